@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The blob, version 1: what `morsel convert` writes and morsel_open() reads. This file is its description; tools/ and
+ * core/ share nothing else of it.
+ *
+ * Little-endian; every field is 32 bits wide (or an array of such), so records need no padding and may be read in place.
+ * Offsets count bytes from the start of the blob. A blob is at most 2^31 - 1 bytes.
+ *
+ *     header | tensors | operands | steps | parameters | inputs, outputs | picture rule | labels | strings | data
+ *
+ * Sections start at multiples of 64 and stand in any order, only not overlapping the header. `data` holds weights and
+ * tables, each at a multiple of 64. The checksum covers every byte of the blob but its own four.
+ *
+ * The format only grows: a new field goes to the end of a record (a higher format_version says so), a new step kind gets the
+ * next number. A library opens every version up to its own.
+ */
+#ifndef MORSEL_FORMAT_H
+#define MORSEL_FORMAT_H
+
+#include <stdint.h>
+
+#define MORSEL_FORMAT_VERSION 1u
+#define MORSEL_MAGIC "MORSEL\r\n" /* 8 bytes; \r\n shows a transfer in text mode */
+
+#define MORSEL_FORMAT_ALIGN 64u
+#define MORSEL_FORMAT_MAX_RANK 6u
+#define MORSEL_FORMAT_MAX_TENSORS 4096u
+#define MORSEL_FORMAT_MAX_STEPS 4096u
+#define MORSEL_FORMAT_MAX_IO 256u
+#define MORSEL_FORMAT_MAX_WINDOW 64u /* rows and columns of a kernel window, without dilation */
+/* Every step gets this many bytes at the front of the arena for its prepared call, on every ABI. */
+#define MORSEL_FORMAT_STEP_SLOT 256u
+
+struct morsel_blob_section {
+    uint32_t offset; /* multiple of 64 */
+    uint32_t count;  /* records; bytes for strings and data */
+};
+
+struct morsel_blob_header {
+    uint8_t magic[8];
+    uint32_t format_version;
+    uint32_t blob_bytes;
+    uint32_t checksum;    /* morsel_checksum() of the blob without these four bytes */
+    uint32_t arena_bytes; /* step slots and every slice, a multiple of 64 */
+    struct morsel_blob_section tensors;    /* struct morsel_blob_tensor */
+    struct morsel_blob_section operands;   /* uint32_t: indices of tensors */
+    struct morsel_blob_section steps;      /* struct morsel_blob_step, in the order of running */
+    struct morsel_blob_section parameters; /* uint32_t: the parameter records of the steps */
+    struct morsel_blob_section inputs;     /* struct morsel_blob_io */
+    struct morsel_blob_section outputs;    /* struct morsel_blob_io */
+    struct morsel_blob_section picture;    /* struct morsel_blob_picture, 0 or 1 */
+    struct morsel_blob_section labels;     /* uint32_t: offsets into strings */
+    struct morsel_blob_section strings;    /* bytes; every string ends in 0. Offset 0 is the empty string */
+    struct morsel_blob_section data;       /* bytes */
+    uint32_t name;        /* of the network: offset into strings */
+    uint32_t macs_low;    /* multiply-accumulates of one run */
+    uint32_t macs_high;
+    uint32_t parameter_count; /* weights and biases of the network, for people */
+};
+
+/* Tensor types and layouts are those of enum morsel_type and enum morsel_layout. */
+struct morsel_blob_tensor {
+    uint32_t type;
+    uint32_t layout;
+    uint32_t rank; /* 0..6; rank 0 is one value */
+    uint32_t dims[MORSEL_FORMAT_MAX_RANK]; /* order of memory, slowest first; unused ones are 1 */
+    uint32_t bytes;
+    float scale; /* positive, finite; 1 for float and int32 */
+    int32_t zero_point;
+    uint32_t place;  /* 0: arena, 1: constant in data */
+    uint32_t offset; /* into the arena, or into the blob; multiple of 64 */
+    uint32_t first_step; /* the step that writes it; MORSEL_STEP_BEFORE for inputs and constants */
+    uint32_t last_step;  /* the last step that reads it; step count for outputs */
+    uint32_t name;       /* offset into strings, 0 where stripped */
+};
+
+#define MORSEL_STEP_BEFORE 0xffffffffu
+
+struct morsel_blob_step {
+    uint32_t kind;          /* enum morsel_step_kind */
+    uint32_t name;          /* of the ONNX node it comes from: offset into strings */
+    uint32_t first_operand; /* index into operands: the inputs, then the outputs */
+    uint32_t input_count;
+    uint32_t output_count;
+    uint32_t parameters;    /* offset into the blob of the record for this kind */
+    uint32_t scratch_offset; /* arena bytes that only this step uses, multiple of 64; what for is said at the kind */
+    uint32_t scratch_bytes;
+    uint32_t macs_low;
+    uint32_t macs_high;
+};
+
+struct morsel_blob_io {
+    uint32_t tensor;
+    uint32_t onnx_type; /* the type that the ONNX graph states: float32 before its QuantizeLinear */
+    uint32_t onnx_rank;
+    uint32_t onnx_dims[MORSEL_FORMAT_MAX_RANK]; /* row-major; a rank-4 tensor in CHANNELS_LAST has N C H W here */
+    uint32_t name;
+};
+
+enum morsel_resize { MORSEL_RESIZE_NONE = 0, MORSEL_RESIZE_EXACT = 1, MORSEL_RESIZE_SHORT_SIDE = 2 };
+enum morsel_channels { MORSEL_CHANNELS_RGB = 0, MORSEL_CHANNELS_BGR = 1, MORSEL_CHANNELS_GRAY = 2 };
+
+/* pixel -> resize -> centre crop -> (pixel * scale - mean[c]) / std[c] in float32, c in the order of `channels`. */
+struct morsel_blob_picture {
+    uint32_t input;  /* index into inputs */
+    uint32_t resize; /* enum morsel_resize */
+    uint32_t resize_height; /* EXACT: height and width; SHORT_SIDE: both the length of the shorter side */
+    uint32_t resize_width;
+    uint32_t crop_height; /* 0: no crop */
+    uint32_t crop_width;
+    uint32_t channels; /* enum morsel_channels; GRAY is ITU-R 601 luma as Pillow's convert("L") */
+    float scale;
+    float mean[3];
+    float std[3];
+};
+
+/*
+ * Steps. "x" is the first input, "y" the output; q8 stands for uint8 or int8. All q8 tensors carry scale and zero point
+ * in their record. Requantization of an int32 sum is always
+ *     y = clamp(round_half_even(clamp(float(acc) * multiplier[c])) + zero_point(y), out_min, out_max)
+ * Offsets of constants are offsets into the blob (inside data), multiples of 64; 0 means absent where that is allowed.
+ */
+enum morsel_step_kind {
+    MORSEL_STEP_CONV = 1,      /* x q8 [N H W C] -> y q8 or f32 [N OH OW OC]: struct morsel_blob_conv */
+    MORSEL_STEP_DEPTHWISE = 2, /* the same, groups == C == OC, weights by channel */
+    MORSEL_STEP_FC = 3,        /* x q8 [.. rows .., K] -> y q8 or f32 [.. rows .., N], constant weights: struct morsel_blob_fc */
+    MORSEL_STEP_MATMUL = 4,    /* x q8 [batch, M, K], second input q8 [batch, K, N] -> y: struct morsel_blob_matmul */
+    MORSEL_STEP_BINARY = 5,    /* two inputs, q8 or f32 each, broadcast -> y q8 or f32: struct morsel_blob_binary */
+    MORSEL_STEP_UNARY = 6,     /* x q8 or f32 -> y q8 or f32, by element, in float: struct morsel_blob_unary */
+    MORSEL_STEP_LUT = 7,       /* x q8 -> y q8 or f32 by table: struct morsel_blob_lut */
+    MORSEL_STEP_AVERAGE_POOL = 8, /* x q8 or f32 [N H W C] -> y the same type: struct morsel_blob_pool */
+    MORSEL_STEP_MAX_POOL = 9,  /* x q8 or f32 -> y the same type, scale and zero point: struct morsel_blob_pool */
+    MORSEL_STEP_MEAN = 10,     /* x q8 or f32 seen as [outer, count, inner] -> y q8 or f32 [outer, inner]: struct morsel_blob_mean */
+    MORSEL_STEP_SOFTMAX = 11,  /* x q8 or f32 seen as [outer, count, inner], along count -> y q8 or f32: struct morsel_blob_softmax */
+    MORSEL_STEP_CONCAT = 12,   /* n inputs of y's type, copied one behind the other: struct morsel_blob_concat */
+    MORSEL_STEP_GATHER = 13,   /* x any type -> y the same type, by index tables: struct morsel_blob_gather */
+    MORSEL_STEP_KIND_COUNT
+};
+
+/*
+ * Convolution (ONNX QLinearConv). acc[oc] = bias[oc] + sum over the window of (x - zero_point(x)) * (w - weight_zero[oc]);
+ * outside the picture x is its zero point.
+ *
+ * CONV weights, int8: [groups][pad16(OC/groups)/16][K/4][16 out][4 in], K = kernel_h * pad4(kernel_w * C/groups), in the order
+ * ky, then kx, then channel; padding weights are equal to weight_zero, so that they add nothing.
+ * DEPTHWISE weights, int8: [pad16(C)/16][kernel_w][pad4(kernel_h)/4][16 channels][4 ky], padded the same way.
+ * uint8 weights of the ONNX file are stored minus 128, and their zero points too.
+ * Channel constants have groups * pad16(OC/groups) entries (DEPTHWISE: pad16(C)), padding entries are 0.
+ * Scratch: where pad_top or pad_bottom is not 0, one input row: pad4(W * C) bytes, filled with the zero point by the runtime.
+ */
+struct morsel_blob_conv {
+    uint32_t kernel_h, kernel_w; /* 1..64 */
+    uint32_t stride_h, stride_w; /* 1.. */
+    uint32_t dilation_h, dilation_w;
+    uint32_t pad_top, pad_left, pad_bottom, pad_right;
+    uint32_t groups;
+    uint32_t weights;     /* int8 */
+    uint32_t bias;        /* int32; never absent */
+    uint32_t multiplier;  /* float: y q8: scale(x) * scale(w) / scale(y), in ONNX Runtime's order; y f32: scale(x) * scale(w) */
+    uint32_t weight_sum;  /* int32: sum of all stored weights of the channel, padding too */
+    uint32_t weight_zero; /* int32; absent where all are 0 */
+    uint32_t float_bias;  /* float, added after the multiplication; only for y f32, may be absent */
+    int32_t out_min, out_max; /* within y's type; whole range without an activation. y f32: see float_min */
+    float float_min, float_max; /* y f32: clamp, -inf and inf without one (the only infinities in a blob) */
+};
+
+/* Matrix product with constant weights (QLinearMatMul, QGemm): a convolution 1x1, K = inputs, OC = outputs; no scratch. */
+struct morsel_blob_fc {
+    uint32_t rows, inputs, outputs; /* rows: product of all leading dimensions */
+    uint32_t weights;               /* int8 [pad16(outputs)/16][pad4(inputs)/4][16][4] */
+    uint32_t bias, multiplier, weight_sum, weight_zero, float_bias; /* as in morsel_blob_conv */
+    int32_t out_min, out_max;
+    float float_min, float_max;
+};
+
+/* Matrix product of two activations; row-major. Batches repeat: operand a of batch b starts at (b / a_divide % a_batch) * M * K. */
+struct morsel_blob_matmul {
+    uint32_t batch, rows, inner, columns;
+    uint32_t a_batch, a_divide;
+    uint32_t b_batch, b_divide;
+    float multiplier; /* scale(a) * scale(b) [/ scale(y)] */
+    int32_t out_min, out_max;
+    float float_min, float_max;
+};
+
+enum morsel_binary_op {
+    MORSEL_BINARY_QADD = 1, /* round(fma(a, a_ratio, fma(b, b_ratio, offset))): com.microsoft QLinearAdd. a, b, y all q8, raw bytes as integers */
+    MORSEL_BINARY_QMUL = 2, /* com.microsoft QLinearMul: round(float((a - za) * (b - zb)) * a_ratio) + zy */
+    MORSEL_BINARY_ADD = 3,  /* float steps: operands dequantized as scale * (q - zero point), op, clamp, y quantized by division */
+    MORSEL_BINARY_SUB = 4,
+    MORSEL_BINARY_MUL = 5,
+    MORSEL_BINARY_DIV = 6,
+    MORSEL_BINARY_MAX = 7,
+    MORSEL_BINARY_MIN = 8,
+    MORSEL_BINARY_OP_COUNT
+};
+
+/* Elementwise with broadcast: element i of y (row-major over dims) is op(a[sum i_k * a_stride_k], b[...]). Strides in elements, 0 where
+ * the operand repeats. */
+struct morsel_blob_binary {
+    uint32_t op;
+    uint32_t rank; /* 1..6 */
+    uint32_t dims[MORSEL_FORMAT_MAX_RANK];
+    uint32_t a_stride[MORSEL_FORMAT_MAX_RANK];
+    uint32_t b_stride[MORSEL_FORMAT_MAX_RANK];
+    float a_ratio, b_ratio, offset;
+    int32_t out_min, out_max; /* y q8 */
+    float float_min, float_max; /* float ops: clamp before y is quantized or stored */
+};
+
+enum morsel_unary_op {
+    MORSEL_UNARY_IDENTITY = 0, /* QuantizeLinear, DequantizeLinear, or a copy, by the types of x and y */
+    MORSEL_UNARY_CLIP = 1,     /* min(max(x, alpha), beta) */
+    MORSEL_UNARY_LEAKY_RELU = 2, /* x < 0 ? alpha * x : x */
+    MORSEL_UNARY_HARD_SIGMOID = 3, /* max(0, min(1, alpha * x + beta)) */
+    MORSEL_UNARY_HARD_SWISH = 4,   /* x * max(0, min(1, x / 6 + 0.5)), alpha = 1/6, beta = 0.5 */
+    MORSEL_UNARY_SIGMOID = 5,
+    MORSEL_UNARY_TANH = 6,
+    MORSEL_UNARY_SILU = 7,     /* x * sigmoid(x) */
+    MORSEL_UNARY_AFFINE = 8,   /* x * scale[c] + offset[c], c = index % channels (BatchNormalization, Mul by a constant) */
+    MORSEL_UNARY_ERF = 9,
+    MORSEL_UNARY_EXP = 10,
+    MORSEL_UNARY_SQRT = 11,
+    MORSEL_UNARY_ABS = 12,
+    MORSEL_UNARY_NEG = 13,
+    MORSEL_UNARY_OP_COUNT
+};
+
+struct morsel_blob_unary {
+    uint32_t op;
+    uint32_t count; /* elements */
+    float alpha, beta;
+    uint32_t channels;           /* AFFINE: c = index % channels; else 1 */
+    uint32_t affine_scale, affine_offset; /* AFFINE: float[channels] */
+};
+
+/* y[i] = table[i / inner % channels][x[i] as a byte]; the byte of an int8 is its two's complement. */
+struct morsel_blob_lut {
+    uint32_t count;    /* elements */
+    uint32_t channels; /* 1: one table for all */
+    uint32_t inner;    /* elements that share a table in a row; 1 for CHANNELS_LAST */
+    uint32_t table;    /* [channels][256] of y's type */
+};
+
+/* Windows as in morsel_blob_conv. AVERAGE_POOL divides by the window's cells inside the picture, or by all with count_include_pad
+ * (cells that ceil_mode adds beyond the padding never count). Scratch: none. */
+struct morsel_blob_pool {
+    uint32_t kernel_h, kernel_w;
+    uint32_t stride_h, stride_w;
+    uint32_t dilation_h, dilation_w; /* MAX_POOL only; 1 for AVERAGE_POOL */
+    uint32_t pad_top, pad_left, pad_bottom, pad_right; /* as ONNX states them; ceil_mode shows in y's dimensions alone */
+    uint32_t count_include_pad;
+    int32_t out_min, out_max;
+};
+
+/* com.microsoft QLinearGlobalAveragePool, ReduceMean: y = clamp(round(float(sum - count * zx) * multiplier) + zy). f32: sum / count. */
+struct morsel_blob_mean {
+    uint32_t outer, count, inner;
+    float multiplier; /* y q8: scale(x) / (scale(y) * count); y f32: scale(x) / count */
+    int32_t out_min, out_max;
+};
+
+/* x q8 and y q8: com.microsoft QLinearSoftmax, table of uint32[256] by 255 - (max - x). Otherwise in float; then no table. */
+struct morsel_blob_softmax {
+    uint32_t outer, count, inner;
+    uint32_t table;
+};
+
+/* y seen as [outer][sum of inner], input k as [outer][inner_k]; inner_k in elements, one for each input. Bytes are copied as they are. */
+struct morsel_blob_concat {
+    uint32_t outer;
+    uint32_t inner[]; /* input_count of them */
+};
+
+/* y[i_0, i_1, ...] = any t_k[i_k] < 0 ? fill : x[t_0[i_0] + t_1[i_1] + ...]; the tables stand one behind the other: dims[0] entries,
+ * dims[1] entries, ... Transpose, Slice, Split, Pad, Resize nearest, Expand, channel shuffle and compositions of them are all this. */
+struct morsel_blob_gather {
+    uint32_t rank; /* 1..6 */
+    uint32_t dims[MORSEL_FORMAT_MAX_RANK]; /* their product is the elements of y */
+    uint32_t table; /* int32[sum of dims], element offsets into x, -1 for fill */
+    uint32_t fill;  /* the bits of the fill value, in the low bytes */
+};
+
+#endif

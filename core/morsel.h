@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Morsel runs int8 neural networks in memory that you hand it.
+ *
+ * A network is a read-only blob (written by `morsel convert`), used in place: const memory, flash, an mmap.
+ * Everything that changes during a run lives in one arena that you own, whose size is known before the
+ * program is built. The library allocates nothing, makes no thread, prints nothing and calls nothing
+ * but memcpy, memmove, memset and memcmp.
+ *
+ *     static _Alignas(64) uint8_t arena[MODEL_ARENA_BYTES];
+ *     struct morsel_model model;
+ *     struct morsel_session session;
+ *     struct morsel_view in, out;
+ *     if (morsel_open(&model, blob, blob_bytes, 0)) ...
+ *     if (morsel_session_open(&session, &model, arena, sizeof arena, NULL)) ...
+ *     morsel_input(&session, 0, &in);
+ *     morsel_output(&session, 0, &out);
+ *     morsel_quantize(&in, pixels);          // float, in the order the ONNX graph states (often NCHW)
+ *     morsel_run(&session);
+ *     morsel_dequantize(&out, scores);
+ *
+ * Threads: a model is immutable once open and may be shared by any number of sessions on any threads.
+ * A session belongs to one caller at a time. Two sessions need two arenas.
+ *
+ * Numbers: the same blob and the same input give the same output bytes on every CPU, with any number of threads.
+ */
+#ifndef MORSEL_H
+#define MORSEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define MORSEL_VERSION "0.1.0"
+
+/* The largest number of dimensions of a tensor. */
+#define MORSEL_MAX_RANK 6
+
+/* Blobs and arenas start at a multiple of this many bytes. */
+#define MORSEL_ALIGNMENT 64
+
+/* Every function that can fail returns one of these; morsel_error_text() puts it into words. */
+enum morsel_error {
+    MORSEL_OK = 0,
+    MORSEL_ERR_ARGUMENT,    /* a null pointer, or an index that does not exist */
+    MORSEL_ERR_ALIGNMENT,   /* the blob or the arena does not start at a multiple of MORSEL_ALIGNMENT */
+    MORSEL_ERR_ENDIAN,      /* the machine is big-endian */
+    MORSEL_ERR_TRUNCATED,   /* fewer bytes than a header, or than the header says */
+    MORSEL_ERR_MAGIC,       /* not a Morsel blob */
+    MORSEL_ERR_VERSION,     /* a blob of a format this library does not know */
+    MORSEL_ERR_CHECKSUM,    /* the bytes are not those that were written */
+    MORSEL_ERR_HEADER,      /* a count or a field of the header is out of its range */
+    MORSEL_ERR_SECTION,     /* a section lies outside the blob or is misaligned */
+    MORSEL_ERR_STRING,      /* a name or a label lies outside its section or does not end */
+    MORSEL_ERR_TENSOR,      /* a tensor has an unknown type, layout or rank */
+    MORSEL_ERR_SHAPE,       /* a tensor's dimensions are zero, overflow, or differ from its bytes */
+    MORSEL_ERR_QUANTIZATION,/* a scale is not positive and finite, or a zero point is outside its type */
+    MORSEL_ERR_STEP,        /* an unknown step, or one with the wrong number of tensors */
+    MORSEL_ERR_PARAMETER,   /* a step's parameters do not fit its tensors */
+    MORSEL_ERR_CONSTANT,    /* weights or a table lie outside the blob or are misaligned */
+    MORSEL_ERR_ORDER,       /* a step reads what no step before it has written */
+    MORSEL_ERR_PLAN,        /* an arena slice lies outside the arena, or two live ones overlap */
+    MORSEL_ERR_PICTURE,     /* no picture rule in the blob, or one that does not fit the input */
+    MORSEL_ERR_ARENA,       /* the arena is too small: morsel_arena_bytes() says what it needs */
+    MORSEL_ERR_SCRATCH,     /* the scratch memory is too small: morsel_picture_bytes() says what it needs */
+    MORSEL_ERR_COUNT        /* not an error: how many there are */
+};
+
+enum morsel_type { MORSEL_UINT8 = 0, MORSEL_INT8 = 1, MORSEL_INT32 = 2, MORSEL_FLOAT32 = 3 };
+
+/* How a tensor lies in memory. The ONNX order (N, C, H, W) is ROW_MAJOR; CHANNELS_LAST is N, H, W, C. */
+enum morsel_layout { MORSEL_ROW_MAJOR = 0, MORSEL_CHANNELS_LAST = 1 };
+
+/* Kernels that a CPU can run; combine with |. Plain C is always there. */
+enum morsel_cpu {
+    MORSEL_CPU_C = 0,
+    MORSEL_CPU_NEON = 1 << 0,
+    MORSEL_CPU_DOTPROD = 1 << 1,
+    MORSEL_CPU_I8MM = 1 << 2,
+    MORSEL_CPU_AVX2 = 1 << 8,
+    MORSEL_CPU_AVXVNNI = 1 << 9,
+    MORSEL_CPU_AVX512VNNI = 1 << 10,
+    MORSEL_CPU_ALL = 0x7fffffff
+};
+
+/* An open network. Place it anywhere; do not rely on its contents. It points into the blob, which must outlive it. */
+struct morsel_model {
+    const uint8_t *blob;
+    uint32_t blob_bytes;
+    uint32_t opened; /* a mark that morsel_open() finished */
+};
+
+/* Calls fn(arg, 0), fn(arg, 1) ... fn(arg, n - 1), in any order and on any threads, and returns when all are done. */
+typedef void morsel_task(void *arg, uint32_t index);
+typedef void morsel_parallel_for(void *ctx, uint32_t n, morsel_task *fn, void *arg);
+
+struct morsel_options {
+    uint32_t cpu_mask;                 /* kernels allowed, from enum morsel_cpu; MORSEL_CPU_ALL for whatever the CPU has */
+    uint32_t tasks;                    /* into how many tasks a step is cut at most; 0 and 1: one */
+    morsel_parallel_for *parallel_for; /* the caller's threads; NULL: everything runs in the calling thread */
+    void *parallel_ctx;                /* handed to parallel_for as it is */
+};
+
+/* A network with its arena. Place it anywhere; do not rely on its contents. */
+struct morsel_session {
+    const struct morsel_model *model;
+    uint8_t *arena;
+    void *steps; /* in the arena: one prepared call for each step */
+    uint32_t step_count;
+    uint32_t cpu; /* the features in use */
+    struct morsel_options options;
+};
+
+/* An input or output of the network: where it lies in the arena and what its bytes mean. */
+struct morsel_view {
+    void *data;     /* in the arena; write inputs before morsel_run(), read outputs after it. Valid while the session is */
+    uint32_t bytes;
+    enum morsel_type type;
+    enum morsel_layout layout;
+    uint32_t rank;
+    uint32_t dims[MORSEL_MAX_RANK]; /* in the order of memory, slowest first: N H W C for CHANNELS_LAST */
+    float scale;                    /* real value = scale * (byte - zero_point); 1 for float and int32 */
+    int32_t zero_point;             /* 0..255 for uint8, -128..127 for int8, 0 for others */
+    const char *name;               /* the ONNX graph's name for it; "" where the blob was stripped */
+    enum morsel_type onnx_type;     /* what the ONNX graph states: the type outside quantization, and ... */
+    uint32_t onnx_rank;
+    uint32_t onnx_dims[MORSEL_MAX_RANK]; /* ... the shape, row-major */
+};
+
+/* --- The network ------------------------------------------------------------------------------------------------ */
+
+#define MORSEL_SKIP_CHECKSUM 1u /* for morsel_open(): trust the storage, check only the structure */
+
+/* Opens a blob in place. Every count, offset, shape, scale and arena slice is checked against `bytes` before anything
+ * is used, so a damaged or hostile file gives an error and nothing else. `blob` is aligned to MORSEL_ALIGNMENT. */
+enum morsel_error morsel_open(struct morsel_model *model, const void *blob, size_t bytes, uint32_t flags);
+
+/* How many bytes of arena a session needs, exactly. Depends on the blob alone: the same on every CPU. */
+uint32_t morsel_arena_bytes(const struct morsel_model *model);
+
+uint32_t morsel_input_count(const struct morsel_model *model);
+uint32_t morsel_output_count(const struct morsel_model *model);
+
+/* The label of a class, from the blob; NULL where it has none. */
+const char *morsel_label(const struct morsel_model *model, uint32_t index);
+
+/* --- A session -------------------------------------------------------------------------------------------------- */
+
+/* Lays a session into `arena` (aligned to MORSEL_ALIGNMENT, at least morsel_arena_bytes() long) and chooses a kernel
+ * for each step. `options` may be NULL: all kernels of the CPU, one thread. */
+enum morsel_error morsel_session_open(struct morsel_session *session, const struct morsel_model *model, void *arena,
+                                      size_t arena_bytes, const struct morsel_options *options);
+
+enum morsel_error morsel_input(const struct morsel_session *session, uint32_t index, struct morsel_view *view);
+enum morsel_error morsel_output(const struct morsel_session *session, uint32_t index, struct morsel_view *view);
+
+/* One inference: inputs in the arena to outputs in the arena. Inputs are spent by it: write them before every run. */
+enum morsel_error morsel_run(const struct morsel_session *session);
+
+/* --- Numbers in and out ------------------------------------------------------------------------------------------- */
+
+/* Floats in the ONNX graph's order (row-major onnx_dims) to the view's bytes: round half to even of value / scale, plus the
+ * zero point, saturated (ONNX QuantizeLinear; a NaN gives the zero point). A float view gets a copy in its own layout. */
+enum morsel_error morsel_quantize(const struct morsel_view *view, const float *values);
+
+/* The view's bytes to floats in the ONNX graph's order: scale * (byte - zero_point) (ONNX DequantizeLinear). */
+enum morsel_error morsel_dequantize(const struct morsel_view *view, float *values);
+
+/* --- Pictures ----------------------------------------------------------------------------------------------------- */
+
+/* Bytes of scratch that morsel_picture() needs for pictures of this size; 0: no picture rule, or a size out of range. */
+size_t morsel_picture_bytes(const struct morsel_model *model, uint32_t width, uint32_t height);
+
+/* An RGB8 picture (3 bytes a pixel, `stride` bytes a row) to image `image` (0 but for batches) of the input `view`, by the rule stored in the blob: resize
+ * (Pillow's antialiased bilinear), centre crop, (pixel * scale - mean) / std by channel, quantize. Width and height: 1..32768. */
+enum morsel_error morsel_picture(const struct morsel_model *model, const uint8_t *rgb, uint32_t width, uint32_t height,
+                                 size_t stride, void *scratch, size_t scratch_bytes, const struct morsel_view *view, uint32_t image);
+
+/* --- The library -------------------------------------------------------------------------------------------------- */
+
+/* What an error means, in English, never NULL. */
+const char *morsel_error_text(enum morsel_error error);
+
+const char *morsel_version(void);
+
+/* The features of this CPU that the library has kernels for (enum morsel_cpu). */
+uint32_t morsel_cpu_features(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

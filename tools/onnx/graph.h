@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An ONNX graph in memory, as the converter works on it: values and nodes, constants evaluated, every dimension a number.
+ *
+ * onnx_load() reads a file; onnx_bind() fixes its dimensions; onnx_infer() gives every value a type and a shape and folds what is
+ * constant. After that nodes stand in an order in which they can run, and a value is a constant, a graph input or the output of a node.
+ * Everything lives in the graph's own memory and goes with onnx_free().
+ */
+#ifndef MORSEL_ONNX_GRAPH_H
+#define MORSEL_ONNX_GRAPH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ONNX_MAX_RANK 8
+
+/* The numbers of TensorProto.DataType. */
+enum onnx_type {
+    ONNX_UNKNOWN = 0, ONNX_FLOAT = 1, ONNX_UINT8 = 2, ONNX_INT8 = 3, ONNX_UINT16 = 4, ONNX_INT16 = 5, ONNX_INT32 = 6, ONNX_INT64 = 7,
+    ONNX_STRING = 8, ONNX_BOOL = 9, ONNX_FLOAT16 = 10, ONNX_DOUBLE = 11, ONNX_UINT32 = 12, ONNX_UINT64 = 13
+};
+
+struct onnx_shape {
+    int rank; /* -1: not known */
+    int64_t dims[ONNX_MAX_RANK]; /* -1: not known */
+};
+
+/* A constant: row-major, count elements of its type. float16 and double are read as they are; 0 elements is legal. */
+struct onnx_tensor {
+    enum onnx_type type;
+    struct onnx_shape shape;
+    size_t count;
+    void *data;
+};
+
+struct onnx_node;
+
+struct onnx_value {
+    const char *name;
+    enum onnx_type type;
+    struct onnx_shape shape;
+    const struct onnx_tensor *constant; /* NULL where it is not one */
+    struct onnx_node *producer;         /* NULL for graph inputs and initializers */
+    int uses;                           /* nodes' inputs that read it, and graph outputs */
+    bool is_input, is_output;           /* of the graph */
+    void *lowered;                      /* for whoever walks the graph next */
+};
+
+struct onnx_attribute {
+    const char *name;
+    int type; /* AttributeProto.AttributeType: 1 FLOAT 2 INT 3 STRING 4 TENSOR 6 FLOATS 7 INTS 8 STRINGS */
+    float f;
+    int64_t i;
+    const char *s;
+    const struct onnx_tensor *t;
+    size_t count; /* of floats, ints, strings */
+    const float *floats;
+    const int64_t *ints;
+    const char *const *strings;
+};
+
+struct onnx_node {
+    const char *name;   /* never empty: the file's name, or OPERATOR_NUMBER */
+    const char *op;     /* "Conv" */
+    const char *domain; /* "" for ai.onnx, "com.microsoft" */
+    int opset;          /* of its domain */
+    int input_count, output_count;
+    struct onnx_value **inputs; /* NULL where an optional input is left out */
+    struct onnx_value **outputs;
+    size_t attribute_count;
+    struct onnx_attribute *attributes;
+    bool folded; /* all outputs are constants: nothing to run */
+};
+
+struct onnx_graph {
+    const char *name;     /* of the file, without folder and ending */
+    const char *producer; /* "pytorch 2.1" */
+    int64_t ir_version;
+    int opset;            /* of ai.onnx */
+    size_t value_count, node_count, input_count, output_count;
+    struct onnx_value **values;
+    struct onnx_node **nodes;
+    struct onnx_value **inputs;
+    struct onnx_value **outputs;
+    struct onnx_memory *memory;
+};
+
+/* Notices and refusals collected along the way; printed or put into JSON by the verb. */
+struct onnx_refusal { const char *node, *op, *shapes, *why; int opset; };
+struct onnx_report {
+    size_t notice_count, refusal_count;
+    char **notices;
+    struct onnx_refusal *refusals;
+};
+
+/* A dimension or shape given by the user: --dim batch=1, --shape input=1,3,32,32. */
+struct onnx_binding { const char *name; struct onnx_shape shape; /* rank 1 for --dim */ bool is_dim; };
+
+/* Reads a file (external data only beside it, inside its folder). NULL: `error` says why (one line, no file name). */
+struct onnx_graph *onnx_load(const char *path, char *error, size_t error_size);
+
+/* Makes every input dimension a number: bindings first, then the batch (a free first dimension) becomes `batch` with a notice, others are
+ * an error that names them. False: `error` says why. */
+bool onnx_bind(struct onnx_graph *graph, const struct onnx_binding *bindings, size_t count, int64_t batch, struct onnx_report *report,
+               char *error, size_t error_size);
+
+/* Sorts, infers types and shapes, folds constants and shape arithmetic; a value that cannot be inferred takes the file's value_info where
+ * that agrees with the bindings, or stays unknown. Malformed nodes (missing inputs, impossible shapes) become refusals. */
+bool onnx_infer(struct onnx_graph *graph, struct onnx_report *report, char *error, size_t error_size);
+
+void onnx_free(struct onnx_graph *graph);
+
+/* Attributes, with the operator's default. */
+const struct onnx_attribute *onnx_attribute(const struct onnx_node *node, const char *name);
+int64_t onnx_attribute_int(const struct onnx_node *node, const char *name, int64_t otherwise);
+float onnx_attribute_float(const struct onnx_node *node, const char *name, float otherwise);
+const char *onnx_attribute_string(const struct onnx_node *node, const char *name, const char *otherwise);
+/* Ints into out[0..max); the count, or -1 where the node has no such attribute. */
+int onnx_attribute_ints(const struct onnx_node *node, const char *name, int64_t *out, int max);
+
+/* Input i, or NULL where it is absent. */
+struct onnx_value *onnx_input(const struct onnx_node *node, int i);
+/* The constant behind input i, or NULL. */
+const struct onnx_tensor *onnx_input_constant(const struct onnx_node *node, int i);
+
+/* A window operator's geometry with auto_pad resolved: rank spatial dimensions (1, 2 or 3). False: the attributes contradict each other or
+ * the shapes (`why` says how). Pads are begin then end, by dimension. */
+struct onnx_window {
+    int rank;
+    int64_t kernel[3], stride[3], dilation[3], pad_begin[3], pad_end[3], out[3];
+    bool ceil_mode, count_include_pad;
+};
+bool onnx_window(const struct onnx_node *node, const struct onnx_shape *x, const int64_t *weight_kernel, struct onnx_window *window,
+                 const char **why);
+
+int64_t onnx_elements(const struct onnx_shape *shape); /* -1 where unknown or more than 2^40 */
+size_t onnx_type_bytes(enum onnx_type type);           /* 0 for strings and unknown */
+/* Element i of a constant of a number type, as double or int64 (floats are truncated). */
+double onnx_number(const struct onnx_tensor *tensor, size_t i);
+int64_t onnx_integer(const struct onnx_tensor *tensor, size_t i);
+
+/* Memory that lives as long as the graph, zeroed; never NULL (the process ends with exit status 3 where there is none). */
+void *onnx_alloc(struct onnx_graph *graph, size_t bytes);
+char *onnx_text(struct onnx_graph *graph, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+void onnx_notice(struct onnx_report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Adds a refusal; the shapes of the node's inputs are put into words here. */
+void onnx_refuse(struct onnx_report *report, const struct onnx_node *node, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void onnx_report_free(struct onnx_report *report);
+
+#endif
