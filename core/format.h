@@ -185,7 +185,7 @@ struct morsel_blob_matmul {
 
 enum morsel_binary_op {
     MORSEL_BINARY_QADD = 1, /* round(fma(a, a_ratio, fma(b, b_ratio, offset))): com.microsoft QLinearAdd. a, b, y all q8, raw bytes as integers */
-    MORSEL_BINARY_QMUL = 2, /* com.microsoft QLinearMul: round(float((a - za) * (b - zb)) * a_ratio) + zy */
+    MORSEL_BINARY_QMUL = 2, /* com.microsoft QLinearMul: round(float((a - za) * (b - zb)) * a_ratio + float(zy)), two roundings before the last */
     MORSEL_BINARY_ADD = 3,  /* float steps: operands dequantized as scale * (q - zero point), op, clamp, y quantized by division */
     MORSEL_BINARY_SUB = 4,
     MORSEL_BINARY_MUL = 5,
