@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/file.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ALIGNMENT = 64 };
+
+/* Memory for `capacity` bytes and the 0 behind them, with what `bytes` holds so far moved over. */
+static bool grow(struct file_bytes *bytes, size_t capacity, struct failure *failure) {
+    size_t whole = (capacity + 1 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    uint8_t *data = aligned_alloc(ALIGNMENT, whole);
+    if (!data)
+        return failure_memory(failure, whole);
+    if (bytes->size)
+        memcpy(data, bytes->data, bytes->size);
+    free(bytes->data);
+    bytes->data = data;
+    return true;
+}
+
+static bool read_failed(const char *path, struct failure *failure) {
+    int code = errno;
+    bool system = code == EIO || code == ENOMEM || code == EMFILE || code == ENFILE;
+    return failure_set(failure, system ? STATUS_SYSTEM : STATUS_INPUT, "cannot read %s: %s", path, strerror(code));
+}
+
+/* Reads to the end of the file, whose size may be unknown (a pipe) or change meanwhile. */
+static bool read_all(int fd, const char *path, size_t capacity, size_t most, struct file_bytes *out, struct failure *failure) {
+    if (!grow(out, capacity, failure))
+        return false;
+    for (;;) {
+        if (out->size == capacity) {
+            capacity = capacity < 4096 ? 8192 : capacity * 2;
+            if (!grow(out, capacity, failure))
+                return false;
+        }
+        ssize_t got = read(fd, out->data + out->size, capacity - out->size);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return read_failed(path, failure);
+        if (got == 0)
+            break;
+        out->size += (size_t)got;
+        if (out->size > most)
+            return failure_set(failure, STATUS_INPUT, "%s is larger than %zu bytes, the most that is read of such a file", path, most);
+    }
+    out->data[out->size] = 0;
+    return true;
+}
+
+bool file_read(const char *path, size_t most, struct file_bytes *out, struct failure *failure) {
+    struct stat status;
+    out->data = NULL;
+    out->size = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return read_failed(path, failure);
+    bool done;
+    if (fstat(fd, &status))
+        done = read_failed(path, failure);
+    else if (S_ISDIR(status.st_mode))
+        done = failure_set(failure, STATUS_INPUT, "cannot read %s: it is a folder", path);
+    else if (status.st_size > 0 && (uint64_t)status.st_size > most)
+        done = failure_set(failure, STATUS_INPUT, "%s is larger than %zu bytes, the most that is read of such a file", path, most);
+    else
+        done = read_all(fd, path, (size_t)status.st_size + 1, most, out, failure);
+    close(fd);
+    if (!done)
+        file_free(out);
+    return done;
+}
+
+void file_free(struct file_bytes *bytes) {
+    free(bytes->data);
+    bytes->data = NULL;
+    bytes->size = 0;
+}
+
+static bool write_all(int fd, const uint8_t *data, size_t size) {
+    while (size) {
+        ssize_t put = write(fd, data, size < (1u << 30) ? size : 1u << 30);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return false;
+        data += put;
+        size -= (size_t)put;
+    }
+    return true;
+}
+
+static bool write_failed(const char *path, int code, struct failure *failure) {
+    bool call = code == ENOENT || code == ENOTDIR || code == EISDIR || code == ENAMETOOLONG;
+    return failure_set(failure, call ? STATUS_CALL : STATUS_SYSTEM, "cannot write %s: %s; nothing was written", path, strerror(code));
+}
+
+/* Devices and pipes: there is no name to take over. */
+static bool write_through(const char *path, const void *data, size_t size, struct failure *failure) {
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return write_failed(path, errno, failure);
+    int code = write_all(fd, data, size) ? 0 : errno;
+    if (close(fd) && !code)
+        code = errno;
+    return code ? failure_set(failure, STATUS_SYSTEM, "cannot write %s: %s", path, strerror(code)) : true;
+}
+
+/* The mode that a new file gets, or that of the file it replaces. */
+static mode_t mode_of(const struct stat *old) {
+    if (old)
+        return old->st_mode & 07777;
+    mode_t mask = umask(0);
+    umask(mask);
+    return 0666 & ~mask;
+}
+
+/* Writes `target`'s bytes under the temporary name and lets it take over; 0 or an errno. */
+static int replace(const char *target, char *temporary, const struct stat *old, const void *data, size_t size) {
+    int fd = mkostemp(temporary, O_CLOEXEC);
+    if (fd < 0)
+        return errno;
+    int code = 0;
+    if (!write_all(fd, data, size) || fchmod(fd, mode_of(old)) || fsync(fd))
+        code = errno;
+    if (close(fd) && !code)
+        code = errno;
+    if (!code && rename(temporary, target))
+        code = errno;
+    if (code)
+        unlink(temporary);
+    return code;
+}
+
+bool file_write(const char *path, const void *data, size_t size, struct failure *failure) {
+    struct stat old;
+    char target[PATH_MAX], temporary[PATH_MAX + 16];
+    bool exists = stat(path, &old) == 0;
+    if (exists && S_ISDIR(old.st_mode))
+        return write_failed(path, EISDIR, failure);
+    if (exists && !S_ISREG(old.st_mode))
+        return write_through(path, data, size, failure);
+    if (!exists || !realpath(path, target)) { /* through a symbolic link to the file that it names */
+        if (strlen(path) >= sizeof target)
+            return write_failed(path, ENAMETOOLONG, failure);
+        strcpy(target, path);
+    }
+    if (!*path)
+        return failure_set(failure, STATUS_CALL, "cannot write to a file without a name");
+    snprintf(temporary, sizeof temporary, "%s.XXXXXX", target);
+    int code = replace(target, temporary, exists ? &old : NULL, data, size);
+    return code ? write_failed(path, code, failure) : true;
+}

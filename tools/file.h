@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Files as wholes: read into memory, written completely or not at all. */
+#ifndef MORSEL_TOOLS_FILE_H
+#define MORSEL_TOOLS_FILE_H
+
+#include "tools/message.h"
+#include <stddef.h>
+#include <stdint.h>
+
+struct file_bytes {
+    uint8_t *data; /* aligned to 64 bytes, one 0 byte behind the last; NULL where nothing was read */
+    size_t size;
+};
+
+/* Reads a file of at most `most` bytes. */
+bool file_read(const char *path, size_t most, struct file_bytes *out, struct failure *failure);
+void file_free(struct file_bytes *bytes);
+
+/*
+ * Writes a file: into a temporary one in the same folder, which then takes the name, so that a reader sees the old file or the whole new
+ * one, and nothing is left where it fails. A path that is a device or a pipe is written to directly.
+ */
+bool file_write(const char *path, const void *data, size_t size, struct failure *failure);
+
+#endif
