@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/model.h"
+#include "tools/clock.h"
+#include "tools/options.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool ends_with(const char *text, const char *end) {
+    size_t a = strlen(text), b = strlen(end);
+    return a >= b && !strcmp(text + a - b, end);
+}
+
+static bool open_failed(const char *path, enum morsel_error error, struct failure *failure) {
+    const char *advice = "; write it anew with 'morsel convert'";
+    if (error == MORSEL_ERR_MAGIC || error == MORSEL_ERR_TRUNCATED)
+        advice = ends_with(path, ".onnx") ? "; an ONNX file is converted first: morsel convert MODEL.onnx -o MODEL.morsel"
+                                          : "; a blob is what 'morsel convert' writes";
+    return failure_set(failure, STATUS_INPUT, "%s: %s%s", path, morsel_error_text(error), advice);
+}
+
+bool model_read(struct model *model, const char *path, struct failure *failure) {
+    memset(model, 0, sizeof *model);
+    if (!file_read(path, INT32_MAX, &model->blob, failure))
+        return false;
+    double start = clock_seconds();
+    enum morsel_error error = morsel_open(&model->network, model->blob.data, model->blob.size, 0);
+    model->open_seconds = clock_seconds() - start;
+    if (!error)
+        return true;
+    model_close(model);
+    return open_failed(path, error, failure);
+}
+
+bool model_start(struct model *model, uint32_t cpu_mask, unsigned threads, struct failure *failure) {
+    model->arena_bytes = morsel_arena_bytes(&model->network);
+    model->arena = aligned_alloc(MORSEL_ALIGNMENT, ((size_t)model->arena_bytes + MORSEL_ALIGNMENT) / MORSEL_ALIGNMENT * MORSEL_ALIGNMENT);
+    if (!model->arena)
+        return failure_memory(failure, model->arena_bytes);
+    model->options.cpu_mask = cpu_mask;
+    if (threads > 1) {
+        if (!(model->pool = pool_open(threads, failure)))
+            return false;
+        model->options.parallel_for = pool_run;
+        model->options.parallel_ctx = model->pool;
+        model->options.tasks = threads;
+    }
+    double start = clock_seconds();
+    enum morsel_error error = morsel_session_open(&model->session, &model->network, model->arena, model->arena_bytes, &model->options);
+    model->open_seconds += clock_seconds() - start;
+    return !error || failure_set(failure, STATUS_INPUT, "no session can be opened: %s", morsel_error_text(error));
+}
+
+bool model_open(struct model *model, const char *path, uint32_t cpu_mask, unsigned threads, struct failure *failure) {
+    if (!model_read(model, path, failure))
+        return false;
+    if (model_start(model, cpu_mask, threads, failure))
+        return true;
+    model_close(model);
+    return failure_prefix(failure, path);
+}
+
+void model_close(struct model *model) {
+    pool_close(model->pool);
+    free(model->arena);
+    file_free(&model->blob);
+    model->pool = NULL;
+    model->arena = NULL;
+}
+
+const char *model_type_name(enum morsel_type type) {
+    static const char *const names[] = {"uint8", "int8", "int32", "float32"};
+    return (unsigned)type < 4 ? names[type] : "?";
+}
+
+size_t model_type_bytes(enum morsel_type type) {
+    return type == MORSEL_UINT8 || type == MORSEL_INT8 ? 1 : 4;
+}
+
+const char *model_dims(const uint32_t *dims, uint32_t rank, char *text, size_t size) {
+    size_t at = (size_t)snprintf(text, size, "[");
+    for (uint32_t i = 0; i < rank && at < size; i++)
+        at += (size_t)snprintf(text + at, size - at, "%s%u", i ? ", " : "", dims[i]);
+    if (at < size)
+        snprintf(text + at, size - at, "]");
+    return text;
+}
+
+const char *model_describe(const struct morsel_view *view, char *text, size_t size) {
+    char dims[128];
+    snprintf(text, size, "'%s', %s %s", view->name, model_type_name(view->onnx_type),
+             model_dims(view->onnx_dims, view->onnx_rank, dims, sizeof dims));
+    return text;
+}
+
+size_t model_elements(const struct morsel_view *view) {
+    return view->bytes / model_type_bytes(view->type);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A small pool of threads: an example of what an app hands to Morsel as parallel_for. Workers wait about 20 microseconds awake for the next
+ * step of a run, then sleep until there is one.
+ */
+#ifndef MORSEL_TOOLS_POOL_H
+#define MORSEL_TOOLS_POOL_H
+
+#include "core/morsel.h"
+#include "tools/message.h"
+
+enum { POOL_THREADS_MOST = 256 };
+
+struct pool;
+
+/* A pool in which `threads` threads work, the caller of pool_run() among them. */
+struct pool *pool_open(unsigned threads, struct failure *failure);
+void pool_close(struct pool *pool); /* NULL is legal */
+
+/* A morsel_parallel_for: ctx is the pool. One caller at a time, and not from within a task. */
+void pool_run(void *ctx, uint32_t n, morsel_task *fn, void *arg);
+
+#endif
