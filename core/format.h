@@ -98,7 +98,7 @@ struct morsel_blob_io {
 };
 
 enum morsel_resize { MORSEL_RESIZE_NONE = 0, MORSEL_RESIZE_EXACT = 1, MORSEL_RESIZE_SHORT_SIDE = 2 };
-enum morsel_channels { MORSEL_CHANNELS_RGB = 0, MORSEL_CHANNELS_BGR = 1, MORSEL_CHANNELS_GRAY = 2 };
+enum morsel_picture_channels { MORSEL_CHANNELS_RGB = 0, MORSEL_CHANNELS_BGR = 1, MORSEL_CHANNELS_GRAY = 2 };
 
 /* pixel -> resize -> centre crop -> (pixel * scale - mean[c]) / std[c] in float32, c in the order of `channels`. */
 struct morsel_blob_picture {
@@ -108,7 +108,7 @@ struct morsel_blob_picture {
     uint32_t resize_width;
     uint32_t crop_height; /* 0: no crop */
     uint32_t crop_width;
-    uint32_t channels; /* enum morsel_channels; GRAY is ITU-R 601 luma as Pillow's convert("L") */
+    uint32_t channels; /* enum morsel_picture_channels; GRAY is ITU-R 601 luma as Pillow's convert("L") */
     float scale;
     float mean[3];
     float std[3];
