@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""morsel_picture() beside Pillow and NumPy, on random pictures of random sizes and on real ones.
+
+    picture.py [--cases N] [--seed N] [--cc CC] [PICTURE...]
+
+Compiles core/picture.c into a shared object (in a temporary folder), hands it a rule in a blob that holds nothing else, and compares
+every value of the input with the reference: convert("L"), Image.resize(BILINEAR), torchvision's size and crop rules in a few lines of
+Python, (pixel * scale - mean) / std in float32, ONNX QuantizeLinear. More than one step of difference fails; how many differ at all is
+printed. Exit status 1 on a failure.
+"""
+import argparse
+import ctypes as c
+import glob
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+from PIL import Image
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+NONE, EXACT, SHORT_SIDE = 0, 1, 2
+RGB, BGR, GRAY = 0, 1, 2
+UINT8, INT8, FLOAT32 = 0, 1, 3
+ROW_MAJOR, CHANNELS_LAST = 0, 1
+
+
+class Model(c.Structure):
+    _fields_ = [("blob", c.c_void_p), ("blob_bytes", c.c_uint32), ("opened", c.c_uint32)]
+
+
+class View(c.Structure):
+    _fields_ = [("data", c.c_void_p), ("bytes", c.c_uint32), ("type", c.c_uint32), ("layout", c.c_uint32), ("rank", c.c_uint32),
+                ("dims", c.c_uint32 * 6), ("scale", c.c_float), ("zero_point", c.c_int32), ("name", c.c_char_p),
+                ("onnx_type", c.c_uint32), ("onnx_rank", c.c_uint32), ("onnx_dims", c.c_uint32 * 6)]
+
+
+def build(cc, folder):
+    sources = [ROOT + "/core/picture.c"]
+    path = os.path.join(folder, "picture.so")
+    subprocess.run([cc, "-std=c11", "-O2", "-ffp-contract=off", "-shared", "-fPIC", "-I" + ROOT,
+                    "-o", path] + sources, check=True)
+    lib = c.CDLL(path)
+    lib.morsel_picture_bytes.restype = c.c_size_t
+    lib.morsel_picture_bytes.argtypes = [c.c_void_p, c.c_uint32, c.c_uint32]
+    lib.morsel_picture.argtypes = [c.c_void_p, c.c_void_p, c.c_uint32, c.c_uint32, c.c_size_t, c.c_void_p, c.c_size_t, c.c_void_p, c.c_uint32]
+    return lib
+
+
+def blob(rule):
+    """A header whose one section is the rule (struct morsel_blob_header, struct morsel_blob_picture)."""
+    head = struct.pack("<8sIIII", b"MORSEL\r\n", 1, 256, 0, 0)
+    sections = [(64, 0)] * 6 + [(192, 1)] + [(64, 0)] * 3
+    head += b"".join(struct.pack("<II", *s) for s in sections)
+    record = struct.pack("<7If3f3f", 0, rule["resize"], *rule["resize_size"], *rule["crop"], rule["channels"], rule["scale"],
+                         *rule["mean"], *rule["std"])
+    return (head.ljust(192, b"\0") + record).ljust(256, b"\0")
+
+
+def resized(rule, width, height):
+    if rule["resize"] == EXACT:
+        return rule["resize_size"][1], rule["resize_size"][0]
+    if rule["resize"] == SHORT_SIDE:
+        size = rule["resize_size"][0]
+        short, long = min(width, height), max(width, height)
+        return (size, int(size * long / short)) if width <= height else (int(size * long / short), size)
+    return width, height
+
+
+def crop(pixels, height, width):
+    """torchvision's center_crop on an array."""
+    h, w = pixels.shape[:2]
+    if height > h or width > w:
+        dh, dw = max(height - h, 0), max(width - w, 0)
+        pixels = np.pad(pixels, ((dh // 2, (dh + 1) // 2), (dw // 2, (dw + 1) // 2), (0, 0)))
+        h, w = pixels.shape[:2]
+    top, left = int(round((h - height) / 2.0)), int(round((w - width) / 2.0))
+    return pixels[top:top + height, left:left + width]
+
+
+def reference(picture, rule):
+    """The float32 values, [H, W, C]."""
+    image = Image.fromarray(picture)
+    if rule["channels"] == GRAY:
+        image = image.convert("L")
+    image = image.resize(resized(rule, image.width, image.height), Image.Resampling.BILINEAR)
+    pixels = np.asarray(image).reshape(image.height, image.width, -1)
+    if rule["crop"][0]:
+        pixels = crop(pixels, *rule["crop"])
+    if rule["channels"] == BGR:
+        pixels = pixels[:, :, ::-1]
+    n = pixels.shape[2]
+    return (pixels.astype(np.float32) * np.float32(rule["scale"]) - np.float32(rule["mean"][:n])) / np.float32(rule["std"][:n])
+
+
+def quantized(values, kind, scale, zero):
+    if kind == FLOAT32:
+        return values
+    low = -128 if kind == INT8 else 0
+    return np.clip(np.rint(values / np.float32(scale)) + zero, low, low + 255).astype(np.int8 if kind == INT8 else np.uint8)
+
+
+def ours(lib, picture, rule, kind, layout, rank, scale, zero, shape):
+    height, width = picture.shape[:2]
+    memory = np.frombuffer(blob(rule) + b"\0" * 64, np.uint8).copy()
+    start = -memory.ctypes.data % 64
+    memory[start:start + 256] = np.frombuffer(blob(rule), np.uint8)
+    model = Model(memory.ctypes.data + start, 256, lib.opened_mark)
+    h, w, n = shape
+    dims = [2, h, w, n] if layout == CHANNELS_LAST else [2, n, h, w]
+    dims = dims if rank == 4 else dims[1:]
+    dtype = {UINT8: np.uint8, INT8: np.int8, FLOAT32: np.float32}[kind]
+    out = np.zeros(dims, dtype)
+    view = View(out.ctypes.data, out.nbytes, kind, layout, rank, (c.c_uint32 * 6)(*dims), scale, zero)
+    scratch = np.zeros(lib.morsel_picture_bytes(c.byref(model), width, height), np.uint8)
+    error = lib.morsel_picture(c.byref(model), picture.ctypes.data, width, height, 3 * width, scratch.ctypes.data, scratch.nbytes,
+                               c.byref(view), 1 if rank == 4 else 0)
+    if error:
+        raise SystemExit(f"morsel_picture: error {error} for {width}x{height} and {rule}")
+    image = out[1] if rank == 4 else out
+    return image if layout == CHANNELS_LAST else image.transpose(1, 2, 0)
+
+
+def random_size(rng):
+    pick = rng.random()
+    if pick < 0.1:
+        return rng.choice([1, 2, 3]), rng.choice([1, 2, 5, 700, 4000])
+    if pick < 0.6:
+        return rng.randint(1, 80), rng.randint(1, 80)
+    return rng.randint(1, 900), rng.randint(1, 900)
+
+
+def random_rule(rng):
+    resize = rng.choice([NONE, EXACT, EXACT, SHORT_SIDE, SHORT_SIDE])
+    size = (rng.randint(1, 260), rng.randint(1, 260))
+    if resize == SHORT_SIDE:
+        size = (size[0], size[0])
+    crop_size = (rng.randint(1, 260), rng.randint(1, 260)) if rng.random() < 0.6 else (0, 0)
+    scale, mean, std = rng.choice([(1 / 255, (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)), (1.0, (0, 0, 0), (1, 1, 1)),
+                                   (1.0, (127.5, 127.5, 127.5), (127.5, 127.5, 127.5))])
+    return {"resize": resize, "resize_size": size, "crop": crop_size, "channels": rng.choice([RGB, RGB, BGR, GRAY]),
+            "scale": scale, "mean": mean, "std": std}
+
+
+def random_pixels(rng, width, height):
+    noise = np.random.default_rng(rng.getrandbits(32))
+    kind = rng.random()
+    if kind < 0.5:
+        return noise.integers(0, 256, (height, width, 3), np.uint8)
+    if kind < 0.7:
+        return noise.choice(np.array([0, 255], np.uint8), (height, width, 3))
+    ramp = np.add.outer(np.arange(height) * 255 / max(height - 1, 1), np.arange(width) * 255 / max(width - 1, 1)) / 2
+    return np.ascontiguousarray(np.stack([ramp, 255 - ramp, ramp[::-1]], 2).astype(np.uint8))
+
+
+def compare(lib, rng, picture, rule, totals):
+    expected = reference(picture, rule)
+    kind = rng.choice([UINT8, INT8, FLOAT32])
+    top = float(np.abs(expected).max()) or 1.0
+    scale = float(np.float32(top * rng.choice([2, 1.5, 0.5]) / 255)) if rng.random() < 0.8 else float(np.float32(1.0))
+    zero = rng.randint(0, 255) - (128 if kind == INT8 else 0)
+    got = ours(lib, picture, rule, kind, rng.choice([ROW_MAJOR, CHANNELS_LAST]), rng.choice([3, 4]), scale, zero, expected.shape)
+    want = quantized(expected, kind, scale, zero)
+    if kind == FLOAT32:  # in steps of one pixel value
+        step = rule["scale"] / np.float32(rule["std"][:expected.shape[2]])
+        difference = np.abs(got - want) / step
+    else:
+        difference = np.abs(got.astype(np.int32) - want.astype(np.int32))
+    totals["values"] += want.size
+    totals["differ"] += int(np.count_nonzero(got != want))
+    totals["worst"] = max(totals["worst"], float(difference.max()))
+
+
+def run(lib, rng, options, totals):
+    for _ in range(options.cases):
+        width, height = random_size(rng)
+        rule = random_rule(rng)
+        w, h = resized(rule, width, height)
+        if 1 <= w <= 20000 and 1 <= h <= 20000:
+            compare(lib, rng, random_pixels(rng, width, height), rule, totals)
+            totals["random"] += 1
+    for path in options.pictures:
+        picture = np.array(Image.open(path).convert("RGB"))
+        for rule in [random_rule(rng) for _ in range(20)]:
+            compare(lib, rng, picture, rule, totals)
+        totals["real"] += 1
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--cases", type=int, default=600)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--cc", default="cc")
+    parser.add_argument("pictures", nargs="*")
+    options = parser.parse_args()
+    if not options.pictures:
+        options.pictures = sorted(glob.glob(ROOT + "/models/*/pictures/*.*") + glob.glob(ROOT + "/../shared/data/*.jpg"))
+    totals = {"random": 0, "real": 0, "values": 0, "differ": 0, "worst": 0.0}
+    with tempfile.TemporaryDirectory() as folder:
+        lib = build(options.cc, folder)
+        lib.opened_mark = 0x4E45504F  # MORSEL_OPENED of core/blob.h
+        run(lib, random.Random(options.seed), options, totals)
+    good = totals["values"] > 0 and totals["worst"] <= 1.0001
+    print("{} picture: {random} random and {real} real pictures, {values} values, {differ} differ, worst by {worst:g} steps"
+          .format("ok" if good else "FAIL", **totals))
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
