@@ -242,8 +242,8 @@ struct morsel_blob_lut {
     uint32_t table;    /* [channels][256] of y's type */
 };
 
-/* Windows as in morsel_blob_conv. AVERAGE_POOL divides by the window's cells inside the picture, or by all with count_include_pad
- * (cells that ceil_mode adds beyond the padding never count). Scratch: none. */
+/* Windows as in morsel_blob_conv. AVERAGE_POOL divides by the window's cells inside the picture, or with count_include_pad by
+ * kernel_h * kernel_w (q8, as com.microsoft QLinearAveragePool) or the cells inside the padded picture (f32). Scratch: none. */
 struct morsel_blob_pool {
     uint32_t kernel_h, kernel_w;
     uint32_t stride_h, stride_w;
@@ -260,7 +260,8 @@ struct morsel_blob_mean {
     int32_t out_min, out_max;
 };
 
-/* x q8 and y q8: com.microsoft QLinearSoftmax, table of uint32[256] by 255 - (max - x). Otherwise in float; then no table. */
+/* x q8 and y q8: com.microsoft QLinearSoftmax, table of float[256] by 255 - (max - x): y = clamp(round(e * k / sum) + zy), k = floor(1 / scale(y)).
+ * Otherwise in float; then no table. */
 struct morsel_blob_softmax {
     uint32_t outer, count, inner;
     uint32_t table;

@@ -163,7 +163,7 @@ enum morsel_error morsel_run(const struct morsel_session *session);
 /* --- Numbers in and out ------------------------------------------------------------------------------------------- */
 
 /* Floats in the ONNX graph's order (row-major onnx_dims) to the view's bytes: round half to even of value / scale, plus the
- * zero point, saturated (ONNX QuantizeLinear; a NaN gives the zero point). A float view gets a copy in its own layout. */
+ * zero point, saturated (ONNX QuantizeLinear; a NaN gives the lowest value). A float view gets a copy in its own layout. */
 enum morsel_error morsel_quantize(const struct morsel_view *view, const float *values);
 
 /* The view's bytes to floats in the ONNX graph's order: scale * (byte - zero_point) (ONNX DequantizeLinear). */
