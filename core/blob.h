@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading a blob in place. These trust it: morsel_open() has checked every index and offset before anything here is called
+ * on an open model. The blob is raw memory aligned to 64; records are read through pointers to their structs.
+ */
+#ifndef MORSEL_BLOB_H
+#define MORSEL_BLOB_H
+
+#include "format.h"
+#include "morsel.h"
+
+#include <stddef.h>
+
+_Static_assert(MORSEL_FORMAT_MAX_RANK == MORSEL_MAX_RANK, "one limit of the rank");
+_Static_assert(MORSEL_FORMAT_ALIGN == MORSEL_ALIGNMENT, "one alignment");
+
+#define MORSEL_OPENED 0x4e45504fu /* "OPEN" */
+
+static inline const struct morsel_blob_header *morsel_blob_header(const struct morsel_model *m) {
+    return (const struct morsel_blob_header *)(const void *)m->blob;
+}
+
+static inline const void *morsel_blob_at(const struct morsel_model *m, uint32_t offset) {
+    return m->blob + offset;
+}
+
+/* A constant that may be absent: NULL where its offset is 0. */
+static inline const void *morsel_blob_optional(const struct morsel_model *m, uint32_t offset) {
+    return offset ? m->blob + offset : NULL;
+}
+
+static inline const struct morsel_blob_tensor *morsel_blob_tensor(const struct morsel_model *m, uint32_t index) {
+    return (const struct morsel_blob_tensor *)morsel_blob_at(m, morsel_blob_header(m)->tensors.offset) + index;
+}
+
+static inline const struct morsel_blob_step *morsel_blob_step(const struct morsel_model *m, uint32_t index) {
+    return (const struct morsel_blob_step *)morsel_blob_at(m, morsel_blob_header(m)->steps.offset) + index;
+}
+
+/* The tensor index of operand `n` of a step: inputs first, then outputs. */
+static inline uint32_t morsel_blob_operand(const struct morsel_model *m, const struct morsel_blob_step *step, uint32_t n) {
+    return ((const uint32_t *)morsel_blob_at(m, morsel_blob_header(m)->operands.offset))[step->first_operand + n];
+}
+
+static inline const struct morsel_blob_tensor *morsel_blob_input(const struct morsel_model *m, const struct morsel_blob_step *step, uint32_t n) {
+    return morsel_blob_tensor(m, morsel_blob_operand(m, step, n));
+}
+
+static inline const struct morsel_blob_tensor *morsel_blob_output(const struct morsel_model *m, const struct morsel_blob_step *step) {
+    return morsel_blob_tensor(m, morsel_blob_operand(m, step, step->input_count));
+}
+
+static inline const char *morsel_blob_string(const struct morsel_model *m, uint32_t offset) {
+    return (const char *)morsel_blob_at(m, morsel_blob_header(m)->strings.offset) + offset;
+}
+
+static inline uint32_t morsel_type_bytes(uint32_t type) {
+    return type == MORSEL_UINT8 || type == MORSEL_INT8 ? 1 : 4;
+}
+
+static inline int morsel_is_byte(const struct morsel_blob_tensor *t) {
+    return t->type == MORSEL_UINT8 || t->type == MORSEL_INT8;
+}
+
+static inline uint32_t morsel_elements(const struct morsel_blob_tensor *t) {
+    return t->bytes / morsel_type_bytes(t->type);
+}
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A prepared call: the kernel chosen for a step and its arguments, filled once by morsel_session_open(), read by morsel_run().
+ * Calls lie in the step slots at the front of the arena.
+ */
+#ifndef MORSEL_CALL_H
+#define MORSEL_CALL_H
+
+#include "../kernels/kernels.h"
+#include "blob.h"
+
+/* One piece of a concatenation is found at each run: a step may have more inputs than a slot has room for. */
+struct morsel_concat {
+    const struct morsel_model *model;
+    const struct morsel_blob_step *step;
+    uint8_t *arena;
+    uint8_t *y;
+    uint32_t y_stride; /* bytes of a row of y */
+    uint32_t size;     /* bytes of an element */
+};
+
+union morsel_args {
+    struct morsel_conv_args conv;
+    struct morsel_pool_args pool;
+    struct morsel_fc_args fc;
+    struct morsel_matmul_args matmul;
+    struct morsel_binary_args binary;
+    struct morsel_unary_args unary;
+    struct morsel_lut_args lut;
+    struct morsel_mean_args mean;
+    struct morsel_softmax_args softmax;
+    struct morsel_gather_args gather;
+    struct morsel_concat concat;
+};
+
+union morsel_kernel {
+    morsel_conv_fn *conv;
+    morsel_pool_fn *pool;
+    morsel_fc_fn *fc;
+    morsel_matmul_fn *matmul;
+    morsel_binary_fn *binary;
+    morsel_unary_fn *unary;
+    morsel_lut_fn *lut;
+    morsel_mean_fn *mean;
+    morsel_softmax_fn *softmax;
+    morsel_gather_fn *gather;
+    morsel_copy_fn *copy;
+};
+
+struct morsel_call {
+    union morsel_kernel kernel;
+    uint32_t kind;  /* enum morsel_step_kind */
+    uint32_t units; /* what a run of the step is cut into: see the kernel's function type */
+    union morsel_args args;
+};
+
+_Static_assert(sizeof(union morsel_args) <= MORSEL_KERNEL_MAX_ARGS, "arguments fit a step slot");
+_Static_assert(sizeof(struct morsel_call) <= MORSEL_FORMAT_STEP_SLOT, "a call fits a step slot");
+
+static inline struct morsel_call *morsel_call_at(const struct morsel_session *s, uint32_t index) {
+    return (struct morsel_call *)(void *)((uint8_t *)s->steps + (size_t)index * MORSEL_FORMAT_STEP_SLOT);
+}
+
+/* Fills the call of step `index` from the blob; the model is open and the arena large enough. */
+void morsel_prepare(struct morsel_call *call, const struct morsel_session *session, const struct morsel_kernels *kernels, uint32_t index);
+
+/* Units begin .. end of a call. */
+void morsel_call_range(const struct morsel_call *call, uint32_t begin, uint32_t end);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The checks of a blob. Each part may rely on those before it:
+ *   sections (check.c) -> records: strings, tensors, inputs and outputs, picture rule -> steps, their parameters and constants -> plan.
+ * All products and sums are formed in 64 bits from 32-bit fields, so none can wrap; nothing is divided in 64 bits, which
+ * would need a library function on 32-bit machines.
+ */
+#ifndef MORSEL_CHECK_H
+#define MORSEL_CHECK_H
+
+#include "blob.h"
+
+#define MORSEL_SIZE_LIMIT 0x7fffffffu /* of blobs and arenas */
+
+struct morsel_check {
+    const struct morsel_model *model; /* blob and blob_bytes are set */
+    const struct morsel_blob_header *header;
+    const struct morsel_blob_tensor *tensors;
+    const struct morsel_blob_step *steps;
+};
+
+/* A step under check: its record, tensors and parameters. */
+struct morsel_step_check {
+    const struct morsel_check *check;
+    const struct morsel_blob_step *step;
+    const struct morsel_blob_tensor *x; /* first input */
+    const struct morsel_blob_tensor *y;
+    const void *parameters;
+};
+
+enum morsel_error morsel_check_blob(const void *blob, size_t bytes, uint32_t flags);
+
+enum morsel_error morsel_check_records(const struct morsel_check *c);
+enum morsel_error morsel_check_picture(const struct morsel_check *c);
+enum morsel_error morsel_check_steps(const struct morsel_check *c);
+enum morsel_error morsel_check_plan(const struct morsel_check *c);
+
+/* The parameters of one step; the number and the types of its tensors are right. */
+enum morsel_error morsel_check_conv(const struct morsel_step_check *s);
+enum morsel_error morsel_check_pool(const struct morsel_step_check *s);
+enum morsel_error morsel_check_fc(const struct morsel_step_check *s);
+enum morsel_error morsel_check_matmul(const struct morsel_step_check *s);
+enum morsel_error morsel_check_binary(const struct morsel_step_check *s);
+enum morsel_error morsel_check_unary(const struct morsel_step_check *s);
+enum morsel_error morsel_check_lut(const struct morsel_step_check *s);
+enum morsel_error morsel_check_mean(const struct morsel_step_check *s);
+enum morsel_error morsel_check_softmax(const struct morsel_step_check *s);
+enum morsel_error morsel_check_concat(const struct morsel_step_check *s);
+enum morsel_error morsel_check_gather(const struct morsel_step_check *s);
+
+/* `bytes` bytes at `offset`: a multiple of 64, inside the data section. */
+int morsel_check_data(const struct morsel_check *c, uint32_t offset, uint64_t bytes);
+/* The same, and every float there is finite. */
+int morsel_check_floats(const struct morsel_check *c, uint32_t offset, uint64_t count);
+/* Constants by channel, `channels` with the padding. */
+int morsel_check_channels(const struct morsel_step_check *s, const uint32_t *offsets, uint64_t channels);
+/* A range of results: integers within y's type where y is of bytes, ordered floats (no NaN) otherwise. */
+int morsel_check_integers(const struct morsel_blob_tensor *y, int32_t low, int32_t high);
+int morsel_check_range(const struct morsel_blob_tensor *y, int32_t low, int32_t high, float float_low, float float_high);
+
+/* Whether binary operand strides are those of y itself: no element is used twice or out of order. */
+int morsel_check_plain_strides(const struct morsel_blob_binary *p, const uint32_t *stride);
+
+static inline int morsel_finite(float v) {
+    return v - v == 0;
+}
+
+/* a * b, at most 2^31 - 1; otherwise 0, which no valid size is. */
+static inline uint32_t morsel_product(uint32_t a, uint32_t b) {
+    uint64_t p = (uint64_t)a * b;
+    return p > MORSEL_SIZE_LIMIT ? 0 : (uint32_t)p;
+}
+
+static inline uint32_t morsel_product3(uint32_t a, uint32_t b, uint32_t c) {
+    return morsel_product(morsel_product(a, b), c);
+}
+
+#endif

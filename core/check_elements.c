@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* The parameters of everything that is not a window. */
+#include "check.h"
+
+#define RATIO_MOST 1.2676506e30f /* 2^100: keeps every intermediate of a quantized add or product finite */
+
+enum morsel_error morsel_check_fc(const struct morsel_step_check *s) {
+    const struct morsel_blob_fc *p = s->parameters;
+    if (morsel_product(p->rows, p->inputs) != morsel_elements(s->x)) return MORSEL_ERR_PARAMETER;
+    if (morsel_product(p->rows, p->outputs) != morsel_elements(s->y)) return MORSEL_ERR_PARAMETER;
+    if (!morsel_check_range(s->y, p->out_min, p->out_max, p->float_min, p->float_max)) return MORSEL_ERR_PARAMETER;
+    uint64_t channels = ((uint64_t)p->outputs + 15) / 16 * 16, inputs = ((uint64_t)p->inputs + 3) / 4 * 4;
+    if (!morsel_check_data(s->check, p->weights, channels * inputs)) return MORSEL_ERR_CONSTANT; /* < 2^32 * 2^32 */
+    const uint32_t offsets[5] = {p->bias, p->multiplier, p->weight_sum, p->weight_zero, p->float_bias};
+    return morsel_check_channels(s, offsets, channels) ? MORSEL_OK : MORSEL_ERR_CONSTANT;
+}
+
+/* Any batch index leads inside an operand, because it is taken modulo the operand's own batch. */
+enum morsel_error morsel_check_matmul(const struct morsel_step_check *s) {
+    const struct morsel_blob_matmul *p = s->parameters;
+    const struct morsel_blob_tensor *b = morsel_blob_input(s->check->model, s->step, 1);
+    if (morsel_product3(p->a_batch, p->rows, p->inner) != morsel_elements(s->x)) return MORSEL_ERR_PARAMETER;
+    if (morsel_product3(p->b_batch, p->inner, p->columns) != morsel_elements(b)) return MORSEL_ERR_PARAMETER;
+    if (morsel_product3(p->batch, p->rows, p->columns) != morsel_elements(s->y)) return MORSEL_ERR_PARAMETER;
+    if (!p->a_divide || !p->b_divide || !morsel_finite(p->multiplier)) return MORSEL_ERR_PARAMETER;
+    return morsel_check_range(s->y, p->out_min, p->out_max, p->float_min, p->float_max) ? MORSEL_OK : MORSEL_ERR_PARAMETER;
+}
+
+/* The product of dims[0..rank) is `elements`, and unused dimensions are 1. */
+static int dims_fit(const uint32_t *dims, uint32_t rank, uint32_t elements) {
+    uint32_t n = 1;
+    if (rank < 1 || rank > MORSEL_FORMAT_MAX_RANK) return 0;
+    for (uint32_t k = 0; k < MORSEL_FORMAT_MAX_RANK; k++) {
+        if (k >= rank && dims[k] != 1) return 0;
+        n = morsel_product(n, dims[k]);
+    }
+    return n == elements;
+}
+
+/* The last element that the strides reach lies inside the operand. Each addend is below 2^31 * 2^32, and the sum is checked as it grows. */
+static int strides_fit(const struct morsel_blob_binary *p, const uint32_t *stride, uint32_t elements) {
+    uint64_t last = 0;
+    for (uint32_t k = 0; k < p->rank; k++) {
+        last += (uint64_t)(p->dims[k] - 1) * stride[k];
+        if (last >= elements) return 0;
+    }
+    return 1;
+}
+
+int morsel_check_plain_strides(const struct morsel_blob_binary *p, const uint32_t *stride) {
+    uint32_t step = 1;
+    for (uint32_t k = p->rank; k-- > 0; step *= p->dims[k])
+        if (p->dims[k] != 1 && stride[k] != step) return 0;
+    return 1;
+}
+
+static int ratio_fits(float v) {
+    return v >= -RATIO_MOST && v <= RATIO_MOST;
+}
+
+enum morsel_error morsel_check_binary(const struct morsel_step_check *s) {
+    const struct morsel_blob_binary *p = s->parameters;
+    const struct morsel_blob_tensor *b = morsel_blob_input(s->check->model, s->step, 1);
+    if (p->op < 1 || p->op >= MORSEL_BINARY_OP_COUNT || !dims_fit(p->dims, p->rank, morsel_elements(s->y))) return MORSEL_ERR_PARAMETER;
+    if (!strides_fit(p, p->a_stride, morsel_elements(s->x)) || !strides_fit(p, p->b_stride, morsel_elements(b))) return MORSEL_ERR_PARAMETER;
+    if (!morsel_check_integers(s->y, p->out_min, p->out_max)) return MORSEL_ERR_PARAMETER;
+    if (p->op != MORSEL_BINARY_QADD && p->op != MORSEL_BINARY_QMUL) return p->float_min <= p->float_max ? MORSEL_OK : MORSEL_ERR_PARAMETER;
+    if (!morsel_is_byte(s->x) || !morsel_is_byte(b) || !morsel_is_byte(s->y)) return MORSEL_ERR_STEP;
+    return ratio_fits(p->a_ratio) && ratio_fits(p->b_ratio) && ratio_fits(p->offset) ? MORSEL_OK : MORSEL_ERR_PARAMETER;
+}
+
+enum morsel_error morsel_check_unary(const struct morsel_step_check *s) {
+    const struct morsel_blob_unary *p = s->parameters;
+    if (p->op >= MORSEL_UNARY_OP_COUNT || p->count != morsel_elements(s->x) || p->count != morsel_elements(s->y)) return MORSEL_ERR_PARAMETER;
+    if (p->alpha != p->alpha || p->beta != p->beta || !p->channels) return MORSEL_ERR_PARAMETER;
+    if (p->op == MORSEL_UNARY_CLIP) return MORSEL_OK; /* limits may be infinite */
+    if (!morsel_finite(p->alpha) || !morsel_finite(p->beta)) return MORSEL_ERR_PARAMETER;
+    if (p->op != MORSEL_UNARY_AFFINE) return MORSEL_OK;
+    int fit = morsel_check_floats(s->check, p->affine_scale, p->channels) && morsel_check_floats(s->check, p->affine_offset, p->channels);
+    return fit ? MORSEL_OK : MORSEL_ERR_CONSTANT;
+}
+
+enum morsel_error morsel_check_lut(const struct morsel_step_check *s) {
+    const struct morsel_blob_lut *p = s->parameters;
+    if (p->count != morsel_elements(s->x) || p->count != morsel_elements(s->y) || !p->channels || !p->inner) return MORSEL_ERR_PARAMETER;
+    uint64_t bytes = (uint64_t)p->channels * 256 * morsel_type_bytes(s->y->type);
+    return morsel_check_data(s->check, p->table, bytes) ? MORSEL_OK : MORSEL_ERR_CONSTANT;
+}
+
+/* A sum of `count` differences of bytes stays in int32. */
+enum morsel_error morsel_check_mean(const struct morsel_step_check *s) {
+    const struct morsel_blob_mean *p = s->parameters;
+    if (morsel_product3(p->outer, p->count, p->inner) != morsel_elements(s->x)) return MORSEL_ERR_PARAMETER;
+    if (morsel_product(p->outer, p->inner) != morsel_elements(s->y) || p->count > 0x7fffffffu / 255) return MORSEL_ERR_PARAMETER;
+    if (!morsel_finite(p->multiplier) || !morsel_check_integers(s->y, p->out_min, p->out_max)) return MORSEL_ERR_PARAMETER;
+    return MORSEL_OK;
+}
+
+/* The table's entries are exponentials: not negative. */
+enum morsel_error morsel_check_softmax(const struct morsel_step_check *s) {
+    const struct morsel_blob_softmax *p = s->parameters;
+    uint32_t elements = morsel_product3(p->outer, p->count, p->inner);
+    if (elements != morsel_elements(s->x) || elements != morsel_elements(s->y)) return MORSEL_ERR_PARAMETER;
+    if (!p->table) return MORSEL_OK;
+    if (!morsel_is_byte(s->x) || !morsel_is_byte(s->y)) return MORSEL_ERR_PARAMETER;
+    if (!morsel_check_floats(s->check, p->table, 256)) return MORSEL_ERR_CONSTANT;
+    const float *table = morsel_blob_at(s->check->model, p->table);
+    for (uint32_t i = 0; i < 256; i++)
+        if (table[i] < 0) return MORSEL_ERR_CONSTANT;
+    return MORSEL_OK;
+}
+
+enum morsel_error morsel_check_concat(const struct morsel_step_check *s) {
+    const struct morsel_blob_concat *p = s->parameters;
+    uint64_t sum = 0;
+    for (uint32_t k = 0; k < s->step->input_count; k++) {
+        const struct morsel_blob_tensor *x = morsel_blob_input(s->check->model, s->step, k);
+        if (morsel_product(p->outer, p->inner[k]) != morsel_elements(x)) return MORSEL_ERR_PARAMETER;
+        sum += p->inner[k];
+    }
+    if (sum > MORSEL_SIZE_LIMIT || morsel_product(p->outer, (uint32_t)sum) != morsel_elements(s->y)) return MORSEL_ERR_PARAMETER;
+    return MORSEL_OK;
+}
+
+/* The largest sum of one entry from each table is an element of x. */
+static int entries_fit(const struct morsel_step_check *s, const int32_t *table) {
+    const struct morsel_blob_gather *p = s->parameters;
+    uint64_t last = 0;
+    for (uint32_t k = 0; k < p->rank; k++) {
+        int32_t most = 0;
+        for (uint32_t i = 0; i < p->dims[k]; i++, table++) {
+            if (*table < -1) return 0;
+            if (*table > most) most = *table;
+        }
+        last += (uint32_t)most;
+    }
+    return last < morsel_elements(s->x);
+}
+
+enum morsel_error morsel_check_gather(const struct morsel_step_check *s) {
+    const struct morsel_blob_gather *p = s->parameters;
+    uint64_t entries = 0;
+    if (!dims_fit(p->dims, p->rank, morsel_elements(s->y))) return MORSEL_ERR_PARAMETER;
+    for (uint32_t k = 0; k < p->rank; k++) entries += p->dims[k];
+    if (!morsel_check_data(s->check, p->table, 4 * entries)) return MORSEL_ERR_CONSTANT;
+    return entries_fit(s, morsel_blob_at(s->check->model, p->table)) ? MORSEL_OK : MORSEL_ERR_CONSTANT;
+}

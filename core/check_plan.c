@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The order of running and the plan of the arena. Time 0 is before the first step, time i + 1 is step i, and the time after the last
+ * step is when outputs are read. A tensor is alive from the time that writes it to the last that reads it, both included;
+ * MORSEL_STEP_BEFORE + 1 wraps to time 0.
+ */
+#include "check.h"
+
+static uint32_t birth(const struct morsel_blob_tensor *t) {
+    return t->first_step + 1;
+}
+
+static uint32_t death(const struct morsel_blob_tensor *t) {
+    return t->last_step + 1;
+}
+
+/* Whether the section of inputs or outputs names the tensor. */
+static int listed(const struct morsel_check *c, const struct morsel_blob_section *section, uint32_t tensor) {
+    const struct morsel_blob_io *io = morsel_blob_at(c->model, section->offset);
+    for (uint32_t i = 0; i < section->count; i++)
+        if (io[i].tensor == tensor) return 1;
+    return 0;
+}
+
+/* Every tensor of the arena is written by the step that it names, or is an input. */
+static enum morsel_error check_writer(const struct morsel_check *c, uint32_t index) {
+    const struct morsel_blob_tensor *t = &c->tensors[index];
+    uint32_t steps = c->header->steps.count;
+    if (t->place) return t->first_step == MORSEL_STEP_BEFORE ? MORSEL_OK : MORSEL_ERR_ORDER;
+    if (t->last_step != MORSEL_STEP_BEFORE && t->last_step > steps) return MORSEL_ERR_ORDER;
+    if (birth(t) > death(t)) return MORSEL_ERR_ORDER;
+    if (t->first_step == MORSEL_STEP_BEFORE) return listed(c, &c->header->inputs, index) ? MORSEL_OK : MORSEL_ERR_ORDER;
+    if (t->first_step >= steps) return MORSEL_ERR_ORDER;
+    const struct morsel_blob_step *writer = &c->steps[t->first_step];
+    return morsel_blob_operand(c->model, writer, writer->input_count) == index ? MORSEL_OK : MORSEL_ERR_ORDER;
+}
+
+/* Step i reads what is alive and was written before it, and writes a tensor that names it. */
+static enum morsel_error check_reads(const struct morsel_check *c, uint32_t i) {
+    const struct morsel_blob_step *step = &c->steps[i];
+    for (uint32_t n = 0; n < step->input_count; n++) {
+        const struct morsel_blob_tensor *t = morsel_blob_input(c->model, step, n);
+        if (!t->place && (birth(t) > i || death(t) < i + 1)) return MORSEL_ERR_ORDER;
+    }
+    return morsel_blob_output(c->model, step)->first_step == i ? MORSEL_OK : MORSEL_ERR_ORDER;
+}
+
+static enum morsel_error check_ends(const struct morsel_check *c) {
+    const struct morsel_blob_header *h = c->header;
+    const struct morsel_blob_io *in = morsel_blob_at(c->model, h->inputs.offset), *out = morsel_blob_at(c->model, h->outputs.offset);
+    for (uint32_t i = 0; i < h->inputs.count; i++)
+        if (c->tensors[in[i].tensor].first_step != MORSEL_STEP_BEFORE) return MORSEL_ERR_ORDER;
+    for (uint32_t i = 0; i < h->outputs.count; i++)
+        if (c->tensors[out[i].tensor].last_step != h->steps.count) return MORSEL_ERR_ORDER;
+    return MORSEL_OK;
+}
+
+static int meet(uint32_t a, uint32_t a_bytes, uint32_t b, uint32_t b_bytes) {
+    return a < b + b_bytes && b < a + a_bytes;
+}
+
+/* A step may write its output over an input that nobody reads later, where each element depends on the element in the same place alone. */
+static int may_replace(const struct morsel_check *c, const struct morsel_blob_tensor *old, const struct morsel_blob_tensor *new) {
+    if (old->last_step != new->first_step || old->offset != new->offset || old->bytes != new->bytes) return 0;
+    const struct morsel_blob_step *step = &c->steps[new->first_step];
+    if (step->kind == MORSEL_STEP_UNARY || step->kind == MORSEL_STEP_LUT) return 1;
+    if (step->kind != MORSEL_STEP_BINARY) return 0;
+    const struct morsel_blob_binary *p = morsel_blob_at(c->model, step->parameters);
+    int a_fits = morsel_blob_input(c->model, step, 0) != old || morsel_check_plain_strides(p, p->a_stride);
+    int b_fits = morsel_blob_input(c->model, step, 1) != old || morsel_check_plain_strides(p, p->b_stride);
+    return a_fits && b_fits;
+}
+
+static enum morsel_error check_overlaps(const struct morsel_check *c, uint32_t index) {
+    const struct morsel_blob_tensor *a = &c->tensors[index];
+    if (a->place) return MORSEL_OK;
+    for (const struct morsel_blob_tensor *b = c->tensors; b < a; b++) {
+        if (b->place || birth(a) > death(b) || birth(b) > death(a) || !meet(a->offset, a->bytes, b->offset, b->bytes)) continue;
+        if (death(a) == birth(b) && birth(b) != 0 && may_replace(c, a, b)) continue;
+        if (death(b) == birth(a) && birth(a) != 0 && may_replace(c, b, a)) continue;
+        return MORSEL_ERR_PLAN;
+    }
+    return MORSEL_OK;
+}
+
+static enum morsel_error check_scratch(const struct morsel_check *c, uint32_t i) {
+    const struct morsel_blob_step *step = &c->steps[i];
+    if (!step->scratch_bytes) return MORSEL_OK;
+    for (uint32_t k = 0; k < c->header->tensors.count; k++) {
+        const struct morsel_blob_tensor *t = &c->tensors[k];
+        int alive = !t->place && birth(t) <= i + 1 && i + 1 <= death(t);
+        if (alive && meet(step->scratch_offset, step->scratch_bytes, t->offset, t->bytes)) return MORSEL_ERR_PLAN;
+    }
+    return MORSEL_OK;
+}
+
+enum morsel_error morsel_check_plan(const struct morsel_check *c) {
+    enum morsel_error error = MORSEL_OK;
+    for (uint32_t i = 0; !error && i < c->header->tensors.count; i++) error = check_writer(c, i);
+    for (uint32_t i = 0; !error && i < c->header->steps.count; i++) error = check_reads(c, i);
+    if (!error) error = check_ends(c);
+    for (uint32_t i = 0; !error && i < c->header->tensors.count; i++) error = check_overlaps(c, i);
+    for (uint32_t i = 0; !error && i < c->header->steps.count; i++) error = check_scratch(c, i);
+    return error;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* Strings, labels, tensors, inputs and outputs, and the picture rule. */
+#include "check.h"
+
+static int string_fits(const struct morsel_check *c, uint32_t offset) {
+    return offset < c->header->strings.count; /* the last byte of all strings is 0 */
+}
+
+static enum morsel_error check_strings(const struct morsel_check *c) {
+    const struct morsel_blob_header *h = c->header;
+    const char *strings = morsel_blob_string(c->model, 0);
+    if (strings[0] || strings[h->strings.count - 1] || !string_fits(c, h->name)) return MORSEL_ERR_STRING;
+    const uint32_t *labels = morsel_blob_at(c->model, h->labels.offset);
+    for (uint32_t i = 0; i < h->labels.count; i++)
+        if (!string_fits(c, labels[i])) return MORSEL_ERR_STRING;
+    for (uint32_t i = 0; i < h->tensors.count; i++)
+        if (!string_fits(c, c->tensors[i].name)) return MORSEL_ERR_STRING;
+    for (uint32_t i = 0; i < h->steps.count; i++)
+        if (!string_fits(c, c->steps[i].name)) return MORSEL_ERR_STRING;
+    return MORSEL_OK;
+}
+
+/* Elements of dims[0..rank), 0 where a dimension is 0 or the product exceeds 2^31 - 1. */
+static uint32_t elements_of(const uint32_t *dims, uint32_t rank) {
+    uint32_t n = 1;
+    for (uint32_t k = 0; k < rank; k++) n = morsel_product(n, dims[k]);
+    return n;
+}
+
+static enum morsel_error check_quantization(const struct morsel_blob_tensor *t) {
+    if (!morsel_is_byte(t)) return t->scale == 1 && t->zero_point == 0 ? MORSEL_OK : MORSEL_ERR_QUANTIZATION;
+    int32_t low = t->type == MORSEL_INT8 ? -128 : 0;
+    if (!(t->scale > 0) || !morsel_finite(t->scale)) return MORSEL_ERR_QUANTIZATION;
+    return t->zero_point >= low && t->zero_point <= low + 255 ? MORSEL_OK : MORSEL_ERR_QUANTIZATION;
+}
+
+static enum morsel_error check_place(const struct morsel_check *c, const struct morsel_blob_tensor *t) {
+    const struct morsel_blob_header *h = c->header;
+    if (t->place == 1) return morsel_check_data(c, t->offset, t->bytes) ? MORSEL_OK : MORSEL_ERR_CONSTANT;
+    if (t->offset % MORSEL_FORMAT_ALIGN || t->offset < h->steps.count * MORSEL_FORMAT_STEP_SLOT) return MORSEL_ERR_PLAN;
+    if (t->offset > h->arena_bytes || t->bytes > h->arena_bytes - t->offset) return MORSEL_ERR_PLAN;
+    return MORSEL_OK;
+}
+
+static enum morsel_error check_tensor(const struct morsel_check *c, const struct morsel_blob_tensor *t) {
+    if (t->type > MORSEL_FLOAT32 || t->layout > MORSEL_CHANNELS_LAST || t->rank > MORSEL_MAX_RANK || t->place > 1) return MORSEL_ERR_TENSOR;
+    uint32_t elements = elements_of(t->dims, t->rank);
+    if (!elements || morsel_product(elements, morsel_type_bytes(t->type)) != t->bytes) return MORSEL_ERR_SHAPE;
+    for (uint32_t k = t->rank; k < MORSEL_MAX_RANK; k++)
+        if (t->dims[k] != 1) return MORSEL_ERR_SHAPE;
+    enum morsel_error error = check_quantization(t);
+    return error ? error : check_place(c, t);
+}
+
+/* The ONNX shape: N C H W for CHANNELS_LAST N H W C where the ranks agree, else as many elements. */
+static int onnx_shape_fits(const struct morsel_blob_tensor *t, const struct morsel_blob_io *io) {
+    if (elements_of(io->onnx_dims, io->onnx_rank) != morsel_elements(t)) return 0;
+    if (t->layout != MORSEL_CHANNELS_LAST || io->onnx_rank != t->rank || t->rank < 3) return 1;
+    if (io->onnx_dims[0] != t->dims[0] || io->onnx_dims[1] != t->dims[t->rank - 1]) return 0;
+    for (uint32_t k = 2; k < t->rank; k++)
+        if (io->onnx_dims[k] != t->dims[k - 1]) return 0;
+    return 1;
+}
+
+static enum morsel_error check_io(const struct morsel_check *c, const struct morsel_blob_section *section) {
+    const struct morsel_blob_io *io = morsel_blob_at(c->model, section->offset);
+    for (uint32_t i = 0; i < section->count; i++, io++) {
+        if (io->tensor >= c->header->tensors.count || c->tensors[io->tensor].place) return MORSEL_ERR_TENSOR;
+        if (io->onnx_type > MORSEL_FLOAT32 || io->onnx_rank > MORSEL_MAX_RANK) return MORSEL_ERR_TENSOR;
+        if (!onnx_shape_fits(&c->tensors[io->tensor], io)) return MORSEL_ERR_SHAPE;
+        if (!string_fits(c, io->name)) return MORSEL_ERR_STRING;
+    }
+    return MORSEL_OK;
+}
+
+enum morsel_error morsel_check_records(const struct morsel_check *c) {
+    enum morsel_error error = check_strings(c);
+    for (uint32_t i = 0; !error && i < c->header->tensors.count; i++) error = check_tensor(c, &c->tensors[i]);
+    if (!error) error = check_io(c, &c->header->inputs);
+    if (!error) error = check_io(c, &c->header->outputs);
+    return error;
+}
+
+static int side_fits(uint32_t side) {
+    return side >= 1 && side <= 32768;
+}
+
+/* What the rule makes of any picture is as large as the input; without resize and crop that is for the picture to meet. */
+static int size_fits(const struct morsel_blob_picture *p, uint32_t height, uint32_t width) {
+    if (p->resize != MORSEL_RESIZE_NONE && (!side_fits(p->resize_height) || !side_fits(p->resize_width))) return 0;
+    if (p->resize == MORSEL_RESIZE_SHORT_SIDE && p->resize_height != p->resize_width) return 0;
+    int crops = p->crop_height || p->crop_width;
+    if (crops && p->resize != MORSEL_RESIZE_NONE && (p->crop_height > p->resize_height || p->crop_width > p->resize_width)) return 0;
+    if (crops) return p->crop_height == height && p->crop_width == width;
+    return p->resize == MORSEL_RESIZE_NONE || (p->resize_height == height && p->resize_width == width);
+}
+
+static int numbers_fit(const struct morsel_blob_picture *p) {
+    if (!morsel_finite(p->scale)) return 0;
+    for (int k = 0; k < 3; k++)
+        if (!morsel_finite(p->mean[k]) || !morsel_finite(p->std[k]) || p->std[k] == 0) return 0;
+    return 1;
+}
+
+enum morsel_error morsel_check_picture(const struct morsel_check *c) {
+    const struct morsel_blob_header *h = c->header;
+    if (!h->picture.count) return MORSEL_OK;
+    const struct morsel_blob_picture *p = morsel_blob_at(c->model, h->picture.offset);
+    if (p->input >= h->inputs.count || p->resize > MORSEL_RESIZE_SHORT_SIDE || p->channels > MORSEL_CHANNELS_GRAY) return MORSEL_ERR_PICTURE;
+    const struct morsel_blob_io *io = (const struct morsel_blob_io *)morsel_blob_at(c->model, h->inputs.offset) + p->input;
+    const struct morsel_blob_tensor *t = &c->tensors[io->tensor];
+    int last = t->layout == MORSEL_CHANNELS_LAST;
+    if (t->rank != 4 || t->type == MORSEL_INT32) return MORSEL_ERR_PICTURE;
+    if (t->dims[last ? 3 : 1] != (p->channels == MORSEL_CHANNELS_GRAY ? 1u : 3u)) return MORSEL_ERR_PICTURE;
+    return size_fits(p, t->dims[last ? 1 : 2], t->dims[last ? 2 : 3]) && numbers_fit(p) ? MORSEL_OK : MORSEL_ERR_PICTURE;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Convolutions and pools. With in < 2^31, pads, strides and dilations at most 65536 and kernels at most 64, an index of the picture
+ * (out * stride + tap * dilation - pad) taken modulo 2^32 is below `in` exactly where it is inside: the largest value before the
+ * subtraction is below 2^31 + 2^23, so no two of them meet.
+ */
+#include "check.h"
+
+#define MOST 65536u
+
+struct axis {
+    uint32_t in, out, kernel, stride, dilation, pad_begin, pad_end;
+};
+
+/* Whether `out` windows fit; `round_up`: a last window may hang over the padding. */
+static int axis_fits(const struct axis *a, int round_up) {
+    if (a->kernel < 1 || a->kernel > MORSEL_FORMAT_MAX_WINDOW || a->stride < 1 || a->stride > MOST) return 0;
+    if (a->dilation < 1 || a->dilation > MOST || a->pad_begin > MOST || a->pad_end > MOST) return 0;
+    uint32_t padded = a->in + a->pad_begin + a->pad_end, window = (a->kernel - 1) * a->dilation + 1;
+    uint32_t room = padded < window ? 0 : padded - window;
+    if (padded < window && !round_up) return 0;
+    uint32_t out = room / a->stride + 1;
+    return a->out == out || (round_up && room % a->stride && a->out == out + 1);
+}
+
+enum morsel_error morsel_check_pool(const struct morsel_step_check *s) {
+    const struct morsel_blob_pool *p = s->parameters;
+    const struct morsel_blob_tensor *x = s->x, *y = s->y;
+    if (x->rank != 4 || y->rank != 4 || x->dims[0] != y->dims[0] || x->dims[3] != y->dims[3]) return MORSEL_ERR_PARAMETER;
+    struct axis rows = {x->dims[1], y->dims[1], p->kernel_h, p->stride_h, p->dilation_h, p->pad_top, p->pad_bottom};
+    struct axis columns = {x->dims[2], y->dims[2], p->kernel_w, p->stride_w, p->dilation_w, p->pad_left, p->pad_right};
+    if (!axis_fits(&rows, 1) || !axis_fits(&columns, 1)) return MORSEL_ERR_PARAMETER;
+    if (!morsel_check_integers(y, p->out_min, p->out_max) || p->count_include_pad > 1) return MORSEL_ERR_PARAMETER;
+    if (s->step->kind == MORSEL_STEP_AVERAGE_POOL) return p->dilation_h == 1 && p->dilation_w == 1 ? MORSEL_OK : MORSEL_ERR_PARAMETER;
+    return x->scale == y->scale && x->zero_point == y->zero_point ? MORSEL_OK : MORSEL_ERR_PARAMETER;
+}
+
+/* Sizes of the constants: channels with padding, and bytes of weights. All factors are checked to be below 2^31. */
+static void constant_sizes(const struct morsel_step_check *s, uint64_t *channels, uint64_t *weights) {
+    const struct morsel_blob_conv *p = s->parameters;
+    uint32_t depth = s->x->dims[3] / p->groups, outs = s->y->dims[3] / p->groups;
+    if (s->step->kind == MORSEL_STEP_DEPTHWISE) {
+        *channels = ((uint64_t)outs * p->groups + 15) / 16 * 16;
+        *weights = *channels * p->kernel_w * ((p->kernel_h + 3) / 4 * 4); /* < 2^32 * 2^6 * 2^6 */
+        return;
+    }
+    uint64_t row = ((uint64_t)p->kernel_w * depth + 3) / 4 * 4; /* < 2^38 */
+    *channels = ((uint64_t)outs + 15) / 16 * 16 * p->groups;
+    *weights = row > MORSEL_SIZE_LIMIT || *channels > MORSEL_SIZE_LIMIT ? UINT64_MAX : *channels * row;
+    *weights = *weights > MORSEL_SIZE_LIMIT ? UINT64_MAX : *weights * p->kernel_h;
+}
+
+static int shapes_fit(const struct morsel_step_check *s) {
+    const struct morsel_blob_conv *p = s->parameters;
+    const struct morsel_blob_tensor *x = s->x, *y = s->y;
+    if (x->rank != 4 || y->rank != 4 || x->dims[0] != y->dims[0]) return 0;
+    struct axis rows = {x->dims[1], y->dims[1], p->kernel_h, p->stride_h, p->dilation_h, p->pad_top, p->pad_bottom};
+    struct axis columns = {x->dims[2], y->dims[2], p->kernel_w, p->stride_w, p->dilation_w, p->pad_left, p->pad_right};
+    if (!axis_fits(&rows, 0) || !axis_fits(&columns, 0)) return 0;
+    if (!p->groups || x->dims[3] % p->groups || y->dims[3] % p->groups) return 0;
+    return s->step->kind == MORSEL_STEP_CONV || (p->groups == x->dims[3] && p->groups == y->dims[3]);
+}
+
+/* Sums wrap at 2^32 in the kernels, so a blob whose sums leave int32 gives wrong numbers but nothing worse; the converter refuses it. */
+enum morsel_error morsel_check_conv(const struct morsel_step_check *s) {
+    const struct morsel_blob_conv *p = s->parameters;
+    uint64_t channels, weights;
+    if (!shapes_fit(s) || !morsel_check_range(s->y, p->out_min, p->out_max, p->float_min, p->float_max)) return MORSEL_ERR_PARAMETER;
+    uint32_t row = s->x->dims[2] * s->x->dims[3];
+    if ((p->pad_top || p->pad_bottom) && s->step->scratch_bytes < (row + 3) / 4 * 4) return MORSEL_ERR_PARAMETER;
+    constant_sizes(s, &channels, &weights);
+    if (!morsel_check_data(s->check, p->weights, weights)) return MORSEL_ERR_CONSTANT;
+    const uint32_t offsets[5] = {p->bias, p->multiplier, p->weight_sum, p->weight_zero, p->float_bias};
+    return morsel_check_channels(s, offsets, channels) ? MORSEL_OK : MORSEL_ERR_CONSTANT;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* Which of the library's kernels this CPU can run. */
+#include "morsel.h"
+
+#include "../kernels/kernels.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+
+/* The register state that the system saves: bits 1, 2: xmm, ymm; 5, 6, 7: the AVX-512 registers. */
+static uint32_t saved_state(void) {
+    uint32_t low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return low;
+}
+
+static uint32_t detect(void) {
+    uint32_t a, b, c, d, features = 0;
+    if (!__get_cpuid(1, &a, &b, &c, &d)) return 0;
+    if (!(c & (1u << 27)) || !(c & (1u << 28))) return 0; /* OSXSAVE, AVX */
+    uint32_t state = saved_state();
+    if ((state & 0x06) != 0x06 || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 0;
+    if (!(b & (1u << 5))) return 0;
+    features = MORSEL_CPU_AVX2;
+    /* AVX512: F, BW, VL and VNNI */
+    uint32_t avx512 = 1u << 16 | 1u << 30 | 1u << 31;
+    if ((state & 0xe6) == 0xe6 && (b & avx512) == avx512 && (c & (1u << 11))) features |= MORSEL_CPU_AVX512VNNI;
+    if (__get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & (1u << 4))) features |= MORSEL_CPU_AVXVNNI;
+    return features;
+}
+
+#elif defined(__aarch64__)
+
+/*
+ * User space may not read the ID registers unless the kernel says that it emulates them, and it says so in the auxiliary vector, which
+ * only the C library can reach. So getauxval() is a weak reference: where an app links a C library that has it, it is asked;
+ * in a freestanding link it is absent, and the features that the compiler was told of are all that is known.
+ */
+extern unsigned long getauxval(unsigned long type) __attribute__((weak));
+
+static uint32_t detect(void) {
+    uint32_t features = MORSEL_CPU_NEON;
+#if defined(__ARM_FEATURE_DOTPROD)
+    features |= MORSEL_CPU_DOTPROD;
+#endif
+#if defined(__ARM_FEATURE_MATMUL_INT8)
+    features |= MORSEL_CPU_I8MM;
+#endif
+#if defined(__linux__)
+    if (!getauxval) return features;
+    if (getauxval(16) & (1ul << 20)) features |= MORSEL_CPU_DOTPROD; /* AT_HWCAP, HWCAP_ASIMDDP */
+    if (getauxval(26) & (1ul << 13)) features |= MORSEL_CPU_I8MM;    /* AT_HWCAP2, HWCAP2_I8MM */
+#endif
+    return features;
+}
+
+#else
+
+static uint32_t detect(void) {
+    return MORSEL_CPU_C;
+}
+
+#endif
+
+uint32_t morsel_cpu_features(void) {
+    struct morsel_kernels table;
+    return morsel_kernels_choose(&table, detect());
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* Opening a blob: the one trust boundary. The checks stand in check_*.c, in the order in which they build on each other. */
+#include "blob.h"
+#include "check.h"
+
+#include <string.h>
+
+enum morsel_error morsel_open(struct morsel_model *model, const void *blob, size_t bytes, uint32_t flags) {
+    if (!model) return MORSEL_ERR_ARGUMENT;
+    memset(model, 0, sizeof *model);
+    if (!blob || (flags & ~MORSEL_SKIP_CHECKSUM)) return MORSEL_ERR_ARGUMENT;
+    enum morsel_error error = morsel_check_blob(blob, bytes, flags);
+    if (error) return error;
+    model->blob = blob;
+    model->blob_bytes = (uint32_t)((const struct morsel_blob_header *)blob)->blob_bytes;
+    model->opened = MORSEL_OPENED;
+    return MORSEL_OK;
+}
+
+static int is_open(const struct morsel_model *model) {
+    return model && model->opened == MORSEL_OPENED;
+}
+
+uint32_t morsel_arena_bytes(const struct morsel_model *model) {
+    return is_open(model) ? morsel_blob_header(model)->arena_bytes : 0;
+}
+
+uint32_t morsel_input_count(const struct morsel_model *model) {
+    return is_open(model) ? morsel_blob_header(model)->inputs.count : 0;
+}
+
+uint32_t morsel_output_count(const struct morsel_model *model) {
+    return is_open(model) ? morsel_blob_header(model)->outputs.count : 0;
+}
+
+const char *morsel_label(const struct morsel_model *model, uint32_t index) {
+    if (!is_open(model) || index >= morsel_blob_header(model)->labels.count) return NULL;
+    const uint32_t *labels = morsel_blob_at(model, morsel_blob_header(model)->labels.offset);
+    return morsel_blob_string(model, labels[index]);
+}

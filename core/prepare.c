@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/* From a step of the blob to a call: every choice that a run would otherwise repeat is made here. */
+#include "call.h"
+
+#include <string.h>
+
+_Static_assert((int)MORSEL_BINARY_QADD == (int)MORSEL_DO_QADD && (int)MORSEL_BINARY_MIN == (int)MORSEL_DO_MIN, "binary codes");
+_Static_assert((int)MORSEL_BINARY_ADD == (int)MORSEL_DO_ADD && (int)MORSEL_BINARY_DIV == (int)MORSEL_DO_DIV, "binary codes");
+_Static_assert((int)MORSEL_UNARY_CLIP == (int)MORSEL_DO_CLIP && (int)MORSEL_UNARY_SIGMOID == (int)MORSEL_DO_SIGMOID, "unary codes");
+_Static_assert((int)MORSEL_UNARY_AFFINE == (int)MORSEL_DO_AFFINE && (int)MORSEL_UNARY_NEG == (int)MORSEL_DO_NEG, "unary codes");
+
+/* What the fillers below work on. */
+struct work {
+    const struct morsel_model *model;
+    uint8_t *arena;
+    const struct morsel_blob_step *step;
+    const struct morsel_kernels *kernels;
+};
+
+static float infinity(void) {
+    uint32_t bits = 0x7f800000;
+    float v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+static struct morsel_code code_of(const struct morsel_blob_tensor *t) {
+    struct morsel_code code = {1, 0, 0, 1};
+    if (!morsel_is_byte(t)) return code;
+    code.scale = t->scale;
+    code.flip = t->type == MORSEL_INT8 ? 0x80 : 0;
+    code.zero = t->zero_point + (int32_t)code.flip;
+    code.is_float = 0;
+    return code;
+}
+
+static const void *place_of(const struct work *w, const struct morsel_blob_tensor *t) {
+    return t->place ? morsel_blob_at(w->model, t->offset) : w->arena + t->offset;
+}
+
+static struct morsel_input input_of(const struct work *w, uint32_t n) {
+    const struct morsel_blob_tensor *t = morsel_blob_input(w->model, w->step, n);
+    struct morsel_input x = {place_of(w, t), code_of(t)};
+    return x;
+}
+
+static struct morsel_output output_of(const struct work *w, int32_t out_min, int32_t out_max, float float_min, float float_max) {
+    const struct morsel_blob_tensor *t = morsel_blob_output(w->model, w->step);
+    struct morsel_output y = {w->arena + t->offset, code_of(t), 0, 0, float_min, float_max};
+    y.out_min = out_min + (int32_t)y.code.flip;
+    y.out_max = out_max + (int32_t)y.code.flip;
+    return y;
+}
+
+/* An output without limits of its own: the whole range of its type. */
+static struct morsel_output whole_output(const struct work *w) {
+    struct morsel_output y = output_of(w, 0, 0, -infinity(), infinity());
+    y.out_min = 0;
+    y.out_max = 255;
+    return y;
+}
+
+static uint32_t output_elements(const struct work *w) {
+    return morsel_elements(morsel_blob_output(w->model, w->step));
+}
+
+static void fill_shapes(struct morsel_window *win, const struct work *w) {
+    const struct morsel_blob_tensor *x = morsel_blob_input(w->model, w->step, 0);
+    const struct morsel_blob_tensor *y = morsel_blob_output(w->model, w->step);
+    win->in_h = x->dims[1];
+    win->in_w = x->dims[2];
+    win->in_c = x->dims[3];
+    win->out_h = y->dims[1];
+    win->out_w = y->dims[2];
+    win->out_c = y->dims[3];
+    win->in_row = x->dims[2] * x->dims[3] * morsel_type_bytes(x->type);
+    win->out_row = y->dims[2] * y->dims[3] * morsel_type_bytes(y->type);
+}
+
+static void prepare_conv(struct morsel_call *call, const struct work *w, const struct morsel_blob_conv *p) {
+    struct morsel_conv_args *a = &call->args.conv;
+    struct morsel_window shape = {
+        .kernel_h = p->kernel_h, .kernel_w = p->kernel_w, .stride_h = p->stride_h, .stride_w = p->stride_w,
+        .dilation_h = p->dilation_h, .dilation_w = p->dilation_w, .pad_top = p->pad_top, .pad_left = p->pad_left,
+    };
+    struct morsel_channels channels = {
+        morsel_blob_at(w->model, p->bias), morsel_blob_at(w->model, p->multiplier), morsel_blob_at(w->model, p->weight_sum),
+        morsel_blob_optional(w->model, p->weight_zero), morsel_blob_optional(w->model, p->float_bias),
+    };
+    a->window = shape;
+    fill_shapes(&a->window, w);
+    a->x = input_of(w, 0);
+    a->y = output_of(w, p->out_min, p->out_max, p->float_min, p->float_max);
+    a->outside = p->pad_top || p->pad_bottom ? w->arena + w->step->scratch_offset : NULL;
+    a->outside_bytes = a->outside ? (a->window.in_row + 3) / 4 * 4 : 0;
+    a->weights = morsel_blob_at(w->model, p->weights);
+    a->channels = channels;
+    a->groups = p->groups;
+    call->kernel.conv = call->kind == MORSEL_STEP_CONV ? w->kernels->conv : w->kernels->depthwise;
+    call->units = morsel_blob_output(w->model, w->step)->dims[0] * a->window.out_h;
+}
+
+static void prepare_pool(struct morsel_call *call, const struct work *w, const struct morsel_blob_pool *p) {
+    struct morsel_pool_args *a = &call->args.pool;
+    struct morsel_window shape = {
+        .kernel_h = p->kernel_h, .kernel_w = p->kernel_w, .stride_h = p->stride_h, .stride_w = p->stride_w,
+        .dilation_h = p->dilation_h, .dilation_w = p->dilation_w, .pad_top = p->pad_top, .pad_left = p->pad_left,
+    };
+    a->window = shape;
+    fill_shapes(&a->window, w);
+    a->x = input_of(w, 0);
+    a->y = output_of(w, p->out_min, p->out_max, -infinity(), infinity());
+    a->count_include_pad = p->count_include_pad;
+    a->padded_h = a->window.in_h + p->pad_top + p->pad_bottom;
+    a->padded_w = a->window.in_w + p->pad_left + p->pad_right;
+    call->kernel.pool = call->kind == MORSEL_STEP_MAX_POOL ? w->kernels->max_pool : w->kernels->average_pool;
+    call->units = morsel_blob_output(w->model, w->step)->dims[0] * a->window.out_h;
+}
+
+static void prepare_fc(struct morsel_call *call, const struct work *w, const struct morsel_blob_fc *p) {
+    struct morsel_fc_args *a = &call->args.fc;
+    struct morsel_channels channels = {
+        morsel_blob_at(w->model, p->bias), morsel_blob_at(w->model, p->multiplier), morsel_blob_at(w->model, p->weight_sum),
+        morsel_blob_optional(w->model, p->weight_zero), morsel_blob_optional(w->model, p->float_bias),
+    };
+    a->x = input_of(w, 0);
+    a->y = output_of(w, p->out_min, p->out_max, p->float_min, p->float_max);
+    a->weights = morsel_blob_at(w->model, p->weights);
+    a->channels = channels;
+    a->rows = p->rows;
+    a->inputs = p->inputs;
+    a->outputs = p->outputs;
+    a->blocks = (p->outputs + 15) / 16;
+    call->kernel.fc = w->kernels->fc;
+    call->units = a->rows * a->blocks;
+}
+
+static void prepare_matmul(struct morsel_call *call, const struct work *w, const struct morsel_blob_matmul *p) {
+    struct morsel_matmul_args *a = &call->args.matmul;
+    a->a = input_of(w, 0);
+    a->b = input_of(w, 1);
+    a->y = output_of(w, p->out_min, p->out_max, p->float_min, p->float_max);
+    a->rows = p->rows;
+    a->inner = p->inner;
+    a->columns = p->columns;
+    a->a_batch = p->a_batch;
+    a->a_divide = p->a_divide;
+    a->b_batch = p->b_batch;
+    a->b_divide = p->b_divide;
+    a->multiplier = p->multiplier;
+    call->kernel.matmul = w->kernels->matmul;
+    call->units = p->batch * p->rows;
+}
+
+static void prepare_binary(struct morsel_call *call, const struct work *w, const struct morsel_blob_binary *p) {
+    struct morsel_binary_args *a = &call->args.binary;
+    a->a = input_of(w, 0);
+    a->b = input_of(w, 1);
+    a->y = output_of(w, p->out_min, p->out_max, p->float_min, p->float_max);
+    a->op = p->op;
+    a->rank = p->rank;
+    memcpy(a->dims, p->dims, sizeof a->dims);
+    memcpy(a->a_stride, p->a_stride, sizeof a->a_stride);
+    memcpy(a->b_stride, p->b_stride, sizeof a->b_stride);
+    a->a_ratio = p->a_ratio;
+    a->b_ratio = p->b_ratio;
+    a->offset = p->offset;
+    call->kernel.binary = p->op == MORSEL_BINARY_QADD ? w->kernels->qadd : p->op == MORSEL_BINARY_QMUL ? w->kernels->qmul : w->kernels->binary;
+    call->units = output_elements(w);
+}
+
+static void prepare_unary(struct morsel_call *call, const struct work *w, const struct morsel_blob_unary *p) {
+    struct morsel_unary_args *a = &call->args.unary;
+    a->x = input_of(w, 0);
+    a->y = whole_output(w);
+    a->op = p->op;
+    a->channels = p->channels;
+    a->alpha = p->alpha;
+    a->beta = p->beta;
+    a->scale = morsel_blob_optional(w->model, p->affine_scale);
+    a->offset = morsel_blob_optional(w->model, p->affine_offset);
+    call->kernel.unary = w->kernels->unary;
+    call->units = p->count;
+}
+
+static void prepare_lut(struct morsel_call *call, const struct work *w, const struct morsel_blob_lut *p) {
+    struct morsel_lut_args *a = &call->args.lut;
+    a->x = input_of(w, 0).data;
+    a->y = whole_output(w).data;
+    a->table = morsel_blob_at(w->model, p->table);
+    a->channels = p->channels;
+    a->inner = p->inner;
+    a->is_float = whole_output(w).code.is_float;
+    call->kernel.lut = w->kernels->lut;
+    call->units = p->count;
+}
+
+static void prepare_mean(struct morsel_call *call, const struct work *w, const struct morsel_blob_mean *p) {
+    struct morsel_mean_args *a = &call->args.mean;
+    a->x = input_of(w, 0);
+    a->y = output_of(w, p->out_min, p->out_max, -infinity(), infinity());
+    a->count = p->count;
+    a->inner = p->inner;
+    a->multiplier = p->multiplier;
+    call->kernel.mean = w->kernels->mean;
+    call->units = p->outer * p->inner;
+}
+
+/* Whole steps of `scale` in 1, rounded down; floats from 2^23 on are whole already. */
+static float whole_steps(float scale) {
+    float steps = 1 / scale;
+    return steps < 8388608.0f ? (float)(int32_t)steps : steps;
+}
+
+static void prepare_softmax(struct morsel_call *call, const struct work *w, const struct morsel_blob_softmax *p) {
+    struct morsel_softmax_args *a = &call->args.softmax;
+    a->x = input_of(w, 0);
+    a->y = whole_output(w);
+    a->table = morsel_blob_optional(w->model, p->table);
+    a->levels = whole_steps(a->y.code.scale);
+    a->count = p->count;
+    a->inner = p->inner;
+    call->kernel.softmax = w->kernels->softmax;
+    call->units = p->outer * p->inner;
+}
+
+static void prepare_concat(struct morsel_call *call, const struct work *w, const struct morsel_blob_concat *p) {
+    struct morsel_concat *a = &call->args.concat;
+    const struct morsel_blob_tensor *y = morsel_blob_output(w->model, w->step);
+    a->model = w->model;
+    a->step = w->step;
+    a->arena = w->arena;
+    a->y = w->arena + y->offset;
+    a->y_stride = y->bytes / p->outer;
+    a->size = morsel_type_bytes(y->type);
+    call->kernel.copy = w->kernels->copy;
+    call->units = p->outer;
+}
+
+static void prepare_gather(struct morsel_call *call, const struct work *w, const struct morsel_blob_gather *p) {
+    struct morsel_gather_args *a = &call->args.gather;
+    const struct morsel_blob_tensor *y = morsel_blob_output(w->model, w->step);
+    a->x = input_of(w, 0).data;
+    a->y = w->arena + y->offset;
+    a->table = morsel_blob_at(w->model, p->table);
+    a->rank = p->rank;
+    memcpy(a->dims, p->dims, sizeof a->dims);
+    a->size = morsel_type_bytes(y->type);
+    a->fill = p->fill;
+    call->kernel.gather = w->kernels->gather;
+    call->units = morsel_elements(y);
+}
+
+void morsel_prepare(struct morsel_call *call, const struct morsel_session *session, const struct morsel_kernels *kernels, uint32_t index) {
+    struct work work = {session->model, session->arena, morsel_blob_step(session->model, index), kernels};
+    const void *p = morsel_blob_at(work.model, work.step->parameters);
+    call->kind = work.step->kind;
+    switch (call->kind) {
+    case MORSEL_STEP_CONV:
+    case MORSEL_STEP_DEPTHWISE: prepare_conv(call, &work, p); break;
+    case MORSEL_STEP_FC: prepare_fc(call, &work, p); break;
+    case MORSEL_STEP_MATMUL: prepare_matmul(call, &work, p); break;
+    case MORSEL_STEP_BINARY: prepare_binary(call, &work, p); break;
+    case MORSEL_STEP_UNARY: prepare_unary(call, &work, p); break;
+    case MORSEL_STEP_LUT: prepare_lut(call, &work, p); break;
+    case MORSEL_STEP_AVERAGE_POOL:
+    case MORSEL_STEP_MAX_POOL: prepare_pool(call, &work, p); break;
+    case MORSEL_STEP_MEAN: prepare_mean(call, &work, p); break;
+    case MORSEL_STEP_SOFTMAX: prepare_softmax(call, &work, p); break;
+    case MORSEL_STEP_CONCAT: prepare_concat(call, &work, p); break;
+    default: prepare_gather(call, &work, p); break;
+    }
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* Floats in the order of the ONNX graph to a view's bytes, and back. */
+#include "morsel.h"
+
+#include "../kernels/requant.h"
+
+/* Planes and their elements: a CHANNELS_LAST view of [N][H * W][C] is [N][C][H * W] to the ONNX graph. ROW_MAJOR is one plane. */
+struct order {
+    uint32_t images, channels, pixels;
+};
+
+static uint32_t count(const struct morsel_view *view) {
+    uint32_t n = 1;
+    for (uint32_t k = 0; k < view->rank; k++) n *= view->dims[k];
+    return n;
+}
+
+static struct order order_of(const struct morsel_view *view) {
+    struct order o = {1, 1, count(view)};
+    if (view->layout != MORSEL_CHANNELS_LAST || view->rank < 3) return o;
+    o.images = view->dims[0];
+    o.channels = view->dims[view->rank - 1];
+    o.pixels = o.pixels / o.images / o.channels;
+    return o;
+}
+
+static struct morsel_code code_of(const struct morsel_view *view) {
+    struct morsel_code code = {1, 0, 0, view->type == MORSEL_FLOAT32};
+    if (code.is_float || view->type == MORSEL_INT32) return code;
+    code.scale = view->scale;
+    code.flip = view->type == MORSEL_INT8 ? 0x80 : 0;
+    code.zero = view->zero_point + (int32_t)code.flip;
+    return code;
+}
+
+/* Nearest int32, ties to even; a NaN gives 0. Floats from 2^22 on are at least halves, and the ties among them are exact in double. */
+static int32_t to_int32(float v) {
+    double wide = (double)v;
+    if (v != v) return 0;
+    if (wide >= 2147483647.0) return INT32_MAX;
+    if (wide <= -2147483648.0) return INT32_MIN;
+    int32_t whole = (int32_t)wide; /* towards 0 */
+    double rest = wide - whole;
+    if (rest > 0.5 || (rest == 0.5 && (whole & 1))) whole++;
+    if (rest < -0.5 || (rest == -0.5 && (whole & 1))) whole--;
+    return whole;
+}
+
+static void quantize_one(const struct morsel_view *view, const struct morsel_output *y, size_t i, float v) {
+    if (view->type == MORSEL_INT32) {
+        ((int32_t *)view->data)[i] = to_int32(v);
+        return;
+    }
+    if (view->type == MORSEL_FLOAT32) {
+        ((float *)view->data)[i] = v;
+        return;
+    }
+    float steps = v / y->code.scale;
+    ((uint8_t *)view->data)[i] = (uint8_t)(morsel_limit(y, steps == steps ? steps : 0) ^ y->code.flip);
+}
+
+enum morsel_error morsel_quantize(const struct morsel_view *view, const float *values) {
+    if (!view || !view->data || !values) return MORSEL_ERR_ARGUMENT;
+    struct order o = order_of(view);
+    struct morsel_output y = {view->data, code_of(view), 0, 255, 0, 0};
+    for (uint32_t n = 0; n < o.images; n++)
+        for (uint32_t c = 0; c < o.channels; c++)
+            for (uint32_t p = 0; p < o.pixels; p++) quantize_one(view, &y, ((size_t)n * o.pixels + p) * o.channels + c, *values++);
+    return MORSEL_OK;
+}
+
+enum morsel_error morsel_dequantize(const struct morsel_view *view, float *values) {
+    if (!view || !view->data || !values) return MORSEL_ERR_ARGUMENT;
+    struct order o = order_of(view);
+    struct morsel_input x = {view->data, code_of(view)};
+    for (uint32_t n = 0; n < o.images; n++) {
+        for (uint32_t c = 0; c < o.channels; c++) {
+            for (uint32_t p = 0; p < o.pixels; p++) {
+                size_t i = ((size_t)n * o.pixels + p) * o.channels + c;
+                *values++ = view->type == MORSEL_INT32 ? (float)((const int32_t *)view->data)[i] : morsel_load_real(&x, i);
+            }
+        }
+    }
+    return MORSEL_OK;
+}

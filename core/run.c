@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* The loop over the steps. */
+#include "call.h"
+
+#include <string.h>
+
+/* A step cut into `tasks` ranges of nearly the same length. */
+struct cut {
+    const struct morsel_call *call;
+    uint32_t tasks;
+};
+
+/* Range i: the first units % tasks ranges have one unit more than the others. */
+static void run_task(void *arg, uint32_t i) {
+    const struct cut *cut = arg;
+    uint32_t size = cut->call->units / cut->tasks, longer = cut->call->units % cut->tasks;
+    uint32_t begin = i * size + (i < longer ? i : longer);
+    morsel_call_range(cut->call, begin, begin + size + (i < longer ? 1 : 0));
+}
+
+/* What a step needs before any of its ranges: the row that stands for all rows outside the picture. */
+static void fill_outside(const struct morsel_call *call) {
+    if (call->kind != MORSEL_STEP_CONV && call->kind != MORSEL_STEP_DEPTHWISE) return;
+    const struct morsel_conv_args *a = &call->args.conv;
+    if (a->outside) memset(a->outside, (int)((uint32_t)a->x.code.zero ^ a->x.code.flip), a->outside_bytes);
+}
+
+enum morsel_error morsel_run(const struct morsel_session *session) {
+    if (!session || !session->model || !session->steps) return MORSEL_ERR_ARGUMENT;
+    const struct morsel_options *options = &session->options;
+    for (uint32_t i = 0; i < session->step_count; i++) {
+        const struct morsel_call *call = morsel_call_at(session, i);
+        struct cut cut = {call, options->tasks < call->units ? options->tasks : call->units};
+        fill_outside(call);
+        if (!options->parallel_for || cut.tasks < 2) morsel_call_range(call, 0, call->units);
+        else options->parallel_for(options->parallel_ctx, cut.tasks, run_task, &cut);
+    }
+    return MORSEL_OK;
+}

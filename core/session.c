@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* A session: the caller's arena, a prepared call for each step, and views of what goes in and out. */
+#include "call.h"
+
+#include <string.h>
+
+static int aligned(const void *p) {
+    return ((uintptr_t)p & (MORSEL_ALIGNMENT - 1)) == 0;
+}
+
+static void take_options(struct morsel_session *session, const struct morsel_options *options) {
+    struct morsel_options none = {MORSEL_CPU_ALL, 1, NULL, NULL};
+    session->options = options ? *options : none;
+}
+
+enum morsel_error morsel_session_open(struct morsel_session *session, const struct morsel_model *model, void *arena, size_t arena_bytes,
+                                      const struct morsel_options *options) {
+    struct morsel_kernels kernels;
+    if (!session) return MORSEL_ERR_ARGUMENT;
+    memset(session, 0, sizeof *session);
+    if (!model || model->opened != MORSEL_OPENED || !arena) return MORSEL_ERR_ARGUMENT;
+    if (!aligned(arena)) return MORSEL_ERR_ALIGNMENT;
+    if (arena_bytes < morsel_arena_bytes(model)) return MORSEL_ERR_ARENA;
+    take_options(session, options);
+    session->model = model;
+    session->arena = arena;
+    session->steps = arena;
+    session->step_count = morsel_blob_header(model)->steps.count;
+    session->cpu = morsel_kernels_choose(&kernels, morsel_cpu_features() & session->options.cpu_mask);
+    for (uint32_t i = 0; i < session->step_count; i++) morsel_prepare(morsel_call_at(session, i), session, &kernels, i);
+    return MORSEL_OK;
+}
+
+static void fill_view(struct morsel_view *view, const struct morsel_session *session, const struct morsel_blob_io *io) {
+    const struct morsel_blob_tensor *t = morsel_blob_tensor(session->model, io->tensor);
+    view->data = session->arena + t->offset;
+    view->bytes = t->bytes;
+    view->type = (enum morsel_type)t->type;
+    view->layout = (enum morsel_layout)t->layout;
+    view->rank = t->rank;
+    memcpy(view->dims, t->dims, sizeof view->dims);
+    view->scale = t->scale;
+    view->zero_point = t->zero_point;
+    view->name = morsel_blob_string(session->model, io->name);
+    view->onnx_type = (enum morsel_type)io->onnx_type;
+    view->onnx_rank = io->onnx_rank;
+    memcpy(view->onnx_dims, io->onnx_dims, sizeof view->onnx_dims);
+}
+
+static enum morsel_error view_of(const struct morsel_session *session, const struct morsel_blob_section *section, uint32_t index, struct morsel_view *view) {
+    if (index >= section->count) return MORSEL_ERR_ARGUMENT;
+    fill_view(view, session, (const struct morsel_blob_io *)morsel_blob_at(session->model, section->offset) + index);
+    return MORSEL_OK;
+}
+
+enum morsel_error morsel_input(const struct morsel_session *session, uint32_t index, struct morsel_view *view) {
+    if (!session || !session->model || !view) return MORSEL_ERR_ARGUMENT;
+    return view_of(session, &morsel_blob_header(session->model)->inputs, index, view);
+}
+
+enum morsel_error morsel_output(const struct morsel_session *session, uint32_t index, struct morsel_view *view) {
+    if (!session || !session->model || !view) return MORSEL_ERR_ARGUMENT;
+    return view_of(session, &morsel_blob_header(session->model)->outputs, index, view);
+}

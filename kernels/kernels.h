@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernels: what each operator computes, its arguments, and the table that holds one function for each.
+ *
+ * Bytes. A quantized tensor is a tensor of bytes, and `struct morsel_code` says what a byte means. Kernels work in the unsigned
+ * domain: u = byte ^ flip, 0..255, with flip 0x80 for int8; zero points and output limits stand in the same domain. So one kernel
+ * serves uint8 and int8, and u - zero is what the tensor's own type would give.
+ *
+ * Ranges. Every kernel computes a range of its step's units, and no unit depends on another: any cut into ranges, in any order,
+ * gives the same bytes. Spatial kernels take output rows, counted through the batch; the others take elements, rows or blocks as
+ * said at the function type.
+ *
+ * Every argument struct fits a step slot of the arena (256 bytes) beside the call's own 24 bytes, on every ABI.
+ */
+#ifndef MORSEL_KERNELS_H
+#define MORSEL_KERNELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define MORSEL_KERNEL_MAX_RANK 6
+#define MORSEL_KERNEL_MAX_ARGS 232
+
+/* What an element means: value = scale * ((byte ^ flip) - zero), or the float itself. */
+struct morsel_code {
+    float scale;
+    int32_t zero;      /* 0..255 */
+    uint32_t flip;     /* 0 or 0x80 */
+    uint32_t is_float; /* then scale is 1, zero and flip are 0 */
+};
+
+struct morsel_input {
+    const void *data; /* uint8_t[] or float[] */
+    struct morsel_code code;
+};
+
+/* Where results go. Bytes are clamped to out_min..out_max (unsigned domain), floats to float_min..float_max. */
+struct morsel_output {
+    void *data;
+    struct morsel_code code;
+    int32_t out_min, out_max;
+    float float_min, float_max;
+};
+
+/* A window over a channels-last picture. Row sizes in bytes. */
+struct morsel_window {
+    uint32_t in_h, in_w, in_c;
+    uint32_t out_h, out_w, out_c;
+    uint32_t kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w;
+    uint32_t pad_top, pad_left;
+    uint32_t in_row, out_row;
+};
+
+/* Constants by output channel, each with the padding of the weights. NULL where absent. */
+struct morsel_channels {
+    const int32_t *bias;
+    const float *multiplier;
+    const int32_t *weight_sum;
+    const int32_t *weight_zero; /* may be NULL: all 0 */
+    const float *float_bias;    /* may be NULL: none */
+};
+
+/* rows[i * kernel_h + ky] is the input row under tap row ky of output row y + i; rows above and below the picture are `outside`. */
+struct morsel_conv_args {
+    struct morsel_window window;
+    struct morsel_input x;
+    struct morsel_output y;
+    uint8_t *outside; /* window.in_row bytes of the zero point, filled before each run; NULL where no row is outside */
+    const int8_t *weights;  /* layouts: core/format.h, CONV and DEPTHWISE */
+    struct morsel_channels channels;
+    uint32_t groups;
+    uint32_t outside_bytes;
+};
+typedef void morsel_conv_fn(const struct morsel_conv_args *args, const uint8_t *const *rows, uint32_t y, uint32_t n);
+
+/* As above, but rows outside the picture are NULL. */
+struct morsel_pool_args {
+    struct morsel_window window;
+    struct morsel_input x;
+    struct morsel_output y;
+    uint32_t count_include_pad;
+    uint32_t padded_h, padded_w; /* the picture with its padding on all sides */
+};
+typedef void morsel_pool_fn(const struct morsel_pool_args *args, const uint8_t *const *rows, uint32_t y, uint32_t n);
+
+/* y[row][o] = x[row][..] . weights[o]; a unit is 16 outputs of a row: unit = row * blocks + block. */
+struct morsel_fc_args {
+    struct morsel_input x;
+    struct morsel_output y;
+    const int8_t *weights; /* [blocks][pad4(inputs) / 4][16][4] */
+    struct morsel_channels channels;
+    uint32_t rows, inputs, outputs;
+    uint32_t blocks; /* pad16(outputs) / 16 */
+};
+typedef void morsel_fc_fn(const struct morsel_fc_args *args, uint32_t begin, uint32_t end);
+
+/* y[b][m][n] = a[..][m][k] . b[..][k][n]; a unit is a row of y, counted through the batch. */
+struct morsel_matmul_args {
+    struct morsel_input a, b;
+    struct morsel_output y;
+    uint32_t rows, inner, columns;
+    uint32_t a_batch, a_divide, b_batch, b_divide;
+    float multiplier;
+};
+typedef void morsel_matmul_fn(const struct morsel_matmul_args *args, uint32_t begin, uint32_t end);
+
+enum morsel_binary_code {
+    MORSEL_DO_QADD = 1, MORSEL_DO_QMUL, MORSEL_DO_ADD, MORSEL_DO_SUB, MORSEL_DO_MUL, MORSEL_DO_DIV, MORSEL_DO_MAX, MORSEL_DO_MIN
+};
+
+/* y[i] = a[..] op b[..]; a unit is an element of y. Strides in elements. */
+struct morsel_binary_args {
+    struct morsel_input a, b;
+    struct morsel_output y;
+    uint32_t op, rank;
+    uint32_t dims[MORSEL_KERNEL_MAX_RANK];
+    uint32_t a_stride[MORSEL_KERNEL_MAX_RANK];
+    uint32_t b_stride[MORSEL_KERNEL_MAX_RANK];
+    float a_ratio, b_ratio, offset;
+};
+typedef void morsel_binary_fn(const struct morsel_binary_args *args, uint32_t begin, uint32_t end);
+
+enum morsel_unary_code {
+    MORSEL_DO_IDENTITY = 0, MORSEL_DO_CLIP, MORSEL_DO_LEAKY_RELU, MORSEL_DO_HARD_SIGMOID, MORSEL_DO_HARD_SWISH, MORSEL_DO_SIGMOID,
+    MORSEL_DO_TANH, MORSEL_DO_SILU, MORSEL_DO_AFFINE, MORSEL_DO_ERF, MORSEL_DO_EXP, MORSEL_DO_SQRT, MORSEL_DO_ABS, MORSEL_DO_NEG
+};
+
+/* y[i] = op(x[i]); a unit is an element. */
+struct morsel_unary_args {
+    struct morsel_input x;
+    struct morsel_output y;
+    uint32_t op;
+    uint32_t channels; /* of scale and offset: c = i % channels */
+    float alpha, beta;
+    const float *scale, *offset; /* AFFINE */
+};
+typedef void morsel_unary_fn(const struct morsel_unary_args *args, uint32_t begin, uint32_t end);
+
+/* y[i] = table[i / inner % channels][byte of x[i]]; a unit is an element. */
+struct morsel_lut_args {
+    const uint8_t *x;
+    void *y;
+    const void *table; /* [channels][256] of bytes or floats, as y */
+    uint32_t channels, inner;
+    uint32_t is_float;
+};
+typedef void morsel_lut_fn(const struct morsel_lut_args *args, uint32_t begin, uint32_t end);
+
+/* x seen as [outer][count][inner]; a unit is an element of y [outer][inner]. */
+struct morsel_mean_args {
+    struct morsel_input x;
+    struct morsel_output y;
+    uint32_t count, inner;
+    float multiplier;
+};
+typedef void morsel_mean_fn(const struct morsel_mean_args *args, uint32_t begin, uint32_t end);
+
+/* x seen as [outer][count][inner], along count; a unit is one such line: unit = outer * inner + inner. */
+struct morsel_softmax_args {
+    struct morsel_input x;
+    struct morsel_output y;
+    const float *table; /* [256], by 255 - (largest - u); NULL: in float */
+    float levels;       /* with a table: whole steps of y's scale in 1 */
+    uint32_t count, inner;
+};
+typedef void morsel_softmax_fn(const struct morsel_softmax_args *args, uint32_t begin, uint32_t end);
+
+/* Copies rows of `bytes` bytes; a unit is a row. Strides in bytes. */
+struct morsel_copy_args {
+    const uint8_t *x;
+    uint8_t *y;
+    uint32_t bytes, x_stride, y_stride;
+};
+typedef void morsel_copy_fn(const struct morsel_copy_args *args, uint32_t begin, uint32_t end);
+
+/* y[i0, i1, ..] = x[t0[i0] + t1[i1] + ..], or fill where an entry is negative; a unit is an element of y. */
+struct morsel_gather_args {
+    const void *x;
+    void *y;
+    const int32_t *table; /* t0, t1 .. one behind the other */
+    uint32_t rank;
+    uint32_t dims[MORSEL_KERNEL_MAX_RANK];
+    uint32_t size; /* bytes of an element: 1 or 4 */
+    uint32_t fill; /* its bits in the low bytes */
+};
+typedef void morsel_gather_fn(const struct morsel_gather_args *args, uint32_t begin, uint32_t end);
+
+struct morsel_kernels {
+    morsel_conv_fn *conv;
+    morsel_conv_fn *depthwise;
+    morsel_pool_fn *average_pool;
+    morsel_pool_fn *max_pool;
+    morsel_fc_fn *fc;
+    morsel_matmul_fn *matmul;
+    morsel_binary_fn *qadd;
+    morsel_binary_fn *qmul;
+    morsel_binary_fn *binary;
+    morsel_unary_fn *unary;
+    morsel_lut_fn *lut;
+    morsel_mean_fn *mean;
+    morsel_softmax_fn *softmax;
+    morsel_copy_fn *copy;
+    morsel_gather_fn *gather;
+};
+
+/* Fills the table with the best kernels for the features in `cpu` (bits of enum morsel_cpu). Returns those bits of `cpu` that
+ * any kernel of this build asks for. */
+uint32_t morsel_kernels_choose(struct morsel_kernels *table, uint32_t cpu);
+
+/* One for each architecture: overwrites slots in rising order, returns as above. */
+uint32_t morsel_kernels_arm64(struct morsel_kernels *table, uint32_t cpu);
+uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu);
+
+/* Plain C, the meaning of every operator. */
+morsel_conv_fn morsel_conv_rows_c;
+morsel_conv_fn morsel_depthwise_rows_c;
+morsel_pool_fn morsel_average_pool_rows_c;
+morsel_pool_fn morsel_max_pool_rows_c;
+morsel_fc_fn morsel_fc_blocks_c;
+morsel_matmul_fn morsel_matmul_rows_c;
+morsel_binary_fn morsel_qadd_c;
+morsel_binary_fn morsel_qmul_c;
+morsel_binary_fn morsel_binary_c;
+morsel_unary_fn morsel_unary_c;
+morsel_lut_fn morsel_lut_c;
+morsel_mean_fn morsel_mean_c;
+morsel_softmax_fn morsel_softmax_c;
+morsel_copy_fn morsel_copy_c;
+morsel_gather_fn morsel_gather_c;
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* Data that moves without changing: rows copied side by side, and elements gathered by index tables. */
+#include "walk.h"
+
+#include <string.h>
+
+void morsel_copy_c(const struct morsel_copy_args *a, uint32_t begin, uint32_t end) {
+    for (uint32_t r = begin; r < end; r++) memcpy(a->y + (size_t)r * a->y_stride, a->x + (size_t)r * a->x_stride, a->bytes);
+}
+
+/* n elements of y from `first`; `base` is the sum of the outer dimensions' entries, negative for fill. */
+static void gather_run(const struct morsel_gather_args *a, uint32_t first, uint32_t n, int32_t base, const int32_t *entries) {
+    for (uint32_t i = 0; i < n; i++) {
+        int32_t entry = base < 0 ? -1 : entries[i];
+        size_t from = (size_t)(entry < 0 ? 0 : base + entry), to = (size_t)first + i;
+        if (a->size == 1) ((uint8_t *)a->y)[to] = entry < 0 ? (uint8_t)a->fill : ((const uint8_t *)a->x)[from];
+        else ((uint32_t *)a->y)[to] = entry < 0 ? a->fill : ((const uint32_t *)a->x)[from];
+    }
+}
+
+void morsel_gather_c(const struct morsel_gather_args *a, uint32_t begin, uint32_t end) {
+    struct morsel_walk walk;
+    uint32_t n;
+    morsel_walk_start(&walk, a->dims, a->rank, begin, end);
+    while ((n = morsel_walk_run(&walk)) != 0) {
+        const int32_t *table = a->table;
+        int32_t base = 0;
+        for (uint32_t k = 0; k + 1 < a->rank; k++) {
+            int32_t entry = table[walk.at[k]];
+            base = base < 0 || entry < 0 ? -1 : base + entry;
+            table += a->dims[k];
+        }
+        gather_run(a, walk.begin, n, base, table + walk.at[a->rank - 1]);
+        morsel_walk_next(&walk, n);
+    }
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The arithmetic of results: how a sum or a real number becomes a byte. Every ISA has its vector twin of these few functions.
+ *
+ * Rule for sums:   byte = round_half_even(clamp(float(acc) * multiplier, out_min - zero, out_max - zero)) + zero
+ *   float(acc): nearest float, ties to even, for any int32. The product is rounded once and never fused with anything.
+ *   Clamping before rounding equals rounding before clamping: the limits are integers, rounding is monotone and keeps integers.
+ *   An infinite product (a multiplier may be as large as FLT_MAX) is clamped like any other; a NaN cannot arise, because both
+ *   factors are finite.
+ * Rule for reals:  the same with value / scale (a true division) for the product, and a NaN gives the zero point.
+ *
+ * Round half to even without libm: for |v| <= 2^22, v + 1.5 * 2^23 lies in [2^23, 2^24], where floats are exactly the integers, so
+ * the addition itself rounds to an integer, ties to even. The low bits of the sum are that integer above those of 1.5 * 2^23.
+ * Limits minus zero points lie within -255..255, so the clamped value is always in range.
+ */
+#ifndef MORSEL_REQUANT_H
+#define MORSEL_REQUANT_H
+
+#include "kernels.h"
+
+#include <float.h>
+#include <string.h>
+
+_Static_assert(FLT_EVAL_METHOD == 0, "float arithmetic must be done in float: with x87, build with -msse2 -mfpmath=sse");
+_Static_assert(FLT_MANT_DIG == 24 && DBL_MANT_DIG == 53, "IEEE floats");
+
+/* |v| <= 2^22 */
+static inline int32_t morsel_round(float v) {
+    float shifted = v + 12582912.0f; /* 1.5 * 2^23 = 0x4b400000 */
+    int32_t bits;
+    memcpy(&bits, &shifted, sizeof bits);
+    return bits - 0x4b400000;
+}
+
+/* A NaN stays one. */
+static inline float morsel_clamp(float v, float low, float high) {
+    return v < low ? low : v > high ? high : v;
+}
+
+/* `v` is in steps of y's scale, without the zero point; never a NaN. The result is in the unsigned domain. */
+static inline uint8_t morsel_limit(const struct morsel_output *y, float v) {
+    float low = (float)(y->out_min - y->code.zero);
+    float high = (float)(y->out_max - y->code.zero);
+    return (uint8_t)(morsel_round(morsel_clamp(v, low, high)) + y->code.zero);
+}
+
+/* A sum into element i; `channel` chooses the constants. */
+static inline void morsel_store_sum(const struct morsel_output *y, size_t i, int32_t acc, float multiplier, const float *bias) {
+    float v = (float)acc * multiplier;
+    if (!y->code.is_float) {
+        ((uint8_t *)y->data)[i] = (uint8_t)(morsel_limit(y, v) ^ y->code.flip);
+        return;
+    }
+    ((float *)y->data)[i] = morsel_clamp(bias ? v + *bias : v, y->float_min, y->float_max);
+}
+
+/* A real number into element i. */
+static inline void morsel_store_real(const struct morsel_output *y, size_t i, float v) {
+    v = morsel_clamp(v, y->float_min, y->float_max);
+    if (y->code.is_float) {
+        ((float *)y->data)[i] = v;
+        return;
+    }
+    float steps = v / y->code.scale;
+    ((uint8_t *)y->data)[i] = (uint8_t)(morsel_limit(y, steps == steps ? steps : 0) ^ y->code.flip);
+}
+
+/* Element i as a real number. */
+static inline float morsel_load_real(const struct morsel_input *x, size_t i) {
+    if (x->code.is_float) return ((const float *)x->data)[i];
+    return x->code.scale * (float)((int32_t)(((const uint8_t *)x->data)[i] ^ x->code.flip) - x->code.zero);
+}
+
+/* An unsigned sum that wrapped as two's complement does, back to int32. */
+static inline int32_t morsel_signed(uint32_t v) {
+    int32_t s;
+    memcpy(&s, &v, sizeof s);
+    return s;
+}
+
+/*
+ * a * b + c rounded once to float, for finite arguments, on any CPU.
+ *
+ * The product of two floats has at most 48 bits and an exponent of -298 or more: exact in double. The sum with c is split by Knuth's
+ * two-sum into s = double(p + c) and the exact rest e (no step can overflow: all are below 2^257). Where e is not 0, s is moved to
+ * the one of the two doubles around the exact sum whose last bit is 1 ("round to odd"): s itself if it is odd, else its
+ * neighbour in the direction of e, which is odd. That value lies on the same side of every float and of every midpoint of floats
+ * as the exact sum, since those have their last 53 - 25 bits 0 and are even; so the last conversion rounds as the exact sum would.
+ */
+static inline float morsel_fma(float a, float b, float c) {
+    double p = (double)a * (double)b;
+    double s = p + (double)c;
+    double part = s - p;
+    double rest = (p - (s - part)) + ((double)c - part);
+    uint64_t bits;
+    memcpy(&bits, &s, sizeof bits);
+    if (rest != 0 && !(bits & 1)) {
+        bits += (rest > 0) == (s > 0) ? 1 : (uint64_t)-1;
+        memcpy(&s, &bits, sizeof s);
+    }
+    return (float)s;
+}
+
+#endif
