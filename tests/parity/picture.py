@@ -3,6 +3,7 @@
 """morsel_picture() beside Pillow and NumPy, on random pictures of random sizes and on real ones.
 
     picture.py [--cases N] [--seed N] [--cc CC] [PICTURE...]
+    picture.py --golden          prints the rows of tests/unit/test_picture.c
 
 Compiles core/picture.c into a shared object (in a temporary folder), hands it a rule in a blob that holds nothing else, and compares
 every value of the input with the reference: convert("L"), Image.resize(BILINEAR), torchvision's size and crop rules in a few lines of
@@ -47,7 +48,8 @@ def build(cc, folder):
     lib = c.CDLL(path)
     lib.morsel_picture_bytes.restype = c.c_size_t
     lib.morsel_picture_bytes.argtypes = [c.c_void_p, c.c_uint32, c.c_uint32]
-    lib.morsel_picture.argtypes = [c.c_void_p, c.c_void_p, c.c_uint32, c.c_uint32, c.c_size_t, c.c_void_p, c.c_size_t, c.c_void_p, c.c_uint32]
+    lib.morsel_picture.argtypes = [c.c_void_p, c.c_void_p, c.c_uint32, c.c_uint32, c.c_size_t, c.c_void_p,
+                                   c.c_size_t, c.c_void_p, c.c_uint32]
     return lib
 
 
@@ -190,13 +192,50 @@ def run(lib, rng, options, totals):
         totals["real"] += 1
 
 
+GOLDEN = [  # width, height, resize, (height, width), crop, channels
+    (1, 1, EXACT, (1, 1), (0, 0), RGB), (1, 1, EXACT, (5, 3), (0, 0), RGB), (7, 5, NONE, (0, 0), (0, 0), RGB),
+    (7, 5, NONE, (0, 0), (0, 0), GRAY), (8, 8, EXACT, (4, 4), (0, 0), RGB), (31, 17, EXACT, (17, 9), (0, 0), RGB),
+    (31, 17, EXACT, (9, 31), (0, 0), BGR), (31, 17, EXACT, (13, 11), (0, 0), GRAY), (13, 29, EXACT, (41, 37), (0, 0), RGB),
+    (20, 30, EXACT, (7, 19), (0, 0), RGB), (20, 30, EXACT, (7, 19), (5, 6), GRAY), (20, 30, EXACT, (9, 24), (4, 4), BGR),
+    (1, 4000, EXACT, (32, 32), (0, 0), RGB), (4000, 1, EXACT, (32, 32), (0, 0), RGB), (1, 4000, SHORT_SIDE, (32, 32), (32, 32), RGB),
+    (4000, 2, SHORT_SIDE, (16, 16), (16, 16), GRAY), (97, 61, SHORT_SIDE, (33, 33), (24, 24), RGB),
+    (61, 97, SHORT_SIDE, (33, 33), (24, 25), RGB), (61, 97, SHORT_SIDE, (33, 33), (25, 24), BGR),
+    (10, 6, NONE, (0, 0), (9, 15), RGB), (10, 6, SHORT_SIDE, (4, 4), (7, 3), GRAY), (10, 6, EXACT, (3, 3), (8, 8), BGR),
+    (640, 480, SHORT_SIDE, (36, 36), (32, 32), RGB)]
+
+
+def golden_pixels(width, height):
+    state, values = 1, bytearray()
+    for _ in range(width * height * 3):
+        state = (state * 1664525 + 1013904223) & 0xFFFFFFFF
+        values.append(state >> 24)
+    return np.frombuffer(bytes(values), np.uint8).reshape(height, width, 3)
+
+
+def print_golden():
+    resizes, orders = ["NONE", "EXACT", "SHORT_SIDE"], ["RGB", "BGR", "GRAY"]
+    for width, height, resize, size, crop_size, channels in GOLDEN:
+        rule = {"resize": resize, "resize_size": size, "crop": crop_size, "channels": channels,
+                "scale": 1, "mean": (0, 0, 0), "std": (1, 1, 1)}
+        values = reference(golden_pixels(width, height), rule).astype(np.uint8)
+        mark = 2166136261
+        for byte in values.tobytes():
+            mark = ((mark ^ byte) * 16777619) & 0xFFFFFFFF
+        print("    {{{}, {}, {{0, MORSEL_RESIZE_{}, {}, {}, {}, {}, MORSEL_CHANNELS_{}, PLAIN}}, {}, {}, 0x{:08x}}},".format(
+            width, height, resizes[resize], *size, *crop_size, orders[channels], *values.shape[:2], mark))
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--cases", type=int, default=600)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cc", default="cc")
+    parser.add_argument("--golden", action="store_true")
     parser.add_argument("pictures", nargs="*")
     options = parser.parse_args()
+    if options.golden:
+        print_golden()
+        return 0
     if not options.pictures:
         options.pictures = sorted(glob.glob(ROOT + "/models/*/pictures/*.*") + glob.glob(ROOT + "/../shared/data/*.jpg"))
     totals = {"random": 0, "real": 0, "values": 0, "differ": 0, "worst": 0.0}
