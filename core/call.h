@@ -64,6 +64,9 @@ static inline struct morsel_call *morsel_call_at(const struct morsel_session *s,
 /* Fills the call of step `index` from the blob; the model is open and the arena large enough. */
 void morsel_prepare(struct morsel_call *call, const struct morsel_session *session, const struct morsel_kernels *kernels, uint32_t index);
 
+/* Step `index` of a run; the tool times steps with it. */
+void morsel_run_step(const struct morsel_session *session, uint32_t index);
+
 /* Units begin .. end of a call. */
 void morsel_call_range(const struct morsel_call *call, uint32_t begin, uint32_t end);
 

@@ -25,15 +25,17 @@ static void fill_outside(const struct morsel_call *call) {
     if (a->outside) memset(a->outside, (int)((uint32_t)a->x.code.zero ^ a->x.code.flip), a->outside_bytes);
 }
 
+void morsel_run_step(const struct morsel_session *session, uint32_t index) {
+    const struct morsel_options *options = &session->options;
+    const struct morsel_call *call = morsel_call_at(session, index);
+    struct cut cut = {call, options->tasks < call->units ? options->tasks : call->units};
+    fill_outside(call);
+    if (!options->parallel_for || cut.tasks < 2) morsel_call_range(call, 0, call->units);
+    else options->parallel_for(options->parallel_ctx, cut.tasks, run_task, &cut);
+}
+
 enum morsel_error morsel_run(const struct morsel_session *session) {
     if (!session || !session->model || !session->steps) return MORSEL_ERR_ARGUMENT;
-    const struct morsel_options *options = &session->options;
-    for (uint32_t i = 0; i < session->step_count; i++) {
-        const struct morsel_call *call = morsel_call_at(session, i);
-        struct cut cut = {call, options->tasks < call->units ? options->tasks : call->units};
-        fill_outside(call);
-        if (!options->parallel_for || cut.tasks < 2) morsel_call_range(call, 0, call->units);
-        else options->parallel_for(options->parallel_ctx, cut.tasks, run_task, &cut);
-    }
+    for (uint32_t i = 0; i < session->step_count; i++) morsel_run_step(session, i);
     return MORSEL_OK;
 }
