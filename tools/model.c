@@ -63,9 +63,26 @@ bool model_open(struct model *model, const char *path, uint32_t cpu_mask, unsign
 void model_close(struct model *model) {
     pool_close(model->pool);
     free(model->arena);
+    free(model->scratch);
     file_free(&model->blob);
     model->pool = NULL;
     model->arena = NULL;
+    model->scratch = NULL;
+}
+
+enum morsel_error model_picture(struct model *model, const uint8_t *rgb, uint32_t width, uint32_t height, const struct morsel_view *view,
+                                uint32_t index) {
+    size_t bytes = morsel_picture_bytes(&model->network, width, height);
+    if (!bytes)
+        return MORSEL_ERR_PICTURE;
+    if (bytes > model->scratch_bytes) {
+        free(model->scratch);
+        model->scratch = aligned_alloc(MORSEL_ALIGNMENT, (bytes + MORSEL_ALIGNMENT - 1) / MORSEL_ALIGNMENT * MORSEL_ALIGNMENT);
+        model->scratch_bytes = model->scratch ? bytes : 0;
+    }
+    if (!model->scratch)
+        return MORSEL_ERR_SCRATCH;
+    return morsel_picture(&model->network, rgb, width, height, (size_t)width * 3, model->scratch, bytes, view, index);
 }
 
 const char *model_type_name(enum morsel_type type) {

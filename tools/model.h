@@ -15,6 +15,8 @@ struct model {
     uint8_t *arena;
     uint32_t arena_bytes;
     struct pool *pool;
+    void *scratch; /* of model_picture() */
+    size_t scratch_bytes;
     double open_seconds; /* of morsel_open() and morsel_session_open() */
 };
 
@@ -28,7 +30,11 @@ bool model_start(struct model *model, uint32_t cpu_mask, unsigned threads, struc
 bool model_open(struct model *model, const char *path, uint32_t cpu_mask, unsigned threads, struct failure *failure);
 void model_close(struct model *model);
 
-/* "input 'x', float32 [1, 3, 224, 224]": type and shape as the ONNX graph states them, into `text`. */
+/* An RGB8 picture into image `index` of an input, by the blob's rule. Scratch memory is kept from one to the next. */
+enum morsel_error model_picture(struct model *model, const uint8_t *rgb, uint32_t width, uint32_t height, const struct morsel_view *view,
+                                uint32_t index);
+
+/* "'x', float32 [1, 3, 224, 224]": type and shape as the ONNX graph states them, into `text`. */
 const char *model_describe(const struct morsel_view *view, char *text, size_t size);
 
 const char *model_type_name(enum morsel_type type); /* "float32" */
