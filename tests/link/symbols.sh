@@ -1,0 +1,25 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# symbols.sh LIBRARY.a [PREFIX]: what the library wants, gives and holds, by PREFIXnm and PREFIXreadelf.
+# It may want memcpy, memmove, memset, memcmp (and getauxval, weakly); all it gives starts with morsel_; it holds nothing that is written.
+library=$1
+prefix=$2
+label=${3:-$library}
+status=0
+report() { # NAME COMPLAINTS
+    if [ -z "$2" ]; then echo "ok $1 $label"; else echo "FAIL $1 $label"; echo "$2" | sed 's/^/    /'; status=1; fi
+}
+
+table=$("${prefix}nm" "$library") || { echo "FAIL nm $label"; exit 1; }
+defined=$(echo "$table" | awk 'NF == 3 && $2 ~ /[A-Z]/ || NF == 3 && $2 ~ /[vwu]/ { print $3 }' | sort -u)
+[ -n "$defined" ] || { echo "FAIL nm $label: no symbols"; exit 1; }
+
+# A position-independent program's own table, and the little functions that i686 finds itself with, are the compiler's.
+wanted=$(echo "$table" | awk 'NF == 2 && $1 == "U" { print $2 }' | sort -u | grep -vx -e _GLOBAL_OFFSET_TABLE_ \
+    -e memcpy -e memmove -e memset -e memcmp)
+report undefined "$(for name in $wanted; do echo "$defined" | grep -qx "$name" || echo "$name"; done)"
+report weak "$(echo "$table" | awk 'NF == 2 && $1 ~ /[wv]/ && $2 != "getauxval" { print $2 }' | sort -u)"
+report names "$(echo "$defined" | grep -v -e '^morsel_' -e '^__x86\.get_pc_thunk\.')"
+report written "$("${prefix}readelf" -SW "$library" | sed 's/^ *\[ *[0-9]*\] *//' |
+    awk '$2 ~ /^(PROGBITS|NOBITS|INIT_ARRAY|FINI_ARRAY)$/ && $7 ~ /W/ && $5 !~ /^0+$/ && $1 !~ /^\.data\.rel\.ro/ { print $1, $5 }')"
+exit $status
