@@ -16,6 +16,10 @@ static const struct verb verbs[] = {
 #ifndef MORSEL_TOOL_REDUCED
     {"convert", verb_convert, "an ONNX network becomes a blob"},
 #endif
+    {"run", verb_run, "a network on pictures or on .npy tensors"},
+    {"bench", verb_bench, "how long a run takes, by layer if asked"},
+    {"eval", verb_eval, "top-1 and top-5 over a folder of labelled pictures"},
+    {"inspect", verb_inspect, "what a blob holds: steps, tensors, memory plan"},
 };
 
 enum { VERB_COUNT = sizeof verbs / sizeof verbs[0] };

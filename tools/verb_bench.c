@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/* morsel bench: how long a run takes, of the whole network and of each step. */
+#include "core/call.h"
+#include "core/morsel.h"
+#include "tools/clock.h"
+#include "tools/json.h"
+#include "tools/options.h"
+#include "tools/steps.h"
+#include "tools/verbs.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct bench {
+    struct model model;
+    const char *path;
+    long runs, warmup, threads, batch;
+    bool layers, want_json;
+    uint8_t **inputs; /* what is written into each input before every run */
+    uint32_t input_count;
+    double first_ms;
+    double *ms;       /* of every run, sorted */
+    double *step_ms;  /* [step] median */
+    const char **isa; /* [step] */
+};
+
+static int compare(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The value that a share of p of the sorted ones does not exceed. */
+static double percentile(const double *sorted, long count, double p) {
+    long at = (long)ceil(p * (double)count) - 1;
+    return sorted[at < 0 ? 0 : at];
+}
+
+static double median(const double *sorted, long count) {
+    return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+}
+
+static uint32_t random_next(uint32_t *state) {
+    *state ^= *state << 13;
+    *state ^= *state >> 17;
+    *state ^= *state << 5;
+    return *state;
+}
+
+/* The same values on every machine; floats are 0..1. */
+static void fill(const struct morsel_view *view, uint8_t *to, uint32_t *state) {
+    for (uint32_t i = 0; view->type != MORSEL_FLOAT32 && i < view->bytes; i++)
+        to[i] = (uint8_t)(random_next(state) >> 24);
+    for (uint32_t i = 0; view->type == MORSEL_FLOAT32 && i < view->bytes / 4; i++) {
+        float value = (float)(random_next(state) >> 8) / 16777216.0f;
+        memcpy(to + 4 * (size_t)i, &value, 4);
+    }
+}
+
+static bool make_inputs(struct bench *bench, struct failure *failure) {
+    uint32_t count = morsel_input_count(&bench->model.network), state = 2463534242u;
+    if (!(bench->inputs = calloc((size_t)count + 1, sizeof *bench->inputs)))
+        return failure_memory(failure, count * sizeof *bench->inputs);
+    bench->input_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        struct morsel_view view;
+        morsel_input(&bench->model.session, i, &view);
+        if (!(bench->inputs[i] = malloc((size_t)view.bytes + 1)))
+            return failure_memory(failure, view.bytes);
+        fill(&view, bench->inputs[i], &state);
+    }
+    return true;
+}
+
+/* Inputs are spent by a run. */
+static void put_inputs(const struct bench *bench) {
+    for (uint32_t i = 0; i < bench->input_count; i++) {
+        struct morsel_view view;
+        morsel_input(&bench->model.session, i, &view);
+        memcpy(view.data, bench->inputs[i], view.bytes);
+    }
+}
+
+static double run_ms(const struct bench *bench) {
+    put_inputs(bench);
+    double start = clock_seconds();
+    morsel_run(&bench->model.session);
+    return (clock_seconds() - start) * 1e3;
+}
+
+static bool measure(struct bench *bench, struct failure *failure) {
+    if (!(bench->ms = malloc((size_t)bench->runs * sizeof *bench->ms)))
+        return failure_memory(failure, (size_t)bench->runs * sizeof *bench->ms);
+    bench->first_ms = run_ms(bench);
+    for (long i = 0; i < bench->warmup; i++)
+        run_ms(bench);
+    for (long i = 0; i < bench->runs; i++)
+        bench->ms[i] = run_ms(bench);
+    qsort(bench->ms, (size_t)bench->runs, sizeof *bench->ms, compare);
+    return true;
+}
+
+/* Runs of their own, so that looking at the clock between steps does not lengthen the others. */
+static bool measure_steps(struct bench *bench, struct failure *failure) {
+    const struct morsel_session *session = &bench->model.session;
+    size_t steps = session->step_count, runs = (size_t)bench->runs;
+    double *all = calloc(steps * runs + 1, sizeof *all); /* [step][run] */
+    bench->step_ms = calloc(steps + 1, sizeof *bench->step_ms);
+    bench->isa = steps_isa(&bench->model, failure);
+    bool good = all && bench->step_ms ? bench->isa != NULL : failure_memory(failure, steps * runs * sizeof *all);
+    for (size_t run = 0; good && run < runs; run++) {
+        put_inputs(bench);
+        double before = clock_seconds();
+        for (uint32_t i = 0; i < steps; i++) {
+            morsel_run_step(session, i);
+            double after = clock_seconds();
+            all[i * runs + run] = (after - before) * 1e3;
+            before = after;
+        }
+    }
+    for (size_t i = 0; good && i < steps; i++) {
+        qsort(all + i * runs, runs, sizeof *all, compare);
+        bench->step_ms[i] = median(all + i * runs, bench->runs);
+    }
+    free(all);
+    return good;
+}
+
+static double gmacs_per_second(const struct bench *bench, uint32_t step) {
+    double ms = bench->step_ms[step];
+    return ms > 0 ? (double)steps_macs(morsel_blob_step(&bench->model.network, step)) / ms * 1e-6 : 0;
+}
+
+static const char *step_name(const struct bench *bench, uint32_t step) {
+    return morsel_blob_string(&bench->model.network, morsel_blob_step(&bench->model.network, step)->name);
+}
+
+static void print_layers(const struct bench *bench) {
+    double total = 0;
+    for (uint32_t i = 0; i < bench->model.session.step_count; i++)
+        total += bench->step_ms[i];
+    printf("\n%4s  %-12s %-10s %9s %6s %8s  %s\n", "step", "op", "isa", "ms", "share", "GMAC/s", "name");
+    for (uint32_t i = 0; i < bench->model.session.step_count; i++)
+        printf("%4u  %-12s %-10s %9.4f %5.1f%% %8.2f  %s\n", i, steps_kind_name(morsel_blob_step(&bench->model.network, i)->kind), bench->isa[i],
+               bench->step_ms[i], total > 0 ? 100 * bench->step_ms[i] / total : 0, gmacs_per_second(bench, i), step_name(bench, i));
+    printf("%4s  %-12s %-10s %9.4f\n", "", "all steps", "", total);
+}
+
+static void print_text(const struct bench *bench) {
+    double middle = median(bench->ms, bench->runs);
+    printf("%s: %s, %ld thread%s, batch %ld, %ld runs after %ld to warm up\n", bench->path, options_cpu_name(bench->model.session.cpu), bench->threads,
+           bench->threads > 1 ? "s" : "", bench->batch, bench->runs, bench->warmup);
+    printf("  min %.3f ms   median %.3f ms   p95 %.3f ms   p99 %.3f ms   %.1f FPS\n", bench->ms[0], middle, percentile(bench->ms, bench->runs, 0.95),
+           percentile(bench->ms, bench->runs, 0.99), (double)bench->batch * 1e3 / middle);
+    printf("  open %.0f us   first run %.3f ms   arena %u bytes   blob %zu bytes\n", bench->model.open_seconds * 1e6, bench->first_ms,
+           bench->model.arena_bytes, bench->model.blob.size);
+    if (bench->layers)
+        print_layers(bench);
+}
+
+static void layers_json(const struct bench *bench, struct json *json) {
+    json_open_array(json, "layers");
+    for (uint32_t i = 0; bench->layers && i < bench->model.session.step_count; i++) {
+        const struct morsel_blob_step *step = morsel_blob_step(&bench->model.network, i);
+        json_open_flat(json, NULL);
+        json_text(json, "name", step_name(bench, i));
+        json_text(json, "op", steps_kind_name(step->kind));
+        json_text(json, "isa", bench->isa[i]);
+        json_number(json, "ms", bench->step_ms[i]);
+        json_number(json, "gmacs", gmacs_per_second(bench, i));
+        json_integer(json, "macs", (int64_t)steps_macs(step));
+        json_close(json);
+    }
+    json_close_array(json);
+}
+
+static void print_json(const struct bench *bench) {
+    struct json json = {.file = stdout};
+    double middle = median(bench->ms, bench->runs);
+    json_open(&json, NULL);
+    json_text(&json, "model", bench->path);
+    json_text(&json, "isa", options_cpu_name(bench->model.session.cpu));
+    json_integer(&json, "threads", bench->threads);
+    json_integer(&json, "batch", bench->batch);
+    json_integer(&json, "runs", bench->runs);
+    json_number(&json, "min_ms", bench->ms[0]);
+    json_number(&json, "median_ms", middle);
+    json_number(&json, "p95_ms", percentile(bench->ms, bench->runs, 0.95));
+    json_number(&json, "p99_ms", percentile(bench->ms, bench->runs, 0.99));
+    json_number(&json, "fps", (double)bench->batch * 1e3 / middle);
+    json_integer(&json, "arena_bytes", bench->model.arena_bytes);
+    json_integer(&json, "blob_bytes", (int64_t)bench->model.blob.size);
+    json_number(&json, "open_us", bench->model.open_seconds * 1e6);
+    json_number(&json, "first_ms", bench->first_ms);
+    layers_json(bench, &json);
+    json_close(&json);
+}
+
+/* The network's own batch; a blob is made for one. */
+static bool check_batch(struct bench *bench, struct failure *failure) {
+    struct morsel_view view;
+    long batch = 1;
+    if (morsel_input(&bench->model.session, 0, &view) == MORSEL_OK && view.onnx_rank > 1)
+        batch = (long)view.onnx_dims[0];
+    if (bench->batch && bench->batch != batch)
+        return failure_set(failure, STATUS_CALL, "%s is made for a batch of %ld; for another convert again: morsel convert --batch %ld",
+                           bench->path, batch, bench->batch);
+    bench->batch = batch;
+    return true;
+}
+
+static bool run(struct bench *bench, uint32_t cpu, struct failure *failure) {
+    if (!strpbrk(bench->path, "./") && access(bench->path, F_OK))
+        return failure_set(failure, STATUS_INPUT, "there is no file '%s', and no network is built in under a name: give a blob", bench->path);
+    return model_open(&bench->model, bench->path, cpu, (unsigned)bench->threads, failure) && check_batch(bench, failure) &&
+           make_inputs(bench, failure) && measure(bench, failure) && (!bench->layers || measure_steps(bench, failure));
+}
+
+static void bench_free(struct bench *bench) {
+    for (uint32_t i = 0; i < bench->input_count; i++)
+        free(bench->inputs[i]);
+    free(bench->inputs);
+    free(bench->ms);
+    free(bench->step_ms);
+    free(bench->isa);
+    model_close(&bench->model);
+}
+
+int verb_bench(int argc, char **argv) {
+    static struct bench bench = {.runs = 50, .warmup = 5, .threads = 1};
+    struct failure failure;
+    uint32_t cpu;
+    const struct option list[] = {
+        {"--runs", "N", OPTION_NUMBER, &bench.runs, 1, 1000000, "runs that are measured"},
+        {"--warmup", "N", OPTION_NUMBER, &bench.warmup, 0, 1000000, "runs before those"},
+        {"--threads", "N", OPTION_NUMBER, &bench.threads, 1, POOL_THREADS_MOST, "threads that share each step"},
+        {"--batch", "N", OPTION_NUMBER, &bench.batch, 0, 65536, "must be the blob's own; 0: whatever that is"},
+        {"--cpu", "NAME", OPTION_CPU, &cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
+        {"--layers", NULL, OPTION_FLAG, &bench.layers, 0, 0, "time each step too"},
+        {"--json", NULL, OPTION_FLAG, &bench.want_json, 0, 0, "one JSON object on stdout; gmacs is 10^9 MACs a second"},
+    };
+    const struct options options = {"MODEL [options]", "Measures how long runs of a network take, on fixed random inputs.", list,
+                                    sizeof list / sizeof list[0]};
+    if (!options_cpu_default(&cpu))
+        return STATUS_CALL;
+    int count = options_parse(&options, argc, argv);
+    if (count < 0)
+        return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
+    if (count != 1) {
+        message_error("bench: one model is wanted, %d given: morsel bench MODEL", count);
+        return STATUS_CALL;
+    }
+    bench.path = argv[0];
+    bool good = run(&bench, cpu, &failure);
+    if (good && bench.want_json)
+        print_json(&bench);
+    else if (good)
+        print_text(&bench);
+    bench_free(&bench);
+    return good ? STATUS_DONE : message_failure(&failure);
+}
