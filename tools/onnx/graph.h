@@ -66,11 +66,12 @@ struct onnx_node {
     const char *domain; /* "" for ai.onnx, "com.microsoft" */
     int opset;          /* of its domain */
     int input_count, output_count;
-    struct onnx_value **inputs; /* NULL where an optional input is left out */
-    struct onnx_value **outputs;
+    struct onnx_value **inputs;  /* NULL where an optional input is left out */
+    struct onnx_value **outputs; /* NULL where an output is left out */
     size_t attribute_count;
     struct onnx_attribute *attributes;
     bool folded; /* all outputs are constants: nothing to run */
+    bool done;   /* for whoever walks the graph next */
 };
 
 struct onnx_graph {

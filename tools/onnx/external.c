@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* Weights in a file of their own. A model names that file, so it is only followed inside the model's own folder. */
+#include "tools/onnx/internal.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct place {
+    const char *location;
+    uint64_t offset, length;
+    bool has_length;
+};
+
+static bool read_number(const char *text, uint64_t *number) {
+    if (*text < '0' || *text > '9')
+        return false;
+    char *end;
+    errno = 0;
+    *number = strtoull(text, &end, 10);
+    return !errno && !*end && *number <= INT64_MAX;
+}
+
+static bool read_place(const Onnx__Tensor *tensor, struct place *place, char *error, size_t error_size) {
+    for (size_t i = 0; i < tensor->n_external_data; i++) {
+        const char *key = tensor->external_data[i]->key, *value = tensor->external_data[i]->value;
+        bool good = true;
+        if (!strcmp(key, "location"))
+            place->location = value;
+        else if (!strcmp(key, "offset"))
+            good = read_number(value, &place->offset);
+        else if (!strcmp(key, "length"))
+            good = place->has_length = read_number(value, &place->length);
+        if (!good)
+            return onnx_fail(error, error_size, "tensor '%s': external data has %s '%.40s', which is no number", tensor->name, key, value);
+    }
+    if (!place->location || !*place->location)
+        return onnx_fail(error, error_size, "tensor '%s': its external data names no file", tensor->name);
+    return true;
+}
+
+static bool climbs(const char *location) {
+    for (const char *part = location; part; part = strchr(part, '/'), part = part ? part + 1 : NULL)
+        if (part[0] == '.' && part[1] == '.' && (!part[2] || part[2] == '/'))
+            return true;
+    return false;
+}
+
+/* The real path of the file, malloc'ed, if it lies inside the folder also after symbolic links. */
+static char *resolve(const Onnx__Tensor *tensor, const char *folder, const char *location, char *error, size_t error_size) {
+    char *path = NULL, *root = realpath(folder, NULL), *real = NULL;
+    if (asprintf(&path, "%s%s", folder, location) < 0)
+        path = NULL;
+    if (path && root)
+        real = realpath(path, NULL);
+    size_t length = root ? strlen(root) : 0;
+    if (!real)
+        onnx_fail(error, error_size, "tensor '%s': its external data file '%.100s' cannot be found beside the model: %s", tensor->name,
+                  location, strerror(errno));
+    else if (strncmp(real, root, length) || (real[length] != '/' && length > 1)) {
+        onnx_fail(error, error_size, "tensor '%s': its external data file '%.100s' lies outside the model's folder", tensor->name, location);
+        free(real);
+        real = NULL;
+    }
+    free(path);
+    free(root);
+    return real;
+}
+
+/* Reads exactly `size` bytes; a piece that leaves the file is refused before memory is taken. */
+static void *read_piece(struct onnx_graph *graph, const Onnx__Tensor *tensor, const char *path, const struct place *place, size_t size,
+                        char *error, size_t error_size) {
+    FILE *file = fopen(path, "rb");
+    struct stat info;
+    void *data = NULL;
+    if (!file || fstat(fileno(file), &info) || !S_ISREG(info.st_mode))
+        onnx_fail(error, error_size, "tensor '%s': its external data file '%.100s' cannot be read", tensor->name, place->location);
+    else if (place->offset > (uint64_t)info.st_size || size > (uint64_t)info.st_size - place->offset)
+        onnx_fail(error, error_size,
+                  "tensor '%s': external data file '%.100s' has %" PRId64 " bytes, but %zu bytes from %" PRIu64 " on are asked for",
+                  tensor->name, place->location, (int64_t)info.st_size, size, place->offset);
+    else if (!(data = onnx_try_alloc(graph, size)))
+        onnx_fail(error, error_size, "tensor '%s': no memory for %zu bytes", tensor->name, size);
+    else if (fseeko(file, (off_t)place->offset, SEEK_SET) || fread(data, 1, size, file) != size) {
+        onnx_fail(error, error_size, "tensor '%s': its external data file '%.100s' cannot be read", tensor->name, place->location);
+        data = NULL;
+    }
+    if (file)
+        fclose(file);
+    return data;
+}
+
+void *onnx_read_external(struct onnx_graph *graph, const Onnx__Tensor *tensor, const char *folder, size_t size, char *error,
+                         size_t error_size) {
+    struct place place = {0};
+    if (!read_place(tensor, &place, error, error_size))
+        return NULL;
+    if (place.location[0] == '/' || strchr(place.location, '\\') || climbs(place.location)) {
+        onnx_fail(error, error_size, "tensor '%s': its external data file '%.100s' must lie in the model's folder", tensor->name,
+                  place.location);
+        return NULL;
+    }
+    if (place.has_length && place.length != size) {
+        onnx_fail(error, error_size, "tensor '%s' has %zu bytes but its external data %" PRIu64, tensor->name, size, place.length);
+        return NULL;
+    }
+    char *path = resolve(tensor, folder, place.location, error, error_size);
+    void *data = path ? read_piece(graph, tensor, path, &place, size, error, error_size) : NULL;
+    free(path);
+    return data;
+}

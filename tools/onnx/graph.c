@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* The graph's memory and names, and questions about shapes, types and constants. */
+#include "tools/onnx/internal.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* 2^40: the product of two such numbers leaves int64, so products are checked, but sums of many do not. */
+#define MOST_ELEMENTS ((int64_t)1 << 40)
+#define BLOCK_BYTES 65536u
+
+struct onnx_block {
+    struct onnx_block *next;
+    void *adopted;
+    size_t used, room;
+    _Alignas(16) unsigned char bytes[];
+};
+
+static struct onnx_block *add_block(struct onnx_memory *memory, size_t room) {
+    if (room > SIZE_MAX - sizeof(struct onnx_block))
+        return NULL;
+    struct onnx_block *block = calloc(1, sizeof *block + room);
+    if (!block)
+        return NULL;
+    block->room = room;
+    block->next = memory->blocks;
+    memory->blocks = block;
+    return block;
+}
+
+void *onnx_try_alloc(struct onnx_graph *graph, size_t bytes) {
+    struct onnx_memory *memory = graph->memory;
+    if (bytes > SIZE_MAX - 16)
+        return NULL;
+    size_t size = (bytes + 15) & ~(size_t)15;
+    if (!size)
+        size = 16;
+    struct onnx_block *block = memory->blocks;
+    if (size > BLOCK_BYTES / 4) {
+        struct onnx_block *own = calloc(1, sizeof *own + size);
+        if (!own)
+            return NULL;
+        own->room = own->used = size;
+        /* Behind the first block, which stays the one that small pieces are cut from. */
+        own->next = block ? block->next : NULL;
+        *(block ? &block->next : &memory->blocks) = own;
+        return own->bytes;
+    }
+    if (!block || block->room - block->used < size)
+        block = add_block(memory, BLOCK_BYTES);
+    if (!block)
+        return NULL;
+    block->used += size;
+    return block->bytes + block->used - size;
+}
+
+static void out_of_memory(void) {
+    fputs("morsel: out of memory while reading the network\n", stderr);
+    exit(3);
+}
+
+void *onnx_alloc(struct onnx_graph *graph, size_t bytes) {
+    void *memory = onnx_try_alloc(graph, bytes);
+    if (!memory)
+        out_of_memory();
+    return memory;
+}
+
+void onnx_keep(struct onnx_graph *graph, void *memory) {
+    struct onnx_block *block = add_block(graph->memory, 0);
+    if (!block)
+        out_of_memory();
+    block->adopted = memory;
+}
+
+char *onnx_text(struct onnx_graph *graph, const char *format, ...) {
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    char *text = onnx_alloc(graph, length < 0 ? 1 : (size_t)length + 1);
+    if (length >= 0)
+        vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
+    return text;
+}
+
+void onnx_free(struct onnx_graph *graph) {
+    if (!graph)
+        return;
+    struct onnx_memory *memory = graph->memory;
+    for (struct onnx_block *block = memory->blocks, *next; block; block = next) {
+        next = block->next;
+        free(block->adopted);
+        free(block);
+    }
+    if (memory->model)
+        onnx__model__free_unpacked(memory->model, NULL);
+    free(memory->names.slots);
+    free(graph->values);
+    free(memory);
+    free(graph);
+}
+
+static size_t hash_name(const char *name) {
+    uint64_t h = 14695981039346656037u; /* FNV-1a */
+    for (; *name; name++)
+        h = (h ^ (unsigned char)*name) * 1099511628211u;
+    return (size_t)(h ^ h >> 32);
+}
+
+/* The slot where the name is or would be; the table is never full. */
+static struct onnx_value **slot_of(const struct onnx_names *names, const char *name) {
+    size_t i = hash_name(name) & (names->slot_count - 1);
+    while (names->slots[i] && strcmp(names->slots[i]->name, name))
+        i = (i + 1) & (names->slot_count - 1);
+    return &names->slots[i];
+}
+
+static void grow_names(struct onnx_graph *graph) {
+    struct onnx_names *names = &graph->memory->names;
+    names->slot_count = names->slot_count ? names->slot_count * 2 : 256;
+    free(names->slots);
+    names->slots = calloc(names->slot_count, sizeof *names->slots);
+    if (!names->slots)
+        out_of_memory();
+    for (size_t i = 0; i < graph->value_count; i++)
+        *slot_of(names, graph->values[i]->name) = graph->values[i];
+}
+
+struct onnx_value *onnx_find(const struct onnx_graph *graph, const char *name) {
+    const struct onnx_names *names = &graph->memory->names;
+    return names->slot_count ? *slot_of(names, name) : NULL;
+}
+
+struct onnx_value *onnx_named(struct onnx_graph *graph, const char *name) {
+    struct onnx_memory *memory = graph->memory;
+    struct onnx_value *value = onnx_find(graph, name);
+    if (value)
+        return value;
+    if (memory->names.used * 2 >= memory->names.slot_count)
+        grow_names(graph);
+    if (graph->value_count == memory->value_room) {
+        memory->value_room = memory->value_room ? memory->value_room * 2 : 256;
+        struct onnx_value **values = realloc(graph->values, memory->value_room * sizeof(void *));
+        if (!values)
+            out_of_memory();
+        graph->values = values;
+    }
+    struct onnx_declared *made = onnx_alloc(graph, sizeof *made);
+    made->value.name = name;
+    made->value.shape.rank = made->shape.rank = -1;
+    graph->values[graph->value_count++] = &made->value;
+    *slot_of(&memory->names, name) = &made->value;
+    memory->names.used++;
+    return &made->value;
+}
+
+int64_t onnx_elements(const struct onnx_shape *shape) {
+    if (shape->rank < 0 || shape->rank > ONNX_MAX_RANK)
+        return -1;
+    int64_t product = 1; /* of the dimensions that are not 0: strides stay in bounds too */
+    bool empty = false;
+    for (int i = 0; i < shape->rank; i++) {
+        int64_t dim = shape->dims[i];
+        if (dim < 0 || dim > MOST_ELEMENTS)
+            return -1;
+        empty = empty || !dim;
+        if (dim && product > MOST_ELEMENTS / dim)
+            return -1;
+        product *= dim ? dim : 1;
+    }
+    return empty ? 0 : product;
+}
+
+size_t onnx_type_bytes(enum onnx_type type) {
+    static const unsigned char bytes[] = {0, 4, 1, 1, 2, 2, 4, 8, 0, 1, 2, 8, 4, 8};
+    return (unsigned)type < sizeof bytes ? bytes[type] : 0;
+}
+
+const char *onnx_type_name(int type) {
+    static const char *const names[] = {"unknown", "float",  "uint8",  "int8",   "uint16", "int16",      "int32",     "int64",
+                                        "string",  "bool",   "float16", "double", "uint32", "uint64",     "complex64", "complex128",
+                                        "bfloat16", "float8", "float8", "float8", "float8", "uint4", "int4", "float4"};
+    return type >= 0 && (size_t)type < sizeof names / sizeof *names ? names[type] : "unknown";
+}
+
+static float half_to_float(uint16_t half) {
+    uint32_t sign = (uint32_t)(half & 0x8000) << 16, exponent = half >> 10 & 31, fraction = half & 1023, bits;
+    if (exponent == 31)
+        bits = sign | 0x7f800000u | fraction << 13;
+    else if (exponent)
+        bits = sign | (exponent + 112) << 23 | fraction << 13;
+    else {
+        float small = (float)fraction / 16777216.0f;
+        return sign ? -small : small;
+    }
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+double onnx_number(const struct onnx_tensor *tensor, size_t i) {
+    const void *data = tensor->data;
+    switch (tensor->type) {
+    case ONNX_FLOAT: return ((const float *)data)[i];
+    case ONNX_DOUBLE: return ((const double *)data)[i];
+    case ONNX_FLOAT16: return half_to_float(((const uint16_t *)data)[i]);
+    case ONNX_UINT64: return (double)((const uint64_t *)data)[i];
+    default: return (double)onnx_integer(tensor, i);
+    }
+}
+
+/* Towards zero; what is out of range becomes the nearest number in it, and no number becomes 0. */
+static int64_t truncate_number(double x) {
+    if (x != x)
+        return 0;
+    if (x >= 9223372036854775808.0)
+        return INT64_MAX;
+    if (x < -9223372036854775808.0)
+        return INT64_MIN;
+    return (int64_t)x;
+}
+
+int64_t onnx_integer(const struct onnx_tensor *tensor, size_t i) {
+    const void *data = tensor->data;
+    switch (tensor->type) {
+    case ONNX_UINT8: return ((const uint8_t *)data)[i];
+    case ONNX_INT8: return ((const int8_t *)data)[i];
+    case ONNX_UINT16: return ((const uint16_t *)data)[i];
+    case ONNX_INT16: return ((const int16_t *)data)[i];
+    case ONNX_INT32: return ((const int32_t *)data)[i];
+    case ONNX_INT64: return ((const int64_t *)data)[i];
+    case ONNX_BOOL: return ((const uint8_t *)data)[i] != 0;
+    case ONNX_UINT32: return ((const uint32_t *)data)[i];
+    case ONNX_UINT64: return (int64_t)((const uint64_t *)data)[i];
+    case ONNX_FLOAT:
+    case ONNX_DOUBLE:
+    case ONNX_FLOAT16: return truncate_number(onnx_number(tensor, i));
+    default: return 0;
+    }
+}

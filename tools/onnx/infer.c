@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* Types and shapes for every value, one node after the other, constants folded on the way. */
+#include "tools/onnx/internal.h"
+#include "tools/onnx/operator.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+bool onnx_bad(struct onnx_context *c, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(c->why, sizeof c->why, format, args);
+    va_end(args);
+    return false;
+}
+
+const struct onnx_shape *onnx_in(const struct onnx_context *c, int i) {
+    return &c->node->inputs[i]->shape;
+}
+
+bool onnx_out(struct onnx_context *c, int i, const struct onnx_shape *shape) {
+    if (i >= c->node->output_count || !c->node->outputs[i])
+        return true;
+    if (onnx_elements(shape) < 0) {
+        char text[128];
+        return onnx_bad(c, "its output would have the impossible shape %s", onnx_shape_text(shape, text, sizeof text));
+    }
+    c->node->outputs[i]->shape = *shape;
+    return true;
+}
+
+void onnx_out_type(struct onnx_context *c, int i, enum onnx_type type) {
+    if (i < c->node->output_count && c->node->outputs[i])
+        c->node->outputs[i]->type = type;
+}
+
+bool onnx_axis(struct onnx_context *c, int64_t axis, int rank, int *out) {
+    if (axis < -rank || axis >= rank)
+        return onnx_bad(c, "axis %lld does not exist in %d dimensions", (long long)axis, rank);
+    *out = (int)(axis < 0 ? axis + rank : axis);
+    return true;
+}
+
+int onnx_list(struct onnx_context *c, const char *attribute, int input, int from_input, int64_t *out, int max) {
+    if (c->node->opset < from_input) {
+        int count = onnx_attribute_ints(c->node, attribute, out, max);
+        if (count > max)
+            return onnx_bad(c, "attribute '%s' has %d numbers; %d are the most", attribute, count, max), -2;
+        return count < 0 ? 0 : count;
+    }
+    const struct onnx_value *value = onnx_input(c->node, input);
+    if (!value)
+        return 0;
+    const struct onnx_tensor *list = value->constant;
+    if (!list)
+        return -1;
+    if (list->shape.rank > 1 || list->count > (size_t)max || !onnx_is_integer(list->type))
+        return onnx_bad(c, "input '%s' must be a list of at most %d integers", attribute, max), -2;
+    for (size_t i = 0; i < list->count; i++)
+        out[i] = onnx_integer(list, i);
+    return (int)list->count;
+}
+
+bool onnx_same_shape(const struct onnx_shape *a, const struct onnx_shape *b) {
+    return a->rank == b->rank && (a->rank <= 0 || !memcmp(a->dims, b->dims, (size_t)a->rank * sizeof a->dims[0]));
+}
+
+bool onnx_broadcast(struct onnx_context *c, const struct onnx_shape *a, const struct onnx_shape *b, struct onnx_shape *out) {
+    struct onnx_shape result = {.rank = a->rank > b->rank ? a->rank : b->rank};
+    for (int i = 1; i <= result.rank; i++) {
+        int64_t x = i <= a->rank ? a->dims[a->rank - i] : 1, y = i <= b->rank ? b->dims[b->rank - i] : 1;
+        if (x != y && x != 1 && y != 1) {
+            char left[100], right[100];
+            return onnx_bad(c, "shapes %s and %s do not broadcast", onnx_shape_text(a, left, sizeof left),
+                            onnx_shape_text(b, right, sizeof right));
+        }
+        result.dims[result.rank - i] = x == 1 ? y : x;
+    }
+    *out = result;
+    return true;
+}
+
+static enum onnx_type known_type(int64_t number) {
+    return number > 0 && number < 64 ? (enum onnx_type)number : ONNX_UNKNOWN;
+}
+
+static enum onnx_type type_of_input(const struct onnx_node *node, int i, enum onnx_type otherwise) {
+    const struct onnx_value *value = onnx_input(node, i);
+    return value ? value->type : otherwise;
+}
+
+static enum onnx_type output_type(const struct onnx_node *node, const struct onnx_operator *op) {
+    int64_t asked = onnx_attribute_int(node, "output_dtype", 0);
+    switch (op->type) {
+    case GIVES_BOOL: return ONNX_BOOL;
+    case GIVES_INT64: return ONNX_INT64;
+    case GIVES_INT32: return ONNX_INT32;
+    case GIVES_FLOAT: return ONNX_FLOAT;
+    case GIVES_UINT8: return ONNX_UINT8;
+    case GIVES_TO: return known_type(onnx_attribute_int(node, "to", 0));
+    case GIVES_CONSTANT: return ONNX_UNKNOWN;
+    case GIVES_QUANTIZED: return type_of_input(node, 2, asked ? known_type(asked) : ONNX_UINT8);
+    case GIVES_REAL: return asked ? known_type(asked) : type_of_input(node, 1, ONNX_FLOAT);
+    case GIVES_QGEMM: return type_of_input(node, 8, ONNX_FLOAT);
+    default: return type_of_input(node, op->type, ONNX_UNKNOWN);
+    }
+}
+
+static bool check_counts(struct onnx_context *c, const struct onnx_operator *op) {
+    const struct onnx_node *node = c->node;
+    if (node->opset < op->since)
+        return onnx_bad(c, "the operator exists from opset %d on, the model uses opset %d", op->since, node->opset);
+    if (node->opset > op->until)
+        return onnx_bad(c, "the operator exists up to opset %d only, the model uses opset %d", op->until, node->opset);
+    for (int i = 0; i < op->min_inputs; i++)
+        if (!onnx_input(node, i))
+            return onnx_bad(c, "input %d is missing", i);
+    if (node->input_count > op->max_inputs)
+        return onnx_bad(c, "it has %d inputs; %d are the most", node->input_count, op->max_inputs);
+    if (node->output_count > op->max_outputs)
+        return onnx_bad(c, "it has %d outputs; %d are the most", node->output_count, op->max_outputs);
+    return true;
+}
+
+static bool check_readable(struct onnx_context *c) {
+    for (int i = 0; i < c->node->input_count; i++) {
+        struct onnx_value *value = c->node->inputs[i];
+        if (value && onnx_declared(value)->unreadable)
+            return onnx_bad(c, "its constant input '%s' %s, which is not read", value->name, onnx_declared(value)->unreadable);
+    }
+    return true;
+}
+
+static bool inputs_known(const struct onnx_node *node) {
+    for (int i = 0; i < node->input_count; i++)
+        if (node->inputs[i] && (onnx_elements(&node->inputs[i]->shape) < 0 || !node->inputs[i]->type))
+            return false;
+    return true;
+}
+
+static bool inputs_constant(const struct onnx_node *node) {
+    for (int i = 0; i < node->input_count; i++)
+        if (node->inputs[i] && !node->inputs[i]->constant)
+            return false;
+    return true;
+}
+
+static void forget_outputs(struct onnx_node *node) {
+    for (int i = 0; i < node->output_count; i++)
+        if (node->outputs[i]) {
+            node->outputs[i]->type = ONNX_UNKNOWN;
+            node->outputs[i]->shape.rank = -1;
+        }
+}
+
+/* False: the node is malformed. */
+static bool infer_known(struct onnx_context *c, const struct onnx_operator *op) {
+    struct onnx_node *node = c->node;
+    if (!check_counts(c, op))
+        return false;
+    for (int i = 0; i < node->output_count; i++)
+        onnx_out_type(c, i, output_type(node, op));
+    if (!inputs_known(node))
+        return true;
+    if (!op->infer(c))
+        return false;
+    for (int i = 0; i < node->output_count; i++)
+        if (node->outputs[i] && onnx_elements(&node->outputs[i]->shape) < 0)
+            return true;
+    /* The shape of a value is known although the value is not. */
+    bool needs_no_data = op->fold == onnx_fold_shape_of || op->fold == onnx_fold_size_of;
+    if (op->fold && (needs_no_data || inputs_constant(node)))
+        op->fold(c);
+    return true;
+}
+
+/* What the file says fills what could not be inferred, unless its shapes are out of date. */
+static void take_declared(const struct onnx_graph *graph, struct onnx_node *node) {
+    for (int i = 0; i < node->output_count; i++) {
+        struct onnx_value *value = node->outputs[i];
+        if (!value)
+            continue;
+        const struct onnx_declared *declared = onnx_declared(value);
+        if (!value->type)
+            value->type = declared->type;
+        if (value->shape.rank < 0 && !graph->memory->rebound && onnx_elements(&declared->shape) >= 0)
+            value->shape = declared->shape;
+    }
+}
+
+static void infer_node(struct onnx_graph *graph, struct onnx_node *node, struct onnx_report *report) {
+    struct onnx_context c = {graph, node, ""};
+    const struct onnx_operator *op = onnx_operator_find(node->domain, node->op);
+    forget_outputs(node);
+    if (!check_readable(&c) || (op && !infer_known(&c, op)))
+        onnx_refuse(report, node, "%s", c.why);
+    take_declared(graph, node);
+}
+
+bool onnx_infer(struct onnx_graph *graph, struct onnx_report *report, char *error, size_t error_size) {
+    if (!onnx_sort(graph, error, error_size))
+        return false;
+    for (size_t i = 0; i < graph->output_count; i++)
+        if (onnx_declared(graph->outputs[i])->unreadable)
+            return onnx_fail(error, error_size, "graph output '%s' %s, which is not read", graph->outputs[i]->name,
+                             onnx_declared(graph->outputs[i])->unreadable);
+    for (size_t i = 0; i < graph->node_count; i++)
+        infer_node(graph, graph->nodes[i], report);
+    onnx_prune(graph);
+    return true;
+}

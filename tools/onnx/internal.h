@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of this folder share and nobody else needs: where a graph's memory is, what the file declared, names. */
+#ifndef MORSEL_ONNX_INTERNAL_H
+#define MORSEL_ONNX_INTERNAL_H
+
+#include "onnx.pb-c.h"
+#include "tools/onnx/graph.h"
+
+struct onnx_block;
+
+/* Names to values: open addressing, a power of two of slots, at most half full. */
+struct onnx_names {
+    struct onnx_value **slots;
+    size_t slot_count, used;
+};
+
+struct onnx_memory {
+    struct onnx_block *blocks;
+    Onnx__Model *model;  /* tensors, names and attributes point into it */
+    struct onnx_names names;
+    size_t value_room;   /* of graph->values */
+    size_t folded_bytes; /* constants made by folding so far */
+    size_t folded_work;  /* elements computed by folding so far */
+    bool rebound;        /* a fixed dimension was overridden: what the file says of shapes is out of date */
+};
+
+/* Every value of a graph is one of these; the cast is onnx_declared(). */
+struct onnx_declared {
+    struct onnx_value value;
+    enum onnx_type type; /* as the file says */
+    struct onnx_shape shape;
+    const char *symbols[ONNX_MAX_RANK]; /* names of free dimensions, NULL where there is none */
+    const char *unreadable;             /* why a constant's data was skipped, or NULL */
+};
+
+static inline struct onnx_declared *onnx_declared(struct onnx_value *value) {
+    return (struct onnx_declared *)value;
+}
+
+/* Writes one line into error; always false. */
+bool onnx_fail(char *error, size_t error_size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Adopts memory from malloc. */
+void onnx_keep(struct onnx_graph *graph, void *memory);
+/* As onnx_alloc, but NULL where there is no memory. */
+void *onnx_try_alloc(struct onnx_graph *graph, size_t bytes);
+
+struct onnx_value *onnx_find(const struct onnx_graph *graph, const char *name);
+/* The value of that name, made if it is new. */
+struct onnx_value *onnx_named(struct onnx_graph *graph, const char *name);
+
+/* load_tensor.c. The file's tensor, checked; NULL with `error`, or NULL with *unreadable where its type is not read here. */
+struct onnx_tensor *onnx_read_tensor(struct onnx_graph *graph, const Onnx__Tensor *tensor, const char *folder, const char **unreadable,
+                                     char *error, size_t error_size);
+/* external.c. `size` bytes of a file beside the model; NULL with `error`. */
+void *onnx_read_external(struct onnx_graph *graph, const Onnx__Tensor *tensor, const char *folder, size_t size, char *error,
+                         size_t error_size);
+/* inline.c. Replaces every call of a function of the model by the function's nodes. */
+bool onnx_inline_functions(Onnx__Model *model, char *error, size_t error_size);
+
+/* sort.c. Drops nodes that reach no output and puts the rest in an order in which they can run. */
+bool onnx_sort(struct onnx_graph *graph, char *error, size_t error_size);
+/* Marks nodes whose outputs are all constants, drops what only they needed, counts uses. */
+void onnx_prune(struct onnx_graph *graph);
+
+/* "1x3x32x32", "scalar", "?" */
+const char *onnx_shape_text(const struct onnx_shape *shape, char *text, size_t size);
+const char *onnx_type_name(int type);
+
+#endif

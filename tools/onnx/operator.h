@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What an operator is to shape inference: a row of the table in operators.c and one or two functions in an op_*.c file.
+ *
+ * An infer function gets a node whose inputs all have known types and shapes, as many as the row demands, and gives its outputs their
+ * shapes. A fold function runs when all inputs are constants, after infer, and computes the outputs.
+ *
+ * To add an operator: write its infer function (and fold, if shapes are computed with it) beside its family, declare it here, add a row.
+ */
+#ifndef MORSEL_ONNX_OPERATOR_H
+#define MORSEL_ONNX_OPERATOR_H
+
+#include "tools/onnx/graph.h"
+
+struct onnx_context {
+    struct onnx_graph *graph;
+    struct onnx_node *node;
+    char why[240];
+};
+
+/* True: outputs are set, or left unknown because they depend on data. False: the node is malformed, c->why says how. */
+typedef bool onnx_infer_fn(struct onnx_context *c);
+/* Sets the outputs' constants, or leaves them to be computed at run time. */
+typedef void onnx_fold_fn(struct onnx_context *c);
+
+/* The type of the outputs: that of an input, by its number, or one of these. */
+enum onnx_type_rule {
+    GIVES_BOOL = -1,
+    GIVES_INT64 = -2,
+    GIVES_INT32 = -3,
+    GIVES_FLOAT = -4,
+    GIVES_TO = -5,       /* attribute `to` */
+    GIVES_CONSTANT = -6, /* infer sets it */
+    GIVES_QUANTIZED = -7, /* QuantizeLinear: attribute output_dtype, or the zero point's, or uint8 */
+    GIVES_REAL = -8,     /* DequantizeLinear: attribute output_dtype, or the scale's */
+    GIVES_QGEMM = -9,    /* the output zero point's, or float where there is none */
+    GIVES_UINT8 = -10
+};
+
+struct onnx_operator {
+    const char *domain, *name;
+    int since, until; /* opsets of its domain in which it exists */
+    int min_inputs, max_inputs, max_outputs;
+    int type; /* number of an input, or enum onnx_type_rule */
+    onnx_infer_fn *infer;
+    onnx_fold_fn *fold;
+};
+
+/* NULL: not in the table. */
+const struct onnx_operator *onnx_operator_find(const char *domain, const char *name);
+
+/* ---- for infer functions ---- */
+
+/* Writes c->why; always false. */
+bool onnx_bad(struct onnx_context *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The shape of input i, which must be there. */
+const struct onnx_shape *onnx_in(const struct onnx_context *c, int i);
+/* Sets output i's shape where the node has that output. False: impossible. */
+bool onnx_out(struct onnx_context *c, int i, const struct onnx_shape *shape);
+void onnx_out_type(struct onnx_context *c, int i, enum onnx_type type);
+/* A number from -rank to rank-1 becomes 0 to rank-1. */
+bool onnx_axis(struct onnx_context *c, int64_t axis, int rank, int *out);
+/* Integers of input i (opset `from_input` and later) or of an attribute, for axes and sizes: the count, 0 where there are none, -1 where
+ * they are known only at run time, -2 where they are no vector of at most `max` integers (c->why says so). */
+int onnx_list(struct onnx_context *c, const char *attribute, int input, int from_input, int64_t *out, int max);
+/* Both shapes broadcast to one. */
+bool onnx_broadcast(struct onnx_context *c, const struct onnx_shape *a, const struct onnx_shape *b, struct onnx_shape *out);
+bool onnx_same_shape(const struct onnx_shape *a, const struct onnx_shape *b);
+
+/* ---- for fold functions ---- */
+
+/* Makes output i a constant of its type and shape, zeroed, and returns it. NULL: absent, too large to be worth it, or of a type without
+ * numbers. */
+struct onnx_tensor *onnx_out_constant(struct onnx_context *c, int i);
+/* Allows `elements` more steps of folding; false once a graph has used up its share, which only a hostile one does. */
+bool onnx_spend(struct onnx_context *c, size_t elements);
+/* to[...] = from[offset + sum of index * stride], all counted in elements. Strides may be 0 (repetition) or negative. */
+void onnx_copy_strided(const struct onnx_tensor *from, int64_t offset, const int64_t *strides, struct onnx_tensor *to);
+/* Row-major strides. */
+void onnx_strides(const struct onnx_shape *shape, int64_t *strides);
+/* Strides that read `from` as if it were broadcast to `to`. */
+void onnx_broadcast_strides(const struct onnx_shape *from, const struct onnx_shape *to, int64_t *strides);
+/* The next index in row-major order; `at` has one position for each operand, moved by its strides. */
+void onnx_advance(const struct onnx_shape *shape, int64_t *index, int operands, const int64_t (*strides)[ONNX_MAX_RANK], int64_t *at);
+bool onnx_is_real(enum onnx_type type); /* float and double; float16 is not computed with */
+bool onnx_is_integer(enum onnx_type type); /* and bool */
+void onnx_store_integer(struct onnx_tensor *tensor, size_t i, int64_t value);
+void onnx_store_real(struct onnx_tensor *tensor, size_t i, double value);
+
+/* ---- the operators ---- */
+
+onnx_infer_fn onnx_infer_conv, onnx_infer_qlinear_conv, onnx_infer_conv_integer, onnx_infer_conv_transpose;
+onnx_infer_fn onnx_infer_pool, onnx_infer_qlinear_pool, onnx_infer_global_pool, onnx_infer_qlinear_global_pool;
+onnx_infer_fn onnx_infer_matmul, onnx_infer_qlinear_matmul, onnx_infer_gemm, onnx_infer_qgemm;
+onnx_infer_fn onnx_infer_same, onnx_infer_broadcast_all, onnx_infer_arithmetic, onnx_infer_qlinear_binary, onnx_infer_qlinear_where;
+onnx_infer_fn onnx_infer_dropout, onnx_infer_batch_norm, onnx_infer_layer_norm, onnx_infer_prelu, onnx_infer_axis_same;
+onnx_fold_fn onnx_fold_unary, onnx_fold_binary, onnx_fold_where, onnx_fold_clip, onnx_fold_copy, onnx_fold_cast;
+onnx_infer_fn onnx_infer_quantize, onnx_infer_dynamic_quantize;
+onnx_fold_fn onnx_fold_quantize, onnx_fold_dequantize;
+onnx_infer_fn onnx_infer_reshape, onnx_infer_flatten, onnx_infer_squeeze, onnx_infer_unsqueeze, onnx_infer_transpose, onnx_infer_expand;
+onnx_infer_fn onnx_infer_tile, onnx_infer_depth_to_space, onnx_infer_space_to_depth;
+onnx_fold_fn onnx_fold_transpose, onnx_fold_expand, onnx_fold_tile;
+onnx_infer_fn onnx_infer_slice, onnx_infer_split, onnx_infer_pad;
+onnx_fold_fn onnx_fold_slice, onnx_fold_split;
+onnx_infer_fn onnx_infer_concat, onnx_infer_qlinear_concat, onnx_infer_gather, onnx_infer_gather_elements;
+onnx_fold_fn onnx_fold_concat, onnx_fold_gather;
+onnx_infer_fn onnx_infer_constant, onnx_infer_constant_of_shape, onnx_infer_range, onnx_infer_shape_of, onnx_infer_size_of;
+onnx_fold_fn onnx_fold_constant, onnx_fold_constant_of_shape, onnx_fold_range, onnx_fold_shape_of, onnx_fold_size_of;
+onnx_infer_fn onnx_infer_reduce, onnx_infer_arg, onnx_infer_qlinear_reduce;
+onnx_fold_fn onnx_fold_reduce;
+onnx_infer_fn onnx_infer_resize, onnx_infer_upsample;
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* Errors, notices and refusals in words. */
+#include "tools/onnx/internal.h"
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool onnx_fail(char *error, size_t error_size, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(error, error_size, format, args);
+    va_end(args);
+    return false;
+}
+
+const char *onnx_shape_text(const struct onnx_shape *shape, char *text, size_t size) {
+    if (shape->rank <= 0) {
+        snprintf(text, size, "%s", shape->rank < 0 ? "?" : "scalar");
+        return text;
+    }
+    size_t used = 0;
+    text[0] = 0;
+    for (int i = 0; i < shape->rank && used < size; i++) {
+        const char *by = i ? "x" : "";
+        int n = shape->dims[i] < 0 ? snprintf(text + used, size - used, "%s?", by)
+                                   : snprintf(text + used, size - used, "%s%" PRId64, by, shape->dims[i]);
+        used += n > 0 ? (size_t)n : 0;
+    }
+    return text;
+}
+
+static char *format_text(const char *format, va_list args) {
+    char *text = NULL;
+    if (vasprintf(&text, format, args) < 0 || !text) {
+        fputs("morsel: out of memory\n", stderr);
+        exit(3);
+    }
+    return text;
+}
+
+static void *grow(void *array, size_t count, size_t item) {
+    void *grown = realloc(array, (count + 1) * item);
+    if (!grown) {
+        fputs("morsel: out of memory\n", stderr);
+        exit(3);
+    }
+    return grown;
+}
+
+void onnx_notice(struct onnx_report *report, const char *format, ...) {
+    if (!report)
+        return;
+    va_list args;
+    va_start(args, format);
+    report->notices = grow(report->notices, report->notice_count, sizeof *report->notices);
+    report->notices[report->notice_count++] = format_text(format, args);
+    va_end(args);
+}
+
+/* "float 1x3x32x32, int64 4": the inputs, as many as a line takes. */
+static char *input_shapes(const struct onnx_node *node) {
+    char line[400] = "", shape[128];
+    size_t used = 0;
+    for (int i = 0; i < node->input_count && used + 160 < sizeof line; i++) {
+        const struct onnx_value *value = node->inputs[i];
+        if (!value)
+            continue;
+        int n = snprintf(line + used, sizeof line - used, "%s%s %s", used ? ", " : "", onnx_type_name((int)value->type),
+                         onnx_shape_text(&value->shape, shape, sizeof shape));
+        used += n > 0 ? (size_t)n : 0;
+    }
+    char *text = strdup(line);
+    if (!text)
+        exit(3);
+    return text;
+}
+
+void onnx_refuse(struct onnx_report *report, const struct onnx_node *node, const char *format, ...) {
+    if (!report)
+        return;
+    va_list args;
+    va_start(args, format);
+    report->refusals = grow(report->refusals, report->refusal_count, sizeof *report->refusals);
+    struct onnx_refusal *refusal = &report->refusals[report->refusal_count++];
+    /* Names are copied: a report outlives its graph. */
+    *refusal = (struct onnx_refusal){strdup(node->name), strdup(node->op), input_shapes(node), format_text(format, args), node->opset};
+    if (!refusal->node || !refusal->op)
+        exit(3);
+    va_end(args);
+}
+
+void onnx_report_free(struct onnx_report *report) {
+    for (size_t i = 0; i < report->notice_count; i++)
+        free(report->notices[i]);
+    for (size_t i = 0; i < report->refusal_count; i++) {
+        free((void *)report->refusals[i].node);
+        free((void *)report->refusals[i].op);
+        free((void *)report->refusals[i].shapes);
+        free((void *)report->refusals[i].why);
+    }
+    free(report->notices);
+    free(report->refusals);
+    *report = (struct onnx_report){0};
+}
