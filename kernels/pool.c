@@ -22,6 +22,14 @@ static uint32_t cells_within(uint32_t start, uint32_t kernel, uint32_t padded) {
     return padded - start < kernel ? padded - start : kernel;
 }
 
+/* What the sum is divided by: ONNX Runtime counts padding differently for bytes (all cells) and floats (cells that ceil_mode adds not). */
+static uint32_t divisor(const struct morsel_pool_args *a, uint32_t inside, uint32_t oy, uint32_t ox) {
+    const struct morsel_window *w = &a->window;
+    if (!a->count_include_pad) return inside;
+    if (!a->x.code.is_float) return w->kernel_h * w->kernel_w;
+    return cells_within(oy * w->stride_h, w->kernel_h, a->padded_h) * cells_within(ox * w->stride_w, w->kernel_w, a->padded_w);
+}
+
 static uint32_t rows_inside(const struct morsel_window *w, const uint8_t *const *rows) {
     uint32_t n = 0;
     for (uint32_t ky = 0; ky < w->kernel_h; ky++) n += rows[ky] != NULL;
@@ -55,9 +63,7 @@ static void average_pixel(const struct morsel_pool_args *a, const uint8_t *const
     const struct morsel_window *w = &a->window;
     struct columns cols;
     find_columns(&cols, w, ox);
-    uint32_t count = rows_inside(w, rows) * cols.n;
-    if (a->count_include_pad)
-        count = cells_within(oy * w->stride_h, w->kernel_h, a->padded_h) * cells_within(ox * w->stride_w, w->kernel_w, a->padded_w);
+    uint32_t count = divisor(a, rows_inside(w, rows) * cols.n, oy, ox);
     for (uint32_t c = 0; c < w->out_c; c++)
         store_average(&a->y, pixel * w->out_c + c, count ? window_sum(a, rows, &cols, c) / (float)count : 0);
 }
