@@ -94,7 +94,7 @@ static const struct binary binaries[] = {
     {"Max", max_real, max_integer},
     {"Min", min_real, min_integer},
     {"Pow", pow, pow_integer},
-    {"Mod", fmod, mod_integer},
+    {"Mod", NULL, mod_integer}, /* of reals only with fmod=1 */
     {"And", NULL, and_integer},
     {"Or", NULL, or_integer},
     {"Xor", NULL, xor_integer},

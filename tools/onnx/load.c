@@ -67,6 +67,14 @@ static bool check_header(struct loader *l) {
         return FAIL(l, "is not an ONNX model: it holds no graph");
     if (m->ir_version < FIRST_IR)
         return FAIL(l, "has ONNX IR version %" PRId64 "; 3 and later can be read", m->ir_version);
+    l->graph->ir_version = m->ir_version;
+    l->graph->producer = onnx_text(l->graph, "%s%s%s", m->producer_name, *m->producer_version ? " " : "", m->producer_version);
+    return true;
+}
+
+/* After functions have been expanded: their nodes count too. */
+static bool check_opset(struct loader *l) {
+    const Onnx__Model *m = l->model;
     bool needed = false;
     for (size_t i = 0; i < m->graph->n_node; i++)
         needed = needed || !*plain_domain(m->graph->node[i]->domain);
@@ -77,8 +85,6 @@ static bool check_header(struct loader *l) {
         return FAIL(l, "uses opset %" PRId64 " of ai.onnx; opsets %d to %d can be read (onnx.version_converter can change it)", opset,
                     FIRST_OPSET, LAST_OPSET);
     l->graph->opset = (int)opset;
-    l->graph->ir_version = m->ir_version;
-    l->graph->producer = onnx_text(l->graph, "%s%s%s", m->producer_name, *m->producer_version ? " " : "", m->producer_version);
     return true;
 }
 
@@ -328,8 +334,8 @@ struct onnx_graph *onnx_load(const char *path, char *error, size_t error_size) {
     struct onnx_graph *graph = new_graph(model);
     struct loader l = {graph, model, NULL, error, error_size};
     split_path(&l, path);
-    if (check_header(&l) && onnx_inline_functions(model, error, error_size) && load_initializers(&l) && load_inputs(&l) && load_nodes(&l) &&
-        load_outputs(&l) && check_sources(&l))
+    if (check_header(&l) && onnx_inline_functions(model, error, error_size) && check_opset(&l) && load_initializers(&l) &&
+        load_inputs(&l) && load_nodes(&l) && load_outputs(&l) && check_sources(&l))
         return graph;
     onnx_free(graph);
     return NULL;
