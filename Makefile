@@ -33,6 +33,9 @@ VERSION := $(shell sed -n 's/^\#define MORSEL_VERSION "\(.*\)"/\1/p' core/morsel
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 OPT ?= -O2
+# V=1 shows the commands whole.
+Q := $(if $(V),,@)
+say = $(if $(V),@:,@printf '  %-4s %s\n' $(1) $(2))
 WARNINGS := -Wall -Wextra -Werror
 # The arithmetic is part of the interface: no fused multiply-add, no x87.
 CFLAGS_ALL := -std=c11 $(WARNINGS) -ffp-contract=off -ffunction-sections -fdata-sections -I. -MMD -MP $(OPT)
@@ -86,21 +89,24 @@ TOOL_LIBS += -lm -lpthread
 # ---- the library and the tool ----------------------------------------------------------------------------------------
 
 .PHONY: all lib tool
-all: lib tool
-lib: $(BUILD)/libmorsel.a
+all: lib tool  ## the library and the tool (with CROSS= the reduced tool, static)
+lib: $(BUILD)/libmorsel.a  ## the library alone
 tool: $(BUILD)/morsel
 
 $(BUILD)/libmorsel.a: $(LIBRARY_OBJECTS)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(call say,AR,$@)
+	$(Q)$(AR) rcs $@ $^
 
 # Everything of the tool but main(): the tests link it too.
 $(BUILD)/libtool.a: $(filter-out $(BUILD)/tools/main.o,$(TOOL_OBJECTS))
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(call say,AR,$@)
+	$(Q)$(AR) rcs $@ $^
 
 $(BUILD)/morsel: $(BUILD)/tools/main.o $(BUILD)/libtool.a $(BUILD)/libmorsel.a
-	$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(TOOL_LIBS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(TOOL_LIBS)
 
 # One file is one ISA: the end of its name says which flags it gets, and nothing else gets any.
 isa_flags_avx2 := -mavx2 -mfma
@@ -113,22 +119,27 @@ isa_flags = $(if $(filter arm64/% x86/%,$(1)),$(isa_flags_$(lastword $(subst _, 
 
 $(BUILD)/tools/%.o: tools/%.c $(BUILD)/flags | libraries $(GENERATED)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) $(TOOL_CFLAGS) -c -o $@ $<
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(TOOL_CFLAGS) -c -o $@ $<
 
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) $(call isa_flags,$<) -c -o $@ $<
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(call isa_flags,$<) -c -o $@ $<
 
 $(BUILD)/%.o: %.S $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) $(call isa_flags,$<) -c -o $@ $<
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(call isa_flags,$<) -c -o $@ $<
 
 # protobuf-c's code from our schema; its warnings are not ours.
 $(BUILD)/generated/onnx.pb-c.c: tools/onnx/onnx.proto | libraries
 	@mkdir -p $(@D)
-	protoc-c --proto_path=tools/onnx --c_out=$(@D) tools/onnx/onnx.proto
+	$(call say,GEN,$@)
+	$(Q)protoc-c --proto_path=tools/onnx --c_out=$(@D) tools/onnx/onnx.proto
 $(BUILD)/generated/onnx.pb-c.o: $(BUILD)/generated/onnx.pb-c.c $(BUILD)/flags
-	$(CC) $(CFLAGS_ALL) -w $(TOOL_CFLAGS) -c -o $@ $<
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) -w $(TOOL_CFLAGS) -c -o $@ $<
 
 # Other flags or another compiler: everything again.
 .PHONY: always
@@ -146,8 +157,140 @@ ifneq ($(PACKAGES),)
 	exit 1; fi
 endif
 
+
 -include $(LIBRARY_OBJECTS:.o=.d) $(TOOL_OBJECTS:.o=.d)
 
-.PHONY: clean
-clean:
+# ---- the demonstration -----------------------------------------------------------------------------------------------
+
+DEMO := models/cifar10
+.PHONY: demo
+demo:  ## classifies the shipped pictures with the shipped network; needs a C compiler and make
+	@$(MAKE) --no-print-directory -j$(JOBS) REDUCED=1 BUILD=build/demo all
+	@sh tools/demo.sh build/demo $(DEMO)/network.morsel $(DEMO)/pictures
+
+# ---- tests -----------------------------------------------------------------------------------------------------------
+# `make test` runs every stage below and adds up what passed and failed; each stage can be called by itself: make test-unit.
+
+STAGES := unit sanitize threads cli link golden arm64 fuzz lint
+RESULTS := build/test
+TALLY = sh tests/tally.sh $(RESULTS)
+SANITIZE := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
+sub = $(MAKE) --no-print-directory -j$(JOBS)
+
+.PHONY: test $(STAGES:%=test-%)
+test: deps-test  ## everything that decides whether a change is right
+	@rm -rf $(RESULTS)
+	@for stage in $(STAGES); do \
+	    TALLY_GO_ON=1 $(MAKE) --no-print-directory test-$$stage || $(TALLY) --broken $$stage; \
+	done; $(TALLY) --total
+
+# Every tests/unit/test_*.c is a program; the other files there are linked to each of them.
+UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
+UNIT_HELPERS := $(call objects,$(filter-out tests/unit/test_%,$(wildcard tests/unit/*.c)))
+-include $(UNIT_TESTS:=.d) $(UNIT_HELPERS:.o=.d)
+
+$(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(TOOL_CFLAGS) -c -o $@ $<
+$(UNIT_TESTS): $(BUILD)/%: $(BUILD)/%.o $(UNIT_HELPERS) $(BUILD)/libtool.a $(BUILD)/libmorsel.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ -lcmocka $(TOOL_LIBS)
+
+.PHONY: unit-programs unit-run
+unit-programs: $(UNIT_TESTS)
+unit-run: unit-programs
+	@for program in $(UNIT_TESTS); do CMOCKA_MESSAGE_OUTPUT=TAP $(TALLY) $(UNIT_NAME)-$${program##*/} $$program || exit 1; done
+
+# The files that the command line is tried on.
+CLI_FILES := $(BUILD)/tests/cli/make_files
+-include $(CLI_FILES).d
+$(CLI_FILES): $(CLI_FILES).o $(UNIT_HELPERS) $(BUILD)/libtool.a $(BUILD)/libmorsel.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(TOOL_LIBS)
+.PHONY: cli-programs
+cli-programs: tool $(CLI_FILES)
+
+test-unit:
+	@$(sub) unit-programs
+	@$(MAKE) --no-print-directory unit-run UNIT_NAME=unit
+test-sanitize:  ## the unit tests and the tool under ASan and UBSan
+	@$(sub) BUILD=build/sanitize OPT='$(SANITIZE)' unit-programs cli-programs
+	@$(MAKE) --no-print-directory BUILD=build/sanitize OPT='$(SANITIZE)' unit-run UNIT_NAME=sanitize
+	@MORSEL=build/sanitize/morsel BUILD=build/sanitize $(TALLY) sanitize-cli sh tests/cli/run.sh
+# Tests whose name says threads, under ThreadSanitizer.
+test-threads:
+	@$(sub) BUILD=build/threads OPT='-O1 -g -fsanitize=thread' $(patsubst %.c,build/threads/%,$(wildcard tests/unit/test_threads*.c))
+	@for program in $(patsubst %.c,build/threads/%,$(wildcard tests/unit/test_threads*.c)); do \
+	    CMOCKA_MESSAGE_OUTPUT=TAP $(TALLY) threads-$${program##*/} $$program || exit 1; done
+test-cli:
+	@$(sub) cli-programs
+	@MORSEL=$(BUILD)/morsel BUILD=$(BUILD) $(TALLY) cli sh tests/cli/run.sh
+test-link:
+	@$(TALLY) link sh tests/link/link.sh
+
+# The recorded answers, on this machine, on 32 bits, and on emulated cores without and with newer instructions.
+golden = if [ -f tests/golden/run.sh ]; then MORSEL="$(2)" $(TALLY) golden-$(1) sh tests/golden/run.sh; else echo "skip golden $(1): no vectors"; fi
+test-golden:
+	@$(sub) all
+	@$(sub) CROSS=i686-linux-gnu- all
+	@$(call golden,native,$(BUILD)/morsel)
+	@$(call golden,i686,build/i686-linux-gnu/morsel)
+test-arm64:  ## the recorded answers on emulated Cortex-A76 and Cortex-A53
+	@$(sub) CROSS=aarch64-linux-gnu- all
+	@$(call golden,cortex-a76,qemu-aarch64 -cpu cortex-a76 build/aarch64-linux-gnu/morsel)
+	@$(call golden,cortex-a53,qemu-aarch64 -cpu cortex-a53 build/aarch64-linux-gnu/morsel)
+
+test-fuzz:
+	@if [ -f tests/fuzz/run.sh ]; then $(TALLY) fuzz sh tests/fuzz/run.sh; else echo "skip fuzz: no tests/fuzz/run.sh"; fi
+
+CPPCHECK := cppcheck --quiet --std=c11 --enable=warning,portability --inline-suppr --error-exitcode=1 -I. \
+	--suppress=missingIncludeSystem --suppress=internalAstError -j $(JOBS)
+test-lint:
+	@$(TALLY) cppcheck $(CPPCHECK) $(wildcard core/*.c kernels/*.c arm64/*.c x86/*.c tools/*.c tools/*/*.c)
+	@$(TALLY) style sh tests/style.sh
+	@$(sub) REDUCED= CC=clang BUILD=build/clang all
+
+.PHONY: fuzz parity
+fuzz:  ## fuzzing for as long as FUZZ_SECONDS says
+	@FUZZ_SECONDS=$${FUZZ_SECONDS:-600} sh tests/fuzz/run.sh
+parity: all build/venv/.ready  ## byte comparison with ONNX Runtime
+	@MORSEL=$(BUILD)/morsel build/venv/bin/python tests/parity/run.py
+build/venv/.ready: tests/parity/requirements.txt
+	@python3 -m venv build/venv
+	@build/venv/bin/pip install --quiet --disable-pip-version-check -r tests/parity/requirements.txt
+	@touch $@
+
+# ---- what it all needs -----------------------------------------------------------------------------------------------
+
+APT_TOOL := gcc libc6-dev pkg-config protobuf-c-compiler libprotobuf-c-dev libcjson-dev libpng-dev libjpeg-dev
+APT_TEST := g++ clang libcmocka-dev cppcheck gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-i686-linux-gnu libc6-dev-i386-cross qemu-user
+APT_PYTHON := python3-venv
+.PHONY: deps deps-test deps-tool
+deps:  ## installs the packages of the tool and the tests, and the Python references
+	@sh tests/deps.sh $(APT_TOOL) $(APT_TEST) $(APT_PYTHON)
+	@if [ -f tests/parity/requirements.txt ]; then $(MAKE) --no-print-directory build/venv/.ready; fi
+deps-tool:
+	@sh tests/deps.sh $(APT_TOOL)
+deps-test:
+	@sh tests/deps.sh $(APT_TOOL) $(APT_TEST)
+
+# ---- the rest --------------------------------------------------------------------------------------------------------
+
+.PHONY: install dist size clean help
+install: all  ## morsel, libmorsel.a, morsel.h and morsel.pc below DESTDIR and PREFIX
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include
+	install -m 755 $(BUILD)/morsel $(DESTDIR)$(PREFIX)/bin/morsel
+	install -m 644 $(BUILD)/libmorsel.a $(DESTDIR)$(PREFIX)/lib/libmorsel.a
+	install -m 644 core/morsel.h $(DESTDIR)$(PREFIX)/include/morsel.h
+	printf 'prefix=%s\nName: morsel\nDescription: int8 neural networks in memory that you hand it\nVersion: %s\nLibs: -L$${prefix}/lib -lmorsel\nCflags: -I$${prefix}/include\n' \
+	    '$(PREFIX)' '$(VERSION)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/morsel.pc
+dist:  ## an archive of the committed sources
+	@mkdir -p build
+	git archive --format=tar.gz --prefix=morsel-$(VERSION)/ -o build/morsel-$(VERSION).tar.gz HEAD
+size: lib  ## bytes of the library, by object
+	$(SIZE) -t $(BUILD)/libmorsel.a
+clean:  ## removes build/
 	rm -rf build
+help:  ## this list
+	@sed -n 's/^\([a-z][a-z0-9-]*\):[^#]*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name what; do printf '  make %-14s %s\n' "$$name" "$$what"; done

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * make_files FOLDER: the blobs, arrays and pictures that tests/cli/run.sh calls the tool with.
+ *
+ *   color.morsel   a picture's mean red, green and blue: 3 classes with labels, a rule for pictures. x float32 [1, 3, 4, 4]
+ *   color2.morsel  the same for a batch of 2
+ *   bytes.morsel   uint8 [1, 3, 2, 2] to the same uint8 [1, 3, 2, 2]
+ *   two.morsel     a, b float32 [2, 3] to sum = a + b and minus = -a
+ */
+#include "../unit/blob_builder.h"
+#include "tools/file.h"
+#include "tools/npy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *folder;
+
+static void write_file(const char *name, const void *data, size_t size) {
+    char path[4096];
+    struct failure failure;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (!file_write(path, data, size, &failure))
+        exit(message_failure(&failure));
+}
+
+static void write_array(const char *name, enum npy_type type, uint32_t rank, const uint64_t *dims, const void *data) {
+    char path[4096];
+    struct failure failure;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (!npy_write(path, type, dims, rank, data, &failure))
+        exit(message_failure(&failure));
+}
+
+static void finish(struct builder *builder, const char *name) {
+    uint32_t bytes;
+    uint8_t *blob = builder_finish(builder, &bytes);
+    write_file(name, blob, bytes);
+    free(blob);
+}
+
+static void make_color(const char *name, uint32_t batch) {
+    struct builder b;
+    const uint32_t x_dims[] = {batch, 4, 4, 3}, y_dims[] = {batch, 3};
+    const struct morsel_blob_mean mean = {.outer = batch, .count = 16, .inner = 3, .multiplier = 1.0f / 16, .out_max = 255};
+    const struct morsel_blob_unary unary = {.op = MORSEL_UNARY_IDENTITY, .count = batch * 3, .channels = 1};
+    builder_start(&b);
+    uint32_t x = builder_tensor(&b, MORSEL_UINT8, 4, x_dims, 1.0f / 255, 0);
+    uint32_t means = builder_tensor(&b, MORSEL_UINT8, 2, y_dims, 8.0f / 255, 0);
+    uint32_t y = builder_tensor(&b, MORSEL_FLOAT32, 2, y_dims, 1, 0);
+    builder_step(&b, MORSEL_STEP_MEAN, &x, 1, means, &mean, sizeof mean, 0);
+    builder_step(&b, MORSEL_STEP_UNARY, &means, 1, y, &unary, sizeof unary, 0);
+    builder_input(&b, x, "x");
+    b.inputs[0].onnx_type = MORSEL_FLOAT32;
+    builder_output(&b, y, "scores");
+    builder_label(&b, "red");
+    builder_label(&b, "green");
+    builder_label(&b, "blue");
+    b.picture_count = 1;
+    b.picture = (struct morsel_blob_picture){
+        .resize = MORSEL_RESIZE_EXACT, .resize_height = 4, .resize_width = 4, .scale = 1.0f / 255, .std = {1, 1, 1}};
+    finish(&b, name);
+}
+
+static void make_bytes(void) {
+    struct builder b;
+    const uint32_t dims[] = {1, 2, 2, 3};
+    struct morsel_blob_gather gather = {.rank = 1, .dims = {12, 1, 1, 1, 1, 1}};
+    int32_t table[12];
+    for (int i = 0; i < 12; i++)
+        table[i] = i;
+    builder_start(&b);
+    uint32_t x = builder_tensor(&b, MORSEL_UINT8, 4, dims, 1, 0), y = builder_tensor(&b, MORSEL_UINT8, 4, dims, 1, 0);
+    gather.table = builder_data(&b, table, sizeof table);
+    builder_step(&b, MORSEL_STEP_GATHER, &x, 1, y, &gather, sizeof gather, 0);
+    builder_input(&b, x, "x");
+    builder_output(&b, y, "y");
+    finish(&b, "bytes.morsel");
+}
+
+static void make_two(void) {
+    struct builder b;
+    const uint32_t dims[] = {2, 3};
+    const struct morsel_blob_binary add = {.op = MORSEL_BINARY_ADD, .rank = 1, .dims = {6, 1, 1, 1, 1, 1}, .a_stride = {1}, .b_stride = {1},
+                                           .float_min = -__builtin_inff(), .float_max = __builtin_inff()};
+    const struct morsel_blob_unary negate = {.op = MORSEL_UNARY_NEG, .count = 6, .channels = 1};
+    builder_start(&b);
+    uint32_t in[2] = {builder_tensor(&b, MORSEL_FLOAT32, 2, dims, 1, 0), builder_tensor(&b, MORSEL_FLOAT32, 2, dims, 1, 0)};
+    uint32_t sum = builder_tensor(&b, MORSEL_FLOAT32, 2, dims, 1, 0), minus = builder_tensor(&b, MORSEL_FLOAT32, 2, dims, 1, 0);
+    builder_step(&b, MORSEL_STEP_BINARY, in, 2, sum, &add, sizeof add, 0);
+    builder_step(&b, MORSEL_STEP_UNARY, in, 1, minus, &negate, sizeof negate, 0);
+    builder_input(&b, in[0], "a");
+    builder_input(&b, in[1], "b");
+    builder_output(&b, sum, "sum");
+    builder_output(&b, minus, "minus");
+    finish(&b, "two.morsel");
+}
+
+static void make_arrays(void) {
+    uint8_t bytes[36];
+    float a[12], b[12], sum[12], minus[12], colors[3 * 48];
+    double wide[6];
+    for (int i = 0; i < 36; i++)
+        bytes[i] = (uint8_t)(7 * i);
+    for (int i = 0; i < 12; i++) {
+        a[i] = 0.25f * (float)i;
+        b[i] = (float)(100 - i);
+        sum[i] = a[i] + b[i];
+        minus[i] = -a[i];
+    }
+    for (int i = 0; i < 6; i++)
+        wide[i] = a[i];
+    for (int i = 0; i < 3 * 48; i++) /* picture n is all of color n */
+        colors[i] = i / 48 == i % 48 / 16 ? 1 : 0;
+    write_array("bytes.npy", NPY_UINT8, 4, (const uint64_t[]){1, 3, 2, 2}, bytes);
+    write_array("bytes3.npy", NPY_UINT8, 4, (const uint64_t[]){3, 3, 2, 2}, bytes);
+    write_array("bytes_shape.npy", NPY_UINT8, 4, (const uint64_t[]){1, 2, 2, 3}, bytes);
+    write_array("bytes_none.npy", NPY_UINT8, 4, (const uint64_t[]){0, 3, 2, 2}, bytes);
+    write_array("bytes_type.npy", NPY_INT8, 4, (const uint64_t[]){1, 3, 2, 2}, bytes);
+    write_array("a.npy", NPY_FLOAT32, 2, (const uint64_t[]){4, 3}, a);
+    write_array("b.npy", NPY_FLOAT32, 2, (const uint64_t[]){4, 3}, b);
+    write_array("sum.npy", NPY_FLOAT32, 2, (const uint64_t[]){4, 3}, sum);
+    write_array("minus.npy", NPY_FLOAT32, 2, (const uint64_t[]){4, 3}, minus);
+    write_array("a2.npy", NPY_FLOAT32, 2, (const uint64_t[]){2, 3}, a);
+    write_array("a2_wide.npy", NPY_FLOAT64, 2, (const uint64_t[]){2, 3}, wide);
+    write_array("minus2.npy", NPY_FLOAT32, 2, (const uint64_t[]){2, 3}, minus);
+    write_array("colors.npy", NPY_FLOAT32, 4, (const uint64_t[]){3, 3, 4, 4}, colors);
+}
+
+/* One colour all over. */
+static void make_picture(const char *name, int width, int height, const uint8_t rgb[3]) {
+    uint8_t file[8192];
+    size_t at = (size_t)snprintf((char *)file, sizeof file, "P6\n# one colour\n%d %d\n255\n", width, height);
+    for (int i = 0; i < width * height; i++, at += 3)
+        memcpy(file + at, rgb, 3);
+    write_file(name, file, at);
+}
+
+/* CIFAR-10 binary: six records of classes 0, 1, 2, 0, 1, 2, in the class's colour but for the last, which is red. */
+static void make_cifar(void) {
+    static uint8_t file[6 * 3073];
+    for (int i = 0; i < 6; i++) {
+        file[i * 3073] = (uint8_t)(i % 3);
+        memset(file + i * 3073 + 1 + (i == 5 ? 0 : i % 3) * 1024, 255, 1024);
+    }
+    write_file("cifar.bin", file, sizeof file);
+}
+
+int main(int argc, char **argv) {
+    if (argc != 2)
+        return 2;
+    folder = argv[1];
+    make_color("color.morsel", 1);
+    make_color("color2.morsel", 2);
+    make_bytes();
+    make_two();
+    make_arrays();
+    make_cifar();
+    make_picture("red.ppm", 9, 5, (const uint8_t[]){255, 0, 0});
+    make_picture("green.ppm", 4, 4, (const uint8_t[]){0, 200, 0});
+    make_picture("blue_sky.ppm", 3, 30, (const uint8_t[]){0, 0, 255});
+    write_file("cut.ppm", "P6 4 4 255\nabc", 14);
+    return 0;
+}

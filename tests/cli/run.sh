@@ -1,0 +1,158 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The tool's command line: MORSEL is the tool, FILES the program from make_files.c. Prints "ok NAME" or "FAIL NAME".
+cd "$(dirname "$0")/../.." || exit 1
+morsel=${MORSEL:-build/morsel}
+files=${FILES:-${BUILD:-build}/tests/cli/make_files}
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+status=0
+unset MORSEL_CPU
+"$files" "$work" || { echo "FAIL the test's files cannot be made"; exit 1; }
+
+# check NAME STATUS PATTERN ARGUMENTS...: the tool's exit status, and a pattern that its output (both streams) has; a failure has one
+# line on stderr that starts with "morsel: ".
+check() {
+    name=$1 want=$2 pattern=$3
+    shift 3
+    # shellcheck disable=SC2086
+    $morsel "$@" >"$work/out" 2>"$work/err"
+    code=$?
+    why=
+    [ $code -eq "$want" ] || why="exit status $code, not $want"
+    grep -qE -- "$pattern" "$work/out" "$work/err" || why="$why; no line has /$pattern/"
+    if [ "$want" -ne 0 ]; then
+        [ "$(grep -vc ': notice: ' "$work/err")" -eq 1 ] || why="$why; not one line on stderr"
+        grep -q '^morsel: ' "$work/err" || why="$why; stderr does not start with 'morsel: '"
+    fi
+    if [ -z "$why" ]; then echo "ok $name"; else
+        echo "FAIL $name: $why"
+        sed 's/^/    /' "$work/out" "$work/err" | head -n 12
+        status=1
+    fi
+}
+
+# verify NAME COMMAND...: a command that must succeed.
+verify() {
+    name=$1
+    shift
+    if "$@" >"$work/out" 2>&1; then echo "ok $name"; else echo "FAIL $name"; head -n 12 "$work/out" | sed 's/^/    /'; status=1; fi
+}
+
+absent() { [ ! -e "$1" ]; }
+nothing_left() { [ -z "$(find "$work" -name '*.[A-Za-z0-9][A-Za-z0-9][A-Za-z0-9][A-Za-z0-9][A-Za-z0-9][A-Za-z0-9]' ! -name '*.morsel')" ]; }
+
+# --- the call
+check "no verb" 2 "a verb is missing"
+check "unknown verb" 2 "did you mean 'inspect'" inspekt
+check "help" 0 "^usage: morsel VERB" --help
+check "version" 0 "^morsel [0-9]+\.[0-9]+\.[0-9]+$" --version
+for verb in run bench eval inspect; do
+    check "$verb --help" 0 "^usage: morsel $verb " $verb --help
+    check "$verb without a model" 2 "morsel $verb MODEL" $verb
+    check "$verb with an unknown option" 2 "no option '--jsn'; did you mean '--json'" $verb "$work/color.morsel" --jsn
+done
+check "an option without its value" 2 "--runs wants a value" bench "$work/color.morsel" --runs
+check "a value that is no number" 2 "--runs wants a whole number" bench "$work/color.morsel" --runs ten
+check "a value out of range" 2 "--threads wants a whole number from 1" run "$work/color.morsel" --threads 0
+check "a value for a flag" 2 "--json takes no value" bench "$work/color.morsel" --json=yes
+check "unknown kernels" 2 "--cpu sse names no kernels" bench "$work/color.morsel" --cpu sse
+MORSEL_CPU=mmx
+export MORSEL_CPU
+check "unknown kernels in MORSEL_CPU" 2 "MORSEL_CPU=mmx names no kernels" inspect "$work/color.morsel"
+unset MORSEL_CPU
+
+# --- the model's file
+head -c 300 "$work/color.morsel" >"$work/cut.morsel"
+{ head -c 200 "$work/color.morsel"; printf 'Z'; tail -c +202 "$work/color.morsel"; } >"$work/damaged.morsel"
+echo "hello" >"$work/text.onnx"
+: >"$work/empty.morsel"
+for verb in run bench inspect; do
+    more=
+    [ $verb = run ] && more=$work/red.ppm
+    # shellcheck disable=SC2086
+    {
+        check "$verb: no file" 1 "cannot read .*none.morsel: No such file" $verb "$work/none.morsel" $more
+        check "$verb: a folder" 1 "it is a folder" $verb "$work" $more
+        check "$verb: a cut blob" 1 "cut.morsel: " $verb "$work/cut.morsel" $more
+        check "$verb: a damaged blob" 1 "damaged.morsel: " $verb "$work/damaged.morsel" $more
+        check "$verb: an empty blob" 1 "empty.morsel: " $verb "$work/empty.morsel" $more
+        check "$verb: an ONNX file" 1 "morsel convert" $verb "$work/text.onnx" $more
+    }
+done
+check "bench of a name" 1 "no network is built in" bench mobilenet
+
+# --- run on pictures
+check "run" 0 "red.ppm +red +0\.99.* green .* blue " run "$work/color.morsel" "$work/red.ppm"
+check "run on several" 0 "blue_sky.ppm +blue" run "$work/color.morsel" "$work/red.ppm" "$work/green.ppm" "$work/blue_sky.ppm" --top 1
+check "run checks names" 0 "3 of 3 right" run "$work/color.morsel" "$work/red.ppm" "$work/green.ppm" "$work/blue_sky.ppm" --check-names
+check "run of a batch of 2" 0 "3 of 3 right" run "$work/color2.morsel" "$work/red.ppm" "$work/green.ppm" "$work/blue_sky.ppm" --check-names
+check "run --json" 0 '"label": "green", "index": 1' run "$work/color.morsel" "$work/green.ppm" --json --top 1
+check "run with threads" 0 "red.ppm +red" run "$work/color.morsel" "$work/red.ppm" --threads 3
+check "run with plain C" 0 "red.ppm +red" run "$work/color.morsel" "$work/red.ppm" --cpu c
+check "run on a cut picture" 1 "cut.ppm: it is a damaged PGM or PPM" run "$work/color.morsel" "$work/cut.ppm"
+check "run on no picture" 1 "color.morsel: it is not a" run "$work/color.morsel" "$work/color.morsel"
+check "run on nothing" 2 "nothing to run on" run "$work/color.morsel"
+check "run on both" 2 "one or the other" run "$work/color.morsel" "$work/red.ppm" --input "$work/a.npy"
+check "run without a picture rule" 1 "no picture rule" run "$work/bytes.morsel" "$work/red.ppm"
+
+# --- run on arrays
+check "identity" 0 "y.npy: output 'y'" run "$work/bytes.morsel" --input "$work/bytes.npy" --output "$work/y.npy"
+verify "identity gives the same file" cmp "$work/bytes.npy" "$work/y.npy"
+check "stacked" 0 "3 runs" run "$work/bytes.morsel" --input "x=$work/bytes3.npy" --output "y=$work/y3.npy"
+verify "stacked runs give the same file" cmp "$work/bytes3.npy" "$work/y3.npy"
+check "two inputs, two outputs" 0 "minus" run "$work/two.morsel" --input "a=$work/a.npy" --input "1=$work/b.npy" \
+    --output "sum=$work/s.npy" --output "minus=$work/m.npy"
+verify "first output" cmp "$work/sum.npy" "$work/s.npy"
+verify "second output" cmp "$work/minus.npy" "$work/m.npy"
+check "float64 is converted with a notice" 0 "notice: .*a2_wide.npy was converted to float32" run "$work/two.morsel" \
+    --input "a=$work/a2_wide.npy" --input "b=$work/a2.npy" --output "minus=$work/m2.npy"
+verify "float64 gives the same" cmp "$work/minus2.npy" "$work/m2.npy"
+check "an array to classify" 0 "colors.npy\[2\] +blue" run "$work/color.morsel" --input "$work/colors.npy"
+check "a wrong shape" 1 "uint8 \[1, 2, 2, 3\].*'x', uint8 \[1, 3, 2, 2\]" run "$work/bytes.morsel" --input "$work/bytes_shape.npy"
+check "no rows" 1 "but not 0" run "$work/bytes.morsel" --input "$work/bytes_none.npy"
+check "a wrong type" 1 "int8 \[1, 3, 2, 2\].*'x', uint8 \[1, 3, 2, 2\]" run "$work/bytes.morsel" --input "$work/bytes_type.npy"
+check "an array that is none" 1 "not a .npy file" run "$work/bytes.morsel" --input "$work/red.ppm"
+check "an unknown input" 2 "which one" run "$work/two.morsel" --input "c=$work/a.npy" --input "b=$work/b.npy"
+check "an input without a name" 2 "which one" run "$work/two.morsel" --input "$work/a.npy" --input "b=$work/b.npy"
+check "a missing input" 2 "input 'b'.* has no file" run "$work/two.morsel" --input "a=$work/a.npy"
+check "an input twice" 2 "given twice" run "$work/two.morsel" --input "a=$work/a.npy" --input "a=$work/a.npy"
+check "inputs that disagree" 1 "for 1 runs, the files before it for 2" run "$work/two.morsel" --input "a=$work/a.npy" --input "b=$work/a2.npy"
+check "an output in no folder" 2 "cannot write .*nowhere/y.npy" run "$work/bytes.morsel" --input "$work/bytes.npy" --output "$work/nowhere/y.npy"
+check "an output that is a folder" 2 "cannot write" run "$work/bytes.morsel" --input "$work/bytes.npy" --output "$work"
+if [ -c /dev/full ]; then
+    check "an output on a full disk" 3 "No space left" run "$work/bytes.morsel" --input "$work/bytes.npy" --output /dev/full
+    $morsel inspect "$work/color.morsel" >/dev/full 2>"$work/err"
+    verify "stdout on a full disk" [ $? -eq 3 ]
+fi
+check "a wrong input writes nothing" 1 "where the network's" run "$work/bytes.morsel" --input "$work/bytes_type.npy" --output "$work/none.npy"
+verify "no output file after a failure" absent "$work/none.npy"
+verify "no temporary files" nothing_left
+
+# --- the other verbs
+check "inspect" 0 "^arena: [0-9]+ bytes" inspect "$work/color.morsel"
+check "inspect shows the rule" 0 "resize exact 4 x 4, RGB" inspect "$work/color.morsel"
+check "inspect --json" 0 '"onnx_shape": \[1, 3, 4, 4\]' inspect "$work/color.morsel" --json
+check "bench" 0 "median .* FPS" bench "$work/color.morsel" --runs 3 --warmup 0
+check "bench --layers --json" 0 '"op": "mean", "isa": "c"' bench "$work/color.morsel" --runs 3 --layers --json --cpu c
+check "bench of another batch" 2 "made for a batch of 1" bench "$work/color.morsel" --batch 4
+check "eval of binary files" 0 '"top1": 0.833333' eval "$work/color.morsel" "$work/cifar.bin" --json --threads 2
+check "eval with a limit" 0 "^4 images: top-1 100.00 %" eval "$work/color.morsel" "$work/cifar.bin" --limit 4
+mkdir -p "$work/set/red" "$work/set/green" "$work/set/blue" "$work/ordered/0a" "$work/ordered/1b" "$work/mixed/red" "$work/mixed/cyan" "$work/void"
+cp "$work/red.ppm" "$work/set/red/1.ppm"
+cp "$work/green.ppm" "$work/set/green/1.ppm"
+cp "$work/green.ppm" "$work/set/green/2.ppm"
+cp "$work/red.ppm" "$work/set/blue/1.ppm"
+cp "$work/red.ppm" "$work/ordered/0a/"
+cp "$work/green.ppm" "$work/ordered/1b/"
+check "eval of a folder" 0 "^4 images: top-1 75.00 % \(3\), top-5 100.00 % \(4\)" eval "$work/color.morsel" "$work/set"
+check "eval of a folder without names" 0 "^2 images: top-1 100.00 %" eval "$work/color.morsel" "$work/ordered"
+check "eval of a batch of 2" 0 "^4 images: top-1 75.00 %" eval "$work/color2.morsel" "$work/set" --threads 2
+check "eval of names that half fit" 1 "subfolder 'cyan' is none" eval "$work/color.morsel" "$work/mixed"
+check "eval of an empty folder" 1 "holds no pictures" eval "$work/color.morsel" "$work/void"
+check "eval of no dataset" 1 "cannot read" eval "$work/color.morsel" "$work/nothing"
+check "eval of something else" 1 "neither a folder nor CIFAR-10" eval "$work/color.morsel" "$work/red.ppm"
+check "eval without a picture rule" 1 "no picture rule" eval "$work/bytes.morsel" "$work/set"
+cp "$work/cut.ppm" "$work/set/red/0.ppm"
+check "eval of a damaged picture" 1 "cut off|damaged" eval "$work/color.morsel" "$work/set" --threads 2
+exit $status

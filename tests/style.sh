@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# style.sh: what every source file keeps to: a licence line, at most 140 columns and 500 lines, no tabs, no line ends in spaces, no
+# words that say that something is unfinished.
+cd "$(dirname "$0")/.." || exit 1
+status=0
+check() { # NAME OUTPUT
+    if [ -z "$2" ]; then echo "ok style: $1"; else echo "FAIL style: $1"; echo "$2" | head -n 20 | sed 's/^/    /'; status=1; fi
+}
+files=$(ls core/*.[ch] kernels/*.[ch] arm64/*.[chS] x86/*.[chS] tools/*.[ch] tools/*/*.[ch] tests/*/*.[ch] 2>/dev/null)
+# shellcheck disable=SC2086
+check "first line is the licence" "$(for f in $files; do head -n 1 "$f" | grep -q 'SPDX-License-Identifier: MIT' || echo "$f"; done)"
+# shellcheck disable=SC2086
+check "at most 140 columns" "$(awk 'length($0) > 140 { print FILENAME ":" FNR ": " length($0) }' $files)"
+# shellcheck disable=SC2086
+check "at most 500 lines" "$(wc -l $files | awk '$2 != "total" && $1 > 500 { print $2 ": " $1 }')"
+# shellcheck disable=SC2086
+check "no tabs" "$(grep -nP '\t' $files)"
+# shellcheck disable=SC2086
+check "no spaces at line ends" "$(grep -nE ' +$' $files)"
+# shellcheck disable=SC2086
+check "nothing unfinished" "$(grep -nE 'TO[D]O|FIX[M]E' $files)"
+exit $status
