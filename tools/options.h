@@ -16,7 +16,7 @@ enum option_kind {
 };
 
 struct option_texts {
-    const char *values[64];
+    const char *values[512];
     int count;
 };
 

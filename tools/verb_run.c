@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { IO_MOST = 64 };
+enum { IO_MOST = 512 };
 
 /* An input or output with the file that it comes from or goes to. */
 struct bound {

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* A value of eight bits has 256 numbers at most: any chain of elementwise operators on it is a table, filled here. */
+#include "tools/lower/lower.h"
+
+float meaning_number(const struct meaning *m, uint32_t channel, int byte) {
+    int32_t q = m->buffer->type == MORSEL_INT8 ? (int8_t)byte : byte;
+    if (m->table)
+        return m->table[(m->table_channels > 1 ? channel : 0) * 256 + (uint32_t)byte];
+    return (float)(q - m->zero) * m->scale;
+}
+
+bool set_function(struct lowering *l, struct onnx_node *node, const struct meaning *m, struct onnx_value *out, number_fn *f, const void *context,
+                  uint32_t channels, uint32_t axis) {
+    uint32_t own = m->table ? m->table_channels : 1;
+    if (own > 1 && channels > 1 && m->table_axis != axis)
+        return refuse(l, node, "constants by channel along two different axes in one chain are not supported");
+    uint32_t both = own > channels ? own : channels;
+    float *table = net_alloc(l->net, (size_t)both * 256 * sizeof *table);
+    for (uint32_t c = 0; c < both; c++)
+        for (int b = 0; b < 256; b++)
+            table[c * 256 + (uint32_t)b] = f(context, channels > 1 ? c : 0, meaning_number(m, c, b));
+    struct meaning made = *m;
+    made.table = table;
+    made.table_channels = both;
+    made.table_axis = channels > 1 ? axis : m->table_axis;
+    meaning_set(l, out, made);
+    return true;
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/lower/lower.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MICROSOFT "com.microsoft"
+
+/* Every operator the converter takes. An operator that only moves data works on bytes and on floats alike. */
+static const struct operator_entry {
+    const char *domain, *op;
+    lower_fn *lower;
+} operators[] = {
+    {"", "QuantizeLinear", lower_quantize},
+    {MICROSOFT, "QuantizeLinear", lower_quantize},
+    {"", "DequantizeLinear", lower_dequantize},
+    {MICROSOFT, "DequantizeLinear", lower_dequantize},
+    {"", "QLinearConv", lower_qlinear_conv},
+    {"", "QLinearMatMul", lower_qlinear_matmul},
+    {MICROSOFT, "QGemm", lower_qgemm},
+    {MICROSOFT, "QLinearAdd", lower_qlinear_binary},
+    {MICROSOFT, "QLinearMul", lower_qlinear_binary},
+    {MICROSOFT, "QLinearGlobalAveragePool", lower_qlinear_global_pool},
+    {MICROSOFT, "QLinearAveragePool", lower_qlinear_average_pool},
+    {MICROSOFT, "QLinearConcat", lower_qlinear_concat},
+    {MICROSOFT, "QLinearSigmoid", lower_qlinear_unary},
+    {MICROSOFT, "QLinearLeakyRelu", lower_qlinear_unary},
+    {MICROSOFT, "QLinearSoftmax", lower_qlinear_softmax},
+    {"", "Conv", lower_conv},
+    {"", "MatMul", lower_matmul},
+    {"", "Gemm", lower_gemm},
+    {"", "Add", lower_binary},
+    {"", "Sub", lower_binary},
+    {"", "Mul", lower_binary},
+    {"", "Div", lower_binary},
+    {"", "Max", lower_binary},
+    {"", "Min", lower_binary},
+    {"", "Sum", lower_binary},
+    {"", "Relu", lower_unary},
+    {"", "Clip", lower_unary},
+    {"", "LeakyRelu", lower_unary},
+    {"", "Sigmoid", lower_unary},
+    {"", "HardSigmoid", lower_unary},
+    {"", "HardSwish", lower_unary},
+    {"", "Tanh", lower_unary},
+    {"", "Erf", lower_unary},
+    {"", "Exp", lower_unary},
+    {"", "Sqrt", lower_unary},
+    {"", "Abs", lower_unary},
+    {"", "Neg", lower_unary},
+    {"", "Swish", lower_unary},
+    {"", "Gelu", lower_unary},
+    {"com.microsoft", "Gelu", lower_unary},
+    {"", "Elu", lower_unary},
+    {"", "Softplus", lower_unary},
+    {"", "PRelu", lower_unary},
+    {"", "BatchNormalization", lower_batch_norm},
+    {"", "MaxPool", lower_pool},
+    {"", "AveragePool", lower_pool},
+    {"", "GlobalAveragePool", lower_global_pool},
+    {"", "GlobalMaxPool", lower_pool},
+    {"", "ReduceMean", lower_reduce_mean},
+    {"", "Softmax", lower_softmax},
+    {"", "Concat", lower_concat},
+    {"", "Identity", lower_identity},
+    {"", "Dropout", lower_identity},
+    {"", "Cast", lower_cast},
+    {"", "Reshape", lower_reshape},
+    {"", "Flatten", lower_reshape},
+    {"", "Squeeze", lower_reshape},
+    {"", "Unsqueeze", lower_reshape},
+    {"", "Transpose", lower_transpose},
+    {"", "Slice", lower_slice},
+    {"", "Split", lower_split},
+    {"", "Pad", lower_pad},
+    {"", "Resize", lower_resize},
+    {"", "Upsample", lower_resize},
+    {"", "Expand", lower_expand},
+    {"", "Tile", lower_expand},
+    {"", "Gather", lower_gather},
+    {"", "DepthToSpace", lower_space},
+    {"", "SpaceToDepth", lower_space},
+};
+
+static lower_fn *find_operator(const struct onnx_node *node) {
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
+        if (!strcmp(operators[i].op, node->op) && !strcmp(operators[i].domain, node->domain))
+            return operators[i].lower;
+    return NULL;
+}
+
+bool refuse(struct lowering *l, struct onnx_node *node, const char *format, ...) {
+    char why[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why, sizeof why, format, args);
+    va_end(args);
+    onnx_refuse(l->report, node, "%s", why);
+    return false;
+}
+
+const char *shape_text(struct lowering *l, const struct onnx_shape *shape) {
+    const char *text = "";
+    for (int i = 0; i < shape->rank; i++)
+        text = net_text(l->net, "%s%s%lld", text, i ? "x" : "", (long long)shape->dims[i]);
+    return text;
+}
+
+bool read_quantization(const struct onnx_node *node, int scale_input, int zero_input, enum onnx_type value_type, struct quantization *out,
+                       const char **why) {
+    const char *ignored;
+    why = why ? why : &ignored;
+    const struct onnx_tensor *scale = onnx_input_constant(node, scale_input), *zero = onnx_input_constant(node, zero_input);
+    *why = "its scale is not one constant number (only per-tensor activations are supported)";
+    if (!scale || scale->count != 1 || scale->type != ONNX_FLOAT)
+        return false;
+    *why = "its zero point is not one constant number";
+    if (onnx_input(node, zero_input) && (!zero || zero->count != 1))
+        return false;
+    enum onnx_type type = zero ? zero->type : value_type;
+    if (type == ONNX_UNKNOWN)
+        type = (enum onnx_type)onnx_attribute_int(node, "output_dtype", ONNX_UINT8);
+    *why = "only int8 and uint8 are supported: quantize with 8-bit activations";
+    if (type != ONNX_UINT8 && type != ONNX_INT8)
+        return false;
+    *out = (struct quantization){.type = type == ONNX_INT8 ? MORSEL_INT8 : MORSEL_UINT8};
+    out->scale = (float)onnx_number(scale, 0);
+    out->zero = zero ? (int32_t)onnx_integer(zero, 0) : 0;
+    *why = "its scale is not a positive finite number";
+    return out->scale > 0 && isfinite(out->scale);
+}
+
+/* Slots for every value, and who reads it. */
+static void find_readers(struct lowering *l) {
+    struct onnx_graph *g = l->graph;
+    for (size_t i = 0; i < g->value_count; i++)
+        g->values[i]->lowered = net_alloc(l->net, sizeof(struct value_slot));
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t n = 0; n < g->node_count; n++) {
+            struct onnx_node *node = g->nodes[n];
+            for (int i = 0; !node->folded && i < node->input_count; i++) {
+                struct value_slot *slot = node->inputs[i] ? value_slot(node->inputs[i]) : NULL;
+                if (slot && pass)
+                    slot->readers[slot->reader_count++] = node;
+                else if (slot)
+                    slot->reader_count++;
+            }
+        }
+        for (size_t i = 0; !pass && i < g->value_count; i++) {
+            struct value_slot *slot = value_slot(g->values[i]);
+            slot->readers = net_alloc(l->net, (size_t)(slot->reader_count + 1) * sizeof *slot->readers);
+            slot->reader_count = 0;
+        }
+    }
+}
+
+static bool moves_only(const struct onnx_node *node) {
+    static const char *const names[] = {"Identity", "Dropout", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Slice", "Split"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (node_is(node, names[i]) && !node->domain[0])
+            return true;
+    return false;
+}
+
+/* A float input that every path takes to a QuantizeLinear by the same numbers lives in bytes from the start. */
+static bool input_quantization(const struct onnx_value *value, struct quantization *q, bool *found) {
+    const struct value_slot *slot = value_slot(value);
+    if (value->is_output)
+        return false;
+    for (int i = 0; i < slot->reader_count; i++) {
+        struct onnx_node *node = slot->readers[i];
+        struct quantization one;
+        if (moves_only(node) && node->inputs[0] == value) {
+            for (int k = 0; k < node->output_count; k++)
+                if (node->outputs[k] && !input_quantization(node->outputs[k], q, found))
+                    return false;
+            continue;
+        }
+        if (!node_is(node, "QuantizeLinear") || !read_quantization(node, 1, 2, ONNX_UNKNOWN, &one, NULL))
+            return false;
+        if (*found && (one.type != q->type || one.scale != q->scale || one.zero != q->zero))
+            return false;
+        *q = one;
+        *found = true;
+    }
+    return true;
+}
+
+/* Keras exports take N H W C and transpose at once; their bytes already lie as channels-last. */
+static enum morsel_layout input_layout(const struct onnx_value *value) {
+    struct onnx_node *reader = only_reader(value);
+    if (node_is(reader, "QuantizeLinear"))
+        reader = only_reader(reader->outputs[0]);
+    if (node_is(reader, "DequantizeLinear"))
+        reader = only_reader(reader->outputs[0]);
+    return node_is(reader, "Transpose") ? MORSEL_ROW_MAJOR : natural_layout(&value->shape);
+}
+
+static void io_of(struct net_io *io, const struct onnx_value *value) {
+    io->name = value->name;
+    io->onnx_type = value->type == ONNX_FLOAT ? MORSEL_FLOAT32 : value->type == ONNX_INT8 ? MORSEL_INT8 : MORSEL_UINT8;
+    io->onnx_rank = (uint32_t)value->shape.rank;
+    for (int i = 0; i < (int)MORSEL_FORMAT_MAX_RANK; i++)
+        io->onnx_dims[i] = i < value->shape.rank ? (uint32_t)value->shape.dims[i] : 1;
+}
+
+/* Inputs and outputs have no node of their own; a refusal names them as one. */
+static bool refuse_value(struct lowering *l, const struct onnx_value *value, const char *op, const char *why) {
+    struct onnx_node node = {.name = value->name, .op = op, .domain = "", .opset = l->graph->opset};
+    return refuse(l, &node, "%s", why);
+}
+
+static bool takes_value(struct lowering *l, const struct onnx_value *value, const char *op) {
+    int64_t elements = onnx_elements(&value->shape);
+    if (elements <= 0 || elements > (1 << 28))
+        return refuse_value(l, value, op, "its shape is not known, empty, or over 2^28 elements");
+    if (value->shape.rank > (int)MORSEL_FORMAT_MAX_RANK)
+        return refuse_value(l, value, op, "it has more than 6 dimensions");
+    if (value->type != ONNX_FLOAT && value->type != ONNX_UINT8 && value->type != ONNX_INT8)
+        return refuse_value(l, value, op, "only float32, uint8 and int8 are supported");
+    return true;
+}
+
+static void add_input(struct lowering *l, struct onnx_value *value) {
+    if (!takes_value(l, value, "Input")) {
+        meaning_set(l, value, (struct meaning){.poison = true});
+        return;
+    }
+    struct quantization q = {.type = value->type == ONNX_INT8 ? MORSEL_INT8 : MORSEL_UINT8, .scale = 1};
+    bool found = false, quantized = value->type != ONNX_FLOAT || (input_quantization(value, &q, &found) && found);
+    struct net_buffer *buffer =
+        value_buffer(l, value, quantized ? q.type : MORSEL_FLOAT32, input_layout(value), quantized ? q.scale : 1, quantized ? q.zero : 0);
+    buffer->qualified = value->type == ONNX_FLOAT;
+    struct meaning m = meaning_fresh(l, buffer, &value->shape);
+    m.real = quantized && value->type == ONNX_FLOAT;
+    meaning_set(l, value, m);
+    struct net_io io = {.buffer = buffer};
+    io_of(&io, value);
+    net_add_io(l->net, false, io);
+}
+
+static void add_output(struct lowering *l, struct onnx_value *value) {
+    struct meaning *m = meaning_of(l, value);
+    if (m && m->poison)
+        return;
+    if (!takes_value(l, value, "Output"))
+        return;
+    if (!m || !m->buffer) {
+        refuse_value(l, value, "Output", "it does not depend on any input");
+        return;
+    }
+    struct onnx_node node = {.name = value->name, .op = "Output", .domain = "", .opset = l->graph->opset};
+    struct meaning now = *m;
+    if (now.table) {
+        now.buffer = meaning_float_buffer(l, &node, &now, &now.view);
+        now.table = NULL;
+    }
+    struct net_io io = {.buffer = now.buffer ? meaning_buffer(l, &node, &now, natural_layout(&value->shape)) : NULL};
+    if (!io.buffer)
+        return;
+    io_of(&io, value);
+    net_add_io(l->net, true, io);
+}
+
+static void poison_outputs(struct lowering *l, struct onnx_node *node) {
+    for (int i = 0; i < node->output_count; i++)
+        if (node->outputs[i])
+            meaning_set(l, node->outputs[i], (struct meaning){.poison = true});
+}
+
+static bool shapes_known(const struct onnx_node *node) {
+    for (int i = 0; i < node->output_count; i++)
+        if (node->outputs[i] && onnx_elements(&node->outputs[i]->shape) <= 0)
+            return false;
+    return true;
+}
+
+static void lower_node(struct lowering *l, struct onnx_node *node) {
+    lower_fn *fn = find_operator(node);
+    bool good = fn != NULL;
+    if (!fn)
+        refuse(l, node, "operator %s%s%s is not supported%s", node->domain, node->domain[0] ? "." : "", node->op,
+               strstr(node->op, "Integer") || strstr(node->op, "Dynamic") ? ": quantize the model statically (with calibration)" : "");
+    else if (poisoned(l, node))
+        good = false;
+    else if (!shapes_known(node))
+        good = refuse(l, node, "the shape of its output is not known, empty, or too large");
+    else
+        good = fn(l, node);
+    if (!good)
+        poison_outputs(l, node);
+}
+
+struct net *lower(struct onnx_graph *graph, struct onnx_report *report) {
+    struct lowering l = {.graph = graph, .net = net_new(graph->name), .report = report};
+    size_t refused = report->refusal_count;
+    find_readers(&l);
+    for (size_t i = 0; i < graph->input_count; i++)
+        add_input(&l, graph->inputs[i]);
+    for (size_t i = 0; i < graph->node_count; i++)
+        if (!graph->nodes[i]->folded && !graph->nodes[i]->done)
+            lower_node(&l, graph->nodes[i]);
+    for (size_t i = 0; i < graph->output_count; i++)
+        add_output(&l, graph->outputs[i]);
+    if (report->refusal_count == refused)
+        return l.net;
+    net_free(l.net);
+    return NULL;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From an ONNX graph to steps. Nodes are walked in order; each value gets a meaning (struct meaning): which buffer holds it, how it lies
+ * there, and what a byte of it stands for. Most nodes only change the meaning: DequantizeLinear says "read it as real numbers", Transpose
+ * changes the view, Sigmoid between DequantizeLinear and QuantizeLinear becomes a table. Steps come out where numbers must be computed.
+ */
+#ifndef MORSEL_LOWER_H
+#define MORSEL_LOWER_H
+
+#include "tools/lower/net.h"
+#include "tools/lower/view.h"
+#include "tools/onnx/graph.h"
+
+struct meaning {
+    bool poison;               /* comes from a node that was refused */
+    struct net_buffer *buffer; /* NULL for a constant */
+    struct view view;
+    uint32_t fill; /* the bits that stand where the view has no element */
+    /* q8 buffers */
+    bool real;     /* behind a DequantizeLinear: stands for scale * (byte - zero) */
+    float scale;   /* of this reading */
+    int32_t zero;
+    const float *table; /* [table_channels][256] by byte: stands for table[c][byte] instead; NULL: none */
+    uint32_t table_channels, table_axis;
+    /* Constants behind a DequantizeLinear (weights, biases): scales and zero points by `axis`, or one. */
+    const struct onnx_tensor *quantized;
+    const struct onnx_tensor *scales, *zeros;
+    int axis;
+};
+
+/* What the walk knows of a value; onnx_value.lowered points at it. */
+struct value_slot {
+    struct meaning *meaning; /* NULL until its node was lowered, and for plain constants */
+    int reader_count;
+    struct onnx_node **readers;
+};
+
+struct lowering {
+    struct onnx_graph *graph;
+    struct net *net;
+    struct onnx_report *report;
+};
+
+/* The whole pass. NULL where anything was refused: the report says what. */
+struct net *lower(struct onnx_graph *graph, struct onnx_report *report);
+
+/* One operator family each; false: refused, with the reason in the report. */
+typedef bool lower_fn(struct lowering *l, struct onnx_node *node);
+lower_fn lower_quantize, lower_dequantize, lower_cast;
+lower_fn lower_qlinear_conv, lower_conv;
+lower_fn lower_qlinear_matmul, lower_qgemm, lower_matmul, lower_gemm;
+lower_fn lower_qlinear_binary, lower_binary;
+lower_fn lower_unary, lower_qlinear_unary, lower_batch_norm;
+lower_fn lower_pool, lower_qlinear_average_pool, lower_global_pool, lower_qlinear_global_pool, lower_reduce_mean;
+lower_fn lower_softmax, lower_qlinear_softmax;
+lower_fn lower_concat, lower_qlinear_concat;
+lower_fn lower_identity, lower_reshape, lower_transpose, lower_slice, lower_split, lower_pad, lower_resize, lower_expand, lower_gather,
+    lower_space;
+
+/* --- Meanings (meaning.c) --- */
+struct meaning *meaning_of(struct lowering *l, const struct onnx_value *value); /* NULL: a plain constant */
+struct meaning *meaning_set(struct lowering *l, struct onnx_value *value, struct meaning meaning);
+/* The meaning of input i where it is an activation; otherwise refuses (absent, constant) or passes poison on: NULL. */
+struct meaning *activation(struct lowering *l, struct onnx_node *node, int i);
+/* Any input is poison. */
+bool poisoned(struct lowering *l, const struct onnx_node *node);
+
+/* Settles scale and zero point of a q8 integer value as a reader states them; copies where the buffer was known under others. */
+bool meaning_qualify(struct lowering *l, struct onnx_node *node, struct meaning *m, float scale, int32_t zero);
+/* A value that is a real number kept in bytes by scale and zero point alone (no table)? */
+bool meaning_is_affine(const struct meaning *m);
+
+/* The buffer that holds the value in the layout, gathered where it must be; `real` tables are applied first (float). For rank 4 values
+ * CHANNELS_LAST buffers have dims N H W C; rank 3 values N L C. */
+struct net_buffer *meaning_buffer(struct lowering *l, struct onnx_node *node, struct meaning *m, enum morsel_layout layout);
+/* The same, but any permutation of the buffer will do: *view says how the value lies in it. */
+struct net_buffer *meaning_any_buffer(struct lowering *l, struct onnx_node *node, struct meaning *m, struct view *view);
+/* The same, and by-channel tables of the value can be applied to it as it lies. */
+struct net_buffer *meaning_table_buffer(struct lowering *l, struct onnx_node *node, struct meaning *m, struct view *view);
+enum morsel_layout natural_layout(const struct onnx_shape *shape); /* CHANNELS_LAST for rank 4 */
+
+/* A fresh meaning for a buffer that holds a whole value. */
+struct meaning meaning_fresh(struct lowering *l, struct net_buffer *buffer, const struct onnx_shape *shape);
+/* Gathers the value into a buffer of its own, in its natural layout. */
+bool meaning_settle(struct lowering *l, struct onnx_node *node, struct meaning *m);
+/* A constant of 8 bits or floats as a buffer in the blob's data. */
+struct meaning meaning_constant(struct lowering *l, const struct onnx_tensor *t, float scale, int32_t zero);
+/* A buffer for a value, quantized or (type MORSEL_FLOAT32) not. */
+struct net_buffer *value_buffer(struct lowering *l, const struct onnx_value *value, enum morsel_type type, enum morsel_layout layout, float scale,
+                                int32_t zero);
+
+/* Quantization parameters that stand in the file: scale, zero point (either may be absent: 1 and 0), type from the zero point. */
+struct quantization {
+    enum morsel_type type;
+    float scale;
+    int32_t zero;
+    uint32_t channels;    /* NNCF quantizes what goes into depthwise convolutions by channel: then how many, along axis 1 */
+    const float *scales;  /* [channels], else NULL */
+    const int32_t *zeros; /* [channels], else NULL */
+};
+/* False, with the reason in *why (may be NULL), where they are not one constant each, or of another type. */
+bool read_quantization(const struct onnx_node *node, int scale_input, int zero_input, enum onnx_type value_type, struct quantization *out,
+                       const char **why);
+
+/* --- Tails (tail.c): what follows an operator up to its QuantizeLinear --- */
+struct tail {
+    struct onnx_value *value; /* the value the step produces */
+    bool real;                /* it is the float value that QuantizeLinear reads, not the integer one it gives */
+    bool quantized;           /* it ends in a QuantizeLinear: q says how; otherwise the value is float */
+    bool activation_stays;    /* ONNX Runtime keeps a Relu or Clip apart here, and computes in float */
+    bool activation;          /* there is a Relu or Clip */
+    struct quantization q;
+    int32_t out_min, out_max; /* q8 */
+    float float_min, float_max;
+    const struct onnx_tensor *bias; /* an Add of a constant vector along the last axis, where `want_bias` */
+};
+/* Follows readers while there is one: Relu, Clip, QuantizeLinear, integer Clip. Absorbed nodes are marked done. */
+struct tail tail_follow(struct onnx_value *value, bool want_bias);
+/* The only reader of a value, or NULL where there are more, none, or it is a graph output. */
+struct onnx_node *only_reader(const struct onnx_value *value);
+struct value_slot *value_slot(const struct onnx_value *value);
+bool node_is(const struct onnx_node *node, const char *op);
+/* Bounds of a Clip, Relu, or Relu6-like node; false where they are not constants or it is something else. */
+bool clip_bounds(const struct onnx_node *node, float *low, float *high);
+int32_t quantize_value(float x, const struct quantization *q);
+int32_t type_min(enum morsel_type type), type_max(enum morsel_type type);
+
+/* The output buffer of a tail's value with the bounds put into the meaning; marks the meaning real or not. */
+struct net_buffer *tail_buffer(struct lowering *l, const struct tail *tail, enum morsel_layout layout);
+
+/* --- Weights (weights.c) --- */
+struct weights {
+    uint32_t outputs, kernel_h, kernel_w, inputs, groups; /* inputs of one group */
+    const int8_t *values; /* [outputs][inputs][kernel_h][kernel_w] as ONNX; uint8 minus 128 */
+    const int32_t *zeros; /* [outputs] */
+    const float *scales;  /* [outputs] */
+    const int32_t *bias;  /* [outputs] */
+    const float *float_bias; /* [outputs], only for a float result */
+};
+/* Puts weights and channel constants into the step; false: refused (the sum could leave int32). The step's kind says which layout. */
+bool pack_weights(struct lowering *l, struct onnx_node *node, struct net_step *step, struct weights *w, const struct net_buffer *x,
+                  const float *multiplier);
+/* Rounds a float bias to the integers of the sum; may give a channel a coarser scale. */
+void weights_float_bias(struct net *net, struct weights *w, const float *bias, float x_scale);
+/* Weights from a constant [outputs, inputs, ...] with scales and zero points; `transpose`: it stands as [inputs, outputs]. */
+bool read_weights(struct lowering *l, struct onnx_node *node, const struct onnx_tensor *values, const struct onnx_tensor *scales,
+                  const struct onnx_tensor *zeros, bool transpose, struct weights *w);
+/* An int32 bias constant of w->outputs entries, or zeros where `bias` is NULL. */
+bool read_bias(struct lowering *l, struct onnx_node *node, const struct onnx_tensor *bias, struct weights *w);
+/* A bias behind DequantizeLinear (int32, as it stands) or in float; absent is fine. `result_float`: keep it in float. */
+bool read_any_bias(struct lowering *l, struct onnx_node *node, const struct onnx_value *value, float factor, bool result_float, float x_scale,
+                   struct weights *w);
+
+/* Scale and zero point i of a quantized constant (by axis), checked. */
+float quantized_scale(const struct meaning *m, uint32_t i);
+int32_t quantized_zero(const struct meaning *m, uint32_t i);
+
+bool quantized_operands(struct lowering *l, struct onnx_node *node, const struct meaning *x, const struct meaning *weights);
+
+/* Makes a float-typed reading of a value available in a buffer: DequantizeLinear as a step, reported as unfused. */
+struct net_buffer *meaning_float_buffer(struct lowering *l, struct onnx_node *node, struct meaning *m, struct view *view);
+
+/* A LUT step by `table` ([channels][256] of the output's type; as many channels as the value's own table has, else 1). */
+struct net_step *add_lut(struct lowering *l, struct onnx_node *node, const struct meaning *m, const struct view *view, struct net_buffer *in,
+                         struct net_buffer *out, const void *table);
+
+/* --- Functions of one quantized value (function.c) --- */
+/* What byte b of channel c stands for. */
+float meaning_number(const struct meaning *m, uint32_t channel, int byte);
+/* Gives `out` the meaning f(c, x) for every x that `m` can stand for; f's channel is an index along `axis` where channels > 1. */
+typedef float number_fn(const void *context, uint32_t channel, float x);
+bool set_function(struct lowering *l, struct onnx_node *node, const struct meaning *m, struct onnx_value *out, number_fn *f, const void *context,
+                  uint32_t channels, uint32_t axis);
+
+/* A constant's numbers as floats, also behind a DequantizeLinear; NULL: it is none. */
+const struct onnx_tensor *constant_numbers(struct lowering *l, const struct onnx_value *value);
+/* The one output axis (of `rank`) along which a constant varies; -1 for a scalar, -2 for more than one. */
+int varying_axis(const struct onnx_tensor *t, int rank);
+/* QuantizeLinear of a value that stands for numbers (by table or not) as a LUT step; sets the node's first output. */
+bool requantize(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct quantization *q);
+
+const char *shape_text(struct lowering *l, const struct onnx_shape *shape);
+bool refuse(struct lowering *l, struct onnx_node *node, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#endif

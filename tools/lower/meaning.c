@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/lower/lower.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct value_slot *value_slot(const struct onnx_value *value) {
+    return value->lowered;
+}
+
+struct meaning *meaning_of(struct lowering *l, const struct onnx_value *value) {
+    (void)l;
+    return value_slot(value)->meaning;
+}
+
+struct meaning *meaning_set(struct lowering *l, struct onnx_value *value, struct meaning meaning) {
+    struct meaning *kept = net_alloc(l->net, sizeof *kept);
+    *kept = meaning;
+    value_slot(value)->meaning = kept;
+    return kept;
+}
+
+bool poisoned(struct lowering *l, const struct onnx_node *node) {
+    for (int i = 0; i < node->input_count; i++) {
+        const struct meaning *m = node->inputs[i] ? meaning_of(l, node->inputs[i]) : NULL;
+        if (m && m->poison)
+            return true;
+    }
+    return false;
+}
+
+struct meaning *activation(struct lowering *l, struct onnx_node *node, int i) {
+    struct onnx_value *value = onnx_input(node, i);
+    struct meaning *m = value ? meaning_of(l, value) : NULL;
+    if (m && m->buffer)
+        return m;
+    refuse(l, node, value ? "input %d is a constant where an activation is expected" : "input %d is missing", i);
+    return NULL;
+}
+
+enum morsel_layout natural_layout(const struct onnx_shape *shape) {
+    return shape->rank == 4 ? MORSEL_CHANNELS_LAST : MORSEL_ROW_MAJOR;
+}
+
+static void shape_dims(const struct onnx_shape *shape, uint32_t *dims) {
+    for (int i = 0; i < shape->rank; i++)
+        dims[i] = (uint32_t)shape->dims[i];
+}
+
+struct meaning meaning_fresh(struct lowering *l, struct net_buffer *buffer, const struct onnx_shape *shape) {
+    uint32_t dims[ONNX_MAX_RANK];
+    shape_dims(shape, dims);
+    return (struct meaning){.buffer = buffer,
+                            .view = view_whole(l->net, buffer->layout, (uint32_t)shape->rank, dims),
+                            .scale = buffer->scale,
+                            .zero = buffer->zero};
+}
+
+/* Dimensions of a buffer: a view's, in the order of memory, the leading ones merged where there are more than the format takes. A rank 3
+ * value (N C L) in CHANNELS_LAST lies as N 1 L C, as the spatial kernels want it. */
+static uint32_t buffer_dims(enum morsel_layout layout, const struct view *view, uint32_t *dims) {
+    if (layout == MORSEL_CHANNELS_LAST && view->rank == 3) {
+        dims[0] = view->dims[0];
+        dims[1] = 1;
+        dims[2] = view->dims[2];
+        dims[3] = view->dims[1];
+        return 4;
+    }
+    uint32_t physical[VIEW_MAX_RANK], extra = view->rank > MORSEL_FORMAT_MAX_RANK ? view->rank - MORSEL_FORMAT_MAX_RANK : 0;
+    view_physical(layout, view, physical);
+    dims[0] = 1;
+    for (uint32_t i = 0; i < view->rank; i++) {
+        uint32_t at = i < extra ? 0 : i - extra;
+        dims[at] = i <= extra && i > 0 ? dims[at] * physical[i] : physical[i];
+    }
+    return view->rank - extra;
+}
+
+struct net_buffer *value_buffer(struct lowering *l, const struct onnx_value *value, enum morsel_type type, enum morsel_layout layout,
+                                float scale, int32_t zero) {
+    uint32_t logical[ONNX_MAX_RANK], dims[VIEW_MAX_RANK];
+    struct view view = {.rank = (uint32_t)value->shape.rank};
+    shape_dims(&value->shape, logical);
+    memcpy(view.dims, logical, view.rank * sizeof *logical);
+    uint32_t rank = buffer_dims(layout, &view, dims);
+    struct net_buffer *buffer = net_add_buffer(l->net, type, layout, rank, dims, value->name);
+    buffer->scale = scale;
+    buffer->zero = zero;
+    buffer->qualified = true;
+    return buffer;
+}
+
+bool meaning_is_affine(const struct meaning *m) {
+    return m->buffer && m->buffer->type != MORSEL_FLOAT32 && !m->table;
+}
+
+/* Axes b inside a form one straight run: entry (i, k) is base + (i * b_dim + k) * step. */
+static bool straight(const int32_t *a, uint32_t a_dim, const int32_t *b, uint32_t b_dim) {
+    int32_t step = b_dim > 1 ? b[1] - b[0] : 1;
+    if (b[0] != 0 || step <= 0)
+        return false;
+    for (uint32_t k = 0; k < b_dim; k++)
+        if (b[k] != (int32_t)k * step)
+            return false;
+    for (uint32_t i = 0; i < a_dim; i++)
+        if (a[i] < 0 || a[i] != a[0] + (int32_t)(i * b_dim) * step)
+            return false;
+    return true;
+}
+
+/* The view's axes in the order of memory, with axes of one element dropped and straight neighbours merged. */
+static uint32_t gather_axes(struct lowering *l, const struct view *view, enum morsel_layout layout, uint32_t *dims, int32_t **tables) {
+    uint32_t rank = 0, order[VIEW_MAX_RANK];
+    bool last = layout == MORSEL_CHANNELS_LAST && view->rank >= 2;
+    for (uint32_t i = 0; i < view->rank; i++)
+        order[i] = !last || i == 0 ? i : i == view->rank - 1 ? 1 : i + 1;
+    for (uint32_t i = 0; i < view->rank; i++) {
+        uint32_t dim = view->dims[order[i]];
+        int32_t *table = view->table[order[i]];
+        if (dim == 1 && table[0] == 0 && view->rank > 1)
+            continue;
+        if (rank && straight(tables[rank - 1], dims[rank - 1], table, dim)) {
+            int32_t *joined = net_alloc(l->net, (size_t)dims[rank - 1] * dim * sizeof *joined);
+            for (uint32_t k = 0; k < dims[rank - 1] * dim; k++)
+                joined[k] = tables[rank - 1][k / dim] + table[k % dim];
+            dims[rank - 1] *= dim;
+            tables[rank - 1] = joined;
+            continue;
+        }
+        dims[rank] = dim;
+        tables[rank++] = table;
+    }
+    if (!rank) {
+        dims[0] = 1;
+        tables[0] = net_alloc(l->net, sizeof(int32_t));
+        rank = 1;
+    }
+    return rank;
+}
+
+static struct net_buffer *gather(struct lowering *l, struct onnx_node *node, struct meaning *m, enum morsel_layout layout) {
+    uint32_t dims[VIEW_MAX_RANK], out_dims[VIEW_MAX_RANK], total = 0;
+    int32_t *tables[VIEW_MAX_RANK];
+    uint32_t rank = gather_axes(l, &m->view, layout, dims, tables);
+    if (rank > MORSEL_FORMAT_MAX_RANK) {
+        refuse(l, node, "moving data over %u dimensions at once is not supported (at most %u)", rank, MORSEL_FORMAT_MAX_RANK);
+        return NULL;
+    }
+    uint32_t out_rank = buffer_dims(layout, &m->view, out_dims);
+    struct net_buffer *out = net_add_buffer(l->net, m->buffer->type, layout, out_rank, out_dims, m->buffer->name);
+    out->scale = m->buffer->scale;
+    out->zero = m->buffer->zero;
+    out->qualified = m->buffer->qualified;
+    struct net_step *step = net_add_step(l->net, MORSEL_STEP_GATHER, node->name, m->buffer, NULL, out);
+    struct morsel_blob_gather *p = &step->parameters.gather;
+    p->rank = rank;
+    p->fill = m->fill;
+    for (uint32_t i = 0; i < MORSEL_FORMAT_MAX_RANK; i++)
+        p->dims[i] = i < rank ? dims[i] : 1;
+    for (uint32_t i = 0; i < rank; i++)
+        total += dims[i];
+    int32_t *table = net_alloc(l->net, total * sizeof *table), *at = table;
+    for (uint32_t i = 0; i < rank; at += dims[i++])
+        memcpy(at, tables[i], dims[i] * sizeof *table);
+    net_add_constant(step, table, total * sizeof *table, offsetof(struct morsel_blob_gather, table));
+    return out;
+}
+
+/* Puts what was gathered in the place of what the value was, so that the next reader finds it done. */
+static struct net_buffer *settled(struct lowering *l, struct onnx_node *node, struct meaning *m, enum morsel_layout layout) {
+    struct net_buffer *out = gather(l, node, m, layout);
+    if (!out)
+        return NULL;
+    m->buffer = out;
+    m->view = view_whole(l->net, layout, m->view.rank, m->view.dims);
+    m->fill = 0;
+    return out;
+}
+
+bool meaning_settle(struct lowering *l, struct onnx_node *node, struct meaning *m) {
+    struct onnx_shape shape = {.rank = (int)m->view.rank};
+    return settled(l, node, m, natural_layout(&shape)) != NULL;
+}
+
+struct net_buffer *meaning_buffer(struct lowering *l, struct onnx_node *node, struct meaning *m, enum morsel_layout layout) {
+    uint32_t dims[VIEW_MAX_RANK];
+    uint32_t rank = buffer_dims(layout, &m->view, dims);
+    bool same = rank == m->buffer->rank && !memcmp(dims, m->buffer->dims, rank * sizeof *dims);
+    if (view_is_whole(&m->view, layout, net_elements(m->buffer)) && (same || layout == MORSEL_ROW_MAJOR))
+        return m->buffer;
+    struct meaning copy = *m; /* another reader may want another layout: the value itself stays as it is */
+    return gather(l, node, &copy, layout);
+}
+
+struct net_buffer *meaning_any_buffer(struct lowering *l, struct onnx_node *node, struct meaning *m, struct view *view) {
+    struct onnx_shape shape = {.rank = (int)m->view.rank};
+    if (!view_is_permutation(&m->view, net_elements(m->buffer)) && !settled(l, node, m, natural_layout(&shape)))
+        return NULL;
+    *view = m->view;
+    return m->buffer;
+}
+
+bool meaning_qualify(struct lowering *l, struct onnx_node *node, struct meaning *m, float scale, int32_t zero) {
+    if (m->buffer->type != MORSEL_UINT8 && m->buffer->type != MORSEL_INT8)
+        return refuse(l, node, "its input is not int8 or uint8");
+    if (m->table)
+        return refuse(l, node, "its input is a float value that was never quantized");
+    if (!m->buffer->qualified) {
+        m->buffer->scale = scale;
+        m->buffer->zero = zero;
+        m->buffer->qualified = true;
+    }
+    if (m->buffer->scale != scale || m->buffer->zero != zero) {
+        struct onnx_shape shape = {.rank = (int)m->view.rank};
+        if (!settled(l, node, m, natural_layout(&shape)))
+            return false;
+        m->buffer->scale = scale;
+        m->buffer->zero = zero;
+    }
+    m->scale = scale;
+    m->zero = zero;
+    return true;
+}
+
+/* How many elements in a row share a channel's table; 0 where the buffer does not lie that way. */
+static uint32_t table_inner(const struct meaning *m, const struct view *view) {
+    if (m->table_channels <= 1)
+        return 1;
+    const int32_t *table = view->table[m->table_axis];
+    uint32_t inner = (uint32_t)table[1];
+    for (uint32_t k = 0; k < m->table_channels; k++)
+        if (table[k] != (int32_t)(k * inner))
+            return 0;
+    uint32_t order[2] = {MORSEL_ROW_MAJOR, MORSEL_CHANNELS_LAST}, elements = view_elements(view);
+    for (int i = 0; i < 2; i++)
+        if (view_is_whole(view, order[i], elements))
+            return inner;
+    return 0;
+}
+
+struct net_buffer *meaning_table_buffer(struct lowering *l, struct onnx_node *node, struct meaning *m, struct view *view) {
+    struct onnx_shape shape = {.rank = (int)m->view.rank};
+    struct net_buffer *in = meaning_any_buffer(l, node, m, view);
+    if (!in || table_inner(m, view))
+        return in;
+    in = settled(l, node, m, natural_layout(&shape));
+    *view = m->view;
+    return in;
+}
+
+struct net_step *add_lut(struct lowering *l, struct onnx_node *node, const struct meaning *m, const struct view *view, struct net_buffer *in,
+                         struct net_buffer *out, const void *table) {
+    struct net_step *step = net_add_step(l->net, MORSEL_STEP_LUT, node->name, in, NULL, out);
+    uint32_t channels = m->table ? m->table_channels : 1;
+    step->parameters.lut =
+        (struct morsel_blob_lut){.count = net_elements(in), .channels = channels, .inner = m->table ? table_inner(m, view) : 1};
+    net_add_constant(step, table, channels * 256 * net_type_bytes(out->type), offsetof(struct morsel_blob_lut, table));
+    return step;
+}
+
+struct net_buffer *meaning_float_buffer(struct lowering *l, struct onnx_node *node, struct meaning *m, struct view *view) {
+    struct net_buffer *in = meaning_table_buffer(l, node, m, view);
+    if (!in || in->type == MORSEL_FLOAT32)
+        return in;
+    struct net_buffer *out = net_add_like(l->net, in, MORSEL_FLOAT32, net_text(l->net, "%s/float", in->name));
+    if (!m->table) {
+        struct net_step *step = net_add_step(l->net, MORSEL_STEP_UNARY, node->name, in, NULL, out);
+        step->parameters.unary = (struct morsel_blob_unary){.op = MORSEL_UNARY_IDENTITY, .count = net_elements(in), .channels = 1};
+        onnx_notice(l->report, "%s (%s): its input %s stays float: a DequantizeLinear runs as a step of its own", node->name, node->op, in->name);
+        return out;
+    }
+    add_lut(l, node, m, view, in, out, m->table);
+    return out;
+}
+
+float quantized_scale(const struct meaning *m, uint32_t i) {
+    return (float)onnx_number(m->scales, m->scales->count > 1 ? i : 0);
+}
+
+int32_t quantized_zero(const struct meaning *m, uint32_t i) {
+    return m->zeros ? (int32_t)onnx_integer(m->zeros, m->zeros->count > 1 ? i : 0) : 0;
+}
+
+struct meaning meaning_constant(struct lowering *l, const struct onnx_tensor *t, float scale, int32_t zero) {
+    uint32_t dims[ONNX_MAX_RANK];
+    shape_dims(&t->shape, dims);
+    enum morsel_type type = t->type == ONNX_FLOAT ? MORSEL_FLOAT32 : t->type == ONNX_INT8 ? MORSEL_INT8 : MORSEL_UINT8;
+    struct net_buffer *buffer = net_add_buffer(l->net, type, MORSEL_ROW_MAJOR, (uint32_t)t->shape.rank, dims, "constant");
+    buffer->constant = t->data;
+    buffer->qualified = true;
+    buffer->scale = scale;
+    buffer->zero = zero;
+    struct meaning m = meaning_fresh(l, buffer, &t->shape);
+    m.real = type != MORSEL_FLOAT32;
+    return m;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* Concat and QLinearConcat: operands in other scales go through a table first, then bytes are laid one behind the other. */
+#include "tools/lower/lower.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Axis in the order of memory. */
+static uint32_t memory_axis(enum morsel_layout layout, uint32_t rank, uint32_t axis) {
+    return layout == MORSEL_ROW_MAJOR || rank < 3 || axis == 0 ? axis : axis == 1 ? rank - 1 : axis - 1;
+}
+
+static bool add_concat(struct lowering *l, struct onnx_node *node, struct meaning **parts, uint32_t count, struct net_buffer *y,
+                       enum morsel_layout layout) {
+    const struct onnx_shape *shape = &node->outputs[0]->shape;
+    int64_t stated = onnx_attribute_int(node, "axis", 0);
+    uint32_t rank = (uint32_t)shape->rank, axis = memory_axis(layout, rank, (uint32_t)(stated < 0 ? stated + rank : stated));
+    uint32_t *words = net_alloc(l->net, (count + 1) * sizeof *words);
+    struct net_buffer **inputs = net_alloc(l->net, count * sizeof *inputs);
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t dims[VIEW_MAX_RANK];
+        inputs[k] = meaning_buffer(l, node, parts[k], layout);
+        if (!inputs[k])
+            return false;
+        view_physical(layout, &parts[k]->view, dims);
+        words[0] = 1;
+        words[k + 1] = 1;
+        for (uint32_t i = 0; i < rank; i++)
+            *(i < axis ? &words[0] : &words[k + 1]) *= dims[i];
+    }
+    struct net_step *step = net_add_step(l->net, MORSEL_STEP_CONCAT, node->name, NULL, NULL, y);
+    step->inputs = inputs;
+    step->input_count = count;
+    step->more_words = words;
+    step->parameter_words = count + 1;
+    return true;
+}
+
+/* An operand brought to the output's scale: itself where it has it, else by table. */
+static struct meaning *in_scale(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct quantization *q) {
+    if (!m->table && m->scale == q->scale && m->zero == q->zero && m->buffer->type == q->type)
+        return m;
+    struct onnx_value *y = node->outputs[0];
+    struct meaning *kept = value_slot(y)->meaning;
+    bool good = requantize(l, node, m, q);
+    struct meaning *made = value_slot(y)->meaning;
+    value_slot(y)->meaning = kept;
+    return good ? made : NULL;
+}
+
+static bool concat_bytes(struct lowering *l, struct onnx_node *node, struct meaning **parts, uint32_t count, const struct tail *tail) {
+    for (uint32_t k = 0; k < count; k++)
+        if (!(parts[k] = in_scale(l, node, parts[k], &tail->q)))
+            return false;
+    enum morsel_layout layout = natural_layout(&node->outputs[0]->shape);
+    return add_concat(l, node, parts, count, tail_buffer(l, tail, layout), layout);
+}
+
+/* Inputs Y_scale, Y_zero_point, then X, X_scale, X_zero_point for each operand. */
+bool lower_qlinear_concat(struct lowering *l, struct onnx_node *node) {
+    struct tail tail = {.value = node->outputs[0], .quantized = true};
+    uint32_t count = (uint32_t)(node->input_count - 2) / 3;
+    struct meaning **parts = net_alloc(l->net, (count + 1) * sizeof *parts);
+    const char *why;
+    if (node->input_count < 5 || !onnx_input(node, 2))
+        return refuse(l, node, "it has no operands");
+    if (!read_quantization(node, 0, 1, node->inputs[2]->type, &tail.q, &why))
+        return refuse(l, node, "%s", why);
+    for (uint32_t k = 0; k < count; k++) {
+        struct quantization q;
+        int i = 2 + 3 * (int)k;
+        const struct onnx_tensor *t = onnx_input_constant(node, i);
+        if (!onnx_input(node, i) || !read_quantization(node, i + 1, i + 2, node->inputs[i]->type, &q, &why))
+            return refuse(l, node, "operand %u: %s", k, onnx_input(node, i) ? why : "missing");
+        if (t) {
+            parts[k] = net_alloc(l->net, sizeof **parts);
+            *parts[k] = meaning_constant(l, t, q.scale, q.zero);
+            continue;
+        }
+        struct meaning *m = activation(l, node, i);
+        if (!m || !meaning_qualify(l, node, m, q.scale, q.zero))
+            return false;
+        parts[k] = net_alloc(l->net, sizeof **parts);
+        *parts[k] = *m;
+    }
+    tail.out_min = type_min(tail.q.type);
+    tail.out_max = type_max(tail.q.type);
+    return concat_bytes(l, node, parts, count, &tail);
+}
+
+/* Operands that all stand for numbers the same way: their bytes can be joined as they are. */
+static bool alike(struct meaning **parts, uint32_t count) {
+    for (uint32_t k = 0; k < count; k++) {
+        const struct meaning *a = parts[0], *b = parts[k];
+        if (a->buffer->type == MORSEL_FLOAT32 || b->buffer->type != a->buffer->type || a->table || b->table || a->real != b->real ||
+            (a->real && (a->scale != b->scale || a->zero != b->zero)))
+            return false;
+    }
+    return true;
+}
+
+static bool concat_alike(struct lowering *l, struct onnx_node *node, struct meaning **parts, uint32_t count) {
+    const struct meaning *first = parts[0];
+    struct tail tail = {.value = node->outputs[0], .quantized = true, .real = first->real};
+    tail.q = (struct quantization){.type = first->buffer->type, .scale = first->buffer->scale, .zero = first->buffer->zero};
+    enum morsel_layout layout = natural_layout(&node->outputs[0]->shape);
+    struct net_buffer *y = tail_buffer(l, &tail, layout);
+    y->qualified = first->buffer->qualified;
+    return add_concat(l, node, parts, count, y, layout);
+}
+
+static bool concat_floats(struct lowering *l, struct onnx_node *node, struct meaning **parts, uint32_t count) {
+    struct tail tail = {.value = node->outputs[0], .float_min = -INFINITY, .float_max = INFINITY};
+    for (uint32_t k = 0; k < count; k++) {
+        struct meaning *m = parts[k];
+        if (m->buffer->type != MORSEL_FLOAT32 && !m->real && !m->table)
+            return refuse(l, node, "operands are integer tensors of different kinds");
+        m->buffer = meaning_float_buffer(l, node, m, &m->view);
+        if (!m->buffer)
+            return false;
+        m->table = NULL;
+    }
+    enum morsel_layout layout = natural_layout(&node->outputs[0]->shape);
+    return add_concat(l, node, parts, count, tail_buffer(l, &tail, layout), layout);
+}
+
+bool lower_concat(struct lowering *l, struct onnx_node *node) {
+    uint32_t count = 0;
+    struct meaning **parts = net_alloc(l->net, (size_t)(node->input_count + 1) * sizeof *parts);
+    bool bytes = true;
+    for (int i = 0; i < node->input_count; i++) {
+        struct onnx_value *value = node->inputs[i];
+        struct meaning *m = value ? meaning_of(l, value) : NULL;
+        const struct onnx_tensor *t = value ? value->constant : NULL;
+        if (!value || onnx_elements(&value->shape) == 0)
+            continue;
+        parts[count] = net_alloc(l->net, sizeof **parts);
+        if (m && m->buffer)
+            *parts[count] = *m;
+        else if (m && m->quantized && m->scales->count == 1)
+            *parts[count] = meaning_constant(l, m->quantized, quantized_scale(m, 0), quantized_zero(m, 0));
+        else if (t && (t->type == ONNX_FLOAT || t->type == ONNX_UINT8 || t->type == ONNX_INT8)) {
+            *parts[count] = meaning_constant(l, t, 1, 0);
+            parts[count]->real = false;
+        } else
+            return refuse(l, node, "operand %d is neither an activation nor a constant of 8 bits or float", i);
+        bytes = bytes && parts[count]->buffer->type != MORSEL_FLOAT32 && (parts[count]->real || parts[count]->table);
+        count++;
+    }
+    if (!count)
+        return refuse(l, node, "it has no operands");
+    if (alike(parts, count))
+        return concat_alike(l, node, parts, count);
+    struct tail tail = {.quantized = false};
+    if (bytes)
+        tail = tail_follow(node->outputs[0], false);
+    if (!tail.quantized || tail.activation)
+        return tail.activation ? refuse(l, node, "a Relu or Clip behind a Concat of different scales is not supported")
+                               : concat_floats(l, node, parts, count);
+    return concat_bytes(l, node, parts, count, &tail);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* QLinearConv, and Conv between DequantizeLinear and QuantizeLinear: both one step. */
+#include "tools/lower/lower.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The window of a 1-D convolution lies along the width. */
+static void put_window(struct morsel_blob_conv *p, const struct onnx_window *window) {
+    int w = window->rank - 1, h = window->rank - 2;
+    p->kernel_w = (uint32_t)window->kernel[w];
+    p->stride_w = (uint32_t)window->stride[w];
+    p->dilation_w = (uint32_t)window->dilation[w];
+    p->pad_left = (uint32_t)window->pad_begin[w];
+    p->pad_right = (uint32_t)window->pad_end[w];
+    p->kernel_h = h < 0 ? 1 : (uint32_t)window->kernel[h];
+    p->stride_h = h < 0 ? 1 : (uint32_t)window->stride[h];
+    p->dilation_h = h < 0 ? 1 : (uint32_t)window->dilation[h];
+    p->pad_top = h < 0 ? 0 : (uint32_t)window->pad_begin[h];
+    p->pad_bottom = h < 0 ? 0 : (uint32_t)window->pad_end[h];
+}
+
+static bool read_geometry(struct lowering *l, struct onnx_node *node, const struct onnx_value *x, const struct onnx_shape *weights,
+                          struct morsel_blob_conv *p, struct weights *w) {
+    struct onnx_window window;
+    const char *why;
+    if (x->shape.rank != 3 && x->shape.rank != 4)
+        return refuse(l, node, "only convolutions over one or two dimensions are supported, not over %d", x->shape.rank - 2);
+    if (weights->rank != x->shape.rank)
+        return refuse(l, node, "its weights %s do not have the rank of its input %s", shape_text(l, weights), shape_text(l, &x->shape));
+    if (!onnx_window(node, &x->shape, weights->dims + 2, &window, &why))
+        return refuse(l, node, "%s", why);
+    for (int i = 0; i < window.rank; i++)
+        if (window.pad_begin[i] < 0 || window.pad_end[i] < 0 || window.kernel[i] > (int64_t)MORSEL_FORMAT_MAX_WINDOW)
+            return refuse(l, node, "a window of %lld with pads %lld, %lld is not supported (at most %u, no negative pads)",
+                          (long long)window.kernel[i], (long long)window.pad_begin[i], (long long)window.pad_end[i], MORSEL_FORMAT_MAX_WINDOW);
+    put_window(p, &window);
+    int64_t groups = onnx_attribute_int(node, "group", 1), channels = x->shape.dims[1];
+    if (groups < 1 || channels % groups || weights->dims[0] % groups || weights->dims[1] != channels / groups)
+        return refuse(l, node, "group %lld does not fit %lld input channels and weights %s", (long long)groups, (long long)channels,
+                      shape_text(l, weights));
+    p->groups = (uint32_t)groups;
+    *w = (struct weights){.outputs = (uint32_t)weights->dims[0],
+                          .inputs = (uint32_t)weights->dims[1],
+                          .kernel_h = p->kernel_h,
+                          .kernel_w = p->kernel_w,
+                          .groups = p->groups};
+    return true;
+}
+
+static void put_bounds(struct morsel_blob_conv *p, const struct tail *tail) {
+    p->out_min = tail->out_min;
+    p->out_max = tail->out_max;
+    p->float_min = tail->float_min;
+    p->float_max = tail->float_max;
+}
+
+static float *multipliers(struct lowering *l, const struct weights *w, float x_scale, const struct tail *tail) {
+    float *m = net_alloc(l->net, w->outputs * sizeof *m);
+    for (uint32_t o = 0; o < w->outputs; o++) {
+        m[o] = x_scale * w->scales[o];
+        if (tail->quantized)
+            m[o] = m[o] / tail->q.scale;
+    }
+    return m;
+}
+
+static bool add_conv(struct lowering *l, struct onnx_node *node, struct net_buffer *x, const struct morsel_blob_conv *p, struct weights *w,
+                     const struct tail *tail) {
+    bool depthwise = p->groups > 1 && w->inputs == 1 && w->outputs == p->groups;
+    struct net_buffer *y = tail_buffer(l, tail, MORSEL_CHANNELS_LAST);
+    struct net_step *step = net_add_step(l->net, depthwise ? MORSEL_STEP_DEPTHWISE : MORSEL_STEP_CONV, node->name, x, NULL, y);
+    step->parameters.conv = *p;
+    put_bounds(&step->parameters.conv, tail);
+    step->macs = (uint64_t)net_elements(y) * w->inputs * w->kernel_h * w->kernel_w;
+    if (p->pad_top || p->pad_bottom)
+        step->scratch_bytes = (x->dims[2] * x->dims[3] + 3) / 4 * 4;
+    return pack_weights(l, node, step, w, x, multipliers(l, w, x->scale, tail));
+}
+
+bool lower_qlinear_conv(struct lowering *l, struct onnx_node *node) {
+    struct meaning *m = activation(l, node, 0);
+    struct quantization in;
+    struct tail tail = {.value = node->outputs[0], .quantized = true};
+    const char *why;
+    if (!m)
+        return false;
+    if (!read_quantization(node, 1, 2, node->inputs[0]->type, &in, &why) || !read_quantization(node, 6, 7, ONNX_UINT8, &tail.q, &why))
+        return refuse(l, node, "%s", why);
+    const struct onnx_tensor *values = onnx_input_constant(node, 3);
+    struct morsel_blob_conv p = {0};
+    struct weights w;
+    if (!values)
+        return refuse(l, node, "its weights are not constant");
+    if (!meaning_qualify(l, node, m, in.scale, in.zero) || !read_geometry(l, node, node->inputs[0], &values->shape, &p, &w) ||
+        !read_weights(l, node, values, onnx_input_constant(node, 4), onnx_input_constant(node, 5), false, &w))
+        return false;
+    if (onnx_input(node, 8) && !onnx_input_constant(node, 8))
+        return refuse(l, node, "its bias is not constant");
+    struct net_buffer *x = meaning_buffer(l, node, m, MORSEL_CHANNELS_LAST);
+    tail.out_min = type_min(tail.q.type);
+    tail.out_max = type_max(tail.q.type);
+    return x && read_bias(l, node, onnx_input_constant(node, 8), &w) && add_conv(l, node, x, &p, &w, &tail);
+}
+
+/* What Conv, MatMul and Gemm need behind a DequantizeLinear: an activation in bytes, weights in integers. */
+bool quantized_operands(struct lowering *l, struct onnx_node *node, const struct meaning *x, const struct meaning *weights) {
+    if (!x->real || !meaning_is_affine(x))
+        return refuse(l, node, "its input is float: %s has to stand between DequantizeLinear and QuantizeLinear; quantize the model", node->op);
+    if (!weights || !weights->quantized)
+        return refuse(l, node, "its weights are float: quantize the model");
+    return true;
+}
+
+bool lower_conv(struct lowering *l, struct onnx_node *node) {
+    struct meaning *m = activation(l, node, 0);
+    if (!m)
+        return false;
+    const struct onnx_value *weights = onnx_input(node, 1);
+    const struct meaning *wm = weights ? meaning_of(l, weights) : NULL;
+    struct morsel_blob_conv p = {0};
+    struct weights w;
+    if (!quantized_operands(l, node, m, wm) || !read_geometry(l, node, node->inputs[0], &wm->quantized->shape, &p, &w))
+        return false;
+    if (wm->scales->count > 1 && wm->axis != 0)
+        return refuse(l, node, "its weight scales lie along axis %d, not along the output channels", wm->axis);
+    struct tail tail = tail_follow(node->outputs[0], false);
+    struct net_buffer *x = meaning_buffer(l, node, m, MORSEL_CHANNELS_LAST);
+    return x && read_weights(l, node, wm->quantized, wm->scales, wm->zeros, false, &w) &&
+           read_any_bias(l, node, onnx_input(node, 2), 1, !tail.quantized, x->scale, &w) && add_conv(l, node, x, &p, &w, &tail);
+}

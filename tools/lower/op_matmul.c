@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/* Matrix products: with constant weights a fully connected step, with two activations a product of their own. */
+#include "tools/lower/lower.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A flattened picture lies as H W C while its weights count C H W: reorder the weights, not the picture. */
+static bool fold_order(struct lowering *l, const struct meaning *m, struct weights *w) {
+    const struct view *v = &m->view;
+    uint32_t k = w->inputs, elements = net_elements(m->buffer);
+    if (v->rank != 2 || v->dims[1] != k || elements != v->dims[0] * k || !view_is_permutation(v, elements))
+        return false;
+    for (uint32_t i = 0; i < v->dims[0]; i++)
+        if (v->table[0][i] != (int32_t)(i * k))
+            return false;
+    int8_t *ordered = net_alloc(l->net, (size_t)w->outputs * k);
+    for (uint32_t o = 0; o < w->outputs; o++)
+        for (uint32_t i = 0; i < k; i++)
+            ordered[(size_t)o * k + (uint32_t)v->table[1][i]] = w->values[(size_t)o * k + i];
+    w->values = ordered;
+    return true;
+}
+
+static bool add_fc(struct lowering *l, struct onnx_node *node, struct meaning *m, struct weights *w, const struct tail *tail, float factor) {
+    struct net_buffer *x = fold_order(l, m, w) ? m->buffer : meaning_buffer(l, node, m, MORSEL_ROW_MAJOR);
+    if (!x)
+        return false;
+    struct net_buffer *y = tail_buffer(l, tail, MORSEL_ROW_MAJOR);
+    struct net_step *step = net_add_step(l->net, MORSEL_STEP_FC, node->name, x, NULL, y);
+    step->parameters.fc = (struct morsel_blob_fc){.rows = net_elements(y) / w->outputs,
+                                                  .inputs = w->inputs,
+                                                  .outputs = w->outputs,
+                                                  .out_min = tail->out_min,
+                                                  .out_max = tail->out_max,
+                                                  .float_min = tail->float_min,
+                                                  .float_max = tail->float_max};
+    step->macs = (uint64_t)net_elements(y) * w->inputs;
+    float *multiplier = net_alloc(l->net, w->outputs * sizeof *multiplier);
+    for (uint32_t o = 0; o < w->outputs; o++) {
+        multiplier[o] = factor * x->scale * w->scales[o];
+        if (tail->quantized)
+            multiplier[o] = multiplier[o] / tail->q.scale;
+    }
+    return pack_weights(l, node, step, w, x, multiplier);
+}
+
+/* Weights of a product: the last two dimensions, and nothing before them. */
+static bool weight_shape(struct lowering *l, struct onnx_node *node, const struct onnx_tensor *t, bool transposed, struct weights *w) {
+    int rank = t->shape.rank;
+    for (int i = 0; i < rank - 2; i++)
+        if (t->shape.dims[i] != 1)
+            return refuse(l, node, "constant weights that differ by batch (%s) are not supported", shape_text(l, &t->shape));
+    if (rank < 2)
+        return refuse(l, node, "constant weights of rank %d are not supported: reshape them to 2 dimensions", rank);
+    uint32_t a = (uint32_t)t->shape.dims[rank - 2], b = (uint32_t)t->shape.dims[rank - 1];
+    *w = (struct weights){.outputs = transposed ? a : b, .inputs = transposed ? b : a, .kernel_h = 1, .kernel_w = 1, .groups = 1};
+    return true;
+}
+
+/* Scales by output only. */
+static bool scales_fit(struct lowering *l, struct onnx_node *node, const struct meaning *wm, bool transposed) {
+    int outputs_axis = wm->quantized->shape.rank - (transposed ? 2 : 1);
+    if (wm->scales->count > 1 && wm->axis != outputs_axis)
+        return refuse(l, node, "its weight scales lie along axis %d, not along the outputs (axis %d)", wm->axis, outputs_axis);
+    return true;
+}
+
+/* The operand with its leading dimensions as the output has them; row-major in a buffer that repeats nothing where it can be helped. */
+static struct net_buffer *product_operand(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct onnx_shape *out,
+                                          uint32_t *batch, uint32_t total) {
+    struct view *v = &m->view;
+    *batch = 1;
+    for (uint32_t i = 0; i + 2 < v->rank; i++)
+        *batch *= v->dims[i];
+    if (*batch == 1 || *batch == total)
+        return meaning_buffer(l, node, m, MORSEL_ROW_MAJOR);
+    struct meaning wide = *m;
+    uint32_t skip = (uint32_t)out->rank - v->rank;
+    for (uint32_t i = 0; i + 2 < v->rank; i++) {
+        int32_t *zeros = net_alloc(l->net, (size_t)out->dims[skip + i] * sizeof *zeros);
+        if (v->dims[i] == 1)
+            wide.view = view_pick(l->net, &wide.view, i, (uint32_t)out->dims[skip + i], zeros);
+    }
+    *batch = total; /* dimensions that the operand lacks altogether repeat by the modulus */
+    for (uint32_t i = 0; i < skip; i++)
+        *batch /= (uint32_t)out->dims[i];
+    return meaning_buffer(l, node, &wide, MORSEL_ROW_MAJOR);
+}
+
+static bool add_matmul(struct lowering *l, struct onnx_node *node, struct meaning *a, struct meaning *b, const struct tail *tail) {
+    const struct onnx_shape *out = &node->outputs[0]->shape;
+    if (a->view.rank < 2 || b->view.rank < 2)
+        return refuse(l, node, "a product of two activations needs at least two dimensions on both sides");
+    struct morsel_blob_matmul p = {.rows = a->view.dims[a->view.rank - 2],
+                                   .inner = a->view.dims[a->view.rank - 1],
+                                   .columns = b->view.dims[b->view.rank - 1],
+                                   .a_divide = 1,
+                                   .b_divide = 1,
+                                   .out_min = tail->out_min,
+                                   .out_max = tail->out_max,
+                                   .float_min = tail->float_min,
+                                   .float_max = tail->float_max};
+    p.batch = (uint32_t)(onnx_elements(out) / ((int64_t)p.rows * p.columns));
+    struct net_buffer *left = product_operand(l, node, a, out, &p.a_batch, p.batch);
+    struct net_buffer *right = left ? product_operand(l, node, b, out, &p.b_batch, p.batch) : NULL;
+    if (!right)
+        return false;
+    if ((int64_t)p.inner * 255 * 255 > INT32_MAX)
+        return refuse(l, node, "an inner dimension of %u could leave the range of int32 in its sum", p.inner);
+    p.multiplier = left->scale * right->scale;
+    if (tail->quantized)
+        p.multiplier = p.multiplier / tail->q.scale;
+    struct net_buffer *y = tail_buffer(l, tail, MORSEL_ROW_MAJOR);
+    struct net_step *step = net_add_step(l->net, MORSEL_STEP_MATMUL, node->name, left, right, y);
+    step->parameters.matmul = p;
+    step->macs = (uint64_t)p.batch * p.rows * p.inner * p.columns;
+    return true;
+}
+
+/* A constant as an activation of its own: the left side of a product, or what is added. */
+static bool constant_operand(struct lowering *l, struct onnx_node *node, const struct onnx_tensor *t, float scale, int32_t zero,
+                             struct meaning *out) {
+    if (t->shape.rank < 1 || t->shape.rank > (int)MORSEL_FORMAT_MAX_RANK || (t->type != ONNX_INT8 && t->type != ONNX_UINT8))
+        return refuse(l, node, "a constant operand of type %d and rank %d is not supported", t->type, t->shape.rank);
+    *out = meaning_constant(l, t, scale, zero);
+    return true;
+}
+
+/* Scale and zero point of a constant operand that has one of each. */
+static bool one_quantization(struct lowering *l, struct onnx_node *node, const struct meaning *m) {
+    if (m->scales->count == 1)
+        return true;
+    return refuse(l, node, "a constant left operand with a scale by channel is not supported");
+}
+
+bool lower_qlinear_matmul(struct lowering *l, struct onnx_node *node) {
+    struct quantization a, b;
+    struct tail tail = {.value = node->outputs[0], .quantized = true};
+    const char *why;
+    if (!read_quantization(node, 1, 2, node->inputs[0]->type, &a, &why) || !read_quantization(node, 6, 7, ONNX_UINT8, &tail.q, &why))
+        return refuse(l, node, "%s", why);
+    tail.out_min = type_min(tail.q.type);
+    tail.out_max = type_max(tail.q.type);
+    const struct onnx_tensor *left = onnx_input_constant(node, 0), *right = onnx_input_constant(node, 3);
+    struct meaning constant, *ma = left ? &constant : activation(l, node, 0);
+    if (left && !constant_operand(l, node, left, a.scale, a.zero, &constant))
+        return false;
+    if (!ma || (!left && !meaning_qualify(l, node, ma, a.scale, a.zero)))
+        return false;
+    if (right) {
+        struct weights w;
+        return weight_shape(l, node, right, false, &w) &&
+               read_weights(l, node, right, onnx_input_constant(node, 4), onnx_input_constant(node, 5), true, &w) &&
+               read_bias(l, node, NULL, &w) && add_fc(l, node, ma, &w, &tail, 1);
+    }
+    struct meaning *mb = activation(l, node, 3);
+    if (!mb)
+        return false;
+    if (!read_quantization(node, 4, 5, node->inputs[3]->type, &b, &why))
+        return refuse(l, node, "%s", why);
+    return meaning_qualify(l, node, mb, b.scale, b.zero) && add_matmul(l, node, ma, mb, &tail);
+}
+
+bool lower_matmul(struct lowering *l, struct onnx_node *node) {
+    struct onnx_value *va = onnx_input(node, 0), *vb = onnx_input(node, 1);
+    struct meaning *a = va ? meaning_of(l, va) : NULL, *b = vb ? meaning_of(l, vb) : NULL, constant;
+    if (!a || !b || (!a->buffer && !b->buffer))
+        return refuse(l, node, "an operand is a float constant or missing: quantize the model");
+    if (!a->buffer) {
+        float scale = a->quantized ? quantized_scale(a, 0) : 1;
+        if (!one_quantization(l, node, a) || !constant_operand(l, node, a->quantized, scale, quantized_zero(a, 0), &constant))
+            return false;
+        a = &constant;
+    }
+    if (b->buffer) {
+        if (!a->real || !b->real || !meaning_is_affine(a) || !meaning_is_affine(b))
+            return refuse(l, node, "an operand is float: both have to stand behind a DequantizeLinear");
+        struct tail tail = tail_follow(node->outputs[0], false);
+        return add_matmul(l, node, a, b, &tail);
+    }
+    struct weights w;
+    if (!quantized_operands(l, node, a, b) || !scales_fit(l, node, b, false) || !weight_shape(l, node, b->quantized, false, &w))
+        return false;
+    struct tail tail = tail_follow(node->outputs[0], true);
+    if (!read_weights(l, node, b->quantized, b->scales, b->zeros, true, &w))
+        return false;
+    if (!tail.bias)
+        return read_bias(l, node, NULL, &w) && add_fc(l, node, a, &w, &tail, 1);
+    struct onnx_value bias = {.constant = tail.bias, .lowered = va->lowered};
+    return read_any_bias(l, node, &bias, 1, !tail.quantized, a->scale, &w) && add_fc(l, node, a, &w, &tail, 1);
+}
+
+bool lower_gemm(struct lowering *l, struct onnx_node *node) {
+    struct meaning *m = activation(l, node, 0);
+    const struct onnx_value *weights = onnx_input(node, 1);
+    const struct meaning *wm = weights ? meaning_of(l, weights) : NULL;
+    bool transposed = onnx_attribute_int(node, "transB", 0) != 0;
+    float alpha = onnx_attribute_float(node, "alpha", 1), beta = onnx_attribute_float(node, "beta", 1);
+    struct weights w;
+    if (!m || !quantized_operands(l, node, m, wm) || !scales_fit(l, node, wm, transposed) ||
+        !weight_shape(l, node, wm->quantized, transposed, &w))
+        return false;
+    struct meaning x = *m;
+    if (onnx_attribute_int(node, "transA", 0))
+        x.view = view_transpose(&m->view, (const uint32_t[]){1, 0});
+    struct tail tail = tail_follow(node->outputs[0], false);
+    return read_weights(l, node, wm->quantized, wm->scales, wm->zeros, !transposed, &w) &&
+           read_any_bias(l, node, onnx_input(node, 2), tail.quantized ? beta / alpha : beta, !tail.quantized, x.scale, &w) && add_fc(l, node, &x, &w, &tail, alpha);
+}
+
+/* Inputs A, a_scale, a_zero_point, B, b_scale, b_zero_point, C, y_scale, y_zero_point; without the last two the output is float. */
+bool lower_qgemm(struct lowering *l, struct onnx_node *node) {
+    struct meaning *m = activation(l, node, 0);
+    struct quantization a;
+    struct tail tail = {.value = node->outputs[0], .float_min = -INFINITY, .float_max = INFINITY};
+    const char *why;
+    if (!m)
+        return false;
+    tail.quantized = onnx_input(node, 7) != NULL;
+    if (!read_quantization(node, 1, 2, node->inputs[0]->type, &a, &why) ||
+        (tail.quantized && !read_quantization(node, 7, 8, ONNX_UINT8, &tail.q, &why)))
+        return refuse(l, node, "%s", why);
+    const struct onnx_tensor *values = onnx_input_constant(node, 3);
+    bool transposed = onnx_attribute_int(node, "transB", 0) != 0;
+    struct weights w;
+    if (!values)
+        return refuse(l, node, "its weights are not constant");
+    if (!meaning_qualify(l, node, m, a.scale, a.zero) || !weight_shape(l, node, values, transposed, &w))
+        return false;
+    struct meaning x = *m;
+    if (onnx_attribute_int(node, "transA", 0))
+        x.view = view_transpose(&m->view, (const uint32_t[]){1, 0});
+    tail.out_min = tail.quantized ? type_min(tail.q.type) : 0;
+    tail.out_max = tail.quantized ? type_max(tail.q.type) : 0;
+    if (onnx_input(node, 6) && !onnx_input_constant(node, 6))
+        return refuse(l, node, "its bias is not constant");
+    return read_weights(l, node, values, onnx_input_constant(node, 4), onnx_input_constant(node, 5), !transposed, &w) &&
+           read_bias(l, node, onnx_input_constant(node, 6), &w) && add_fc(l, node, &x, &w, &tail, onnx_attribute_float(node, "alpha", 1));
+}

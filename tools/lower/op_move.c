@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+/* Operators that move data and compute nothing: each changes only how its value is seen in the buffer. */
+#include "tools/lower/lower.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool set_view(struct lowering *l, struct onnx_node *node, const struct meaning *m, struct view view, int output) {
+    struct meaning made = *m;
+    made.view = view;
+    meaning_set(l, node->outputs[output], made);
+    return true;
+}
+
+bool lower_identity(struct lowering *l, struct onnx_node *node) {
+    struct meaning *m = activation(l, node, 0);
+    if (!m)
+        return false;
+    if (node->output_count > 1 && node->outputs[1] && node->outputs[1]->uses)
+        return refuse(l, node, "its second output is not supported");
+    meaning_set(l, node->outputs[0], *m);
+    return true;
+}
+
+/* A table by channel follows its axis; where an operator would tear that apart, the value becomes float first. */
+static bool keep_table(struct lowering *l, struct onnx_node *node, struct meaning *m, bool axis_survives, struct meaning *out) {
+    *out = *m;
+    if (!m->table || m->table_channels <= 1 || axis_survives)
+        return true;
+    out->buffer = meaning_float_buffer(l, node, out, &out->view);
+    out->table = NULL;
+    out->real = false;
+    return out->buffer != NULL;
+}
+
+static void shape_dims(const struct onnx_shape *shape, uint32_t *dims) {
+    for (int i = 0; i < shape->rank; i++)
+        dims[i] = (uint32_t)shape->dims[i];
+}
+
+bool lower_reshape(struct lowering *l, struct onnx_node *node) {
+    struct meaning *m = activation(l, node, 0), kept;
+    const struct onnx_shape *shape = &node->outputs[0]->shape;
+    uint32_t dims[ONNX_MAX_RANK];
+    struct view view;
+    if (!m || !keep_table(l, node, m, false, &kept))
+        return false;
+    shape_dims(shape, dims);
+    if (view_reshape(l->net, &kept.view, (uint32_t)shape->rank, dims, &view))
+        return set_view(l, node, &kept, view, 0);
+    struct net_buffer *buffer = meaning_buffer(l, node, &kept, MORSEL_ROW_MAJOR);
+    if (!buffer)
+        return false;
+    kept.buffer = buffer;
+    kept.fill = 0;
+    return set_view(l, node, &kept, view_whole(l->net, MORSEL_ROW_MAJOR, (uint32_t)shape->rank, dims), 0);
+}
+
+bool lower_transpose(struct lowering *l, struct onnx_node *node) {
+    struct meaning *m = activation(l, node, 0);
+    int64_t perm[ONNX_MAX_RANK];
+    uint32_t axes[VIEW_MAX_RANK], rank = m ? m->view.rank : 0;
+    if (!m)
+        return false;
+    int count = onnx_attribute_ints(node, "perm", perm, ONNX_MAX_RANK);
+    struct meaning made = *m;
+    for (uint32_t i = 0; i < rank; i++) {
+        axes[i] = count < 0 ? rank - 1 - i : (uint32_t)perm[i];
+        if (m->table && m->table_axis == axes[i])
+            made.table_axis = i;
+    }
+    return set_view(l, node, &made, view_transpose(&m->view, axes), 0);
+}
+
+/* Constant integers from an attribute or an input. */
+static bool integers(struct lowering *l, struct onnx_node *node, const char *attribute, int input, int64_t *out, int *count) {
+    const struct onnx_tensor *t = onnx_input_constant(node, input);
+    *count = onnx_attribute_ints(node, attribute, out, ONNX_MAX_RANK);
+    if (onnx_input(node, input) && (!t || t->count > ONNX_MAX_RANK))
+        return refuse(l, node, "its %s are not constant", attribute);
+    if (t)
+        *count = (int)t->count;
+    for (int i = 0; t && i < *count; i++)
+        out[i] = onnx_integer(t, (size_t)i);
+    return true;
+}
+
+static bool pick(struct lowering *l, struct onnx_node *node, struct meaning *m, uint32_t axis, uint32_t count, const int32_t *indices) {
+    struct meaning kept;
+    if (!keep_table(l, node, m, m->table_axis != axis, &kept))
+        return false;
+    kept.view = view_pick(l->net, &kept.view, axis, count, indices);
+    *m = kept;
+    return true;
+}
+
+bool lower_slice(struct lowering *l, struct onnx_node *node) {
+    struct meaning *m = activation(l, node, 0), made;
+    int64_t starts[ONNX_MAX_RANK], ends[ONNX_MAX_RANK], axes[ONNX_MAX_RANK], steps[ONNX_MAX_RANK];
+    int count, ends_count, axes_count, steps_count;
+    if (!m || !integers(l, node, "starts", 1, starts, &count) || !integers(l, node, "ends", 2, ends, &ends_count) ||
+        !integers(l, node, "axes", 3, axes, &axes_count) || !integers(l, node, "steps", 4, steps, &steps_count))
+        return false;
+    made = *m;
+    for (int i = 0; i < count; i++) {
+        int64_t axis = axes_count < 0 ? i : axes[i] < 0 ? axes[i] + made.view.rank : axes[i];
+        if (axis < 0 || axis >= (int64_t)made.view.rank)
+            return refuse(l, node, "axis %lld does not exist in rank %u", (long long)axis, made.view.rank);
+        int64_t dim = made.view.dims[axis], step = steps_count < 0 ? 1 : steps[i], start = starts[i] < 0 ? starts[i] + dim : starts[i];
+        uint32_t n = (uint32_t)node->outputs[0]->shape.dims[axis];
+        start = start < 0 ? 0 : start > dim - (step < 0) ? dim - (step < 0) : start;
+        int32_t *indices = net_alloc(l->net, (n + 1) * sizeof *indices);
+        for (uint32_t k = 0; k < n; k++)
+            indices[k] = (int32_t)(start + (int64_t)k * step);
+        if (n && (indices[n - 1] < 0 || indices[n - 1] >= dim))
+            return refuse(l, node, "its bounds leave axis %lld", (long long)axis);
+        if (!pick(l, node, &made, (uint32_t)axis, n, indices))
+            return false;
+    }
+    return set_view(l, node, &made, made.view, 0);
+}
+
+bool lower_split(struct lowering *l, struct onnx_node *node) {
+    struct meaning *m = activation(l, node, 0);
+    int64_t axis = onnx_attribute_int(node, "axis", 0);
+    int32_t begin = 0;
+    if (!m)
+        return false;
+    axis = axis < 0 ? axis + m->view.rank : axis;
+    for (int i = 0; i < node->output_count; i++) {
+        struct meaning made = *m;
+        uint32_t n = node->outputs[i] ? (uint32_t)node->outputs[i]->shape.dims[axis] : 0;
+        int32_t *indices = net_alloc(l->net, (n + 1) * sizeof *indices);
+        for (uint32_t k = 0; k < n; k++)
+            indices[k] = begin + (int32_t)k;
+        begin += (int32_t)n;
+        if (!node->outputs[i])
+            return refuse(l, node, "output %d has no name", i);
+        if ((uint32_t)begin > m->view.dims[axis] || !pick(l, node, &made, (uint32_t)axis, n, indices))
+            return begin > (int32_t)m->view.dims[axis] ? refuse(l, node, "its parts are larger than axis %lld", (long long)axis) : false;
+        set_view(l, node, &made, made.view, i);
+    }
+    return true;
+}
+
+/* --- Pad --- */
+
+/* Which element of the input stands at k of the padded axis. */
+static int32_t padded_index(const char *mode, int64_t k, int64_t begin, int64_t dim) {
+    int64_t i = k - begin;
+    if (i >= 0 && i < dim)
+        return (int32_t)i;
+    if (!strcmp(mode, "edge"))
+        return (int32_t)(i < 0 ? 0 : dim - 1);
+    if (!strcmp(mode, "reflect")) {
+        int64_t period = dim > 1 ? 2 * (dim - 1) : 1;
+        i = ((i % period) + period) % period;
+        return (int32_t)(i < dim ? i : period - i);
+    }
+    if (!strcmp(mode, "wrap"))
+        return (int32_t)(((i % dim) + dim) % dim);
+    return -1;
+}
+
+/* The fill value as bits of the buffer's type. */
+static bool fill_bits(struct lowering *l, struct onnx_node *node, const struct meaning *m, uint32_t *bits) {
+    const struct onnx_tensor *t = onnx_input_constant(node, 2);
+    const struct onnx_value *value = onnx_input(node, 2);
+    float number = onnx_attribute_float(node, "value", 0);
+    if (value && !t) {
+        const struct onnx_tensor *behind = constant_numbers(l, value);
+        t = behind;
+    }
+    if (value && (!t || t->count != 1))
+        return refuse(l, node, "its fill value is not one constant");
+    if (t)
+        number = (float)onnx_number(t, 0);
+    if (m->buffer->type == MORSEL_FLOAT32)
+        memcpy(bits, &number, 4);
+    else if (m->real) {
+        struct quantization q = {.type = m->buffer->type, .scale = m->scale, .zero = m->zero};
+        *bits = (uint8_t)quantize_value(number, &q);
+    } else
+        *bits = (uint8_t)(int)number;
+    return true;
+}
+
+bool lower_pad(struct lowering *l, struct onnx_node *node) {
+    struct meaning *m = activation(l, node, 0), made;
+    int64_t pads[2 * ONNX_MAX_RANK], axes[ONNX_MAX_RANK];
+    int axes_count;
+    const struct onnx_tensor *t = onnx_input_constant(node, 1);
+    int count = onnx_attribute_ints(node, "pads", pads, 2 * ONNX_MAX_RANK);
+    if (!m || !integers(l, node, "axes", 3, axes, &axes_count))
+        return false;
+    if (count < 0 && (!t || t->count > 2 * ONNX_MAX_RANK))
+        return refuse(l, node, "its pads are not constant");
+    for (size_t i = 0; count < 0 && i < t->count; i++)
+        pads[i] = onnx_integer(t, i);
+    int n = (count < 0 ? (int)t->count : count) / 2;
+    const char *mode = onnx_attribute_string(node, "mode", "constant");
+    made = *m;
+    if (made.table) {
+        made.buffer = meaning_float_buffer(l, node, &made, &made.view);
+        made.table = NULL;
+        made.real = false;
+    }
+    if (!made.buffer)
+        return false;
+    if (!strcmp(mode, "constant")) {
+        uint32_t bits = 0;
+        if (!fill_bits(l, node, &made, &bits))
+            return false;
+        if (view_has_fill(&made.view) && bits != made.fill && !meaning_settle(l, node, &made))
+            return false;
+        made.fill = bits;
+    }
+    for (int i = 0; i < n; i++) {
+        int64_t axis = axes_count < 0 ? i : axes[i] < 0 ? axes[i] + made.view.rank : axes[i];
+        if (axis < 0 || axis >= (int64_t)made.view.rank)
+            return refuse(l, node, "axis %lld does not exist in rank %u", (long long)axis, made.view.rank);
+        uint32_t out = (uint32_t)node->outputs[0]->shape.dims[axis];
+        int32_t *indices = net_alloc(l->net, (out + 1) * sizeof *indices);
+        for (uint32_t k = 0; k < out; k++)
+            indices[k] = padded_index(mode, k, pads[i], made.view.dims[axis]);
+        made.view = view_pick(l->net, &made.view, (uint32_t)axis, out, indices);
+    }
+    return set_view(l, node, &made, made.view, 0);
+}
+
+/* --- Expand, Tile, Gather: an axis read by other indices --- */
+
+bool lower_expand(struct lowering *l, struct onnx_node *node) {
+    struct meaning *m = activation(l, node, 0), made;
+    const struct onnx_shape *shape = &node->outputs[0]->shape;
+    uint32_t dims[VIEW_MAX_RANK], rank = (uint32_t)shape->rank;
+    if (!m || !keep_table(l, node, m, m->view.rank == rank, &made))
+        return false;
+    for (uint32_t i = 0; i < rank; i++)
+        dims[i] = i < rank - made.view.rank ? 1 : made.view.dims[i - (rank - made.view.rank)];
+    struct view view;
+    if (!view_reshape(l->net, &made.view, rank, dims, &view))
+        return refuse(l, node, "its input cannot take %u dimensions", rank);
+    for (uint32_t i = 0; i < rank; i++) {
+        uint32_t out = (uint32_t)shape->dims[i];
+        int32_t *indices = net_alloc(l->net, (out + 1) * sizeof *indices);
+        for (uint32_t k = 0; k < out; k++)
+            indices[k] = (int32_t)(k % dims[i]);
+        if (out != dims[i])
+            view = view_pick(l->net, &view, i, out, indices);
+    }
+    return set_view(l, node, &made, view, 0);
+}
+
+bool lower_gather(struct lowering *l, struct onnx_node *node) {
+    struct meaning *m = activation(l, node, 0), made;
+    const struct onnx_tensor *t = onnx_input_constant(node, 1);
+    int64_t axis = onnx_attribute_int(node, "axis", 0);
+    const struct onnx_shape *shape = &node->outputs[0]->shape;
+    uint32_t dims[ONNX_MAX_RANK];
+    struct view view;
+    if (!m)
+        return false;
+    if (!t)
+        return refuse(l, node, "its indices are not constant");
+    axis = axis < 0 ? axis + m->view.rank : axis;
+    made = *m;
+    int32_t *indices = net_alloc(l->net, (t->count + 1) * sizeof *indices);
+    for (size_t k = 0; k < t->count; k++) {
+        int64_t i = onnx_integer(t, k);
+        indices[k] = (int32_t)(i < 0 ? i + made.view.dims[axis] : i);
+        if (indices[k] < 0 || (uint32_t)indices[k] >= made.view.dims[axis])
+            return refuse(l, node, "index %lld leaves axis %lld", (long long)i, (long long)axis);
+    }
+    if (!pick(l, node, &made, (uint32_t)axis, (uint32_t)t->count, indices) || !keep_table(l, node, &made, t->shape.rank == 1, &made))
+        return false;
+    shape_dims(shape, dims);
+    if (!view_reshape(l->net, &made.view, (uint32_t)shape->rank, dims, &view) &&
+        (!meaning_settle(l, node, &made) || !view_reshape(l->net, &made.view, (uint32_t)shape->rank, dims, &view)))
+        return refuse(l, node, "its indices of rank %d are not supported here", t->shape.rank);
+    return set_view(l, node, &made, view, 0);
+}
+
+/* DepthToSpace and SpaceToDepth: a reshape to six dimensions, a transposition, a reshape. */
+bool lower_space(struct lowering *l, struct onnx_node *node) {
+    struct meaning *m = activation(l, node, 0), kept;
+    uint32_t b = (uint32_t)onnx_attribute_int(node, "blocksize", 1), out[ONNX_MAX_RANK];
+    if (!m || !keep_table(l, node, m, false, &kept))
+        return false;
+    if (kept.view.rank != 4 || !b)
+        return refuse(l, node, "only rank 4 is supported");
+    uint32_t n = kept.view.dims[0], c = kept.view.dims[1], h = kept.view.dims[2], w = kept.view.dims[3];
+    bool to_space = node_is(node, "DepthToSpace"), columns = !strcmp(onnx_attribute_string(node, "mode", "DCR"), "CRD");
+    uint32_t dcr[6] = {n, b, b, c / (b * b), h, w}, crd[6] = {n, c / (b * b), b, b, h, w}, deep[6] = {n, c, h / b, b, w / b, b};
+    static const uint32_t dcr_axes[6] = {0, 3, 4, 1, 5, 2}, crd_axes[6] = {0, 1, 4, 2, 5, 3}, deep_axes[6] = {0, 3, 5, 1, 2, 4};
+    struct view wide, view;
+    shape_dims(&node->outputs[0]->shape, out);
+    if (!view_reshape(l->net, &kept.view, 6, !to_space ? deep : columns ? crd : dcr, &wide) &&
+        (!meaning_settle(l, node, &kept) || !view_reshape(l->net, &kept.view, 6, !to_space ? deep : columns ? crd : dcr, &wide)))
+        return refuse(l, node, "its input cannot be split into blocks of %u", b);
+    wide = view_transpose(&wide, !to_space ? deep_axes : columns ? crd_axes : dcr_axes);
+    if (!view_reshape(l->net, &wide, 4, out, &view))
+        return refuse(l, node, "its output cannot be joined from blocks of %u", b);
+    return set_view(l, node, &kept, view, 0);
+}

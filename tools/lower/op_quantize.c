@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* QuantizeLinear and DequantizeLinear: mostly a change of what bytes stand for; a step only where the numbers change. */
+#include "tools/lower/lower.h"
+
+#include <string.h>
+
+/* Bytes to bytes by way of the number that each stands for. */
+bool requantize(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct quantization *q) {
+    struct view view;
+    struct net_buffer *in = meaning_table_buffer(l, node, m, &view);
+    if (!in)
+        return false;
+    uint32_t channels = m->table ? m->table_channels : 1;
+    uint8_t *table = net_alloc(l->net, channels * 256);
+    for (uint32_t c = 0; c < channels; c++)
+        for (int b = 0; b < 256; b++)
+            table[c * 256 + (uint32_t)b] = (uint8_t)quantize_value(meaning_number(m, c, b), q);
+    struct net_buffer *out = net_add_like(l->net, in, q->type, node->outputs[0]->name);
+    out->scale = q->scale;
+    out->zero = q->zero;
+    out->qualified = true;
+    add_lut(l, node, m, &view, in, out, table);
+    if (!m->table)
+        onnx_notice(l->report, "%s: this QuantizeLinear only changes the scale of its input: a table lookup of its own (pair not fused)",
+                    node->name);
+    struct meaning made = {.buffer = out, .view = view, .scale = q->scale, .zero = q->zero};
+    meaning_set(l, node->outputs[0], made);
+    return true;
+}
+
+static bool quantize_float(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct quantization *q) {
+    struct view view;
+    struct net_buffer *in = meaning_any_buffer(l, node, m, &view);
+    if (!in)
+        return false;
+    struct net_buffer *out = net_add_like(l->net, in, q->type, node->outputs[0]->name);
+    out->scale = q->scale;
+    out->zero = q->zero;
+    out->qualified = true;
+    struct net_step *step = net_add_step(l->net, MORSEL_STEP_UNARY, node->name, in, NULL, out);
+    step->parameters.unary = (struct morsel_blob_unary){.op = MORSEL_UNARY_IDENTITY, .count = net_elements(in), .channels = 1};
+    onnx_notice(l->report, "%s: this QuantizeLinear runs as a step of its own: its input %s is float", node->name, in->name);
+    struct meaning made = {.buffer = out, .view = view, .scale = q->scale, .zero = q->zero};
+    meaning_set(l, node->outputs[0], made);
+    return true;
+}
+
+bool lower_quantize(struct lowering *l, struct onnx_node *node) {
+    const char *why;
+    struct quantization q;
+    struct meaning *m = activation(l, node, 0);
+    if (!m)
+        return false;
+    if (!read_quantization(node, 1, 2, ONNX_UNKNOWN, &q, &why))
+        return refuse(l, node, "%s", why);
+    if (m->buffer->type == MORSEL_FLOAT32)
+        return quantize_float(l, node, m, &q);
+    if (!m->real && !m->table)
+        return refuse(l, node, "its input is an integer tensor already");
+    if (m->table || m->scale != q.scale || m->zero != q.zero || m->buffer->type != q.type)
+        return requantize(l, node, m, &q);
+    struct meaning made = *m;
+    made.real = false;
+    meaning_set(l, node->outputs[0], made);
+    return true;
+}
+
+/* Weights and biases: kept as they stand, with their scales. */
+static bool dequantize_constant(struct lowering *l, struct onnx_node *node, const struct onnx_tensor *constant) {
+    struct meaning m = {.quantized = constant, .scales = onnx_input_constant(node, 1), .zeros = onnx_input_constant(node, 2)};
+    int rank = constant->shape.rank;
+    int64_t axis = onnx_attribute_int(node, "axis", 1);
+    m.axis = (int)(axis < 0 ? axis + rank : axis);
+    if (!m.scales || m.scales->type != ONNX_FLOAT || (onnx_input(node, 2) && !m.zeros))
+        return refuse(l, node, "the scale or zero point of a constant is not a constant itself");
+    if (constant->type != ONNX_INT8 && constant->type != ONNX_UINT8 && constant->type != ONNX_INT32)
+        return refuse(l, node, "constants of 8 bits (weights) and int32 (biases) are supported, not type %d", constant->type);
+    bool one = m.scales->count == 1;
+    if (!one && (m.axis < 0 || m.axis >= rank || (int64_t)m.scales->count != constant->shape.dims[m.axis]))
+        return refuse(l, node, "%zu scales do not fit axis %d of a constant %s", m.scales->count, m.axis, shape_text(l, &constant->shape));
+    if (m.zeros && m.zeros->count != m.scales->count)
+        return refuse(l, node, "%zu zero points for %zu scales", m.zeros->count, m.scales->count);
+    if (onnx_attribute_int(node, "block_size", 0))
+        return refuse(l, node, "blocked quantization (block_size) is not supported");
+    meaning_set(l, node->outputs[0], m);
+    return true;
+}
+
+bool lower_dequantize(struct lowering *l, struct onnx_node *node) {
+    const struct onnx_tensor *constant = onnx_input_constant(node, 0);
+    const char *why;
+    struct quantization q;
+    if (constant)
+        return dequantize_constant(l, node, constant);
+    struct meaning *m = activation(l, node, 0);
+    if (!m)
+        return false;
+    if (!read_quantization(node, 1, 2, node->inputs[0]->type, &q, &why))
+        return refuse(l, node, "%s", why);
+    if (m->buffer->type != q.type || m->real)
+        return refuse(l, node, "its input is not the integer type that its zero point has");
+    if (!meaning_qualify(l, node, m, q.scale, q.zero))
+        return false;
+    struct meaning made = *m;
+    made.real = true;
+    meaning_set(l, node->outputs[0], made);
+    return true;
+}
+
+bool lower_cast(struct lowering *l, struct onnx_node *node) {
+    struct meaning *m = activation(l, node, 0);
+    if (!m)
+        return false;
+    if (node->inputs[0]->type != node->outputs[0]->type)
+        return refuse(l, node, "only a Cast to the type that its input has already is supported");
+    meaning_set(l, node->outputs[0], *m);
+    return true;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* What stands between an operator and the QuantizeLinear behind it, taken into the operator's step. */
+#include "tools/lower/lower.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+bool node_is(const struct onnx_node *node, const char *op) {
+    return node && !strcmp(node->op, op);
+}
+
+struct onnx_node *only_reader(const struct onnx_value *value) {
+    const struct value_slot *slot = value_slot(value);
+    return slot->reader_count == 1 && !value->is_output ? slot->readers[0] : NULL;
+}
+
+int32_t type_min(enum morsel_type type) {
+    return type == MORSEL_INT8 ? -128 : 0;
+}
+
+int32_t type_max(enum morsel_type type) {
+    return type == MORSEL_INT8 ? 127 : 255;
+}
+
+/* QuantizeLinear of one value. */
+int32_t quantize_value(float x, const struct quantization *q) {
+    float scaled = x / q->scale;
+    int32_t low = type_min(q->type), high = type_max(q->type);
+    if (isnan(scaled) || scaled <= (float)(low - q->zero))
+        return low;
+    if (scaled >= (float)(high - q->zero))
+        return high;
+    return (int32_t)rintf(scaled) + q->zero;
+}
+
+/* A scalar input of Clip; true with `*out` untouched where it is absent. */
+static bool clip_input(const struct onnx_node *node, int i, float *out) {
+    const struct onnx_value *value = onnx_input(node, i);
+    if (!value)
+        return true;
+    const struct onnx_tensor *constant = value->constant;
+    if (!constant) { /* PyTorch writes bounds as DequantizeLinear of a constant, too */
+        const struct meaning *m = value->lowered ? value_slot(value)->meaning : NULL;
+        if (!m || !m->quantized || m->quantized->count != 1)
+            return false;
+        *out = (float)(onnx_integer(m->quantized, 0) - quantized_zero(m, 0)) * quantized_scale(m, 0);
+        return true;
+    }
+    if (constant->count != 1)
+        return false;
+    *out = (float)onnx_number(constant, 0);
+    return true;
+}
+
+bool clip_bounds(const struct onnx_node *node, float *low, float *high) {
+    *low = -INFINITY;
+    *high = INFINITY;
+    if (node->domain[0])
+        return false;
+    if (node_is(node, "Relu")) {
+        *low = 0;
+        return true;
+    }
+    if (!node_is(node, "Clip"))
+        return false;
+    *low = onnx_attribute_float(node, "min", -INFINITY);
+    *high = onnx_attribute_float(node, "max", INFINITY);
+    return clip_input(node, 1, low) && clip_input(node, 2, high);
+}
+
+static bool is_quantize(const struct onnx_node *node) {
+    return node_is(node, "QuantizeLinear") && (!node->domain[0] || !strcmp(node->domain, "com.microsoft"));
+}
+
+/* All readers are QuantizeLinear by the same numbers: the value can live in bytes. */
+static bool quantized_alike(const struct onnx_value *value, struct quantization *q) {
+    const struct value_slot *slot = value_slot(value);
+    if (!slot->reader_count || value->is_output)
+        return false;
+    for (int i = 0; i < slot->reader_count; i++) {
+        struct quantization one;
+        if (!is_quantize(slot->readers[i]) || slot->readers[i]->inputs[0] != value ||
+            !read_quantization(slot->readers[i], 1, 2, ONNX_UNKNOWN, &one, NULL))
+            return false;
+        if (i && (one.scale != q->scale || one.zero != q->zero || one.type != q->type))
+            return false;
+        *q = one;
+    }
+    return true;
+}
+
+/* ONNX Runtime drops a Relu whose QuantizeLinear clips at zero anyway, and a Clip as wide as what can be stored. */
+static bool removable(const struct tail *tail) {
+    const struct quantization *q = &tail->q;
+    float low = (float)(type_min(q->type) - q->zero) * q->scale, high = (float)(type_max(q->type) - q->zero) * q->scale;
+    return tail->float_min - low <= FLT_EPSILON && high - tail->float_max <= FLT_EPSILON;
+}
+
+/* A constant vector along the last axis, added: what PyTorch's Linear leaves behind a MatMul. */
+static const struct onnx_tensor *added_vector(const struct onnx_node *node, const struct onnx_value *to) {
+    if (!node_is(node, "Add") || node->domain[0])
+        return NULL;
+    const struct onnx_value *other = node->inputs[node->inputs[0] == to ? 1 : 0];
+    const struct onnx_tensor *c = other->constant;
+    int rank = to->shape.rank;
+    if (!c || c->type != ONNX_FLOAT || rank < 1 || c->shape.rank < 1 || c->shape.rank > rank)
+        return NULL;
+    return (int64_t)c->count == to->shape.dims[rank - 1] && c->shape.dims[c->shape.rank - 1] == to->shape.dims[rank - 1] ? c : NULL;
+}
+
+/* PyTorch's seven-bit activations: QuantizeLinear, then Clip of the integers. */
+static void follow_integer_clip(struct tail *tail, const struct onnx_value *value) {
+    struct onnx_node *quantize = only_reader(value), *clip = quantize ? only_reader(quantize->outputs[0]) : NULL;
+    float low, high;
+    if (!node_is(clip, "Clip") || !clip_bounds(clip, &low, &high))
+        return;
+    tail->out_min = fmaxf((float)tail->out_min, low);
+    tail->out_max = fminf((float)tail->out_max, high);
+    tail->value = clip->outputs[0];
+    tail->real = false;
+    quantize->done = clip->done = true;
+}
+
+struct tail tail_follow(struct onnx_value *value, bool want_bias) {
+    struct tail tail = {.value = value, .real = true, .float_min = -INFINITY, .float_max = INFINITY};
+    struct onnx_node *node = only_reader(value);
+    if (want_bias && node && (tail.bias = added_vector(node, value))) {
+        node->done = true;
+        tail.value = node->outputs[0];
+        node = only_reader(tail.value);
+    }
+    float low, high;
+    while (node && clip_bounds(node, &low, &high) && node->inputs[0] == tail.value) {
+        tail.float_min = fminf(fmaxf(tail.float_min, low), high);
+        tail.float_max = fminf(fmaxf(tail.float_max, low), high);
+        tail.activation = true;
+        node->done = true;
+        tail.value = node->outputs[0];
+        node = only_reader(tail.value);
+    }
+    tail.quantized = quantized_alike(tail.value, &tail.q);
+    if (!tail.quantized)
+        return tail;
+    tail.out_min = tail.float_min == -INFINITY ? type_min(tail.q.type) : quantize_value(tail.float_min, &tail.q);
+    tail.out_max = tail.float_max == INFINITY ? type_max(tail.q.type) : quantize_value(tail.float_max, &tail.q);
+    tail.activation_stays = tail.activation && !removable(&tail);
+    follow_integer_clip(&tail, tail.value);
+    return tail;
+}
+
+struct net_buffer *tail_buffer(struct lowering *l, const struct tail *tail, enum morsel_layout layout) {
+    struct net_buffer *buffer = tail->quantized
+                                    ? value_buffer(l, tail->value, tail->q.type, layout, tail->q.scale, tail->q.zero)
+                                    : value_buffer(l, tail->value, MORSEL_FLOAT32, layout, 1, 0);
+    struct meaning m = meaning_fresh(l, buffer, &tail->value->shape);
+    m.real = tail->quantized && tail->real;
+    meaning_set(l, tail->value, m);
+    return buffer;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where every buffer lies in the arena, and when it lives.
+ *
+ * A buffer lives from the step that writes it to the last step that reads it; two that live at once never overlap, but for a step that may
+ * write over its input (elementwise, same size, read for the last time). Step slots come first, then the buffers.
+ */
+#ifndef MORSEL_PLAN_H
+#define MORSEL_PLAN_H
+
+#include "tools/lower/net.h"
+
+/* Drops steps whose output nobody reads, then fills bytes, offset, first_step and last_step of every buffer, scratch_offset of every step
+ * and net->arena_bytes. False: the arena would pass 2^31 bytes. */
+bool plan_arena(struct net *net);
+
+/* The step at which most bytes are live, slots included, and how many. */
+uint32_t plan_peak(const struct net *net, uint32_t *bytes);
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/* morsel convert: an ONNX file to a blob, whole or not at all. */
+#include "tools/blob/blob.h"
+#include "tools/file.h"
+#include "tools/json.h"
+#include "tools/lower/lower.h"
+#include "tools/message.h"
+#include "tools/onnx/graph.h"
+#include "tools/options.h"
+#include "tools/picture_rule.h"
+#include "tools/plan/plan.h"
+#include "tools/verbs.h"
+
+#include "core/morsel.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct call {
+    const char *input, *output, *c_source, *picture, *labels;
+    struct option_texts shapes, dims;
+    long batch;
+    bool strip, json;
+};
+
+/* What a conversion holds, so that one function can let go of it. */
+struct work {
+    struct onnx_graph *graph;
+    struct onnx_report report;
+    struct net *net;
+    struct morsel_blob_picture rule;
+    struct blob_extras extras;
+    char **labels;
+    size_t label_count;
+    uint8_t *blob;
+    size_t blob_bytes;
+    char *c_source;
+    size_t c_length;
+};
+
+static void work_free(struct work *w) {
+    onnx_free(w->graph);
+    onnx_report_free(&w->report);
+    net_free(w->net);
+    labels_free(w->labels, w->label_count);
+    free(w->blob);
+    free(w->c_source);
+}
+
+/* "name=1,3,32,32" or "name=4" */
+static bool read_binding(const char *text, bool is_dim, char *name, size_t room, struct onnx_binding *out, struct failure *failure) {
+    const char *equals = strrchr(text, '='), *at = equals ? equals + 1 : NULL;
+    const char *form = is_dim ? "--dim NAME=N" : "--shape NAME=1,3,224,224";
+    if (!equals || equals == text || (size_t)(equals - text) >= room)
+        return failure_set(failure, STATUS_CALL, "'%s' is not of the form %s", text, form);
+    memcpy(name, text, (size_t)(equals - text));
+    name[equals - text] = 0;
+    *out = (struct onnx_binding){.name = name, .is_dim = is_dim};
+    for (;; at++) {
+        char *end;
+        errno = 0;
+        long long n = strtoll(at, &end, 10);
+        if (end == at || errno || n < 1 || n > INT32_MAX || out->shape.rank >= ONNX_MAX_RANK || (*end && *end != ','))
+            return failure_set(failure, STATUS_CALL, "'%s' is not of the form %s, with whole numbers from 1 on", text, form);
+        out->shape.dims[out->shape.rank++] = n;
+        at = end;
+        if (!*end)
+            break;
+    }
+    if (is_dim && out->shape.rank != 1)
+        return failure_set(failure, STATUS_CALL, "'%s' gives a dimension more than one number", text);
+    return true;
+}
+
+static bool bind(const struct call *call, struct work *w, struct failure *failure) {
+    struct onnx_binding bindings[128];
+    static char names[128][256];
+    char error[512];
+    size_t n = 0;
+    for (int i = 0; i < call->shapes.count; i++, n++)
+        if (!read_binding(call->shapes.values[i], false, names[n], sizeof names[n], &bindings[n], failure))
+            return false;
+    for (int i = 0; i < call->dims.count; i++, n++)
+        if (!read_binding(call->dims.values[i], true, names[n], sizeof names[n], &bindings[n], failure))
+            return false;
+    if (!onnx_bind(w->graph, bindings, n, call->batch, &w->report, error, sizeof error) ||
+        !onnx_infer(w->graph, &w->report, error, sizeof error))
+        return failure_set(failure, STATUS_INPUT, "%s: %s", call->input, error);
+    return true;
+}
+
+static bool read_extras(const struct call *call, struct work *w, struct failure *failure) {
+    char error[512];
+    w->extras.strip = call->strip;
+    if (call->picture && !picture_rule_read(call->picture, &w->rule, error, sizeof error))
+        return failure_set(failure, STATUS_INPUT, "%s", error);
+    w->extras.picture = call->picture ? &w->rule : NULL;
+    if (call->labels && !labels_read(call->labels, &w->labels, &w->label_count, error, sizeof error))
+        return failure_set(failure, STATUS_INPUT, "%s", error);
+    w->extras.labels = w->labels;
+    w->extras.label_count = (uint32_t)w->label_count;
+    return true;
+}
+
+/* The library itself has the last word on what was written. */
+static bool check_blob(const struct work *w, struct failure *failure) {
+    struct morsel_model model;
+    enum morsel_error error = morsel_open(&model, w->blob, w->blob_bytes, 0);
+    if (error == MORSEL_ERR_PICTURE)
+        return failure_set(failure, STATUS_INPUT, "the picture rule does not fit the network's first input: %s", morsel_error_text(error));
+    if (error)
+        return failure_set(failure, STATUS_SYSTEM, "the blob that was made does not open (%s): this is a fault of morsel, please report it",
+                           morsel_error_text(error));
+    return true;
+}
+
+/* Everything in memory; false with refusals in the report (and no failure), or with a failure. */
+static bool convert(const struct call *call, struct work *w, struct failure *failure) {
+    char error[512];
+    w->graph = onnx_load(call->input, error, sizeof error);
+    if (!w->graph)
+        return failure_set(failure, STATUS_INPUT, "%s: %s", call->input, error);
+    if (!read_extras(call, w, failure) || !bind(call, w, failure))
+        return false;
+    w->net = lower(w->graph, &w->report);
+    if (!w->net || w->report.refusal_count)
+        return false;
+    if (!plan_arena(w->net))
+        return failure_set(failure, STATUS_INPUT, "%s: its arena would take more than 2^31 bytes", call->input);
+    w->blob = blob_write(w->net, &w->extras, &w->blob_bytes);
+    if (!w->blob)
+        return failure_set(failure, STATUS_SYSTEM, "no memory for the blob, or it would take more than 2^31 bytes");
+    if (!check_blob(w, failure))
+        return false;
+    if (call->c_source && !(w->c_source = blob_c_source(w->blob, w->blob_bytes, call->c_source, &w->c_length)))
+        return failure_memory(failure, w->blob_bytes * 5);
+    return true;
+}
+
+static bool write_files(const struct call *call, const struct work *w, struct failure *failure) {
+    if (call->c_source && !file_write(call->c_source, w->c_source, w->c_length, failure))
+        return false;
+    return file_write(call->output, w->blob, w->blob_bytes, failure);
+}
+
+static void print_json(const struct work *w) {
+    struct json json = {.file = stdout};
+    bool done = w->net && !w->report.refusal_count;
+    json_open(&json, NULL);
+    if (done) {
+        json_integer(&json, "layers", w->net->step_count);
+        json_integer(&json, "macs", (int64_t)net_macs(w->net));
+        json_integer(&json, "params", (int64_t)w->net->parameter_count);
+        json_integer(&json, "blob_bytes", (int64_t)w->blob_bytes);
+        json_integer(&json, "arena_bytes", w->net->arena_bytes);
+    }
+    json_open_array(&json, "notices");
+    for (size_t i = 0; i < w->report.notice_count; i++)
+        json_text(&json, NULL, w->report.notices[i]);
+    json_close_array(&json);
+    json_open_array(&json, "refused");
+    for (size_t i = 0; i < w->report.refusal_count; i++) {
+        const struct onnx_refusal *r = &w->report.refusals[i];
+        json_open(&json, NULL);
+        json_text(&json, "node", r->node);
+        json_text(&json, "op", r->op);
+        json_integer(&json, "opset", r->opset);
+        json_text(&json, "shape", r->shapes);
+        json_text(&json, "why", r->why);
+        json_close(&json);
+    }
+    json_close_array(&json);
+    json_close(&json);
+}
+
+static void print_report(const struct onnx_report *report) {
+    for (size_t i = 0; i < report->notice_count; i++)
+        message_notice("%s", report->notices[i]);
+    for (size_t i = 0; i < report->refusal_count; i++) {
+        const struct onnx_refusal *r = &report->refusals[i];
+        message_error("%s (%s, opset %d, %s): %s", r->node, r->op, r->opset, r->shapes, r->why);
+    }
+}
+
+static void print_summary(const struct call *call, const struct work *w) {
+    uint32_t live, peak = plan_peak(w->net, &live);
+    printf("%s\n", call->output);
+    printf("  layers       %u\n", w->net->step_count);
+    printf("  MACs         %.2f M\n", (double)net_macs(w->net) / 1e6);
+    printf("  parameters   %.3f M\n", (double)w->net->parameter_count / 1e6);
+    printf("  blob bytes   %zu\n", w->blob_bytes);
+    printf("  arena bytes  %u", w->net->arena_bytes);
+    if (w->net->step_count)
+        printf("  (%u live at step %u, %s)", live, peak, w->net->steps[peak]->name);
+    printf("\n");
+}
+
+static int run(const struct call *call, struct work *w) {
+    struct failure failure = {0};
+    bool done = convert(call, w, &failure);
+    print_report(&w->report);
+    if (done)
+        done = write_files(call, w, &failure);
+    if (!done && failure.status)
+        return message_failure(&failure);
+    if (call->json)
+        print_json(w);
+    if (!done) {
+        message_error("%s: %zu node%s not supported; nothing was written", call->input, w->report.refusal_count,
+                      w->report.refusal_count == 1 ? " is" : "s are");
+        return message_flush() ? STATUS_SYSTEM : STATUS_INPUT;
+    }
+    if (!call->json)
+        print_summary(call, w);
+    return message_flush();
+}
+
+int verb_convert(int argc, char **argv) {
+    struct call call = {.batch = 1};
+    const struct option list[] = {
+        {"-o", "MODEL.morsel", OPTION_TEXT, &call.output, 0, 0, "where the blob goes (required)"},
+        {"--shape", "NAME=1,3,224,224", OPTION_TEXTS, &call.shapes, 0, 0, "the shape of an input, whatever the file says"},
+        {"--dim", "NAME=N", OPTION_TEXTS, &call.dims, 0, 0, "a number for a free dimension"},
+        {"--batch", "N", OPTION_NUMBER, &call.batch, 1, 65536, "for a free first dimension"},
+        {"--c", "FILE.c", OPTION_TEXT, &call.c_source, 0, 0, "also write the blob as a C array, with MODEL_ARENA_BYTES"},
+        {"--strip", NULL, OPTION_FLAG, &call.strip, 0, 0, "leave names out of the blob"},
+        {"--picture", "RULE.json", OPTION_TEXT, &call.picture, 0, 0, "how a picture becomes the input (default: no rule)"},
+        {"--labels", "FILE", OPTION_TEXT, &call.labels, 0, 0, "class names: one a line, or a JSON array (default: none)"},
+        {"--json", NULL, OPTION_FLAG, &call.json, 0, 0, "one JSON object on stdout"},
+    };
+    const struct options options = {"MODEL.onnx -o MODEL.morsel [options]",
+                                    "Converts a quantized ONNX network (QOperator or QDQ) to a blob. What it cannot take it lists, all at once.", list,
+                                    sizeof list / sizeof *list};
+    int count = options_parse(&options, argc, argv);
+    if (count < 0)
+        return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
+    if (count != 1 || !call.output) {
+        message_error("convert needs one MODEL.onnx and -o MODEL.morsel; see morsel convert --help");
+        return STATUS_CALL;
+    }
+    call.input = argv[0];
+    struct work w = {0};
+    int status = run(&call, &w);
+    work_free(&w);
+    return status;
+}
