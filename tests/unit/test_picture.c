@@ -9,7 +9,10 @@
 #include <string.h>
 #include <cmocka.h>
 
-#define PLAIN 1, {0, 0, 0}, {1, 1, 1} /* pixels as they are */
+#define PLAIN                                                                                                                              \
+    1, {0, 0, 0}, {                                                                                                                        \
+        1, 1, 1                                                                                                                            \
+    } /* pixels as they are */
 
 struct golden {
     uint32_t width, height;
@@ -84,8 +87,13 @@ static uint32_t channels_of(const struct morsel_blob_picture *rule) {
 }
 
 static struct morsel_view last_view(void *data, uint32_t height, uint32_t width, uint32_t channels) {
-    struct morsel_view view = {.data = data, .bytes = height * width * channels, .type = MORSEL_UINT8, .layout = MORSEL_CHANNELS_LAST,
-                               .rank = 4, .dims = {1, height, width, channels}, .scale = 1};
+    struct morsel_view view = {.data = data,
+                               .bytes = height * width * channels,
+                               .type = MORSEL_UINT8,
+                               .layout = MORSEL_CHANNELS_LAST,
+                               .rank = 4,
+                               .dims = {1, height, width, channels},
+                               .scale = 1};
     return view;
 }
 
@@ -250,14 +258,14 @@ static void writes_each_layout(void **state) {
     struct morsel_view view = last_view(last, h, w, 3);
     assert_int_equal(run_guarded(&model, rgb, g->width, g->height, 3 * g->width, &view, 0), MORSEL_OK);
 
-    struct morsel_view planes = {.data = other, .bytes = n, .type = MORSEL_UINT8, .layout = MORSEL_ROW_MAJOR, .rank = 3,
-                                 .dims = {3, h, w}, .scale = 1};
+    struct morsel_view planes = {
+        .data = other, .bytes = n, .type = MORSEL_UINT8, .layout = MORSEL_ROW_MAJOR, .rank = 3, .dims = {3, h, w}, .scale = 1};
     assert_int_equal(run_guarded(&model, rgb, g->width, g->height, 3 * g->width, &planes, 0), MORSEL_OK);
     for (uint32_t i = 0; i < n; i++)
         assert_int_equal(other[i % 3 * h * w + i / 3], last[i]);
 
-    struct morsel_view stated = {.data = other, .bytes = n, .type = MORSEL_UINT8, .layout = MORSEL_ROW_MAJOR, .rank = 4,
-                                 .dims = {1, h, w, 3}, .scale = 1};
+    struct morsel_view stated = {
+        .data = other, .bytes = n, .type = MORSEL_UINT8, .layout = MORSEL_ROW_MAJOR, .rank = 4, .dims = {1, h, w, 3}, .scale = 1};
     assert_int_equal(run_guarded(&model, rgb, g->width, g->height, 3 * g->width, &stated, 0), MORSEL_OK);
     assert_memory_equal(other, last, n);
     stated.layout = MORSEL_CHANNELS_LAST;
@@ -288,8 +296,8 @@ static void ramp(uint8_t rgb[768]) {
         rgb[i] = (uint8_t)(i / 3);
 }
 
-static const struct morsel_blob_picture imagenet = {0, MORSEL_RESIZE_NONE, 0, 0, 0, 0, MORSEL_CHANNELS_RGB, 0.00392156862745098f,
-                                                    {0.485f, 0.456f, 0.406f}, {0.229f, 0.224f, 0.225f}};
+static const struct morsel_blob_picture imagenet = {
+    0, MORSEL_RESIZE_NONE, 0, 0, 0, 0, MORSEL_CHANNELS_RGB, 0.00392156862745098f, {0.485f, 0.456f, 0.406f}, {0.229f, 0.224f, 0.225f}};
 
 static float normal(int pixel, int channel) {
     volatile float scaled = (float)pixel * imagenet.scale, moved = scaled - imagenet.mean[channel];
@@ -298,9 +306,15 @@ static float normal(int pixel, int channel) {
 
 static void quantizes_as_onnx_does(void **state) {
     (void)state;
-    static const struct { enum morsel_type type; float scale; int32_t zero; } numbers[] = {
-        {MORSEL_UINT8, 0.0186584f, 114}, {MORSEL_UINT8, 0.009f, 0}, {MORSEL_INT8, 0.0186584f, -14}, {MORSEL_INT8, 1e-30f, 5},
-        {MORSEL_INT8, 1e30f, 5}};
+    static const struct {
+        enum morsel_type type;
+        float scale;
+        int32_t zero;
+    } numbers[] = {{MORSEL_UINT8, 0.0186584f, 114},
+                   {MORSEL_UINT8, 0.009f, 0},
+                   {MORSEL_INT8, 0.0186584f, -14},
+                   {MORSEL_INT8, 1e-30f, 5},
+                   {MORSEL_INT8, 1e30f, 5}};
     struct rule_blob blob;
     struct morsel_model model = open_rule(&blob, &imagenet);
     uint8_t rgb[768], out[768];

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Bytes as a blob: opened without a look at the checksum, and if that works, run. Links core/, kernels/ and the ISA folder.
+ *
+ *     fuzz_open [--runs N] [--seconds N] [--seed N] [BLOB...]        (driver.c has the rest of the command line)
+ *
+ * Sanitizers see reads and writes outside. Here it is checked that cutting each step into other ranges gives the same bytes, and for
+ * undamaged blobs (the checksum still fits) that plain C gives the bytes of the CPU's own kernels.
+ */
+#include "core/blob.h"
+#include "fuzz.h"
+#include "seed_blob.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { ARENA_MOST = 4 << 20, WORK_MOST = 4 << 20, FLOATS_MOST = 1 << 20 };
+
+size_t fuzz_seed(uint64_t seed, uint8_t *bytes, size_t capacity) {
+    return seed_blob(seed, bytes, capacity);
+}
+
+static void *aligned(const void *bytes, size_t size) {
+    void *copy = NULL;
+    if (posix_memalign(&copy, MORSEL_ALIGNMENT, size ? size : 1))
+        exit(3);
+    if (bytes)
+        memcpy(copy, bytes, size);
+    return copy;
+}
+
+static uint64_t product(uint32_t a, uint32_t b, uint32_t c) {
+    uint64_t ab = (uint64_t)a * b;
+    return ab > 0xffffffffu ? UINT64_MAX / 64 : ab * c;
+}
+
+/* Roughly, the inner loops of a step: a legal blob may ask for hours. */
+static uint64_t work_of(const struct morsel_model *model, const struct morsel_blob_step *step) {
+    const void *record = morsel_blob_at(model, step->parameters);
+    uint32_t y = morsel_elements(morsel_blob_output(model, step)), x = morsel_elements(morsel_blob_input(model, step, 0));
+    const struct morsel_blob_conv *conv = record;
+    const struct morsel_blob_fc *fc = record;
+    const struct morsel_blob_matmul *matmul = record;
+    const struct morsel_blob_softmax *softmax = record;
+    switch (step->kind) {
+    case MORSEL_STEP_CONV:
+        return product(y, conv->kernel_h * conv->kernel_w, (morsel_blob_input(model, step, 0)->dims[3] / conv->groups + 3) / 4 * 4) +
+               product(x, conv->kernel_h, 1);
+    case MORSEL_STEP_DEPTHWISE:
+    case MORSEL_STEP_AVERAGE_POOL:
+    case MORSEL_STEP_MAX_POOL:
+        return product(y, conv->kernel_h * conv->kernel_w, 1);
+    case MORSEL_STEP_FC:
+        return product(fc->rows, fc->inputs + 4, fc->outputs + 16);
+    case MORSEL_STEP_MATMUL:
+        return product(y, matmul->inner, 1);
+    case MORSEL_STEP_SOFTMAX:
+        return product(x, 4, 1) + product(y, softmax->count < 4 ? softmax->count : 4, 1);
+    case MORSEL_STEP_CONCAT:
+        return (uint64_t)y + step->input_count;
+    default:
+        return (uint64_t)x + y;
+    }
+}
+
+static int affordable(const struct morsel_model *model) {
+    uint64_t work = 0;
+    for (uint32_t i = 0; i < morsel_blob_header(model)->steps.count; i++) {
+        work += work_of(model, morsel_blob_step(model, i));
+        if (work > WORK_MOST)
+            return 0;
+    }
+    return morsel_arena_bytes(model) <= ARENA_MOST;
+}
+
+static void backwards(void *ctx, uint32_t n, morsel_task *fn, void *arg) {
+    (void)ctx;
+    while (n--)
+        fn(arg, n);
+}
+
+static void fill(const struct morsel_view *view, uint64_t seed) {
+    for (uint32_t i = 0; i < view->bytes; i++)
+        ((uint8_t *)view->data)[i] = (uint8_t)fuzz_random(&seed);
+}
+
+/* A mark over all outputs. NaNs count as one: their bits depend on the order of operands. */
+static uint32_t mark_outputs(const struct morsel_session *session) {
+    uint32_t mark = 2166136261u;
+    struct morsel_view view;
+    for (uint32_t i = 0; !morsel_output(session, i, &view); i++) {
+        for (uint32_t k = 0; k + 4 <= view.bytes && view.type == MORSEL_FLOAT32; k += 4) {
+            float value, one = 1;
+            memcpy(&value, (uint8_t *)view.data + k, 4);
+            if (value != value)
+                memcpy((uint8_t *)view.data + k, &one, 4);
+        }
+        for (uint32_t k = 0; k < view.bytes; k++)
+            mark = (mark ^ ((uint8_t *)view.data)[k]) * 16777619u;
+    }
+    return mark;
+}
+
+/* Through the helpers for numbers and pictures, which trust the views. */
+static void use_views(const struct morsel_session *session) {
+    struct morsel_view view;
+    for (uint32_t i = 0; !morsel_output(session, i, &view); i++) {
+        float *values = malloc(4 * (size_t)view.bytes + 4);
+        if (!values)
+            exit(3);
+        if (view.bytes <= FLOATS_MOST)
+            morsel_dequantize(&view, values);
+        free(values);
+    }
+    for (uint32_t i = 0; !morsel_input(session, i, &view); i++) {
+        float *values = calloc((size_t)view.bytes + 1, 4);
+        if (!values)
+            exit(3);
+        if (view.bytes <= FLOATS_MOST)
+            morsel_quantize(&view, values);
+        free(values);
+    }
+}
+
+static void use_picture(const struct morsel_session *session, uint64_t seed) {
+    const struct morsel_model *model = session->model;
+    uint32_t width = fuzz_between(&seed, 1, 40), height = fuzz_between(&seed, 1, 40);
+    size_t bytes = morsel_picture_bytes(model, width, height);
+    struct morsel_view view;
+    if (!bytes || bytes > ARENA_MOST || morsel_input(session, fuzz_below(&seed, morsel_input_count(model)), &view))
+        return;
+    uint8_t *rgb = calloc(3 * width, height), *scratch = malloc(bytes);
+    if (!rgb || !scratch)
+        exit(3);
+    morsel_picture(model, rgb, width, height, 3 * width, scratch, bytes, &view, 0);
+    free(scratch);
+    free(rgb);
+}
+
+static uint32_t run_once(const struct morsel_model *model, const struct morsel_options *options, uint64_t seed) {
+    struct morsel_session session;
+    struct morsel_view view;
+    uint32_t bytes = morsel_arena_bytes(model), mark;
+    uint8_t *arena = aligned(NULL, bytes);
+    memset(arena, 0x55, bytes);
+    if (morsel_session_open(&session, model, arena, bytes, options))
+        abort();
+    for (uint32_t i = 0; !morsel_input(&session, i, &view); i++)
+        fill(&view, seed + i);
+    if (morsel_run(&session))
+        abort();
+    mark = mark_outputs(&session);
+    use_views(&session);
+    use_picture(&session, seed);
+    free(arena);
+    return mark;
+}
+
+static void same(uint32_t a, uint32_t b, const char *what) {
+    if (a == b)
+        return;
+    fprintf(stderr, "outputs differ between %s\n", what);
+    abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
+    struct morsel_model model;
+    struct morsel_options whole = {MORSEL_CPU_ALL, 1, NULL, NULL}, cut = {MORSEL_CPU_ALL, 3, backwards, NULL},
+                          plain = {MORSEL_CPU_C, 1, NULL, NULL};
+    uint8_t *blob = aligned(bytes, size);
+    uint64_t seed = size;
+    if (!morsel_open(&model, blob, size, MORSEL_SKIP_CHECKSUM) && affordable(&model)) {
+        uint32_t mark = run_once(&model, &whole, seed);
+        same(mark, run_once(&model, &cut, seed), "one range and three");
+        int sound = !morsel_open(&model, blob, size, 0);
+        if (!sound)
+            morsel_open(&model, blob, size, MORSEL_SKIP_CHECKSUM);
+        uint32_t in_c = run_once(&model, &plain, seed);
+        if (sound)
+            same(mark, in_c, "the CPU's kernels and plain C");
+    }
+    free(blob);
+    return 0;
+}

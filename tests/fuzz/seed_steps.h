@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/* Sound blobs by chance: one step of each kind. */
+#ifndef MORSEL_TEST_SEED_STEPS_H
+#define MORSEL_TEST_SEED_STEPS_H
+
+#include "seed_parts.h"
+
+static struct morsel_blob_step *seed_step(struct seed_blob *b, uint32_t kind, const void *record, uint32_t bytes) {
+    struct morsel_blob_step *step = &b->steps[b->step_count++];
+    memset(step, 0, sizeof *step);
+    step->kind = kind;
+    step->first_operand = b->operand_count;
+    step->parameters = 4 * b->word_count; /* from the start of the section, until the blob is laid out */
+    memcpy(b->words + b->word_count, record, bytes);
+    b->word_count += bytes / 4;
+    return step;
+}
+
+static void seed_reads(struct seed_blob *b, uint32_t tensor) {
+    b->operands[b->operand_count++] = tensor;
+    b->steps[b->step_count - 1].input_count++;
+    b->tensors[tensor].last_step = b->step_count - 1;
+}
+
+static void seed_writes(struct seed_blob *b, uint32_t tensor) {
+    b->operands[b->operand_count++] = tensor;
+    b->steps[b->step_count - 1].output_count++;
+    b->tensors[tensor].first_step = b->tensors[tensor].last_step = b->step_count - 1;
+}
+
+/* The whole range of y's type, or a part of it. */
+static void seed_limits(struct seed_blob *b, uint32_t y, int32_t *low, int32_t *high) {
+    int32_t least = b->tensors[y].type == MORSEL_INT8 ? -128 : 0;
+    *low = least + (seed_chance(b, 3) ? (int32_t)fuzz_below(&b->random, 100) : 0);
+    *high = least + 255 - (seed_chance(b, 3) ? (int32_t)fuzz_below(&b->random, 100) : 0);
+}
+
+struct seed_axis {
+    uint32_t kernel, stride, dilation, pad_begin, pad_end, out;
+};
+
+static struct seed_axis seed_window(struct seed_blob *b, uint32_t in, int dilates) {
+    struct seed_axis a = {seed_from(b, 1, 4), seed_from(b, 1, 3), dilates ? seed_from(b, 1, 2) : 1,
+                          seed_from(b, 0, 2), seed_from(b, 0, 2), 0};
+    uint32_t reach = (a.kernel - 1) * a.dilation + 1;
+    if (in + a.pad_begin + a.pad_end < reach) {
+        struct seed_axis plain = {1, 1, 1, 0, 0, in};
+        return plain;
+    }
+    a.out = (in + a.pad_begin + a.pad_end - reach) / a.stride + 1;
+    return a;
+}
+
+static void seed_conv(struct seed_blob *b, uint32_t kind) {
+    uint32_t x = seed_pick(b, 0), deep = kind == MORSEL_STEP_DEPTHWISE;
+    struct morsel_blob_tensor in = b->tensors[x];
+    uint32_t c = in.dims[3],
+             groups = deep                              ? c
+                      : c % 2 == 0 && seed_chance(b, 2) ? 2
+                                                        : 1,
+             out = deep ? c : groups * seed_from(b, 1, 20 / groups);
+    struct seed_axis v = seed_window(b, in.dims[1], 1), h = seed_window(b, in.dims[2], 1);
+    struct seed_weights w = {1, c, h.kernel, v.kernel, 0, 0, 0, 0};
+    struct seed_weights plain = {groups, out / groups, v.kernel, h.kernel * (c / groups), 0, 0, 0, 0};
+    if (!deep)
+        w = plain;
+    seed_fill_weights(b, &w);
+    uint32_t y = seed_tensor(b, seed_type(b, 1), in.dims[0], v.out, h.out, out);
+    struct morsel_blob_conv p = {v.kernel,
+                                 h.kernel,
+                                 v.stride,
+                                 h.stride,
+                                 v.dilation,
+                                 h.dilation,
+                                 v.pad_begin,
+                                 h.pad_begin,
+                                 v.pad_end,
+                                 h.pad_end,
+                                 groups,
+                                 w.weights,
+                                 seed_integers(b, w.entries, -999, 999),
+                                 seed_floats(b, w.entries, 0, 0.01f),
+                                 w.sum,
+                                 w.zero,
+                                 seed_chance(b, 2) ? seed_floats(b, w.entries, -3, 3) : 0,
+                                 0,
+                                 0,
+                                 -5,
+                                 5};
+    seed_limits(b, y, &p.out_min, &p.out_max);
+    struct morsel_blob_step *step = seed_step(b, kind, &p, sizeof p);
+    seed_reads(b, x);
+    seed_writes(b, y);
+    if (!v.pad_begin && !v.pad_end)
+        return;
+    step->scratch_offset = b->arena_bytes;
+    step->scratch_bytes = seed_round(in.dims[2] * c, 4);
+    b->arena_bytes += seed_round(step->scratch_bytes, 64);
+}
+
+static void seed_pool(struct seed_blob *b, uint32_t kind) {
+    uint32_t x = seed_pick(b, 1);
+    struct morsel_blob_tensor in = b->tensors[x];
+    struct seed_axis v = seed_window(b, in.dims[1], kind == MORSEL_STEP_MAX_POOL),
+                     h = seed_window(b, in.dims[2], kind == MORSEL_STEP_MAX_POOL);
+    uint32_t y = seed_tensor(b, in.type, in.dims[0], v.out, h.out, in.dims[3]);
+    struct morsel_blob_pool p = {v.kernel,
+                                 h.kernel,
+                                 v.stride,
+                                 h.stride,
+                                 v.dilation,
+                                 h.dilation,
+                                 v.pad_begin,
+                                 h.pad_begin,
+                                 v.pad_end,
+                                 h.pad_end,
+                                 fuzz_below(&b->random, 2),
+                                 0,
+                                 0};
+    if (kind == MORSEL_STEP_MAX_POOL)
+        b->tensors[y].scale = in.scale, b->tensors[y].zero_point = in.zero_point;
+    seed_limits(b, y, &p.out_min, &p.out_max);
+    seed_step(b, kind, &p, sizeof p);
+    seed_reads(b, x);
+    seed_writes(b, y);
+}
+
+static void seed_fc(struct seed_blob *b) {
+    uint32_t x = seed_pick(b, 0), rows = b->tensors[x].dims[0], inputs = seed_elements(&b->tensors[x]) / rows,
+             outputs = seed_from(b, 1, 40);
+    struct seed_weights w = {1, outputs, 1, inputs, 0, 0, 0, 0};
+    seed_fill_weights(b, &w);
+    uint32_t y = seed_tensor(b, seed_type(b, 1), rows, 1, 1, outputs);
+    struct morsel_blob_fc p = {rows,
+                               inputs,
+                               outputs,
+                               w.weights,
+                               seed_integers(b, w.entries, -999, 999),
+                               seed_floats(b, w.entries, 0, 0.01f),
+                               w.sum,
+                               w.zero,
+                               seed_chance(b, 2) ? seed_floats(b, w.entries, -3, 3) : 0,
+                               0,
+                               0,
+                               -5,
+                               5};
+    seed_limits(b, y, &p.out_min, &p.out_max);
+    seed_step(b, MORSEL_STEP_FC, &p, sizeof p);
+    seed_reads(b, x);
+    seed_writes(b, y);
+}
+
+/* x [elements / inner, inner] with itself seen as [inner, elements / inner]. */
+static void seed_matmul(struct seed_blob *b) {
+    uint32_t x = seed_pick(b, 0), inner = b->tensors[x].dims[3], rows = seed_elements(&b->tensors[x]) / inner;
+    if (rows > 100)
+        return;
+    uint32_t y = seed_tensor(b, seed_type(b, 1), 1, 1, rows, rows);
+    struct morsel_blob_matmul p = {1, rows, inner, rows, 1, 1, 1, 1, 0.001f, 0, 0, -5, 5};
+    seed_limits(b, y, &p.out_min, &p.out_max);
+    seed_step(b, MORSEL_STEP_MATMUL, &p, sizeof p);
+    seed_reads(b, x);
+    seed_reads(b, x);
+    seed_writes(b, y);
+}
+
+/* y has x's shape; the second operand is x itself, or x's last pixel repeated. */
+static void seed_binary(struct seed_blob *b) {
+    uint32_t op = seed_from(b, 1, MORSEL_BINARY_OP_COUNT - 1), q = op <= MORSEL_BINARY_QMUL, x = seed_pick(b, !q);
+    struct morsel_blob_tensor in = b->tensors[x];
+    uint32_t y = seed_tensor(b, seed_type(b, !q), in.dims[0], in.dims[1], in.dims[2], in.dims[3]);
+    uint32_t pixel = in.dims[3], image = pixel * in.dims[1] * in.dims[2], repeats = seed_chance(b, 2);
+    struct morsel_blob_binary p = {op,
+                                   4,
+                                   {in.dims[0], in.dims[1], in.dims[2], pixel, 1, 1},
+                                   {image, in.dims[2] * pixel, pixel, 1, 0, 0},
+                                   {image, in.dims[2] * pixel, pixel, 1, 0, 0},
+                                   seed_float(b, 2),
+                                   seed_float(b, 2),
+                                   seed_float(b, 99),
+                                   0,
+                                   0,
+                                   -9,
+                                   9};
+    if (repeats)
+        p.b_stride[0] = p.b_stride[1] = p.b_stride[2] = 0;
+    seed_limits(b, y, &p.out_min, &p.out_max);
+    seed_step(b, MORSEL_STEP_BINARY, &p, sizeof p);
+    seed_reads(b, x);
+    seed_reads(b, x);
+    seed_writes(b, y);
+}
+
+/* Steps by element may write over their input where nobody else has read it, or will. */
+static void seed_in_place(struct seed_blob *b, uint32_t x, uint32_t y) {
+    struct morsel_blob_tensor *old = &b->tensors[x], *new = &b->tensors[y];
+    if (x + 2 != b->tensor_count || old->bytes != new->bytes || seed_chance(b, 2))
+        return;
+    new->offset = old->offset;
+    old->layout |= SEED_GONE;
+}
+
+static void seed_unary(struct seed_blob *b) {
+    uint32_t x = seed_pick(b, 1);
+    struct morsel_blob_tensor in = b->tensors[x];
+    uint32_t y = seed_tensor(b, seed_type(b, 1), in.dims[0], in.dims[1], in.dims[2], in.dims[3]);
+    struct morsel_blob_unary p = {fuzz_below(&b->random, MORSEL_UNARY_OP_COUNT),
+                                  seed_elements(&in),
+                                  seed_float(b, 2),
+                                  seed_float(b, 2),
+                                  in.dims[3],
+                                  seed_floats(b, in.dims[3], -2, 2),
+                                  seed_floats(b, in.dims[3], -2, 2)};
+    seed_step(b, MORSEL_STEP_UNARY, &p, sizeof p);
+    seed_reads(b, x);
+    seed_writes(b, y);
+    seed_in_place(b, x, y);
+}
+
+static void seed_lut(struct seed_blob *b) {
+    uint32_t x = seed_pick(b, 0);
+    struct morsel_blob_tensor in = b->tensors[x];
+    uint32_t y = seed_tensor(b, seed_type(b, 1), in.dims[0], in.dims[1], in.dims[2], in.dims[3]),
+             channels = seed_chance(b, 2) ? 1 : in.dims[3];
+    int floats = b->tensors[y].type == MORSEL_FLOAT32;
+    struct morsel_blob_lut p = {seed_elements(&in), channels, seed_from(b, 1, 3),
+                                floats ? seed_floats(b, 256 * channels, -9, 9) : seed_bytes(b, 256 * channels)};
+    seed_step(b, MORSEL_STEP_LUT, &p, sizeof p);
+    seed_reads(b, x);
+    seed_writes(b, y);
+    seed_in_place(b, x, y);
+}
+
+static void seed_mean(struct seed_blob *b) {
+    uint32_t x = seed_pick(b, 1);
+    struct morsel_blob_tensor in = b->tensors[x];
+    uint32_t y = seed_tensor(b, seed_type(b, 1), in.dims[0], 1, 1, in.dims[3]);
+    struct morsel_blob_mean p = {in.dims[0], in.dims[1] * in.dims[2], in.dims[3], 0.02f, 0, 0};
+    seed_limits(b, y, &p.out_min, &p.out_max);
+    seed_step(b, MORSEL_STEP_MEAN, &p, sizeof p);
+    seed_reads(b, x);
+    seed_writes(b, y);
+}
+
+static void seed_softmax(struct seed_blob *b) {
+    uint32_t x = seed_pick(b, 1);
+    struct morsel_blob_tensor in = b->tensors[x];
+    uint32_t y = seed_tensor(b, seed_type(b, 1), in.dims[0], in.dims[1], in.dims[2], in.dims[3]);
+    struct morsel_blob_softmax p = {in.dims[0] * in.dims[1], in.dims[2], in.dims[3], 0};
+    if (seed_is_byte(&in) && seed_is_byte(&b->tensors[y]) && seed_chance(b, 2))
+        p.table = seed_floats(b, 256, 0, 1000);
+    seed_step(b, MORSEL_STEP_SOFTMAX, &p, sizeof p);
+    seed_reads(b, x);
+    seed_writes(b, y);
+}
+
+static void seed_concat(struct seed_blob *b) {
+    uint32_t x = seed_pick(b, 1), pixel = b->tensors[x].dims[3], outer = seed_elements(&b->tensors[x]) / pixel;
+    uint32_t y = seed_tensor(b, b->tensors[x].type, 1, 1, outer, 2 * pixel), record[3] = {outer, pixel, pixel};
+    seed_step(b, MORSEL_STEP_CONCAT, record, sizeof record);
+    seed_reads(b, x);
+    seed_reads(b, x);
+    seed_writes(b, y);
+}
+
+/* Channels in another order and with a hole, pixels as they are. */
+static void seed_gather(struct seed_blob *b) {
+    uint32_t x = seed_pick(b, 1), pixel = b->tensors[x].dims[3], outer = seed_elements(&b->tensors[x]) / pixel, kept = seed_from(b, 1, 9);
+    uint32_t y = seed_tensor(b, b->tensors[x].type, 1, 1, outer, kept), table = seed_integers(b, outer + kept, -1, (int32_t)pixel - 1);
+    for (uint32_t i = 0; table && i < outer; i++) {
+        int32_t start = (int32_t)(i * pixel);
+        memcpy(b->data + table - DATA_START + 4 * i, &start, 4);
+    }
+    struct morsel_blob_gather p = {2, {outer, kept, 1, 1, 1, 1}, table, 7};
+    seed_step(b, MORSEL_STEP_GATHER, &p, sizeof p);
+    seed_reads(b, x);
+    seed_writes(b, y);
+}
+
+static void seed_any_step(struct seed_blob *b, uint32_t kind) {
+    switch (kind) {
+    case MORSEL_STEP_CONV:
+    case MORSEL_STEP_DEPTHWISE:
+        seed_conv(b, kind);
+        break;
+    case MORSEL_STEP_FC:
+        seed_fc(b);
+        break;
+    case MORSEL_STEP_MATMUL:
+        seed_matmul(b);
+        break;
+    case MORSEL_STEP_BINARY:
+        seed_binary(b);
+        break;
+    case MORSEL_STEP_UNARY:
+        seed_unary(b);
+        break;
+    case MORSEL_STEP_LUT:
+        seed_lut(b);
+        break;
+    case MORSEL_STEP_AVERAGE_POOL:
+    case MORSEL_STEP_MAX_POOL:
+        seed_pool(b, kind);
+        break;
+    case MORSEL_STEP_MEAN:
+        seed_mean(b);
+        break;
+    case MORSEL_STEP_SOFTMAX:
+        seed_softmax(b);
+        break;
+    case MORSEL_STEP_CONCAT:
+        seed_concat(b);
+        break;
+    default:
+        seed_gather(b);
+        break;
+    }
+}
+
+#endif
