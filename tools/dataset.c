@@ -115,11 +115,13 @@ static bool find_classes(const struct names *folders, long *classes, dataset_lab
         unknown = classes[i] < 0 ? i : unknown;
     }
     if (named && named < folders->count)
-        return failure_set(failure, STATUS_INPUT, "subfolder '%s' is none of the network's labels, though others are", folders->list[unknown]);
+        return failure_set(failure, STATUS_INPUT, "subfolder '%s' is none of the network's labels, though others are",
+                           folders->list[unknown]);
     for (int i = 0; !named && i < folders->count; i++)
         classes[i] = i;
     if (!named)
-        message_notice("no subfolder is named like a label; they are taken as classes 0 to %d in the order of their names", folders->count - 1);
+        message_notice("no subfolder is named like a label; they are taken as classes 0 to %d in the order of their names",
+                       folders->count - 1);
     return true;
 }
 
@@ -186,7 +188,8 @@ static bool add_binary(struct dataset *dataset, const char *path, size_t limit, 
     for (size_t at = 0; at < file->size && (!limit || dataset->count < limit); at += CIFAR_RECORD) {
         const uint8_t *record = file->data + at;
         if (record[0] > 9)
-            return failure_set(failure, STATUS_INPUT, "%s: record %zu has label %u, and CIFAR-10 has 0 to 9", path, at / CIFAR_RECORD, record[0]);
+            return failure_set(failure, STATUS_INPUT, "%s: record %zu has label %u, and CIFAR-10 has 0 to 9", path, at / CIFAR_RECORD,
+                               record[0]);
         if (!add(dataset, (struct dataset_item){.record = record, .class = record[0]}, failure))
             return false;
     }
@@ -213,7 +216,8 @@ static bool fill(struct dataset *dataset, const char *path, size_t limit, datase
         return add_binary(dataset, path, limit, failure);
     if (!list_folder(path, SUBFOLDERS, &folders, failure))
         return false;
-    bool good = folders.count ? open_folders(dataset, path, &folders, limit, label, ctx, failure) : open_binaries(dataset, path, limit, failure);
+    bool good =
+        folders.count ? open_folders(dataset, path, &folders, limit, label, ctx, failure) : open_binaries(dataset, path, limit, failure);
     names_free(&folders);
     return good;
 }
@@ -222,7 +226,8 @@ bool dataset_open(struct dataset *dataset, const char *path, size_t limit, datas
     memset(dataset, 0, sizeof *dataset);
     bool good = fill(dataset, path, limit, label, ctx, failure);
     if (good && !dataset->count)
-        good = failure_set(failure, STATUS_INPUT, "%s holds no pictures: a subfolder for each class is wanted, or CIFAR-10 .bin files", path);
+        good =
+            failure_set(failure, STATUS_INPUT, "%s holds no pictures: a subfolder for each class is wanted, or CIFAR-10 .bin files", path);
     if (!good)
         dataset_close(dataset);
     return good;

@@ -26,8 +26,8 @@ static void put_io(struct json *json, const char *key, uint32_t count, const str
 }
 
 /* The step's operands `from` .. `to` as indices of tensors. */
-static void put_operands(struct json *json, const char *key, const struct inspect *inspect, const struct morsel_blob_step *step, uint32_t from,
-                         uint32_t to) {
+static void put_operands(struct json *json, const char *key, const struct inspect *inspect, const struct morsel_blob_step *step,
+                         uint32_t from, uint32_t to) {
     json_open_array(json, key);
     for (uint32_t k = from; k < to; k++)
         json_integer(json, NULL, morsel_blob_operand(&inspect->model.network, step, k));

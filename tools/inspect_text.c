@@ -49,7 +49,8 @@ static void print_labels(const struct inspect *inspect) {
 static void print_shapes(const struct inspect *inspect, const struct morsel_blob_step *step) {
     char dims[128];
     for (uint32_t k = 0; k < step->input_count + step->output_count; k++) {
-        const struct morsel_blob_tensor *tensor = morsel_blob_tensor(&inspect->model.network, morsel_blob_operand(&inspect->model.network, step, k));
+        const struct morsel_blob_tensor *tensor =
+            morsel_blob_tensor(&inspect->model.network, morsel_blob_operand(&inspect->model.network, step, k));
         printf("%s%s", k == 0 ? "" : k == step->input_count ? " -> " : " ", model_dims(tensor->dims, tensor->rank, dims, sizeof dims));
     }
 }
@@ -70,8 +71,8 @@ static void print_tensor(const struct inspect *inspect, uint32_t index) {
     if (tensor->first_step != MORSEL_STEP_BEFORE)
         snprintf(first, sizeof first, "%u", tensor->first_step);
     printf("%4u  %-8s %-22s %-8s %10u %10u  %6s..%-6u %12.6g %5d  %s\n", index, model_type_name((enum morsel_type)tensor->type),
-           model_dims(tensor->dims, tensor->rank, dims, sizeof dims), tensor->place ? "constant" : "arena", tensor->offset, tensor->bytes, first,
-           tensor->last_step, (double)tensor->scale, tensor->zero_point, inspect_tensor_name(inspect, index, name));
+           model_dims(tensor->dims, tensor->rank, dims, sizeof dims), tensor->place ? "constant" : "arena", tensor->offset, tensor->bytes,
+           first, tensor->last_step, (double)tensor->scale, tensor->zero_point, inspect_tensor_name(inspect, index, name));
 }
 
 static void print_memory(const struct inspect *inspect) {
@@ -104,8 +105,8 @@ static void print_blob(const struct inspect *inspect) {
 void inspect_text(const struct inspect *inspect) {
     const struct morsel_blob_header *header = inspect->header;
     uint64_t macs = (uint64_t)header->macs_high << 32 | header->macs_low;
-    printf("%s: format %u, %u steps, %llu MACs, %u parameters\n", morsel_blob_string(&inspect->model.network, header->name), header->format_version,
-           header->steps.count, (unsigned long long)macs, header->parameter_count);
+    printf("%s: format %u, %u steps, %llu MACs, %u parameters\n", morsel_blob_string(&inspect->model.network, header->name),
+           header->format_version, header->steps.count, (unsigned long long)macs, header->parameter_count);
     print_io("input", header->inputs.count, inspect, morsel_input);
     print_io("output", header->outputs.count, inspect, morsel_output);
     print_picture(inspect);

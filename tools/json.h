@@ -15,11 +15,11 @@ struct json {
     uint32_t flat;      /* a bit for each depth: written on one line */
 };
 
-void json_open(struct json *json, const char *key);       /* { */
-void json_close(struct json *json);                       /* }, and a line end behind the outermost */
-void json_open_array(struct json *json, const char *key); /* [ */
-void json_close_array(struct json *json);                 /* ] */
-void json_open_flat(struct json *json, const char *key);  /* { with everything in it on one line; ends with json_close */
+void json_open(struct json *json, const char *key);                    /* { */
+void json_close(struct json *json);                                    /* }, and a line end behind the outermost */
+void json_open_array(struct json *json, const char *key);              /* [ */
+void json_close_array(struct json *json);                              /* ] */
+void json_open_flat(struct json *json, const char *key);               /* { with everything in it on one line; ends with json_close */
 void json_text(struct json *json, const char *key, const char *value); /* NULL writes null; bytes that are not UTF-8 become U+FFFD */
 void json_integer(struct json *json, const char *key, int64_t value);
 void json_number(struct json *json, const char *key, double value); /* the shortest digits that read back the same; not finite: null */

@@ -13,7 +13,7 @@ static const struct {
     const char *descr, *name;
     size_t bytes;
 } types[NPY_TYPE_COUNT] = {
-    [NPY_UINT8] = {"|u1", "uint8", 1},    [NPY_INT8] = {"|i1", "int8", 1},     [NPY_INT32] = {"<i4", "int32", 4},
+    [NPY_UINT8] = {"|u1", "uint8", 1},     [NPY_INT8] = {"|i1", "int8", 1},   [NPY_INT32] = {"<i4", "int32", 4},
     [NPY_FLOAT32] = {"<f4", "float32", 4}, [NPY_INT64] = {"<i8", "int64", 8}, [NPY_FLOAT64] = {"<f8", "float64", 8},
 };
 
@@ -65,7 +65,8 @@ static bool read_type(const char *header, struct npy *npy, struct failure *failu
             return true;
         }
     }
-    return failure_set(failure, STATUS_INPUT, "it holds the type '%.*s'; taken are little-endian float32, float64, uint8, int8, int32 and int64",
+    return failure_set(failure, STATUS_INPUT,
+                       "it holds the type '%.*s'; taken are little-endian float32, float64, uint8, int8, int32 and int64",
                        length < 20 ? (int)length : 20, descr);
 }
 

@@ -21,8 +21,8 @@ static bool known_keys(const cJSON *object, const char *const *keys, struct fail
             key++;
         if (!*key) {
             const char *near = message_nearest(item->string, keys);
-            return failure_set(failure, STATUS_INPUT, "key \"%s\" is unknown%s%s%s", item->string, near ? "; did you mean \"" : "", near ? near : "",
-                               near ? "\"?" : "");
+            return failure_set(failure, STATUS_INPUT, "key \"%s\" is unknown%s%s%s", item->string, near ? "; did you mean \"" : "",
+                               near ? near : "", near ? "\"?" : "");
         }
         for (const cJSON *other = item->next; other; other = other->next)
             if (!strcmp(other->string, item->string))
@@ -39,7 +39,8 @@ static const cJSON *member(const cJSON *object, const char *key, struct failure 
 }
 
 static bool side(const cJSON *item, uint32_t *out) {
-    if (!cJSON_IsNumber(item) || !(item->valuedouble >= 1 && item->valuedouble <= SIDE_MOST) || item->valuedouble != floor(item->valuedouble))
+    if (!cJSON_IsNumber(item) || !(item->valuedouble >= 1 && item->valuedouble <= SIDE_MOST) ||
+        item->valuedouble != floor(item->valuedouble))
         return false;
     *out = (uint32_t)item->valuedouble;
     return true;
@@ -117,7 +118,8 @@ static bool read_numbers(const cJSON *root, const char *key, int count, float *o
     const cJSON *element = good ? item->child : NULL;
     for (int i = 0; good && i < count; i++, element = element->next)
         good = number(element, &out[i]);
-    return good || failure_set(failure, STATUS_INPUT, "\"%s\" wants an array of %d number%s, one for each channel", key, count, count > 1 ? "s" : "");
+    return good || failure_set(failure, STATUS_INPUT, "\"%s\" wants an array of %d number%s, one for each channel", key, count,
+                               count > 1 ? "s" : "");
 }
 
 static bool read_normalization(const cJSON *root, struct morsel_blob_picture *out, struct failure *failure) {

@@ -94,7 +94,8 @@ struct pool *pool_open(unsigned threads, struct failure *failure) {
     for (unsigned i = 1; i < threads; i++) {
         int code = pthread_create(&pool->workers[pool->worker_count], NULL, worker, pool);
         if (code) {
-            failure_set(failure, STATUS_SYSTEM, "cannot start thread %u of %u: %s; ask for fewer with --threads", i + 1, threads, strerror(code));
+            failure_set(failure, STATUS_SYSTEM, "cannot start thread %u of %u: %s; ask for fewer with --threads", i + 1, threads,
+                        strerror(code));
             pool_close(pool);
             return NULL;
         }

@@ -7,10 +7,18 @@
 
 const char *steps_kind_name(uint32_t kind) {
     static const char *const names[MORSEL_STEP_KIND_COUNT] = {
-        [MORSEL_STEP_CONV] = "conv",       [MORSEL_STEP_DEPTHWISE] = "depthwise",       [MORSEL_STEP_FC] = "fc",
-        [MORSEL_STEP_MATMUL] = "matmul",   [MORSEL_STEP_BINARY] = "binary",             [MORSEL_STEP_UNARY] = "unary",
-        [MORSEL_STEP_LUT] = "lut",         [MORSEL_STEP_AVERAGE_POOL] = "average_pool", [MORSEL_STEP_MAX_POOL] = "max_pool",
-        [MORSEL_STEP_MEAN] = "mean",       [MORSEL_STEP_SOFTMAX] = "softmax",           [MORSEL_STEP_CONCAT] = "concat",
+        [MORSEL_STEP_CONV] = "conv",
+        [MORSEL_STEP_DEPTHWISE] = "depthwise",
+        [MORSEL_STEP_FC] = "fc",
+        [MORSEL_STEP_MATMUL] = "matmul",
+        [MORSEL_STEP_BINARY] = "binary",
+        [MORSEL_STEP_UNARY] = "unary",
+        [MORSEL_STEP_LUT] = "lut",
+        [MORSEL_STEP_AVERAGE_POOL] = "average_pool",
+        [MORSEL_STEP_MAX_POOL] = "max_pool",
+        [MORSEL_STEP_MEAN] = "mean",
+        [MORSEL_STEP_SOFTMAX] = "softmax",
+        [MORSEL_STEP_CONCAT] = "concat",
         [MORSEL_STEP_GATHER] = "gather",
     };
     return kind < MORSEL_STEP_KIND_COUNT && names[kind] ? names[kind] : "?";

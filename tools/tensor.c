@@ -115,8 +115,8 @@ static bool library_failed(const struct morsel_view *view, enum morsel_error err
 }
 
 static bool other_type(const struct morsel_view *view, struct failure *failure) {
-    return failure_set(failure, STATUS_INPUT, "tensor '%s' is %s in the graph and %s in the blob, which this tool cannot convert", view->name,
-                       model_type_name(view->onnx_type), model_type_name(view->type));
+    return failure_set(failure, STATUS_INPUT, "tensor '%s' is %s in the graph and %s in the blob, which this tool cannot convert",
+                       view->name, model_type_name(view->onnx_type), model_type_name(view->type));
 }
 
 bool tensor_store(const struct morsel_view *view, const void *values, struct failure *failure) {

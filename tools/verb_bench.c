@@ -142,17 +142,18 @@ static void print_layers(const struct bench *bench) {
         total += bench->step_ms[i];
     printf("\n%4s  %-12s %-10s %9s %6s %8s  %s\n", "step", "op", "isa", "ms", "share", "GMAC/s", "name");
     for (uint32_t i = 0; i < bench->model.session.step_count; i++)
-        printf("%4u  %-12s %-10s %9.4f %5.1f%% %8.2f  %s\n", i, steps_kind_name(morsel_blob_step(&bench->model.network, i)->kind), bench->isa[i],
-               bench->step_ms[i], total > 0 ? 100 * bench->step_ms[i] / total : 0, gmacs_per_second(bench, i), step_name(bench, i));
+        printf("%4u  %-12s %-10s %9.4f %5.1f%% %8.2f  %s\n", i, steps_kind_name(morsel_blob_step(&bench->model.network, i)->kind),
+               bench->isa[i], bench->step_ms[i], total > 0 ? 100 * bench->step_ms[i] / total : 0, gmacs_per_second(bench, i),
+               step_name(bench, i));
     printf("%4s  %-12s %-10s %9.4f\n", "", "all steps", "", total);
 }
 
 static void print_text(const struct bench *bench) {
     double middle = median(bench->ms, bench->runs);
-    printf("%s: %s, %ld thread%s, batch %ld, %ld runs after %ld to warm up\n", bench->path, options_cpu_name(bench->model.session.cpu), bench->threads,
-           bench->threads > 1 ? "s" : "", bench->batch, bench->runs, bench->warmup);
-    printf("  min %.3f ms   median %.3f ms   p95 %.3f ms   p99 %.3f ms   %.1f FPS\n", bench->ms[0], middle, percentile(bench->ms, bench->runs, 0.95),
-           percentile(bench->ms, bench->runs, 0.99), (double)bench->batch * 1e3 / middle);
+    printf("%s: %s, %ld thread%s, batch %ld, %ld runs after %ld to warm up\n", bench->path, options_cpu_name(bench->model.session.cpu),
+           bench->threads, bench->threads > 1 ? "s" : "", bench->batch, bench->runs, bench->warmup);
+    printf("  min %.3f ms   median %.3f ms   p95 %.3f ms   p99 %.3f ms   %.1f FPS\n", bench->ms[0], middle,
+           percentile(bench->ms, bench->runs, 0.95), percentile(bench->ms, bench->runs, 0.99), (double)bench->batch * 1e3 / middle);
     printf("  open %.0f us   first run %.3f ms   arena %u bytes   blob %zu bytes\n", bench->model.open_seconds * 1e6, bench->first_ms,
            bench->model.arena_bytes, bench->model.blob.size);
     if (bench->layers)
@@ -212,7 +213,8 @@ static bool check_batch(struct bench *bench, struct failure *failure) {
 
 static bool run(struct bench *bench, uint32_t cpu, struct failure *failure) {
     if (!strpbrk(bench->path, "./") && access(bench->path, F_OK))
-        return failure_set(failure, STATUS_INPUT, "there is no file '%s', and no network is built in under a name: give a blob", bench->path);
+        return failure_set(failure, STATUS_INPUT, "there is no file '%s', and no network is built in under a name: give a blob",
+                           bench->path);
     return model_open(&bench->model, bench->path, cpu, (unsigned)bench->threads, failure) && check_batch(bench, failure) &&
            make_inputs(bench, failure) && measure(bench, failure) && (!bench->layers || measure_steps(bench, failure));
 }

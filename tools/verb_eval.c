@@ -84,7 +84,8 @@ static bool judge(struct worker *worker, size_t first, uint32_t batch, uint32_t 
     for (uint32_t i = 0; i < used; i++) {
         size_t truth = worker->eval->dataset.items[first + i].class;
         if (truth >= classes)
-            return failure_set(&worker->failure, STATUS_INPUT, "the dataset has class %zu, the network's output %zu classes", truth, classes);
+            return failure_set(&worker->failure, STATUS_INPUT, "the dataset has class %zu, the network's output %zu classes", truth,
+                               classes);
         size_t rank = scores_rank(worker->scores + i * classes, classes, truth);
         worker->images++;
         worker->top1 += rank < 1;
@@ -177,8 +178,8 @@ static void report(const struct eval *eval, bool want_json) {
     }
     double n = (double)images, rate = n / (eval->seconds + 1e-9);
     if (!want_json) {
-        printf("%zu images: top-1 %.2f %% (%zu), top-5 %.2f %% (%zu), %.1f images/s with %u thread%s\n", images, 100 * (double)top1 / n, top1,
-               100 * (double)top5 / n, top5, rate, eval->worker_count, eval->worker_count > 1 ? "s" : "");
+        printf("%zu images: top-1 %.2f %% (%zu), top-5 %.2f %% (%zu), %.1f images/s with %u thread%s\n", images, 100 * (double)top1 / n,
+               top1, 100 * (double)top5 / n, top5, rate, eval->worker_count, eval->worker_count > 1 ? "s" : "");
         return;
     }
     struct json json = {.file = stdout};
@@ -213,10 +214,11 @@ int verb_eval(int argc, char **argv) {
         {"--cpu", "NAME", OPTION_CPU, &eval.cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
         {"--json", NULL, OPTION_FLAG, &want_json, 0, 0, "one JSON object on stdout"},
     };
-    const struct options options = {"MODEL DATASET [options]",
-                                    "Top-1 and top-5 of a network over DATASET: a folder with a subfolder for each class (named as a label,\n"
-                                    "else taken in the order of their names), a CIFAR-10 binary file (test_batch.bin), or a folder of such.",
-                                    list, sizeof list / sizeof list[0]};
+    const struct options options = {
+        "MODEL DATASET [options]",
+        "Top-1 and top-5 of a network over DATASET: a folder with a subfolder for each class (named as a label,\n"
+        "else taken in the order of their names), a CIFAR-10 binary file (test_batch.bin), or a folder of such.",
+        list, sizeof list / sizeof list[0]};
     if (!options_cpu_default(&eval.cpu))
         return STATUS_CALL;
     int count = options_parse(&options, argc, argv);

@@ -62,7 +62,8 @@ int verb_inspect(int argc, char **argv) {
         {"--cpu", "NAME", OPTION_CPU, &cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
         {"--json", NULL, OPTION_FLAG, &want_json, 0, 0, "one JSON object on stdout"},
     };
-    const struct options options = {"MODEL [options]", "Shows what a blob holds: inputs, outputs, steps, tensors and where they lie, sizes.", list,
+    const struct options options = {"MODEL [options]",
+                                    "Shows what a blob holds: inputs, outputs, steps, tensors and where they lie, sizes.", list,
                                     sizeof list / sizeof list[0]};
     if (!options_cpu_default(&cpu))
         return STATUS_CALL;

@@ -54,7 +54,8 @@ static bool names_wanted(const struct bound *list, uint32_t count, const char *o
         size_t at = strlen(all);
         snprintf(all + at, sizeof all - at, "%s%u: %s", i ? "; " : "", i, model_describe(&list[i].view, one, sizeof one));
     }
-    return failure_set(failure, STATUS_CALL, "%s %.100s: which one? Say NAME=FILE.npy, NAME being a name or number of: %s", option, text, all);
+    return failure_set(failure, STATUS_CALL, "%s %.100s: which one? Say NAME=FILE.npy, NAME being a name or number of: %s", option, text,
+                       all);
 }
 
 /* The index that NAME of "NAME=FILE" stands for: a name, else a number; -1 for neither. */
@@ -92,7 +93,8 @@ static bool read_arrays(struct job *job, struct failure *failure) {
         uint32_t runs;
         bool converted;
         if (!input->path)
-            return failure_set(failure, STATUS_CALL, "input %s has no file: give it by --input", model_describe(&input->view, text, sizeof text));
+            return failure_set(failure, STATUS_CALL, "input %s has no file: give it by --input",
+                               model_describe(&input->view, text, sizeof text));
         if (!npy_read(input->path, &input->array, failure))
             return false;
         if (!tensor_fits(&input->array, &input->view, &runs, failure) || !tensor_convert(&input->array, &input->view, &converted, failure))
@@ -133,7 +135,8 @@ static bool run_once(struct job *job, uint32_t run, double *ms, struct failure *
         if (output->stacked && !tensor_load(&output->view, output->stacked + run * tensor_bytes(&output->view), failure))
             return false;
     }
-    return morsel_dequantize(&job->outputs[0].view, job->scores) == MORSEL_OK || failure_set(failure, STATUS_INPUT, "output 0 cannot be read");
+    return morsel_dequantize(&job->outputs[0].view, job->scores) == MORSEL_OK ||
+           failure_set(failure, STATUS_INPUT, "output 0 cannot be read");
 }
 
 /* Adds the first `used` images of a run to the results; files[] are theirs, or one for all. */
@@ -288,10 +291,13 @@ int verb_run(int argc, char **argv) {
     uint32_t cpu;
     long threads = 1, top = 5;
     const struct option list[] = {
-        {"--input", "[NAME=]X.npy", OPTION_TEXTS, &job.input_texts, 0, 0, "a tensor as the ONNX graph states it; a first dimension that is a multiple is run in turn"},
-        {"--output", "[NAME=]Y.npy", OPTION_TEXTS, &job.output_texts, 0, 0, "where an output goes, as the ONNX graph states it; runs are stacked"},
+        {"--input", "[NAME=]X.npy", OPTION_TEXTS, &job.input_texts, 0, 0,
+         "a tensor as the ONNX graph states it; a first dimension that is a multiple is run in turn"},
+        {"--output", "[NAME=]Y.npy", OPTION_TEXTS, &job.output_texts, 0, 0,
+         "where an output goes, as the ONNX graph states it; runs are stacked"},
         {"--top", "K", OPTION_NUMBER, &top, 1, RESULTS_TOP_MOST, "how many classes are shown"},
-        {"--check-names", NULL, OPTION_FLAG, &job.results.check_names, 0, 0, "say whether the answer is the label that the file's name starts with"},
+        {"--check-names", NULL, OPTION_FLAG, &job.results.check_names, 0, 0,
+         "say whether the answer is the label that the file's name starts with"},
         {"--threads", "N", OPTION_NUMBER, &threads, 1, POOL_THREADS_MOST, "threads that share each step"},
         {"--cpu", "NAME", OPTION_CPU, &cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
         {"--json", NULL, OPTION_FLAG, &job.want_json, 0, 0, "one JSON object on stdout"},

@@ -82,8 +82,13 @@ static void make_bytes(void) {
 static void make_two(void) {
     struct builder b;
     const uint32_t dims[] = {2, 3};
-    const struct morsel_blob_binary add = {.op = MORSEL_BINARY_ADD, .rank = 1, .dims = {6, 1, 1, 1, 1, 1}, .a_stride = {1}, .b_stride = {1},
-                                           .float_min = -__builtin_inff(), .float_max = __builtin_inff()};
+    const struct morsel_blob_binary add = {.op = MORSEL_BINARY_ADD,
+                                           .rank = 1,
+                                           .dims = {6, 1, 1, 1, 1, 1},
+                                           .a_stride = {1},
+                                           .b_stride = {1},
+                                           .float_min = -__builtin_inff(),
+                                           .float_max = __builtin_inff()};
     const struct morsel_blob_unary negate = {.op = MORSEL_UNARY_NEG, .count = 6, .channels = 1};
     builder_start(&b);
     uint32_t in[2] = {builder_tensor(&b, MORSEL_FLOAT32, 2, dims, 1, 0), builder_tensor(&b, MORSEL_FLOAT32, 2, dims, 1, 0)};

@@ -71,8 +71,7 @@ static bool read_old_header(struct bmp *bmp, struct image *image, struct failure
     bmp->bits = get16(p + 10);
     bmp->upside_down = true;
     bmp->palette_step = 3;
-    return image_allocate(image, get16(p + 4), get16(p + 6), failure) && read_masks(bmp, 0, failure) &&
-           read_palette(bmp, 26, 0, failure);
+    return image_allocate(image, get16(p + 4), get16(p + 6), failure) && read_masks(bmp, 0, failure) && read_palette(bmp, 26, 0, failure);
 }
 
 /* The bits of `mask` in `value`, stretched to 0..255. */

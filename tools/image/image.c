@@ -10,7 +10,8 @@ enum { FILE_MOST = 1 << 30 };
 #ifdef MORSEL_TOOL_REDUCED
 /* This build has no picture libraries. */
 static bool decode_absent(struct failure *failure, const char *kind) {
-    return failure_set(failure, STATUS_INPUT, "it is a %s picture, and this build of the tool reads PPM, PGM and BMP alone; convert it", kind);
+    return failure_set(failure, STATUS_INPUT, "it is a %s picture, and this build of the tool reads PPM, PGM and BMP alone; convert it",
+                       kind);
 }
 #define DECODE_JPEG(...) decode_absent(failure, "JPEG")
 #define DECODE_PNG(...) decode_absent(failure, "PNG")

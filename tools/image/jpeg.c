@@ -73,7 +73,8 @@ static bool turn(struct image *image, unsigned orientation, struct failure *fail
             uint32_t flip_x = w - 1 - x, flip_y = h - 1 - y;
             uint32_t to_x[9] = {0, x, flip_x, flip_x, x, y, flip_y, flip_y, y};
             uint32_t to_y[9] = {0, y, y, flip_y, flip_y, x, x, flip_x, flip_x};
-            memcpy(turned.rgb + ((size_t)to_y[orientation] * turned.width + to_x[orientation]) * 3, image->rgb + ((size_t)y * w + x) * 3, 3);
+            memcpy(turned.rgb + ((size_t)to_y[orientation] * turned.width + to_x[orientation]) * 3, image->rgb + ((size_t)y * w + x) * 3,
+                   3);
         }
     }
     free(image->rgb);
