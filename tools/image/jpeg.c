@@ -16,6 +16,7 @@ struct decoder {
     struct image *image;
     struct failure *failure;
     uint8_t *row; /* CMYK: one row as the library gives it */
+    unsigned orientation;
 };
 
 static void stop(j_common_ptr common) {
@@ -103,6 +104,13 @@ static void read_rows(struct decoder *decoder) {
     }
 }
 
+static unsigned find_orientation(const struct jpeg_decompress_struct *jpeg) {
+    for (jpeg_saved_marker_ptr marker = jpeg->marker_list; marker; marker = marker->next)
+        if (marker->marker == JPEG_APP0 + 1 && marker->data_length >= 14 && !memcmp(marker->data, "Exif\0\0", 6))
+            return orientation_of(marker->data, marker->data_length);
+    return 1;
+}
+
 /* Everything that may end in a jump to decoder->stop. */
 static bool read_picture(struct decoder *decoder, const uint8_t *bytes, size_t size) {
     struct jpeg_decompress_struct *jpeg = &decoder->jpeg;
@@ -110,6 +118,7 @@ static bool read_picture(struct decoder *decoder, const uint8_t *bytes, size_t s
     jpeg_save_markers(jpeg, JPEG_APP0 + 1, 0xFFFF);
     jpeg_mem_src(jpeg, bytes, size);
     jpeg_read_header(jpeg, TRUE);
+    decoder->orientation = find_orientation(jpeg);
     bool cmyk = jpeg->jpeg_color_space == JCS_CMYK || jpeg->jpeg_color_space == JCS_YCCK;
     jpeg->out_color_space = cmyk ? JCS_CMYK : JCS_RGB;
     if (!image_allocate(decoder->image, jpeg->image_width, jpeg->image_height, decoder->failure))
@@ -122,18 +131,11 @@ static bool read_picture(struct decoder *decoder, const uint8_t *bytes, size_t s
     return true;
 }
 
-static unsigned find_orientation(const struct jpeg_decompress_struct *jpeg) {
-    for (jpeg_saved_marker_ptr marker = jpeg->marker_list; marker; marker = marker->next)
-        if (marker->marker == JPEG_APP0 + 1 && marker->data_length >= 14 && !memcmp(marker->data, "Exif\0\0", 6))
-            return orientation_of(marker->data, marker->data_length);
-    return 1;
-}
-
 /* A function of its own, so that no local variable lives across the jump. */
 static bool read_guarded(struct decoder *decoder, const uint8_t *bytes, size_t size) {
     if (setjmp(decoder->stop))
         return false;
-    return read_picture(decoder, bytes, size) && turn(decoder->image, find_orientation(&decoder->jpeg), decoder->failure);
+    return read_picture(decoder, bytes, size) && turn(decoder->image, decoder->orientation, decoder->failure);
 }
 
 bool image_decode_jpeg(const uint8_t *bytes, size_t size, struct image *image, struct failure *failure) {
