@@ -50,10 +50,11 @@ static float window_sum(const struct morsel_pool_args *a, const uint8_t *const *
 /* The mean in steps of y's scale, with the zero point added in float before rounding (ONNX Runtime's QLinearAveragePool). */
 static void store_average(const struct morsel_output *y, size_t i, float mean) {
     if (y->code.is_float) {
-        ((float *)y->data)[i] = mean;
+        morsel_store_real(y, i, mean);
         return;
     }
     float steps = mean / y->code.scale + (float)(y->code.zero - (int32_t)y->code.flip);
+    if (steps != steps) steps = (float)(y->code.zero - (int32_t)y->code.flip); /* scales near FLT_MAX: infinite sums */
     float low = (float)(y->out_min - (int32_t)y->code.flip), high = (float)(y->out_max - (int32_t)y->code.flip);
     int32_t q = morsel_round(morsel_clamp(steps, low, high)) + (int32_t)y->code.flip;
     ((uint8_t *)y->data)[i] = (uint8_t)((uint32_t)q ^ y->code.flip);

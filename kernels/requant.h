@@ -54,10 +54,12 @@ static inline void morsel_store_sum(const struct morsel_output *y, size_t i, int
     ((float *)y->data)[i] = morsel_clamp(bias ? v + *bias : v, y->float_min, y->float_max);
 }
 
-/* A real number into element i. */
+/* A real number into element i. CPUs differ in the NaN that they make, so it is stored as 0x7fc00000. */
 static inline void morsel_store_real(const struct morsel_output *y, size_t i, float v) {
+    static const uint32_t nan_bits = 0x7fc00000;
     v = morsel_clamp(v, y->float_min, y->float_max);
     if (y->code.is_float) {
+        if (v != v) memcpy(&v, &nan_bits, sizeof v);
         ((float *)y->data)[i] = v;
         return;
     }
