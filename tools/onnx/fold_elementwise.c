@@ -225,7 +225,7 @@ void onnx_fold_clip(struct onnx_context *c) {
         value = has_high && value > high ? high : value;
         if (onnx_is_real(y->type))
             onnx_store_real(y, i, value);
-        else
+        else if (value >= -4294967296.0 && value <= 4294967296.0)
             onnx_store_integer(y, i, (int64_t)value);
     }
 }
