@@ -137,18 +137,69 @@ static void use_picture(const struct morsel_session *session, uint64_t seed) {
     free(rgb);
 }
 
+/* The address sanitizer's, where the program is built with it. */
+void __asan_poison_memory_region(void const volatile *start, size_t bytes) __attribute__((weak));
+void __asan_unpoison_memory_region(void const volatile *start, size_t bytes) __attribute__((weak));
+
+enum { NOBODYS = 0x55 };
+
+static void own(uint8_t *owned, uint32_t start, uint32_t bytes) {
+    memset(owned + start, 1, bytes);
+}
+
+/* Which bytes of the arena are anybody's: step slots, tensors, scratch. */
+static uint8_t *owned_bytes(const struct morsel_model *model, uint32_t bytes) {
+    const struct morsel_blob_header *h = morsel_blob_header(model);
+    uint8_t *owned = calloc(bytes + 1, 1);
+    if (!owned)
+        exit(3);
+    own(owned, 0, h->steps.count * MORSEL_FORMAT_STEP_SLOT);
+    for (uint32_t i = 0; i < h->tensors.count; i++)
+        if (!morsel_blob_tensor(model, i)->place)
+            own(owned, morsel_blob_tensor(model, i)->offset, morsel_blob_tensor(model, i)->bytes);
+    for (uint32_t i = 0; i < h->steps.count; i++)
+        if (morsel_blob_step(model, i)->scratch_bytes)
+            own(owned, morsel_blob_step(model, i)->scratch_offset, morsel_blob_step(model, i)->scratch_bytes);
+    return owned;
+}
+
+static void poison(uint8_t *arena, const uint8_t *owned, uint32_t bytes) {
+    for (uint32_t start = 0, end; __asan_poison_memory_region && start < bytes; start = end) {
+        for (end = start + 1; end < bytes && owned[end] == owned[start];)
+            end++;
+        if (!owned[start])
+            __asan_poison_memory_region(arena + start, end - start);
+    }
+}
+
+/* Nobody writes what is nobody's, and under the sanitizer nobody reads it. */
+static void run_fenced(const struct morsel_session *session, uint8_t *arena, uint32_t bytes) {
+    uint8_t *owned = owned_bytes(session->model, bytes);
+    poison(arena, owned, bytes);
+    if (morsel_run(session))
+        abort();
+    if (__asan_unpoison_memory_region)
+        __asan_unpoison_memory_region(arena, bytes);
+    for (uint32_t i = 0; i < bytes; i++) {
+        if (owned[i] || arena[i] == NOBODYS)
+            continue;
+        fprintf(stderr, "a run wrote byte %u of the arena, which is nobody's\n", i);
+        abort();
+    }
+    free(owned);
+}
+
 static uint32_t run_once(const struct morsel_model *model, const struct morsel_options *options, uint64_t seed) {
     struct morsel_session session;
     struct morsel_view view;
     uint32_t bytes = morsel_arena_bytes(model), mark;
     uint8_t *arena = aligned(NULL, bytes);
-    memset(arena, 0x55, bytes);
+    memset(arena, NOBODYS, bytes);
     if (morsel_session_open(&session, model, arena, bytes, options))
         abort();
     for (uint32_t i = 0; !morsel_input(&session, i, &view); i++)
         fill(&view, seed + i);
-    if (morsel_run(&session))
-        abort();
+    run_fenced(&session, arena, bytes);
     mark = mark_outputs(&session);
     use_views(&session);
     use_picture(&session, seed);

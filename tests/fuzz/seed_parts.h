@@ -128,7 +128,7 @@ static uint32_t seed_tensor(struct seed_blob *b, uint32_t type, uint32_t n, uint
     *t = fresh;
     t->bytes = seed_elements(t) * (type <= MORSEL_INT8 ? 1 : 4);
     t->offset = b->arena_bytes;
-    b->arena_bytes += seed_round(t->bytes, 64);
+    b->arena_bytes += seed_round(t->bytes, 64) + 64 * seed_chance(b, 2);
     if (type > MORSEL_INT8)
         return index;
     t->scale = 0.01f + (float)fuzz_below(&b->random, 100) / 500;
