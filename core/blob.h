@@ -42,7 +42,8 @@ static inline uint32_t morsel_blob_operand(const struct morsel_model *m, const s
     return ((const uint32_t *)morsel_blob_at(m, morsel_blob_header(m)->operands.offset))[step->first_operand + n];
 }
 
-static inline const struct morsel_blob_tensor *morsel_blob_input(const struct morsel_model *m, const struct morsel_blob_step *step, uint32_t n) {
+static inline const struct morsel_blob_tensor *morsel_blob_input(const struct morsel_model *m, const struct morsel_blob_step *step,
+                                                                 uint32_t n) {
     return morsel_blob_tensor(m, morsel_blob_operand(m, step, n));
 }
 

@@ -10,7 +10,7 @@ enum morsel_error morsel_check_fc(const struct morsel_step_check *s) {
     if (morsel_product(p->rows, p->outputs) != morsel_elements(s->y)) return MORSEL_ERR_PARAMETER;
     if (!morsel_check_range(s->y, p->out_min, p->out_max, p->float_min, p->float_max)) return MORSEL_ERR_PARAMETER;
     uint64_t channels = ((uint64_t)p->outputs + 15) / 16 * 16, inputs = ((uint64_t)p->inputs + 3) / 4 * 4;
-    if (!morsel_check_data(s->check, p->weights, channels * inputs)) return MORSEL_ERR_CONSTANT; /* < 2^32 * 2^32 */
+    if (!morsel_check_data(s->check, p->weights, channels * inputs)) return MORSEL_ERR_CONSTANT; /* both <= 2^31 */
     const uint32_t offsets[5] = {p->bias, p->multiplier, p->weight_sum, p->weight_zero, p->float_bias};
     return morsel_check_channels(s, offsets, channels) ? MORSEL_OK : MORSEL_ERR_CONSTANT;
 }
@@ -37,7 +37,7 @@ static int dims_fit(const uint32_t *dims, uint32_t rank, uint32_t elements) {
     return n == elements;
 }
 
-/* The last element that the strides reach lies inside the operand. Each addend is below 2^31 * 2^32, and the sum is checked as it grows. */
+/* The last element that the strides reach lies inside the operand. An addend is below 2^31 * 2^32, and the sum is checked as it grows. */
 static int strides_fit(const struct morsel_blob_binary *p, const uint32_t *stride, uint32_t elements) {
     uint64_t last = 0;
     for (uint32_t k = 0; k < p->rank; k++) {
@@ -62,16 +62,19 @@ enum morsel_error morsel_check_binary(const struct morsel_step_check *s) {
     const struct morsel_blob_binary *p = s->parameters;
     const struct morsel_blob_tensor *b = morsel_blob_input(s->check->model, s->step, 1);
     if (p->op < 1 || p->op >= MORSEL_BINARY_OP_COUNT || !dims_fit(p->dims, p->rank, morsel_elements(s->y))) return MORSEL_ERR_PARAMETER;
-    if (!strides_fit(p, p->a_stride, morsel_elements(s->x)) || !strides_fit(p, p->b_stride, morsel_elements(b))) return MORSEL_ERR_PARAMETER;
+    if (!strides_fit(p, p->a_stride, morsel_elements(s->x))) return MORSEL_ERR_PARAMETER;
+    if (!strides_fit(p, p->b_stride, morsel_elements(b))) return MORSEL_ERR_PARAMETER;
     if (!morsel_check_integers(s->y, p->out_min, p->out_max)) return MORSEL_ERR_PARAMETER;
-    if (p->op != MORSEL_BINARY_QADD && p->op != MORSEL_BINARY_QMUL) return p->float_min <= p->float_max ? MORSEL_OK : MORSEL_ERR_PARAMETER;
+    int in_float = p->op != MORSEL_BINARY_QADD && p->op != MORSEL_BINARY_QMUL;
+    if (in_float) return p->float_min <= p->float_max ? MORSEL_OK : MORSEL_ERR_PARAMETER;
     if (!morsel_is_byte(s->x) || !morsel_is_byte(b) || !morsel_is_byte(s->y)) return MORSEL_ERR_STEP;
     return ratio_fits(p->a_ratio) && ratio_fits(p->b_ratio) && ratio_fits(p->offset) ? MORSEL_OK : MORSEL_ERR_PARAMETER;
 }
 
 enum morsel_error morsel_check_unary(const struct morsel_step_check *s) {
     const struct morsel_blob_unary *p = s->parameters;
-    if (p->op >= MORSEL_UNARY_OP_COUNT || p->count != morsel_elements(s->x) || p->count != morsel_elements(s->y)) return MORSEL_ERR_PARAMETER;
+    if (p->op >= MORSEL_UNARY_OP_COUNT || p->count != morsel_elements(s->x)) return MORSEL_ERR_PARAMETER;
+    if (p->count != morsel_elements(s->y)) return MORSEL_ERR_PARAMETER;
     if (p->alpha != p->alpha || p->beta != p->beta || !p->channels) return MORSEL_ERR_PARAMETER;
     if (p->op == MORSEL_UNARY_CLIP) return MORSEL_OK; /* limits may be infinite */
     if (!morsel_finite(p->alpha) || !morsel_finite(p->beta)) return MORSEL_ERR_PARAMETER;

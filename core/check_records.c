@@ -43,7 +43,8 @@ static enum morsel_error check_place(const struct morsel_check *c, const struct 
 }
 
 static enum morsel_error check_tensor(const struct morsel_check *c, const struct morsel_blob_tensor *t) {
-    if (t->type > MORSEL_FLOAT32 || t->layout > MORSEL_CHANNELS_LAST || t->rank > MORSEL_MAX_RANK || t->place > 1) return MORSEL_ERR_TENSOR;
+    if (t->type > MORSEL_FLOAT32 || t->layout > MORSEL_CHANNELS_LAST) return MORSEL_ERR_TENSOR;
+    if (t->rank > MORSEL_MAX_RANK || t->place > 1) return MORSEL_ERR_TENSOR;
     uint32_t elements = elements_of(t->dims, t->rank);
     if (!elements || morsel_product(elements, morsel_type_bytes(t->type)) != t->bytes) return MORSEL_ERR_SHAPE;
     for (uint32_t k = t->rank; k < MORSEL_MAX_RANK; k++)
@@ -106,7 +107,8 @@ enum morsel_error morsel_check_picture(const struct morsel_check *c) {
     const struct morsel_blob_header *h = c->header;
     if (!h->picture.count) return MORSEL_OK;
     const struct morsel_blob_picture *p = morsel_blob_at(c->model, h->picture.offset);
-    if (p->input >= h->inputs.count || p->resize > MORSEL_RESIZE_SHORT_SIDE || p->channels > MORSEL_CHANNELS_GRAY) return MORSEL_ERR_PICTURE;
+    if (p->input >= h->inputs.count || p->resize > MORSEL_RESIZE_SHORT_SIDE) return MORSEL_ERR_PICTURE;
+    if (p->channels > MORSEL_CHANNELS_GRAY) return MORSEL_ERR_PICTURE;
     const struct morsel_blob_io *io = (const struct morsel_blob_io *)morsel_blob_at(c->model, h->inputs.offset) + p->input;
     const struct morsel_blob_tensor *t = &c->tensors[io->tensor];
     int last = t->layout == MORSEL_CHANNELS_LAST;

@@ -165,7 +165,9 @@ static void prepare_binary(struct morsel_call *call, const struct work *w, const
     a->a_ratio = p->a_ratio;
     a->b_ratio = p->b_ratio;
     a->offset = p->offset;
-    call->kernel.binary = p->op == MORSEL_BINARY_QADD ? w->kernels->qadd : p->op == MORSEL_BINARY_QMUL ? w->kernels->qmul : w->kernels->binary;
+    call->kernel.binary = w->kernels->binary;
+    if (p->op == MORSEL_BINARY_QADD) call->kernel.binary = w->kernels->qadd;
+    if (p->op == MORSEL_BINARY_QMUL) call->kernel.binary = w->kernels->qmul;
     call->units = output_elements(w);
 }
 

@@ -9,7 +9,8 @@
 _Static_assert(ROW_POINTERS >= MORSEL_FORMAT_MAX_WINDOW, "the rows of one output row fit");
 
 /* The input rows of output rows y .. y + n of one image: rows[i * kernel_h + ky]. Above the picture the index wraps to a huge one. */
-static void find_rows(const uint8_t **rows, const struct morsel_window *w, const uint8_t *image, const uint8_t *outside, uint32_t y, uint32_t n) {
+static void find_rows(const uint8_t **rows, const struct morsel_window *w, const uint8_t *image, const uint8_t *outside, uint32_t y,
+                      uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         for (uint32_t ky = 0; ky < w->kernel_h; ky++) {
             uint32_t iy = (y + i) * w->stride_h + ky * w->dilation_h - w->pad_top;

@@ -47,7 +47,8 @@ static void fill_view(struct morsel_view *view, const struct morsel_session *ses
     memcpy(view->onnx_dims, io->onnx_dims, sizeof view->onnx_dims);
 }
 
-static enum morsel_error view_of(const struct morsel_session *session, const struct morsel_blob_section *section, uint32_t index, struct morsel_view *view) {
+static enum morsel_error view_of(const struct morsel_session *session, const struct morsel_blob_section *section, uint32_t index,
+                                 struct morsel_view *view) {
     if (index >= section->count) return MORSEL_ERR_ARGUMENT;
     fill_view(view, session, (const struct morsel_blob_io *)morsel_blob_at(session->model, section->offset) + index);
     return MORSEL_OK;

@@ -2,9 +2,21 @@
 /* Depthwise convolution: one filter for each channel. */
 #include "requant.h"
 
+/* A tap of n channels: `x` is [n], `taps` is [n][4] with the tap's own column in front. */
+static inline void add_tap(uint32_t *restrict acc, const uint8_t *x, const struct morsel_code *code, const int8_t *taps,
+                           const int32_t *zero, uint32_t n) {
+    for (uint32_t o = 0; o < n; o++) {
+        int32_t v = (int32_t)(x[o] ^ code->flip) - code->zero;
+        acc[o] += (uint32_t)(v * (taps[4 * o] - zero[o])); /* |v| and |w - zero| are at most 255 */
+    }
+}
+
 /* Channels c .. c + n of one output pixel; `w` is the block's weights [kernel_w][pad4(kernel_h) / 4][16][4]. */
-static void depthwise_block(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t ox, size_t pixel, uint32_t c, uint32_t n, const int8_t *w) {
+static void depthwise_block(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t ox, size_t pixel, uint32_t c, uint32_t n,
+                            const int8_t *w) {
+    static const int32_t no_zero[16] = {0};
     const struct morsel_window *win = &a->window;
+    const int32_t *zero = a->channels.weight_zero ? a->channels.weight_zero + c : no_zero;
     uint32_t quads = (win->kernel_h + 3) / 4;
     uint32_t acc[16] = {0};
     for (uint32_t kx = 0; kx < win->kernel_w; kx++) {
@@ -12,11 +24,7 @@ static void depthwise_block(const struct morsel_conv_args *a, const uint8_t *con
         if (ix >= win->in_w) continue;
         for (uint32_t ky = 0; ky < win->kernel_h; ky++) {
             const uint8_t *x = rows[ky] + (size_t)ix * win->in_c + c;
-            const int8_t *taps = w + (size_t)(kx * quads + ky / 4) * 64 + ky % 4;
-            for (uint32_t o = 0; o < n; o++) {
-                int32_t zero = a->channels.weight_zero ? a->channels.weight_zero[c + o] : 0;
-                acc[o] += ((x[o] ^ a->x.code.flip) - (uint32_t)a->x.code.zero) * (uint32_t)(taps[4 * o] - zero);
-            }
+            add_tap(acc, x, &a->x.code, w + (size_t)(kx * quads + ky / 4) * 64 + ky % 4, zero, n);
         }
     }
     for (uint32_t o = 0; o < n; o++) {

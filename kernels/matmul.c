@@ -1,23 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Matrix products: with constant weights (fc) and of two activations (matmul). */
-#include "requant.h"
+#include "sums.h"
 
 static void fc_block(const struct morsel_fc_args *a, uint32_t row, uint32_t block) {
     const uint8_t *x = (const uint8_t *)a->x.data + (size_t)row * a->inputs;
     const int8_t *w = a->weights + (size_t)block * ((a->inputs + 3) / 4) * 64;
-    uint32_t acc[16] = {0}, x_sum = 0;
-    for (uint32_t k = 0; k < a->inputs; k++) {
-        uint32_t v = (x[k] ^ a->x.code.flip) - (uint32_t)a->x.code.zero;
-        const int8_t *taps = w + (size_t)(k / 4) * 64 + k % 4;
-        x_sum += v;
-        for (uint32_t o = 0; o < 16; o++) acc[o] += v * (uint32_t)(int32_t)taps[4 * o];
-    }
-    const struct morsel_channels *c = &a->channels;
-    for (uint32_t o = block * 16; o < a->outputs && o < block * 16 + 16; o++) {
-        uint32_t zero = c->weight_zero ? (uint32_t)c->weight_zero[o] : 0;
-        int32_t sum = morsel_signed(acc[o % 16] - zero * x_sum + (uint32_t)c->bias[o]);
-        morsel_store_sum(&a->y, (size_t)row * a->outputs + o, sum, c->multiplier[o], c->float_bias ? &c->float_bias[o] : NULL);
-    }
+    struct morsel_sums sums = {{0}, 0};
+    uint32_t left = a->outputs - block * 16;
+    morsel_add_line(&sums, x, a->inputs, &a->x.code, w, 0);
+    morsel_store_sums(&sums, &a->y, (size_t)row * a->outputs + block * 16, &a->channels, block * 16, left < 16 ? left : 16);
 }
 
 void morsel_fc_blocks_c(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {

@@ -7,7 +7,8 @@
  *   Clamping before rounding equals rounding before clamping: the limits are integers, rounding is monotone and keeps integers.
  *   An infinite product (a multiplier may be as large as FLT_MAX) is clamped like any other; a NaN cannot arise, because both
  *   factors are finite.
- * Rule for reals:  the same with value / scale (a true division) for the product, and a NaN gives the zero point.
+ * Rule for reals:  the same with value / scale (a true division) for the product, and a NaN gives the lowest byte.
+ * Sums with a float bias (quantizers that leave biases in float): the bias, in steps of y, is added to the product in float.
  *
  * Round half to even without libm: for |v| <= 2^22, v + 1.5 * 2^23 lies in [2^23, 2^24], where floats are exactly the integers, so
  * the addition itself rounds to an integer, ties to even. The low bits of the sum are that integer above those of 1.5 * 2^23.
@@ -47,11 +48,12 @@ static inline uint8_t morsel_limit(const struct morsel_output *y, float v) {
 /* A sum into element i; `channel` chooses the constants. */
 static inline void morsel_store_sum(const struct morsel_output *y, size_t i, int32_t acc, float multiplier, const float *bias) {
     float v = (float)acc * multiplier;
+    if (bias) v = v + *bias;
     if (!y->code.is_float) {
         ((uint8_t *)y->data)[i] = (uint8_t)(morsel_limit(y, v) ^ y->code.flip);
         return;
     }
-    ((float *)y->data)[i] = morsel_clamp(bias ? v + *bias : v, y->float_min, y->float_max);
+    ((float *)y->data)[i] = morsel_clamp(v, y->float_min, y->float_max);
 }
 
 /* A real number into element i. CPUs differ in the NaN that they make, so it is stored as 0x7fc00000. */
@@ -64,7 +66,7 @@ static inline void morsel_store_real(const struct morsel_output *y, size_t i, fl
         return;
     }
     float steps = v / y->code.scale;
-    ((uint8_t *)y->data)[i] = (uint8_t)(morsel_limit(y, steps == steps ? steps : 0) ^ y->code.flip);
+    ((uint8_t *)y->data)[i] = (uint8_t)(morsel_limit(y, steps == steps ? steps : -FLT_MAX) ^ y->code.flip);
 }
 
 /* Element i as a real number. */

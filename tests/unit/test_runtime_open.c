@@ -324,7 +324,8 @@ static void damaged_pictures(void **state) {
 static void open_and_run(const struct blob *b) {
     struct morsel_model model;
     struct morsel_session session;
-    if (morsel_open(&model, b->bytes, b->count, MORSEL_SKIP_CHECKSUM) != MORSEL_OK || morsel_arena_bytes(&model) > 1 << 20) return;
+    if (morsel_open(&model, b->bytes, b->count, MORSEL_SKIP_CHECKSUM) != MORSEL_OK) return;
+    if (morsel_arena_bytes(&model) > 1 << 20) return;
     uint8_t *arena = builder_aligned(morsel_arena_bytes(&model));
     memset(arena, 0x5a, morsel_arena_bytes(&model));
     assert_int_equal(morsel_session_open(&session, &model, arena, morsel_arena_bytes(&model), NULL), MORSEL_OK);
@@ -360,7 +361,8 @@ static void no_single_byte_can_do_harm(void **state) {
 static void no_random_words_can_do_harm(void **state) {
     (void)state;
     uint32_t seed = 11;
-    const uint32_t values[] = {0, 1, 2, 3, 63, 64, 128, 255, 0x7fffffff, 0x80000000, 0xffffffff, 0xfffffffe, 0xffffffc0, 0x7fc00000, 0x7f800000};
+    const uint32_t values[] = {0, 1, 2, 3, 63, 64, 128, 255, 0x7fffffff, 0x80000000, 0xffffffff, 0xfffffffe,
+                               0xffffffc0, 0x7fc00000, 0x7f800000};
     for (int round = 0; round < 20000; round++) {
         struct blob b = sample();
         for (uint32_t n = builder_between(&seed, 1, 3); n > 0; n--) {
@@ -375,7 +377,8 @@ static void no_random_words_can_do_harm(void **state) {
 static void every_error_has_its_words(void **state) {
     (void)state;
     for (int i = 0; i < MORSEL_ERR_COUNT; i++)
-        for (int j = 0; j < i; j++) assert_string_not_equal(morsel_error_text((enum morsel_error)i), morsel_error_text((enum morsel_error)j));
+        for (int j = 0; j < i; j++)
+            assert_string_not_equal(morsel_error_text((enum morsel_error)i), morsel_error_text((enum morsel_error)j));
     assert_non_null(morsel_error_text((enum morsel_error)1000));
     assert_string_equal(morsel_version(), MORSEL_VERSION);
 }

@@ -45,7 +45,8 @@ static void random_geometry(struct problem *p, int depthwise) {
         p->groups = depthwise ? between(1, 37) : between(1, 3);
         p->c = depthwise ? p->groups : p->groups * between(1, 7);
         p->oc = depthwise ? p->groups : p->groups * between(1, 19);
-        p->kh = between(1, 5), p->kw = between(1, 5), p->sh = between(1, 3), p->sw = between(1, 3), p->dh = between(1, 2), p->dw = between(1, 2);
+        p->kh = between(1, 5), p->kw = between(1, 5), p->sh = between(1, 3), p->sw = between(1, 3);
+        p->dh = between(1, 2), p->dw = between(1, 2);
         p->top = between(0, 3), p->left = between(0, 3), p->bottom = between(0, 3), p->right = between(0, 3);
         p->oh = out_size(p->h, p->top + p->bottom, p->kh, p->dh, p->sh);
         p->ow = out_size(p->w, p->left + p->right, p->kw, p->dw, p->sw);
@@ -149,17 +150,18 @@ static struct constants pack(struct builder *b, const struct problem *p, int dep
     for (uint32_t oc = 0; oc < p->oc; oc++) {
         uint32_t at = channel_place(p, depthwise, oc);
         bias[at] = p->bias[oc], zero[at] = p->zero[oc], multiplier[at] = p->multiplier[oc], float_bias[at] = p->float_bias[oc];
-        for (uint32_t i = 0; i < k; i++) w[((size_t)at / 16 * (k / 4) + i / 4) * 64 + at % 16 * 4 + i % 4] = (int8_t)zero[at];
+        int8_t *own = w + (size_t)at / 16 * k * 16 + at % 16 * 4; /* weight i of this channel: own[i / 4 * 64 + i % 4] */
+        for (uint32_t i = 0; i < k; i++) own[i / 4 * 64 + i % 4] = (int8_t)zero[at];
         for (uint32_t c = 0; c < depth; c++)
             for (uint32_t t = 0; t < p->kh * p->kw; t++) {
                 uint32_t ky = t / p->kw, kx = t % p->kw;
                 size_t to = depthwise ? depthwise_place(p, oc, ky, kx) : conv_place(p, oc, c, ky, kx);
                 w[to] = (int8_t)p->weights[(oc * depth + c) * p->kh * p->kw + t];
             }
-        for (uint32_t i = 0; i < k; i++) sum[at] += w[((size_t)at / 16 * (k / 4) + i / 4) * 64 + at % 16 * 4 + i % 4];
+        for (uint32_t i = 0; i < k; i++) sum[at] += own[i / 4 * 64 + i % 4];
     }
-    struct constants out = {builder_data(b, w, channels * k), builder_data(b, bias, channels * 4), builder_data(b, multiplier, channels * 4),
-                            builder_data(b, sum, channels * 4), p->with_zero ? builder_data(b, zero, channels * 4) : 0,
+    struct constants out = {builder_data(b, w, channels * k), builder_data(b, bias, channels * 4),
+                            builder_data(b, multiplier, channels * 4), builder_data(b, sum, channels * 4), p->with_zero ? builder_data(b, zero, channels * 4) : 0,
                             p->with_float_bias && p->yt == MORSEL_FLOAT32 ? builder_data(b, float_bias, channels * 4) : 0};
     free(w), free(bias), free(sum), free(zero), free(multiplier), free(float_bias);
     return out;
