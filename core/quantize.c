@@ -56,7 +56,7 @@ static void quantize_one(const struct morsel_view *view, const struct morsel_out
         return;
     }
     float steps = v / y->code.scale;
-    ((uint8_t *)view->data)[i] = (uint8_t)(morsel_limit(y, steps == steps ? steps : 0) ^ y->code.flip);
+    ((uint8_t *)view->data)[i] = (uint8_t)(morsel_limit(y, steps == steps ? steps : -FLT_MAX) ^ y->code.flip);
 }
 
 enum morsel_error morsel_quantize(const struct morsel_view *view, const float *values) {

@@ -157,7 +157,7 @@ static double pair_result(const struct pair *q, int32_t a, int32_t b) {
     if (q->p.op == MORSEL_BINARY_MAX) v = x > z ? x : z;
     if (q->p.op == MORSEL_BINARY_MIN) v = x < z ? x : z;
     v = v < -30 ? -30 : v > 60 ? 60 : v;
-    return isnan(v) ? q->yz : rint((double)(v / 0.125f)) + q->yz;
+    return isnan(v) ? q->p.out_min : rint((double)(v / 0.125f)) + q->yz;
 }
 
 static void binary_matches_the_definition(void **state) {

@@ -102,9 +102,9 @@ static int64_t reference_sum(const struct problem *p, uint32_t n, uint32_t oy, u
 /* The element of y that a sum gives, checked against what the runtime wrote. */
 static void check_element(const struct problem *p, const void *y, size_t i, int64_t sum, uint32_t oc) {
     float v = (float)(int32_t)sum * p->multiplier[oc];
+    if (p->with_float_bias) v = v + p->float_bias[oc];
     if (p->yt == MORSEL_FLOAT32) {
-        float want = p->with_float_bias ? v + p->float_bias[oc] : v;
-        want = want < -100 ? -100 : want > 90 ? 90 : want;
+        float want = v < -100 ? -100 : v > 90 ? 90 : v;
         assert_memory_equal((const float *)y + i, &want, 4);
         return;
     }
@@ -162,7 +162,7 @@ static struct constants pack(struct builder *b, const struct problem *p, int dep
     }
     struct constants out = {builder_data(b, w, channels * k), builder_data(b, bias, channels * 4),
                             builder_data(b, multiplier, channels * 4), builder_data(b, sum, channels * 4), p->with_zero ? builder_data(b, zero, channels * 4) : 0,
-                            p->with_float_bias && p->yt == MORSEL_FLOAT32 ? builder_data(b, float_bias, channels * 4) : 0};
+                            p->with_float_bias ? builder_data(b, float_bias, channels * 4) : 0};
     free(w), free(bias), free(sum), free(zero), free(multiplier), free(float_bias);
     return out;
 }
