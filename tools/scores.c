@@ -59,7 +59,7 @@ size_t scores_top(const float *scores, size_t count, size_t top, uint32_t *indic
 size_t scores_rank(const float *scores, size_t count, size_t truth) {
     size_t rank = 0;
     for (size_t i = 0; i < count; i++)
-        rank += scores[i] > scores[truth] || (scores[i] == scores[truth] && i < truth);
+        rank += scores[i] > scores[truth] || (i < truth && scores[i] == scores[truth]);
     return rank;
 }
 

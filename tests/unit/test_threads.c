@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* The pool does every task once; sessions of one model may run on many threads. Also run under ThreadSanitizer. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "blob_builder.h"
+#include "tools/pool.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TASKS = 200, CHANNELS = 5, PIXELS = 64, RUNS = 50, CALLERS = 4 };
+
+static void count_task(void *arg, uint32_t index) {
+    ((int *)arg)[index]++;
+}
+
+static void test_pool(void **state) {
+    (void)state;
+    struct failure failure;
+    for (unsigned threads = 1; threads <= 5; threads++) {
+        struct pool *pool = pool_open(threads, &failure);
+        assert_non_null(pool);
+        for (uint32_t round = 0; round < 500; round++) {
+            int done[TASKS] = {0};
+            uint32_t n = round * 7 % TASKS;
+            pool_run(pool, n, count_task, done);
+            for (uint32_t i = 0; i < TASKS; i++)
+                assert_int_equal(done[i], i < n);
+            if (round % 100 == 0)
+                usleep(200); /* long enough for the workers to fall asleep */
+        }
+        pool_close(pool);
+    }
+}
+
+/* A 3x3 maximum over a picture: a step that is cut by rows. */
+static uint8_t *make_blob(uint32_t *bytes) {
+    struct builder b;
+    const uint32_t dims[] = {1, PIXELS, PIXELS, CHANNELS};
+    const struct morsel_blob_pool pool = {.kernel_h = 3,
+                                          .kernel_w = 3,
+                                          .stride_h = 1,
+                                          .stride_w = 1,
+                                          .dilation_h = 1,
+                                          .dilation_w = 1,
+                                          .pad_top = 1,
+                                          .pad_left = 1,
+                                          .pad_bottom = 1,
+                                          .pad_right = 1,
+                                          .out_max = 255};
+    builder_start(&b);
+    uint32_t x = builder_tensor(&b, MORSEL_UINT8, 4, dims, 1, 0), y = builder_tensor(&b, MORSEL_UINT8, 4, dims, 1, 0);
+    builder_step(&b, MORSEL_STEP_MAX_POOL, &x, 1, y, &pool, sizeof pool, 0);
+    builder_input(&b, x, "x");
+    builder_output(&b, y, "y");
+    return builder_finish(&b, bytes);
+}
+
+struct caller {
+    const struct morsel_model *model;
+    const uint8_t *x, *wanted;
+    unsigned threads;
+    int wrong;
+    pthread_t thread;
+};
+
+/* Runs a session of its own, again and again. */
+static void *call(void *arg) {
+    struct caller *caller = arg;
+    struct failure failure;
+    struct pool *pool = pool_open(caller->threads, &failure);
+    struct morsel_options options = {MORSEL_CPU_ALL, caller->threads, pool_run, pool};
+    struct morsel_session session;
+    struct morsel_view in, out;
+    uint8_t *arena = builder_aligned(morsel_arena_bytes(caller->model));
+    caller->wrong = !pool || morsel_session_open(&session, caller->model, arena, morsel_arena_bytes(caller->model), &options) != MORSEL_OK;
+    for (int run = 0; run < RUNS && !caller->wrong; run++) {
+        morsel_input(&session, 0, &in);
+        morsel_output(&session, 0, &out);
+        memcpy(in.data, caller->x, in.bytes);
+        caller->wrong = morsel_run(&session) != MORSEL_OK || memcmp(out.data, caller->wanted, out.bytes) != 0;
+    }
+    free(arena);
+    pool_close(pool);
+    return NULL;
+}
+
+static void test_sessions(void **state) {
+    (void)state;
+    uint32_t bytes, seed = 7;
+    struct morsel_model model;
+    struct caller callers[CALLERS];
+    static uint8_t x[PIXELS * PIXELS * CHANNELS];
+    for (size_t i = 0; i < sizeof x; i++)
+        x[i] = (uint8_t)builder_random(&seed);
+    uint8_t *blob = make_blob(&bytes);
+    uint8_t *wanted = builder_run(blob, bytes, x, NULL); /* in one thread; frees the blob */
+    blob = make_blob(&bytes);
+    assert_int_equal(morsel_open(&model, blob, bytes, 0), MORSEL_OK);
+    for (unsigned i = 0; i < CALLERS; i++) {
+        callers[i] = (struct caller){.model = &model, .x = x, .wanted = wanted, .threads = 1 + i};
+        assert_int_equal(pthread_create(&callers[i].thread, NULL, call, &callers[i]), 0);
+    }
+    for (unsigned i = 0; i < CALLERS; i++) {
+        pthread_join(callers[i].thread, NULL);
+        assert_false(callers[i].wrong);
+    }
+    free(blob);
+    free(wanted);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pool), cmocka_unit_test(test_sessions)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/* The tool's files: whole reads, writes that leave the old file or the new one, .npy in all its forms, JSON. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tools/file.h"
+#include "tools/json.h"
+#include "tools/npy.h"
+#include "tools/tensor.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[64];
+
+static const char *in_folder(const char *name) {
+    static char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static int make_folder(void **state) {
+    (void)state;
+    strcpy(folder, "/tmp/morsel_test_XXXXXX");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int count_files(void) {
+    int count = 0;
+    DIR *dir = opendir(folder);
+    assert_non_null(dir);
+    for (struct dirent *entry; (entry = readdir(dir));)
+        count += entry->d_name[0] != '.' || strlen(entry->d_name) > 2;
+    closedir(dir);
+    return count;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        unlink(in_folder(entry->d_name));
+    if (dir)
+        closedir(dir);
+    return rmdir(folder);
+}
+
+static void test_file_round_trip(void **state) {
+    (void)state;
+    struct failure failure;
+    struct file_bytes got;
+    static uint8_t data[100000];
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (uint8_t)(i * 31);
+    assert_true(file_write(in_folder("a"), data, sizeof data, &failure));
+    assert_true(file_read(in_folder("a"), SIZE_MAX / 2, &got, &failure));
+    assert_int_equal(got.size, sizeof data);
+    assert_memory_equal(got.data, data, sizeof data);
+    assert_int_equal(got.data[got.size], 0);
+    assert_int_equal((uintptr_t)got.data % 64, 0);
+    file_free(&got);
+    assert_false(file_read(in_folder("a"), sizeof data - 1, &got, &failure));
+    assert_int_equal(failure.status, STATUS_INPUT);
+    assert_true(file_write(in_folder("empty"), "", 0, &failure));
+    assert_true(file_read(in_folder("empty"), 10, &got, &failure));
+    assert_int_equal(got.size, 0);
+    file_free(&got);
+    assert_int_equal(count_files(), 2);
+}
+
+static void test_file_keeps_mode_and_link(void **state) {
+    (void)state;
+    struct failure failure;
+    struct stat status;
+    char target[512];
+    strcpy(target, in_folder("target"));
+    assert_true(file_write(target, "old", 3, &failure));
+    assert_int_equal(chmod(target, 0640), 0);
+    assert_int_equal(symlink(target, in_folder("link")), 0);
+    assert_true(file_write(in_folder("link"), "newer", 5, &failure));
+    assert_int_equal(lstat(in_folder("link"), &status), 0);
+    assert_true(S_ISLNK(status.st_mode));
+    assert_int_equal(stat(target, &status), 0);
+    assert_int_equal(status.st_size, 5);
+    assert_int_equal(status.st_mode & 0777, 0640);
+}
+
+static void test_file_failures(void **state) {
+    (void)state;
+    struct failure failure;
+    struct file_bytes got;
+    assert_false(file_read(in_folder("none"), 10, &got, &failure));
+    assert_int_equal(failure.status, STATUS_INPUT);
+    assert_non_null(strstr(failure.text, "none"));
+    assert_false(file_read(folder, 10, &got, &failure));
+    assert_non_null(strstr(failure.text, "folder"));
+    assert_false(file_write(in_folder("no/where"), "x", 1, &failure));
+    assert_int_equal(failure.status, STATUS_CALL);
+    assert_false(file_write(folder, "x", 1, &failure));
+    assert_int_equal(failure.status, STATUS_CALL);
+    assert_false(file_write("/dev/full", "x", 1, &failure));
+    assert_int_equal(failure.status, STATUS_SYSTEM);
+    assert_int_equal(count_files(), 0);
+}
+
+static void write_npy(uint8_t version, const char *header, const void *data, size_t bytes) {
+    uint8_t file[1024] = "\x93NUMPY";
+    struct failure failure;
+    size_t length = strlen(header), at = version == 1 ? 10 : 12;
+    file[6] = version;
+    file[8] = (uint8_t)length;
+    memcpy(file + at, header, length);
+    memcpy(file + at + length, data, bytes);
+    assert_true(file_write(in_folder("x.npy"), file, at + length + bytes, &failure));
+}
+
+static void test_npy_round_trip(void **state) {
+    (void)state;
+    static const double values[6] = {0, 1.5, -2, 3, 1e300, -0.0};
+    struct failure failure;
+    struct npy npy;
+    char text[128];
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        const uint64_t dims[3] = {rank == 1 ? 6 : 2, 3, 1};
+        assert_true(npy_write(in_folder("x.npy"), NPY_FLOAT64, dims, rank, values, &failure));
+        assert_true(npy_read(in_folder("x.npy"), &npy, &failure));
+        assert_int_equal(npy.type, NPY_FLOAT64);
+        assert_int_equal(npy.rank, rank);
+        size_t count = rank == 0 ? 1 : rank == 1 ? 6 : rank == 2 ? 6 : 6;
+        assert_int_equal(npy.count, count);
+        assert_memory_equal(npy.data, values, count * 8);
+        npy_free(&npy);
+    }
+    const uint64_t dims[2] = {2, 3};
+    assert_true(npy_write(in_folder("x.npy"), NPY_FLOAT64, dims, 2, values, &failure));
+    assert_true(npy_read(in_folder("x.npy"), &npy, &failure));
+    assert_string_equal(npy_describe(&npy, text, sizeof text), "float64 [2, 3]");
+    npy_free(&npy);
+}
+
+/* numpy.asfortranarray([[1, 2, 3], [4, 5, 6]]) stores 1 4 2 5 3 6. */
+static void test_npy_fortran_order(void **state) {
+    (void)state;
+    static const int32_t stored[6] = {1, 4, 2, 5, 3, 6}, wanted[6] = {1, 2, 3, 4, 5, 6};
+    struct failure failure;
+    struct npy npy;
+    for (uint8_t version = 1; version <= 3; version++) {
+        write_npy(version, "{'descr': '<i4', 'fortran_order': True, 'shape': (2, 3), }\n", stored, sizeof stored);
+        assert_true(npy_read(in_folder("x.npy"), &npy, &failure));
+        assert_memory_equal(npy.data, wanted, sizeof wanted);
+        npy_free(&npy);
+    }
+}
+
+static void test_npy_refusals(void **state) {
+    (void)state;
+    static const char *const headers[] = {
+        "{'descr': '>f4', 'fortran_order': False, 'shape': (2,), }\n",
+        "{'descr': '<f2', 'fortran_order': False, 'shape': (2,), }\n",
+        "{'descr': '|O', 'fortran_order': False, 'shape': (2,), }\n",
+        "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }\n",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }\n",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }\n",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (-2,), }\n",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (2147483647, 2147483647, 2147483647), }\n",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (2",
+        "{'descr': '<f4', 'fortran_order': False, }\n",
+        "",
+    };
+    struct failure failure;
+    struct npy npy;
+    for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++) {
+        write_npy(1, headers[i], "12345678", 8);
+        if (npy_read(in_folder("x.npy"), &npy, &failure))
+            fail_msg("taken: %s", headers[i]);
+        assert_int_equal(failure.status, STATUS_INPUT);
+        assert_non_null(strstr(failure.text, "x.npy: "));
+    }
+}
+
+/* Every truncation of a sound file is refused. */
+static void test_npy_truncated(void **state) {
+    (void)state;
+    static const float values[4] = {1, 2, 3, 4};
+    struct failure failure;
+    struct file_bytes whole;
+    struct npy npy;
+    const uint64_t dims[1] = {4};
+    assert_true(npy_write(in_folder("x.npy"), NPY_FLOAT32, dims, 1, values, &failure));
+    assert_true(file_read(in_folder("x.npy"), 10000, &whole, &failure));
+    for (size_t size = 0; size < whole.size; size++) {
+        assert_true(file_write(in_folder("y.npy"), whole.data, size, &failure));
+        assert_false(npy_read(in_folder("y.npy"), &npy, &failure));
+    }
+    file_free(&whole);
+}
+
+static void test_tensor_convert(void **state) {
+    (void)state;
+    struct morsel_view view = {.name = "x", .onnx_type = MORSEL_INT32, .type = MORSEL_INT32, .onnx_rank = 1, .onnx_dims = {3}};
+    int64_t values[3] = {-5, INT32_MAX, INT32_MIN};
+    struct npy npy = {.type = NPY_INT64, .rank = 1, .dims = {3}, .count = 3, .data = values};
+    struct failure failure;
+    bool converted;
+    assert_true(tensor_convert(&npy, &view, &converted, &failure));
+    assert_true(converted);
+    assert_int_equal(npy.type, NPY_INT32);
+    const int32_t wanted[3] = {-5, INT32_MAX, INT32_MIN};
+    assert_memory_equal(values, wanted, sizeof wanted);
+    values[1] = (int64_t)INT32_MAX + 1;
+    npy.type = NPY_INT64;
+    assert_false(tensor_convert(&npy, &view, &converted, &failure));
+    assert_non_null(strstr(failure.text, "int64 [3]"));
+    view.onnx_type = MORSEL_UINT8;
+    npy.type = NPY_FLOAT32;
+    assert_false(tensor_convert(&npy, &view, &converted, &failure));
+    assert_int_equal(failure.status, STATUS_INPUT);
+}
+
+static void test_json(void **state) {
+    (void)state;
+    char *text = NULL;
+    size_t size = 0;
+    struct json json = {.file = open_memstream(&text, &size)};
+    const uint32_t dims[] = {1, 3};
+    json_open(&json, NULL);
+    json_text(&json, "quo\"te", "a\\b\n\x01\x7f\xc3\xa9\xff\xc0\x80\xed\xa0\x80z");
+    json_text(&json, "none", NULL);
+    json_open_array(&json, "empty");
+    json_close_array(&json);
+    json_open_array(&json, "list");
+    json_open_flat(&json, NULL);
+    json_dims(&json, "shape", dims, 2);
+    json_bool(&json, "yes", true);
+    json_close(&json);
+    json_integer(&json, NULL, INT64_MIN);
+    json_close_array(&json);
+    json_float(&json, "float", 0.1f);
+    json_number(&json, "number", 0.1 + 0.2);
+    json_number(&json, "infinite", (double)INFINITY);
+    json_float(&json, "nan", NAN);
+    json_close(&json);
+    fclose(json.file);
+    assert_string_equal(text, "{\n  \"quo\\\"te\": \"a\\\\b\\u000a\\u0001\\u007f\xc3\xa9\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\\ufffdz\",\n"
+                              "  \"none\": null,\n  \"empty\": [],\n  \"list\": [\n    {\"shape\": [1, 3], \"yes\": true},\n"
+                              "    -9223372036854775808\n  ],\n  \"float\": 0.1,\n  \"number\": 0.30000000000000004,\n"
+                              "  \"infinite\": null,\n  \"nan\": null\n}\n");
+    free(text);
+}
+
+int main(void) {
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(test_file_round_trip), IN_FOLDER(test_file_keeps_mode_and_link), IN_FOLDER(test_file_failures),
+        IN_FOLDER(test_npy_round_trip),  IN_FOLDER(test_npy_fortran_order),        IN_FOLDER(test_npy_refusals),
+        IN_FOLDER(test_npy_truncated),   cmocka_unit_test(test_tensor_convert),    cmocka_unit_test(test_json),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

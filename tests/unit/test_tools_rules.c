@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* Picture rules and labels: what is taken, and what each mistake is told. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tools/file.h"
+#include "tools/picture_rule.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char path[64];
+static char error[800];
+
+static int make_file(void **state) {
+    (void)state;
+    strcpy(path, "/tmp/morsel_test_XXXXXX");
+    int fd = mkstemp(path);
+    return fd < 0 ? -1 : close(fd);
+}
+
+static int remove_file(void **state) {
+    (void)state;
+    return unlink(path);
+}
+
+static void put(const char *text) {
+    struct failure failure;
+    assert_true(file_write(path, text, strlen(text), &failure));
+}
+
+static void test_rules(void **state) {
+    (void)state;
+    struct morsel_blob_picture rule;
+    put("{\"resize\": {\"mode\": \"short_side\", \"size\": 256}, \"crop\": [224, 192], \"channels\": \"BGR\",\n"
+        " \"scale\": 0.00392156862745098, \"mean\": [0.485, 0.456, 0.406], \"std\": [0.229, 0.224, -0.225]}");
+    assert_true(picture_rule_read(path, &rule, error, sizeof error));
+    const struct morsel_blob_picture wanted = {.resize = MORSEL_RESIZE_SHORT_SIDE,
+                                               .resize_height = 256,
+                                               .resize_width = 256,
+                                               .crop_height = 224,
+                                               .crop_width = 192,
+                                               .channels = MORSEL_CHANNELS_BGR,
+                                               .scale = 0.00392156862745098f,
+                                               .mean = {0.485f, 0.456f, 0.406f},
+                                               .std = {0.229f, 0.224f, -0.225f}};
+    assert_memory_equal(&rule, &wanted, sizeof rule);
+    put("{\"resize\": {\"mode\": \"exact\", \"size\": [20, 30]}, \"channels\": \"GRAY\", \"scale\": 1, \"mean\": [0], \"std\": [255]}");
+    assert_true(picture_rule_read(path, &rule, error, sizeof error));
+    assert_int_equal(rule.resize_height, 20);
+    assert_int_equal(rule.resize_width, 30);
+    assert_int_equal(rule.crop_height, 0);
+    put("{\"resize\": {\"mode\": \"none\"}, \"channels\": \"GRAY\", \"scale\": 1, \"mean\": [0], \"std\": [255]}\n");
+    assert_true(picture_rule_read(path, &rule, error, sizeof error));
+    assert_int_equal(rule.resize, MORSEL_RESIZE_NONE);
+}
+
+#define REST "\"channels\": \"RGB\", \"scale\": 1, \"mean\": [0, 0, 0], \"std\": [1, 1, 1]}"
+#define HEAD "{\"resize\": {\"mode\": \"none\"}, "
+
+static void test_rule_mistakes(void **state) {
+    (void)state;
+    static const char *const mistakes[][2] = {
+        {"", "line 1 is not JSON"},
+        {"{\n\"resize\": {\"mode\": \"none\"},,\n" REST, "line 2 is not JSON"},
+        {HEAD REST " x", "is not JSON"},
+        {"[]", "not a JSON object"},
+        {"{" REST, "key \"resize\" is missing"},
+        {"{\"rezise\": {\"mode\": \"none\"}, " REST, "key \"rezise\" is unknown; did you mean \"resize\"?"},
+        {HEAD "\"resize\": {\"mode\": \"none\"}, " REST, "stands twice"},
+        {"{\"resize\": 5, " REST, "\"resize\" is not an object"},
+        {"{\"resize\": {\"size\": 5}, " REST, "key \"mode\" is missing"},
+        {"{\"resize\": {\"mode\": \"short\", \"size\": 5}, " REST, "none of \"none\""},
+        {"{\"resize\": {\"mode\": \"none\", \"size\": 5}, " REST, "a \"size\" all the same"},
+        {"{\"resize\": {\"mode\": \"exact\", \"size\": 5}, " REST, "[height, width]"},
+        {"{\"resize\": {\"mode\": \"exact\", \"size\": [5, 5, 5]}, " REST, "[height, width]"},
+        {"{\"resize\": {\"mode\": \"short_side\", \"size\": 5.5}, " REST, "one whole number"},
+        {"{\"resize\": {\"mode\": \"short_side\", \"size\": 0}, " REST, "one whole number"},
+        {"{\"resize\": {\"mode\": \"short_side\", \"size\": 1e99}, " REST, "one whole number"},
+        {"{\"resize\": {\"mode\": \"short_side\", \"size\": 5, \"anti\": 1}, " REST, "key \"anti\" is unknown"},
+        {HEAD "\"crop\": [0, 5], " REST, "\"crop\" wants"},
+        {HEAD "\"channels\": \"rgb\", \"scale\": 1, \"mean\": [0], \"std\": [1]}", "\"channels\" is none of"},
+        {HEAD "\"channels\": \"RGB\", \"scale\": 0, \"mean\": [0, 0, 0], \"std\": [1, 1, 1]}", "\"scale\" wants"},
+        {HEAD "\"channels\": \"RGB\", \"scale\": \"1\", \"mean\": [0, 0, 0], \"std\": [1, 1, 1]}", "\"scale\" wants"},
+        {HEAD "\"channels\": \"RGB\", \"scale\": 1e60, \"mean\": [0, 0, 0], \"std\": [1, 1, 1]}", "\"scale\" wants"},
+        {HEAD "\"channels\": \"RGB\", \"scale\": 1, \"mean\": [0], \"std\": [1, 1, 1]}", "\"mean\" wants an array of 3"},
+        {HEAD "\"channels\": \"GRAY\", \"scale\": 1, \"mean\": [0], \"std\": [1, 1, 1]}", "\"std\" wants an array of 1"},
+        {HEAD "\"channels\": \"RGB\", \"scale\": 1, \"mean\": [0, 0, 0], \"std\": [1, 0, 1]}", "\"std\" has a 0"},
+        {HEAD "\"channels\": \"RGB\", \"scale\": 1, \"mean\": [0, 0, 0]}", "key \"std\" is missing"},
+    };
+    for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
+        struct morsel_blob_picture rule;
+        put(mistakes[i][0]);
+        if (picture_rule_read(path, &rule, error, sizeof error))
+            fail_msg("taken: %s", mistakes[i][0]);
+        if (!strstr(error, mistakes[i][1]) || !strstr(error, path) || strchr(error, '\n'))
+            fail_msg("for %s it says: %s", mistakes[i][0], error);
+    }
+}
+
+static void read_three(const char *text) {
+    char **labels;
+    size_t count;
+    put(text);
+    if (!labels_read(path, &labels, &count, error, sizeof error))
+        fail_msg("%s", error);
+    assert_int_equal(count, 3);
+    assert_string_equal(labels[0], "a cat");
+    assert_string_equal(labels[1], "dog, big");
+    assert_string_equal(labels[2], "caf\xc3\xa9");
+    labels_free(labels, count);
+}
+
+static void test_labels(void **state) {
+    (void)state;
+    char **labels;
+    size_t count;
+    read_three("a cat\ndog, big\ncaf\xc3\xa9\n");
+    read_three("a cat\r\ndog, big\r\ncaf\xc3\xa9");
+    read_three(" [\"a cat\", \"dog, big\", \"caf\\u00e9\"]\n");
+    static const char *const mistakes[][2] = {{"", "holds no label"},
+                                              {"[]", "holds no label"},
+                                              {"[\"a\", 5]", "element 1 of the array is not a string"},
+                                              {"[\"a\"", "is not JSON"}};
+    for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
+        put(mistakes[i][0]);
+        assert_false(labels_read(path, &labels, &count, error, sizeof error));
+        assert_non_null(strstr(error, mistakes[i][1]));
+    }
+    assert_false(labels_read("/tmp/morsel_no_such_file", &labels, &count, error, sizeof error));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_rules, make_file, remove_file),
+        cmocka_unit_test_setup_teardown(test_rule_mistakes, make_file, remove_file),
+        cmocka_unit_test_setup_teardown(test_labels, make_file, remove_file),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
