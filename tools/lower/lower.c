@@ -132,6 +132,37 @@ bool read_quantization(const struct onnx_node *node, int scale_input, int zero_i
     return out->scale > 0 && isfinite(out->scale);
 }
 
+bool read_channel_quantization(struct net *net, const struct onnx_node *node, enum onnx_type value_type, struct quantization *out,
+                               const char **why) {
+    const char *ignored;
+    why = why ? why : &ignored;
+    const struct onnx_value *x = node->inputs[0];
+    const struct onnx_tensor *scale = onnx_input_constant(node, 1), *zero = onnx_input_constant(node, 2);
+    int64_t axis = onnx_attribute_int(node, "axis", 1);
+    *why = "its scales are not constants along axis 1 (channels)";
+    if (!scale || scale->type != ONNX_FLOAT || x->shape.rank < 2 || (axis != 1 && axis != 1 - x->shape.rank) ||
+        (int64_t)scale->count != x->shape.dims[1] || (onnx_input(node, 2) && (!zero || zero->count != scale->count)))
+        return false;
+    enum onnx_type type = zero ? zero->type : value_type == ONNX_UNKNOWN ? ONNX_UINT8 : value_type;
+    *why = "only int8 and uint8 are supported: quantize with 8-bit activations";
+    if (type != ONNX_UINT8 && type != ONNX_INT8)
+        return false;
+    float *scales = net_alloc(net, scale->count * sizeof *scales);
+    *out = (struct quantization){.type = type == ONNX_INT8 ? MORSEL_INT8 : MORSEL_UINT8, .scale = 1, .scales = scales};
+    out->channels = (uint32_t)scale->count;
+    out->zero = zero ? (int32_t)onnx_integer(zero, 0) : 0;
+    for (size_t c = 0; c < scale->count; c++) {
+        scales[c] = (float)onnx_number(scale, c);
+        *why = "a scale is not a positive finite number";
+        if (!(scales[c] > 0) || !isfinite(scales[c]))
+            return false;
+        *why = "activations quantized by channel need one zero point for all channels";
+        if (zero && onnx_integer(zero, c) != out->zero)
+            return false;
+    }
+    return true;
+}
+
 /* Slots for every value, and who reads it. */
 static void find_readers(struct lowering *l) {
     struct onnx_graph *g = l->graph;
@@ -257,7 +288,11 @@ static void add_output(struct lowering *l, struct onnx_value *value) {
         now.buffer = meaning_float_buffer(l, &node, &now, &now.view);
         now.table = NULL;
     }
-    struct net_io io = {.buffer = now.buffer ? meaning_buffer(l, &node, &now, natural_layout(&value->shape)) : NULL};
+    enum morsel_layout layout = natural_layout(&value->shape);
+    struct net_io io = {.buffer = now.buffer ? meaning_buffer(l, &node, &now, layout) : NULL};
+    if (io.buffer && (io.buffer->layout != layout || io.buffer->constant || (int)io.buffer->rank != value->shape.rank) &&
+        meaning_settle(l, &node, &now)) /* its bytes are right, its description is not */
+        io.buffer = now.buffer;
     if (!io.buffer)
         return;
     io_of(&io, value);

@@ -22,6 +22,7 @@ struct meaning {
     int32_t zero;
     const float *table; /* [table_channels][256] by byte: stands for table[c][byte] instead; NULL: none */
     uint32_t table_channels, table_axis;
+    const float *channel_scales; /* quantized by channel along axis 1: then scale is 1, and `real` comes with a table; NULL: per tensor */
     /* Constants behind a DequantizeLinear (weights, biases): scales and zero points by `axis`, or one. */
     const struct onnx_tensor *quantized;
     const struct onnx_tensor *scales, *zeros;
@@ -95,8 +96,7 @@ struct quantization {
     float scale;
     int32_t zero;
     uint32_t channels;    /* NNCF quantizes what goes into depthwise convolutions by channel: then how many, along axis 1 */
-    const float *scales;  /* [channels], else NULL */
-    const int32_t *zeros; /* [channels], else NULL */
+    const float *scales;  /* [channels], else NULL; scale is 1 then. One zero point serves all */
 };
 /* False, with the reason in *why (may be NULL), where they are not one constant each, or of another type. */
 bool read_quantization(const struct onnx_node *node, int scale_input, int zero_input, enum onnx_type value_type, struct quantization *out,
@@ -115,7 +115,18 @@ struct tail {
     const struct onnx_tensor *bias; /* an Add of a constant vector along the last axis, where `want_bias` */
 };
 /* Follows readers while there is one: Relu, Clip, QuantizeLinear, integer Clip. Absorbed nodes are marked done. */
-struct tail tail_follow(struct onnx_value *value, bool want_bias);
+enum tail_wish {
+    TAIL_BIAS = 1,         /* takes an Add of a constant vector */
+    TAIL_CHANNELS = 2,     /* can quantize by channel */
+    TAIL_ONLY_QUANTIZED = 4, /* has no use for a Relu or Clip that no QuantizeLinear follows: leaves it alone */
+    TAIL_NO_ACTIVATION = 8   /* takes no Relu or Clip at all */
+};
+struct tail tail_follow(struct lowering *l, struct onnx_value *value, unsigned wishes);
+/* The same numbers for every channel as a quantization by channel states? Reads a QuantizeLinear or DequantizeLinear. */
+bool read_channel_quantization(struct net *net, const struct onnx_node *node, enum onnx_type value_type, struct quantization *out,
+                               const char **why);
+/* The table of a value quantized by channel. */
+void set_channel_table(struct lowering *l, struct meaning *m);
 /* The only reader of a value, or NULL where there are more, none, or it is a graph output. */
 struct onnx_node *only_reader(const struct onnx_value *value);
 struct value_slot *value_slot(const struct onnx_value *value);
@@ -147,14 +158,16 @@ bool read_weights(struct lowering *l, struct onnx_node *node, const struct onnx_
                   const struct onnx_tensor *zeros, bool transpose, struct weights *w);
 /* An int32 bias constant of w->outputs entries, or zeros where `bias` is NULL. */
 bool read_bias(struct lowering *l, struct onnx_node *node, const struct onnx_tensor *bias, struct weights *w);
-/* A bias behind DequantizeLinear (int32, as it stands) or in float; absent is fine. `result_float`: keep it in float. */
-bool read_any_bias(struct lowering *l, struct onnx_node *node, const struct onnx_value *value, float factor, bool result_float, float x_scale,
-                   struct weights *w);
+/* A bias behind DequantizeLinear (int32, as it stands) or in float, times `factor`; absent is fine. `round`: a float one becomes integers of the
+ * sum, as ONNX Runtime rounds it for a convolution of a per-tensor input; else it stays float, in steps of the tail's scale. */
+bool read_any_bias(struct lowering *l, struct onnx_node *node, const struct onnx_value *value, float factor, bool round, float x_scale,
+                   const struct tail *tail, struct weights *w);
 
 /* Scale and zero point i of a quantized constant (by axis), checked. */
 float quantized_scale(const struct meaning *m, uint32_t i);
 int32_t quantized_zero(const struct meaning *m, uint32_t i);
 
+/* Makes a float-typed reading of a value available in a buffer: DequantizeLinear as a step, reported as unfused. */
 bool quantized_operands(struct lowering *l, struct onnx_node *node, const struct meaning *x, const struct meaning *weights);
 
 /* Makes a float-typed reading of a value available in a buffer: DequantizeLinear as a step, reported as unfused. */

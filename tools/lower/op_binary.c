@@ -312,7 +312,7 @@ static bool integer_form(const struct onnx_node *node, const struct meaning *a, 
 }
 
 static bool binary_of(struct lowering *l, struct onnx_node *node, struct meaning *a, struct meaning *b) {
-    struct tail tail = tail_follow(node->outputs[0], false);
+    struct tail tail = tail_follow(l, node->outputs[0], 0);
     if (!integer_form(node, a, b, &tail))
         return add_float_binary(l, node, *a, *b, &tail);
     return node_is(node, "Add") ? add_qadd(l, node, a, b, &tail) : add_qmul(l, node, a, b, &tail);
@@ -326,7 +326,7 @@ static bool binary_constant(struct lowering *l, struct onnx_node *node, struct m
         return refuse(l, node, "a constant operand is neither float nor behind a DequantizeLinear");
     if (c && c->quantized && c->quantized->type != ONNX_INT32 && c->scales->count == 1 && m->real && meaning_is_affine(m)) {
         struct meaning kept = meaning_constant(l, c->quantized, quantized_scale(c, 0), quantized_zero(c, 0));
-        struct tail tail = tail_follow(node->outputs[0], false);
+        struct tail tail = tail_follow(l, node->outputs[0], 0);
         if (integer_form(node, m, &kept, &tail))
             return binary_of(l, node, left ? &kept : m, left ? m : &kept);
         return add_float_binary(l, node, left ? kept : *m, left ? *m : kept, &tail);

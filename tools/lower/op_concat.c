@@ -153,9 +153,8 @@ bool lower_concat(struct lowering *l, struct onnx_node *node) {
         return concat_alike(l, node, parts, count);
     struct tail tail = {.quantized = false};
     if (bytes)
-        tail = tail_follow(node->outputs[0], false);
-    if (!tail.quantized || tail.activation)
-        return tail.activation ? refuse(l, node, "a Relu or Clip behind a Concat of different scales is not supported")
-                               : concat_floats(l, node, parts, count);
+        tail = tail_follow(l, node->outputs[0], TAIL_NO_ACTIVATION);
+    if (!tail.quantized)
+        return concat_floats(l, node, parts, count);
     return concat_bytes(l, node, parts, count, &tail);
 }

@@ -60,7 +60,7 @@ static float *multipliers(struct lowering *l, const struct weights *w, float x_s
     for (uint32_t o = 0; o < w->outputs; o++) {
         m[o] = x_scale * w->scales[o];
         if (tail->quantized)
-            m[o] = m[o] / tail->q.scale;
+            m[o] = m[o] / (tail->q.scales ? tail->q.scales[o] : tail->q.scale);
     }
     return m;
 }
@@ -105,10 +105,25 @@ bool lower_qlinear_conv(struct lowering *l, struct onnx_node *node) {
 
 /* What Conv, MatMul and Gemm need behind a DequantizeLinear: an activation in bytes, weights in integers. */
 bool quantized_operands(struct lowering *l, struct onnx_node *node, const struct meaning *x, const struct meaning *weights) {
-    if (!x->real || !meaning_is_affine(x))
+    if (!x->real || (!meaning_is_affine(x) && !x->channel_scales))
         return refuse(l, node, "its input is float: %s has to stand between DequantizeLinear and QuantizeLinear; quantize the model", node->op);
     if (!weights || !weights->quantized)
         return refuse(l, node, "its weights are float: quantize the model");
+    return true;
+}
+
+/* Activations quantized by channel, where an output has one input channel: their scales go into the weights' own. */
+static bool fold_channel_scales(struct lowering *l, struct onnx_node *node, const struct meaning *m, const struct morsel_blob_conv *p,
+                                struct weights *w) {
+    if (!m->channel_scales)
+        return true;
+    uint32_t each = w->outputs / p->groups;
+    if (w->inputs != 1)
+        return refuse(l, node, "an input quantized by channel is supported for depthwise convolutions only");
+    float *scales = net_alloc(l->net, w->outputs * sizeof *scales);
+    for (uint32_t o = 0; o < w->outputs; o++)
+        scales[o] = m->channel_scales[o / each] * w->scales[o];
+    w->scales = scales;
     return true;
 }
 
@@ -124,8 +139,9 @@ bool lower_conv(struct lowering *l, struct onnx_node *node) {
         return false;
     if (wm->scales->count > 1 && wm->axis != 0)
         return refuse(l, node, "its weight scales lie along axis %d, not along the output channels", wm->axis);
-    struct tail tail = tail_follow(node->outputs[0], false);
+    struct tail tail = tail_follow(l, node->outputs[0], TAIL_CHANNELS);
     struct net_buffer *x = meaning_buffer(l, node, m, MORSEL_CHANNELS_LAST);
     return x && read_weights(l, node, wm->quantized, wm->scales, wm->zeros, false, &w) &&
-           read_any_bias(l, node, onnx_input(node, 2), 1, !tail.quantized, x->scale, &w) && add_conv(l, node, x, &p, &w, &tail);
+           fold_channel_scales(l, node, m, &p, &w) &&
+           read_any_bias(l, node, onnx_input(node, 2), 1, !m->channel_scales, x->scale, &tail, &w) && add_conv(l, node, x, &p, &w, &tail);
 }

@@ -176,19 +176,21 @@ bool lower_matmul(struct lowering *l, struct onnx_node *node) {
     if (b->buffer) {
         if (!a->real || !b->real || !meaning_is_affine(a) || !meaning_is_affine(b))
             return refuse(l, node, "an operand is float: both have to stand behind a DequantizeLinear");
-        struct tail tail = tail_follow(node->outputs[0], false);
+        struct tail tail = tail_follow(l, node->outputs[0], 0);
         return add_matmul(l, node, a, b, &tail);
     }
     struct weights w;
+    if (a->channel_scales)
+        return refuse(l, node, "an input quantized by channel is not supported");
     if (!quantized_operands(l, node, a, b) || !scales_fit(l, node, b, false) || !weight_shape(l, node, b->quantized, false, &w))
         return false;
-    struct tail tail = tail_follow(node->outputs[0], true);
+    struct tail tail = tail_follow(l, node->outputs[0], TAIL_BIAS);
     if (!read_weights(l, node, b->quantized, b->scales, b->zeros, true, &w))
         return false;
     if (!tail.bias)
         return read_bias(l, node, NULL, &w) && add_fc(l, node, a, &w, &tail, 1);
     struct onnx_value bias = {.constant = tail.bias, .lowered = va->lowered};
-    return read_any_bias(l, node, &bias, 1, !tail.quantized, a->scale, &w) && add_fc(l, node, a, &w, &tail, 1);
+    return read_any_bias(l, node, &bias, 1, false, a->scale, &tail, &w) && add_fc(l, node, a, &w, &tail, 1);
 }
 
 bool lower_gemm(struct lowering *l, struct onnx_node *node) {
@@ -198,15 +200,17 @@ bool lower_gemm(struct lowering *l, struct onnx_node *node) {
     bool transposed = onnx_attribute_int(node, "transB", 0) != 0;
     float alpha = onnx_attribute_float(node, "alpha", 1), beta = onnx_attribute_float(node, "beta", 1);
     struct weights w;
+    if (m && m->channel_scales)
+        return refuse(l, node, "an input quantized by channel is not supported");
     if (!m || !quantized_operands(l, node, m, wm) || !scales_fit(l, node, wm, transposed) ||
         !weight_shape(l, node, wm->quantized, transposed, &w))
         return false;
     struct meaning x = *m;
     if (onnx_attribute_int(node, "transA", 0))
         x.view = view_transpose(&m->view, (const uint32_t[]){1, 0});
-    struct tail tail = tail_follow(node->outputs[0], false);
+    struct tail tail = tail_follow(l, node->outputs[0], 0);
     return read_weights(l, node, wm->quantized, wm->scales, wm->zeros, !transposed, &w) &&
-           read_any_bias(l, node, onnx_input(node, 2), tail.quantized ? beta / alpha : beta, !tail.quantized, x.scale, &w) && add_fc(l, node, &x, &w, &tail, alpha);
+           read_any_bias(l, node, onnx_input(node, 2), beta, false, x.scale, &tail, &w) && add_fc(l, node, &x, &w, &tail, alpha);
 }
 
 /* Inputs A, a_scale, a_zero_point, B, b_scale, b_zero_point, C, y_scale, y_zero_point; without the last two the output is float. */

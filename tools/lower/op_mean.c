@@ -95,9 +95,7 @@ static struct axes picture_axes(const struct meaning *m) {
 static bool mean_of(struct lowering *l, struct onnx_node *node, struct onnx_value *value, struct meaning *m, const struct axes *axes) {
     if (!m->real && !m->table && m->buffer->type != MORSEL_FLOAT32)
         return refuse(l, node, "its input is an integer tensor");
-    struct tail tail = tail_follow(value, false);
-    if (tail.activation && !tail.quantized)
-        return refuse(l, node, "a Relu or Clip behind a mean without a QuantizeLinear is not supported");
+    struct tail tail = tail_follow(l, value, TAIL_ONLY_QUANTIZED);
     return add_mean(l, node, m, axes, &tail);
 }
 

@@ -25,6 +25,8 @@ bool lower_identity(struct lowering *l, struct onnx_node *node) {
 /* A table by channel follows its axis; where an operator would tear that apart, the value becomes float first. */
 static bool keep_table(struct lowering *l, struct onnx_node *node, struct meaning *m, bool axis_survives, struct meaning *out) {
     *out = *m;
+    if (m->channel_scales && !m->table && !axis_survives)
+        return refuse(l, node, "its input is quantized by channel: move the DequantizeLinear in front of it");
     if (!m->table || m->table_channels <= 1 || axis_survives)
         return true;
     out->buffer = meaning_float_buffer(l, node, out, &out->view);

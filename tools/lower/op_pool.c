@@ -90,7 +90,7 @@ static bool lower_max(struct lowering *l, struct onnx_node *node, struct meaning
 
 /* An average in bytes, or in float where ONNX Runtime would not fuse it. */
 static bool lower_average(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct morsel_blob_pool *p) {
-    struct tail tail = tail_follow(node->outputs[0], false);
+    struct tail tail = tail_follow(l, node->outputs[0], TAIL_ONLY_QUANTIZED);
     struct meaning number = *m;
     bool bytes = tail.quantized && !tail.q.scales && m->real && meaning_is_affine(m) && m->buffer->type == tail.q.type;
     if (tail.activation && !bytes)

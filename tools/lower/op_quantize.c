@@ -4,27 +4,48 @@
 
 #include <string.h>
 
-/* Bytes to bytes by way of the number that each stands for. */
-bool requantize(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct quantization *q) {
-    struct view view;
-    struct net_buffer *in = meaning_table_buffer(l, node, m, &view);
-    if (!in)
-        return false;
-    uint32_t channels = m->table ? m->table_channels : 1;
-    uint8_t *table = net_alloc(l->net, channels * 256);
-    for (uint32_t c = 0; c < channels; c++)
-        for (int b = 0; b < 256; b++)
-            table[c * 256 + (uint32_t)b] = (uint8_t)quantize_value(meaning_number(m, c, b), q);
+static float same_number(const void *context, uint32_t channel, float x) {
+    (void)context, (void)channel;
+    return x;
+}
+
+/* A new buffer like `in` for the node's output, quantized, and its meaning. */
+static struct net_buffer *quantized_like(struct lowering *l, struct onnx_node *node, const struct net_buffer *in, const struct view *view,
+                                         const struct quantization *q) {
     struct net_buffer *out = net_add_like(l->net, in, q->type, node->outputs[0]->name);
     out->scale = q->scale;
     out->zero = q->zero;
     out->qualified = true;
-    add_lut(l, node, m, &view, in, out, table);
-    if (!m->table)
+    meaning_set(l, node->outputs[0],
+                (struct meaning){.buffer = out, .view = *view, .scale = q->scale, .zero = q->zero, .channel_scales = q->scales});
+    return out;
+}
+
+/* Bytes to bytes by way of the number that each stands for. */
+bool requantize(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct quantization *q) {
+    struct view view;
+    struct meaning wide = *m;
+    if (q->scales && !(wide.table && wide.table_channels > 1) && !set_function(l, node, m, node->outputs[0], same_number, NULL, q->channels, 1))
+        return false;
+    if (q->scales && !(wide.table && wide.table_channels > 1))
+        wide = *meaning_of(l, node->outputs[0]);
+    if (q->scales && wide.table_axis != 1)
+        return refuse(l, node, "constants by channel along two different axes are not supported");
+    struct net_buffer *in = meaning_table_buffer(l, node, &wide, &view);
+    if (!in)
+        return false;
+    uint32_t channels = wide.table ? wide.table_channels : 1;
+    uint8_t *table = net_alloc(l->net, channels * 256);
+    struct quantization one = *q;
+    for (uint32_t c = 0; c < channels; c++)
+        for (int b = 0; b < 256; b++) {
+            one.scale = q->scales ? q->scales[c] : q->scale;
+            table[c * 256 + (uint32_t)b] = (uint8_t)quantize_value(meaning_number(&wide, c, b), &one);
+        }
+    add_lut(l, node, &wide, &view, in, quantized_like(l, node, in, &view, q), table);
+    if (!m->table || m->channel_scales)
         onnx_notice(l->report, "%s: this QuantizeLinear only changes the scale of its input: a table lookup of its own (pair not fused)",
                     node->name);
-    struct meaning made = {.buffer = out, .view = view, .scale = q->scale, .zero = q->zero};
-    meaning_set(l, node->outputs[0], made);
     return true;
 }
 
@@ -33,16 +54,35 @@ static bool quantize_float(struct lowering *l, struct onnx_node *node, struct me
     struct net_buffer *in = meaning_any_buffer(l, node, m, &view);
     if (!in)
         return false;
-    struct net_buffer *out = net_add_like(l->net, in, q->type, node->outputs[0]->name);
-    out->scale = q->scale;
-    out->zero = q->zero;
-    out->qualified = true;
-    struct net_step *step = net_add_step(l->net, MORSEL_STEP_UNARY, node->name, in, NULL, out);
+    if (q->scales && !view_is_whole(&view, MORSEL_CHANNELS_LAST, net_elements(in)))
+        return refuse(l, node, "a float input that does not lie channels-last is not supported here");
+    struct net_step *step = net_add_step(l->net, MORSEL_STEP_UNARY, node->name, in, NULL, quantized_like(l, node, in, &view, q));
     step->parameters.unary = (struct morsel_blob_unary){.op = MORSEL_UNARY_IDENTITY, .count = net_elements(in), .channels = 1};
+    if (q->scales) { /* y has scale 1: each channel is divided by its own here */
+        float *scale = net_alloc(l->net, q->channels * sizeof *scale), *offset = net_alloc(l->net, q->channels * sizeof *offset);
+        for (uint32_t c = 0; c < q->channels; c++)
+            scale[c] = 1 / q->scales[c];
+        step->parameters.unary.op = MORSEL_UNARY_AFFINE;
+        step->parameters.unary.channels = q->channels;
+        net_add_constant(step, scale, q->channels * sizeof *scale, offsetof(struct morsel_blob_unary, affine_scale));
+        net_add_constant(step, offset, q->channels * sizeof *offset, offsetof(struct morsel_blob_unary, affine_offset));
+    }
     onnx_notice(l->report, "%s: this QuantizeLinear runs as a step of its own: its input %s is float", node->name, in->name);
-    struct meaning made = {.buffer = out, .view = view, .scale = q->scale, .zero = q->zero};
-    meaning_set(l, node->outputs[0], made);
     return true;
+}
+
+static bool same_scales(const struct meaning *m, const struct quantization *q) {
+    if (!m->channel_scales || !q->scales)
+        return !m->channel_scales && !q->scales && m->scale == q->scale && !m->table;
+    return !memcmp(m->channel_scales, q->scales, q->channels * sizeof *q->scales);
+}
+
+/* Per tensor, or by channel as NNCF writes it before depthwise convolutions. */
+static bool read_either(struct lowering *l, const struct onnx_node *node, enum onnx_type type, struct quantization *q, const char **why) {
+    const struct onnx_tensor *scale = onnx_input_constant(node, 1);
+    if (scale && scale->count > 1)
+        return read_channel_quantization(l->net, node, type, q, why);
+    return read_quantization(node, 1, 2, type, q, why);
 }
 
 bool lower_quantize(struct lowering *l, struct onnx_node *node) {
@@ -51,16 +91,17 @@ bool lower_quantize(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0);
     if (!m)
         return false;
-    if (!read_quantization(node, 1, 2, ONNX_UNKNOWN, &q, &why))
+    if (!read_either(l, node, ONNX_UNKNOWN, &q, &why))
         return refuse(l, node, "%s", why);
     if (m->buffer->type == MORSEL_FLOAT32)
         return quantize_float(l, node, m, &q);
     if (!m->real && !m->table)
         return refuse(l, node, "its input is an integer tensor already");
-    if (m->table || m->scale != q.scale || m->zero != q.zero || m->buffer->type != q.type)
+    if (!same_scales(m, &q) || m->zero != q.zero || m->buffer->type != q.type)
         return requantize(l, node, m, &q);
     struct meaning made = *m;
     made.real = false;
+    made.table = NULL;
     meaning_set(l, node->outputs[0], made);
     return true;
 }
@@ -95,7 +136,7 @@ bool lower_dequantize(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0);
     if (!m)
         return false;
-    if (!read_quantization(node, 1, 2, node->inputs[0]->type, &q, &why))
+    if (!read_either(l, node, node->inputs[0]->type, &q, &why))
         return refuse(l, node, "%s", why);
     if (m->buffer->type != q.type || m->real)
         return refuse(l, node, "its input is not the integer type that its zero point has");
@@ -103,6 +144,9 @@ bool lower_dequantize(struct lowering *l, struct onnx_node *node) {
         return false;
     struct meaning made = *m;
     made.real = true;
+    made.channel_scales = q.scales;
+    if (q.scales)
+        set_channel_table(l, &made);
     meaning_set(l, node->outputs[0], made);
     return true;
 }

@@ -67,9 +67,7 @@ bool lower_softmax(struct lowering *l, struct onnx_node *node) {
     bool to_end;
     if (!m || !read_axis(l, node, node->opset, m->view.rank, &axis, &to_end))
         return false;
-    struct tail tail = tail_follow(node->outputs[0], false);
-    if (tail.activation || tail.value != node->outputs[0])
-        return refuse(l, node, "a Relu or Clip behind a softmax is not supported");
+    struct tail tail = tail_follow(l, node->outputs[0], TAIL_NO_ACTIVATION);
     struct meaning number = *m;
     bool bytes = tail.quantized && !tail.q.scales && m->real && meaning_is_affine(m) && m->buffer->type == tail.q.type;
     if (!m->real && !m->table && m->buffer->type != MORSEL_FLOAT32)

@@ -98,9 +98,7 @@ static bool float_step(struct lowering *l, struct onnx_node *node, struct meanin
     struct net_buffer *in = meaning_any_buffer(l, node, m, &view);
     if (!in)
         return false;
-    struct tail tail = tail_follow(node->outputs[0], false);
-    if (tail.activation || tail.value != node->outputs[0] || (tail.quantized && tail.q.scales))
-        tail.quantized = false; /* a bound of its own would need a second step anyway */
+    struct tail tail = tail_follow(l, node->outputs[0], TAIL_NO_ACTIVATION);
     struct net_buffer *out = net_add_like(l->net, in, tail.quantized ? tail.q.type : MORSEL_FLOAT32, node->outputs[0]->name);
     out->qualified = true;
     out->scale = tail.quantized ? tail.q.scale : 1;
@@ -112,8 +110,8 @@ static bool float_step(struct lowering *l, struct onnx_node *node, struct meanin
         net_add_constant(step, scale, p.channels * sizeof *scale, offsetof(struct morsel_blob_unary, affine_scale));
         net_add_constant(step, offset, p.channels * sizeof *offset, offsetof(struct morsel_blob_unary, affine_offset));
     }
-    meaning_set(l, node->outputs[0],
-                (struct meaning){.buffer = out, .view = view, .real = tail.quantized, .scale = out->scale, .zero = out->zero});
+    meaning_set(l, tail.value,
+                (struct meaning){.buffer = out, .view = view, .real = tail.quantized && tail.real, .scale = out->scale, .zero = out->zero});
     return true;
 }
 
@@ -214,7 +212,7 @@ bool lower_batch_norm(struct lowering *l, struct onnx_node *node) {
         return false;
     uint32_t channels = m->view.rank > 1 ? m->view.dims[1] : 1;
     for (int i = 0; i < 4; i++) {
-        t[i] = onnx_input_constant(node, i + 1);
+        t[i] = constant_numbers(l, onnx_input(node, i + 1));
         if (!t[i] || t[i]->count != channels || t[i]->type != ONNX_FLOAT)
             return refuse(l, node, "scale, bias, mean and variance have to be %u float constants each", channels);
     }

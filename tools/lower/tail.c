@@ -73,17 +73,26 @@ static bool is_quantize(const struct onnx_node *node) {
     return node_is(node, "QuantizeLinear") && (!node->domain[0] || !strcmp(node->domain, "com.microsoft"));
 }
 
+static bool same_quantization(const struct quantization *a, const struct quantization *b) {
+    if (a->scale != b->scale || a->zero != b->zero || a->type != b->type || a->channels != b->channels)
+        return false;
+    return !a->scales || !memcmp(a->scales, b->scales, a->channels * sizeof *a->scales);
+}
+
 /* All readers are QuantizeLinear by the same numbers: the value can live in bytes. */
-static bool quantized_alike(const struct onnx_value *value, struct quantization *q) {
+static bool quantized_alike(struct lowering *l, const struct onnx_value *value, bool channels, struct quantization *q) {
     const struct value_slot *slot = value_slot(value);
     if (!slot->reader_count || value->is_output)
         return false;
     for (int i = 0; i < slot->reader_count; i++) {
         struct quantization one;
-        if (!is_quantize(slot->readers[i]) || slot->readers[i]->inputs[0] != value ||
-            !read_quantization(slot->readers[i], 1, 2, ONNX_UNKNOWN, &one, NULL))
+        struct onnx_node *node = slot->readers[i];
+        if (!is_quantize(node) || node->inputs[0] != value)
             return false;
-        if (i && (one.scale != q->scale || one.zero != q->zero || one.type != q->type))
+        if (!read_quantization(node, 1, 2, ONNX_UNKNOWN, &one, NULL) &&
+            (!channels || !read_channel_quantization(l->net, node, ONNX_UNKNOWN, &one, NULL)))
+            return false;
+        if (i && !same_quantization(&one, q))
             return false;
         *q = one;
     }
@@ -122,30 +131,55 @@ static void follow_integer_clip(struct tail *tail, const struct onnx_value *valu
     quantize->done = clip->done = true;
 }
 
-struct tail tail_follow(struct onnx_value *value, bool want_bias) {
+/* The bytes between which an activation leaves the value; false where they differ by channel. */
+static bool byte_bounds(struct tail *tail) {
+    const struct quantization *q = &tail->q;
+    struct quantization one = *q;
+    for (uint32_t c = 0; c < (q->scales ? q->channels : 1); c++) {
+        one.scale = q->scales ? q->scales[c] : q->scale;
+        int32_t low = tail->float_min == -INFINITY ? type_min(q->type) : quantize_value(tail->float_min, &one);
+        int32_t high = tail->float_max == INFINITY ? type_max(q->type) : quantize_value(tail->float_max, &one);
+        if (c && (low != tail->out_min || high != tail->out_max))
+            return false;
+        tail->out_min = low;
+        tail->out_max = high;
+    }
+    return true;
+}
+
+struct tail tail_follow(struct lowering *l, struct onnx_value *value, unsigned wishes) {
     struct tail tail = {.value = value, .real = true, .float_min = -INFINITY, .float_max = INFINITY};
-    struct onnx_node *node = only_reader(value);
-    if (want_bias && node && (tail.bias = added_vector(node, value))) {
-        node->done = true;
+    struct onnx_node *node = only_reader(value), *bias = NULL, *activations[8];
+    int count = 0;
+    if ((wishes & TAIL_BIAS) && node && (tail.bias = added_vector(node, value))) {
+        bias = node;
         tail.value = node->outputs[0];
         node = only_reader(tail.value);
     }
+    struct tail without = tail;
     float low, high;
-    while (node && clip_bounds(node, &low, &high) && node->inputs[0] == tail.value) {
+    while (!(wishes & TAIL_NO_ACTIVATION) && count < 8 && node && clip_bounds(node, &low, &high) && node->inputs[0] == tail.value) {
         tail.float_min = fminf(fmaxf(tail.float_min, low), high);
         tail.float_max = fminf(fmaxf(tail.float_max, low), high);
         tail.activation = true;
-        node->done = true;
+        activations[count++] = node;
         tail.value = node->outputs[0];
         node = only_reader(tail.value);
     }
-    tail.quantized = quantized_alike(tail.value, &tail.q);
+    tail.quantized = quantized_alike(l, tail.value, (wishes & TAIL_CHANNELS) != 0, &tail.q) && byte_bounds(&tail);
+    if (!tail.quantized && (wishes & TAIL_ONLY_QUANTIZED)) {
+        tail = without;
+        count = 0;
+    }
+    if (bias)
+        bias->done = true;
+    for (int i = 0; i < count; i++)
+        activations[i]->done = true;
     if (!tail.quantized)
         return tail;
-    tail.out_min = tail.float_min == -INFINITY ? type_min(tail.q.type) : quantize_value(tail.float_min, &tail.q);
-    tail.out_max = tail.float_max == INFINITY ? type_max(tail.q.type) : quantize_value(tail.float_max, &tail.q);
     tail.activation_stays = tail.activation && !removable(&tail);
-    follow_integer_clip(&tail, tail.value);
+    if (!(wishes & TAIL_NO_ACTIVATION))
+        follow_integer_clip(&tail, tail.value);
     return tail;
 }
 
@@ -155,6 +189,9 @@ struct net_buffer *tail_buffer(struct lowering *l, const struct tail *tail, enum
                                     : value_buffer(l, tail->value, MORSEL_FLOAT32, layout, 1, 0);
     struct meaning m = meaning_fresh(l, buffer, &tail->value->shape);
     m.real = tail->quantized && tail->real;
+    m.channel_scales = tail->quantized ? tail->q.scales : NULL;
+    if (m.real && m.channel_scales)
+        set_channel_table(l, &m);
     meaning_set(l, tail->value, m);
     return buffer;
 }

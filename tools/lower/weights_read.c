@@ -58,8 +58,8 @@ static bool bias_in_sum_units(const struct meaning *m, const struct weights *w, 
     return true;
 }
 
-bool read_any_bias(struct lowering *l, struct onnx_node *node, const struct onnx_value *value, float factor, bool result_float, float x_scale,
-                   struct weights *w) {
+bool read_any_bias(struct lowering *l, struct onnx_node *node, const struct onnx_value *value, float factor, bool round, float x_scale,
+                   const struct tail *tail, struct weights *w) {
     if (!value)
         return read_bias(l, node, NULL, w);
     const struct meaning *m = meaning_of(l, value);
@@ -76,10 +76,12 @@ bool read_any_bias(struct lowering *l, struct onnx_node *node, const struct onnx
         if (!isfinite(bias[o]))
             return refuse(l, node, "bias %u is not finite", o);
     }
-    if (!result_float) {
+    if (round) {
         weights_float_bias(l->net, w, bias, x_scale);
         return true;
     }
+    for (uint32_t o = 0; tail->quantized && o < w->outputs; o++)
+        bias[o] = bias[o] / (tail->q.scales ? tail->q.scales[o] : tail->q.scale);
     w->float_bias = bias;
     return read_bias(l, node, NULL, w);
 }
