@@ -159,7 +159,7 @@ struct morsel_blob_conv {
     uint32_t multiplier;  /* float: y q8: scale(x) * scale(w) / scale(y), in ONNX Runtime's order; y f32: scale(x) * scale(w) */
     uint32_t weight_sum;  /* int32: sum of all stored weights of the channel, padding too */
     uint32_t weight_zero; /* int32; absent where all are 0 */
-    uint32_t float_bias;  /* float, added after the multiplication; only for y f32, may be absent */
+    uint32_t float_bias;  /* float, added after the multiplication: y q8: in steps of scale(y); may be absent */
     int32_t out_min, out_max; /* within y's type; whole range without an activation. y f32: see float_min */
     float float_min, float_max; /* y f32: clamp, -inf and inf without one (the only infinities in a blob) */
 };
