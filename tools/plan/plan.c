@@ -30,7 +30,8 @@ static void drop_dead_steps(struct net *net) {
             needed[step->inputs[k]->index] = true;
         net->steps[--kept] = step;
     }
-    memmove(net->steps, net->steps + kept, (net->step_count - kept) * sizeof *net->steps);
+    if (kept)
+        memmove(net->steps, net->steps + kept, (net->step_count - kept) * sizeof *net->steps);
     net->step_count -= kept;
     for (uint32_t i = 0; i < net->buffer_count; i++)
         net->buffers[i]->used = needed[i];
