@@ -241,8 +241,21 @@ test-arm64:  ## the recorded answers on emulated Cortex-A76 and Cortex-A53
 	@$(call golden,cortex-a76,qemu-aarch64 -cpu cortex-a76 build/aarch64-linux-gnu/morsel)
 	@$(call golden,cortex-a53,qemu-aarch64 -cpu cortex-a53 build/aarch64-linux-gnu/morsel)
 
+# Every tests/fuzz/fuzz_*.c with the driver that damages sound inputs; FUZZ_RUNS inputs each.
+FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_RUNS ?= 3000
+FUZZ_SECONDS ?= 120
+-include $(FUZZERS:=.d) $(BUILD)/tests/fuzz/driver.d
+$(FUZZERS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/fuzz/driver.o $(BUILD)/libtool.a $(BUILD)/libmorsel.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(TOOL_LIBS)
+.PHONY: fuzz-programs fuzz-run
+fuzz-programs: $(FUZZERS)
+fuzz-run: fuzz-programs
+	@for program in $(FUZZERS); do $(TALLY) $${program##*/} $$program $(FUZZ_LIMIT) || exit 1; done
 test-fuzz:
-	@if [ -f tests/fuzz/run.sh ]; then $(TALLY) fuzz sh tests/fuzz/run.sh; else echo "skip fuzz: no tests/fuzz/run.sh"; fi
+	@$(sub) BUILD=build/sanitize OPT='$(SANITIZE)' fuzz-programs
+	@$(MAKE) --no-print-directory BUILD=build/sanitize OPT='$(SANITIZE)' fuzz-run FUZZ_LIMIT='--runs $(FUZZ_RUNS)'
 
 # Two of its checks are left to the compilers and sanitizers: it takes an address for a read, and loses track in loops.
 CPPCHECK := cppcheck --quiet --std=c11 --enable=warning,portability --inline-suppr --error-exitcode=1 -I. \
@@ -253,8 +266,10 @@ test-lint:
 	@$(sub) REDUCED= CC=clang BUILD=build/clang all
 
 .PHONY: fuzz parity
-fuzz:  ## fuzzing for as long as FUZZ_SECONDS says
-	@FUZZ_SECONDS=$${FUZZ_SECONDS:-600} sh tests/fuzz/run.sh
+fuzz:  ## every fuzzer for FUZZ_SECONDS (120)
+	@$(sub) BUILD=build/sanitize OPT='$(SANITIZE)' fuzz-programs
+	@$(MAKE) --no-print-directory BUILD=build/sanitize OPT='$(SANITIZE)' fuzz-run \
+	    FUZZ_LIMIT="--runs 1000000000 --seconds $(FUZZ_SECONDS) --seed $$(date +%s)"
 parity: all build/venv/.ready  ## byte comparison with ONNX Runtime
 	@MORSEL=$(BUILD)/morsel build/venv/bin/python tests/parity/run.py
 build/venv/.ready: tests/parity/requirements.txt
