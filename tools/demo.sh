@@ -12,7 +12,7 @@ echo
 echo "The pictures in $pictures, the network's first three answers with their probabilities, and the time of a run:"
 "$build/morsel" run "$network" "$pictures"/*.ppm --top 3 --check-names || exit
 echo
-"$build/morsel" bench "$network" --runs 200 --warmup 20 || exit
+"$build/morsel" bench "$network" --runs 50 --warmup 5 || exit
 # What an app that calls the library links at most: code, constants and data.
 library=$(size -t "$build/libmorsel.a" 2>/dev/null | awk 'END { print $4 }')
 [ -z "$library" ] || echo "  library $library bytes at most, no heap, no dependencies"
