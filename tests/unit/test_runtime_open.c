@@ -9,6 +9,7 @@
 #include <math.h>
 #include <cmocka.h>
 
+#include "../../core/checksum.h"
 #include "test_runtime_sample.h"
 
 static enum morsel_error try_open(const struct blob *b, uint32_t flags) {
@@ -118,6 +119,24 @@ static void damaged_bytes_fail_the_checksum(void **state) {
     assert_int_equal(try_open(&b, 0), MORSEL_ERR_CHECKSUM);
     assert_int_equal(try_open(&b, MORSEL_SKIP_CHECKSUM), MORSEL_OK);
     free(b.bytes);
+}
+
+/* Any length, in a buffer that ends there; any one byte but those of the checksum itself counts, and so does the length. */
+static void the_checksum_sees_every_byte(void **state) {
+    (void)state;
+    for (uint32_t n = sizeof(struct morsel_blob_header); n < 200; n++) {
+        uint8_t *bytes = builder_aligned(n);
+        for (uint32_t i = 0; i < n; i++) bytes[i] = (uint8_t)(i * i);
+        uint32_t sum = morsel_checksum(bytes, n);
+        for (uint32_t i = 0; i < n; i++) {
+            int own = i >= offsetof(struct morsel_blob_header, checksum) && i < offsetof(struct morsel_blob_header, checksum) + 4;
+            bytes[i] ^= 0x40;
+            if ((morsel_checksum(bytes, n) == sum) != own) fail_msg("byte %u of %u", (unsigned)i, (unsigned)n);
+            bytes[i] ^= 0x40;
+        }
+        if (n > sizeof(struct morsel_blob_header)) assert_int_not_equal(morsel_checksum(bytes, n - 1), sum);
+        free(bytes);
+    }
 }
 
 static void damaged_strings(void **state) {
@@ -389,6 +408,7 @@ int main(void) {
         cmocka_unit_test(wrong_calls),
         cmocka_unit_test(damaged_header),
         cmocka_unit_test(damaged_bytes_fail_the_checksum),
+        cmocka_unit_test(the_checksum_sees_every_byte),
         cmocka_unit_test(damaged_strings),
         cmocka_unit_test(damaged_tensors),
         cmocka_unit_test(damaged_steps),

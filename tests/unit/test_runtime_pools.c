@@ -164,11 +164,23 @@ static void float_and_int32_views_keep_their_values(void **state) {
     assert_int_equal(morsel_dequantize(&view, NULL), MORSEL_ERR_ARGUMENT);
 }
 
+static void int32_views_round_half_to_even(void **state) {
+    (void)state;
+    int32_t whole[8];
+    const float values[8] = {0.5f, 1.5f, 2.5f, 2.75f, -0.5f, -1.5f, -3.75f, 3.25f};
+    const int32_t want[8] = {0, 2, 2, 3, 0, -2, -4, 3};
+    struct morsel_view view = {whole, 32, MORSEL_INT32, MORSEL_ROW_MAJOR, 1, {8, 1, 1, 1, 1, 1}, 1, 0, "",
+                               MORSEL_INT32, 1, {8, 1, 1, 1, 1, 1}};
+    assert_int_equal(morsel_quantize(&view, values), MORSEL_OK);
+    assert_memory_equal(whole, want, 32);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pools_match_the_definition),
         cmocka_unit_test(quantize_changes_the_layout),
         cmocka_unit_test(float_and_int32_views_keep_their_values),
+        cmocka_unit_test(int32_views_round_half_to_even),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -161,7 +161,8 @@ static struct constants pack(struct builder *b, const struct problem *p, int dep
         for (uint32_t i = 0; i < k; i++) sum[at] += own[i / 4 * 64 + i % 4];
     }
     struct constants out = {builder_data(b, w, channels * k), builder_data(b, bias, channels * 4),
-                            builder_data(b, multiplier, channels * 4), builder_data(b, sum, channels * 4), p->with_zero ? builder_data(b, zero, channels * 4) : 0,
+                            builder_data(b, multiplier, channels * 4), builder_data(b, sum, channels * 4),
+                            p->with_zero ? builder_data(b, zero, channels * 4) : 0,
                             p->with_float_bias ? builder_data(b, float_bias, channels * 4) : 0};
     free(w), free(bias), free(sum), free(zero), free(multiplier), free(float_bias);
     return out;
