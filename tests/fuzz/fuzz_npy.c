@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Bytes as a NumPy file. Links the tool's files.
+ *
+ *     fuzz_npy [--runs N] [--seconds N] [--seed N] [X.npy...]        (driver.c has the rest of the command line)
+ */
+#include "as_file.h"
+#include "fuzz.h"
+#include "tools/npy.h"
+
+#include <string.h>
+
+size_t fuzz_seed(uint64_t seed, uint8_t *bytes, size_t capacity) {
+    static const char *const types[] = {"|u1", "|i1", "<i4", "<f4", "<i8", "<f8", ">f4", "<f2", "|b1", "<U3"};
+    static const char *const shapes[] = {
+        "()", "(3,)", "(1, 3, 4, 4)", "(2, 0)", "(65536, 65536)", "(99999999999999999999,)", "(-1,)", "(1,1,1,1,1,1,1,1,)"};
+    uint64_t state = seed;
+    char header[256];
+    int version = (int)fuzz_between(&state, 1, 3), prefix = version == 1 ? 10 : 12;
+    int length = snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }", types[fuzz_below(&state, 10)],
+                          fuzz_below(&state, 4) ? "False" : "True", shapes[fuzz_below(&state, 8)]);
+    int padded = (prefix + length + 1 + 63) / 64 * 64 - prefix;
+    size_t size = (size_t)(prefix + padded) + fuzz_below(&state, 400);
+    if (size > capacity)
+        return 0;
+    memset(bytes, ' ', size);
+    memcpy(bytes, "\x93NUMPY", 6);
+    bytes[6] = (uint8_t)version;
+    memset(bytes + 7, 0, (size_t)prefix - 7);
+    bytes[8] = (uint8_t)padded;
+    bytes[9] = (uint8_t)(padded >> 8);
+    memcpy(bytes + prefix, header, (size_t)length);
+    bytes[prefix + padded - 1] = '\n';
+    return size;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
+    struct failure failure = {0};
+    struct npy npy = {0};
+    char text[200];
+    volatile uint8_t sum = 0;
+    if (npy_read(as_file(bytes, size), &npy, &failure)) {
+        npy_describe(&npy, text, sizeof text);
+        for (size_t i = 0; i < npy.count * npy_type_bytes(npy.type); i++)
+            sum = (uint8_t)(sum + ((const uint8_t *)npy.data)[i]);
+        npy_free(&npy);
+    } else if (!failure.text[0] || !failure.status) {
+        abort();
+    }
+    return 0;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Bytes as an ONNX file, through the whole converter, and what comes out through the library. Links the tool's files and the library.
+ *
+ *     fuzz_onnx [--runs N] [--seconds N] [--seed N] [MODEL.onnx...]        (driver.c has the rest of the command line)
+ *
+ * Besides what sanitizers see: whatever is converted opens, and whatever is not converted has a reason.
+ */
+#include "as_file.h"
+#include "core/blob.h"
+#include "fuzz.h"
+#include "seed_onnx.h"
+#include "tools/blob/blob.h"
+#include "tools/lower/lower.h"
+#include "tools/onnx/graph.h"
+#include "tools/plan/plan.h"
+
+#include <stdlib.h>
+
+enum { ARENA_MOST = 1 << 22, WORK_MOST = 1 << 22, ELEMENTS_MOST = 1 << 22 };
+
+size_t fuzz_seed(uint64_t seed, uint8_t *bytes, size_t capacity) {
+    return seed_onnx(seed, bytes, capacity);
+}
+
+static void run_blob(const uint8_t *blob, size_t bytes, uint64_t work) {
+    struct morsel_model model;
+    struct morsel_session session;
+    void *arena = NULL;
+    enum morsel_error error = morsel_open(&model, blob, bytes, 0);
+    if (error) {
+        fprintf(stderr, "the blob that was made does not open: %s\n", morsel_error_text(error));
+        abort();
+    }
+    size_t need = morsel_arena_bytes(&model);
+    if (need > ARENA_MOST || work > WORK_MOST)
+        return;
+    if (posix_memalign(&arena, MORSEL_ALIGNMENT, need ? need : 1))
+        exit(3);
+    memset(arena, 0, need);
+    if (morsel_session_open(&session, &model, arena, need, NULL) || morsel_run(&session))
+        abort();
+    free(arena);
+}
+
+/* Legal networks that would take gigabytes are no defect. */
+static int small(const struct onnx_graph *graph) {
+    int64_t total = 0;
+    for (size_t i = 0; i < graph->value_count && total < ELEMENTS_MOST; i++) {
+        int64_t elements = onnx_elements(&graph->values[i]->shape);
+        total += elements > 0 ? elements : 0;
+    }
+    return total < ELEMENTS_MOST;
+}
+
+static void convert(struct onnx_graph *graph, struct onnx_report *report) {
+    static const struct blob_extras extras = {0};
+    char error[512] = "";
+    size_t bytes;
+    if (!onnx_bind(graph, NULL, 0, 1, report, error, sizeof error) || !onnx_infer(graph, report, error, sizeof error)) {
+        if (!*error && !report->refusal_count)
+            abort();
+        return;
+    }
+    if (!small(graph))
+        return;
+    struct net *net = lower(graph, report);
+    if (!net && !report->refusal_count)
+        abort();
+    if (net && !report->refusal_count && plan_arena(net)) {
+        uint8_t *blob = blob_write(net, &extras, &bytes);
+        if (blob)
+            run_blob(blob, bytes, net_macs(net));
+        free(blob);
+    }
+    if (net)
+        net_free(net);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
+    struct onnx_report report = {0};
+    char error[512] = "";
+    struct onnx_graph *graph = onnx_load(as_file(bytes, size), error, sizeof error);
+    if (!graph && !*error)
+        abort();
+    if (graph)
+        convert(graph, &report);
+    onnx_report_free(&report);
+    if (graph)
+        onnx_free(graph);
+    return 0;
+}

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ONNX files by chance, written field by field: a chain of quantized operators in both styles (QOperator and QDQ) with sound shapes, and
+ * beside it nodes of any operator with any inputs and attributes, which may or may not make sense. Included once, by the fuzzer.
+ */
+#ifndef MORSEL_TEST_SEED_ONNX_H
+#define MORSEL_TEST_SEED_ONNX_H
+
+#include "fuzz.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- Protocol buffers ----------------------------------------------------------------------------------------------- */
+
+struct pb {
+    size_t size;
+    uint8_t bytes[1 << 16];
+};
+
+static void pb_byte(struct pb *to, uint8_t byte) {
+    if (to->size < sizeof to->bytes)
+        to->bytes[to->size++] = byte;
+}
+
+static void pb_varint(struct pb *to, uint64_t value) {
+    for (; value > 127; value >>= 7)
+        pb_byte(to, (uint8_t)(value | 128));
+    pb_byte(to, (uint8_t)value);
+}
+
+static void pb_int(struct pb *to, uint32_t field, int64_t value) {
+    pb_varint(to, field << 3);
+    pb_varint(to, (uint64_t)value);
+}
+
+static void pb_block(struct pb *to, uint32_t field, const void *bytes, size_t size) {
+    pb_varint(to, field << 3 | 2);
+    pb_varint(to, size);
+    for (size_t i = 0; i < size; i++)
+        pb_byte(to, ((const uint8_t *)bytes)[i]);
+}
+
+static void pb_text(struct pb *to, uint32_t field, const char *text) {
+    pb_block(to, field, text, strlen(text));
+}
+
+static void pb_float(struct pb *to, uint32_t field, float value) {
+    uint8_t bytes[4];
+    memcpy(bytes, &value, 4);
+    pb_varint(to, field << 3 | 5);
+    for (int i = 0; i < 4; i++)
+        pb_byte(to, bytes[i]);
+}
+
+/* --- The graph as it grows ------------------------------------------------------------------------------------------- */
+
+enum { VALUES = 96, TYPE_FLOAT = 1, TYPE_UINT8 = 2, TYPE_INT8 = 3, TYPE_INT32 = 6, TYPE_INT64 = 7 };
+
+struct seed_value {
+    int type, n, c, h, w; /* n is 0 where the shape is not known */
+};
+
+struct seed_onnx {
+    uint64_t random;
+    int opset, count;
+    struct seed_value values[VALUES];
+    struct pb graph, node, attribute, tensor, attributes;
+};
+
+static uint32_t onnx_below(struct seed_onnx *m, uint32_t most) {
+    return fuzz_below(&m->random, most);
+}
+
+static const char *onnx_pick(struct seed_onnx *m, const char *const *names, size_t count) {
+    return names[onnx_below(m, (uint32_t)count)];
+}
+
+#define PICK(m, names) onnx_pick(m, names, sizeof names / sizeof names[0])
+
+/* Small numbers, and now and then a bad one. */
+static int64_t onnx_any_int(struct seed_onnx *m) {
+    static const int64_t bad[] = {-2, 7, 64, 65, 1000, 65536, INT32_MAX, INT64_MAX, INT64_MIN, -1000, 1 << 20, (int64_t)1 << 40};
+    return onnx_below(m, 10) ? (int64_t)onnx_below(m, 5) - 1 : bad[onnx_below(m, 12)];
+}
+
+static void onnx_name(char text[16], int value) {
+    snprintf(text, 16, "v%d", value);
+}
+
+static int onnx_new(struct seed_onnx *m, struct seed_value value) {
+    if (m->count == VALUES)
+        return VALUES - 1;
+    m->values[m->count] = value;
+    return m->count++;
+}
+
+/* An initializer with random bytes; floats are small and positive. */
+static int onnx_constant(struct seed_onnx *m, int type, const int64_t *dims, int rank) {
+    char name[16];
+    int value = onnx_new(m, (struct seed_value){.type = type});
+    size_t elements = 1, bytes = type == TYPE_UINT8 || type == TYPE_INT8 ? 1 : type == TYPE_INT64 ? 8 : 4;
+    static uint8_t data[8192];
+    m->tensor.size = 0;
+    for (int i = 0; i < rank; i++) {
+        pb_int(&m->tensor, 1, dims[i]);
+        elements *= (size_t)dims[i];
+    }
+    if (elements * bytes > sizeof data)
+        elements = sizeof data / bytes;
+    for (size_t i = 0; i < elements * bytes; i++)
+        data[i] = (uint8_t)fuzz_random(&m->random);
+    for (size_t i = 0; i < elements && bytes > 1; i++) {
+        float real = 0.002f + (float)onnx_below(m, 100) / 500;
+        int32_t small = (int32_t)onnx_below(m, 2000) - 1000;
+        int64_t wide = onnx_any_int(m);
+        memcpy(data + i * bytes, type == TYPE_FLOAT ? (void *)&real : type == TYPE_INT64 ? (void *)&wide : (void *)&small, bytes);
+    }
+    pb_int(&m->tensor, 2, type);
+    onnx_name(name, value);
+    pb_text(&m->tensor, 8, name);
+    pb_block(&m->tensor, 9, data, elements * bytes);
+    pb_block(&m->graph, 5, m->tensor.bytes, m->tensor.size);
+    return value;
+}
+
+static int onnx_scalar(struct seed_onnx *m, int type) {
+    return onnx_constant(m, type, NULL, 0);
+}
+
+/* --- Nodes ----------------------------------------------------------------------------------------------------------- */
+
+/* Attributes gather here until the next node takes them. */
+static void onnx_ints(struct seed_onnx *m, const char *name, const int64_t *values, int count) {
+    m->attribute.size = 0;
+    pb_text(&m->attribute, 1, name);
+    for (int i = 0; i < count; i++)
+        pb_int(&m->attribute, 8, values[i]);
+    pb_int(&m->attribute, 20, 7);
+    pb_block(&m->attributes, 5, m->attribute.bytes, m->attribute.size);
+}
+
+static void onnx_int(struct seed_onnx *m, const char *name, int64_t value) {
+    m->attribute.size = 0;
+    pb_text(&m->attribute, 1, name);
+    pb_int(&m->attribute, 3, value);
+    pb_int(&m->attribute, 20, 2);
+    pb_block(&m->attributes, 5, m->attribute.bytes, m->attribute.size);
+}
+
+static void onnx_real(struct seed_onnx *m, const char *name, float value) {
+    m->attribute.size = 0;
+    pb_text(&m->attribute, 1, name);
+    pb_float(&m->attribute, 2, value);
+    pb_int(&m->attribute, 20, 1);
+    pb_block(&m->attributes, 5, m->attribute.bytes, m->attribute.size);
+}
+
+static void onnx_string(struct seed_onnx *m, const char *name, const char *value) {
+    m->attribute.size = 0;
+    pb_text(&m->attribute, 1, name);
+    pb_text(&m->attribute, 4, value);
+    pb_int(&m->attribute, 20, 3);
+    pb_block(&m->attributes, 5, m->attribute.bytes, m->attribute.size);
+}
+
+static int onnx_node(struct seed_onnx *m, const char *op, const char *domain, const int *inputs, int count, struct seed_value result) {
+    char name[16];
+    int value = onnx_new(m, result);
+    m->node.size = 0;
+    for (int i = 0; i < count; i++) {
+        onnx_name(name, inputs[i]);
+        pb_text(&m->node, 1, inputs[i] < 0 ? "" : name);
+    }
+    onnx_name(name, value);
+    pb_text(&m->node, 2, name);
+    pb_text(&m->node, 4, op);
+    if (*domain)
+        pb_text(&m->node, 7, domain);
+    for (size_t i = 0; i < m->attributes.size; i++)
+        pb_byte(&m->node, m->attributes.bytes[i]);
+    m->attributes.size = 0;
+    pb_block(&m->graph, 1, m->node.bytes, m->node.size);
+    return value;
+}
+
+static int onnx_dequantize(struct seed_onnx *m, int x) {
+    struct seed_value real = m->values[x];
+    int inputs[3] = {x, onnx_scalar(m, TYPE_FLOAT), onnx_scalar(m, real.type)};
+    real.type = TYPE_FLOAT;
+    return onnx_node(m, "DequantizeLinear", "", inputs, 3, real);
+}
+
+static int onnx_quantize(struct seed_onnx *m, int x) {
+    struct seed_value bytes = m->values[x];
+    bytes.type = onnx_below(m, 2) ? TYPE_UINT8 : TYPE_INT8;
+    int inputs[3] = {x, onnx_scalar(m, TYPE_FLOAT), onnx_scalar(m, bytes.type)};
+    return onnx_node(m, "QuantizeLinear", "", inputs, 3, bytes);
+}
+
+/* Kernel, strides, pads for a window on x; fills the size of the result. */
+static void onnx_window_attributes(struct seed_onnx *m, struct seed_value *y) {
+    int64_t kernel[2] = {1 + onnx_below(m, 3), 1 + onnx_below(m, 3)}, stride[2] = {1 + onnx_below(m, 2), 1 + onnx_below(m, 2)};
+    int64_t pads[4] = {onnx_below(m, 2), onnx_below(m, 2), onnx_below(m, 2), onnx_below(m, 2)};
+    int64_t room_h = y->h + pads[0] + pads[2] - kernel[0], room_w = y->w + pads[1] + pads[3] - kernel[1];
+    if (room_h < 0 || room_w < 0 || pads[0] >= kernel[0] || pads[1] >= kernel[1] || pads[2] >= kernel[0] || pads[3] >= kernel[1]) {
+        kernel[0] = kernel[1] = stride[0] = stride[1] = 1;
+        memset(pads, 0, sizeof pads);
+        room_h = y->h - 1, room_w = y->w - 1;
+    }
+    onnx_ints(m, "kernel_shape", kernel, 2);
+    onnx_ints(m, "strides", stride, 2);
+    onnx_ints(m, "pads", pads, 4);
+    y->h = (int)(room_h / stride[0]) + 1;
+    y->w = (int)(room_w / stride[1]) + 1;
+}
+
+/* The weights that go with the last window: its kernel_shape is read back from `before` and `after`, the sizes around it. */
+static int onnx_conv(struct seed_onnx *m, int x) {
+    struct seed_value y = m->values[x];
+    int deep = onnx_below(m, 3) == 0, out = deep ? y.c : 1 + (int)onnx_below(m, 20), groups = deep ? y.c : 1;
+    int64_t kernel = 1 + onnx_below(m, 3), pad = kernel / 2, pads[4] = {pad, pad, pad, pad}, square[2] = {kernel, kernel};
+    int64_t dims[4] = {out, y.c / groups, kernel, kernel}, channels[1] = {out};
+    if (kernel == 2)
+        pads[2] = pads[3] = 0;
+    onnx_ints(m, "kernel_shape", square, 2);
+    onnx_ints(m, "pads", pads, 4);
+    onnx_int(m, "group", groups);
+    int q = onnx_below(m, 2), by_channel = (int)onnx_below(m, 2), weights = onnx_constant(m, TYPE_INT8, dims, 4);
+    int scales = by_channel ? onnx_constant(m, TYPE_FLOAT, channels, 1) : onnx_scalar(m, TYPE_FLOAT);
+    int bias = onnx_constant(m, TYPE_INT32, channels, 1);
+    y.c = out;
+    if (q) {
+        y.type = onnx_below(m, 2) ? TYPE_UINT8 : TYPE_INT8;
+        int inputs[9] = {x,
+                         onnx_scalar(m, TYPE_FLOAT),
+                         onnx_scalar(m, m->values[x].type),
+                         weights,
+                         scales,
+                         -1,
+                         onnx_scalar(m, TYPE_FLOAT),
+                         onnx_scalar(m, y.type),
+                         bias};
+        inputs[5] = by_channel ? onnx_constant(m, TYPE_INT8, channels, 1) : onnx_scalar(m, TYPE_INT8);
+        return onnx_node(m, "QLinearConv", "", inputs, 9, y);
+    }
+    struct pb saved = m->attributes;
+    m->attributes.size = 0;
+    int wide[3] = {weights, scales, by_channel ? onnx_constant(m, TYPE_INT8, channels, 1) : onnx_scalar(m, TYPE_INT8)};
+    if (by_channel)
+        onnx_int(m, "axis", 0);
+    int real = onnx_node(m, "DequantizeLinear", "", wide, 3, (struct seed_value){.type = TYPE_FLOAT}),
+        inputs[2] = {onnx_dequantize(m, x), real};
+    m->attributes = saved;
+    y.type = TYPE_FLOAT;
+    return onnx_quantize(m, onnx_node(m, "Conv", "", inputs, 2, y));
+}
+
+static int onnx_unary(struct seed_onnx *m, int x) {
+    static const char *const ops[] = {"Relu", "Sigmoid", "HardSwish", "HardSigmoid",       "LeakyRelu", "Tanh", "Exp",
+                                      "Erf",  "Clip",    "Softmax",   "Identity",          "Abs",       "Neg",  "Sqrt",
+                                      "Gelu", "Elu",     "Softplus",  "GlobalAveragePool", "Dropout"};
+    int real = onnx_dequantize(m, x);
+    struct seed_value y = m->values[real];
+    const char *op = PICK(m, ops);
+    if (!strcmp(op, "GlobalAveragePool"))
+        y.h = y.w = 1;
+    return onnx_quantize(m, onnx_node(m, op, "", &real, 1, y));
+}
+
+static int onnx_qlinear(struct seed_onnx *m, int x) {
+    static const char *const ops[] = {"QLinearSigmoid",           "QLinearLeakyRelu", "QLinearSoftmax",
+                                      "QLinearGlobalAveragePool", "QLinearAdd",       "QLinearMul"};
+    const char *op = PICK(m, ops);
+    struct seed_value y = m->values[x];
+    int binary = !strcmp(op, "QLinearAdd") || !strcmp(op, "QLinearMul"), n = 3;
+    int inputs[8] = {x, onnx_scalar(m, TYPE_FLOAT), onnx_scalar(m, y.type), x, onnx_scalar(m, TYPE_FLOAT), onnx_scalar(m, y.type), 0, 0};
+    if (binary)
+        n = 6;
+    inputs[n] = onnx_scalar(m, TYPE_FLOAT);
+    inputs[n + 1] = onnx_scalar(m, y.type);
+    if (!strcmp(op, "QLinearGlobalAveragePool"))
+        y.h = y.w = 1;
+    return onnx_node(m, op, "com.microsoft", inputs, n + 2, y);
+}
+
+static int onnx_pool(struct seed_onnx *m, int x) {
+    struct seed_value y = m->values[x];
+    onnx_window_attributes(m, &y);
+    return onnx_node(m, "MaxPool", "", &x, 1, y);
+}
+
+/* Any operator, any inputs, any attributes: not part of the chain. */
+static void onnx_wild(struct seed_onnx *m) {
+    static const char *const ops[] = {"QLinearConv",
+                                      "Conv",
+                                      "MaxPool",
+                                      "AveragePool",
+                                      "QLinearMatMul",
+                                      "MatMul",
+                                      "Gemm",
+                                      "Reshape",
+                                      "Flatten",
+                                      "Squeeze",
+                                      "Unsqueeze",
+                                      "Transpose",
+                                      "Expand",
+                                      "Tile",
+                                      "DepthToSpace",
+                                      "SpaceToDepth",
+                                      "Slice",
+                                      "Split",
+                                      "Pad",
+                                      "Concat",
+                                      "Gather",
+                                      "Resize",
+                                      "Upsample",
+                                      "Constant",
+                                      "ConstantOfShape",
+                                      "Shape",
+                                      "Size",
+                                      "Range",
+                                      "Cast",
+                                      "Where",
+                                      "Add",
+                                      "Mul",
+                                      "Div",
+                                      "Mod",
+                                      "Pow",
+                                      "Max",
+                                      "ReduceMean",
+                                      "ReduceSum",
+                                      "ArgMax",
+                                      "TopK",
+                                      "QuantizeLinear",
+                                      "DequantizeLinear",
+                                      "DynamicQuantizeLinear",
+                                      "BatchNormalization",
+                                      "PRelu",
+                                      "Softmax",
+                                      "GlobalMaxPool",
+                                      "ConvTranspose",
+                                      "GatherElements",
+                                      "OneHot",
+                                      "NonZero",
+                                      "Einsum",
+                                      "Clip",
+                                      "Nonsense"};
+    static const char *const quantized[] = {"QLinearConcat",     "QLinearAveragePool", "QGemm",     "QLinearAdd",
+                                            "QLinearReduceMean", "QLinearWhere",       "FusedConv", "MatMulIntegerToFloat"};
+    static const char *const lists[] = {"kernel_shape", "strides", "dilations", "pads", "axes",
+                                        "perm",         "split",   "starts",    "ends", "scales"};
+    static const char *const numbers[] = {"axis",        "group",      "ceil_mode",    "count_include_pad", "keepdims",
+                                          "to",          "blocksize",  "transB",       "channels_last",     "allowzero",
+                                          "num_outputs", "block_size", "output_dtype", "exclude_outside",   "batch_dims"};
+    static const char *const words[] = {"SAME_UPPER", "VALID", "NOTSET",  "nearest",  "asymmetric",
+                                        "floor",      "DCR",   "reflect", "constant", ""};
+    static const char *const texts[] = {"auto_pad", "mode", "coordinate_transformation_mode", "nearest_mode"};
+    static const int types[] = {TYPE_INT64, TYPE_INT64, TYPE_FLOAT, TYPE_UINT8, TYPE_INT8, TYPE_INT32};
+    int64_t values[6];
+    int inputs[8], count = (int)onnx_below(m, 6), foreign = onnx_below(m, 4) == 0;
+    for (uint32_t n = onnx_below(m, 3); n > 0; n--) {
+        int length = (int)onnx_below(m, 6);
+        for (int i = 0; i < length; i++)
+            values[i] = onnx_any_int(m);
+        onnx_ints(m, PICK(m, lists), values, length);
+    }
+    for (uint32_t n = onnx_below(m, 3); n > 0; n--)
+        onnx_int(m, PICK(m, numbers), onnx_any_int(m));
+    if (onnx_below(m, 2))
+        onnx_string(m, PICK(m, texts), PICK(m, words));
+    if (onnx_below(m, 4) == 0)
+        onnx_real(m, "alpha", 0.5f);
+    struct pb saved = m->attributes; /* constants below are no nodes, but keep the order plain */
+    for (int i = 0; i < count; i++) {
+        int length = (int)onnx_below(m, 4);
+        for (int k = 0; k < length; k++)
+            values[k] = 1 + onnx_below(m, 4);
+        inputs[i] = onnx_below(m, 3) ? (int)onnx_below(m, (uint32_t)m->count) : onnx_constant(m, types[onnx_below(m, 6)], values, length);
+    }
+    m->attributes = saved;
+    const char *op = foreign ? PICK(m, quantized) : PICK(m, ops);
+    onnx_node(m, op, foreign ? "com.microsoft" : "", inputs, count, (struct seed_value){.type = TYPE_FLOAT});
+}
+
+/* --- The file --------------------------------------------------------------------------------------------------------- */
+
+/* A graph input or output. */
+static void onnx_value_info(struct seed_onnx *m, uint32_t field, int value, int with_shape) {
+    static struct pb info, type, tensor, shape, dim;
+    struct seed_value v = m->values[value];
+    int dims[4] = {v.n, v.c, v.h, v.w};
+    char name[16];
+    info.size = type.size = tensor.size = shape.size = 0;
+    for (int i = 0; i < 4; i++) {
+        dim.size = 0;
+        if (i == 0 && onnx_below(m, 4) == 0)
+            pb_text(&dim, 2, "batch");
+        else
+            pb_int(&dim, 1, dims[i]);
+        pb_block(&shape, 1, dim.bytes, dim.size);
+    }
+    pb_int(&tensor, 1, v.type);
+    if (with_shape)
+        pb_block(&tensor, 2, shape.bytes, shape.size);
+    pb_block(&type, 1, tensor.bytes, tensor.size);
+    onnx_name(name, value);
+    pb_text(&info, 1, name);
+    pb_block(&info, 2, type.bytes, type.size);
+    pb_block(&m->graph, field, info.bytes, info.size);
+}
+
+static int onnx_chain(struct seed_onnx *m, int x) {
+    switch (onnx_below(m, 5)) {
+    case 0:
+        return onnx_pool(m, x);
+    case 1:
+        return onnx_unary(m, x);
+    case 2:
+        return onnx_qlinear(m, x);
+    default:
+        return onnx_conv(m, x);
+    }
+}
+
+static size_t seed_onnx(uint64_t seed, uint8_t *bytes, size_t capacity) {
+    static struct seed_onnx m;
+    static struct pb model, opset;
+    memset(&m, 0, sizeof m);
+    m.random = seed;
+    m.opset = 10 + (int)onnx_below(&m, 14);
+    int size = 1 + (int)onnx_below(&m, 9), x = onnx_new(&m, (struct seed_value){TYPE_FLOAT, 1, 1 + (int)onnx_below(&m, 8), size, size});
+    onnx_value_info(&m, 11, x, 1);
+    x = onnx_quantize(&m, x);
+    for (uint32_t n = onnx_below(&m, 5); n > 0; n--)
+        x = onnx_chain(&m, x);
+    for (uint32_t n = onnx_below(&m, 3) * onnx_below(&m, 3); n > 0; n--)
+        onnx_wild(&m);
+    x = onnx_below(&m, 2) ? x : onnx_dequantize(&m, x);
+    onnx_value_info(&m, 12, x, (int)onnx_below(&m, 2));
+    for (int i = m.count - 1; i > 0 && onnx_below(&m, 3) == 0; i--) /* wild ones, too, must be wanted by somebody */
+        if (i != x)
+            onnx_value_info(&m, 12, i, 0);
+    model.size = opset.size = 0;
+    pb_int(&model, 1, 8);
+    pb_text(&m.graph, 2, "fuzz");
+    pb_block(&model, 7, m.graph.bytes, m.graph.size);
+    pb_int(&opset, 2, m.opset);
+    pb_block(&model, 8, opset.bytes, opset.size);
+    opset.size = 0;
+    pb_text(&opset, 1, "com.microsoft");
+    pb_int(&opset, 2, 1);
+    pb_block(&model, 8, opset.bytes, opset.size);
+    if (model.size > capacity)
+        return 0;
+    memcpy(bytes, model.bytes, model.size);
+    return model.size;
+}
+
+#endif
