@@ -236,9 +236,13 @@ test-golden:
 	@$(sub) CROSS=i686-linux-gnu- all
 	@$(call golden,native,$(BUILD)/morsel)
 	@$(call golden,i686,build/i686-linux-gnu/morsel)
+	@$(sub) cli-programs
+	@MORSEL=build/i686-linux-gnu/morsel $(TALLY) cli-i686 sh tests/cli/run.sh
 test-arm64:  ## the recorded answers on emulated Cortex-A76 and Cortex-A53
 	@$(sub) CROSS=aarch64-linux-gnu- all
 	@$(call golden,cortex-a76,qemu-aarch64 -cpu cortex-a76 build/aarch64-linux-gnu/morsel)
+	@$(sub) cli-programs
+	@MORSEL="qemu-aarch64 -cpu cortex-a53 build/aarch64-linux-gnu/morsel" $(TALLY) cli-cortex-a53 sh tests/cli/run.sh
 	@$(call golden,cortex-a53,qemu-aarch64 -cpu cortex-a53 build/aarch64-linux-gnu/morsel)
 
 # Every tests/fuzz/fuzz_*.c with the driver that damages sound inputs; FUZZ_RUNS inputs each.

@@ -32,6 +32,13 @@ bool scores_are_probabilities(const struct morsel_model *network, uint32_t outpu
     return false;
 }
 
+bool scores_are_classes(const struct morsel_view *output) {
+    for (uint32_t i = 2; i < output->onnx_rank; i++)
+        if (output->onnx_dims[i] != 1)
+            return false;
+    return output->onnx_rank > 0;
+}
+
 void scores_softmax(float *scores, size_t count) {
     float most = -INFINITY;
     double sum = 0;

@@ -10,6 +10,9 @@
 /* Whether the network itself ends this output with a softmax, so that its values are probabilities already. */
 bool scores_are_probabilities(const struct morsel_model *network, uint32_t output);
 
+/* Whether an output is a list of scores for each image, [N, classes] or [classes], other dimensions being 1. */
+bool scores_are_classes(const struct morsel_view *output);
+
 /* exp(x) / sum(exp(x)), in place. */
 void scores_softmax(float *scores, size_t count);
 

@@ -120,6 +120,8 @@ static bool prepare_outputs(struct job *job, struct failure *failure) {
     job->scores = malloc(bytes + 1);
     job->results.network = &job->model.network;
     job->results.probabilities = scores_are_probabilities(&job->model.network, 0);
+    if (!scores_are_classes(&job->outputs[0].view))
+        job->results.top = 0;
     return job->scores || failure_memory(failure, bytes);
 }
 
@@ -147,7 +149,7 @@ static bool add_results(struct job *job, char **files, bool one_file, uint32_t f
     for (uint32_t i = 0; i < images && i < used; i++) {
         if (!results_add(&job->results, one_file ? files[0] : files[i], first + i, numbered, job->scores + i * count, count, ms, failure))
             return false;
-        if (!job->want_json && job->output_texts.count == 0)
+        if (!job->want_json && !(one_file && job->output_texts.count))
             results_print(&job->results, &job->results.list[job->results.count - 1]);
     }
     return true;
@@ -268,8 +270,13 @@ static void print_ending(const struct job *job) {
         print_json(job);
         return;
     }
-    if (job->output_texts.count)
+    if (job->output_texts.count && job->input_texts.count)
         return;
+    if (!results->top) {
+        char text[256];
+        printf("output %s is no list of classes; --output Y.npy keeps it\n", model_describe(&job->outputs[0].view, text, sizeof text));
+        return;
+    }
     if (results->check_names)
         printf("%zu of %zu right; ", results_right(results), results->count);
     printf("the numbers are %s\n", results->probabilities ? "the network's own probabilities" : "a softmax over the network's scores");

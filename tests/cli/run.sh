@@ -109,6 +109,9 @@ check "float64 is converted with a notice" 0 "notice: .*a2_wide.npy was converte
     --input "a=$work/a2_wide.npy" --input "b=$work/a2.npy" --output "minus=$work/m2.npy"
 verify "float64 gives the same" cmp "$work/minus2.npy" "$work/m2.npy"
 check "an array to classify" 0 "colors.npy\[2\] +blue" run "$work/color.morsel" --input "$work/colors.npy"
+check "an output that is no list of classes" 0 "'y', uint8 \[1, 3, 2, 2\] is no list of classes" run "$work/bytes.morsel" --input "$work/bytes.npy"
+check "a picture with an output" 0 "red.ppm +red" run "$work/color.morsel" "$work/red.ppm" --output "$work/scores.npy"
+verify "the output of a picture" [ "$(wc -c <"$work/scores.npy")" -eq 140 ]
 check "a wrong shape" 1 "uint8 \[1, 2, 2, 3\].*'x', uint8 \[1, 3, 2, 2\]" run "$work/bytes.morsel" --input "$work/bytes_shape.npy"
 check "no rows" 1 "but not 0" run "$work/bytes.morsel" --input "$work/bytes_none.npy"
 check "a wrong type" 1 "int8 \[1, 3, 2, 2\].*'x', uint8 \[1, 3, 2, 2\]" run "$work/bytes.morsel" --input "$work/bytes_type.npy"
