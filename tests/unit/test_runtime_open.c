@@ -290,6 +290,53 @@ static void damaged_elements(void **state) {
     DAMAGED(MORSEL_ERR_CONSTANT, INT_AT(GATHER->table, 9) = 0x7fffffff);
 }
 
+/* Moves a constant to the spare bytes and lets the data end right behind it: that opens, one byte less does not. */
+#define ENDS_AT(field, size)                                                                                         \
+    do {                                                                                                             \
+        DAMAGED(MORSEL_OK, field = b.spare, b.header->data.count = b.spare - b.header->data.offset + (size));        \
+        DAMAGED(MORSEL_ERR_CONSTANT, field = b.spare, b.header->data.count = b.spare - b.header->data.offset + (size) - 1); \
+    } while (0)
+
+static void constants_end_within_the_data(void **state) {
+    (void)state;
+    ENDS_AT(CONV(S_CONV)->weights, 3 * 12 * 16); /* 3 rows of pad4(3 * 3), sixteen channels */
+    ENDS_AT(CONV(S_CONV)->bias, 64);
+    ENDS_AT(CONV(S_CONV)->multiplier, 64);
+    ENDS_AT(CONV(S_CONV)->weight_sum, 64);
+    ENDS_AT(CONV(S_CONV)->weight_zero, 64);
+    ENDS_AT(CONV(S_CONV)->float_bias, 64);
+    ENDS_AT(CONV(S_DEPTHWISE)->weights, 3 * 4 * 16);
+    ENDS_AT(CONV(S_DEPTHWISE)->bias, 64);
+    ENDS_AT(FC->weights, 16 * 8);
+    ENDS_AT(FC->multiplier, 64);
+    ENDS_AT(LUT->table, 256);
+    ENDS_AT(UNARY->affine_scale, 20);
+    ENDS_AT(UNARY->affine_offset, 20);
+    ENDS_AT(SOFTMAX->table, 1024);
+    ENDS_AT(GATHER->table, 40);
+    ENDS_AT(b.tensors[T_CONSTANT].offset, 10);
+}
+
+static void values_at_their_limits_open(void **state) {
+    (void)state;
+    DAMAGED(MORSEL_OK, b.tensors[T_LUT].zero_point = 255);
+    DAMAGED(MORSEL_OK, b.tensors[T_CONSTANT].zero_point = -128);
+    DAMAGED(MORSEL_OK, b.tensors[T_CONSTANT].zero_point = 127);
+    DAMAGED(MORSEL_ERR_QUANTIZATION, b.tensors[T_CONSTANT].zero_point = 128);
+    DAMAGED(MORSEL_ERR_QUANTIZATION, b.tensors[T_LUT].zero_point = -1);
+    DAMAGED(MORSEL_OK, INT_AT(CONV(S_CONV)->weight_zero, 0) = 127, INT_AT(CONV(S_CONV)->weight_zero, 1) = -128);
+    DAMAGED(MORSEL_ERR_CONSTANT, INT_AT(CONV(S_CONV)->weight_zero, 15) = -129);
+    DAMAGED(MORSEL_OK, INT_AT(GATHER->table, 0) = 18);   /* 18 + 5 is the last element of 24 */
+    DAMAGED(MORSEL_OK, BINARY->a_stride[0] = 0, BINARY->a_stride[1] = 5); /* 2 * 5 of 12 */
+    DAMAGED(MORSEL_ERR_PARAMETER, BINARY->a_stride[0] = 0, BINARY->a_stride[1] = 6);
+    DAMAGED(MORSEL_OK, CONV(S_CONV)->out_min = 255, CONV(S_CONV)->out_max = 255);
+    DAMAGED(MORSEL_OK, UNARY->op = MORSEL_UNARY_CLIP, UNARY->alpha = -INFINITY, UNARY->beta = INFINITY);
+    DAMAGED(MORSEL_ERR_PARAMETER, UNARY->op = MORSEL_UNARY_CLIP, UNARY->beta = NAN);
+    DAMAGED(MORSEL_ERR_PARAMETER, UNARY->op = MORSEL_UNARY_EXP, UNARY->beta = INFINITY);
+    DAMAGED(MORSEL_OK, b.steps[S_CONV].scratch_bytes = 64);
+    DAMAGED(MORSEL_OK, b.header->name = b.header->strings.count - 1);
+}
+
 static void damaged_plans(void **state) {
     (void)state;
     DAMAGED(MORSEL_ERR_PLAN, b.tensors[T_LUT].offset += 4);
@@ -414,6 +461,8 @@ int main(void) {
         cmocka_unit_test(damaged_steps),
         cmocka_unit_test(damaged_windows),
         cmocka_unit_test(damaged_elements),
+        cmocka_unit_test(constants_end_within_the_data),
+        cmocka_unit_test(values_at_their_limits_open),
         cmocka_unit_test(damaged_plans),
         cmocka_unit_test(damaged_pictures),
         cmocka_unit_test(no_single_byte_can_do_harm),

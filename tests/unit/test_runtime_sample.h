@@ -19,6 +19,7 @@ enum { S_CONV, S_DEPTHWISE, S_MAX, S_AVERAGE, S_LUT, S_ADD, S_CONCAT, S_GATHER, 
 struct blob {
     uint8_t *bytes;
     uint32_t count;
+    uint32_t spare; /* where 4096 bytes of 0 stand at the end of the data */
     struct morsel_blob_header *header;
     struct morsel_blob_tensor *tensors;
     struct morsel_blob_step *steps;
@@ -120,6 +121,9 @@ static inline struct blob sample(void) {
     struct morsel_blob_picture rule = {0, MORSEL_RESIZE_SHORT_SIDE, 5, 5, 4, 4, MORSEL_CHANNELS_RGB, 1 / 255.0f, {0, 0, 0}, {1, 1, 1}};
     b.picture = rule;
     b.picture_count = 1;
+    uint8_t *zeros = calloc(1, 4096);
+    s.spare = builder_data(&b, zeros, 4096);
+    free(zeros);
     s.bytes = builder_finish(&b, &s.count);
     s.header = (void *)s.bytes;
     s.tensors = (void *)(s.bytes + s.header->tensors.offset);
