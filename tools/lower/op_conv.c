@@ -65,6 +65,42 @@ static float *multipliers(struct lowering *l, const struct weights *w, float x_s
     return m;
 }
 
+/* How many entries at the begin or the end of an axis are fill. */
+static uint32_t fill_count(const struct view *v, uint32_t axis, bool end) {
+    uint32_t n = 0, dim = v->dims[axis];
+    while (n < dim && v->table[axis][end ? dim - 1 - n : n] < 0)
+        n++;
+    return n;
+}
+
+/* A Pad in front by the zero point is the convolution's own padding: takes it off the value and puts it into the window. */
+static void absorb_padding(struct lowering *l, struct meaning *m, struct morsel_blob_conv *p) {
+    uint32_t begin[2], end[2];
+    struct view inner = m->view;
+    uint8_t zero = (uint8_t)m->buffer->zero;
+    if (inner.rank != 4 || !view_has_fill(&m->view) || (uint8_t)m->fill != zero)
+        return;
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t axis = i + 2;
+        begin[i] = fill_count(&inner, axis, false);
+        end[i] = begin[i] < inner.dims[axis] ? fill_count(&inner, axis, true) : 0;
+        uint32_t left = inner.dims[axis] - begin[i] - end[i];
+        int32_t *kept = net_alloc(l->net, (left + 1) * sizeof *kept);
+        for (uint32_t k = 0; k < left; k++)
+            kept[k] = (int32_t)(begin[i] + k);
+        if (!left)
+            return;
+        inner = view_pick(l->net, &inner, axis, left, kept);
+    }
+    if (!view_is_whole(&inner, MORSEL_CHANNELS_LAST, net_elements(m->buffer)))
+        return;
+    m->view = inner;
+    p->pad_top += begin[0];
+    p->pad_bottom += end[0];
+    p->pad_left += begin[1];
+    p->pad_right += end[1];
+}
+
 static bool add_conv(struct lowering *l, struct onnx_node *node, struct net_buffer *x, const struct morsel_blob_conv *p, struct weights *w,
                      const struct tail *tail) {
     bool depthwise = p->groups > 1 && w->inputs == 1 && w->outputs == p->groups;
@@ -97,7 +133,9 @@ bool lower_qlinear_conv(struct lowering *l, struct onnx_node *node) {
         return false;
     if (onnx_input(node, 8) && !onnx_input_constant(node, 8))
         return refuse(l, node, "its bias is not constant");
-    struct net_buffer *x = meaning_buffer(l, node, m, MORSEL_CHANNELS_LAST);
+    struct meaning padded = *m;
+    absorb_padding(l, &padded, &p);
+    struct net_buffer *x = meaning_buffer(l, node, &padded, MORSEL_CHANNELS_LAST);
     tail.out_min = type_min(tail.q.type);
     tail.out_max = type_max(tail.q.type);
     return x && read_bias(l, node, onnx_input_constant(node, 8), &w) && add_conv(l, node, x, &p, &w, &tail);
@@ -140,7 +178,9 @@ bool lower_conv(struct lowering *l, struct onnx_node *node) {
     if (wm->scales->count > 1 && wm->axis != 0)
         return refuse(l, node, "its weight scales lie along axis %d, not along the output channels", wm->axis);
     struct tail tail = tail_follow(l, node->outputs[0], TAIL_CHANNELS);
-    struct net_buffer *x = meaning_buffer(l, node, m, MORSEL_CHANNELS_LAST);
+    struct meaning padded = *m;
+    absorb_padding(l, &padded, &p);
+    struct net_buffer *x = meaning_buffer(l, node, &padded, MORSEL_CHANNELS_LAST);
     return x && read_weights(l, node, wm->quantized, wm->scales, wm->zeros, false, &w) &&
            fold_channel_scales(l, node, m, &p, &w) &&
            read_any_bias(l, node, onnx_input(node, 2), 1, !m->channel_scales, x->scale, &tail, &w) && add_conv(l, node, x, &p, &w, &tail);

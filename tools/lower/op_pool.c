@@ -49,8 +49,15 @@ static bool window_fits(struct lowering *l, struct onnx_node *node, const struct
     return true;
 }
 
+/* ONNX allows dilated averages since opset 19. */
+static bool average_fits(struct lowering *l, struct onnx_node *node, const struct morsel_blob_pool *p) {
+    return (p->dilation_h == 1 && p->dilation_w == 1) || refuse(l, node, "an average with dilations is not supported");
+}
+
 static bool add_pool(struct lowering *l, struct onnx_node *node, struct meaning *m, enum morsel_step_kind kind,
                      const struct morsel_blob_pool *p, const struct tail *tail) {
+    if (kind == MORSEL_STEP_AVERAGE_POOL && !average_fits(l, node, p))
+        return false;
     struct net_buffer *x = window_fits(l, node, p) ? meaning_buffer(l, node, m, MORSEL_CHANNELS_LAST) : NULL;
     if (!x)
         return false;
