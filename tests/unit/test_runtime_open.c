@@ -337,6 +337,14 @@ static void values_at_their_limits_open(void **state) {
     DAMAGED(MORSEL_OK, b.header->name = b.header->strings.count - 1);
 }
 
+/* The table step writes over its input, which nobody reads later. */
+static void replace_lut_input(struct blob *b) {
+    int32_t *operands = (int32_t *)(void *)(b->bytes + b->header->operands.offset);
+    operands[b->steps[S_ADD].first_operand + 1] = T_LUT;
+    b->tensors[T_AVERAGE].last_step = S_LUT;
+    b->tensors[T_LUT].offset = b->tensors[T_AVERAGE].offset;
+}
+
 static void damaged_plans(void **state) {
     (void)state;
     DAMAGED(MORSEL_ERR_PLAN, b.tensors[T_LUT].offset += 4);
@@ -355,6 +363,10 @@ static void damaged_plans(void **state) {
     DAMAGED(MORSEL_ERR_PLAN, b.tensors[T_ADD].offset = b.tensors[T_AVERAGE].offset, BINARY->b_stride[0] = 0);
     DAMAGED(MORSEL_OK, b.tensors[T_ADD].offset = b.tensors[T_AVERAGE].offset);
     DAMAGED(MORSEL_OK, b.tensors[T_DEPTHWISE].offset = b.tensors[T_IN].offset);
+    DAMAGED(MORSEL_OK, replace_lut_input(&b));
+    DAMAGED(MORSEL_ERR_PLAN, b.tensors[T_AVERAGE].offset = b.tensors[T_MAX].offset); /* a pool reads its neighbours */
+    DAMAGED(MORSEL_ERR_PLAN, b.tensors[T_MAX].offset = b.tensors[T_DEPTHWISE].offset);
+    DAMAGED(MORSEL_ERR_PLAN, b.tensors[T_GATHER].offset = b.tensors[T_CONCAT].offset);
     DAMAGED(MORSEL_OK, b.steps[S_DEPTHWISE].scratch_offset = b.tensors[T_IN].offset);
     DAMAGED(MORSEL_ERR_ORDER, b.tensors[T_LUT].first_step = S_ADD);
     DAMAGED(MORSEL_ERR_ORDER, b.tensors[T_LUT].first_step = S_COUNT);
