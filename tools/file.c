@@ -129,9 +129,7 @@ static int replace(const char *target, char *temporary, const struct stat *old, 
     int code = 0;
     if (!write_all(fd, data, size) || (fsync(fd) && errno != EINVAL && errno != ENOTSUP)) /* some file systems have no fsync() */
         code = errno;
-    if (fchmod(fd, mode_of(old))) {
-        /* A file system without modes: the file is as good. */
-    }
+    (void)fchmod(fd, mode_of(old)); /* where the file system has no modes the file is as good */
     if (close(fd) && !code)
         code = errno;
     if (!code && rename(temporary, target))

@@ -5,6 +5,7 @@
  *   color.morsel   a picture's mean red, green and blue: 3 classes with labels, a rule for pictures. x float32 [1, 3, 4, 4]
  *   color2.morsel  the same for a batch of 2
  *   bytes.morsel   uint8 [1, 3, 2, 2] to the same uint8 [1, 3, 2, 2]
+ *   order.morsel   copies in memory, so that pixels become planes and back: line [12] to to_planes [1, 3, 2, 2], planes to to_line
  *   two.morsel     a, b float32 [2, 3] to sum = a + b and minus = -a
  */
 #include "../unit/blob_builder.h"
@@ -63,20 +64,40 @@ static void make_color(const char *name, uint32_t batch) {
     finish(&b, name);
 }
 
-static void make_bytes(void) {
-    struct builder b;
-    const uint32_t dims[] = {1, 2, 2, 3};
+/* A copy of 12 bytes, whatever the shapes. */
+static void copy_step(struct builder *b, uint32_t x, uint32_t y) {
     struct morsel_blob_gather gather = {.rank = 1, .dims = {12, 1, 1, 1, 1, 1}};
     int32_t table[12];
     for (int i = 0; i < 12; i++)
         table[i] = i;
+    gather.table = builder_data(b, table, sizeof table);
+    builder_step(b, MORSEL_STEP_GATHER, &x, 1, y, &gather, sizeof gather, 0);
+}
+
+static void make_bytes(void) {
+    struct builder b;
+    const uint32_t dims[] = {1, 2, 2, 3};
     builder_start(&b);
     uint32_t x = builder_tensor(&b, MORSEL_UINT8, 4, dims, 1, 0), y = builder_tensor(&b, MORSEL_UINT8, 4, dims, 1, 0);
-    gather.table = builder_data(&b, table, sizeof table);
-    builder_step(&b, MORSEL_STEP_GATHER, &x, 1, y, &gather, sizeof gather, 0);
+    copy_step(&b, x, y);
     builder_input(&b, x, "x");
     builder_output(&b, y, "y");
     finish(&b, "bytes.morsel");
+}
+
+static void make_order(void) {
+    struct builder b;
+    const uint32_t dims[] = {1, 2, 2, 3}, flat[] = {12};
+    builder_start(&b);
+    uint32_t line = builder_tensor(&b, MORSEL_UINT8, 1, flat, 1, 0), planes = builder_tensor(&b, MORSEL_UINT8, 4, dims, 1, 0);
+    uint32_t to_planes = builder_tensor(&b, MORSEL_UINT8, 4, dims, 1, 0), to_line = builder_tensor(&b, MORSEL_UINT8, 1, flat, 1, 0);
+    copy_step(&b, line, to_planes);
+    copy_step(&b, planes, to_line);
+    builder_input(&b, line, "line");
+    builder_input(&b, planes, "planes");
+    builder_output(&b, to_planes, "to_planes");
+    builder_output(&b, to_line, "to_line");
+    finish(&b, "order.morsel");
 }
 
 static void make_two(void) {
@@ -103,7 +124,7 @@ static void make_two(void) {
 }
 
 static void make_arrays(void) {
-    uint8_t bytes[36];
+    uint8_t bytes[36], line[12], planes[12];
     float a[12], b[12], sum[12], minus[12], colors[3 * 48];
     double wide[6];
     for (int i = 0; i < 36; i++)
@@ -114,11 +135,17 @@ static void make_arrays(void) {
         sum[i] = a[i] + b[i];
         minus[i] = -a[i];
     }
+    for (int i = 0; i < 12; i++) { /* pixel i / 3, channel i % 3 */
+        line[i] = (uint8_t)i;
+        planes[i % 3 * 4 + i / 3] = (uint8_t)i;
+    }
     for (int i = 0; i < 6; i++)
         wide[i] = a[i];
     for (int i = 0; i < 3 * 48; i++) /* picture n is all of color n */
         colors[i] = i / 48 == i % 48 / 16 ? 1 : 0;
     write_array("bytes.npy", NPY_UINT8, 4, (const uint64_t[]){1, 3, 2, 2}, bytes);
+    write_array("line.npy", NPY_UINT8, 1, (const uint64_t[]){12}, line);
+    write_array("planes.npy", NPY_UINT8, 4, (const uint64_t[]){1, 3, 2, 2}, planes);
     write_array("bytes3.npy", NPY_UINT8, 4, (const uint64_t[]){3, 3, 2, 2}, bytes);
     write_array("bytes_shape.npy", NPY_UINT8, 4, (const uint64_t[]){1, 2, 2, 3}, bytes);
     write_array("bytes_none.npy", NPY_UINT8, 4, (const uint64_t[]){0, 3, 2, 2}, bytes);
@@ -159,6 +186,7 @@ int main(int argc, char **argv) {
     make_color("color.morsel", 1);
     make_color("color2.morsel", 2);
     make_bytes();
+    make_order();
     make_two();
     make_arrays();
     make_cifar();

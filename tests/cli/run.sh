@@ -101,6 +101,10 @@ check "identity" 0 "y.npy: output 'y'" run "$work/bytes.morsel" --input "$work/b
 verify "identity gives the same file" cmp "$work/bytes.npy" "$work/y.npy"
 check "stacked" 0 "3 runs" run "$work/bytes.morsel" --input "x=$work/bytes3.npy" --output "y=$work/y3.npy"
 verify "stacked runs give the same file" cmp "$work/bytes3.npy" "$work/y3.npy"
+check "layouts" 0 "to_line" run "$work/order.morsel" --input "line=$work/line.npy" --input "planes=$work/planes.npy" \
+    --output "to_planes=$work/p.npy" --output "to_line=$work/l.npy"
+verify "pixels to planes" cmp "$work/planes.npy" "$work/p.npy"
+verify "planes to pixels" cmp "$work/line.npy" "$work/l.npy"
 check "two inputs, two outputs" 0 "minus" run "$work/two.morsel" --input "a=$work/a.npy" --input "1=$work/b.npy" \
     --output "sum=$work/s.npy" --output "minus=$work/m.npy"
 verify "first output" cmp "$work/sum.npy" "$work/s.npy"
