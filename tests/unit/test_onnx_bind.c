@@ -19,6 +19,7 @@ static const struct row rows[] = {
     {"batch,3,8,8", "4", {NO_BINDING}, 0, "1,3,8,8", "4", "is taken as the batch, 1"},
     {"?,3,8,8", "4", {NO_BINDING}, 1, "1,3,8,8", "4", "its free first dimension is taken"},
     {"16,3,8,8", "4", {NO_BINDING}, 1, "16,3,8,8", "4", NULL},
+    {"16,3,8,8", "4", {NO_BINDING}, 2, "16,3,8,8", "4", "a batch of 2 has no effect"},
     /* one name, one number, wherever it stands */
     {"n,3,8,8", "n,7", {NO_BINDING}, 2, "2,3,8,8", "2,7", "'x'"},
     {"n,3,8,8", "7,n", {NO_BINDING}, 2, "2,3,8,8", "7,2", "'x'"},

@@ -240,11 +240,13 @@ static void external_data(void **state) {
         {"inner/../w.bin", "0", NULL, "in the model's folder"},
         {"outside", "0", NULL, "outside the model's folder"},
         {"inner", "0", NULL, "cannot be read"},
+        {"pipe", "0", NULL, "cannot be read"},
     };
     write_scratch("w.bin", values, sizeof values);
     assert_true(mkdir(scratch_path("inner"), 0700) == 0);
     write_scratch("inner/w.bin", values, sizeof values);
     assert_int_equal(symlink("/etc/passwd", scratch_path("outside")), 0);
+    assert_int_equal(mkfifo(scratch_path("pipe"), 0600), 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct bytes model = external_model(cases[i].location, cases[i].offset, cases[i].length);
         if (cases[i].why) {
@@ -285,6 +287,7 @@ static void broken_graphs(void **state) {
         const char *nodes[2][2], *why; /* inputs and outputs */
     } cases[] = {
         {{{"nothing", "y"}, {"x", "z"}}, "reads 'nothing'"},
+        {{{"no\nthing\033", "y"}, {"x", "z"}}, "reads 'no?thing?'"},
         {{{"x", "y"}, {"x", "y"}}, "'y' is made twice"},
         {{{"x", "x"}, {"x", "y"}}, "writes 'x', which is a graph input"},
         {{{"x", "w"}, {"x", "y"}}, "writes 'w', which is a constant"},

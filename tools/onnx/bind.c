@@ -110,6 +110,7 @@ static bool bind_shape(struct binder *b, const struct onnx_binding *binding) {
 
 /* Free first dimensions are the batch, unless the user said otherwise; the same name means the same number everywhere. */
 static void bind_batch(struct binder *b, int64_t batch) {
+    bool used = batch == 1;
     for (size_t i = 0; i < b->graph->input_count; i++) {
         struct onnx_value *value = b->graph->inputs[i];
         const char *symbol = onnx_declared(value)->symbols[0];
@@ -118,10 +119,14 @@ static void bind_batch(struct binder *b, int64_t batch) {
         if (symbol)
             set_symbol(&b->symbols, symbol, batch);
         value->shape.dims[0] = batch;
+        used = true;
         onnx_notice(b->report, "input '%s': its free first dimension%s%s%s is taken as the batch, %" PRId64 "%s%s", value->name,
                     symbol ? " '" : "", symbol ? symbol : "", symbol ? "'" : "", batch, symbol ? "; --dim and --shape say otherwise" : "",
                     symbol ? "" : "; --shape says otherwise");
     }
+    if (!used)
+        onnx_notice(b->report, "a batch of %" PRId64 " has no effect: no input has a free first dimension; --shape overrides a fixed one",
+                    batch);
 }
 
 static void apply_symbols(const struct symbols *symbols, struct onnx_shape *shape, const char *const *names) {

@@ -73,10 +73,11 @@ static char *resolve(const Onnx__Tensor *tensor, const char *folder, const char 
 /* Reads exactly `size` bytes; a piece that leaves the file is refused before memory is taken. */
 static void *read_piece(struct onnx_graph *graph, const Onnx__Tensor *tensor, const char *path, const struct place *place, size_t size,
                         char *error, size_t error_size) {
-    FILE *file = fopen(path, "rb");
     struct stat info;
+    bool regular = !stat(path, &info) && S_ISREG(info.st_mode); /* asked first: opening a pipe would wait */
+    FILE *file = regular ? fopen(path, "rb") : NULL;
     void *data = NULL;
-    if (!file || fstat(fileno(file), &info) || !S_ISREG(info.st_mode))
+    if (!file)
         onnx_fail(error, error_size, "tensor '%s': its external data file '%.100s' cannot be read", tensor->name, place->location);
     else if (place->offset > (uint64_t)info.st_size || size > (uint64_t)info.st_size - place->offset)
         onnx_fail(error, error_size,

@@ -22,17 +22,14 @@ struct loader {
 
 /* The whole file, or NULL. */
 static uint8_t *read_file(const char *path, size_t *size, char *error, size_t error_size) {
-    FILE *file = fopen(path, "rb");
-    struct stat info;
-    if (!file || fstat(fileno(file), &info)) {
-        onnx_fail(error, error_size, "cannot be read: %s", strerror(errno));
-        if (file)
-            fclose(file);
-        return NULL;
-    }
+    struct stat info = {0};
     uint8_t *bytes = NULL;
-    if (!S_ISREG(info.st_mode))
+    bool there = !stat(path, &info), regular = there && S_ISREG(info.st_mode); /* asked first: opening a pipe would wait */
+    FILE *file = regular ? fopen(path, "rb") : NULL;
+    if (there && !regular)
         onnx_fail(error, error_size, "is not a regular file");
+    else if (!file)
+        onnx_fail(error, error_size, "cannot be read: %s", strerror(errno));
     else if (!info.st_size)
         onnx_fail(error, error_size, "is empty");
     else if (info.st_size > INT32_MAX)
@@ -45,7 +42,8 @@ static uint8_t *read_file(const char *path, size_t *size, char *error, size_t er
         bytes = NULL;
     }
     *size = (size_t)info.st_size;
-    fclose(file);
+    if (file)
+        fclose(file);
     return bytes;
 }
 

@@ -59,7 +59,7 @@ bool onnx_infer_axis_same(struct onnx_context *c) {
 }
 
 bool onnx_infer_dropout(struct onnx_context *c) {
-    onnx_out_type(c, 1, c->node->opset < 10 ? c->node->inputs[0]->type : ONNX_BOOL);
+    onnx_out_type(c, 1, ONNX_BOOL);
     return onnx_out(c, 0, onnx_in(c, 0)) && onnx_out(c, 1, onnx_in(c, 0));
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Resize (opsets 10, 11, 13, 18, 19) and Upsample: output sizes. */
+/* Resize (opsets 10, 11, 13, 18, 19): output sizes. */
 #include "tools/onnx/operator.h"
 #include <math.h>
 #include <string.h>
@@ -103,13 +103,4 @@ bool onnx_infer_resize(struct onnx_context *c) {
         return onnx_bad(c, "it has neither scales nor sizes");
     const struct onnx_tensor *given = onnx_input_constant(c->node, scales);
     return !given || (apply_scales(c, &r, given, old ? NULL : onnx_input_constant(c->node, 1), &y) && onnx_out(c, 0, &y));
-}
-
-bool onnx_infer_upsample(struct onnx_context *c) {
-    struct onnx_shape y = *onnx_in(c, 0);
-    struct resized r;
-    const struct onnx_tensor *scales = onnx_input_constant(c->node, 1);
-    if (!scales)
-        return true;
-    return resized_axes(c, y.rank, &r) && apply_scales(c, &r, scales, NULL, &y) && onnx_out(c, 0, &y);
 }

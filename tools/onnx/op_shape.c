@@ -7,7 +7,7 @@
 bool onnx_infer_reshape(struct onnx_context *c) {
     const struct onnx_shape *x = onnx_in(c, 0);
     struct onnx_shape y;
-    int count = onnx_list(c, NULL, 1, 0, y.dims, ONNX_MAX_RANK), free_at = -1;
+    int count = onnx_list(c, "shape", 1, 0, y.dims, ONNX_MAX_RANK), free_at = -1;
     bool zeros = onnx_attribute_int(c->node, "allowzero", 0) != 0;
     if (count < 0)
         return count == -1;
@@ -139,7 +139,7 @@ void onnx_fold_transpose(struct onnx_context *c) {
 
 bool onnx_infer_expand(struct onnx_context *c) {
     struct onnx_shape wanted, y;
-    wanted.rank = onnx_list(c, NULL, 1, 0, wanted.dims, ONNX_MAX_RANK);
+    wanted.rank = onnx_list(c, "shape", 1, 0, wanted.dims, ONNX_MAX_RANK);
     if (wanted.rank < 0)
         return wanted.rank == -1;
     return onnx_broadcast(c, onnx_in(c, 0), &wanted, &y) && onnx_out(c, 0, &y);
@@ -158,7 +158,7 @@ void onnx_fold_expand(struct onnx_context *c) {
 bool onnx_infer_tile(struct onnx_context *c) {
     struct onnx_shape y = *onnx_in(c, 0);
     int64_t repeats[ONNX_MAX_RANK];
-    int count = onnx_list(c, NULL, 1, 0, repeats, ONNX_MAX_RANK);
+    int count = onnx_list(c, "repeats", 1, 0, repeats, ONNX_MAX_RANK);
     if (count < 0)
         return count == -1;
     if (count != y.rank)

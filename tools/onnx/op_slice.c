@@ -38,8 +38,8 @@ static void slice_axis(struct slices *s, int axis, int64_t dim, int64_t start, i
 static int find_slices(struct onnx_context *c, struct slices *s) {
     const struct onnx_shape *x = onnx_in(c, 0);
     int64_t starts[ONNX_MAX_RANK], ends[ONNX_MAX_RANK], axes[ONNX_MAX_RANK], steps[ONNX_MAX_RANK];
-    int count = onnx_list(c, "starts", 1, 10, starts, ONNX_MAX_RANK), end_count = onnx_list(c, "ends", 2, 10, ends, ONNX_MAX_RANK);
-    int axis_count = onnx_list(c, "axes", 3, 10, axes, ONNX_MAX_RANK), step_count = onnx_list(c, "steps", 4, 10, steps, ONNX_MAX_RANK);
+    int count = onnx_list(c, "starts", 1, 0, starts, ONNX_MAX_RANK), end_count = onnx_list(c, "ends", 2, 0, ends, ONNX_MAX_RANK);
+    int axis_count = onnx_list(c, "axes", 3, 0, axes, ONNX_MAX_RANK), step_count = onnx_list(c, "steps", 4, 0, steps, ONNX_MAX_RANK);
     if (count == -2 || end_count == -2 || axis_count == -2 || step_count == -2)
         return -1;
     if (count < 0 || end_count < 0 || axis_count < 0 || step_count < 0)
@@ -149,7 +149,7 @@ bool onnx_infer_pad(struct onnx_context *c) {
     struct onnx_shape y = *onnx_in(c, 0);
     int64_t pads[2 * ONNX_MAX_RANK], axes[ONNX_MAX_RANK];
     int count = onnx_list(c, "pads", 1, 11, pads, 2 * ONNX_MAX_RANK);
-    int axis_count = onnx_input(c->node, 3) ? onnx_list(c, NULL, 3, 0, axes, ONNX_MAX_RANK) : 0, axis;
+    int axis_count = onnx_input(c->node, 3) ? onnx_list(c, "axes", 3, 0, axes, ONNX_MAX_RANK) : 0, axis;
     if (count == -2 || axis_count == -2)
         return false;
     if (count < 0 || axis_count < 0)

@@ -108,6 +108,6 @@ onnx_infer_fn onnx_infer_constant, onnx_infer_constant_of_shape, onnx_infer_rang
 onnx_fold_fn onnx_fold_constant, onnx_fold_constant_of_shape, onnx_fold_range, onnx_fold_shape_of, onnx_fold_size_of;
 onnx_infer_fn onnx_infer_reduce, onnx_infer_arg, onnx_infer_qlinear_reduce;
 onnx_fold_fn onnx_fold_reduce;
-onnx_infer_fn onnx_infer_resize, onnx_infer_upsample;
+onnx_infer_fn onnx_infer_resize;
 
 #endif

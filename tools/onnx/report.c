@@ -7,11 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Names come from the file: what would break a line or steer a terminal is not passed on. */
+static char *tame(char *text) {
+    for (char *c = text; *c; c++)
+        if ((unsigned char)*c < 32 || *c == 127)
+            *c = '?';
+    return text;
+}
+
 bool onnx_fail(char *error, size_t error_size, const char *format, ...) {
     va_list args;
     va_start(args, format);
     vsnprintf(error, error_size, format, args);
     va_end(args);
+    if (error_size)
+        tame(error);
     return false;
 }
 
@@ -37,7 +47,16 @@ static char *format_text(const char *format, va_list args) {
         fputs("morsel: out of memory\n", stderr);
         exit(3);
     }
-    return text;
+    return tame(text);
+}
+
+static char *copy_name(const char *name) {
+    char *copy = strdup(name);
+    if (!copy) {
+        fputs("morsel: out of memory\n", stderr);
+        exit(3);
+    }
+    return tame(copy);
 }
 
 static void *grow(void *array, size_t count, size_t item) {
@@ -71,10 +90,7 @@ static char *input_shapes(const struct onnx_node *node) {
                          onnx_shape_text(&value->shape, shape, sizeof shape));
         used += n > 0 ? (size_t)n : 0;
     }
-    char *text = strdup(line);
-    if (!text)
-        exit(3);
-    return text;
+    return copy_name(line);
 }
 
 void onnx_refuse(struct onnx_report *report, const struct onnx_node *node, const char *format, ...) {
@@ -85,9 +101,8 @@ void onnx_refuse(struct onnx_report *report, const struct onnx_node *node, const
     report->refusals = grow(report->refusals, report->refusal_count, sizeof *report->refusals);
     struct onnx_refusal *refusal = &report->refusals[report->refusal_count++];
     /* Names are copied: a report outlives its graph. */
-    *refusal = (struct onnx_refusal){strdup(node->name), strdup(node->op), input_shapes(node), format_text(format, args), node->opset};
-    if (!refusal->node || !refusal->op)
-        exit(3);
+    *refusal = (struct onnx_refusal){copy_name(node->name), copy_name(node->op), input_shapes(node), format_text(format, args),
+                                     node->opset};
     va_end(args);
 }
 
