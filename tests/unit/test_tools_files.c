@@ -13,9 +13,11 @@
 
 #include <dirent.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -109,6 +111,28 @@ static void test_file_failures(void **state) {
     assert_false(file_write("/dev/full", "x", 1, &failure));
     assert_int_equal(failure.status, STATUS_SYSTEM);
     assert_int_equal(count_files(), 0);
+}
+
+/* A disk that is full after ten bytes: the old file stays, and nothing else. */
+static void test_file_full_disk(void **state) {
+    (void)state;
+    struct failure failure;
+    struct file_bytes got;
+    struct rlimit before, small;
+    assert_true(file_write(in_folder("a"), "old", 3, &failure));
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = before;
+    small.rlim_cur = 10;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    bool written = file_write(in_folder("a"), "more than ten bytes", 19, &failure);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_false(written);
+    assert_int_equal(failure.status, STATUS_SYSTEM);
+    assert_int_equal(count_files(), 1);
+    assert_true(file_read(in_folder("a"), 100, &got, &failure));
+    assert_int_equal(got.size, 3);
+    file_free(&got);
 }
 
 static void write_npy(uint8_t version, const char *header, const void *data, size_t bytes) {
@@ -259,9 +283,11 @@ static void test_json(void **state) {
 int main(void) {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_file_round_trip), IN_FOLDER(test_file_keeps_mode_and_link), IN_FOLDER(test_file_failures),
-        IN_FOLDER(test_npy_round_trip),  IN_FOLDER(test_npy_fortran_order),        IN_FOLDER(test_npy_refusals),
-        IN_FOLDER(test_npy_truncated),   cmocka_unit_test(test_tensor_convert),    cmocka_unit_test(test_json),
+        IN_FOLDER(test_file_round_trip),       IN_FOLDER(test_file_keeps_mode_and_link),
+        IN_FOLDER(test_file_failures),         IN_FOLDER(test_file_full_disk),
+        IN_FOLDER(test_npy_round_trip),        IN_FOLDER(test_npy_fortran_order),
+        IN_FOLDER(test_npy_refusals),          IN_FOLDER(test_npy_truncated),
+        cmocka_unit_test(test_tensor_convert), cmocka_unit_test(test_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
