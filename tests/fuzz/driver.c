@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CAPACITY = 1 << 20, RUN_SECONDS = 10 };
+enum { CAPACITY = 4 << 20, RUN_SECONDS = 10 };
 
 struct corpus {
     const char *const *paths;

@@ -15,7 +15,7 @@ struct blob_extras {
 /* The blob's bytes, from malloc, aligned to 64; NULL where it would pass 2^31 - 1 bytes or memory ran out. */
 uint8_t *blob_write(const struct net *net, const struct blob_extras *extras, size_t *bytes);
 
-/* C source that defines the blob as `NAME[]`, with NAME_BYTES and NAME_ARENA_BYTES in capitals, and MODEL_ARENA_BYTES, MODEL_BLOB and
+/* C source that defines the blob as `NAME_blob[]`, with NAME_BYTES and NAME_ARENA_BYTES in capitals, and MODEL_ARENA_BYTES, MODEL_BLOB and
  * MODEL_BLOB_BYTES for the same. The name is the file's, letters and digits. From malloc; NULL where memory ran out. */
 char *blob_c_source(const uint8_t *blob, size_t bytes, const char *path, size_t *length);
 

@@ -27,20 +27,23 @@ char *blob_c_source(const uint8_t *blob, size_t bytes, const char *path, size_t 
     for (size_t i = 0; i < sizeof name; i++)
         capitals[i] = (char)toupper((unsigned char)name[i]);
     memcpy(&h, blob, sizeof h);
+    /* A network named "model" has the MODEL_ name of the arena already. */
+    bool taken = !strcmp(capitals, "MODEL");
+    const char *first = taken ? "" : "#define MODEL_ARENA_BYTES ", *own = taken ? "" : capitals, *last = taken ? "" : "_ARENA_BYTES\n";
     size_t room = bytes * 5 + bytes / 16 + 2048;
     char *text = malloc(room);
     if (!text)
         return NULL;
     size_t at = (size_t)snprintf(text, room,
                                  "/* A Morsel network. Include this file where it is run, or compile it and declare\n"
-                                 " *     extern const uint8_t %s[%s_BYTES];\n"
+                                 " *     extern const uint8_t %s_blob[%s_BYTES];\n"
                                  " * The MODEL_ names stand for the first network that is included. */\n"
                                  "#include <stdint.h>\n\n"
                                  "#define %s_BYTES %zuu\n#define %s_ARENA_BYTES %uu\n\n"
-                                 "#ifndef MODEL_ARENA_BYTES\n#define MODEL_ARENA_BYTES %s_ARENA_BYTES\n#define MODEL_BLOB %s\n"
-                                 "#define MODEL_BLOB_BYTES %s_BYTES\n#endif\n\n"
-                                 "extern const uint8_t %s[%zu];\n_Alignas(64) const uint8_t %s[%zu] = {",
-                                 name, capitals, capitals, bytes, capitals, h.arena_bytes, capitals, name, capitals, name, bytes, name, bytes);
+                                 "#ifndef MODEL_BLOB\n%s%s%s#define MODEL_BLOB %s_blob\n#define MODEL_BLOB_BYTES %s_BYTES\n#endif\n\n"
+                                 "extern const uint8_t %s_blob[%zu];\n_Alignas(64) const uint8_t %s_blob[%zu] = {",
+                                 name, capitals, capitals, bytes, capitals, h.arena_bytes, first, own, last, name, capitals, name, bytes,
+                                 name, bytes);
     for (size_t i = 0; i < bytes; i++) {
         if (i % 24 == 0)
             text[at++] = '\n';

@@ -1,0 +1,73 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# run.sh: installs into a folder of its own (below build/consumers) and builds programs that know only what is there: through pkg-config,
+# through CMake, as C++, and with the network as a C array in a static arena. All of them must print the same output bytes.
+# Prints "ok NAME", "FAIL NAME" or "skip NAME: why"; exit status 1 after a failure.
+cd "$(dirname "$0")/../.." || exit 1
+source=$PWD/tests/consumers
+work=$PWD/build/consumers
+prefix=$work/prefix
+compiler=${CC:-cc}
+status=0
+fail() { echo "FAIL $1"; [ -z "$2" ] || tail -n 10 "$2" | sed 's/^/    /'; status=1; }
+same() { # NAME: its output beside the first
+    if [ ! -s "$work/$1.out" ]; then fail "$1: prints nothing"
+    elif cmp -s "$work/$1.out" "$work/pkg-config.out"; then echo "ok $1"
+    else fail "$1: prints other bytes"; fi
+}
+
+rm -rf "$work"
+mkdir -p "$work"
+if ! "${MAKE:-make}" -s CROSS= install PREFIX="$prefix" DESTDIR= >"$work/log" 2>&1; then
+    fail install "$work/log"
+    exit 1
+fi
+missing=$(for file in bin/morsel include/morsel.h lib/libmorsel.a lib/pkgconfig/morsel.pc; do [ -f "$prefix/$file" ] || echo "$file"; done)
+if [ -z "$missing" ]; then echo "ok install"; else fail "install: no $missing"; exit 1; fi
+export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
+if [ "$(pkg-config --modversion morsel)" = "$("$prefix/bin/morsel" --version 2>/dev/null | awk '{ print $2 }')" ]; then echo "ok version"
+else fail "version: the tool and morsel.pc differ"; fi
+
+network=$(ls models/*/network.onnx 2>/dev/null | head -n 1)
+if [ -z "$network" ]; then echo "skip consumers: no models/*/network.onnx"; exit $status; fi
+if ! "$prefix/bin/morsel" convert "$network" -o "$work/network.morsel" --c "$work/model.c" >"$work/log" 2>&1; then
+    fail "convert --c" "$work/log"
+    exit 1
+fi
+
+flags="-std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror"
+# shellcheck disable=SC2046,SC2086
+if "$compiler" $flags "$source/run_zero.c" $(pkg-config --cflags --libs morsel) -o "$work/run_zero" >"$work/log" 2>&1; then
+    "$work/run_zero" "$work/network.morsel" >"$work/pkg-config.out" || fail "pkg-config: does not run"
+    same pkg-config
+else
+    fail pkg-config "$work/log"
+fi
+
+# shellcheck disable=SC2046,SC2086
+if "$compiler" $flags -I"$work" "$source/static_arena.c" $(pkg-config --cflags --libs morsel) -o "$work/static_arena" >"$work/log" 2>&1; then
+    "$work/static_arena" >"$work/static-arena.out" || fail "static arena: does not run"
+    same static-arena
+else
+    fail "static arena" "$work/log"
+fi
+
+if command -v cmake >/dev/null 2>&1; then
+    if cmake -S "$source" -B "$work/cmake" >"$work/log" 2>&1 && cmake --build "$work/cmake" >>"$work/log" 2>&1; then
+        "$work/cmake/run_zero" "$work/network.morsel" >"$work/cmake.out" || fail "cmake: does not run"
+        same cmake
+    else
+        fail cmake "$work/log"
+    fi
+else
+    echo "skip cmake: not installed"
+fi
+
+if command -v c++ >/dev/null 2>&1; then
+    # shellcheck disable=SC2046
+    if c++ -std=c++11 -Wall -Wextra -Werror tests/link/cplusplus.cc $(pkg-config --cflags --libs morsel) -o "$work/cplusplus" >"$work/log" 2>&1 &&
+        "$work/cplusplus"; then echo "ok c++"; else fail "c++" "$work/log"; fi
+else
+    echo "skip c++: not installed"
+fi
+exit $status
