@@ -205,6 +205,8 @@ bool meaning_qualify(struct lowering *l, struct onnx_node *node, struct meaning 
         return refuse(l, node, "its input is not int8 or uint8");
     if (m->table)
         return refuse(l, node, "its input is a float value that was never quantized");
+    if (zero < type_min(m->buffer->type) || zero > type_max(m->buffer->type))
+        return refuse(l, node, "the zero point %d of its input is outside the input's type", zero);
     if (!m->buffer->qualified) {
         m->buffer->scale = scale;
         m->buffer->zero = zero;

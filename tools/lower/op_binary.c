@@ -123,6 +123,13 @@ static bool left_is_scalar(const struct view *a, const struct view *b) {
     return false;
 }
 
+/* The runtime takes factors up to 2^100, so that no intermediate becomes infinite. */
+static bool ratios_fit(struct lowering *l, struct onnx_node *node, const struct morsel_blob_binary *p) {
+    if (fabsf(p->a_ratio) <= 0x1p100f && fabsf(p->b_ratio) <= 0x1p100f && fabsf(p->offset) <= 0x1p100f)
+        return true;
+    return refuse(l, node, "its scales are too far apart: what it multiplies by would pass 2^100");
+}
+
 static bool add_qadd(struct lowering *l, struct onnx_node *node, struct meaning *a, struct meaning *b, const struct tail *tail) {
     if (left_is_scalar(&a->view, &b->view)) {
         struct meaning *swap = a;
@@ -132,14 +139,14 @@ static bool add_qadd(struct lowering *l, struct onnx_node *node, struct meaning 
     struct morsel_blob_binary p = {.op = MORSEL_BINARY_QADD, .a_ratio = a->scale / tail->q.scale, .b_ratio = b->scale / tail->q.scale};
     float zero_terms = fmaf(p.a_ratio, (float)a->zero, p.b_ratio * (float)b->zero);
     p.offset = (float)tail->q.zero - zero_terms;
-    return add_binary(l, node, a, b, tail, p);
+    return ratios_fit(l, node, &p) && add_binary(l, node, a, b, tail, p);
 }
 
 static bool add_qmul(struct lowering *l, struct onnx_node *node, struct meaning *a, struct meaning *b, const struct tail *tail) {
     struct morsel_blob_binary p = {.op = MORSEL_BINARY_QMUL, .b_ratio = 1};
     p.a_ratio = a->scale * b->scale;
     p.a_ratio = p.a_ratio / tail->q.scale;
-    return add_binary(l, node, a, b, tail, p);
+    return ratios_fit(l, node, &p) && add_binary(l, node, a, b, tail, p);
 }
 
 /* An operand of QLinearAdd or QLinearMul at inputs i (value), i + 1 (scale), i + 2 (zero point). */

@@ -75,6 +75,8 @@ static bool add_mean(struct lowering *l, struct onnx_node *node, struct meaning 
     p.multiplier = tail->quantized ? x->scale / (tail->q.scale * count) : x->scale / count;
     if (x->type == MORSEL_FLOAT32)
         p.multiplier = 1 / count;
+    if (!isfinite(p.multiplier))
+        return refuse(l, node, "its scales are too far apart: their ratio is infinite");
     p.out_min = tail->quantized ? tail->out_min : 0;
     p.out_max = tail->quantized ? tail->out_max : 0;
     bool last = layout == MORSEL_CHANNELS_LAST && !axes->on[1] && tail->value->shape.rank >= 3;
