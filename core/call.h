@@ -21,6 +21,7 @@ struct morsel_concat {
 
 union morsel_args {
     struct morsel_conv_args conv;
+    struct morsel_real_conv_args real_conv;
     struct morsel_pool_args pool;
     struct morsel_fc_args fc;
     struct morsel_matmul_args matmul;
@@ -35,6 +36,7 @@ union morsel_args {
 
 union morsel_kernel {
     morsel_conv_fn *conv;
+    morsel_real_conv_fn *real_conv;
     morsel_pool_fn *pool;
     morsel_fc_fn *fc;
     morsel_matmul_fn *matmul;

@@ -50,22 +50,33 @@ static void constant_sizes(const struct morsel_step_check *s, uint64_t *channels
     *weights = *weights > MORSEL_SIZE_LIMIT ? UINT64_MAX : *weights * p->kernel_h;
 }
 
-static int shapes_fit(const struct morsel_step_check *s) {
-    const struct morsel_blob_conv *p = s->parameters;
+/* The ten numbers of a window stand first in each record, in one order: kernel, stride, dilation (h, w), pads (top, left, bottom, right). */
+static int shapes_fit(const struct morsel_step_check *s, uint32_t groups) {
+    const uint32_t *p = s->parameters;
     const struct morsel_blob_tensor *x = s->x, *y = s->y;
     if (x->rank != 4 || y->rank != 4 || x->dims[0] != y->dims[0]) return 0;
-    struct axis rows = {x->dims[1], y->dims[1], p->kernel_h, p->stride_h, p->dilation_h, p->pad_top, p->pad_bottom};
-    struct axis columns = {x->dims[2], y->dims[2], p->kernel_w, p->stride_w, p->dilation_w, p->pad_left, p->pad_right};
+    struct axis rows = {x->dims[1], y->dims[1], p[0], p[2], p[4], p[6], p[8]};
+    struct axis columns = {x->dims[2], y->dims[2], p[1], p[3], p[5], p[7], p[9]};
     if (!axis_fits(&rows, 0) || !axis_fits(&columns, 0)) return 0;
-    if (!p->groups || x->dims[3] % p->groups || y->dims[3] % p->groups) return 0;
-    return s->step->kind == MORSEL_STEP_CONV || (p->groups == x->dims[3] && p->groups == y->dims[3]);
+    if (!groups || x->dims[3] % groups || y->dims[3] % groups) return 0;
+    return s->step->kind != MORSEL_STEP_DEPTHWISE || (groups == x->dims[3] && groups == y->dims[3]);
+}
+
+enum morsel_error morsel_check_real_conv(const struct morsel_step_check *s) {
+    const struct morsel_blob_real_conv *p = s->parameters;
+    if (!shapes_fit(s, p->groups) || !(p->float_min <= p->float_max)) return MORSEL_ERR_PARAMETER;
+    if (!morsel_check_integers(s->y, p->out_min, p->out_max)) return MORSEL_ERR_PARAMETER;
+    uint64_t taps = (uint64_t)(s->x->dims[3] / p->groups) * p->kernel_h * p->kernel_w; /* < 2^43 */
+    uint64_t weights = taps > MORSEL_SIZE_LIMIT ? UINT64_MAX : taps * s->y->dims[3];
+    if (weights > MORSEL_SIZE_LIMIT || !morsel_check_floats(s->check, p->weights, weights)) return MORSEL_ERR_CONSTANT;
+    return !p->bias || morsel_check_floats(s->check, p->bias, s->y->dims[3]) ? MORSEL_OK : MORSEL_ERR_CONSTANT;
 }
 
 /* Sums wrap at 2^32 in the kernels, so a blob whose sums leave int32 gives wrong numbers but nothing worse; the converter refuses it. */
 enum morsel_error morsel_check_conv(const struct morsel_step_check *s) {
     const struct morsel_blob_conv *p = s->parameters;
     uint64_t channels, weights;
-    if (!shapes_fit(s) || !morsel_check_range(s->y, p->out_min, p->out_max, p->float_min, p->float_max)) return MORSEL_ERR_PARAMETER;
+    if (!shapes_fit(s, p->groups) || !morsel_check_range(s->y, p->out_min, p->out_max, p->float_min, p->float_max)) return MORSEL_ERR_PARAMETER;
     uint32_t row = s->x->dims[2] * s->x->dims[3];
     if ((p->pad_top || p->pad_bottom) && s->step->scratch_bytes < (row + 3) / 4 * 4) return MORSEL_ERR_PARAMETER;
     constant_sizes(s, &channels, &weights);

@@ -134,6 +134,7 @@ enum morsel_step_kind {
     MORSEL_STEP_SOFTMAX = 11,  /* x q8 or f32 seen as [outer, count, inner], along count -> y q8 or f32: struct morsel_blob_softmax */
     MORSEL_STEP_CONCAT = 12,   /* n inputs of y's type, copied one behind the other: struct morsel_blob_concat */
     MORSEL_STEP_GATHER = 13,   /* x any type -> y the same type, by index tables: struct morsel_blob_gather */
+    MORSEL_STEP_REAL_CONV = 14, /* x q8 or f32 [N H W C] -> y q8 or f32 [N OH OW OC], float weights: struct morsel_blob_real_conv */
     MORSEL_STEP_KIND_COUNT
 };
 
@@ -162,6 +163,20 @@ struct morsel_blob_conv {
     uint32_t float_bias;  /* float, added after the multiplication: y q8: in steps of scale(y); may be absent */
     int32_t out_min, out_max; /* within y's type; whole range without an activation. y f32: see float_min */
     float float_min, float_max; /* y f32: clamp, -inf and inf without one (the only infinities in a blob) */
+};
+
+/* A layer that its quantizer left in float: x as real numbers, sums in float in the order ky, kx, channel, then the bias; outside the picture x is 0.
+ * Clamped to float_min..float_max, then stored or quantized. Scratch: none. */
+struct morsel_blob_real_conv {
+    uint32_t kernel_h, kernel_w;
+    uint32_t stride_h, stride_w;
+    uint32_t dilation_h, dilation_w;
+    uint32_t pad_top, pad_left, pad_bottom, pad_right;
+    uint32_t groups;
+    uint32_t weights; /* float[OC][kernel_h][kernel_w][C / groups] */
+    uint32_t bias;    /* float[OC]; may be absent */
+    int32_t out_min, out_max;
+    float float_min, float_max;
 };
 
 /* Matrix product with constant weights (QLinearMatMul, QGemm): a convolution 1x1, K = inputs, OC = outputs; no scratch. */

@@ -100,6 +100,23 @@ static void prepare_conv(struct morsel_call *call, const struct work *w, const s
     call->units = morsel_blob_output(w->model, w->step)->dims[0] * a->window.out_h;
 }
 
+static void prepare_real_conv(struct morsel_call *call, const struct work *w, const struct morsel_blob_real_conv *p) {
+    struct morsel_real_conv_args *a = &call->args.real_conv;
+    struct morsel_window shape = {
+        .kernel_h = p->kernel_h, .kernel_w = p->kernel_w, .stride_h = p->stride_h, .stride_w = p->stride_w,
+        .dilation_h = p->dilation_h, .dilation_w = p->dilation_w, .pad_top = p->pad_top, .pad_left = p->pad_left,
+    };
+    a->window = shape;
+    fill_shapes(&a->window, w);
+    a->x = input_of(w, 0);
+    a->y = output_of(w, p->out_min, p->out_max, p->float_min, p->float_max);
+    a->weights = morsel_blob_at(w->model, p->weights);
+    a->bias = morsel_blob_optional(w->model, p->bias);
+    a->groups = p->groups;
+    call->kernel.real_conv = w->kernels->real_conv;
+    call->units = morsel_blob_output(w->model, w->step)->dims[0] * a->window.out_h;
+}
+
 static void prepare_pool(struct morsel_call *call, const struct work *w, const struct morsel_blob_pool *p) {
     struct morsel_pool_args *a = &call->args.pool;
     struct morsel_window shape = {
@@ -260,6 +277,7 @@ void morsel_prepare(struct morsel_call *call, const struct morsel_session *sessi
     switch (call->kind) {
     case MORSEL_STEP_CONV:
     case MORSEL_STEP_DEPTHWISE: prepare_conv(call, &work, p); break;
+    case MORSEL_STEP_REAL_CONV: prepare_real_conv(call, &work, p); break;
     case MORSEL_STEP_FC: prepare_fc(call, &work, p); break;
     case MORSEL_STEP_MATMUL: prepare_matmul(call, &work, p); break;
     case MORSEL_STEP_BINARY: prepare_binary(call, &work, p); break;

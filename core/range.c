@@ -26,25 +26,21 @@ static uint32_t chunk(const struct morsel_window *w, uint32_t begin, uint32_t en
     return n < most ? n : most;
 }
 
-static void conv_range(const struct morsel_call *call, uint32_t begin, uint32_t end) {
-    const struct morsel_conv_args *a = &call->args.conv;
-    const uint8_t *rows[ROW_POINTERS];
-    for (uint32_t n; begin < end; begin += n) {
-        const uint8_t *image = (const uint8_t *)a->x.data + (size_t)(begin / a->window.out_h) * a->window.in_h * a->window.in_row;
-        n = chunk(&a->window, begin, end);
-        find_rows(rows, &a->window, image, a->outside, begin % a->window.out_h, n);
-        call->kernel.conv(a, rows, begin, n);
-    }
+static void call_rows(const struct morsel_call *call, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+    if (call->kind == MORSEL_STEP_CONV || call->kind == MORSEL_STEP_DEPTHWISE) call->kernel.conv(&call->args.conv, rows, y, n);
+    else if (call->kind == MORSEL_STEP_REAL_CONV) call->kernel.real_conv(&call->args.real_conv, rows, y, n);
+    else call->kernel.pool(&call->args.pool, rows, y, n);
 }
 
-static void pool_range(const struct morsel_call *call, uint32_t begin, uint32_t end) {
-    const struct morsel_pool_args *a = &call->args.pool;
+/* `outside` stands for the rows outside the picture: a row of zero points, or NULL. */
+static void rows_range(const struct morsel_call *call, const struct morsel_window *w, const void *data, const uint8_t *outside, uint32_t begin,
+                       uint32_t end) {
     const uint8_t *rows[ROW_POINTERS];
     for (uint32_t n; begin < end; begin += n) {
-        const uint8_t *image = (const uint8_t *)a->x.data + (size_t)(begin / a->window.out_h) * a->window.in_h * a->window.in_row;
-        n = chunk(&a->window, begin, end);
-        find_rows(rows, &a->window, image, NULL, begin % a->window.out_h, n);
-        call->kernel.pool(a, rows, begin, n);
+        const uint8_t *image = (const uint8_t *)data + (size_t)(begin / w->out_h) * w->in_h * w->in_row;
+        n = chunk(w, begin, end);
+        find_rows(rows, w, image, outside, begin % w->out_h, n);
+        call_rows(call, rows, begin, n);
     }
 }
 
@@ -63,11 +59,15 @@ static void concat_range(const struct morsel_call *call, uint32_t begin, uint32_
 }
 
 void morsel_call_range(const struct morsel_call *call, uint32_t begin, uint32_t end) {
+    const struct morsel_conv_args *conv = &call->args.conv;
+    const struct morsel_real_conv_args *real = &call->args.real_conv;
+    const struct morsel_pool_args *pool = &call->args.pool;
     switch (call->kind) {
     case MORSEL_STEP_CONV:
-    case MORSEL_STEP_DEPTHWISE: conv_range(call, begin, end); break;
+    case MORSEL_STEP_DEPTHWISE: rows_range(call, &conv->window, conv->x.data, conv->outside, begin, end); break;
+    case MORSEL_STEP_REAL_CONV: rows_range(call, &real->window, real->x.data, NULL, begin, end); break;
     case MORSEL_STEP_AVERAGE_POOL:
-    case MORSEL_STEP_MAX_POOL: pool_range(call, begin, end); break;
+    case MORSEL_STEP_MAX_POOL: rows_range(call, &pool->window, pool->x.data, NULL, begin, end); break;
     case MORSEL_STEP_FC: call->kernel.fc(&call->args.fc, begin, end); break;
     case MORSEL_STEP_MATMUL: call->kernel.matmul(&call->args.matmul, begin, end); break;
     case MORSEL_STEP_BINARY: call->kernel.binary(&call->args.binary, begin, end); break;

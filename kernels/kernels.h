@@ -73,6 +73,17 @@ struct morsel_conv_args {
 };
 typedef void morsel_conv_fn(const struct morsel_conv_args *args, const uint8_t *const *rows, uint32_t y, uint32_t n);
 
+/* Float weights over real numbers; rows outside the picture are NULL. */
+struct morsel_real_conv_args {
+    struct morsel_window window;
+    struct morsel_input x;
+    struct morsel_output y;
+    const float *weights; /* [out_c][kernel_h][kernel_w][in_c / groups] */
+    const float *bias;    /* [out_c]; may be NULL */
+    uint32_t groups;
+};
+typedef void morsel_real_conv_fn(const struct morsel_real_conv_args *args, const uint8_t *const *rows, uint32_t y, uint32_t n);
+
 /* As above, but rows outside the picture are NULL. */
 struct morsel_pool_args {
     struct morsel_window window;
@@ -188,6 +199,7 @@ typedef void morsel_gather_fn(const struct morsel_gather_args *args, uint32_t be
 struct morsel_kernels {
     morsel_conv_fn *conv;
     morsel_conv_fn *depthwise;
+    morsel_real_conv_fn *real_conv;
     morsel_pool_fn *average_pool;
     morsel_pool_fn *max_pool;
     morsel_fc_fn *fc;
@@ -214,6 +226,7 @@ uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu);
 /* Plain C, the meaning of every operator. */
 morsel_conv_fn morsel_conv_rows_c;
 morsel_conv_fn morsel_depthwise_rows_c;
+morsel_real_conv_fn morsel_real_conv_rows_c;
 morsel_pool_fn morsel_average_pool_rows_c;
 morsel_pool_fn morsel_max_pool_rows_c;
 morsel_fc_fn morsel_fc_blocks_c;

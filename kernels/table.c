@@ -5,6 +5,7 @@
 static void fill_c(struct morsel_kernels *t) {
     t->conv = morsel_conv_rows_c;
     t->depthwise = morsel_depthwise_rows_c;
+    t->real_conv = morsel_real_conv_rows_c;
     t->average_pool = morsel_average_pool_rows_c;
     t->max_pool = morsel_max_pool_rows_c;
     t->fc = morsel_fc_blocks_c;

@@ -299,10 +299,27 @@ static void add_output(struct lowering *l, struct onnx_value *value) {
     net_add_io(l->net, true, io);
 }
 
-static void poison_outputs(struct lowering *l, struct onnx_node *node) {
-    for (int i = 0; i < node->output_count; i++)
-        if (node->outputs[i])
-            meaning_set(l, node->outputs[i], (struct meaning){.poison = true});
+static bool has_shape(const struct onnx_value *value) {
+    return onnx_elements(&value->shape) > 0 && onnx_elements(&value->shape) <= (1 << 28) && value->shape.rank <= (int)MORSEL_FORMAT_MAX_RANK;
+}
+
+/* After a refusal the walk goes on, so that all refusals show: as if the node had given a quantized value. Where the shape is not known
+ * nothing sensible can be said of what follows. */
+static void stand_in_outputs(struct lowering *l, struct onnx_node *node) {
+    for (int i = 0; i < node->output_count; i++) {
+        struct onnx_value *value = node->outputs[i];
+        if (!value || (value_slot(value)->meaning && !value_slot(value)->meaning->poison))
+            continue;
+        struct meaning m = {.poison = true};
+        if (has_shape(value) && (value->type == ONNX_FLOAT || value->type == ONNX_UINT8 || value->type == ONNX_INT8)) {
+            struct net_buffer *buffer = value_buffer(l, value, value->type == ONNX_INT8 ? MORSEL_INT8 : MORSEL_UINT8,
+                                                     natural_layout(&value->shape), 1, 0);
+            buffer->qualified = value->type == ONNX_FLOAT;
+            m = meaning_fresh(l, buffer, &value->shape);
+            m.real = value->type == ONNX_FLOAT;
+        }
+        meaning_set(l, value, m);
+    }
 }
 
 static bool shapes_known(const struct onnx_node *node) {
@@ -315,7 +332,9 @@ static bool shapes_known(const struct onnx_node *node) {
 static void lower_node(struct lowering *l, struct onnx_node *node) {
     lower_fn *fn = find_operator(node);
     bool good = fn != NULL;
-    if (!fn)
+    if (!node->output_count || !node->outputs[0])
+        good = refuse(l, node, "its first output has no name");
+    else if (!fn)
         refuse(l, node, "operator %s%s%s is not supported%s", node->domain, node->domain[0] ? "." : "", node->op,
                strstr(node->op, "Integer") || strstr(node->op, "Dynamic") ? ": quantize the model statically (with calibration)" : "");
     else if (poisoned(l, node))
@@ -325,12 +344,15 @@ static void lower_node(struct lowering *l, struct onnx_node *node) {
     else
         good = fn(l, node);
     if (!good)
-        poison_outputs(l, node);
+        stand_in_outputs(l, node);
 }
 
 struct net *lower(struct onnx_graph *graph, struct onnx_report *report) {
     struct lowering l = {.graph = graph, .net = net_new(graph->name), .report = report};
     size_t refused = report->refusal_count;
+    for (size_t i = 0; i < graph->node_count; i++)
+        l.quantized = l.quantized || !strncmp(graph->nodes[i]->op, "QLinear", 7) || strstr(graph->nodes[i]->op, "QuantizeLinear") ||
+                      node_is(graph->nodes[i], "QGemm");
     find_readers(&l);
     for (size_t i = 0; i < graph->input_count; i++)
         add_input(&l, graph->inputs[i]);

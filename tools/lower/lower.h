@@ -40,6 +40,7 @@ struct lowering {
     struct onnx_graph *graph;
     struct net *net;
     struct onnx_report *report;
+    bool quantized; /* the graph has quantized operators at all: a float layer among them is meant */
 };
 
 /* The whole pass. NULL where anything was refused: the report says what. */
@@ -119,7 +120,8 @@ enum tail_wish {
     TAIL_BIAS = 1,         /* takes an Add of a constant vector */
     TAIL_CHANNELS = 2,     /* can quantize by channel */
     TAIL_ONLY_QUANTIZED = 4, /* has no use for a Relu or Clip that no QuantizeLinear follows: leaves it alone */
-    TAIL_NO_ACTIVATION = 8   /* takes no Relu or Clip at all */
+    TAIL_NO_ACTIVATION = 8,  /* takes no Relu or Clip at all */
+    TAIL_NO_INTEGER_CLIP = 16 /* takes none behind the QuantizeLinear */
 };
 struct tail tail_follow(struct lowering *l, struct onnx_value *value, unsigned wishes);
 /* The same numbers for every channel as a quantization by channel states? Reads a QuantizeLinear or DequantizeLinear. */
@@ -168,7 +170,11 @@ float quantized_scale(const struct meaning *m, uint32_t i);
 int32_t quantized_zero(const struct meaning *m, uint32_t i);
 
 /* Makes a float-typed reading of a value available in a buffer: DequantizeLinear as a step, reported as unfused. */
-bool quantized_operands(struct lowering *l, struct onnx_node *node, const struct meaning *x, const struct meaning *weights);
+/* Float weights, or a float input: layers that run in real numbers (op_real.c). The window of a convolution is read already. */
+bool lower_real_conv(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct morsel_blob_conv *window);
+bool lower_real_product(struct lowering *l, struct onnx_node *node, struct meaning *m, bool transposed, float alpha, float beta);
+/* Conv, MatMul and Gemm run in integers: an activation in bytes behind a DequantizeLinear, weights in integers. */
+bool quantized_operands(const struct meaning *x, const struct meaning *weights);
 
 /* Makes a float-typed reading of a value available in a buffer: DequantizeLinear as a step, reported as unfused. */
 struct net_buffer *meaning_float_buffer(struct lowering *l, struct onnx_node *node, struct meaning *m, struct view *view);

@@ -141,13 +141,8 @@ bool lower_qlinear_conv(struct lowering *l, struct onnx_node *node) {
     return x && read_bias(l, node, onnx_input_constant(node, 8), &w) && add_conv(l, node, x, &p, &w, &tail);
 }
 
-/* What Conv, MatMul and Gemm need behind a DequantizeLinear: an activation in bytes, weights in integers. */
-bool quantized_operands(struct lowering *l, struct onnx_node *node, const struct meaning *x, const struct meaning *weights) {
-    if (!x->real || (!meaning_is_affine(x) && !x->channel_scales))
-        return refuse(l, node, "its input is float: %s has to stand between DequantizeLinear and QuantizeLinear; quantize the model", node->op);
-    if (!weights || !weights->quantized)
-        return refuse(l, node, "its weights are float: quantize the model");
-    return true;
+bool quantized_operands(const struct meaning *x, const struct meaning *weights) {
+    return x->real && (meaning_is_affine(x) || x->channel_scales) && weights && weights->quantized && weights->quantized->type != ONNX_INT32;
 }
 
 /* Activations quantized by channel, where an output has one input channel: their scales go into the weights' own. */
@@ -171,10 +166,15 @@ bool lower_conv(struct lowering *l, struct onnx_node *node) {
         return false;
     const struct onnx_value *weights = onnx_input(node, 1);
     const struct meaning *wm = weights ? meaning_of(l, weights) : NULL;
+    const struct onnx_tensor *shaped = wm && wm->quantized ? wm->quantized : weights ? weights->constant : NULL;
     struct morsel_blob_conv p = {0};
     struct weights w;
-    if (!quantized_operands(l, node, m, wm) || !read_geometry(l, node, node->inputs[0], &wm->quantized->shape, &p, &w))
+    if (!shaped)
+        return refuse(l, node, "its weights are not constant");
+    if (!read_geometry(l, node, node->inputs[0], &shaped->shape, &p, &w))
         return false;
+    if (!quantized_operands(m, wm))
+        return lower_real_conv(l, node, m, &p);
     if (wm->scales->count > 1 && wm->axis != 0)
         return refuse(l, node, "its weight scales lie along axis %d, not along the output channels", wm->axis);
     struct tail tail = tail_follow(l, node->outputs[0], TAIL_CHANNELS);

@@ -165,8 +165,10 @@ bool lower_qlinear_matmul(struct lowering *l, struct onnx_node *node) {
 bool lower_matmul(struct lowering *l, struct onnx_node *node) {
     struct onnx_value *va = onnx_input(node, 0), *vb = onnx_input(node, 1);
     struct meaning *a = va ? meaning_of(l, va) : NULL, *b = vb ? meaning_of(l, vb) : NULL, constant;
-    if (!a || !b || (!a->buffer && !b->buffer))
-        return refuse(l, node, "an operand is a float constant or missing: quantize the model");
+    if (!a || !vb || (!a->buffer && (!b || !b->buffer)))
+        return refuse(l, node, "its left operand is a float constant, or one is missing: quantize the model");
+    if (!b)
+        return lower_real_product(l, node, a, false, 1, 0);
     if (!a->buffer) {
         float scale = a->quantized ? quantized_scale(a, 0) : 1;
         if (!one_quantization(l, node, a) || !constant_operand(l, node, a->quantized, scale, quantized_zero(a, 0), &constant))
@@ -182,7 +184,9 @@ bool lower_matmul(struct lowering *l, struct onnx_node *node) {
     struct weights w;
     if (a->channel_scales)
         return refuse(l, node, "an input quantized by channel is not supported");
-    if (!quantized_operands(l, node, a, b) || !scales_fit(l, node, b, false) || !weight_shape(l, node, b->quantized, false, &w))
+    if (!quantized_operands(a, b))
+        return lower_real_product(l, node, a, false, 1, 0);
+    if (!scales_fit(l, node, b, false) || !weight_shape(l, node, b->quantized, false, &w))
         return false;
     struct tail tail = tail_follow(l, node->outputs[0], TAIL_BIAS);
     if (!read_weights(l, node, b->quantized, b->scales, b->zeros, true, &w))
@@ -200,9 +204,17 @@ bool lower_gemm(struct lowering *l, struct onnx_node *node) {
     bool transposed = onnx_attribute_int(node, "transB", 0) != 0;
     float alpha = onnx_attribute_float(node, "alpha", 1), beta = onnx_attribute_float(node, "beta", 1);
     struct weights w;
-    if (m && m->channel_scales)
+    if (!m)
+        return false;
+    if (m->channel_scales)
         return refuse(l, node, "an input quantized by channel is not supported");
-    if (!m || !quantized_operands(l, node, m, wm) || !scales_fit(l, node, wm, transposed) ||
+    if (!quantized_operands(m, wm)) {
+        struct meaning turned = *m;
+        if (onnx_attribute_int(node, "transA", 0))
+            turned.view = view_transpose(&m->view, (const uint32_t[]){1, 0});
+        return lower_real_product(l, node, &turned, transposed, alpha, beta);
+    }
+    if (!scales_fit(l, node, wm, transposed) ||
         !weight_shape(l, node, wm->quantized, transposed, &w))
         return false;
     struct meaning x = *m;

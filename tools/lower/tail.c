@@ -178,7 +178,7 @@ struct tail tail_follow(struct lowering *l, struct onnx_value *value, unsigned w
     if (!tail.quantized)
         return tail;
     tail.activation_stays = tail.activation && !removable(&tail);
-    if (!(wishes & TAIL_NO_ACTIVATION))
+    if (!(wishes & (TAIL_NO_ACTIVATION | TAIL_NO_INTEGER_CLIP)))
         follow_integer_clip(&tail, tail.value);
     return tail;
 }

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* Layers that a quantizer left in float (excluded nodes, squeeze-and-excitation in NNCF): a convolution of real numbers. */
+#include "tools/lower/lower.h"
+
+#include <string.h>
+
+/* Weights [OC, C / groups, kernel...] in the order of the blob: [OC][kernel_h][kernel_w][C / groups]. */
+static float *ordered(struct net *net, const float *values, uint32_t outputs, uint32_t inputs, uint32_t taps) {
+    float *out = net_alloc(net, (size_t)outputs * inputs * taps * sizeof *out);
+    for (uint32_t o = 0; o < outputs; o++)
+        for (uint32_t i = 0; i < inputs; i++)
+            for (uint32_t t = 0; t < taps; t++)
+                out[((size_t)o * taps + t) * inputs + i] = values[((size_t)o * inputs + i) * taps + t];
+    return out;
+}
+
+/* The bias as one float for each output; false: refused. *out stays NULL where there is none. */
+static bool real_bias(struct lowering *l, struct onnx_node *node, const struct onnx_value *value, uint32_t outputs, float factor, float **out) {
+    *out = NULL;
+    if (!value)
+        return true;
+    const struct onnx_tensor *t = constant_numbers(l, value);
+    if (!t || (t->count != outputs && t->count != 1))
+        return refuse(l, node, "its bias is not %u constants", outputs);
+    *out = net_alloc(l->net, outputs * sizeof **out);
+    for (uint32_t o = 0; o < outputs; o++)
+        (*out)[o] = (float)onnx_number(t, t->count > 1 ? o : 0) * factor;
+    return true;
+}
+
+/* q8 by scale and zero point is read as it is; anything else that is a number becomes float first. */
+static bool real_input(struct lowering *l, struct onnx_node *node, struct meaning *m) {
+    if (m->buffer->type == MORSEL_FLOAT32 || (m->real && meaning_is_affine(m)))
+        return true;
+    if (!m->real && !m->table)
+        return refuse(l, node, "its input is an integer tensor");
+    m->buffer = meaning_float_buffer(l, node, m, &m->view);
+    m->table = NULL;
+    m->channel_scales = NULL;
+    m->real = false;
+    return m->buffer != NULL;
+}
+
+static void add_real_conv(struct lowering *l, struct onnx_node *node, struct net_buffer *x, struct net_buffer *y, const struct tail *tail,
+                          struct morsel_blob_real_conv p, const float *weights, uint32_t per_output, const float *bias) {
+    struct net_step *step = net_add_step(l->net, MORSEL_STEP_REAL_CONV, node->name, x, NULL, y);
+    uint32_t outputs = y->dims[3];
+    p.float_min = tail->float_min;
+    p.float_max = tail->float_max;
+    p.out_min = tail->quantized ? type_min(tail->q.type) : 0;
+    p.out_max = tail->quantized ? type_max(tail->q.type) : 0;
+    step->parameters.real_conv = p;
+    step->macs = (uint64_t)net_elements(y) * per_output;
+    net_add_constant(step, weights, (size_t)outputs * per_output * sizeof *weights, offsetof(struct morsel_blob_real_conv, weights));
+    if (bias)
+        net_add_constant(step, bias, outputs * sizeof *bias, offsetof(struct morsel_blob_real_conv, bias));
+    l->net->parameter_count += (uint64_t)outputs * per_output + (bias ? outputs : 0);
+    onnx_notice(l->report, "%s (%s) runs in float: the quantizer left it so", node->name, node->op);
+}
+
+bool lower_real_conv(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct morsel_blob_conv *window) {
+    const struct onnx_tensor *w = constant_numbers(l, onnx_input(node, 1));
+    struct meaning x = *m;
+    float *bias;
+    if (!l->quantized)
+        return refuse(l, node, "its weights are float: quantize the model first");
+    if (!w || w->type != ONNX_FLOAT)
+        return refuse(l, node, "its weights are not constant");
+    uint32_t outputs = (uint32_t)w->shape.dims[0], inputs = (uint32_t)w->shape.dims[1], taps = window->kernel_h * window->kernel_w;
+    if (!real_bias(l, node, onnx_input(node, 2), outputs, 1, &bias) || !real_input(l, node, &x))
+        return false;
+    struct tail tail = tail_follow(l, node->outputs[0], TAIL_NO_INTEGER_CLIP);
+    struct net_buffer *in = meaning_buffer(l, node, &x, MORSEL_CHANNELS_LAST);
+    if (!in)
+        return false;
+    struct morsel_blob_real_conv p = {0};
+    memcpy(&p, window, offsetof(struct morsel_blob_real_conv, weights)); /* the window's numbers and the groups stand first in both */
+    add_real_conv(l, node, in, tail_buffer(l, &tail, MORSEL_CHANNELS_LAST), &tail, p, ordered(l->net, w->data, outputs, inputs, taps), inputs * taps,
+                  bias);
+    return true;
+}
+
+/* A product with constant float weights [inputs, outputs] (or transposed), as a convolution 1 x 1 over rows. */
+bool lower_real_product(struct lowering *l, struct onnx_node *node, struct meaning *m, bool transposed, float alpha, float beta) {
+    const struct onnx_tensor *w = constant_numbers(l, onnx_input(node, 1));
+    struct meaning x = *m;
+    float *bias;
+    if (!l->quantized)
+        return refuse(l, node, "its weights are float: quantize the model first");
+    if (!w || w->type != ONNX_FLOAT || w->shape.rank != 2)
+        return refuse(l, node, "its weights are not a constant of two dimensions");
+    uint32_t inputs = (uint32_t)w->shape.dims[transposed ? 1 : 0], outputs = (uint32_t)w->shape.dims[transposed ? 0 : 1];
+    uint32_t rows = view_elements(&x.view) / inputs, shape[4] = {rows, inputs, 1, 1};
+    if (!real_bias(l, node, node_is(node, "Gemm") ? onnx_input(node, 2) : NULL, outputs, beta, &bias) || !real_input(l, node, &x))
+        return false;
+    if (!view_reshape(l->net, &x.view, 4, shape, &x.view) &&
+        (!meaning_settle(l, node, &x) || !view_reshape(l->net, &x.view, 4, shape, &x.view)))
+        return refuse(l, node, "its input cannot be seen as rows of %u", inputs);
+    struct net_buffer *in = meaning_buffer(l, node, &x, MORSEL_CHANNELS_LAST);
+    if (!in)
+        return false;
+    float *weights = net_alloc(l->net, (size_t)outputs * inputs * sizeof *weights);
+    for (uint32_t o = 0; o < outputs; o++)
+        for (uint32_t i = 0; i < inputs; i++)
+            weights[(size_t)o * inputs + i] = ((const float *)w->data)[transposed ? (size_t)o * inputs + i : (size_t)i * outputs + o] * alpha;
+    struct tail tail = tail_follow(l, node->outputs[0], TAIL_NO_INTEGER_CLIP);
+    struct net_buffer *y = tail_buffer(l, &tail, MORSEL_ROW_MAJOR); /* the same bytes as [rows, 1, 1, outputs] */
+    const uint32_t dims[4] = {rows, 1, 1, outputs};
+    y->layout = MORSEL_CHANNELS_LAST;
+    y->rank = 4;
+    memcpy(y->dims, dims, sizeof dims);
+    add_real_conv(l, node, in, y, &tail, (struct morsel_blob_real_conv){1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0}, weights, inputs, bias);
+    return true;
+}
