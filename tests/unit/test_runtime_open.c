@@ -368,6 +368,7 @@ static void damaged_plans(void **state) {
     DAMAGED(MORSEL_ERR_PLAN, b.tensors[T_MAX].offset = b.tensors[T_DEPTHWISE].offset);
     DAMAGED(MORSEL_ERR_PLAN, b.tensors[T_GATHER].offset = b.tensors[T_CONCAT].offset);
     DAMAGED(MORSEL_OK, b.steps[S_DEPTHWISE].scratch_offset = b.tensors[T_IN].offset);
+    DAMAGED(MORSEL_OK, b.steps[S_CONV].scratch_offset = b.tensors[T_DEPTHWISE].offset); /* written by the next step */
     DAMAGED(MORSEL_ERR_ORDER, b.tensors[T_LUT].first_step = S_ADD);
     DAMAGED(MORSEL_ERR_ORDER, b.tensors[T_LUT].first_step = S_COUNT);
     DAMAGED(MORSEL_ERR_ORDER, b.tensors[T_LUT].first_step = MORSEL_STEP_BEFORE);
