@@ -24,6 +24,7 @@ bool set_function(struct lowering *l, struct onnx_node *node, const struct meani
     made.table_channels = both;
     made.table_axis = channels > 1 ? axis : m->table_axis;
     made.channel_scales = NULL;
+    made.channel_zeros = NULL;
     meaning_set(l, out, made);
     return true;
 }
@@ -33,7 +34,9 @@ void set_channel_table(struct lowering *l, struct meaning *m) {
     float *table = net_alloc(l->net, (size_t)channels * 256 * sizeof *table);
     for (uint32_t c = 0; c < channels; c++)
         for (int b = 0; b < 256; b++)
-            table[c * 256 + (uint32_t)b] = (float)((m->buffer->type == MORSEL_INT8 ? (int8_t)b : b) - m->zero) * m->channel_scales[c];
+            table[c * 256 + (uint32_t)b] = (float)((m->buffer->type == MORSEL_INT8 ? (int8_t)b : b) -
+                                                   (m->channel_zeros ? m->channel_zeros[c] : m->zero)) *
+                                           m->channel_scales[c];
     m->table = table;
     m->table_channels = channels;
     m->table_axis = 1;

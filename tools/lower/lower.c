@@ -147,6 +147,7 @@ bool read_channel_quantization(struct net *net, const struct onnx_node *node, en
     *why = "only int8 and uint8 are supported: quantize with 8-bit activations";
     if (type != ONNX_UINT8 && type != ONNX_INT8)
         return false;
+    int32_t *zeros = net_alloc(net, scale->count * sizeof *zeros);
     float *scales = net_alloc(net, scale->count * sizeof *scales);
     *out = (struct quantization){.type = type == ONNX_INT8 ? MORSEL_INT8 : MORSEL_UINT8, .scale = 1, .scales = scales};
     out->channels = (uint32_t)scale->count;
@@ -156,10 +157,12 @@ bool read_channel_quantization(struct net *net, const struct onnx_node *node, en
         *why = "a scale is not a positive finite number";
         if (!(scales[c] > 0) || !isfinite(scales[c]))
             return false;
-        *why = "activations quantized by channel need one zero point for all channels";
-        if (zero && onnx_integer(zero, c) != out->zero)
-            return false;
+        zeros[c] = zero ? (int32_t)onnx_integer(zero, c) : 0;
+        if (zeros[c] != out->zero)
+            out->zeros = zeros;
     }
+    if (out->zeros)
+        out->zero = 0;
     return true;
 }
 

@@ -23,6 +23,7 @@ struct meaning {
     const float *table; /* [table_channels][256] by byte: stands for table[c][byte] instead; NULL: none */
     uint32_t table_channels, table_axis;
     const float *channel_scales; /* quantized by channel along axis 1: then scale is 1, and `real` comes with a table; NULL: per tensor */
+    const int32_t *channel_zeros; /* where they differ by channel; then only the table says what a byte stands for */
     /* Constants behind a DequantizeLinear (weights, biases): scales and zero points by `axis`, or one. */
     const struct onnx_tensor *quantized;
     const struct onnx_tensor *scales, *zeros;
@@ -97,7 +98,8 @@ struct quantization {
     float scale;
     int32_t zero;
     uint32_t channels;    /* NNCF quantizes what goes into depthwise convolutions by channel: then how many, along axis 1 */
-    const float *scales;  /* [channels], else NULL; scale is 1 then. One zero point serves all */
+    const float *scales;  /* [channels], else NULL; scale is 1 then */
+    const int32_t *zeros; /* [channels] where they differ, else NULL and `zero` serves all */
 };
 /* False, with the reason in *why (may be NULL), where they are not one constant each, or of another type. */
 bool read_quantization(const struct onnx_node *node, int scale_input, int zero_input, enum onnx_type value_type, struct quantization *out,

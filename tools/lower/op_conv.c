@@ -142,7 +142,7 @@ bool lower_qlinear_conv(struct lowering *l, struct onnx_node *node) {
 }
 
 bool quantized_operands(const struct meaning *x, const struct meaning *weights) {
-    return x->real && (meaning_is_affine(x) || x->channel_scales) && weights && weights->quantized && weights->quantized->type != ONNX_INT32;
+    return x->real && (meaning_is_affine(x) || (x->channel_scales && !x->channel_zeros)) && weights && weights->quantized && weights->quantized->type != ONNX_INT32;
 }
 
 /* Activations quantized by channel, where an output has one input channel: their scales go into the weights' own. */

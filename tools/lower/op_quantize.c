@@ -17,7 +17,8 @@ static struct net_buffer *quantized_like(struct lowering *l, struct onnx_node *n
     out->zero = q->zero;
     out->qualified = true;
     meaning_set(l, node->outputs[0],
-                (struct meaning){.buffer = out, .view = *view, .scale = q->scale, .zero = q->zero, .channel_scales = q->scales});
+                (struct meaning){.buffer = out, .view = *view, .scale = q->scale, .zero = q->zero, .channel_scales = q->scales,
+                                 .channel_zeros = q->zeros});
     return out;
 }
 
@@ -40,6 +41,7 @@ bool requantize(struct lowering *l, struct onnx_node *node, struct meaning *m, c
     for (uint32_t c = 0; c < channels; c++)
         for (int b = 0; b < 256; b++) {
             one.scale = q->scales ? q->scales[c] : q->scale;
+            one.zero = q->zeros ? q->zeros[c] : q->zero;
             table[c * 256 + (uint32_t)b] = (uint8_t)quantize_value(meaning_number(&wide, c, b), &one);
         }
     add_lut(l, node, &wide, &view, in, quantized_like(l, node, in, &view, q), table);
@@ -62,6 +64,8 @@ static bool quantize_float(struct lowering *l, struct onnx_node *node, struct me
         float *scale = net_alloc(l->net, q->channels * sizeof *scale), *offset = net_alloc(l->net, q->channels * sizeof *offset);
         for (uint32_t c = 0; c < q->channels; c++)
             scale[c] = 1 / q->scales[c];
+        for (uint32_t c = 0; q->zeros && c < q->channels; c++)
+            offset[c] = (float)q->zeros[c];
         step->parameters.unary.op = MORSEL_UNARY_AFFINE;
         step->parameters.unary.channels = q->channels;
         net_add_constant(step, scale, q->channels * sizeof *scale, offsetof(struct morsel_blob_unary, affine_scale));
@@ -74,6 +78,8 @@ static bool quantize_float(struct lowering *l, struct onnx_node *node, struct me
 static bool same_scales(const struct meaning *m, const struct quantization *q) {
     if (!m->channel_scales || !q->scales)
         return !m->channel_scales && !q->scales && m->scale == q->scale && !m->table;
+    if (!m->channel_zeros != !q->zeros || (q->zeros && memcmp(m->channel_zeros, q->zeros, q->channels * sizeof *q->zeros)))
+        return false;
     return !memcmp(m->channel_scales, q->scales, q->channels * sizeof *q->scales);
 }
 
@@ -145,6 +151,7 @@ bool lower_dequantize(struct lowering *l, struct onnx_node *node) {
     struct meaning made = *m;
     made.real = true;
     made.channel_scales = q.scales;
+    made.channel_zeros = q.zeros;
     if (q.scales)
         set_channel_table(l, &made);
     meaning_set(l, node->outputs[0], made);

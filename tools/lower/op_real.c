@@ -37,6 +37,7 @@ static bool real_input(struct lowering *l, struct onnx_node *node, struct meanin
     m->buffer = meaning_float_buffer(l, node, m, &m->view);
     m->table = NULL;
     m->channel_scales = NULL;
+    m->channel_zeros = NULL;
     m->real = false;
     return m->buffer != NULL;
 }
