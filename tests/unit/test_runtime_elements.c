@@ -365,6 +365,28 @@ static void softmax_of_bytes_to_floats(void **state) {
     free(y);
 }
 
+/* Lines that interleave, with values so far apart that only the largest of the own line keeps the exponentials in range. */
+static void float_softmax_along_an_inner_dimension(void **state) {
+    (void)state;
+    struct builder b;
+    struct morsel_blob_softmax p = {2, 3, 2, 0};
+    const float x[12] = {1000, -1000, 1001, -1001, 999, -1000, 0, 5000, 0, 5001, 0, -5000};
+    uint32_t bytes, count = 12;
+    builder_start(&b);
+    uint32_t in = builder_tensor(&b, MORSEL_FLOAT32, 1, &count, 1, 0), out = builder_tensor(&b, MORSEL_FLOAT32, 1, &count, 1, 0);
+    builder_step(&b, MORSEL_STEP_SOFTMAX, &in, 1, out, &p, sizeof p, 0);
+    builder_input(&b, in, "x");
+    builder_output(&b, out, "y");
+    uint8_t *blob = builder_finish(&b, &bytes);
+    float *y = builder_run(blob, bytes, x, NULL);
+    for (int i = 0; i < 12; i++) {
+        double sum = 0;
+        for (int k = 0; k < 3; k++) sum += exp((double)x[i / 6 * 6 + k * 2 + i % 2] - (double)x[i]);
+        near("softmax", x[i], (double)y[i], 1 / sum);
+    }
+    free(y);
+}
+
 /* --- Moves ------------------------------------------------------------------------------------------------------------ */
 
 static void concat_puts_inputs_side_by_side(void **state) {
@@ -440,6 +462,7 @@ int main(void) {
         cmocka_unit_test(mean_matches_the_definition),
         cmocka_unit_test(softmax_matches_the_definition),
         cmocka_unit_test(softmax_of_bytes_to_floats),
+        cmocka_unit_test(float_softmax_along_an_inner_dimension),
         cmocka_unit_test(concat_puts_inputs_side_by_side),
         cmocka_unit_test(gather_follows_its_tables),
     };
