@@ -65,7 +65,7 @@ static void round_takes_ties_to_even(void **state) {
 
 static void near(const char *name, float x, double got, double want) {
     double error = fabs(got - want), most = fabs(want) * 1e-7 + 1.5e-45;
-    if (error > most && !(isinf(got) && fabs(want) > 3.4e38)) fail_msg("%s(%a) = %a, not %a", name, (double)x, got, want);
+    if (!(error <= most) && !(isinf(got) && fabs(want) > 3.4e38)) fail_msg("%s(%a) = %a, not %a", name, (double)x, got, want);
 }
 
 static void functions_are_within_a_ten_millionth(void **state) {
