@@ -50,7 +50,7 @@ static void constant_sizes(const struct morsel_step_check *s, uint64_t *channels
     *weights = *weights > MORSEL_SIZE_LIMIT ? UINT64_MAX : *weights * p->kernel_h;
 }
 
-/* The ten numbers of a window stand first in each record, in one order: kernel, stride, dilation (h, w), pads (top, left, bottom, right). */
+/* A window's ten numbers stand first in each record, in one order: kernel, stride, dilation (h, w), pads (top, left, bottom, right). */
 static int shapes_fit(const struct morsel_step_check *s, uint32_t groups) {
     const uint32_t *p = s->parameters;
     const struct morsel_blob_tensor *x = s->x, *y = s->y;
@@ -76,7 +76,8 @@ enum morsel_error morsel_check_real_conv(const struct morsel_step_check *s) {
 enum morsel_error morsel_check_conv(const struct morsel_step_check *s) {
     const struct morsel_blob_conv *p = s->parameters;
     uint64_t channels, weights;
-    if (!shapes_fit(s, p->groups) || !morsel_check_range(s->y, p->out_min, p->out_max, p->float_min, p->float_max)) return MORSEL_ERR_PARAMETER;
+    if (!shapes_fit(s, p->groups)) return MORSEL_ERR_PARAMETER;
+    if (!morsel_check_range(s->y, p->out_min, p->out_max, p->float_min, p->float_max)) return MORSEL_ERR_PARAMETER;
     uint32_t row = s->x->dims[2] * s->x->dims[3];
     if ((p->pad_top || p->pad_bottom) && s->step->scratch_bytes < (row + 3) / 4 * 4) return MORSEL_ERR_PARAMETER;
     constant_sizes(s, &channels, &weights);

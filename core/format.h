@@ -165,8 +165,8 @@ struct morsel_blob_conv {
     float float_min, float_max; /* y f32: clamp, -inf and inf without one (the only infinities in a blob) */
 };
 
-/* A layer that its quantizer left in float: x as real numbers, sums in float in the order ky, kx, channel, then the bias; outside the picture x is 0.
- * Clamped to float_min..float_max, then stored or quantized. Scratch: none. */
+/* A layer that its quantizer left in float: x as real numbers, sums in float in the order ky, kx, channel, then the bias; outside the
+ * picture x is 0. Clamped to float_min..float_max, then stored or quantized. Scratch: none. */
 struct morsel_blob_real_conv {
     uint32_t kernel_h, kernel_w;
     uint32_t stride_h, stride_w;
@@ -199,8 +199,10 @@ struct morsel_blob_matmul {
 };
 
 enum morsel_binary_op {
-    MORSEL_BINARY_QADD = 1, /* round(fma(a, a_ratio, fma(b, b_ratio, offset))): com.microsoft QLinearAdd. a, b, y all q8, raw bytes as integers */
-    MORSEL_BINARY_QMUL = 2, /* com.microsoft QLinearMul: round(float((a - za) * (b - zb)) * a_ratio + float(zy)), two roundings before the last */
+    /* com.microsoft QLinearAdd: round(fma(a, a_ratio, fma(b, b_ratio, offset))). a, b, y all q8, their bytes as integers */
+    MORSEL_BINARY_QADD = 1,
+    /* com.microsoft QLinearMul: round(float((a - za) * (b - zb)) * a_ratio + float(zy)), two roundings before the last */
+    MORSEL_BINARY_QMUL = 2,
     MORSEL_BINARY_ADD = 3,  /* float steps: operands dequantized as scale * (q - zero point), op, clamp, y quantized by division */
     MORSEL_BINARY_SUB = 4,
     MORSEL_BINARY_MUL = 5,
@@ -275,8 +277,8 @@ struct morsel_blob_mean {
     int32_t out_min, out_max;
 };
 
-/* x q8 and y q8: com.microsoft QLinearSoftmax, table of float[256] by 255 - (max - x): y = clamp(round(e * k / sum) + zy), k = floor(1 / scale(y)).
- * Otherwise in float; then no table. */
+/* x q8 and y q8: com.microsoft QLinearSoftmax, table of float[256] by 255 - (max - x): y = clamp(round(e * k / sum) + zy),
+ * k = floor(1 / scale(y)). Otherwise in float; then no table. */
 struct morsel_blob_softmax {
     uint32_t outer, count, inner;
     uint32_t table;

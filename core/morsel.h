@@ -174,8 +174,9 @@ enum morsel_error morsel_dequantize(const struct morsel_view *view, float *value
 /* Bytes of scratch that morsel_picture() needs for pictures of this size; 0: no picture rule, or a size out of range. */
 size_t morsel_picture_bytes(const struct morsel_model *model, uint32_t width, uint32_t height);
 
-/* An RGB8 picture (3 bytes a pixel, `stride` bytes a row) to image `image` (0 but for batches) of the input `view`, by the rule stored in the blob: resize
- * (Pillow's antialiased bilinear), centre crop, (pixel * scale - mean) / std by channel, quantize. Width and height: 1..32768. */
+/* An RGB8 picture (3 bytes a pixel, `stride` bytes a row) to image `image` (0 but for batches) of the input `view`, by the rule stored in
+ * the blob: resize (Pillow's antialiased bilinear), centre crop, (pixel * scale - mean) / std by channel, quantize. Width and height:
+ * 1..32768. */
 enum morsel_error morsel_picture(const struct morsel_model *model, const uint8_t *rgb, uint32_t width, uint32_t height,
                                  size_t stride, void *scratch, size_t scratch_bytes, const struct morsel_view *view, uint32_t image);
 

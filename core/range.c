@@ -33,8 +33,8 @@ static void call_rows(const struct morsel_call *call, const uint8_t *const *rows
 }
 
 /* `outside` stands for the rows outside the picture: a row of zero points, or NULL. */
-static void rows_range(const struct morsel_call *call, const struct morsel_window *w, const void *data, const uint8_t *outside, uint32_t begin,
-                       uint32_t end) {
+static void rows_range(const struct morsel_call *call, const struct morsel_window *w, const void *data, const uint8_t *outside,
+                       uint32_t begin, uint32_t end) {
     const uint8_t *rows[ROW_POINTERS];
     for (uint32_t n; begin < end; begin += n) {
         const uint8_t *image = (const uint8_t *)data + (size_t)(begin / w->out_h) * w->in_h * w->in_row;

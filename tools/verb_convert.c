@@ -230,9 +230,10 @@ int verb_convert(int argc, char **argv) {
         {"--labels", "FILE", OPTION_TEXT, &call.labels, 0, 0, "class names: one a line, or a JSON array (default: none)"},
         {"--json", NULL, OPTION_FLAG, &call.json, 0, 0, "one JSON object on stdout"},
     };
-    const struct options options = {"MODEL.onnx -o MODEL.morsel [options]",
-                                    "Converts a quantized ONNX network (QOperator or QDQ) to a blob. What it cannot take it lists, all at once.", list,
-                                    sizeof list / sizeof *list};
+    const struct options options = {
+        "MODEL.onnx -o MODEL.morsel [options]",
+        "Converts a quantized ONNX network (QOperator or QDQ) to a blob. What it cannot take it lists, all at once.", list,
+        sizeof list / sizeof *list};
     int count = options_parse(&options, argc, argv);
     if (count < 0)
         return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;

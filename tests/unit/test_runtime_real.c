@@ -40,8 +40,23 @@ static float *random_floats(uint32_t count) {
 static void random_problem(struct problem *q) {
     memset(q, 0, sizeof *q);
     do {
-        struct morsel_blob_real_conv p = {between(1, 3), between(1, 3), between(1, 2), between(1, 2), between(1, 2), between(1, 2),
-                                          between(0, 2), between(0, 2), between(0, 2), between(0, 2), between(1, 3), 0, 0, 0, 0, -9, 8};
+        struct morsel_blob_real_conv p = {between(1, 3),
+                                          between(1, 3),
+                                          between(1, 2),
+                                          between(1, 2),
+                                          between(1, 2),
+                                          between(1, 2),
+                                          between(0, 2),
+                                          between(0, 2),
+                                          between(0, 2),
+                                          between(0, 2),
+                                          between(1, 3),
+                                          0,
+                                          0,
+                                          0,
+                                          0,
+                                          -9,
+                                          8};
         q->p = p;
         q->n = between(1, 2), q->h = between(1, 7), q->w = between(1, 7);
         q->c = p.groups * between(1, 6), q->oc = p.groups * between(1, 5);

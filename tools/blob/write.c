@@ -87,7 +87,7 @@ struct constants {
         const void *data;
         size_t bytes;
         uint32_t offset;
-    } *known;
+    } * known;
 };
 
 static uint32_t put_constant(struct constants *c, const void *data, size_t bytes) {

@@ -9,8 +9,8 @@ float meaning_number(const struct meaning *m, uint32_t channel, int byte) {
     return (float)(q - m->zero) * m->scale;
 }
 
-bool set_function(struct lowering *l, struct onnx_node *node, const struct meaning *m, struct onnx_value *out, number_fn *f, const void *context,
-                  uint32_t channels, uint32_t axis) {
+bool set_function(struct lowering *l, struct onnx_node *node, const struct meaning *m, struct onnx_value *out, number_fn *f,
+                  const void *context, uint32_t channels, uint32_t axis) {
     uint32_t own = m->table ? m->table_channels : 1;
     if (own > 1 && channels > 1 && m->table_axis != axis)
         return refuse(l, node, "constants by channel along two different axes in one chain are not supported");
@@ -34,9 +34,9 @@ void set_channel_table(struct lowering *l, struct meaning *m) {
     float *table = net_alloc(l->net, (size_t)channels * 256 * sizeof *table);
     for (uint32_t c = 0; c < channels; c++)
         for (int b = 0; b < 256; b++)
-            table[c * 256 + (uint32_t)b] = (float)((m->buffer->type == MORSEL_INT8 ? (int8_t)b : b) -
-                                                   (m->channel_zeros ? m->channel_zeros[c] : m->zero)) *
-                                           m->channel_scales[c];
+            table[c * 256 + (uint32_t)b] =
+                (float)((m->buffer->type == MORSEL_INT8 ? (int8_t)b : b) - (m->channel_zeros ? m->channel_zeros[c] : m->zero)) *
+                m->channel_scales[c];
     m->table = table;
     m->table_channels = channels;
     m->table_axis = 1;

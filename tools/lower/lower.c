@@ -303,7 +303,8 @@ static void add_output(struct lowering *l, struct onnx_value *value) {
 }
 
 static bool has_shape(const struct onnx_value *value) {
-    return onnx_elements(&value->shape) > 0 && onnx_elements(&value->shape) <= (1 << 28) && value->shape.rank <= (int)MORSEL_FORMAT_MAX_RANK;
+    return onnx_elements(&value->shape) > 0 && onnx_elements(&value->shape) <= (1 << 28) &&
+           value->shape.rank <= (int)MORSEL_FORMAT_MAX_RANK;
 }
 
 /* After a refusal the walk goes on, so that all refusals show: as if the node had given a quantized value. Where the shape is not known
@@ -315,8 +316,8 @@ static void stand_in_outputs(struct lowering *l, struct onnx_node *node) {
             continue;
         struct meaning m = {.poison = true};
         if (has_shape(value) && (value->type == ONNX_FLOAT || value->type == ONNX_UINT8 || value->type == ONNX_INT8)) {
-            struct net_buffer *buffer = value_buffer(l, value, value->type == ONNX_INT8 ? MORSEL_INT8 : MORSEL_UINT8,
-                                                     natural_layout(&value->shape), 1, 0);
+            struct net_buffer *buffer =
+                value_buffer(l, value, value->type == ONNX_INT8 ? MORSEL_INT8 : MORSEL_UINT8, natural_layout(&value->shape), 1, 0);
             buffer->qualified = value->type == ONNX_FLOAT;
             m = meaning_fresh(l, buffer, &value->shape);
             m.real = value->type == ONNX_FLOAT;

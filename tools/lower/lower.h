@@ -17,12 +17,12 @@ struct meaning {
     struct view view;
     uint32_t fill; /* the bits that stand where the view has no element */
     /* q8 buffers */
-    bool real;     /* behind a DequantizeLinear: stands for scale * (byte - zero) */
-    float scale;   /* of this reading */
+    bool real;   /* behind a DequantizeLinear: stands for scale * (byte - zero) */
+    float scale; /* of this reading */
     int32_t zero;
     const float *table; /* [table_channels][256] by byte: stands for table[c][byte] instead; NULL: none */
     uint32_t table_channels, table_axis;
-    const float *channel_scales; /* quantized by channel along axis 1: then scale is 1, and `real` comes with a table; NULL: per tensor */
+    const float *channel_scales;  /* quantized by channel along axis 1: then scale is 1, and `real` comes with a table; NULL: per tensor */
     const int32_t *channel_zeros; /* where they differ by channel; then only the table says what a byte stands for */
     /* Constants behind a DequantizeLinear (weights, biases): scales and zero points by `axis`, or one. */
     const struct onnx_tensor *quantized;
@@ -89,8 +89,8 @@ bool meaning_settle(struct lowering *l, struct onnx_node *node, struct meaning *
 /* A constant of 8 bits or floats as a buffer in the blob's data. */
 struct meaning meaning_constant(struct lowering *l, const struct onnx_tensor *t, float scale, int32_t zero);
 /* A buffer for a value, quantized or (type MORSEL_FLOAT32) not. */
-struct net_buffer *value_buffer(struct lowering *l, const struct onnx_value *value, enum morsel_type type, enum morsel_layout layout, float scale,
-                                int32_t zero);
+struct net_buffer *value_buffer(struct lowering *l, const struct onnx_value *value, enum morsel_type type, enum morsel_layout layout,
+                                float scale, int32_t zero);
 
 /* Quantization parameters that stand in the file: scale, zero point (either may be absent: 1 and 0), type from the zero point. */
 struct quantization {
@@ -119,10 +119,10 @@ struct tail {
 };
 /* Follows readers while there is one: Relu, Clip, QuantizeLinear, integer Clip. Absorbed nodes are marked done. */
 enum tail_wish {
-    TAIL_BIAS = 1,         /* takes an Add of a constant vector */
-    TAIL_CHANNELS = 2,     /* can quantize by channel */
-    TAIL_ONLY_QUANTIZED = 4, /* has no use for a Relu or Clip that no QuantizeLinear follows: leaves it alone */
-    TAIL_NO_ACTIVATION = 8,  /* takes no Relu or Clip at all */
+    TAIL_BIAS = 1,            /* takes an Add of a constant vector */
+    TAIL_CHANNELS = 2,        /* can quantize by channel */
+    TAIL_ONLY_QUANTIZED = 4,  /* has no use for a Relu or Clip that no QuantizeLinear follows: leaves it alone */
+    TAIL_NO_ACTIVATION = 8,   /* takes no Relu or Clip at all */
     TAIL_NO_INTEGER_CLIP = 16 /* takes none behind the QuantizeLinear */
 };
 struct tail tail_follow(struct lowering *l, struct onnx_value *value, unsigned wishes);
@@ -135,6 +135,8 @@ void set_channel_table(struct lowering *l, struct meaning *m);
 struct onnx_node *only_reader(const struct onnx_value *value);
 struct value_slot *value_slot(const struct onnx_value *value);
 bool node_is(const struct onnx_node *node, const char *op);
+/* One reader after the other, through Relu and Clip, ends in a QuantizeLinear: there ONNX Runtime rounds float biases to integers. */
+bool leads_to_quantize(const struct onnx_value *value);
 /* Bounds of a Clip, Relu, or Relu6-like node; false where they are not constants or it is something else. */
 bool clip_bounds(const struct onnx_node *node, float *low, float *high);
 int32_t quantize_value(float x, const struct quantization *q);
@@ -146,11 +148,11 @@ struct net_buffer *tail_buffer(struct lowering *l, const struct tail *tail, enum
 /* --- Weights (weights.c) --- */
 struct weights {
     uint32_t outputs, kernel_h, kernel_w, inputs, groups; /* inputs of one group */
-    const int8_t *values; /* [outputs][inputs][kernel_h][kernel_w] as ONNX; uint8 minus 128 */
-    const int32_t *zeros; /* [outputs] */
-    const float *scales;  /* [outputs] */
-    const int32_t *bias;  /* [outputs] */
-    const float *float_bias; /* [outputs], only for a float result */
+    const int8_t *values;                                 /* [outputs][inputs][kernel_h][kernel_w] as ONNX; uint8 minus 128 */
+    const int32_t *zeros;                                 /* [outputs] */
+    const float *scales;                                  /* [outputs] */
+    const int32_t *bias;                                  /* [outputs] */
+    const float *float_bias;                              /* [outputs], in steps of the result */
 };
 /* Puts weights and channel constants into the step; false: refused (the sum could leave int32). The step's kind says which layout. */
 bool pack_weights(struct lowering *l, struct onnx_node *node, struct net_step *step, struct weights *w, const struct net_buffer *x,
@@ -162,8 +164,8 @@ bool read_weights(struct lowering *l, struct onnx_node *node, const struct onnx_
                   const struct onnx_tensor *zeros, bool transpose, struct weights *w);
 /* An int32 bias constant of w->outputs entries, or zeros where `bias` is NULL. */
 bool read_bias(struct lowering *l, struct onnx_node *node, const struct onnx_tensor *bias, struct weights *w);
-/* A bias behind DequantizeLinear (int32, as it stands) or in float, times `factor`; absent is fine. `round`: a float one becomes integers of the
- * sum, as ONNX Runtime rounds it for a convolution of a per-tensor input; else it stays float, in steps of the tail's scale. */
+/* A bias behind DequantizeLinear (int32, as it stands) or in float, times `factor`; absent is fine. `round`: a float one becomes integers
+ * of the sum, as ONNX Runtime has it in front of a QuantizeLinear; else it stays float, in steps of the tail's scale. */
 bool read_any_bias(struct lowering *l, struct onnx_node *node, const struct onnx_value *value, float factor, bool round, float x_scale,
                    const struct tail *tail, struct weights *w);
 
@@ -171,7 +173,6 @@ bool read_any_bias(struct lowering *l, struct onnx_node *node, const struct onnx
 float quantized_scale(const struct meaning *m, uint32_t i);
 int32_t quantized_zero(const struct meaning *m, uint32_t i);
 
-/* Makes a float-typed reading of a value available in a buffer: DequantizeLinear as a step, reported as unfused. */
 /* Float weights, or a float input: layers that run in real numbers (op_real.c). The window of a convolution is read already. */
 bool lower_real_conv(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct morsel_blob_conv *window);
 bool lower_real_product(struct lowering *l, struct onnx_node *node, struct meaning *m, bool transposed, float alpha, float beta);
@@ -182,16 +183,16 @@ bool quantized_operands(const struct meaning *x, const struct meaning *weights);
 struct net_buffer *meaning_float_buffer(struct lowering *l, struct onnx_node *node, struct meaning *m, struct view *view);
 
 /* A LUT step by `table` ([channels][256] of the output's type; as many channels as the value's own table has, else 1). */
-struct net_step *add_lut(struct lowering *l, struct onnx_node *node, const struct meaning *m, const struct view *view, struct net_buffer *in,
-                         struct net_buffer *out, const void *table);
+struct net_step *add_lut(struct lowering *l, struct onnx_node *node, const struct meaning *m, const struct view *view,
+                         struct net_buffer *in, struct net_buffer *out, const void *table);
 
 /* --- Functions of one quantized value (function.c) --- */
 /* What byte b of channel c stands for. */
 float meaning_number(const struct meaning *m, uint32_t channel, int byte);
 /* Gives `out` the meaning f(c, x) for every x that `m` can stand for; f's channel is an index along `axis` where channels > 1. */
 typedef float number_fn(const void *context, uint32_t channel, float x);
-bool set_function(struct lowering *l, struct onnx_node *node, const struct meaning *m, struct onnx_value *out, number_fn *f, const void *context,
-                  uint32_t channels, uint32_t axis);
+bool set_function(struct lowering *l, struct onnx_node *node, const struct meaning *m, struct onnx_value *out, number_fn *f,
+                  const void *context, uint32_t channels, uint32_t axis);
 
 /* A constant's numbers as floats, also behind a DequantizeLinear; NULL: it is none. */
 const struct onnx_tensor *constant_numbers(struct lowering *l, const struct onnx_value *value);

@@ -250,8 +250,8 @@ struct net_buffer *meaning_table_buffer(struct lowering *l, struct onnx_node *no
     return in;
 }
 
-struct net_step *add_lut(struct lowering *l, struct onnx_node *node, const struct meaning *m, const struct view *view, struct net_buffer *in,
-                         struct net_buffer *out, const void *table) {
+struct net_step *add_lut(struct lowering *l, struct onnx_node *node, const struct meaning *m, const struct view *view,
+                         struct net_buffer *in, struct net_buffer *out, const void *table) {
     struct net_step *step = net_add_step(l->net, MORSEL_STEP_LUT, node->name, in, NULL, out);
     uint32_t channels = m->table ? m->table_channels : 1;
     step->parameters.lut =
@@ -268,7 +268,8 @@ struct net_buffer *meaning_float_buffer(struct lowering *l, struct onnx_node *no
     if (!m->table) {
         struct net_step *step = net_add_step(l->net, MORSEL_STEP_UNARY, node->name, in, NULL, out);
         step->parameters.unary = (struct morsel_blob_unary){.op = MORSEL_UNARY_IDENTITY, .count = net_elements(in), .channels = 1};
-        onnx_notice(l->report, "%s (%s): its input %s stays float: a DequantizeLinear runs as a step of its own", node->name, node->op, in->name);
+        onnx_notice(l->report, "%s (%s): its input %s stays float: a DequantizeLinear runs as a step of its own", node->name, node->op,
+                    in->name);
         return out;
     }
     add_lut(l, node, m, view, in, out, m->table);

@@ -23,7 +23,7 @@ struct net_buffer {
     uint32_t rank, dims[MORSEL_FORMAT_MAX_RANK];
     float scale;
     int32_t zero;
-    bool qualified;       /* scale and zero point are known (an integer graph input learns them from its first reader) */
+    bool qualified; /* scale and zero point are known (an integer graph input learns them from its first reader) */
     const char *name;
     const void *constant; /* the bytes of a constant; NULL: in the arena */
     /* Filled by the plan. */

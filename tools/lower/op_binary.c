@@ -261,7 +261,8 @@ int varying_axis(const struct onnx_tensor *t, int rank) {
 static bool table_with_constant(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct onnx_tensor *t, bool left) {
     int rank = node->outputs[0]->shape.rank, axis = varying_axis(t, rank);
     struct constant_side side = {float_op(node), t->data, left};
-    return set_function(l, node, m, node->outputs[0], with_constant, &side, axis < 0 ? 1 : (uint32_t)t->count, axis < 0 ? 0 : (uint32_t)axis);
+    return set_function(l, node, m, node->outputs[0], with_constant, &side, axis < 0 ? 1 : (uint32_t)t->count,
+                        axis < 0 ? 0 : (uint32_t)axis);
 }
 
 static bool shape_kept(const struct onnx_node *node, const struct meaning *m) {

@@ -33,7 +33,8 @@ static bool read_geometry(struct lowering *l, struct onnx_node *node, const stru
     for (int i = 0; i < window.rank; i++)
         if (window.pad_begin[i] < 0 || window.pad_end[i] < 0 || window.kernel[i] > (int64_t)MORSEL_FORMAT_MAX_WINDOW)
             return refuse(l, node, "a window of %lld with pads %lld, %lld is not supported (at most %u, no negative pads)",
-                          (long long)window.kernel[i], (long long)window.pad_begin[i], (long long)window.pad_end[i], MORSEL_FORMAT_MAX_WINDOW);
+                          (long long)window.kernel[i], (long long)window.pad_begin[i], (long long)window.pad_end[i],
+                          MORSEL_FORMAT_MAX_WINDOW);
     put_window(p, &window);
     int64_t groups = onnx_attribute_int(node, "group", 1), channels = x->shape.dims[1];
     if (groups < 1 || channels % groups || weights->dims[0] % groups || weights->dims[1] != channels / groups)
@@ -142,7 +143,8 @@ bool lower_qlinear_conv(struct lowering *l, struct onnx_node *node) {
 }
 
 bool quantized_operands(const struct meaning *x, const struct meaning *weights) {
-    return x->real && (meaning_is_affine(x) || (x->channel_scales && !x->channel_zeros)) && weights && weights->quantized && weights->quantized->type != ONNX_INT32;
+    return x->real && (meaning_is_affine(x) || (x->channel_scales && !x->channel_zeros)) && weights && weights->quantized &&
+           weights->quantized->type != ONNX_INT32;
 }
 
 /* Activations quantized by channel, where an output has one input channel: their scales go into the weights' own. */
@@ -177,11 +179,11 @@ bool lower_conv(struct lowering *l, struct onnx_node *node) {
         return lower_real_conv(l, node, m, &p);
     if (wm->scales->count > 1 && wm->axis != 0)
         return refuse(l, node, "its weight scales lie along axis %d, not along the output channels", wm->axis);
+    bool round = !m->channel_scales && leads_to_quantize(node->outputs[0]);
     struct tail tail = tail_follow(l, node->outputs[0], TAIL_CHANNELS);
     struct meaning padded = *m;
     absorb_padding(l, &padded, &p);
     struct net_buffer *x = meaning_buffer(l, node, &padded, MORSEL_CHANNELS_LAST);
-    return x && read_weights(l, node, wm->quantized, wm->scales, wm->zeros, false, &w) &&
-           fold_channel_scales(l, node, m, &p, &w) &&
-           read_any_bias(l, node, onnx_input(node, 2), 1, !m->channel_scales, x->scale, &tail, &w) && add_conv(l, node, x, &p, &w, &tail);
+    return x && read_weights(l, node, wm->quantized, wm->scales, wm->zeros, false, &w) && fold_channel_scales(l, node, m, &p, &w) &&
+           read_any_bias(l, node, onnx_input(node, 2), 1, round, x->scale, &tail, &w) && add_conv(l, node, x, &p, &w, &tail);
 }

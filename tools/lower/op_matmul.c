@@ -22,7 +22,8 @@ static bool fold_order(struct lowering *l, const struct meaning *m, struct weigh
     return true;
 }
 
-static bool add_fc(struct lowering *l, struct onnx_node *node, struct meaning *m, struct weights *w, const struct tail *tail, float factor) {
+static bool add_fc(struct lowering *l, struct onnx_node *node, struct meaning *m, struct weights *w, const struct tail *tail,
+                   float factor) {
     struct net_buffer *x = fold_order(l, m, w) ? m->buffer : meaning_buffer(l, node, m, MORSEL_ROW_MAJOR);
     if (!x)
         return false;
@@ -214,15 +215,16 @@ bool lower_gemm(struct lowering *l, struct onnx_node *node) {
             turned.view = view_transpose(&m->view, (const uint32_t[]){1, 0});
         return lower_real_product(l, node, &turned, transposed, alpha, beta);
     }
-    if (!scales_fit(l, node, wm, transposed) ||
-        !weight_shape(l, node, wm->quantized, transposed, &w))
+    if (!scales_fit(l, node, wm, transposed) || !weight_shape(l, node, wm->quantized, transposed, &w))
         return false;
     struct meaning x = *m;
     if (onnx_attribute_int(node, "transA", 0))
         x.view = view_transpose(&m->view, (const uint32_t[]){1, 0});
+    bool round = leads_to_quantize(node->outputs[0]);
     struct tail tail = tail_follow(l, node->outputs[0], 0);
     return read_weights(l, node, wm->quantized, wm->scales, wm->zeros, !transposed, &w) &&
-           read_any_bias(l, node, onnx_input(node, 2), beta, false, x.scale, &tail, &w) && add_fc(l, node, &x, &w, &tail, alpha);
+           read_any_bias(l, node, onnx_input(node, 2), round ? beta / alpha : beta, round, x.scale, &tail, &w) &&
+           add_fc(l, node, &x, &w, &tail, alpha);
 }
 
 /* Inputs A, a_scale, a_zero_point, B, b_scale, b_zero_point, C, y_scale, y_zero_point; without the last two the output is float. */

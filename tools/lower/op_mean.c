@@ -135,7 +135,9 @@ bool lower_qlinear_global_pool(struct lowering *l, struct onnx_node *node) {
 static bool read_axes(struct lowering *l, struct onnx_node *node, int rank, bool *on) {
     int64_t values[ONNX_MAX_RANK];
     const struct onnx_tensor *input = onnx_input_constant(node, 1);
-    int count = onnx_attribute_ints(node, "axes", values, ONNX_MAX_RANK);
+    int count = node->opset < 18 ? onnx_attribute_ints(node, "axes", values, ONNX_MAX_RANK) : -1;
+    if (onnx_input(node, 1) && node->opset < 18)
+        return refuse(l, node, "its axes are an input, which they are from opset 18 on only");
     if (onnx_input(node, 1) && (!input || input->count > ONNX_MAX_RANK))
         return refuse(l, node, "its axes are not constant");
     for (size_t i = 0; input && i < input->count; i++)

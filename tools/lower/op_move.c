@@ -297,8 +297,16 @@ bool lower_space(struct lowering *l, struct onnx_node *node) {
     static const uint32_t dcr_axes[6] = {0, 3, 4, 1, 5, 2}, crd_axes[6] = {0, 1, 4, 2, 5, 3}, deep_axes[6] = {0, 3, 5, 1, 2, 4};
     struct view wide, view;
     shape_dims(&node->outputs[0]->shape, out);
-    if (!view_reshape(l->net, &kept.view, 6, !to_space ? deep : columns ? crd : dcr, &wide) &&
-        (!meaning_settle(l, node, &kept) || !view_reshape(l->net, &kept.view, 6, !to_space ? deep : columns ? crd : dcr, &wide)))
+    if (!view_reshape(l->net, &kept.view, 6,
+                      !to_space ? deep
+                      : columns ? crd
+                                : dcr,
+                      &wide) &&
+        (!meaning_settle(l, node, &kept) || !view_reshape(l->net, &kept.view, 6,
+                                                          !to_space ? deep
+                                                          : columns ? crd
+                                                                    : dcr,
+                                                          &wide)))
         return refuse(l, node, "its input cannot be split into blocks of %u", b);
     wide = view_transpose(&wide, !to_space ? deep_axes : columns ? crd_axes : dcr_axes);
     if (!view_reshape(l->net, &wide, 4, out, &view))

@@ -39,6 +39,8 @@ static bool read_window(struct lowering *l, struct onnx_node *node, struct morse
         *whole = *whole && window.kernel[i] == x->dims[i + 2] && !window.pad_begin[i] && !window.pad_end[i];
         if (window.pad_begin[i] < 0 || window.pad_end[i] < 0 || window.kernel[i] < 1)
             return refuse(l, node, "negative pads are not supported");
+        if (window.stride[i] > 65536 || window.dilation[i] > 65536 || window.pad_begin[i] > 65536 || window.pad_end[i] > 65536)
+            return refuse(l, node, "strides, dilations and pads above 65536 are not supported");
     }
     return true;
 }

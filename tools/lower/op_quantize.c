@@ -16,9 +16,10 @@ static struct net_buffer *quantized_like(struct lowering *l, struct onnx_node *n
     out->scale = q->scale;
     out->zero = q->zero;
     out->qualified = true;
-    meaning_set(l, node->outputs[0],
-                (struct meaning){.buffer = out, .view = *view, .scale = q->scale, .zero = q->zero, .channel_scales = q->scales,
-                                 .channel_zeros = q->zeros});
+    meaning_set(
+        l, node->outputs[0],
+        (struct meaning){
+            .buffer = out, .view = *view, .scale = q->scale, .zero = q->zero, .channel_scales = q->scales, .channel_zeros = q->zeros});
     return out;
 }
 
@@ -26,7 +27,8 @@ static struct net_buffer *quantized_like(struct lowering *l, struct onnx_node *n
 bool requantize(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct quantization *q) {
     struct view view;
     struct meaning wide = *m;
-    if (q->scales && !(wide.table && wide.table_channels > 1) && !set_function(l, node, m, node->outputs[0], same_number, NULL, q->channels, 1))
+    if (q->scales && !(wide.table && wide.table_channels > 1) &&
+        !set_function(l, node, m, node->outputs[0], same_number, NULL, q->channels, 1))
         return false;
     if (q->scales && !(wide.table && wide.table_channels > 1))
         wide = *meaning_of(l, node->outputs[0]);

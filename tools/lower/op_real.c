@@ -15,7 +15,8 @@ static float *ordered(struct net *net, const float *values, uint32_t outputs, ui
 }
 
 /* The bias as one float for each output; false: refused. *out stays NULL where there is none. */
-static bool real_bias(struct lowering *l, struct onnx_node *node, const struct onnx_value *value, uint32_t outputs, float factor, float **out) {
+static bool real_bias(struct lowering *l, struct onnx_node *node, const struct onnx_value *value, uint32_t outputs, float factor,
+                      float **out) {
     *out = NULL;
     if (!value)
         return true;
@@ -76,8 +77,8 @@ bool lower_real_conv(struct lowering *l, struct onnx_node *node, struct meaning 
         return false;
     struct morsel_blob_real_conv p = {0};
     memcpy(&p, window, offsetof(struct morsel_blob_real_conv, weights)); /* the window's numbers and the groups stand first in both */
-    add_real_conv(l, node, in, tail_buffer(l, &tail, MORSEL_CHANNELS_LAST), &tail, p, ordered(l->net, w->data, outputs, inputs, taps), inputs * taps,
-                  bias);
+    add_real_conv(l, node, in, tail_buffer(l, &tail, MORSEL_CHANNELS_LAST), &tail, p, ordered(l->net, w->data, outputs, inputs, taps),
+                  inputs * taps, bias);
     return true;
 }
 
@@ -103,13 +104,15 @@ bool lower_real_product(struct lowering *l, struct onnx_node *node, struct meani
     float *weights = net_alloc(l->net, (size_t)outputs * inputs * sizeof *weights);
     for (uint32_t o = 0; o < outputs; o++)
         for (uint32_t i = 0; i < inputs; i++)
-            weights[(size_t)o * inputs + i] = ((const float *)w->data)[transposed ? (size_t)o * inputs + i : (size_t)i * outputs + o] * alpha;
+            weights[(size_t)o * inputs + i] =
+                ((const float *)w->data)[transposed ? (size_t)o * inputs + i : (size_t)i * outputs + o] * alpha;
     struct tail tail = tail_follow(l, node->outputs[0], TAIL_NO_INTEGER_CLIP);
     struct net_buffer *y = tail_buffer(l, &tail, MORSEL_ROW_MAJOR); /* the same bytes as [rows, 1, 1, outputs] */
     const uint32_t dims[4] = {rows, 1, 1, outputs};
     y->layout = MORSEL_CHANNELS_LAST;
     y->rank = 4;
     memcpy(y->dims, dims, sizeof dims);
-    add_real_conv(l, node, in, y, &tail, (struct morsel_blob_real_conv){1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0}, weights, inputs, bias);
+    add_real_conv(l, node, in, y, &tail, (struct morsel_blob_real_conv){1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0}, weights, inputs,
+                  bias);
     return true;
 }

@@ -42,8 +42,8 @@ static const float *exponentials(struct lowering *l, float x_scale, uint32_t cou
     return table;
 }
 
-static bool add_softmax(struct lowering *l, struct onnx_node *node, struct meaning *m, uint32_t axis, bool to_end, const struct quantization *q,
-                        bool real) {
+static bool add_softmax(struct lowering *l, struct onnx_node *node, struct meaning *m, uint32_t axis, bool to_end,
+                        const struct quantization *q, bool real) {
     struct morsel_blob_softmax p = {0};
     struct view view;
     struct net_buffer *x = softmax_input(l, node, m, axis, to_end, &p, &view);
@@ -88,7 +88,8 @@ bool lower_qlinear_softmax(struct lowering *l, struct onnx_node *node) {
     bool to_end;
     if (!m)
         return false;
-    if (!read_quantization(node, 1, 2, node->inputs[0]->type, &in, &why) || !read_quantization(node, 3, 4, node->inputs[0]->type, &out, &why))
+    if (!read_quantization(node, 1, 2, node->inputs[0]->type, &in, &why) ||
+        !read_quantization(node, 3, 4, node->inputs[0]->type, &out, &why))
         return refuse(l, node, "%s", why);
     return meaning_qualify(l, node, m, in.scale, in.zero) &&
            read_axis(l, node, (int)onnx_attribute_int(node, "opset", 13), m->view.rank, &axis, &to_end) &&

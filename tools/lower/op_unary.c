@@ -71,12 +71,18 @@ static bool find_unary(const struct onnx_node *node, struct unary *u) {
         const char *name;
         struct unary unary;
     } known[] = {
-        {"LeakyRelu", {MORSEL_UNARY_LEAKY_RELU, 0.01F, 0}}, {"QLinearLeakyRelu", {MORSEL_UNARY_LEAKY_RELU, 0.01F, 0}},
-        {"Sigmoid", {MORSEL_UNARY_SIGMOID, 0, 0}},          {"QLinearSigmoid", {MORSEL_UNARY_SIGMOID, 0, 0}},
-        {"HardSigmoid", {MORSEL_UNARY_HARD_SIGMOID, 0.2F, 0.5F}}, {"HardSwish", {MORSEL_UNARY_HARD_SWISH, 1.0F / 6, 0.5F}},
-        {"Tanh", {MORSEL_UNARY_TANH, 0, 0}},                {"Erf", {MORSEL_UNARY_ERF, 0, 0}},
-        {"Exp", {MORSEL_UNARY_EXP, 0, 0}},                  {"Sqrt", {MORSEL_UNARY_SQRT, 0, 0}},
-        {"Abs", {MORSEL_UNARY_ABS, 0, 0}},                  {"Neg", {MORSEL_UNARY_NEG, 0, 0}},
+        {"LeakyRelu", {MORSEL_UNARY_LEAKY_RELU, 0.01F, 0}},
+        {"QLinearLeakyRelu", {MORSEL_UNARY_LEAKY_RELU, 0.01F, 0}},
+        {"Sigmoid", {MORSEL_UNARY_SIGMOID, 0, 0}},
+        {"QLinearSigmoid", {MORSEL_UNARY_SIGMOID, 0, 0}},
+        {"HardSigmoid", {MORSEL_UNARY_HARD_SIGMOID, 0.2F, 0.5F}},
+        {"HardSwish", {MORSEL_UNARY_HARD_SWISH, 1.0F / 6, 0.5F}},
+        {"Tanh", {MORSEL_UNARY_TANH, 0, 0}},
+        {"Erf", {MORSEL_UNARY_ERF, 0, 0}},
+        {"Exp", {MORSEL_UNARY_EXP, 0, 0}},
+        {"Sqrt", {MORSEL_UNARY_SQRT, 0, 0}},
+        {"Abs", {MORSEL_UNARY_ABS, 0, 0}},
+        {"Neg", {MORSEL_UNARY_NEG, 0, 0}},
         {"Swish", {MORSEL_UNARY_SILU, 0, 0}},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -185,7 +191,8 @@ bool lower_qlinear_unary(struct lowering *l, struct onnx_node *node) {
     struct unary u;
     if (!m)
         return false;
-    if (!read_quantization(node, 1, 2, node->inputs[0]->type, &in, &why) || !read_quantization(node, 3, 4, node->inputs[0]->type, &out, &why))
+    if (!read_quantization(node, 1, 2, node->inputs[0]->type, &in, &why) ||
+        !read_quantization(node, 3, 4, node->inputs[0]->type, &out, &why))
         return refuse(l, node, "%s", why);
     if (!meaning_qualify(l, node, m, in.scale, in.zero) || !find_unary(node, &u))
         return false;

@@ -99,6 +99,15 @@ static bool quantized_alike(struct lowering *l, const struct onnx_value *value, 
     return true;
 }
 
+bool leads_to_quantize(const struct onnx_value *value) {
+    const struct onnx_node *node = only_reader(value);
+    while (node && (node_is(node, "Relu") || node_is(node, "Clip")) && node->inputs[0] == value) {
+        value = node->outputs[0];
+        node = only_reader(value);
+    }
+    return node && node_is(node, "QuantizeLinear");
+}
+
 /* ONNX Runtime drops a Relu whose QuantizeLinear clips at zero anyway, and a Clip as wide as what can be stored. */
 static bool removable(const struct tail *tail) {
     const struct quantization *q = &tail->q;
@@ -184,9 +193,8 @@ struct tail tail_follow(struct lowering *l, struct onnx_value *value, unsigned w
 }
 
 struct net_buffer *tail_buffer(struct lowering *l, const struct tail *tail, enum morsel_layout layout) {
-    struct net_buffer *buffer = tail->quantized
-                                    ? value_buffer(l, tail->value, tail->q.type, layout, tail->q.scale, tail->q.zero)
-                                    : value_buffer(l, tail->value, MORSEL_FLOAT32, layout, 1, 0);
+    struct net_buffer *buffer = tail->quantized ? value_buffer(l, tail->value, tail->q.type, layout, tail->q.scale, tail->q.zero)
+                                                : value_buffer(l, tail->value, MORSEL_FLOAT32, layout, 1, 0);
     struct meaning m = meaning_fresh(l, buffer, &tail->value->shape);
     m.real = tail->quantized && tail->real;
     m.channel_scales = tail->quantized ? tail->q.scales : NULL;

@@ -122,16 +122,18 @@ bool pack_weights(struct lowering *l, struct onnx_node *node, struct net_step *s
     return true;
 }
 
-/* A float bias in units of the sum, rounded. Where it would not fit (a channel with almost no weight), the channel's scale grows by powers
- * of two until it does, and its weights shrink with it. */
-static int32_t fitted_bias(struct weights *w, uint32_t o, double bias, float x_scale, int8_t *values, float *scales) {
+/* A float bias in units of the sum, rounded in float as ONNX Runtime does. Where it would not fit (a channel with almost no weight), the
+ * channel's scale grows by powers of two until it does, and its weights shrink with it. */
+static int32_t fitted_bias(struct weights *w, uint32_t o, float bias, float x_scale, int8_t *values, float *scales) {
     size_t taps = (size_t)w->inputs * w->kernel_h * w->kernel_w;
-    while (fabs(bias / ((double)x_scale * scales[o])) > (1 << 30)) {
+    if (bias == 0)
+        return 0;
+    while (fabsf(bias / (x_scale * scales[o])) > (1 << 30)) {
         scales[o] *= 2;
         for (size_t t = 0; t < taps; t++)
             values[o * taps + t] = (int8_t)(w->zeros[o] + (values[o * taps + t] - w->zeros[o]) / 2);
     }
-    return (int32_t)rint(bias / ((double)x_scale * scales[o]));
+    return (int32_t)rintf(bias / (x_scale * scales[o]));
 }
 
 void weights_float_bias(struct net *net, struct weights *w, const float *bias, float x_scale) {

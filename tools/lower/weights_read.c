@@ -14,7 +14,8 @@ bool read_weights(struct lowering *l, struct onnx_node *node, const struct onnx_
     if (!values || !scales || (values->type != ONNX_INT8 && values->type != ONNX_UINT8) || scales->type != ONNX_FLOAT)
         return refuse(l, node, "its weights are not an int8 or uint8 constant with constant scales: quantize the model first");
     if (!per_output(scales, w->outputs) || (zeros && !per_output(zeros, w->outputs)))
-        return refuse(l, node, "%zu weight scales and %zu zero points for %u output channels", scales->count, zeros ? zeros->count : 0, w->outputs);
+        return refuse(l, node, "%zu weight scales and %zu zero points for %u output channels", scales->count, zeros ? zeros->count : 0,
+                      w->outputs);
     uint32_t taps = w->inputs * w->kernel_h * w->kernel_w;
     if (values->count != (size_t)w->outputs * taps)
         return refuse(l, node, "its weights have %zu values, not %u x %u", values->count, w->outputs, taps);
@@ -28,7 +29,8 @@ bool read_weights(struct lowering *l, struct onnx_node *node, const struct onnx_
         if (!(scale[o] > 0) || !isfinite(scale[o]) || zero[o] < -128 || zero[o] > 127)
             return refuse(l, node, "weight scale %g or zero point of output channel %u is out of range", (double)scale[o], o);
         for (uint32_t t = 0; t < taps; t++)
-            kept[(size_t)o * taps + t] = (int8_t)(onnx_integer(values, transpose ? (size_t)t * w->outputs + o : (size_t)o * taps + t) - shift);
+            kept[(size_t)o * taps + t] =
+                (int8_t)(onnx_integer(values, transpose ? (size_t)t * w->outputs + o : (size_t)o * taps + t) - shift);
     }
     w->values = kept;
     w->zeros = zero;
@@ -71,7 +73,8 @@ bool read_any_bias(struct lowering *l, struct onnx_node *node, const struct onnx
     float *bias = net_alloc(l->net, w->outputs * sizeof *bias);
     for (uint32_t o = 0; o < w->outputs; o++) {
         uint32_t i = any->count > 1 ? o : 0;
-        double number = plain ? onnx_number(plain, i) : (double)((float)(onnx_integer(quantized, i) - quantized_zero(m, i)) * quantized_scale(m, i));
+        double number =
+            plain ? onnx_number(plain, i) : (double)((float)(onnx_integer(quantized, i) - quantized_zero(m, i)) * quantized_scale(m, i));
         bias[o] = (float)number * factor;
         if (!isfinite(bias[o]))
             return refuse(l, node, "bias %u is not finite", o);

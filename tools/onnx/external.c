@@ -61,7 +61,8 @@ static char *resolve(const Onnx__Tensor *tensor, const char *folder, const char 
         onnx_fail(error, error_size, "tensor '%s': its external data file '%.100s' cannot be found beside the model: %s", tensor->name,
                   location, strerror(errno));
     else if (strncmp(real, root, length) || (real[length] != '/' && length > 1)) {
-        onnx_fail(error, error_size, "tensor '%s': its external data file '%.100s' lies outside the model's folder", tensor->name, location);
+        onnx_fail(error, error_size, "tensor '%s': its external data file '%.100s' lies outside the model's folder", tensor->name,
+                  location);
         free(real);
         real = NULL;
     }

@@ -157,7 +157,8 @@ static bool same_opsets(struct inliner *in, const Onnx__Function *f) {
         }
     for (size_t i = 0; i < f->n_output; i++)
         if (position(f->output[i], f->n_input, f->input) >= 0)
-            return onnx_fail(in->error, in->error_size, "function '%s' gives out its input '%s', which is not taken", f->name, f->output[i]);
+            return onnx_fail(in->error, in->error_size, "function '%s' gives out its input '%s', which is not taken", f->name,
+                             f->output[i]);
     return true;
 }
 

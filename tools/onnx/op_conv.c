@@ -55,7 +55,8 @@ static bool read_list(struct onnx_context *c, const char *name, int rank, int64_
 /* stride * (in - 1) + output_padding + reach - pads, unless output_shape says it or auto_pad makes it stride * in. */
 bool onnx_infer_conv_transpose(struct onnx_context *c) {
     const struct onnx_shape *x = onnx_in(c, 0), *w = onnx_in(c, 1);
-    int64_t group = onnx_attribute_int(c->node, "group", 1), strides[3] = {1, 1, 1}, dilations[3] = {1, 1, 1}, extra[3] = {0}, pads[6] = {0};
+    int64_t group = onnx_attribute_int(c->node, "group", 1);
+    int64_t strides[3] = {1, 1, 1}, dilations[3] = {1, 1, 1}, extra[3] = {0}, pads[6] = {0};
     int64_t given[3] = {0};
     int rank = x->rank - 2;
     if (rank < 1 || rank > 3 || x->rank != w->rank || x->dims[1] != w->dims[0] || group < 1 || group > INT32_MAX || w->dims[1] > INT32_MAX)

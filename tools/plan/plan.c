@@ -71,7 +71,6 @@ static bool by_element(const struct net_step *step, uint32_t input) {
     return true;
 }
 
-
 static void share_slices(const struct net *net, struct slice *slices) {
     for (uint32_t s = 0; s < net->step_count; s++) {
         const struct net_step *step = net->steps[s];
@@ -179,7 +178,8 @@ bool plan_arena(struct net *net) {
     struct slice **order = net_alloc(net, (net->buffer_count + net->step_count + 1) * sizeof *order);
     for (uint32_t i = 0; i < net->buffer_count; i++) {
         const struct net_buffer *b = net->buffers[i];
-        slices[i] = (struct slice){.bytes = aligned(b->bytes), .first = b->first_step == MORSEL_STEP_BEFORE ? 0 : b->first_step, .last = b->last_step};
+        slices[i] = (struct slice){
+            .bytes = aligned(b->bytes), .first = b->first_step == MORSEL_STEP_BEFORE ? 0 : b->first_step, .last = b->last_step};
     }
     share_slices(net, slices);
     for (uint32_t i = 0; i < net->buffer_count; i++)
