@@ -35,6 +35,9 @@ static bool read_geometry(struct lowering *l, struct onnx_node *node, const stru
             return refuse(l, node, "a window of %lld with pads %lld, %lld is not supported (at most %u, no negative pads)",
                           (long long)window.kernel[i], (long long)window.pad_begin[i], (long long)window.pad_end[i],
                           MORSEL_FORMAT_MAX_WINDOW);
+    for (int i = 0; i < window.rank; i++)
+        if (window.stride[i] > 65536 || window.dilation[i] > 65536 || window.pad_begin[i] > 65536 || window.pad_end[i] > 65536)
+            return refuse(l, node, "strides, dilations and pads above 65536 are not supported");
     put_window(p, &window);
     int64_t groups = onnx_attribute_int(node, "group", 1), channels = x->shape.dims[1];
     if (groups < 1 || channels % groups || weights->dims[0] % groups || weights->dims[1] != channels / groups)
