@@ -218,6 +218,7 @@ test-sanitize:  ## the unit tests and the tool under ASan and UBSan
 	@$(sub) BUILD=build/sanitize OPT='$(SANITIZE)' unit-programs cli-programs
 	@$(MAKE) --no-print-directory BUILD=build/sanitize OPT='$(SANITIZE)' unit-run UNIT_NAME=sanitize
 	@MORSEL=build/sanitize/morsel BUILD=build/sanitize $(TALLY) sanitize-cli sh tests/cli/run.sh
+	@MORSEL=build/sanitize/morsel $(TALLY) sanitize-convert sh tests/cli/convert.sh
 # Tests whose name says threads, under ThreadSanitizer.
 test-threads:
 	@$(sub) BUILD=build/threads OPT='-O1 -g -fsanitize=thread' $(patsubst %.c,build/threads/%,$(wildcard tests/unit/test_threads*.c))
@@ -226,11 +227,12 @@ test-threads:
 test-cli:
 	@$(sub) cli-programs
 	@MORSEL=$(BUILD)/morsel BUILD=$(BUILD) $(TALLY) cli sh tests/cli/run.sh
+	@MORSEL=$(BUILD)/morsel $(TALLY) convert sh tests/cli/convert.sh
 test-link:
 	@$(TALLY) link sh tests/link/link.sh
 
 # The recorded answers, on this machine, on 32 bits, and on emulated cores without and with newer instructions.
-golden = if [ -f tests/golden/run.sh ]; then MORSEL="$(2)" $(TALLY) golden-$(1) sh tests/golden/run.sh; else echo "skip golden $(1): no vectors"; fi
+golden = MORSEL="$(2)" CONVERTER=$(BUILD)/morsel $(TALLY) golden-$(1) sh tests/golden/run.sh
 test-golden:
 	@$(sub) all
 	@$(sub) CROSS=i686-linux-gnu- all
@@ -239,6 +241,7 @@ test-golden:
 	@$(sub) cli-programs
 	@MORSEL=build/i686-linux-gnu/morsel $(TALLY) cli-i686 sh tests/cli/run.sh
 test-arm64:  ## the recorded answers on emulated Cortex-A76 and Cortex-A53
+	@$(sub) all
 	@$(sub) CROSS=aarch64-linux-gnu- all
 	@$(call golden,cortex-a76,qemu-aarch64 -cpu cortex-a76 build/aarch64-linux-gnu/morsel)
 	@$(sub) cli-programs
@@ -269,13 +272,18 @@ test-lint:
 	@$(TALLY) style sh tests/style.sh
 	@$(sub) REDUCED= CC=clang BUILD=build/clang all
 
-.PHONY: fuzz parity
+.PHONY: fuzz parity parity-quick golden
 fuzz:  ## every fuzzer for FUZZ_SECONDS (120)
 	@$(sub) BUILD=build/sanitize OPT='$(SANITIZE)' fuzz-programs
 	@$(MAKE) --no-print-directory BUILD=build/sanitize OPT='$(SANITIZE)' fuzz-run \
 	    FUZZ_LIMIT="--runs 1000000000 --seconds $(FUZZ_SECONDS) --seed $$(date +%s)"
-parity: all build/venv/.ready  ## byte comparison with ONNX Runtime
-	@MORSEL=$(BUILD)/morsel build/venv/bin/python tests/parity/run.py
+PYTHON := PYTHONDONTWRITEBYTECODE=1 MORSEL=$(BUILD)/morsel build/venv/bin/python
+parity: all build/venv/.ready  ## byte comparison with ONNX Runtime, some four minutes
+	@$(PYTHON) tests/parity/run.py
+parity-quick: all build/venv/.ready  ## a part of it
+	@$(PYTHON) tests/parity/run.py --quick
+golden: build/venv/.ready  ## records tests/golden/cases anew
+	@$(PYTHON) tests/golden/record.py
 build/venv/.ready: tests/parity/requirements.txt
 	@python3 -m venv build/venv
 	@build/venv/bin/pip install --quiet --disable-pip-version-check -r tests/parity/requirements.txt

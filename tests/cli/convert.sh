@@ -1,0 +1,90 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# morsel convert from the command line, on the shipped network and on damaged copies of it. Prints "ok NAME" or "FAIL NAME".
+cd "$(dirname "$0")/../.." || exit 1
+morsel=${MORSEL:-build/morsel}
+network=models/cifar10
+work=$(mktemp -d) || exit 1
+trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
+status=0
+
+# verify NAME COMMAND...: a command that must succeed.
+verify() {
+    name=$1
+    shift
+    if "$@" >"$work/log" 2>&1; then echo "ok convert: $name"; else
+        echo "FAIL convert: $name"
+        head -n 12 "$work/log" | sed 's/^/    /'
+        status=1
+    fi
+}
+
+# call STATUS ARGUMENTS...: the exit status is that, and a failure says something that starts with "morsel: ". Output in out and err.
+call() {
+    want=$1
+    shift
+    "$morsel" convert "$@" >"$work/out" 2>"$work/err"
+    code=$?
+    [ $code -eq "$want" ] || { echo "exit status $code, not $want"; cat "$work/err"; return 1; }
+    [ "$want" -eq 0 ] || grep -q '^morsel: ' "$work/err" || { echo "no line that starts with 'morsel: '"; return 1; }
+}
+says() { grep -qE -- "$1" "$work/out" "$work/err" || { echo "no line has /$1/"; cat "$work/out" "$work/err"; return 1; }; }
+call_says() { pattern=$1; shift; call "$@" && says "$pattern"; }
+absent() { [ ! -e "$1" ]; }
+number() { sed -n "s/^ *\"$1\": \([0-9]*\),*$/\1/p" "$work/out"; }
+
+# --- what it writes
+verify "the shipped network" call 0 $network/network.onnx -o "$work/a.morsel" --picture $network/picture.json --labels $network/labels.txt
+verify "gives the shipped blob, byte for byte" cmp "$work/a.morsel" $network/network.morsel
+verify "a summary" says '^  arena bytes  [0-9]+'
+verify "a notice of the free batch" says "notice: .*batch_size.*--dim"
+verify "JSON" call 0 $network/network.onnx -o "$work/j.morsel" --json
+for key in layers macs params blob_bytes arena_bytes; do
+    verify "JSON has $key" test "$(number $key)" -gt 0
+done
+verify "JSON states the blob's size" test "$(number blob_bytes)" -eq "$(wc -c <"$work/j.morsel")"
+arena=$(number arena_bytes)
+verify "JSON refuses nothing" says '"refused": \[\]'
+verify "stripped" call 0 $network/network.onnx -o "$work/s.morsel" --strip
+verify "no names in a stripped blob" sh -c "! grep -q 'Conv_output_0' '$work/s.morsel' && grep -q 'Conv_output_0' '$work/j.morsel'"
+verify "a C array" call 0 $network/network.onnx -o "$work/c.morsel" --c "$work/model.c"
+printf '#include "model.c"\n#include "core/morsel.h"\nstatic _Alignas(64) uint8_t arena[MODEL_ARENA_BYTES];\nint main(void) {\n%s\n%s\n}\n' \
+    'struct morsel_model m; struct morsel_session s;' \
+    'return morsel_open(&m, MODEL_BLOB, MODEL_BLOB_BYTES, 0) || morsel_session_open(&s, &m, arena, sizeof arena, 0) || morsel_run(&s);' >"$work/main.c"
+verify "the C array compiles and runs in its arena" sh -c \
+    "${CC:-cc} -std=c11 -Wall -Wextra -Werror -I'$work' -I. '$work/main.c' $(dirname "$morsel")/libmorsel.a -fsanitize=address,undefined -o '$work/main' && '$work/main'"
+verify "MODEL_ARENA_BYTES is the arena" grep -q "ARENA_BYTES ${arena}u" "$work/model.c"
+verify "--dim" call 0 $network/network.onnx -o "$work/b.morsel" --dim batch_size=2 --json
+verify "--dim 2 doubles the work" test "$(number macs)" -eq $((2 * 43758080))
+verify "--batch" call 0 $network/network.onnx -o "$work/b2.morsel" --batch 2
+verify "--batch gives what --dim gives" cmp "$work/b.morsel" "$work/b2.morsel"
+verify "--shape" call 0 $network/network.onnx -o "$work/b3.morsel" --shape input=2,3,32,32
+verify "--shape gives what --dim gives" cmp "$work/b.morsel" "$work/b3.morsel"
+verify "another size by --shape" call 0 $network/network.onnx -o "$work/b4.morsel" --shape input=1,3,48,64
+
+# --- what it cannot take
+LC_ALL=C sed 's/GlobalAveragePool/GlobalAverageXool/g; s/Gemm/Gexm/g' $network/network.onnx >"$work/unknown.onnx"
+echo old >"$work/kept.morsel"
+verify "unknown operators" call 1 "$work/unknown.onnx" -o "$work/kept.morsel" --json
+verify "each is named: the first" says 'GlobalAverageXool is not supported'
+verify "each is named: the second" says 'Gexm is not supported'
+for key in node op opset shape why; do
+    verify "a refusal in JSON has $key" says "\"$key\": "
+done
+verify "what stood there stays" grep -q '^old$' "$work/kept.morsel"
+verify "a name that no input has" call_says "no input.*inptu" 1 $network/network.onnx -o "$work/x.morsel" --shape inptu=1,3,32,32
+verify "a shape of another rank" call 1 $network/network.onnx -o "$work/x.morsel" --shape input=1,3,32
+verify "a picture rule of another size" call 1 $network/network.onnx -o "$work/x.morsel" --picture $network/picture.json --shape input=1,3,48,64
+verify "no such file" call_says "nothing.onnx" 1 "$work/nothing.onnx" -o "$work/x.morsel"
+verify "a blob instead of ONNX" call 1 $network/network.morsel -o "$work/x.morsel"
+head -c 1000000 $network/network.onnx >"$work/cut.onnx"
+verify "a file cut short" call 1 "$work/cut.onnx" -o "$work/x.morsel"
+verify "a folder instead of a file" call 1 "$work" -o "$work/x.morsel"
+verify "no output named" call_says "-o MODEL.morsel" 2 $network/network.onnx
+verify "two networks" call 2 $network/network.onnx $network/network.onnx -o "$work/x.morsel"
+verify "an option that does not exist" call_says "did you mean '--strip'" 2 $network/network.onnx -o "$work/x.morsel" --stripp
+verify "a shape that is no shape" call_says "of the form --shape" 2 $network/network.onnx -o "$work/x.morsel" --shape input=1,x
+verify "a folder that does not exist" call 2 $network/network.onnx -o "$work/none/x.morsel"
+verify "a full disk" sh -c '[ ! -e /dev/full ] || { "$1" convert "$2" -o /dev/full; [ $? -eq 3 ]; }' sh "$morsel" $network/network.onnx
+verify "nothing was written" absent "$work/x.morsel"
+exit $status
