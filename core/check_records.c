@@ -91,7 +91,6 @@ static int size_fits(const struct morsel_blob_picture *p, uint32_t height, uint3
     if (p->resize != MORSEL_RESIZE_NONE && (!side_fits(p->resize_height) || !side_fits(p->resize_width))) return 0;
     if (p->resize == MORSEL_RESIZE_SHORT_SIDE && p->resize_height != p->resize_width) return 0;
     int crops = p->crop_height || p->crop_width;
-    if (crops && p->resize != MORSEL_RESIZE_NONE && (p->crop_height > p->resize_height || p->crop_width > p->resize_width)) return 0;
     if (crops) return p->crop_height == height && p->crop_width == width;
     return p->resize == MORSEL_RESIZE_NONE || (p->resize_height == height && p->resize_width == width);
 }
@@ -111,8 +110,9 @@ enum morsel_error morsel_check_picture(const struct morsel_check *c) {
     if (p->channels > MORSEL_CHANNELS_GRAY) return MORSEL_ERR_PICTURE;
     const struct morsel_blob_io *io = (const struct morsel_blob_io *)morsel_blob_at(c->model, h->inputs.offset) + p->input;
     const struct morsel_blob_tensor *t = &c->tensors[io->tensor];
-    int last = t->layout == MORSEL_CHANNELS_LAST;
-    if (t->rank != 4 || t->type == MORSEL_INT32) return MORSEL_ERR_PICTURE;
-    if (t->dims[last ? 3 : 1] != (p->channels == MORSEL_CHANNELS_GRAY ? 1u : 3u)) return MORSEL_ERR_PICTURE;
-    return size_fits(p, t->dims[last ? 1 : 2], t->dims[last ? 2 : 3]) && numbers_fit(p) ? MORSEL_OK : MORSEL_ERR_PICTURE;
+    if ((t->rank != 3 && t->rank != 4) || t->type == MORSEL_INT32 || !numbers_fit(p)) return MORSEL_ERR_PICTURE;
+    const uint32_t *d = t->dims + (t->rank - 3), channels = p->channels == MORSEL_CHANNELS_GRAY ? 1 : 3;
+    int planes = t->layout == MORSEL_ROW_MAJOR && d[0] == channels && size_fits(p, d[1], d[2]);
+    int pixels = d[2] == channels && size_fits(p, d[0], d[1]); /* a row-major N H W C, as Keras exports it, too */
+    return planes || pixels ? MORSEL_OK : MORSEL_ERR_PICTURE;
 }
