@@ -328,7 +328,7 @@ static void stand_in_outputs(struct lowering *l, struct onnx_node *node) {
 
 static bool shapes_known(const struct onnx_node *node) {
     for (int i = 0; i < node->output_count; i++)
-        if (node->outputs[i] && onnx_elements(&node->outputs[i]->shape) <= 0)
+        if (node->outputs[i] && (onnx_elements(&node->outputs[i]->shape) <= 0 || onnx_elements(&node->outputs[i]->shape) > (1 << 28)))
             return false;
     return true;
 }
