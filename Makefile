@@ -272,7 +272,7 @@ test-lint:
 	@$(TALLY) style sh tests/style.sh
 	@$(sub) REDUCED= CC=clang BUILD=build/clang all
 
-.PHONY: fuzz parity parity-quick golden
+.PHONY: fuzz parity parity-quick onnx-vectors golden
 fuzz:  ## every fuzzer for FUZZ_SECONDS (120)
 	@$(sub) BUILD=build/sanitize OPT='$(SANITIZE)' fuzz-programs
 	@$(MAKE) --no-print-directory BUILD=build/sanitize OPT='$(SANITIZE)' fuzz-run \
@@ -282,6 +282,8 @@ parity: all build/venv/.ready  ## byte comparison with ONNX Runtime, some four m
 	@$(PYTHON) tests/parity/run.py
 parity-quick: all build/venv/.ready  ## a part of it
 	@$(PYTHON) tests/parity/run.py --quick
+onnx-vectors: all build/venv/.ready  ## ONNX's own vectors: a table of taken, passed, refused
+	@$(PYTHON) tests/onnx_vectors/run.py
 golden: build/venv/.ready  ## records tests/golden/cases anew
 	@$(PYTHON) tests/golden/record.py
 build/venv/.ready: tests/parity/requirements.txt
