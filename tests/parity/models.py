@@ -17,6 +17,7 @@ from onnx import helper
 from PIL import Image
 
 from compare import run_ort
+from dress import DRESSES, dressed, seven_bits
 from netbuilder import Form, feeds_for, quantize
 from nets import NETS
 from ortgraph import exposed, quantized_tensors
@@ -34,6 +35,7 @@ class Case:
     options: tuple = ()         # of morsel convert
     least_sqnr: float = None
     quick: bool = False
+    other: object = None        # model -> another way to write it down, compared with the model itself
 
 
 def shared(*path):
@@ -263,6 +265,28 @@ def net_cases():
                        quick=form in FORMS[:QUICK_FORMS])
 
 
+DRESSED = ("mobile", "residual", "squeeze_excite", "shuffle", "attention", "upsampling", "keras", "several", "sound", "conv_clip_inside",
+           "gemm_relu",
+           "concat_branches", "batch_norm", "split", "mean_float_tail", "one_leaky", "pool_MaxPool_pads", "matmul_add")
+
+
+def dressed_cases():
+    """Each of them is compared with ONNX Runtime in plain dress above."""
+    for how in DRESSES:
+        for name in DRESSED:
+            for form in (FORMS[0], FORMS[2], FORMS[3]):
+                yield Case(f"{name} {form.name} {how.__name__}", "written: " + how.__name__.replace("_", " "),
+                           functools.partial(small, name, form),
+                           quick=form is FORMS[0], other=functools.partial(dressed, how=how))
+    for name in DRESSED:
+        yield Case(f"{name} seven_bits", "written: seven bits", functools.partial(small_in_seven_bits, name), quick=True)
+
+
+def small_in_seven_bits(name):
+    model, feeds = small(name, FORMS[0])
+    return seven_bits(model), feeds
+
+
 def cases():
     if os.path.exists(shared("models", "mbv2_cifar10_int8.onnx")):
         yield from shared_cases()
@@ -270,3 +294,4 @@ def cases():
     else:
         print(f"notice: {shared('models')} does not exist: only the small networks are compared")
     yield from net_cases()
+    yield from dressed_cases()

@@ -21,7 +21,7 @@ import traceback
 import onnxruntime as ort
 
 import models
-from compare import Result, compare, reasons_text
+from compare import Result, compare, compare_dressed, reasons_text
 
 
 def one(case):
@@ -30,6 +30,8 @@ def one(case):
     except Exception as e:  # what makes the networks is not what is tested, but nothing may be lost unseen
         return case, Result(case.name, failed=[f"could not be made: {type(e).__name__}: {str(e)[:200]}"])
     try:
+        if case.other:
+            return case, compare_dressed(case.name, model, case.other(model), feeds)
         return case, compare(case.name, model, feeds, case.options, case.least_sqnr)
     except Exception as e:
         where = traceback.extract_tb(e.__traceback__)[-1]
