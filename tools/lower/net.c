@@ -26,10 +26,11 @@ char *net_text(struct net *net, const char *format, ...) {
     va_list args, again;
     va_start(args, format);
     va_copy(again, args);
-    int length = vsnprintf(NULL, 0, format, args);
+    int length = format ? vsnprintf(NULL, 0, format, args) : 0; /* the question is for gcc under UBSan, which sees a null otherwise */
     va_end(args);
     char *text = net_alloc(net, (size_t)length + 1);
-    vsnprintf(text, (size_t)length + 1, format, again);
+    if (length)
+        vsnprintf(text, (size_t)length + 1, format, again);
     va_end(again);
     return text;
 }

@@ -164,59 +164,80 @@ static int32_t padded_index(const char *mode, int64_t k, int64_t begin, int64_t 
     return -1;
 }
 
-/* The fill value as bits of the buffer's type. */
-static bool fill_bits(struct lowering *l, struct onnx_node *node, const struct meaning *m, uint32_t *bits) {
-    const struct onnx_tensor *t = onnx_input_constant(node, 2);
+/* The fill value: attribute before opset 11, then an input, also behind a DequantizeLinear. */
+static bool fill_number(struct lowering *l, struct onnx_node *node, float *number) {
     const struct onnx_value *value = onnx_input(node, 2);
-    float number = onnx_attribute_float(node, "value", 0);
-    if (value && !t) {
-        const struct onnx_tensor *behind = constant_numbers(l, value);
-        t = behind;
-    }
+    const struct onnx_tensor *t = value ? value->constant ? value->constant : constant_numbers(l, value) : NULL;
+    *number = onnx_attribute_float(node, "value", 0);
     if (value && (!t || t->count != 1))
         return refuse(l, node, "its fill value is not one constant");
     if (t)
-        number = (float)onnx_number(t, 0);
-    if (m->buffer->type == MORSEL_FLOAT32)
-        memcpy(bits, &number, 4);
-    else if (m->real) {
-        struct quantization q = {.type = m->buffer->type, .scale = m->scale, .zero = m->zero};
-        *bits = (uint8_t)quantize_value(number, &q);
-    } else
-        *bits = (uint8_t)(int)number;
+        *number = (float)onnx_number(t, 0);
     return true;
+}
+
+/* Whether a byte stands for exactly this number, or whoever reads the result rounds it to one by the same scale. */
+static bool fill_fits_bytes(const struct onnx_node *node, const struct meaning *m, float number, const struct quantization *q) {
+    struct quantization next;
+    const struct onnx_node *reader = only_reader(node->outputs[0]);
+    if ((float)(quantize_value(number, q) - q->zero) * q->scale == number)
+        return true;
+    return node_is(reader, "QuantizeLinear") && read_quantization(reader, 1, 2, ONNX_UNKNOWN, &next, NULL) && next.scale == m->scale &&
+           next.zero == m->zero && next.type == q->type;
+}
+
+/* Puts the bits of the fill value into the meaning; numbers that its bytes cannot hold make it float. */
+static bool set_fill(struct lowering *l, struct onnx_node *node, struct meaning *m) {
+    float number;
+    uint32_t bits;
+    if (!fill_number(l, node, &number))
+        return false;
+    struct quantization q = {.type = m->buffer->type, .scale = m->scale, .zero = m->zero};
+    if (m->table || (m->real && !fill_fits_bytes(node, m, number, &q))) {
+        m->buffer = meaning_float_buffer(l, node, m, &m->view);
+        m->table = NULL;
+        m->real = false;
+        if (!m->buffer)
+            return false;
+    }
+    if (m->buffer->type == MORSEL_FLOAT32)
+        memcpy(&bits, &number, sizeof bits);
+    else if (m->real)
+        bits = (uint8_t)quantize_value(number, &q);
+    else if (number < (float)type_min(q.type) || number > (float)type_max(q.type))
+        return refuse(l, node, "its fill value %g is outside the type of its input", (double)number);
+    else
+        bits = (uint8_t)(int)number;
+    if (view_has_fill(&m->view) && bits != m->fill && !meaning_settle(l, node, m))
+        return false;
+    m->fill = bits;
+    return true;
+}
+
+/* Attribute before opset 11, then an input: begin of every axis, then the ends. The count of axes, or -1. */
+static int read_pads(const struct onnx_node *node, int64_t *pads) {
+    const struct onnx_tensor *t = onnx_input_constant(node, 1);
+    int count = onnx_attribute_ints(node, "pads", pads, 2 * ONNX_MAX_RANK);
+    if (count >= 0)
+        return count / 2;
+    if (!t || t->count > 2 * ONNX_MAX_RANK)
+        return -1;
+    for (size_t i = 0; i < t->count; i++)
+        pads[i] = onnx_integer(t, i);
+    return (int)t->count / 2;
 }
 
 bool lower_pad(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0), made;
     int64_t pads[2 * ONNX_MAX_RANK], axes[ONNX_MAX_RANK];
-    int axes_count;
-    const struct onnx_tensor *t = onnx_input_constant(node, 1);
-    int count = onnx_attribute_ints(node, "pads", pads, 2 * ONNX_MAX_RANK);
+    int axes_count, n = read_pads(node, pads);
     if (!m || !integers(l, node, "axes", 3, axes, &axes_count))
         return false;
-    if (count < 0 && (!t || t->count > 2 * ONNX_MAX_RANK))
+    if (n < 0)
         return refuse(l, node, "its pads are not constant");
-    for (size_t i = 0; count < 0 && i < t->count; i++)
-        pads[i] = onnx_integer(t, i);
-    int n = (count < 0 ? (int)t->count : count) / 2;
     const char *mode = onnx_attribute_string(node, "mode", "constant");
-    made = *m;
-    if (made.table) {
-        made.buffer = meaning_float_buffer(l, node, &made, &made.view);
-        made.table = NULL;
-        made.real = false;
-    }
-    if (!made.buffer)
+    if (!keep_table(l, node, m, true, &made) || (!strcmp(mode, "constant") && !set_fill(l, node, &made)))
         return false;
-    if (!strcmp(mode, "constant")) {
-        uint32_t bits = 0;
-        if (!fill_bits(l, node, &made, &bits))
-            return false;
-        if (view_has_fill(&made.view) && bits != made.fill && !meaning_settle(l, node, &made))
-            return false;
-        made.fill = bits;
-    }
     for (int i = 0; i < n; i++) {
         int64_t axis = axes_count < 0 ? i : axes[i] < 0 ? axes[i] + made.view.rank : axes[i];
         if (axis < 0 || axis >= (int64_t)made.view.rank)
