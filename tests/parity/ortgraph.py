@@ -12,7 +12,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 BYTES = (TensorProto.UINT8, TensorProto.INT8)
-QUANTIZED_TYPE = {"QLinearConv": 7, "QLinearMatMul": 7, "QGemm": 8, "QLinearAdd": 7, "QLinearMul": 7, "QLinearConcat": 1}
+QUANTIZED_TYPE = {"QuantizeLinear": 2, "QLinearConv": 7, "QLinearMatMul": 7, "QGemm": 8, "QLinearAdd": 7, "QLinearMul": 7, "QLinearConcat": 1}
 
 CONVOLUTION = "sums products of floats in the order of its blocked kernels (MlasConv); the exact sum differs in the last bits"
 PRODUCT = "sums products of floats in the order of its blocked kernels (MlasGemm); the exact sum differs in the last bits"
@@ -56,21 +56,22 @@ def kinds_of(model):
 
 def quantized_tensors(model):
     """Name -> type of each 8-bit tensor that an operator computes (not one that only hands on, not a constant's)."""
-    constants = {i.name: i for i in model.graph.initializer}
+    constants, kinds = {i.name for i in model.graph.initializer}, kinds_of(model)
+    constants.update(n.output[0] for n in model.graph.node if n.op_type == "Constant")
     found = {}
     for node in model.graph.node:
-        if node.op_type == "Constant":
-            constants[node.output[0]] = node.attribute[0].t
-    for node in model.graph.node:
-        quantize = node.op_type == "QuantizeLinear"
-        if not quantize and not node.op_type.startswith("QLinear") and node.op_type != "QGemm" or quantize and node.input[0] in constants:
-            continue
-        at = 2 if quantize else QUANTIZED_TYPE.get(node.op_type, 4)
-        if node.op_type == "QGemm" and len(node.input) <= at:
-            continue
-        zero = constants.get(node.input[at]) if len(node.input) > at else None
-        found[node.output[0]] = zero.data_type if zero is not None else TensorProto.UINT8
+        quantize = node.op_type == "QuantizeLinear" and node.input[0] not in constants
+        if quantize or node.op_type.startswith("QLinear") or node.op_type == "QGemm":
+            found[node.output[0]] = kinds.get(node.output[0]) or kind_of_output(node, kinds)
     return {k: v for k, v in found.items() if v in BYTES}
+
+
+def kind_of_output(node, kinds):
+    """By the zero point, where shape inference does not know the operator (those of com.microsoft)."""
+    at = QUANTIZED_TYPE.get(node.op_type, 4)
+    if len(node.input) > at:
+        return kinds.get(node.input[at], TensorProto.UINT8)
+    return TensorProto.FLOAT if node.op_type == "QGemm" else TensorProto.UINT8
 
 
 def exposed(model):

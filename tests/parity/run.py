@@ -72,7 +72,7 @@ def main():
     arguments = parser.parse_args()
     start, table, failures = time.time(), Table(), []
     cases = [c for c in models.cases() if re.search(arguments.only, c.name) and (c.quick or not arguments.quick)]
-    print(f"ONNX Runtime {ort.__version__}, {len(cases)} networks; dB: SQNR of the outputs of the untouched networks, = where all are equal\n")
+    print(f"ONNX Runtime {ort.__version__}, {len(cases)} networks; dB: SQNR of the untouched networks' outputs, = where all are equal\n")
     print(f"{'network':<44} {'tensors':>7} {'bytes':>12} {'differing':>9} {'max step':>8} {'dB':>6}  verdict", flush=True)
     with multiprocessing.Pool(arguments.jobs, maxtasksperchild=400) as pool:
         row, results = None, []
