@@ -21,6 +21,7 @@ from dress import DRESSES, dressed, seven_bits
 from netbuilder import Form, feeds_for, quantize
 from nets import NETS
 from ortgraph import exposed, quantized_tensors
+from random_nets import random_net
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 SHARED = os.path.join(ROOT, "..", "shared")
@@ -282,6 +283,20 @@ def dressed_cases():
         yield Case(f"{name} seven_bits", "written: seven bits", functools.partial(small_in_seven_bits, name), quick=True)
 
 
+RANDOM_NETS = 600
+
+
+def random_one(seed):
+    model = quantize(random_net(seed), FORMS[seed % len(FORMS)])
+    return model, feeds_for(model, seed=seed)
+
+
+def random_cases():
+    for seed in range(RANDOM_NETS):
+        form = FORMS[seed % len(FORMS)]
+        yield Case(f"random {seed} {form.name}", "random networks", functools.partial(random_one, seed), quick=seed < 90)
+
+
 def small_in_seven_bits(name):
     model, feeds = small(name, FORMS[0])
     return seven_bits(model), feeds
@@ -295,3 +310,4 @@ def cases():
         print(f"notice: {shared('models')} does not exist: only the small networks are compared")
     yield from net_cases()
     yield from dressed_cases()
+    yield from random_cases()
