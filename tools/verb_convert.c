@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct call {
     const char *input, *output, *c_source, *picture, *labels;
@@ -101,6 +102,27 @@ static bool read_extras(const struct call *call, struct work *w, struct failure 
         return failure_set(failure, STATUS_INPUT, "%s", error);
     w->extras.labels = w->labels;
     w->extras.label_count = (uint32_t)w->label_count;
+    return true;
+}
+
+static bool same_file(const char *a, const char *b) {
+    struct stat x, y;
+    if (!a || !b)
+        return false;
+    if (!strcmp(a, b))
+        return true;
+    return !stat(a, &x) && !stat(b, &y) && S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* What is written is none of what is read, and two files. */
+static bool files_differ(const struct call *call, struct failure *failure) {
+    const char *read[] = {call->input, call->picture, call->labels}, *written[] = {call->output, call->c_source};
+    for (int w = 0; w < 2; w++)
+        for (int r = 0; r < 3; r++)
+            if (same_file(written[w], read[r]))
+                return failure_set(failure, STATUS_CALL, "%s would be written over: it is read as well; name another output", read[r]);
+    if (same_file(call->output, call->c_source))
+        return failure_set(failure, STATUS_CALL, "-o and --c name the same file: %s", call->output);
     return true;
 }
 
@@ -199,7 +221,7 @@ static void print_summary(const struct call *call, const struct work *w) {
 
 static int run(const struct call *call, struct work *w) {
     struct failure failure = {0};
-    bool done = convert(call, w, &failure);
+    bool done = files_differ(call, &failure) && convert(call, w, &failure);
     print_report(&w->report);
     if (done)
         done = write_files(call, w, &failure);

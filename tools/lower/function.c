@@ -14,6 +14,8 @@ bool set_function(struct lowering *l, struct onnx_node *node, const struct meani
     uint32_t own = m->table ? m->table_channels : 1;
     if (own > 1 && channels > 1 && m->table_axis != axis)
         return refuse(l, node, "constants by channel along two different axes in one chain are not supported");
+    if (own > 1 && channels > 1 && own != channels)
+        return refuse(l, node, "constants for %u and for %u channels in one chain", own, channels);
     uint32_t both = own > channels ? own : channels;
     float *table = net_alloc(l->net, (size_t)both * 256 * sizeof *table);
     for (uint32_t c = 0; c < both; c++)

@@ -321,6 +321,7 @@ static void stand_in_outputs(struct lowering *l, struct onnx_node *node) {
             buffer->qualified = value->type == ONNX_FLOAT;
             m = meaning_fresh(l, buffer, &value->shape);
             m.real = value->type == ONNX_FLOAT;
+            m.stand_in = true;
         }
         meaning_set(l, value, m);
     }

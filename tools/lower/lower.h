@@ -12,7 +12,8 @@
 #include "tools/onnx/graph.h"
 
 struct meaning {
-    bool poison;               /* comes from a node that was refused */
+    bool poison;               /* comes from a node that was refused, and nothing can be said of it */
+    bool stand_in;             /* comes from one, and is a made-up value so that the walk can go on */
     struct net_buffer *buffer; /* NULL for a constant */
     struct view view;
     uint32_t fill; /* the bits that stand where the view has no element */
@@ -86,6 +87,8 @@ enum morsel_layout natural_layout(const struct onnx_shape *shape); /* CHANNELS_L
 struct meaning meaning_fresh(struct lowering *l, struct net_buffer *buffer, const struct onnx_shape *shape);
 /* Gathers the value into a buffer of its own, in its natural layout. */
 bool meaning_settle(struct lowering *l, struct onnx_node *node, struct meaning *m);
+/* The same with the channels (axis 1) last, where it does not lie so already. */
+bool meaning_channels_last(struct lowering *l, struct onnx_node *node, struct meaning *m);
 /* A constant of 8 bits or floats as a buffer in the blob's data. */
 struct meaning meaning_constant(struct lowering *l, const struct onnx_tensor *t, float scale, int32_t zero);
 /* A buffer for a value, quantized or (type MORSEL_FLOAT32) not. */

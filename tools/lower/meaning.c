@@ -182,6 +182,12 @@ bool meaning_settle(struct lowering *l, struct onnx_node *node, struct meaning *
     return settled(l, node, m, natural_layout(&shape)) != NULL;
 }
 
+bool meaning_channels_last(struct lowering *l, struct onnx_node *node, struct meaning *m) {
+    if (view_is_whole(&m->view, MORSEL_CHANNELS_LAST, net_elements(m->buffer)))
+        return true;
+    return settled(l, node, m, MORSEL_CHANNELS_LAST) != NULL;
+}
+
 struct net_buffer *meaning_buffer(struct lowering *l, struct onnx_node *node, struct meaning *m, enum morsel_layout layout) {
     uint32_t dims[VIEW_MAX_RANK];
     uint32_t rank = buffer_dims(layout, &m->view, dims);

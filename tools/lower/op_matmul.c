@@ -52,8 +52,12 @@ static bool weight_shape(struct lowering *l, struct onnx_node *node, const struc
     for (int i = 0; i < rank - 2; i++)
         if (t->shape.dims[i] != 1)
             return refuse(l, node, "constant weights that differ by batch (%s) are not supported", shape_text(l, &t->shape));
-    if (rank < 2)
-        return refuse(l, node, "constant weights of rank %d are not supported: reshape them to 2 dimensions", rank);
+    if (rank == 1) { /* a vector on the right: one output */
+        *w = (struct weights){.outputs = 1, .inputs = (uint32_t)t->count, .kernel_h = 1, .kernel_w = 1, .groups = 1};
+        return true;
+    }
+    if (rank < 1)
+        return refuse(l, node, "its weights are a single number");
     uint32_t a = (uint32_t)t->shape.dims[rank - 2], b = (uint32_t)t->shape.dims[rank - 1];
     *w = (struct weights){.outputs = transposed ? a : b, .inputs = transposed ? b : a, .kernel_h = 1, .kernel_w = 1, .groups = 1};
     return true;
@@ -89,10 +93,33 @@ static struct net_buffer *product_operand(struct lowering *l, struct onnx_node *
     return meaning_buffer(l, node, &wide, MORSEL_ROW_MAJOR);
 }
 
+/* A vector on the left is one row, on the right one column; the output gets that dimension back. */
+static bool as_matrix(struct lowering *l, struct meaning *a, struct meaning *b, struct onnx_shape *out) {
+    if (!a->view.rank || !b->view.rank || out->rank + 2 > ONNX_MAX_RANK)
+        return false;
+    const uint32_t row[2] = {1, a->view.dims[0]}, column[2] = {b->view.dims[0], 1};
+    if (b->view.rank == 1) {
+        if (!view_reshape(l->net, &b->view, 2, column, &b->view))
+            return false;
+        out->dims[out->rank++] = 1;
+    }
+    if (a->view.rank == 1) {
+        if (!view_reshape(l->net, &a->view, 2, row, &a->view))
+            return false;
+        out->dims[out->rank] = out->dims[out->rank - 1];
+        out->dims[out->rank - 1] = 1;
+        out->rank++;
+    }
+    return true;
+}
+
 static bool add_matmul(struct lowering *l, struct onnx_node *node, struct meaning *a, struct meaning *b, const struct tail *tail) {
-    const struct onnx_shape *out = &node->outputs[0]->shape;
-    if (a->view.rank < 2 || b->view.rank < 2)
-        return refuse(l, node, "a product of two activations needs at least two dimensions on both sides");
+    struct onnx_shape shape = node->outputs[0]->shape, *out = &shape;
+    struct meaning row = *a, column = *b;
+    if (!as_matrix(l, &row, &column, out))
+        return refuse(l, node, "a product of two activations needs one dimension or more on both sides");
+    a = &row;
+    b = &column;
     struct morsel_blob_matmul p = {.rows = a->view.dims[a->view.rank - 2],
                                    .inner = a->view.dims[a->view.rank - 1],
                                    .columns = b->view.dims[b->view.rank - 1],
@@ -223,8 +250,7 @@ bool lower_gemm(struct lowering *l, struct onnx_node *node) {
     bool round = leads_to_quantize(node->outputs[0]);
     struct tail tail = tail_follow(l, node->outputs[0], 0);
     return read_weights(l, node, wm->quantized, wm->scales, wm->zeros, !transposed, &w) &&
-           read_any_bias(l, node, onnx_input(node, 2), round ? beta / alpha : beta, round, x.scale, &tail, &w) &&
-           add_fc(l, node, &x, &w, &tail, alpha);
+           read_any_bias(l, node, onnx_input(node, 2), beta, round, alpha * x.scale, &tail, &w) && add_fc(l, node, &x, &w, &tail, alpha);
 }
 
 /* Inputs A, a_scale, a_zero_point, B, b_scale, b_zero_point, C, y_scale, y_zero_point; without the last two the output is float. */

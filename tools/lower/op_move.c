@@ -257,7 +257,8 @@ bool lower_expand(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0), made;
     const struct onnx_shape *shape = &node->outputs[0]->shape;
     uint32_t dims[VIEW_MAX_RANK], rank = (uint32_t)shape->rank;
-    if (!m || !keep_table(l, node, m, m->view.rank == rank, &made))
+    bool survives = m && m->view.rank == rank && (int64_t)m->view.dims[m->table_axis] == shape->dims[m->table_axis];
+    if (!m || !keep_table(l, node, m, survives, &made))
         return false;
     for (uint32_t i = 0; i < rank; i++)
         dims[i] = i < rank - made.view.rank ? 1 : made.view.dims[i - (rank - made.view.rank)];

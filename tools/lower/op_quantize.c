@@ -47,7 +47,7 @@ bool requantize(struct lowering *l, struct onnx_node *node, struct meaning *m, c
             table[c * 256 + (uint32_t)b] = (uint8_t)quantize_value(meaning_number(&wide, c, b), &one);
         }
     add_lut(l, node, &wide, &view, in, quantized_like(l, node, in, &view, q), table);
-    if (!m->table || m->channel_scales)
+    if ((!m->table || m->channel_scales) && !m->stand_in)
         onnx_notice(l->report, "%s: this QuantizeLinear only changes the scale of its input: a table lookup of its own (pair not fused)",
                     node->name);
     return true;
@@ -55,11 +55,12 @@ bool requantize(struct lowering *l, struct onnx_node *node, struct meaning *m, c
 
 static bool quantize_float(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct quantization *q) {
     struct view view;
-    struct net_buffer *in = meaning_any_buffer(l, node, m, &view);
+    struct meaning last = *m;
+    if (q->scales && !meaning_channels_last(l, node, &last))
+        return false;
+    struct net_buffer *in = meaning_any_buffer(l, node, &last, &view);
     if (!in)
         return false;
-    if (q->scales && !view_is_whole(&view, MORSEL_CHANNELS_LAST, net_elements(in)))
-        return refuse(l, node, "a float input that does not lie channels-last is not supported here");
     struct net_step *step = net_add_step(l->net, MORSEL_STEP_UNARY, node->name, in, NULL, quantized_like(l, node, in, &view, q));
     step->parameters.unary = (struct morsel_blob_unary){.op = MORSEL_UNARY_IDENTITY, .count = net_elements(in), .channels = 1};
     if (q->scales) { /* y has scale 1: each channel is divided by its own here */

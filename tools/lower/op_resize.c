@@ -86,15 +86,30 @@ static int listed(const struct onnx_node *node, int axis, int rank) {
     return -1;
 }
 
+/* keep_aspect_ratio_policy: one scale for all axes, the smallest or the largest that the sizes ask for; 0: each axis has its own. */
+static float common_scale(const struct onnx_node *node, const struct meaning *m, const struct onnx_tensor *sizes) {
+    const char *policy = onnx_attribute_string(node, "keep_aspect_ratio_policy", "stretch");
+    float best = 0;
+    for (uint32_t i = 0; sizes && strcmp(policy, "stretch") && i < m->view.rank; i++) {
+        int place = listed(node, (int)i, (int)m->view.rank);
+        if (place < 0 || (size_t)place >= sizes->count)
+            continue;
+        float scale = (float)onnx_number(sizes, (size_t)place) / (float)m->view.dims[i];
+        if (best == 0 || (strcmp(policy, "not_larger") ? scale > best : scale < best))
+            best = scale;
+    }
+    return best;
+}
+
 static bool resize_axis(struct lowering *l, struct onnx_node *node, struct meaning *m, uint32_t axis, const struct onnx_tensor *scales,
-                        const struct onnx_tensor *roi, bool opset10) {
+                        const struct onnx_tensor *roi, float common, bool opset10) {
     int place = listed(node, (int)axis, (int)m->view.rank), count = scales ? (int)scales->count : roi ? (int)roi->count / 2 : 0;
     struct resize_axis a = {.transformation = onnx_attribute_string(node, "coordinate_transformation_mode", "half_pixel"),
                             .rounding = onnx_attribute_string(node, "nearest_mode", "round_prefer_floor"),
                             .in = m->view.dims[axis],
                             .out = node->outputs[0]->shape.dims[axis],
                             .roi_end = 1};
-    a.scale = (float)a.out / (float)a.in;
+    a.scale = common > 0 ? common : (float)a.out / (float)a.in;
     if (place < 0)
         return true;
     if (scales && place < count)
@@ -125,14 +140,17 @@ bool lower_resize(struct lowering *l, struct onnx_node *node) {
         return false;
     if (strcmp(onnx_attribute_string(node, "coordinate_transformation_mode", "half_pixel"), "tf_crop_and_resize"))
         roi = NULL;
+    else if (!sizes)
+        return refuse(l, node, "tf_crop_and_resize is only supported with sizes: runtimes disagree on what scales mean with it");
     made = *m;
     if (made.table && made.table_channels > 1) {
         made.buffer = meaning_float_buffer(l, node, &made, &made.view);
         made.table = NULL;
         made.real = false;
     }
+    float common = common_scale(node, m, sizes);
     for (uint32_t axis = 0; made.buffer && axis < made.view.rank; axis++)
-        if (!resize_axis(l, node, &made, axis, sizes ? NULL : scales, roi, opset10))
+        if (!resize_axis(l, node, &made, axis, sizes ? NULL : scales, roi, common, opset10))
             return false;
     if (!made.buffer)
         return false;

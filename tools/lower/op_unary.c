@@ -217,6 +217,11 @@ bool lower_batch_norm(struct lowering *l, struct onnx_node *node) {
     const struct onnx_tensor *t[4];
     if (!m)
         return false;
+    if (onnx_attribute_int(node, "training_mode", 0))
+        return refuse(l, node, "training_mode is 1: export the model for inference (model.eval() in PyTorch)");
+    for (int i = 1; i < node->output_count; i++)
+        if (node->outputs[i] && node->outputs[i]->uses)
+            return refuse(l, node, "its outputs beyond the first are not supported");
     uint32_t channels = m->view.rank > 1 ? m->view.dims[1] : 1;
     for (int i = 0; i < 4; i++) {
         t[i] = constant_numbers(l, onnx_input(node, i + 1));
@@ -234,7 +239,7 @@ bool lower_batch_norm(struct lowering *l, struct onnx_node *node) {
     if (m->buffer->type != MORSEL_FLOAT32)
         return m->real || m->table ? set_function(l, node, m, node->outputs[0], affine_number, &a, channels, 1)
                                    : refuse(l, node, "its input is an integer tensor");
-    if (!view_is_whole(&m->view, MORSEL_CHANNELS_LAST, net_elements(m->buffer)))
-        return refuse(l, node, "a float input that does not lie channels-last is not supported here");
-    return float_step(l, node, m, (struct morsel_blob_unary){.op = MORSEL_UNARY_AFFINE, .channels = channels}, scale, offset);
+    struct meaning last = *m;
+    return meaning_channels_last(l, node, &last) &&
+           float_step(l, node, &last, (struct morsel_blob_unary){.op = MORSEL_UNARY_AFFINE, .channels = channels}, scale, offset);
 }

@@ -48,13 +48,14 @@ bool read_bias(struct lowering *l, struct onnx_node *node, const struct onnx_ten
     return true;
 }
 
-/* The scale that an int32 bias states is the sum's own, up to rounding in whoever wrote it. */
-static bool bias_in_sum_units(const struct meaning *m, const struct weights *w, float x_scale, float factor) {
+/* The scale that an int32 bias states is the sum's own, up to rounding in whoever wrote it. Where ONNX Runtime computes in integers it
+ * takes it for the sum's own whatever it states. */
+static bool bias_in_sum_units(const struct meaning *m, const struct weights *w, float x_scale, float factor, double tolerance) {
     if (m->quantized->type != ONNX_INT32 || factor != 1)
         return false;
     for (uint32_t o = 0; o < w->outputs; o++) {
         double sum = (double)x_scale * w->scales[o], stated = quantized_scale(m, o);
-        if (quantized_zero(m, o) || fabs(stated - sum) > 1e-3 * sum)
+        if (quantized_zero(m, o) || fabs(stated - sum) > tolerance * fabs(sum))
             return false;
     }
     return true;
@@ -68,7 +69,8 @@ bool read_any_bias(struct lowering *l, struct onnx_node *node, const struct onnx
     const struct onnx_tensor *plain = value->constant, *quantized = m ? m->quantized : NULL, *any = plain ? plain : quantized;
     if (!any || (plain && plain->type != ONNX_FLOAT) || (any->count != w->outputs && any->count != 1))
         return refuse(l, node, "its bias is not %u constants", w->outputs);
-    if (quantized && any->count == w->outputs && bias_in_sum_units(m, w, x_scale, factor))
+    if (quantized && any->count == w->outputs &&
+        bias_in_sum_units(m, w, x_scale, factor, tail->quantized && !tail->activation_stays ? 1e-3 : 1e-6))
         return read_bias(l, node, quantized, w);
     float *bias = net_alloc(l->net, w->outputs * sizeof *bias);
     for (uint32_t o = 0; o < w->outputs; o++) {
