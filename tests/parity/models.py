@@ -231,16 +231,21 @@ FORMS = [Form(), Form(weight="u8", per_channel=False), Form(activation="s8"), Fo
     qdq=False, weight="u8", weight_zero=True), Form(
         qdq=False, activation="s8", ties=True, byte_io=True), Form(
             byte_io=True, symmetric=True),
-         Form(keep_bounds=True, float_bias=True), Form(activation="s8", symmetric=True, move_scales=True), Form(move_scales=True)]
-QUICK_FORMS = 4
+         Form(keep_bounds=True, float_bias=True), Form(activation="s8", symmetric=True, move_scales=True), Form(move_scales=True), Form(mixed=True),
+         Form(mixed=True, weight="u8", per_channel=False, float_bias=True)]
+QUICK_FORMS = {FORMS[i] for i in (0, 2, 3, 6, 7)}
 
 
 def form_for(net, form):
-    """Before opset 13 a DequantizeLinear has no axis, and ONNX Runtime cannot turn a float bias into integers before opset 11."""
+    """Before opset 13 a DequantizeLinear has no axis, and before opset 11 ONNX Runtime cannot turn a float bias into integers."""
     if form.qdq and net.opset < 13:
         form = dataclasses.replace(form, per_channel=False)
     if form.float_bias and net.opset < 11:
         form = dataclasses.replace(form, float_bias=False)
+    # ONNX Runtime's float and quantized average pools count a window beyond the padding differently, and with mixed types it depends on
+    # whether its intermediates are looked at which of the two runs.
+    if net.name == "pool_AveragePool_ceil_padded":
+        form = dataclasses.replace(form, mixed=False)
     return form
 
 
@@ -263,7 +268,7 @@ def net_cases():
     for name in sorted(NETS, key=lambda n: families.index(family(n))):
         for form in FORMS:
             yield Case(f"{name} {form.name}", "net " + family(name), functools.partial(small, name, form),
-                       quick=form in FORMS[:QUICK_FORMS])
+                       quick=form in QUICK_FORMS)
 
 
 DRESSED = ("mobile", "residual", "squeeze_excite", "shuffle", "attention", "upsampling", "keras", "several", "sound", "conv_clip_inside",

@@ -152,11 +152,13 @@ class Form:
     byte_io: bool = False       # the graph's inputs and outputs are 8-bit tensors
     keep_bounds: bool = False   # QDQ: a pair between an operator and its Relu or Clip
     move_scales: bool = False   # QDQ: operators that move data get another scale behind them
+    mixed: bool = False         # QDQ: some tensors int8, some uint8
 
     @property
     def name(self):
         text = ("qdq-" if self.qdq else "qop-") + self.activation + self.weight + ("pc" if self.per_channel else "pt")
-        return text + "".join("-" + k for k in ("weight_zero", "ties", "symmetric", "float_bias", "byte_io", "keep_bounds", "move_scales")
+        return text + "".join("-" + k for k in ("weight_zero", "ties", "symmetric", "float_bias", "byte_io", "keep_bounds", "move_scales",
+                                                  "mixed")
                               if getattr(self, k)).replace("_", "")
 
 
@@ -189,8 +191,9 @@ class Writer:
 
     # --- numbers
 
-    def scale_of(self, low, high):
-        lo, hi, kind = code_range(self.form.activation)
+    def scale_of(self, tensor, low, high):
+        other = self.form.mixed and zlib.crc32(tensor.encode()) % 2
+        lo, hi, kind = code_range({"u8": "s8", "s8": "u8"}[self.form.activation] if other else self.form.activation)
         low, high = min(low, 0.0), max(high, 0.0)
         if self.form.symmetric:
             high = max(-low, high)
@@ -205,7 +208,7 @@ class Writer:
     def learn(self, tensor):
         if tensor not in self.numbers:
             v = self.values[tensor] if tensor in self.values else self.net.constants[tensor]
-            self.numbers[tensor] = self.scale_of(float(v.min()), float(v.max()))
+            self.numbers[tensor] = self.scale_of(tensor, float(v.min()), float(v.max()))
         return self.numbers[tensor]
 
     def pair(self, tensor):
@@ -252,8 +255,7 @@ class Writer:
         """Name of the 8-bit tensor, its scale's, its zero point's."""
         if tensor in self.net.constants and tensor not in self.bytes:
             scale, zero, kind = self.learn(tensor)
-            lo, hi, _ = code_range(self.form.activation)
-            codes = np.clip(np.rint(self.net.constants[tensor] / scale) + zero, lo, hi).astype(kind)
+            codes = np.clip(np.rint(self.net.constants[tensor] / scale) + zero, np.iinfo(kind).min, np.iinfo(kind).max).astype(kind)
             self.bytes[tensor] = self.const(tensor + "_codes", codes)
         return [self.bytes[tensor]] + self.pair(tensor)
 
