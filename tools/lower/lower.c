@@ -199,16 +199,16 @@ static bool moves_only(const struct onnx_node *node) {
 }
 
 /* A float input that every path takes to a QuantizeLinear by the same numbers lives in bytes from the start. */
-static bool input_quantization(const struct onnx_value *value, struct quantization *q, bool *found) {
+static bool input_quantization(const struct onnx_value *value, unsigned depth, struct quantization *q, bool *found) {
     const struct value_slot *slot = value_slot(value);
-    if (value->is_output)
+    if (value->is_output || depth > 100) /* a chain that long is nobody's input: keep the stack small */
         return false;
     for (int i = 0; i < slot->reader_count; i++) {
         struct onnx_node *node = slot->readers[i];
         struct quantization one;
         if (moves_only(node) && node->inputs[0] == value) {
             for (int k = 0; k < node->output_count; k++)
-                if (node->outputs[k] && !input_quantization(node->outputs[k], q, found))
+                if (node->outputs[k] && !input_quantization(node->outputs[k], depth + 1, q, found))
                     return false;
             continue;
         }
@@ -263,7 +263,7 @@ static void add_input(struct lowering *l, struct onnx_value *value) {
         return;
     }
     struct quantization q = {.type = value->type == ONNX_INT8 ? MORSEL_INT8 : MORSEL_UINT8, .scale = 1};
-    bool found = false, quantized = value->type != ONNX_FLOAT || (input_quantization(value, &q, &found) && found);
+    bool found = false, quantized = value->type != ONNX_FLOAT || (input_quantization(value, 0, &q, &found) && found);
     struct net_buffer *buffer =
         value_buffer(l, value, quantized ? q.type : MORSEL_FLOAT32, input_layout(value), quantized ? q.scale : 1, quantized ? q.zero : 0);
     buffer->qualified = value->type == ONNX_FLOAT;

@@ -90,7 +90,8 @@ bool meaning_settle(struct lowering *l, struct onnx_node *node, struct meaning *
 /* The same with the channels (axis 1) last, where it does not lie so already. */
 bool meaning_channels_last(struct lowering *l, struct onnx_node *node, struct meaning *m);
 /* A constant of 8 bits or floats as a buffer in the blob's data. */
-struct meaning meaning_constant(struct lowering *l, const struct onnx_tensor *t, float scale, int32_t zero);
+bool meaning_constant(struct lowering *l, struct onnx_node *node, const struct onnx_tensor *t, float scale, int32_t zero,
+                      struct meaning *out);
 /* A buffer for a value, quantized or (type MORSEL_FLOAT32) not. */
 struct net_buffer *value_buffer(struct lowering *l, const struct onnx_value *value, enum morsel_type type, enum morsel_layout layout,
                                 float scale, int32_t zero);

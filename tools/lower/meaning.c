@@ -290,8 +290,11 @@ int32_t quantized_zero(const struct meaning *m, uint32_t i) {
     return m->zeros ? (int32_t)onnx_integer(m->zeros, m->zeros->count > 1 ? i : 0) : 0;
 }
 
-struct meaning meaning_constant(struct lowering *l, const struct onnx_tensor *t, float scale, int32_t zero) {
+bool meaning_constant(struct lowering *l, struct onnx_node *node, const struct onnx_tensor *t, float scale, int32_t zero,
+                      struct meaning *out) {
     uint32_t dims[ONNX_MAX_RANK];
+    if (t->shape.rank > (int)MORSEL_FORMAT_MAX_RANK || (t->type != ONNX_INT8 && t->type != ONNX_UINT8 && t->type != ONNX_FLOAT))
+        return refuse(l, node, "a constant operand of type %d and rank %d is not supported", t->type, t->shape.rank);
     shape_dims(&t->shape, dims);
     enum morsel_type type = t->type == ONNX_FLOAT ? MORSEL_FLOAT32 : t->type == ONNX_INT8 ? MORSEL_INT8 : MORSEL_UINT8;
     struct net_buffer *buffer = net_add_buffer(l->net, type, MORSEL_ROW_MAJOR, (uint32_t)t->shape.rank, dims, "constant");
@@ -301,5 +304,6 @@ struct meaning meaning_constant(struct lowering *l, const struct onnx_tensor *t,
     buffer->zero = zero;
     struct meaning m = meaning_fresh(l, buffer, &t->shape);
     m.real = type != MORSEL_FLOAT32;
-    return m;
+    *out = m;
+    return true;
 }

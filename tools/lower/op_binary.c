@@ -158,14 +158,8 @@ static struct meaning *qlinear_operand(struct lowering *l, struct onnx_node *nod
         refuse(l, node, "%s", onnx_input(node, i) ? why : "an operand is missing");
         return NULL;
     }
-    if (t) {
-        if (t->type != ONNX_INT8 && t->type != ONNX_UINT8) {
-            refuse(l, node, "a constant operand is neither int8 nor uint8");
-            return NULL;
-        }
-        *constant = meaning_constant(l, t, q.scale, q.zero);
-        return constant;
-    }
+    if (t)
+        return meaning_constant(l, node, t, q.scale, q.zero, constant) ? constant : NULL;
     struct meaning *m = activation(l, node, i);
     return m && meaning_qualify(l, node, m, q.scale, q.zero) ? m : NULL;
 }
@@ -333,7 +327,9 @@ static bool binary_constant(struct lowering *l, struct onnx_node *node, struct m
     if (!t)
         return refuse(l, node, "a constant operand is neither float nor behind a DequantizeLinear");
     if (c && c->quantized && c->quantized->type != ONNX_INT32 && c->scales->count == 1 && m->real && meaning_is_affine(m)) {
-        struct meaning kept = meaning_constant(l, c->quantized, quantized_scale(c, 0), quantized_zero(c, 0));
+        struct meaning kept;
+        if (!meaning_constant(l, node, c->quantized, quantized_scale(c, 0), quantized_zero(c, 0), &kept))
+            return false;
         struct tail tail = tail_follow(l, node->outputs[0], 0);
         if (integer_form(node, m, &kept, &tail))
             return binary_of(l, node, left ? &kept : m, left ? m : &kept);
@@ -344,9 +340,9 @@ static bool binary_constant(struct lowering *l, struct onnx_node *node, struct m
         return refuse(l, node, "an operand is an integer tensor");
     if (q8 && shape_kept(node, m) && varying_axis(t, node->outputs[0]->shape.rank) > -2)
         return table_with_constant(l, node, m, t, left);
-    if (t->shape.rank > (int)MORSEL_FORMAT_MAX_RANK)
-        return refuse(l, node, "a constant operand of rank %d is not supported", t->shape.rank);
-    struct meaning number = meaning_constant(l, t, 1, 0);
+    struct meaning number;
+    if (!meaning_constant(l, node, t, 1, 0, &number))
+        return false;
     return binary_of(l, node, left ? &number : m, left ? m : &number);
 }
 

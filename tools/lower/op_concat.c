@@ -59,11 +59,11 @@ static bool concat_bytes(struct lowering *l, struct onnx_node *node, struct mean
 /* Inputs Y_scale, Y_zero_point, then X, X_scale, X_zero_point for each operand. */
 bool lower_qlinear_concat(struct lowering *l, struct onnx_node *node) {
     struct tail tail = {.value = node->outputs[0], .quantized = true};
-    uint32_t count = (uint32_t)(node->input_count - 2) / 3;
-    struct meaning **parts = net_alloc(l->net, (count + 1) * sizeof *parts);
     const char *why;
-    if (node->input_count < 5 || !onnx_input(node, 2))
-        return refuse(l, node, "it has no operands");
+    if (node->input_count < 5 || (node->input_count - 2) % 3 || !onnx_input(node, 2))
+        return refuse(l, node, "it has no operands, or one without scale and zero point");
+    uint32_t count = (uint32_t)(node->input_count - 2) / 3;
+    struct meaning **parts = net_alloc(l->net, count * sizeof *parts);
     if (!read_quantization(node, 0, 1, node->inputs[2]->type, &tail.q, &why))
         return refuse(l, node, "%s", why);
     for (uint32_t k = 0; k < count; k++) {
@@ -74,7 +74,8 @@ bool lower_qlinear_concat(struct lowering *l, struct onnx_node *node) {
             return refuse(l, node, "operand %u: %s", k, onnx_input(node, i) ? why : "missing");
         if (t) {
             parts[k] = net_alloc(l->net, sizeof **parts);
-            *parts[k] = meaning_constant(l, t, q.scale, q.zero);
+            if (!meaning_constant(l, node, t, q.scale, q.zero, parts[k]))
+                return false;
             continue;
         }
         struct meaning *m = activation(l, node, i);
@@ -137,13 +138,15 @@ bool lower_concat(struct lowering *l, struct onnx_node *node) {
         parts[count] = net_alloc(l->net, sizeof **parts);
         if (m && m->buffer)
             *parts[count] = *m;
-        else if (m && m->quantized && m->scales->count == 1)
-            *parts[count] = meaning_constant(l, m->quantized, quantized_scale(m, 0), quantized_zero(m, 0));
-        else if (t && (t->type == ONNX_FLOAT || t->type == ONNX_UINT8 || t->type == ONNX_INT8)) {
-            *parts[count] = meaning_constant(l, t, 1, 0);
+        else if (m && m->quantized && m->scales->count == 1) {
+            if (!meaning_constant(l, node, m->quantized, quantized_scale(m, 0), quantized_zero(m, 0), parts[count]))
+                return false;
+        } else if (t) {
+            if (!meaning_constant(l, node, t, 1, 0, parts[count]))
+                return false;
             parts[count]->real = false;
         } else
-            return refuse(l, node, "operand %d is neither an activation nor a constant of 8 bits or float", i);
+            return refuse(l, node, "operand %d is neither an activation nor a constant of one scale", i);
         bytes = bytes && parts[count]->buffer->type != MORSEL_FLOAT32 && (parts[count]->real || parts[count]->table);
         count++;
     }

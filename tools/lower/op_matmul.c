@@ -49,9 +49,6 @@ static bool add_fc(struct lowering *l, struct onnx_node *node, struct meaning *m
 /* Weights of a product: the last two dimensions, and nothing before them. */
 static bool weight_shape(struct lowering *l, struct onnx_node *node, const struct onnx_tensor *t, bool transposed, struct weights *w) {
     int rank = t->shape.rank;
-    for (int i = 0; i < rank - 2; i++)
-        if (t->shape.dims[i] != 1)
-            return refuse(l, node, "constant weights that differ by batch (%s) are not supported", shape_text(l, &t->shape));
     if (rank == 1) { /* a vector on the right: one output */
         *w = (struct weights){.outputs = 1, .inputs = (uint32_t)t->count, .kernel_h = 1, .kernel_w = 1, .groups = 1};
         return true;
@@ -149,10 +146,17 @@ static bool add_matmul(struct lowering *l, struct onnx_node *node, struct meanin
 /* A constant as an activation of its own: the left side of a product, or what is added. */
 static bool constant_operand(struct lowering *l, struct onnx_node *node, const struct onnx_tensor *t, float scale, int32_t zero,
                              struct meaning *out) {
-    if (t->shape.rank < 1 || t->shape.rank > (int)MORSEL_FORMAT_MAX_RANK || (t->type != ONNX_INT8 && t->type != ONNX_UINT8))
+    if (t->shape.rank < 1 || (t->type != ONNX_INT8 && t->type != ONNX_UINT8))
         return refuse(l, node, "a constant operand of type %d and rank %d is not supported", t->type, t->shape.rank);
-    *out = meaning_constant(l, t, scale, zero);
-    return true;
+    return meaning_constant(l, node, t, scale, zero, out);
+}
+
+/* Weights that differ by batch are no weights of one step, but an operand as any other. */
+static bool by_batch(const struct onnx_tensor *t) {
+    for (int i = 0; i + 2 < t->shape.rank; i++)
+        if (t->shape.dims[i] != 1)
+            return true;
+    return false;
 }
 
 /* Scale and zero point of a constant operand that has one of each. */
@@ -171,28 +175,28 @@ bool lower_qlinear_matmul(struct lowering *l, struct onnx_node *node) {
     tail.out_min = type_min(tail.q.type);
     tail.out_max = type_max(tail.q.type);
     const struct onnx_tensor *left = onnx_input_constant(node, 0), *right = onnx_input_constant(node, 3);
-    struct meaning constant, *ma = left ? &constant : activation(l, node, 0);
+    struct meaning constant, batched, *ma = left ? &constant : activation(l, node, 0);
     if (left && !constant_operand(l, node, left, a.scale, a.zero, &constant))
         return false;
     if (!ma || (!left && !meaning_qualify(l, node, ma, a.scale, a.zero)))
         return false;
-    if (right) {
+    if (right && !by_batch(right)) {
         struct weights w;
         return weight_shape(l, node, right, false, &w) &&
                read_weights(l, node, right, onnx_input_constant(node, 4), onnx_input_constant(node, 5), true, &w) &&
                read_bias(l, node, NULL, &w) && add_fc(l, node, ma, &w, &tail, 1);
     }
+    if (!onnx_input(node, 3) || !read_quantization(node, 4, 5, node->inputs[3]->type, &b, &why))
+        return refuse(l, node, "%s", onnx_input(node, 3) ? why : "its right operand is missing");
+    if (right)
+        return constant_operand(l, node, right, b.scale, b.zero, &batched) && add_matmul(l, node, ma, &batched, &tail);
     struct meaning *mb = activation(l, node, 3);
-    if (!mb)
-        return false;
-    if (!read_quantization(node, 4, 5, node->inputs[3]->type, &b, &why))
-        return refuse(l, node, "%s", why);
-    return meaning_qualify(l, node, mb, b.scale, b.zero) && add_matmul(l, node, ma, mb, &tail);
+    return mb && meaning_qualify(l, node, mb, b.scale, b.zero) && add_matmul(l, node, ma, mb, &tail);
 }
 
 bool lower_matmul(struct lowering *l, struct onnx_node *node) {
     struct onnx_value *va = onnx_input(node, 0), *vb = onnx_input(node, 1);
-    struct meaning *a = va ? meaning_of(l, va) : NULL, *b = vb ? meaning_of(l, vb) : NULL, constant;
+    struct meaning *a = va ? meaning_of(l, va) : NULL, *b = vb ? meaning_of(l, vb) : NULL, constant, batched;
     if (!a || !vb || (!a->buffer && (!b || !b->buffer)))
         return refuse(l, node, "its left operand is a float constant, or one is missing: quantize the model");
     if (!b)
@@ -202,6 +206,11 @@ bool lower_matmul(struct lowering *l, struct onnx_node *node) {
         if (!one_quantization(l, node, a) || !constant_operand(l, node, a->quantized, scale, quantized_zero(a, 0), &constant))
             return false;
         a = &constant;
+    }
+    if (!b->buffer && b->quantized && b->scales->count == 1 && by_batch(b->quantized)) {
+        if (!constant_operand(l, node, b->quantized, quantized_scale(b, 0), quantized_zero(b, 0), &batched))
+            return false;
+        b = &batched;
     }
     if (b->buffer) {
         if (!a->real || !b->real || !meaning_is_affine(a) || !meaning_is_affine(b))
