@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* morsel convert: an ONNX file to a blob, whole or not at all. */
 #include "tools/blob/blob.h"
+#include "tools/convert_report.h"
 #include "tools/file.h"
 #include "tools/json.h"
 #include "tools/lower/lower.h"
@@ -197,15 +198,6 @@ static void print_json(const struct work *w) {
     json_close(&json);
 }
 
-static void print_report(const struct onnx_report *report) {
-    for (size_t i = 0; i < report->notice_count; i++)
-        message_notice("%s", report->notices[i]);
-    for (size_t i = 0; i < report->refusal_count; i++) {
-        const struct onnx_refusal *r = &report->refusals[i];
-        message_error("%s (%s, opset %d, %s): %s", r->node, r->op, r->opset, r->shapes, r->why);
-    }
-}
-
 static void print_summary(const struct call *call, const struct work *w) {
     uint32_t live, peak = plan_peak(w->net, &live);
     printf("%s\n", call->output);
@@ -222,18 +214,20 @@ static void print_summary(const struct call *call, const struct work *w) {
 static int run(const struct call *call, struct work *w) {
     struct failure failure = {0};
     bool done = files_differ(call, &failure) && convert(call, w, &failure);
-    print_report(&w->report);
     if (done)
         done = write_files(call, w, &failure);
-    if (!done && failure.status)
+    if (!done && failure.status) {
+        if (w->report.refusal_count)
+            report_refusals(call->input, w->graph, &w->report);
         return message_failure(&failure);
+    }
     if (call->json)
         print_json(w);
     if (!done) {
-        message_error("%s: %zu node%s not supported; nothing was written", call->input, w->report.refusal_count,
-                      w->report.refusal_count == 1 ? " is" : "s are");
+        report_refusals(call->input, w->graph, &w->report);
         return message_flush() ? STATUS_SYSTEM : STATUS_INPUT;
     }
+    report_notices(&w->report);
     if (!call->json)
         print_summary(call, w);
     return message_flush();
