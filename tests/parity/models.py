@@ -231,7 +231,8 @@ FORMS = [Form(), Form(weight="u8", per_channel=False), Form(activation="s8"), Fo
     qdq=False, weight="u8", weight_zero=True), Form(
         qdq=False, activation="s8", ties=True, byte_io=True), Form(
             byte_io=True, symmetric=True),
-         Form(keep_bounds=True, float_bias=True), Form(activation="s8", symmetric=True, move_scales=True), Form(move_scales=True), Form(mixed=True),
+         Form(keep_bounds=True, float_bias=True), Form(activation="s8", symmetric=True, move_scales=True), Form(move_scales=True),
+         Form(mixed=True),
          Form(mixed=True, weight="u8", per_channel=False, float_bias=True)]
 QUICK_FORMS = {FORMS[i] for i in (0, 2, 3, 6, 7)}
 

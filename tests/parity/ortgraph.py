@@ -12,7 +12,8 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 BYTES = (TensorProto.UINT8, TensorProto.INT8)
-QUANTIZED_TYPE = {"QuantizeLinear": 2, "QLinearConv": 7, "QLinearMatMul": 7, "QGemm": 8, "QLinearAdd": 7, "QLinearMul": 7, "QLinearConcat": 1}
+QUANTIZED_TYPE = {"QuantizeLinear": 2, "QLinearConv": 7, "QLinearMatMul": 7, "QGemm": 8, "QLinearAdd": 7, "QLinearMul": 7,
+                  "QLinearConcat": 1}
 
 CONVOLUTION = "sums products of floats in the order of its blocked kernels (MlasConv); the exact sum differs in the last bits"
 PRODUCT = "sums products of floats in the order of its blocked kernels (MlasGemm); the exact sum differs in the last bits"
@@ -108,6 +109,9 @@ def cut_at_inputs(model, values, feeds):
 
 # --- the same model in uint8
 
+# These add the zero point before they round; where ONNX Runtime turns int8 into uint8 on its own, ties and their neighbours move.
+ZERO_BEFORE_ROUNDING = {"QLinearAdd", "QLinearMul", "QLinearAveragePool"}
+
 WEIGHT_INPUT = {"Conv": (1, 2), "ConvTranspose": (1, 2), "Gemm": (1, 2), "MatMul": (1,)}
 
 
@@ -197,6 +201,9 @@ class Optimized:
 
     def inexact(self, tensor):
         return {w for w in self.float_work(tensor) if w in FLOAT_ORDER}
+
+    def runs(self, operators):
+        return any(n.op_type in operators for n in self.nodes)
 
     def all_inexact(self):
         return {n.op_type for n in self.nodes if n.op_type in FLOAT_ORDER}
