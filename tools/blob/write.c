@@ -235,7 +235,8 @@ static void write_all(struct out *out, const struct net *net, const struct blob_
     out_put(out, extras->picture, extras->picture ? sizeof *extras->picture : 0);
     h->labels = section(out, extras->label_count);
     for (uint32_t i = 0; i < extras->label_count; i++) {
-        uint32_t label = put_string(&s->strings, extras->labels[i]);
+        const char *text = extras->labels[i]; /* labels are many, and hardly ever equal */
+        uint32_t label = text[0] ? out_put(&s->strings.text, text, strlen(text) + 1) : 0;
         out_put(out, &label, sizeof label);
     }
     h->name = put_name(&s->strings, net->name);

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #define MICROSOFT "com.microsoft"
+/* Of one value: views keep a table entry for each element of an axis. */
+#define MOST_ELEMENTS (1 << 26)
 
 /* Every operator the converter takes. An operator that only moves data works on bytes and on floats alike. */
 static const struct operator_entry {
@@ -248,8 +250,8 @@ static bool refuse_value(struct lowering *l, const struct onnx_value *value, con
 
 static bool takes_value(struct lowering *l, const struct onnx_value *value, const char *op) {
     int64_t elements = onnx_elements(&value->shape);
-    if (elements <= 0 || elements > (1 << 28))
-        return refuse_value(l, value, op, "its shape is not known, empty, or over 2^28 elements");
+    if (elements <= 0 || elements > MOST_ELEMENTS)
+        return refuse_value(l, value, op, "its shape is not known, empty, or over 2^26 elements");
     if (value->shape.rank > (int)MORSEL_FORMAT_MAX_RANK)
         return refuse_value(l, value, op, "it has more than 6 dimensions");
     if (value->type != ONNX_FLOAT && value->type != ONNX_UINT8 && value->type != ONNX_INT8)
@@ -303,7 +305,7 @@ static void add_output(struct lowering *l, struct onnx_value *value) {
 }
 
 static bool has_shape(const struct onnx_value *value) {
-    return onnx_elements(&value->shape) > 0 && onnx_elements(&value->shape) <= (1 << 28) &&
+    return onnx_elements(&value->shape) > 0 && onnx_elements(&value->shape) <= MOST_ELEMENTS &&
            value->shape.rank <= (int)MORSEL_FORMAT_MAX_RANK;
 }
 
@@ -329,7 +331,7 @@ static void stand_in_outputs(struct lowering *l, struct onnx_node *node) {
 
 static bool shapes_known(const struct onnx_node *node) {
     for (int i = 0; i < node->output_count; i++)
-        if (node->outputs[i] && (onnx_elements(&node->outputs[i]->shape) <= 0 || onnx_elements(&node->outputs[i]->shape) > (1 << 28)))
+        if (node->outputs[i] && (onnx_elements(&node->outputs[i]->shape) <= 0 || onnx_elements(&node->outputs[i]->shape) > MOST_ELEMENTS))
             return false;
     return true;
 }

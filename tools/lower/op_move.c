@@ -218,13 +218,15 @@ static bool set_fill(struct lowering *l, struct onnx_node *node, struct meaning 
 static int read_pads(const struct onnx_node *node, int64_t *pads) {
     const struct onnx_tensor *t = onnx_input_constant(node, 1);
     int count = onnx_attribute_ints(node, "pads", pads, 2 * ONNX_MAX_RANK);
-    if (count >= 0)
-        return count / 2;
-    if (!t || t->count > 2 * ONNX_MAX_RANK)
+    if (count < 0 && (!t || t->count > 2 * ONNX_MAX_RANK))
         return -1;
-    for (size_t i = 0; i < t->count; i++)
+    for (size_t i = 0; count < 0 && i < t->count; i++)
         pads[i] = onnx_integer(t, i);
-    return (int)t->count / 2;
+    count = count < 0 ? (int)t->count : count;
+    for (int i = 0; i < count; i++)
+        if (pads[i] < -INT32_MAX || pads[i] > INT32_MAX)
+            return -1;
+    return count / 2;
 }
 
 bool lower_pad(struct lowering *l, struct onnx_node *node) {
@@ -234,7 +236,7 @@ bool lower_pad(struct lowering *l, struct onnx_node *node) {
     if (!m || !integers(l, node, "axes", 3, axes, &axes_count))
         return false;
     if (n < 0)
-        return refuse(l, node, "its pads are not constant");
+        return refuse(l, node, "its pads are not constant, or beyond 2^31");
     const char *mode = onnx_attribute_string(node, "mode", "constant");
     if (!keep_table(l, node, m, true, &made) || (!strcmp(mode, "constant") && !set_fill(l, node, &made)))
         return false;

@@ -171,7 +171,7 @@ bool lower_unary(struct lowering *l, struct onnx_node *node) {
     bool q8 = m->buffer->type != MORSEL_FLOAT32, number = m->real || m->table;
     if (!find_unary(node, &u)) {
         if (node_is(node, "Clip"))
-            return refuse(l, node, "its bounds are not constants");
+            return refuse(l, node, "its bounds are not constant numbers");
         return q8 && number ? table_only(l, node, m)
                             : refuse(l, node, "only supported on a quantized input (between DequantizeLinear and QuantizeLinear)");
     }
