@@ -121,8 +121,8 @@ static mode_t mode_of(const struct stat *old) {
     return 0666 & ~mask;
 }
 
-/* Writes `target`'s bytes under the temporary name and lets it take over; 0 or an errno. */
-static int replace(const char *target, char *temporary, const struct stat *old, const void *data, size_t size) {
+/* Writes the bytes under the temporary name; 0 or an errno, and then nothing is left. */
+static int write_temporary(char *temporary, const struct stat *old, const void *data, size_t size) {
     int fd = mkostemp(temporary, O_CLOEXEC);
     if (fd < 0)
         return errno;
@@ -132,29 +132,57 @@ static int replace(const char *target, char *temporary, const struct stat *old, 
     (void)fchmod(fd, mode_of(old)); /* where the file system has no modes the file is as good */
     if (close(fd) && !code)
         code = errno;
-    if (!code && rename(temporary, target))
-        code = errno;
     if (code)
         unlink(temporary);
     return code;
 }
 
-bool file_write(const char *path, const void *data, size_t size, struct failure *failure) {
+/* A file on its way: complete under its temporary name, or a device that was written to. */
+struct pending {
+    char target[PATH_MAX], temporary[PATH_MAX + 16]; /* temporary: empty where there is nothing to rename */
+};
+
+static bool prepare(const struct file_new *file, struct pending *pending, struct failure *failure) {
     struct stat old;
-    char target[PATH_MAX], temporary[PATH_MAX + 16];
+    const char *path = file->path;
     bool exists = stat(path, &old) == 0;
+    pending->temporary[0] = 0;
     if (exists && S_ISDIR(old.st_mode))
         return write_failed(path, EISDIR, failure);
     if (exists && !S_ISREG(old.st_mode))
-        return write_through(path, data, size, failure);
-    if (!exists || !realpath(path, target)) { /* through a symbolic link to the file that it names */
-        if (strlen(path) >= sizeof target)
+        return write_through(path, file->data, file->size, failure);
+    if (!exists || !realpath(path, pending->target)) { /* through a symbolic link to the file that it names */
+        if (strlen(path) >= sizeof pending->target)
             return write_failed(path, ENAMETOOLONG, failure);
-        strcpy(target, path);
+        strcpy(pending->target, path);
     }
     if (!*path)
         return failure_set(failure, STATUS_CALL, "cannot write to a file without a name");
-    snprintf(temporary, sizeof temporary, "%s.XXXXXX", target);
-    int code = replace(target, temporary, exists ? &old : NULL, data, size);
+    snprintf(pending->temporary, sizeof pending->temporary, "%s.XXXXXX", pending->target);
+    int code = write_temporary(pending->temporary, exists ? &old : NULL, file->data, file->size);
+    if (code)
+        pending->temporary[0] = 0;
     return code ? write_failed(path, code, failure) : true;
+}
+
+bool file_write_all(const struct file_new *files, size_t count, struct failure *failure) {
+    struct pending *pending = calloc(count, sizeof *pending);
+    bool good = pending ? true : failure_memory(failure, count * sizeof *pending);
+    for (size_t i = 0; good && i < count; i++)
+        good = prepare(&files[i], &pending[i], failure);
+    for (size_t i = 0; good && i < count; i++) {
+        if (pending[i].temporary[0] && rename(pending[i].temporary, pending[i].target))
+            good = write_failed(files[i].path, errno, failure);
+        else
+            pending[i].temporary[0] = 0;
+    }
+    for (size_t i = 0; pending && i < count; i++)
+        if (pending[i].temporary[0])
+            unlink(pending[i].temporary);
+    free(pending);
+    return good;
+}
+
+bool file_write(const char *path, const void *data, size_t size, struct failure *failure) {
+    return file_write_all(&(struct file_new){path, data, size}, 1, failure);
 }

@@ -22,4 +22,12 @@ void file_free(struct file_bytes *bytes);
  */
 bool file_write(const char *path, const void *data, size_t size, struct failure *failure);
 
+/* Several files, the first of which takes its name only when all of them lie on the disk. */
+struct file_new {
+    const char *path;
+    const void *data;
+    size_t size;
+};
+bool file_write_all(const struct file_new *files, size_t count, struct failure *failure);
+
 #endif

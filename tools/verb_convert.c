@@ -38,8 +38,8 @@ struct work {
     size_t label_count;
     uint8_t *blob;
     size_t blob_bytes;
-    char *c_source;
-    size_t c_length;
+    char *c_source, *c_header, *c_header_path; /* the header: NULL where the source goes to a device */
+    size_t c_length, c_header_length;
 };
 
 static void work_free(struct work *w) {
@@ -49,6 +49,8 @@ static void work_free(struct work *w) {
     labels_free(w->labels, w->label_count);
     free(w->blob);
     free(w->c_source);
+    free(w->c_header);
+    free(w->c_header_path);
 }
 
 /* "name=1,3,32,32" or "name=4" */
@@ -115,15 +117,37 @@ static bool same_file(const char *a, const char *b) {
     return !stat(a, &x) && !stat(b, &y) && S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* What is written is none of what is read, and two files. */
-static bool files_differ(const struct call *call, struct failure *failure) {
-    const char *read[] = {call->input, call->picture, call->labels}, *written[] = {call->output, call->c_source};
-    for (int w = 0; w < 2; w++)
+/* A header that stands there already is written over only where it was made by --c. */
+static bool header_is_ours(const char *path, struct failure *failure) {
+    char start[sizeof BLOB_C_MARK] = "";
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return true;
+    size_t got = fread(start, 1, sizeof start - 1, file);
+    fclose(file);
+    return !got || !strcmp(start, BLOB_C_MARK) ||
+           failure_set(failure, STATUS_CALL, "%s stands beside the file of --c and was not written by it; name another FILE.c", path);
+}
+
+/* The header goes beside the source, unless that is a device. */
+static bool name_header(const struct call *call, struct work *w, struct failure *failure) {
+    struct stat status;
+    if (!call->c_source || (!stat(call->c_source, &status) && !S_ISREG(status.st_mode)))
+        return true;
+    w->c_header_path = blob_c_header_path(call->c_source);
+    return w->c_header_path ? header_is_ours(w->c_header_path, failure) : failure_memory(failure, strlen(call->c_source));
+}
+
+/* What is written is none of what is read, and each is a file of its own. */
+static bool files_differ(const struct call *call, const struct work *w, struct failure *failure) {
+    const char *read[] = {call->input, call->picture, call->labels}, *written[] = {call->output, call->c_source, w->c_header_path};
+    for (int i = 0; i < 3; i++)
         for (int r = 0; r < 3; r++)
-            if (same_file(written[w], read[r]))
+            if (same_file(written[i], read[r]))
                 return failure_set(failure, STATUS_CALL, "%s would be written over: it is read as well; name another output", read[r]);
-    if (same_file(call->output, call->c_source))
-        return failure_set(failure, STATUS_CALL, "-o and --c name the same file: %s", call->output);
+    for (int i = 1; i < 3; i++)
+        if (same_file(call->output, written[i]))
+            return failure_set(failure, STATUS_CALL, "-o and --c name the same file: %s", call->output);
     return true;
 }
 
@@ -159,13 +183,19 @@ static bool convert(const struct call *call, struct work *w, struct failure *fai
         return false;
     if (call->c_source && !(w->c_source = blob_c_source(w->blob, w->blob_bytes, call->c_source, &w->c_length)))
         return failure_memory(failure, w->blob_bytes * 5);
+    if (w->c_header_path && !(w->c_header = blob_c_header(w->blob, w->blob_bytes, call->c_source, &w->c_header_length)))
+        return failure_memory(failure, 1024);
     return true;
 }
 
 static bool write_files(const struct call *call, const struct work *w, struct failure *failure) {
-    if (call->c_source && !file_write(call->c_source, w->c_source, w->c_length, failure))
-        return false;
-    return file_write(call->output, w->blob, w->blob_bytes, failure);
+    struct file_new files[3] = {{call->output, w->blob, w->blob_bytes}};
+    size_t count = 1;
+    if (w->c_source)
+        files[count++] = (struct file_new){call->c_source, w->c_source, w->c_length};
+    if (w->c_header)
+        files[count++] = (struct file_new){w->c_header_path, w->c_header, w->c_header_length};
+    return file_write_all(files, count, failure);
 }
 
 static void print_json(const struct work *w) {
@@ -213,7 +243,7 @@ static void print_summary(const struct call *call, const struct work *w) {
 
 static int run(const struct call *call, struct work *w) {
     struct failure failure = {0};
-    bool done = files_differ(call, &failure) && convert(call, w, &failure);
+    bool done = name_header(call, w, &failure) && files_differ(call, w, &failure) && convert(call, w, &failure);
     if (done)
         done = write_files(call, w, &failure);
     if (!done && failure.status) {
@@ -240,7 +270,7 @@ int verb_convert(int argc, char **argv) {
         {"--shape", "NAME=1,3,224,224", OPTION_TEXTS, &call.shapes, 0, 0, "the shape of an input, whatever the file says"},
         {"--dim", "NAME=N", OPTION_TEXTS, &call.dims, 0, 0, "a number for a free dimension"},
         {"--batch", "N", OPTION_NUMBER, &call.batch, 1, 65536, "for a free first dimension"},
-        {"--c", "FILE.c", OPTION_TEXT, &call.c_source, 0, 0, "also write the blob as a C array, with MODEL_ARENA_BYTES"},
+        {"--c", "FILE.c", OPTION_TEXT, &call.c_source, 0, 0, "also write the blob as a C array, and FILE.h with its declaration and MODEL_ARENA_BYTES"},
         {"--strip", NULL, OPTION_FLAG, &call.strip, 0, 0, "leave names out of the blob"},
         {"--picture", "RULE.json", OPTION_TEXT, &call.picture, 0, 0, "how a picture becomes the input (default: no rule)"},
         {"--labels", "FILE", OPTION_TEXT, &call.labels, 0, 0, "class names: one a line, or a JSON array (default: none)"},

@@ -54,6 +54,12 @@ printf '#include "model.c"\n#include "core/morsel.h"\nstatic _Alignas(64) uint8_
 verify "the C array compiles and runs in its arena" sh -c \
     "${CC:-cc} -std=c11 -Wall -Wextra -Werror -I'$work' -I. '$work/main.c' $(dirname "$morsel")/libmorsel.a -fsanitize=address,undefined -o '$work/main' && '$work/main'"
 verify "MODEL_ARENA_BYTES is the arena" grep -q "ARENA_BYTES ${arena}u" "$work/model.c"
+verify "the header beside it says so too" grep -q "MODEL_ARENA_BYTES ${arena}u" "$work/model.h"
+echo "mine" >"$work/food.h"
+verify "a header of somebody else's" call_says "food.h stands beside" 2 $network/network.onnx -o "$work/x.morsel" --c "$work/food.c"
+verify "is left alone, and nothing else is written" sh -c "grep -q '^mine$' '$work/food.h' && [ ! -e '$work/food.c' ] && [ ! -e '$work/x.morsel' ]"
+verify "an array that cannot be written" call 2 $network/network.onnx -o "$work/x.morsel" --c "$work/none/model.c"
+verify "keeps the blob from being written" absent "$work/x.morsel"
 verify "--dim" call 0 $network/network.onnx -o "$work/b.morsel" --dim batch_size=2 --json
 verify "--dim 2 doubles the work" test "$(number macs)" -eq $((2 * 43758080))
 verify "--batch" call 0 $network/network.onnx -o "$work/b2.morsel" --batch 2

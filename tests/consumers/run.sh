@@ -52,6 +52,24 @@ else
     fail "static arena" "$work/log"
 fi
 
+# The array compiled by itself, the program with the header alone: as C and as C++.
+separate() { # NAME COMPILER FLAGS...
+    name=$1 compile=$2
+    shift 2
+    # shellcheck disable=SC2046
+    if "$compile" "$@" -Wall -Wextra -Werror -c "$work/model.c" -o "$work/model.o" >"$work/log" 2>&1 &&
+        "$compile" "$@" -Wall -Wextra -Werror -DNETWORK='"model.h"' -I"$work" $(pkg-config --cflags morsel) -c "$source/static_arena.c" \
+            -o "$work/$name.o" >>"$work/log" 2>&1 &&
+        "$compile" "$work/$name.o" "$work/model.o" $(pkg-config --libs morsel) -o "$work/$name" >>"$work/log" 2>&1; then
+        "$work/$name" >"$work/$name.out" || fail "$name: does not run"
+        same "$name"
+    else
+        fail "$name" "$work/log"
+    fi
+}
+separate header-c "$compiler" -std=c11
+if command -v c++ >/dev/null 2>&1; then separate header-c++ c++ -x c++ -std=c++11; else echo "skip header-c++: not installed"; fi
+
 if command -v cmake >/dev/null 2>&1; then
     if cmake -S "$source" -B "$work/cmake" >"$work/log" 2>&1 && cmake --build "$work/cmake" >>"$work/log" 2>&1; then
         "$work/cmake/run_zero" "$work/network.morsel" >"$work/cmake.out" || fail "cmake: does not run"

@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* The network as a C array, the arena as a static variable of the size that the array's file states: no file, no allocation. */
+/* The network as a C array, the arena as a static variable of the size that the array's file states: no file, no allocation.
+ * NETWORK may name the header instead, with the array compiled by itself; it is C++ as well. */
 #include <morsel.h>
 
 #include <stdio.h>
 #include <string.h>
 
-#include "model.c"
+#ifndef NETWORK
+#define NETWORK "model.c"
+#endif
+#include NETWORK
 
+#ifdef __cplusplus
+alignas(MORSEL_ALIGNMENT) static uint8_t arena[MODEL_ARENA_BYTES];
+#else
 static _Alignas(MORSEL_ALIGNMENT) uint8_t arena[MODEL_ARENA_BYTES];
+#endif
 
 int main(void) {
     struct morsel_model model;

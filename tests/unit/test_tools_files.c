@@ -113,6 +113,29 @@ static void test_file_failures(void **state) {
     assert_int_equal(count_files(), 0);
 }
 
+/* Three files, of which the last cannot be written: the old ones stay as they are, and nothing new is left. */
+static void test_file_all_or_none(void **state) {
+    (void)state;
+    struct failure failure;
+    struct file_bytes got;
+    char first[512], second[512];
+    strcpy(first, in_folder("first"));
+    strcpy(second, in_folder("second"));
+    const struct file_new bad[] = {{first, "new", 3}, {second, "new", 3}, {in_folder("no/where"), "new", 3}};
+    assert_true(file_write(first, "older", 5, &failure));
+    assert_false(file_write_all(bad, 3, &failure));
+    assert_int_equal(failure.status, STATUS_CALL);
+    assert_int_equal(count_files(), 1);
+    assert_true(file_read(first, 100, &got, &failure));
+    assert_int_equal(got.size, 5);
+    file_free(&got);
+    assert_true(file_write_all(bad, 2, &failure));
+    assert_int_equal(count_files(), 2);
+    assert_true(file_read(first, 100, &got, &failure));
+    assert_int_equal(got.size, 3);
+    file_free(&got);
+}
+
 /* A disk that is full after ten bytes: the old file stays, and nothing else. */
 static void test_file_full_disk(void **state) {
     (void)state;
@@ -284,7 +307,7 @@ int main(void) {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(test_file_round_trip),       IN_FOLDER(test_file_keeps_mode_and_link),
-        IN_FOLDER(test_file_failures),         IN_FOLDER(test_file_full_disk),
+        IN_FOLDER(test_file_failures),         IN_FOLDER(test_file_all_or_none), IN_FOLDER(test_file_full_disk),
         IN_FOLDER(test_npy_round_trip),        IN_FOLDER(test_npy_fortran_order),
         IN_FOLDER(test_npy_refusals),          IN_FOLDER(test_npy_truncated),
         cmocka_unit_test(test_tensor_convert), cmocka_unit_test(test_json),
