@@ -329,10 +329,18 @@ static void stand_in_outputs(struct lowering *l, struct onnx_node *node) {
     }
 }
 
-static bool shapes_known(const struct onnx_node *node) {
-    for (int i = 0; i < node->output_count; i++)
-        if (node->outputs[i] && (onnx_elements(&node->outputs[i]->shape) <= 0 || onnx_elements(&node->outputs[i]->shape) > MOST_ELEMENTS))
-            return false;
+/* Every output has a shape that can be laid out; refuses by the first that has not. */
+static bool shapes_fit(struct lowering *l, struct onnx_node *node) {
+    for (int i = 0; i < node->output_count; i++) {
+        const struct onnx_shape *shape = node->outputs[i] ? &node->outputs[i]->shape : NULL;
+        int64_t elements = shape ? onnx_elements(shape) : 1;
+        if (elements == 0)
+            return refuse(l, node, "its output %s is empty", shape_text(l, shape));
+        if (elements < 0)
+            return refuse(l, node, "the shape of its output is not known: state the inputs with --shape");
+        if (elements > MOST_ELEMENTS)
+            return refuse(l, node, "its output %s has more than 2^26 elements", shape_text(l, shape));
+    }
     return true;
 }
 
@@ -358,10 +366,8 @@ static void lower_node(struct lowering *l, struct onnx_node *node) {
                strstr(node->op, "Integer") || strstr(node->op, "Dynamic") ? ": quantize the model statically (with calibration)" : "");
     else if (poisoned(l, node))
         good = false;
-    else if (!shapes_known(node))
-        good = refuse(l, node, "the shape of its output is not known, empty, or too large");
     else
-        good = fn(l, node);
+        good = shapes_fit(l, node) && fn(l, node);
     if (!good)
         stand_in_outputs(l, node);
 }
