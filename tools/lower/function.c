@@ -9,13 +9,15 @@ float meaning_number(const struct meaning *m, uint32_t channel, int byte) {
     return (float)(q - m->zero) * m->scale;
 }
 
+bool function_fits(const struct meaning *m, uint32_t channels, uint32_t axis) {
+    return !m->table || m->table_channels <= 1 || channels <= 1 || (m->table_axis == axis && m->table_channels == channels);
+}
+
 bool set_function(struct lowering *l, struct onnx_node *node, const struct meaning *m, struct onnx_value *out, number_fn *f,
                   const void *context, uint32_t channels, uint32_t axis) {
     uint32_t own = m->table ? m->table_channels : 1;
-    if (own > 1 && channels > 1 && m->table_axis != axis)
+    if (!function_fits(m, channels, axis))
         return refuse(l, node, "constants by channel along two different axes in one chain are not supported");
-    if (own > 1 && channels > 1 && own != channels)
-        return refuse(l, node, "constants for %u and for %u channels in one chain", own, channels);
     uint32_t both = own > channels ? own : channels;
     float *table = net_alloc(l->net, (size_t)both * 256 * sizeof *table);
     for (uint32_t c = 0; c < both; c++)

@@ -194,6 +194,8 @@ struct net_step *add_lut(struct lowering *l, struct onnx_node *node, const struc
 /* What byte b of channel c stands for. */
 float meaning_number(const struct meaning *m, uint32_t channel, int byte);
 /* Gives `out` the meaning f(c, x) for every x that `m` can stand for; f's channel is an index along `axis` where channels > 1. */
+/* Whether a table by these channels can go on top of the value's own. */
+bool function_fits(const struct meaning *m, uint32_t channels, uint32_t axis);
 typedef float number_fn(const void *context, uint32_t channel, float x);
 bool set_function(struct lowering *l, struct onnx_node *node, const struct meaning *m, struct onnx_value *out, number_fn *f,
                   const void *context, uint32_t channels, uint32_t axis);

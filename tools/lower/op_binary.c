@@ -338,7 +338,8 @@ static bool binary_constant(struct lowering *l, struct onnx_node *node, struct m
     bool q8 = m->buffer->type != MORSEL_FLOAT32;
     if (q8 && !m->real && !m->table)
         return refuse(l, node, "an operand is an integer tensor");
-    if (q8 && shape_kept(node, m) && varying_axis(t, node->outputs[0]->shape.rank) > -2)
+    int axis = varying_axis(t, node->outputs[0]->shape.rank);
+    if (q8 && shape_kept(node, m) && axis > -2 && function_fits(m, axis < 0 ? 1 : (uint32_t)t->count, axis < 0 ? 0 : (uint32_t)axis))
         return table_with_constant(l, node, m, t, left);
     struct meaning number;
     if (!meaning_constant(l, node, t, 1, 0, &number))

@@ -236,10 +236,16 @@ bool lower_batch_norm(struct lowering *l, struct onnx_node *node) {
         offset[c] = ((float *)t[1]->data)[c] - moved;
     }
     struct affine a = {scale, offset};
-    if (m->buffer->type != MORSEL_FLOAT32)
-        return m->real || m->table ? set_function(l, node, m, node->outputs[0], affine_number, &a, channels, 1)
-                                   : refuse(l, node, "its input is an integer tensor");
+    if (m->buffer->type != MORSEL_FLOAT32 && !m->real && !m->table)
+        return refuse(l, node, "its input is an integer tensor");
+    if (m->buffer->type != MORSEL_FLOAT32 && function_fits(m, channels, 1))
+        return set_function(l, node, m, node->outputs[0], affine_number, &a, channels, 1);
     struct meaning last = *m;
-    return meaning_channels_last(l, node, &last) &&
+    if (last.table) {
+        last.buffer = meaning_float_buffer(l, node, &last, &last.view);
+        last.table = NULL;
+        last.real = false;
+    }
+    return last.buffer && meaning_channels_last(l, node, &last) &&
            float_step(l, node, &last, (struct morsel_blob_unary){.op = MORSEL_UNARY_AFFINE, .channels = channels}, scale, offset);
 }
