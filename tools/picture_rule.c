@@ -137,12 +137,27 @@ static bool read_normalization(const cJSON *root, struct morsel_blob_picture *ou
     return true;
 }
 
+/* Several keys that are missing are named at once; a single one by whoever reads it. */
+static bool has_keys(const cJSON *root, struct failure *failure) {
+    static const char *const keys[] = {"resize", "channels", "scale", "mean", "std"};
+    char list[64] = "";
+    int missing = 0;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        size_t at = strlen(list);
+        if (cJSON_GetObjectItemCaseSensitive(root, keys[i]))
+            continue;
+        snprintf(list + at, sizeof list - at, "%s\"%s\"", missing ? ", " : "", keys[i]);
+        missing++;
+    }
+    return missing < 2 || failure_set(failure, STATUS_INPUT, "keys %s are missing; 'morsel convert --help' shows a whole rule", list);
+}
+
 static bool read_rule(const cJSON *root, struct morsel_blob_picture *out, struct failure *failure) {
     static const char *const keys[] = {"resize", "crop", "channels", "scale", "mean", "std", NULL};
     if (!cJSON_IsObject(root))
         return wrong(failure, "it is not a JSON object");
     *out = (struct morsel_blob_picture){.std = {1, 1, 1}};
-    return known_keys(root, keys, failure) && read_resize(root, out, failure) && read_crop(root, out, failure) &&
+    return known_keys(root, keys, failure) && has_keys(root, failure) && read_resize(root, out, failure) && read_crop(root, out, failure) &&
            read_channels(root, out, failure) && read_normalization(root, out, failure);
 }
 

@@ -7,6 +7,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define PICTURE_RULE_EXAMPLE \
+    "{\"resize\": {\"mode\": \"short_side\", \"size\": 256}, \"crop\": [224, 224], \"channels\": \"RGB\",\n" \
+    " \"scale\": 0.00392156862745098, \"mean\": [0.485, 0.456, 0.406], \"std\": [0.229, 0.224, 0.225]}"
+
 /* Reads a picture rule (JSON) for input 0. False: `error` says what is wrong and where, in one line that names the file. */
 bool picture_rule_read(const char *path, struct morsel_blob_picture *out, char *error, size_t error_size);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* morsel convert: an ONNX file to a blob, whole or not at all. */
 #include "tools/blob/blob.h"
+#include "tools/convert_extras.h"
 #include "tools/convert_report.h"
 #include "tools/file.h"
 #include "tools/json.h"
@@ -156,7 +157,7 @@ static bool check_blob(const struct work *w, struct failure *failure) {
     struct morsel_model model;
     enum morsel_error error = morsel_open(&model, w->blob, w->blob_bytes, 0);
     if (error == MORSEL_ERR_PICTURE)
-        return failure_set(failure, STATUS_INPUT, "the picture rule does not fit the network's first input: %s", morsel_error_text(error));
+        return extras_rule_misfits(&w->rule, w->graph, failure);
     if (error)
         return failure_set(failure, STATUS_SYSTEM, "the blob that was made does not open (%s): this is a fault of morsel, please report it",
                            morsel_error_text(error));
@@ -181,6 +182,8 @@ static bool convert(const struct call *call, struct work *w, struct failure *fai
         return failure_set(failure, STATUS_SYSTEM, "no memory for the blob, or it would take more than 2^31 bytes");
     if (!check_blob(w, failure))
         return false;
+    if (call->labels)
+        extras_check_labels(call->labels, w->labels, w->label_count, w->graph, &w->report);
     if (call->c_source && !(w->c_source = blob_c_source(w->blob, w->blob_bytes, call->c_source, &w->c_length)))
         return failure_memory(failure, w->blob_bytes * 5);
     if (w->c_header_path && !(w->c_header = blob_c_header(w->blob, w->blob_bytes, call->c_source, &w->c_header_length)))
@@ -272,14 +275,15 @@ int verb_convert(int argc, char **argv) {
         {"--batch", "N", OPTION_NUMBER, &call.batch, 1, 65536, "for a free first dimension"},
         {"--c", "FILE.c", OPTION_TEXT, &call.c_source, 0, 0, "also write the blob as a C array, and FILE.h with its declaration and MODEL_ARENA_BYTES"},
         {"--strip", NULL, OPTION_FLAG, &call.strip, 0, 0, "leave names out of the blob"},
-        {"--picture", "RULE.json", OPTION_TEXT, &call.picture, 0, 0, "how a picture becomes the input (default: no rule)"},
+        {"--picture", "RULE.json", OPTION_TEXT, &call.picture, 0, 0, "how a picture becomes the input, see above (default: no rule)"},
         {"--labels", "FILE", OPTION_TEXT, &call.labels, 0, 0, "class names: one a line, or a JSON array (default: none)"},
         {"--json", NULL, OPTION_FLAG, &call.json, 0, 0, "one JSON object on stdout"},
     };
     const struct options options = {
         "MODEL.onnx -o MODEL.morsel [options]",
-        "Converts a quantized ONNX network (QOperator or QDQ) to a blob. What it cannot take it lists, all at once.", list,
-        sizeof list / sizeof *list};
+        "Converts a quantized ONNX network (QOperator or QDQ) to a blob. What it cannot take it lists, all at once.\n\n"
+        "A picture rule says how a picture becomes the input; the README, 'Pictures', lists its keys:\n" PICTURE_RULE_EXAMPLE,
+        list, sizeof list / sizeof *list};
     int count = options_parse(&options, argc, argv);
     if (count < 0)
         return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;

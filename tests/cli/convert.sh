@@ -68,6 +68,16 @@ verify "--shape" call 0 $network/network.onnx -o "$work/b3.morsel" --shape input
 verify "--shape gives what --dim gives" cmp "$work/b.morsel" "$work/b3.morsel"
 verify "another size by --shape" call 0 $network/network.onnx -o "$work/b4.morsel" --shape input=1,3,48,64
 
+# --- labels that do not go with the network
+labels() { printf "$1" >"$work/labels.txt"; call 0 $network/network.onnx -o "$work/l.morsel" --labels "$work/labels.txt"; }
+verify "2 labels for 10 classes" labels 'a\nb\n'
+verify "are noticed" says "notice: .*labels.txt holds 2 labels, and output 'output' has 10 classes"
+verify "10 labels, one of them blank" labels 'a\nb\n\nd\ne\nf\ng\nh\ni\nj\n'
+verify "is noticed" says "notice: .*labels.txt: label 3 of 10 is blank"
+verify "and nothing else of the labels" sh -c "! grep -q holds '$work/err'"
+verify "10 labels" labels '1\n2\n3\n4\n5\n6\n7\n8\n9\nten'
+verify "are not noticed" sh -c "! grep -q labels '$work/err'"
+
 # --- what it cannot take
 LC_ALL=C sed 's/GlobalAveragePool/GlobalAverageXool/g; s/Gemm/Gexm/g' $network/network.onnx >"$work/unknown.onnx"
 echo old >"$work/kept.morsel"
@@ -89,7 +99,7 @@ done
 verify "what stood there stays" grep -q '^old$' "$work/kept.morsel"
 verify "a name that no input has" call_says "no input.*inptu" 1 $network/network.onnx -o "$work/x.morsel" --shape inptu=1,3,32,32
 verify "a shape of another rank" call 1 $network/network.onnx -o "$work/x.morsel" --shape input=1,3,32
-verify "a picture rule of another size" call 1 $network/network.onnx -o "$work/x.morsel" --picture $network/picture.json --shape input=1,3,48,64
+verify "a picture rule of another size" call_says "resizes to 32 x 32 .*3 channels; .*'input' is \[1, 3, 48, 64\]" 1 $network/network.onnx -o "$work/x.morsel" --picture $network/picture.json --shape input=1,3,48,64
 verify "no such file" call_says "nothing.onnx" 1 "$work/nothing.onnx" -o "$work/x.morsel"
 verify "a blob instead of ONNX" call 1 $network/network.morsel -o "$work/x.morsel"
 head -c 1000000 $network/network.onnx >"$work/cut.onnx"

@@ -69,6 +69,8 @@ static void test_rule_mistakes(void **state) {
         {"{\n\"resize\": {\"mode\": \"none\"},,\n" REST, "line 2 is not JSON"},
         {HEAD REST " x", "is not JSON"},
         {"[]", "not a JSON object"},
+        {"{}", "keys \"resize\", \"channels\", \"scale\", \"mean\", \"std\" are missing"},
+        {"{\"channels\": \"RGB\", \"scale\": 1, \"std\": [1, 1, 1]}", "keys \"resize\", \"mean\" are missing"},
         {"{" REST, "key \"resize\" is missing"},
         {"{\"rezise\": {\"mode\": \"none\"}, " REST, "key \"rezise\" is unknown; did you mean \"resize\"?"},
         {HEAD "\"resize\": {\"mode\": \"none\"}, " REST, "stands twice"},
@@ -100,6 +102,15 @@ static void test_rule_mistakes(void **state) {
         if (!strstr(error, mistakes[i][1]) || !strstr(error, path) || strchr(error, '\n'))
             fail_msg("for %s it says: %s", mistakes[i][0], error);
     }
+}
+
+/* What --help shows is a rule. */
+static void test_rule_example(void **state) {
+    (void)state;
+    struct morsel_blob_picture rule;
+    put(PICTURE_RULE_EXAMPLE);
+    assert_true(picture_rule_read(path, &rule, error, sizeof error));
+    assert_int_equal(rule.crop_width, 224);
 }
 
 static void read_three(const char *text) {
@@ -138,6 +149,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_rules, make_file, remove_file),
         cmocka_unit_test_setup_teardown(test_rule_mistakes, make_file, remove_file),
+        cmocka_unit_test_setup_teardown(test_rule_example, make_file, remove_file),
         cmocka_unit_test_setup_teardown(test_labels, make_file, remove_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
