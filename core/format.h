@@ -129,7 +129,7 @@ enum morsel_step_kind {
     MORSEL_STEP_UNARY = 6,     /* x q8 or f32 -> y q8 or f32, by element, in float: struct morsel_blob_unary */
     MORSEL_STEP_LUT = 7,       /* x q8 -> y q8 or f32 by table: struct morsel_blob_lut */
     MORSEL_STEP_AVERAGE_POOL = 8, /* x q8 or f32 [N H W C] -> y the same type: struct morsel_blob_pool */
-    MORSEL_STEP_MAX_POOL = 9,  /* x q8 or f32 -> y the same type, scale and zero point: struct morsel_blob_pool */
+    MORSEL_STEP_MAX_POOL = 9,  /* x q8 or f32 -> y the same type, bytes as they are whatever scale they have: struct morsel_blob_pool */
     MORSEL_STEP_MEAN = 10,     /* x q8 or f32 seen as [outer, count, inner] -> y q8 or f32 [outer, inner]: struct morsel_blob_mean */
     MORSEL_STEP_SOFTMAX = 11,  /* x q8 or f32 seen as [outer, count, inner], along count -> y q8 or f32: struct morsel_blob_softmax */
     MORSEL_STEP_CONCAT = 12,   /* n inputs of y's type, copied one behind the other: struct morsel_blob_concat */

@@ -372,6 +372,22 @@ static void lower_node(struct lowering *l, struct onnx_node *node) {
         stand_in_outputs(l, node);
 }
 
+/* Integer inputs whose scale no reader of their own stated: what came of their bytes by moving them alone says it. */
+static void pass_scales_back(struct net *net) {
+    for (uint32_t i = net->step_count; i-- > 0;) {
+        const struct net_step *step = net->steps[i];
+        bool moves = step->kind == MORSEL_STEP_MAX_POOL || step->kind == MORSEL_STEP_GATHER || step->kind == MORSEL_STEP_CONCAT;
+        for (uint32_t k = 0; moves && step->output->qualified && k < step->input_count; k++) {
+            struct net_buffer *x = step->inputs[k];
+            if (x->qualified || x->type == MORSEL_FLOAT32)
+                continue;
+            x->scale = step->output->scale;
+            x->zero = step->output->zero;
+            x->qualified = true;
+        }
+    }
+}
+
 struct net *lower(struct onnx_graph *graph, struct onnx_report *report) {
     struct lowering l = {.graph = graph, .net = net_new(graph->name), .report = report};
     size_t refused = report->refusal_count;
@@ -386,6 +402,7 @@ struct net *lower(struct onnx_graph *graph, struct onnx_report *report) {
             lower_node(&l, graph->nodes[i]);
     for (size_t i = 0; i < graph->output_count; i++)
         add_output(&l, graph->outputs[i]);
+    pass_scales_back(l.net);
     if (report->refusal_count == refused)
         return l.net;
     net_free(l.net);
