@@ -153,7 +153,7 @@ ifneq ($(PACKAGES),)
 	@missing=; command -v protoc-c >/dev/null || missing=" protoc-c"; \
 	if command -v pkg-config >/dev/null; then for p in $(PACKAGES); do pkg-config --exists $$p || missing="$$missing $$p"; done; \
 	else missing="$$missing pkg-config"; fi; \
-	if [ -n "$$missing" ]; then echo "make: the full tool needs$$missing; 'make deps' installs what is missing ('make demo' needs none)" >&2; \
+	if [ -n "$$missing" ]; then echo "make: the full tool needs$$missing; 'make deps-tool' installs what is missing ('make demo' needs none)" >&2; \
 	exit 1; fi
 endif
 
@@ -300,7 +300,7 @@ APT_PYTHON := python3-venv
 deps:  ## installs the packages of the tool and the tests, and the Python references
 	@sh tests/deps.sh $(APT_TOOL) $(APT_TEST) $(APT_PYTHON)
 	@if [ -f tests/parity/requirements.txt ]; then $(MAKE) --no-print-directory build/venv/.ready; fi
-deps-tool:
+deps-tool:  ## installs the packages of the tool alone: protobuf-c, cJSON, libpng, libjpeg
 	@sh tests/deps.sh $(APT_TOOL)
 deps-test:
 	@sh tests/deps.sh $(APT_TOOL) $(APT_TEST)

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # run.sh: installs into a folder of its own (below build/consumers) and builds programs that know only what is there: through pkg-config,
-# through CMake, as C++, and with the network as a C array in a static arena. All of them must print the same output bytes.
+# through CMake, as C++, and with the network as a C array in a static arena. All of them must print the same output bytes. The README's
+# example has to answer as the tool does.
 # Prints "ok NAME", "FAIL NAME" or "skip NAME: why"; exit status 1 after a failure.
 cd "$(dirname "$0")/../.." || exit 1
 source=$PWD/tests/consumers
@@ -69,6 +70,22 @@ separate() { # NAME COMPILER FLAGS...
 }
 separate header-c "$compiler" -std=c11
 if command -v c++ >/dev/null 2>&1; then separate header-c++ c++ -x c++ -std=c++11; else echo "skip header-c++: not installed"; fi
+
+# The README's C example, on a network with a class less, must find in the shipped pictures what the tool finds.
+model=models/cifar10
+awk '/^```c$/ { on = 1; next } /^```/ { if (on) exit } on' README.md | sed 's/CLASSES = 11/CLASSES = 10/' >"$work/readme.c"
+# shellcheck disable=SC2046,SC2086
+if ! [ -s "$work/readme.c" ] || ! "$prefix/bin/morsel" convert "$network" -o "$work/food.morsel" --c "$work/food.c" --picture $model/picture.json \
+    >"$work/log" 2>&1; then
+    fail "readme: no example or no array" "$work/log"
+elif "$compiler" $flags -I"$work" "$work/readme.c" "$work/food.c" "$source/readme_main.c" $(pkg-config --cflags --libs morsel) \
+    -o "$work/readme" >"$work/log" 2>&1 && "$work/readme" $model/pictures/*.ppm >"$work/readme.out" 2>"$work/log"; then
+    "$prefix/bin/morsel" run "$work/food.morsel" $model/pictures/*.ppm --top 1 --json | sed -n 's/.*"index": \([0-9]*\).*/\1/p' >"$work/tool.out"
+    if [ "$(wc -l <"$work/tool.out")" -eq 10 ] && cmp -s "$work/tool.out" "$work/readme.out"; then echo "ok readme"
+    else fail "readme: answers other than the tool's" "$work/readme.out"; fi
+else
+    fail readme "$work/log"
+fi
 
 if command -v cmake >/dev/null 2>&1; then
     if cmake -S "$source" -B "$work/cmake" >"$work/log" 2>&1 && cmake --build "$work/cmake" >>"$work/log" 2>&1; then
