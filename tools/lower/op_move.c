@@ -18,6 +18,9 @@ bool lower_identity(struct lowering *l, struct onnx_node *node) {
         return false;
     if (node->output_count > 1 && node->outputs[1] && node->outputs[1]->uses)
         return refuse(l, node, "its second output is not supported");
+    const struct onnx_tensor *training = node_is(node, "Dropout") ? onnx_input_constant(node, 2) : NULL;
+    if (training && training->count == 1 && onnx_integer(training, 0))
+        return refuse(l, node, "training_mode is true: export the model for inference (model.eval() in PyTorch)");
     meaning_set(l, node->outputs[0], *m);
     return true;
 }

@@ -66,7 +66,10 @@ bool clip_bounds(const struct onnx_node *node, float *low, float *high) {
         return false;
     *low = onnx_attribute_float(node, "min", -INFINITY);
     *high = onnx_attribute_float(node, "max", INFINITY);
-    return clip_input(node, 1, low) && clip_input(node, 2, high) && !isnan(*low) && !isnan(*high);
+    if (!clip_input(node, 1, low) || !clip_input(node, 2, high) || isnan(*low) || isnan(*high))
+        return false;
+    *low = fminf(*low, *high); /* ONNX: where they cross, everything becomes the upper one */
+    return true;
 }
 
 static bool is_quantize(const struct onnx_node *node) {
