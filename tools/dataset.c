@@ -95,34 +95,91 @@ static bool list_folder(const char *folder, enum wanted wanted, struct names *na
     return good;
 }
 
-/* The label's index, or a plain number's; -1 where the name is neither. */
-static long class_of(const char *name, dataset_label *label, const void *ctx) {
-    const char *text;
-    for (uint32_t i = 0; i < CLASSES_MOST && (text = label(ctx, i)); i++)
-        if (!strcmp(text, name))
-            return i;
+/* A letter of a label as a folder's name may have it: folders cannot hold '/', and people write '_' or '-' for it and for spaces. */
+static char folded(char c) {
+    if (c == '/' || c == ' ' || c == '-')
+        return '_';
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static bool alike(const char *a, const char *b) {
+    while (*a && folded(*a) == folded(*b))
+        a++, b++;
+    return !*a && !*b;
+}
+
+static long number_of(const char *name) {
     char *end;
     long number = strtol(name, &end, 10);
     return *name >= '0' && *name <= '9' && !*end && number < CLASSES_MOST ? number : -1;
 }
 
+/* The index of the label that is the name, else of the only one that is like it, else the name as a number; -1 where it is none. */
+static long class_of(const char *name, const struct dataset_classes *classes) {
+    long like = -1, likes = 0;
+    const char *text;
+    for (uint32_t i = 0; i < CLASSES_MOST && (text = classes->label(classes->ctx, i)); i++) {
+        if (!strcmp(text, name))
+            return i;
+        if (alike(text, name)) {
+            like = i;
+            likes++;
+        }
+    }
+    return likes == 1 ? like : number_of(name);
+}
+
+/* "airplane, automobile, ...": as many labels as the text takes. */
+static const char *list_labels(const struct dataset_classes *classes, char *text, size_t size) {
+    size_t at = 0;
+    const char *label;
+    text[0] = 0;
+    for (uint32_t i = 0; (label = classes->label(classes->ctx, i)); i++) {
+        if (at + strlen(label) + 8 > size) {
+            snprintf(text + at, size - at, ", ...");
+            break;
+        }
+        at += (size_t)snprintf(text + at, size - at, "%s%s", i ? ", " : "", label);
+    }
+    return text;
+}
+
+static bool unknown_folder(const char *name, const struct dataset_classes *classes, struct failure *failure) {
+    char labels[400];
+    list_labels(classes, labels, sizeof labels);
+    return failure_set(failure, STATUS_INPUT,
+                       "subfolder '%.100s' is none of the network's labels, though others are%s%s; class numbers will do, too", name,
+                       *labels ? ": " : "", labels);
+}
+
+/* No name says anything: the folders are the classes in their order, if they are as many. */
+static bool by_order(const struct names *folders, long *result, const struct dataset_classes *classes, struct failure *failure) {
+    char labels[400];
+    list_labels(classes, labels, sizeof labels);
+    if ((uint32_t)folders->count != classes->count)
+        return failure_set(failure, STATUS_INPUT,
+                           "%d subfolder%s, none of them named as a label or a class number, for a network of %u classes%s%s",
+                           folders->count, folders->count == 1 ? "" : "s", classes->count, *labels ? ": " : "", labels);
+    for (int i = 0; i < folders->count; i++)
+        result[i] = i;
+    message_notice("no subfolder is named like a label; they are taken as classes 0 to %d in the order of their names", folders->count - 1);
+    return true;
+}
+
 /* The class of every subfolder: all by name, or all by order. */
-static bool find_classes(const struct names *folders, long *classes, dataset_label *label, const void *ctx, struct failure *failure) {
+static bool find_classes(const struct names *folders, long *result, const struct dataset_classes *classes, struct failure *failure) {
     int named = 0, unknown = 0;
     for (int i = 0; i < folders->count; i++) {
-        classes[i] = class_of(folders->list[i], label, ctx);
-        named += classes[i] >= 0;
-        unknown = classes[i] < 0 ? i : unknown;
+        result[i] = class_of(folders->list[i], classes);
+        if (result[i] >= 0 && (uint32_t)result[i] >= classes->count)
+            return failure_set(failure, STATUS_INPUT, "subfolder '%.100s' stands for class %ld, and the network has classes 0 to %u",
+                               folders->list[i], result[i], classes->count - 1);
+        named += result[i] >= 0;
+        unknown = result[i] < 0 ? i : unknown;
     }
-    if (named && named < folders->count)
-        return failure_set(failure, STATUS_INPUT, "subfolder '%s' is none of the network's labels, though others are",
-                           folders->list[unknown]);
-    for (int i = 0; !named && i < folders->count; i++)
-        classes[i] = i;
     if (!named)
-        message_notice("no subfolder is named like a label; they are taken as classes 0 to %d in the order of their names",
-                       folders->count - 1);
-    return true;
+        return by_order(folders, result, classes, failure);
+    return named == folders->count || unknown_folder(folders->list[unknown], classes, failure);
 }
 
 /* Picture `index` of every class in turn, so that a limit takes as many of each. */
@@ -158,12 +215,12 @@ static bool list_pictures(const char *path, const struct names *folders, struct 
     return true;
 }
 
-static bool open_folders(struct dataset *dataset, const char *path, const struct names *folders, size_t limit, dataset_label *label,
-                         const void *ctx, struct failure *failure) {
+static bool open_folders(struct dataset *dataset, const char *path, const struct names *folders, size_t limit,
+                         const struct dataset_classes *known, struct failure *failure) {
     struct names *pictures = calloc((size_t)folders->count, sizeof *pictures);
     long *classes = calloc((size_t)folders->count, sizeof *classes);
     bool good = pictures && classes ? true : failure_memory(failure, (size_t)folders->count * sizeof *pictures);
-    good = good && find_classes(folders, classes, label, ctx, failure) && list_pictures(path, folders, pictures, failure) &&
+    good = good && find_classes(folders, classes, known, failure) && list_pictures(path, folders, pictures, failure) &&
            interleave(dataset, path, folders, pictures, classes, limit, failure);
     for (int i = 0; pictures && i < folders->count; i++)
         names_free(&pictures[i]);
@@ -210,21 +267,21 @@ static bool open_binaries(struct dataset *dataset, const char *path, size_t limi
     return good;
 }
 
-static bool fill(struct dataset *dataset, const char *path, size_t limit, dataset_label *label, const void *ctx, struct failure *failure) {
+static bool fill(struct dataset *dataset, const char *path, size_t limit, const struct dataset_classes *classes, struct failure *failure) {
     struct names folders;
     if (!is_folder(path))
         return add_binary(dataset, path, limit, failure);
     if (!list_folder(path, SUBFOLDERS, &folders, failure))
         return false;
-    bool good =
-        folders.count ? open_folders(dataset, path, &folders, limit, label, ctx, failure) : open_binaries(dataset, path, limit, failure);
+    bool good = folders.count ? open_folders(dataset, path, &folders, limit, classes, failure)
+                              : open_binaries(dataset, path, limit, failure);
     names_free(&folders);
     return good;
 }
 
-bool dataset_open(struct dataset *dataset, const char *path, size_t limit, dataset_label *label, const void *ctx, struct failure *failure) {
+bool dataset_open(struct dataset *dataset, const char *path, size_t limit, const struct dataset_classes *classes, struct failure *failure) {
     memset(dataset, 0, sizeof *dataset);
-    bool good = fill(dataset, path, limit, label, ctx, failure);
+    bool good = fill(dataset, path, limit, classes, failure);
     if (good && !dataset->count)
         good =
             failure_set(failure, STATUS_INPUT, "%s holds no pictures: a subfolder for each class is wanted, or CIFAR-10 .bin files", path);

@@ -22,14 +22,19 @@ struct dataset {
     struct file_bytes files[16]; /* the binary files */
 };
 
-/* Gives a label by its index; NULL where there is none. */
-typedef const char *dataset_label(const void *ctx, uint32_t index);
+/* The classes of the network that is asked. */
+struct dataset_classes {
+    uint32_t count;
+    const char *(*label)(const void *ctx, uint32_t index); /* NULL from the first that has none */
+    const void *ctx;
+};
 
 /*
  * Lists what is in `path`, at most `limit` items (0: all), the same ones each time: of folders every class in turn, as evenly as can be.
- * A subfolder's name is a label, or a class number, or, where no name is one, the subfolders are the classes in the order of their names.
+ * A subfolder's name is a label (whatever its case, '/', ' ', '-' and '_' being the same), or a class number, or, where no name is one, the
+ * subfolders are the classes in the order of their names.
  */
-bool dataset_open(struct dataset *dataset, const char *path, size_t limit, dataset_label *label, const void *ctx, struct failure *failure);
+bool dataset_open(struct dataset *dataset, const char *path, size_t limit, const struct dataset_classes *classes, struct failure *failure);
 bool dataset_image(const struct dataset *dataset, size_t index, struct image *image, struct failure *failure);
 void dataset_close(struct dataset *dataset);
 

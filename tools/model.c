@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/model.h"
+#include "core/blob.h"
 #include "tools/clock.h"
 #include "tools/options.h"
 #include <stdio.h>
@@ -70,19 +71,36 @@ void model_close(struct model *model) {
     model->scratch = NULL;
 }
 
-enum morsel_error model_picture(struct model *model, const uint8_t *rgb, uint32_t width, uint32_t height, const struct morsel_view *view,
-                                uint32_t index) {
+/* A picture whose size the rule leaves alone, or not enough alone: what it is and what is wanted. */
+static bool picture_misfits(const struct model *model, uint32_t width, uint32_t height, const struct morsel_view *view,
+                            struct failure *failure) {
+    const struct morsel_blob_header *header = morsel_blob_header(&model->network);
+    const struct morsel_blob_picture *rule = morsel_blob_at(&model->network, header->picture.offset);
+    const uint32_t *sides = view->dims + (view->rank - 3), channels = rule->channels == MORSEL_CHANNELS_GRAY ? 1 : 3;
+    if (view->layout == MORSEL_ROW_MAJOR && sides[0] == channels)
+        sides++; /* C H W; else H W C */
+    const char *does = rule->resize == MORSEL_RESIZE_NONE ? "does not resize" : "resizes the short side and does not crop";
+    return failure_set(failure, STATUS_INPUT, "the picture is %u x %u (width x height); the blob's rule %s, so %u x %u is wanted", width,
+                       height, does, sides[1], sides[0]);
+}
+
+bool model_picture(struct model *model, const uint8_t *rgb, uint32_t width, uint32_t height, const struct morsel_view *view, uint32_t index,
+                   struct failure *failure) {
     size_t bytes = morsel_picture_bytes(&model->network, width, height);
     if (!bytes)
-        return MORSEL_ERR_PICTURE;
+        return failure_set(failure, STATUS_INPUT, "%s", morsel_error_text(MORSEL_ERR_PICTURE));
     if (bytes > model->scratch_bytes) {
         free(model->scratch);
         model->scratch = aligned_alloc(MORSEL_ALIGNMENT, (bytes + MORSEL_ALIGNMENT - 1) / MORSEL_ALIGNMENT * MORSEL_ALIGNMENT);
         model->scratch_bytes = model->scratch ? bytes : 0;
     }
     if (!model->scratch)
-        return MORSEL_ERR_SCRATCH;
-    return morsel_picture(&model->network, rgb, width, height, (size_t)width * 3, model->scratch, bytes, view, index);
+        return failure_memory(failure, bytes);
+    enum morsel_error error =
+        morsel_picture(&model->network, rgb, width, height, (size_t)width * 3, model->scratch, bytes, view, index);
+    if (error == MORSEL_ERR_PICTURE && view->rank >= 3)
+        return picture_misfits(model, width, height, view, failure);
+    return !error || failure_set(failure, STATUS_INPUT, "%s", morsel_error_text(error));
 }
 
 const char *model_type_name(enum morsel_type type) {

@@ -31,8 +31,8 @@ bool model_open(struct model *model, const char *path, uint32_t cpu_mask, unsign
 void model_close(struct model *model);
 
 /* An RGB8 picture into image `index` of an input, by the blob's rule. Scratch memory is kept from one to the next. */
-enum morsel_error model_picture(struct model *model, const uint8_t *rgb, uint32_t width, uint32_t height, const struct morsel_view *view,
-                                uint32_t index);
+bool model_picture(struct model *model, const uint8_t *rgb, uint32_t width, uint32_t height, const struct morsel_view *view, uint32_t index,
+                   struct failure *failure);
 
 /* "'x', float32 [1, 3, 224, 224]": type and shape as the ONNX graph states them, into `text`. */
 const char *model_describe(const struct morsel_view *view, char *text, size_t size);

@@ -273,7 +273,7 @@ int verb_convert(int argc, char **argv) {
         {"--shape", "NAME=1,3,224,224", OPTION_TEXTS, &call.shapes, 0, 0, "the shape of an input, whatever the file says"},
         {"--dim", "NAME=N", OPTION_TEXTS, &call.dims, 0, 0, "a number for a free dimension"},
         {"--batch", "N", OPTION_NUMBER, &call.batch, 1, 65536, "for a free first dimension"},
-        {"--c", "FILE.c", OPTION_TEXT, &call.c_source, 0, 0, "also write the blob as a C array, and FILE.h with its declaration and MODEL_ARENA_BYTES"},
+        {"--c", "FILE.c", OPTION_TEXT, &call.c_source, 0, 0, "also write the blob as a C array, and FILE.h that declares it and its arena"},
         {"--strip", NULL, OPTION_FLAG, &call.strip, 0, 0, "leave names out of the blob"},
         {"--picture", "RULE.json", OPTION_TEXT, &call.picture, 0, 0, "how a picture becomes the input, see above (default: no rule)"},
         {"--labels", "FILE", OPTION_TEXT, &call.labels, 0, 0, "class names: one a line, or a JSON array (default: none)"},

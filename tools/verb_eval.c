@@ -62,12 +62,11 @@ static bool put_image(struct worker *worker, size_t index, uint32_t slot) {
     struct image image;
     if (!dataset_image(dataset, index, &image, &worker->failure))
         return false;
-    enum morsel_error error = model_picture(&worker->model, image.rgb, image.width, image.height, &worker->input, slot);
-    if (error)
-        failure_set(&worker->failure, STATUS_INPUT, "picture %zu%s%s: %s", index, dataset->items[index].path ? ", " : "",
-                    dataset->items[index].path ? dataset->items[index].path : "", morsel_error_text(error));
+    bool good = model_picture(&worker->model, image.rgb, image.width, image.height, &worker->input, slot, &worker->failure);
+    if (!good && dataset->items[index].path)
+        failure_prefix(&worker->failure, dataset->items[index].path);
     image_free(&image);
-    return !error;
+    return good;
 }
 
 /* Pictures first .. first + used, one run. */
@@ -147,18 +146,25 @@ static bool check_model(const struct eval *eval, struct failure *failure) {
     return true;
 }
 
+static bool open_data(struct eval *eval, const char *path, size_t limit, struct failure *failure) {
+    const struct worker *worker = &eval->workers[0];
+    size_t classes = model_elements(&worker->output) / scores_images(&worker->input, &worker->output);
+    const struct dataset_classes known = {(uint32_t)classes, label_of, &eval->model.network};
+    return dataset_open(&eval->dataset, path, limit, &known, failure);
+}
+
 static bool run(struct eval *eval, const char *model, const char *data, size_t limit, struct failure *failure) {
     if (!model_read(&eval->model, model, failure))
         return false;
     if (!check_model(eval, failure))
         return failure_prefix(failure, model);
-    if (!dataset_open(&eval->dataset, data, limit, label_of, &eval->model.network, failure))
-        return false;
     if (!(eval->workers = calloc(eval->worker_count, sizeof *eval->workers)))
         return failure_memory(failure, eval->worker_count * sizeof *eval->workers);
     for (unsigned i = 0; i < eval->worker_count; i++)
         if (!worker_open(&eval->workers[i], eval, failure))
             return false;
+    if (!open_data(eval, data, limit, failure))
+        return false;
     run_workers(eval);
     for (unsigned i = 0; i < eval->worker_count; i++) {
         if (eval->workers[i].failed) {
@@ -217,7 +223,8 @@ int verb_eval(int argc, char **argv) {
     const struct options options = {
         "MODEL DATASET [options]",
         "Top-1 and top-5 of a network over DATASET: a folder with a subfolder for each class (named as a label,\n"
-        "else taken in the order of their names), a CIFAR-10 binary file (test_batch.bin), or a folder of such.",
+        "whatever its case and with _ or - for / and spaces, or by the class number; else, if there are as many as classes, taken in the\n"
+        "order of their names), a CIFAR-10 binary file (test_batch.bin), or a folder of such.",
         list, sizeof list / sizeof list[0]};
     if (!options_cpu_default(&eval.cpu))
         return STATUS_CALL;

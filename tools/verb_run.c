@@ -176,11 +176,10 @@ static bool put_picture(struct job *job, const char *path, uint32_t index, struc
     struct image image;
     if (!image_read(path, &image, failure))
         return false;
-    enum morsel_error error = model_picture(&job->model, image.rgb, image.width, image.height, &job->inputs[0].view, index);
-    if (error)
-        failure_set(failure, STATUS_INPUT, "%s: %s", path, morsel_error_text(error));
+    bool good = model_picture(&job->model, image.rgb, image.width, image.height, &job->inputs[0].view, index, failure) ||
+                failure_prefix(failure, path);
     image_free(&image);
-    return !error;
+    return good;
 }
 
 static bool run_pictures(struct job *job, char **paths, uint32_t count, struct failure *failure) {

@@ -68,6 +68,13 @@ verify "--shape" call 0 $network/network.onnx -o "$work/b3.morsel" --shape input
 verify "--shape gives what --dim gives" cmp "$work/b.morsel" "$work/b3.morsel"
 verify "another size by --shape" call 0 $network/network.onnx -o "$work/b4.morsel" --shape input=1,3,48,64
 
+# --- pictures of a size that the rule leaves alone
+printf '{"resize": {"mode": "none"}, "channels": "RGB", "scale": 1, "mean": [0, 0, 0], "std": [1, 1, 1]}' >"$work/none.json"
+printf 'P6 2 3 255\n123456789012345678' >"$work/small.ppm"
+verify "a rule without a resize" call 0 $network/network.onnx -o "$work/n.morsel" --picture "$work/none.json"
+verify "wants pictures of the input's size" sh -c "! '$morsel' run '$work/n.morsel' '$work/small.ppm' 2>'$work/err'"
+verify "and says which" says 'small.ppm: the picture is 2 x 3 .*does not resize, so 32 x 32 is wanted'
+
 # --- labels that do not go with the network
 labels() { printf "$1" >"$work/labels.txt"; call 0 $network/network.onnx -o "$work/l.morsel" --labels "$work/labels.txt"; }
 verify "2 labels for 10 classes" labels 'a\nb\n'

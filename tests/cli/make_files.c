@@ -41,7 +41,7 @@ static void finish(struct builder *builder, const char *name) {
     free(blob);
 }
 
-static void make_color(const char *name, uint32_t batch) {
+static void make_color(const char *name, uint32_t batch, const char *const labels[3]) {
     struct builder b;
     const uint32_t x_dims[] = {batch, 4, 4, 3}, y_dims[] = {batch, 3};
     const struct morsel_blob_mean mean = {.outer = batch, .count = 16, .inner = 3, .multiplier = 1.0f / 16, .out_max = 255};
@@ -55,9 +55,8 @@ static void make_color(const char *name, uint32_t batch) {
     builder_input(&b, x, "x");
     b.inputs[0].onnx_type = MORSEL_FLOAT32;
     builder_output(&b, y, "scores");
-    builder_label(&b, "red");
-    builder_label(&b, "green");
-    builder_label(&b, "blue");
+    for (int i = 0; i < 3; i++)
+        builder_label(&b, labels[i]);
     b.picture_count = 1;
     b.picture = (struct morsel_blob_picture){
         .resize = MORSEL_RESIZE_EXACT, .resize_height = 4, .resize_width = 4, .scale = 1.0f / 255, .std = {1, 1, 1}};
@@ -183,8 +182,10 @@ int main(int argc, char **argv) {
     if (argc != 2)
         return 2;
     folder = argv[1];
-    make_color("color.morsel", 1);
-    make_color("color2.morsel", 2);
+    make_color("color.morsel", 1, (const char *const[]){"red", "green", "blue"});
+    make_color("color2.morsel", 2, (const char *const[]){"red", "green", "blue"});
+    make_color("slash.morsel", 1, (const char *const[]){"Red/or so", "dark green", "blue"});
+    make_color("twins.morsel", 1, (const char *const[]){"light red", "dark green", "Light/Red"});
     make_bytes();
     make_order();
     make_two();

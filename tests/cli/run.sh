@@ -152,10 +152,19 @@ cp "$work/green.ppm" "$work/set/green/2.ppm"
 cp "$work/red.ppm" "$work/set/blue/1.ppm"
 cp "$work/red.ppm" "$work/ordered/0a/"
 cp "$work/green.ppm" "$work/ordered/1b/"
+mkdir -p "$work/ordered/2c" "$work/numbers/1" "$work/numbers/0" "$work/far/0" "$work/far/3" "$work/few/x" "$work/few/y" \
+    "$work/spelt/DARK-green" "$work/spelt/red_or_so" "$work/twice/LIGHT_RED" "$work/twice/dark green"
+for folder in numbers/0 far/0 far/3 few/x few/y spelt/red_or_so twice/LIGHT_RED; do cp "$work/red.ppm" "$work/$folder/"; done
+for folder in numbers/1 spelt/DARK-green; do cp "$work/green.ppm" "$work/$folder/"; done
 check "eval of a folder" 0 "^4 images: top-1 75.00 % \(3\), top-5 100.00 % \(4\)" eval "$work/color.morsel" "$work/set"
 check "eval of a folder without names" 0 "^2 images: top-1 100.00 %" eval "$work/color.morsel" "$work/ordered"
 check "eval of a batch of 2" 0 "^4 images: top-1 75.00 %" eval "$work/color2.morsel" "$work/set" --threads 2
-check "eval of names that half fit" 1 "subfolder 'cyan' is none" eval "$work/color.morsel" "$work/mixed"
+check "eval of too few folders without names" 1 "2 subfolders, none of them .*3 classes: red, green, blue" eval "$work/color.morsel" "$work/few"
+check "eval of names in another spelling" 0 "^2 images: top-1 100.00 %" eval "$work/slash.morsel" "$work/spelt"
+check "eval of a name that two labels have" 1 "subfolder 'LIGHT_RED' is none" eval "$work/twins.morsel" "$work/twice"
+check "eval of class numbers" 0 "^2 images: top-1 100.00 %" eval "$work/color.morsel" "$work/numbers"
+check "eval of a class number out of range" 1 "'3' stands for class 3, and the network has classes 0 to 2" eval "$work/color.morsel" "$work/far"
+check "eval of names that half fit" 1 "subfolder 'cyan' is none of .*: red, green, blue" eval "$work/color.morsel" "$work/mixed"
 check "eval of an empty folder" 1 "holds no pictures" eval "$work/color.morsel" "$work/void"
 check "eval of no dataset" 1 "cannot read" eval "$work/color.morsel" "$work/nothing"
 check "eval of something else" 1 "neither a folder nor CIFAR-10" eval "$work/color.morsel" "$work/red.ppm"
