@@ -14,5 +14,5 @@ echo "The pictures in $pictures, the network's first three answers with their pr
 echo
 "$build/morsel" bench "$network" --runs 50 --warmup 5 || exit
 # What an app that calls the library links at most: code, constants and data.
-library=$(size -t "$build/libmorsel.a" 2>/dev/null | awk 'END { print $4 }')
+library=$(size -t "$build/libmorsel.a" 2>/dev/null | awk 'END { print $4 }' 2>/dev/null)
 [ -z "$library" ] || echo "  library $library bytes at most, no heap, no dependencies"
