@@ -83,6 +83,15 @@ void file_free(struct file_bytes *bytes) {
     bytes->size = 0;
 }
 
+bool file_same(const char *a, const char *b) {
+    struct stat x, y;
+    if (!a || !b)
+        return false;
+    if (!strcmp(a, b))
+        return true;
+    return !stat(a, &x) && !stat(b, &y) && S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 static bool write_all(int fd, const uint8_t *data, size_t size) {
     while (size) {
         ssize_t put = write(fd, data, size < (1u << 30) ? size : 1u << 30);

@@ -16,6 +16,9 @@ struct file_bytes {
 bool file_read(const char *path, size_t most, struct file_bytes *out, struct failure *failure);
 void file_free(struct file_bytes *bytes);
 
+/* Whether two paths name one regular file, by whatever links, or are one text; false where one is NULL. */
+bool file_same(const char *a, const char *b);
+
 /*
  * Writes a file: into a temporary one in the same folder, which then takes the name, so that a reader sees the old file or the whole new
  * one, and nothing is left where it fails. A path that is a device or a pipe is written to directly.

@@ -105,8 +105,9 @@ static void print_blob(const struct inspect *inspect) {
 void inspect_text(const struct inspect *inspect) {
     const struct morsel_blob_header *header = inspect->header;
     uint64_t macs = (uint64_t)header->macs_high << 32 | header->macs_low;
-    printf("%s: format %u, %u steps, %llu MACs, %u parameters\n", morsel_blob_string(&inspect->model.network, header->name),
-           header->format_version, header->steps.count, (unsigned long long)macs, header->parameter_count);
+    const char *name = morsel_blob_string(&inspect->model.network, header->name);
+    printf("%s: format %u, %u steps, %llu MACs, %u parameters\n", *name ? name : "(stripped of names)", header->format_version,
+            header->steps.count, (unsigned long long)macs, header->parameter_count);
     print_io("input", header->inputs.count, inspect, morsel_input);
     print_io("output", header->outputs.count, inspect, morsel_output);
     print_picture(inspect);

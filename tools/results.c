@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/results.h"
 #include "tools/scores.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,9 +42,28 @@ static const char *base_name(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-static bool is_right(const struct results *results, const struct result *result) {
-    const char *label = result->top_count ? morsel_label(results->network, result->top[0].index) : NULL;
+static bool starts_with_label(const struct result *result, const char *label) {
     return label && *label && !strncmp(base_name(result->file), label, strlen(label));
+}
+
+static bool is_right(const struct results *results, const struct result *result) {
+    return result->top_count && starts_with_label(result, morsel_label(results->network, result->top[0].index));
+}
+
+/* A name that starts with no label says nothing about the answer. */
+static bool is_known(const struct results *results, const struct result *result) {
+    const char *label;
+    for (uint32_t i = 0; (label = morsel_label(results->network, i)); i++)
+        if (starts_with_label(result, label))
+            return true;
+    return false;
+}
+
+size_t results_known(const struct results *results) {
+    size_t known = 0;
+    for (size_t i = 0; i < results->count; i++)
+        known += is_known(results, &results->list[i]);
+    return known;
 }
 
 size_t results_right(const struct results *results) {
@@ -62,7 +82,7 @@ void results_print(const struct results *results, const struct result *result) {
         snprintf(name, sizeof name, "%.60s", base);
     printf("%-20s", name);
     if (results->check_names)
-        printf("  %-5s", is_right(results, result) ? "right" : "wrong");
+        printf("  %-5s", is_right(results, result) ? "right" : is_known(results, result) ? "wrong" : "?");
     for (uint32_t i = 0; i < result->top_count; i++) {
         const char *label = morsel_label(results->network, result->top[i].index);
         if (label)
@@ -87,9 +107,9 @@ static void result_json(const struct results *results, const struct result *resu
         json_close(json);
     }
     json_close_array(json);
-    if (results->check_names)
+    if (results->check_names && is_known(results, result))
         json_bool(json, "right", is_right(results, result));
-    json_number(json, "ms", result->ms);
+    json_number(json, "ms", round(result->ms * 1e6) / 1e6); /* to the nanosecond */
     json_close(json);
 }
 

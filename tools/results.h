@@ -38,7 +38,8 @@ void results_print(const struct results *results, const struct result *result);
 void results_json(const struct results *results, struct json *json);
 void results_free(struct results *results);
 
-/* How many answers agree with their file's name. */
+/* How many answers agree with their file's name, and how many files have a name that starts with a label. */
 size_t results_right(const struct results *results);
+size_t results_known(const struct results *results);
 
 #endif

@@ -109,15 +109,6 @@ static bool read_extras(const struct call *call, struct work *w, struct failure 
     return true;
 }
 
-static bool same_file(const char *a, const char *b) {
-    struct stat x, y;
-    if (!a || !b)
-        return false;
-    if (!strcmp(a, b))
-        return true;
-    return !stat(a, &x) && !stat(b, &y) && S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 /* A header that stands there already is written over only where it was made by --c. */
 static bool header_is_ours(const char *path, struct failure *failure) {
     char start[sizeof BLOB_C_MARK] = "";
@@ -144,10 +135,10 @@ static bool files_differ(const struct call *call, const struct work *w, struct f
     const char *read[] = {call->input, call->picture, call->labels}, *written[] = {call->output, call->c_source, w->c_header_path};
     for (int i = 0; i < 3; i++)
         for (int r = 0; r < 3; r++)
-            if (same_file(written[i], read[r]))
+            if (file_same(written[i], read[r]))
                 return failure_set(failure, STATUS_CALL, "%s would be written over: it is read as well; name another output", read[r]);
     for (int i = 1; i < 3; i++)
-        if (same_file(call->output, written[i]))
+        if (file_same(call->output, written[i]))
             return failure_set(failure, STATUS_CALL, "-o and --c name the same file: %s", call->output);
     return true;
 }

@@ -223,6 +223,24 @@ static bool check_call(const struct job *job, int pictures, struct failure *fail
     return true;
 }
 
+/* No output goes where something is read from, or where another output goes. */
+static bool files_differ(const struct job *job, const char *model, char **pictures, int count, struct failure *failure) {
+    for (uint32_t i = 0; i < job->output_count; i++) {
+        const char *path = job->outputs[i].path;
+        bool read = file_same(path, model), written = false;
+        for (uint32_t k = 0; !read && k < job->input_count; k++)
+            read = file_same(path, job->inputs[k].path);
+        for (int k = 0; path && !read && k < count; k++)
+            read = file_same(path, pictures[k]);
+        for (uint32_t k = 0; k < i; k++)
+            written = written || (file_same(path, job->outputs[k].path) && strncmp(path, "/dev/", 5));
+        if (read || written)
+            return failure_set(failure, STATUS_CALL, "--output %s would be written over: it is %s as well", path,
+                               read ? "read" : "another output");
+    }
+    return true;
+}
+
 /* How many runs the pictures make; the network must have one input and a rule for pictures. */
 static bool plan_pictures(struct job *job, uint32_t count, struct failure *failure) {
     uint32_t batch = (uint32_t)scores_images(&job->inputs[0].view, &job->outputs[0].view);
@@ -235,9 +253,10 @@ static bool plan_pictures(struct job *job, uint32_t count, struct failure *failu
     return true;
 }
 
-static bool run(struct job *job, char **pictures, int count, struct failure *failure) {
+static bool run(struct job *job, const char *model, char **pictures, int count, struct failure *failure) {
     if (!get_views(job, failure) || !bind(job->inputs, job->input_count, &job->input_texts, "--input", failure) ||
-        !bind(job->outputs, job->output_count, &job->output_texts, "--output", failure))
+        !bind(job->outputs, job->output_count, &job->output_texts, "--output", failure) ||
+        !files_differ(job, model, pictures, count, failure))
         return false;
     if (!(count ? plan_pictures(job, (uint32_t)count, failure) : read_arrays(job, failure)) || !prepare_outputs(job, failure))
         return false;
@@ -277,7 +296,9 @@ static void print_ending(const struct job *job) {
         return;
     }
     if (results->check_names)
-        printf("%zu of %zu right; ", results_right(results), results->count);
+        printf("%zu of %zu right; ", results_right(results), results_known(results));
+    if (scores_images(&job->inputs[0].view, &job->outputs[0].view) > 1)
+        printf("times are those of a whole batch; ");
     printf("the numbers are %s\n", results->probabilities ? "the network's own probabilities" : "a softmax over the network's scores");
 }
 
@@ -322,7 +343,7 @@ int verb_run(int argc, char **argv) {
     job.results.top = (uint32_t)top;
     if (!check_call(&job, count - 1, &failure) || !model_open(&job.model, argv[0], cpu, (unsigned)threads, &failure))
         return message_failure(&failure);
-    bool good = run(&job, argv + 1, count - 1, &failure);
+    bool good = run(&job, argv[0], argv + 1, count - 1, &failure);
     if (good)
         print_ending(&job);
     job_free(&job);

@@ -80,12 +80,16 @@ for verb in run bench inspect; do
         check "$verb: an ONNX file" 1 "morsel convert" $verb "$work/text.onnx" $more
     }
 done
-check "bench of a name" 1 "no network is built in" bench mobilenet
+check "bench of a name" 1 "cannot read mobilenet: No such file" bench mobilenet
 
 # --- run on pictures
 check "run" 0 "red.ppm +red +0\.99.* green .* blue " run "$work/color.morsel" "$work/red.ppm"
 check "run on several" 0 "blue_sky.ppm +blue" run "$work/color.morsel" "$work/red.ppm" "$work/green.ppm" "$work/blue_sky.ppm" --top 1
 check "run checks names" 0 "3 of 3 right" run "$work/color.morsel" "$work/red.ppm" "$work/green.ppm" "$work/blue_sky.ppm" --check-names
+cp "$work/red.ppm" "$work/photo.ppm"
+check "a name that is no label" 0 "photo.ppm +\? " run "$work/color.morsel" "$work/red.ppm" "$work/photo.ppm" --check-names
+check "does not count" 0 "^1 of 1 right" run "$work/color.morsel" "$work/red.ppm" "$work/photo.ppm" --check-names
+check "a batch says whose time it is" 0 "times are those of a whole batch" run "$work/color2.morsel" "$work/red.ppm"
 check "run of a batch of 2" 0 "3 of 3 right" run "$work/color2.morsel" "$work/red.ppm" "$work/green.ppm" "$work/blue_sky.ppm" --check-names
 check "run --json" 0 '"label": "green", "index": 1' run "$work/color.morsel" "$work/green.ppm" --json --top 1
 check "run with threads" 0 "red.ppm +red" run "$work/color.morsel" "$work/red.ppm" --threads 3
@@ -132,6 +136,13 @@ if [ -c /dev/full ]; then
     $morsel inspect "$work/color.morsel" >/dev/full 2>"$work/err"
     verify "stdout on a full disk" [ $? -eq 3 ]
 fi
+cp "$work/bytes.npy" "$work/both.npy"
+ln -s both.npy "$work/link.npy"
+check "an output over its input" 2 "link.npy would be written over: it is read" run "$work/bytes.morsel" --input "$work/both.npy" --output "$work/link.npy"
+check "an output over the model" 2 "it is read as well" run "$work/bytes.morsel" --input "$work/both.npy" --output "$work/bytes.morsel"
+check "an output over another" 2 "it is another output" run "$work/order.morsel" --input "line=$work/line.npy" \
+    --input "planes=$work/planes.npy" --output "to_planes=$work/same.npy" --output "to_line=$work/same.npy"
+verify "the input is left" cmp "$work/both.npy" "$work/bytes.npy"
 check "a wrong input writes nothing" 1 "where the network's" run "$work/bytes.morsel" --input "$work/bytes_type.npy" --output "$work/none.npy"
 verify "no output file after a failure" absent "$work/none.npy"
 verify "no temporary files" nothing_left
