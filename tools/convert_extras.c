@@ -39,6 +39,25 @@ bool extras_rule_misfits(const struct morsel_blob_picture *rule, const struct on
                        rule_text(rule, makes, sizeof makes), input->name, dims_text(&input->shape, dims, sizeof dims));
 }
 
+/* "1,3,32,32": the shape with a batch of 1, as --shape takes it. */
+static const char *one_text(const struct onnx_shape *shape, char *text, size_t size) {
+    size_t at = (size_t)snprintf(text, size, "1");
+    for (int i = 1; i < shape->rank && at < size; i++)
+        at += (size_t)snprintf(text + at, size - at, ",%" PRId64, shape->dims[i]);
+    return text;
+}
+
+void extras_check_batch(const struct onnx_graph *graph, struct onnx_report *report) {
+    for (size_t i = 0; i < graph->input_count; i++) {
+        const struct onnx_value *input = graph->inputs[i];
+        char dims[128];
+        if (input->shape.rank < 2 || input->shape.dims[0] < 2)
+            continue;
+        onnx_notice(report, "input '%s': the file fixes its first dimension at %" PRId64 "; if that is a batch, --shape %s=%s makes it one",
+                    input->name, input->shape.dims[0], input->name, one_text(&input->shape, dims, sizeof dims));
+    }
+}
+
 /* [N, classes] or [classes], other dimensions being 1; 0 where the output is no list of classes. */
 static int64_t class_count(const struct onnx_shape *shape) {
     for (int i = 2; i < shape->rank; i++)

@@ -93,6 +93,8 @@ static bool bind(const struct call *call, struct work *w, struct failure *failur
     if (!onnx_bind(w->graph, bindings, n, call->batch, &w->report, error, sizeof error) ||
         !onnx_infer(w->graph, &w->report, error, sizeof error))
         return failure_set(failure, STATUS_INPUT, "%s: %s", call->input, error);
+    if (call->batch == 1 && !n)
+        extras_check_batch(w->graph, &w->report);
     return true;
 }
 

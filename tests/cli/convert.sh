@@ -68,6 +68,12 @@ verify "--shape" call 0 $network/network.onnx -o "$work/b3.morsel" --shape input
 verify "--shape gives what --dim gives" cmp "$work/b.morsel" "$work/b3.morsel"
 verify "another size by --shape" call 0 $network/network.onnx -o "$work/b4.morsel" --shape input=1,3,48,64
 
+verify "--shape of a batch of 2" call 0 $network/network.onnx -o "$work/b3.morsel" --shape input=2,3,32,32
+verify "is not noticed: it was asked for" sh -c "! grep -q fixes '$work/err'"
+batch=$(ls -d tests/golden/cases/batch-*)/net.onnx
+verify "a batch that the file fixes" call 0 "$batch" -o "$work/f.morsel"
+verify "is noticed" says "notice: input '.*': the file fixes its first dimension at [0-9]+; .*--shape .*=1,"
+
 # --- pictures of a size that the rule leaves alone
 printf '{"resize": {"mode": "none"}, "channels": "RGB", "scale": 1, "mean": [0, 0, 0], "std": [1, 1, 1]}' >"$work/none.json"
 printf 'P6 2 3 255\n123456789012345678' >"$work/small.ppm"
