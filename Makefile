@@ -12,6 +12,9 @@
 
 CROSS ?=
 ifneq ($(CROSS),)
+ifeq ($(shell command -v $(CROSS)gcc 2>/dev/null),)
+$(error there is no compiler $(CROSS)gcc: CROSS is what stands before gcc, dash and all, as in CROSS=aarch64-linux-gnu-)
+endif
 CC := $(CROSS)gcc
 AR := $(CROSS)ar
 NM := $(CROSS)nm
