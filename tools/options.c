@@ -97,6 +97,13 @@ static bool set_number(const struct option *option, const char *verb, const char
     return true;
 }
 
+/* A cap that leaves nothing but plain C, though it does not say so. */
+static bool note_cap(const char *name, uint32_t mask) {
+    if (mask && !(mask & morsel_cpu_features()))
+        message_notice("--cpu %s: this machine, or this build, has no such kernels; plain C runs", name);
+    return true;
+}
+
 static bool set_value(const struct option *option, const char *verb, const char *value) {
     struct option_texts *texts = option->to;
     switch (option->kind) {
@@ -117,7 +124,7 @@ static bool set_value(const struct option *option, const char *verb, const char 
         return true;
     case OPTION_CPU:
         if (options_cpu_mask(value, option->to))
-            return true;
+            return note_cap(value, *(const uint32_t *)option->to);
         message_error("%s: --cpu %s names no kernels; it is one of %s", verb, value, cpu_names);
         return false;
     }

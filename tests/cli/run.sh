@@ -57,6 +57,9 @@ check "a value that is no number" 2 "--runs wants a whole number" bench "$work/c
 check "a value out of range" 2 "--threads wants a whole number from 1" run "$work/color.morsel" --threads 0
 check "a value for a flag" 2 "--json takes no value" bench "$work/color.morsel" --json=yes
 check "unknown kernels" 2 "--cpu sse names no kernels" bench "$work/color.morsel" --cpu sse
+other=$(case $(uname -m) in x86_64) echo neon ;; *) echo avx2 ;; esac)
+case $morsel in qemu-aarch64*) other=avx2 ;; esac
+check "kernels of another machine" 0 "notice: --cpu $other: .* plain C runs" bench "$work/color.morsel" --runs 1 --cpu $other
 MORSEL_CPU=mmx
 export MORSEL_CPU
 check "unknown kernels in MORSEL_CPU" 2 "MORSEL_CPU=mmx names no kernels" inspect "$work/color.morsel"
