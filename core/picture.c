@@ -420,8 +420,9 @@ enum morsel_error morsel_picture(const struct morsel_model *model, const uint8_t
     struct plan plan;
     struct sink sink;
     struct job job;
-    if (!model || !rgb || !scratch || !view || !view->data || width - 1 >= SIDE_MAX || height - 1 >= SIDE_MAX || stride < (size_t)3 * width ||
-        stride > SIZE_MAX / height) /* no row of the picture may lie beyond the address space */
+    if (!model || !rgb || !scratch || !view || !view->data || width - 1 >= SIDE_MAX || height - 1 >= SIDE_MAX)
+        return MORSEL_ERR_ARGUMENT;
+    if (stride < (size_t)3 * width || stride > SIZE_MAX / height) /* no row may lie beyond the address space */
         return MORSEL_ERR_ARGUMENT;
     if (image >= (view->rank == 4 ? view->dims[0] : 1))
         return MORSEL_ERR_ARGUMENT;
