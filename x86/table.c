@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The x86 kernels. None is written yet: every slot keeps plain C, and no feature is asked for. */
-#include "../kernels/kernels.h"
+/* The x86 kernels, from the oldest instructions to the newest; a later one takes over where it is faster. */
+#include "x86.h"
+
+#include "../core/morsel.h"
 
 uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu) {
-    (void)table;
-    (void)cpu;
-    return 0;
+    uint32_t used = 0;
+    if (cpu & MORSEL_CPU_AVX512VNNI) {
+        table->conv = morsel_conv_rows_avx512vnni;
+        table->depthwise = morsel_depthwise_rows_avx512vnni;
+        used |= MORSEL_CPU_AVX512VNNI;
+    }
+    return used;
 }
