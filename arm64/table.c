@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The arm64 kernels. None is written yet: every slot keeps plain C, and no feature is asked for. */
-#include "../kernels/kernels.h"
+/* The arm64 kernels, in rising order: each feature takes over the slots that it computes faster. */
+#include "arm64.h"
+
+#include "../core/morsel.h"
+
+static void use_dotprod(struct morsel_kernels *table) {
+    table->conv = morsel_conv_rows_dotprod;
+    table->depthwise = morsel_depthwise_rows_dotprod;
+    table->fc = morsel_fc_blocks_dotprod;
+}
 
 uint32_t morsel_kernels_arm64(struct morsel_kernels *table, uint32_t cpu) {
-    (void)table;
-    (void)cpu;
-    return 0;
+    if (cpu & MORSEL_CPU_DOTPROD) use_dotprod(table);
+    return cpu & MORSEL_CPU_DOTPROD;
 }

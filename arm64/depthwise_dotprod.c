@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Depthwise convolution with SDOT. Four rows of one column, sixteen channels wide, are zipped into (channel, row 0..3) vectors: one dot product
+ * then does a column of taps for four channels. For windows 3x3 such columns stay in registers while they pass under the three
+ * tap columns; with stride 1 one column serves two output rows, the lower with its taps moved one row down.
+ */
+#include "arm64.h"
+
+struct column {
+    int8x16_t v0, v1, v2, v3;
+};
+
+/* Three columns of taps for both rows: [row][kx][4 channels x 4 taps]. */
+struct taps {
+    int8_t row[2][3][64];
+};
+
+struct strip {
+    const struct morsel_conv_args *a;
+    const uint8_t *r0, *r1, *r2, *r3; /* at the block's first channel */
+    const struct taps *taps;
+    const int32_t *start;
+    const float *multiplier;
+    const struct morsel_finish *finish;
+    uint8_t *y0, *y1; /* y1 NULL: one row */
+};
+
+static inline __attribute__((always_inline)) struct column zip_rows(int8x16_t a, int8x16_t b, int8x16_t c, int8x16_t d) {
+    int16x8_t ab0 = vreinterpretq_s16_s8(vzip1q_s8(a, b)), ab1 = vreinterpretq_s16_s8(vzip2q_s8(a, b));
+    int16x8_t cd0 = vreinterpretq_s16_s8(vzip1q_s8(c, d)), cd1 = vreinterpretq_s16_s8(vzip2q_s8(c, d));
+    struct column r = {vreinterpretq_s8_s16(vzip1q_s16(ab0, cd0)), vreinterpretq_s8_s16(vzip2q_s16(ab0, cd0)),
+                       vreinterpretq_s8_s16(vzip1q_s16(ab1, cd1)), vreinterpretq_s8_s16(vzip2q_s16(ab1, cd1))};
+    return r;
+}
+
+static inline __attribute__((always_inline)) struct column load_column(const struct strip *s, uint32_t ix) {
+    const struct morsel_window *win = &s->a->window;
+    if (ix >= win->in_w) {
+        int8x16_t zero = vdupq_n_s8((int8_t)(s->a->x.code.zero - 128));
+        struct column r = {zero, zero, zero, zero};
+        return r;
+    }
+    size_t at = (size_t)ix * win->in_c;
+    return zip_rows(vld1q_s8((const int8_t *)s->r0 + at), vld1q_s8((const int8_t *)s->r1 + at), vld1q_s8((const int8_t *)s->r2 + at),
+                    vld1q_s8((const int8_t *)s->r3 + at));
+}
+
+/* In asm, and volatile, for the order alone: the compiler would keep all the taps in registers that it has not. */
+#define DOT(sum, w, x) __asm__ volatile("sdot %0.4s, %1.16b, %2.16b" : "+w"(sum) : "w"(w), "w"(x))
+
+static inline __attribute__((always_inline)) void add_column(struct morsel_sum16 *s, struct column x, const int8_t *w) {
+    DOT(s->s0, vld1q_s8(w), x.v0);
+    DOT(s->s1, vld1q_s8(w + 16), x.v1);
+    DOT(s->s2, vld1q_s8(w + 32), x.v2);
+    DOT(s->s3, vld1q_s8(w + 48), x.v3);
+}
+
+static inline __attribute__((always_inline)) int8x16_t pixel(const struct strip *s, uint32_t row, struct column a, struct column b,
+                                                             struct column c) {
+    const int8_t(*w)[64] = s->taps->row[row];
+    struct morsel_sum16 sum = {vld1q_s32(s->start), vld1q_s32(s->start + 4), vld1q_s32(s->start + 8), vld1q_s32(s->start + 12)};
+    add_column(&sum, a, w[0]);
+    add_column(&sum, b, w[1]);
+    add_column(&sum, c, w[2]);
+    return morsel_finish16(sum, s->multiplier, s->finish);
+}
+
+static inline __attribute__((always_inline)) void put_pixels(struct strip *s, struct column a, struct column b, struct column c) {
+    uint32_t step = s->a->window.out_c;
+    vst1q_s8((int8_t *)s->y0, pixel(s, 0, a, b, c));
+    s->y0 += step;
+    if (!s->y1) return;
+    vst1q_s8((int8_t *)s->y1, pixel(s, 1, a, b, c));
+    s->y1 += step;
+}
+
+/* Stride 1: each new column is the third of one pixel, the second of the next, the first of the one after. */
+static void strip_one(struct strip *s) {
+    uint32_t ix = 0 - s->a->window.pad_left, left = s->a->window.out_w;
+    struct column a = load_column(s, ix), b = load_column(s, ix + 1), c;
+    for (ix += 2;; ix += 3) {
+        c = load_column(s, ix);
+        put_pixels(s, a, b, c);
+        if (!--left) return;
+        a = load_column(s, ix + 1);
+        put_pixels(s, b, c, a);
+        if (!--left) return;
+        b = load_column(s, ix + 2);
+        put_pixels(s, c, a, b);
+        if (!--left) return;
+    }
+}
+
+/* Stride 2: the third column is the first of the next pixel. */
+static void strip_two(struct strip *s) {
+    uint32_t ix = 0 - s->a->window.pad_left, left = s->a->window.out_w;
+    struct column a = load_column(s, ix), b, c;
+    for (;; ix += 4) {
+        b = load_column(s, ix + 1);
+        c = load_column(s, ix + 2);
+        put_pixels(s, a, b, c);
+        if (!--left) return;
+        b = load_column(s, ix + 3);
+        a = load_column(s, ix + 4);
+        put_pixels(s, c, b, a);
+        if (!--left) return;
+    }
+}
+
+/* The taps as they lie in the blob, and each moved one row down: the fourth row of a column has weight 0 there. */
+static void prepare_taps(struct taps *t, const int8_t *w) {
+    for (uint32_t i = 0; i < 192; i += 16) {
+        int8x16_t v = vld1q_s8(w + i);
+        vst1q_s8(t->row[0][0] + i, v);
+        vst1q_s8(t->row[1][0] + i, vreinterpretq_s8_s32(vshlq_n_s32(vreinterpretq_s32_s8(v), 8)));
+    }
+}
+
+/* Output rows i (and with stride 1 i + 1 where `two`) of one block at channel c. */
+static void run_strip(struct strip *s, const uint8_t *const *rows, uint32_t i, int two, uint32_t c, size_t row) {
+    const struct morsel_window *win = &s->a->window;
+    const uint8_t *const *r = rows + (size_t)i * 3;
+    s->r0 = r[0] + c;
+    s->r1 = r[1] + c;
+    s->r2 = r[2] + c;
+    s->r3 = two ? r[5] + c : s->r2;
+    s->y0 = (uint8_t *)s->a->y.data + row * win->out_w * win->out_c + c;
+    s->y1 = two ? s->y0 + (size_t)win->out_w * win->out_c : NULL;
+    if (win->stride_w == 1) strip_one(s);
+    else strip_two(s);
+}
+
+/* Whole blocks of 16 channels from c on, for windows 3x3 with stride 1 or 2. */
+static void run_three(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t c,
+                      const struct morsel_group *g, uint32_t blocks) {
+    struct taps taps[MORSEL_GROUP / 16];
+    struct strip s = {a, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &g->finish, NULL, NULL};
+    for (uint32_t b = 0; b < blocks; b++) prepare_taps(&taps[b], a->weights + (size_t)(c / 16 + b) * 192);
+    for (uint32_t i = 0, rows_done; i < n; i += rows_done) {
+        const uint8_t *const *r = rows + (size_t)i * 3;
+        int two = i + 1 < n && a->window.stride_h == 1 && r[3] == r[1] && r[4] == r[2];
+        rows_done = two ? 2 : 1;
+        for (uint32_t b = 0; b < blocks; b++) {
+            s.taps = &taps[b];
+            s.start = g->start + b * 16;
+            s.multiplier = g->multiplier + b * 16;
+            run_strip(&s, rows, i, two, c + b * 16, (size_t)y + i);
+        }
+    }
+}
+
+/* Sixteen bytes of a row in the signed domain; those past the row's end are 0. */
+static inline int8x16_t load_row(const uint8_t *row, size_t at, size_t bytes, uint8x16_t flip) {
+    uint8_t part[16] = {0};
+    if (at + 16 <= bytes) return vreinterpretq_s8_u8(veorq_u8(vld1q_u8(row + at), flip));
+    memcpy(part, row + at, bytes - at);
+    return vreinterpretq_s8_u8(veorq_u8(vld1q_u8(part), flip));
+}
+
+/* Tap rows ky .. ky + 3 of input column ix; rows that the window has not meet weights of 0. */
+static struct column load_quad(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t ky, uint32_t ix, uint32_t c) {
+    const struct morsel_window *win = &a->window;
+    int8x16_t v[4];
+    uint32_t left = win->kernel_h - ky;
+    for (uint32_t i = 0; i < 4; i++) {
+        if (ix >= win->in_w) v[i] = vdupq_n_s8((int8_t)(a->x.code.zero - 128));
+        else if (i >= left) v[i] = vdupq_n_s8(0);
+        else v[i] = load_row(rows[ky + i], (size_t)ix * win->in_c + c, win->in_row, vdupq_n_u8((uint8_t)(a->x.code.flip ^ 0x80)));
+    }
+    return zip_rows(v[0], v[1], v[2], v[3]);
+}
+
+/* Any window: one pixel of a block, n channels at c. */
+static void any_pixel(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t ox, size_t at, uint32_t c, uint32_t n,
+                      const struct morsel_group *g) {
+    const struct morsel_window *win = &a->window;
+    const int32_t *start = g->start + c % MORSEL_GROUP;
+    uint32_t quads = (win->kernel_h + 3) / 4;
+    const int8_t *w = a->weights + (size_t)(c / 16) * win->kernel_w * quads * 64;
+    struct morsel_sum16 s = {vld1q_s32(start), vld1q_s32(start + 4), vld1q_s32(start + 8), vld1q_s32(start + 12)};
+    for (uint32_t kx = 0; kx < win->kernel_w; kx++)
+        for (uint32_t q = 0; q < quads; q++, w += 64)
+            add_column(&s, load_quad(a, rows, q * 4, ox * win->stride_w + kx * win->dilation_w - win->pad_left, c), w);
+    if (g->finish.mode == MORSEL_FINISH_RAW) {
+        int32_t raw[16];
+        vst1q_s32(raw, s.s0), vst1q_s32(raw + 4, s.s1), vst1q_s32(raw + 8, s.s2), vst1q_s32(raw + 12, s.s3);
+        morsel_store_raw(&a->y, &a->channels, raw, c, n, at + c);
+        return;
+    }
+    morsel_store_part((uint8_t *)a->y.data + at + c, morsel_finish16(s, g->multiplier + c % MORSEL_GROUP, &g->finish), n);
+}
+
+static void run_any(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t c, uint32_t end,
+                    const struct morsel_group *g) {
+    const struct morsel_window *win = &a->window;
+    for (; c < end; c += 16) {
+        for (uint32_t i = 0; i < n; i++) {
+            for (uint32_t ox = 0; ox < win->out_w; ox++) {
+                size_t at = ((size_t)(y + i) * win->out_w + ox) * win->out_c;
+                any_pixel(a, rows + (size_t)i * win->kernel_h, ox, at, c, end - c < 16 ? end - c : 16, g);
+            }
+        }
+    }
+}
+
+static int is_three(const struct morsel_conv_args *a) {
+    const struct morsel_window *w = &a->window;
+    return w->kernel_h == 3 && w->kernel_w == 3 && w->dilation_w == 1 && (w->stride_w == 1 || w->stride_w == 2) && a->x.code.flip == 0x80;
+}
+
+void morsel_depthwise_rows_dotprod(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+    const struct morsel_window *win = &a->window;
+    struct morsel_group g;
+    uint32_t quads = win->kernel_w * ((win->kernel_h + 3) / 4);
+    if (a->channels.weight_zero) {
+        morsel_depthwise_rows_c(a, rows, y, n);
+        return;
+    }
+    for (uint32_t c = 0; c < win->out_c; c += MORSEL_GROUP) {
+        uint32_t left = win->out_c - c, count = left < MORSEL_GROUP ? left : MORSEL_GROUP, whole = 0;
+        const int8_t *w = a->weights + (size_t)(c / 16) * quads * 64;
+        morsel_group_prepare(&g, &a->channels, &a->x, &a->y, w, c, (count + 15) / 16, quads, n * win->out_w);
+        if (is_three(a) && g.finish.mode != MORSEL_FINISH_RAW) whole = count / 16;
+        if (whole) run_three(a, rows, y, n, c, &g, whole);
+        run_any(a, rows, y, n, c + whole * 16, c + count, &g);
+    }
+}

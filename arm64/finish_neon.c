@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* What a group of channels needs before its sums: constants, and the proof that the cheap arithmetic is exact for it. */
+#include "finish_neon.h"
+
+#include "../kernels/requant.h"
+
+/* Sums of |w| of four channels whose weights lie at w, w + 64 ... */
+static int32x4_t absolute_sums(const int8_t *w, uint32_t quads) {
+    uint32x4_t sum = vdupq_n_u32(0);
+    for (uint32_t k = 0; k < quads; k++) /* |-128| is 128 as an unsigned byte */
+        sum = vpadalq_u16(sum, vpaddlq_u8(vreinterpretq_u8_s8(vabsq_s8(vld1q_s8(w + (size_t)k * 64)))));
+    return vreinterpretq_s32_u32(sum);
+}
+
+/* Four channels: |s| <= |start| + 128 * sum |w|. quads is at most 4096, so the sum is below 2^21 and its multiple below 2^28. */
+static void bound_four(struct morsel_bound *bound, int32x4_t start, const float *multiplier, const int8_t *w, uint32_t quads) {
+    int32x4_t most = vqaddq_s32(vqabsq_s32(start), vshlq_n_s32(absolute_sums(w, quads), 7));
+    int32_t sum = vmaxvq_s32(most);
+    float product = vmaxvq_f32(vabsq_f32(vmulq_f32(vcvtq_f32_s32(most), vld1q_f32(multiplier))));
+    if (sum > bound->sum) bound->sum = sum;
+    if (!(product <= bound->product)) bound->product = product;
+}
+
+static void start_block(struct morsel_group *g, uint32_t at, const struct morsel_channels *c, uint32_t first, int32_t shift) {
+    for (uint32_t i = 0; i < 16; i += 4) {
+        int32x4_t start = vmlaq_n_s32(vld1q_s32(c->bias + first + at + i), vld1q_s32(c->weight_sum + first + at + i), shift);
+        vst1q_s32(g->start + at + i, start);
+        vst1q_f32(g->multiplier + at + i, vld1q_f32(c->multiplier + first + at + i));
+    }
+}
+
+static void describe(struct morsel_finish *f, const struct morsel_output *y, int raw) {
+    f->mode = raw ? MORSEL_FINISH_RAW : MORSEL_FINISH_CLAMPED;
+    f->round = MORSEL_MAGIC_FLOAT;
+    f->low = (float)(y->out_min - y->code.zero);
+    f->high = (float)(y->out_max - y->code.zero);
+    f->zero = y->code.zero - 128;
+    f->min = y->out_min - 128;
+    f->max = y->out_max - 128;
+    f->flip = y->code.flip ^ 0x80;
+}
+
+/* The proof holds for all channels of the group. */
+static void use_magic(struct morsel_group *g, uint32_t blocks) {
+    struct morsel_finish *f = &g->finish;
+    for (uint32_t i = 0; i < blocks * 16; i += 4)
+        vst1q_s32(g->start + i, vaddq_s32(vld1q_s32(g->start + i), vdupq_n_s32(MORSEL_MAGIC_BITS)));
+    f->mode = MORSEL_FINISH_SHIFTED;
+    if (f->zero % 2 || f->min != -128 || f->max != 127 || f->flip) return;
+    f->mode = MORSEL_FINISH_FOLDED;
+    f->round = MORSEL_MAGIC_FLOAT + (float)f->zero;
+}
+
+void morsel_group_prepare(struct morsel_group *g, const struct morsel_channels *c, const struct morsel_input *x,
+                          const struct morsel_output *y, const int8_t *weights, uint32_t first, uint32_t blocks, uint32_t quads,
+                          uint32_t uses) {
+    struct morsel_bound bound = {0, 0};
+    describe(&g->finish, y, y->code.is_float || c->float_bias);
+    for (uint32_t b = 0; b < blocks; b++) start_block(g, b * 16, c, first, 128 - x->code.zero);
+    if (g->finish.mode == MORSEL_FINISH_RAW || quads > 4096 || quads > 2 * uses) return;
+    for (uint32_t i = 0; i < blocks * 16; i += 4) {
+        const int8_t *w = weights + (size_t)(i / 16) * quads * 64 + i % 16 * 4;
+        bound_four(&bound, vld1q_s32(g->start + i), g->multiplier + i, w, quads);
+    }
+    if (bound.sum < 1 << 22 && bound.product < 32000.0f) use_magic(g, blocks);
+}
+
+void morsel_store_raw(const struct morsel_output *y, const struct morsel_channels *c, const int32_t *sums, uint32_t channel, uint32_t n,
+                      size_t first) {
+    for (uint32_t i = 0; i < n; i++)
+        morsel_store_sum(y, first + i, sums[i], c->multiplier[channel + i], c->float_bias ? &c->float_bias[channel + i] : NULL);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sums of sixteen channels become sixteen bytes: kernels/requant.h in vectors, to the bit.
+ *
+ * With "magic" = 1.5 * 2^23, the float whose bits are 0x4b400000: for |s| < 2^22 the integer 0x4b400000 + s is the float magic + s, so a
+ * subtraction converts s exactly, and adding magic to a float below 2^22 rounds it half to even and leaves the integer in the low
+ * bits. On a Cortex-A76 both cost a quarter of the conversions they replace. Sums therefore start at bias + 0x4b400000 wherever
+ * the channels' weights prove |s| < 2^22 and |s * multiplier| < 32000 (so the low 16 bits hold the rounded product), whatever the inputs.
+ *
+ * All that is computed in the signed domain: byte ^ 0x80, -128..127. An even zero point may be added together with magic: it moves no tie.
+ */
+#ifndef MORSEL_FINISH_NEON_H
+#define MORSEL_FINISH_NEON_H
+
+#include "../kernels/kernels.h"
+
+#include <arm_neon.h>
+#include <string.h>
+
+#define MORSEL_MAGIC_FLOAT 12582912.0f
+#define MORSEL_MAGIC_BITS 0x4b400000
+
+enum morsel_finish_mode {
+    MORSEL_FINISH_FOLDED,  /* sums hold magic, zero point even, all 256 values allowed */
+    MORSEL_FINISH_SHIFTED, /* sums hold magic */
+    MORSEL_FINISH_CLAMPED, /* any sum, any multiplier */
+    MORSEL_FINISH_RAW      /* sums stay sums: float results, float biases */
+};
+
+struct morsel_finish {
+    uint32_t mode;
+    float round;     /* magic, plus the zero point where it is folded */
+    float low, high; /* limits of the product */
+    int32_t zero;    /* signed domain */
+    int32_t min, max;
+    uint32_t flip;   /* signed domain to stored byte */
+};
+
+/* Constants of up to 128 channels, padded to whole blocks of 16. */
+#define MORSEL_GROUP 128u
+struct morsel_group {
+    struct morsel_finish finish;
+    int32_t start[MORSEL_GROUP]; /* where sums begin: bias and zero point, magic too where it is proven */
+    float multiplier[MORSEL_GROUP];
+};
+
+/* Bounds met so far by the blocks of a group. */
+struct morsel_bound {
+    int32_t sum;   /* |s| */
+    float product; /* |s * multiplier| */
+};
+
+/* Prepares `blocks` blocks from channel constant `first` on. `quads` groups of four weights each, laid out [block][quads][16][4].
+ * uses: about how many sums each channel has; reading the weights for the proof must pay. */
+void morsel_group_prepare(struct morsel_group *g, const struct morsel_channels *c, const struct morsel_input *x,
+                          const struct morsel_output *y, const int8_t *weights, uint32_t first, uint32_t blocks, uint32_t quads,
+                          uint32_t uses);
+
+/* Raw sums [pixels][16] of the n channels from `channel` on, into elements `first`, `first + step` ... */
+void morsel_store_raw(const struct morsel_output *y, const struct morsel_channels *c, const int32_t *sums, uint32_t channel, uint32_t n,
+                      size_t first);
+
+struct morsel_sum16 {
+    int32x4_t s0, s1, s2, s3;
+};
+
+static inline int16x8_t morsel_low_halves(float32x4_t a, float32x4_t b) {
+    return vuzp1q_s16(vreinterpretq_s16_f32(a), vreinterpretq_s16_f32(b));
+}
+
+static inline float32x4_t morsel_scale_magic(int32x4_t s, const float *multiplier, float32x4_t round) {
+    float32x4_t v = vsubq_f32(vreinterpretq_f32_s32(s), vdupq_n_f32(MORSEL_MAGIC_FLOAT));
+    return vaddq_f32(vmulq_f32(v, vld1q_f32(multiplier)), round);
+}
+
+static inline float32x4_t morsel_scale_clamped(int32x4_t s, const float *multiplier, const struct morsel_finish *f) {
+    float32x4_t v = vmulq_f32(vcvtq_f32_s32(s), vld1q_f32(multiplier));
+    v = vminq_f32(vmaxq_f32(v, vdupq_n_f32(f->low)), vdupq_n_f32(f->high));
+    return vaddq_f32(v, vdupq_n_f32(MORSEL_MAGIC_FLOAT));
+}
+
+static inline int8x16_t morsel_narrow(int16x8_t a, int16x8_t b) {
+    return vqmovn_high_s16(vqmovn_s16(a), b);
+}
+
+static inline int8x16_t morsel_limit16(int8x16_t v, const struct morsel_finish *f) {
+    v = vminq_s8(vmaxq_s8(v, vdupq_n_s8((int8_t)f->min)), vdupq_n_s8((int8_t)f->max));
+    return veorq_s8(v, vdupq_n_s8((int8_t)f->flip));
+}
+
+/* Any mode but RAW. */
+static inline int8x16_t morsel_finish16(struct morsel_sum16 s, const float *m, const struct morsel_finish *f) {
+    int16x8_t zero = vdupq_n_s16((int16_t)f->zero);
+    if (f->mode == MORSEL_FINISH_CLAMPED) {
+        int16x8_t a = morsel_low_halves(morsel_scale_clamped(s.s0, m, f), morsel_scale_clamped(s.s1, m + 4, f));
+        int16x8_t b = morsel_low_halves(morsel_scale_clamped(s.s2, m + 8, f), morsel_scale_clamped(s.s3, m + 12, f));
+        return morsel_limit16(morsel_narrow(vaddq_s16(a, zero), vaddq_s16(b, zero)), f);
+    }
+    float32x4_t round = vdupq_n_f32(f->round);
+    int16x8_t a = morsel_low_halves(morsel_scale_magic(s.s0, m, round), morsel_scale_magic(s.s1, m + 4, round));
+    int16x8_t b = morsel_low_halves(morsel_scale_magic(s.s2, m + 8, round), morsel_scale_magic(s.s3, m + 12, round));
+    if (f->mode == MORSEL_FINISH_FOLDED) return morsel_narrow(a, b);
+    return morsel_limit16(morsel_narrow(vaddq_s16(a, zero), vaddq_s16(b, zero)), f);
+}
+
+/* The first n of sixteen bytes. */
+static inline void morsel_store_part(uint8_t *to, int8x16_t v, uint32_t n) {
+    uint8_t bytes[16];
+    if (n >= 16) {
+        vst1q_s8((int8_t *)to, v);
+        return;
+    }
+    if (n >= 8) {
+        vst1_s8((int8_t *)to, vget_low_s8(v));
+        to += 8;
+        n -= 8;
+        v = vextq_s8(v, v, 8);
+    }
+    vst1q_s8((int8_t *)bytes, v);
+    for (uint32_t i = 0; i < n; i++) to[i] = bytes[i];
+}
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Convolutions and matrix products cut into tiles: finds the inputs of four output pixels and the channel groups, and leaves the
+ * arithmetic to the ISA's tile. Inputs are used where they lie if they are signed and their channels come in fours; else the four
+ * windows are copied side by side first.
+ */
+#include "arm64.h"
+
+#define PIECES 64u         /* window cells that a tile addresses one by one */
+#define LINE 1024u         /* channels of a cell outside the picture */
+#define PACKED 1536u       /* bytes of a window that is copied */
+#define SPARE 16u          /* copies go 16 bytes at a time */
+
+struct walk {
+    const struct morsel_conv_args *a;
+    const uint8_t *const *rows;
+    uint32_t depth, outs, row_k, k;
+    uint32_t packing;
+    const uint8_t *x[4 * PIECES];
+    uint8_t outside[LINE]; /* zero points, signed domain */
+    uint8_t packed[4][PACKED + SPARE];
+    int32_t raw[4][MORSEL_GROUP];
+    struct morsel_group group;
+};
+
+/* n bytes into the signed domain. Reads 16 at a time as long as they end before `end`, writes up to 15 too many. */
+static void copy_line(uint8_t *to, const uint8_t *x, uint32_t n, const uint8_t *end, uint8_t flip) {
+    uint8x16_t mask = vdupq_n_u8(flip);
+    uint32_t i = 0;
+    for (; i < n && (size_t)(end - x) >= i + 16; i += 16) vst1q_u8(to + i, veorq_u8(vld1q_u8(x + i), mask));
+    for (; i < n; i++) to[i] = x[i] ^ flip;
+}
+
+/* One row of a window, tap by tap; taps outside the picture are zero points. */
+static void pack_edge(const struct walk *w, uint8_t *to, const uint8_t *row, uint32_t left, uint32_t channel) {
+    const struct morsel_window *win = &w->a->window;
+    for (uint32_t kx = 0; kx < win->kernel_w; kx++, to += w->depth) {
+        uint32_t ix = left + kx * win->dilation_w;
+        const uint8_t *x = row + (size_t)ix * win->in_c + channel;
+        if (ix < win->in_w) copy_line(to, x, w->depth, row + win->in_row, (uint8_t)(w->a->x.code.flip ^ 0x80));
+        else memset(to, (int)((uint32_t)w->a->x.code.zero ^ 0x80), w->depth);
+    }
+}
+
+/* The window of a pixel as one line of K bytes. What lands in the padding of a row meets weights of 0. */
+static void pack_pixel(const struct walk *w, uint8_t *to, const uint8_t *const *rows, uint32_t ox, uint32_t channel) {
+    const struct morsel_window *win = &w->a->window;
+    uint32_t left = ox * win->stride_w - win->pad_left; /* left of the picture: huge */
+    int whole = left < win->in_w && left + win->kernel_w <= win->in_w && win->dilation_w == 1 && w->a->groups == 1;
+    for (uint32_t ky = 0; ky < win->kernel_h; ky++, to += w->row_k) {
+        const uint8_t *x = rows[ky] + (size_t)left * win->in_c;
+        if (whole) copy_line(to, x, win->kernel_w * w->depth, rows[ky] + win->in_row, (uint8_t)(w->a->x.code.flip ^ 0x80));
+        else pack_edge(w, to, rows[ky], left, channel);
+    }
+}
+
+/* The addresses of a pixel's window cells. */
+static void point_pixel(struct walk *w, uint32_t p, const uint8_t *const *rows, uint32_t ox, uint32_t channel) {
+    const struct morsel_window *win = &w->a->window;
+    const uint8_t **x = w->x + p;
+    for (uint32_t ky = 0; ky < win->kernel_h; ky++) {
+        uint32_t ix = ox * win->stride_w - win->pad_left;
+        for (uint32_t kx = 0; kx < win->kernel_w; kx++, ix += win->dilation_w, x += 4)
+            *x = ix < win->in_w ? rows[ky] + (size_t)ix * win->in_c + channel : w->outside;
+    }
+}
+
+/* The inputs of the pixels from `first` on, counted from the first row of this call. */
+static void find_inputs(struct walk *w, uint32_t first, uint32_t pixels, uint32_t channel) {
+    const struct morsel_window *win = &w->a->window;
+    for (uint32_t p = 0; p < 4; p++) {
+        uint32_t at = first + (p < pixels ? p : pixels - 1);
+        const uint8_t *const *rows = w->rows + (size_t)(at / win->out_w) * win->kernel_h;
+        if (!w->packing) point_pixel(w, p, rows, at % win->out_w, channel);
+        else if (p < pixels) pack_pixel(w, w->packed[p], rows, at % win->out_w, channel);
+        if (w->packing) w->x[p] = w->packed[p < pixels ? p : pixels - 1];
+    }
+}
+
+static void store_raw(const struct walk *w, const struct morsel_tile *t, uint32_t channel, size_t first) {
+    for (uint32_t p = 0; p < t->pixels; p++)
+        morsel_store_raw(&w->a->y, &w->a->channels, w->raw[p], channel, t->channels, first + (size_t)p * w->a->window.out_c);
+}
+
+/* Channels c .. of group g of the convolution, for `pixels` pixels from element `first` of y on. */
+static void run_group(struct walk *w, uint32_t g, uint32_t c, uint32_t pixels, size_t first, morsel_tile_fn *fn) {
+    const struct morsel_conv_args *a = w->a;
+    uint32_t blocks = (w->outs + 15) / 16, start = (g * blocks + c / 16) * 16, left = w->outs - c;
+    struct morsel_tile t = {w->x, w->packing ? 1 : a->window.kernel_h * a->window.kernel_w, w->packing ? w->k : w->depth,
+                            a->weights + (size_t)start * w->k, &w->group, left < MORSEL_GROUP ? left : MORSEL_GROUP,
+                            0, NULL, a->window.out_c, w->raw};
+    morsel_group_prepare(&w->group, &a->channels, &a->x, &a->y, t.weights, start, (t.channels + 15) / 16, w->k / 4, pixels);
+    first += g * w->outs + c;
+    for (uint32_t p = 0; p < pixels; p += 4, first += 4 * (size_t)a->window.out_c) {
+        t.pixels = pixels - p < 4 ? pixels - p : 4;
+        find_inputs(w, p, t.pixels, g * w->depth);
+        if (!a->y.code.is_float) t.y = (uint8_t *)a->y.data + first;
+        fn(&t);
+        if (w->group.finish.mode == MORSEL_FINISH_RAW) store_raw(w, &t, start, first);
+    }
+}
+
+/* Whether the tiles take this call, and how. */
+static int plan(struct walk *w) {
+    const struct morsel_window *win = &w->a->window;
+    w->depth = win->in_c / w->a->groups;
+    w->outs = win->out_c / w->a->groups;
+    w->row_k = (win->kernel_w * w->depth + 3) / 4 * 4;
+    w->k = win->kernel_h * w->row_k;
+    w->packing = w->depth % 4 || w->a->x.code.flip != 0x80 || win->kernel_h * win->kernel_w > PIECES || w->depth > LINE;
+    /* A 1x1 window without padding never leaves the picture, however deep it is. */
+    if (w->depth % 4 == 0 && w->a->x.code.flip == 0x80 && win->kernel_h * win->kernel_w == 1 && win->pad_left == 0 &&
+        (win->out_w - 1) * win->stride_w < win->in_w)
+        w->packing = 0;
+    return !w->a->channels.weight_zero && (!w->packing || w->k <= PACKED);
+}
+
+static void fill_spare(struct walk *w) {
+    if (w->packing) memset(w->packed, 0, sizeof w->packed);
+    else memset(w->outside, (int)((uint32_t)w->a->x.code.zero ^ 0x80), w->depth < LINE ? w->depth : LINE);
+}
+
+void morsel_conv_tiles(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_tile_fn *tile) {
+    struct walk w;
+    w.a = a;
+    w.rows = rows;
+    if (!plan(&w)) {
+        morsel_conv_rows_c(a, rows, y, n);
+        return;
+    }
+    fill_spare(&w);
+    size_t first = (size_t)y * a->window.out_w * a->window.out_c;
+    for (uint32_t g = 0; g < a->groups; g++)
+        for (uint32_t c = 0; c < w.outs; c += MORSEL_GROUP) run_group(&w, g, c, n * a->window.out_w, first, tile);
+}
+
+/* A matrix product as a convolution 1x1 over a picture of one row. */
+static void as_conv(struct morsel_conv_args *conv, const struct morsel_fc_args *a) {
+    struct morsel_window win = {1, a->rows, a->inputs, 1, a->rows, a->outputs, 1, 1, 1, 1, 1, 1, 0, 0, a->rows * a->inputs, 0};
+    memset(conv, 0, sizeof *conv);
+    conv->window = win;
+    conv->x = a->x;
+    conv->y = a->y;
+    conv->weights = a->weights;
+    conv->channels = a->channels;
+    conv->groups = 1;
+}
+
+void morsel_fc_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, morsel_tile_fn *tile) {
+    struct morsel_conv_args conv;
+    struct walk w;
+    as_conv(&conv, a);
+    w.a = &conv;
+    if (!plan(&w)) {
+        morsel_fc_blocks_c(a, begin, end);
+        return;
+    }
+    fill_spare(&w);
+    for (uint32_t rows; begin < end; begin += rows * a->blocks) { /* whole rows together; parts of a row one by one */
+        uint32_t row = begin / a->blocks, block = begin % a->blocks, stop = a->blocks;
+        const uint8_t *line = (const uint8_t *)a->x.data + (size_t)row * a->inputs;
+        rows = block ? 0 : (end - begin) / a->blocks;
+        if (!rows && end - begin < a->blocks - block) stop = block + end - begin;
+        w.rows = &line;
+        conv.window.in_w = conv.window.out_w = rows ? rows : 1;
+        conv.window.in_row = conv.window.in_w * a->inputs;
+        w.outs = stop * 16 < a->outputs ? stop * 16 : a->outputs;
+        for (uint32_t c = block * 16; c < w.outs; c += MORSEL_GROUP)
+            run_group(&w, 0, c, conv.window.out_w, (size_t)row * a->outputs, tile);
+        if (!rows) begin += stop - block;
+    }
+}
