@@ -51,69 +51,91 @@ static struct part part_of(const struct job *job, uint32_t block, uint32_t nb, s
     return part;
 }
 
-static inline __attribute__((always_inline)) __m512i broadcast4(const uint8_t *p) {
+MORSEL_INLINE __m512i broadcast4(const uint8_t *p) {
     int32_t v;
     memcpy(&v, p, sizeof v);
     return _mm512_set1_epi32(v);
 }
 
 /* The sums of mr pixels from `at`, nb blocks each. Pixels are addressed from every third one, to need few registers. */
-static inline __attribute__((always_inline)) void sum_tile(const struct part *part, const struct morsel_lines *lines, size_t at, int mr, int nb,
-                                                           __m512i acc[14][3]) {
+MORSEL_INLINE void sum_tile(const struct part *part, const struct morsel_lines *lines, size_t at, int mr, int nb, __m512i acc[14][3]) {
     const struct job *job = part->job;
     const int8_t *w = part->weights;
     size_t step = lines->step;
+    MORSEL_UNROLL
     for (int p = 0; p < mr; p++)
+        MORSEL_UNROLL
         for (int b = 0; b < nb; b++) acc[p][b] = part->start[b];
     for (uint32_t ky = 0; ky < job->kernel_h; ky++) {
         const uint8_t *x[5];
+        MORSEL_UNROLL
         for (int g = 0; g < (mr + 2) / 3; g++) x[g] = lines->line[ky] + (at + 3 * (size_t)g) * step;
         for (uint32_t q = 0; q < job->quads; q++, w += 64) {
             __m512i v[3];
+            MORSEL_UNROLL
             for (int b = 0; b < nb; b++) v[b] = _mm512_loadu_si512(w + (size_t)b * job->block_bytes);
+            MORSEL_UNROLL
             for (int p = 0; p < mr; p++) {
                 __m512i u = broadcast4(x[p / 3] + (size_t)(p % 3) * step);
+                MORSEL_UNROLL
                 for (int b = 0; b < nb; b++) acc[p][b] = _mm512_dpbusd_epi32(acc[p][b], u, v[b]);
             }
+            MORSEL_UNROLL
             for (int g = 0; g < (mr + 2) / 3; g++) x[g] += 4;
         }
     }
 }
 
-static inline __attribute__((always_inline)) void store_tile(const struct part *part, size_t at, int mr, int nb, __m512i acc[14][3]) {
+/* One pixel of 48 channels. */
+MORSEL_INLINE void store_1x48(const struct part *part, uint8_t *y, const __m512i *v) {
+    __m512i bytes = morsel_pack512_apart(&part->job->requant, v[0], v[1], v[2], v[2]);
+    _mm512_mask_storeu_epi8(y, part->mask & 0xffffffffffff, bytes);
+}
+
+/* n pixels, at most two, of 32 channels. */
+MORSEL_INLINE void store_2x32(const struct part *part, uint8_t *y, const __m512i *v, const __m512i *next, int n) {
+    __m512i bytes = morsel_pack512_apart(&part->job->requant, v[0], v[1], next[0], next[1]);
+    _mm256_mask_storeu_epi8(y, (__mmask32)part->mask, _mm512_castsi512_si256(bytes));
+    if (n > 1) _mm256_mask_storeu_epi8(y + part->y_step, (__mmask32)part->mask, _mm512_extracti64x4_epi64(bytes, 1));
+}
+
+/* n pixels, at most four, of 16 channels. */
+MORSEL_INLINE void store_4x16(const struct part *part, uint8_t *y, __m512i a, __m512i b, __m512i c, __m512i d, int n) {
+    __m512i bytes = morsel_pack512_apart(&part->job->requant, a, b, c, d);
+    __mmask16 mask = (__mmask16)part->mask;
+    _mm_mask_storeu_epi8(y, mask, _mm512_castsi512_si128(bytes));
+    if (n > 1) _mm_mask_storeu_epi8(y + part->y_step, mask, _mm512_extracti32x4_epi32(bytes, 1));
+    if (n > 2) _mm_mask_storeu_epi8(y + 2 * part->y_step, mask, _mm512_extracti32x4_epi32(bytes, 2));
+    if (n > 3) _mm_mask_storeu_epi8(y + 3 * part->y_step, mask, _mm512_extracti32x4_epi32(bytes, 3));
+}
+
+MORSEL_INLINE void store_tile(const struct part *part, size_t at, int mr, int nb, __m512i acc[14][3]) {
     const struct morsel_requant512 *r = &part->job->requant;
     uint8_t *y = part->y + at * part->y_step;
+    int together = nb == 3 ? 1 : nb == 2 ? 2 : 4, last = mr - 1;
+    MORSEL_UNROLL
     for (int b = 0; b < nb; b++) {
         __m512 m = _mm512_loadu_ps(part->multiplier + 16 * b);
+        MORSEL_UNROLL
         for (int p = 0; p < mr; p++) acc[p][b] = morsel_scale512(r, acc[p][b], m);
     }
-    for (int p = 0; p < mr && nb == 3; p++, y += part->y_step)
-        _mm512_mask_storeu_epi8(y, part->mask & 0xffffffffffff, morsel_pack512_apart(r, acc[p][0], acc[p][1], acc[p][2], acc[p][2]));
-    for (int p = 0; p < mr && nb == 2; p += 2, y += 2 * part->y_step) {
-        int next = p + 1 < mr ? p + 1 : p;
-        __m512i v = morsel_pack512_apart(r, acc[p][0], acc[p][1], acc[next][0], acc[next][1]);
-        _mm256_mask_storeu_epi8(y, (__mmask32)part->mask, _mm512_castsi512_si256(v));
-        if (next > p) _mm256_mask_storeu_epi8(y + part->y_step, (__mmask32)part->mask, _mm512_extracti64x4_epi64(v, 1));
-    }
-    for (int p = 0; p < mr && nb == 1; p += 4, y += 4 * part->y_step) {
-        int b = p + 1 < mr ? p + 1 : p, c = p + 2 < mr ? p + 2 : p, d = p + 3 < mr ? p + 3 : p;
-        __m512i v = morsel_pack512_apart(r, acc[p][0], acc[b][0], acc[c][0], acc[d][0]);
-        __mmask16 mask = (__mmask16)part->mask;
-        _mm_mask_storeu_epi8(y, mask, _mm512_castsi512_si128(v));
-        if (b > p) _mm_mask_storeu_epi8(y + part->y_step, mask, _mm512_extracti32x4_epi32(v, 1));
-        if (c > p) _mm_mask_storeu_epi8(y + 2 * part->y_step, mask, _mm512_extracti32x4_epi32(v, 2));
-        if (d > p) _mm_mask_storeu_epi8(y + 3 * part->y_step, mask, _mm512_extracti32x4_epi32(v, 3));
+    MORSEL_UNROLL
+    for (int p = 0; p < mr; p += together, y += (size_t)together * part->y_step) {
+        int p1 = p + 1 < mr ? p + 1 : last, p2 = p + 2 < mr ? p + 2 : last, p3 = p + 3 < mr ? p + 3 : last;
+        if (nb == 3) store_1x48(part, y, acc[p]);
+        else if (nb == 2) store_2x32(part, y, acc[p], acc[p1], mr - p);
+        else store_4x16(part, y, acc[p][0], acc[p1][0], acc[p2][0], acc[p3][0], mr - p);
     }
 }
 
-static inline __attribute__((always_inline)) void tile(const struct part *part, const struct morsel_lines *lines, size_t at, int mr, int nb) {
+MORSEL_INLINE void tile(const struct part *part, const struct morsel_lines *lines, size_t at, int mr, int nb) {
     __m512i acc[14][3];
     sum_tile(part, lines, at, mr, nb, acc);
     store_tile(part, at, mr, nb, acc);
 }
 
 /* n pixels in tiles of mr, the last over the end of the one before. */
-static inline __attribute__((always_inline)) void tiles(const struct part *part, const struct morsel_lines *lines, size_t n, int mr, int nb) {
+MORSEL_INLINE void tiles(const struct part *part, const struct morsel_lines *lines, size_t n, int mr, int nb) {
     size_t at = 0, size = (size_t)mr;
     for (; at + size <= n; at += size) tile(part, lines, at, mr, nb);
     if (at < n) tile(part, lines, n - size, mr, nb);

@@ -47,6 +47,7 @@ static struct quad spread(const void *p, size_t step, uint32_t blocks) {
     struct quad q;
     for (uint32_t block = 0; block < blocks; block++)
         for (uint32_t j = 0; j < 4; j++) memcpy(to[j] + 16 * block, from + block * step + 16 * j, 16);
+    MORSEL_UNROLL
     for (uint32_t j = 0; j < 4; j++) q.v[j] = _mm512_load_si512(to[j]);
     return q;
 }
@@ -67,7 +68,7 @@ static void take_channels(struct channels *t, const struct morsel_conv_args *a, 
     t->mask = left < 64 ? ((__mmask64)1 << left) - 1 : ~(__mmask64)0;
 }
 
-static inline __attribute__((always_inline)) struct quad interleave(__m512i r0, __m512i r1, __m512i r2, __m512i r3) {
+MORSEL_INLINE struct quad interleave(__m512i r0, __m512i r1, __m512i r2, __m512i r3) {
     __m512i a = _mm512_unpacklo_epi8(r0, r1), b = _mm512_unpackhi_epi8(r0, r1);
     __m512i c = _mm512_unpacklo_epi8(r2, r3), d = _mm512_unpackhi_epi8(r2, r3);
     struct quad q = {{_mm512_unpacklo_epi16(a, c), _mm512_unpackhi_epi16(a, c), _mm512_unpacklo_epi16(b, d), _mm512_unpackhi_epi16(b, d)}};
@@ -75,7 +76,7 @@ static inline __attribute__((always_inline)) struct quad interleave(__m512i r0, 
 }
 
 /* Column ix of rows k .. k + count, at most four; zero points outside the picture. */
-static inline __attribute__((always_inline)) struct quad column(const struct strip *s, uint32_t k, uint32_t count, uint32_t ix) {
+MORSEL_INLINE struct quad column(const struct strip *s, uint32_t k, uint32_t count, uint32_t ix) {
     const struct morsel_window *w = &s->args->window;
     __m512i r[4];
     size_t at = (size_t)ix * w->in_c;
@@ -84,22 +85,25 @@ static inline __attribute__((always_inline)) struct quad column(const struct str
         struct quad q = {{zero, zero, zero, zero}};
         return q;
     }
+    MORSEL_UNROLL
     for (uint32_t i = 0; i < 4; i++) r[i] = i < count ? _mm512_maskz_loadu_epi8(s->channels->mask, s->row[k + i] + at) : _mm512_setzero_si512();
     return interleave(r[0], r[1], r[2], r[3]);
 }
 
-static inline __attribute__((always_inline)) void add_taps(struct quad *acc, const struct quad *x, const struct quad *taps) {
+MORSEL_INLINE void add_taps(struct quad *acc, const struct quad *x, const struct quad *taps) {
+    MORSEL_UNROLL
     for (int j = 0; j < 4; j++) acc->v[j] = _mm512_dpbusd_epi32(acc->v[j], x->v[j], taps->v[j]);
 }
 
-static inline __attribute__((always_inline)) void store(const struct strip *s, const struct quad *acc, uint8_t *y) {
+MORSEL_INLINE void store(const struct strip *s, const struct quad *acc, uint8_t *y) {
     __m512i v[4];
+    MORSEL_UNROLL
     for (int j = 0; j < 4; j++) v[j] = morsel_scale512(&s->requant, acc->v[j], _mm512_castsi512_ps(s->channels->multiplier.v[j]));
     _mm512_mask_storeu_epi8(y, s->channels->mask, morsel_pack512(&s->requant, v[0], v[1], v[2], v[3]));
 }
 
 /* 3x3, one or two rows of results. */
-static inline __attribute__((always_inline)) void strip_3x3(const struct strip *s, int results, uint32_t stride) {
+MORSEL_INLINE void strip_3x3(const struct strip *s, int results, uint32_t stride) {
     const struct morsel_window *w = &s->args->window;
     const struct channels *t = s->channels;
     uint32_t in_rows = results + 2, ix = 0u - w->pad_left;

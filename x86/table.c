@@ -6,10 +6,14 @@
 
 uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu) {
     uint32_t used = 0;
-    if (cpu & MORSEL_CPU_AVX512VNNI) {
-        table->conv = morsel_conv_rows_avx512vnni;
-        table->depthwise = morsel_depthwise_rows_avx512vnni;
-        used |= MORSEL_CPU_AVX512VNNI;
-    }
-    return used;
+    if (!(cpu & MORSEL_CPU_AVX2)) return used;
+    table->qadd = morsel_qadd_avx2;
+    table->mean = morsel_mean_avx2;
+    table->max_pool = morsel_max_pool_rows_avx2;
+    used |= MORSEL_CPU_AVX2;
+    if (!(cpu & MORSEL_CPU_AVX512VNNI)) return used;
+    table->conv = morsel_conv_rows_avx512vnni;
+    table->depthwise = morsel_depthwise_rows_avx512vnni;
+    table->fc = morsel_fc_blocks_avx512vnni;
+    return used | MORSEL_CPU_AVX512VNNI;
 }

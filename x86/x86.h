@@ -5,7 +5,20 @@
 
 #include "../kernels/kernels.h"
 
+/* Before a short loop of constant length over an array of registers: it must vanish, or the array lives in memory. */
+#if defined(__clang__)
+#define MORSEL_UNROLL _Pragma("unroll")
+#else
+#define MORSEL_UNROLL _Pragma("GCC unroll 16")
+#endif
+#define MORSEL_INLINE static inline __attribute__((always_inline))
+
+morsel_binary_fn morsel_qadd_avx2;
+morsel_mean_fn morsel_mean_avx2;
+morsel_pool_fn morsel_max_pool_rows_avx2;
+
 morsel_conv_fn morsel_conv_rows_avx512vnni;
 morsel_conv_fn morsel_depthwise_rows_avx512vnni;
+morsel_fc_fn morsel_fc_blocks_avx512vnni;
 
 #endif
