@@ -101,7 +101,7 @@ static inline __attribute__((always_inline)) void put(const struct morsel_tile *
         vst1q_s32(raw + 12, s.s3);
         return;
     }
-    morsel_store_part(t->y + p * t->y_step + c, morsel_finish16(s, t->group->multiplier + c, &t->group->finish), t->channels - c);
+    morsel_store_part(t->y + p * t->y_step + c, morsel_finish16(s, t->group->multiplier + c, &t->group->finish, t->group->finish.mode), t->channels - c);
 }
 
 static void tile_one(const struct morsel_tile *t) {
@@ -113,15 +113,22 @@ static void tile_one(const struct morsel_tile *t) {
     }
 }
 
-/* All four pixels into whole blocks of bytes: one choice of mode for 64 sums. */
-static inline __attribute__((always_inline)) void put_four(const struct morsel_tile *t, const struct sums *s, uint32_t c) {
+static inline __attribute__((always_inline)) void put_mode(const struct morsel_tile *t, const struct sums *s, uint32_t c, uint32_t mode) {
     const struct morsel_finish *f = &t->group->finish;
     const float *m = t->group->multiplier + c;
     int8_t *y = (int8_t *)t->y + c;
-    vst1q_s8(y, morsel_finish16(s->p0, m, f));
-    vst1q_s8(y + t->y_step, morsel_finish16(s->p1, m, f));
-    vst1q_s8(y + 2 * t->y_step, morsel_finish16(s->p2, m, f));
-    vst1q_s8(y + 3 * t->y_step, morsel_finish16(s->p3, m, f));
+    vst1q_s8(y, morsel_finish16(s->p0, m, f, mode));
+    vst1q_s8(y + t->y_step, morsel_finish16(s->p1, m, f, mode));
+    vst1q_s8(y + 2 * t->y_step, morsel_finish16(s->p2, m, f, mode));
+    vst1q_s8(y + 3 * t->y_step, morsel_finish16(s->p3, m, f, mode));
+}
+
+/* All four pixels into whole blocks of bytes: one choice of mode for 64 sums. */
+static inline __attribute__((always_inline)) void put_four(const struct morsel_tile *t, const struct sums *s, uint32_t c) {
+    uint32_t mode = t->group->finish.mode;
+    if (mode == MORSEL_FINISH_FOLDED) put_mode(t, s, c, MORSEL_FINISH_FOLDED);
+    else if (mode == MORSEL_FINISH_SHIFTED) put_mode(t, s, c, MORSEL_FINISH_SHIFTED);
+    else put_mode(t, s, c, MORSEL_FINISH_CLAMPED);
 }
 
 static void tile_dotprod(const struct morsel_tile *t) {

@@ -33,16 +33,16 @@ static inline __attribute__((always_inline)) struct column zip_rows(int8x16_t a,
     return r;
 }
 
-static inline __attribute__((always_inline)) struct column load_column(const struct strip *s, uint32_t ix) {
-    const struct morsel_window *win = &s->a->window;
-    if (ix >= win->in_w) {
-        int8x16_t zero = vdupq_n_s8((int8_t)(s->a->x.code.zero - 128));
-        struct column r = {zero, zero, zero, zero};
-        return r;
-    }
-    size_t at = (size_t)ix * win->in_c;
+static inline __attribute__((always_inline)) struct column load_inside(const struct strip *s, uint32_t ix) {
+    size_t at = (size_t)ix * s->a->window.in_c;
     return zip_rows(vld1q_s8((const int8_t *)s->r0 + at), vld1q_s8((const int8_t *)s->r1 + at), vld1q_s8((const int8_t *)s->r2 + at),
                     vld1q_s8((const int8_t *)s->r3 + at));
+}
+
+static struct column load_column(const struct strip *s, uint32_t ix) {
+    int8x16_t zero = vdupq_n_s8((int8_t)(s->a->x.code.zero - 128));
+    struct column outside = {zero, zero, zero, zero};
+    return ix < s->a->window.in_w ? load_inside(s, ix) : outside;
 }
 
 /* In asm, and volatile, for the order alone: the compiler would keep all the taps in registers that it has not. */
@@ -55,56 +55,91 @@ static inline __attribute__((always_inline)) void add_column(struct morsel_sum16
     DOT(s->s3, vld1q_s8(w + 48), x.v3);
 }
 
+/* How a strip is computed; a constant wherever it is passed. */
+struct kind {
+    uint32_t mode;
+    int two; /* two output rows, stride 1 */
+};
+
 static inline __attribute__((always_inline)) int8x16_t pixel(const struct strip *s, uint32_t row, struct column a, struct column b,
-                                                             struct column c) {
+                                                             struct column c, struct kind kind) {
     const int8_t(*w)[64] = s->taps->row[row];
     struct morsel_sum16 sum = {vld1q_s32(s->start), vld1q_s32(s->start + 4), vld1q_s32(s->start + 8), vld1q_s32(s->start + 12)};
     add_column(&sum, a, w[0]);
     add_column(&sum, b, w[1]);
     add_column(&sum, c, w[2]);
-    return morsel_finish16(sum, s->multiplier, s->finish);
+    return morsel_finish16(sum, s->multiplier, s->finish, kind.mode);
 }
 
-static inline __attribute__((always_inline)) void put_pixels(struct strip *s, struct column a, struct column b, struct column c) {
-    uint32_t step = s->a->window.out_c;
-    vst1q_s8((int8_t *)s->y0, pixel(s, 0, a, b, c));
-    s->y0 += step;
-    if (!s->y1) return;
-    vst1q_s8((int8_t *)s->y1, pixel(s, 1, a, b, c));
-    s->y1 += step;
+/* Pixel ox of the strip's rows. */
+static inline __attribute__((always_inline)) void put_pixels(const struct strip *s, uint32_t ox, struct column a, struct column b,
+                                                             struct column c, struct kind kind) {
+    size_t at = (size_t)ox * s->a->window.out_c;
+    vst1q_s8((int8_t *)s->y0 + at, pixel(s, 0, a, b, c, kind));
+    if (kind.two) vst1q_s8((int8_t *)s->y1 + at, pixel(s, 1, a, b, c, kind));
 }
 
 /* Stride 1: each new column is the third of one pixel, the second of the next, the first of the one after. */
-static void strip_one(struct strip *s) {
-    uint32_t ix = 0 - s->a->window.pad_left, left = s->a->window.out_w;
+static inline __attribute__((always_inline)) void strip_one(const struct strip *s, struct kind kind) {
+    uint32_t ix = 0 - s->a->window.pad_left, ox = 0, out_w = s->a->window.out_w, in_w = s->a->window.in_w;
     struct column a = load_column(s, ix), b = load_column(s, ix + 1), c;
-    for (ix += 2;; ix += 3) {
+    for (ix += 2; ox + 3 <= out_w && ix < in_w && ix + 3 <= in_w; ix += 3, ox += 3) {
+        c = load_inside(s, ix);
+        put_pixels(s, ox, a, b, c, kind);
+        a = load_inside(s, ix + 1);
+        put_pixels(s, ox + 1, b, c, a, kind);
+        b = load_inside(s, ix + 2);
+        put_pixels(s, ox + 2, c, a, b, kind);
+    }
+    for (; ox < out_w; ox++, ix++) {
         c = load_column(s, ix);
-        put_pixels(s, a, b, c);
-        if (!--left) return;
-        a = load_column(s, ix + 1);
-        put_pixels(s, b, c, a);
-        if (!--left) return;
-        b = load_column(s, ix + 2);
-        put_pixels(s, c, a, b);
-        if (!--left) return;
+        put_pixels(s, ox, a, b, c, kind);
+        a = b;
+        b = c;
     }
 }
 
 /* Stride 2: the third column is the first of the next pixel. */
-static void strip_two(struct strip *s) {
-    uint32_t ix = 0 - s->a->window.pad_left, left = s->a->window.out_w;
+static inline __attribute__((always_inline)) void strip_two(const struct strip *s, struct kind kind) {
+    uint32_t ix = 0 - s->a->window.pad_left, ox = 0, out_w = s->a->window.out_w, in_w = s->a->window.in_w;
     struct column a = load_column(s, ix), b, c;
-    for (;; ix += 4) {
-        b = load_column(s, ix + 1);
-        c = load_column(s, ix + 2);
-        put_pixels(s, a, b, c);
-        if (!--left) return;
-        b = load_column(s, ix + 3);
-        a = load_column(s, ix + 4);
-        put_pixels(s, c, b, a);
-        if (!--left) return;
+    for (ix += 1; ox + 2 <= out_w && ix < in_w && ix + 4 <= in_w; ix += 4, ox += 2) {
+        b = load_inside(s, ix);
+        c = load_inside(s, ix + 1);
+        put_pixels(s, ox, a, b, c, kind);
+        b = load_inside(s, ix + 2);
+        a = load_inside(s, ix + 3);
+        put_pixels(s, ox + 1, c, b, a, kind);
     }
+    for (; ox < out_w; ox++, ix += 2) {
+        b = load_column(s, ix);
+        c = load_column(s, ix + 1);
+        put_pixels(s, ox, a, b, c, kind);
+        a = c;
+    }
+}
+
+static inline __attribute__((always_inline)) void strip_kind(const struct strip *s, struct kind kind) {
+    if (s->a->window.stride_w == 2) strip_two(s, kind);
+    else strip_one(s, kind);
+}
+
+static void strip_folded(const struct strip *s) {
+    struct kind pair = {MORSEL_FINISH_FOLDED, 1}, single = {MORSEL_FINISH_FOLDED, 0};
+    if (s->y1) strip_one(s, pair);
+    else strip_kind(s, single);
+}
+
+static void strip_shifted(const struct strip *s) {
+    struct kind pair = {MORSEL_FINISH_SHIFTED, 1}, single = {MORSEL_FINISH_SHIFTED, 0};
+    if (s->y1) strip_one(s, pair);
+    else strip_kind(s, single);
+}
+
+static void strip_clamped(const struct strip *s) {
+    struct kind pair = {MORSEL_FINISH_CLAMPED, 1}, single = {MORSEL_FINISH_CLAMPED, 0};
+    if (s->y1) strip_one(s, pair);
+    else strip_kind(s, single);
 }
 
 /* The taps as they lie in the blob, and each moved one row down: the fourth row of a column has weight 0 there. */
@@ -126,8 +161,9 @@ static void run_strip(struct strip *s, const uint8_t *const *rows, uint32_t i, i
     s->r3 = two ? r[5] + c : s->r2;
     s->y0 = (uint8_t *)s->a->y.data + row * win->out_w * win->out_c + c;
     s->y1 = two ? s->y0 + (size_t)win->out_w * win->out_c : NULL;
-    if (win->stride_w == 1) strip_one(s);
-    else strip_two(s);
+    if (s->finish->mode == MORSEL_FINISH_FOLDED) strip_folded(s);
+    else if (s->finish->mode == MORSEL_FINISH_SHIFTED) strip_shifted(s);
+    else strip_clamped(s);
 }
 
 /* Whole blocks of 16 channels from c on, for windows 3x3 with stride 1 or 2. */
@@ -138,7 +174,7 @@ static void run_three(const struct morsel_conv_args *a, const uint8_t *const *ro
     for (uint32_t b = 0; b < blocks; b++) prepare_taps(&taps[b], a->weights + (size_t)(c / 16 + b) * 192);
     for (uint32_t i = 0, rows_done; i < n; i += rows_done) {
         const uint8_t *const *r = rows + (size_t)i * 3;
-        int two = i + 1 < n && a->window.stride_h == 1 && r[3] == r[1] && r[4] == r[2];
+        int two = i + 1 < n && a->window.stride_h == 1 && a->window.stride_w == 1 && r[3] == r[1] && r[4] == r[2];
         rows_done = two ? 2 : 1;
         for (uint32_t b = 0; b < blocks; b++) {
             s.taps = &taps[b];
@@ -187,7 +223,7 @@ static void any_pixel(const struct morsel_conv_args *a, const uint8_t *const *ro
         morsel_store_raw(&a->y, &a->channels, raw, c, n, at + c);
         return;
     }
-    morsel_store_part((uint8_t *)a->y.data + at + c, morsel_finish16(s, g->multiplier + c % MORSEL_GROUP, &g->finish), n);
+    morsel_store_part((uint8_t *)a->y.data + at + c, morsel_finish16(s, g->multiplier + c % MORSEL_GROUP, &g->finish, g->finish.mode), n);
 }
 
 static void run_any(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t c, uint32_t end,

@@ -29,8 +29,8 @@ static void start_block(struct morsel_group *g, uint32_t at, const struct morsel
     }
 }
 
-static void describe(struct morsel_finish *f, const struct morsel_output *y, int raw) {
-    f->mode = raw ? MORSEL_FINISH_RAW : MORSEL_FINISH_CLAMPED;
+void morsel_finish_describe(struct morsel_finish *f, const struct morsel_output *y) {
+    f->mode = y->code.is_float ? MORSEL_FINISH_RAW : MORSEL_FINISH_CLAMPED;
     f->round = MORSEL_MAGIC_FLOAT;
     f->low = (float)(y->out_min - y->code.zero);
     f->high = (float)(y->out_max - y->code.zero);
@@ -55,7 +55,8 @@ void morsel_group_prepare(struct morsel_group *g, const struct morsel_channels *
                           const struct morsel_output *y, const int8_t *weights, uint32_t first, uint32_t blocks, uint32_t quads,
                           uint32_t uses) {
     struct morsel_bound bound = {0, 0};
-    describe(&g->finish, y, y->code.is_float || c->float_bias);
+    morsel_finish_describe(&g->finish, y);
+    if (c->float_bias) g->finish.mode = MORSEL_FINISH_RAW;
     for (uint32_t b = 0; b < blocks; b++) start_block(g, b * 16, c, first, 128 - x->code.zero);
     if (g->finish.mode == MORSEL_FINISH_RAW || quads > 4096 || quads > 2 * uses) return;
     for (uint32_t i = 0; i < blocks * 16; i += 4) {

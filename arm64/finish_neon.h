@@ -50,6 +50,9 @@ struct morsel_bound {
     float product; /* |s * multiplier| */
 };
 
+/* How sums become y: RAW or CLAMPED. */
+void morsel_finish_describe(struct morsel_finish *f, const struct morsel_output *y);
+
 /* Prepares `blocks` blocks from channel constant `first` on. `quads` groups of four weights each, laid out [block][quads][16][4].
  * uses: about how many sums each channel has; reading the weights for the proof must pay. */
 void morsel_group_prepare(struct morsel_group *g, const struct morsel_channels *c, const struct morsel_input *x,
@@ -88,10 +91,11 @@ static inline int8x16_t morsel_limit16(int8x16_t v, const struct morsel_finish *
     return veorq_s8(v, vdupq_n_s8((int8_t)f->flip));
 }
 
-/* Any mode but RAW. */
-static inline int8x16_t morsel_finish16(struct morsel_sum16 s, const float *m, const struct morsel_finish *f) {
+/* Any mode but RAW; a constant at every hot call, so that the work of several pixels stands in one piece without branches. */
+static inline __attribute__((always_inline)) int8x16_t morsel_finish16(struct morsel_sum16 s, const float *m, const struct morsel_finish *f,
+                                                                       uint32_t mode) {
     int16x8_t zero = vdupq_n_s16((int16_t)f->zero);
-    if (f->mode == MORSEL_FINISH_CLAMPED) {
+    if (mode == MORSEL_FINISH_CLAMPED) {
         int16x8_t a = morsel_low_halves(morsel_scale_clamped(s.s0, m, f), morsel_scale_clamped(s.s1, m + 4, f));
         int16x8_t b = morsel_low_halves(morsel_scale_clamped(s.s2, m + 8, f), morsel_scale_clamped(s.s3, m + 12, f));
         return morsel_limit16(morsel_narrow(vaddq_s16(a, zero), vaddq_s16(b, zero)), f);
@@ -99,7 +103,7 @@ static inline int8x16_t morsel_finish16(struct morsel_sum16 s, const float *m, c
     float32x4_t round = vdupq_n_f32(f->round);
     int16x8_t a = morsel_low_halves(morsel_scale_magic(s.s0, m, round), morsel_scale_magic(s.s1, m + 4, round));
     int16x8_t b = morsel_low_halves(morsel_scale_magic(s.s2, m + 8, round), morsel_scale_magic(s.s3, m + 12, round));
-    if (f->mode == MORSEL_FINISH_FOLDED) return morsel_narrow(a, b);
+    if (mode == MORSEL_FINISH_FOLDED) return morsel_narrow(a, b);
     return morsel_limit16(morsel_narrow(vaddq_s16(a, zero), vaddq_s16(b, zero)), f);
 }
 

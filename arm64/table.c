@@ -4,6 +4,12 @@
 
 #include "../core/morsel.h"
 
+static void use_neon(struct morsel_kernels *table) {
+    table->qadd = morsel_qadd_neon;
+    table->lut = morsel_lut_neon;
+    table->mean = morsel_mean_neon;
+}
+
 static void use_dotprod(struct morsel_kernels *table) {
     table->conv = morsel_conv_rows_dotprod;
     table->depthwise = morsel_depthwise_rows_dotprod;
@@ -11,6 +17,7 @@ static void use_dotprod(struct morsel_kernels *table) {
 }
 
 uint32_t morsel_kernels_arm64(struct morsel_kernels *table, uint32_t cpu) {
+    if (cpu & MORSEL_CPU_NEON) use_neon(table);
     if (cpu & MORSEL_CPU_DOTPROD) use_dotprod(table);
-    return cpu & MORSEL_CPU_DOTPROD;
+    return cpu & (MORSEL_CPU_NEON | MORSEL_CPU_DOTPROD);
 }
