@@ -5,6 +5,7 @@
  * rows of the usual pictures. What is left of a run of pixels is done by a tile that begins earlier, over results that are
  * already there and come out the same.
  */
+#include "dot_avx512.h"
 #include "requant_avx512.h"
 #include "window.h"
 #include "x86.h"
@@ -51,110 +52,166 @@ static struct part part_of(const struct job *job, uint32_t block, uint32_t nb, s
     return part;
 }
 
-MORSEL_INLINE __m512i broadcast4(const uint8_t *p) {
-    int32_t v;
-    memcpy(&v, p, sizeof v);
-    return _mm512_set1_epi32(v);
+/* A value for each of seven pixels. Named fields: compilers keep arrays that long in memory. */
+struct seven {
+    __m512i p0, p1, p2, p3, p4, p5, p6;
+};
+
+/* Where seven pixels stand, from the first. Of a run shorter than seven the last pixel stands in for those that are missing. */
+struct places {
+    size_t p1, p2, p3, p4, p5, p6;
+};
+
+static struct places places_of(size_t step, size_t n) {
+    size_t last = n - 1;
+    struct places o = {
+        step * (last < 1 ? last : 1), step * (last < 2 ? last : 2), step * (last < 3 ? last : 3),
+        step * (last < 4 ? last : 4), step * (last < 5 ? last : 5), step * (last < 6 ? last : 6),
+    };
+    return o;
 }
 
-/* The sums of mr pixels from `at`, nb blocks each. Pixels are addressed from every third one, to need few registers. */
-MORSEL_INLINE void sum_tile(const struct part *part, const struct morsel_lines *lines, size_t at, int mr, int nb, __m512i acc[14][3]) {
-    const struct job *job = part->job;
-    const int8_t *w = part->weights;
-    size_t step = lines->step;
-    MORSEL_UNROLL
-    for (int p = 0; p < mr; p++)
-        MORSEL_UNROLL
-        for (int b = 0; b < nb; b++) acc[p][b] = part->start[b];
-    for (uint32_t ky = 0; ky < job->kernel_h; ky++) {
-        const uint8_t *x[5];
-        MORSEL_UNROLL
-        for (int g = 0; g < (mr + 2) / 3; g++) x[g] = lines->line[ky] + (at + 3 * (size_t)g) * step;
-        for (uint32_t q = 0; q < job->quads; q++, w += 64) {
-            __m512i v[3];
-            MORSEL_UNROLL
-            for (int b = 0; b < nb; b++) v[b] = _mm512_loadu_si512(w + (size_t)b * job->block_bytes);
-            MORSEL_UNROLL
-            for (int p = 0; p < mr; p++) {
-                __m512i u = broadcast4(x[p / 3] + (size_t)(p % 3) * step);
-                MORSEL_UNROLL
-                for (int b = 0; b < nb; b++) acc[p][b] = _mm512_dpbusd_epi32(acc[p][b], u, v[b]);
-            }
-            MORSEL_UNROLL
-            for (int g = 0; g < (mr + 2) / 3; g++) x[g] += 4;
-        }
-    }
+MORSEL_INLINE struct seven load7(const uint8_t *x, const struct places *o) {
+    struct seven u = {morsel_broadcast512(x),         morsel_broadcast512(x + o->p1), morsel_broadcast512(x + o->p2), morsel_broadcast512(x + o->p3),
+                      morsel_broadcast512(x + o->p4), morsel_broadcast512(x + o->p5), morsel_broadcast512(x + o->p6)};
+    return u;
+}
+
+MORSEL_INLINE struct seven same7(__m512i v) {
+    struct seven s = {v, v, v, v, v, v, v};
+    return s;
+}
+
+MORSEL_INLINE void dot7(struct seven *s, const struct seven *u, __m512i w) {
+    s->p0 = morsel_dot512(s->p0, u->p0, w);
+    s->p1 = morsel_dot512(s->p1, u->p1, w);
+    s->p2 = morsel_dot512(s->p2, u->p2, w);
+    s->p3 = morsel_dot512(s->p3, u->p3, w);
+    s->p4 = morsel_dot512(s->p4, u->p4, w);
+    s->p5 = morsel_dot512(s->p5, u->p5, w);
+    s->p6 = morsel_dot512(s->p6, u->p6, w);
+}
+
+MORSEL_INLINE void scale7(struct seven *s, const struct morsel_requant512 *r, const float *multiplier) {
+    __m512 m = _mm512_loadu_ps(multiplier);
+    s->p0 = morsel_scale512(r, s->p0, m);
+    s->p1 = morsel_scale512(r, s->p1, m);
+    s->p2 = morsel_scale512(r, s->p2, m);
+    s->p3 = morsel_scale512(r, s->p3, m);
+    s->p4 = morsel_scale512(r, s->p4, m);
+    s->p5 = morsel_scale512(r, s->p5, m);
+    s->p6 = morsel_scale512(r, s->p6, m);
 }
 
 /* One pixel of 48 channels. */
-MORSEL_INLINE void store_1x48(const struct part *part, uint8_t *y, const __m512i *v) {
-    __m512i bytes = morsel_pack512_apart(&part->job->requant, v[0], v[1], v[2], v[2]);
-    _mm512_mask_storeu_epi8(y, part->mask & 0xffffffffffff, bytes);
+MORSEL_INLINE void store_48(const struct part *part, uint8_t *y, __m512i a, __m512i b, __m512i c) {
+    _mm512_mask_storeu_epi8(y, part->mask & 0xffffffffffff, morsel_pack512_apart(&part->job->requant, a, b, c, c));
 }
 
-/* n pixels, at most two, of 32 channels. */
-MORSEL_INLINE void store_2x32(const struct part *part, uint8_t *y, const __m512i *v, const __m512i *next, int n) {
-    __m512i bytes = morsel_pack512_apart(&part->job->requant, v[0], v[1], next[0], next[1]);
-    _mm256_mask_storeu_epi8(y, (__mmask32)part->mask, _mm512_castsi512_si256(bytes));
-    if (n > 1) _mm256_mask_storeu_epi8(y + part->y_step, (__mmask32)part->mask, _mm512_extracti64x4_epi64(bytes, 1));
+/* Two pixels of 32 channels. */
+MORSEL_INLINE void store_32(const struct part *part, uint8_t *y0, uint8_t *y1, __m512i a0, __m512i b0, __m512i a1, __m512i b1) {
+    __m512i v = morsel_pack512_apart(&part->job->requant, a0, b0, a1, b1);
+    _mm256_mask_storeu_epi8(y0, (__mmask32)part->mask, _mm512_castsi512_si256(v));
+    _mm256_mask_storeu_epi8(y1, (__mmask32)part->mask, _mm512_extracti64x4_epi64(v, 1));
 }
 
-/* n pixels, at most four, of 16 channels. */
-MORSEL_INLINE void store_4x16(const struct part *part, uint8_t *y, __m512i a, __m512i b, __m512i c, __m512i d, int n) {
-    __m512i bytes = morsel_pack512_apart(&part->job->requant, a, b, c, d);
+/* Seven pixels of 16 channels. */
+MORSEL_INLINE void store_7x16(const struct part *part, uint8_t *y, const struct places *o, const struct seven *s) {
+    __m512i v = morsel_pack512_apart(&part->job->requant, s->p0, s->p1, s->p2, s->p3);
+    __m512i w = morsel_pack512_apart(&part->job->requant, s->p4, s->p5, s->p6, s->p6);
     __mmask16 mask = (__mmask16)part->mask;
-    _mm_mask_storeu_epi8(y, mask, _mm512_castsi512_si128(bytes));
-    if (n > 1) _mm_mask_storeu_epi8(y + part->y_step, mask, _mm512_extracti32x4_epi32(bytes, 1));
-    if (n > 2) _mm_mask_storeu_epi8(y + 2 * part->y_step, mask, _mm512_extracti32x4_epi32(bytes, 2));
-    if (n > 3) _mm_mask_storeu_epi8(y + 3 * part->y_step, mask, _mm512_extracti32x4_epi32(bytes, 3));
+    _mm_mask_storeu_epi8(y, mask, _mm512_castsi512_si128(v));
+    _mm_mask_storeu_epi8(y + o->p1, mask, _mm512_extracti32x4_epi32(v, 1));
+    _mm_mask_storeu_epi8(y + o->p2, mask, _mm512_extracti32x4_epi32(v, 2));
+    _mm_mask_storeu_epi8(y + o->p3, mask, _mm512_extracti32x4_epi32(v, 3));
+    _mm_mask_storeu_epi8(y + o->p4, mask, _mm512_castsi512_si128(w));
+    _mm_mask_storeu_epi8(y + o->p5, mask, _mm512_extracti32x4_epi32(w, 1));
+    _mm_mask_storeu_epi8(y + o->p6, mask, _mm512_extracti32x4_epi32(w, 2));
 }
 
-MORSEL_INLINE void store_tile(const struct part *part, size_t at, int mr, int nb, __m512i acc[14][3]) {
-    const struct morsel_requant512 *r = &part->job->requant;
+static void tile_7x48(const struct part *part, const struct morsel_lines *lines, size_t at, const struct places *o, const struct places *oy) {
+    const struct job *job = part->job;
+    size_t block = job->block_bytes;
+    const int8_t *w = part->weights;
+    struct seven a = same7(part->start[0]), b = same7(part->start[1]), c = same7(part->start[2]);
+    const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
+    do {
+        const uint8_t *x = *line + at * lines->step;
+        for (const int8_t *stop = w + (size_t)job->quads * 64; w != stop; w += 64, x += 4) {
+            struct seven u = load7(x, o);
+            dot7(&a, &u, _mm512_loadu_si512(w));
+            dot7(&b, &u, _mm512_loadu_si512(w + block));
+            dot7(&c, &u, _mm512_loadu_si512(w + 2 * block));
+        }
+    } while (++line != end);
     uint8_t *y = part->y + at * part->y_step;
-    int together = nb == 3 ? 1 : nb == 2 ? 2 : 4, last = mr - 1;
-    MORSEL_UNROLL
-    for (int b = 0; b < nb; b++) {
-        __m512 m = _mm512_loadu_ps(part->multiplier + 16 * b);
-        MORSEL_UNROLL
-        for (int p = 0; p < mr; p++) acc[p][b] = morsel_scale512(r, acc[p][b], m);
+    scale7(&a, &job->requant, part->multiplier);
+    scale7(&b, &job->requant, part->multiplier + 16);
+    scale7(&c, &job->requant, part->multiplier + 32);
+    store_48(part, y, a.p0, b.p0, c.p0);
+    store_48(part, y + oy->p1, a.p1, b.p1, c.p1);
+    store_48(part, y + oy->p2, a.p2, b.p2, c.p2);
+    store_48(part, y + oy->p3, a.p3, b.p3, c.p3);
+    store_48(part, y + oy->p4, a.p4, b.p4, c.p4);
+    store_48(part, y + oy->p5, a.p5, b.p5, c.p5);
+    store_48(part, y + oy->p6, a.p6, b.p6, c.p6);
+}
+
+static void tile_7x32(const struct part *part, const struct morsel_lines *lines, size_t at, const struct places *o, const struct places *oy) {
+    const struct job *job = part->job;
+    size_t block = job->block_bytes;
+    const int8_t *w = part->weights;
+    struct seven a = same7(part->start[0]), b = same7(part->start[1]);
+    const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
+    do {
+        const uint8_t *x = *line + at * lines->step;
+        for (const int8_t *stop = w + (size_t)job->quads * 64; w != stop; w += 64, x += 4) {
+            struct seven u = load7(x, o);
+            dot7(&a, &u, _mm512_loadu_si512(w));
+            dot7(&b, &u, _mm512_loadu_si512(w + block));
+        }
+    } while (++line != end);
+    uint8_t *y = part->y + at * part->y_step;
+    scale7(&a, &job->requant, part->multiplier);
+    scale7(&b, &job->requant, part->multiplier + 16);
+    store_32(part, y, y + oy->p1, a.p0, b.p0, a.p1, b.p1);
+    store_32(part, y + oy->p2, y + oy->p3, a.p2, b.p2, a.p3, b.p3);
+    store_32(part, y + oy->p4, y + oy->p5, a.p4, b.p4, a.p5, b.p5);
+    store_32(part, y + oy->p6, y + oy->p6, a.p6, b.p6, a.p6, b.p6);
+}
+
+/* Seven pixels from `at` and seven from `next`, which may be the same. */
+static void tile_14x16(const struct part *part, const struct morsel_lines *lines, size_t at, size_t next, const struct places *o,
+                       const struct places *oy) {
+    const struct job *job = part->job;
+    const int8_t *w = part->weights;
+    struct seven a = same7(part->start[0]), b = a;
+    const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
+    do {
+        const uint8_t *x = *line + at * lines->step, *x2 = *line + next * lines->step;
+        for (const int8_t *stop = w + (size_t)job->quads * 64; w != stop; w += 64, x += 4, x2 += 4) {
+            __m512i v = _mm512_loadu_si512(w);
+            struct seven u = load7(x, o), u2 = load7(x2, o);
+            dot7(&a, &u, v);
+            dot7(&b, &u2, v);
+        }
+    } while (++line != end);
+    scale7(&a, &job->requant, part->multiplier);
+    scale7(&b, &job->requant, part->multiplier);
+    store_7x16(part, part->y + at * part->y_step, oy, &a);
+    store_7x16(part, part->y + next * part->y_step, oy, &b);
+}
+
+/* A part's n pixels, nb blocks. The last tile may lie over the end of the one before. */
+static void run_part(const struct part *part, const struct morsel_lines *lines, size_t n, uint32_t nb) {
+    struct places o = places_of(lines->step, n), oy = places_of(part->y_step, n);
+    size_t last = n < 7 ? 0 : n - 7, step = nb == 1 ? 14 : 7;
+    for (size_t at = 0; at < n; at += step) {
+        size_t from = at < last ? at : last, next = at + 7 < last ? at + 7 : last;
+        if (nb == 3) tile_7x48(part, lines, from, &o, &oy);
+        else if (nb == 2) tile_7x32(part, lines, from, &o, &oy);
+        else tile_14x16(part, lines, from, next, &o, &oy);
     }
-    MORSEL_UNROLL
-    for (int p = 0; p < mr; p += together, y += (size_t)together * part->y_step) {
-        int p1 = p + 1 < mr ? p + 1 : last, p2 = p + 2 < mr ? p + 2 : last, p3 = p + 3 < mr ? p + 3 : last;
-        if (nb == 3) store_1x48(part, y, acc[p]);
-        else if (nb == 2) store_2x32(part, y, acc[p], acc[p1], mr - p);
-        else store_4x16(part, y, acc[p][0], acc[p1][0], acc[p2][0], acc[p3][0], mr - p);
-    }
-}
-
-MORSEL_INLINE void tile(const struct part *part, const struct morsel_lines *lines, size_t at, int mr, int nb) {
-    __m512i acc[14][3];
-    sum_tile(part, lines, at, mr, nb, acc);
-    store_tile(part, at, mr, nb, acc);
-}
-
-/* n pixels in tiles of mr, the last over the end of the one before. */
-MORSEL_INLINE void tiles(const struct part *part, const struct morsel_lines *lines, size_t n, int mr, int nb) {
-    size_t at = 0, size = (size_t)mr;
-    for (; at + size <= n; at += size) tile(part, lines, at, mr, nb);
-    if (at < n) tile(part, lines, n - size, mr, nb);
-}
-
-static __attribute__((noinline)) void tiles_48(const struct part *part, const struct morsel_lines *lines, size_t n) {
-    if (n >= 7) tiles(part, lines, n, 7, 3);
-    else tiles(part, lines, n, 1, 3);
-}
-
-static __attribute__((noinline)) void tiles_32(const struct part *part, const struct morsel_lines *lines, size_t n) {
-    if (n >= 7) tiles(part, lines, n, 7, 2);
-    else tiles(part, lines, n, 1, 2);
-}
-
-static __attribute__((noinline)) void tiles_16(const struct part *part, const struct morsel_lines *lines, size_t n) {
-    if (n >= 14) tiles(part, lines, n, 14, 1);
-    else if (n >= 7) tiles(part, lines, n, 7, 1);
-    else tiles(part, lines, n, 1, 1);
 }
 
 /* How many of `left` blocks to do together: threes, and twos at the end so that no single one is left. */
@@ -167,9 +224,7 @@ static void run_pixels(const struct job *job, const struct morsel_lines *lines, 
     for (uint32_t block = job->begin, nb; block < job->end; block += nb) {
         nb = blocks_together(job->end - block);
         struct part part = part_of(job, block, nb, pixel);
-        if (nb == 3) tiles_48(&part, lines, n);
-        else if (nb == 2) tiles_32(&part, lines, n);
-        else tiles_16(&part, lines, n);
+        run_part(&part, lines, n, nb);
     }
 }
 

@@ -9,6 +9,7 @@
  * A 3x3 kernel needs three of four rows. With stride 1 two rows of results share the interleaved columns: weights (w0, w1, w2, 0)
  * for the upper, (0, w0, w1, w2) for the lower; and a column serves three pixels.
  */
+#include "dot_avx512.h"
 #include "requant_avx512.h"
 #include "x86.h"
 
@@ -86,13 +87,16 @@ MORSEL_INLINE struct quad column(const struct strip *s, uint32_t k, uint32_t cou
         return q;
     }
     MORSEL_UNROLL
-    for (uint32_t i = 0; i < 4; i++) r[i] = i < count ? _mm512_maskz_loadu_epi8(s->channels->mask, s->row[k + i] + at) : _mm512_setzero_si512();
+    for (uint32_t i = 0; i < 4; i++) {
+        r[i] = _mm512_setzero_si512();
+        if (i < count) r[i] = _mm512_maskz_loadu_epi8(s->channels->mask, s->row[k + i] + at);
+    }
     return interleave(r[0], r[1], r[2], r[3]);
 }
 
 MORSEL_INLINE void add_taps(struct quad *acc, const struct quad *x, const struct quad *taps) {
     MORSEL_UNROLL
-    for (int j = 0; j < 4; j++) acc->v[j] = _mm512_dpbusd_epi32(acc->v[j], x->v[j], taps->v[j]);
+    for (int j = 0; j < 4; j++) acc->v[j] = morsel_dot512(acc->v[j], x->v[j], taps->v[j]);
 }
 
 MORSEL_INLINE void store(const struct strip *s, const struct quad *acc, uint8_t *y) {

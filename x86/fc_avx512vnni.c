@@ -3,22 +3,17 @@
  * Matrix products with AVX512-VNNI. The weights of a block are read once from front to back, eight sums wide, which is as fast as memory
  * gives them; four rows share them where there are as many.
  */
+#include "dot_avx512.h"
 #include "requant_avx512.h"
 #include "x86.h"
 
 #include <string.h>
 
-MORSEL_INLINE __m512i broadcast4(const uint8_t *p) {
-    int32_t v;
-    memcpy(&v, p, sizeof v);
-    return _mm512_set1_epi32(v);
-}
-
 /* The last inputs of a row, zeros behind them: they meet weights that are 0. */
 static __m512i broadcast_rest(const uint8_t *p, uint32_t n) {
     uint8_t bytes[4] = {0};
     for (uint32_t i = 0; i < n; i++) bytes[i] = p[i];
-    return broadcast4(bytes);
+    return morsel_broadcast512(bytes);
 }
 
 /* Sums of `rows` rows from x with a block. */
@@ -33,8 +28,8 @@ MORSEL_INLINE void sum_rows(const struct morsel_fc_args *a, const uint8_t *x, co
     for (; a->inputs - k >= chunk; k += chunk, w += 16 * chunk) {
         MORSEL_UNROLL
         for (int i = 0; i < WIDE; i++) {
-            __m512i u = _mm512_xor_si512(broadcast4(x + (size_t)(i / split) * a->inputs + k + 4 * (i % split)), flip);
-            part[i] = _mm512_dpbusd_epi32(part[i], u, _mm512_loadu_si512(w + 64 * (i % split)));
+            __m512i u = _mm512_xor_si512(morsel_broadcast512(x + (size_t)(i / split) * a->inputs + k + 4 * (i % split)), flip);
+            part[i] = morsel_dot512(part[i], u, _mm512_loadu_si512(w + 64 * (i % split)));
         }
     }
     for (; k < a->inputs; k += 4, w += 64) {
@@ -42,8 +37,8 @@ MORSEL_INLINE void sum_rows(const struct morsel_fc_args *a, const uint8_t *x, co
         MORSEL_UNROLL
         for (int r = 0; r < rows; r++) {
             const uint8_t *p = x + (size_t)r * a->inputs + k;
-            __m512i u = _mm512_xor_si512(left < 4 ? broadcast_rest(p, left) : broadcast4(p), flip);
-            part[r * split] = _mm512_dpbusd_epi32(part[r * split], u, _mm512_loadu_si512(w));
+            __m512i u = _mm512_xor_si512(left < 4 ? broadcast_rest(p, left) : morsel_broadcast512(p), flip);
+            part[r * split] = morsel_dot512(part[r * split], u, _mm512_loadu_si512(w));
         }
     }
     MORSEL_UNROLL
