@@ -40,18 +40,18 @@ static inline __attribute__((always_inline)) void add_sixteen(const struct add *
 
 static struct add describe_add(const struct morsel_binary_args *args) {
     struct add k;
-    float flip = (float)args->y.code.flip;
+    float own = (float)args->y.code.own;
     k.a_flip = vdupq_n_u8((uint8_t)args->a.code.flip);
     k.b_flip = vdupq_n_u8((uint8_t)args->b.code.flip);
     k.y_flip = vdupq_n_u8((uint8_t)(args->y.code.flip ^ 0x80));
-    k.a_offset = vdupq_n_f32(8388608.0f + (float)args->a.code.flip);
-    k.b_offset = vdupq_n_f32(8388608.0f + (float)args->b.code.flip);
+    k.a_offset = vdupq_n_f32(8388608.0f + (float)args->a.code.own);
+    k.b_offset = vdupq_n_f32(8388608.0f + (float)args->b.code.own);
     k.a_ratio = vdupq_n_f32(args->a_ratio);
     k.b_ratio = vdupq_n_f32(args->b_ratio);
     k.offset = vdupq_n_f32(args->offset);
-    k.low = vdupq_n_f32((float)args->y.out_min - flip);
-    k.high = vdupq_n_f32((float)args->y.out_max - flip);
-    k.shift = vdupq_n_s16((int16_t)((int32_t)args->y.code.flip - 128));
+    k.low = vdupq_n_f32((float)args->y.out_min - own);
+    k.high = vdupq_n_f32((float)args->y.out_max - own);
+    k.shift = vdupq_n_s16((int16_t)(args->y.code.own - 128));
     return k;
 }
 
@@ -118,18 +118,21 @@ void morsel_mean_neon(const struct morsel_mean_args *a, uint32_t begin, uint32_t
 }
 
 /* A table of 256 bytes as four of 64: an index outside a quarter leaves the lane as it is. */
-static void lut_bytes(const uint8_t *x, uint8_t *y, const uint8_t *table, uint32_t n) {
+static void lut_bytes(const struct morsel_lut_args *a, const uint8_t *x, uint8_t *y, uint32_t n) {
+    const uint8_t *table = a->table;
+    uint8x16_t x_flip = vdupq_n_u8((uint8_t)a->x_flip), y_flip = vdupq_n_u8((uint8_t)a->y_flip);
     uint8x16x4_t t0 = vld1q_u8_x4(table), t1 = vld1q_u8_x4(table + 64), t2 = vld1q_u8_x4(table + 128), t3 = vld1q_u8_x4(table + 192);
     for (uint32_t i = 0; i < n; i += 16) {
-        uint8x16_t v = vld1q_u8(x + i), r = vqtbl4q_u8(t0, v);
+        uint8x16_t v = veorq_u8(vld1q_u8(x + i), x_flip), r = vqtbl4q_u8(t0, v);
         r = vqtbx4q_u8(r, t1, veorq_u8(v, vdupq_n_u8(64)));
         r = vqtbx4q_u8(r, t2, veorq_u8(v, vdupq_n_u8(128)));
-        vst1q_u8(y + i, vqtbx4q_u8(r, t3, veorq_u8(v, vdupq_n_u8(192))));
+        r = vqtbx4q_u8(r, t3, veorq_u8(v, vdupq_n_u8(192)));
+        vst1q_u8(y + i, veorq_u8(r, y_flip));
     }
 }
 
 void morsel_lut_neon(const struct morsel_lut_args *a, uint32_t begin, uint32_t end) {
     uint32_t n = a->is_float || a->channels != 1 ? 0 : (end - begin) / 16 * 16;
-    if (n) lut_bytes(a->x + begin, (uint8_t *)a->y + begin, a->table, n);
+    if (n) lut_bytes(a, a->x + begin, (uint8_t *)a->y + begin, n);
     if (begin + n < end) morsel_lut_c(a, begin + n, end);
 }

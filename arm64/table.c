@@ -14,6 +14,7 @@ static void use_dotprod(struct morsel_kernels *table) {
     table->conv = morsel_conv_rows_dotprod;
     table->depthwise = morsel_depthwise_rows_dotprod;
     table->fc = morsel_fc_blocks_dotprod;
+    table->store_flip = 0x80;
 }
 
 uint32_t morsel_kernels_arm64(struct morsel_kernels *table, uint32_t cpu) {

@@ -5,7 +5,11 @@
 #include <string.h>
 
 void morsel_copy_c(const struct morsel_copy_args *a, uint32_t begin, uint32_t end) {
-    for (uint32_t r = begin; r < end; r++) memcpy(a->y + (size_t)r * a->y_stride, a->x + (size_t)r * a->x_stride, a->bytes);
+    for (uint32_t r = begin; r < end; r++) {
+        uint8_t *y = a->y + (size_t)r * a->y_stride;
+        memcpy(y, a->x + (size_t)r * a->x_stride, a->bytes);
+        for (uint32_t i = 0; a->flip && i < a->bytes; i++) y[i] = (uint8_t)(y[i] ^ a->flip);
+    }
 }
 
 /* n elements of y from `first`; `base` is the sum of the outer dimensions' entries, negative for fill. */
@@ -13,7 +17,7 @@ static void gather_run(const struct morsel_gather_args *a, uint32_t first, uint3
     for (uint32_t i = 0; i < n; i++) {
         int32_t entry = base < 0 ? -1 : entries[i];
         size_t from = (size_t)(entry < 0 ? 0 : base + entry), to = (size_t)first + i;
-        if (a->size == 1) ((uint8_t *)a->y)[to] = entry < 0 ? (uint8_t)a->fill : ((const uint8_t *)a->x)[from];
+        if (a->size == 1) ((uint8_t *)a->y)[to] = entry < 0 ? (uint8_t)a->fill : (uint8_t)(((const uint8_t *)a->x)[from] ^ a->flip);
         else ((uint32_t *)a->y)[to] = entry < 0 ? a->fill : ((const uint32_t *)a->x)[from];
     }
 }

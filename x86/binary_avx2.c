@@ -3,7 +3,7 @@
 #include "requant_avx2.h"
 #include "x86.h"
 
-/* What an operand's byte means: byte ^ flip - flip. */
+/* What an operand's byte means: (byte ^ flip) - own. */
 struct operand {
     const uint8_t *data;
     __m128i flip;  /* bytes */
@@ -19,7 +19,7 @@ struct sum {
 
 static struct operand operand_of(const struct morsel_input *x, float ratio) {
     struct operand o = {
-        x->data, _mm_set1_epi8((char)x->code.flip), _mm256_set1_epi32((int32_t)x->code.flip), _mm256_set1_ps(ratio),
+        x->data, _mm_set1_epi8((char)x->code.flip), _mm256_set1_epi32(x->code.own), _mm256_set1_ps(ratio),
     };
     return o;
 }
@@ -64,6 +64,6 @@ void morsel_qadd_avx2(const struct morsel_binary_args *args, uint32_t begin, uin
         return;
     }
     struct sum s = {operand_of(&args->a, args->a_ratio), operand_of(&args->b, args->b_ratio), _mm256_set1_ps(args->offset),
-                    morsel_requant256(&args->y, (int32_t)args->y.code.flip)};
+                    morsel_requant256(&args->y, args->y.code.own)};
     sum_run(&s, args->y.data, begin, end);
 }

@@ -29,7 +29,7 @@ static __m128i largest(const struct morsel_pool_args *a, const struct cells *cel
         for (uint32_t i = 0; i < cells->columns; i++)
             most = _mm_max_epu8(most, _mm_xor_si128(_mm_loadu_si128((const __m128i *)(const void *)(x + i * step)), flip));
     }
-    return _mm_xor_si128(_mm_min_epu8(most, _mm_set1_epi8((char)a->y.out_max)), flip);
+    return _mm_xor_si128(_mm_min_epu8(most, _mm_set1_epi8((char)a->y.out_max)), _mm_set1_epi8((char)a->y.code.flip));
 }
 
 /* The last sixteen channels may lie over the ones before; they come out the same. */

@@ -28,13 +28,13 @@ void trial_output(struct trial *t, void **y, size_t elements, const struct morse
 
 struct morsel_code make_code(struct chance *c) {
     static const int32_t zeros[] = {0, 1, 127, 128, 129, 254, 255};
-    struct morsel_code code = {chance_float(c, 0.001f, 0.1f), 0, chance_one_in(c, 2) ? 0x80 : 0, 0};
+    struct morsel_code code = {chance_float(c, 0.001f, 0.1f), 0, chance_one_in(c, 2) ? 0x80 : 0, 0, chance_one_in(c, 2) ? 128 : 0};
     code.zero = chance_one_in(c, 2) ? zeros[chance_below(c, 7)] : (int32_t)chance_below(c, 256);
     return code;
 }
 
 struct morsel_code float_code(void) {
-    struct morsel_code code = {1, 0, 0, 1};
+    struct morsel_code code = {1, 0, 0, 1, 0};
     return code;
 }
 
