@@ -16,6 +16,8 @@ struct morsel_tile {
     const struct morsel_group *group;
     uint32_t channels;
     uint32_t pixels; /* 1..4 */
+    uint32_t tiles;  /* more than 1: whole tiles of one segment, each x_step behind the one before; never with RAW */
+    size_t x_step;
     uint8_t *y;      /* first channel of the first pixel */
     size_t y_step;   /* from pixel to pixel */
     int32_t (*raw)[MORSEL_GROUP]; /* RAW: sums [pixel][channel] */

@@ -2,21 +2,11 @@
 /* Convolution and matrix product with SDOT: 4 pixels x 16 channels, sums in 16 registers. */
 #include "arm64.h"
 
+#define INLINE static inline __attribute__((always_inline))
+
 struct sums {
     struct morsel_sum16 p0, p1, p2, p3;
 };
-
-/* A fresh load for each pixel: loads have pipes of their own, copies would take the dot products'. */
-static inline __attribute__((always_inline)) int32x4_t load_start(const int32_t *start) {
-    int32x4_t v;
-    __asm__ volatile("ldr %q0, %1" : "=w"(v) : "m"(*(const int32_t(*)[4])start));
-    return v;
-}
-
-static inline __attribute__((always_inline)) struct morsel_sum16 start16(const int32_t *s) {
-    struct morsel_sum16 r = {load_start(s), load_start(s + 4), load_start(s + 8), load_start(s + 12)};
-    return r;
-}
 
 /* In asm, and volatile, for the order alone: the compiler would gather the dot products of each pixel and run out of registers. */
 #define DOT(sum, w, x, lane) __asm__ volatile("sdot %0.4s, %1.16b, %2.4b[" #lane "]" : "+w"(sum) : "w"(w), "w"(x))
@@ -39,51 +29,71 @@ static inline __attribute__((always_inline)) struct morsel_sum16 start16(const i
         DOT16((s)->p3, x3, lane); \
     } while (0)
 
-static inline int8x16_t load8(const uint8_t *x) {
+/* Addresses of four pixels' inputs. */
+struct inputs {
+    const uint8_t *a, *b, *c, *d;
+};
+
+INLINE int8x16_t load16(const uint8_t *x) {
+    return vld1q_s8((const int8_t *)x);
+}
+
+INLINE int8x16_t load8(const uint8_t *x) {
     return vcombine_s8(vld1_s8((const int8_t *)x), vdup_n_s8(0));
 }
 
-static inline int8x16_t load4(const uint8_t *x) {
+INLINE int8x16_t load4(const uint8_t *x) {
     int32_t v;
     memcpy(&v, x, 4);
     return vreinterpretq_s8_s32(vdupq_n_s32(v));
 }
 
-/* The last 4, 8 or 12 inputs of a piece. */
-static inline __attribute__((always_inline)) const int8_t *add_rest(struct sums *s, const uint8_t *a, const uint8_t *b, const uint8_t *c,
-                                                                    const uint8_t *d, uint32_t k, const int8_t *w) {
-    if (k & 8) {
-        int8x16_t x0 = load8(a), x1 = load8(b), x2 = load8(c), x3 = load8(d);
+INLINE struct sums start_four(const int32_t *start) { /* loads for every pixel: copies would take the dot products' pipes */
+    struct sums s = {morsel_load_start(start), morsel_load_start(start), morsel_load_start(start), morsel_load_start(start)};
+    return s;
+}
+
+/* Inputs k .. k + 16. */
+INLINE void add_sixteen(struct sums *s, struct inputs x, uint32_t k, const int8_t *w) {
+    int8x16_t x0 = load16(x.a + k), x1 = load16(x.b + k), x2 = load16(x.c + k), x3 = load16(x.d + k);
+    STEP4(s, w, 0);
+    STEP4(s, w, 1);
+    STEP4(s, w, 2);
+    STEP4(s, w, 3);
+}
+
+/* The last 4, 8 or 12 inputs of a piece, from k on. */
+INLINE const int8_t *add_rest(struct sums *s, struct inputs x, uint32_t k, uint32_t left, const int8_t *w) {
+    if (left & 8) {
+        int8x16_t x0 = load8(x.a + k), x1 = load8(x.b + k), x2 = load8(x.c + k), x3 = load8(x.d + k);
         STEP4(s, w, 0);
         STEP4(s, w, 1);
-        a += 8, b += 8, c += 8, d += 8;
+        k += 8;
         w += 128;
     }
-    if (k & 4) {
-        int8x16_t x0 = load4(a), x1 = load4(b), x2 = load4(c), x3 = load4(d);
+    if (left & 4) {
+        int8x16_t x0 = load4(x.a + k), x1 = load4(x.b + k), x2 = load4(x.c + k), x3 = load4(x.d + k);
         STEP4(s, w, 0);
         w += 64;
     }
     return w;
 }
 
-/* One piece of the pixels' inputs. */
-static inline __attribute__((always_inline)) const int8_t *add_piece(struct sums *s, const uint8_t *const *x, uint32_t k, const int8_t *w) {
-    const uint8_t *a = x[0], *b = x[1], *c = x[2], *d = x[3];
-    for (; k >= 16; k -= 16) {
-        int8x16_t x0 = vld1q_s8((const int8_t *)a), x1 = vld1q_s8((const int8_t *)b);
-        int8x16_t x2 = vld1q_s8((const int8_t *)c), x3 = vld1q_s8((const int8_t *)d);
-        STEP4(s, w, 0);
-        STEP4(s, w, 1);
-        STEP4(s, w, 2);
-        STEP4(s, w, 3);
-        a += 16, b += 16, c += 16, d += 16;
-        w += 256;
-    }
-    return k ? add_rest(s, a, b, c, d, k, w) : w;
+INLINE const int8_t *add_piece(struct sums *s, struct inputs x, uint32_t depth, const int8_t *w) {
+    uint32_t k = 0;
+    for (; depth - k >= 16; k += 16, w += 256) add_sixteen(s, x, k, w);
+    return depth - k ? add_rest(s, x, k, depth - k, w) : w;
 }
 
-static inline __attribute__((always_inline)) const int8_t *add_one(struct morsel_sum16 *s, const uint8_t *x, uint32_t k, const int8_t *w) {
+INLINE const int8_t *add_pieces(struct sums *s, const struct morsel_tile *t, const int8_t *w) {
+    for (uint32_t i = 0; i < t->segments; i++) {
+        struct inputs x = {t->x[4 * i], t->x[4 * i + 1], t->x[4 * i + 2], t->x[4 * i + 3]};
+        w = add_piece(s, x, t->depth, w);
+    }
+    return w;
+}
+
+INLINE const int8_t *add_one(struct morsel_sum16 *s, const uint8_t *x, uint32_t k, const int8_t *w) {
     for (; k; k -= 4, x += 4, w += 64) {
         int8x16_t x0 = load4(x);
         int8x16_t w0 = vld1q_s8(w), w1 = vld1q_s8(w + 16), w2 = vld1q_s8(w + 32), w3 = vld1q_s8(w + 48);
@@ -92,8 +102,25 @@ static inline __attribute__((always_inline)) const int8_t *add_one(struct morsel
     return w;
 }
 
-static inline __attribute__((always_inline)) void put(const struct morsel_tile *t, struct morsel_sum16 s, uint32_t p, uint32_t c) {
-    if (t->group->finish.mode == MORSEL_FINISH_RAW) {
+INLINE const int8_t *add_one_deep(struct morsel_sum16 *s, const uint8_t *x, uint32_t depth, const int8_t *w) {
+    uint32_t k = 0;
+    for (; depth - k >= 16; k += 16, w += 256) {
+        int8x16_t x0 = load16(x + k), w0, w1, w2, w3;
+        w0 = vld1q_s8(w), w1 = vld1q_s8(w + 16), w2 = vld1q_s8(w + 32), w3 = vld1q_s8(w + 48);
+        DOT16(*s, x0, 0);
+        w0 = vld1q_s8(w + 64), w1 = vld1q_s8(w + 80), w2 = vld1q_s8(w + 96), w3 = vld1q_s8(w + 112);
+        DOT16(*s, x0, 1);
+        w0 = vld1q_s8(w + 128), w1 = vld1q_s8(w + 144), w2 = vld1q_s8(w + 160), w3 = vld1q_s8(w + 176);
+        DOT16(*s, x0, 2);
+        w0 = vld1q_s8(w + 192), w1 = vld1q_s8(w + 208), w2 = vld1q_s8(w + 224), w3 = vld1q_s8(w + 240);
+        DOT16(*s, x0, 3);
+    }
+    return add_one(s, x + k, depth - k, w);
+}
+
+static void put(const struct morsel_tile *t, struct morsel_sum16 s, uint32_t p, uint32_t c) {
+    const struct morsel_finish *f = &t->group->finish;
+    if (f->mode == MORSEL_FINISH_RAW) {
         int32_t *raw = t->raw[p] + c;
         vst1q_s32(raw, s.s0);
         vst1q_s32(raw + 4, s.s1);
@@ -101,55 +128,119 @@ static inline __attribute__((always_inline)) void put(const struct morsel_tile *
         vst1q_s32(raw + 12, s.s3);
         return;
     }
-    morsel_store_part(t->y + p * t->y_step + c, morsel_finish16(s, t->group->multiplier + c, &t->group->finish, t->group->finish.mode), t->channels - c);
+    morsel_store_part(t->y + p * t->y_step + c, morsel_finish16(s, t->group->multiplier + c, f, f->mode), t->channels - c);
 }
 
+/* One pixel. */
 static void tile_one(const struct morsel_tile *t) {
     const int8_t *w = t->weights;
     for (uint32_t c = 0; c < t->channels; c += 16) {
-        struct morsel_sum16 s = start16(t->group->start + c);
-        for (uint32_t i = 0; i < t->segments; i++) w = add_one(&s, t->x[4 * i], t->depth, w);
+        struct morsel_sum16 s = morsel_load_start(t->group->start + c);
+        for (uint32_t i = 0; i < t->segments; i++) w = add_one_deep(&s, t->x[4 * i], t->depth, w);
         put(t, s, 0, c);
     }
 }
 
-static inline __attribute__((always_inline)) void put_mode(const struct morsel_tile *t, const struct sums *s, uint32_t c, uint32_t mode) {
-    const struct morsel_finish *f = &t->group->finish;
-    const float *m = t->group->multiplier + c;
-    int8_t *y = (int8_t *)t->y + c;
-    vst1q_s8(y, morsel_finish16(s->p0, m, f, mode));
-    vst1q_s8(y + t->y_step, morsel_finish16(s->p1, m, f, mode));
-    vst1q_s8(y + 2 * t->y_step, morsel_finish16(s->p2, m, f, mode));
-    vst1q_s8(y + 3 * t->y_step, morsel_finish16(s->p3, m, f, mode));
-}
-
-/* All four pixels into whole blocks of bytes: one choice of mode for 64 sums. */
-static inline __attribute__((always_inline)) void put_four(const struct morsel_tile *t, const struct sums *s, uint32_t c) {
-    uint32_t mode = t->group->finish.mode;
-    if (mode == MORSEL_FINISH_FOLDED) put_mode(t, s, c, MORSEL_FINISH_FOLDED);
-    else if (mode == MORSEL_FINISH_SHIFTED) put_mode(t, s, c, MORSEL_FINISH_SHIFTED);
-    else put_mode(t, s, c, MORSEL_FINISH_CLAMPED);
-}
-
-static void tile_dotprod(const struct morsel_tile *t) {
-    const int8_t *w = t->weights;
-    if (t->pixels == 1) {
-        tile_one(t);
-        return;
-    }
-    for (uint32_t c = 0; c < t->channels; c += 16) {
-        const int32_t *start = t->group->start + c;
-        struct sums s = {start16(start), start16(start), start16(start), start16(start)};
-        for (uint32_t i = 0; i < t->segments; i++) w = add_piece(&s, t->x + 4 * i, t->depth, w);
-        if (t->pixels == 4 && t->channels - c >= 16 && t->group->finish.mode != MORSEL_FINISH_RAW) {
-            put_four(t, &s, c);
-            continue;
-        }
+/* From channel c on: tiles and blocks that are not whole, and results that are not bytes. */
+static void tile_part(const struct morsel_tile *t, uint32_t c) {
+    const int8_t *w = t->weights + (size_t)c * t->segments * t->depth;
+    for (; c < t->channels; c += 16) {
+        struct sums s = start_four(t->group->start + c);
+        w = add_pieces(&s, t, w);
         put(t, s.p0, 0, c);
         put(t, s.p1, 1, c);
         if (t->pixels > 2) put(t, s.p2, 2, c);
         if (t->pixels > 3) put(t, s.p3, 3, c);
     }
+}
+
+INLINE void put_four(const struct sums *s, const float *m, const struct morsel_finish *f, uint8_t *to, size_t step, uint32_t mode) {
+    int8_t *y = (int8_t *)to;
+    vst1q_s8(y, morsel_finish16(s->p0, m, f, mode));
+    vst1q_s8(y + step, morsel_finish16(s->p1, m, f, mode));
+    vst1q_s8(y + 2 * step, morsel_finish16(s->p2, m, f, mode));
+    vst1q_s8(y + 3 * step, morsel_finish16(s->p3, m, f, mode));
+}
+
+/* A block of one tile in one piece of at least 16 inputs. What begins a block and what ends it stand in one stretch of code with dot
+ * products, so that loads and rounding run beside them. */
+INLINE const int8_t *dense_block(struct inputs x, uint32_t depth, const int8_t *w, const int32_t *start, const float *m,
+                                 const struct morsel_finish *f, uint8_t *y, size_t step, uint32_t mode) {
+    struct sums s = start_four(start);
+    uint32_t k = 16;
+    add_sixteen(&s, x, 0, w);
+    for (w += 256; depth - k > 16; k += 16, w += 256) add_sixteen(&s, x, k, w);
+    if (depth - k == 16) {
+        add_sixteen(&s, x, k, w);
+        put_four(&s, m, f, y, step, mode);
+        return w + 256;
+    }
+    if (depth - k) w = add_rest(&s, x, k, depth - k, w);
+    put_four(&s, m, f, y, step, mode);
+    return w;
+}
+
+/* Whole blocks of whole tiles. */
+INLINE void run_dense(const struct morsel_tile *t, uint32_t channels, uint32_t mode) {
+    struct inputs x = {t->x[0], t->x[1], t->x[2], t->x[3]};
+    const struct morsel_finish f = t->group->finish;
+    const size_t y_step = t->y_step, x_step = t->x_step;
+    const uint32_t depth = t->depth;
+    uint8_t *y = t->y;
+    for (uint32_t i = t->tiles; i; i--, x.a += x_step, x.b += x_step, x.c += x_step, x.d += x_step, y += 4 * y_step) {
+        const int32_t *start = t->group->start;
+        const float *m = t->group->multiplier;
+        const int8_t *w = t->weights;
+        for (uint32_t c = 0; c < channels; c += 16) w = dense_block(x, depth, w, start + c, m + c, &f, y + c, y_step, mode);
+    }
+}
+
+/* Whole blocks of a tile in several pieces. */
+INLINE void run_pieces(const struct morsel_tile *t, uint32_t channels, uint32_t mode) {
+    const struct morsel_finish f = t->group->finish;
+    const int8_t *w = t->weights;
+    for (uint32_t c = 0; c < channels; c += 16) {
+        struct sums s = start_four(t->group->start + c);
+        w = add_pieces(&s, t, w);
+        put_four(&s, t->group->multiplier + c, &f, t->y + c, t->y_step, mode);
+    }
+}
+
+static void dense(const struct morsel_tile *t, uint32_t channels) {
+    uint32_t mode = t->group->finish.mode;
+    if (mode == MORSEL_FINISH_FOLDED) run_dense(t, channels, MORSEL_FINISH_FOLDED);
+    else if (mode == MORSEL_FINISH_SHIFTED) run_dense(t, channels, MORSEL_FINISH_SHIFTED);
+    else run_dense(t, channels, MORSEL_FINISH_CLAMPED);
+}
+
+static void pieces(const struct morsel_tile *t, uint32_t channels) {
+    uint32_t mode = t->group->finish.mode;
+    if (mode == MORSEL_FINISH_FOLDED) run_pieces(t, channels, MORSEL_FINISH_FOLDED);
+    else if (mode == MORSEL_FINISH_SHIFTED) run_pieces(t, channels, MORSEL_FINISH_SHIFTED);
+    else run_pieces(t, channels, MORSEL_FINISH_CLAMPED);
+}
+
+/* The channels that dense() and pieces() leave, tile by tile. */
+static void rest(const struct morsel_tile *t, uint32_t channel) {
+    struct morsel_tile one = *t;
+    const uint8_t *x[4] = {t->x[0], t->x[1], t->x[2], t->x[3]};
+    if (t->tiles > 1) one.x = x;
+    for (uint32_t i = 0; i < t->tiles; i++, one.y += 4 * t->y_step) {
+        tile_part(&one, channel);
+        for (uint32_t p = 0; p < 4; p++) x[p] += t->x_step;
+    }
+}
+
+static void tile_dotprod(const struct morsel_tile *t) {
+    uint32_t whole = t->pixels == 4 && t->group->finish.mode != MORSEL_FINISH_RAW ? t->channels / 16 * 16 : 0;
+    if (t->pixels == 1) {
+        tile_one(t);
+        return;
+    }
+    if (whole && t->segments == 1 && t->depth >= 16) dense(t, whole);
+    else if (whole && t->tiles == 1) pieces(t, whole);
+    else whole = 0;
+    if (whole < t->channels) rest(t, whole);
 }
 
 void morsel_conv_rows_dotprod(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {

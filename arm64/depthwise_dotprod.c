@@ -15,14 +15,17 @@ struct taps {
     int8_t row[2][3][64];
 };
 
+/* Handed on by value: what a loop needs stays in registers, whatever the stores may alias. */
 struct strip {
-    const struct morsel_conv_args *a;
     const uint8_t *r0, *r1, *r2, *r3; /* at the block's first channel */
+    uint8_t *y0, *y1;                 /* y1 NULL: one row */
     const struct taps *taps;
     const int32_t *start;
     const float *multiplier;
-    const struct morsel_finish *finish;
-    uint8_t *y0, *y1; /* y1 NULL: one row */
+    struct morsel_finish finish;
+    size_t in_c, out_c;
+    uint32_t in_w, out_w, first, stride; /* first: the first column, huge where it is left of the picture */
+    int8_t zero;
 };
 
 static inline __attribute__((always_inline)) struct column zip_rows(int8x16_t a, int8x16_t b, int8x16_t c, int8x16_t d) {
@@ -34,25 +37,28 @@ static inline __attribute__((always_inline)) struct column zip_rows(int8x16_t a,
 }
 
 static inline __attribute__((always_inline)) struct column load_inside(const struct strip *s, uint32_t ix) {
-    size_t at = (size_t)ix * s->a->window.in_c;
+    size_t at = ix * s->in_c;
     return zip_rows(vld1q_s8((const int8_t *)s->r0 + at), vld1q_s8((const int8_t *)s->r1 + at), vld1q_s8((const int8_t *)s->r2 + at),
                     vld1q_s8((const int8_t *)s->r3 + at));
 }
 
-static struct column load_column(const struct strip *s, uint32_t ix) {
-    int8x16_t zero = vdupq_n_s8((int8_t)(s->a->x.code.zero - 128));
+static inline __attribute__((always_inline)) struct column load_column(const struct strip *s, uint32_t ix) {
+    int8x16_t zero = vdupq_n_s8(s->zero);
     struct column outside = {zero, zero, zero, zero};
-    return ix < s->a->window.in_w ? load_inside(s, ix) : outside;
+    return ix < s->in_w ? load_inside(s, ix) : outside;
 }
 
 /* In asm, and volatile, for the order alone: the compiler would keep all the taps in registers that it has not. */
 #define DOT(sum, w, x) __asm__ volatile("sdot %0.4s, %1.16b, %2.16b" : "+w"(sum) : "w"(w), "w"(x))
 
 static inline __attribute__((always_inline)) void add_column(struct morsel_sum16 *s, struct column x, const int8_t *w) {
-    DOT(s->s0, vld1q_s8(w), x.v0);
-    DOT(s->s1, vld1q_s8(w + 16), x.v1);
-    DOT(s->s2, vld1q_s8(w + 32), x.v2);
-    DOT(s->s3, vld1q_s8(w + 48), x.v3);
+    int8x16_t w0, w1, w2, w3;
+    MORSEL_LOAD_PAIR(w0, w1, w, 0);
+    MORSEL_LOAD_PAIR(w2, w3, w, 32);
+    DOT(s->s0, w0, x.v0);
+    DOT(s->s1, w1, x.v1);
+    DOT(s->s2, w2, x.v2);
+    DOT(s->s3, w3, x.v3);
 }
 
 /* How a strip is computed; a constant wherever it is passed. */
@@ -64,24 +70,25 @@ struct kind {
 static inline __attribute__((always_inline)) int8x16_t pixel(const struct strip *s, uint32_t row, struct column a, struct column b,
                                                              struct column c, struct kind kind) {
     const int8_t(*w)[64] = s->taps->row[row];
-    struct morsel_sum16 sum = {vld1q_s32(s->start), vld1q_s32(s->start + 4), vld1q_s32(s->start + 8), vld1q_s32(s->start + 12)};
+    struct morsel_sum16 sum = morsel_load_start(s->start);
     add_column(&sum, a, w[0]);
     add_column(&sum, b, w[1]);
     add_column(&sum, c, w[2]);
-    return morsel_finish16(sum, s->multiplier, s->finish, kind.mode);
+    return morsel_finish16(sum, s->multiplier, &s->finish, kind.mode);
 }
 
 /* Pixel ox of the strip's rows. */
 static inline __attribute__((always_inline)) void put_pixels(const struct strip *s, uint32_t ox, struct column a, struct column b,
                                                              struct column c, struct kind kind) {
-    size_t at = (size_t)ox * s->a->window.out_c;
+    size_t at = ox * s->out_c;
     vst1q_s8((int8_t *)s->y0 + at, pixel(s, 0, a, b, c, kind));
     if (kind.two) vst1q_s8((int8_t *)s->y1 + at, pixel(s, 1, a, b, c, kind));
 }
 
 /* Stride 1: each new column is the third of one pixel, the second of the next, the first of the one after. */
-static inline __attribute__((always_inline)) void strip_one(const struct strip *s, struct kind kind) {
-    uint32_t ix = 0 - s->a->window.pad_left, ox = 0, out_w = s->a->window.out_w, in_w = s->a->window.in_w;
+static inline __attribute__((always_inline)) void strip_one(struct strip by_value, struct kind kind) {
+    const struct strip *s = &by_value;
+    uint32_t ix = s->first, ox = 0, out_w = s->out_w, in_w = s->in_w;
     struct column a = load_column(s, ix), b = load_column(s, ix + 1), c;
     for (ix += 2; ox + 3 <= out_w && ix < in_w && ix + 3 <= in_w; ix += 3, ox += 3) {
         c = load_inside(s, ix);
@@ -100,8 +107,9 @@ static inline __attribute__((always_inline)) void strip_one(const struct strip *
 }
 
 /* Stride 2: the third column is the first of the next pixel. */
-static inline __attribute__((always_inline)) void strip_two(const struct strip *s, struct kind kind) {
-    uint32_t ix = 0 - s->a->window.pad_left, ox = 0, out_w = s->a->window.out_w, in_w = s->a->window.in_w;
+static inline __attribute__((always_inline)) void strip_two(struct strip by_value, struct kind kind) {
+    const struct strip *s = &by_value;
+    uint32_t ix = s->first, ox = 0, out_w = s->out_w, in_w = s->in_w;
     struct column a = load_column(s, ix), b, c;
     for (ix += 1; ox + 2 <= out_w && ix < in_w && ix + 4 <= in_w; ix += 4, ox += 2) {
         b = load_inside(s, ix);
@@ -120,25 +128,25 @@ static inline __attribute__((always_inline)) void strip_two(const struct strip *
 }
 
 static inline __attribute__((always_inline)) void strip_kind(const struct strip *s, struct kind kind) {
-    if (s->a->window.stride_w == 2) strip_two(s, kind);
-    else strip_one(s, kind);
+    if (s->stride == 2) strip_two(*s, kind);
+    else strip_one(*s, kind);
 }
 
 static void strip_folded(const struct strip *s) {
     struct kind pair = {MORSEL_FINISH_FOLDED, 1}, single = {MORSEL_FINISH_FOLDED, 0};
-    if (s->y1) strip_one(s, pair);
+    if (s->y1) strip_one(*s, pair);
     else strip_kind(s, single);
 }
 
 static void strip_shifted(const struct strip *s) {
     struct kind pair = {MORSEL_FINISH_SHIFTED, 1}, single = {MORSEL_FINISH_SHIFTED, 0};
-    if (s->y1) strip_one(s, pair);
+    if (s->y1) strip_one(*s, pair);
     else strip_kind(s, single);
 }
 
 static void strip_clamped(const struct strip *s) {
     struct kind pair = {MORSEL_FINISH_CLAMPED, 1}, single = {MORSEL_FINISH_CLAMPED, 0};
-    if (s->y1) strip_one(s, pair);
+    if (s->y1) strip_one(*s, pair);
     else strip_kind(s, single);
 }
 
@@ -152,35 +160,35 @@ static void prepare_taps(struct taps *t, const int8_t *w) {
 }
 
 /* Output rows i (and with stride 1 i + 1 where `two`) of one block at channel c. */
-static void run_strip(struct strip *s, const uint8_t *const *rows, uint32_t i, int two, uint32_t c, size_t row) {
-    const struct morsel_window *win = &s->a->window;
-    const uint8_t *const *r = rows + (size_t)i * 3;
+static void run_strip(struct strip *s, const uint8_t *const *r, int two, uint32_t c, uint8_t *y) {
     s->r0 = r[0] + c;
     s->r1 = r[1] + c;
     s->r2 = r[2] + c;
     s->r3 = two ? r[5] + c : s->r2;
-    s->y0 = (uint8_t *)s->a->y.data + row * win->out_w * win->out_c + c;
-    s->y1 = two ? s->y0 + (size_t)win->out_w * win->out_c : NULL;
-    if (s->finish->mode == MORSEL_FINISH_FOLDED) strip_folded(s);
-    else if (s->finish->mode == MORSEL_FINISH_SHIFTED) strip_shifted(s);
+    s->y0 = y + c;
+    s->y1 = two ? s->y0 + s->out_w * s->out_c : NULL;
+    if (s->finish.mode == MORSEL_FINISH_FOLDED) strip_folded(s);
+    else if (s->finish.mode == MORSEL_FINISH_SHIFTED) strip_shifted(s);
     else strip_clamped(s);
 }
 
 /* Whole blocks of 16 channels from c on, for windows 3x3 with stride 1 or 2. */
 static void run_three(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t c,
                       const struct morsel_group *g, uint32_t blocks) {
+    const struct morsel_window *win = &a->window;
     struct taps taps[MORSEL_GROUP / 16];
-    struct strip s = {a, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &g->finish, NULL, NULL};
+    struct strip s = {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, g->finish, win->in_c, win->out_c,
+                      win->in_w, win->out_w, 0 - win->pad_left, win->stride_w, (int8_t)(a->x.code.zero - 128)};
     for (uint32_t b = 0; b < blocks; b++) prepare_taps(&taps[b], a->weights + (size_t)(c / 16 + b) * 192);
     for (uint32_t i = 0, rows_done; i < n; i += rows_done) {
         const uint8_t *const *r = rows + (size_t)i * 3;
-        int two = i + 1 < n && a->window.stride_h == 1 && a->window.stride_w == 1 && r[3] == r[1] && r[4] == r[2];
+        int two = i + 1 < n && win->stride_h == 1 && win->stride_w == 1 && r[3] == r[1] && r[4] == r[2];
         rows_done = two ? 2 : 1;
         for (uint32_t b = 0; b < blocks; b++) {
             s.taps = &taps[b];
             s.start = g->start + b * 16;
             s.multiplier = g->multiplier + b * 16;
-            run_strip(&s, rows, i, two, c + b * 16, (size_t)y + i);
+            run_strip(&s, r, two, c + b * 16, (uint8_t *)a->y.data + (size_t)(y + i) * win->out_w * win->out_c);
         }
     }
 }

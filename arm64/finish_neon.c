@@ -4,21 +4,32 @@
 
 #include "../kernels/requant.h"
 
-/* Sums of |w| of four channels whose weights lie at w, w + 64 ... */
-static int32x4_t absolute_sums(const int8_t *w, uint32_t quads) {
-    uint32x4_t sum = vdupq_n_u32(0);
-    for (uint32_t k = 0; k < quads; k++) /* |-128| is 128 as an unsigned byte */
-        sum = vpadalq_u16(sum, vpaddlq_u8(vreinterpretq_u8_s8(vabsq_s8(vld1q_s8(w + (size_t)k * 64)))));
-    return vreinterpretq_s32_u32(sum);
+/* Adds |w| of sixteen weights to the sums of their four channels; |-128| is 128 as an unsigned byte. */
+static inline uint32x4_t add_absolute(uint32x4_t sum, const int8_t *w) {
+    return vpadalq_u16(sum, vpaddlq_u8(vreinterpretq_u8_s8(vabsq_s8(vld1q_s8(w)))));
 }
 
-/* Four channels: |s| <= |start| + 128 * sum |w|. quads is at most 4096, so the sum is below 2^21 and its multiple below 2^28. */
-static void bound_four(struct morsel_bound *bound, int32x4_t start, const float *multiplier, const int8_t *w, uint32_t quads) {
-    int32x4_t most = vqaddq_s32(vqabsq_s32(start), vshlq_n_s32(absolute_sums(w, quads), 7));
+/* Four channels: |s| <= |start| + 128 * sum |w|. There are at most 4096 * 4 weights, so the sum is at most 2^21 and its multiple 2^28. */
+static void bound_four(struct morsel_bound *bound, const int32_t *start, const float *multiplier, uint32x4_t absolute) {
+    int32x4_t most = vqaddq_s32(vqabsq_s32(vld1q_s32(start)), vshlq_n_s32(vreinterpretq_s32_u32(absolute), 7));
     int32_t sum = vmaxvq_s32(most);
     float product = vmaxvq_f32(vabsq_f32(vmulq_f32(vcvtq_f32_s32(most), vld1q_f32(multiplier))));
     if (sum > bound->sum) bound->sum = sum;
-    if (!(product <= bound->product)) bound->product = product;
+    if (product > bound->product) bound->product = product;
+}
+
+static void bound_block(struct morsel_bound *bound, const int32_t *start, const float *multiplier, const int8_t *w, uint32_t quads) {
+    uint32x4_t s0 = vdupq_n_u32(0), s1 = s0, s2 = s0, s3 = s0;
+    for (uint32_t k = 0; k < quads; k++, w += 64) {
+        s0 = add_absolute(s0, w);
+        s1 = add_absolute(s1, w + 16);
+        s2 = add_absolute(s2, w + 32);
+        s3 = add_absolute(s3, w + 48);
+    }
+    bound_four(bound, start, multiplier, s0);
+    bound_four(bound, start + 4, multiplier + 4, s1);
+    bound_four(bound, start + 8, multiplier + 8, s2);
+    bound_four(bound, start + 12, multiplier + 12, s3);
 }
 
 static void start_block(struct morsel_group *g, uint32_t at, const struct morsel_channels *c, uint32_t first, int32_t shift) {
@@ -59,10 +70,8 @@ void morsel_group_prepare(struct morsel_group *g, const struct morsel_channels *
     if (c->float_bias) g->finish.mode = MORSEL_FINISH_RAW;
     for (uint32_t b = 0; b < blocks; b++) start_block(g, b * 16, c, first, 128 - x->code.zero);
     if (g->finish.mode == MORSEL_FINISH_RAW || quads > 4096 || quads > 2 * uses) return;
-    for (uint32_t i = 0; i < blocks * 16; i += 4) {
-        const int8_t *w = weights + (size_t)(i / 16) * quads * 64 + i % 16 * 4;
-        bound_four(&bound, vld1q_s32(g->start + i), g->multiplier + i, w, quads);
-    }
+    for (uint32_t b = 0; b < blocks; b++)
+        bound_block(&bound, g->start + b * 16, g->multiplier + b * 16, weights + (size_t)b * quads * 64, quads);
     if (bound.sum < 1 << 22 && bound.product < 32000.0f) use_magic(g, blocks);
 }
 

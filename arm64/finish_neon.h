@@ -67,6 +67,18 @@ struct morsel_sum16 {
     int32x4_t s0, s1, s2, s3;
 };
 
+/* Two vectors at p + at, here and not where the compiler would rather have them: single loads right before their use cost more to decode,
+ * and copies of what is loaded already take the arithmetic's pipes. */
+#define MORSEL_LOAD_PAIR(a, b, p, at) \
+    __asm__ volatile("ldp %q0, %q1, [%2, #" #at "]" : "=w"(a), "=w"(b) : "r"(p), "m"(*(const int8_t(*)[at + 32])(const void *)(p)))
+
+static inline __attribute__((always_inline)) struct morsel_sum16 morsel_load_start(const int32_t *start) {
+    struct morsel_sum16 s;
+    MORSEL_LOAD_PAIR(s.s0, s.s1, start, 0);
+    MORSEL_LOAD_PAIR(s.s2, s.s3, start, 32);
+    return s;
+}
+
 static inline int16x8_t morsel_low_halves(float32x4_t a, float32x4_t b) {
     return vuzp1q_s16(vreinterpretq_s16_f32(a), vreinterpretq_s16_f32(b));
 }

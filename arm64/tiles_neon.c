@@ -14,7 +14,7 @@
 struct walk {
     const struct morsel_conv_args *a;
     const uint8_t *const *rows;
-    uint32_t depth, outs, row_k, k;
+    uint32_t depth, outs, row_k, k, pieces;
     uint32_t packing;
     const uint8_t *x[4 * PIECES];
     uint8_t outside[LINE]; /* zero points, signed domain */
@@ -82,17 +82,29 @@ static void store_raw(const struct walk *w, const struct morsel_tile *t, uint32_
         morsel_store_raw(&w->a->y, &w->a->channels, w->raw[p], channel, t->channels, first + (size_t)p * w->a->window.out_c);
 }
 
+/* How many tiles from pixel p on are as far apart as the first four pixels: inputs that lie side by side. */
+static uint32_t tiles_ahead(const struct walk *w, uint32_t pixels) {
+    const struct morsel_window *win = &w->a->window;
+    uint32_t rows = pixels / win->out_w;
+    if (w->packing || w->pieces != 1 || win->stride_w != 1 || win->pad_left || win->out_w != win->in_w) return 1;
+    for (uint32_t i = 1; i < rows; i++)
+        if (w->rows[i] != w->rows[0] + (size_t)i * win->in_row) return 1;
+    return pixels / 4;
+}
+
 /* Channels c .. of group g of the convolution, for `pixels` pixels from element `first` of y on. */
 static void run_group(struct walk *w, uint32_t g, uint32_t c, uint32_t pixels, size_t first, morsel_tile_fn *fn) {
     const struct morsel_conv_args *a = w->a;
     uint32_t blocks = (w->outs + 15) / 16, start = (g * blocks + c / 16) * 16, left = w->outs - c;
-    struct morsel_tile t = {w->x, w->packing ? 1 : a->window.kernel_h * a->window.kernel_w, w->packing ? w->k : w->depth,
-                            a->weights + (size_t)start * w->k, &w->group, left < MORSEL_GROUP ? left : MORSEL_GROUP,
-                            0, NULL, a->window.out_c, w->raw};
+    struct morsel_tile t = {w->x, w->packing ? 1 : w->pieces, w->packing ? w->k : w->depth, a->weights + (size_t)start * w->k, &w->group,
+                            left < MORSEL_GROUP ? left : MORSEL_GROUP, 0, 1, 4 * (size_t)a->window.in_c, NULL, a->window.out_c, w->raw};
     morsel_group_prepare(&w->group, &a->channels, &a->x, &a->y, t.weights, start, (t.channels + 15) / 16, w->k / 4, pixels);
+    uint32_t ahead = w->group.finish.mode == MORSEL_FINISH_RAW ? 1 : tiles_ahead(w, pixels);
     first += g * w->outs + c;
-    for (uint32_t p = 0; p < pixels; p += 4, first += 4 * (size_t)a->window.out_c) {
+    for (uint32_t p = 0, step; p < pixels; p += step, first += step * (size_t)a->window.out_c) {
         t.pixels = pixels - p < 4 ? pixels - p : 4;
+        t.tiles = p == 0 && ahead ? ahead : 1;
+        step = t.tiles * 4;
         find_inputs(w, p, t.pixels, g * w->depth);
         if (!a->y.code.is_float) t.y = (uint8_t *)a->y.data + first;
         fn(&t);
@@ -107,9 +119,10 @@ static int plan(struct walk *w) {
     w->outs = win->out_c / w->a->groups;
     w->row_k = (win->kernel_w * w->depth + 3) / 4 * 4;
     w->k = win->kernel_h * w->row_k;
-    w->packing = w->depth % 4 || w->a->x.code.flip != 0x80 || win->kernel_h * win->kernel_w > PIECES || w->depth > LINE;
+    w->pieces = win->kernel_h * win->kernel_w;
+    w->packing = w->depth % 4 || w->a->x.code.flip != 0x80 || w->pieces > PIECES || w->depth > LINE;
     /* A 1x1 window without padding never leaves the picture, however deep it is. */
-    if (w->depth % 4 == 0 && w->a->x.code.flip == 0x80 && win->kernel_h * win->kernel_w == 1 && win->pad_left == 0 &&
+    if (w->depth % 4 == 0 && w->a->x.code.flip == 0x80 && w->pieces == 1 && win->pad_left == 0 &&
         (win->out_w - 1) * win->stride_w < win->in_w)
         w->packing = 0;
     return !w->a->channels.weight_zero && (!w->packing || w->k <= PACKED);
