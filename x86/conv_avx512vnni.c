@@ -5,29 +5,15 @@
  * rows of the usual pictures. What is left of a run of pixels is done by a tile that begins earlier, over results that are
  * already there and come out the same.
  */
+#include "conv_plan.h"
 #include "dot_avx512.h"
 #include "requant_avx512.h"
-#include "window.h"
 #include "x86.h"
-
-#define WEIGHTS_AT_ONCE 393216u /* bytes of weights that stay in the second-level cache while the rows pass */
-#define PIXELS_AT_ONCE 65536u   /* bytes of pixels that do while the weights pass */
-
-/* A group's channels, and what all its tiles share. */
-struct job {
-    const struct morsel_conv_args *args;
-    struct morsel_requant512 requant;
-    const int8_t *weights;  /* of the group */
-    size_t block_bytes;     /* of 16 channels */
-    uint32_t kernel_h, quads;
-    uint32_t constants;     /* first entry of the group in the channel constants */
-    uint32_t first, outs;   /* the group's channels in y */
-    uint32_t begin, end;    /* blocks of 16 channels to do */
-};
 
 /* Some blocks of a job. */
 struct part {
-    const struct job *job;
+    const struct morsel_conv_job *job;
+    struct morsel_requant512 requant;
     const int8_t *weights;
     const float *multiplier;
     __m512i start[3]; /* bias - zero * weight_sum */
@@ -36,10 +22,10 @@ struct part {
     size_t y_step;
 };
 
-static struct part part_of(const struct job *job, uint32_t block, uint32_t nb, size_t pixel) {
+static struct part part_of(const struct morsel_conv_job *job, uint32_t block, uint32_t nb, size_t pixel) {
     const struct morsel_channels *c = &job->args->channels;
     uint32_t channel = job->constants + block * 16, left = job->outs - block * 16;
-    struct part part = {.job = job, .y_step = job->args->window.out_c};
+    struct part part = {.job = job, .requant = morsel_requant512(&job->args->y), .y_step = job->args->window.out_c};
     part.weights = job->weights + block * job->block_bytes;
     part.multiplier = c->multiplier + channel;
     for (uint32_t b = 0; b < nb; b++) {
@@ -105,20 +91,20 @@ MORSEL_INLINE void scale7(struct seven *s, const struct morsel_requant512 *r, co
 
 /* One pixel of 48 channels. */
 MORSEL_INLINE void store_48(const struct part *part, uint8_t *y, __m512i a, __m512i b, __m512i c) {
-    _mm512_mask_storeu_epi8(y, part->mask & 0xffffffffffff, morsel_pack512_apart(&part->job->requant, a, b, c, c));
+    _mm512_mask_storeu_epi8(y, part->mask & 0xffffffffffff, morsel_pack512_apart(&part->requant, a, b, c, c));
 }
 
 /* Two pixels of 32 channels. */
 MORSEL_INLINE void store_32(const struct part *part, uint8_t *y0, uint8_t *y1, __m512i a0, __m512i b0, __m512i a1, __m512i b1) {
-    __m512i v = morsel_pack512_apart(&part->job->requant, a0, b0, a1, b1);
+    __m512i v = morsel_pack512_apart(&part->requant, a0, b0, a1, b1);
     _mm256_mask_storeu_epi8(y0, (__mmask32)part->mask, _mm512_castsi512_si256(v));
     _mm256_mask_storeu_epi8(y1, (__mmask32)part->mask, _mm512_extracti64x4_epi64(v, 1));
 }
 
 /* Seven pixels of 16 channels. */
 MORSEL_INLINE void store_7x16(const struct part *part, uint8_t *y, const struct places *o, const struct seven *s) {
-    __m512i v = morsel_pack512_apart(&part->job->requant, s->p0, s->p1, s->p2, s->p3);
-    __m512i w = morsel_pack512_apart(&part->job->requant, s->p4, s->p5, s->p6, s->p6);
+    __m512i v = morsel_pack512_apart(&part->requant, s->p0, s->p1, s->p2, s->p3);
+    __m512i w = morsel_pack512_apart(&part->requant, s->p4, s->p5, s->p6, s->p6);
     __mmask16 mask = (__mmask16)part->mask;
     _mm_mask_storeu_epi8(y, mask, _mm512_castsi512_si128(v));
     _mm_mask_storeu_epi8(y + o->p1, mask, _mm512_extracti32x4_epi32(v, 1));
@@ -130,7 +116,7 @@ MORSEL_INLINE void store_7x16(const struct part *part, uint8_t *y, const struct 
 }
 
 static void tile_7x48(const struct part *part, const struct morsel_lines *lines, size_t at, const struct places *o, const struct places *oy) {
-    const struct job *job = part->job;
+    const struct morsel_conv_job *job = part->job;
     size_t block = job->block_bytes;
     const int8_t *w = part->weights;
     struct seven a = same7(part->start[0]), b = same7(part->start[1]), c = same7(part->start[2]);
@@ -145,9 +131,9 @@ static void tile_7x48(const struct part *part, const struct morsel_lines *lines,
         }
     } while (++line != end);
     uint8_t *y = part->y + at * part->y_step;
-    scale7(&a, &job->requant, part->multiplier);
-    scale7(&b, &job->requant, part->multiplier + 16);
-    scale7(&c, &job->requant, part->multiplier + 32);
+    scale7(&a, &part->requant, part->multiplier);
+    scale7(&b, &part->requant, part->multiplier + 16);
+    scale7(&c, &part->requant, part->multiplier + 32);
     store_48(part, y, a.p0, b.p0, c.p0);
     store_48(part, y + oy->p1, a.p1, b.p1, c.p1);
     store_48(part, y + oy->p2, a.p2, b.p2, c.p2);
@@ -158,7 +144,7 @@ static void tile_7x48(const struct part *part, const struct morsel_lines *lines,
 }
 
 static void tile_7x32(const struct part *part, const struct morsel_lines *lines, size_t at, const struct places *o, const struct places *oy) {
-    const struct job *job = part->job;
+    const struct morsel_conv_job *job = part->job;
     size_t block = job->block_bytes;
     const int8_t *w = part->weights;
     struct seven a = same7(part->start[0]), b = same7(part->start[1]);
@@ -172,8 +158,8 @@ static void tile_7x32(const struct part *part, const struct morsel_lines *lines,
         }
     } while (++line != end);
     uint8_t *y = part->y + at * part->y_step;
-    scale7(&a, &job->requant, part->multiplier);
-    scale7(&b, &job->requant, part->multiplier + 16);
+    scale7(&a, &part->requant, part->multiplier);
+    scale7(&b, &part->requant, part->multiplier + 16);
     store_32(part, y, y + oy->p1, a.p0, b.p0, a.p1, b.p1);
     store_32(part, y + oy->p2, y + oy->p3, a.p2, b.p2, a.p3, b.p3);
     store_32(part, y + oy->p4, y + oy->p5, a.p4, b.p4, a.p5, b.p5);
@@ -183,7 +169,7 @@ static void tile_7x32(const struct part *part, const struct morsel_lines *lines,
 /* Seven pixels from `at` and seven from `next`, which may be the same. */
 static void tile_14x16(const struct part *part, const struct morsel_lines *lines, size_t at, size_t next, const struct places *o,
                        const struct places *oy) {
-    const struct job *job = part->job;
+    const struct morsel_conv_job *job = part->job;
     const int8_t *w = part->weights;
     struct seven a = same7(part->start[0]), b = a;
     const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
@@ -196,8 +182,8 @@ static void tile_14x16(const struct part *part, const struct morsel_lines *lines
             dot7(&b, &u2, v);
         }
     } while (++line != end);
-    scale7(&a, &job->requant, part->multiplier);
-    scale7(&b, &job->requant, part->multiplier);
+    scale7(&a, &part->requant, part->multiplier);
+    scale7(&b, &part->requant, part->multiplier);
     store_7x16(part, part->y + at * part->y_step, oy, &a);
     store_7x16(part, part->y + next * part->y_step, oy, &b);
 }
@@ -220,7 +206,7 @@ static uint32_t blocks_together(uint32_t left) {
 }
 
 /* All the job's blocks of n pixels, of which the first is pixel `pixel` of y. */
-static void run_pixels(const struct job *job, const struct morsel_lines *lines, size_t pixel, size_t n) {
+static void run_pixels(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t pixel, size_t n) {
     for (uint32_t block = job->begin, nb; block < job->end; block += nb) {
         nb = blocks_together(job->end - block);
         struct part part = part_of(job, block, nb, pixel);
@@ -228,82 +214,6 @@ static void run_pixels(const struct job *job, const struct morsel_lines *lines, 
     }
 }
 
-static struct job job_of(const struct morsel_conv_args *a, uint32_t group) {
-    const struct morsel_window *w = &a->window;
-    uint32_t outs = w->out_c / a->groups, blocks = (outs + 15) / 16;
-    struct job job = {.args = a, .requant = morsel_requant512(&a->y), .kernel_h = w->kernel_h, .quads = morsel_row_k(a) / 4};
-    job.block_bytes = (size_t)w->kernel_h * job.quads * 64;
-    job.weights = a->weights + (size_t)group * blocks * job.block_bytes;
-    job.constants = group * blocks * 16;
-    job.first = group * outs;
-    job.outs = outs;
-    job.end = blocks;
-    return job;
-}
-
-/* Kernels one pixel wide read the rows where they are; the last pixel of an odd depth would be read past its end. */
-static int rows_serve(const struct morsel_conv_args *a) {
-    const struct morsel_window *w = &a->window;
-    return w->kernel_w == 1 && w->pad_left == 0 && a->groups == 1 && a->x.code.flip == 0 && w->in_c % 4 == 0 &&
-           (uint64_t)(w->out_w - 1) * w->stride_w < w->in_w;
-}
-
-/* n pixels of lines that stand in the input itself. */
-static void run_direct(const struct job *job, struct morsel_lines *lines, size_t pixel, size_t n) {
-    size_t most = PIXELS_AT_ONCE / lines->step / 14 * 14, now;
-    if (most == 0) most = 14;
-    for (; n; n -= now, pixel += now) {
-        now = n < most ? n : most;
-        run_pixels(job, lines, pixel, now);
-        for (uint32_t ky = 0; ky < job->kernel_h; ky++) lines->line[ky] += now * lines->step;
-    }
-}
-
-static void conv_direct(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
-    const struct morsel_window *w = &a->window;
-    struct job job = job_of(a, 0);
-    struct morsel_lines lines;
-    lines.step = (size_t)w->stride_w * w->in_c;
-    /* Rows that touch are one run of pixels. */
-    int whole = w->kernel_h == 1 && w->stride_h == 1 && w->stride_w == 1 && w->pad_top == 0 && w->out_w == w->in_w && !a->outside;
-    size_t pixels = whole ? (size_t)n * w->out_w : w->out_w;
-    for (uint32_t i = 0; i < (whole ? 1 : n); i++) {
-        memcpy(lines.line, rows + (size_t)i * w->kernel_h, w->kernel_h * sizeof *rows);
-        run_direct(&job, &lines, (size_t)(y + i) * w->out_w, pixels);
-    }
-}
-
-/* n rows, by windows in a buffer, for the blocks that the job names. */
-static void conv_copied(const struct job *job, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t group, uint32_t at_once) {
-    _Alignas(64) uint8_t buffer[MORSEL_WINDOW_BYTES];
-    const struct morsel_window *w = &job->args->window;
-    struct morsel_lines lines;
-    for (uint32_t i = 0; i < n; i++) {
-        for (uint32_t ox = 0, now; ox < w->out_w; ox += now) {
-            now = w->out_w - ox < at_once ? w->out_w - ox : at_once;
-            morsel_fill_lines(&lines, buffer, job->args, rows + (size_t)i * w->kernel_h, ox, now, group);
-            run_pixels(job, &lines, (size_t)(y + i) * w->out_w + ox, now);
-        }
-    }
-}
-
-static void conv_groups(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t at_once) {
-    for (uint32_t group = 0; group < a->groups; group++) {
-        struct job job = job_of(a, group);
-        uint32_t blocks = job.end;
-        size_t most = WEIGHTS_AT_ONCE / job.block_bytes / 3 * 3;
-        if (most < 3) most = 3;
-        for (; job.begin < blocks; job.begin = job.end) {
-            job.end = blocks - job.begin <= most + 1 ? blocks : job.begin + (uint32_t)most;
-            conv_copied(&job, rows, y, n, group, at_once);
-        }
-    }
-}
-
 void morsel_conv_rows_avx512vnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
-    uint32_t at_once = morsel_windows_at_once(a);
-    if (a->y.code.is_float || a->channels.float_bias || a->channels.weight_zero) morsel_conv_rows_c(a, rows, y, n);
-    else if (rows_serve(a)) conv_direct(a, rows, y, n);
-    else if (at_once) conv_groups(a, rows, y, n, at_once);
-    else morsel_conv_rows_c(a, rows, y, n);
+    morsel_conv_plan(a, rows, y, n, run_pixels);
 }
