@@ -54,7 +54,8 @@ struct trial {
     void **y;               /* the pointer in args that says where results go */
     const void **alias;     /* the input that a step may write over, else NULL: y is then the same memory */
     const void *alias_from; /* its values */
-    const void *expected;
+    const void *expected;   /* what plain C gave */
+    uint64_t fill;          /* what results hold before */
     uint64_t macs;
     char text[320];         /* the case in words */
     unsigned slots;         /* in use */

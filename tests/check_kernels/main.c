@@ -13,7 +13,11 @@
 #define SHOWN 3 /* failures of a kernel that are shown */
 #define CASE_SECONDS 60
 
-static const struct family *const families[] = {&family_conv, &family_depthwise, &family_fc};
+static const struct family *const families[] = {
+    &family_conv, &family_depthwise, &family_fc, &family_matmul, &family_qadd, &family_qmul, &family_binary, &family_unary,
+    &family_lut, &family_mean, &family_softmax, &family_average_pool, &family_max_pool, &family_real_conv, &family_copy, &family_gather,
+};
+_Static_assert(sizeof families / sizeof *families == offsetof(struct morsel_kernels, store_flip) / sizeof(any_fn *), "one for each slot");
 #define FAMILIES (sizeof families / sizeof *families)
 
 static const struct isa {
@@ -77,12 +81,13 @@ static void make_trial(struct trial *t, const struct family *f, uint32_t number,
     t->chance.state = options.seed * 1000003u + number;
     for (const char *p = f->name; *p; p++) t->chance.state = t->chance.state * 31 + (uint8_t)*p;
     f->make(t);
+    t->fill = t->chance.state ^ 0x5555;
     for (unsigned i = SLOT_INPUTS; i < t->slots; i++) memory_protect(i, false);
 }
 
 /* Results start as chance, equal for both, so that what is left unwritten shows too. */
 static void place_output(struct trial *t, unsigned slot, bool high) {
-    struct chance fill = {t->chance.state ^ 0x5555};
+    struct chance fill = {t->fill};
     uint8_t *y = memory_place(slot, t->y_bytes, t->y_align, high);
     chance_bytes(&fill, y, t->y_bytes);
     if (t->alias) {
@@ -205,7 +210,7 @@ static bool check_isa(const struct isa *isa, const struct morsel_kernels *plain,
         any_fn *fn = slot_of(&table, f);
         if (options.kernel && strcmp(options.kernel, f->name)) continue;
         if (isa->bit && fn == slot_of(seen, f)) continue;
-        good &= check_kernel(f, isa, slot_of(plain, f), fn, 0);
+        good &= check_kernel(f, isa, slot_of(plain, f), fn, table.store_flip);
         ++*compared;
     }
     *seen = table;

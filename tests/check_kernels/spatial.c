@@ -175,17 +175,121 @@ static void find_rows(const uint8_t **rows, const struct morsel_window *w, const
     }
 }
 
-/* Rows as many as fit one call, all of one image; the array of addresses ends where its memory does. */
+/* Output rows as many as fit one call, all of one image, and room for their row addresses, which ends where its memory does. */
+static uint32_t next_rows(const struct morsel_window *w, uint32_t begin, uint32_t end, const uint8_t ***rows) {
+    uint32_t most = CALL_ROWS / w->kernel_h, left = w->out_h - begin % w->out_h;
+    uint32_t n = end - begin < left ? end - begin : left;
+    n = n < most ? n : most;
+    *rows = memory_place(SLOT_ROWS, (size_t)n * w->kernel_h * sizeof **rows, sizeof **rows, true);
+    return n;
+}
+
 static void call_conv(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {
     const struct morsel_conv_args *a = &t->args.conv;
-    const struct morsel_window *w = &a->window;
+    const uint8_t **rows;
     for (uint32_t n; begin < end; begin += n) {
-        uint32_t most = CALL_ROWS / w->kernel_h, left = w->out_h - begin % w->out_h;
-        n = end - begin < left ? end - begin : left;
-        n = n < most ? n : most;
-        const uint8_t **rows = memory_place(SLOT_ROWS, (size_t)n * w->kernel_h * sizeof *rows, sizeof *rows, true);
-        find_rows(rows, w, a->x.data, a->outside, begin, n);
+        n = next_rows(&a->window, begin, end, &rows);
+        find_rows(rows, &a->window, a->x.data, a->outside, begin, n);
         ((morsel_conv_fn *)fn)(a, rows, begin, n);
+    }
+}
+
+/* ---- pools ---- */
+
+static const struct shape pool_shapes[] = {
+    {1, 23, 112, 1, 1, 64, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1}, {1, 16, 32, 1, 1, 64, 2, 2, 2, 2, 1, 1, 0, 0, 0, 0},
+};
+
+/* ceil_mode: a last window may hang over the padding. */
+static void round_up(struct chance *c, struct morsel_window *w, const struct shape *s) {
+    if (!chance_one_in(c, 3)) return;
+    w->out_h += (s->h + s->top + s->bottom - (s->kernel_h - 1) * s->dilation_h - 1) % s->stride_h != 0;
+    w->out_w += (s->w + s->left + s->right - (s->kernel_w - 1) * s->dilation_w - 1) % s->stride_w != 0;
+    w->out_row = w->out_w * w->out_c;
+}
+
+static void make_float_input(struct trial *t, const struct shape *s, struct morsel_input *x, struct morsel_window *w) {
+    w->in_row *= 4;
+    x->code = float_code();
+    x->data = trial_room(t, (size_t)s->batch * s->h * w->in_row, 4);
+    make_floats(t, (float *)(uintptr_t)x->data, (size_t)s->batch * s->h * w->in_row / 4);
+    trial_say(t, " x float");
+}
+
+static void make_pool(struct trial *t, bool average) {
+    struct morsel_pool_args *a = &t->args.pool;
+    struct chance *c = &t->chance;
+    struct shape s = t->bench ? pool_shapes[t->number] : random_depthwise(c);
+    if (average) s.dilation_h = s.dilation_w = 1;
+    say_shape(t, &s);
+    a->window = window_of(&s);
+    if (!t->bench) round_up(c, &a->window, &s);
+    a->padded_h = s.h + s.top + s.bottom;
+    a->padded_w = s.w + s.left + s.right;
+    a->count_include_pad = chance_one_in(c, 2);
+    bool floats = !t->bench && chance_one_in(c, 6);
+    if (floats) make_float_input(t, &s, &a->x, &a->window);
+    else make_input(t, &s, &a->x, a->window.in_row);
+    make_output(t, &a->y, 0);
+    if (floats) a->y.code = float_code();
+    else if (!average) a->y.code.zero = a->x.code.zero, a->y.code.scale = a->x.code.scale, a->y.code.own = a->x.code.own;
+    if (t->bench) a->y.code.flip = t->flip;
+    if (a->y.code.is_float) a->window.out_row *= 4;
+    t->units = s.batch * a->window.out_h;
+    t->macs = (uint64_t)t->units * a->window.out_w * a->window.out_c * s.kernel_h * s.kernel_w;
+    trial_output(t, &a->y.data, (size_t)t->units * a->window.out_w * a->window.out_c, &a->y.code);
+}
+
+static void make_average_pool(struct trial *t) {
+    make_pool(t, true);
+}
+
+static void make_max_pool(struct trial *t) {
+    make_pool(t, false);
+}
+
+static void call_pool(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {
+    const struct morsel_pool_args *a = &t->args.pool;
+    const uint8_t **rows;
+    for (uint32_t n; begin < end; begin += n) {
+        n = next_rows(&a->window, begin, end, &rows);
+        find_rows(rows, &a->window, a->x.data, NULL, begin, n);
+        ((morsel_pool_fn *)fn)(a, rows, begin, n);
+    }
+}
+
+/* ---- float weights ---- */
+
+static void make_real_conv(struct trial *t) {
+    struct morsel_real_conv_args *a = &t->args.real_conv;
+    struct chance *c = &t->chance;
+    struct shape s = random_conv(c);
+    while (work(&s) > 100000 && s.outs > 1) s.outs /= 2;
+    say_shape(t, &s);
+    a->window = window_of(&s);
+    a->groups = s.groups;
+    if (chance_one_in(c, 2)) make_float_input(t, &s, &a->x, &a->window);
+    else make_input(t, &s, &a->x, a->window.in_row);
+    make_output(t, &a->y, 2);
+    size_t n = (size_t)s.groups * s.outs * s.depth * s.kernel_h * s.kernel_w;
+    float *weights = trial_room(t, n * 4, 4), *bias = chance_one_in(c, 2) ? trial_room(t, (size_t)s.groups * s.outs * 4, 4) : NULL;
+    for (size_t i = 0; i < n; i++) weights[i] = chance_float(c, -1, 1);
+    for (uint32_t i = 0; bias && i < s.groups * s.outs; i++) bias[i] = chance_float(c, -3, 3);
+    a->weights = weights;
+    a->bias = bias;
+    if (a->y.code.is_float) a->window.out_row *= 4;
+    t->units = s.batch * a->window.out_h;
+    t->macs = (uint64_t)t->units * a->window.out_w * n;
+    trial_output(t, &a->y.data, (size_t)t->units * a->window.out_w * a->window.out_c, &a->y.code);
+}
+
+static void call_real_conv(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {
+    const struct morsel_real_conv_args *a = &t->args.real_conv;
+    const uint8_t **rows;
+    for (uint32_t n; begin < end; begin += n) {
+        n = next_rows(&a->window, begin, end, &rows);
+        find_rows(rows, &a->window, a->x.data, NULL, begin, n);
+        ((morsel_real_conv_fn *)fn)(a, rows, begin, n);
     }
 }
 
@@ -197,3 +301,10 @@ const struct family family_conv = {
 const struct family family_depthwise = {
     "depthwise", offsetof(struct morsel_kernels, depthwise), COUNT(depthwise_shapes), make_depthwise_case, call_conv,
 };
+const struct family family_average_pool = {
+    "average_pool", offsetof(struct morsel_kernels, average_pool), COUNT(pool_shapes), make_average_pool, call_pool,
+};
+const struct family family_max_pool = {
+    "max_pool", offsetof(struct morsel_kernels, max_pool), COUNT(pool_shapes), make_max_pool, call_pool,
+};
+const struct family family_real_conv = {"real_conv", offsetof(struct morsel_kernels, real_conv), 0, make_real_conv, call_real_conv};
