@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Convolution with AVX-VNNI: tiles of seven pixels x 16 channels. The fourteen sums, a broadcast of four input bytes and half a block of
+ * weights are all of the sixteen registers; the other half comes from memory each time.
+ */
+#include "conv_plan.h"
+#include "dot_avxvnni.h"
+#include "requant_avx2.h"
+#include "seven_avx2.h"
+#include "x86.h"
+
+MORSEL_INLINE void add_pixel(__m256i *a, __m256i *b, const uint8_t *x, __m256i low, const int8_t *high) {
+    __m256i u = morsel_broadcast256(x);
+    *a = morsel_dot256(*a, u, low);
+    *b = morsel_dot256_memory(*b, u, high);
+}
+
+/* Seven pixels of a block. */
+static void tile_7x16(const struct morsel_part256 *part, const struct morsel_lines *lines, size_t at) {
+    const struct morsel_conv_job *job = part->job;
+    const struct morsel_places o = part->x_places;
+    const int8_t *w = part->weights;
+    struct morsel_seven256 a = morsel_same7(part->start[0]), b = morsel_same7(part->start[1]);
+    const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
+    do {
+        const uint8_t *x = *line + at * lines->step;
+        for (const int8_t *stop = w + (size_t)job->quads * 64; w != stop; w += 64, x += 4) {
+            __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)w);
+            add_pixel(&a.p0, &b.p0, x, low, w + 32);
+            add_pixel(&a.p1, &b.p1, x + o.p1, low, w + 32);
+            add_pixel(&a.p2, &b.p2, x + o.p2, low, w + 32);
+            add_pixel(&a.p3, &b.p3, x + o.p3, low, w + 32);
+            add_pixel(&a.p4, &b.p4, x + o.p4, low, w + 32);
+            add_pixel(&a.p5, &b.p5, x + o.p5, low, w + 32);
+            add_pixel(&a.p6, &b.p6, x + o.p6, low, w + 32);
+        }
+    } while (++line != end);
+    morsel_store_7x16(part, at, &a, &b);
+}
+
+static void run_pixels(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t pixel, size_t n) {
+    size_t last = n < 7 ? 0 : n - 7;
+    for (uint32_t block = job->begin; block < job->end; block++) {
+        struct morsel_part256 part = morsel_part256(job, lines, block, pixel, n);
+        for (size_t at = 0; at < n; at += 7) tile_7x16(&part, lines, at < last ? at : last);
+    }
+}
+
+void morsel_conv_rows_avxvnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+    morsel_conv_plan(a, rows, y, n, run_pixels);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Depthwise convolution with AVX-VNNI: four taps of a byte each. */
+#include "dot_avxvnni.h"
+
+#include <string.h>
+
+#define DW_VECTORS 4
+
+MORSEL_INLINE void dw_keep(__m256i *to, const __m256i *q) {
+    MORSEL_UNROLL
+    for (int j = 0; j < 4; j++) to[j] = q[j];
+}
+
+#define dw_keep_taps dw_keep
+#define dw_add(acc, x, taps) dw_add_bytes(acc, (x)->v, (taps)->v)
+
+MORSEL_INLINE void dw_add_bytes(__m256i *acc, const __m256i *x, const __m256i *taps) {
+    MORSEL_UNROLL
+    for (int j = 0; j < 4; j++) acc[j] = morsel_dot256_memory(acc[j], x[j], (const int8_t *)&taps[j]);
+}
+
+#include "depthwise_256.h"
+
+void morsel_depthwise_rows_avxvnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+    dw_rows(a, rows, y, n);
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* Matrix products with AVX-VNNI. */
+#include "dot_avxvnni.h"
+
+#define fc_dot morsel_dot256
+#include "fc_256.h"
+
+void morsel_fc_blocks_avxvnni(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
+    fc_blocks(a, begin, end);
+}
