@@ -49,16 +49,14 @@ static inline __attribute__((always_inline)) struct column load_column(const str
 }
 
 /* In asm, and volatile, for the order alone: the compiler would keep all the taps in registers that it has not. */
-#define DOT(sum, w, x) __asm__ volatile("sdot %0.4s, %1.16b, %2.16b" : "+w"(sum) : "w"(w), "w"(x))
-
 static inline __attribute__((always_inline)) void add_column(struct morsel_sum16 *s, struct column x, const int8_t *w) {
     int8x16_t w0, w1, w2, w3;
     MORSEL_LOAD_PAIR(w0, w1, w, 0);
     MORSEL_LOAD_PAIR(w2, w3, w, 32);
-    DOT(s->s0, w0, x.v0);
-    DOT(s->s1, w1, x.v1);
-    DOT(s->s2, w2, x.v2);
-    DOT(s->s3, w3, x.v3);
+    __asm__ volatile("sdot %0.4s, %4.16b, %8.16b\n\tsdot %1.4s, %5.16b, %9.16b\n\t"
+                     "sdot %2.4s, %6.16b, %10.16b\n\tsdot %3.4s, %7.16b, %11.16b"
+                     : "+w"(s->s0), "+w"(s->s1), "+w"(s->s2), "+w"(s->s3)
+                     : "w"(w0), "w"(w1), "w"(w2), "w"(w3), "w"(x.v0), "w"(x.v1), "w"(x.v2), "w"(x.v3));
 }
 
 /* How a strip is computed; a constant wherever it is passed. */

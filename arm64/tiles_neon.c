@@ -42,14 +42,25 @@ static void pack_edge(const struct walk *w, uint8_t *to, const uint8_t *row, uin
     }
 }
 
+/* A row of a window of at most 16 bytes that lies inside its picture row: one load, one store. */
+static inline void pack_short(uint8_t *to, const uint8_t *x, uint8x16_t mask) {
+    vst1q_u8(to, veorq_u8(vld1q_u8(x), mask));
+}
+
 /* The window of a pixel as one line of K bytes. What lands in the padding of a row meets weights of 0. */
 static void pack_pixel(const struct walk *w, uint8_t *to, const uint8_t *const *rows, uint32_t ox, uint32_t channel) {
     const struct morsel_window *win = &w->a->window;
     uint32_t left = ox * win->stride_w - win->pad_left; /* left of the picture: huge */
     int whole = left < win->in_w && left + win->kernel_w <= win->in_w && win->dilation_w == 1 && w->a->groups == 1;
+    size_t from = (size_t)left * win->in_c;
+    uint8_t flip = (uint8_t)(w->a->x.code.flip ^ 0x80);
+    if (whole && w->row_k <= 16 && from + 16 <= win->in_row) {
+        uint32_t row_k = w->row_k, kernel_h = win->kernel_h;
+        for (uint32_t ky = 0; ky < kernel_h; ky++) pack_short(to + ky * row_k, rows[ky] + from, vdupq_n_u8(flip));
+        return;
+    }
     for (uint32_t ky = 0; ky < win->kernel_h; ky++, to += w->row_k) {
-        const uint8_t *x = rows[ky] + (size_t)left * win->in_c;
-        if (whole) copy_line(to, x, win->kernel_w * w->depth, rows[ky] + win->in_row, (uint8_t)(w->a->x.code.flip ^ 0x80));
+        if (whole) copy_line(to, rows[ky] + from, win->kernel_w * w->depth, rows[ky] + win->in_row, flip);
         else pack_edge(w, to, rows[ky], left, channel);
     }
 }
@@ -65,15 +76,19 @@ static void point_pixel(struct walk *w, uint32_t p, const uint8_t *const *rows, 
     }
 }
 
-/* The inputs of the pixels from `first` on, counted from the first row of this call. */
-static void find_inputs(struct walk *w, uint32_t first, uint32_t pixels, uint32_t channel) {
+/* The inputs of the pixels from column ox of row `line` of this call on. */
+static void find_inputs(struct walk *w, uint32_t line, uint32_t ox, uint32_t pixels, uint32_t channel) {
     const struct morsel_window *win = &w->a->window;
+    const uint8_t *const *rows = w->rows + (size_t)line * win->kernel_h;
     for (uint32_t p = 0; p < 4; p++) {
-        uint32_t at = first + (p < pixels ? p : pixels - 1);
-        const uint8_t *const *rows = w->rows + (size_t)(at / win->out_w) * win->kernel_h;
-        if (!w->packing) point_pixel(w, p, rows, at % win->out_w, channel);
-        else if (p < pixels) pack_pixel(w, w->packed[p], rows, at % win->out_w, channel);
-        if (w->packing) w->x[p] = w->packed[p < pixels ? p : pixels - 1];
+        uint32_t from = p < pixels ? p : pixels - 1;
+        if (w->packing && from == p) pack_pixel(w, w->packed[p], rows, ox, channel);
+        if (w->packing) w->x[p] = w->packed[from];
+        else point_pixel(w, p, rows, ox, channel);
+        if (p + 1 < pixels && ++ox == win->out_w) {
+            ox = 0;
+            rows += win->kernel_h;
+        }
     }
 }
 
@@ -105,7 +120,7 @@ static void run_group(struct walk *w, uint32_t g, uint32_t c, uint32_t pixels, s
         t.pixels = pixels - p < 4 ? pixels - p : 4;
         t.tiles = p == 0 && ahead ? ahead : 1;
         step = t.tiles * 4;
-        find_inputs(w, p, t.pixels, g * w->depth);
+        find_inputs(w, p / a->window.out_w, p % a->window.out_w, t.pixels, g * w->depth);
         if (!a->y.code.is_float) t.y = (uint8_t *)a->y.data + first;
         fn(&t);
         if (w->group.finish.mode == MORSEL_FINISH_RAW) store_raw(w, &t, start, first);
