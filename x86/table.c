@@ -7,6 +7,9 @@
 uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu) {
     uint32_t used = 0;
     if (!(cpu & MORSEL_CPU_AVX2)) return used;
+    table->conv = morsel_conv_rows_avx2;
+    table->depthwise = morsel_depthwise_rows_avx2;
+    table->fc = morsel_fc_blocks_avx2;
     table->qadd = morsel_qadd_avx2;
     table->mean = morsel_mean_avx2;
     table->max_pool = morsel_max_pool_rows_avx2;

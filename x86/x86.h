@@ -13,6 +13,9 @@
 #endif
 #define MORSEL_INLINE static inline __attribute__((always_inline))
 
+morsel_conv_fn morsel_conv_rows_avx2;
+morsel_conv_fn morsel_depthwise_rows_avx2;
+morsel_fc_fn morsel_fc_blocks_avx2;
 morsel_binary_fn morsel_qadd_avx2;
 morsel_mean_fn morsel_mean_avx2;
 morsel_pool_fn morsel_max_pool_rows_avx2;

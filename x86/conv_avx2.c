@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Convolution with AVX2, exact for every weight: tiles of seven pixels x 8 channels.
+ *
+ * vpmaddubsw adds two products of a byte each in 16 bits and saturates. It is used for blocks of weights that a proof holds for: with
+ * inputs up to 255, no pair's sum leaves the 16 bits if in each pair of weights the positive ones add up to at most 128 and the negative
+ * ones to at least -128 (255 * 128 = 32640). All other blocks are multiplied as 16-bit integers: four weights k0..k3 of a channel become
+ * the pairs (k0, k2) and (k1, k3), and so do the inputs, once for all blocks.
+ */
+#include "conv_plan.h"
+#include "dot_avx2.h"
+#include "requant_avx2.h"
+#include "seven_avx2.h"
+#include "x86.h"
+
+#define WIDE_BYTES 16384u /* of seven windows as 16-bit integers */
+#define BLOCKS 2048u      /* that the list of proofs has room for */
+
+/* Whether vpmaddubsw cannot saturate with the weights of a block. Each pair's sums of one sign are found in 16 bits. */
+static int pairs_are_safe(const int8_t *w, size_t bytes) {
+    __m256i most = _mm256_setzero_si256(), least = most, ones = _mm256_set1_epi8(1), zero = most;
+    for (size_t i = 0; i < bytes; i += 32) {
+        __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(w + i));
+        most = _mm256_max_epi16(most, _mm256_maddubs_epi16(ones, _mm256_max_epi8(v, zero)));
+        least = _mm256_min_epi16(least, _mm256_maddubs_epi16(ones, _mm256_min_epi8(v, zero)));
+    }
+    __m256i bad = _mm256_or_si256(_mm256_cmpgt_epi16(most, _mm256_set1_epi16(128)), _mm256_cmpgt_epi16(_mm256_set1_epi16(-128), least));
+    return _mm256_testz_si256(bad, bad);
+}
+
+MORSEL_INLINE __m256i add_bytes(__m256i acc, const uint8_t *x, __m256i w, __m256i ones) {
+    __m256i pairs = _mm256_maddubs_epi16(morsel_broadcast256(x), w);
+    return _mm256_add_epi32(acc, _mm256_madd_epi16(pairs, ones));
+}
+
+/* Seven pixels of eight channels, with weights that are proven safe. */
+MORSEL_INLINE struct morsel_seven256 sum_bytes(const struct morsel_part256 *part, const struct morsel_lines *lines, size_t at, int half) {
+    const struct morsel_places o = part->x_places;
+    const int8_t *w = part->weights + 32 * half;
+    struct morsel_seven256 s = morsel_same7(part->start[half]);
+    const uint8_t *const *line = lines->line, *const *end = line + part->job->kernel_h;
+    __m256i ones = _mm256_set1_epi16(1);
+    do {
+        const uint8_t *x = *line + at * lines->step;
+        for (const int8_t *stop = w + (size_t)part->job->quads * 64; w != stop; w += 64, x += 4) {
+            __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)w);
+            s.p0 = add_bytes(s.p0, x, v, ones);
+            s.p1 = add_bytes(s.p1, x + o.p1, v, ones);
+            s.p2 = add_bytes(s.p2, x + o.p2, v, ones);
+            s.p3 = add_bytes(s.p3, x + o.p3, v, ones);
+            s.p4 = add_bytes(s.p4, x + o.p4, v, ones);
+            s.p5 = add_bytes(s.p5, x + o.p5, v, ones);
+            s.p6 = add_bytes(s.p6, x + o.p6, v, ones);
+        }
+    } while (++line != end);
+    return s;
+}
+
+/* x: the pairs (k0, k2) and (k1, k3) of four inputs. */
+MORSEL_INLINE __m256i add_words(__m256i acc, const uint8_t *x, struct morsel_pairs w) {
+    acc = _mm256_add_epi32(acc, _mm256_madd_epi16(morsel_broadcast256(x), w.even));
+    return _mm256_add_epi32(acc, _mm256_madd_epi16(morsel_broadcast256(x + 4), w.odd));
+}
+
+/* Seven pixels of eight channels; `wide` holds their windows, `step` bytes apart. */
+MORSEL_INLINE struct morsel_seven256 sum_words(const struct morsel_part256 *part, const uint8_t *wide, size_t step, int half) {
+    const int8_t *w = part->weights + 32 * half, *stop = w + part->job->block_bytes;
+    struct morsel_seven256 s = morsel_same7(part->start[half]);
+    const uint8_t *wide3 = wide + 3 * step, *wide6 = wide + 6 * step;
+    for (; w != stop; w += 64, wide += 8, wide3 += 8, wide6 += 8) {
+        struct morsel_pairs v = morsel_pairs(_mm256_loadu_si256((const __m256i *)(const void *)w));
+        s.p0 = add_words(s.p0, wide, v);
+        s.p1 = add_words(s.p1, wide + step, v);
+        s.p2 = add_words(s.p2, wide + 2 * step, v);
+        s.p3 = add_words(s.p3, wide3, v);
+        s.p4 = add_words(s.p4, wide3 + step, v);
+        s.p5 = add_words(s.p5, wide3 + 2 * step, v);
+        s.p6 = add_words(s.p6, wide6, v);
+    }
+    return s;
+}
+
+/* Where windows are too long for that: inputs are widened each time. */
+MORSEL_INLINE struct morsel_seven256 sum_long(const struct morsel_part256 *part, const struct morsel_lines *lines, size_t at, int half) {
+    const struct morsel_places o = part->x_places;
+    const int8_t *w = part->weights + 32 * half;
+    struct morsel_seven256 s = morsel_same7(part->start[half]);
+    const uint8_t *const *line = lines->line, *const *end = line + part->job->kernel_h;
+    do {
+        const uint8_t *x = *line + at * lines->step;
+        for (const int8_t *stop = w + (size_t)part->job->quads * 64; w != stop; w += 64, x += 4) {
+            struct morsel_pairs v = morsel_pairs(_mm256_loadu_si256((const __m256i *)(const void *)w));
+            s.p0 = morsel_dot_pairs(s.p0, morsel_broadcast256(x), v);
+            s.p1 = morsel_dot_pairs(s.p1, morsel_broadcast256(x + o.p1), v);
+            s.p2 = morsel_dot_pairs(s.p2, morsel_broadcast256(x + o.p2), v);
+            s.p3 = morsel_dot_pairs(s.p3, morsel_broadcast256(x + o.p3), v);
+            s.p4 = morsel_dot_pairs(s.p4, morsel_broadcast256(x + o.p4), v);
+            s.p5 = morsel_dot_pairs(s.p5, morsel_broadcast256(x + o.p5), v);
+            s.p6 = morsel_dot_pairs(s.p6, morsel_broadcast256(x + o.p6), v);
+        }
+    } while (++line != end);
+    return s;
+}
+
+static __attribute__((noinline)) void tile_bytes(const struct morsel_part256 *part, const struct morsel_lines *lines, size_t at) {
+    struct morsel_seven256 a = sum_bytes(part, lines, at, 0), b = sum_bytes(part, lines, at, 1);
+    morsel_store_7x16(part, at, &a, &b);
+}
+
+static __attribute__((noinline)) void tile_words(const struct morsel_part256 *part, const uint8_t *wide, size_t step, size_t at) {
+    struct morsel_seven256 a = sum_words(part, wide, step, 0), b = sum_words(part, wide, step, 1);
+    morsel_store_7x16(part, at, &a, &b);
+}
+
+static __attribute__((noinline)) void tile_long(const struct morsel_part256 *part, const struct morsel_lines *lines, size_t at) {
+    struct morsel_seven256 a = sum_long(part, lines, at, 0), b = sum_long(part, lines, at, 1);
+    morsel_store_7x16(part, at, &a, &b);
+}
+
+/* `quads` groups of four inputs as pairs of 16-bit integers. */
+static uint8_t *widen(uint8_t *to, const uint8_t *x, uint32_t quads) {
+    __m128i even = _mm_set1_epi16(255);
+    for (; quads >= 4; quads -= 4, x += 16, to += 32) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)x);
+        __m128i a = _mm_and_si128(v, even), b = _mm_srli_epi16(v, 8);
+        _mm_storeu_si128((__m128i *)(void *)to, _mm_unpacklo_epi32(a, b));
+        _mm_storeu_si128((__m128i *)(void *)(to + 16), _mm_unpackhi_epi32(a, b));
+    }
+    for (; quads; quads--, x += 4, to += 8) {
+        int32_t four;
+        memcpy(&four, x, sizeof four);
+        __m128i v = _mm_cvtsi32_si128(four);
+        _mm_storel_epi64((__m128i *)(void *)to, _mm_unpacklo_epi32(_mm_and_si128(v, even), _mm_srli_epi16(v, 8)));
+    }
+    return to;
+}
+
+/* Windows of seven pixels from `at`, kernel rows one behind the other. */
+static void widen_seven(uint8_t *wide, const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t at, size_t n) {
+    for (size_t p = 0; p < 7; p++)
+        for (uint32_t ky = 0; ky < job->kernel_h; ky++)
+            wide = widen(wide, lines->line[ky] + (at + p < n ? at + p : n - 1) * lines->step, job->quads);
+}
+
+/* Blocks that are not marked as safe. */
+static void run_words(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t pixel, size_t n, const uint8_t *safe) {
+    _Alignas(32) uint8_t wide[WIDE_BYTES];
+    size_t step = (size_t)job->kernel_h * job->quads * 8, last = n < 7 ? 0 : n - 7;
+    int fits = 7 * step <= WIDE_BYTES;
+    for (size_t next = 0; next < n; next += 7) {
+        size_t at = next < last ? next : last;
+        if (fits) widen_seven(wide, job, lines, at, n);
+        for (uint32_t block = job->begin; block < job->end; block++) {
+            if (safe[(block - job->begin) / 8] & (1u << (block - job->begin) % 8)) continue;
+            struct morsel_part256 part = morsel_part256(job, lines, block, pixel, n);
+            if (fits) tile_words(&part, wide, step, at);
+            else tile_long(&part, lines, at);
+        }
+    }
+}
+
+/* Marks the blocks that are proven safe and does them. Returns how many there are. */
+static uint32_t run_bytes(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t pixel, size_t n, uint8_t *safe) {
+    size_t last = n < 7 ? 0 : n - 7;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < job->end - job->begin && i < BLOCKS; i++) {
+        if (!pairs_are_safe(job->weights + (job->begin + i) * job->block_bytes, job->block_bytes)) continue;
+        struct morsel_part256 part = morsel_part256(job, lines, job->begin + i, pixel, n);
+        safe[i / 8] = (uint8_t)(safe[i / 8] | 1u << i % 8);
+        count++;
+        for (size_t at = 0; at < n; at += 7) tile_bytes(&part, lines, at < last ? at : last);
+    }
+    return count;
+}
+
+static void run_pixels(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t pixel, size_t n) {
+    uint8_t safe[BLOCKS / 8] = {0};
+    struct morsel_conv_job part = *job;
+    for (; part.begin < job->end; part.begin = part.end) {
+        part.end = job->end - part.begin < BLOCKS ? job->end : part.begin + BLOCKS;
+        memset(safe, 0, sizeof safe);
+        if (run_bytes(&part, lines, pixel, n, safe) < part.end - part.begin) run_words(&part, lines, pixel, n, safe);
+    }
+}
+
+void morsel_conv_rows_avx2(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+    morsel_conv_plan(a, rows, y, n, run_pixels);
+}
