@@ -5,6 +5,10 @@
 #include "../core/morsel.h"
 
 static void use_neon(struct morsel_kernels *table) {
+    table->conv = morsel_conv_rows_neon;
+    table->depthwise = morsel_depthwise_rows_neon;
+    table->fc = morsel_fc_blocks_neon;
+    table->max_pool = morsel_max_pool_rows_neon;
     table->qadd = morsel_qadd_neon;
     table->lut = morsel_lut_neon;
     table->mean = morsel_mean_neon;
