@@ -81,23 +81,53 @@ MORSEL_INLINE __m256i dw_load(const uint8_t *x, uint32_t n) {
     return _mm256_loadu_si256((const __m256i *)(const void *)bytes);
 }
 
-/* Column ix of rows k .. k + 4 as far as there are; zero points outside the picture. */
-MORSEL_INLINE void dw_column(const struct dw_strip *s, struct dw_kept *to, uint32_t k, uint32_t ix) {
+/* Columns ix .. ix + count of four rows, every `step`th entry of `to`; n channels. Zero points outside the picture. */
+MORSEL_INLINE void dw_columns(const struct dw_strip *s, struct dw_kept *to, const uint8_t *const *row, uint32_t ix, uint32_t count, uint32_t n) {
     const struct morsel_window *w = &s->args->window;
-    __m256i zero = _mm256_set1_epi8((char)s->args->x.code.zero), q[4] = {zero, zero, zero, zero};
-    size_t at = (size_t)ix * w->in_c;
-    if (ix < w->in_w) {
-        uint32_t n = s->channels->count, last = s->rows - 1; /* rows that are missing meet weights that are 0 */
-        __m256i r0 = dw_load(s->row[k] + at, n), r1 = dw_load(s->row[k + 1 < last ? k + 1 : last] + at, n);
-        __m256i r2 = dw_load(s->row[k + 2 < last ? k + 2 : last] + at, n), r3 = dw_load(s->row[k + 3 < last ? k + 3 : last] + at, n);
-        __m256i a = _mm256_unpacklo_epi8(r0, r1), b = _mm256_unpackhi_epi8(r0, r1);
-        __m256i c = _mm256_unpacklo_epi8(r2, r3), d = _mm256_unpackhi_epi8(r2, r3);
-        q[0] = _mm256_unpacklo_epi16(a, c);
-        q[1] = _mm256_unpackhi_epi16(a, c);
-        q[2] = _mm256_unpacklo_epi16(b, d);
-        q[3] = _mm256_unpackhi_epi16(b, d);
+    const __m256i zero = _mm256_set1_epi8((char)s->args->x.code.zero);
+    const uint8_t *x0 = row[0], *x1 = row[1], *x2 = row[2], *x3 = row[3];
+    size_t at = (size_t)ix * w->in_c, in_c = w->in_c;
+    uint32_t in_w = w->in_w, step = s->quads;
+    for (; count; count--, ix++, at = (size_t)ix * in_c, to += step) {
+        __m256i q[4] = {zero, zero, zero, zero};
+        if (ix < in_w) {
+            __m256i r0 = dw_load(x0 + at, n), r1 = dw_load(x1 + at, n), r2 = dw_load(x2 + at, n), r3 = dw_load(x3 + at, n);
+            __m256i a = _mm256_unpacklo_epi8(r0, r1), b = _mm256_unpackhi_epi8(r0, r1);
+            __m256i c = _mm256_unpacklo_epi8(r2, r3), d = _mm256_unpackhi_epi8(r2, r3);
+            q[0] = _mm256_unpacklo_epi16(a, c);
+            q[1] = _mm256_unpackhi_epi16(a, c);
+            q[2] = _mm256_unpacklo_epi16(b, d);
+            q[3] = _mm256_unpackhi_epi16(b, d);
+        }
+        dw_keep(to->v, q);
     }
-    dw_keep(to->v, q);
+}
+
+static __attribute__((noinline)) void dw_columns_32(const struct dw_strip *s, struct dw_kept *to, const uint8_t *const *row, uint32_t ix,
+                                                    uint32_t count) {
+    dw_columns(s, to, row, ix, count, 32);
+}
+
+static __attribute__((noinline)) void dw_columns_16(const struct dw_strip *s, struct dw_kept *to, const uint8_t *const *row, uint32_t ix,
+                                                    uint32_t count) {
+    dw_columns(s, to, row, ix, count, 16);
+}
+
+static __attribute__((noinline)) void dw_columns_some(const struct dw_strip *s, struct dw_kept *to, const uint8_t *const *row, uint32_t ix,
+                                                      uint32_t count) {
+    dw_columns(s, to, row, ix, count, s->channels->count);
+}
+
+/* All quads of rows of columns ix .. ix + count; rows that are missing in the last quad meet weights that are 0. */
+static void dw_fill(const struct dw_strip *s, struct dw_kept *to, uint32_t ix, uint32_t count) {
+    uint32_t n = s->channels->count, last = s->rows - 1;
+    for (uint32_t k = 0; k < s->rows; k += 4, to++) {
+        const uint8_t *row[4];
+        for (uint32_t i = 0; i < 4; i++) row[i] = s->row[k + i < last ? k + i : last];
+        if (n == 32) dw_columns_32(s, to, row, ix, count);
+        else if (n == 16) dw_columns_16(s, to, row, ix, count);
+        else dw_columns_some(s, to, row, ix, count);
+    }
 }
 
 MORSEL_INLINE void dw_store(const struct dw_strip *s, const __m256i *acc, uint8_t *y) {
@@ -114,44 +144,42 @@ MORSEL_INLINE void dw_store(const struct dw_strip *s, const __m256i *acc, uint8_
     if (n > 16) morsel_store_first(y + 16, _mm256_extracti128_si256(v, 1), n - 16);
 }
 
-/* Windows of 3 columns, with taps of the upper or of the lower row. */
-MORSEL_INLINE void dw_window_3(const struct dw_strip *s, const struct dw_kept *x, const struct dw_kept *taps, uint8_t *y) {
-    __m256i acc[4];
-    MORSEL_UNROLL
-    for (int j = 0; j < 4; j++) acc[j] = s->channels->start[j];
-    dw_add(acc, &x[0], &taps[0]);
-    dw_add(acc, &x[1], &taps[1]);
-    dw_add(acc, &x[2], &taps[2]);
-    dw_store(s, acc, y);
+/* n windows of 3 columns, with taps of the upper or of the lower row. */
+static __attribute__((noinline)) void dw_windows_3(const struct dw_strip *s, const struct dw_kept *x, const struct dw_kept *taps, uint8_t *y,
+                                                   uint32_t n) {
+    const struct dw_channels *t = s->channels;
+    size_t x_step = s->args->window.stride_w, y_step = s->args->window.out_c;
+    for (; n; n--, x += x_step, y += y_step) {
+        __m256i acc[4] = {t->start[0], t->start[1], t->start[2], t->start[3]};
+        dw_add(acc, &x[0], &taps[0]);
+        dw_add(acc, &x[1], &taps[1]);
+        dw_add(acc, &x[2], &taps[2]);
+        dw_store(s, acc, y);
+    }
 }
 
-/* Any window: its columns in x stand `dilation` apart, with `quads` entries each. */
-MORSEL_INLINE void dw_window(const struct dw_strip *s, const struct dw_kept *x, uint8_t *y) {
+/* n windows of any kind: the columns of one stand `dilation` apart, with `quads` entries each. */
+static __attribute__((noinline)) void dw_windows(const struct dw_strip *s, const struct dw_kept *x, uint8_t *y, uint32_t n) {
     const struct morsel_window *w = &s->args->window;
-    const struct dw_kept *taps = s->channels->taps;
-    __m256i acc[4];
-    MORSEL_UNROLL
-    for (int j = 0; j < 4; j++) acc[j] = s->channels->start[j];
-    for (uint32_t kx = 0; kx < w->kernel_w; kx++, x += s->quads * w->dilation_w)
-        for (uint32_t q = 0; q < s->quads; q++) dw_add(acc, &x[q], taps++);
-    dw_store(s, acc, y);
+    const struct dw_channels *t = s->channels;
+    for (; n; n--, x += w->stride_w * s->quads, y += w->out_c) {
+        const struct dw_kept *taps = t->taps, *column = x;
+        __m256i acc[4] = {t->start[0], t->start[1], t->start[2], t->start[3]};
+        for (uint32_t kx = 0; kx < w->kernel_w; kx++, column += s->quads * w->dilation_w)
+            for (uint32_t q = 0; q < s->quads; q++) dw_add(acc, &column[q], taps++);
+        dw_store(s, acc, y);
+    }
 }
 
 /* n results of the strip from column ox. */
 static void dw_piece(const struct dw_strip *s, uint32_t ox, uint32_t n, int two) {
     struct dw_kept kept[DW_COLUMNS];
     const struct morsel_window *w = &s->args->window;
-    uint32_t columns = (n - 1) * w->stride_w + (w->kernel_w - 1) * w->dilation_w + 1, ix = ox * w->stride_w - w->pad_left;
-    int three = w->kernel_w == 3 && w->dilation_w == 1 && s->quads == 1;
     uint8_t *y = s->y + (size_t)ox * w->out_c;
-    for (uint32_t i = 0; i < columns; i++)
-        for (uint32_t q = 0; q < s->quads; q++) dw_column(s, &kept[i * s->quads + q], 4 * q, ix + i);
-    for (uint32_t i = 0; i < n; i++, y += w->out_c) {
-        const struct dw_kept *x = &kept[(size_t)i * w->stride_w * s->quads];
-        if (three) dw_window_3(s, x, s->channels->taps, y);
-        else dw_window(s, x, y);
-        if (two) dw_window_3(s, x, s->channels->lower, y + w->out_row);
-    }
+    dw_fill(s, kept, ox * w->stride_w - w->pad_left, (n - 1) * w->stride_w + (w->kernel_w - 1) * w->dilation_w + 1);
+    if (w->kernel_w == 3 && w->dilation_w == 1 && s->quads == 1) dw_windows_3(s, kept, s->channels->taps, y, n);
+    else dw_windows(s, kept, y, n);
+    if (two) dw_windows_3(s, kept, s->channels->lower, y + w->out_row, n);
 }
 
 /* Results whose columns fit; 0: not one. */
@@ -177,7 +205,10 @@ static void dw_run_rows(const struct morsel_conv_args *a, const uint8_t *const *
     struct dw_channels channels;
     struct dw_strip strip = {.args = a, .channels = &channels, .quads = (a->window.kernel_h + 3) / 4};
     strip.requant = morsel_requant256(&a->y, a->y.code.zero);
-    for (uint32_t c = 0; c < a->window.out_c; c += 32) {
+    for (uint32_t at = 0, c; at < a->window.out_c; at += 32) {
+        /* The last piece may lie over the one before. */
+        uint32_t most = a->window.out_c - 32;
+        c = a->window.out_c % 16 == 0 && a->window.out_c >= 32 && at > most ? most : at;
         dw_take_channels(&channels, a, c);
         for (uint32_t i = 0, done; i < n; i += done) {
             strip.y = (uint8_t *)a->y.data + (size_t)(y + i) * a->window.out_row + c;
