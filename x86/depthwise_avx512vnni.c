@@ -29,7 +29,8 @@ struct channels {
     struct quad lower[3]; /* taps one row further down */
     struct quad start;    /* bias - zero * weight_sum */
     struct quad multiplier;
-    __mmask64 mask; /* channels that exist */
+    __mmask64 mask;  /* channels that exist */
+    uint32_t pixels; /* that lie side by side in a register: 1, 2 where 32 channels are left, 4 where 16 are */
 };
 
 /* A row of results (two for the tiles that do two), and the rows under it. */
@@ -41,13 +42,13 @@ struct strip {
     uint8_t *y;             /* the same */
 };
 
-/* Lane j of block L becomes lane L of register j. Blocks of 64 bytes, `step` bytes apart; those from `blocks` on are 0. */
+/* Lane j of block L becomes lane L of register j. Blocks of 64 bytes, `step` bytes apart; there are `blocks`, then they repeat. */
 static struct quad spread(const void *p, size_t step, uint32_t blocks) {
     const uint8_t *from = p;
-    _Alignas(64) uint8_t to[4][64] = {{0}};
+    _Alignas(64) uint8_t to[4][64];
     struct quad q;
-    for (uint32_t block = 0; block < blocks; block++)
-        for (uint32_t j = 0; j < 4; j++) memcpy(to[j] + 16 * block, from + block * step + 16 * j, 16);
+    for (uint32_t block = 0; block < 4; block++)
+        for (uint32_t j = 0; j < 4; j++) memcpy(to[j] + 16 * block, from + block % blocks * step + 16 * j, 16);
     MORSEL_UNROLL
     for (uint32_t j = 0; j < 4; j++) q.v[j] = _mm512_load_si512(to[j]);
     return q;
@@ -66,6 +67,7 @@ static void take_channels(struct channels *t, const struct morsel_conv_args *a, 
     t->start = spread(a->channels.bias + c, 64, blocks);
     for (uint32_t j = 0; j < 4; j++) t->start.v[j] = _mm512_sub_epi32(t->start.v[j], _mm512_mullo_epi32(sum.v[j], zero));
     t->multiplier = spread(a->channels.multiplier + c, 64, blocks);
+    t->pixels = left == 32 ? 2 : left == 16 ? 4 : 1;
     t->mask = left < 64 ? ((__mmask64)1 << left) - 1 : ~(__mmask64)0;
 }
 
@@ -94,16 +96,71 @@ MORSEL_INLINE struct quad column(const struct strip *s, uint32_t k, uint32_t cou
     return interleave(r[0], r[1], r[2], r[3]);
 }
 
+/* 32 channels of columns ix and ix + stride of rows 0 .. count. */
+MORSEL_INLINE struct quad columns_2(const struct strip *s, uint32_t count, uint32_t ix, uint32_t stride) {
+    const struct morsel_window *w = &s->args->window;
+    const __m256i zero = _mm256_set1_epi8((char)s->args->x.code.zero);
+    __m512i r[4];
+    MORSEL_UNROLL
+    for (uint32_t i = 0; i < 4; i++) {
+        const uint8_t *row = s->row[i < count ? i : 0];
+        __m256i a = zero, b = zero;
+        if (ix < w->in_w) a = _mm256_loadu_si256((const __m256i *)(const void *)(row + (size_t)ix * w->in_c));
+        if (ix + stride < w->in_w) b = _mm256_loadu_si256((const __m256i *)(const void *)(row + (size_t)(ix + stride) * w->in_c));
+        r[i] = _mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1);
+    }
+    return interleave(r[0], r[1], r[2], r[3]);
+}
+
+MORSEL_INLINE __m128i load_16(const struct strip *s, const uint8_t *row, uint32_t ix) {
+    const struct morsel_window *w = &s->args->window;
+    if (ix < w->in_w) return _mm_loadu_si128((const __m128i *)(const void *)(row + (size_t)ix * w->in_c));
+    return _mm_set1_epi8((char)s->args->x.code.zero);
+}
+
+/* 16 channels of columns ix, ix + stride, ... of rows 0 .. count. */
+MORSEL_INLINE struct quad columns_4(const struct strip *s, uint32_t count, uint32_t ix, uint32_t stride) {
+    __m512i r[4];
+    MORSEL_UNROLL
+    for (uint32_t i = 0; i < 4; i++) {
+        const uint8_t *row = s->row[i < count ? i : 0];
+        r[i] = _mm512_castsi128_si512(load_16(s, row, ix));
+        r[i] = _mm512_inserti32x4(r[i], load_16(s, row, ix + stride), 1);
+        r[i] = _mm512_inserti32x4(r[i], load_16(s, row, ix + 2 * stride), 2);
+        r[i] = _mm512_inserti32x4(r[i], load_16(s, row, ix + 3 * stride), 3);
+    }
+    return interleave(r[0], r[1], r[2], r[3]);
+}
+
 MORSEL_INLINE void add_taps(struct quad *acc, const struct quad *x, const struct quad *taps) {
     MORSEL_UNROLL
     for (int j = 0; j < 4; j++) acc->v[j] = morsel_dot512(acc->v[j], x->v[j], taps->v[j]);
 }
 
-MORSEL_INLINE void store(const struct strip *s, const struct quad *acc, uint8_t *y) {
+MORSEL_INLINE __m512i finish(const struct strip *s, const struct quad *acc) {
     __m512i v[4];
     MORSEL_UNROLL
     for (int j = 0; j < 4; j++) v[j] = morsel_scale512(&s->requant, acc->v[j], _mm512_castsi512_ps(s->channels->multiplier.v[j]));
-    _mm512_mask_storeu_epi8(y, s->channels->mask, morsel_pack512(&s->requant, v[0], v[1], v[2], v[3]));
+    return morsel_pack512(&s->requant, v[0], v[1], v[2], v[3]);
+}
+
+MORSEL_INLINE void store(const struct strip *s, const struct quad *acc, uint8_t *y) {
+    _mm512_mask_storeu_epi8(y, s->channels->mask, finish(s, acc));
+}
+
+/* The first n of 2 pixels of 32 channels, or of 4 of 16. */
+MORSEL_INLINE void store_pixels(const struct strip *s, const struct quad *acc, uint8_t *y, int pixels, uint32_t n) {
+    __m512i v = finish(s, acc);
+    size_t step = s->args->window.out_c;
+    if (pixels == 2) {
+        _mm256_storeu_si256((__m256i *)(void *)y, _mm512_castsi512_si256(v));
+        if (n > 1) _mm256_storeu_si256((__m256i *)(void *)(y + step), _mm512_extracti64x4_epi64(v, 1));
+        return;
+    }
+    _mm_storeu_si128((__m128i *)(void *)y, _mm512_castsi512_si128(v));
+    if (n > 1) _mm_storeu_si128((__m128i *)(void *)(y + step), _mm512_extracti32x4_epi32(v, 1));
+    if (n > 2) _mm_storeu_si128((__m128i *)(void *)(y + 2 * step), _mm512_extracti32x4_epi32(v, 2));
+    if (n > 3) _mm_storeu_si128((__m128i *)(void *)(y + 3 * step), _mm512_extracti32x4_epi32(v, 3));
 }
 
 /* 3x3, one or two rows of results. */
@@ -132,8 +189,35 @@ MORSEL_INLINE void strip_3x3(const struct strip *s, int results, uint32_t stride
     }
 }
 
+/* The same with 2 or 4 pixels in a register. */
+MORSEL_INLINE void strip_pixels(const struct strip *s, int results, uint32_t stride, int pixels) {
+    const struct morsel_window *w = &s->args->window;
+    const struct channels *t = s->channels;
+    uint32_t in_rows = (uint32_t)results + 2, ix = 0u - w->pad_left, step = (uint32_t)pixels;
+    uint8_t *y = s->y;
+    struct quad x2;
+    for (uint32_t ox = 0; ox < w->out_w; ox += step, ix += step * stride, y += step * w->out_c) {
+        struct quad acc = t->start, below = t->start, x0, x1;
+        if (pixels == 2 && stride == 1 && ox) x0 = x2;
+        else x0 = pixels == 2 ? columns_2(s, in_rows, ix, stride) : columns_4(s, in_rows, ix, stride);
+        x1 = pixels == 2 ? columns_2(s, in_rows, ix + 1, stride) : columns_4(s, in_rows, ix + 1, stride);
+        x2 = pixels == 2 ? columns_2(s, in_rows, ix + 2, stride) : columns_4(s, in_rows, ix + 2, stride);
+        add_taps(&acc, &x0, &t->taps[0]);
+        add_taps(&acc, &x1, &t->taps[1]);
+        add_taps(&acc, &x2, &t->taps[2]);
+        store_pixels(s, &acc, y, pixels, w->out_w - ox);
+        if (results == 1) continue;
+        add_taps(&below, &x0, &t->lower[0]);
+        add_taps(&below, &x1, &t->lower[1]);
+        add_taps(&below, &x2, &t->lower[2]);
+        store_pixels(s, &below, y + w->out_row, pixels, w->out_w - ox);
+    }
+}
+
 static __attribute__((noinline)) void strip_two(const struct strip *s) {
-    strip_3x3(s, 2, 1);
+    if (s->channels->pixels == 1) strip_3x3(s, 2, 1);
+    else if (s->channels->pixels == 2) strip_pixels(s, 2, 1, 2);
+    else strip_pixels(s, 2, 1, 4);
 }
 
 static __attribute__((noinline)) void strip_one(const struct strip *s) {
@@ -141,7 +225,9 @@ static __attribute__((noinline)) void strip_one(const struct strip *s) {
 }
 
 static __attribute__((noinline)) void strip_stride_2(const struct strip *s) {
-    strip_3x3(s, 1, 2);
+    if (s->channels->pixels == 1) strip_3x3(s, 1, 2);
+    else if (s->channels->pixels == 2) strip_pixels(s, 1, 2, 2);
+    else strip_pixels(s, 1, 2, 4);
 }
 
 /* Any kernel: columns are interleaved for each pixel anew. */
