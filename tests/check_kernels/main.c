@@ -118,7 +118,8 @@ static bool compare(struct trial *t, char *why, size_t size) {
             memcpy(&w, want + i, 4);
             memcpy(&g, got + i, 4);
         }
-        snprintf(why, size, "element %zu of %zu: %#x, plain C gives %#x", i / t->y_align, t->y_bytes / t->y_align, (unsigned)g, (unsigned)w);
+        snprintf(why, size, "element %zu of %zu: %#x, plain C gives %#x", i / t->y_align, t->y_bytes / t->y_align, (unsigned)g,
+                 (unsigned)w);
         return false;
     }
     if (!memory_intact(SLOT_RESULT)) snprintf(why, size, "it wrote outside the output");
