@@ -78,15 +78,15 @@ MORSEL_INLINE void dot7(struct seven *s, const struct seven *u, __m512i w) {
     s->p6 = morsel_dot512(s->p6, u->p6, w);
 }
 
-MORSEL_INLINE void scale7(struct seven *s, const struct morsel_requant512 *r, const float *multiplier) {
+MORSEL_INLINE void scale7(struct seven *s, const float *multiplier) {
     __m512 m = _mm512_loadu_ps(multiplier);
-    s->p0 = morsel_scale512(r, s->p0, m);
-    s->p1 = morsel_scale512(r, s->p1, m);
-    s->p2 = morsel_scale512(r, s->p2, m);
-    s->p3 = morsel_scale512(r, s->p3, m);
-    s->p4 = morsel_scale512(r, s->p4, m);
-    s->p5 = morsel_scale512(r, s->p5, m);
-    s->p6 = morsel_scale512(r, s->p6, m);
+    s->p0 = morsel_scale512(s->p0, m);
+    s->p1 = morsel_scale512(s->p1, m);
+    s->p2 = morsel_scale512(s->p2, m);
+    s->p3 = morsel_scale512(s->p3, m);
+    s->p4 = morsel_scale512(s->p4, m);
+    s->p5 = morsel_scale512(s->p5, m);
+    s->p6 = morsel_scale512(s->p6, m);
 }
 
 /* One pixel of 48 channels. */
@@ -131,9 +131,9 @@ static void tile_7x48(const struct part *part, const struct morsel_lines *lines,
         }
     } while (++line != end);
     uint8_t *y = part->y + at * part->y_step;
-    scale7(&a, &part->requant, part->multiplier);
-    scale7(&b, &part->requant, part->multiplier + 16);
-    scale7(&c, &part->requant, part->multiplier + 32);
+    scale7(&a, part->multiplier);
+    scale7(&b, part->multiplier + 16);
+    scale7(&c, part->multiplier + 32);
     store_48(part, y, a.p0, b.p0, c.p0);
     store_48(part, y + oy->p1, a.p1, b.p1, c.p1);
     store_48(part, y + oy->p2, a.p2, b.p2, c.p2);
@@ -158,8 +158,8 @@ static void tile_7x32(const struct part *part, const struct morsel_lines *lines,
         }
     } while (++line != end);
     uint8_t *y = part->y + at * part->y_step;
-    scale7(&a, &part->requant, part->multiplier);
-    scale7(&b, &part->requant, part->multiplier + 16);
+    scale7(&a, part->multiplier);
+    scale7(&b, part->multiplier + 16);
     store_32(part, y, y + oy->p1, a.p0, b.p0, a.p1, b.p1);
     store_32(part, y + oy->p2, y + oy->p3, a.p2, b.p2, a.p3, b.p3);
     store_32(part, y + oy->p4, y + oy->p5, a.p4, b.p4, a.p5, b.p5);
@@ -182,8 +182,8 @@ static void tile_14x16(const struct part *part, const struct morsel_lines *lines
             dot7(&b, &u2, v);
         }
     } while (++line != end);
-    scale7(&a, &part->requant, part->multiplier);
-    scale7(&b, &part->requant, part->multiplier);
+    scale7(&a, part->multiplier);
+    scale7(&b, part->multiplier);
     store_7x16(part, part->y + at * part->y_step, oy, &a);
     store_7x16(part, part->y + next * part->y_step, oy, &b);
 }
@@ -215,5 +215,7 @@ static void run_pixels(const struct morsel_conv_job *job, const struct morsel_li
 }
 
 void morsel_conv_rows_avx512vnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
-    morsel_conv_plan(a, rows, y, n, run_pixels);
+    uint32_t constants = (a->window.out_c / a->groups + 15) / 16 * 16 * a->groups;
+    if (morsel_small512(a->channels.multiplier, constants)) morsel_conv_plan(a, rows, y, n, run_pixels);
+    else morsel_conv_rows_avx2(a, rows, y, n);
 }

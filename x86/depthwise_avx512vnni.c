@@ -140,7 +140,7 @@ MORSEL_INLINE void add_taps(struct quad *acc, const struct quad *x, const struct
 MORSEL_INLINE __m512i finish(const struct strip *s, const struct quad *acc) {
     __m512i v[4];
     MORSEL_UNROLL
-    for (int j = 0; j < 4; j++) v[j] = morsel_scale512(&s->requant, acc->v[j], _mm512_castsi512_ps(s->channels->multiplier.v[j]));
+    for (int j = 0; j < 4; j++) v[j] = morsel_scale512(acc->v[j], _mm512_castsi512_ps(s->channels->multiplier.v[j]));
     return morsel_pack512(&s->requant, v[0], v[1], v[2], v[3]);
 }
 
@@ -275,8 +275,8 @@ static void run_rows(const struct morsel_conv_args *a, const uint8_t *const *row
 void morsel_depthwise_rows_avx512vnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     const struct morsel_window *w = &a->window;
     if (a->y.code.is_float || a->channels.float_bias || a->channels.weight_zero || a->x.code.flip ||
-        w->kernel_w * ((w->kernel_h + 3) / 4) > TAPS) {
-        morsel_depthwise_rows_c(a, rows, y, n);
+        w->kernel_w * ((w->kernel_h + 3) / 4) > TAPS || !morsel_small512(a->channels.multiplier, (w->out_c + 15) / 16 * 16)) {
+        morsel_depthwise_rows_avx2(a, rows, y, n);
         return;
     }
     uint32_t most = BYTES_AT_ONCE / w->in_row / w->stride_h / 2 * 2;

@@ -65,7 +65,7 @@ static void store(const struct morsel_fc_args *a, __m512i acc, size_t row, uint3
         return;
     }
     struct morsel_requant512 r = morsel_requant512(&a->y);
-    acc = morsel_scale512(&r, acc, m);
+    acc = morsel_scale512(acc, m);
     _mm_mask_storeu_epi8((uint8_t *)a->y.data + first, mask, _mm512_castsi512_si128(morsel_pack512_apart(&r, acc, acc, acc, acc)));
 }
 
@@ -87,8 +87,9 @@ static void run_rows(const struct morsel_fc_args *a, size_t row, size_t end) {
 }
 
 void morsel_fc_blocks_avx512vnni(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
-    if (a->channels.weight_zero || (a->channels.float_bias && !a->y.code.is_float)) {
-        morsel_fc_blocks_c(a, begin, end);
+    int fits = a->y.code.is_float || (!a->channels.float_bias && morsel_small512(a->channels.multiplier, (size_t)a->blocks * 16));
+    if (a->channels.weight_zero || !fits) {
+        morsel_fc_blocks_avx2(a, begin, end);
         return;
     }
     for (; begin < end && begin % a->blocks; begin++) run_block(a, begin / a->blocks, begin % a->blocks, 1);
