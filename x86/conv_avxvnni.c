@@ -3,6 +3,7 @@
  * Convolution with AVX-VNNI: tiles of seven pixels x 16 channels. The fourteen sums, a broadcast of four input bytes and half a block of
  * weights are all of the sixteen registers; the other half comes from memory each time.
  */
+#define MORSEL_BELOW_1
 #include "conv_plan.h"
 #include "dot_avxvnni.h"
 #include "requant_avx2.h"
@@ -47,5 +48,7 @@ static void run_pixels(const struct morsel_conv_job *job, const struct morsel_li
 }
 
 void morsel_conv_rows_avxvnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
-    morsel_conv_plan(a, rows, y, n, run_pixels);
+    uint32_t constants = (a->window.out_c / a->groups + 15) / 16 * 16 * a->groups;
+    if (morsel_small256(a->channels.multiplier, constants)) morsel_conv_plan(a, rows, y, n, run_pixels);
+    else morsel_conv_rows_avx2(a, rows, y, n);
 }

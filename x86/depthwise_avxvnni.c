@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Depthwise convolution with AVX-VNNI: four taps of a byte each. */
+#define MORSEL_BELOW_1
 #include "dot_avxvnni.h"
 
 #include <string.h>
@@ -22,5 +23,6 @@ MORSEL_INLINE void dw_add_bytes(__m256i *acc, const __m256i *x, const __m256i *t
 #include "depthwise_256.h"
 
 void morsel_depthwise_rows_avxvnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
-    dw_rows(a, rows, y, n);
+    if (morsel_small256(a->channels.multiplier, (a->window.out_c + 15) / 16 * 16)) dw_rows(a, rows, y, n);
+    else morsel_depthwise_rows_avx2(a, rows, y, n);
 }

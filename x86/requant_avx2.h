@@ -3,8 +3,9 @@
  * Results with AVX2: the vector twin of kernels/requant.h, for bytes.
  *
  * Only the upper limit is applied in float, so that no product is above what an int32 holds. A product below -2^31 becomes -2^31 in the
- * conversion, and both packs saturate; the lower limit then holds as bytes. Conversions round as float arithmetic does, to nearest
- * even, in plain C too.
+ * conversion, and both packs saturate; the lower limit then holds as bytes. A file that defines MORSEL_BELOW_1 takes only multipliers
+ * below 1 (morsel_small256 says whether they are): no product leaves the int32s then, and the upper limit holds as bytes too.
+ * Conversions round as float arithmetic does, to nearest even, in plain C too.
  */
 #ifndef MORSEL_REQUANT_AVX2_H
 #define MORSEL_REQUANT_AVX2_H
@@ -17,21 +18,36 @@
 struct morsel_requant256 {
     __m256 high;       /* out_max - zero */
     __m256i zero, low; /* int16s, bytes */
-    __m256i flip;      /* bytes */
+    __m256i top, flip; /* bytes; top is out_max */
 };
 
 /* For values that count from `zero`. */
 static inline struct morsel_requant256 morsel_requant256(const struct morsel_output *y, int32_t zero) {
     struct morsel_requant256 r = {
         _mm256_set1_ps((float)(y->out_max - zero)), _mm256_set1_epi16((short)zero), _mm256_set1_epi8((char)y->out_min),
-        _mm256_set1_epi8((char)y->code.flip),
+        _mm256_set1_epi8((char)y->out_max), _mm256_set1_epi8((char)y->code.flip),
     };
     return r;
 }
 
 /* Eight values to integers without the zero point, not yet limited from below. */
 static inline __m256i morsel_round256(const struct morsel_requant256 *r, __m256 v) {
+#if defined(MORSEL_BELOW_1)
+    (void)r;
+    return _mm256_cvtps_epi32(v);
+#else
     return _mm256_cvtps_epi32(_mm256_min_ps(v, r->high));
+#endif
+}
+
+/* Whether all of n multipliers, a multiple of 8, are below 1. */
+static inline int morsel_small256(const float *multiplier, size_t n) {
+    __m256 small = _mm256_castsi256_ps(_mm256_set1_epi32(-1)), sign = _mm256_set1_ps(-0.0f);
+    for (size_t i = 0; i < n; i += 8) {
+        __m256 size = _mm256_andnot_ps(sign, _mm256_loadu_ps(multiplier + i));
+        small = _mm256_and_ps(small, _mm256_cmp_ps(size, _mm256_set1_ps(1), _CMP_LT_OQ));
+    }
+    return _mm256_movemask_ps(small) == 0xff;
 }
 
 static inline __m256i morsel_scale256(const struct morsel_requant256 *r, __m256i acc, __m256 multiplier) {
@@ -42,7 +58,11 @@ static inline __m256i morsel_scale256(const struct morsel_requant256 *r, __m256i
 static inline __m256i morsel_pack256(const struct morsel_requant256 *r, __m256i a, __m256i b, __m256i c, __m256i d) {
     __m256i ab = _mm256_adds_epi16(_mm256_packs_epi32(a, b), r->zero);
     __m256i cd = _mm256_adds_epi16(_mm256_packs_epi32(c, d), r->zero);
-    return _mm256_xor_si256(_mm256_max_epu8(_mm256_packus_epi16(ab, cd), r->low), r->flip);
+    __m256i bytes = _mm256_max_epu8(_mm256_packus_epi16(ab, cd), r->low);
+#if defined(MORSEL_BELOW_1)
+    bytes = _mm256_min_epu8(bytes, r->top);
+#endif
+    return _mm256_xor_si256(bytes, r->flip);
 }
 
 /* The same with the eight bytes of a first, then those of b, c and d. */
