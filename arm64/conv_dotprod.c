@@ -171,6 +171,9 @@ INLINE void put_four(struct sums *s, const float *m, const struct morsel_finish 
     vst1q_s8(y + 3 * step, morsel_finish16(s->p3, m, f, mode));
 }
 
+/* Keeps the compiler from sharing the ends of branches: each is to stay in one stretch. */
+#define OWN_END(why) __asm__ volatile("// " why)
+
 /* A block of one tile in one piece of at least 16 inputs. What begins a block and what ends it stand in one stretch of code with dot
  * products, so that loads and rounding run beside them. */
 INLINE const int8_t *dense_block(struct inputs x, uint32_t depth, const int8_t *w, const int32_t *start, const float *m,
@@ -178,23 +181,28 @@ INLINE const int8_t *dense_block(struct inputs x, uint32_t depth, const int8_t *
     struct sums s = start_four(start);
     uint32_t k = 16;
     add_sixteen(&s, x, 0, w);
+    if (depth == 16) { /* a constant where it is so */
+        put_four(&s, m, f, y, step, mode);
+        return w + 256;
+    }
     for (w += 256; depth - k > 16; k += 16, w += 256) add_sixteen(&s, x, k, w);
     if (depth - k == 16) {
         add_sixteen(&s, x, k, w);
         put_four(&s, m, f, y, step, mode);
+        OWN_END("last sixteen");
         return w + 256;
     }
-    if (depth - k) w = add_rest(&s, x, k, depth - k, w);
+    w = add_rest(&s, x, k, depth - k, w);
     put_four(&s, m, f, y, step, mode);
+    OWN_END("rest");
     return w;
 }
 
 /* Whole blocks of whole tiles. */
-INLINE void run_dense(const struct morsel_tile *t, uint32_t channels, uint32_t mode) {
+INLINE void run_dense(const struct morsel_tile *t, uint32_t channels, uint32_t depth, uint32_t mode) {
     struct inputs x = {t->x[0], t->x[1], t->x[2], t->x[3]};
     const struct morsel_finish f = t->group->finish;
     const size_t y_step = t->y_step, x_step = t->x_step;
-    const uint32_t depth = t->depth;
     uint8_t *y = t->y;
     for (uint32_t i = t->tiles; i; i--, x.a += x_step, x.b += x_step, x.c += x_step, x.d += x_step, y += 4 * y_step) {
         const int32_t *start = t->group->start;
@@ -215,11 +223,28 @@ INLINE void run_pieces(const struct morsel_tile *t, uint32_t channels, uint32_t 
     }
 }
 
+static __attribute__((noinline)) void dense_folded(const struct morsel_tile *t, uint32_t channels) {
+    run_dense(t, channels, t->depth, MORSEL_FINISH_FOLDED);
+}
+
+static __attribute__((noinline)) void dense_folded_sixteen(const struct morsel_tile *t, uint32_t channels) {
+    run_dense(t, channels, 16, MORSEL_FINISH_FOLDED);
+}
+
+static __attribute__((noinline)) void dense_shifted(const struct morsel_tile *t, uint32_t channels) {
+    run_dense(t, channels, t->depth, MORSEL_FINISH_SHIFTED);
+}
+
+static __attribute__((noinline)) void dense_clamped(const struct morsel_tile *t, uint32_t channels) {
+    run_dense(t, channels, t->depth, MORSEL_FINISH_CLAMPED);
+}
+
 static void dense(const struct morsel_tile *t, uint32_t channels) {
     uint32_t mode = t->group->finish.mode;
-    if (mode == MORSEL_FINISH_FOLDED) run_dense(t, channels, MORSEL_FINISH_FOLDED);
-    else if (mode == MORSEL_FINISH_SHIFTED) run_dense(t, channels, MORSEL_FINISH_SHIFTED);
-    else run_dense(t, channels, MORSEL_FINISH_CLAMPED);
+    if (mode == MORSEL_FINISH_FOLDED && t->depth == 16) dense_folded_sixteen(t, channels);
+    else if (mode == MORSEL_FINISH_FOLDED) dense_folded(t, channels);
+    else if (mode == MORSEL_FINISH_SHIFTED) dense_shifted(t, channels);
+    else dense_clamped(t, channels);
 }
 
 static void pieces(const struct morsel_tile *t, uint32_t channels) {
