@@ -5,7 +5,7 @@
  *   DW_VECTORS                        registers for 32 channels x four taps: 4 of bytes, or 8 of 16-bit integers
  *   dw_keep(to, q)                    input bytes, brought to that form
  *   dw_keep_taps(to, q)               the same for weights
- *   dw_add(acc, x, taps)              acc += x . taps
+ *   dw_dot(acc, x, taps, j)           register j of four: acc + x . taps
  *
  * Bytes of four input rows in one column are interleaved to (r0, r1, r2, r3) for each channel. The interleaving works in lanes of 16
  * bytes, so register j of four holds channels 16 L + 4 j + 0..3 in lane L. Weights and constants are brought into that order once
@@ -130,12 +130,7 @@ static void dw_fill(const struct dw_strip *s, struct dw_kept *to, uint32_t ix, u
     }
 }
 
-MORSEL_INLINE void dw_store(const struct dw_strip *s, const __m256i *acc, uint8_t *y) {
-    const struct morsel_requant256 *r = &s->requant;
-    const __m256i *m = s->channels->multiplier;
-    uint32_t n = s->channels->count;
-    __m256i v = morsel_pack256(r, morsel_scale256(r, acc[0], _mm256_castsi256_ps(m[0])), morsel_scale256(r, acc[1], _mm256_castsi256_ps(m[1])),
-                               morsel_scale256(r, acc[2], _mm256_castsi256_ps(m[2])), morsel_scale256(r, acc[3], _mm256_castsi256_ps(m[3])));
+MORSEL_INLINE void dw_put(uint8_t *y, __m256i v, uint32_t n) {
     if (n == 32) {
         _mm256_storeu_si256((__m256i *)(void *)y, v);
         return;
@@ -144,29 +139,68 @@ MORSEL_INLINE void dw_store(const struct dw_strip *s, const __m256i *acc, uint8_
     if (n > 16) morsel_store_first(y + 16, _mm256_extracti128_si256(v, 1), n - 16);
 }
 
-/* n windows of 3 columns, with taps of the upper or of the lower row. */
-static __attribute__((noinline)) void dw_windows_3(const struct dw_strip *s, const struct dw_kept *x, const struct dw_kept *taps, uint8_t *y,
-                                                   uint32_t n) {
+MORSEL_INLINE void dw_store(const struct dw_strip *s, const __m256i *acc, uint8_t *y) {
+    const struct morsel_requant256 *r = &s->requant;
+    const __m256i *m = s->channels->multiplier;
+    uint32_t n = s->channels->count;
+    __m256i v = morsel_pack256(r, morsel_scale256(r, acc[0], _mm256_castsi256_ps(m[0])), morsel_scale256(r, acc[1], _mm256_castsi256_ps(m[1])),
+                               morsel_scale256(r, acc[2], _mm256_castsi256_ps(m[2])), morsel_scale256(r, acc[3], _mm256_castsi256_ps(m[3])));
+    dw_put(y, v, n);
+}
+
+/* Two windows of 3 columns that begin `step` columns apart. Register by register, so that each is loaded once. */
+MORSEL_INLINE void dw_pair_3(const struct dw_strip *s, const struct dw_kept *x, uint32_t step, const struct dw_kept *taps, uint8_t *y0,
+                             uint8_t *y1, uint32_t count) {
     const struct dw_channels *t = s->channels;
-    size_t x_step = s->args->window.stride_w, y_step = s->args->window.out_c;
-    for (; n; n--, x += x_step, y += y_step) {
-        __m256i acc[4] = {t->start[0], t->start[1], t->start[2], t->start[3]};
-        dw_add(acc, &x[0], &taps[0]);
-        dw_add(acc, &x[1], &taps[1]);
-        dw_add(acc, &x[2], &taps[2]);
-        dw_store(s, acc, y);
+    __m256i a[4], b[4];
+    MORSEL_UNROLL
+    for (int j = 0; j < 4; j++) {
+        __m256 m = _mm256_castsi256_ps(t->multiplier[j]);
+        a[j] = b[j] = t->start[j];
+        MORSEL_UNROLL
+        for (uint32_t kx = 0; kx < 3; kx++) {
+            a[j] = dw_dot(a[j], &x[kx], &taps[kx], j);
+            b[j] = dw_dot(b[j], &x[kx + step], &taps[kx], j);
+        }
+        a[j] = morsel_scale256(&s->requant, a[j], m);
+        b[j] = morsel_scale256(&s->requant, b[j], m);
+    }
+    dw_put(y0, morsel_pack256(&s->requant, a[0], a[1], a[2], a[3]), count);
+    dw_put(y1, morsel_pack256(&s->requant, b[0], b[1], b[2], b[3]), count);
+}
+
+/* n windows, two or more; the last two may lie over the ones before. */
+MORSEL_INLINE void dw_pairs_3(const struct dw_strip *s, const struct dw_kept *x, uint32_t step, const struct dw_kept *taps, uint8_t *y,
+                              uint32_t n, uint32_t count) {
+    size_t y_step = s->args->window.out_c;
+    for (uint32_t i = 0; i < n; i += 2) {
+        uint32_t at = i < n - 2 ? i : n - 2;
+        dw_pair_3(s, x + at * step, step, taps, y + at * y_step, y + (at + 1) * y_step, count);
     }
 }
 
+/* n windows of 3 columns, with taps of the upper or of the lower row. */
+static __attribute__((noinline)) void dw_windows_3(const struct dw_strip *s, const struct dw_kept *x, const struct dw_kept *taps, uint8_t *y,
+                                                   uint32_t n) {
+    uint32_t stride = s->args->window.stride_w, count = s->channels->count;
+    if (stride == 1 && count == 32) dw_pairs_3(s, x, 1, taps, y, n, 32);
+    else if (count == 32) dw_pairs_3(s, x, 2, taps, y, n, 32);
+    else dw_pairs_3(s, x, stride, taps, y, n, count);
+}
+
 /* n windows of any kind: the columns of one stand `dilation` apart, with `quads` entries each. */
-static __attribute__((noinline)) void dw_windows(const struct dw_strip *s, const struct dw_kept *x, uint8_t *y, uint32_t n) {
+static __attribute__((noinline)) void dw_windows(const struct dw_strip *s, const struct dw_kept *x, const struct dw_kept *taps_at, uint8_t *y,
+                                                 uint32_t n) {
     const struct morsel_window *w = &s->args->window;
     const struct dw_channels *t = s->channels;
     for (; n; n--, x += w->stride_w * s->quads, y += w->out_c) {
-        const struct dw_kept *taps = t->taps, *column = x;
+        const struct dw_kept *taps = taps_at, *column = x;
         __m256i acc[4] = {t->start[0], t->start[1], t->start[2], t->start[3]};
         for (uint32_t kx = 0; kx < w->kernel_w; kx++, column += s->quads * w->dilation_w)
-            for (uint32_t q = 0; q < s->quads; q++) dw_add(acc, &column[q], taps++);
+            for (uint32_t q = 0; q < s->quads; q++, taps++) {
+                MORSEL_UNROLL
+                for (int j = 0; j < 4; j++) acc[j] = dw_dot(acc[j], &column[q], taps, j);
+            }
         dw_store(s, acc, y);
     }
 }
@@ -177,9 +211,9 @@ static void dw_piece(const struct dw_strip *s, uint32_t ox, uint32_t n, int two)
     const struct morsel_window *w = &s->args->window;
     uint8_t *y = s->y + (size_t)ox * w->out_c;
     dw_fill(s, kept, ox * w->stride_w - w->pad_left, (n - 1) * w->stride_w + (w->kernel_w - 1) * w->dilation_w + 1);
-    if (w->kernel_w == 3 && w->dilation_w == 1 && s->quads == 1) dw_windows_3(s, kept, s->channels->taps, y, n);
-    else dw_windows(s, kept, y, n);
-    if (two) dw_windows_3(s, kept, s->channels->lower, y + w->out_row, n);
+    int three = w->kernel_w == 3 && w->dilation_w == 1 && w->stride_w <= 2 && s->quads == 1 && n > 1;
+    (three ? dw_windows_3 : dw_windows)(s, kept, s->channels->taps, y, n);
+    if (two) (three ? dw_windows_3 : dw_windows)(s, kept, s->channels->lower, y + w->out_row, n);
 }
 
 /* Results whose columns fit; 0: not one. */

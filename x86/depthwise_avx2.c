@@ -23,11 +23,11 @@ MORSEL_INLINE void dw_keep_taps(__m256i *to, const __m256i *q) {
     }
 }
 
-#define dw_add(acc, x, taps) dw_add_words(acc, (x)->v, (taps)->v)
+#define dw_dot(acc, x, taps, j) dw_dot_words(acc, (x)->v[j], (taps)->v[j], (x)->v[(j) + 4], (taps)->v[(j) + 4])
 
-MORSEL_INLINE void dw_add_words(__m256i *acc, const __m256i *x, const __m256i *taps) {
-    MORSEL_UNROLL
-    for (int j = 0; j < 8; j++) acc[j % 4] = _mm256_add_epi32(acc[j % 4], _mm256_madd_epi16(x[j], taps[j]));
+MORSEL_INLINE __m256i dw_dot_words(__m256i acc, __m256i even, __m256i even_taps, __m256i odd, __m256i odd_taps) {
+    acc = _mm256_add_epi32(acc, _mm256_madd_epi16(even, even_taps));
+    return _mm256_add_epi32(acc, _mm256_madd_epi16(odd, odd_taps));
 }
 
 #include "depthwise_256.h"

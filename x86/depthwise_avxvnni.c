@@ -13,12 +13,7 @@ MORSEL_INLINE void dw_keep(__m256i *to, const __m256i *q) {
 }
 
 #define dw_keep_taps dw_keep
-#define dw_add(acc, x, taps) dw_add_bytes(acc, (x)->v, (taps)->v)
-
-MORSEL_INLINE void dw_add_bytes(__m256i *acc, const __m256i *x, const __m256i *taps) {
-    MORSEL_UNROLL
-    for (int j = 0; j < 4; j++) acc[j] = morsel_dot256_memory(acc[j], x[j], (const int8_t *)&taps[j]);
-}
+#define dw_dot(acc, x, taps, j) morsel_dot256(acc, (x)->v[j], (taps)->v[j])
 
 #include "depthwise_256.h"
 

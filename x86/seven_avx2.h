@@ -75,23 +75,29 @@ MORSEL_INLINE struct morsel_seven256 morsel_same7(__m256i v) {
 
 /* Two pixels of 16 channels: a holds the first eight of each, b the others. */
 MORSEL_INLINE void morsel_store_2x16(const struct morsel_part256 *part, uint8_t *y0, uint8_t *y1, __m256i a0, __m256i b0, __m256i a1,
-                                     __m256i b1) {
+                                     __m256i b1, uint32_t channels) {
     const struct morsel_requant256 *r = &part->requant;
     __m256 ma = _mm256_loadu_ps(part->multiplier), mb = _mm256_loadu_ps(part->multiplier + 8);
     __m256i v = morsel_pack256_in_order(r, morsel_scale256(r, a0, ma), morsel_scale256(r, b0, mb), morsel_scale256(r, a1, ma),
                                         morsel_scale256(r, b1, mb));
-    morsel_store_first(y0, _mm256_castsi256_si128(v), part->channels);
-    morsel_store_first(y1, _mm256_extracti128_si256(v, 1), part->channels);
+    morsel_store_first(y0, _mm256_castsi256_si128(v), channels);
+    morsel_store_first(y1, _mm256_extracti128_si256(v, 1), channels);
+}
+
+MORSEL_INLINE void morsel_store_7(const struct morsel_part256 *part, uint8_t *y, const struct morsel_seven256 *a,
+                                  const struct morsel_seven256 *b, uint32_t channels) {
+    const struct morsel_places *o = &part->y_places;
+    morsel_store_2x16(part, y, y + o->p1, a->p0, b->p0, a->p1, b->p1, channels);
+    morsel_store_2x16(part, y + o->p2, y + o->p3, a->p2, b->p2, a->p3, b->p3, channels);
+    morsel_store_2x16(part, y + o->p4, y + o->p5, a->p4, b->p4, a->p5, b->p5, channels);
+    morsel_store_2x16(part, y + o->p6, y + o->p6, a->p6, b->p6, a->p6, b->p6, channels);
 }
 
 MORSEL_INLINE void morsel_store_7x16(const struct morsel_part256 *part, size_t at, const struct morsel_seven256 *a,
                                      const struct morsel_seven256 *b) {
-    const struct morsel_places *o = &part->y_places;
     uint8_t *y = part->y + at * part->y_step;
-    morsel_store_2x16(part, y, y + o->p1, a->p0, b->p0, a->p1, b->p1);
-    morsel_store_2x16(part, y + o->p2, y + o->p3, a->p2, b->p2, a->p3, b->p3);
-    morsel_store_2x16(part, y + o->p4, y + o->p5, a->p4, b->p4, a->p5, b->p5);
-    morsel_store_2x16(part, y + o->p6, y + o->p6, a->p6, b->p6, a->p6, b->p6);
+    if (part->channels == 16) morsel_store_7(part, y, a, b, 16);
+    else morsel_store_7(part, y, a, b, part->channels);
 }
 
 #endif
