@@ -254,19 +254,104 @@ static void pieces(const struct morsel_tile *t, uint32_t channels) {
     else run_pieces(t, channels, MORSEL_FINISH_CLAMPED);
 }
 
-/* The channels that dense() and pieces() leave, tile by tile. */
-static void rest(const struct morsel_tile *t, uint32_t channel) {
+/* A last block of at most 8 channels: 8 pixels, two in each group of four registers. */
+#define DOT8(p, xa, xb, lane) \
+    do { \
+        DOT((p).s0, w0, xa, lane); \
+        DOT((p).s1, w1, xa, lane); \
+        DOT((p).s2, w0, xb, lane); \
+        DOT((p).s3, w1, xb, lane); \
+    } while (0)
+#define HALF4(s, w, lane) \
+    do { \
+        int8x16_t w0 = vld1q_s8((w) + 64 * (lane)), w1 = vld1q_s8((w) + 64 * (lane) + 16); \
+        DOT8((s)->p0, x0, x1, lane); \
+        DOT8((s)->p1, x2, x3, lane); \
+        DOT8((s)->p2, x4, x5, lane); \
+        DOT8((s)->p3, x6, x7, lane); \
+    } while (0)
+
+INLINE void half_sixteen(struct sums *s, struct inputs x, struct inputs z, uint32_t k, const int8_t *w) {
+    int8x16_t x0 = load16(x.a + k), x1 = load16(x.b + k), x2 = load16(x.c + k), x3 = load16(x.d + k);
+    int8x16_t x4 = load16(z.a + k), x5 = load16(z.b + k), x6 = load16(z.c + k), x7 = load16(z.d + k);
+    HALF4(s, w, 0);
+    HALF4(s, w, 1);
+    HALF4(s, w, 2);
+    HALF4(s, w, 3);
+}
+
+INLINE void half_four(struct sums *s, struct inputs x, struct inputs z, uint32_t k, const int8_t *w) {
+    int8x16_t x0 = load4(x.a + k), x1 = load4(x.b + k), x2 = load4(x.c + k), x3 = load4(x.d + k);
+    int8x16_t x4 = load4(z.a + k), x5 = load4(z.b + k), x6 = load4(z.c + k), x7 = load4(z.d + k);
+    HALF4(s, w, 0);
+}
+
+INLINE void put_two(int8x16_t v, uint8_t *y, size_t step, uint32_t n) {
+    if (n == 8) {
+        vst1_s8((int8_t *)y, vget_low_s8(v));
+        vst1_s8((int8_t *)y + step, vget_high_s8(v));
+        return;
+    }
+    morsel_store_part(y, v, n);
+    morsel_store_part(y + step, vextq_s8(v, v, 8), n);
+}
+
+/* Two tiles, x and z; start and m hold the eight channels twice. */
+INLINE void half_block(struct inputs x, struct inputs z, const struct morsel_tile *t, const int8_t *w, const int32_t *start, const float *m,
+                       const struct morsel_finish *f, uint8_t *y, uint32_t mode) {
+    struct sums s = start_four(start);
+    uint32_t k = 0, n = t->channels % 16;
+    size_t step = t->y_step;
+    for (; t->depth - k >= 16; k += 16, w += 256) half_sixteen(&s, x, z, k, w);
+    for (; t->depth - k; k += 4, w += 64) half_four(&s, x, z, k, w);
+    put_two(morsel_finish16(s.p0, m, f, mode), y, step, n);
+    put_two(morsel_finish16(s.p1, m, f, mode), y + 2 * step, step, n);
+    put_two(morsel_finish16(s.p2, m, f, mode), y + 4 * step, step, n);
+    put_two(morsel_finish16(s.p3, m, f, mode), y + 6 * step, step, n);
+}
+
+INLINE void run_half(const struct morsel_tile *t, uint32_t mode) {
+    const struct morsel_finish f = t->group->finish;
+    uint32_t c = t->channels / 16 * 16;
+    const int8_t *w = t->weights + (size_t)c * t->depth;
+    struct inputs x = {t->x[0], t->x[1], t->x[2], t->x[3]};
+    int32_t start[16];
+    float m[16];
+    for (uint32_t i = 0; i < 16; i++) {
+        start[i] = t->group->start[c + i % 8];
+        m[i] = t->group->multiplier[c + i % 8];
+    }
+    for (uint32_t i = 0; i + 2 <= t->tiles; i += 2) {
+        struct inputs z = {x.a + t->x_step, x.b + t->x_step, x.c + t->x_step, x.d + t->x_step};
+        half_block(x, z, t, w, start, m, &f, t->y + i * 4 * t->y_step + c, mode);
+        x.a = z.a + t->x_step, x.b = z.b + t->x_step, x.c = z.c + t->x_step, x.d = z.d + t->x_step;
+    }
+}
+
+static __attribute__((noinline)) void half_shifted(const struct morsel_tile *t) {
+    run_half(t, MORSEL_FINISH_SHIFTED);
+}
+
+static __attribute__((noinline)) void half_any(const struct morsel_tile *t) {
+    run_half(t, t->group->finish.mode);
+}
+
+/* The channels that dense() and pieces() leave, tile by tile from tile `from` on. */
+static void rest(const struct morsel_tile *t, uint32_t channel, uint32_t from) {
     struct morsel_tile one = *t;
-    const uint8_t *x[4] = {t->x[0], t->x[1], t->x[2], t->x[3]};
+    const uint8_t *x[4];
+    for (uint32_t p = 0; p < 4; p++) x[p] = t->x[p] + from * t->x_step;
     if (t->tiles > 1) one.x = x;
-    for (uint32_t i = 0; i < t->tiles; i++, one.y += 4 * t->y_step) {
+    one.y += from * 4 * t->y_step;
+    for (uint32_t i = from; i < t->tiles; i++, one.y += 4 * t->y_step) {
         tile_part(&one, channel);
         for (uint32_t p = 0; p < 4; p++) x[p] += t->x_step;
     }
 }
 
 static void tile_dotprod(const struct morsel_tile *t) {
-    uint32_t whole = t->pixels == 4 && t->group->finish.mode != MORSEL_FINISH_RAW ? t->channels / 16 * 16 : 0;
+    uint32_t mode = t->group->finish.mode, pairs = 0;
+    uint32_t whole = t->pixels == 4 && mode != MORSEL_FINISH_RAW ? t->channels / 16 * 16 : 0;
     if (t->pixels == 1) {
         tile_one(t);
         return;
@@ -274,7 +359,12 @@ static void tile_dotprod(const struct morsel_tile *t) {
     if (whole && t->segments == 1 && t->depth >= 16) dense(t, whole);
     else if (whole && t->tiles == 1) pieces(t, whole);
     else whole = 0;
-    if (whole < t->channels) rest(t, whole);
+    if (t->tiles > 1 && t->channels - whole <= 8 && whole < t->channels) {
+        pairs = t->tiles / 2 * 2;
+        if (mode == MORSEL_FINISH_SHIFTED) half_shifted(t);
+        else half_any(t);
+    }
+    if (whole < t->channels) rest(t, whole, pairs);
 }
 
 void morsel_conv_rows_dotprod(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
