@@ -301,6 +301,20 @@ build/venv/.ready: tests/parity/requirements.txt
 	@build/venv/bin/pip install --quiet --disable-pip-version-check -r tests/parity/requirements.txt
 	@touch $@
 
+# ---- measurements ----------------------------------------------------------------------------------------------------
+
+PEERS ?=
+PEERS_VENV := build/bench-venv
+.PHONY: bench-peers
+bench-peers: all $(PEERS_VENV)/.ready  ## the same network in ONNX Runtime, OpenVINO, LiteRT and ncnn; PEERS="--cpu avx2 NET|FILE.onnx"
+	@MORSEL=$(BUILD)/morsel $(PEERS_VENV)/bin/python tests/bench_peers/run.py $(PEERS)
+# OpenVINO and NNCF work without the package that reports their use.
+$(PEERS_VENV)/.ready: tests/bench_peers/requirements.txt
+	@python3 -m venv $(PEERS_VENV)
+	@$(PEERS_VENV)/bin/pip install --quiet --disable-pip-version-check -r tests/bench_peers/requirements.txt
+	@$(PEERS_VENV)/bin/pip uninstall --quiet --yes openvino-telemetry
+	@touch $@
+
 # ---- what it all needs -----------------------------------------------------------------------------------------------
 
 APT_TOOL := gcc libc6-dev pkg-config protobuf-c-compiler libprotobuf-c-dev libcjson-dev libpng-dev libjpeg-dev
