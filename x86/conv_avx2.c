@@ -4,9 +4,11 @@
  *
  * vpmaddubsw adds two products of a byte each in 16 bits and saturates. It is used for blocks of weights that a proof holds for: with
  * inputs up to 255, no pair's sum leaves the 16 bits if in each pair of weights the positive ones add up to at most 128 and the negative
- * ones to at least -128 (255 * 128 = 32640). All other blocks are multiplied as 16-bit integers: four weights k0..k3 of a channel become
- * the pairs (k0, k2) and (k1, k3), and so do the inputs, once for all blocks.
+ * ones to at least -128 (255 * 128 = 32640). Where that holds for two pairs together, their sums are added in 16 bits too. All other
+ * blocks are multiplied as 16-bit integers: four weights k0..k3 of a channel become the pairs (k0, k2) and (k1, k3), and so do the
+ * inputs, once for all blocks.
  */
+#define MORSEL_BELOW_1
 #include "conv_plan.h"
 #include "dot_avx2.h"
 #include "requant_avx2.h"
@@ -15,17 +17,52 @@
 
 #define WIDE_BYTES 16384u /* of seven windows as 16-bit integers */
 #define BLOCKS 2048u      /* that the list of proofs has room for */
+#define TWICE 512u        /* of groups of eight weights that the proof of a block has room for */
 
-/* Whether vpmaddubsw cannot saturate with the weights of a block. Each pair's sums of one sign are found in 16 bits. */
-static int pairs_are_safe(const int8_t *w, size_t bytes) {
-    __m256i most = _mm256_setzero_si256(), least = most, ones = _mm256_set1_epi8(1), zero = most;
-    for (size_t i = 0; i < bytes; i += 32) {
-        __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(w + i));
-        most = _mm256_max_epi16(most, _mm256_maddubs_epi16(ones, _mm256_max_epi8(v, zero)));
-        least = _mm256_min_epi16(least, _mm256_maddubs_epi16(ones, _mm256_min_epi8(v, zero)));
-    }
-    __m256i bad = _mm256_or_si256(_mm256_cmpgt_epi16(most, _mm256_set1_epi16(128)), _mm256_cmpgt_epi16(_mm256_set1_epi16(-128), least));
+/* What is known of a block: for each half, whether the groups 2 i and 2 i + 1 of a kernel row, i counted on through the rows, may be added
+ * in 16 bits. */
+struct proof {
+    uint8_t twice[2][TWICE];
+};
+
+/* Largest sums of the positive and of the negative weights of pairs, as 16-bit integers. */
+struct extent {
+    __m256i most, least;
+};
+
+MORSEL_INLINE struct extent extent_of(const int8_t *w) {
+    __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)w), zero = _mm256_setzero_si256(), ones = _mm256_set1_epi8(1);
+    struct extent e = {_mm256_maddubs_epi16(ones, _mm256_max_epi8(v, zero)), _mm256_maddubs_epi16(ones, _mm256_min_epi8(v, zero))};
+    return e;
+}
+
+MORSEL_INLINE int extent_fits(struct extent e) {
+    __m256i bad = _mm256_or_si256(_mm256_cmpgt_epi16(e.most, _mm256_set1_epi16(128)), _mm256_cmpgt_epi16(_mm256_set1_epi16(-128), e.least));
     return _mm256_testz_si256(bad, bad);
+}
+
+/* Whether vpmaddubsw cannot saturate with the weights of a block; where so, what else is known. */
+static int prove(struct proof *proof, const struct morsel_conv_job *job, const int8_t *w) {
+    struct extent all = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+    uint32_t i = 0;
+    for (uint32_t ky = 0; ky < job->kernel_h; ky++) {
+        for (uint32_t q = 0; q < job->quads; q++, w += 64) {
+            int two = q + 1 < job->quads && q % 2 == 0 && i < TWICE;
+            for (uint32_t half = 0; half < 2; half++) {
+                struct extent e = extent_of(w + 32 * half), next;
+                all.most = _mm256_max_epi16(all.most, e.most);
+                all.least = _mm256_min_epi16(all.least, e.least);
+                if (!two) continue;
+                next = extent_of(w + 64 + 32 * half);
+                next.most = _mm256_add_epi16(next.most, e.most);
+                next.least = _mm256_add_epi16(next.least, e.least);
+                proof->twice[half][i] = (uint8_t)extent_fits(next);
+            }
+            i += two ? 1 : 0;
+        }
+        if (!extent_fits(all)) return 0;
+    }
+    return 1;
 }
 
 MORSEL_INLINE __m256i add_bytes(__m256i acc, const uint8_t *x, __m256i w, __m256i ones) {
@@ -33,25 +70,55 @@ MORSEL_INLINE __m256i add_bytes(__m256i acc, const uint8_t *x, __m256i w, __m256
     return _mm256_add_epi32(acc, _mm256_madd_epi16(pairs, ones));
 }
 
+MORSEL_INLINE void add_bytes_7(struct morsel_seven256 *s, const uint8_t *x, const struct morsel_places *o, const int8_t *w) {
+    __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)w), ones = _mm256_set1_epi16(1);
+    s->p0 = add_bytes(s->p0, x, v, ones);
+    s->p1 = add_bytes(s->p1, x + o->p1, v, ones);
+    s->p2 = add_bytes(s->p2, x + o->p2, v, ones);
+    s->p3 = add_bytes(s->p3, x + o->p3, v, ones);
+    s->p4 = add_bytes(s->p4, x + o->p4, v, ones);
+    s->p5 = add_bytes(s->p5, x + o->p5, v, ones);
+    s->p6 = add_bytes(s->p6, x + o->p6, v, ones);
+}
+
+/* Eight inputs. */
+MORSEL_INLINE __m256i add_twice(__m256i acc, const uint8_t *x, __m256i w0, __m256i w1, __m256i ones) {
+    __m256i a = _mm256_maddubs_epi16(morsel_broadcast256(x), w0), b = _mm256_maddubs_epi16(morsel_broadcast256(x + 4), w1);
+    return _mm256_add_epi32(acc, _mm256_madd_epi16(_mm256_add_epi16(a, b), ones));
+}
+
+MORSEL_INLINE void add_twice_7(struct morsel_seven256 *s, const uint8_t *x, const struct morsel_places *o, const int8_t *w) {
+    __m256i w0 = _mm256_loadu_si256((const __m256i *)(const void *)w), w1 = _mm256_loadu_si256((const __m256i *)(const void *)(w + 64));
+    __m256i ones = _mm256_set1_epi16(1);
+    s->p0 = add_twice(s->p0, x, w0, w1, ones);
+    s->p1 = add_twice(s->p1, x + o->p1, w0, w1, ones);
+    s->p2 = add_twice(s->p2, x + o->p2, w0, w1, ones);
+    s->p3 = add_twice(s->p3, x + o->p3, w0, w1, ones);
+    s->p4 = add_twice(s->p4, x + o->p4, w0, w1, ones);
+    s->p5 = add_twice(s->p5, x + o->p5, w0, w1, ones);
+    s->p6 = add_twice(s->p6, x + o->p6, w0, w1, ones);
+}
+
 /* Seven pixels of eight channels, with weights that are proven safe. */
-MORSEL_INLINE struct morsel_seven256 sum_bytes(const struct morsel_part256 *part, const struct morsel_lines *lines, size_t at, int half) {
+MORSEL_INLINE struct morsel_seven256 sum_bytes(const struct morsel_part256 *part, const struct morsel_lines *lines, size_t at, int half,
+                                               const struct proof *proof) {
     const struct morsel_places o = part->x_places;
     const int8_t *w = part->weights + 32 * half;
+    const uint8_t *twice = proof->twice[half], *twice_end = twice + TWICE;
     struct morsel_seven256 s = morsel_same7(part->start[half]);
     const uint8_t *const *line = lines->line, *const *end = line + part->job->kernel_h;
-    __m256i ones = _mm256_set1_epi16(1);
     do {
         const uint8_t *x = *line + at * lines->step;
-        for (const int8_t *stop = w + (size_t)part->job->quads * 64; w != stop; w += 64, x += 4) {
-            __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)w);
-            s.p0 = add_bytes(s.p0, x, v, ones);
-            s.p1 = add_bytes(s.p1, x + o.p1, v, ones);
-            s.p2 = add_bytes(s.p2, x + o.p2, v, ones);
-            s.p3 = add_bytes(s.p3, x + o.p3, v, ones);
-            s.p4 = add_bytes(s.p4, x + o.p4, v, ones);
-            s.p5 = add_bytes(s.p5, x + o.p5, v, ones);
-            s.p6 = add_bytes(s.p6, x + o.p6, v, ones);
+        uint32_t quads = part->job->quads;
+        for (; quads >= 2 && twice < twice_end; quads -= 2, w += 128, x += 8) {
+            if (*twice++) {
+                add_twice_7(&s, x, &o, w);
+                continue;
+            }
+            add_bytes_7(&s, x, &o, w);
+            add_bytes_7(&s, x + 4, &o, w + 64);
         }
+        for (; quads; quads--, w += 64, x += 4) add_bytes_7(&s, x, &o, w);
     } while (++line != end);
     return s;
 }
@@ -102,8 +169,9 @@ MORSEL_INLINE struct morsel_seven256 sum_long(const struct morsel_part256 *part,
     return s;
 }
 
-static __attribute__((noinline)) void tile_bytes(const struct morsel_part256 *part, const struct morsel_lines *lines, size_t at) {
-    struct morsel_seven256 a = sum_bytes(part, lines, at, 0), b = sum_bytes(part, lines, at, 1);
+static __attribute__((noinline)) void tile_bytes(const struct morsel_part256 *part, const struct morsel_lines *lines, size_t at,
+                                                 const struct proof *proof) {
+    struct morsel_seven256 a = sum_bytes(part, lines, at, 0, proof), b = sum_bytes(part, lines, at, 1, proof);
     morsel_store_7x16(part, at, &a, &b);
 }
 
@@ -164,11 +232,12 @@ static uint32_t run_bytes(const struct morsel_conv_job *job, const struct morsel
     size_t last = n < 7 ? 0 : n - 7;
     uint32_t count = 0;
     for (uint32_t i = 0; i < job->end - job->begin && i < BLOCKS; i++) {
-        if (!pairs_are_safe(job->weights + (job->begin + i) * job->block_bytes, job->block_bytes)) continue;
+        struct proof proof;
+        if (!prove(&proof, job, job->weights + (job->begin + i) * job->block_bytes)) continue;
         struct morsel_part256 part = morsel_part256(job, lines, job->begin + i, pixel, n);
         safe[i / 8] = (uint8_t)(safe[i / 8] | 1u << i % 8);
         count++;
-        for (size_t at = 0; at < n; at += 7) tile_bytes(&part, lines, at < last ? at : last);
+        for (size_t at = 0; at < n; at += 7) tile_bytes(&part, lines, at < last ? at : last, &proof);
     }
     return count;
 }
@@ -184,5 +253,7 @@ static void run_pixels(const struct morsel_conv_job *job, const struct morsel_li
 }
 
 void morsel_conv_rows_avx2(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
-    morsel_conv_plan(a, rows, y, n, run_pixels);
+    uint32_t constants = (a->window.out_c / a->groups + 15) / 16 * 16 * a->groups;
+    if (morsel_small256(a->channels.multiplier, constants)) morsel_conv_plan(a, rows, y, n, run_pixels);
+    else morsel_conv_rows_c(a, rows, y, n);
 }

@@ -58,8 +58,10 @@ static struct places places_of(size_t step, size_t n) {
 }
 
 MORSEL_INLINE struct seven load7(const uint8_t *x, const struct places *o) {
-    struct seven u = {morsel_broadcast512(x),         morsel_broadcast512(x + o->p1), morsel_broadcast512(x + o->p2), morsel_broadcast512(x + o->p3),
-                      morsel_broadcast512(x + o->p4), morsel_broadcast512(x + o->p5), morsel_broadcast512(x + o->p6)};
+    struct seven u = {
+        morsel_broadcast512(x),         morsel_broadcast512(x + o->p1), morsel_broadcast512(x + o->p2), morsel_broadcast512(x + o->p3),
+        morsel_broadcast512(x + o->p4), morsel_broadcast512(x + o->p5), morsel_broadcast512(x + o->p6),
+    };
     return u;
 }
 
@@ -115,7 +117,8 @@ MORSEL_INLINE void store_7x16(const struct part *part, uint8_t *y, const struct 
     _mm_mask_storeu_epi8(y + o->p6, mask, _mm512_extracti32x4_epi32(w, 2));
 }
 
-static void tile_7x48(const struct part *part, const struct morsel_lines *lines, size_t at, const struct places *o, const struct places *oy) {
+static void tile_7x48(const struct part *part, const struct morsel_lines *lines, size_t at, const struct places *o,
+                      const struct places *oy) {
     const struct morsel_conv_job *job = part->job;
     size_t block = job->block_bytes;
     const int8_t *w = part->weights;
@@ -143,7 +146,8 @@ static void tile_7x48(const struct part *part, const struct morsel_lines *lines,
     store_48(part, y + oy->p6, a.p6, b.p6, c.p6);
 }
 
-static void tile_7x32(const struct part *part, const struct morsel_lines *lines, size_t at, const struct places *o, const struct places *oy) {
+static void tile_7x32(const struct part *part, const struct morsel_lines *lines, size_t at, const struct places *o,
+                      const struct places *oy) {
     const struct morsel_conv_job *job = part->job;
     size_t block = job->block_bytes;
     const int8_t *w = part->weights;
@@ -217,5 +221,5 @@ static void run_pixels(const struct morsel_conv_job *job, const struct morsel_li
 void morsel_conv_rows_avx512vnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     uint32_t constants = (a->window.out_c / a->groups + 15) / 16 * 16 * a->groups;
     if (morsel_small512(a->channels.multiplier, constants)) morsel_conv_plan(a, rows, y, n, run_pixels);
-    else morsel_conv_rows_avx2(a, rows, y, n);
+    else morsel_conv_rows_c(a, rows, y, n);
 }

@@ -52,7 +52,8 @@ static void conv_direct(const struct morsel_conv_args *a, const uint8_t *const *
 }
 
 /* n rows, by windows in a buffer, for the blocks that the job names. */
-static void conv_copied(const struct morsel_conv_job *job, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t group, uint32_t at_once) {
+static void conv_copied(const struct morsel_conv_job *job, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t group,
+                        uint32_t at_once) {
     _Alignas(64) uint8_t buffer[MORSEL_WINDOW_BYTES];
     const struct morsel_window *w = &job->args->window;
     struct morsel_lines lines;

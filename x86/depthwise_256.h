@@ -82,7 +82,8 @@ MORSEL_INLINE __m256i dw_load(const uint8_t *x, uint32_t n) {
 }
 
 /* Columns ix .. ix + count of four rows, every `step`th entry of `to`; n channels. Zero points outside the picture. */
-MORSEL_INLINE void dw_columns(const struct dw_strip *s, struct dw_kept *to, const uint8_t *const *row, uint32_t ix, uint32_t count, uint32_t n) {
+MORSEL_INLINE void dw_columns(const struct dw_strip *s, struct dw_kept *to, const uint8_t *const *row, uint32_t ix, uint32_t count,
+                              uint32_t n) {
     const struct morsel_window *w = &s->args->window;
     const __m256i zero = _mm256_set1_epi8((char)s->args->x.code.zero);
     const uint8_t *x0 = row[0], *x1 = row[1], *x2 = row[2], *x3 = row[3];
@@ -143,9 +144,10 @@ MORSEL_INLINE void dw_store(const struct dw_strip *s, const __m256i *acc, uint8_
     const struct morsel_requant256 *r = &s->requant;
     const __m256i *m = s->channels->multiplier;
     uint32_t n = s->channels->count;
-    __m256i v = morsel_pack256(r, morsel_scale256(r, acc[0], _mm256_castsi256_ps(m[0])), morsel_scale256(r, acc[1], _mm256_castsi256_ps(m[1])),
-                               morsel_scale256(r, acc[2], _mm256_castsi256_ps(m[2])), morsel_scale256(r, acc[3], _mm256_castsi256_ps(m[3])));
-    dw_put(y, v, n);
+    __m256i v[4];
+    MORSEL_UNROLL
+    for (int j = 0; j < 4; j++) v[j] = morsel_scale256(r, acc[j], _mm256_castsi256_ps(m[j]));
+    dw_put(y, morsel_pack256(r, v[0], v[1], v[2], v[3]), n);
 }
 
 /* Two windows of 3 columns that begin `step` columns apart. Register by register, so that each is loaded once. */
@@ -180,8 +182,8 @@ MORSEL_INLINE void dw_pairs_3(const struct dw_strip *s, const struct dw_kept *x,
 }
 
 /* n windows of 3 columns, with taps of the upper or of the lower row. */
-static __attribute__((noinline)) void dw_windows_3(const struct dw_strip *s, const struct dw_kept *x, const struct dw_kept *taps, uint8_t *y,
-                                                   uint32_t n) {
+static __attribute__((noinline)) void dw_windows_3(const struct dw_strip *s, const struct dw_kept *x, const struct dw_kept *taps,
+                                                   uint8_t *y, uint32_t n) {
     uint32_t stride = s->args->window.stride_w, count = s->channels->count;
     if (stride == 1 && count == 32) dw_pairs_3(s, x, 1, taps, y, n, 32);
     else if (count == 32) dw_pairs_3(s, x, 2, taps, y, n, 32);
@@ -189,8 +191,8 @@ static __attribute__((noinline)) void dw_windows_3(const struct dw_strip *s, con
 }
 
 /* n windows of any kind: the columns of one stand `dilation` apart, with `quads` entries each. */
-static __attribute__((noinline)) void dw_windows(const struct dw_strip *s, const struct dw_kept *x, const struct dw_kept *taps_at, uint8_t *y,
-                                                 uint32_t n) {
+static __attribute__((noinline)) void dw_windows(const struct dw_strip *s, const struct dw_kept *x, const struct dw_kept *taps_at,
+                                                 uint8_t *y, uint32_t n) {
     const struct morsel_window *w = &s->args->window;
     const struct dw_channels *t = s->channels;
     for (; n; n--, x += w->stride_w * s->quads, y += w->out_c) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Depthwise convolution with AVX2: four taps as two pairs of 16-bit integers, taps 0 and 2 in registers 0..3, 1 and 3 in 4..7. */
+#define MORSEL_BELOW_1
 #include "dot_avx2.h"
 
 #include <string.h>
@@ -33,5 +34,6 @@ MORSEL_INLINE __m256i dw_dot_words(__m256i acc, __m256i even, __m256i even_taps,
 #include "depthwise_256.h"
 
 void morsel_depthwise_rows_avx2(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
-    dw_rows(a, rows, y, n);
+    if (morsel_small256(a->channels.multiplier, (a->window.out_c + 15) / 16 * 16)) dw_rows(a, rows, y, n);
+    else morsel_depthwise_rows_c(a, rows, y, n);
 }

@@ -276,7 +276,7 @@ void morsel_depthwise_rows_avx512vnni(const struct morsel_conv_args *a, const ui
     const struct morsel_window *w = &a->window;
     if (a->y.code.is_float || a->channels.float_bias || a->channels.weight_zero || a->x.code.flip ||
         w->kernel_w * ((w->kernel_h + 3) / 4) > TAPS || !morsel_small512(a->channels.multiplier, (w->out_c + 15) / 16 * 16)) {
-        morsel_depthwise_rows_avx2(a, rows, y, n);
+        morsel_depthwise_rows_c(a, rows, y, n);
         return;
     }
     uint32_t most = BYTES_AT_ONCE / w->in_row / w->stride_h / 2 * 2;

@@ -19,5 +19,5 @@ MORSEL_INLINE void dw_keep(__m256i *to, const __m256i *q) {
 
 void morsel_depthwise_rows_avxvnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     if (morsel_small256(a->channels.multiplier, (a->window.out_c + 15) / 16 * 16)) dw_rows(a, rows, y, n);
-    else morsel_depthwise_rows_avx2(a, rows, y, n);
+    else morsel_depthwise_rows_c(a, rows, y, n);
 }

@@ -89,7 +89,7 @@ static void run_rows(const struct morsel_fc_args *a, size_t row, size_t end) {
 void morsel_fc_blocks_avx512vnni(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
     int fits = a->y.code.is_float || (!a->channels.float_bias && morsel_small512(a->channels.multiplier, (size_t)a->blocks * 16));
     if (a->channels.weight_zero || !fits) {
-        morsel_fc_blocks_avx2(a, begin, end);
+        morsel_fc_blocks_c(a, begin, end);
         return;
     }
     for (; begin < end && begin % a->blocks; begin++) run_block(a, begin / a->blocks, begin % a->blocks, 1);

@@ -8,5 +8,5 @@
 
 void morsel_fc_blocks_avxvnni(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
     if (morsel_small256(a->channels.multiplier, (size_t)a->blocks * 16)) fc_blocks(a, begin, end);
-    else morsel_fc_blocks_avx2(a, begin, end);
+    else morsel_fc_blocks_c(a, begin, end);
 }

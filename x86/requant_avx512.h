@@ -2,7 +2,7 @@
 /*
  * Results with AVX-512: the vector twin of kernels/requant.h, for bytes.
  *
- * Multipliers are below 1 here (morsel_small512 says whether; others are left to the AVX2 kernels), so that no product leaves the int32s.
+ * Multipliers are below 1 here (morsel_small512 says whether; others are left to plain C), so that no product leaves the int32s.
  * Then the limits hold as bytes: both packs saturate, and the limits lie within 0..255. Rounding is nearest-even, said in the
  * instruction.
  */
