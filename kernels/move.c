@@ -12,14 +12,25 @@ void morsel_copy_c(const struct morsel_copy_args *a, uint32_t begin, uint32_t en
     }
 }
 
+/* n bytes of y; x is where entry 0 leads. */
+static void gather_bytes(uint8_t *y, const uint8_t *x, const int32_t *entries, uint32_t n, uint8_t fill, uint8_t flip) {
+    for (uint32_t i = 0; i < n; i++) y[i] = entries[i] < 0 ? fill : (uint8_t)(x[entries[i]] ^ flip);
+}
+
+static void gather_words(uint32_t *y, const uint32_t *x, const int32_t *entries, uint32_t n, uint32_t fill) {
+    for (uint32_t i = 0; i < n; i++) y[i] = entries[i] < 0 ? fill : x[entries[i]];
+}
+
+static void fill_run(const struct morsel_gather_args *a, uint32_t first, uint32_t n) {
+    if (a->size == 1) memset((uint8_t *)a->y + first, (int)(a->fill & 255), n);
+    for (uint32_t i = 0; a->size != 1 && i < n; i++) ((uint32_t *)a->y)[first + i] = a->fill;
+}
+
 /* n elements of y from `first`; `base` is the sum of the outer dimensions' entries, negative for fill. */
 static void gather_run(const struct morsel_gather_args *a, uint32_t first, uint32_t n, int32_t base, const int32_t *entries) {
-    for (uint32_t i = 0; i < n; i++) {
-        int32_t entry = base < 0 ? -1 : entries[i];
-        size_t from = (size_t)(entry < 0 ? 0 : base + entry), to = (size_t)first + i;
-        if (a->size == 1) ((uint8_t *)a->y)[to] = entry < 0 ? (uint8_t)a->fill : (uint8_t)(((const uint8_t *)a->x)[from] ^ a->flip);
-        else ((uint32_t *)a->y)[to] = entry < 0 ? a->fill : ((const uint32_t *)a->x)[from];
-    }
+    if (base < 0) fill_run(a, first, n);
+    else if (a->size != 1) gather_words((uint32_t *)a->y + first, (const uint32_t *)a->x + base, entries, n, a->fill);
+    else gather_bytes((uint8_t *)a->y + first, (const uint8_t *)a->x + base, entries, n, (uint8_t)a->fill, (uint8_t)a->flip);
 }
 
 void morsel_gather_c(const struct morsel_gather_args *a, uint32_t begin, uint32_t end) {
