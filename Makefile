@@ -315,6 +315,11 @@ $(PEERS_VENV)/.ready: tests/bench_peers/requirements.txt
 	@$(PEERS_VENV)/bin/pip uninstall --quiet --yes openvino-telemetry
 	@touch $@
 
+.PHONY: a76
+a76:  ## estimated Cortex-A76 cycles of an inference, with and without caches; A76="NET|BLOB ...", A76CYCLES=program
+	@$(sub) CROSS=aarch64-linux-gnu- all
+	@sh tests/a76/run.sh $(A76)
+
 # ---- what it all needs -----------------------------------------------------------------------------------------------
 
 APT_TOOL := gcc libc6-dev pkg-config protobuf-c-compiler libprotobuf-c-dev libcjson-dev libpng-dev libjpeg-dev
