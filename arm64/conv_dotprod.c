@@ -128,7 +128,7 @@ static void put(const struct morsel_tile *t, struct morsel_sum16 s, uint32_t p, 
         vst1q_s32(raw + 12, s.s3);
         return;
     }
-    morsel_store_part(t->y + p * t->y_step + c, morsel_finish16(s, t->group->multiplier + c, f, f->mode), t->channels - c);
+    morsel_store_part(t->y + p * t->y_step + c, morsel_finish16(s, t->group->multiplier + c, t->group->offset + c, f, f->mode), t->channels - c);
 }
 
 /* One pixel. */
@@ -157,18 +157,18 @@ static void tile_part(const struct morsel_tile *t, uint32_t c) {
 /* Nothing of the pixels c and d before a and b are done: narrowing has one pipe, and must not be left to the end in a lump. */
 #define AFTER(done, next) __asm__ volatile("" : "+w"((next).s0), "+w"((next).s1), "+w"((next).s2), "+w"((next).s3) : "w"(done))
 
-INLINE void put_four(struct sums *s, const float *m, const struct morsel_finish *f, uint8_t *to, size_t step, uint32_t mode) {
+INLINE void put_four(struct sums *s, const float *m, const float *o, const struct morsel_finish *f, uint8_t *to, size_t step, uint32_t mode) {
     int8_t *y = (int8_t *)to;
-    int8x16_t v = morsel_finish16(s->p0, m, f, mode);
+    int8x16_t v = morsel_finish16(s->p0, m, o, f, mode);
     AFTER(v, s->p1);
     vst1q_s8(y, v);
-    v = morsel_finish16(s->p1, m, f, mode);
+    v = morsel_finish16(s->p1, m, o, f, mode);
     AFTER(v, s->p2);
     vst1q_s8(y + step, v);
-    v = morsel_finish16(s->p2, m, f, mode);
+    v = morsel_finish16(s->p2, m, o, f, mode);
     AFTER(v, s->p3);
     vst1q_s8(y + 2 * step, v);
-    vst1q_s8(y + 3 * step, morsel_finish16(s->p3, m, f, mode));
+    vst1q_s8(y + 3 * step, morsel_finish16(s->p3, m, o, f, mode));
 }
 
 /* Keeps the compiler from sharing the ends of branches: each is to stay in one stretch. */
@@ -177,23 +177,23 @@ INLINE void put_four(struct sums *s, const float *m, const struct morsel_finish 
 /* A block of one tile in one piece of at least 16 inputs. What begins a block and what ends it stand in one stretch of code with dot
  * products, so that loads and rounding run beside them. */
 INLINE const int8_t *dense_block(struct inputs x, uint32_t depth, const int8_t *w, const int32_t *start, const float *m,
-                                 const struct morsel_finish *f, uint8_t *y, size_t step, uint32_t mode) {
+                                 const float *o, const struct morsel_finish *f, uint8_t *y, size_t step, uint32_t mode) {
     struct sums s = start_four(start);
     uint32_t k = 16;
     add_sixteen(&s, x, 0, w);
     if (depth == 16) { /* a constant where it is so */
-        put_four(&s, m, f, y, step, mode);
+        put_four(&s, m, o, f, y, step, mode);
         return w + 256;
     }
     for (w += 256; depth - k > 16; k += 16, w += 256) add_sixteen(&s, x, k, w);
     if (depth - k == 16) {
         add_sixteen(&s, x, k, w);
-        put_four(&s, m, f, y, step, mode);
+        put_four(&s, m, o, f, y, step, mode);
         OWN_END("last sixteen");
         return w + 256;
     }
     w = add_rest(&s, x, k, depth - k, w);
-    put_four(&s, m, f, y, step, mode);
+    put_four(&s, m, o, f, y, step, mode);
     OWN_END("rest");
     return w;
 }
@@ -206,9 +206,9 @@ INLINE void run_dense(const struct morsel_tile *t, uint32_t channels, uint32_t d
     uint8_t *y = t->y;
     for (uint32_t i = t->tiles; i; i--, x.a += x_step, x.b += x_step, x.c += x_step, x.d += x_step, y += 4 * y_step) {
         const int32_t *start = t->group->start;
-        const float *m = t->group->multiplier;
+        const float *m = t->group->multiplier, *o = t->group->offset;
         const int8_t *w = t->weights;
-        for (uint32_t c = 0; c < channels; c += 16) w = dense_block(x, depth, w, start + c, m + c, &f, y + c, y_step, mode);
+        for (uint32_t c = 0; c < channels; c += 16) w = dense_block(x, depth, w, start + c, m + c, o + c, &f, y + c, y_step, mode);
     }
 }
 
@@ -219,7 +219,7 @@ INLINE void run_pieces(const struct morsel_tile *t, uint32_t channels, uint32_t 
     for (uint32_t c = 0; c < channels; c += 16) {
         struct sums s = start_four(t->group->start + c);
         w = add_pieces(&s, t, w);
-        put_four(&s, t->group->multiplier + c, &f, t->y + c, t->y_step, mode);
+        put_four(&s, t->group->multiplier + c, t->group->offset + c, &f, t->y + c, t->y_step, mode);
     }
 }
 
@@ -227,8 +227,12 @@ static __attribute__((noinline)) void dense_folded(const struct morsel_tile *t, 
     run_dense(t, channels, t->depth, MORSEL_FINISH_FOLDED);
 }
 
-static __attribute__((noinline)) void dense_folded_sixteen(const struct morsel_tile *t, uint32_t channels) {
-    run_dense(t, channels, 16, MORSEL_FINISH_FOLDED);
+static __attribute__((noinline)) void dense_relu(const struct morsel_tile *t, uint32_t channels) {
+    run_dense(t, channels, t->depth, MORSEL_FINISH_RELU);
+}
+
+static __attribute__((noinline)) void dense_relu_sixteen(const struct morsel_tile *t, uint32_t channels) {
+    run_dense(t, channels, 16, MORSEL_FINISH_RELU);
 }
 
 static __attribute__((noinline)) void dense_shifted(const struct morsel_tile *t, uint32_t channels) {
@@ -241,7 +245,8 @@ static __attribute__((noinline)) void dense_clamped(const struct morsel_tile *t,
 
 static void dense(const struct morsel_tile *t, uint32_t channels) {
     uint32_t mode = t->group->finish.mode;
-    if (mode == MORSEL_FINISH_FOLDED && t->depth == 16) dense_folded_sixteen(t, channels);
+    if (mode == MORSEL_FINISH_RELU && t->depth == 16) dense_relu_sixteen(t, channels);
+    else if (mode == MORSEL_FINISH_RELU) dense_relu(t, channels);
     else if (mode == MORSEL_FINISH_FOLDED) dense_folded(t, channels);
     else if (mode == MORSEL_FINISH_SHIFTED) dense_shifted(t, channels);
     else dense_clamped(t, channels);
@@ -249,7 +254,8 @@ static void dense(const struct morsel_tile *t, uint32_t channels) {
 
 static void pieces(const struct morsel_tile *t, uint32_t channels) {
     uint32_t mode = t->group->finish.mode;
-    if (mode == MORSEL_FINISH_FOLDED) run_pieces(t, channels, MORSEL_FINISH_FOLDED);
+    if (mode == MORSEL_FINISH_RELU) run_pieces(t, channels, MORSEL_FINISH_RELU);
+    else if (mode == MORSEL_FINISH_FOLDED) run_pieces(t, channels, MORSEL_FINISH_FOLDED);
     else if (mode == MORSEL_FINISH_SHIFTED) run_pieces(t, channels, MORSEL_FINISH_SHIFTED);
     else run_pieces(t, channels, MORSEL_FINISH_CLAMPED);
 }
@@ -298,16 +304,16 @@ INLINE void put_two(int8x16_t v, uint8_t *y, size_t step, uint32_t n) {
 
 /* Two tiles, x and z; start and m hold the eight channels twice. */
 INLINE void half_block(struct inputs x, struct inputs z, const struct morsel_tile *t, const int8_t *w, const int32_t *start, const float *m,
-                       const struct morsel_finish *f, uint8_t *y, uint32_t mode) {
+                       const float *o, const struct morsel_finish *f, uint8_t *y, uint32_t mode) {
     struct sums s = start_four(start);
     uint32_t k = 0, n = t->channels % 16;
     size_t step = t->y_step;
     for (; t->depth - k >= 16; k += 16, w += 256) half_sixteen(&s, x, z, k, w);
     for (; t->depth - k; k += 4, w += 64) half_four(&s, x, z, k, w);
-    put_two(morsel_finish16(s.p0, m, f, mode), y, step, n);
-    put_two(morsel_finish16(s.p1, m, f, mode), y + 2 * step, step, n);
-    put_two(morsel_finish16(s.p2, m, f, mode), y + 4 * step, step, n);
-    put_two(morsel_finish16(s.p3, m, f, mode), y + 6 * step, step, n);
+    put_two(morsel_finish16(s.p0, m, o, f, mode), y, step, n);
+    put_two(morsel_finish16(s.p1, m, o, f, mode), y + 2 * step, step, n);
+    put_two(morsel_finish16(s.p2, m, o, f, mode), y + 4 * step, step, n);
+    put_two(morsel_finish16(s.p3, m, o, f, mode), y + 6 * step, step, n);
 }
 
 INLINE void run_half(const struct morsel_tile *t, uint32_t mode) {
@@ -316,14 +322,15 @@ INLINE void run_half(const struct morsel_tile *t, uint32_t mode) {
     const int8_t *w = t->weights + (size_t)c * t->depth;
     struct inputs x = {t->x[0], t->x[1], t->x[2], t->x[3]};
     int32_t start[16];
-    float m[16];
+    float m[16], o[16];
     for (uint32_t i = 0; i < 16; i++) {
+        o[i] = t->group->offset[c + i % 8];
         start[i] = t->group->start[c + i % 8];
         m[i] = t->group->multiplier[c + i % 8];
     }
     for (uint32_t i = 0; i + 2 <= t->tiles; i += 2) {
         struct inputs z = {x.a + t->x_step, x.b + t->x_step, x.c + t->x_step, x.d + t->x_step};
-        half_block(x, z, t, w, start, m, &f, t->y + i * 4 * t->y_step + c, mode);
+        half_block(x, z, t, w, start, m, o, &f, t->y + i * 4 * t->y_step + c, mode);
         x.a = z.a + t->x_step, x.b = z.b + t->x_step, x.c = z.c + t->x_step, x.d = z.d + t->x_step;
     }
 }

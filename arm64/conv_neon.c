@@ -62,7 +62,7 @@ static void put(const struct morsel_tile *t, const int32_t *sums, uint8_t *y, ui
     const struct morsel_finish *f = &t->group->finish;
     struct morsel_sum16 s = {vld1q_s32(sums), vld1q_s32(sums + 4), vld1q_s32(sums + 8), vld1q_s32(sums + 12)};
     if (f->mode == MORSEL_FINISH_RAW) memcpy(t->raw[p] + c, sums, 64);
-    else morsel_store_part(y + p * t->y_step + c, morsel_finish16(s, t->group->multiplier + c, f, f->mode), t->channels - c);
+    else morsel_store_part(y + p * t->y_step + c, morsel_finish16(s, t->group->multiplier + c, t->group->offset + c, f, f->mode), t->channels - c);
 }
 
 static void one_tile(const struct morsel_tile *t, const uint8_t *const *x, uint8_t *y) {

@@ -21,7 +21,7 @@ struct strip {
     uint8_t *y0, *y1;                 /* y1 NULL: one row */
     const struct taps *taps;
     const int32_t *start;
-    const float *multiplier;
+    const float *multiplier, *offset;
     struct morsel_finish finish;
     size_t in_c, out_c;
     uint32_t in_w, out_w, first, stride; /* first: the first column, huge where it is left of the picture */
@@ -72,7 +72,7 @@ static inline __attribute__((always_inline)) int8x16_t pixel(const struct strip 
     add_column(&sum, a, w[0]);
     add_column(&sum, b, w[1]);
     add_column(&sum, c, w[2]);
-    return morsel_finish16(sum, s->multiplier, &s->finish, kind.mode);
+    return morsel_finish16(sum, s->multiplier, s->offset, &s->finish, kind.mode);
 }
 
 /* Pixel ox of the strip's rows. */
@@ -130,6 +130,12 @@ static inline __attribute__((always_inline)) void strip_kind(const struct strip 
     else strip_one(*s, kind);
 }
 
+static void strip_relu(const struct strip *s) {
+    struct kind pair = {MORSEL_FINISH_RELU, 1}, single = {MORSEL_FINISH_RELU, 0};
+    if (s->y1) strip_one(*s, pair);
+    else strip_kind(s, single);
+}
+
 static void strip_folded(const struct strip *s) {
     struct kind pair = {MORSEL_FINISH_FOLDED, 1}, single = {MORSEL_FINISH_FOLDED, 0};
     if (s->y1) strip_one(*s, pair);
@@ -165,7 +171,8 @@ static void run_strip(struct strip *s, const uint8_t *const *r, int two, uint32_
     s->r3 = two ? r[5] + c : s->r2;
     s->y0 = y + c;
     s->y1 = two ? s->y0 + s->out_w * s->out_c : NULL;
-    if (s->finish.mode == MORSEL_FINISH_FOLDED) strip_folded(s);
+    if (s->finish.mode == MORSEL_FINISH_RELU) strip_relu(s);
+    else if (s->finish.mode == MORSEL_FINISH_FOLDED) strip_folded(s);
     else if (s->finish.mode == MORSEL_FINISH_SHIFTED) strip_shifted(s);
     else strip_clamped(s);
 }
@@ -175,7 +182,7 @@ static void run_three(const struct morsel_conv_args *a, const uint8_t *const *ro
                       const struct morsel_group *g, uint32_t blocks) {
     const struct morsel_window *win = &a->window;
     struct taps taps[MORSEL_GROUP / 16];
-    struct strip s = {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, g->finish, win->in_c, win->out_c,
+    struct strip s = {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, g->finish, win->in_c, win->out_c,
                       win->in_w, win->out_w, 0 - win->pad_left, win->stride_w, (int8_t)(a->x.code.zero - 128)};
     for (uint32_t b = 0; b < blocks; b++) prepare_taps(&taps[b], a->weights + (size_t)(c / 16 + b) * 192);
     for (uint32_t i = 0, rows_done; i < n; i += rows_done) {
@@ -186,6 +193,7 @@ static void run_three(const struct morsel_conv_args *a, const uint8_t *const *ro
             s.taps = &taps[b];
             s.start = g->start + b * 16;
             s.multiplier = g->multiplier + b * 16;
+            s.offset = g->offset + b * 16;
             run_strip(&s, r, two, c + b * 16, (uint8_t *)a->y.data + (size_t)(y + i) * win->out_w * win->out_c);
         }
     }
@@ -229,7 +237,7 @@ static void any_pixel(const struct morsel_conv_args *a, const uint8_t *const *ro
         morsel_store_raw(&a->y, &a->channels, raw, c, n, at + c);
         return;
     }
-    morsel_store_part((uint8_t *)a->y.data + at + c, morsel_finish16(s, g->multiplier + c % MORSEL_GROUP, &g->finish, g->finish.mode), n);
+    morsel_store_part((uint8_t *)a->y.data + at + c, morsel_finish16(s, g->multiplier + c % MORSEL_GROUP, g->offset + c % MORSEL_GROUP, &g->finish, g->finish.mode), n);
 }
 
 static void run_any(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t c, uint32_t end,

@@ -79,14 +79,14 @@ static inline struct morsel_sum16 sum_taps(const struct block *b, const int32_t 
 
 static void put(const struct block *b, struct morsel_sum16 s, const struct morsel_group *g, size_t at) {
     const struct morsel_conv_args *a = b->a;
-    const float *m = g->multiplier + b->c % MORSEL_GROUP;
+    const float *m = g->multiplier + b->c % MORSEL_GROUP, *o = g->offset + b->c % MORSEL_GROUP;
     if (g->finish.mode == MORSEL_FINISH_RAW) {
         int32_t raw[16];
         vst1q_s32(raw, s.s0), vst1q_s32(raw + 4, s.s1), vst1q_s32(raw + 8, s.s2), vst1q_s32(raw + 12, s.s3);
         morsel_store_raw(&a->y, &a->channels, raw, b->c, b->n, at + b->c);
         return;
     }
-    morsel_store_part((uint8_t *)a->y.data + at + b->c, morsel_finish16(s, m, &g->finish, g->finish.mode), b->n);
+    morsel_store_part((uint8_t *)a->y.data + at + b->c, morsel_finish16(s, m, o, &g->finish, g->finish.mode), b->n);
 }
 
 static void run_block(struct block *b, const uint8_t *const *rows, uint32_t y, uint32_t n, const struct morsel_group *g) {

@@ -15,7 +15,9 @@ static void bound_four(struct morsel_bound *bound, const int32_t *start, const f
     int32_t sum = vmaxvq_s32(most);
     float product = vmaxvq_f32(vabsq_f32(vmulq_f32(vcvtq_f32_s32(most), vld1q_f32(multiplier))));
     if (sum > bound->sum) bound->sum = sum;
+    float least = vminvq_f32(vld1q_f32(multiplier));
     if (product > bound->product) bound->product = product;
+    if (least < bound->least) bound->least = least;
 }
 
 static void bound_block(struct morsel_bound *bound, const int32_t *start, const float *multiplier, const int8_t *w, uint32_t quads) {
@@ -46,33 +48,33 @@ void morsel_finish_describe(struct morsel_finish *f, const struct morsel_output 
     f->low = (float)(y->out_min - y->code.zero);
     f->high = (float)(y->out_max - y->code.zero);
     f->zero = y->code.zero - 128;
-    f->min = y->out_min - 128;
-    f->max = y->out_max - 128;
     f->flip = y->code.flip ^ 0x80;
+    f->whole = y->out_min == 0 && y->out_max == 255 && y->code.flip == 0x80;
 }
 
 /* The proof holds for all channels of the group. */
-static void use_magic(struct morsel_group *g, uint32_t blocks) {
+static void use_magic(struct morsel_group *g, const struct morsel_bound *bound, uint32_t blocks) {
     struct morsel_finish *f = &g->finish;
-    for (uint32_t i = 0; i < blocks * 16; i += 4)
-        vst1q_s32(g->start + i, vaddq_s32(vld1q_s32(g->start + i), vdupq_n_s32(MORSEL_MAGIC_BITS)));
-    f->mode = MORSEL_FINISH_SHIFTED;
-    if (f->zero % 2 || f->min != -128 || f->max != 127 || f->flip) return;
-    f->mode = MORSEL_FINISH_FOLDED;
-    f->round = MORSEL_MAGIC_FLOAT + (float)f->zero;
+    int relu = f->zero == -128 && bound->least >= 0;
+    for (uint32_t i = 0; i < blocks * 16; i += 4) {
+        vst1q_s32(g->start + i, vaddq_s32(vld1q_s32(g->start + i), vdupq_n_s32(relu ? 0x4b000000 : MORSEL_MAGIC_BITS)));
+        vst1q_f32(g->offset + i, vmulq_n_f32(vld1q_f32(g->multiplier + i), -8388608.0f));
+    }
+    f->mode = relu ? MORSEL_FINISH_RELU : f->zero % 2 ? MORSEL_FINISH_SHIFTED : MORSEL_FINISH_FOLDED;
+    if (f->zero % 2 == 0) f->round = MORSEL_MAGIC_FLOAT + (float)f->zero;
 }
 
 void morsel_group_prepare(struct morsel_group *g, const struct morsel_channels *c, const struct morsel_input *x,
                           const struct morsel_output *y, const int8_t *weights, uint32_t first, uint32_t blocks, uint32_t quads,
                           uint32_t uses) {
-    struct morsel_bound bound = {0, 0};
+    struct morsel_bound bound = {0, 0, 0};
     morsel_finish_describe(&g->finish, y);
     if (c->float_bias) g->finish.mode = MORSEL_FINISH_RAW;
     for (uint32_t b = 0; b < blocks; b++) start_block(g, b * 16, c, first, 128 - x->code.zero);
-    if (g->finish.mode == MORSEL_FINISH_RAW || quads > 4096 || quads > 2 * uses) return;
+    if (g->finish.mode == MORSEL_FINISH_RAW || !g->finish.whole || quads > 4096 || quads > 2 * uses) return;
     for (uint32_t b = 0; b < blocks; b++)
         bound_block(&bound, g->start + b * 16, g->multiplier + b * 16, weights + (size_t)b * quads * 64, quads);
-    if (bound.sum < 1 << 22 && bound.product < 32000.0f) use_magic(g, blocks);
+    if (bound.sum < 1 << 22 && bound.product < 32000.0f) use_magic(g, &bound, blocks);
 }
 
 void morsel_store_raw(const struct morsel_output *y, const struct morsel_channels *c, const int32_t *sums, uint32_t channel, uint32_t n,

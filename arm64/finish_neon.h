@@ -7,6 +7,10 @@
  * bits. On a Cortex-A76 both cost a quarter of the conversions they replace. Sums therefore start at bias + 0x4b400000 wherever
  * the channels' weights prove |s| < 2^22 and |s * multiplier| < 32000 (so the low 16 bits hold the rounded product), whatever the inputs.
  *
+ * Results that are cut at their zero point (ReLU: the lowest byte stands for 0) need no subtraction either. There sums start at bias + 0x4b000000,
+ * the float 2^23 + s for s >= 0, and one fused operation computes (2^23 + s) * m - 2^23 * m = s * m, rounded once, because 2^23 * m is
+ * exact. Below 2^23 floats are half as far apart, so a negative s gives s / 2 * m: the same byte, as m is not negative.
+ *
  * All that is computed in the signed domain: byte ^ 0x80, -128..127. An even zero point may be added together with magic: it moves no tie.
  */
 #ifndef MORSEL_FINISH_NEON_H
@@ -21,7 +25,8 @@
 #define MORSEL_MAGIC_BITS 0x4b400000
 
 enum morsel_finish_mode {
-    MORSEL_FINISH_FOLDED,  /* sums hold magic, zero point even, all 256 values allowed */
+    MORSEL_FINISH_RELU,    /* sums hold 2^23, zero point -128; this and the next two: all 256 values allowed, stored signed */
+    MORSEL_FINISH_FOLDED,  /* sums hold magic, zero point even */
     MORSEL_FINISH_SHIFTED, /* sums hold magic */
     MORSEL_FINISH_CLAMPED, /* any sum, any multiplier */
     MORSEL_FINISH_RAW      /* sums stay sums: float results, float biases */
@@ -32,8 +37,8 @@ struct morsel_finish {
     float round;     /* magic, plus the zero point where it is folded */
     float low, high; /* limits of the product */
     int32_t zero;    /* signed domain */
-    int32_t min, max;
     uint32_t flip;   /* signed domain to stored byte */
+    uint32_t whole;  /* all 256 values allowed, stored signed */
 };
 
 /* Constants of up to 128 channels, padded to whole blocks of 16. */
@@ -42,11 +47,13 @@ struct morsel_group {
     struct morsel_finish finish;
     int32_t start[MORSEL_GROUP]; /* where sums begin: bias and zero point, magic too where it is proven */
     float multiplier[MORSEL_GROUP];
+    float offset[MORSEL_GROUP]; /* RELU: -2^23 * multiplier */
 };
 
 /* Bounds met so far by the blocks of a group. */
 struct morsel_bound {
-    int32_t sum;   /* |s| */
+    int32_t sum; /* |s| */
+    float least; /* multiplier, or 0 */
     float product; /* |s * multiplier| */
 };
 
@@ -88,6 +95,10 @@ static inline float32x4_t morsel_scale_magic(int32x4_t s, const float *multiplie
     return vaddq_f32(vmulq_f32(v, vld1q_f32(multiplier)), round);
 }
 
+static inline float32x4_t morsel_scale_relu(int32x4_t s, const float *multiplier, const float *offset, float32x4_t round) {
+    return vaddq_f32(vfmaq_f32(vld1q_f32(offset), vreinterpretq_f32_s32(s), vld1q_f32(multiplier)), round);
+}
+
 static inline float32x4_t morsel_scale_clamped(int32x4_t s, const float *multiplier, const struct morsel_finish *f) {
     float32x4_t v = vmulq_f32(vcvtq_f32_s32(s), vld1q_f32(multiplier));
     v = vminq_f32(vmaxq_f32(v, vdupq_n_f32(f->low)), vdupq_n_f32(f->high));
@@ -98,25 +109,26 @@ static inline int8x16_t morsel_narrow(int16x8_t a, int16x8_t b) {
     return vqmovn_high_s16(vqmovn_s16(a), b);
 }
 
-static inline int8x16_t morsel_limit16(int8x16_t v, const struct morsel_finish *f) {
-    v = vminq_s8(vmaxq_s8(v, vdupq_n_s8((int8_t)f->min)), vdupq_n_s8((int8_t)f->max));
-    return veorq_s8(v, vdupq_n_s8((int8_t)f->flip));
-}
-
-/* Any mode but RAW; a constant at every hot call, so that the work of several pixels stands in one piece without branches. */
-static inline __attribute__((always_inline)) int8x16_t morsel_finish16(struct morsel_sum16 s, const float *m, const struct morsel_finish *f,
-                                                                       uint32_t mode) {
+/* Any mode but RAW; a constant at every hot call, so that the work of several pixels stands in one piece without branches.
+ * m, o: multipliers and offsets of the sixteen channels. */
+static inline __attribute__((always_inline)) int8x16_t morsel_finish16(struct morsel_sum16 s, const float *m, const float *o,
+                                                                       const struct morsel_finish *f, uint32_t mode) {
     int16x8_t zero = vdupq_n_s16((int16_t)f->zero);
+    float32x4_t round = vdupq_n_f32(f->round);
+    if (mode == MORSEL_FINISH_RELU) {
+        int16x8_t a = morsel_low_halves(morsel_scale_relu(s.s0, m, o, round), morsel_scale_relu(s.s1, m + 4, o + 4, round));
+        int16x8_t b = morsel_low_halves(morsel_scale_relu(s.s2, m + 8, o + 8, round), morsel_scale_relu(s.s3, m + 12, o + 12, round));
+        return morsel_narrow(a, b);
+    }
     if (mode == MORSEL_FINISH_CLAMPED) {
         int16x8_t a = morsel_low_halves(morsel_scale_clamped(s.s0, m, f), morsel_scale_clamped(s.s1, m + 4, f));
         int16x8_t b = morsel_low_halves(morsel_scale_clamped(s.s2, m + 8, f), morsel_scale_clamped(s.s3, m + 12, f));
-        return morsel_limit16(morsel_narrow(vaddq_s16(a, zero), vaddq_s16(b, zero)), f);
+        return veorq_s8(morsel_narrow(vaddq_s16(a, zero), vaddq_s16(b, zero)), vdupq_n_s8((int8_t)f->flip));
     }
-    float32x4_t round = vdupq_n_f32(f->round);
     int16x8_t a = morsel_low_halves(morsel_scale_magic(s.s0, m, round), morsel_scale_magic(s.s1, m + 4, round));
     int16x8_t b = morsel_low_halves(morsel_scale_magic(s.s2, m + 8, round), morsel_scale_magic(s.s3, m + 12, round));
     if (mode == MORSEL_FINISH_FOLDED) return morsel_narrow(a, b);
-    return morsel_limit16(morsel_narrow(vaddq_s16(a, zero), vaddq_s16(b, zero)), f);
+    return morsel_narrow(vaddq_s16(a, zero), vaddq_s16(b, zero));
 }
 
 /* The first n of sixteen bytes. */
