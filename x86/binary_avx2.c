@@ -7,7 +7,7 @@
 struct operand {
     const uint8_t *data;
     __m128i flip;  /* bytes */
-    __m256i whole; /* int32s */
+    __m256i own; /* int32s */
     __m256 ratio;
 };
 
@@ -26,7 +26,7 @@ static struct operand operand_of(const struct morsel_input *x, float ratio) {
 
 static inline __m256 load8(const struct operand *o, const uint8_t *x) {
     __m128i bytes = _mm_xor_si128(_mm_loadl_epi64((const __m128i *)(const void *)x), o->flip);
-    return _mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_cvtepu8_epi32(bytes), o->whole));
+    return _mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_cvtepu8_epi32(bytes), o->own));
 }
 
 static inline __m256i sum8(const struct sum *s, const uint8_t *a, const uint8_t *b) {
