@@ -62,12 +62,17 @@ INLINE void add_sixteen(struct sums *s, struct inputs x, uint32_t k, const int8_
     STEP4(s, w, 3);
 }
 
+/* Inputs k .. k + 8. */
+INLINE void add_eight(struct sums *s, struct inputs x, uint32_t k, const int8_t *w) {
+    int8x16_t x0 = load8(x.a + k), x1 = load8(x.b + k), x2 = load8(x.c + k), x3 = load8(x.d + k);
+    STEP4(s, w, 0);
+    STEP4(s, w, 1);
+}
+
 /* The last 4, 8 or 12 inputs of a piece, from k on. */
 INLINE const int8_t *add_rest(struct sums *s, struct inputs x, uint32_t k, uint32_t left, const int8_t *w) {
     if (left & 8) {
-        int8x16_t x0 = load8(x.a + k), x1 = load8(x.b + k), x2 = load8(x.c + k), x3 = load8(x.d + k);
-        STEP4(s, w, 0);
-        STEP4(s, w, 1);
+        add_eight(s, x, k, w);
         k += 8;
         w += 128;
     }
@@ -191,6 +196,12 @@ INLINE const int8_t *dense_block(struct inputs x, uint32_t depth, const int8_t *
         put_four(&s, m, o, f, y, step, mode);
         OWN_END("last sixteen");
         return w + 256;
+    }
+    if (depth - k == 8) {
+        add_eight(&s, x, k, w);
+        put_four(&s, m, o, f, y, step, mode);
+        OWN_END("last eight");
+        return w + 128;
     }
     w = add_rest(&s, x, k, depth - k, w);
     put_four(&s, m, o, f, y, step, mode);

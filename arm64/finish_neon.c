@@ -4,9 +4,9 @@
 
 #include "../kernels/requant.h"
 
-/* Adds |w| of sixteen weights to the sums of their four channels; |-128| is 128 as an unsigned byte. */
-static inline uint32x4_t add_absolute(uint32x4_t sum, const int8_t *w) {
-    return vpadalq_u16(sum, vpaddlq_u8(vreinterpretq_u8_s8(vabsq_s8(vld1q_s8(w)))));
+/* Adds |w| of sixteen weights in pairs, for up to 255 calls; |-128| is 128 as an unsigned byte. */
+static inline uint16x8_t add_absolute(uint16x8_t sum, const int8_t *w) {
+    return vpadalq_u8(sum, vreinterpretq_u8_s8(vabsq_s8(vld1q_s8(w))));
 }
 
 /* Four channels: |s| <= |start| + 128 * sum |w|. There are at most 4096 * 4 weights, so the sum is at most 2^21 and its multiple 2^28. */
@@ -22,11 +22,16 @@ static void bound_four(struct morsel_bound *bound, const int32_t *start, const f
 
 static void bound_block(struct morsel_bound *bound, const int32_t *start, const float *multiplier, const int8_t *w, uint32_t quads) {
     uint32x4_t s0 = vdupq_n_u32(0), s1 = s0, s2 = s0, s3 = s0;
-    for (uint32_t k = 0; k < quads; k++, w += 64) {
-        s0 = add_absolute(s0, w);
-        s1 = add_absolute(s1, w + 16);
-        s2 = add_absolute(s2, w + 32);
-        s3 = add_absolute(s3, w + 48);
+    for (uint32_t part; quads; quads -= part) {
+        uint16x8_t h0 = vdupq_n_u16(0), h1 = h0, h2 = h0, h3 = h0;
+        part = quads < 255 ? quads : 255;
+        for (uint32_t k = 0; k < part; k++, w += 64) {
+            h0 = add_absolute(h0, w);
+            h1 = add_absolute(h1, w + 16);
+            h2 = add_absolute(h2, w + 32);
+            h3 = add_absolute(h3, w + 48);
+        }
+        s0 = vpadalq_u16(s0, h0), s1 = vpadalq_u16(s1, h1), s2 = vpadalq_u16(s2, h2), s3 = vpadalq_u16(s3, h3);
     }
     bound_four(bound, start, multiplier, s0);
     bound_four(bound, start + 4, multiplier + 4, s1);

@@ -42,9 +42,27 @@ static void pack_edge(const struct walk *w, uint8_t *to, const uint8_t *row, uin
     }
 }
 
-/* A row of a window of at most 16 bytes that lies inside its picture row: one load, one store. */
-static inline void pack_short(uint8_t *to, const uint8_t *x, uint8x16_t mask) {
-    vst1q_u8(to, veorq_u8(vld1q_u8(x), mask));
+/* Rows of a window of at most 16 bytes each that lie inside their picture rows: one load and one store a row. */
+static inline void pack_short(uint8_t *to, const uint8_t *const *rows, uint32_t n, uint32_t row_k, size_t from, uint8x16_t mask) {
+    if (n == 3) {
+        vst1q_u8(to, veorq_u8(vld1q_u8(rows[0] + from), mask));
+        vst1q_u8(to + row_k, veorq_u8(vld1q_u8(rows[1] + from), mask));
+        vst1q_u8(to + 2 * row_k, veorq_u8(vld1q_u8(rows[2] + from), mask));
+        return;
+    }
+    for (uint32_t ky = 0; ky < n; ky++) vst1q_u8(to + ky * row_k, veorq_u8(vld1q_u8(rows[ky] + from), mask));
+}
+
+/* Four pixels of one row whose windows are short and inside; returns 0 where they are not. */
+static int pack_four(struct walk *w, const uint8_t *const *rows, uint32_t ox) {
+    const struct morsel_window *win = &w->a->window;
+    uint32_t left = ox * win->stride_w - win->pad_left, last = left + 3 * win->stride_w, row_k = w->row_k;
+    size_t from = (size_t)left * win->in_c, step = (size_t)win->stride_w * win->in_c;
+    if (ox + 4 > win->out_w || left >= win->in_w || last + win->kernel_w > win->in_w) return 0;
+    if (win->dilation_w != 1 || w->a->groups != 1 || row_k > 16 || from + 3 * step + 16 > win->in_row) return 0;
+    uint8x16_t mask = vdupq_n_u8((uint8_t)(w->a->x.code.flip ^ 0x80));
+    for (uint32_t p = 0; p < 4; p++, from += step) pack_short(w->packed[p], rows, win->kernel_h, row_k, from, mask);
+    return 1;
 }
 
 /* The window of a pixel as one line of K bytes. What lands in the padding of a row meets weights of 0. */
@@ -54,11 +72,6 @@ static void pack_pixel(const struct walk *w, uint8_t *to, const uint8_t *const *
     int whole = left < win->in_w && left + win->kernel_w <= win->in_w && win->dilation_w == 1 && w->a->groups == 1;
     size_t from = (size_t)left * win->in_c;
     uint8_t flip = (uint8_t)(w->a->x.code.flip ^ 0x80);
-    if (whole && w->row_k <= 16 && from + 16 <= win->in_row) {
-        uint32_t row_k = w->row_k, kernel_h = win->kernel_h;
-        for (uint32_t ky = 0; ky < kernel_h; ky++) pack_short(to + ky * row_k, rows[ky] + from, vdupq_n_u8(flip));
-        return;
-    }
     for (uint32_t ky = 0; ky < win->kernel_h; ky++, to += w->row_k) {
         if (whole) copy_line(to, rows[ky] + from, win->kernel_w * w->depth, rows[ky] + win->in_row, flip);
         else pack_edge(w, to, rows[ky], left, channel);
@@ -80,11 +93,11 @@ static void point_pixel(struct walk *w, uint32_t p, const uint8_t *const *rows, 
 static void find_inputs(struct walk *w, uint32_t line, uint32_t ox, uint32_t pixels, uint32_t channel) {
     const struct morsel_window *win = &w->a->window;
     const uint8_t *const *rows = w->rows + (size_t)line * win->kernel_h;
+    if (w->packing && pixels == 4 && pack_four(w, rows, ox)) return;
     for (uint32_t p = 0; p < 4; p++) {
         uint32_t from = p < pixels ? p : pixels - 1;
         if (w->packing && from == p) pack_pixel(w, w->packed[p], rows, ox, channel);
-        if (w->packing) w->x[p] = w->packed[from];
-        else point_pixel(w, p, rows, ox, channel);
+        if (!w->packing) point_pixel(w, p, rows, ox, channel);
         if (p + 1 < pixels && ++ox == win->out_w) {
             ox = 0;
             rows += win->kernel_h;
@@ -144,6 +157,7 @@ static int plan(struct walk *w) {
 }
 
 static void fill_spare(struct walk *w) {
+    for (uint32_t p = 0; w->packing && p < 4; p++) w->x[p] = w->packed[p];
     if (w->packing) memset(w->packed, 0, sizeof w->packed);
     else memset(w->outside, (int)((uint32_t)w->a->x.code.zero ^ 0x80), w->depth < LINE ? w->depth : LINE);
 }
