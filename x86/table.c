@@ -14,6 +14,7 @@ uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu) {
     table->mean = morsel_mean_avx2;
     table->gather = morsel_gather_avx2;
     table->max_pool = morsel_max_pool_rows_avx2;
+    table->lut = morsel_lut_avx2;
     used |= MORSEL_CPU_AVX2;
     if (cpu & MORSEL_CPU_AVXVNNI) { /* some CPUs with AVX512-VNNI lack it */
         table->conv = morsel_conv_rows_avxvnni;
@@ -25,5 +26,6 @@ uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu) {
     table->conv = morsel_conv_rows_avx512vnni;
     table->depthwise = morsel_depthwise_rows_avx512vnni;
     table->fc = morsel_fc_blocks_avx512vnni;
+    table->qadd = morsel_qadd_avx512vnni;
     return used | MORSEL_CPU_AVX512VNNI;
 }

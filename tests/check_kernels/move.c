@@ -29,11 +29,11 @@ static void call_copy(const struct trial *t, any_fn *fn, uint32_t begin, uint32_
     ((morsel_copy_fn *)fn)(&t->copy, begin, end);
 }
 
-/* Entries of one dimension: a permutation's look, runs, or repeats, some of them fill; gives the largest. */
-static uint32_t make_entries(struct chance *c, int32_t *table, uint32_t n, uint32_t step, bool fill) {
-    uint32_t kind = chance_below(c, 4), most = 0;
+/* Entries of one dimension: a stretch, backwards, every other one, a shuffle of two groups, or any; gives the largest. */
+static uint32_t make_entries(struct chance *c, int32_t *table, uint32_t n, uint32_t step, uint32_t kind, bool fill) {
+    uint32_t most = 0, half = (n + 1) / 2;
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t at = kind == 0 ? i : kind == 1 ? n - 1 - i : kind == 2 ? (i * 2) % n : chance_below(c, n);
+        uint32_t at = kind == 0 ? i : kind == 1 ? n - 1 - i : kind == 2 ? (i * 2) % n : kind == 3 ? i % 2 * half + i / 2 : chance_below(c, n);
         table[i] = fill && chance_one_in(c, 5) ? -1 : (int32_t)(at * step);
         if (table[i] > 0 && (uint32_t)table[i] > most) most = (uint32_t)table[i];
     }
@@ -54,7 +54,7 @@ static void make_gather(struct trial *t) {
     int32_t *tables = trial_room(t, entries * sizeof *tables, 4), *table = tables + entries;
     for (uint32_t k = a->rank; k-- > 0;) {
         table -= a->dims[k];
-        most += make_entries(c, table, a->dims[k], step, fill && !t->bench);
+        most += make_entries(c, table, a->dims[k], step, t->bench ? k == 2 ? 3 : 0 : chance_below(c, 5), fill && !t->bench);
         step = most + 1;
     }
     a->size = chance_one_in(c, 4) ? 4 : 1;
