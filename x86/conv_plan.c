@@ -2,7 +2,7 @@
 /* In which order a convolution meets its pixels and its weights; the tiles of each ISA do the rest. */
 #include "conv_plan.h"
 
-#define WEIGHTS_AT_ONCE 393216u /* bytes of weights that stay in the second-level cache while the rows pass */
+#define WEIGHTS_AT_ONCE 1048576u /* bytes of weights that stay in the second-level cache while the rows pass */
 #define PIXELS_AT_ONCE 65536u   /* bytes of pixels that do while the weights pass */
 
 static struct morsel_conv_job job_of(const struct morsel_conv_args *a, uint32_t group, morsel_conv_pixels_fn *pixels) {
