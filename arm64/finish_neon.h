@@ -95,10 +95,6 @@ static inline float32x4_t morsel_scale_magic(int32x4_t s, const float *multiplie
     return vaddq_f32(vmulq_f32(v, vld1q_f32(multiplier)), round);
 }
 
-static inline float32x4_t morsel_scale_relu(int32x4_t s, const float *multiplier, const float *offset, float32x4_t round) {
-    return vaddq_f32(vfmaq_f32(vld1q_f32(offset), vreinterpretq_f32_s32(s), vld1q_f32(multiplier)), round);
-}
-
 static inline float32x4_t morsel_scale_clamped(int32x4_t s, const float *multiplier, const struct morsel_finish *f) {
     float32x4_t v = vmulq_f32(vcvtq_f32_s32(s), vld1q_f32(multiplier));
     v = vminq_f32(vmaxq_f32(v, vdupq_n_f32(f->low)), vdupq_n_f32(f->high));
@@ -109,17 +105,31 @@ static inline int8x16_t morsel_narrow(int16x8_t a, int16x8_t b) {
     return vqmovn_high_s16(vqmovn_s16(a), b);
 }
 
+/* In one piece of asm: the compiler would copy the offsets, which the fused operation overwrites, instead of loading them for each pixel. */
+static inline __attribute__((always_inline)) int8x16_t morsel_finish_relu(struct morsel_sum16 s, const float *m, const float *o,
+                                                                          float32x4_t round) {
+    int8x16_t v;
+    float32x4_t t1, t2, t3, m0 = vld1q_f32(m), m1 = vld1q_f32(m + 4), m2 = vld1q_f32(m + 8), m3 = vld1q_f32(m + 12);
+    __asm__ volatile("ldp %q0, %q1, [%8]\n\tldp %q2, %q3, [%8, #32]\n\t"
+                     "fmla %0.4s, %4.4s, %9.4s\n\tfmla %1.4s, %5.4s, %10.4s\n\t"
+                     "fmla %2.4s, %6.4s, %11.4s\n\tfmla %3.4s, %7.4s, %12.4s\n\t"
+                     "fadd %0.4s, %0.4s, %13.4s\n\tfadd %1.4s, %1.4s, %13.4s\n\t"
+                     "fadd %2.4s, %2.4s, %13.4s\n\tfadd %3.4s, %3.4s, %13.4s\n\t"
+                     "uzp1 %0.8h, %0.8h, %1.8h\n\tuzp1 %2.8h, %2.8h, %3.8h\n\t"
+                     "sqxtn %0.8b, %0.8h\n\tsqxtn2 %0.16b, %2.8h"
+                     : "=&w"(v), "=&w"(t1), "=&w"(t2), "=&w"(t3)
+                     : "w"(s.s0), "w"(s.s1), "w"(s.s2), "w"(s.s3), "r"(o), "w"(m0), "w"(m1), "w"(m2), "w"(m3), "w"(round),
+                       "m"(*(const float(*)[16])(const void *)o));
+    return v;
+}
+
 /* Any mode but RAW; a constant at every hot call, so that the work of several pixels stands in one piece without branches.
  * m, o: multipliers and offsets of the sixteen channels. */
 static inline __attribute__((always_inline)) int8x16_t morsel_finish16(struct morsel_sum16 s, const float *m, const float *o,
                                                                        const struct morsel_finish *f, uint32_t mode) {
     int16x8_t zero = vdupq_n_s16((int16_t)f->zero);
     float32x4_t round = vdupq_n_f32(f->round);
-    if (mode == MORSEL_FINISH_RELU) {
-        int16x8_t a = morsel_low_halves(morsel_scale_relu(s.s0, m, o, round), morsel_scale_relu(s.s1, m + 4, o + 4, round));
-        int16x8_t b = morsel_low_halves(morsel_scale_relu(s.s2, m + 8, o + 8, round), morsel_scale_relu(s.s3, m + 12, o + 12, round));
-        return morsel_narrow(a, b);
-    }
+    if (mode == MORSEL_FINISH_RELU) return morsel_finish_relu(s, m, o, round);
     if (mode == MORSEL_FINISH_CLAMPED) {
         int16x8_t a = morsel_low_halves(morsel_scale_clamped(s.s0, m, f), morsel_scale_clamped(s.s1, m + 4, f));
         int16x8_t b = morsel_low_halves(morsel_scale_clamped(s.s2, m + 8, f), morsel_scale_clamped(s.s3, m + 12, f));
