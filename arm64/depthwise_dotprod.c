@@ -28,11 +28,15 @@ struct strip {
     int8_t zero;
 };
 
+/* In asm, because the compiler would copy columns from register to register as they move from tap to tap. */
 static inline __attribute__((always_inline)) struct column zip_rows(int8x16_t a, int8x16_t b, int8x16_t c, int8x16_t d) {
-    int16x8_t ab0 = vreinterpretq_s16_s8(vzip1q_s8(a, b)), ab1 = vreinterpretq_s16_s8(vzip2q_s8(a, b));
-    int16x8_t cd0 = vreinterpretq_s16_s8(vzip1q_s8(c, d)), cd1 = vreinterpretq_s16_s8(vzip2q_s8(c, d));
-    struct column r = {vreinterpretq_s8_s16(vzip1q_s16(ab0, cd0)), vreinterpretq_s8_s16(vzip2q_s16(ab0, cd0)),
-                       vreinterpretq_s8_s16(vzip1q_s16(ab1, cd1)), vreinterpretq_s8_s16(vzip2q_s16(ab1, cd1))};
+    struct column r;
+    __asm__("zip1 %0.16b, %4.16b, %5.16b\n\tzip2 %1.16b, %4.16b, %5.16b\n\t"
+            "zip1 %4.16b, %6.16b, %7.16b\n\tzip2 %5.16b, %6.16b, %7.16b\n\t"
+            "zip1 %2.8h, %1.8h, %5.8h\n\tzip2 %3.8h, %1.8h, %5.8h\n\t"
+            "zip2 %1.8h, %0.8h, %4.8h\n\tzip1 %0.8h, %0.8h, %4.8h"
+            : "=&w"(r.v0), "=&w"(r.v1), "=&w"(r.v2), "=&w"(r.v3), "+w"(a), "+w"(b)
+            : "w"(c), "w"(d));
     return r;
 }
 
