@@ -132,6 +132,23 @@ class OpenVino(Peer):
         self.request.infer()
 
 
+class LiteRt(Peer):
+    def __init__(self, case):
+        from ai_edge_litert.interpreter import Interpreter
+        import importlib.metadata
+        import tflite
+        if not case.float:
+            raise RuntimeError("a TFLite model is made of built-in networks only")
+        self.interpreter = Interpreter(model_content=topologies.make(case.name, tflite.Maker), num_threads=1)
+        self.interpreter.allocate_tensors()
+        into = self.interpreter.get_input_details()[0]
+        self.interpreter.set_tensor(into["index"], np.random.default_rng(3).integers(-128, 128, into["shape"]).astype(np.int8))
+        self.name, self.form = "litert " + importlib.metadata.version("ai-edge-litert"), "int8 TFLite, by channel, XNNPACK"
+
+    def run(self):
+        self.interpreter.invoke()
+
+
 class Case:
     """A network: the quantized file that Morsel and ONNX Runtime share, and the float one where there is one."""
 
@@ -153,10 +170,12 @@ def open_peers(case):
             peers.append(kind(case))
         except Exception as error:  # a peer that cannot run this network is left out, and said so
             print(f"  {kind.__name__}: left out: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
+    if not peers or not isinstance(peers[0], Morsel):
+        sys.exit(f"{case.name}: there is nothing to compare with")
     return peers
 
 
-PEERS = [Morsel, OnnxRuntime, OpenVino]
+PEERS = [Morsel, OnnxRuntime, OpenVino, LiteRt]
 
 
 def measure(net):

@@ -162,5 +162,5 @@ NETS = {"mobilenetv2-224": mobilenetv2, "mobilenetv1-224": mobilenetv1, "resnet1
         "resnet8-32": resnet8, "ds-cnn-kws": ds_cnn, "autoencoder-ad": autoencoder}
 
 
-def make(name):
-    return NETS[name](Maker(name))
+def make(name, maker=Maker):
+    return NETS[name](maker(name))
