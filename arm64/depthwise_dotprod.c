@@ -28,28 +28,33 @@ struct strip {
     int8_t zero;
 };
 
-/* In asm, because the compiler would copy columns from register to register as they move from tap to tap. */
-static inline __attribute__((always_inline)) struct column zip_rows(int8x16_t a, int8x16_t b, int8x16_t c, int8x16_t d) {
-    struct column r;
+/* In asm, and into the registers that hold a column no longer needed, because the compiler would copy columns about as they move from
+ * tap to tap. */
+static inline __attribute__((always_inline)) void zip_rows(struct column *r, int8x16_t a, int8x16_t b, int8x16_t c, int8x16_t d) {
     __asm__("zip1 %0.16b, %4.16b, %5.16b\n\tzip2 %1.16b, %4.16b, %5.16b\n\t"
             "zip1 %4.16b, %6.16b, %7.16b\n\tzip2 %5.16b, %6.16b, %7.16b\n\t"
             "zip1 %2.8h, %1.8h, %5.8h\n\tzip2 %3.8h, %1.8h, %5.8h\n\t"
             "zip2 %1.8h, %0.8h, %4.8h\n\tzip1 %0.8h, %0.8h, %4.8h"
-            : "=&w"(r.v0), "=&w"(r.v1), "=&w"(r.v2), "=&w"(r.v3), "+w"(a), "+w"(b)
+            : "+&w"(r->v0), "+&w"(r->v1), "+&w"(r->v2), "+&w"(r->v3), "+&w"(a), "+&w"(b)
             : "w"(c), "w"(d));
+}
+
+static inline __attribute__((always_inline)) void load_inside(struct column *r, const struct strip *s, uint32_t ix) {
+    size_t at = ix * s->in_c;
+    zip_rows(r, vld1q_s8((const int8_t *)s->r0 + at), vld1q_s8((const int8_t *)s->r1 + at), vld1q_s8((const int8_t *)s->r2 + at),
+             vld1q_s8((const int8_t *)s->r3 + at));
+}
+
+static inline __attribute__((always_inline)) struct column outside_column(const struct strip *s) {
+    int8x16_t zero = vdupq_n_s8(s->zero);
+    struct column r = {zero, zero, zero, zero};
     return r;
 }
 
-static inline __attribute__((always_inline)) struct column load_inside(const struct strip *s, uint32_t ix) {
-    size_t at = ix * s->in_c;
-    return zip_rows(vld1q_s8((const int8_t *)s->r0 + at), vld1q_s8((const int8_t *)s->r1 + at), vld1q_s8((const int8_t *)s->r2 + at),
-                    vld1q_s8((const int8_t *)s->r3 + at));
-}
-
 static inline __attribute__((always_inline)) struct column load_column(const struct strip *s, uint32_t ix) {
-    int8x16_t zero = vdupq_n_s8(s->zero);
-    struct column outside = {zero, zero, zero, zero};
-    return ix < s->in_w ? load_inside(s, ix) : outside;
+    struct column r = outside_column(s);
+    if (ix < s->in_w) load_inside(&r, s, ix);
+    return r;
 }
 
 /* In asm, and volatile, for the order alone: the compiler would keep all the taps in registers that it has not. */
@@ -91,13 +96,13 @@ static inline __attribute__((always_inline)) void put_pixels(const struct strip 
 static inline __attribute__((always_inline)) void strip_one(struct strip by_value, struct kind kind) {
     const struct strip *s = &by_value;
     uint32_t ix = s->first, ox = 0, out_w = s->out_w, in_w = s->in_w;
-    struct column a = load_column(s, ix), b = load_column(s, ix + 1), c;
+    struct column a = load_column(s, ix), b = load_column(s, ix + 1), c = a;
     for (ix += 2; ox + 3 <= out_w && ix < in_w && ix + 3 <= in_w; ix += 3, ox += 3) {
-        c = load_inside(s, ix);
+        load_inside(&c, s, ix);
         put_pixels(s, ox, a, b, c, kind);
-        a = load_inside(s, ix + 1);
+        load_inside(&a, s, ix + 1);
         put_pixels(s, ox + 1, b, c, a, kind);
-        b = load_inside(s, ix + 2);
+        load_inside(&b, s, ix + 2);
         put_pixels(s, ox + 2, c, a, b, kind);
     }
     for (; ox < out_w; ox++, ix++) {
@@ -112,13 +117,13 @@ static inline __attribute__((always_inline)) void strip_one(struct strip by_valu
 static inline __attribute__((always_inline)) void strip_two(struct strip by_value, struct kind kind) {
     const struct strip *s = &by_value;
     uint32_t ix = s->first, ox = 0, out_w = s->out_w, in_w = s->in_w;
-    struct column a = load_column(s, ix), b, c;
+    struct column a = load_column(s, ix), b = a, c = a;
     for (ix += 1; ox + 2 <= out_w && ix < in_w && ix + 4 <= in_w; ix += 4, ox += 2) {
-        b = load_inside(s, ix);
-        c = load_inside(s, ix + 1);
+        load_inside(&b, s, ix);
+        load_inside(&c, s, ix + 1);
         put_pixels(s, ox, a, b, c, kind);
-        b = load_inside(s, ix + 2);
-        a = load_inside(s, ix + 3);
+        load_inside(&b, s, ix + 2);
+        load_inside(&a, s, ix + 3);
         put_pixels(s, ox + 1, c, b, a, kind);
     }
     for (; ox < out_w; ox++, ix += 2) {
@@ -221,7 +226,9 @@ static struct column load_quad(const struct morsel_conv_args *a, const uint8_t *
         else if (i >= left) v[i] = vdupq_n_s8(0);
         else v[i] = load_row(rows[ky + i], (size_t)ix * win->in_c + c, win->in_row, vdupq_n_u8((uint8_t)(a->x.code.flip ^ 0x80)));
     }
-    return zip_rows(v[0], v[1], v[2], v[3]);
+    struct column r = {v[0], v[1], v[2], v[3]};
+    zip_rows(&r, v[0], v[1], v[2], v[3]);
+    return r;
 }
 
 /* Any window: one pixel of a block, n channels at c. */
