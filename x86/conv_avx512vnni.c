@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Convolution with AVX512-VNNI. A block of weights [16 out][4 in] is one register; four input bytes are broadcast against it. Tiles are
- * 14 pixels x 16 channels, 7 x 32 and 7 x 48: at least fourteen independent sums hide the latency of vpdpbusd, and seven divides the
- * rows of the usual pictures. What is left of a run of pixels is done by a tile that begins earlier, over results that are
- * already there and come out the same.
+ * 7 or 8 pixels x 48 or 32 channels, twice 7 or 8 x 16: at least fourteen independent sums hide the latency of vpdpbusd, and seven or
+ * eight divides the rows of the usual pictures. What is left of a run of pixels is done by a tile that begins earlier, over results that
+ * are already there and come out the same.
  */
 #include "conv_plan.h"
 #include "dot_avx512.h"
@@ -33,19 +33,19 @@ static struct part part_of(const struct morsel_conv_job *job, uint32_t block, ui
         __m512i zero = _mm512_mullo_epi32(sum, _mm512_set1_epi32(job->args->x.code.zero));
         part.start[b] = _mm512_sub_epi32(_mm512_loadu_si512(c->bias + channel + 16 * b), zero);
     }
-    part.mask = left < 64 ? ((__mmask64)1 << left) - 1 : ~(__mmask64)0;
+    part.mask = ((__mmask64)1 << (left < 16 * nb ? left : 16 * nb)) - 1;
     part.y = (uint8_t *)job->args->y.data + pixel * part.y_step + job->first + block * 16;
     return part;
 }
 
-/* A value for each of seven pixels. Named fields: compilers keep arrays that long in memory. */
-struct seven {
-    __m512i p0, p1, p2, p3, p4, p5, p6;
+/* A value for each of `tall` pixels, seven or eight. Named fields: compilers keep arrays that long in memory. */
+struct pixels {
+    __m512i p0, p1, p2, p3, p4, p5, p6, p7;
 };
 
-/* Where seven pixels stand, from the first. Of a run shorter than seven the last pixel stands in for those that are missing. */
+/* Where the pixels of a tile stand, from the first. Of a run that is shorter the last pixel stands in for those that are missing. */
 struct places {
-    size_t p1, p2, p3, p4, p5, p6;
+    size_t p1, p2, p3, p4, p5, p6, p7;
 };
 
 static struct places places_of(size_t step, size_t n) {
@@ -53,24 +53,26 @@ static struct places places_of(size_t step, size_t n) {
     struct places o = {
         step * (last < 1 ? last : 1), step * (last < 2 ? last : 2), step * (last < 3 ? last : 3),
         step * (last < 4 ? last : 4), step * (last < 5 ? last : 5), step * (last < 6 ? last : 6),
+        step * (last < 7 ? last : 7),
     };
     return o;
 }
 
-MORSEL_INLINE struct seven load7(const uint8_t *x, const struct places *o) {
-    struct seven u = {
-        morsel_broadcast512(x),         morsel_broadcast512(x + o->p1), morsel_broadcast512(x + o->p2), morsel_broadcast512(x + o->p3),
-        morsel_broadcast512(x + o->p4), morsel_broadcast512(x + o->p5), morsel_broadcast512(x + o->p6),
-    };
-    return u;
-}
-
-MORSEL_INLINE struct seven same7(__m512i v) {
-    struct seven s = {v, v, v, v, v, v, v};
+MORSEL_INLINE struct pixels same_pixels(__m512i v) {
+    struct pixels s = {v, v, v, v, v, v, v, v};
     return s;
 }
 
-MORSEL_INLINE void dot7(struct seven *s, const struct seven *u, __m512i w) {
+MORSEL_INLINE struct pixels load_pixels(const uint8_t *x, const struct places *o, int tall) {
+    struct pixels u = {
+        morsel_broadcast512(x),         morsel_broadcast512(x + o->p1), morsel_broadcast512(x + o->p2), morsel_broadcast512(x + o->p3),
+        morsel_broadcast512(x + o->p4), morsel_broadcast512(x + o->p5), morsel_broadcast512(x + o->p6), _mm512_setzero_si512(),
+    };
+    if (tall == 8) u.p7 = morsel_broadcast512(x + o->p7);
+    return u;
+}
+
+MORSEL_INLINE void dot_block(struct pixels *s, const struct pixels *u, __m512i w, int tall) {
     s->p0 = morsel_dot512(s->p0, u->p0, w);
     s->p1 = morsel_dot512(s->p1, u->p1, w);
     s->p2 = morsel_dot512(s->p2, u->p2, w);
@@ -78,9 +80,39 @@ MORSEL_INLINE void dot7(struct seven *s, const struct seven *u, __m512i w) {
     s->p4 = morsel_dot512(s->p4, u->p4, w);
     s->p5 = morsel_dot512(s->p5, u->p5, w);
     s->p6 = morsel_dot512(s->p6, u->p6, w);
+    if (tall == 8) s->p7 = morsel_dot512(s->p7, u->p7, w);
 }
 
-MORSEL_INLINE void scale7(struct seven *s, const float *multiplier) {
+/* A pixel meets three blocks. */
+MORSEL_INLINE void dot_pixel(__m512i *a, __m512i *b, __m512i *c, const uint8_t *x, __m512i wa, __m512i wb, __m512i wc) {
+    __m512i u = morsel_broadcast512(x);
+    *a = morsel_dot512(*a, u, wa);
+    *b = morsel_dot512(*b, u, wb);
+    *c = morsel_dot512(*c, u, wc);
+}
+
+/* n blocks; block by block where the registers suffice for all broadcasts, else pixel by pixel. */
+MORSEL_INLINE void dot_pixels(struct pixels *a, struct pixels *b, struct pixels *c, const uint8_t *x, const struct places *o,
+                              const int8_t *w, size_t block, int n, int tall) {
+    if (n < 3 || tall < 8) {
+        struct pixels u = load_pixels(x, o, tall);
+        dot_block(a, &u, _mm512_loadu_si512(w), tall);
+        if (n > 1) dot_block(b, &u, _mm512_loadu_si512(w + block), tall);
+        if (n > 2) dot_block(c, &u, _mm512_loadu_si512(w + 2 * block), tall);
+        return;
+    }
+    __m512i wa = _mm512_loadu_si512(w), wb = _mm512_loadu_si512(w + block), wc = _mm512_loadu_si512(w + 2 * block);
+    dot_pixel(&a->p0, &b->p0, &c->p0, x, wa, wb, wc);
+    dot_pixel(&a->p1, &b->p1, &c->p1, x + o->p1, wa, wb, wc);
+    dot_pixel(&a->p2, &b->p2, &c->p2, x + o->p2, wa, wb, wc);
+    dot_pixel(&a->p3, &b->p3, &c->p3, x + o->p3, wa, wb, wc);
+    dot_pixel(&a->p4, &b->p4, &c->p4, x + o->p4, wa, wb, wc);
+    dot_pixel(&a->p5, &b->p5, &c->p5, x + o->p5, wa, wb, wc);
+    dot_pixel(&a->p6, &b->p6, &c->p6, x + o->p6, wa, wb, wc);
+    dot_pixel(&a->p7, &b->p7, &c->p7, x + o->p7, wa, wb, wc);
+}
+
+MORSEL_INLINE void scale_pixels(struct pixels *s, const float *multiplier, int tall) {
     __m512 m = _mm512_loadu_ps(multiplier);
     s->p0 = morsel_scale512(s->p0, m);
     s->p1 = morsel_scale512(s->p1, m);
@@ -89,25 +121,37 @@ MORSEL_INLINE void scale7(struct seven *s, const float *multiplier) {
     s->p4 = morsel_scale512(s->p4, m);
     s->p5 = morsel_scale512(s->p5, m);
     s->p6 = morsel_scale512(s->p6, m);
+    s->p7 = tall == 8 ? morsel_scale512(s->p7, m) : s->p6;
+}
+
+/* How results are written; a copy for each tile, which the stores cannot change. */
+struct finish {
+    struct morsel_requant512 requant;
+    __mmask64 mask;
+};
+
+MORSEL_INLINE struct finish finish_of(const struct part *part) {
+    struct finish f = {part->requant, part->mask};
+    return f;
 }
 
 /* One pixel of 48 channels. */
-MORSEL_INLINE void store_48(const struct part *part, uint8_t *y, __m512i a, __m512i b, __m512i c) {
-    _mm512_mask_storeu_epi8(y, part->mask & 0xffffffffffff, morsel_pack512_apart(&part->requant, a, b, c, c));
+MORSEL_INLINE void store_48(const struct finish *f, uint8_t *y, __m512i a, __m512i b, __m512i c) {
+    _mm512_mask_storeu_epi8(y, f->mask, morsel_pack512_apart(&f->requant, a, b, c, c));
 }
 
 /* Two pixels of 32 channels. */
-MORSEL_INLINE void store_32(const struct part *part, uint8_t *y0, uint8_t *y1, __m512i a0, __m512i b0, __m512i a1, __m512i b1) {
-    __m512i v = morsel_pack512_apart(&part->requant, a0, b0, a1, b1);
-    _mm256_mask_storeu_epi8(y0, (__mmask32)part->mask, _mm512_castsi512_si256(v));
-    _mm256_mask_storeu_epi8(y1, (__mmask32)part->mask, _mm512_extracti64x4_epi64(v, 1));
+MORSEL_INLINE void store_32(const struct finish *f, uint8_t *y0, uint8_t *y1, __m512i a0, __m512i b0, __m512i a1, __m512i b1) {
+    __m512i v = morsel_pack512_apart(&f->requant, a0, b0, a1, b1);
+    _mm256_mask_storeu_epi8(y0, (__mmask32)f->mask, _mm512_castsi512_si256(v));
+    _mm256_mask_storeu_epi8(y1, (__mmask32)f->mask, _mm512_extracti64x4_epi64(v, 1));
 }
 
-/* Seven pixels of 16 channels. */
-MORSEL_INLINE void store_7x16(const struct part *part, uint8_t *y, const struct places *o, const struct seven *s) {
-    __m512i v = morsel_pack512_apart(&part->requant, s->p0, s->p1, s->p2, s->p3);
-    __m512i w = morsel_pack512_apart(&part->requant, s->p4, s->p5, s->p6, s->p6);
-    __mmask16 mask = (__mmask16)part->mask;
+/* A tile of 16 channels. */
+MORSEL_INLINE void store_16(const struct finish *f, uint8_t *y, const struct places *o, const struct pixels *s, int tall) {
+    __m512i v = morsel_pack512_apart(&f->requant, s->p0, s->p1, s->p2, s->p3);
+    __m512i w = morsel_pack512_apart(&f->requant, s->p4, s->p5, s->p6, s->p7);
+    __mmask16 mask = (__mmask16)f->mask;
     _mm_mask_storeu_epi8(y, mask, _mm512_castsi512_si128(v));
     _mm_mask_storeu_epi8(y + o->p1, mask, _mm512_extracti32x4_epi32(v, 1));
     _mm_mask_storeu_epi8(y + o->p2, mask, _mm512_extracti32x4_epi32(v, 2));
@@ -115,93 +159,125 @@ MORSEL_INLINE void store_7x16(const struct part *part, uint8_t *y, const struct 
     _mm_mask_storeu_epi8(y + o->p4, mask, _mm512_castsi512_si128(w));
     _mm_mask_storeu_epi8(y + o->p5, mask, _mm512_extracti32x4_epi32(w, 1));
     _mm_mask_storeu_epi8(y + o->p6, mask, _mm512_extracti32x4_epi32(w, 2));
+    if (tall == 8) _mm_mask_storeu_epi8(y + o->p7, mask, _mm512_extracti32x4_epi32(w, 3));
 }
 
-static void tile_7x48(const struct part *part, const struct morsel_lines *lines, size_t at, const struct places *o,
-                      const struct places *oy) {
+MORSEL_INLINE void tile_48(const struct part *part, const struct morsel_lines *lines, size_t at, const struct places *o,
+                           const struct places *oy, int tall) {
     const struct morsel_conv_job *job = part->job;
     size_t block = job->block_bytes;
     const int8_t *w = part->weights;
-    struct seven a = same7(part->start[0]), b = same7(part->start[1]), c = same7(part->start[2]);
+    struct pixels a = same_pixels(part->start[0]), b = same_pixels(part->start[1]), c = same_pixels(part->start[2]);
     const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
     do {
         const uint8_t *x = *line + at * lines->step;
         for (const int8_t *stop = w + (size_t)job->quads * 64; w != stop; w += 64, x += 4) {
-            struct seven u = load7(x, o);
-            dot7(&a, &u, _mm512_loadu_si512(w));
-            dot7(&b, &u, _mm512_loadu_si512(w + block));
-            dot7(&c, &u, _mm512_loadu_si512(w + 2 * block));
+            dot_pixels(&a, &b, &c, x, o, w, block, 3, tall);
         }
     } while (++line != end);
     uint8_t *y = part->y + at * part->y_step;
-    scale7(&a, part->multiplier);
-    scale7(&b, part->multiplier + 16);
-    scale7(&c, part->multiplier + 32);
-    store_48(part, y, a.p0, b.p0, c.p0);
-    store_48(part, y + oy->p1, a.p1, b.p1, c.p1);
-    store_48(part, y + oy->p2, a.p2, b.p2, c.p2);
-    store_48(part, y + oy->p3, a.p3, b.p3, c.p3);
-    store_48(part, y + oy->p4, a.p4, b.p4, c.p4);
-    store_48(part, y + oy->p5, a.p5, b.p5, c.p5);
-    store_48(part, y + oy->p6, a.p6, b.p6, c.p6);
+    struct finish f = finish_of(part);
+    scale_pixels(&a, part->multiplier, tall);
+    scale_pixels(&b, part->multiplier + 16, tall);
+    scale_pixels(&c, part->multiplier + 32, tall);
+    store_48(&f, y, a.p0, b.p0, c.p0);
+    store_48(&f, y + oy->p1, a.p1, b.p1, c.p1);
+    store_48(&f, y + oy->p2, a.p2, b.p2, c.p2);
+    store_48(&f, y + oy->p3, a.p3, b.p3, c.p3);
+    store_48(&f, y + oy->p4, a.p4, b.p4, c.p4);
+    store_48(&f, y + oy->p5, a.p5, b.p5, c.p5);
+    store_48(&f, y + oy->p6, a.p6, b.p6, c.p6);
+    if (tall == 8) store_48(&f, y + oy->p7, a.p7, b.p7, c.p7);
 }
 
-static void tile_7x32(const struct part *part, const struct morsel_lines *lines, size_t at, const struct places *o,
-                      const struct places *oy) {
+MORSEL_INLINE void tile_32(const struct part *part, const struct morsel_lines *lines, size_t at, const struct places *o,
+                           const struct places *oy, int tall) {
     const struct morsel_conv_job *job = part->job;
     size_t block = job->block_bytes;
     const int8_t *w = part->weights;
-    struct seven a = same7(part->start[0]), b = same7(part->start[1]);
+    struct pixels a = same_pixels(part->start[0]), b = same_pixels(part->start[1]);
     const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
     do {
         const uint8_t *x = *line + at * lines->step;
         for (const int8_t *stop = w + (size_t)job->quads * 64; w != stop; w += 64, x += 4) {
-            struct seven u = load7(x, o);
-            dot7(&a, &u, _mm512_loadu_si512(w));
-            dot7(&b, &u, _mm512_loadu_si512(w + block));
+            dot_pixels(&a, &b, &a, x, o, w, block, 2, tall);
         }
     } while (++line != end);
     uint8_t *y = part->y + at * part->y_step;
-    scale7(&a, part->multiplier);
-    scale7(&b, part->multiplier + 16);
-    store_32(part, y, y + oy->p1, a.p0, b.p0, a.p1, b.p1);
-    store_32(part, y + oy->p2, y + oy->p3, a.p2, b.p2, a.p3, b.p3);
-    store_32(part, y + oy->p4, y + oy->p5, a.p4, b.p4, a.p5, b.p5);
-    store_32(part, y + oy->p6, y + oy->p6, a.p6, b.p6, a.p6, b.p6);
+    struct finish f = finish_of(part);
+    scale_pixels(&a, part->multiplier, tall);
+    scale_pixels(&b, part->multiplier + 16, tall);
+    store_32(&f, y, y + oy->p1, a.p0, b.p0, a.p1, b.p1);
+    store_32(&f, y + oy->p2, y + oy->p3, a.p2, b.p2, a.p3, b.p3);
+    store_32(&f, y + oy->p4, y + oy->p5, a.p4, b.p4, a.p5, b.p5);
+    store_32(&f, y + oy->p6, y + (tall == 8 ? oy->p7 : oy->p6), a.p6, b.p6, a.p7, b.p7);
 }
 
-/* Seven pixels from `at` and seven from `next`, which may be the same. */
-static void tile_14x16(const struct part *part, const struct morsel_lines *lines, size_t at, size_t next, const struct places *o,
-                       const struct places *oy) {
+/* Pixels from `at` and as many from `next`, which may be the same. */
+MORSEL_INLINE void tile_16(const struct part *part, const struct morsel_lines *lines, size_t at, size_t next, const struct places *o,
+                           const struct places *oy, int tall) {
     const struct morsel_conv_job *job = part->job;
     const int8_t *w = part->weights;
-    struct seven a = same7(part->start[0]), b = a;
+    struct pixels a = same_pixels(part->start[0]), b = a;
     const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
     do {
         const uint8_t *x = *line + at * lines->step, *x2 = *line + next * lines->step;
         for (const int8_t *stop = w + (size_t)job->quads * 64; w != stop; w += 64, x += 4, x2 += 4) {
             __m512i v = _mm512_loadu_si512(w);
-            struct seven u = load7(x, o), u2 = load7(x2, o);
-            dot7(&a, &u, v);
-            dot7(&b, &u2, v);
+            struct pixels u = load_pixels(x, o, tall), u2 = load_pixels(x2, o, tall);
+            dot_block(&a, &u, v, tall);
+            dot_block(&b, &u2, v, tall);
         }
     } while (++line != end);
-    scale7(&a, part->multiplier);
-    scale7(&b, part->multiplier);
-    store_7x16(part, part->y + at * part->y_step, oy, &a);
-    store_7x16(part, part->y + next * part->y_step, oy, &b);
+    struct finish f = finish_of(part);
+    scale_pixels(&a, part->multiplier, tall);
+    scale_pixels(&b, part->multiplier, tall);
+    store_16(&f, part->y + at * part->y_step, oy, &a, tall);
+    store_16(&f, part->y + next * part->y_step, oy, &b, tall);
 }
 
-/* A part's n pixels, nb blocks. The last tile may lie over the end of the one before. */
-static void run_part(const struct part *part, const struct morsel_lines *lines, size_t n, uint32_t nb) {
+/* A part's n pixels in tiles. The last tile may lie over the end of the one before. */
+MORSEL_INLINE void run(const struct part *part, const struct morsel_lines *lines, size_t n, int blocks, int tall) {
     struct places o = places_of(lines->step, n), oy = places_of(part->y_step, n);
-    size_t last = n < 7 ? 0 : n - 7, step = nb == 1 ? 14 : 7;
-    for (size_t at = 0; at < n; at += step) {
-        size_t from = at < last ? at : last, next = at + 7 < last ? at + 7 : last;
-        if (nb == 3) tile_7x48(part, lines, from, &o, &oy);
-        else if (nb == 2) tile_7x32(part, lines, from, &o, &oy);
-        else tile_14x16(part, lines, from, next, &o, &oy);
+    size_t size = (size_t)tall, last = n < size ? 0 : n - size, step = blocks == 1 ? 2 * size : size;
+    for (size_t next = 0; next < n; next += step) {
+        size_t at = next < last ? next : last;
+        if (blocks == 3) tile_48(part, lines, at, &o, &oy, tall);
+        else if (blocks == 2) tile_32(part, lines, at, &o, &oy, tall);
+        else tile_16(part, lines, at, next + size < last ? next + size : last, &o, &oy, tall);
     }
+}
+
+static __attribute__((noinline)) void run_7x48(const struct part *part, const struct morsel_lines *lines, size_t n) {
+    run(part, lines, n, 3, 7);
+}
+
+static __attribute__((noinline)) void run_7x32(const struct part *part, const struct morsel_lines *lines, size_t n) {
+    run(part, lines, n, 2, 7);
+}
+
+static __attribute__((noinline)) void run_7x16(const struct part *part, const struct morsel_lines *lines, size_t n) {
+    run(part, lines, n, 1, 7);
+}
+
+static __attribute__((noinline)) void run_8x48(const struct part *part, const struct morsel_lines *lines, size_t n) {
+    run(part, lines, n, 3, 8);
+}
+
+static __attribute__((noinline)) void run_8x32(const struct part *part, const struct morsel_lines *lines, size_t n) {
+    run(part, lines, n, 2, 8);
+}
+
+static __attribute__((noinline)) void run_8x16(const struct part *part, const struct morsel_lines *lines, size_t n) {
+    run(part, lines, n, 1, 8);
+}
+
+/* In tiles of the height that leaves less of the last tile over the one before. */
+static void run_part(const struct part *part, const struct morsel_lines *lines, size_t n, uint32_t blocks) {
+    int eight = (n + 7) / 8 * 8 < (n + 6) / 7 * 7;
+    if (blocks == 3) (eight ? run_8x48 : run_7x48)(part, lines, n);
+    else if (blocks == 2) (eight ? run_8x32 : run_7x32)(part, lines, n);
+    else (eight ? run_8x16 : run_7x16)(part, lines, n);
 }
 
 /* How many of `left` blocks to do together: threes, and twos at the end so that no single one is left. */
