@@ -15,7 +15,7 @@ struct part {
     const struct morsel_conv_job *job;
     struct morsel_requant512 requant;
     const int8_t *weights;
-    const float *multiplier;
+    const float *multiplier, *bias; /* bias: NULL where there is none */
     __m512i start[3]; /* bias - zero * weight_sum */
     __mmask64 mask;   /* channels that exist */
     uint8_t *y;       /* of pixel 0 */
@@ -28,6 +28,7 @@ static struct part part_of(const struct morsel_conv_job *job, uint32_t block, ui
     struct part part = {.job = job, .requant = morsel_requant512(&job->args->y), .y_step = job->args->window.out_c};
     part.weights = job->weights + block * job->block_bytes;
     part.multiplier = c->multiplier + channel;
+    part.bias = c->float_bias ? c->float_bias + channel : NULL;
     for (uint32_t b = 0; b < nb; b++) {
         __m512i sum = _mm512_loadu_si512(c->weight_sum + channel + 16 * b);
         __m512i zero = _mm512_mullo_epi32(sum, _mm512_set1_epi32(job->args->x.code.zero));
@@ -112,8 +113,24 @@ MORSEL_INLINE void dot_pixels(struct pixels *a, struct pixels *b, struct pixels 
     dot_pixel(&a->p7, &b->p7, &c->p7, x + o->p7, wa, wb, wc);
 }
 
-MORSEL_INLINE void scale_pixels(struct pixels *s, const float *multiplier, int tall) {
-    __m512 m = _mm512_loadu_ps(multiplier);
+MORSEL_INLINE void scale_biased(struct pixels *s, __m512 m, __m512 bias, int tall) {
+    s->p0 = morsel_scale512_bias(s->p0, m, bias);
+    s->p1 = morsel_scale512_bias(s->p1, m, bias);
+    s->p2 = morsel_scale512_bias(s->p2, m, bias);
+    s->p3 = morsel_scale512_bias(s->p3, m, bias);
+    s->p4 = morsel_scale512_bias(s->p4, m, bias);
+    s->p5 = morsel_scale512_bias(s->p5, m, bias);
+    s->p6 = morsel_scale512_bias(s->p6, m, bias);
+    s->p7 = tall == 8 ? morsel_scale512_bias(s->p7, m, bias) : s->p6;
+}
+
+/* Block `block` of a part. */
+MORSEL_INLINE void scale_pixels(struct pixels *s, const struct part *part, uint32_t block, int tall) {
+    __m512 m = _mm512_loadu_ps(part->multiplier + 16 * block);
+    if (part->bias) {
+        scale_biased(s, m, _mm512_loadu_ps(part->bias + 16 * block), tall);
+        return;
+    }
     s->p0 = morsel_scale512(s->p0, m);
     s->p1 = morsel_scale512(s->p1, m);
     s->p2 = morsel_scale512(s->p2, m);
@@ -177,9 +194,9 @@ MORSEL_INLINE void tile_48(const struct part *part, const struct morsel_lines *l
     } while (++line != end);
     uint8_t *y = part->y + at * part->y_step;
     struct finish f = finish_of(part);
-    scale_pixels(&a, part->multiplier, tall);
-    scale_pixels(&b, part->multiplier + 16, tall);
-    scale_pixels(&c, part->multiplier + 32, tall);
+    scale_pixels(&a, part, 0, tall);
+    scale_pixels(&b, part, 1, tall);
+    scale_pixels(&c, part, 2, tall);
     store_48(&f, y, a.p0, b.p0, c.p0);
     store_48(&f, y + oy->p1, a.p1, b.p1, c.p1);
     store_48(&f, y + oy->p2, a.p2, b.p2, c.p2);
@@ -205,8 +222,8 @@ MORSEL_INLINE void tile_32(const struct part *part, const struct morsel_lines *l
     } while (++line != end);
     uint8_t *y = part->y + at * part->y_step;
     struct finish f = finish_of(part);
-    scale_pixels(&a, part->multiplier, tall);
-    scale_pixels(&b, part->multiplier + 16, tall);
+    scale_pixels(&a, part, 0, tall);
+    scale_pixels(&b, part, 1, tall);
     store_32(&f, y, y + oy->p1, a.p0, b.p0, a.p1, b.p1);
     store_32(&f, y + oy->p2, y + oy->p3, a.p2, b.p2, a.p3, b.p3);
     store_32(&f, y + oy->p4, y + oy->p5, a.p4, b.p4, a.p5, b.p5);
@@ -230,8 +247,8 @@ MORSEL_INLINE void tile_16(const struct part *part, const struct morsel_lines *l
         }
     } while (++line != end);
     struct finish f = finish_of(part);
-    scale_pixels(&a, part->multiplier, tall);
-    scale_pixels(&b, part->multiplier, tall);
+    scale_pixels(&a, part, 0, tall);
+    scale_pixels(&b, part, 0, tall);
     store_16(&f, part->y + at * part->y_step, oy, &a, tall);
     store_16(&f, part->y + next * part->y_step, oy, &b, tall);
 }
@@ -296,6 +313,8 @@ static void run_pixels(const struct morsel_conv_job *job, const struct morsel_li
 
 void morsel_conv_rows_avx512vnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     uint32_t constants = (a->window.out_c / a->groups + 15) / 16 * 16 * a->groups;
-    if (morsel_small512(a->channels.multiplier, constants)) morsel_conv_plan(a, rows, y, n, run_pixels);
+    const struct morsel_channels *c = &a->channels;
+    if (morsel_small512(c->multiplier, constants) && morsel_small_bias512(c->multiplier, c->float_bias, constants))
+        morsel_conv_plan(a, rows, y, n, run_pixels);
     else morsel_conv_rows_c(a, rows, y, n);
 }

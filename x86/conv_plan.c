@@ -82,7 +82,7 @@ static void conv_groups(const struct morsel_conv_args *a, const uint8_t *const *
 
 void morsel_conv_plan(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_conv_pixels_fn *pixels) {
     uint32_t at_once = morsel_windows_at_once(a);
-    if (a->y.code.is_float || a->channels.float_bias || a->channels.weight_zero) morsel_conv_rows_c(a, rows, y, n);
+    if (a->y.code.is_float || a->channels.weight_zero) morsel_conv_rows_c(a, rows, y, n);
     else if (rows_serve(a)) conv_direct(a, rows, y, n, pixels);
     else if (at_once) conv_groups(a, rows, y, n, at_once, pixels);
     else morsel_conv_rows_c(a, rows, y, n);

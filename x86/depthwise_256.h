@@ -31,6 +31,8 @@ struct dw_channels {
     struct dw_kept lower[3];   /* taps one row further down */
     __m256i start[4];          /* bias - zero * weight_sum */
     __m256i multiplier[4];
+    __m256i bias[4];           /* of floats; only with has_bias */
+    int has_bias;
     uint32_t count;            /* channels that exist */
 };
 
@@ -69,6 +71,8 @@ static void dw_take_channels(struct dw_channels *t, const struct morsel_conv_arg
     dw_spread(t->start, a->channels.bias + c, 64, blocks);
     for (uint32_t j = 0; j < 4; j++) t->start[j] = _mm256_sub_epi32(t->start[j], _mm256_mullo_epi32(q[j], zero));
     dw_spread(t->multiplier, a->channels.multiplier + c, 64, blocks);
+    t->has_bias = a->channels.float_bias != NULL;
+    if (t->has_bias) dw_spread(t->bias, a->channels.float_bias + c, 64, blocks);
     t->count = left < 32 ? left : 32;
 }
 
@@ -131,6 +135,13 @@ static void dw_fill(const struct dw_strip *s, struct dw_kept *to, uint32_t ix, u
     }
 }
 
+MORSEL_INLINE __m256i dw_scale(const struct dw_strip *s, __m256i acc, int j) {
+    const struct dw_channels *t = s->channels;
+    __m256 m = _mm256_castsi256_ps(t->multiplier[j]);
+    if (t->has_bias) return morsel_scale256_bias(&s->requant, acc, m, _mm256_castsi256_ps(t->bias[j]));
+    return morsel_scale256(&s->requant, acc, m);
+}
+
 MORSEL_INLINE void dw_put(uint8_t *y, __m256i v, uint32_t n) {
     if (n == 32) {
         _mm256_storeu_si256((__m256i *)(void *)y, v);
@@ -142,11 +153,10 @@ MORSEL_INLINE void dw_put(uint8_t *y, __m256i v, uint32_t n) {
 
 MORSEL_INLINE void dw_store(const struct dw_strip *s, const __m256i *acc, uint8_t *y) {
     const struct morsel_requant256 *r = &s->requant;
-    const __m256i *m = s->channels->multiplier;
     uint32_t n = s->channels->count;
     __m256i v[4];
     MORSEL_UNROLL
-    for (int j = 0; j < 4; j++) v[j] = morsel_scale256(r, acc[j], _mm256_castsi256_ps(m[j]));
+    for (int j = 0; j < 4; j++) v[j] = dw_scale(s, acc[j], j);
     dw_put(y, morsel_pack256(r, v[0], v[1], v[2], v[3]), n);
 }
 
@@ -157,15 +167,14 @@ MORSEL_INLINE void dw_pair_3(const struct dw_strip *s, const struct dw_kept *x, 
     __m256i a[4], b[4];
     MORSEL_UNROLL
     for (int j = 0; j < 4; j++) {
-        __m256 m = _mm256_castsi256_ps(t->multiplier[j]);
         a[j] = b[j] = t->start[j];
         MORSEL_UNROLL
         for (uint32_t kx = 0; kx < 3; kx++) {
             a[j] = dw_dot(a[j], &x[kx], &taps[kx], j);
             b[j] = dw_dot(b[j], &x[kx + step], &taps[kx], j);
         }
-        a[j] = morsel_scale256(&s->requant, a[j], m);
-        b[j] = morsel_scale256(&s->requant, b[j], m);
+        a[j] = dw_scale(s, a[j], j);
+        b[j] = dw_scale(s, b[j], j);
     }
     dw_put(y0, morsel_pack256(&s->requant, a[0], a[1], a[2], a[3]), count);
     dw_put(y1, morsel_pack256(&s->requant, b[0], b[1], b[2], b[3]), count);
@@ -255,7 +264,7 @@ static void dw_run_rows(const struct morsel_conv_args *a, const uint8_t *const *
 
 static void dw_rows(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     const struct morsel_window *w = &a->window;
-    if (a->y.code.is_float || a->channels.float_bias || a->channels.weight_zero || a->x.code.flip ||
+    if (a->y.code.is_float || a->channels.weight_zero || a->x.code.flip ||
         w->kernel_w * ((w->kernel_h + 3) / 4) > DW_TAPS || dw_results_at_once(w) == 0) {
         morsel_depthwise_rows_c(a, rows, y, n);
         return;

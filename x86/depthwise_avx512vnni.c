@@ -29,6 +29,8 @@ struct channels {
     struct quad lower[3]; /* taps one row further down */
     struct quad start;    /* bias - zero * weight_sum */
     struct quad multiplier;
+    struct quad bias; /* of floats; only with has_bias */
+    int has_bias;
     __mmask64 mask;  /* channels that exist */
     uint32_t pixels; /* that lie side by side in a register: 1, 2 where 32 channels are left, 4 where 16 are */
 };
@@ -67,6 +69,8 @@ static void take_channels(struct channels *t, const struct morsel_conv_args *a, 
     t->start = spread(a->channels.bias + c, 64, blocks);
     for (uint32_t j = 0; j < 4; j++) t->start.v[j] = _mm512_sub_epi32(t->start.v[j], _mm512_mullo_epi32(sum.v[j], zero));
     t->multiplier = spread(a->channels.multiplier + c, 64, blocks);
+    t->has_bias = a->channels.float_bias != NULL;
+    if (t->has_bias) t->bias = spread(a->channels.float_bias + c, 64, blocks);
     t->pixels = left == 32 ? 2 : left == 16 ? 4 : 1;
     t->mask = left < 64 ? ((__mmask64)1 << left) - 1 : ~(__mmask64)0;
 }
@@ -139,8 +143,13 @@ MORSEL_INLINE void add_taps(struct quad *acc, const struct quad *x, const struct
 
 MORSEL_INLINE __m512i finish(const struct strip *s, const struct quad *acc) {
     __m512i v[4];
+    const struct channels *t = s->channels;
     MORSEL_UNROLL
-    for (int j = 0; j < 4; j++) v[j] = morsel_scale512(acc->v[j], _mm512_castsi512_ps(s->channels->multiplier.v[j]));
+    for (int j = 0; j < 4; j++) {
+        __m512 m = _mm512_castsi512_ps(t->multiplier.v[j]);
+        if (t->has_bias) v[j] = morsel_scale512_bias(acc->v[j], m, _mm512_castsi512_ps(t->bias.v[j]));
+        else v[j] = morsel_scale512(acc->v[j], m);
+    }
     return morsel_pack512(&s->requant, v[0], v[1], v[2], v[3]);
 }
 
@@ -274,8 +283,10 @@ static void run_rows(const struct morsel_conv_args *a, const uint8_t *const *row
 
 void morsel_depthwise_rows_avx512vnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     const struct morsel_window *w = &a->window;
-    if (a->y.code.is_float || a->channels.float_bias || a->channels.weight_zero || a->x.code.flip ||
-        w->kernel_w * ((w->kernel_h + 3) / 4) > TAPS || !morsel_small512(a->channels.multiplier, (w->out_c + 15) / 16 * 16)) {
+    const struct morsel_channels *c = &a->channels;
+    size_t constants = (w->out_c + 15) / 16 * 16;
+    if (a->y.code.is_float || c->weight_zero || a->x.code.flip || w->kernel_w * ((w->kernel_h + 3) / 4) > TAPS ||
+        !morsel_small512(c->multiplier, constants) || !morsel_small_bias512(c->multiplier, c->float_bias, constants)) {
         morsel_depthwise_rows_c(a, rows, y, n);
         return;
     }

@@ -4,7 +4,7 @@
  *
  * Only the upper limit is applied in float, so that no product is above what an int32 holds. A product below -2^31 becomes -2^31 in the
  * conversion, and both packs saturate; the lower limit then holds as bytes. A file that defines MORSEL_BELOW_1 takes only multipliers
- * below 1 (morsel_small256 says whether they are): no product leaves the int32s then, and the upper limit holds as bytes too.
+ * below 1 (morsel_fits256 says whether they are): no product leaves the int32s then, and the upper limit holds as bytes too.
  * Conversions round as float arithmetic does, to nearest even, in plain C too.
  */
 #ifndef MORSEL_REQUANT_AVX2_H
@@ -40,18 +40,26 @@ static inline __m256i morsel_round256(const struct morsel_requant256 *r, __m256 
 #endif
 }
 
-/* Whether all of n multipliers, a multiple of 8, are below 1. */
-static inline int morsel_small256(const float *multiplier, size_t n) {
-    __m256 small = _mm256_castsi256_ps(_mm256_set1_epi32(-1)), sign = _mm256_set1_ps(-0.0f);
-    for (size_t i = 0; i < n; i += 8) {
-        __m256 size = _mm256_andnot_ps(sign, _mm256_loadu_ps(multiplier + i));
-        small = _mm256_and_ps(small, _mm256_cmp_ps(size, _mm256_set1_ps(1), _CMP_LT_OQ));
-    }
-    return _mm256_movemask_ps(small) == 0xff;
-}
-
 static inline __m256i morsel_scale256(const struct morsel_requant256 *r, __m256i acc, __m256 multiplier) {
     return morsel_round256(r, _mm256_mul_ps(_mm256_cvtepi32_ps(acc), multiplier));
+}
+
+/* The same with float biases. */
+static inline __m256i morsel_scale256_bias(const struct morsel_requant256 *r, __m256i acc, __m256 multiplier, __m256 bias) {
+    return morsel_round256(r, _mm256_add_ps(_mm256_mul_ps(_mm256_cvtepi32_ps(acc), multiplier), bias));
+}
+
+/* Whether all multipliers are below 1; with float biases, below 1/2 and the biases below 2^30, so that sums stay within the int32s. n is a
+ * multiple of 8. */
+static inline int morsel_fits256(const float *multiplier, const float *bias, size_t n) {
+    __m256 small = _mm256_castsi256_ps(_mm256_set1_epi32(-1)), sign = _mm256_set1_ps(-0.0f), most = _mm256_set1_ps(bias ? 0.5f : 1);
+    for (size_t i = 0; i < n; i += 8) {
+        small = _mm256_and_ps(small, _mm256_cmp_ps(_mm256_andnot_ps(sign, _mm256_loadu_ps(multiplier + i)), most, _CMP_LT_OQ));
+        if (!bias) continue;
+        __m256 size = _mm256_andnot_ps(sign, _mm256_loadu_ps(bias + i));
+        small = _mm256_and_ps(small, _mm256_cmp_ps(size, _mm256_set1_ps(1073741824.0f), _CMP_LT_OQ));
+    }
+    return _mm256_movemask_ps(small) == 0xff;
 }
 
 /* 32 of those to bytes: in lane i of 16 bytes stand the four integers of lane i of a, then of b, c and d. */

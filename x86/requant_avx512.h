@@ -34,9 +34,25 @@ static inline int morsel_small512(const float *multiplier, size_t n) {
     return small == 0xffff;
 }
 
+/* Whether float biases can be added too: multipliers below 1/2 and biases below 2^30 keep sums within the int32s. */
+static inline int morsel_small_bias512(const float *multiplier, const float *bias, size_t n) {
+    __mmask16 small = 0xffff;
+    for (size_t i = 0; bias && i < n; i += 16) {
+        small &= _mm512_cmp_ps_mask(_mm512_abs_ps(_mm512_loadu_ps(multiplier + i)), _mm512_set1_ps(0.5f), _CMP_LT_OQ);
+        small &= _mm512_cmp_ps_mask(_mm512_abs_ps(_mm512_loadu_ps(bias + i)), _mm512_set1_ps(1073741824.0f), _CMP_LT_OQ);
+    }
+    return small == 0xffff;
+}
+
 /* Sixteen sums to integers without the zero point, not yet limited. */
 static inline __m512i morsel_scale512(__m512i acc, __m512 multiplier) {
     __m512 v = _mm512_mul_ps(_mm512_cvtepi32_ps(acc), multiplier);
+    return _mm512_cvt_roundps_epi32(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+/* The same with float biases. */
+static inline __m512i morsel_scale512_bias(__m512i acc, __m512 multiplier, __m512 bias) {
+    __m512 v = _mm512_add_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(acc), multiplier), bias);
     return _mm512_cvt_roundps_epi32(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 

@@ -21,7 +21,7 @@ struct morsel_places {
 struct morsel_part256 {
     const struct morsel_conv_job *job;
     const int8_t *weights;
-    const float *multiplier;
+    const float *multiplier, *bias; /* bias: NULL where there is none */
     struct morsel_requant256 requant;
     struct morsel_places x_places, y_places;
     __m256i start[2]; /* bias - zero * weight_sum */
@@ -59,6 +59,7 @@ static inline struct morsel_part256 morsel_part256(const struct morsel_conv_job 
     struct morsel_part256 part = {.job = job, .y_step = a->window.out_c, .channels = left < 16 ? left : 16};
     part.weights = job->weights + block * job->block_bytes;
     part.multiplier = a->channels.multiplier + channel;
+    part.bias = a->channels.float_bias ? a->channels.float_bias + channel : NULL;
     part.requant = morsel_requant256(&a->y, a->y.code.zero);
     part.x_places = morsel_places(lines->step, n);
     part.y_places = morsel_places(part.y_step, n);
@@ -78,8 +79,19 @@ MORSEL_INLINE void morsel_store_2x16(const struct morsel_part256 *part, uint8_t 
                                      __m256i b1, uint32_t channels) {
     const struct morsel_requant256 *r = &part->requant;
     __m256 ma = _mm256_loadu_ps(part->multiplier), mb = _mm256_loadu_ps(part->multiplier + 8);
-    __m256i v = morsel_pack256_in_order(r, morsel_scale256(r, a0, ma), morsel_scale256(r, b0, mb), morsel_scale256(r, a1, ma),
-                                        morsel_scale256(r, b1, mb));
+    if (part->bias) {
+        __m256 ba = _mm256_loadu_ps(part->bias), bb = _mm256_loadu_ps(part->bias + 8);
+        a0 = morsel_scale256_bias(r, a0, ma, ba);
+        b0 = morsel_scale256_bias(r, b0, mb, bb);
+        a1 = morsel_scale256_bias(r, a1, ma, ba);
+        b1 = morsel_scale256_bias(r, b1, mb, bb);
+    } else {
+        a0 = morsel_scale256(r, a0, ma);
+        b0 = morsel_scale256(r, b0, mb);
+        a1 = morsel_scale256(r, a1, ma);
+        b1 = morsel_scale256(r, b1, mb);
+    }
+    __m256i v = morsel_pack256_in_order(r, a0, b0, a1, b1);
     morsel_store_first(y0, _mm256_castsi256_si128(v), channels);
     morsel_store_first(y1, _mm256_extracti128_si256(v, 1), channels);
 }
