@@ -112,4 +112,11 @@ MORSEL_INLINE void morsel_store_7x16(const struct morsel_part256 *part, size_t a
     else morsel_store_7(part, y, a, b, part->channels);
 }
 
+/* No more than eight channels. */
+MORSEL_INLINE void morsel_store_7x8(const struct morsel_part256 *part, size_t at, const struct morsel_seven256 *a) {
+    uint8_t *y = part->y + at * part->y_step;
+    if (part->channels == 8) morsel_store_7(part, y, a, a, 8);
+    else morsel_store_7(part, y, a, a, part->channels);
+}
+
 #endif
