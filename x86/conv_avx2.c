@@ -171,17 +171,20 @@ MORSEL_INLINE struct morsel_seven256 sum_long(const struct morsel_part256 *part,
 
 static __attribute__((noinline)) void tile_bytes(const struct morsel_part256 *part, const struct morsel_lines *lines, size_t at,
                                                  const struct proof *proof) {
-    struct morsel_seven256 a = sum_bytes(part, lines, at, 0, proof), b = sum_bytes(part, lines, at, 1, proof);
+    struct morsel_seven256 a = sum_bytes(part, lines, at, 0, proof), b = a;
+    if (part->channels > 8) b = sum_bytes(part, lines, at, 1, proof);
     morsel_store_7x16(part, at, &a, &b);
 }
 
 static __attribute__((noinline)) void tile_words(const struct morsel_part256 *part, const uint8_t *wide, size_t step, size_t at) {
-    struct morsel_seven256 a = sum_words(part, wide, step, 0), b = sum_words(part, wide, step, 1);
+    struct morsel_seven256 a = sum_words(part, wide, step, 0), b = a;
+    if (part->channels > 8) b = sum_words(part, wide, step, 1);
     morsel_store_7x16(part, at, &a, &b);
 }
 
 static __attribute__((noinline)) void tile_long(const struct morsel_part256 *part, const struct morsel_lines *lines, size_t at) {
-    struct morsel_seven256 a = sum_long(part, lines, at, 0), b = sum_long(part, lines, at, 1);
+    struct morsel_seven256 a = sum_long(part, lines, at, 0), b = a;
+    if (part->channels > 8) b = sum_long(part, lines, at, 1);
     morsel_store_7x16(part, at, &a, &b);
 }
 
