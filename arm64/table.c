@@ -2,8 +2,6 @@
 /* The arm64 kernels, in rising order: each feature takes over the slots that it computes faster. */
 #include "arm64.h"
 
-#include "../core/morsel.h"
-
 static void use_neon(struct morsel_kernels *table) {
     table->conv = morsel_conv_rows_neon;
     table->depthwise = morsel_depthwise_rows_neon;
@@ -13,6 +11,7 @@ static void use_neon(struct morsel_kernels *table) {
     table->lut = morsel_lut_neon;
     table->gather = morsel_gather_neon;
     table->mean = morsel_mean_neon;
+    table->store_flip = 0x80;
 }
 
 static void use_dotprod(struct morsel_kernels *table) {
@@ -23,7 +22,7 @@ static void use_dotprod(struct morsel_kernels *table) {
 }
 
 uint32_t morsel_kernels_arm64(struct morsel_kernels *table, uint32_t cpu) {
-    if (cpu & MORSEL_CPU_NEON) use_neon(table);
-    if (cpu & MORSEL_CPU_DOTPROD) use_dotprod(table);
-    return cpu & (MORSEL_CPU_NEON | MORSEL_CPU_DOTPROD);
+    if (cpu & MORSEL_HAS_NEON) use_neon(table);
+    if (cpu & MORSEL_HAS_DOTPROD) use_dotprod(table);
+    return cpu & (MORSEL_HAS_NEON | MORSEL_HAS_DOTPROD);
 }

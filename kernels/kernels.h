@@ -221,7 +221,13 @@ struct morsel_kernels {
     uint32_t store_flip; /* of bytes inside a network: 0 or 0x80, whichever conv and its like read without a conversion */
 };
 
-/* Fills the table with the best kernels for the features in `cpu` (bits of enum morsel_cpu). Returns those bits of `cpu` that
+/* Features of a CPU; the same bits as enum morsel_cpu, which kernels do not know. */
+enum morsel_has {
+    MORSEL_HAS_NEON = 1 << 0, MORSEL_HAS_DOTPROD = 1 << 1, MORSEL_HAS_I8MM = 1 << 2,
+    MORSEL_HAS_AVX2 = 1 << 8, MORSEL_HAS_AVXVNNI = 1 << 9, MORSEL_HAS_AVX512VNNI = 1 << 10
+};
+
+/* Fills the table with the best kernels for the features in `cpu`. Returns those bits of `cpu` that
  * any kernel of this build asks for. */
 uint32_t morsel_kernels_choose(struct morsel_kernels *table, uint32_t cpu);
 

@@ -2,11 +2,9 @@
 /* The x86 kernels, from the oldest instructions to the newest; a later one takes over where it is faster. */
 #include "x86.h"
 
-#include "../core/morsel.h"
-
 uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu) {
     uint32_t used = 0;
-    if (!(cpu & MORSEL_CPU_AVX2)) return used;
+    if (!(cpu & MORSEL_HAS_AVX2)) return used;
     table->conv = morsel_conv_rows_avx2;
     table->depthwise = morsel_depthwise_rows_avx2;
     table->fc = morsel_fc_blocks_avx2;
@@ -15,17 +13,17 @@ uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu) {
     table->gather = morsel_gather_avx2;
     table->max_pool = morsel_max_pool_rows_avx2;
     table->lut = morsel_lut_avx2;
-    used |= MORSEL_CPU_AVX2;
-    if (cpu & MORSEL_CPU_AVXVNNI) { /* some CPUs with AVX512-VNNI lack it */
+    used |= MORSEL_HAS_AVX2;
+    if (cpu & MORSEL_HAS_AVXVNNI) { /* some CPUs with AVX512-VNNI lack it */
         table->conv = morsel_conv_rows_avxvnni;
         table->depthwise = morsel_depthwise_rows_avxvnni;
         table->fc = morsel_fc_blocks_avxvnni;
-        used |= MORSEL_CPU_AVXVNNI;
+        used |= MORSEL_HAS_AVXVNNI;
     }
-    if (!(cpu & MORSEL_CPU_AVX512VNNI)) return used;
+    if (!(cpu & MORSEL_HAS_AVX512VNNI)) return used;
     table->conv = morsel_conv_rows_avx512vnni;
     table->depthwise = morsel_depthwise_rows_avx512vnni;
     table->fc = morsel_fc_blocks_avx512vnni;
     table->qadd = morsel_qadd_avx512vnni;
-    return used | MORSEL_CPU_AVX512VNNI;
+    return used | MORSEL_HAS_AVX512VNNI;
 }

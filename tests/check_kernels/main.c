@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* check_kernels [--seed S] [--cases N] [--kernel NAME] [--isa NAME] [--case N] [--bench] */
+/* check_kernels [--seed S] [--cases N] [--kernel NAME] [--isa NAME] [--case N] [--bench|--random-only] */
 #include "check.h"
 
 #include <setjmp.h>
@@ -34,7 +34,7 @@ static struct {
     uint32_t cases;
     long only_case;
     const char *kernel, *isa;
-    bool bench;
+    bool bench, random_only;
 } options = {.cases = 400, .only_case = -1};
 
 /* ---- faults ---- */
@@ -181,7 +181,7 @@ static uint32_t case_count(const struct family *f) {
 static bool check_kernel(const struct family *f, const struct isa *isa, any_fn *plain, any_fn *fn, uint32_t flip) {
     uint32_t failed = 0, done = 0;
     static struct trial t;
-    for (uint32_t i = 0; i < case_count(f); i++) {
+    for (uint32_t i = options.random_only ? f->fixed : 0; i < case_count(f); i++) {
         char why[200];
         if (options.only_case >= 0 && (uint32_t)options.only_case != i) continue;
         make_trial(&t, f, i, flip);
@@ -236,7 +236,7 @@ static int check_all(void) {
 /* ---- the command ---- */
 
 static int usage(void) {
-    fprintf(stderr, "check_kernels [--seed S] [--cases N] [--kernel NAME] [--isa NAME] [--case N] [--bench]\n");
+    fprintf(stderr, "check_kernels [--seed S] [--cases N] [--kernel NAME] [--isa NAME] [--case N] [--bench|--random-only]\n");
     return 2;
 }
 
@@ -255,6 +255,7 @@ int main(int argc, char **argv) {
     options.seed = (uint64_t)time(NULL);
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--bench")) options.bench = true;
+        else if (!strcmp(argv[i], "--random-only")) options.random_only = true;
         else if (i + 1 < argc && take(argv[i], argv[i + 1])) i++;
         else return usage();
     }
