@@ -213,21 +213,39 @@ static void widen_seven(uint8_t *wide, const struct morsel_conv_job *job, const 
             wide = widen(wide, lines->line[ky] + (at + p < n ? at + p : n - 1) * lines->step, job->quads);
 }
 
-/* Blocks that are not marked as safe. */
-static void run_words(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t pixel, size_t n, const uint8_t *safe) {
+static int is_safe(const uint8_t *safe, uint32_t i) {
+    return safe[i / 8] >> i % 8 & 1;
+}
+
+/* Blocks that are not marked as safe, pixels begin .. end in tiles of seven; `last` is where the last tile of all begins. */
+static void run_wide(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t pixel, size_t n, const uint8_t *safe,
+                     size_t begin, size_t end) {
     _Alignas(32) uint8_t wide[WIDE_BYTES];
     size_t step = (size_t)job->kernel_h * job->quads * 8, last = n < 7 ? 0 : n - 7;
-    int fits = 7 * step <= WIDE_BYTES;
-    for (size_t next = 0; next < n; next += 7) {
-        size_t at = next < last ? next : last;
-        if (fits) widen_seven(wide, job, lines, at, n);
-        for (uint32_t block = job->begin; block < job->end; block++) {
-            if (safe[(block - job->begin) / 8] & (1u << (block - job->begin) % 8)) continue;
-            struct morsel_part256 part = morsel_part256(job, lines, block, pixel, n);
-            if (fits) tile_words(&part, wide, step, at);
-            else tile_long(&part, lines, at);
-        }
+    uint8_t *to = wide;
+    for (size_t at = begin; at < end; at += 7, to += 7 * step) widen_seven(to, job, lines, at < last ? at : last, n);
+    for (uint32_t block = job->begin; block < job->end; block++) {
+        if (is_safe(safe, block - job->begin)) continue;
+        struct morsel_part256 part = morsel_part256(job, lines, block, pixel, n);
+        const uint8_t *from = wide;
+        for (size_t at = begin; at < end; at += 7, from += 7 * step) tile_words(&part, from, step, at < last ? at : last);
     }
+}
+
+/* The same for windows that are too long to be widened beforehand. */
+static void run_long(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t pixel, size_t n, const uint8_t *safe) {
+    size_t last = n < 7 ? 0 : n - 7;
+    for (uint32_t block = job->begin; block < job->end; block++) {
+        if (is_safe(safe, block - job->begin)) continue;
+        struct morsel_part256 part = morsel_part256(job, lines, block, pixel, n);
+        for (size_t at = 0; at < n; at += 7) tile_long(&part, lines, at < last ? at : last);
+    }
+}
+
+static void run_words(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t pixel, size_t n, const uint8_t *safe) {
+    size_t most = WIDE_BYTES / ((size_t)job->kernel_h * job->quads * 8 * 7) * 7;
+    if (most == 0) run_long(job, lines, pixel, n, safe);
+    for (size_t at = 0; most && at < n; at += most) run_wide(job, lines, pixel, n, safe, at, at + most < n ? at + most : n);
 }
 
 /* Marks the blocks that are proven safe and does them. Returns how many there are. */
