@@ -7,7 +7,8 @@
 
 /*
  * Four output pixels of a group of channels, as a matrix product. Pixel p's inputs are `segments` pieces of `depth` bytes (a multiple
- * of 4) in the signed domain at x[4 * segment + p]; fewer than four pixels repeat the last one. Weights [blocks][segments * depth / 4][16][4].
+ * of 4) in the signed domain at x[4 * segment + p]; where there are fewer than four pixels, all four addresses can still be read.
+ * Weights [blocks][segments * depth / 4][16][4].
  */
 struct morsel_tile {
     const uint8_t *const *x;

@@ -133,7 +133,8 @@ static void put(const struct morsel_tile *t, struct morsel_sum16 s, uint32_t p, 
         vst1q_s32(raw + 12, s.s3);
         return;
     }
-    morsel_store_part(t->y + p * t->y_step + c, morsel_finish16(s, t->group->multiplier + c, t->group->offset + c, f, f->mode), t->channels - c);
+    int8x16_t v = morsel_finish16(s, t->group->multiplier + c, t->group->offset + c, f, f->mode);
+    morsel_store_part(t->y + p * t->y_step + c, v, t->channels - c);
 }
 
 /* One pixel. */
@@ -162,7 +163,8 @@ static void tile_part(const struct morsel_tile *t, uint32_t c) {
 /* Nothing of the pixels c and d before a and b are done: narrowing has one pipe, and must not be left to the end in a lump. */
 #define AFTER(done, next) __asm__ volatile("" : "+w"((next).s0), "+w"((next).s1), "+w"((next).s2), "+w"((next).s3) : "w"(done))
 
-INLINE void put_four(struct sums *s, const float *m, const float *o, const struct morsel_finish *f, uint8_t *to, size_t step, uint32_t mode) {
+INLINE void put_four(struct sums *s, const float *m, const float *o, const struct morsel_finish *f, uint8_t *to, size_t step,
+                     uint32_t mode) {
     int8_t *y = (int8_t *)to;
     int8x16_t v = morsel_finish16(s->p0, m, o, f, mode);
     AFTER(v, s->p1);

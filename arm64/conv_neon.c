@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Convolution and matrix product for any ARMv8: 4 pixels x 8 channels; byte products in 16 bits, added in pairs to 32 at once, so nothing
+/* Convolution and matrix product for any ARMv8: 2 pixels x 16 channels; byte products in 16 bits, added in pairs to 32 at once, so nothing
  * can overflow. A register of sums holds two channels, each as the sum of its even and of its odd pairs of inputs. */
 #include "arm64.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Eight channels of a pixel. */
-struct eight {
-    int32x4_t c01, c23, c45, c67;
+/* Sixteen channels of a pixel. */
+struct pairs {
+    int32x4_t c0, c2, c4, c6, c8, c10, c12, c14;
 };
+
+INLINE int8x16_t load_four(const uint8_t *x) {
+    int32_t v;
+    memcpy(&v, x, 4);
+    return vreinterpretq_s8_s32(vdupq_n_s32(v));
+}
 
 INLINE int32x4_t add_low(int32x4_t sum, int8x16_t x, int8x16_t w) {
     return vpadalq_s16(sum, vmull_s8(vget_low_s8(x), vget_low_s8(w)));
@@ -18,63 +24,58 @@ INLINE int32x4_t add_high(int32x4_t sum, int8x16_t x, int8x16_t w) {
     return vpadalq_s16(sum, vmull_high_s8(x, w));
 }
 
-INLINE int8x16_t load_four(const uint8_t *x) {
-    int32_t v;
-    memcpy(&v, x, 4);
-    return vreinterpretq_s8_s32(vdupq_n_s32(v));
+/* Four inputs of two pixels, repeated four times, meet the weights of sixteen channels. */
+INLINE void add_four(struct pairs *s, struct pairs *z, const uint8_t *x, const uint8_t *x2, const int8_t *w) {
+    int8x16_t v = load_four(x), v2 = load_four(x2);
+    int8x16_t w0 = vld1q_s8(w), w1 = vld1q_s8(w + 16), w2 = vld1q_s8(w + 32), w3 = vld1q_s8(w + 48);
+    s->c0 = add_low(s->c0, v, w0), s->c2 = add_high(s->c2, v, w0);
+    z->c0 = add_low(z->c0, v2, w0), z->c2 = add_high(z->c2, v2, w0);
+    s->c4 = add_low(s->c4, v, w1), s->c6 = add_high(s->c6, v, w1);
+    z->c4 = add_low(z->c4, v2, w1), z->c6 = add_high(z->c6, v2, w1);
+    s->c8 = add_low(s->c8, v, w2), s->c10 = add_high(s->c10, v, w2);
+    z->c8 = add_low(z->c8, v2, w2), z->c10 = add_high(z->c10, v2, w2);
+    s->c12 = add_low(s->c12, v, w3), s->c14 = add_high(s->c14, v, w3);
+    z->c12 = add_low(z->c12, v2, w3), z->c14 = add_high(z->c14, v2, w3);
 }
 
-/* Four inputs of a pixel, repeated four times, meet the weights of eight channels. */
-INLINE void add_four(struct eight *s, const uint8_t *x, int8x16_t w0, int8x16_t w1) {
-    int8x16_t v = load_four(x);
-    s->c01 = add_low(s->c01, v, w0);
-    s->c23 = add_high(s->c23, v, w0);
-    s->c45 = add_low(s->c45, v, w1);
-    s->c67 = add_high(s->c67, v, w1);
+INLINE struct morsel_sum16 total(const struct pairs *s, const int32_t *start) {
+    struct morsel_sum16 r = morsel_load_start(start);
+    r.s0 = vaddq_s32(vpaddq_s32(s->c0, s->c2), r.s0);
+    r.s1 = vaddq_s32(vpaddq_s32(s->c4, s->c6), r.s1);
+    r.s2 = vaddq_s32(vpaddq_s32(s->c8, s->c10), r.s2);
+    r.s3 = vaddq_s32(vpaddq_s32(s->c12, s->c14), r.s3);
+    return r;
 }
 
-INLINE void put_eight(int32_t *sums, const struct eight *s, const int32_t *start) {
-    vst1q_s32(sums, vaddq_s32(vpaddq_s32(s->c01, s->c23), vld1q_s32(start)));
-    vst1q_s32(sums + 4, vaddq_s32(vpaddq_s32(s->c45, s->c67), vld1q_s32(start + 4)));
-}
-
-/* Eight channels of four pixels, into sums[16 * pixel]; `w` stands at the first of the eight. */
-static void sum_eight(int32_t *sums, const struct morsel_tile *t, const uint8_t *const *x, const int8_t *w, const int32_t *start) {
-    int32x4_t none = vdupq_n_s32(0);
-    struct eight s0 = {none, none, none, none}, s1 = s0, s2 = s0, s3 = s0;
-    for (uint32_t i = 0; i < t->segments; i++, x += 4) {
-        const uint8_t *a = x[0], *b = x[1], *c = x[2], *d = x[3];
-        for (uint32_t k = 0; k < t->depth; k += 4, w += 64) {
-            int8x16_t w0 = vld1q_s8(w), w1 = vld1q_s8(w + 16);
-            add_four(&s0, a + k, w0, w1);
-            add_four(&s1, b + k, w0, w1);
-            add_four(&s2, c + k, w0, w1);
-            add_four(&s3, d + k, w0, w1);
-        }
-    }
-    put_eight(sums, &s0, start);
-    put_eight(sums + 16, &s1, start);
-    put_eight(sums + 32, &s2, start);
-    put_eight(sums + 48, &s3, start);
-}
-
-static void put(const struct morsel_tile *t, const int32_t *sums, uint8_t *y, uint32_t p, uint32_t c) {
+INLINE void put(const struct morsel_tile *t, struct morsel_sum16 s, uint8_t *y, uint32_t p, uint32_t c) {
     const struct morsel_finish *f = &t->group->finish;
-    struct morsel_sum16 s = {vld1q_s32(sums), vld1q_s32(sums + 4), vld1q_s32(sums + 8), vld1q_s32(sums + 12)};
-    if (f->mode == MORSEL_FINISH_RAW) memcpy(t->raw[p] + c, sums, 64);
-    else morsel_store_part(y + p * t->y_step + c, morsel_finish16(s, t->group->multiplier + c, t->group->offset + c, f, f->mode), t->channels - c);
+    if (f->mode == MORSEL_FINISH_RAW) {
+        int32_t *raw = t->raw[p] + c;
+        vst1q_s32(raw, s.s0), vst1q_s32(raw + 4, s.s1), vst1q_s32(raw + 8, s.s2), vst1q_s32(raw + 12, s.s3);
+        return;
+    }
+    int8x16_t v = morsel_finish16(s, t->group->multiplier + c, t->group->offset + c, f, f->mode);
+    morsel_store_part(y + p * t->y_step + c, v, t->channels - c);
+}
+
+/* Pixels p and p + 1 of the tile whose inputs are x. */
+static void two_pixels(const struct morsel_tile *t, const uint8_t *const *x, uint8_t *y, uint32_t p) {
+    const int8_t *w = t->weights;
+    for (uint32_t c = 0; c < t->channels; c += 16) {
+        int32x4_t none = vdupq_n_s32(0);
+        struct pairs s = {none, none, none, none, none, none, none, none}, z = s;
+        for (uint32_t i = 0; i < t->segments; i++) {
+            const uint8_t *a = x[4 * i + p], *b = x[4 * i + p + 1], *end = a + t->depth;
+            for (; a != end; a += 4, b += 4, w += 64) add_four(&s, &z, a, b, w);
+        }
+        put(t, total(&s, t->group->start + c), y, p, c);
+        if (p + 1 < t->pixels) put(t, total(&z, t->group->start + c), y, p + 1, c);
+    }
 }
 
 static void one_tile(const struct morsel_tile *t, const uint8_t *const *x, uint8_t *y) {
-    int32_t sums[64] = {0};
-    size_t block = (size_t)t->segments * t->depth * 16;
-    const int8_t *w = t->weights;
-    for (uint32_t c = 0; c < t->channels; c += 16, w += block) {
-        const int32_t *start = t->group->start + c;
-        sum_eight(sums, t, x, w, start);
-        if (t->channels - c > 8) sum_eight(sums + 8, t, x, w + 32, start + 8);
-        for (uint32_t p = 0; p < t->pixels; p++) put(t, sums + 16 * p, y, p, c);
-    }
+    two_pixels(t, x, y, 0);
+    if (t->pixels > 2) two_pixels(t, x, y, 2);
 }
 
 static void tile_neon(const struct morsel_tile *t) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Depthwise convolution with SDOT. Four rows of one column, sixteen channels wide, are zipped into (channel, row 0..3) vectors: one dot product
- * then does a column of taps for four channels. For windows 3x3 such columns stay in registers while they pass under the three
+ * Depthwise convolution with SDOT. Four rows of one column, sixteen channels wide, are zipped into (channel, row 0..3) vectors: one
+ * dot product then does a column of taps for four channels. For windows 3x3 such columns stay in registers while they pass under the three
  * tap columns; with stride 1 one column serves two output rows, the lower with its taps moved one row down.
  */
 #include "arm64.h"
@@ -248,7 +248,8 @@ static void any_pixel(const struct morsel_conv_args *a, const uint8_t *const *ro
         morsel_store_raw(&a->y, &a->channels, raw, c, n, at + c);
         return;
     }
-    morsel_store_part((uint8_t *)a->y.data + at + c, morsel_finish16(s, g->multiplier + c % MORSEL_GROUP, g->offset + c % MORSEL_GROUP, &g->finish, g->finish.mode), n);
+    const float *m = g->multiplier + c % MORSEL_GROUP, *o = g->offset + c % MORSEL_GROUP;
+    morsel_store_part((uint8_t *)a->y.data + at + c, morsel_finish16(s, m, o, &g->finish, g->finish.mode), n);
 }
 
 static void run_any(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t c, uint32_t end,

@@ -89,14 +89,59 @@ static void put(const struct block *b, struct morsel_sum16 s, const struct morse
     morsel_store_part((uint8_t *)a->y.data + at + b->c, morsel_finish16(s, m, o, &g->finish, g->finish.mode), b->n);
 }
 
+/* Two taps more. */
+static inline void add_pair(struct morsel_sum16 *s, const uint8_t *a, const uint8_t *b, const int8_t (*w)[16], uint8x16_t flip) {
+    int8x16_t x = vreinterpretq_s8_u8(veorq_u8(vld1q_u8(a), flip)), z = vreinterpretq_s8_u8(veorq_u8(vld1q_u8(b), flip));
+    int8x16_t w0 = vld1q_s8(w[0]), w1 = vld1q_s8(w[1]);
+    int16x8_t lo = vmlal_s8(vmull_s8(vget_low_s8(x), vget_low_s8(w0)), vget_low_s8(z), vget_low_s8(w1));
+    widen(s, lo, vmlal_high_s8(vmull_high_s8(x, w0), z, w1));
+}
+
+/* Windows 3x3 that lie inside their rows: pixels ox .. end. Returns where it stopped. */
+static uint32_t run_inside(const struct block *b, const uint8_t *const *rows, uint32_t ox, uint32_t end, const struct morsel_group *g,
+                           size_t at) {
+    const struct morsel_window *win = &b->a->window;
+    const size_t c = win->in_c, step = (size_t)win->stride_w * c, from = (size_t)(ox * win->stride_w - win->pad_left) * c + b->c;
+    const uint8_t *p = rows[0] + from, *q = rows[1] + from, *r = rows[2] + from;
+    const int32_t *start = g->start + b->c % MORSEL_GROUP;
+    uint8x16_t flip = vdupq_n_u8((uint8_t)(b->a->x.code.flip ^ 0x80));
+    for (; ox < end; ox++, p += step, q += step, r += step) {
+        struct morsel_sum16 s = morsel_load_start(start);
+        add_pair(&s, p, p + c, &b->w[0], flip);
+        add_pair(&s, p + 2 * c, q, &b->w[2], flip);
+        add_pair(&s, q + c, q + 2 * c, &b->w[4], flip);
+        add_pair(&s, r, r + c, &b->w[6], flip);
+        int8x16_t x = vreinterpretq_s8_u8(veorq_u8(vld1q_u8(r + 2 * c), flip)), w = vld1q_s8(b->w[8]);
+        widen(&s, vmull_s8(vget_low_s8(x), vget_low_s8(w)), vmull_high_s8(x, w));
+        put(b, s, g, at + (size_t)ox * win->out_c);
+    }
+    return ox;
+}
+
+/* Pixels first .. last of a row lie inside, and can be read sixteen bytes at a time. */
+static void find_inside(const struct block *b, uint32_t *first, uint32_t *last) {
+    const struct morsel_window *win = &b->a->window;
+    uint32_t spare = b->n < 16 ? 3 : 2; /* columns that the window needs; a short block reads into the next pixel */
+    *first = *last = 0;
+    if (b->taps != 9 || win->kernel_h != 3 || win->dilation_w != 1 || !b->pairs || (b->n < 16 && win->in_c < 16)) return;
+    *first = (win->pad_left + win->stride_w - 1) / win->stride_w;
+    if (win->in_w + win->pad_left > spare) *last = (win->in_w + win->pad_left - spare - 1) / win->stride_w + 1;
+    if (*last > win->out_w) *last = win->out_w;
+}
+
 static void run_block(struct block *b, const uint8_t *const *rows, uint32_t y, uint32_t n, const struct morsel_group *g) {
     const struct morsel_window *win = &b->a->window;
     uint8x16_t flip = vdupq_n_u8((uint8_t)(b->a->x.code.flip ^ 0x80));
+    uint32_t first, last;
+    find_inside(b, &first, &last);
     memset(b->outside, (int)((uint32_t)b->a->x.code.zero ^ b->a->x.code.flip), 16);
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++, rows += win->kernel_h) {
+        size_t at = (size_t)(y + i) * win->out_w * win->out_c;
         for (uint32_t ox = 0; ox < win->out_w; ox++) {
-            find_taps(b, rows + (size_t)i * win->kernel_h, ox);
-            put(b, sum_taps(b, g->start + b->c % MORSEL_GROUP, flip), g, ((size_t)(y + i) * win->out_w + ox) * win->out_c);
+            if (ox == first && first < last) ox = run_inside(b, rows, ox, last, g, at);
+            if (ox == win->out_w) break;
+            find_taps(b, rows, ox);
+            put(b, sum_taps(b, g->start + b->c % MORSEL_GROUP, flip), g, at + (size_t)ox * win->out_c);
         }
     }
 }

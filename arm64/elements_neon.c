@@ -12,8 +12,11 @@ static inline __attribute__((always_inline)) struct reals load_reals(const uint8
     uint16x8_t top = vdupq_n_u16(0x4b00);
     uint8x16_t u = veorq_u8(vld1q_u8(x), flip), none = vdupq_n_u8(0);
     uint16x8_t lo = vreinterpretq_u16_u8(vzip1q_u8(u, none)), hi = vreinterpretq_u16_u8(vzip2q_u8(u, none));
-    struct reals r = {vsubq_f32(vreinterpretq_f32_u16(vzip1q_u16(lo, top)), offset), vsubq_f32(vreinterpretq_f32_u16(vzip2q_u16(lo, top)), offset),
-                      vsubq_f32(vreinterpretq_f32_u16(vzip1q_u16(hi, top)), offset), vsubq_f32(vreinterpretq_f32_u16(vzip2q_u16(hi, top)), offset)};
+    struct reals r;
+    r.f0 = vsubq_f32(vreinterpretq_f32_u16(vzip1q_u16(lo, top)), offset);
+    r.f1 = vsubq_f32(vreinterpretq_f32_u16(vzip2q_u16(lo, top)), offset);
+    r.f2 = vsubq_f32(vreinterpretq_f32_u16(vzip1q_u16(hi, top)), offset);
+    r.f3 = vsubq_f32(vreinterpretq_f32_u16(vzip2q_u16(hi, top)), offset);
     return r;
 }
 

@@ -7,9 +7,10 @@
  * bits. On a Cortex-A76 both cost a quarter of the conversions they replace. Sums therefore start at bias + 0x4b400000 wherever
  * the channels' weights prove |s| < 2^22 and |s * multiplier| < 32000 (so the low 16 bits hold the rounded product), whatever the inputs.
  *
- * Results that are cut at their zero point (ReLU: the lowest byte stands for 0) need no subtraction either. There sums start at bias + 0x4b000000,
- * the float 2^23 + s for s >= 0, and one fused operation computes (2^23 + s) * m - 2^23 * m = s * m, rounded once, because 2^23 * m is
- * exact. Below 2^23 floats are half as far apart, so a negative s gives s / 2 * m: the same byte, as m is not negative.
+ * Results that are cut at their zero point (ReLU: the lowest byte stands for 0) need no subtraction either. There sums start at
+ * bias + 0x4b000000, the float 2^23 + s for s >= 0, and one fused operation computes (2^23 + s) * m - 2^23 * m = s * m, rounded once,
+ * because 2^23 * m is exact. Below 2^23 floats are half as far apart, so a negative s gives s / 2 * m: the same byte, as m is not
+ * negative.
  *
  * All that is computed in the signed domain: byte ^ 0x80, -128..127. An even zero point may be added together with magic: it moves no tie.
  */
@@ -105,7 +106,8 @@ static inline int8x16_t morsel_narrow(int16x8_t a, int16x8_t b) {
     return vqmovn_high_s16(vqmovn_s16(a), b);
 }
 
-/* In one piece of asm: the compiler would copy the offsets, which the fused operation overwrites, instead of loading them for each pixel. */
+/* In one piece of asm: the compiler would copy the offsets, which the fused operation overwrites, instead of loading them for each
+ * pixel. */
 static inline __attribute__((always_inline)) int8x16_t morsel_finish_relu(struct morsel_sum16 s, const float *m, const float *o,
                                                                           float32x4_t round) {
     int8x16_t v;

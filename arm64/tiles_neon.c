@@ -16,9 +16,10 @@ struct walk {
     const uint8_t *const *rows;
     uint32_t depth, outs, row_k, k, pieces;
     uint32_t packing;
+    uint32_t line; /* bytes of a copied window with the spare ones */
     const uint8_t *x[4 * PIECES];
     uint8_t outside[LINE]; /* zero points, signed domain */
-    uint8_t packed[4][PACKED + SPARE];
+    uint8_t packed[4 * (PACKED + SPARE)];
     int32_t raw[4][MORSEL_GROUP];
     struct morsel_group group;
 };
@@ -54,14 +55,14 @@ static inline void pack_short(uint8_t *to, const uint8_t *const *rows, uint32_t 
 }
 
 /* Four pixels of one row whose windows are short and inside; returns 0 where they are not. */
-static int pack_four(struct walk *w, const uint8_t *const *rows, uint32_t ox) {
+static int pack_four(struct walk *w, uint8_t *to, const uint8_t *const *rows, uint32_t ox) {
     const struct morsel_window *win = &w->a->window;
     uint32_t left = ox * win->stride_w - win->pad_left, last = left + 3 * win->stride_w, row_k = w->row_k;
     size_t from = (size_t)left * win->in_c, step = (size_t)win->stride_w * win->in_c;
     if (ox + 4 > win->out_w || left >= win->in_w || last + win->kernel_w > win->in_w) return 0;
     if (win->dilation_w != 1 || w->a->groups != 1 || row_k > 16 || from + 3 * step + 16 > win->in_row) return 0;
     uint8x16_t mask = vdupq_n_u8((uint8_t)(w->a->x.code.flip ^ 0x80));
-    for (uint32_t p = 0; p < 4; p++, from += step) pack_short(w->packed[p], rows, win->kernel_h, row_k, from, mask);
+    for (uint32_t p = 0; p < 4; p++, from += step, to += w->line) pack_short(to, rows, win->kernel_h, row_k, from, mask);
     return 1;
 }
 
@@ -89,18 +90,30 @@ static void point_pixel(struct walk *w, uint32_t p, const uint8_t *const *rows, 
     }
 }
 
-/* The inputs of the pixels from column ox of row `line` of this call on. */
-static void find_inputs(struct walk *w, uint32_t line, uint32_t ox, uint32_t pixels, uint32_t channel) {
-    const struct morsel_window *win = &w->a->window;
-    const uint8_t *const *rows = w->rows + (size_t)line * win->kernel_h;
-    if (w->packing && pixels == 4 && pack_four(w, rows, ox)) return;
-    for (uint32_t p = 0; p < 4; p++) {
-        uint32_t from = p < pixels ? p : pixels - 1;
-        if (w->packing && from == p) pack_pixel(w, w->packed[p], rows, ox, channel);
-        if (!w->packing) point_pixel(w, p, rows, ox, channel);
-        if (p + 1 < pixels && ++ox == win->out_w) {
+/* The windows of `pixels` pixels from pixel p of this call on, side by side. */
+static void pack_pixels(struct walk *w, uint32_t p, uint32_t pixels, uint32_t channel) {
+    uint32_t out_w = w->a->window.out_w;
+    const uint8_t *const *rows = w->rows + (size_t)(p / out_w) * w->a->window.kernel_h;
+    uint8_t *to = w->packed;
+    for (uint32_t ox = p % out_w, n; pixels; pixels -= n, ox += n, to += n * w->line) {
+        if (ox == out_w) {
             ox = 0;
-            rows += win->kernel_h;
+            rows += w->a->window.kernel_h;
+        }
+        n = pixels >= 4 && pack_four(w, to, rows, ox) ? 4 : 1;
+        if (n == 1) pack_pixel(w, to, rows, ox, channel);
+    }
+}
+
+/* The addresses of up to four pixels' inputs. */
+static void point_pixels(struct walk *w, uint32_t first, uint32_t pixels, uint32_t channel) {
+    uint32_t out_w = w->a->window.out_w, ox = first % out_w;
+    const uint8_t *const *rows = w->rows + (size_t)(first / out_w) * w->a->window.kernel_h;
+    for (uint32_t p = 0; p < 4; p++) {
+        point_pixel(w, p, rows, ox, channel);
+        if (p + 1 < pixels && ++ox == out_w) {
+            ox = 0;
+            rows += w->a->window.kernel_h;
         }
     }
 }
@@ -110,11 +123,13 @@ static void store_raw(const struct walk *w, const struct morsel_tile *t, uint32_
         morsel_store_raw(&w->a->y, &w->a->channels, w->raw[p], channel, t->channels, first + (size_t)p * w->a->window.out_c);
 }
 
-/* How many tiles from pixel p on are as far apart as the first four pixels: inputs that lie side by side. */
+/* How many tiles a call may take: inputs that lie side by side, where they are or once they are packed. */
 static uint32_t tiles_ahead(const struct walk *w, uint32_t pixels) {
     const struct morsel_window *win = &w->a->window;
     uint32_t rows = pixels / win->out_w;
-    if (w->packing || w->pieces != 1 || win->stride_w != 1 || win->pad_left || win->out_w != win->in_w) return 1;
+    if (w->group.finish.mode == MORSEL_FINISH_RAW) return 1;
+    if (w->packing) return (uint32_t)sizeof w->packed / w->line / 4;
+    if (w->pieces != 1 || win->stride_w != 1 || win->pad_left || win->out_w != win->in_w) return 1;
     for (uint32_t i = 1; i < rows; i++)
         if (w->rows[i] != w->rows[0] + (size_t)i * win->in_row) return 1;
     return pixels / 4;
@@ -125,15 +140,18 @@ static void run_group(struct walk *w, uint32_t g, uint32_t c, uint32_t pixels, s
     const struct morsel_conv_args *a = w->a;
     uint32_t blocks = (w->outs + 15) / 16, start = (g * blocks + c / 16) * 16, left = w->outs - c;
     struct morsel_tile t = {w->x, w->packing ? 1 : w->pieces, w->packing ? w->k : w->depth, a->weights + (size_t)start * w->k, &w->group,
-                            left < MORSEL_GROUP ? left : MORSEL_GROUP, 0, 1, 4 * (size_t)a->window.in_c, NULL, a->window.out_c, w->raw};
+                            left < MORSEL_GROUP ? left : MORSEL_GROUP, 0, 1, 4 * (size_t)(w->packing ? w->line : a->window.in_c), NULL,
+                            a->window.out_c, w->raw};
     morsel_group_prepare(&w->group, &a->channels, &a->x, &a->y, t.weights, start, (t.channels + 15) / 16, w->k / 4, pixels);
-    uint32_t ahead = w->group.finish.mode == MORSEL_FINISH_RAW ? 1 : tiles_ahead(w, pixels);
+    uint32_t ahead = tiles_ahead(w, pixels);
     first += g * w->outs + c;
     for (uint32_t p = 0, step; p < pixels; p += step, first += step * (size_t)a->window.out_c) {
-        t.pixels = pixels - p < 4 ? pixels - p : 4;
-        t.tiles = p == 0 && ahead ? ahead : 1;
+        uint32_t tiles = (pixels - p) / 4;
+        t.pixels = tiles ? 4 : pixels - p;
+        t.tiles = !tiles ? 1 : tiles < ahead ? tiles : ahead;
         step = t.tiles * 4;
-        find_inputs(w, p / a->window.out_w, p % a->window.out_w, t.pixels, g * w->depth);
+        if (w->packing) pack_pixels(w, p, tiles ? step : t.pixels, g * w->depth);
+        else point_pixels(w, p, t.pixels, g * w->depth);
         if (!a->y.code.is_float) t.y = (uint8_t *)a->y.data + first;
         fn(&t);
         if (w->group.finish.mode == MORSEL_FINISH_RAW) store_raw(w, &t, start, first);
@@ -157,7 +175,8 @@ static int plan(struct walk *w) {
 }
 
 static void fill_spare(struct walk *w) {
-    for (uint32_t p = 0; w->packing && p < 4; p++) w->x[p] = w->packed[p];
+    w->line = (w->k + SPARE + 15) / 16 * 16;
+    for (uint32_t p = 0; w->packing && p < 4; p++) w->x[p] = w->packed + p * w->line;
     if (w->packing) memset(w->packed, 0, sizeof w->packed);
     else memset(w->outside, (int)((uint32_t)w->a->x.code.zero ^ 0x80), w->depth < LINE ? w->depth : LINE);
 }
