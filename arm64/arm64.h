@@ -14,7 +14,7 @@ struct morsel_tile {
     const uint8_t *const *x;
     uint32_t segments, depth;
     const int8_t *weights;
-    const struct morsel_group *group;
+    struct morsel_group *group;
     uint32_t channels;
     uint32_t pixels; /* 1..4 */
     uint32_t tiles;  /* more than 1: whole tiles of one segment, each x_step behind the one before; never with RAW */

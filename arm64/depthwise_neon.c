@@ -97,13 +97,17 @@ static inline void add_pair(struct morsel_sum16 *s, const uint8_t *a, const uint
     widen(s, lo, vmlal_high_s8(vmull_high_s8(x, w0), z, w1));
 }
 
-/* Windows 3x3 that lie inside their rows: pixels ox .. end. Returns where it stopped. */
-static uint32_t run_inside(const struct block *b, const uint8_t *const *rows, uint32_t ox, uint32_t end, const struct morsel_group *g,
-                           size_t at) {
+/* Windows 3x3 that lie inside their rows: pixels ox .. end. `relu` is a constant: then the results stand among the products. */
+static inline __attribute__((always_inline)) void inside(const struct block *b, const uint8_t *const *rows, uint32_t ox, uint32_t end,
+                                                         const struct morsel_group *g, size_t at, int relu) {
     const struct morsel_window *win = &b->a->window;
     const size_t c = win->in_c, step = (size_t)win->stride_w * c, from = (size_t)(ox * win->stride_w - win->pad_left) * c + b->c;
     const uint8_t *p = rows[0] + from, *q = rows[1] + from, *r = rows[2] + from;
     const int32_t *start = g->start + b->c % MORSEL_GROUP;
+    const float *m = g->multiplier + b->c % MORSEL_GROUP, *o = g->offset + b->c % MORSEL_GROUP;
+    const size_t y_step = win->out_c;
+    const float32x4_t round = vdupq_n_f32(g->finish.round);
+    int8_t *y = relu ? (int8_t *)b->a->y.data + at + b->c : NULL;
     uint8x16_t flip = vdupq_n_u8((uint8_t)(b->a->x.code.flip ^ 0x80));
     for (; ox < end; ox++, p += step, q += step, r += step) {
         struct morsel_sum16 s = morsel_load_start(start);
@@ -113,9 +117,15 @@ static uint32_t run_inside(const struct block *b, const uint8_t *const *rows, ui
         add_pair(&s, r, r + c, &b->w[6], flip);
         int8x16_t x = vreinterpretq_s8_u8(veorq_u8(vld1q_u8(r + 2 * c), flip)), w = vld1q_s8(b->w[8]);
         widen(&s, vmull_s8(vget_low_s8(x), vget_low_s8(w)), vmull_high_s8(x, w));
-        put(b, s, g, at + (size_t)ox * win->out_c);
+        if (relu) vst1q_s8(y + ox * y_step, morsel_finish_relu(s, m, o, round));
+        else put(b, s, g, at + ox * y_step);
     }
-    return ox;
+}
+
+static void run_inside(const struct block *b, const uint8_t *const *rows, uint32_t ox, uint32_t end, const struct morsel_group *g,
+                       size_t at) {
+    if (g->finish.mode == MORSEL_FINISH_RELU && b->n == 16) inside(b, rows, ox, end, g, at, 1);
+    else inside(b, rows, ox, end, g, at, 0);
 }
 
 /* Pixels first .. last of a row lie inside, and can be read sixteen bytes at a time. */
@@ -138,7 +148,10 @@ static void run_block(struct block *b, const uint8_t *const *rows, uint32_t y, u
     for (uint32_t i = 0; i < n; i++, rows += win->kernel_h) {
         size_t at = (size_t)(y + i) * win->out_w * win->out_c;
         for (uint32_t ox = 0; ox < win->out_w; ox++) {
-            if (ox == first && first < last) ox = run_inside(b, rows, ox, last, g, at);
+            if (ox == first && first < last) {
+                run_inside(b, rows, ox, last, g, at);
+                ox = last;
+            }
             if (ox == win->out_w) break;
             find_taps(b, rows, ox);
             put(b, sum_taps(b, g->start + b->c % MORSEL_GROUP, flip), g, at + (size_t)ox * win->out_c);

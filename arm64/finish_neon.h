@@ -46,6 +46,7 @@ struct morsel_finish {
 #define MORSEL_GROUP 128u
 struct morsel_group {
     struct morsel_finish finish;
+    uint32_t pairs; /* whether two products of bytes fit 16 bits: 0 unknown, 1 no, 2 yes; for the tiles that ask */
     int32_t start[MORSEL_GROUP]; /* where sums begin: bias and zero point, magic too where it is proven */
     float multiplier[MORSEL_GROUP];
     float offset[MORSEL_GROUP]; /* RELU: -2^23 * multiplier */
