@@ -2,9 +2,10 @@
 """run.py [--cpu CAP] [--rounds N] [NET or FILE.onnx ...]: one network in Morsel and its peers, interleaved, one thread on one core.
 
 Each round runs every peer for a little while; the table has the median of the rounds' medians and the ratio to Morsel's.
-Forms: Morsel and ONNX Runtime run the same file (for a NET: made by ONNX Runtime's quantizer, per channel); OpenVINO runs what NNCF makes of
-the float network, or the file itself where there is no float one; LiteRT and ncnn are given the forms said in the table.
-CAP (avx2, avxvnni, avx512vnni) holds for Morsel and, by ONEDNN_MAX_CPU_ISA, for OpenVINO; the others have no such switch and run as they are."""
+Forms: Morsel and ONNX Runtime run the same file (for a NET: made by ONNX Runtime's quantizer, per channel); OpenVINO runs what NNCF
+makes of the float network, or the file itself where there is no float one; LiteRT and ncnn are given int8 models of the same layers,
+with made-up scales. CAP (avx2, avxvnni, avx512vnni) holds for Morsel and, by ONEDNN_MAX_CPU_ISA, for OpenVINO; the others have no
+such switch and run as they are."""
 import argparse
 import json
 import logging
@@ -149,6 +150,35 @@ class LiteRt(Peer):
         self.interpreter.invoke()
 
 
+class Ncnn(Peer):
+    def __init__(self, case):
+        import importlib.metadata
+        import ncnn
+        import ncnn_model
+        if not case.float:
+            raise RuntimeError("an ncnn model is made of built-in networks only")
+        text, binary, shape, self.into, self.out = topologies.make(case.name, ncnn_model.Maker)
+        paths = [os.path.join(case.work, n) for n in ("ncnn.param", "ncnn.bin")]
+        with open(paths[0], "w") as f:
+            f.write(text)
+        with open(paths[1], "wb") as f:
+            f.write(binary)
+        self.net = ncnn.Net()
+        self.net.opt.num_threads, self.net.opt.use_int8_inference = 1, True
+        if self.net.load_param(paths[0]) or self.net.load_model(paths[1]):
+            raise RuntimeError("ncnn does not load the model")
+        self.value = ncnn.Mat(np.random.default_rng(3).standard_normal(shape).astype(np.float32))
+        self.name, self.form = "ncnn " + importlib.metadata.version("ncnn"), "int8 between convolutions, float elsewhere"
+        self.run()
+
+    def run(self):
+        extractor = self.net.create_extractor()
+        extractor.input(self.into, self.value)
+        status, _ = extractor.extract(self.out)
+        if status:
+            raise RuntimeError("ncnn does not run the model")
+
+
 class Case:
     """A network: the quantized file that Morsel and ONNX Runtime share, and the float one where there is one."""
 
@@ -175,7 +205,7 @@ def open_peers(case):
     return peers
 
 
-PEERS = [Morsel, OnnxRuntime, OpenVino, LiteRt]
+PEERS = [Morsel, OnnxRuntime, OpenVino, LiteRt, Ncnn]
 
 
 def measure(net):

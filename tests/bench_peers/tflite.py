@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The topologies as int8 TFLite models (weights by channel, activations int8), written with LiteRT's own schema. Scales and weights are made
-up: what is timed does not depend on them. Windows of stride 2 are padded as SAME, with as many taps as the others."""
+"""The topologies as int8 TFLite models (weights by channel, activations int8), written with LiteRT's own schema. Scales and weights are
+made up: what is timed does not depend on them. Windows of stride 2 are padded as SAME, with as many taps as the others."""
 import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
