@@ -28,7 +28,8 @@ def arguments():
     p.add_argument("--seconds", type=float, default=0.3, help="of each peer in a round")
     p.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)))
     p.add_argument("--json", help="a file for the figures")
-    p.add_argument("nets", nargs="*", default=["mobilenetv2-224", "shufflenetv2-224", "resnet18-224", "resnet8-32", "ds-cnn-kws"])
+    nets = ["mobilenetv2-224", "shufflenetv2-224", "resnet18-224", "resnet8-32", "ds-cnn-kws", "autoencoder-ad"]
+    p.add_argument("nets", nargs="*", default=nets)
     return p.parse_args()
 
 
