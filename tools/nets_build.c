@@ -178,7 +178,8 @@ struct net_buffer *make_mean(struct maker *m, struct net_buffer *x) {
     struct net_buffer *y = add_buffer(m, 2, (uint32_t[]){x->dims[0], x->dims[3]}, PLAIN, "mean");
     y->zero = x->zero;
     add_step(m, MORSEL_STEP_MEAN, x, NULL, y)->parameters.mean =
-        (struct morsel_blob_mean){.outer = x->dims[0], .count = pixels, .inner = x->dims[3], .multiplier = 1 / (float)pixels, .out_max = 255};
+        (struct morsel_blob_mean){.outer = x->dims[0], .count = pixels, .inner = x->dims[3], .multiplier = 1 / (float)pixels,
+                                  .out_max = 255};
     return y;
 }
 

@@ -192,7 +192,8 @@ static bool check_kernel(const struct family *f, const struct isa *isa, any_fn *
         }
         if (failed++ >= SHOWN) continue;
         printf("    case %u: %s\n    %s\n", (unsigned)i, t.text, why);
-        printf("    again: --seed %llu --kernel %s --isa %s --case %u\n", (unsigned long long)options.seed, f->name, isa->name, (unsigned)i);
+        printf("    again: --seed %llu --kernel %s --isa %s --case %u\n", (unsigned long long)options.seed, f->name, isa->name,
+               (unsigned)i);
     }
     if (failed || !done) printf("FAIL %-12s %-10s %u of %u cases\n", f->name, isa->name, (unsigned)failed, (unsigned)done);
     else if (!options.bench) printf("ok   %-12s %-10s %u cases\n", f->name, isa->name, (unsigned)done);

@@ -33,7 +33,8 @@ static void call_copy(const struct trial *t, any_fn *fn, uint32_t begin, uint32_
 static uint32_t make_entries(struct chance *c, int32_t *table, uint32_t n, uint32_t step, uint32_t kind, bool fill) {
     uint32_t most = 0, half = (n + 1) / 2;
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t at = kind == 0 ? i : kind == 1 ? n - 1 - i : kind == 2 ? (i * 2) % n : kind == 3 ? i % 2 * half + i / 2 : chance_below(c, n);
+        const uint32_t orders[4] = {i, n - 1 - i, i * 2 % n, i % 2 * half + i / 2};
+        uint32_t at = kind < 4 ? orders[kind] : chance_below(c, n);
         table[i] = fill && chance_one_in(c, 5) ? -1 : (int32_t)(at * step);
         if (table[i] > 0 && (uint32_t)table[i] > most) most = (uint32_t)table[i];
     }
