@@ -305,12 +305,12 @@ INLINE void half_four(struct sums *s, struct inputs x, struct inputs z, uint32_t
     HALF4(s, w, 0);
 }
 
-INLINE void put_two(int8x16_t v, uint8_t *y, size_t step, uint32_t n) {
-    if (n == 8) {
-        vst1_s8((int8_t *)y, vget_low_s8(v));
-        vst1_s8((int8_t *)y + step, vget_high_s8(v));
-        return;
-    }
+INLINE void put_eights(int8x16_t v, uint8_t *y, size_t step) {
+    vst1_s8((int8_t *)y, vget_low_s8(v));
+    vst1_s8((int8_t *)y + step, vget_high_s8(v));
+}
+
+static void put_parts(int8x16_t v, uint8_t *y, size_t step, uint32_t n) {
     morsel_store_part(y, v, n);
     morsel_store_part(y + step, vextq_s8(v, v, 8), n);
 }
@@ -321,12 +321,23 @@ INLINE void half_block(struct inputs x, struct inputs z, const struct morsel_til
     struct sums s = start_four(start);
     uint32_t k = 0, n = t->channels % 16;
     size_t step = t->y_step;
-    for (; t->depth - k >= 16; k += 16, w += 256) half_sixteen(&s, x, z, k, w);
-    for (; t->depth - k; k += 4, w += 64) half_four(&s, x, z, k, w);
-    put_two(morsel_finish16(s.p0, m, o, f, mode), y, step, n);
-    put_two(morsel_finish16(s.p1, m, o, f, mode), y + 2 * step, step, n);
-    put_two(morsel_finish16(s.p2, m, o, f, mode), y + 4 * step, step, n);
-    put_two(morsel_finish16(s.p3, m, o, f, mode), y + 6 * step, step, n);
+    for (; t->depth - k > 16; k += 16, w += 256) half_sixteen(&s, x, z, k, w);
+    if (t->depth - k == 16) half_sixteen(&s, x, z, k, w); /* beside the results, in one stretch */
+    else
+        for (; t->depth - k; k += 4, w += 64) half_four(&s, x, z, k, w);
+    int8x16_t v0 = morsel_finish16(s.p0, m, o, f, mode), v1 = morsel_finish16(s.p1, m, o, f, mode);
+    int8x16_t v2 = morsel_finish16(s.p2, m, o, f, mode), v3 = morsel_finish16(s.p3, m, o, f, mode);
+    if (n == 8) {
+        put_eights(v0, y, step);
+        put_eights(v1, y + 2 * step, step);
+        put_eights(v2, y + 4 * step, step);
+        put_eights(v3, y + 6 * step, step);
+        return;
+    }
+    put_parts(v0, y, step, n);
+    put_parts(v1, y + 2 * step, step, n);
+    put_parts(v2, y + 4 * step, step, n);
+    put_parts(v3, y + 6 * step, step, n);
 }
 
 INLINE void run_half(const struct morsel_tile *t, uint32_t mode) {
@@ -350,6 +361,10 @@ INLINE void run_half(const struct morsel_tile *t, uint32_t mode) {
 
 static __attribute__((noinline)) void half_shifted(const struct morsel_tile *t) {
     run_half(t, MORSEL_FINISH_SHIFTED);
+}
+
+static __attribute__((noinline)) void half_folded(const struct morsel_tile *t) {
+    run_half(t, MORSEL_FINISH_FOLDED);
 }
 
 static __attribute__((noinline)) void half_any(const struct morsel_tile *t) {
@@ -382,6 +397,7 @@ static void tile_dotprod(const struct morsel_tile *t) {
     if (t->tiles > 1 && t->channels - whole <= 8 && whole < t->channels) {
         pairs = t->tiles / 2 * 2;
         if (mode == MORSEL_FINISH_SHIFTED) half_shifted(t);
+        else if (mode == MORSEL_FINISH_FOLDED) half_folded(t);
         else half_any(t);
     }
     if (whole < t->channels) rest(t, whole, pairs);
