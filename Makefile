@@ -63,7 +63,7 @@ endif
 
 # The reduced tool is made of these files alone; the full tool of every file below tools/.
 REDUCED_TOOLS := main verb_run verb_inspect verb_bench verb_eval options message file model tensor npy json pool progress dataset scores \
-	results steps memory inspect_text inspect_json image/image image/pnm image/bmp
+	results steps memory nets nets_build lower/net plan/plan blob/write inspect_text inspect_json image/image image/pnm image/bmp
 ifeq ($(REDUCED),)
 TOOL_SOURCES := $(wildcard tools/*.c tools/*/*.c)
 PROTO := $(wildcard tools/onnx/onnx.proto)
@@ -174,7 +174,7 @@ demo:  ## classifies the shipped pictures with the shipped network; needs a C co
 # ---- tests -----------------------------------------------------------------------------------------------------------
 # `make test` runs every stage below and adds up what passed and failed; each stage can be called by itself: make test-unit.
 
-STAGES := unit sanitize threads cli link golden arm64 fuzz lint
+STAGES := unit kernels sanitize threads cli link golden arm64 fuzz lint
 RESULTS := build/test
 TALLY = sh tests/tally.sh $(RESULTS)
 SANITIZE := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
@@ -214,6 +214,18 @@ $(CLI_FILES): $(CLI_FILES).o $(UNIT_HELPERS) $(BUILD)/libtool.a $(BUILD)/libmors
 .PHONY: cli-programs
 cli-programs: tool $(CLI_FILES)
 
+# Kernels against plain C; a plain static program, so that it runs on any emulated CPU too. KERNELS="--kernel conv --bench" hands it options.
+CHECK_KERNELS := $(BUILD)/tests/check_kernels/check_kernels
+CHECK_OBJECTS := $(call objects,$(wildcard tests/check_kernels/*.c))
+-include $(CHECK_OBJECTS:.o=.d)
+$(CHECK_KERNELS): $(CHECK_OBJECTS) $(BUILD)/libmorsel.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -static -o $@ $^ -lm
+.PHONY: check-kernels kernels-program
+kernels-program: $(CHECK_KERNELS)
+check-kernels: kernels-program  ## every kernel of this CPU against plain C; KERNELS=options
+	@$(RUNNER) $(CHECK_KERNELS) $(KERNELS)
+
 test-unit:
 	@$(sub) unit-programs
 	@$(MAKE) --no-print-directory unit-run UNIT_NAME=unit
@@ -223,6 +235,14 @@ test-sanitize:  ## the unit tests and the tool under ASan and UBSan
 	@MORSEL=build/sanitize/morsel BUILD=build/sanitize $(TALLY) sanitize-cli sh tests/cli/run.sh
 	@MORSEL=build/sanitize/morsel $(TALLY) sanitize-convert sh tests/cli/convert.sh
 # Tests whose name says threads, under ThreadSanitizer.
+test-kernels:  ## every kernel against plain C, here and on emulated CPUs
+	@$(sub) kernels-program
+	@$(sub) CROSS=aarch64-linux-gnu- kernels-program
+	@$(TALLY) kernels-native $(CHECK_KERNELS) --seed 1
+	@for cpu in cortex-a53 cortex-a76 max; do \
+	    $(TALLY) kernels-$$cpu qemu-aarch64 -cpu $$cpu build/aarch64-linux-gnu/tests/check_kernels/check_kernels --seed 1 --cases 150 || exit 1; done
+	@if command -v qemu-x86_64 >/dev/null; then for cpu in Penryn Haswell; do \
+	    $(TALLY) kernels-$$cpu qemu-x86_64 -cpu $$cpu $(CHECK_KERNELS) --seed 1 --cases 60 --random-only || exit 1; done; fi
 test-threads:
 	@$(sub) BUILD=build/threads OPT='-O1 -g -fsanitize=thread' $(patsubst %.c,build/threads/%,$(wildcard tests/unit/test_threads*.c))
 	@for program in $(patsubst %.c,build/threads/%,$(wildcard tests/unit/test_threads*.c)); do \
@@ -293,6 +313,25 @@ build/venv/.ready: tests/parity/requirements.txt
 	@python3 -m venv build/venv
 	@build/venv/bin/pip install --quiet --disable-pip-version-check -r tests/parity/requirements.txt
 	@touch $@
+
+# ---- measurements ----------------------------------------------------------------------------------------------------
+
+PEERS ?=
+PEERS_VENV := build/bench-venv
+.PHONY: bench-peers
+bench-peers: all $(PEERS_VENV)/.ready  ## the same network in ONNX Runtime, OpenVINO, LiteRT and ncnn; PEERS="--cpu avx2 NET|FILE.onnx"
+	@MORSEL=$(BUILD)/morsel $(PEERS_VENV)/bin/python tests/bench_peers/run.py $(PEERS)
+# OpenVINO and NNCF work without the package that reports their use.
+$(PEERS_VENV)/.ready: tests/bench_peers/requirements.txt
+	@python3 -m venv $(PEERS_VENV)
+	@$(PEERS_VENV)/bin/pip install --quiet --disable-pip-version-check -r tests/bench_peers/requirements.txt
+	@$(PEERS_VENV)/bin/pip uninstall --quiet --yes openvino-telemetry
+	@touch $@
+
+.PHONY: a76
+a76:  ## estimated Cortex-A76 cycles of an inference, with and without caches; A76="NET|BLOB ...", A76CYCLES=program
+	@$(sub) CROSS=aarch64-linux-gnu- all
+	@sh tests/a76/run.sh $(A76)
 
 # ---- what it all needs -----------------------------------------------------------------------------------------------
 

@@ -1,9 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* The arm64 kernels. None is written yet: every slot keeps plain C, and no feature is asked for. */
-#include "../kernels/kernels.h"
+/* The arm64 kernels, in rising order: each feature takes over the slots that it computes faster. */
+#include "arm64.h"
+
+static void use_neon(struct morsel_kernels *table) {
+    table->conv = morsel_conv_rows_neon;
+    table->depthwise = morsel_depthwise_rows_neon;
+    table->fc = morsel_fc_blocks_neon;
+    table->max_pool = morsel_max_pool_rows_neon;
+    table->qadd = morsel_qadd_neon;
+    table->lut = morsel_lut_neon;
+    table->gather = morsel_gather_neon;
+    table->mean = morsel_mean_neon;
+    table->store_flip = 0x80;
+}
+
+static void use_dotprod(struct morsel_kernels *table) {
+    table->conv = morsel_conv_rows_dotprod;
+    table->depthwise = morsel_depthwise_rows_dotprod;
+    table->fc = morsel_fc_blocks_dotprod;
+    table->store_flip = 0x80;
+}
 
 uint32_t morsel_kernels_arm64(struct morsel_kernels *table, uint32_t cpu) {
-    (void)table;
-    (void)cpu;
-    return 0;
+    if (cpu & MORSEL_HAS_NEON) use_neon(table);
+    if (cpu & MORSEL_HAS_DOTPROD) use_dotprod(table);
+    return cpu & (MORSEL_HAS_NEON | MORSEL_HAS_DOTPROD);
 }

@@ -15,8 +15,10 @@ struct morsel_concat {
     const struct morsel_blob_step *step;
     uint8_t *arena;
     uint8_t *y;
-    uint32_t y_stride; /* bytes of a row of y */
-    uint32_t size;     /* bytes of an element */
+    uint32_t y_stride;   /* bytes of a row of y */
+    uint32_t size;       /* bytes of an element */
+    uint32_t y_flip;     /* how y's bytes are stored ... */
+    uint32_t store_flip; /* ... and those of a tensor inside the network */
 };
 
 union morsel_args {
@@ -62,6 +64,10 @@ _Static_assert(sizeof(struct morsel_call) <= MORSEL_FORMAT_STEP_SLOT, "a call fi
 static inline struct morsel_call *morsel_call_at(const struct morsel_session *s, uint32_t index) {
     return (struct morsel_call *)(void *)((uint8_t *)s->steps + (size_t)index * MORSEL_FORMAT_STEP_SLOT);
 }
+
+/* How the bytes of a tensor are stored, as in struct morsel_code: constants, inputs and outputs of the network in their own type, those
+ * inside it as the kernels want them. 0 for what is no byte. */
+uint32_t morsel_stored_flip(const struct morsel_model *model, const struct morsel_blob_tensor *t, uint32_t store_flip);
 
 /* Fills the call of step `index` from the blob; the model is open and the arena large enough. */
 void morsel_prepare(struct morsel_call *call, const struct morsel_session *session, const struct morsel_kernels *kernels, uint32_t index);

@@ -17,6 +17,10 @@ struct work {
     const struct morsel_kernels *kernels;
 };
 
+static uint32_t own_flip(const struct morsel_blob_tensor *t) {
+    return t->type == MORSEL_INT8 ? 0x80 : 0;
+}
+
 static float infinity(void) {
     uint32_t bits = 0x7f800000;
     float v;
@@ -24,12 +28,23 @@ static float infinity(void) {
     return v;
 }
 
-static struct morsel_code code_of(const struct morsel_blob_tensor *t) {
-    struct morsel_code code = {1, 0, 0, 1};
+uint32_t morsel_stored_flip(const struct morsel_model *model, const struct morsel_blob_tensor *t, uint32_t store_flip) {
+    int outside = t->place || t->first_step == MORSEL_STEP_BEFORE || t->last_step == morsel_blob_header(model)->steps.count;
+    if (!morsel_is_byte(t)) return 0;
+    return outside ? own_flip(t) : store_flip;
+}
+
+static uint32_t flip_of(const struct work *w, const struct morsel_blob_tensor *t) {
+    return morsel_stored_flip(w->model, t, w->kernels->store_flip);
+}
+
+static struct morsel_code code_of(const struct work *w, const struct morsel_blob_tensor *t) {
+    struct morsel_code code = {1, 0, 0, 1, 0};
     if (!morsel_is_byte(t)) return code;
     code.scale = t->scale;
-    code.flip = t->type == MORSEL_INT8 ? 0x80 : 0;
-    code.zero = t->zero_point + (int32_t)code.flip;
+    code.flip = flip_of(w, t);
+    code.own = (int32_t)own_flip(t);
+    code.zero = t->zero_point + code.own;
     code.is_float = 0;
     return code;
 }
@@ -40,15 +55,15 @@ static const void *place_of(const struct work *w, const struct morsel_blob_tenso
 
 static struct morsel_input input_of(const struct work *w, uint32_t n) {
     const struct morsel_blob_tensor *t = morsel_blob_input(w->model, w->step, n);
-    struct morsel_input x = {place_of(w, t), code_of(t)};
+    struct morsel_input x = {place_of(w, t), code_of(w, t)};
     return x;
 }
 
 static struct morsel_output output_of(const struct work *w, int32_t out_min, int32_t out_max, float float_min, float float_max) {
     const struct morsel_blob_tensor *t = morsel_blob_output(w->model, w->step);
-    struct morsel_output y = {w->arena + t->offset, code_of(t), 0, 0, float_min, float_max};
-    y.out_min = out_min + (int32_t)y.code.flip;
-    y.out_max = out_max + (int32_t)y.code.flip;
+    struct morsel_output y = {w->arena + t->offset, code_of(w, t), 0, 0, float_min, float_max};
+    y.out_min = out_min + y.code.own;
+    y.out_max = out_max + y.code.own;
     return y;
 }
 
@@ -204,12 +219,15 @@ static void prepare_unary(struct morsel_call *call, const struct work *w, const 
 
 static void prepare_lut(struct morsel_call *call, const struct work *w, const struct morsel_blob_lut *p) {
     struct morsel_lut_args *a = &call->args.lut;
-    a->x = input_of(w, 0).data;
-    a->y = whole_output(w).data;
+    const struct morsel_blob_tensor *x = morsel_blob_input(w->model, w->step, 0), *y = morsel_blob_output(w->model, w->step);
+    a->x = place_of(w, x);
+    a->y = w->arena + y->offset;
+    a->x_flip = flip_of(w, x) ^ own_flip(x);
+    a->y_flip = flip_of(w, y) ^ own_flip(y);
     a->table = morsel_blob_at(w->model, p->table);
     a->channels = p->channels;
     a->inner = p->inner;
-    a->is_float = whole_output(w).code.is_float;
+    a->is_float = !morsel_is_byte(y);
     call->kernel.lut = w->kernels->lut;
     call->units = p->count;
 }
@@ -252,6 +270,8 @@ static void prepare_concat(struct morsel_call *call, const struct work *w, const
     a->y = w->arena + y->offset;
     a->y_stride = y->bytes / p->outer;
     a->size = morsel_type_bytes(y->type);
+    a->y_flip = flip_of(w, y);
+    a->store_flip = w->kernels->store_flip;
     call->kernel.copy = w->kernels->copy;
     call->units = p->outer;
 }
@@ -259,13 +279,14 @@ static void prepare_concat(struct morsel_call *call, const struct work *w, const
 static void prepare_gather(struct morsel_call *call, const struct work *w, const struct morsel_blob_gather *p) {
     struct morsel_gather_args *a = &call->args.gather;
     const struct morsel_blob_tensor *y = morsel_blob_output(w->model, w->step);
-    a->x = input_of(w, 0).data;
+    a->x = place_of(w, morsel_blob_input(w->model, w->step, 0));
     a->y = w->arena + y->offset;
     a->table = morsel_blob_at(w->model, p->table);
     a->rank = p->rank;
     memcpy(a->dims, p->dims, sizeof a->dims);
     a->size = morsel_type_bytes(y->type);
-    a->fill = p->fill;
+    a->fill = morsel_is_byte(y) ? p->fill ^ flip_of(w, y) ^ own_flip(y) : p->fill;
+    a->flip = flip_of(w, morsel_blob_input(w->model, w->step, 0)) ^ flip_of(w, y);
     call->kernel.gather = w->kernels->gather;
     call->units = morsel_elements(y);
 }

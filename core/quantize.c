@@ -25,11 +25,12 @@ static struct order order_of(const struct morsel_view *view) {
 }
 
 static struct morsel_code code_of(const struct morsel_view *view) {
-    struct morsel_code code = {1, 0, 0, view->type == MORSEL_FLOAT32};
+    struct morsel_code code = {1, 0, 0, view->type == MORSEL_FLOAT32, 0};
     if (code.is_float || view->type == MORSEL_INT32) return code;
     code.scale = view->scale;
     code.flip = view->type == MORSEL_INT8 ? 0x80 : 0;
-    code.zero = view->zero_point + (int32_t)code.flip;
+    code.own = (int32_t)code.flip;
+    code.zero = view->zero_point + code.own;
     return code;
 }
 

@@ -47,12 +47,13 @@ static void rows_range(const struct morsel_call *call, const struct morsel_windo
 static void concat_range(const struct morsel_call *call, uint32_t begin, uint32_t end) {
     const struct morsel_concat *c = &call->args.concat;
     const struct morsel_blob_concat *p = morsel_blob_at(c->model, c->step->parameters);
-    struct morsel_copy_args copy = {NULL, c->y, 0, 0, c->y_stride};
+    struct morsel_copy_args copy = {NULL, c->y, 0, 0, c->y_stride, 0};
     for (uint32_t k = 0; k < c->step->input_count; k++) {
         const struct morsel_blob_tensor *x = morsel_blob_input(c->model, c->step, k);
         copy.x = x->place ? (const uint8_t *)morsel_blob_at(c->model, x->offset) : c->arena + x->offset;
         copy.bytes = p->inner[k] * c->size;
         copy.x_stride = copy.bytes;
+        copy.flip = morsel_stored_flip(c->model, x, c->store_flip) ^ c->y_flip;
         call->kernel.copy(&copy, begin, end);
         copy.y += copy.bytes;
     }

@@ -26,16 +26,16 @@ static void for_runs(const struct morsel_binary_args *args, uint32_t begin, uint
     }
 }
 
-/* The byte's integer in its own type: 0..255 or -128..127. */
+/* The byte's integer in the tensor's own type: 0..255 or -128..127. */
 static int32_t own_integer(const struct morsel_input *x, size_t i) {
-    return (int32_t)(((const uint8_t *)x->data)[i] ^ x->code.flip) - (int32_t)x->code.flip;
+    return (int32_t)(((const uint8_t *)x->data)[i] ^ x->code.flip) - x->code.own;
 }
 
 /* `v` in y's own integers, zero point included; never a NaN, because ratios and offset are finite and small (checked at open). */
 static void store_integer(const struct morsel_output *y, size_t i, float v) {
-    int32_t flip = (int32_t)y->code.flip;
-    int32_t q = morsel_round(morsel_clamp(v, (float)(y->out_min - flip), (float)(y->out_max - flip))) + flip;
-    ((uint8_t *)y->data)[i] = (uint8_t)((uint32_t)q ^ y->code.flip);
+    int32_t own = y->code.own;
+    int32_t u = morsel_round(morsel_clamp(v, (float)(y->out_min - own), (float)(y->out_max - own))) + own;
+    ((uint8_t *)y->data)[i] = (uint8_t)((uint32_t)u ^ y->code.flip);
 }
 
 static void qadd_run(const struct morsel_binary_args *args, const struct run *run) {
@@ -52,10 +52,10 @@ void morsel_qadd_c(const struct morsel_binary_args *args, uint32_t begin, uint32
 
 static void qmul_run(const struct morsel_binary_args *args, const struct run *run) {
     for (uint32_t i = 0; i < run->n; i++) {
-        int32_t a = own_integer(&args->a, run->a + i * run->a_step) + (int32_t)args->a.code.flip - args->a.code.zero;
-        int32_t b = own_integer(&args->b, run->b + i * run->b_step) + (int32_t)args->b.code.flip - args->b.code.zero;
+        int32_t a = own_integer(&args->a, run->a + i * run->a_step) + args->a.code.own - args->a.code.zero;
+        int32_t b = own_integer(&args->b, run->b + i * run->b_step) + args->b.code.own - args->b.code.zero;
         float product = (float)(a * b) * args->a_ratio;
-        store_integer(&args->y, run->first + i, product + (float)(args->y.code.zero - (int32_t)args->y.code.flip));
+        store_integer(&args->y, run->first + i, product + (float)(args->y.code.zero - args->y.code.own));
     }
 }
 

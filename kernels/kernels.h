@@ -3,8 +3,9 @@
  * The kernels: what each operator computes, its arguments, and the table that holds one function for each.
  *
  * Bytes. A quantized tensor is a tensor of bytes, and `struct morsel_code` says what a byte means. Kernels work in the unsigned
- * domain: u = byte ^ flip, 0..255, with flip 0x80 for int8; zero points and output limits stand in the same domain. So one kernel
- * serves uint8 and int8, and u - zero is what the tensor's own type would give.
+ * domain: u = byte ^ flip, 0..255; zero points and output limits stand in the same domain. So one kernel serves uint8 and int8, and
+ * u - zero is what the tensor's own type would give. How bytes are stored is not the tensor's type: inside a network all of them
+ * are stored as the instruction set multiplies them fastest (store_flip), and only `own` tells the integers of the type.
  *
  * Ranges. Every kernel computes a range of its step's units, and no unit depends on another: any cut into ranges, in any order,
  * gives the same bytes. Spatial kernels take output rows, counted through the batch; the others take elements, rows or blocks as
@@ -26,7 +27,8 @@ struct morsel_code {
     float scale;
     int32_t zero;      /* 0..255 */
     uint32_t flip;     /* 0 or 0x80 */
-    uint32_t is_float; /* then scale is 1, zero and flip are 0 */
+    uint32_t is_float; /* then scale is 1, the others are 0 */
+    int32_t own;       /* u - own is the integer of the tensor's own type: 0 for uint8, 128 for int8 */
 };
 
 struct morsel_input {
@@ -147,13 +149,14 @@ struct morsel_unary_args {
 };
 typedef void morsel_unary_fn(const struct morsel_unary_args *args, uint32_t begin, uint32_t end);
 
-/* y[i] = table[i / inner % channels][byte of x[i]]; a unit is an element. */
+/* y[i] = table[i / inner % channels][x[i] ^ x_flip] ^ y_flip (floats are not flipped); a unit is an element. */
 struct morsel_lut_args {
     const uint8_t *x;
     void *y;
     const void *table; /* [channels][256] of bytes or floats, as y */
     uint32_t channels, inner;
     uint32_t is_float;
+    uint32_t x_flip, y_flip; /* 0 or 0x80: between the bytes in memory and those of the table */
 };
 typedef void morsel_lut_fn(const struct morsel_lut_args *args, uint32_t begin, uint32_t end);
 
@@ -176,15 +179,16 @@ struct morsel_softmax_args {
 };
 typedef void morsel_softmax_fn(const struct morsel_softmax_args *args, uint32_t begin, uint32_t end);
 
-/* Copies rows of `bytes` bytes; a unit is a row. Strides in bytes. */
+/* Copies rows of `bytes` bytes, each ^ flip; a unit is a row. Strides in bytes. */
 struct morsel_copy_args {
     const uint8_t *x;
     uint8_t *y;
     uint32_t bytes, x_stride, y_stride;
+    uint32_t flip; /* 0 or 0x80 */
 };
 typedef void morsel_copy_fn(const struct morsel_copy_args *args, uint32_t begin, uint32_t end);
 
-/* y[i0, i1, ..] = x[t0[i0] + t1[i1] + ..], or fill where an entry is negative; a unit is an element of y. */
+/* y[i0, i1, ..] = x[t0[i0] + t1[i1] + ..] ^ flip, or fill where an entry is negative; a unit is an element of y. */
 struct morsel_gather_args {
     const void *x;
     void *y;
@@ -192,7 +196,8 @@ struct morsel_gather_args {
     uint32_t rank;
     uint32_t dims[MORSEL_KERNEL_MAX_RANK];
     uint32_t size; /* bytes of an element: 1 or 4 */
-    uint32_t fill; /* its bits in the low bytes */
+    uint32_t fill; /* its bits in the low bytes, as y stores them */
+    uint32_t flip; /* 0 or 0x80; 0 for elements of 4 bytes */
 };
 typedef void morsel_gather_fn(const struct morsel_gather_args *args, uint32_t begin, uint32_t end);
 
@@ -213,13 +218,20 @@ struct morsel_kernels {
     morsel_softmax_fn *softmax;
     morsel_copy_fn *copy;
     morsel_gather_fn *gather;
+    uint32_t store_flip; /* of bytes inside a network: 0 or 0x80, whichever conv and its like read without a conversion */
 };
 
-/* Fills the table with the best kernels for the features in `cpu` (bits of enum morsel_cpu). Returns those bits of `cpu` that
+/* Features of a CPU; the same bits as enum morsel_cpu, which kernels do not know. */
+enum morsel_has {
+    MORSEL_HAS_NEON = 1 << 0, MORSEL_HAS_DOTPROD = 1 << 1, MORSEL_HAS_I8MM = 1 << 2,
+    MORSEL_HAS_AVX2 = 1 << 8, MORSEL_HAS_AVXVNNI = 1 << 9, MORSEL_HAS_AVX512VNNI = 1 << 10
+};
+
+/* Fills the table with the best kernels for the features in `cpu`. Returns those bits of `cpu` that
  * any kernel of this build asks for. */
 uint32_t morsel_kernels_choose(struct morsel_kernels *table, uint32_t cpu);
 
-/* One for each architecture: overwrites slots in rising order, returns as above. */
+/* One for each architecture: overwrites slots (and store_flip) in rising order, returns as above. */
 uint32_t morsel_kernels_arm64(struct morsel_kernels *table, uint32_t cpu);
 uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu);
 

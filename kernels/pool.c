@@ -53,11 +53,11 @@ static void store_average(const struct morsel_output *y, size_t i, float mean) {
         morsel_store_real(y, i, mean);
         return;
     }
-    float steps = mean / y->code.scale + (float)(y->code.zero - (int32_t)y->code.flip);
-    if (steps != steps) steps = (float)(y->code.zero - (int32_t)y->code.flip); /* scales near FLT_MAX: infinite sums */
-    float low = (float)(y->out_min - (int32_t)y->code.flip), high = (float)(y->out_max - (int32_t)y->code.flip);
-    int32_t q = morsel_round(morsel_clamp(steps, low, high)) + (int32_t)y->code.flip;
-    ((uint8_t *)y->data)[i] = (uint8_t)((uint32_t)q ^ y->code.flip);
+    int32_t own = y->code.own;
+    float steps = mean / y->code.scale + (float)(y->code.zero - own);
+    if (steps != steps) steps = (float)(y->code.zero - own); /* scales near FLT_MAX: infinite sums */
+    int32_t u = morsel_round(morsel_clamp(steps, (float)(y->out_min - own), (float)(y->out_max - own))) + own;
+    ((uint8_t *)y->data)[i] = (uint8_t)((uint32_t)u ^ y->code.flip);
 }
 
 static void average_pixel(const struct morsel_pool_args *a, const uint8_t *const *rows, uint32_t oy, uint32_t ox, size_t pixel) {
@@ -89,7 +89,7 @@ static void max_bytes(const struct morsel_pool_args *a, const uint8_t *const *ro
             }
         }
         if (most > (uint32_t)a->y.out_max) most = (uint32_t)a->y.out_max;
-        ((uint8_t *)a->y.data)[first + c] = (uint8_t)(most ^ flip);
+        ((uint8_t *)a->y.data)[first + c] = (uint8_t)(most ^ a->y.code.flip);
     }
 }
 

@@ -4,6 +4,7 @@
 #include "core/morsel.h"
 #include "tools/clock.h"
 #include "tools/json.h"
+#include "tools/nets.h"
 #include "tools/options.h"
 #include "tools/steps.h"
 #include "tools/verbs.h"
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct bench {
     struct model model;
@@ -210,8 +212,26 @@ static bool check_batch(struct bench *bench, struct failure *failure) {
     return true;
 }
 
+static bool open_builtin(struct bench *bench, uint32_t cpu, struct failure *failure) {
+    struct model *model = &bench->model;
+    if (!nets_blob(bench->path, &model->blob, failure))
+        return false;
+    double start = clock_seconds();
+    enum morsel_error error = morsel_open(&model->network, model->blob.data, model->blob.size, 0);
+    model->open_seconds = clock_seconds() - start;
+    if (error)
+        return failure_set(failure, STATUS_SYSTEM, "the built-in network cannot be opened: %s", morsel_error_text(error));
+    return model_start(model, cpu, (unsigned)bench->threads, failure);
+}
+
 static bool run(struct bench *bench, uint32_t cpu, struct failure *failure) {
-    return model_open(&bench->model, bench->path, cpu, (unsigned)bench->threads, failure) && check_batch(bench, failure) &&
+    bool is_file = !access(bench->path, F_OK), named = !strpbrk(bench->path, "./");
+    if (!is_file && named && !nets_has(bench->path))
+        return failure_set(failure, STATUS_INPUT, "there is no file '%s', and no network is built in under that name; these are: %s",
+                           bench->path, nets_names());
+    bool good = is_file || !named ? model_open(&bench->model, bench->path, cpu, (unsigned)bench->threads, failure)
+                                  : open_builtin(bench, cpu, failure);
+    return good && check_batch(bench, failure) &&
            make_inputs(bench, failure) && measure(bench, failure) && (!bench->layers || measure_steps(bench, failure));
 }
 
@@ -238,7 +258,9 @@ int verb_bench(int argc, char **argv) {
         {"--layers", NULL, OPTION_FLAG, &bench.layers, 0, 0, "time each step too"},
         {"--json", NULL, OPTION_FLAG, &bench.want_json, 0, 0, "one JSON object on stdout; gmacs is 10^9 MACs a second"},
     };
-    const struct options options = {"MODEL [options]", "Measures how long runs of a network take, on fixed random inputs.", list,
+    const struct options options = {"MODEL|NET [options]",
+                                    "Measures how long runs of a network take, on fixed random inputs. NET is built in: mobilenetv2-224\n"
+                                    "mobilenetv1-224 resnet18-224 shufflenetv2-224 resnet8-32 ds-cnn-kws autoencoder-ad.", list,
                                     sizeof list / sizeof list[0]};
     if (!options_cpu_default(&cpu))
         return STATUS_CALL;
@@ -246,7 +268,7 @@ int verb_bench(int argc, char **argv) {
     if (count < 0)
         return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
     if (count != 1) {
-        message_error("bench: one model is wanted, %d given: morsel bench MODEL", count);
+        message_error("bench: one model is wanted, %d given: morsel bench MODEL|NET", count);
         return STATUS_CALL;
     }
     bench.path = argv[0];

@@ -1,9 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* The x86 kernels. None is written yet: every slot keeps plain C, and no feature is asked for. */
-#include "../kernels/kernels.h"
+/* The x86 kernels, from the oldest instructions to the newest; a later one takes over where it is faster. */
+#include "x86.h"
 
 uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu) {
-    (void)table;
-    (void)cpu;
-    return 0;
+    uint32_t used = 0;
+    if (!(cpu & MORSEL_HAS_AVX2)) return used;
+    table->conv = morsel_conv_rows_avx2;
+    table->depthwise = morsel_depthwise_rows_avx2;
+    table->fc = morsel_fc_blocks_avx2;
+    table->qadd = morsel_qadd_avx2;
+    table->mean = morsel_mean_avx2;
+    table->gather = morsel_gather_avx2;
+    table->max_pool = morsel_max_pool_rows_avx2;
+    table->lut = morsel_lut_avx2;
+    used |= MORSEL_HAS_AVX2;
+    if (cpu & MORSEL_HAS_AVXVNNI) { /* some CPUs with AVX512-VNNI lack it */
+        table->conv = morsel_conv_rows_avxvnni;
+        table->depthwise = morsel_depthwise_rows_avxvnni;
+        table->fc = morsel_fc_blocks_avxvnni;
+        used |= MORSEL_HAS_AVXVNNI;
+    }
+    if (!(cpu & MORSEL_HAS_AVX512VNNI)) return used;
+    table->conv = morsel_conv_rows_avx512vnni;
+    table->depthwise = morsel_depthwise_rows_avx512vnni;
+    table->fc = morsel_fc_blocks_avx512vnni;
+    table->qadd = morsel_qadd_avx512vnni;
+    return used | MORSEL_HAS_AVX512VNNI;
 }

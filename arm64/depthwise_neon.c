@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Depthwise convolution for any ARMv8: sixteen channels of one tap at a time. Products have 16 bits; two taps are added there before they
+ * go to 32 where the two weights' sizes add up to at most 255 (128 * 255 < 2^15), which is asked once for each block.
+ */
+#include "arm64.h"
+
+#define TAPS 64u /* taps of a window: 8 x 8 */
+
+struct block {
+    const struct morsel_conv_args *a;
+    uint32_t c, n; /* channels c .. c + n, at most 16 */
+    uint32_t taps;
+    int pairs;
+    int8_t w[TAPS][16];
+    int8_t outside[16];
+    const uint8_t *x[TAPS];
+    uint8_t partial[TAPS][16];
+};
+
+/* The weights by tap: row after row, as the inputs will come. */
+static void prepare_block(struct block *b, const int8_t *w) {
+    const struct morsel_window *win = &b->a->window;
+    uint32_t quads = (win->kernel_h + 3) / 4;
+    for (uint32_t kx = 0; kx < win->kernel_w; kx++) {
+        for (uint32_t ky = 0; ky < win->kernel_h; ky++) {
+            const int8_t *from = w + (size_t)(kx * quads + ky / 4) * 64 + ky % 4;
+            for (uint32_t o = 0; o < 16; o++) b->w[ky * win->kernel_w + kx][o] = from[4 * o];
+        }
+    }
+    uint8x16_t most = vdupq_n_u8(0);
+    for (uint32_t i = 0; i + 1 < b->taps; i += 2) {
+        uint8x16_t w0 = vreinterpretq_u8_s8(vabsq_s8(vld1q_s8(b->w[i]))), w1 = vreinterpretq_u8_s8(vabsq_s8(vld1q_s8(b->w[i + 1])));
+        most = vmaxq_u8(most, vcgtq_u8(w1, vmvnq_u8(w0))); /* w0 + w1 > 255 */
+    }
+    b->pairs = vmaxvq_u8(most) == 0;
+}
+
+/* The addresses of a pixel's taps; a block that reaches past the end of its row is copied. */
+static void find_taps(struct block *b, const uint8_t *const *rows, uint32_t ox) {
+    const struct morsel_window *win = &b->a->window;
+    uint32_t i = 0;
+    for (uint32_t ky = 0; ky < win->kernel_h; ky++) {
+        uint32_t ix = ox * win->stride_w - win->pad_left;
+        for (uint32_t kx = 0; kx < win->kernel_w; kx++, ix += win->dilation_w, i++) {
+            size_t at = (size_t)ix * win->in_c + b->c;
+            b->x[i] = (const uint8_t *)b->outside;
+            if (ix >= win->in_w) continue;
+            b->x[i] = rows[ky] + at;
+            if (at + 16 <= win->in_row) continue;
+            memcpy(b->partial[i], rows[ky] + at, b->n);
+            b->x[i] = b->partial[i];
+        }
+    }
+}
+
+static inline void widen(struct morsel_sum16 *s, int16x8_t lo, int16x8_t hi) {
+    s->s0 = vaddw_s16(s->s0, vget_low_s16(lo));
+    s->s1 = vaddw_high_s16(s->s1, lo);
+    s->s2 = vaddw_s16(s->s2, vget_low_s16(hi));
+    s->s3 = vaddw_high_s16(s->s3, hi);
+}
+
+static inline struct morsel_sum16 sum_taps(const struct block *b, const int32_t *start, uint8x16_t flip) {
+    struct morsel_sum16 s = morsel_load_start(start);
+    for (uint32_t i = 0; i < b->taps; i++) {
+        int8x16_t x = vreinterpretq_s8_u8(veorq_u8(vld1q_u8(b->x[i]), flip)), w = vld1q_s8(b->w[i]);
+        int16x8_t lo = vmull_s8(vget_low_s8(x), vget_low_s8(w)), hi = vmull_high_s8(x, w);
+        if (b->pairs && i + 1 < b->taps) {
+            i++;
+            x = vreinterpretq_s8_u8(veorq_u8(vld1q_u8(b->x[i]), flip)), w = vld1q_s8(b->w[i]);
+            lo = vmlal_s8(lo, vget_low_s8(x), vget_low_s8(w));
+            hi = vmlal_high_s8(hi, x, w);
+        }
+        widen(&s, lo, hi);
+    }
+    return s;
+}
+
+static void put(const struct block *b, struct morsel_sum16 s, const struct morsel_group *g, size_t at) {
+    const struct morsel_conv_args *a = b->a;
+    const float *m = g->multiplier + b->c % MORSEL_GROUP, *o = g->offset + b->c % MORSEL_GROUP;
+    if (g->finish.mode == MORSEL_FINISH_RAW) {
+        int32_t raw[16];
+        vst1q_s32(raw, s.s0), vst1q_s32(raw + 4, s.s1), vst1q_s32(raw + 8, s.s2), vst1q_s32(raw + 12, s.s3);
+        morsel_store_raw(&a->y, &a->channels, raw, b->c, b->n, at + b->c);
+        return;
+    }
+    morsel_store_part((uint8_t *)a->y.data + at + b->c, morsel_finish16(s, m, o, &g->finish, g->finish.mode), b->n);
+}
+
+/* Two taps more. */
+static inline void add_pair(struct morsel_sum16 *s, const uint8_t *a, const uint8_t *b, const int8_t (*w)[16], uint8x16_t flip) {
+    int8x16_t x = vreinterpretq_s8_u8(veorq_u8(vld1q_u8(a), flip)), z = vreinterpretq_s8_u8(veorq_u8(vld1q_u8(b), flip));
+    int8x16_t w0 = vld1q_s8(w[0]), w1 = vld1q_s8(w[1]);
+    int16x8_t lo = vmlal_s8(vmull_s8(vget_low_s8(x), vget_low_s8(w0)), vget_low_s8(z), vget_low_s8(w1));
+    widen(s, lo, vmlal_high_s8(vmull_high_s8(x, w0), z, w1));
+}
+
+/* Windows 3x3 that lie inside their rows: pixels ox .. end. `relu` is a constant: then the results stand among the products. */
+static inline __attribute__((always_inline)) void inside(const struct block *b, const uint8_t *const *rows, uint32_t ox, uint32_t end,
+                                                         const struct morsel_group *g, size_t at, int relu) {
+    const struct morsel_window *win = &b->a->window;
+    const size_t c = win->in_c, step = (size_t)win->stride_w * c, from = (size_t)(ox * win->stride_w - win->pad_left) * c + b->c;
+    const uint8_t *p = rows[0] + from, *q = rows[1] + from, *r = rows[2] + from;
+    const int32_t *start = g->start + b->c % MORSEL_GROUP;
+    const float *m = g->multiplier + b->c % MORSEL_GROUP, *o = g->offset + b->c % MORSEL_GROUP;
+    const size_t y_step = win->out_c;
+    const float32x4_t round = vdupq_n_f32(g->finish.round);
+    int8_t *y = relu ? (int8_t *)b->a->y.data + at + b->c : NULL;
+    uint8x16_t flip = vdupq_n_u8((uint8_t)(b->a->x.code.flip ^ 0x80));
+    for (; ox < end; ox++, p += step, q += step, r += step) {
+        struct morsel_sum16 s = morsel_load_start(start);
+        add_pair(&s, p, p + c, &b->w[0], flip);
+        add_pair(&s, p + 2 * c, q, &b->w[2], flip);
+        add_pair(&s, q + c, q + 2 * c, &b->w[4], flip);
+        add_pair(&s, r, r + c, &b->w[6], flip);
+        int8x16_t x = vreinterpretq_s8_u8(veorq_u8(vld1q_u8(r + 2 * c), flip)), w = vld1q_s8(b->w[8]);
+        widen(&s, vmull_s8(vget_low_s8(x), vget_low_s8(w)), vmull_high_s8(x, w));
+        if (relu) vst1q_s8(y + ox * y_step, morsel_finish_relu(s, m, o, round));
+        else put(b, s, g, at + ox * y_step);
+    }
+}
+
+static void run_inside(const struct block *b, const uint8_t *const *rows, uint32_t ox, uint32_t end, const struct morsel_group *g,
+                       size_t at) {
+    if (g->finish.mode == MORSEL_FINISH_RELU && b->n == 16) inside(b, rows, ox, end, g, at, 1);
+    else inside(b, rows, ox, end, g, at, 0);
+}
+
+/* Pixels first .. last of a row lie inside, and can be read sixteen bytes at a time. */
+static void find_inside(const struct block *b, uint32_t *first, uint32_t *last) {
+    const struct morsel_window *win = &b->a->window;
+    uint32_t spare = b->n < 16 ? 3 : 2; /* columns that the window needs; a short block reads into the next pixel */
+    *first = *last = 0;
+    if (b->taps != 9 || win->kernel_h != 3 || win->dilation_w != 1 || !b->pairs || (b->n < 16 && win->in_c < 16)) return;
+    *first = (win->pad_left + win->stride_w - 1) / win->stride_w;
+    if (win->in_w + win->pad_left > spare) *last = (win->in_w + win->pad_left - spare - 1) / win->stride_w + 1;
+    if (*last > win->out_w) *last = win->out_w;
+}
+
+static void run_block(struct block *b, const uint8_t *const *rows, uint32_t y, uint32_t n, const struct morsel_group *g) {
+    const struct morsel_window *win = &b->a->window;
+    uint8x16_t flip = vdupq_n_u8((uint8_t)(b->a->x.code.flip ^ 0x80));
+    uint32_t first, last;
+    find_inside(b, &first, &last);
+    memset(b->outside, (int)((uint32_t)b->a->x.code.zero ^ b->a->x.code.flip), 16);
+    for (uint32_t i = 0; i < n; i++, rows += win->kernel_h) {
+        size_t at = (size_t)(y + i) * win->out_w * win->out_c;
+        for (uint32_t ox = 0; ox < win->out_w; ox++) {
+            if (ox == first && first < last) {
+                run_inside(b, rows, ox, last, g, at);
+                ox = last;
+            }
+            if (ox == win->out_w) break;
+            find_taps(b, rows, ox);
+            put(b, sum_taps(b, g->start + b->c % MORSEL_GROUP, flip), g, at + (size_t)ox * win->out_c);
+        }
+    }
+}
+
+void morsel_depthwise_rows_neon(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+    const struct morsel_window *win = &a->window;
+    uint32_t quads = win->kernel_w * ((win->kernel_h + 3) / 4);
+    struct morsel_group g;
+    struct block b;
+    if (a->channels.weight_zero || win->kernel_h * win->kernel_w > TAPS) {
+        morsel_depthwise_rows_c(a, rows, y, n);
+        return;
+    }
+    b.a = a;
+    b.taps = win->kernel_h * win->kernel_w;
+    memset(b.partial, 0, sizeof b.partial);
+    for (b.c = 0; b.c < win->out_c; b.c += 16) {
+        const int8_t *w = a->weights + (size_t)(b.c / 16) * quads * 64;
+        uint32_t left = win->out_c - b.c, blocks = ((left < MORSEL_GROUP ? left : MORSEL_GROUP) + 15) / 16;
+        if (b.c % MORSEL_GROUP == 0) morsel_group_prepare(&g, &a->channels, &a->x, &a->y, w, b.c, blocks, quads, n * win->out_w);
+        b.n = left < 16 ? left : 16;
+        prepare_block(&b, w);
+        run_block(&b, rows, y, n, &g);
+    }
+}

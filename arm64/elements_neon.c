@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* Elementwise kernels: quantized addition, means over a picture, tables. Sixteen bytes at a time, the rest by plain C. */
+#include "arm64.h"
+
+/* Bytes as floats of their own integers: `bytes` ^ flip is u = 0..255, 0x4b000000 + u is the float 2^23 + u, and offset is what to
+ * take from that. */
+struct reals {
+    float32x4_t f0, f1, f2, f3;
+};
+
+static inline __attribute__((always_inline)) struct reals load_reals(const uint8_t *x, uint8x16_t flip, float32x4_t offset) {
+    uint16x8_t top = vdupq_n_u16(0x4b00);
+    uint8x16_t u = veorq_u8(vld1q_u8(x), flip), none = vdupq_n_u8(0);
+    uint16x8_t lo = vreinterpretq_u16_u8(vzip1q_u8(u, none)), hi = vreinterpretq_u16_u8(vzip2q_u8(u, none));
+    struct reals r;
+    r.f0 = vsubq_f32(vreinterpretq_f32_u16(vzip1q_u16(lo, top)), offset);
+    r.f1 = vsubq_f32(vreinterpretq_f32_u16(vzip2q_u16(lo, top)), offset);
+    r.f2 = vsubq_f32(vreinterpretq_f32_u16(vzip1q_u16(hi, top)), offset);
+    r.f3 = vsubq_f32(vreinterpretq_f32_u16(vzip2q_u16(hi, top)), offset);
+    return r;
+}
+
+struct add {
+    uint8x16_t a_flip, b_flip, y_flip;
+    float32x4_t a_offset, b_offset, a_ratio, b_ratio, offset, low, high;
+    int16x8_t shift; /* from y's own integers to the signed domain */
+    float32x4_t round;
+    int plain;       /* y is signed, all its values are allowed, and no sum leaves 16 bits: narrowing alone is the clamp */
+};
+
+static inline __attribute__((always_inline)) float32x4_t add_plain(const struct add *k, float32x4_t a, float32x4_t b) {
+    return vaddq_f32(vfmaq_f32(vfmaq_f32(k->offset, b, k->b_ratio), a, k->a_ratio), k->round);
+}
+
+static inline __attribute__((always_inline)) void add_sixteen_plain(const struct add *k, const uint8_t *a, const uint8_t *b, uint8_t *y) {
+    struct reals ra = load_reals(a, k->a_flip, k->a_offset), rb = load_reals(b, k->b_flip, k->b_offset);
+    int16x8_t lo = morsel_low_halves(add_plain(k, ra.f0, rb.f0), add_plain(k, ra.f1, rb.f1));
+    int16x8_t hi = morsel_low_halves(add_plain(k, ra.f2, rb.f2), add_plain(k, ra.f3, rb.f3));
+    vst1q_s8((int8_t *)y, morsel_narrow(lo, hi));
+}
+
+/* Clamped to y's own integers, rounded, as the bits of a float whose low half is the integer. */
+static inline __attribute__((always_inline)) float32x4_t add_four(const struct add *k, float32x4_t a, float32x4_t b) {
+    float32x4_t v = vfmaq_f32(vfmaq_f32(k->offset, b, k->b_ratio), a, k->a_ratio);
+    v = vminq_f32(vmaxq_f32(v, k->low), k->high);
+    return vaddq_f32(v, vdupq_n_f32(MORSEL_MAGIC_FLOAT));
+}
+
+static inline __attribute__((always_inline)) void add_sixteen(const struct add *k, const uint8_t *a, const uint8_t *b, uint8_t *y) {
+    struct reals ra = load_reals(a, k->a_flip, k->a_offset), rb = load_reals(b, k->b_flip, k->b_offset);
+    int16x8_t lo = morsel_low_halves(add_four(k, ra.f0, rb.f0), add_four(k, ra.f1, rb.f1));
+    int16x8_t hi = morsel_low_halves(add_four(k, ra.f2, rb.f2), add_four(k, ra.f3, rb.f3));
+    int8x16_t v = morsel_narrow(vaddq_s16(lo, k->shift), vaddq_s16(hi, k->shift));
+    vst1q_u8(y, veorq_u8(vreinterpretq_u8_s8(v), k->y_flip));
+}
+
+static float size(float v) {
+    return v < 0 ? -v : v;
+}
+
+static struct add describe_add(const struct morsel_binary_args *args) {
+    struct add k;
+    float own = (float)args->y.code.own;
+    k.a_flip = vdupq_n_u8((uint8_t)args->a.code.flip);
+    k.b_flip = vdupq_n_u8((uint8_t)args->b.code.flip);
+    k.y_flip = vdupq_n_u8((uint8_t)(args->y.code.flip ^ 0x80));
+    k.a_offset = vdupq_n_f32(8388608.0f + (float)args->a.code.own);
+    k.b_offset = vdupq_n_f32(8388608.0f + (float)args->b.code.own);
+    k.a_ratio = vdupq_n_f32(args->a_ratio);
+    k.b_ratio = vdupq_n_f32(args->b_ratio);
+    k.offset = vdupq_n_f32(args->offset);
+    k.low = vdupq_n_f32((float)args->y.out_min - own);
+    k.high = vdupq_n_f32((float)args->y.out_max - own);
+    k.shift = vdupq_n_s16((int16_t)(args->y.code.own - 128));
+    k.round = vdupq_n_f32(MORSEL_MAGIC_FLOAT + (float)(args->y.code.own - 128)); /* an even number: it moves no tie */
+    k.plain = args->y.code.flip == 0x80 && args->y.out_min == 0 && args->y.out_max == 255 &&
+              255 * (size(args->a_ratio) + size(args->b_ratio)) + size(args->offset) < 32000;
+    return k;
+}
+
+/* Whether element i of y meets element i of the operand. */
+static int is_flat(const struct morsel_binary_args *args, const uint32_t *stride) {
+    uint32_t step = 1;
+    for (uint32_t k = args->rank; k-- > 0; step *= args->dims[k])
+        if (args->dims[k] > 1 && stride[k] != step) return 0;
+    return 1;
+}
+
+void morsel_qadd_neon(const struct morsel_binary_args *args, uint32_t begin, uint32_t end) {
+    if (is_flat(args, args->a_stride) && is_flat(args, args->b_stride)) {
+        struct add k = describe_add(args);
+        const uint8_t *a = args->a.data, *b = args->b.data;
+        for (; k.plain && end - begin >= 16; begin += 16)
+            add_sixteen_plain(&k, a + begin, b + begin, (uint8_t *)args->y.data + begin);
+        for (; end - begin >= 16; begin += 16) add_sixteen(&k, a + begin, b + begin, (uint8_t *)args->y.data + begin);
+    }
+    if (begin < end) morsel_qadd_c(args, begin, end);
+}
+
+/* Sums of `count` bytes ^ flip of sixteen columns; 257 of them fit sixteen bits. */
+static void sum_columns(uint32_t *sums, const uint8_t *x, uint32_t count, uint32_t inner, uint8x16_t flip) {
+    uint32x4_t s0 = vdupq_n_u32(0), s1 = s0, s2 = s0, s3 = s0;
+    for (uint32_t part; count; count -= part) {
+        uint16x8_t lo = vdupq_n_u16(0), hi = lo;
+        part = count < 256 ? count : 256;
+        for (uint32_t i = 0; i < part; i++, x += inner) {
+            uint8x16_t v = veorq_u8(vld1q_u8(x), flip);
+            lo = vaddw_u8(lo, vget_low_u8(v));
+            hi = vaddw_high_u8(hi, v);
+        }
+        s0 = vaddw_u16(s0, vget_low_u16(lo)), s1 = vaddw_high_u16(s1, lo);
+        s2 = vaddw_u16(s2, vget_low_u16(hi)), s3 = vaddw_high_u16(s3, hi);
+    }
+    vst1q_u32(sums, s0), vst1q_u32(sums + 4, s1), vst1q_u32(sums + 8, s2), vst1q_u32(sums + 12, s3);
+}
+
+static void mean_sixteen(const struct morsel_mean_args *a, uint32_t u, const struct morsel_finish *f) {
+    uint32_t sums[16];
+    float m[16];
+    const uint8_t *x = (const uint8_t *)a->x.data + (size_t)(u / a->inner) * a->count * a->inner + u % a->inner;
+    int32x4_t zero = vdupq_n_s32((int32_t)(a->count * (uint32_t)a->x.code.zero));
+    sum_columns(sums, x, a->count, a->inner, vdupq_n_u8((uint8_t)a->x.code.flip));
+    for (uint32_t i = 0; i < 16; i += 4) vst1q_f32(m + i, vdupq_n_f32(a->multiplier));
+    struct morsel_sum16 s = {
+        vsubq_s32(vreinterpretq_s32_u32(vld1q_u32(sums)), zero), vsubq_s32(vreinterpretq_s32_u32(vld1q_u32(sums + 4)), zero),
+        vsubq_s32(vreinterpretq_s32_u32(vld1q_u32(sums + 8)), zero), vsubq_s32(vreinterpretq_s32_u32(vld1q_u32(sums + 12)), zero)};
+    vst1q_s8((int8_t *)a->y.data + u, morsel_finish16(s, m, m, f, MORSEL_FINISH_CLAMPED));
+}
+
+void morsel_mean_neon(const struct morsel_mean_args *a, uint32_t begin, uint32_t end) {
+    struct morsel_finish f;
+    if (a->x.code.is_float || a->y.code.is_float) {
+        morsel_mean_c(a, begin, end);
+        return;
+    }
+    morsel_finish_describe(&f, &a->y);
+    while (begin < end) { /* to the end of a line of columns, sixteen at a time */
+        uint32_t line = a->inner - begin % a->inner, stop = end - begin < line ? end : begin + line;
+        for (; stop - begin >= 16; begin += 16) mean_sixteen(a, begin, &f);
+        if (begin < stop) morsel_mean_c(a, begin, stop);
+        begin = stop;
+    }
+}
+
+/* A table of 256 bytes as four of 64: an index outside a quarter leaves the lane as it is. */
+static void lut_bytes(const struct morsel_lut_args *a, const uint8_t *x, uint8_t *y, uint32_t n) {
+    const uint8_t *table = a->table;
+    uint8x16_t x_flip = vdupq_n_u8((uint8_t)a->x_flip), y_flip = vdupq_n_u8((uint8_t)a->y_flip);
+    uint8x16x4_t t0 = vld1q_u8_x4(table), t1 = vld1q_u8_x4(table + 64), t2 = vld1q_u8_x4(table + 128), t3 = vld1q_u8_x4(table + 192);
+    for (uint32_t i = 0; i < n; i += 16) {
+        uint8x16_t v = veorq_u8(vld1q_u8(x + i), x_flip), r = vqtbl4q_u8(t0, v);
+        r = vqtbx4q_u8(r, t1, veorq_u8(v, vdupq_n_u8(64)));
+        r = vqtbx4q_u8(r, t2, veorq_u8(v, vdupq_n_u8(128)));
+        r = vqtbx4q_u8(r, t3, veorq_u8(v, vdupq_n_u8(192)));
+        vst1q_u8(y + i, veorq_u8(r, y_flip));
+    }
+}
+
+void morsel_lut_neon(const struct morsel_lut_args *a, uint32_t begin, uint32_t end) {
+    uint32_t n = a->is_float || a->channels != 1 ? 0 : (end - begin) / 16 * 16;
+    if (n) lut_bytes(a, a->x + begin, (uint8_t *)a->y + begin, n);
+    if (begin + n < end) morsel_lut_c(a, begin + n, end);
+}

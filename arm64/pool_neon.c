@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* Maxima over windows, sixteen channels at a time; a last block that is not whole starts further left. */
+#include "arm64.h"
+
+struct limits {
+    uint8x16_t min, max, x_flip, y_flip;
+};
+
+static void max_block(const struct morsel_window *w, const uint8_t *const *rows, uint32_t ox, uint32_t c, uint8_t *y,
+                      const struct limits *limits) {
+    uint8x16_t most = limits->min;
+    for (uint32_t ky = 0; ky < w->kernel_h; ky++) {
+        uint32_t ix = ox * w->stride_w - w->pad_left;
+        for (uint32_t kx = 0; rows[ky] && kx < w->kernel_w; kx++, ix += w->dilation_w)
+            if (ix < w->in_w) most = vmaxq_u8(most, veorq_u8(vld1q_u8(rows[ky] + (size_t)ix * w->in_c + c), limits->x_flip));
+    }
+    vst1q_u8(y + c, veorq_u8(vminq_u8(most, limits->max), limits->y_flip));
+}
+
+void morsel_max_pool_rows_neon(const struct morsel_pool_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+    const struct morsel_window *w = &a->window;
+    struct limits limits = {vdupq_n_u8((uint8_t)a->y.out_min), vdupq_n_u8((uint8_t)a->y.out_max), vdupq_n_u8((uint8_t)a->x.code.flip),
+                            vdupq_n_u8((uint8_t)a->y.code.flip)};
+    if (a->y.code.is_float || w->out_c < 16) {
+        morsel_max_pool_rows_c(a, rows, y, n);
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t ox = 0; ox < w->out_w; ox++) {
+            uint8_t *to = (uint8_t *)a->y.data + ((size_t)(y + i) * w->out_w + ox) * w->out_c;
+            for (uint32_t c = 0; c < w->out_c; c += 16)
+                max_block(w, rows + (size_t)i * w->kernel_h, ox, c + 16 <= w->out_c ? c : w->out_c - 16, to, &limits);
+        }
+    }
+}

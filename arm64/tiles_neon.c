@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Convolutions and matrix products cut into tiles: finds the inputs of four output pixels and the channel groups, and leaves the
+ * arithmetic to the ISA's tile. Inputs are used where they lie if they are signed and their channels come in fours; else the four
+ * windows are copied side by side first.
+ */
+#include "arm64.h"
+
+#define PIECES 64u         /* window cells that a tile addresses one by one */
+#define LINE 1024u         /* channels of a cell outside the picture */
+#define PACKED 1536u       /* bytes of a window that is copied */
+#define SPARE 16u          /* copies go 16 bytes at a time */
+
+struct walk {
+    const struct morsel_conv_args *a;
+    const uint8_t *const *rows;
+    uint32_t depth, outs, row_k, k, pieces;
+    uint32_t packing;
+    uint32_t line; /* bytes of a copied window with the spare ones */
+    const uint8_t *x[4 * PIECES];
+    uint8_t outside[LINE]; /* zero points, signed domain */
+    uint8_t packed[4 * (PACKED + SPARE)];
+    int32_t raw[4][MORSEL_GROUP];
+    struct morsel_group group;
+};
+
+/* n bytes into the signed domain. Reads 16 at a time as long as they end before `end`, writes up to 15 too many. */
+static void copy_line(uint8_t *to, const uint8_t *x, uint32_t n, const uint8_t *end, uint8_t flip) {
+    uint8x16_t mask = vdupq_n_u8(flip);
+    uint32_t i = 0;
+    for (; i < n && (size_t)(end - x) >= i + 16; i += 16) vst1q_u8(to + i, veorq_u8(vld1q_u8(x + i), mask));
+    for (; i < n; i++) to[i] = x[i] ^ flip;
+}
+
+/* One row of a window, tap by tap; taps outside the picture are zero points. */
+static void pack_edge(const struct walk *w, uint8_t *to, const uint8_t *row, uint32_t left, uint32_t channel) {
+    const struct morsel_window *win = &w->a->window;
+    for (uint32_t kx = 0; kx < win->kernel_w; kx++, to += w->depth) {
+        uint32_t ix = left + kx * win->dilation_w;
+        const uint8_t *x = row + (size_t)ix * win->in_c + channel;
+        if (ix < win->in_w) copy_line(to, x, w->depth, row + win->in_row, (uint8_t)(w->a->x.code.flip ^ 0x80));
+        else memset(to, (int)((uint32_t)w->a->x.code.zero ^ 0x80), w->depth);
+    }
+}
+
+/* Rows of a window of at most 16 bytes each that lie inside their picture rows: one load and one store a row. */
+static inline void pack_short(uint8_t *to, const uint8_t *const *rows, uint32_t n, uint32_t row_k, size_t from, uint8x16_t mask) {
+    if (n == 3) {
+        vst1q_u8(to, veorq_u8(vld1q_u8(rows[0] + from), mask));
+        vst1q_u8(to + row_k, veorq_u8(vld1q_u8(rows[1] + from), mask));
+        vst1q_u8(to + 2 * row_k, veorq_u8(vld1q_u8(rows[2] + from), mask));
+        return;
+    }
+    for (uint32_t ky = 0; ky < n; ky++) vst1q_u8(to + ky * row_k, veorq_u8(vld1q_u8(rows[ky] + from), mask));
+}
+
+/* Four pixels of one row whose windows are short and inside; returns 0 where they are not. */
+static int pack_four(struct walk *w, uint8_t *to, const uint8_t *const *rows, uint32_t ox) {
+    const struct morsel_window *win = &w->a->window;
+    uint32_t left = ox * win->stride_w - win->pad_left, last = left + 3 * win->stride_w, row_k = w->row_k;
+    size_t from = (size_t)left * win->in_c, step = (size_t)win->stride_w * win->in_c;
+    if (ox + 4 > win->out_w || left >= win->in_w || last + win->kernel_w > win->in_w) return 0;
+    if (win->dilation_w != 1 || w->a->groups != 1 || row_k > 16 || from + 3 * step + 16 > win->in_row) return 0;
+    uint8x16_t mask = vdupq_n_u8((uint8_t)(w->a->x.code.flip ^ 0x80));
+    for (uint32_t p = 0; p < 4; p++, from += step, to += w->line) pack_short(to, rows, win->kernel_h, row_k, from, mask);
+    return 1;
+}
+
+/* The window of a pixel as one line of K bytes. What lands in the padding of a row meets weights of 0. */
+static void pack_pixel(const struct walk *w, uint8_t *to, const uint8_t *const *rows, uint32_t ox, uint32_t channel) {
+    const struct morsel_window *win = &w->a->window;
+    uint32_t left = ox * win->stride_w - win->pad_left; /* left of the picture: huge */
+    int whole = left < win->in_w && left + win->kernel_w <= win->in_w && win->dilation_w == 1 && w->a->groups == 1;
+    size_t from = (size_t)left * win->in_c;
+    uint8_t flip = (uint8_t)(w->a->x.code.flip ^ 0x80);
+    for (uint32_t ky = 0; ky < win->kernel_h; ky++, to += w->row_k) {
+        if (whole) copy_line(to, rows[ky] + from, win->kernel_w * w->depth, rows[ky] + win->in_row, flip);
+        else pack_edge(w, to, rows[ky], left, channel);
+    }
+}
+
+/* The addresses of a pixel's window cells. */
+static void point_pixel(struct walk *w, uint32_t p, const uint8_t *const *rows, uint32_t ox, uint32_t channel) {
+    const struct morsel_window *win = &w->a->window;
+    const uint8_t **x = w->x + p;
+    for (uint32_t ky = 0; ky < win->kernel_h; ky++) {
+        uint32_t ix = ox * win->stride_w - win->pad_left;
+        for (uint32_t kx = 0; kx < win->kernel_w; kx++, ix += win->dilation_w, x += 4)
+            *x = ix < win->in_w ? rows[ky] + (size_t)ix * win->in_c + channel : w->outside;
+    }
+}
+
+/* The windows of `pixels` pixels from pixel p of this call on, side by side. */
+static void pack_pixels(struct walk *w, uint32_t p, uint32_t pixels, uint32_t channel) {
+    uint32_t out_w = w->a->window.out_w;
+    const uint8_t *const *rows = w->rows + (size_t)(p / out_w) * w->a->window.kernel_h;
+    uint8_t *to = w->packed;
+    for (uint32_t ox = p % out_w, n; pixels; pixels -= n, ox += n, to += n * w->line) {
+        if (ox == out_w) {
+            ox = 0;
+            rows += w->a->window.kernel_h;
+        }
+        n = pixels >= 4 && pack_four(w, to, rows, ox) ? 4 : 1;
+        if (n == 1) pack_pixel(w, to, rows, ox, channel);
+    }
+}
+
+/* The addresses of up to four pixels' inputs. */
+static void point_pixels(struct walk *w, uint32_t first, uint32_t pixels, uint32_t channel) {
+    uint32_t out_w = w->a->window.out_w, ox = first % out_w;
+    const uint8_t *const *rows = w->rows + (size_t)(first / out_w) * w->a->window.kernel_h;
+    for (uint32_t p = 0; p < 4; p++) {
+        point_pixel(w, p, rows, ox, channel);
+        if (p + 1 < pixels && ++ox == out_w) {
+            ox = 0;
+            rows += w->a->window.kernel_h;
+        }
+    }
+}
+
+static void store_raw(const struct walk *w, const struct morsel_tile *t, uint32_t channel, size_t first) {
+    for (uint32_t p = 0; p < t->pixels; p++)
+        morsel_store_raw(&w->a->y, &w->a->channels, w->raw[p], channel, t->channels, first + (size_t)p * w->a->window.out_c);
+}
+
+/* How many tiles a call may take: inputs that lie side by side, where they are or once they are packed. */
+static uint32_t tiles_ahead(const struct walk *w, uint32_t pixels) {
+    const struct morsel_window *win = &w->a->window;
+    uint32_t rows = pixels / win->out_w;
+    if (w->group.finish.mode == MORSEL_FINISH_RAW) return 1;
+    if (w->packing) return (uint32_t)sizeof w->packed / w->line / 4;
+    if (w->pieces != 1 || win->stride_w != 1 || win->pad_left || win->out_w != win->in_w) return 1;
+    for (uint32_t i = 1; i < rows; i++)
+        if (w->rows[i] != w->rows[0] + (size_t)i * win->in_row) return 1;
+    return pixels / 4;
+}
+
+/* Channels c .. of group g of the convolution, for `pixels` pixels from element `first` of y on. */
+static void run_group(struct walk *w, uint32_t g, uint32_t c, uint32_t pixels, size_t first, morsel_tile_fn *fn) {
+    const struct morsel_conv_args *a = w->a;
+    uint32_t blocks = (w->outs + 15) / 16, start = (g * blocks + c / 16) * 16, left = w->outs - c;
+    struct morsel_tile t = {w->x, w->packing ? 1 : w->pieces, w->packing ? w->k : w->depth, a->weights + (size_t)start * w->k, &w->group,
+                            left < MORSEL_GROUP ? left : MORSEL_GROUP, 0, 1, 4 * (size_t)(w->packing ? w->line : a->window.in_c), NULL,
+                            a->window.out_c, w->raw};
+    morsel_group_prepare(&w->group, &a->channels, &a->x, &a->y, t.weights, start, (t.channels + 15) / 16, w->k / 4, pixels);
+    uint32_t ahead = tiles_ahead(w, pixels);
+    first += g * w->outs + c;
+    for (uint32_t p = 0, step; p < pixels; p += step, first += step * (size_t)a->window.out_c) {
+        uint32_t tiles = (pixels - p) / 4;
+        t.pixels = tiles ? 4 : pixels - p;
+        t.tiles = !tiles ? 1 : tiles < ahead ? tiles : ahead;
+        step = t.tiles * 4;
+        if (w->packing) pack_pixels(w, p, tiles ? step : t.pixels, g * w->depth);
+        else point_pixels(w, p, t.pixels, g * w->depth);
+        if (!a->y.code.is_float) t.y = (uint8_t *)a->y.data + first;
+        fn(&t);
+        if (w->group.finish.mode == MORSEL_FINISH_RAW) store_raw(w, &t, start, first);
+    }
+}
+
+/* Whether the tiles take this call, and how. */
+static int plan(struct walk *w) {
+    const struct morsel_window *win = &w->a->window;
+    w->depth = win->in_c / w->a->groups;
+    w->outs = win->out_c / w->a->groups;
+    w->row_k = (win->kernel_w * w->depth + 3) / 4 * 4;
+    w->k = win->kernel_h * w->row_k;
+    w->pieces = win->kernel_h * win->kernel_w;
+    w->packing = w->depth % 4 || w->a->x.code.flip != 0x80 || w->pieces > PIECES || w->depth > LINE;
+    /* A 1x1 window without padding never leaves the picture, however deep it is. */
+    if (w->depth % 4 == 0 && w->a->x.code.flip == 0x80 && w->pieces == 1 && win->pad_left == 0 &&
+        (win->out_w - 1) * win->stride_w < win->in_w)
+        w->packing = 0;
+    return !w->a->channels.weight_zero && (!w->packing || w->k <= PACKED);
+}
+
+static void fill_spare(struct walk *w) {
+    w->line = (w->k + SPARE + 15) / 16 * 16;
+    for (uint32_t p = 0; w->packing && p < 4; p++) w->x[p] = w->packed + p * w->line;
+    if (w->packing) memset(w->packed, 0, sizeof w->packed);
+    else memset(w->outside, (int)((uint32_t)w->a->x.code.zero ^ 0x80), w->depth < LINE ? w->depth : LINE);
+}
+
+void morsel_conv_tiles(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_tile_fn *tile) {
+    struct walk w;
+    w.a = a;
+    w.rows = rows;
+    if (!plan(&w)) {
+        morsel_conv_rows_c(a, rows, y, n);
+        return;
+    }
+    fill_spare(&w);
+    size_t first = (size_t)y * a->window.out_w * a->window.out_c;
+    for (uint32_t g = 0; g < a->groups; g++)
+        for (uint32_t c = 0; c < w.outs; c += MORSEL_GROUP) run_group(&w, g, c, n * a->window.out_w, first, tile);
+}
+
+/* A matrix product as a convolution 1x1 over a picture of one row. */
+static void as_conv(struct morsel_conv_args *conv, const struct morsel_fc_args *a) {
+    struct morsel_window win = {1, a->rows, a->inputs, 1, a->rows, a->outputs, 1, 1, 1, 1, 1, 1, 0, 0, a->rows * a->inputs, 0};
+    memset(conv, 0, sizeof *conv);
+    conv->window = win;
+    conv->x = a->x;
+    conv->y = a->y;
+    conv->weights = a->weights;
+    conv->channels = a->channels;
+    conv->groups = 1;
+}
+
+void morsel_fc_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, morsel_tile_fn *tile) {
+    struct morsel_conv_args conv;
+    struct walk w;
+    as_conv(&conv, a);
+    w.a = &conv;
+    if (!plan(&w)) {
+        morsel_fc_blocks_c(a, begin, end);
+        return;
+    }
+    fill_spare(&w);
+    for (uint32_t rows; begin < end; begin += rows * a->blocks) { /* whole rows together; parts of a row one by one */
+        uint32_t row = begin / a->blocks, block = begin % a->blocks, stop = a->blocks;
+        const uint8_t *line = (const uint8_t *)a->x.data + (size_t)row * a->inputs;
+        rows = block ? 0 : (end - begin) / a->blocks;
+        if (!rows && end - begin < a->blocks - block) stop = block + end - begin;
+        w.rows = &line;
+        conv.window.in_w = conv.window.out_w = rows ? rows : 1;
+        conv.window.in_row = conv.window.in_w * a->inputs;
+        w.outs = stop * 16 < a->outputs ? stop * 16 : a->outputs;
+        for (uint32_t c = block * 16; c < w.outs; c += MORSEL_GROUP)
+            run_group(&w, 0, c, conv.window.out_w, (size_t)row * a->outputs, tile);
+        if (!rows) begin += stop - block;
+    }
+}

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: MIT
+"""run.py [--cpu CAP] [--rounds N] [NET or FILE.onnx ...]: one network in Morsel and its peers, interleaved, one thread on one core.
+
+Each round runs every peer for a little while; the table has the median of the rounds' medians and the ratio to Morsel's.
+Forms: Morsel and ONNX Runtime run the same file (for a NET: made by ONNX Runtime's quantizer, per channel); OpenVINO runs what NNCF
+makes of the float network, or the file itself where there is no float one; LiteRT and ncnn are given int8 models of the same layers,
+with made-up scales. CAP (avx2, avxvnni, avx512vnni) holds for Morsel and, by ONEDNN_MAX_CPU_ISA, for OpenVINO; the others have no
+such switch and run as they are."""
+import argparse
+import json
+import logging
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MORSEL = os.environ.get("MORSEL", os.path.join(HERE, "../../build/morsel"))
+ONEDNN = {"avx2": "AVX2", "avxvnni": "AVX2_VNNI", "avx512vnni": "AVX512_CORE_VNNI"}
+
+
+def arguments():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--cpu", default="avx512vnni", choices=sorted(ONEDNN))
+    p.add_argument("--rounds", type=int, default=9)
+    p.add_argument("--seconds", type=float, default=0.3, help="of each peer in a round")
+    p.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)))
+    p.add_argument("--json", help="a file for the figures")
+    nets = ["mobilenetv2-224", "shufflenetv2-224", "resnet18-224", "resnet8-32", "ds-cnn-kws", "autoencoder-ad"]
+    p.add_argument("nets", nargs="*", default=nets)
+    return p.parse_args()
+
+
+A = arguments()
+os.environ.update(ONEDNN_MAX_CPU_ISA=ONEDNN[A.cpu], DNNL_MAX_CPU_ISA=ONEDNN[A.cpu], OMP_NUM_THREADS="1")
+os.sched_setaffinity(0, {A.core})
+
+logging.disable(logging.WARNING)
+
+import numpy as np  # noqa: E402
+import onnx  # noqa: E402
+
+import topologies  # noqa: E402
+
+
+def inputs_of(model, count):
+    """Random pictures for calibration and for the runs."""
+    into = model.graph.input[0]
+    dims = [d.dim_value or 1 for d in into.type.tensor_type.shape.dim]
+    random = np.random.default_rng(2)
+    return into.name, [random.standard_normal(dims).astype(np.float32) for _ in range(count)]
+
+
+def quantize_with_onnxruntime(model, path, work):
+    from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
+    name, values = inputs_of(model, 4)
+
+    class Reader(CalibrationDataReader):
+        left = [{name: v} for v in values]
+
+        def get_next(self):
+            return self.left.pop() if self.left else None
+
+    source = os.path.join(work, "float.onnx")
+    onnx.save(model, source)
+    quantize_static(source, path, Reader(), quant_format=QuantFormat.QOperator, per_channel=True, activation_type=QuantType.QUInt8,
+                    weight_type=QuantType.QInt8)
+
+
+class Peer:
+    """run() is one inference; form says what runs."""
+
+    def time(self):
+        times, end = [], time.perf_counter() + A.seconds
+        self.run()
+        while len(times) < 3 or time.perf_counter() < end:
+            start = time.perf_counter()
+            self.run()
+            times.append(time.perf_counter() - start)
+        return statistics.median(times) * 1e3
+
+
+class Morsel(Peer):
+    def __init__(self, case):
+        self.name, self.form, self.runs = "morsel " + A.cpu, "the same file", 3
+        self.blob = os.path.join(case.work, "network.morsel")
+        done = subprocess.run([MORSEL, "convert", case.path, "-o", self.blob, *case.shape], capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(done.stderr.strip().splitlines()[-1])
+
+    def time(self):
+        command = [MORSEL, "bench", self.blob, "--cpu", A.cpu, "--json", "--warmup", "2", "--runs", str(self.runs)]
+        out = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        self.runs = max(3, min(2000, int(A.seconds * 1e3 / out["median_ms"])))
+        return out["median_ms"]
+
+
+class OnnxRuntime(Peer):
+    def __init__(self, case):
+        import onnxruntime
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        self.name, self.form = "onnxruntime " + onnxruntime.__version__, "QOperator, uint8 x int8 per channel" if case.float else "the file"
+        self.session = onnxruntime.InferenceSession(case.path, options, ["CPUExecutionProvider"])
+        self.feed = {case.input: case.value}
+
+    def run(self):
+        self.session.run(None, self.feed)
+
+
+class OpenVino(Peer):
+    def __init__(self, case):
+        import openvino
+        core = openvino.Core()
+        if case.float:
+            import nncf
+            model = openvino.convert_model(os.path.join(case.work, "float.onnx"))
+            nncf.set_log_level(40)
+            model = nncf.quantize(model, nncf.Dataset(inputs_of(case.float, 4)[1]), subset_size=4)
+            self.form = "NNCF, performance preset, " + ONEDNN[A.cpu]
+        else:
+            model, self.form = core.read_model(case.path), "the file, " + ONEDNN[A.cpu]
+            model.reshape(list(case.value.shape))
+        self.name = "openvino " + openvino.__version__.split("-")[0]
+        self.compiled = core.compile_model(model, "CPU", {"INFERENCE_NUM_THREADS": 1, "PERFORMANCE_HINT": "LATENCY",
+                                                          "ENABLE_CPU_PINNING": False})
+        self.request = self.compiled.create_infer_request()
+        self.request.set_input_tensor(openvino.Tensor(case.value))
+
+    def run(self):
+        self.request.infer()
+
+
+class LiteRt(Peer):
+    def __init__(self, case):
+        from ai_edge_litert.interpreter import Interpreter
+        import importlib.metadata
+        import tflite
+        if not case.float:
+            raise RuntimeError("a TFLite model is made of built-in networks only")
+        self.interpreter = Interpreter(model_content=topologies.make(case.name, tflite.Maker), num_threads=1)
+        self.interpreter.allocate_tensors()
+        into = self.interpreter.get_input_details()[0]
+        self.interpreter.set_tensor(into["index"], np.random.default_rng(3).integers(-128, 128, into["shape"]).astype(np.int8))
+        self.name, self.form = "litert " + importlib.metadata.version("ai-edge-litert"), "int8 TFLite, by channel, XNNPACK"
+
+    def run(self):
+        self.interpreter.invoke()
+
+
+class Ncnn(Peer):
+    def __init__(self, case):
+        import importlib.metadata
+        import ncnn
+        import ncnn_model
+        if not case.float:
+            raise RuntimeError("an ncnn model is made of built-in networks only")
+        text, binary, shape, self.into, self.out = topologies.make(case.name, ncnn_model.Maker)
+        paths = [os.path.join(case.work, n) for n in ("ncnn.param", "ncnn.bin")]
+        with open(paths[0], "w") as f:
+            f.write(text)
+        with open(paths[1], "wb") as f:
+            f.write(binary)
+        self.net = ncnn.Net()
+        self.net.opt.num_threads, self.net.opt.use_int8_inference = 1, True
+        if self.net.load_param(paths[0]) or self.net.load_model(paths[1]):
+            raise RuntimeError("ncnn does not load the model")
+        self.value = ncnn.Mat(np.random.default_rng(3).standard_normal(shape).astype(np.float32))
+        self.name, self.form = "ncnn " + importlib.metadata.version("ncnn"), "int8 between convolutions, float elsewhere"
+        self.run()
+
+    def run(self):
+        extractor = self.net.create_extractor()
+        extractor.input(self.into, self.value)
+        status, _ = extractor.extract(self.out)
+        if status:
+            raise RuntimeError("ncnn does not run the model")
+
+
+class Case:
+    """A network: the quantized file that Morsel and ONNX Runtime share, and the float one where there is one."""
+
+    def __init__(self, net, work):
+        self.name, self.work, self.float, self.shape = os.path.basename(net), work, None, []
+        self.path = net
+        if not os.path.exists(net):
+            self.float = topologies.make(net)
+            self.path = os.path.join(work, "quantized.onnx")
+            quantize_with_onnxruntime(self.float, self.path, work)
+        self.input, values = inputs_of(onnx.load(self.path), 1)
+        self.value = values[0]
+
+
+def open_peers(case):
+    peers = []
+    for kind in PEERS:
+        try:
+            peers.append(kind(case))
+        except Exception as error:  # a peer that cannot run this network is left out, and said so
+            print(f"  {kind.__name__}: left out: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
+    if not peers or not isinstance(peers[0], Morsel):
+        sys.exit(f"{case.name}: there is nothing to compare with")
+    return peers
+
+
+PEERS = [Morsel, OnnxRuntime, OpenVino, LiteRt, Ncnn]
+
+
+def measure(net):
+    with tempfile.TemporaryDirectory() as work:
+        case = Case(net, work)
+        peers = open_peers(case)
+        times = {p: [] for p in peers}
+        for r in range(A.rounds):
+            for p in peers[r % len(peers):] + peers[:r % len(peers)]:
+                times[p].append(p.time())
+        rows = [(p.name, p.form, statistics.median(t), min(t)) for p, t in times.items()]
+    ours = rows[0][2]
+    for name, form, middle, least in rows:
+        print(f"{case.name:28} {name:22} {middle:9.3f} {least:9.3f} {middle / ours:7.2f}  {form}")
+    return {"net": case.name, "cap": A.cpu, "rows": rows}
+
+
+def main():
+    print(f"one thread on core {A.core}, {A.rounds} rounds, times in ms")
+    print(f"{'network':28} {'peer':22} {'median':>9} {'least':>9} {'/morsel':>7}  form")
+    done = [measure(net) for net in A.nets]
+    if A.json:
+        with open(A.json, "w") as f:
+            json.dump(done, f, indent=1)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* Elementwise operators, tables, means and softmax. */
+#include "check.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+/* ---- operands with broadcasting ---- */
+
+struct operand {
+    uint32_t stride[MORSEL_KERNEL_MAX_RANK];
+    size_t elements;
+    bool whole; /* every dimension in full: y may be written over it */
+};
+
+/* Strides of an operand that repeats along some dimensions. */
+static struct operand make_operand(struct chance *c, const uint32_t *dims, uint32_t rank, bool whole) {
+    struct operand o = {.elements = 1, .whole = whole};
+    uint32_t kind = whole ? 0 : chance_below(c, 4); /* 1: one value; 2: by the last dimension; 3: any */
+    for (uint32_t k = rank; k-- > 0;) {
+        bool repeats = kind == 1 || (kind == 2 && k + 1 < rank) || (kind == 3 && chance_one_in(c, 2));
+        o.stride[k] = repeats ? 0 : (uint32_t)o.elements;
+        if (!repeats) o.elements *= dims[k];
+    }
+    if (kind == 0) o.whole = true;
+    return o;
+}
+
+/* Bytes or floats of an operand, in new memory. */
+static struct morsel_input make_values_of(struct trial *t, size_t elements, bool is_float) {
+    struct morsel_input x = {NULL, is_float ? float_code() : make_code(&t->chance)};
+    if (t->bench) x.code.flip = t->flip;
+    void *data = trial_room(t, is_float ? elements * 4 : elements, is_float ? 4 : 1);
+    if (is_float) make_floats(t, data, elements);
+    else make_values(t, data, elements, &x.code);
+    trial_say(t, is_float ? " float" : " flip %u zero %d own %d", (unsigned)x.code.flip, (int)x.code.zero, (int)x.code.own);
+    x.data = data;
+    return x;
+}
+
+static void may_alias(struct trial *t, struct morsel_input *x, size_t elements, const struct morsel_code *y) {
+    size_t bytes = x->code.is_float ? elements * 4 : elements;
+    if (x->code.is_float != y->is_float || bytes != t->y_bytes || t->alias || !chance_one_in(&t->chance, 4)) return;
+    t->alias = &x->data;
+    t->alias_from = x->data;
+    trial_say(t, " in place");
+}
+
+static void make_dims(struct trial *t, struct morsel_binary_args *a) {
+    struct chance *c = &t->chance;
+    a->rank = 1 + chance_below(c, chance_one_in(c, 3) ? 6 : 3);
+    for (uint32_t k = 0; k < MORSEL_KERNEL_MAX_RANK; k++) a->dims[k] = 1;
+    for (uint32_t k = 0; k < a->rank; k++) a->dims[k] = k + 1 == a->rank ? chance_size(c, 200) : 1 + chance_below(c, 5);
+    if (t->bench) a->rank = 1, a->dims[0] = 14 * 14 * 96, a->dims[1] = a->dims[2] = a->dims[3] = a->dims[4] = a->dims[5] = 1;
+}
+
+static void make_ratios(struct trial *t, struct morsel_binary_args *a) {
+    struct chance *c = &t->chance;
+    a->a_ratio = chance_one_in(c, 3) ? ldexpf(1, chance_range(c, -5, 1)) : chance_float(c, 0.01f, 2);
+    a->b_ratio = chance_one_in(c, 3) ? ldexpf(1, chance_range(c, -5, 1)) : chance_float(c, -0.5f, 2);
+    a->offset = chance_one_in(c, 3) ? (float)chance_range(c, -99, 99) / 2 : chance_float(c, -128, 128);
+    if (a->op == MORSEL_DO_QMUL) a->a_ratio = chance_one_in(c, 3) ? ldexpf(1, chance_range(c, -10, -3)) : chance_float(c, 0.0005f, 0.1f);
+    if (chance_one_in(c, 20)) a->a_ratio = chance_one_in(c, 2) ? 1e30f : 1e-30f;
+}
+
+static void make_two(struct trial *t, uint32_t op, bool floats) {
+    struct morsel_binary_args *a = &t->args.binary;
+    struct chance *c = &t->chance;
+    size_t elements = 1;
+    a->op = op;
+    make_dims(t, a);
+    for (uint32_t k = 0; k < a->rank; k++) elements *= a->dims[k];
+    struct operand x = make_operand(c, a->dims, a->rank, t->bench || chance_one_in(c, 2));
+    struct operand y = make_operand(c, a->dims, a->rank, t->bench || chance_one_in(c, 2));
+    memcpy(a->a_stride, x.stride, sizeof x.stride);
+    memcpy(a->b_stride, y.stride, sizeof y.stride);
+    trial_say(t, "%zu elements of rank %u, a has %zu, b %zu:", elements, (unsigned)a->rank, x.elements, y.elements);
+    a->a = make_values_of(t, x.elements, floats && chance_one_in(c, 2));
+    a->b = make_values_of(t, y.elements, floats && chance_one_in(c, 2));
+    make_output(t, &a->y, floats ? 2 : 0);
+    if (t->bench) a->y.code.flip = t->flip;
+    make_ratios(t, a);
+    t->units = (uint32_t)elements;
+    t->macs = elements;
+    trial_output(t, &a->y.data, elements, &a->y.code);
+    if (x.whole) may_alias(t, &a->a, x.elements, &a->y.code);
+    if (y.whole) may_alias(t, &a->b, y.elements, &a->y.code);
+}
+
+static void make_qadd(struct trial *t) {
+    make_two(t, MORSEL_DO_QADD, false);
+}
+
+static void make_qmul(struct trial *t) {
+    make_two(t, MORSEL_DO_QMUL, false);
+}
+
+static void make_binary(struct trial *t) {
+    make_two(t, (uint32_t)chance_range(&t->chance, MORSEL_DO_ADD, MORSEL_DO_MIN), true);
+}
+
+static void call_binary(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {
+    ((morsel_binary_fn *)fn)(&t->args.binary, begin, end);
+}
+
+/* ---- one operand ---- */
+
+static void make_unary(struct trial *t) {
+    struct morsel_unary_args *a = &t->args.unary;
+    struct chance *c = &t->chance;
+    uint32_t n = t->bench ? 14 * 14 * 96 : chance_size(c, 500);
+    a->op = t->bench ? MORSEL_DO_IDENTITY : chance_below(c, MORSEL_DO_NEG + 1);
+    trial_say(t, "op %u, %u elements:", (unsigned)a->op, (unsigned)n);
+    a->x = make_values_of(t, n, chance_one_in(c, 2));
+    make_output(t, &a->y, 2);
+    a->alpha = a->op == MORSEL_DO_CLIP ? chance_float(c, -4, 0) : chance_float(c, 0, 1);
+    a->beta = a->op == MORSEL_DO_CLIP ? chance_float(c, 0, 6) : chance_float(c, 0, 1);
+    a->channels = 1 + chance_below(c, n < 40 ? n : 40);
+    float *constants[2];
+    for (int k = 0; k < 2; k++) {
+        constants[k] = trial_room(t, a->channels * sizeof(float), 4);
+        for (uint32_t i = 0; i < a->channels; i++) constants[k][i] = chance_float(c, -2, 2);
+    }
+    a->scale = constants[0];
+    a->offset = constants[1];
+    t->units = n;
+    t->macs = n;
+    trial_output(t, &a->y.data, n, &a->y.code);
+    may_alias(t, &a->x, n, &a->y.code);
+}
+
+static void call_unary(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {
+    ((morsel_unary_fn *)fn)(&t->args.unary, begin, end);
+}
+
+static void make_lut(struct trial *t) {
+    struct morsel_lut_args *a = &t->args.lut;
+    struct chance *c = &t->chance;
+    struct morsel_code any = make_code(c), y = make_code(c);
+    uint32_t n = t->bench ? 14 * 14 * 96 : chance_size(c, 2000);
+    y.is_float = !t->bench && chance_one_in(c, 4);
+    a->is_float = y.is_float;
+    a->channels = t->bench || chance_one_in(c, 2) ? 1 : chance_size(c, 40);
+    a->inner = chance_one_in(c, 2) ? 1 : chance_size(c, 40);
+    a->x_flip = chance_one_in(c, 2) ? 0x80 : 0;
+    a->y_flip = !a->is_float && chance_one_in(c, 2) ? 0x80 : 0;
+    trial_say(t, "%u elements, %u tables, inner %u, flips %u %u", (unsigned)n, (unsigned)a->channels, (unsigned)a->inner,
+              (unsigned)a->x_flip, (unsigned)a->y_flip);
+    uint8_t *x = trial_room(t, n, 1);
+    uint8_t *table = trial_room(t, (size_t)a->channels * 256 * (a->is_float ? 4 : 1), 64);
+    make_values(t, x, n, &any);
+    chance_bytes(c, table, (size_t)a->channels * 256 * (a->is_float ? 4 : 1));
+    a->x = x;
+    a->table = table;
+    t->units = n;
+    t->macs = n;
+    trial_output(t, &a->y, n, &y);
+    if (a->is_float || !chance_one_in(c, 4)) return;
+    t->alias = (const void **)(void *)&a->x;
+    t->alias_from = x;
+    trial_say(t, " in place");
+}
+
+static void call_lut(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {
+    ((morsel_lut_fn *)fn)(&t->args.lut, begin, end);
+}
+
+/* ---- along a dimension ---- */
+
+static void make_mean(struct trial *t) {
+    struct morsel_mean_args *a = &t->args.mean;
+    struct chance *c = &t->chance;
+    uint32_t outer = t->bench ? 1 : 1 + chance_below(c, 3);
+    a->count = t->bench ? 49 : chance_one_in(c, 8) ? 200 + chance_below(c, 500) : chance_size(c, 70);
+    a->inner = t->bench ? 1280 : chance_size(c, 150);
+    size_t n = (size_t)outer * a->count * a->inner;
+    trial_say(t, "%u x %u x %u:", (unsigned)outer, (unsigned)a->count, (unsigned)a->inner);
+    a->x = make_values_of(t, n, !t->bench && chance_one_in(c, 6));
+    make_output(t, &a->y, t->bench ? 0 : 6);
+    float near = chance_float(c, 0.2f, 3) / (float)a->count;
+    a->multiplier = chance_one_in(c, 3) ? ldexpf(1, (int)floorf(log2f(near))) : near;
+    t->units = outer * a->inner;
+    t->macs = n;
+    trial_output(t, &a->y.data, t->units, &a->y.code);
+}
+
+static void call_mean(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {
+    ((morsel_mean_fn *)fn)(&t->args.mean, begin, end);
+}
+
+static void make_softmax(struct trial *t) {
+    struct morsel_softmax_args *a = &t->args.softmax;
+    struct chance *c = &t->chance;
+    uint32_t outer = 1 + chance_below(c, 3);
+    bool bytes = t->bench || chance_one_in(c, 2);
+    a->count = t->bench ? 1000 : chance_size(c, 200);
+    a->inner = t->bench ? 1 : chance_one_in(c, 2) ? 1 : chance_size(c, 20);
+    size_t n = (size_t)outer * a->count * a->inner;
+    trial_say(t, "%u x %u x %u%s:", (unsigned)outer, (unsigned)a->count, (unsigned)a->inner, bytes ? " by table" : "");
+    a->x = make_values_of(t, n, !bytes && chance_one_in(c, 2));
+    make_output(t, &a->y, bytes ? 0 : 2);
+    if (bytes) {
+        float *table = trial_room(t, 256 * sizeof *table, 64);
+        for (int i = 0; i < 256; i++) table[i] = expf((float)(i - 255) * a->x.code.scale);
+        a->table = table;
+    }
+    a->levels = chance_one_in(c, 2) ? 256 : chance_float(c, 1, 300);
+    t->units = outer * a->inner;
+    t->macs = n;
+    trial_output(t, &a->y.data, n, &a->y.code);
+}
+
+static void call_softmax(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {
+    ((morsel_softmax_fn *)fn)(&t->args.softmax, begin, end);
+}
+
+const struct family family_qadd = {"qadd", offsetof(struct morsel_kernels, qadd), 1, make_qadd, call_binary};
+const struct family family_qmul = {"qmul", offsetof(struct morsel_kernels, qmul), 1, make_qmul, call_binary};
+const struct family family_binary = {"binary", offsetof(struct morsel_kernels, binary), 0, make_binary, call_binary};
+const struct family family_unary = {"unary", offsetof(struct morsel_kernels, unary), 1, make_unary, call_unary};
+const struct family family_lut = {"lut", offsetof(struct morsel_kernels, lut), 1, make_lut, call_lut};
+const struct family family_mean = {"mean", offsetof(struct morsel_kernels, mean), 1, make_mean, call_mean};
+const struct family family_softmax = {"softmax", offsetof(struct morsel_kernels, softmax), 1, make_softmax, call_softmax};

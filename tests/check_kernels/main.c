@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/* check_kernels [--seed S] [--cases N] [--kernel NAME] [--isa NAME] [--case N] [--bench|--random-only] */
+#include "check.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SHOWN 3 /* failures of a kernel that are shown */
+#define CASE_SECONDS 60
+
+static const struct family *const families[] = {
+    &family_conv, &family_depthwise, &family_fc, &family_matmul, &family_qadd, &family_qmul, &family_binary, &family_unary,
+    &family_lut, &family_mean, &family_softmax, &family_average_pool, &family_max_pool, &family_real_conv, &family_copy, &family_gather,
+};
+_Static_assert(sizeof families / sizeof *families == offsetof(struct morsel_kernels, store_flip) / sizeof(any_fn *), "one for each slot");
+#define FAMILIES (sizeof families / sizeof *families)
+
+static const struct isa {
+    const char *name;
+    uint32_t bit;
+} isas[] = {
+    {"c", MORSEL_CPU_C}, {"neon", MORSEL_CPU_NEON}, {"dotprod", MORSEL_CPU_DOTPROD}, {"i8mm", MORSEL_CPU_I8MM},
+    {"avx2", MORSEL_CPU_AVX2}, {"avxvnni", MORSEL_CPU_AVXVNNI}, {"avx512vnni", MORSEL_CPU_AVX512VNNI},
+};
+#define ISAS (sizeof isas / sizeof *isas)
+
+static struct {
+    uint64_t seed;
+    uint32_t cases;
+    long only_case;
+    const char *kernel, *isa;
+    bool bench, random_only;
+} options = {.cases = 400, .only_case = -1};
+
+/* ---- faults ---- */
+
+static sigjmp_buf after_fault;
+static volatile sig_atomic_t armed;
+
+static void on_fault(int number) {
+    if (armed) siglongjmp(after_fault, number);
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void catch_faults(void) {
+    static const int faults[] = {SIGILL, SIGSEGV, SIGBUS, SIGFPE, SIGALRM};
+    struct sigaction action = {.sa_handler = on_fault};
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigaction(faults[i], &action, NULL);
+}
+
+static const char *fault_text(int number) {
+    switch (number) {
+    case SIGILL: return "an instruction that this CPU does not have (SIGILL)";
+    case SIGALRM: return "it did not end within a minute";
+    case SIGFPE: return "SIGFPE";
+    default: return "a read or write outside its buffers (SIGSEGV)";
+    }
+}
+
+/* ---- one case ---- */
+
+static any_fn *slot_of(const struct morsel_kernels *table, const struct family *f) {
+    any_fn *fn;
+    memcpy(&fn, (const char *)table + f->slot, sizeof fn);
+    return fn;
+}
+
+/* The same case for every instruction set. */
+static void make_trial(struct trial *t, const struct family *f, uint32_t number, uint32_t flip) {
+    memset(t, 0, sizeof *t);
+    t->number = number;
+    t->bench = number < f->fixed;
+    t->flip = flip;
+    t->slots = SLOT_INPUTS;
+    t->chance.state = options.seed * 1000003u + number;
+    for (const char *p = f->name; *p; p++) t->chance.state = t->chance.state * 31 + (uint8_t)*p;
+    f->make(t);
+    t->fill = t->chance.state ^ 0x5555;
+    for (unsigned i = SLOT_INPUTS; i < t->slots; i++) memory_protect(i, false);
+}
+
+/* Results start as chance, equal for both, so that what is left unwritten shows too. */
+static void place_output(struct trial *t, unsigned slot, bool high) {
+    struct chance fill = {t->fill};
+    uint8_t *y = memory_place(slot, t->y_bytes, t->y_align, high);
+    chance_bytes(&fill, y, t->y_bytes);
+    if (t->alias) {
+        memcpy(y, t->alias_from, t->y_bytes);
+        *t->alias = y;
+    }
+    *t->y = y;
+}
+
+/* All units in ranges of any length, in any order. */
+static void call_cut(struct trial *t, const struct family *f, any_fn *fn) {
+    struct chance *c = &t->chance;
+    uint32_t cut = chance_one_in(c, 2) || t->units < 2 ? t->units : 1 + chance_below(c, t->units);
+    for (uint32_t begin = cut, n; begin < t->units; begin += n) {
+        n = 1 + chance_below(c, t->units - begin);
+        f->call(t, fn, begin, begin + n);
+    }
+    f->call(t, fn, 0, cut);
+}
+
+static bool compare(struct trial *t, char *why, size_t size) {
+    const uint8_t *want = t->expected, *got = *t->y;
+    for (size_t i = 0; i < t->y_bytes; i++) {
+        if (want[i] == got[i]) continue;
+        uint32_t w = want[i], g = got[i];
+        if (t->y_align == 4) {
+            i -= i % 4;
+            memcpy(&w, want + i, 4);
+            memcpy(&g, got + i, 4);
+        }
+        snprintf(why, size, "element %zu of %zu: %#x, plain C gives %#x", i / t->y_align, t->y_bytes / t->y_align, (unsigned)g,
+                 (unsigned)w);
+        return false;
+    }
+    if (!memory_intact(SLOT_RESULT)) snprintf(why, size, "it wrote outside the output");
+    return memory_intact(SLOT_RESULT);
+}
+
+/* False: the kernel is wrong, and `why` says how. */
+static bool try_case(struct trial *t, const struct family *f, any_fn *plain, any_fn *fn, char *why, size_t size) {
+    volatile bool kernel = false;
+    int fault = sigsetjmp(after_fault, 1);
+    if (fault) {
+        armed = 0;
+        alarm(0);
+        snprintf(why, size, "%s%s", kernel ? "" : "plain C: ", fault_text(fault));
+        return false;
+    }
+    armed = 1;
+    alarm(CASE_SECONDS);
+    place_output(t, SLOT_EXPECTED, false);
+    t->expected = *t->y;
+    f->call(t, plain, 0, t->units);
+    kernel = true;
+    place_output(t, SLOT_RESULT, !chance_one_in(&t->chance, 4));
+    call_cut(t, f, fn);
+    armed = 0;
+    alarm(0);
+    if (!memory_intact(SLOT_EXPECTED)) snprintf(why, size, "plain C wrote outside the output");
+    return memory_intact(SLOT_EXPECTED) && compare(t, why, size);
+}
+
+/* ---- time ---- */
+
+static double seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* The shortest of several runs. */
+static void time_case(struct trial *t, const struct family *f, any_fn *fn, const char *isa) {
+    double best = 1e9, end = seconds() + 0.05;
+    place_output(t, SLOT_RESULT, true);
+    for (int i = 0; i < 3 || (seconds() < end && i < 1000); i++) {
+        double start = seconds();
+        f->call(t, fn, 0, t->units);
+        double took = seconds() - start;
+        if (took < best) best = took;
+    }
+    printf("%-10s %-10s %9.1f us %8.2f GMAC/s %8.3f ns/output  %s\n", f->name, isa, best * 1e6, (double)t->macs / best * 1e-9,
+           best * 1e9 / (double)(t->y_bytes / t->y_align), t->text);
+}
+
+/* ---- kernels ---- */
+
+static uint32_t case_count(const struct family *f) {
+    return options.bench ? f->fixed : f->fixed + options.cases;
+}
+
+static bool check_kernel(const struct family *f, const struct isa *isa, any_fn *plain, any_fn *fn, uint32_t flip) {
+    uint32_t failed = 0, done = 0;
+    static struct trial t;
+    for (uint32_t i = options.random_only ? f->fixed : 0; i < case_count(f); i++) {
+        char why[200];
+        if (options.only_case >= 0 && (uint32_t)options.only_case != i) continue;
+        make_trial(&t, f, i, flip);
+        done++;
+        if (try_case(&t, f, plain, fn, why, sizeof why)) {
+            if (options.bench) time_case(&t, f, fn, isa->name);
+            continue;
+        }
+        if (failed++ >= SHOWN) continue;
+        printf("    case %u: %s\n    %s\n", (unsigned)i, t.text, why);
+        printf("    again: --seed %llu --kernel %s --isa %s --case %u\n", (unsigned long long)options.seed, f->name, isa->name,
+               (unsigned)i);
+    }
+    if (failed || !done) printf("FAIL %-12s %-10s %u of %u cases\n", f->name, isa->name, (unsigned)failed, (unsigned)done);
+    else if (!options.bench) printf("ok   %-12s %-10s %u cases\n", f->name, isa->name, (unsigned)done);
+    fflush(stdout);
+    return !failed && done;
+}
+
+/* Kernels of one instruction set that none below it had. Plain C is compared with itself in other cuts. */
+static bool check_isa(const struct isa *isa, const struct morsel_kernels *plain, struct morsel_kernels *seen, uint32_t *compared) {
+    struct morsel_kernels table;
+    bool good = true;
+    uint32_t lower = isa->bit ? isa->bit - 1 : 0;
+    morsel_kernels_choose(&table, morsel_cpu_features() & (isa->bit | lower));
+    for (size_t i = 0; i < FAMILIES; i++) {
+        const struct family *f = families[i];
+        any_fn *fn = slot_of(&table, f);
+        if (options.kernel && strcmp(options.kernel, f->name)) continue;
+        if (isa->bit && fn == slot_of(seen, f)) continue;
+        good &= check_kernel(f, isa, slot_of(plain, f), fn, table.store_flip);
+        ++*compared;
+    }
+    *seen = table;
+    return good;
+}
+
+static int check_all(void) {
+    struct morsel_kernels plain, seen;
+    uint32_t compared = 0;
+    bool good = true;
+    morsel_kernels_choose(&plain, 0);
+    seen = plain;
+    for (size_t i = 0; i < ISAS; i++) {
+        bool here = !isas[i].bit || (morsel_cpu_features() & isas[i].bit);
+        if (here && (!options.isa || !strcmp(options.isa, isas[i].name))) good &= check_isa(&isas[i], &plain, &seen, &compared);
+        else if (here) morsel_kernels_choose(&seen, morsel_cpu_features() & (isas[i].bit | (isas[i].bit ? isas[i].bit - 1 : 0)));
+    }
+    if (!compared) printf("FAIL nothing was compared: no such kernel, or none of its own for an instruction set of this CPU\n");
+    return good && compared ? 0 : 1;
+}
+
+/* ---- the command ---- */
+
+static int usage(void) {
+    fprintf(stderr, "check_kernels [--seed S] [--cases N] [--kernel NAME] [--isa NAME] [--case N] [--bench|--random-only]\n");
+    return 2;
+}
+
+static bool take(const char *name, const char *value) {
+    if (!value) return false;
+    if (!strcmp(name, "--seed")) options.seed = strtoull(value, NULL, 0);
+    else if (!strcmp(name, "--cases")) options.cases = (uint32_t)strtoul(value, NULL, 0);
+    else if (!strcmp(name, "--case")) options.only_case = strtol(value, NULL, 0);
+    else if (!strcmp(name, "--kernel")) options.kernel = value;
+    else if (!strcmp(name, "--isa")) options.isa = value;
+    else return false;
+    return true;
+}
+
+int main(int argc, char **argv) {
+    options.seed = (uint64_t)time(NULL);
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--bench")) options.bench = true;
+        else if (!strcmp(argv[i], "--random-only")) options.random_only = true;
+        else if (i + 1 < argc && take(argv[i], argv[i + 1])) i++;
+        else return usage();
+    }
+    printf("seed %llu\n", (unsigned long long)options.seed);
+    catch_faults();
+    return check_all();
+}

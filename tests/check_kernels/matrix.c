@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* Matrix products: with constant weights, and of two activations. */
+#include "check.h"
+
+struct fc_shape {
+    uint32_t rows, inputs, outputs;
+};
+static const struct fc_shape fc_shapes[] = {{1, 1280, 1000}, {1, 512, 1000}, {1, 640, 128}, {1, 128, 128}, {1, 64, 12}, {8, 256, 256}};
+
+static void make_fc(struct trial *t) {
+    struct morsel_fc_args *a = &t->args.fc;
+    struct chance *c = &t->chance;
+    struct fc_shape s = {chance_one_in(c, 2) ? 1 : chance_size(c, 20), chance_size(c, 300), chance_size(c, 150)};
+    if (t->bench) s = fc_shapes[t->number];
+    trial_say(t, "%u rows of %u to %u", (unsigned)s.rows, (unsigned)s.inputs, (unsigned)s.outputs);
+    uint8_t *x = trial_room(t, (size_t)s.rows * s.inputs, 1);
+    a->x.code = make_code(c);
+    if (t->bench) a->x.code.flip = t->flip;
+    trial_say(t, " x flip %u zero %d", (unsigned)a->x.code.flip, (int)a->x.code.zero);
+    make_values(t, x, (size_t)s.rows * s.inputs, &a->x.code);
+    a->x.data = x;
+    make_output(t, &a->y, t->bench ? 0 : 6);
+    if (t->bench) a->y.code.flip = t->flip;
+    struct weights w = {.per_group = s.outputs, .padded = (s.outputs + 15) / 16 * 16, .row_used = s.inputs};
+    w.entries = w.padded;
+    w.taps = w.row = (s.inputs + 3) / 4 * 4;
+    a->channels = make_channels(t, &w, &a->y);
+    a->weights = w.data;
+    a->rows = s.rows;
+    a->inputs = s.inputs;
+    a->outputs = s.outputs;
+    a->blocks = w.entries / 16;
+    t->units = a->rows * a->blocks;
+    t->macs = (uint64_t)s.rows * s.inputs * s.outputs;
+    trial_output(t, &a->y.data, (size_t)s.rows * s.outputs, &a->y.code);
+}
+
+static void call_fc(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {
+    ((morsel_fc_fn *)fn)(&t->args.fc, begin, end);
+}
+
+const struct family family_fc = {
+    "fc", offsetof(struct morsel_kernels, fc), sizeof fc_shapes / sizeof *fc_shapes, make_fc, call_fc,
+};
+
+/* ---- two activations ---- */
+
+static const uint8_t *make_bytes(struct trial *t, size_t n, struct morsel_code *code) {
+    uint8_t *data = trial_room(t, n, 1);
+    *code = make_code(&t->chance);
+    if (t->bench) code->flip = t->flip;
+    trial_say(t, " flip %u zero %d", (unsigned)code->flip, (int)code->zero);
+    make_values(t, data, n, code);
+    return data;
+}
+
+static void make_matmul(struct trial *t) {
+    struct morsel_matmul_args *a = &t->args.matmul;
+    struct chance *c = &t->chance;
+    uint32_t batch = t->bench ? 4 : 1 + chance_below(c, 4);
+    a->rows = t->bench ? 64 : chance_size(c, 30);
+    a->inner = t->bench ? 64 : chance_size(c, 150);
+    a->columns = t->bench ? 64 : chance_size(c, 100);
+    a->a_divide = 1 + chance_below(c, 2);
+    a->b_divide = 1 + chance_below(c, 2);
+    a->a_batch = 1 + chance_below(c, batch);
+    a->b_batch = 1 + chance_below(c, batch);
+    trial_say(t, "%u of %ux%ux%u", (unsigned)batch, (unsigned)a->rows, (unsigned)a->inner, (unsigned)a->columns);
+    a->a.data = make_bytes(t, (size_t)a->a_batch * a->rows * a->inner, &a->a.code);
+    a->b.data = make_bytes(t, (size_t)a->b_batch * a->inner * a->columns, &a->b.code);
+    make_output(t, &a->y, t->bench ? 0 : 6);
+    if (t->bench) a->y.code.flip = t->flip;
+    a->multiplier = chance_one_in(c, 3) ? 1.0f / (float)(1u << chance_below(c, 16)) : chance_float(c, 0.0001f, 0.02f);
+    t->units = batch * a->rows;
+    t->macs = (uint64_t)t->units * a->inner * a->columns;
+    trial_output(t, &a->y.data, (size_t)t->units * a->columns, &a->y.code);
+}
+
+static void call_matmul(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {
+    ((morsel_matmul_fn *)fn)(&t->args.matmul, begin, end);
+}
+
+const struct family family_matmul = {"matmul", offsetof(struct morsel_kernels, matmul), 1, make_matmul, call_matmul};

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* Copies of rows and gathers by index tables. */
+#include "check.h"
+
+#include <string.h>
+
+static void make_copy(struct trial *t) {
+    struct morsel_copy_args *a = &t->copy;
+    struct chance *c = &t->chance;
+    struct morsel_code any = make_code(c);
+    uint32_t rows = 1 + chance_below(c, 20);
+    a->bytes = t->bench ? 58 : chance_size(c, 300);
+    if (t->bench) rows = 28 * 28;
+    a->x_stride = a->bytes + (chance_one_in(c, 2) ? 0 : chance_below(c, 40));
+    a->y_stride = a->bytes + (chance_one_in(c, 3) ? 0 : chance_below(c, 40));
+    a->flip = chance_one_in(c, 3) ? 0x80 : 0;
+    trial_say(t, "%u rows of %u, strides %u %u, flip %u", (unsigned)rows, (unsigned)a->bytes, (unsigned)a->x_stride, (unsigned)a->y_stride,
+              (unsigned)a->flip);
+    size_t bytes = (size_t)(rows - 1) * a->x_stride + a->bytes;
+    uint8_t *x = trial_room(t, bytes, 1);
+    make_values(t, x, bytes, &any);
+    a->x = x;
+    t->units = rows;
+    t->macs = (uint64_t)rows * a->bytes;
+    trial_output(t, (void **)(void *)&a->y, (size_t)(rows - 1) * a->y_stride + a->bytes, &any);
+}
+
+static void call_copy(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {
+    ((morsel_copy_fn *)fn)(&t->copy, begin, end);
+}
+
+/* Entries of one dimension: a stretch, backwards, every other one, a shuffle of two groups, or any; gives the largest. */
+static uint32_t make_entries(struct chance *c, int32_t *table, uint32_t n, uint32_t step, uint32_t kind, bool fill) {
+    uint32_t most = 0, half = (n + 1) / 2;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t orders[4] = {i, n - 1 - i, i * 2 % n, i % 2 * half + i / 2};
+        uint32_t at = kind < 4 ? orders[kind] : chance_below(c, n);
+        table[i] = fill && chance_one_in(c, 5) ? -1 : (int32_t)(at * step);
+        if (table[i] > 0 && (uint32_t)table[i] > most) most = (uint32_t)table[i];
+    }
+    return most;
+}
+
+static void make_gather(struct trial *t) {
+    struct morsel_gather_args *a = &t->args.gather;
+    struct chance *c = &t->chance;
+    struct morsel_code any = make_code(c);
+    bool fill = chance_one_in(c, 3);
+    uint32_t entries = 0, step = 1, most = 0, elements = 1;
+    a->rank = t->bench ? 3 : 1 + chance_below(c, chance_one_in(c, 3) ? 6 : 3);
+    for (uint32_t k = 0; k < MORSEL_KERNEL_MAX_RANK; k++) a->dims[k] = 1;
+    for (uint32_t k = 0; k < a->rank; k++) a->dims[k] = k + 1 == a->rank ? chance_size(c, 100) : 1 + chance_below(c, 5);
+    if (t->bench) a->dims[0] = a->dims[1] = 28, a->dims[2] = 116;
+    for (uint32_t k = 0; k < a->rank; k++) entries += a->dims[k], elements *= a->dims[k];
+    int32_t *tables = trial_room(t, entries * sizeof *tables, 4), *table = tables + entries;
+    for (uint32_t k = a->rank; k-- > 0;) {
+        table -= a->dims[k];
+        most += make_entries(c, table, a->dims[k], step, t->bench ? k == 2 ? 3 : 0 : chance_below(c, 5), fill && !t->bench);
+        step = most + 1;
+    }
+    a->size = chance_one_in(c, 4) ? 4 : 1;
+    a->flip = a->size == 1 && chance_one_in(c, 3) ? 0x80 : 0;
+    a->fill = chance_next(c);
+    a->table = tables;
+    any.is_float = a->size == 4;
+    trial_say(t, "%u elements of %u bytes, rank %u, last %u, flip %u", (unsigned)elements, (unsigned)a->size, (unsigned)a->rank,
+              (unsigned)a->dims[a->rank - 1], (unsigned)a->flip);
+    uint8_t *x = trial_room(t, (size_t)(most + 1) * a->size, a->size);
+    chance_bytes(c, x, (size_t)(most + 1) * a->size);
+    a->x = x;
+    t->units = elements;
+    t->macs = elements;
+    trial_output(t, &a->y, elements, &any);
+}
+
+static void call_gather(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {
+    ((morsel_gather_fn *)fn)(&t->args.gather, begin, end);
+}
+
+const struct family family_copy = {"copy", offsetof(struct morsel_kernels, copy), 1, make_copy, call_copy};
+const struct family family_gather = {"gather", offsetof(struct morsel_kernels, gather), 1, make_gather, call_gather};

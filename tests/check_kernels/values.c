@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* Values of inputs, weights and constants: chance, and the extremes where kernels go wrong. */
+#include "check.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void *trial_room(struct trial *t, size_t bytes, size_t align) {
+    return memory_place(t->slots++, bytes, align, !chance_one_in(&t->chance, 4));
+}
+
+void trial_say(struct trial *t, const char *format, ...) {
+    size_t length = strlen(t->text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(t->text + length, sizeof t->text - length, format, args);
+    va_end(args);
+}
+
+void trial_output(struct trial *t, void **y, size_t elements, const struct morsel_code *code) {
+    t->y = y;
+    t->y_align = code->is_float ? 4 : 1;
+    t->y_bytes = elements * t->y_align;
+}
+
+struct morsel_code make_code(struct chance *c) {
+    static const int32_t zeros[] = {0, 1, 127, 128, 129, 254, 255};
+    struct morsel_code code = {chance_float(c, 0.001f, 0.1f), 0, chance_one_in(c, 2) ? 0x80 : 0, 0, chance_one_in(c, 2) ? 128 : 0};
+    code.zero = chance_one_in(c, 2) ? zeros[chance_below(c, 7)] : (int32_t)chance_below(c, 256);
+    return code;
+}
+
+struct morsel_code float_code(void) {
+    struct morsel_code code = {1, 0, 0, 1, 0};
+    return code;
+}
+
+void make_values(struct trial *t, uint8_t *to, size_t n, const struct morsel_code *code) {
+    struct chance *c = &t->chance;
+    static const char *const words[] = {"", "", "", "", " x all lowest", " x all highest", " x extremes", " x mostly zero point"};
+    uint32_t kind = t->bench ? 0 : chance_below(c, 8);
+    trial_say(t, "%s", words[kind]);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t u = chance_next(c) & 255;
+        if (kind == 4) u = 0;
+        if (kind == 5) u = 255;
+        if (kind == 6) u = u & 1 ? 255 : 0;
+        if (kind == 7 && u >= 32) u = (uint32_t)code->zero;
+        to[i] = (uint8_t)(u ^ code->flip);
+    }
+}
+
+void make_floats(struct trial *t, float *to, size_t n) {
+    struct chance *c = &t->chance;
+    static const float odd[] = {0, -0.0f, 1, -1, 0.5f, 1.5f, 2.5f, FLT_MAX, -FLT_MAX, FLT_MIN, INFINITY, -INFINITY, NAN, 1e-45f};
+    uint32_t kind = chance_below(c, 4);
+    for (size_t i = 0; i < n; i++) {
+        to[i] = chance_float(c, -8, 8);
+        if (kind == 1) to[i] = (float)chance_range(c, -300, 300) / 2; /* ties of a scale that is a power of two */
+        if (kind == 2 && chance_one_in(c, 4)) to[i] = odd[chance_below(c, sizeof odd / sizeof *odd)];
+    }
+}
+
+void make_output(struct trial *t, struct morsel_output *y, uint32_t float_one_in) {
+    struct chance *c = &t->chance;
+    y->code = make_code(c);
+    y->out_min = 0;
+    y->out_max = 255;
+    y->float_min = -INFINITY;
+    y->float_max = INFINITY;
+    uint32_t limits = chance_below(c, 4);
+    if (limits == 0) y->out_min = y->code.zero; /* relu */
+    if (limits == 1) y->out_min = (int32_t)chance_below(c, 256), y->out_max = chance_range(c, y->out_min, 255);
+    if (float_one_in && chance_one_in(c, float_one_in)) {
+        y->code = float_code();
+        if (limits == 0) y->float_min = 0, y->float_max = 6;
+    }
+    if (y->code.is_float) trial_say(t, " y float");
+    else trial_say(t, " y flip %u zero %d in %d..%d", (unsigned)y->code.flip, (int)y->code.zero, (int)y->out_min, (int)y->out_max);
+}
+
+/* ---- weights ---- */
+
+static int8_t weight(struct chance *c, uint32_t kind, uint32_t k) {
+    int8_t v = (int8_t)chance_range(c, -128, 127);
+    switch (kind) {
+    case 0: return -128;
+    case 1: return 127;
+    case 2: return k & 1 ? 127 : -128;
+    case 3: return 0;
+    case 4: return (int8_t)(v / 2); /* never a saturated sum of two products */
+    case 5: return (int8_t)(v / 4);
+    default: return v;
+    }
+}
+
+/* Exactness ends at these for one trick or another: 2^22 and 2^23 (shifted floats), 2^24 (floats), 2^31 (int32). */
+static int32_t edge(struct chance *c) {
+    static const int32_t edges[] = {1 << 22, 1 << 23, 1 << 24, 1 << 25, INT32_MAX - 2, 32768, 0};
+    int32_t v = edges[chance_below(c, 7)] + chance_range(c, -2, 2);
+    return chance_one_in(c, 2) ? -v : v;
+}
+
+static float power_of_two(int32_t exponent) {
+    return ldexpf(1, exponent);
+}
+
+/* So that sums of this size fall inside a byte, or a little outside; often a power of two, for ties. */
+static float multiplier(struct chance *c, float size) {
+    static const float odd[] = {FLT_MAX, FLT_MIN, 1, 0.5f, 1e-45f};
+    float m = chance_float(c, 20, 300) / (size < 1 ? 1 : size);
+    if (chance_one_in(c, 40)) return odd[chance_below(c, 5)];
+    return chance_one_in(c, 3) ? power_of_two((int32_t)floorf(log2f(m))) : m;
+}
+
+/* One channel. Edge channels have no weights, so that the bias is the sum. */
+static void make_channel(struct trial *t, const struct weights *w, uint32_t e, struct morsel_channels *to, uint32_t kind) {
+    struct chance *c = &t->chance;
+    int8_t *data = w->data + (size_t)(e / 16) * w->taps * 16 + e % 16 * 4;
+    int32_t zero = to->weight_zero ? chance_range(c, -128, 127) : 0, sum = 0;
+    bool at_edge = !t->bench && !to->weight_zero && chance_one_in(c, 8);
+    if (chance_one_in(c, 4)) kind = chance_below(c, 10);
+    if (at_edge) kind = 3;
+    for (uint32_t k = 0; k < w->taps; k++) {
+        int8_t v = k % w->row < w->row_used ? weight(c, kind, k) : (int8_t)zero;
+        data[(size_t)(k / 4) * 64 + k % 4] = v;
+        sum += v;
+    }
+    float size = 4000 * sqrtf((float)w->taps);
+    if (kind < 2) size *= sqrtf((float)w->taps);
+    int32_t bias = at_edge ? edge(c) : chance_range(c, -(int32_t)size, (int32_t)size);
+    if (at_edge) size = fabsf((float)bias);
+    if (chance_one_in(c, 64) && !t->bench) bias = (int32_t)chance_next(c); /* sums that wrap */
+    ((int32_t *)to->bias)[e] = bias;
+    ((float *)to->multiplier)[e] = multiplier(c, size);
+    ((int32_t *)to->weight_sum)[e] = sum;
+    if (to->weight_zero) ((int32_t *)to->weight_zero)[e] = zero;
+    if (to->float_bias) ((float *)to->float_bias)[e] = chance_one_in(c, 2) ? (float)chance_range(c, -99, 99) / 2 : chance_float(c, -50, 50);
+}
+
+struct morsel_channels make_channels(struct trial *t, struct weights *w, const struct morsel_output *y) {
+    struct chance *c = &t->chance;
+    size_t size = (size_t)w->entries * 4, bytes = (size_t)w->entries * w->taps;
+    struct morsel_channels to = {0};
+    void *rooms[5] = {0};
+    bool zero = !t->bench && chance_one_in(c, 8), float_bias = !t->bench && chance_one_in(c, y->code.is_float ? 2 : 8);
+    w->data = trial_room(t, bytes, 64);
+    memset(w->data, 0, bytes);
+    for (unsigned i = 0; i < 5; i++) {
+        if ((i == 3 && !zero) || (i == 4 && !float_bias)) continue;
+        rooms[i] = trial_room(t, size, 64);
+        memset(rooms[i], 0, size);
+    }
+    to.bias = rooms[0], to.multiplier = rooms[1], to.weight_sum = rooms[2], to.weight_zero = rooms[3], to.float_bias = rooms[4];
+    uint32_t kind = t->bench ? 9 : chance_below(c, 10);
+    for (uint32_t e = 0; e < w->entries; e++)
+        if (e % w->padded < w->per_group) make_channel(t, w, e, &to, kind);
+    trial_say(t, "%s%s weights %u", zero ? " weight_zero" : "", float_bias ? " float_bias" : "", (unsigned)kind);
+    return to;
+}

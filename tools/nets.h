@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Networks that are built in: well-known topologies with weights made by a fixed rule, so that a device can be timed with nothing but the
+ * tool. They take the same steps as a converted network of that name, and recognize nothing.
+ */
+#ifndef MORSEL_TOOLS_NETS_H
+#define MORSEL_TOOLS_NETS_H
+
+#include "tools/file.h"
+
+/* "mobilenetv2-224 mobilenetv1-224 ...": all names. */
+const char *nets_names(void);
+bool nets_has(const char *name);
+
+/* The blob of a built-in network. */
+bool nets_blob(const char *name, struct file_bytes *blob, struct failure *failure);
+
+#endif

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Convolution with AVX512-VNNI. A block of weights [16 out][4 in] is one register; four input bytes are broadcast against it. Tiles are
+ * 7 or 8 pixels x 48 or 32 channels, twice 7 or 8 x 16: at least fourteen independent sums hide the latency of vpdpbusd, and seven or
+ * eight divides the rows of the usual pictures. What is left of a run of pixels is done by a tile that begins earlier, over results that
+ * are already there and come out the same.
+ */
+#include "conv_plan.h"
+#include "dot_avx512.h"
+#include "requant_avx512.h"
+#include "x86.h"
+
+/* Some blocks of a job. */
+struct part {
+    const struct morsel_conv_job *job;
+    struct morsel_requant512 requant;
+    const int8_t *weights;
+    const float *multiplier, *bias; /* bias: NULL where there is none */
+    __m512i start[3]; /* bias - zero * weight_sum */
+    __mmask64 mask;   /* channels that exist */
+    uint8_t *y;       /* of pixel 0 */
+    size_t y_step;
+};
+
+static struct part part_of(const struct morsel_conv_job *job, uint32_t block, uint32_t nb, size_t pixel) {
+    const struct morsel_channels *c = &job->args->channels;
+    uint32_t channel = job->constants + block * 16, left = job->outs - block * 16;
+    struct part part = {.job = job, .requant = morsel_requant512(&job->args->y), .y_step = job->args->window.out_c};
+    part.weights = job->weights + block * job->block_bytes;
+    part.multiplier = c->multiplier + channel;
+    part.bias = c->float_bias ? c->float_bias + channel : NULL;
+    for (uint32_t b = 0; b < nb; b++) {
+        __m512i sum = _mm512_loadu_si512(c->weight_sum + channel + 16 * b);
+        __m512i zero = _mm512_mullo_epi32(sum, _mm512_set1_epi32(job->args->x.code.zero));
+        part.start[b] = _mm512_sub_epi32(_mm512_loadu_si512(c->bias + channel + 16 * b), zero);
+    }
+    part.mask = ((__mmask64)1 << (left < 16 * nb ? left : 16 * nb)) - 1;
+    part.y = (uint8_t *)job->args->y.data + pixel * part.y_step + job->first + block * 16;
+    return part;
+}
+
+/* A value for each of `tall` pixels, seven or eight. Named fields: compilers keep arrays that long in memory. */
+struct pixels {
+    __m512i p0, p1, p2, p3, p4, p5, p6, p7;
+};
+
+/* Where the pixels of a tile stand, from the first. Of a run that is shorter the last pixel stands in for those that are missing. */
+struct places {
+    size_t p1, p2, p3, p4, p5, p6, p7;
+};
+
+static struct places places_of(size_t step, size_t n) {
+    size_t last = n - 1;
+    struct places o = {
+        step * (last < 1 ? last : 1), step * (last < 2 ? last : 2), step * (last < 3 ? last : 3),
+        step * (last < 4 ? last : 4), step * (last < 5 ? last : 5), step * (last < 6 ? last : 6),
+        step * (last < 7 ? last : 7),
+    };
+    return o;
+}
+
+MORSEL_INLINE struct pixels same_pixels(__m512i v) {
+    struct pixels s = {v, v, v, v, v, v, v, v};
+    return s;
+}
+
+MORSEL_INLINE struct pixels load_pixels(const uint8_t *x, const struct places *o, int tall) {
+    struct pixels u = {
+        morsel_broadcast512(x),         morsel_broadcast512(x + o->p1), morsel_broadcast512(x + o->p2), morsel_broadcast512(x + o->p3),
+        morsel_broadcast512(x + o->p4), morsel_broadcast512(x + o->p5), morsel_broadcast512(x + o->p6), _mm512_setzero_si512(),
+    };
+    if (tall == 8) u.p7 = morsel_broadcast512(x + o->p7);
+    return u;
+}
+
+MORSEL_INLINE void dot_block(struct pixels *s, const struct pixels *u, __m512i w, int tall) {
+    s->p0 = morsel_dot512(s->p0, u->p0, w);
+    s->p1 = morsel_dot512(s->p1, u->p1, w);
+    s->p2 = morsel_dot512(s->p2, u->p2, w);
+    s->p3 = morsel_dot512(s->p3, u->p3, w);
+    s->p4 = morsel_dot512(s->p4, u->p4, w);
+    s->p5 = morsel_dot512(s->p5, u->p5, w);
+    s->p6 = morsel_dot512(s->p6, u->p6, w);
+    if (tall == 8) s->p7 = morsel_dot512(s->p7, u->p7, w);
+}
+
+/* A pixel meets three blocks. */
+MORSEL_INLINE void dot_pixel(__m512i *a, __m512i *b, __m512i *c, const uint8_t *x, __m512i wa, __m512i wb, __m512i wc) {
+    __m512i u = morsel_broadcast512(x);
+    *a = morsel_dot512(*a, u, wa);
+    *b = morsel_dot512(*b, u, wb);
+    *c = morsel_dot512(*c, u, wc);
+}
+
+/* n blocks; block by block where the registers suffice for all broadcasts, else pixel by pixel. */
+MORSEL_INLINE void dot_pixels(struct pixels *a, struct pixels *b, struct pixels *c, const uint8_t *x, const struct places *o,
+                              const int8_t *w, size_t block, int n, int tall) {
+    if (n < 3 || tall < 8) {
+        struct pixels u = load_pixels(x, o, tall);
+        dot_block(a, &u, _mm512_loadu_si512(w), tall);
+        if (n > 1) dot_block(b, &u, _mm512_loadu_si512(w + block), tall);
+        if (n > 2) dot_block(c, &u, _mm512_loadu_si512(w + 2 * block), tall);
+        return;
+    }
+    __m512i wa = _mm512_loadu_si512(w), wb = _mm512_loadu_si512(w + block), wc = _mm512_loadu_si512(w + 2 * block);
+    dot_pixel(&a->p0, &b->p0, &c->p0, x, wa, wb, wc);
+    dot_pixel(&a->p1, &b->p1, &c->p1, x + o->p1, wa, wb, wc);
+    dot_pixel(&a->p2, &b->p2, &c->p2, x + o->p2, wa, wb, wc);
+    dot_pixel(&a->p3, &b->p3, &c->p3, x + o->p3, wa, wb, wc);
+    dot_pixel(&a->p4, &b->p4, &c->p4, x + o->p4, wa, wb, wc);
+    dot_pixel(&a->p5, &b->p5, &c->p5, x + o->p5, wa, wb, wc);
+    dot_pixel(&a->p6, &b->p6, &c->p6, x + o->p6, wa, wb, wc);
+    dot_pixel(&a->p7, &b->p7, &c->p7, x + o->p7, wa, wb, wc);
+}
+
+MORSEL_INLINE void scale_biased(struct pixels *s, __m512 m, __m512 bias, int tall) {
+    s->p0 = morsel_scale512_bias(s->p0, m, bias);
+    s->p1 = morsel_scale512_bias(s->p1, m, bias);
+    s->p2 = morsel_scale512_bias(s->p2, m, bias);
+    s->p3 = morsel_scale512_bias(s->p3, m, bias);
+    s->p4 = morsel_scale512_bias(s->p4, m, bias);
+    s->p5 = morsel_scale512_bias(s->p5, m, bias);
+    s->p6 = morsel_scale512_bias(s->p6, m, bias);
+    s->p7 = tall == 8 ? morsel_scale512_bias(s->p7, m, bias) : s->p6;
+}
+
+/* Block `block` of a part. */
+MORSEL_INLINE void scale_pixels(struct pixels *s, const struct part *part, uint32_t block, int tall) {
+    __m512 m = _mm512_loadu_ps(part->multiplier + 16 * block);
+    if (part->bias) {
+        scale_biased(s, m, _mm512_loadu_ps(part->bias + 16 * block), tall);
+        return;
+    }
+    s->p0 = morsel_scale512(s->p0, m);
+    s->p1 = morsel_scale512(s->p1, m);
+    s->p2 = morsel_scale512(s->p2, m);
+    s->p3 = morsel_scale512(s->p3, m);
+    s->p4 = morsel_scale512(s->p4, m);
+    s->p5 = morsel_scale512(s->p5, m);
+    s->p6 = morsel_scale512(s->p6, m);
+    s->p7 = tall == 8 ? morsel_scale512(s->p7, m) : s->p6;
+}
+
+/* How results are written; a copy for each tile, which the stores cannot change. */
+struct finish {
+    struct morsel_requant512 requant;
+    __mmask64 mask;
+};
+
+MORSEL_INLINE struct finish finish_of(const struct part *part) {
+    struct finish f = {part->requant, part->mask};
+    return f;
+}
+
+/* One pixel of 48 channels. */
+MORSEL_INLINE void store_48(const struct finish *f, uint8_t *y, __m512i a, __m512i b, __m512i c) {
+    _mm512_mask_storeu_epi8(y, f->mask, morsel_pack512_apart(&f->requant, a, b, c, c));
+}
+
+/* Two pixels of 32 channels. */
+MORSEL_INLINE void store_32(const struct finish *f, uint8_t *y0, uint8_t *y1, __m512i a0, __m512i b0, __m512i a1, __m512i b1) {
+    __m512i v = morsel_pack512_apart(&f->requant, a0, b0, a1, b1);
+    _mm256_mask_storeu_epi8(y0, (__mmask32)f->mask, _mm512_castsi512_si256(v));
+    _mm256_mask_storeu_epi8(y1, (__mmask32)f->mask, _mm512_extracti64x4_epi64(v, 1));
+}
+
+/* A tile of 16 channels. */
+MORSEL_INLINE void store_16(const struct finish *f, uint8_t *y, const struct places *o, const struct pixels *s, int tall) {
+    __m512i v = morsel_pack512_apart(&f->requant, s->p0, s->p1, s->p2, s->p3);
+    __m512i w = morsel_pack512_apart(&f->requant, s->p4, s->p5, s->p6, s->p7);
+    __mmask16 mask = (__mmask16)f->mask;
+    _mm_mask_storeu_epi8(y, mask, _mm512_castsi512_si128(v));
+    _mm_mask_storeu_epi8(y + o->p1, mask, _mm512_extracti32x4_epi32(v, 1));
+    _mm_mask_storeu_epi8(y + o->p2, mask, _mm512_extracti32x4_epi32(v, 2));
+    _mm_mask_storeu_epi8(y + o->p3, mask, _mm512_extracti32x4_epi32(v, 3));
+    _mm_mask_storeu_epi8(y + o->p4, mask, _mm512_castsi512_si128(w));
+    _mm_mask_storeu_epi8(y + o->p5, mask, _mm512_extracti32x4_epi32(w, 1));
+    _mm_mask_storeu_epi8(y + o->p6, mask, _mm512_extracti32x4_epi32(w, 2));
+    if (tall == 8) _mm_mask_storeu_epi8(y + o->p7, mask, _mm512_extracti32x4_epi32(w, 3));
+}
+
+MORSEL_INLINE void tile_48(const struct part *part, const struct morsel_lines *lines, size_t at, const struct places *o,
+                           const struct places *oy, int tall) {
+    const struct morsel_conv_job *job = part->job;
+    size_t block = job->block_bytes;
+    const int8_t *w = part->weights;
+    struct pixels a = same_pixels(part->start[0]), b = same_pixels(part->start[1]), c = same_pixels(part->start[2]);
+    const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
+    do {
+        const uint8_t *x = *line + at * lines->step;
+        for (const int8_t *stop = w + (size_t)job->quads * 64; w != stop; w += 64, x += 4) {
+            dot_pixels(&a, &b, &c, x, o, w, block, 3, tall);
+        }
+    } while (++line != end);
+    uint8_t *y = part->y + at * part->y_step;
+    struct finish f = finish_of(part);
+    scale_pixels(&a, part, 0, tall);
+    scale_pixels(&b, part, 1, tall);
+    scale_pixels(&c, part, 2, tall);
+    store_48(&f, y, a.p0, b.p0, c.p0);
+    store_48(&f, y + oy->p1, a.p1, b.p1, c.p1);
+    store_48(&f, y + oy->p2, a.p2, b.p2, c.p2);
+    store_48(&f, y + oy->p3, a.p3, b.p3, c.p3);
+    store_48(&f, y + oy->p4, a.p4, b.p4, c.p4);
+    store_48(&f, y + oy->p5, a.p5, b.p5, c.p5);
+    store_48(&f, y + oy->p6, a.p6, b.p6, c.p6);
+    if (tall == 8) store_48(&f, y + oy->p7, a.p7, b.p7, c.p7);
+}
+
+MORSEL_INLINE void tile_32(const struct part *part, const struct morsel_lines *lines, size_t at, const struct places *o,
+                           const struct places *oy, int tall) {
+    const struct morsel_conv_job *job = part->job;
+    size_t block = job->block_bytes;
+    const int8_t *w = part->weights;
+    struct pixels a = same_pixels(part->start[0]), b = same_pixels(part->start[1]);
+    const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
+    do {
+        const uint8_t *x = *line + at * lines->step;
+        for (const int8_t *stop = w + (size_t)job->quads * 64; w != stop; w += 64, x += 4) {
+            dot_pixels(&a, &b, &a, x, o, w, block, 2, tall);
+        }
+    } while (++line != end);
+    uint8_t *y = part->y + at * part->y_step;
+    struct finish f = finish_of(part);
+    scale_pixels(&a, part, 0, tall);
+    scale_pixels(&b, part, 1, tall);
+    store_32(&f, y, y + oy->p1, a.p0, b.p0, a.p1, b.p1);
+    store_32(&f, y + oy->p2, y + oy->p3, a.p2, b.p2, a.p3, b.p3);
+    store_32(&f, y + oy->p4, y + oy->p5, a.p4, b.p4, a.p5, b.p5);
+    store_32(&f, y + oy->p6, y + (tall == 8 ? oy->p7 : oy->p6), a.p6, b.p6, a.p7, b.p7);
+}
+
+/* Pixels from `at` and as many from `next`, which may be the same. */
+MORSEL_INLINE void tile_16(const struct part *part, const struct morsel_lines *lines, size_t at, size_t next, const struct places *o,
+                           const struct places *oy, int tall) {
+    const struct morsel_conv_job *job = part->job;
+    const int8_t *w = part->weights;
+    struct pixels a = same_pixels(part->start[0]), b = a;
+    const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
+    do {
+        const uint8_t *x = *line + at * lines->step, *x2 = *line + next * lines->step;
+        for (const int8_t *stop = w + (size_t)job->quads * 64; w != stop; w += 64, x += 4, x2 += 4) {
+            __m512i v = _mm512_loadu_si512(w);
+            struct pixels u = load_pixels(x, o, tall), u2 = load_pixels(x2, o, tall);
+            dot_block(&a, &u, v, tall);
+            dot_block(&b, &u2, v, tall);
+        }
+    } while (++line != end);
+    struct finish f = finish_of(part);
+    scale_pixels(&a, part, 0, tall);
+    scale_pixels(&b, part, 0, tall);
+    store_16(&f, part->y + at * part->y_step, oy, &a, tall);
+    store_16(&f, part->y + next * part->y_step, oy, &b, tall);
+}
+
+/* A part's n pixels in tiles. The last tile may lie over the end of the one before. */
+MORSEL_INLINE void run(const struct part *part, const struct morsel_lines *lines, size_t n, int blocks, int tall) {
+    struct places o = places_of(lines->step, n), oy = places_of(part->y_step, n);
+    size_t size = (size_t)tall, last = n < size ? 0 : n - size, step = blocks == 1 ? 2 * size : size;
+    for (size_t next = 0; next < n; next += step) {
+        size_t at = next < last ? next : last;
+        if (blocks == 3) tile_48(part, lines, at, &o, &oy, tall);
+        else if (blocks == 2) tile_32(part, lines, at, &o, &oy, tall);
+        else tile_16(part, lines, at, next + size < last ? next + size : last, &o, &oy, tall);
+    }
+}
+
+static __attribute__((noinline)) void run_7x48(const struct part *part, const struct morsel_lines *lines, size_t n) {
+    run(part, lines, n, 3, 7);
+}
+
+static __attribute__((noinline)) void run_7x32(const struct part *part, const struct morsel_lines *lines, size_t n) {
+    run(part, lines, n, 2, 7);
+}
+
+static __attribute__((noinline)) void run_7x16(const struct part *part, const struct morsel_lines *lines, size_t n) {
+    run(part, lines, n, 1, 7);
+}
+
+static __attribute__((noinline)) void run_8x48(const struct part *part, const struct morsel_lines *lines, size_t n) {
+    run(part, lines, n, 3, 8);
+}
+
+static __attribute__((noinline)) void run_8x32(const struct part *part, const struct morsel_lines *lines, size_t n) {
+    run(part, lines, n, 2, 8);
+}
+
+static __attribute__((noinline)) void run_8x16(const struct part *part, const struct morsel_lines *lines, size_t n) {
+    run(part, lines, n, 1, 8);
+}
+
+/* In tiles of the height that leaves less of the last tile over the one before. */
+static void run_part(const struct part *part, const struct morsel_lines *lines, size_t n, uint32_t blocks) {
+    int eight = (n + 7) / 8 * 8 < (n + 6) / 7 * 7;
+    if (blocks == 3) (eight ? run_8x48 : run_7x48)(part, lines, n);
+    else if (blocks == 2) (eight ? run_8x32 : run_7x32)(part, lines, n);
+    else (eight ? run_8x16 : run_7x16)(part, lines, n);
+}
+
+/* How many of `left` blocks to do together: threes, and twos at the end so that no single one is left. */
+static uint32_t blocks_together(uint32_t left) {
+    return left == 1 ? 1 : left == 2 || left == 4 ? 2 : 3;
+}
+
+/* All the job's blocks of n pixels, of which the first is pixel `pixel` of y. */
+static void run_pixels(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t pixel, size_t n) {
+    for (uint32_t block = job->begin, nb; block < job->end; block += nb) {
+        nb = blocks_together(job->end - block);
+        struct part part = part_of(job, block, nb, pixel);
+        run_part(&part, lines, n, nb);
+    }
+}
+
+void morsel_conv_rows_avx512vnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+    uint32_t constants = (a->window.out_c / a->groups + 15) / 16 * 16 * a->groups;
+    const struct morsel_channels *c = &a->channels;
+    if (morsel_small512(c->multiplier, constants) && morsel_small_bias512(c->multiplier, c->float_bias, constants))
+        morsel_conv_plan(a, rows, y, n, run_pixels);
+    else morsel_conv_rows_c(a, rows, y, n);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Matrix products with 256-bit registers, for an ISA that says what a dot product is: fc_dot(acc, u, w), eight sums plus four products
+ * each. The weights of a block are read once from front to back, four groups of four inputs at a time.
+ */
+#include "requant_avx2.h"
+#include "seven_avx2.h"
+#include "x86.h"
+
+struct fc_sums {
+    __m256i a, b; /* channels 0..7, 8..15 */
+};
+
+/* Four inputs and a group of weights; the inputs that are missing meet weights that are 0. */
+MORSEL_INLINE void fc_add(struct fc_sums *s, const uint8_t *x, const int8_t *w, __m256i flip) {
+    __m256i u = _mm256_xor_si256(morsel_broadcast256(x), flip);
+    s->a = fc_dot(s->a, u, _mm256_loadu_si256((const __m256i *)(const void *)w));
+    s->b = fc_dot(s->b, u, _mm256_loadu_si256((const __m256i *)(const void *)(w + 32)));
+}
+
+static struct fc_sums fc_row(const struct morsel_fc_args *a, const uint8_t *x, const int8_t *w, struct fc_sums s) {
+    __m256i flip = _mm256_set1_epi8((char)a->x.code.flip), zero = _mm256_setzero_si256();
+    struct fc_sums s1 = {zero, zero}, s2 = s1, s3 = s1;
+    uint8_t rest[4] = {0};
+    uint32_t left = a->inputs;
+    for (; left >= 16; left -= 16, x += 16, w += 256) {
+        fc_add(&s, x, w, flip);
+        fc_add(&s1, x + 4, w + 64, flip);
+        fc_add(&s2, x + 8, w + 128, flip);
+        fc_add(&s3, x + 12, w + 192, flip);
+    }
+    for (; left >= 4; left -= 4, x += 4, w += 64) fc_add(&s, x, w, flip);
+    for (uint32_t i = 0; i < left; i++) rest[i] = x[i];
+    if (left) fc_add(&s, rest, w, flip);
+    s.a = _mm256_add_epi32(_mm256_add_epi32(s.a, s1.a), _mm256_add_epi32(s2.a, s3.a));
+    s.b = _mm256_add_epi32(_mm256_add_epi32(s.b, s1.b), _mm256_add_epi32(s2.b, s3.b));
+    return s;
+}
+
+static void fc_store_floats(const struct morsel_fc_args *a, size_t first, uint32_t channel, uint32_t n, __m256i sums) {
+    const float *bias = a->channels.float_bias;
+    float bytes[8];
+    __m256 v = _mm256_mul_ps(_mm256_cvtepi32_ps(sums), _mm256_loadu_ps(a->channels.multiplier + channel));
+    if (bias) v = _mm256_add_ps(v, _mm256_loadu_ps(bias + channel));
+    v = _mm256_min_ps(_mm256_max_ps(v, _mm256_set1_ps(a->y.float_min)), _mm256_set1_ps(a->y.float_max));
+    _mm256_storeu_ps(bytes, v);
+    memcpy((float *)a->y.data + first, bytes, (n < 8 ? n : 8) * sizeof(float));
+}
+
+static void fc_block(const struct morsel_fc_args *a, uint32_t row, uint32_t block) {
+    const uint8_t *x = (const uint8_t *)a->x.data + (size_t)row * a->inputs;
+    const int8_t *w = a->weights + (size_t)block * ((a->inputs + 3) / 4) * 64;
+    uint32_t channel = block * 16, left = a->outputs - channel;
+    size_t first = (size_t)row * a->outputs + channel;
+    struct fc_sums s = {morsel_start256(&a->channels, channel, a->x.code.zero), morsel_start256(&a->channels, channel + 8, a->x.code.zero)};
+    s = fc_row(a, x, w, s);
+    if (a->y.code.is_float) {
+        fc_store_floats(a, first, channel, left, s.a);
+        if (left > 8) fc_store_floats(a, first + 8, channel + 8, left - 8, s.b);
+        return;
+    }
+    struct morsel_requant256 r = morsel_requant256(&a->y, a->y.code.zero);
+    s.a = morsel_scale256(&r, s.a, _mm256_loadu_ps(a->channels.multiplier + channel));
+    s.b = morsel_scale256(&r, s.b, _mm256_loadu_ps(a->channels.multiplier + channel + 8));
+    __m256i v = morsel_pack256_in_order(&r, s.a, s.b, s.a, s.b);
+    morsel_store_first((uint8_t *)a->y.data + first, _mm256_castsi256_si128(v), left < 16 ? left : 16);
+}
+
+static void fc_blocks(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
+    if (a->channels.weight_zero || (a->channels.float_bias && !a->y.code.is_float)) morsel_fc_blocks_c(a, begin, end);
+    else for (uint32_t u = begin; u < end; u++) fc_block(a, u / a->blocks, u % a->blocks);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Matrix products with AVX2. */
+#define MORSEL_BELOW_1
+#include "dot_avx2.h"
+
+MORSEL_INLINE __m256i fc_dot(__m256i acc, __m256i u, __m256i w) {
+    return morsel_dot_pairs(acc, u, morsel_pairs(w));
+}
+
+#include "fc_256.h"
+
+void morsel_fc_blocks_avx2(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
+    if (morsel_fits256(a->channels.multiplier, NULL, (size_t)a->blocks * 16)) fc_blocks(a, begin, end);
+    else morsel_fc_blocks_c(a, begin, end);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* Functions of a byte, by table. */
+#include "x86.h"
+
+#include <immintrin.h>
+
+/*
+ * A table of 256 bytes as sixteen of sixteen. pshufb gives 0 where bit 7 of the index is set. The index v is first made signed; then, with
+ * 16 taken off saturating before each next sixteen, what was below its sixteen is negative and what lies above is found again by
+ * every later lookup of its low four bits: so the sixteens hold differences to the ones after them, and exclusive or sums them up.
+ */
+struct table {
+    __m256i part[16];
+};
+
+static struct table make_table(const struct morsel_lut_args *a) {
+    struct table t;
+    const uint8_t *bytes = a->table;
+    __m128i before = _mm_setzero_si128();
+    for (int k = 0; k < 16; k++) {
+        __m128i these = _mm_loadu_si128((const __m128i *)(const void *)(bytes + 16 * k));
+        t.part[k] = _mm256_broadcastsi128_si256(k == 8 ? these : _mm_xor_si128(these, before));
+        before = these;
+    }
+    return t;
+}
+
+/* Indices 0..127 in the low half; what is not in this half has bit 7 set throughout. */
+static inline __m256i look_up_half(const __m256i *part, __m256i v) {
+    __m256i r = _mm256_setzero_si256(), sixteen = _mm256_set1_epi8(16);
+    for (int k = 0; k < 8; k++) {
+        r = _mm256_xor_si256(r, _mm256_shuffle_epi8(part[k], v));
+        v = _mm256_subs_epi8(v, sixteen);
+    }
+    return r;
+}
+
+static inline __m256i look_up(const struct table *t, __m256i v) {
+    __m256i low = look_up_half(t->part, v), high = look_up_half(t->part + 8, _mm256_xor_si256(v, _mm256_set1_epi8((char)0x80)));
+    return _mm256_xor_si256(low, high);
+}
+
+void morsel_lut_avx2(const struct morsel_lut_args *a, uint32_t begin, uint32_t end) {
+    if (a->is_float || a->channels != 1 || end - begin < 64) {
+        morsel_lut_c(a, begin, end);
+        return;
+    }
+    struct table t = make_table(a);
+    __m256i x_flip = _mm256_set1_epi8((char)a->x_flip), y_flip = _mm256_set1_epi8((char)a->y_flip);
+    for (; end - begin >= 32; begin += 32) {
+        __m256i v = _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)(const void *)(a->x + begin)), x_flip);
+        _mm256_storeu_si256((__m256i *)(void *)((uint8_t *)a->y + begin), _mm256_xor_si256(look_up(&t, v), y_flip));
+    }
+    morsel_lut_c(a, begin, end);
+}

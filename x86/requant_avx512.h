@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Results with AVX-512: the vector twin of kernels/requant.h, for bytes.
+ *
+ * Multipliers are below 1 here (morsel_small512 says whether; others are left to plain C), so that no product leaves the int32s.
+ * Then the limits hold as bytes: both packs saturate, and the limits lie within 0..255. Rounding is nearest-even, said in the
+ * instruction.
+ */
+#ifndef MORSEL_REQUANT_AVX512_H
+#define MORSEL_REQUANT_AVX512_H
+
+#include "../kernels/kernels.h"
+
+#include <immintrin.h>
+
+struct morsel_requant512 {
+    __m512i zero;            /* int16s */
+    __m512i low, high, flip; /* bytes */
+};
+
+static inline struct morsel_requant512 morsel_requant512(const struct morsel_output *y) {
+    struct morsel_requant512 r = {
+        _mm512_set1_epi16((short)y->code.zero), _mm512_set1_epi8((char)y->out_min), _mm512_set1_epi8((char)y->out_max),
+        _mm512_set1_epi8((char)y->code.flip),
+    };
+    return r;
+}
+
+/* Whether all of n multipliers, a multiple of 16, are below 1. */
+static inline int morsel_small512(const float *multiplier, size_t n) {
+    __mmask16 small = 0xffff;
+    for (size_t i = 0; i < n; i += 16)
+        small &= _mm512_cmp_ps_mask(_mm512_abs_ps(_mm512_loadu_ps(multiplier + i)), _mm512_set1_ps(1), _CMP_LT_OQ);
+    return small == 0xffff;
+}
+
+/* Whether float biases can be added too: multipliers below 1/2 and biases below 2^30 keep sums within the int32s. */
+static inline int morsel_small_bias512(const float *multiplier, const float *bias, size_t n) {
+    __mmask16 small = 0xffff;
+    for (size_t i = 0; bias && i < n; i += 16) {
+        small &= _mm512_cmp_ps_mask(_mm512_abs_ps(_mm512_loadu_ps(multiplier + i)), _mm512_set1_ps(0.5f), _CMP_LT_OQ);
+        small &= _mm512_cmp_ps_mask(_mm512_abs_ps(_mm512_loadu_ps(bias + i)), _mm512_set1_ps(1073741824.0f), _CMP_LT_OQ);
+    }
+    return small == 0xffff;
+}
+
+/* Sixteen sums to integers without the zero point, not yet limited. */
+static inline __m512i morsel_scale512(__m512i acc, __m512 multiplier) {
+    __m512 v = _mm512_mul_ps(_mm512_cvtepi32_ps(acc), multiplier);
+    return _mm512_cvt_roundps_epi32(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+/* The same with float biases. */
+static inline __m512i morsel_scale512_bias(__m512i acc, __m512 multiplier, __m512 bias) {
+    __m512 v = _mm512_add_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(acc), multiplier), bias);
+    return _mm512_cvt_roundps_epi32(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+/* 64 of those to bytes: in lane i of 16 bytes stand the four integers of lane i of a, then of b, c and d. */
+static inline __m512i morsel_pack512(const struct morsel_requant512 *r, __m512i a, __m512i b, __m512i c, __m512i d) {
+    __m512i ab = _mm512_adds_epi16(_mm512_packs_epi32(a, b), r->zero);
+    __m512i cd = _mm512_adds_epi16(_mm512_packs_epi32(c, d), r->zero);
+    __m512i bytes = _mm512_min_epu8(_mm512_max_epu8(_mm512_packus_epi16(ab, cd), r->low), r->high);
+    return _mm512_xor_si512(bytes, r->flip);
+}
+
+/* The same with the bytes of a in lane 0, those of b in lane 1, ... */
+static inline __m512i morsel_pack512_apart(const struct morsel_requant512 *r, __m512i a, __m512i b, __m512i c, __m512i d) {
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    return _mm512_permutexvar_epi32(order, morsel_pack512(r, a, b, c, d));
+}
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* Tiles of seven pixels with 256-bit registers: where the pixels stand, and how their sums become bytes. */
+#ifndef MORSEL_SEVEN_AVX2_H
+#define MORSEL_SEVEN_AVX2_H
+
+#include "conv_plan.h"
+#include "requant_avx2.h"
+#include "x86.h"
+
+/* A value for each of seven pixels. Named fields: compilers keep arrays that long in memory. */
+struct morsel_seven256 {
+    __m256i p0, p1, p2, p3, p4, p5, p6;
+};
+
+/* Where seven pixels stand, from the first. Of a run shorter than seven the last pixel stands in for those that are missing. */
+struct morsel_places {
+    size_t p1, p2, p3, p4, p5, p6;
+};
+
+/* A block of 16 channels of a job, for n pixels. */
+struct morsel_part256 {
+    const struct morsel_conv_job *job;
+    const int8_t *weights;
+    const float *multiplier, *bias; /* bias: NULL where there is none */
+    struct morsel_requant256 requant;
+    struct morsel_places x_places, y_places;
+    __m256i start[2]; /* bias - zero * weight_sum */
+    uint32_t channels; /* that exist */
+    uint8_t *y; /* of pixel 0 */
+    size_t y_step;
+};
+
+MORSEL_INLINE __m256i morsel_broadcast256(const uint8_t *p) {
+    int32_t v;
+    memcpy(&v, p, sizeof v);
+    return _mm256_set1_epi32(v);
+}
+
+static inline struct morsel_places morsel_places(size_t step, size_t n) {
+    size_t last = n - 1;
+    struct morsel_places o = {
+        step * (last < 1 ? last : 1), step * (last < 2 ? last : 2), step * (last < 3 ? last : 3),
+        step * (last < 4 ? last : 4), step * (last < 5 ? last : 5), step * (last < 6 ? last : 6),
+    };
+    return o;
+}
+
+/* bias - zero * weight_sum of eight channels. */
+static inline __m256i morsel_start256(const struct morsel_channels *c, uint32_t channel, int32_t zero) {
+    __m256i sum = _mm256_loadu_si256((const __m256i *)(const void *)(c->weight_sum + channel));
+    __m256i bias = _mm256_loadu_si256((const __m256i *)(const void *)(c->bias + channel));
+    return _mm256_sub_epi32(bias, _mm256_mullo_epi32(sum, _mm256_set1_epi32(zero)));
+}
+
+static inline struct morsel_part256 morsel_part256(const struct morsel_conv_job *job, const struct morsel_lines *lines, uint32_t block,
+                                                   size_t pixel, size_t n) {
+    const struct morsel_conv_args *a = job->args;
+    uint32_t channel = job->constants + block * 16, left = job->outs - block * 16;
+    struct morsel_part256 part = {.job = job, .y_step = a->window.out_c, .channels = left < 16 ? left : 16};
+    part.weights = job->weights + block * job->block_bytes;
+    part.multiplier = a->channels.multiplier + channel;
+    part.bias = a->channels.float_bias ? a->channels.float_bias + channel : NULL;
+    part.requant = morsel_requant256(&a->y, a->y.code.zero);
+    part.x_places = morsel_places(lines->step, n);
+    part.y_places = morsel_places(part.y_step, n);
+    part.start[0] = morsel_start256(&a->channels, channel, a->x.code.zero);
+    part.start[1] = morsel_start256(&a->channels, channel + 8, a->x.code.zero);
+    part.y = (uint8_t *)a->y.data + pixel * part.y_step + job->first + block * 16;
+    return part;
+}
+
+MORSEL_INLINE struct morsel_seven256 morsel_same7(__m256i v) {
+    struct morsel_seven256 s = {v, v, v, v, v, v, v};
+    return s;
+}
+
+/* Two pixels of 16 channels: a holds the first eight of each, b the others. */
+MORSEL_INLINE void morsel_store_2x16(const struct morsel_part256 *part, uint8_t *y0, uint8_t *y1, __m256i a0, __m256i b0, __m256i a1,
+                                     __m256i b1, uint32_t channels) {
+    const struct morsel_requant256 *r = &part->requant;
+    __m256 ma = _mm256_loadu_ps(part->multiplier), mb = _mm256_loadu_ps(part->multiplier + 8);
+    if (part->bias) {
+        __m256 ba = _mm256_loadu_ps(part->bias), bb = _mm256_loadu_ps(part->bias + 8);
+        a0 = morsel_scale256_bias(r, a0, ma, ba);
+        b0 = morsel_scale256_bias(r, b0, mb, bb);
+        a1 = morsel_scale256_bias(r, a1, ma, ba);
+        b1 = morsel_scale256_bias(r, b1, mb, bb);
+    } else {
+        a0 = morsel_scale256(r, a0, ma);
+        b0 = morsel_scale256(r, b0, mb);
+        a1 = morsel_scale256(r, a1, ma);
+        b1 = morsel_scale256(r, b1, mb);
+    }
+    __m256i v = morsel_pack256_in_order(r, a0, b0, a1, b1);
+    morsel_store_first(y0, _mm256_castsi256_si128(v), channels);
+    morsel_store_first(y1, _mm256_extracti128_si256(v, 1), channels);
+}
+
+MORSEL_INLINE void morsel_store_7(const struct morsel_part256 *part, uint8_t *y, const struct morsel_seven256 *a,
+                                  const struct morsel_seven256 *b, uint32_t channels) {
+    const struct morsel_places *o = &part->y_places;
+    morsel_store_2x16(part, y, y + o->p1, a->p0, b->p0, a->p1, b->p1, channels);
+    morsel_store_2x16(part, y + o->p2, y + o->p3, a->p2, b->p2, a->p3, b->p3, channels);
+    morsel_store_2x16(part, y + o->p4, y + o->p5, a->p4, b->p4, a->p5, b->p5, channels);
+    morsel_store_2x16(part, y + o->p6, y + o->p6, a->p6, b->p6, a->p6, b->p6, channels);
+}
+
+MORSEL_INLINE void morsel_store_7x16(const struct morsel_part256 *part, size_t at, const struct morsel_seven256 *a,
+                                     const struct morsel_seven256 *b) {
+    uint8_t *y = part->y + at * part->y_step;
+    if (part->channels == 16) morsel_store_7(part, y, a, b, 16);
+    else morsel_store_7(part, y, a, b, part->channels);
+}
+
+/* No more than eight channels. */
+MORSEL_INLINE void morsel_store_7x8(const struct morsel_part256 *part, size_t at, const struct morsel_seven256 *a) {
+    uint8_t *y = part->y + at * part->y_step;
+    if (part->channels == 8) morsel_store_7(part, y, a, a, 8);
+    else morsel_store_7(part, y, a, a, part->channels);
+}
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the convolutions of every ISA share: input windows laid side by side in a small buffer.
+ *
+ * The tiles want, for each kernel row, a line of bytes in which the window of pixel p starts at p * step and goes on for pad4(kernel_w *
+ * depth) bytes. Without dilation and groups a piece of the input row, with zero points for the columns outside, is such a line;
+ * otherwise the windows are copied one behind the other. Bytes past a window meet weights that are 0.
+ */
+#ifndef MORSEL_X86_WINDOW_H
+#define MORSEL_X86_WINDOW_H
+
+#include "../kernels/kernels.h"
+
+#include <string.h>
+
+#define MORSEL_WINDOW_BYTES 16384u
+#define MORSEL_WINDOW_MOST 64u /* rows of a kernel */
+
+/* One line for each kernel row; window p of line ky starts at line[ky] + p * step. */
+struct morsel_lines {
+    const uint8_t *line[MORSEL_WINDOW_MOST];
+    size_t step;
+};
+
+static inline uint32_t morsel_row_k(const struct morsel_conv_args *a) {
+    return (a->window.kernel_w * (a->window.in_c / a->groups) + 3) / 4 * 4;
+}
+
+/* Whether a piece of a row serves as the line. */
+static inline int morsel_line_is_row(const struct morsel_conv_args *a) {
+    return a->window.dilation_w == 1 && a->groups == 1;
+}
+
+/* Bytes of a line of n windows, and what may be read behind it. */
+static inline size_t morsel_line_bytes(const struct morsel_conv_args *a, uint32_t n) {
+    const struct morsel_window *w = &a->window;
+    if (!morsel_line_is_row(a)) return (size_t)n * morsel_row_k(a);
+    return ((size_t)(n - 1) * w->stride_w + w->kernel_w) * w->in_c + 4;
+}
+
+/* How many windows of a row fit the buffer; a multiple of seven where there are more. 0: not one. */
+static inline uint32_t morsel_windows_at_once(const struct morsel_conv_args *a) {
+    uint32_t n = a->window.out_w;
+    if (morsel_line_bytes(a, 1) * a->window.kernel_h > MORSEL_WINDOW_BYTES) return 0;
+    while (morsel_line_bytes(a, n) * a->window.kernel_h > MORSEL_WINDOW_BYTES) n = n > 14 ? (n - 1) / 7 * 7 : n - 1;
+    return n;
+}
+
+static inline void morsel_copy_flipped(uint8_t *to, const uint8_t *from, size_t n, uint32_t flip) {
+    memcpy(to, from, n);
+    if (flip)
+        for (size_t i = 0; i < n; i++) to[i] = (uint8_t)(to[i] ^ flip);
+}
+
+/* Columns ix .. ix + n of a row, zero points where they are outside. */
+static inline void morsel_copy_columns(const struct morsel_conv_args *a, uint8_t *to, const uint8_t *row, int64_t ix, size_t n) {
+    size_t c = a->window.in_c, left = 0, inside = n;
+    if (ix < 0) left = (size_t)-ix < n ? (size_t)-ix : n;
+    inside = n - left;
+    if (ix + (int64_t)n > (int64_t)a->window.in_w) {
+        size_t over = (size_t)(ix + (int64_t)n - (int64_t)a->window.in_w);
+        inside = over < inside ? inside - over : 0;
+    }
+    memset(to, a->x.code.zero, left * c);
+    if (inside) morsel_copy_flipped(to + left * c, row + (size_t)(ix + (int64_t)left) * c, inside * c, a->x.code.flip);
+    memset(to + (left + inside) * c, a->x.code.zero, (n - left - inside) * c);
+}
+
+/* Windows ox .. ox + n of a row one behind the other, channels of one group. */
+static inline void morsel_copy_windows(const struct morsel_conv_args *a, uint8_t *to, const uint8_t *row, uint32_t ox, uint32_t n,
+                                       uint32_t group) {
+    const struct morsel_window *w = &a->window;
+    uint32_t depth = w->in_c / a->groups, k = morsel_row_k(a);
+    for (uint32_t p = 0; p < n; p++, to += k) {
+        memset(to, a->x.code.zero, k);
+        for (uint32_t kx = 0; kx < w->kernel_w; kx++) {
+            uint32_t ix = (ox + p) * w->stride_w + kx * w->dilation_w - w->pad_left; /* left of the picture: huge */
+            if (ix >= w->in_w) continue;
+            morsel_copy_flipped(to + kx * depth, row + (size_t)ix * w->in_c + group * depth, depth, a->x.code.flip);
+        }
+    }
+}
+
+/* The lines of windows ox .. ox + n of one output row, in `buffer` (MORSEL_WINDOW_BYTES). */
+static inline void morsel_fill_lines(struct morsel_lines *lines, uint8_t *buffer, const struct morsel_conv_args *a,
+                                     const uint8_t *const *rows, uint32_t ox, uint32_t n, uint32_t group) {
+    const struct morsel_window *w = &a->window;
+    size_t bytes = morsel_line_bytes(a, n);
+    int is_row = morsel_line_is_row(a);
+    lines->step = is_row ? (size_t)w->stride_w * w->in_c : morsel_row_k(a);
+    for (uint32_t ky = 0; ky < w->kernel_h; ky++, buffer += bytes) {
+        lines->line[ky] = buffer;
+        if (!is_row) morsel_copy_windows(a, buffer, rows[ky], ox, n, group);
+        else {
+            int64_t ix = (int64_t)ox * w->stride_w - w->pad_left;
+            morsel_copy_columns(a, buffer, rows[ky], ix, (size_t)(n - 1) * w->stride_w + w->kernel_w);
+            memset(buffer + bytes - 4, 0, 4);
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* The x86 kernels: each computes what its plain C namesake in kernels/kernels.h does, to the byte. */
+#ifndef MORSEL_X86_H
+#define MORSEL_X86_H
+
+#include "../kernels/kernels.h"
+
+/* Before a short loop of constant length over an array of registers: it must vanish, or the array lives in memory. */
+#if defined(__clang__)
+#define MORSEL_UNROLL _Pragma("unroll")
+#else
+#define MORSEL_UNROLL _Pragma("GCC unroll 16")
+#endif
+#define MORSEL_INLINE static inline __attribute__((always_inline))
+
+morsel_conv_fn morsel_conv_rows_avx2;
+morsel_conv_fn morsel_depthwise_rows_avx2;
+morsel_fc_fn morsel_fc_blocks_avx2;
+morsel_binary_fn morsel_qadd_avx2;
+morsel_mean_fn morsel_mean_avx2;
+morsel_gather_fn morsel_gather_avx2;
+morsel_pool_fn morsel_max_pool_rows_avx2;
+morsel_lut_fn morsel_lut_avx2;
+
+morsel_conv_fn morsel_conv_rows_avxvnni;
+morsel_conv_fn morsel_depthwise_rows_avxvnni;
+morsel_fc_fn morsel_fc_blocks_avxvnni;
+
+morsel_conv_fn morsel_conv_rows_avx512vnni;
+morsel_conv_fn morsel_depthwise_rows_avx512vnni;
+morsel_fc_fn morsel_fc_blocks_avx512vnni;
+morsel_binary_fn morsel_qadd_avx512vnni;
+
+#endif
