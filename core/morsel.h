@@ -74,15 +74,15 @@ enum morsel_type { MORSEL_UINT8 = 0, MORSEL_INT8 = 1, MORSEL_INT32 = 2, MORSEL_F
 /* How a tensor lies in memory. The ONNX order (N, C, H, W) is ROW_MAJOR; CHANNELS_LAST is N, H, W, C. */
 enum morsel_layout { MORSEL_ROW_MAJOR = 0, MORSEL_CHANNELS_LAST = 1 };
 
-/* Kernels that a CPU can run; combine with |. Plain C is always there. */
+/* Kernels that a CPU can run; combine with |. Plain C is always there; as a mask by itself it allows nothing else. */
 enum morsel_cpu {
-    MORSEL_CPU_C = 0,
     MORSEL_CPU_NEON = 1 << 0,
     MORSEL_CPU_DOTPROD = 1 << 1,
     MORSEL_CPU_I8MM = 1 << 2,
     MORSEL_CPU_AVX2 = 1 << 8,
     MORSEL_CPU_AVXVNNI = 1 << 9,
     MORSEL_CPU_AVX512VNNI = 1 << 10,
+    MORSEL_CPU_C = 1 << 30,
     MORSEL_CPU_ALL = 0x7fffffff
 };
 
@@ -98,8 +98,8 @@ typedef void morsel_task(void *arg, uint32_t index);
 typedef void morsel_parallel_for(void *ctx, uint32_t n, morsel_task *fn, void *arg);
 
 struct morsel_options {
-    uint32_t cpu_mask;                 /* kernels allowed, from enum morsel_cpu; MORSEL_CPU_ALL for whatever the CPU has */
-    uint32_t tasks;                    /* into how many tasks a step is cut at most; 0 and 1: one */
+    uint32_t cpu_mask;                 /* kernels allowed, from enum morsel_cpu; 0 and MORSEL_CPU_ALL: whatever the CPU has */
+    uint32_t tasks;                    /* into how many tasks a step is cut at most, with parallel_for; 0: eight */
     morsel_parallel_for *parallel_for; /* the caller's threads; NULL: everything runs in the calling thread */
     void *parallel_ctx;                /* handed to parallel_for as it is */
 };

@@ -11,6 +11,8 @@ static int aligned(const void *p) {
 static void take_options(struct morsel_session *session, const struct morsel_options *options) {
     struct morsel_options none = {MORSEL_CPU_ALL, 1, NULL, NULL};
     session->options = options ? *options : none;
+    if (!session->options.cpu_mask) session->options.cpu_mask = MORSEL_CPU_ALL;
+    if (!session->options.tasks) session->options.tasks = 8;
 }
 
 enum morsel_error morsel_session_open(struct morsel_session *session, const struct morsel_model *model, void *arena, size_t arena_bytes,

@@ -12,7 +12,7 @@ static const struct {
     const char *name;
     uint32_t bit, mask;
 } cpus[] = {
-    {"c", 0, 0},
+    {"c", 0, MORSEL_CPU_C},
     {"neon", MORSEL_CPU_NEON, MORSEL_CPU_NEON},
     {"dotprod", MORSEL_CPU_DOTPROD, MORSEL_CPU_NEON | MORSEL_CPU_DOTPROD},
     {"i8mm", MORSEL_CPU_I8MM, MORSEL_CPU_NEON | MORSEL_CPU_DOTPROD | MORSEL_CPU_I8MM},
@@ -99,7 +99,7 @@ static bool set_number(const struct option *option, const char *verb, const char
 
 /* A cap that leaves nothing but plain C, though it does not say so. */
 static bool note_cap(const char *name, uint32_t mask) {
-    if (mask && !(mask & morsel_cpu_features()))
+    if (mask != MORSEL_CPU_C && !(mask & morsel_cpu_features()))
         message_notice("--cpu %s: this machine, or this build, has no such kernels; plain C runs", name);
     return true;
 }

@@ -24,7 +24,7 @@ static const struct isa {
     const char *name;
     uint32_t bit;
 } isas[] = {
-    {"c", MORSEL_CPU_C}, {"neon", MORSEL_CPU_NEON}, {"dotprod", MORSEL_CPU_DOTPROD}, {"i8mm", MORSEL_CPU_I8MM},
+    {"c", 0}, {"neon", MORSEL_CPU_NEON}, {"dotprod", MORSEL_CPU_DOTPROD}, {"i8mm", MORSEL_CPU_I8MM},
     {"avx2", MORSEL_CPU_AVX2}, {"avxvnni", MORSEL_CPU_AVXVNNI}, {"avx512vnni", MORSEL_CPU_AVX512VNNI},
 };
 #define ISAS (sizeof isas / sizeof *isas)

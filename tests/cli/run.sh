@@ -83,7 +83,7 @@ for verb in run bench inspect; do
         check "$verb: an ONNX file" 1 "morsel convert" $verb "$work/text.onnx" $more
     }
 done
-check "bench of a name" 1 "cannot read mobilenet: No such file" bench mobilenet
+check "bench of a name" 1 "no network is built in under that name; these are: .*mobilenetv2-224" bench mobilenet
 
 # --- run on pictures
 check "run" 0 "red.ppm +red +0\.99.* green .* blue " run "$work/color.morsel" "$work/red.ppm"

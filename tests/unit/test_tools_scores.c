@@ -88,7 +88,7 @@ static void test_caps(void **state) {
     (void)state;
     uint32_t mask;
     assert_true(options_cpu_mask("c", &mask));
-    assert_int_equal(mask, 0);
+    assert_int_equal(mask, MORSEL_CPU_C);
     assert_true(options_cpu_mask("i8mm", &mask));
     assert_int_equal(mask, MORSEL_CPU_NEON | MORSEL_CPU_DOTPROD | MORSEL_CPU_I8MM);
     assert_true(options_cpu_mask("avxvnni", &mask));
