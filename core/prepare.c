@@ -79,31 +79,27 @@ static uint32_t output_elements(const struct work *w) {
     return morsel_elements(morsel_blob_output(w->model, w->step));
 }
 
-static void fill_shapes(struct morsel_window *win, const struct work *w) {
+/* The ten numbers of a window stand first in the records of convolutions and pools, in one order (core/format.h). */
+static struct morsel_window window_of(const struct work *w, const void *record) {
+    const uint32_t *p = record;
     const struct morsel_blob_tensor *x = morsel_blob_input(w->model, w->step, 0);
     const struct morsel_blob_tensor *y = morsel_blob_output(w->model, w->step);
-    win->in_h = x->dims[1];
-    win->in_w = x->dims[2];
-    win->in_c = x->dims[3];
-    win->out_h = y->dims[1];
-    win->out_w = y->dims[2];
-    win->out_c = y->dims[3];
-    win->in_row = x->dims[2] * x->dims[3] * morsel_type_bytes(x->type);
-    win->out_row = y->dims[2] * y->dims[3] * morsel_type_bytes(y->type);
+    struct morsel_window win = {
+        .in_h = x->dims[1], .in_w = x->dims[2], .in_c = x->dims[3], .out_h = y->dims[1], .out_w = y->dims[2], .out_c = y->dims[3],
+        .kernel_h = p[0], .kernel_w = p[1], .stride_h = p[2], .stride_w = p[3], .dilation_h = p[4], .dilation_w = p[5],
+        .pad_top = p[6], .pad_left = p[7], .in_row = x->dims[2] * x->dims[3] * morsel_type_bytes(x->type),
+        .out_row = y->dims[2] * y->dims[3] * morsel_type_bytes(y->type),
+    };
+    return win;
 }
 
 static void prepare_conv(struct morsel_call *call, const struct work *w, const struct morsel_blob_conv *p) {
     struct morsel_conv_args *a = &call->args.conv;
-    struct morsel_window shape = {
-        .kernel_h = p->kernel_h, .kernel_w = p->kernel_w, .stride_h = p->stride_h, .stride_w = p->stride_w,
-        .dilation_h = p->dilation_h, .dilation_w = p->dilation_w, .pad_top = p->pad_top, .pad_left = p->pad_left,
-    };
     struct morsel_channels channels = {
         morsel_blob_at(w->model, p->bias), morsel_blob_at(w->model, p->multiplier), morsel_blob_at(w->model, p->weight_sum),
         morsel_blob_optional(w->model, p->weight_zero), morsel_blob_optional(w->model, p->float_bias),
     };
-    a->window = shape;
-    fill_shapes(&a->window, w);
+    a->window = window_of(w, p);
     a->x = input_of(w, 0);
     a->y = output_of(w, p->out_min, p->out_max, p->float_min, p->float_max);
     a->outside = p->pad_top || p->pad_bottom ? w->arena + w->step->scratch_offset : NULL;
@@ -117,12 +113,7 @@ static void prepare_conv(struct morsel_call *call, const struct work *w, const s
 
 static void prepare_real_conv(struct morsel_call *call, const struct work *w, const struct morsel_blob_real_conv *p) {
     struct morsel_real_conv_args *a = &call->args.real_conv;
-    struct morsel_window shape = {
-        .kernel_h = p->kernel_h, .kernel_w = p->kernel_w, .stride_h = p->stride_h, .stride_w = p->stride_w,
-        .dilation_h = p->dilation_h, .dilation_w = p->dilation_w, .pad_top = p->pad_top, .pad_left = p->pad_left,
-    };
-    a->window = shape;
-    fill_shapes(&a->window, w);
+    a->window = window_of(w, p);
     a->x = input_of(w, 0);
     a->y = output_of(w, p->out_min, p->out_max, p->float_min, p->float_max);
     a->weights = morsel_blob_at(w->model, p->weights);
@@ -134,12 +125,7 @@ static void prepare_real_conv(struct morsel_call *call, const struct work *w, co
 
 static void prepare_pool(struct morsel_call *call, const struct work *w, const struct morsel_blob_pool *p) {
     struct morsel_pool_args *a = &call->args.pool;
-    struct morsel_window shape = {
-        .kernel_h = p->kernel_h, .kernel_w = p->kernel_w, .stride_h = p->stride_h, .stride_w = p->stride_w,
-        .dilation_h = p->dilation_h, .dilation_w = p->dilation_w, .pad_top = p->pad_top, .pad_left = p->pad_left,
-    };
-    a->window = shape;
-    fill_shapes(&a->window, w);
+    a->window = window_of(w, p);
     a->x = input_of(w, 0);
     a->y = output_of(w, p->out_min, p->out_max, -infinity(), infinity());
     a->count_include_pad = p->count_include_pad;
