@@ -110,6 +110,7 @@ for key in node op opset shape why; do
     verify "a refusal in JSON has $key" says "\"$key\": "
 done
 verify "what stood there stays" grep -q '^old$' "$work/kept.morsel"
+verify "a float constant where QLinearMul wants bytes" call_says "neither int8 nor uint8" 1 tests/cli/float_operand.onnx -o "$work/x.morsel"
 verify "a name that no input has" call_says "no input.*inptu" 1 $network/network.onnx -o "$work/x.morsel" --shape inptu=1,3,32,32
 verify "a shape of another rank" call 1 $network/network.onnx -o "$work/x.morsel" --shape input=1,3,32
 verify "a picture rule of another size" call_says "resizes to 32 x 32 .*3 channels; .*'input' is \[1, 3, 48, 64\]" 1 $network/network.onnx -o "$work/x.morsel" --picture $network/picture.json --shape input=1,3,48,64

@@ -92,6 +92,9 @@ bool meaning_channels_last(struct lowering *l, struct onnx_node *node, struct me
 /* A constant of 8 bits or floats as a buffer in the blob's data. */
 bool meaning_constant(struct lowering *l, struct onnx_node *node, const struct onnx_tensor *t, float scale, int32_t zero,
                       struct meaning *out);
+/* The same of 8 bits only, with a zero point that its type holds. */
+bool meaning_constant_bytes(struct lowering *l, struct onnx_node *node, const struct onnx_tensor *t, float scale, int32_t zero,
+                            struct meaning *out);
 /* A buffer for a value, quantized or (type MORSEL_FLOAT32) not. */
 struct net_buffer *value_buffer(struct lowering *l, const struct onnx_value *value, enum morsel_type type, enum morsel_layout layout,
                                 float scale, int32_t zero);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/lower/lower.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -306,4 +307,16 @@ bool meaning_constant(struct lowering *l, struct onnx_node *node, const struct o
     m.real = type != MORSEL_FLOAT32;
     *out = m;
     return true;
+}
+
+bool meaning_constant_bytes(struct lowering *l, struct onnx_node *node, const struct onnx_tensor *t, float scale, int32_t zero,
+                            struct meaning *out) {
+    if (t->type != ONNX_INT8 && t->type != ONNX_UINT8)
+        return refuse(l, node, "a constant operand is neither int8 nor uint8");
+    enum morsel_type type = t->type == ONNX_INT8 ? MORSEL_INT8 : MORSEL_UINT8;
+    if (zero < type_min(type) || zero > type_max(type))
+        return refuse(l, node, "the zero point %d of a constant operand is outside the operand's type", zero);
+    if (!(scale > 0) || !isfinite(scale))
+        return refuse(l, node, "the scale %g of a constant operand is not a positive finite number", (double)scale);
+    return meaning_constant(l, node, t, scale, zero, out);
 }

@@ -159,7 +159,7 @@ static struct meaning *qlinear_operand(struct lowering *l, struct onnx_node *nod
         return NULL;
     }
     if (t)
-        return meaning_constant(l, node, t, q.scale, q.zero, constant) ? constant : NULL;
+        return meaning_constant_bytes(l, node, t, q.scale, q.zero, constant) ? constant : NULL;
     struct meaning *m = activation(l, node, i);
     return m && meaning_qualify(l, node, m, q.scale, q.zero) ? m : NULL;
 }
@@ -328,7 +328,7 @@ static bool binary_constant(struct lowering *l, struct onnx_node *node, struct m
         return refuse(l, node, "a constant operand is neither float nor behind a DequantizeLinear");
     if (c && c->quantized && c->quantized->type != ONNX_INT32 && c->scales->count == 1 && m->real && meaning_is_affine(m)) {
         struct meaning kept;
-        if (!meaning_constant(l, node, c->quantized, quantized_scale(c, 0), quantized_zero(c, 0), &kept))
+        if (!meaning_constant_bytes(l, node, c->quantized, quantized_scale(c, 0), quantized_zero(c, 0), &kept))
             return false;
         struct tail tail = tail_follow(l, node->outputs[0], 0);
         if (integer_form(node, m, &kept, &tail))

@@ -74,7 +74,7 @@ bool lower_qlinear_concat(struct lowering *l, struct onnx_node *node) {
             return refuse(l, node, "operand %u: %s", k, onnx_input(node, i) ? why : "missing");
         if (t) {
             parts[k] = net_alloc(l->net, sizeof **parts);
-            if (!meaning_constant(l, node, t, q.scale, q.zero, parts[k]))
+            if (!meaning_constant_bytes(l, node, t, q.scale, q.zero, parts[k]))
                 return false;
             continue;
         }
@@ -139,7 +139,7 @@ bool lower_concat(struct lowering *l, struct onnx_node *node) {
         if (m && m->buffer)
             *parts[count] = *m;
         else if (m && m->quantized && m->scales->count == 1) {
-            if (!meaning_constant(l, node, m->quantized, quantized_scale(m, 0), quantized_zero(m, 0), parts[count]))
+            if (!meaning_constant_bytes(l, node, m->quantized, quantized_scale(m, 0), quantized_zero(m, 0), parts[count]))
                 return false;
         } else if (t) {
             if (!meaning_constant(l, node, t, 1, 0, parts[count]))

@@ -143,12 +143,12 @@ static bool add_matmul(struct lowering *l, struct onnx_node *node, struct meanin
     return true;
 }
 
-/* A constant as an activation of its own: the left side of a product, or what is added. */
+/* A constant as an activation of its own: the left side of a product, or weights by batch. */
 static bool constant_operand(struct lowering *l, struct onnx_node *node, const struct onnx_tensor *t, float scale, int32_t zero,
                              struct meaning *out) {
-    if (t->shape.rank < 1 || (t->type != ONNX_INT8 && t->type != ONNX_UINT8))
-        return refuse(l, node, "a constant operand of type %d and rank %d is not supported", t->type, t->shape.rank);
-    return meaning_constant(l, node, t, scale, zero, out);
+    if (t->shape.rank < 1)
+        return refuse(l, node, "an operand is a single number");
+    return meaning_constant_bytes(l, node, t, scale, zero, out);
 }
 
 /* Weights that differ by batch are no weights of one step, but an operand as any other. */
