@@ -161,6 +161,12 @@ static void print_text(const struct bench *bench) {
         print_layers(bench);
 }
 
+static void put_operand(struct json *json, const char *key, const struct bench *bench, const struct morsel_blob_step *step, uint32_t at) {
+    const struct morsel_model *network = &bench->model.network;
+    const struct morsel_blob_tensor *tensor = morsel_blob_tensor(network, morsel_blob_operand(network, step, at));
+    json_dims(json, key, tensor->dims, tensor->rank);
+}
+
 static void layers_json(const struct bench *bench, struct json *json) {
     json_open_array(json, "layers");
     for (uint32_t i = 0; bench->layers && i < bench->model.session.step_count; i++) {
@@ -172,6 +178,8 @@ static void layers_json(const struct bench *bench, struct json *json) {
         json_number(json, "ms", bench->step_ms[i]);
         json_number(json, "gmacs", gmacs_per_second(bench, i));
         json_integer(json, "macs", (int64_t)steps_macs(step));
+        put_operand(json, "input", bench, step, 0);
+        put_operand(json, "output", bench, step, step->input_count);
         json_close(json);
     }
     json_close_array(json);
