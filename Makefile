@@ -174,7 +174,7 @@ demo:  ## classifies the shipped pictures with the shipped network; needs a C co
 # ---- tests -----------------------------------------------------------------------------------------------------------
 # `make test` runs every stage below and adds up what passed and failed; each stage can be called by itself: make test-unit.
 
-STAGES := unit kernels sanitize threads cli link golden arm64 fuzz lint
+STAGES := unit kernels sanitize threads cli link golden arm64 a76 fuzz lint
 RESULTS := build/test
 TALLY = sh tests/tally.sh $(RESULTS)
 SANITIZE := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
@@ -271,6 +271,10 @@ test-arm64:  ## the recorded answers on emulated Cortex-A76 and Cortex-A53
 	@MORSEL="qemu-aarch64 -cpu cortex-a53 build/aarch64-linux-gnu/morsel" $(TALLY) cli-cortex-a53 sh tests/cli/run.sh
 	@$(call golden,cortex-a53,qemu-aarch64 -cpu cortex-a53 build/aarch64-linux-gnu/morsel)
 
+# The estimator of `make a76` on a program whose cycles and cache lines are known.
+test-a76:
+	@CC='$(CC)' $(TALLY) a76 sh tests/a76/run.sh --test
+
 # Every tests/fuzz/fuzz_*.c with the driver that damages sound inputs; FUZZ_RUNS inputs each.
 FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_RUNS ?= 3000
@@ -330,9 +334,8 @@ $(PEERS_VENV)/.ready: tests/bench_peers/requirements.txt
 	@touch $@
 
 .PHONY: a76
-a76:  ## estimated Cortex-A76 cycles of an inference, with and without caches; A76="NET|BLOB ...", A76CYCLES=program
-	@$(sub) CROSS=aarch64-linux-gnu- all
-	@sh tests/a76/run.sh $(A76)
+a76:  ## estimated cycles of each step on a Cortex-A76; A76="[--json FILE] NET|BLOB ...", CPU=cap, TOP=blocks, A76CYCLES=other estimator
+	@if sh tests/a76/run.sh --ready; then $(sub) CROSS=aarch64-linux-gnu- all && CC='$(CC)' sh tests/a76/run.sh $(A76); fi
 
 # ---- what it all needs -----------------------------------------------------------------------------------------------
 
