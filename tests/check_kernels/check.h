@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check_kernels: every kernel of every instruction set that this CPU has against plain C, byte for byte.
+ * check_kernels: every kernel of every instruction set that this CPU has against plain C, byte for byte; and plain C, which is made for
+ * compilers to find vectors in, against the plainest form of each operator.
  *
  * A family makes the cases of one slot of struct morsel_kernels from a seed: arguments, inputs and constants in guarded memory.
  * The runner calls plain C once over all units, then the kernel over them cut at random, and compares the outputs with all that
@@ -103,5 +104,11 @@ struct weights {
 };
 /* Fills in `data` and makes the constants so that many sums land inside y's range, on its ties and at the edges of exactness. */
 struct morsel_channels make_channels(struct trial *t, struct weights *w, const struct morsel_output *y);
+
+/* ---- what kernels mean ---- */
+
+/* Fill in the slots that have a plainest form, one output at a time; the others (copy, gather) keep what they have. */
+void reference_matrix(struct morsel_kernels *table);
+void reference_elements(struct morsel_kernels *table);
 
 #endif

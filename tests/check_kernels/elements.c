@@ -16,10 +16,11 @@ struct operand {
     bool whole; /* every dimension in full: y may be written over it */
 };
 
-/* Strides of an operand that repeats along some dimensions. */
-static struct operand make_operand(struct chance *c, const uint32_t *dims, uint32_t rank, bool whole) {
+/* Strides of an operand that repeats along some dimensions; `last`: along all but the last. */
+static struct operand make_operand(struct chance *c, const uint32_t *dims, uint32_t rank, bool whole, bool last) {
     struct operand o = {.elements = 1, .whole = whole};
     uint32_t kind = whole ? 0 : chance_below(c, 4); /* 1: one value; 2: by the last dimension; 3: any */
+    if (last) kind = 2;
     for (uint32_t k = rank; k-- > 0;) {
         bool repeats = kind == 1 || (kind == 2 && k + 1 < rank) || (kind == 3 && chance_one_in(c, 2));
         o.stride[k] = repeats ? 0 : (uint32_t)o.elements;
@@ -54,7 +55,11 @@ static void make_dims(struct trial *t, struct morsel_binary_args *a) {
     a->rank = 1 + chance_below(c, chance_one_in(c, 3) ? 6 : 3);
     for (uint32_t k = 0; k < MORSEL_KERNEL_MAX_RANK; k++) a->dims[k] = 1;
     for (uint32_t k = 0; k < a->rank; k++) a->dims[k] = k + 1 == a->rank ? chance_size(c, 200) : 1 + chance_below(c, 5);
-    if (t->bench) a->rank = 1, a->dims[0] = 14 * 14 * 96, a->dims[1] = a->dims[2] = a->dims[3] = a->dims[4] = a->dims[5] = 1;
+    if (!t->bench) return;
+    for (uint32_t k = 0; k < MORSEL_KERNEL_MAX_RANK; k++) a->dims[k] = 1;
+    a->rank = 1 + t->number;
+    a->dims[0] = t->number ? 14 * 14 : 14 * 14 * 96;
+    a->dims[1] = t->number ? 96 : 1;
 }
 
 static void make_ratios(struct trial *t, struct morsel_binary_args *a) {
@@ -73,14 +78,15 @@ static void make_two(struct trial *t, uint32_t op, bool floats) {
     a->op = op;
     make_dims(t, a);
     for (uint32_t k = 0; k < a->rank; k++) elements *= a->dims[k];
-    struct operand x = make_operand(c, a->dims, a->rank, t->bench || chance_one_in(c, 2));
-    struct operand y = make_operand(c, a->dims, a->rank, t->bench || chance_one_in(c, 2));
+    struct operand x = make_operand(c, a->dims, a->rank, t->bench || chance_one_in(c, 2), false);
+    struct operand y = make_operand(c, a->dims, a->rank, t->bench ? !t->number : chance_one_in(c, 2), t->bench && t->number);
     memcpy(a->a_stride, x.stride, sizeof x.stride);
     memcpy(a->b_stride, y.stride, sizeof y.stride);
     trial_say(t, "%zu elements of rank %u, a has %zu, b %zu:", elements, (unsigned)a->rank, x.elements, y.elements);
     a->a = make_values_of(t, x.elements, floats && chance_one_in(c, 2));
     a->b = make_values_of(t, y.elements, floats && chance_one_in(c, 2));
     make_output(t, &a->y, floats ? 2 : 0);
+    if (t->bench && floats) a->op = t->number ? MORSEL_DO_MUL : MORSEL_DO_ADD;
     if (t->bench) a->y.code.flip = t->flip;
     make_ratios(t, a);
     t->units = (uint32_t)elements;
@@ -112,7 +118,8 @@ static void make_unary(struct trial *t) {
     struct morsel_unary_args *a = &t->args.unary;
     struct chance *c = &t->chance;
     uint32_t n = t->bench ? 14 * 14 * 96 : chance_size(c, 500);
-    a->op = t->bench ? MORSEL_DO_IDENTITY : chance_below(c, MORSEL_DO_NEG + 1);
+    static const uint32_t fixed[] = {MORSEL_DO_IDENTITY, MORSEL_DO_AFFINE, MORSEL_DO_HARD_SWISH, MORSEL_DO_SIGMOID, MORSEL_DO_ERF};
+    a->op = t->bench ? fixed[t->number] : chance_below(c, MORSEL_DO_NEG + 1);
     trial_say(t, "op %u, %u elements:", (unsigned)a->op, (unsigned)n);
     a->x = make_values_of(t, n, chance_one_in(c, 2));
     make_output(t, &a->y, 2);
@@ -195,7 +202,7 @@ static void make_softmax(struct trial *t) {
     struct morsel_softmax_args *a = &t->args.softmax;
     struct chance *c = &t->chance;
     uint32_t outer = 1 + chance_below(c, 3);
-    bool bytes = t->bench || chance_one_in(c, 2);
+    bool bytes = t->bench ? t->number == 0 : chance_one_in(c, 2);
     a->count = t->bench ? 1000 : chance_size(c, 200);
     a->inner = t->bench ? 1 : chance_one_in(c, 2) ? 1 : chance_size(c, 20);
     size_t n = (size_t)outer * a->count * a->inner;
@@ -217,10 +224,10 @@ static void call_softmax(const struct trial *t, any_fn *fn, uint32_t begin, uint
     ((morsel_softmax_fn *)fn)(&t->args.softmax, begin, end);
 }
 
-const struct family family_qadd = {"qadd", offsetof(struct morsel_kernels, qadd), 1, make_qadd, call_binary};
-const struct family family_qmul = {"qmul", offsetof(struct morsel_kernels, qmul), 1, make_qmul, call_binary};
-const struct family family_binary = {"binary", offsetof(struct morsel_kernels, binary), 0, make_binary, call_binary};
-const struct family family_unary = {"unary", offsetof(struct morsel_kernels, unary), 1, make_unary, call_unary};
+const struct family family_qadd = {"qadd", offsetof(struct morsel_kernels, qadd), 2, make_qadd, call_binary};
+const struct family family_qmul = {"qmul", offsetof(struct morsel_kernels, qmul), 2, make_qmul, call_binary};
+const struct family family_binary = {"binary", offsetof(struct morsel_kernels, binary), 2, make_binary, call_binary};
+const struct family family_unary = {"unary", offsetof(struct morsel_kernels, unary), 5, make_unary, call_unary};
 const struct family family_lut = {"lut", offsetof(struct morsel_kernels, lut), 1, make_lut, call_lut};
 const struct family family_mean = {"mean", offsetof(struct morsel_kernels, mean), 1, make_mean, call_mean};
-const struct family family_softmax = {"softmax", offsetof(struct morsel_kernels, softmax), 1, make_softmax, call_softmax};
+const struct family family_softmax = {"softmax", offsetof(struct morsel_kernels, softmax), 2, make_softmax, call_softmax};

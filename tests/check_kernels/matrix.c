@@ -11,6 +11,8 @@ static void make_fc(struct trial *t) {
     struct morsel_fc_args *a = &t->args.fc;
     struct chance *c = &t->chance;
     struct fc_shape s = {chance_one_in(c, 2) ? 1 : chance_size(c, 20), chance_size(c, 300), chance_size(c, 150)};
+    if (chance_one_in(c, 8)) s.inputs = 200 + chance_below(c, 900), s.outputs = chance_size(c, 40);
+    if (chance_one_in(c, 8)) s.rows = chance_size(c, 70), s.outputs = chance_size(c, 40);
     if (t->bench) s = fc_shapes[t->number];
     trial_say(t, "%u rows of %u to %u", (unsigned)s.rows, (unsigned)s.inputs, (unsigned)s.outputs);
     uint8_t *x = trial_room(t, (size_t)s.rows * s.inputs, 1);
@@ -61,6 +63,11 @@ static void make_matmul(struct trial *t) {
     a->rows = t->bench ? 64 : chance_size(c, 30);
     a->inner = t->bench ? 64 : chance_size(c, 150);
     a->columns = t->bench ? 64 : chance_size(c, 100);
+    if (!t->bench && chance_one_in(c, 8)) {
+        a->rows = chance_size(c, 70);
+        a->inner = 200 + chance_below(c, 400);
+        a->columns = chance_size(c, 40);
+    }
     a->a_divide = 1 + chance_below(c, 2);
     a->b_divide = 1 + chance_below(c, 2);
     a->a_batch = 1 + chance_below(c, batch);

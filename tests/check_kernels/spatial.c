@@ -77,6 +77,7 @@ static struct shape random_conv(struct chance *c) {
 static struct shape random_depthwise(struct chance *c) {
     struct shape s = {0};
     s.kernel_h = chance_one_in(c, 4) ? kernel_size(c) : chance_one_in(c, 3) ? 5 : 3;
+    if (chance_one_in(c, 12)) s.kernel_h = 6 + chance_below(c, 12);
     s.groups = chance_size(c, 140);
     s.depth = s.outs = 1;
     make_window(c, &s, 40);
@@ -260,17 +261,22 @@ static void call_pool(const struct trial *t, any_fn *fn, uint32_t begin, uint32_
 
 /* ---- float weights ---- */
 
+static const struct shape real_shapes[] = {
+    {1, 14, 14, 64, 64, 1, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, {1, 1, 1, 512, 128, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},
+    {1, 14, 14, 1, 1, 96, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1},
+};
+
 static void make_real_conv(struct trial *t) {
     struct morsel_real_conv_args *a = &t->args.real_conv;
     struct chance *c = &t->chance;
-    struct shape s = random_conv(c);
-    while (work(&s) > 100000 && s.outs > 1) s.outs /= 2;
+    struct shape s = t->bench ? real_shapes[t->number] : random_conv(c);
+    while (!t->bench && work(&s) > 100000 && s.outs > 1) s.outs /= 2;
     say_shape(t, &s);
     a->window = window_of(&s);
     a->groups = s.groups;
-    if (chance_one_in(c, 2)) make_float_input(t, &s, &a->x, &a->window);
+    if (t->bench || chance_one_in(c, 2)) make_float_input(t, &s, &a->x, &a->window);
     else make_input(t, &s, &a->x, a->window.in_row);
-    make_output(t, &a->y, 2);
+    make_output(t, &a->y, t->bench ? 1 : 2);
     size_t n = (size_t)s.groups * s.outs * s.depth * s.kernel_h * s.kernel_w;
     float *weights = trial_room(t, n * 4, 4), *bias = chance_one_in(c, 2) ? trial_room(t, (size_t)s.groups * s.outs * 4, 4) : NULL;
     for (size_t i = 0; i < n; i++) weights[i] = chance_float(c, -1, 1);
@@ -307,4 +313,6 @@ const struct family family_average_pool = {
 const struct family family_max_pool = {
     "max_pool", offsetof(struct morsel_kernels, max_pool), COUNT(pool_shapes), make_max_pool, call_pool,
 };
-const struct family family_real_conv = {"real_conv", offsetof(struct morsel_kernels, real_conv), 0, make_real_conv, call_real_conv};
+const struct family family_real_conv = {
+    "real_conv", offsetof(struct morsel_kernels, real_conv), COUNT(real_shapes), make_real_conv, call_real_conv,
+};
