@@ -1,42 +1,78 @@
 /* SPDX-License-Identifier: MIT */
-/* Convolution: rows of output pixels, sixteen channels at a time. */
-#include "sums.h"
+/* Convolution: the window of each output pixel is a line of the product with its group's weights. */
+#include "product.h"
 
-/* The window of output column ox; taps outside the picture add (zero - zero) * w = 0. */
-static void add_window(struct morsel_sums *sums, const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t ox, uint32_t group,
-                       const int8_t *w) {
-    const struct morsel_window *win = &a->window;
-    uint32_t depth = win->in_c / a->groups;
-    uint32_t row_k = (win->kernel_w * depth + 3) / 4 * 4;
-    for (uint32_t ky = 0; ky < win->kernel_h; ky++) {
-        for (uint32_t kx = 0; kx < win->kernel_w; kx++) {
-            uint32_t ix = ox * win->stride_w + kx * win->dilation_w - win->pad_left; /* left of the picture: huge */
-            if (ix >= win->in_w) continue;
-            const uint8_t *x = rows[ky] + (size_t)ix * win->in_c + group * depth;
-            morsel_add_line(sums, x, depth, &a->x.code, w, ky * row_k + kx * depth);
-        }
+struct job {
+    const struct morsel_conv_args *args;
+    const uint8_t *const *rows;
+    uint32_t y, group;
+    uint32_t depth;  /* channels of the group */
+    uint32_t row_k;  /* weights of a row of taps, with their padding */
+    uint32_t blocks; /* of sixteen outputs in a group */
+    uint32_t beside; /* taps of a row that stand side by side in the picture and in the weights */
+};
+
+/* `beside` taps from row ky, column kx of a window that starts at column `left`: what is inside the picture and in k .. k + n. */
+static void take_taps(const struct job *j, const uint8_t *row, int64_t left, uint32_t ky, uint32_t kx, int16_t *to, uint32_t k,
+                      uint32_t n) {
+    const struct morsel_window *w = &j->args->window;
+    int64_t ix = left + (int64_t)kx * w->dilation_w;
+    int64_t begin = ix < 0 ? -ix : 0, end = w->in_w - ix < j->beside ? w->in_w - ix : j->beside;
+    int64_t start = (int64_t)ky * j->row_k + (int64_t)kx * j->depth - k; /* where the first tap's first channel goes */
+    int64_t low = start + begin * j->depth, high = start + end * j->depth;
+    if (low < 0) low = 0;
+    if (high > n) high = n;
+    if (low >= high) return;
+    size_t at = (size_t)(ix * w->in_c + j->group * j->depth + (low - start));
+    morsel_widen(to + low, row + at, (uint32_t)(high - low), &j->args->x.code);
+}
+
+static void take_window(const struct job *j, const uint8_t *const *rows, uint32_t ox, int16_t *to, uint32_t k, uint32_t n) {
+    const struct morsel_window *w = &j->args->window;
+    int64_t left = (int64_t)ox * w->stride_w - w->pad_left;
+    memset(to, 0, n * sizeof *to);
+    for (uint32_t ky = k / j->row_k; ky < w->kernel_h && ky * j->row_k < k + n; ky++)
+        for (uint32_t kx = 0; kx < w->kernel_w; kx += j->beside) take_taps(j, rows[ky], left, ky, kx, to, k, n);
+}
+
+static void take_windows(const struct morsel_product *p, int16_t *to, uint32_t line, uint32_t count, uint32_t k, uint32_t n) {
+    const struct job *j = p->args;
+    const struct morsel_window *w = &j->args->window;
+    uint32_t oy = line / w->out_w, ox = line % w->out_w;
+    for (uint32_t i = 0; i < count; i++, to += n) {
+        take_window(j, j->rows + (size_t)oy * w->kernel_h, ox, to, k, n);
+        if (++ox == w->out_w) ox = 0, oy++;
     }
 }
 
-static void conv_pixel(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t ox, size_t pixel) {
-    const struct morsel_window *win = &a->window;
-    uint32_t outs = win->out_c / a->groups;
-    uint32_t blocks = (outs + 15) / 16;
-    uint32_t row_k = (win->kernel_w * (win->in_c / a->groups) + 3) / 4 * 4;
-    size_t block_bytes = (size_t)win->kernel_h * row_k * 16;
-    for (uint32_t g = 0; g < a->groups; g++) {
-        for (uint32_t i = 0; i < blocks; i++) {
-            struct morsel_sums sums = {{0}, 0};
-            uint32_t left = outs - i * 16;
-            add_window(&sums, a, rows, ox, g, a->weights + (g * blocks + i) * block_bytes);
-            size_t first = pixel * win->out_c + g * outs + i * 16;
-            morsel_store_sums(&sums, &a->y, first, &a->channels, (g * blocks + i) * 16, left < 16 ? left : 16);
-        }
-    }
+/* Outputs of this group from `output` on, among the constants of all groups. */
+static uint32_t channel_of(const struct job *j, uint32_t output) {
+    return j->group * j->blocks * 16 + output;
+}
+
+static void take_weights(const struct morsel_product *p, int16_t *to, uint32_t output, uint32_t k, uint32_t n) {
+    const struct job *j = p->args;
+    uint32_t channel = channel_of(j, output);
+    const int32_t *zero = j->args->channels.weight_zero;
+    const int8_t *block = j->args->weights + (size_t)(channel / 16) * p->taps * 16;
+    morsel_take_weights(to, block + (size_t)k * 16 + channel % 16 * 4, p->taps - k, n, zero ? zero + channel : NULL);
+}
+
+static void store(const struct morsel_product *p, uint32_t line, uint32_t output, uint32_t n, const uint32_t *sums) {
+    const struct job *j = p->args;
+    const struct morsel_window *w = &j->args->window;
+    size_t pixel = (size_t)j->y * w->out_w + line;
+    size_t first = pixel * w->out_c + j->group * (w->out_c / j->args->groups) + output;
+    morsel_store_sums(&j->args->y, first, n, sums, &j->args->channels, channel_of(j, output));
 }
 
 void morsel_conv_rows_c(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++)
-        for (uint32_t ox = 0; ox < a->window.out_w; ox++)
-            conv_pixel(a, rows + (size_t)i * a->window.kernel_h, ox, (size_t)(y + i) * a->window.out_w + ox);
+    const struct morsel_window *w = &a->window;
+    struct job job = {.args = a, .rows = rows, .y = y, .depth = w->in_c / a->groups};
+    uint32_t outs = w->out_c / a->groups;
+    job.row_k = (w->kernel_w * job.depth + 3) / 4 * 4;
+    job.blocks = (outs + 15) / 16;
+    job.beside = a->groups == 1 && w->dilation_w == 1 ? w->kernel_w : 1;
+    const struct morsel_product p = {&job, n * w->out_w, w->kernel_h * job.row_k, 0, outs, take_windows, take_weights, store};
+    for (; job.group < a->groups; job.group++) morsel_multiply(&p);
 }

@@ -1,50 +1,93 @@
 /* SPDX-License-Identifier: MIT */
-/* Depthwise convolution: one filter for each channel. */
-#include "requant.h"
+/* Depthwise convolution: one filter for each channel, sixteen channels at a time. */
+#include "product.h"
 
-/* A tap of n channels: `x` is [n], `taps` is [n][4] with the tap's own column in front. */
-static inline void add_tap(uint32_t *restrict acc, const uint8_t *x, const struct morsel_code *code, const int8_t *taps,
-                           const int32_t *zero, uint32_t n) {
-    for (uint32_t o = 0; o < n; o++) {
-        int32_t v = (int32_t)(x[o] ^ code->flip) - code->zero;
-        acc[o] += (uint32_t)(v * (taps[4 * o] - zero[o])); /* |v| and |w - zero| are at most 255 */
-    }
-}
+#define TAPS 64u /* whose weights are at hand; at least the most rows of a window */
+#define PIXELS 32u
 
-/* Channels c .. c + n of one output pixel; `w` is the block's weights [kernel_w][pad4(kernel_h) / 4][16][4]. */
-static void depthwise_block(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t ox, size_t pixel, uint32_t c, uint32_t n,
-                            const int8_t *w) {
-    static const int32_t no_zero[16] = {0};
-    const struct morsel_window *win = &a->window;
-    const int32_t *zero = a->channels.weight_zero ? a->channels.weight_zero + c : no_zero;
-    uint32_t quads = (win->kernel_h + 3) / 4;
-    uint32_t acc[16] = {0};
-    for (uint32_t kx = 0; kx < win->kernel_w; kx++) {
-        uint32_t ix = ox * win->stride_w + kx * win->dilation_w - win->pad_left; /* left of the picture: huge */
-        if (ix >= win->in_w) continue;
-        for (uint32_t ky = 0; ky < win->kernel_h; ky++) {
-            const uint8_t *x = rows[ky] + (size_t)ix * win->in_c + c;
-            add_tap(acc, x, &a->x.code, w + (size_t)(kx * quads + ky / 4) * 64 + ky % 4, zero, n);
+struct job {
+    const struct morsel_conv_args *args;
+    const uint8_t *const *rows;
+    uint32_t channel, n;            /* n channels from `channel` on */
+    uint32_t kx, taps;              /* columns of the window from kx on, `taps` of them */
+    int16_t weights[TAPS][16];      /* by column, then row */
+    uint32_t sums[PIXELS][16];
+    uint8_t outside[16];            /* zero points */
+    uint8_t inside[TAPS][16];       /* where n is not 16, inputs with something behind them */
+};
+
+/* The block's weights are [kernel_w][pad4(kernel_h) / 4][16][4]; channels need not start with a block. */
+static void take_weights(struct job *j) {
+    const struct morsel_conv_args *a = j->args;
+    uint32_t kernel_h = a->window.kernel_h, quads = (kernel_h + 3) / 4;
+    for (uint32_t o = 0; o < j->n; o++) {
+        uint32_t c = j->channel + o;
+        int32_t zero = a->channels.weight_zero ? a->channels.weight_zero[c] : 0;
+        const int8_t *w = a->weights + ((size_t)(c / 16) * a->window.kernel_w + j->kx) * quads * 64 + c % 16 * 4;
+        for (uint32_t t = 0; t < j->taps; t++) {
+            uint32_t ky = t % kernel_h;
+            j->weights[t][o] = (int16_t)(w[(size_t)(t / kernel_h * quads + ky / 4) * 64 + ky % 4] - zero);
         }
     }
-    for (uint32_t o = 0; o < n; o++) {
-        const float *bias = a->channels.float_bias ? &a->channels.float_bias[c + o] : NULL;
-        int32_t sum = morsel_signed(acc[o] + (uint32_t)a->channels.bias[c + o]);
-        morsel_store_sum(&a->y, pixel * win->out_c + c + o, sum, a->channels.multiplier[c + o], bias);
+}
+
+/* Where the inputs of each tap of a pixel stand: sixteen readable bytes. */
+static void find_taps(struct job *j, const uint8_t **taps, const uint8_t *const *rows, uint32_t ox) {
+    const struct morsel_window *w = &j->args->window;
+    for (uint32_t t = 0; t < j->taps;) {
+        uint32_t ix = ox * w->stride_w + (j->kx + t / w->kernel_h) * w->dilation_w - w->pad_left; /* left of the picture: huge */
+        for (uint32_t ky = 0; ky < w->kernel_h; ky++, t++) {
+            taps[t] = ix < w->in_w ? rows[ky] + (size_t)ix * w->in_c + j->channel : j->outside;
+            if (j->n == 16 || ix >= w->in_w) continue;
+            memcpy(j->inside[t], taps[t], j->n);
+            taps[t] = j->inside[t];
+        }
     }
 }
 
+/* |x - zero| and |w - zero| are at most 255. */
+static inline void add_tap(int32_t *restrict acc, const uint8_t *restrict x, const int16_t *restrict w, uint8_t flip, int16_t zero) {
+    for (uint32_t o = 0; o < 16; o++) acc[o] += (int16_t)((x[o] ^ flip) - zero) * w[o];
+}
+
+static void add_taps(const struct job *j, uint32_t *restrict sums, const uint8_t *const *taps) {
+    uint8_t flip = (uint8_t)j->args->x.code.flip;
+    int16_t zero = (int16_t)j->args->x.code.zero;
+    int32_t acc[16] = {0};
+    for (uint32_t t = 0; t < j->taps; t++) add_tap(acc, taps[t], j->weights[t], flip, zero);
+    for (uint32_t o = 0; o < 16; o++) sums[o] += (uint32_t)acc[o];
+}
+
+/* `count` pixels of n rows' pixels from `first` on; y is the first row. */
+static void pixels(struct job *j, uint32_t y, uint32_t first, uint32_t count) {
+    const struct morsel_conv_args *a = j->args;
+    const struct morsel_window *w = &a->window;
+    uint32_t columns = TAPS / w->kernel_h;
+    const uint8_t *taps[TAPS];
+    memset(j->sums, 0, count * sizeof j->sums[0]);
+    for (j->kx = 0; j->kx < w->kernel_w; j->kx += columns) {
+        j->taps = (w->kernel_w - j->kx < columns ? w->kernel_w - j->kx : columns) * w->kernel_h;
+        if (!first || w->kernel_w > columns) take_weights(j);
+        for (uint32_t i = 0; i < count; i++) {
+            find_taps(j, taps, j->rows + (size_t)((first + i) / w->out_w) * w->kernel_h, (first + i) % w->out_w);
+            add_taps(j, j->sums[i], taps);
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        size_t pixel = (size_t)y * w->out_w + first + i;
+        morsel_store_sums(&a->y, pixel * w->out_c + j->channel, j->n, j->sums[i], &a->channels, j->channel);
+    }
+}
+
+/* The last channels are taken together with as many before them as make sixteen. */
 void morsel_depthwise_rows_c(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
-    const struct morsel_window *win = &a->window;
-    size_t block_bytes = (size_t)win->kernel_w * ((win->kernel_h + 3) / 4) * 64;
-    for (uint32_t i = 0; i < n; i++) {
-        for (uint32_t ox = 0; ox < win->out_w; ox++) {
-            size_t pixel = (size_t)(y + i) * win->out_w + ox;
-            for (uint32_t c = 0; c < win->out_c; c += 16) {
-                uint32_t left = win->out_c - c;
-                const int8_t *w = a->weights + c / 16 * block_bytes;
-                depthwise_block(a, rows + (size_t)i * win->kernel_h, ox, pixel, c, left < 16 ? left : 16, w);
-            }
-        }
+    const struct morsel_window *w = &a->window;
+    struct job j = {.args = a, .rows = rows};
+    memset(j.outside, (int)((uint32_t)a->x.code.zero ^ a->x.code.flip), sizeof j.outside);
+    for (uint32_t c = 0; c < w->out_c; c += 16) {
+        j.n = w->out_c < 16 ? w->out_c : 16;
+        j.channel = c < w->out_c - j.n ? c : w->out_c - j.n;
+        for (uint32_t first = 0, all = n * w->out_w; first < all; first += PIXELS)
+            pixels(&j, y, first, all - first < PIXELS ? all - first : PIXELS);
     }
 }

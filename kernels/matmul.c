@@ -1,41 +1,104 @@
 /* SPDX-License-Identifier: MIT */
 /* Matrix products: with constant weights (fc) and of two activations (matmul). */
-#include "sums.h"
+#include "product.h"
 
-static void fc_block(const struct morsel_fc_args *a, uint32_t row, uint32_t block) {
-    const uint8_t *x = (const uint8_t *)a->x.data + (size_t)row * a->inputs;
-    const int8_t *w = a->weights + (size_t)block * ((a->inputs + 3) / 4) * 64;
-    struct morsel_sums sums = {{0}, 0};
-    uint32_t left = a->outputs - block * 16;
-    morsel_add_line(&sums, x, a->inputs, &a->x.code, w, 0);
-    morsel_store_sums(&sums, &a->y, (size_t)row * a->outputs + block * 16, &a->channels, block * 16, left < 16 ? left : 16);
-}
+/* ---- constant weights ---- */
 
-void morsel_fc_blocks_c(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
-    for (uint32_t u = begin; u < end; u++) fc_block(a, u / a->blocks, u % a->blocks);
-}
+struct fc_job {
+    const struct morsel_fc_args *args;
+    uint32_t row; /* the first one */
+};
 
-/* Columns c .. c + n (at most 16) of a row: `x` is [inner], `w` is [inner][columns]. */
-static void matmul_block(const struct morsel_matmul_args *a, const uint8_t *x, const uint8_t *w, size_t first, uint32_t c, uint32_t n) {
-    uint32_t acc[16] = {0};
-    for (uint32_t k = 0; k < a->inner; k++) {
-        uint32_t v = (x[k] ^ a->a.code.flip) - (uint32_t)a->a.code.zero;
-        const uint8_t *line = w + (size_t)k * a->columns + c;
-        for (uint32_t o = 0; o < n; o++) acc[o] += v * ((line[o] ^ a->b.code.flip) - (uint32_t)a->b.code.zero);
+static void take_rows(const uint8_t *x, uint32_t inputs, const struct morsel_code *code, int16_t *to, uint32_t count, uint32_t k,
+                      uint32_t n) {
+    uint32_t real = inputs - k < n ? inputs - k : n;
+    for (uint32_t i = 0; i < count; i++, x += inputs, to += n) {
+        morsel_widen(to, x + k, real, code);
+        memset(to + real, 0, (n - real) * sizeof *to);
     }
-    for (uint32_t o = 0; o < n; o++) morsel_store_sum(&a->y, first + c + o, morsel_signed(acc[o]), a->multiplier, NULL);
 }
 
+static void fc_lines(const struct morsel_product *p, int16_t *to, uint32_t line, uint32_t count, uint32_t k, uint32_t n) {
+    const struct fc_job *j = p->args;
+    const uint8_t *x = (const uint8_t *)j->args->x.data + (size_t)(j->row + line) * p->taps;
+    take_rows(x, p->taps, &j->args->x.code, to, count, k, n);
+}
+
+static void fc_weights(const struct morsel_product *p, int16_t *to, uint32_t output, uint32_t k, uint32_t n) {
+    const struct morsel_fc_args *a = ((const struct fc_job *)p->args)->args;
+    uint32_t taps = (p->taps + 3) / 4 * 4;
+    const int32_t *zero = a->channels.weight_zero;
+    const int8_t *block = a->weights + (size_t)(output / 16) * taps * 16;
+    morsel_take_weights(to, block + (size_t)k * 16 + output % 16 * 4, taps - k, n, zero ? zero + output : NULL);
+}
+
+static void fc_store(const struct morsel_product *p, uint32_t line, uint32_t output, uint32_t n, const uint32_t *sums) {
+    const struct fc_job *j = p->args;
+    size_t first = (size_t)(j->row + line) * j->args->outputs + output;
+    morsel_store_sums(&j->args->y, first, n, sums, &j->args->channels, output);
+}
+
+/* Blocks `first` .. `end` of rows row .. row + n. */
+static void fc_rows(const struct morsel_fc_args *a, uint32_t row, uint32_t n, uint32_t first, uint32_t end) {
+    const struct fc_job job = {a, row};
+    const uint32_t last = end * 16 < a->outputs ? end * 16 : a->outputs;
+    const struct morsel_product p = {&job, n, a->inputs, first * 16, last, fc_lines, fc_weights, fc_store};
+    morsel_multiply(&p);
+}
+
+/* A part of a row, whole rows, a part of a row. */
+void morsel_fc_blocks_c(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
+    while (begin < end) {
+        uint32_t row = begin / a->blocks, first = begin % a->blocks;
+        uint32_t whole = first ? 0 : (end - begin) / a->blocks;
+        uint32_t left = a->blocks - first < end - begin ? a->blocks - first : end - begin;
+        fc_rows(a, row, whole ? whole : 1, first, whole ? a->blocks : first + left);
+        begin += whole ? whole * a->blocks : left;
+    }
+}
+
+/* ---- two activations ---- */
+
+struct matmul_job {
+    const struct morsel_matmul_args *args;
+    const uint8_t *x, *w; /* of the batch */
+    size_t first;         /* element of y */
+};
+
+static void matmul_lines(const struct morsel_product *p, int16_t *to, uint32_t line, uint32_t count, uint32_t k, uint32_t n) {
+    const struct matmul_job *j = p->args;
+    take_rows(j->x + (size_t)line * p->taps, p->taps, &j->args->a.code, to, count, k, n);
+}
+
+static void matmul_columns(const struct morsel_product *p, int16_t *to, uint32_t output, uint32_t k, uint32_t n) {
+    const struct matmul_job *j = p->args;
+    const struct morsel_code *code = &j->args->b.code;
+    uint32_t columns = p->end - output < 4 ? p->end - output : 4, real = p->taps - k < n ? p->taps - k : n;
+    const uint8_t *w = j->w + (size_t)k * p->end + output;
+    memset(to, 0, 4 * n * sizeof *to);
+    for (uint32_t i = 0; i < real; i++, w += p->end)
+        for (uint32_t c = 0; c < columns; c++) to[c * n + i] = (int16_t)((int32_t)(w[c] ^ code->flip) - code->zero);
+}
+
+static void matmul_store(const struct morsel_product *p, uint32_t line, uint32_t output, uint32_t n, const uint32_t *sums) {
+    static const int32_t no_bias[16] = {0};
+    const struct matmul_job *j = p->args;
+    float multiplier[16];
+    const struct morsel_channels constants = {.bias = no_bias, .multiplier = multiplier};
+    for (uint32_t o = 0; o < 16; o++) multiplier[o] = j->args->multiplier;
+    morsel_store_sums(&j->args->y, j->first + (size_t)line * p->end + output, n, sums, &constants, 0);
+}
+
+/* The rows of a batch at a time. */
 void morsel_matmul_rows_c(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end) {
-    for (uint32_t u = begin; u < end; u++) {
-        uint32_t batch = u / a->rows, row = u % a->rows;
+    for (uint32_t n; begin < end; begin += n) {
+        uint32_t batch = begin / a->rows, row = begin % a->rows;
         size_t a_start = (size_t)(batch / a->a_divide % a->a_batch) * a->rows + row;
         size_t b_start = (size_t)(batch / a->b_divide % a->b_batch) * a->inner;
-        const uint8_t *x = (const uint8_t *)a->a.data + a_start * a->inner;
-        const uint8_t *w = (const uint8_t *)a->b.data + b_start * a->columns;
-        for (uint32_t c = 0; c < a->columns; c += 16) {
-            uint32_t left = a->columns - c;
-            matmul_block(a, x, w, (size_t)u * a->columns, c, left < 16 ? left : 16);
-        }
+        struct matmul_job job = {a, (const uint8_t *)a->a.data + a_start * a->inner, (const uint8_t *)a->b.data + b_start * a->columns,
+                                 (size_t)begin * a->columns};
+        n = a->rows - row < end - begin ? a->rows - row : end - begin;
+        const struct morsel_product p = {&job, n, a->inner, 0, a->columns, matmul_lines, matmul_columns, matmul_store};
+        morsel_multiply(&p);
     }
 }

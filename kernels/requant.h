@@ -105,4 +105,13 @@ static inline float morsel_fma(float a, float b, float c) {
     return (float)s;
 }
 
+#define MORSEL_LANES 16 /* elements that the functions below work on at a time; arrays have as many entries */
+
+/* The first n of sixteen values in steps of y's scale, without `zero`, into bytes i and on; never a NaN. */
+void morsel_store_steps(const struct morsel_output *y, size_t i, uint32_t n, const float *v, int32_t zero);
+
+/* The first n of sixteen sums, modulo 2^32, with the constants of sixteen channels from `channel` on, into elements i and on. */
+void morsel_store_sums(const struct morsel_output *y, size_t i, uint32_t n, const uint32_t *sums, const struct morsel_channels *c,
+                       uint32_t channel);
+
 #endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include "product.h"
+
+#include <stdbool.h>
+
+#define LINES 32u   /* of a tile, at most */
+#define TAPS 256u   /* multiplied at a time, at most; a multiple of 8 */
+#define ROOM 4096u  /* 16-bit integers of a tile's lines, at least TAPS */
+
+struct tile {
+    uint32_t sums[LINES][16];
+    int16_t lines[ROOM];
+    int16_t weights[4 * TAPS];
+};
+
+static inline void widen_16(int16_t *restrict to, const uint8_t *restrict x, uint8_t flip, int16_t zero) {
+    for (uint32_t i = 0; i < 16; i++) to[i] = (int16_t)((x[i] ^ flip) - zero);
+}
+
+/* The last sixteen overlap with those before them. */
+void morsel_widen(int16_t *restrict to, const uint8_t *restrict x, uint32_t n, const struct morsel_code *code) {
+    uint8_t flip = (uint8_t)code->flip;
+    int16_t zero = (int16_t)code->zero;
+    uint32_t i = 0;
+    for (; n - i >= 16; i += 16) widen_16(to + i, x + i, flip, zero);
+    if (i && i < n) widen_16(to + n - 16, x + n - 16, flip, zero);
+    for (; n < 16 && i < n; i++) to[i] = (int16_t)((x[i] ^ flip) - zero);
+}
+
+void morsel_take_weights(int16_t *restrict to, const int8_t *restrict w, uint32_t taps, uint32_t n, const int32_t *zero) {
+    int16_t zeros[16] = {0}, wide[16];
+    uint32_t k = 0;
+    for (uint32_t j = 0; zero && j < 16; j++) zeros[j] = (int16_t)zero[j / 4];
+    for (; k < n && k < taps; k += 4, w += 64) {
+        for (uint32_t j = 0; j < 16; j++) wide[j] = (int16_t)(w[j] - zeros[j]);
+        memcpy(to + k, wide, 8);
+        memcpy(to + n + k, wide + 4, 8);
+        memcpy(to + 2 * n + k, wide + 8, 8);
+        memcpy(to + 3 * n + k, wide + 12, 8);
+    }
+    for (uint32_t c = 0; k < n && c < 4; c++) memset(to + c * n + k, 0, (n - k) * sizeof *to);
+}
+
+/* Two lines with four outputs. A product is at most 255 * 255, so that the sum of TAPS of them fits. */
+static void multiply_2x4(uint32_t *restrict sums, uint32_t *restrict sums1, const int16_t *x, const int16_t *x1, const int16_t *w,
+                         size_t n) {
+    const int16_t *w1 = w + n, *w2 = w1 + n, *w3 = w2 + n;
+    int32_t a = 0, a1 = 0, a2 = 0, a3 = 0, b = 0, b1 = 0, b2 = 0, b3 = 0;
+    n &= ~(size_t)7; /* it is such a multiple, and compilers may know */
+#ifdef __clang__ /* else it fills half of a vector */
+#pragma clang loop vectorize_width(8) interleave_count(1)
+#endif
+    for (size_t k = 0; k < n; k++) {
+        a += x[k] * w[k];
+        a1 += x[k] * w1[k];
+        a2 += x[k] * w2[k];
+        a3 += x[k] * w3[k];
+        b += x1[k] * w[k];
+        b1 += x1[k] * w1[k];
+        b2 += x1[k] * w2[k];
+        b3 += x1[k] * w3[k];
+    }
+    const uint32_t more[8] = {(uint32_t)a, (uint32_t)a1, (uint32_t)a2, (uint32_t)a3, (uint32_t)b, (uint32_t)b1, (uint32_t)b2, (uint32_t)b3};
+    for (uint32_t o = 0; o < 4; o++) {
+        sums[o] += more[o];
+        sums1[o] += more[4 + o];
+    }
+}
+
+/* All lines of a tile with four outputs, whose sums start at `at`. An odd last line is paired with itself. */
+static void multiply_tile(struct tile *t, uint32_t lines, uint32_t at, uint32_t n) {
+    uint32_t unused[4] = {0};
+    for (uint32_t l = 0; l < lines; l += 2) {
+        const int16_t *x = t->lines + (size_t)l * n;
+        bool two = l + 1 < lines;
+        multiply_2x4(t->sums[l] + at, two ? t->sums[l + 1] + at : unused, x, two ? x + n : x, t->weights, n);
+    }
+}
+
+static uint32_t least(uint32_t a, uint32_t b) {
+    return a < b ? a : b;
+}
+
+/* The parts that n is best cut into, none above `most`: equal ones. */
+static uint32_t cut(uint32_t n, uint32_t most) {
+    uint32_t parts = (n + most - 1) / most;
+    return parts ? (n + parts - 1) / parts : 0;
+}
+
+/* Lines line .. line + count with all outputs. Lines that are taken whole are taken once for all of them. */
+static void multiply_lines(const struct morsel_product *p, struct tile *t, uint32_t line, uint32_t count, uint32_t size) {
+    for (uint32_t o = p->first; o < p->end; o += 16) {
+        uint32_t outputs = least(p->end - o, 16);
+        memset(t->sums, 0, count * sizeof t->sums[0]);
+        for (uint32_t k = 0, n; k < p->taps; k += n) {
+            n = least(size, (p->taps - k + 7) / 8 * 8);
+            if (o == p->first || size < p->taps) p->take_lines(p, t->lines, line, count, k, n);
+            for (uint32_t at = 0; at < outputs; at += 4) {
+                p->take_weights(p, t->weights, o + at, k, n);
+                multiply_tile(t, count, at, n);
+            }
+        }
+        for (uint32_t l = 0; l < count; l++) p->store(p, line + l, o, outputs, t->sums[l]);
+    }
+}
+
+void morsel_multiply(const struct morsel_product *p) {
+    struct tile tile;
+    uint32_t size = (cut(p->taps, TAPS) + 7) / 8 * 8;
+    uint32_t count = cut(p->lines, size ? least(ROOM / size, LINES) : LINES);
+    for (uint32_t line = 0; line < p->lines; line += count)
+        multiply_lines(p, &tile, line, least(count, p->lines - line), size);
+}

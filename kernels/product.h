@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Products of lines of inputs with outputs' weights, as convolutions and matrix products need them: y[line][output] is the sum over k of
+ * line[k] * weights[output][k]. Who asks says how a line and how weights become 16-bit integers without their zero points, and where sums
+ * go; this keeps sixteen or more lines and four outputs at hand, so that neither is fetched or converted often.
+ *
+ * A sum of 16-bit products along two arrays is what compilers know to make of the vector instructions that any CPU has (pmaddwd, smlal).
+ */
+#ifndef MORSEL_PRODUCT_H
+#define MORSEL_PRODUCT_H
+
+#include "requant.h"
+
+struct morsel_product {
+    const void *args;                /* of who asks */
+    uint32_t lines, taps;
+    uint32_t first, end; /* outputs; `first` is a multiple of 16 */
+    /* Taps k .. k + n of `count` lines from `line` on, one every n entries. k and n are multiples of 8; past the taps stands 0. */
+    void (*take_lines)(const struct morsel_product *p, int16_t *to, uint32_t line, uint32_t count, uint32_t k, uint32_t n);
+    /* Taps k .. k + n of four outputs, or of those that there are, one every n entries; past the taps stands 0. */
+    void (*take_weights)(const struct morsel_product *p, int16_t *to, uint32_t output, uint32_t k, uint32_t n);
+    /* The first n of sixteen sums of a line, of outputs `output` and on; modulo 2^32. */
+    void (*store)(const struct morsel_product *p, uint32_t line, uint32_t output, uint32_t n, const uint32_t *sums);
+};
+
+void morsel_multiply(const struct morsel_product *p);
+
+/* n bytes less their zero point. */
+void morsel_widen(int16_t *to, const uint8_t *x, uint32_t n, const struct morsel_code *code);
+
+/* The next n of `taps` weights of four outputs, laid out [taps / 4][16][4] with the first output's first at `w`; each output's have n
+ * entries, 0 past the taps. `zero`: of the four, or NULL. */
+void morsel_take_weights(int16_t *to, const int8_t *w, uint32_t taps, uint32_t n, const int32_t *zero);
+
+#endif
