@@ -56,7 +56,7 @@ void make_values(struct trial *t, uint8_t *to, size_t n, const struct morsel_cod
 void make_floats(struct trial *t, float *to, size_t n) {
     struct chance *c = &t->chance;
     static const float odd[] = {0, -0.0f, 1, -1, 0.5f, 1.5f, 2.5f, FLT_MAX, -FLT_MAX, FLT_MIN, INFINITY, -INFINITY, NAN, 1e-45f};
-    uint32_t kind = chance_below(c, 4);
+    uint32_t kind = t->bench ? 0 : chance_below(c, 4);
     for (size_t i = 0; i < n; i++) {
         to[i] = chance_float(c, -8, 8);
         if (kind == 1) to[i] = (float)chance_range(c, -300, 300) / 2; /* ties of a scale that is a power of two */
