@@ -1,87 +1,130 @@
 /* SPDX-License-Identifier: MIT */
-/* Elementwise operators of two operands with broadcasting. */
+/* Elementwise operators of two operands with broadcasting, sixteen elements at a time. */
 #include "requant.h"
 #include "walk.h"
 
-/* A run of n elements of y from `first`, with operands from a and b in steps of their last strides. */
+#include <stdbool.h>
+
+/* Up to sixteen elements of y from `first`, with operands from a and b in steps of their last strides. */
 struct run {
-    size_t first;
-    uint32_t n, a, b, a_step, b_step;
+    size_t first, a, b;
+    uint32_t n, a_step, b_step;
+    bool exact; /* doubles need no care */
 };
 
 typedef void run_fn(const struct morsel_binary_args *args, const struct run *run);
 
-static void for_runs(const struct morsel_binary_args *args, uint32_t begin, uint32_t end, run_fn *fn) {
+/* An operand in place is y at the same elements: they are read before they are written. */
+static void for_runs(const struct morsel_binary_args *args, uint32_t begin, uint32_t end, bool exact, run_fn *fn) {
     struct morsel_walk walk;
-    struct run run;
+    struct run run = {.exact = exact};
     run.a_step = args->a_stride[args->rank - 1];
     run.b_step = args->b_stride[args->rank - 1];
     morsel_walk_start(&walk, args->dims, args->rank, begin, end);
-    while ((run.n = morsel_walk_run(&walk)) != 0) {
+    for (uint32_t n; (n = morsel_walk_run(&walk)) != 0; morsel_walk_next(&walk, n)) {
         run.first = walk.begin;
         run.a = morsel_walk_offset(&walk, args->a_stride);
         run.b = morsel_walk_offset(&walk, args->b_stride);
-        fn(args, &run);
-        morsel_walk_next(&walk, run.n);
+        for (uint32_t left = n; left; left -= run.n) {
+            run.n = left < MORSEL_LANES ? left : MORSEL_LANES;
+            fn(args, &run);
+            run.first += run.n;
+            run.a += (size_t)run.n * run.a_step;
+            run.b += (size_t)run.n * run.b_step;
+        }
     }
 }
 
-/* The byte's integer in the tensor's own type: 0..255 or -128..127. */
-static int32_t own_integer(const struct morsel_input *x, size_t i) {
-    return (int32_t)(((const uint8_t *)x->data)[i] ^ x->code.flip) - x->code.own;
+/* Bytes less `zero`. */
+static void take_integers(const struct morsel_input *x, size_t i, uint32_t step, uint32_t n, int32_t zero, int32_t *to) {
+    uint8_t bytes[MORSEL_LANES];
+    morsel_load_bytes(x, i, step, n, bytes);
+    for (uint32_t o = 0; o < MORSEL_LANES; o++) to[o] = bytes[o] - zero;
 }
 
-/* `v` in y's own integers, zero point included; never a NaN, because ratios and offset are finite and small (checked at open). */
-static void store_integer(const struct morsel_output *y, size_t i, float v) {
-    int32_t own = y->code.own;
-    int32_t u = morsel_round(morsel_clamp(v, (float)(y->out_min - own), (float)(y->out_max - own))) + own;
-    ((uint8_t *)y->data)[i] = (uint8_t)((uint32_t)u ^ y->code.flip);
+/* ---- sums of bytes ---- */
+
+/* The exponent of the last bit of v, and one that |v| is below the power of. */
+struct extent {
+    int32_t low, high;
+};
+
+static struct extent extent_of(float v) {
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    int32_t exponent = (int32_t)(bits >> 23 & 255);
+    if (v == 0) return (struct extent){1000, -1000};
+    return exponent ? (struct extent){exponent - 150, exponent - 126} : (struct extent){-149, -126};
 }
 
+/*
+ * Whether a * a_ratio + (b * b_ratio + offset), its inner sum rounded to float or not, is exact in double for all integers below 2^8: all
+ * of it are multiples of 2^low, since rounding only clears last bits, and three terms below 2^high stay below 2^(high + 2). Then rounding
+ * to float once is all that a fused multiply-add does.
+ */
+static bool exact_in_double(const struct morsel_binary_args *args) {
+    struct extent a = extent_of(args->a_ratio), b = extent_of(args->b_ratio), offset = extent_of(args->offset);
+    int32_t low = a.low < b.low ? a.low : b.low, high = (a.high > b.high ? a.high : b.high) + 8;
+    if (offset.low < low) low = offset.low;
+    if (offset.high > high) high = offset.high;
+    return high + 2 - low <= 53;
+}
+
+/* Never a NaN, because ratios and offset are finite and small (checked at open). */
 static void qadd_run(const struct morsel_binary_args *args, const struct run *run) {
-    for (uint32_t i = 0; i < run->n; i++) {
-        float a = (float)own_integer(&args->a, run->a + i * run->a_step);
-        float b = (float)own_integer(&args->b, run->b + i * run->b_step);
-        store_integer(&args->y, run->first + i, morsel_fma(a, args->a_ratio, morsel_fma(b, args->b_ratio, args->offset)));
-    }
+    int32_t a[MORSEL_LANES], b[MORSEL_LANES];
+    float v[MORSEL_LANES];
+    double a_ratio = (double)args->a_ratio, b_ratio = (double)args->b_ratio, offset = (double)args->offset;
+    take_integers(&args->a, run->a, run->a_step, run->n, args->a.code.own, a);
+    take_integers(&args->b, run->b, run->b_step, run->n, args->b.code.own, b);
+    for (uint32_t o = 0; run->exact && o < MORSEL_LANES; o++) v[o] = (float)(b[o] * b_ratio + offset);
+    for (uint32_t o = 0; run->exact && o < MORSEL_LANES; o++) v[o] = (float)(a[o] * a_ratio + (double)v[o]);
+    for (uint32_t o = 0; !run->exact && o < MORSEL_LANES; o++)
+        v[o] = morsel_fma((float)a[o], args->a_ratio, morsel_fma((float)b[o], args->b_ratio, args->offset));
+    morsel_store_steps(&args->y, run->first, run->n, v, args->y.code.own);
 }
 
 void morsel_qadd_c(const struct morsel_binary_args *args, uint32_t begin, uint32_t end) {
-    for_runs(args, begin, end, qadd_run);
+    for_runs(args, begin, end, exact_in_double(args), qadd_run);
 }
 
+/* ---- products of bytes ---- */
+
 static void qmul_run(const struct morsel_binary_args *args, const struct run *run) {
-    for (uint32_t i = 0; i < run->n; i++) {
-        int32_t a = own_integer(&args->a, run->a + i * run->a_step) + args->a.code.own - args->a.code.zero;
-        int32_t b = own_integer(&args->b, run->b + i * run->b_step) + args->b.code.own - args->b.code.zero;
-        float product = (float)(a * b) * args->a_ratio;
-        store_integer(&args->y, run->first + i, product + (float)(args->y.code.zero - args->y.code.own));
-    }
+    int32_t a[MORSEL_LANES], b[MORSEL_LANES];
+    float v[MORSEL_LANES], zero = (float)(args->y.code.zero - args->y.code.own);
+    take_integers(&args->a, run->a, run->a_step, run->n, args->a.code.zero, a);
+    take_integers(&args->b, run->b, run->b_step, run->n, args->b.code.zero, b);
+    for (uint32_t o = 0; o < MORSEL_LANES; o++) v[o] = (float)((int16_t)a[o] * (int16_t)b[o]) * args->a_ratio + zero;
+    morsel_store_steps(&args->y, run->first, run->n, v, args->y.code.own);
 }
 
 void morsel_qmul_c(const struct morsel_binary_args *args, uint32_t begin, uint32_t end) {
-    for_runs(args, begin, end, qmul_run);
+    for_runs(args, begin, end, true, qmul_run);
 }
 
-static float apply(uint32_t op, float a, float b) {
+/* ---- real numbers ---- */
+
+static void apply(uint32_t op, float *restrict v, const float *restrict b) {
+    enum { N = MORSEL_LANES };
     switch (op) {
-    case MORSEL_DO_ADD: return a + b;
-    case MORSEL_DO_SUB: return a - b;
-    case MORSEL_DO_MUL: return a * b;
-    case MORSEL_DO_DIV: return a / b;
-    case MORSEL_DO_MAX: return a != a || a > b ? a : b; /* a NaN wins */
-    default: return a != a || a < b ? a : b;
+    case MORSEL_DO_ADD: for (uint32_t o = 0; o < N; o++) v[o] = v[o] + b[o]; break;
+    case MORSEL_DO_SUB: for (uint32_t o = 0; o < N; o++) v[o] = v[o] - b[o]; break;
+    case MORSEL_DO_MUL: for (uint32_t o = 0; o < N; o++) v[o] = v[o] * b[o]; break;
+    case MORSEL_DO_DIV: for (uint32_t o = 0; o < N; o++) v[o] = v[o] / b[o]; break;
+    case MORSEL_DO_MAX: for (uint32_t o = 0; o < N; o++) v[o] = v[o] != v[o] || v[o] > b[o] ? v[o] : b[o]; break; /* a NaN wins */
+    default: for (uint32_t o = 0; o < N; o++) v[o] = v[o] != v[o] || v[o] < b[o] ? v[o] : b[o];
     }
 }
 
 static void float_run(const struct morsel_binary_args *args, const struct run *run) {
-    for (uint32_t i = 0; i < run->n; i++) {
-        float a = morsel_load_real(&args->a, run->a + i * run->a_step);
-        float b = morsel_load_real(&args->b, run->b + i * run->b_step);
-        morsel_store_real(&args->y, run->first + i, apply(args->op, a, b));
-    }
+    float a[MORSEL_LANES], b[MORSEL_LANES];
+    morsel_load_reals(&args->a, run->a, run->a_step, run->n, a);
+    morsel_load_reals(&args->b, run->b, run->b_step, run->n, b);
+    apply(args->op, a, b);
+    morsel_store_reals(&args->y, run->first, run->n, a);
 }
 
 void morsel_binary_c(const struct morsel_binary_args *args, uint32_t begin, uint32_t end) {
-    for_runs(args, begin, end, float_run);
+    for_runs(args, begin, end, true, float_run);
 }

@@ -46,3 +46,39 @@ void morsel_store_sums(const struct morsel_output *y, size_t i, uint32_t n, cons
     for (uint32_t o = 0; o < LANES; o++) v[o] = clamp(v[o], y->float_min, y->float_max);
     copy_floats((float *)y->data + i, v, n);
 }
+
+void morsel_load_bytes(const struct morsel_input *x, size_t i, uint32_t step, uint32_t n, uint8_t *to) {
+    const uint8_t *from = (const uint8_t *)x->data + i;
+    uint8_t flip = (uint8_t)x->code.flip, raw[LANES] = {0};
+    if (step == 1) copy_bytes(raw, from, n);
+    else for (uint32_t o = 0; o < n; o++) raw[o] = from[(size_t)o * step];
+    for (uint32_t o = 0; o < LANES; o++) to[o] = raw[o] ^ flip;
+}
+
+void morsel_load_reals(const struct morsel_input *x, size_t i, uint32_t step, uint32_t n, float *to) {
+    const float *from = (const float *)x->data + i;
+    uint8_t bytes[LANES];
+    if (!x->code.is_float) {
+        morsel_load_bytes(x, i, step, n, bytes);
+        for (uint32_t o = 0; o < LANES; o++) to[o] = x->code.scale * (float)(bytes[o] - x->code.zero);
+        return;
+    }
+    memset(to, 0, LANES * sizeof *to);
+    if (step == 1) copy_floats(to, from, n);
+    else for (uint32_t o = 0; o < n; o++) to[o] = from[(size_t)o * step];
+}
+
+void morsel_store_reals(const struct morsel_output *y, size_t i, uint32_t n, const float *v) {
+    float limited[LANES], steps[LANES];
+    for (uint32_t o = 0; o < LANES; o++) limited[o] = clamp(v[o], y->float_min, y->float_max);
+    if (!y->code.is_float) {
+        for (uint32_t o = 0; o < LANES; o++) steps[o] = limited[o] / y->code.scale;
+        for (uint32_t o = 0; o < LANES; o++) steps[o] = steps[o] == steps[o] ? steps[o] : -FLT_MAX;
+        morsel_store_steps(y, i, n, steps, y->code.zero);
+        return;
+    }
+    uint32_t bits[LANES];
+    memcpy(bits, limited, sizeof bits);
+    for (uint32_t o = 0; o < LANES; o++) bits[o] = limited[o] == limited[o] ? bits[o] : 0x7fc00000;
+    memcpy((float *)y->data + i, bits, n * sizeof *bits);
+}

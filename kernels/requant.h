@@ -107,6 +107,13 @@ static inline float morsel_fma(float a, float b, float c) {
 
 #define MORSEL_LANES 16 /* elements that the functions below work on at a time; arrays have as many entries */
 
+/* n elements, at most sixteen, from element i on, `step` elements apart: as bytes in the unsigned domain, or as real numbers. */
+void morsel_load_bytes(const struct morsel_input *x, size_t i, uint32_t step, uint32_t n, uint8_t *to);
+void morsel_load_reals(const struct morsel_input *x, size_t i, uint32_t step, uint32_t n, float *to);
+
+/* morsel_store_real of the first n of sixteen. */
+void morsel_store_reals(const struct morsel_output *y, size_t i, uint32_t n, const float *v);
+
 /* The first n of sixteen values in steps of y's scale, without `zero`, into bytes i and on; never a NaN. */
 void morsel_store_steps(const struct morsel_output *y, size_t i, uint32_t n, const float *v, int32_t zero);
 

@@ -1,34 +1,61 @@
 /* SPDX-License-Identifier: MIT */
-/* Elementwise operators of one operand, in float; and with the identity, quantize, dequantize and requantize. */
+/* Elementwise operators of one operand, in float, sixteen elements at a time; and with the identity, quantize, dequantize, requantize. */
 #include "real.h"
 #include "requant.h"
 
+enum { N = MORSEL_LANES };
+
 static float linear_step(float x, float alpha, float beta) {
-    return morsel_clamp(alpha * x + beta, 0, 1);
+    float v = alpha * x + beta;
+    v = v < 0 ? 0 : v;
+    return v > 1 ? 1 : v;
 }
 
-static float apply(const struct morsel_unary_args *a, float x) {
-    switch (a->op) {
-    case MORSEL_DO_CLIP: return morsel_clamp(x, a->alpha, a->beta);
-    case MORSEL_DO_LEAKY_RELU: return x < 0 ? a->alpha * x : x;
-    case MORSEL_DO_HARD_SIGMOID: return linear_step(x, a->alpha, a->beta);
-    case MORSEL_DO_HARD_SWISH: return x * linear_step(x, a->alpha, a->beta);
-    case MORSEL_DO_SIGMOID: return morsel_sigmoid(x);
+/* Where a function is worth a call by itself. */
+static float apply_slow(uint32_t op, float x) {
+    switch (op) {
     case MORSEL_DO_TANH: return morsel_tanh(x);
-    case MORSEL_DO_SILU: return x * morsel_sigmoid(x);
     case MORSEL_DO_ERF: return morsel_erf(x);
     case MORSEL_DO_EXP: return morsel_exp(x);
+    case MORSEL_DO_SIGMOID: return morsel_sigmoid(x);
+    case MORSEL_DO_SILU: return x * morsel_sigmoid(x);
     case MORSEL_DO_SQRT: return morsel_sqrt(x);
-    case MORSEL_DO_ABS: return x < 0 ? -x : x + 0.0f; /* + 0 turns -0 into 0 */
-    case MORSEL_DO_NEG: return -x;
     default: return x;
     }
 }
 
+static void apply(const struct morsel_unary_args *a, float *v) {
+    float alpha = a->alpha, beta = a->beta;
+    switch (a->op) {
+    case MORSEL_DO_IDENTITY: break;
+    case MORSEL_DO_CLIP: for (uint32_t i = 0; i < N; i++) v[i] = morsel_clamp(v[i], alpha, beta); break;
+    case MORSEL_DO_LEAKY_RELU: for (uint32_t i = 0; i < N; i++) v[i] = v[i] < 0 ? alpha * v[i] : v[i]; break;
+    case MORSEL_DO_HARD_SIGMOID: for (uint32_t i = 0; i < N; i++) v[i] = linear_step(v[i], alpha, beta); break;
+    case MORSEL_DO_HARD_SWISH: for (uint32_t i = 0; i < N; i++) v[i] = v[i] * linear_step(v[i], alpha, beta); break;
+    case MORSEL_DO_ABS: for (uint32_t i = 0; i < N; i++) v[i] = v[i] < 0 ? -v[i] : v[i] + 0.0f; break; /* + 0 turns -0 into 0 */
+    case MORSEL_DO_NEG: for (uint32_t i = 0; i < N; i++) v[i] = -v[i]; break;
+    default: for (uint32_t i = 0; i < N; i++) v[i] = apply_slow(a->op, v[i]);
+    }
+}
+
+/* The constants of sixteen elements, of which the first has those of `channel`; n of them count. */
+static void affine(const struct morsel_unary_args *a, float *restrict v, uint32_t channel, uint32_t n) {
+    float scale[N] = {0}, offset[N] = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        scale[i] = a->scale[channel];
+        offset[i] = a->offset[channel];
+        if (++channel == a->channels) channel = 0;
+    }
+    for (uint32_t i = 0; i < N; i++) v[i] = v[i] * scale[i] + offset[i];
+}
+
 void morsel_unary_c(const struct morsel_unary_args *a, uint32_t begin, uint32_t end) {
-    for (uint32_t i = begin; i < end; i++) {
-        float x = morsel_load_real(&a->x, i);
-        float v = a->op == MORSEL_DO_AFFINE ? x * a->scale[i % a->channels] + a->offset[i % a->channels] : apply(a, x);
-        morsel_store_real(&a->y, i, v);
+    for (uint32_t n; begin < end; begin += n) {
+        float v[N];
+        n = end - begin < N ? end - begin : N;
+        morsel_load_reals(&a->x, begin, 1, n, v);
+        if (a->op == MORSEL_DO_AFFINE) affine(a, v, begin % a->channels, n);
+        else apply(a, v);
+        morsel_store_reals(&a->y, begin, n, v);
     }
 }
