@@ -2,24 +2,55 @@
 /* The mean over a dimension. Bytes are summed exactly (count is below 2^31 / 255), floats in order. */
 #include "requant.h"
 
-static int32_t byte_sum(const struct morsel_mean_args *a, size_t first) {
-    const uint8_t *x = (const uint8_t *)a->x.data + first;
-    int32_t sum = 0;
-    for (uint32_t i = 0; i < a->count; i++) sum += (int32_t)(x[(size_t)i * a->inner] ^ a->x.code.flip) - a->x.code.zero;
-    return sum;
+enum { N = MORSEL_LANES };
+
+static inline void add_sixteen(uint32_t *restrict sums, const uint8_t *restrict x, uint8_t flip) {
+    for (uint32_t o = 0; o < N; o++) sums[o] += x[o] ^ flip;
 }
 
-static float float_sum(const struct morsel_mean_args *a, size_t first) {
-    const float *x = (const float *)a->x.data + first;
-    float sum = 0;
-    for (uint32_t i = 0; i < a->count; i++) sum += x[(size_t)i * a->inner];
-    return sum;
+/* `count` lines of n bytes, `inner` apart, added up. */
+static void sum_bytes(uint32_t *sums, const uint8_t *x, uint8_t flip, uint32_t count, uint32_t inner, uint32_t n) {
+    memset(sums, 0, N * sizeof *sums);
+    for (uint32_t i = 0; i < count; i++, x += inner) {
+        if (n == N) add_sixteen(sums, x, flip);
+        else for (uint32_t o = 0; o < n; o++) sums[o] += x[o] ^ flip;
+    }
+}
+
+static inline void add_floats(float *restrict sums, const float *restrict x) {
+    for (uint32_t o = 0; o < N; o++) sums[o] += x[o];
+}
+
+static void sum_floats(float *sums, const float *x, uint32_t count, uint32_t inner, uint32_t n) {
+    memset(sums, 0, N * sizeof *sums);
+    for (uint32_t i = 0; i < count; i++, x += inner) {
+        if (n == N) add_floats(sums, x);
+        else for (uint32_t o = 0; o < n; o++) sums[o] += x[o];
+    }
+}
+
+/* n elements of y from `unit` on; the first of them sums what stands from `first` on. */
+static void mean_of(const struct morsel_mean_args *a, size_t first, uint32_t unit, uint32_t n) {
+    uint32_t sums[N];
+    int32_t bias[N];
+    float multiplier[N], floats[N];
+    const struct morsel_channels constants = {.bias = bias, .multiplier = multiplier};
+    if (a->x.code.is_float) {
+        sum_floats(floats, (const float *)a->x.data + first, a->count, a->inner, n);
+        for (uint32_t o = 0; o < N; o++) floats[o] = floats[o] / (float)a->count;
+        morsel_store_reals(&a->y, unit, n, floats);
+        return;
+    }
+    for (uint32_t o = 0; o < N; o++) bias[o] = -(int32_t)a->count * a->x.code.zero;
+    for (uint32_t o = 0; o < N; o++) multiplier[o] = a->multiplier;
+    sum_bytes(sums, (const uint8_t *)a->x.data + first, (uint8_t)a->x.code.flip, a->count, a->inner, n);
+    morsel_store_sums(&a->y, unit, n, sums, &constants, 0);
 }
 
 void morsel_mean_c(const struct morsel_mean_args *a, uint32_t begin, uint32_t end) {
-    for (uint32_t u = begin; u < end; u++) {
-        size_t first = (size_t)(u / a->inner) * a->count * a->inner + u % a->inner;
-        if (a->x.code.is_float) morsel_store_real(&a->y, u, float_sum(a, first) / (float)a->count);
-        else morsel_store_sum(&a->y, u, byte_sum(a, first), a->multiplier, NULL);
+    for (uint32_t n; begin < end; begin += n) {
+        uint32_t at = begin % a->inner, left = a->inner - at < end - begin ? a->inner - at : end - begin;
+        n = left < N ? left : N;
+        mean_of(a, (size_t)(begin / a->inner) * a->count * a->inner + at, begin, n);
     }
 }
