@@ -265,13 +265,14 @@ test-golden:
 	@$(call golden,i686,build/i686-linux-gnu/morsel)
 	@$(sub) cli-programs
 	@MORSEL=build/i686-linux-gnu/morsel $(TALLY) cli-i686 sh tests/cli/run.sh
-test-arm64:  ## the recorded answers on emulated Cortex-A76 and Cortex-A53
+test-arm64:  ## the recorded answers on emulated cores: Cortex-A76, Cortex-A53, and one with every extension
 	@$(sub) all
 	@$(sub) CROSS=aarch64-linux-gnu- all
 	@$(call golden,cortex-a76,qemu-aarch64 -cpu cortex-a76 build/aarch64-linux-gnu/morsel)
 	@$(sub) cli-programs
 	@MORSEL="qemu-aarch64 -cpu cortex-a53 build/aarch64-linux-gnu/morsel" $(TALLY) cli-cortex-a53 sh tests/cli/run.sh
 	@$(call golden,cortex-a53,qemu-aarch64 -cpu cortex-a53 build/aarch64-linux-gnu/morsel)
+	@$(call golden,max,qemu-aarch64 -cpu max build/aarch64-linux-gnu/morsel)
 
 # The estimator of `make a76` on a program whose cycles and cache lines are known.
 test-a76:

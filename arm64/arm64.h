@@ -6,6 +6,20 @@
 #include "finish_neon.h"
 
 /*
+ * A tile's own copy of a group's weights and constants, made at the group's first tile (conv_i8mm.c). Groups are as wide as it holds; where
+ * it does not hold even sixteen channels they are given piece by piece, and the sums of up to MORSEL_STRIP tiles wait in between.
+ */
+#define MORSEL_ROOM_BYTES 18432u /* sixteen channels of 3x3x128 */
+#define MORSEL_ROOM_PIXELS 8u /* with fewer it does not pay */
+#define MORSEL_STRIP 16u
+struct morsel_room {
+    int32_t sums[MORSEL_STRIP][64];
+    int32_t start[2 * MORSEL_GROUP];
+    float multiplier[2 * MORSEL_GROUP], offset[2 * MORSEL_GROUP];
+    int8_t weights[MORSEL_ROOM_BYTES];
+};
+
+/*
  * Four output pixels of a group of channels, as a matrix product. Pixel p's inputs are `segments` pieces of `depth` bytes (a multiple
  * of 4) in the signed domain at x[4 * segment + p]; where there are fewer than four pixels, all four addresses can still be read.
  * Weights [blocks][segments * depth / 4][16][4].
@@ -22,13 +36,21 @@ struct morsel_tile {
     uint8_t *y;      /* first channel of the first pixel */
     size_t y_step;   /* from pixel to pixel */
     int32_t (*raw)[MORSEL_GROUP]; /* RAW: sums [pixel][channel] */
+    struct morsel_room *room;
+    int32_t *sums;  /* of earlier pieces, if `begun`; not `ended`: where sums go instead of results */
+    uint32_t begun, ended;
 };
 typedef void morsel_tile_fn(const struct morsel_tile *t);
 
-/* Convolutions and matrix products in tiles; what they do not take goes to plain C. */
-void morsel_conv_tiles(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_tile_fn *tile);
-void morsel_fc_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, morsel_tile_fn *tile);
+/* Convolutions and matrix products in tiles; what they do not take goes to plain C. room: for the tiles that want one, else NULL. */
+void morsel_conv_tiles(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_tile_fn *tile,
+                       struct morsel_room *room);
+void morsel_fc_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, morsel_tile_fn *tile, struct morsel_room *room);
 
+morsel_conv_fn morsel_conv_rows_i8mm;
+morsel_fc_fn morsel_fc_blocks_i8mm;
+
+morsel_tile_fn morsel_tile_dotprod;
 morsel_conv_fn morsel_conv_rows_dotprod;
 morsel_conv_fn morsel_depthwise_rows_dotprod;
 morsel_fc_fn morsel_fc_blocks_dotprod;

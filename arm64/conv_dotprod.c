@@ -384,7 +384,7 @@ static void rest(const struct morsel_tile *t, uint32_t channel, uint32_t from) {
     }
 }
 
-static void tile_dotprod(const struct morsel_tile *t) {
+void morsel_tile_dotprod(const struct morsel_tile *t) {
     uint32_t mode = t->group->finish.mode, pairs = 0;
     uint32_t whole = t->pixels == 4 && mode != MORSEL_FINISH_RAW ? t->channels / 16 * 16 : 0;
     if (t->pixels == 1) {
@@ -404,9 +404,9 @@ static void tile_dotprod(const struct morsel_tile *t) {
 }
 
 void morsel_conv_rows_dotprod(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
-    morsel_conv_tiles(a, rows, y, n, tile_dotprod);
+    morsel_conv_tiles(a, rows, y, n, morsel_tile_dotprod, NULL);
 }
 
 void morsel_fc_blocks_dotprod(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
-    morsel_fc_tiles(a, begin, end, tile_dotprod);
+    morsel_fc_tiles(a, begin, end, morsel_tile_dotprod, NULL);
 }

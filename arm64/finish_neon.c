@@ -74,7 +74,8 @@ void morsel_group_prepare(struct morsel_group *g, const struct morsel_channels *
                           uint32_t uses) {
     struct morsel_bound bound = {0, 0, 0};
     morsel_finish_describe(&g->finish, y);
-    g->pairs = 0;
+    g->pairs = g->ready = 0;
+    g->uses = uses;
     if (c->float_bias) g->finish.mode = MORSEL_FINISH_RAW;
     for (uint32_t b = 0; b < blocks; b++) start_block(g, b * 16, c, first, 128 - x->code.zero);
     if (g->finish.mode == MORSEL_FINISH_RAW || !g->finish.whole || quads > 4096 || quads > 2 * uses) return;

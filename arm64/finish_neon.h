@@ -46,7 +46,9 @@ struct morsel_finish {
 #define MORSEL_GROUP 128u
 struct morsel_group {
     struct morsel_finish finish;
+    uint32_t uses;  /* about how many sums each channel has */
     uint32_t pairs; /* whether two products of bytes fit 16 bits: 0 unknown, 1 no, 2 yes; for the tiles that ask */
+    uint32_t ready; /* whether the tile's room holds the group: 0 unknown, 1 never, 2 yes */
     int32_t start[MORSEL_GROUP]; /* where sums begin: bias and zero point, magic too where it is proven */
     float multiplier[MORSEL_GROUP];
     float offset[MORSEL_GROUP]; /* RELU: -2^23 * multiplier */
@@ -63,7 +65,7 @@ struct morsel_bound {
 void morsel_finish_describe(struct morsel_finish *f, const struct morsel_output *y);
 
 /* Prepares `blocks` blocks from channel constant `first` on. `quads` groups of four weights each, laid out [block][quads][16][4].
- * uses: about how many sums each channel has; reading the weights for the proof must pay. */
+ * Reading the weights for the proof must pay. */
 void morsel_group_prepare(struct morsel_group *g, const struct morsel_channels *c, const struct morsel_input *x,
                           const struct morsel_output *y, const int8_t *weights, uint32_t first, uint32_t blocks, uint32_t quads,
                           uint32_t uses);

@@ -21,8 +21,15 @@ static void use_dotprod(struct morsel_kernels *table) {
     table->store_flip = 0x80;
 }
 
+static void use_i8mm(struct morsel_kernels *table) {
+    table->conv = morsel_conv_rows_i8mm;
+    table->fc = morsel_fc_blocks_i8mm;
+}
+
 uint32_t morsel_kernels_arm64(struct morsel_kernels *table, uint32_t cpu) {
     if (cpu & MORSEL_HAS_NEON) use_neon(table);
     if (cpu & MORSEL_HAS_DOTPROD) use_dotprod(table);
-    return cpu & (MORSEL_HAS_NEON | MORSEL_HAS_DOTPROD);
+    if (!(cpu & MORSEL_HAS_DOTPROD)) cpu &= ~(uint32_t)MORSEL_HAS_I8MM; /* those call these */
+    if (cpu & MORSEL_HAS_I8MM) use_i8mm(table);
+    return cpu & (MORSEL_HAS_NEON | MORSEL_HAS_DOTPROD | MORSEL_HAS_I8MM);
 }

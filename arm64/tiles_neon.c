@@ -16,6 +16,9 @@ struct walk {
     const uint8_t *const *rows;
     uint32_t depth, outs, row_k, k, pieces;
     uint32_t packing;
+    uint32_t most; /* channels of a group */
+    uint32_t deep; /* pieces of a window whose weights the room holds at once, where it does not hold all; else 0 */
+    struct morsel_room *room;
     uint32_t line; /* bytes of a copied window with the spare ones */
     const uint8_t *x[4 * PIECES];
     uint8_t outside[LINE]; /* zero points, signed domain */
@@ -118,6 +121,22 @@ static void point_pixels(struct walk *w, uint32_t first, uint32_t pixels, uint32
     }
 }
 
+/* The same, of `pieces` cells from cell `piece` on alone. */
+static void point_pieces(struct walk *w, uint32_t first, uint32_t pixels, uint32_t piece, uint32_t pieces, uint32_t channel) {
+    const struct morsel_window *win = &w->a->window;
+    uint32_t top = piece / win->kernel_w, side = piece % win->kernel_w;
+    for (uint32_t p = 0; p < 4; p++) {
+        uint32_t at = first + (p < pixels ? p : pixels - 1), ky = top, kx = side;
+        const uint8_t *const *rows = w->rows + (size_t)(at / win->out_w) * win->kernel_h;
+        uint32_t left = at % win->out_w * win->stride_w - win->pad_left;
+        for (uint32_t i = 0; i < pieces; i++) {
+            uint32_t ix = left + kx * win->dilation_w;
+            w->x[4 * i + p] = ix < win->in_w ? rows[ky] + (size_t)ix * win->in_c + channel : w->outside;
+            if (++kx == win->kernel_w) kx = 0, ky++;
+        }
+    }
+}
+
 static void store_raw(const struct walk *w, const struct morsel_tile *t, uint32_t channel, size_t first) {
     for (uint32_t p = 0; p < t->pixels; p++)
         morsel_store_raw(&w->a->y, &w->a->channels, w->raw[p], channel, t->channels, first + (size_t)p * w->a->window.out_c);
@@ -135,16 +154,48 @@ static uint32_t tiles_ahead(const struct walk *w, uint32_t pixels) {
     return pixels / 4;
 }
 
+/* All pieces of a strip of tiles, a few at a time. The sums of the others wait. */
+static void run_strip(struct walk *w, struct morsel_tile t, uint32_t first, uint32_t pixels, uint32_t channel, morsel_tile_fn *fn) {
+    uint8_t *y = t.y;
+    const int8_t *weights = t.weights;
+    for (uint32_t piece = 0; piece < w->pieces; piece += t.segments) {
+        t.weights = weights + (size_t)piece * w->depth * 16;
+        t.segments = w->deep < w->pieces - piece ? w->deep : w->pieces - piece;
+        t.begun = piece > 0;
+        t.ended = piece + t.segments == w->pieces;
+        w->group.ready = 0;
+        for (uint32_t p = 0; p < pixels; p += 4) {
+            t.pixels = pixels - p < 4 ? pixels - p : 4;
+            t.sums = w->room->sums[p / 4];
+            t.y = y + p * t.y_step;
+            point_pieces(w, first + p, t.pixels, piece, t.segments, channel);
+            fn(&t);
+        }
+    }
+}
+
+static void run_strips(struct walk *w, struct morsel_tile t, uint32_t pixels, uint8_t *y, uint32_t channel, morsel_tile_fn *fn) {
+    for (uint32_t p = 0, n; p < pixels; p += n) {
+        n = pixels - p < 4 * MORSEL_STRIP ? pixels - p : 4 * MORSEL_STRIP;
+        t.y = y + p * t.y_step;
+        run_strip(w, t, p, n, channel, fn);
+    }
+}
+
 /* Channels c .. of group g of the convolution, for `pixels` pixels from element `first` of y on. */
 static void run_group(struct walk *w, uint32_t g, uint32_t c, uint32_t pixels, size_t first, morsel_tile_fn *fn) {
     const struct morsel_conv_args *a = w->a;
     uint32_t blocks = (w->outs + 15) / 16, start = (g * blocks + c / 16) * 16, left = w->outs - c;
     struct morsel_tile t = {w->x, w->packing ? 1 : w->pieces, w->packing ? w->k : w->depth, a->weights + (size_t)start * w->k, &w->group,
-                            left < MORSEL_GROUP ? left : MORSEL_GROUP, 0, 1, 4 * (size_t)(w->packing ? w->line : a->window.in_c), NULL,
-                            a->window.out_c, w->raw};
+                            left < w->most ? left : w->most, 0, 1, 4 * (size_t)(w->packing ? w->line : a->window.in_c), NULL,
+                            a->window.out_c, w->raw, w->room, NULL, 0, 1};
     morsel_group_prepare(&w->group, &a->channels, &a->x, &a->y, t.weights, start, (t.channels + 15) / 16, w->k / 4, pixels);
     uint32_t ahead = tiles_ahead(w, pixels);
     first += g * w->outs + c;
+    if (w->deep && pixels >= MORSEL_ROOM_PIXELS && w->group.finish.mode != MORSEL_FINISH_RAW) {
+        run_strips(w, t, pixels, (uint8_t *)a->y.data + first, g * w->depth, fn);
+        return;
+    }
     for (uint32_t p = 0, step; p < pixels; p += step, first += step * (size_t)a->window.out_c) {
         uint32_t tiles = (pixels - p) / 4;
         t.pixels = tiles ? 4 : pixels - p;
@@ -181,18 +232,55 @@ static void fill_spare(struct walk *w) {
     else memset(w->outside, (int)((uint32_t)w->a->x.code.zero ^ 0x80), w->depth < LINE ? w->depth : LINE);
 }
 
-void morsel_conv_tiles(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_tile_fn *tile) {
+/* How many channels, and of how many pieces, are taken at once: their weights fill the room, where each piece is rounded up to eight
+ * inputs. All shares are about as large. */
+static void share(struct walk *w, uint32_t pixels) {
+    uint32_t depth = ((w->packing ? w->k : w->depth) + 7) / 8 * 8, fit = MORSEL_ROOM_BYTES / 16 / depth;
+    uint32_t pieces = w->packing ? 1 : w->pieces, blocks = (w->outs + 15) / 16, most = MORSEL_GROUP / 16;
+    w->deep = 0;
+    w->most = MORSEL_GROUP;
+    if (!w->room || !fit || pixels < MORSEL_ROOM_PIXELS) return;
+    if (fit < pieces) {
+        uint32_t parts = (pieces + fit - 1) / fit;
+        w->deep = (pieces + parts - 1) / parts;
+        w->most = 16;
+        return;
+    }
+    if (most > fit / pieces) most = fit / pieces;
+    uint32_t groups = (blocks + most - 1) / most;
+    w->most = (blocks + groups - 1) / groups * 16;
+}
+
+/* A 1x1 window too deep for the room becomes a row of cells that it holds; the bytes and the weights lie the same. */
+static void split_depth(struct morsel_conv_args *a) {
+    struct morsel_window *win = &a->window;
+    uint32_t depth = win->in_c, parts = (depth + LINE - 1) / LINE;
+    if (win->kernel_h * win->kernel_w * a->groups != 1 || win->pad_left || depth % 4 || depth <= MORSEL_ROOM_BYTES / 16) return;
+    while (parts < PIECES && depth / 4 % parts) parts++;
+    if (depth / 4 % parts) return;
+    win->in_c /= parts;
+    win->in_w *= parts;
+    win->stride_w *= parts;
+    win->kernel_w = parts;
+}
+
+void morsel_conv_tiles(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_tile_fn *tile,
+                       struct morsel_room *room) {
+    struct morsel_conv_args split = *a;
     struct walk w;
-    w.a = a;
+    if (room) split_depth(&split);
+    w.a = &split;
     w.rows = rows;
+    w.room = room;
     if (!plan(&w)) {
         morsel_conv_rows_c(a, rows, y, n);
         return;
     }
     fill_spare(&w);
+    share(&w, n * a->window.out_w);
     size_t first = (size_t)y * a->window.out_w * a->window.out_c;
     for (uint32_t g = 0; g < a->groups; g++)
-        for (uint32_t c = 0; c < w.outs; c += MORSEL_GROUP) run_group(&w, g, c, n * a->window.out_w, first, tile);
+        for (uint32_t c = 0; c < w.outs; c += w.most) run_group(&w, g, c, n * a->window.out_w, first, tile);
 }
 
 /* A matrix product as a convolution 1x1 over a picture of one row. */
@@ -207,26 +295,30 @@ static void as_conv(struct morsel_conv_args *conv, const struct morsel_fc_args *
     conv->groups = 1;
 }
 
-void morsel_fc_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, morsel_tile_fn *tile) {
+void morsel_fc_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, morsel_tile_fn *tile, struct morsel_room *room) {
     struct morsel_conv_args conv;
     struct walk w;
     as_conv(&conv, a);
+    if (room) split_depth(&conv);
     w.a = &conv;
+    w.room = room;
     if (!plan(&w)) {
         morsel_fc_blocks_c(a, begin, end);
         return;
     }
     fill_spare(&w);
+    share(&w, a->rows);
     for (uint32_t rows; begin < end; begin += rows * a->blocks) { /* whole rows together; parts of a row one by one */
         uint32_t row = begin / a->blocks, block = begin % a->blocks, stop = a->blocks;
         const uint8_t *line = (const uint8_t *)a->x.data + (size_t)row * a->inputs;
         rows = block ? 0 : (end - begin) / a->blocks;
         if (!rows && end - begin < a->blocks - block) stop = block + end - begin;
         w.rows = &line;
-        conv.window.in_w = conv.window.out_w = rows ? rows : 1;
-        conv.window.in_row = conv.window.in_w * a->inputs;
+        conv.window.out_w = rows ? rows : 1;
+        conv.window.in_w = conv.window.out_w * conv.window.kernel_w;
+        conv.window.in_row = conv.window.out_w * a->inputs;
         w.outs = stop * 16 < a->outputs ? stop * 16 : a->outputs;
-        for (uint32_t c = block * 16; c < w.outs; c += MORSEL_GROUP)
+        for (uint32_t c = block * 16; c < w.outs; c += w.most)
             run_group(&w, 0, c, conv.window.out_w, (size_t)row * a->outputs, tile);
         if (!rows) begin += stop - block;
     }

@@ -5,7 +5,9 @@
 struct fc_shape {
     uint32_t rows, inputs, outputs;
 };
-static const struct fc_shape fc_shapes[] = {{1, 1280, 1000}, {1, 512, 1000}, {1, 640, 128}, {1, 128, 128}, {1, 64, 12}, {8, 256, 256}};
+static const struct fc_shape fc_shapes[] = {
+    {1, 1280, 1000}, {1, 512, 1000}, {1, 640, 128}, {1, 128, 128}, {1, 64, 12}, {8, 256, 256}, {17, 1536, 48},
+};
 
 static void make_fc(struct trial *t) {
     struct morsel_fc_args *a = &t->args.fc;
@@ -13,6 +15,7 @@ static void make_fc(struct trial *t) {
     struct fc_shape s = {chance_one_in(c, 2) ? 1 : chance_size(c, 20), chance_size(c, 300), chance_size(c, 150)};
     if (chance_one_in(c, 8)) s.inputs = 200 + chance_below(c, 900), s.outputs = chance_size(c, 40);
     if (chance_one_in(c, 8)) s.rows = chance_size(c, 70), s.outputs = chance_size(c, 40);
+    if (chance_one_in(c, 8)) s.rows = 8 + chance_below(c, 12), s.inputs = 1132 + 4 * chance_below(c, 40);
     if (t->bench) s = fc_shapes[t->number];
     trial_say(t, "%u rows of %u to %u", (unsigned)s.rows, (unsigned)s.inputs, (unsigned)s.outputs);
     uint8_t *x = trial_room(t, (size_t)s.rows * s.inputs, 1);

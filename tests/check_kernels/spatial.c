@@ -19,6 +19,7 @@ static const struct shape conv_shapes[] = { /* first layer, expand, project, lat
     {1, 6, 56, 64, 64, 1, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, {1, 7, 14, 256, 256, 1, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1},
     {1, 12, 56, 64, 128, 1, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1}, {1, 22, 224, 3, 64, 1, 7, 7, 2, 2, 1, 1, 3, 3, 3, 3},
     {1, 8, 32, 16, 16, 1, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, {1, 10, 49, 1, 64, 1, 10, 4, 2, 2, 1, 1, 4, 1, 5, 1},
+    {1, 7, 7, 512, 72, 1, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, {1, 7, 7, 2048, 40, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},
 };
 
 static const struct shape depthwise_shapes[] = {
@@ -66,6 +67,7 @@ static struct shape random_conv(struct chance *c) {
     s.kernel_h = kernel_size(c);
     s.groups = chance_one_in(c, 6) ? 2 + chance_below(c, 3) : 1;
     s.depth = chance_one_in(c, 3) ? few[chance_below(c, 7)] : chance_size(c, s.kernel_h > 1 ? 40 : 150);
+    if (s.kernel_h == 3 && chance_one_in(c, 8)) s.depth = 124 + 4 * chance_below(c, 12);
     s.outs = chance_size(c, 140);
     make_window(c, &s, 70);
     if (work(&s) > 600000) s.w = s.kernel_w * s.dilation_w + s.w % 8;
