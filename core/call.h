@@ -72,6 +72,9 @@ uint32_t morsel_stored_flip(const struct morsel_model *model, const struct morse
 /* Fills the call of step `index` from the blob; the model is open and the arena large enough. */
 void morsel_prepare(struct morsel_call *call, const struct morsel_session *session, const struct morsel_kernels *kernels, uint32_t index);
 
+/* Gives each convolution the constants of later steps that it fetches; all calls are filled. */
+void morsel_plan_ahead(const struct morsel_session *session);
+
 /* Step `index` of a run; the tool times steps with it. */
 void morsel_run_step(const struct morsel_session *session, uint32_t index);
 

@@ -5,6 +5,7 @@
  * eight divides the rows of the usual pictures. What is left of a run of pixels is done by a tile that begins earlier, over results that
  * are already there and come out the same.
  */
+#include "ahead_avx512.h"
 #include "conv_plan.h"
 #include "dot_avx512.h"
 #include "requant_avx512.h"
@@ -20,6 +21,7 @@ struct part {
     __mmask64 mask;   /* channels that exist */
     uint8_t *y;       /* of pixel 0 */
     size_t y_step;
+    size_t block, pixel; /* the first of each, of the whole step */
 };
 
 static struct part part_of(const struct morsel_conv_job *job, uint32_t block, uint32_t nb, size_t pixel) {
@@ -35,6 +37,8 @@ static struct part part_of(const struct morsel_conv_job *job, uint32_t block, ui
         part.start[b] = _mm512_sub_epi32(_mm512_loadu_si512(c->bias + channel + 16 * b), zero);
     }
     part.mask = ((__mmask64)1 << (left < 16 * nb ? left : 16 * nb)) - 1;
+    part.block = channel / 16;
+    part.pixel = pixel;
     part.y = (uint8_t *)job->args->y.data + pixel * part.y_step + job->first + block * 16;
     return part;
 }
@@ -179,19 +183,22 @@ MORSEL_INLINE void store_16(const struct finish *f, uint8_t *y, const struct pla
     if (tall == 8) _mm_mask_storeu_epi8(y + o->p7, mask, _mm512_extracti32x4_epi32(w, 3));
 }
 
-MORSEL_INLINE void tile_48(const struct part *part, const struct morsel_lines *lines, size_t at, const struct places *o,
-                           const struct places *oy, int tall) {
+MORSEL_INLINE void tile_48(const struct part *part, struct morsel_ahead *ahead, const struct morsel_lines *lines, size_t at,
+                           const struct places *o, const struct places *oy, int tall) {
     const struct morsel_conv_job *job = part->job;
     size_t block = job->block_bytes;
     const int8_t *w = part->weights;
     struct pixels a = same_pixels(part->start[0]), b = same_pixels(part->start[1]), c = same_pixels(part->start[2]);
     const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
+    struct morsel_ahead now = ahead ? *ahead : (struct morsel_ahead){0, 0};
     do {
         const uint8_t *x = *line + at * lines->step;
         for (const int8_t *stop = w + (size_t)job->quads * 64; w != stop; w += 64, x += 4) {
+            if (ahead) morsel_ahead_fetch(&now);
             dot_pixels(&a, &b, &c, x, o, w, block, 3, tall);
         }
     } while (++line != end);
+    if (ahead) ahead->at = now.at;
     uint8_t *y = part->y + at * part->y_step;
     struct finish f = finish_of(part);
     scale_pixels(&a, part, 0, tall);
@@ -207,19 +214,22 @@ MORSEL_INLINE void tile_48(const struct part *part, const struct morsel_lines *l
     if (tall == 8) store_48(&f, y + oy->p7, a.p7, b.p7, c.p7);
 }
 
-MORSEL_INLINE void tile_32(const struct part *part, const struct morsel_lines *lines, size_t at, const struct places *o,
-                           const struct places *oy, int tall) {
+MORSEL_INLINE void tile_32(const struct part *part, struct morsel_ahead *ahead, const struct morsel_lines *lines, size_t at,
+                           const struct places *o, const struct places *oy, int tall) {
     const struct morsel_conv_job *job = part->job;
     size_t block = job->block_bytes;
     const int8_t *w = part->weights;
     struct pixels a = same_pixels(part->start[0]), b = same_pixels(part->start[1]);
     const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
+    struct morsel_ahead now = ahead ? *ahead : (struct morsel_ahead){0, 0};
     do {
         const uint8_t *x = *line + at * lines->step;
         for (const int8_t *stop = w + (size_t)job->quads * 64; w != stop; w += 64, x += 4) {
+            if (ahead) morsel_ahead_fetch(&now);
             dot_pixels(&a, &b, &a, x, o, w, block, 2, tall);
         }
     } while (++line != end);
+    if (ahead) ahead->at = now.at;
     uint8_t *y = part->y + at * part->y_step;
     struct finish f = finish_of(part);
     scale_pixels(&a, part, 0, tall);
@@ -231,21 +241,24 @@ MORSEL_INLINE void tile_32(const struct part *part, const struct morsel_lines *l
 }
 
 /* Pixels from `at` and as many from `next`, which may be the same. */
-MORSEL_INLINE void tile_16(const struct part *part, const struct morsel_lines *lines, size_t at, size_t next, const struct places *o,
-                           const struct places *oy, int tall) {
+MORSEL_INLINE void tile_16(const struct part *part, struct morsel_ahead *ahead, const struct morsel_lines *lines, size_t at,
+                           size_t next, const struct places *o, const struct places *oy, int tall) {
     const struct morsel_conv_job *job = part->job;
     const int8_t *w = part->weights;
     struct pixels a = same_pixels(part->start[0]), b = a;
     const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
+    struct morsel_ahead now = ahead ? *ahead : (struct morsel_ahead){0, 0};
     do {
         const uint8_t *x = *line + at * lines->step, *x2 = *line + next * lines->step;
         for (const int8_t *stop = w + (size_t)job->quads * 64; w != stop; w += 64, x += 4, x2 += 4) {
+            if (ahead) morsel_ahead_fetch(&now);
             __m512i v = _mm512_loadu_si512(w);
             struct pixels u = load_pixels(x, o, tall), u2 = load_pixels(x2, o, tall);
             dot_block(&a, &u, v, tall);
             dot_block(&b, &u2, v, tall);
         }
     } while (++line != end);
+    if (ahead) ahead->at = now.at;
     struct finish f = finish_of(part);
     scale_pixels(&a, part, 0, tall);
     scale_pixels(&b, part, 0, tall);
@@ -253,48 +266,54 @@ MORSEL_INLINE void tile_16(const struct part *part, const struct morsel_lines *l
     store_16(&f, part->y + next * part->y_step, oy, &b, tall);
 }
 
-/* A part's n pixels in tiles. The last tile may lie over the end of the one before. */
-MORSEL_INLINE void run(const struct part *part, const struct morsel_lines *lines, size_t n, int blocks, int tall) {
+/* What to fetch in `tiles` tiles: as much of it as the part is of the step's work on an image. */
+static struct morsel_ahead ahead_of(const struct part *part, size_t n, int blocks, size_t tiles) {
+    const struct morsel_conv_args *a = part->job->args;
+    const struct morsel_window *w = &a->window;
+    size_t pixels = (size_t)w->out_h * w->out_w, all = (size_t)(w->out_c / a->groups + 15) / 16 * a->groups;
+    size_t begin = part->block * pixels + part->pixel % pixels * (size_t)blocks;
+    size_t turns = tiles * part->job->kernel_h * part->job->quads;
+    return morsel_ahead(a, begin, begin + n * (size_t)blocks, all * pixels, turns);
+}
+
+/* A part's n pixels in tiles, which fetch something ahead or do not. The last tile may lie over the end of the one before. */
+MORSEL_INLINE void run(const struct part *part, const struct morsel_lines *lines, size_t n, int blocks, int tall, int fetch) {
     struct places o = places_of(lines->step, n), oy = places_of(part->y_step, n);
     size_t size = (size_t)tall, last = n < size ? 0 : n - size, step = blocks == 1 ? 2 * size : size;
+    struct morsel_ahead pace, *ahead = NULL;
+    if (fetch) pace = ahead_of(part, n, blocks, (n + step - 1) / step), ahead = &pace;
     for (size_t next = 0; next < n; next += step) {
         size_t at = next < last ? next : last;
-        if (blocks == 3) tile_48(part, lines, at, &o, &oy, tall);
-        else if (blocks == 2) tile_32(part, lines, at, &o, &oy, tall);
-        else tile_16(part, lines, at, next + size < last ? next + size : last, &o, &oy, tall);
+        if (blocks == 3) tile_48(part, ahead, lines, at, &o, &oy, tall);
+        else if (blocks == 2) tile_32(part, ahead, lines, at, &o, &oy, tall);
+        else tile_16(part, ahead, lines, at, next + size < last ? next + size : last, &o, &oy, tall);
     }
 }
 
-static __attribute__((noinline)) void run_7x48(const struct part *part, const struct morsel_lines *lines, size_t n) {
-    run(part, lines, n, 3, 7);
-}
+typedef void run_fn(const struct part *part, const struct morsel_lines *lines, size_t n);
 
-static __attribute__((noinline)) void run_7x32(const struct part *part, const struct morsel_lines *lines, size_t n) {
-    run(part, lines, n, 2, 7);
-}
+#define RUN(name, blocks, tall, fetch)                                                                                       \
+    static __attribute__((noinline)) void name(const struct part *part, const struct morsel_lines *lines, size_t n) {        \
+        run(part, lines, n, blocks, tall, fetch);                                                                            \
+    }
 
-static __attribute__((noinline)) void run_7x16(const struct part *part, const struct morsel_lines *lines, size_t n) {
-    run(part, lines, n, 1, 7);
-}
-
-static __attribute__((noinline)) void run_8x48(const struct part *part, const struct morsel_lines *lines, size_t n) {
-    run(part, lines, n, 3, 8);
-}
-
-static __attribute__((noinline)) void run_8x32(const struct part *part, const struct morsel_lines *lines, size_t n) {
-    run(part, lines, n, 2, 8);
-}
-
-static __attribute__((noinline)) void run_8x16(const struct part *part, const struct morsel_lines *lines, size_t n) {
-    run(part, lines, n, 1, 8);
-}
+RUN(run_7x16, 1, 7, 0)
+RUN(run_7x32, 2, 7, 0)
+RUN(run_7x48, 3, 7, 0)
+RUN(run_8x16, 1, 8, 0)
+RUN(run_8x32, 2, 8, 0)
+RUN(run_8x48, 3, 8, 0)
+RUN(fetch_7x32, 2, 7, 1)
+RUN(fetch_7x48, 3, 7, 1)
+RUN(fetch_8x32, 2, 8, 1)
+RUN(fetch_8x48, 3, 8, 1)
 
 /* In tiles of the height that leaves less of the last tile over the one before. */
 static void run_part(const struct part *part, const struct morsel_lines *lines, size_t n, uint32_t blocks) {
+    static run_fn *const plain[2][3] = {{run_7x16, run_7x32, run_7x48}, {run_8x16, run_8x32, run_8x48}};
+    static run_fn *const fetching[2][3] = {{run_7x16, fetch_7x32, fetch_7x48}, {run_8x16, fetch_8x32, fetch_8x48}};
     int eight = (n + 7) / 8 * 8 < (n + 6) / 7 * 7;
-    if (blocks == 3) (eight ? run_8x48 : run_7x48)(part, lines, n);
-    else if (blocks == 2) (eight ? run_8x32 : run_7x32)(part, lines, n);
-    else (eight ? run_8x16 : run_7x16)(part, lines, n);
+    (part->job->args->ahead ? fetching : plain)[eight][blocks - 1](part, lines, n);
 }
 
 /* How many of `left` blocks to do together: threes, and twos at the end so that no single one is left. */

@@ -150,6 +150,11 @@ static void make_conv(struct trial *t, const struct shape *s, bool depthwise) {
     }
     a->channels = make_channels(t, &w, &a->y);
     a->weights = w.data;
+    if (!t->bench && chance_one_in(&t->chance, 2)) {
+        a->ahead = (const uint8_t *)w.data;
+        a->ahead_bytes = 1 + chance_below(&t->chance, 4 * w.entries * w.taps);
+        trial_say(t, " ahead %u", (unsigned)a->ahead_bytes);
+    }
     if (a->y.code.is_float) a->window.out_row *= 4;
     t->units = s->batch * a->window.out_h;
     t->macs = (uint64_t)t->units * a->window.out_w * a->window.out_c * s->depth * s->kernel_h * s->kernel_w;
