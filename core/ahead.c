@@ -62,7 +62,7 @@ void morsel_plan_ahead(const struct morsel_session *session) {
         if (!waits(session, i) && !waits(session, i + 1)) continue;
         uint32_t to = least((uint64_t)next + AHEAD, from + macs_of(session, i) / MACS_A_BYTE, end);
         if (to <= from) continue;
-        a->ahead = model->blob + from;
+        a->ahead = from - own;
         a->ahead_bytes = to - from;
         fetched = to;
     }

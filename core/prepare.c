@@ -107,8 +107,7 @@ static void prepare_conv(struct morsel_call *call, const struct work *w, const s
     a->weights = morsel_blob_at(w->model, p->weights);
     a->channels = channels;
     a->groups = p->groups;
-    a->ahead = NULL;
-    a->ahead_bytes = 0;
+    a->ahead = a->ahead_bytes = 0;
     call->kernel.conv = call->kind == MORSEL_STEP_CONV ? w->kernels->conv : w->kernels->depthwise;
     call->units = morsel_blob_output(w->model, w->step)->dims[0] * a->window.out_h;
 }

@@ -72,8 +72,7 @@ struct morsel_conv_args {
     struct morsel_channels channels;
     uint32_t groups;
     uint32_t outside_bytes;
-    const uint8_t *ahead; /* constants of later steps, for the caches; NULL where there are none */
-    uint32_t ahead_bytes;
+    uint32_t ahead, ahead_bytes; /* constants of later steps, for the caches: from weights + ahead on; 0 bytes where there are none */
 };
 typedef void morsel_conv_fn(const struct morsel_conv_args *args, const uint8_t *const *rows, uint32_t y, uint32_t n);
 

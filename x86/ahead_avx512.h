@@ -20,7 +20,7 @@ struct morsel_ahead {
 static inline struct morsel_ahead morsel_ahead(const struct morsel_conv_args *a, size_t begin, size_t end, size_t parts, size_t turns) {
     size_t from = (size_t)((uint64_t)a->ahead_bytes * begin / parts), to = (size_t)((uint64_t)a->ahead_bytes * end / parts);
     size_t step = (to - from) / turns + 1;
-    struct morsel_ahead f = {(uintptr_t)a->ahead + from, step < 128 ? step : 128};
+    struct morsel_ahead f = {(uintptr_t)a->weights + a->ahead + from, step < 128 ? step : 128};
     return f;
 }
 

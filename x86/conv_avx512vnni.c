@@ -11,6 +11,8 @@
 #include "requant_avx512.h"
 #include "x86.h"
 
+#define PARTS_KEPT 6u /* 288 channels */
+
 /* Some blocks of a job. */
 struct part {
     const struct morsel_conv_job *job;
@@ -18,13 +20,15 @@ struct part {
     const int8_t *weights;
     const float *multiplier, *bias; /* bias: NULL where there is none */
     __m512i start[3]; /* bias - zero * weight_sum */
+    int plain;        /* whether results need neither a zero point nor limits nor a bias */
     __mmask64 mask;   /* channels that exist */
+    size_t channel;   /* the first, in y */
     uint8_t *y;       /* of pixel 0 */
     size_t y_step;
     size_t block, pixel; /* the first of each, of the whole step */
 };
 
-static struct part part_of(const struct morsel_conv_job *job, uint32_t block, uint32_t nb, size_t pixel) {
+static struct part part_of(const struct morsel_conv_job *job, uint32_t block, uint32_t nb) {
     const struct morsel_channels *c = &job->args->channels;
     uint32_t channel = job->constants + block * 16, left = job->outs - block * 16;
     struct part part = {.job = job, .requant = morsel_requant512(&job->args->y), .y_step = job->args->window.out_c};
@@ -36,10 +40,10 @@ static struct part part_of(const struct morsel_conv_job *job, uint32_t block, ui
         __m512i zero = _mm512_mullo_epi32(sum, _mm512_set1_epi32(job->args->x.code.zero));
         part.start[b] = _mm512_sub_epi32(_mm512_loadu_si512(c->bias + channel + 16 * b), zero);
     }
+    part.plain = !part.requant.moved && !part.requant.limited && !part.bias;
     part.mask = ((__mmask64)1 << (left < 16 * nb ? left : 16 * nb)) - 1;
     part.block = channel / 16;
-    part.pixel = pixel;
-    part.y = (uint8_t *)job->args->y.data + pixel * part.y_step + job->first + block * 16;
+    part.channel = job->first + block * 16;
     return part;
 }
 
@@ -129,9 +133,9 @@ MORSEL_INLINE void scale_biased(struct pixels *s, __m512 m, __m512 bias, int tal
 }
 
 /* Block `block` of a part. */
-MORSEL_INLINE void scale_pixels(struct pixels *s, const struct part *part, uint32_t block, int tall) {
+MORSEL_INLINE void scale_pixels(struct pixels *s, const struct part *part, uint32_t block, int tall, int plain) {
     __m512 m = _mm512_loadu_ps(part->multiplier + 16 * block);
-    if (part->bias) {
+    if (!plain && part->bias) {
         scale_biased(s, m, _mm512_loadu_ps(part->bias + 16 * block), tall);
         return;
     }
@@ -145,33 +149,40 @@ MORSEL_INLINE void scale_pixels(struct pixels *s, const struct part *part, uint3
     s->p7 = tall == 8 ? morsel_scale512(s->p7, m) : s->p6;
 }
 
-/* How results are written; a copy for each tile, which the stores cannot change. */
+/* How results are written: in registers for each tile. */
 struct finish {
-    struct morsel_requant512 requant;
+    __m512i zero, low, high, flip;
     __mmask64 mask;
+    int plain;
 };
 
-MORSEL_INLINE struct finish finish_of(const struct part *part) {
-    struct finish f = {part->requant, part->mask};
+MORSEL_INLINE struct finish finish_of(const struct part *part, int plain) {
+    const struct morsel_requant512 *r = &part->requant;
+    struct finish f = {r->zero, r->low, r->high, r->flip, part->mask, plain};
     return f;
+}
+
+MORSEL_INLINE __m512i pack(const struct finish *f, __m512i a, __m512i b, __m512i c, __m512i d) {
+    struct morsel_requant512 r = {f->zero, f->low, f->high, f->flip, !f->plain, !f->plain};
+    return morsel_apart512(morsel_pack512(&r, a, b, c, d));
 }
 
 /* One pixel of 48 channels. */
 MORSEL_INLINE void store_48(const struct finish *f, uint8_t *y, __m512i a, __m512i b, __m512i c) {
-    _mm512_mask_storeu_epi8(y, f->mask, morsel_pack512_apart(&f->requant, a, b, c, c));
+    _mm512_mask_storeu_epi8(y, f->mask, pack(f, a, b, c, c));
 }
 
 /* Two pixels of 32 channels. */
 MORSEL_INLINE void store_32(const struct finish *f, uint8_t *y0, uint8_t *y1, __m512i a0, __m512i b0, __m512i a1, __m512i b1) {
-    __m512i v = morsel_pack512_apart(&f->requant, a0, b0, a1, b1);
+    __m512i v = pack(f, a0, b0, a1, b1);
     _mm256_mask_storeu_epi8(y0, (__mmask32)f->mask, _mm512_castsi512_si256(v));
     _mm256_mask_storeu_epi8(y1, (__mmask32)f->mask, _mm512_extracti64x4_epi64(v, 1));
 }
 
 /* A tile of 16 channels. */
 MORSEL_INLINE void store_16(const struct finish *f, uint8_t *y, const struct places *o, const struct pixels *s, int tall) {
-    __m512i v = morsel_pack512_apart(&f->requant, s->p0, s->p1, s->p2, s->p3);
-    __m512i w = morsel_pack512_apart(&f->requant, s->p4, s->p5, s->p6, s->p7);
+    __m512i v = pack(f, s->p0, s->p1, s->p2, s->p3);
+    __m512i w = pack(f, s->p4, s->p5, s->p6, s->p7);
     __mmask16 mask = (__mmask16)f->mask;
     _mm_mask_storeu_epi8(y, mask, _mm512_castsi512_si128(v));
     _mm_mask_storeu_epi8(y + o->p1, mask, _mm512_extracti32x4_epi32(v, 1));
@@ -183,27 +194,12 @@ MORSEL_INLINE void store_16(const struct finish *f, uint8_t *y, const struct pla
     if (tall == 8) _mm_mask_storeu_epi8(y + o->p7, mask, _mm512_extracti32x4_epi32(w, 3));
 }
 
-MORSEL_INLINE void tile_48(const struct part *part, struct morsel_ahead *ahead, const struct morsel_lines *lines, size_t at,
-                           const struct places *o, const struct places *oy, int tall) {
-    const struct morsel_conv_job *job = part->job;
-    size_t block = job->block_bytes;
-    const int8_t *w = part->weights;
-    struct pixels a = same_pixels(part->start[0]), b = same_pixels(part->start[1]), c = same_pixels(part->start[2]);
-    const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
-    struct morsel_ahead now = ahead ? *ahead : (struct morsel_ahead){0, 0};
-    do {
-        const uint8_t *x = *line + at * lines->step;
-        for (const int8_t *stop = w + (size_t)job->quads * 64; w != stop; w += 64, x += 4) {
-            if (ahead) morsel_ahead_fetch(&now);
-            dot_pixels(&a, &b, &c, x, o, w, block, 3, tall);
-        }
-    } while (++line != end);
-    if (ahead) ahead->at = now.at;
-    uint8_t *y = part->y + at * part->y_step;
-    struct finish f = finish_of(part);
-    scale_pixels(&a, part, 0, tall);
-    scale_pixels(&b, part, 1, tall);
-    scale_pixels(&c, part, 2, tall);
+MORSEL_INLINE void finish_48(const struct part *part, uint8_t *y, const struct places *oy, struct pixels a, struct pixels b,
+                             struct pixels c, int tall, int plain) {
+    struct finish f = finish_of(part, plain);
+    scale_pixels(&a, part, 0, tall, plain);
+    scale_pixels(&b, part, 1, tall, plain);
+    scale_pixels(&c, part, 2, tall, plain);
     store_48(&f, y, a.p0, b.p0, c.p0);
     store_48(&f, y + oy->p1, a.p1, b.p1, c.p1);
     store_48(&f, y + oy->p2, a.p2, b.p2, c.p2);
@@ -214,54 +210,82 @@ MORSEL_INLINE void tile_48(const struct part *part, struct morsel_ahead *ahead, 
     if (tall == 8) store_48(&f, y + oy->p7, a.p7, b.p7, c.p7);
 }
 
-MORSEL_INLINE void tile_32(const struct part *part, struct morsel_ahead *ahead, const struct morsel_lines *lines, size_t at,
-                           const struct places *o, const struct places *oy, int tall) {
-    const struct morsel_conv_job *job = part->job;
-    size_t block = job->block_bytes;
-    const int8_t *w = part->weights;
-    struct pixels a = same_pixels(part->start[0]), b = same_pixels(part->start[1]);
-    const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
-    struct morsel_ahead now = ahead ? *ahead : (struct morsel_ahead){0, 0};
-    do {
-        const uint8_t *x = *line + at * lines->step;
-        for (const int8_t *stop = w + (size_t)job->quads * 64; w != stop; w += 64, x += 4) {
-            if (ahead) morsel_ahead_fetch(&now);
-            dot_pixels(&a, &b, &a, x, o, w, block, 2, tall);
-        }
-    } while (++line != end);
-    if (ahead) ahead->at = now.at;
-    uint8_t *y = part->y + at * part->y_step;
-    struct finish f = finish_of(part);
-    scale_pixels(&a, part, 0, tall);
-    scale_pixels(&b, part, 1, tall);
+MORSEL_INLINE void finish_32(const struct part *part, uint8_t *y, const struct places *oy, struct pixels a, struct pixels b, int tall,
+                             int plain) {
+    struct finish f = finish_of(part, plain);
+    scale_pixels(&a, part, 0, tall, plain);
+    scale_pixels(&b, part, 1, tall, plain);
     store_32(&f, y, y + oy->p1, a.p0, b.p0, a.p1, b.p1);
     store_32(&f, y + oy->p2, y + oy->p3, a.p2, b.p2, a.p3, b.p3);
     store_32(&f, y + oy->p4, y + oy->p5, a.p4, b.p4, a.p5, b.p5);
     store_32(&f, y + oy->p6, y + (tall == 8 ? oy->p7 : oy->p6), a.p6, b.p6, a.p7, b.p7);
 }
 
+MORSEL_INLINE void tile_48(const struct part *part, struct morsel_ahead *ahead, const struct morsel_lines *lines, size_t at,
+                           const struct places *o, const struct places *oy, int tall, int plain) {
+    const struct morsel_conv_job *job = part->job;
+    size_t block = job->block_bytes;
+    const int8_t *w = part->weights;
+    struct pixels a = same_pixels(part->start[0]), b = same_pixels(part->start[1]), c = same_pixels(part->start[2]);
+    const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
+    do {
+        const uint8_t *x = *line + at * lines->step;
+        const int8_t *stop = w + (size_t)job->quads * 64;
+        if (!ahead->step) {
+            for (; w != stop; w += 64, x += 4) dot_pixels(&a, &b, &c, x, o, w, block, 3, tall);
+            continue;
+        }
+        for (; w != stop; w += 64, x += 4) {
+            dot_pixels(&a, &b, &c, x, o, w, block, 3, tall);
+            morsel_ahead_fetch(ahead);
+        }
+    } while (++line != end);
+    uint8_t *y = part->y + at * part->y_step;
+    finish_48(part, y, oy, a, b, c, tall, plain);
+}
+
+MORSEL_INLINE void tile_32(const struct part *part, struct morsel_ahead *ahead, const struct morsel_lines *lines, size_t at,
+                           const struct places *o, const struct places *oy, int tall, int plain) {
+    const struct morsel_conv_job *job = part->job;
+    size_t block = job->block_bytes;
+    const int8_t *w = part->weights;
+    struct pixels a = same_pixels(part->start[0]), b = same_pixels(part->start[1]);
+    const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
+    do {
+        const uint8_t *x = *line + at * lines->step;
+        const int8_t *stop = w + (size_t)job->quads * 64;
+        if (!ahead->step) {
+            for (; w != stop; w += 64, x += 4) dot_pixels(&a, &b, &a, x, o, w, block, 2, tall);
+            continue;
+        }
+        for (; w != stop; w += 64, x += 4) {
+            dot_pixels(&a, &b, &a, x, o, w, block, 2, tall);
+            morsel_ahead_fetch(ahead);
+        }
+    } while (++line != end);
+    uint8_t *y = part->y + at * part->y_step;
+    finish_32(part, y, oy, a, b, tall, plain);
+}
+
 /* Pixels from `at` and as many from `next`, which may be the same. */
-MORSEL_INLINE void tile_16(const struct part *part, struct morsel_ahead *ahead, const struct morsel_lines *lines, size_t at,
-                           size_t next, const struct places *o, const struct places *oy, int tall) {
+MORSEL_INLINE void tile_16(const struct part *part, const struct morsel_lines *lines, size_t at, size_t next, const struct places *o,
+                           const struct places *oy, int tall) {
     const struct morsel_conv_job *job = part->job;
     const int8_t *w = part->weights;
     struct pixels a = same_pixels(part->start[0]), b = a;
     const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
-    struct morsel_ahead now = ahead ? *ahead : (struct morsel_ahead){0, 0};
     do {
         const uint8_t *x = *line + at * lines->step, *x2 = *line + next * lines->step;
         for (const int8_t *stop = w + (size_t)job->quads * 64; w != stop; w += 64, x += 4, x2 += 4) {
-            if (ahead) morsel_ahead_fetch(&now);
             __m512i v = _mm512_loadu_si512(w);
             struct pixels u = load_pixels(x, o, tall), u2 = load_pixels(x2, o, tall);
             dot_block(&a, &u, v, tall);
             dot_block(&b, &u2, v, tall);
         }
     } while (++line != end);
-    if (ahead) ahead->at = now.at;
-    struct finish f = finish_of(part);
-    scale_pixels(&a, part, 0, tall);
-    scale_pixels(&b, part, 0, tall);
+    struct finish f = finish_of(part, 0);
+    scale_pixels(&a, part, 0, tall, 0);
+    scale_pixels(&b, part, 0, tall, 0);
     store_16(&f, part->y + at * part->y_step, oy, &a, tall);
     store_16(&f, part->y + next * part->y_step, oy, &b, tall);
 }
@@ -276,25 +300,23 @@ static struct morsel_ahead ahead_of(const struct part *part, size_t n, int block
     return morsel_ahead(a, begin, begin + n * (size_t)blocks, all * pixels, turns);
 }
 
-/* A part's n pixels in tiles, which fetch something ahead or do not. The last tile may lie over the end of the one before. */
-MORSEL_INLINE void run(const struct part *part, const struct morsel_lines *lines, size_t n, int blocks, int tall, int fetch) {
+/* A part's n pixels in tiles. The last tile may lie over the end of the one before. */
+MORSEL_INLINE void run(const struct part *part, const struct morsel_lines *lines, size_t n, int blocks, int tall, int plain) {
     struct places o = places_of(lines->step, n), oy = places_of(part->y_step, n);
     size_t size = (size_t)tall, last = n < size ? 0 : n - size, step = blocks == 1 ? 2 * size : size;
-    struct morsel_ahead pace, *ahead = NULL;
-    if (fetch) pace = ahead_of(part, n, blocks, (n + step - 1) / step), ahead = &pace;
+    struct morsel_ahead ahead = {0, 0};
+    if (blocks > 1 && part->job->args->ahead_bytes) ahead = ahead_of(part, n, blocks, (n + step - 1) / step);
     for (size_t next = 0; next < n; next += step) {
         size_t at = next < last ? next : last;
-        if (blocks == 3) tile_48(part, ahead, lines, at, &o, &oy, tall);
-        else if (blocks == 2) tile_32(part, ahead, lines, at, &o, &oy, tall);
-        else tile_16(part, ahead, lines, at, next + size < last ? next + size : last, &o, &oy, tall);
+        if (blocks == 3) tile_48(part, &ahead, lines, at, &o, &oy, tall, plain);
+        else if (blocks == 2) tile_32(part, &ahead, lines, at, &o, &oy, tall, plain);
+        else tile_16(part, lines, at, next + size < last ? next + size : last, &o, &oy, tall);
     }
 }
 
-typedef void run_fn(const struct part *part, const struct morsel_lines *lines, size_t n);
-
-#define RUN(name, blocks, tall, fetch)                                                                                       \
+#define RUN(name, blocks, tall, plain)                                                                                       \
     static __attribute__((noinline)) void name(const struct part *part, const struct morsel_lines *lines, size_t n) {        \
-        run(part, lines, n, blocks, tall, fetch);                                                                            \
+        run(part, lines, n, blocks, tall, plain);                                                                            \
     }
 
 RUN(run_7x16, 1, 7, 0)
@@ -303,17 +325,19 @@ RUN(run_7x48, 3, 7, 0)
 RUN(run_8x16, 1, 8, 0)
 RUN(run_8x32, 2, 8, 0)
 RUN(run_8x48, 3, 8, 0)
-RUN(fetch_7x32, 2, 7, 1)
-RUN(fetch_7x48, 3, 7, 1)
-RUN(fetch_8x32, 2, 8, 1)
-RUN(fetch_8x48, 3, 8, 1)
+RUN(plain_7x32, 2, 7, 1)
+RUN(plain_7x48, 3, 7, 1)
+RUN(plain_8x32, 2, 8, 1)
+RUN(plain_8x48, 3, 8, 1)
 
 /* In tiles of the height that leaves less of the last tile over the one before. */
 static void run_part(const struct part *part, const struct morsel_lines *lines, size_t n, uint32_t blocks) {
-    static run_fn *const plain[2][3] = {{run_7x16, run_7x32, run_7x48}, {run_8x16, run_8x32, run_8x48}};
-    static run_fn *const fetching[2][3] = {{run_7x16, fetch_7x32, fetch_7x48}, {run_8x16, fetch_8x32, fetch_8x48}};
     int eight = (n + 7) / 8 * 8 < (n + 6) / 7 * 7;
-    (part->job->args->ahead ? fetching : plain)[eight][blocks - 1](part, lines, n);
+    if (blocks == 1) (eight ? run_8x16 : run_7x16)(part, lines, n);
+    else if (blocks == 2 && part->plain) (eight ? plain_8x32 : plain_7x32)(part, lines, n);
+    else if (blocks == 2) (eight ? run_8x32 : run_7x32)(part, lines, n);
+    else if (part->plain) (eight ? plain_8x48 : plain_7x48)(part, lines, n);
+    else (eight ? run_8x48 : run_7x48)(part, lines, n);
 }
 
 /* How many of `left` blocks to do together: threes, and twos at the end so that no single one is left. */
@@ -321,19 +345,43 @@ static uint32_t blocks_together(uint32_t left) {
     return left == 1 ? 1 : left == 2 || left == 4 ? 2 : 3;
 }
 
+/* The first parts of a job, for its next run of pixels, which are often short; behind them a place for the others. */
+struct kept {
+    uint32_t first, begin, end; /* of the job */
+    uint32_t count;
+    struct part parts[PARTS_KEPT + 1];
+};
+
+/* Part number i of a job, which begins at `block`. */
+static struct part *part_at(struct kept *kept, const struct morsel_conv_job *job, uint32_t i, uint32_t block, uint32_t nb) {
+    struct part *part = &kept->parts[i < PARTS_KEPT ? i : PARTS_KEPT];
+    if (i < kept->count) return part;
+    *part = part_of(job, block, nb);
+    if (i < PARTS_KEPT) kept->count = i + 1;
+    return part;
+}
+
 /* All the job's blocks of n pixels, of which the first is pixel `pixel` of y. */
 static void run_pixels(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t pixel, size_t n) {
-    for (uint32_t block = job->begin, nb; block < job->end; block += nb) {
+    struct kept *kept = job->kept;
+    if (kept->first != job->first || kept->begin != job->begin || kept->end != job->end) kept->count = 0;
+    kept->first = job->first, kept->begin = job->begin, kept->end = job->end;
+    for (uint32_t block = job->begin, i = 0, nb; block < job->end; block += nb, i++) {
         nb = blocks_together(job->end - block);
-        struct part part = part_of(job, block, nb, pixel);
-        run_part(&part, lines, n, nb);
+        struct part *part = part_at(kept, job, i, block, nb);
+        part->job = job;
+        part->pixel = pixel;
+        part->y = (uint8_t *)job->args->y.data + pixel * part->y_step + part->channel;
+        run_part(part, lines, n, nb);
     }
 }
 
 void morsel_conv_rows_avx512vnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     uint32_t constants = (a->window.out_c / a->groups + 15) / 16 * 16 * a->groups;
     const struct morsel_channels *c = &a->channels;
+    struct kept kept;
+    kept.first = kept.begin = kept.end = kept.count = 0;
     if (morsel_small512(c->multiplier, constants) && morsel_small_bias512(c->multiplier, c->float_bias, constants))
-        morsel_conv_plan(a, rows, y, n, run_pixels);
+        morsel_conv_plan_keep(a, rows, y, n, run_pixels, &kept);
     else morsel_conv_rows_c(a, rows, y, n);
 }

@@ -6,10 +6,10 @@
 #define WEIGHTS_FETCHED 262144u  /* the same where they arrive evenly (core/ahead.c): all rows use them before the next do */
 #define PIXELS_AT_ONCE 65536u   /* bytes of pixels that do while the weights pass */
 
-static struct morsel_conv_job job_of(const struct morsel_conv_args *a, uint32_t group, morsel_conv_pixels_fn *pixels) {
+static struct morsel_conv_job job_of(const struct morsel_conv_args *a, uint32_t group, morsel_conv_pixels_fn *pixels, void *kept) {
     const struct morsel_window *w = &a->window;
     uint32_t outs = w->out_c / a->groups, blocks = (outs + 15) / 16;
-    struct morsel_conv_job job = {.args = a, .pixels = pixels, .kernel_h = w->kernel_h, .quads = morsel_row_k(a) / 4};
+    struct morsel_conv_job job = {.args = a, .pixels = pixels, .kept = kept, .kernel_h = w->kernel_h, .quads = morsel_row_k(a) / 4};
     job.block_bytes = (size_t)w->kernel_h * job.quads * 64;
     job.weights = a->weights + (size_t)group * blocks * job.block_bytes;
     job.constants = group * blocks * 16;
@@ -38,9 +38,9 @@ static void run_direct(const struct morsel_conv_job *job, struct morsel_lines *l
 }
 
 static void conv_direct(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n,
-                        morsel_conv_pixels_fn *pixels_fn) {
+                        morsel_conv_pixels_fn *pixels_fn, void *kept) {
     const struct morsel_window *w = &a->window;
-    struct morsel_conv_job job = job_of(a, 0, pixels_fn);
+    struct morsel_conv_job job = job_of(a, 0, pixels_fn, kept);
     struct morsel_lines lines;
     lines.step = (size_t)w->stride_w * w->in_c;
     /* Rows that touch are one run of pixels. */
@@ -52,27 +52,72 @@ static void conv_direct(const struct morsel_conv_args *a, const uint8_t *const *
     }
 }
 
-/* n rows, by windows in a buffer, for the blocks that the job names. */
+/* Lines in a buffer, of the rows that they hold. */
+struct buffer {
+    uint8_t *line[MORSEL_WINDOW_MOST];
+    const uint8_t *row[MORSEL_WINDOW_MOST];
+    _Alignas(64) uint8_t bytes[MORSEL_WINDOW_BYTES];
+};
+
+/* Empty lines for n windows. */
+static void clear_buffer(struct buffer *b, const struct morsel_conv_args *a, uint32_t n) {
+    size_t bytes = morsel_line_bytes(a, n);
+    for (uint32_t ky = 0; ky < a->window.kernel_h; ky++) {
+        b->line[ky] = b->bytes + ky * bytes;
+        b->row[ky] = NULL;
+    }
+}
+
+/* Windows of an output row share most input rows with those of the one before: their lines move up, and only the others are filled. */
+static void move_lines(struct buffer *b, const struct morsel_window *w) {
+    uint8_t *line[MORSEL_WINDOW_MOST];
+    const uint8_t *row[MORSEL_WINDOW_MOST];
+    uint32_t up = w->stride_h / w->dilation_h;
+    if (up >= w->kernel_h || w->stride_h % w->dilation_h) return;
+    memcpy(line, b->line, w->kernel_h * sizeof *line);
+    memcpy(row, b->row, w->kernel_h * sizeof *row);
+    for (uint32_t ky = 0, from = up; ky < w->kernel_h; ky++, from++) {
+        if (from == w->kernel_h) from = 0;
+        b->line[ky] = line[from];
+        b->row[ky] = row[from];
+    }
+}
+
+/* Windows ox .. ox + n of n rows, for the blocks that the job names. */
+static void conv_columns(const struct morsel_conv_job *job, struct buffer *b, const uint8_t *const *rows, uint32_t y, uint32_t n,
+                         uint32_t group, uint32_t ox, uint32_t windows) {
+    const struct morsel_conv_args *a = job->args;
+    const struct morsel_window *w = &a->window;
+    struct morsel_lines lines = {.step = morsel_line_is_row(a) ? (size_t)w->stride_w * w->in_c : morsel_row_k(a)};
+    clear_buffer(b, a, windows);
+    for (uint32_t i = 0; i < n; i++, rows += w->kernel_h) {
+        if (i) move_lines(b, w);
+        for (uint32_t ky = 0; ky < w->kernel_h; ky++) {
+            if (b->row[ky] != rows[ky]) morsel_fill_line(a, b->line[ky], rows[ky], ox, windows, group);
+            b->row[ky] = rows[ky];
+            lines.line[ky] = b->line[ky];
+        }
+        job->pixels(job, &lines, (size_t)(y + i) * w->out_w + ox, windows);
+    }
+}
+
+/* n rows, by windows in a buffer. */
 static void conv_copied(const struct morsel_conv_job *job, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t group,
                         uint32_t at_once) {
-    _Alignas(64) uint8_t buffer[MORSEL_WINDOW_BYTES];
-    const struct morsel_window *w = &job->args->window;
-    struct morsel_lines lines;
-    for (uint32_t i = 0; i < n; i++) {
-        for (uint32_t ox = 0, now; ox < w->out_w; ox += now) {
-            now = w->out_w - ox < at_once ? w->out_w - ox : at_once;
-            morsel_fill_lines(&lines, buffer, job->args, rows + (size_t)i * w->kernel_h, ox, now, group);
-            job->pixels(job, &lines, (size_t)(y + i) * w->out_w + ox, now);
-        }
+    struct buffer b;
+    uint32_t out_w = job->args->window.out_w;
+    for (uint32_t ox = 0, now; ox < out_w; ox += now) {
+        now = out_w - ox < at_once ? out_w - ox : at_once;
+        conv_columns(job, &b, rows, y, n, group, ox, now);
     }
 }
 
 static void conv_groups(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t at_once,
-                        morsel_conv_pixels_fn *pixels) {
+                        morsel_conv_pixels_fn *pixels, void *kept) {
     for (uint32_t group = 0; group < a->groups; group++) {
-        struct morsel_conv_job job = job_of(a, group, pixels);
+        struct morsel_conv_job job = job_of(a, group, pixels, kept);
         uint32_t blocks = job.end;
-        size_t most = (a->ahead ? WEIGHTS_FETCHED : WEIGHTS_AT_ONCE) / job.block_bytes / 3 * 3;
+        size_t most = (a->ahead_bytes ? WEIGHTS_FETCHED : WEIGHTS_AT_ONCE) / job.block_bytes / 3 * 3;
         if (most < 3) most = 3;
         for (; job.begin < blocks; job.begin = job.end) {
             job.end = blocks - job.begin <= most + 1 ? blocks : job.begin + (uint32_t)most;
@@ -81,10 +126,15 @@ static void conv_groups(const struct morsel_conv_args *a, const uint8_t *const *
     }
 }
 
-void morsel_conv_plan(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_conv_pixels_fn *pixels) {
+void morsel_conv_plan_keep(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n,
+                           morsel_conv_pixels_fn *pixels, void *kept) {
     uint32_t at_once = morsel_windows_at_once(a);
     if (a->y.code.is_float || a->channels.weight_zero) morsel_conv_rows_c(a, rows, y, n);
-    else if (rows_serve(a)) conv_direct(a, rows, y, n, pixels);
-    else if (at_once) conv_groups(a, rows, y, n, at_once, pixels);
+    else if (rows_serve(a)) conv_direct(a, rows, y, n, pixels, kept);
+    else if (at_once) conv_groups(a, rows, y, n, at_once, pixels, kept);
     else morsel_conv_rows_c(a, rows, y, n);
+}
+
+void morsel_conv_plan(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_conv_pixels_fn *pixels) {
+    morsel_conv_plan_keep(a, rows, y, n, pixels, NULL);
 }

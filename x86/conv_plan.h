@@ -14,6 +14,7 @@ typedef void morsel_conv_pixels_fn(const struct morsel_conv_job *job, const stru
 struct morsel_conv_job {
     const struct morsel_conv_args *args;
     morsel_conv_pixels_fn *pixels;
+    void *kept;             /* by `pixels` from call to call, or NULL */
     const int8_t *weights;  /* of the group */
     size_t block_bytes;     /* of 16 channels */
     uint32_t kernel_h, quads;
@@ -24,5 +25,7 @@ struct morsel_conv_job {
 
 /* Rows of a convolution: by `pixels` where that can be, else by plain C. */
 void morsel_conv_plan(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_conv_pixels_fn *pixels);
+void morsel_conv_plan_keep(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n,
+                           morsel_conv_pixels_fn *pixels, void *kept);
 
 #endif

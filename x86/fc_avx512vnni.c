@@ -66,7 +66,8 @@ static void store(const struct morsel_fc_args *a, __m512i acc, size_t row, uint3
     }
     struct morsel_requant512 r = morsel_requant512(&a->y);
     acc = morsel_scale512(acc, m);
-    _mm_mask_storeu_epi8((uint8_t *)a->y.data + first, mask, _mm512_castsi512_si128(morsel_pack512_apart(&r, acc, acc, acc, acc)));
+    __m512i bytes = morsel_apart512(morsel_pack512(&r, acc, acc, acc, acc));
+    _mm_mask_storeu_epi8((uint8_t *)a->y.data + first, mask, _mm512_castsi512_si128(bytes));
 }
 
 /* `rows` rows from `row` with a block. */

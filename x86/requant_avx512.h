@@ -16,12 +16,14 @@
 struct morsel_requant512 {
     __m512i zero;            /* int16s */
     __m512i low, high, flip; /* bytes */
+    int moved, limited;      /* whether zero, whether one of the others does anything */
 };
 
 static inline struct morsel_requant512 morsel_requant512(const struct morsel_output *y) {
     struct morsel_requant512 r = {
         _mm512_set1_epi16((short)y->code.zero), _mm512_set1_epi8((char)y->out_min), _mm512_set1_epi8((char)y->out_max),
         _mm512_set1_epi8((char)y->code.flip),
+        y->code.zero != 0, y->out_min > 0 || y->out_max < 255 || y->code.flip,
     };
     return r;
 }
@@ -57,17 +59,19 @@ static inline __m512i morsel_scale512_bias(__m512i acc, __m512 multiplier, __m51
 }
 
 /* 64 of those to bytes: in lane i of 16 bytes stand the four integers of lane i of a, then of b, c and d. */
-static inline __m512i morsel_pack512(const struct morsel_requant512 *r, __m512i a, __m512i b, __m512i c, __m512i d) {
-    __m512i ab = _mm512_adds_epi16(_mm512_packs_epi32(a, b), r->zero);
-    __m512i cd = _mm512_adds_epi16(_mm512_packs_epi32(c, d), r->zero);
-    __m512i bytes = _mm512_min_epu8(_mm512_max_epu8(_mm512_packus_epi16(ab, cd), r->low), r->high);
-    return _mm512_xor_si512(bytes, r->flip);
+static inline __attribute__((always_inline)) __m512i morsel_pack512(const struct morsel_requant512 *r, __m512i a, __m512i b, __m512i c,
+                                                                    __m512i d) {
+    __m512i ab = _mm512_packs_epi32(a, b), cd = _mm512_packs_epi32(c, d);
+    if (r->moved) ab = _mm512_adds_epi16(ab, r->zero), cd = _mm512_adds_epi16(cd, r->zero);
+    __m512i bytes = _mm512_packus_epi16(ab, cd);
+    if (r->limited) bytes = _mm512_xor_si512(_mm512_min_epu8(_mm512_max_epu8(bytes, r->low), r->high), r->flip);
+    return bytes;
 }
 
-/* The same with the bytes of a in lane 0, those of b in lane 1, ... */
-static inline __m512i morsel_pack512_apart(const struct morsel_requant512 *r, __m512i a, __m512i b, __m512i c, __m512i d) {
+/* The same bytes with those of a in lane 0, those of b in lane 1, ... */
+static inline __m512i morsel_apart512(__m512i bytes) {
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    return _mm512_permutexvar_epi32(order, morsel_pack512(r, a, b, c, d));
+    return _mm512_permutexvar_epi32(order, bytes);
 }
 
 #endif

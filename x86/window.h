@@ -81,22 +81,16 @@ static inline void morsel_copy_windows(const struct morsel_conv_args *a, uint8_t
     }
 }
 
-/* The lines of windows ox .. ox + n of one output row, in `buffer` (MORSEL_WINDOW_BYTES). */
-static inline void morsel_fill_lines(struct morsel_lines *lines, uint8_t *buffer, const struct morsel_conv_args *a,
-                                     const uint8_t *const *rows, uint32_t ox, uint32_t n, uint32_t group) {
+/* The line of windows ox .. ox + n over an input row. */
+static inline void morsel_fill_line(const struct morsel_conv_args *a, uint8_t *line, const uint8_t *row, uint32_t ox, uint32_t n,
+                                    uint32_t group) {
     const struct morsel_window *w = &a->window;
-    size_t bytes = morsel_line_bytes(a, n);
-    int is_row = morsel_line_is_row(a);
-    lines->step = is_row ? (size_t)w->stride_w * w->in_c : morsel_row_k(a);
-    for (uint32_t ky = 0; ky < w->kernel_h; ky++, buffer += bytes) {
-        lines->line[ky] = buffer;
-        if (!is_row) morsel_copy_windows(a, buffer, rows[ky], ox, n, group);
-        else {
-            int64_t ix = (int64_t)ox * w->stride_w - w->pad_left;
-            morsel_copy_columns(a, buffer, rows[ky], ix, (size_t)(n - 1) * w->stride_w + w->kernel_w);
-            memset(buffer + bytes - 4, 0, 4);
-        }
+    if (!morsel_line_is_row(a)) {
+        morsel_copy_windows(a, line, row, ox, n, group);
+        return;
     }
+    morsel_copy_columns(a, line, row, (int64_t)ox * w->stride_w - w->pad_left, (size_t)(n - 1) * w->stride_w + w->kernel_w);
+    memset(line + morsel_line_bytes(a, n) - 4, 0, 4);
 }
 
 #endif

@@ -151,7 +151,7 @@ static void make_conv(struct trial *t, const struct shape *s, bool depthwise) {
     a->channels = make_channels(t, &w, &a->y);
     a->weights = w.data;
     if (!t->bench && chance_one_in(&t->chance, 2)) {
-        a->ahead = (const uint8_t *)w.data;
+        a->ahead = 64 * chance_below(&t->chance, 4);
         a->ahead_bytes = 1 + chance_below(&t->chance, 4 * w.entries * w.taps);
         trial_say(t, " ahead %u", (unsigned)a->ahead_bytes);
     }
