@@ -20,7 +20,7 @@ struct part {
     const int8_t *weights;
     const float *multiplier, *bias; /* bias: NULL where there is none */
     __m512i start[3]; /* bias - zero * weight_sum */
-    int plain;        /* whether results need neither a zero point nor limits nor a bias */
+    int plain;        /* whether results need neither a zero point nor limits */
     __mmask64 mask;   /* channels that exist */
     size_t channel;   /* the first, in y */
     uint8_t *y;       /* of pixel 0 */
@@ -40,7 +40,7 @@ static struct part part_of(const struct morsel_conv_job *job, uint32_t block, ui
         __m512i zero = _mm512_mullo_epi32(sum, _mm512_set1_epi32(job->args->x.code.zero));
         part.start[b] = _mm512_sub_epi32(_mm512_loadu_si512(c->bias + channel + 16 * b), zero);
     }
-    part.plain = !part.requant.moved && !part.requant.limited && !part.bias;
+    part.plain = !part.requant.moved && !part.requant.limited;
     part.mask = ((__mmask64)1 << (left < 16 * nb ? left : 16 * nb)) - 1;
     part.block = channel / 16;
     part.channel = job->first + block * 16;
@@ -121,7 +121,7 @@ MORSEL_INLINE void dot_pixels(struct pixels *a, struct pixels *b, struct pixels 
     dot_pixel(&a->p7, &b->p7, &c->p7, x + o->p7, wa, wb, wc);
 }
 
-MORSEL_INLINE void scale_biased(struct pixels *s, __m512 m, __m512 bias, int tall) {
+MORSEL_INLINE void scale_biased(struct pixels *s, __m512 m, __m512 bias) {
     s->p0 = morsel_scale512_bias(s->p0, m, bias);
     s->p1 = morsel_scale512_bias(s->p1, m, bias);
     s->p2 = morsel_scale512_bias(s->p2, m, bias);
@@ -129,14 +129,14 @@ MORSEL_INLINE void scale_biased(struct pixels *s, __m512 m, __m512 bias, int tal
     s->p4 = morsel_scale512_bias(s->p4, m, bias);
     s->p5 = morsel_scale512_bias(s->p5, m, bias);
     s->p6 = morsel_scale512_bias(s->p6, m, bias);
-    s->p7 = tall == 8 ? morsel_scale512_bias(s->p7, m, bias) : s->p6;
+    s->p7 = s->p6;
 }
 
-/* Block `block` of a part. */
-MORSEL_INLINE void scale_pixels(struct pixels *s, const struct part *part, uint32_t block, int tall, int plain) {
+/* Block `block` of a part. `biased`: it may have float biases; they are rare, and not every tile is made for them. */
+MORSEL_INLINE void scale_pixels(struct pixels *s, const struct part *part, uint32_t block, int tall, int biased) {
     __m512 m = _mm512_loadu_ps(part->multiplier + 16 * block);
-    if (!plain && part->bias) {
-        scale_biased(s, m, _mm512_loadu_ps(part->bias + 16 * block), tall);
+    if (biased && part->bias) {
+        scale_biased(s, m, _mm512_loadu_ps(part->bias + 16 * block));
         return;
     }
     s->p0 = morsel_scale512(s->p0, m);
@@ -148,6 +148,14 @@ MORSEL_INLINE void scale_pixels(struct pixels *s, const struct part *part, uint3
     s->p6 = morsel_scale512(s->p6, m);
     s->p7 = tall == 8 ? morsel_scale512(s->p7, m) : s->p6;
 }
+
+/* What a tile can do besides: few need all of it, and each costs the others time or room. Eight pixels high fetch ahead where there is
+ * something to fetch, seven always. */
+enum {
+    LIMITS = 1, /* zero points and limits of results */
+    BIAS = 2,   /* float biases */
+    AHEAD = 4   /* fetching what later steps need */
+};
 
 /* How results are written: in registers for each tile. */
 struct finish {
@@ -195,11 +203,11 @@ MORSEL_INLINE void store_16(const struct finish *f, uint8_t *y, const struct pla
 }
 
 MORSEL_INLINE void finish_48(const struct part *part, uint8_t *y, const struct places *oy, struct pixels a, struct pixels b,
-                             struct pixels c, int tall, int plain) {
-    struct finish f = finish_of(part, plain);
-    scale_pixels(&a, part, 0, tall, plain);
-    scale_pixels(&b, part, 1, tall, plain);
-    scale_pixels(&c, part, 2, tall, plain);
+                             struct pixels c, int tall, int can) {
+    struct finish f = finish_of(part, !(can & LIMITS));
+    scale_pixels(&a, part, 0, tall, can & BIAS);
+    scale_pixels(&b, part, 1, tall, can & BIAS);
+    scale_pixels(&c, part, 2, tall, can & BIAS);
     store_48(&f, y, a.p0, b.p0, c.p0);
     store_48(&f, y + oy->p1, a.p1, b.p1, c.p1);
     store_48(&f, y + oy->p2, a.p2, b.p2, c.p2);
@@ -211,10 +219,10 @@ MORSEL_INLINE void finish_48(const struct part *part, uint8_t *y, const struct p
 }
 
 MORSEL_INLINE void finish_32(const struct part *part, uint8_t *y, const struct places *oy, struct pixels a, struct pixels b, int tall,
-                             int plain) {
-    struct finish f = finish_of(part, plain);
-    scale_pixels(&a, part, 0, tall, plain);
-    scale_pixels(&b, part, 1, tall, plain);
+                             int can) {
+    struct finish f = finish_of(part, !(can & LIMITS));
+    scale_pixels(&a, part, 0, tall, can & BIAS);
+    scale_pixels(&b, part, 1, tall, can & BIAS);
     store_32(&f, y, y + oy->p1, a.p0, b.p0, a.p1, b.p1);
     store_32(&f, y + oy->p2, y + oy->p3, a.p2, b.p2, a.p3, b.p3);
     store_32(&f, y + oy->p4, y + oy->p5, a.p4, b.p4, a.p5, b.p5);
@@ -222,7 +230,7 @@ MORSEL_INLINE void finish_32(const struct part *part, uint8_t *y, const struct p
 }
 
 MORSEL_INLINE void tile_48(const struct part *part, struct morsel_ahead *ahead, const struct morsel_lines *lines, size_t at,
-                           const struct places *o, const struct places *oy, int tall, int plain) {
+                           const struct places *o, const struct places *oy, int tall, int can) {
     const struct morsel_conv_job *job = part->job;
     size_t block = job->block_bytes;
     const int8_t *w = part->weights;
@@ -231,7 +239,7 @@ MORSEL_INLINE void tile_48(const struct part *part, struct morsel_ahead *ahead, 
     do {
         const uint8_t *x = *line + at * lines->step;
         const int8_t *stop = w + (size_t)job->quads * 64;
-        if (!ahead->step) {
+        if (!ahead || (tall == 8 && !ahead->step)) {
             for (; w != stop; w += 64, x += 4) dot_pixels(&a, &b, &c, x, o, w, block, 3, tall);
             continue;
         }
@@ -241,11 +249,11 @@ MORSEL_INLINE void tile_48(const struct part *part, struct morsel_ahead *ahead, 
         }
     } while (++line != end);
     uint8_t *y = part->y + at * part->y_step;
-    finish_48(part, y, oy, a, b, c, tall, plain);
+    finish_48(part, y, oy, a, b, c, tall, can);
 }
 
 MORSEL_INLINE void tile_32(const struct part *part, struct morsel_ahead *ahead, const struct morsel_lines *lines, size_t at,
-                           const struct places *o, const struct places *oy, int tall, int plain) {
+                           const struct places *o, const struct places *oy, int tall, int can) {
     const struct morsel_conv_job *job = part->job;
     size_t block = job->block_bytes;
     const int8_t *w = part->weights;
@@ -254,7 +262,7 @@ MORSEL_INLINE void tile_32(const struct part *part, struct morsel_ahead *ahead, 
     do {
         const uint8_t *x = *line + at * lines->step;
         const int8_t *stop = w + (size_t)job->quads * 64;
-        if (!ahead->step) {
+        if (!ahead || (tall == 8 && !ahead->step)) {
             for (; w != stop; w += 64, x += 4) dot_pixels(&a, &b, &a, x, o, w, block, 2, tall);
             continue;
         }
@@ -264,12 +272,12 @@ MORSEL_INLINE void tile_32(const struct part *part, struct morsel_ahead *ahead, 
         }
     } while (++line != end);
     uint8_t *y = part->y + at * part->y_step;
-    finish_32(part, y, oy, a, b, tall, plain);
+    finish_32(part, y, oy, a, b, tall, can);
 }
 
 /* Pixels from `at` and as many from `next`, which may be the same. */
 MORSEL_INLINE void tile_16(const struct part *part, const struct morsel_lines *lines, size_t at, size_t next, const struct places *o,
-                           const struct places *oy, int tall) {
+                           const struct places *oy, int tall, int can) {
     const struct morsel_conv_job *job = part->job;
     const int8_t *w = part->weights;
     struct pixels a = same_pixels(part->start[0]), b = a;
@@ -284,8 +292,8 @@ MORSEL_INLINE void tile_16(const struct part *part, const struct morsel_lines *l
         }
     } while (++line != end);
     struct finish f = finish_of(part, 0);
-    scale_pixels(&a, part, 0, tall, 0);
-    scale_pixels(&b, part, 0, tall, 0);
+    scale_pixels(&a, part, 0, tall, can & BIAS);
+    scale_pixels(&b, part, 0, tall, can & BIAS);
     store_16(&f, part->y + at * part->y_step, oy, &a, tall);
     store_16(&f, part->y + next * part->y_step, oy, &b, tall);
 }
@@ -301,43 +309,47 @@ static struct morsel_ahead ahead_of(const struct part *part, size_t n, int block
 }
 
 /* A part's n pixels in tiles. The last tile may lie over the end of the one before. */
-MORSEL_INLINE void run(const struct part *part, const struct morsel_lines *lines, size_t n, int blocks, int tall, int plain) {
+MORSEL_INLINE void run(const struct part *part, const struct morsel_lines *lines, size_t n, int blocks, int tall, int can) {
     struct places o = places_of(lines->step, n), oy = places_of(part->y_step, n);
     size_t size = (size_t)tall, last = n < size ? 0 : n - size, step = blocks == 1 ? 2 * size : size;
     struct morsel_ahead ahead = {0, 0};
-    if (blocks > 1 && part->job->args->ahead_bytes) ahead = ahead_of(part, n, blocks, (n + step - 1) / step);
+    if (can & AHEAD && part->job->args->ahead_bytes) ahead = ahead_of(part, n, blocks, (n + step - 1) / step);
     for (size_t next = 0; next < n; next += step) {
         size_t at = next < last ? next : last;
-        if (blocks == 3) tile_48(part, &ahead, lines, at, &o, &oy, tall, plain);
-        else if (blocks == 2) tile_32(part, &ahead, lines, at, &o, &oy, tall, plain);
-        else tile_16(part, lines, at, next + size < last ? next + size : last, &o, &oy, tall);
+        if (blocks == 3) tile_48(part, can & AHEAD ? &ahead : NULL, lines, at, &o, &oy, tall, can);
+        else if (blocks == 2) tile_32(part, can & AHEAD ? &ahead : NULL, lines, at, &o, &oy, tall, can);
+        else tile_16(part, lines, at, next + size < last ? next + size : last, &o, &oy, tall, can);
     }
 }
 
-#define RUN(name, blocks, tall, plain)                                                                                       \
+#define RUN(name, blocks, tall, can)                                                                                         \
     static __attribute__((noinline)) void name(const struct part *part, const struct morsel_lines *lines, size_t n) {        \
-        run(part, lines, n, blocks, tall, plain);                                                                            \
+        run(part, lines, n, blocks, tall, can);                                                                              \
     }
 
-RUN(run_7x16, 1, 7, 0)
-RUN(run_7x32, 2, 7, 0)
-RUN(run_7x48, 3, 7, 0)
-RUN(run_8x16, 1, 8, 0)
-RUN(run_8x32, 2, 8, 0)
-RUN(run_8x48, 3, 8, 0)
-RUN(plain_7x32, 2, 7, 1)
-RUN(plain_7x48, 3, 7, 1)
-RUN(plain_8x32, 2, 8, 1)
-RUN(plain_8x48, 3, 8, 1)
+RUN(run_7x16, 1, 7, LIMITS | BIAS)
+RUN(run_7x32, 2, 7, LIMITS | BIAS)
+RUN(run_7x48, 3, 7, LIMITS | BIAS)
+RUN(plain_7x32, 2, 7, 0)
+RUN(plain_7x48, 3, 7, 0)
+RUN(ahead_7x32, 2, 7, LIMITS | AHEAD)
+RUN(ahead_7x48, 3, 7, LIMITS | AHEAD)
+RUN(run_8x16, 1, 8, LIMITS)
+RUN(run_8x32, 2, 8, LIMITS | AHEAD)
+RUN(run_8x48, 3, 8, LIMITS | AHEAD)
+RUN(plain_8x32, 2, 8, AHEAD)
+RUN(plain_8x48, 3, 8, AHEAD)
 
 /* In tiles of the height that leaves less of the last tile over the one before. */
 static void run_part(const struct part *part, const struct morsel_lines *lines, size_t n, uint32_t blocks) {
-    int eight = (n + 7) / 8 * 8 < (n + 6) / 7 * 7;
-    if (blocks == 1) (eight ? run_8x16 : run_7x16)(part, lines, n);
-    else if (blocks == 2 && part->plain) (eight ? plain_8x32 : plain_7x32)(part, lines, n);
-    else if (blocks == 2) (eight ? run_8x32 : run_7x32)(part, lines, n);
-    else if (part->plain) (eight ? plain_8x48 : plain_7x48)(part, lines, n);
-    else (eight ? run_8x48 : run_7x48)(part, lines, n);
+    int eight = (n + 7) / 8 * 8 < (n + 6) / 7 * 7, wide = blocks == 3;
+    if (blocks == 1) (eight && !part->bias ? run_8x16 : run_7x16)(part, lines, n);
+    else if (part->bias) (wide ? run_7x48 : run_7x32)(part, lines, n);
+    else if (eight && part->plain) (wide ? plain_8x48 : plain_8x32)(part, lines, n);
+    else if (eight) (wide ? run_8x48 : run_8x32)(part, lines, n);
+    else if (part->job->args->ahead_bytes) (wide ? ahead_7x48 : ahead_7x32)(part, lines, n);
+    else if (part->plain) (wide ? plain_7x48 : plain_7x32)(part, lines, n);
+    else (wide ? run_7x48 : run_7x32)(part, lines, n);
 }
 
 /* How many of `left` blocks to do together: threes, and twos at the end so that no single one is left. */
