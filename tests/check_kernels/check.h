@@ -101,6 +101,7 @@ struct weights {
     uint32_t per_group, padded; /* outputs of a group, and rounded up to 16: entry e is real where e % padded < per_group */
     uint32_t taps;              /* stored weights of a channel, a multiple of 4 */
     uint32_t row, row_used;     /* of each `row` taps the first row_used meet an input */
+    bool calm;                  /* no odd multipliers, for which many kernels leave all channels to plain C; made with the constants */
 };
 /* Fills in `data` and makes the constants so that many sums land inside y's range, on its ties and at the edges of exactness. */
 struct morsel_channels make_channels(struct trial *t, struct weights *w, const struct morsel_output *y);

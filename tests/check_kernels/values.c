@@ -73,6 +73,7 @@ void make_output(struct trial *t, struct morsel_output *y, uint32_t float_one_in
     y->float_max = INFINITY;
     uint32_t limits = chance_below(c, 4);
     if (limits == 0) y->out_min = y->code.zero; /* relu */
+    if (limits == 2) y->code.zero = 0, y->code.flip = 0; /* relu with all its range, inside a network */
     if (limits == 1) y->out_min = (int32_t)chance_below(c, 256), y->out_max = chance_range(c, y->out_min, 255);
     if (float_one_in && chance_one_in(c, float_one_in)) {
         y->code = float_code();
@@ -109,10 +110,10 @@ static float power_of_two(int32_t exponent) {
 }
 
 /* So that sums of this size fall inside a byte, or a little outside; often a power of two, for ties. */
-static float multiplier(struct chance *c, float size) {
+static float multiplier(struct chance *c, float size, bool calm) {
     static const float odd[] = {FLT_MAX, FLT_MIN, 1, 0.5f, 1e-45f};
     float m = chance_float(c, 20, 300) / (size < 1 ? 1 : size);
-    if (chance_one_in(c, 40)) return odd[chance_below(c, 5)];
+    if (!calm && chance_one_in(c, 40)) return odd[chance_below(c, 5)];
     return chance_one_in(c, 3) ? power_of_two((int32_t)floorf(log2f(m))) : m;
 }
 
@@ -135,7 +136,7 @@ static void make_channel(struct trial *t, const struct weights *w, uint32_t e, s
     if (at_edge) size = fabsf((float)bias);
     if (chance_one_in(c, 64) && !t->bench) bias = (int32_t)chance_next(c); /* sums that wrap */
     ((int32_t *)to->bias)[e] = bias;
-    ((float *)to->multiplier)[e] = multiplier(c, size);
+    ((float *)to->multiplier)[e] = multiplier(c, size, w->calm);
     ((int32_t *)to->weight_sum)[e] = sum;
     if (to->weight_zero) ((int32_t *)to->weight_zero)[e] = zero;
     if (to->float_bias) ((float *)to->float_bias)[e] = chance_one_in(c, 2) ? (float)chance_range(c, -99, 99) / 2 : chance_float(c, -50, 50);
@@ -148,6 +149,7 @@ struct morsel_channels make_channels(struct trial *t, struct weights *w, const s
     void *rooms[5] = {0};
     bool zero = !t->bench && chance_one_in(c, 8), float_bias = !t->bench && chance_one_in(c, y->code.is_float ? 2 : 8);
     w->data = trial_room(t, bytes, 64);
+    w->calm = chance_one_in(c, 2);
     memset(w->data, 0, bytes);
     for (unsigned i = 0; i < 5; i++) {
         if ((i == 3 && !zero) || (i == 4 && !float_bias)) continue;
