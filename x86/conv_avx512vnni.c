@@ -337,15 +337,12 @@ RUN(ahead_7x48, 3, 7, LIMITS | AHEAD)
 RUN(run_8x16, 1, 8, LIMITS)
 RUN(run_8x32, 2, 8, LIMITS | AHEAD)
 RUN(run_8x48, 3, 8, LIMITS | AHEAD)
-RUN(plain_8x32, 2, 8, AHEAD)
-RUN(plain_8x48, 3, 8, AHEAD)
 
 /* In tiles of the height that leaves less of the last tile over the one before. */
 static void run_part(const struct part *part, const struct morsel_lines *lines, size_t n, uint32_t blocks) {
     int eight = (n + 7) / 8 * 8 < (n + 6) / 7 * 7, wide = blocks == 3;
     if (blocks == 1) (eight && !part->bias ? run_8x16 : run_7x16)(part, lines, n);
     else if (part->bias) (wide ? run_7x48 : run_7x32)(part, lines, n);
-    else if (eight && part->plain) (wide ? plain_8x48 : plain_8x32)(part, lines, n);
     else if (eight) (wide ? run_8x48 : run_8x32)(part, lines, n);
     else if (part->job->args->ahead_bytes) (wide ? ahead_7x48 : ahead_7x32)(part, lines, n);
     else if (part->plain) (wide ? plain_7x48 : plain_7x32)(part, lines, n);
