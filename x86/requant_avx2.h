@@ -19,6 +19,7 @@ struct morsel_requant256 {
     __m256 high;       /* out_max - zero */
     __m256i zero, low; /* int16s, bytes */
     __m256i top, flip; /* bytes; top is out_max */
+    int whole;         /* whether results are what the packs saturate to: zero point 0, limits 0 and 255, not flipped */
 };
 
 /* For values that count from `zero`. */
@@ -26,6 +27,7 @@ static inline struct morsel_requant256 morsel_requant256(const struct morsel_out
     struct morsel_requant256 r = {
         _mm256_set1_ps((float)(y->out_max - zero)), _mm256_set1_epi16((short)zero), _mm256_set1_epi8((char)y->out_min),
         _mm256_set1_epi8((char)y->out_max), _mm256_set1_epi8((char)y->code.flip),
+        zero == 0 && y->out_min == 0 && y->out_max == 255 && y->code.flip == 0,
     };
     return r;
 }
@@ -64,9 +66,10 @@ static inline int morsel_fits256(const float *multiplier, const float *bias, siz
 
 /* 32 of those to bytes: in lane i of 16 bytes stand the four integers of lane i of a, then of b, c and d. */
 static inline __m256i morsel_pack256(const struct morsel_requant256 *r, __m256i a, __m256i b, __m256i c, __m256i d) {
-    __m256i ab = _mm256_adds_epi16(_mm256_packs_epi32(a, b), r->zero);
-    __m256i cd = _mm256_adds_epi16(_mm256_packs_epi32(c, d), r->zero);
-    __m256i bytes = _mm256_max_epu8(_mm256_packus_epi16(ab, cd), r->low);
+    __m256i ab = _mm256_packs_epi32(a, b), cd = _mm256_packs_epi32(c, d);
+    if (r->whole) return _mm256_packus_epi16(ab, cd);
+    ab = _mm256_packus_epi16(_mm256_adds_epi16(ab, r->zero), _mm256_adds_epi16(cd, r->zero));
+    __m256i bytes = _mm256_max_epu8(ab, r->low);
 #if defined(MORSEL_BELOW_1)
     bytes = _mm256_min_epu8(bytes, r->top);
 #endif
