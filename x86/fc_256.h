@@ -7,6 +7,8 @@
 #include "seven_avx2.h"
 #include "x86.h"
 
+#define FC_AHEAD 4096u /* bytes of weights between their arrival and their use: they come from main memory, once each */
+
 struct fc_sums {
     __m256i a, b; /* channels 0..7, 8..15 */
 };
@@ -24,6 +26,7 @@ static struct fc_sums fc_row(const struct morsel_fc_args *a, const uint8_t *x, c
     uint8_t rest[4] = {0};
     uint32_t left = a->inputs;
     for (; left >= 16; left -= 16, x += 16, w += 256) {
+        for (int i = 0; i < 256; i += 64) _mm_prefetch((const char *)((uintptr_t)w + FC_AHEAD + (unsigned)i), _MM_HINT_T0);
         fc_add(&s, x, w, flip);
         fc_add(&s1, x + 4, w + 64, flip);
         fc_add(&s2, x + 8, w + 128, flip);
