@@ -2,125 +2,74 @@
 /*
  * Convolution with AVX2, exact for every weight: tiles of seven pixels x 8 channels.
  *
- * vpmaddubsw adds two products of a byte each in 16 bits and saturates. It is used for blocks of weights that a proof holds for: with
- * inputs up to 255, no pair's sum leaves the 16 bits if in each pair of weights the positive ones add up to at most 128 and the negative
- * ones to at least -128 (255 * 128 = 32640). Where that holds for two pairs together, their sums are added in 16 bits too. All other
- * blocks are multiplied as 16-bit integers: four weights k0..k3 of a channel become the pairs (k0, k2) and (k1, k3), and so do the
- * inputs, once for all blocks.
+ * Each group of four inputs is multiplied in the cheapest way that is proven exact for it (ways_avx2.h). The ways want their inputs in
+ * different orders: as they are, their pairs exchanged, and as 16-bit integers, (k0, k2) and (k1, k3). All are made once for some
+ * pixels, `views`, before the blocks of channels meet them.
  */
 #define MORSEL_BELOW_1
 #include "conv_plan.h"
 #include "dot_avx2.h"
 #include "requant_avx2.h"
 #include "seven_avx2.h"
+#include "ways_avx2.h"
 #include "x86.h"
 
-#define WIDE_BYTES 16384u /* of seven windows as 16-bit integers */
-#define BLOCKS 2048u      /* that the list of proofs has room for */
-#define TWICE 512u        /* of groups of eight weights that the proof of a block has room for */
+#define VIEW_BYTES 32768u
+#define SLACK 64u   /* that is written behind a view, */
+#define VIEW_USUAL 24576u
+#define VIEW_ROOM (VIEW_BYTES - 5 * SLACK) /* and what is left of four and a wide one */
+#define READY 48u   /* groups of a shallow block */
+#define LISTS 4096u /* groups whose ways are known at once, */
+#define HALVES 256u /* of that many halves of blocks */
+#define FEW 21u     /* pixels that are not worth a proof */
 
-/* What is known of a block: for each half, whether the groups 2 i and 2 i + 1 of a kernel row, i counted on through the rows, may be added
- * in 16 bits. */
-struct proof {
-    uint8_t twice[2][TWICE];
+/* Windows of some pixels. NULL: a view that is not there. */
+struct views {
+    const uint8_t *plain, *swap, *turn, *wide;
+    size_t step;                  /* bytes of a window, and half of those that it has as 16-bit integers */
+    struct morsel_places at, wide_at; /* of seven windows */
 };
 
-/* Largest sums of the positive and of the negative weights of pairs, as 16-bit integers. */
-struct extent {
-    __m256i most, least;
+/* Some blocks and what is known of them. */
+struct plan {
+    struct morsel_ways ways[HALVES];
+    uint16_t lists[2 * LISTS];
+    int plain, swap, turn, words; /* whether any group wants that view */
 };
 
-MORSEL_INLINE struct extent extent_of(const int8_t *w) {
-    __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)w), zero = _mm256_setzero_si256(), ones = _mm256_set1_epi8(1);
-    struct extent e = {_mm256_maddubs_epi16(ones, _mm256_max_epi8(v, zero)), _mm256_maddubs_epi16(ones, _mm256_min_epi8(v, zero))};
-    return e;
+MORSEL_INLINE __m256i load_weights(const int8_t *w) {
+    return _mm256_loadu_si256((const __m256i *)(const void *)w);
 }
 
-MORSEL_INLINE int extent_fits(struct extent e) {
-    __m256i bad = _mm256_or_si256(_mm256_cmpgt_epi16(e.most, _mm256_set1_epi16(128)), _mm256_cmpgt_epi16(_mm256_set1_epi16(-128), e.least));
-    return _mm256_testz_si256(bad, bad);
-}
-
-/* Whether vpmaddubsw cannot saturate with the weights of a block; where so, what else is known. */
-static int prove(struct proof *proof, const struct morsel_conv_job *job, const int8_t *w) {
-    struct extent all = {_mm256_setzero_si256(), _mm256_setzero_si256()};
-    uint32_t i = 0;
-    for (uint32_t ky = 0; ky < job->kernel_h; ky++) {
-        for (uint32_t q = 0; q < job->quads; q++, w += 64) {
-            int two = q + 1 < job->quads && q % 2 == 0 && i < TWICE;
-            for (uint32_t half = 0; half < 2; half++) {
-                struct extent e = extent_of(w + 32 * half), next;
-                all.most = _mm256_max_epi16(all.most, e.most);
-                all.least = _mm256_min_epi16(all.least, e.least);
-                if (!two) continue;
-                next = extent_of(w + 64 + 32 * half);
-                next.most = _mm256_add_epi16(next.most, e.most);
-                next.least = _mm256_add_epi16(next.least, e.least);
-                proof->twice[half][i] = (uint8_t)extent_fits(next);
-            }
-            i += two ? 1 : 0;
-        }
-        if (!extent_fits(all)) return 0;
-    }
-    return 1;
-}
-
-MORSEL_INLINE __m256i add_bytes(__m256i acc, const uint8_t *x, __m256i w, __m256i ones) {
+MORSEL_INLINE __m256i add_bytes(__m256i acc, const uint8_t *x, __m256i w) {
     __m256i pairs = _mm256_maddubs_epi16(morsel_broadcast256(x), w);
-    return _mm256_add_epi32(acc, _mm256_madd_epi16(pairs, ones));
+    return _mm256_add_epi32(acc, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
 }
 
-MORSEL_INLINE void add_bytes_7(struct morsel_seven256 *s, const uint8_t *x, const struct morsel_places *o, const int8_t *w) {
-    __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)w), ones = _mm256_set1_epi16(1);
-    s->p0 = add_bytes(s->p0, x, v, ones);
-    s->p1 = add_bytes(s->p1, x + o->p1, v, ones);
-    s->p2 = add_bytes(s->p2, x + o->p2, v, ones);
-    s->p3 = add_bytes(s->p3, x + o->p3, v, ones);
-    s->p4 = add_bytes(s->p4, x + o->p4, v, ones);
-    s->p5 = add_bytes(s->p5, x + o->p5, v, ones);
-    s->p6 = add_bytes(s->p6, x + o->p6, v, ones);
+MORSEL_INLINE void add_bytes_7(struct morsel_seven256 *s, const uint8_t *x, const struct morsel_places *o, __m256i w) {
+    s->p0 = add_bytes(s->p0, x, w);
+    s->p1 = add_bytes(s->p1, x + o->p1, w);
+    s->p2 = add_bytes(s->p2, x + o->p2, w);
+    s->p3 = add_bytes(s->p3, x + o->p3, w);
+    s->p4 = add_bytes(s->p4, x + o->p4, w);
+    s->p5 = add_bytes(s->p5, x + o->p5, w);
+    s->p6 = add_bytes(s->p6, x + o->p6, w);
 }
 
-/* Eight inputs. */
-MORSEL_INLINE __m256i add_twice(__m256i acc, const uint8_t *x, __m256i w0, __m256i w1, __m256i ones) {
+/* Two groups. */
+MORSEL_INLINE __m256i add_two(__m256i acc, const uint8_t *x, __m256i w0, __m256i w1) {
     __m256i a = _mm256_maddubs_epi16(morsel_broadcast256(x), w0), b = _mm256_maddubs_epi16(morsel_broadcast256(x + 4), w1);
-    return _mm256_add_epi32(acc, _mm256_madd_epi16(_mm256_add_epi16(a, b), ones));
+    return _mm256_add_epi32(acc, _mm256_madd_epi16(_mm256_add_epi16(a, b), _mm256_set1_epi16(1)));
 }
 
-MORSEL_INLINE void add_twice_7(struct morsel_seven256 *s, const uint8_t *x, const struct morsel_places *o, const int8_t *w) {
-    __m256i w0 = _mm256_loadu_si256((const __m256i *)(const void *)w), w1 = _mm256_loadu_si256((const __m256i *)(const void *)(w + 64));
-    __m256i ones = _mm256_set1_epi16(1);
-    s->p0 = add_twice(s->p0, x, w0, w1, ones);
-    s->p1 = add_twice(s->p1, x + o->p1, w0, w1, ones);
-    s->p2 = add_twice(s->p2, x + o->p2, w0, w1, ones);
-    s->p3 = add_twice(s->p3, x + o->p3, w0, w1, ones);
-    s->p4 = add_twice(s->p4, x + o->p4, w0, w1, ones);
-    s->p5 = add_twice(s->p5, x + o->p5, w0, w1, ones);
-    s->p6 = add_twice(s->p6, x + o->p6, w0, w1, ones);
-}
-
-/* Seven pixels of eight channels, with weights that are proven safe. */
-MORSEL_INLINE struct morsel_seven256 sum_bytes(const struct morsel_part256 *part, const struct morsel_lines *lines, size_t at, int half,
-                                               const struct proof *proof) {
-    const struct morsel_places o = part->x_places;
-    const int8_t *w = part->weights + 32 * half;
-    const uint8_t *twice = proof->twice[half], *twice_end = twice + TWICE;
-    struct morsel_seven256 s = morsel_same7(part->start[half]);
-    const uint8_t *const *line = lines->line, *const *end = line + part->job->kernel_h;
-    do {
-        const uint8_t *x = *line + at * lines->step;
-        uint32_t quads = part->job->quads;
-        for (; quads >= 2 && twice < twice_end; quads -= 2, w += 128, x += 8) {
-            if (*twice++) {
-                add_twice_7(&s, x, &o, w);
-                continue;
-            }
-            add_bytes_7(&s, x, &o, w);
-            add_bytes_7(&s, x + 4, &o, w + 64);
-        }
-        for (; quads; quads--, w += 64, x += 4) add_bytes_7(&s, x, &o, w);
-    } while (++line != end);
-    return s;
+MORSEL_INLINE void add_two_7(struct morsel_seven256 *s, const uint8_t *x, const struct morsel_places *o, __m256i w0, __m256i w1) {
+    s->p0 = add_two(s->p0, x, w0, w1);
+    s->p1 = add_two(s->p1, x + o->p1, w0, w1);
+    s->p2 = add_two(s->p2, x + o->p2, w0, w1);
+    s->p3 = add_two(s->p3, x + o->p3, w0, w1);
+    s->p4 = add_two(s->p4, x + o->p4, w0, w1);
+    s->p5 = add_two(s->p5, x + o->p5, w0, w1);
+    s->p6 = add_two(s->p6, x + o->p6, w0, w1);
 }
 
 /* x: the pairs (k0, k2) and (k1, k3) of four inputs. */
@@ -129,25 +78,358 @@ MORSEL_INLINE __m256i add_words(__m256i acc, const uint8_t *x, struct morsel_pai
     return _mm256_add_epi32(acc, _mm256_madd_epi16(morsel_broadcast256(x + 4), w.odd));
 }
 
-/* Seven pixels of eight channels; `wide` holds their windows, `step` bytes apart. */
-MORSEL_INLINE struct morsel_seven256 sum_words(const struct morsel_part256 *part, const uint8_t *wide, size_t step, int half) {
-    const int8_t *w = part->weights + 32 * half, *stop = w + part->job->block_bytes;
+MORSEL_INLINE void add_words_7(struct morsel_seven256 *s, const uint8_t *x, const struct morsel_places *o, struct morsel_pairs w) {
+    s->p0 = add_words(s->p0, x, w);
+    s->p1 = add_words(s->p1, x + o->p1, w);
+    s->p2 = add_words(s->p2, x + o->p2, w);
+    s->p3 = add_words(s->p3, x + o->p3, w);
+    s->p4 = add_words(s->p4, x + o->p4, w);
+    s->p5 = add_words(s->p5, x + o->p5, w);
+    s->p6 = add_words(s->p6, x + o->p6, w);
+}
+
+/* The same from bytes, which are widened each time. */
+MORSEL_INLINE void add_narrow_7(struct morsel_seven256 *s, const uint8_t *x, const struct morsel_places *o, struct morsel_pairs w) {
+    s->p0 = morsel_dot_pairs(s->p0, morsel_broadcast256(x), w);
+    s->p1 = morsel_dot_pairs(s->p1, morsel_broadcast256(x + o->p1), w);
+    s->p2 = morsel_dot_pairs(s->p2, morsel_broadcast256(x + o->p2), w);
+    s->p3 = morsel_dot_pairs(s->p3, morsel_broadcast256(x + o->p3), w);
+    s->p4 = morsel_dot_pairs(s->p4, morsel_broadcast256(x + o->p4), w);
+    s->p5 = morsel_dot_pairs(s->p5, morsel_broadcast256(x + o->p5), w);
+    s->p6 = morsel_dot_pairs(s->p6, morsel_broadcast256(x + o->p6), w);
+}
+
+/* ---- tiles: seven pixels of a block ---- */
+
+/* Eight channels whose groups are all multiplied as they are. */
+MORSEL_INLINE struct morsel_seven256 sum_plain(const struct morsel_part256 *part, const struct morsel_lines *lines, size_t at, int half,
+                                               const struct morsel_ways *ways) {
+    const struct morsel_places o = part->x_places;
+    const int8_t *w = part->weights + 32 * half;
+    const uint16_t *two = ways->second;
     struct morsel_seven256 s = morsel_same7(part->start[half]);
-    const uint8_t *wide3 = wide + 3 * step, *wide6 = wide + 6 * step;
-    for (; w != stop; w += 64, wide += 8, wide3 += 8, wide6 += 8) {
-        struct morsel_pairs v = morsel_pairs(_mm256_loadu_si256((const __m256i *)(const void *)w));
-        s.p0 = add_words(s.p0, wide, v);
-        s.p1 = add_words(s.p1, wide + step, v);
-        s.p2 = add_words(s.p2, wide + 2 * step, v);
-        s.p3 = add_words(s.p3, wide3, v);
-        s.p4 = add_words(s.p4, wide3 + step, v);
-        s.p5 = add_words(s.p5, wide3 + 2 * step, v);
-        s.p6 = add_words(s.p6, wide6, v);
+    const uint8_t *const *line = lines->line, *const *end = line + part->job->kernel_h;
+    do {
+        const uint8_t *x = *line + at * lines->step;
+        uint32_t quads = part->job->quads;
+        for (; quads >= 2; quads -= 2, w += 128, x += 8) {
+            if (*two++) {
+                add_two_7(&s, x, &o, load_weights(w), load_weights(w + 64));
+                continue;
+            }
+            add_bytes_7(&s, x, &o, load_weights(w));
+            add_bytes_7(&s, x + 4, &o, load_weights(w + 64));
+        }
+        if (quads) add_bytes_7(&s, x, &o, load_weights(w)), w += 64;
+    } while (++line != end);
+    return s;
+}
+
+/* Eight channels whose groups are all multiplied as words. */
+MORSEL_INLINE struct morsel_seven256 sum_words(const struct views *v, size_t at, const int8_t *w, __m256i start, size_t groups) {
+    struct morsel_seven256 s = morsel_same7(start);
+    const uint8_t *x = v->wide + at * v->step * 2;
+    for (const int8_t *stop = w + groups * 64; w != stop; w += 64, x += 8) add_words_7(&s, x, &v->wide_at, morsel_pairs(load_weights(w)));
+    return s;
+}
+
+/* Groups in a list. */
+#define FOR_LIST(g, from, count) for (const uint16_t *g = (from), *end_##g = g + (count); g != end_##g; g++)
+
+/* Those that are to be words, with or without a view of words; all of them have no list. */
+MORSEL_INLINE void sum_rest(struct morsel_seven256 *s, const struct views *v, size_t at, const int8_t *w, const struct morsel_ways *ways) {
+    if (v->wide) {
+        const uint8_t *x = v->wide + at * v->step * 2;
+        FOR_LIST(g, ways->first + ways->groups - ways->words, ways->words)
+            add_words_7(s, x + *g * (size_t)8, &v->wide_at, morsel_pairs(load_weights(w + *g * (size_t)64)));
+        return;
+    }
+    for (uint32_t i = ways->groups - ways->words; i < ways->groups; i++) {
+        size_t g = ways->words == ways->groups ? i : ways->first[i];
+        add_narrow_7(s, v->plain + at * v->step + g * 4, &v->at, morsel_pairs(load_weights(w + g * 64)));
+    }
+}
+
+/* Eight channels whose groups are multiplied in many ways. */
+MORSEL_INLINE struct morsel_seven256 sum_lists(const struct views *v, size_t at, const int8_t *w, __m256i start,
+                                               const struct morsel_ways *ways) {
+    const struct morsel_places o = v->at;
+    struct morsel_seven256 s = morsel_same7(start);
+    if (v->wide && ways->words == ways->groups) return sum_words(v, at, w, start, ways->groups);
+    const uint8_t *x = v->plain + at * v->step;
+    FOR_LIST(g, ways->first, ways->plain) add_bytes_7(&s, x + *g * (size_t)4, &o, load_weights(w + *g * (size_t)64));
+    x = v->swap + at * v->step;
+    FOR_LIST(g, ways->second, ways->swap) add_bytes_7(&s, x + *g * (size_t)4, &o, morsel_swap256(load_weights(w + *g * (size_t)64)));
+    x = v->turn + at * v->step;
+    FOR_LIST(g, ways->second + ways->groups - ways->turn, ways->turn)
+        add_bytes_7(&s, x + *g * (size_t)4, &o, morsel_turn256(load_weights(w + *g * (size_t)64)));
+    if (ways->words) sum_rest(&s, v, at, w, ways);
+    return s;
+}
+
+/* Shallow blocks' groups in the order of their ways, and their weights as they are multiplied. */
+struct ready {
+    _Alignas(32) int8_t weights[2][READY * 64];
+    const uint8_t *x[2][READY]; /* of the first pixel of the views */
+    uint32_t bytes[2], words[2]; /* how many */
+};
+
+MORSEL_INLINE void store256(void *to, __m256i v) {
+    _mm256_storeu_si256((__m256i *)to, v);
+}
+
+static void make_ready_half(struct ready *r, int half, const struct views *v, const int8_t *w, const struct morsel_ways *ways) {
+    int8_t *to = r->weights[half];
+    const uint8_t **x = r->x[half];
+    FOR_LIST(g, ways->first, ways->plain) *x++ = v->plain + *g * (size_t)4, store256(to, load_weights(w + *g * (size_t)64)), to += 32;
+    FOR_LIST(g, ways->second, ways->swap)
+        *x++ = v->swap + *g * (size_t)4, store256(to, morsel_swap256(load_weights(w + *g * (size_t)64))), to += 32;
+    FOR_LIST(g, ways->second + ways->groups - ways->turn, ways->turn)
+        *x++ = v->turn + *g * (size_t)4, store256(to, morsel_turn256(load_weights(w + *g * (size_t)64))), to += 32;
+    r->bytes[half] = ways->plain + ways->swap + ways->turn;
+    r->words[half] = ways->words;
+    for (uint32_t i = ways->groups - ways->words; i < ways->groups; i++, to += 64) {
+        size_t g = ways->words == ways->groups ? i : ways->first[i];
+        struct morsel_pairs p = morsel_pairs(load_weights(w + g * 64));
+        *x++ = v->wide + g * 8;
+        store256(to, p.even);
+        store256(to + 32, p.odd);
+    }
+}
+
+MORSEL_INLINE struct morsel_seven256 sum_ready(const struct ready *r, int half, const struct views *v, size_t at, __m256i start) {
+    struct morsel_seven256 s = morsel_same7(start);
+    const int8_t *w = r->weights[half];
+    const uint8_t *const *x = r->x[half], *const *end = x + r->bytes[half];
+    for (at *= v->step; x != end; x++, w += 32) add_bytes_7(&s, *x + at, &v->at, load_weights(w));
+    for (at *= 2, end += r->words[half]; x != end; x++, w += 64) {
+        struct morsel_pairs p = {load_weights(w), load_weights(w + 32)};
+        add_words_7(&s, *x + at, &v->wide_at, p);
     }
     return s;
 }
 
-/* Where windows are too long for that: inputs are widened each time. */
+static __attribute__((noinline)) void tile_plain(const struct morsel_part256 *part, const struct morsel_lines *lines, size_t at,
+                                                 const struct morsel_ways *ways) {
+    struct morsel_seven256 a = sum_plain(part, lines, at, 0, ways), b = a;
+    if (part->channels > 8) b = sum_plain(part, lines, at, 1, ways + 1);
+    morsel_store_7x16(part, at, &a, &b);
+}
+
+/* Tiles with much to do share one copy of what is done with their sums. */
+static __attribute__((noinline)) void store_tile(const struct morsel_part256 *part, size_t at, const struct morsel_seven256 *halves) {
+    morsel_store_7x16(part, at, halves, halves + 1);
+}
+
+/* Pixel `at` of the part is pixel `view` of the views. */
+static __attribute__((noinline)) void tile_lists(const struct morsel_part256 *part, const struct views *v, size_t at, size_t view,
+                                                 const struct morsel_ways *ways) {
+    struct morsel_seven256 s[2];
+    for (int half = 0; half < 2; half++) {
+        if (half == 0 || part->channels > 8) s[half] = sum_lists(v, view, part->weights + 32 * half, part->start[half], ways + half);
+        else s[1] = s[0];
+    }
+    store_tile(part, at, s);
+}
+
+static __attribute__((noinline)) void tile_ready(const struct morsel_part256 *part, const struct views *v, size_t at, size_t view,
+                                                 const struct ready *r) {
+    struct morsel_seven256 a = sum_ready(r, 0, v, view, part->start[0]), b = a;
+    if (part->channels > 8) b = sum_ready(r, 1, v, view, part->start[1]);
+    morsel_store_7x16(part, at, &a, &b);
+}
+
+/* Pixels begin .. end of a part; `last` is where the last tile of all begins, `base` the first pixel of the views. */
+struct stretch {
+    size_t begin, end, base, last;
+};
+
+static void run_ready(const struct morsel_part256 *part, const struct views *v, const struct morsel_ways *ways, struct stretch s) {
+    struct ready r;
+    make_ready_half(&r, 0, v, part->weights, ways);
+    make_ready_half(&r, 1, v, part->weights + 32, ways + 1);
+    for (size_t i = s.begin; i < s.end; i += 7) {
+        size_t at = i < s.last ? i : s.last;
+        tile_ready(part, v, at, at - s.base, &r);
+    }
+}
+
+/* Whether both halves of a block are multiplied as they are; an empty one does not matter. */
+static int all_plain(const struct morsel_part256 *part, const struct morsel_ways *ways) {
+    return ways->plain == ways->groups && (part->channels <= 8 || ways[1].plain == ways->groups);
+}
+
+static void run_tiles(const struct morsel_part256 *part, const struct morsel_lines *lines, const struct views *v,
+                      const struct morsel_ways *ways, struct stretch s) {
+    int plain = all_plain(part, ways);
+    if (!plain && v->wide && ways->groups <= READY) {
+        run_ready(part, v, ways, s);
+        return;
+    }
+    for (size_t i = s.begin; i < s.end; i += 7) {
+        size_t at = i < s.last ? i : s.last;
+        if (plain) tile_plain(part, lines, at, ways);
+        else tile_lists(part, v, at, at - s.base, ways);
+    }
+}
+
+/* ---- views ---- */
+
+/* Views that are being written; NULL: not wanted. */
+struct copies {
+    uint8_t *plain, *swap, *turn, *wide;
+};
+
+MORSEL_INLINE void copy_32(const struct copies *c, size_t at, __m256i v) {
+    if (c->plain) store256(c->plain + at, v);
+    if (c->swap) store256(c->swap + at, morsel_swap256(v));
+    if (c->turn) store256(c->turn + at, morsel_turn256(v));
+    if (!c->wide) return;
+    v = _mm256_permute4x64_epi64(v, 0xd8);
+    __m256i even = _mm256_and_si256(v, _mm256_set1_epi16(255)), odd = _mm256_srli_epi16(v, 8);
+    store256(c->wide + 2 * at, _mm256_unpacklo_epi32(even, odd));
+    store256(c->wide + 2 * at + 32, _mm256_unpackhi_epi32(even, odd));
+}
+
+/* 0, 4, 8 or 12 bytes. */
+MORSEL_INLINE __m128i load_less(const uint8_t *x, size_t n) {
+    __m128i v = _mm_setzero_si128();
+    int32_t four = 0;
+    if (n & 4) memcpy(&four, x + n - 4, sizeof four);
+    if (n & 8) v = _mm_loadl_epi64((const __m128i *)(const void *)x);
+    return n & 8 ? _mm_insert_epi32(v, four, 2) : _mm_cvtsi32_si128(four);
+}
+
+/* n bytes, groups of four, to `at`; up to 28 more places are written. */
+static void copy_line(const struct copies *c, size_t at, const uint8_t *x, size_t n) {
+    for (; n >= 32; n -= 32, x += 32, at += 32) copy_32(c, at, _mm256_loadu_si256((const __m256i *)(const void *)x));
+    if (n >= 16) {
+        __m128i low = _mm_loadu_si128((const __m128i *)(const void *)x);
+        copy_32(c, at, _mm256_inserti128_si256(_mm256_castsi128_si256(low), load_less(x + 16, n - 16), 1));
+    } else if (n) {
+        copy_32(c, at, _mm256_inserti128_si256(_mm256_setzero_si256(), load_less(x, n), 0));
+    }
+}
+
+/* No more than 16 bytes. */
+MORSEL_INLINE void copy_short(const struct copies *c, size_t at, const uint8_t *x, size_t n) {
+    __m128i v = n == 16 ? _mm_loadu_si128((const __m128i *)(const void *)x) : load_less(x, n);
+    __m128i even = _mm_and_si128(v, _mm_set1_epi16(255)), odd = _mm_srli_epi16(v, 8);
+    if (c->plain) _mm_storeu_si128((__m128i *)(void *)(c->plain + at), v);
+    if (c->swap) _mm_storeu_si128((__m128i *)(void *)(c->swap + at), _mm_shuffle_epi8(v, _mm_setr_epi8(MORSEL_SWAP_BYTES)));
+    if (c->turn) _mm_storeu_si128((__m128i *)(void *)(c->turn + at), _mm_shuffle_epi8(v, _mm_setr_epi8(MORSEL_TURN_BYTES)));
+    if (!c->wide) return;
+    _mm_storeu_si128((__m128i *)(void *)(c->wide + 2 * at), _mm_unpacklo_epi32(even, odd));
+    _mm_storeu_si128((__m128i *)(void *)(c->wide + 2 * at + 16), _mm_unpackhi_epi32(even, odd));
+}
+
+/* Windows of `count` pixels from `base`, kernel rows one behind the other. */
+static void copy_windows(const struct copies *views, const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t base,
+                         size_t count, size_t n) {
+    const struct copies c = *views;
+    size_t bytes = job->quads * (size_t)4, at = 0;
+    for (size_t p = base; p < base + count; p++) {
+        size_t from = (p < n ? p : n - 1) * lines->step;
+        for (uint32_t ky = 0; ky < job->kernel_h; ky++, at += bytes) {
+            if (bytes == 12) copy_short(&c, at, lines->line[ky] + from, 12);
+            else if (bytes <= 16) copy_short(&c, at, lines->line[ky] + from, bytes);
+            else copy_line(&c, at, lines->line[ky] + from, bytes);
+        }
+    }
+}
+
+/* ---- runs ---- */
+
+/* Pixels of a run in views. */
+struct view_plan {
+    size_t window; /* bytes of one */
+    int in_place;  /* whether the input itself is the plain view */
+    int all;       /* whether there is room for all views, not just the plain one */
+};
+
+static struct view_plan plan_views(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t n) {
+    struct view_plan p = {.window = job->block_bytes / 16};
+    p.in_place = job->kernel_h == 1 && lines->step == p.window && n >= 7;
+    p.all = p.window * (p.in_place ? 4 : 5) * 7 <= VIEW_ROOM;
+    return p;
+}
+
+/* Pixels at once, a multiple of seven: no more than the first-level cache keeps beside the rest, where that are enough. */
+static size_t pixels_at_once(const struct view_plan *p, const struct plan *plan, size_t n) {
+    size_t views = (size_t)((plan->plain && !p->in_place) + plan->swap + plan->turn + 2 * plan->words);
+    if (views * p->window * n <= VIEW_ROOM) return n < 7 ? 7 : n;
+    size_t most = VIEW_USUAL / (views * p->window) / 7 * 7;
+    return most < 7 ? 7 : most;
+}
+
+/* `count` windows from pixel `base` of n. */
+static struct views make_views(const struct view_plan *p, const struct plan *plan, uint8_t *room, const struct morsel_conv_job *job,
+                               const struct morsel_lines *lines, size_t base, size_t count, size_t n) {
+    size_t bytes = count * p->window, size = bytes + SLACK;
+    struct copies c = {NULL, NULL, NULL, NULL};
+    const uint8_t *x = lines->line[0] + base * lines->step;
+    if (plan->plain && !p->in_place) c.plain = room, room += size;
+    if (plan->swap) c.swap = room, room += size;
+    if (plan->turn) c.turn = room, room += size;
+    if (plan->words) c.wide = room;
+    if (!p->in_place) copy_windows(&c, job, lines, base, count, n);
+    else if (c.swap || c.turn || c.wide) copy_line(&c, 0, x, bytes);
+    return (struct views){p->in_place ? x : c.plain, c.swap, c.turn, c.wide, p->window, morsel_places(p->window, 7),
+                          morsel_places(2 * p->window, 7)};
+}
+
+/* What both halves of a block want; those whose groups are all multiplied as they are take the input where it is. */
+static void want_views(struct plan *plan, const struct morsel_ways *ways, int room_for_words) {
+    if (ways[0].plain + ways[1].plain == 2 * ways->groups) return;
+    uint32_t words = ways[0].words + ways[1].words;
+    plan->plain |= ways[0].plain + ways[1].plain || (words && !room_for_words);
+    plan->swap |= ways[0].swap + ways[1].swap != 0;
+    plan->turn |= ways[0].turn + ways[1].turn != 0;
+    plan->words |= words && room_for_words;
+}
+
+/* What is to be known of the job's blocks. */
+static void make_plan(struct plan *plan, const struct morsel_conv_job *job, int proof, uint32_t pairings, int room_for_words) {
+    uint32_t groups = (uint32_t)(job->block_bytes / 64), count = (job->end - job->begin) * 2;
+    plan->plain = plan->swap = plan->turn = plan->words = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        struct morsel_ways *ways = plan->ways + i;
+        ways->first = plan->lists + i * 2 * groups;
+        ways->second = ways->first + groups;
+        ways->groups = groups;
+        if (!proof) morsel_all_words(ways);
+        else morsel_choose_ways(ways, job->weights + (job->begin + i / 2) * job->block_bytes + i % 2 * 32, job->quads, pairings);
+    }
+    for (uint32_t i = 0; i < count; i += 2) want_views(plan, plan->ways + i, room_for_words);
+}
+
+/* Pairings that gain more than their views and their proof take; a group that is not words is a third of a multiplication less. */
+static uint32_t worth_a_view(const struct morsel_conv_job *job, const struct view_plan *p, size_t n) {
+    if (!p->all || job->outs <= 16) return 0;
+    return n < 64 || job->outs <= 40 ? MORSEL_SWAP : MORSEL_SWAP | MORSEL_TURN;
+}
+
+/* The job's blocks, as many as a plan has room for. */
+static void run_blocks(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t pixel, size_t n,
+                       const struct view_plan *p) {
+    _Alignas(32) uint8_t room[VIEW_BYTES];
+    struct plan plan;
+    size_t last = n < 7 ? 0 : n - 7;
+    make_plan(&plan, job, n > FEW, worth_a_view(job, p, n), p->all);
+    const size_t most = pixels_at_once(p, &plan, n);
+    for (size_t begin = 0; begin < n; begin += most) {
+        struct stretch s = {begin, n - begin < most ? n : begin + most, begin < last ? begin : last, last};
+        struct views v = make_views(p, &plan, room, job, lines, s.base, s.end - s.base < 7 ? 7 : s.end - s.base, n);
+        for (uint32_t block = job->begin; block < job->end; block++) {
+            struct morsel_part256 part = morsel_part256(job, lines, block, pixel, n);
+            run_tiles(&part, lines, &v, plan.ways + (size_t)(block - job->begin) * 2, s);
+        }
+    }
+}
+
+/* ---- windows that are too long for a view ---- */
+
+/* Seven pixels of eight channels. */
 MORSEL_INLINE struct morsel_seven256 sum_long(const struct morsel_part256 *part, const struct morsel_lines *lines, size_t at, int half) {
     const struct morsel_places o = part->x_places;
     const int8_t *w = part->weights + 32 * half;
@@ -155,121 +437,38 @@ MORSEL_INLINE struct morsel_seven256 sum_long(const struct morsel_part256 *part,
     const uint8_t *const *line = lines->line, *const *end = line + part->job->kernel_h;
     do {
         const uint8_t *x = *line + at * lines->step;
-        for (const int8_t *stop = w + (size_t)part->job->quads * 64; w != stop; w += 64, x += 4) {
-            struct morsel_pairs v = morsel_pairs(_mm256_loadu_si256((const __m256i *)(const void *)w));
-            s.p0 = morsel_dot_pairs(s.p0, morsel_broadcast256(x), v);
-            s.p1 = morsel_dot_pairs(s.p1, morsel_broadcast256(x + o.p1), v);
-            s.p2 = morsel_dot_pairs(s.p2, morsel_broadcast256(x + o.p2), v);
-            s.p3 = morsel_dot_pairs(s.p3, morsel_broadcast256(x + o.p3), v);
-            s.p4 = morsel_dot_pairs(s.p4, morsel_broadcast256(x + o.p4), v);
-            s.p5 = morsel_dot_pairs(s.p5, morsel_broadcast256(x + o.p5), v);
-            s.p6 = morsel_dot_pairs(s.p6, morsel_broadcast256(x + o.p6), v);
-        }
+        for (const int8_t *stop = w + (size_t)part->job->quads * 64; w != stop; w += 64, x += 4)
+            add_narrow_7(&s, x, &o, morsel_pairs(load_weights(w)));
     } while (++line != end);
     return s;
 }
 
-static __attribute__((noinline)) void tile_bytes(const struct morsel_part256 *part, const struct morsel_lines *lines, size_t at,
-                                                 const struct proof *proof) {
-    struct morsel_seven256 a = sum_bytes(part, lines, at, 0, proof), b = a;
-    if (part->channels > 8) b = sum_bytes(part, lines, at, 1, proof);
-    morsel_store_7x16(part, at, &a, &b);
-}
-
-static __attribute__((noinline)) void tile_words(const struct morsel_part256 *part, const uint8_t *wide, size_t step, size_t at) {
-    struct morsel_seven256 a = sum_words(part, wide, step, 0), b = a;
-    if (part->channels > 8) b = sum_words(part, wide, step, 1);
-    morsel_store_7x16(part, at, &a, &b);
-}
-
 static __attribute__((noinline)) void tile_long(const struct morsel_part256 *part, const struct morsel_lines *lines, size_t at) {
-    struct morsel_seven256 a = sum_long(part, lines, at, 0), b = a;
-    if (part->channels > 8) b = sum_long(part, lines, at, 1);
-    morsel_store_7x16(part, at, &a, &b);
+    struct morsel_seven256 s[2];
+    for (int half = 0; half < 2; half++) s[half] = sum_long(part, lines, at, half);
+    store_tile(part, at, s);
 }
 
-/* `quads` groups of four inputs as pairs of 16-bit integers. */
-static uint8_t *widen(uint8_t *to, const uint8_t *x, uint32_t quads) {
-    __m128i even = _mm_set1_epi16(255);
-    for (; quads >= 4; quads -= 4, x += 16, to += 32) {
-        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)x);
-        __m128i a = _mm_and_si128(v, even), b = _mm_srli_epi16(v, 8);
-        _mm_storeu_si128((__m128i *)(void *)to, _mm_unpacklo_epi32(a, b));
-        _mm_storeu_si128((__m128i *)(void *)(to + 16), _mm_unpackhi_epi32(a, b));
-    }
-    for (; quads; quads--, x += 4, to += 8) {
-        int32_t four;
-        memcpy(&four, x, sizeof four);
-        __m128i v = _mm_cvtsi32_si128(four);
-        _mm_storel_epi64((__m128i *)(void *)to, _mm_unpacklo_epi32(_mm_and_si128(v, even), _mm_srli_epi16(v, 8)));
-    }
-    return to;
-}
-
-/* Windows of seven pixels from `at`, kernel rows one behind the other. */
-static void widen_seven(uint8_t *wide, const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t at, size_t n) {
-    for (size_t p = 0; p < 7; p++)
-        for (uint32_t ky = 0; ky < job->kernel_h; ky++)
-            wide = widen(wide, lines->line[ky] + (at + p < n ? at + p : n - 1) * lines->step, job->quads);
-}
-
-static int is_safe(const uint8_t *safe, uint32_t i) {
-    return safe[i / 8] >> i % 8 & 1;
-}
-
-/* Blocks that are not marked as safe, pixels begin .. end in tiles of seven; `last` is where the last tile of all begins. */
-static void run_wide(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t pixel, size_t n, const uint8_t *safe,
-                     size_t begin, size_t end) {
-    _Alignas(32) uint8_t wide[WIDE_BYTES];
-    size_t step = (size_t)job->kernel_h * job->quads * 8, last = n < 7 ? 0 : n - 7;
-    uint8_t *to = wide;
-    for (size_t at = begin; at < end; at += 7, to += 7 * step) widen_seven(to, job, lines, at < last ? at : last, n);
-    for (uint32_t block = job->begin; block < job->end; block++) {
-        if (is_safe(safe, block - job->begin)) continue;
-        struct morsel_part256 part = morsel_part256(job, lines, block, pixel, n);
-        const uint8_t *from = wide;
-        for (size_t at = begin; at < end; at += 7, from += 7 * step) tile_words(&part, from, step, at < last ? at : last);
-    }
-}
-
-/* The same for windows that are too long to be widened beforehand. */
-static void run_long(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t pixel, size_t n, const uint8_t *safe) {
+static void run_long(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t pixel, size_t n) {
     size_t last = n < 7 ? 0 : n - 7;
     for (uint32_t block = job->begin; block < job->end; block++) {
-        if (is_safe(safe, block - job->begin)) continue;
         struct morsel_part256 part = morsel_part256(job, lines, block, pixel, n);
         for (size_t at = 0; at < n; at += 7) tile_long(&part, lines, at < last ? at : last);
     }
 }
 
-static void run_words(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t pixel, size_t n, const uint8_t *safe) {
-    size_t most = WIDE_BYTES / ((size_t)job->kernel_h * job->quads * 8 * 7) * 7;
-    if (most == 0) run_long(job, lines, pixel, n, safe);
-    for (size_t at = 0; most && at < n; at += most) run_wide(job, lines, pixel, n, safe, at, at + most < n ? at + most : n);
-}
-
-/* Marks the blocks that are proven safe and does them. Returns how many there are. */
-static uint32_t run_bytes(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t pixel, size_t n, uint8_t *safe) {
-    size_t last = n < 7 ? 0 : n - 7;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < job->end - job->begin && i < BLOCKS; i++) {
-        struct proof proof;
-        if (!prove(&proof, job, job->weights + (job->begin + i) * job->block_bytes)) continue;
-        struct morsel_part256 part = morsel_part256(job, lines, job->begin + i, pixel, n);
-        safe[i / 8] = (uint8_t)(safe[i / 8] | 1u << i % 8);
-        count++;
-        for (size_t at = 0; at < n; at += 7) tile_bytes(&part, lines, at < last ? at : last, &proof);
-    }
-    return count;
-}
-
 static void run_pixels(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t pixel, size_t n) {
-    uint8_t safe[BLOCKS / 8] = {0};
+    struct view_plan p = plan_views(job, lines, n);
+    size_t groups = job->block_bytes / 64;
+    if ((!p.in_place && p.window * 7 > VIEW_ROOM) || groups > MORSEL_WAYS_MOST) {
+        run_long(job, lines, pixel, n);
+        return;
+    }
+    uint32_t most = (uint32_t)(LISTS / groups / 2 < HALVES / 2 ? LISTS / groups / 2 : HALVES / 2);
     struct morsel_conv_job part = *job;
     for (; part.begin < job->end; part.begin = part.end) {
-        part.end = job->end - part.begin < BLOCKS ? job->end : part.begin + BLOCKS;
-        memset(safe, 0, sizeof safe);
-        if (run_bytes(&part, lines, pixel, n, safe) < part.end - part.begin) run_words(&part, lines, pixel, n, safe);
+        part.end = job->end - part.begin < most ? job->end : part.begin + most;
+        run_blocks(&part, lines, pixel, n, &p);
     }
 }
 
