@@ -61,14 +61,28 @@ static uint64_t work(const struct shape *s) {
     return (uint64_t)s->h * s->w * s->depth * s->outs * s->groups * s->kernel_h * s->kernel_w / s->stride_h / s->stride_w;
 }
 
+/* As deep, wide and large as the inner layers of a network. */
+static struct shape inner_conv(struct chance *c) {
+    struct shape s = {.batch = 1, .groups = 1, .stride_h = 1, .stride_w = 1, .dilation_h = 1, .dilation_w = 1};
+    s.kernel_h = s.kernel_w = chance_one_in(c, 3) ? 3 : 1;
+    s.top = s.left = s.bottom = s.right = s.kernel_h / 2;
+    s.depth = s.kernel_h == 3 ? 4 + chance_below(c, 50) : chance_one_in(c, 6) ? 1200 : 60 + chance_below(c, 70) * 4;
+    s.outs = chance_one_in(c, 3) ? 10 + chance_below(c, 30) : 41 + chance_below(c, 30);
+    s.h = s.depth == 1200 ? 5 : 13;
+    s.w = 7 + chance_below(c, 4);
+    return s;
+}
+
 static struct shape random_conv(struct chance *c) {
     static const uint32_t few[] = {1, 2, 3, 4, 3, 5, 8};
     struct shape s = {0};
+    if (chance_one_in(c, 8)) return inner_conv(c);
     s.kernel_h = kernel_size(c);
     s.groups = chance_one_in(c, 6) ? 2 + chance_below(c, 3) : 1;
     s.depth = chance_one_in(c, 3) ? few[chance_below(c, 7)] : chance_size(c, s.kernel_h > 1 ? 40 : 150);
     if (s.kernel_h == 3 && chance_one_in(c, 8)) s.depth = 124 + 4 * chance_below(c, 12);
     s.outs = chance_size(c, 140);
+    if (chance_one_in(c, 24)) s.depth = 300 + chance_below(c, 1000), s.outs = 1 + chance_below(c, 24); /* windows of many bytes */
     make_window(c, &s, 70);
     if (work(&s) > 600000) s.w = s.kernel_w * s.dilation_w + s.w % 8;
     while (work(&s) > 600000 && s.h > s.kernel_h * s.dilation_h) s.h--;

@@ -94,6 +94,13 @@ static int8_t weight(struct chance *c, uint32_t kind, uint32_t k) {
     case 3: return 0;
     case 4: return (int8_t)(v / 2); /* never a saturated sum of two products */
     case 5: return (int8_t)(v / 4);
+    case 6: return chance_one_in(c, 12) ? v : (int8_t)(v / 4); /* saturated here and there */
+    case 7: return chance_one_in(c, 50) ? v : (int8_t)(v / 4);
+    case 8: /* pairs of 128 and 129, the least that is too much: 255 * 129 > 32767; and fours of which k0 + k1 and k0 + k2 are */
+        if (k / 4 % 8 == 5) return (int8_t)(k % 4 == 0 ? 100 : k % 4 == 3 ? v / 8 : 50);
+        if (k / 4 % 8 != 3 || k % 4 > 1) return (int8_t)(v / 4);
+        v = (int8_t)(64 + (k % 2 && chance_one_in(c, 8)));
+        return k / 32 % 2 ? v : (int8_t)-v;
     default: return v;
     }
 }
@@ -123,7 +130,7 @@ static void make_channel(struct trial *t, const struct weights *w, uint32_t e, s
     int8_t *data = w->data + (size_t)(e / 16) * w->taps * 16 + e % 16 * 4;
     int32_t zero = to->weight_zero ? chance_range(c, -128, 127) : 0, sum = 0;
     bool at_edge = !t->bench && !to->weight_zero && chance_one_in(c, 8);
-    if (chance_one_in(c, 4)) kind = chance_below(c, 10);
+    if (chance_one_in(c, kind >= 6 && kind <= 8 ? 64 : 4)) kind = chance_below(c, 10);
     if (at_edge) kind = 3;
     for (uint32_t k = 0; k < w->taps; k++) {
         int8_t v = k % w->row < w->row_used ? weight(c, kind, k) : (int8_t)zero;
