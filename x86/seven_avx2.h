@@ -105,18 +105,30 @@ MORSEL_INLINE void morsel_store_7(const struct morsel_part256 *part, uint8_t *y,
     morsel_store_2x16(part, y + o->p6, y + o->p6, a->p6, b->p6, a->p6, b->p6, channels);
 }
 
+static __attribute__((noinline, unused)) void morsel_store_copies(const struct morsel_part256 *part, uint8_t *y,
+                                                                  const struct morsel_seven256 *a, const struct morsel_seven256 *b) {
+    morsel_store_7(part, y, a, b, part->channels);
+}
+
+/* Any number of channels, out of the way. Copies are handed over: sums whose address is taken would live in memory from the start. */
+MORSEL_INLINE void morsel_store_some(const struct morsel_part256 *part, uint8_t *y, const struct morsel_seven256 *a,
+                                     const struct morsel_seven256 *b) {
+    struct morsel_seven256 copy_a = *a, copy_b = *b;
+    morsel_store_copies(part, y, &copy_a, &copy_b);
+}
+
 MORSEL_INLINE void morsel_store_7x16(const struct morsel_part256 *part, size_t at, const struct morsel_seven256 *a,
                                      const struct morsel_seven256 *b) {
     uint8_t *y = part->y + at * part->y_step;
     if (part->channels == 16) morsel_store_7(part, y, a, b, 16);
-    else morsel_store_7(part, y, a, b, part->channels);
+    else morsel_store_some(part, y, a, b);
 }
 
 /* No more than eight channels. */
 MORSEL_INLINE void morsel_store_7x8(const struct morsel_part256 *part, size_t at, const struct morsel_seven256 *a) {
     uint8_t *y = part->y + at * part->y_step;
     if (part->channels == 8) morsel_store_7(part, y, a, a, 8);
-    else morsel_store_7(part, y, a, a, part->channels);
+    else morsel_store_some(part, y, a, a);
 }
 
 #endif
