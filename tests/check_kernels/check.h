@@ -61,7 +61,8 @@ struct trial {
     char text[320];         /* the case in words */
     unsigned slots;         /* in use */
     bool bench;             /* of a fixed size, made to be timed */
-    uint32_t flip;          /* of a fixed case: the domain that tensors inside a network have */
+    bool tame;              /* bytes and constants as inside a network, which the fastest ways ask for */
+    uint32_t flip;          /* of a fixed or tame case: the domain that tensors inside a network have */
     uint32_t number;        /* of the case: the first ones have fixed shapes */
 };
 

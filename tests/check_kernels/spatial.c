@@ -74,13 +74,14 @@ static struct shape inner_conv(struct chance *c) {
 }
 
 static struct shape random_conv(struct chance *c) {
-    static const uint32_t few[] = {1, 2, 3, 4, 3, 5, 8};
+    static const uint32_t few[] = {1, 2, 3, 4, 3, 5, 8}, round[] = {16, 24, 28, 32, 48, 64};
     struct shape s = {0};
     if (chance_one_in(c, 8)) return inner_conv(c);
     s.kernel_h = kernel_size(c);
     s.groups = chance_one_in(c, 6) ? 2 + chance_below(c, 3) : 1;
     s.depth = chance_one_in(c, 3) ? few[chance_below(c, 7)] : chance_size(c, s.kernel_h > 1 ? 40 : 150);
     if (s.kernel_h == 3 && chance_one_in(c, 8)) s.depth = 124 + 4 * chance_below(c, 12);
+    if (s.kernel_h == 1 && chance_one_in(c, 3)) s.depth = round[chance_below(c, 6)];
     s.outs = chance_size(c, 140);
     if (chance_one_in(c, 24)) s.depth = 300 + chance_below(c, 1000), s.outs = 1 + chance_below(c, 24); /* windows of many bytes */
     make_window(c, &s, 70);
@@ -132,7 +133,7 @@ static void make_input(struct trial *t, const struct shape *s, struct morsel_inp
     size_t bytes = (size_t)s->batch * s->h * row;
     uint8_t *data = trial_room(t, bytes, 1);
     x->code = make_code(&t->chance);
-    if (t->bench) x->code.flip = t->flip;
+    if (t->bench || t->tame) x->code.flip = t->flip;
     trial_say(t, " x flip %u zero %d", (unsigned)x->code.flip, (int)x->code.zero);
     make_values(t, data, bytes, &x->code);
     x->data = data;
@@ -177,11 +178,13 @@ static void make_conv(struct trial *t, const struct shape *s, bool depthwise) {
 
 static void make_conv_case(struct trial *t) {
     struct shape s = t->bench ? conv_shapes[t->number] : random_conv(&t->chance);
+    t->tame = !t->bench && chance_one_in(&t->chance, 2);
     make_conv(t, &s, false);
 }
 
 static void make_depthwise_case(struct trial *t) {
     struct shape s = t->bench ? depthwise_shapes[t->number] : random_depthwise(&t->chance);
+    t->tame = !t->bench && chance_one_in(&t->chance, 2);
     make_conv(t, &s, true);
 }
 

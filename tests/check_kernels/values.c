@@ -71,7 +71,12 @@ void make_output(struct trial *t, struct morsel_output *y, uint32_t float_one_in
     y->out_max = 255;
     y->float_min = -INFINITY;
     y->float_max = INFINITY;
-    uint32_t limits = chance_below(c, 4);
+    uint32_t limits = t->tame ? 3 : chance_below(c, 4);
+    if (t->tame) {
+        y->code.flip = t->flip;
+        if (chance_one_in(c, 2)) y->code.zero = 0;
+        float_one_in = 0;
+    }
     if (limits == 0) y->out_min = y->code.zero; /* relu */
     if (limits == 2) y->code.zero = 0, y->code.flip = 0; /* relu with all its range, inside a network */
     if (limits == 1) y->out_min = (int32_t)chance_below(c, 256), y->out_max = chance_range(c, y->out_min, 255);
@@ -129,7 +134,7 @@ static void make_channel(struct trial *t, const struct weights *w, uint32_t e, s
     struct chance *c = &t->chance;
     int8_t *data = w->data + (size_t)(e / 16) * w->taps * 16 + e % 16 * 4;
     int32_t zero = to->weight_zero ? chance_range(c, -128, 127) : 0, sum = 0;
-    bool at_edge = !t->bench && !to->weight_zero && chance_one_in(c, 8);
+    bool at_edge = !t->bench && !t->tame && !to->weight_zero && chance_one_in(c, 8);
     if (chance_one_in(c, kind >= 6 && kind <= 8 ? 64 : 4)) kind = chance_below(c, 10);
     if (at_edge) kind = 3;
     for (uint32_t k = 0; k < w->taps; k++) {
@@ -141,9 +146,9 @@ static void make_channel(struct trial *t, const struct weights *w, uint32_t e, s
     if (kind < 2) size *= sqrtf((float)w->taps);
     int32_t bias = at_edge ? edge(c) : chance_range(c, -(int32_t)size, (int32_t)size);
     if (at_edge) size = fabsf((float)bias);
-    if (chance_one_in(c, 64) && !t->bench) bias = (int32_t)chance_next(c); /* sums that wrap */
+    if (chance_one_in(c, 64) && !t->bench && !t->tame) bias = (int32_t)chance_next(c); /* sums that wrap */
     ((int32_t *)to->bias)[e] = bias;
-    ((float *)to->multiplier)[e] = multiplier(c, size, w->calm);
+    ((float *)to->multiplier)[e] = multiplier(c, size, w->calm || t->tame);
     ((int32_t *)to->weight_sum)[e] = sum;
     if (to->weight_zero) ((int32_t *)to->weight_zero)[e] = zero;
     if (to->float_bias) ((float *)to->float_bias)[e] = chance_one_in(c, 2) ? (float)chance_range(c, -99, 99) / 2 : chance_float(c, -50, 50);
@@ -154,7 +159,7 @@ struct morsel_channels make_channels(struct trial *t, struct weights *w, const s
     size_t size = (size_t)w->entries * 4, bytes = (size_t)w->entries * w->taps;
     struct morsel_channels to = {0};
     void *rooms[5] = {0};
-    bool zero = !t->bench && chance_one_in(c, 8), float_bias = !t->bench && chance_one_in(c, y->code.is_float ? 2 : 8);
+    bool odd = !t->bench && !t->tame, zero = odd && chance_one_in(c, 8), float_bias = odd && chance_one_in(c, y->code.is_float ? 2 : 8);
     w->data = trial_room(t, bytes, 64);
     w->calm = chance_one_in(c, 2);
     memset(w->data, 0, bytes);
