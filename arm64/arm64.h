@@ -50,6 +50,9 @@ void morsel_fc_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t en
 morsel_conv_fn morsel_conv_rows_i8mm;
 morsel_fc_fn morsel_fc_blocks_i8mm;
 
+/* The channels, from the first on, that it took: those of several tiles with few inputs, or none. */
+uint32_t morsel_shallow_dotprod(const struct morsel_tile *t);
+
 morsel_tile_fn morsel_tile_dotprod;
 morsel_conv_fn morsel_conv_rows_dotprod;
 morsel_conv_fn morsel_depthwise_rows_dotprod;

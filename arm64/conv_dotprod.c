@@ -244,10 +244,6 @@ static __attribute__((noinline)) void dense_relu(const struct morsel_tile *t, ui
     run_dense(t, channels, t->depth, MORSEL_FINISH_RELU);
 }
 
-static __attribute__((noinline)) void dense_relu_sixteen(const struct morsel_tile *t, uint32_t channels) {
-    run_dense(t, channels, 16, MORSEL_FINISH_RELU);
-}
-
 static __attribute__((noinline)) void dense_shifted(const struct morsel_tile *t, uint32_t channels) {
     run_dense(t, channels, t->depth, MORSEL_FINISH_SHIFTED);
 }
@@ -258,8 +254,7 @@ static __attribute__((noinline)) void dense_clamped(const struct morsel_tile *t,
 
 static void dense(const struct morsel_tile *t, uint32_t channels) {
     uint32_t mode = t->group->finish.mode;
-    if (mode == MORSEL_FINISH_RELU && t->depth == 16) dense_relu_sixteen(t, channels);
-    else if (mode == MORSEL_FINISH_RELU) dense_relu(t, channels);
+    if (mode == MORSEL_FINISH_RELU) dense_relu(t, channels);
     else if (mode == MORSEL_FINISH_FOLDED) dense_folded(t, channels);
     else if (mode == MORSEL_FINISH_SHIFTED) dense_shifted(t, channels);
     else dense_clamped(t, channels);
@@ -385,13 +380,14 @@ static void rest(const struct morsel_tile *t, uint32_t channel, uint32_t from) {
 }
 
 void morsel_tile_dotprod(const struct morsel_tile *t) {
-    uint32_t mode = t->group->finish.mode, pairs = 0;
+    uint32_t mode = t->group->finish.mode, pairs = 0, shallow;
     uint32_t whole = t->pixels == 4 && mode != MORSEL_FINISH_RAW ? t->channels / 16 * 16 : 0;
     if (t->pixels == 1) {
         tile_one(t);
         return;
     }
-    if (whole && t->segments == 1 && t->depth >= 16) dense(t, whole);
+    if ((shallow = morsel_shallow_dotprod(t))) whole = shallow;
+    else if (whole && t->segments == 1 && t->depth >= 16) dense(t, whole);
     else if (whole && t->tiles == 1) pieces(t, whole);
     else whole = 0;
     if (t->tiles > 1 && t->channels - whole <= 8 && whole < t->channels) {
