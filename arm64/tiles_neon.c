@@ -10,6 +10,7 @@
 #define LINE 1024u         /* channels of a cell outside the picture */
 #define PACKED 1536u       /* bytes of a window that is copied */
 #define SPARE 16u          /* copies go 16 bytes at a time */
+#define NINE_K 28u         /* three rows of nine bytes and one of padding */
 
 struct walk {
     const struct morsel_conv_args *a;
@@ -19,10 +20,13 @@ struct walk {
     uint32_t most; /* channels of a group */
     uint32_t deep; /* pieces of a window whose weights the room holds at once, where it does not hold all; else 0 */
     struct morsel_room *room;
-    uint32_t line; /* bytes of a copied window with the spare ones */
+    uint32_t nine; /* windows of three rows of nine bytes lie closer than the weights of the blob */
+    uint32_t tile_k; /* inputs of a copied window */
+    uint32_t line; /* its bytes with the spare ones */
     const uint8_t *x[4 * PIECES];
     uint8_t outside[LINE]; /* zero points, signed domain */
     uint8_t packed[4 * (PACKED + SPARE)];
+    int8_t weights[MORSEL_GROUP * NINE_K]; /* of such windows */
     int32_t raw[4][MORSEL_GROUP];
     struct morsel_group group;
 };
@@ -82,6 +86,55 @@ static void pack_pixel(const struct walk *w, uint8_t *to, const uint8_t *const *
     }
 }
 
+/* Three rows of nine bytes: eight of each, then the ninth of each. */
+static inline void pack_nine(uint8_t *to, const uint8_t *r0, const uint8_t *r1, const uint8_t *r2, uint64_t flip) {
+    uint64_t a, b, c;
+    uint32_t last = ((uint32_t)r0[8] | (uint32_t)r1[8] << 8 | (uint32_t)r2[8] << 16) ^ (uint32_t)flip;
+    memcpy(&a, r0, 8);
+    memcpy(&b, r1, 8);
+    memcpy(&c, r2, 8);
+    a ^= flip, b ^= flip, c ^= flip;
+    memcpy(to, &a, 8);
+    memcpy(to + 8, &b, 8);
+    memcpy(to + 16, &c, 8);
+    memcpy(to + 24, &last, 4);
+}
+
+/* n such windows of one row of pixels. */
+static void pack_nines(const struct walk *w, uint8_t *to, const uint8_t *const *rows, uint32_t ox, uint32_t n) {
+    const struct morsel_window *win = &w->a->window;
+    uint64_t flip = (w->a->x.code.flip ^ 0x80) * UINT64_C(0x0101010101010101);
+    size_t step = 3 * (size_t)win->stride_w, line = w->line;
+    for (uint32_t inside; n; n -= inside, ox += inside) {
+        uint32_t left = ox * win->stride_w - win->pad_left; /* left of the picture: huge */
+        uint8_t edge[3 * 12 + SPARE];
+        if (left >= win->in_w || win->in_w - left < 3) {
+            inside = 1;
+            pack_pixel(w, edge, rows, ox, 0);
+            pack_nine(to, edge, edge + 12, edge + 24, 0);
+            to += line;
+            continue;
+        }
+        inside = (win->in_w - left - 3) / win->stride_w + 1;
+        if (inside > n) inside = n;
+        const uint8_t *r0 = rows[0] + 3 * (size_t)left, *r1 = rows[1] + 3 * (size_t)left, *r2 = rows[2] + 3 * (size_t)left;
+        for (uint32_t i = 0; i < inside; i++, r0 += step, r1 += step, r2 += step, to += line) pack_nine(to, r0, r1, r2, flip);
+    }
+}
+
+/* The weights for them, [blocks][9 quads][16][4] in the blob: the third quad of each row holds one input, and its padding 0. */
+static void pack_weights(int8_t *to, const int8_t *from, uint32_t blocks) {
+    for (; blocks; blocks--, from += 9 * 64, to += NINE_K * 16) {
+        for (uint32_t row = 0; row < 3; row++) memcpy(to + row * 128, from + row * 192, 128);
+        for (uint32_t c = 0; c < 64; c += 4) {
+            to[384 + c] = from[128 + c];
+            to[385 + c] = from[320 + c];
+            to[386 + c] = from[512 + c];
+            to[387 + c] = 0;
+        }
+    }
+}
+
 /* The addresses of a pixel's window cells. */
 static void point_pixel(struct walk *w, uint32_t p, const uint8_t *const *rows, uint32_t ox, uint32_t channel) {
     const struct morsel_window *win = &w->a->window;
@@ -102,6 +155,11 @@ static void pack_pixels(struct walk *w, uint32_t p, uint32_t pixels, uint32_t ch
         if (ox == out_w) {
             ox = 0;
             rows += w->a->window.kernel_h;
+        }
+        if (w->nine) {
+            n = pixels < out_w - ox ? pixels : out_w - ox;
+            pack_nines(w, to, rows, ox, n);
+            continue;
         }
         n = pixels >= 4 && pack_four(w, to, rows, ox) ? 4 : 1;
         if (n == 1) pack_pixel(w, to, rows, ox, channel);
@@ -186,10 +244,14 @@ static void run_strips(struct walk *w, struct morsel_tile t, uint32_t pixels, ui
 static void run_group(struct walk *w, uint32_t g, uint32_t c, uint32_t pixels, size_t first, morsel_tile_fn *fn) {
     const struct morsel_conv_args *a = w->a;
     uint32_t blocks = (w->outs + 15) / 16, start = (g * blocks + c / 16) * 16, left = w->outs - c;
-    struct morsel_tile t = {w->x, w->packing ? 1 : w->pieces, w->packing ? w->k : w->depth, a->weights + (size_t)start * w->k, &w->group,
-                            left < w->most ? left : w->most, 0, 1, 4 * (size_t)(w->packing ? w->line : a->window.in_c), NULL,
-                            a->window.out_c, w->raw, w->room, NULL, 0, 1};
+    uint32_t pieces = w->packing ? 1 : w->pieces, depth = w->packing ? w->tile_k : w->depth, line = w->packing ? w->line : a->window.in_c;
+    struct morsel_tile t = {w->x, pieces, depth, a->weights + (size_t)start * w->k, &w->group, left < w->most ? left : w->most,
+                            0, 1, 4 * (size_t)line, NULL, a->window.out_c, w->raw, w->room, NULL, 0, 1};
     morsel_group_prepare(&w->group, &a->channels, &a->x, &a->y, t.weights, start, (t.channels + 15) / 16, w->k / 4, pixels);
+    if (w->nine) {
+        pack_weights(w->weights, t.weights, (t.channels + 15) / 16);
+        t.weights = w->weights;
+    }
     uint32_t ahead = tiles_ahead(w, pixels);
     first += g * w->outs + c;
     if (w->deep && pixels >= MORSEL_ROOM_PIXELS && w->group.finish.mode != MORSEL_FINISH_RAW) {
@@ -222,11 +284,13 @@ static int plan(struct walk *w) {
     if (w->depth % 4 == 0 && w->a->x.code.flip == 0x80 && w->pieces == 1 && win->pad_left == 0 &&
         (win->out_w - 1) * win->stride_w < win->in_w)
         w->packing = 0;
+    w->nine = win->kernel_h == 3 && win->kernel_w == 3 && w->depth == 3 && win->dilation_w == 1 && w->a->groups == 1;
+    w->tile_k = w->nine ? NINE_K : w->k;
     return !w->a->channels.weight_zero && (!w->packing || w->k <= PACKED);
 }
 
 static void fill_spare(struct walk *w) {
-    w->line = (w->k + SPARE + 15) / 16 * 16;
+    w->line = (w->tile_k + SPARE + 15) / 16 * 16;
     for (uint32_t p = 0; w->packing && p < 4; p++) w->x[p] = w->packed + p * w->line;
     if (w->packing) memset(w->packed, 0, sizeof w->packed);
     else memset(w->outside, (int)((uint32_t)w->a->x.code.zero ^ 0x80), w->depth < LINE ? w->depth : LINE);
@@ -235,7 +299,7 @@ static void fill_spare(struct walk *w) {
 /* How many channels, and of how many pieces, are taken at once: their weights fill the room, where each piece is rounded up to eight
  * inputs. All shares are about as large. */
 static void share(struct walk *w, uint32_t pixels) {
-    uint32_t depth = ((w->packing ? w->k : w->depth) + 7) / 8 * 8, fit = MORSEL_ROOM_BYTES / 16 / depth;
+    uint32_t depth = ((w->packing ? w->tile_k : w->depth) + 7) / 8 * 8, fit = MORSEL_ROOM_BYTES / 16 / depth;
     uint32_t pieces = w->packing ? 1 : w->pieces, blocks = (w->outs + 15) / 16, most = MORSEL_GROUP / 16;
     w->deep = 0;
     w->most = MORSEL_GROUP;
