@@ -10,6 +10,8 @@
 #define LINE 1024u         /* channels of a cell outside the picture */
 #define PACKED 1536u       /* bytes of a window that is copied */
 #define SPARE 16u          /* copies go 16 bytes at a time */
+#define FEW_WEIGHTS 6144u  /* bytes */
+#define MANY_INPUTS 131072u
 #define NINE_K 28u         /* three rows of nine bytes and one of padding */
 
 struct walk {
@@ -296,13 +298,21 @@ static void fill_spare(struct walk *w) {
     else memset(w->outside, (int)((uint32_t)w->a->x.code.zero ^ 0x80), w->depth < LINE ? w->depth : LINE);
 }
 
-/* How many channels, and of how many pieces, are taken at once: their weights fill the room, where each piece is rounded up to eight
+/* Channels that go over all pixels before the next ones do. Where the inputs stay in a cache, so few that their weights come from memory
+ * beside the arithmetic of those before, and meet every pixel while they are in the nearest cache. */
+static uint32_t group_channels(const struct walk *w, uint32_t pixels) {
+    uint32_t n = FEW_WEIGHTS / w->k / 16 * 16;
+    if (w->packing || w->pieces != 1 || pixels < 4 || (size_t)pixels * w->k > MANY_INPUTS || n > MORSEL_GROUP) return MORSEL_GROUP;
+    return n ? n : 16;
+}
+
+/* How many channels, and of how many pieces, are taken at once: where there is a room, their weights fill the room, where each piece is rounded up to eight
  * inputs. All shares are about as large. */
 static void share(struct walk *w, uint32_t pixels) {
     uint32_t depth = ((w->packing ? w->tile_k : w->depth) + 7) / 8 * 8, fit = MORSEL_ROOM_BYTES / 16 / depth;
     uint32_t pieces = w->packing ? 1 : w->pieces, blocks = (w->outs + 15) / 16, most = MORSEL_GROUP / 16;
     w->deep = 0;
-    w->most = MORSEL_GROUP;
+    w->most = w->room ? MORSEL_GROUP : group_channels(w, pixels);
     if (!w->room || !fit || pixels < MORSEL_ROOM_PIXELS) return;
     if (fit < pieces) {
         uint32_t parts = (pieces + fit - 1) / fit;
