@@ -1,36 +1,216 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Depthwise convolution with SDOT. Four rows of one column, sixteen channels wide, are zipped into (channel, row 0..3) vectors: one
- * dot product then does a column of taps for four channels. For windows 3x3 such columns stay in registers while they pass under the three
- * tap columns; with stride 1 one column serves two output rows, the lower with its taps moved one row down.
+ * Depthwise convolution with SDOT. Four rows of one column are zipped into (channel, row 0..3) vectors: one dot product then does a
+ * column of taps for four channels. For windows 3x3, eight channels at a time, the taps stay in registers, and so do columns while they
+ * pass under the three tap columns; with stride 1 one column serves two output rows, the lower with its taps moved one row down.
  */
 #include "arm64.h"
 
-struct column {
-    int8x16_t v0, v1, v2, v3;
-};
+#define INLINE static inline __attribute__((always_inline))
+#define NEAR 32768u  /* bytes of input and output that stay in the nearest cache from channels to channels */
+#define FAR 262144u  /* bytes of a picture that comes from far: it had better come a little at a time */
 
-/* Three columns of taps for both rows: [row][kx][4 channels x 4 taps]. */
-struct taps {
-    int8_t row[2][3][64];
-};
+/* ---- windows 3x3 ---- */
 
-/* Handed on by value: what a loop needs stays in registers, whatever the stores may alias. */
-struct strip {
-    const uint8_t *r0, *r1, *r2, *r3; /* at the block's first channel */
-    uint8_t *y0, *y1;                 /* y1 NULL: one row */
-    const struct taps *taps;
+/* Some output rows of eight channels. Handed on by value: what a loop needs stays in registers, whatever the stores may alias. */
+struct band {
+    const uint8_t *const *rows; /* of the first output row */
+    const int8_t *taps;         /* [kx][16][4] at the first of the eight channels */
     const int32_t *start;
     const float *multiplier, *offset;
-    struct morsel_finish finish;
-    size_t in_c, out_c;
-    uint32_t in_w, out_w, first, stride; /* first: the first column, huge where it is left of the picture */
+    uint8_t *y;
+    const struct morsel_finish *finish;
+    size_t c, in_c, out_c, out_row;
+    uint32_t n; /* rows; even where they go in pairs */
+    uint32_t in_w, out_w, first; /* first: the first column, huge where it is left of the picture */
     int8_t zero;
+};
+
+/* Four rows of a column, zipped. */
+struct column {
+    int8x16_t v0, v1;
+};
+
+/* Four rows of the picture at the band's channels; results of one row or two. */
+struct strip {
+    const uint8_t *r0, *r1, *r2, *r3;
+    uint8_t *y0, *y1;
+    size_t in_c, out_c;
+};
+
+/* What stays in registers; the second output row's taps lie one row lower, and the fourth row of a column has weight 0 in the first. */
+struct kept {
+    struct column upper[3], lower[3];
+    struct morsel_finish8 finish;
+};
+
+/* How a band is computed; a constant wherever it is passed. */
+struct kind {
+    uint32_t mode;
+    int two; /* two output rows at a time, stride 1 */
 };
 
 /* In asm, and into the registers that hold a column no longer needed, because the compiler would copy columns about as they move from
  * tap to tap. */
-static inline __attribute__((always_inline)) void zip_rows(struct column *r, int8x16_t a, int8x16_t b, int8x16_t c, int8x16_t d) {
+INLINE void load_inside(struct column *r, const struct strip *s, uint32_t ix) {
+    size_t at = ix * s->in_c;
+    int8x8_t a = vld1_s8((const int8_t *)s->r0 + at), b = vld1_s8((const int8_t *)s->r1 + at), c = vld1_s8((const int8_t *)s->r2 + at);
+    int8x8_t d = vld1_s8((const int8_t *)s->r3 + at);
+    __asm__("zip1 %1.16b, %2.16b, %3.16b\n\tzip1 %2.16b, %4.16b, %5.16b\n\t"
+            "zip1 %0.8h, %1.8h, %2.8h\n\tzip2 %1.8h, %1.8h, %2.8h"
+            : "=&w"(r->v0), "=&w"(r->v1), "+&w"(a)
+            : "w"(b), "w"(c), "w"(d));
+}
+
+INLINE struct column load_column(const struct strip *s, const struct band *b, uint32_t ix) {
+    struct column r = {vdupq_n_s8(b->zero), vdupq_n_s8(b->zero)};
+    if (ix < b->in_w) load_inside(&r, s, ix);
+    return r;
+}
+
+INLINE int8x8_t three_columns(const struct column *taps, struct column a, struct column b, struct column c, const int32_t *start,
+                              const float *o, const struct morsel_finish8 *finish, uint32_t mode) {
+    struct morsel_sum8 sum;
+    MORSEL_LOAD_PAIR(sum.s0, sum.s1, start, 0);
+    __asm__ volatile("sdot %0.4s, %2.16b, %4.16b\n\tsdot %1.4s, %3.16b, %5.16b\n\t"
+                     "sdot %0.4s, %6.16b, %8.16b\n\tsdot %1.4s, %7.16b, %9.16b\n\t"
+                     "sdot %0.4s, %10.16b, %12.16b\n\tsdot %1.4s, %11.16b, %13.16b"
+                     : "+w"(sum.s0), "+w"(sum.s1)
+                     : "w"(a.v0), "w"(a.v1), "w"(taps[0].v0), "w"(taps[0].v1), "w"(b.v0), "w"(b.v1), "w"(taps[1].v0), "w"(taps[1].v1),
+                       "w"(c.v0), "w"(c.v1), "w"(taps[2].v0), "w"(taps[2].v1));
+    return morsel_finish8_of(sum, finish, o, mode);
+}
+
+/* Pixel ox of the strip. */
+INLINE void put_pixels(const struct strip *s, const struct band *band, const struct kept *k, uint32_t ox, struct column a, struct column b,
+                       struct column c, struct kind kind) {
+    size_t at = ox * s->out_c;
+    vst1_s8((int8_t *)s->y0 + at, three_columns(k->upper, a, b, c, band->start, band->offset, &k->finish, kind.mode));
+    if (kind.two) vst1_s8((int8_t *)s->y1 + at, three_columns(k->lower, a, b, c, band->start, band->offset, &k->finish, kind.mode));
+}
+
+/* Stride 1: each new column is the third of one pixel, the second of the next, the first of the one after. */
+INLINE void strip_one(struct strip s, const struct band *band, const struct kept *k, struct kind kind) {
+    uint32_t ix = band->first, ox = 0, out_w = band->out_w, in_w = band->in_w;
+    struct column a = load_column(&s, band, ix), b = load_column(&s, band, ix + 1), c = a;
+    for (ix += 2; ox + 3 <= out_w && ix < in_w && ix + 3 <= in_w; ix += 3, ox += 3) {
+        load_inside(&c, &s, ix);
+        put_pixels(&s, band, k, ox, a, b, c, kind);
+        load_inside(&a, &s, ix + 1);
+        put_pixels(&s, band, k, ox + 1, b, c, a, kind);
+        load_inside(&b, &s, ix + 2);
+        put_pixels(&s, band, k, ox + 2, c, a, b, kind);
+    }
+    for (; ox < out_w; ox++, ix++) {
+        c = load_column(&s, band, ix);
+        put_pixels(&s, band, k, ox, a, b, c, kind);
+        a = b;
+        b = c;
+    }
+}
+
+/* Stride 2: the third column is the first of the next pixel. */
+INLINE void strip_two(struct strip s, const struct band *band, const struct kept *k, struct kind kind) {
+    uint32_t ix = band->first, ox = 0, out_w = band->out_w, in_w = band->in_w;
+    struct column a = load_column(&s, band, ix), b = a, c = a;
+    for (ix += 1; ox + 2 <= out_w && ix < in_w && ix + 4 <= in_w; ix += 4, ox += 2) {
+        load_inside(&b, &s, ix);
+        load_inside(&c, &s, ix + 1);
+        put_pixels(&s, band, k, ox, a, b, c, kind);
+        load_inside(&b, &s, ix + 2);
+        load_inside(&a, &s, ix + 3);
+        put_pixels(&s, band, k, ox + 1, c, b, a, kind);
+    }
+    for (; ox < out_w; ox++, ix += 2) {
+        b = load_column(&s, band, ix);
+        c = load_column(&s, band, ix + 1);
+        put_pixels(&s, band, k, ox, a, b, c, kind);
+        a = c;
+    }
+}
+
+INLINE void keep_taps(struct kept *k, const int8_t *w, uint32_t kx) {
+    int8x16_t v0 = vld1q_s8(w + 64 * kx), v1 = vld1q_s8(w + 64 * kx + 16);
+    k->upper[kx].v0 = v0;
+    k->upper[kx].v1 = v1;
+    k->lower[kx].v0 = vreinterpretq_s8_s32(vshlq_n_s32(vreinterpretq_s32_s8(v0), 8));
+    k->lower[kx].v1 = vreinterpretq_s8_s32(vshlq_n_s32(vreinterpretq_s32_s8(v1), 8));
+}
+
+INLINE void run_band(struct band band, struct kind kind, uint32_t stride) {
+    struct kept k;
+    uint32_t step = kind.two ? 2 : 1;
+    keep_taps(&k, band.taps, 0);
+    keep_taps(&k, band.taps, 1);
+    keep_taps(&k, band.taps, 2);
+    k.finish = morsel_keep_finish8(band.finish, band.multiplier);
+    for (; band.n; band.n -= step, band.rows += 3 * step, band.y += step * band.out_row) {
+        const uint8_t *r2 = band.rows[2] + band.c;
+        struct strip s = {band.rows[0] + band.c, band.rows[1] + band.c, r2, kind.two ? band.rows[5] + band.c : r2,
+                          band.y, band.y + band.out_row, band.in_c, band.out_c};
+        if (stride == 2) strip_two(s, &band, &k, kind);
+        else strip_one(s, &band, &k, kind);
+    }
+}
+
+static __attribute__((noinline)) void pairs_of_rows(const struct band *b) {
+    struct kind relu = {MORSEL_FINISH_RELU, 1}, shifted = {MORSEL_FINISH_SHIFTED, 1}, clamped = {MORSEL_FINISH_CLAMPED, 1};
+    if (b->finish->mode == MORSEL_FINISH_RELU) run_band(*b, relu, 1);
+    else if (b->finish->mode == MORSEL_FINISH_CLAMPED) run_band(*b, clamped, 1);
+    else run_band(*b, shifted, 1);
+}
+
+static __attribute__((noinline)) void single_rows(const struct band *b, uint32_t stride) {
+    struct kind relu = {MORSEL_FINISH_RELU, 0}, shifted = {MORSEL_FINISH_SHIFTED, 0}, clamped = {MORSEL_FINISH_CLAMPED, 0};
+    if (b->finish->mode == MORSEL_FINISH_RELU) {
+        if (stride == 2) run_band(*b, relu, 2);
+        else run_band(*b, relu, 1);
+    } else if (b->finish->mode == MORSEL_FINISH_CLAMPED) {
+        if (stride == 2) run_band(*b, clamped, 2);
+        else run_band(*b, clamped, 1);
+    } else {
+        if (stride == 2) run_band(*b, shifted, 2);
+        else run_band(*b, shifted, 1);
+    }
+}
+
+/* Channels c .. c + count, in eights, for windows 3x3 with stride 1 or 2. */
+static void run_three(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t c,
+                      const struct morsel_group *g, uint32_t count) {
+    const struct morsel_window *win = &a->window;
+    int two = win->stride_h == 1 && win->stride_w == 1 && win->dilation_h == 1;
+    size_t out_row = (size_t)win->out_w * win->out_c;
+    uint32_t most = NEAR / (64 * (win->in_w + win->out_w)) / 2 * 2, left;
+    struct band b = {NULL, NULL, NULL, NULL, NULL, NULL, &g->finish, 0, win->in_c, win->out_c, out_row, 0,
+                     win->in_w, win->out_w, 0 - win->pad_left, (int8_t)(a->x.code.zero - 128)};
+    if (most < 2 || (size_t)win->in_row * win->in_h > FAR) most = two ? 2 : 1;
+    for (uint32_t i = 0; i < n; i += left) {
+        left = n - i < most ? n - i : most;
+        for (uint32_t at = 0, pairs = two ? left / 2 * 2 : 0; at < count; at += 8) {
+            b.c = c + at;
+            b.rows = rows + (size_t)i * 3;
+            b.taps = a->weights + b.c / 16 * 192 + b.c % 16 * 4;
+            b.start = g->start + at;
+            b.multiplier = g->multiplier + at;
+            b.offset = g->offset + at;
+            b.y = (uint8_t *)a->y.data + (y + i) * out_row + b.c;
+            b.n = pairs;
+            if (pairs) pairs_of_rows(&b);
+            b.rows += (size_t)pairs * 3;
+            b.y += pairs * out_row;
+            b.n = left - pairs;
+            if (b.n) single_rows(&b, win->stride_w);
+        }
+    }
+}
+
+/* ---- any window ---- */
+
+struct wide_column {
+    int8x16_t v0, v1, v2, v3;
+};
+
+static inline __attribute__((always_inline)) void zip_rows(struct wide_column *r, int8x16_t a, int8x16_t b, int8x16_t c, int8x16_t d) {
     __asm__("zip1 %0.16b, %4.16b, %5.16b\n\tzip2 %1.16b, %4.16b, %5.16b\n\t"
             "zip1 %4.16b, %6.16b, %7.16b\n\tzip2 %5.16b, %6.16b, %7.16b\n\t"
             "zip1 %2.8h, %1.8h, %5.8h\n\tzip2 %3.8h, %1.8h, %5.8h\n\t"
@@ -39,26 +219,8 @@ static inline __attribute__((always_inline)) void zip_rows(struct column *r, int
             : "w"(c), "w"(d));
 }
 
-static inline __attribute__((always_inline)) void load_inside(struct column *r, const struct strip *s, uint32_t ix) {
-    size_t at = ix * s->in_c;
-    zip_rows(r, vld1q_s8((const int8_t *)s->r0 + at), vld1q_s8((const int8_t *)s->r1 + at), vld1q_s8((const int8_t *)s->r2 + at),
-             vld1q_s8((const int8_t *)s->r3 + at));
-}
-
-static inline __attribute__((always_inline)) struct column outside_column(const struct strip *s) {
-    int8x16_t zero = vdupq_n_s8(s->zero);
-    struct column r = {zero, zero, zero, zero};
-    return r;
-}
-
-static inline __attribute__((always_inline)) struct column load_column(const struct strip *s, uint32_t ix) {
-    struct column r = outside_column(s);
-    if (ix < s->in_w) load_inside(&r, s, ix);
-    return r;
-}
-
 /* In asm, and volatile, for the order alone: the compiler would keep all the taps in registers that it has not. */
-static inline __attribute__((always_inline)) void add_column(struct morsel_sum16 *s, struct column x, const int8_t *w) {
+static inline __attribute__((always_inline)) void add_column(struct morsel_sum16 *s, struct wide_column x, const int8_t *w) {
     int8x16_t w0, w1, w2, w3;
     MORSEL_LOAD_PAIR(w0, w1, w, 0);
     MORSEL_LOAD_PAIR(w2, w3, w, 32);
@@ -66,146 +228,6 @@ static inline __attribute__((always_inline)) void add_column(struct morsel_sum16
                      "sdot %2.4s, %6.16b, %10.16b\n\tsdot %3.4s, %7.16b, %11.16b"
                      : "+w"(s->s0), "+w"(s->s1), "+w"(s->s2), "+w"(s->s3)
                      : "w"(w0), "w"(w1), "w"(w2), "w"(w3), "w"(x.v0), "w"(x.v1), "w"(x.v2), "w"(x.v3));
-}
-
-/* How a strip is computed; a constant wherever it is passed. */
-struct kind {
-    uint32_t mode;
-    int two; /* two output rows, stride 1 */
-};
-
-static inline __attribute__((always_inline)) int8x16_t pixel(const struct strip *s, uint32_t row, struct column a, struct column b,
-                                                             struct column c, struct kind kind) {
-    const int8_t(*w)[64] = s->taps->row[row];
-    struct morsel_sum16 sum = morsel_load_start(s->start);
-    add_column(&sum, a, w[0]);
-    add_column(&sum, b, w[1]);
-    add_column(&sum, c, w[2]);
-    return morsel_finish16(sum, s->multiplier, s->offset, &s->finish, kind.mode);
-}
-
-/* Pixel ox of the strip's rows. */
-static inline __attribute__((always_inline)) void put_pixels(const struct strip *s, uint32_t ox, struct column a, struct column b,
-                                                             struct column c, struct kind kind) {
-    size_t at = ox * s->out_c;
-    vst1q_s8((int8_t *)s->y0 + at, pixel(s, 0, a, b, c, kind));
-    if (kind.two) vst1q_s8((int8_t *)s->y1 + at, pixel(s, 1, a, b, c, kind));
-}
-
-/* Stride 1: each new column is the third of one pixel, the second of the next, the first of the one after. */
-static inline __attribute__((always_inline)) void strip_one(struct strip by_value, struct kind kind) {
-    const struct strip *s = &by_value;
-    uint32_t ix = s->first, ox = 0, out_w = s->out_w, in_w = s->in_w;
-    struct column a = load_column(s, ix), b = load_column(s, ix + 1), c = a;
-    for (ix += 2; ox + 3 <= out_w && ix < in_w && ix + 3 <= in_w; ix += 3, ox += 3) {
-        load_inside(&c, s, ix);
-        put_pixels(s, ox, a, b, c, kind);
-        load_inside(&a, s, ix + 1);
-        put_pixels(s, ox + 1, b, c, a, kind);
-        load_inside(&b, s, ix + 2);
-        put_pixels(s, ox + 2, c, a, b, kind);
-    }
-    for (; ox < out_w; ox++, ix++) {
-        c = load_column(s, ix);
-        put_pixels(s, ox, a, b, c, kind);
-        a = b;
-        b = c;
-    }
-}
-
-/* Stride 2: the third column is the first of the next pixel. */
-static inline __attribute__((always_inline)) void strip_two(struct strip by_value, struct kind kind) {
-    const struct strip *s = &by_value;
-    uint32_t ix = s->first, ox = 0, out_w = s->out_w, in_w = s->in_w;
-    struct column a = load_column(s, ix), b = a, c = a;
-    for (ix += 1; ox + 2 <= out_w && ix < in_w && ix + 4 <= in_w; ix += 4, ox += 2) {
-        load_inside(&b, s, ix);
-        load_inside(&c, s, ix + 1);
-        put_pixels(s, ox, a, b, c, kind);
-        load_inside(&b, s, ix + 2);
-        load_inside(&a, s, ix + 3);
-        put_pixels(s, ox + 1, c, b, a, kind);
-    }
-    for (; ox < out_w; ox++, ix += 2) {
-        b = load_column(s, ix);
-        c = load_column(s, ix + 1);
-        put_pixels(s, ox, a, b, c, kind);
-        a = c;
-    }
-}
-
-static inline __attribute__((always_inline)) void strip_kind(const struct strip *s, struct kind kind) {
-    if (s->stride == 2) strip_two(*s, kind);
-    else strip_one(*s, kind);
-}
-
-static void strip_relu(const struct strip *s) {
-    struct kind pair = {MORSEL_FINISH_RELU, 1}, single = {MORSEL_FINISH_RELU, 0};
-    if (s->y1) strip_one(*s, pair);
-    else strip_kind(s, single);
-}
-
-static void strip_folded(const struct strip *s) {
-    struct kind pair = {MORSEL_FINISH_FOLDED, 1}, single = {MORSEL_FINISH_FOLDED, 0};
-    if (s->y1) strip_one(*s, pair);
-    else strip_kind(s, single);
-}
-
-static void strip_shifted(const struct strip *s) {
-    struct kind pair = {MORSEL_FINISH_SHIFTED, 1}, single = {MORSEL_FINISH_SHIFTED, 0};
-    if (s->y1) strip_one(*s, pair);
-    else strip_kind(s, single);
-}
-
-static void strip_clamped(const struct strip *s) {
-    struct kind pair = {MORSEL_FINISH_CLAMPED, 1}, single = {MORSEL_FINISH_CLAMPED, 0};
-    if (s->y1) strip_one(*s, pair);
-    else strip_kind(s, single);
-}
-
-/* The taps as they lie in the blob, and each moved one row down: the fourth row of a column has weight 0 there. */
-static void prepare_taps(struct taps *t, const int8_t *w) {
-    for (uint32_t i = 0; i < 192; i += 16) {
-        int8x16_t v = vld1q_s8(w + i);
-        vst1q_s8(t->row[0][0] + i, v);
-        vst1q_s8(t->row[1][0] + i, vreinterpretq_s8_s32(vshlq_n_s32(vreinterpretq_s32_s8(v), 8)));
-    }
-}
-
-/* Output rows i (and with stride 1 i + 1 where `two`) of one block at channel c. */
-static void run_strip(struct strip *s, const uint8_t *const *r, int two, uint32_t c, uint8_t *y) {
-    s->r0 = r[0] + c;
-    s->r1 = r[1] + c;
-    s->r2 = r[2] + c;
-    s->r3 = two ? r[5] + c : s->r2;
-    s->y0 = y + c;
-    s->y1 = two ? s->y0 + s->out_w * s->out_c : NULL;
-    if (s->finish.mode == MORSEL_FINISH_RELU) strip_relu(s);
-    else if (s->finish.mode == MORSEL_FINISH_FOLDED) strip_folded(s);
-    else if (s->finish.mode == MORSEL_FINISH_SHIFTED) strip_shifted(s);
-    else strip_clamped(s);
-}
-
-/* Whole blocks of 16 channels from c on, for windows 3x3 with stride 1 or 2. */
-static void run_three(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t c,
-                      const struct morsel_group *g, uint32_t blocks) {
-    const struct morsel_window *win = &a->window;
-    struct taps taps[MORSEL_GROUP / 16];
-    struct strip s = {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, g->finish, win->in_c, win->out_c,
-                      win->in_w, win->out_w, 0 - win->pad_left, win->stride_w, (int8_t)(a->x.code.zero - 128)};
-    for (uint32_t b = 0; b < blocks; b++) prepare_taps(&taps[b], a->weights + (size_t)(c / 16 + b) * 192);
-    for (uint32_t i = 0, rows_done; i < n; i += rows_done) {
-        const uint8_t *const *r = rows + (size_t)i * 3;
-        int two = i + 1 < n && win->stride_h == 1 && win->stride_w == 1 && r[3] == r[1] && r[4] == r[2];
-        rows_done = two ? 2 : 1;
-        for (uint32_t b = 0; b < blocks; b++) {
-            s.taps = &taps[b];
-            s.start = g->start + b * 16;
-            s.multiplier = g->multiplier + b * 16;
-            s.offset = g->offset + b * 16;
-            run_strip(&s, r, two, c + b * 16, (uint8_t *)a->y.data + (size_t)(y + i) * win->out_w * win->out_c);
-        }
-    }
 }
 
 /* Sixteen bytes of a row in the signed domain; those past the row's end are 0. */
@@ -217,7 +239,7 @@ static inline int8x16_t load_row(const uint8_t *row, size_t at, size_t bytes, ui
 }
 
 /* Tap rows ky .. ky + 3 of input column ix; rows that the window has not meet weights of 0. */
-static struct column load_quad(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t ky, uint32_t ix, uint32_t c) {
+static struct wide_column load_quad(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t ky, uint32_t ix, uint32_t c) {
     const struct morsel_window *win = &a->window;
     int8x16_t v[4];
     uint32_t left = win->kernel_h - ky;
@@ -226,7 +248,7 @@ static struct column load_quad(const struct morsel_conv_args *a, const uint8_t *
         else if (i >= left) v[i] = vdupq_n_s8(0);
         else v[i] = load_row(rows[ky + i], (size_t)ix * win->in_c + c, win->in_row, vdupq_n_u8((uint8_t)(a->x.code.flip ^ 0x80)));
     }
-    struct column r = {v[0], v[1], v[2], v[3]};
+    struct wide_column r = {v[0], v[1], v[2], v[3]};
     zip_rows(&r, v[0], v[1], v[2], v[3]);
     return r;
 }
@@ -282,8 +304,8 @@ void morsel_depthwise_rows_dotprod(const struct morsel_conv_args *a, const uint8
         uint32_t left = win->out_c - c, count = left < MORSEL_GROUP ? left : MORSEL_GROUP, whole = 0;
         const int8_t *w = a->weights + (size_t)(c / 16) * quads * 64;
         morsel_group_prepare(&g, &a->channels, &a->x, &a->y, w, c, (count + 15) / 16, quads, n * win->out_w);
-        if (is_three(a) && g.finish.mode != MORSEL_FINISH_RAW) whole = count / 16;
+        if (is_three(a) && g.finish.mode != MORSEL_FINISH_RAW) whole = count % 8 ? count / 16 * 16 : count;
         if (whole) run_three(a, rows, y, n, c, &g, whole);
-        run_any(a, rows, y, n, c + whole * 16, c + count, &g);
+        run_any(a, rows, y, n, c + whole, c + count, &g);
     }
 }

@@ -146,6 +146,50 @@ static inline __attribute__((always_inline)) int8x16_t morsel_finish16(struct mo
     return morsel_narrow(vaddq_s16(a, zero), vaddq_s16(b, zero));
 }
 
+/* Eight channels: what all their pixels share, in registers. */
+struct morsel_sum8 {
+    int32x4_t s0, s1;
+};
+struct morsel_finish8 {
+    float32x4_t m0, m1, round, low, high;
+    int16x8_t zero;
+    int8x8_t flip;
+};
+
+/* For RELU, SHIFTED (which does what is FOLDED too) or CLAMPED; what a mode has no use for vanishes. */
+static inline __attribute__((always_inline)) struct morsel_finish8 morsel_keep_finish8(const struct morsel_finish *f, const float *m) {
+    struct morsel_finish8 k = {vld1q_f32(m), vld1q_f32(m + 4), vdupq_n_f32(f->round), vdupq_n_f32(f->low), vdupq_n_f32(f->high),
+                               vdupq_n_s16(f->mode == MORSEL_FINISH_FOLDED ? 0 : (int16_t)f->zero), vdup_n_s8((int8_t)f->flip)};
+    return k;
+}
+
+/* In one piece of asm, as for sixteen. */
+static inline __attribute__((always_inline)) int8x8_t morsel_finish8_relu(struct morsel_sum8 s, const struct morsel_finish8 *k,
+                                                                          const float *o) {
+    int32x4_t a, b;
+    __asm__ volatile("ldp %q0, %q1, [%4]\n\t"
+                     "fmla %0.4s, %2.4s, %5.4s\n\tfmla %1.4s, %3.4s, %6.4s\n\t"
+                     "fadd %0.4s, %0.4s, %7.4s\n\tfadd %1.4s, %1.4s, %7.4s\n\t"
+                     "uzp1 %0.8h, %0.8h, %1.8h\n\tsqxtn %0.8b, %0.8h"
+                     : "=&w"(a), "=&w"(b)
+                     : "w"(s.s0), "w"(s.s1), "r"(o), "w"(k->m0), "w"(k->m1), "w"(k->round), "m"(*(const float(*)[8])(const void *)o));
+    return vget_low_s8(vreinterpretq_s8_s32(a));
+}
+
+static inline __attribute__((always_inline)) int8x8_t morsel_finish8_of(struct morsel_sum8 s, const struct morsel_finish8 *k,
+                                                                        const float *o, uint32_t mode) {
+    float32x4_t magic = vdupq_n_f32(MORSEL_MAGIC_FLOAT);
+    if (mode == MORSEL_FINISH_RELU) return morsel_finish8_relu(s, k, o);
+    if (mode == MORSEL_FINISH_CLAMPED) {
+        float32x4_t a = vminq_f32(vmaxq_f32(vmulq_f32(vcvtq_f32_s32(s.s0), k->m0), k->low), k->high);
+        float32x4_t b = vminq_f32(vmaxq_f32(vmulq_f32(vcvtq_f32_s32(s.s1), k->m1), k->low), k->high);
+        return veor_s8(vqmovn_s16(vaddq_s16(morsel_low_halves(vaddq_f32(a, magic), vaddq_f32(b, magic)), k->zero)), k->flip);
+    }
+    float32x4_t a = vmulq_f32(vsubq_f32(vreinterpretq_f32_s32(s.s0), magic), k->m0);
+    float32x4_t b = vmulq_f32(vsubq_f32(vreinterpretq_f32_s32(s.s1), magic), k->m1);
+    return vqmovn_s16(vaddq_s16(morsel_low_halves(vaddq_f32(a, k->round), vaddq_f32(b, k->round)), k->zero));
+}
+
 /* The first n of sixteen bytes. */
 static inline void morsel_store_part(uint8_t *to, int8x16_t v, uint32_t n) {
     uint8_t bytes[16];

@@ -9,10 +9,6 @@
 #define QUADS 8u   /* four inputs each, at most */
 #define AHEAD 32u  /* tiles whose inputs and results stay in the nearest cache from channels to channels */
 
-struct eight {
-    int32x4_t s0, s1;
-};
-
 /* Eight channels over `pixels` pixels. */
 struct lines {
     const int8_t *weights; /* [quads][16][4] at the first of the eight channels */
@@ -22,15 +18,13 @@ struct lines {
     uint8_t *y;
     size_t x_step, y_step; /* from pixel to pixel */
     uint32_t pixels;       /* even */
-    float round;
-    int32_t zero; /* 0 where it is in `round` */
+    const struct morsel_finish *finish;
 };
 
 /* What all pixels share. */
 struct kept {
     int8x16_t w[2 * QUADS];
-    float32x4_t m0, m1, round, magic;
-    int16x8_t zero;
+    struct morsel_finish8 finish;
 };
 
 /* In asm, and volatile, for the order: a pixel's sums must not wait for another's. */
@@ -39,26 +33,8 @@ struct kept {
                      : "+w"(s.s0), "+w"(s.s1) : "w"((w)[2 * (i)]), "w"((w)[2 * (i) + 1]), "w"(x))
 #define LOAD(v, width, x, at) __asm__ volatile("ldr %" width "0, [%1, #" #at "]" : "=w"(v) : "r"(x), "m"(*(const uint8_t(*)[64])(x)))
 
-INLINE int8x8_t finish8_relu(struct eight s, const struct kept *k, const float *o) {
-    int32x4_t a, b;
-    __asm__ volatile("ldp %q0, %q1, [%4]\n\t"
-                     "fmla %0.4s, %2.4s, %5.4s\n\tfmla %1.4s, %3.4s, %6.4s\n\t"
-                     "fadd %0.4s, %0.4s, %7.4s\n\tfadd %1.4s, %1.4s, %7.4s\n\t"
-                     "uzp1 %0.8h, %0.8h, %1.8h\n\tsqxtn %0.8b, %0.8h"
-                     : "=&w"(a), "=&w"(b)
-                     : "w"(s.s0), "w"(s.s1), "r"(o), "w"(k->m0), "w"(k->m1), "w"(k->round), "m"(*(const float(*)[8])(const void *)o));
-    return vget_low_s8(vreinterpretq_s8_s32(a));
-}
-
-INLINE int8x8_t finish8(struct eight s, const struct kept *k, const float *o, int relu) {
-    if (relu) return finish8_relu(s, k, o);
-    float32x4_t a = vmulq_f32(vsubq_f32(vreinterpretq_f32_s32(s.s0), k->magic), k->m0);
-    float32x4_t b = vmulq_f32(vsubq_f32(vreinterpretq_f32_s32(s.s1), k->magic), k->m1);
-    return vqmovn_s16(vaddq_s16(morsel_low_halves(vaddq_f32(a, k->round), vaddq_f32(b, k->round)), k->zero));
-}
-
-INLINE int8x8_t pixel(const struct kept *k, const uint8_t *x, const int32_t *start, const float *o, uint32_t quads, int relu) {
-    struct eight s;
+INLINE int8x8_t pixel(const struct kept *k, const uint8_t *x, const int32_t *start, const float *o, uint32_t quads, uint32_t mode) {
+    struct morsel_sum8 s;
     int8x16_t x0, x1 = vdupq_n_s8(0);
     MORSEL_LOAD_PAIR(s.s0, s.s1, start, 0);
     LOAD(x0, "q", x, 0);
@@ -72,7 +48,7 @@ INLINE int8x8_t pixel(const struct kept *k, const uint8_t *x, const int32_t *sta
     if (quads > 5) DOT8(k->w, 5, x1, 1);
     if (quads > 6) DOT8(k->w, 6, x1, 2);
     if (quads > 7) DOT8(k->w, 7, x1, 3);
-    return finish8(s, k, o, relu);
+    return morsel_finish8_of(s, &k->finish, o, mode);
 }
 
 INLINE void keep_quad(struct kept *k, const int8_t *w, uint32_t i, uint32_t quads) {
@@ -81,7 +57,7 @@ INLINE void keep_quad(struct kept *k, const int8_t *w, uint32_t i, uint32_t quad
     k->w[2 * i + 1] = vld1q_s8(w + 64 * i + 16);
 }
 
-INLINE void run_lines(const struct lines *l, uint32_t quads, int relu) {
+INLINE void run_lines(const struct lines *l, uint32_t quads, uint32_t mode) {
     struct kept k;
     const uint8_t *x = l->x;
     uint8_t *y = l->y;
@@ -96,37 +72,32 @@ INLINE void run_lines(const struct lines *l, uint32_t quads, int relu) {
     keep_quad(&k, l->weights, 5, quads);
     keep_quad(&k, l->weights, 6, quads);
     keep_quad(&k, l->weights, 7, quads);
-    k.m0 = vld1q_f32(l->multiplier);
-    k.m1 = vld1q_f32(l->multiplier + 4);
-    k.round = vdupq_n_f32(l->round);
-    k.magic = vdupq_n_f32(MORSEL_MAGIC_FLOAT);
-    k.zero = vdupq_n_s16((int16_t)l->zero);
+    k.finish = morsel_keep_finish8(l->finish, l->multiplier);
     for (uint32_t n = l->pixels; n; n -= 2, x += 2 * x_step, y += 2 * y_step) {
-        vst1_s8((int8_t *)y, pixel(&k, x, start, o, quads, relu));
-        vst1_s8((int8_t *)y + y_step, pixel(&k, x + x_step, start, o, quads, relu));
+        vst1_s8((int8_t *)y, pixel(&k, x, start, o, quads, mode));
+        vst1_s8((int8_t *)y + y_step, pixel(&k, x + x_step, start, o, quads, mode));
     }
 }
 
-static void run(const struct lines *l, uint32_t quads, int relu) {
-    if (relu) {
-        if (quads == 4) run_lines(l, 4, 1);
-        else if (quads == 6) run_lines(l, 6, 1);
-        else if (quads == 7) run_lines(l, 7, 1);
-        else run_lines(l, 8, 1);
+static void run(const struct lines *l, uint32_t quads) {
+    if (l->finish->mode == MORSEL_FINISH_RELU) {
+        if (quads == 4) run_lines(l, 4, MORSEL_FINISH_RELU);
+        else if (quads == 6) run_lines(l, 6, MORSEL_FINISH_RELU);
+        else if (quads == 7) run_lines(l, 7, MORSEL_FINISH_RELU);
+        else run_lines(l, 8, MORSEL_FINISH_RELU);
         return;
     }
-    if (quads == 4) run_lines(l, 4, 0);
-    else if (quads == 6) run_lines(l, 6, 0);
-    else if (quads == 7) run_lines(l, 7, 0);
-    else run_lines(l, 8, 0);
+    if (quads == 4) run_lines(l, 4, MORSEL_FINISH_SHIFTED);
+    else if (quads == 6) run_lines(l, 6, MORSEL_FINISH_SHIFTED);
+    else if (quads == 7) run_lines(l, 7, MORSEL_FINISH_SHIFTED);
+    else run_lines(l, 8, MORSEL_FINISH_SHIFTED);
 }
 
 uint32_t morsel_shallow_dotprod(const struct morsel_tile *t) {
     const struct morsel_group *g = t->group;
     uint32_t quads = t->depth / 4, mode = g->finish.mode, done = t->channels % 8 ? t->channels / 16 * 16 : t->channels;
     if (t->tiles < 2 || (quads != 4 && (quads < 6 || quads > 8)) || mode == MORSEL_FINISH_RAW || mode == MORSEL_FINISH_CLAMPED) return 0;
-    struct lines l = {NULL, NULL, NULL, NULL, NULL, NULL, t->x_step / 4, t->y_step, 0, g->finish.round,
-                      mode == MORSEL_FINISH_SHIFTED ? g->finish.zero : 0};
+    struct lines l = {NULL, NULL, NULL, NULL, NULL, NULL, t->x_step / 4, t->y_step, 0, &g->finish};
     for (uint32_t i = 0; i < t->tiles; i += AHEAD) {
         l.pixels = (t->tiles - i < AHEAD ? t->tiles - i : AHEAD) * 4;
         for (uint32_t c = 0; c < done; c += 8) {
@@ -136,7 +107,7 @@ uint32_t morsel_shallow_dotprod(const struct morsel_tile *t) {
             l.offset = g->offset + c;
             l.x = t->x[0] + i * t->x_step;
             l.y = t->y + i * 4 * t->y_step + c;
-            run(&l, quads, mode == MORSEL_FINISH_RELU);
+            run(&l, quads);
         }
     }
     return done;
