@@ -300,70 +300,61 @@ INLINE void half_four(struct sums *s, struct inputs x, struct inputs z, uint32_t
     HALF4(s, w, 0);
 }
 
-INLINE void put_eights(int8x16_t v, uint8_t *y, size_t step) {
-    vst1_s8((int8_t *)y, vget_low_s8(v));
-    vst1_s8((int8_t *)y + step, vget_high_s8(v));
+/* Two pixels' sums lie in each group of four registers. */
+INLINE void put_eights(struct morsel_sum16 s, const struct morsel_finish8 *k, const float *o, uint8_t *y, size_t step, uint32_t mode) {
+    struct morsel_sum8 first = {s.s0, s.s1}, second = {s.s2, s.s3};
+    vst1_s8((int8_t *)y, morsel_finish8_of(first, k, o, mode));
+    vst1_s8((int8_t *)y + step, morsel_finish8_of(second, k, o, mode));
 }
 
-static void put_parts(int8x16_t v, uint8_t *y, size_t step, uint32_t n) {
-    morsel_store_part(y, v, n);
-    morsel_store_part(y + step, vextq_s8(v, v, 8), n);
+/* The first n channels of eight pixels. */
+static __attribute__((noinline)) void copy_parts(uint8_t *y, size_t step, const uint8_t *eights, uint32_t n) {
+    for (uint32_t p = 0; p < 8; p++)
+        for (uint32_t c = 0; c < n; c++) y[p * step + c] = eights[8 * p + c];
 }
 
-/* Two tiles, x and z; start and m hold the eight channels twice. */
-INLINE void half_block(struct inputs x, struct inputs z, const struct morsel_tile *t, const int8_t *w, const int32_t *start, const float *m,
-                       const float *o, const struct morsel_finish *f, uint8_t *y, uint32_t mode) {
-    struct sums s = start_four(start);
-    uint32_t k = 0, n = t->channels % 16;
-    size_t step = t->y_step;
-    for (; t->depth - k > 16; k += 16, w += 256) half_sixteen(&s, x, z, k, w);
-    if (t->depth - k == 16) half_sixteen(&s, x, z, k, w); /* beside the results, in one stretch */
-    else
-        for (; t->depth - k; k += 4, w += 64) half_four(&s, x, z, k, w);
-    int8x16_t v0 = morsel_finish16(s.p0, m, o, f, mode), v1 = morsel_finish16(s.p1, m, o, f, mode);
-    int8x16_t v2 = morsel_finish16(s.p2, m, o, f, mode), v3 = morsel_finish16(s.p3, m, o, f, mode);
-    if (n == 8) {
-        put_eights(v0, y, step);
-        put_eights(v1, y + 2 * step, step);
-        put_eights(v2, y + 4 * step, step);
-        put_eights(v3, y + 6 * step, step);
-        return;
-    }
-    put_parts(v0, y, step, n);
-    put_parts(v1, y + 2 * step, step, n);
-    put_parts(v2, y + 4 * step, step, n);
-    put_parts(v3, y + 6 * step, step, n);
-}
-
+/* Eight pixels in pairs of tiles, more than 16 inputs; start holds the eight channels twice. */
 INLINE void run_half(const struct morsel_tile *t, uint32_t mode) {
-    const struct morsel_finish f = t->group->finish;
-    uint32_t c = t->channels / 16 * 16;
-    const int8_t *w = t->weights + (size_t)c * t->depth;
+    uint32_t c = t->channels / 16 * 16, n = t->channels - c, depth = t->depth;
+    const int8_t *weights = t->weights + (size_t)c * depth;
+    const float *o = t->group->offset + c;
+    const struct morsel_finish8 keep = morsel_keep_finish8(&t->group->finish, t->group->multiplier + c);
     struct inputs x = {t->x[0], t->x[1], t->x[2], t->x[3]};
+    size_t x_step = t->x_step, step = t->y_step;
+    uint8_t spare[64], *y = t->y + c, *to = n == 8 ? y : spare;
+    size_t to_step = n == 8 ? step : 8;
     int32_t start[16];
-    float m[16], o[16];
-    for (uint32_t i = 0; i < 16; i++) {
-        o[i] = t->group->offset[c + i % 8];
-        start[i] = t->group->start[c + i % 8];
-        m[i] = t->group->multiplier[c + i % 8];
+    for (uint32_t i = 0; i < 16; i++) start[i] = t->group->start[c + i % 8];
+    for (uint32_t pairs = t->tiles / 2; pairs; pairs--, y += 8 * step) {
+        struct inputs z = {x.a + x_step, x.b + x_step, x.c + x_step, x.d + x_step};
+        struct sums s = start_four(start);
+        const int8_t *w = weights;
+        uint32_t k = 16;
+        half_sixteen(&s, x, z, 0, w); /* beside the loads of the starts */
+        for (w += 256; depth - k > 16; k += 16, w += 256) half_sixteen(&s, x, z, k, w);
+        if (depth - k == 16) half_sixteen(&s, x, z, k, w); /* beside the results, in one stretch */
+        else
+            for (; depth - k; k += 4, w += 64) half_four(&s, x, z, k, w);
+        put_eights(s.p0, &keep, o, to, to_step, mode);
+        put_eights(s.p1, &keep, o, to + 2 * to_step, to_step, mode);
+        put_eights(s.p2, &keep, o, to + 4 * to_step, to_step, mode);
+        put_eights(s.p3, &keep, o, to + 6 * to_step, to_step, mode);
+        if (n == 8) to += 8 * step;
+        else copy_parts(y, step, spare, n);
+        x.a = z.a + x_step, x.b = z.b + x_step, x.c = z.c + x_step, x.d = z.d + x_step;
     }
-    for (uint32_t i = 0; i + 2 <= t->tiles; i += 2) {
-        struct inputs z = {x.a + t->x_step, x.b + t->x_step, x.c + t->x_step, x.d + t->x_step};
-        half_block(x, z, t, w, start, m, o, &f, t->y + i * 4 * t->y_step + c, mode);
-        x.a = z.a + t->x_step, x.b = z.b + t->x_step, x.c = z.c + t->x_step, x.d = z.d + t->x_step;
-    }
+}
+
+static __attribute__((noinline)) void half_relu(const struct morsel_tile *t) {
+    run_half(t, MORSEL_FINISH_RELU);
 }
 
 static __attribute__((noinline)) void half_shifted(const struct morsel_tile *t) {
     run_half(t, MORSEL_FINISH_SHIFTED);
 }
 
-static __attribute__((noinline)) void half_folded(const struct morsel_tile *t) {
-    run_half(t, MORSEL_FINISH_FOLDED);
-}
-
-static __attribute__((noinline)) void half_any(const struct morsel_tile *t) {
-    run_half(t, t->group->finish.mode);
+static __attribute__((noinline)) void half_clamped(const struct morsel_tile *t) {
+    run_half(t, MORSEL_FINISH_CLAMPED);
 }
 
 /* The channels that dense() and pieces() leave, tile by tile from tile `from` on. */
@@ -390,11 +381,11 @@ void morsel_tile_dotprod(const struct morsel_tile *t) {
     else if (whole && t->segments == 1 && t->depth >= 16) dense(t, whole);
     else if (whole && t->tiles == 1) pieces(t, whole);
     else whole = 0;
-    if (t->tiles > 1 && t->channels - whole <= 8 && whole < t->channels) {
+    if (t->tiles > 1 && t->depth > 16 && t->channels - whole <= 8 && whole < t->channels) {
         pairs = t->tiles / 2 * 2;
-        if (mode == MORSEL_FINISH_SHIFTED) half_shifted(t);
-        else if (mode == MORSEL_FINISH_FOLDED) half_folded(t);
-        else half_any(t);
+        if (mode == MORSEL_FINISH_RELU) half_relu(t);
+        else if (mode == MORSEL_FINISH_CLAMPED) half_clamped(t);
+        else half_shifted(t);
     }
     if (whole < t->channels) rest(t, whole, pairs);
 }
