@@ -39,6 +39,8 @@ struct morsel_tile {
     struct morsel_room *room;
     int32_t *sums;  /* of earlier pieces, if `begun`; not `ended`: where sums go instead of results */
     uint32_t begun, ended;
+    const int8_t *next; /* the weights that come after these, or NULL: worth fetching from memory meanwhile */
+    size_t next_bytes;
 };
 typedef void morsel_tile_fn(const struct morsel_tile *t);
 

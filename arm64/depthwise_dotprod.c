@@ -7,6 +7,8 @@
 #include "arm64.h"
 
 #define INLINE static inline __attribute__((always_inline))
+/* No loop lies across two pages: an emulator cuts it there, and an estimate prices the pieces one by one. */
+#define WHOLE __attribute__((noinline, aligned(1024)))
 #define NEAR 32768u  /* bytes of input and output that stay in the nearest cache from channels to channels */
 #define FAR 262144u  /* bytes of a picture that comes from far: it had better come a little at a time */
 
@@ -68,8 +70,8 @@ INLINE struct column load_column(const struct strip *s, const struct band *b, ui
     return r;
 }
 
-INLINE int8x8_t three_columns(const struct column *taps, struct column a, struct column b, struct column c, const int32_t *start,
-                              const float *o, const struct morsel_finish8 *finish, uint32_t mode) {
+INLINE void three_columns(uint8_t *y, const struct column *taps, struct column a, struct column b, struct column c, const int32_t *start,
+                          const float *o, const struct morsel_finish8 *finish, uint32_t mode) {
     struct morsel_sum8 sum;
     MORSEL_LOAD_PAIR(sum.s0, sum.s1, start, 0);
     __asm__ volatile("sdot %0.4s, %2.16b, %4.16b\n\tsdot %1.4s, %3.16b, %5.16b\n\t"
@@ -78,15 +80,15 @@ INLINE int8x8_t three_columns(const struct column *taps, struct column a, struct
                      : "+w"(sum.s0), "+w"(sum.s1)
                      : "w"(a.v0), "w"(a.v1), "w"(taps[0].v0), "w"(taps[0].v1), "w"(b.v0), "w"(b.v1), "w"(taps[1].v0), "w"(taps[1].v1),
                        "w"(c.v0), "w"(c.v1), "w"(taps[2].v0), "w"(taps[2].v1));
-    return morsel_finish8_of(sum, finish, o, mode);
+    morsel_store8(y, sum, finish, o, mode);
 }
 
 /* Pixel ox of the strip. */
 INLINE void put_pixels(const struct strip *s, const struct band *band, const struct kept *k, uint32_t ox, struct column a, struct column b,
                        struct column c, struct kind kind) {
     size_t at = ox * s->out_c;
-    vst1_s8((int8_t *)s->y0 + at, three_columns(k->upper, a, b, c, band->start, band->offset, &k->finish, kind.mode));
-    if (kind.two) vst1_s8((int8_t *)s->y1 + at, three_columns(k->lower, a, b, c, band->start, band->offset, &k->finish, kind.mode));
+    three_columns(s->y0 + at, k->upper, a, b, c, band->start, band->offset, &k->finish, kind.mode);
+    if (kind.two) three_columns(s->y1 + at, k->lower, a, b, c, band->start, band->offset, &k->finish, kind.mode);
 }
 
 /* Stride 1: each new column is the third of one pixel, the second of the next, the first of the one after. */
@@ -153,25 +155,62 @@ INLINE void run_band(struct band band, struct kind kind, uint32_t stride) {
     }
 }
 
-static __attribute__((noinline)) void pairs_of_rows(const struct band *b) {
-    struct kind relu = {MORSEL_FINISH_RELU, 1}, shifted = {MORSEL_FINISH_SHIFTED, 1}, clamped = {MORSEL_FINISH_CLAMPED, 1};
-    if (b->finish->mode == MORSEL_FINISH_RELU) run_band(*b, relu, 1);
-    else if (b->finish->mode == MORSEL_FINISH_CLAMPED) run_band(*b, clamped, 1);
-    else run_band(*b, shifted, 1);
+static WHOLE void pairs_relu(const struct band *b) {
+    struct kind kind = {MORSEL_FINISH_RELU, 1};
+    run_band(*b, kind, 1);
 }
 
-static __attribute__((noinline)) void single_rows(const struct band *b, uint32_t stride) {
-    struct kind relu = {MORSEL_FINISH_RELU, 0}, shifted = {MORSEL_FINISH_SHIFTED, 0}, clamped = {MORSEL_FINISH_CLAMPED, 0};
-    if (b->finish->mode == MORSEL_FINISH_RELU) {
-        if (stride == 2) run_band(*b, relu, 2);
-        else run_band(*b, relu, 1);
-    } else if (b->finish->mode == MORSEL_FINISH_CLAMPED) {
-        if (stride == 2) run_band(*b, clamped, 2);
-        else run_band(*b, clamped, 1);
-    } else {
-        if (stride == 2) run_band(*b, shifted, 2);
-        else run_band(*b, shifted, 1);
-    }
+static WHOLE void pairs_shifted(const struct band *b) {
+    struct kind kind = {MORSEL_FINISH_SHIFTED, 1};
+    run_band(*b, kind, 1);
+}
+
+static WHOLE void pairs_clamped(const struct band *b) {
+    struct kind kind = {MORSEL_FINISH_CLAMPED, 1};
+    run_band(*b, kind, 1);
+}
+
+static WHOLE void single_relu(const struct band *b) {
+    struct kind kind = {MORSEL_FINISH_RELU, 0};
+    run_band(*b, kind, 1);
+}
+
+static WHOLE void single_shifted(const struct band *b) {
+    struct kind kind = {MORSEL_FINISH_SHIFTED, 0};
+    run_band(*b, kind, 1);
+}
+
+static WHOLE void single_clamped(const struct band *b) {
+    struct kind kind = {MORSEL_FINISH_CLAMPED, 0};
+    run_band(*b, kind, 1);
+}
+
+static WHOLE void strided_relu(const struct band *b) {
+    struct kind kind = {MORSEL_FINISH_RELU, 0};
+    run_band(*b, kind, 2);
+}
+
+static WHOLE void strided_shifted(const struct band *b) {
+    struct kind kind = {MORSEL_FINISH_SHIFTED, 0};
+    run_band(*b, kind, 2);
+}
+
+static WHOLE void strided_clamped(const struct band *b) {
+    struct kind kind = {MORSEL_FINISH_CLAMPED, 0};
+    run_band(*b, kind, 2);
+}
+
+static void pairs_of_rows(const struct band *b) {
+    if (b->finish->mode == MORSEL_FINISH_RELU) pairs_relu(b);
+    else if (b->finish->mode == MORSEL_FINISH_CLAMPED) pairs_clamped(b);
+    else pairs_shifted(b);
+}
+
+static void single_rows(const struct band *b, uint32_t stride) {
+    uint32_t mode = b->finish->mode;
+    if (mode == MORSEL_FINISH_RELU) stride == 2 ? strided_relu(b) : single_relu(b);
+    else if (mode == MORSEL_FINISH_CLAMPED) stride == 2 ? strided_clamped(b) : single_clamped(b);
+    else stride == 2 ? strided_shifted(b) : single_shifted(b);
 }
 
 /* Channels c .. c + count, in eights, for windows 3x3 with stride 1 or 2. */

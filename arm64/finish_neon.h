@@ -163,31 +163,36 @@ static inline __attribute__((always_inline)) struct morsel_finish8 morsel_keep_f
     return k;
 }
 
-/* In one piece of asm, as for sixteen. */
-static inline __attribute__((always_inline)) int8x8_t morsel_finish8_relu(struct morsel_sum8 s, const struct morsel_finish8 *k,
-                                                                          const float *o) {
-    int32x4_t a, b;
-    __asm__ volatile("ldp %q0, %q1, [%4]\n\t"
-                     "fmla %0.4s, %2.4s, %5.4s\n\tfmla %1.4s, %3.4s, %6.4s\n\t"
-                     "fadd %0.4s, %0.4s, %7.4s\n\tfadd %1.4s, %1.4s, %7.4s\n\t"
-                     "uzp1 %0.8h, %0.8h, %1.8h\n\tsqxtn %0.8b, %0.8h"
-                     : "=&w"(a), "=&w"(b)
-                     : "w"(s.s0), "w"(s.s1), "r"(o), "w"(k->m0), "w"(k->m1), "w"(k->round), "m"(*(const float(*)[8])(const void *)o));
-    return vget_low_s8(vreinterpretq_s8_s32(a));
+/* In one piece of asm, as for sixteen, and in registers that hold nothing else for long: a column of a depthwise window that dies here
+ * would tie this to what comes next time in its register. */
+static inline __attribute__((always_inline)) void morsel_store8_relu(uint8_t *to, struct morsel_sum8 s, const struct morsel_finish8 *k,
+                                                                     const float *o) {
+    __asm__ volatile("ldp q30, q31, [%3]\n\t"
+                     "fmla v30.4s, %1.4s, %4.4s\n\tfmla v31.4s, %2.4s, %5.4s\n\t"
+                     "fadd v30.4s, v30.4s, %6.4s\n\tfadd v31.4s, v31.4s, %6.4s\n\t"
+                     "uzp1 v30.8h, v30.8h, v31.8h\n\tsqxtn v30.8b, v30.8h\n\tstr d30, %0"
+                     : "=m"(*(uint8_t(*)[8])(void *)to)
+                     : "w"(s.s0), "w"(s.s1), "r"(o), "w"(k->m0), "w"(k->m1), "w"(k->round), "m"(*(const float(*)[8])(const void *)o)
+                     : "v30", "v31");
 }
 
-static inline __attribute__((always_inline)) int8x8_t morsel_finish8_of(struct morsel_sum8 s, const struct morsel_finish8 *k,
-                                                                        const float *o, uint32_t mode) {
-    float32x4_t magic = vdupq_n_f32(MORSEL_MAGIC_FLOAT);
-    if (mode == MORSEL_FINISH_RELU) return morsel_finish8_relu(s, k, o);
-    if (mode == MORSEL_FINISH_CLAMPED) {
-        float32x4_t a = vminq_f32(vmaxq_f32(vmulq_f32(vcvtq_f32_s32(s.s0), k->m0), k->low), k->high);
-        float32x4_t b = vminq_f32(vmaxq_f32(vmulq_f32(vcvtq_f32_s32(s.s1), k->m1), k->low), k->high);
-        return veor_s8(vqmovn_s16(vaddq_s16(morsel_low_halves(vaddq_f32(a, magic), vaddq_f32(b, magic)), k->zero)), k->flip);
+/* Sums of eight channels become eight bytes at `to`. */
+static inline __attribute__((always_inline)) void morsel_store8(uint8_t *to, struct morsel_sum8 s, const struct morsel_finish8 *k,
+                                                                const float *o, uint32_t mode) {
+    float32x4_t magic = vdupq_n_f32(MORSEL_MAGIC_FLOAT), a, b, round = mode == MORSEL_FINISH_CLAMPED ? magic : k->round;
+    if (mode == MORSEL_FINISH_RELU) {
+        morsel_store8_relu(to, s, k, o);
+        return;
     }
-    float32x4_t a = vmulq_f32(vsubq_f32(vreinterpretq_f32_s32(s.s0), magic), k->m0);
-    float32x4_t b = vmulq_f32(vsubq_f32(vreinterpretq_f32_s32(s.s1), magic), k->m1);
-    return vqmovn_s16(vaddq_s16(morsel_low_halves(vaddq_f32(a, k->round), vaddq_f32(b, k->round)), k->zero));
+    if (mode == MORSEL_FINISH_CLAMPED) {
+        a = vminq_f32(vmaxq_f32(vmulq_f32(vcvtq_f32_s32(s.s0), k->m0), k->low), k->high);
+        b = vminq_f32(vmaxq_f32(vmulq_f32(vcvtq_f32_s32(s.s1), k->m1), k->low), k->high);
+    } else {
+        a = vmulq_f32(vsubq_f32(vreinterpretq_f32_s32(s.s0), magic), k->m0);
+        b = vmulq_f32(vsubq_f32(vreinterpretq_f32_s32(s.s1), magic), k->m1);
+    }
+    int8x8_t v = vqmovn_s16(vaddq_s16(morsel_low_halves(vaddq_f32(a, round), vaddq_f32(b, round)), k->zero));
+    vst1_s8((int8_t *)to, mode == MORSEL_FINISH_CLAMPED ? veor_s8(v, k->flip) : v);
 }
 
 /* The first n of sixteen bytes. */

@@ -6,6 +6,8 @@
 #include "arm64.h"
 
 #define INLINE static inline __attribute__((always_inline))
+/* No loop lies across two pages: an emulator cuts it there, and an estimate prices the pieces one by one. */
+#define WHOLE __attribute__((noinline, aligned(512)))
 #define QUADS 8u   /* four inputs each, at most */
 #define AHEAD 32u  /* tiles whose inputs and results stay in the nearest cache from channels to channels */
 
@@ -33,7 +35,8 @@ struct kept {
                      : "+w"(s.s0), "+w"(s.s1) : "w"((w)[2 * (i)]), "w"((w)[2 * (i) + 1]), "w"(x))
 #define LOAD(v, width, x, at) __asm__ volatile("ldr %" width "0, [%1, #" #at "]" : "=w"(v) : "r"(x), "m"(*(const uint8_t(*)[64])(x)))
 
-INLINE int8x8_t pixel(const struct kept *k, const uint8_t *x, const int32_t *start, const float *o, uint32_t quads, uint32_t mode) {
+INLINE void pixel(uint8_t *y, const struct kept *k, const uint8_t *x, const int32_t *start, const float *o, uint32_t quads,
+                  uint32_t mode) {
     struct morsel_sum8 s;
     int8x16_t x0, x1 = vdupq_n_s8(0);
     MORSEL_LOAD_PAIR(s.s0, s.s1, start, 0);
@@ -48,7 +51,7 @@ INLINE int8x8_t pixel(const struct kept *k, const uint8_t *x, const int32_t *sta
     if (quads > 5) DOT8(k->w, 5, x1, 1);
     if (quads > 6) DOT8(k->w, 6, x1, 2);
     if (quads > 7) DOT8(k->w, 7, x1, 3);
-    return morsel_finish8_of(s, &k->finish, o, mode);
+    morsel_store8(y, s, &k->finish, o, mode);
 }
 
 INLINE void keep_quad(struct kept *k, const int8_t *w, uint32_t i, uint32_t quads) {
@@ -74,23 +77,55 @@ INLINE void run_lines(const struct lines *l, uint32_t quads, uint32_t mode) {
     keep_quad(&k, l->weights, 7, quads);
     k.finish = morsel_keep_finish8(l->finish, l->multiplier);
     for (uint32_t n = l->pixels; n; n -= 2, x += 2 * x_step, y += 2 * y_step) {
-        vst1_s8((int8_t *)y, pixel(&k, x, start, o, quads, mode));
-        vst1_s8((int8_t *)y + y_step, pixel(&k, x + x_step, start, o, quads, mode));
+        pixel(y, &k, x, start, o, quads, mode);
+        pixel(y + y_step, &k, x + x_step, start, o, quads, mode);
     }
+}
+
+static WHOLE void relu_sixteen(const struct lines *l) {
+    run_lines(l, 4, MORSEL_FINISH_RELU);
+}
+
+static WHOLE void relu_twentyfour(const struct lines *l) {
+    run_lines(l, 6, MORSEL_FINISH_RELU);
+}
+
+static WHOLE void relu_twentyeight(const struct lines *l) {
+    run_lines(l, 7, MORSEL_FINISH_RELU);
+}
+
+static WHOLE void relu_thirtytwo(const struct lines *l) {
+    run_lines(l, 8, MORSEL_FINISH_RELU);
+}
+
+static WHOLE void shifted_sixteen(const struct lines *l) {
+    run_lines(l, 4, MORSEL_FINISH_SHIFTED);
+}
+
+static WHOLE void shifted_twentyfour(const struct lines *l) {
+    run_lines(l, 6, MORSEL_FINISH_SHIFTED);
+}
+
+static WHOLE void shifted_twentyeight(const struct lines *l) {
+    run_lines(l, 7, MORSEL_FINISH_SHIFTED);
+}
+
+static WHOLE void shifted_thirtytwo(const struct lines *l) {
+    run_lines(l, 8, MORSEL_FINISH_SHIFTED);
 }
 
 static void run(const struct lines *l, uint32_t quads) {
     if (l->finish->mode == MORSEL_FINISH_RELU) {
-        if (quads == 4) run_lines(l, 4, MORSEL_FINISH_RELU);
-        else if (quads == 6) run_lines(l, 6, MORSEL_FINISH_RELU);
-        else if (quads == 7) run_lines(l, 7, MORSEL_FINISH_RELU);
-        else run_lines(l, 8, MORSEL_FINISH_RELU);
+        if (quads == 4) relu_sixteen(l);
+        else if (quads == 6) relu_twentyfour(l);
+        else if (quads == 7) relu_twentyeight(l);
+        else relu_thirtytwo(l);
         return;
     }
-    if (quads == 4) run_lines(l, 4, MORSEL_FINISH_SHIFTED);
-    else if (quads == 6) run_lines(l, 6, MORSEL_FINISH_SHIFTED);
-    else if (quads == 7) run_lines(l, 7, MORSEL_FINISH_SHIFTED);
-    else run_lines(l, 8, MORSEL_FINISH_SHIFTED);
+    if (quads == 4) shifted_sixteen(l);
+    else if (quads == 6) shifted_twentyfour(l);
+    else if (quads == 7) shifted_twentyeight(l);
+    else shifted_thirtytwo(l);
 }
 
 uint32_t morsel_shallow_dotprod(const struct morsel_tile *t) {

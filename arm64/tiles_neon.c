@@ -248,11 +248,15 @@ static void run_group(struct walk *w, uint32_t g, uint32_t c, uint32_t pixels, s
     uint32_t blocks = (w->outs + 15) / 16, start = (g * blocks + c / 16) * 16, left = w->outs - c;
     uint32_t pieces = w->packing ? 1 : w->pieces, depth = w->packing ? w->tile_k : w->depth, line = w->packing ? w->line : a->window.in_c;
     struct morsel_tile t = {w->x, pieces, depth, a->weights + (size_t)start * w->k, &w->group, left < w->most ? left : w->most,
-                            0, 1, 4 * (size_t)line, NULL, a->window.out_c, w->raw, w->room, NULL, 0, 1};
+                            0, 1, 4 * (size_t)line, NULL, a->window.out_c, w->raw, w->room, NULL, 0, 1, NULL, 0};
     morsel_group_prepare(&w->group, &a->channels, &a->x, &a->y, t.weights, start, (t.channels + 15) / 16, w->k / 4, pixels);
     if (w->nine) {
         pack_weights(w->weights, t.weights, (t.channels + 15) / 16);
         t.weights = w->weights;
+    }
+    if (!w->room && w->most < MORSEL_GROUP && left > w->most) {
+        t.next = t.weights + (size_t)w->most * w->k;
+        t.next_bytes = (size_t)(left < 2 * w->most ? left - w->most : w->most) * w->k;
     }
     uint32_t ahead = tiles_ahead(w, pixels);
     first += g * w->outs + c;
@@ -306,8 +310,8 @@ static uint32_t group_channels(const struct walk *w, uint32_t pixels) {
     return n ? n : 16;
 }
 
-/* How many channels, and of how many pieces, are taken at once: where there is a room, their weights fill the room, where each piece is rounded up to eight
- * inputs. All shares are about as large. */
+/* How many channels, and of how many pieces, are taken at once: with a room, their weights fill it, where each piece is rounded up to
+ * eight inputs. All shares are about as large. */
 static void share(struct walk *w, uint32_t pixels) {
     uint32_t depth = ((w->packing ? w->tile_k : w->depth) + 7) / 8 * 8, fit = MORSEL_ROOM_BYTES / 16 / depth;
     uint32_t pieces = w->packing ? 1 : w->pieces, blocks = (w->outs + 15) / 16, most = MORSEL_GROUP / 16;

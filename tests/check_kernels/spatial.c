@@ -82,6 +82,7 @@ static struct shape random_conv(struct chance *c) {
     s.depth = chance_one_in(c, 3) ? few[chance_below(c, 7)] : chance_size(c, s.kernel_h > 1 ? 40 : 150);
     if (s.kernel_h == 3 && chance_one_in(c, 8)) s.depth = 124 + 4 * chance_below(c, 12);
     if (s.kernel_h == 1 && chance_one_in(c, 3)) s.depth = round[chance_below(c, 6)];
+    if (s.kernel_h == 3 && chance_one_in(c, 4)) s.depth = 3;
     s.outs = chance_size(c, 140);
     if (chance_one_in(c, 24)) s.depth = 300 + chance_below(c, 1000), s.outs = 1 + chance_below(c, 24); /* windows of many bytes */
     make_window(c, &s, 70);
