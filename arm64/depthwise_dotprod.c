@@ -254,7 +254,7 @@ static inline __attribute__((always_inline)) void zip_rows(struct wide_column *r
             "zip1 %4.16b, %6.16b, %7.16b\n\tzip2 %5.16b, %6.16b, %7.16b\n\t"
             "zip1 %2.8h, %1.8h, %5.8h\n\tzip2 %3.8h, %1.8h, %5.8h\n\t"
             "zip2 %1.8h, %0.8h, %4.8h\n\tzip1 %0.8h, %0.8h, %4.8h"
-            : "+&w"(r->v0), "+&w"(r->v1), "+&w"(r->v2), "+&w"(r->v3), "+&w"(a), "+&w"(b)
+            : "=&w"(r->v0), "=&w"(r->v1), "=&w"(r->v2), "=&w"(r->v3), "+&w"(a), "+&w"(b)
             : "w"(c), "w"(d));
 }
 
@@ -287,9 +287,31 @@ static struct wide_column load_quad(const struct morsel_conv_args *a, const uint
         else if (i >= left) v[i] = vdupq_n_s8(0);
         else v[i] = load_row(rows[ky + i], (size_t)ix * win->in_c + c, win->in_row, vdupq_n_u8((uint8_t)(a->x.code.flip ^ 0x80)));
     }
-    struct wide_column r = {v[0], v[1], v[2], v[3]};
+    struct wide_column r;
     zip_rows(&r, v[0], v[1], v[2], v[3]);
     return r;
+}
+
+/* The sums of sixteen whole channels at c, stored signed, for a window whose first column is `left`; left of the picture it is huge. */
+INLINE void add_whole(struct morsel_sum16 *s, const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t left, uint32_t c,
+                      const int8_t *w) {
+    const struct morsel_window *win = &a->window;
+    uint32_t in_w = win->in_w, dilation = win->dilation_w;
+    ptrdiff_t first = (ptrdiff_t)(int32_t)left * (ptrdiff_t)win->in_c + (ptrdiff_t)c, step = (ptrdiff_t)dilation * (ptrdiff_t)win->in_c;
+    int8x16_t zero = vdupq_n_s8((int8_t)(a->x.code.zero - 128));
+    size_t quads = (win->kernel_h + 3) / 4;
+    for (uint32_t ky = 0; ky < win->kernel_h; ky += 4, w += 64) {
+        uint32_t last = win->kernel_h - 1 - ky; /* rows that the window has not meet weights of 0 */
+        const int8_t *r0 = (const int8_t *)rows[ky], *r1 = (const int8_t *)rows[ky + (last < 1 ? last : 1)];
+        const int8_t *r2 = (const int8_t *)rows[ky + (last < 2 ? last : 2)], *r3 = (const int8_t *)rows[ky + (last < 3 ? last : 3)];
+        const int8_t *tap = w;
+        ptrdiff_t at = first;
+        for (uint32_t ix = left, kx = win->kernel_w; kx; kx--, ix += dilation, at += step, tap += 64 * quads) {
+            struct wide_column x = {zero, zero, zero, zero};
+            if (ix < in_w) zip_rows(&x, vld1q_s8(r0 + at), vld1q_s8(r1 + at), vld1q_s8(r2 + at), vld1q_s8(r3 + at));
+            add_column(s, x, tap);
+        }
+    }
 }
 
 /* Any window: one pixel of a block, n channels at c. */
@@ -300,9 +322,12 @@ static void any_pixel(const struct morsel_conv_args *a, const uint8_t *const *ro
     uint32_t quads = (win->kernel_h + 3) / 4;
     const int8_t *w = a->weights + (size_t)(c / 16) * win->kernel_w * quads * 64;
     struct morsel_sum16 s = {vld1q_s32(start), vld1q_s32(start + 4), vld1q_s32(start + 8), vld1q_s32(start + 12)};
-    for (uint32_t kx = 0; kx < win->kernel_w; kx++)
+    uint32_t left = ox * win->stride_w - win->pad_left;
+    int whole = n == 16 && a->x.code.flip == 0x80;
+    if (whole) add_whole(&s, a, rows, left, c, w);
+    for (uint32_t kx = 0; kx < win->kernel_w && !whole; kx++)
         for (uint32_t q = 0; q < quads; q++, w += 64)
-            add_column(&s, load_quad(a, rows, q * 4, ox * win->stride_w + kx * win->dilation_w - win->pad_left, c), w);
+            add_column(&s, load_quad(a, rows, q * 4, left + kx * win->dilation_w, c), w);
     if (g->finish.mode == MORSEL_FINISH_RAW) {
         int32_t raw[16];
         vst1q_s32(raw, s.s0), vst1q_s32(raw + 4, s.s1), vst1q_s32(raw + 8, s.s2), vst1q_s32(raw + 12, s.s3);
