@@ -42,15 +42,24 @@ INLINE void pixel(uint8_t *y, const struct kept *k, const uint8_t *x, const int3
     MORSEL_LOAD_PAIR(s.s0, s.s1, start, 0);
     LOAD(x0, "q", x, 0);
     if (quads == 6) LOAD(x1, "d", x, 16);
-    if (quads > 6) LOAD(x1, "q", x, 16);
+    if (quads == 7) LOAD(x1, "q", x, 12); /* no byte behind the pixel */
+    if (quads == 8) LOAD(x1, "q", x, 16);
     DOT8(k->w, 0, x0, 0);
     DOT8(k->w, 1, x0, 1);
     DOT8(k->w, 2, x0, 2);
     DOT8(k->w, 3, x0, 3);
-    if (quads > 4) DOT8(k->w, 4, x1, 0);
-    if (quads > 5) DOT8(k->w, 5, x1, 1);
-    if (quads > 6) DOT8(k->w, 6, x1, 2);
-    if (quads > 7) DOT8(k->w, 7, x1, 3);
+    if (quads == 7) {
+        DOT8(k->w, 4, x1, 1);
+        DOT8(k->w, 5, x1, 2);
+        DOT8(k->w, 6, x1, 3);
+    } else if (quads > 4) {
+        DOT8(k->w, 4, x1, 0);
+        DOT8(k->w, 5, x1, 1);
+    }
+    if (quads == 8) {
+        DOT8(k->w, 6, x1, 2);
+        DOT8(k->w, 7, x1, 3);
+    }
     morsel_store8(y, s, &k->finish, o, mode);
 }
 
