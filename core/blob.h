@@ -37,6 +37,10 @@ static inline const struct morsel_blob_step *morsel_blob_step(const struct morse
     return (const struct morsel_blob_step *)morsel_blob_at(m, morsel_blob_header(m)->steps.offset) + index;
 }
 
+static inline const struct morsel_blob_group *morsel_blob_group(const struct morsel_model *m, uint32_t index) {
+    return (const struct morsel_blob_group *)morsel_blob_at(m, morsel_blob_header(m)->groups.offset) + index;
+}
+
 /* The tensor index of operand `n` of a step: inputs first, then outputs. */
 static inline uint32_t morsel_blob_operand(const struct morsel_model *m, const struct morsel_blob_step *step, uint32_t n) {
     return ((const uint32_t *)morsel_blob_at(m, morsel_blob_header(m)->operands.offset))[step->first_operand + n];
@@ -65,6 +69,16 @@ static inline int morsel_is_byte(const struct morsel_blob_tensor *t) {
 
 static inline uint32_t morsel_elements(const struct morsel_blob_tensor *t) {
     return t->bytes / morsel_type_bytes(t->type);
+}
+
+/* Bytes of a row of a tensor N H W C. */
+static inline uint32_t morsel_row_bytes(const struct morsel_blob_tensor *t) {
+    return t->dims[2] * t->dims[3] * morsel_type_bytes(t->type);
+}
+
+/* What a tensor takes of the arena. */
+static inline uint32_t morsel_slice_bytes(const struct morsel_blob_tensor *t) {
+    return t->ring_rows ? t->ring_rows * morsel_row_bytes(t) : t->bytes;
 }
 
 #endif

@@ -55,6 +55,7 @@ struct morsel_call {
     union morsel_kernel kernel;
     uint32_t kind;  /* enum morsel_step_kind */
     uint32_t units; /* what a run of the step is cut into: see the kernel's function type */
+    uint32_t row_elements; /* elementwise steps over N H W C: W * C */
     union morsel_args args;
 };
 
@@ -75,10 +76,27 @@ void morsel_prepare(struct morsel_call *call, const struct morsel_session *sessi
 /* Gives each convolution the constants of later steps that it fetches; all calls are filled. */
 void morsel_plan_ahead(const struct morsel_session *session);
 
-/* Step `index` of a run; the tool times steps with it. */
+/* Step `index` of a run, as a whole. */
 void morsel_run_step(const struct morsel_session *session, uint32_t index);
+
+/* What a step needs before any of its rows: the row that stands for all rows outside the picture. */
+void morsel_fill_outside(const struct morsel_call *call);
 
 /* Units begin .. end of a call. */
 void morsel_call_range(const struct morsel_call *call, uint32_t begin, uint32_t end);
+
+/* Rows of one picture, all or the latest: row y lies at data + y % rows * its length. */
+struct morsel_held {
+    uint8_t *data;
+    uint32_t rows;
+};
+
+/* Rows y .. y + n of one picture, of a call whose step may stand in a group; they lie side by side in `out`. Returns how many of them it
+ * made: at least one. */
+uint32_t morsel_call_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out, uint32_t y,
+                          uint32_t n);
+
+/* How its rows lie over those of its inputs; leaves both as they are for an elementwise step. */
+void morsel_call_reach(const struct morsel_call *call, uint32_t *stride, uint32_t *pad);
 
 #endif

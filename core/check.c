@@ -25,6 +25,7 @@ static enum morsel_error check_identity(const struct morsel_blob_header *h, size
 static enum morsel_error check_counts(const struct morsel_blob_header *h) {
     if (h->tensors.count < 1 || h->tensors.count > MORSEL_FORMAT_MAX_TENSORS) return MORSEL_ERR_HEADER;
     if (h->steps.count > MORSEL_FORMAT_MAX_STEPS) return MORSEL_ERR_HEADER;
+    if (h->groups.count > h->steps.count) return MORSEL_ERR_HEADER;
     if (h->inputs.count > MORSEL_FORMAT_MAX_IO) return MORSEL_ERR_HEADER;
     if (h->outputs.count < 1 || h->outputs.count > MORSEL_FORMAT_MAX_IO) return MORSEL_ERR_HEADER;
     if (h->picture.count > 1 || h->strings.count < 1) return MORSEL_ERR_HEADER;
@@ -42,7 +43,8 @@ static int section_fits(const struct morsel_blob_header *h, const struct morsel_
 
 static enum morsel_error check_sections(const struct morsel_blob_header *h) {
     int fit = section_fits(h, &h->tensors, sizeof(struct morsel_blob_tensor)) && section_fits(h, &h->operands, 4) &&
-              section_fits(h, &h->steps, sizeof(struct morsel_blob_step)) && section_fits(h, &h->parameters, 4) &&
+              section_fits(h, &h->steps, sizeof(struct morsel_blob_step)) &&
+              section_fits(h, &h->groups, sizeof(struct morsel_blob_group)) && section_fits(h, &h->parameters, 4) &&
               section_fits(h, &h->inputs, sizeof(struct morsel_blob_io)) && section_fits(h, &h->outputs, sizeof(struct morsel_blob_io)) &&
               section_fits(h, &h->picture, sizeof(struct morsel_blob_picture)) && section_fits(h, &h->labels, 4) &&
               section_fits(h, &h->strings, 1) && section_fits(h, &h->data, 1);
@@ -51,9 +53,10 @@ static enum morsel_error check_sections(const struct morsel_blob_header *h) {
 
 static enum morsel_error check_parts(const struct morsel_blob_header *h) {
     struct morsel_model model = {(const uint8_t *)h, h->blob_bytes, 0};
-    struct morsel_check c = {&model, h, morsel_blob_tensor(&model, 0), morsel_blob_step(&model, 0)};
+    struct morsel_check c = {&model, h, morsel_blob_tensor(&model, 0), morsel_blob_step(&model, 0), morsel_blob_group(&model, 0)};
     enum morsel_error error = morsel_check_records(&c);
     if (!error) error = morsel_check_steps(&c);
+    if (!error) error = morsel_check_groups(&c);
     if (!error) error = morsel_check_plan(&c);
     if (!error) error = morsel_check_picture(&c);
     return error;

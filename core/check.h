@@ -17,6 +17,7 @@ struct morsel_check {
     const struct morsel_blob_header *header;
     const struct morsel_blob_tensor *tensors;
     const struct morsel_blob_step *steps;
+    const struct morsel_blob_group *groups;
 };
 
 /* A step under check: its record, tensors and parameters. */
@@ -33,6 +34,10 @@ enum morsel_error morsel_check_blob(const void *blob, size_t bytes, uint32_t fla
 enum morsel_error morsel_check_records(const struct morsel_check *c);
 enum morsel_error morsel_check_picture(const struct morsel_check *c);
 enum morsel_error morsel_check_steps(const struct morsel_check *c);
+enum morsel_error morsel_check_groups(const struct morsel_check *c);
+/* Whether group g, of a batch of 1, may write `y` from where its input `x` begins on. */
+int morsel_check_trails(const struct morsel_check *c, const struct morsel_blob_group *g, const struct morsel_blob_tensor *x,
+                        const struct morsel_blob_tensor *y);
 enum morsel_error morsel_check_plan(const struct morsel_check *c);
 
 /* The parameters of one step; the number and the types of its tensors are right. */

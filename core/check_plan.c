@@ -1,17 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The order of running and the plan of the arena. Time 0 is before the first step, time i + 1 is step i, and the time after the last
- * step is when outputs are read. A tensor is alive from the time that writes it to the last that reads it, both included;
- * MORSEL_STEP_BEFORE + 1 wraps to time 0.
+ * step is when outputs are read. A tensor is alive from the time that writes it to the last that reads it, both included, and all of a
+ * group that does either; MORSEL_STEP_BEFORE + 1 wraps to time 0.
  */
 #include "check.h"
 
-static uint32_t birth(const struct morsel_blob_tensor *t) {
-    return t->first_step + 1;
+/* The first and the last step of the group that step i belongs to: i itself where it is in none, or no step at all. */
+static uint32_t first_of(const struct morsel_check *c, uint32_t i) {
+    if (i >= c->header->steps.count || !c->steps[i].group) return i;
+    return c->groups[c->steps[i].group - 1].first_step;
 }
 
-static uint32_t death(const struct morsel_blob_tensor *t) {
-    return t->last_step + 1;
+static uint32_t last_of(const struct morsel_check *c, uint32_t i) {
+    if (i >= c->header->steps.count || !c->steps[i].group) return i;
+    const struct morsel_blob_group *g = &c->groups[c->steps[i].group - 1];
+    return g->first_step + g->step_count - 1;
+}
+
+static uint32_t birth(const struct morsel_check *c, const struct morsel_blob_tensor *t) {
+    return first_of(c, t->first_step) + 1;
+}
+
+static uint32_t death(const struct morsel_check *c, const struct morsel_blob_tensor *t) {
+    return last_of(c, t->last_step) + 1;
 }
 
 /* Whether the section of inputs or outputs names the tensor. */
@@ -28,7 +40,7 @@ static enum morsel_error check_writer(const struct morsel_check *c, uint32_t ind
     uint32_t steps = c->header->steps.count;
     if (t->place) return t->first_step == MORSEL_STEP_BEFORE ? MORSEL_OK : MORSEL_ERR_ORDER;
     if (t->last_step != MORSEL_STEP_BEFORE && t->last_step > steps) return MORSEL_ERR_ORDER;
-    if (birth(t) > death(t)) return MORSEL_ERR_ORDER;
+    if (t->first_step + 1 > t->last_step + 1) return MORSEL_ERR_ORDER;
     if (t->first_step == MORSEL_STEP_BEFORE) return listed(c, &c->header->inputs, index) ? MORSEL_OK : MORSEL_ERR_ORDER;
     if (t->first_step >= steps) return MORSEL_ERR_ORDER;
     const struct morsel_blob_step *writer = &c->steps[t->first_step];
@@ -40,7 +52,7 @@ static enum morsel_error check_reads(const struct morsel_check *c, uint32_t i) {
     const struct morsel_blob_step *step = &c->steps[i];
     for (uint32_t n = 0; n < step->input_count; n++) {
         const struct morsel_blob_tensor *t = morsel_blob_input(c->model, step, n);
-        if (!t->place && (birth(t) > i || death(t) < i + 1)) return MORSEL_ERR_ORDER;
+        if (!t->place && (t->first_step + 1 > i || t->last_step + 1 < i + 1)) return MORSEL_ERR_ORDER;
     }
     return morsel_blob_output(c->model, step)->first_step == i ? MORSEL_OK : MORSEL_ERR_ORDER;
 }
@@ -59,10 +71,12 @@ static int meet(uint32_t a, uint32_t a_bytes, uint32_t b, uint32_t b_bytes) {
     return a < b + b_bytes && b < a + a_bytes;
 }
 
-/* A step may write its output over an input that nobody reads later, where each element depends on the element in the same place alone. */
+/* A step may write its output over an input that nobody reads later, where each element depends on the element in the same place alone.
+ * Not in a group, whose steps take turns. */
 static int may_replace(const struct morsel_check *c, const struct morsel_blob_tensor *old, const struct morsel_blob_tensor *new) {
     if (old->last_step != new->first_step || old->offset != new->offset || old->bytes != new->bytes) return 0;
     const struct morsel_blob_step *step = &c->steps[new->first_step];
+    if (step->group) return 0;
     if (step->kind == MORSEL_STEP_UNARY || step->kind == MORSEL_STEP_LUT) return 1;
     if (step->kind != MORSEL_STEP_BINARY) return 0;
     const struct morsel_blob_binary *p = morsel_blob_at(c->model, step->parameters);
@@ -71,26 +85,42 @@ static int may_replace(const struct morsel_check *c, const struct morsel_blob_te
     return a_fits && b_fits;
 }
 
+/* Two that live during the same group: its output behind its input. */
+static int may_trail(const struct morsel_check *c, const struct morsel_blob_tensor *old, const struct morsel_blob_tensor *new) {
+    if (new->first_step >= c->header->steps.count || !c->steps[new->first_step].group) return 0;
+    if (last_of(c, old->last_step) != last_of(c, new->first_step)) return 0;
+    return morsel_check_trails(c, &c->groups[c->steps[new->first_step].group - 1], old, new);
+}
+
+static int share(const struct morsel_blob_tensor *a, const struct morsel_blob_tensor *b) {
+    return meet(a->offset, morsel_slice_bytes(a), b->offset, morsel_slice_bytes(b));
+}
+
 static enum morsel_error check_overlaps(const struct morsel_check *c, uint32_t index) {
     const struct morsel_blob_tensor *a = &c->tensors[index];
     if (a->place) return MORSEL_OK;
+    uint32_t from = birth(c, a), to = death(c, a);
     for (const struct morsel_blob_tensor *b = c->tensors; b < a; b++) {
-        if (b->place || birth(a) > death(b) || birth(b) > death(a) || !meet(a->offset, a->bytes, b->offset, b->bytes)) continue;
-        if (death(a) == birth(b) && birth(b) != 0 && may_replace(c, a, b)) continue;
-        if (death(b) == birth(a) && birth(a) != 0 && may_replace(c, b, a)) continue;
+        if (b->place || !share(a, b) || from > death(c, b) || birth(c, b) > to) continue;
+        if (may_trail(c, a, b) || may_trail(c, b, a)) continue;
+        if (to == birth(c, b) && to != 0 && may_replace(c, a, b)) continue;
+        if (death(c, b) == from && from != 0 && may_replace(c, b, a)) continue;
         return MORSEL_ERR_PLAN;
     }
     return MORSEL_OK;
 }
 
+/* A step's scratch against the tensors that are alive, and against that of the steps before it in its group. */
 static enum morsel_error check_scratch(const struct morsel_check *c, uint32_t i) {
     const struct morsel_blob_step *step = &c->steps[i];
     if (!step->scratch_bytes) return MORSEL_OK;
     for (uint32_t k = 0; k < c->header->tensors.count; k++) {
         const struct morsel_blob_tensor *t = &c->tensors[k];
-        int alive = !t->place && birth(t) <= i + 1 && i + 1 <= death(t);
-        if (alive && meet(step->scratch_offset, step->scratch_bytes, t->offset, t->bytes)) return MORSEL_ERR_PLAN;
+        int alive = !t->place && birth(c, t) <= last_of(c, i) + 1 && first_of(c, i) + 1 <= death(c, t);
+        if (alive && meet(step->scratch_offset, step->scratch_bytes, t->offset, morsel_slice_bytes(t))) return MORSEL_ERR_PLAN;
     }
+    for (uint32_t k = first_of(c, i); k < i; k++)
+        if (meet(step->scratch_offset, step->scratch_bytes, c->steps[k].scratch_offset, c->steps[k].scratch_bytes)) return MORSEL_ERR_PLAN;
     return MORSEL_OK;
 }
 

@@ -38,7 +38,7 @@ static enum morsel_error check_place(const struct morsel_check *c, const struct 
     const struct morsel_blob_header *h = c->header;
     if (t->place == 1) return morsel_check_data(c, t->offset, t->bytes) ? MORSEL_OK : MORSEL_ERR_CONSTANT;
     if (t->offset % MORSEL_FORMAT_ALIGN || t->offset < h->steps.count * MORSEL_FORMAT_STEP_SLOT) return MORSEL_ERR_PLAN;
-    if (t->offset > h->arena_bytes || t->bytes > h->arena_bytes - t->offset) return MORSEL_ERR_PLAN;
+    if (t->offset > h->arena_bytes || morsel_slice_bytes(t) > h->arena_bytes - t->offset) return MORSEL_ERR_PLAN;
     return MORSEL_OK;
 }
 
@@ -49,6 +49,7 @@ static enum morsel_error check_tensor(const struct morsel_check *c, const struct
     if (!elements || morsel_product(elements, morsel_type_bytes(t->type)) != t->bytes) return MORSEL_ERR_SHAPE;
     for (uint32_t k = t->rank; k < MORSEL_MAX_RANK; k++)
         if (t->dims[k] != 1) return MORSEL_ERR_SHAPE;
+    if (t->ring_rows && (t->place || t->rank != 4 || t->ring_rows > t->dims[1])) return MORSEL_ERR_SHAPE;
     enum morsel_error error = check_quantization(t);
     return error ? error : check_place(c, t);
 }

@@ -6,7 +6,7 @@
  * Little-endian; every field is 32 bits wide (or an array of such), so records need no padding and may be read in place.
  * Offsets count bytes from the start of the blob. A blob is at most 2^31 - 1 bytes.
  *
- *     header | tensors | operands | steps | parameters | inputs, outputs | picture rule | labels | strings | data
+ *     header | tensors | operands | steps | groups | parameters | inputs, outputs | picture rule | labels | strings | data
  *
  * Sections start at multiples of 64 and stand in any order, only not overlapping the header. `data` holds weights and
  * tables, each at a multiple of 64. The checksum covers every byte of the blob but its own four.
@@ -28,6 +28,8 @@
 #define MORSEL_FORMAT_MAX_STEPS 4096u
 #define MORSEL_FORMAT_MAX_IO 256u
 #define MORSEL_FORMAT_MAX_WINDOW 64u /* rows and columns of a kernel window, without dilation */
+#define MORSEL_FORMAT_MAX_GROUP 32u /* steps of a group */
+#define MORSEL_FORMAT_MAX_STAGE 65536u /* scale, lead and strip of a group */
 /* Every step gets this many bytes at the front of the arena for its prepared call, on every ABI. */
 #define MORSEL_FORMAT_STEP_SLOT 256u
 
@@ -45,6 +47,7 @@ struct morsel_blob_header {
     struct morsel_blob_section tensors;    /* struct morsel_blob_tensor */
     struct morsel_blob_section operands;   /* uint32_t: indices of tensors */
     struct morsel_blob_section steps;      /* struct morsel_blob_step, in the order of running */
+    struct morsel_blob_section groups;     /* struct morsel_blob_group, in the order of their steps */
     struct morsel_blob_section parameters; /* uint32_t: the parameter records of the steps */
     struct morsel_blob_section inputs;     /* struct morsel_blob_io */
     struct morsel_blob_section outputs;    /* struct morsel_blob_io */
@@ -72,6 +75,7 @@ struct morsel_blob_tensor {
     uint32_t first_step; /* the step that writes it; MORSEL_STEP_BEFORE for inputs and constants */
     uint32_t last_step;  /* the last step that reads it; step count for outputs */
     uint32_t name;       /* offset into strings, 0 where stripped */
+    uint32_t ring_rows;  /* 0: the arena holds all of it; else so many rows of dims[1] at a time: row y lies at y % ring_rows */
 };
 
 #define MORSEL_STEP_BEFORE 0xffffffffu
@@ -87,6 +91,28 @@ struct morsel_blob_step {
     uint32_t scratch_bytes;
     uint32_t macs_low;
     uint32_t macs_high;
+    uint32_t group;       /* the group it belongs to, counted from 1; 0: none, and then the next two are 0 */
+    uint32_t stage_scale; /* once the group has reached row t of its last output, this step has made */
+    int32_t stage_lead;   /* the first stage_scale * t + stage_lead rows of its own (as far as there are so many) */
+};
+
+/*
+ * Steps that run together, some rows of each in turn, so that nothing between them exists as a whole. A group works on one picture of a
+ * batch after the other. For t = .., -strip_rows, 0, strip_rows, .. every step in turn makes the rows that it must have made at t +
+ * strip_rows and has not yet. Only the output of the last step, whose scale is 1 and whose lead is 0, is whole; all others are rings
+ * that nobody outside the group reads, with
+ *     scale(x) = stride * scale(y),   lead(x) >= stride * (lead(y) - 1) + (kernel - 1) * dilation + 1 - pad        rows come in time
+ *     ring_rows(x) >= scale(x) * strip_rows,   ring_rows(x) >= scale(x) * strip_rows + lead(x) - stride * lead(y) + pad     and stay
+ * for every ring x that a step reads to write y (the second line is void where ring_rows is the whole height). Steps of a group are
+ * windows, or elementwise with every operand of y's shape. All that a group touches is alive from its first step to its last, with one
+ * exception: in a batch of 1 the whole output may begin where a whole input begins that nobody reads later, if it trails behind it:
+ * for T = strip_rows, 2 * strip_rows, .. below the output's height and every step that reads the input, the first T rows of the output
+ * end no later than the row at which that step goes on reading, stride * (scale * T + lead) - pad.
+ */
+struct morsel_blob_group {
+    uint32_t first_step;
+    uint32_t step_count; /* 2.. */
+    uint32_t strip_rows; /* 1.. */
 };
 
 struct morsel_blob_io {

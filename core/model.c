@@ -2,6 +2,7 @@
 /* Opening a blob: the one trust boundary. The checks stand in check_*.c, in the order in which they build on each other. */
 #include "blob.h"
 #include "check.h"
+#include "stream.h"
 
 #include <string.h>
 
@@ -23,6 +24,14 @@ static int is_open(const struct morsel_model *model) {
 
 uint32_t morsel_arena_bytes(const struct morsel_model *model) {
     return is_open(model) ? morsel_blob_header(model)->arena_bytes : 0;
+}
+
+uint32_t morsel_arena_bytes_for(const struct morsel_model *model, uint32_t tasks) {
+    uint32_t bytes = morsel_arena_bytes(model), band = bytes && tasks > 1 ? morsel_band_bytes(model) : 0;
+    if (!band) return bytes;
+    uint32_t room = MORSEL_SIZE_LIMIT - bytes, copy = morsel_copy_bytes(model);
+    if (copy > room || tasks - 1 > (room - copy) / band) return 0;
+    return bytes + copy + (tasks - 1) * band;
 }
 
 uint32_t morsel_input_count(const struct morsel_model *model) {

@@ -111,6 +111,8 @@ struct morsel_session {
     void *steps; /* in the arena: one prepared call for each step */
     uint32_t step_count;
     uint32_t cpu; /* the features in use */
+    uint32_t bands;                  /* tasks that a group of streaming steps is cut into */
+    uint32_t copy_bytes, band_bytes; /* behind the planned arena: once, and for each of them but the first */
     struct morsel_options options;
 };
 
@@ -140,6 +142,10 @@ enum morsel_error morsel_open(struct morsel_model *model, const void *blob, size
 
 /* How many bytes of arena a session needs, exactly. Depends on the blob alone: the same on every CPU. */
 uint32_t morsel_arena_bytes(const struct morsel_model *model);
+
+/* The same for up to `tasks` tasks at once: with parallel_for, steps that stream rows run in so many tasks as the arena has room for;
+ * with morsel_arena_bytes() alone they run in one, the others in options.tasks. 0: more than 2^31 - 1 bytes. */
+uint32_t morsel_arena_bytes_for(const struct morsel_model *model, uint32_t tasks);
 
 uint32_t morsel_input_count(const struct morsel_model *model);
 uint32_t morsel_output_count(const struct morsel_model *model);

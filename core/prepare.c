@@ -281,7 +281,9 @@ static void prepare_gather(struct morsel_call *call, const struct work *w, const
 void morsel_prepare(struct morsel_call *call, const struct morsel_session *session, const struct morsel_kernels *kernels, uint32_t index) {
     struct work work = {session->model, session->arena, morsel_blob_step(session->model, index), kernels};
     const void *p = morsel_blob_at(work.model, work.step->parameters);
+    const struct morsel_blob_tensor *y = morsel_blob_output(work.model, work.step);
     call->kind = work.step->kind;
+    call->row_elements = y->dims[2] * y->dims[3];
     switch (call->kind) {
     case MORSEL_STEP_CONV:
     case MORSEL_STEP_DEPTHWISE: prepare_conv(call, &work, p); break;

@@ -8,40 +8,125 @@
 
 _Static_assert(ROW_POINTERS >= MORSEL_FORMAT_MAX_WINDOW, "the rows of one output row fit");
 
-/* The input rows of output rows y .. y + n of one image: rows[i * kernel_h + ky]. Above the picture the index wraps to a huge one. */
-static void find_rows(const uint8_t **rows, const struct morsel_window *w, const uint8_t *image, const uint8_t *outside, uint32_t y,
+/* The input rows of output rows y .. y + n: rows[i * kernel_h + ky]. Above the picture the index wraps to a huge one. */
+static void find_rows(const uint8_t **rows, const struct morsel_window *w, const struct morsel_held *x, const uint8_t *outside, uint32_t y,
                       uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         for (uint32_t ky = 0; ky < w->kernel_h; ky++) {
             uint32_t iy = (y + i) * w->stride_h + ky * w->dilation_h - w->pad_top;
-            rows[i * w->kernel_h + ky] = iy < w->in_h ? image + (size_t)iy * w->in_row : outside;
+            uint32_t at = x->rows == w->in_h ? iy : iy % x->rows;
+            rows[i * w->kernel_h + ky] = iy < w->in_h ? x->data + (size_t)at * w->in_row : outside;
         }
     }
 }
 
-/* Output rows from `begin` on that one call takes: within an image, and no more than there are row addresses for. */
-static uint32_t chunk(const struct morsel_window *w, uint32_t begin, uint32_t end) {
-    uint32_t n = w->out_h - begin % w->out_h, most = ROW_POINTERS / w->kernel_h;
-    if (n > end - begin) n = end - begin;
-    return n < most ? n : most;
-}
-
-static void call_rows(const struct morsel_call *call, const uint8_t *const *rows, uint32_t y, uint32_t n) {
-    if (call->kind == MORSEL_STEP_CONV || call->kind == MORSEL_STEP_DEPTHWISE) call->kernel.conv(&call->args.conv, rows, y, n);
-    else if (call->kind == MORSEL_STEP_REAL_CONV) call->kernel.real_conv(&call->args.real_conv, rows, y, n);
-    else call->kernel.pool(&call->args.pool, rows, y, n);
-}
-
-/* `outside` stands for the rows outside the picture: a row of zero points, or NULL. */
-static void rows_range(const struct morsel_call *call, const struct morsel_window *w, const void *data, const uint8_t *outside,
-                       uint32_t begin, uint32_t end) {
-    const uint8_t *rows[ROW_POINTERS];
-    for (uint32_t n; begin < end; begin += n) {
-        const uint8_t *image = (const uint8_t *)data + (size_t)(begin / w->out_h) * w->in_h * w->in_row;
-        n = chunk(w, begin, end);
-        find_rows(rows, w, image, outside, begin % w->out_h, n);
-        call_rows(call, rows, begin, n);
+/* A step with a window; NULL: another one. */
+static const struct morsel_window *window_of(const struct morsel_call *call) {
+    switch (call->kind) {
+    case MORSEL_STEP_CONV:
+    case MORSEL_STEP_DEPTHWISE: return &call->args.conv.window;
+    case MORSEL_STEP_REAL_CONV: return &call->args.real_conv.window;
+    case MORSEL_STEP_AVERAGE_POOL:
+    case MORSEL_STEP_MAX_POOL: return &call->args.pool.window;
+    default: return NULL;
     }
+}
+
+static int is_conv(const struct morsel_call *call) {
+    return call->kind == MORSEL_STEP_CONV || call->kind == MORSEL_STEP_DEPTHWISE;
+}
+
+static void call_kernel(const struct morsel_call *call, const union morsel_args *args, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+    if (is_conv(call)) call->kernel.conv(&args->conv, rows, y, n);
+    else if (call->kind == MORSEL_STEP_REAL_CONV) call->kernel.real_conv(&args->real_conv, rows, y, n);
+    else call->kernel.pool(&args->pool, rows, y, n);
+}
+
+static const struct morsel_output *output_of(const struct morsel_call *call) {
+    if (is_conv(call)) return &call->args.conv.y;
+    return call->kind == MORSEL_STEP_REAL_CONV ? &call->args.real_conv.y : &call->args.pool.y;
+}
+
+/* Output rows y .. y + n of a picture, to rows `to` .. of a call's output, or of one that begins at `other`. Returns how many there were
+ * row addresses for. */
+static uint32_t window_rows(const struct morsel_call *call, const struct morsel_held *x, uint32_t y, uint32_t n, uint8_t *other, uint32_t to) {
+    const uint8_t *rows[ROW_POINTERS];
+    const struct morsel_window *w = window_of(call);
+    uint32_t most = ROW_POINTERS / w->kernel_h;
+    n = n < most ? n : most;
+    find_rows(rows, w, x, is_conv(call) ? call->args.conv.outside : NULL, y, n);
+    if (!other || other == output_of(call)->data) call_kernel(call, &call->args, rows, to, n);
+    else {
+        union morsel_args args = call->args;
+        if (is_conv(call)) args.conv.y.data = other;
+        else if (call->kind == MORSEL_STEP_REAL_CONV) args.real_conv.y.data = other;
+        else args.pool.y.data = other;
+        call_kernel(call, &args, rows, to, n);
+    }
+    return n;
+}
+
+/* Rows counted through the batch. */
+static void window_range(const struct morsel_call *call, const void *data, uint32_t begin, uint32_t end) {
+    const struct morsel_window *w = window_of(call);
+    for (uint32_t n; begin < end; begin += n) {
+        uint32_t y = begin % w->out_h;
+        struct morsel_held x = {(uint8_t *)(uintptr_t)data + (size_t)(begin / w->out_h) * w->in_h * w->in_row, w->in_h};
+        n = w->out_h - y < end - begin ? w->out_h - y : end - begin;
+        n = window_rows(call, &x, y, n, NULL, begin);
+    }
+}
+
+static uint32_t element_bytes(const struct morsel_code *code) {
+    return code->is_float ? 4 : 1;
+}
+
+static void binary_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out, uint32_t y, uint32_t n) {
+    struct morsel_binary_args a = call->args.binary;
+    uint32_t row = call->row_elements;
+    a.a.data = in[0].data + (size_t)(y % in[0].rows) * row * element_bytes(&a.a.code);
+    a.b.data = in[1].data + (size_t)(y % in[1].rows) * row * element_bytes(&a.b.code);
+    a.y.data = out->data + (size_t)(y % out->rows) * row * element_bytes(&a.y.code);
+    call->kernel.binary(&a, 0, n * row);
+}
+
+static void unary_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out, uint32_t y, uint32_t n) {
+    struct morsel_unary_args a = call->args.unary;
+    uint32_t row = call->row_elements;
+    a.x.data = in->data + (size_t)(y % in->rows) * row * element_bytes(&a.x.code);
+    a.y.data = out->data + (size_t)(y % out->rows) * row * element_bytes(&a.y.code);
+    call->kernel.unary(&a, 0, n * row);
+}
+
+static void lut_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out, uint32_t y, uint32_t n) {
+    struct morsel_lut_args a = call->args.lut;
+    uint32_t row = call->row_elements;
+    a.x = in->data + (size_t)(y % in->rows) * row;
+    a.y = out->data + (size_t)(y % out->rows) * row * (a.is_float ? 4 : 1);
+    call->kernel.lut(&a, 0, n * row);
+}
+
+/* Rows y .. that lie side by side in `x`. */
+static uint32_t together(const struct morsel_held *x, uint32_t y, uint32_t n) {
+    uint32_t room = x->rows - y % x->rows;
+    return n < room ? n : room;
+}
+
+uint32_t morsel_call_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out, uint32_t y,
+                          uint32_t n) {
+    if (window_of(call)) return window_rows(call, in, y, n, out->data, y % out->rows);
+    n = together(&in[0], y, n);
+    if (call->kind == MORSEL_STEP_BINARY) binary_rows(call, in, out, y, n = together(&in[1], y, n));
+    else if (call->kind == MORSEL_STEP_UNARY) unary_rows(call, in, out, y, n);
+    else lut_rows(call, in, out, y, n);
+    return n;
+}
+
+void morsel_call_reach(const struct morsel_call *call, uint32_t *stride, uint32_t *pad) {
+    const struct morsel_window *w = window_of(call);
+    if (!w) return;
+    *stride = w->stride_h;
+    *pad = w->pad_top;
 }
 
 static void concat_range(const struct morsel_call *call, uint32_t begin, uint32_t end) {
@@ -60,15 +145,12 @@ static void concat_range(const struct morsel_call *call, uint32_t begin, uint32_
 }
 
 void morsel_call_range(const struct morsel_call *call, uint32_t begin, uint32_t end) {
-    const struct morsel_conv_args *conv = &call->args.conv;
-    const struct morsel_real_conv_args *real = &call->args.real_conv;
-    const struct morsel_pool_args *pool = &call->args.pool;
     switch (call->kind) {
     case MORSEL_STEP_CONV:
-    case MORSEL_STEP_DEPTHWISE: rows_range(call, &conv->window, conv->x.data, conv->outside, begin, end); break;
-    case MORSEL_STEP_REAL_CONV: rows_range(call, &real->window, real->x.data, NULL, begin, end); break;
+    case MORSEL_STEP_DEPTHWISE: window_range(call, call->args.conv.x.data, begin, end); break;
+    case MORSEL_STEP_REAL_CONV: window_range(call, call->args.real_conv.x.data, begin, end); break;
     case MORSEL_STEP_AVERAGE_POOL:
-    case MORSEL_STEP_MAX_POOL: rows_range(call, &pool->window, pool->x.data, NULL, begin, end); break;
+    case MORSEL_STEP_MAX_POOL: window_range(call, call->args.pool.x.data, begin, end); break;
     case MORSEL_STEP_FC: call->kernel.fc(&call->args.fc, begin, end); break;
     case MORSEL_STEP_MATMUL: call->kernel.matmul(&call->args.matmul, begin, end); break;
     case MORSEL_STEP_BINARY: call->kernel.binary(&call->args.binary, begin, end); break;

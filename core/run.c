@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The loop over the steps. */
-#include "call.h"
+/* The loop over steps and groups of steps. */
+#include "stream.h"
 
 #include <string.h>
 
@@ -18,8 +18,7 @@ static void run_task(void *arg, uint32_t i) {
     morsel_call_range(cut->call, begin, begin + size + (i < longer ? 1 : 0));
 }
 
-/* What a step needs before any of its ranges: the row that stands for all rows outside the picture. */
-static void fill_outside(const struct morsel_call *call) {
+void morsel_fill_outside(const struct morsel_call *call) {
     if (call->kind != MORSEL_STEP_CONV && call->kind != MORSEL_STEP_DEPTHWISE) return;
     const struct morsel_conv_args *a = &call->args.conv;
     if (a->outside) memset(a->outside, (int)((uint32_t)a->x.code.zero ^ a->x.code.flip), a->outside_bytes);
@@ -29,13 +28,27 @@ void morsel_run_step(const struct morsel_session *session, uint32_t index) {
     const struct morsel_options *options = &session->options;
     const struct morsel_call *call = morsel_call_at(session, index);
     struct cut cut = {call, options->tasks < call->units ? options->tasks : call->units};
-    fill_outside(call);
+    morsel_fill_outside(call);
     if (!options->parallel_for || cut.tasks < 2) morsel_call_range(call, 0, call->units);
     else options->parallel_for(options->parallel_ctx, cut.tasks, run_task, &cut);
 }
 
+void morsel_run_traced(const struct morsel_session *session, const struct morsel_trace *trace) {
+    uint32_t group = 0;
+    for (uint32_t i = 0; i < session->step_count; i++) {
+        const struct morsel_blob_step *step = morsel_blob_step(session->model, i);
+        if (step->group) {
+            morsel_run_group(session, group, trace);
+            i += morsel_blob_group(session->model, group++)->step_count - 1;
+            continue;
+        }
+        morsel_run_step(session, i);
+        if (trace) trace->done(trace->context, i);
+    }
+}
+
 enum morsel_error morsel_run(const struct morsel_session *session) {
     if (!session || !session->model || !session->steps) return MORSEL_ERR_ARGUMENT;
-    for (uint32_t i = 0; i < session->step_count; i++) morsel_run_step(session, i);
+    morsel_run_traced(session, NULL);
     return MORSEL_OK;
 }

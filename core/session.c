@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A session: the caller's arena, a prepared call for each step, and views of what goes in and out. */
-#include "call.h"
+#include "stream.h"
 
 #include <string.h>
 
@@ -13,6 +13,17 @@ static void take_options(struct morsel_session *session, const struct morsel_opt
     session->options = options ? *options : none;
     if (!session->options.cpu_mask) session->options.cpu_mask = MORSEL_CPU_ALL;
     if (!session->options.tasks) session->options.tasks = 8;
+}
+
+/* As many bands at once as tasks are wanted and the arena has room for. */
+static void count_bands(struct morsel_session *session, size_t arena_bytes) {
+    size_t room = arena_bytes - morsel_arena_bytes(session->model);
+    session->bands = 1;
+    session->copy_bytes = morsel_copy_bytes(session->model);
+    session->band_bytes = morsel_band_bytes(session->model);
+    if (!session->options.parallel_for || !session->band_bytes || room < session->copy_bytes) return;
+    size_t more = (room - session->copy_bytes) / session->band_bytes;
+    session->bands = more < session->options.tasks - 1 ? (uint32_t)more + 1 : session->options.tasks;
 }
 
 enum morsel_error morsel_session_open(struct morsel_session *session, const struct morsel_model *model, void *arena, size_t arena_bytes,
@@ -28,6 +39,7 @@ enum morsel_error morsel_session_open(struct morsel_session *session, const stru
     session->arena = arena;
     session->steps = arena;
     session->step_count = morsel_blob_header(model)->steps.count;
+    count_bands(session, arena_bytes);
     session->cpu = morsel_kernels_choose(&kernels, morsel_cpu_features() & session->options.cpu_mask);
     for (uint32_t i = 0; i < session->step_count; i++) morsel_prepare(morsel_call_at(session, i), session, &kernels, i);
     morsel_plan_ahead(session);

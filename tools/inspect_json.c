@@ -85,7 +85,7 @@ static void put_peak(struct json *json, const struct inspect *inspect) {
     json_open_array(json, "holders");
     for (uint32_t i = 0; i < inspect->header->tensors.count; i++) {
         const struct morsel_blob_tensor *tensor = morsel_blob_tensor(&inspect->model.network, i);
-        if (!memory_holds(tensor, step))
+        if (!memory_holds(&inspect->model.network, tensor, step))
             continue;
         json_open_flat(json, NULL);
         json_integer(json, "tensor", i);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/inspect.h"
 #include <stdio.h>
+#include <string.h>
 
 static const char *const layouts[] = {"row-major", "channels-last"};
 
@@ -55,13 +56,32 @@ static void print_shapes(const struct inspect *inspect, const struct morsel_blob
     }
 }
 
+/* Rows that a step makes at a time, and that its ring holds. */
+static void print_stage(const struct inspect *inspect, const struct morsel_blob_step *step) {
+    char rows[32] = "all";
+    if (step->group) {
+        const struct morsel_blob_group *group = morsel_blob_group(&inspect->model.network, step->group - 1);
+        const struct morsel_blob_tensor *y = morsel_blob_output(&inspect->model.network, step);
+        snprintf(rows, sizeof rows, "%u", step->stage_scale * group->strip_rows);
+        if (y->ring_rows)
+            snprintf(rows + strlen(rows), sizeof rows - strlen(rows), " of %u", y->ring_rows);
+    }
+    printf("%-10s ", rows);
+}
+
 static void print_steps(const struct inspect *inspect) {
-    printf("\nsteps\n%4s  %-12s %-10s %12s  shapes as in memory, name\n", "", "kind", "isa", "MACs");
+    const struct morsel_model *network = &inspect->model.network;
+    printf("\nsteps\n%4s  %-12s %-10s %12s  %-10s shapes as in memory, name\n", "", "kind", "isa", "MACs", "rows");
     for (uint32_t i = 0; i < inspect->header->steps.count; i++) {
-        const struct morsel_blob_step *step = morsel_blob_step(&inspect->model.network, i);
+        const struct morsel_blob_step *step = morsel_blob_step(network, i);
+        const struct morsel_blob_group *group = step->group ? morsel_blob_group(network, step->group - 1) : NULL;
+        if (group && group->first_step == i)
+            printf("      group %u, steps %u to %u: %u rows of the last one at a time\n", step->group, i, i + group->step_count - 1,
+                   group->strip_rows);
         printf("%4u  %-12s %-10s %12llu  ", i, steps_kind_name(step->kind), inspect->isa[i], (unsigned long long)steps_macs(step));
+        print_stage(inspect, step);
         print_shapes(inspect, step);
-        printf("  %s\n", morsel_blob_string(&inspect->model.network, step->name));
+        printf("  %s\n", morsel_blob_string(network, step->name));
     }
 }
 
@@ -84,7 +104,7 @@ static void print_memory(const struct inspect *inspect) {
         printf("; fullest at step %u (%s) with %u bytes:\n", inspect->peak.step, morsel_blob_string(&inspect->model.network, peak->name),
                inspect->peak.bytes);
         for (uint32_t i = 0; i < header->tensors.count; i++)
-            if (memory_holds(morsel_blob_tensor(&inspect->model.network, i), inspect->peak.step))
+            if (memory_holds(&inspect->model.network, morsel_blob_tensor(&inspect->model.network, i), inspect->peak.step))
                 printf("  %10u  %s\n", morsel_blob_tensor(&inspect->model.network, i)->bytes, inspect_tensor_name(inspect, i, name));
         if (peak->scratch_bytes)
             printf("  %10u  scratch of the step\n", peak->scratch_bytes);

@@ -34,7 +34,9 @@ bool model_read(struct model *model, const char *path, struct failure *failure) 
 }
 
 bool model_start(struct model *model, uint32_t cpu_mask, unsigned threads, struct failure *failure) {
-    model->arena_bytes = morsel_arena_bytes(&model->network);
+    model->arena_bytes = morsel_arena_bytes_for(&model->network, threads);
+    if (!model->arena_bytes)
+        return failure_set(failure, STATUS_CALL, "the arena for %u threads would take more than 2^31 bytes", threads);
     model->arena = aligned_alloc(MORSEL_ALIGNMENT, ((size_t)model->arena_bytes + MORSEL_ALIGNMENT) / MORSEL_ALIGNMENT * MORSEL_ALIGNMENT);
     if (!model->arena)
         return failure_memory(failure, model->arena_bytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* morsel bench: how long a run takes, of the whole network and of each step. */
-#include "core/call.h"
+#include "core/stream.h"
 #include "core/morsel.h"
 #include "tools/clock.h"
 #include "tools/json.h"
@@ -18,7 +18,7 @@ struct bench {
     struct model model;
     const char *path;
     long runs, warmup, threads, batch;
-    bool layers, want_json;
+    bool layers, no_streaming, want_json;
     uint8_t **inputs; /* what is written into each input before every run */
     uint32_t input_count;
     double first_ms;
@@ -102,23 +102,36 @@ static bool measure(struct bench *bench, struct failure *failure) {
     return true;
 }
 
+/* What each step of a run took so far. */
+struct times {
+    double before;
+    double *ms; /* [step] */
+};
+
+static void add_time(void *context, uint32_t step) {
+    struct times *times = context;
+    double now = clock_seconds();
+    times->ms[step] += (now - times->before) * 1e3;
+    times->before = now;
+}
+
 /* Runs of their own, so that looking at the clock between steps does not lengthen the others. */
 static bool measure_steps(struct bench *bench, struct failure *failure) {
-    const struct morsel_session *session = &bench->model.session;
-    size_t steps = session->step_count, runs = (size_t)bench->runs;
-    double *all = calloc(steps * runs + 1, sizeof *all); /* [step][run] */
+    struct morsel_session session = bench->model.session;
+    size_t steps = session.step_count, runs = (size_t)bench->runs;
+    double *all = calloc(steps * (runs + 1) + 1, sizeof *all); /* [step][run], then those of one run */
     bench->step_ms = calloc(steps + 1, sizeof *bench->step_ms);
     bench->isa = steps_isa(&bench->model, failure);
     bool good = all && bench->step_ms ? bench->isa != NULL : failure_memory(failure, steps * runs * sizeof *all);
+    session.bands = 1; /* groups tell of their steps in one thread */
     for (size_t run = 0; good && run < runs; run++) {
+        double *ms = all + steps * runs;
+        memset(ms, 0, steps * sizeof *ms);
         put_inputs(bench);
-        double before = clock_seconds();
-        for (uint32_t i = 0; i < steps; i++) {
-            morsel_run_step(session, i);
-            double after = clock_seconds();
-            all[i * runs + run] = (after - before) * 1e3;
-            before = after;
-        }
+        struct times times = {clock_seconds(), ms};
+        morsel_run_traced(&session, &(struct morsel_trace){add_time, &times});
+        for (size_t i = 0; i < steps; i++)
+            all[i * runs + run] = ms[i];
     }
     for (size_t i = 0; good && i < steps; i++) {
         qsort(all + i * runs, runs, sizeof *all, compare);
@@ -222,7 +235,7 @@ static bool check_batch(struct bench *bench, struct failure *failure) {
 
 static bool open_builtin(struct bench *bench, uint32_t cpu, struct failure *failure) {
     struct model *model = &bench->model;
-    if (!nets_blob(bench->path, &model->blob, failure))
+    if (!nets_blob(bench->path, bench->no_streaming, &model->blob, failure))
         return false;
     double start = clock_seconds();
     enum morsel_error error = morsel_open(&model->network, model->blob.data, model->blob.size, 0);
@@ -264,6 +277,7 @@ int verb_bench(int argc, char **argv) {
         {"--batch", "N", OPTION_NUMBER, &bench.batch, 0, 65536, "fail unless the blob was converted for a batch of N; 0: any batch"},
         {"--cpu", "NAME", OPTION_CPU, &cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
         {"--layers", NULL, OPTION_FLAG, &bench.layers, 0, 0, "time each step too"},
+        {"--no-streaming", NULL, OPTION_FLAG, &bench.no_streaming, 0, 0, "of a NET: run step by step, every tensor whole"},
         {"--json", NULL, OPTION_FLAG, &bench.want_json, 0, 0, "one JSON object on stdout; gmacs is 10^9 MACs a second"},
     };
     const struct options options = {"MODEL|NET [options]",

@@ -25,7 +25,7 @@ struct call {
     const char *input, *output, *c_source, *picture, *labels;
     struct option_texts shapes, dims;
     long batch;
-    bool strip, json;
+    bool strip, no_streaming, json;
 };
 
 /* What a conversion holds, so that one function can let go of it. */
@@ -168,6 +168,7 @@ static bool convert(const struct call *call, struct work *w, struct failure *fai
     w->net = lower(w->graph, &w->report);
     if (!w->net || w->report.refusal_count)
         return false;
+    w->net->no_streaming = call->no_streaming;
     if (!plan_arena(w->net))
         return failure_set(failure, STATUS_INPUT, "%s: its arena would take more than 2^31 bytes", call->input);
     w->blob = blob_write(w->net, &w->extras, &w->blob_bytes);
@@ -268,6 +269,7 @@ int verb_convert(int argc, char **argv) {
         {"--batch", "N", OPTION_NUMBER, &call.batch, 1, 65536, "for a free first dimension"},
         {"--c", "FILE.c", OPTION_TEXT, &call.c_source, 0, 0, "also write the blob as a C array, and FILE.h that declares it and its arena"},
         {"--strip", NULL, OPTION_FLAG, &call.strip, 0, 0, "leave names out of the blob"},
+        {"--no-streaming", NULL, OPTION_FLAG, &call.no_streaming, 0, 0, "run step by step, every tensor whole: the same bytes, a larger arena"},
         {"--picture", "RULE.json", OPTION_TEXT, &call.picture, 0, 0, "how a picture becomes the input, see above (default: no rule)"},
         {"--labels", "FILE", OPTION_TEXT, &call.labels, 0, 0, "class names: one a line, or a JSON array (default: none)"},
         {"--json", NULL, OPTION_FLAG, &call.json, 0, 0, "one JSON object on stdout"},

@@ -37,18 +37,25 @@ static void run_direct(const struct morsel_conv_job *job, struct morsel_lines *l
     }
 }
 
+/* How many of the n rows touch, as pixels do that lie in a row. */
+static uint32_t rows_that_touch(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t n) {
+    const struct morsel_window *w = &a->window;
+    uint32_t count = 1;
+    if (w->kernel_h != 1 || w->stride_w != 1 || w->out_w != w->in_w) return 1;
+    while (count < n && rows[count] == rows[0] + (size_t)count * w->in_row) count++;
+    return count;
+}
+
 static void conv_direct(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n,
                         morsel_conv_pixels_fn *pixels_fn, void *kept) {
     const struct morsel_window *w = &a->window;
     struct morsel_conv_job job = job_of(a, 0, pixels_fn, kept);
     struct morsel_lines lines;
     lines.step = (size_t)w->stride_w * w->in_c;
-    /* Rows that touch are one run of pixels. */
-    int whole = w->kernel_h == 1 && w->stride_h == 1 && w->stride_w == 1 && w->pad_top == 0 && w->out_w == w->in_w && !a->outside;
-    size_t pixels = whole ? (size_t)n * w->out_w : w->out_w;
-    for (uint32_t i = 0; i < (whole ? 1 : n); i++) {
+    for (uint32_t i = 0, together; i < n; i += together) {
+        together = rows_that_touch(a, rows + (size_t)i * w->kernel_h, n - i);
         memcpy(lines.line, rows + (size_t)i * w->kernel_h, w->kernel_h * sizeof *rows);
-        run_direct(&job, &lines, (size_t)(y + i) * w->out_w, pixels);
+        run_direct(&job, &lines, (size_t)(y + i) * w->out_w, (size_t)together * w->out_w);
     }
 }
 

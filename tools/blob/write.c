@@ -123,7 +123,8 @@ static void put_tensors(struct out *out, const struct net *net, struct strings *
                                        .offset = b->constant ? 0 : b->offset,
                                        .first_step = b->first_step,
                                        .last_step = b->last_step,
-                                       .name = put_name(strings, b->name)};
+                                       .name = put_name(strings, b->name),
+                                       .ring_rows = b->ring_rows};
         memcpy(t.dims, b->dims, sizeof t.dims);
         out_put(out, &t, sizeof t);
     }
@@ -163,7 +164,10 @@ static void put_steps(struct out *out, const struct net *net, struct strings *st
                                           .scratch_offset = step->scratch_offset,
                                           .scratch_bytes = step->scratch_bytes,
                                           .macs_low = (uint32_t)step->macs,
-                                          .macs_high = (uint32_t)(step->macs >> 32)};
+                                          .macs_high = (uint32_t)(step->macs >> 32),
+                                          .group = step->group,
+                                          .stage_scale = step->stage_scale,
+                                          .stage_lead = step->stage_lead};
         operand += step->input_count + 1;
         out_put(out, &record, sizeof record);
     }
@@ -225,6 +229,8 @@ static void write_all(struct out *out, const struct net *net, const struct blob_
     h->operands.count = put_operands(out, net, s->index);
     h->steps = section(out, net->step_count);
     put_steps(out, net, &s->strings);
+    h->groups = section(out, net->group_count);
+    out_put(out, net->groups, net->group_count * sizeof *net->groups);
     h->parameters = section(out, 0);
     h->parameters.count = put_parameters(out, net, s->parameters);
     h->inputs = section(out, net->input_count);

@@ -28,6 +28,7 @@ struct net_buffer {
     const void *constant; /* the bytes of a constant; NULL: in the arena */
     /* Filled by the plan. */
     uint32_t bytes, offset, first_step, last_step;
+    uint32_t ring_rows; /* 0: whole */
     bool used;
 };
 
@@ -66,6 +67,10 @@ struct net_step {
     struct net_constant constants[NET_MAX_CONSTANTS];
     uint64_t macs;
     uint32_t scratch_bytes, scratch_offset;
+    /* Filled by the plan: core/format.h. */
+    uint32_t group, stage_scale;
+    int32_t stage_lead;
+    struct net_buffer *over; /* the last step of a group: the input that its output lies over, or NULL */
 };
 
 struct net_io {
@@ -82,7 +87,11 @@ struct net {
     struct net_step **steps;
     struct net_io *inputs, *outputs;
     uint64_t parameter_count; /* weights and biases */
-    uint32_t arena_bytes;     /* by the plan */
+    bool no_streaming;        /* the plan makes no groups */
+    uint32_t arena_room;      /* bytes that the arena may take where it costs less time; the plan takes the least where that is more */
+    /* Filled by the plan. */
+    uint32_t arena_bytes, group_count;
+    struct morsel_blob_group *groups;
     struct net_memory *memory;
 };
 

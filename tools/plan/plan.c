@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
+#include "tools/plan/group.h"
 #include "tools/plan/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A slice to place: a buffer, a chain of buffers written one over the other, or a step's scratch. */
+/* A slice to place: a buffer or a step's scratch. */
 struct slice {
     uint32_t bytes, first, last, offset;
-    struct slice *home; /* the slice that it shares; NULL for one of its own */
-    bool placed;
+    struct slice *heir; /* the slice that is written over this one, from the same offset on; NULL: none */
+    bool inherits;      /* it is another one's heir, and is placed with it */
 };
+
+#define PLACE_TRIES 2000u
 
 static uint32_t aligned(uint32_t bytes) {
     return (bytes + MORSEL_FORMAT_ALIGN - 1) / MORSEL_FORMAT_ALIGN * MORSEL_FORMAT_ALIGN;
@@ -54,6 +57,21 @@ static void find_lifetimes(struct net *net) {
         net->outputs[i].buffer->last_step = net->step_count;
 }
 
+uint32_t plan_slice_bytes(const struct net_buffer *b) {
+    return b->ring_rows ? b->ring_rows * (b->bytes / b->dims[0] / b->dims[1]) : b->bytes;
+}
+
+uint32_t plan_first(const struct net *net, const struct net_buffer *b) {
+    uint32_t first = b->first_step == MORSEL_STEP_BEFORE ? 0 : b->first_step;
+    uint32_t group = first < net->step_count ? net->steps[first]->group : 0;
+    return group ? net->groups[group - 1].first_step : first;
+}
+
+uint32_t plan_last(const struct net *net, const struct net_buffer *b) {
+    uint32_t group = b->last_step < net->step_count ? net->steps[b->last_step]->group : 0;
+    return group ? net->groups[group - 1].first_step + net->groups[group - 1].step_count - 1 : b->last_step;
+}
+
 /* --- Writing over an input --- */
 
 /* A step that reads element i before it writes element i, and no other. */
@@ -71,21 +89,25 @@ static bool by_element(const struct net_step *step, uint32_t input) {
     return true;
 }
 
+struct net_buffer *plan_in_place(const struct net *net, uint32_t s) {
+    const struct net_step *step = net->steps[s];
+    bool twice = step->input_count == 2 && step->inputs[0] == step->inputs[1];
+    for (uint32_t k = 0; k < step->input_count && !twice; k++) {
+        struct net_buffer *in = step->inputs[k];
+        if (!in->constant && in->last_step == s && in->bytes == step->output->bytes && by_element(step, k))
+            return in;
+    }
+    return NULL;
+}
+
 static void share_slices(const struct net *net, struct slice *slices) {
     for (uint32_t s = 0; s < net->step_count; s++) {
         const struct net_step *step = net->steps[s];
-        struct slice *out = &slices[step->output->index];
-        for (uint32_t k = 0; k < step->input_count && !out->home; k++) {
-            const struct net_buffer *in = step->inputs[k];
-            bool twice = step->input_count == 2 && step->inputs[0] == step->inputs[1];
-            if (in->constant || twice || in->last_step != s || in->bytes != step->output->bytes || !by_element(step, k))
-                continue;
-            struct slice *home = &slices[in->index];
-            while (home->home)
-                home = home->home;
-            out->home = home;
-            home->last = out->last;
-        }
+        const struct net_buffer *in = step->group ? step->over : plan_in_place(net, s);
+        if (!in)
+            continue;
+        slices[in->index].heir = &slices[step->output->index];
+        slices[step->output->index].inherits = true;
     }
 }
 
@@ -117,89 +139,127 @@ static bool alive_together(const struct slice *a, const struct slice *b) {
     return a->first <= b->last && b->first <= a->last;
 }
 
-/* The lowest gap between what is placed and lives at the same time. `placed` is sorted by offset. */
+/* Where the slice, put at `at`, would be past what is placed in its way; `at` where nothing is. */
+static uint64_t past(const struct slice *placed, const struct slice *slice, uint64_t at) {
+    uint64_t next = at;
+    for (const struct slice *p = placed; p; p = p->heir)
+        for (const struct slice *s = slice; s; s = s->heir)
+            if (alive_together(p, s) && at < (uint64_t)placed->offset + p->bytes && placed->offset < at + s->bytes &&
+                next < (uint64_t)placed->offset + p->bytes)
+                next = (uint64_t)placed->offset + p->bytes;
+    return next;
+}
+
+/* The lowest place for a slice and its heirs. Whatever is in the way at some place is in the way up to its own end. */
 static uint64_t lowest_gap(struct slice **placed, uint32_t count, const struct slice *slice) {
-    uint64_t at = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (!alive_together(placed[i], slice))
-            continue;
-        if (placed[i]->offset >= at + slice->bytes)
-            break;
-        uint64_t end = (uint64_t)placed[i]->offset + placed[i]->bytes;
-        at = end > at ? end : at;
-    }
+    uint64_t at = 0, next = 0;
+    do {
+        at = next;
+        for (uint32_t i = 0; i < count; i++) {
+            uint64_t end = past(placed[i], slice, at);
+            next = end > next ? end : next;
+        }
+    } while (next > at);
     return at;
 }
 
 /* Places the slices in the order given; how many bytes that takes, or UINT64_MAX. */
-static uint64_t place(struct slice **order, uint32_t count, struct slice **placed) {
+static uint64_t place(struct slice **order, uint32_t count) {
     uint64_t total = 0;
     for (uint32_t i = 0; i < count; i++) {
-        uint64_t at = lowest_gap(placed, i, order[i]);
-        if (at + order[i]->bytes > INT32_MAX)
+        uint64_t at = lowest_gap(order, i, order[i]);
+        if (at + order[i]->bytes > INT32_MAX) /* heirs are not larger */
             return UINT64_MAX;
         order[i]->offset = (uint32_t)at;
         total = at + order[i]->bytes > total ? at + order[i]->bytes : total;
-        uint32_t k = i;
-        for (; k > 0 && placed[k - 1]->offset > order[i]->offset; k--)
-            placed[k] = placed[k - 1];
-        placed[k] = order[i];
     }
     return total;
 }
 
-/* Tries the orders that do well on one network or another, and keeps the best. */
-static uint64_t place_best(struct net *net, struct slice **order, uint32_t count) {
+/* The best placement so far. */
+struct placement {
+    struct slice **slices; /* in an order of their own */
+    uint32_t count, *offsets;
+    uint64_t total;
+};
+
+static bool try_order(struct placement *best, struct slice **order) {
+    uint64_t total = place(order, best->count);
+    if (total >= best->total)
+        return false;
+    best->total = total;
+    for (uint32_t i = 0; i < best->count; i++)
+        best->offsets[i] = best->slices[i]->offset;
+    return true;
+}
+
+static void swap(struct slice **a, struct slice **b) {
+    struct slice *t = *a;
+    *a = *b;
+    *b = t;
+}
+
+/* Tries the orders that do well on one network or another; as long as the arena is fuller than its fullest step, also neighbours of the best. */
+static uint64_t place_best(struct net *net, struct slice **order, uint32_t count, uint64_t bound) {
     static int (*const orders[])(const void *, const void *) = {larger_first, longer_first, earlier_first};
-    struct slice **placed = net_alloc(net, (count + 1) * sizeof *placed);
-    uint64_t best = UINT64_MAX;
-    uint32_t *offsets = net_alloc(net, (count + 1) * sizeof *offsets);
-    struct slice **fixed = net_alloc(net, (count + 1) * sizeof *fixed);
-    memcpy(fixed, order, count * sizeof *fixed);
+    struct placement best = {net_alloc(net, (count + 1) * sizeof *order), count, net_alloc(net, (count + 1) * sizeof(uint32_t)), UINT64_MAX};
+    struct slice **kept = net_alloc(net, (count + 1) * sizeof *order);
+    memcpy(best.slices, order, count * sizeof *order);
     for (size_t o = 0; o < sizeof orders / sizeof *orders; o++) {
         qsort(order, count, sizeof *order, orders[o]);
-        uint64_t total = place(order, count, placed);
-        if (total >= best)
-            continue;
-        best = total;
-        for (uint32_t i = 0; i < count; i++)
-            offsets[i] = fixed[i]->offset;
+        if (try_order(&best, order))
+            memcpy(kept, order, count * sizeof *order);
     }
-    for (uint32_t i = 0; i < count && best != UINT64_MAX; i++)
-        fixed[i]->offset = offsets[i];
-    return best;
+    uint32_t state = 1;
+    for (uint32_t i = 0; i < PLACE_TRIES && count > 1 && count <= PLACE_TRIES && best.total > bound && best.total != UINT64_MAX; i++) {
+        memcpy(order, kept, count * sizeof *order);
+        for (uint32_t k = 0; k <= i % 3; k++) {
+            state = state * 1664525u + 1013904223u;
+            swap(&order[(state >> 8) % count], &order[(state >> 20) % count]);
+        }
+        if (try_order(&best, order))
+            memcpy(kept, order, count * sizeof *order);
+    }
+    for (uint32_t i = 0; i < count && best.total != UINT64_MAX; i++)
+        best.slices[i]->offset = best.offsets[i];
+    return best.total;
 }
 
 bool plan_arena(struct net *net) {
     drop_dead_steps(net);
     find_lifetimes(net);
+    plan_groups(net);
     uint32_t slots = net->step_count * MORSEL_FORMAT_STEP_SLOT, n = 0;
     struct slice *slices = net_alloc(net, (net->buffer_count + net->step_count + 1) * sizeof *slices);
     struct slice **order = net_alloc(net, (net->buffer_count + net->step_count + 1) * sizeof *order);
     for (uint32_t i = 0; i < net->buffer_count; i++) {
         const struct net_buffer *b = net->buffers[i];
         slices[i] = (struct slice){
-            .bytes = aligned(b->bytes), .first = b->first_step == MORSEL_STEP_BEFORE ? 0 : b->first_step, .last = b->last_step};
+            .bytes = aligned(plan_slice_bytes(b)), .first = plan_first(net, b), .last = plan_last(net, b)};
     }
     share_slices(net, slices);
     for (uint32_t i = 0; i < net->buffer_count; i++)
-        if (net->buffers[i]->used && !net->buffers[i]->constant && !slices[i].home)
+        if (net->buffers[i]->used && !net->buffers[i]->constant && !slices[i].inherits)
             order[n++] = &slices[i];
     for (uint32_t s = 0; s < net->step_count; s++)
         if (net->steps[s]->scratch_bytes) {
             struct slice *scratch = &slices[net->buffer_count + s];
-            *scratch = (struct slice){.bytes = aligned(net->steps[s]->scratch_bytes), .first = s, .last = s};
+            uint32_t group = net->steps[s]->group, first = group ? net->groups[group - 1].first_step : s;
+            *scratch = (struct slice){.bytes = aligned(net->steps[s]->scratch_bytes),
+                                      .first = first,
+                                      .last = group ? first + net->groups[group - 1].step_count - 1 : s};
             order[n++] = scratch;
         }
-    uint64_t total = place_best(net, order, n);
+    uint32_t peak;
+    plan_peak(net, &peak);
+    uint64_t total = place_best(net, order, n, peak - slots);
     if (total == UINT64_MAX || total + slots > INT32_MAX)
         return false;
-    for (uint32_t i = 0; i < net->buffer_count; i++) {
-        const struct slice *home = &slices[i];
-        while (home->home)
-            home = home->home;
-        net->buffers[i]->offset = slots + home->offset;
-    }
+    for (uint32_t i = 0; i < n; i++)
+        for (struct slice *heir = order[i]->heir; heir; heir = heir->heir)
+            heir->offset = order[i]->offset;
+    for (uint32_t i = 0; i < net->buffer_count; i++)
+        net->buffers[i]->offset = slots + slices[i].offset;
     for (uint32_t s = 0; s < net->step_count; s++)
         net->steps[s]->scratch_offset = net->steps[s]->scratch_bytes ? slots + slices[net->buffer_count + s].offset : 0;
     net->arena_bytes = slots + (uint32_t)total;
@@ -210,12 +270,17 @@ uint32_t plan_peak(const struct net *net, uint32_t *bytes) {
     uint32_t peak = 0;
     *bytes = 0;
     for (uint32_t s = 0; s < net->step_count; s++) {
-        uint32_t live = net->step_count * MORSEL_FORMAT_STEP_SLOT + net->steps[s]->scratch_bytes;
+        uint32_t live = net->step_count * MORSEL_FORMAT_STEP_SLOT;
+        for (uint32_t k = 0; k < net->step_count; k++)
+            if (k == s || (net->steps[s]->group && net->steps[k]->group == net->steps[s]->group))
+                live += net->steps[k]->scratch_bytes;
         for (uint32_t i = 0; i < net->buffer_count; i++) {
             const struct net_buffer *b = net->buffers[i];
-            uint32_t first = b->first_step == MORSEL_STEP_BEFORE ? 0 : b->first_step;
-            if (b->used && !b->constant && first <= s && b->last_step >= s)
-                live += b->bytes;
+            const struct net_step *writer = b->first_step < net->step_count ? net->steps[b->first_step] : NULL;
+            bool now = writer && plan_first(net, b) <= s && s <= b->first_step;
+            bool covered = now && (writer->group ? writer->over != NULL : plan_in_place(net, s) != NULL); /* lies over an input */
+            if (b->used && !b->constant && plan_first(net, b) <= s && plan_last(net, b) >= s && !covered)
+                live += plan_slice_bytes(b);
         }
         if (live > *bytes) {
             *bytes = live;

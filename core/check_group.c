@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Groups of steps that take turns. The conditions of core/format.h are enough for every ring to hold what is read from it: at t the
+ * consumer c makes rows scale(c) * t + lead(c) .. scale(c) * (t + strip) + lead(c), cut at 0 and at its height.
+ *   The last of them needs input rows up to stride * (scale(c) * (t + strip) + lead(c) - 1) + (kernel - 1) * dilation - pad, which is
+ *   below what its producer has made by then, or outside the picture.
+ *   The first needs rows from stride * (scale(c) * t + lead(c)) - pad on: at most ring_rows before the last that was made. Where
+ *   scale(c) * t + lead(c) is below 0 the first row is 0, and fewer than ring_rows were made in all.
+ * Cutting a group's rows into bands, each of which begins with the first rows that it needs, only leaves rows out.
+ */
+#include "check.h"
+
+/* How a step goes over the rows of its inputs. */
+struct reach {
+    uint32_t stride, window, pad;
+};
+
+/* An elementwise step whose operands all lie like its output and whose constants repeat within a row. */
+static int by_rows(const struct morsel_check *c, const struct morsel_blob_step *step) {
+    const struct morsel_blob_tensor *y = morsel_blob_output(c->model, step);
+    const void *p = morsel_blob_at(c->model, step->parameters);
+    uint32_t row = y->dims[2] * y->dims[3];
+    for (uint32_t n = 0; n < step->input_count; n++) {
+        const struct morsel_blob_tensor *x = morsel_blob_input(c->model, step, n);
+        if (x->rank != 4 || x->place) return 0;
+        for (uint32_t k = 0; k < 4; k++)
+            if (x->dims[k] != y->dims[k]) return 0;
+    }
+    if (step->kind == MORSEL_STEP_UNARY) return row % ((const struct morsel_blob_unary *)p)->channels == 0;
+    if (step->kind == MORSEL_STEP_LUT) {
+        const struct morsel_blob_lut *lut = p;
+        uint32_t period = morsel_product(lut->channels, lut->inner);
+        return lut->channels == 1 || (period && row % period == 0);
+    }
+    const struct morsel_blob_binary *b = p;
+    return morsel_check_plain_strides(b, b->a_stride) && morsel_check_plain_strides(b, b->b_stride);
+}
+
+static int is_window(const struct morsel_blob_step *step) {
+    switch (step->kind) {
+    case MORSEL_STEP_CONV:
+    case MORSEL_STEP_DEPTHWISE:
+    case MORSEL_STEP_REAL_CONV:
+    case MORSEL_STEP_AVERAGE_POOL:
+    case MORSEL_STEP_MAX_POOL: return 1;
+    default: return 0;
+    }
+}
+
+/* 0: a step that cannot stand in a group. */
+static int find_reach(const struct morsel_check *c, const struct morsel_blob_step *step, struct reach *reach) {
+    const uint32_t *p = morsel_blob_at(c->model, step->parameters);
+    struct reach one = {1, 1, 0};
+    *reach = one;
+    if (is_window(step)) { /* a window's numbers: kernel, stride, dilation (h, w), pads (top, left, bottom, right) */
+        reach->stride = p[2];
+        reach->window = (p[0] - 1) * p[4] + 1;
+        reach->pad = p[6];
+        return 1;
+    }
+    int elementwise = step->kind == MORSEL_STEP_BINARY || step->kind == MORSEL_STEP_UNARY || step->kind == MORSEL_STEP_LUT;
+    return elementwise && by_rows(c, step);
+}
+
+/* Rows come in time, and stay. */
+static int ring_serves(const struct morsel_blob_group *g, const struct reach *r, const struct morsel_blob_tensor *ring,
+                       const struct morsel_blob_step *writer, const struct morsel_blob_step *reader) {
+    int64_t stride = r->stride, lead = writer->stage_lead, strip = (int64_t)writer->stage_scale * g->strip_rows;
+    if (writer->stage_scale != stride * reader->stage_scale) return 0;
+    if (lead < stride * ((int64_t)reader->stage_lead - 1) + r->window - r->pad) return 0;
+    if (ring->ring_rows == ring->dims[1]) return 1;
+    return ring->ring_rows >= strip && ring->ring_rows >= strip + lead - stride * reader->stage_lead + r->pad;
+}
+
+static int inputs_serve(const struct morsel_check *c, const struct morsel_blob_group *g, const struct morsel_blob_step *step) {
+    uint32_t index = (uint32_t)(step - c->steps);
+    struct reach reach;
+    if (!find_reach(c, step, &reach)) return 0;
+    for (uint32_t n = 0; n < step->input_count; n++) {
+        const struct morsel_blob_tensor *x = morsel_blob_input(c->model, step, n);
+        if (!x->ring_rows) {
+            if (x->first_step != MORSEL_STEP_BEFORE && x->first_step >= g->first_step) return 0;
+            continue;
+        }
+        if (x->first_step < g->first_step || x->first_step >= index) return 0;
+        if (!ring_serves(g, &reach, x, &c->steps[x->first_step], step)) return 0;
+    }
+    return 1;
+}
+
+/* For each T of the rule. */
+static int trails_reader(const struct morsel_blob_group *g, const struct reach *r, const struct morsel_blob_step *reader, uint64_t x_row,
+                         uint64_t y_row, uint32_t height) {
+    for (uint32_t t = g->strip_rows; t < height; t += g->strip_rows) {
+        int64_t next = (int64_t)r->stride * ((int64_t)reader->stage_scale * t + reader->stage_lead) - r->pad;
+        if (t * y_row > (next > 0 ? (uint64_t)next : 0) * x_row) return 0;
+    }
+    return 1;
+}
+
+/* In its last step a group reads and writes the same rows at once: only element by element. */
+int morsel_check_trails(const struct morsel_check *c, const struct morsel_blob_group *g, const struct morsel_blob_tensor *x,
+                        const struct morsel_blob_tensor *y) {
+    uint32_t last = g->first_step + g->step_count - 1;
+    if (x->offset != y->offset || x->rank != 4 || x->dims[0] != 1 || x->ring_rows || y->bytes > x->bytes) return 0;
+    if (y != morsel_blob_output(c->model, &c->steps[last]) || x->last_step == MORSEL_STEP_BEFORE || x->last_step > last) return 0;
+    for (uint32_t i = g->first_step; i <= last; i++) {
+        struct reach reach;
+        int reads = 0;
+        for (uint32_t n = 0; n < c->steps[i].input_count; n++) reads |= morsel_blob_input(c->model, &c->steps[i], n) == x;
+        if (!reads) continue;
+        if (!find_reach(c, &c->steps[i], &reach)) return 0;
+        if (i == last && (is_window(&c->steps[i]) || x->bytes != y->bytes)) return 0;
+        if (!trails_reader(g, &reach, &c->steps[i], morsel_row_bytes(x), morsel_row_bytes(y), y->dims[1])) return 0;
+    }
+    return 1;
+}
+
+static int check_stage(const struct morsel_check *c, const struct morsel_blob_group *g, uint32_t i, uint32_t number) {
+    const struct morsel_blob_step *step = &c->steps[i];
+    const struct morsel_blob_tensor *y = morsel_blob_output(c->model, step);
+    const int32_t most = MORSEL_FORMAT_MAX_STAGE;
+    int last = i == g->first_step + g->step_count - 1;
+    if (step->group != number || y->rank != 4 || y->dims[0] != morsel_blob_output(c->model, &c->steps[g->first_step])->dims[0]) return 0;
+    if (step->stage_scale < 1 || step->stage_scale > MORSEL_FORMAT_MAX_STAGE) return 0;
+    if (step->stage_lead < -most || step->stage_lead > most) return 0;
+    if (last && (step->stage_scale != 1 || step->stage_lead)) return 0;
+    return last == !y->ring_rows && inputs_serve(c, g, step);
+}
+
+static int check_group(const struct morsel_check *c, uint32_t index, uint32_t after) {
+    const struct morsel_blob_group *g = &c->groups[index];
+    if (g->first_step < after || g->step_count < 2 || g->step_count > MORSEL_FORMAT_MAX_GROUP) return 0;
+    if ((uint64_t)g->first_step + g->step_count > c->header->steps.count) return 0;
+    if (g->strip_rows < 1 || g->strip_rows > MORSEL_FORMAT_MAX_STAGE) return 0;
+    for (uint32_t i = 0; i < g->step_count; i++)
+        if (!check_stage(c, g, g->first_step + i, index + 1)) return 0;
+    return 1;
+}
+
+/* A ring is written by a step of a group and read by no later step. */
+static int ring_is_inside(const struct morsel_check *c, const struct morsel_blob_tensor *t) {
+    if (!t->ring_rows) return 1;
+    if (t->first_step >= c->header->steps.count || !c->steps[t->first_step].group) return 0;
+    const struct morsel_blob_group *g = &c->groups[c->steps[t->first_step].group - 1];
+    return t->last_step != MORSEL_STEP_BEFORE && t->last_step < g->first_step + g->step_count;
+}
+
+enum morsel_error morsel_check_groups(const struct morsel_check *c) {
+    uint32_t after = 0, members = 0;
+    for (uint32_t i = 0; i < c->header->groups.count; i++) {
+        if (!check_group(c, i, after)) return MORSEL_ERR_PLAN;
+        after = c->groups[i].first_step + c->groups[i].step_count;
+        members += c->groups[i].step_count;
+    }
+    for (uint32_t i = 0; i < c->header->steps.count; i++) {
+        const struct morsel_blob_step *s = &c->steps[i];
+        if (s->group) members--;
+        else if (s->stage_scale || s->stage_lead) return MORSEL_ERR_PLAN;
+    }
+    if (members) return MORSEL_ERR_PLAN;
+    for (uint32_t i = 0; i < c->header->tensors.count; i++)
+        if (!ring_is_inside(c, &c->tensors[i])) return MORSEL_ERR_PLAN;
+    return MORSEL_OK;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A group of steps in turns of some rows each; core/format.h says which rows, core/check_group.c why every ring holds what is read.
+ *
+ * With threads the rows of the last step are cut into bands, one for each task. A band makes all that it needs by itself, in rings of
+ * its own: those of the first band lie where the plan put them, those of the others behind the planned arena. A row that two bands need
+ * is made twice. Where the output lies over an input, bands read a copy of that, which stands first behind the planned arena.
+ */
+#include "stream.h"
+
+#include <string.h>
+
+#define NO_STAGE 0xffffffffu
+
+/* A step within a band. */
+struct stage {
+    const struct morsel_call *call;
+    const struct morsel_blob_step *step;
+    struct morsel_held y;       /* where its rows go */
+    struct morsel_held x[2];    /* where it finds its inputs */
+    uint32_t writer[2];         /* stages that write them, or NO_STAGE */
+    uint32_t begin, end;        /* rows that the band needs */
+};
+
+struct band {
+    const struct morsel_session *session;
+    const struct morsel_blob_group *group;
+    const struct morsel_trace *trace;
+    const struct morsel_blob_tensor *copied; /* the whole input that is read from its copy; NULL: none */
+    struct stage stages[MORSEL_FORMAT_MAX_GROUP];
+};
+
+static uint32_t aligned(uint32_t bytes) {
+    return (bytes + MORSEL_ALIGNMENT - 1) / MORSEL_ALIGNMENT * MORSEL_ALIGNMENT;
+}
+
+static const struct morsel_blob_tensor *group_output(const struct morsel_model *model, const struct morsel_blob_group *g) {
+    return morsel_blob_output(model, morsel_blob_step(model, g->first_step + g->step_count - 1));
+}
+
+/* The input that the group's output is written over; NULL: none. */
+static const struct morsel_blob_tensor *covered_input(const struct morsel_model *model, const struct morsel_blob_group *g) {
+    const struct morsel_blob_tensor *y = group_output(model, g);
+    for (uint32_t i = g->first_step; i < g->first_step + g->step_count; i++) {
+        const struct morsel_blob_step *step = morsel_blob_step(model, i);
+        for (uint32_t n = 0; n < step->input_count; n++) {
+            const struct morsel_blob_tensor *x = morsel_blob_input(model, step, n);
+            if (!x->place && x->offset == y->offset) return x;
+        }
+    }
+    return NULL;
+}
+
+uint32_t morsel_copy_bytes(const struct morsel_model *model) {
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < morsel_blob_header(model)->groups.count; i++) {
+        const struct morsel_blob_tensor *x = covered_input(model, morsel_blob_group(model, i));
+        if (x && aligned(x->bytes) > most) most = aligned(x->bytes);
+    }
+    return most;
+}
+
+uint32_t morsel_band_bytes(const struct morsel_model *model) {
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < morsel_blob_header(model)->groups.count; i++) {
+        const struct morsel_blob_group *g = morsel_blob_group(model, i);
+        uint32_t bytes = 0; /* rings of a group do not overlap in the arena, so the sum is below 2^31 */
+        for (uint32_t k = 0; k + 1 < g->step_count; k++)
+            bytes += aligned(morsel_slice_bytes(morsel_blob_output(model, morsel_blob_step(model, g->first_step + k))));
+        if (bytes > most) most = bytes;
+    }
+    return most;
+}
+
+/* Rows of stage `s` that are made once the group has reached row t of its last output. */
+static int32_t rows_at(const struct stage *s, int32_t t) {
+    int32_t rows = (int32_t)s->step->stage_scale * t + s->step->stage_lead;
+    if (rows < (int32_t)s->begin) return (int32_t)s->begin;
+    return rows < (int32_t)s->end ? rows : (int32_t)s->end;
+}
+
+/* --- Where everything lies --- */
+
+static uint32_t writer_of(const struct morsel_blob_group *g, const struct morsel_blob_tensor *x) {
+    return x->ring_rows ? x->first_step - g->first_step : NO_STAGE;
+}
+
+static void find_places(struct band *b, uint32_t index) {
+    const struct morsel_session *session = b->session;
+    const struct morsel_model *model = session->model;
+    uint8_t *own = session->arena + morsel_blob_header(model)->arena_bytes + session->copy_bytes;
+    if (index) own += (size_t)(index - 1) * session->band_bytes;
+    for (uint32_t i = 0; i < b->group->step_count; i++) {
+        struct stage *s = &b->stages[i];
+        s->call = morsel_call_at(session, b->group->first_step + i);
+        s->step = morsel_blob_step(model, b->group->first_step + i);
+        const struct morsel_blob_tensor *y = morsel_blob_output(model, s->step);
+        s->y.rows = y->ring_rows ? y->ring_rows : y->dims[1];
+        s->y.data = session->arena + y->offset;
+        if (y->ring_rows && index) {
+            s->y.data = own;
+            own += aligned(morsel_slice_bytes(y));
+        }
+        for (uint32_t n = 0; n < s->step->input_count; n++) s->writer[n] = writer_of(b->group, morsel_blob_input(model, s->step, n));
+    }
+}
+
+/* Image `image` of what the group reads and writes as a whole; rings have room for one at a time. */
+static void point_at_image(struct band *b, uint32_t image) {
+    const struct morsel_model *model = b->session->model;
+    struct stage *last = &b->stages[b->group->step_count - 1];
+    for (struct stage *s = b->stages; s <= last; s++) {
+        for (uint32_t n = 0; n < s->step->input_count; n++) {
+            const struct morsel_blob_tensor *x = morsel_blob_input(model, s->step, n);
+            if (s->writer[n] != NO_STAGE) s->x[n] = b->stages[s->writer[n]].y;
+            else {
+                uint32_t offset = x == b->copied ? morsel_blob_header(model)->arena_bytes : x->offset;
+                const uint8_t *data = x->place ? morsel_blob_at(model, offset) : b->session->arena + offset;
+                s->x[n].data = (uint8_t *)(uintptr_t)data + (size_t)image * x->dims[1] * morsel_row_bytes(x);
+                s->x[n].rows = x->dims[1];
+            }
+        }
+    }
+    const struct morsel_blob_tensor *y = morsel_blob_output(model, last->step);
+    last->y.data = b->session->arena + y->offset + (size_t)image * y->dims[1] * morsel_row_bytes(y);
+}
+
+/* --- Which rows --- */
+
+/* The rows of every stage that rows begin .. end of the last one need. */
+static void find_rows(struct band *b, uint32_t begin, uint32_t end) {
+    uint32_t count = b->group->step_count;
+    for (uint32_t i = 0; i < count; i++) b->stages[i].begin = morsel_blob_output(b->session->model, b->stages[i].step)->dims[1];
+    b->stages[count - 1].begin = begin;
+    for (uint32_t i = count; i-- > 0;) {
+        struct stage *s = &b->stages[i];
+        uint32_t height = morsel_blob_output(b->session->model, s->step)->dims[1];
+        int64_t most = (int64_t)s->step->stage_scale * end + s->step->stage_lead;
+        s->end = most > height ? height : most < 0 ? 0 : (uint32_t)most;
+        if (s->begin > s->end) s->begin = s->end;
+        uint32_t stride = 1, pad = 0;
+        morsel_call_reach(s->call, &stride, &pad);
+        uint32_t first = s->begin * stride > pad ? s->begin * stride - pad : 0;
+        for (uint32_t n = 0; n < s->step->input_count; n++)
+            if (s->writer[n] != NO_STAGE && first < b->stages[s->writer[n]].begin) b->stages[s->writer[n]].begin = first;
+    }
+}
+
+/* The latest t, a whole number of strips before `begin`, at which no stage has made a row. */
+static int32_t find_start(const struct band *b, uint32_t begin) {
+    int32_t start = (int32_t)begin, strip = (int32_t)b->group->strip_rows, t = start;
+    for (uint32_t i = 0; i < b->group->step_count; i++) {
+        const struct stage *s = &b->stages[i];
+        int32_t scale = (int32_t)s->step->stage_scale;
+        while (t > start - (1 << 20) && scale * t + s->step->stage_lead > (int32_t)s->begin) t -= strip;
+    }
+    return t;
+}
+
+/* --- Making rows --- */
+
+static void run_rows(const struct stage *s, uint32_t from, uint32_t to) {
+    for (uint32_t n; from < to; from += n) {
+        uint32_t room = s->y.rows - from % s->y.rows;
+        n = to - from < room ? to - from : room;
+        n = morsel_call_rows(s->call, s->x, &s->y, from, n);
+    }
+}
+
+static void run_band(struct band *b, uint32_t image, uint32_t begin, uint32_t end) {
+    int32_t strip = (int32_t)b->group->strip_rows;
+    point_at_image(b, image);
+    find_rows(b, begin, end);
+    for (int32_t t = find_start(b, begin); t < (int32_t)end; t += strip) {
+        for (uint32_t i = 0; i < b->group->step_count; i++) {
+            const struct stage *s = &b->stages[i];
+            uint32_t from = (uint32_t)rows_at(s, t), to = (uint32_t)rows_at(s, t + strip);
+            if (from == to) continue;
+            run_rows(s, from, to);
+            if (b->trace) b->trace->done(b->trace->context, b->group->first_step + i);
+        }
+    }
+}
+
+struct cut {
+    const struct morsel_session *session;
+    const struct morsel_blob_group *group;
+    const struct morsel_trace *trace;
+    const struct morsel_blob_tensor *copied;
+    uint32_t tasks, images, height;
+};
+
+/* Band `index` of the rows of all images, one image after the other. */
+static void run_task(void *arg, uint32_t index) {
+    const struct cut *cut = arg;
+    struct band band;
+    band.session = cut->session;
+    band.group = cut->group;
+    band.trace = cut->trace;
+    band.copied = cut->copied;
+    find_places(&band, index);
+    uint64_t total = (uint64_t)cut->images * cut->height;
+    uint64_t at = total * index / cut->tasks, end = total * (index + 1) / cut->tasks;
+    while (at < end) {
+        uint32_t image = (uint32_t)(at / cut->height), row = (uint32_t)(at % cut->height);
+        uint64_t left = end - at;
+        uint32_t rows = left < cut->height - row ? (uint32_t)left : cut->height - row;
+        run_band(&band, image, row, row + rows);
+        at += rows;
+    }
+}
+
+/* Shorter bands would make too many rows twice. */
+static uint32_t count_tasks(const struct morsel_session *session, const struct morsel_blob_group *g, const struct morsel_blob_tensor *y) {
+    uint64_t most = (uint64_t)y->dims[0] * y->dims[1] / g->strip_rows / 2;
+    return session->bands < most ? session->bands : most ? (uint32_t)most : 1;
+}
+
+void morsel_run_group(const struct morsel_session *session, uint32_t index, const struct morsel_trace *trace) {
+    const struct morsel_model *model = session->model;
+    const struct morsel_blob_group *g = morsel_blob_group(model, index);
+    const struct morsel_blob_tensor *y = group_output(model, g);
+    struct cut cut = {session, g, trace, NULL, count_tasks(session, g, y), y->dims[0], y->dims[1]};
+    for (uint32_t i = 0; i < g->step_count; i++) morsel_fill_outside(morsel_call_at(session, g->first_step + i));
+    if (cut.tasks < 2) {
+        run_task(&cut, 0);
+        return;
+    }
+    cut.copied = covered_input(model, g);
+    if (cut.copied) memcpy(session->arena + morsel_blob_header(model)->arena_bytes, session->arena + y->offset, cut.copied->bytes);
+    session->options.parallel_for(session->options.parallel_ctx, cut.tasks, run_task, &cut);
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Steps that stream rows: random networks give the same bytes as step by step, in any number of tasks; and their plans hold, checked by
+ * a run in the mind in which every byte of the arena knows which row of which tensor was written there last.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/morsel.h"
+#include "tests/unit/blob_builder.h"
+#include "tools/blob/blob.h"
+#include "tools/nets_build.h"
+#include "tools/plan/group.h"
+#include "tools/plan/plan.h"
+
+static uint32_t state;
+
+static uint32_t between(uint32_t low, uint32_t high) {
+    return builder_between(&state, low, high);
+}
+
+/* --- Random networks --- */
+
+/* An inverted residual, with its sum where shapes allow. */
+static struct net_buffer *add_block(struct maker *m, struct net_buffer *x) {
+    uint32_t stride = between(1, 2), outs = between(0, 1) ? x->dims[3] : between(1, 40), kernel = between(0, 1) ? 3 : 5;
+    struct net_buffer *y = make_conv(m, x, x->dims[3] * between(1, 4), 1, 1, 1, RELU);
+    y = make_conv(m, make_depthwise(m, y, kernel, stride, RELU), outs, 1, 1, 1, PLAIN);
+    return stride == 1 && outs == x->dims[3] ? make_sum(m, x, y, PLAIN) : y;
+}
+
+/* Two convolutions beside each other and their sum. */
+static struct net_buffer *add_branches(struct maker *m, struct net_buffer *x) {
+    uint32_t stride = between(1, 3), outs = between(1, 20), kernel = 2 * between(0, 2) + 1;
+    struct net_buffer *a = make_conv(m, make_conv(m, x, between(1, 20), kernel, kernel, stride, RELU), outs, 3, 3, 1, PLAIN);
+    return make_sum(m, a, make_conv(m, x, outs, 1, 1, stride, PLAIN), RELU);
+}
+
+static struct net_buffer *add_some(struct maker *m, struct net_buffer *x) {
+    switch (between(0, 5)) {
+    case 0: return make_conv(m, x, between(1, 40), between(1, 5), between(1, 5), between(1, 3), RELU);
+    case 1: return make_depthwise(m, x, 2 * between(0, 3) + 1, between(1, 3), RELU);
+    case 2: return make_max_pool(m, x, 2 * between(0, 1) + 1, between(1, 2));
+    case 3: return add_branches(m, x);
+    default: return add_block(m, x);
+    }
+}
+
+static struct net *make_random(uint32_t seed, uint32_t images) {
+    struct maker m;
+    state = seed;
+    make_start(&m, "random");
+    struct net_buffer *x = make_picture(&m, between(1, 40), between(1, 24), between(1, 20));
+    for (uint32_t i = 0, n = between(1, 6); i < n; i++) {
+        x = add_some(&m, x);
+        if (!between(0, 7)) make_end(&m, x); /* a result in the middle */
+    }
+    make_end(&m, x);
+    for (uint32_t i = 0; i < m.net->buffer_count; i++) {
+        struct net_buffer *b = m.net->buffers[i];
+        b->bytes *= images;
+        b->dims[0] *= images;
+    }
+    for (uint32_t i = 0; i < m.net->output_count; i++) m.net->outputs[i].onnx_dims[0] = images;
+    for (uint32_t i = 0; i < m.net->input_count; i++) m.net->inputs[i].onnx_dims[0] = images;
+    for (uint32_t i = 0; i < m.net->step_count; i++)
+        if (m.net->steps[i]->kind == MORSEL_STEP_BINARY) m.net->steps[i]->parameters.binary.dims[0] *= images;
+    return m.net;
+}
+
+/* --- Runs --- */
+
+/* Tasks one after the other, the last first: no task may rely on another one. */
+static void backwards(void *context, uint32_t n, morsel_task *fn, void *arg) {
+    (void)context;
+    while (n-- > 0) fn(arg, n);
+}
+
+/* All outputs one behind the other, for free(). */
+static uint8_t *run(const uint8_t *blob, size_t bytes, uint32_t tasks, uint32_t cpu, uint32_t *out_bytes) {
+    struct morsel_model model;
+    struct morsel_session s;
+    struct morsel_view v;
+    struct morsel_options options = {cpu, tasks, tasks > 1 ? backwards : NULL, NULL};
+    assert_int_equal(morsel_open(&model, blob, bytes, 0), MORSEL_OK);
+    uint32_t arena_bytes = morsel_arena_bytes_for(&model, tasks);
+    uint8_t *arena = builder_aligned(arena_bytes);
+    memset(arena, 0xee, arena_bytes);
+    assert_int_equal(morsel_session_open(&s, &model, arena, arena_bytes, &options), MORSEL_OK);
+    uint32_t fill = 7, at = 0;
+    assert_int_equal(morsel_input(&s, 0, &v), MORSEL_OK);
+    for (uint32_t i = 0; i < v.bytes; i++) ((uint8_t *)v.data)[i] = (uint8_t)builder_random(&fill);
+    assert_int_equal(morsel_run(&s), MORSEL_OK);
+    uint8_t *out = NULL;
+    for (uint32_t i = 0; morsel_output(&s, i, &v) == MORSEL_OK; i++) {
+        out = realloc(out, at + v.bytes);
+        memcpy(out + at, v.data, v.bytes);
+        at += v.bytes;
+    }
+    free(arena);
+    *out_bytes = at;
+    return out;
+}
+
+static uint8_t *blob_of(struct net *net, size_t *bytes) {
+    struct blob_extras none = {0};
+    assert_true(plan_arena(net));
+    uint8_t *blob = blob_write(net, &none, bytes);
+    assert_non_null(blob);
+    return blob;
+}
+
+static void compare(const uint8_t *blob, size_t bytes, uint32_t tasks, uint32_t cpu, const uint8_t *want, uint32_t want_bytes) {
+    uint32_t got_bytes;
+    uint8_t *got = run(blob, bytes, tasks, cpu, &got_bytes);
+    assert_int_equal(got_bytes, want_bytes);
+    assert_memory_equal(got, want, want_bytes);
+    free(got);
+}
+
+static uint32_t compare_plans(uint32_t seed) {
+    uint32_t images = seed % 4 ? 1 : 3, want_bytes;
+    size_t bytes;
+    struct net *whole = make_random(seed, images), *rows = make_random(seed, images);
+    whole->no_streaming = true;
+    rows->arena_room = between(0, 2) ? 0 : between(0, 100000);
+    uint8_t *blob = blob_of(whole, &bytes);
+    uint8_t *want = run(blob, bytes, 1, MORSEL_CPU_C, &want_bytes);
+    free(blob);
+    blob = blob_of(rows, &bytes);
+    uint32_t groups = rows->group_count;
+    compare(blob, bytes, 1, MORSEL_CPU_ALL, want, want_bytes);
+    compare(blob, bytes, 1, MORSEL_CPU_C, want, want_bytes);
+    for (uint32_t tasks = 2; tasks < 8; tasks += 2) compare(blob, bytes, tasks, MORSEL_CPU_ALL, want, want_bytes);
+    free(blob);
+    free(want);
+    net_free(whole);
+    net_free(rows);
+    return groups;
+}
+
+static void streaming_gives_the_same_bytes(void **unused) {
+    (void)unused;
+    uint32_t groups = 0;
+    for (uint32_t seed = 1; seed <= 300; seed++) groups += compare_plans(seed);
+    assert_true(groups > 150); /* most networks have one */
+}
+
+/* --- A run in the mind --- */
+
+struct mind {
+    const struct net *net;
+    uint64_t *owner; /* of each byte: tensor, row */
+};
+
+static uint64_t tag(const struct net_buffer *b, uint32_t row) {
+    return (uint64_t)b->index << 32 | row;
+}
+
+static uint32_t held(const struct net_buffer *b) {
+    return b->ring_rows ? b->ring_rows : b->dims[1];
+}
+
+static uint32_t row_bytes(const struct net_buffer *b) {
+    return b->rank == 4 ? b->bytes / b->dims[0] / b->dims[1] : b->bytes;
+}
+
+static uint64_t *place_of(const struct mind *m, const struct net_buffer *b, uint32_t row) {
+    uint64_t at = b->rank == 4 ? (uint64_t)(row % held(b)) * row_bytes(b) : 0;
+    assert_true(b->offset % MORSEL_FORMAT_ALIGN == 0 && b->offset >= m->net->step_count * MORSEL_FORMAT_STEP_SLOT);
+    assert_true(b->offset + at + row_bytes(b) <= m->net->arena_bytes);
+    return m->owner + b->offset + at;
+}
+
+static void write_row(const struct mind *m, const struct net_buffer *b, uint32_t row) {
+    uint64_t *place = place_of(m, b, row);
+    for (uint32_t i = 0; i < row_bytes(b); i++) place[i] = tag(b, row);
+}
+
+static void read_row(const struct mind *m, const struct net_buffer *b, uint32_t row) {
+    const uint64_t *place = b->constant ? NULL : place_of(m, b, row);
+    for (uint32_t i = 0; place && i < row_bytes(b); i++) assert_int_equal(place[i], tag(b, row));
+}
+
+static uint32_t rows_of(const struct net_buffer *b) {
+    return b->rank == 4 ? b->dims[1] : 1;
+}
+
+/* The scratch of a step stands from its group's start on. */
+static void touch_scratch(const struct mind *m, uint32_t s, bool write) {
+    const struct net_step *step = m->net->steps[s];
+    assert_true((uint64_t)step->scratch_offset + step->scratch_bytes <= m->net->arena_bytes);
+    for (uint32_t i = 0; i < step->scratch_bytes; i++) {
+        uint64_t *place = &m->owner[step->scratch_offset + i];
+        if (write) *place = UINT64_MAX - s;
+        else assert_int_equal(*place, UINT64_MAX - s);
+    }
+}
+
+static void make_row(const struct mind *m, uint32_t s, uint32_t row) {
+    const struct net_step *step = m->net->steps[s];
+    struct row_reach r;
+    touch_scratch(m, s, false);
+    if (plan_reach(step, &r)) {
+        for (uint32_t k = 0; k < step->input_count; k++)
+            for (uint32_t i = 0; i < r.window; i++) {
+                int64_t at = (int64_t)row * r.stride + i - r.pad;
+                if (at >= 0 && at < rows_of(step->inputs[k])) read_row(m, step->inputs[k], (uint32_t)at);
+            }
+    }
+    write_row(m, step->output, row);
+}
+
+static void run_step(const struct mind *m, uint32_t s) {
+    const struct net_step *step = m->net->steps[s];
+    struct row_reach r;
+    touch_scratch(m, s, true);
+    if (!plan_reach(step, &r))
+        for (uint32_t k = 0; k < step->input_count; k++)
+            for (uint32_t row = 0; row < rows_of(step->inputs[k]); row++) read_row(m, step->inputs[k], row);
+    for (uint32_t row = 0; row < rows_of(step->output); row++) make_row(m, s, row);
+}
+
+static void run_group(const struct mind *m, const struct morsel_blob_group *g) {
+    uint32_t made[MORSEL_FORMAT_MAX_GROUP] = {0};
+    const struct net_step *last = m->net->steps[g->first_step + g->step_count - 1];
+    int32_t strip = (int32_t)g->strip_rows;
+    for (uint32_t i = 0; i < g->step_count; i++) touch_scratch(m, g->first_step + i, true);
+    for (int32_t t = -strip * 200; t < (int32_t)rows_of(last->output); t += strip) {
+        for (uint32_t i = 0; i < g->step_count; i++) {
+            const struct net_step *step = m->net->steps[g->first_step + i];
+            int32_t want = (int32_t)step->stage_scale * (t + strip) + step->stage_lead;
+            for (; (int32_t)made[i] < want && made[i] < rows_of(step->output); made[i]++) make_row(m, g->first_step + i, made[i]);
+        }
+    }
+    assert_int_equal(made[g->step_count - 1], rows_of(last->output));
+}
+
+static void walk(const struct net *net) {
+    struct mind m = {net, malloc((size_t)net->arena_bytes * sizeof *m.owner)};
+    memset(m.owner, 0xff, (size_t)net->arena_bytes * sizeof *m.owner);
+    for (uint32_t i = 0; i < net->input_count; i++)
+        for (uint32_t row = 0; row < rows_of(net->inputs[i].buffer); row++) write_row(&m, net->inputs[i].buffer, row);
+    for (uint32_t s = 0; s < net->step_count; s++) {
+        const struct morsel_blob_group *g = net->steps[s]->group ? &net->groups[net->steps[s]->group - 1] : NULL;
+        if (g) run_group(&m, g);
+        else run_step(&m, s);
+        s += g ? g->step_count - 1 : 0;
+    }
+    for (uint32_t i = 0; i < net->output_count; i++)
+        for (uint32_t row = 0; row < rows_of(net->outputs[i].buffer); row++) read_row(&m, net->outputs[i].buffer, row);
+    free(m.owner);
+}
+
+static void plans_hold_row_by_row(void **unused) {
+    (void)unused;
+    for (uint32_t seed = 1000; seed < 1300; seed++) {
+        struct net *net = make_random(seed, 1);
+        net->arena_room = between(0, 1) ? 0 : between(0, 100000);
+        assert_true(plan_arena(net));
+        walk(net);
+        uint32_t live;
+        plan_peak(net, &live);
+        assert_true(live <= net->arena_bytes);
+        net_free(net);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(streaming_gives_the_same_bytes),
+        cmocka_unit_test(plans_hold_row_by_row),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which steps stream rows together: core/format.h, struct morsel_blob_group.
+ *
+ * Groups are runs of consecutive steps. Every cut of the steps into such runs has a peak, the most bytes that live during any run; of
+ * the cuts with the least peak the cheapest is taken, by an estimate of the cycles that a small core spends on bringing tensors and
+ * weights to its first cache and on calling kernels for a few rows.
+ */
+#ifndef MORSEL_GROUP_H
+#define MORSEL_GROUP_H
+
+#include "tools/lower/net.h"
+
+/* Fills net->groups, the ring_rows of buffers and the stages of steps; lifetimes are known. */
+void plan_groups(struct net *net);
+
+/* How a step goes over the rows of its inputs. False: it cannot stand in a group. */
+struct row_reach {
+    uint32_t stride, window, pad;
+};
+bool plan_reach(const struct net_step *step, struct row_reach *reach);
+
+#endif
