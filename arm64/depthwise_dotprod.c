@@ -359,15 +359,13 @@ static int is_three(const struct morsel_conv_args *a) {
 void morsel_depthwise_rows_dotprod(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     const struct morsel_window *win = &a->window;
     struct morsel_group g;
-    uint32_t quads = win->kernel_w * ((win->kernel_h + 3) / 4);
     if (a->channels.weight_zero) {
         morsel_depthwise_rows_c(a, rows, y, n);
         return;
     }
     for (uint32_t c = 0; c < win->out_c; c += MORSEL_GROUP) {
         uint32_t left = win->out_c - c, count = left < MORSEL_GROUP ? left : MORSEL_GROUP, whole = 0;
-        const int8_t *w = a->weights + (size_t)(c / 16) * quads * 64;
-        morsel_group_prepare(&g, &a->channels, &a->x, &a->y, w, c, (count + 15) / 16, quads, n * win->out_w);
+        morsel_group_prepare(&g, &a->channels, &a->x, &a->y, c, (count + 15) / 16);
         if (is_three(a) && g.finish.mode != MORSEL_FINISH_RAW) whole = count % 8 ? count / 16 * 16 : count;
         if (whole) run_three(a, rows, y, n, c, &g, whole);
         run_any(a, rows, y, n, c + whole, c + count, &g);

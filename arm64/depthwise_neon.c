@@ -174,7 +174,7 @@ void morsel_depthwise_rows_neon(const struct morsel_conv_args *a, const uint8_t 
     for (b.c = 0; b.c < win->out_c; b.c += 16) {
         const int8_t *w = a->weights + (size_t)(b.c / 16) * quads * 64;
         uint32_t left = win->out_c - b.c, blocks = ((left < MORSEL_GROUP ? left : MORSEL_GROUP) + 15) / 16;
-        if (b.c % MORSEL_GROUP == 0) morsel_group_prepare(&g, &a->channels, &a->x, &a->y, w, b.c, blocks, quads, n * win->out_w);
+        if (b.c % MORSEL_GROUP == 0) morsel_group_prepare(&g, &a->channels, &a->x, &a->y, b.c, blocks);
         b.n = left < 16 ? left : 16;
         prepare_block(&b, w);
         run_block(&b, rows, y, n, &g);

@@ -5,7 +5,7 @@
  * With "magic" = 1.5 * 2^23, the float whose bits are 0x4b400000: for |s| < 2^22 the integer 0x4b400000 + s is the float magic + s, so a
  * subtraction converts s exactly, and adding magic to a float below 2^22 rounds it half to even and leaves the integer in the low
  * bits. On a Cortex-A76 both cost a quarter of the conversions they replace. Sums therefore start at bias + 0x4b400000 wherever
- * the channels' weights prove |s| < 2^22 and |s * multiplier| < 32000 (so the low 16 bits hold the rounded product), whatever the inputs.
+ * the blob states that the channels' weights prove |s| < 2^22 and |s * multiplier| < 32000 (so the low 16 bits hold the rounded product).
  *
  * Results that are cut at their zero point (ReLU: the lowest byte stands for 0) need no subtraction either. There sums start at
  * bias + 0x4b000000, the float 2^23 + s for s >= 0, and one fused operation computes (2^23 + s) * m - 2^23 * m = s * m, rounded once,
@@ -54,21 +54,12 @@ struct morsel_group {
     float offset[MORSEL_GROUP]; /* RELU: -2^23 * multiplier */
 };
 
-/* Bounds met so far by the blocks of a group. */
-struct morsel_bound {
-    int32_t sum; /* |s| */
-    float least; /* multiplier, or 0 */
-    float product; /* |s * multiplier| */
-};
-
 /* How sums become y: RAW or CLAMPED. */
 void morsel_finish_describe(struct morsel_finish *f, const struct morsel_output *y);
 
-/* Prepares `blocks` blocks from channel constant `first` on. `quads` groups of four weights each, laid out [block][quads][16][4].
- * Reading the weights for the proof must pay. */
+/* Prepares `blocks` blocks from channel constant `first` on. */
 void morsel_group_prepare(struct morsel_group *g, const struct morsel_channels *c, const struct morsel_input *x,
-                          const struct morsel_output *y, const int8_t *weights, uint32_t first, uint32_t blocks, uint32_t quads,
-                          uint32_t uses);
+                          const struct morsel_output *y, uint32_t first, uint32_t blocks);
 
 /* Raw sums [pixels][16] of the n channels from `channel` on, into elements `first`, `first + step` ... */
 void morsel_store_raw(const struct morsel_output *y, const struct morsel_channels *c, const int32_t *sums, uint32_t channel, uint32_t n,

@@ -11,7 +11,7 @@ enum morsel_error morsel_check_fc(const struct morsel_step_check *s) {
     if (!morsel_check_range(s->y, p->out_min, p->out_max, p->float_min, p->float_max)) return MORSEL_ERR_PARAMETER;
     uint64_t channels = ((uint64_t)p->outputs + 15) / 16 * 16, inputs = ((uint64_t)p->inputs + 3) / 4 * 4;
     if (!morsel_check_data(s->check, p->weights, channels * inputs)) return MORSEL_ERR_CONSTANT; /* both <= 2^31 */
-    const uint32_t offsets[5] = {p->bias, p->multiplier, p->weight_sum, p->weight_zero, p->float_bias};
+    const uint32_t offsets[6] = {p->bias, p->multiplier, p->weight_sum, p->weight_zero, p->float_bias, p->proofs};
     return morsel_check_channels(s, offsets, channels) ? MORSEL_OK : MORSEL_ERR_CONSTANT;
 }
 

@@ -98,13 +98,15 @@ int morsel_check_floats(const struct morsel_check *c, uint32_t offset, uint64_t 
     return 1;
 }
 
-/* The offsets in the order of the records: bias, multiplier, weight_sum, weight_zero, float_bias; the last two may be absent. */
+/* The offsets in the order of the records: bias, multiplier, weight_sum, weight_zero, float_bias; then the proofs. The last three may be
+ * absent. */
 int morsel_check_channels(const struct morsel_step_check *s, const uint32_t *offsets, uint64_t channels) {
     const struct morsel_check *c = s->check;
     if (channels > MORSEL_SIZE_LIMIT) return 0;
     if (!morsel_check_data(c, offsets[0], 4 * channels) || !morsel_check_floats(c, offsets[1], channels)) return 0;
     if (!morsel_check_data(c, offsets[2], 4 * channels)) return 0;
     if (offsets[4] && !morsel_check_floats(c, offsets[4], channels)) return 0;
+    if (offsets[5] && !morsel_check_data(c, offsets[5], channels / 16)) return 0;
     if (!offsets[3]) return 1;
     if (!morsel_check_data(c, offsets[3], 4 * channels)) return 0;
     const int32_t *zero = morsel_blob_at(c->model, offsets[3]);

@@ -82,6 +82,6 @@ enum morsel_error morsel_check_conv(const struct morsel_step_check *s) {
     if ((p->pad_top || p->pad_bottom) && s->step->scratch_bytes < (row + 3) / 4 * 4) return MORSEL_ERR_PARAMETER;
     constant_sizes(s, &channels, &weights);
     if (!morsel_check_data(s->check, p->weights, weights)) return MORSEL_ERR_CONSTANT;
-    const uint32_t offsets[5] = {p->bias, p->multiplier, p->weight_sum, p->weight_zero, p->float_bias};
+    const uint32_t offsets[6] = {p->bias, p->multiplier, p->weight_sum, p->weight_zero, p->float_bias, p->proofs};
     return morsel_check_channels(s, offsets, channels) ? MORSEL_OK : MORSEL_ERR_CONSTANT;
 }

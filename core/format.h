@@ -189,6 +189,13 @@ struct morsel_blob_conv {
     uint32_t float_bias;  /* float, added after the multiplication: y q8: in steps of scale(y); may be absent */
     int32_t out_min, out_max; /* within y's type; whole range without an activation. y f32: see float_min */
     float float_min, float_max; /* y f32: clamp, -inf and inf without one (the only infinities in a blob) */
+    uint32_t proofs; /* uint8 for each 16 channel constants: enum morsel_proof; may be absent */
+};
+
+/* What the weights of 16 channels prove, whatever the input; one that does not hold gives wrong numbers and nothing worse. */
+enum morsel_proof {
+    MORSEL_PROOF_SMALL = 1,   /* |acc| < 2^22 and |acc * multiplier| < 32000 */
+    MORSEL_PROOF_POSITIVE = 2 /* no multiplier is negative */
 };
 
 /* A layer that its quantizer left in float: x as real numbers, sums in float in the order ky, kx, channel, then the bias; outside the
@@ -212,6 +219,7 @@ struct morsel_blob_fc {
     uint32_t bias, multiplier, weight_sum, weight_zero, float_bias; /* as in morsel_blob_conv */
     int32_t out_min, out_max;
     float float_min, float_max;
+    uint32_t proofs; /* as there */
 };
 
 /* Matrix product of two activations; row-major. Batches repeat: operand a of batch b starts at (b / a_divide % a_batch) * M * K. */

@@ -9,6 +9,8 @@ _Static_assert((int)MORSEL_BINARY_ADD == (int)MORSEL_DO_ADD && (int)MORSEL_BINAR
 _Static_assert((int)MORSEL_UNARY_CLIP == (int)MORSEL_DO_CLIP && (int)MORSEL_UNARY_SIGMOID == (int)MORSEL_DO_SIGMOID, "unary codes");
 _Static_assert((int)MORSEL_UNARY_AFFINE == (int)MORSEL_DO_AFFINE && (int)MORSEL_UNARY_NEG == (int)MORSEL_DO_NEG, "unary codes");
 
+_Static_assert((int)MORSEL_PROOF_SMALL == (int)MORSEL_SUMS_SMALL && (int)MORSEL_PROOF_POSITIVE == (int)MORSEL_SUMS_POSITIVE, "proofs");
+
 /* What the fillers below work on. */
 struct work {
     const struct morsel_model *model;
@@ -98,6 +100,7 @@ static void prepare_conv(struct morsel_call *call, const struct work *w, const s
     struct morsel_channels channels = {
         morsel_blob_at(w->model, p->bias), morsel_blob_at(w->model, p->multiplier), morsel_blob_at(w->model, p->weight_sum),
         morsel_blob_optional(w->model, p->weight_zero), morsel_blob_optional(w->model, p->float_bias),
+        morsel_blob_optional(w->model, p->proofs),
     };
     a->window = window_of(w, p);
     a->x = input_of(w, 0);
@@ -141,6 +144,7 @@ static void prepare_fc(struct morsel_call *call, const struct work *w, const str
     struct morsel_channels channels = {
         morsel_blob_at(w->model, p->bias), morsel_blob_at(w->model, p->multiplier), morsel_blob_at(w->model, p->weight_sum),
         morsel_blob_optional(w->model, p->weight_zero), morsel_blob_optional(w->model, p->float_bias),
+        morsel_blob_optional(w->model, p->proofs),
     };
     a->x = input_of(w, 0);
     a->y = output_of(w, p->out_min, p->out_max, p->float_min, p->float_max);

@@ -60,7 +60,11 @@ struct morsel_channels {
     const int32_t *weight_sum;
     const int32_t *weight_zero; /* may be NULL: all 0 */
     const float *float_bias;    /* may be NULL: none */
+    const uint8_t *proofs;      /* for each 16 of them: what holds whatever the input, MORSEL_SUMS_*; may be NULL: nothing is known */
 };
+
+#define MORSEL_SUMS_SMALL 1u    /* |sum| < 2^22 and |sum * multiplier| < 32000 */
+#define MORSEL_SUMS_POSITIVE 2u /* no multiplier is negative */
 
 /* rows[i * kernel_h + ky] is the input row under tap row ky of output row y + i; rows above and below the picture are `outside`. */
 struct morsel_conv_args {

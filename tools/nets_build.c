@@ -91,6 +91,7 @@ static void add_weights(struct maker *m, struct net_step *step, const struct lay
     net_add_constant(step, bias, wide * sizeof *bias, fields[1]);
     net_add_constant(step, multiplier, wide * sizeof *multiplier, fields[2]);
     net_add_constant(step, sum, wide * sizeof *sum, fields[3]);
+    net_add_proofs(m->net, step);
     m->net->parameter_count += (uint64_t)layer->channels * (layer->taps / layer->row * layer->row_used + 1);
 }
 

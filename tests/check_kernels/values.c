@@ -129,6 +129,16 @@ static float multiplier(struct chance *c, float size, bool calm) {
     return chance_one_in(c, 3) ? power_of_two((int32_t)floorf(log2f(m))) : m;
 }
 
+/* What the blob would state: whatever bytes and zero point the inputs have. */
+static void prove(const struct weights *w, uint32_t e, const struct morsel_channels *to, uint8_t *proofs) {
+    const int8_t *data = w->data + (size_t)(e / 16) * w->taps * 16 + e % 16 * 4;
+    double most = fabs((double)to->bias[e]);
+    for (uint32_t k = 0; k < w->taps; k++)
+        most += 255 * fabs((double)data[(size_t)(k / 4) * 64 + k % 4] - (to->weight_zero ? to->weight_zero[e] : 0));
+    if (most >= 1 << 22 || !(most * fabs((double)to->multiplier[e]) < 31999)) proofs[e / 16] &= (uint8_t)~MORSEL_SUMS_SMALL;
+    if (!(to->multiplier[e] >= 0)) proofs[e / 16] &= (uint8_t)~MORSEL_SUMS_POSITIVE;
+}
+
 /* One channel. Edge channels have no weights, so that the bias is the sum. */
 static void make_channel(struct trial *t, const struct weights *w, uint32_t e, struct morsel_channels *to, uint32_t kind) {
     struct chance *c = &t->chance;
@@ -172,6 +182,12 @@ struct morsel_channels make_channels(struct trial *t, struct weights *w, const s
     uint32_t kind = t->bench ? 9 : chance_below(c, 10);
     for (uint32_t e = 0; e < w->entries; e++)
         if (e % w->padded < w->per_group) make_channel(t, w, e, &to, kind);
+    if (t->bench || !chance_one_in(c, 4)) {
+        uint8_t *proofs = trial_room(t, w->entries / 16, 1);
+        memset(proofs, MORSEL_SUMS_SMALL | MORSEL_SUMS_POSITIVE, w->entries / 16);
+        for (uint32_t e = 0; e < w->entries; e++) prove(w, e, &to, proofs);
+        to.proofs = proofs;
+    }
     trial_say(t, "%s%s weights %u", zero ? " weight_zero" : "", float_bias ? " float_bias" : "", (unsigned)kind);
     return to;
 }

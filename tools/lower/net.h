@@ -13,7 +13,7 @@
 #include "core/format.h"
 #include "core/morsel.h"
 
-#define NET_MAX_CONSTANTS 6
+#define NET_MAX_CONSTANTS 8
 
 /* A tensor in memory. Its dimensions stand in the order of memory. */
 struct net_buffer {
@@ -111,6 +111,9 @@ struct net_buffer *net_add_like(struct net *net, const struct net_buffer *model,
 struct net_step *net_add_step(struct net *net, enum morsel_step_kind kind, const char *name, struct net_buffer *a, struct net_buffer *b,
                               struct net_buffer *output);
 void net_add_constant(struct net_step *step, const void *data, size_t bytes, size_t field);
+
+/* Adds what the weights of a CONV, DEPTHWISE or FC step prove (core/format.h, enum morsel_proof); its other constants are in place. */
+void net_add_proofs(struct net *net, struct net_step *step);
 
 void net_add_io(struct net *net, bool output, struct net_io io);
 

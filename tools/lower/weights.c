@@ -118,6 +118,7 @@ bool pack_weights(struct lowering *l, struct onnx_node *node, struct net_step *s
     bool fc = step->kind == MORSEL_STEP_FC;
     net_add_constant(step, packed, bytes, fc ? offsetof(struct morsel_blob_fc, weights) : offsetof(struct morsel_blob_conv, weights));
     put_columns(step, &c, w->float_bias != NULL);
+    net_add_proofs(l->net, step);
     l->net->parameter_count += (uint64_t)w->outputs * w->inputs * w->kernel_h * w->kernel_w + w->outputs;
     return true;
 }
