@@ -35,7 +35,7 @@ enum morsel_error morsel_check_records(const struct morsel_check *c);
 enum morsel_error morsel_check_picture(const struct morsel_check *c);
 enum morsel_error morsel_check_steps(const struct morsel_check *c);
 enum morsel_error morsel_check_groups(const struct morsel_check *c);
-/* Whether group g, of a batch of 1, may write `y` from where its input `x` begins on. */
+/* Whether group g, of a batch of 1, may write `y` over its input `x`. */
 int morsel_check_trails(const struct morsel_check *c, const struct morsel_blob_group *g, const struct morsel_blob_tensor *x,
                         const struct morsel_blob_tensor *y);
 enum morsel_error morsel_check_plan(const struct morsel_check *c);

@@ -89,20 +89,20 @@ static int inputs_serve(const struct morsel_check *c, const struct morsel_blob_g
 }
 
 /* For each T of the rule. */
-static int trails_reader(const struct morsel_blob_group *g, const struct reach *r, const struct morsel_blob_step *reader, uint64_t x_row,
-                         uint64_t y_row, uint32_t height) {
-    for (uint32_t t = g->strip_rows; t < height; t += g->strip_rows) {
+static int trails_reader(const struct morsel_blob_group *g, const struct reach *r, const struct morsel_blob_step *reader,
+                         const struct morsel_blob_tensor *x, const struct morsel_blob_tensor *y) {
+    for (uint32_t t = g->strip_rows; t < y->dims[1]; t += g->strip_rows) {
         int64_t next = (int64_t)r->stride * ((int64_t)reader->stage_scale * t + reader->stage_lead) - r->pad;
-        if (t * y_row > (next > 0 ? (uint64_t)next : 0) * x_row) return 0;
+        uint64_t kept = x->offset + (next > 0 ? (uint64_t)next : 0) * morsel_row_bytes(x);
+        if (y->offset + (uint64_t)t * morsel_row_bytes(y) > kept) return 0;
     }
     return 1;
 }
 
-/* In its last step a group reads and writes the same rows at once: only element by element. */
 int morsel_check_trails(const struct morsel_check *c, const struct morsel_blob_group *g, const struct morsel_blob_tensor *x,
                         const struct morsel_blob_tensor *y) {
     uint32_t last = g->first_step + g->step_count - 1;
-    if (x->offset != y->offset || x->rank != 4 || x->dims[0] != 1 || x->ring_rows || y->bytes > x->bytes) return 0;
+    if (x->rank != 4 || x->dims[0] != 1 || x->ring_rows) return 0;
     if (y != morsel_blob_output(c->model, &c->steps[last]) || x->last_step == MORSEL_STEP_BEFORE || x->last_step > last) return 0;
     for (uint32_t i = g->first_step; i <= last; i++) {
         struct reach reach;
@@ -110,8 +110,8 @@ int morsel_check_trails(const struct morsel_check *c, const struct morsel_blob_g
         for (uint32_t n = 0; n < c->steps[i].input_count; n++) reads |= morsel_blob_input(c->model, &c->steps[i], n) == x;
         if (!reads) continue;
         if (!find_reach(c, &c->steps[i], &reach)) return 0;
-        if (i == last && (is_window(&c->steps[i]) || x->bytes != y->bytes)) return 0;
-        if (!trails_reader(g, &reach, &c->steps[i], morsel_row_bytes(x), morsel_row_bytes(y), y->dims[1])) return 0;
+        if (i == last && (is_window(&c->steps[i]) || x->bytes != y->bytes || x->offset != y->offset)) return 0;
+        if (!trails_reader(g, &reach, &c->steps[i], x, y)) return 0;
     }
     return 1;
 }

@@ -45,7 +45,7 @@ static const struct morsel_blob_tensor *covered_input(const struct morsel_model 
         const struct morsel_blob_step *step = morsel_blob_step(model, i);
         for (uint32_t n = 0; n < step->input_count; n++) {
             const struct morsel_blob_tensor *x = morsel_blob_input(model, step, n);
-            if (!x->place && x->offset == y->offset) return x;
+            if (!x->place && !x->ring_rows && x->offset < y->offset + y->bytes && y->offset < x->offset + x->bytes) return x;
         }
     }
     return NULL;
@@ -227,6 +227,6 @@ void morsel_run_group(const struct morsel_session *session, uint32_t index, cons
         return;
     }
     cut.copied = covered_input(model, g);
-    if (cut.copied) memcpy(session->arena + morsel_blob_header(model)->arena_bytes, session->arena + y->offset, cut.copied->bytes);
+    if (cut.copied) memcpy(session->arena + morsel_blob_header(model)->arena_bytes, session->arena + cut.copied->offset, cut.copied->bytes);
     session->options.parallel_for(session->options.parallel_ctx, cut.tasks, run_task, &cut);
 }

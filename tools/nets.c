@@ -117,12 +117,13 @@ bool nets_has(const char *name) {
     return find(name) != NULL;
 }
 
-bool nets_blob(const char *name, bool no_streaming, struct file_bytes *blob, struct failure *failure) {
+bool nets_blob(const char *name, bool no_streaming, uint32_t arena_room, struct file_bytes *blob, struct failure *failure) {
     struct blob_extras none = {0};
     struct maker m;
     make_start(&m, name);
     find(name)->make(&m);
     m.net->no_streaming = no_streaming;
+    m.net->arena_room = arena_room;
     blob->data = plan_arena(m.net) ? blob_write(m.net, &none, &blob->size) : NULL;
     uint64_t bytes = m.net->arena_bytes;
     net_free(m.net);

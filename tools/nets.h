@@ -12,7 +12,7 @@
 const char *nets_names(void);
 bool nets_has(const char *name);
 
-/* The blob of a built-in network; no_streaming: every tensor whole. */
-bool nets_blob(const char *name, bool no_streaming, struct file_bytes *blob, struct failure *failure);
+/* The blob of a built-in network; no_streaming, arena_room: as in struct net. */
+bool nets_blob(const char *name, bool no_streaming, uint32_t arena_room, struct file_bytes *blob, struct failure *failure);
 
 #endif

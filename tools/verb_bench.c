@@ -17,7 +17,7 @@
 struct bench {
     struct model model;
     const char *path;
-    long runs, warmup, threads, batch;
+    long runs, warmup, threads, batch, arena;
     bool layers, no_streaming, want_json;
     uint8_t **inputs; /* what is written into each input before every run */
     uint32_t input_count;
@@ -235,7 +235,7 @@ static bool check_batch(struct bench *bench, struct failure *failure) {
 
 static bool open_builtin(struct bench *bench, uint32_t cpu, struct failure *failure) {
     struct model *model = &bench->model;
-    if (!nets_blob(bench->path, bench->no_streaming, &model->blob, failure))
+    if (!nets_blob(bench->path, bench->no_streaming, (uint32_t)bench->arena, &model->blob, failure))
         return false;
     double start = clock_seconds();
     enum morsel_error error = morsel_open(&model->network, model->blob.data, model->blob.size, 0);
@@ -277,6 +277,7 @@ int verb_bench(int argc, char **argv) {
         {"--batch", "N", OPTION_NUMBER, &bench.batch, 0, 65536, "fail unless the blob was converted for a batch of N; 0: any batch"},
         {"--cpu", "NAME", OPTION_CPU, &cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
         {"--layers", NULL, OPTION_FLAG, &bench.layers, 0, 0, "time each step too"},
+        {"--arena", "BYTES", OPTION_NUMBER, &bench.arena, 0, INT32_MAX, "of a NET: an arena of so many bytes, as near as can be"},
         {"--no-streaming", NULL, OPTION_FLAG, &bench.no_streaming, 0, 0, "of a NET: run step by step, every tensor whole"},
         {"--json", NULL, OPTION_FLAG, &bench.want_json, 0, 0, "one JSON object on stdout; gmacs is 10^9 MACs a second"},
     };

@@ -24,7 +24,7 @@
 struct call {
     const char *input, *output, *c_source, *picture, *labels;
     struct option_texts shapes, dims;
-    long batch;
+    long batch, arena;
     bool strip, no_streaming, json;
 };
 
@@ -169,6 +169,7 @@ static bool convert(const struct call *call, struct work *w, struct failure *fai
     if (!w->net || w->report.refusal_count)
         return false;
     w->net->no_streaming = call->no_streaming;
+    w->net->arena_room = (uint32_t)call->arena;
     if (!plan_arena(w->net))
         return failure_set(failure, STATUS_INPUT, "%s: its arena would take more than 2^31 bytes", call->input);
     w->blob = blob_write(w->net, &w->extras, &w->blob_bytes);
@@ -269,6 +270,7 @@ int verb_convert(int argc, char **argv) {
         {"--batch", "N", OPTION_NUMBER, &call.batch, 1, 65536, "for a free first dimension"},
         {"--c", "FILE.c", OPTION_TEXT, &call.c_source, 0, 0, "also write the blob as a C array, and FILE.h that declares it and its arena"},
         {"--strip", NULL, OPTION_FLAG, &call.strip, 0, 0, "leave names out of the blob"},
+        {"--arena", "BYTES", OPTION_NUMBER, &call.arena, 0, INT32_MAX, "an arena of so many bytes, as near as can be: fewer take time; 0: as few as cost hardly any"},
         {"--no-streaming", NULL, OPTION_FLAG, &call.no_streaming, 0, 0, "run step by step, every tensor whole: the same bytes, a larger arena"},
         {"--picture", "RULE.json", OPTION_TEXT, &call.picture, 0, 0, "how a picture becomes the input, see above (default: no rule)"},
         {"--labels", "FILE", OPTION_TEXT, &call.labels, 0, 0, "class names: one a line, or a JSON array (default: none)"},

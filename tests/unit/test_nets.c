@@ -47,7 +47,7 @@ static void check_net(const char *name) {
     struct morsel_model model;
     uint8_t want[1000], got[1000];
     assert_true(nets_has(name));
-    assert_true(nets_blob(name, false, &blob, &failure));
+    assert_true(nets_blob(name, false, 0, &blob, &failure));
     assert_int_equal(morsel_open(&model, blob.data, blob.size, 0), MORSEL_OK);
     uint32_t bytes = run_capped(&model, MORSEL_CPU_C, want), mask = 0;
     assert_true(variety(want, bytes) >= 5);
@@ -86,7 +86,7 @@ static void every_listed_network_is_there(void **state) {
         struct failure failure;
         struct file_bytes blob;
         struct morsel_model model;
-        assert_true(nets_blob(name, false, &blob, &failure));
+        assert_true(nets_blob(name, false, 0, &blob, &failure));
         assert_int_equal(morsel_open(&model, blob.data, blob.size, 0), MORSEL_OK);
         file_free(&blob);
     }

@@ -70,7 +70,8 @@ struct net_step {
     /* Filled by the plan: core/format.h. */
     uint32_t group, stage_scale;
     int32_t stage_lead;
-    struct net_buffer *over; /* the last step of a group: the input that its output lies over, or NULL */
+    struct net_buffer *over; /* the last step of a group: the input that its output lies over, or NULL; it begins `lag` bytes before it */
+    uint32_t lag;
 };
 
 struct net_io {
@@ -88,7 +89,7 @@ struct net {
     struct net_io *inputs, *outputs;
     uint64_t parameter_count; /* weights and biases */
     bool no_streaming;        /* the plan makes no groups */
-    uint32_t arena_room;      /* bytes that the arena may take where it costs less time; the plan takes the least where that is more */
+    uint32_t arena_room;      /* bytes that the arena should not pass; 0: as few as cost hardly any time */
     /* Filled by the plan. */
     uint32_t arena_bytes, group_count;
     struct morsel_blob_group *groups;

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/plan/group.h"
 
-#include <string.h>
+#include <math.h>
+#include <stdlib.h>
 
+#include "tools/message.h"
 #include "tools/plan/plan.h"
 
 /* Estimates, in cycles of a Cortex-A76: a line of 64 bytes from or to L2, and from or to what lies behind it. */
 #define LINE_FROM_L2 2.0
 #define LINE_FROM_BEYOND 12.0
-#define L1_BYTES 49152.0
+#define L1_BYTES 45056.0
 #define L2_BYTES 393216.0
-#define CALL_CYCLES 300.0   /* of a kernel for some rows, and ... */
-#define CHANNEL_CYCLES 1.0  /* ... for each channel whose constants it reads */
+#define CALL_CYCLES 250.0    /* of a kernel for some rows, and ... */
+#define CHANNEL_CYCLES 4.0   /* ... for each channel whose constants it reads, twice that where it reads its taps too */
+#define ODD_ROW_CYCLES 0.2   /* for each byte of a depthwise row that is made without its neighbour */
+#define CYCLES_A_MAC 0.05    /* of the whole network */
+#define MOST_LOSS 0.01       /* the share of its time for which the arena is made smaller */
 
 /* The steps first .. last as one group. */
 struct chain {
@@ -105,41 +110,63 @@ static uint64_t ring_bytes(const struct net *net, struct chain *c) {
 
 /* --- Writing over an input --- */
 
-/* The first T rows of y end before what step i of the chain reads of x after them. */
-static bool trails_reader(const struct net *net, const struct chain *c, uint32_t i, const struct net_buffer *x, const struct net_buffer *y) {
+/* How far before x the output y must begin, so that its first T rows end before what step i of the chain reads of x after them.
+ * -1: never. */
+static int64_t lag_of_reader(const struct net *net, const struct chain *c, uint32_t i, const struct net_buffer *x) {
+    const struct net_buffer *y = net->steps[c->last]->output;
+    int64_t lag = 0;
     struct row_reach r;
-    if (!plan_reach(net->steps[i], &r) || (i == c->last && (r.window > 1 || x->bytes != y->bytes || net->steps[i]->input_count < 2)))
-        return false;
+    if (!plan_reach(net->steps[i], &r) || (i == c->last && (net->steps[i]->kind != MORSEL_STEP_BINARY || x->bytes != y->bytes)))
+        return -1;
     for (uint32_t t = c->strip; t < y->dims[1]; t += c->strip) {
         int64_t next = (int64_t)r.stride * ((int64_t)c->scale[i - c->first] * t + c->lead[i - c->first]) - r.pad;
-        if ((int64_t)(t * row_bytes(y)) > (next > 0 ? next : 0) * (int64_t)row_bytes(x))
-            return false;
+        int64_t over = (int64_t)(t * row_bytes(y)) - (next > 0 ? next : 0) * (int64_t)row_bytes(x);
+        lag = over > lag ? over : lag;
     }
-    return true;
+    return i == c->last && lag ? -1 : (int64_t)aligned((uint64_t)lag);
 }
 
-static bool trails(const struct net *net, const struct chain *c, const struct net_buffer *x) {
-    const struct net_buffer *y = net->steps[c->last]->output;
-    if (x->constant || x->rank != 4 || x->dims[0] != 1 || y->bytes > x->bytes || x->last_step > c->last)
-        return false;
-    for (uint32_t i = c->first; i <= c->last; i++)
-        for (uint32_t n = 0; n < net->steps[i]->input_count; n++)
-            if (net->steps[i]->inputs[n] == x && !trails_reader(net, c, i, x, y))
-                return false;
-    return true;
+/* The same for all readers. */
+static int64_t lag_of(const struct net *net, const struct chain *c, const struct net_buffer *x) {
+    int64_t lag = 0;
+    if (x->constant || x->rank != 4 || x->dims[0] != 1 || x->last_step > c->last)
+        return -1;
+    for (uint32_t i = c->first; i <= c->last && lag >= 0; i++)
+        for (uint32_t n = 0; n < net->steps[i]->input_count; n++) {
+            int64_t own = net->steps[i]->inputs[n] == x ? lag_of_reader(net, c, i, x) : 0;
+            lag = own < 0 ? -1 : own > lag ? own : lag;
+            if (lag < 0)
+                break;
+        }
+    /* A last step that reads x itself goes with both in one place. */
+    for (uint32_t n = 0; n < net->steps[c->last]->input_count && lag > 0; n++)
+        lag = net->steps[c->last]->inputs[n] == x ? -1 : lag;
+    return lag;
 }
 
 static bool made_inside(const struct chain *c, const struct net_buffer *b) {
     return b->first_step != MORSEL_STEP_BEFORE && b->first_step >= c->first && b->first_step < c->last;
 }
 
-/* The input that the output of the chain may be written over; NULL: none. */
-static struct net_buffer *covered(const struct net *net, const struct chain *c) {
-    for (uint32_t i = c->first; i <= c->last; i++)
-        for (uint32_t n = 0; n < net->steps[i]->input_count; n++)
-            if (!made_inside(c, net->steps[i]->inputs[n]) && trails(net, c, net->steps[i]->inputs[n]))
-                return net->steps[i]->inputs[n];
-    return NULL;
+/* The input that the output is best written over, and how far before it; NULL: none. Gives the bytes that it saves. */
+static struct net_buffer *covered(const struct net *net, const struct chain *c, uint32_t *lag, uint64_t *saved) {
+    const struct net_buffer *y = net->steps[c->last]->output;
+    struct net_buffer *best = NULL;
+    *saved = 0;
+    for (uint32_t i = c->first; i <= c->last; i++) {
+        for (uint32_t n = 0; n < net->steps[i]->input_count; n++) {
+            struct net_buffer *x = net->steps[i]->inputs[n];
+            int64_t own = made_inside(c, x) ? -1 : lag_of(net, c, x);
+            uint64_t apart = aligned(x->bytes) + aligned(y->bytes), end = (uint64_t)own + aligned(x->bytes);
+            uint64_t both = end > aligned(y->bytes) ? end : aligned(y->bytes);
+            if (own < 0 || apart <= both + *saved)
+                continue;
+            *saved = apart - both;
+            *lag = (uint32_t)own;
+            best = x;
+        }
+    }
+    return best;
 }
 
 /* --- What a chain holds and costs --- */
@@ -164,6 +191,10 @@ static uint64_t scratch_bytes(const struct net *net, uint32_t first, uint32_t la
     return bytes;
 }
 
+static double call_cycles(const struct net_step *step) {
+    return CALL_CYCLES + CHANNEL_CYCLES * step->output->dims[3] * (step->kind == MORSEL_STEP_DEPTHWISE ? 2 : 1);
+}
+
 static double weight_bytes(const struct net_step *step) {
     double bytes = 0;
     for (uint32_t k = 0; k < step->constant_count; k++)
@@ -184,7 +215,7 @@ static double single_cost(const struct net *net, uint32_t i) {
     double in = 0, out = step->output->bytes;
     for (uint32_t k = 0; k < step->input_count; k++)
         in += step->inputs[k]->bytes;
-    return fetch(in, in + out) + fetch(out, in + out) + CALL_CYCLES + CHANNEL_CYCLES * step->output->dims[3];
+    return fetch(in, in + out) + fetch(out, in + out) + call_cycles(step);
 }
 
 static double chain_cost(const struct net *net, struct chain *c) {
@@ -193,7 +224,9 @@ static double chain_cost(const struct net *net, struct chain *c) {
     for (uint32_t i = c->first; i <= c->last; i++) {
         const struct net_step *step = net->steps[i];
         weights += weight_bytes(step);
-        calls += CALL_CYCLES + CHANNEL_CYCLES * step->output->dims[3];
+        calls += call_cycles(step);
+        if (step->kind == MORSEL_STEP_DEPTHWISE && step->parameters.conv.stride_h == 1 && c->scale[i - c->first] * c->strip % 2)
+            calls += ODD_ROW_CYCLES * (double)row_bytes(step->output);
         moved += i < c->last ? step->output->bytes * 2.0 : 0;
         for (uint32_t k = 0; k < step->input_count; k++)
             whole += made_inside(c, step->inputs[k]) ? 0 : step->inputs[k]->bytes;
@@ -202,84 +235,121 @@ static double chain_cost(const struct net *net, struct chain *c) {
     return cycles + fetch(moved, rings + weights) + fetch(whole, whole);
 }
 
-/* --- The best cut --- */
-
-struct best {
-    uint64_t peak;  /* least peak from here on */
-    double cost;    /* and the least cost within it */
-    struct chain chain; /* first == last: no group */
-};
-
 static bool find_chain(const struct net *net, uint32_t first, uint32_t last, struct chain *c) {
     *c = (struct chain){.first = first, .last = last, .strip = 1};
     return last == first || set_stages(net, c);
 }
 
 static uint64_t chain_peak(const struct net *net, struct chain *c) {
-    uint64_t bytes = whole_bytes(net, c->first, c->last) + scratch_bytes(net, c->first, c->last);
-    bool over = c->first < c->last ? covered(net, c) != NULL : plan_in_place(net, c->first) != NULL;
-    bytes += c->first < c->last ? ring_bytes(net, c) : 0;
-    return over ? bytes - aligned(net->steps[c->last]->output->bytes) : bytes;
+    uint64_t bytes = whole_bytes(net, c->first, c->last) + scratch_bytes(net, c->first, c->last), saved = 0;
+    uint32_t lag;
+    if (c->first < c->last)
+        covered(net, c, &lag, &saved);
+    else if (plan_in_place(net, c->first))
+        saved = aligned(net->steps[c->last]->output->bytes);
+    return bytes + (c->first < c->last ? ring_bytes(net, c) : 0) - saved;
 }
 
-static uint32_t last_candidate(const struct net *net, uint32_t first) {
-    uint32_t last = first + MORSEL_FORMAT_MAX_GROUP - 1;
-    return last < net->step_count ? last : net->step_count - 1;
+/* --- The best cut --- */
+
+/* A run of steps that a cut may have, from some step on. */
+struct option {
+    uint32_t last, strip; /* last is the step itself: no group */
+    uint64_t peak;
+    double cost;
+};
+
+/* All of them, those that begin with step i from first[i] on. */
+struct options {
+    struct option *list;
+    size_t count, room, *first;
+};
+
+static void add_option(struct options *all, struct option option) {
+    if (all->count == all->room) {
+        all->room = all->room * 2 + 256;
+        struct option *more = realloc(all->list, all->room * sizeof *more);
+        if (!more) { /* as net_alloc does */
+            message_error("no memory for the plan of the arena");
+            exit(STATUS_SYSTEM);
+        }
+        all->list = more;
+    }
+    all->list[all->count++] = option;
 }
 
-static uint64_t find_least_peak(const struct net *net, struct best *best) {
-    best[net->step_count].peak = 0;
-    for (uint32_t i = net->step_count; i-- > 0;) {
-        best[i].peak = UINT64_MAX;
+static void add_options(const struct net *net, struct options *all, uint32_t first, uint32_t last) {
+    struct chain c;
+    if (!find_chain(net, first, last, &c))
+        return;
+    if (first == last) {
+        add_option(all, (struct option){last, 0, chain_peak(net, &c), single_cost(net, first)});
+        return;
+    }
+    for (uint32_t height = net->steps[last]->output->dims[1]; c.strip <= height; c.strip *= 2)
+        add_option(all, (struct option){last, c.strip, chain_peak(net, &c), chain_cost(net, &c)});
+}
+
+static void find_options(const struct net *net, struct options *all) {
+    for (uint32_t i = 0; i < net->step_count; i++) {
         struct row_reach r;
-        for (uint32_t k = i; k <= last_candidate(net, i) && (k == i || plan_reach(net->steps[k], &r)); k++) {
-            struct chain c;
-            if (!find_chain(net, i, k, &c))
-                continue;
-            uint64_t peak = chain_peak(net, &c);
-            peak = peak > best[k + 1].peak ? peak : best[k + 1].peak;
-            best[i].peak = peak < best[i].peak ? peak : best[i].peak;
-        }
+        all->first[i] = all->count;
+        for (uint32_t k = i; k < net->step_count && k - i < MORSEL_FORMAT_MAX_GROUP && (k == i || plan_reach(net->steps[k], &r)); k++)
+            add_options(net, all, i, k);
     }
-    return best[0].peak;
+    all->first[net->step_count] = all->count;
 }
 
-/* The cheapest strip height of a chain within `room` bytes. */
-static void try_strips(const struct net *net, struct best *best, struct chain *c, uint64_t room) {
-    uint32_t height = net->steps[c->last]->output->dims[1];
-    for (c->strip = 1; c->strip <= height; c->strip *= 2) {
-        if (chain_peak(net, c) > room)
-            return;
-        double cost = chain_cost(net, c) + best[c->last + 1].cost;
-        if (cost < best[c->first].cost) {
-            best[c->first].cost = cost;
-            best[c->first].chain = *c;
+/* The best from a step on. */
+struct best {
+    double cost;
+    const struct option *option;
+};
+
+static uint64_t find_least_peak(const struct options *all, uint32_t steps, uint64_t *peak) {
+    peak[steps] = 0;
+    for (uint32_t i = steps; i-- > 0;) {
+        peak[i] = UINT64_MAX;
+        for (const struct option *o = all->list + all->first[i]; o < all->list + all->first[i + 1]; o++) {
+            uint64_t most = o->peak > peak[o->last + 1] ? o->peak : peak[o->last + 1];
+            peak[i] = most < peak[i] ? most : peak[i];
         }
     }
+    return peak[0];
 }
 
-static void find_least_cost(const struct net *net, struct best *best, uint64_t room) {
-    best[net->step_count].cost = 0;
-    for (uint32_t i = net->step_count; i-- > 0;) {
-        best[i].cost = 1e300;
-        struct row_reach r;
-        for (uint32_t k = i; k <= last_candidate(net, i) && (k == i || plan_reach(net->steps[k], &r)); k++) {
-            struct chain c;
-            if (best[k + 1].cost >= 1e300 || !find_chain(net, i, k, &c) || chain_peak(net, &c) > room)
+/* Cycles of the cheapest cut within `room` bytes. */
+static double find_least_cost(const struct options *all, uint32_t steps, uint64_t room, struct best *best) {
+    best[steps].cost = 0;
+    for (uint32_t i = steps; i-- > 0;) {
+        best[i].cost = INFINITY;
+        for (const struct option *o = all->list + all->first[i]; o < all->list + all->first[i + 1]; o++) {
+            if (o->peak > room || o->cost + best[o->last + 1].cost >= best[i].cost)
                 continue;
-            if (k > i)
-                try_strips(net, best, &c, room);
-            else if (single_cost(net, i) + best[i + 1].cost < best[i].cost) {
-                best[i].cost = single_cost(net, i) + best[i + 1].cost;
-                best[i].chain = c;
-            }
+            best[i].cost = o->cost + best[o->last + 1].cost;
+            best[i].option = o;
         }
     }
+    return best[0].cost;
+}
+
+/* The least room from `low` on in which the network takes no longer than `cost`. */
+static uint64_t find_room(const struct options *all, uint32_t steps, uint64_t low, double cost, struct best *best) {
+    uint64_t high = UINT32_MAX;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (find_least_cost(all, steps, middle, best) <= cost)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
 }
 
 static void take_chain(struct net *net, struct chain *c) {
+    uint64_t saved;
     ring_bytes(net, c);
-    net->steps[c->last]->over = covered(net, c);
+    net->steps[c->last]->over = covered(net, c, &net->steps[c->last]->lag, &saved);
     net->groups[net->group_count++] = (struct morsel_blob_group){c->first, c->last - c->first + 1, c->strip};
     for (uint32_t i = c->first; i <= c->last; i++) {
         net->steps[i]->group = net->group_count;
@@ -290,15 +360,31 @@ static void take_chain(struct net *net, struct chain *c) {
     }
 }
 
+/* The bytes within which the plan is to be the fastest. */
+static uint64_t choose_room(const struct net *net, const struct options *all, uint64_t *peaks, struct best *best) {
+    uint64_t least = find_least_peak(all, net->step_count, peaks), slots = net->step_count * (uint64_t)MORSEL_FORMAT_STEP_SLOT;
+    if (net->arena_room)
+        return net->arena_room > least + slots ? net->arena_room - slots : least;
+    double fastest = find_least_cost(all, net->step_count, UINT64_MAX, best);
+    return find_room(all, net->step_count, least, fastest + MOST_LOSS * CYCLES_A_MAC * (double)net_macs(net), best);
+}
+
 void plan_groups(struct net *net) {
-    net->groups = net_alloc(net, (net->step_count / 2 + 1) * sizeof *net->groups);
+    uint32_t steps = net->step_count;
+    net->groups = net_alloc(net, (steps / 2 + 1) * sizeof *net->groups);
     net->group_count = 0;
-    if (net->no_streaming || !net->step_count)
+    if (net->no_streaming || !steps)
         return;
-    struct best *best = net_alloc(net, (net->step_count + 1) * sizeof *best);
-    uint64_t least = find_least_peak(net, best), slots = net->step_count * (uint64_t)MORSEL_FORMAT_STEP_SLOT;
-    find_least_cost(net, best, net->arena_room > least + slots ? net->arena_room - slots : least);
-    for (uint32_t i = 0; i < net->step_count; i = best[i].chain.last + 1)
-        if (best[i].chain.first < best[i].chain.last)
-            take_chain(net, &best[i].chain);
+    struct options all = {.first = net_alloc(net, (steps + 1) * sizeof *all.first)};
+    struct best *best = net_alloc(net, (steps + 1) * sizeof *best);
+    find_options(net, &all);
+    find_least_cost(&all, steps, choose_room(net, &all, net_alloc(net, (steps + 1) * sizeof(uint64_t)), best), best);
+    for (uint32_t i = 0; i < steps; i = best[i].option->last + 1) {
+        struct chain c;
+        if (best[i].option->last == i || !find_chain(net, i, best[i].option->last, &c))
+            continue;
+        c.strip = best[i].option->strip;
+        take_chain(net, &c);
+    }
+    free(all.list);
 }

@@ -2,9 +2,10 @@
 /*
  * Which steps stream rows together: core/format.h, struct morsel_blob_group.
  *
- * Groups are runs of consecutive steps. Every cut of the steps into such runs has a peak, the most bytes that live during any run; of
- * the cuts with the least peak the cheapest is taken, by an estimate of the cycles that a small core spends on bringing tensors and
- * weights to its first cache and on calling kernels for a few rows.
+ * Groups are runs of consecutive steps. Every cut of the steps into such runs has a peak, the most bytes that live during any run, and a
+ * cost: an estimate of the cycles that a small core spends on bringing tensors and weights to its first cache and on calling kernels for
+ * a few rows. Taken is the cheapest cut within the room that net->arena_room leaves, or, where that is 0, within the least room in which
+ * the network is hardly slower than in any.
  */
 #ifndef MORSEL_GROUP_H
 #define MORSEL_GROUP_H

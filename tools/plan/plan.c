@@ -8,8 +8,10 @@
 /* A slice to place: a buffer or a step's scratch. */
 struct slice {
     uint32_t bytes, first, last, offset;
-    struct slice *heir; /* the slice that is written over this one, from the same offset on; NULL: none */
+    struct slice *heir; /* the slice that is written over this one; NULL: none */
     bool inherits;      /* it is another one's heir, and is placed with it */
+    uint32_t lag;       /* how far before that one it begins */
+    uint32_t rise;      /* how far above the lowest of them all */
 };
 
 #define PLACE_TRIES 2000u
@@ -106,8 +108,24 @@ static void share_slices(const struct net *net, struct slice *slices) {
         const struct net_buffer *in = step->group ? step->over : plan_in_place(net, s);
         if (!in)
             continue;
-        slices[in->index].heir = &slices[step->output->index];
-        slices[step->output->index].inherits = true;
+        struct slice *out = &slices[step->output->index], *parent = &slices[in->index];
+        parent->heir = out;
+        out->inherits = true;
+        out->lag = step->group ? step->lag : 0;
+    }
+}
+
+/* An heir begins `lag` bytes before the slice that it inherits. */
+static void find_rises(struct slice *home) {
+    int64_t at = 0, least = 0;
+    for (struct slice *s = home; s; s = s->heir) {
+        at -= s == home ? 0 : s->lag;
+        least = at < least ? at : least;
+    }
+    at = -least;
+    for (struct slice *s = home; s; s = s->heir) {
+        at -= s == home ? 0 : s->lag;
+        s->rise = (uint32_t)at;
     }
 }
 
@@ -139,15 +157,23 @@ static bool alive_together(const struct slice *a, const struct slice *b) {
     return a->first <= b->last && b->first <= a->last;
 }
 
-/* Where the slice, put at `at`, would be past what is placed in its way; `at` where nothing is. */
+/* Where the slice and its heirs, put at `at`, would be past what is placed in their way; `at` where nothing is. */
 static uint64_t past(const struct slice *placed, const struct slice *slice, uint64_t at) {
     uint64_t next = at;
-    for (const struct slice *p = placed; p; p = p->heir)
+    for (const struct slice *p = placed; p; p = p->heir) {
+        uint64_t begin = (uint64_t)placed->offset + p->rise, end = begin + p->bytes;
         for (const struct slice *s = slice; s; s = s->heir)
-            if (alive_together(p, s) && at < (uint64_t)placed->offset + p->bytes && placed->offset < at + s->bytes &&
-                next < (uint64_t)placed->offset + p->bytes)
-                next = (uint64_t)placed->offset + p->bytes;
+            if (alive_together(p, s) && at + s->rise < end && begin < at + s->rise + s->bytes && next + s->rise < end)
+                next = end - s->rise;
+    }
     return next;
+}
+
+static uint64_t height(const struct slice *slice) {
+    uint64_t most = 0;
+    for (; slice; slice = slice->heir)
+        most = (uint64_t)slice->rise + slice->bytes > most ? (uint64_t)slice->rise + slice->bytes : most;
+    return most;
 }
 
 /* The lowest place for a slice and its heirs. Whatever is in the way at some place is in the way up to its own end. */
@@ -168,10 +194,11 @@ static uint64_t place(struct slice **order, uint32_t count) {
     uint64_t total = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint64_t at = lowest_gap(order, i, order[i]);
-        if (at + order[i]->bytes > INT32_MAX) /* heirs are not larger */
+        uint64_t end = at + height(order[i]);
+        if (end > INT32_MAX)
             return UINT64_MAX;
         order[i]->offset = (uint32_t)at;
-        total = at + order[i]->bytes > total ? at + order[i]->bytes : total;
+        total = end > total ? end : total;
     }
     return total;
 }
@@ -239,8 +266,10 @@ bool plan_arena(struct net *net) {
     }
     share_slices(net, slices);
     for (uint32_t i = 0; i < net->buffer_count; i++)
-        if (net->buffers[i]->used && !net->buffers[i]->constant && !slices[i].inherits)
+        if (net->buffers[i]->used && !net->buffers[i]->constant && !slices[i].inherits) {
+            find_rises(&slices[i]);
             order[n++] = &slices[i];
+        }
     for (uint32_t s = 0; s < net->step_count; s++)
         if (net->steps[s]->scratch_bytes) {
             struct slice *scratch = &slices[net->buffer_count + s];
@@ -255,15 +284,27 @@ bool plan_arena(struct net *net) {
     uint64_t total = place_best(net, order, n, peak - slots);
     if (total == UINT64_MAX || total + slots > INT32_MAX)
         return false;
-    for (uint32_t i = 0; i < n; i++)
-        for (struct slice *heir = order[i]->heir; heir; heir = heir->heir)
-            heir->offset = order[i]->offset;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t lowest = order[i]->offset;
+        for (struct slice *s = order[i]; s; s = s->heir)
+            s->offset = lowest + s->rise;
+    }
     for (uint32_t i = 0; i < net->buffer_count; i++)
         net->buffers[i]->offset = slots + slices[i].offset;
     for (uint32_t s = 0; s < net->step_count; s++)
         net->steps[s]->scratch_offset = net->steps[s]->scratch_bytes ? slots + slices[net->buffer_count + s].offset : 0;
     net->arena_bytes = slots + (uint32_t)total;
     return true;
+}
+
+/* What the output of step s, or of the group that it stands in, has in common with an input. */
+static uint32_t shared_bytes(const struct net *net, uint32_t s, const struct net_step *writer) {
+    const struct net_buffer *y = writer->output;
+    if (!writer->group)
+        return plan_in_place(net, s) ? y->bytes : 0;
+    if (!writer->over || y->bytes <= writer->lag)
+        return 0;
+    return y->bytes - writer->lag < writer->over->bytes ? y->bytes - writer->lag : writer->over->bytes;
 }
 
 uint32_t plan_peak(const struct net *net, uint32_t *bytes) {
@@ -278,9 +319,9 @@ uint32_t plan_peak(const struct net *net, uint32_t *bytes) {
             const struct net_buffer *b = net->buffers[i];
             const struct net_step *writer = b->first_step < net->step_count ? net->steps[b->first_step] : NULL;
             bool now = writer && plan_first(net, b) <= s && s <= b->first_step;
-            bool covered = now && (writer->group ? writer->over != NULL : plan_in_place(net, s) != NULL); /* lies over an input */
-            if (b->used && !b->constant && plan_first(net, b) <= s && plan_last(net, b) >= s && !covered)
-                live += plan_slice_bytes(b);
+            uint32_t own = plan_slice_bytes(b), shared = now ? shared_bytes(net, s, writer) : 0; /* lies over an input */
+            if (b->used && !b->constant && plan_first(net, b) <= s && plan_last(net, b) >= s)
+                live += own - shared;
         }
         if (live > *bytes) {
             *bytes = live;
