@@ -91,10 +91,9 @@ struct morsel_held {
     uint32_t rows;
 };
 
-/* Rows y .. y + n of one picture, of a call whose step may stand in a group; they lie side by side in `out`. Returns how many of them it
- * made: at least one. */
-uint32_t morsel_call_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out, uint32_t y,
-                          uint32_t n);
+/* Rows begin .. end of one picture, of a call whose step stands in a group. tests/a76 counts its calls. */
+void morsel_call_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out, uint32_t begin,
+                      uint32_t end);
 
 /* How its rows lie over those of its inputs; leaves both as they are for an elementwise step. */
 void morsel_call_reach(const struct morsel_call *call, uint32_t *stride, uint32_t *pad);

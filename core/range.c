@@ -112,14 +112,20 @@ static uint32_t together(const struct morsel_held *x, uint32_t y, uint32_t n) {
     return n < room ? n : room;
 }
 
-uint32_t morsel_call_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out, uint32_t y,
-                          uint32_t n) {
+/* Returns how many rows it made: at least one. */
+static uint32_t some_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out, uint32_t y, uint32_t n) {
+    n = together(out, y, n);
     if (window_of(call)) return window_rows(call, in, y, n, out->data, y % out->rows);
     n = together(&in[0], y, n);
     if (call->kind == MORSEL_STEP_BINARY) binary_rows(call, in, out, y, n = together(&in[1], y, n));
     else if (call->kind == MORSEL_STEP_UNARY) unary_rows(call, in, out, y, n);
     else lut_rows(call, in, out, y, n);
     return n;
+}
+
+void morsel_call_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out, uint32_t begin,
+                      uint32_t end) {
+    while (begin < end) begin += some_rows(call, in, out, begin, end - begin);
 }
 
 void morsel_call_reach(const struct morsel_call *call, uint32_t *stride, uint32_t *pad) {

@@ -159,14 +159,6 @@ static int32_t find_start(const struct band *b, uint32_t begin) {
 
 /* --- Making rows --- */
 
-static void run_rows(const struct stage *s, uint32_t from, uint32_t to) {
-    for (uint32_t n; from < to; from += n) {
-        uint32_t room = s->y.rows - from % s->y.rows;
-        n = to - from < room ? to - from : room;
-        n = morsel_call_rows(s->call, s->x, &s->y, from, n);
-    }
-}
-
 static void run_band(struct band *b, uint32_t image, uint32_t begin, uint32_t end) {
     int32_t strip = (int32_t)b->group->strip_rows;
     point_at_image(b, image);
@@ -176,7 +168,7 @@ static void run_band(struct band *b, uint32_t image, uint32_t begin, uint32_t en
             const struct stage *s = &b->stages[i];
             uint32_t from = (uint32_t)rows_at(s, t), to = (uint32_t)rows_at(s, t + strip);
             if (from == to) continue;
-            run_rows(s, from, to);
+            morsel_call_rows(s->call, s->x, &s->y, from, to);
             if (b->trace) b->trace->done(b->trace->context, b->group->first_step + i);
         }
     }

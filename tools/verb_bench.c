@@ -180,6 +180,16 @@ static void put_operand(struct json *json, const char *key, const struct bench *
     json_dims(json, key, tensor->dims, tensor->rank);
 }
 
+/* How a step that streams rows takes its turns: core/format.h. */
+static void put_stage(const struct bench *bench, struct json *json, const struct morsel_blob_step *step) {
+    json_integer(json, "group", step->group);
+    if (!step->group)
+        return;
+    json_integer(json, "strip_rows", morsel_blob_group(&bench->model.network, step->group - 1)->strip_rows);
+    json_integer(json, "stage_scale", step->stage_scale);
+    json_integer(json, "stage_lead", step->stage_lead);
+}
+
 static void layers_json(const struct bench *bench, struct json *json) {
     json_open_array(json, "layers");
     for (uint32_t i = 0; bench->layers && i < bench->model.session.step_count; i++) {
@@ -190,6 +200,7 @@ static void layers_json(const struct bench *bench, struct json *json) {
         json_text(json, "isa", bench->isa[i]);
         json_number(json, "ms", bench->step_ms[i]);
         json_number(json, "gmacs", gmacs_per_second(bench, i));
+        put_stage(bench, json, step);
         json_integer(json, "macs", (int64_t)steps_macs(step));
         put_operand(json, "input", bench, step, 0);
         put_operand(json, "output", bench, step, step->input_count);

@@ -138,11 +138,40 @@ def hot_blocks(chains, whole, program, top):
     return rows
 
 
-def estimate(qemu, plugin, program, command, top=8):
-    """{whole, steps: [...], outside, blocks} of a command whose first word is the program."""
+def turns(group):
+    """The order in which steps of a group make their rows: core/format.h, struct morsel_blob_group."""
+    strip, height, start = group[-1]["strip_rows"], group[-1]["output"][1], 0
+    rows = [lambda t, s=s: max(0, min(s["stage_scale"] * t + s["stage_lead"], s["output"][1], s["stage_scale"] * height + s["stage_lead"]))
+            for s in group]
+    while any(s["stage_scale"] * start + s["stage_lead"] > 0 for s in group):
+        start -= strip
+    for t in range(start, height, strip):
+        yield from (i for i, r in enumerate(rows) if r(t + strip) > r(t))
+
+
+def order_of(layers):
+    """The step of each piece of a run, one thread and a batch of 1."""
+    order, at = [], 0
+    while at < len(layers):
+        end = at + 1
+        while layers[at]["group"] and end < len(layers) and layers[end]["group"] == layers[at]["group"]:
+            end += 1
+        order += [at + i for i in turns(layers[at:end])] if layers[at]["group"] else [at]
+        at = end
+    return order
+
+
+def estimate(qemu, plugin, program, command, top=8, layers=None):
+    """{whole, steps: [...], outside, blocks} of a command whose first word is the program. `layers` as bench tells of them; without, each
+    piece that runs is a step."""
     ran = trace.run(qemu, plugin, program, command)
     if not ran.windows:
         raise RuntimeError(f"{' '.join(command)}: it ran no second inference")
+    if layers:
+        order, pieces = order_of(layers), max(w[0] for w in ran.windows if w[0] != trace.NO_STEP) + 1
+        if pieces != len(order):
+            raise RuntimeError(f"{pieces} pieces ran, of {len(order)}")
+        ran.windows = [(w[0] if w[0] == trace.NO_STEP else order[w[0]], *w[1:]) for w in ran.windows]
     chains = Chains(program, ran.blocks)
     parts, whole = sum_up(ran.windows, chains.cost)
     outside = parts.pop(trace.NO_STEP, Part())
@@ -232,6 +261,7 @@ def arguments():
     p.add_argument("--morsel", default="build/aarch64-linux-gnu/morsel", help="the AArch64 program, static")
     p.add_argument("--folder", default="build/a76", help="where the plugin is built")
     p.add_argument("--ready", action="store_true", help="only say whether there is all that this takes")
+    p.add_argument("--no-streaming", action="store_true", help="of a NET: step by step")
     p.add_argument("nets", nargs="*", default=["mobilenetv2-224"])
     return p.parse_args()
 
@@ -243,7 +273,7 @@ def main():
         print(f"skip a76: {absent}")
     if absent or a.ready:
         return 1 if absent and a.ready else 0
-    cap = ["--cpu", a.cpu] if a.cpu else []
+    cap = (["--cpu", a.cpu] if a.cpu else []) + (["--no-streaming"] if a.no_streaming else [])
     plugin = trace.build_plugin(os.environ.get("CC", "cc"), QEMU, a.folder)
     program, results = elf.Program(a.morsel), {}
     for net in a.nets or ["mobilenetv2-224"]:
@@ -252,7 +282,7 @@ def main():
         if listed.returncode:
             return listed.returncode
         described = json.loads(listed.stdout)
-        result = results[net] = estimate(QEMU, plugin, program, bench, a.top)
+        result = results[net] = estimate(QEMU, plugin, program, bench, a.top, described["layers"])
         join(result, described["layers"])
         print_text(f"{net}, {described['isa']}", result, a.top)
         sys.stdout.flush()

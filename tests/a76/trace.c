@@ -3,12 +3,12 @@
  * prices nothing; estimate.py does. Arguments:
  *   out=FILE                 what it writes
  *   run=ADDRESS end=ADDRESS  the function that runs all steps: its first byte and the one behind its last
- *   step=ADDRESS             the function that run calls for each step
+ *   step=ADDRESS             a function that is called for each step, or for some rows of one; there may be several
  *   measure=N                only the N-th call of run is recorded (the first fills the caches), with what lies between it and the one
  *                            before; 0: everything is, as one step
- * A step lasts from the entry of `step` until `run` goes on. A window ends after WINDOW instructions, or with the step.
+ * A piece lasts from the entry of a `step` to that of the next, or until `run` goes on. A window ends after WINDOW instructions, or with the step.
  *
- * FILE is uint32 words. Each window: step (NO_STEP outside of them), instructions, the counts of struct traffic, n, and n times a block
+ * FILE is uint32 words. Each window: piece, counted from the start of run (NO_STEP outside of them), instructions, the counts of struct traffic, n, and n times a block
  * and how often it was entered. Then END, the number of blocks, and for each its address (low, high), instructions, and the counts of the
  * lines that its own accesses moved. */
 #include "tests/a76/caches.h"
@@ -24,6 +24,7 @@
 #define NO_STEP 0xfffffffeu
 #define END 0xffffffffu
 #define BUCKETS 65536u
+#define STEPS 4
 
 EXPORT extern int qemu_plugin_version;
 int qemu_plugin_version = QEMU_VERSION;
@@ -46,8 +47,8 @@ static struct {
     struct block *hash[BUCKETS], *last, *window;
     uint32_t blocks, in_window, instructions;
     struct traffic traffic; /* of the window */
-    uint64_t run, end, step;
-    uint32_t measure, runs, next_step, now;
+    uint64_t run, end, step[STEPS];
+    uint32_t steps, measure, runs, next_step, now;
     FILE *out;
 } trace;
 
@@ -141,7 +142,8 @@ static struct block *block_at(uint64_t address, uint32_t instructions) {
     if (!trace.measure) return b;
     if (address == trace.run) b->mark = MARK_RUN;
     else if (address > trace.run && address < trace.end) b->mark = MARK_LOOP;
-    else if (address == trace.step) b->mark = MARK_STEP;
+    for (uint32_t i = 0; i < trace.steps; i++)
+        if (address == trace.step[i]) b->mark = MARK_STEP;
     return b;
 }
 
@@ -183,7 +185,7 @@ static bool take_argument(const char *argument) {
     uint64_t number = strtoull(value, NULL, 0);
     if (!strncmp(argument, "run=", name)) trace.run = number;
     else if (!strncmp(argument, "end=", name)) trace.end = number;
-    else if (!strncmp(argument, "step=", name)) trace.step = number;
+    else if (!strncmp(argument, "step=", name) && trace.steps < STEPS) trace.step[trace.steps++] = number;
     else if (!strncmp(argument, "measure=", name)) trace.measure = (uint32_t)number;
     else return false;
     return true;

@@ -20,7 +20,7 @@ class Block:
 
 
 class Trace:
-    """windows: (step or NO_STEP, instructions, traffic, block indices and counts alternating), in the order of running."""
+    """windows: (piece or NO_STEP, instructions, traffic, block indices and counts alternating), in the order of running."""
 
     def __init__(self, words, by_step):
         at, self.windows = 0, []
@@ -58,12 +58,14 @@ def build_plugin(compiler, qemu, folder):
 
 def run(qemu, plugin, program, command):
     """The trace of the second inference where the program has morsel_run, else of everything. Raises where the program fails."""
-    loop, step = program.find("morsel_run"), program.find("morsel_run_step")
+    loop = program.find("morsel_run_traced") or program.find("morsel_run")
+    steps = [s for s in map(program.find, ("morsel_run_step", "morsel_call_rows")) if s]
     with tempfile.TemporaryDirectory() as work:
         out = os.path.join(work, "trace")
         arguments = [f"{plugin},out={out}"]
-        if loop and step:
-            arguments.append(f"run={loop[0]:#x},end={loop[0] + loop[1]:#x},step={step[0]:#x},measure=2")
+        if loop and steps:
+            arguments.append(f"run={loop[0]:#x},end={loop[0] + loop[1]:#x},measure=2")
+            arguments += [f"step={s[0]:#x}" for s in steps]
         done = subprocess.run([qemu, "-cpu", "cortex-a76", "-plugin", ",".join(arguments), *command], stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
         if done.returncode or not os.path.exists(out):
@@ -71,4 +73,4 @@ def run(qemu, plugin, program, command):
         words = array.array("I")
         with open(out, "rb") as f:
             words.frombytes(f.read())
-    return Trace(words, bool(loop and step))
+    return Trace(words, bool(loop and steps))
