@@ -38,7 +38,6 @@ void morsel_group_prepare(struct morsel_group *g, const struct morsel_channels *
     uint32_t proven = c->proofs ? MORSEL_SUMS_SMALL | MORSEL_SUMS_POSITIVE : 0;
     morsel_finish_describe(&g->finish, y);
     g->pairs = g->ready = 0;
-    g->uses = uses;
     if (c->float_bias) g->finish.mode = MORSEL_FINISH_RAW;
     for (uint32_t b = 0; b < blocks; b++) {
         start_block(g, b * 16, c, first, 128 - x->code.zero);

@@ -250,6 +250,7 @@ static void run_group(struct walk *w, uint32_t g, uint32_t c, uint32_t pixels, s
     struct morsel_tile t = {w->x, pieces, depth, a->weights + (size_t)start * w->k, &w->group, left < w->most ? left : w->most,
                             0, 1, 4 * (size_t)line, NULL, a->window.out_c, w->raw, w->room, NULL, 0, 1, NULL, 0};
     morsel_group_prepare(&w->group, &a->channels, &a->x, &a->y, start, (t.channels + 15) / 16);
+    w->group.uses = pixels;
     if (w->nine) {
         pack_weights(w->weights, t.weights, (t.channels + 15) / 16);
         t.weights = w->weights;
