@@ -121,6 +121,8 @@ isa_flags_i8mm := -march=armv8.2-a+dotprod+i8mm
 isa_flags = $(if $(filter arm64/% x86/%,$(1)),$(isa_flags_$(lastword $(subst _, ,$(basename $(notdir $(1)))))))
 # Loops that are written for compilers to make vectors of; gcc before 12 does so at -O2 only when asked.
 vector_flags = $(if $(filter kernels/product.c kernels/depthwise.c kernels/requant.c,$(1)),-ftree-vectorize)
+# The core decides and checks, and computes hardly anything: the loops over values stand in these files.
+size_flags = $(if $(filter-out core/picture.c core/checksum.c core/quantize.c,$(filter core/%,$(1))),$(if $(filter -O2,$(OPT)),-Os))
 
 $(BUILD)/tools/%.o: tools/%.c $(BUILD)/flags | libraries $(GENERATED)
 	@mkdir -p $(@D)
@@ -130,7 +132,7 @@ $(BUILD)/tools/%.o: tools/%.c $(BUILD)/flags | libraries $(GENERATED)
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
-	$(Q)$(CC) $(CFLAGS_ALL) $(call isa_flags,$<) $(call vector_flags,$<) -c -o $@ $<
+	$(Q)$(CC) $(CFLAGS_ALL) $(call isa_flags,$<) $(call vector_flags,$<) $(call size_flags,$<) -c -o $@ $<
 
 $(BUILD)/%.o: %.S $(BUILD)/flags
 	@mkdir -p $(@D)

@@ -7,6 +7,8 @@
  * So a convolution with such weights, or in front of one, gets a piece of the blob to fetch in step with its own work. The pieces follow
  * one another and end at most AHEAD bytes behind the step's own constants; none is longer than what memory gives while the step runs.
  *
+ * Steps of a group take turns of a few rows, and fetch nothing.
+ *
  * They are hints. No result depends on them, and a blob in another order only runs without.
  */
 #include "call.h"
@@ -58,7 +60,7 @@ void morsel_plan_ahead(const struct morsel_session *session) {
     for (uint32_t i = 0; i < session->step_count; i++) {
         struct morsel_conv_args *a = &morsel_call_at(session, i)->args.conv;
         uint32_t own = constants_from(session, i), next = constants_from(session, i + 1), from = fetched > own ? fetched : next;
-        if (morsel_call_at(session, i)->kind != MORSEL_STEP_CONV || next < own) continue;
+        if (morsel_call_at(session, i)->kind != MORSEL_STEP_CONV || next < own || morsel_blob_step(model, i)->group) continue;
         if (!waits(session, i) && !waits(session, i + 1)) continue;
         uint32_t to = least((uint64_t)next + AHEAD, from + macs_of(session, i) / MACS_A_BYTE, end);
         if (to <= from) continue;
