@@ -369,8 +369,11 @@ install: all  ## morsel, libmorsel.a, morsel.h and morsel.pc below DESTDIR and P
 dist:  ## an archive of the committed sources
 	@mkdir -p build
 	git archive --format=tar.gz --prefix=morsel-$(VERSION)/ -o build/morsel-$(VERSION).tar.gz HEAD
-size: lib  ## bytes of the library, by object
-	$(SIZE) -t $(BUILD)/libmorsel.a
+size: lib  ## bytes of code and constants in the library, by object
+	@$(SIZE) -A $(BUILD)/libmorsel.a | awk ' \
+		/:$$/ {object = $$1} /^\.(text|rodata)/ {bytes[object] += $$2; all += $$2} /^\.eh_frame/ {frames += $$2} \
+		END {for (o in bytes) printf "%8d  %s\n", bytes[o], o | "sort -k2"; close("sort -k2"); \
+		printf "%8d  .text and .rodata in all (tables for debuggers, .eh_frame: %d)\n", all, frames}'
 clean:  ## removes build/
 	rm -rf build
 help:  ## this list

@@ -160,7 +160,7 @@ MORSEL_INLINE void dw_store(const struct dw_strip *s, const __m256i *acc, uint8_
     dw_put(y, morsel_pack256(r, v[0], v[1], v[2], v[3]), n);
 }
 
-/* Two windows of 3 columns that begin `step` columns apart. Register by register, so that each is loaded once. */
+/* Two windows of 3 columns that begin `step` columns apart, without float biases. Register by register, so that each is loaded once. */
 MORSEL_INLINE void dw_pair_3(const struct dw_strip *s, const struct dw_kept *x, uint32_t step, const struct dw_kept *taps, uint8_t *y0,
                              uint8_t *y1, uint32_t count) {
     const struct dw_channels *t = s->channels;
@@ -173,8 +173,8 @@ MORSEL_INLINE void dw_pair_3(const struct dw_strip *s, const struct dw_kept *x, 
             a[j] = dw_dot(a[j], &x[kx], &taps[kx], j);
             b[j] = dw_dot(b[j], &x[kx + step], &taps[kx], j);
         }
-        a[j] = dw_scale(s, a[j], j);
-        b[j] = dw_scale(s, b[j], j);
+        a[j] = morsel_scale256(&s->requant, a[j], _mm256_castsi256_ps(t->multiplier[j]));
+        b[j] = morsel_scale256(&s->requant, b[j], _mm256_castsi256_ps(t->multiplier[j]));
     }
     dw_put(y0, morsel_pack256(&s->requant, a[0], a[1], a[2], a[3]), count);
     dw_put(y1, morsel_pack256(&s->requant, b[0], b[1], b[2], b[3]), count);
@@ -222,7 +222,7 @@ static void dw_piece(const struct dw_strip *s, uint32_t ox, uint32_t n, int two)
     const struct morsel_window *w = &s->args->window;
     uint8_t *y = s->y + (size_t)ox * w->out_c;
     dw_fill(s, kept, ox * w->stride_w - w->pad_left, (n - 1) * w->stride_w + (w->kernel_w - 1) * w->dilation_w + 1);
-    int three = w->kernel_w == 3 && w->dilation_w == 1 && w->stride_w <= 2 && s->quads == 1 && n > 1;
+    int three = w->kernel_w == 3 && w->dilation_w == 1 && w->stride_w <= 2 && s->quads == 1 && n > 1 && !s->channels->has_bias;
     (three ? dw_windows_3 : dw_windows)(s, kept, s->channels->taps, y, n);
     if (two) (three ? dw_windows_3 : dw_windows)(s, kept, s->channels->lower, y + w->out_row, n);
 }
