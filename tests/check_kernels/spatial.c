@@ -133,6 +133,7 @@ static void say_shape(struct trial *t, const struct shape *s) {
 static void make_input(struct trial *t, const struct shape *s, struct morsel_input *x, uint32_t row) {
     size_t bytes = (size_t)s->batch * s->h * row;
     uint8_t *data = trial_room(t, bytes, 1);
+    t->turn = t->bench || chance_one_in(&t->chance, 2) ? 0 : chance_below(&t->chance, s->h);
     x->code = make_code(&t->chance);
     if (t->bench || t->tame) x->code.flip = t->flip;
     trial_say(t, " x flip %u zero %d", (unsigned)x->code.flip, (int)x->code.zero);
@@ -189,14 +190,14 @@ static void make_depthwise_case(struct trial *t) {
     make_conv(t, &s, true);
 }
 
-/* Addresses of the rows under output rows begin .. begin + n, all of one image. */
-static void find_rows(const uint8_t **rows, const struct morsel_window *w, const uint8_t *data, const uint8_t *outside, uint32_t begin,
-                      uint32_t n) {
+/* Addresses of the rows under output rows begin .. begin + n, all of one image; they need not lie in their order. */
+static void find_rows(const struct trial *t, const uint8_t **rows, const struct morsel_window *w, const uint8_t *data,
+                      const uint8_t *outside, uint32_t begin, uint32_t n) {
     const uint8_t *image = data + (size_t)(begin / w->out_h) * w->in_h * w->in_row;
     for (uint32_t i = 0; i < n; i++) {
         for (uint32_t ky = 0; ky < w->kernel_h; ky++) {
             int64_t iy = (int64_t)((begin + i) % w->out_h) * w->stride_h + (int64_t)ky * w->dilation_h - w->pad_top;
-            rows[i * w->kernel_h + ky] = iy >= 0 && iy < w->in_h ? image + iy * w->in_row : outside;
+            rows[i * w->kernel_h + ky] = iy >= 0 && iy < w->in_h ? image + (iy + t->turn) % w->in_h * w->in_row : outside;
         }
     }
 }
@@ -215,7 +216,7 @@ static void call_conv(const struct trial *t, any_fn *fn, uint32_t begin, uint32_
     const uint8_t **rows;
     for (uint32_t n; begin < end; begin += n) {
         n = next_rows(&a->window, begin, end, &rows);
-        find_rows(rows, &a->window, a->x.data, a->outside, begin, n);
+        find_rows(t, rows, &a->window, a->x.data, a->outside, begin, n);
         ((morsel_conv_fn *)fn)(a, rows, begin, n);
     }
 }
@@ -279,7 +280,7 @@ static void call_pool(const struct trial *t, any_fn *fn, uint32_t begin, uint32_
     const uint8_t **rows;
     for (uint32_t n; begin < end; begin += n) {
         n = next_rows(&a->window, begin, end, &rows);
-        find_rows(rows, &a->window, a->x.data, NULL, begin, n);
+        find_rows(t, rows, &a->window, a->x.data, NULL, begin, n);
         ((morsel_pool_fn *)fn)(a, rows, begin, n);
     }
 }
@@ -319,7 +320,7 @@ static void call_real_conv(const struct trial *t, any_fn *fn, uint32_t begin, ui
     const uint8_t **rows;
     for (uint32_t n; begin < end; begin += n) {
         n = next_rows(&a->window, begin, end, &rows);
-        find_rows(rows, &a->window, a->x.data, NULL, begin, n);
+        find_rows(t, rows, &a->window, a->x.data, NULL, begin, n);
         ((morsel_real_conv_fn *)fn)(a, rows, begin, n);
     }
 }
