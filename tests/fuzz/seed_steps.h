@@ -86,7 +86,8 @@ static void seed_conv(struct seed_blob *b, uint32_t kind) {
                                  0,
                                  0,
                                  -5,
-                                 5};
+                                 5,
+                                 0};
     seed_limits(b, y, &p.out_min, &p.out_max);
     struct morsel_blob_step *step = seed_step(b, kind, &p, sizeof p);
     seed_reads(b, x);
@@ -143,7 +144,8 @@ static void seed_fc(struct seed_blob *b) {
                                0,
                                0,
                                -5,
-                               5};
+                               5,
+                               0};
     seed_limits(b, y, &p.out_min, &p.out_max);
     seed_step(b, MORSEL_STEP_FC, &p, sizeof p);
     seed_reads(b, x);

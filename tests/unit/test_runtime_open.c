@@ -227,6 +227,8 @@ static void damaged_windows(void **state) {
     DAMAGED(MORSEL_ERR_CONSTANT, INT_AT(CONV(S_CONV)->weight_zero, 0) = 128);
     DAMAGED(MORSEL_ERR_CONSTANT, CONV(S_CONV)->weight_sum = 0xffffffc0);
     DAMAGED(MORSEL_ERR_CONSTANT, CONV(S_CONV)->float_bias = 0x7fffffc0);
+    DAMAGED(MORSEL_ERR_CONSTANT, CONV(S_CONV)->proofs += 1);
+    DAMAGED(MORSEL_ERR_CONSTANT, FC->proofs = b.header->data.offset + b.header->data.count);
     DAMAGED(MORSEL_ERR_PARAMETER, POOL(S_MAX)->stride_h = 1);
     DAMAGED(MORSEL_ERR_PARAMETER, POOL(S_MAX)->kernel_h = 70);
     DAMAGED(MORSEL_ERR_PARAMETER, POOL(S_MAX)->count_include_pad = 2);
@@ -305,6 +307,7 @@ static void constants_end_within_the_data(void **state) {
     ENDS_AT(CONV(S_CONV)->weight_sum, 64);
     ENDS_AT(CONV(S_CONV)->weight_zero, 64);
     ENDS_AT(CONV(S_CONV)->float_bias, 64);
+    ENDS_AT(CONV(S_CONV)->proofs, 1);
     ENDS_AT(CONV(S_DEPTHWISE)->weights, 3 * 4 * 16);
     ENDS_AT(CONV(S_DEPTHWISE)->bias, 64);
     ENDS_AT(FC->weights, 16 * 8);

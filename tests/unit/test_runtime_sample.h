@@ -31,7 +31,7 @@ static inline void *parameters(const struct blob *b, uint32_t step) {
     return b->bytes + b->steps[step].parameters;
 }
 
-/* Constants for sixteen channels: bias, multiplier, weight_sum, weight_zero. */
+/* Constants for sixteen channels: bias, multiplier, weight_sum, weight_zero, no float bias, proofs. */
 static inline void channels(struct builder *b, uint32_t *offsets, int with_zero) {
     int32_t integers[16] = {3, -4};
     float floats[16] = {0.25f, 0.5f, 0.125f};
@@ -40,13 +40,14 @@ static inline void channels(struct builder *b, uint32_t *offsets, int with_zero)
     offsets[2] = builder_data(b, integers, 64);
     offsets[3] = with_zero ? builder_data(b, integers, 64) : 0;
     offsets[4] = 0;
+    offsets[5] = builder_data(b, "\3", 1);
 }
 
 static inline void add_windows(struct builder *b) {
     int8_t weights[3 * 16 * 3 * 4] = {1, 2, 3, 4, 5, 6, 7, -128, 127};
-    uint32_t k[5], w = builder_data(b, weights, sizeof weights);
+    uint32_t k[6], w = builder_data(b, weights, sizeof weights);
     channels(b, k, 1);
-    struct morsel_blob_conv conv = {3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, w, k[0], k[1], k[2], k[3], k[4], 0, 255, 0, 0};
+    struct morsel_blob_conv conv = {3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, w, k[0], k[1], k[2], k[3], k[4], 0, 255, 0, 0, k[5]};
     builder_step(b, MORSEL_STEP_CONV, (uint32_t[]){T_IN}, 1, T_CONV, &conv, sizeof conv, 12);
     conv.groups = 3;
     builder_step(b, MORSEL_STEP_DEPTHWISE, (uint32_t[]){T_CONV}, 1, T_DEPTHWISE, &conv, sizeof conv, 12);
@@ -78,10 +79,10 @@ static inline void add_elements(struct builder *b) {
 static inline void add_head(struct builder *b) {
     int8_t weights[16 * 8] = {1, 2, 3};
     float exponentials[256];
-    uint32_t k[5], w = builder_data(b, weights, sizeof weights);
+    uint32_t k[6], w = builder_data(b, weights, sizeof weights);
     channels(b, k, 0);
     for (int i = 0; i < 256; i++) exponentials[i] = (float)exp((i - 255) * 0.1);
-    struct morsel_blob_fc fc = {1, 6, 5, w, k[0], k[1], k[2], k[3], k[4], 0, 255, 0, 0};
+    struct morsel_blob_fc fc = {1, 6, 5, w, k[0], k[1], k[2], k[3], k[4], 0, 255, 0, 0, k[5]};
     builder_step(b, MORSEL_STEP_FC, (uint32_t[]){T_MEAN}, 1, T_FC, &fc, sizeof fc, 0);
     struct morsel_blob_softmax softmax = {1, 5, 1, builder_data(b, exponentials, sizeof exponentials)};
     builder_step(b, MORSEL_STEP_SOFTMAX, (uint32_t[]){T_FC}, 1, T_SOFTMAX, &softmax, sizeof softmax, 0);

@@ -88,7 +88,7 @@ static uint8_t *run(const uint8_t *blob, size_t bytes, uint32_t tasks, uint32_t 
     struct morsel_session s;
     struct morsel_view v;
     struct morsel_options options = {cpu, tasks, tasks > 1 ? backwards : NULL, NULL};
-    assert_int_equal(morsel_open(&model, blob, bytes, 0), MORSEL_OK);
+    assert_int_equal(morsel_open(&model, blob, bytes, MORSEL_SKIP_CHECKSUM), MORSEL_OK);
     uint32_t arena_bytes = morsel_arena_bytes_for(&model, tasks);
     uint8_t *arena = builder_aligned(arena_bytes);
     memset(arena, 0xee, arena_bytes);
@@ -150,6 +150,59 @@ static void streaming_gives_the_same_bytes(void **unused) {
     uint32_t groups = 0;
     for (uint32_t seed = 1; seed <= 300; seed++) groups += compare_plans(seed);
     assert_true(groups > 150); /* most networks have one */
+}
+
+/* --- Damaged plans --- */
+
+static void change(uint32_t *field) {
+    static const uint32_t odd[] = {0, 1, 2, 64, 0x7fffffff, 0x80000000, 0xffffffff};
+    switch (between(0, 4)) {
+    case 0: *field += 1; break;
+    case 1: *field -= 1; break;
+    case 2: *field += 64 * between(1, 40); break;
+    case 3: *field -= 64 * between(1, 40); break;
+    default: *field = odd[between(0, 6)]; break;
+    }
+}
+
+/* One number of the plan. */
+static void damage(uint8_t *blob) {
+    struct morsel_blob_header *h = (struct morsel_blob_header *)(void *)blob;
+    struct morsel_blob_step *step = (struct morsel_blob_step *)(void *)(blob + h->steps.offset) + between(0, h->steps.count - 1);
+    struct morsel_blob_tensor *tensor = (struct morsel_blob_tensor *)(void *)(blob + h->tensors.offset) + between(0, h->tensors.count - 1);
+    struct morsel_blob_group *group = (struct morsel_blob_group *)(void *)(blob + h->groups.offset) + between(0, h->groups.count - 1);
+    uint32_t *fields[] = {&tensor->ring_rows, &tensor->offset, &step->stage_scale, (uint32_t *)&step->stage_lead, &step->group,
+                          &group->strip_rows, &group->step_count, &group->first_step, &step->scratch_offset, &h->groups.count};
+    change(fields[between(0, 9)]);
+}
+
+/* A plan that opens is one that works, whoever made it. */
+static void damaged_plans_are_refused_or_work(void **unused) {
+    (void)unused;
+    uint32_t refused = 0, opened = 0;
+    for (uint32_t seed = 2000; seed < 2150; seed++) {
+        struct net *net = make_random(seed, seed % 5 ? 1 : 2);
+        struct morsel_model model;
+        size_t bytes;
+        uint32_t want_bytes;
+        net->arena_room = 1;
+        uint8_t *blob = blob_of(net, &bytes), *want = run(blob, bytes, 1, MORSEL_CPU_C, &want_bytes);
+        for (uint32_t i = 0; i < 60 && net->group_count; i++) {
+            uint8_t *hurt = builder_aligned(bytes);
+            memcpy(hurt, blob, bytes);
+            damage(hurt);
+            if (morsel_open(&model, hurt, bytes, MORSEL_SKIP_CHECKSUM)) refused++;
+            else {
+                opened++;
+                compare(hurt, bytes, 1 + i % 3, MORSEL_CPU_ALL, want, want_bytes);
+            }
+            free(hurt);
+        }
+        free(blob);
+        free(want);
+        net_free(net);
+    }
+    assert_true(refused > 1000 && opened > 100);
 }
 
 /* --- A run in the mind --- */
@@ -275,6 +328,7 @@ static void plans_hold_row_by_row(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(streaming_gives_the_same_bytes),
+        cmocka_unit_test(damaged_plans_are_refused_or_work),
         cmocka_unit_test(plans_hold_row_by_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
