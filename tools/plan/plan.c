@@ -227,7 +227,7 @@ static void swap(struct slice **a, struct slice **b) {
 }
 
 /* Tries the orders that do well on one network or another; as long as the arena is fuller than its fullest step, also neighbours of the best. */
-static uint64_t place_best(struct net *net, struct slice **order, uint32_t count, uint64_t bound) {
+static uint64_t place_best(struct net *net, struct slice **order, uint32_t count, uint64_t bound, uint32_t tries) {
     static int (*const orders[])(const void *, const void *) = {larger_first, longer_first, earlier_first};
     struct placement best = {net_alloc(net, (count + 1) * sizeof *order), count, net_alloc(net, (count + 1) * sizeof(uint32_t)), UINT64_MAX};
     struct slice **kept = net_alloc(net, (count + 1) * sizeof *order);
@@ -238,7 +238,7 @@ static uint64_t place_best(struct net *net, struct slice **order, uint32_t count
             memcpy(kept, order, count * sizeof *order);
     }
     uint32_t state = 1;
-    for (uint32_t i = 0; i < PLACE_TRIES && count > 1 && count <= PLACE_TRIES && best.total > bound && best.total != UINT64_MAX; i++) {
+    for (uint32_t i = 0; i < tries && count > 1 && count <= PLACE_TRIES && best.total > bound && best.total != UINT64_MAX; i++) {
         memcpy(order, kept, count * sizeof *order);
         for (uint32_t k = 0; k <= i % 3; k++) {
             state = state * 1664525u + 1013904223u;
@@ -252,47 +252,109 @@ static uint64_t place_best(struct net *net, struct slice **order, uint32_t count
     return best.total;
 }
 
+/* All slices: those of the buffers, then the scratch of the steps. */
+struct layout {
+    struct net *net;
+    struct slice *slices, **order;
+    uint64_t bound; /* bytes that no placement goes below */
+};
+
+static void find_slices(struct layout *l) {
+    struct net *net = l->net;
+    for (uint32_t i = 0; i < net->buffer_count; i++) {
+        const struct net_buffer *b = net->buffers[i];
+        l->slices[i] = (struct slice){
+            .bytes = aligned(plan_slice_bytes(b)), .first = plan_first(net, b), .last = plan_last(net, b)};
+    }
+    for (uint32_t s = 0; s < net->step_count; s++) {
+        uint32_t group = net->steps[s]->group, first = group ? net->groups[group - 1].first_step : s;
+        l->slices[net->buffer_count + s] = (struct slice){.bytes = aligned(net->steps[s]->scratch_bytes),
+                                                          .first = first,
+                                                          .last = group ? first + net->groups[group - 1].step_count - 1 : s};
+    }
+    share_slices(net, l->slices);
+}
+
+/* Offsets for all slices; how many bytes that takes. */
+static uint64_t place_slices(struct layout *l, uint32_t tries) {
+    uint32_t n = 0, buffers = l->net->buffer_count;
+    for (uint32_t i = 0; i < buffers; i++)
+        if (l->net->buffers[i]->used && !l->net->buffers[i]->constant && !l->slices[i].inherits) {
+            find_rises(&l->slices[i]);
+            l->order[n++] = &l->slices[i];
+        }
+    for (uint32_t s = 0; s < l->net->step_count; s++)
+        if (l->net->steps[s]->scratch_bytes)
+            l->order[n++] = &l->slices[buffers + s];
+    uint64_t total = place_best(l->net, l->order, n, l->bound, tries);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t lowest = l->order[i]->offset;
+        for (struct slice *s = l->order[i]; s; s = s->heir)
+            s->offset = lowest + s->rise;
+    }
+    return total;
+}
+
+static void set_heir(struct slice *parent, struct slice *heir) {
+    if (parent->heir)
+        parent->heir->inherits = false;
+    parent->heir = heir;
+    if (heir)
+        heir->inherits = true;
+}
+
+/* Slices that inherit bind others far from their own time; each that the arena is smaller without is placed by itself. */
+static void part_heirs(struct layout *l) {
+    uint64_t best = place_slices(l, 0);
+    for (uint32_t i = 0; i < l->net->buffer_count && best > l->bound; i++) {
+        struct slice *heir = l->slices[i].heir;
+        if (!heir)
+            continue;
+        set_heir(&l->slices[i], NULL);
+        uint64_t total = place_slices(l, 0);
+        if (total >= best)
+            set_heir(&l->slices[i], heir);
+        else
+            best = total;
+    }
+}
+
+/* The smaller of two placements: with all heirs, and without some. */
+static uint64_t place_all(struct layout *l) {
+    uint32_t count = l->net->buffer_count;
+    uint64_t whole = place_slices(l, PLACE_TRIES);
+    if (whole <= l->bound || count > PLACE_TRIES)
+        return whole;
+    struct slice **heirs = net_alloc(l->net, (count + 1) * sizeof *heirs);
+    for (uint32_t i = 0; i < count; i++)
+        heirs[i] = l->slices[i].heir;
+    part_heirs(l);
+    uint64_t parted = place_slices(l, PLACE_TRIES);
+    if (parted < whole)
+        return parted;
+    for (uint32_t i = 0; i < count; i++)
+        set_heir(&l->slices[i], NULL);
+    for (uint32_t i = 0; i < count; i++)
+        set_heir(&l->slices[i], heirs[i]);
+    return place_slices(l, PLACE_TRIES);
+}
+
 bool plan_arena(struct net *net) {
     drop_dead_steps(net);
     find_lifetimes(net);
     plan_groups(net);
-    uint32_t slots = net->step_count * MORSEL_FORMAT_STEP_SLOT, n = 0;
-    struct slice *slices = net_alloc(net, (net->buffer_count + net->step_count + 1) * sizeof *slices);
-    struct slice **order = net_alloc(net, (net->buffer_count + net->step_count + 1) * sizeof *order);
-    for (uint32_t i = 0; i < net->buffer_count; i++) {
-        const struct net_buffer *b = net->buffers[i];
-        slices[i] = (struct slice){
-            .bytes = aligned(plan_slice_bytes(b)), .first = plan_first(net, b), .last = plan_last(net, b)};
-    }
-    share_slices(net, slices);
-    for (uint32_t i = 0; i < net->buffer_count; i++)
-        if (net->buffers[i]->used && !net->buffers[i]->constant && !slices[i].inherits) {
-            find_rises(&slices[i]);
-            order[n++] = &slices[i];
-        }
-    for (uint32_t s = 0; s < net->step_count; s++)
-        if (net->steps[s]->scratch_bytes) {
-            struct slice *scratch = &slices[net->buffer_count + s];
-            uint32_t group = net->steps[s]->group, first = group ? net->groups[group - 1].first_step : s;
-            *scratch = (struct slice){.bytes = aligned(net->steps[s]->scratch_bytes),
-                                      .first = first,
-                                      .last = group ? first + net->groups[group - 1].step_count - 1 : s};
-            order[n++] = scratch;
-        }
-    uint32_t peak;
+    uint32_t slots = net->step_count * MORSEL_FORMAT_STEP_SLOT, count = net->buffer_count + net->step_count + 1, peak;
+    struct layout l = {net, net_alloc(net, count * sizeof *l.slices), net_alloc(net, count * sizeof *l.order), 0};
     plan_peak(net, &peak);
-    uint64_t total = place_best(net, order, n, peak - slots);
+    l.bound = peak - slots;
+    find_slices(&l);
+    uint64_t total = place_all(&l);
     if (total == UINT64_MAX || total + slots > INT32_MAX)
         return false;
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t lowest = order[i]->offset;
-        for (struct slice *s = order[i]; s; s = s->heir)
-            s->offset = lowest + s->rise;
-    }
     for (uint32_t i = 0; i < net->buffer_count; i++)
-        net->buffers[i]->offset = slots + slices[i].offset;
+        net->buffers[i]->offset = slots + l.slices[i].offset;
     for (uint32_t s = 0; s < net->step_count; s++)
-        net->steps[s]->scratch_offset = net->steps[s]->scratch_bytes ? slots + slices[net->buffer_count + s].offset : 0;
+        net->steps[s]->scratch_offset = net->steps[s]->scratch_bytes ? slots + l.slices[net->buffer_count + s].offset : 0;
     net->arena_bytes = slots + (uint32_t)total;
     return true;
 }
