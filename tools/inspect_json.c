@@ -47,6 +47,9 @@ static void put_steps(struct json *json, const struct inspect *inspect) {
         json_integer(json, "macs", (int64_t)steps_macs(step));
         json_integer(json, "scratch_bytes", step->scratch_bytes);
         json_text(json, "isa", inspect->isa[i]);
+        json_integer(json, "group", step->group);
+        if (step->group)
+            json_integer(json, "rows_at_a_time", inspect_rows(inspect, step));
         json_close(json);
     }
     json_close_array(json);
@@ -65,6 +68,8 @@ static void put_tensor(struct json *json, const struct inspect *inspect, uint32_
     json_text(json, "place", tensor->place ? "constant" : "arena");
     json_integer(json, "offset", tensor->offset);
     json_integer(json, "bytes", tensor->bytes);
+    json_integer(json, "ring_rows", tensor->ring_rows);
+    json_integer(json, "slice_bytes", tensor->place ? 0 : morsel_slice_bytes(tensor));
     json_integer(json, "first_step", tensor->first_step == MORSEL_STEP_BEFORE ? -1 : (int64_t)tensor->first_step);
     json_integer(json, "last_step", tensor->last_step);
     json_close(json);
@@ -77,29 +82,52 @@ static void put_tensors(struct json *json, const struct inspect *inspect) {
     json_close_array(json);
 }
 
+/* Steps that run together, some rows of each in turn. */
+static void put_groups(struct json *json, const struct inspect *inspect) {
+    json_open_array(json, "groups");
+    for (uint32_t i = 0; i < inspect->header->groups.count; i++) {
+        const struct morsel_blob_group *group = morsel_blob_group(&inspect->model.network, i);
+        json_open_flat(json, NULL);
+        json_integer(json, "group", i + 1);
+        json_integer(json, "first_step", group->first_step);
+        json_integer(json, "step_count", group->step_count);
+        json_integer(json, "strip_rows", group->strip_rows);
+        json_integer(json, "ring_bytes", inspect_ring_bytes(inspect, group));
+        json_close(json);
+    }
+    json_close_array(json);
+}
+
+static void put_holder(struct json *json, const struct inspect *inspect, const struct memory_slice *slice) {
+    bool tensor = slice->kind == MEMORY_WHOLE || slice->kind == MEMORY_RING;
+    char name[512];
+    json_open_flat(json, NULL);
+    json_text(json, "what", memory_kind_name(slice->kind));
+    if (tensor)
+        json_integer(json, "tensor", slice->index);
+    json_text(json, "name", inspect_slice_name(inspect, slice, name, sizeof name));
+    if (slice->kind == MEMORY_RING)
+        json_integer(json, "ring_rows", morsel_blob_tensor(&inspect->model.network, slice->index)->ring_rows);
+    json_integer(json, "offset", slice->offset);
+    json_integer(json, "bytes", slice->own);
+    if (slice->over != MEMORY_NONE) {
+        json_integer(json, "over", slice->over);
+        json_integer(json, "shared_bytes", slice->bytes - slice->own);
+    }
+    json_close(json);
+}
+
+/* The bytes of all holders make the peak: what lies over an input counts what it has beside it. */
 static void put_peak(struct json *json, const struct inspect *inspect) {
-    uint32_t step = inspect->peak.step;
+    const struct memory *memory = &inspect->memory;
     json_open(json, "arena_peak");
-    json_integer(json, "step", step);
-    json_integer(json, "bytes", inspect->peak.bytes);
+    json_integer(json, "step", memory->peak_step);
+    if (inspect->header->steps.count)
+        json_integer(json, "group", morsel_blob_step(&inspect->model.network, memory->peak_step)->group);
+    json_integer(json, "bytes", memory->peak_bytes);
     json_open_array(json, "holders");
-    for (uint32_t i = 0; i < inspect->header->tensors.count; i++) {
-        const struct morsel_blob_tensor *tensor = morsel_blob_tensor(&inspect->model.network, i);
-        if (!memory_holds(&inspect->model.network, tensor, step))
-            continue;
-        json_open_flat(json, NULL);
-        json_integer(json, "tensor", i);
-        json_text(json, "name", morsel_blob_string(&inspect->model.network, tensor->name));
-        json_integer(json, "bytes", tensor->bytes);
-        json_close(json);
-    }
-    uint32_t scratch = step < inspect->header->steps.count ? morsel_blob_step(&inspect->model.network, step)->scratch_bytes : 0;
-    if (scratch) {
-        json_open_flat(json, NULL);
-        json_text(json, "name", "scratch");
-        json_integer(json, "bytes", scratch);
-        json_close(json);
-    }
+    for (uint32_t i = 0; i < memory->holder_count; i++)
+        put_holder(json, inspect, &memory->holders[i]);
     json_close_array(json);
     json_close(json);
 }
@@ -166,6 +194,7 @@ void inspect_json(const struct inspect *inspect) {
     put_io(&json, "inputs", header->inputs.count, inspect, morsel_input);
     put_io(&json, "outputs", header->outputs.count, inspect, morsel_output);
     put_steps(&json, inspect);
+    put_groups(&json, inspect);
     put_tensors(&json, inspect);
     json_integer(&json, "arena_bytes", header->arena_bytes);
     put_peak(&json, inspect);

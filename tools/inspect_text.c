@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { MOST_COLUMNS = 140, LEAST_NAME = 24 };
+
 static const char *const layouts[] = {"row-major", "channels-last"};
 
 static void print_io(const char *title, uint32_t count, const struct inspect *inspect,
@@ -47,70 +49,131 @@ static void print_labels(const struct inspect *inspect) {
     printf("%s\n", count > 12 ? ", ..." : "");
 }
 
-static void print_shapes(const struct inspect *inspect, const struct morsel_blob_step *step) {
+/* The end of a line that has `used` columns so far: a name, cut in front where it does not fit. */
+static void print_name(const char *name, int used) {
+    size_t room = used < MOST_COLUMNS - LEAST_NAME ? (size_t)(MOST_COLUMNS - used) : LEAST_NAME, length = strlen(name);
+    if (length <= room) {
+        printf("%s\n", name);
+        return;
+    }
+    name += length - room + 3;
+    while ((*name & 0xC0) == 0x80) /* not within a character */
+        name++;
+    printf("...%s\n", name);
+}
+
+/* Returns columns. */
+static int print_shapes(const struct inspect *inspect, const struct morsel_blob_step *step) {
     char dims[128];
+    int columns = 0;
     for (uint32_t k = 0; k < step->input_count + step->output_count; k++) {
         const struct morsel_blob_tensor *tensor =
             morsel_blob_tensor(&inspect->model.network, morsel_blob_operand(&inspect->model.network, step, k));
-        printf("%s%s", k == 0 ? "" : k == step->input_count ? " -> " : " ", model_dims(tensor->dims, tensor->rank, dims, sizeof dims));
+        const char *between = k == 0 ? "" : k == step->input_count ? " -> " : " ";
+        columns += printf("%s%s", between, model_dims(tensor->dims, tensor->rank, dims, sizeof dims));
     }
+    return columns;
 }
 
-/* Rows that a step makes at a time, and that its ring holds. */
-static void print_stage(const struct inspect *inspect, const struct morsel_blob_step *step) {
-    char rows[32] = "all";
-    if (step->group) {
-        const struct morsel_blob_group *group = morsel_blob_group(&inspect->model.network, step->group - 1);
-        const struct morsel_blob_tensor *y = morsel_blob_output(&inspect->model.network, step);
-        snprintf(rows, sizeof rows, "%u", step->stage_scale * group->strip_rows);
-        if (y->ring_rows)
-            snprintf(rows + strlen(rows), sizeof rows - strlen(rows), " of %u", y->ring_rows);
-    }
-    printf("%-10s ", rows);
+/* Rows that a step makes at a time. */
+static const char *rows_text(const struct inspect *inspect, const struct morsel_blob_step *step, char *text, size_t size) {
+    snprintf(text, size, "all");
+    if (step->group)
+        snprintf(text, size, "%u", inspect_rows(inspect, step));
+    return text;
+}
+
+static void print_group(const struct inspect *inspect, uint32_t number) {
+    const struct morsel_blob_group *group = morsel_blob_group(&inspect->model.network, number - 1);
+    printf("      group %u, steps %u to %u: %u row%s of the last one at a time; rings %u bytes\n", number, group->first_step,
+           group->first_step + group->step_count - 1, group->strip_rows, group->strip_rows == 1 ? "" : "s",
+           inspect_ring_bytes(inspect, group));
 }
 
 static void print_steps(const struct inspect *inspect) {
     const struct morsel_model *network = &inspect->model.network;
-    printf("\nsteps\n%4s  %-12s %-10s %12s  %-10s shapes as in memory, name\n", "", "kind", "isa", "MACs", "rows");
+    printf("\nsteps\n%4s  %-12s %-10s %12s %5s  shapes as in memory, name\n", "", "kind", "isa", "MACs", "rows");
     for (uint32_t i = 0; i < inspect->header->steps.count; i++) {
         const struct morsel_blob_step *step = morsel_blob_step(network, i);
-        const struct morsel_blob_group *group = step->group ? morsel_blob_group(network, step->group - 1) : NULL;
-        if (group && group->first_step == i)
-            printf("      group %u, steps %u to %u: %u rows of the last one at a time\n", step->group, i, i + group->step_count - 1,
-                   group->strip_rows);
-        printf("%4u  %-12s %-10s %12llu  ", i, steps_kind_name(step->kind), inspect->isa[i], (unsigned long long)steps_macs(step));
-        print_stage(inspect, step);
-        print_shapes(inspect, step);
-        printf("  %s\n", morsel_blob_string(network, step->name));
+        char rows[16];
+        if (step->group && morsel_blob_group(network, step->group - 1)->first_step == i)
+            print_group(inspect, step->group);
+        int used = printf("%4u  %-12s %-10s %12llu %5s  ", i, steps_kind_name(step->kind), inspect->isa[i],
+                          (unsigned long long)steps_macs(step), rows_text(inspect, step, rows, sizeof rows));
+        used += print_shapes(inspect, step);
+        used += printf("  ");
+        print_name(morsel_blob_string(network, step->name), used);
     }
+}
+
+/* "whole", "ring 5 of 32": rows that it has room for, and rows in all. */
+static const char *place_text(const struct morsel_blob_tensor *tensor, char *text, size_t size) {
+    snprintf(text, size, "%s", tensor->place ? "constant" : "whole");
+    if (tensor->ring_rows)
+        snprintf(text, size, "ring %u of %u", tensor->ring_rows, tensor->dims[1]);
+    return text;
 }
 
 static void print_tensor(const struct inspect *inspect, uint32_t index) {
     const struct morsel_blob_tensor *tensor = morsel_blob_tensor(&inspect->model.network, index);
-    char dims[128], name[16], first[16] = "before";
+    char dims[128], name[16], place[40], first[16] = "before";
     if (tensor->first_step != MORSEL_STEP_BEFORE)
         snprintf(first, sizeof first, "%u", tensor->first_step);
-    printf("%4u  %-8s %-22s %-8s %10u %10u  %6s..%-6u %12.6g %5d  %s\n", index, model_type_name((enum morsel_type)tensor->type),
-           model_dims(tensor->dims, tensor->rank, dims, sizeof dims), tensor->place ? "constant" : "arena", tensor->offset, tensor->bytes,
-           first, tensor->last_step, (double)tensor->scale, tensor->zero_point, inspect_tensor_name(inspect, index, name));
+    int used = printf("%4u  %-7s %-20s %-14s %9u %9u  %6s..%-4u %11.6g %4d  ", index, model_type_name((enum morsel_type)tensor->type),
+                      model_dims(tensor->dims, tensor->rank, dims, sizeof dims), place_text(tensor, place, sizeof place), tensor->offset,
+                      tensor->place ? tensor->bytes : morsel_slice_bytes(tensor), first, tensor->last_step, (double)tensor->scale,
+                      tensor->zero_point);
+    print_name(inspect_tensor_name(inspect, index, name), used);
+}
+
+static void print_tensors(const struct inspect *inspect) {
+    printf("\ntensors\n%4s  %-7s %-20s %-14s %9s %9s  %-12s %11s %4s  name\n", "", "type", "shape in memory", "place: rows", "offset",
+           "bytes", "written..read", "scale", "zero");
+    for (uint32_t i = 0; i < inspect->header->tensors.count; i++)
+        print_tensor(inspect, i);
+}
+
+static void print_holder(const struct inspect *inspect, const struct memory_slice *slice) {
+    char name[512], other[16], what[48];
+    snprintf(what, sizeof what, "%s", memory_kind_name(slice->kind));
+    if (slice->kind == MEMORY_RING) {
+        const struct morsel_blob_tensor *tensor = morsel_blob_tensor(&inspect->model.network, slice->index);
+        snprintf(what, sizeof what, "ring of %u of %u rows", tensor->ring_rows, tensor->dims[1]);
+    }
+    int used = printf("  %10u  %-24s ", slice->own, what);
+    inspect_slice_name(inspect, slice, name, sizeof name);
+    if (slice->over != MEMORY_NONE) {
+        size_t end = strlen(name);
+        snprintf(name + end, sizeof name - end, " (%u more lie over %s)", slice->bytes - slice->own,
+                 inspect_tensor_name(inspect, slice->over, other));
+    }
+    if (slice->kind == MEMORY_CALLS) {
+        size_t end = strlen(name);
+        snprintf(name + end, sizeof name - end, ", %u bytes for each step", MORSEL_FORMAT_STEP_SLOT);
+    }
+    print_name(name, used);
 }
 
 static void print_memory(const struct inspect *inspect) {
-    const struct morsel_blob_header *header = inspect->header;
-    const struct morsel_blob_step *peak = header->steps.count ? morsel_blob_step(&inspect->model.network, inspect->peak.step) : NULL;
-    char name[16];
-    printf("\narena: %u bytes, of which %u for prepared calls", header->arena_bytes, header->steps.count * MORSEL_FORMAT_STEP_SLOT);
-    if (peak) {
-        printf("; fullest at step %u (%s) with %u bytes:\n", inspect->peak.step, morsel_blob_string(&inspect->model.network, peak->name),
-               inspect->peak.bytes);
-        for (uint32_t i = 0; i < header->tensors.count; i++)
-            if (memory_holds(&inspect->model.network, morsel_blob_tensor(&inspect->model.network, i), inspect->peak.step))
-                printf("  %10u  %s\n", morsel_blob_tensor(&inspect->model.network, i)->bytes, inspect_tensor_name(inspect, i, name));
-        if (peak->scratch_bytes)
-            printf("  %10u  scratch of the step\n", peak->scratch_bytes);
-    } else {
+    const struct memory *memory = &inspect->memory;
+    const struct morsel_model *network = &inspect->model.network;
+    printf("\narena: %u bytes", inspect->header->arena_bytes);
+    if (!inspect->header->steps.count) {
         putchar('\n');
+        return;
     }
+    const struct morsel_blob_step *step = morsel_blob_step(network, memory->peak_step);
+    printf(", fullest at step %u (%s%s%s)", memory->peak_step, steps_kind_name(step->kind), step->name ? " " : "",
+           morsel_blob_string(network, step->name));
+    if (step->group) {
+        const struct morsel_blob_group *group = morsel_blob_group(network, step->group - 1);
+        printf(" in group %u (steps %u to %u)", step->group, group->first_step, group->first_step + group->step_count - 1);
+    }
+    printf(" with %u bytes:\n", memory->peak_bytes);
+    for (uint32_t i = 0; i < memory->holder_count; i++)
+        print_holder(inspect, &memory->holders[i]);
+    if (inspect->header->arena_bytes > memory->peak_bytes)
+        printf("  %10u  %-24s between them or above\n", inspect->header->arena_bytes - memory->peak_bytes, "free there");
 }
 
 static void print_blob(const struct inspect *inspect) {
@@ -133,10 +196,7 @@ void inspect_text(const struct inspect *inspect) {
     print_picture(inspect);
     print_labels(inspect);
     print_steps(inspect);
-    printf("\ntensors\n%4s  %-8s %-22s %-8s %10s %10s  %-14s %12s %5s  name\n", "", "type", "shape in memory", "place", "offset", "bytes",
-           "written..read", "scale", "zero");
-    for (uint32_t i = 0; i < header->tensors.count; i++)
-        print_tensor(inspect, i);
+    print_tensors(inspect);
     print_memory(inspect);
     print_blob(inspect);
 }

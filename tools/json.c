@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The length of the UTF-8 sequence at s, 0 where there is none (overlong forms and surrogates are none). */
-static unsigned utf8_length(const unsigned char *s) {
+unsigned json_utf8_length(const unsigned char *s) {
     unsigned n = s[0] < 0x80 ? 1 : s[0] >= 0xC2 && s[0] < 0xE0 ? 2 : s[0] >= 0xE0 && s[0] < 0xF0 ? 3 : s[0] >= 0xF0 && s[0] < 0xF5 ? 4 : 0;
     for (unsigned i = 1; i < n; i++)
         if ((s[i] & 0xC0) != 0x80)
@@ -20,7 +19,7 @@ static void put_string(FILE *file, const char *value) {
     const unsigned char *s = (const unsigned char *)value;
     putc('"', file);
     while (*s) {
-        unsigned n = utf8_length(s);
+        unsigned n = json_utf8_length(s);
         if (n == 0) {
             fputs("\\ufffd", file);
             n = 1;

@@ -27,4 +27,7 @@ void json_float(struct json *json, const char *key, float value);   /* the same 
 void json_bool(struct json *json, const char *key, bool value);
 void json_dims(struct json *json, const char *key, const uint32_t *dims, uint32_t rank); /* [1, 3, 32, 32] */
 
+/* The length of the UTF-8 sequence at s, 0 where there is none (overlong forms and surrogates are none). */
+unsigned json_utf8_length(const unsigned char *s);
+
 #endif

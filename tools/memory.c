@@ -1,74 +1,184 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/memory.h"
 #include <stdlib.h>
+#include <string.h>
 
-struct slice {
-    uint32_t begin, end;
-};
+const char *memory_kind_name(enum memory_kind kind) {
+    static const char *const names[] = {"calls", "whole", "ring", "scratch"};
+    return names[kind];
+}
 
-static int compare(const void *a, const void *b) {
-    const struct slice *x = a, *y = b;
-    return (x->begin > y->begin) - (x->begin < y->begin);
+/* --- Slices and lifetimes --- */
+
+static const struct morsel_blob_group *group_of(const struct morsel_model *network, uint32_t step) {
+    uint32_t group = step < morsel_blob_header(network)->steps.count ? morsel_blob_step(network, step)->group : 0;
+    return group ? morsel_blob_group(network, group - 1) : NULL;
 }
 
 /* The first and the last step of the group of `step`; the step itself where it is in none. */
 static uint32_t first_of(const struct morsel_model *network, uint32_t step) {
-    uint32_t group = step < morsel_blob_header(network)->steps.count ? morsel_blob_step(network, step)->group : 0;
-    return group ? morsel_blob_group(network, group - 1)->first_step : step;
+    const struct morsel_blob_group *group = group_of(network, step);
+    return group ? group->first_step : step;
 }
 
 static uint32_t last_of(const struct morsel_model *network, uint32_t step) {
-    uint32_t group = step < morsel_blob_header(network)->steps.count ? morsel_blob_step(network, step)->group : 0;
-    const struct morsel_blob_group *g = group ? morsel_blob_group(network, group - 1) : NULL;
-    return g ? g->first_step + g->step_count - 1 : step;
+    const struct morsel_blob_group *group = group_of(network, step);
+    return group ? group->first_step + group->step_count - 1 : step;
 }
 
-bool memory_holds(const struct morsel_model *network, const struct morsel_blob_tensor *tensor, uint32_t step) {
-    uint32_t first = tensor->first_step == MORSEL_STEP_BEFORE ? 0 : tensor->first_step;
-    return tensor->place == 0 && first_of(network, first) <= step && step <= last_of(network, tensor->last_step);
+static bool share(const struct morsel_blob_tensor *a, const struct morsel_blob_tensor *b) {
+    return a->offset < b->offset + morsel_slice_bytes(b) && b->offset < a->offset + morsel_slice_bytes(a);
 }
 
-/* Bytes that the slices cover together: in-place steps share some. */
-static uint32_t covered(struct slice *slices, size_t count) {
+/* The input that tensor y lies over: one of its step, or where it leaves a group, one of the group's. */
+static uint32_t over_of(const struct morsel_model *network, const struct morsel_blob_tensor *y) {
+    if (y->first_step == MORSEL_STEP_BEFORE || y->ring_rows)
+        return MEMORY_NONE;
+    for (uint32_t s = first_of(network, y->first_step); s <= y->first_step; s++) {
+        const struct morsel_blob_step *step = morsel_blob_step(network, s);
+        for (uint32_t n = 0; n < step->input_count; n++) {
+            const struct morsel_blob_tensor *x = morsel_blob_input(network, step, n);
+            if (!x->place && !x->ring_rows && x != y && share(x, y))
+                return morsel_blob_operand(network, step, n);
+        }
+    }
+    return MEMORY_NONE;
+}
+
+static void add_tensors(const struct morsel_model *network, struct memory *memory) {
+    uint32_t steps = morsel_blob_header(network)->steps.count;
+    for (uint32_t i = 0; i < morsel_blob_header(network)->tensors.count; i++) {
+        const struct morsel_blob_tensor *t = morsel_blob_tensor(network, i);
+        if (t->place)
+            continue;
+        uint32_t last = last_of(network, t->last_step), over = over_of(network, t);
+        memory->slices[memory->count++] = (struct memory_slice){
+            .kind = t->ring_rows ? MEMORY_RING : MEMORY_WHOLE,
+            .index = i,
+            .offset = t->offset,
+            .bytes = morsel_slice_bytes(t),
+            .first = t->first_step == MORSEL_STEP_BEFORE ? 0 : first_of(network, t->first_step),
+            .last = last < steps ? last : steps ? steps - 1 : 0, /* an output stays */
+            .over = over,
+            .over_last = over == MEMORY_NONE ? 0 : last_of(network, morsel_blob_tensor(network, over)->last_step),
+        };
+    }
+}
+
+static void add_scratch(const struct morsel_model *network, struct memory *memory) {
+    for (uint32_t s = 0; s < morsel_blob_header(network)->steps.count; s++) {
+        const struct morsel_blob_step *step = morsel_blob_step(network, s);
+        if (step->scratch_bytes)
+            memory->slices[memory->count++] = (struct memory_slice){.kind = MEMORY_SCRATCH,
+                                                                    .index = s,
+                                                                    .offset = step->scratch_offset,
+                                                                    .bytes = step->scratch_bytes,
+                                                                    .first = first_of(network, s),
+                                                                    .last = last_of(network, s),
+                                                                    .over = MEMORY_NONE};
+    }
+}
+
+/* --- Bytes in use --- */
+
+static int lower_first(const void *a, const void *b) {
+    const struct memory_slice *x = a, *y = b;
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* Bytes that the slices cover together. Sorts them. */
+static uint32_t covered(struct memory_slice *slices, uint32_t count) {
     uint32_t bytes = 0, reached = 0;
-    qsort(slices, count, sizeof *slices, compare);
-    for (size_t i = 0; i < count; i++) {
-        uint32_t begin = slices[i].begin > reached ? slices[i].begin : reached;
-        if (slices[i].end > begin) {
-            bytes += slices[i].end - begin;
-            reached = slices[i].end;
+    qsort(slices, count, sizeof *slices, lower_first);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t begin = slices[i].offset > reached ? slices[i].offset : reached, end = slices[i].offset + slices[i].bytes;
+        if (end > begin) {
+            bytes += end - begin;
+            reached = end;
         }
     }
     return bytes;
 }
 
-static uint32_t bytes_at(const struct morsel_model *network, uint32_t step, struct slice *slices) {
-    size_t count = 0;
-    for (uint32_t i = 0; i < morsel_blob_header(network)->tensors.count; i++) {
-        const struct morsel_blob_tensor *tensor = morsel_blob_tensor(network, i);
-        if (memory_holds(network, tensor, step))
-            slices[count++] = (struct slice){tensor->offset, tensor->offset + morsel_slice_bytes(tensor)};
-    }
-    for (uint32_t i = first_of(network, step); i <= last_of(network, step); i++) {
-        const struct morsel_blob_step *record = morsel_blob_step(network, i);
-        if (record->scratch_bytes)
-            slices[count++] = (struct slice){record->scratch_offset, record->scratch_offset + record->scratch_bytes};
-    }
-    return covered(slices, count);
+/* Copies what is alive at the step, what lies over something else there behind all others; how many. */
+static uint32_t find_alive(const struct memory *memory, uint32_t step, struct memory_slice *alive) {
+    uint32_t count = 0;
+    for (int over = 0; over < 2; over++)
+        for (uint32_t i = 0; i < memory->count; i++) {
+            const struct memory_slice *slice = &memory->slices[i];
+            bool shares = slice->over != MEMORY_NONE && step <= slice->over_last;
+            if (!memory_alive(slice, step) || shares != over)
+                continue;
+            alive[count] = *slice;
+            if (!shares)
+                alive[count].over = MEMORY_NONE;
+            count++;
+        }
+    return count;
 }
 
-bool memory_find_peak(const struct morsel_model *network, struct memory_peak *peak, struct failure *failure) {
-    const struct morsel_blob_header *header = morsel_blob_header(network);
-    size_t bytes = ((size_t)header->tensors.count + MORSEL_FORMAT_MAX_GROUP) * sizeof(struct slice);
-    struct slice *slices = malloc(bytes);
-    *peak = (struct memory_peak){0, 0};
-    if (!slices)
-        return failure_memory(failure, bytes);
-    for (uint32_t step = 0; step < header->steps.count; step++) {
-        uint32_t here = bytes_at(network, step, slices);
-        if (here > peak->bytes)
-            *peak = (struct memory_peak){step, here};
+static void find_peak(struct memory *memory, uint32_t steps) {
+    for (uint32_t s = 0; s < steps; s++) {
+        memory->live[s] = covered(memory->holders, find_alive(memory, s, memory->holders));
+        if (memory->live[s] > memory->peak_bytes) {
+            memory->peak_bytes = memory->live[s];
+            memory->peak_step = s;
+        }
     }
-    free(slices);
-    return true;
+}
+
+static int larger_part_first(const void *a, const void *b) {
+    const struct memory_slice *x = a, *y = b;
+    if (x->own != y->own)
+        return x->own < y->own ? 1 : -1;
+    if (x->offset != y->offset)
+        return x->offset < y->offset ? -1 : 1;
+    return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+/* Each counts what those before it leave. `work` has room for as many. */
+static void find_holders(struct memory *memory, struct memory_slice *work) {
+    uint32_t before = 0;
+    memory->holder_count = find_alive(memory, memory->peak_step, memory->holders);
+    for (uint32_t i = 0; i < memory->holder_count; i++) {
+        memcpy(work, memory->holders, (i + 1) * sizeof *work);
+        uint32_t with = covered(work, i + 1);
+        memory->holders[i].own = with - before;
+        before = with;
+    }
+    qsort(memory->holders, memory->holder_count, sizeof *memory->holders, larger_part_first);
+}
+
+bool memory_read(const struct morsel_model *network, struct memory *memory, struct failure *failure) {
+    const struct morsel_blob_header *header = morsel_blob_header(network);
+    size_t most = (size_t)header->tensors.count + header->steps.count + 1;
+    *memory = (struct memory){.slices = calloc(most, sizeof *memory->slices),
+                              .holders = calloc(most, sizeof *memory->holders),
+                              .live = calloc(most, sizeof *memory->live)};
+    struct memory_slice *work = calloc(most, sizeof *work);
+    bool good = memory->slices && memory->holders && memory->live && work;
+    if (good) {
+        if (header->steps.count)
+            memory->slices[memory->count++] = (struct memory_slice){.kind = MEMORY_CALLS,
+                                                                    .bytes = header->steps.count * MORSEL_FORMAT_STEP_SLOT,
+                                                                    .last = header->steps.count - 1,
+                                                                    .over = MEMORY_NONE};
+        add_tensors(network, memory);
+        add_scratch(network, memory);
+        find_peak(memory, header->steps.count);
+        if (header->steps.count)
+            find_holders(memory, work);
+    } else {
+        failure_memory(failure, most * sizeof *work);
+        memory_free(memory);
+    }
+    free(work);
+    return good;
+}
+
+void memory_free(struct memory *memory) {
+    free(memory->slices);
+    free(memory->holders);
+    free(memory->live);
+    *memory = (struct memory){0};
 }

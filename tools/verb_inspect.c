@@ -45,12 +45,37 @@ const char *inspect_tensor_name(const struct inspect *inspect, uint32_t index, c
     return *name ? name : text;
 }
 
+const char *inspect_slice_name(const struct inspect *inspect, const struct memory_slice *slice, char *text, size_t size) {
+    char number[16];
+    const char *name = "prepared calls";
+    if (slice->kind == MEMORY_WHOLE || slice->kind == MEMORY_RING)
+        name = inspect_tensor_name(inspect, slice->index, number);
+    snprintf(text, size, "%s", name);
+    if (slice->kind != MEMORY_SCRATCH)
+        return text;
+    const char *step = morsel_blob_string(&inspect->model.network, morsel_blob_step(&inspect->model.network, slice->index)->name);
+    snprintf(text, size, "scratch of step %u%s%s", slice->index, *step ? ", " : "", step);
+    return text;
+}
+
+uint32_t inspect_rows(const struct inspect *inspect, const struct morsel_blob_step *step) {
+    return step->stage_scale * morsel_blob_group(&inspect->model.network, step->group - 1)->strip_rows;
+}
+
+uint32_t inspect_ring_bytes(const struct inspect *inspect, const struct morsel_blob_group *group) {
+    const struct morsel_model *network = &inspect->model.network;
+    uint32_t bytes = 0;
+    for (uint32_t i = group->first_step; i < group->first_step + group->step_count - 1; i++)
+        bytes += morsel_slice_bytes(morsel_blob_output(network, morsel_blob_step(network, i)));
+    return bytes;
+}
+
 static bool gather(struct inspect *inspect, const char *path, uint32_t cpu, struct failure *failure) {
     if (!model_open(&inspect->model, path, cpu, 1, failure))
         return false;
     inspect->header = morsel_blob_header(&inspect->model.network);
     inspect->isa = steps_isa(&inspect->model, failure);
-    return inspect->isa && memory_find_peak(&inspect->model.network, &inspect->peak, failure);
+    return inspect->isa && memory_read(&inspect->model.network, &inspect->memory, failure);
 }
 
 int verb_inspect(int argc, char **argv) {
@@ -58,12 +83,15 @@ int verb_inspect(int argc, char **argv) {
     struct failure failure;
     uint32_t cpu;
     bool want_json = false;
+    const char *plan = NULL;
     const struct option list[] = {
         {"--cpu", "NAME", OPTION_CPU, &cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
+        {"--plan", "FILE.svg", OPTION_TEXT, &plan, 0, 0, "draw the arena over the steps: who lives where, what holds the peak"},
         {"--json", NULL, OPTION_FLAG, &want_json, 0, 0, "one JSON object on stdout"},
     };
     const struct options options = {"MODEL [options]",
-                                    "Shows what a blob holds: inputs, outputs, steps, tensors and where they lie, sizes.", list,
+                                    "Shows what a blob holds: inputs, outputs, steps and the groups in which they stream, tensors and where they\n"
+                                    "lie, what fills the arena, sizes.", list,
                                     sizeof list / sizeof list[0]};
     if (!options_cpu_default(&cpu))
         return STATUS_CALL;
@@ -74,12 +102,17 @@ int verb_inspect(int argc, char **argv) {
         message_error("inspect: one model is wanted, %d given: morsel inspect MODEL", count);
         return STATUS_CALL;
     }
-    bool good = gather(&inspect, argv[0], cpu, &failure);
+    if (file_same(argv[0], plan)) {
+        message_error("inspect: --plan %s would be written over: it is the model; name another file", plan);
+        return STATUS_CALL;
+    }
+    bool good = gather(&inspect, argv[0], cpu, &failure) && (!plan || inspect_plan(&inspect, plan, &failure));
     if (good && want_json)
         inspect_json(&inspect);
     else if (good)
         inspect_text(&inspect);
     free(inspect.isa);
+    memory_free(&inspect.memory);
     model_close(&inspect.model);
     return good ? STATUS_DONE : message_failure(&failure);
 }
