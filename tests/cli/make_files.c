@@ -6,10 +6,12 @@
  *   color2.morsel  the same for a batch of 2
  *   bytes.morsel   uint8 [1, 3, 2, 2] to the same uint8 [1, 3, 2, 2]
  *   order.morsel   copies in memory, so that pixels become planes and back: line [12] to to_planes [1, 3, 2, 2], planes to to_line
+ *   stream.morsel  a built-in network whose steps stream, and whole.morsel, the same step by step
  *   two.morsel     a, b float32 [2, 3] to sum = a + b and minus = -a
  */
 #include "../unit/blob_builder.h"
 #include "tools/file.h"
+#include "tools/nets.h"
 #include "tools/npy.h"
 
 #include <stdio.h>
@@ -78,6 +80,7 @@ static void make_bytes(void) {
     const uint32_t dims[] = {1, 2, 2, 3};
     builder_start(&b);
     uint32_t x = builder_tensor(&b, MORSEL_UINT8, 4, dims, 1, 0), y = builder_tensor(&b, MORSEL_UINT8, 4, dims, 1, 0);
+    memcpy(b.strings + b.tensors[y].name, "<\"&\1\377\xef", 6); /* a name that XML wants care for */
     copy_step(&b, x, y);
     builder_input(&b, x, "x");
     builder_output(&b, y, "y");
@@ -120,6 +123,15 @@ static void make_two(void) {
     builder_output(&b, sum, "sum");
     builder_output(&b, minus, "minus");
     finish(&b, "two.morsel");
+}
+
+static void make_net(const char *name, bool no_streaming) {
+    struct file_bytes blob;
+    struct failure failure;
+    if (!nets_blob("resnet8-32", no_streaming, 0, &blob, &failure))
+        exit(message_failure(&failure));
+    write_file(name, blob.data, blob.size);
+    file_free(&blob);
 }
 
 static void make_arrays(void) {
@@ -189,6 +201,8 @@ int main(int argc, char **argv) {
     make_bytes();
     make_order();
     make_two();
+    make_net("stream.morsel", false);
+    make_net("whole.morsel", true);
     make_arrays();
     make_cifar();
     make_picture("red.ppm", 9, 5, (const uint8_t[]){255, 0, 0});
