@@ -7,24 +7,36 @@
 #include <string.h>
 
 /*
- * A job is open from pool_run()'s start until every task is done. Workers join an open job, under the lock; pool_run() closes it
- * when no task is left and waits only for those who joined, so a worker that wakes late costs nothing.
+ * Every thread, the caller too, has a share of a job's tasks: thread k has tasks k, k + threads, .. and takes those of the others when its
+ * own are done. So a task meets what its like of the step before left in the thread's caches, and a thread that wakes late costs nothing.
+ *
+ * A share says which job it belongs to. Who takes a task reads the job's fn, arg and n before, and has read them of the right job if the
+ * share has not changed meanwhile: as long as one task of a job is left, no other job begins.
  */
-struct pool {
-    pthread_mutex_t lock;
-    pthread_cond_t opened, left;
-    atomic_uint generation; /* counts jobs; changed under the lock, read without it by those who wait awake */
-    atomic_uint joined;     /* workers within the job */
-    atomic_uint next;       /* task */
-    bool is_open, quit;
-    uint32_t n;
-    morsel_task *fn;
-    void *arg;
-    unsigned worker_count;
-    pthread_t workers[];
+struct share {
+    _Alignas(64) atomic_ullong left; /* generation << 32 | tasks nobody has taken */
 };
 
-static const double awake_seconds = 20e-6;
+struct pool {
+    _Alignas(64) atomic_uint generation; /* counts jobs; the last thing that opens one */
+    atomic_uint sleepers;                /* workers that want to be woken */
+    atomic_uint n;
+    atomic_uintptr_t fn, arg;
+    _Alignas(64) atomic_uint done; /* tasks */
+    atomic_bool waits;             /* the caller wants to be woken when all are done */
+    pthread_mutex_t lock;
+    pthread_cond_t opened, finished;
+    bool quit; /* under the lock */
+    unsigned thread_count;
+    struct worker {
+        struct pool *pool;
+        unsigned index;
+        pthread_t thread;
+    } workers[POOL_THREADS_MOST];
+    struct share shares[POOL_THREADS_MOST];
+};
+
+static const double awake_seconds = 40e-6;
 
 static void pause_briefly(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -34,72 +46,95 @@ static void pause_briefly(void) {
 #endif
 }
 
-static void do_tasks(struct pool *pool, uint32_t n, morsel_task *fn, void *arg) {
-    for (;;) {
-        unsigned task = atomic_fetch_add(&pool->next, 1);
-        if (task >= n)
-            return;
-        fn(arg, task);
-    }
-}
-
-/* Waits a little, awake, for the next job. */
-static void await_generation(struct pool *pool, unsigned seen) {
+/* Waits a little, awake, until *value is, or is no longer, `wanted`. */
+static void await(atomic_uint *value, unsigned wanted, bool is) {
     double until = clock_seconds() + awake_seconds;
-    while (atomic_load(&pool->generation) == seen && clock_seconds() < until)
+    for (unsigned i = 1; (atomic_load(value) == wanted) != is; i++) {
         pause_briefly();
-}
-
-/* One worker's turn: waits for a job it has not seen, does tasks of it, leaves it. False: the pool closes. */
-static bool work(struct pool *pool, unsigned *seen) {
-    await_generation(pool, *seen);
-    pthread_mutex_lock(&pool->lock);
-    while (!pool->quit && (!pool->is_open || atomic_load(&pool->generation) == *seen))
-        pthread_cond_wait(&pool->opened, &pool->lock);
-    bool quit = pool->quit;
-    *seen = atomic_load(&pool->generation);
-    uint32_t n = pool->n;
-    morsel_task *fn = pool->fn;
-    void *arg = pool->arg;
-    if (!quit)
-        atomic_fetch_add(&pool->joined, 1);
-    pthread_mutex_unlock(&pool->lock);
-    if (quit)
-        return false;
-    do_tasks(pool, n, fn, arg);
-    pthread_mutex_lock(&pool->lock);
-    if (atomic_fetch_sub(&pool->joined, 1) == 1)
-        pthread_cond_signal(&pool->left);
-    pthread_mutex_unlock(&pool->lock);
-    return true;
-}
-
-static void *worker(void *ctx) {
-    struct pool *pool = ctx;
-    unsigned seen = 0;
-    while (work(pool, &seen)) {
+        if (i % 16 == 0 && clock_seconds() > until)
+            return;
     }
-    return NULL;
+}
+
+/* --- Tasks --- */
+
+static void finish_task(struct pool *pool, unsigned n) {
+    if (atomic_fetch_add(&pool->done, 1) + 1 != n || !atomic_load(&pool->waits))
+        return;
+    pthread_mutex_lock(&pool->lock);
+    pthread_cond_signal(&pool->finished);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+/* All that is left of share k. */
+static void do_share(struct pool *pool, unsigned k) {
+    unsigned long long left = atomic_load(&pool->shares[k].left);
+    while ((uint32_t)left) {
+        uint32_t n = atomic_load(&pool->n);
+        morsel_task *fn = (morsel_task *)atomic_load(&pool->fn);
+        void *arg = (void *)atomic_load(&pool->arg);
+        if (!atomic_compare_exchange_weak(&pool->shares[k].left, &left, left - 1))
+            continue;
+        uint32_t own = (n - k + pool->thread_count - 1) / pool->thread_count; /* tasks of the share */
+        fn(arg, k + (own - (uint32_t)left) * pool->thread_count);
+        finish_task(pool, n);
+        left = atomic_load(&pool->shares[k].left);
+    }
+}
+
+static void do_tasks(struct pool *pool, unsigned index) {
+    for (unsigned i = 0; i < pool->thread_count; i++)
+        do_share(pool, (index + i) % pool->thread_count);
+}
+
+/* --- Workers --- */
+
+/* Sleeps until there is a job other than the one seen last. False: the pool closes. */
+static bool sleep_until_opened(struct pool *pool, unsigned seen) {
+    pthread_mutex_lock(&pool->lock);
+    atomic_fetch_add(&pool->sleepers, 1);
+    while (!pool->quit && atomic_load(&pool->generation) == seen)
+        pthread_cond_wait(&pool->opened, &pool->lock);
+    atomic_fetch_sub(&pool->sleepers, 1);
+    bool quit = pool->quit;
+    pthread_mutex_unlock(&pool->lock);
+    return !quit;
+}
+
+static void *work(void *ctx) {
+    struct worker *worker = ctx;
+    struct pool *pool = worker->pool;
+    unsigned seen = 0;
+    for (;;) {
+        await(&pool->generation, seen, false);
+        if (atomic_load(&pool->generation) == seen && !sleep_until_opened(pool, seen))
+            return NULL;
+        seen = atomic_load(&pool->generation);
+        do_tasks(pool, worker->index);
+    }
 }
 
 struct pool *pool_open(unsigned threads, struct failure *failure) {
-    struct pool *pool = calloc(1, sizeof *pool + threads * sizeof pool->workers[0]);
+    struct pool *pool = aligned_alloc(_Alignof(struct pool), sizeof *pool);
     if (!pool) {
-        failure_memory(failure, sizeof *pool + threads * sizeof pool->workers[0]);
+        failure_memory(failure, sizeof *pool);
         return NULL;
     }
+    memset(pool, 0, sizeof *pool);
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->opened, NULL);
-    pthread_cond_init(&pool->left, NULL);
-    for (unsigned i = 1; i < threads; i++) {
-        int code = pthread_create(&pool->workers[pool->worker_count], NULL, worker, pool);
+    pthread_cond_init(&pool->finished, NULL);
+    pool->thread_count = threads < POOL_THREADS_MOST ? threads : POOL_THREADS_MOST;
+    for (unsigned i = 1; i < pool->thread_count; i++) {
+        pool->workers[i] = (struct worker){.pool = pool, .index = i};
+        int code = pthread_create(&pool->workers[i].thread, NULL, work, &pool->workers[i]);
         if (code) {
             failure_set(failure, STATUS_SYSTEM, "cannot start thread %u of %u: %s; ask for fewer with --threads", i + 1, threads,
                         strerror(code));
+            pool->workers[i].pool = NULL;
             pool_close(pool);
             return NULL;
         }
-        pool->worker_count++;
     }
     return pool;
 }
@@ -111,48 +146,52 @@ void pool_close(struct pool *pool) {
     pool->quit = true;
     pthread_cond_broadcast(&pool->opened);
     pthread_mutex_unlock(&pool->lock);
-    for (unsigned i = 0; i < pool->worker_count; i++)
-        pthread_join(pool->workers[i], NULL);
+    for (unsigned i = 1; i < POOL_THREADS_MOST && pool->workers[i].pool; i++)
+        pthread_join(pool->workers[i].thread, NULL);
     pthread_mutex_destroy(&pool->lock);
     pthread_cond_destroy(&pool->opened);
-    pthread_cond_destroy(&pool->left);
+    pthread_cond_destroy(&pool->finished);
     free(pool);
 }
 
+/* --- Jobs --- */
+
 static void open_job(struct pool *pool, uint32_t n, morsel_task *fn, void *arg) {
+    unsigned long long generation = atomic_load(&pool->generation) + 1u;
+    atomic_store(&pool->n, n);
+    atomic_store(&pool->fn, (uintptr_t)fn);
+    atomic_store(&pool->arg, (uintptr_t)arg);
+    atomic_store(&pool->done, 0);
+    for (unsigned k = 0; k < pool->thread_count; k++)
+        atomic_store(&pool->shares[k].left, generation << 32 | (n > k ? (n - k + pool->thread_count - 1) / pool->thread_count : 0));
+    atomic_store(&pool->generation, (unsigned)generation);
+    if (!atomic_load(&pool->sleepers))
+        return;
     pthread_mutex_lock(&pool->lock);
-    pool->n = n;
-    pool->fn = fn;
-    pool->arg = arg;
-    pool->is_open = true;
-    atomic_store(&pool->next, 0);
-    atomic_fetch_add(&pool->generation, 1);
     pthread_cond_broadcast(&pool->opened);
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* Nobody joins any more; those who did finish their last task. */
-static void close_job(struct pool *pool) {
+static void await_end(struct pool *pool, uint32_t n) {
+    await(&pool->done, n, true);
+    if (atomic_load(&pool->done) == n)
+        return;
     pthread_mutex_lock(&pool->lock);
-    pool->is_open = false;
-    pthread_mutex_unlock(&pool->lock);
-    double until = clock_seconds() + awake_seconds;
-    while (atomic_load(&pool->joined) && clock_seconds() < until)
-        pause_briefly();
-    pthread_mutex_lock(&pool->lock);
-    while (atomic_load(&pool->joined))
-        pthread_cond_wait(&pool->left, &pool->lock);
+    atomic_store(&pool->waits, true);
+    while (atomic_load(&pool->done) != n)
+        pthread_cond_wait(&pool->finished, &pool->lock);
+    atomic_store(&pool->waits, false);
     pthread_mutex_unlock(&pool->lock);
 }
 
 void pool_run(void *ctx, uint32_t n, morsel_task *fn, void *arg) {
     struct pool *pool = ctx;
-    if (n == 1 || pool->worker_count == 0) {
+    if (n < 2 || pool->thread_count < 2) {
         for (uint32_t i = 0; i < n; i++)
             fn(arg, i);
         return;
     }
     open_job(pool, n, fn, arg);
-    do_tasks(pool, n, fn, arg);
-    close_job(pool);
+    do_tasks(pool, 0);
+    await_end(pool, n);
 }
