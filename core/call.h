@@ -79,11 +79,13 @@ void morsel_plan_ahead(const struct morsel_session *session);
 /* Step `index` of a run, as a whole. */
 void morsel_run_step(const struct morsel_session *session, uint32_t index);
 
-/* What a step needs before any of its rows: the row that stands for all rows outside the picture. */
-void morsel_fill_outside(const struct morsel_call *call);
+/* The row of a step that stands for all rows outside the picture; NULL: it needs none. Another one may take its place if it is as long
+ * and was filled. */
+uint8_t *morsel_call_outside(const struct morsel_call *call);
+void morsel_fill_outside(const struct morsel_call *call, uint8_t *outside);
 
 /* Units begin .. end of a call. */
-void morsel_call_range(const struct morsel_call *call, uint32_t begin, uint32_t end);
+void morsel_call_range(const struct morsel_call *call, const uint8_t *outside, uint32_t begin, uint32_t end);
 
 /* Rows of one picture, all or the latest: row y lies at data + y % rows * its length. */
 struct morsel_held {
@@ -92,8 +94,8 @@ struct morsel_held {
 };
 
 /* Rows begin .. end of one picture, of a call whose step stands in a group. tests/a76 counts its calls. */
-void morsel_call_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out, uint32_t begin,
-                      uint32_t end);
+void morsel_call_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out, const uint8_t *outside,
+                      uint32_t begin, uint32_t end);
 
 /* How its rows lie over those of its inputs; leaves both as they are for an elementwise step. */
 void morsel_call_reach(const struct morsel_call *call, uint32_t *stride, uint32_t *pad);

@@ -49,12 +49,13 @@ static const struct morsel_output *output_of(const struct morsel_call *call) {
 
 /* Output rows y .. y + n of a picture, to rows `to` .. of a call's output, or of one that begins at `other`. Returns how many there were
  * row addresses for. */
-static uint32_t window_rows(const struct morsel_call *call, const struct morsel_held *x, uint32_t y, uint32_t n, uint8_t *other, uint32_t to) {
+static uint32_t window_rows(const struct morsel_call *call, const struct morsel_held *x, const uint8_t *outside, uint32_t y, uint32_t n,
+                            uint8_t *other, uint32_t to) {
     const uint8_t *rows[ROW_POINTERS];
     const struct morsel_window *w = window_of(call);
     uint32_t most = ROW_POINTERS / w->kernel_h;
     n = n < most ? n : most;
-    find_rows(rows, w, x, is_conv(call) ? call->args.conv.outside : NULL, y, n);
+    find_rows(rows, w, x, outside, y, n);
     if (!other || other == output_of(call)->data) call_kernel(call, &call->args, rows, to, n);
     else {
         union morsel_args args = call->args;
@@ -67,13 +68,13 @@ static uint32_t window_rows(const struct morsel_call *call, const struct morsel_
 }
 
 /* Rows counted through the batch. */
-static void window_range(const struct morsel_call *call, const void *data, uint32_t begin, uint32_t end) {
+static void window_range(const struct morsel_call *call, const void *data, const uint8_t *outside, uint32_t begin, uint32_t end) {
     const struct morsel_window *w = window_of(call);
     for (uint32_t n; begin < end; begin += n) {
         uint32_t y = begin % w->out_h;
         struct morsel_held x = {(uint8_t *)(uintptr_t)data + (size_t)(begin / w->out_h) * w->in_h * w->in_row, w->in_h};
         n = w->out_h - y < end - begin ? w->out_h - y : end - begin;
-        n = window_rows(call, &x, y, n, NULL, begin);
+        n = window_rows(call, &x, outside, y, n, NULL, begin);
     }
 }
 
@@ -113,9 +114,10 @@ static uint32_t together(const struct morsel_held *x, uint32_t y, uint32_t n) {
 }
 
 /* Returns how many rows it made: at least one. */
-static uint32_t some_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out, uint32_t y, uint32_t n) {
+static uint32_t some_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out,
+                          const uint8_t *outside, uint32_t y, uint32_t n) {
     n = together(out, y, n);
-    if (window_of(call)) return window_rows(call, in, y, n, out->data, y % out->rows);
+    if (window_of(call)) return window_rows(call, in, outside, y, n, out->data, y % out->rows);
     n = together(&in[0], y, n);
     if (call->kind == MORSEL_STEP_BINARY) binary_rows(call, in, out, y, n = together(&in[1], y, n));
     else if (call->kind == MORSEL_STEP_UNARY) unary_rows(call, in, out, y, n);
@@ -123,9 +125,9 @@ static uint32_t some_rows(const struct morsel_call *call, const struct morsel_he
     return n;
 }
 
-void morsel_call_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out, uint32_t begin,
-                      uint32_t end) {
-    while (begin < end) begin += some_rows(call, in, out, begin, end - begin);
+void morsel_call_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out, const uint8_t *outside,
+                      uint32_t begin, uint32_t end) {
+    while (begin < end) begin += some_rows(call, in, out, outside, begin, end - begin);
 }
 
 void morsel_call_reach(const struct morsel_call *call, uint32_t *stride, uint32_t *pad) {
@@ -150,13 +152,13 @@ static void concat_range(const struct morsel_call *call, uint32_t begin, uint32_
     }
 }
 
-void morsel_call_range(const struct morsel_call *call, uint32_t begin, uint32_t end) {
+void morsel_call_range(const struct morsel_call *call, const uint8_t *outside, uint32_t begin, uint32_t end) {
     switch (call->kind) {
     case MORSEL_STEP_CONV:
-    case MORSEL_STEP_DEPTHWISE: window_range(call, call->args.conv.x.data, begin, end); break;
-    case MORSEL_STEP_REAL_CONV: window_range(call, call->args.real_conv.x.data, begin, end); break;
+    case MORSEL_STEP_DEPTHWISE: window_range(call, call->args.conv.x.data, outside, begin, end); break;
+    case MORSEL_STEP_REAL_CONV: window_range(call, call->args.real_conv.x.data, NULL, begin, end); break;
     case MORSEL_STEP_AVERAGE_POOL:
-    case MORSEL_STEP_MAX_POOL: window_range(call, call->args.pool.x.data, begin, end); break;
+    case MORSEL_STEP_MAX_POOL: window_range(call, call->args.pool.x.data, NULL, begin, end); break;
     case MORSEL_STEP_FC: call->kernel.fc(&call->args.fc, begin, end); break;
     case MORSEL_STEP_MATMUL: call->kernel.matmul(&call->args.matmul, begin, end); break;
     case MORSEL_STEP_BINARY: call->kernel.binary(&call->args.binary, begin, end); break;

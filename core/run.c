@@ -6,8 +6,10 @@
 
 /* A step cut into `tasks` ranges of nearly the same length. */
 struct cut {
+    const struct morsel_session *session;
     const struct morsel_call *call;
     uint32_t tasks;
+    int own_outside; /* every task fills a row of its own */
 };
 
 /* Range i: the first units % tasks ranges have one unit more than the others. */
@@ -15,21 +17,31 @@ static void run_task(void *arg, uint32_t i) {
     const struct cut *cut = arg;
     uint32_t size = cut->call->units / cut->tasks, longer = cut->call->units % cut->tasks;
     uint32_t begin = i * size + (i < longer ? i : longer);
-    morsel_call_range(cut->call, begin, begin + size + (i < longer ? 1 : 0));
+    uint8_t *outside = morsel_call_outside(cut->call);
+    if (outside && cut->own_outside) {
+        if (i) outside = morsel_band_memory(cut->session, i);
+        morsel_fill_outside(cut->call, outside);
+    }
+    morsel_call_range(cut->call, outside, begin, begin + size + (i < longer ? 1 : 0));
 }
 
-void morsel_fill_outside(const struct morsel_call *call) {
-    if (call->kind != MORSEL_STEP_CONV && call->kind != MORSEL_STEP_DEPTHWISE) return;
+uint8_t *morsel_call_outside(const struct morsel_call *call) {
+    return call->kind == MORSEL_STEP_CONV || call->kind == MORSEL_STEP_DEPTHWISE ? call->args.conv.outside : NULL;
+}
+
+void morsel_fill_outside(const struct morsel_call *call, uint8_t *outside) {
     const struct morsel_conv_args *a = &call->args.conv;
-    if (a->outside) memset(a->outside, (int)((uint32_t)a->x.code.zero ^ a->x.code.flip), a->outside_bytes);
+    if (outside) memset(outside, (int)((uint32_t)a->x.code.zero ^ a->x.code.flip), a->outside_bytes);
 }
 
 void morsel_run_step(const struct morsel_session *session, uint32_t index) {
     const struct morsel_options *options = &session->options;
     const struct morsel_call *call = morsel_call_at(session, index);
-    struct cut cut = {call, options->tasks < call->units ? options->tasks : call->units};
-    morsel_fill_outside(call);
-    if (!options->parallel_for || cut.tasks < 2) morsel_call_range(call, 0, call->units);
+    struct cut cut = {session, call, options->tasks < call->units ? options->tasks : call->units, 0};
+    if (!options->parallel_for || cut.tasks < 1) cut.tasks = 1;
+    cut.own_outside = cut.tasks <= session->bands;
+    if (!cut.own_outside) morsel_fill_outside(call, morsel_call_outside(call));
+    if (cut.tasks < 2) run_task(&cut, 0);
     else options->parallel_for(options->parallel_ctx, cut.tasks, run_task, &cut);
 }
 

@@ -2,15 +2,16 @@
 /*
  * A group of steps in turns of some rows each; core/format.h says which rows, core/check_group.c why every ring holds what is read.
  *
- * With threads the rows of the last step are cut into bands, one for each task. A band makes all that it needs by itself, in rings of
- * its own: those of the first band lie where the plan put them, those of the others behind the planned arena. A row that two bands need
- * is made twice. Where the output lies over an input, bands read a copy of that, which stands first behind the planned arena.
+ * With threads the rows of the last step are cut into bands, one for each task. A band makes all that it needs by itself, in rings and
+ * scratch of its own: those of the first band lie where the plan put them, those of the others behind the planned arena. A row that two
+ * bands need is made twice. Where the output lies over an input, bands read a copy of that, which stands first behind the planned arena.
  */
 #include "stream.h"
 
 #include <string.h>
 
 #define NO_STAGE 0xffffffffu
+#define LEAST_ROWS 3u /* of a band */
 
 /* A step within a band. */
 struct stage {
@@ -18,6 +19,7 @@ struct stage {
     const struct morsel_blob_step *step;
     struct morsel_held y;       /* where its rows go */
     struct morsel_held x[2];    /* where it finds its inputs */
+    uint8_t *outside;           /* what it reads outside the picture, or NULL */
     uint32_t writer[2];         /* stages that write them, or NO_STAGE */
     uint32_t begin, end;        /* rows that the band needs */
 };
@@ -61,15 +63,20 @@ uint32_t morsel_copy_bytes(const struct morsel_model *model) {
 }
 
 uint32_t morsel_band_bytes(const struct morsel_model *model) {
-    uint32_t most = 0;
-    for (uint32_t i = 0; i < morsel_blob_header(model)->groups.count; i++) {
-        const struct morsel_blob_group *g = morsel_blob_group(model, i);
-        uint32_t bytes = 0; /* rings of a group do not overlap in the arena, so the sum is below 2^31 */
-        for (uint32_t k = 0; k + 1 < g->step_count; k++)
-            bytes += aligned(morsel_slice_bytes(morsel_blob_output(model, morsel_blob_step(model, g->first_step + k))));
+    uint32_t most = 0, bytes = 0; /* rings and scratch of a group do not overlap in the arena, so their sum is below 2^31 */
+    for (uint32_t i = 0; i < morsel_blob_header(model)->steps.count; i++) {
+        const struct morsel_blob_step *step = morsel_blob_step(model, i);
+        const struct morsel_blob_tensor *y = morsel_blob_output(model, step);
+        if (!i || !step->group || step->group != morsel_blob_step(model, i - 1)->group) bytes = 0;
+        bytes += aligned(step->scratch_bytes) + (y->ring_rows ? aligned(morsel_slice_bytes(y)) : 0);
         if (bytes > most) most = bytes;
     }
     return most;
+}
+
+uint8_t *morsel_band_memory(const struct morsel_session *session, uint32_t index) {
+    return session->arena + morsel_blob_header(session->model)->arena_bytes + session->copy_bytes +
+           (size_t)(index - 1) * session->band_bytes;
 }
 
 /* Rows of stage `s` that are made once the group has reached row t of its last output. */
@@ -85,11 +92,11 @@ static uint32_t writer_of(const struct morsel_blob_group *g, const struct morsel
     return x->ring_rows ? x->first_step - g->first_step : NO_STAGE;
 }
 
+/* And fills what stands for all rows outside the pictures. */
 static void find_places(struct band *b, uint32_t index) {
     const struct morsel_session *session = b->session;
     const struct morsel_model *model = session->model;
-    uint8_t *own = session->arena + morsel_blob_header(model)->arena_bytes + session->copy_bytes;
-    if (index) own += (size_t)(index - 1) * session->band_bytes;
+    uint8_t *own = index ? morsel_band_memory(session, index) : NULL;
     for (uint32_t i = 0; i < b->group->step_count; i++) {
         struct stage *s = &b->stages[i];
         s->call = morsel_call_at(session, b->group->first_step + i);
@@ -101,6 +108,12 @@ static void find_places(struct band *b, uint32_t index) {
             s->y.data = own;
             own += aligned(morsel_slice_bytes(y));
         }
+        s->outside = morsel_call_outside(s->call);
+        if (s->outside && index) {
+            s->outside = own;
+            own += aligned(s->step->scratch_bytes);
+        }
+        morsel_fill_outside(s->call, s->outside);
         for (uint32_t n = 0; n < s->step->input_count; n++) s->writer[n] = writer_of(b->group, morsel_blob_input(model, s->step, n));
     }
 }
@@ -168,7 +181,7 @@ static void run_band(struct band *b, uint32_t image, uint32_t begin, uint32_t en
             const struct stage *s = &b->stages[i];
             uint32_t from = (uint32_t)rows_at(s, t), to = (uint32_t)rows_at(s, t + strip);
             if (from == to) continue;
-            morsel_call_rows(s->call, s->x, &s->y, from, to);
+            morsel_call_rows(s->call, s->x, &s->y, s->outside, from, to);
             if (b->trace) b->trace->done(b->trace->context, b->group->first_step + i);
         }
     }
@@ -203,22 +216,32 @@ static void run_task(void *arg, uint32_t index) {
 }
 
 /* Shorter bands would make too many rows twice. */
-static uint32_t count_tasks(const struct morsel_session *session, const struct morsel_blob_group *g, const struct morsel_blob_tensor *y) {
-    uint64_t most = (uint64_t)y->dims[0] * y->dims[1] / g->strip_rows / 2;
+static uint32_t count_tasks(const struct morsel_session *session, const struct morsel_blob_tensor *y) {
+    uint64_t most = (uint64_t)y->dims[0] * y->dims[1] / LEAST_ROWS;
     return session->bands < most ? session->bands : most ? (uint32_t)most : 1;
+}
+
+/* A task's share of the copy: about what its band reads. */
+static void copy_task(void *arg, uint32_t index) {
+    const struct cut *cut = arg;
+    const struct morsel_session *session = cut->session;
+    uint32_t begin = (uint32_t)((uint64_t)cut->copied->bytes * index / cut->tasks) / MORSEL_ALIGNMENT * MORSEL_ALIGNMENT;
+    uint32_t end = (uint32_t)((uint64_t)cut->copied->bytes * (index + 1) / cut->tasks) / MORSEL_ALIGNMENT * MORSEL_ALIGNMENT;
+    if (index + 1 == cut->tasks) end = cut->copied->bytes;
+    memcpy(session->arena + morsel_blob_header(session->model)->arena_bytes + begin, session->arena + cut->copied->offset + begin,
+           end - begin);
 }
 
 void morsel_run_group(const struct morsel_session *session, uint32_t index, const struct morsel_trace *trace) {
     const struct morsel_model *model = session->model;
     const struct morsel_blob_group *g = morsel_blob_group(model, index);
     const struct morsel_blob_tensor *y = group_output(model, g);
-    struct cut cut = {session, g, trace, NULL, count_tasks(session, g, y), y->dims[0], y->dims[1]};
-    for (uint32_t i = 0; i < g->step_count; i++) morsel_fill_outside(morsel_call_at(session, g->first_step + i));
+    struct cut cut = {session, g, trace, NULL, count_tasks(session, y), y->dims[0], y->dims[1]};
     if (cut.tasks < 2) {
         run_task(&cut, 0);
         return;
     }
     cut.copied = covered_input(model, g);
-    if (cut.copied) memcpy(session->arena + morsel_blob_header(model)->arena_bytes, session->arena + cut.copied->offset, cut.copied->bytes);
+    if (cut.copied) session->options.parallel_for(session->options.parallel_ctx, cut.tasks, copy_task, &cut);
     session->options.parallel_for(session->options.parallel_ctx, cut.tasks, run_task, &cut);
 }

@@ -20,7 +20,10 @@ void morsel_run_traced(const struct morsel_session *session, const struct morsel
 /* What the copy of an input takes, which several bands need where a group writes over it: the most of any group. */
 uint32_t morsel_copy_bytes(const struct morsel_model *model);
 
-/* What rings of one more band take: the most of any group. */
+/* What one more task takes for itself, of rings and scratch: the most of any group or step. */
 uint32_t morsel_band_bytes(const struct morsel_model *model);
+
+/* Where that lies, for task `index` from 1 on, below session->bands. */
+uint8_t *morsel_band_memory(const struct morsel_session *session, uint32_t index);
 
 #endif
