@@ -44,15 +44,19 @@ struct strip {
     uint8_t *y;             /* the same */
 };
 
+MORSEL_INLINE __m128i lane(const uint8_t *p) {
+    return _mm_loadu_si128((const __m128i *)(const void *)p);
+}
+
 /* Lane j of block L becomes lane L of register j. Blocks of 64 bytes, `step` bytes apart; there are `blocks`, then they repeat. */
-static struct quad spread(const void *p, size_t step, uint32_t blocks) {
-    const uint8_t *from = p;
-    _Alignas(64) uint8_t to[4][64];
+MORSEL_INLINE struct quad spread(const void *p, size_t step, uint32_t blocks) {
+    const uint8_t *b0 = p, *b1 = b0 + 1 % blocks * step, *b2 = b0 + 2 % blocks * step, *b3 = b0 + 3 % blocks * step;
     struct quad q;
-    for (uint32_t block = 0; block < 4; block++)
-        for (uint32_t j = 0; j < 4; j++) memcpy(to[j] + 16 * block, from + block % blocks * step + 16 * j, 16);
     MORSEL_UNROLL
-    for (uint32_t j = 0; j < 4; j++) q.v[j] = _mm512_load_si512(to[j]);
+    for (uint32_t j = 0; j < 4; j++, b0 += 16, b1 += 16, b2 += 16, b3 += 16) {
+        q.v[j] = _mm512_inserti32x4(_mm512_castsi128_si512(lane(b0)), lane(b1), 1);
+        q.v[j] = _mm512_inserti32x4(_mm512_inserti32x4(q.v[j], lane(b2), 2), lane(b3), 3);
+    }
     return q;
 }
 
