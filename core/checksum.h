@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of a whole blob, without the four bytes of its own checksum field. `bytes` is at least a header. */
+/* Of a whole blob, aligned to 4, without the four bytes of its own checksum field. `bytes` is at least a header. */
 uint32_t morsel_checksum(const void *blob, size_t bytes);
 
 #endif
