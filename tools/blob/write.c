@@ -184,9 +184,37 @@ static void put_io(struct out *out, const struct net_io *list, uint32_t count, c
     }
 }
 
-/* Constants, and their offsets into the records that were written before them. */
+/* Whether morsel_open() reads a constant, and does not only check where it lies. */
+static bool read_at_open(const struct net_step *step, size_t field) {
+    switch (step->kind) {
+    case MORSEL_STEP_CONV:
+    case MORSEL_STEP_DEPTHWISE:
+        return field == offsetof(struct morsel_blob_conv, multiplier) || field == offsetof(struct morsel_blob_conv, weight_zero) ||
+               field == offsetof(struct morsel_blob_conv, float_bias);
+    case MORSEL_STEP_FC:
+        return field == offsetof(struct morsel_blob_fc, multiplier) || field == offsetof(struct morsel_blob_fc, weight_zero) ||
+               field == offsetof(struct morsel_blob_fc, float_bias);
+    default: return step->kind != MORSEL_STEP_LUT;
+    }
+}
+
+/* The constants of all steps that are read at open, or all others; their offsets go into the records that were written before them. */
+static void put_step_data(struct out *out, const struct net *net, const uint32_t *parameters, struct constants *constants, bool at_open) {
+    for (uint32_t s = 0; s < net->step_count; s++)
+        for (uint32_t k = 0; k < net->steps[s]->constant_count; k++) {
+            const struct net_constant *c = &net->steps[s]->constants[k];
+            if (read_at_open(net->steps[s], c->field) != at_open)
+                continue;
+            uint32_t at = put_constant(constants, c->data, c->bytes);
+            if (!out->failed)
+                memcpy(out->data + parameters[s] + c->field, &at, sizeof at);
+        }
+}
+
+/* What is read at open stands together and next to the records, so that few pages of a file are touched before the first run. */
 static void put_data(struct out *out, const struct net *net, const struct morsel_blob_header *header, const uint32_t *index,
                      const uint32_t *parameters, struct constants *constants) {
+    put_step_data(out, net, parameters, constants, true);
     for (uint32_t i = 0; i < net->buffer_count; i++) {
         const struct net_buffer *b = net->buffers[i];
         if (!b->used || !b->constant)
@@ -200,13 +228,8 @@ static void put_data(struct out *out, const struct net *net, const struct morsel
         size_t field = header->steps.offset + s * sizeof(struct morsel_blob_step) + offsetof(struct morsel_blob_step, parameters);
         if (!out->failed)
             memcpy(out->data + field, &parameters[s], sizeof parameters[s]);
-        for (uint32_t k = 0; k < net->steps[s]->constant_count; k++) {
-            const struct net_constant *c = &net->steps[s]->constants[k];
-            uint32_t at = put_constant(constants, c->data, c->bytes);
-            if (!out->failed)
-                memcpy(out->data + parameters[s] + c->field, &at, sizeof at);
-        }
     }
+    put_step_data(out, net, parameters, constants, false);
 }
 
 struct scratch {
