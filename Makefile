@@ -121,8 +121,9 @@ isa_flags_i8mm := -march=armv8.2-a+dotprod+i8mm
 isa_flags = $(if $(filter arm64/% x86/%,$(1)),$(isa_flags_$(lastword $(subst _, ,$(basename $(notdir $(1)))))))
 # Loops that are written for compilers to make vectors of; gcc before 12 does so at -O2 only when asked.
 vector_flags = $(if $(filter kernels/product.c kernels/depthwise.c kernels/requant.c,$(1)),-ftree-vectorize)
-# The core decides and checks, and computes hardly anything: the loops over values stand in these files.
-size_flags = $(if $(filter-out core/picture.c core/checksum.c core/quantize.c,$(filter core/%,$(1))),$(if $(filter -O2,$(OPT)),-Os))
+# The core decides and checks, and computes hardly anything: the loops over values, and over pairs of tensors, stand in these files.
+CORE_LOOPS := core/picture.c core/checksum.c core/check_plan.c core/check_values.c core/quantize.c
+size_flags = $(if $(filter-out $(CORE_LOOPS),$(filter core/%,$(1))),$(if $(filter -O2,$(OPT)),-Os))
 
 $(BUILD)/tools/%.o: tools/%.c $(BUILD)/flags | libraries $(GENERATED)
 	@mkdir -p $(@D)

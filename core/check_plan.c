@@ -68,7 +68,7 @@ static enum morsel_error check_ends(const struct morsel_check *c) {
 }
 
 static int meet(uint32_t a, uint32_t a_bytes, uint32_t b, uint32_t b_bytes) {
-    return a < b + b_bytes && b < a + a_bytes;
+    return (a < b + b_bytes) & (b < a + a_bytes);
 }
 
 /* A step may write its output over an input that nobody reads later, where each element depends on the element in the same place alone.
@@ -92,16 +92,13 @@ static int may_trail(const struct morsel_check *c, const struct morsel_blob_tens
     return morsel_check_trails(c, &c->groups[c->steps[new->first_step].group - 1], old, new);
 }
 
-static int share(const struct morsel_blob_tensor *a, const struct morsel_blob_tensor *b) {
-    return meet(a->offset, morsel_slice_bytes(a), b->offset, morsel_slice_bytes(b));
-}
-
+/* All pairs are tried, so what rules most of them out comes first. */
 static enum morsel_error check_overlaps(const struct morsel_check *c, uint32_t index) {
     const struct morsel_blob_tensor *a = &c->tensors[index];
     if (a->place) return MORSEL_OK;
-    uint32_t from = birth(c, a), to = death(c, a);
+    uint32_t from = birth(c, a), to = death(c, a), bytes = morsel_slice_bytes(a);
     for (const struct morsel_blob_tensor *b = c->tensors; b < a; b++) {
-        if (b->place || !share(a, b) || from > death(c, b) || birth(c, b) > to) continue;
+        if (b->place || !meet(a->offset, bytes, b->offset, morsel_slice_bytes(b)) || from > death(c, b) || birth(c, b) > to) continue;
         if (may_trail(c, a, b) || may_trail(c, b, a)) continue;
         if (to == birth(c, b) && to != 0 && may_replace(c, a, b)) continue;
         if (death(c, b) == from && from != 0 && may_replace(c, b, a)) continue;
@@ -116,8 +113,8 @@ static enum morsel_error check_scratch(const struct morsel_check *c, uint32_t i)
     if (!step->scratch_bytes) return MORSEL_OK;
     for (uint32_t k = 0; k < c->header->tensors.count; k++) {
         const struct morsel_blob_tensor *t = &c->tensors[k];
-        int alive = !t->place && birth(c, t) <= last_of(c, i) + 1 && first_of(c, i) + 1 <= death(c, t);
-        if (alive && meet(step->scratch_offset, step->scratch_bytes, t->offset, morsel_slice_bytes(t))) return MORSEL_ERR_PLAN;
+        if (t->place || !meet(step->scratch_offset, step->scratch_bytes, t->offset, morsel_slice_bytes(t))) continue;
+        if (birth(c, t) <= last_of(c, i) + 1 && first_of(c, i) + 1 <= death(c, t)) return MORSEL_ERR_PLAN;
     }
     for (uint32_t k = first_of(c, i); k < i; k++)
         if (meet(step->scratch_offset, step->scratch_bytes, c->steps[k].scratch_offset, c->steps[k].scratch_bytes)) return MORSEL_ERR_PLAN;

@@ -92,10 +92,7 @@ int morsel_check_data(const struct morsel_check *c, uint32_t offset, uint64_t by
 
 int morsel_check_floats(const struct morsel_check *c, uint32_t offset, uint64_t count) {
     if (count > MORSEL_SIZE_LIMIT || !morsel_check_data(c, offset, 4 * count)) return 0;
-    const float *v = morsel_blob_at(c->model, offset);
-    for (uint32_t i = 0; i < count; i++)
-        if (!morsel_finite(v[i])) return 0;
-    return 1;
+    return morsel_all_finite(morsel_blob_at(c->model, offset), (uint32_t)count);
 }
 
 /* The offsets in the order of the records: bias, multiplier, weight_sum, weight_zero, float_bias; then the proofs. The last three may be
@@ -109,10 +106,7 @@ int morsel_check_channels(const struct morsel_step_check *s, const uint32_t *off
     if (offsets[5] && !morsel_check_data(c, offsets[5], channels / 16)) return 0;
     if (!offsets[3]) return 1;
     if (!morsel_check_data(c, offsets[3], 4 * channels)) return 0;
-    const int32_t *zero = morsel_blob_at(c->model, offsets[3]);
-    for (uint32_t i = 0; i < channels; i++)
-        if (zero[i] < -128 || zero[i] > 127) return 0;
-    return 1;
+    return morsel_all_small(morsel_blob_at(c->model, offsets[3]), (uint32_t)channels);
 }
 
 int morsel_check_integers(const struct morsel_blob_tensor *y, int32_t low, int32_t high) {

@@ -21,16 +21,22 @@ static uint32_t saved_state(void) {
 
 static uint32_t detect(void) {
     uint32_t a, b, c, d, features = 0;
-    if (!__get_cpuid(1, &a, &b, &c, &d)) return 0;
+    uint32_t most = __get_cpuid_max(0, NULL); /* asked once: virtual machines take a microsecond for each cpuid */
+    if (most < 7) return 0;
+    __cpuid(1, a, b, c, d);
     if (!(c & (1u << 27)) || !(c & (1u << 28))) return 0; /* OSXSAVE, AVX */
     uint32_t state = saved_state();
-    if ((state & 0x06) != 0x06 || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 0;
+    if ((state & 0x06) != 0x06) return 0;
+    __cpuid_count(7, 0, a, b, c, d);
+    uint32_t leaves = a;
     if (!(b & (1u << 5))) return 0;
     features = MORSEL_CPU_AVX2;
     /* AVX512: F, BW, VL and VNNI */
     uint32_t avx512 = 1u << 16 | 1u << 30 | 1u << 31;
     if ((state & 0xe6) == 0xe6 && (b & avx512) == avx512 && (c & (1u << 11))) features |= MORSEL_CPU_AVX512VNNI;
-    if (__get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & (1u << 4))) features |= MORSEL_CPU_AVXVNNI;
+    if (!leaves) return features;
+    __cpuid_count(7, 1, a, b, c, d);
+    if (a & (1u << 4)) features |= MORSEL_CPU_AVXVNNI;
     return features;
 }
 

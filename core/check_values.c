@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* The checks that look at every value of a constant: blocks without a branch, which compilers make vectors of. */
+#include "check.h"
+
+/* A float is infinite or no number where all bits of its exponent are set: then, and only then, one more at their end carries into the
+ * sign's place. */
+int morsel_all_finite(const uint32_t *bits, uint32_t count) {
+    uint32_t carries = 0;
+    for (; count >= 16; count -= 16, bits += 16)
+        for (size_t k = 0; k < 16; k++) carries |= (bits[k] & 0x7fffffff) + 0x00800000;
+    for (size_t k = 0; k < count; k++) carries |= (bits[k] & 0x7fffffff) + 0x00800000;
+    return !(carries >> 31);
+}
+
+/* Plus 128 they are 0..255: no higher bit is set. */
+int morsel_all_small(const uint32_t *values, uint32_t count) {
+    uint32_t bits = 0;
+    for (; count >= 16; count -= 16, values += 16)
+        for (size_t k = 0; k < 16; k++) bits |= values[k] + 128;
+    for (size_t k = 0; k < count; k++) bits |= values[k] + 128;
+    return bits < 256;
+}
