@@ -17,7 +17,7 @@
 struct bench {
     struct model model;
     const char *path;
-    long runs, warmup, threads, batch, arena;
+    long runs, seconds, warmup, threads, batch, arena;
     bool layers, no_streaming, want_json;
     uint8_t **inputs; /* what is written into each input before every run */
     uint32_t input_count;
@@ -90,14 +90,30 @@ static double run_ms(const struct bench *bench) {
     return (clock_seconds() - start) * 1e3;
 }
 
+/* As many runs as asked for, or for so many seconds. */
+static bool measure_runs(struct bench *bench, struct failure *failure) {
+    double end = clock_seconds() + (double)bench->seconds;
+    size_t room = 0, count = 0, wanted = bench->seconds ? 0 : (size_t)bench->runs;
+    while (count < wanted || (!wanted && (!count || clock_seconds() < end))) {
+        if (count == room) {
+            room = wanted ? wanted : room * 2 + 1024;
+            double *more = realloc(bench->ms, room * sizeof *more);
+            if (!more)
+                return failure_memory(failure, room * sizeof *more);
+            bench->ms = more;
+        }
+        bench->ms[count++] = run_ms(bench);
+    }
+    bench->runs = (long)count;
+    return true;
+}
+
 static bool measure(struct bench *bench, struct failure *failure) {
-    if (!(bench->ms = malloc((size_t)bench->runs * sizeof *bench->ms)))
-        return failure_memory(failure, (size_t)bench->runs * sizeof *bench->ms);
     bench->first_ms = run_ms(bench);
     for (long i = 0; i < bench->warmup; i++)
         run_ms(bench);
-    for (long i = 0; i < bench->runs; i++)
-        bench->ms[i] = run_ms(bench);
+    if (!measure_runs(bench, failure))
+        return false;
     qsort(bench->ms, (size_t)bench->runs, sizeof *bench->ms, compare);
     return true;
 }
@@ -118,7 +134,7 @@ static void add_time(void *context, uint32_t step) {
 /* Runs of their own, so that looking at the clock between steps does not lengthen the others. */
 static bool measure_steps(struct bench *bench, struct failure *failure) {
     struct morsel_session session = bench->model.session;
-    size_t steps = session.step_count, runs = (size_t)bench->runs;
+    size_t steps = session.step_count, runs = bench->seconds && bench->runs > 1000 ? 1000 : (size_t)bench->runs;
     double *all = calloc(steps * (runs + 1) + 1, sizeof *all); /* [step][run], then those of one run */
     bench->step_ms = calloc(steps + 1, sizeof *bench->step_ms);
     bench->isa = steps_isa(&bench->model, failure);
@@ -135,7 +151,7 @@ static bool measure_steps(struct bench *bench, struct failure *failure) {
     }
     for (size_t i = 0; good && i < steps; i++) {
         qsort(all + i * runs, runs, sizeof *all, compare);
-        bench->step_ms[i] = median(all + i * runs, bench->runs);
+        bench->step_ms[i] = median(all + i * runs, (long)runs);
     }
     free(all);
     return good;
@@ -166,8 +182,9 @@ static void print_text(const struct bench *bench) {
     double middle = median(bench->ms, bench->runs);
     printf("%s: %s, %ld thread%s, batch %ld, %ld runs after %ld to warm up\n", bench->path, options_cpu_name(bench->model.session.cpu),
            bench->threads, bench->threads > 1 ? "s" : "", bench->batch, bench->runs, bench->warmup);
-    printf("  min %.3f ms   median %.3f ms   p95 %.3f ms   p99 %.3f ms   %.1f FPS\n", bench->ms[0], middle,
-           percentile(bench->ms, bench->runs, 0.95), percentile(bench->ms, bench->runs, 0.99), (double)bench->batch * 1e3 / middle);
+    double p99 = percentile(bench->ms, bench->runs, 0.99);
+    printf("  min %.3f ms   median %.3f ms   p95 %.3f ms   p99 %.3f ms   p99/median %.3f   %.1f FPS\n", bench->ms[0], middle,
+           percentile(bench->ms, bench->runs, 0.95), p99, p99 / middle, (double)bench->batch * 1e3 / middle);
     printf("  open %.0f us   first run %.3f ms   arena %u bytes   blob %zu bytes\n", bench->model.open_seconds * 1e6, bench->first_ms,
            bench->model.arena_bytes, bench->model.blob.size);
     if (bench->layers)
@@ -222,6 +239,7 @@ static void print_json(const struct bench *bench) {
     json_number(&json, "median_ms", middle);
     json_number(&json, "p95_ms", percentile(bench->ms, bench->runs, 0.95));
     json_number(&json, "p99_ms", percentile(bench->ms, bench->runs, 0.99));
+    json_number(&json, "p99_over_median", percentile(bench->ms, bench->runs, 0.99) / middle);
     json_number(&json, "fps", (double)bench->batch * 1e3 / middle);
     json_integer(&json, "arena_bytes", bench->model.arena_bytes);
     json_integer(&json, "blob_bytes", (int64_t)bench->model.blob.size);
@@ -283,6 +301,7 @@ int verb_bench(int argc, char **argv) {
     uint32_t cpu;
     const struct option list[] = {
         {"--runs", "N", OPTION_NUMBER, &bench.runs, 1, 1000000, "runs that are measured"},
+        {"--seconds", "N", OPTION_NUMBER, &bench.seconds, 0, 3600, "measure for so long instead; --layers then takes at most 1000 runs"},
         {"--warmup", "N", OPTION_NUMBER, &bench.warmup, 0, 1000000, "runs before those"},
         {"--threads", "N", OPTION_NUMBER, &bench.threads, 1, POOL_THREADS_MOST, "threads that share each step"},
         {"--batch", "N", OPTION_NUMBER, &bench.batch, 0, 65536, "fail unless the blob was converted for a batch of N; 0: any batch"},
