@@ -332,6 +332,15 @@ PEERS_VENV := build/bench-venv
 .PHONY: bench-peers
 bench-peers: all $(PEERS_VENV)/.ready  ## the same network in ONNX Runtime, OpenVINO, LiteRT and ncnn; PEERS="--cpu avx2 NET|FILE.onnx"
 	@MORSEL=$(BUILD)/morsel $(PEERS_VENV)/bin/python tests/bench_peers/run.py $(PEERS)
+# The first answer of a process, by a program that knows the public header alone.
+COLD := $(BUILD)/tests/bench_peers/cold
+-include $(COLD).d
+$(COLD): $(COLD).o $(BUILD)/libmorsel.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^
+.PHONY: bench-cold
+bench-cold: all $(COLD) $(PEERS_VENV)/.ready  ## from a file to the first answer, and the memory it takes, beside the same; PEERS=options
+	@MORSEL=$(BUILD)/morsel COLD=$(COLD) $(PEERS_VENV)/bin/python tests/bench_peers/cold.py $(PEERS)
 # OpenVINO and NNCF work without the package that reports their use.
 $(PEERS_VENV)/.ready: tests/bench_peers/requirements.txt
 	@python3 -m venv $(PEERS_VENV)
