@@ -44,7 +44,7 @@ static int waits(const struct morsel_session *session, uint32_t index) {
         if (kind == MORSEL_STEP_FC) return 1;
         if (kind != MORSEL_STEP_CONV) continue;
         uint32_t own = constants_from(session, index), next = constants_from(session, index + 1);
-        return next > own && macs_of(session, index) / (next - own) < FEW_USES;
+        return next > own && macs_of(session, index) < (uint64_t)FEW_USES * (next - own);
     }
     return 0;
 }

@@ -82,7 +82,8 @@ static uint32_t element_bytes(const struct morsel_code *code) {
     return code->is_float ? 4 : 1;
 }
 
-static void binary_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out, uint32_t y, uint32_t n) {
+static void binary_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out, uint32_t y,
+                        uint32_t n) {
     struct morsel_binary_args a = call->args.binary;
     uint32_t row = call->row_elements;
     a.a.data = in[0].data + (size_t)(y % in[0].rows) * row * element_bytes(&a.a.code);
@@ -91,7 +92,8 @@ static void binary_rows(const struct morsel_call *call, const struct morsel_held
     call->kernel.binary(&a, 0, n * row);
 }
 
-static void unary_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out, uint32_t y, uint32_t n) {
+static void unary_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out, uint32_t y,
+                       uint32_t n) {
     struct morsel_unary_args a = call->args.unary;
     uint32_t row = call->row_elements;
     a.x.data = in->data + (size_t)(y % in->rows) * row * element_bytes(&a.x.code);

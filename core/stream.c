@@ -195,6 +195,12 @@ struct cut {
     uint32_t tasks, images, height;
 };
 
+/* Where share i of n begins, of shares that are equal but for one: 32-bit machines have no 64-bit division of their own. */
+static uint32_t share_from(uint32_t all, uint32_t n, uint32_t i) {
+    uint32_t longer = all % n;
+    return all / n * i + (i < longer ? i : longer);
+}
+
 /* Band `index` of the rows of all images, one image after the other. */
 static void run_task(void *arg, uint32_t index) {
     const struct cut *cut = arg;
@@ -204,12 +210,11 @@ static void run_task(void *arg, uint32_t index) {
     band.trace = cut->trace;
     band.copied = cut->copied;
     find_places(&band, index);
-    uint64_t total = (uint64_t)cut->images * cut->height;
-    uint64_t at = total * index / cut->tasks, end = total * (index + 1) / cut->tasks;
+    uint32_t total = cut->images * cut->height; /* no more than the output has bytes */
+    uint32_t at = share_from(total, cut->tasks, index), end = share_from(total, cut->tasks, index + 1);
     while (at < end) {
-        uint32_t image = (uint32_t)(at / cut->height), row = (uint32_t)(at % cut->height);
-        uint64_t left = end - at;
-        uint32_t rows = left < cut->height - row ? (uint32_t)left : cut->height - row;
+        uint32_t image = at / cut->height, row = at % cut->height, left = end - at;
+        uint32_t rows = left < cut->height - row ? left : cut->height - row;
         run_band(&band, image, row, row + rows);
         at += rows;
     }
@@ -217,16 +222,16 @@ static void run_task(void *arg, uint32_t index) {
 
 /* Shorter bands would make too many rows twice. */
 static uint32_t count_tasks(const struct morsel_session *session, const struct morsel_blob_tensor *y) {
-    uint64_t most = (uint64_t)y->dims[0] * y->dims[1] / LEAST_ROWS;
-    return session->bands < most ? session->bands : most ? (uint32_t)most : 1;
+    uint32_t most = y->dims[0] * y->dims[1] / LEAST_ROWS;
+    return session->bands < most ? session->bands : most ? most : 1;
 }
 
 /* A task's share of the copy: about what its band reads. */
 static void copy_task(void *arg, uint32_t index) {
     const struct cut *cut = arg;
     const struct morsel_session *session = cut->session;
-    uint32_t begin = (uint32_t)((uint64_t)cut->copied->bytes * index / cut->tasks) / MORSEL_ALIGNMENT * MORSEL_ALIGNMENT;
-    uint32_t end = (uint32_t)((uint64_t)cut->copied->bytes * (index + 1) / cut->tasks) / MORSEL_ALIGNMENT * MORSEL_ALIGNMENT;
+    uint32_t begin = share_from(cut->copied->bytes, cut->tasks, index) / MORSEL_ALIGNMENT * MORSEL_ALIGNMENT;
+    uint32_t end = share_from(cut->copied->bytes, cut->tasks, index + 1) / MORSEL_ALIGNMENT * MORSEL_ALIGNMENT;
     if (index + 1 == cut->tasks) end = cut->copied->bytes;
     memcpy(session->arena + morsel_blob_header(session->model)->arena_bytes + begin, session->arena + cut->copied->offset + begin,
            end - begin);

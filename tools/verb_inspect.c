@@ -90,8 +90,8 @@ int verb_inspect(int argc, char **argv) {
         {"--json", NULL, OPTION_FLAG, &want_json, 0, 0, "one JSON object on stdout"},
     };
     const struct options options = {"MODEL [options]",
-                                    "Shows what a blob holds: inputs, outputs, steps and the groups in which they stream, tensors and where they\n"
-                                    "lie, what fills the arena, sizes.", list,
+                                    "Shows what a blob holds: inputs, outputs, steps and the groups in which they stream, tensors and\n"
+                                    "where they lie, what fills the arena, sizes.", list,
                                     sizeof list / sizeof list[0]};
     if (!options_cpu_default(&cpu))
         return STATUS_CALL;

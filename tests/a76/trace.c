@@ -6,11 +6,12 @@
  *   step=ADDRESS             a function that is called for each step, or for some rows of one; there may be several
  *   measure=N                only the N-th call of run is recorded (the first fills the caches), with what lies between it and the one
  *                            before; 0: everything is, as one step
- * A piece lasts from the entry of a `step` to that of the next, or until `run` goes on. A window ends after WINDOW instructions, or with the step.
+ * A piece lasts from the entry of a `step` to that of the next, or until `run` goes on. A window ends after WINDOW instructions, or with
+ * the piece.
  *
- * FILE is uint32 words. Each window: piece, counted from the start of run (NO_STEP outside of them), instructions, the counts of struct traffic, n, and n times a block
- * and how often it was entered. Then END, the number of blocks, and for each its address (low, high), instructions, and the counts of the
- * lines that its own accesses moved. */
+ * FILE is uint32 words. Each window: piece, counted from the start of run (NO_STEP outside of them), instructions, the counts of struct
+ * traffic, n, and n times a block and how often it was entered. Then END, the number of blocks, and for each its address (low, high),
+ * instructions, and the counts of the lines that its own accesses moved. */
 #include "tests/a76/caches.h"
 
 #include <stdio.h>

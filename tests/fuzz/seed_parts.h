@@ -124,7 +124,7 @@ static uint32_t seed_tensor(struct seed_blob *b, uint32_t type, uint32_t n, uint
     uint32_t index = b->tensor_count++;
     struct morsel_blob_tensor *t = &b->tensors[index];
     struct morsel_blob_tensor fresh = {
-        type, MORSEL_CHANNELS_LAST, 4, {n, h, w, c, 1, 1}, 0, 1, 0, 0, 0, MORSEL_STEP_BEFORE, MORSEL_STEP_BEFORE, 0};
+        type, MORSEL_CHANNELS_LAST, 4, {n, h, w, c, 1, 1}, 0, 1, 0, 0, 0, MORSEL_STEP_BEFORE, MORSEL_STEP_BEFORE, 0, 0};
     *t = fresh;
     t->bytes = seed_elements(t) * (type <= MORSEL_INT8 ? 1 : 4);
     t->offset = b->arena_bytes;

@@ -226,10 +226,13 @@ static void swap(struct slice **a, struct slice **b) {
     *b = t;
 }
 
-/* Tries the orders that do well on one network or another; as long as the arena is fuller than its fullest step, also neighbours of the best. */
+/* Tries the orders that do well on one network or another; as long as the arena is larger than its fullest step, neighbours of the best
+ * too. */
 static uint64_t place_best(struct net *net, struct slice **order, uint32_t count, uint64_t bound, uint32_t tries) {
     static int (*const orders[])(const void *, const void *) = {larger_first, longer_first, earlier_first};
-    struct placement best = {net_alloc(net, (count + 1) * sizeof *order), count, net_alloc(net, (count + 1) * sizeof(uint32_t)), UINT64_MAX};
+    struct placement best = {.count = count, .total = UINT64_MAX};
+    best.slices = net_alloc(net, (count + 1) * sizeof *order);
+    best.offsets = net_alloc(net, (count + 1) * sizeof *best.offsets);
     struct slice **kept = net_alloc(net, (count + 1) * sizeof *order);
     memcpy(best.slices, order, count * sizeof *order);
     for (size_t o = 0; o < sizeof orders / sizeof *orders; o++) {
