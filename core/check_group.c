@@ -41,8 +41,7 @@ static int is_window(const struct morsel_blob_step *step) {
     case MORSEL_STEP_CONV:
     case MORSEL_STEP_DEPTHWISE:
     case MORSEL_STEP_REAL_CONV:
-    case MORSEL_STEP_AVERAGE_POOL:
-    case MORSEL_STEP_MAX_POOL: return 1;
+    case MORSEL_STEP_MAX_POOL: return 1; /* not AVERAGE_POOL, which may ask for the row's number */
     default: return 0;
     }
 }
@@ -88,17 +87,32 @@ static int inputs_serve(const struct morsel_check *c, const struct morsel_blob_g
     return 1;
 }
 
-/* For each T of the rule. */
-static int trails_reader(const struct morsel_blob_group *g, const struct reach *r, const struct morsel_blob_step *reader,
-                         const struct morsel_blob_tensor *x, const struct morsel_blob_tensor *y) {
-    for (uint32_t t = g->strip_rows; t < y->dims[1]; t += g->strip_rows) {
-        int64_t next = (int64_t)r->stride * ((int64_t)reader->stage_scale * t + reader->stage_lead) - r->pad;
-        uint64_t kept = x->offset + (next > 0 ? (uint64_t)next : 0) * morsel_row_bytes(x);
-        if (y->offset + (uint64_t)t * morsel_row_bytes(y) > kept) return 0;
-    }
-    return 1;
+/* The output's first t rows end before the rows that are still to be read. */
+static int trails_at(const struct reach *r, const struct morsel_blob_step *reader, const struct morsel_blob_tensor *x,
+                     const struct morsel_blob_tensor *y, uint32_t t) {
+    int64_t next = (int64_t)r->stride * ((int64_t)reader->stage_scale * t + reader->stage_lead) - r->pad;
+    uint64_t kept = x->offset + (next > 0 ? (uint64_t)next : 0) * morsel_row_bytes(x);
+    return y->offset + (uint64_t)t * morsel_row_bytes(y) <= kept;
 }
 
+/* For each T of the rule. What is written grows evenly with T; what is kept stands still and then grows evenly: the worst T is the first,
+ * the last, or one of the two where it begins to grow, which are found by halving. */
+static int trails_reader(const struct morsel_blob_group *g, const struct reach *r, const struct morsel_blob_step *reader,
+                         const struct morsel_blob_tensor *x, const struct morsel_blob_tensor *y) {
+    uint32_t strip = g->strip_rows, last = (y->dims[1] - 1) / strip, low = 0, high = last; /* T in strips, 1 .. last */
+    if (!last) return 1;
+    while (low < high) {
+        uint32_t middle = high - (high - low) / 2;
+        int64_t rows = (int64_t)r->stride * ((int64_t)reader->stage_scale * middle * strip + reader->stage_lead) - r->pad;
+        if (rows <= 0) low = middle;
+        else high = middle - 1;
+    }
+    uint32_t before = low ? low : 1, behind = low < last ? low + 1 : last;
+    return trails_at(r, reader, x, y, strip) && trails_at(r, reader, x, y, before * strip) && trails_at(r, reader, x, y, behind * strip) &&
+           trails_at(r, reader, x, y, last * strip);
+}
+
+/* In its last step a group reads and writes the same rows at once: only element by element. */
 int morsel_check_trails(const struct morsel_check *c, const struct morsel_blob_group *g, const struct morsel_blob_tensor *x,
                         const struct morsel_blob_tensor *y) {
     uint32_t last = g->first_step + g->step_count - 1;
@@ -125,7 +139,23 @@ static int check_stage(const struct morsel_check *c, const struct morsel_blob_gr
     if (step->stage_scale < 1 || step->stage_scale > MORSEL_FORMAT_MAX_STAGE) return 0;
     if (step->stage_lead < -most || step->stage_lead > most) return 0;
     if (last && (step->stage_scale != 1 || step->stage_lead)) return 0;
+    /* Row numbers are formed in 32 bits. */
+    uint32_t height = morsel_blob_output(c->model, &c->steps[g->first_step + g->step_count - 1])->dims[1];
+    if ((uint64_t)step->stage_scale * ((uint64_t)height + g->strip_rows) + 2 * MORSEL_FORMAT_MAX_STAGE > INT32_MAX) return 0;
     return last == !y->ring_rows && inputs_serve(c, g, step);
+}
+
+/* The output lies over one whole input at most, which is the one that several tasks read from a copy. */
+static int covers_one(const struct morsel_check *c, const struct morsel_blob_group *g) {
+    const struct morsel_blob_tensor *y = morsel_blob_output(c->model, &c->steps[g->first_step + g->step_count - 1]), *met = NULL;
+    for (uint32_t i = g->first_step; i < g->first_step + g->step_count; i++)
+        for (uint32_t n = 0; n < c->steps[i].input_count; n++) {
+            const struct morsel_blob_tensor *x = morsel_blob_input(c->model, &c->steps[i], n);
+            if (x->place || x->ring_rows || x->offset >= y->offset + y->bytes || y->offset >= x->offset + x->bytes) continue;
+            if (met && met != x) return 0;
+            met = x;
+        }
+    return 1;
 }
 
 static int check_group(const struct morsel_check *c, uint32_t index, uint32_t after) {
@@ -135,7 +165,7 @@ static int check_group(const struct morsel_check *c, uint32_t index, uint32_t af
     if (g->strip_rows < 1 || g->strip_rows > MORSEL_FORMAT_MAX_STAGE) return 0;
     for (uint32_t i = 0; i < g->step_count; i++)
         if (!check_stage(c, g, g->first_step + i, index + 1)) return 0;
-    return 1;
+    return covers_one(c, g);
 }
 
 /* A ring is written by a step of a group and read by no later step. */

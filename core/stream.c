@@ -159,15 +159,17 @@ static void find_rows(struct band *b, uint32_t begin, uint32_t end) {
     }
 }
 
-/* The latest t, a whole number of strips before `begin`, at which no stage has made a row. */
+/* The latest t, a whole number of strips before `begin`, at which no stage has made a row. Nothing here leaves int32, as scale * end +
+ * lead, which is no less than the stage's first row, does not (core/check_group.c). */
 static int32_t find_start(const struct band *b, uint32_t begin) {
-    int32_t start = (int32_t)begin, strip = (int32_t)b->group->strip_rows, t = start;
+    int32_t start = (int32_t)begin, strip = (int32_t)b->group->strip_rows, least = start;
     for (uint32_t i = 0; i < b->group->step_count; i++) {
         const struct stage *s = &b->stages[i];
-        int32_t scale = (int32_t)s->step->stage_scale;
-        while (t > start - (1 << 20) && scale * t + s->step->stage_lead > (int32_t)s->begin) t -= strip;
+        int32_t rows = (int32_t)s->begin - s->step->stage_lead, scale = (int32_t)s->step->stage_scale;
+        int32_t t = rows / scale - (rows % scale < 0);
+        least = t < least ? t : least;
     }
-    return t;
+    return start - (start - least + strip - 1) / strip * strip;
 }
 
 /* --- Making rows --- */

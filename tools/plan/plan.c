@@ -333,8 +333,14 @@ static uint64_t place_all(struct layout *l) {
         heirs[i] = l->slices[i].heir;
     part_heirs(l);
     uint64_t parted = place_slices(l, PLACE_TRIES);
-    if (parted < whole)
+    if (parted < whole) {
+        for (uint32_t s = 0; s < l->net->step_count; s++) {
+            struct net_step *step = l->net->steps[s];
+            if (step->over && l->slices[step->over->index].heir != &l->slices[step->output->index])
+                step->over = NULL;
+        }
         return parted;
+    }
     for (uint32_t i = 0; i < count; i++)
         set_heir(&l->slices[i], NULL);
     for (uint32_t i = 0; i < count; i++)

@@ -34,6 +34,7 @@ static bool by_rows(const struct net_step *step) {
            dense(&step->parameters.binary, step->parameters.binary.b_stride);
 }
 
+/* AVERAGE_POOL is none of them: its divisor may depend on the row's number, which a ring does not keep. */
 bool plan_reach(const struct net_step *step, struct row_reach *reach) {
     const uint32_t *p = step->parameters.words;
     if (step->output->rank != 4)
@@ -42,7 +43,6 @@ bool plan_reach(const struct net_step *step, struct row_reach *reach) {
     case MORSEL_STEP_CONV:
     case MORSEL_STEP_DEPTHWISE:
     case MORSEL_STEP_REAL_CONV:
-    case MORSEL_STEP_AVERAGE_POOL:
     case MORSEL_STEP_MAX_POOL: /* kernel, stride, dilation (h, w), pads (top, left, bottom, right) */
         *reach = (struct row_reach){p[2], (p[0] - 1) * p[4] + 1, p[6]};
         return true;
