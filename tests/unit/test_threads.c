@@ -7,6 +7,10 @@
 #include <cmocka.h>
 
 #include "blob_builder.h"
+#include "core/stream.h"
+#include "tools/blob/blob.h"
+#include "tools/nets_build.h"
+#include "tools/plan/plan.h"
 #include "tools/pool.h"
 
 #include <pthread.h>
@@ -62,6 +66,29 @@ static uint8_t *make_blob(uint32_t *bytes) {
     return builder_finish(&b, bytes);
 }
 
+/* Inverted residuals, which stream their rows. */
+static uint8_t *make_streaming_blob(uint32_t *bytes) {
+    struct maker m;
+    struct blob_extras none = {0};
+    make_start(&m, "threads");
+    struct net_buffer *x = make_conv(&m, make_picture(&m, 40, 24, 3), 16, 3, 3, 2, RELU);
+    for (uint32_t stride = 1; stride <= 2; stride++) {
+        struct net_buffer *y = make_depthwise(&m, make_conv(&m, x, 64, 1, 1, 1, RELU), 3, stride, RELU);
+        y = make_conv(&m, y, 16, 1, 1, 1, PLAIN);
+        x = stride == 1 ? make_sum(&m, x, y, PLAIN) : y;
+    }
+    make_end(&m, make_fc(&m, make_mean(&m, make_conv(&m, x, 80, 1, 1, 1, RELU)), 70, PLAIN));
+    m.net->arena_room = 1;
+    assert_true(plan_arena(m.net));
+    assert_true(m.net->group_count > 0);
+    size_t size;
+    uint8_t *blob = blob_write(m.net, &none, &size);
+    assert_non_null(blob);
+    net_free(m.net);
+    *bytes = (uint32_t)size;
+    return blob;
+}
+
 struct caller {
     const struct morsel_model *model;
     const uint8_t *x, *wanted;
@@ -78,8 +105,10 @@ static void *call(void *arg) {
     struct morsel_options options = {MORSEL_CPU_ALL, caller->threads, pool_run, pool};
     struct morsel_session session;
     struct morsel_view in, out;
-    uint8_t *arena = builder_aligned(morsel_arena_bytes(caller->model));
-    caller->wrong = !pool || morsel_session_open(&session, caller->model, arena, morsel_arena_bytes(caller->model), &options) != MORSEL_OK;
+    uint32_t bytes = morsel_arena_bytes_for(caller->model, caller->threads); /* streaming steps run in as many tasks, too */
+    uint8_t *arena = builder_aligned(bytes);
+    caller->wrong = !pool || morsel_session_open(&session, caller->model, arena, bytes, &options) != MORSEL_OK;
+    caller->wrong |= session.bands != (morsel_band_bytes(caller->model) ? caller->threads : 1);
     for (int run = 0; run < RUNS && !caller->wrong; run++) {
         morsel_input(&session, 0, &in);
         morsel_output(&session, 0, &out);
@@ -91,17 +120,17 @@ static void *call(void *arg) {
     return NULL;
 }
 
-static void test_sessions(void **state) {
-    (void)state;
+/* Many callers with a session each, all on one model; `make` gives its blob twice. */
+static void run_callers(uint8_t *(*make)(uint32_t *bytes)) {
     uint32_t bytes, seed = 7;
     struct morsel_model model;
     struct caller callers[CALLERS];
     static uint8_t x[PIXELS * PIXELS * CHANNELS];
     for (size_t i = 0; i < sizeof x; i++)
         x[i] = (uint8_t)builder_random(&seed);
-    uint8_t *blob = make_blob(&bytes);
+    uint8_t *blob = make(&bytes);
     uint8_t *wanted = builder_run(blob, bytes, x, NULL); /* in one thread; frees the blob */
-    blob = make_blob(&bytes);
+    blob = make(&bytes);
     assert_int_equal(morsel_open(&model, blob, bytes, 0), MORSEL_OK);
     for (unsigned i = 0; i < CALLERS; i++) {
         callers[i] = (struct caller){.model = &model, .x = x, .wanted = wanted, .threads = 1 + i};
@@ -115,7 +144,18 @@ static void test_sessions(void **state) {
     free(wanted);
 }
 
+static void test_sessions(void **state) {
+    (void)state;
+    run_callers(make_blob);
+}
+
+static void test_streaming_sessions(void **state) {
+    (void)state;
+    run_callers(make_streaming_blob);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pool), cmocka_unit_test(test_sessions)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pool), cmocka_unit_test(test_sessions),
+                                       cmocka_unit_test(test_streaming_sessions)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
