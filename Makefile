@@ -62,7 +62,7 @@ LIBRARY_SOURCES += $(wildcard $(ISA_FOLDER)/*.c $(ISA_FOLDER)/*.S)
 endif
 
 # The reduced tool is made of these files alone; the full tool of every file below tools/.
-REDUCED_TOOLS := main verb_run verb_inspect verb_bench verb_eval options message file model tensor npy json pool progress dataset scores \
+REDUCED_TOOLS := main verb_run verb_inspect verb_bench verb_eval options message file model tensor npy json pool crowd progress dataset scores \
 	results steps memory nets nets_build lower/net lower/proofs plan/plan plan/group plan/reach blob/write inspect_text inspect_json plan_svg image/image image/pnm image/bmp
 ifeq ($(REDUCED),)
 TOOL_SOURCES := $(wildcard tools/*.c tools/*/*.c)

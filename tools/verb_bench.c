@@ -3,6 +3,7 @@
 #include "core/stream.h"
 #include "core/morsel.h"
 #include "tools/clock.h"
+#include "tools/crowd.h"
 #include "tools/json.h"
 #include "tools/nets.h"
 #include "tools/options.h"
@@ -19,8 +20,9 @@ struct bench {
     const char *path;
     long runs, seconds, warmup, threads, batch, arena;
     bool layers, no_streaming, want_json;
-    uint8_t **inputs; /* what is written into each input before every run */
+    uint8_t **inputs; /* what is written into each input before every run, of one image after the other */
     uint32_t input_count;
+    struct crowd *crowd; /* for a batch through a network made for one image; else NULL */
     double first_ms;
     double *ms;       /* of every run, sorted */
     double *step_ms;  /* [step] median */
@@ -67,26 +69,38 @@ static bool make_inputs(struct bench *bench, struct failure *failure) {
     for (uint32_t i = 0; i < count; i++) {
         struct morsel_view view;
         morsel_input(&bench->model.session, i, &view);
-        if (!(bench->inputs[i] = malloc((size_t)view.bytes + 1)))
-            return failure_memory(failure, view.bytes);
-        fill(&view, bench->inputs[i], &state);
+        uint32_t images = bench->crowd ? (uint32_t)bench->batch : 1;
+        if (!(bench->inputs[i] = malloc((size_t)view.bytes * images + 1)))
+            return failure_memory(failure, (size_t)view.bytes * images);
+        for (uint32_t k = 0; k < images; k++)
+            fill(&view, bench->inputs[i] + (size_t)k * view.bytes, &state);
     }
     return true;
 }
 
-/* Inputs are spent by a run. */
-static void put_inputs(const struct bench *bench) {
+static void put_image(void *context, const struct morsel_session *session, uint32_t image) {
+    const struct bench *bench = context;
     for (uint32_t i = 0; i < bench->input_count; i++) {
         struct morsel_view view;
-        morsel_input(&bench->model.session, i, &view);
-        memcpy(view.data, bench->inputs[i], view.bytes);
+        morsel_input(session, i, &view);
+        memcpy(view.data, bench->inputs[i] + (size_t)image * view.bytes, view.bytes);
     }
 }
 
-static double run_ms(const struct bench *bench) {
-    put_inputs(bench);
+/* Inputs are spent by a run. */
+static void put_inputs(struct bench *bench) {
+    put_image(bench, &bench->model.session, 0);
+}
+
+/* A batch through a network for one image includes that each image is copied into an arena. */
+static double run_ms(struct bench *bench) {
+    if (!bench->crowd)
+        put_inputs(bench);
     double start = clock_seconds();
-    morsel_run(&bench->model.session);
+    if (bench->crowd)
+        crowd_run(bench->crowd, (uint32_t)bench->batch, put_image, NULL, bench);
+    else
+        morsel_run(&bench->model.session);
     return (clock_seconds() - start) * 1e3;
 }
 
@@ -178,6 +192,10 @@ static void print_layers(const struct bench *bench) {
     printf("%4s  %-12s %-10s %9.4f\n", "", "all steps", "", total);
 }
 
+static size_t arena_bytes(const struct bench *bench) {
+    return bench->crowd ? crowd_arena_bytes(bench->crowd) : bench->model.arena_bytes;
+}
+
 static void print_text(const struct bench *bench) {
     double middle = median(bench->ms, bench->runs);
     printf("%s: %s, %ld thread%s, batch %ld, %ld runs after %ld to warm up\n", bench->path, options_cpu_name(bench->model.session.cpu),
@@ -185,8 +203,8 @@ static void print_text(const struct bench *bench) {
     double p99 = percentile(bench->ms, bench->runs, 0.99);
     printf("  min %.3f ms   median %.3f ms   p95 %.3f ms   p99 %.3f ms   p99/median %.3f   %.1f FPS\n", bench->ms[0], middle,
            percentile(bench->ms, bench->runs, 0.95), p99, p99 / middle, (double)bench->batch * 1e3 / middle);
-    printf("  open %.0f us   first run %.3f ms   arena %u bytes   blob %zu bytes\n", bench->model.open_seconds * 1e6, bench->first_ms,
-           bench->model.arena_bytes, bench->model.blob.size);
+    printf("  open %.0f us   first run %.3f ms   arena %zu bytes   blob %zu bytes\n", bench->model.open_seconds * 1e6, bench->first_ms,
+           arena_bytes(bench), bench->model.blob.size);
     if (bench->layers)
         print_layers(bench);
 }
@@ -241,7 +259,7 @@ static void print_json(const struct bench *bench) {
     json_number(&json, "p99_ms", percentile(bench->ms, bench->runs, 0.99));
     json_number(&json, "p99_over_median", percentile(bench->ms, bench->runs, 0.99) / middle);
     json_number(&json, "fps", (double)bench->batch * 1e3 / middle);
-    json_integer(&json, "arena_bytes", bench->model.arena_bytes);
+    json_integer(&json, "arena_bytes", (int64_t)arena_bytes(bench));
     json_integer(&json, "blob_bytes", (int64_t)bench->model.blob.size);
     json_number(&json, "open_us", bench->model.open_seconds * 1e6);
     json_number(&json, "first_ms", bench->first_ms);
@@ -249,12 +267,16 @@ static void print_json(const struct bench *bench) {
     json_close(&json);
 }
 
-/* The network's own batch; a blob is made for one. */
-static bool check_batch(struct bench *bench, struct failure *failure) {
+/* The network's own batch; one for a single image runs others image by image, in sessions of its own for each thread. */
+static bool check_batch(struct bench *bench, uint32_t cpu, struct failure *failure) {
     struct morsel_view view;
     long batch = 1;
     if (morsel_input(&bench->model.session, 0, &view) == MORSEL_OK && view.onnx_rank > 1)
         batch = (long)view.onnx_dims[0];
+    if (bench->batch > 1 && batch == 1) {
+        bench->crowd = crowd_open(&bench->model.network, cpu, (unsigned)bench->threads, failure);
+        return bench->crowd != NULL;
+    }
     if (bench->batch && bench->batch != batch)
         return failure_set(failure, STATUS_CALL, "%s is made for a batch of %ld; for another convert again: morsel convert --batch %ld",
                            bench->path, batch, bench->batch);
@@ -281,7 +303,7 @@ static bool run(struct bench *bench, uint32_t cpu, struct failure *failure) {
                            bench->path, nets_names());
     bool good = is_file || !named ? model_open(&bench->model, bench->path, cpu, (unsigned)bench->threads, failure)
                                   : open_builtin(bench, cpu, failure);
-    return good && check_batch(bench, failure) &&
+    return good && check_batch(bench, cpu, failure) &&
            make_inputs(bench, failure) && measure(bench, failure) && (!bench->layers || measure_steps(bench, failure));
 }
 
@@ -292,6 +314,7 @@ static void bench_free(struct bench *bench) {
     free(bench->ms);
     free(bench->step_ms);
     free(bench->isa);
+    crowd_close(bench->crowd);
     model_close(&bench->model);
 }
 
@@ -304,7 +327,7 @@ int verb_bench(int argc, char **argv) {
         {"--seconds", "N", OPTION_NUMBER, &bench.seconds, 0, 3600, "measure for so long instead; --layers then takes at most 1000 runs"},
         {"--warmup", "N", OPTION_NUMBER, &bench.warmup, 0, 1000000, "runs before those"},
         {"--threads", "N", OPTION_NUMBER, &bench.threads, 1, POOL_THREADS_MOST, "threads that share each step"},
-        {"--batch", "N", OPTION_NUMBER, &bench.batch, 0, 65536, "fail unless the blob was converted for a batch of N; 0: any batch"},
+        {"--batch", "N", OPTION_NUMBER, &bench.batch, 0, 65536, "images of a run; a network for one is run for each; 0: its own"},
         {"--cpu", "NAME", OPTION_CPU, &cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
         {"--layers", NULL, OPTION_FLAG, &bench.layers, 0, 0, "time each step too"},
         {"--arena", "BYTES", OPTION_NUMBER, &bench.arena, 0, INT32_MAX, "of a NET: an arena of so many bytes, as near as can be"},

@@ -205,7 +205,7 @@ verify "no temporary files of pictures" nothing_left
 
 check "bench" 0 "median .* FPS" bench "$work/color.morsel" --runs 3 --warmup 0
 check "bench --layers --json" 0 '"op": "mean", "isa": "c"' bench "$work/color.morsel" --runs 3 --layers --json --cpu c
-check "bench of another batch" 2 "made for a batch of 1" bench "$work/color.morsel" --batch 4
+check "bench of a batch" 0 "2 threads, batch 5," bench "$work/color.morsel" --batch 5 --threads 2 --runs 3
 check "eval of binary files" 0 '"top1": 0.833333' eval "$work/color.morsel" "$work/cifar.bin" --json --threads 2
 check "eval with a limit" 0 "^4 images: top-1 100.00 %" eval "$work/color.morsel" "$work/cifar.bin" --limit 4
 mkdir -p "$work/set/red" "$work/set/green" "$work/set/blue" "$work/ordered/0a" "$work/ordered/1b" "$work/mixed/red" "$work/mixed/cyan" "$work/void"
