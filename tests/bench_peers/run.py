@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""run.py [--cpu CAP] [--rounds N] [NET or FILE.onnx ...]: one network in Morsel and its peers, interleaved, one thread on one core.
+"""run.py [--cpu CAP] [--rounds N] [--batch N] [--threads N] [NET or FILE.onnx ...]: one network in Morsel and its peers, interleaved.
 
 Each round runs every peer for a little while; the table has the median of the rounds' medians and the ratio to Morsel's.
 Forms: Morsel and ONNX Runtime run the same file (for a NET: made by ONNX Runtime's quantizer, per channel); OpenVINO runs what NNCF
 makes of the float network, or the file itself where there is no float one; LiteRT and ncnn are given int8 models of the same layers,
 with made-up scales. CAP (avx2, avxvnni, avx512vnni) holds for Morsel and, by ONEDNN_MAX_CPU_ISA, for OpenVINO; the others have no
-such switch and run as they are."""
+such switch and run as they are. --threads gives each as many threads and cores (else one). --batch gives each that many images at once, as
+one tensor where it takes one (ncnn: one after the other; Morsel: each thread one after the other); times are of all of them."""
 import argparse
 import json
 import logging
@@ -26,7 +27,9 @@ def arguments():
     p.add_argument("--cpu", default="avx512vnni", choices=sorted(ONEDNN))
     p.add_argument("--rounds", type=int, default=9)
     p.add_argument("--seconds", type=float, default=0.3, help="of each peer in a round")
-    p.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)))
+    p.add_argument("--batch", type=int, default=1, help="images of a run")
+    p.add_argument("--threads", type=int, default=1)
+    p.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)), help="the last core to run on")
     p.add_argument("--json", help="a file for the figures")
     nets = ["mobilenetv2-224", "shufflenetv2-224", "resnet18-224", "resnet8-32", "ds-cnn-kws", "autoencoder-ad"]
     p.add_argument("nets", nargs="*", default=nets)
@@ -34,8 +37,11 @@ def arguments():
 
 
 A = arguments()
-os.environ.update(ONEDNN_MAX_CPU_ISA=ONEDNN[A.cpu], DNNL_MAX_CPU_ISA=ONEDNN[A.cpu], OMP_NUM_THREADS="1")
-os.sched_setaffinity(0, {A.core})
+os.environ.update(ONEDNN_MAX_CPU_ISA=ONEDNN[A.cpu], DNNL_MAX_CPU_ISA=ONEDNN[A.cpu], OMP_NUM_THREADS=str(A.threads))
+CORES = sorted(c for c in os.sched_getaffinity(0) if c <= A.core)[-A.threads:]
+if len(CORES) < A.threads:
+    sys.exit(f"{A.threads} threads want as many cores; there are {len(CORES)}")
+os.sched_setaffinity(0, CORES)
 
 logging.disable(logging.WARNING)
 
@@ -69,6 +75,17 @@ def quantize_with_onnxruntime(model, path, work):
                     weight_type=QuantType.QInt8)
 
 
+def for_batch(path, batch, work):
+    """The same file for so many images."""
+    model = onnx.load(path)
+    for value in [*model.graph.input, *model.graph.output]:
+        value.type.tensor_type.shape.dim[0].dim_value = batch
+    del model.graph.value_info[:]
+    to = os.path.join(work, f"batch{batch}.onnx")
+    onnx.save(model, to)
+    return to
+
+
 class Peer:
     """run() is one inference; form says what runs."""
 
@@ -91,7 +108,8 @@ class Morsel(Peer):
             raise RuntimeError(done.stderr.strip().splitlines()[-1])
 
     def time(self):
-        command = [MORSEL, "bench", self.blob, "--cpu", A.cpu, "--json", "--warmup", "2", "--runs", str(self.runs)]
+        command = [MORSEL, "bench", self.blob, "--cpu", A.cpu, "--json", "--warmup", "2", "--runs", str(self.runs),
+                   "--threads", str(A.threads), *(["--batch", str(A.batch)] if A.batch > 1 else [])]
         out = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
         self.runs = max(3, min(2000, int(A.seconds * 1e3 / out["median_ms"])))
         return out["median_ms"]
@@ -101,11 +119,12 @@ class OnnxRuntime(Peer):
     def __init__(self, case):
         import onnxruntime
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.intra_op_num_threads, options.inter_op_num_threads = A.threads, 1
         options.log_severity_level = 3
         self.name, self.form = "onnxruntime " + onnxruntime.__version__, "QOperator, uint8 x int8 per channel" if case.float else "the file"
-        self.session = onnxruntime.InferenceSession(case.path, options, ["CPUExecutionProvider"])
-        self.feed = {case.input: case.value}
+        path = for_batch(case.path, A.batch, case.work) if A.batch > 1 else case.path
+        self.session = onnxruntime.InferenceSession(path, options, ["CPUExecutionProvider"])
+        self.feed = {case.input: case.values}
 
     def run(self):
         self.session.run(None, self.feed)
@@ -123,12 +142,12 @@ class OpenVino(Peer):
             self.form = "NNCF, performance preset, " + ONEDNN[A.cpu]
         else:
             model, self.form = core.read_model(case.path), "the file, " + ONEDNN[A.cpu]
-            model.reshape(list(case.value.shape))
+        model.reshape(list(case.values.shape))
         self.name = "openvino " + openvino.__version__.split("-")[0]
-        self.compiled = core.compile_model(model, "CPU", {"INFERENCE_NUM_THREADS": 1, "PERFORMANCE_HINT": "LATENCY",
+        self.compiled = core.compile_model(model, "CPU", {"INFERENCE_NUM_THREADS": A.threads, "PERFORMANCE_HINT": "LATENCY",
                                                           "ENABLE_CPU_PINNING": False})
         self.request = self.compiled.create_infer_request()
-        self.request.set_input_tensor(openvino.Tensor(case.value))
+        self.request.set_input_tensor(openvino.Tensor(case.values))
 
     def run(self):
         self.request.infer()
@@ -141,7 +160,10 @@ class LiteRt(Peer):
         import tflite
         if not case.float:
             raise RuntimeError("a TFLite model is made of built-in networks only")
-        self.interpreter = Interpreter(model_content=topologies.make(case.name, tflite.Maker), num_threads=1)
+        self.interpreter = Interpreter(model_content=topologies.make(case.name, tflite.Maker), num_threads=A.threads)
+        into = self.interpreter.get_input_details()[0]
+        if A.batch > 1:
+            self.interpreter.resize_tensor_input(into["index"], [A.batch, *into["shape"][1:]])
         self.interpreter.allocate_tensors()
         into = self.interpreter.get_input_details()[0]
         self.interpreter.set_tensor(into["index"], np.random.default_rng(3).integers(-128, 128, into["shape"]).astype(np.int8))
@@ -165,7 +187,7 @@ class Ncnn(Peer):
         with open(paths[1], "wb") as f:
             f.write(binary)
         self.net = ncnn.Net()
-        self.net.opt.num_threads, self.net.opt.use_int8_inference = 1, True
+        self.net.opt.num_threads, self.net.opt.use_int8_inference = A.threads, True
         if self.net.load_param(paths[0]) or self.net.load_model(paths[1]):
             raise RuntimeError("ncnn does not load the model")
         self.value = ncnn.Mat(np.random.default_rng(3).standard_normal(shape).astype(np.float32))
@@ -173,11 +195,12 @@ class Ncnn(Peer):
         self.run()
 
     def run(self):
-        extractor = self.net.create_extractor()
-        extractor.input(self.into, self.value)
-        status, _ = extractor.extract(self.out)
-        if status:
-            raise RuntimeError("ncnn does not run the model")
+        for _ in range(A.batch):
+            extractor = self.net.create_extractor()
+            extractor.input(self.into, self.value)
+            status, _ = extractor.extract(self.out)
+            if status:
+                raise RuntimeError("ncnn does not run the model")
 
 
 class Case:
@@ -191,7 +214,7 @@ class Case:
             self.path = os.path.join(work, "quantized.onnx")
             quantize_with_onnxruntime(self.float, self.path, work)
         self.input, values = inputs_of(onnx.load(self.path), 1)
-        self.value = values[0]
+        self.values = np.concatenate(inputs_of(onnx.load(self.path), A.batch)[1]) if A.batch > 1 else values[0]
 
 
 def open_peers(case):
@@ -220,13 +243,13 @@ def measure(net):
         rows = [(p.name, p.form, statistics.median(t), min(t)) for p, t in times.items()]
     ours = rows[0][2]
     for name, form, middle, least in rows:
-        print(f"{case.name:28} {name:22} {middle:9.3f} {least:9.3f} {middle / ours:7.2f}  {form}")
-    return {"net": case.name, "cap": A.cpu, "rows": rows}
+        print(f"{case.name:28} {name:22} {middle:9.3f} {least:9.3f} {A.batch * 1e3 / middle:8.1f} {middle / ours:7.2f}  {form}")
+    return {"net": case.name, "cap": A.cpu, "threads": A.threads, "batch": A.batch, "rows": rows}
 
 
 def main():
-    print(f"one thread on core {A.core}, {A.rounds} rounds, times in ms")
-    print(f"{'network':28} {'peer':22} {'median':>9} {'least':>9} {'/morsel':>7}  form")
+    print(f"threads {A.threads} on cores {', '.join(map(str, CORES))}; batch {A.batch}; {A.rounds} rounds; times in ms")
+    print(f"{'network':28} {'peer':22} {'median':>9} {'least':>9} {'FPS':>8} {'/morsel':>7}  form")
     done = [measure(net) for net in A.nets]
     if A.json:
         with open(A.json, "w") as f:
