@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Many images through a network made for one: each thread runs whole images in a session and an arena of its own, so that nothing is
- * shared but the model, threads never wait for each other, and memory does not grow with the images.
+ * More images than a network is made for: each thread runs whole images (or the network's batches of them) in a session and an arena of its
+ * own, so that nothing is shared but the model, threads never wait for each other, and memory does not grow with the images.
  */
 #ifndef MORSEL_TOOLS_CROWD_H
 #define MORSEL_TOOLS_CROWD_H

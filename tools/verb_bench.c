@@ -22,7 +22,8 @@ struct bench {
     bool layers, no_streaming, want_json;
     uint8_t **inputs; /* what is written into each input before every run, of one image after the other */
     uint32_t input_count;
-    struct crowd *crowd; /* for a batch through a network made for one image; else NULL */
+    struct crowd *crowd; /* for a batch of several times the network's own; else NULL */
+    uint32_t crowd_runs; /* how many times */
     double first_ms;
     double *ms;       /* of every run, sorted */
     double *step_ms;  /* [step] median */
@@ -69,10 +70,10 @@ static bool make_inputs(struct bench *bench, struct failure *failure) {
     for (uint32_t i = 0; i < count; i++) {
         struct morsel_view view;
         morsel_input(&bench->model.session, i, &view);
-        uint32_t images = bench->crowd ? (uint32_t)bench->batch : 1;
-        if (!(bench->inputs[i] = malloc((size_t)view.bytes * images + 1)))
-            return failure_memory(failure, (size_t)view.bytes * images);
-        for (uint32_t k = 0; k < images; k++)
+        uint32_t runs = bench->crowd ? bench->crowd_runs : 1;
+        if (!(bench->inputs[i] = malloc((size_t)view.bytes * runs + 1)))
+            return failure_memory(failure, (size_t)view.bytes * runs);
+        for (uint32_t k = 0; k < runs; k++)
             fill(&view, bench->inputs[i] + (size_t)k * view.bytes, &state);
     }
     return true;
@@ -92,13 +93,13 @@ static void put_inputs(struct bench *bench) {
     put_image(bench, &bench->model.session, 0);
 }
 
-/* A batch through a network for one image includes that each image is copied into an arena. */
+/* A batch through sessions of a crowd includes that each image is copied into an arena. */
 static double run_ms(struct bench *bench) {
     if (!bench->crowd)
         put_inputs(bench);
     double start = clock_seconds();
     if (bench->crowd)
-        crowd_run(bench->crowd, (uint32_t)bench->batch, put_image, NULL, bench);
+        crowd_run(bench->crowd, bench->crowd_runs, put_image, NULL, bench);
     else
         morsel_run(&bench->model.session);
     return (clock_seconds() - start) * 1e3;
@@ -267,18 +268,20 @@ static void print_json(const struct bench *bench) {
     json_close(&json);
 }
 
-/* The network's own batch; one for a single image runs others image by image, in sessions of its own for each thread. */
+/* The network's own batch, or several of them, in a session for each thread. */
 static bool check_batch(struct bench *bench, uint32_t cpu, struct failure *failure) {
     struct morsel_view view;
     long batch = 1;
     if (morsel_input(&bench->model.session, 0, &view) == MORSEL_OK && view.onnx_rank > 1)
         batch = (long)view.onnx_dims[0];
-    if (bench->batch > 1 && batch == 1) {
+    if (bench->batch > batch && bench->batch % batch == 0) {
+        bench->crowd_runs = (uint32_t)(bench->batch / batch);
         bench->crowd = crowd_open(&bench->model.network, cpu, (unsigned)bench->threads, failure);
         return bench->crowd != NULL;
     }
     if (bench->batch && bench->batch != batch)
-        return failure_set(failure, STATUS_CALL, "%s is made for a batch of %ld; for another convert again: morsel convert --batch %ld",
+        return failure_set(failure, STATUS_CALL,
+                           "%s is made for a batch of %ld, or several of those; for another convert again: morsel convert --batch %ld",
                            bench->path, batch, bench->batch);
     bench->batch = batch;
     return true;
@@ -327,7 +330,7 @@ int verb_bench(int argc, char **argv) {
         {"--seconds", "N", OPTION_NUMBER, &bench.seconds, 0, 3600, "measure for so long instead; --layers then takes at most 1000 runs"},
         {"--warmup", "N", OPTION_NUMBER, &bench.warmup, 0, 1000000, "runs before those"},
         {"--threads", "N", OPTION_NUMBER, &bench.threads, 1, POOL_THREADS_MOST, "threads that share each step"},
-        {"--batch", "N", OPTION_NUMBER, &bench.batch, 0, 65536, "images of a run; a network for one is run for each; 0: its own"},
+        {"--batch", "N", OPTION_NUMBER, &bench.batch, 0, 65536, "images of a run, its own or a multiple; 0: its own"},
         {"--cpu", "NAME", OPTION_CPU, &cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
         {"--layers", NULL, OPTION_FLAG, &bench.layers, 0, 0, "time each step too"},
         {"--arena", "BYTES", OPTION_NUMBER, &bench.arena, 0, INT32_MAX, "of a NET: an arena of so many bytes, as near as can be"},
