@@ -67,6 +67,16 @@ void *onnx_alloc(struct onnx_graph *graph, size_t bytes) {
     return memory;
 }
 
+struct onnx_graph *onnx_new_graph(Onnx__Model *model) {
+    struct onnx_graph *graph = calloc(1, sizeof *graph);
+    struct onnx_memory *memory = calloc(1, sizeof *memory);
+    if (!graph || !memory)
+        out_of_memory();
+    graph->memory = memory;
+    memory->model = model;
+    return graph;
+}
+
 void onnx_keep(struct onnx_graph *graph, void *memory) {
     struct onnx_block *block = add_block(graph->memory, 0);
     if (!block)
@@ -119,6 +129,13 @@ static struct onnx_value **slot_of(const struct onnx_names *names, const char *n
     return &names->slots[i];
 }
 
+static void enter_names(struct onnx_graph *graph) {
+    struct onnx_names *names = &graph->memory->names;
+    for (size_t i = 0; i < graph->value_count; i++)
+        *slot_of(names, graph->values[i]->name) = graph->values[i];
+    names->used = graph->value_count;
+}
+
 static void grow_names(struct onnx_graph *graph) {
     struct onnx_names *names = &graph->memory->names;
     names->slot_count = names->slot_count ? names->slot_count * 2 : 256;
@@ -126,8 +143,7 @@ static void grow_names(struct onnx_graph *graph) {
     names->slots = calloc(names->slot_count, sizeof *names->slots);
     if (!names->slots)
         out_of_memory();
-    for (size_t i = 0; i < graph->value_count; i++)
-        *slot_of(names, graph->values[i]->name) = graph->values[i];
+    enter_names(graph);
 }
 
 struct onnx_value *onnx_find(const struct onnx_graph *graph, const char *name) {
@@ -156,6 +172,27 @@ struct onnx_value *onnx_named(struct onnx_graph *graph, const char *name) {
     *slot_of(&memory->names, name) = &made->value;
     memory->names.used++;
     return &made->value;
+}
+
+void onnx_exchange_names(struct onnx_graph *graph, struct onnx_value *a, struct onnx_value *b) {
+    const char *name = a->name;
+    struct onnx_value **slot_a = slot_of(&graph->memory->names, a->name), **slot_b = slot_of(&graph->memory->names, b->name);
+    *slot_a = b;
+    *slot_b = a;
+    a->name = b->name;
+    b->name = name;
+}
+
+void onnx_keep_values(struct onnx_graph *graph, bool (*keep)(const struct onnx_value *value)) {
+    struct onnx_names *names = &graph->memory->names;
+    size_t kept = 0;
+    for (size_t i = 0; i < graph->value_count; i++)
+        if (keep(graph->values[i]))
+            graph->values[kept++] = graph->values[i];
+    graph->value_count = kept;
+    if (names->slot_count)
+        memset(names->slots, 0, names->slot_count * sizeof *names->slots);
+    enter_names(graph);
 }
 
 int64_t onnx_elements(const struct onnx_shape *shape) {

@@ -19,6 +19,7 @@ struct onnx_memory {
     Onnx__Model *model;  /* tensors, names and attributes point into it */
     struct onnx_names names;
     size_t value_room;   /* of graph->values */
+    size_t node_room;    /* of graph->nodes; 0 where nobody knows */
     size_t folded_bytes; /* constants made by folding so far */
     size_t folded_work;  /* elements computed by folding so far */
     bool rebound;        /* a fixed dimension was overridden: what the file says of shapes is out of date */
@@ -48,6 +49,13 @@ void *onnx_try_alloc(struct onnx_graph *graph, size_t bytes);
 struct onnx_value *onnx_find(const struct onnx_graph *graph, const char *name);
 /* The value of that name, made if it is new. */
 struct onnx_value *onnx_named(struct onnx_graph *graph, const char *name);
+
+/* Each takes the other's name. */
+void onnx_exchange_names(struct onnx_graph *graph, struct onnx_value *a, struct onnx_value *b);
+/* Drops the values that `keep` does not want, and their names. */
+void onnx_keep_values(struct onnx_graph *graph, bool (*keep)(const struct onnx_value *value));
+/* An empty graph; the model, where there is one, goes with it. */
+struct onnx_graph *onnx_new_graph(Onnx__Model *model);
 
 /* load_tensor.c. The file's tensor, checked; NULL with `error`, or NULL with *unreadable where its type is not read here. */
 struct onnx_tensor *onnx_read_tensor(struct onnx_graph *graph, const Onnx__Tensor *tensor, const char *folder, const char **unreadable,

@@ -306,18 +306,6 @@ static void split_path(struct loader *l, const char *path) {
     l->folder = slash ? onnx_text(l->graph, "%.*s", (int)(slash - path + 1), path) : "./";
 }
 
-static struct onnx_graph *new_graph(Onnx__Model *model) {
-    struct onnx_graph *graph = calloc(1, sizeof *graph);
-    struct onnx_memory *memory = calloc(1, sizeof *memory);
-    if (!graph || !memory) {
-        fputs("morsel: out of memory\n", stderr);
-        exit(3);
-    }
-    graph->memory = memory;
-    memory->model = model;
-    return graph;
-}
-
 struct onnx_graph *onnx_load(const char *path, char *error, size_t error_size) {
     size_t size = 0;
     uint8_t *bytes = read_file(path, &size, error, error_size);
@@ -329,7 +317,7 @@ struct onnx_graph *onnx_load(const char *path, char *error, size_t error_size) {
         onnx_fail(error, error_size, "is not an ONNX model, or is damaged: its protobuf message cannot be read");
         return NULL;
     }
-    struct onnx_graph *graph = new_graph(model);
+    struct onnx_graph *graph = onnx_new_graph(model);
     struct loader l = {graph, model, NULL, error, error_size};
     split_path(&l, path);
     if (check_header(&l) && onnx_inline_functions(model, error, error_size) && check_opset(&l) && load_initializers(&l) &&
