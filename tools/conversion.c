@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/conversion.h"
+#include "tools/convert_extras.h"
+#include "tools/lower/lower.h"
+#include "tools/message.h"
+#include "tools/picture_rule.h"
+#include "tools/plan/plan.h"
+
+#include "core/morsel.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static void drop_blob(struct conversion *c) {
+    net_free(c->net);
+    free(c->blob);
+    free(c->c_source);
+    free(c->c_header);
+    c->net = NULL;
+    c->blob = NULL;
+    c->c_source = c->c_header = NULL;
+}
+
+void conversion_free(struct conversion *c) {
+    drop_blob(c);
+    onnx_free(c->graph);
+    onnx_report_free(&c->report);
+    labels_free(c->labels, c->label_count);
+    free(c->c_header_path);
+}
+
+/* "name=1,3,32,32" or "name=4" */
+static bool read_binding(const char *text, bool is_dim, char *name, size_t room, struct onnx_binding *out, struct failure *failure) {
+    const char *equals = strrchr(text, '='), *at = equals ? equals + 1 : NULL;
+    const char *form = is_dim ? "--dim NAME=N" : "--shape NAME=1,3,224,224";
+    if (!equals || equals == text || (size_t)(equals - text) >= room)
+        return failure_set(failure, STATUS_CALL, "'%s' is not of the form %s", text, form);
+    memcpy(name, text, (size_t)(equals - text));
+    name[equals - text] = 0;
+    *out = (struct onnx_binding){.name = name, .is_dim = is_dim};
+    for (;; at++) {
+        char *end;
+        errno = 0;
+        long long n = strtoll(at, &end, 10);
+        if (end == at || errno || n < 1 || n > INT32_MAX || out->shape.rank >= ONNX_MAX_RANK || (*end && *end != ','))
+            return failure_set(failure, STATUS_CALL, "'%s' is not of the form %s, with whole numbers from 1 on", text, form);
+        out->shape.dims[out->shape.rank++] = n;
+        at = end;
+        if (!*end)
+            break;
+    }
+    if (is_dim && out->shape.rank != 1)
+        return failure_set(failure, STATUS_CALL, "'%s' gives a dimension more than one number", text);
+    return true;
+}
+
+static bool bind(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
+    struct onnx_binding bindings[128];
+    static char names[128][256];
+    char error[512];
+    size_t n = 0;
+    for (int i = 0; i < call->shapes.count; i++, n++)
+        if (!read_binding(call->shapes.values[i], false, names[n], sizeof names[n], &bindings[n], failure))
+            return false;
+    for (int i = 0; i < call->dims.count; i++, n++)
+        if (!read_binding(call->dims.values[i], true, names[n], sizeof names[n], &bindings[n], failure))
+            return false;
+    if (!onnx_bind(c->graph, bindings, n, call->batch, &c->report, error, sizeof error) ||
+        !onnx_infer(c->graph, &c->report, error, sizeof error))
+        return failure_set(failure, STATUS_INPUT, "%s: %s", call->input, error);
+    if (call->batch == 1 && !n)
+        extras_check_batch(c->graph, &c->report);
+    return true;
+}
+
+static bool read_extras(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
+    char error[512];
+    c->extras.strip = call->strip;
+    if (call->picture && !picture_rule_read(call->picture, &c->rule, error, sizeof error))
+        return failure_set(failure, STATUS_INPUT, "%s", error);
+    c->extras.picture = call->picture ? &c->rule : NULL;
+    if (call->labels && !labels_read(call->labels, &c->labels, &c->label_count, error, sizeof error))
+        return failure_set(failure, STATUS_INPUT, "%s", error);
+    c->extras.labels = c->labels;
+    c->extras.label_count = (uint32_t)c->label_count;
+    return true;
+}
+
+/* A header that stands there already is written over only where it was made by --c. */
+static bool header_is_ours(const char *path, struct failure *failure) {
+    char start[sizeof BLOB_C_MARK] = "";
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return true;
+    size_t got = fread(start, 1, sizeof start - 1, file);
+    fclose(file);
+    return !got || !strcmp(start, BLOB_C_MARK) ||
+           failure_set(failure, STATUS_CALL, "%s stands beside the file of --c and was not written by it; name another FILE.c", path);
+}
+
+/* The header goes beside the source, unless that is a device. */
+static bool name_header(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
+    struct stat status;
+    if (!call->c_source || (!stat(call->c_source, &status) && !S_ISREG(status.st_mode)))
+        return true;
+    c->c_header_path = blob_c_header_path(call->c_source);
+    return c->c_header_path ? header_is_ours(c->c_header_path, failure) : failure_memory(failure, strlen(call->c_source));
+}
+
+/* What is written is none of what is read, and each is a file of its own. */
+static bool files_differ(const struct conversion_call *call, const struct conversion *c, const char *more, struct failure *failure) {
+    const char *read[] = {call->input, call->picture, call->labels}, *written[] = {call->output, call->c_source, c->c_header_path, more};
+    for (int i = 0; i < 4; i++)
+        for (int r = 0; r < 3; r++)
+            if (file_same(written[i], read[r]))
+                return failure_set(failure, STATUS_CALL, "%s would be written over: it is read as well; name another output", read[r]);
+    for (int i = 1; i < 4; i++)
+        for (int k = 0; k < i; k++)
+            if (file_same(written[k], written[i]))
+                return failure_set(failure, STATUS_CALL, "%s name the same file: %s", i < 3 ? "-o and --c" : "two outputs", written[k]);
+    return true;
+}
+
+bool conversion_check_files(const struct conversion_call *call, struct conversion *c, const char *more, struct failure *failure) {
+    return name_header(call, c, failure) && files_differ(call, c, more, failure);
+}
+
+/* The library itself has the last word on what was written. */
+static bool check_blob(const struct conversion *c, struct failure *failure) {
+    struct morsel_model model;
+    enum morsel_error error = morsel_open(&model, c->blob, c->blob_bytes, 0);
+    if (error == MORSEL_ERR_PICTURE)
+        return extras_rule_misfits(&c->rule, c->graph, failure);
+    if (error)
+        return failure_set(failure, STATUS_SYSTEM, "the blob that was made does not open (%s): this is a fault of morsel, please report it",
+                           morsel_error_text(error));
+    return true;
+}
+
+bool conversion_read(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
+    char error[512];
+    c->graph = onnx_load(call->input, error, sizeof error);
+    if (!c->graph)
+        return failure_set(failure, STATUS_INPUT, "%s: %s", call->input, error);
+    return read_extras(call, c, failure) && bind(call, c, failure);
+}
+
+bool conversion_make(const struct conversion_call *call, struct conversion *c, struct onnx_graph *graph, struct failure *failure) {
+    drop_blob(c);
+    c->net = lower(graph, &c->report);
+    if (!c->net || c->report.refusal_count)
+        return false;
+    c->net->no_streaming = call->no_streaming;
+    c->net->arena_room = (uint32_t)call->arena;
+    if (!plan_arena(c->net))
+        return failure_set(failure, STATUS_INPUT, "%s: its arena would take more than 2^31 bytes", call->input);
+    c->blob = blob_write(c->net, &c->extras, &c->blob_bytes);
+    if (!c->blob)
+        return failure_set(failure, STATUS_SYSTEM, "no memory for the blob, or it would take more than 2^31 bytes");
+    if (!check_blob(c, failure))
+        return false;
+    if (call->labels)
+        extras_check_labels(call->labels, c->labels, c->label_count, graph, &c->report);
+    if (call->c_source && !(c->c_source = blob_c_source(c->blob, c->blob_bytes, call->c_source, &c->c_length)))
+        return failure_memory(failure, c->blob_bytes * 5);
+    if (c->c_header_path && !(c->c_header = blob_c_header(c->blob, c->blob_bytes, call->c_source, &c->c_header_length)))
+        return failure_memory(failure, 1024);
+    return true;
+}
+
+size_t conversion_files(const struct conversion_call *call, const struct conversion *c, struct file_new *files) {
+    size_t count = 1;
+    files[0] = (struct file_new){call->output, c->blob, c->blob_bytes};
+    if (c->c_source)
+        files[count++] = (struct file_new){call->c_source, c->c_source, c->c_length};
+    if (c->c_header)
+        files[count++] = (struct file_new){c->c_header_path, c->c_header, c->c_header_length};
+    return count;
+}
+
+void conversion_json(struct json *json, const struct conversion *c) {
+    bool done = c->net && !c->report.refusal_count;
+    if (done) {
+        json_integer(json, "layers", c->net->step_count);
+        json_integer(json, "macs", (int64_t)net_macs(c->net));
+        json_integer(json, "params", (int64_t)c->net->parameter_count);
+        json_integer(json, "blob_bytes", (int64_t)c->blob_bytes);
+        json_integer(json, "arena_bytes", c->net->arena_bytes);
+    }
+    json_open_array(json, "notices");
+    for (size_t i = 0; i < c->report.notice_count; i++)
+        json_text(json, NULL, c->report.notices[i]);
+    json_close_array(json);
+    json_open_array(json, "refused");
+    for (size_t i = 0; i < c->report.refusal_count; i++) {
+        const struct onnx_refusal *r = &c->report.refusals[i];
+        json_open(json, NULL);
+        json_text(json, "node", r->node);
+        json_text(json, "op", r->op);
+        json_integer(json, "opset", r->opset);
+        json_text(json, "shape", r->shapes);
+        json_text(json, "why", r->why);
+        json_close(json);
+    }
+    json_close_array(json);
+}
+
+void conversion_summary(const char *path, const struct conversion *c) {
+    uint32_t live, peak = plan_peak(c->net, &live);
+    printf("%s\n", path);
+    printf("  layers       %u\n", c->net->step_count);
+    printf("  MACs         %.2f M\n", (double)net_macs(c->net) / 1e6);
+    printf("  parameters   %.3f M\n", (double)c->net->parameter_count / 1e6);
+    printf("  blob bytes   %zu\n", c->blob_bytes);
+    printf("  arena bytes  %u", c->net->arena_bytes);
+    if (c->net->step_count)
+        printf("  (%u live at step %u, %s)", live, peak, c->net->steps[peak]->name);
+    printf("\n");
+}
+

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* From an ONNX file to a blob, as `convert` and `quantize` have it in common: reading, extras, arena, C array, report. */
+#ifndef MORSEL_TOOLS_CONVERSION_H
+#define MORSEL_TOOLS_CONVERSION_H
+
+#include "tools/blob/blob.h"
+#include "tools/file.h"
+#include "tools/json.h"
+#include "tools/lower/net.h"
+#include "tools/onnx/graph.h"
+#include "tools/options.h"
+
+/* What the command line says. */
+struct conversion_call {
+    const char *input, *output, *c_source, *picture, *labels;
+    struct option_texts shapes, dims;
+    long batch, arena;
+    bool strip, no_streaming, json;
+};
+
+/* What a conversion holds. Zeroed at first; conversion_free() lets go of it. */
+struct conversion {
+    struct onnx_graph *graph;
+    struct onnx_report report;
+    struct net *net;
+    struct morsel_blob_picture rule;
+    struct blob_extras extras;
+    char **labels;
+    size_t label_count;
+    uint8_t *blob;
+    size_t blob_bytes;
+    char *c_source, *c_header, *c_header_path; /* the header: NULL where the source goes to a device */
+    size_t c_length, c_header_length;
+};
+
+/* Whether the files that would be written are none of those that are read, and each is one of its own; names the header of --c. `more`: one
+ * more that is written, or NULL. */
+bool conversion_check_files(const struct conversion_call *call, struct conversion *c, const char *more, struct failure *failure);
+
+/* The graph with shapes and constants; the picture rule and the labels. */
+bool conversion_read(const struct conversion_call *call, struct conversion *c, struct failure *failure);
+
+/* Steps, arena and blob of a graph: of c->graph or of what was made from it. False with refusals in the report (and no failure), or with
+ * a failure. What was made before is given back. */
+bool conversion_make(const struct conversion_call *call, struct conversion *c, struct onnx_graph *graph, struct failure *failure);
+
+/* The blob, and the C array where one is wanted, put into files[0..3); how many. */
+size_t conversion_files(const struct conversion_call *call, const struct conversion *c, struct file_new *files);
+
+/* layers macs params blob_bytes arena_bytes, where there is a blob; then notices and refused. */
+void conversion_json(struct json *json, const struct conversion *c);
+void conversion_summary(const char *path, const struct conversion *c);
+
+void conversion_free(struct conversion *c);
+
+#endif
