@@ -5,6 +5,7 @@
 #include "tools/image/image.h"
 #include "tools/options.h"
 #include "tools/results.h"
+#include "tools/run_float.h"
 #include "tools/scores.h"
 #include "tools/tensor.h"
 #include "tools/verbs.h"
@@ -329,8 +330,9 @@ int verb_run(int argc, char **argv) {
         {"--cpu", "NAME", OPTION_CPU, &cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
         {"--json", NULL, OPTION_FLAG, &job.want_json, 0, 0, "one JSON object on stdout"},
     };
-    const struct options options = {"MODEL [PICTURE...] [options]", "Runs a network on pictures, or on tensors from .npy files.", list,
-                                    sizeof list / sizeof list[0]};
+    const struct options options = {"MODEL [PICTURE...] [options]",
+                                    "Runs a network on pictures, or on tensors from .npy files. An ONNX file runs in float, on tensors.",
+                                    list, sizeof list / sizeof list[0]};
     if (!options_cpu_default(&cpu))
         return STATUS_CALL;
     int count = options_parse(&options, argc, argv);
@@ -341,6 +343,14 @@ int verb_run(int argc, char **argv) {
         return STATUS_CALL;
     }
     job.results.top = (uint32_t)top;
+#ifndef MORSEL_TOOL_REDUCED
+    if (run_float_wanted(argv[0])) {
+        if (count > 1)
+            failure_set(&failure, STATUS_CALL, "an ONNX network has no picture rule: give tensors with --input X.npy");
+        bool done = count == 1 && run_float(argv[0], &job.input_texts, &job.output_texts, &failure);
+        return done ? STATUS_DONE : message_failure(&failure);
+    }
+#endif
     if (!check_call(&job, count - 1, &failure) || !model_open(&job.model, argv[0], cpu, (unsigned)threads, &failure))
         return message_failure(&failure);
     bool good = run(&job, argv[0], argv + 1, count - 1, &failure);

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of operators that run in float. */
+#include "tools/float/operator.h"
+
+#include <limits.h>
+#include <string.h>
+
+#define MICROSOFT "com.microsoft"
+enum { EACH = INT_MAX }; /* all outputs */
+
+/* domain, name, outputs that are computed, types of input 0, who prepares it */
+static const struct float_operator operators[] = {
+    {"", "Conv", 1, REALS, prepare_conv},
+    {MICROSOFT, "FusedConv", 1, REALS, prepare_conv},
+    {"", "Gemm", 1, REALS, prepare_gemm},
+    {"", "MatMul", 1, REALS, prepare_matmul},
+
+    {"", "MaxPool", 1, NUMBERS, prepare_pool},
+    {"", "AveragePool", 1, REALS, prepare_pool},
+    {"", "GlobalAveragePool", 1, REALS, prepare_global_pool},
+    {"", "GlobalMaxPool", 1, NUMBERS, prepare_global_pool},
+    {"", "ReduceMean", 1, REALS, prepare_reduce},
+    {"", "ReduceSum", 1, REALS, prepare_reduce},
+    {"", "ReduceMax", 1, NUMBERS, prepare_reduce},
+    {"", "ReduceMin", 1, NUMBERS, prepare_reduce},
+    {"", "ReduceProd", 1, REALS, prepare_reduce},
+    {"", "ReduceL1", 1, REALS, prepare_reduce},
+    {"", "ReduceL2", 1, REALS, prepare_reduce},
+    {"", "ReduceSumSquare", 1, REALS, prepare_reduce},
+    {"", "ReduceLogSum", 1, REALS, prepare_reduce},
+    {"", "ReduceLogSumExp", 1, REALS, prepare_reduce},
+    {"", "ArgMax", 1, NUMBERS, prepare_arg},
+    {"", "ArgMin", 1, NUMBERS, prepare_arg},
+    {"", "Softmax", 1, REALS, prepare_softmax},
+    {"", "LogSoftmax", 1, REALS, prepare_softmax},
+    {"", "BatchNormalization", 1, REALS, prepare_batch_norm},
+    {"", "InstanceNormalization", 1, REALS, prepare_instance_norm},
+    {"", "GroupNormalization", 1, REALS, prepare_group_norm},
+    {"", "LayerNormalization", 1, REALS, prepare_layer_norm},
+
+    {"", "Add", 1, REALS, prepare_binary},
+    {"", "Sub", 1, REALS, prepare_binary},
+    {"", "Mul", 1, REALS, prepare_binary},
+    {"", "Div", 1, REALS, prepare_binary},
+    {"", "Pow", 1, REALS, prepare_binary},
+    {"", "Max", 1, NUMBERS, prepare_binary},
+    {"", "Min", 1, NUMBERS, prepare_binary},
+    {"", "Sum", 1, REALS, prepare_binary},
+    {"", "Mean", 1, REALS, prepare_binary},
+    {"", "PRelu", 1, REALS, prepare_binary},
+    {"", "Equal", 1, NUMBERS, prepare_binary},
+    {"", "Greater", 1, NUMBERS, prepare_binary},
+    {"", "Less", 1, NUMBERS, prepare_binary},
+    {"", "GreaterOrEqual", 1, NUMBERS, prepare_binary},
+    {"", "LessOrEqual", 1, NUMBERS, prepare_binary},
+    {"", "And", 1, NUMBERS, prepare_binary},
+    {"", "Or", 1, NUMBERS, prepare_binary},
+    {"", "Xor", 1, NUMBERS, prepare_binary},
+    {"", "Where", 1, NUMBERS, prepare_where},
+
+    {"", "Clip", 1, NUMBERS, prepare_clip},
+    {"", "Cast", 1, NUMBERS, prepare_cast},
+    {"", "CastLike", 1, NUMBERS, prepare_cast},
+    {"", "Relu", 1, NUMBERS, prepare_unary},
+    {"", "LeakyRelu", 1, REALS, prepare_unary},
+    {"", "ThresholdedRelu", 1, REALS, prepare_unary},
+    {"", "Elu", 1, REALS, prepare_unary},
+    {"", "Selu", 1, REALS, prepare_unary},
+    {"", "Celu", 1, REALS, prepare_unary},
+    {"", "Sigmoid", 1, REALS, prepare_unary},
+    {"", "HardSigmoid", 1, REALS, prepare_unary},
+    {"", "HardSwish", 1, REALS, prepare_unary},
+    {"", "Swish", 1, REALS, prepare_unary},
+    {"", "Mish", 1, REALS, prepare_unary},
+    {"", "Softplus", 1, REALS, prepare_unary},
+    {"", "Softsign", 1, REALS, prepare_unary},
+    {"", "Tanh", 1, REALS, prepare_unary},
+    {"", "Erf", 1, REALS, prepare_unary},
+    {"", "Gelu", 1, REALS, prepare_unary},
+    {MICROSOFT, "Gelu", 1, REALS, prepare_unary},
+    {"", "Exp", 1, REALS, prepare_unary},
+    {"", "Log", 1, REALS, prepare_unary},
+    {"", "Sqrt", 1, REALS, prepare_unary},
+    {"", "Abs", 1, REALS, prepare_unary},
+    {"", "Neg", 1, REALS, prepare_unary},
+    {"", "Sign", 1, REALS, prepare_unary},
+    {"", "Reciprocal", 1, REALS, prepare_unary},
+    {"", "Floor", 1, REALS, prepare_unary},
+    {"", "Ceil", 1, REALS, prepare_unary},
+    {"", "Round", 1, REALS, prepare_unary},
+    {"", "Not", 1, NUMBERS, prepare_unary},
+
+    {"", "Identity", 1, NUMBERS, prepare_alias},
+    {"", "Dropout", 1, NUMBERS, prepare_alias},
+    {"", "Reshape", 1, NUMBERS, prepare_alias},
+    {"", "Flatten", 1, NUMBERS, prepare_alias},
+    {"", "Squeeze", 1, NUMBERS, prepare_alias},
+    {"", "Unsqueeze", 1, NUMBERS, prepare_alias},
+    {"", "Transpose", 1, NUMBERS, prepare_transpose},
+    {"", "Slice", 1, NUMBERS, prepare_slice},
+    {"", "Split", EACH, NUMBERS, prepare_split},
+    {"", "Concat", 1, NUMBERS, prepare_concat},
+    {"", "Expand", 1, NUMBERS, prepare_expand},
+    {"", "Tile", 1, NUMBERS, prepare_tile},
+    {"", "Gather", 1, NUMBERS, prepare_gather},
+    {"", "Pad", 1, NUMBERS, prepare_pad},
+    {"", "DepthToSpace", 1, NUMBERS, prepare_depth_to_space},
+    {"", "SpaceToDepth", 1, NUMBERS, prepare_space_to_depth},
+
+    {"", "QuantizeLinear", 1, REALS, prepare_quantize},
+    {"", "DequantizeLinear", 1, NUMBERS, prepare_dequantize},
+    {MICROSOFT, "QuantizeLinear", 1, REALS, prepare_quantize},
+    {MICROSOFT, "DequantizeLinear", 1, NUMBERS, prepare_dequantize},
+};
+
+const struct float_operator *float_operator_find(const char *domain, const char *name) {
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
+        if (!strcmp(operators[i].name, name) && !strcmp(operators[i].domain, domain))
+            return &operators[i];
+    return NULL;
+}

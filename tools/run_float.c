@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/run_float.h"
+#include "tools/clock.h"
+#include "tools/file.h"
+#include "tools/float/executor.h"
+#include "tools/npy.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 512 };
+
+/* A value of the graph with the file that it comes from or goes to. */
+struct bound {
+    const struct onnx_value *value;
+    const char *path; /* NULL: not asked for */
+    size_t count;     /* of one run */
+    float *floats;    /* of all runs */
+};
+
+struct job {
+    struct onnx_graph *graph;
+    struct executor *executor;
+    struct executor_run *run;
+    struct bound inputs[MOST], outputs[MOST];
+    size_t input_count, output_count, runs;
+};
+
+bool run_float_wanted(const char *path) {
+    size_t length = strlen(path);
+    return length > 5 && !strcmp(path + length - 5, ".onnx");
+}
+
+static bool open_graph(struct job *job, const char *path, struct failure *failure) {
+    char error[512];
+    struct onnx_report report = {0};
+    job->graph = onnx_load(path, error, sizeof error);
+    bool good = job->graph && onnx_bind(job->graph, NULL, 0, 1, &report, error, sizeof error) &&
+                onnx_infer(job->graph, &report, error, sizeof error);
+    for (size_t i = 0; i < report.notice_count; i++)
+        message_notice("%s: %s", path, report.notices[i]);
+    onnx_report_free(&report);
+    if (!good)
+        return failure_set(failure, STATUS_INPUT, "%s: %s", path, error);
+    job->runs = 1;
+    job->input_count = job->graph->input_count;
+    job->output_count = job->graph->output_count;
+    if (job->input_count > MOST || job->output_count > MOST)
+        return failure_set(failure, STATUS_INPUT, "%s has more than %d inputs or outputs", path, MOST);
+    job->executor = executor_open(job->graph, failure);
+    job->run = job->executor ? executor_run_open(job->executor, failure) : NULL;
+    return job->run || failure_prefix(failure, path);
+}
+
+/* Gives each "FILE" or "NAME=FILE" its value. */
+static bool bind(struct bound *list, size_t count, const struct option_texts *texts, const char *option, struct failure *failure) {
+    for (int i = 0; i < texts->count; i++) {
+        const char *text = texts->values[i], *equals = strchr(text, '=');
+        size_t at = 0;
+        while (at < count && !(equals && strlen(list[at].value->name) == (size_t)(equals - text) &&
+                               !strncmp(list[at].value->name, text, (size_t)(equals - text))))
+            at++;
+        bool named = at < count;
+        if (!named && count != 1)
+            return failure_set(failure, STATUS_CALL, "%s %.100s: which one? Say NAME=FILE.npy; the first is '%.200s'", option, text,
+                               count ? list[0].value->name : "");
+        struct bound *bound = &list[named ? at : 0];
+        if (bound->path)
+            return failure_set(failure, STATUS_CALL, "%s: '%s' is given twice", option, bound->value->name);
+        bound->path = named ? equals + 1 : text;
+    }
+    return true;
+}
+
+static float number(const struct npy *array, size_t i) {
+    switch (array->type) {
+    case NPY_UINT8: return ((const uint8_t *)array->data)[i];
+    case NPY_INT8: return ((const int8_t *)array->data)[i];
+    case NPY_INT32: return (float)((const int32_t *)array->data)[i];
+    case NPY_INT64: return (float)((const int64_t *)array->data)[i];
+    case NPY_FLOAT64: return (float)((const double *)array->data)[i];
+    default: return ((const float *)array->data)[i];
+    }
+}
+
+/* The graph's shape, but for the first dimension, which may be a multiple. */
+static bool fits(const struct npy *array, const struct onnx_shape *shape, size_t *runs) {
+    if (array->rank != (uint32_t)shape->rank)
+        return false;
+    *runs = 1;
+    for (int i = 0; i < shape->rank; i++) {
+        uint64_t want = (uint64_t)shape->dims[i], have = array->dims[i];
+        if (i == 0 && want && have && have % want == 0)
+            *runs = (size_t)(have / want);
+        else if (want != have)
+            return false;
+    }
+    return true;
+}
+
+static bool read_input(struct job *job, struct bound *input, struct failure *failure) {
+    struct npy array;
+    char text[256];
+    size_t runs;
+    if (!input->path)
+        return failure_set(failure, STATUS_CALL, "input '%s' has no file: give it by --input", input->value->name);
+    if (!npy_read(input->path, &array, failure))
+        return false;
+    bool good = fits(&array, &input->value->shape, &runs) && (input == job->inputs || runs == job->runs);
+    if (!good)
+        failure_set(failure, STATUS_INPUT, "%s is %s, which does not fit input '%s' of the network, or not the inputs before it",
+                    input->path, npy_describe(&array, text, sizeof text), input->value->name);
+    job->runs = good ? runs : 0;
+    input->floats = good ? malloc(array.count * sizeof(float) + 1) : NULL;
+    for (size_t i = 0; input->floats && i < array.count; i++)
+        input->floats[i] = number(&array, i);
+    if (good && !input->floats)
+        good = failure_memory(failure, array.count * sizeof(float));
+    npy_free(&array);
+    return good;
+}
+
+static bool prepare(struct job *job, const struct option_texts *inputs, const struct option_texts *outputs, struct failure *failure) {
+    for (size_t i = 0; i < job->input_count; i++)
+        job->inputs[i].value = job->graph->inputs[i];
+    for (size_t i = 0; i < job->output_count; i++)
+        job->outputs[i].value = job->graph->outputs[i];
+    if (!bind(job->inputs, job->input_count, inputs, "--input", failure) ||
+        !bind(job->outputs, job->output_count, outputs, "--output", failure))
+        return false;
+    for (size_t i = 0; i < job->input_count; i++) {
+        job->inputs[i].count = (size_t)onnx_elements(&job->inputs[i].value->shape);
+        if (!read_input(job, &job->inputs[i], failure))
+            return false;
+    }
+    for (size_t i = 0; i < job->output_count; i++) {
+        struct bound *output = &job->outputs[i];
+        output->count = (size_t)onnx_elements(&output->value->shape);
+        if (output->path && !(output->floats = calloc(job->runs * output->count + 1, sizeof(float))))
+            return failure_memory(failure, job->runs * output->count * sizeof(float));
+        for (size_t k = 0; k < job->input_count && output->path; k++)
+            if (file_same(output->path, job->inputs[k].path))
+                return failure_set(failure, STATUS_CALL, "--output %s would be written over: it is read as well", output->path);
+    }
+    return true;
+}
+
+static bool run_all(struct job *job, double *seconds, struct failure *failure) {
+    const float *inputs[MOST];
+    double start = clock_seconds();
+    for (size_t run = 0; run < job->runs; run++) {
+        for (size_t i = 0; i < job->input_count; i++)
+            inputs[i] = job->inputs[i].floats + run * job->inputs[i].count;
+        if (!executor_run(job->run, inputs, NULL, NULL, failure))
+            return false;
+        for (size_t i = 0; i < job->output_count; i++) {
+            struct bound *output = &job->outputs[i];
+            size_t count;
+            const float *from = executor_output(job->run, i, &count);
+            if (output->floats && count)
+                memcpy(output->floats + run * count, from, count * sizeof *from);
+        }
+    }
+    *seconds = clock_seconds() - start;
+    return true;
+}
+
+static bool write_outputs(const struct job *job, struct failure *failure) {
+    for (size_t i = 0; i < job->output_count; i++) {
+        const struct bound *output = &job->outputs[i];
+        const struct onnx_shape *shape = &output->value->shape;
+        uint64_t dims[ONNX_MAX_RANK + 1] = {job->runs};
+        uint32_t rank = (uint32_t)shape->rank;
+        if (!output->path)
+            continue;
+        for (uint32_t k = 0; k < rank; k++)
+            dims[k] = (uint64_t)shape->dims[k];
+        dims[0] = rank ? dims[0] * job->runs : job->runs;
+        rank = rank || job->runs == 1 ? rank : 1;
+        if (!npy_write(output->path, NPY_FLOAT32, dims, rank, output->floats, failure))
+            return false;
+        printf("%s: output '%s' of %zu run%s in float\n", output->path, output->value->name, job->runs, job->runs > 1 ? "s" : "");
+    }
+    return true;
+}
+
+static void job_free(struct job *job) {
+    for (size_t i = 0; i < MOST; i++) {
+        free(job->inputs[i].floats);
+        free(job->outputs[i].floats);
+    }
+    executor_run_close(job->run);
+    executor_close(job->executor);
+    onnx_free(job->graph);
+}
+
+bool run_float(const char *path, const struct option_texts *inputs, const struct option_texts *outputs, struct failure *failure) {
+    static struct job job;
+    double seconds;
+    bool good = open_graph(&job, path, failure) && prepare(&job, inputs, outputs, failure) && run_all(&job, &seconds, failure) &&
+                write_outputs(&job, failure);
+    if (good)
+        printf("%.1f ms a run, in float on one thread\n", seconds * 1e3 / (double)job.runs);
+    job_free(&job);
+    return good;
+}
