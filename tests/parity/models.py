@@ -259,7 +259,7 @@ def small(name, form):
 def family(name):
     """The table's line that a net counts for."""
     words = name.split("_")
-    if words[0] in ("conv", "gemm", "pool", "mean", "softmax", "concat", "one", "split", "matmul"):
+    if words[0] in ("conv", "gemm", "pool", "mean", "softmax", "concat", "one", "split", "matmul", "transposed"):
         return words[0]
     return "_".join(words[:2]) if words[0] in ("two", "move") else name
 

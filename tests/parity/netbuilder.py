@@ -87,6 +87,14 @@ class Net:
         x = self.op("Conv", x, w, *more, kernel_shape=kernel, **attributes)
         return self.op("Relu", x) if relu else x
 
+    def conv_transpose(self, x, cin, cout, kernel, bias=True, group=1, relu=False, **attributes):
+        w = self.weight(cin, cout // group, *kernel, spread=np.sqrt(cout / cin))
+        more = [self.vector(cout)] if bias else []
+        if group != 1:
+            attributes["group"] = group
+        x = self.op("ConvTranspose", x, w, *more, **attributes)
+        return self.op("Relu", x) if relu else x
+
     def vector(self, n):
         name = self.floats(n, low=-0.5, high=0.5)
         self.weights.add(name)
@@ -245,6 +253,8 @@ class Writer:
     def weight_axis(self, node):
         if node.op == "Conv":
             return 0
+        if node.op == "ConvTranspose":
+            return 1
         if node.op == "Gemm":
             return 0 if node.attributes.get("transB") else 1
         return self.net.constants[node.inputs[1]].ndim - 1
@@ -314,14 +324,15 @@ class Writer:
             if self.form.float_bias:
                 inputs.append(self.const(b, self.net.constants[b]))
             else:
-                codes, bias_scale = self.bias(b, self.learn(node.inputs[0])[0], scale)
+                each = np.tile(scale, node.attributes.get("group", 1)) if node.op == "ConvTranspose" and scale.ndim else scale
+                codes, bias_scale = self.bias(b, self.learn(node.inputs[0])[0], each)
                 more = {"axis": 0} if bias_scale.ndim else {}
                 self.add("DequantizeLinear", [codes, self.const(b + "_scale", bias_scale)], [b + "_real"], **more)
                 inputs.append(b + "_real")
         return inputs
 
     def qdq_node(self, node):
-        weighted = node.op in ("Conv", "Gemm", "MatMul") and len(node.inputs) > 1 and node.inputs[1] in self.net.weights
+        weighted = node.op in ("Conv", "ConvTranspose", "Gemm", "MatMul") and len(node.inputs) > 1 and node.inputs[1] in self.net.weights
         self.float_node(node, self.qdq_weights(node) if weighted else self.float_inputs(node))
         chain, last = self.followed(node)
         if not chain or node.op in MOVES:
@@ -369,6 +380,9 @@ class Writer:
             self.add(node.op, inputs, [o + "_q" for o in node.outputs], **node.attributes)
             for o in node.outputs:
                 self.numbers[o], self.bytes[o] = self.numbers[node.inputs[0]], o + "_q"
+            return
+        if node.op == "ConvTranspose":  # has no integer form, and ONNX Runtime quantizes float weights here, as it sees fit
+            self.qdq_node(node)
             return
         weighted = node.op in ("Conv", "Gemm", "MatMul") and node.inputs[1] in self.net.weights
         raw = node.outputs[0] in self.net.raw

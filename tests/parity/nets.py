@@ -81,6 +81,26 @@ def conv_float_out(b):
     return b.out(b.keep_float(b.conv(b.input(1, 3, 6, 6), 3, 8, 3)))
 
 
+def transposed(b, cin, cout, kernel, size, attributes):
+    x = b.input(1, cin, *size)
+    return b.out(b.conv(b.conv_transpose(x, cin, cout, kernel, **attributes), cout, 3, [1] * len(size)))
+
+
+many(transposed,
+     plain=(6, 9, (2, 2), (5, 6), dict(strides=[2, 2])),
+     padded=(5, 7, (3, 3), (4, 6), dict(strides=[2, 2], pads=[1, 1, 1, 1], output_padding=[1, 1])),
+     four=(8, 4, (4, 4), (5, 5), dict(strides=[2, 2], pads=[1, 1, 1, 1], relu=True)), stride_one=(4, 6, (3, 3), (6, 5), {}),
+     uneven=(3, 5, (3, 2), (5, 4), dict(strides=[3, 1], pads=[0, 1, 2, 0])),
+     dilated=(4, 5, (3, 3), (5, 5), dict(strides=[2, 1], dilations=[2, 3])),
+     grouped=(6, 8, (3, 3), (4, 5), dict(group=2, strides=[2, 2])),
+     depthwise=(6, 6, (4, 4), (4, 5), dict(group=6, strides=[2, 2], bias=False)),
+     cut=(4, 4, (2, 2), (6, 6), dict(pads=[2, 1, 1, 2], strides=[1, 2])), wide_stride=(3, 4, (2, 2), (4, 4), dict(strides=[3, 3])),
+     output_shape=(4, 5, (3, 3), (4, 4), dict(strides=[2, 2], output_shape=[8, 7])),
+     same_upper=(4, 5, (3, 4), (4, 4), dict(strides=[2, 2], auto_pad="SAME_UPPER")),
+     same_lower=(4, 5, (3, 4), (4, 4), dict(strides=[2, 2], auto_pad="SAME_LOWER")),
+     one_dimension=(4, 6, (4,), (9,), dict(strides=[2], pads=[1, 1])), one_by_one=(7, 5, (1, 1), (4, 4), {}))
+
+
 # --- products
 
 def gemm(b, rows, inner, columns, bias, attributes):

@@ -22,6 +22,7 @@ PRODUCT = "sums products of floats in the order of its blocked kernels (MlasGemm
 FLOAT_ORDER = {
     "Conv": CONVOLUTION,
     "FusedConv": CONVOLUTION,
+    "ConvTranspose": CONVOLUTION,
     "MatMul": PRODUCT,
     "Gemm": PRODUCT,
     "FusedGemm": PRODUCT,

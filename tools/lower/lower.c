@@ -31,6 +31,7 @@ static const struct operator_entry {
     {MICROSOFT, "QLinearLeakyRelu", lower_qlinear_unary},
     {MICROSOFT, "QLinearSoftmax", lower_qlinear_softmax},
     {"", "Conv", lower_conv},
+    {"", "ConvTranspose", lower_conv_transpose},
     {"", "MatMul", lower_matmul},
     {"", "Gemm", lower_gemm},
     {"", "Add", lower_binary},

@@ -51,7 +51,7 @@ struct net *lower(struct onnx_graph *graph, struct onnx_report *report);
 /* One operator family each; false: refused, with the reason in the report. */
 typedef bool lower_fn(struct lowering *l, struct onnx_node *node);
 lower_fn lower_quantize, lower_dequantize, lower_cast;
-lower_fn lower_qlinear_conv, lower_conv;
+lower_fn lower_qlinear_conv, lower_conv, lower_conv_transpose;
 lower_fn lower_qlinear_matmul, lower_qgemm, lower_matmul, lower_gemm;
 lower_fn lower_qlinear_binary, lower_binary;
 lower_fn lower_unary, lower_qlinear_unary, lower_batch_norm;
@@ -179,6 +179,10 @@ bool read_any_bias(struct lowering *l, struct onnx_node *node, const struct onnx
 /* Scale and zero point i of a quantized constant (by axis), checked. */
 float quantized_scale(const struct meaning *m, uint32_t i);
 int32_t quantized_zero(const struct meaning *m, uint32_t i);
+
+/* A convolution whose window and shape of weights are known; m is what it goes over, whatever the node's first input is. */
+bool lower_window(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct morsel_blob_conv *window,
+                  const struct weights *geometry);
 
 /* Float weights, or a float input: layers that run in real numbers (op_real.c). The window of a convolution is read already. */
 bool lower_real_conv(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct morsel_blob_conv *window);

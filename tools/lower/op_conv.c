@@ -176,8 +176,14 @@ bool lower_conv(struct lowering *l, struct onnx_node *node) {
     struct weights w;
     if (!shaped)
         return refuse(l, node, "its weights are not constant");
-    if (!read_geometry(l, node, node->inputs[0], &shaped->shape, &p, &w))
-        return false;
+    return read_geometry(l, node, node->inputs[0], &shaped->shape, &p, &w) && lower_window(l, node, m, &p, &w);
+}
+
+bool lower_window(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct morsel_blob_conv *window,
+                  const struct weights *geometry) {
+    struct morsel_blob_conv p = *window;
+    struct weights w = *geometry;
+    const struct meaning *wm = meaning_of(l, node->inputs[1]);
     if (!quantized_operands(m, wm))
         return lower_real_conv(l, node, m, &p);
     if (wm->scales->count > 1 && wm->axis != 0)
