@@ -33,7 +33,7 @@ ZEROS, QOP_ZEROS = Form(weight_zero=True), Form(qdq=False, weight="u8", weight_z
 BYTES, QOP_BYTES_S8 = Form(byte_io=True), Form(qdq=False, activation="s8", byte_io=True)
 KEPT, TENSOR = Form(keep_bounds=True, float_bias=True), Form(per_channel=False)
 # Where the float sum of ONNX Runtime has room for rounding, but rounds as an exact one on this input.
-IN_FLOAT = {"mean_picture", "mean_float_tail"}
+IN_FLOAT = {"mean_picture", "mean_float_tail", "transposed_padded", "transposed_depthwise"}
 
 CASES = [
     ("conv_dense", QOP), ("conv_dense", QDQ_S8), ("conv_pointwise", QDQ), ("conv_pointwise_odd",
@@ -45,6 +45,7 @@ CASES = [
     ("conv_old", TENSOR), ("conv_depthwise", QOP), ("conv_depthwise_stride",
      QOP_S8), ("conv_depthwise_5x5", ZEROS), ("conv_depthwise_5x5_stride", QDQ_U8),
     ("conv_depthwise_dilated", QDQ_S8), ("conv_multiplier", QOP), ("conv_one_dimension", QOP_U8), ("conv_one_dimension_depthwise", QDQ),
+    ("transposed_padded", QDQ), ("transposed_depthwise", QDQ_S8),
     ("gemm_rows", QDQ), ("gemm_untransposed", QOP_S8), ("gemm_float_out", QOP), ("matmul_three",
      QOP), ("matmul_two_batched", QOP_S8), ("matmul_two_inner_broadcast", QOP),
     ("two_Add_same", QOP_TIES), ("two_Add_channel", QDQ), ("two_Add_left_row",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ConvTranspose as a convolution: its input pulled apart by the stride, with zeros (the zero point) in between, under weights turned by half
+ * ConvTranspose as a convolution: its input pulled apart by the stride, zeros (the zero point) in between, under weights turned by half
  * a turn. With strides of 1 nothing is pulled apart; otherwise one gather makes the wider input.
  */
 #include "tools/lower/lower.h"
