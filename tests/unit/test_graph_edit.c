@@ -132,6 +132,25 @@ static void inputs_grow_and_shrink(void **state) {
     onnx_free(g);
 }
 
+static void becoming(void **state) {
+    (void)state;
+    struct onnx_graph *g = small_net();
+    struct onnx_node *node = named(g, "t")->producer;
+    struct onnx_value *inputs[3] = {named(g, "r"), NULL, named(g, "kj")};
+    edit_attribute_int(g, node, "axis", 1);
+    edit_become(g, node, "Gelu", "com.microsoft", inputs, 3);
+    check_whole(g);
+    assert_string_equal(node->name, "twice");
+    assert_string_equal(node->op, "Gelu");
+    assert_int_equal(node->opset, 1);
+    assert_int_equal(node->attribute_count, 0);
+    assert_ptr_equal(named(g, "t")->producer, node);
+    edit_become(g, node, "Relu", "", inputs, 1);
+    check_whole(g);
+    assert_int_equal(node->opset, 13);
+    onnx_free(g);
+}
+
 /* The graph's output is still called y, whoever makes it. */
 static void output_names(void **state) {
     (void)state;
@@ -224,7 +243,7 @@ static int clean(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cleaning),   cmocka_unit_test(inserting), cmocka_unit_test(inputs_grow_and_shrink), cmocka_unit_test(output_names),
-        cmocka_unit_test(attributes), cmocka_unit_test(copies),    cmocka_unit_test(readers),
+        cmocka_unit_test(attributes), cmocka_unit_test(copies),    cmocka_unit_test(readers), cmocka_unit_test(becoming),
     };
     return cmocka_run_group_tests(tests, NULL, clean);
 }

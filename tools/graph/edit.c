@@ -129,6 +129,22 @@ void edit_set_input(struct onnx_graph *g, struct onnx_node *node, int i, struct 
         node->input_count--;
 }
 
+void edit_become(struct onnx_graph *g, struct onnx_node *node, const char *op, const char *domain, struct onnx_value *const *inputs,
+                 int input_count) {
+    struct onnx_value **list = copy_values(g, inputs, input_count);
+    for (int i = 0; i < input_count; i++)
+        count_use(node, list[i], 1);
+    for (int i = 0; i < node->input_count; i++)
+        count_use(node, node->inputs[i], -1);
+    node->inputs = list;
+    node->input_count = input_count;
+    if (strcmp(node->domain, domain))
+        node->opset = opset_of(g, domain);
+    node->op = onnx_text(g, "%s", op);
+    node->domain = onnx_text(g, "%s", domain);
+    node->attribute_count = 0;
+}
+
 static void replace_output(struct onnx_graph *g, struct onnx_value *from, struct onnx_value *to) {
     for (size_t i = 0; i < g->output_count; i++)
         if (g->outputs[i] == from)

@@ -22,6 +22,10 @@ struct onnx_value *edit_constant(struct onnx_graph *g, const char *name, enum on
 struct onnx_node *edit_node(struct onnx_graph *g, const struct onnx_node *before, const char *op, const char *domain, const char *name,
                             struct onnx_value *const *inputs, int input_count, struct onnx_value *const *outputs, int output_count);
 
+/* The node becomes another operator with these inputs and without attributes. It keeps its name, its place and its outputs. */
+void edit_become(struct onnx_graph *g, struct onnx_node *node, const char *op, const char *domain, struct onnx_value *const *inputs,
+                 int input_count);
+
 /* Input i becomes `value` (NULL: left out). The list grows as far as it has to; what is left out at its end is cut off. */
 void edit_set_input(struct onnx_graph *g, struct onnx_node *node, int i, struct onnx_value *value);
 

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the passes make of small networks, and what they leave alone. tests/parity/optimize.py checks that the results stay the same.
+ *
+ * A network is given in words, its nodes separated by semicolons: `Conv x %4x3x1x1 > c pads=1,1,1,1`. x is the input, y the output.
+ *     #0.5   a scalar      %4x1x1   a float constant of that shape, all of its numbers different      ~4x1x1   the same, all 0.25
+ *     $1,-1  a list of int64      -   left out
+ */
+#include "test_onnx_file.h"
+
+#include "tools/graph/edit.h"
+#include "tools/graph/optimize.h"
+#include "tools/onnx/internal.h"
+
+static int read_dims(const char *text, int64_t *dims) {
+    int rank = 0;
+    while (*text) {
+        char *end;
+        dims[rank++] = strtoll(text, &end, 10);
+        text = *end == 'x' ? end + 1 : end;
+    }
+    return rank;
+}
+
+/* Different, none of them 0, 1 or a whole number; variances are positive. */
+static float some_number(int i) {
+    return 0.3F + 0.0137F * (float)(i % 97) + 0.001F * (float)(i / 97);
+}
+
+static void add_word(struct bytes *graph, const char *word, const char *name) {
+    static float floats[4096];
+    struct number numbers[16];
+    int64_t dims[8], count = 1;
+    if (*word == '#') {
+        numbers[0].real = atof(word + 1);
+        add_constant(graph, name, 1, 0, NULL, numbers, 1);
+        return;
+    }
+    if (*word == '$') {
+        dims[0] = read_numbers(word + 1, numbers, 16);
+        add_constant(graph, name, 7, 1, dims, numbers, (int)dims[0]);
+        return;
+    }
+    int rank = read_dims(word + 1, dims);
+    for (int i = 0; i < rank; i++)
+        count *= dims[i];
+    assert_true(count <= 4096);
+    for (int i = 0; i < count; i++)
+        floats[i] = *word == '%' ? some_number(i) : 0.25F;
+    struct bytes t = tensor_message(name, 1, rank, dims, floats, (size_t)count * 4);
+    put_message(graph, 5, &t);
+}
+
+/* "Op in in > out out attribute attribute" */
+static void add_words(struct bytes *graph, char *text, int *constants) {
+    char inputs[300] = "", outputs[100] = "", attributes[300] = "", name[16], *next = text, *word, *op = NULL;
+    bool behind = false;
+    while ((word = strsep(&next, " "))) {
+        if (!*word)
+            continue;
+        if (!op) {
+            op = word;
+        } else if (!strcmp(word, ">")) {
+            behind = true;
+        } else if (strpbrk(word, ":=@") || (strchr(word, '~') && *word != '~')) {
+            strcat(strcat(attributes, " "), word);
+        } else if (behind) {
+            strcat(strcat(outputs, *outputs ? " " : ""), word);
+        } else {
+            snprintf(name, sizeof name, "k%d", *constants);
+            bool constant = strchr("#%$~", *word);
+            if (constant)
+                add_word(graph, word, name), ++*constants;
+            strcat(strcat(inputs, *inputs ? " " : ""), constant ? name : word);
+        }
+    }
+    assert_non_null(op);
+    snprintf(name, sizeof name, "n%d", (*constants)++);
+    add_node(graph, name, op, inputs, outputs, attributes);
+}
+
+static struct onnx_graph *network(int opset, const char *x, const char *text) {
+    struct bytes graph = {0};
+    struct onnx_report report = {0};
+    char copy[2000], error[300], *next = copy, *node;
+    int constants = 0;
+    snprintf(copy, sizeof copy, "%s", text);
+    add_value(&graph, 11, "x", 1, x);
+    add_value(&graph, 12, "y", 1, NULL);
+    while ((node = strsep(&next, ";")))
+        add_words(&graph, node, &constants);
+    struct bytes model = model_message(&graph, opset);
+    struct onnx_graph *g = load_bytes(&model, error, sizeof error);
+    if (!g || !onnx_bind(g, NULL, 0, 1, &report, error, sizeof error) || !onnx_infer(g, &report, error, sizeof error))
+        fail_msg("%s: %s", text, error);
+    if (report.refusal_count)
+        fail_msg("%s: %s", text, report.refusals[0].why);
+    onnx_report_free(&report);
+    return g;
+}
+
+struct row {
+    int opset;
+    const char *x, *nodes, *left; /* operators in their order */
+};
+
+static void check_row(const struct row *row) {
+    struct onnx_graph *g = network(row->opset, row->x, row->nodes);
+    struct onnx_shape shape = g->outputs[0]->shape;
+    char left[600] = "";
+    graph_optimize(g, NULL);
+    for (size_t i = 0; i < g->node_count; i++) {
+        strcat(left, i ? " " : "");
+        strcat(strcat(left, *g->nodes[i]->domain ? "ms." : ""), g->nodes[i]->op);
+    }
+    if (strcmp(left, row->left))
+        fail_msg("opset %d, x %s, %s\n    became %s, not %s", row->opset, row->x, row->nodes, left, row->left);
+    assert_string_equal(g->inputs[0]->name, "x");
+    assert_string_equal(g->outputs[0]->name, "y");
+    assert_memory_equal(&g->outputs[0]->shape, &shape, sizeof shape);
+    /* What inference makes of the new graph is what the passes said. */
+    struct onnx_graph *copy = edit_copy(g);
+    struct onnx_report report = {0};
+    char error[300];
+    assert_true(onnx_infer(copy, &report, error, sizeof error));
+    if (report.refusal_count)
+        fail_msg("%s: %s: %s", row->nodes, report.refusals[0].node, report.refusals[0].why);
+    for (size_t i = 0; i < g->value_count; i++) {
+        const struct onnx_value *a = g->values[i], *b = onnx_find(copy, a->name);
+        if (!b || a->type != b->type || a->shape.rank != b->shape.rank || memcmp(a->shape.dims, b->shape.dims, (size_t)a->shape.rank * 8))
+            fail_msg("%s: '%s' has another shape or type than inference finds", row->nodes, a->name);
+    }
+    onnx_report_free(&report);
+    onnx_free(copy);
+    onnx_free(g);
+}
+
+static void check_rows(const struct row *rows, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        check_row(&rows[i]);
+}
+#define CHECK(rows) check_rows(rows, sizeof(rows) / sizeof *(rows))
+#define PICTURE "1,4,8,8"
+#define CONV "Conv x %6x4x3x3 %6 > c pads=1,1,1,1;"
+
+static void noops(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {13, PICTURE, "Identity x > a; Relu a > y", "Relu"},
+        {13, PICTURE, "Relu x > a; Identity a > y", "Relu"},
+        {13, PICTURE, "Identity x > y", "Identity"}, /* an input cannot be the output */
+        {10, PICTURE, "Dropout x > a m; Relu a > y", "Relu"},
+        {13, PICTURE, "Dropout x #0.5 > a; Relu a > y", "Relu"},
+        {13, PICTURE, "Cast x > a to:1; Relu a > y", "Relu"},
+        {13, PICTURE, "Cast x > a to:11; Cast a > b to:1; Relu b > y", "Cast Cast Relu"},
+        {13, PICTURE, "Reshape x $1,4,8,8 > a; Relu a > y", "Relu"},
+        {13, PICTURE, "Concat x > a axis:1; Relu a > y", "Relu"},
+        {13, PICTURE, "Split x > a axis:1; Relu a > y", "Relu"},
+        {13, PICTURE, "Transpose x > a perm=0,1,2,3; Relu a > y", "Relu"},
+        {13, PICTURE, "Slice x $0 $99 $2 $1 > a; Relu a > y", "Relu"},
+        {13, PICTURE, "Slice x $-1 $-99 $2 $-1 > a; Relu a > y", "Slice Relu"},
+        {13, PICTURE, "Pad x $0,0,0,0,0,0,0,0 > a; Relu a > y", "Relu"},
+        {10, PICTURE, "Pad x > a pads=0,0,0,0,0,0,0,0; Relu a > y", "Relu"},
+        {13, PICTURE, "Add x #0 > a; Mul #1 a > b; Div b #1 > c; Sub c ~1 > d; Pow d #1 > e; Relu e > y", "Sub Relu"},
+        {13, PICTURE, "MaxPool x > a kernel_shape=1,1; Relu a > y", "Relu"},
+        {13, PICTURE, "MaxPool x > a kernel_shape=1,1 strides=2,2; Relu a > y", "MaxPool Relu"},
+        {13, PICTURE, "Resize x - - $1,4,8,8 > a mode@linear; Relu a > y", "Relu"},
+        {13, PICTURE, "Clip x #-3.5e38 > a; Relu a > y", "Relu"},
+        {13, PICTURE, "Clip x > a; Relu a > y", "Relu"},
+        {13, "1,4,1,1", "GlobalAveragePool x > a; Relu a > y", "Relu"},
+        {13, "1,4,1,1", "ReduceMean x > a axes=2,3; Relu a > y", "Relu"},
+    };
+    CHECK(rows);
+}
+
+static void moves(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {13, PICTURE, "Flatten x > a; Unsqueeze a $2 > b; Relu b > y", "Reshape Relu"},
+        {13, PICTURE, "Flatten x > a; Reshape a $1,4,8,8 > b; Relu b > y", "Relu"},
+        {13, PICTURE, "Transpose x > a perm=0,2,3,1; Transpose a > b perm=0,3,1,2; Relu b > y", "Relu"},
+        {13, PICTURE, "Transpose x > a perm=0,2,3,1; Transpose a > b perm=0,2,1,3; Relu b > y", "Transpose Relu"},
+        {13, PICTURE, "Transpose x > a perm=0,2,3,1; Transpose a > b perm=0,2,1,3; Add a a > c; Concat b c > y axis:1",
+         "Transpose Transpose Add Concat"},
+        {13, "1,4,1,8", "Transpose x > a perm=0,2,1,3; Relu a > y", "Reshape Relu"},
+        {13, "1,4,3,8", "Transpose x > a perm=0,2,1,3; Relu a > y", "Transpose Relu"},
+        /* a channel shuffle */
+        {13, PICTURE, "Reshape x $1,2,2,8,8 > a; Transpose a > b perm=0,2,1,3,4; Reshape b $1,4,8,8 > c; Relu c > y",
+         "Reshape Transpose Reshape Relu"},
+    };
+    CHECK(rows);
+}
+
+static void functions(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {13, PICTURE, "Max x #0 > y", "Relu"},
+        {13, PICTURE, "Min #6 x > a; Max a #0 > y", "Clip"},
+        {10, PICTURE, "Relu x > a; Clip a > y max~6", "Clip"},
+        {13, PICTURE, "Clip x #-1 #1 > a; Clip a #0 #6 > y", "Clip"},
+        {13, PICTURE, "Clip x #0 > y", "Relu"},
+        {13, PICTURE, "Relu x > a; Relu a > y", "Relu"},
+        {13, PICTURE, "Clip x #1e-10 > y", "Clip"},            /* not quite Relu */
+        {13, PICTURE, "Add x #1e-12 > a; Sqrt a > y", "Add Sqrt"}, /* not quite nothing */
+        {13, PICTURE, "Mul x #0.1 > a; Max x a > y", "LeakyRelu"},
+        {13, PICTURE, "PRelu x ~4x1x1 > y", "LeakyRelu"},
+        {13, PICTURE, "PRelu x %4x1x1 > y", "PRelu"},
+        {13, PICTURE, "Relu x > a; Neg x > b; Relu b > c; Mul c %4x1x1 > d; Sub a d > y", "PRelu"},
+        {13, PICTURE, "Abs x > a; Sub x a > b; Mul b #0.5 > c; Mul c %4x1x1 > d; Relu x > e; Add d e > y", "PRelu"},
+        {13, PICTURE, "Neg x > a; Exp a > b; Add b #1 > c; Reciprocal c > y", "Sigmoid"},
+        {13, PICTURE, "Neg x > a; Exp a > b; Add #1 b > c; Div #1 c > y", "Sigmoid"},
+        {13, PICTURE, "Neg x > a; Exp a > b; Add b #1 > c; Div x c > y", "Sigmoid Mul"},
+        {13, PICTURE, "Sigmoid x > a; Mul x a > y", "Sigmoid Mul"},
+        {13, PICTURE, "Add x #3 > a; Clip a #0 #6 > b; Div b #6 > y", "HardSigmoid"},
+        {10, PICTURE, "Mul x #0.2 > a; Add a #0.5 > b; Clip b > y min~0 max~1", "HardSigmoid"},
+        {13, PICTURE, "Mul x #0.2 > a; Add a #0.5 > b; Clip b #1e-7 #1 > y", "Mul Add Clip"}, /* never 0 */
+        {14, PICTURE, "Add x #3 > a; Clip a #0 #6 > b; Mul x b > c; Div c #6 > y", "HardSwish"},
+        {13, PICTURE, "Add x #3 > a; Clip a #0 #6 > b; Mul x b > c; Div c #6 > y", "HardSigmoid Mul"},
+        {15, PICTURE, "Add x #3 > a; Relu a > b; Min b #6 > c; Mul c #0.16666667 > d; Mul d x > y", "HardSwish"},
+        {14, PICTURE, "HardSigmoid x > a alpha~0.16666667; Mul a x > y", "HardSwish"},
+        {13, PICTURE, "HardSigmoid x > a alpha~0.16666667; Mul a x > y", "HardSigmoid Mul"},
+        {14, PICTURE, "HardSigmoid x > a; Mul a x > y", "HardSigmoid Mul"}, /* of another slope */
+        {13, PICTURE, "Div x #1.41421356 > a; Erf a > b; Add b #1 > c; Mul x c > d; Mul d #0.5 > y", "ms.Gelu"},
+        {20, PICTURE, "Mul x #0.5 > a; Mul x #0.70710678 > b; Erf b > c; Add #1 c > d; Mul a d > y", "Gelu"},
+        {20, PICTURE,
+         "Pow x #3 > a; Mul a #0.044715 > b; Add x b > c; Mul c #0.7978846 > d; Tanh d > e; Add e #1 > f; Mul x f > g; Mul g #0.5 > y",
+         "Gelu"},
+        {17, PICTURE,
+         "Pow x #3 > a; Mul a #0.044715 > b; Add x b > c; Mul c #0.7978846 > d; Tanh d > e; Add e #1 > f; Mul x f > g; Mul g #0.5 > y",
+         "Pow Mul Add Mul Tanh Add Mul Mul"},
+        {13, PICTURE, "Mul x #2 > a; Add a #1 > b; Mul b #3 > y", "Mul Add"},
+        {13, PICTURE, "Neg x > a; Neg a > b; Relu b > y", "Relu"},
+        /* what is inside is read from outside */
+        {14, PICTURE, "Add x #3 > a; Clip a #0 #6 > b; Mul x b > c; Div c #6 > d; Add d b > y", "Add Clip Mul Div Add"},
+        /* the operand is another value */
+        {14, PICTURE, "Relu x > r; Add x #3 > a; Clip a #0 #6 > b; Mul r b > c; Div c #6 > d; Add d r > y", "Relu Add Clip Mul Div Add"},
+    };
+    CHECK(rows);
+}
+
+static void pads(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {13, PICTURE, "Pad x $0,0,1,1,0,0,1,1 > p; Conv p %6x4x3x3 > y", "Conv"},
+        {10, PICTURE, "Pad x > p pads=0,0,1,0,0,0,2,3; Conv p %6x4x3x3 > y pads=1,1,0,0", "Conv"},
+        {18, PICTURE, "Pad x $1,1,1,1 - $2,-1 > p; Conv p %6x4x3x3 > y auto_pad@SAME_UPPER strides=2,2", "Conv"},
+        {13, PICTURE, "Pad x $0,0,1,1,0,0,1,1 #2 > p; Conv p %6x4x3x3 > y", "Pad Conv"},
+        {13, PICTURE, "Pad x $0,0,1,1,0,0,1,1 > p mode@edge; Conv p %6x4x3x3 > y", "Pad Conv"},
+        {13, PICTURE, "Pad x $0,1,1,1,0,1,1,1 > p; Conv p %6x6x3x3 > y", "Pad Conv"}, /* channels too */
+        {13, PICTURE, "Pad x $0,0,-1,0,0,0,0,0 > p; Conv p %6x4x3x3 > y", "Pad Conv"},
+        {13, PICTURE, "Pad x $0,0,1,1,0,0,1,1 > p; AveragePool p > y kernel_shape=3,3", "AveragePool"},
+        {13, PICTURE, "Pad x $0,0,1,1,0,0,1,1 > p; AveragePool p > y kernel_shape=3,3 pads=1,1,1,1", "Pad AveragePool"},
+        {13, PICTURE, "Pad x $0,0,1,1,0,0,1,1 > p; MaxPool p > y kernel_shape=3,3", "Pad MaxPool"}, /* 0 may be the largest */
+        {13, PICTURE, "Relu x > r; Pad r $0,0,1,1,0,0,1,1 > p; MaxPool p > y kernel_shape=3,3", "Relu MaxPool"},
+        {13, PICTURE, "Relu x > r; Pad r $0,0,3,3,0,0,3,3 > p; MaxPool p > y kernel_shape=3,3", "Relu Pad MaxPool"},
+    };
+    CHECK(rows);
+}
+
+static void pools(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {13, PICTURE, "ReduceMean x > y axes=2,3", "GlobalAveragePool"},
+        {18, PICTURE, "ReduceMean x $-1,-2 > y keepdims:0", "GlobalAveragePool Reshape"},
+        {13, PICTURE, "ReduceMax x > y axes=-2,-1", "GlobalMaxPool"},
+        {13, PICTURE, "AveragePool x > y kernel_shape=8,8", "GlobalAveragePool"},
+        {13, PICTURE, "MaxPool x > y kernel_shape=8,8 strides=8,8", "GlobalMaxPool"},
+        {13, PICTURE, "AveragePool x > y kernel_shape=8,7", "AveragePool"},
+        {13, PICTURE, "ReduceMean x > y axes=1,3", "ReduceMean"},
+        {13, PICTURE, "ReduceMean x > y axes=2", "ReduceMean"},
+    };
+    CHECK(rows);
+}
+
+#define NORM4 " %4 %4 %4 %4 "
+#define NORM6 " %6 %6 %6 %6 "
+
+static void affine(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {13, PICTURE, CONV "BatchNormalization c" NORM6 "> b; Relu b > y", "Conv Relu"},
+        {13, PICTURE, "Conv x %6x2x3x3 > c group:2; BatchNormalization c" NORM6 "> b; Relu b > y", "Conv Relu"},
+        {13, PICTURE, CONV "BatchNormalization c" NORM6 "> y", "Conv"},
+        {13, PICTURE, CONV "Add c %6x1x1 > a; Mul a %1x6x1x1 > m; Div m #3 > d; Sub #1 d > s; BatchNormalization s" NORM6 "> y",
+         "Conv"},
+        {13, PICTURE, "Conv x %6x4x1x1 > c; Add c %8 > y", "Conv Add"}, /* along the width */
+        {13, PICTURE, "ConvTranspose x %4x3x2x2 > c group:2 strides=2,2; BatchNormalization c" NORM6 "> y", "ConvTranspose"},
+        {13, PICTURE, CONV "BatchNormalization c" NORM6 "> b; Add b c > y", "Conv BatchNormalization Add"}, /* read elsewhere */
+        {13, PICTURE, "Mul x %4x1x1 > m; Add m %4x1x1 > a; Relu a > y", "BatchNormalization Relu"},
+        {13, PICTURE, "BatchNormalization x" NORM4 "> b; Mul b #2 > y", "BatchNormalization"},
+        {13, PICTURE, "Mul x #2 > m; Add m #1 > y", "Mul Add"},
+        {13, PICTURE, "BatchNormalization x" NORM4 "> b; Conv b %6x4x3x3 > y", "Conv"},
+        {13, PICTURE, "BatchNormalization x" NORM4 "> b; Conv b %6x2x3x3 > y group:2", "Conv"},
+        {13, PICTURE, "BatchNormalization x" NORM4 "> b; Conv b %6x4x3x3 > y pads=1,1,1,1", "BatchNormalization Conv"},
+        {13, PICTURE, "BatchNormalization x" NORM4 "> b; Conv b %6x4x3x3 > y auto_pad@SAME_LOWER", "BatchNormalization Conv"},
+        {13, PICTURE, "Mul x %4x1x1 > b; Conv b %6x4x3x3 > y pads=1,1,1,1", "Conv"}, /* 0 stays 0 */
+        {13, PICTURE, "Mul x %4x1x1 > b; ConvTranspose b %4x6x3x3 > y", "ConvTranspose"},
+        {13, PICTURE, "Add x %4x1x1 > b; ConvTranspose b %4x6x3x3 > y", "Add ConvTranspose"}, /* fewer summands at the border */
+        {13, PICTURE, "BatchNormalization x" NORM4 "> b; Flatten b > f; Gemm f %256x3 > y", "Flatten Gemm"},
+        {13, PICTURE, "BatchNormalization x" NORM4 "> b; Conv b %6x4x3x3 > c; Relu b > r; Conv r %6x4x3x3 > d; Add c d > y",
+         "BatchNormalization Conv Relu Conv Add"},
+        {13, "1,5", "MatMul x %5x3 > m; Add m %3 > y", "Gemm"},
+        {13, "1,5", "MatMul x %5x3 > m; Mul m %3 > y", "MatMul"},
+        {13, "1,5", "Gemm x %3x5 %3 > m transB:1; BatchNormalization m %3 %3 %3 %3 > y", "Gemm"},
+        {13, "1,5", "Gemm x %5x3 %1x3 > m alpha~0.5 beta~2; Relu m > y", "Gemm Relu"},
+        {13, "2,5", "Gemm x %5x3 %2x1 > m; Mul m #2 > y", "Gemm Mul"}, /* a bias for each row */
+        {13, "1,7,5", "MatMul x %5x3 > m; Add m %3 > y", "MatMul Add"},
+        {13, "1,7,5", "MatMul x %5x3 > m; Sub #1 m > y", "MatMul Add"},
+        {13, "1,7,5", "Mul x %5 > a; MatMul a %5x3 > y", "MatMul"},
+        {13, "1,7,5", "Mul x %7x1 > a; MatMul a %5x3 > y", "Mul MatMul"},
+        {13, "1,7,5", "Add x %5 > a; MatMul a %5x3 > y", "Add MatMul"},
+        {15, PICTURE, CONV "BatchNormalization c" NORM6 "> b training_mode:1; Relu b > y", "Conv BatchNormalization Relu"},
+        {13, PICTURE, "Conv x %6x4x1x1 > c; Mul c #1e39 > y", "Conv Mul"}, /* leaves float's range */
+    };
+    CHECK(rows);
+}
+
+static double at(const struct onnx_node *node, int input, size_t i) {
+    const struct onnx_tensor *t = onnx_input_constant(node, input);
+    assert_non_null(t);
+    assert_true(i < t->count);
+    return onnx_number(t, i);
+}
+
+/* Weights and biases against the formula, written down again: grouped convolution, batch norm behind it. */
+static void batch_norm_numbers(void **state) {
+    (void)state;
+    struct onnx_graph *g = network(13, PICTURE, "Conv x %6x2x3x3 %6 > c group:2; BatchNormalization c" NORM6 "> y epsilon~0.01");
+    graph_optimize(g, NULL);
+    assert_int_equal(g->node_count, 1);
+    for (int o = 0; o < 6; o++) {
+        double n = some_number(o), factor = n / sqrt(n + (double)0.01F);
+        assert_true(fabs(at(g->nodes[0], 2, (size_t)o) - (n + (n - n) * factor)) < 1e-6);
+        for (int i = 0; i < 18; i++)
+            assert_true(fabs(at(g->nodes[0], 1, (size_t)(o * 18 + i)) - some_number(o * 18 + i) * factor) < 1e-6);
+    }
+    onnx_free(g);
+}
+
+/* Batch norm before a grouped convolution: a group's outputs see its own inputs only. */
+static void numbers_behind(void **state) {
+    (void)state;
+    struct onnx_graph *g = network(13, PICTURE, "Mul x %4x1x1 > m; Add m %1x4x1x1 > a; Conv a %6x2x1x1 > y group:2");
+    graph_optimize(g, NULL);
+    assert_int_equal(g->node_count, 1);
+    for (int o = 0; o < 6; o++) {
+        double bias = 0;
+        for (int i = 0; i < 2; i++) {
+            double w = some_number(o * 2 + i), n = some_number(o / 3 * 2 + i);
+            bias += w * n;
+            assert_true(fabs(at(g->nodes[0], 1, (size_t)(o * 2 + i)) - w * n) < 1e-6);
+        }
+        assert_true(fabs(at(g->nodes[0], 2, (size_t)o) - bias) < 1e-6);
+    }
+    onnx_free(g);
+}
+
+static void pads_add_up(void **state) {
+    (void)state;
+    static const int64_t wanted[4] = {2, 1, 2, 3};
+    int64_t pads[4];
+    struct onnx_graph *g = network(10, PICTURE, "Pad x > p pads=0,0,1,0,0,0,2,3; Conv p %6x4x3x3 > y pads=1,1,0,0");
+    graph_optimize(g, NULL);
+    assert_int_equal(onnx_attribute_ints(g->nodes[0], "pads", pads, 4), 4);
+    assert_memory_equal(pads, wanted, sizeof pads);
+    onnx_free(g);
+}
+
+static void bounds(void **state) {
+    (void)state;
+    struct onnx_graph *g = network(13, PICTURE, "Clip x #-1 #5 > a; Clip a #0.5 #6 > y");
+    graph_optimize(g, NULL);
+    assert_true(at(g->nodes[0], 1, 0) == 0.5 && at(g->nodes[0], 2, 0) == 5);
+    onnx_free(g);
+    g = network(10, PICTURE, "Min x #6 > y");
+    graph_optimize(g, NULL);
+    assert_string_equal(g->nodes[0]->op, "Clip");
+    assert_null(onnx_attribute(g->nodes[0], "min"));
+    assert_true(onnx_attribute_float(g->nodes[0], "max", 0) == 6);
+    onnx_free(g);
+}
+
+/* A notice for each pass that did something, and none twice. */
+static void notices(void **state) {
+    (void)state;
+    struct onnx_report report = {0};
+    struct onnx_graph *g = network(13, PICTURE, CONV "BatchNormalization c" NORM6 "> b; Identity b > i; Relu i > y");
+    graph_optimize(g, &report);
+    assert_int_equal(report.notice_count, 2);
+    assert_non_null(strstr(report.notices[0], "noops: nodes that give what they get are gone (1)"));
+    assert_non_null(strstr(report.notices[1], "affine-before"));
+    onnx_report_free(&report);
+    graph_optimize(g, &report); /* nothing is left to do */
+    assert_int_equal(report.notice_count, 0);
+    onnx_report_free(&report);
+    onnx_free(g);
+}
+
+static int clean(void **state) {
+    (void)state;
+    remove_scratch();
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(noops),  cmocka_unit_test(moves),  cmocka_unit_test(functions),          cmocka_unit_test(pads),
+        cmocka_unit_test(pools),  cmocka_unit_test(affine), cmocka_unit_test(batch_norm_numbers), cmocka_unit_test(numbers_behind),
+        cmocka_unit_test(bounds), cmocka_unit_test(notices), cmocka_unit_test(pads_add_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, clean);
+}
