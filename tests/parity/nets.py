@@ -200,7 +200,9 @@ many(one, relu="Relu", leaky=("LeakyRelu", dict(alpha=0.1)), leaky_default="Leak
      hard_sigmoid="HardSigmoid",
      hard_sigmoid_sixth=("HardSigmoid", dict(alpha=1 / 6)), erf="Erf", exp="Exp", absolute="Abs", negative="Neg", elu="Elu",
      softplus="Softplus")
+many(one, softsign="Softsign", selu="Selu", celu=("Celu", dict(alpha=0.7)), thresholded=("ThresholdedRelu", dict(alpha=0.4)))
 many(one, opset=14, hard_swish="HardSwish")
+many(one, opset=18, mish="Mish")
 many(one, opset=20, gelu="Gelu", gelu_tanh=("Gelu", dict(approximate="tanh")))
 many(one, gelu_microsoft=("Gelu", None, "com.microsoft"))
 
@@ -218,6 +220,17 @@ def one_clip_above(b):
 @net()
 def one_sqrt(b):
     return b.out(b.op("Sqrt", b.op("Relu", b.input(1, 5, 6))))
+
+
+@net()
+def one_log(b):
+    x = b.op("Clip", b.input(1, 5, 6), b.const(np.float32(0.1)))
+    return b.out(b.op("Log", x), b.op("Reciprocal", x), b.op("Pow", x, b.const(np.float32(1.5))))
+
+
+@net()
+def one_square(b):
+    return b.out(b.op("Pow", b.input(1, 5, 6), b.const(np.float32(2))))
 
 
 @net()

@@ -66,6 +66,53 @@ static float prelu_number(const void *context, uint32_t channel, float x) {
     return x >= 0 ? x : ((const float *)context)[channel] * x;
 }
 
+static float pow_number(const void *context, uint32_t channel, float x) {
+    return (float)pow(x, ((const float *)context)[channel]);
+}
+
+/* Those of one number that take no constants, or attributes: which of them, and what its attributes are. */
+struct rare {
+    const char *op;
+    float alpha, gamma;
+};
+
+static float rare_number(const void *context, uint32_t channel, float x) {
+    const struct rare *r = context;
+    (void)channel;
+    switch (r->op[0]) {
+    case 'L': /* Log */
+        return (float)log(x);
+    case 'R': /* Reciprocal */
+        return 1 / x;
+    case 'M': /* Mish */
+        return (float)(x * tanh(x > 0 ? x + log1p(exp(-(double)x)) : log1p(exp(x))));
+    case 'T': /* ThresholdedRelu */
+        return x > r->alpha ? x : 0;
+    case 'C': /* Celu */
+        return (float)(fmax(0, x) + fmin(0, r->alpha * expm1((double)x / r->alpha)));
+    default: /* Selu, Softsign */
+        return r->op[1] == 'o' ? x / (1 + fabsf(x)) : (float)(r->gamma * (x > 0 ? x : r->alpha * expm1(x)));
+    }
+}
+
+static bool find_rare(const struct onnx_node *node, struct rare *rare) {
+    static const struct rare known[] = {{"Log", 0, 0},
+                                        {"Reciprocal", 0, 0},
+                                        {"Mish", 0, 0},
+                                        {"ThresholdedRelu", 1, 0},
+                                        {"Celu", 1, 0},
+                                        {"Softsign", 0, 0},
+                                        {"Selu", 1.67326319217681884765625F, 1.05070102214813232421875F}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (node_is(node, known[i].op)) {
+            *rare = known[i];
+            rare->alpha = onnx_attribute_float(node, "alpha", rare->alpha);
+            rare->gamma = onnx_attribute_float(node, "gamma", rare->gamma);
+            return true;
+        }
+    return false;
+}
+
 static bool find_unary(const struct onnx_node *node, struct unary *u) {
     static const struct {
         const char *name;
@@ -156,11 +203,18 @@ static bool table_only(struct lowering *l, struct onnx_node *node, const struct 
     }
     if (node_is(node, "Softplus"))
         return set_function(l, node, m, out, softplus_number, NULL, 1, 0);
+    struct rare rare;
+    if (find_rare(node, &rare))
+        return set_function(l, node, m, out, rare_number, &rare, 1, 0);
     const struct onnx_tensor *slope = constant_numbers(l, node->input_count > 1 ? node->inputs[1] : NULL);
     int axis = slope ? varying_axis(slope, out->shape.rank) : -2;
-    if (!node_is(node, "PRelu") || axis == -2)
-        return refuse(l, node, "its slope is not a constant that varies along one axis at most");
-    return set_function(l, node, m, out, prelu_number, slope->data, axis < 0 ? 1 : (uint32_t)slope->count, axis < 0 ? 0 : (uint32_t)axis);
+    bool power = node_is(node, "Pow");
+    if ((!node_is(node, "PRelu") && !power) || axis == -2)
+        return refuse(l, node, "its %s is not a constant that varies along one axis at most", power ? "exponent" : "slope");
+    if (power && (out->shape.rank != (int)m->view.rank || slope->type != ONNX_FLOAT))
+        return refuse(l, node, "its exponent is not a float constant of its input's dimensions");
+    uint32_t channels = axis < 0 ? 1 : (uint32_t)slope->count;
+    return set_function(l, node, m, out, power ? pow_number : prelu_number, slope->data, channels, axis < 0 ? 0 : (uint32_t)axis);
 }
 
 bool lower_unary(struct lowering *l, struct onnx_node *node) {

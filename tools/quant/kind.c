@@ -12,8 +12,10 @@ static bool one_of(const char *op, const char *const *names) {
 
 static const char *const functions[] = {"Relu", "Clip",  "LeakyRelu", "Sigmoid", "HardSigmoid", "HardSwish", "Tanh", "Erf",
                                         "Exp",  "Sqrt",  "Abs",       "Neg",     "Swish",       "Gelu",      "Elu",  "Softplus",
-                                        "PRelu", "BatchNormalization", NULL};
-static const char *const tables_only[] = {"Gelu", "Elu", "Softplus", "PRelu", NULL};
+                                        "PRelu", "Pow", "Log", "Reciprocal", "Mish", "ThresholdedRelu", "Celu", "Selu", "Softsign",
+                                        "BatchNormalization", NULL};
+static const char *const tables_only[] = {"Gelu", "Elu",  "Softplus",        "PRelu", "Pow",  "Log",      "Reciprocal",
+                                          "Mish", "Celu", "ThresholdedRelu", "Selu",  "Softsign", NULL};
 static const char *const binaries[] = {"Add", "Sub", "Mul", "Div", "Max", "Min", "Sum", NULL};
 static const char *const layers[] = {"Conv", "ConvTranspose", "Gemm", "MatMul", NULL};
 static const char *const pools[] = {"AveragePool", "GlobalAveragePool", "ReduceMean", NULL};
@@ -82,14 +84,17 @@ static enum kind kind_of_layer(const struct onnx_node *node) {
 }
 
 static enum kind kind_of_function(const struct onnx_node *node, int *axis) {
+    if (is_constant(onnx_input(node, 0)))
+        return KIND_UNKNOWN;
     if (!strcmp(node->op, "BatchNormalization"))
         *axis = 1;
-    if (strcmp(node->op, "PRelu"))
+    if (strcmp(node->op, "PRelu") && strcmp(node->op, "Pow"))
         return strcmp(node->op, "Clip") || kind_is_bound(node) ? KIND_FUNCTION : KIND_UNKNOWN;
     if (!is_constant(onnx_input(node, 1)))
         return KIND_UNKNOWN;
     *axis = varying_axis(node->inputs[1], node->outputs[0]->shape.rank);
-    return *axis > -2 ? KIND_FUNCTION : KIND_UNKNOWN;
+    bool fits = *axis > -2 && same_shape(&node->inputs[0]->shape, &node->outputs[0]->shape);
+    return fits && node->inputs[1]->constant->type == ONNX_FLOAT ? KIND_FUNCTION : KIND_UNKNOWN;
 }
 
 enum kind kind_of(const struct onnx_node *node, int *axis) {
