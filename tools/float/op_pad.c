@@ -48,8 +48,11 @@ bool prepare_pad(struct preparation *p) {
     enum border mode = CONSTANT;
     if (count < 0 || listed < 0 || !read_mode(p, &mode) || !read_fill(p, &pick.fill))
         return false;
-    for (int i = 0; i < count / 2; i++)
+    for (int i = 0; i < count / 2; i++) {
+        if (pads[i] < -FLOAT_MOST || pads[i] > FLOAT_MOST)
+            return cannot(p, "its pads are too large");
         begin[all ? i : shape_axis(x, axes[i])] = pads[i];
+    }
     onnx_strides(x, strides);
     for (int i = 0; i < x->rank; i++) {
         int32_t *table = pick_axis(p, &pick, y->dims[i]);

@@ -12,6 +12,7 @@ enum { EACH = INT_MAX }; /* all outputs */
 static const struct float_operator operators[] = {
     {"", "Conv", 1, REALS, prepare_conv},
     {MICROSOFT, "FusedConv", 1, REALS, prepare_conv},
+    {"", "ConvTranspose", 1, REALS, prepare_conv_transpose},
     {"", "Gemm", 1, REALS, prepare_gemm},
     {"", "MatMul", 1, REALS, prepare_matmul},
 
@@ -106,6 +107,7 @@ static const struct float_operator operators[] = {
     {"", "Pad", 1, NUMBERS, prepare_pad},
     {"", "DepthToSpace", 1, NUMBERS, prepare_depth_to_space},
     {"", "SpaceToDepth", 1, NUMBERS, prepare_space_to_depth},
+    {"", "Resize", 1, REALS, prepare_resize},
 
     {"", "QuantizeLinear", 1, REALS, prepare_quantize},
     {"", "DequantizeLinear", 1, NUMBERS, prepare_dequantize},
