@@ -9,7 +9,7 @@
 
 enum { CIFAR_SIDE = 32, CIFAR_PLANE = CIFAR_SIDE * CIFAR_SIDE, CIFAR_RECORD = 1 + 3 * CIFAR_PLANE, CLASSES_MOST = 100000 };
 
-static bool add(struct dataset *dataset, struct dataset_item item, struct failure *failure) {
+bool dataset_add_item(struct dataset *dataset, struct dataset_item item, struct failure *failure) {
     if (dataset->count == dataset->room) {
         size_t room = dataset->room ? 2 * dataset->room : 1024;
         struct dataset_item *items = realloc(dataset->items, room * sizeof *items);
@@ -194,7 +194,7 @@ static bool interleave(struct dataset *dataset, const char *path, const struct n
             struct dataset_item item = {.class = (uint32_t)classes[i]};
             if (asprintf(&item.path, "%s/%s/%s", path, folders->list[i], pictures[i].list[index]) < 0)
                 return failure_memory(failure, strlen(path) + 512);
-            if (!add(dataset, item, failure)) {
+            if (!dataset_add_item(dataset, item, failure)) {
                 free(item.path);
                 return false;
             }
@@ -231,26 +231,36 @@ static bool open_folders(struct dataset *dataset, const char *path, const struct
 
 /* --- CIFAR-10's binary files -------------------------------------------------------------------------------------- */
 
-static bool add_binary(struct dataset *dataset, const char *path, size_t limit, struct failure *failure) {
-    if (dataset->file_count == sizeof dataset->files / sizeof dataset->files[0])
-        return failure_set(failure, STATUS_INPUT, "%s: there are more binary files than %zu", path, dataset->file_count);
-    struct file_bytes *file = &dataset->files[dataset->file_count];
-    if (!file_read(path, 1 << 30, file, failure))
-        return false;
-    dataset->file_count++;
+static bool add_records(struct dataset *dataset, const char *path, const struct file_bytes *file, size_t limit, struct failure *failure) {
     if (file->size == 0 || file->size % CIFAR_RECORD)
         return failure_set(failure, STATUS_INPUT,
                            "%s is neither a folder nor CIFAR-10 binary: its %zu bytes are no multiple of %d; unpack archives first", path,
                            file->size, CIFAR_RECORD);
     for (size_t at = 0; at < file->size && (!limit || dataset->count < limit); at += CIFAR_RECORD) {
-        const uint8_t *record = file->data + at;
-        if (record[0] > 9)
+        uint8_t class = file->data[at];
+        if (class > 9)
             return failure_set(failure, STATUS_INPUT, "%s: record %zu has label %u, and CIFAR-10 has 0 to 9", path, at / CIFAR_RECORD,
-                               record[0]);
-        if (!add(dataset, (struct dataset_item){.record = record, .class = record[0]}, failure))
+                               class);
+        if (!dataset_add_item(dataset, (struct dataset_item){.binary = path, .offset = at, .class = class}, failure))
             return false;
     }
     return true;
+}
+
+/* The file is read once for its labels; pictures are read again when they are asked for, so that memory does not grow with them. */
+bool dataset_add_binary(struct dataset *dataset, const char *path, size_t limit, struct failure *failure) {
+    struct file_bytes file;
+    if (dataset->file_count == sizeof dataset->files / sizeof dataset->files[0])
+        return failure_set(failure, STATUS_INPUT, "%s: there are more binary files than %zu", path, dataset->file_count);
+    char *name = strdup(path);
+    if (!name)
+        return failure_memory(failure, strlen(path) + 1);
+    dataset->files[dataset->file_count++] = name;
+    if (!file_read(path, 1 << 30, &file, failure))
+        return false;
+    bool good = add_records(dataset, name, &file, limit, failure);
+    file_free(&file);
+    return good;
 }
 
 static bool open_binaries(struct dataset *dataset, const char *path, size_t limit, struct failure *failure) {
@@ -260,7 +270,7 @@ static bool open_binaries(struct dataset *dataset, const char *path, size_t limi
     bool good = true;
     for (int i = 0; good && i < names.count; i++) {
         char *file = join(path, names.list[i]);
-        good = file ? add_binary(dataset, file, limit, failure) : failure_memory(failure, strlen(path) + 512);
+        good = file ? dataset_add_binary(dataset, file, limit, failure) : failure_memory(failure, strlen(path) + 512);
         free(file);
     }
     names_free(&names);
@@ -270,7 +280,7 @@ static bool open_binaries(struct dataset *dataset, const char *path, size_t limi
 static bool fill(struct dataset *dataset, const char *path, size_t limit, const struct dataset_classes *classes, struct failure *failure) {
     struct names folders;
     if (!is_folder(path))
-        return add_binary(dataset, path, limit, failure);
+        return dataset_add_binary(dataset, path, limit, failure);
     if (!list_folder(path, SUBFOLDERS, &folders, failure))
         return false;
     bool good = folders.count ? open_folders(dataset, path, &folders, limit, classes, failure)
@@ -290,23 +300,32 @@ bool dataset_open(struct dataset *dataset, const char *path, size_t limit, const
     return good;
 }
 
-bool dataset_image(const struct dataset *dataset, size_t index, struct image *image, struct failure *failure) {
-    const struct dataset_item *item = &dataset->items[index];
-    if (item->path)
-        return image_read(item->path, image, failure);
+static bool read_record(const struct dataset_item *item, struct image *image, struct failure *failure) {
+    uint8_t record[CIFAR_RECORD];
+    size_t got;
+    if (!file_read_part(item->binary, item->offset, record, CIFAR_RECORD, &got, NULL, failure))
+        return false;
+    if (got < CIFAR_RECORD)
+        return failure_set(failure, STATUS_INPUT, "%s has become shorter meanwhile", item->binary);
     if (!image_allocate(image, CIFAR_SIDE, CIFAR_SIDE, failure))
         return false;
     for (int i = 0; i < CIFAR_PLANE; i++)
         for (int c = 0; c < 3; c++)
-            image->rgb[3 * i + c] = item->record[1 + c * CIFAR_PLANE + i];
+            image->rgb[3 * i + c] = record[1 + c * CIFAR_PLANE + i];
     return true;
+}
+
+bool dataset_image(const struct dataset *dataset, size_t index, struct image *image, struct failure *failure) {
+    const struct dataset_item *item = &dataset->items[index];
+    image->rgb = NULL;
+    return item->path ? image_read(item->path, image, failure) : read_record(item, image, failure);
 }
 
 void dataset_close(struct dataset *dataset) {
     for (size_t i = 0; i < dataset->count; i++)
         free(dataset->items[i].path);
     for (size_t i = 0; i < dataset->file_count; i++)
-        file_free(&dataset->files[i]);
+        free(dataset->files[i]);
     free(dataset->items);
     memset(dataset, 0, sizeof *dataset);
 }

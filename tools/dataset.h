@@ -10,16 +10,17 @@
 #include "tools/image/image.h"
 
 struct dataset_item {
-    char *path;            /* of a picture; NULL for a record */
-    const uint8_t *record; /* label, then 32 x 32 red, green, blue planes */
-    uint32_t class;        /* index of the label */
+    char *path;         /* of a picture; NULL for a record */
+    const char *binary; /* the file of a record: label, then 32 x 32 red, green, blue planes */
+    uint64_t offset;    /* where it begins there */
+    uint32_t class;     /* index of the label */
 };
 
 struct dataset {
     size_t count, room;
     struct dataset_item *items;
     size_t file_count;
-    struct file_bytes files[16]; /* the binary files */
+    char *files[16]; /* the binary files */
 };
 
 /* The classes of the network that is asked. */
@@ -35,7 +36,18 @@ struct dataset_classes {
  * subfolders are the classes in the order of their names.
  */
 bool dataset_open(struct dataset *dataset, const char *path, size_t limit, const struct dataset_classes *classes, struct failure *failure);
+
+/*
+ * Adds all the pictures of `path`, whatever they show: one picture, a folder that holds some at any depth (the class of each is the folder
+ * that it lies in, counted from 0), CIFAR-10 binary files. Of a folder without any the count stays as it is.
+ */
+bool dataset_add(struct dataset *dataset, const char *path, struct failure *failure);
+
 bool dataset_image(const struct dataset *dataset, size_t index, struct image *image, struct failure *failure);
 void dataset_close(struct dataset *dataset);
+
+/* For dataset_add(): one item; the records of a binary file. */
+bool dataset_add_item(struct dataset *dataset, struct dataset_item item, struct failure *failure);
+bool dataset_add_binary(struct dataset *dataset, const char *path, size_t limit, struct failure *failure);
 
 #endif

@@ -77,6 +77,35 @@ bool file_read(const char *path, size_t most, struct file_bytes *out, struct fai
     return done;
 }
 
+/* 0 or an errno. */
+static int read_part(int fd, uint64_t from, uint8_t *out, size_t size, size_t *got) {
+    while (*got < size) {
+        ssize_t n = pread(fd, out + *got, size - *got, (off_t)(from + *got));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return errno;
+        if (n == 0)
+            break;
+        *got += (size_t)n;
+    }
+    return 0;
+}
+
+bool file_read_part(const char *path, uint64_t from, void *out, size_t size, size_t *got, uint64_t *whole, struct failure *failure) {
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    *got = 0;
+    if (fd < 0)
+        return read_failed(path, failure);
+    int code = fstat(fd, &status) ? errno : S_ISREG(status.st_mode) ? read_part(fd, from, out, size, got) : ESPIPE;
+    close(fd);
+    if (whole)
+        *whole = (uint64_t)status.st_size;
+    errno = code;
+    return !code || read_failed(path, failure);
+}
+
 void file_free(struct file_bytes *bytes) {
     free(bytes->data);
     bytes->data = NULL;

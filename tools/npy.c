@@ -134,12 +134,17 @@ static size_t split(const struct file_bytes *file, char **header) {
     return start + length;
 }
 
+static bool has_bytes(const struct npy *npy, size_t have, struct failure *failure) {
+    size_t need = npy->count * types[npy->type].bytes;
+    return have == need || failure_set(failure, STATUS_INPUT, "it holds %zu bytes of data where its shape needs %zu", have, need);
+}
+
 static bool parse(const char *header, size_t start, struct npy *npy, struct failure *failure) {
     if (!read_type(header, npy, failure) || !read_shape(header, npy, failure))
         return false;
-    size_t have = npy->file.size - start, need = npy->count * types[npy->type].bytes;
-    if (have != need)
-        return failure_set(failure, STATUS_INPUT, "it holds %zu bytes of data where its shape needs %zu", have, need);
+    size_t need = npy->count * types[npy->type].bytes;
+    if (!has_bytes(npy, npy->file.size - start, failure))
+        return false;
     /* To the front, so that the elements are aligned. */
     memmove(npy->file.data, npy->file.data + start, need);
     npy->data = npy->file.data;
@@ -170,6 +175,89 @@ bool npy_read(const char *path, struct npy *npy, struct failure *failure) {
 void npy_free(struct npy *npy) {
     file_free(&npy->file);
     npy->data = NULL;
+}
+
+/* --- Arrays that stay in their files --- */
+
+/* What the first bytes of a file say; `whole` is its size. */
+static bool parse_source(const struct file_bytes *front, uint64_t whole, struct npy_source *source, bool *fortran,
+                         struct failure *failure) {
+    char *header = NULL;
+    bool good = false;
+    source->start = split(front, &header);
+    if (!source->start)
+        wrong(failure, "its first bytes are not a header of version 1, 2 or 3");
+    else if (!header)
+        failure_memory(failure, source->start);
+    else
+        good = read_type(header, &source->array, failure) && read_shape(header, &source->array, failure) &&
+               has_bytes(&source->array, (size_t)whole - source->start, failure);
+    *fortran = good && is_fortran(header, &source->array);
+    free(header);
+    return good;
+}
+
+bool npy_open(const char *path, struct npy_source *source, struct failure *failure) {
+    enum { FRONT = 65536 + 16 };
+    struct file_bytes front = {malloc(FRONT), 0};
+    uint64_t whole;
+    bool fortran = false;
+    *source = (struct npy_source){0};
+    if (!front.data)
+        return failure_memory(failure, FRONT);
+    bool good = file_read_part(path, 0, front.data, FRONT, &front.size, &whole, failure);
+    if (good && !(good = parse_source(&front, whole, source, &fortran, failure)))
+        failure_prefix(failure, path);
+    free(front.data);
+    return good && (!fortran || npy_read(path, &source->array, failure));
+}
+
+void npy_close(struct npy_source *source) {
+    npy_free(&source->array);
+}
+
+static float float_at(enum npy_type type, const uint8_t *at) {
+    double wide;
+    int64_t integer;
+    int32_t word;
+    float number;
+    switch (type) {
+    case NPY_UINT8:
+        return (float)*at;
+    case NPY_INT8:
+        return (float)(int8_t)*at;
+    case NPY_INT32:
+        memcpy(&word, at, sizeof word);
+        return (float)word;
+    case NPY_INT64:
+        memcpy(&integer, at, sizeof integer);
+        return (float)integer;
+    case NPY_FLOAT64:
+        memcpy(&wide, at, sizeof wide);
+        return (float)wide;
+    default:
+        memcpy(&number, at, sizeof number);
+        return number;
+    }
+}
+
+bool npy_floats(const char *path, const struct npy_source *source, size_t first, size_t count, float *out, struct failure *failure) {
+    enum { BYTES = 1 << 16 };
+    size_t width = types[source->array.type].bytes, got;
+    const uint8_t *whole = source->array.data;
+    for (size_t i = 0; whole && i < count; i++)
+        out[i] = float_at(source->array.type, whole + (first + i) * width);
+    uint8_t *part = whole ? NULL : malloc(BYTES);
+    bool good = whole || part || failure_memory(failure, BYTES);
+    for (size_t at = 0; part && good && at < count; at += BYTES / width) {
+        size_t n = count - at < BYTES / width ? count - at : BYTES / width;
+        good = file_read_part(path, source->start + (first + at) * width, part, n * width, &got, NULL, failure) &&
+               (got == n * width || failure_set(failure, STATUS_INPUT, "%s has become shorter meanwhile", path));
+        for (size_t i = 0; good && i < n; i++)
+            out[at + i] = float_at(source->array.type, part + i * width);
+    }
+    free(part);
+    return good;
 }
 
 /* The header of version 1, padded with spaces so that the data starts at a multiple of 64. */

@@ -21,6 +21,17 @@ struct npy {
 bool npy_read(const char *path, struct npy *npy, struct failure *failure);
 void npy_free(struct npy *npy);
 
+/* An array that stays in its file, of which parts are read: memory does not grow with it. */
+struct npy_source {
+    struct npy array; /* without data, but for one in Fortran order, which is read whole */
+    size_t start;     /* where the data begins in the file */
+};
+bool npy_open(const char *path, struct npy_source *source, struct failure *failure);
+void npy_close(struct npy_source *source);
+
+/* Elements first .. first + count - 1 of the array in `path` as floats, rounded where the type holds more. Any thread may ask. */
+bool npy_floats(const char *path, const struct npy_source *source, size_t first, size_t count, float *out, struct failure *failure);
+
 /* Writes row-major data, whole or not at all. */
 bool npy_write(const char *path, enum npy_type type, const uint64_t *dims, uint32_t rank, const void *data, struct failure *failure);
 
