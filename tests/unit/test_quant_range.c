@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NUMBERS = 40000, SAMPLES = 4, LEVELS = 256 };
+enum { NUMBERS = 20000, SAMPLES = 4, LEVELS = 256 };
 
 static uint64_t state;
 
@@ -172,15 +172,15 @@ static double error_of_all(const struct seen *s, double low, double high, bool s
     return sum;
 }
 
-/* The best of 24 x 24 ranges, of 400 symmetric ones. */
+/* The best of 12 x 12 ranges, of 100 symmetric ones. */
 static double least_error(const struct seen *s, bool symmetric) {
     double best = INFINITY, low = (double)s->observed->low, high = (double)s->observed->high;
     double most = fmax(-low, high);
-    for (int i = 1; i <= 400 && symmetric; i++)
-        best = fmin(best, error_of_all(s, -most * i / 400, most * i / 400, true));
-    for (int i = low < 0 ? 1 : 24; i <= 24 && !symmetric; i++)
-        for (int k = high > 0 ? 1 : 24; k <= 24; k++)
-            best = fmin(best, error_of_all(s, fmin(low, 0) * i / 24, fmax(high, 0) * k / 24, false));
+    for (int i = 1; i <= 100 && symmetric; i++)
+        best = fmin(best, error_of_all(s, -most * i / 100, most * i / 100, true));
+    for (int i = low < 0 ? 1 : 12; i <= 12 && !symmetric; i++)
+        for (int k = high > 0 ? 1 : 12; k <= 12; k++)
+            best = fmin(best, error_of_all(s, fmin(low, 0) * i / 12, fmax(high, 0) * k / 12, false));
     return best;
 }
 
