@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* morsel inspect: what a blob holds. */
 #include "tools/inspect.h"
+#ifndef MORSEL_TOOL_REDUCED
+#include "tools/inspect_onnx.h"
+#endif
 #include "tools/options.h"
 #include "tools/verbs.h"
 #include <stdio.h>
@@ -91,8 +94,13 @@ int verb_inspect(int argc, char **argv) {
     };
     const struct options options = {"MODEL [options]",
                                     "Shows what a blob holds: inputs, outputs, steps and the groups in which they stream, tensors and\n"
-                                    "where they lie, what fills the arena, sizes.", list,
+                                    "where they lie, what fills the arena, sizes. Of an ONNX file: what it is made of, see\n"
+                                    "morsel inspect MODEL.onnx --help.", list,
                                     sizeof list / sizeof list[0]};
+#ifndef MORSEL_TOOL_REDUCED
+    if (inspect_onnx_wanted(argc, argv))
+        return inspect_onnx(argc, argv);
+#endif
     if (!options_cpu_default(&cpu))
         return STATUS_CALL;
     int count = options_parse(&options, argc, argv);
