@@ -183,6 +183,14 @@ uint32_t quant_data_class(const struct quant_data *data, size_t index) {
     return data->has_pictures ? data->pictures.dataset.items[data->chosen ? data->chosen[index] : index].class : 0;
 }
 
+size_t quant_data_inputs(const struct quant_data *data) {
+    return data->graph->input_count;
+}
+
+size_t quant_data_elements(const struct quant_data *data, size_t input) {
+    return (size_t)onnx_elements(&data->graph->inputs[input]->shape);
+}
+
 bool quant_data_load(const struct quant_data *data, size_t index, float *const *inputs, struct failure *failure) {
     size_t sample = data->chosen ? data->chosen[index] : index;
     if (data->has_pictures)

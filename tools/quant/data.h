@@ -34,6 +34,10 @@ void quant_data_close(struct quant_data *data); /* NULL is legal */
 size_t quant_data_count(const struct quant_data *data);
 uint32_t quant_data_class(const struct quant_data *data, size_t index); /* with classes wished for */
 
+/* The graph's inputs, and the numbers of each in one sample. */
+size_t quant_data_inputs(const struct quant_data *data);
+size_t quant_data_elements(const struct quant_data *data, size_t input);
+
 /* Sample `index` as the graph states it: inputs[i] has room for the graph's input i. Any number of threads may ask. A number that is not
  * finite is a failure that names file and place. */
 bool quant_data_load(const struct quant_data *data, size_t index, float *const *inputs, struct failure *failure);
