@@ -4,6 +4,7 @@
 #define MORSEL_TOOLS_VERBS_H
 
 int verb_convert(int argc, char **argv);
+int verb_quantize(int argc, char **argv);
 int verb_run(int argc, char **argv);
 int verb_bench(int argc, char **argv);
 int verb_eval(int argc, char **argv);

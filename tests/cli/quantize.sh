@@ -1,0 +1,82 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# morsel quantize from the command line, on a small float network and the shipped pictures. Prints "ok NAME" or "FAIL NAME".
+cd "$(dirname "$0")/../.." || exit 1
+morsel=${MORSEL:-build/morsel}
+float=tests/cli/float_small.onnx
+pictures=models/cifar10/pictures
+rule=models/cifar10/picture.json
+work=$(mktemp -d) || exit 1
+trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
+status=0
+
+# verify NAME COMMAND...: a command that must succeed.
+verify() {
+    name=$1
+    shift
+    if "$@" >"$work/log" 2>&1; then echo "ok quantize: $name"; else
+        echo "FAIL quantize: $name"
+        head -n 12 "$work/log" | sed 's/^/    /'
+        status=1
+    fi
+}
+
+# call STATUS ARGUMENTS...: the exit status is that, and a failure says something that starts with "morsel: ". Output in out and err.
+call() {
+    want=$1
+    shift
+    "$morsel" quantize "$@" >"$work/out" 2>"$work/err"
+    code=$?
+    [ $code -eq "$want" ] || { echo "exit status $code, not $want"; cat "$work/err"; return 1; }
+    [ "$want" -eq 0 ] || grep -q '^morsel: ' "$work/err" || { echo "no line that starts with 'morsel: '"; return 1; }
+}
+says() { grep -qE -- "$1" "$work/out" "$work/err" || { echo "no line has /$1/"; cat "$work/out" "$work/err"; return 1; }; }
+call_says() { pattern=$1; shift; call "$@" && says "$pattern"; }
+number() { sed -n "s/^ *\"$1\": \([0-9]*\),*$/\1/p" "$work/out"; }
+differs() { ! cmp -s "$1" "$2"; }
+
+# --- what it writes
+mkdir "$work/qdq" # the network is named after its file
+verify "a blob and a QDQ file" call 0 $float --data $pictures --picture $rule --labels models/cifar10/labels.txt \
+    -o "$work/a.morsel" -o "$work/qdq/float_small.onnx"
+verify "a summary" says '^  arena bytes  [0-9]+'
+verify "the QDQ file converts to the same blob" sh -c "'$morsel' convert '$work/qdq/float_small.onnx' --picture $rule \
+    --labels models/cifar10/labels.txt -o '$work/b.morsel' && cmp '$work/a.morsel' '$work/b.morsel'"
+verify "the blob runs" sh -c "'$morsel' run '$work/a.morsel' $pictures/bird.ppm | grep -q 'bird.ppm'"
+verify "JSON" call 0 $float --data $pictures --picture $rule -o "$work/j.morsel" --json
+for key in layers macs params blob_bytes arena_bytes samples; do
+    verify "JSON has $key" test "$(number $key)" -gt 0
+done
+verify "JSON names the method" says '"method": "mse"'
+verify "again, byte for byte, with any number of threads" sh -c "'$morsel' quantize $float --data $pictures --picture $rule \
+    --threads 3 -o '$work/k.morsel' && cmp '$work/j.morsel' '$work/k.morsel'"
+for option in "--method minmax" "--method percentile --percentile 99" --per-tensor --symmetric --int8 --reduced-range "--count 3"; do
+    # shellcheck disable=SC2086
+    verify "$option" call 0 $float --data $pictures --picture $rule $option -o "$work/o.morsel"
+    verify "$option: other bytes" differs "$work/j.morsel" "$work/o.morsel"
+done
+verify "the QDQ file alone" call 0 $float --data $pictures --picture $rule --format qdq -o "$work/alone.onnx"
+verify "is the same file" cmp "$work/qdq/float_small.onnx" "$work/alone.onnx"
+verify "a layer left in float" call_says "head .Gemm. runs in float" 0 $float --data $pictures --picture $rule --exclude head -o "$work/f.morsel"
+verify "an operator left in float" call_says "stem .Conv. runs in float" 0 $float --data $pictures --picture $rule --exclude Conv -o "$work/f.morsel"
+
+# --- calls and files that are at fault: nothing is written
+rm -rf "$work"/*.morsel "$work"/*.onnx "$work/qdq"
+verify "no data" call_says "--data" 2 $float -o "$work/x.morsel"
+verify "no output" call_says "-o MODEL.morsel" 2 $float --data $pictures --picture $rule
+verify "two blobs" call_says "two outputs of one kind" 2 $float --data $pictures -o "$work/x.morsel" -o "$work/y.morsel"
+verify "a format that is none" call_says "qdq" 2 $float --data $pictures --format int4 -o "$work/x.onnx"
+verify "--format qdq without its file" call_says "OUT.onnx" 2 $float --data $pictures --format qdq -o "$work/x.morsel"
+verify "a method that is none" call_says "minmax, average" 2 $float --data $pictures --method median -o "$work/x.morsel"
+verify "a percentile that is none" call_says "above 50" 2 $float --data $pictures --method percentile --percentile 3x -o "$work/x.morsel"
+verify "an exclusion of nothing" call_says "no node and no operator" 2 $float --data $pictures --picture $rule --exclude haed -o "$work/x.morsel"
+verify "the input as output" call_says "written over" 2 $float --data $pictures --picture $rule -o $float
+verify "a quantized network" call_says "quantized already" 1 models/cifar10/network.onnx --data $pictures --picture $rule -o "$work/x.morsel"
+mkdir "$work/empty"
+verify "an empty folder" call 1 $float --data "$work/empty" --picture $rule -o "$work/x.morsel"
+verify "data that is not there" call 1 $float --data "$work/nowhere" --picture $rule -o "$work/x.morsel"
+verify "pictures without a rule" call 2 $float --data $pictures -o "$work/x.morsel"
+verify "a full disk" call 3 $float --data $pictures --picture $rule -o /dev/full
+verify "a folder that does not exist" call 2 $float --data $pictures --picture $rule -o "$work/nowhere/x.morsel"
+verify "nothing was written" sh -c "! ls '$work' | grep -qE 'morsel|onnx'"
+exit $status

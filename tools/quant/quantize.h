@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From a float graph and typical inputs to a QDQ graph. The stages, in order, each of which may be called by itself:
+ *
+ *   quantize_prepare    the graph is optimized (and its layers equalized), and it is seen whether it can run in float
+ *   quantize_observe    the graph runs over the data: what do values take on?
+ *   quantize_choose     a scheme: what becomes bytes, by which scales; weights rounded
+ *   insert              the scheme as a QDQ graph
+ *
+ * Samples may be observed once and schemes chosen many times, with other options.
+ */
+#ifndef MORSEL_QUANT_QUANTIZE_H
+#define MORSEL_QUANT_QUANTIZE_H
+
+#include "tools/message.h"
+#include "tools/quant/data.h"
+#include "tools/quant/observe.h"
+#include "tools/quant/range.h"
+#include "tools/quant/scheme.h"
+
+struct quantize_options {
+    struct scheme_options scheme;
+    enum range_method method;
+    double percentile; /* of RANGE_PERCENTILE */
+    unsigned threads;
+};
+
+struct quantizer {
+    struct onnx_graph *graph; /* the caller's; optimized in place */
+    const struct quant_data *data;
+    struct quantize_options options;
+    struct onnx_report *report;
+    struct executor *executor;
+    struct observer *observer;
+    struct scheme *scheme; /* in the graph's memory */
+};
+
+/* False with refusals in the report (and no failure): it holds an operator that cannot run in float. */
+bool quantize_prepare(struct quantizer *q, struct failure *failure);
+bool quantize_observe(struct quantizer *q, struct failure *failure);
+void quantize_choose(struct quantizer *q);
+void quantize_close(struct quantizer *q);
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/* morsel quantize: a float ONNX file and typical inputs to a blob, and to ONNX in QDQ form, whole or not at all. */
+#include "tools/conversion.h"
+#include "tools/convert_report.h"
+#include "tools/message.h"
+#include "tools/onnx/write.h"
+#include "tools/picture_rule.h"
+#include "tools/pool.h"
+#include "tools/quant/insert.h"
+#include "tools/quant/quantize.h"
+#include "tools/verbs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct call {
+    struct conversion_call conversion; /* its output: the blob, NULL where none is wanted */
+    const char *qdq;                   /* the ONNX file, NULL where none is wanted */
+    const char *method, *percentile, *format;
+    struct option_texts outputs, data, excluded;
+    long count, seed, threads;
+    bool signed_bytes, symmetric, reduced, per_tensor, clip_weights;
+};
+
+struct work {
+    struct conversion conversion;
+    struct quantizer quantizer;
+    struct quant_data *data;
+    struct onnx_graph *graph; /* quantized */
+    uint8_t *qdq;
+    size_t qdq_bytes;
+};
+
+static void work_free(struct work *w) {
+    onnx_free(w->graph);
+    quantize_close(&w->quantizer);
+    quant_data_close(w->data);
+    conversion_free(&w->conversion);
+    free(w->qdq);
+}
+
+static bool ends_in(const char *text, const char *ending) {
+    size_t a = strlen(text), b = strlen(ending);
+    return a >= b && !strcmp(text + a - b, ending);
+}
+
+/* Outputs by their endings: .onnx is the QDQ file, everything else the blob. */
+static bool sort_outputs(struct call *call, struct failure *failure) {
+    for (int i = 0; i < call->outputs.count; i++) {
+        const char *path = call->outputs.values[i], **to = ends_in(path, ".onnx") ? &call->qdq : &call->conversion.output;
+        if (*to)
+            return failure_set(failure, STATUS_CALL, "two outputs of one kind: %s and %s; one may end in .onnx, for QDQ form, one not", *to,
+                               path);
+        *to = path;
+    }
+    if (call->format && strcmp(call->format, "qdq"))
+        return failure_set(failure, STATUS_CALL, "--format %s: the one format beside the blob is qdq", call->format);
+    if (call->format && !call->qdq)
+        return failure_set(failure, STATUS_CALL, "--format qdq wants an output that ends in .onnx: -o OUT.onnx");
+    if (!call->conversion.output && !call->qdq)
+        return failure_set(failure, STATUS_CALL, "an output is wanted: -o MODEL.morsel, -o MODEL.onnx (QDQ), or both");
+    if (!call->conversion.output && call->conversion.c_source)
+        return failure_set(failure, STATUS_CALL, "--c writes the blob as a C array: it wants -o MODEL.morsel, too");
+    return true;
+}
+
+static bool read_options(struct call *call, struct quantize_options *o, struct failure *failure) {
+    char *end = NULL;
+    *o = (struct quantize_options){.method = RANGE_MSE, .percentile = RANGE_PERCENTILE_DEFAULT, .threads = (unsigned)call->threads};
+    if (!call->threads) {
+        long processors = sysconf(_SC_NPROCESSORS_ONLN);
+        o->threads = processors < 1 ? 1 : processors > POOL_THREADS_MOST ? POOL_THREADS_MOST : (unsigned)processors;
+    }
+    if (call->method && !range_method_find(call->method, &o->method))
+        return failure_set(failure, STATUS_CALL, "--method %s: it is one of minmax, average, percentile, entropy, mse", call->method);
+    if (call->percentile)
+        o->percentile = strtod(call->percentile, &end);
+    if (call->percentile && (*end || !(o->percentile > 50) || !(o->percentile <= 100)))
+        return failure_set(failure, STATUS_CALL, "--percentile %s: a number above 50 and up to 100 is wanted", call->percentile);
+    o->scheme = (struct scheme_options){.signed_bytes = call->signed_bytes,
+                                        .symmetric = call->symmetric,
+                                        .reduced = call->reduced,
+                                        .per_tensor = call->per_tensor,
+                                        .clip_weights = call->clip_weights,
+                                        .excluded = call->excluded.values,
+                                        .excluded_count = (size_t)call->excluded.count};
+    return true;
+}
+
+/* A name that excludes nothing is a mistake in it. */
+static bool excluded_exist(const struct call *call, const struct onnx_graph *graph, struct failure *failure) {
+    for (int i = 0; i < call->excluded.count; i++) {
+        const char *name = call->excluded.values[i];
+        bool found = false;
+        for (size_t n = 0; n < graph->node_count; n++)
+            found = found || !strcmp(graph->nodes[n]->name, name) || !strcmp(graph->nodes[n]->op, name);
+        if (!found)
+            return failure_set(failure, STATUS_CALL, "--exclude %s: no node and no operator of the network has that name", name);
+    }
+    return true;
+}
+
+static bool is_quantized(const struct onnx_graph *graph) {
+    for (size_t i = 0; i < graph->node_count; i++)
+        if (strstr(graph->nodes[i]->op, "QuantizeLinear") || !strncmp(graph->nodes[i]->op, "QLinear", 7))
+            return true;
+    return false;
+}
+
+/* From the file to the QDQ graph. False with refusals in the report (and no failure), or with a failure. */
+static bool make_graph(const struct call *call, struct work *w, struct failure *failure) {
+    struct conversion *c = &w->conversion;
+    struct quantizer *q = &w->quantizer;
+    struct quant_data_wish wish = {.paths = call->data.values, .path_count = (size_t)call->data.count, .count = (size_t)call->count};
+    if (!conversion_read(&call->conversion, c, failure))
+        return false;
+    if (is_quantized(c->graph))
+        return failure_set(failure, STATUS_INPUT, "%s is quantized already: morsel convert takes it", call->conversion.input);
+    if (c->report.refusal_count || !excluded_exist(call, c->graph, failure))
+        return false;
+    wish.seed = (uint64_t)call->seed;
+    wish.rule = c->extras.picture;
+    q->graph = c->graph;
+    q->report = &c->report;
+    if (!quantize_prepare(q, failure) || !(q->data = w->data = quant_data_open(&wish, q->graph, failure)))
+        return false;
+    if (!quantize_observe(q, failure))
+        return false;
+    quantize_choose(q);
+    w->graph = insert(q->scheme);
+    return true;
+}
+
+static bool quantize(const struct call *call, struct work *w, struct failure *failure) {
+    struct file_new files[4];
+    size_t count = 0;
+    char error[512];
+    if (!conversion_check_files(&call->conversion, &w->conversion, call->qdq, failure) || !make_graph(call, w, failure))
+        return false;
+    if (call->qdq && !(w->qdq = onnx_write(w->graph, &w->qdq_bytes, error, sizeof error)))
+        return failure_set(failure, STATUS_INPUT, "%s: %s", call->qdq, error);
+    if (call->conversion.output) {
+        if (!conversion_make(&call->conversion, &w->conversion, w->graph, failure))
+            return false;
+        count = conversion_files(&call->conversion, &w->conversion, files);
+    }
+    if (call->qdq)
+        files[count++] = (struct file_new){call->qdq, w->qdq, w->qdq_bytes};
+    return file_write_all(files, count, failure);
+}
+
+static void print_json(const struct work *w) {
+    struct json json = {.file = stdout};
+    json_open(&json, NULL);
+    conversion_json(&json, &w->conversion);
+    json_text(&json, "method", range_method_name(w->quantizer.options.method));
+    json_integer(&json, "samples", w->data ? (int64_t)quant_data_count(w->data) : 0);
+    json_close(&json);
+}
+
+static int run(const struct call *call, struct work *w) {
+    struct failure failure = {0};
+    const struct conversion *c = &w->conversion;
+    bool done = quantize(call, w, &failure);
+    if (!done && failure.status) {
+        if (c->report.refusal_count)
+            report_refusals(call->conversion.input, c->graph, &c->report);
+        return message_failure(&failure);
+    }
+    if (call->conversion.json)
+        print_json(w);
+    if (!done) {
+        report_refusals(call->conversion.input, c->graph, &c->report);
+        return message_flush() ? STATUS_SYSTEM : STATUS_INPUT;
+    }
+    report_notices(&c->report);
+    if (!call->conversion.json && call->conversion.output)
+        conversion_summary(call->conversion.output, c);
+    if (!call->conversion.json && call->qdq)
+        printf("%s\n  QDQ form, for ONNX Runtime; opset %d\n", call->qdq, w->graph->opset);
+    return message_flush();
+}
+
+int verb_quantize(int argc, char **argv) {
+    struct call call = {.conversion = {.batch = 1}, .count = 300};
+    struct conversion_call *c = &call.conversion;
+    const struct option list[] = {
+        {"-o", "FILE", OPTION_TEXTS, &call.outputs, 0, 0, "the blob, or, ending in .onnx, the network in QDQ form; or both"},
+        {"--data", "PATH", OPTION_TEXTS, &call.data, 0, 0, "typical inputs (required), see above; may be given several times"},
+        {"--count", "N", OPTION_NUMBER, &call.count, 0, INT32_MAX, "so many of them, chosen evenly and by --seed; 0: all"},
+        {"--seed", "N", OPTION_NUMBER, &call.seed, 0, INT32_MAX, "another choice"},
+        {"--method", "NAME", OPTION_TEXT, &call.method, 0, 0, "ranges: minmax, average, percentile, entropy, mse (default: mse)"},
+        {"--percentile", "P", OPTION_TEXT, &call.percentile, 0, 0, "of --method percentile (default: 99.999)"},
+        {"--per-tensor", NULL, OPTION_FLAG, &call.per_tensor, 0, 0, "one scale for all of a layer's weights, not one for each channel"},
+        {"--symmetric", NULL, OPTION_FLAG, &call.symmetric, 0, 0, "activations: zero in the middle of the bytes"},
+        {"--int8", NULL, OPTION_FLAG, &call.signed_bytes, 0, 0, "activations in int8, not uint8"},
+        {"--reduced-range", NULL, OPTION_FLAG, &call.reduced, 0, 0, "weights in 7 bits, for runtimes whose sums saturate"},
+        {"--clip-weights", NULL, OPTION_FLAG, &call.clip_weights, 0, 0, "weight scales by least squared error, not by the largest weight"},
+        {"--exclude", "NODE_OR_OP", OPTION_TEXTS, &call.excluded, 0, 0, "a node, or an operator everywhere, stays float"},
+        {"--threads", "N", OPTION_NUMBER, &call.threads, 0, POOL_THREADS_MOST, "for running the float network; 0: as many as processors"},
+        {"--picture", "RULE.json", OPTION_TEXT, &c->picture, 0, 0, "how a picture becomes the input; goes into the blob, too"},
+        {"--labels", "FILE", OPTION_TEXT, &c->labels, 0, 0, "class names: one a line, or a JSON array (default: none)"},
+        {"--shape", "NAME=1,3,224,224", OPTION_TEXTS, &c->shapes, 0, 0, "the shape of an input, whatever the file says"},
+        {"--dim", "NAME=N", OPTION_TEXTS, &c->dims, 0, 0, "a number for a free dimension"},
+        {"--c", "FILE.c", OPTION_TEXT, &c->c_source, 0, 0, "also write the blob as a C array, and FILE.h that declares it and its arena"},
+        {"--strip", NULL, OPTION_FLAG, &c->strip, 0, 0, "leave names out of the blob"},
+        {"--arena", "BYTES", OPTION_NUMBER, &c->arena, 0, INT32_MAX, "what the arena may take; 0: as little as costs hardly any time"},
+        {"--no-streaming", NULL, OPTION_FLAG, &c->no_streaming, 0, 0, "run step by step: the same bytes, a larger arena"},
+        {"--format", "qdq", OPTION_TEXT, &call.format, 0, 0, "says that an -o that ends in .onnx is to be in QDQ form, which it is anyway"},
+        {"--json", NULL, OPTION_FLAG, &c->json, 0, 0, "one JSON object on stdout"},
+    };
+    const struct options options = {
+        "FLOAT.onnx --data PATH -o MODEL.morsel [-o MODEL.onnx] [options]",
+        "Quantizes a float ONNX network to 8 bits, by ranges that it takes on over typical inputs: some hundred, without labels.\n\n"
+        "--data is a folder of pictures (at any depth) or CIFAR-10 binaries, which want a --picture rule; an .npy file whose first\n"
+        "dimension counts samples; a folder of .npy files; or NAME=FILE.npy for each of several inputs. A picture rule; the README,\n"
+        "'Pictures', lists its keys:\n"
+        PICTURE_RULE_EXAMPLE,
+        list, sizeof list / sizeof *list};
+    struct failure failure = {0};
+    int count = options_parse(&options, argc, argv);
+    if (count < 0)
+        return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
+    if (count != 1 || !call.data.count) {
+        message_error("quantize needs one FLOAT.onnx and --data PATH; see morsel quantize --help");
+        return STATUS_CALL;
+    }
+    c->input = argv[0];
+    static struct work w;
+    if (!sort_outputs(&call, &failure) || !read_options(&call, &w.quantizer.options, &failure))
+        return message_failure(&failure);
+    int status = run(&call, &w);
+    work_free(&w);
+    return status;
+}
