@@ -291,7 +291,7 @@ static int onnx_pool(struct seed_onnx *m, int x) {
 }
 
 /* Any operator, any inputs, any attributes: not part of the chain. */
-static void onnx_wild(struct seed_onnx *m) {
+static inline void onnx_wild(struct seed_onnx *m) {
     static const char *const ops[] = {"QLinearConv",
                                       "Conv",
                                       "MaxPool",
@@ -410,7 +410,7 @@ static void onnx_value_info(struct seed_onnx *m, uint32_t field, int value, int 
     pb_block(&m->graph, field, info.bytes, info.size);
 }
 
-static int onnx_chain(struct seed_onnx *m, int x) {
+static inline int onnx_chain(struct seed_onnx *m, int x) {
     switch (onnx_below(m, 5)) {
     case 0:
         return onnx_pool(m, x);
@@ -423,9 +423,27 @@ static int onnx_chain(struct seed_onnx *m, int x) {
     }
 }
 
-static size_t seed_onnx(uint64_t seed, uint8_t *bytes, size_t capacity) {
-    static struct seed_onnx m;
+/* The graph as a model, of the opsets 1 of com.microsoft and m->opset. 0: it is larger than `capacity`. */
+static size_t seed_finish(struct seed_onnx *m, uint8_t *bytes, size_t capacity) {
     static struct pb model, opset;
+    model.size = opset.size = 0;
+    pb_int(&model, 1, 8);
+    pb_text(&m->graph, 2, "fuzz");
+    pb_block(&model, 7, m->graph.bytes, m->graph.size);
+    pb_int(&opset, 2, m->opset);
+    pb_block(&model, 8, opset.bytes, opset.size);
+    opset.size = 0;
+    pb_text(&opset, 1, "com.microsoft");
+    pb_int(&opset, 2, 1);
+    pb_block(&model, 8, opset.bytes, opset.size);
+    if (model.size > capacity)
+        return 0;
+    memcpy(bytes, model.bytes, model.size);
+    return model.size;
+}
+
+static inline size_t seed_onnx(uint64_t seed, uint8_t *bytes, size_t capacity) {
+    static struct seed_onnx m;
     memset(&m, 0, sizeof m);
     m.random = seed;
     m.opset = 10 + (int)onnx_below(&m, 14);
@@ -441,20 +459,7 @@ static size_t seed_onnx(uint64_t seed, uint8_t *bytes, size_t capacity) {
     for (int i = m.count - 1; i > 0 && onnx_below(&m, 3) == 0; i--) /* wild ones, too, must be wanted by somebody */
         if (i != x)
             onnx_value_info(&m, 12, i, 0);
-    model.size = opset.size = 0;
-    pb_int(&model, 1, 8);
-    pb_text(&m.graph, 2, "fuzz");
-    pb_block(&model, 7, m.graph.bytes, m.graph.size);
-    pb_int(&opset, 2, m.opset);
-    pb_block(&model, 8, opset.bytes, opset.size);
-    opset.size = 0;
-    pb_text(&opset, 1, "com.microsoft");
-    pb_int(&opset, 2, 1);
-    pb_block(&model, 8, opset.bytes, opset.size);
-    if (model.size > capacity)
-        return 0;
-    memcpy(bytes, model.bytes, model.size);
-    return model.size;
+    return seed_finish(&m, bytes, capacity);
 }
 
 #endif

@@ -76,7 +76,7 @@ def difference(got, want, limit, share=0.0):
     most = np.abs(want[finite]).max(initial=0)
     apart = np.abs(want[finite] - got[finite]).max(initial=0)
     part = apart / most if most else apart
-    if np.mean(np.abs(want[finite] - got[finite]) > limit * most) <= share and part < 0.1:
+    if part < 0.1 and np.sum(np.abs(want[finite] - got[finite]) > limit * most) <= share * want.size:
         return "", part
     return (f"by {part:.3g} of the largest value" if part > limit else ""), part
 

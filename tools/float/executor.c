@@ -256,6 +256,23 @@ static bool drop_outputs(struct preparation *p, const struct float_operator *ope
     return true;
 }
 
+static void run_nothing(const void *plan, const struct call *call) {
+    (void)plan;
+    (void)call;
+}
+
+/* Prepares the node; where its outputs have no elements there is nothing to do, however large their other dimensions. */
+static bool prepare(struct preparation *p, const struct float_operator *operator) {
+    bool empty = true;
+    for (int i = 0; i < p->node->output_count; i++)
+        empty = empty && (!p->node->outputs[i] || !onnx_elements(&p->node->outputs[i]->shape));
+    if (!empty)
+        return operator->prepare(p);
+    p->step->run = run_nothing;
+    p->reads = 0;
+    return true;
+}
+
 static bool add_node(struct preparation *p, const struct onnx_graph *graph) {
     struct executor *executor = p->executor;
     const struct onnx_node *node = p->node;
@@ -268,7 +285,7 @@ static bool add_node(struct preparation *p, const struct onnx_graph *graph) {
     p->reads = node->input_count;
     if (!operator)
         return cannot(p, "the float executor does not have this operator");
-    if (!check_operands(p, operator) || !check_shapes(p, graph) || !operator->prepare(p) || !drop_outputs(p, operator))
+    if (!check_operands(p, operator) || !check_shapes(p, graph) || !prepare(p, operator) || !drop_outputs(p, operator))
         return false;
     if (finish_inputs(p))
         return run_known(p);

@@ -157,19 +157,21 @@ bool prepare_arg(struct preparation *p) {
     return a->count ? true : cannot(p, "its input is empty");
 }
 
+/* count is 1 or more. */
 static void softmax_one(const struct along *a, const float *x, float *y) {
+    const int64_t step = a->inner, end = a->count * step;
     float most = x[0];
+    for (int64_t k = step; k < end; k += step)
+        most = x[k] > most ? x[k] : most;
     double sum = 0;
-    for (int64_t k = 1; k < a->count; k++)
-        most = x[k * a->inner] > most ? x[k * a->inner] : most;
-    for (int64_t k = 0; k < a->count; k++) {
-        float e = expf(x[k * a->inner] - most);
+    for (int64_t k = 0; k < end; k += step) {
+        float e = expf(x[k] - most);
         sum += (double)e;
-        y[k * a->inner] = a->logarithm ? x[k * a->inner] - most : e;
+        y[k] = a->logarithm ? x[k] - most : e;
     }
-    const float divisor = (float)sum, logarithm = (float)log(sum);
-    for (int64_t k = 0; k < a->count; k++)
-        y[k * a->inner] = a->logarithm ? y[k * a->inner] - logarithm : y[k * a->inner] / divisor;
+    const float by = a->logarithm ? (float)log(sum) : (float)sum;
+    for (int64_t k = 0; k < end; k += step)
+        y[k] = a->logarithm ? y[k] - by : y[k] / by;
 }
 
 static void run_softmax(const void *plan, const struct call *call) {

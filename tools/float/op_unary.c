@@ -48,7 +48,7 @@ INLINE float reciprocal(float x, float a, float b) { return (void)a, (void)b, 1 
 INLINE float floor_of(float x, float a, float b) { return (void)a, (void)b, floorf(x); }
 INLINE float ceiling(float x, float a, float b) { return (void)a, (void)b, ceilf(x); }
 INLINE float half_to_even(float x, float a, float b) { return (void)a, (void)b, nearbyintf(x); }
-INLINE float not(float x, float a, float b) { return (void)a, (void)b, x == 0; }
+INLINE float is_zero(float x, float a, float b) { return (void)a, (void)b, x == 0; }
 
 /* ---- loops over them ---- */
 
@@ -80,7 +80,7 @@ static void run_reciprocal(ARGUMENTS) { each(reciprocal, f, x, y, count); }
 static void run_floor(ARGUMENTS) { each(floor_of, f, x, y, count); }
 static void run_ceil(ARGUMENTS) { each(ceiling, f, x, y, count); }
 static void run_round(ARGUMENTS) { each(half_to_even, f, x, y, count); }
-static void run_not(ARGUMENTS) { each(not, f, x, y, count); }
+static void run_not(ARGUMENTS) { each(is_zero, f, x, y, count); }
 void function_clip(ARGUMENTS) { each(clip, f, x, y, count); }
 
 /* alpha and beta: the operator's defaults; beta of Selu is its gamma */
