@@ -46,13 +46,15 @@ struct dw_strip {
     uint32_t rows, quads;   /* of input, and those by four */
 };
 
-/* Lane j of block L becomes lane L of register j. Blocks of 64 bytes, `step` bytes apart; those from `blocks` on are 0. */
-static void dw_spread(__m256i *q, const void *p, size_t step, uint32_t blocks) {
+/* Lane j of block L becomes lane L of register j. Blocks of 64 bytes, `step` bytes apart, one or two; a second that is missing is 0. */
+MORSEL_INLINE void dw_spread(__m256i *q, const void *p, size_t step, uint32_t blocks) {
     const uint8_t *from = p;
-    _Alignas(32) uint8_t to[4][32] = {{0}};
-    for (uint32_t block = 0; block < blocks; block++)
-        for (uint32_t j = 0; j < 4; j++) memcpy(to[j] + 16 * block, from + block * step + 16 * j, 16);
-    for (uint32_t j = 0; j < 4; j++) q[j] = _mm256_load_si256((const __m256i *)(const void *)to[j]);
+    MORSEL_UNROLL
+    for (uint32_t j = 0; j < 4; j++) {
+        __m128i low = _mm_loadu_si128((const __m128i *)(const void *)(from + 16 * j)), high = _mm_setzero_si128();
+        if (blocks == 2) high = _mm_loadu_si128((const __m128i *)(const void *)(from + step + 16 * j));
+        q[j] = _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
+    }
 }
 
 static void dw_take_channels(struct dw_channels *t, const struct morsel_conv_args *a, uint32_t c) {
