@@ -4,7 +4,7 @@
  *
  * Each group of four inputs is multiplied in the cheapest way that is proven exact for it (ways_avx2.h). The ways want their inputs in
  * different orders: as they are, their pairs exchanged, and as 16-bit integers, (k0, k2) and (k1, k3). All are made once for some
- * pixels, `views`, before the blocks of channels meet them.
+ * pixels, `views`, before the blocks of channels meet them. Short windows are multiplied in 16 bits alone (words_avx2.h).
  */
 #define MORSEL_BELOW_1
 #include "conv_plan.h"
@@ -12,6 +12,7 @@
 #include "requant_avx2.h"
 #include "seven_avx2.h"
 #include "ways_avx2.h"
+#include "words_avx2.h"
 #include "x86.h"
 
 #define VIEW_BYTES 32768u
@@ -460,6 +461,10 @@ static void run_long(const struct morsel_conv_job *job, const struct morsel_line
 static void run_pixels(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t pixel, size_t n) {
     struct view_plan p = plan_views(job, lines, n);
     size_t groups = job->block_bytes / 64;
+    if (morsel_words_serve(job, lines)) {
+        morsel_run_words(job, lines, pixel, n);
+        return;
+    }
     if ((!p.in_place && p.window * 7 > VIEW_ROOM) || groups > MORSEL_WAYS_MOST) {
         run_long(job, lines, pixel, n);
         return;

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tiles of seven pixels x 16 channels with everything in 16 bits, exact for any weights: for windows so short that a proof and the order
+ * that it asks for do not pay.
+ *
+ * Lines of inputs become words once for all blocks, the weights of a block once for all tiles of a run. Fourteen sums leave two registers:
+ * weights are read where they are multiplied, and both halves of a block share what was read of a pixel.
+ */
+#ifndef MORSEL_WORDS_AVX2_H
+#define MORSEL_WORDS_AVX2_H
+
+#include "seven_avx2.h"
+#include "ways_avx2.h"
+
+#define MORSEL_WORDS_MOST 32u    /* pairs of inputs in a window */
+#define MORSEL_WORDS_ROOM 12288u /* words of lines */
+
+/* Lines as words, one behind the other. */
+struct morsel_wide_lines {
+    size_t line, step;        /* words from line to line, from window to window */
+    uint32_t kernel_h, pairs; /* of a kernel row */
+    uint16_t word[MORSEL_WORDS_ROOM];
+};
+
+/* Weights of a block: 16 channels for each pair of inputs. */
+struct morsel_wide_block {
+    _Alignas(64) int16_t word[MORSEL_WORDS_MOST * 32];
+};
+
+MORSEL_INLINE size_t morsel_row_taps(const struct morsel_conv_job *job) {
+    return job->args->window.kernel_w * (size_t)(job->args->window.in_c / job->args->groups);
+}
+
+/* Words that n windows of a kernel row take, and what is written behind them. */
+MORSEL_INLINE size_t morsel_line_words(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t n) {
+    return ((n - 1) * lines->step + morsel_row_taps(job) + 31) / 16 * 16;
+}
+
+/* Whether the job is one for these tiles: not where they would compute eight channels of a few that do not exist, nor where bytes seem
+ * to be exact as they are. */
+static inline int morsel_words_serve(const struct morsel_conv_job *job, const struct morsel_lines *lines) {
+    size_t pairs = job->kernel_h * ((morsel_row_taps(job) + 1) / 2), more = (job->outs + 15) / 16 * 16 - job->outs;
+    if (pairs > MORSEL_WORDS_MOST || more * 8 > job->outs) return 0;
+    if (morsel_line_words(job, lines, 7) * job->kernel_h > MORSEL_WORDS_ROOM) return 0;
+    const int8_t *w = job->weights + job->begin * job->block_bytes, *end = w + job->block_bytes;
+    while (w != end && !morsel_too_large(_mm256_loadu_si256((const __m256i *)(const void *)w))) w += 32;
+    return w != end;
+}
+
+/* Bytes to words; the last ones are followed by zeros. */
+static inline void morsel_widen_line(uint16_t *to, const uint8_t *x, size_t n) {
+    uint8_t rest[16] = {0};
+    for (; n >= 16; n -= 16, x += 16, to += 16)
+        _mm256_storeu_si256((__m256i *)(void *)to, _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)x)));
+    memcpy(rest, x, n);
+    _mm256_storeu_si256((__m256i *)(void *)to, _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)rest)));
+}
+
+/* `count` windows from window `base` on. */
+static inline void morsel_widen_lines(struct morsel_wide_lines *to, const struct morsel_conv_job *job, const struct morsel_lines *lines,
+                                      size_t base, size_t count) {
+    size_t n = (count - 1) * lines->step + morsel_row_taps(job);
+    to->line = morsel_line_words(job, lines, count);
+    for (uint32_t ky = 0; ky < job->kernel_h; ky++)
+        morsel_widen_line(to->word + ky * to->line, lines->line[ky] + base * lines->step, n);
+}
+
+#define MORSEL_WORDS_OF(a, b) /* the bytes above bytes a and b of each four, and those */ \
+    -1, a, -1, b, -1, a + 4, -1, b + 4, -1, a + 8, -1, b + 8, -1, a + 12, -1, b + 12
+
+/* Eight channels' weights of four inputs: the first two and the last two. */
+MORSEL_INLINE void morsel_widen_weights(int16_t *first, int16_t *last, const int8_t *w) {
+    const __m256i low = _mm256_setr_epi8(MORSEL_WORDS_OF(0, 1), MORSEL_WORDS_OF(0, 1));
+    const __m256i high = _mm256_setr_epi8(MORSEL_WORDS_OF(2, 3), MORSEL_WORDS_OF(2, 3));
+    __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)w);
+    _mm256_store_si256((__m256i *)(void *)first, _mm256_srai_epi16(_mm256_shuffle_epi8(v, low), 8));
+    if (last) _mm256_store_si256((__m256i *)(void *)last, _mm256_srai_epi16(_mm256_shuffle_epi8(v, high), 8));
+}
+
+static inline void morsel_widen_block(struct morsel_wide_block *to, const struct morsel_conv_job *job, const int8_t *w, uint32_t pairs) {
+    int16_t *word = to->word;
+    for (uint32_t ky = 0; ky < job->kernel_h; ky++) {
+        for (uint32_t left = pairs, more; left; left -= more, w += 64, word += 32 * more) {
+            more = left > 1 ? 2 : 1;
+            morsel_widen_weights(word, more > 1 ? word + 32 : NULL, w);
+            morsel_widen_weights(word + 16, more > 1 ? word + 48 : NULL, w + 32);
+        }
+    }
+}
+
+/* x: a pair of inputs in each 32 bits. In asm, or a compiler would first load the weights to registers that it has not. */
+MORSEL_INLINE __m256i morsel_add_words(__m256i acc, __m256i x, const int16_t *w) {
+    __m256i t;
+    __asm__("vpmaddwd %2, %1, %0" : "=x"(t) : "x"(x), "m"(*(const int16_t(*)[16])w));
+    return _mm256_add_epi32(acc, t);
+}
+
+MORSEL_INLINE void morsel_add_words_2(__m256i *a, __m256i *b, const uint8_t *x, const int16_t *w) {
+    __m256i u = morsel_broadcast256(x);
+    *a = morsel_add_words(*a, u, w);
+    *b = morsel_add_words(*b, u, w + 16);
+}
+
+/* Seven pixels from pixel `at` of the part, `view` of the lines; o: bytes between their words. */
+static __attribute__((noinline)) void morsel_tile_words(const struct morsel_part256 *part, const struct morsel_wide_lines *lines,
+                                                        const struct morsel_places *o, size_t at, size_t view,
+                                                        const struct morsel_wide_block *block) {
+    const struct morsel_places p = *o;
+    struct morsel_seven256 a = morsel_same7(part->start[0]), b = morsel_same7(part->start[1]);
+    const int16_t *w = block->word;
+    const uint16_t *line = lines->word + view * lines->step;
+    for (uint32_t ky = lines->kernel_h; ky; ky--, line += lines->line) {
+        const uint8_t *x = (const uint8_t *)line;
+        for (const int16_t *end = w + lines->pairs * 32; w != end; w += 32, x += 4) {
+            morsel_add_words_2(&a.p0, &b.p0, x, w);
+            morsel_add_words_2(&a.p1, &b.p1, x + p.p1, w);
+            morsel_add_words_2(&a.p2, &b.p2, x + p.p2, w);
+            morsel_add_words_2(&a.p3, &b.p3, x + p.p3, w);
+            morsel_add_words_2(&a.p4, &b.p4, x + p.p4, w);
+            morsel_add_words_2(&a.p5, &b.p5, x + p.p5, w);
+            morsel_add_words_2(&a.p6, &b.p6, x + p.p6, w);
+        }
+    }
+    morsel_store_7x16(part, at, &a, &b);
+}
+
+/* Windows begin .. end of n, for all blocks. */
+static inline void morsel_run_wide(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t pixel, size_t n,
+                                   size_t begin, size_t end, struct morsel_wide_lines *wide) {
+    const size_t last = n < 7 ? 0 : n - 7, base = begin < last ? begin : last;
+    const struct morsel_places o = morsel_places(2 * lines->step, n);
+    struct morsel_wide_block weights;
+    morsel_widen_lines(wide, job, lines, base, end - base);
+    for (uint32_t block = job->begin; block < job->end; block++) {
+        struct morsel_part256 part = morsel_part256(job, lines, block, pixel, n);
+        morsel_widen_block(&weights, job, part.weights, wide->pairs);
+        for (size_t i = begin; i < end; i += 7) {
+            size_t at = i < last ? i : last;
+            morsel_tile_words(&part, wide, &o, at, at - base, &weights);
+        }
+    }
+}
+
+static inline void morsel_run_words(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t pixel, size_t n) {
+    struct morsel_wide_lines wide; /* too large to be cleared each time */
+    size_t most = n;
+    wide.step = lines->step;
+    wide.kernel_h = job->kernel_h;
+    wide.pairs = (uint32_t)((morsel_row_taps(job) + 1) / 2);
+    if (morsel_line_words(job, lines, n) * job->kernel_h > MORSEL_WORDS_ROOM)
+        most = (MORSEL_WORDS_ROOM / job->kernel_h - morsel_row_taps(job) - 31) / lines->step / 7 * 7;
+    for (size_t begin = 0; begin < n; begin += most)
+        morsel_run_wide(job, lines, pixel, n, begin, n - begin < most ? n : begin + most, &wide);
+}
+
+#endif
