@@ -218,11 +218,21 @@ static __attribute__((noinline)) void dw_windows(const struct dw_strip *s, const
     }
 }
 
+#if defined(DW_TWO_COLUMNS)
+#include "depthwise_stride2_avx2.h"
+#endif
+
 /* n results of the strip from column ox. */
 static void dw_piece(const struct dw_strip *s, uint32_t ox, uint32_t n, int two) {
     struct dw_kept kept[DW_COLUMNS];
     const struct morsel_window *w = &s->args->window;
     uint8_t *y = s->y + (size_t)ox * w->out_c;
+#if defined(DW_TWO_COLUMNS)
+    if (dw_two_serve(s)) {
+        dw_piece_two(s, ox, y, n);
+        return;
+    }
+#endif
     dw_fill(s, kept, ox * w->stride_w - w->pad_left, (n - 1) * w->stride_w + (w->kernel_w - 1) * w->dilation_w + 1);
     int three = w->kernel_w == 3 && w->dilation_w == 1 && w->stride_w <= 2 && s->quads == 1 && n > 1 && !s->channels->has_bias;
     (three ? dw_windows_3 : dw_windows)(s, kept, s->channels->taps, y, n);
