@@ -312,18 +312,6 @@ static void copy_line(const struct copies *c, size_t at, const uint8_t *x, size_
     }
 }
 
-/* No more than 16 bytes. */
-MORSEL_INLINE void copy_short(const struct copies *c, size_t at, const uint8_t *x, size_t n) {
-    __m128i v = n == 16 ? _mm_loadu_si128((const __m128i *)(const void *)x) : load_less(x, n);
-    __m128i even = _mm_and_si128(v, _mm_set1_epi16(255)), odd = _mm_srli_epi16(v, 8);
-    if (c->plain) _mm_storeu_si128((__m128i *)(void *)(c->plain + at), v);
-    if (c->swap) _mm_storeu_si128((__m128i *)(void *)(c->swap + at), _mm_shuffle_epi8(v, _mm_setr_epi8(MORSEL_SWAP_BYTES)));
-    if (c->turn) _mm_storeu_si128((__m128i *)(void *)(c->turn + at), _mm_shuffle_epi8(v, _mm_setr_epi8(MORSEL_TURN_BYTES)));
-    if (!c->wide) return;
-    _mm_storeu_si128((__m128i *)(void *)(c->wide + 2 * at), _mm_unpacklo_epi32(even, odd));
-    _mm_storeu_si128((__m128i *)(void *)(c->wide + 2 * at + 16), _mm_unpackhi_epi32(even, odd));
-}
-
 /* Windows of `count` pixels from `base`, kernel rows one behind the other. */
 static void copy_windows(const struct copies *views, const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t base,
                          size_t count, size_t n) {
@@ -331,11 +319,7 @@ static void copy_windows(const struct copies *views, const struct morsel_conv_jo
     size_t bytes = job->quads * (size_t)4, at = 0;
     for (size_t p = base; p < base + count; p++) {
         size_t from = (p < n ? p : n - 1) * lines->step;
-        for (uint32_t ky = 0; ky < job->kernel_h; ky++, at += bytes) {
-            if (bytes == 12) copy_short(&c, at, lines->line[ky] + from, 12);
-            else if (bytes <= 16) copy_short(&c, at, lines->line[ky] + from, bytes);
-            else copy_line(&c, at, lines->line[ky] + from, bytes);
-        }
+        for (uint32_t ky = 0; ky < job->kernel_h; ky++, at += bytes) copy_line(&c, at, lines->line[ky] + from, bytes);
     }
 }
 

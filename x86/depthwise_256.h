@@ -6,6 +6,7 @@
  *   dw_keep(to, q)                    input bytes, brought to that form
  *   dw_keep_taps(to, q)               the same for weights
  *   dw_dot(acc, x, taps, j)           register j of four: acc + x . taps
+ *   DW_TWO_COLUMNS                    defined: 3x3 windows two columns apart have a way of their own
  *
  * Bytes of four input rows in one column are interleaved to (r0, r1, r2, r3) for each channel. The interleaving works in lanes of 16
  * bytes, so register j of four holds channels 16 L + 4 j + 0..3 in lane L. Weights and constants are brought into that order once
@@ -197,7 +198,9 @@ static __attribute__((noinline)) void dw_windows_3(const struct dw_strip *s, con
                                                    uint8_t *y, uint32_t n) {
     uint32_t stride = s->args->window.stride_w, count = s->channels->count;
     if (stride == 1 && count == 32) dw_pairs_3(s, x, 1, taps, y, n, 32);
+#if !defined(DW_TWO_COLUMNS)
     else if (count == 32) dw_pairs_3(s, x, 2, taps, y, n, 32);
+#endif
     else dw_pairs_3(s, x, stride, taps, y, n, count);
 }
 

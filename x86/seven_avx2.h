@@ -74,13 +74,13 @@ MORSEL_INLINE struct morsel_seven256 morsel_same7(__m256i v) {
     return s;
 }
 
-/* Two pixels of 16 channels: a holds the first eight of each, b the others. */
+/* Two pixels of 16 channels: a holds the first eight of each, b the others; bias: part->bias. */
 MORSEL_INLINE void morsel_store_2x16(const struct morsel_part256 *part, uint8_t *y0, uint8_t *y1, __m256i a0, __m256i b0, __m256i a1,
-                                     __m256i b1, uint32_t channels) {
+                                     __m256i b1, uint32_t channels, const float *bias) {
     const struct morsel_requant256 *r = &part->requant;
     __m256 ma = _mm256_loadu_ps(part->multiplier), mb = _mm256_loadu_ps(part->multiplier + 8);
-    if (part->bias) {
-        __m256 ba = _mm256_loadu_ps(part->bias), bb = _mm256_loadu_ps(part->bias + 8);
+    if (bias) {
+        __m256 ba = _mm256_loadu_ps(bias), bb = _mm256_loadu_ps(bias + 8);
         a0 = morsel_scale256_bias(r, a0, ma, ba);
         b0 = morsel_scale256_bias(r, b0, mb, bb);
         a1 = morsel_scale256_bias(r, a1, ma, ba);
@@ -97,20 +97,20 @@ MORSEL_INLINE void morsel_store_2x16(const struct morsel_part256 *part, uint8_t 
 }
 
 MORSEL_INLINE void morsel_store_7(const struct morsel_part256 *part, uint8_t *y, const struct morsel_seven256 *a,
-                                  const struct morsel_seven256 *b, uint32_t channels) {
+                                  const struct morsel_seven256 *b, uint32_t channels, const float *bias) {
     const struct morsel_places *o = &part->y_places;
-    morsel_store_2x16(part, y, y + o->p1, a->p0, b->p0, a->p1, b->p1, channels);
-    morsel_store_2x16(part, y + o->p2, y + o->p3, a->p2, b->p2, a->p3, b->p3, channels);
-    morsel_store_2x16(part, y + o->p4, y + o->p5, a->p4, b->p4, a->p5, b->p5, channels);
-    morsel_store_2x16(part, y + o->p6, y + o->p6, a->p6, b->p6, a->p6, b->p6, channels);
+    morsel_store_2x16(part, y, y + o->p1, a->p0, b->p0, a->p1, b->p1, channels, bias);
+    morsel_store_2x16(part, y + o->p2, y + o->p3, a->p2, b->p2, a->p3, b->p3, channels, bias);
+    morsel_store_2x16(part, y + o->p4, y + o->p5, a->p4, b->p4, a->p5, b->p5, channels, bias);
+    morsel_store_2x16(part, y + o->p6, y + o->p6, a->p6, b->p6, a->p6, b->p6, channels, bias);
 }
 
 static __attribute__((noinline, unused)) void morsel_store_copies(const struct morsel_part256 *part, uint8_t *y,
                                                                   const struct morsel_seven256 *a, const struct morsel_seven256 *b) {
-    morsel_store_7(part, y, a, b, part->channels);
+    morsel_store_7(part, y, a, b, part->channels, part->bias);
 }
 
-/* Any number of channels, out of the way. Copies are handed over: sums whose address is taken would live in memory from the start. */
+/* Any number of channels, or with float biases, out of the way. Copies are handed over: sums whose address is taken would live in memory from the start. */
 MORSEL_INLINE void morsel_store_some(const struct morsel_part256 *part, uint8_t *y, const struct morsel_seven256 *a,
                                      const struct morsel_seven256 *b) {
     struct morsel_seven256 copy_a = *a, copy_b = *b;
@@ -120,14 +120,14 @@ MORSEL_INLINE void morsel_store_some(const struct morsel_part256 *part, uint8_t 
 MORSEL_INLINE void morsel_store_7x16(const struct morsel_part256 *part, size_t at, const struct morsel_seven256 *a,
                                      const struct morsel_seven256 *b) {
     uint8_t *y = part->y + at * part->y_step;
-    if (part->channels == 16) morsel_store_7(part, y, a, b, 16);
+    if (part->channels == 16 && !part->bias) morsel_store_7(part, y, a, b, 16, NULL);
     else morsel_store_some(part, y, a, b);
 }
 
 /* No more than eight channels. */
 MORSEL_INLINE void morsel_store_7x8(const struct morsel_part256 *part, size_t at, const struct morsel_seven256 *a) {
     uint8_t *y = part->y + at * part->y_step;
-    if (part->channels == 8) morsel_store_7(part, y, a, a, 8);
+    if (part->channels == 8 && !part->bias) morsel_store_7(part, y, a, a, 8, NULL);
     else morsel_store_some(part, y, a, a);
 }
 
