@@ -101,43 +101,47 @@ MORSEL_INLINE void morsel_add_words_2(__m256i *a, __m256i *b, const uint8_t *x, 
     *b = morsel_add_words(*b, u, w + 16);
 }
 
-/* Seven pixels from pixel `at` of the part, `view` of the lines; o: bytes between their words. */
-static __attribute__((noinline)) void morsel_tile_words(const struct morsel_part256 *part, const struct morsel_wide_lines *lines,
-                                                        const struct morsel_places *o, size_t at, size_t view,
-                                                        const struct morsel_wide_block *block) {
-    const struct morsel_places p = *o;
-    struct morsel_seven256 a = morsel_same7(part->start[0]), b = morsel_same7(part->start[1]);
-    const int16_t *w = block->word;
-    const uint16_t *line = lines->word + view * lines->step;
-    for (uint32_t ky = lines->kernel_h; ky; ky--, line += lines->line) {
-        const uint8_t *x = (const uint8_t *)line;
-        for (const int16_t *end = w + lines->pairs * 32; w != end; w += 32, x += 4) {
-            morsel_add_words_2(&a.p0, &b.p0, x, w);
-            morsel_add_words_2(&a.p1, &b.p1, x + p.p1, w);
-            morsel_add_words_2(&a.p2, &b.p2, x + p.p2, w);
-            morsel_add_words_2(&a.p3, &b.p3, x + p.p3, w);
-            morsel_add_words_2(&a.p4, &b.p4, x + p.p4, w);
-            morsel_add_words_2(&a.p5, &b.p5, x + p.p5, w);
-            morsel_add_words_2(&a.p6, &b.p6, x + p.p6, w);
+/* Pixels begin .. end, seven at a time, the last seven no further than pixel `last`; base: the first one of the lines. */
+struct morsel_wide_run {
+    size_t begin, end, last, base;
+    struct morsel_places places; /* bytes of words between them */
+};
+
+static __attribute__((noinline)) void morsel_tiles_words(const struct morsel_part256 *part, const struct morsel_wide_lines *lines,
+                                                         const struct morsel_wide_run *run, const struct morsel_wide_block *block) {
+    const struct morsel_places p = run->places;
+    for (size_t i = run->begin; i < run->end; i += 7) {
+        size_t at = i < run->last ? i : run->last;
+        struct morsel_seven256 a = morsel_same7(part->start[0]), b = morsel_same7(part->start[1]);
+        const int16_t *w = block->word;
+        const uint16_t *line = lines->word + (at - run->base) * lines->step;
+        for (uint32_t ky = lines->kernel_h; ky; ky--, line += lines->line) {
+            const uint8_t *x = (const uint8_t *)line;
+            for (const int16_t *end = w + lines->pairs * 32; w != end; w += 32, x += 4) {
+                morsel_add_words_2(&a.p0, &b.p0, x, w);
+                morsel_add_words_2(&a.p1, &b.p1, x + p.p1, w);
+                morsel_add_words_2(&a.p2, &b.p2, x + p.p2, w);
+                morsel_add_words_2(&a.p3, &b.p3, x + p.p3, w);
+                morsel_add_words_2(&a.p4, &b.p4, x + p.p4, w);
+                morsel_add_words_2(&a.p5, &b.p5, x + p.p5, w);
+                morsel_add_words_2(&a.p6, &b.p6, x + p.p6, w);
+            }
         }
+        morsel_store_7x16(part, at, &a, &b);
     }
-    morsel_store_7x16(part, at, &a, &b);
 }
 
 /* Windows begin .. end of n, for all blocks. */
 static inline void morsel_run_wide(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t pixel, size_t n,
                                    size_t begin, size_t end, struct morsel_wide_lines *wide) {
-    const size_t last = n < 7 ? 0 : n - 7, base = begin < last ? begin : last;
-    const struct morsel_places o = morsel_places(2 * lines->step, n);
+    const size_t last = n < 7 ? 0 : n - 7;
+    const struct morsel_wide_run run = {begin, end, last, begin < last ? begin : last, morsel_places(2 * lines->step, n)};
     struct morsel_wide_block weights;
-    morsel_widen_lines(wide, job, lines, base, end - base);
+    morsel_widen_lines(wide, job, lines, run.base, end - run.base);
     for (uint32_t block = job->begin; block < job->end; block++) {
         struct morsel_part256 part = morsel_part256(job, lines, block, pixel, n);
         morsel_widen_block(&weights, job, part.weights, wide->pairs);
-        for (size_t i = begin; i < end; i += 7) {
-            size_t at = i < last ? i : last;
-            morsel_tile_words(&part, wide, &o, at, at - base, &weights);
-        }
+        morsel_tiles_words(&part, wide, &run, &weights);
     }
 }
 
