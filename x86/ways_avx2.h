@@ -51,7 +51,7 @@ MORSEL_INLINE uint32_t morsel_too_large(__m256i w) {
 }
 
 /* Finds the ways of groups begin .. end of eight channels, 64 bytes apart; `pairings` are those to be had beside the first. */
-static inline void morsel_find_ways(struct morsel_ways *to, const int8_t *w, uint32_t pairings, uint32_t begin, uint32_t end) {
+MORSEL_INLINE void morsel_find_ways_of(struct morsel_ways *to, const int8_t *w, uint32_t pairings, uint32_t begin, uint32_t end) {
     const uint32_t no_swap = !(pairings & MORSEL_SWAP), no_turn = !(pairings & MORSEL_TURN), n = to->groups;
     uint16_t *plain = to->first + to->plain, *words = to->first + n - 1 - to->words;
     uint16_t *swap = to->second + to->swap, *turn = to->second + n - 1 - to->turn;
@@ -71,6 +71,21 @@ static inline void morsel_find_ways(struct morsel_ways *to, const int8_t *w, uin
     to->words = (uint32_t)(to->first + n - 1 - words);
     to->swap = (uint32_t)(swap - to->second);
     to->turn = (uint32_t)(to->second + n - 1 - turn);
+}
+
+/* The same, where the second pairing is all there is. */
+static __attribute__((noinline)) void morsel_find_swaps(struct morsel_ways *to, const int8_t *w, uint32_t begin, uint32_t end) {
+    morsel_find_ways_of(to, w, MORSEL_SWAP, begin, end);
+}
+
+static __attribute__((noinline)) void morsel_find_all(struct morsel_ways *to, const int8_t *w, uint32_t pairings, uint32_t begin,
+                                                      uint32_t end) {
+    morsel_find_ways_of(to, w, pairings, begin, end);
+}
+
+static inline void morsel_find_ways(struct morsel_ways *to, const int8_t *w, uint32_t pairings, uint32_t begin, uint32_t end) {
+    if (pairings == MORSEL_SWAP) morsel_find_swaps(to, w, begin, end);
+    else morsel_find_all(to, w, pairings, begin, end);
 }
 
 /* Largest sums of the positive and of the negative weights of pairs, as 16-bit integers. */
