@@ -357,8 +357,8 @@ static struct views make_views(const struct view_plan *p, const struct plan *pla
     if (plan->swap) c.swap = room, room += size;
     if (plan->turn) c.turn = room, room += size;
     if (plan->words) c.wide = room;
-    if (!p->in_place) copy_windows(&c, job, lines, base, count, n);
-    else if (c.swap || c.turn || c.wide) copy_line(&c, 0, x, bytes);
+    if (p->in_place && (c.swap || c.turn || c.wide)) copy_line(&c, 0, x, bytes);
+    if (!p->in_place && (c.plain || c.swap || c.turn || c.wide)) copy_windows(&c, job, lines, base, count, n);
     return (struct views){p->in_place ? x : c.plain, c.swap, c.turn, c.wide, p->window, morsel_places(p->window, 7),
                           morsel_places(2 * p->window, 7)};
 }
