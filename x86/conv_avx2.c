@@ -19,7 +19,6 @@
 #define SLACK 64u   /* that is written behind a view, */
 #define VIEW_USUAL 24576u
 #define VIEW_ROOM (VIEW_BYTES - 5 * SLACK) /* and what is left of four and a wide one */
-#define READY 48u   /* groups of a shallow block */
 #define LISTS 4096u /* groups whose ways are known at once, */
 #define HALVES 256u /* of that many halves of blocks */
 #define FEW 21u     /* pixels that are not worth a proof */
@@ -168,48 +167,6 @@ MORSEL_INLINE struct morsel_seven256 sum_lists(const struct views *v, size_t at,
     return s;
 }
 
-/* Shallow blocks' groups in the order of their ways, and their weights as they are multiplied. */
-struct ready {
-    _Alignas(32) int8_t weights[2][READY * 64];
-    const uint8_t *x[2][READY]; /* of the first pixel of the views */
-    uint32_t bytes[2], words[2]; /* how many */
-};
-
-MORSEL_INLINE void store256(void *to, __m256i v) {
-    _mm256_storeu_si256((__m256i *)to, v);
-}
-
-static void make_ready_half(struct ready *r, int half, const struct views *v, const int8_t *w, const struct morsel_ways *ways) {
-    int8_t *to = r->weights[half];
-    const uint8_t **x = r->x[half];
-    FOR_LIST(g, ways->first, ways->plain) *x++ = v->plain + *g * (size_t)4, store256(to, load_weights(w + *g * (size_t)64)), to += 32;
-    FOR_LIST(g, ways->second, ways->swap)
-        *x++ = v->swap + *g * (size_t)4, store256(to, morsel_swap256(load_weights(w + *g * (size_t)64))), to += 32;
-    FOR_LIST(g, ways->second + ways->groups - ways->turn, ways->turn)
-        *x++ = v->turn + *g * (size_t)4, store256(to, morsel_turn256(load_weights(w + *g * (size_t)64))), to += 32;
-    r->bytes[half] = ways->plain + ways->swap + ways->turn;
-    r->words[half] = ways->words;
-    for (uint32_t i = ways->groups - ways->words; i < ways->groups; i++, to += 64) {
-        size_t g = ways->words == ways->groups ? i : ways->first[i];
-        struct morsel_pairs p = morsel_pairs(load_weights(w + g * 64));
-        *x++ = v->wide + g * 8;
-        store256(to, p.even);
-        store256(to + 32, p.odd);
-    }
-}
-
-MORSEL_INLINE struct morsel_seven256 sum_ready(const struct ready *r, int half, const struct views *v, size_t at, __m256i start) {
-    struct morsel_seven256 s = morsel_same7(start);
-    const int8_t *w = r->weights[half];
-    const uint8_t *const *x = r->x[half], *const *end = x + r->bytes[half];
-    for (at *= v->step; x != end; x++, w += 32) add_bytes_7(&s, *x + at, &v->at, load_weights(w));
-    for (at *= 2, end += r->words[half]; x != end; x++, w += 64) {
-        struct morsel_pairs p = {load_weights(w), load_weights(w + 32)};
-        add_words_7(&s, *x + at, &v->wide_at, p);
-    }
-    return s;
-}
-
 static __attribute__((noinline)) void tile_plain(const struct morsel_part256 *part, const struct morsel_lines *lines, size_t at,
                                                  const struct morsel_ways *ways) {
     struct morsel_seven256 a = sum_plain(part, lines, at, 0, ways), b = a;
@@ -233,27 +190,10 @@ static __attribute__((noinline)) void tile_lists(const struct morsel_part256 *pa
     store_tile(part, at, s);
 }
 
-static __attribute__((noinline)) void tile_ready(const struct morsel_part256 *part, const struct views *v, size_t at, size_t view,
-                                                 const struct ready *r) {
-    struct morsel_seven256 a = sum_ready(r, 0, v, view, part->start[0]), b = a;
-    if (part->channels > 8) b = sum_ready(r, 1, v, view, part->start[1]);
-    morsel_store_7x16(part, at, &a, &b);
-}
-
 /* Pixels begin .. end of a part; `last` is where the last tile of all begins, `base` the first pixel of the views. */
 struct stretch {
     size_t begin, end, base, last;
 };
-
-static void run_ready(const struct morsel_part256 *part, const struct views *v, const struct morsel_ways *ways, struct stretch s) {
-    struct ready r;
-    make_ready_half(&r, 0, v, part->weights, ways);
-    make_ready_half(&r, 1, v, part->weights + 32, ways + 1);
-    for (size_t i = s.begin; i < s.end; i += 7) {
-        size_t at = i < s.last ? i : s.last;
-        tile_ready(part, v, at, at - s.base, &r);
-    }
-}
 
 /* Whether both halves of a block are multiplied as they are; an empty one does not matter. */
 static int all_plain(const struct morsel_part256 *part, const struct morsel_ways *ways) {
@@ -263,10 +203,6 @@ static int all_plain(const struct morsel_part256 *part, const struct morsel_ways
 static void run_tiles(const struct morsel_part256 *part, const struct morsel_lines *lines, const struct views *v,
                       const struct morsel_ways *ways, struct stretch s) {
     int plain = all_plain(part, ways);
-    if (!plain && v->wide && ways->groups <= READY) {
-        run_ready(part, v, ways, s);
-        return;
-    }
     for (size_t i = s.begin; i < s.end; i += 7) {
         size_t at = i < s.last ? i : s.last;
         if (plain) tile_plain(part, lines, at, ways);
@@ -275,6 +211,10 @@ static void run_tiles(const struct morsel_part256 *part, const struct morsel_lin
 }
 
 /* ---- views ---- */
+
+MORSEL_INLINE void store256(void *to, __m256i v) {
+    _mm256_storeu_si256((__m256i *)to, v);
+}
 
 /* Views that are being written; NULL: not wanted. */
 struct copies {

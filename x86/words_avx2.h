@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tiles of seven pixels x 16 channels with everything in 16 bits, exact for any weights: for windows so short that a proof and the order
- * that it asks for do not pay.
+ * Tiles of seven pixels x 16 channels with everything in 16 bits, exact for any weights: for windows so short that a proof, and the orders
+ * that it asks for, do not pay. Bytes take fewer multiplications, words fewer instructions, which count where two threads share a core.
  *
  * Lines of inputs become words once for all blocks, the weights of a block once for all tiles of a run. Fourteen sums leave two registers:
  * weights are read where they are multiplied, and both halves of a block share what was read of a pixel.
@@ -12,8 +12,8 @@
 #include "seven_avx2.h"
 #include "ways_avx2.h"
 
-#define MORSEL_WORDS_MOST 32u    /* pairs of inputs in a window */
-#define MORSEL_WORDS_ROOM 12288u /* words of lines */
+#define MORSEL_WORDS_MOST 192u   /* pairs of inputs in a window */
+#define MORSEL_WORDS_ROOM 16384u /* words of lines */
 
 /* Lines as words, one behind the other. */
 struct morsel_wide_lines {
@@ -36,11 +36,10 @@ MORSEL_INLINE size_t morsel_line_words(const struct morsel_conv_job *job, const 
     return ((n - 1) * lines->step + morsel_row_taps(job) + 31) / 16 * 16;
 }
 
-/* Whether the job is one for these tiles: not where they would compute eight channels of a few that do not exist, nor where bytes seem
- * to be exact as they are. */
+/* Whether the job is one for these tiles: not where bytes seem to be exact as they are. */
 static inline int morsel_words_serve(const struct morsel_conv_job *job, const struct morsel_lines *lines) {
-    size_t pairs = job->kernel_h * ((morsel_row_taps(job) + 1) / 2), more = (job->outs + 15) / 16 * 16 - job->outs;
-    if (pairs > MORSEL_WORDS_MOST || more * 8 > job->outs) return 0;
+    size_t pairs = job->kernel_h * ((morsel_row_taps(job) + 1) / 2);
+    if (pairs > MORSEL_WORDS_MOST) return 0;
     if (morsel_line_words(job, lines, 7) * job->kernel_h > MORSEL_WORDS_ROOM) return 0;
     const int8_t *w = job->weights + job->begin * job->block_bytes, *end = w + job->block_bytes;
     while (w != end && !morsel_too_large(_mm256_loadu_si256((const __m256i *)(const void *)w))) w += 32;
@@ -95,10 +94,10 @@ MORSEL_INLINE __m256i morsel_add_words(__m256i acc, __m256i x, const int16_t *w)
     return _mm256_add_epi32(acc, t);
 }
 
-MORSEL_INLINE void morsel_add_words_2(__m256i *a, __m256i *b, const uint8_t *x, const int16_t *w) {
+MORSEL_INLINE void morsel_add_words_2(__m256i *a, __m256i *b, const uint8_t *x, const int16_t *w, int both) {
     __m256i u = morsel_broadcast256(x);
     *a = morsel_add_words(*a, u, w);
-    *b = morsel_add_words(*b, u, w + 16);
+    if (both) *b = morsel_add_words(*b, u, w + 16);
 }
 
 /* Pixels begin .. end, seven at a time, the last seven no further than pixel `last`; base: the first one of the lines. */
@@ -107,8 +106,9 @@ struct morsel_wide_run {
     struct morsel_places places; /* bytes of words between them */
 };
 
-static __attribute__((noinline)) void morsel_tiles_words(const struct morsel_part256 *part, const struct morsel_wide_lines *lines,
-                                                         const struct morsel_wide_run *run, const struct morsel_wide_block *block) {
+/* both: whether there are more than eight channels. */
+MORSEL_INLINE void morsel_tiles_words(const struct morsel_part256 *part, const struct morsel_wide_lines *lines,
+                                      const struct morsel_wide_run *run, const struct morsel_wide_block *block, int both) {
     const struct morsel_places p = run->places;
     for (size_t i = run->begin; i < run->end; i += 7) {
         size_t at = i < run->last ? i : run->last;
@@ -118,17 +118,28 @@ static __attribute__((noinline)) void morsel_tiles_words(const struct morsel_par
         for (uint32_t ky = lines->kernel_h; ky; ky--, line += lines->line) {
             const uint8_t *x = (const uint8_t *)line;
             for (const int16_t *end = w + lines->pairs * 32; w != end; w += 32, x += 4) {
-                morsel_add_words_2(&a.p0, &b.p0, x, w);
-                morsel_add_words_2(&a.p1, &b.p1, x + p.p1, w);
-                morsel_add_words_2(&a.p2, &b.p2, x + p.p2, w);
-                morsel_add_words_2(&a.p3, &b.p3, x + p.p3, w);
-                morsel_add_words_2(&a.p4, &b.p4, x + p.p4, w);
-                morsel_add_words_2(&a.p5, &b.p5, x + p.p5, w);
-                morsel_add_words_2(&a.p6, &b.p6, x + p.p6, w);
+                morsel_add_words_2(&a.p0, &b.p0, x, w, both);
+                morsel_add_words_2(&a.p1, &b.p1, x + p.p1, w, both);
+                morsel_add_words_2(&a.p2, &b.p2, x + p.p2, w, both);
+                morsel_add_words_2(&a.p3, &b.p3, x + p.p3, w, both);
+                morsel_add_words_2(&a.p4, &b.p4, x + p.p4, w, both);
+                morsel_add_words_2(&a.p5, &b.p5, x + p.p5, w, both);
+                morsel_add_words_2(&a.p6, &b.p6, x + p.p6, w, both);
             }
         }
-        morsel_store_7x16(part, at, &a, &b);
+        if (both) morsel_store_7x16(part, at, &a, &b);
+        else morsel_store_some(part, part->y + at * part->y_step, &a, &a);
     }
+}
+
+static __attribute__((noinline)) void morsel_tiles_words_16(const struct morsel_part256 *part, const struct morsel_wide_lines *lines,
+                                                            const struct morsel_wide_run *run, const struct morsel_wide_block *block) {
+    morsel_tiles_words(part, lines, run, block, 1);
+}
+
+static __attribute__((noinline)) void morsel_tiles_words_8(const struct morsel_part256 *part, const struct morsel_wide_lines *lines,
+                                                           const struct morsel_wide_run *run, const struct morsel_wide_block *block) {
+    morsel_tiles_words(part, lines, run, block, 0);
 }
 
 /* Windows begin .. end of n, for all blocks. */
@@ -141,7 +152,7 @@ static inline void morsel_run_wide(const struct morsel_conv_job *job, const stru
     for (uint32_t block = job->begin; block < job->end; block++) {
         struct morsel_part256 part = morsel_part256(job, lines, block, pixel, n);
         morsel_widen_block(&weights, job, part.weights, wide->pairs);
-        morsel_tiles_words(&part, wide, &run, &weights);
+        (part.channels > 8 ? morsel_tiles_words_16 : morsel_tiles_words_8)(&part, wide, &run, &weights);
     }
 }
 
