@@ -110,7 +110,8 @@ static __attribute__((noinline, unused)) void morsel_store_copies(const struct m
     morsel_store_7(part, y, a, b, part->channels, part->bias);
 }
 
-/* Any number of channels, or with float biases, out of the way. Copies are handed over: sums whose address is taken would live in memory from the start. */
+/* Any number of channels, or with float biases, out of the way. Copies are handed over: sums whose address is taken would live in
+ * memory from the start. */
 MORSEL_INLINE void morsel_store_some(const struct morsel_part256 *part, uint8_t *y, const struct morsel_seven256 *a,
                                      const struct morsel_seven256 *b) {
     struct morsel_seven256 copy_a = *a, copy_b = *b;
