@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/quant/histogram.h"
 #include <float.h>
-#include <stdbool.h>
 #include <string.h>
 
 /*
  * Cells: ZEROS for what counts as 0 (a network has many zeros: taken in turn they do not wait for each other), then the bins of the
  * positive numbers from the lowest octave up, then those of the negative ones.
  */
-enum { ZEROS = 4, BLOCK = 64, MANTISSA = 23 };
+enum { ZEROS = 4, LANES = 16, MANTISSA = 23 };
 
 static size_t side(const struct histogram *h) {
     return (size_t)h->octaves << h->detail;
@@ -46,13 +45,12 @@ static void raise(struct histogram *h, int top) {
     h->top = top;
 }
 
-/* The cells of up to BLOCK numbers. A whole block is computed always, which compilers make vectors of. */
-static void find_cells(const struct histogram *h, const float *numbers, size_t count, uint32_t *out) {
-    uint32_t bits[BLOCK] = {0}, size = (uint32_t)side(h);
+/* The cells of LANES numbers, which compilers make vectors of. */
+static void find_cells(const struct histogram *h, const uint32_t *bits, uint32_t *out) {
+    uint32_t size = (uint32_t)side(h);
     int shift = MANTISSA - h->detail;
     int32_t base = base_of(h);
-    memcpy(bits, numbers, count * sizeof *bits);
-    for (uint32_t i = 0; i < BLOCK; i++) {
+    for (uint32_t i = 0; i < LANES; i++) {
         int32_t slot = (int32_t)((bits[i] & 0x7fffffffu) >> shift) - base;
         uint32_t cell = ZEROS + (uint32_t)slot + (bits[i] >> 31) * size;
         uint32_t zero = 0u - ((uint32_t)slot >> 31); /* all ones; a branch would be mispredicted for half the outputs of a ReLU */
@@ -68,19 +66,22 @@ static void drain_zeros(struct histogram *h) {
     }
 }
 
-void histogram_add(struct histogram *h, const float *numbers, size_t count, float largest) {
-    uint32_t bits, cells[BLOCK];
+void histogram_reach(struct histogram *h, float largest) {
+    uint32_t bits;
     memcpy(&bits, &largest, sizeof bits);
     raise(h, (int)(bits >> MANTISSA & 255));
+}
+
+void histogram_add(struct histogram *h, const float *numbers, size_t count) {
+    uint32_t cells[LANES];
     h->count += count;
-    bool may_overflow = h->count > UINT32_MAX;
-    for (size_t at = 0; at < count; at += BLOCK) {
-        size_t n = count - at < BLOCK ? count - at : BLOCK;
-        find_cells(h, numbers + at, n, cells);
-        for (size_t i = 0; i < n && !may_overflow; i++)
-            h->cells[cells[i]]++;
-        for (size_t i = 0; i < n && may_overflow; i++)
-            grow(&h->cells[cells[i]], 1);
+    for (size_t at = 0; at < count; at += LANES) {
+        uint32_t bits[LANES] = {0};
+        size_t n = count - at < LANES ? count - at : LANES;
+        memcpy(bits, numbers + at, n * sizeof *bits);
+        find_cells(h, bits, cells);
+        for (size_t i = 0; i < n; i++)
+            h->cells[cells[i]] += h->cells[cells[i]] != UINT32_MAX;
     }
     drain_zeros(h);
 }

@@ -29,8 +29,9 @@ struct histogram_bin {
 size_t histogram_cells(int octaves, int detail);
 struct histogram histogram_start(uint32_t *cells, int octaves, int detail);
 
-/* Finite numbers, none of which is larger in magnitude than `largest`. */
-void histogram_add(struct histogram *histogram, const float *numbers, size_t count, float largest);
+/* Makes room for numbers up to this magnitude; all that are added later are at most so large, and finite. */
+void histogram_reach(struct histogram *histogram, float largest);
+void histogram_add(struct histogram *histogram, const float *numbers, size_t count);
 
 /* Both have the same form. */
 void histogram_merge(struct histogram *into, const struct histogram *from);

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LANES = 8, OCTAVES = 32, DETAIL = 9, CHANNEL_OCTAVES = 16, CHANNEL_DETAIL = 2, INFINITE = 0x7f800000 };
+enum { BLOCK = 256, OCTAVES = 32, DETAIL = 9, CHANNEL_OCTAVES = 16, CHANNEL_DETAIL = 2 };
+enum { PICKS_MOST = 16384, PICKS_AT_ONCE = 256 };
 
 /* Sums of doubles in fixed point: adding them in any order gives the same. Products of bits after the point, bits before it and samples
  * (2^23) stay below 2^127. */
@@ -34,81 +35,75 @@ struct observer {
 
 /* --- One sample --- */
 
-/* Numbers as integers in the same order: the bits, those of negative numbers turned round. NaN lies beyond the infinities. */
+/* Of the numbers of one channel. Comparisons leave NaN out, and the square shows it, as it shows the infinities. */
 struct scan {
-    int32_t low, high;
+    float low, high;
     double sum, square;
 };
 
-static int32_t turned(int32_t bits) {
-    uint32_t negative = 0u - ((uint32_t)bits >> 31);
-    return bits ^ (int32_t)(negative >> 1);
-}
-
-static int32_t to_ordered(float number) {
-    int32_t bits;
-    memcpy(&bits, &number, sizeof bits);
-    return turned(bits);
-}
-
-static float from_ordered(int32_t ordered) {
-    float number;
-    ordered = turned(ordered);
-    memcpy(&number, &ordered, sizeof number);
-    return number;
-}
-
-static bool is_finite(const struct scan *scan) {
-    return scan->high < INFINITE && scan->low > ~INFINITE;
-}
-
 static struct scan no_scan(void) {
-    return (struct scan){INT32_MAX, INT32_MIN, 0, 0};
+    return (struct scan){INFINITY, -INFINITY, 0, 0};
 }
 
 static void scan_one(struct scan *scan, float number) {
-    int32_t ordered = to_ordered(number);
-    scan->low = ordered < scan->low ? ordered : scan->low;
-    scan->high = ordered > scan->high ? ordered : scan->high;
+    scan->low = number < scan->low ? number : scan->low;
+    scan->high = number > scan->high ? number : scan->high;
     scan->sum += (double)number;
     scan->square += (double)number * (double)number;
 }
 
-static void scan_lanes(struct scan *scan, const int32_t *low, const int32_t *high, const double *sum, const double *square) {
-    for (int k = 0; k < LANES; k++) {
-        scan->low = low[k] < scan->low ? low[k] : scan->low;
-        scan->high = high[k] > scan->high ? high[k] : scan->high;
-        scan->sum += sum[k];
-        scan->square += square[k];
-    }
+/* Four numbers side by side, as all CPUs have vectors of them. */
+typedef float four __attribute__((vector_size(16)));
+
+static inline four least(four a, four b) {
+    four result;
+    for (int k = 0; k < 4; k++)
+        result[k] = a[k] < b[k] ? a[k] : b[k];
+    return result;
 }
 
-/* Adds numbers that lie side by side, in lanes that compilers make vectors of. */
-static void scan_run(struct scan *scan, const float *data, size_t count) {
-    int32_t low[LANES], high[LANES];
-    double sum[LANES] = {0}, square[LANES] = {0};
+static inline four largest(four a, four b) {
+    four result;
+    for (int k = 0; k < 4; k++)
+        result[k] = a[k] > b[k] ? a[k] : b[k];
+    return result;
+}
+
+/* Adds up to BLOCK numbers, so few that sums of floats are good. Two of each vector: they need not wait for each other. */
+static void scan_block(struct scan *scan, const float *data, size_t count) {
+    four low = {scan->low, scan->low, scan->low, scan->low}, high = {scan->high, scan->high, scan->high, scan->high};
+    four low2 = low, high2 = high, sum = {0}, sum2 = {0}, square = {0}, square2 = {0}, x, x2;
     size_t i = 0;
-    for (int k = 0; k < LANES; k++) {
-        low[k] = INT32_MAX;
-        high[k] = INT32_MIN;
+    for (; i + 8 <= count; i += 8) {
+        memcpy(&x, data + i, sizeof x);
+        memcpy(&x2, data + i + 4, sizeof x2);
+        low = least(x, low);
+        low2 = least(x2, low2);
+        high = largest(x, high);
+        high2 = largest(x2, high2);
+        sum += x;
+        sum2 += x2;
+        square += x * x;
+        square2 += x2 * x2;
     }
-    for (; i + LANES <= count; i += LANES) {
-        int32_t bits[LANES];
-        memcpy(bits, data + i, sizeof bits);
-        for (int k = 0; k < LANES; k++) {
-            int32_t ordered = turned(bits[k]);
-            low[k] = ordered < low[k] ? ordered : low[k];
-            high[k] = ordered > high[k] ? ordered : high[k];
-        }
-        for (int k = 0; k < LANES; k++) {
-            double number = (double)data[i + (size_t)k];
-            sum[k] += number;
-            square[k] += number * number;
-        }
+    low = least(low, low2);
+    high = largest(high, high2);
+    sum += sum2;
+    square += square2;
+    for (int k = 0; k < 4; k++) {
+        scan->low = low[k] < scan->low ? low[k] : scan->low;
+        scan->high = high[k] > scan->high ? high[k] : scan->high;
     }
-    scan_lanes(scan, low, high, sum, square);
+    scan->sum += (double)((sum[0] + sum[1]) + (sum[2] + sum[3]));
+    scan->square += (double)((square[0] + square[1]) + (square[2] + square[3]));
     for (; i < count; i++)
         scan_one(scan, data[i]);
+}
+
+/* Adds numbers that lie side by side. */
+static void scan_run(struct scan *scan, const float *data, size_t count) {
+    for (size_t i = 0; i < count; i += BLOCK)
+        scan_block(scan, data + i, count - i < BLOCK ? count - i : BLOCK);
 }
 
 /* The scans of all channels. Where numbers of a channel do not lie side by side (inner = 1) the channels do. */
@@ -121,6 +116,10 @@ static void scan_sample(struct observer *o, const struct watched *w, const float
             scan_one(&o->scans[c], data[at]);
         else
             scan_run(&o->scans[c], data + at, inner);
+    }
+    for (size_t c = 0; c < channels; c++) { /* -0 becomes 0, so that not even which of them came first can be seen */
+        o->scans[c].low += 0.0f;
+        o->scans[c].high += 0.0f;
     }
 }
 
@@ -138,7 +137,7 @@ static float *repaired(const float *data, size_t count, uint64_t *broken) {
 
 static fixed to_fixed(double number, int bits, int most) {
     double limit = ldexp(1, most);
-    number = number < -limit ? -limit : number > limit ? limit : number;
+    number = number != number ? 0 : number < -limit ? -limit : number > limit ? limit : number;
     return (fixed)ldexp(number, bits);
 }
 
@@ -156,30 +155,58 @@ static void widen(float *low, float *high, float other_low, float other_high, bo
 }
 
 static void add_channel(struct watched *w, size_t c, const struct scan *scan, size_t count, bool first) {
-    widen(&w->lows[c], &w->highs[c], from_ordered(scan->low), from_ordered(scan->high), first);
+    widen(&w->lows[c], &w->highs[c], scan->low, scan->high, first);
     w->mean_sums[c] += to_fixed(scan->sum / (double)count, MEAN_BITS, MEAN_MOST);
     w->square_sums[c] += to_fixed(scan->square / (double)count, SQUARE_BITS, SQUARE_MOST);
 }
 
-/* The scans, and what the channels' histograms want. */
-static void add_sample(struct observer *o, struct watched *w, const float *data, size_t count) {
-    size_t channels = w->seen.channels, inner = w->inner;
+/* Extremes and sums, and the octaves of the histograms. */
+static void add_scans(struct watched *w, const struct scan *scans, size_t count) {
+    size_t channels = w->seen.channels;
     bool first = !w->seen.samples;
     struct scan all = no_scan();
     for (size_t c = 0; c < channels; c++) {
-        add_channel(w, c, &o->scans[c], count / channels, first);
-        all.low = o->scans[c].low < all.low ? o->scans[c].low : all.low;
-        all.high = o->scans[c].high > all.high ? o->scans[c].high : all.high;
+        add_channel(w, c, &scans[c], count / channels, first);
+        histogram_reach(&w->channels[c], largest_of(scans[c].low, scans[c].high));
+        all.low = scans[c].low < all.low ? scans[c].low : all.low;
+        all.high = scans[c].high > all.high ? scans[c].high : all.high;
     }
-    for (size_t at = 0, c = 0; at < count; at += inner, c = c + 1 < channels ? c + 1 : 0)
-        histogram_add(&w->channels[c], data + at, inner, largest_of(from_ordered(o->scans[c].low), from_ordered(o->scans[c].high)));
-    float low = from_ordered(all.low), high = from_ordered(all.high);
-    histogram_add(&w->histogram, data, count, largest_of(low, high));
+    float low = all.low, high = all.high;
+    histogram_reach(&w->histogram, largest_of(low, high));
     widen(&w->seen.low, &w->seen.high, low, high, first);
     w->low_sum += to_fixed((double)low, MEAN_BITS, MEAN_MOST);
     w->high_sum += to_fixed((double)high, MEAN_BITS, MEAN_MOST);
     w->seen.count += count;
     w->seen.samples++;
+}
+
+/*
+ * Of each `step` numbers one goes into the histograms, now this, now that, by a hash of where they are: never by the sample, whose order
+ * must not matter, nor always the same of each row of a picture.
+ */
+static size_t pick(size_t i, size_t step) {
+    return i * step + (size_t)(((i * 2654435769u & 0xffffffffu) * step) >> 32);
+}
+
+static void add_numbers(struct watched *w, const float *data, size_t count) {
+    size_t step = (count + PICKS_MOST - 1) / PICKS_MOST, picks = count / step, channel = 0, end = w->inner, used = 0, flushed = 0;
+    float numbers[PICKS_AT_ONCE];
+    for (size_t i = 0; i < picks; i++) {
+        size_t at = pick(i, step);
+        if (at >= end || used == PICKS_AT_ONCE) {
+            histogram_add(&w->channels[channel], numbers + flushed, used - flushed);
+            flushed = used;
+        }
+        if (used == PICKS_AT_ONCE) {
+            histogram_add(&w->histogram, numbers, used);
+            used = flushed = 0;
+        }
+        for (; at >= end; end += w->inner)
+            channel = channel + 1 < w->seen.channels ? channel + 1 : 0;
+        numbers[used++] = data[at];
+    }
+    histogram_add(&w->channels[channel], numbers + flushed, used - flushed);
+    histogram_add(&w->histogram, numbers, used);
 }
 
 static struct watched *find(const struct observer *o, const struct onnx_value *value) {
@@ -204,11 +231,13 @@ void observer_see(struct observer *o, const struct onnx_value *value, const floa
     scan_sample(o, w, data, count);
     bool good = true;
     for (size_t c = 0; c < w->seen.channels; c++)
-        good = good && is_finite(&o->scans[c]);
+        good = good && isfinite(o->scans[c].square); /* or so large that squares are not */
     if (!good && (copy = repaired(data, count, &w->seen.broken)))
         scan_sample(o, w, copy, count);
-    if (good || copy)
-        add_sample(o, w, good ? data : copy, count);
+    if (good || copy) {
+        add_scans(w, o->scans, count);
+        add_numbers(w, good ? data : copy, count);
+    }
     free(copy);
 }
 

@@ -53,16 +53,32 @@ static double error_at(const struct grid *grid, double x) {
     return (x - kept) * (x - kept);
 }
 
-double mse_error(const struct spread *spread, double low, double high, bool symmetric, int levels) {
-    struct grid grid = grid_of(low, high, symmetric, levels);
+/* Of one bin. One much narrower than a step counts as its middle: the difference of two integrals would be all rounding. */
+static double error_of(const struct grid *grid, const struct histogram_bin *bin) {
+    double width = bin->high - bin->low;
+    if (width < grid->step * 0x1p-12)
+        return (double)bin->count * error_at(grid, (bin->low + bin->high) / 2);
+    return (double)bin->count * integral(grid, bin->low, bin->high) / width;
+}
+
+/* The bins that are clipped, wholly or in part; the others are first .. end - 1. */
+static double clipped_error(const struct spread *spread, const struct grid *grid, size_t *first, size_t *end) {
     double sum = 0;
-    for (size_t i = 0; i < spread->count; i++) {
-        const struct histogram_bin *bin = &spread->bins[i];
-        double width = bin->high - bin->low;
-        /* A bin much narrower than a step: the difference of two integrals would be all rounding. */
-        bool narrow = width < grid.step * 0x1p-12;
-        sum += (double)bin->count * (narrow ? error_at(&grid, (bin->low + bin->high) / 2) : integral(&grid, bin->low, bin->high) / width);
-    }
+    *first = 0;
+    *end = spread->count;
+    while (*first < *end && spread->bins[*first].low < grid->lowest)
+        sum += error_of(grid, &spread->bins[(*first)++]);
+    while (*first < *end && spread->bins[*end - 1].high > grid->highest)
+        sum += error_of(grid, &spread->bins[--*end]);
+    return sum;
+}
+
+double mse_error(const struct spread *spread, double low, double high, bool symmetric, int levels, double limit, double *clipped) {
+    struct grid grid = grid_of(low, high, symmetric, levels);
+    size_t first, end;
+    double sum = *clipped = clipped_error(spread, &grid, &first, &end);
+    for (size_t i = first; i < end && sum <= limit; i++)
+        sum += error_of(&grid, &spread->bins[i]);
     return sum;
 }
 
@@ -74,6 +90,7 @@ struct search {
     enum { THRESHOLD, LOW, HIGH } moves;
     double low, high; /* the best so far */
     double error;
+    double clipped; /* the part of what was tried last that clipping makes */
 };
 
 /* Tries magnitude m for what moves; THRESHOLD moves both ends as far as there are numbers. */
@@ -88,7 +105,7 @@ static bool try_magnitude(struct search *s, double m) {
     }
     if (!(high - low > 0))
         return false;
-    double error = mse_error(s->spread, low, high, s->symmetric, s->levels);
+    double error = mse_error(s->spread, low, high, s->symmetric, s->levels, s->error, &s->clipped);
     if (!(error < s->error))
         return false;
     s->error = error;
@@ -97,10 +114,12 @@ static bool try_magnitude(struct search *s, double m) {
     return true;
 }
 
-/* Magnitudes from `most` down, four to the octave, then ever closer round the best. */
+/* Magnitudes from `most` down, four to the octave, as long as clipping, which only grows, is less than the best error; then ever closer
+ * round the best. */
 static void search_along(struct search *s, double most) {
     double ratio = exp2(1.0 / PER_OCTAVE), m = most, best = s->moves == LOW ? -s->low : s->moves == HIGH ? s->high : 0;
-    for (int i = 0; i < PER_OCTAVE * OCTAVES; i++, m /= ratio)
+    s->clipped = 0;
+    for (int i = 0; i < PER_OCTAVE * OCTAVES && s->clipped <= s->error; i++, m /= ratio)
         if (try_magnitude(s, m))
             best = m;
     for (int i = 0; i < REFINEMENTS && best > 0; i++) {

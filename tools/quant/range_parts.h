@@ -30,7 +30,7 @@ size_t entropy_bins(const double *mass, size_t half, bool both, size_t levels);
 /* low .. high with the least error. */
 void mse_range(const struct spread *spread, bool symmetric, int levels, double *low, double *high);
 
-/* The sum of squared errors that codes for low .. high make. */
-double mse_error(const struct spread *spread, double low, double high, bool symmetric, int levels);
+/* The sum of squared errors that codes for low .. high make, and the part of it by clipping; where it is above `limit` it may be a part. */
+double mse_error(const struct spread *spread, double low, double high, bool symmetric, int levels, double limit, double *clipped);
 
 #endif
