@@ -322,6 +322,7 @@ parity: all build/venv/.ready  ## byte comparison with ONNX Runtime, some four m
 	@$(PYTHON) tests/parity/run.py
 	@$(PYTHON) tests/parity/float.py
 	@$(PYTHON) tests/parity/picture.py
+	@$(PYTHON) tests/parity/optimize.py
 parity-quick: all build/venv/.ready  ## a part of it
 	@$(PYTHON) tests/parity/run.py --quick
 	@$(PYTHON) tests/parity/float.py --quick

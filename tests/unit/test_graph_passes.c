@@ -268,6 +268,7 @@ static void pools(void **state) {
         {13, PICTURE, "AveragePool x > y kernel_shape=8,7", "AveragePool"},
         {13, PICTURE, "ReduceMean x > y axes=1,3", "ReduceMean"},
         {13, PICTURE, "ReduceMean x > y axes=2", "ReduceMean"},
+        {13, "1,7,5", "ReduceMean x > y axes=2", "ReduceMean"},
     };
     CHECK(rows);
 }

@@ -55,7 +55,8 @@ static bool leave_sum(struct onnx_graph *g, struct onnx_node *node, struct linea
 static bool fold_before(struct onnx_graph *g, struct onnx_node *node) {
     struct affine a;
     struct linear before;
-    if (!affine_read(g, node, &a) || !graph_alone(a.x) || !linear_read(a.x->producer, &before) || !affine_fits(&a, before.out_axis))
+    if (!affine_read(g, node, &a) || !graph_alone(a.x) || !linear_read(a.x->producer, &before) || !affine_fits(&a, before.out_axis) ||
+        (a.axis >= 0 && a.channels != before.out_channels))
         return false;
     bool has_bias = affine_shifts(&a) || onnx_input(before.node, 2);
     double *bias = linear_bias(g, &before), *scale = graph_doubles(g, before.out_channels);
@@ -121,6 +122,8 @@ static bool fold_after(struct onnx_graph *g, struct onnx_node *reader) {
     if (!linear_read(reader, &l) || !read_source(g, &l, &a, &node, &pixels))
         return false;
     bool shifts = affine_shifts(&a);
+    if (a.axis >= 0 && a.channels * pixels != l.in_channels)
+        return false;
     if (shifts && (!sees_everything(&l) || !linear_takes_bias(&l)))
         return false;
     double *bias = linear_bias(g, &l), *scale = graph_doubles(g, l.in_channels);

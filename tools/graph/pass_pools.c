@@ -2,12 +2,12 @@
 /* Means and maxima over whole pictures, however they are written, are GlobalAveragePool and GlobalMaxPool. */
 #include "tools/graph/pass.h"
 
-/* Exactly the spatial dimensions. */
+/* Exactly the spatial dimensions, of a picture: over rows of words, which have three dimensions in all, it is a mean like any other. */
 static bool reduces_pictures(const struct onnx_node *node) {
     int64_t axes[ONNX_MAX_RANK];
     int rank = node->inputs[0]->shape.rank, count = graph_integers(node, "axes", 1, 18, axes, ONNX_MAX_RANK);
     unsigned seen = 0;
-    if (rank < 3 || count != rank - 2)
+    if (rank < 4 || count != rank - 2)
         return false;
     for (int i = 0; i < count; i++) {
         int64_t axis = axes[i] + (axes[i] < 0 ? rank : 0);
