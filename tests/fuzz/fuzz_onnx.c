@@ -4,15 +4,19 @@
  *
  *     fuzz_onnx [--runs N] [--seconds N] [--seed N] [MODEL.onnx...]        (driver.c has the rest of the command line)
  *
- * Besides what sanitizers see: whatever is converted opens, and whatever is not converted has a reason.
+ * Besides what sanitizers see: whatever is converted opens, whatever is not converted has a reason, and the passes over float networks
+ * leave a graph that is as sound as before and can be written and read again.
  */
 #include "as_file.h"
 #include "core/blob.h"
 #include "fuzz.h"
 #include "seed_onnx.h"
 #include "tools/blob/blob.h"
+#include "tools/graph/edit.h"
+#include "tools/graph/optimize.h"
 #include "tools/lower/lower.h"
 #include "tools/onnx/graph.h"
+#include "tools/onnx/write.h"
 #include "tools/plan/plan.h"
 
 #include <stdlib.h>
@@ -53,6 +57,29 @@ static int small(const struct onnx_graph *graph) {
     return total < ELEMENTS_MOST;
 }
 
+/* A graph that was sound is so after the passes, and as a file. */
+static void optimize(const struct onnx_graph *graph) {
+    struct onnx_report report = {0};
+    struct onnx_graph *copy = edit_copy(graph);
+    char error[512] = "";
+    size_t bytes;
+    graph_optimize(copy, NULL);
+    if (!onnx_infer(copy, &report, error, sizeof error) || report.refusal_count) {
+        fprintf(stderr, "the passes spoil it: %s%s\n", error, report.refusal_count ? report.refusals[0].why : "");
+        abort();
+    }
+    uint8_t *file = onnx_write(copy, &bytes, error, sizeof error);
+    struct onnx_graph *again = file ? onnx_load(as_file(file, bytes), error, sizeof error) : NULL;
+    if (file && !again) {
+        fprintf(stderr, "what was written cannot be read: %s\n", error);
+        abort();
+    }
+    free(file);
+    onnx_free(again);
+    onnx_free(copy);
+    onnx_report_free(&report);
+}
+
 static void convert(struct onnx_graph *graph, struct onnx_report *report) {
     static const struct blob_extras extras = {0};
     char error[512] = "";
@@ -64,6 +91,8 @@ static void convert(struct onnx_graph *graph, struct onnx_report *report) {
     }
     if (!small(graph))
         return;
+    if (!report->refusal_count)
+        optimize(graph);
     struct net *net = lower(graph, report);
     if (!net && !report->refusal_count)
         abort();
