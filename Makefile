@@ -112,7 +112,7 @@ $(BUILD)/morsel: $(BUILD)/tools/main.o $(BUILD)/libtool.a $(BUILD)/libmorsel.a
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(TOOL_LIBS)
 
 # One file is one ISA: the end of its name says which flags it gets, and nothing else gets any.
-isa_flags_avx2 := -mavx2 -mfma
+isa_flags_avx2 := -mavx2 -mfma -mf16c
 isa_flags_avxvnni := -mavx2 -mfma -mavxvnni
 isa_flags_avx512vnni := -mavx2 -mfma -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni
 isa_flags_neon :=

@@ -58,8 +58,11 @@ enum morsel_error morsel_check_gather(const struct morsel_step_check *s);
 int morsel_check_data(const struct morsel_check *c, uint32_t offset, uint64_t bytes);
 /* The same, and every float there is finite. */
 int morsel_check_floats(const struct morsel_check *c, uint32_t offset, uint64_t count);
-/* Whether `count` floats, given as their bits, are finite; whether so many int32 are -128..127. */
+/* The same for an even number of binary16. */
+int morsel_check_halves(const struct morsel_check *c, uint32_t offset, uint64_t count);
+/* Whether `count` floats, or twice as many binary16, given as their bits, are finite; whether so many int32 are -128..127. */
 int morsel_all_finite(const uint32_t *bits, uint32_t count);
+int morsel_all_finite_halves(const uint32_t *bits, uint32_t count);
 int morsel_all_small(const uint32_t *values, uint32_t count);
 /* Constants by channel, `channels` with the padding. */
 int morsel_check_channels(const struct morsel_step_check *s, const uint32_t *offsets, uint64_t channels);

@@ -95,6 +95,11 @@ int morsel_check_floats(const struct morsel_check *c, uint32_t offset, uint64_t 
     return morsel_all_finite(morsel_blob_at(c->model, offset), (uint32_t)count);
 }
 
+int morsel_check_halves(const struct morsel_check *c, uint32_t offset, uint64_t count) {
+    if (count > MORSEL_SIZE_LIMIT || !morsel_check_data(c, offset, 2 * count)) return 0;
+    return morsel_all_finite_halves(morsel_blob_at(c->model, offset), (uint32_t)count / 2);
+}
+
 /* The offsets in the order of the records: bias, multiplier, weight_sum, weight_zero, float_bias; then the proofs. The last three may be
  * absent. */
 int morsel_check_channels(const struct morsel_step_check *s, const uint32_t *offsets, uint64_t channels) {

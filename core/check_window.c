@@ -66,10 +66,12 @@ enum morsel_error morsel_check_real_conv(const struct morsel_step_check *s) {
     const struct morsel_blob_real_conv *p = s->parameters;
     if (!shapes_fit(s, p->groups) || !(p->float_min <= p->float_max)) return MORSEL_ERR_PARAMETER;
     if (!morsel_check_integers(s->y, p->out_min, p->out_max)) return MORSEL_ERR_PARAMETER;
+    if (p->weights_half > 1) return MORSEL_ERR_PARAMETER;
+    uint64_t outputs = ((uint64_t)s->y->dims[3] + 7) / 8 * 8;
     uint64_t taps = (uint64_t)(s->x->dims[3] / p->groups) * p->kernel_h * p->kernel_w; /* < 2^43 */
-    uint64_t weights = taps > MORSEL_SIZE_LIMIT ? UINT64_MAX : taps * s->y->dims[3];
-    if (weights > MORSEL_SIZE_LIMIT || !morsel_check_floats(s->check, p->weights, weights)) return MORSEL_ERR_CONSTANT;
-    return !p->bias || morsel_check_floats(s->check, p->bias, s->y->dims[3]) ? MORSEL_OK : MORSEL_ERR_CONSTANT;
+    uint64_t weights = taps > MORSEL_SIZE_LIMIT ? UINT64_MAX : taps * outputs; /* a multiple of 8 */
+    int fit = p->weights_half ? morsel_check_halves(s->check, p->weights, weights) : morsel_check_floats(s->check, p->weights, weights);
+    return fit && (!p->bias || morsel_check_floats(s->check, p->bias, outputs)) ? MORSEL_OK : MORSEL_ERR_CONSTANT;
 }
 
 /* Sums wrap at 2^32 in the kernels, so a blob whose sums leave int32 gives wrong numbers but nothing worse; the converter refuses it. */

@@ -24,7 +24,8 @@ static uint32_t detect(void) {
     uint32_t most = __get_cpuid_max(0, NULL); /* asked once: virtual machines take a microsecond for each cpuid */
     if (most < 7) return 0;
     __cpuid(1, a, b, c, d);
-    if (!(c & (1u << 27)) || !(c & (1u << 28))) return 0; /* OSXSAVE, AVX */
+    uint32_t avx = 1u << 12 | 1u << 27 | 1u << 28 | 1u << 29; /* FMA, OSXSAVE, AVX, F16C: every CPU with AVX2 has them */
+    if ((c & avx) != avx) return 0;
     uint32_t state = saved_state();
     if ((state & 0x06) != 0x06) return 0;
     __cpuid_count(7, 0, a, b, c, d);

@@ -199,18 +199,25 @@ enum morsel_proof {
     MORSEL_PROOF_POSITIVE = 2 /* no multiplier is negative */
 };
 
-/* A layer that its quantizer left in float: x as real numbers, sums in float in the order ky, kx, channel, then the bias; outside the
- * picture x is 0. Clamped to float_min..float_max, then stored or quantized. Scratch: none. */
+/*
+ * A layer that stays in float: x as real numbers, sums in float in the order ky, kx, channel, each product and each sum rounded, then the
+ * bias; outside the picture x is 0. Clamped to float_min..float_max, then stored or quantized. Scratch: none.
+ *
+ * Weights: [pad8(OC) / 8][kernel_h][kernel_w][C / groups][8 outputs]; where groups == C == OC [kernel_h][kernel_w][pad8(OC)]. They are
+ * floats, or with weights_half numbers of IEEE 754 binary16, 16 bits each, that stand for exactly the float of the same value. All are
+ * finite; those of padding are never used.
+ */
 struct morsel_blob_real_conv {
     uint32_t kernel_h, kernel_w;
     uint32_t stride_h, stride_w;
     uint32_t dilation_h, dilation_w;
     uint32_t pad_top, pad_left, pad_bottom, pad_right;
     uint32_t groups;
-    uint32_t weights; /* float[OC][kernel_h][kernel_w][C / groups] */
-    uint32_t bias;    /* float[OC]; may be absent */
+    uint32_t weights;
+    uint32_t bias; /* float[pad8(OC)]; may be absent */
     int32_t out_min, out_max;
     float float_min, float_max;
+    uint32_t weights_half; /* 0 or 1 */
 };
 
 /* Matrix product with constant weights (QLinearMatMul, QGemm): a convolution 1x1, K = inputs, OC = outputs; no scratch. */

@@ -123,6 +123,7 @@ static void prepare_real_conv(struct morsel_call *call, const struct work *w, co
     a->weights = morsel_blob_at(w->model, p->weights);
     a->bias = morsel_blob_optional(w->model, p->bias);
     a->groups = p->groups;
+    a->half = p->weights_half;
     call->kernel.real_conv = w->kernels->real_conv;
     call->units = morsel_blob_output(w->model, w->step)->dims[0] * a->window.out_h;
 }

@@ -85,9 +85,10 @@ struct morsel_real_conv_args {
     struct morsel_window window;
     struct morsel_input x;
     struct morsel_output y;
-    const float *weights; /* [out_c][kernel_h][kernel_w][in_c / groups] */
-    const float *bias;    /* [out_c]; may be NULL */
+    const void *weights; /* float[], or with `half` the bits of binary16; layouts: core/format.h, REAL_CONV */
+    const float *bias;   /* [pad8(out_c)]; may be NULL */
     uint32_t groups;
+    uint32_t half;
 };
 typedef void morsel_real_conv_fn(const struct morsel_real_conv_args *args, const uint8_t *const *rows, uint32_t y, uint32_t n);
 

@@ -6,6 +6,9 @@
 #ifndef MORSEL_REAL_H
 #define MORSEL_REAL_H
 
+#include <stdint.h>
+#include <string.h>
+
 float morsel_exp(float x);
 float morsel_sigmoid(float x);
 float morsel_tanh(float x);
@@ -14,5 +17,20 @@ float morsel_sqrt(float x); /* correctly rounded; a NaN below 0 */
 
 /* e^x in double, relative error below 1e-14; 0 below -700, infinite above 700. */
 double morsel_exp_wide(double x);
+
+/* A finite binary16 by its bits, exactly. Its fraction has ten bits and its exponent a bias of 15, those of a float 23 and 127. What is
+ * below 2^-14 is its bits in steps of 2^-24, made a float as an integer and divided in the exponent, so that no float on the way is too
+ * small for a CPU that takes such for 0. */
+static inline float morsel_from_half(uint16_t half) {
+    uint32_t size = half & 0x7fffu, bits = (size << 13) + ((127u - 15) << 23);
+    float v = (float)size;
+    if (size && size < 0x400) {
+        memcpy(&bits, &v, sizeof bits);
+        bits -= 24u << 23;
+    }
+    bits = (size ? bits : 0) | (uint32_t)(half & 0x8000u) << 16;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
 
 #endif

@@ -3,6 +3,8 @@
 #include "check.h"
 #include "kernels/requant.h"
 
+#include <math.h>
+
 /* Weight k of output o in blocks [taps / 4][16][4]. */
 static int32_t weight_at(const int8_t *weights, uint32_t taps, uint32_t o, uint32_t k) {
     return weights[(size_t)(o / 16) * taps * 16 + (size_t)(k / 4) * 64 + o % 16 * 4 + k % 4];
@@ -81,19 +83,35 @@ static void depthwise(const struct morsel_conv_args *a, const uint8_t *const *ro
 }
 
 /* The order of the additions is part of the meaning: ky, kx, channel, each sum rounded to float, then the bias. */
+/* By the definition of binary16. */
+static float from_half(uint16_t bits) {
+    int exponent = bits >> 10 & 31;
+    double fraction = exponent ? 1024 + (bits & 1023) : bits & 1023;
+    return (float)ldexp(bits >> 15 ? -fraction : fraction, (exponent ? exponent : 1) - 25);
+}
+
+/* Weight k of an output. */
+static float real_weight(const struct morsel_real_conv_args *a, uint32_t channel, uint32_t k) {
+    const struct morsel_window *w = &a->window;
+    uint32_t taps = w->kernel_h * w->kernel_w * (w->in_c / a->groups);
+    size_t at = (size_t)(channel / 8) * taps * 8 + (size_t)k * 8 + channel % 8;
+    if (a->groups == w->in_c && a->groups == w->out_c) at = (size_t)k * ((w->out_c + 7) / 8 * 8) + channel;
+    return a->half ? from_half(((const uint16_t *)a->weights)[at]) : ((const float *)a->weights)[at];
+}
+
 static void real_conv_output(const void *args, const uint8_t *const *rows, uint32_t oy, uint32_t ox, uint32_t channel, size_t i) {
     const struct morsel_real_conv_args *a = args;
     const struct morsel_window *w = &a->window;
     uint32_t depth = w->in_c / a->groups, group = channel / (w->out_c / a->groups);
-    const float *weights = a->weights + (size_t)channel * w->kernel_h * w->kernel_w * depth;
     float sum = 0;
     size_t ix;
     (void)oy;
     for (uint32_t ky = 0; ky < w->kernel_h; ky++) {
-        for (uint32_t kx = 0; kx < w->kernel_w; kx++, weights += depth) {
+        for (uint32_t kx = 0; kx < w->kernel_w; kx++) {
             const struct morsel_input row = {rows[ky], a->x.code};
             for (uint32_t c = 0; c < depth && rows[ky] && column(w, ox, kx, &ix); c++)
-                sum += morsel_load_real(&row, ix * w->in_c + group * depth + c) * weights[c];
+                sum += morsel_load_real(&row, ix * w->in_c + group * depth + c) *
+                       real_weight(a, channel, (ky * w->kernel_w + kx) * depth + c);
         }
     }
     morsel_store_real(&a->y, i, a->bias ? sum + a->bias[channel] : sum);

@@ -2,9 +2,11 @@
 /* Convolutions of every kind, as the run of a network calls them: chunks of rows with their row addresses. */
 #include "check.h"
 
+#include <float.h>
 #include <string.h>
 
 #define CALL_ROWS 256u
+#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 struct shape {
     uint32_t batch, h, w, depth, outs, groups, kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w;
@@ -288,31 +290,63 @@ static void call_pool(const struct trial *t, any_fn *fn, uint32_t begin, uint32_
 
 /* ---- float weights ---- */
 
+/* Each with floats, then with binary16; then the same between bytes. */
 static const struct shape real_shapes[] = {
-    {1, 14, 14, 64, 64, 1, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, {1, 1, 1, 512, 128, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},
-    {1, 14, 14, 1, 1, 96, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1},
+    {1, 28, 28, 96, 24, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0}, {1, 7, 7, 160, 320, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},
+    {1, 14, 14, 64, 64, 1, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, {1, 56, 112, 3, 32, 1, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1},
+    {1, 1, 1, 512, 128, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0}, {1, 14, 14, 1, 1, 96, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1},
+    {1, 28, 28, 1, 1, 144, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, {1, 28, 28, 1, 1, 144, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1},
 };
+
+/* Groups of any kind, too: of one output, of eight and more, of such numbers that blocks of eight belong to several. */
+static struct shape random_real(struct chance *c) {
+    struct shape s = chance_one_in(c, 3) ? random_depthwise(c) : random_conv(c);
+    if (!chance_one_in(c, 6)) return s;
+    s.groups = 2 + chance_below(c, 8);
+    s.depth = 1 + chance_below(c, 9);
+    s.outs = chance_one_in(c, 2) ? 8 * (1 + chance_below(c, 3)) : 1 + chance_below(c, 20);
+    return s;
+}
+
+/* Finite ones; padding is as odd as the rest, because nobody uses it. */
+static void make_real_weights(struct trial *t, struct morsel_real_conv_args *a, size_t n) {
+    struct chance *c = &t->chance;
+    static const float odd[] = {0, -0.0f, 1, -1, FLT_MAX, -FLT_MAX, FLT_MIN, 1e-45f};
+    a->half = t->bench ? t->number / COUNT(real_shapes) % 2 : chance_one_in(c, 3);
+    bool extreme = !t->bench && chance_one_in(c, 6);
+    void *weights = trial_room(t, n * (a->half ? 2 : 4), a->half ? 2 : 4);
+    for (size_t i = 0; i < n; i++) {
+        uint16_t half = (uint16_t)(0x2c00 + chance_below(c, 0x1000)); /* 1/16 .. 1 */
+        if (extreme && chance_one_in(c, 2)) half = (uint16_t)chance_below(c, 0x7c00);
+        if (extreme && chance_one_in(c, 8)) half = (uint16_t)chance_below(c, 0x401);
+        if (chance_one_in(c, 2)) half |= 0x8000;
+        if (a->half) ((uint16_t *)weights)[i] = half;
+        else ((float *)weights)[i] = extreme && chance_one_in(c, 8) ? odd[chance_below(c, COUNT(odd))] : chance_float(c, -1, 1);
+    }
+    a->weights = weights;
+    trial_say(t, "%s%s", a->half ? " half" : "", extreme ? " extreme weights" : "");
+}
 
 static void make_real_conv(struct trial *t) {
     struct morsel_real_conv_args *a = &t->args.real_conv;
     struct chance *c = &t->chance;
-    struct shape s = t->bench ? real_shapes[t->number] : random_conv(c);
+    struct shape s = t->bench ? real_shapes[t->number % COUNT(real_shapes)] : random_real(c);
     while (!t->bench && work(&s) > 100000 && s.outs > 1) s.outs /= 2;
     say_shape(t, &s);
     a->window = window_of(&s);
     a->groups = s.groups;
-    if (t->bench || chance_one_in(c, 2)) make_float_input(t, &s, &a->x, &a->window);
-    else make_input(t, &s, &a->x, a->window.in_row);
-    make_output(t, &a->y, t->bench ? 1 : 2);
-    size_t n = (size_t)s.groups * s.outs * s.depth * s.kernel_h * s.kernel_w;
-    float *weights = trial_room(t, n * 4, 4), *bias = chance_one_in(c, 2) ? trial_room(t, (size_t)s.groups * s.outs * 4, 4) : NULL;
-    for (size_t i = 0; i < n; i++) weights[i] = chance_float(c, -1, 1);
-    for (uint32_t i = 0; bias && i < s.groups * s.outs; i++) bias[i] = chance_float(c, -3, 3);
-    a->weights = weights;
+    bool bytes = t->bench ? t->number >= 2 * COUNT(real_shapes) : chance_one_in(c, 2);
+    if (bytes) make_input(t, &s, &a->x, a->window.in_row);
+    else make_float_input(t, &s, &a->x, &a->window);
+    make_output(t, &a->y, t->bench ? !bytes : 2);
+    size_t outputs = (s.groups * s.outs + 7) / 8 * 8, taps = (size_t)s.depth * s.kernel_h * s.kernel_w;
+    make_real_weights(t, a, outputs * taps);
+    float *bias = chance_one_in(c, 2) ? trial_room(t, outputs * 4, 4) : NULL;
+    for (size_t i = 0; bias && i < outputs; i++) bias[i] = chance_float(c, -3, 3);
     a->bias = bias;
     if (a->y.code.is_float) a->window.out_row *= 4;
     t->units = s.batch * a->window.out_h;
-    t->macs = (uint64_t)t->units * a->window.out_w * n;
+    t->macs = (uint64_t)t->units * a->window.out_w * s.groups * s.outs * taps;
     trial_output(t, &a->y.data, (size_t)t->units * a->window.out_w * a->window.out_c, &a->y.code);
 }
 
@@ -325,8 +359,6 @@ static void call_real_conv(const struct trial *t, any_fn *fn, uint32_t begin, ui
         ((morsel_real_conv_fn *)fn)(a, rows, begin, n);
     }
 }
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 const struct family family_conv = {
     "conv", offsetof(struct morsel_kernels, conv), COUNT(conv_shapes), make_conv_case, call_conv,
@@ -341,5 +373,5 @@ const struct family family_max_pool = {
     "max_pool", offsetof(struct morsel_kernels, max_pool), COUNT(pool_shapes), make_max_pool, call_pool,
 };
 const struct family family_real_conv = {
-    "real_conv", offsetof(struct morsel_kernels, real_conv), COUNT(real_shapes), make_real_conv, call_real_conv,
+    "real_conv", offsetof(struct morsel_kernels, real_conv), 4 * COUNT(real_shapes), make_real_conv, call_real_conv,
 };

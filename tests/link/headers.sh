@@ -14,7 +14,7 @@ flags_for() { # HEADER: by the ISA at the end of its name, as in the Makefile
     case $1 in
     x86/*avx512*.h) echo -mavx2 -mfma -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni ;;
     x86/*avxvnni.h) echo -mavx2 -mfma -mavxvnni ;;
-    x86/*.h) echo -mavx2 -mfma ;;
+    x86/*.h) echo -mavx2 -mfma -mf16c ;;
     arm64/*i8mm.h) echo -march=armv8.2-a+dotprod+i8mm ;;
     arm64/*dotprod.h) echo -march=armv8.2-a+dotprod ;;
     esac

@@ -4,7 +4,20 @@
 
 #include <string.h>
 
-/* Weights [OC, C / groups, kernel...] in the order of the blob: [OC][kernel_h][kernel_w][C / groups]. */
+static uint32_t up8(uint32_t n) {
+    return (n + 7) / 8 * 8;
+}
+
+/* Weights [OC][taps], each output's in the order of the blob, in blocks of eight outputs (core/format.h). */
+static float *blocks(struct net *net, const float *values, uint32_t outputs, uint32_t taps, bool each) {
+    float *out = net_alloc(net, (size_t)up8(outputs) * taps * sizeof *out);
+    for (uint32_t o = 0; o < outputs; o++)
+        for (uint32_t k = 0; k < taps; k++)
+            out[each ? (size_t)k * up8(outputs) + o : ((size_t)(o / 8) * taps + k) * 8 + o % 8] = values[(size_t)o * taps + k];
+    return out;
+}
+
+/* Weights [OC, C / groups, kernel...] as [OC][kernel_h][kernel_w][C / groups]. */
 static float *ordered(struct net *net, const float *values, uint32_t outputs, uint32_t inputs, uint32_t taps) {
     float *out = net_alloc(net, (size_t)outputs * inputs * taps * sizeof *out);
     for (uint32_t o = 0; o < outputs; o++)
@@ -14,7 +27,7 @@ static float *ordered(struct net *net, const float *values, uint32_t outputs, ui
     return out;
 }
 
-/* The bias as one float for each output; false: refused. *out stays NULL where there is none. */
+/* The bias as one float for each output and the padding; false: refused. *out stays NULL where there is none. */
 static bool real_bias(struct lowering *l, struct onnx_node *node, const struct onnx_value *value, uint32_t outputs, float factor,
                       float **out) {
     *out = NULL;
@@ -23,7 +36,7 @@ static bool real_bias(struct lowering *l, struct onnx_node *node, const struct o
     const struct onnx_tensor *t = constant_numbers(l, value);
     if (!t || (t->count != outputs && t->count != 1))
         return refuse(l, node, "its bias is not %u constants", outputs);
-    *out = net_alloc(l->net, outputs * sizeof **out);
+    *out = net_alloc(l->net, up8(outputs) * sizeof **out);
     for (uint32_t o = 0; o < outputs; o++)
         (*out)[o] = (float)onnx_number(t, t->count > 1 ? o : 0) * factor;
     return true;
@@ -53,9 +66,11 @@ static void add_real_conv(struct lowering *l, struct onnx_node *node, struct net
     p.out_max = tail->quantized ? type_max(tail->q.type) : 0;
     step->parameters.real_conv = p;
     step->macs = (uint64_t)net_elements(y) * per_output;
-    net_add_constant(step, weights, (size_t)outputs * per_output * sizeof *weights, offsetof(struct morsel_blob_real_conv, weights));
+    bool each = p.groups == x->dims[3] && p.groups == outputs;
+    net_add_constant(step, blocks(l->net, weights, outputs, per_output, each), (size_t)up8(outputs) * per_output * sizeof *weights,
+                     offsetof(struct morsel_blob_real_conv, weights));
     if (bias)
-        net_add_constant(step, bias, outputs * sizeof *bias, offsetof(struct morsel_blob_real_conv, bias));
+        net_add_constant(step, bias, up8(outputs) * sizeof *bias, offsetof(struct morsel_blob_real_conv, bias));
     l->net->parameter_count += (uint64_t)outputs * per_output + (bias ? outputs : 0);
     onnx_notice(l->report, "%s (%s) runs in float: the quantizer left it so", node->name, node->op);
 }
@@ -112,7 +127,7 @@ bool lower_real_product(struct lowering *l, struct onnx_node *node, struct meani
     y->layout = MORSEL_CHANNELS_LAST;
     y->rank = 4;
     memcpy(y->dims, dims, sizeof dims);
-    add_real_conv(l, node, in, y, &tail, (struct morsel_blob_real_conv){1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0}, weights, inputs,
+    add_real_conv(l, node, in, y, &tail, (struct morsel_blob_real_conv){1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0}, weights, inputs,
                   bias);
     return true;
 }
