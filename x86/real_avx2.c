@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* Real numbers with AVX2 and F16C: products and sums apart, as in plain C. */
+#include "x86.h"
+
+#include <immintrin.h>
+#include <string.h>
+
+typedef __m256 eight;
+
+MORSEL_INLINE eight eight_load(const float *x) {
+    return _mm256_loadu_ps(x);
+}
+
+MORSEL_INLINE void eight_save(float *to, eight v) {
+    _mm256_storeu_ps(to, v);
+}
+
+MORSEL_INLINE eight eight_load_half(const uint16_t *x) {
+    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)x));
+}
+
+MORSEL_INLINE eight eight_all(float v) {
+    return _mm256_set1_ps(v);
+}
+
+MORSEL_INLINE eight eight_add(eight a, eight b) {
+    return _mm256_add_ps(a, b);
+}
+
+MORSEL_INLINE eight eight_mul(eight a, eight b) {
+    return _mm256_mul_ps(a, b);
+}
+
+struct eight_reader {
+    __m128i flip;
+    __m256i zero;
+    __m256 scale;
+};
+
+static inline struct eight_reader eight_reader(const struct morsel_code *code) {
+    struct eight_reader r = {_mm_set1_epi8((char)code->flip), _mm256_set1_epi32(code->zero), _mm256_set1_ps(code->scale)};
+    return r;
+}
+
+MORSEL_INLINE eight eight_load_bytes(const struct eight_reader *r, const uint8_t *x) {
+    __m128i bytes = _mm_xor_si128(_mm_loadl_epi64((const __m128i *)(const void *)x), r->flip);
+    return _mm256_mul_ps(r->scale, _mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_cvtepu8_epi32(bytes), r->zero)));
+}
+
+struct eight_writer {
+    __m256 float_min, float_max, scale, low, high; /* low, high: of bytes, without the zero point */
+    __m256i zero;
+    __m128i flip;
+    uint32_t is_float;
+};
+
+static inline struct eight_writer eight_writer(const struct morsel_output *y) {
+    struct eight_writer w = {
+        _mm256_set1_ps(y->float_min), _mm256_set1_ps(y->float_max), _mm256_set1_ps(y->code.scale),
+        _mm256_set1_ps((float)(y->out_min - y->code.zero)), _mm256_set1_ps((float)(y->out_max - y->code.zero)),
+        _mm256_set1_epi32(y->code.zero), _mm_set1_epi8((char)y->code.flip), y->code.is_float,
+    };
+    return w;
+}
+
+/* The second operand of a minimum or a maximum is the one that a NaN, and a tie of zeros, leads to. */
+MORSEL_INLINE void eight_write(const struct eight_writer *w, void *y, size_t i, uint32_t first, uint32_t n, eight v) {
+    uint8_t bytes[32];
+    v = _mm256_min_ps(w->float_max, _mm256_max_ps(w->float_min, v));
+    if (w->is_float) {
+        v = _mm256_blendv_ps(v, _mm256_castsi256_ps(_mm256_set1_epi32(0x7fc00000)), _mm256_cmp_ps(v, v, _CMP_UNORD_Q));
+        _mm256_storeu_ps(n < 8 ? (float *)(void *)bytes : (float *)y + i, v);
+        if (n < 8) memcpy((float *)y + i, bytes + first * sizeof(float), n * sizeof(float));
+        return;
+    }
+    v = _mm256_min_ps(_mm256_max_ps(_mm256_div_ps(v, w->scale), w->low), w->high);
+    __m256i steps = _mm256_add_epi32(_mm256_cvtps_epi32(v), w->zero);
+    __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(steps), _mm256_extracti128_si256(steps, 1));
+    __m128i result = _mm_xor_si128(_mm_packus_epi16(words, words), w->flip);
+    _mm_storel_epi64((__m128i *)(void *)(n < 8 ? bytes : (uint8_t *)y + i), result);
+    if (n < 8) memcpy((uint8_t *)y + i, bytes + first, n);
+}
+
+#include "../kernels/real_loops.h"
+
+void morsel_real_conv_rows_avx2(const struct morsel_real_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+    morsel_real_conv(&eight_isa, a, rows, y, n);
+}
