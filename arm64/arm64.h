@@ -67,6 +67,7 @@ morsel_binary_fn morsel_qadd_neon;
 morsel_mean_fn morsel_mean_neon;
 morsel_lut_fn morsel_lut_neon;
 morsel_gather_fn morsel_gather_neon;
+morsel_real_conv_fn morsel_real_conv_rows_neon;
 morsel_pool_fn morsel_max_pool_rows_neon;
 
 #endif

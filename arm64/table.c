@@ -11,6 +11,7 @@ static void use_neon(struct morsel_kernels *table) {
     table->lut = morsel_lut_neon;
     table->gather = morsel_gather_neon;
     table->mean = morsel_mean_neon;
+    table->real_conv = morsel_real_conv_rows_neon;
     table->store_flip = 0x80;
 }
 

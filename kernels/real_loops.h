@@ -7,7 +7,7 @@
  *     eight_load, eight_save             from and to floats, at any address
  *     eight_load_half                    from eight binary16
  *     eight_all                          one float in all places
- *     eight_add, eight_mul               each result rounded, nothing fused
+ *     eight_add, eight_mul, eight_scale  each result rounded, nothing fused; eight_scale by one float
  *     struct eight_reader, eight_reader  how eight bytes become real numbers; eight_load_bytes reads them
  *     struct eight_writer, eight_writer  how results become elements of y; eight_write stores n of eight, from one on
  */
@@ -46,7 +46,7 @@ EIGHT_INLINE void eight_multiply(const float *x, size_t step, uint32_t taps, con
         EIGHT_UNROLL for (uint32_t b = 0; b < blocks; b++) {
             eight v = eight_weights(weights, at + b * next, half);
             EIGHT_UNROLL for (uint32_t p = 0; p < pixels; p++)
-                s[b * pixels + p] = eight_add(s[b * pixels + p], eight_mul(v, eight_all(x[p * step + k])));
+                s[b * pixels + p] = eight_add(s[b * pixels + p], eight_scale(v, x[p * step + k]));
         }
     }
     EIGHT_UNROLL for (uint32_t b = 0; b < blocks; b++)

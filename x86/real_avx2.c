@@ -31,6 +31,10 @@ MORSEL_INLINE eight eight_mul(eight a, eight b) {
     return _mm256_mul_ps(a, b);
 }
 
+MORSEL_INLINE eight eight_scale(eight a, float b) {
+    return _mm256_mul_ps(a, _mm256_set1_ps(b));
+}
+
 struct eight_reader {
     __m128i flip;
     __m256i zero;

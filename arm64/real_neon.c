@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* Real numbers with NEON, two vectors for eight: products and sums apart, as in plain C. */
+#include "arm64.h"
+
+typedef float32x4x2_t eight;
+
+#define MORSEL_INLINE static inline __attribute__((always_inline))
+
+MORSEL_INLINE eight eight_of(float32x4_t low, float32x4_t high) {
+    eight v = {{low, high}};
+    return v;
+}
+
+MORSEL_INLINE eight eight_load(const float *x) {
+    return eight_of(vld1q_f32(x), vld1q_f32(x + 4));
+}
+
+MORSEL_INLINE void eight_save(float *to, eight v) {
+    vst1q_f32(to, v.val[0]);
+    vst1q_f32(to + 4, v.val[1]);
+}
+
+MORSEL_INLINE eight eight_load_half(const uint16_t *x) {
+    float16x8_t v = vreinterpretq_f16_u16(vld1q_u16(x));
+    return eight_of(vcvt_f32_f16(vget_low_f16(v)), vcvt_high_f32_f16(v));
+}
+
+MORSEL_INLINE eight eight_all(float v) {
+    return eight_of(vdupq_n_f32(v), vdupq_n_f32(v));
+}
+
+MORSEL_INLINE eight eight_add(eight a, eight b) {
+    return eight_of(vaddq_f32(a.val[0], b.val[0]), vaddq_f32(a.val[1], b.val[1]));
+}
+
+MORSEL_INLINE eight eight_mul(eight a, eight b) {
+    return eight_of(vmulq_f32(a.val[0], b.val[0]), vmulq_f32(a.val[1], b.val[1]));
+}
+
+MORSEL_INLINE eight eight_scale(eight a, float b) {
+    return eight_of(vmulq_n_f32(a.val[0], b), vmulq_n_f32(a.val[1], b));
+}
+
+struct eight_reader {
+    uint8x8_t flip;
+    int16x8_t zero;
+    float scale;
+};
+
+static inline struct eight_reader eight_reader(const struct morsel_code *code) {
+    struct eight_reader r = {vdup_n_u8((uint8_t)code->flip), vdupq_n_s16((int16_t)code->zero), code->scale};
+    return r;
+}
+
+MORSEL_INLINE eight eight_load_bytes(const struct eight_reader *r, const uint8_t *x) {
+    int16x8_t v = vsubq_s16(vreinterpretq_s16_u16(vmovl_u8(veor_u8(vld1_u8(x), r->flip))), r->zero);
+    return eight_of(vmulq_n_f32(vcvtq_f32_s32(vmovl_s16(vget_low_s16(v))), r->scale),
+                    vmulq_n_f32(vcvtq_f32_s32(vmovl_high_s16(v)), r->scale));
+}
+
+struct eight_writer {
+    float32x4_t float_min, float_max, scale, low, high; /* low, high: of bytes, without the zero point */
+    int32x4_t zero;
+    uint8x8_t flip;
+    uint32_t is_float;
+};
+
+static inline struct eight_writer eight_writer(const struct morsel_output *y) {
+    struct eight_writer w = {
+        vdupq_n_f32(y->float_min), vdupq_n_f32(y->float_max), vdupq_n_f32(y->code.scale),
+        vdupq_n_f32((float)(y->out_min - y->code.zero)), vdupq_n_f32((float)(y->out_max - y->code.zero)),
+        vdupq_n_s32(y->code.zero), vdup_n_u8((uint8_t)y->code.flip), y->code.is_float,
+    };
+    return w;
+}
+
+/* Chosen by comparisons: a minimum or maximum would make 0 of a -0 at a limit of 0. */
+MORSEL_INLINE float32x4_t eight_clamp(const struct eight_writer *w, float32x4_t v) {
+    v = vbslq_f32(vcltq_f32(v, w->float_min), w->float_min, v);
+    return vbslq_f32(vcgtq_f32(v, w->float_max), w->float_max, v);
+}
+
+/* The one NaN that is stored. */
+MORSEL_INLINE float32x4_t eight_sound(float32x4_t v) {
+    return vbslq_f32(vceqq_f32(v, v), v, vreinterpretq_f32_u32(vdupq_n_u32(0x7fc00000)));
+}
+
+/* Of a NaN the number that it is compared with is left. */
+MORSEL_INLINE int32x4_t eight_steps(const struct eight_writer *w, float32x4_t v) {
+    v = vminnmq_f32(vmaxnmq_f32(vdivq_f32(v, w->scale), w->low), w->high);
+    return vaddq_s32(vcvtnq_s32_f32(v), w->zero);
+}
+
+MORSEL_INLINE void eight_write(const struct eight_writer *w, void *y, size_t i, uint32_t first, uint32_t n, eight v) {
+    uint8_t bytes[32];
+    float32x4_t low = eight_clamp(w, v.val[0]), high = eight_clamp(w, v.val[1]);
+    if (w->is_float) {
+        eight_save(n < 8 ? (float *)(void *)bytes : (float *)y + i, eight_of(eight_sound(low), eight_sound(high)));
+        if (n < 8) memcpy((float *)y + i, bytes + first * sizeof(float), n * sizeof(float));
+        return;
+    }
+    int16x8_t steps = vcombine_s16(vmovn_s32(eight_steps(w, low)), vmovn_s32(eight_steps(w, high)));
+    vst1_u8(n < 8 ? bytes : (uint8_t *)y + i, veor_u8(vmovn_u16(vreinterpretq_u16_s16(steps)), w->flip));
+    if (n < 8) memcpy((uint8_t *)y + i, bytes + first, n);
+}
+
+#include "../kernels/real_loops.h"
+
+void morsel_real_conv_rows_neon(const struct morsel_real_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+    morsel_real_conv(&eight_isa, a, rows, y, n);
+}
