@@ -68,6 +68,8 @@ morsel_mean_fn morsel_mean_neon;
 morsel_lut_fn morsel_lut_neon;
 morsel_gather_fn morsel_gather_neon;
 morsel_real_conv_fn morsel_real_conv_rows_neon;
+morsel_unary_fn morsel_unary_neon;
+morsel_binary_fn morsel_binary_neon;
 morsel_pool_fn morsel_max_pool_rows_neon;
 
 #endif

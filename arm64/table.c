@@ -12,6 +12,8 @@ static void use_neon(struct morsel_kernels *table) {
     table->gather = morsel_gather_neon;
     table->mean = morsel_mean_neon;
     table->real_conv = morsel_real_conv_rows_neon;
+    table->unary = morsel_unary_neon;
+    table->binary = morsel_binary_neon;
     table->store_flip = 0x80;
 }
 

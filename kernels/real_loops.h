@@ -156,4 +156,43 @@ static void eight_each_row(const struct morsel_real_conv_args *a, const uint8_t 
 
 static const struct morsel_real_isa eight_isa = {eight_take_bytes, eight_add_taps, eight_store, eight_each_row};
 
+/* ---- element by element; plain C does what is left over ---- */
+
+EIGHT_INLINE eight eight_read(const struct eight_reader *r, const struct morsel_input *x, size_t i) {
+    return x->code.is_float ? eight_load((const float *)x->data + i) : eight_load_bytes(r, (const uint8_t *)x->data + i);
+}
+
+/* Quantize, dequantize, requantize, and clip: two limits one after the other are those of the second, with the first ones limited by it. */
+static void eight_unary(const struct morsel_unary_args *a, uint32_t begin, uint32_t end) {
+    struct morsel_output y = a->y;
+    struct eight_reader r = eight_reader(&a->x.code);
+    if (a->op == MORSEL_DO_CLIP && a->alpha <= a->beta) {
+        y.float_min = morsel_clamp(a->alpha, a->y.float_min, a->y.float_max);
+        y.float_max = morsel_clamp(a->beta, a->y.float_min, a->y.float_max);
+    } else if (a->op != MORSEL_DO_IDENTITY) {
+        morsel_unary_c(a, begin, end);
+        return;
+    }
+    struct eight_writer w = eight_writer(&y);
+    for (; end - begin >= 8; begin += 8) eight_write(&w, y.data, begin, 0, 8, eight_read(&r, &a->x, begin));
+    morsel_unary_c(a, begin, end);
+}
+
+static int eight_dense(const struct morsel_binary_args *a) {
+    uint32_t step = 1;
+    for (uint32_t k = a->rank; k-- > 0; step *= a->dims[k])
+        if (a->dims[k] > 1 && (a->a_stride[k] != step || a->b_stride[k] != step)) return 0;
+    return 1;
+}
+
+/* Sums of operands that lie as y does. */
+static void eight_binary(const struct morsel_binary_args *a, uint32_t begin, uint32_t end) {
+    struct eight_reader ra = eight_reader(&a->a.code), rb = eight_reader(&a->b.code);
+    struct eight_writer w = eight_writer(&a->y);
+    if (a->op == MORSEL_DO_ADD && eight_dense(a))
+        for (; end - begin >= 8; begin += 8)
+            eight_write(&w, a->y.data, begin, 0, 8, eight_add(eight_read(&ra, &a->a, begin), eight_read(&rb, &a->b, begin)));
+    morsel_binary_c(a, begin, end);
+}
+
 #endif

@@ -90,3 +90,11 @@ MORSEL_INLINE void eight_write(const struct eight_writer *w, void *y, size_t i, 
 void morsel_real_conv_rows_avx2(const struct morsel_real_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     morsel_real_conv(&eight_isa, a, rows, y, n);
 }
+
+void morsel_unary_avx2(const struct morsel_unary_args *a, uint32_t begin, uint32_t end) {
+    eight_unary(a, begin, end);
+}
+
+void morsel_binary_avx2(const struct morsel_binary_args *a, uint32_t begin, uint32_t end) {
+    eight_binary(a, begin, end);
+}

@@ -19,6 +19,8 @@ morsel_fc_fn morsel_fc_blocks_avx2;
 morsel_binary_fn morsel_qadd_avx2;
 morsel_mean_fn morsel_mean_avx2;
 morsel_real_conv_fn morsel_real_conv_rows_avx2;
+morsel_unary_fn morsel_unary_avx2;
+morsel_binary_fn morsel_binary_avx2;
 morsel_gather_fn morsel_gather_avx2;
 morsel_pool_fn morsel_max_pool_rows_avx2;
 morsel_lut_fn morsel_lut_avx2;

@@ -120,11 +120,14 @@ static void make_unary(struct trial *t) {
     uint32_t n = t->bench ? 14 * 14 * 96 : chance_size(c, 500);
     static const uint32_t fixed[] = {MORSEL_DO_IDENTITY, MORSEL_DO_AFFINE, MORSEL_DO_HARD_SWISH, MORSEL_DO_SIGMOID, MORSEL_DO_ERF};
     a->op = t->bench ? fixed[t->number] : chance_below(c, MORSEL_DO_NEG + 1);
+    if (!t->bench && chance_one_in(c, 4)) a->op = chance_below(c, MORSEL_DO_CLIP + 1);
     trial_say(t, "op %u, %u elements:", (unsigned)a->op, (unsigned)n);
     a->x = make_values_of(t, n, chance_one_in(c, 2));
     make_output(t, &a->y, 2);
     a->alpha = a->op == MORSEL_DO_CLIP ? chance_float(c, -4, 0) : chance_float(c, 0, 1);
     a->beta = a->op == MORSEL_DO_CLIP ? chance_float(c, 0, 6) : chance_float(c, 0, 1);
+    if (a->op == MORSEL_DO_CLIP && chance_one_in(c, 4)) a->alpha = 0;
+    if (a->op == MORSEL_DO_CLIP && chance_one_in(c, 8)) a->alpha = a->beta + 1; /* no one forbids it */
     a->channels = 1 + chance_below(c, n < 40 ? n : 40);
     float *constants[2];
     for (int k = 0; k < 2; k++) {
