@@ -14,12 +14,15 @@ enum { N = MORSEL_LANES };
 
 /* Sixteen weights, eight from i on and eight from j on. */
 static void take_weights(const struct morsel_real_conv_args *a, size_t i, size_t j, float *to) {
-    const float *floats = a->weights;
-    const uint16_t *halves = a->weights;
     if (!a->half) {
-        memcpy(to, floats + i, 8 * sizeof *to);
-        memcpy(to + 8, floats + j, 8 * sizeof *to);
-    } else for (uint32_t o = 0; o < N; o++) to[o] = morsel_from_half(o < 8 ? halves[i + o] : halves[j + o - 8]);
+        memcpy(to, (const float *)a->weights + i, 8 * sizeof *to);
+        memcpy(to + 8, (const float *)a->weights + j, 8 * sizeof *to);
+        return;
+    }
+    uint16_t halves[N];
+    memcpy(halves, (const uint16_t *)a->weights + i, 8 * sizeof *halves);
+    memcpy(halves + 8, (const uint16_t *)a->weights + j, 8 * sizeof *halves);
+    for (uint32_t o = 0; o < N; o++) to[o] = morsel_from_half(halves[o]);
 }
 
 static void take_bytes_c(const struct morsel_input *x, size_t at, uint32_t n, float *to) {
@@ -75,7 +78,8 @@ static inline void add_sixteen(float *restrict sums, const float *restrict x, co
 }
 
 /* n channels of one pixel. */
-static void add_window(const struct morsel_real_conv_args *a, const uint8_t *const *rows, uint32_t ox, uint32_t c, uint32_t n, float *sums) {
+static void add_window(const struct morsel_real_conv_args *a, const uint8_t *const *rows, uint32_t ox, uint32_t c, uint32_t n,
+                       float *sums) {
     const struct morsel_window *w = &a->window;
     size_t weights = c;
     float x[N], v[N];

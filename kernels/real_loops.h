@@ -106,7 +106,8 @@ static void eight_four_pixels(const struct morsel_real_conv_args *a, const float
 }
 
 /* `columns` columns of a row from the one `left` on, channels c .. c + 8, as floats: 0 outside the picture. */
-static void eight_gather(const struct morsel_real_conv_args *a, const uint8_t *row, uint32_t left, uint32_t columns, uint32_t c, float *to) {
+static void eight_gather(const struct morsel_real_conv_args *a, const uint8_t *row, uint32_t left, uint32_t columns, uint32_t c,
+                         float *to) {
     struct eight_reader r = eight_reader(&a->x.code);
     for (uint32_t end = left + columns; left != end; left++, to += 8) {
         size_t at = (size_t)left * a->window.in_c + c;

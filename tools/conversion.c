@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/conversion.h"
 #include "tools/convert_extras.h"
+#include "tools/lower/half.h"
 #include "tools/lower/lower.h"
 #include "tools/message.h"
 #include "tools/picture_rule.h"
@@ -153,6 +154,8 @@ bool conversion_make(const struct conversion_call *call, struct conversion *c, s
     c->net = lower(graph, &c->report);
     if (!c->net || c->report.refusal_count)
         return false;
+    if (call->half)
+        half_net(c->net, &c->report);
     c->net->no_streaming = call->no_streaming;
     c->net->arena_room = (uint32_t)call->arena;
     if (!plan_arena(c->net))

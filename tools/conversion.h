@@ -15,7 +15,7 @@ struct conversion_call {
     const char *input, *output, *c_source, *picture, *labels;
     struct option_texts shapes, dims;
     long batch, arena;
-    bool strip, no_streaming, json;
+    bool strip, no_streaming, half, json;
 };
 
 /* What a conversion holds. Zeroed at first; conversion_free() lets go of it. */

@@ -206,6 +206,7 @@ int verb_quantize(int argc, char **argv) {
         {"--dim", "NAME=N", OPTION_TEXTS, &c->dims, 0, 0, "a number for a free dimension"},
         {"--c", "FILE.c", OPTION_TEXT, &c->c_source, 0, 0, "also write the blob as a C array, and FILE.h that declares it and its arena"},
         {"--strip", NULL, OPTION_FLAG, &c->strip, 0, 0, "leave names out of the blob"},
+        {"--half", NULL, OPTION_FLAG, &c->half, 0, 0, "store the weights of layers that run in float as 16-bit floats"},
         {"--arena", "BYTES", OPTION_NUMBER, &c->arena, 0, INT32_MAX, "what the arena may take; 0: as little as costs hardly any time"},
         {"--no-streaming", NULL, OPTION_FLAG, &c->no_streaming, 0, 0, "run step by step: the same bytes, a larger arena"},
         {"--format", "qdq", OPTION_TEXT, &call.format, 0, 0, "says that an -o that ends in .onnx is to be in QDQ form, which it is anyway"},

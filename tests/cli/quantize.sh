@@ -60,6 +60,17 @@ verify "is the same file" cmp "$work/qdq/float_small.onnx" "$work/alone.onnx"
 verify "a layer left in float" call_says "head .Gemm. runs in float" 0 $float --data $pictures --picture $rule --exclude head -o "$work/f.morsel"
 verify "an operator left in float" call_says "stem .Conv. runs in float" 0 $float --data $pictures --picture $rule --exclude Conv -o "$work/f.morsel"
 
+# same BLOB: whatever the kernels, the same numbers
+same() {
+    "$morsel" run "$1" $pictures/bird.ppm --output "$work/c.npy" --cpu c && "$morsel" run "$1" $pictures/bird.ppm --output "$work/best.npy" &&
+        cmp "$work/c.npy" "$work/best.npy"
+}
+verify "their answers are those of plain C" same "$work/f.morsel"
+verify "its weights as 16-bit floats" call 0 $float --data $pictures --picture $rule --exclude Conv --half -o "$work/h.morsel"
+verify "take less room" sh -c "[ \$(wc -c <'$work/h.morsel') -lt \$(wc -c <'$work/f.morsel') ]"
+verify "and give the answers of plain C" same "$work/h.morsel"
+verify "--half without a float layer" call_says "no layer has float weights" 0 $float --data $pictures --picture $rule --half -o "$work/o.morsel"
+
 # --- calls and files that are at fault: nothing is written
 rm -rf "$work"/*.morsel "$work"/*.onnx "$work/qdq"
 verify "no data" call_says "--data" 2 $float -o "$work/x.morsel"

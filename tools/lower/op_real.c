@@ -127,7 +127,7 @@ bool lower_real_product(struct lowering *l, struct onnx_node *node, struct meani
     y->layout = MORSEL_CHANNELS_LAST;
     y->rank = 4;
     memcpy(y->dims, dims, sizeof dims);
-    add_real_conv(l, node, in, y, &tail, (struct morsel_blob_real_conv){1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0}, weights, inputs,
-                  bias);
+    const struct morsel_blob_real_conv p = {1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0};
+    add_real_conv(l, node, in, y, &tail, p, weights, inputs, bias);
     return true;
 }
