@@ -16,6 +16,7 @@ enum { MOST = 512 };
 struct bound {
     const struct onnx_value *value;
     const char *path; /* NULL: not asked for */
+    struct npy array; /* inputs */
     size_t count;     /* of one run */
     float *floats;    /* of all runs */
 };
@@ -31,27 +32,6 @@ struct job {
 bool run_float_wanted(const char *path) {
     size_t length = strlen(path);
     return length > 5 && !strcmp(path + length - 5, ".onnx");
-}
-
-static bool open_graph(struct job *job, const char *path, struct failure *failure) {
-    char error[512];
-    struct onnx_report report = {0};
-    job->graph = onnx_load(path, error, sizeof error);
-    bool good = job->graph && onnx_bind(job->graph, NULL, 0, 1, &report, error, sizeof error) &&
-                onnx_infer(job->graph, &report, error, sizeof error);
-    for (size_t i = 0; i < report.notice_count; i++)
-        message_notice("%s: %s", path, report.notices[i]);
-    onnx_report_free(&report);
-    if (!good)
-        return failure_set(failure, STATUS_INPUT, "%s: %s", path, error);
-    job->runs = 1;
-    job->input_count = job->graph->input_count;
-    job->output_count = job->graph->output_count;
-    if (job->input_count > MOST || job->output_count > MOST)
-        return failure_set(failure, STATUS_INPUT, "%s has more than %d inputs or outputs", path, MOST);
-    job->executor = executor_open(job->graph, failure);
-    job->run = job->executor ? executor_run_open(job->executor, failure) : NULL;
-    return job->run || failure_prefix(failure, path);
 }
 
 /* Gives each "FILE" or "NAME=FILE" its value. */
@@ -100,29 +80,17 @@ static bool fits(const struct npy *array, const struct onnx_shape *shape, size_t
     return true;
 }
 
-static bool read_input(struct job *job, struct bound *input, struct failure *failure) {
-    struct npy array;
-    char text[256];
-    size_t runs;
-    if (!input->path)
-        return failure_set(failure, STATUS_CALL, "input '%s' has no file: give it by --input", input->value->name);
-    if (!npy_read(input->path, &array, failure))
-        return false;
-    bool good = fits(&array, &input->value->shape, &runs) && (input == job->inputs || runs == job->runs);
-    if (!good)
-        failure_set(failure, STATUS_INPUT, "%s is %s, which does not fit input '%s' of the network, or not the inputs before it",
-                    input->path, npy_describe(&array, text, sizeof text), input->value->name);
-    job->runs = good ? runs : 0;
-    input->floats = good ? malloc(array.count * sizeof(float) + 1) : NULL;
-    for (size_t i = 0; input->floats && i < array.count; i++)
-        input->floats[i] = number(&array, i);
-    if (good && !input->floats)
-        good = failure_memory(failure, array.count * sizeof(float));
-    npy_free(&array);
-    return good;
-}
-
-static bool prepare(struct job *job, const struct option_texts *inputs, const struct option_texts *outputs, struct failure *failure) {
+static bool load(struct job *job, const char *path, const struct option_texts *inputs, const struct option_texts *outputs,
+                 struct failure *failure) {
+    char error[512];
+    job->graph = onnx_load(path, error, sizeof error);
+    if (!job->graph)
+        return failure_set(failure, STATUS_INPUT, "%s: %s", path, error);
+    job->runs = 1;
+    job->input_count = job->graph->input_count;
+    job->output_count = job->graph->output_count;
+    if (job->input_count > MOST || job->output_count > MOST)
+        return failure_set(failure, STATUS_INPUT, "%s has more than %d inputs or outputs", path, MOST);
     for (size_t i = 0; i < job->input_count; i++)
         job->inputs[i].value = job->graph->inputs[i];
     for (size_t i = 0; i < job->output_count; i++)
@@ -131,10 +99,74 @@ static bool prepare(struct job *job, const struct option_texts *inputs, const st
         !bind(job->outputs, job->output_count, outputs, "--output", failure))
         return false;
     for (size_t i = 0; i < job->input_count; i++) {
-        job->inputs[i].count = (size_t)onnx_elements(&job->inputs[i].value->shape);
-        if (!read_input(job, &job->inputs[i], failure))
+        struct bound *input = &job->inputs[i];
+        if (!input->path)
+            return failure_set(failure, STATUS_CALL, "input '%s' has no file: give it by --input", input->value->name);
+        if (!npy_read(input->path, &input->array, failure))
             return false;
     }
+    return true;
+}
+
+/* Dimensions that the network leaves free, but for the batch, are the arrays'. */
+static size_t shapes_of_arrays(const struct job *job, struct onnx_binding *bindings) {
+    size_t count = 0;
+    for (size_t i = 0; i < job->input_count; i++) {
+        const struct onnx_shape *shape = &job->inputs[i].value->shape;
+        const struct npy *array = &job->inputs[i].array;
+        struct onnx_binding binding = {.name = job->inputs[i].value->name, .shape = *shape};
+        bool free_one = shape->rank < 0;
+        if (array->rank > ONNX_MAX_RANK || (shape->rank >= 0 && array->rank != (uint32_t)shape->rank))
+            continue; /* said by fits() */
+        binding.shape.rank = (int)array->rank;
+        for (int d = 0; d < binding.shape.rank; d++) {
+            bool is_free = shape->rank < 0 || shape->dims[d] < 0;
+            free_one = free_one || (d && is_free);
+            if (is_free)
+                binding.shape.dims[d] = d || shape->rank < 0 ? (int64_t)array->dims[d] : 1;
+        }
+        if (free_one)
+            bindings[count++] = binding;
+    }
+    return count;
+}
+
+static bool open_graph(struct job *job, const char *path, struct failure *failure) {
+    static struct onnx_binding bindings[MOST];
+    char error[512];
+    struct onnx_report report = {0};
+    size_t count = shapes_of_arrays(job, bindings);
+    bool good = onnx_bind(job->graph, bindings, count, 1, &report, error, sizeof error) &&
+                onnx_infer(job->graph, &report, error, sizeof error);
+    onnx_report_free(&report);
+    if (!good)
+        return failure_set(failure, STATUS_INPUT, "%s: %s", path, error);
+    job->executor = executor_open(job->graph, failure);
+    job->run = job->executor ? executor_run_open(job->executor, failure) : NULL;
+    return job->run || failure_prefix(failure, path);
+}
+
+static bool take_input(struct job *job, struct bound *input, struct failure *failure) {
+    const struct npy *array = &input->array;
+    char text[256];
+    size_t runs;
+    input->count = (size_t)onnx_elements(&input->value->shape);
+    if (!fits(array, &input->value->shape, &runs) || (input != job->inputs && runs != job->runs))
+        return failure_set(failure, STATUS_INPUT, "%s is %s, which does not fit input '%s' of the network, or not the inputs before it",
+                           input->path, npy_describe(array, text, sizeof text), input->value->name);
+    job->runs = runs;
+    input->floats = malloc(array->count * sizeof(float) + 1);
+    if (!input->floats)
+        return failure_memory(failure, array->count * sizeof(float));
+    for (size_t i = 0; i < array->count; i++)
+        input->floats[i] = number(array, i);
+    return true;
+}
+
+static bool prepare(struct job *job, struct failure *failure) {
+    for (size_t i = 0; i < job->input_count; i++)
+        if (!take_input(job, &job->inputs[i], failure))
+            return false;
     for (size_t i = 0; i < job->output_count; i++) {
         struct bound *output = &job->outputs[i];
         output->count = (size_t)onnx_elements(&output->value->shape);
@@ -188,6 +220,7 @@ static bool write_outputs(const struct job *job, struct failure *failure) {
 
 static void job_free(struct job *job) {
     for (size_t i = 0; i < MOST; i++) {
+        npy_free(&job->inputs[i].array);
         free(job->inputs[i].floats);
         free(job->outputs[i].floats);
     }
@@ -199,8 +232,8 @@ static void job_free(struct job *job) {
 bool run_float(const char *path, const struct option_texts *inputs, const struct option_texts *outputs, struct failure *failure) {
     static struct job job;
     double seconds;
-    bool good = open_graph(&job, path, failure) && prepare(&job, inputs, outputs, failure) && run_all(&job, &seconds, failure) &&
-                write_outputs(&job, failure);
+    bool good = load(&job, path, inputs, outputs, failure) && open_graph(&job, path, failure) && prepare(&job, failure) &&
+                run_all(&job, &seconds, failure) && write_outputs(&job, failure);
     if (good)
         printf("%.1f ms a run, in float on one thread\n", seconds * 1e3 / (double)job.runs);
     job_free(&job);
