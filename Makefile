@@ -245,6 +245,7 @@ test-sanitize:  ## the unit tests and the tool under ASan and UBSan
 	@$(MAKE) --no-print-directory BUILD=build/sanitize OPT='$(SANITIZE)' unit-run UNIT_NAME=sanitize
 	@MORSEL=build/sanitize/morsel BUILD=build/sanitize $(TALLY) sanitize-cli sh tests/cli/run.sh
 	@MORSEL=build/sanitize/morsel $(TALLY) sanitize-convert sh tests/cli/convert.sh
+	@MORSEL=build/sanitize/morsel $(TALLY) sanitize-run-onnx sh tests/cli/run_onnx.sh
 	@MORSEL=build/sanitize/morsel $(TALLY) sanitize-quantize sh tests/cli/quantize.sh
 	@MORSEL=build/sanitize/morsel $(TALLY) sanitize-inspect-onnx sh tests/cli/inspect_onnx.sh
 # Tests whose name says threads, under ThreadSanitizer.
@@ -264,6 +265,7 @@ test-cli:
 	@$(sub) cli-programs
 	@MORSEL=$(BUILD)/morsel BUILD=$(BUILD) $(TALLY) cli sh tests/cli/run.sh
 	@MORSEL=$(BUILD)/morsel $(TALLY) convert sh tests/cli/convert.sh
+	@MORSEL=$(BUILD)/morsel $(TALLY) run-onnx sh tests/cli/run_onnx.sh
 	@MORSEL=$(BUILD)/morsel $(TALLY) quantize sh tests/cli/quantize.sh
 	@MORSEL=$(BUILD)/morsel $(TALLY) inspect-onnx sh tests/cli/inspect_onnx.sh
 test-link:
