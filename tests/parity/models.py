@@ -16,9 +16,9 @@ import onnx
 from onnx import helper
 from PIL import Image
 
-from compare import run_ort
+from compare import MORSEL, run_ort
 from dress import DRESSES, dressed, seven_bits
-from netbuilder import Form, feeds_for, quantize
+from netbuilder import Form, feeds_for, quantize, with_output_types
 from nets import NETS
 from ortgraph import exposed, quantized_tensors
 from random_nets import random_net
@@ -205,6 +205,9 @@ def quantizer_cases():
         name = f"ort QDQ u8 s8 {key}={value}"
         per_channel = key != "WeightSymmetric"
         yield Case(name, name, functools.partial(quantized_by_ort, True, "u8", "s8", per_channel, "MinMax", {key: value}))
+    for options in QUANTIZE:
+        name = " ".join(["morsel quantize", *options])
+        yield Case(name, name, functools.partial(cifar_by_morsel, options), quick=not options)
     yield Case("ort QDQ u8 s8, --batch 4", "ort QDQ u8 s8, --batch 4", batch_of_four, ("--batch", "4"), quick=True)
     for preset in ("PERFORMANCE", "MIXED"):
         yield Case(f"nncf {preset.lower()}", f"nncf {preset.lower()}", functools.partial(quantized_by_nncf, preset), least_sqnr=40.0,
@@ -264,6 +267,47 @@ def family(name):
     return "_".join(words[:2]) if words[0] in ("two", "move") else name
 
 
+QUANTIZE = ((), ("--int8", "--method", "minmax"), ("--symmetric", "--per-tensor", "--reduced-range", "--method", "percentile"))
+
+
+def quantized_by_morsel(name, options):
+    """The float net through `morsel quantize`: ONNX Runtime has to get from its QDQ file what Morsel gets."""
+    net = NETS[name]()
+    with tempfile.TemporaryDirectory() as folder:
+        source, made = [os.path.join(folder, n) for n in ("float.onnx", "made.onnx")]
+        onnx.save(with_output_types(net.float_model()), source)
+        arguments = [source, "-o", made, *options]
+        runs = [net.feeds(seed) for seed in range(4)]
+        for key in net.inputs:
+            np.save(os.path.join(folder, key + ".npy"), np.stack([r[key] for r in runs]))
+            arguments += ["--data", f"{key}={os.path.join(folder, key)}.npy"]
+        done = subprocess.run([*MORSEL, "quantize", *arguments], capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(done.stderr)
+        onnx.checker.check_model(made, full_check=True)
+        return onnx.load(made), net.feeds(9)
+
+
+def cifar_by_morsel(options):
+    with tempfile.TemporaryDirectory() as folder:
+        data, made = [os.path.join(folder, n) for n in ("data.npy", "made.onnx")]
+        np.save(data, cifar("train", CALIBRATION))
+        subprocess.run([*MORSEL, "quantize", shared("models", "cifar10_mobilenetv2.onnx"), "--data", data, "-o", made, *options], check=True,
+                       capture_output=True)
+        return onnx.load(made), {"input": real_and_random(cifar("test", TEST - 1))}
+
+
+# Float ends whose functions differ from ONNX Runtime's in the last bit.
+NOT_QUANTIZED = {"one_softsign", "one_selu", "one_celu", "one_log"}
+
+
+def quantize_cases():
+    for name in NETS:
+        for options in QUANTIZE if name not in NOT_QUANTIZED else ():
+            yield Case(f"quantize {name} {' '.join(options)}", "morsel quantize, small networks",
+                       functools.partial(quantized_by_morsel, name, options), quick=not options)
+
+
 def net_cases():
     families = list(dict.fromkeys(map(family, NETS)))
     for name in sorted(NETS, key=lambda n: families.index(family(n))):
@@ -315,5 +359,6 @@ def cases():
     else:
         print(f"notice: {shared('models')} does not exist: only the small networks are compared")
     yield from net_cases()
+    yield from quantize_cases()
     yield from dressed_cases()
     yield from random_cases()
