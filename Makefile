@@ -326,11 +326,13 @@ PYTHON := PYTHONDONTWRITEBYTECODE=1 MORSEL=$(BUILD)/morsel build/venv/bin/python
 parity: all build/venv/.ready  ## byte comparison with ONNX Runtime, some four minutes
 	@$(PYTHON) tests/parity/run.py
 	@$(PYTHON) tests/parity/float.py
+	@$(PYTHON) tests/parity/ranges.py
 	@$(PYTHON) tests/parity/picture.py
 	@$(PYTHON) tests/parity/optimize.py
 parity-quick: all build/venv/.ready  ## a part of it
 	@$(PYTHON) tests/parity/run.py --quick
 	@$(PYTHON) tests/parity/float.py --quick
+	@$(PYTHON) tests/parity/ranges.py
 onnx-vectors: all build/venv/.ready  ## ONNX's own vectors: a table of taken, passed, refused
 	@$(PYTHON) tests/onnx_vectors/run.py
 golden: build/venv/.ready  ## records tests/golden/cases anew

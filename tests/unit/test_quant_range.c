@@ -159,8 +159,8 @@ static void test_percentile(void **unused) {
 
 /* What a byte makes of a number. */
 static double error_of(double x, double low, double high, bool symmetric) {
-    double step = symmetric ? high / ((LEVELS - 1) / 2) : (high - low) / (LEVELS - 1), zero = symmetric ? 0 : nearbyint(-low / step);
-    double least = symmetric ? -high : -zero * step, most = symmetric ? high : (LEVELS - 1 - zero) * step;
+    double step = (high - low) / (LEVELS - 1), zero = symmetric ? LEVELS / 2 : nearbyint(-low / step);
+    double least = -zero * step, most = (LEVELS - 1 - zero) * step;
     double kept = fmin(fmax(nearbyint(x / step) * step, least), most);
     return (x - kept) * (x - kept);
 }

@@ -84,7 +84,7 @@ static void choose(const struct spread *spread, enum range_method method, double
         *low = spread_quantile(spread, cut);
         *high = spread_quantile(spread, 1 - cut);
     } else if (method == RANGE_ENTROPY) {
-        double threshold = entropy_threshold(spread, levels);
+        double threshold = entropy_threshold(spread, symmetric, levels);
         *low = fmax(spread->low, -threshold);
         *high = fmin(spread->high, threshold);
     } else {

@@ -86,7 +86,7 @@ static void pour(const struct histogram_bin *bin, double width, double *mass) {
  * Exact zeros are left out: every scale keeps them. The bins reach to the largest number, but no further than eight times what all but a
  * thousandth of the numbers stay below: an outlier beyond would leave the others in one bin, and eight is as far down as the search goes.
  */
-double entropy_threshold(const struct spread *spread, int levels) {
+double entropy_threshold(const struct spread *spread, bool symmetric, int levels) {
     double largest = fmax(-spread->low, spread->high), reach = 8 * spread_quantile_of_magnitudes(spread, 0.999);
     double *mass = calloc(2 * HALF, sizeof *mass);
     if (reach > 0 && reach < largest)
@@ -101,7 +101,8 @@ double entropy_threshold(const struct spread *spread, int levels) {
     bool both = spread->low < 0 && spread->high > 0;
     for (size_t i = 0; i < HALF && !both && spread->low < 0; i++)
         mass[HALF + i] = mass[HALF - 1 - i];
-    double threshold = (double)entropy_bins(mass, HALF, both, (size_t)levels) * largest / HALF;
+    size_t codes = (size_t)(!both && symmetric ? levels / 2 : levels);
+    double threshold = (double)entropy_bins(mass, HALF, both, codes) * largest / HALF;
     free(mass);
     return threshold;
 }

@@ -12,9 +12,7 @@ struct grid {
 };
 
 static struct grid grid_of(double low, double high, bool symmetric, int levels) {
-    if (symmetric)
-        return (struct grid){high / ((levels - 1) / 2), -high, high};
-    double step = (high - low) / (levels - 1), zero = nearbyint(-low / step);
+    double step = (high - low) / (levels - 1), zero = symmetric ? levels / 2 : nearbyint(-low / step);
     return (struct grid){step, -zero * step, (levels - 1 - zero) * step};
 }
 

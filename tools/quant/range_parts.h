@@ -18,8 +18,8 @@ struct spread {
 double spread_quantile(const struct spread *spread, double share);
 double spread_quantile_of_magnitudes(const struct spread *spread, double share);
 
-/* The magnitude at which to clip. */
-double entropy_threshold(const struct spread *spread, int levels);
+/* The magnitude at which to clip. Where all numbers are of one sign, symmetric codes are half as many. */
+double entropy_threshold(const struct spread *spread, bool symmetric, int levels);
 
 /*
  * The number of bins, of `half` to each side of 0 that hold mass[0 .. 2 * half) (mass[half ..] alone is looked at where `both` is false),
