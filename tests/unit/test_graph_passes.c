@@ -303,6 +303,10 @@ static void affine(void **state) {
         {13, "1,5", "MatMul x %5x3 > m; Add m %3 > y", "Gemm"},
         {13, "1,5", "MatMul x %5x3 > m; Mul m %3 > y", "MatMul"},
         {13, "1,5", "Gemm x %3x5 %3 > m transB:1; BatchNormalization m %3 %3 %3 %3 > y", "Gemm"},
+        {13, "1,5", "Gemm x %3x5 %3 > m transB:1; Unsqueeze m $2 > u; BatchNormalization u %3 %3 %3 %3 > b; Squeeze b $2 > s; Relu s > y",
+         "Gemm Relu"},
+        {13, "1,4,1,1", "Conv x %6x4x1x1 > c; Flatten c > f; BatchNormalization f" NORM6 "> y", "Conv Flatten"},
+        {13, "1,4,2,1", "Conv x %3x4x1x1 > c; Flatten c > f; BatchNormalization f" NORM6 "> y", "Conv Flatten BatchNormalization"},
         {13, "1,5", "Gemm x %5x3 %1x3 > m alpha~0.5 beta~2; Relu m > y", "Gemm Relu"},
         {13, "2,5", "Gemm x %5x3 %2x1 > m; Mul m #2 > y", "Gemm Mul"}, /* a bias for each row */
         {13, "1,7,5", "MatMul x %5x3 > m; Add m %3 > y", "MatMul Add"},

@@ -8,6 +8,10 @@ bool graph_is(const struct onnx_node *node, const char *op) {
     return node && !*node->domain && !strcmp(node->op, op);
 }
 
+bool graph_reshapes(const struct onnx_node *node) {
+    return graph_is(node, "Reshape") || graph_is(node, "Flatten") || graph_is(node, "Squeeze") || graph_is(node, "Unsqueeze");
+}
+
 bool graph_alone(const struct onnx_value *value) {
     return value->producer && !value->constant && value->uses == 1 && !value->is_output;
 }

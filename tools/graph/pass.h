@@ -24,6 +24,7 @@ int pass_pools(struct onnx_graph *g);          /* means and maxima over a whole 
 
 /* An operator of ai.onnx. */
 bool graph_is(const struct onnx_node *node, const char *op);
+bool graph_reshapes(const struct onnx_node *node); /* Reshape, Flatten, Squeeze, Unsqueeze */
 /* Made by a node, read once, by a node: whoever makes it may be changed for its only reader. */
 bool graph_alone(const struct onnx_value *value);
 bool graph_same_shape(const struct onnx_value *a, const struct onnx_value *b); /* and known */

@@ -51,12 +51,28 @@ static bool leave_sum(struct onnx_graph *g, struct onnx_node *node, struct linea
     return affine_write(g, node, a);
 }
 
+/* The node whose channels a map along axis 1 meets: in front of reshapes that leave batch and channels alone. NULL: read elsewhere too. */
+static struct onnx_node *source_of_channels(const struct affine *a) {
+    const struct onnx_value *value = a->x;
+    while (graph_alone(value) && graph_reshapes(value->producer) && a->axis <= 1) {
+        const struct onnx_value *from = onnx_input(value->producer, 0);
+        if (!from || from->shape.rank < 2 || value->shape.rank < 2 || from->shape.dims[0] != value->shape.dims[0] ||
+            from->shape.dims[1] != value->shape.dims[1])
+            return NULL;
+        value = from;
+    }
+    return graph_alone(value) ? value->producer : NULL;
+}
+
 /* y = scale * (W x + b) + shift. */
 static bool fold_before(struct onnx_graph *g, struct onnx_node *node) {
     struct affine a;
     struct linear before;
-    if (!affine_read(g, node, &a) || !graph_alone(a.x) || !linear_read(a.x->producer, &before) || !affine_fits(&a, before.out_axis) ||
+    if (!affine_read(g, node, &a) || !linear_read(source_of_channels(&a), &before) || !affine_fits(&a, before.out_axis) ||
         (a.axis >= 0 && a.channels != before.out_channels))
+        return false;
+    bool direct = before.node == a.x->producer;
+    if (!direct && before.out_axis != 1) /* words have their channels last, and a reshape may cut them up */
         return false;
     bool has_bias = affine_shifts(&a) || onnx_input(before.node, 2);
     double *bias = linear_bias(g, &before), *scale = graph_doubles(g, before.out_channels);
@@ -66,7 +82,7 @@ static bool fold_before(struct onnx_graph *g, struct onnx_node *node) {
         bias[o] = a.scale[c] * bias[o] + a.shift[c];
     }
     if (has_bias && !linear_takes_bias(&before))
-        return leave_sum(g, node, &before, &a, scale);
+        return direct && leave_sum(g, node, &before, &a, scale);
     if (!linear_rewrite(g, &before, affine_scales(&a) ? scale : NULL, NULL, has_bias ? bias : NULL))
         return false;
     return graph_bypass(g, node, a.x);
@@ -103,7 +119,7 @@ static bool read_source(struct onnx_graph *g, const struct linear *l, struct aff
     *node = graph_alone(x) ? x->producer : NULL;
     if (affine_read(g, *node, a))
         return affine_fits(a, l->in_axis);
-    bool flat = (graph_is(*node, "Reshape") || graph_is(*node, "Flatten")) && l->in_axis == 1 && x->shape.rank == 2;
+    bool flat = graph_reshapes(*node) && l->in_axis == 1 && x->shape.rank == 2;
     struct onnx_value *picture = flat ? onnx_input(*node, 0) : NULL;
     if (!picture || picture->shape.rank < 2 || picture->shape.dims[0] != x->shape.dims[0] || !graph_alone(picture))
         return false;

@@ -3,15 +3,13 @@
 #include "tools/graph/pass.h"
 #include <string.h>
 
-static bool is_reshape(const struct onnx_node *node) {
-    return graph_is(node, "Reshape") || graph_is(node, "Flatten") || graph_is(node, "Squeeze") || graph_is(node, "Unsqueeze");
-}
-
 static bool merge_reshapes(struct onnx_graph *g, struct onnx_node *node) {
     struct onnx_value *middle = onnx_input(node, 0), *y = node->outputs[0];
-    if (!is_reshape(node) || !middle || !is_reshape(middle->producer) || y->constant || onnx_elements(&y->shape) < 0)
+    if (!graph_reshapes(node) || !middle || !graph_reshapes(middle->producer) || y->constant || onnx_elements(&y->shape) < 0)
         return false;
-    struct onnx_value *x = middle->producer->inputs[0];
+    struct onnx_value *x = onnx_input(middle->producer, 0);
+    if (!x)
+        return false;
     if (graph_same_shape(x, y))
         return graph_bypass(g, node, x);
     if (!graph_alone(middle) || onnx_elements(&y->shape) == 0) /* a 0 in Reshape's list means something else */
@@ -30,17 +28,19 @@ static void read_perm(const struct onnx_node *node, int rank, int64_t *perm) {
 static bool merge_transposes(struct onnx_graph *g, struct onnx_node *node) {
     struct onnx_value *middle = onnx_input(node, 0), *y = node->outputs[0];
     int64_t first[ONNX_MAX_RANK], second[ONNX_MAX_RANK], both[ONNX_MAX_RANK];
-    if (!graph_is(node, "Transpose") || !middle || !graph_is(middle->producer, "Transpose") || y->constant || y->shape.rank < 0)
+    if (!graph_is(node, "Transpose") || !middle || !graph_is(middle->producer, "Transpose") || y->constant)
         return false;
-    int rank = y->shape.rank;
+    struct onnx_value *x = onnx_input(middle->producer, 0);
+    int rank = x ? x->shape.rank : -1;
     bool nothing = true;
+    if (rank < 0) /* only of known shapes has inference looked at `perm` */
+        return false;
     read_perm(middle->producer, rank, first);
     read_perm(node, rank, second);
     for (int i = 0; i < rank; i++) {
         both[i] = first[second[i]];
         nothing = nothing && both[i] == i;
     }
-    struct onnx_value *x = middle->producer->inputs[0];
     if (nothing)
         return graph_bypass(g, node, x);
     if (!graph_alone(middle))
@@ -68,7 +68,7 @@ static bool moves_ones_only(const struct onnx_node *node) {
 }
 
 static bool transpose_to_reshape(struct onnx_graph *g, struct onnx_node *node) {
-    if (!graph_is(node, "Transpose") || node->outputs[0]->constant || !moves_ones_only(node))
+    if (!graph_is(node, "Transpose") || !onnx_input(node, 0) || node->outputs[0]->constant || !moves_ones_only(node))
         return false;
     const struct onnx_shape *y = &node->outputs[0]->shape;
     struct onnx_value *inputs[2] = {node->inputs[0], graph_int64s(g, "shape", y->dims, y->rank)};
