@@ -151,6 +151,10 @@ bool conversion_read(const struct conversion_call *call, struct conversion *c, s
 
 bool conversion_make(const struct conversion_call *call, struct conversion *c, struct onnx_graph *graph, struct failure *failure) {
     drop_blob(c);
+    while (c->made && c->report.notice_count > c->kept_notices)
+        free(c->report.notices[--c->report.notice_count]);
+    c->kept_notices = c->report.notice_count;
+    c->made = true;
     c->net = lower(graph, &c->report);
     if (!c->net || c->report.refusal_count)
         return false;

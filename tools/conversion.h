@@ -22,6 +22,8 @@ struct conversion_call {
 struct conversion {
     struct onnx_graph *graph;
     struct onnx_report report;
+    bool made;           /* by conversion_make(), which may be called again */
+    size_t kept_notices; /* those from before it */
     struct net *net;
     struct morsel_blob_picture rule;
     struct blob_extras extras;

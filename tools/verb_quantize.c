@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* morsel quantize: a float ONNX file and typical inputs to a blob, and to ONNX in QDQ form, whole or not at all. */
+#include "tools/attempts.h"
 #include "tools/conversion.h"
 #include "tools/convert_report.h"
 #include "tools/message.h"
 #include "tools/onnx/write.h"
 #include "tools/picture_rule.h"
 #include "tools/pool.h"
-#include "tools/quant/insert.h"
 #include "tools/quant/quantize.h"
 #include "tools/verbs.h"
 
@@ -18,7 +18,7 @@
 struct call {
     struct conversion_call conversion; /* its output: the blob, NULL where none is wanted */
     const char *qdq;                   /* the ONNX file, NULL where none is wanted */
-    const char *method, *percentile, *format;
+    const char *method, *percentile, *format, *eval, *max_drop;
     struct option_texts outputs, data, excluded;
     long count, seed, threads;
     bool signed_bytes, symmetric, reduced, per_tensor, clip_weights;
@@ -28,13 +28,13 @@ struct work {
     struct conversion conversion;
     struct quantizer quantizer;
     struct quant_data *data;
-    struct onnx_graph *graph; /* quantized */
+    struct attempts attempts; /* its graph: the quantized one */
     uint8_t *qdq;
     size_t qdq_bytes;
 };
 
 static void work_free(struct work *w) {
-    onnx_free(w->graph);
+    attempts_free(&w->attempts);
     quantize_close(&w->quantizer);
     quant_data_close(w->data);
     conversion_free(&w->conversion);
@@ -89,6 +89,17 @@ static bool read_options(struct call *call, struct quantize_options *o, struct f
     return true;
 }
 
+static bool read_criterion(const struct call *call, double *max_drop, struct failure *failure) {
+    char *end = NULL;
+    *max_drop = call->max_drop ? strtod(call->max_drop, &end) : -1;
+    if (call->max_drop && (*end || end == call->max_drop || !(*max_drop >= 0) || *max_drop > 1))
+        return failure_set(failure, STATUS_CALL, "--max-drop %s: a share of the answers from 0 to 1 is wanted, 0.01 for one in a hundred",
+                           call->max_drop);
+    if (call->max_drop && !call->eval)
+        return failure_set(failure, STATUS_CALL, "--max-drop is measured on labelled pictures: --eval DATASET");
+    return true;
+}
+
 /* A name that excludes nothing is a mistake in it. */
 static bool excluded_exist(const struct call *call, const struct onnx_graph *graph, struct failure *failure) {
     for (int i = 0; i < call->excluded.count; i++) {
@@ -109,8 +120,8 @@ static bool is_quantized(const struct onnx_graph *graph) {
     return false;
 }
 
-/* From the file to the QDQ graph. False with refusals in the report (and no failure), or with a failure. */
-static bool make_graph(const struct call *call, struct work *w, struct failure *failure) {
+/* From the file to ranges. False with refusals in the report (and no failure), or with a failure. */
+static bool observe(const struct call *call, struct work *w, struct failure *failure) {
     struct conversion *c = &w->conversion;
     struct quantizer *q = &w->quantizer;
     struct quant_data_wish wish = {.paths = call->data.values, .path_count = (size_t)call->data.count, .count = (size_t)call->count};
@@ -126,26 +137,30 @@ static bool make_graph(const struct call *call, struct work *w, struct failure *
     q->report = &c->report;
     if (!quantize_prepare(q, failure) || !(q->data = w->data = quant_data_open(&wish, q->graph, failure)))
         return false;
-    if (!quantize_observe(q, failure))
-        return false;
-    quantize_choose(q);
-    w->graph = insert(q->scheme);
-    return true;
+    w->attempts.wish = wish;
+    return quantize_observe(q, failure);
+}
+
+static bool make(const struct call *call, struct work *w, struct failure *failure) {
+    struct attempts *a = &w->attempts;
+    a->call = &call->conversion;
+    a->conversion = &w->conversion;
+    a->quantizer = &w->quantizer;
+    a->eval = call->eval;
+    a->want_blob = call->conversion.output != NULL;
+    return observe(call, w, failure) && attempts_run(a, failure);
 }
 
 static bool quantize(const struct call *call, struct work *w, struct failure *failure) {
     struct file_new files[4];
     size_t count = 0;
     char error[512];
-    if (!conversion_check_files(&call->conversion, &w->conversion, call->qdq, failure) || !make_graph(call, w, failure))
+    if (!conversion_check_files(&call->conversion, &w->conversion, call->qdq, failure) || !make(call, w, failure))
         return false;
-    if (call->qdq && !(w->qdq = onnx_write(w->graph, &w->qdq_bytes, error, sizeof error)))
+    if (call->qdq && !(w->qdq = onnx_write(w->attempts.graph, &w->qdq_bytes, error, sizeof error)))
         return failure_set(failure, STATUS_INPUT, "%s: %s", call->qdq, error);
-    if (call->conversion.output) {
-        if (!conversion_make(&call->conversion, &w->conversion, w->graph, failure))
-            return false;
+    if (call->conversion.output)
         count = conversion_files(&call->conversion, &w->conversion, files);
-    }
     if (call->qdq)
         files[count++] = (struct file_new){call->qdq, w->qdq, w->qdq_bytes};
     return file_write_all(files, count, failure);
@@ -157,6 +172,7 @@ static void print_json(const struct work *w) {
     conversion_json(&json, &w->conversion);
     json_text(&json, "method", range_method_name(w->quantizer.options.method));
     json_integer(&json, "samples", w->data ? (int64_t)quant_data_count(w->data) : 0);
+    attempts_json(&json, &w->attempts);
     json_close(&json);
 }
 
@@ -165,6 +181,8 @@ static int run(const struct call *call, struct work *w) {
     const struct conversion *c = &w->conversion;
     bool done = quantize(call, w, &failure);
     if (!done && failure.status) {
+        if (!call->conversion.json)
+            attempts_print(&w->attempts);
         if (c->report.refusal_count)
             report_refusals(call->conversion.input, c->graph, &c->report);
         return message_failure(&failure);
@@ -179,7 +197,9 @@ static int run(const struct call *call, struct work *w) {
     if (!call->conversion.json && call->conversion.output)
         conversion_summary(call->conversion.output, c);
     if (!call->conversion.json && call->qdq)
-        printf("%s\n  QDQ form, for ONNX Runtime; opset %d\n", call->qdq, w->graph->opset);
+        printf("%s\n  QDQ form, for ONNX Runtime; opset %d\n", call->qdq, w->attempts.graph->opset);
+    if (!call->conversion.json)
+        attempts_print(&w->attempts);
     return message_flush();
 }
 
@@ -199,6 +219,8 @@ int verb_quantize(int argc, char **argv) {
         {"--reduced-range", NULL, OPTION_FLAG, &call.reduced, 0, 0, "weights in 7 bits, for runtimes whose sums saturate"},
         {"--clip-weights", NULL, OPTION_FLAG, &call.clip_weights, 0, 0, "weight scales by least squared error, not by the largest weight"},
         {"--exclude", "NODE_OR_OP", OPTION_TEXTS, &call.excluded, 0, 0, "a node, or an operator everywhere, stays float"},
+        {"--eval", "DATASET", OPTION_TEXT, &call.eval, 0, 0, "labelled pictures, as of morsel eval, to measure top-1 on before and after"},
+        {"--max-drop", "X", OPTION_TEXT, &call.max_drop, 0, 0, "give layers back to floats until top-1 drops by X at most, as in 0.01"},
         {"--threads", "N", OPTION_NUMBER, &call.threads, 0, POOL_THREADS_MOST, "for running the float network; 0: as many as processors"},
         {"--picture", "RULE.json", OPTION_TEXT, &c->picture, 0, 0, "how a picture becomes the input; goes into the blob, too"},
         {"--labels", "FILE", OPTION_TEXT, &c->labels, 0, 0, "class names: one a line, or a JSON array (default: none)"},
@@ -230,7 +252,8 @@ int verb_quantize(int argc, char **argv) {
     }
     c->input = argv[0];
     static struct work w;
-    if (!sort_outputs(&call, &failure) || !read_options(&call, &w.quantizer.options, &failure))
+    if (!sort_outputs(&call, &failure) || !read_options(&call, &w.quantizer.options, &failure) ||
+        !read_criterion(&call, &w.attempts.max_drop, &failure))
         return message_failure(&failure);
     int status = run(&call, &w);
     work_free(&w);

@@ -71,6 +71,35 @@ verify "take less room" sh -c "[ \$(wc -c <'$work/h.morsel') -lt \$(wc -c <'$wor
 verify "and give the answers of plain C" same "$work/h.morsel"
 verify "--half without a float layer" call_says "no layer has float weights" 0 $float --data $pictures --picture $rule --half -o "$work/o.morsel"
 
+# --- accuracy: pictures labelled by the network itself, so that its float answers are right
+label() {
+    for picture in "$pictures"/*.ppm; do
+        answer=$("$morsel" run "$work/j2.morsel" "$picture" --top 1 | awk 'NR == 1 {print $2}')
+        mkdir -p "$work/labelled/$answer" && cp "$picture" "$work/labelled/$answer/" || return 1
+    done
+}
+value() { sed -n "s/^ *\"$1\": \(.*[^,]\),*$/\1/p" "$work/out"; }
+# Ranges so narrow that answers change.
+bad="--method percentile --percentile 51 --per-tensor --reduced-range"
+eval_call() { call 0 $float --data $pictures --picture $rule --labels models/cifar10/labels.txt --eval "$work/labelled" "$@"; }
+verify "a blob to label by" call 0 $float --data $pictures --picture $rule --labels models/cifar10/labels.txt -o "$work/j2.morsel"
+verify "labels" label
+verify "--eval" eval_call -o "$work/e.morsel"
+verify "a table of one attempt" says '^0 +100.00 +0.0000 +0 '
+# shellcheck disable=SC2086
+verify "--eval after bad ranges" eval_call $bad -o "$work/e.morsel" --json
+for key in float_top1 int8_top1 drop layers_float attempts; do verify "JSON has $key" says "\"$key\": "; done
+verify "answers are wrong" sh -c "[ '$(value float_top1)' = 1 ] && [ '$(value int8_top1)' != 1 ]"
+# shellcheck disable=SC2086
+verify "--max-drop gives layers back" eval_call $bad --max-drop 0 -o "$work/e2.morsel" --json
+verify "until it holds" sh -c "[ '$(value int8_top1)' = 1 ] && [ '$(value drop)' = 0 ]"
+verify "which are said" says '^    "(stem|depthwise|add|pool|head)"'
+# shellcheck disable=SC2086
+verify "not all of them" sh -c "[ $(grep -c '^    "' "$work/out") -lt 5 ]"
+# shellcheck disable=SC2086
+verify "--max-drop that holds changes nothing" eval_call --max-drop 0 -o "$work/e3.morsel"
+verify "the blob is that of no criterion" cmp "$work/j2.morsel" "$work/e3.morsel"
+
 # --- calls and files that are at fault: nothing is written
 rm -rf "$work"/*.morsel "$work"/*.onnx "$work/qdq"
 verify "no data" call_says "--data" 2 $float -o "$work/x.morsel"
@@ -80,6 +109,9 @@ verify "a format that is none" call_says "qdq" 2 $float --data $pictures --forma
 verify "--format qdq without its file" call_says "OUT.onnx" 2 $float --data $pictures --format qdq -o "$work/x.morsel"
 verify "a method that is none" call_says "minmax, average" 2 $float --data $pictures --method median -o "$work/x.morsel"
 verify "a percentile that is none" call_says "above 50" 2 $float --data $pictures --method percentile --percentile 3x -o "$work/x.morsel"
+verify "a drop that is none" call_says "share of the answers" 2 $float --data $pictures --eval x --max-drop 2 -o "$work/x.morsel"
+verify "a drop of nothing" call_says "--eval DATASET" 2 $float --data $pictures --max-drop 0.1 -o "$work/x.morsel"
+verify "labelled pictures that are not there" call 1 $float --data $pictures --picture $rule --eval "$work/nowhere" -o "$work/x.morsel"
 verify "an exclusion of nothing" call_says "no node and no operator" 2 $float --data $pictures --picture $rule --exclude haed -o "$work/x.morsel"
 verify "the input as output" call_says "written over" 2 $float --data $pictures --picture $rule -o $float
 verify "a quantized network" call_says "quantized already" 1 models/cifar10/network.onnx --data $pictures --picture $rule -o "$work/x.morsel"

@@ -6,6 +6,8 @@
 
 /* The end of a network runs in float where its tensors have at most so many elements. */
 #define SMALL_END 16384
+/* A table at the end gives floats as well as bytes: worth up to so many elements. */
+#define TABLE_END 262144
 
 struct placing {
     struct scheme *scheme;
@@ -222,7 +224,8 @@ static void find_needs(struct placing *p) {
     for (size_t i = 0; i < p->graph->output_count; i++) {
         const struct onnx_value *value = p->graph->outputs[i];
         size_t n = is_activation(value) ? p->node_of[index_of(p, value)] : SIZE_MAX;
-        if (n != SIZE_MAX && p->scheme->nodes[n].role != SCHEME_FLOAT && !is_small(value))
+        enum scheme_role role = n != SIZE_MAX ? p->scheme->nodes[n].role : SCHEME_FLOAT;
+        if (role != SCHEME_FLOAT && onnx_elements(&value->shape) > (role == SCHEME_FUNCTION ? TABLE_END : SMALL_END))
             need(p, index_of(p, value));
     }
     while (part_chains(p))

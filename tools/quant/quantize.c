@@ -32,20 +32,33 @@ bool quantize_observe(struct quantizer *q, struct failure *failure) {
     return q->observer != NULL;
 }
 
+struct choosing {
+    const struct quantizer *q;
+    const struct scheme *scheme;
+};
+
+/* A copy's values stand in the places of the original's, which were observed. */
 static void seen_range(void *context, const struct onnx_value *value, float *low, float *high) {
-    const struct quantizer *q = context;
-    const struct observed *seen = observer_of(q->observer, value);
-    struct range range = range_sane(0, 1, q->options.scheme.symmetric, 256);
+    const struct choosing *c = context;
+    bool symmetric = c->scheme->options.symmetric;
+    const struct observed *seen = observer_of(c->q->observer, c->q->graph->values[scheme_index(c->scheme, value)]);
+    struct range range = range_sane(0, 1, symmetric, 256);
     if (seen)
-        range = range_of(seen, q->options.method, q->options.percentile, q->options.scheme.symmetric, 256);
+        range = range_of(seen, c->q->options.method, c->q->options.percentile, symmetric, 256);
     *low = range.low;
     *high = range.high;
 }
 
+struct scheme *quantize_scheme(struct quantizer *q, struct onnx_graph *graph, const struct scheme_options *options) {
+    struct scheme *scheme = place(graph, options);
+    struct choosing c = {q, scheme};
+    scheme_set_ranges(scheme, seen_range, &c);
+    scheme_make_layers(scheme);
+    return scheme;
+}
+
 void quantize_choose(struct quantizer *q) {
-    q->scheme = place(q->graph, &q->options.scheme);
-    scheme_set_ranges(q->scheme, seen_range, q);
-    scheme_make_layers(q->scheme);
+    q->scheme = quantize_scheme(q, q->graph, &q->options.scheme);
 }
 
 void quantize_close(struct quantizer *q) {

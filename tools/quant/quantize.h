@@ -39,6 +39,8 @@ struct quantizer {
 bool quantize_prepare(struct quantizer *q, struct failure *failure);
 bool quantize_observe(struct quantizer *q, struct failure *failure);
 void quantize_choose(struct quantizer *q);
+/* The same with other options, for the graph or (what it takes goes with that) for an edit_copy() of it. */
+struct scheme *quantize_scheme(struct quantizer *q, struct onnx_graph *graph, const struct scheme_options *options);
 void quantize_close(struct quantizer *q);
 
 #endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/attempts.h"
+#include "tools/graph/edit.h"
+#include "tools/lower/lower.h"
+#include "tools/plan/plan.h"
+#include "tools/progress.h"
+#include "tools/quant/insert.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* So many typical inputs tell what a layer does to the outputs. */
+#define RANKING_SAMPLES 32
+
+static const char *label_of(const void *context, uint32_t index) {
+    const struct conversion *c = context;
+    return index < c->label_count ? c->labels[index] : NULL;
+}
+
+static bool open_reference(struct attempts *a, struct failure *failure) {
+    struct quantizer *q = a->quantizer;
+    const struct onnx_shape *out = &q->graph->outputs[0]->shape;
+    int64_t width = onnx_elements(out);
+    const struct dataset_classes classes = {(uint32_t)width, label_of, a->conversion};
+    const struct quant_data_wish wish = {.paths = &a->eval, .path_count = 1, .rule = a->wish.rule, .classes = &classes};
+    if (width < 1 || width > 1 << 20)
+        return failure_set(failure, STATUS_INPUT, "--eval wants a network whose first output is a score for each class");
+    a->data = quant_data_open(&wish, q->graph, failure);
+    return a->data && accuracy_of_float(&a->reference, q->graph, q->executor, a->data, true, q->options.threads, failure);
+}
+
+/* The caller's exclusions and these. */
+static const char **excluded_with(struct attempts *a, const char *const *names, size_t count) {
+    const struct scheme_options *o = &a->quantizer->options.scheme;
+    const char **list = onnx_alloc(a->quantizer->graph, (o->excluded_count + count) * sizeof *list);
+    for (size_t i = 0; i < o->excluded_count + count; i++)
+        list[i] = i < o->excluded_count ? o->excluded[i] : names[i - o->excluded_count];
+    return list;
+}
+
+/* --- ranking --- */
+
+/* The outputs' SQNR with one more layer in float; false where that cannot be lowered. */
+static bool sqnr_without(struct attempts *a, const struct reference *some, const char *name, double *db, struct failure *failure) {
+    struct quantizer *q = a->quantizer;
+    struct scheme_options options = q->options.scheme;
+    struct onnx_report report = {0};
+    struct accuracy accuracy = {0};
+    struct blob_extras extras = {.strip = true};
+    struct onnx_graph *copy = edit_copy(q->graph);
+    options.excluded = excluded_with(a, &name, name ? 1 : 0);
+    options.excluded_count += name ? 1 : 0;
+    struct onnx_graph *graph = insert(quantize_scheme(q, copy, &options));
+    struct net *net = lower(graph, &report);
+    size_t bytes = 0;
+    uint8_t *blob = NULL;
+    if (net) {
+        net->no_streaming = true;
+        blob = plan_arena(net) ? blob_write(net, &extras, &bytes) : NULL;
+    }
+    bool good = blob && accuracy_of_blob(&accuracy, some, blob, bytes, q->options.threads, failure);
+    *db = accuracy.sqnr_db;
+    free(blob);
+    net_free(net);
+    onnx_report_free(&report);
+    onnx_free(graph);
+    onnx_free(copy);
+    return good;
+}
+
+static void insert_ranked(struct attempts *a, const char *name, double gain) {
+    size_t at = a->ranked_count++;
+    for (; at > 0 && a->gains[at - 1] < gain; at--) {
+        a->gains[at] = a->gains[at - 1];
+        a->ranked[at] = a->ranked[at - 1];
+    }
+    a->gains[at] = gain;
+    a->ranked[at] = name;
+}
+
+/* What can be given back: layers, and what else computes in integers and has a float form. */
+static bool can_be_float(const struct onnx_graph *graph, const struct scheme *scheme, size_t n) {
+    enum scheme_role role = scheme->nodes[n].role;
+    return role == SCHEME_LAYER || (role == SCHEME_INTEGER && strcmp(graph->nodes[n]->op, "MatMul"));
+}
+
+static bool rank(struct attempts *a, struct failure *failure) {
+    struct quantizer *q = a->quantizer;
+    struct reference some;
+    struct quant_data_wish wish = a->wish;
+    struct progress progress;
+    wish.count = wish.count && wish.count < RANKING_SAMPLES ? wish.count : RANKING_SAMPLES;
+    a->ranked = onnx_alloc(q->graph, q->graph->node_count * sizeof *a->ranked);
+    a->gains = onnx_alloc(q->graph, q->graph->node_count * sizeof *a->gains);
+    a->some = quant_data_open(&wish, q->graph, failure);
+    if (!a->some || !accuracy_of_float(&some, q->graph, q->executor, a->some, false, q->options.threads, failure))
+        return false;
+    struct scheme *scheme = q->scheme;
+    bool good = sqnr_without(a, &some, NULL, &a->base_db, failure);
+    progress_start(&progress, "layers tried in float", q->graph->node_count);
+    for (size_t n = 0; good && n < q->graph->node_count; n++) {
+        double db;
+        progress_show(&progress, n);
+        if (can_be_float(q->graph, scheme, n) && sqnr_without(a, &some, q->graph->nodes[n]->name, &db, failure))
+            insert_ranked(a, q->graph->nodes[n]->name, fmin(db - a->base_db, 1000));
+    }
+    progress_end(&progress);
+    reference_free(&some);
+    return good;
+}
+
+/* --- attempts --- */
+
+/* One with the first `float_count` of the ranked layers in float. */
+static bool attempt(struct attempts *a, size_t float_count, struct failure *failure) {
+    struct quantizer *q = a->quantizer;
+    struct scheme_options before = q->options.scheme;
+    struct attempt *made = &a->list[a->count];
+    if (a->count == ATTEMPTS_MOST)
+        return failure_set(failure, STATUS_INPUT, "%d attempts were made and none was kept", ATTEMPTS_MOST);
+    q->options.scheme.excluded = excluded_with(a, a->ranked, float_count);
+    q->options.scheme.excluded_count += float_count;
+    quantize_choose(q);
+    bool good = true;
+    q->options.scheme = before;
+    onnx_free(a->graph);
+    a->graph = good ? insert(q->scheme) : NULL;
+    if (!good || ((a->want_blob || a->eval) && !conversion_make(a->call, a->conversion, a->graph, failure)))
+        return false;
+    if (!a->eval)
+        return true;
+    const struct reference *r = &a->reference;
+    if (!accuracy_of_blob(&made->accuracy, r, a->conversion->blob, a->conversion->blob_bytes, q->options.threads, failure))
+        return false;
+    made->float_count = float_count;
+    made->drop = ((double)r->right - (double)made->accuracy.right) / (double)(r->samples ? r->samples : 1);
+    made->blob_bytes = a->conversion->blob_bytes;
+    made->arena_bytes = a->conversion->net->arena_bytes;
+    a->chosen = a->count++;
+    return true;
+}
+
+static bool holds(const struct attempts *a) {
+    return a->max_drop < 0 || a->list[a->count - 1].drop <= a->max_drop;
+}
+
+/* From the first number of layers that fails and the first that holds to the smallest that holds. */
+static bool as_few(struct attempts *a, size_t fails, size_t works, struct failure *failure) {
+    while (works - fails > 1) {
+        size_t middle = fails + (works - fails) / 2;
+        if (!attempt(a, middle, failure))
+            return false;
+        *(holds(a) ? &works : &fails) = middle;
+    }
+    return a->list[a->count - 1].float_count == works || attempt(a, works, failure);
+}
+
+bool attempts_run(struct attempts *a, struct failure *failure) {
+    if ((a->eval && !open_reference(a, failure)) || !attempt(a, 0, failure))
+        return false;
+    if (!a->eval || holds(a))
+        return true;
+    if (!rank(a, failure))
+        return false;
+    size_t fails = 0, works = 0;
+    for (size_t count = 1; !works && fails < a->ranked_count; count *= 2) {
+        count = count < a->ranked_count ? count : a->ranked_count;
+        if (!attempt(a, count, failure))
+            return false;
+        *(holds(a) ? &works : &fails) = count;
+    }
+    if (works)
+        return as_few(a, fails, works, failure);
+    return failure_set(failure, STATUS_INPUT,
+                       "with all of its %zu layers in float, top-1 is still %.4f under the float network's, more than --max-drop %g; "
+                       "nothing was written",
+                       a->ranked_count, a->list[a->count - 1].drop, a->max_drop);
+}
+
+void attempts_free(struct attempts *a) {
+    reference_free(&a->reference);
+    quant_data_close(a->data);
+    quant_data_close(a->some);
+    onnx_free(a->graph);
+}
+
+/* --- report --- */
+
+static double share(const struct attempts *a, size_t right) {
+    return (double)right / (double)(a->reference.samples ? a->reference.samples : 1);
+}
+
+void attempts_json(struct json *json, const struct attempts *a) {
+    if (!a->count)
+        return;
+    const struct attempt *chosen = &a->list[a->chosen];
+    json_integer(json, "eval_samples", (int64_t)a->reference.samples);
+    json_number(json, "float_top1", share(a, a->reference.right));
+    json_number(json, "int8_top1", share(a, chosen->accuracy.right));
+    json_number(json, "drop", chosen->drop);
+    json_integer(json, "changed", (int64_t)chosen->accuracy.changed);
+    json_number(json, "sqnr_db", chosen->accuracy.sqnr_db);
+    json_open_array(json, "layers_float");
+    for (size_t i = 0; i < chosen->float_count; i++)
+        json_text(json, NULL, a->ranked[i]);
+    json_close_array(json);
+    json_open_array(json, "attempts");
+    for (size_t i = 0; i < a->count; i++) {
+        const struct attempt *one = &a->list[i];
+        json_open_flat(json, NULL);
+        json_integer(json, "layers_float", (int64_t)one->float_count);
+        json_number(json, "top1", share(a, one->accuracy.right));
+        json_number(json, "drop", one->drop);
+        json_integer(json, "changed", (int64_t)one->accuracy.changed);
+        json_number(json, "sqnr_db", one->accuracy.sqnr_db);
+        json_integer(json, "blob_bytes", (int64_t)one->blob_bytes);
+        json_integer(json, "arena_bytes", one->arena_bytes);
+        json_number(json, "ms", one->accuracy.run_ms);
+        json_close(json);
+    }
+    json_close_array(json);
+}
+
+void attempts_print(const struct attempts *a) {
+    if (!a->count)
+        return;
+    const struct attempt *chosen = &a->list[a->chosen];
+    printf("\n%zu samples, float network: top-1 %.2f %%\n", a->reference.samples, 100 * share(a, a->reference.right));
+    printf("float layers    top-1 %%     drop  changed  SQNR dB  blob bytes arena bytes        ms\n");
+    for (size_t i = 0; i < a->count; i++) {
+        const struct attempt *one = &a->list[i];
+        printf("%-14zu %8.2f %8.4f %8zu %8.2f %11zu %11u %9.3f%s\n", one->float_count, 100 * share(a, one->accuracy.right), one->drop,
+               one->accuracy.changed, one->accuracy.sqnr_db, one->blob_bytes, one->arena_bytes, one->accuracy.run_ms,
+               i == a->chosen && a->count > 1 ? "  <" : "");
+    }
+    for (size_t i = 0; i < chosen->float_count; i++)
+        printf("float: %s (alone: %+.2f dB)\n", a->ranked[i], a->gains[i]);
+}
