@@ -49,8 +49,9 @@ bool planes_prepare(struct preparation *p, const struct geometry *g, struct plan
     prepare_axis(p, &planes->y);
     prepare_axis(p, &planes->x);
     const struct planes_axis *y = &planes->y, *x = &planes->x;
-    if (y->size > FLOAT_MOST || x->size > FLOAT_MOST || y->size * x->size > FLOAT_MOST ||
-        y->size * x->size * y->count > FLOAT_MOST / x->count)
+    /* Planes hold about the input, padded; those that are nearly all padding would only cost time. */
+    int64_t most = (1 << 20) + 8 * (y->in * x->in + y->out * x->out);
+    if (y->size > FLOAT_MOST || x->size > FLOAT_MOST || y->size * x->size > most || y->size * x->size * y->count > most / x->count)
         return cannot(p, "its window reaches too far");
     planes->plane = (size_t)(y->size * x->size);
     planes->taps = (size_t)(y->kernel * x->kernel);
