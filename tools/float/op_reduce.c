@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Over axes: ReduceMean and its kin, global pools, ArgMax and ArgMin, Softmax and LogSoftmax. Sums are kept in double. */
+#include "tools/float/exp.h"
 #include "tools/float/operator.h"
 #include "tools/onnx/operator.h"
 
@@ -165,7 +166,7 @@ static void softmax_one(const struct along *a, const float *x, float *y) {
         most = x[k] > most ? x[k] : most;
     double sum = 0;
     for (int64_t k = 0; k < end; k += step) {
-        float e = expf(x[k] - most);
+        float e = exp_float(x[k] - most);
         sum += (double)e;
         y[k] = a->logarithm ? x[k] - most : e;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Operators of one number each: activations and elementary functions, Clip, Cast. */
 #include "tools/float/activate.h"
+#include "tools/float/exp.h"
 #include "tools/onnx/operator.h"
 
 #include <math.h>
@@ -25,11 +26,11 @@ INLINE float clip(float x, float a, float b) { return x < a ? a : x > b ? b : x;
 INLINE float elu(float x, float a, float b) { return (void)b, x < 0 ? a * expm1f(x) : x; }
 INLINE float selu(float x, float a, float b) { return x > 0 ? b * x : b * a * expm1f(x); }
 INLINE float celu(float x, float a, float b) { return (void)b, x > 0 ? x : a * expm1f(x / a); }
-INLINE float sigmoid(float x, float a, float b) { return (void)a, (void)b, 1 / (1 + expf(-x)); }
+INLINE float sigmoid(float x, float a, float b) { return (void)a, (void)b, 1 / (1 + exp_float(-x)); }
 INLINE float hard_sigmoid(float x, float a, float b) { return clip(a * x + b, 0, 1); }
 INLINE float hard_swish(float x, float a, float b) { return x * clip(a * x + b, 0, 1); }
-INLINE float swish(float x, float a, float b) { return (void)b, x / (1 + expf(-a * x)); }
-INLINE float softplus(float x, float a, float b) { return (void)a, (void)b, (x > 0 ? x : 0) + log1pf(expf(-fabsf(x))); }
+INLINE float swish(float x, float a, float b) { return (void)b, x / (1 + exp_float(-a * x)); }
+INLINE float softplus(float x, float a, float b) { return (void)a, (void)b, (x > 0 ? x : 0) + log1pf(exp_float(-fabsf(x))); }
 INLINE float softsign(float x, float a, float b) { return (void)a, (void)b, x / (1 + fabsf(x)); }
 INLINE float mish(float x, float a, float b) { return x * tanhf(softplus(x, a, b)); }
 INLINE float hyperbolic(float x, float a, float b) { return (void)a, (void)b, tanhf(x); }
@@ -38,7 +39,7 @@ INLINE float gelu(float x, float a, float b) { return (void)a, (void)b, 0.5F * x
 INLINE float gelu_tanh(float x, float a, float b) {
     return (void)a, (void)b, 0.5F * x * (1 + tanhf(0.79788456F * (x + 0.044715F * x * x * x)));
 }
-INLINE float exponential(float x, float a, float b) { return (void)a, (void)b, expf(x); }
+INLINE float exponential(float x, float a, float b) { return (void)a, (void)b, exp_float(x); }
 INLINE float logarithm(float x, float a, float b) { return (void)a, (void)b, logf(x); }
 INLINE float root(float x, float a, float b) { return (void)a, (void)b, sqrtf(x); }
 INLINE float magnitude(float x, float a, float b) { return (void)a, (void)b, fabsf(x); }
