@@ -6,7 +6,7 @@
 
 Without --optimized the outputs have to be equal, bit by bit. With it, within 1e-4 of the largest value of the output. Networks put together
 by chance from what exporters write: batch norms and arithmetic with constants round convolutions and matrices, activations written out in
-the ways of PyTorch, Keras and Paddle, pads, pools, means, reshapes, in every opset from 10 to 22; and files, those of ../shared/models
+the ways of PyTorch, Keras and Paddle, pads, pools, means, reshapes, in every opset from 10 to 23; and files, those of ../shared/models
 where that folder is there. Every file written has to pass onnx.checker. Exit status 1 where anything failed.
 """
 import argparse
@@ -32,7 +32,7 @@ class Chance:
 
     def __init__(self, seed):
         self.rng = np.random.default_rng(seed)
-        self.opset = int(self.rng.integers(10, 23))
+        self.opset = int(self.rng.integers(10, 24))
         self.nodes, self.constants, self.count = [], [], 0
         self.shape = [1, self.pick(3, 4, 8), self.pick(6, 9, 12), self.pick(6, 8, 11)]
         self.first, self.x = list(self.shape), "x"

@@ -142,8 +142,8 @@ static void write_batch_norm(struct onnx_graph *g, struct onnx_node *node, const
     double *zeros = graph_doubles(g, a->channels), *ones = graph_doubles(g, a->channels);
     for (int64_t c = 0; c < a->channels; c++)
         ones[c] = 1;
-    struct onnx_value *inputs[5] = {a->x, graph_floats(g, "scale", &shape, a->scale), graph_floats(g, "bias", &shape, a->shift),
-                                    graph_floats(g, "mean", &shape, zeros), graph_floats(g, "variance", &shape, ones)};
+    struct onnx_value *inputs[5] = {a->x, graph_floats(g, node, "scale", &shape, a->scale), graph_floats(g, node, "bias", &shape, a->shift),
+                                    graph_floats(g, node, "mean", &shape, zeros), graph_floats(g, node, "variance", &shape, ones)};
     edit_become(g, node, "BatchNormalization", "", inputs, 5);
     edit_attribute_float(g, node, "epsilon", 0);
 }
@@ -157,7 +157,7 @@ bool affine_write(struct onnx_graph *g, struct onnx_node *node, const struct aff
         write_batch_norm(g, node, a);
         return true;
     }
-    struct onnx_value *inputs[2] = {a->x, graph_floats(g, scales ? "scale" : "shift", &shape, scales ? a->scale : a->shift)};
+    struct onnx_value *inputs[2] = {a->x, graph_floats(g, node, scales ? "scale" : "shift", &shape, scales ? a->scale : a->shift)};
     edit_become(g, node, scales ? "Mul" : "Add", "", inputs, 2);
     return true;
 }

@@ -103,7 +103,7 @@ static struct onnx_value *scaled_weights(struct onnx_graph *g, const struct line
         if (!in_range(w))
             return NULL;
     }
-    struct onnx_value *value = edit_constant(g, l->node->inputs[1]->name, ONNX_FLOAT, &l->weights->shape, &made);
+    struct onnx_value *value = edit_constant(g, onnx_text(g, "%s.weight", l->node->name), ONNX_FLOAT, &l->weights->shape, &made);
     for (size_t e = 0; e < l->weights->count; e++) {
         int64_t in, out;
         linear_place(l, (int64_t)e, &in, &out);
@@ -115,8 +115,7 @@ static struct onnx_value *scaled_weights(struct onnx_graph *g, const struct line
 
 static void set_bias(struct onnx_graph *g, const struct linear *l, const double *bias) {
     struct onnx_shape shape = {1, {l->out_channels}};
-    const struct onnx_value *old = onnx_input(l->node, 2);
-    struct onnx_value *value = graph_floats(g, old ? old->name : onnx_text(g, "%s.bias", l->node->name), &shape, bias);
+    struct onnx_value *value = graph_floats(g, l->node, "bias", &shape, bias);
     if (graph_is(l->node, "MatMul")) {
         struct onnx_value *inputs[3] = {l->node->inputs[0], l->node->inputs[1], value};
         edit_become(g, l->node, "Gemm", "", inputs, 3);

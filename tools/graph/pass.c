@@ -70,17 +70,19 @@ double *graph_doubles(struct onnx_graph *g, int64_t count) {
     return onnx_alloc(g, (size_t)count * sizeof(double));
 }
 
-struct onnx_value *graph_floats(struct onnx_graph *g, const char *name, const struct onnx_shape *shape, const double *numbers) {
+struct onnx_value *graph_floats(struct onnx_graph *g, const struct onnx_node *node, const char *part, const struct onnx_shape *shape,
+                                const double *numbers) {
     struct onnx_tensor *tensor;
-    struct onnx_value *value = edit_constant(g, name, ONNX_FLOAT, shape, &tensor);
+    struct onnx_value *value = edit_constant(g, onnx_text(g, "%s.%s", node->name, part), ONNX_FLOAT, shape, &tensor);
     for (size_t i = 0; i < tensor->count; i++)
         ((float *)tensor->data)[i] = (float)numbers[i];
     return value;
 }
 
-struct onnx_value *graph_int64s(struct onnx_graph *g, const char *name, const int64_t *numbers, int count) {
+struct onnx_value *graph_int64s(struct onnx_graph *g, const struct onnx_node *node, const char *part, const int64_t *numbers, int count) {
     struct onnx_tensor *tensor;
-    struct onnx_value *value = edit_constant(g, name, ONNX_INT64, &(struct onnx_shape){1, {count}}, &tensor);
+    struct onnx_shape shape = {1, {count}};
+    struct onnx_value *value = edit_constant(g, onnx_text(g, "%s.%s", node->name, part), ONNX_INT64, &shape, &tensor);
     if (count)
         memcpy(tensor->data, numbers, (size_t)count * sizeof *numbers);
     return value;

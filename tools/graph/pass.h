@@ -37,9 +37,10 @@ bool graph_scalar(const struct onnx_value *value, double *out);
 int graph_integers(const struct onnx_node *node, const char *attribute, int input, int from_opset, int64_t *out, int most);
 bool graph_inference(const struct onnx_node *node); /* a BatchNormalization or Dropout that does not train; no second output is read */
 double *graph_doubles(struct onnx_graph *g, int64_t count);
-/* A float constant of these numbers. */
-struct onnx_value *graph_floats(struct onnx_graph *g, const char *name, const struct onnx_shape *shape, const double *numbers);
-struct onnx_value *graph_int64s(struct onnx_graph *g, const char *name, const int64_t *numbers, int count);
+/* Constants for a node, named NODE.PART. */
+struct onnx_value *graph_floats(struct onnx_graph *g, const struct onnx_node *node, const char *part, const struct onnx_shape *shape,
+                                const double *numbers);
+struct onnx_value *graph_int64s(struct onnx_graph *g, const struct onnx_node *node, const char *part, const int64_t *numbers, int count);
 /* Readers of the node's first output read `value` from now on; the node goes if nothing reads it any more. False: not possible. */
 bool graph_bypass(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *value);
 

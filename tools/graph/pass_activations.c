@@ -163,8 +163,8 @@ static void see(void *context, const struct cone *cone) {
         }
 }
 
-static struct onnx_value *number(struct onnx_graph *g, const char *name, double x) {
-    return graph_floats(g, name, &(struct onnx_shape){0}, &x);
+static struct onnx_value *number(struct onnx_graph *g, const struct onnx_node *node, const char *part, double x) {
+    return graph_floats(g, node, part, &(struct onnx_shape){0}, &x);
 }
 
 static void write_clip(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, const struct target *t) {
@@ -172,9 +172,9 @@ static void write_clip(struct onnx_graph *g, struct onnx_node *node, struct onnx
     edit_become(g, node, "Clip", "", &x, 1);
     if (node->opset >= 11) {
         if (low)
-            edit_set_input(g, node, 1, number(g, "min", t->a));
+            edit_set_input(g, node, 1, number(g, node, "min", t->a));
         if (high)
-            edit_set_input(g, node, 2, number(g, "max", t->b));
+            edit_set_input(g, node, 2, number(g, node, "max", t->b));
         return;
     }
     if (low)
@@ -192,14 +192,14 @@ static struct onnx_node *write_gated(struct onnx_graph *g, struct onnx_node *nod
 }
 
 static void write_affine(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, const struct target *t) {
-    struct onnx_value *inputs[2] = {x, number(g, "scale", t->a)};
+    struct onnx_value *inputs[2] = {x, number(g, node, "scale", t->a)};
     if (t->a != 1 && t->b != 0) {
         struct onnx_value *product = edit_value(g, node->outputs[0]->name, ONNX_FLOAT, &x->shape);
         edit_node(g, node, "Mul", "", node->name, inputs, 2, &product, 1);
         inputs[0] = product;
     }
     if (t->b != 0)
-        inputs[1] = number(g, "shift", t->b);
+        inputs[1] = number(g, node, "shift", t->b);
     edit_become(g, node, t->b != 0 ? "Add" : "Mul", "", inputs, 2);
 }
 
@@ -210,7 +210,7 @@ static void write_prelu(struct onnx_graph *g, struct onnx_node *node, const stru
         shape.dims[d] = 1;
     for (int64_t c = 0; c < cone->channels; c++)
         slopes[c] = -cone_at(cone, c, -1);
-    struct onnx_value *inputs[2] = {cone->x, graph_floats(g, "slope", &shape, slopes)};
+    struct onnx_value *inputs[2] = {cone->x, graph_floats(g, node, "slope", &shape, slopes)};
     edit_become(g, node, "PRelu", "", inputs, 2);
 }
 

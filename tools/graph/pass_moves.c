@@ -14,7 +14,7 @@ static bool merge_reshapes(struct onnx_graph *g, struct onnx_node *node) {
         return graph_bypass(g, node, x);
     if (!graph_alone(middle) || onnx_elements(&y->shape) == 0) /* a 0 in Reshape's list means something else */
         return false;
-    struct onnx_value *inputs[2] = {x, graph_int64s(g, "shape", y->shape.dims, y->shape.rank)};
+    struct onnx_value *inputs[2] = {x, graph_int64s(g, node, "shape", y->shape.dims, y->shape.rank)};
     edit_become(g, node, "Reshape", "", inputs, 2);
     return true;
 }
@@ -71,7 +71,7 @@ static bool transpose_to_reshape(struct onnx_graph *g, struct onnx_node *node) {
     if (!graph_is(node, "Transpose") || !onnx_input(node, 0) || node->outputs[0]->constant || !moves_ones_only(node))
         return false;
     const struct onnx_shape *y = &node->outputs[0]->shape;
-    struct onnx_value *inputs[2] = {node->inputs[0], graph_int64s(g, "shape", y->dims, y->rank)};
+    struct onnx_value *inputs[2] = {node->inputs[0], graph_int64s(g, node, "shape", y->dims, y->rank)};
     edit_become(g, node, "Reshape", "", inputs, 2);
     return true;
 }

@@ -49,7 +49,7 @@ static bool make_global(struct onnx_graph *g, struct onnx_node *node) {
         pooled.dims[d] = 1;
     struct onnx_value *made = edit_value(g, node->outputs[0]->name, ONNX_FLOAT, &pooled);
     edit_node(g, node, op, "", node->name, &x, 1, &made, 1);
-    struct onnx_value *inputs[2] = {made, graph_int64s(g, "shape", y->dims, y->rank)};
+    struct onnx_value *inputs[2] = {made, graph_int64s(g, node, "shape", y->dims, y->rank)};
     edit_become(g, node, "Reshape", "", inputs, 2);
     return true;
 }
