@@ -16,11 +16,6 @@
 
 #include "real_conv.h"
 
-#if defined(__clang__)
-#define EIGHT_UNROLL _Pragma("unroll")
-#else
-#define EIGHT_UNROLL _Pragma("GCC unroll 16")
-#endif
 #define EIGHT_INLINE static inline __attribute__((always_inline))
 
 EIGHT_INLINE eight eight_weights(const void *w, size_t i, uint32_t half) {
@@ -35,36 +30,72 @@ static void eight_take_bytes(const struct morsel_input *x, size_t at, uint32_t n
 
 /* ---- outputs with inputs in common ---- */
 
-/* Some pixels, the inputs of each `step` behind those of the one before, with some blocks of outputs, the weights of each `next` behind. */
-EIGHT_INLINE void eight_multiply(const float *x, size_t step, uint32_t taps, const void *weights, size_t at, size_t next, uint32_t half,
-                                 float *sums, const uint32_t pixels, const uint32_t blocks) {
-    const uint32_t line = MORSEL_REAL_PIXELS * 8;
-    eight s[8];
-    EIGHT_UNROLL for (uint32_t b = 0; b < blocks; b++)
-        EIGHT_UNROLL for (uint32_t p = 0; p < pixels; p++) s[b * pixels + p] = eight_load(sums + b * line + p * 8);
-    for (size_t k = 0; k < taps; k++, at += 8) {
-        EIGHT_UNROLL for (uint32_t b = 0; b < blocks; b++) {
-            eight v = eight_weights(weights, at + b * next, half);
-            EIGHT_UNROLL for (uint32_t p = 0; p < pixels; p++)
-                s[b * pixels + p] = eight_add(s[b * pixels + p], eight_scale(v, x[p * step + k]));
-        }
-    }
-    EIGHT_UNROLL for (uint32_t b = 0; b < blocks; b++)
-        EIGHT_UNROLL for (uint32_t p = 0; p < pixels; p++) eight_save(sums + b * line + p * 8, s[b * pixels + p]);
+EIGHT_INLINE eight eight_more(eight sum, eight v, float x) {
+    return eight_add(sum, eight_scale(v, x));
 }
 
-/* Eight pixels with a block, or one with up to four. */
+/* Eight pixels, the inputs of each `step` behind those of the one before, with a block of outputs. */
+static void eight_pixels(const float *x, size_t step, uint32_t taps, const void *weights, size_t at, uint32_t half, float (*sums)[8]) {
+    eight s0 = eight_load(sums[0]), s1 = eight_load(sums[1]), s2 = eight_load(sums[2]), s3 = eight_load(sums[3]);
+    eight s4 = eight_load(sums[4]), s5 = eight_load(sums[5]), s6 = eight_load(sums[6]), s7 = eight_load(sums[7]);
+    for (; taps; taps--, x++, at += 8) {
+        eight v = eight_weights(weights, at, half);
+        s0 = eight_more(s0, v, x[0]);
+        s1 = eight_more(s1, v, x[step]);
+        s2 = eight_more(s2, v, x[2 * step]);
+        s3 = eight_more(s3, v, x[3 * step]);
+        s4 = eight_more(s4, v, x[4 * step]);
+        s5 = eight_more(s5, v, x[5 * step]);
+        s6 = eight_more(s6, v, x[6 * step]);
+        s7 = eight_more(s7, v, x[7 * step]);
+    }
+    eight_save(sums[0], s0);
+    eight_save(sums[1], s1);
+    eight_save(sums[2], s2);
+    eight_save(sums[3], s3);
+    eight_save(sums[4], s4);
+    eight_save(sums[5], s5);
+    eight_save(sums[6], s6);
+    eight_save(sums[7], s7);
+}
+
+/* A pixel with four blocks of outputs, the weights of each `next` behind those of the one before. */
+static void eight_blocks(const float *x, uint32_t taps, const void *weights, size_t at, size_t next, uint32_t half, float (*sums)[8]) {
+    const size_t line = MORSEL_REAL_PIXELS;
+    eight s0 = eight_load(sums[0]), s1 = eight_load(sums[line]), s2 = eight_load(sums[2 * line]), s3 = eight_load(sums[3 * line]);
+    for (; taps; taps--, x++, at += 8) {
+        s0 = eight_more(s0, eight_weights(weights, at, half), *x);
+        s1 = eight_more(s1, eight_weights(weights, at + next, half), *x);
+        s2 = eight_more(s2, eight_weights(weights, at + 2 * next, half), *x);
+        s3 = eight_more(s3, eight_weights(weights, at + 3 * next, half), *x);
+    }
+    eight_save(sums[0], s0);
+    eight_save(sums[line], s1);
+    eight_save(sums[2 * line], s2);
+    eight_save(sums[3 * line], s3);
+}
+
+static void eight_block(const float *x, uint32_t taps, const void *weights, size_t at, uint32_t half, float *sums) {
+    eight s = eight_load(sums);
+    for (; taps; taps--, x++, at += 8) s = eight_more(s, eight_weights(weights, at, half), *x);
+    eight_save(sums, s);
+}
+
 static void eight_add_taps(struct morsel_real_strip *s, const float *x, size_t step, uint32_t k, uint32_t n) {
     const void *weights = s->args->weights;
-    uint32_t half = s->args->half, whole = s->pixels == MORSEL_REAL_PIXELS;
-    size_t next = (size_t)s->taps * 8;
-    for (uint32_t b = 0, p = 0, done; b < s->blocks;) {
-        size_t at = (s->block + b) * next + (size_t)k * 8;
-        done = s->blocks - b < 4 || whole ? 1 : 4;
-        if (whole) eight_multiply(x, step, n, weights, at, 0, half, s->sums[b][0], MORSEL_REAL_PIXELS, 1);
-        else if (done == 4) eight_multiply(x + p * step, 0, n, weights, at, next, half, s->sums[b][p], 1, 4);
-        else eight_multiply(x + p * step, 0, n, weights, at, 0, half, s->sums[b][p], 1, 1);
-        if (whole || ++p == s->pixels) p = 0, b += done;
+    uint32_t half = s->args->half;
+    size_t next = (size_t)s->taps * 8, at = s->block * next + (size_t)k * 8;
+    for (uint32_t b = 0; b < s->blocks; at += next, b++) {
+        uint32_t four = s->blocks - b >= 4;
+        if (s->pixels == MORSEL_REAL_PIXELS) {
+            eight_pixels(x, step, n, weights, at, half, s->sums[b]);
+            continue;
+        }
+        for (uint32_t p = 0; p < s->pixels; p++) {
+            if (four) eight_blocks(x + p * step, n, weights, at, next, half, s->sums[b] + p);
+            else eight_block(x + p * step, n, weights, at, half, s->sums[b][p]);
+        }
+        if (four) b += 3, at += 3 * next;
     }
 }
 
