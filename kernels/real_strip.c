@@ -14,7 +14,7 @@ static void take_pixel(const struct morsel_real_strip *s, uint32_t pixel, uint32
         part = s->cell - skip < n ? s->cell - skip : n;
         int64_t from = at < 0 ? -at : 0, until = end - at < part ? end - at : part;
         if (!row.data || from >= until) from = until = part;
-        else if (row.code.is_float) memcpy(to + from, (const float *)row.data + at + from, (size_t)(until - from) * sizeof *to);
+        else if (row.code.is_float) memcpy(to + from, (const float *)row.data + (at + from), (size_t)(until - from) * sizeof *to);
         else s->isa->take_bytes(&row, (size_t)(at + from), (uint32_t)(until - from), to + from);
         for (int64_t i = 0; i < from; i++) to[i] = 0;
         for (; until < part; until++) to[until] = 0;
