@@ -193,6 +193,13 @@ def normalizations():
         yield Case(f"{axis}", "LayerNormalization", uniform("x", 2, 5, 6, 7), weights("s", *scale), weights("b", *scale), opset=17,
                    axis=axis)
     yield Case("no shift", "LayerNormalization", uniform("x", 2, 5, 6, 7), weights("s", 7), opset=17, epsilon=1e-3)
+    for axis in (-1, 2):
+        yield Case(f"{axis}", "RMSNormalization", uniform("x", 2, 5, 6, 7), weights("s", *(2, 5, 6, 7)[axis:]), opset=23, axis=axis)
+    for axis in (-1, 1):
+        for power in (1, 2):
+            yield Case(f"{axis} {power}", "LpNormalization", uniform("x", 2, 5, 6, 7), axis=axis, p=power)
+    for size in (1, 3, 5):
+        yield Case(f"{size}", "LRN", uniform("x", 2, 7, 5, 6), size=size, alpha=0.02, beta=0.6, bias=1.5)
     yield Case("21", "GroupNormalization", uniform("x", 2, 6, 4, 5), weights("s", 6), weights("b", 6), opset=21, num_groups=3)
 
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* BatchNormalization with its constants; InstanceNormalization, GroupNormalization and LayerNormalization, which measure each input. */
+/* BatchNormalization with its constants; InstanceNormalization, GroupNormalization, LayerNormalization, RMSNormalization, LpNormalization
+ * and LRN, which measure each input. */
 #include "tools/float/operator.h"
 
 #include <math.h>
@@ -45,12 +46,14 @@ bool prepare_batch_norm(struct preparation *p) {
     return true;
 }
 
-/* Lists of `count` neighbours are brought to mean 0 and variance 1; then each number gets the factor and shift that i / inner % channels
- * stands for. */
+/* Lists of `count` neighbours are brought to mean 0 (unless keeps_mean) and variance 1; then each number gets the factor and shift that
+ * i / inner % channels stands for. */
 struct norm {
     int64_t lists, count, inner, channels;
     const float *factor, *shift; /* NULL: none */
     float epsilon;
+    bool keeps_mean;
+    int outputs; /* 1, or what LayerNormalization measured as well: mean, 1 / deviation */
 };
 
 static void run_norm(const void *plan, const struct call *call) {
@@ -61,10 +64,14 @@ static void run_norm(const void *plan, const struct call *call) {
         double sum = 0, squares = 0;
         for (int64_t k = 0; k < n->count; k++)
             sum += (double)x[k];
-        const double mean = sum / (double)n->count;
+        const double mean = n->keeps_mean ? 0 : sum / (double)n->count;
         for (int64_t k = 0; k < n->count; k++)
             squares += ((double)x[k] - mean) * ((double)x[k] - mean);
         const double scale = 1 / sqrt(squares / (double)n->count + (double)n->epsilon);
+        if (n->outputs > 1 && call->out[1])
+            call->out[1][i] = (float)mean;
+        if (n->outputs > 2 && call->out[2])
+            call->out[2][i] = (float)scale;
         for (int64_t k = 0; k < n->count; k++) {
             int64_t channel = (i * n->count + k) / n->inner % n->channels;
             y[k] = (float)(((double)x[k] - mean) * scale) * (n->factor ? n->factor[channel] : 1) + (n->shift ? n->shift[channel] : 0);
@@ -77,6 +84,7 @@ static bool use_norm(struct preparation *p, struct norm norm) {
     *n = norm;
     n->factor = prepare_constant(p, 1);
     n->shift = prepare_constant(p, 2);
+    n->outputs = p->node->output_count;
     n->epsilon = onnx_attribute_float(p->node, "epsilon", 1e-5F);
     if ((onnx_input(p->node, 1) && !n->factor) || (onnx_input(p->node, 2) && !n->shift))
         return cannot(p, "its scale and shift are not constant");
@@ -114,7 +122,47 @@ bool prepare_group_norm(struct preparation *p) {
 
 bool prepare_layer_norm(struct preparation *p) {
     const struct onnx_shape *x = shape_in(p, 0);
-    int axis = shape_axis(x, onnx_attribute_int(p->node, "axis", -1));
+    int64_t stated = onnx_attribute_int(p->node, "axis", -1);
+    if (stated < -x->rank || stated >= x->rank)
+        return cannot(p, "axis %lld does not exist in %d dimensions", (long long)stated, x->rank);
+    int axis = shape_axis(x, stated);
     int64_t count = shape_part(x, axis, x->rank);
-    return use_norm(p, (struct norm){.lists = shape_part(x, 0, axis), .count = count, .inner = 1, .channels = count});
+    bool rms = !strcmp(p->node->op, "RMSNormalization");
+    return use_norm(p, (struct norm){.lists = shape_part(x, 0, axis), .count = count, .inner = 1, .channels = count, .keeps_mean = rms});
+}
+
+/* ---- LRN: each number by what its neighbours among the channels sum up to ---- */
+
+struct lrn {
+    int64_t outer, channels, inner, before, after;
+    float alpha, beta, bias; /* alpha by neighbour */
+};
+
+static void run_lrn(const void *plan, const struct call *call) {
+    const struct lrn *l = plan;
+    for (int64_t i = 0; i < l->outer * l->channels; i++) {
+        int64_t channel = i % l->channels, first = channel < l->before ? -channel : -l->before;
+        int64_t last = l->channels - 1 - channel < l->after ? l->channels - 1 - channel : l->after;
+        const float *x = call->in[0] + i * l->inner;
+        for (int64_t k = 0; k < l->inner; k++) {
+            float sum = 0;
+            for (int64_t c = first; c <= last; c++)
+                sum += x[c * l->inner + k] * x[c * l->inner + k];
+            call->out[0][i * l->inner + k] = x[k] / powf(l->bias + l->alpha * sum, l->beta);
+        }
+    }
+}
+
+bool prepare_lrn(struct preparation *p) {
+    const struct onnx_shape *x = shape_in(p, 0);
+    int64_t size = onnx_attribute_int(p->node, "size", 0);
+    struct lrn *l = prepare_alloc(p, sizeof *l);
+    if (x->rank < 2 || size < 1 || size > INT32_MAX)
+        return cannot(p, "its size does not fit the input");
+    *l = (struct lrn){x->dims[0], x->dims[1], shape_part(x, 2, x->rank), (size - 1) / 2, size / 2,
+                      onnx_attribute_float(p->node, "alpha", 1e-4F) / (float)size, onnx_attribute_float(p->node, "beta", 0.75F),
+                      onnx_attribute_float(p->node, "bias", 1)};
+    p->step->plan = l;
+    p->step->run = run_lrn;
+    return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Over axes: ReduceMean and its kin, global pools, ArgMax and ArgMin, Softmax and LogSoftmax. Sums are kept in double. */
+/* Over axes: ReduceMean and its kin, global pools, ArgMax and ArgMin, Softmax and LogSoftmax, LpNormalization. Sums are kept in double. */
 #include "tools/float/exp.h"
 #include "tools/float/operator.h"
 #include "tools/onnx/operator.h"
@@ -130,6 +130,7 @@ struct along {
     int64_t outer, count, inner;
     bool largest, last; /* ArgMax; of equal ones the last */
     bool logarithm;
+    bool squares; /* LpNormalization */
 };
 
 static void run_arg(const void *plan, const struct call *call) {
@@ -198,6 +199,35 @@ bool prepare_softmax(struct preparation *p) {
     a->logarithm = !strcmp(p->node->op, "LogSoftmax");
     p->step->plan = a;
     p->step->run = run_softmax;
+    p->step->in_place = true;
+    return true;
+}
+
+static void run_lp(const void *plan, const struct call *call) {
+    const struct along *a = plan;
+    for (int64_t i = 0; i < a->outer * a->inner; i++) {
+        int64_t at = i / a->inner * a->count * a->inner + i % a->inner;
+        const float *x = call->in[0] + at;
+        double sum = 0;
+        for (int64_t k = 0; k < a->count * a->inner; k += a->inner)
+            sum += a->squares ? (double)x[k] * (double)x[k] : fabs((double)x[k]);
+        const float by = (float)(a->squares ? sqrt(sum) : sum);
+        for (int64_t k = 0; k < a->count * a->inner; k += a->inner)
+            call->out[0][at + k] = by != 0 ? x[k] / by : 0;
+    }
+}
+
+bool prepare_lp_norm(struct preparation *p) {
+    const struct onnx_shape *x = shape_in(p, 0);
+    int64_t power = onnx_attribute_int(p->node, "p", 2), axis = onnx_attribute_int(p->node, "axis", -1);
+    struct along *a = prepare_alloc(p, sizeof *a);
+    if ((power != 1 && power != 2) || !x->rank)
+        return cannot(p, "norms other than 1 and 2 are not supported");
+    int at = shape_axis(x, axis);
+    *a = (struct along){.outer = shape_part(x, 0, at), .count = x->dims[at], .inner = shape_part(x, at + 1, x->rank)};
+    a->squares = power == 2;
+    p->step->plan = a;
+    p->step->run = run_lp;
     p->step->in_place = true;
     return true;
 }

@@ -37,7 +37,10 @@ static const struct float_operator operators[] = {
     {"", "BatchNormalization", 1, REALS, prepare_batch_norm},
     {"", "InstanceNormalization", 1, REALS, prepare_instance_norm},
     {"", "GroupNormalization", 1, REALS, prepare_group_norm},
-    {"", "LayerNormalization", 1, REALS, prepare_layer_norm},
+    {"", "LayerNormalization", 3, REALS, prepare_layer_norm},
+    {"", "RMSNormalization", 1, REALS, prepare_layer_norm},
+    {"", "LpNormalization", 1, REALS, prepare_lp_norm},
+    {"", "LRN", 1, REALS, prepare_lrn},
 
     {"", "Add", 1, REALS, prepare_binary},
     {"", "Sub", 1, REALS, prepare_binary},
