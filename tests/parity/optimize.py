@@ -197,6 +197,20 @@ class Chance:
         y = self.op("Transpose", self.op("Reshape", self.x, self.ints(1, 2, c // 2, h, w)), perm=[0, 2, 1, 3, 4])
         self.x = self.op("Reshape", y, self.ints(1, c, h, w))
 
+    def words(self):
+        """Pixels as words: matrices over the last of three dimensions."""
+        n, c, h, w = self.shape
+        x = self.op("Transpose", self.op("Reshape", self.x, self.ints(1, c, -1)), perm=[0, 2, 1])
+        for _ in range(self.pick(1, 2)):
+            if self.chance():
+                x = self.op("Mul", x, self.values(c))
+            out = self.pick(4, 6)
+            x = self.op("MatMul", x, self.weights(c, out))
+            for _ in range(self.pick(0, 1, 2, 3)):
+                x = self.op(self.pick("Add", "Mul", "Sub", "Div"), x, self.values(*self.pick((), (out,), (1, 1, out))))
+            c = out
+        self.x, self.shape = x, [1, h * w, c]
+
     def head(self):
         if self.chance():
             whole = {"kernel_shape": self.shape[2:]}
@@ -221,8 +235,7 @@ class Chance:
                   self.affine_chain, self.nothing, self.activation, self.activation, self.excite, self.residual, self.shuffle)
         for _ in range(self.pick(3, 5, 8, 12)):
             self.pick(*pieces)()
-        if self.chance():
-            self.head()
+        self.pick(self.head, self.words, lambda: None)()
         info = [helper.make_tensor_value_info("x", TensorProto.FLOAT, self.first)]
         self.nodes.append(helper.make_node("Identity", [self.x], ["y"], name="last"))
         y = [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)]

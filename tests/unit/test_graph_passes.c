@@ -311,6 +311,9 @@ static void affine(void **state) {
         {13, "2,5", "Gemm x %5x3 %2x1 > m; Mul m #2 > y", "Gemm Mul"}, /* a bias for each row */
         {13, "1,7,5", "MatMul x %5x3 > m; Add m %3 > y", "MatMul Add"},
         {13, "1,7,5", "MatMul x %5x3 > m; Sub #1 m > y", "MatMul Add"},
+        {13, "1,7,5", "MatMul x %5x3 > m; Add m %3 > a; Mul a #0.5 > y", "MatMul Add"},
+        {13, "1,7,5", "MatMul x %5x3 > m; Add m #2 > a; Mul a %3 > b; Sub b %3 > y", "MatMul Add"},
+        {13, "1,7,5", "Add x %5 > a; Mul a #0.5 > y", "Add Mul"},
         {13, "1,7,5", "Mul x %5 > a; MatMul a %5x3 > y", "MatMul"},
         {13, "1,7,5", "Mul x %7x1 > a; MatMul a %5x3 > y", "Mul MatMul"},
         {13, "1,7,5", "Add x %5 > a; MatMul a %5x3 > y", "Add MatMul"},

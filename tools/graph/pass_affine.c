@@ -20,6 +20,21 @@ static void compose(struct onnx_graph *g, const struct affine *earlier, const st
     }
 }
 
+/* scale * (x + shift) becomes scale * x + scale * shift where the product can go into a MatMul before it, which takes no sum. */
+static bool product_first(struct onnx_graph *g, struct onnx_node *sum, struct onnx_node *product, struct affine *earlier,
+                          struct affine *later, const struct affine *both) {
+    struct linear before;
+    if (affine_scales(earlier) || affine_shifts(later) || !graph_alone(earlier->x) || !linear_read(earlier->x->producer, &before) ||
+        linear_takes_bias(&before) || !affine_fits(later, before.out_axis))
+        return false;
+    struct affine scale = *later, shift = *both;
+    scale.x = earlier->x;
+    shift.x = sum->outputs[0];
+    for (int64_t c = 0; c < shift.channels; c++)
+        shift.scale[c] = 1;
+    return affine_write(g, product, &shift) && affine_write(g, sum, &scale);
+}
+
 /* A product and then a sum of numbers for the whole tensor stay what they are: no shorter form is left of them. */
 static bool merge(struct onnx_graph *g, struct onnx_node *node) {
     struct affine later, earlier, both;
@@ -30,7 +45,7 @@ static bool merge(struct onnx_graph *g, struct onnx_node *node) {
         return false;
     compose(g, &earlier, &later, &both);
     if (!affine_write(g, node, &both))
-        return false;
+        return product_first(g, first, node, &earlier, &later, &both);
     edit_remove_node(g, first);
     return true;
 }
