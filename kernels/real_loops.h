@@ -59,43 +59,37 @@ static void eight_pixels(const float *x, size_t step, uint32_t taps, const void 
     eight_save(sums[7], s7);
 }
 
-/* A pixel with four blocks of outputs, the weights of each `next` behind those of the one before. */
-static void eight_blocks(const float *x, uint32_t taps, const void *weights, size_t at, size_t next, uint32_t half, float (*sums)[8]) {
-    const size_t line = MORSEL_REAL_PIXELS;
-    eight s0 = eight_load(sums[0]), s1 = eight_load(sums[line]), s2 = eight_load(sums[2 * line]), s3 = eight_load(sums[3 * line]);
+/* A pixel with four blocks of outputs, the weights of each `next` behind those of the one before; or with up to `last`, which then stands
+ * for those after it too, with the same result. */
+static void eight_blocks(const float *x, uint32_t taps, const void *weights, size_t at, size_t next, uint32_t half, float (*sums)[8],
+                         uint32_t last) {
+    size_t b1 = last < 1 ? last : 1, b2 = last < 2 ? last : 2, b3 = last < 3 ? last : 3;
+    float *to1 = sums[b1 * MORSEL_REAL_PIXELS], *to2 = sums[b2 * MORSEL_REAL_PIXELS], *to3 = sums[b3 * MORSEL_REAL_PIXELS];
+    eight s0 = eight_load(sums[0]), s1 = eight_load(to1), s2 = eight_load(to2), s3 = eight_load(to3);
     for (; taps; taps--, x++, at += 8) {
         s0 = eight_more(s0, eight_weights(weights, at, half), *x);
-        s1 = eight_more(s1, eight_weights(weights, at + next, half), *x);
-        s2 = eight_more(s2, eight_weights(weights, at + 2 * next, half), *x);
-        s3 = eight_more(s3, eight_weights(weights, at + 3 * next, half), *x);
+        s1 = eight_more(s1, eight_weights(weights, at + b1 * next, half), *x);
+        s2 = eight_more(s2, eight_weights(weights, at + b2 * next, half), *x);
+        s3 = eight_more(s3, eight_weights(weights, at + b3 * next, half), *x);
     }
     eight_save(sums[0], s0);
-    eight_save(sums[line], s1);
-    eight_save(sums[2 * line], s2);
-    eight_save(sums[3 * line], s3);
-}
-
-static void eight_block(const float *x, uint32_t taps, const void *weights, size_t at, uint32_t half, float *sums) {
-    eight s = eight_load(sums);
-    for (; taps; taps--, x++, at += 8) s = eight_more(s, eight_weights(weights, at, half), *x);
-    eight_save(sums, s);
+    eight_save(to1, s1);
+    eight_save(to2, s2);
+    eight_save(to3, s3);
 }
 
 static void eight_add_taps(struct morsel_real_strip *s, const float *x, size_t step, uint32_t k, uint32_t n) {
     const void *weights = s->args->weights;
     uint32_t half = s->args->half;
-    size_t next = (size_t)s->taps * 8, at = s->block * next + (size_t)k * 8;
-    for (uint32_t b = 0; b < s->blocks; at += next, b++) {
-        uint32_t four = s->blocks - b >= 4;
+    size_t next = (size_t)s->taps * 8;
+    for (uint32_t b = 0, p = 0; b < s->blocks;) {
+        size_t at = (s->block + b) * next + (size_t)k * 8;
         if (s->pixels == MORSEL_REAL_PIXELS) {
-            eight_pixels(x, step, n, weights, at, half, s->sums[b]);
+            eight_pixels(x, step, n, weights, at, half, s->sums[b++]);
             continue;
         }
-        for (uint32_t p = 0; p < s->pixels; p++) {
-            if (four) eight_blocks(x + p * step, n, weights, at, next, half, s->sums[b] + p);
-            else eight_block(x + p * step, n, weights, at, half, s->sums[b][p]);
-        }
-        if (four) b += 3, at += 3 * next;
+        eight_blocks(x + p * step, n, weights, at, next, half, s->sums[b] + p, s->blocks - b - 1);
+        if (++p == s->pixels) p = 0, b += 4;
     }
 }
 
@@ -194,19 +188,29 @@ EIGHT_INLINE eight eight_read(const struct eight_reader *r, const struct morsel_
     return x->code.is_float ? eight_load((const float *)x->data + i) : eight_load_bytes(r, (const uint8_t *)x->data + i);
 }
 
+/* y = a, or a + b, elements begin .. end of each, as far as they are whole eights. Returns where those end. */
+static uint32_t eight_elements(const struct morsel_input *a, const struct morsel_input *b, const struct morsel_output *y, uint32_t begin,
+                               uint32_t end) {
+    struct eight_reader ra = eight_reader(&a->code), rb = ra;
+    struct eight_writer w = eight_writer(y);
+    if (b) rb = eight_reader(&b->code);
+    for (; end - begin >= 8; begin += 8) {
+        eight v = eight_read(&ra, a, begin);
+        if (b) v = eight_add(v, eight_read(&rb, b, begin));
+        eight_write(&w, y->data, begin, 0, 8, v);
+    }
+    return begin;
+}
+
 /* Quantize, dequantize, requantize, and clip: two limits one after the other are those of the second, with the first ones limited by it. */
 static void eight_unary(const struct morsel_unary_args *a, uint32_t begin, uint32_t end) {
     struct morsel_output y = a->y;
-    struct eight_reader r = eight_reader(&a->x.code);
-    if (a->op == MORSEL_DO_CLIP && a->alpha <= a->beta) {
+    int clips = a->op == MORSEL_DO_CLIP && a->alpha <= a->beta;
+    if (clips) {
         y.float_min = morsel_clamp(a->alpha, a->y.float_min, a->y.float_max);
         y.float_max = morsel_clamp(a->beta, a->y.float_min, a->y.float_max);
-    } else if (a->op != MORSEL_DO_IDENTITY) {
-        morsel_unary_c(a, begin, end);
-        return;
     }
-    struct eight_writer w = eight_writer(&y);
-    for (; end - begin >= 8; begin += 8) eight_write(&w, y.data, begin, 0, 8, eight_read(&r, &a->x, begin));
+    if (clips || a->op == MORSEL_DO_IDENTITY) begin = eight_elements(&a->x, NULL, &y, begin, end);
     morsel_unary_c(a, begin, end);
 }
 
@@ -219,11 +223,7 @@ static int eight_dense(const struct morsel_binary_args *a) {
 
 /* Sums of operands that lie as y does. */
 static void eight_binary(const struct morsel_binary_args *a, uint32_t begin, uint32_t end) {
-    struct eight_reader ra = eight_reader(&a->a.code), rb = eight_reader(&a->b.code);
-    struct eight_writer w = eight_writer(&a->y);
-    if (a->op == MORSEL_DO_ADD && eight_dense(a))
-        for (; end - begin >= 8; begin += 8)
-            eight_write(&w, a->y.data, begin, 0, 8, eight_add(eight_read(&ra, &a->a, begin), eight_read(&rb, &a->b, begin)));
+    if (a->op == MORSEL_DO_ADD && eight_dense(a)) begin = eight_elements(&a->a, &a->b, &a->y, begin, end);
     morsel_binary_c(a, begin, end);
 }
 
