@@ -28,19 +28,21 @@ static void fill(float *to, size_t count) {
         to[i] = chance();
 }
 
-static void check_tile(const struct loops *loops, size_t columns, size_t depth) {
+static void check_tile(const struct loops *loops, size_t columns, size_t depth, const float *start) {
     float a[DEPTH * TILE_ROWS], b[DEPTH * TILE_COLUMNS], y[TILE_ROWS * 50], want[TILE_ROWS * 50];
     fill(a, DEPTH * TILE_ROWS);
     fill(b, DEPTH * TILE_COLUMNS);
     fill(y, TILE_ROWS * 50);
     memcpy(want, y, sizeof y);
     for (size_t r = 0; r < TILE_ROWS; r++)
-        for (size_t c = 0; c < columns; c++)
+        for (size_t c = 0; c < columns; c++) {
+            want[r * 50 + c] = start ? start[r] : want[r * 50 + c];
             for (size_t k = 0; k < depth; k++) {
                 volatile float product = a[k * TILE_ROWS + r] * b[k * TILE_COLUMNS + c];
                 want[r * 50 + c] += product;
             }
-    loops->tile(a, b, depth, y, 50, columns);
+        }
+    loops->tile(a, b, depth, y, 50, columns, start);
     for (size_t r = 0; r < TILE_ROWS; r++) {
         assert_memory_equal(y + r * 50, want + r * 50, columns * sizeof *y);
         assert_memory_equal(y + r * 50 + TILE_COLUMNS, want + r * 50 + TILE_COLUMNS, (50 - TILE_COLUMNS) * sizeof *y);
@@ -90,8 +92,11 @@ static void check_taps(const struct loops *loops, size_t count) {
 }
 
 static void check(const struct loops *loops) {
-    for (size_t columns = 1; columns <= TILE_COLUMNS; columns++)
-        check_tile(loops, columns, columns % 3 ? DEPTH : columns / 3);
+    static const float start[TILE_ROWS] = {-0.0F, 1, -2, 3.5F, 0, 1e9F, -1e-9F, 7};
+    for (size_t columns = 1; columns <= TILE_COLUMNS; columns++) {
+        check_tile(loops, columns, columns % 3 ? DEPTH : columns / 3, NULL);
+        check_tile(loops, columns, columns % 3 ? DEPTH : columns / 3, start);
+    }
     for (size_t step = 1; step <= 3; step++)
         check_row(loops, step);
     for (size_t count = 0; count <= MOST; count += count < 70 ? 1 : 23)

@@ -11,9 +11,9 @@
 enum { TILE_ROWS = 8, TILE_COLUMNS = 32 };
 
 struct loops {
-    /* y[r * pitch + c] += a[k * TILE_ROWS + r] * b[k * TILE_COLUMNS + c], k from 0 to depth - 1, for TILE_ROWS rows and the first `columns`
-     * columns or more of them, up to TILE_COLUMNS. */
-    void (*tile)(const float *a, const float *b, size_t depth, float *y, size_t pitch, size_t columns);
+    /* y[r * pitch + c] = what is there, or start[r] where start is not NULL, plus a[k * TILE_ROWS + r] * b[k * TILE_COLUMNS + c] for k from
+     * 0 to depth - 1; for TILE_ROWS rows and the first `columns` columns or more of them, up to TILE_COLUMNS. */
+    void (*tile)(const float *a, const float *b, size_t depth, float *y, size_t pitch, size_t columns, const float *start);
     /* The same for one row and all TILE_COLUMNS columns: a[k * step]. */
     void (*row)(const float *a, size_t step, const float *b, size_t depth, float *y);
     /* y[i] = bias + the sum of weights[t] * from[t][i], t from 0 to taps - 1. */

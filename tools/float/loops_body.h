@@ -19,12 +19,12 @@ static inline vector all(float x) {
 }
 
 /* ROWS_AT_ONCE rows of two vectors. */
-static void tile_pair(const float *a, const float *b, size_t depth, float *y, size_t pitch) {
+static void tile_pair(const float *a, const float *b, size_t depth, float *y, size_t pitch, const float *start) {
     vector left[ROWS_AT_ONCE], right[ROWS_AT_ONCE];
 #pragma GCC unroll 8
     for (int r = 0; r < ROWS_AT_ONCE; r++) {
-        left[r] = load(y + r * pitch);
-        right[r] = load(y + r * pitch + LANES);
+        left[r] = start ? all(start[r]) : load(y + r * pitch);
+        right[r] = start ? left[r] : load(y + r * pitch + LANES);
     }
     for (size_t k = 0; k < depth; k++, a += TILE_ROWS, b += TILE_COLUMNS) {
         vector b0 = load(b), b1 = load(b + LANES);
@@ -42,11 +42,11 @@ static void tile_pair(const float *a, const float *b, size_t depth, float *y, si
 }
 
 /* ROWS_AT_ONCE rows of one vector. */
-static void tile_single(const float *a, const float *b, size_t depth, float *y, size_t pitch) {
+static void tile_single(const float *a, const float *b, size_t depth, float *y, size_t pitch, const float *start) {
     vector sum[ROWS_AT_ONCE];
 #pragma GCC unroll 8
     for (int r = 0; r < ROWS_AT_ONCE; r++)
-        sum[r] = load(y + r * pitch);
+        sum[r] = start ? all(start[r]) : load(y + r * pitch);
     for (size_t k = 0; k < depth; k++, a += TILE_ROWS, b += TILE_COLUMNS) {
         vector b0 = load(b);
 #pragma GCC unroll 8
@@ -58,13 +58,14 @@ static void tile_single(const float *a, const float *b, size_t depth, float *y, 
         store(y + r * pitch, sum[r]);
 }
 
-static void tile(const float *a, const float *b, size_t depth, float *y, size_t pitch, size_t columns) {
+static void tile(const float *a, const float *b, size_t depth, float *y, size_t pitch, size_t columns, const float *start) {
     for (size_t r = 0; r < TILE_ROWS; r += ROWS_AT_ONCE) {
+        const float *begin = start ? start + r : NULL;
         size_t c = 0;
         for (; c + LANES < columns; c += 2 * LANES)
-            tile_pair(a + r, b + c, depth, y + r * pitch + c, pitch);
+            tile_pair(a + r, b + c, depth, y + r * pitch + c, pitch, begin);
         if (c < columns)
-            tile_single(a + r, b + c, depth, y + r * pitch + c, pitch);
+            tile_single(a + r, b + c, depth, y + r * pitch + c, pitch, begin);
     }
 }
 

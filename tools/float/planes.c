@@ -77,13 +77,23 @@ int64_t planes_scratch(const struct planes *planes) {
     return (int64_t)(address_floats(planes) + planes_floats(planes) + planes->line);
 }
 
-/* Row r of the planes of one row remainder, cut by columns. */
+/* A row of the planes of one column remainder. */
 static void cut_row(const struct planes_axis *x, const float *from, float fill, float *to, int64_t remainder) {
     int64_t first = remainder - x->pad; /* the column of the input that element 0 is */
-    for (int64_t i = 0; i < x->size; i++) {
-        int64_t column = first + i * x->stride;
-        to[i] = column >= 0 && column < x->in ? from[column] : fill;
-    }
+    int64_t begin = first < 0 ? (-first + x->stride - 1) / x->stride : 0, i = 0;
+    int64_t end = first < x->in ? (x->in - first + x->stride - 1) / x->stride : 0;
+    end = end < x->size ? end : x->size;
+    begin = begin < end ? begin : end;
+    for (; i < begin; i++)
+        to[i] = fill;
+    if (x->stride == 2)
+        for (; i < end; i++)
+            to[i] = from[first + 2 * i];
+    else
+        for (; i < end; i++)
+            to[i] = from[first + i * x->stride];
+    for (; i < x->size; i++)
+        to[i] = fill;
 }
 
 static void cut_plane(const struct planes *planes, const float *channel, float fill, float *to, int64_t row_remainder,

@@ -34,28 +34,17 @@ void pack_panels(const struct matrix *m, float *to) {
         }
 }
 
-static void begin_rows(float *y, size_t pitch, int rows, int columns, const float *start) {
-    for (int r = 0; r < rows; r++)
-        for (int c = 0; c < columns; c++)
-            y[(size_t)r * pitch + (size_t)c] = start[r];
-}
-
 void product_tile(const struct loops *loops, const float *rows, const float *panel, size_t depth, float *y, size_t pitch, int row_count,
                   int column_count, const float *start) {
     float part[TILE_ROWS * TILE_COLUMNS];
     if (row_count == TILE_ROWS && column_count == TILE_COLUMNS) {
-        if (start)
-            begin_rows(y, pitch, TILE_ROWS, TILE_COLUMNS, start);
-        loops->tile(rows, panel, depth, y, pitch, TILE_COLUMNS);
+        loops->tile(rows, panel, depth, y, pitch, TILE_COLUMNS, start);
         return;
     }
     memset(part, 0, sizeof part);
-    if (start)
-        begin_rows(part, TILE_COLUMNS, row_count, column_count, start);
-    else
-        for (int r = 0; r < row_count; r++)
-            memcpy(part + r * TILE_COLUMNS, y + (size_t)r * pitch, (size_t)column_count * sizeof *y);
-    loops->tile(rows, panel, depth, part, TILE_COLUMNS, (size_t)column_count);
+    for (int r = 0; r < row_count && !start; r++)
+        memcpy(part + r * TILE_COLUMNS, y + (size_t)r * pitch, (size_t)column_count * sizeof *y);
+    loops->tile(rows, panel, depth, part, TILE_COLUMNS, (size_t)column_count, start);
     for (int r = 0; r < row_count; r++)
         memcpy(y + (size_t)r * pitch, part + r * TILE_COLUMNS, (size_t)column_count * sizeof *y);
 }

@@ -26,7 +26,7 @@ void pack_panels(const struct matrix *m, float *to);
 
 /*
  * y (pitch: floats from row to row) of 1 to TILE_ROWS rows and 1 to TILE_COLUMNS columns: what is there, or start[row] where start is not
- * NULL, plus rows (packed, `depth` deep) times panel.
+ * NULL (TILE_ROWS of them, however few rows), plus rows (packed, `depth` deep) times panel.
  */
 void product_tile(const struct loops *loops, const float *rows, const float *panel, size_t depth, float *y, size_t pitch, int row_count,
                   int column_count, const float *start);
