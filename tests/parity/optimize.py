@@ -6,8 +6,8 @@
 
 Without --optimized the outputs have to be equal, bit by bit. With it, within 1e-4 of the largest value of the output. Networks put together
 by chance from what exporters write: batch norms and arithmetic with constants round convolutions and matrices, activations written out in
-the ways of PyTorch, Keras and Paddle, pads, pools, means, reshapes, in every opset from 10 to 23; and files, those of ../shared/models
-where that folder is there. Every file written has to pass onnx.checker. Exit status 1 where anything failed.
+the ways of PyTorch, Keras and Paddle, pads, pools, means, reshapes, operators that opsets have changed, in every opset from 10 to 23; and
+files, those of ../shared/models where that folder is there. Every file written has to pass onnx.checker. Exit status 1 where anything failed.
 """
 import argparse
 import collections
@@ -32,7 +32,7 @@ class Chance:
 
     def __init__(self, seed):
         self.rng = np.random.default_rng(seed)
-        self.opset = int(self.rng.integers(10, 24))
+        self.opset = int(self.pick(10, 11, 12, 13, self.rng.integers(14, 24)))
         self.nodes, self.constants, self.count = [], [], 0
         self.shape = [1, self.pick(3, 4, 8), self.pick(6, 9, 12), self.pick(6, 8, 11)]
         self.first, self.x = list(self.shape), "x"
@@ -190,6 +190,40 @@ class Chance:
             self.activation()
         self.x = self.op("Add", self.x, x)
 
+    def listed(self, op, x, attribute, numbers, since=13, **more):
+        """Lists that are attributes up to an opset and inputs from it on."""
+        return self.op(op, x, **{attribute: list(numbers)}, **more) if self.opset < since else self.op(op, x, self.ints(*numbers), **more)
+
+    def softmax(self):
+        self.x = self.op("Softmax", self.x, axis=self.pick(1, len(self.shape) - 1, -1))
+
+    def parts(self):
+        c = self.shape[1]
+        sizes, count = (1, c - 1), 2
+        if self.opset < 13:
+            parts = self.op("Split", self.x, axis=1, split=list(sizes), outs=count)
+        else:
+            parts = self.op("Split", self.x, self.ints(*sizes), axis=1, outs=count)
+        self.x = self.op("Concat", *parts[::-1], axis=1)
+
+    def squeezed(self):
+        x = self.listed("Squeeze", self.listed("Unsqueeze", self.x, "axes", [self.pick(0, 2)]), "axes", [0])
+        self.x = self.op("Reshape", x, self.ints(*self.shape))
+
+    def summed(self):
+        self.x = self.listed("ReduceSum", self.x, "axes", [1], keepdims=1)
+        self.shape[1] = 1
+
+    def resized(self):
+        scale, mode = self.pick(2.0, 0.5), self.pick("nearest", "linear")
+        if max(self.shape[2:]) > 12 or any(n % 2 for n in self.shape[2:]):
+            return
+        scales = self.const([1, 1, scale, scale])
+        kind = self.pick({}, {"coordinate_transformation_mode": "asymmetric"}, {"coordinate_transformation_mode": "align_corners"})
+        self.x = self.op("Resize", self.x, scales, mode=mode) if self.opset < 11 else \
+            self.op("Resize", self.x, self.const([]), scales, mode=mode, **kind)
+        self.shape[2:] = [int(n * scale) for n in self.shape[2:]]
+
     def shuffle(self):
         n, c, h, w = self.shape
         if c % 2:
@@ -232,7 +266,8 @@ class Chance:
 
     def model(self):
         pieces = (self.conv, self.conv, self.depthwise, self.transposed, self.padded, self.norm, self.norm, self.arithmetic,
-                  self.affine_chain, self.nothing, self.activation, self.activation, self.excite, self.residual, self.shuffle)
+                  self.affine_chain, self.nothing, self.activation, self.activation, self.excite, self.residual, self.shuffle,
+                  self.pick(self.softmax, self.parts, self.squeezed, self.summed, self.resized))
         for _ in range(self.pick(3, 5, 8, 12)):
             self.pick(*pieces)()
         self.pick(self.head, self.words, lambda: None)()

@@ -215,10 +215,11 @@ static void functions(void **state) {
         {10, PICTURE, "Mul x #0.2 > a; Add a #0.5 > b; Clip b > y min~0 max~1", "HardSigmoid"},
         {13, PICTURE, "Mul x #0.2 > a; Add a #0.5 > b; Clip b #1e-7 #1 > y", "Mul Add Clip"}, /* never 0 */
         {14, PICTURE, "Add x #3 > a; Clip a #0 #6 > b; Mul x b > c; Div c #6 > y", "HardSwish"},
-        {13, PICTURE, "Add x #3 > a; Clip a #0 #6 > b; Mul x b > c; Div c #6 > y", "HardSigmoid Mul"},
+        {13, PICTURE, "Add x #3 > a; Clip a #0 #6 > b; Mul x b > c; Div c #6 > y", "HardSwish"}, /* in opset 14 */
+        {13, PICTURE, "Hardmax x > h; Add h #3 > a; Clip a #0 #6 > b; Mul h b > c; Div c #6 > y", "Hardmax HardSigmoid Mul"}, /* in 13 */
         {15, PICTURE, "Add x #3 > a; Relu a > b; Min b #6 > c; Mul c #0.16666667 > d; Mul d x > y", "HardSwish"},
         {14, PICTURE, "HardSigmoid x > a alpha~0.16666667; Mul a x > y", "HardSwish"},
-        {13, PICTURE, "HardSigmoid x > a alpha~0.16666667; Mul a x > y", "HardSigmoid Mul"},
+        {13, PICTURE, "Hardmax x > h; HardSigmoid h > a alpha~0.16666667; Mul a h > y", "Hardmax HardSigmoid Mul"},
         {14, PICTURE, "HardSigmoid x > a; Mul a x > y", "HardSigmoid Mul"}, /* of another slope */
         {13, PICTURE, "Div x #1.41421356 > a; Erf a > b; Add b #1 > c; Mul x c > d; Mul d #0.5 > y", "ms.Gelu"},
         {20, PICTURE, "Mul x #0.5 > a; Mul x #0.70710678 > b; Erf b > c; Add #1 c > d; Mul a d > y", "Gelu"},
@@ -380,19 +381,44 @@ static void bounds(void **state) {
     graph_optimize(g, NULL);
     assert_true(at(g->nodes[0], 1, 0) == 0.5 && at(g->nodes[0], 2, 0) == 5);
     onnx_free(g);
-    g = network(10, PICTURE, "Min x #6 > y");
+    g = network(10, PICTURE, "Hardmax x > h; Min h #6 > y"); /* stays in opset 10 */
     graph_optimize(g, NULL);
-    assert_string_equal(g->nodes[0]->op, "Clip");
-    assert_null(onnx_attribute(g->nodes[0], "min"));
-    assert_true(onnx_attribute_float(g->nodes[0], "max", 0) == 6);
+    assert_string_equal(g->nodes[1]->op, "Clip");
+    assert_null(onnx_attribute(g->nodes[1], "min"));
+    assert_true(onnx_attribute_float(g->nodes[1], "max", 0) == 6);
     onnx_free(g);
+}
+
+static void opsets(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {10, PICTURE, "Clip x > a min~-1 max~2; Pad a > p pads=0,0,1,0,0,0,0,0 value~3; MaxPool p > y kernel_shape=3,3",
+         "Clip Pad MaxPool"},
+        {11, "1,3,1,4", "Squeeze x > a axes=2; Softmax a > b axis:2; Unsqueeze b > c axes=0,-1; ReduceSum c > y axes=1 keepdims:0",
+         "Squeeze Softmax Unsqueeze ReduceSum"},
+        {11, "1,6,1,1", "Softmax x > y", "Softmax"},
+        {11, PICTURE, "Softmax x > y", "Reshape Softmax Reshape"},
+        {11, PICTURE, "Split x > a b axis:1 split=1,3; Concat b a > y axis:1", "Split Concat"},
+        {10, "4,4,8,8", "Resize x ~4 > y", "Resize"}, /* to a quarter */
+        {13, PICTURE, "Hardmax x > y", "Hardmax"},
+    };
+    CHECK(rows);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int wanted = strcmp(rows[i].left, "Hardmax") ? 14 : 13;
+        struct onnx_graph *g = network(rows[i].opset, rows[i].x, rows[i].nodes);
+        graph_optimize(g, NULL);
+        assert_int_equal(g->opset, wanted);
+        for (size_t n = 0; n < g->node_count; n++)
+            assert_int_equal(g->nodes[n]->opset, wanted);
+        onnx_free(g);
+    }
 }
 
 /* A notice for each pass that did something, and none twice. */
 static void notices(void **state) {
     (void)state;
     struct onnx_report report = {0};
-    struct onnx_graph *g = network(13, PICTURE, CONV "BatchNormalization c" NORM6 "> b; Identity b > i; Relu i > y");
+    struct onnx_graph *g = network(14, PICTURE, CONV "BatchNormalization c" NORM6 "> b; Identity b > i; Relu i > y");
     graph_optimize(g, &report);
     assert_int_equal(report.notice_count, 2);
     assert_non_null(strstr(report.notices[0], "noops: nodes that give what they get are gone (1)"));
@@ -414,7 +440,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(noops),  cmocka_unit_test(moves),  cmocka_unit_test(functions),          cmocka_unit_test(pads),
         cmocka_unit_test(pools),  cmocka_unit_test(affine), cmocka_unit_test(batch_norm_numbers), cmocka_unit_test(numbers_behind),
-        cmocka_unit_test(bounds), cmocka_unit_test(notices), cmocka_unit_test(pads_add_up),
+        cmocka_unit_test(bounds), cmocka_unit_test(notices), cmocka_unit_test(pads_add_up), cmocka_unit_test(opsets),
     };
     return cmocka_run_group_tests(tests, NULL, clean);
 }

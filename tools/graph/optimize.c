@@ -21,6 +21,7 @@ static const struct {
 } passes[GRAPH_PASSES] = {
     {"constants", "results that do not depend on an input are computed", pass_constants},
     {"noops", "nodes that give what they get are gone", pass_noops},
+    {"opset", "old operators are said in opset 14", pass_opset}, /* before functions get names: HardSwish has one there */
     {"moves", "reshapes of reshapes and transposes of transposes are one", pass_moves},
     /* before affine maps: the sums and products of a function that is written out belong to it */
     {"activations", "functions that were written out have their names", pass_activations},

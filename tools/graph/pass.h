@@ -13,6 +13,7 @@
 #include "tools/graph/edit.h"
 
 int pass_noops(struct onnx_graph *g);          /* nodes that give what they get */
+int pass_opset(struct onnx_graph *g);          /* old networks in a newer opset */
 int pass_moves(struct onnx_graph *g);          /* reshapes of reshapes, transposes of transposes */
 int pass_activations(struct onnx_graph *g);    /* functions of one value that are written out */
 int pass_dense(struct onnx_graph *g);          /* MatMul and Add become Gemm; its factors become 1 */
