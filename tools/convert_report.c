@@ -81,7 +81,7 @@ void report_refusals(const char *path, const struct onnx_graph *graph, const str
         message_error("%6zu others", left);
     const char *kind = kind_of(graph);
     if (kind)
-        message_error("%s is %s, with calibration data, for example with quantize_static of onnxruntime.quantization; the README, "
-                      "'A quantized network', shows how",
+        message_error("%s is %s, with some hundred typical inputs: morsel quantize does it to a float network; the README, "
+                      "'From a float network', shows how",
                       path, kind);
 }

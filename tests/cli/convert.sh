@@ -102,7 +102,7 @@ verify "the same as text" call 1 "$work/unknown.onnx" -o "$work/kept.morsel"
 verify "a summary by operator and reason" says '^morsel: +1 x Gexm: operator Gexm is not supported'
 verify "a file that is quantized is not said to be float" sh -c "! grep -q 'a float network' '$work/err'"
 LC_ALL=C sed 's/DequantizeLinear/DexuantizeLinear/g; s/QuantizeLinear/XuantizeLinear/g' $network/network.onnx >"$work/float.onnx"
-verify "a file without quantization is called float" call_says 'float.onnx is a float network: .*quantize_static' 1 "$work/float.onnx" -o "$work/kept.morsel"
+verify "a file without quantization is called float" call_says 'float.onnx is a float network: .*morsel quantize' 1 "$work/float.onnx" -o "$work/kept.morsel"
 LC_ALL=C sed 's/QuantizeLinear/DynamicXxLinea/g' $network/network.onnx >"$work/dynamic.onnx"
 verify "a dynamic one is called so" call_says 'dynamic.onnx is a dynamically quantized network' 1 "$work/dynamic.onnx" -o "$work/kept.morsel"
 verify "JSON again" call 1 "$work/unknown.onnx" -o "$work/kept.morsel" --json

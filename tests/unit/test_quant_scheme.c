@@ -195,6 +195,31 @@ static void scales(void **state) {
         }
 }
 
+/* What goes into x * HardSigmoid(x) ends at -3, and what goes into a Clip at its bounds; not where anything else reads it. */
+static void limits(void **state) {
+    (void)state;
+    struct building b = {0};
+    add_value(&b.graph, 11, "x", 1, "1,2,8,8");
+    add_value(&b.graph, 12, "y", 1, NULL);
+    constant(&b, "w", 4, (const int64_t[]){2, 2, 1, 1}, wave);
+    node(&b, "Conv", "x w", "c", "");
+    node(&b, "HardSigmoid", "c", "g", "alpha~0.16666667 beta~0.5");
+    node(&b, "Mul", "c g", "h", "");
+    node(&b, "Conv", "h w", "d", "");
+    node(&b, "HardSigmoid", "d", "e", "alpha~0.25 beta~0.5");
+    node(&b, "Add", "h e", "s", "");
+    node(&b, "HardSigmoid", "s", "k", "");
+    node(&b, "Add", "s k", "t", "");
+    node(&b, "Conv", "t w", "y", "");
+    struct onnx_graph *g = built(&b, 13);
+    struct scheme *s = place(g, &(struct scheme_options){0});
+    assert_true(fabs((double)of(s, "c")->floor + 3) < 1e-5 && of(s, "c")->ceiling == INFINITY);
+    assert_true(of(s, "d")->floor == -2 && of(s, "d")->ceiling == 2);
+    assert_true(of(s, "h")->floor == -INFINITY && of(s, "h")->ceiling == INFINITY);
+    assert_true(of(s, "s")->floor == -INFINITY && of(s, "s")->ceiling == INFINITY); /* s + k tells all apart */
+    onnx_free(g);
+}
+
 static float layer_weight(int i) { /* channels: plain, dead, tiny, negative */
     const float of[4] = {0.5F, 0, 1e-30F, -3};
     return of[i / 2] * (i % 2 ? 1 : 0.25F);
@@ -258,7 +283,7 @@ static void layer_forms(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(placing), cmocka_unit_test(excluding), cmocka_unit_test(inserting),
+        cmocka_unit_test(placing), cmocka_unit_test(excluding), cmocka_unit_test(inserting), cmocka_unit_test(limits),
         cmocka_unit_test(scales),  cmocka_unit_test(layers),    cmocka_unit_test(layer_forms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

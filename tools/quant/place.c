@@ -323,6 +323,7 @@ struct scheme *place(struct onnx_graph *graph, const struct scheme_options *opti
     find_chains(&p);
     find_needs(&p);
     find_groups(&p);
+    place_limits(scheme);
     list_layers(&p);
     return scheme;
 }

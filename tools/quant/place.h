@@ -16,4 +16,7 @@
  */
 struct scheme *place(struct onnx_graph *graph, const struct scheme_options *options);
 
+/* The last step of place(): beyond which numbers those that read a value see no difference (limits.c). */
+void place_limits(struct scheme *scheme);
+
 #endif

@@ -72,7 +72,7 @@ void scheme_set_ranges(struct scheme *scheme, scheme_range_fn *range_of, void *c
             continue;
         float low = 0, high = 0;
         range_of(context, scheme->graph->values[i], &low, &high);
-        widen(&groups[v->group], low, high);
+        widen(&groups[v->group], fmaxf(low, v->floor), fminf(high, v->ceiling));
     }
     for (size_t i = 0; i < scheme->value_count; i++)
         if (scheme->values[i].group == i)

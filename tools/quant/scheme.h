@@ -64,6 +64,7 @@ struct scheme_value {
     bool watched;    /* what it takes on decides about its group's range */
     bool fixed;      /* its range is low..high, whatever it took on */
     float low, high;
+    float floor, ceiling; /* all numbers below, and all above, are alike to those that read it */
     float scale;     /* of every quantized value, after scheme_set_ranges() */
     int32_t zero;
 };
