@@ -3,6 +3,7 @@
 #include "tools/clock.h"
 #include "tools/file.h"
 #include "tools/float/executor.h"
+#include "tools/json.h"
 #include "tools/npy.h"
 
 #include <math.h>
@@ -199,7 +200,7 @@ static bool run_all(struct job *job, double *seconds, struct failure *failure) {
     return true;
 }
 
-static bool write_outputs(const struct job *job, struct failure *failure) {
+static bool write_outputs(const struct job *job, bool json, struct failure *failure) {
     for (size_t i = 0; i < job->output_count; i++) {
         const struct bound *output = &job->outputs[i];
         const struct onnx_shape *shape = &output->value->shape;
@@ -213,7 +214,8 @@ static bool write_outputs(const struct job *job, struct failure *failure) {
         rank = rank || job->runs == 1 ? rank : 1;
         if (!npy_write(output->path, NPY_FLOAT32, dims, rank, output->floats, failure))
             return false;
-        printf("%s: output '%s' of %zu run%s in float\n", output->path, output->value->name, job->runs, job->runs > 1 ? "s" : "");
+        if (!json)
+            printf("%s: output '%s' of %zu run%s in float\n", output->path, output->value->name, job->runs, job->runs > 1 ? "s" : "");
     }
     return true;
 }
@@ -229,12 +231,37 @@ static void job_free(struct job *job) {
     onnx_free(job->graph);
 }
 
-bool run_float(const char *path, const struct option_texts *inputs, const struct option_texts *outputs, struct failure *failure) {
+static void print_json(const struct job *job, double ms) {
+    struct json json = {.file = stdout};
+    json_open(&json, NULL);
+    json_integer(&json, "runs", (int64_t)job->runs);
+    json_number(&json, "ms", ms);
+    json_open_array(&json, "outputs");
+    for (size_t i = 0; i < job->output_count; i++) {
+        const struct onnx_shape *shape = &job->outputs[i].value->shape;
+        uint32_t dims[ONNX_MAX_RANK];
+        for (int k = 0; k < shape->rank; k++)
+            dims[k] = (uint32_t)shape->dims[k]; /* the executor has no dimension beyond 2^28 */
+        json_open_flat(&json, NULL);
+        json_text(&json, "name", job->outputs[i].value->name);
+        json_text(&json, "type", "float32");
+        json_dims(&json, "shape", dims, (uint32_t)shape->rank);
+        json_text(&json, "file", job->outputs[i].path);
+        json_close(&json);
+    }
+    json_close_array(&json);
+    json_close(&json);
+}
+
+bool run_float(const char *path, const struct option_texts *inputs, const struct option_texts *outputs, bool json,
+               struct failure *failure) {
     static struct job job;
     double seconds;
     bool good = load(&job, path, inputs, outputs, failure) && open_graph(&job, path, failure) && prepare(&job, failure) &&
-                run_all(&job, &seconds, failure) && write_outputs(&job, failure);
-    if (good)
+                run_all(&job, &seconds, failure) && write_outputs(&job, json, failure);
+    if (good && json)
+        print_json(&job, seconds * 1e3 / (double)job.runs);
+    else if (good)
         printf("%.1f ms a run, in float on one thread\n", seconds * 1e3 / (double)job.runs);
     job_free(&job);
     return good;

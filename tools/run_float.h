@@ -9,7 +9,7 @@
 /* Whether the path is that of an ONNX file. */
 bool run_float_wanted(const char *path);
 
-/* Runs it on --input arrays, [NAME=]X.npy, and writes --output arrays. */
-bool run_float(const char *path, const struct option_texts *inputs, const struct option_texts *outputs, struct failure *failure);
+/* Runs it on --input arrays, [NAME=]X.npy, which give the dimensions that it leaves free, and writes --output arrays. */
+bool run_float(const char *path, const struct option_texts *inputs, const struct option_texts *outputs, bool json, struct failure *failure);
 
 #endif

@@ -347,7 +347,7 @@ int verb_run(int argc, char **argv) {
     if (run_float_wanted(argv[0])) {
         if (count > 1)
             failure_set(&failure, STATUS_CALL, "an ONNX network has no picture rule: give tensors with --input X.npy");
-        bool done = count == 1 && run_float(argv[0], &job.input_texts, &job.output_texts, &failure);
+        bool done = count == 1 && run_float(argv[0], &job.input_texts, &job.output_texts, job.want_json, &failure);
         return done ? STATUS_DONE : message_failure(&failure);
     }
 #endif

@@ -41,6 +41,8 @@ net=$cases/squeeze_excite-qdq-u8s8pc/net.onnx x=$cases/squeeze_excite-qdq-u8s8pc
 verify "a time" says '^[0-9.]+ ms a run, in float on one thread$'
 verify "the same bytes again" call 0 $net --input $x --output "$work/z.npy"
 verify "are the same" sh -c "cmp '$work/z.npy' $cases/squeeze_excite-qdq-u8s8pc/out0.npy"
+verify "JSON" call_says '"outputs": \[' 0 $net --input $x --output "$work/z.npy" --json
+verify "JSON and nothing else" sh -c "head -n 1 '$work/out' | grep -q '^{$'"
 verify "operators that it does not have" call_says "the float executor cannot run [0-9]+ nodes?: '.*' \(QLinear" 1 \
     $cases/residual-qop-s8s8pc/net.onnx --input $cases/residual-qop-s8s8pc/in0.npy
 verify "no input" call_says "there is nothing to run on|has no file" 2 $net
