@@ -16,6 +16,7 @@ static const struct verb verbs[] = {
 #ifndef MORSEL_TOOL_REDUCED
     {"convert", verb_convert, "a quantized ONNX network becomes a blob"},
     {"quantize", verb_quantize, "a float ONNX network becomes a quantized one: a blob, or ONNX in QDQ form"},
+    {"compare", verb_compare, "a float network beside its quantized one: which layer is to blame"},
 #endif
     {"run", verb_run, "a network on pictures or on .npy tensors"},
     {"bench", verb_bench, "how long a run takes, by layer if asked"},

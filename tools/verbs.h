@@ -9,5 +9,6 @@ int verb_run(int argc, char **argv);
 int verb_bench(int argc, char **argv);
 int verb_eval(int argc, char **argv);
 int verb_inspect(int argc, char **argv);
+int verb_compare(int argc, char **argv);
 
 #endif

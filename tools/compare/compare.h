@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A float network beside what was made of it: which layer is to blame?
+ *
+ *   compare_match     values of the float graph that the blob has too: the points at which the two are held side by side
+ *   compare_measure   both run over the data
+ *   compare_warn      what is often the cause
+ *   compare_json, compare_text, compare_svg
+ */
+#ifndef MORSEL_COMPARE_COMPARE_H
+#define MORSEL_COMPARE_COMPARE_H
+
+#include "core/blob.h"
+#include "tools/compare/metrics.h"
+#include "tools/graph/linear.h"
+#include "tools/json.h"
+#include "tools/quant/data.h"
+#include "tools/quant/observe.h"
+
+#define COMPARE_NONE 0xffffffffu
+
+/* A layer's weights in the blob as floats, in the order of the float graph's constant. */
+struct compare_weights {
+    struct linear linear; /* of the float graph */
+    float *values;        /* [linear.weights->count]; as they lie in the blob, which may be rescaled by channel */
+    float *bias;          /* [linear.out_channels] */
+};
+
+/* A value of the float graph that the blob has. */
+struct compare_point {
+    struct onnx_value *value;
+    struct onnx_node *node; /* the layer that it comes out of, before its Relu; NULL: an input of the network */
+    uint32_t tensor;        /* of the blob */
+    bool stored;            /* as bytes */
+    struct metric_code code;
+    size_t count, channels, inner;  /* channels: 1 where there is none; inner: numbers of one channel side by side */
+    struct metric_sums *sums;       /* [channels]: float numbers x, the model's y, over all data */
+    struct compare_weights *weights; /* NULL: none, or they cannot be told */
+
+    double sqnr_weight, sqnr_own, sqnr_out, cosine, clipped;
+    size_t rescaled;   /* channels that the model holds times a factor */
+    size_t dead, died; /* channels that are 0 in float; that are 0 in the model alone */
+};
+
+/* Of each value of the float graph; its `lowered` points here. */
+struct compare_value {
+    struct compare_point *point;
+    float *factors;  /* [channels]: the model's numbers are the float ones times these; NULL: all 1 */
+    float low, high; /* of the float network over all data */
+};
+
+struct comparison {
+    struct onnx_graph *graph;           /* float, optimized */
+    const struct morsel_model *network; /* whole_open() */
+    const struct quant_data *data;
+    unsigned threads;
+    struct onnx_report *report; /* warnings */
+
+    size_t value_count, point_count;
+    struct compare_value *values;
+    struct compare_point *points; /* in the order of the graph */
+    struct observer *observer;    /* of what the model's points take on, under the names of the float graph */
+    double output_sqnr;
+};
+
+/* False: not a single layer is found in both. */
+bool compare_match(struct comparison *c, struct failure *failure);
+bool compare_measure(struct comparison *c, struct failure *failure);
+void compare_warn(struct comparison *c);
+void compare_close(struct comparison *c);
+
+/* `order` has room for point_count: the layers, worst first, where `worst`, else as they stand in the network; how many. */
+size_t compare_layers(const struct comparison *c, bool worst, const struct compare_point **order);
+void compare_json(struct json *json, const struct comparison *c);
+void compare_text(const struct comparison *c, size_t most);
+bool compare_svg(const struct comparison *c, const char *path, struct failure *failure);
+
+/* --- Parts --- */
+
+/* NULL: the step has no weights, or not those of the node. In the graph's memory. */
+struct compare_weights *compare_weights(const struct comparison *c, struct onnx_node *node, uint32_t tensor);
+
+/* Along which a value's channels lie; -1: it has none. */
+int compare_axis(const struct onnx_value *value);
+size_t compare_channels(const struct onnx_value *value);
+
+/* The factors of all values, from the points' sums and the weights. */
+void compare_find_factors(struct comparison *c);
+float compare_factor(const struct comparison *c, const struct onnx_value *value, size_t channel);
+
+/* The float graph with the blob's weights, each layer reading the float network's values: of its inputs those of the graph come first, then
+ * one for each point that is none. `points` has room for all of them. In memory of its own. */
+struct onnx_graph *compare_own_graph(const struct comparison *c);
+
+#endif

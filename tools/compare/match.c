@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* Which values of the float graph the blob has, and which layer each comes out of. */
+#include "tools/compare/compare.h"
+#include "tools/graph/pass.h"
+
+#include <math.h>
+#include <string.h>
+
+/* --- Shapes --- */
+
+int compare_axis(const struct onnx_value *value) {
+    static const char *const spatial[] = {"Conv", "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool"};
+    if (value->shape.rank < 2)
+        return -1;
+    if (value->shape.rank != 3)
+        return 1;
+    for (size_t i = 0; value->producer && i < sizeof spatial / sizeof *spatial; i++)
+        if (graph_is(value->producer, spatial[i]))
+            return 1;
+    return 2;
+}
+
+size_t compare_channels(const struct onnx_value *value) {
+    int axis = compare_axis(value);
+    return axis < 0 || value->shape.dims[axis] < 1 ? 1 : (size_t)value->shape.dims[axis];
+}
+
+/* Dimensions in the order of ONNX, those of 1 left out: how many. */
+static int tensor_dims(const struct morsel_blob_tensor *t, int64_t *dims) {
+    uint32_t order[MORSEL_FORMAT_MAX_RANK] = {0, 1, 2, 3, 4, 5};
+    int count = 0;
+    if (t->layout == MORSEL_CHANNELS_LAST && t->rank >= 3) {
+        order[1] = t->rank - 1;
+        for (uint32_t i = 2; i < t->rank; i++)
+            order[i] = i - 1;
+    }
+    for (uint32_t i = 0; i < t->rank; i++)
+        if (t->dims[order[i]] != 1)
+            dims[count++] = t->dims[order[i]];
+    return count;
+}
+
+static bool fits(const struct morsel_blob_tensor *t, const struct onnx_value *value) {
+    int64_t dims[MORSEL_FORMAT_MAX_RANK];
+    int count = tensor_dims(t, dims), at = 0;
+    for (int i = 0; i < value->shape.rank; i++) {
+        if (value->shape.dims[i] == 1)
+            continue;
+        if (at == count || dims[at] != value->shape.dims[i])
+            return false;
+        at++;
+    }
+    return at == count && t->type != MORSEL_INT32;
+}
+
+/* --- Names --- */
+
+/* The file's name for a value, and what quantizers name its bytes. */
+static bool is_name_of(const char *name, const char *value) {
+    static const char *const endings[] = {"", "_quantized", "_QuantizeLinear_Output"};
+    size_t length = strlen(value);
+    if (strncmp(name, value, length))
+        return false;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (!strcmp(name + length, endings[i]))
+            return true;
+    return false;
+}
+
+/* What the network hands out, or takes, under a name: of a list of one whatever that is. */
+static uint32_t find_io(const struct comparison *c, const struct morsel_blob_section *section, const struct onnx_value *value, bool only) {
+    const struct morsel_blob_io *io = morsel_blob_at(c->network, section->offset);
+    for (uint32_t i = 0; i < section->count; i++) {
+        const struct morsel_blob_tensor *t = morsel_blob_tensor(c->network, io[i].tensor);
+        bool named = (only && section->count == 1) || !strcmp(morsel_blob_string(c->network, io[i].name), value->name);
+        if (named && (int64_t)morsel_elements(t) == onnx_elements(&value->shape) && t->type != MORSEL_INT32)
+            return io[i].tensor;
+    }
+    return COMPARE_NONE;
+}
+
+static uint32_t find_tensor(const struct comparison *c, const struct onnx_value *value) {
+    const struct morsel_blob_header *h = morsel_blob_header(c->network);
+    uint32_t at = COMPARE_NONE;
+    if (value->is_input)
+        return find_io(c, &h->inputs, value, c->graph->input_count == 1);
+    if (value->is_output && (at = find_io(c, &h->outputs, value, c->graph->output_count == 1)) != COMPARE_NONE)
+        return at;
+    for (uint32_t i = 0; i < h->tensors.count; i++) {
+        const struct morsel_blob_tensor *t = morsel_blob_tensor(c->network, i);
+        if (!t->place && is_name_of(morsel_blob_string(c->network, t->name), value->name) && fits(t, value))
+            return i;
+    }
+    return COMPARE_NONE;
+}
+
+/* --- Points --- */
+
+static struct compare_value *info_of(const struct onnx_value *value) {
+    return value->lowered;
+}
+
+/* Back from the point's producer through what is no point by itself: to the layer, or to the first node that computes. */
+static struct onnx_node *layer_of(const struct onnx_value *value) {
+    struct onnx_node *node = value->producer, *best = node;
+    for (int depth = 0; node && depth < 64; depth++) {
+        struct linear linear;
+        struct onnx_node *before = NULL;
+        if (linear_read(node, &linear))
+            return node;
+        bool moves = graph_reshapes(node) || graph_is(node, "Transpose") || graph_is(node, "Identity");
+        best = moves && best != node ? best : node;
+        for (int i = 0; i < node->input_count && !before; i++)
+            if (node->inputs[i] && node->inputs[i]->producer && !node->inputs[i]->constant && !info_of(node->inputs[i])->point)
+                before = node->inputs[i]->producer;
+        node = before;
+    }
+    return best;
+}
+
+static void add_point(struct comparison *c, struct onnx_value *value) {
+    if (!value || value->constant || value->type != ONNX_FLOAT || onnx_elements(&value->shape) < 1 || info_of(value)->point)
+        return;
+    uint32_t tensor = find_tensor(c, value);
+    if (tensor == COMPARE_NONE)
+        return;
+    const struct morsel_blob_tensor *t = morsel_blob_tensor(c->network, tensor);
+    struct compare_point *p = &c->points[c->point_count++];
+    int axis = compare_axis(value);
+    *p = (struct compare_point){.value = value, .tensor = tensor, .stored = morsel_is_byte(t)};
+    p->code = (struct metric_code){t->scale, t->zero_point, t->type == MORSEL_INT8 ? -128 : 0, t->type == MORSEL_INT8 ? 127 : 255};
+    p->count = (size_t)onnx_elements(&value->shape);
+    p->channels = compare_channels(value);
+    p->inner = 1;
+    for (int i = axis + 1; i < value->shape.rank; i++)
+        p->inner *= (size_t)value->shape.dims[i];
+    p->sums = onnx_alloc(c->graph, p->channels * sizeof *p->sums);
+    info_of(value)->point = p;
+}
+
+static bool any_name(const struct morsel_model *network) {
+    for (uint32_t i = 0; i < morsel_blob_header(network)->tensors.count; i++)
+        if (morsel_blob_tensor(network, i)->name)
+            return true;
+    return false;
+}
+
+static bool enough(const struct comparison *c, struct failure *failure) {
+    size_t inputs = 0, outputs = 0, layers = 0;
+    for (size_t i = 0; i < c->point_count; i++) {
+        inputs += c->points[i].value->is_input;
+        outputs += c->points[i].value->is_output;
+        layers += c->points[i].node && !c->points[i].value->is_output;
+    }
+    if (inputs < c->graph->input_count || outputs < c->graph->output_count)
+        return failure_set(failure, STATUS_INPUT,
+                           "the two have not the same inputs and outputs, in name and size: of FLOAT's, MODEL has %zu of %zu inputs and "
+                           "%zu of %zu outputs; is it made from this file, with the same shapes?",
+                           inputs, c->graph->input_count, outputs, c->graph->output_count);
+    if (!layers && !any_name(c->network))
+        return failure_set(failure, STATUS_INPUT,
+                           "MODEL was written with --strip: without the names of its values its layers cannot be told; make it again "
+                           "without --strip, or hand over the quantized ONNX file");
+    if (!layers && c->graph->node_count > 2)
+        onnx_notice(c->report, "no value inside the network has the same name in both: only outputs are compared. Is MODEL made from this "
+                               "file?");
+    return true;
+}
+
+bool compare_match(struct comparison *c, struct failure *failure) {
+    c->value_count = c->graph->value_count;
+    c->values = onnx_alloc(c->graph, c->value_count * sizeof *c->values);
+    c->points = onnx_alloc(c->graph, c->value_count * sizeof *c->points);
+    for (size_t i = 0; i < c->value_count; i++) {
+        c->values[i] = (struct compare_value){.low = INFINITY, .high = -INFINITY};
+        c->graph->values[i]->lowered = &c->values[i];
+    }
+    for (size_t i = 0; i < c->graph->input_count; i++)
+        add_point(c, c->graph->inputs[i]);
+    for (size_t n = 0; n < c->graph->node_count; n++)
+        for (int k = 0; k < c->graph->nodes[n]->output_count; k++)
+            add_point(c, c->graph->nodes[n]->outputs[k]);
+    for (size_t i = 0; i < c->point_count; i++) {
+        struct compare_point *p = &c->points[i];
+        p->node = p->value->is_input ? NULL : layer_of(p->value);
+        p->weights = p->node ? compare_weights(c, p->node, p->tensor) : NULL;
+    }
+    return enough(c, failure);
+}

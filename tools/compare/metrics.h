@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* How far numbers are from what they stand for, in figures. */
+#ifndef MORSEL_COMPARE_METRICS_H
+#define MORSEL_COMPARE_METRICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Of pairs of a wanted number x and the number y that stands for it. */
+struct metric_sums {
+    double xx, xy, yy;
+};
+
+void metric_add(struct metric_sums *sums, const float *x, const float *y, size_t count);
+void metric_merge(struct metric_sums *into, const struct metric_sums *from);
+
+/* The sum of squared errors of y / factor. */
+double metric_noise(const struct metric_sums *sums, double factor);
+
+/* 10 log10(signal / noise), within +-METRIC_MOST: beyond it floats themselves end. No noise at all gives the upper end. */
+#define METRIC_MOST 120.0
+double metric_sqnr(double signal, double noise);
+
+/* The cosine of the angle between all x and all y; 1 where both are 0, 0 where one is. */
+double metric_cosine(double xx, double xy, double yy);
+
+/* The factor 2^(k / 4) that is nearest to y / x by least squares; 0 where x and y are not so alike that there would be one. */
+double metric_factor(const struct metric_sums *sums);
+
+/* Bytes. */
+struct metric_code {
+    float scale;
+    int32_t zero, least, most;
+};
+
+/* What is left of y once it is stored as factor * y; whether x, stored so, would lie beyond the ends. */
+float metric_stored(const struct metric_code *code, float factor, float y);
+bool metric_clips(const struct metric_code *code, float factor, float x);
+
+#endif

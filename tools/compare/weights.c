@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* Weights and biases out of a blob, in the places that they have in the float graph. Layouts: core/format.h. */
+#include "tools/compare/compare.h"
+#include "tools/graph/pass.h"
+
+#include <string.h>
+
+/* A layer's step as a convolution, whatever it is. */
+struct layer {
+    const struct comparison *c;
+    const struct morsel_blob_step *step;
+    const struct morsel_blob_tensor *x, *y;
+    struct morsel_blob_conv p;
+    uint32_t inputs, outputs; /* of one group */
+    uint32_t pixels;          /* of a flattened picture that a product goes over: its weights stand as pixels, channels; 1: as they are */
+    bool real, half, each;    /* float weights; of 16 bits; a filter for each channel */
+};
+
+static uint32_t up(uint32_t n, uint32_t to) {
+    return (n + to - 1) / to * to;
+}
+
+static const struct morsel_blob_step *writer_of(const struct comparison *c, uint32_t tensor) {
+    uint32_t step = morsel_blob_tensor(c->network, tensor)->first_step;
+    return step < morsel_blob_header(c->network)->steps.count ? morsel_blob_step(c->network, step) : NULL;
+}
+
+static void read_product(struct layer *l, const struct morsel_blob_fc *fc) {
+    l->p = (struct morsel_blob_conv){.kernel_h = 1, .kernel_w = 1, .groups = 1, .weights = fc->weights, .bias = fc->bias,
+                                     .multiplier = fc->multiplier, .weight_zero = fc->weight_zero, .float_bias = fc->float_bias};
+    l->inputs = fc->inputs;
+    l->outputs = fc->outputs;
+    if (l->x->layout == MORSEL_CHANNELS_LAST && l->x->rank == 4 && fc->inputs == l->x->dims[1] * l->x->dims[2] * l->x->dims[3])
+        l->pixels = l->x->dims[1] * l->x->dims[2];
+}
+
+static bool read_layer(struct layer *l, const struct linear *linear) {
+    const void *p = morsel_blob_at(l->c->network, l->step->parameters);
+    uint32_t kind = l->step->kind;
+    l->pixels = 1;
+    l->x = morsel_blob_input(l->c->network, l->step, 0);
+    l->y = morsel_blob_output(l->c->network, l->step);
+    if (kind == MORSEL_STEP_FC) {
+        read_product(l, p);
+    } else if (kind == MORSEL_STEP_CONV || kind == MORSEL_STEP_DEPTHWISE) {
+        l->p = *(const struct morsel_blob_conv *)p;
+    } else if (kind == MORSEL_STEP_REAL_CONV) {
+        const struct morsel_blob_real_conv *real = p;
+        l->p = (struct morsel_blob_conv){.kernel_h = real->kernel_h, .kernel_w = real->kernel_w, .groups = real->groups,
+                                         .weights = real->weights, .bias = real->bias};
+        l->real = true;
+        l->half = real->weights_half;
+    } else {
+        return false;
+    }
+    if (kind != MORSEL_STEP_FC) {
+        if (l->x->rank != 4 || l->y->rank != 4)
+            return false;
+        l->inputs = l->x->dims[3] / l->p.groups;
+        l->outputs = l->y->dims[3] / l->p.groups;
+    }
+    l->each = kind == MORSEL_STEP_DEPTHWISE || (l->real && l->p.groups > 1 && l->inputs == 1 && l->outputs == 1);
+    return linear->groups == l->p.groups && linear->window == l->p.kernel_h * l->p.kernel_w &&
+           linear->in_channels == (int64_t)l->inputs * l->p.groups && linear->out_channels == (int64_t)l->outputs * l->p.groups;
+}
+
+/* The index of output o's constants. */
+static size_t channel_place(const struct layer *l, uint32_t o) {
+    if (l->each || l->real)
+        return o;
+    return (size_t)(o / l->outputs) * up(l->outputs, 16) + o % l->outputs;
+}
+
+/* Of the weight between output o and input i of its group. */
+static size_t byte_place(const struct layer *l, uint32_t o, uint32_t i, uint32_t y, uint32_t x) {
+    uint32_t quads = up(l->p.kernel_h, 4) / 4, row = up(l->p.kernel_w * l->inputs, 4), k = y * row + x * l->inputs + i;
+    if (l->each)
+        return ((((size_t)(o / 16) * l->p.kernel_w + x) * quads + y / 4) * 16 + o % 16) * 4 + y % 4;
+    size_t group = (size_t)(o / l->outputs) * up(l->outputs, 16) * l->p.kernel_h * row;
+    uint32_t own = o % l->outputs;
+    return group + (((size_t)(own / 16) * (l->p.kernel_h * row / 4) + k / 4) * 16 + own % 16) * 4 + k % 4;
+}
+
+static size_t float_place(const struct layer *l, uint32_t o, uint32_t i, uint32_t y, uint32_t x) {
+    uint32_t all = l->outputs * l->p.groups, tap = y * l->p.kernel_w + x, taps = l->p.kernel_h * l->p.kernel_w;
+    if (l->each)
+        return (size_t)tap * up(all, 8) + o;
+    return (((size_t)(o / 8) * taps + tap) * l->inputs + i) * 8 + o % 8;
+}
+
+/* What one step of output o's integers is worth. */
+static float unit(const struct layer *l, size_t at) {
+    const float *multiplier = morsel_blob_at(l->c->network, l->p.multiplier);
+    return multiplier[at] * (morsel_is_byte(l->y) ? l->y->scale : 1) / l->x->scale;
+}
+
+static float weight(const struct layer *l, uint32_t o, uint32_t i, uint32_t y, uint32_t x) {
+    const void *weights = morsel_blob_at(l->c->network, l->p.weights);
+    if (l->real) {
+        const struct onnx_tensor tensor = {.type = l->half ? ONNX_FLOAT16 : ONNX_FLOAT, .data = (void *)(uintptr_t)weights};
+        return (float)onnx_number(&tensor, float_place(l, o, i, y, x));
+    }
+    const int32_t *zero = morsel_blob_optional(l->c->network, l->p.weight_zero);
+    size_t at = channel_place(l, o);
+    return (float)(((const int8_t *)weights)[byte_place(l, o, i, y, x)] - (zero ? zero[at] : 0)) * unit(l, at);
+}
+
+static float bias(const struct layer *l, uint32_t o) {
+    const void *constants = morsel_blob_optional(l->c->network, l->p.bias);
+    size_t at = channel_place(l, o);
+    if (l->real)
+        return constants ? ((const float *)constants)[at] : 0;
+    const float *more = morsel_blob_optional(l->c->network, l->p.float_bias);
+    float whole = constants ? (float)((const int32_t *)constants)[at] * l->x->scale * unit(l, at) : 0;
+    return more ? whole + more[at] * (morsel_is_byte(l->y) ? l->y->scale : 1) : whole;
+}
+
+static float weight_of_element(const struct layer *l, const struct linear *linear, size_t e) {
+    int64_t in, out;
+    linear_place(linear, (int64_t)e, &in, &out);
+    uint32_t tap = (uint32_t)((int64_t)e % linear->window), i = (uint32_t)in % l->inputs;
+    if (graph_is(linear->node, "ConvTranspose")) /* its weights are turned by half a turn */
+        tap = (uint32_t)linear->window - 1 - tap;
+    if (l->pixels > 1)
+        i = i % l->pixels * (l->inputs / l->pixels) + i / l->pixels;
+    return weight(l, (uint32_t)out, i, tap / l->p.kernel_w, tap % l->p.kernel_w);
+}
+
+struct compare_weights *compare_weights(const struct comparison *c, struct onnx_node *node, uint32_t tensor) {
+    struct layer l = {.c = c, .step = writer_of(c, tensor)};
+    struct linear linear;
+    if (!l.step || !linear_read(node, &linear) || !read_layer(&l, &linear))
+        return NULL;
+    struct compare_weights *w = onnx_alloc(c->graph, sizeof *w);
+    w->linear = linear;
+    w->values = onnx_alloc(c->graph, linear.weights->count * sizeof *w->values);
+    w->bias = onnx_alloc(c->graph, (size_t)linear.out_channels * sizeof *w->bias);
+    for (size_t e = 0; e < linear.weights->count; e++)
+        w->values[e] = weight_of_element(&l, &linear, e);
+    for (uint32_t o = 0; o < linear.out_channels; o++)
+        w->bias[o] = bias(&l, o);
+    return w;
+}
