@@ -247,6 +247,7 @@ test-sanitize:  ## the unit tests and the tool under ASan and UBSan
 	@MORSEL=build/sanitize/morsel $(TALLY) sanitize-convert sh tests/cli/convert.sh
 	@MORSEL=build/sanitize/morsel $(TALLY) sanitize-run-onnx sh tests/cli/run_onnx.sh
 	@MORSEL=build/sanitize/morsel $(TALLY) sanitize-quantize sh tests/cli/quantize.sh
+	@MORSEL=build/sanitize/morsel $(TALLY) sanitize-compare sh tests/cli/compare.sh
 	@MORSEL=build/sanitize/morsel $(TALLY) sanitize-inspect-onnx sh tests/cli/inspect_onnx.sh
 # Tests whose name says threads, under ThreadSanitizer.
 test-kernels:  ## every kernel against plain C, here and on emulated CPUs
@@ -267,6 +268,7 @@ test-cli:
 	@MORSEL=$(BUILD)/morsel $(TALLY) convert sh tests/cli/convert.sh
 	@MORSEL=$(BUILD)/morsel $(TALLY) run-onnx sh tests/cli/run_onnx.sh
 	@MORSEL=$(BUILD)/morsel $(TALLY) quantize sh tests/cli/quantize.sh
+	@MORSEL=$(BUILD)/morsel $(TALLY) compare sh tests/cli/compare.sh
 	@MORSEL=$(BUILD)/morsel $(TALLY) inspect-onnx sh tests/cli/inspect_onnx.sh
 test-link:
 	@$(TALLY) link sh tests/link/link.sh

@@ -85,7 +85,7 @@ static void settle(const struct comparison *c, float **back, struct onnx_value *
     for (size_t i = 0; i < channels; i++) {
         double ahead = forward_factor(info->point, i), known = (double)behind[i];
         factors[i] = 1;
-        if (ahead > 0 && known > 0 && fabs(log2(ahead / known)) < 0.3)
+        if (ahead > 0 && known > 0 && ahead != 1 && fabs(log2(ahead / known)) < 0.3)
             factors[i] = (float)known;
         else if (!(ahead > 0) || !(known > 0))
             factors[i] = (float)(known > 0 ? known : ahead > 0 && info->point ? ahead : 1);
@@ -94,6 +94,23 @@ static void settle(const struct comparison *c, float **back, struct onnx_value *
     info->factors = other ? factors : NULL;
     if (info->point)
         info->point->rescaled = other;
+}
+
+/* What comes out of an operator that only moves channels on, and is no point: nothing was measured there, so it has what went in. */
+static void hand_on(const struct comparison *c, const struct onnx_node *node) {
+    const struct onnx_value *x = NULL;
+    struct onnx_value *y = node->output_count ? node->outputs[0] : NULL;
+    for (int k = 0; k < node->input_count && !x; k++)
+        x = node->inputs[k] && !node->inputs[k]->constant ? node->inputs[k] : NULL;
+    if (!x || !y || y->is_output || info_of(y)->point || !keeps_factors(node) || (!info_of(x)->factors && !info_of(y)->factors))
+        return;
+    size_t before = compare_channels(x), after = compare_channels(y);
+    if (!before || after % before)
+        return;
+    float *factors = onnx_alloc(c->graph, after * sizeof *factors);
+    for (size_t i = 0; i < after; i++)
+        factors[i] = compare_factor(c, x, i / (after / before));
+    info_of(y)->factors = factors;
 }
 
 void compare_find_factors(struct comparison *c) {
@@ -115,4 +132,6 @@ void compare_find_factors(struct comparison *c) {
                 suggest_by_output(c, back, node, node->inputs[k]);
         }
     }
+    for (size_t n = 0; n < c->graph->node_count; n++)
+        hand_on(c, c->graph->nodes[n]);
 }

@@ -1,0 +1,98 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# morsel compare from the command line, on a small float network and the shipped pictures. Prints "ok NAME" or "FAIL NAME".
+cd "$(dirname "$0")/../.." || exit 1
+morsel=${MORSEL:-build/morsel}
+float=tests/cli/float_small.onnx
+pictures=models/cifar10/pictures
+rule=models/cifar10/picture.json
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+export TMPDIR="$work/temporary"
+mkdir "$TMPDIR"
+status=0
+
+# verify NAME COMMAND...: a command that must succeed.
+verify() {
+    name=$1
+    shift
+    if "$@" >"$work/log" 2>&1; then echo "ok compare: $name"; else
+        echo "FAIL compare: $name"
+        head -n 12 "$work/log" | sed 's/^/    /'
+        status=1
+    fi
+}
+
+# call STATUS ARGUMENTS...: the exit status is that, and a failure says something that starts with "morsel: ". Output in out and err.
+call() {
+    want=$1
+    shift
+    "$morsel" compare "$@" >"$work/out" 2>"$work/err"
+    code=$?
+    [ $code -eq "$want" ] || { echo "exit status $code, not $want"; cat "$work/err"; return 1; }
+    [ "$want" -eq 0 ] || grep -q '^morsel: ' "$work/err" || { echo "no line that starts with 'morsel: '"; return 1; }
+}
+says() { grep -qE -- "$1" "$work/out" "$work/err" || { echo "no line has /$1/"; cat "$work/out" "$work/err"; return 1; }; }
+call_says() { pattern=$1; shift; call "$@" && says "$pattern"; }
+layers() { [ "$(grep -c '"sqnr_own_db"' "$work/out")" -eq "$1" ]; } # and inputs
+number() { sed -n "s/^ *\"$1\": \([-0-9.]*\),*$/\1/p" "$work/out"; }
+above() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > b) }'; }
+data="--data $pictures --picture $rule"
+
+# shellcheck disable=SC2086
+"$morsel" quantize $float $data -o "$work/a.morsel" -o "$work/a.onnx" >"$work/log" 2>&1 || cat "$work/log"
+# shellcheck disable=SC2086
+"$morsel" quantize $float $data --strip -o "$work/stripped.morsel" >"$work/log" 2>&1 || cat "$work/log"
+
+# --- what it says
+# shellcheck disable=SC2086
+verify "a blob" call_says '^output SQNR [0-9.]+ dB over 10 samples' 0 $float "$work/a.morsel" $data
+verify "names layers" says 'Conv +stem$'
+verify "and dead channels" says 'depthwise .*channels are 0 whatever the sample'
+# shellcheck disable=SC2086
+verify "one layer alone" call_says '4 more: --limit 0' 0 $float "$work/a.morsel" $data --limit 1
+verify "the rule is the blob's" call_says '^output SQNR' 0 $float "$work/a.morsel" --data $pictures
+# shellcheck disable=SC2086
+verify "JSON" call 0 $float "$work/a.morsel" $data --json
+verify "JSON has all layers" layers 6
+for key in name op sqnr_weight_db sqnr_own_db sqnr_out_db cosine clipped rescaled_channels; do
+    verify "JSON has $key" says "\"$key\": "
+done
+verify "the output is near" above "$(number output_sqnr_db)" 30
+cp "$work/out" "$work/blob.json"
+# shellcheck disable=SC2086
+verify "a QDQ file" call 0 $float "$work/a.onnx" $data --json
+verify "gives the same figures" sh -c "sed 2,3d '$work/out' >'$work/1'; sed 2,3d '$work/blob.json' | cmp - '$work/1'"
+# shellcheck disable=SC2086
+verify "with three threads" call 0 $float "$work/a.morsel" $data --json --threads 3
+verify "the same figures" cmp "$work/out" "$work/blob.json"
+# shellcheck disable=SC2086
+"$morsel" quantize $float $data --exclude Conv -o "$work/mixed.morsel" >"$work/log" 2>&1
+# shellcheck disable=SC2086
+verify "layers left in float" call_says ' 120\.0 .*Conv +stem$' 0 $float "$work/mixed.morsel" $data
+verify "noise" call_says 'without --data the inputs are noise' 0 $float "$work/a.morsel" --count 4
+verify "of four samples" says 'over 4 samples'
+verify "leaves no file" sh -c "[ -z \"\$(ls '$TMPDIR')\" ]"
+# shellcheck disable=SC2086
+verify "a picture" call 0 $float "$work/a.morsel" $data --svg "$work/a.svg"
+verify "has a group for each layer" sh -c "[ \$(grep -c '<g data-layer=' '$work/a.svg') -eq 5 ] && tail -n 1 '$work/a.svg' | grep -q '</svg>'"
+
+# shellcheck disable=SC2086
+"$morsel" quantize $float $data --method percentile --percentile 60 -o "$work/clipped.morsel" >"$work/log" 2>&1
+# shellcheck disable=SC2086
+verify "ranges that clip" call_says ' [1-9][0-9.]* % +Conv +stem$' 0 $float "$work/clipped.morsel" $data
+
+# --- calls and files that are at fault
+verify "one file" call_says "FLOAT.onnx and MODEL" 2 $float
+verify "the wrong way round" call_says "the float network comes first" 2 "$work/a.onnx" $float
+verify "a model in float" call_says "quantize the model" 1 $float $float
+verify "a file that is not there" call 1 $float "$work/nowhere.morsel"
+verify "a float network that is not there" call 1 "$work/nowhere.onnx" "$work/a.morsel"
+verify "a stripped blob" call_says "without the names" 1 $float "$work/stripped.morsel" --data $pictures
+verify "another network" call_says "no value inside the network has the same name" 0 $float models/cifar10/network.morsel --data $pictures
+verify "data that is not there" call 1 $float "$work/a.morsel" --data "$work/nowhere"
+verify "no rule" call 2 $float "$work/a.onnx" --data $pictures
+verify "the model as picture" call_says "written over" 2 $float "$work/a.morsel" --svg "$work/a.morsel"
+verify "a full disk" call 3 $float "$work/a.morsel" --data $pictures --svg /dev/full
+verify "no folder for noise" sh -c "TMPDIR='$work/nowhere' '$morsel' compare $float '$work/a.morsel' 2>&1 | grep -q 'set TMPDIR'"
+exit $status
