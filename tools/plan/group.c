@@ -26,10 +26,6 @@ struct chain {
     uint32_t rows[MORSEL_FORMAT_MAX_GROUP]; /* of the rings */
 };
 
-static uint64_t aligned(uint64_t bytes) {
-    return (bytes + MORSEL_FORMAT_ALIGN - 1) / MORSEL_FORMAT_ALIGN * MORSEL_FORMAT_ALIGN;
-}
-
 static uint64_t row_bytes(const struct net_buffer *b) {
     return b->bytes / b->dims[0] / b->dims[1];
 }
@@ -103,7 +99,7 @@ static uint64_t ring_bytes(const struct net *net, struct chain *c) {
     uint64_t bytes = 0;
     for (uint32_t i = c->first; i < c->last; i++) {
         c->rows[i - c->first] = ring_rows(net, c, i);
-        bytes += aligned(c->rows[i - c->first] * row_bytes(net->steps[i]->output));
+        bytes += plan_aligned(c->rows[i - c->first] * row_bytes(net->steps[i]->output));
     }
     return bytes;
 }
@@ -123,7 +119,7 @@ static int64_t lag_of_reader(const struct net *net, const struct chain *c, uint3
         int64_t over = (int64_t)(t * row_bytes(y)) - (next > 0 ? next : 0) * (int64_t)row_bytes(x);
         lag = over > lag ? over : lag;
     }
-    return i == c->last && lag ? -1 : (int64_t)aligned((uint64_t)lag);
+    return i == c->last && lag ? -1 : (int64_t)plan_aligned((uint64_t)lag);
 }
 
 /* The same for all readers. */
@@ -157,8 +153,8 @@ static struct net_buffer *covered(const struct net *net, const struct chain *c, 
         for (uint32_t n = 0; n < net->steps[i]->input_count; n++) {
             struct net_buffer *x = net->steps[i]->inputs[n];
             int64_t own = made_inside(c, x) ? -1 : lag_of(net, c, x);
-            uint64_t apart = aligned(x->bytes) + aligned(y->bytes), end = (uint64_t)own + aligned(x->bytes);
-            uint64_t both = end > aligned(y->bytes) ? end : aligned(y->bytes);
+            uint64_t apart = plan_aligned(x->bytes) + plan_aligned(y->bytes), end = (uint64_t)own + plan_aligned(x->bytes);
+            uint64_t both = end > plan_aligned(y->bytes) ? end : plan_aligned(y->bytes);
             if (own < 0 || apart <= both + *saved)
                 continue;
             *saved = apart - both;
@@ -179,7 +175,7 @@ static uint64_t whole_bytes(const struct net *net, uint32_t first, uint32_t last
         uint32_t from = b->first_step == MORSEL_STEP_BEFORE ? 0 : b->first_step;
         bool before = b->first_step == MORSEL_STEP_BEFORE || from < first;
         if (b->used && !b->constant && b->last_step >= first && b->last_step != MORSEL_STEP_BEFORE && (before || from == last))
-            bytes += aligned(b->bytes);
+            bytes += plan_aligned(b->bytes);
     }
     return bytes;
 }
@@ -187,7 +183,7 @@ static uint64_t whole_bytes(const struct net *net, uint32_t first, uint32_t last
 static uint64_t scratch_bytes(const struct net *net, uint32_t first, uint32_t last) {
     uint64_t bytes = 0;
     for (uint32_t i = first; i <= last; i++)
-        bytes += aligned(net->steps[i]->scratch_bytes);
+        bytes += plan_aligned(net->steps[i]->scratch_bytes);
     return bytes;
 }
 
@@ -246,7 +242,7 @@ static uint64_t chain_peak(const struct net *net, struct chain *c) {
     if (c->first < c->last)
         covered(net, c, &lag, &saved);
     else if (plan_in_place(net, c->first))
-        saved = aligned(net->steps[c->last]->output->bytes);
+        saved = plan_aligned(net->steps[c->last]->output->bytes);
     return bytes + (c->first < c->last ? ring_bytes(net, c) : 0) - saved;
 }
 

@@ -16,10 +16,6 @@ struct slice {
 
 #define PLACE_TRIES 2000u
 
-static uint32_t aligned(uint32_t bytes) {
-    return (bytes + MORSEL_FORMAT_ALIGN - 1) / MORSEL_FORMAT_ALIGN * MORSEL_FORMAT_ALIGN;
-}
-
 /* --- Lifetimes --- */
 
 static void drop_dead_steps(struct net *net) {
@@ -267,11 +263,11 @@ static void find_slices(struct layout *l) {
     for (uint32_t i = 0; i < net->buffer_count; i++) {
         const struct net_buffer *b = net->buffers[i];
         l->slices[i] = (struct slice){
-            .bytes = aligned(plan_slice_bytes(b)), .first = plan_first(net, b), .last = plan_last(net, b)};
+            .bytes = (uint32_t)plan_aligned(plan_slice_bytes(b)), .first = plan_first(net, b), .last = plan_last(net, b)};
     }
     for (uint32_t s = 0; s < net->step_count; s++) {
         uint32_t group = net->steps[s]->group, first = group ? net->groups[group - 1].first_step : s;
-        l->slices[net->buffer_count + s] = (struct slice){.bytes = aligned(net->steps[s]->scratch_bytes),
+        l->slices[net->buffer_count + s] = (struct slice){.bytes = (uint32_t)plan_aligned(net->steps[s]->scratch_bytes),
                                                           .first = first,
                                                           .last = group ? first + net->groups[group - 1].step_count - 1 : s};
     }
