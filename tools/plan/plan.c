@@ -79,12 +79,7 @@ static bool by_element(const struct net_step *step, uint32_t input) {
     if (step->kind != MORSEL_STEP_BINARY)
         return false;
     const struct morsel_blob_binary *p = &step->parameters.binary;
-    const uint32_t *stride = input ? p->b_stride : p->a_stride;
-    uint32_t dense = 1;
-    for (uint32_t i = p->rank; i-- > 0; dense *= p->dims[i])
-        if (stride[i] != dense && p->dims[i] > 1)
-            return false;
-    return true;
+    return plan_dense(p, input ? p->b_stride : p->a_stride);
 }
 
 struct net_buffer *plan_in_place(const struct net *net, uint32_t s) {

@@ -9,7 +9,7 @@ static bool same_shape(const struct net_buffer *a, const struct net_buffer *b) {
     return a->rank == 4 && b->rank == 4;
 }
 
-static bool dense(const struct morsel_blob_binary *p, const uint32_t *stride) {
+bool plan_dense(const struct morsel_blob_binary *p, const uint32_t *stride) {
     uint32_t step = 1;
     for (uint32_t i = p->rank; i-- > 0; step *= p->dims[i])
         if (stride[i] != step && p->dims[i] > 1)
@@ -30,8 +30,8 @@ static bool by_rows(const struct net_step *step) {
         const struct morsel_blob_lut *p = &step->parameters.lut;
         return p->channels == 1 || row % ((uint64_t)p->channels * p->inner) == 0;
     }
-    return dense(&step->parameters.binary, step->parameters.binary.a_stride) &&
-           dense(&step->parameters.binary, step->parameters.binary.b_stride);
+    return plan_dense(&step->parameters.binary, step->parameters.binary.a_stride) &&
+           plan_dense(&step->parameters.binary, step->parameters.binary.b_stride);
 }
 
 /* AVERAGE_POOL is none of them: its divisor may depend on the row's number, which a ring does not keep. */
