@@ -41,6 +41,17 @@ static inline const struct morsel_blob_group *morsel_blob_group(const struct mor
     return (const struct morsel_blob_group *)morsel_blob_at(m, morsel_blob_header(m)->groups.offset) + index;
 }
 
+/* The first and the last step of the group that step `index` stands in: itself where it is in none, or no step at all. */
+static inline uint32_t morsel_group_first(const struct morsel_model *m, uint32_t index) {
+    uint32_t group = index < morsel_blob_header(m)->steps.count ? morsel_blob_step(m, index)->group : 0;
+    return group ? morsel_blob_group(m, group - 1)->first_step : index;
+}
+
+static inline uint32_t morsel_group_last(const struct morsel_model *m, uint32_t index) {
+    uint32_t group = index < morsel_blob_header(m)->steps.count ? morsel_blob_step(m, index)->group : 0;
+    return group ? morsel_blob_group(m, group - 1)->first_step + morsel_blob_group(m, group - 1)->step_count - 1 : index;
+}
+
 /* The tensor index of operand `n` of a step: inputs first, then outputs. */
 static inline uint32_t morsel_blob_operand(const struct morsel_model *m, const struct morsel_blob_step *step, uint32_t n) {
     return ((const uint32_t *)morsel_blob_at(m, morsel_blob_header(m)->operands.offset))[step->first_operand + n];

@@ -6,24 +6,12 @@
  */
 #include "check.h"
 
-/* The first and the last step of the group that step i belongs to: i itself where it is in none, or no step at all. */
-static uint32_t first_of(const struct morsel_check *c, uint32_t i) {
-    if (i >= c->header->steps.count || !c->steps[i].group) return i;
-    return c->groups[c->steps[i].group - 1].first_step;
-}
-
-static uint32_t last_of(const struct morsel_check *c, uint32_t i) {
-    if (i >= c->header->steps.count || !c->steps[i].group) return i;
-    const struct morsel_blob_group *g = &c->groups[c->steps[i].group - 1];
-    return g->first_step + g->step_count - 1;
-}
-
 static uint32_t birth(const struct morsel_check *c, const struct morsel_blob_tensor *t) {
-    return first_of(c, t->first_step) + 1;
+    return morsel_group_first(c->model, t->first_step) + 1;
 }
 
 static uint32_t death(const struct morsel_check *c, const struct morsel_blob_tensor *t) {
-    return last_of(c, t->last_step) + 1;
+    return morsel_group_last(c->model, t->last_step) + 1;
 }
 
 /* Whether the section of inputs or outputs names the tensor. */
@@ -88,7 +76,7 @@ static int may_replace(const struct morsel_check *c, const struct morsel_blob_te
 /* Two that live during the same group: its output behind its input. */
 static int may_trail(const struct morsel_check *c, const struct morsel_blob_tensor *old, const struct morsel_blob_tensor *new) {
     if (new->first_step >= c->header->steps.count || !c->steps[new->first_step].group) return 0;
-    if (last_of(c, old->last_step) != last_of(c, new->first_step)) return 0;
+    if (morsel_group_last(c->model, old->last_step) != morsel_group_last(c->model, new->first_step)) return 0;
     return morsel_check_trails(c, &c->groups[c->steps[new->first_step].group - 1], old, new);
 }
 
@@ -110,13 +98,14 @@ static enum morsel_error check_overlaps(const struct morsel_check *c, uint32_t i
 /* A step's scratch against the tensors that are alive, and against that of the steps before it in its group. */
 static enum morsel_error check_scratch(const struct morsel_check *c, uint32_t i) {
     const struct morsel_blob_step *step = &c->steps[i];
+    uint32_t first = morsel_group_first(c->model, i), last = morsel_group_last(c->model, i);
     if (!step->scratch_bytes) return MORSEL_OK;
     for (uint32_t k = 0; k < c->header->tensors.count; k++) {
         const struct morsel_blob_tensor *t = &c->tensors[k];
         if (t->place || !meet(step->scratch_offset, step->scratch_bytes, t->offset, morsel_slice_bytes(t))) continue;
-        if (birth(c, t) <= last_of(c, i) + 1 && first_of(c, i) + 1 <= death(c, t)) return MORSEL_ERR_PLAN;
+        if (birth(c, t) <= last + 1 && first + 1 <= death(c, t)) return MORSEL_ERR_PLAN;
     }
-    for (uint32_t k = first_of(c, i); k < i; k++)
+    for (uint32_t k = first; k < i; k++)
         if (meet(step->scratch_offset, step->scratch_bytes, c->steps[k].scratch_offset, c->steps[k].scratch_bytes)) return MORSEL_ERR_PLAN;
     return MORSEL_OK;
 }

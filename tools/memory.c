@@ -10,22 +10,6 @@ const char *memory_kind_name(enum memory_kind kind) {
 
 /* --- Slices and lifetimes --- */
 
-static const struct morsel_blob_group *group_of(const struct morsel_model *network, uint32_t step) {
-    uint32_t group = step < morsel_blob_header(network)->steps.count ? morsel_blob_step(network, step)->group : 0;
-    return group ? morsel_blob_group(network, group - 1) : NULL;
-}
-
-/* The first and the last step of the group of `step`; the step itself where it is in none. */
-static uint32_t first_of(const struct morsel_model *network, uint32_t step) {
-    const struct morsel_blob_group *group = group_of(network, step);
-    return group ? group->first_step : step;
-}
-
-static uint32_t last_of(const struct morsel_model *network, uint32_t step) {
-    const struct morsel_blob_group *group = group_of(network, step);
-    return group ? group->first_step + group->step_count - 1 : step;
-}
-
 static bool share(const struct morsel_blob_tensor *a, const struct morsel_blob_tensor *b) {
     return a->offset < b->offset + morsel_slice_bytes(b) && b->offset < a->offset + morsel_slice_bytes(a);
 }
@@ -34,7 +18,7 @@ static bool share(const struct morsel_blob_tensor *a, const struct morsel_blob_t
 static uint32_t over_of(const struct morsel_model *network, const struct morsel_blob_tensor *y) {
     if (y->first_step == MORSEL_STEP_BEFORE || y->ring_rows)
         return MEMORY_NONE;
-    for (uint32_t s = first_of(network, y->first_step); s <= y->first_step; s++) {
+    for (uint32_t s = morsel_group_first(network, y->first_step); s <= y->first_step; s++) {
         const struct morsel_blob_step *step = morsel_blob_step(network, s);
         for (uint32_t n = 0; n < step->input_count; n++) {
             const struct morsel_blob_tensor *x = morsel_blob_input(network, step, n);
@@ -51,16 +35,16 @@ static void add_tensors(const struct morsel_model *network, struct memory *memor
         const struct morsel_blob_tensor *t = morsel_blob_tensor(network, i);
         if (t->place)
             continue;
-        uint32_t last = last_of(network, t->last_step), over = over_of(network, t);
+        uint32_t last = morsel_group_last(network, t->last_step), over = over_of(network, t);
         memory->slices[memory->count++] = (struct memory_slice){
             .kind = t->ring_rows ? MEMORY_RING : MEMORY_WHOLE,
             .index = i,
             .offset = t->offset,
             .bytes = morsel_slice_bytes(t),
-            .first = t->first_step == MORSEL_STEP_BEFORE ? 0 : first_of(network, t->first_step),
+            .first = t->first_step == MORSEL_STEP_BEFORE ? 0 : morsel_group_first(network, t->first_step),
             .last = last < steps ? last : steps ? steps - 1 : 0, /* an output stays */
             .over = over,
-            .over_last = over == MEMORY_NONE ? 0 : last_of(network, morsel_blob_tensor(network, over)->last_step),
+            .over_last = over == MEMORY_NONE ? 0 : morsel_group_last(network, morsel_blob_tensor(network, over)->last_step),
         };
     }
 }
@@ -73,8 +57,8 @@ static void add_scratch(const struct morsel_model *network, struct memory *memor
                                                                     .index = s,
                                                                     .offset = step->scratch_offset,
                                                                     .bytes = step->scratch_bytes,
-                                                                    .first = first_of(network, s),
-                                                                    .last = last_of(network, s),
+                                                                    .first = morsel_group_first(network, s),
+                                                                    .last = morsel_group_last(network, s),
                                                                     .over = MEMORY_NONE};
     }
 }
