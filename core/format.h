@@ -104,11 +104,13 @@ struct morsel_blob_step {
  *     scale(x) = stride * scale(y),   lead(x) >= stride * (lead(y) - 1) + (kernel - 1) * dilation + 1 - pad        rows come in time
  *     ring_rows(x) >= scale(x) * strip_rows,   ring_rows(x) >= scale(x) * strip_rows + lead(x) - stride * lead(y) + pad     and stay
  * for every ring x that a step reads to write y (the second line is void where ring_rows is the whole height). Steps of a group are
- * windows, or elementwise with every operand of y's shape. All that a group touches is alive from its first step to its last, with one
- * exception: in a batch of 1 the whole output may lie over a whole input that nobody reads later, if it trails behind it: for T =
- * strip_rows, 2 * strip_rows, .. below the output's height and every step that reads the input, the first T rows of the output end no
- * later than the row at which that step goes on reading, stride * (scale * T + lead) - pad. A last step that reads the input itself is
- * elementwise, and both begin and end together.
+ * windows (CONV, DEPTHWISE, REAL_CONV, MAX_POOL), or elementwise (BINARY, UNARY, LUT) with every operand of y's shape and constants that
+ * repeat within a row. AVERAGE_POOL stays out: its divisor may depend on the row's number, which a kernel is not told of rows in rings.
+ *
+ * All that a group touches is alive from its first step to its last, with one exception: in a batch of 1 the whole output may lie over
+ * a whole input that nobody reads later, if it trails behind it: for T = strip_rows, 2 * strip_rows, .. below the output's height and
+ * every step that reads the input, the first T rows of the output end no later than the row at which that step goes on reading,
+ * stride * (scale * T + lead) - pad. A last step that reads the input itself is elementwise, and both begin and end together.
  */
 struct morsel_blob_group {
     uint32_t first_step;

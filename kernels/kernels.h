@@ -8,8 +8,13 @@
  * are stored as the instruction set multiplies them fastest (store_flip), and only `own` tells the integers of the type.
  *
  * Ranges. Every kernel computes a range of its step's units, and no unit depends on another: any cut into ranges, in any order,
- * gives the same bytes. Spatial kernels take output rows, counted through the batch; the others take elements, rows or blocks as
- * said at the function type.
+ * gives the same bytes. Spatial kernels take output rows y .. y + n, counted through the batch; the others take elements, rows or
+ * blocks as said at the function type.
+ *
+ * Rows of spatial kernels. Input rows are given by address and need not lie in order: in a streaming group they are those of a ring.
+ * There y says where results go, a place in the output's ring, and not which row of the picture it is, so that no kernel may conclude
+ * from it what lies above or below. Only the average pool asks for the row's number (where padding counts in its divisor), and it stays
+ * out of groups.
  *
  * Every argument struct fits a step slot of the arena (256 bytes) beside the call's own 24 bytes, on every ABI.
  */
@@ -66,7 +71,8 @@ struct morsel_channels {
 #define MORSEL_SUMS_SMALL 1u    /* |sum| < 2^22 and |sum * multiplier| < 32000 */
 #define MORSEL_SUMS_POSITIVE 2u /* no multiplier is negative */
 
-/* rows[i * kernel_h + ky] is the input row under tap row ky of output row y + i; rows above and below the picture are `outside`. */
+/* rows[i * kernel_h + ky] is the input row under tap row ky of output row i, which goes to row y + i of y.data; rows above and below the
+ * picture are `outside`. */
 struct morsel_conv_args {
     struct morsel_window window;
     struct morsel_input x;
