@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The README's table of arenas: arenas.py [FILE.onnx ...]. MORSEL is the tool. The last column is what TensorFlow Lite Micro's own recorder
-says of the same topology (pip install tflite-micro ai-edge-litert onnx numpy); without those packages it is left out."""
+"""arenas.py [FILE.onnx ...]: the README's table of arenas, of the networks that are built in and of files.
+
+MORSEL names the tool [build/morsel]. The last column is what TensorFlow Lite Micro's own recorder says of the same topology
+(pip install tflite-micro ai-edge-litert onnx numpy); without those packages, and for files, it is empty."""
+import argparse
 import json
 import os
 import re
@@ -14,8 +17,19 @@ NETS = "mobilenetv2-224 mobilenetv1-224 resnet18-224 shufflenetv2-224 resnet8-32
 MODES = (["--arena", "1"], [], ["--no-streaming"])
 
 
-def call(*arguments):
-    return json.loads(subprocess.run([MORSEL, *arguments, "--json"], check=True, capture_output=True, text=True).stdout)
+def arguments():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("files", nargs="*", metavar="FILE.onnx")
+    return p.parse_args()
+
+
+def call(*words):
+    """What the tool says in JSON; its own message where it fails."""
+    try:
+        done = subprocess.run([MORSEL, *words, "--json"], stdout=subprocess.PIPE, text=True)
+    except OSError as error:
+        sys.exit(f"arenas.py: {MORSEL}: {error.strerror}; 'make' builds it, MORSEL names another")
+    return json.loads(done.stdout) if done.returncode == 0 else sys.exit(done.returncode)
 
 
 def arena_of_net(net, mode):
@@ -37,15 +51,16 @@ def arena_of_tflm(net):
 
 
 def row(name, arenas, tflm):
-    cells = [f"{a:,}" for a in arenas] + [f"{tflm:,}" if tflm else "-"]
-    print(f"| {name} | {' | '.join(cells)} |", flush=True)
+    cells = " | ".join([name, *(f"{a:,}" for a in arenas)])
+    print(f"| {cells} | {tflm:,} |" if tflm else f"| {cells} | |", flush=True)
 
 
 def main():
-    print("| network | least | default | step by step | TFLM |\n|---|---|---|---|---|")
+    files = arguments().files
+    print("| network | `--arena 1` | default | `--no-streaming` | TFLM |\n|---|---|---|---|---|")
     for net in NETS:
         row(net, [arena_of_net(net, mode) for mode in MODES], arena_of_tflm(net))
-    for path in sys.argv[1:]:
+    for path in files:
         row(path, [arena_of_file(path, mode) for mode in MODES], None)
 
 
