@@ -62,8 +62,9 @@ LIBRARY_SOURCES += $(wildcard $(ISA_FOLDER)/*.c $(ISA_FOLDER)/*.S)
 endif
 
 # The reduced tool is made of these files alone; the full tool of every file below tools/.
-REDUCED_TOOLS := main verb_run verb_inspect verb_bench verb_eval options message file model tensor npy json pool crowd progress dataset scores \
-	results steps memory nets nets_build lower/net lower/proofs plan/plan plan/group plan/reach blob/write inspect_text inspect_json plan_svg image/image image/pnm image/bmp
+REDUCED_TOOLS := main verb_run verb_inspect verb_bench verb_eval options message file model tensor npy json pool crowd progress dataset \
+	scores results steps memory nets nets_build lower/net lower/proofs plan/plan plan/group plan/reach blob/write inspect_text \
+	inspect_json plan_svg image/image image/pnm image/bmp
 ifeq ($(REDUCED),)
 TOOL_SOURCES := $(wildcard tools/*.c tools/*/*.c)
 PROTO := $(wildcard tools/onnx/onnx.proto)
@@ -167,8 +168,8 @@ ifneq ($(PACKAGES),)
 	@missing=; command -v protoc-c >/dev/null || missing=" protoc-c"; \
 	if command -v pkg-config >/dev/null; then for p in $(PACKAGES); do pkg-config --exists $$p || missing="$$missing $$p"; done; \
 	else missing="$$missing pkg-config"; fi; \
-	if [ -n "$$missing" ]; then echo "make: the full tool needs$$missing; 'make deps-tool' installs what is missing ('make demo' needs none)" >&2; \
-	exit 1; fi
+	if [ -n "$$missing" ]; then \
+	    echo "make: the full tool needs$$missing; 'make deps-tool' installs what is missing ('make demo' needs none)" >&2; exit 1; fi
 endif
 
 
@@ -225,7 +226,8 @@ $(CLI_FILES): $(CLI_FILES).o $(UNIT_HELPERS) $(BUILD)/libtool.a $(BUILD)/libmors
 .PHONY: cli-programs
 cli-programs: tool $(CLI_FILES)
 
-# Kernels against plain C; a plain static program, so that it runs on any emulated CPU too. KERNELS="--kernel conv --bench" hands it options.
+# Kernels against plain C; a plain static program, so that it runs on any emulated CPU too. KERNELS="--kernel conv --bench" hands it
+# options.
 CHECK_KERNELS := $(BUILD)/tests/check_kernels/check_kernels
 CHECK_OBJECTS := $(call objects,$(wildcard tests/check_kernels/*.c))
 -include $(CHECK_OBJECTS:.o=.d)
@@ -255,7 +257,8 @@ test-kernels:  ## every kernel against plain C, here and on emulated CPUs
 	@$(sub) CROSS=aarch64-linux-gnu- kernels-program
 	@$(TALLY) kernels-native $(CHECK_KERNELS) --seed 1
 	@for cpu in cortex-a53 cortex-a76 max; do \
-	    $(TALLY) kernels-$$cpu qemu-aarch64 -cpu $$cpu build/aarch64-linux-gnu/tests/check_kernels/check_kernels --seed 1 --cases 150 || exit 1; done
+	    $(TALLY) kernels-$$cpu qemu-aarch64 -cpu $$cpu build/aarch64-linux-gnu/tests/check_kernels/check_kernels --seed 1 --cases 150 \
+	    || exit 1; done
 	@if command -v qemu-x86_64 >/dev/null; then for cpu in Penryn Haswell; do \
 	    $(TALLY) kernels-$$cpu qemu-x86_64 -cpu $$cpu $(CHECK_KERNELS) --seed 1 --cases 60 --random-only || exit 1; done; fi
 test-threads:
@@ -400,8 +403,8 @@ install: all  ## morsel, libmorsel.a, morsel.h and morsel.pc below DESTDIR and P
 	install -m 755 $(BUILD)/morsel $(DESTDIR)$(PREFIX)/bin/morsel
 	install -m 644 $(BUILD)/libmorsel.a $(DESTDIR)$(PREFIX)/lib/libmorsel.a
 	install -m 644 core/morsel.h $(DESTDIR)$(PREFIX)/include/morsel.h
-	printf 'prefix=%s\nName: morsel\nDescription: int8 neural networks in memory that you hand it\nVersion: %s\nLibs: -L$${prefix}/lib -lmorsel\nCflags: -I$${prefix}/include\n' \
-	    '$(PREFIX)' '$(VERSION)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/morsel.pc
+	printf '%s\n' 'prefix=$(PREFIX)' 'Name: morsel' 'Description: int8 neural networks in memory that you hand it' 'Version: $(VERSION)' \
+	    'Libs: -L$${prefix}/lib -lmorsel' 'Cflags: -I$${prefix}/include' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/morsel.pc
 dist:  ## an archive of the committed sources
 	@mkdir -p build
 	git archive --format=tar.gz --prefix=morsel-$(VERSION)/ -o build/morsel-$(VERSION).tar.gz HEAD
@@ -413,4 +416,5 @@ size: lib  ## bytes of code and constants in the library, by object
 clean:  ## removes build/
 	rm -rf build
 help:  ## this list
-	@sed -n 's/^\([a-z][a-z0-9-]*\):[^#]*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name what; do printf '  make %-14s %s\n' "$$name" "$$what"; done
+	@sed -n 's/^\([a-z][a-z0-9-]*\):[^#]*## \(.*\)/\1|\2/p' Makefile | \
+	    while IFS='|' read -r name what; do printf '  make %-14s %s\n' "$$name" "$$what"; done

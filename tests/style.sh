@@ -11,7 +11,7 @@ files=$(ls core/*.[ch] kernels/*.[ch] arm64/*.[chS] x86/*.[chS] tools/*.[ch] too
 # shellcheck disable=SC2086
 check "first line is the licence" "$(for f in $files; do head -n 1 "$f" | grep -q 'SPDX-License-Identifier: MIT' || echo "$f"; done)"
 # shellcheck disable=SC2086
-check "at most 140 columns" "$(awk 'length($0) > 140 { print FILENAME ":" FNR ": " length($0) }' $files)"
+check "at most 140 columns" "$(awk 'length($0) > 140 { print FILENAME ":" FNR ": " length($0) }' Makefile $files)"
 # shellcheck disable=SC2086
 check "at most 500 lines" "$(wc -l $files | awk '$2 != "total" && $1 > 500 { print $2 ": " $1 }')"
 # shellcheck disable=SC2086
