@@ -30,9 +30,8 @@ static struct moment now(void) {
     return (struct moment){(double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3, use.ru_minflt + use.ru_majflt};
 }
 
-static double print_part(const char *name, const struct moment *from, const struct moment *to) {
+static void print_part(const char *name, const struct moment *from, const struct moment *to) {
     printf("\"%s_us\": %.1f, \"%s_faults\": %ld, ", name, to->us - from->us, name, to->faults - from->faults);
-    return to->us - from->us;
 }
 
 /* The peak of this program alone: ru_maxrss would count that of whoever started it. */
@@ -57,7 +56,7 @@ static unsigned touch(const volatile uint8_t *p, size_t bytes) {
     return sum;
 }
 
-static void fail(const char *what) {
+static _Noreturn void fail(const char *what) {
     fprintf(stderr, "cold: %s\n", what);
     exit(1);
 }
@@ -84,39 +83,80 @@ static double steady(const struct morsel_session *session, const struct morsel_m
     return median;
 }
 
-int main(int argc, char **argv) {
-    uint32_t flags = MORSEL_SKIP_CHECKSUM;
-    long runs = 0;
-    int warm = 0, dropped = 0, populate = 0;
-    if (argc < 2) fail("a blob is wanted");
-    for (int i = 2; i < argc; i++) {
-        if (!strcmp(argv[i], "--checksum")) flags = 0;
-        if (!strcmp(argv[i], "--warm")) warm = 1;
-        if (!strcmp(argv[i], "--dropped")) dropped = 1;
-        if (!strcmp(argv[i], "--populate")) populate = MAP_POPULATE;
-        if (!strcmp(argv[i], "--runs") && i + 1 < argc) runs = atol(argv[++i]);
+/* --- The call --- */
+
+struct call {
+    const char *path;
+    uint32_t flags;
+    long runs;
+    int warm, dropped, populate;
+};
+
+static _Noreturn void usage(const char *what, const char *word) {
+    fprintf(stderr, "cold: %s%s; cold BLOB [--checksum] [--warm] [--populate] [--dropped] [--runs N]\n", what, word);
+    exit(2);
+}
+
+static long read_runs(const char *text) {
+    char *end;
+    if (!text) usage("--runs wants a number", "");
+    long runs = strtol(text, &end, 10);
+    if (end == text || *end || runs < 0 || runs > 1000000) usage("--runs wants a number up to 1000000, not ", text);
+    return runs;
+}
+
+static struct call read_call(int argc, char **argv) {
+    struct call call = {.flags = MORSEL_SKIP_CHECKSUM};
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--checksum")) call.flags = 0;
+        else if (!strcmp(argv[i], "--warm")) call.warm = 1;
+        else if (!strcmp(argv[i], "--dropped")) call.dropped = 1;
+        else if (!strcmp(argv[i], "--populate")) call.populate = MAP_POPULATE;
+        else if (!strcmp(argv[i], "--runs")) call.runs = read_runs(argv[++i]);
+        else if (argv[i][0] == '-') usage("there is no option ", argv[i]);
+        else if (call.path) usage("one blob is wanted, and there is also ", argv[i]);
+        else call.path = argv[i];
     }
+    if (!call.path) usage("a blob is wanted", "");
+    return call;
+}
+
+/* --- The run --- */
+
+static int open_file(const struct call *call, size_t *bytes) {
+    struct stat info;
+    int file = open(call->path, O_RDONLY);
+    if (file < 0 || fstat(file, &info)) fail("no such blob");
+    *bytes = (size_t)info.st_size;
+    if (call->dropped && (fsync(file) || posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED))) fail("the system keeps its copy of the blob");
+    return file;
+}
+
+/* Zeroed, like a static one. */
+static uint8_t *make_arena(const struct call *call, size_t bytes) {
+    uint8_t *arena = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | call->populate, -1, 0);
+    if (arena == MAP_FAILED) fail("no memory for the arena");
+    if (call->warm) memset(arena, 0, bytes);
+    return arena;
+}
+
+int main(int argc, char **argv) {
     static struct morsel_model model;
     static struct morsel_session session;
-    struct stat info;
-    int file = open(argv[1], O_RDONLY);
-    if (file < 0 || fstat(file, &info)) fail("no such blob");
-    size_t bytes = (size_t)info.st_size;
-    if (dropped && (fsync(file) || posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED))) fail("the system keeps its copy of the blob");
+    const struct call call = read_call(argc, argv);
+    size_t bytes;
+    int file = open_file(&call, &bytes);
     long before = peak_kilobytes();
     struct moment start = now();
-    const uint8_t *blob = mmap(NULL, bytes, PROT_READ, MAP_SHARED | populate, file, 0);
+    const uint8_t *blob = mmap(NULL, bytes, PROT_READ, MAP_SHARED | call.populate, file, 0);
     struct moment mapped = now();
     if (blob == MAP_FAILED) fail("the blob cannot be mapped");
-    if (warm && touch(blob, bytes) == 1) puts("");
+    if (call.warm && touch(blob, bytes) == 1) puts("");
     struct moment opening = now();
-    if (morsel_open(&model, blob, bytes, flags)) fail("the blob cannot be opened");
+    if (morsel_open(&model, blob, bytes, call.flags)) fail("the blob cannot be opened");
     struct moment opened = now();
     size_t arena_bytes = morsel_arena_bytes(&model);
-    int zeroed = MAP_PRIVATE | MAP_ANONYMOUS | populate; /* like a static arena */
-    uint8_t *arena = mmap(NULL, arena_bytes, PROT_READ | PROT_WRITE, zeroed, -1, 0);
-    if (arena == MAP_FAILED) fail("no memory for the arena");
-    if (warm) memset(arena, 0, arena_bytes);
+    uint8_t *arena = make_arena(&call, arena_bytes);
     struct moment preparing = now();
     if (morsel_session_open(&session, &model, arena, arena_bytes, NULL)) fail("no session");
     struct moment prepared = now();
@@ -132,7 +172,7 @@ int main(int argc, char **argv) {
     print_part("fill", &prepared, &running);
     print_part("first", &running, &answered);
     printf("\"all_us\": %.1f, ", answered.us - start.us);
-    if (runs > 0) printf("\"steady_us\": %.1f, ", steady(&session, &model, runs));
+    if (call.runs > 0) printf("\"steady_us\": %.1f, ", steady(&session, &model, call.runs));
     printf("\"peak_kb\": %ld, \"peak_before_kb\": %ld, \"arena_bytes\": %zu, \"blob_bytes\": %zu}\n", peak, before, arena_bytes, bytes);
     return 0;
 }
