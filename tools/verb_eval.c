@@ -6,10 +6,10 @@
 #include "tools/json.h"
 #include "tools/model.h"
 #include "tools/options.h"
+#include "tools/pool.h"
 #include "tools/progress.h"
 #include "tools/scores.h"
 #include "tools/verbs.h"
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 struct eval;
 
-/* One thread's own: an arena, a session, its counts. */
+/* A task's own: an arena, a session, its counts. */
 struct worker {
     struct eval *eval;
     struct model model; /* shares the blob of eval->model */
@@ -26,7 +26,6 @@ struct worker {
     size_t images, top1, top5;
     bool failed;
     struct failure failure;
-    pthread_t thread;
 };
 
 struct eval {
@@ -37,6 +36,7 @@ struct eval {
     atomic_bool stop;
     unsigned worker_count;
     struct worker *workers;
+    struct progress progress;
     double seconds;
 };
 
@@ -113,24 +113,28 @@ static void work(struct worker *worker, struct progress *progress) {
     }
 }
 
-static void *work_thread(void *ctx) {
-    work(ctx, NULL);
-    return NULL;
+static void work_task(void *arg, uint32_t index) {
+    struct eval *eval = arg;
+    work(&eval->workers[index], index ? NULL : &eval->progress);
 }
 
-/* Worker 0 is this thread. Where a thread cannot be started the others do its part. */
-static void run_workers(struct eval *eval) {
-    struct progress progress;
-    unsigned started = 1;
-    progress_start(&progress, "pictures", eval->dataset.count);
+static bool run_workers(struct eval *eval, struct failure *failure) {
+    struct pool *pool = pool_open(eval->worker_count, failure);
+    if (!pool)
+        return false;
+    progress_start(&eval->progress, "pictures", eval->dataset.count);
     double start = clock_seconds();
-    while (started < eval->worker_count && pthread_create(&eval->workers[started].thread, NULL, work_thread, &eval->workers[started]) == 0)
-        started++;
-    work(&eval->workers[0], &progress);
-    for (unsigned i = 1; i < started; i++)
-        pthread_join(eval->workers[i].thread, NULL);
+    pool_run(pool, eval->worker_count, work_task, eval);
     eval->seconds = clock_seconds() - start;
-    progress_end(&progress);
+    progress_end(&eval->progress);
+    pool_close(pool);
+    for (unsigned i = 0; i < eval->worker_count; i++) {
+        if (eval->workers[i].failed) {
+            *failure = eval->workers[i].failure;
+            return false;
+        }
+    }
+    return true;
 }
 
 static const char *label_of(const void *ctx, uint32_t index) {
@@ -163,16 +167,7 @@ static bool run(struct eval *eval, const char *model, const char *data, size_t l
     for (unsigned i = 0; i < eval->worker_count; i++)
         if (!worker_open(&eval->workers[i], eval, failure))
             return false;
-    if (!open_data(eval, data, limit, failure))
-        return false;
-    run_workers(eval);
-    for (unsigned i = 0; i < eval->worker_count; i++) {
-        if (eval->workers[i].failed) {
-            *failure = eval->workers[i].failure;
-            return false;
-        }
-    }
-    return true;
+    return open_data(eval, data, limit, failure) && run_workers(eval, failure);
 }
 
 static void report(const struct eval *eval, bool want_json) {
