@@ -277,6 +277,19 @@ static bool open_binaries(struct dataset *dataset, const char *path, size_t limi
     return good;
 }
 
+/* No subfolders, and pictures: nobody says what they show. */
+static bool has_classes(const char *path, struct failure *failure) {
+    struct names pictures;
+    if (!list_folder(path, PICTURES, &pictures, failure))
+        return false;
+    int count = pictures.count;
+    names_free(&pictures);
+    return !count || failure_set(failure, STATUS_INPUT,
+                                 "%s has %d picture%s and no subfolders: eval wants a subfolder for each class, named as its label, with "
+                                 "the pictures of that class ('morsel run' answers single pictures)",
+                                 path, count, count == 1 ? "" : "s");
+}
+
 static bool fill(struct dataset *dataset, const char *path, size_t limit, const struct dataset_classes *classes, struct failure *failure) {
     struct names folders;
     if (!is_folder(path))
@@ -284,7 +297,7 @@ static bool fill(struct dataset *dataset, const char *path, size_t limit, const 
     if (!list_folder(path, SUBFOLDERS, &folders, failure))
         return false;
     bool good = folders.count ? open_folders(dataset, path, &folders, limit, classes, failure)
-                              : open_binaries(dataset, path, limit, failure);
+                              : open_binaries(dataset, path, limit, failure) && (dataset->count || has_classes(path, failure));
     names_free(&folders);
     return good;
 }

@@ -230,6 +230,7 @@ check "eval of a name that two labels have" 1 "subfolder 'LIGHT_RED' is none" ev
 check "eval of class numbers" 0 "^2 images: top-1 100.00 %" eval "$work/color.morsel" "$work/numbers"
 check "eval of a class number out of range" 1 "'3' stands for class 3, and the network has classes 0 to 2" eval "$work/color.morsel" "$work/far"
 check "eval of names that half fit" 1 "subfolder 'cyan' is none of .*: red, green, blue" eval "$work/color.morsel" "$work/mixed"
+check "eval of pictures without subfolders" 1 "set/red has 1 picture and no subfolders: eval wants" eval "$work/color.morsel" "$work/set/red"
 check "eval of an empty folder" 1 "holds no pictures" eval "$work/color.morsel" "$work/void"
 check "eval of no dataset" 1 "cannot read" eval "$work/color.morsel" "$work/nothing"
 check "eval of something else" 1 "neither a folder nor CIFAR-10" eval "$work/color.morsel" "$work/red.ppm"
