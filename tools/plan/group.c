@@ -365,31 +365,34 @@ static void take_chain(struct net *net, struct chain *c) {
     }
 }
 
-/* The bytes within which the plan is to be the fastest. */
-static uint64_t choose_room(const struct net *net, const struct options *all, uint64_t *peaks, struct best *best) {
+/* The bytes behind the slots within which the plan is to be the fastest. */
+static uint64_t choose_room(const struct net *net, uint32_t room, const struct options *all, uint64_t *peaks, struct best *best) {
     uint64_t least = find_least_peak(all, net->step_count, peaks), slots = net->step_count * (uint64_t)MORSEL_FORMAT_STEP_SLOT;
-    if (net->arena_room)
-        return net->arena_room > least + slots ? net->arena_room - slots : least;
+    if (room)
+        return room > least + slots ? room - slots : least;
     double fastest = find_least_cost(all, net->step_count, UINT64_MAX, best);
     return find_room(all, net->step_count, least, fastest + MOST_LOSS * CYCLES_A_MAC * (double)net_macs(net), best);
 }
 
-void plan_groups(struct net *net) {
+uint64_t plan_groups(struct net *net, uint32_t room) {
     uint32_t steps = net->step_count;
+    uint64_t peak = 0;
     net->groups = net_alloc(net, (steps / 2 + 1) * sizeof *net->groups);
     net->group_count = 0;
     if (net->no_streaming || !steps)
-        return;
+        return UINT64_MAX;
     struct options all = {.first = net_alloc(net, (steps + 1) * sizeof *all.first)};
     struct best *best = net_alloc(net, (steps + 1) * sizeof *best);
     find_options(net, &all);
-    find_least_cost(&all, steps, choose_room(net, &all, net_alloc(net, (steps + 1) * sizeof(uint64_t)), best), best);
+    find_least_cost(&all, steps, choose_room(net, room, &all, net_alloc(net, (steps + 1) * sizeof(uint64_t)), best), best);
     for (uint32_t i = 0; i < steps; i = best[i].option->last + 1) {
         struct chain c;
+        peak = best[i].option->peak > peak ? best[i].option->peak : peak;
         if (best[i].option->last == i || !find_chain(net, i, best[i].option->last, &c))
             continue;
         c.strip = best[i].option->strip;
         take_chain(net, &c);
     }
     free(all.list);
+    return peak + steps * (uint64_t)MORSEL_FORMAT_STEP_SLOT;
 }

@@ -15,6 +15,7 @@ struct slice {
 };
 
 #define PLACE_TRIES 2000u
+#define ROOM_TRIES 8u
 
 /* --- Lifetimes --- */
 
@@ -38,14 +39,20 @@ static void drop_dead_steps(struct net *net) {
         net->buffers[i]->used = needed[i];
 }
 
+/* And forgets the groups of an earlier plan. */
 static void find_lifetimes(struct net *net) {
-    for (uint32_t i = 0; i < net->buffer_count; i++)
+    for (uint32_t i = 0; i < net->buffer_count; i++) {
         net->buffers[i]->first_step = net->buffers[i]->last_step = MORSEL_STEP_BEFORE;
+        net->buffers[i]->ring_rows = 0;
+    }
     for (uint32_t i = 0; i < net->input_count; i++) {
         net->inputs[i].buffer->used = true; /* the caller writes it even if nobody reads it */
         net->inputs[i].buffer->last_step = 0;
     }
     for (uint32_t s = 0; s < net->step_count; s++) {
+        net->steps[s]->group = net->steps[s]->stage_scale = net->steps[s]->lag = 0;
+        net->steps[s]->stage_lead = 0;
+        net->steps[s]->over = NULL;
         net->steps[s]->output->first_step = s;
         net->steps[s]->output->last_step = s;
         for (uint32_t k = 0; k < net->steps[s]->input_count; k++)
@@ -339,10 +346,10 @@ static uint64_t place_all(struct layout *l) {
     return place_slices(l, PLACE_TRIES);
 }
 
-bool plan_arena(struct net *net) {
-    drop_dead_steps(net);
+/* Groups within `room`, and the places. */
+static bool plan_within(struct net *net, uint32_t room, uint64_t *cut_peak) {
     find_lifetimes(net);
-    plan_groups(net);
+    *cut_peak = plan_groups(net, room);
     uint32_t slots = net->step_count * MORSEL_FORMAT_STEP_SLOT, count = net->buffer_count + net->step_count + 1, peak;
     struct layout l = {net, net_alloc(net, count * sizeof *l.slices), net_alloc(net, count * sizeof *l.order), 0};
     plan_peak(net, &peak);
@@ -357,6 +364,25 @@ bool plan_arena(struct net *net) {
         net->steps[s]->scratch_offset = net->steps[s]->scratch_bytes ? slots + l.slices[net->buffer_count + s].offset : 0;
     net->arena_bytes = slots + (uint32_t)total;
     return true;
+}
+
+/* What is placed may take more than its peak. Where that is more than was asked for, a lower peak is tried, by what was too much. */
+bool plan_arena(struct net *net) {
+    uint64_t peak, before = UINT64_MAX;
+    uint32_t asked = net->arena_room, least, room = asked;
+    drop_dead_steps(net);
+    if (!plan_within(net, asked, &peak))
+        return false;
+    least = net->arena_bytes;
+    for (uint32_t i = 1; asked && net->arena_bytes > asked && peak <= asked && peak < before && i <= ROOM_TRIES; i++) {
+        uint32_t over = net->arena_bytes - asked, next = peak > over && i < ROOM_TRIES ? (uint32_t)peak - over : 1;
+        before = peak;
+        if (!plan_within(net, next, &peak))
+            break;
+        room = net->arena_bytes < least ? next : room;
+        least = net->arena_bytes < least ? net->arena_bytes : least;
+    }
+    return net->arena_bytes == least || plan_within(net, room, &peak);
 }
 
 /* What the output of step s, or of the group that it stands in, has in common with an input. */
