@@ -166,3 +166,17 @@ void memory_free(struct memory *memory) {
     free(memory->live);
     *memory = (struct memory){0};
 }
+
+/* --- What callers ask for --- */
+
+bool memory_call_fits(long arena, bool no_streaming, struct failure *failure) {
+    return !arena || !no_streaming ||
+           failure_set(failure, STATUS_CALL, "--arena %ld and --no-streaming exclude each other: without streaming there is nothing to "
+                       "choose; leave one of them out", arena);
+}
+
+/* One byte is how the least is asked for. */
+void memory_notice(long asked, uint32_t bytes) {
+    if (asked > 1 && (uint32_t)asked < bytes)
+        message_notice("--arena %ld cannot be had: the least for this network are %u bytes, which it takes now", asked, bytes);
+}

@@ -44,4 +44,8 @@ static inline bool memory_alive(const struct memory_slice *slice, uint32_t step)
 
 const char *memory_kind_name(enum memory_kind kind); /* "ring" */
 
+/* Of the verbs that plan: --arena (0: not given) and --no-streaming together are an error; an arena that cannot be had gets a notice. */
+bool memory_call_fits(long arena, bool no_streaming, struct failure *failure);
+void memory_notice(long asked, uint32_t bytes);
+
 #endif

@@ -13,13 +13,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct bench {
     struct model model;
-    const char *path;
-    long runs, seconds, warmup, threads, batch, arena;
-    bool layers, no_streaming, want_json;
+    struct nets_call call;
+    long runs, seconds, warmup, threads, batch;
+    bool layers, want_json;
     uint8_t **inputs; /* what is written into each input before every run, of one image after the other */
     uint32_t input_count;
     struct crowd *crowd; /* for a batch of several times the network's own; else NULL */
@@ -199,7 +198,7 @@ static size_t arena_bytes(const struct bench *bench) {
 
 static void print_text(const struct bench *bench) {
     double middle = median(bench->ms, bench->runs);
-    printf("%s: %s, %ld thread%s, batch %ld, %ld runs after %ld to warm up\n", bench->path, options_cpu_name(bench->model.session.cpu),
+    printf("%s: %s, %ld thread%s, batch %ld, %ld runs after %ld to warm up\n", bench->call.path, options_cpu_name(bench->model.session.cpu),
            bench->threads, bench->threads > 1 ? "s" : "", bench->batch, bench->runs, bench->warmup);
     double p99 = percentile(bench->ms, bench->runs, 0.99);
     printf("  min %.3f ms   median %.3f ms   p95 %.3f ms   p99 %.3f ms   p99/median %.3f   %.1f FPS\n", bench->ms[0], middle,
@@ -249,7 +248,7 @@ static void print_json(const struct bench *bench) {
     struct json json = {.file = stdout};
     double middle = median(bench->ms, bench->runs);
     json_open(&json, NULL);
-    json_text(&json, "model", bench->path);
+    json_text(&json, "model", bench->call.path);
     json_text(&json, "isa", options_cpu_name(bench->model.session.cpu));
     json_integer(&json, "threads", bench->threads);
     json_integer(&json, "batch", bench->batch);
@@ -282,31 +281,13 @@ static bool check_batch(struct bench *bench, uint32_t cpu, struct failure *failu
     if (bench->batch && bench->batch != batch)
         return failure_set(failure, STATUS_CALL,
                            "%s is made for a batch of %ld, or several of those; for another convert again: morsel convert --batch %ld",
-                           bench->path, batch, bench->batch);
+                           bench->call.path, batch, bench->batch);
     bench->batch = batch;
     return true;
 }
 
-static bool open_builtin(struct bench *bench, uint32_t cpu, struct failure *failure) {
-    struct model *model = &bench->model;
-    if (!nets_blob(bench->path, bench->no_streaming, (uint32_t)bench->arena, &model->blob, failure))
-        return false;
-    double start = clock_seconds();
-    enum morsel_error error = morsel_open(&model->network, model->blob.data, model->blob.size, 0);
-    model->open_seconds = clock_seconds() - start;
-    if (error)
-        return failure_set(failure, STATUS_SYSTEM, "the built-in network cannot be opened: %s", morsel_error_text(error));
-    return model_start(model, cpu, (unsigned)bench->threads, failure);
-}
-
 static bool run(struct bench *bench, uint32_t cpu, struct failure *failure) {
-    bool is_file = !access(bench->path, F_OK), named = !strpbrk(bench->path, "./");
-    if (!is_file && named && !nets_has(bench->path))
-        return failure_set(failure, STATUS_INPUT, "there is no file '%s', and no network is built in under that name; these are: %s",
-                           bench->path, nets_names());
-    bool good = is_file || !named ? model_open(&bench->model, bench->path, cpu, (unsigned)bench->threads, failure)
-                                  : open_builtin(bench, cpu, failure);
-    return good && check_batch(bench, cpu, failure) &&
+    return nets_open(&bench->call, cpu, (unsigned)bench->threads, &bench->model, failure) && check_batch(bench, cpu, failure) &&
            make_inputs(bench, failure) && measure(bench, failure) && (!bench->layers || measure_steps(bench, failure));
 }
 
@@ -333,8 +314,8 @@ int verb_bench(int argc, char **argv) {
         {"--batch", "N", OPTION_NUMBER, &bench.batch, 0, 65536, "images of a run, its own or a multiple; 0: its own"},
         {"--cpu", "NAME", OPTION_CPU, &cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
         {"--layers", NULL, OPTION_FLAG, &bench.layers, 0, 0, "time each step too"},
-        {"--arena", "BYTES", OPTION_NUMBER, &bench.arena, 0, INT32_MAX, "of a NET: an arena of so many bytes, as near as can be"},
-        {"--no-streaming", NULL, OPTION_FLAG, &bench.no_streaming, 0, 0, "of a NET: run step by step, every tensor whole"},
+        {"--arena", "BYTES", OPTION_NUMBER, &bench.call.arena, 0, INT32_MAX, "of a NET: an arena of so many bytes, as near as can be"},
+        {"--no-streaming", NULL, OPTION_FLAG, &bench.call.no_streaming, 0, 0, "of a NET: run step by step, every tensor whole"},
         {"--json", NULL, OPTION_FLAG, &bench.want_json, 0, 0, "one JSON object on stdout; gmacs is 10^9 MACs a second"},
     };
     const struct options options = {"MODEL|NET [options]",
@@ -350,7 +331,7 @@ int verb_bench(int argc, char **argv) {
         message_error("bench: one model is wanted, %d given: morsel bench MODEL|NET", count);
         return STATUS_CALL;
     }
-    bench.path = argv[0];
+    bench.call.path = argv[0];
     bool good = run(&bench, cpu, &failure);
     if (good && bench.want_json)
         print_json(&bench);

@@ -4,6 +4,7 @@
 #ifndef MORSEL_TOOL_REDUCED
 #include "tools/inspect_onnx.h"
 #endif
+#include "tools/nets.h"
 #include "tools/options.h"
 #include "tools/verbs.h"
 #include <stdio.h>
@@ -73,8 +74,8 @@ uint32_t inspect_ring_bytes(const struct inspect *inspect, const struct morsel_b
     return bytes;
 }
 
-static bool gather(struct inspect *inspect, const char *path, uint32_t cpu, struct failure *failure) {
-    if (!model_open(&inspect->model, path, cpu, 1, failure))
+static bool gather(struct inspect *inspect, const struct nets_call *call, uint32_t cpu, struct failure *failure) {
+    if (!nets_open(call, cpu, 1, &inspect->model, failure))
         return false;
     inspect->header = morsel_blob_header(&inspect->model.network);
     inspect->isa = steps_isa(&inspect->model, failure);
@@ -84,18 +85,22 @@ static bool gather(struct inspect *inspect, const char *path, uint32_t cpu, stru
 int verb_inspect(int argc, char **argv) {
     static struct inspect inspect;
     struct failure failure;
+    struct nets_call call = {0};
     uint32_t cpu;
     bool want_json = false;
     const char *plan = NULL;
     const struct option list[] = {
         {"--cpu", "NAME", OPTION_CPU, &cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
         {"--plan", "FILE.svg", OPTION_TEXT, &plan, 0, 0, "draw the arena over the steps: who lives where, what holds the peak"},
+        {"--arena", "BYTES", OPTION_NUMBER, &call.arena, 0, INT32_MAX, "of a NET: an arena of so many bytes, as near as can be"},
+        {"--no-streaming", NULL, OPTION_FLAG, &call.no_streaming, 0, 0, "of a NET: run step by step, every tensor whole"},
         {"--json", NULL, OPTION_FLAG, &want_json, 0, 0, "one JSON object on stdout"},
     };
-    const struct options options = {"MODEL [options]",
+    const struct options options = {"MODEL|NET [options]",
                                     "Shows what a blob holds: inputs, outputs, steps and the groups in which they stream, tensors and\n"
-                                    "where they lie, what fills the arena, sizes. Of an ONNX file: what it is made of, see\n"
-                                    "morsel inspect MODEL.onnx --help.", list,
+                                    "where they lie, what fills the arena, sizes. NET is built in: mobilenetv2-224 mobilenetv1-224\n"
+                                    "resnet18-224 shufflenetv2-224 resnet8-32 ds-cnn-kws autoencoder-ad. Of an ONNX file: what it is\n"
+                                    "made of, see morsel inspect MODEL.onnx --help.", list,
                                     sizeof list / sizeof list[0]};
 #ifndef MORSEL_TOOL_REDUCED
     if (inspect_onnx_wanted(argc, argv))
@@ -107,14 +112,15 @@ int verb_inspect(int argc, char **argv) {
     if (count < 0)
         return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
     if (count != 1) {
-        message_error("inspect: one model is wanted, %d given: morsel inspect MODEL", count);
+        message_error("inspect: one model is wanted, %d given: morsel inspect MODEL|NET", count);
         return STATUS_CALL;
     }
     if (file_same(argv[0], plan)) {
         message_error("inspect: --plan %s would be written over: it is the model; name another file", plan);
         return STATUS_CALL;
     }
-    bool good = gather(&inspect, argv[0], cpu, &failure) && (!plan || inspect_plan(&inspect, plan, &failure));
+    call.path = argv[0];
+    bool good = gather(&inspect, &call, cpu, &failure) && (!plan || inspect_plan(&inspect, plan, &failure));
     if (good && want_json)
         inspect_json(&inspect);
     else if (good)

@@ -207,6 +207,15 @@ verify "no temporary files of pictures" nothing_left
 
 check "bench" 0 "median .* FPS" bench "$work/color.morsel" --runs 3 --warmup 0
 check "bench --layers --json" 0 '"op": "mean", "isa": "c"' bench "$work/color.morsel" --runs 3 --layers --json --cpu c
+for verb in bench inspect; do
+    check "$verb of a file with --arena" 2 "--arena is for networks that are built in" $verb "$work/color.morsel" --arena 5000
+    check "$verb of a file with --no-streaming" 2 "--no-streaming is for networks that are built in" $verb "$work/color.morsel" --no-streaming
+    check "$verb with --arena and --no-streaming" 2 "exclude each other" $verb resnet8-32 --arena 5000 --no-streaming
+    check "$verb with an arena that cannot be had" 0 "notice: --arena 5000 cannot be had: the least .* 23808 bytes" $verb resnet8-32 --arena 5000
+    check "$verb with the least arena" 0 "arena:? 23808 bytes" $verb resnet8-32 --arena 1
+    verify "no notice then" sh -c "! grep notice '$work/err'"
+done
+check "inspect of a name" 1 "no network is built in under that name; these are: .*mobilenetv2-224" inspect mobilenet
 check "bench of a batch" 0 "2 threads, batch 5," bench "$work/color.morsel" --batch 5 --threads 2 --runs 3
 check "eval of binary files" 0 '"top1": 0.833333' eval "$work/color.morsel" "$work/cifar.bin" --json --threads 2
 check "eval with a limit" 0 "^4 images: top-1 100.00 %" eval "$work/color.morsel" "$work/cifar.bin" --limit 4
