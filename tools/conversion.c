@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/conversion.h"
 #include "tools/convert_extras.h"
+#include "tools/convert_report.h"
 #include "tools/lower/half.h"
 #include "tools/lower/lower.h"
+#include "tools/memory.h"
 #include "tools/message.h"
 #include "tools/picture_rule.h"
 #include "tools/plan/plan.h"
@@ -126,7 +128,7 @@ static bool files_differ(const struct conversion_call *call, const struct conver
 }
 
 bool conversion_check_files(const struct conversion_call *call, struct conversion *c, const char *more, struct failure *failure) {
-    return name_header(call, c, failure) && files_differ(call, c, more, failure);
+    return memory_call_fits(call->arena, call->no_streaming, failure) && name_header(call, c, failure) && files_differ(call, c, more, failure);
 }
 
 /* The library itself has the last word on what was written. */
@@ -149,6 +151,15 @@ bool conversion_read(const struct conversion_call *call, struct conversion *c, s
     return read_extras(call, c, failure) && bind(call, c, failure);
 }
 
+/* The arena; before that the one that was not asked for, to tell what streaming saves. */
+static bool plan(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
+    c->net->arena_room = (uint32_t)call->arena;
+    c->net->no_streaming = !call->no_streaming;
+    c->other_arena = plan_arena(c->net) ? c->net->arena_bytes : 0;
+    c->net->no_streaming = call->no_streaming;
+    return plan_arena(c->net) || failure_set(failure, STATUS_INPUT, "%s: its arena would take more than 2^31 bytes", call->input);
+}
+
 bool conversion_make(const struct conversion_call *call, struct conversion *c, struct onnx_graph *graph, struct failure *failure) {
     drop_blob(c);
     while (c->made && c->report.notice_count > c->kept_notices)
@@ -160,10 +171,8 @@ bool conversion_make(const struct conversion_call *call, struct conversion *c, s
         return false;
     if (call->half)
         half_net(c->net, &c->report);
-    c->net->no_streaming = call->no_streaming;
-    c->net->arena_room = (uint32_t)call->arena;
-    if (!plan_arena(c->net))
-        return failure_set(failure, STATUS_INPUT, "%s: its arena would take more than 2^31 bytes", call->input);
+    if (!plan(call, c, failure))
+        return false;
     c->blob = blob_write(c->net, &c->extras, &c->blob_bytes);
     if (!c->blob)
         return failure_set(failure, STATUS_SYSTEM, "no memory for the blob, or it would take more than 2^31 bytes");
@@ -188,6 +197,14 @@ size_t conversion_files(const struct conversion_call *call, const struct convers
     return count;
 }
 
+/* Steps that stand in groups. */
+static uint32_t streaming_steps(const struct net *net) {
+    uint32_t count = 0;
+    for (uint32_t g = 0; g < net->group_count; g++)
+        count += net->groups[g].step_count;
+    return count;
+}
+
 void conversion_json(struct json *json, const struct conversion *c) {
     bool done = c->net && !c->report.refusal_count;
     if (done) {
@@ -196,6 +213,9 @@ void conversion_json(struct json *json, const struct conversion *c) {
         json_integer(json, "params", (int64_t)c->net->parameter_count);
         json_integer(json, "blob_bytes", (int64_t)c->blob_bytes);
         json_integer(json, "arena_bytes", c->net->arena_bytes);
+        json_integer(json, c->net->no_streaming ? "arena_bytes_streaming" : "arena_bytes_no_streaming", c->other_arena);
+        json_integer(json, "groups", c->net->group_count);
+        json_integer(json, "streaming_steps", streaming_steps(c->net));
     }
     json_open_array(json, "notices");
     for (size_t i = 0; i < c->report.notice_count; i++)
@@ -215,6 +235,24 @@ void conversion_json(struct json *json, const struct conversion *c) {
     json_close_array(json);
 }
 
+void conversion_notices(const struct conversion *c) {
+    report_notices(&c->report);
+    if (c->net)
+        memory_notice(c->net->arena_room, c->net->arena_bytes);
+}
+
+/* What streams, and what the arena is without that, or with it. */
+static void print_streaming(const struct conversion *c) {
+    const struct net *net = c->net;
+    if (net->group_count)
+        printf("  streaming    %u of the layers, in %u group%s", streaming_steps(net), net->group_count, net->group_count > 1 ? "s" : "");
+    else
+        printf("  streaming    none%s", net->no_streaming ? ", as asked" : "");
+    if (c->other_arena && (net->group_count || net->no_streaming))
+        printf("; with%s it the arena takes %u bytes", net->no_streaming ? "" : "out", c->other_arena);
+    printf("%s\n", c->other_arena ? "" : "; without it the arena takes more than 2^31 bytes");
+}
+
 void conversion_summary(const char *path, const struct conversion *c) {
     uint32_t live, peak = plan_peak(c->net, &live);
     printf("%s\n", path);
@@ -226,5 +264,6 @@ void conversion_summary(const char *path, const struct conversion *c) {
     if (c->net->step_count)
         printf("  (%u live at step %u, %s)", live, peak, c->net->steps[peak]->name);
     printf("\n");
+    print_streaming(c);
 }
 

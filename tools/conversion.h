@@ -25,6 +25,7 @@ struct conversion {
     bool made;           /* by conversion_make(), which may be called again */
     size_t kept_notices; /* those from before it */
     struct net *net;
+    uint32_t other_arena; /* what it would take with streaming, or without it, whichever was not asked for; 0: more than 2^31 bytes */
     struct morsel_blob_picture rule;
     struct blob_extras extras;
     char **labels;
@@ -35,7 +36,7 @@ struct conversion {
     size_t c_length, c_header_length;
 };
 
-/* Whether the files that would be written are none of those that are read, and each is one of its own; names the header of --c. `more`: one
+/* Whether the options go together, and the files that would be written are none of those that are read, and each is one of its own; names the header of --c. `more`: one
  * more that is written, or NULL. */
 bool conversion_check_files(const struct conversion_call *call, struct conversion *c, const char *more, struct failure *failure);
 
@@ -49,7 +50,10 @@ bool conversion_make(const struct conversion_call *call, struct conversion *c, s
 /* The blob, and the C array where one is wanted, put into files[0..3); how many. */
 size_t conversion_files(const struct conversion_call *call, const struct conversion *c, struct file_new *files);
 
-/* layers macs params blob_bytes arena_bytes, where there is a blob; then notices and refused. */
+/* What was noticed on the way, and an arena that was asked for and cannot be had. */
+void conversion_notices(const struct conversion *c);
+
+/* layers macs params blob_bytes arena_bytes and what streams, where there is a blob; then notices and refused. */
 void conversion_json(struct json *json, const struct conversion *c);
 void conversion_summary(const char *path, const struct conversion *c);
 

@@ -35,7 +35,7 @@ static int run(const struct conversion_call *call, struct conversion *c) {
         report_refusals(call->input, c->graph, &c->report);
         return message_flush() ? STATUS_SYSTEM : STATUS_INPUT;
     }
-    report_notices(&c->report);
+    conversion_notices(c);
     if (!call->json)
         conversion_summary(call->output, c);
     return message_flush();

@@ -37,6 +37,7 @@ number() { sed -n "s/^ *\"$1\": \([0-9]*\),*$/\1/p" "$work/out"; }
 verify "the shipped network" call 0 $network/network.onnx -o "$work/a.morsel" --picture $network/picture.json --labels $network/labels.txt
 verify "gives the shipped blob, byte for byte" cmp "$work/a.morsel" $network/network.morsel
 verify "a summary" says '^  arena bytes  [0-9]+'
+verify "a summary says what streams" says '^  streaming    [0-9]+ of the layers, in [0-9]+ groups; without it the arena takes 142336 bytes'
 verify "a notice of the free batch" says "notice: .*batch_size.*--dim"
 verify "JSON" call 0 $network/network.onnx -o "$work/j.morsel" --json
 for key in layers macs params blob_bytes arena_bytes; do
@@ -45,6 +46,13 @@ done
 verify "JSON states the blob's size" test "$(number blob_bytes)" -eq "$(wc -c <"$work/j.morsel")"
 arena=$(number arena_bytes)
 verify "JSON refuses nothing" says '"refused": \[\]'
+verify "JSON says what streams" test "$(number groups)" -gt 0
+verify "JSON has the arena without streaming" test "$(number arena_bytes_no_streaming)" -gt "$arena"
+verify "no streaming" call_says "streaming    none, as asked; with it the arena takes $arena bytes" 0 $network/network.onnx -o "$work/n.morsel" \
+    --no-streaming
+verify "an arena that cannot be had" call_says "notice: --arena 1000 cannot be had: the least for this network are [0-9]+ bytes" 0 \
+    $network/network.onnx -o "$work/n.morsel" --arena 1000
+verify "an arena without streaming" call_says "exclude each other" 2 $network/network.onnx -o "$work/o.morsel" --no-streaming --arena 1000
 verify "stripped" call 0 $network/network.onnx -o "$work/s.morsel" --strip
 verify "no names in a stripped blob" sh -c "! grep -q 'Conv_output_0' '$work/s.morsel' && grep -q 'Conv_output_0' '$work/j.morsel'"
 verify "a C array" call 0 $network/network.onnx -o "$work/c.morsel" --c "$work/model.c"
