@@ -180,16 +180,35 @@ static const char *step_name(const struct bench *bench, uint32_t step) {
     return morsel_blob_string(&bench->model.network, morsel_blob_step(&bench->model.network, step)->name);
 }
 
-static void print_layers(const struct bench *bench) {
+static double all_steps_ms(const struct bench *bench) {
     double total = 0;
     for (uint32_t i = 0; i < bench->model.session.step_count; i++)
         total += bench->step_ms[i];
-    printf("\n%4s  %-12s %-10s %9s %6s %8s  %s\n", "step", "op", "isa", "ms", "share", "GMAC/s", "name");
-    for (uint32_t i = 0; i < bench->model.session.step_count; i++)
-        printf("%4u  %-12s %-10s %9.4f %5.1f%% %8.2f  %s\n", i, steps_kind_name(morsel_blob_step(&bench->model.network, i)->kind),
-               bench->isa[i], bench->step_ms[i], total > 0 ? 100 * bench->step_ms[i] / total : 0, gmacs_per_second(bench, i),
-               step_name(bench, i));
-    printf("%4s  %-12s %-10s %9.4f\n", "", "all steps", "", total);
+    return total;
+}
+
+/* Why the steps do not add up to the median of whole runs. */
+static void print_difference(const struct bench *bench, double total) {
+    printf("  ");
+    if (!bench->crowd)
+        printf("%+.4f ms to the median above: ", total - median(bench->ms, bench->runs));
+    printf("steps are timed in runs of their own%s, with a look at the clock after every turn of each\n",
+           bench->crowd ? ", of one image" : bench->threads > 1 ? ", groups in one thread" : "");
+}
+
+static void print_layers(const struct bench *bench) {
+    double total = all_steps_ms(bench);
+    printf("\n%4s %5s  %-12s %-10s %9s %6s %8s  %s\n", "step", "group", "op", "isa", "ms", "share", "GMAC/s", "name");
+    for (uint32_t i = 0; i < bench->model.session.step_count; i++) {
+        const struct morsel_blob_step *step = morsel_blob_step(&bench->model.network, i);
+        char group[16] = "";
+        if (step->group)
+            snprintf(group, sizeof group, "%u", step->group);
+        printf("%4u %5s  %-12s %-10s %9.4f %5.1f%% %8.2f  %s\n", i, group, steps_kind_name(step->kind), bench->isa[i], bench->step_ms[i],
+               total > 0 ? 100 * bench->step_ms[i] / total : 0, gmacs_per_second(bench, i), step_name(bench, i));
+    }
+    printf("%4s %5s  %-12s %-10s %9.4f\n", "", "", "all steps", "", total);
+    print_difference(bench, total);
 }
 
 static size_t arena_bytes(const struct bench *bench) {
@@ -263,6 +282,8 @@ static void print_json(const struct bench *bench) {
     json_integer(&json, "blob_bytes", (int64_t)bench->model.blob.size);
     json_number(&json, "open_us", bench->model.open_seconds * 1e6);
     json_number(&json, "first_ms", bench->first_ms);
+    if (bench->layers)
+        json_number(&json, "all_steps_ms", all_steps_ms(bench));
     layers_json(bench, &json);
     json_close(&json);
 }

@@ -206,6 +206,8 @@ check "a picture in no folder" 2 "cannot write .*nowhere/a.svg" inspect "$work/t
 verify "no temporary files of pictures" nothing_left
 
 check "bench" 0 "median .* FPS" bench "$work/color.morsel" --runs 3 --warmup 0
+check "bench --layers shows groups" 0 "^ +[0-9]+ +1  conv " bench resnet8-32 --runs 3 --layers --arena 1
+check "bench --layers: what the steps add up to" 0 "^  [-+][0-9.]+ ms to the median above: " bench resnet8-32 --runs 3 --layers
 check "bench --layers --json" 0 '"op": "mean", "isa": "c"' bench "$work/color.morsel" --runs 3 --layers --json --cpu c
 for verb in bench inspect; do
     check "$verb of a file with --arena" 2 "--arena is for networks that are built in" $verb "$work/color.morsel" --arena 5000
