@@ -239,9 +239,26 @@ static int check_all(void) {
 
 /* ---- the command ---- */
 
-static int usage(void) {
-    fprintf(stderr, "check_kernels [--seed S] [--cases N] [--kernel NAME] [--isa NAME] [--case N] [--bench|--random-only]\n");
+static int usage(const char *word) {
+    fprintf(stderr, "check_kernels: there is no option %s, or its value is missing; --help lists them\n", word);
     return 2;
+}
+
+static int help(void) {
+    printf("usage: check_kernels [options]\n\n"
+           "Compares the kernels of every instruction set that this CPU has with plain C, byte for byte, and plain C\n"
+           "with the plainest form: fixed cases, then random ones.\n\n"
+           "  --seed S        of the random cases [the time]\n"
+           "  --cases N       random cases for each kernel [%u]\n"
+           "  --kernel NAME   one kernel:", (unsigned)options.cases);
+    for (size_t i = 0; i < FAMILIES; i++) printf("%s%s", i % 8 ? " " : i ? "\n                  " : " ", families[i]->name);
+    printf("\n  --isa NAME      one instruction set:");
+    for (size_t i = 0; i < ISAS; i++) printf(" %s", isas[i].name);
+    printf("\n  --case N        one case, as a failure names it\n"
+           "  --random-only   leaves out the fixed cases\n"
+           "  --bench         the fixed cases alone, with the time that each takes\n"
+           "  --help          this text\n\nExit status: 0 all the same, 1 something differs, 2 the call is at fault.\n");
+    return 0;
 }
 
 static bool take(const char *name, const char *value) {
@@ -258,10 +275,11 @@ static bool take(const char *name, const char *value) {
 int main(int argc, char **argv) {
     options.seed = (uint64_t)time(NULL);
     for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--help")) return help();
         if (!strcmp(argv[i], "--bench")) options.bench = true;
         else if (!strcmp(argv[i], "--random-only")) options.random_only = true;
         else if (i + 1 < argc && take(argv[i], argv[i + 1])) i++;
-        else return usage();
+        else return usage(argv[i]);
     }
     printf("seed %llu\n", (unsigned long long)options.seed);
     catch_faults();
