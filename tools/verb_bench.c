@@ -335,7 +335,7 @@ int verb_bench(int argc, char **argv) {
         {"--batch", "N", OPTION_NUMBER, &bench.batch, 0, 65536, "images of a run, its own or a multiple; 0: its own"},
         {"--cpu", "NAME", OPTION_CPU, &cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
         {"--layers", NULL, OPTION_FLAG, &bench.layers, 0, 0, "time each step too"},
-        {"--arena", "BYTES", OPTION_NUMBER, &bench.call.arena, 0, INT32_MAX, "of a NET: an arena of so many bytes, as near as can be"},
+        {"--arena", "BYTES", OPTION_NUMBER, &bench.call.arena, 0, INT32_MAX, "of a NET: at most so large an arena; 1: the least"},
         {"--no-streaming", NULL, OPTION_FLAG, &bench.call.no_streaming, 0, 0, "of a NET: run step by step, every tensor whole"},
         {"--json", NULL, OPTION_FLAG, &bench.want_json, 0, 0, "one JSON object on stdout; gmacs is 10^9 MACs a second"},
     };
