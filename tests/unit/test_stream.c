@@ -14,65 +14,25 @@
 
 #include "core/morsel.h"
 #include "tests/unit/blob_builder.h"
+#include "tests/unit/random_net.h"
 #include "tools/blob/blob.h"
 #include "tools/nets.h"
-#include "tools/nets_build.h"
 #include "tools/plan/group.h"
 #include "tools/plan/plan.h"
 
+static uint32_t first = 1; /* of the seeds: the program's argument */
 static uint32_t state;
 
 static uint32_t between(uint32_t low, uint32_t high) {
     return builder_between(&state, low, high);
 }
 
-/* --- Random networks --- */
-
-/* An inverted residual, with its sum where shapes allow. */
-static struct net_buffer *add_block(struct maker *m, struct net_buffer *x) {
-    uint32_t stride = between(1, 2), outs = between(0, 1) ? x->dims[3] : between(1, 40), kernel = between(0, 1) ? 3 : 5;
-    struct net_buffer *y = make_conv(m, x, x->dims[3] * between(1, 4), 1, 1, 1, RELU);
-    y = make_conv(m, make_depthwise(m, y, kernel, stride, RELU), outs, 1, 1, 1, PLAIN);
-    return stride == 1 && outs == x->dims[3] ? make_sum(m, x, y, PLAIN) : y;
-}
-
-/* Two convolutions beside each other and their sum. */
-static struct net_buffer *add_branches(struct maker *m, struct net_buffer *x) {
-    uint32_t stride = between(1, 3), outs = between(1, 20), kernel = 2 * between(0, 2) + 1;
-    struct net_buffer *a = make_conv(m, make_conv(m, x, between(1, 20), kernel, kernel, stride, RELU), outs, 3, 3, 1, PLAIN);
-    return make_sum(m, a, make_conv(m, x, outs, 1, 1, stride, PLAIN), RELU);
-}
-
-static struct net_buffer *add_some(struct maker *m, struct net_buffer *x) {
-    switch (between(0, 5)) {
-    case 0: return make_conv(m, x, between(1, 40), between(1, 5), between(1, 5), between(1, 3), RELU);
-    case 1: return make_depthwise(m, x, 2 * between(0, 3) + 1, between(1, 3), RELU);
-    case 2: return make_max_pool(m, x, 2 * between(0, 1) + 1, between(1, 2));
-    case 3: return add_branches(m, x);
-    default: return add_block(m, x);
-    }
-}
+static uint32_t current; /* the seed that is tried */
 
 static struct net *make_random(uint32_t seed, uint32_t images) {
-    struct maker m;
-    state = seed;
-    make_start(&m, "random");
-    struct net_buffer *x = make_picture(&m, between(1, 40), between(1, 24), between(1, 20));
-    for (uint32_t i = 0, n = between(1, 6); i < n; i++) {
-        x = add_some(&m, x);
-        if (!between(0, 7)) make_end(&m, x); /* a result in the middle */
-    }
-    make_end(&m, x);
-    for (uint32_t i = 0; i < m.net->buffer_count; i++) {
-        struct net_buffer *b = m.net->buffers[i];
-        b->bytes *= images;
-        b->dims[0] *= images;
-    }
-    for (uint32_t i = 0; i < m.net->output_count; i++) m.net->outputs[i].onnx_dims[0] = images;
-    for (uint32_t i = 0; i < m.net->input_count; i++) m.net->inputs[i].onnx_dims[0] = images;
-    for (uint32_t i = 0; i < m.net->step_count; i++)
-        if (m.net->steps[i]->kind == MORSEL_STEP_BINARY) m.net->steps[i]->parameters.binary.dims[0] *= images;
-    return m.net;
+    static const struct random_net_limits limits = {40, 24, 20, 40, 6};
+    state = current = seed;
+    return random_net(seed, images, &limits);
 }
 
 /* --- Runs --- */
@@ -125,7 +85,25 @@ static void compare(const uint8_t *blob, size_t bytes, uint32_t tasks, uint32_t 
     free(got);
 }
 
-static uint32_t compare_plans(uint32_t seed) {
+/* What stood in groups, by kind; DILATED and IN_FLOATS are windows with gaps, and steps that write floats. */
+enum { DILATED = MORSEL_STEP_KIND_COUNT, IN_FLOATS, BESIDE, SEEN };
+
+static void count_kinds(const struct net *net, uint32_t seen[SEEN]) {
+    for (uint32_t i = 0; i < net->step_count; i++) {
+        const struct net_step *step = net->steps[i];
+        struct row_reach r;
+        if (!step->group) {
+            seen[BESIDE] += step->kind == MORSEL_STEP_AVERAGE_POOL && net->group_count;
+            continue;
+        }
+        seen[step->kind]++;
+        assert_true(plan_reach(step, &r));
+        seen[DILATED] += (step->kind == MORSEL_STEP_CONV || step->kind == MORSEL_STEP_DEPTHWISE) && step->parameters.conv.dilation_h > 1;
+        seen[IN_FLOATS] += step->output->type == MORSEL_FLOAT32;
+    }
+}
+
+static void compare_plans(uint32_t seed, uint32_t seen[SEEN]) {
     uint32_t images = seed % 4 ? 1 : 3, want_bytes;
     size_t bytes;
     struct net *whole = make_random(seed, images), *rows = make_random(seed, images);
@@ -135,7 +113,7 @@ static uint32_t compare_plans(uint32_t seed) {
     uint8_t *want = run(blob, bytes, 1, MORSEL_CPU_C, &want_bytes);
     free(blob);
     blob = blob_of(rows, &bytes);
-    uint32_t groups = rows->group_count;
+    count_kinds(rows, seen);
     compare(blob, bytes, 1, MORSEL_CPU_ALL, want, want_bytes);
     compare(blob, bytes, 1, MORSEL_CPU_C, want, want_bytes);
     for (uint32_t tasks = 2; tasks < 8; tasks += 2) compare(blob, bytes, tasks, MORSEL_CPU_ALL, want, want_bytes);
@@ -143,14 +121,19 @@ static uint32_t compare_plans(uint32_t seed) {
     free(want);
     net_free(whole);
     net_free(rows);
-    return groups;
 }
 
 static void streaming_gives_the_same_bytes(void **unused) {
     (void)unused;
-    uint32_t groups = 0;
-    for (uint32_t seed = 1; seed <= 300; seed++) groups += compare_plans(seed);
-    assert_true(groups > 150); /* most networks have one */
+    static const uint32_t wanted[] = {MORSEL_STEP_CONV, MORSEL_STEP_DEPTHWISE, MORSEL_STEP_BINARY, MORSEL_STEP_UNARY, MORSEL_STEP_LUT,
+                                      MORSEL_STEP_MAX_POOL, MORSEL_STEP_REAL_CONV, DILATED, IN_FLOATS, BESIDE};
+    uint32_t seen[SEEN] = {0};
+    for (uint32_t seed = first; seed < first + 300; seed++) compare_plans(seed, seen);
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        if (seen[wanted[i]] < 8) print_message("# only %u of kind %u in groups\n", seen[wanted[i]], wanted[i]);
+        assert_true(seen[wanted[i]] >= 8);
+    }
+    current = 0;
 }
 
 /* --- Damaged plans --- */
@@ -181,7 +164,7 @@ static void damage(uint8_t *blob) {
 static void damaged_plans_are_refused_or_work(void **unused) {
     (void)unused;
     uint32_t refused = 0, opened = 0;
-    for (uint32_t seed = 2000; seed < 2150; seed++) {
+    for (uint32_t seed = first + 2000; seed < first + 2150; seed++) {
         struct net *net = make_random(seed, seed % 5 ? 1 : 2);
         struct morsel_model model;
         size_t bytes;
@@ -204,6 +187,7 @@ static void damaged_plans_are_refused_or_work(void **unused) {
         net_free(net);
     }
     assert_true(refused > 1000 && opened > 100);
+    current = 0;
 }
 
 /* --- A run in the mind --- */
@@ -314,7 +298,7 @@ static void walk(const struct net *net) {
 
 static void plans_hold_row_by_row(void **unused) {
     (void)unused;
-    for (uint32_t seed = 1000; seed < 1300; seed++) {
+    for (uint32_t seed = first + 1000; seed < first + 1300; seed++) {
         struct net *net = make_random(seed, 1);
         net->arena_room = between(0, 3) ? 1 : between(0, 100000);
         assert_true(plan_arena(net));
@@ -324,6 +308,7 @@ static void plans_hold_row_by_row(void **unused) {
         assert_true(live <= net->arena_bytes);
         net_free(net);
     }
+    current = 0;
 }
 
 /* Where the first cut that is tried takes more than asked for when it is placed, and a lower one does not. */
@@ -340,7 +325,7 @@ static void an_arena_that_can_be_had_is(void **unused) {
     (void)unused;
     an_arena_of_a_built_in_network("mobilenetv2-224", 260000);
     an_arena_of_a_built_in_network("shufflenetv2-224", 240000);
-    for (uint32_t seed = 3000; seed < 3020; seed++) {
+    for (uint32_t seed = first + 3000; seed < first + 3020; seed++) {
         struct net *net = make_random(seed, 1), *fresh = make_random(seed, 1);
         net->arena_room = 1;
         assert_true(plan_arena(net));
@@ -358,14 +343,26 @@ static void an_arena_that_can_be_had_is(void **unused) {
         net_free(net);
         net_free(fresh);
     }
+    current = 0;
 }
 
-int main(void) {
+/* After a failure: what to call this with to see it first. */
+static int say_seed(void **unused) {
+    (void)unused;
+    if (current) print_message("# at seed %u\n", current);
+    current = 0;
+    return 0;
+}
+
+/* test_stream [SEED] */
+int main(int argc, char **argv) {
+    first = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 0) : first;
+    print_message("# seeds from %u on\n", first);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(streaming_gives_the_same_bytes),
-        cmocka_unit_test(damaged_plans_are_refused_or_work),
-        cmocka_unit_test(plans_hold_row_by_row),
-        cmocka_unit_test(an_arena_that_can_be_had_is),
+        cmocka_unit_test_teardown(streaming_gives_the_same_bytes, say_seed),
+        cmocka_unit_test_teardown(damaged_plans_are_refused_or_work, say_seed),
+        cmocka_unit_test_teardown(plans_hold_row_by_row, say_seed),
+        cmocka_unit_test_teardown(an_arena_that_can_be_had_is, say_seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
