@@ -1,89 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Steps that stream rows: random networks give the same bytes as step by step, in any number of tasks; and their plans hold, checked by
- * a run in the mind in which every byte of the arena knows which row of which tensor was written there last.
+ * a run in the mind in which every byte of the arena knows which row of which tensor was written there last. test_stream [SEED]
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "test_stream_runs.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "core/morsel.h"
-#include "tests/unit/blob_builder.h"
-#include "tests/unit/random_net.h"
-#include "tools/blob/blob.h"
 #include "tools/nets.h"
-#include "tools/plan/group.h"
-#include "tools/plan/plan.h"
-
-static uint32_t first = 1; /* of the seeds: the program's argument */
-static uint32_t state;
-
-static uint32_t between(uint32_t low, uint32_t high) {
-    return builder_between(&state, low, high);
-}
-
-static uint32_t current; /* the seed that is tried */
-
-static struct net *make_random(uint32_t seed, uint32_t images) {
-    static const struct random_net_limits limits = {40, 24, 20, 40, 6};
-    state = current = seed;
-    return random_net(seed, images, &limits);
-}
-
-/* --- Runs --- */
-
-/* Tasks one after the other, the last first: no task may rely on another one. */
-static void backwards(void *context, uint32_t n, morsel_task *fn, void *arg) {
-    (void)context;
-    while (n-- > 0) fn(arg, n);
-}
-
-/* All outputs one behind the other, for free(). */
-static uint8_t *run(const uint8_t *blob, size_t bytes, uint32_t tasks, uint32_t cpu, uint32_t *out_bytes) {
-    struct morsel_model model;
-    struct morsel_session s;
-    struct morsel_view v;
-    struct morsel_options options = {cpu, tasks, tasks > 1 ? backwards : NULL, NULL};
-    assert_int_equal(morsel_open(&model, blob, bytes, MORSEL_SKIP_CHECKSUM), MORSEL_OK);
-    uint32_t arena_bytes = morsel_arena_bytes_for(&model, tasks);
-    uint8_t *arena = builder_aligned(arena_bytes);
-    memset(arena, 0xee, arena_bytes);
-    assert_int_equal(morsel_session_open(&s, &model, arena, arena_bytes, &options), MORSEL_OK);
-    uint32_t fill = 7, at = 0;
-    assert_int_equal(morsel_input(&s, 0, &v), MORSEL_OK);
-    for (uint32_t i = 0; i < v.bytes; i++) ((uint8_t *)v.data)[i] = (uint8_t)builder_random(&fill);
-    assert_int_equal(morsel_run(&s), MORSEL_OK);
-    uint8_t *out = NULL;
-    for (uint32_t i = 0; morsel_output(&s, i, &v) == MORSEL_OK; i++) {
-        out = realloc(out, at + v.bytes);
-        memcpy(out + at, v.data, v.bytes);
-        at += v.bytes;
-    }
-    free(arena);
-    *out_bytes = at;
-    return out;
-}
-
-static uint8_t *blob_of(struct net *net, size_t *bytes) {
-    struct blob_extras none = {0};
-    assert_true(plan_arena(net));
-    uint8_t *blob = blob_write(net, &none, bytes);
-    assert_non_null(blob);
-    return blob;
-}
-
-static void compare(const uint8_t *blob, size_t bytes, uint32_t tasks, uint32_t cpu, const uint8_t *want, uint32_t want_bytes) {
-    uint32_t got_bytes;
-    uint8_t *got = run(blob, bytes, tasks, cpu, &got_bytes);
-    assert_int_equal(got_bytes, want_bytes);
-    assert_memory_equal(got, want, want_bytes);
-    free(got);
-}
 
 /* What stood in groups, by kind; DILATED and IN_FLOATS are windows with gaps, and steps that write floats. */
 enum { DILATED = MORSEL_STEP_KIND_COUNT, IN_FLOATS, BESIDE, SEEN };
@@ -133,60 +55,6 @@ static void streaming_gives_the_same_bytes(void **unused) {
         if (seen[wanted[i]] < 8) print_message("# only %u of kind %u in groups\n", seen[wanted[i]], wanted[i]);
         assert_true(seen[wanted[i]] >= 8);
     }
-    current = 0;
-}
-
-/* --- Damaged plans --- */
-
-static void change(uint32_t *field) {
-    static const uint32_t odd[] = {0, 1, 2, 64, 0x7fffffff, 0x80000000, 0xffffffff};
-    switch (between(0, 4)) {
-    case 0: *field += 1; break;
-    case 1: *field -= 1; break;
-    case 2: *field += 64 * between(1, 40); break;
-    case 3: *field -= 64 * between(1, 40); break;
-    default: *field = odd[between(0, 6)]; break;
-    }
-}
-
-/* One number of the plan. */
-static void damage(uint8_t *blob) {
-    struct morsel_blob_header *h = (struct morsel_blob_header *)(void *)blob;
-    struct morsel_blob_step *step = (struct morsel_blob_step *)(void *)(blob + h->steps.offset) + between(0, h->steps.count - 1);
-    struct morsel_blob_tensor *tensor = (struct morsel_blob_tensor *)(void *)(blob + h->tensors.offset) + between(0, h->tensors.count - 1);
-    struct morsel_blob_group *group = (struct morsel_blob_group *)(void *)(blob + h->groups.offset) + between(0, h->groups.count - 1);
-    uint32_t *fields[] = {&tensor->ring_rows, &tensor->offset, &step->stage_scale, (uint32_t *)&step->stage_lead, &step->group,
-                          &group->strip_rows, &group->step_count, &group->first_step, &step->scratch_offset, &h->groups.count};
-    change(fields[between(0, 9)]);
-}
-
-/* A plan that opens is one that works, whoever made it. */
-static void damaged_plans_are_refused_or_work(void **unused) {
-    (void)unused;
-    uint32_t refused = 0, opened = 0;
-    for (uint32_t seed = first + 2000; seed < first + 2150; seed++) {
-        struct net *net = make_random(seed, seed % 5 ? 1 : 2);
-        struct morsel_model model;
-        size_t bytes;
-        uint32_t want_bytes;
-        net->arena_room = 1;
-        uint8_t *blob = blob_of(net, &bytes), *want = run(blob, bytes, 1, MORSEL_CPU_C, &want_bytes);
-        for (uint32_t i = 0; i < 60 && net->group_count; i++) {
-            uint8_t *hurt = builder_aligned(bytes);
-            memcpy(hurt, blob, bytes);
-            damage(hurt);
-            if (morsel_open(&model, hurt, bytes, MORSEL_SKIP_CHECKSUM)) refused++;
-            else {
-                opened++;
-                compare(hurt, bytes, 1 + i % 3, MORSEL_CPU_ALL, want, want_bytes);
-            }
-            free(hurt);
-        }
-        free(blob);
-        free(want);
-        net_free(net);
-    }
-    assert_true(refused > 1000 && opened > 100);
     current = 0;
 }
 
@@ -346,23 +214,12 @@ static void an_arena_that_can_be_had_is(void **unused) {
     current = 0;
 }
 
-/* After a failure: what to call this with to see it first. */
-static int say_seed(void **unused) {
-    (void)unused;
-    if (current) print_message("# at seed %u\n", current);
-    current = 0;
-    return 0;
-}
-
-/* test_stream [SEED] */
 int main(int argc, char **argv) {
-    first = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 0) : first;
-    print_message("# seeds from %u on\n", first);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(streaming_gives_the_same_bytes, say_seed),
-        cmocka_unit_test_teardown(damaged_plans_are_refused_or_work, say_seed),
         cmocka_unit_test_teardown(plans_hold_row_by_row, say_seed),
         cmocka_unit_test_teardown(an_arena_that_can_be_had_is, say_seed),
     };
+    read_seed(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
