@@ -271,7 +271,10 @@ int main(int argc, char **argv) {
         signal(SIGSEGV, on_signal);
     signal(SIGABRT, on_signal);
     const char *name = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
-    printf("ok %s: %llu runs, seed %llu\n", name, (unsigned long long)run_call(&call, bytes), (unsigned long long)call.seed);
+    unsigned long long runs = run_call(&call, bytes);
+    int good = !fuzz_report || call.folder || call.replay || call.has_only || fuzz_report(runs);
+    printf("%s %s: %llu runs, seed %llu%s\n", good ? "ok" : "FAIL", name, runs, (unsigned long long)call.seed,
+           good ? "" : ", which reach too little");
     free(bytes);
-    return 0;
+    return !good;
 }

@@ -12,6 +12,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 /* Writes a sound input for `seed`, another one for each, of at most `capacity` bytes; returns its size. The driver damages these. */
 size_t fuzz_seed(uint64_t seed, uint8_t *bytes, size_t capacity);
 
+/* If there is one: says after `runs` inputs of its own what they reached. 0 where that is too little. */
+int fuzz_report(unsigned long long runs) __attribute__((weak));
+
 /* A small generator, the same everywhere: splitmix64. */
 static inline uint64_t fuzz_random(uint64_t *state) {
     uint64_t z = (*state += 0x9e3779b97f4a7c15u);

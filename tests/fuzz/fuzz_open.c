@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes as a blob: opened without a look at the checksum, and if that works, run. Links core/, kernels/ and the ISA folder.
+ * Bytes as a blob: opened without a look at the checksum, and if that works, run. Half of the seeds are blobs whose steps stream in
+ * groups. Links the library, and the tool's files and tests/unit/random_net.c for those.
  *
  *     fuzz_open [--runs N] [--seconds N] [--seed N] [BLOB...]        (driver.c has the rest of the command line)
  *
@@ -10,14 +11,23 @@
 #include "core/blob.h"
 #include "fuzz.h"
 #include "seed_blob.h"
+#include "seed_stream.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ARENA_MOST = 4 << 20, WORK_MOST = 4 << 20, FLOATS_MOST = 1 << 20 };
+enum { ARENA_MOST = 4 << 20, WORK_MOST = 4 << 20, FLOATS_MOST = 1 << 20, BANDS_MOST = 16 << 20 };
+
+static unsigned long long grouped, damaged; /* blobs with groups that were run, and those of them whose checksum did not fit */
 
 size_t fuzz_seed(uint64_t seed, uint8_t *bytes, size_t capacity) {
-    return seed_blob(seed, bytes, capacity);
+    size_t size = seed % 2 ? seed_stream(seed / 2, bytes, capacity) : 0;
+    return size ? size : seed_blob(seed, bytes, capacity);
+}
+
+int fuzz_report(unsigned long long runs) {
+    printf("   %llu blobs with groups were run, %llu of them damaged\n", grouped, damaged);
+    return runs < 1000 || (grouped > runs / 50 && damaged);
 }
 
 static void *aligned(const void *bytes, size_t size) {
@@ -147,16 +157,17 @@ static void own(uint8_t *owned, uint32_t start, uint32_t bytes) {
     memset(owned + start, 1, bytes);
 }
 
-/* Which bytes of the arena are anybody's: step slots, tensors, scratch. */
+/* Which bytes of the arena are anybody's: step slots, tensors and rings, scratch, and all behind the plan, which is for further tasks. */
 static uint8_t *owned_bytes(const struct morsel_model *model, uint32_t bytes) {
     const struct morsel_blob_header *h = morsel_blob_header(model);
     uint8_t *owned = calloc(bytes + 1, 1);
     if (!owned)
         exit(3);
     own(owned, 0, h->steps.count * MORSEL_FORMAT_STEP_SLOT);
+    own(owned, h->arena_bytes, bytes - h->arena_bytes);
     for (uint32_t i = 0; i < h->tensors.count; i++)
         if (!morsel_blob_tensor(model, i)->place)
-            own(owned, morsel_blob_tensor(model, i)->offset, morsel_blob_tensor(model, i)->bytes);
+            own(owned, morsel_blob_tensor(model, i)->offset, morsel_slice_bytes(morsel_blob_tensor(model, i)));
     for (uint32_t i = 0; i < h->steps.count; i++)
         if (morsel_blob_step(model, i)->scratch_bytes)
             own(owned, morsel_blob_step(model, i)->scratch_offset, morsel_blob_step(model, i)->scratch_bytes);
@@ -192,7 +203,9 @@ static void run_fenced(const struct morsel_session *session, uint8_t *arena, uin
 static uint32_t run_once(const struct morsel_model *model, const struct morsel_options *options, uint64_t seed) {
     struct morsel_session session;
     struct morsel_view view;
-    uint32_t bytes = morsel_arena_bytes(model), mark;
+    uint32_t bytes = morsel_arena_bytes_for(model, options->tasks), mark;
+    if (!bytes || bytes > BANDS_MOST) /* of further tasks */
+        bytes = morsel_arena_bytes(model);
     uint8_t *arena = aligned(NULL, bytes);
     memset(arena, NOBODYS, bytes);
     if (morsel_session_open(&session, model, arena, bytes, options))
@@ -226,6 +239,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
         int sound = !morsel_open(&model, blob, size, 0);
         if (!sound)
             morsel_open(&model, blob, size, MORSEL_SKIP_CHECKSUM);
+        grouped += morsel_blob_header(&model)->groups.count > 0;
+        damaged += morsel_blob_header(&model)->groups.count > 0 && !sound;
         uint32_t in_c = run_once(&model, &plain, seed);
         if (sound)
             same(mark, in_c, "the CPU's kernels and plain C");
