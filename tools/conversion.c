@@ -128,7 +128,8 @@ static bool files_differ(const struct conversion_call *call, const struct conver
 }
 
 bool conversion_check_files(const struct conversion_call *call, struct conversion *c, const char *more, struct failure *failure) {
-    return memory_call_fits(call->arena, call->no_streaming, failure) && name_header(call, c, failure) && files_differ(call, c, more, failure);
+    return memory_call_fits(call->arena, call->no_streaming, failure) && name_header(call, c, failure) &&
+           files_differ(call, c, more, failure);
 }
 
 /* The library itself has the last word on what was written. */

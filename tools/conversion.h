@@ -36,8 +36,8 @@ struct conversion {
     size_t c_length, c_header_length;
 };
 
-/* Whether the options go together, and the files that would be written are none of those that are read, and each is one of its own; names the header of --c. `more`: one
- * more that is written, or NULL. */
+/* Whether the options go together, and the files that would be written are none of those that are read, and each is one of its own;
+ * names the header of --c. `more`: one more that is written, or NULL. */
 bool conversion_check_files(const struct conversion_call *call, struct conversion *c, const char *more, struct failure *failure);
 
 /* The graph with shapes and constants; the picture rule and the labels. */
