@@ -120,7 +120,8 @@ isa_flags_neon :=
 isa_flags_dotprod := -march=armv8.2-a+dotprod
 isa_flags_i8mm := -march=armv8.2-a+dotprod+i8mm
 isa_flags_avx512f := -mavx2 -mfma -mavx512f -mprefer-vector-width=512
-isa_flags = $(if $(filter arm64/% x86/% $(if $(filter x86,$(ISA_FOLDER)),tools/float/loops_%),$(1)),$(isa_flags_$(lastword $(subst _, ,$(basename $(notdir $(1)))))))
+isa_files = arm64/% x86/% $(if $(filter x86,$(ISA_FOLDER)),tools/float/loops_%)
+isa_flags = $(if $(filter $(isa_files),$(1)),$(isa_flags_$(lastword $(subst _, ,$(basename $(notdir $(1)))))))
 # The float executor is loops over floats: they become vectors. Nobody asks for errno or traps; the numbers stay as they are.
 float_flags = $(if $(filter tools/float/%,$(1)),$(if $(filter -O2,$(OPT)),-O3 -fno-trapping-math -fno-math-errno))
 # Loops that are written for compilers to make vectors of; gcc before 12 does so at -O2 only when asked.
