@@ -193,7 +193,7 @@ static int run(const struct call *call, struct work *w) {
         report_refusals(call->conversion.input, c->graph, &c->report);
         return message_flush() ? STATUS_SYSTEM : STATUS_INPUT;
     }
-    report_notices(&c->report);
+    conversion_notices(c);
     if (!call->conversion.json && call->conversion.output)
         conversion_summary(call->conversion.output, c);
     if (!call->conversion.json && call->qdq)
