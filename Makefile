@@ -128,7 +128,8 @@ float_flags = $(if $(filter tools/float/%,$(1)),$(if $(filter -O2,$(OPT)),-O3 -f
 vector_flags = $(if $(filter kernels/product.c kernels/depthwise.c kernels/requant.c,$(1)),-ftree-vectorize)
 # The core decides and checks, and computes hardly anything: the loops over values, and over pairs of tensors, stand in these files.
 CORE_LOOPS := core/picture.c core/checksum.c core/check_plan.c core/check_values.c core/quantize.c
-size_flags = $(if $(filter-out $(CORE_LOOPS),$(filter core/%,$(1))),$(if $(filter -O2,$(OPT)),-Os)) $(if $(filter-out x86/conv_%,$(1)),$(NARROW))
+size_flags = $(if $(filter-out $(CORE_LOOPS),$(filter core/%,$(1))),$(if $(filter -O2,$(OPT)),-Os)) \
+	$(if $(filter-out x86/conv_%,$(1)),$(NARROW))
 # Only loops stand at multiples of sixteen, not whatever else is jumped to: gcc's options, that save 2.5 KB.
 NARROW := $(shell echo | $(CC) -Werror -falign-jumps=1 -falign-labels=1 -fsyntax-only -x c - 2>/dev/null && \
 	echo -falign-jumps=1 -falign-labels=1)
