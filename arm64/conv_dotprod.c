@@ -181,17 +181,13 @@ INLINE void put_four(struct sums *s, const float *m, const float *o, const struc
 /* Keeps the compiler from sharing the ends of branches: each is to stay in one stretch. */
 #define OWN_END(why) __asm__ volatile("// " why)
 
-/* A block of one tile in one piece of at least 16 inputs. What begins a block and what ends it stand in one stretch of code with dot
- * products, so that loads and rounding run beside them. */
+/* A block of one tile in one piece of more than 16 inputs, a multiple of 8. What begins a block and what ends it stand in one stretch of
+ * code with dot products, so that loads and rounding run beside them. */
 INLINE const int8_t *dense_block(struct inputs x, uint32_t depth, const int8_t *w, const int32_t *start, const float *m,
                                  const float *o, const struct morsel_finish *f, uint8_t *y, size_t step, uint32_t mode) {
     struct sums s = start_four(start);
     uint32_t k = 16;
     add_sixteen(&s, x, 0, w);
-    if (depth == 16) { /* a constant where it is so */
-        put_four(&s, m, o, f, y, step, mode);
-        return w + 256;
-    }
     for (w += 256; depth - k > 16; k += 16, w += 256) add_sixteen(&s, x, k, w);
     if (depth - k == 16) {
         add_sixteen(&s, x, k, w);
@@ -199,16 +195,11 @@ INLINE const int8_t *dense_block(struct inputs x, uint32_t depth, const int8_t *
         OWN_END("last sixteen");
         return w + 256;
     }
-    if (depth - k == 8) {
-        add_eight(&s, x, k, w);
-        put_four(&s, m, o, f, y, step, mode);
-        OWN_END("last eight");
-        return w + 128;
-    }
-    w = add_rest(&s, x, k, depth - k, w);
+    __asm__("" : "+r"(k), "+r"(w), "+r"(m)); /* what both branches load must not be loaded before them, in a heap */
+    add_eight(&s, x, k, w);
     put_four(&s, m, o, f, y, step, mode);
-    OWN_END("rest");
-    return w;
+    OWN_END("last eight");
+    return w + 128;
 }
 
 /* Loads that nothing uses: hints may be dropped, and the model of caches in `make a76` sees none. */
@@ -235,14 +226,19 @@ INLINE void run_dense(const struct morsel_tile *t, uint32_t channels, uint32_t d
     }
 }
 
-/* Whole blocks of a tile in several pieces. */
-INLINE void run_pieces(const struct morsel_tile *t, uint32_t channels, uint32_t mode) {
+/* Whole blocks of a tile in several pieces. Their sums take so long that all modes share one loop. */
+static __attribute__((noinline)) void pieces(const struct morsel_tile *t, uint32_t channels) {
     const struct morsel_finish f = t->group->finish;
     const int8_t *w = t->weights;
     for (uint32_t c = 0; c < channels; c += 16) {
+        const float *m = t->group->multiplier + c, *o = t->group->offset + c;
+        uint8_t *y = t->y + c;
         struct sums s = start_four(t->group->start + c);
         w = add_pieces(&s, t, w);
-        put_four(&s, t->group->multiplier + c, t->group->offset + c, &f, t->y + c, t->y_step, mode);
+        if (f.mode == MORSEL_FINISH_RELU) put_four(&s, m, o, &f, y, t->y_step, MORSEL_FINISH_RELU);
+        else if (f.mode == MORSEL_FINISH_FOLDED) put_four(&s, m, o, &f, y, t->y_step, MORSEL_FINISH_FOLDED);
+        else if (f.mode == MORSEL_FINISH_SHIFTED) put_four(&s, m, o, &f, y, t->y_step, MORSEL_FINISH_SHIFTED);
+        else put_four(&s, m, o, &f, y, t->y_step, MORSEL_FINISH_CLAMPED);
     }
 }
 
@@ -268,14 +264,6 @@ static void dense(const struct morsel_tile *t, uint32_t channels) {
     else if (mode == MORSEL_FINISH_FOLDED) dense_folded(t, channels);
     else if (mode == MORSEL_FINISH_SHIFTED) dense_shifted(t, channels);
     else dense_clamped(t, channels);
-}
-
-static void pieces(const struct morsel_tile *t, uint32_t channels) {
-    uint32_t mode = t->group->finish.mode;
-    if (mode == MORSEL_FINISH_RELU) run_pieces(t, channels, MORSEL_FINISH_RELU);
-    else if (mode == MORSEL_FINISH_FOLDED) run_pieces(t, channels, MORSEL_FINISH_FOLDED);
-    else if (mode == MORSEL_FINISH_SHIFTED) run_pieces(t, channels, MORSEL_FINISH_SHIFTED);
-    else run_pieces(t, channels, MORSEL_FINISH_CLAMPED);
 }
 
 /* A last block of at most 8 channels: 8 pixels, two in each group of four registers. */
@@ -367,37 +355,36 @@ static __attribute__((noinline)) void half_clamped(const struct morsel_tile *t) 
     run_half(t, MORSEL_FINISH_CLAMPED);
 }
 
-/* The channels that dense() and pieces() leave, tile by tile from tile `from` on. */
-static void rest(const struct morsel_tile *t, uint32_t channel, uint32_t from) {
+/* What dense() and run_half() leave, tile by tile from tile `from` on: channels up to `whole` in blocks, then the others. */
+static void rest(const struct morsel_tile *t, uint32_t channel, uint32_t whole, uint32_t from) {
     struct morsel_tile one = *t;
     const uint8_t *x[4];
     for (uint32_t p = 0; p < 4; p++) x[p] = t->x[p] + from * t->x_step;
     if (t->tiles > 1) one.x = x;
     one.y += from * 4 * t->y_step;
     for (uint32_t i = from; i < t->tiles; i++, one.y += 4 * t->y_step) {
-        tile_part(&one, channel);
+        if (channel < whole) pieces(&one, whole);
+        tile_part(&one, channel > whole ? channel : whole);
         for (uint32_t p = 0; p < 4; p++) x[p] += t->x_step;
     }
 }
 
 void morsel_tile_dotprod(const struct morsel_tile *t) {
-    uint32_t mode = t->group->finish.mode, pairs = 0, shallow;
+    uint32_t mode = t->group->finish.mode, pairs = 0, done;
     uint32_t whole = t->pixels == 4 && mode != MORSEL_FINISH_RAW ? t->channels / 16 * 16 : 0;
     if (t->pixels == 1) {
         tile_one(t);
         return;
     }
-    if ((shallow = morsel_shallow_dotprod(t))) whole = shallow;
-    else if (whole && t->segments == 1 && t->depth >= 16) dense(t, whole);
-    else if (whole && t->tiles == 1) pieces(t, whole);
-    else whole = 0;
-    if (t->tiles > 1 && t->depth > 16 && t->channels - whole <= 8 && whole < t->channels) {
+    if ((done = morsel_shallow_dotprod(t))) whole = done;
+    else if (whole && t->segments == 1 && t->depth > 16 && t->depth % 8 == 0) dense(t, done = whole);
+    if (t->tiles > 1 && t->depth > 16 && done == whole && t->channels - whole <= 8 && whole < t->channels) {
         pairs = t->tiles / 2 * 2;
         if (mode == MORSEL_FINISH_RELU) half_relu(t);
         else if (mode == MORSEL_FINISH_CLAMPED) half_clamped(t);
         else half_shifted(t);
     }
-    if (whole < t->channels) rest(t, whole, pairs);
+    if (done < t->channels) rest(t, done, whole, pairs);
 }
 
 void morsel_conv_rows_dotprod(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
