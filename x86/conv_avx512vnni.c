@@ -292,10 +292,10 @@ MORSEL_INLINE void tile_16(const struct part *part, const struct morsel_lines *l
         }
     } while (++line != end);
     struct finish f = finish_of(part, 0);
-    scale_pixels(&a, part, 0, tall, can & BIAS);
-    scale_pixels(&b, part, 0, tall, can & BIAS);
-    store_16(&f, part->y + at * part->y_step, oy, &a, tall);
-    store_16(&f, part->y + next * part->y_step, oy, &b, tall);
+    for (int second = 0; second < 2; second++, a = b, at = next) { /* a loop, for the code to stand once */
+        scale_pixels(&a, part, 0, tall, can & BIAS);
+        store_16(&f, part->y + at * part->y_step, oy, &a, tall);
+    }
 }
 
 /* What to fetch in `tiles` tiles: as much of it as the part is of the step's work on an image. */

@@ -65,8 +65,8 @@ static void tile_14x8(const struct morsel_part256 *part, const struct morsel_lin
             add_two(&a.p6, &b.p6, x + o.p6, x2 + o.p6, v);
         }
     } while (++line != end);
-    morsel_store_7x8(part, at, &a);
-    morsel_store_7x8(part, next, &b);
+    /* A loop, for the code to stand once. */
+    for (int second = 0; second < 2; second++, a = b, at = next) morsel_store_7x8(part, at, &a);
 }
 
 static void run_pixels(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t pixel, size_t n) {

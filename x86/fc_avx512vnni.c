@@ -49,7 +49,8 @@ MORSEL_INLINE void sum_rows(const struct morsel_fc_args *a, const uint8_t *x, co
     }
 }
 
-static void store(const struct morsel_fc_args *a, __m512i acc, size_t row, uint32_t block) {
+/* Out of the way, as it comes once for many inputs. */
+static __attribute__((noinline)) void store(const struct morsel_fc_args *a, __m512i acc, size_t row, uint32_t block) {
     const struct morsel_channels *c = &a->channels;
     uint32_t channel = block * 16, left = a->outputs - channel;
     __mmask16 mask = left < 16 ? (__mmask16)((1u << left) - 1) : (__mmask16)0xffff;
@@ -79,12 +80,16 @@ MORSEL_INLINE void run_block(const struct morsel_fc_args *a, size_t row, uint32_
     for (int r = 0; r < rows; r++) store(a, acc[r], row + (size_t)r, block);
 }
 
+static __attribute__((noinline)) void run_one(const struct morsel_fc_args *a, size_t row, uint32_t block) {
+    run_block(a, row, block, 1);
+}
+
 /* Whole rows, all blocks. */
 static void run_rows(const struct morsel_fc_args *a, size_t row, size_t end) {
     for (; end - row >= 4; row += 4)
         for (uint32_t block = 0; block < a->blocks; block++) run_block(a, row, block, 4);
     for (; row < end; row++)
-        for (uint32_t block = 0; block < a->blocks; block++) run_block(a, row, block, 1);
+        for (uint32_t block = 0; block < a->blocks; block++) run_one(a, row, block);
 }
 
 void morsel_fc_blocks_avx512vnni(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
@@ -93,8 +98,8 @@ void morsel_fc_blocks_avx512vnni(const struct morsel_fc_args *a, uint32_t begin,
         morsel_fc_blocks_c(a, begin, end);
         return;
     }
-    for (; begin < end && begin % a->blocks; begin++) run_block(a, begin / a->blocks, begin % a->blocks, 1);
+    for (; begin < end && begin % a->blocks; begin++) run_one(a, begin / a->blocks, begin % a->blocks);
     uint32_t whole = (end - begin) / a->blocks * a->blocks;
     run_rows(a, begin / a->blocks, (begin + whole) / a->blocks);
-    for (begin += whole; begin < end; begin++) run_block(a, begin / a->blocks, begin % a->blocks, 1);
+    for (begin += whole; begin < end; begin++) run_one(a, begin / a->blocks, begin % a->blocks);
 }

@@ -105,17 +105,16 @@ MORSEL_INLINE void morsel_store_7(const struct morsel_part256 *part, uint8_t *y,
     morsel_store_2x16(part, y + o->p6, y + o->p6, a->p6, b->p6, a->p6, b->p6, channels, bias);
 }
 
-static __attribute__((noinline, unused)) void morsel_store_copies(const struct morsel_part256 *part, uint8_t *y,
-                                                                  const struct morsel_seven256 *a, const struct morsel_seven256 *b) {
-    morsel_store_7(part, y, a, b, part->channels, part->bias);
-}
+/* The same for all channels of the part, with its float biases if it has some. */
+void morsel_store_copies_avx2(const struct morsel_part256 *part, uint8_t *y, const struct morsel_seven256 *a,
+                              const struct morsel_seven256 *b);
 
 /* Any number of channels, or with float biases, out of the way. Copies are handed over: sums whose address is taken would live in
  * memory from the start. */
 MORSEL_INLINE void morsel_store_some(const struct morsel_part256 *part, uint8_t *y, const struct morsel_seven256 *a,
                                      const struct morsel_seven256 *b) {
     struct morsel_seven256 copy_a = *a, copy_b = *b;
-    morsel_store_copies(part, y, &copy_a, &copy_b);
+    morsel_store_copies_avx2(part, y, &copy_a, &copy_b);
 }
 
 MORSEL_INLINE void morsel_store_7x16(const struct morsel_part256 *part, size_t at, const struct morsel_seven256 *a,
