@@ -222,7 +222,7 @@ static __attribute__((noinline)) void dw_windows(const struct dw_strip *s, const
 }
 
 #if defined(DW_TWO_COLUMNS)
-#include "depthwise_stride2_avx2.h"
+#include "depthwise_stride2_256.h"
 #endif
 
 /* n results of the strip from column ox. */

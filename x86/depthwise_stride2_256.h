@@ -6,8 +6,8 @@
  * Of two columns c and d: (r0c, r2c), (r0d, r2d) and (r1c, r1d), four registers each. A window has those of its first two columns, then
  * the first and the last of the next two: its third column, and one that meets weights of 0.
  */
-#ifndef MORSEL_DEPTHWISE_STRIDE2_AVX2_H
-#define MORSEL_DEPTHWISE_STRIDE2_AVX2_H
+#ifndef MORSEL_DEPTHWISE_STRIDE2_256_H
+#define MORSEL_DEPTHWISE_STRIDE2_256_H
 
 struct dw_two_columns {
     __m256i c[4], d[4], middle[4];
