@@ -477,6 +477,17 @@ def attention(b):
 
 
 @net()
+def layer_norm(b):
+    """As PyTorch wrote it before there was an operator."""
+    x = b.op("Add", b.input(1, 6, 16), b.op("MatMul", b.input(1, 6, 16), b.weight(16, 16)))
+    d = b.op("Sub", x, b.op("ReduceMean", x, axes=[-1]))
+    v = b.op("ReduceMean", b.op("Pow", d, b.const(np.float32(2))), axes=[-1])
+    x = b.op("Div", d, b.op("Sqrt", b.op("Add", v, b.const(np.float32(1e-5)))))
+    x = b.op("Add", b.op("Mul", x, b.plain_floats(16)), b.plain_floats(16))
+    return b.out(b.op("MatMul", x, b.weight(16, 8)))
+
+
+@net()
 def upsampling(b):
     x = b.conv(b.input(1, 3, 12, 12), 3, 8, 3, relu=True, strides=[2, 2])
     y = b.conv(x, 8, 12, 3, relu=True, strides=[2, 2])

@@ -220,6 +220,42 @@ static void limits(void **state) {
     onnx_free(g);
 }
 
+/* A layer normalization that was written out runs in float from its difference to its term; what goes in and comes out are bytes. */
+static void norms(void **state) {
+    (void)state;
+    struct building b = {0};
+    add_value(&b.graph, 11, "x", 1, "1,6,8");
+    add_value(&b.graph, 12, "y", 1, NULL);
+    constant(&b, "w", 2, (const int64_t[]){8, 8}, wave);
+    constant(&b, "k", 1, (const int64_t[]){8}, ones);
+    constant(&b, "two", 0, NULL, ones);
+    node(&b, "MatMul", "x w", "a", "");
+    node(&b, "ReduceMean", "a", "m", "axes=2");
+    node(&b, "Sub", "a m", "d", "");
+    node(&b, "Mul", "d d", "q", "");
+    node(&b, "ReduceMean", "q", "v", "axes=2");
+    node(&b, "Add", "v two", "e", "");
+    node(&b, "Sqrt", "e", "r", "");
+    node(&b, "Div", "d r", "n", "");
+    node(&b, "Mul", "n k", "f", "");
+    node(&b, "Add", "f k", "t", "");
+    node(&b, "MatMul", "t w", "y", "");
+    struct onnx_graph *g = built(&b, 13);
+    struct scheme *s = place(g, &(struct scheme_options){0});
+    check_quantized(s, "x a t", true);
+    check_quantized(s, "m d q v e r n f y", false);
+    scheme_set_ranges(s, from_minus_one, NULL);
+    scheme_make_layers(s);
+    struct onnx_graph *made = insert(s);
+    struct onnx_report report;
+    struct net *net = lowered(made, &report);
+    assert_int_equal(steps_of(net, MORSEL_STEP_FC), 2);
+    net_free(net);
+    onnx_report_free(&report);
+    onnx_free(made);
+    onnx_free(g);
+}
+
 static float layer_weight(int i) { /* channels: plain, dead, tiny, negative */
     const float of[4] = {0.5F, 0, 1e-30F, -3};
     return of[i / 2] * (i % 2 ? 1 : 0.25F);
@@ -283,8 +319,14 @@ static void layer_forms(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(placing), cmocka_unit_test(excluding), cmocka_unit_test(inserting), cmocka_unit_test(limits),
-        cmocka_unit_test(scales),  cmocka_unit_test(layers),    cmocka_unit_test(layer_forms),
+        cmocka_unit_test(placing),
+        cmocka_unit_test(excluding),
+        cmocka_unit_test(inserting),
+        cmocka_unit_test(limits),
+        cmocka_unit_test(norms),
+        cmocka_unit_test(scales),
+        cmocka_unit_test(layers),
+        cmocka_unit_test(layer_forms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

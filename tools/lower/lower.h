@@ -207,6 +207,9 @@ typedef float number_fn(const void *context, uint32_t channel, float x);
 bool set_function(struct lowering *l, struct onnx_node *node, const struct meaning *m, struct onnx_value *out, number_fn *f,
                   const void *context, uint32_t channels, uint32_t axis);
 
+/* A number times itself, in float. */
+bool lower_square(struct lowering *l, struct onnx_node *node, struct meaning *m);
+
 /* A constant's numbers as floats, also behind a DequantizeLinear; NULL: it is none. */
 const struct onnx_tensor *constant_numbers(struct lowering *l, const struct onnx_value *value);
 /* The one output axis (of `rank`) along which a constant varies; -1 for a scalar, -2 for more than one. */

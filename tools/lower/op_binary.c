@@ -200,6 +200,8 @@ static enum morsel_binary_op float_op(const struct onnx_node *node) {
     static const char *const names[] = {"Add", "Sub", "Mul", "Div", "Max", "Min"};
     if (node_is(node, "Sum"))
         return MORSEL_BINARY_ADD;
+    if (node_is(node, "Pow")) /* lower_square() */
+        return MORSEL_BINARY_MUL;
     for (int i = 0; i < 6; i++)
         if (node_is(node, names[i]))
             return (enum morsel_binary_op)(MORSEL_BINARY_ADD + i);
@@ -318,6 +320,11 @@ static bool binary_of(struct lowering *l, struct onnx_node *node, struct meaning
     if (!integer_form(node, a, b, &tail))
         return add_float_binary(l, node, *a, *b, &tail);
     return node_is(node, "Add") ? add_qadd(l, node, a, b, &tail) : add_qmul(l, node, a, b, &tail);
+}
+
+bool lower_square(struct lowering *l, struct onnx_node *node, struct meaning *m) {
+    struct tail tail = tail_follow(l, node->outputs[0], 0);
+    return add_float_binary(l, node, *m, *m, &tail);
 }
 
 /* A constant beside an activation. */

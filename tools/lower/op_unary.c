@@ -226,6 +226,9 @@ bool lower_unary(struct lowering *l, struct onnx_node *node) {
     if (!find_unary(node, &u)) {
         if (node_is(node, "Clip"))
             return refuse(l, node, "its bounds are not constant numbers");
+        const struct onnx_tensor *exponent = node_is(node, "Pow") ? onnx_input_constant(node, 1) : NULL;
+        if (!q8 && exponent && exponent->count == 1 && onnx_number(exponent, 0) == 2)
+            return lower_square(l, node, m);
         return q8 && number ? table_only(l, node, m)
                             : refuse(l, node, "only supported on a quantized input (between DequantizeLinear and QuantizeLinear)");
     }

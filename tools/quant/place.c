@@ -318,6 +318,7 @@ struct scheme *place(struct onnx_graph *graph, const struct scheme_options *opti
     memset(p.node_of, 0xff, values * sizeof *p.node_of); /* SIZE_MAX */
     find_readers(&p);
     find_kinds(&p);
+    place_norms(scheme);
     find_tails(&p);
     find_ends(&p);
     find_chains(&p);

@@ -16,6 +16,9 @@
  */
 struct scheme *place(struct onnx_graph *graph, const struct scheme_options *options);
 
+/* One step of place(): layer normalizations stay float (norms.c). */
+void place_norms(struct scheme *scheme);
+
 /* The last step of place(): beyond which numbers those that read a value see no difference (limits.c). */
 void place_limits(struct scheme *scheme);
 

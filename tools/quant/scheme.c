@@ -33,6 +33,13 @@ size_t scheme_index(const struct scheme *scheme, const struct onnx_value *value)
     return found ? found->index : SIZE_MAX;
 }
 
+size_t scheme_node_index(const struct scheme *scheme, const struct onnx_node *node) {
+    size_t i = 0;
+    while (i < scheme->graph->node_count && scheme->graph->nodes[i] != node)
+        i++;
+    return i;
+}
+
 struct scheme_value *scheme_value(const struct scheme *scheme, const struct onnx_value *value) {
     size_t i = scheme_index(scheme, value);
     return i == SIZE_MAX ? NULL : &scheme->values[i];

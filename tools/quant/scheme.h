@@ -85,6 +85,7 @@ struct scheme *scheme_new(struct onnx_graph *graph, const struct scheme_options 
 
 /* The index of a value in graph->values. */
 size_t scheme_index(const struct scheme *scheme, const struct onnx_value *value);
+size_t scheme_node_index(const struct scheme *scheme, const struct onnx_node *node); /* in graph->nodes */
 struct scheme_value *scheme_value(const struct scheme *scheme, const struct onnx_value *value);
 
 /* The least and largest byte of activations. */
