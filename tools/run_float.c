@@ -35,17 +35,24 @@ bool run_float_wanted(const char *path) {
     return length > 5 && !strcmp(path + length - 5, ".onnx");
 }
 
+/* The index that NAME of "NAME=FILE" stands for: a name, else a number; `count` for neither. */
+static size_t find_name(const struct bound *list, size_t count, const char *text, size_t length) {
+    for (size_t i = 0; i < count; i++)
+        if (strlen(list[i].value->name) == length && !strncmp(list[i].value->name, text, length))
+            return i;
+    char *end;
+    unsigned long number = strtoul(text, &end, 10);
+    return length && end == text + length && number < count ? number : count;
+}
+
 /* Gives each "FILE" or "NAME=FILE" its value. */
 static bool bind(struct bound *list, size_t count, const struct option_texts *texts, const char *option, struct failure *failure) {
     for (int i = 0; i < texts->count; i++) {
         const char *text = texts->values[i], *equals = strchr(text, '=');
-        size_t at = 0;
-        while (at < count && !(equals && strlen(list[at].value->name) == (size_t)(equals - text) &&
-                               !strncmp(list[at].value->name, text, (size_t)(equals - text))))
-            at++;
+        size_t at = equals ? find_name(list, count, text, (size_t)(equals - text)) : count;
         bool named = at < count;
         if (!named && count != 1)
-            return failure_set(failure, STATUS_CALL, "%s %.100s: which one? Say NAME=FILE.npy; the first is '%.200s'", option, text,
+            return failure_set(failure, STATUS_CALL, "%s %.100s: which one? Say NAME=FILE.npy, NAME being a name or a number; the first is '%.200s'", option, text,
                                count ? list[0].value->name : "");
         struct bound *bound = &list[named ? at : 0];
         if (bound->path)

@@ -43,6 +43,8 @@ verify "the same bytes again" call 0 $net --input $x --output "$work/z.npy"
 verify "are the same" sh -c "cmp '$work/z.npy' $cases/squeeze_excite-qdq-u8s8pc/out0.npy"
 verify "JSON" call_says '"outputs": \[' 0 $net --input $x --output "$work/z.npy" --json
 verify "JSON and nothing else" sh -c "head -n 1 '$work/out' | grep -q '^{$'"
+verify "an input and an output by number" call 0 $net --input 0=$x --output "0=$work/n.npy"
+verify "the same bytes once more" cmp "$work/n.npy" $cases/squeeze_excite-qdq-u8s8pc/out0.npy
 verify "operators that it does not have" call_says "the float executor cannot run [0-9]+ nodes?: '.*' \(QLinear" 1 \
     $cases/residual-qop-s8s8pc/net.onnx --input $cases/residual-qop-s8s8pc/in0.npy
 verify "no input" call_says "there is nothing to run on|has no file" 2 $net

@@ -149,7 +149,10 @@ def quantize_with_onnxruntime(source, calibration, target, method="MinMax", per_
         prepared = os.path.join(folder, "prepared.onnx")
         name = input_name(source)
         with quiet():
-            quant_pre_process(str(source), prepared)
+            try:
+                quant_pre_process(str(source), prepared)
+            except Exception:  # its symbolic shapes do not know all that Paddle writes
+                quant_pre_process(str(source), prepared, skip_symbolic_shape=True)
             quantize_static(prepared, str(target), Reader(), quant_format=QuantFormat.QDQ, per_channel=per_channel,
                             activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8,
                             calibrate_method=getattr(CalibrationMethod, method))
