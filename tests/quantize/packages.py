@@ -22,6 +22,7 @@ import zipfile
 
 import numpy as np
 import onnx
+import onnx.version_converter
 from PIL import Image
 
 import measure
@@ -106,8 +107,10 @@ def samples(net, count, seed):
 
 
 def with_fixed_shape(path, net, target):
-    """For ONNX Runtime, which leaves free dimensions free: a file of one sample."""
+    """For ONNX Runtime, which leaves free dimensions free: a file of one sample, of an opset that has scales by channel."""
     model = onnx.load(str(path))
+    if max(o.version for o in model.opset_import if o.domain in ("", "ai.onnx")) < 13:
+        model = onnx.version_converter.convert_version(model, 13)
     name = measure.input_name(path)
     given = next(i for i in model.graph.input if i.name == name)
     given.CopyFrom(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, (1, *net.shape)))
