@@ -291,6 +291,8 @@ bool lower_batch_norm(struct lowering *l, struct onnx_node *node) {
         scale[c] = ((float *)t[0]->data)[c] / sqrtf(((float *)t[3]->data)[c] + epsilon);
         float moved = ((float *)t[2]->data)[c] * scale[c];
         offset[c] = ((float *)t[1]->data)[c] - moved;
+        if (!isfinite(scale[c]) || !isfinite(offset[c]))
+            return refuse(l, node, "channel %u: its scale, bias, mean and variance give no finite numbers", c);
     }
     struct affine a = {scale, offset};
     if (m->buffer->type != MORSEL_FLOAT32 && !m->real && !m->table)
