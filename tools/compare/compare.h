@@ -33,6 +33,7 @@ struct compare_point {
     uint32_t tensor;        /* of the blob */
     bool stored;            /* as bytes */
     struct metric_code code;
+    float floor, ceiling;   /* numbers beyond are all alike to those that read it, and count as these */
     size_t count, channels, inner;  /* channels: 1 where there is none; inner: numbers of one channel side by side */
     struct metric_sums *sums;       /* [channels]: float numbers x, the model's y, over all data */
     struct compare_weights *weights; /* NULL: none, or they cannot be told */

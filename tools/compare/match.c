@@ -2,6 +2,7 @@
 /* Which values of the float graph the blob has, and which layer each comes out of. */
 #include "tools/compare/compare.h"
 #include "tools/graph/pass.h"
+#include "tools/quant/place.h"
 
 #include <math.h>
 #include <string.h>
@@ -167,6 +168,18 @@ static bool enough(const struct comparison *c, struct failure *failure) {
     return true;
 }
 
+/* What readers cannot tell apart is no error. */
+static void set_limits(struct comparison *c) {
+    const struct scheme_options options = {0};
+    const struct scheme *scheme = place(c->graph, &options);
+    for (size_t i = 0; i < c->point_count; i++) {
+        const struct scheme_value *v = scheme_value(scheme, c->points[i].value);
+        bool alike = v && v->floor < v->ceiling;
+        c->points[i].floor = alike ? v->floor : -INFINITY;
+        c->points[i].ceiling = alike ? v->ceiling : INFINITY;
+    }
+}
+
 bool compare_match(struct comparison *c, struct failure *failure) {
     c->value_count = c->graph->value_count;
     c->values = onnx_alloc(c->graph, c->value_count * sizeof *c->values);
@@ -180,6 +193,7 @@ bool compare_match(struct comparison *c, struct failure *failure) {
     for (size_t n = 0; n < c->graph->node_count; n++)
         for (int k = 0; k < c->graph->nodes[n]->output_count; k++)
             add_point(c, c->graph->nodes[n]->outputs[k]);
+    set_limits(c);
     for (size_t i = 0; i < c->point_count; i++) {
         struct compare_point *p = &c->points[i];
         p->node = p->value->is_input ? NULL : layer_of(p->value);

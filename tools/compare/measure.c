@@ -25,7 +25,7 @@ struct worker {
     struct metric_sums **sums; /* [point][channel] */
     float *lows, *highs;       /* [value] */
     struct observer *observer;
-    float *numbers; /* of the largest point */
+    float *numbers; /* of the largest point, twice */
     bool ran;
     /* Second pass. */
     struct executor_run *run;
@@ -41,6 +41,10 @@ struct measuring {
     struct worker *workers;
     unsigned count;
 };
+
+static float within(const struct compare_point *p, float x) {
+    return x < p->floor ? p->floor : x > p->ceiling ? p->ceiling : x;
+}
 
 /* --- First pass --- */
 
@@ -75,8 +79,13 @@ static void watch_both(void *context, unsigned index, size_t sample, const struc
         morsel_run(&w->model.session);
         w->ran = true;
     }
+    float *wanted = w->numbers + count;
     whole_values(&w->model, p->tensor, w->numbers);
-    add_channels(p, w->sums[p - w->c->points], data, w->numbers);
+    for (size_t i = 0; i < count; i++) {
+        wanted[i] = within(p, data[i]);
+        w->numbers[i] = within(p, w->numbers[i]);
+    }
+    add_channels(p, w->sums[p - w->c->points], wanted, w->numbers);
     observer_see(w->observer, value, w->numbers, count);
 }
 
@@ -91,9 +100,9 @@ static bool open_first(struct worker *w, struct failure *failure) {
         most = c->points[i].count > most ? c->points[i].count : most;
         good = (w->sums[i] = calloc(c->points[i].channels, sizeof **w->sums)) != NULL;
     }
-    good = good && (w->numbers = malloc(most * sizeof(float))) != NULL;
+    good = good && (w->numbers = malloc(2 * most * sizeof(float))) != NULL;
     if (!good)
-        return failure_memory(failure, most * sizeof(float));
+        return failure_memory(failure, 2 * most * sizeof(float));
     for (size_t i = 0; i < c->value_count; i++) {
         w->lows[i] = INFINITY;
         w->highs[i] = -INFINITY;
@@ -193,10 +202,11 @@ static void add_own(struct worker *w, const struct compare_point *p, const float
     for (size_t at = 0, c = 0; at < p->count; at += p->inner, c = c + 1 < p->channels ? c + 1 : 0) {
         float factor = compare_factor(w->c, p->value, c);
         for (size_t i = at; i < at + p->inner; i++) {
-            double error = (double)x[i] - (double)(p->stored ? metric_stored(&p->code, factor, y[i]) : y[i]);
-            signal += (double)x[i] * (double)x[i];
+            float wanted = within(p, x[i]), have = within(p, p->stored ? metric_stored(&p->code, factor, y[i]) : y[i]);
+            double error = (double)wanted - (double)have;
+            signal += (double)wanted * (double)wanted;
             noise += error * error;
-            own->clipped += p->stored && metric_clips(&p->code, factor, x[i]);
+            own->clipped += p->stored && metric_clips(&p->code, factor, wanted);
         }
     }
     own->signal += signal;

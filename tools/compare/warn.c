@@ -4,6 +4,7 @@
 #include "tools/graph/pass.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { HEADS_APART = 16, OUTLIER = 8 };
@@ -72,16 +73,51 @@ static void warn_outputs(struct comparison *c) {
 
 /* --- Channels and ranges --- */
 
-static void warn_channels(struct comparison *c, const struct compare_point *p) {
-    const char *name = p->node->name;
-    if (p->channels < 2)
+/* Layers with weights; what comes behind them only hands such channels on. */
+static size_t gone(const struct compare_point *p, bool in_float) {
+    return !p->node || !p->weights || p->channels < 2 ? 0 : in_float ? p->dead : p->died;
+}
+
+enum { NAMED = 3 };
+
+/* The layers with the largest share of such channels, from the largest on; how many have some. */
+static size_t find_gone(const struct comparison *c, bool in_float, const struct compare_point *named[NAMED]) {
+    size_t layers = 0;
+    for (size_t i = 0; i < c->point_count; i++) {
+        const struct compare_point *p = &c->points[i];
+        if (!gone(p, in_float))
+            continue;
+        layers++;
+        for (int k = 0; k < NAMED && p; k++) {
+            const struct compare_point *before = named[k];
+            if (before && gone(before, in_float) * p->channels >= gone(p, in_float) * before->channels)
+                continue;
+            named[k] = p;
+            p = before;
+        }
+    }
+    return layers;
+}
+
+/* One line for all layers. */
+static void warn_channels(struct comparison *c, bool in_float) {
+    const struct compare_point *named[NAMED] = {0};
+    char text[512] = "";
+    size_t layers = find_gone(c, in_float, named);
+    for (int k = 0; k < NAMED && named[k]; k++) {
+        size_t at = strlen(text);
+        snprintf(text + at, sizeof text - at, "%s%zu of %zu of %.100s", k ? ", " : "", gone(named[k], in_float), named[k]->channels,
+                 named[k]->node->name);
+    }
+    if (!layers)
         return;
-    if (p->died)
-        onnx_notice(c->report, "%s (%s): %zu of %zu channels are 0 in the model and not in float: they are lost between its steps of %.3g",
-                    name, p->node->op, p->died, p->channels, (double)p->code.scale);
-    if (p->dead)
-        onnx_notice(c->report, "%s (%s): %zu of %zu channels are 0 whatever the sample, also in float: dead weight", name, p->node->op,
-                    p->dead, p->channels);
+    size_t at = strlen(text);
+    if (layers > NAMED)
+        snprintf(text + at, sizeof text - at, ", some of %zu more layers", layers - NAMED);
+    if (in_float)
+        onnx_notice(c->report, "dead channels, 0 whatever the sample, also in float: %s", text);
+    else
+        onnx_notice(c->report, "lost channels, 0 in the model and not in float, smaller than half a step: %s", text);
 }
 
 /* How many of the model's numbers lie beyond `bound` in magnitude. */
@@ -117,9 +153,9 @@ void compare_warn(struct comparison *c) {
     for (size_t n = 0; n < c->graph->node_count; n++)
         warn_node(c, c->graph->nodes[n]);
     warn_outputs(c);
+    warn_channels(c, false);
+    warn_channels(c, true);
     for (size_t i = 0; i < c->point_count; i++)
-        if (c->points[i].node) {
-            warn_channels(c, &c->points[i]);
+        if (c->points[i].node)
             warn_range(c, &c->points[i]);
-        }
 }

@@ -3,6 +3,7 @@
 #include "tools/compare/compare.h"
 #include "tools/graph/pass.h"
 
+#include <math.h>
 #include <string.h>
 
 /* A layer's step as a convolution, whatever it is. */
@@ -12,7 +13,8 @@ struct layer {
     const struct morsel_blob_tensor *x, *y;
     struct morsel_blob_conv p;
     uint32_t inputs, outputs; /* of one group */
-    uint32_t pixels;          /* of a flattened picture that a product goes over: its weights stand as pixels, channels; 1: as they are */
+    uint32_t sizes[3];        /* H W C of a picture in memory that a product goes over, flattened; 0: none */
+    uint32_t order[3];        /* which of these axes comes first, second and last where the graph flattens it */
     bool real, half, each;    /* float weights; of 16 bits; a filter for each channel */
 };
 
@@ -31,13 +33,12 @@ static void read_product(struct layer *l, const struct morsel_blob_fc *fc) {
     l->inputs = fc->inputs;
     l->outputs = fc->outputs;
     if (l->x->layout == MORSEL_CHANNELS_LAST && l->x->rank == 4 && fc->inputs == l->x->dims[1] * l->x->dims[2] * l->x->dims[3])
-        l->pixels = l->x->dims[1] * l->x->dims[2];
+        memcpy(l->sizes, l->x->dims + 1, sizeof l->sizes);
 }
 
 static bool read_layer(struct layer *l, const struct linear *linear) {
     const void *p = morsel_blob_at(l->c->network, l->step->parameters);
     uint32_t kind = l->step->kind;
-    l->pixels = 1;
     l->x = morsel_blob_input(l->c->network, l->step, 0);
     l->y = morsel_blob_output(l->c->network, l->step);
     if (kind == MORSEL_STEP_FC) {
@@ -115,15 +116,48 @@ static float bias(const struct layer *l, uint32_t o) {
     return more ? whole + more[at] * (morsel_is_byte(l->y) ? l->y->scale : 1) : whole;
 }
 
+/* Input i of the graph's flattened picture in that of memory. */
+static uint32_t flat_place(const struct layer *l, uint32_t i) {
+    const uint32_t *s = l->sizes, *order = l->order;
+    uint32_t at[3];
+    at[order[2]] = i % s[order[2]];
+    at[order[1]] = i / s[order[2]] % s[order[1]];
+    at[order[0]] = i / s[order[2]] / s[order[1]];
+    return (at[0] * s[1] + at[1]) * s[2] + at[2];
+}
+
 static float weight_of_element(const struct layer *l, const struct linear *linear, size_t e) {
     int64_t in, out;
     linear_place(linear, (int64_t)e, &in, &out);
     uint32_t tap = (uint32_t)((int64_t)e % linear->window), i = (uint32_t)in % l->inputs;
     if (graph_is(linear->node, "ConvTranspose")) /* its weights are turned by half a turn */
         tap = (uint32_t)linear->window - 1 - tap;
-    if (l->pixels > 1)
-        i = i % l->pixels * (l->inputs / l->pixels) + i / l->pixels;
+    if (l->sizes[0])
+        i = flat_place(l, i);
     return weight(l, (uint32_t)out, i, tap / l->p.kernel_w, tap % l->p.kernel_w);
+}
+
+static void read_values(const struct layer *l, const struct linear *linear, float *values) {
+    for (size_t e = 0; e < linear->weights->count; e++)
+        values[e] = weight_of_element(l, linear, e);
+}
+
+/* The graph may turn the picture before it flattens it: C H W as ONNX has it, H W C as Keras. Of all orders the one whose weights are most
+ * like the float ones is right. */
+static void find_order(struct layer *l, const struct linear *linear, float *values) {
+    static const uint32_t orders[6][3] = {{2, 0, 1}, {0, 1, 2}, {2, 1, 0}, {1, 0, 2}, {0, 2, 1}, {1, 2, 0}};
+    double most = -INFINITY;
+    size_t best = 0;
+    for (size_t k = 0; k < sizeof orders / sizeof *orders; k++) {
+        double alike = 0;
+        memcpy(l->order, orders[k], sizeof l->order);
+        read_values(l, linear, values);
+        for (size_t e = 0; e < linear->weights->count; e++)
+            alike += (double)values[e] * onnx_number(linear->weights, e);
+        best = alike > most ? k : best;
+        most = alike > most ? alike : most;
+    }
+    memcpy(l->order, orders[best], sizeof l->order);
 }
 
 struct compare_weights *compare_weights(const struct comparison *c, struct onnx_node *node, uint32_t tensor) {
@@ -135,8 +169,9 @@ struct compare_weights *compare_weights(const struct comparison *c, struct onnx_
     w->linear = linear;
     w->values = onnx_alloc(c->graph, linear.weights->count * sizeof *w->values);
     w->bias = onnx_alloc(c->graph, (size_t)linear.out_channels * sizeof *w->bias);
-    for (size_t e = 0; e < linear.weights->count; e++)
-        w->values[e] = weight_of_element(&l, &linear, e);
+    if (l.sizes[0])
+        find_order(&l, &linear, w->values);
+    read_values(&l, &linear, w->values);
     for (uint32_t o = 0; o < linear.out_channels; o++)
         w->bias[o] = bias(&l, o);
     return w;
