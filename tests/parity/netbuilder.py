@@ -371,7 +371,7 @@ class Writer:
             self.add("QLinear" + node.op, sum(ins, []) + y, [out + "_q"], domain=MICROSOFT, **attributes)
 
     def qop_node(self, node):
-        if node.op in MOVES_ON_BYTES and node.inputs[0] in self.bytes:
+        if node.op in MOVES_ON_BYTES and node.inputs[0] in self.bytes and node.attributes.get("mode") != "linear":
             inputs = [self.bytes[node.inputs[0]]] + [self.as_float(i, False) if i else "" for i in node.inputs[1:]]
             if node.op == "Pad" and len(inputs) > 2:
                 inputs[2] = self.const(node.outputs[0] + "_fill", self.learn(node.inputs[0])[2](self.learn(node.inputs[0])[1]))

@@ -387,6 +387,14 @@ for mode in ("asymmetric", "half_pixel", "align_corners", "pytorch_half_pixel"):
     for nearest in ("floor", "round_prefer_floor", "round_prefer_ceil", "ceil"):
         many(move, **{f"resize_{mode}_{nearest}": (PICTURE, "Resize", ["", np.array([1, 1, 2, 1.5], np.float32)],
                                                    dict(mode="nearest", coordinate_transformation_mode=mode, nearest_mode=nearest))})
+def linear(b, shape, scales, attributes):
+    x = b.conv(b.input(*shape), shape[1], 8, 3)
+    return b.out(b.conv(b.op("Resize", x, "", b.const(np.array(scales, np.float32)), mode="linear", **attributes), 8, 4, 1))
+
+
+many(linear, twice=(PICTURE, [1, 1, 2, 2], {}), corners=(PICTURE, [1, 1, 2, 3], dict(coordinate_transformation_mode="align_corners")),
+     uneven=(PICTURE, [1, 1, 1.5, 2.5], dict(coordinate_transformation_mode="asymmetric")), smaller=(PICTURE, [1, 1, 0.5, 0.75], {}),
+     pytorch=(PICTURE, [1, 1, 4, 1], dict(coordinate_transformation_mode="pytorch_half_pixel")))
 many(
     move, resize_sizes=(
         PICTURE, "Resize", [

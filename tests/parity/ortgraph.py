@@ -23,6 +23,8 @@ FLOAT_ORDER = {
     "Conv": CONVOLUTION,
     "FusedConv": CONVOLUTION,
     "ConvTranspose": CONVOLUTION,
+    "Resize": "blends four neighbours of floats in an order of its own; the exact sum differs in the last bits",
+    "Upsample": "blends four neighbours of floats in an order of its own; the exact sum differs in the last bits",
     "MatMul": PRODUCT,
     "Gemm": PRODUCT,
     "FusedGemm": PRODUCT,

@@ -72,7 +72,14 @@ static void add_real_conv(struct lowering *l, struct onnx_node *node, struct net
     if (bias)
         net_add_constant(step, bias, up8(outputs) * sizeof *bias, offsetof(struct morsel_blob_real_conv, bias));
     l->net->parameter_count += (uint64_t)outputs * per_output + (bias ? outputs : 0);
-    onnx_notice(l->report, "%s (%s) runs in float: the quantizer left it so", node->name, node->op);
+    if (!node_is(node, "Resize"))
+        onnx_notice(l->report, "%s (%s) runs in float: the quantizer left it so", node->name, node->op);
+}
+
+void lower_real_rows(struct lowering *l, struct onnx_node *node, struct net_buffer *x, struct net_buffer *y, const struct tail *tail,
+                     const float *weights) {
+    const struct morsel_blob_real_conv p = {1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0};
+    add_real_conv(l, node, x, y, tail, p, weights, x->dims[3], NULL);
 }
 
 bool lower_real_conv(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct morsel_blob_conv *window) {

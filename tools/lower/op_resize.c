@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Resize and Upsample, nearest: each axis is read by an index list. */
+/* Resize and Upsample. Nearest: each axis is read by an index list. Linear: each axis is a product with a matrix, in float. */
 #include "tools/lower/lower.h"
 #include "tools/onnx/resize.h"
 
+#include <math.h>
 #include <string.h>
 
 static bool resize_axis(struct lowering *l, struct onnx_node *node, struct meaning *m, int axis) {
@@ -20,13 +21,107 @@ static bool resize_axis(struct lowering *l, struct onnx_node *node, struct meani
     return true;
 }
 
+/* [out][in]: each output between its two neighbours; beyond the picture its edge counts. */
+static const float *linear_weights(struct lowering *l, const struct onnx_resize *r) {
+    float *weights = net_alloc(l->net, (size_t)(r->out * r->in) * sizeof *weights);
+    for (int64_t k = 0; k < r->out; k++) {
+        float position = onnx_resize_position(r, k);
+        if (isnan(position))
+            return NULL;
+        position = fminf(fmaxf(position, 0), (float)(r->in - 1));
+        int64_t near = (int64_t)position, far = near + 1 < r->in ? near + 1 : near;
+        float part = position - (float)near;
+        weights[k * r->in + near] += 1 - part;
+        weights[k * r->in + far] += part;
+    }
+    return weights;
+}
+
+/* One axis: brought to the end, rows times the matrix, and back to its place. The last axis takes the QuantizeLinear behind. */
+static bool linear_axis(struct lowering *l, struct onnx_node *node, struct meaning *m, uint32_t axis, const struct onnx_resize *r,
+                        const struct tail *tail) {
+    uint32_t rank = m->view.rank, order[VIEW_MAX_RANK], back[VIEW_MAX_RANK], n = 0, dims[VIEW_MAX_RANK];
+    const float *weights = linear_weights(l, r);
+    if (!weights)
+        return refuse(l, node, "tf_crop_and_resize beyond the picture is not supported");
+    for (uint32_t i = 0; i < rank; i++)
+        if (i != axis)
+            order[n++] = i;
+    order[n] = axis;
+    for (uint32_t i = 0; i < rank; i++) {
+        back[order[i]] = i;
+        dims[i] = m->view.dims[order[i]];
+    }
+    struct meaning turned = *m;
+    turned.view = view_transpose(&m->view, order);
+    struct net_buffer *x = meaning_buffer(l, node, &turned, MORSEL_ROW_MAJOR);
+    if (!x)
+        return false;
+    uint32_t rows = view_elements(&m->view) / dims[n];
+    struct view flat = {.rank = 4, .dims = {rows, dims[n], 1, 1}};
+    struct meaning as_rows = turned;
+    as_rows.buffer = x;
+    as_rows.view = view_whole(l->net, MORSEL_ROW_MAJOR, 4, flat.dims);
+    x = meaning_buffer(l, node, &as_rows, MORSEL_CHANNELS_LAST);
+    if (!x)
+        return false;
+    const uint32_t out[4] = {rows, 1, 1, (uint32_t)r->out};
+    bool bytes = tail->quantized;
+    struct net_buffer *y =
+        net_add_buffer(l->net, bytes ? tail->q.type : MORSEL_FLOAT32, MORSEL_CHANNELS_LAST, 4, out, node->outputs[0]->name);
+    y->scale = bytes ? tail->q.scale : 1;
+    y->zero = bytes ? tail->q.zero : 0;
+    y->qualified = true;
+    lower_real_rows(l, node, x, y, tail, weights);
+    dims[n] = (uint32_t)r->out;
+    struct view made = view_whole(l->net, MORSEL_ROW_MAJOR, rank, dims);
+    *m = (struct meaning){.buffer = y, .view = view_transpose(&made, back), .scale = y->scale, .zero = y->zero};
+    return true;
+}
+
+static bool lower_linear(struct lowering *l, struct onnx_node *node, struct meaning *m) {
+    const struct tail none = {.float_min = -INFINITY, .float_max = INFINITY};
+    struct onnx_resize axes[VIEW_MAX_RANK];
+    uint32_t last = m->view.rank;
+    const char *why;
+    if (onnx_attribute_int(node, "antialias", 0) || onnx_attribute_int(node, "exclude_outside", 0))
+        return refuse(l, node, "antialias and exclude_outside are not supported");
+    for (uint32_t i = 0; i < m->view.rank; i++) {
+        if (!onnx_resize_read(node, (int)i, &axes[i], &why))
+            return refuse(l, node, "%s", why);
+        last = onnx_resize_keeps(&axes[i]) ? last : i;
+    }
+    if (last == m->view.rank) {
+        meaning_set(l, node->outputs[0], *m);
+        return true;
+    }
+    if (m->buffer->type != MORSEL_FLOAT32 && !m->real && !m->table)
+        return refuse(l, node, "its input is an integer tensor");
+    struct meaning now = *m;
+    if (now.table || now.channel_scales) {
+        now.buffer = meaning_float_buffer(l, node, &now, &now.view);
+        now = (struct meaning){.buffer = now.buffer, .view = now.view, .scale = 1};
+    }
+    struct tail tail = tail_follow(l, node->outputs[0], TAIL_NO_ACTIVATION);
+    for (uint32_t i = 0; now.buffer && i < now.view.rank; i++)
+        if (!onnx_resize_keeps(&axes[i]) && !linear_axis(l, node, &now, i, &axes[i], i == last ? &tail : &none))
+            return false;
+    if (!now.buffer)
+        return false;
+    now.real = tail.quantized && tail.real;
+    meaning_set(l, tail.value, now);
+    return true;
+}
+
 bool lower_resize(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0), made;
     const char *mode = onnx_attribute_string(node, "mode", "nearest");
     if (!m)
         return false;
+    if (!strcmp(mode, "linear"))
+        return lower_linear(l, node, m);
     if (strcmp(mode, "nearest"))
-        return refuse(l, node, "mode %s is not supported, only nearest", mode);
+        return refuse(l, node, "mode %s is not supported, only nearest and linear", mode);
     made = *m;
     if (made.table && made.table_channels > 1) {
         made.buffer = meaning_float_buffer(l, node, &made, &made.view);
