@@ -123,7 +123,7 @@ static bool attempt(struct attempts *a, size_t float_count, struct failure *fail
     q->options.scheme.excluded = excluded_with(a, a->ranked, float_count);
     q->options.scheme.excluded_count += float_count;
     quantize_choose(q);
-    bool good = true;
+    bool good = quantize_refine(q, failure);
     q->options.scheme = before;
     onnx_free(a->graph);
     a->graph = good ? insert(q->scheme) : NULL;

@@ -21,7 +21,7 @@ struct call {
     const char *method, *percentile, *format, *eval, *max_drop;
     struct option_texts outputs, data, excluded;
     long count, seed, threads;
-    bool signed_bytes, symmetric, reduced, per_tensor, clip_weights;
+    bool signed_bytes, symmetric, reduced, per_tensor, clip_weights, adaptive, keep_biases, keep_channels;
 };
 
 struct work {
@@ -69,6 +69,9 @@ static bool sort_outputs(struct call *call, struct failure *failure) {
 static bool read_options(struct call *call, struct quantize_options *o, struct failure *failure) {
     char *end = NULL;
     *o = (struct quantize_options){.method = RANGE_MSE, .percentile = RANGE_PERCENTILE_DEFAULT, .threads = (unsigned)call->threads};
+    o->adaptive = call->adaptive;
+    o->keep_biases = call->keep_biases;
+    o->keep_channels = call->keep_channels;
     if (!call->threads) {
         long processors = sysconf(_SC_NPROCESSORS_ONLN);
         o->threads = processors < 1 ? 1 : processors > POOL_THREADS_MOST ? POOL_THREADS_MOST : (unsigned)processors;
@@ -138,7 +141,7 @@ static bool observe(const struct call *call, struct work *w, struct failure *fai
     if (!quantize_prepare(q, failure) || !(q->data = w->data = quant_data_open(&wish, q->graph, failure)))
         return false;
     w->attempts.wish = wish;
-    return quantize_observe(q, failure);
+    return quantize_equalize(q, failure) && quantize_observe(q, failure);
 }
 
 static bool make(const struct call *call, struct work *w, struct failure *failure) {
@@ -218,6 +221,9 @@ int verb_quantize(int argc, char **argv) {
         {"--int8", NULL, OPTION_FLAG, &call.signed_bytes, 0, 0, "activations in int8, not uint8"},
         {"--reduced-range", NULL, OPTION_FLAG, &call.reduced, 0, 0, "weights in 7 bits, for runtimes whose sums saturate"},
         {"--clip-weights", NULL, OPTION_FLAG, &call.clip_weights, 0, 0, "weight scales by least squared error, not by the largest weight"},
+        {"--adaround", NULL, OPTION_FLAG, &call.adaptive, 0, 0, "round each weight by what that does to the layer's sums; takes longer"},
+        {"--no-equalization", NULL, OPTION_FLAG, &call.keep_channels, 0, 0, "leave channels as wide as they are"},
+        {"--no-bias-correction", NULL, OPTION_FLAG, &call.keep_biases, 0, 0, "leave biases as they are"},
         {"--exclude", "NODE_OR_OP", OPTION_TEXTS, &call.excluded, 0, 0, "a node, or an operator everywhere, stays float"},
         {"--eval", "DATASET", OPTION_TEXT, &call.eval, 0, 0, "labelled pictures, as of morsel eval, to measure top-1 on before and after"},
         {"--max-drop", "X", OPTION_TEXT, &call.max_drop, 0, 0, "give layers back to floats until top-1 drops by X at most, as in 0.01"},

@@ -2,8 +2,10 @@
 #include "tools/quant/quantize.h"
 #include "tools/float/executor.h"
 #include "tools/graph/optimize.h"
+#include "tools/quant/equalize.h"
 #include "tools/quant/over.h"
 #include "tools/quant/place.h"
+#include "tools/quant/refine.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,21 @@ bool quantize_prepare(struct quantizer *q, struct failure *failure) {
     graph_optimize(q->graph, q->report);
     if (!executor_check(q->graph, q->report) || q->report->refusal_count > refused)
         return false;
+    q->executor = executor_open(q->graph, failure);
+    return q->executor != NULL;
+}
+
+bool quantize_equalize(struct quantizer *q, struct failure *failure) {
+    if (q->options.keep_channels)
+        return true;
+    struct observer *observer = over_observe(q->graph, q->executor, q->data, q->options.threads, NULL, failure);
+    if (!observer)
+        return false;
+    q->equalized = equalize(q->graph, &q->options.scheme, observer);
+    observer_close(observer);
+    if (!q->equalized)
+        return true;
+    executor_close(q->executor);
     q->executor = executor_open(q->graph, failure);
     return q->executor != NULL;
 }
@@ -59,6 +76,11 @@ struct scheme *quantize_scheme(struct quantizer *q, struct onnx_graph *graph, co
 
 void quantize_choose(struct quantizer *q) {
     q->scheme = quantize_scheme(q, q->graph, &q->options.scheme);
+}
+
+bool quantize_refine(struct quantizer *q, struct failure *failure) {
+    const struct refine refine = {q->scheme, q->executor, q->data, q->options.threads};
+    return (!q->options.adaptive || refine_weights(&refine, failure)) && (q->options.keep_biases || refine_biases(&refine, failure));
 }
 
 void quantize_close(struct quantizer *q) {

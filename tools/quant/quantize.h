@@ -2,9 +2,11 @@
 /*
  * From a float graph and typical inputs to a QDQ graph. The stages, in order, each of which may be called by itself:
  *
- *   quantize_prepare    the graph is optimized (and its layers equalized), and it is seen whether it can run in float
+ *   quantize_prepare    the graph is optimized, and it is seen whether it can run in float
+ *   quantize_equalize   channels are made equally wide, unless the options do not want it
  *   quantize_observe    the graph runs over the data: what do values take on?
  *   quantize_choose     a scheme: what becomes bytes, by which scales; weights rounded
+ *   quantize_refine     weights rounded adaptively, biases corrected, as far as the options want it
  *   insert              the scheme as a QDQ graph
  *
  * Samples may be observed once and schemes chosen many times, with other options.
@@ -23,6 +25,9 @@ struct quantize_options {
     enum range_method method;
     double percentile; /* of RANGE_PERCENTILE */
     unsigned threads;
+    bool keep_channels;   /* no equalization */
+    bool adaptive;        /* weights are rounded by what they do to sums */
+    bool keep_biases;     /* no bias correction */
 };
 
 struct quantizer {
@@ -32,13 +37,16 @@ struct quantizer {
     struct onnx_report *report;
     struct executor *executor;
     struct observer *observer;
+    size_t equalized;      /* channels that got another scale */
     struct scheme *scheme; /* in the graph's memory */
 };
 
 /* False with refusals in the report (and no failure): it holds an operator that cannot run in float. */
 bool quantize_prepare(struct quantizer *q, struct failure *failure);
+bool quantize_equalize(struct quantizer *q, struct failure *failure);
 bool quantize_observe(struct quantizer *q, struct failure *failure);
 void quantize_choose(struct quantizer *q);
+bool quantize_refine(struct quantizer *q, struct failure *failure);
 /* The same with other options, for the graph or (what it takes goes with that) for an edit_copy() of it. */
 struct scheme *quantize_scheme(struct quantizer *q, struct onnx_graph *graph, const struct scheme_options *options);
 void quantize_close(struct quantizer *q);

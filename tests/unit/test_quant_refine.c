@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/* Equalization, adaptive rounding and bias correction on a small residual network: what they must keep, and what they must make better. */
+#include "test_onnx_file.h"
+#include "tools/npy.h"
+#include "tools/quant/insert.h"
+#include "tools/quant/over.h"
+#include "tools/quant/quantize.h"
+
+enum { SAMPLES = 40, ELEMENTS = 3 * 8 * 8, CLASSES = 6 };
+
+static uint32_t state_of_noise;
+
+static float noise(void) {
+    state_of_noise = state_of_noise * 1664525u + 1013904223u;
+    return (float)(state_of_noise >> 8) / 8388608.0f - 1;
+}
+
+/* Weights [outputs, inputs, k, k] or [outputs], output channel o times out[o], input channel i over in[i] (NULL: 1). */
+static void weights(struct bytes *graph, const char *name, int outputs, int inputs, int k, const float *out, const float *in) {
+    static struct number numbers[512];
+    const int64_t dims[] = {outputs, inputs, k, k};
+    int count = outputs * (inputs ? inputs * k * k : 1), inner = inputs ? k * k : 1;
+    assert_true(count <= 512);
+    for (int e = 0; e < count; e++) {
+        int o = inputs ? e / (inputs * inner) : e, i = inputs ? e / inner % inputs : 0;
+        numbers[e] = (struct number){(double)(noise() * (out ? out[o] : 1) / (in ? in[i] : 1)) * (inputs ? 0.6 : 0.3), 0};
+    }
+    add_constant(graph, name, 1, inputs ? 4 : 1, dims, numbers, (size_t)count);
+}
+
+/*
+ * Stem, depthwise and projection to a trunk; a branch that is added to the trunk; a head. Where `wide`, the trunk's channels and those of
+ * the branch's middle are up to 64 times as wide as they would be, and what reads them makes up for it: the same function of x.
+ */
+static struct onnx_graph *make_graph(bool wide) {
+    static const float factors[8] = {1, 64, 2, 8, 1, 32, 4, 16}, others[8] = {16, 1, 1, 32, 8, 2, 64, 1};
+    const float *trunk = wide ? factors : NULL, *middle = wide ? others : NULL;
+    struct bytes graph = {0};
+    struct onnx_report report = {0};
+    char error[256];
+    state_of_noise = 7;
+    add_value(&graph, 11, "x", 1, "1,3,8,8");
+    add_constant(&graph, "zero", 1, 0, NULL, &(struct number){0, 0}, 1);
+    add_constant(&graph, "six", 1, 0, NULL, &(struct number){6, 0}, 1);
+    weights(&graph, "w0", 8, 3, 3, NULL, NULL);
+    weights(&graph, "b0", 8, 0, 0, NULL, NULL);
+    weights(&graph, "w1", 8, 1, 3, NULL, NULL);
+    weights(&graph, "w2", 8, 8, 1, trunk, NULL);
+    weights(&graph, "b2", 8, 0, 0, trunk, NULL);
+    weights(&graph, "w3", 8, 8, 1, middle, trunk);
+    weights(&graph, "w4", 8, 8, 1, trunk, middle);
+    weights(&graph, "b4", 8, 0, 0, trunk, NULL);
+    weights(&graph, "w5", CLASSES, 8, 1, NULL, trunk);
+    add_node(&graph, "stem", "Conv", "x w0 b0", "c0", "pads=1,1,1,1");
+    add_node(&graph, "bound", "Clip", "c0 zero six", "r0", "");
+    add_node(&graph, "depthwise", "Conv", "r0 w1", "c1", "pads=1,1,1,1 group:8");
+    add_node(&graph, "project", "Conv", "c1 w2 b2", "t", "");
+    add_node(&graph, "expand", "Conv", "t w3", "c3", "");
+    add_node(&graph, "relu", "Relu", "c3", "r3", "");
+    add_node(&graph, "back", "Conv", "r3 w4 b4", "c4", "");
+    add_node(&graph, "sum", "Add", "t c4", "u", "");
+    add_node(&graph, "head", "Conv", "u w5", "c5", "");
+    add_node(&graph, "pool", "GlobalAveragePool", "c5", "y", "");
+    add_value(&graph, 12, "y", 1, NULL);
+    struct bytes model = model_message(&graph, 13);
+    struct onnx_graph *loaded = load_bytes(&model, error, sizeof error);
+    if (!loaded)
+        fail_msg("%s", error);
+    assert_true(onnx_bind(loaded, NULL, 0, 1, &report, error, sizeof error));
+    assert_true(onnx_infer(loaded, &report, error, sizeof error));
+    onnx_report_free(&report);
+    return loaded;
+}
+
+static struct quant_data *open_samples(const struct onnx_graph *graph) {
+    static float numbers[SAMPLES * ELEMENTS];
+    struct failure failure = {0};
+    const char *path = scratch_path("x.npy");
+    const struct quant_data_wish wish = {.paths = &path, .path_count = 1};
+    state_of_noise = 99;
+    for (size_t i = 0; i < SAMPLES; i++) { /* as pictures are: what lies side by side, in whatever channel, is much the same */
+        float down = noise() / 4, along = noise() / 4, phase = 3 * noise();
+        for (int e = 0; e < ELEMENTS; e++)
+            numbers[i * ELEMENTS + (size_t)e] =
+                cosf((float)(e / 8 % 8) * down + (float)(e % 8) * along + phase + (float)(e / 64) * 0.2f) + 0.1f * noise();
+    }
+    assert_true(npy_write(path, NPY_FLOAT32, (const uint64_t[]){SAMPLES, 3, 8, 8}, 4, numbers, &failure));
+    struct quant_data *data = quant_data_open(&wish, graph, &failure);
+    if (!data)
+        fail_msg("%s", failure.text);
+    return data;
+}
+
+struct outputs {
+    float numbers[SAMPLES][CLASSES];
+};
+
+static void keep(void *context, unsigned worker, size_t sample, const struct executor_run *run) {
+    struct outputs *outputs = context;
+    size_t count;
+    const float *y = executor_output(run, 0, &count);
+    (void)worker;
+    assert_int_equal(count, CLASSES);
+    memcpy(outputs->numbers[sample], y, sizeof outputs->numbers[sample]);
+}
+
+static void run_all(const struct onnx_graph *graph, const struct quant_data *data, struct outputs *outputs) {
+    struct failure failure = {0};
+    struct executor *executor = executor_open(graph, &failure);
+    if (!executor || !over_data(executor, data, 1, "samples", NULL, keep, outputs, &failure))
+        fail_msg("%s", failure.text);
+    executor_close(executor);
+}
+
+static double sqnr(const struct outputs *wanted, const struct outputs *got) {
+    double signal = 0, error = 0;
+    for (int i = 0; i < SAMPLES * CLASSES; i++) {
+        double a = (double)wanted->numbers[i / CLASSES][i % CLASSES], b = (double)got->numbers[i / CLASSES][i % CLASSES];
+        signal += a * a;
+        error += (a - b) * (a - b);
+    }
+    return 10 * log10(signal / error);
+}
+
+/* The largest that the average error of a class is. */
+static double bias(const struct outputs *wanted, const struct outputs *got) {
+    double most = 0;
+    for (int c = 0; c < CLASSES; c++) {
+        double sum = 0;
+        for (int i = 0; i < SAMPLES; i++)
+            sum += (double)got->numbers[i][c] - (double)wanted->numbers[i][c];
+        most = fmax(most, fabs(sum / SAMPLES));
+    }
+    return most;
+}
+
+struct trial {
+    struct onnx_graph *graph;
+    struct quant_data *data;
+    struct onnx_report report;
+    struct quantizer q;
+    struct outputs wanted, equalized, got;
+};
+
+static void try(struct trial *t, bool wide, const struct quantize_options *options) {
+    struct failure failure = {0};
+    *t = (struct trial){.graph = make_graph(wide)};
+    t->data = open_samples(t->graph);
+    t->q = (struct quantizer){.graph = t->graph, .data = t->data, .options = *options, .report = &t->report};
+    t->q.options.method = RANGE_MSE;
+    if (!t->q.options.threads)
+        t->q.options.threads = 1;
+    run_all(t->graph, t->data, &t->wanted);
+    if (!quantize_prepare(&t->q, &failure) || !quantize_equalize(&t->q, &failure) || !quantize_observe(&t->q, &failure))
+        fail_msg("%s", failure.text);
+    run_all(t->graph, t->data, &t->equalized);
+    quantize_choose(&t->q);
+    if (!quantize_refine(&t->q, &failure))
+        fail_msg("%s", failure.text);
+    struct onnx_graph *quantized = insert(t->q.scheme);
+    run_all(quantized, t->data, &t->got);
+    onnx_free(quantized);
+}
+
+static void end(struct trial *t) {
+    quantize_close(&t->q);
+    quant_data_close(t->data);
+    onnx_report_free(&t->report);
+    onnx_free(t->graph);
+}
+
+static struct trial a, b;
+
+static void equalizing(void **state) {
+    (void)state;
+    try(&a, true, &(struct quantize_options){.keep_channels = true, .keep_biases = true});
+    try(&b, true, &(struct quantize_options){.keep_biases = true});
+    assert_int_equal(a.q.equalized, 0);
+    assert_true(b.q.equalized >= 8);
+    assert_true(sqnr(&b.wanted, &b.equalized) > 100); /* the same function, but for float's rounding */
+    if (sqnr(&b.wanted, &b.got) < sqnr(&a.wanted, &a.got) + 6)
+        fail_msg("equalization makes %.1f dB of %.1f", sqnr(&b.wanted, &b.got), sqnr(&a.wanted, &a.got));
+    end(&a);
+    try(&a, false, &(struct quantize_options){.keep_biases = true});
+    if (sqnr(&b.wanted, &b.got) < sqnr(&a.wanted, &a.got) - 3)
+        fail_msg("wide channels: %.1f dB, narrow ones: %.1f", sqnr(&b.wanted, &b.got), sqnr(&a.wanted, &a.got));
+    end(&a);
+    end(&b);
+}
+
+static void one_scale(void **state) {
+    (void)state;
+    try(&a, true, &(struct quantize_options){.scheme.per_tensor = true, .keep_channels = true, .keep_biases = true});
+    try(&b, true, &(struct quantize_options){.scheme.per_tensor = true, .keep_biases = true});
+    assert_true(sqnr(&b.wanted, &b.equalized) > 100);
+    if (sqnr(&b.wanted, &b.got) < sqnr(&a.wanted, &a.got) + 6)
+        fail_msg("equalization makes %.1f dB of %.1f", sqnr(&b.wanted, &b.got), sqnr(&a.wanted, &a.got));
+    end(&a);
+    end(&b);
+}
+
+static void biases(void **state) {
+    (void)state;
+    try(&a, false, &(struct quantize_options){.scheme.reduced = true, .keep_biases = true});
+    try(&b, false, &(struct quantize_options){.scheme.reduced = true});
+    if (!(bias(&b.wanted, &b.got) < bias(&a.wanted, &a.got) / 2))
+        fail_msg("an average error of %g became %g", bias(&a.wanted, &a.got), bias(&b.wanted, &b.got));
+    end(&a);
+    end(&b);
+}
+
+static void rounding(void **state) {
+    (void)state;
+    const struct quantize_options plain = {.scheme = {.reduced = true, .per_tensor = true}}, one = {.scheme = plain.scheme, .adaptive = true},
+                                  three = {.scheme = plain.scheme, .adaptive = true, .threads = 3};
+    try(&a, false, &plain);
+    try(&b, false, &one);
+    if (sqnr(&b.wanted, &b.got) < sqnr(&a.wanted, &a.got) + 1)
+        fail_msg("adaptive rounding makes %.1f dB of %.1f", sqnr(&b.wanted, &b.got), sqnr(&a.wanted, &a.got));
+    end(&a);
+    try(&a, false, &three);
+    for (size_t i = 0; i < b.q.scheme->layer_count; i++) {
+        const struct scheme_layer *x = &a.q.scheme->layers[i], *y = &b.q.scheme->layers[i];
+        assert_memory_equal(x->values, y->values, x->weights->count);
+        assert_memory_equal(x->bias, y->bias, x->outputs * sizeof *x->bias);
+    }
+    end(&a);
+    end(&b);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(equalizing), cmocka_unit_test(one_scale), cmocka_unit_test(biases),
+                                       cmocka_unit_test(rounding)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rounding to steps of D adds noise of D^2 / 12. Of a value that is D = range / 255 in every channel, which counts D / factor in what the
+ * channel stood for; of weights D = largest / 127 by output, in front of inputs that are larger by the factor.
+ */
+#include "tools/quant/equalize_parts.h"
+#include "tools/quant/range.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+double equal_reach(const struct observed *seen, uint32_t channel) {
+    struct range range = range_of_channel(seen, channel, RANGE_PERCENTILE, 99.9, false, 256);
+    return seen->channel_low[channel] == seen->channel_high[channel] ? 0 : fmax((double)range.high, -(double)range.low);
+}
+
+/* noise[c] += of a value's bytes, in what channel c stood for. */
+static void add_value_noise(const struct equal_group *group, const struct observed *seen, const double *factors, double *noise) {
+    double reach = 0, sides = seen->low < 0 && seen->high > 0 ? 2 : 1;
+    for (uint32_t c = 0; c < group->channels; c++)
+        reach = fmax(reach, equal_reach(seen, c) * factors[c]);
+    double step = reach * sides / 255;
+    for (uint32_t c = 0; c < group->channels; c++)
+        noise[c] += step * step / 12 / (factors[c] * factors[c]);
+}
+
+/* The largest weight of each output (of all, in [0], where there is one scale), out_factors and in_factors applied (NULL: 1). */
+static void largest_weights(const struct linear *l, const double *out, const double *in, bool one, double *largest) {
+    const float *w = l->weights->data;
+    for (int64_t o = 0; o < l->out_channels; o++)
+        largest[o] = 0;
+    for (size_t e = 0; e < l->weights->count; e++) {
+        int64_t i, o;
+        linear_place(l, (int64_t)e, &i, &o);
+        double size = fabs((double)w[e]) * (out ? out[o] : 1) / (in ? in[i] : 1);
+        largest[one ? 0 : o] = fmax(largest[one ? 0 : o], size);
+    }
+    for (int64_t o = 1; one && o < l->out_channels; o++)
+        largest[o] = largest[0];
+}
+
+/*
+ * Weights in one scale: those of the producers are rounded more coarsely, too, the larger the factors. The power of what goes in, times
+ * the weights' squares, is the power that comes out; times a step's noise, for each weight of a channel, it is the channel's noise.
+ */
+static void add_producer_noise(const struct equal_group *group, const struct linear *l, const double *factors, double *noise,
+                               double *largest) {
+    const float *w = l->weights->data;
+    double squares = 0, power = 0;
+    for (size_t e = 0; e < l->weights->count; e++)
+        squares += (double)w[e] * (double)w[e];
+    for (uint32_t c = 0; c < group->channels; c++)
+        power += group->members[0]->channel_square[c];
+    largest_weights(l, factors, NULL, true, largest);
+    double step = largest[0] / 127, a_channel = (double)l->weights->count / (double)group->channels;
+    for (uint32_t c = 0; squares > 0 && c < group->channels; c++)
+        noise[c] += step * step / 12 * a_channel * (power / squares) / (factors[c] * factors[c]);
+}
+
+/* What a reader's output carries of it, relative to its power; channels one by one where it does not mix them. */
+static double reader_noise(const struct linear *l, const struct observed *x, const double *factors, const double *noise, bool one,
+                           double *largest) {
+    const float *w = l->weights->data;
+    bool apart = l->groups == l->in_channels && l->inner == 1;
+    double *power = calloc((size_t)l->out_channels * 2, sizeof *power), *carried = power + l->out_channels, sum = 0, all = 0, total = 0;
+    if (!power)
+        return 0;
+    largest_weights(l, NULL, factors, one, largest);
+    for (size_t e = 0; e < l->weights->count; e++) {
+        int64_t i, o;
+        linear_place(l, (int64_t)e, &i, &o);
+        double square = (double)w[e] * (double)w[e], step = largest[o] / 127, variance = x->channel_square[i];
+        power[o] += square * variance;
+        carried[o] += square * noise[i] + step * step / 12 * variance * factors[i] * factors[i];
+    }
+    for (int64_t o = 0; o < l->out_channels; o++) {
+        sum += carried[o];
+        all += power[o];
+        total += power[o] > 0 ? carried[o] / power[o] : 0;
+    }
+    free(power);
+    return apart ? total / (double)l->out_channels : all > 0 ? sum / all : 0;
+}
+
+double equal_noise(const struct equal_group *group, const struct scheme_options *options, const double *factors) {
+    int64_t most = group->channels;
+    for (size_t i = 0; i < group->reader_count; i++)
+        most = group->readers[i].out_channels > most ? group->readers[i].out_channels : most;
+    double *noise = calloc((size_t)group->channels + (size_t)most, sizeof *noise), *largest = noise + group->channels, sum = 0;
+    if (!noise)
+        return 0;
+    for (size_t i = 0; i < group->member_count; i++)
+        add_value_noise(group, group->members[i], factors, noise);
+    for (size_t i = 0; options->per_tensor && i < group->producer_count; i++)
+        add_producer_noise(group, &group->producers[i], factors, noise, largest);
+    for (size_t i = 0; i < group->reader_count; i++)
+        sum += reader_noise(&group->readers[i], group->read[i], factors, noise, options->per_tensor, largest);
+    free(noise);
+    return sum;
+}

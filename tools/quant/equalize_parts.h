@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* What equalize.c is made of. */
+#ifndef MORSEL_QUANT_EQUALIZE_PARTS_H
+#define MORSEL_QUANT_EQUALIZE_PARTS_H
+
+#include "tools/graph/linear.h"
+#include "tools/quant/observe.h"
+#include "tools/quant/scheme.h"
+
+/* Values that have to get the same factors, because sums or functions tie them to each other. */
+struct equal_group {
+    uint32_t channels;
+    size_t member_count, producer_count, reader_count;
+    const struct observed **members; /* those of its values that become bytes */
+    struct linear *producers;        /* make channels of a value of the group */
+    struct linear *readers;
+    const struct observed **read;    /* what reader i reads */
+    float bound; /* a Clip's upper bound, up to which channels may be widened; 0: there is none */
+    float *highest; /* [channels], what the Clips gave at most */
+};
+
+/* The groups of a graph that can have factors: NULL-terminated, in the graph's memory. */
+struct equal_group **equal_groups(const struct scheme *scheme, struct observer *observer);
+
+/* About how much noise the bytes of a group's values and of its layers' weights put into what its readers give, relative to that. */
+double equal_noise(const struct equal_group *group, const struct scheme_options *options, const double *factors);
+
+/* The largest magnitude worth keeping of channel c of a value. */
+double equal_reach(const struct observed *seen, uint32_t channel);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layers of a scheme made better than plain rounding makes them, by what they read over the data. Both leave scales as they are.
+ *
+ * Adaptive rounding chooses each weight's integer so that the layer's sums, not its weights, come close to the float layer's. It solves the
+ * problem of Nagel et al., "Up or Down? Adaptive Rounding for Post-Training Quantization" (2020), one layer at a time, by descending along
+ * one weight after the other; as in "Optimal Brain Compression" (Frantar et al., 2022) any integer may be taken, and the error that
+ * rounding the input makes is made up for as far as the weights can.
+ *
+ * Bias correction (Nagel et al., "Data-Free Quantization through Weight Equalization and Bias Correction", 2019) takes away what weights
+ * and inputs in bytes add to each channel on average.
+ */
+#ifndef MORSEL_QUANT_REFINE_H
+#define MORSEL_QUANT_REFINE_H
+
+#include "tools/float/executor.h"
+#include "tools/quant/data.h"
+#include "tools/quant/scheme.h"
+
+struct refine {
+    struct scheme *scheme;
+    const struct executor *executor; /* of the scheme's graph */
+    const struct quant_data *data;
+    unsigned threads;
+};
+
+/* The integers of all layers (of ConvTranspose they stay as they are). Bias correction has to come after it. */
+bool refine_weights(const struct refine *refine, struct failure *failure);
+/* The biases of all layers. */
+bool refine_biases(const struct refine *refine, struct failure *failure);
+
+#endif
