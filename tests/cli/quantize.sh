@@ -50,7 +50,8 @@ done
 verify "JSON names the method" says '"method": "mse"'
 verify "again, byte for byte, with any number of threads" sh -c "'$morsel' quantize $float --data $pictures --picture $rule \
     --threads 3 -o '$work/k.morsel' && cmp '$work/j.morsel' '$work/k.morsel'"
-for option in "--method minmax" "--method percentile --percentile 99" --per-tensor --symmetric --int8 --reduced-range "--count 3"; do
+for option in "--method minmax" "--method percentile --percentile 99" --per-tensor --symmetric --int8 --reduced-range "--count 3" --adaround \
+    --no-bias-correction; do
     # shellcheck disable=SC2086
     verify "$option" call 0 $float --data $pictures --picture $rule $option -o "$work/o.morsel"
     verify "$option: other bytes" differs "$work/j.morsel" "$work/o.morsel"

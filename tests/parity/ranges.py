@@ -71,7 +71,7 @@ def quantized(path, data, method, options, folder):
     out = os.path.join(folder, "qdq.onnx")
     extra = ["--percentile", str(options["percentile"])] if "percentile" in options else []
     extra += ["--symmetric"] if "num_bins" in options else []
-    subprocess.run(MORSEL + ["quantize", path, "--data", data, "--count", "0", "--method", method, "-o", out] + extra, check=True,
+    subprocess.run(MORSEL + ["quantize", path, "--data", data, "--count", "0", "--method", method, "--no-equalization", "-o", out] + extra, check=True,
                    capture_output=True)
     model = onnx.load(out)
     constants = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}

@@ -211,8 +211,10 @@ static void biases(void **state) {
 
 static void rounding(void **state) {
     (void)state;
-    const struct quantize_options plain = {.scheme = {.reduced = true, .per_tensor = true}}, one = {.scheme = plain.scheme, .adaptive = true},
-                                  three = {.scheme = plain.scheme, .adaptive = true, .threads = 3};
+    const struct quantize_options plain = {.scheme = {.reduced = true, .per_tensor = true}};
+    struct quantize_options one = plain, three = plain;
+    one.adaptive = three.adaptive = true;
+    three.threads = 3;
     try(&a, false, &plain);
     try(&b, false, &one);
     if (sqnr(&b.wanted, &b.got) < sqnr(&a.wanted, &a.got) + 1)
