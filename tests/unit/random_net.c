@@ -146,8 +146,9 @@ static struct net_buffer *real_conv(struct random *r, struct net_buffer *x, enum
     step->parameters.real_conv = (struct morsel_blob_real_conv){
         .kernel_h = kernel, .kernel_w = kernel, .stride_h = 1, .stride_w = 1, .dilation_h = 1, .dilation_w = 1, .pad_top = pad,
         .pad_left = pad, .pad_bottom = pad, .pad_right = pad, .groups = 1, .out_max = 255, .float_min = -INFINITY, .float_max = INFINITY};
-    net_add_constant(step, floats(r, outputs * taps), outputs * taps * sizeof(float), offsetof(struct morsel_blob_real_conv, weights));
-    net_add_constant(step, floats(r, outputs), outputs * sizeof(float), offsetof(struct morsel_blob_real_conv, bias));
+    enum { BLOCK = 8 }; /* of outputs, the padding among them */
+    net_add_constant(step, floats(r, BLOCK * taps), BLOCK * taps * sizeof(float), offsetof(struct morsel_blob_real_conv, weights));
+    net_add_constant(step, floats(r, BLOCK), BLOCK * sizeof(float), offsetof(struct morsel_blob_real_conv, bias));
     return bend(r, y);
 }
 
