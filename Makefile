@@ -251,6 +251,7 @@ test-sanitize:  ## the unit tests and the tool under ASan and UBSan
 	@MORSEL=build/sanitize/morsel $(TALLY) sanitize-convert sh tests/cli/convert.sh
 	@MORSEL=build/sanitize/morsel $(TALLY) sanitize-run-onnx sh tests/cli/run_onnx.sh
 	@MORSEL=build/sanitize/morsel $(TALLY) sanitize-quantize sh tests/cli/quantize.sh
+	@MORSEL=build/sanitize/morsel BUILD=build/sanitize $(TALLY) sanitize-quantize-data sh tests/cli/quantize_data.sh
 	@MORSEL=build/sanitize/morsel $(TALLY) sanitize-compare sh tests/cli/compare.sh
 	@MORSEL=build/sanitize/morsel $(TALLY) sanitize-inspect-onnx sh tests/cli/inspect_onnx.sh
 # Tests whose name says threads, under ThreadSanitizer.
@@ -273,6 +274,7 @@ test-cli:
 	@MORSEL=$(BUILD)/morsel $(TALLY) convert sh tests/cli/convert.sh
 	@MORSEL=$(BUILD)/morsel $(TALLY) run-onnx sh tests/cli/run_onnx.sh
 	@MORSEL=$(BUILD)/morsel $(TALLY) quantize sh tests/cli/quantize.sh
+	@MORSEL=$(BUILD)/morsel BUILD=$(BUILD) $(TALLY) quantize-data sh tests/cli/quantize_data.sh
 	@MORSEL=$(BUILD)/morsel $(TALLY) compare sh tests/cli/compare.sh
 	@MORSEL=$(BUILD)/morsel $(TALLY) inspect-onnx sh tests/cli/inspect_onnx.sh
 test-link:

@@ -8,12 +8,14 @@
  *   order.morsel   copies in memory, so that pixels become planes and back: line [12] to to_planes [1, 3, 2, 2], planes to to_line
  *   stream.morsel  a built-in network whose steps stream, and whole.morsel, the same step by step
  *   two.morsel     a, b float32 [2, 3] to sum = a + b and minus = -a
+ *   data_*.npy     samples to quantize float_small.onnx by: sound ones and strange ones, float32 [N, 3, 32, 32]
  */
 #include "../unit/blob_builder.h"
 #include "tools/file.h"
 #include "tools/nets.h"
 #include "tools/npy.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,6 +173,40 @@ static void make_arrays(void) {
     write_array("colors.npy", NPY_FLOAT32, 4, (const uint64_t[]){3, 3, 4, 4}, colors);
 }
 
+enum { SAMPLES = 8, PLANE = 32 * 32, SAMPLE = 3 * PLANE };
+
+static void write_samples(const char *name, uint64_t count, uint64_t side, const float *numbers) {
+    write_array(name, NPY_FLOAT32, 4, (const uint64_t[]){count, 3, side, side}, numbers);
+}
+
+/* Noise within -2 .. 2, and the same with one thing wrong. */
+static void make_samples(void) {
+    static float numbers[SAMPLES * SAMPLE];
+    uint32_t random = 1;
+    for (int i = 0; i < SAMPLES * SAMPLE; i++) {
+        random = random * 1664525 + 1013904223;
+        numbers[i] = (float)(int32_t)random * 0x1p-30f;
+    }
+    write_samples("data_sound.npy", SAMPLES, 32, numbers);
+    write_samples("data_two.npy", 2, 32, numbers);
+    write_samples("data_none.npy", 0, 32, numbers);
+    write_samples("data_small.npy", SAMPLES, 16, numbers);
+    static const float odd[] = {1e6f, -1e6f, NAN, INFINITY, 3e38f};
+    static const char *const names[] = {"data_outlier.npy", "data_below.npy", "data_nan.npy", "data_infinite.npy", "data_huge.npy"};
+    for (int i = 0; i < 5; i++) {
+        float kept = numbers[5000];
+        numbers[5000] = odd[i];
+        write_samples(names[i], SAMPLES, 32, numbers);
+        numbers[5000] = kept;
+    }
+    for (int i = 0; i < SAMPLES; i++)
+        for (int k = 0; k < PLANE; k++)
+            numbers[i * SAMPLE + PLANE + k] = 0.5f;
+    write_samples("data_channel.npy", SAMPLES, 32, numbers); /* the second channel is constant */
+    memset(numbers, 0, sizeof numbers);
+    write_samples("data_zeros.npy", SAMPLES, 32, numbers);
+}
+
 /* One colour all over. */
 static void make_picture(const char *name, int width, int height, const uint8_t rgb[3]) {
     uint8_t file[8192];
@@ -204,6 +240,7 @@ int main(int argc, char **argv) {
     make_net("stream.morsel", false);
     make_net("whole.morsel", true);
     make_arrays();
+    make_samples();
     make_cifar();
     make_picture("red.ppm", 9, 5, (const uint8_t[]){255, 0, 0});
     make_picture("green.ppm", 4, 4, (const uint8_t[]){0, 200, 0});

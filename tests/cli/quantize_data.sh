@@ -1,0 +1,92 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# morsel quantize on data that is strange or wrong, and networks with channels that are: an error that says what, or scales that are sane.
+# MORSEL is the tool, FILES the program from make_files.c. Prints "ok NAME" or "FAIL NAME".
+cd "$(dirname "$0")/../.." || exit 1
+morsel=${MORSEL:-build/morsel}
+files=${FILES:-${BUILD:-build}/tests/cli/make_files}
+float=tests/cli/float_small.onnx
+rule=models/cifar10/picture.json
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+"$files" "$work" || exit 1
+rm -f "$work"/*.morsel
+status=0
+
+# verify NAME COMMAND...: a command that must succeed.
+verify() {
+    name=$1
+    shift
+    if "$@" >"$work/log" 2>&1; then echo "ok quantize-data: $name"; else
+        echo "FAIL quantize-data: $name"
+        head -n 12 "$work/log" | sed 's/^/    /'
+        status=1
+    fi
+}
+
+# refused PATTERN DATA [OPTION...]: exit status 1, a line with the pattern, and no blob, not even a part of one.
+refused() {
+    pattern=$1 data=$2
+    shift 2
+    "$morsel" quantize $float --data "$data" --count 0 -o "$work/x.morsel" "$@" 2>"$work/err"
+    code=$?
+    [ $code -eq 1 ] || { echo "exit status $code, not 1"; cat "$work/err"; return 1; }
+    grep '^morsel: ' "$work/err" | grep -qE -- "$pattern" || { echo "no line has /$pattern/"; cat "$work/err"; return 1; }
+    ! ls "$work" | grep -E 'morsel'
+}
+
+# sound NETWORK DATA [OPTION...]: the blob runs, and every scale is a number within 1e-9 .. $most.
+most=1e4
+sound() {
+    net=$1 data=$2
+    shift 2
+    "$morsel" quantize "$net" --data "$data" --count 0 -o "$work/s.morsel" "$@" || return 1
+    "$morsel" run "$work/s.morsel" --input "$work/data_sound.npy" --output "$work/y.npy" || return 1
+    "$morsel" inspect "$work/s.morsel" --json | sed -n 's/.*"scale": \([^,]*\),.*/\1/p' >"$work/scales"
+    rm "$work/s.morsel"
+    cat "$work/scales"
+    [ -s "$work/scales" ] && ! awk -v most=$most '$1 >= 1e-9 && $1 <= most { next } { print "bad" }' "$work/scales" | grep bad
+}
+
+mkdir "$work/empty" "$work/text"
+echo "no picture" >"$work/text/a.txt"
+verify "an empty folder" refused "holds neither pictures" "$work/empty" --picture $rule
+verify "a folder without pictures" refused "holds neither pictures" "$work/text" --picture $rule
+verify "no samples" refused "data_none.npy.*empty" "$work/data_none.npy"
+verify "samples of another size" refused "data_small.npy.*\[8, 3, 16, 16\].*\[1, 3, 32, 32\]" "$work/data_small.npy"
+verify "NaN" refused "data_nan.npy: element \[1, 1, 28, 8\] is NaN" "$work/data_nan.npy"
+verify "an infinity" refused "data_infinite.npy: element \[1, 1, 28, 8\] is infinite" "$work/data_infinite.npy"
+printf 'P6 4 4 255\nabc' >"$work/text/cut.ppm"
+verify "a picture cut short" refused "cut.ppm" "$work/text" --picture $rule
+for method in minmax average percentile entropy mse; do
+    for data in sound two channel zeros outlier below; do
+        verify "$method: $data" sound $float "$work/data_$data.npy" --method $method
+    done
+    most=2e18 # 2^60 and no larger, whatever the data
+    verify "$method: huge" sound $float "$work/data_huge.npy" --method $method
+    most=1e4
+    verify "$method: dead and constant channels" sound tests/cli/float_dead.onnx "$work/data_sound.npy" --method $method
+done
+for option in --per-tensor --symmetric --int8 --clip-weights; do
+    for data in two channel zeros outlier; do
+        verify "$option: $data" sound $float "$work/data_$data.npy" $option
+    done
+    verify "$option: dead and constant channels" sound tests/cli/float_dead.onnx "$work/data_sound.npy" $option
+done
+verify "one sample" sound $float "$work/data_two.npy" --count 1
+
+# --- stopped in the middle: the blob is there whole or not at all, and nothing is left beside it
+stopped() {
+    ls "$work" >"$work/before"
+    for signal in TERM INT KILL; do
+        for after in 0.01 0.03 0.1; do
+            timeout -s $signal $after "$morsel" quantize $float --data "$work/data_sound.npy" --count 0 -o "$work/z.morsel" >"$work/log2" 2>&1
+            if [ -e "$work/z.morsel" ]; then "$morsel" inspect "$work/z.morsel" >"$work/log3" || return 1; fi
+            rm -f "$work/z.morsel"
+        done
+    done
+    ls "$work" | grep 'morsel' && return 1
+    return 0
+}
+verify "stopped in the middle" stopped
+exit $status
