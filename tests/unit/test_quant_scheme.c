@@ -256,6 +256,32 @@ static void norms(void **state) {
     onnx_free(g);
 }
 
+/* Boxes and scores in one Concat at the end of a network: each keeps a scale of its own, however large they are. */
+static void heads(void **state) {
+    (void)state;
+    struct building b = {0};
+    add_value(&b.graph, 11, "x", 1, "1,2,128,128");
+    add_value(&b.graph, 12, "y", 1, NULL);
+    constant(&b, "w", 4, (const int64_t[]){4, 2, 1, 1}, wave);
+    node(&b, "Conv", "x w", "boxes", "");
+    node(&b, "Conv", "x w", "c", "");
+    node(&b, "Sigmoid", "c", "scores", "");
+    node(&b, "Concat", "boxes scores", "j", "axis:1");
+    node(&b, "Transpose", "j", "y", "perm=0,2,3,1");
+    struct onnx_graph *g = built(&b, 13);
+    struct scheme *s = place(g, &(struct scheme_options){0});
+    check_quantized(s, "x c", true);
+    check_quantized(s, "boxes scores j y", false);
+    scheme_set_ranges(s, from_minus_one, NULL);
+    scheme_make_layers(s);
+    struct onnx_graph *made = insert(s);
+    struct onnx_report report;
+    net_free(lowered(made, &report));
+    onnx_report_free(&report);
+    onnx_free(made);
+    onnx_free(g);
+}
+
 static float layer_weight(int i) { /* channels: plain, dead, tiny, negative */
     const float of[4] = {0.5F, 0, 1e-30F, -3};
     return of[i / 2] * (i % 2 ? 1 : 0.25F);
@@ -324,6 +350,7 @@ int main(void) {
         cmocka_unit_test(inserting),
         cmocka_unit_test(limits),
         cmocka_unit_test(norms),
+        cmocka_unit_test(heads),
         cmocka_unit_test(scales),
         cmocka_unit_test(layers),
         cmocka_unit_test(layer_forms),

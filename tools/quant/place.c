@@ -8,6 +8,8 @@
 #define SMALL_END 16384
 /* A table at the end gives floats as well as bytes: worth up to so many elements. */
 #define TABLE_END 262144
+/* A Concat at the end may join boxes and scores, which one scale would not serve: it and what moves its result are worth more. */
+#define JOIN_END 4194304
 
 struct placing {
     struct scheme *scheme;
@@ -29,9 +31,9 @@ static bool is_activation(const struct onnx_value *value) {
     return value && !value->constant;
 }
 
-static bool is_small(const struct onnx_value *value) {
+static bool is_small(const struct onnx_value *value, int64_t most) {
     int64_t elements = onnx_elements(&value->shape);
-    return elements > 0 && elements <= SMALL_END;
+    return elements > 0 && elements <= most;
 }
 
 static struct onnx_node *only_reader(const struct placing *p, const struct onnx_value *value) {
@@ -111,21 +113,30 @@ static void find_tails(struct placing *p) {
     }
 }
 
+/* A Concat, or something that only moves the result of one. */
+static bool joins(const struct placing *p, size_t n) {
+    while (n != SIZE_MAX && p->kinds[n] == KIND_MOVE)
+        n = p->node_of[index_of(p, p->graph->nodes[n]->inputs[0])];
+    return n != SIZE_MAX && p->kinds[n] == KIND_JOIN;
+}
+
 /* Everything that comes of the node goes out of the network, by way of others like it. */
-static bool at_end(const struct placing *p, const struct onnx_node *node) {
+static bool at_end(const struct placing *p, size_t n) {
+    const struct onnx_node *node = p->graph->nodes[n];
+    int64_t most = joins(p, n) ? JOIN_END : SMALL_END;
     for (int i = 0; i < node->output_count; i++) {
         const struct onnx_value *value = node->outputs[i];
         if (!value)
             continue;
         struct onnx_node **readers = p->readers[index_of(p, value)];
-        if (!is_small(value) || (!readers[0] && !value->is_output))
+        if (!is_small(value, most) || (!readers[0] && !value->is_output))
             return false;
         for (; *readers; readers++)
             if (p->scheme->nodes[node_index(p, *readers)].role != SCHEME_FLOAT)
                 return false;
     }
     for (int i = 0; i < node->input_count; i++)
-        if (is_activation(node->inputs[i]) && !is_small(node->inputs[i]))
+        if (is_activation(node->inputs[i]) && !is_small(node->inputs[i], most))
             return false;
     return true;
 }
@@ -134,7 +145,7 @@ static void find_ends(struct placing *p) {
     for (size_t n = p->graph->node_count; n-- > 0;) {
         struct scheme_node *node = &p->scheme->nodes[n];
         if (node->role != SCHEME_TAIL && node->role != SCHEME_NOTHING && kind_runs_in_float(p->graph->nodes[n], p->kinds[n]) &&
-            at_end(p, p->graph->nodes[n]))
+            at_end(p, n))
             node->role = SCHEME_FLOAT;
     }
 }
