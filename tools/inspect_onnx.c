@@ -143,7 +143,7 @@ static void print_row(const char *name, int64_t before, int64_t after, bool opti
 
 static void print_text(const char *path, const struct overview *o, bool optimized) {
     const struct onnx_graph *g = o->conversion.graph;
-    printf("%s: opset %d%s%s\n", path, g->opset, *g->producer ? ", made by " : "", g->producer);
+    printf("%s: opset %d%s%s\n", path, o->file->opset, *g->producer ? ", made by " : "", g->producer);
     for (size_t i = 0; i < g->input_count; i++)
         print_value("input", g->inputs[i]);
     for (size_t i = 0; i < g->output_count; i++)
@@ -199,14 +199,15 @@ static void print_json(const struct overview *o, bool optimized) {
     struct json json = {.file = stdout};
     json_open(&json, NULL);
     json_text(&json, "name", g->name);
-    json_integer(&json, "opset", g->opset);
-    json_integer(&json, "ir_version", g->ir_version);
+    json_integer(&json, "opset", o->file->opset);
+    json_integer(&json, "ir_version", o->file->ir_version);
     json_text(&json, "producer", g->producer);
     json_values(&json, "inputs", g->inputs, g->input_count);
     json_values(&json, "outputs", g->outputs, g->output_count);
     json_totals(&json, o, &o->before, false);
     if (optimized) {
         json_open(&json, "optimized");
+        json_integer(&json, "opset", g->opset);
         json_totals(&json, o, &o->after, true);
         json_open_array(&json, "passes");
         for (int i = 0; i < GRAPH_PASSES; i++) {

@@ -32,6 +32,8 @@ check "what the passes did" 0 "^  affine-before +1 " inspect tests/cli/written_o
 check "JSON" 0 '"name": "affine-before", "changes": 1,' inspect tests/cli/written_out.onnx --optimized --json
 if [ "$(grep -c '"nodes": [0-9]' "$work/out")" -eq 2 ] && [ ! -s "$work/err" ]; then echo "ok inspect-onnx: JSON has both and nothing else speaks"; else
     echo "FAIL inspect-onnx: JSON has both and nothing else speaks"; status=1; fi
+check "the file's own opset" 0 "^tests/cli/old_opset.onnx: opset 11" inspect tests/cli/old_opset.onnx --optimized
+check "and the one it is optimized in" 0 '^    "opset": 14' inspect tests/cli/old_opset.onnx --optimized --json
 check "JSON of the file alone" 0 '"BatchNormalization": 1' inspect tests/cli/written_out.onnx --json
 check "writes ONNX" 0 "Conv" inspect $network/network.onnx --onnx "$work/network.onnx"
 check "which converts" 0 "layers" convert "$work/network.onnx" -o "$work/network.morsel" --picture $network/picture.json --labels $network/labels.txt
