@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,6 +181,21 @@ struct pending {
     char target[PATH_MAX], temporary[PATH_MAX + 16]; /* temporary: empty where there is nothing to rename */
 };
 
+/* A stop waits while there are temporary files, so that it leaves none behind; but not for whoever reads from a pipe. */
+static void hold_signals(const struct file_new *files, size_t count, sigset_t *before) {
+    sigset_t stops;
+    struct stat old;
+    pthread_sigmask(SIG_SETMASK, NULL, before);
+    for (size_t i = 0; i < count; i++)
+        if (!stat(files[i].path, &old) && !S_ISREG(old.st_mode))
+            return;
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGINT);
+    sigaddset(&stops, SIGTERM);
+    sigaddset(&stops, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &stops, NULL);
+}
+
 static bool prepare(const struct file_new *file, struct pending *pending, struct failure *failure) {
     struct stat old;
     const char *path = file->path;
@@ -206,6 +222,8 @@ static bool prepare(const struct file_new *file, struct pending *pending, struct
 bool file_write_all(const struct file_new *files, size_t count, struct failure *failure) {
     struct pending *pending = calloc(count, sizeof *pending);
     bool good = pending ? true : failure_memory(failure, count * sizeof *pending);
+    sigset_t before;
+    hold_signals(files, count, &before);
     for (size_t i = 0; good && i < count; i++)
         good = prepare(&files[i], &pending[i], failure);
     for (size_t i = 0; good && i < count; i++) {
@@ -217,6 +235,7 @@ bool file_write_all(const struct file_new *files, size_t count, struct failure *
     for (size_t i = 0; pending && i < count; i++)
         if (pending[i].temporary[0])
             unlink(pending[i].temporary);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     free(pending);
     return good;
 }
