@@ -338,6 +338,7 @@ parity: all build/venv/.ready  ## byte comparison with ONNX Runtime, some four m
 	@$(PYTHON) tests/parity/ranges.py
 	@$(PYTHON) tests/parity/picture.py
 	@$(PYTHON) tests/parity/optimize.py
+	@$(PYTHON) tests/parity/layers.py
 parity-quick: all build/venv/.ready  ## a part of it
 	@$(PYTHON) tests/parity/run.py --quick
 	@$(PYTHON) tests/parity/float.py --quick

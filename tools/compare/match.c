@@ -119,12 +119,22 @@ static struct onnx_node *layer_of(const struct onnx_value *value) {
     return best;
 }
 
+/* A quantizer that takes a Relu or Clip into the ends of its bytes may name them after what comes in, and means what comes out. */
+static struct onnx_value *behind_activation(const struct comparison *c, struct onnx_value *value) {
+    struct onnx_node *reader;
+    if (value->is_input || value->is_output || value->uses != 1 || edit_readers(c->graph, value, &reader, 1) != 1)
+        return value;
+    bool bounds = graph_is(reader, "Relu") || graph_is(reader, "Clip");
+    return bounds && reader->outputs[0] && find_tensor(c, reader->outputs[0]) == COMPARE_NONE ? reader->outputs[0] : value;
+}
+
 static void add_point(struct comparison *c, struct onnx_value *value) {
     if (!value || value->constant || value->type != ONNX_FLOAT || onnx_elements(&value->shape) < 1 || info_of(value)->point)
         return;
     uint32_t tensor = find_tensor(c, value);
     if (tensor == COMPARE_NONE)
         return;
+    value = behind_activation(c, value);
     const struct morsel_blob_tensor *t = morsel_blob_tensor(c->network, tensor);
     struct compare_point *p = &c->points[c->point_count++];
     int axis = compare_axis(value);
