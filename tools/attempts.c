@@ -192,20 +192,37 @@ static double share(const struct attempts *a, size_t right) {
     return (double)right / (double)(a->reference.samples ? a->reference.samples : 1);
 }
 
-void attempts_json(struct json *json, const struct attempts *a) {
-    if (!a->count)
-        return;
-    const struct attempt *chosen = &a->list[a->chosen];
-    json_integer(json, "eval_samples", (int64_t)a->reference.samples);
-    json_number(json, "float_top1", share(a, a->reference.right));
-    json_number(json, "int8_top1", share(a, chosen->accuracy.right));
-    json_number(json, "drop", chosen->drop);
-    json_integer(json, "changed", (int64_t)chosen->accuracy.changed);
-    json_number(json, "sqnr_db", chosen->accuracy.sqnr_db);
+/* Layers that were given back, and those that the caller left in float. */
+static void floats_json(struct json *json, const struct attempts *a) {
+    static const char *const layers[] = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
+    const struct scheme *scheme = a->quantizer ? a->quantizer->scheme : NULL;
+    size_t given = a->count ? a->list[a->chosen].float_count : 0;
     json_open_array(json, "layers_float");
-    for (size_t i = 0; i < chosen->float_count; i++)
+    for (size_t i = 0; i < given; i++)
         json_text(json, NULL, a->ranked[i]);
+    for (size_t n = 0; scheme && n < scheme->graph->node_count; n++) {
+        const struct onnx_node *node = scheme->graph->nodes[n];
+        bool listed = scheme->nodes[n].role != SCHEME_FLOAT, layer = false;
+        for (size_t i = 0; i < given; i++)
+            listed = listed || !strcmp(a->ranked[i], node->name);
+        for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
+            layer = layer || !strcmp(node->op, layers[i]);
+        if (layer && !listed)
+            json_text(json, NULL, node->name);
+    }
     json_close_array(json);
+}
+
+void attempts_json(struct json *json, const struct attempts *a) {
+    const struct attempt *chosen = &a->list[a->chosen];
+    bool measured = a->count > 0;
+    json_integer(json, "eval_samples", measured ? (int64_t)a->reference.samples : 0);
+    json_number(json, "float_top1", measured ? share(a, a->reference.right) : (double)NAN);
+    json_number(json, "int8_top1", measured ? share(a, chosen->accuracy.right) : (double)NAN);
+    json_number(json, "drop", measured ? chosen->drop : (double)NAN);
+    json_number(json, "changed", measured ? (double)chosen->accuracy.changed : (double)NAN);
+    json_number(json, "sqnr_db", measured ? chosen->accuracy.sqnr_db : (double)NAN);
+    floats_json(json, a);
     json_open_array(json, "attempts");
     for (size_t i = 0; i < a->count; i++) {
         const struct attempt *one = &a->list[i];

@@ -47,7 +47,7 @@ struct attempts {
 bool attempts_run(struct attempts *attempts, struct failure *failure);
 void attempts_free(struct attempts *attempts);
 
-/* float_top1 int8_top1 drop layers_float[] attempts[] */
+/* float_top1 int8_top1 drop and what goes with them (null where nothing was measured), layers_float[], attempts[] */
 void attempts_json(struct json *json, const struct attempts *attempts);
 /* A table of attempts and a list of the layers left in float. */
 void attempts_print(const struct attempts *attempts);

@@ -50,6 +50,9 @@ done
 verify "JSON names the method" says '"method": "mse"'
 verify "again, byte for byte, with any number of threads" sh -c "'$morsel' quantize $float --data $pictures --picture $rule \
     --threads 3 -o '$work/k.morsel' && cmp '$work/j.morsel' '$work/k.morsel'"
+verify "JSON of what was not measured" says '"float_top1": null'
+verify "JSON with a layer left in float" call 0 $float --data $pictures --picture $rule --exclude head -o "$work/f.morsel" --json
+verify "names it" sh -c "grep -A1 layers_float '$work/out' | grep -q '\"head\"'"
 for option in "--method minmax" "--method percentile --percentile 99" --per-tensor --symmetric --int8 --reduced-range "--count 3" --adaround \
     --no-bias-correction; do
     # shellcheck disable=SC2086
