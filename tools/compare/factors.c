@@ -19,35 +19,44 @@ static struct compare_value *info_of(const struct onnx_value *value) {
 float compare_factor(const struct comparison *c, const struct onnx_value *value, size_t channel) {
     (void)c;
     const float *factors = info_of(value)->factors;
-    return factors && channel < compare_channels(value) ? factors[channel] : 1;
+    return factors && channel < compare_channels(value) && factors[channel] > 0 ? factors[channel] : 1;
 }
 
-/* Readers' opinions meet: unknown (0) gives way, and where two differ it is 1. */
-static void suggest(const struct comparison *c, float **back, const struct onnx_value *value, size_t channel, double factor) {
-    size_t index = (size_t)(info_of(value) - c->values);
-    if (!back[index])
-        back[index] = onnx_alloc(c->graph, compare_channels(value) * sizeof **back);
-    float *have = &back[index][channel];
-    if (factor > 0)
-        *have = *have > 0 && *have != (float)factor ? 1 : (float)factor;
+/* What is known of a value from behind, by channel. */
+struct behind {
+    float *said;              /* by readers that hand channels on: 0 unknown, and where two differ it is 1 */
+    struct metric_sums *sums; /* of the weights that read it */
+};
+
+static struct behind *behind_of(const struct comparison *c, struct behind *all, const struct onnx_value *value) {
+    struct behind *b = &all[info_of(value) - c->values];
+    if (!b->said) {
+        b->said = onnx_alloc(c->graph, compare_channels(value) * sizeof *b->said);
+        b->sums = onnx_alloc(c->graph, compare_channels(value) * sizeof *b->sums);
+    }
+    return b;
+}
+
+static void say(struct behind *b, size_t channel, float factor) {
+    b->said[channel] = b->said[channel] > 0 && b->said[channel] != factor ? 1 : factor;
 }
 
 /* By the weights: the model's, times the factor, are the float ones times the factors of the outputs. */
-static void suggest_by_weights(const struct comparison *c, float **back, const struct compare_weights *w) {
+static void say_by_weights(const struct comparison *c, struct behind *all, const struct compare_weights *w) {
     const struct linear *l = &w->linear;
     const struct onnx_value *x = l->node->inputs[0], *y = l->node->outputs[0];
     size_t channels = compare_channels(x);
+    struct behind *b = behind_of(c, all, x);
     bool fits = compare_axis(x) == l->in_axis && compare_axis(y) == l->out_axis && (size_t)l->in_channels == channels;
-    struct metric_sums *sums = onnx_alloc(c->graph, channels * sizeof *sums);
+    for (size_t i = 0; !fits && i < channels; i++)
+        say(b, i, 1);
     for (size_t e = 0; fits && e < l->weights->count; e++) {
         int64_t in, out;
         linear_place(l, (int64_t)e, &in, &out);
         float model = w->values[e];
         float wanted = (float)(onnx_number(l->weights, e) * l->gain) * compare_factor(c, y, (size_t)out);
-        metric_add(&sums[in], &model, &wanted, 1);
+        metric_add(&b->sums[in], &model, &wanted, 1);
     }
-    for (size_t i = 0; i < channels; i++)
-        suggest(c, back, x, i, fits ? metric_factor(&sums[i]) : 1);
 }
 
 /* Operators that give a channel times a factor where they get it times that factor, and keep channels apart. */
@@ -61,12 +70,13 @@ static bool keeps_factors(const struct onnx_node *node) {
     return false;
 }
 
-static void suggest_by_output(const struct comparison *c, float **back, const struct onnx_node *node, const struct onnx_value *x) {
+static void say_by_output(const struct comparison *c, struct behind *all, const struct onnx_node *node, const struct onnx_value *x) {
     const struct onnx_value *y = node->outputs[0];
     size_t channels = compare_channels(x), after = compare_channels(y);
+    struct behind *b = behind_of(c, all, x);
     bool keeps = keeps_factors(node) && channels && after % channels == 0;
     for (size_t i = 0; i < channels; i++)
-        suggest(c, back, x, i, keeps ? (double)compare_factor(c, y, i * (after / channels)) : 1);
+        say(b, i, keeps ? compare_factor(c, y, i * (after / channels)) : 1);
 }
 
 static double forward_factor(const struct compare_point *point, size_t channel) {
@@ -75,63 +85,110 @@ static double forward_factor(const struct compare_point *point, size_t channel) 
     return factor < most && factor > 1 / most ? factor : 0;
 }
 
-static void settle(const struct comparison *c, float **back, struct onnx_value *value) {
-    struct compare_value *info = info_of(value);
-    const float *behind = back[info - c->values];
-    size_t channels = compare_channels(value), other = 0;
-    if (!behind || value->is_output || value->is_input)
-        return;
-    float *factors = onnx_alloc(c->graph, channels * sizeof *factors);
-    for (size_t i = 0; i < channels; i++) {
-        double ahead = forward_factor(info->point, i), known = (double)behind[i];
-        factors[i] = 1;
-        if (ahead > 0 && known > 0 && ahead != 1 && fabs(log2(ahead / known)) < 0.3)
-            factors[i] = (float)known;
-        else if (!(ahead > 0) || !(known > 0))
-            factors[i] = (float)(known > 0 ? known : ahead > 0 && info->point ? ahead : 1);
-        other += factors[i] != 1;
-    }
-    info->factors = other ? factors : NULL;
-    if (info->point)
-        info->point->rescaled = other;
+/* How far the weights leave a factor open, as a part of it: few of them, rounded to a few steps, say little. */
+static double doubt_of(const struct metric_sums *sums) {
+    double cosine = metric_cosine(sums->xx, sums->xy, sums->yy);
+    return sqrt(fmax(0, 1 - cosine * cosine));
 }
 
-/* What comes out of an operator that only moves channels on, and is no point: nothing was measured there, so it has what went in. */
+/* 0: not known. */
+static double settled(double ahead, float said, const struct metric_sums *sums) {
+    double weighed = metric_factor(sums), doubt = weighed > 0 ? doubt_of(sums) : 0, known = weighed > 0 ? weighed : (double)said;
+    if (weighed > 0 && said > 0 && fabs(log2(weighed / (double)said)) < 0.3 + 2 * doubt) {
+        known = (double)said;
+        doubt = 0;
+    } else if (weighed > 0 && said > 0) {
+        known = 1;
+    }
+    if (!(ahead > 0) || !(known > 0))
+        return known > 0 ? known : ahead;
+    if (ahead == 1 || fabs(log2(ahead / known)) >= 0.3 + 2 * doubt)
+        return 1;
+    return doubt < 0.1 ? known : ahead;
+}
+
+static void settle(const struct comparison *c, const struct behind *all, struct onnx_value *value) {
+    struct compare_value *info = info_of(value);
+    const struct behind *b = &all[info - c->values];
+    size_t channels = compare_channels(value);
+    if (!b->said || value->is_output || value->is_input)
+        return;
+    info->factors = onnx_alloc(c->graph, channels * sizeof *info->factors);
+    for (size_t i = 0; i < channels; i++)
+        info->factors[i] = (float)settled(forward_factor(info->point, i), b->said[i], &b->sums[i]);
+}
+
+/* Channels of which nothing is known but the weights that make them: those that are always 0, and that nobody reads. */
+static void settle_rest(const struct comparison *c, const struct compare_weights *w) {
+    const struct linear *l = &w->linear;
+    const struct onnx_value *x = l->node->inputs[0], *y = l->node->outputs[0];
+    float *factors = info_of(y)->factors;
+    size_t channels = compare_channels(y);
+    if (!factors || compare_axis(y) != l->out_axis || (size_t)l->out_channels != channels)
+        return;
+    struct metric_sums *sums = onnx_alloc(c->graph, channels * sizeof *sums);
+    for (size_t e = 0; e < l->weights->count; e++) {
+        int64_t in, out;
+        linear_place(l, (int64_t)e, &in, &out);
+        float wanted = (float)(onnx_number(l->weights, e) * l->gain), model = w->values[e] * compare_factor(c, x, (size_t)in);
+        metric_add(&sums[out], &wanted, &model, 1);
+    }
+    for (size_t i = 0; i < channels; i++)
+        factors[i] = factors[i] > 0 ? factors[i] : (float)metric_factor(&sums[i]);
+}
+
+/* What comes out of an operator that hands channels on has what went in, where nothing was measured: at values that are no points, in
+ * channels that are always 0. */
 static void hand_on(const struct comparison *c, const struct onnx_node *node) {
     const struct onnx_value *x = NULL;
     struct onnx_value *y = node->output_count ? node->outputs[0] : NULL;
     for (int k = 0; k < node->input_count && !x; k++)
         x = node->inputs[k] && !node->inputs[k]->constant ? node->inputs[k] : NULL;
-    if (!x || !y || y->is_output || info_of(y)->point || !keeps_factors(node) || (!info_of(x)->factors && !info_of(y)->factors))
+    if (!x || !y || y->is_output || !keeps_factors(node) || (!info_of(x)->factors && !info_of(y)->factors))
         return;
     size_t before = compare_channels(x), after = compare_channels(y);
     if (!before || after % before)
         return;
+    const float *have = info_of(y)->factors;
     float *factors = onnx_alloc(c->graph, after * sizeof *factors);
     for (size_t i = 0; i < after; i++)
-        factors[i] = compare_factor(c, x, i / (after / before));
-    info_of(y)->factors = factors;
+        factors[i] = info_of(y)->point && have && have[i] > 0 ? have[i] : compare_factor(c, x, i / (after / before));
+    info_of(y)->factors = info_of(y)->point && !have ? NULL : factors;
+}
+
+static const struct compare_weights *weights_of(const struct comparison *c, const struct onnx_node *node) {
+    for (size_t i = 0; i < c->point_count; i++)
+        if (c->points[i].node == node && c->points[i].weights)
+            return c->points[i].weights;
+    return NULL;
+}
+
+static void look_back(const struct comparison *c, struct behind *all, const struct onnx_node *node) {
+    const struct compare_weights *w = weights_of(c, node);
+    for (int k = 0; k < node->output_count; k++)
+        if (node->outputs[k])
+            settle(c, all, node->outputs[k]);
+    for (int k = 0; k < node->input_count; k++) {
+        if (!node->inputs[k] || node->inputs[k]->constant)
+            continue;
+        if (w && k == 0)
+            say_by_weights(c, all, w);
+        else
+            say_by_output(c, all, node, node->inputs[k]);
+    }
 }
 
 void compare_find_factors(struct comparison *c) {
-    float **back = onnx_alloc(c->graph, c->value_count * sizeof *back);
-    for (size_t n = c->graph->node_count; n-- > 0;) {
-        struct onnx_node *node = c->graph->nodes[n];
-        struct compare_weights *w = NULL;
-        for (int k = 0; k < node->output_count; k++)
-            if (node->outputs[k])
-                settle(c, back, node->outputs[k]);
-        for (size_t i = 0; i < c->point_count && !w; i++)
-            w = c->points[i].node == node ? c->points[i].weights : NULL;
-        for (int k = 0; k < node->input_count; k++) {
-            if (!node->inputs[k] || node->inputs[k]->constant)
-                continue;
-            if (w && k == 0)
-                suggest_by_weights(c, back, w);
-            else
-                suggest_by_output(c, back, node, node->inputs[k]);
-        }
-    }
-    for (size_t n = 0; n < c->graph->node_count; n++)
+    struct behind *all = onnx_alloc(c->graph, c->value_count * sizeof *all);
+    for (size_t n = c->graph->node_count; n-- > 0;)
+        look_back(c, all, c->graph->nodes[n]);
+    for (size_t n = 0; n < c->graph->node_count; n++) {
+        const struct compare_weights *w = weights_of(c, c->graph->nodes[n]);
+        if (w)
+            settle_rest(c, w);
         hand_on(c, c->graph->nodes[n]);
+    }
+    for (size_t i = 0; i < c->point_count; i++)
+        for (size_t k = 0; k < c->points[i].channels; k++)
+            c->points[i].rescaled += compare_factor(c, c->points[i].value, k) != 1;
 }
