@@ -22,23 +22,33 @@ float compare_factor(const struct comparison *c, const struct onnx_value *value,
     return factors && channel < compare_channels(value) && factors[channel] > 0 ? factors[channel] : 1;
 }
 
+/* A factor, and how far what it comes from leaves it open, as a part of it: 0.1 and the factor may as well be a tenth more. */
+struct guess {
+    double factor, doubt; /* 0: not known */
+};
+
 /* What is known of a value from behind, by channel. */
 struct behind {
-    float *said;              /* by readers that hand channels on: 0 unknown, and where two differ it is 1 */
+    struct guess *said;       /* by readers that hand channels on; where two differ it is 1 */
     struct metric_sums *sums; /* of the weights that read it */
+    struct guess *settled;    /* what came of it */
 };
+
+static const struct guess one = {1, 0};
 
 static struct behind *behind_of(const struct comparison *c, struct behind *all, const struct onnx_value *value) {
     struct behind *b = &all[info_of(value) - c->values];
     if (!b->said) {
         b->said = onnx_alloc(c->graph, compare_channels(value) * sizeof *b->said);
         b->sums = onnx_alloc(c->graph, compare_channels(value) * sizeof *b->sums);
+        b->settled = onnx_alloc(c->graph, compare_channels(value) * sizeof *b->settled);
     }
     return b;
 }
 
-static void say(struct behind *b, size_t channel, float factor) {
-    b->said[channel] = b->said[channel] > 0 && b->said[channel] != factor ? 1 : factor;
+static void say(struct behind *b, size_t channel, struct guess guess) {
+    bool differs = b->said[channel].factor > 0 && b->said[channel].factor != guess.factor;
+    b->said[channel] = differs ? one : guess;
 }
 
 /* By the weights: the model's, times the factor, are the float ones times the factors of the outputs. */
@@ -49,7 +59,7 @@ static void say_by_weights(const struct comparison *c, struct behind *all, const
     struct behind *b = behind_of(c, all, x);
     bool fits = compare_axis(x) == l->in_axis && compare_axis(y) == l->out_axis && (size_t)l->in_channels == channels;
     for (size_t i = 0; !fits && i < channels; i++)
-        say(b, i, 1);
+        say(b, i, one);
     for (size_t e = 0; fits && e < l->weights->count; e++) {
         int64_t in, out;
         linear_place(l, (int64_t)e, &in, &out);
@@ -75,36 +85,24 @@ static void say_by_output(const struct comparison *c, struct behind *all, const 
     size_t channels = compare_channels(x), after = compare_channels(y);
     struct behind *b = behind_of(c, all, x);
     bool keeps = keeps_factors(node) && channels && after % channels == 0;
+    const struct guess *known = all[info_of(y) - c->values].settled;
     for (size_t i = 0; i < channels; i++)
-        say(b, i, keeps ? compare_factor(c, y, i * (after / channels)) : 1);
+        say(b, i, keeps && known ? known[i * (after / channels)] : one);
 }
 
-static double forward_factor(const struct compare_point *point, size_t channel) {
+static struct guess guess_by(const struct metric_sums *sums) {
     const double most = 0x1p20; /* what lies beyond is a fault, not a scale */
-    double factor = point && point->stored ? metric_factor(&point->sums[channel]) : 0;
-    return factor < most && factor > 1 / most ? factor : 0;
+    double cosine = metric_cosine(sums->xx, sums->xy, sums->yy), factor = metric_factor(sums);
+    return (struct guess){factor < most && factor > 1 / most ? factor : 0, sqrt(fmax(0, 1 - cosine * cosine))};
 }
 
-/* How far the weights leave a factor open, as a part of it: few of them, rounded to a few steps, say little. */
-static double doubt_of(const struct metric_sums *sums) {
-    double cosine = metric_cosine(sums->xx, sums->xy, sums->yy);
-    return sqrt(fmax(0, 1 - cosine * cosine));
-}
-
-/* 0: not known. */
-static double settled(double ahead, float said, const struct metric_sums *sums) {
-    double weighed = metric_factor(sums), doubt = weighed > 0 ? doubt_of(sums) : 0, known = weighed > 0 ? weighed : (double)said;
-    if (weighed > 0 && said > 0 && fabs(log2(weighed / (double)said)) < 0.3 + 2 * doubt) {
-        known = (double)said;
-        doubt = 0;
-    } else if (weighed > 0 && said > 0) {
-        known = 1;
-    }
-    if (!(ahead > 0) || !(known > 0))
-        return known > 0 ? known : ahead;
-    if (ahead == 1 || fabs(log2(ahead / known)) >= 0.3 + 2 * doubt)
-        return 1;
-    return doubt < 0.1 ? known : ahead;
+/* The one that is surer where the two agree as far as can be said; else 1. */
+static struct guess agreed(struct guess a, struct guess b) {
+    if (!(a.factor > 0) || !(b.factor > 0))
+        return a.factor > 0 ? a : b;
+    if (fabs(log2(a.factor / b.factor)) >= 0.3 + 2 * (a.doubt + b.doubt))
+        return one;
+    return a.doubt < b.doubt ? a : b;
 }
 
 static void settle(const struct comparison *c, const struct behind *all, struct onnx_value *value) {
@@ -114,8 +112,14 @@ static void settle(const struct comparison *c, const struct behind *all, struct 
     if (!b->said || value->is_output || value->is_input)
         return;
     info->factors = onnx_alloc(c->graph, channels * sizeof *info->factors);
-    for (size_t i = 0; i < channels; i++)
-        info->factors[i] = (float)settled(forward_factor(info->point, i), b->said[i], &b->sums[i]);
+    for (size_t i = 0; i < channels; i++) {
+        const struct guess behind = agreed(b->said[i], guess_by(&b->sums[i]));
+        bool measured = info->point && info->point->stored;
+        const struct guess ahead = measured ? guess_by(&info->point->inside[i]) : (struct guess){0, 0};
+        bool as_it_is = ahead.factor == 1 && ahead.doubt < 0.2;
+        b->settled[i] = as_it_is ? one : agreed(behind, ahead);
+        info->factors[i] = (float)b->settled[i].factor;
+    }
 }
 
 /* Channels of which nothing is known but the weights that make them: those that are always 0, and that nobody reads. */

@@ -146,6 +146,7 @@ static void add_point(struct comparison *c, struct onnx_value *value) {
     for (int i = axis + 1; i < value->shape.rank; i++)
         p->inner *= (size_t)value->shape.dims[i];
     p->sums = onnx_alloc(c->graph, p->channels * sizeof *p->sums);
+    p->inside = onnx_alloc(c->graph, p->channels * sizeof *p->inside);
     info_of(value)->point = p;
 }
 

@@ -22,7 +22,7 @@ struct worker {
     struct comparison *c;
     /* First pass. */
     struct whole_run model;
-    struct metric_sums **sums; /* [point][channel] */
+    struct metric_sums **sums; /* [point][channels twice]: all, inside */
     float *lows, *highs;       /* [value] */
     struct observer *observer;
     float *numbers; /* of the largest point, twice */
@@ -56,8 +56,14 @@ static void put_input(struct worker *w, const struct compare_point *p, const flo
 }
 
 static void add_channels(const struct compare_point *p, struct metric_sums *sums, const float *x, const float *y) {
-    for (size_t at = 0, c = 0; at < p->count; at += p->inner, c = c + 1 < p->channels ? c + 1 : 0)
+    float low = (float)(p->code.least - p->code.zero) * p->code.scale, high = (float)(p->code.most - p->code.zero) * p->code.scale;
+    for (size_t at = 0, c = 0; at < p->count; at += p->inner, c = c + 1 < p->channels ? c + 1 : 0) {
+        struct metric_sums *inside = &sums[p->channels + c];
         metric_add(&sums[c], x + at, y + at, p->inner);
+        for (size_t i = at; p->stored && i < at + p->inner; i++)
+            if (y[i] > low && y[i] < high)
+                metric_add(inside, x + i, y + i, 1);
+    }
 }
 
 static void watch_both(void *context, unsigned index, size_t sample, const struct onnx_value *value, const float *data, size_t count) {
@@ -98,7 +104,7 @@ static bool open_first(struct worker *w, struct failure *failure) {
     bool good = w->sums && w->lows && w->highs;
     for (size_t i = 0; good && i < c->point_count; i++) {
         most = c->points[i].count > most ? c->points[i].count : most;
-        good = (w->sums[i] = calloc(c->points[i].channels, sizeof **w->sums)) != NULL;
+        good = (w->sums[i] = calloc(2 * c->points[i].channels, sizeof **w->sums)) != NULL;
     }
     good = good && (w->numbers = malloc(2 * most * sizeof(float))) != NULL;
     if (!good)
@@ -117,8 +123,10 @@ static bool open_first(struct worker *w, struct failure *failure) {
 
 static void merge_first(struct comparison *c, struct worker *w) {
     for (size_t i = 0; i < c->point_count; i++)
-        for (size_t k = 0; k < c->points[i].channels; k++)
+        for (size_t k = 0; k < c->points[i].channels; k++) {
             metric_merge(&c->points[i].sums[k], &w->sums[i][k]);
+            metric_merge(&c->points[i].inside[k], &w->sums[i][c->points[i].channels + k]);
+        }
     for (size_t i = 0; i < c->value_count; i++) {
         c->values[i].low = fminf(c->values[i].low, w->lows[i]);
         c->values[i].high = fmaxf(c->values[i].high, w->highs[i]);
@@ -166,6 +174,11 @@ static void sum_up(struct comparison *c) {
     c->output_sqnr = metric_sqnr(signal, noise);
 }
 
+/* A channel that is always 0 in both: nothing says how it was rescaled, and its weights do nothing. */
+static bool is_idle(const struct compare_point *p, size_t channel) {
+    return channel < p->channels && !(p->sums[channel].xx > 0) && !(p->sums[channel].yy > 0);
+}
+
 static void weigh(struct comparison *c) {
     for (size_t i = 0; i < c->point_count; i++) {
         const struct compare_weights *w = c->points[i].weights;
@@ -173,6 +186,8 @@ static void weigh(struct comparison *c) {
         for (size_t e = 0; w && e < w->linear.weights->count; e++) {
             int64_t in, out;
             linear_place(&w->linear, (int64_t)e, &in, &out);
+            if (is_idle(&c->points[i], (size_t)out))
+                continue;
             float wanted = (float)(onnx_number(w->linear.weights, e) * w->linear.gain);
             float model = w->values[e] * compare_factor(c, w->linear.node->inputs[0], (size_t)in) /
                           compare_factor(c, w->linear.node->outputs[0], (size_t)out);
