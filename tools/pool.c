@@ -7,33 +7,47 @@
 #include <string.h>
 
 /*
- * Every thread, the caller too, has a share of a job's tasks: thread k has tasks k, k + threads, .. and takes those of the others when its
- * own are done. So a task meets what its like of the step before left in the thread's caches, and a thread that wakes late costs nothing.
+ * Every thread, the caller too, has a share of a job's tasks: thread k has tasks k, k + threads, .. So a task meets what its like of the
+ * step before left in the thread's caches. The caller also does what others have not begun when its own share is done: a thread that wakes
+ * late costs nothing. Workers help where shares have several tasks.
  *
- * A share says which job it belongs to. Who takes a task reads the job's fn, arg and n before, and has read them of the right job if the
- * share has not changed meanwhile: as long as one task of a job is left, no other job begins.
+ * Cache lines that travel between cores are what a short job costs. There is one each way: the job's, which the caller writes and workers
+ * watch, and each worker's own, which says what it has taken and done.
+ *
+ * Jobs are numbered. A thread's `taken` is the number of the latest job of which somebody took a task of its share, and how many were
+ * taken. A job's number and how many tasks it has are one word, so that a late thread does not measure an old job by the tasks of a new
+ * one. Who takes a task reads fn and arg before: they are of the right job if the exchange succeeds, as no other job begins as long as
+ * one task of a job is left.
  */
-struct share {
-    _Alignas(64) atomic_ullong left; /* generation << 32 | tasks nobody has taken */
+struct job {
+    _Alignas(64) atomic_ullong opened; /* number << TASK_BITS | tasks; the last thing that opens one */
+    atomic_uintptr_t fn, arg;
 };
 
+struct thread {
+    _Alignas(64) atomic_ullong taken; /* number << TASK_BITS | tasks; by whom it may be */
+    _Alignas(64) atomic_ullong done;  /* tasks that this thread did, of all jobs and any share */
+    struct pool *pool;
+    unsigned index;
+    pthread_t id;
+};
+
+enum { TASK_BITS = 20 }; /* 44 remain for the number: at a million jobs a second, half a year */
+
+static unsigned long long tasks_of(unsigned long long word) {
+    return word & ((1u << TASK_BITS) - 1);
+}
+
 struct pool {
-    _Alignas(64) atomic_uint generation; /* counts jobs; the last thing that opens one */
-    atomic_uint sleepers;                /* workers that want to be woken */
-    atomic_uint n;
-    atomic_uintptr_t fn, arg;
-    _Alignas(64) atomic_uint done; /* tasks */
-    atomic_bool waits;             /* the caller wants to be woken when all are done */
+    struct job job;
+    _Alignas(64) atomic_uint sleepers; /* workers that want to be woken */
+    atomic_bool waits;                 /* the caller wants to be woken when all are done */
+    unsigned long long opened_tasks;   /* of all jobs */
     pthread_mutex_t lock;
     pthread_cond_t opened, finished;
     bool quit; /* under the lock */
     unsigned thread_count;
-    struct worker {
-        struct pool *pool;
-        unsigned index;
-        pthread_t thread;
-    } workers[POOL_THREADS_MOST];
-    struct share shares[POOL_THREADS_MOST];
+    struct thread threads[POOL_THREADS_MOST];
 };
 
 static const double awake_seconds = 40e-6;
@@ -46,54 +60,70 @@ static void pause_briefly(void) {
 #endif
 }
 
-/* Waits a little, awake, until *value is, or is no longer, `wanted`. */
-static void await(atomic_uint *value, unsigned wanted, bool is) {
-    double until = clock_seconds() + awake_seconds;
-    for (unsigned i = 1; (atomic_load(value) == wanted) != is; i++) {
-        pause_briefly();
-        if (i % 16 == 0 && clock_seconds() > until)
-            return;
-    }
+/* Waits a little; false when it was enough. */
+struct patience {
+    unsigned turns;
+    double until;
+};
+
+static bool wait_briefly(struct patience *patience) {
+    pause_briefly();
+    if (++patience->turns % 16)
+        return true;
+    double now = clock_seconds();
+    if (patience->turns == 16)
+        patience->until = now + awake_seconds;
+    return now < patience->until;
 }
 
 /* --- Tasks --- */
 
-static void finish_task(struct pool *pool, unsigned n) {
-    if (atomic_fetch_add(&pool->done, 1) + 1 != n || !atomic_load(&pool->waits))
-        return;
-    pthread_mutex_lock(&pool->lock);
-    pthread_cond_signal(&pool->finished);
-    pthread_mutex_unlock(&pool->lock);
-}
-
-/* All that is left of share k. */
-static void do_share(struct pool *pool, unsigned k) {
-    unsigned long long left = atomic_load(&pool->shares[k].left);
-    while ((uint32_t)left) {
-        uint32_t n = atomic_load(&pool->n);
-        morsel_task *fn = (morsel_task *)atomic_load(&pool->fn);
-        void *arg = (void *)atomic_load(&pool->arg);
-        if (!atomic_compare_exchange_weak(&pool->shares[k].left, &left, left - 1))
+/* Does what is left of share k of job `job`, in thread `own`. */
+static void do_share(struct pool *pool, struct thread *own, unsigned k, unsigned long long job) {
+    atomic_ullong *taken = &pool->threads[k].taken;
+    unsigned long long number = job >> TASK_BITS;
+    for (;;) {
+        unsigned long long before = atomic_load_explicit(taken, memory_order_acquire);
+        morsel_task *fn = (morsel_task *)atomic_load_explicit(&pool->job.fn, memory_order_relaxed);
+        void *arg = (void *)atomic_load_explicit(&pool->job.arg, memory_order_relaxed);
+        unsigned long long tasks = before >> TASK_BITS == number ? tasks_of(before) : 0;
+        unsigned long long task = k + tasks * pool->thread_count;
+        if (before >> TASK_BITS > number || task >= tasks_of(job))
+            return;
+        if (!atomic_compare_exchange_strong(taken, &before, number << TASK_BITS | (tasks + 1)))
             continue;
-        uint32_t own = (n - k + pool->thread_count - 1) / pool->thread_count; /* tasks of the share */
-        fn(arg, k + (own - (uint32_t)left) * pool->thread_count);
-        finish_task(pool, n);
-        left = atomic_load(&pool->shares[k].left);
+        fn(arg, (uint32_t)task);
+        atomic_store(&own->done, atomic_load_explicit(&own->done, memory_order_relaxed) + 1);
     }
 }
 
-static void do_tasks(struct pool *pool, unsigned index) {
-    for (unsigned i = 0; i < pool->thread_count; i++)
-        do_share(pool, (index + i) % pool->thread_count);
+/* A worker's part in a job: its share, then those of others that have several tasks. */
+static void help(struct pool *pool, struct thread *own, unsigned long long job) {
+    do_share(pool, own, own->index, job);
+    for (unsigned i = 1; i < pool->thread_count; i++) {
+        unsigned k = (own->index + i) % pool->thread_count;
+        if (k + pool->thread_count < tasks_of(job))
+            do_share(pool, own, k, job);
+    }
 }
 
 /* --- Workers --- */
 
+/* The job that is open, waiting awake for one other than `seen`. */
+static unsigned long long await_job(struct pool *pool, unsigned long long seen) {
+    struct patience patience = {0, 0};
+    unsigned long long job;
+    do
+        job = atomic_load_explicit(&pool->job.opened, memory_order_acquire);
+    while (job == seen && wait_briefly(&patience));
+    return job;
+}
+
 /* Sleeps until there is a job other than the one seen last. False: the pool closes. */
-static bool sleep_until_opened(struct pool *pool, unsigned seen) {
+static bool sleep_until_opened(struct pool *pool, unsigned long long seen) {
     pthread_mutex_lock(&pool->lock);
     atomic_fetch_add(&pool->sleepers, 1);
-    while (!pool->quit && atomic_load(&pool->generation) == seen)
+    while (!pool->quit && atomic_load(&pool->job.opened) == seen)
         pthread_cond_wait(&pool->opened, &pool->lock);
     atomic_fetch_sub(&pool->sleepers, 1);
     bool quit = pool->quit;
@@ -101,16 +131,29 @@ static bool sleep_until_opened(struct pool *pool, unsigned seen) {
     return !quit;
 }
 
+/* The caller may sleep: it does so under the lock, having said so before it looked at what is done. */
+static void tell_caller(struct pool *pool) {
+    if (!atomic_load(&pool->waits))
+        return;
+    pthread_mutex_lock(&pool->lock);
+    pthread_cond_signal(&pool->finished);
+    pthread_mutex_unlock(&pool->lock);
+}
+
 static void *work(void *ctx) {
-    struct worker *worker = ctx;
-    struct pool *pool = worker->pool;
-    unsigned seen = 0;
+    struct thread *own = ctx;
+    struct pool *pool = own->pool;
+    unsigned long long seen = 0;
     for (;;) {
-        await(&pool->generation, seen, false);
-        if (atomic_load(&pool->generation) == seen && !sleep_until_opened(pool, seen))
-            return NULL;
-        seen = atomic_load(&pool->generation);
-        do_tasks(pool, worker->index);
+        unsigned long long job = await_job(pool, seen);
+        if (job == seen) {
+            if (!sleep_until_opened(pool, seen))
+                return NULL;
+            continue;
+        }
+        help(pool, own, job);
+        tell_caller(pool);
+        seen = job;
     }
 }
 
@@ -126,12 +169,13 @@ struct pool *pool_open(unsigned threads, struct failure *failure) {
     pthread_cond_init(&pool->finished, NULL);
     pool->thread_count = threads < POOL_THREADS_MOST ? threads : POOL_THREADS_MOST;
     for (unsigned i = 1; i < pool->thread_count; i++) {
-        pool->workers[i] = (struct worker){.pool = pool, .index = i};
-        int code = pthread_create(&pool->workers[i].thread, NULL, work, &pool->workers[i]);
+        pool->threads[i].pool = pool;
+        pool->threads[i].index = i;
+        int code = pthread_create(&pool->threads[i].id, NULL, work, &pool->threads[i]);
         if (code) {
             failure_set(failure, STATUS_SYSTEM, "cannot start thread %u of %u: %s; ask for fewer with --threads", i + 1, threads,
                         strerror(code));
-            pool->workers[i].pool = NULL;
+            pool->threads[i].pool = NULL;
             pool_close(pool);
             return NULL;
         }
@@ -146,8 +190,8 @@ void pool_close(struct pool *pool) {
     pool->quit = true;
     pthread_cond_broadcast(&pool->opened);
     pthread_mutex_unlock(&pool->lock);
-    for (unsigned i = 1; i < POOL_THREADS_MOST && pool->workers[i].pool; i++)
-        pthread_join(pool->workers[i].thread, NULL);
+    for (unsigned i = 1; i < POOL_THREADS_MOST && pool->threads[i].pool; i++)
+        pthread_join(pool->threads[i].id, NULL);
     pthread_mutex_destroy(&pool->lock);
     pthread_cond_destroy(&pool->opened);
     pthread_cond_destroy(&pool->finished);
@@ -156,42 +200,62 @@ void pool_close(struct pool *pool) {
 
 /* --- Jobs --- */
 
-static void open_job(struct pool *pool, uint32_t n, morsel_task *fn, void *arg) {
-    unsigned long long generation = atomic_load(&pool->generation) + 1u;
-    atomic_store(&pool->n, n);
-    atomic_store(&pool->fn, (uintptr_t)fn);
-    atomic_store(&pool->arg, (uintptr_t)arg);
-    atomic_store(&pool->done, 0);
-    for (unsigned k = 0; k < pool->thread_count; k++)
-        atomic_store(&pool->shares[k].left, generation << 32 | (n > k ? (n - k + pool->thread_count - 1) / pool->thread_count : 0));
-    atomic_store(&pool->generation, (unsigned)generation);
-    if (!atomic_load(&pool->sleepers))
-        return;
-    pthread_mutex_lock(&pool->lock);
-    pthread_cond_broadcast(&pool->opened);
-    pthread_mutex_unlock(&pool->lock);
+/* A worker that goes to sleep at this very moment may miss the job: then the caller does its share. */
+static unsigned long long open_job(struct pool *pool, uint32_t n, morsel_task *fn, void *arg) {
+    struct job *job = &pool->job;
+    unsigned long long number = (atomic_load_explicit(&job->opened, memory_order_relaxed) >> TASK_BITS) + 1;
+    unsigned long long opened = number << TASK_BITS | n;
+    pool->opened_tasks += n;
+    atomic_store_explicit(&job->fn, (uintptr_t)fn, memory_order_relaxed);
+    atomic_store_explicit(&job->arg, (uintptr_t)arg, memory_order_relaxed);
+    atomic_store_explicit(&job->opened, opened, memory_order_release);
+    if (atomic_load_explicit(&pool->sleepers, memory_order_relaxed)) {
+        pthread_mutex_lock(&pool->lock);
+        pthread_cond_broadcast(&pool->opened);
+        pthread_mutex_unlock(&pool->lock);
+    }
+    return opened;
 }
 
-static void await_end(struct pool *pool, uint32_t n) {
-    await(&pool->done, n, true);
-    if (atomic_load(&pool->done) == n)
+static bool all_done(struct pool *pool) {
+    unsigned long long done = 0;
+    for (unsigned k = 0; k < pool->thread_count; k++)
+        done += atomic_load(&pool->threads[k].done);
+    return done == pool->opened_tasks;
+}
+
+static void await_end(struct pool *pool) {
+    struct patience patience = {0, 0};
+    while (!all_done(pool)) {
+        if (wait_briefly(&patience))
+            continue;
+        pthread_mutex_lock(&pool->lock);
+        atomic_store(&pool->waits, true);
+        while (!all_done(pool))
+            pthread_cond_wait(&pool->finished, &pool->lock);
+        atomic_store(&pool->waits, false);
+        pthread_mutex_unlock(&pool->lock);
+    }
+}
+
+static void run_job(struct pool *pool, uint32_t n, morsel_task *fn, void *arg) {
+    unsigned long long job = open_job(pool, n, fn, arg);
+    do_share(pool, &pool->threads[0], 0, job);
+    for (unsigned i = 0; i < 32 && !all_done(pool); i++)
+        pause_briefly();
+    if (all_done(pool))
         return;
-    pthread_mutex_lock(&pool->lock);
-    atomic_store(&pool->waits, true);
-    while (atomic_load(&pool->done) != n)
-        pthread_cond_wait(&pool->finished, &pool->lock);
-    atomic_store(&pool->waits, false);
-    pthread_mutex_unlock(&pool->lock);
+    for (unsigned k = 1; k < pool->thread_count; k++)
+        do_share(pool, &pool->threads[0], k, job);
+    await_end(pool);
 }
 
 void pool_run(void *ctx, uint32_t n, morsel_task *fn, void *arg) {
     struct pool *pool = ctx;
-    if (n < 2 || pool->thread_count < 2) {
+    if (n < 2 || pool->thread_count < 2 || n >> TASK_BITS) {
         for (uint32_t i = 0; i < n; i++)
             fn(arg, i);
         return;
     }
-    open_job(pool, n, fn, arg);
-    do_tasks(pool, 0);
-    await_end(pool, n);
+    run_job(pool, n, fn, arg);
 }
