@@ -56,11 +56,23 @@ struct morsel_call {
     uint32_t kind;  /* enum morsel_step_kind */
     uint32_t units; /* what a run of the step is cut into: see the kernel's function type */
     uint32_t row_elements; /* elementwise steps over N H W C: W * C */
+    uint32_t cut;   /* how tasks share it: MORSEL_CUT_ */
     union morsel_args args;
 };
 
 _Static_assert(sizeof(union morsel_args) <= MORSEL_KERNEL_MAX_ARGS, "arguments fit a step slot");
 _Static_assert(sizeof(struct morsel_call) <= MORSEL_FORMAT_STEP_SLOT, "a call fits a step slot");
+
+/* By units, unless .. */
+#define MORSEL_CUT_ROWS 1u   /* .. by whole rows of an elementwise step */
+#define MORSEL_CUT_BLOCKS 2u /* .. by 16 output channels of a convolution, all units of them */
+#define MORSEL_CUT_ON 4u     /* besides: a task goes on from its share of the step before to the one of this, without waiting for others */
+
+/* Where share i of n begins, of shares that are equal but for one: 32-bit machines have no 64-bit division of their own. */
+static inline uint32_t morsel_share_from(uint32_t all, uint32_t n, uint32_t i) {
+    uint32_t longer = all % n;
+    return all / n * i + (i < longer ? i : longer);
+}
 
 static inline struct morsel_call *morsel_call_at(const struct morsel_session *s, uint32_t index) {
     return (struct morsel_call *)(void *)((uint8_t *)s->steps + (size_t)index * MORSEL_FORMAT_STEP_SLOT);
@@ -76,8 +88,18 @@ void morsel_prepare(struct morsel_call *call, const struct morsel_session *sessi
 /* Gives each convolution the constants of later steps that it fetches; all calls are filled. */
 void morsel_plan_ahead(const struct morsel_session *session);
 
-/* Step `index` of a run, as a whole. */
-void morsel_run_step(const struct morsel_session *session, uint32_t index);
+/* Decides how tasks share each step; all calls are filled, `apart` is that of the kernels. */
+void morsel_plan_cuts(const struct morsel_session *session, uint32_t apart);
+
+/* Weights of 16 output channels of a convolution in one group, or of a depthwise one. */
+size_t morsel_block_bytes(const struct morsel_call *call);
+
+/* Of how many parts shares of a step consist, and how many tasks share them. */
+uint32_t morsel_call_parts(const struct morsel_call *call);
+uint32_t morsel_call_tasks(const struct morsel_session *session, const struct morsel_call *call);
+
+/* Steps first .. first + count of a run, all of them but the first ones that go on from the one before. */
+void morsel_run_steps(const struct morsel_session *session, uint32_t first, uint32_t count);
 
 /* The row of a step that stands for all rows outside the picture; NULL: it needs none. Another one may take its place if it is as long
  * and was filled. */
@@ -87,17 +109,22 @@ void morsel_fill_outside(const struct morsel_call *call, uint8_t *outside);
 /* Units begin .. end of a call. */
 void morsel_call_range(const struct morsel_call *call, const uint8_t *outside, uint32_t begin, uint32_t end);
 
-/* Rows of one picture, all or the latest: row y lies at data + y % rows * its length. */
+/* Rows of one picture, all or the latest: row y lies at data + y % rows * its length. Of all, rows from .. to may lie elsewhere. */
 struct morsel_held {
     uint8_t *data;
     uint32_t rows;
+    uint32_t from, to;
+    const uint8_t *copy; /* of row `from` */
 };
 
 /* Rows begin .. end of one picture, of a call whose step stands in a group. tests/a76 counts its calls. */
 void morsel_call_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out, const uint8_t *outside,
                       uint32_t begin, uint32_t end);
 
-/* How its rows lie over those of its inputs; leaves both as they are for an elementwise step. */
-void morsel_call_reach(const struct morsel_call *call, uint32_t *stride, uint32_t *pad);
+/* How its rows lie over those of its inputs: row y reads `window` rows from y * stride - pad on. */
+struct morsel_reach {
+    uint32_t stride, pad, window;
+};
+struct morsel_reach morsel_call_reach(const struct morsel_call *call);
 
 #endif

@@ -110,7 +110,8 @@ static void prepare_conv(struct morsel_call *call, const struct work *w, const s
     a->weights = morsel_blob_at(w->model, p->weights);
     a->channels = channels;
     a->groups = p->groups;
-    a->ahead = a->ahead_bytes = 0;
+    a->ahead = a->ahead_bytes = a->ahead_row = 0;
+    a->ahead_rows = a->window.out_h;
     call->kernel.conv = call->kind == MORSEL_STEP_CONV ? w->kernels->conv : w->kernels->depthwise;
     call->units = morsel_blob_output(w->model, w->step)->dims[0] * a->window.out_h;
 }
@@ -288,6 +289,7 @@ void morsel_prepare(struct morsel_call *call, const struct morsel_session *sessi
     const void *p = morsel_blob_at(work.model, work.step->parameters);
     const struct morsel_blob_tensor *y = morsel_blob_output(work.model, work.step);
     call->kind = work.step->kind;
+    call->cut = 0;
     call->row_elements = y->dims[2] * y->dims[3];
     switch (call->kind) {
     case MORSEL_STEP_CONV:

@@ -8,14 +8,18 @@
 
 _Static_assert(ROW_POINTERS >= MORSEL_FORMAT_MAX_WINDOW, "the rows of one output row fit");
 
+static const uint8_t *row_at(const struct morsel_held *x, uint32_t y, size_t bytes) {
+    if (y >= x->from && y < x->to) return x->copy + (y - x->from) * bytes;
+    return x->data + (x->rows > y ? y : y % x->rows) * bytes;
+}
+
 /* The input rows of output rows y .. y + n: rows[i * kernel_h + ky]. Above the picture the index wraps to a huge one. */
 static void find_rows(const uint8_t **rows, const struct morsel_window *w, const struct morsel_held *x, const uint8_t *outside, uint32_t y,
                       uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         for (uint32_t ky = 0; ky < w->kernel_h; ky++) {
             uint32_t iy = (y + i) * w->stride_h + ky * w->dilation_h - w->pad_top;
-            uint32_t at = x->rows == w->in_h ? iy : iy % x->rows;
-            rows[i * w->kernel_h + ky] = iy < w->in_h ? x->data + (size_t)at * w->in_row : outside;
+            rows[i * w->kernel_h + ky] = iy < w->in_h ? row_at(x, iy, w->in_row) : outside;
         }
     }
 }
@@ -72,23 +76,19 @@ static void window_range(const struct morsel_call *call, const void *data, const
     const struct morsel_window *w = window_of(call);
     for (uint32_t n; begin < end; begin += n) {
         uint32_t y = begin % w->out_h;
-        struct morsel_held x = {(uint8_t *)(uintptr_t)data + (size_t)(begin / w->out_h) * w->in_h * w->in_row, w->in_h};
+        struct morsel_held x = {(uint8_t *)(uintptr_t)data + (size_t)(begin / w->out_h) * w->in_h * w->in_row, w->in_h, 0, 0, NULL};
         n = w->out_h - y < end - begin ? w->out_h - y : end - begin;
         n = window_rows(call, &x, outside, y, n, NULL, begin);
     }
-}
-
-static uint32_t element_bytes(const struct morsel_code *code) {
-    return code->is_float ? 4 : 1;
 }
 
 static void binary_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out, uint32_t y,
                         uint32_t n) {
     struct morsel_binary_args a = call->args.binary;
     uint32_t row = call->row_elements;
-    a.a.data = in[0].data + (size_t)(y % in[0].rows) * row * element_bytes(&a.a.code);
-    a.b.data = in[1].data + (size_t)(y % in[1].rows) * row * element_bytes(&a.b.code);
-    a.y.data = out->data + (size_t)(y % out->rows) * row * element_bytes(&a.y.code);
+    a.a.data = row_at(&in[0], y, (size_t)row * morsel_code_bytes(&a.a.code));
+    a.b.data = row_at(&in[1], y, (size_t)row * morsel_code_bytes(&a.b.code));
+    a.y.data = out->data + (size_t)(y % out->rows) * row * morsel_code_bytes(&a.y.code);
     call->kernel.binary(&a, 0, n * row);
 }
 
@@ -96,22 +96,22 @@ static void unary_rows(const struct morsel_call *call, const struct morsel_held 
                        uint32_t n) {
     struct morsel_unary_args a = call->args.unary;
     uint32_t row = call->row_elements;
-    a.x.data = in->data + (size_t)(y % in->rows) * row * element_bytes(&a.x.code);
-    a.y.data = out->data + (size_t)(y % out->rows) * row * element_bytes(&a.y.code);
+    a.x.data = row_at(in, y, (size_t)row * morsel_code_bytes(&a.x.code));
+    a.y.data = out->data + (size_t)(y % out->rows) * row * morsel_code_bytes(&a.y.code);
     call->kernel.unary(&a, 0, n * row);
 }
 
 static void lut_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out, uint32_t y, uint32_t n) {
     struct morsel_lut_args a = call->args.lut;
     uint32_t row = call->row_elements;
-    a.x = in->data + (size_t)(y % in->rows) * row;
+    a.x = row_at(in, y, row);
     a.y = out->data + (size_t)(y % out->rows) * row * (a.is_float ? 4 : 1);
     call->kernel.lut(&a, 0, n * row);
 }
 
 /* Rows y .. that lie side by side in `x`. */
 static uint32_t together(const struct morsel_held *x, uint32_t y, uint32_t n) {
-    uint32_t room = x->rows - y % x->rows;
+    uint32_t room = y < x->from ? x->from - y : y < x->to ? x->to - y : x->rows - y % x->rows;
     return n < room ? n : room;
 }
 
@@ -132,11 +132,12 @@ void morsel_call_rows(const struct morsel_call *call, const struct morsel_held *
     while (begin < end) begin += some_rows(call, in, out, outside, begin, end - begin);
 }
 
-void morsel_call_reach(const struct morsel_call *call, uint32_t *stride, uint32_t *pad) {
+struct morsel_reach morsel_call_reach(const struct morsel_call *call) {
     const struct morsel_window *w = window_of(call);
-    if (!w) return;
-    *stride = w->stride_h;
-    *pad = w->pad_top;
+    struct morsel_reach one = {1, 0, 1};
+    if (!w) return one;
+    struct morsel_reach reach = {w->stride_h, w->pad_top, (w->kernel_h - 1) * w->dilation_h + 1};
+    return reach;
 }
 
 static void concat_range(const struct morsel_call *call, uint32_t begin, uint32_t end) {

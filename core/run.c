@@ -4,25 +4,67 @@
 
 #include <string.h>
 
-/* A step cut into `tasks` ranges of nearly the same length. */
+/* Steps cut into `tasks` shares of nearly the same length. */
 struct cut {
     const struct morsel_session *session;
-    const struct morsel_call *call;
+    uint32_t first, count;
     uint32_t tasks;
     int own_outside; /* every task fills a row of its own */
 };
 
-/* Range i: the first units % tasks ranges have one unit more than the others. */
+/* Blocks begin .. end of 16 output channels of a convolution: a convolution by itself, whose pixels lie apart. What it would fetch ahead
+ * is left: a task's share of the weights has a better chance than all of them to be in its caches still. */
+static struct morsel_call blocks_of(const struct morsel_call *call, uint32_t begin, uint32_t end) {
+    struct morsel_call part = *call;
+    struct morsel_conv_args *a = &part.args.conv;
+    struct morsel_window *w = &a->window;
+    struct morsel_channels *c = &a->channels;
+    uint32_t first = 16 * begin, last = 16 * end < w->out_c ? 16 * end : w->out_c;
+    a->weights += begin * morsel_block_bytes(call);
+    a->y.data = (uint8_t *)a->y.data + first;
+    c->bias += first;
+    c->multiplier += first;
+    c->weight_sum += first;
+    if (c->weight_zero) c->weight_zero += first;
+    if (c->float_bias) c->float_bias += first;
+    if (c->proofs) c->proofs += begin;
+    w->out_c = last - first;
+    if (call->kind == MORSEL_STEP_DEPTHWISE) {
+        a->x.data = (const uint8_t *)a->x.data + first;
+        w->in_c = w->out_c;
+    }
+    a->ahead_bytes = 0;
+    return part;
+}
+
+/* Share i of a step. */
+static void run_share(const struct morsel_call *call, uint8_t *outside, uint32_t tasks, uint32_t i) {
+    uint32_t parts = morsel_call_parts(call);
+    uint32_t begin = morsel_share_from(parts, tasks, i), end = morsel_share_from(parts, tasks, i + 1);
+    if (call->cut & MORSEL_CUT_BLOCKS) {
+        struct morsel_call part = blocks_of(call, begin, end);
+        morsel_call_range(&part, outside, 0, part.units);
+    } else if (call->cut & MORSEL_CUT_ROWS) {
+        morsel_call_range(call, outside, begin * call->row_elements, end * call->row_elements);
+    } else if (call->kind == MORSEL_STEP_CONV && call->args.conv.ahead_bytes && tasks > 1 && parts == call->args.conv.window.out_h) {
+        struct morsel_call part = *call; /* each task needs all that is fetched ahead */
+        part.args.conv.ahead_row = begin;
+        part.args.conv.ahead_rows = end - begin;
+        morsel_call_range(&part, outside, begin, end);
+    } else morsel_call_range(call, outside, begin, end);
+}
+
 static void run_task(void *arg, uint32_t i) {
     const struct cut *cut = arg;
-    uint32_t size = cut->call->units / cut->tasks, longer = cut->call->units % cut->tasks;
-    uint32_t begin = i * size + (i < longer ? i : longer);
-    uint8_t *outside = morsel_call_outside(cut->call);
-    if (outside && cut->own_outside) {
-        if (i) outside = morsel_band_memory(cut->session, i);
-        morsel_fill_outside(cut->call, outside);
+    for (uint32_t k = 0; k < cut->count; k++) {
+        const struct morsel_call *call = morsel_call_at(cut->session, cut->first + k);
+        uint8_t *outside = morsel_call_outside(call);
+        if (outside && cut->own_outside) {
+            if (i) outside = morsel_band_memory(cut->session, i);
+            morsel_fill_outside(call, outside);
+        }
+        run_share(call, outside, cut->tasks, i);
     }
-    morsel_call_range(cut->call, outside, begin, begin + size + (i < longer ? 1 : 0));
 }
 
 uint8_t *morsel_call_outside(const struct morsel_call *call) {
@@ -34,11 +76,10 @@ void morsel_fill_outside(const struct morsel_call *call, uint8_t *outside) {
     if (outside) memset(outside, (int)((uint32_t)a->x.code.zero ^ a->x.code.flip), a->outside_bytes);
 }
 
-void morsel_run_step(const struct morsel_session *session, uint32_t index) {
+void morsel_run_steps(const struct morsel_session *session, uint32_t first, uint32_t count) {
     const struct morsel_options *options = &session->options;
-    const struct morsel_call *call = morsel_call_at(session, index);
-    struct cut cut = {session, call, options->tasks < call->units ? options->tasks : call->units, 0};
-    if (!options->parallel_for || cut.tasks < 1) cut.tasks = 1;
+    const struct morsel_call *call = morsel_call_at(session, first);
+    struct cut cut = {session, first, count, morsel_call_tasks(session, call), 0};
     cut.own_outside = cut.tasks <= session->bands;
     if (!cut.own_outside) morsel_fill_outside(call, morsel_call_outside(call));
     if (cut.tasks < 2) run_task(&cut, 0);
@@ -46,15 +87,15 @@ void morsel_run_step(const struct morsel_session *session, uint32_t index) {
 }
 
 void morsel_run_traced(const struct morsel_session *session, const struct morsel_trace *trace) {
-    uint32_t group = 0;
-    for (uint32_t i = 0; i < session->step_count; i++) {
+    for (uint32_t i = 0, count; i < session->step_count; i += count) {
         const struct morsel_blob_step *step = morsel_blob_step(session->model, i);
         if (step->group) {
-            morsel_run_group(session, group, trace);
-            i += morsel_blob_group(session->model, group++)->step_count - 1;
+            morsel_run_group(session, step->group - 1, trace);
+            count = morsel_blob_group(session->model, step->group - 1)->step_count;
             continue;
         }
-        morsel_run_step(session, i);
+        for (count = 1; !trace && i + count < session->step_count && morsel_call_at(session, i + count)->cut & MORSEL_CUT_ON;) count++;
+        morsel_run_steps(session, i, count);
         if (trace) trace->done(trace->context, i);
     }
 }

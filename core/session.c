@@ -43,6 +43,7 @@ enum morsel_error morsel_session_open(struct morsel_session *session, const stru
     session->cpu = morsel_kernels_choose(&kernels, morsel_cpu_features() & session->options.cpu_mask);
     for (uint32_t i = 0; i < session->step_count; i++) morsel_prepare(morsel_call_at(session, i), session, &kernels, i);
     morsel_plan_ahead(session);
+    morsel_plan_cuts(session, kernels.apart);
     return MORSEL_OK;
 }
 

@@ -62,7 +62,7 @@ static void store(const struct morsel_product *p, uint32_t line, uint32_t output
     const struct job *j = p->args;
     const struct morsel_window *w = &j->args->window;
     size_t pixel = (size_t)j->y * w->out_w + line;
-    size_t first = pixel * w->out_c + j->group * (w->out_c / j->args->groups) + output;
+    size_t first = pixel * morsel_y_step(w, morsel_code_bytes(&j->args->y.code)) + j->group * (w->out_c / j->args->groups) + output;
     morsel_store_sums(&j->args->y, first, n, sums, &j->args->channels, channel_of(j, output));
 }
 

@@ -34,10 +34,11 @@ static void take_weights(struct job *j) {
 /* Where the inputs of each tap of a pixel stand: sixteen readable bytes. */
 static void find_taps(struct job *j, const uint8_t **taps, const uint8_t *const *rows, uint32_t ox) {
     const struct morsel_window *w = &j->args->window;
+    uint32_t step = morsel_x_step(w);
     for (uint32_t t = 0; t < j->taps;) {
         uint32_t ix = ox * w->stride_w + (j->kx + t / w->kernel_h) * w->dilation_w - w->pad_left; /* left of the picture: huge */
         for (uint32_t ky = 0; ky < w->kernel_h; ky++, t++) {
-            taps[t] = ix < w->in_w ? rows[ky] + (size_t)ix * w->in_c + j->channel : j->outside;
+            taps[t] = ix < w->in_w ? rows[ky] + (size_t)ix * step + j->channel : j->outside;
             if (j->n == 16 || ix >= w->in_w) continue;
             memcpy(j->inside[t], taps[t], j->n);
             taps[t] = j->inside[t];
@@ -73,9 +74,10 @@ static void pixels(struct job *j, uint32_t y, uint32_t first, uint32_t count) {
             add_taps(j, j->sums[i], taps);
         }
     }
+    uint32_t step = morsel_y_step(w, morsel_code_bytes(&a->y.code));
     for (uint32_t i = 0; i < count; i++) {
         size_t pixel = (size_t)y * w->out_w + first + i;
-        morsel_store_sums(&a->y, pixel * w->out_c + j->channel, j->n, j->sums[i], &a->channels, j->channel);
+        morsel_store_sums(&a->y, pixel * step + j->channel, j->n, j->sums[i], &a->channels, j->channel);
     }
 }
 

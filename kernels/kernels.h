@@ -36,6 +36,10 @@ struct morsel_code {
     int32_t own;       /* u - own is the integer of the tensor's own type: 0 for uint8, 128 for int8 */
 };
 
+static inline uint32_t morsel_code_bytes(const struct morsel_code *code) {
+    return code->is_float ? 4 : 1;
+}
+
 struct morsel_input {
     const void *data; /* uint8_t[] or float[] */
     struct morsel_code code;
@@ -49,7 +53,8 @@ struct morsel_output {
     float float_min, float_max;
 };
 
-/* A window over a channels-last picture. Row sizes in bytes. */
+/* A window over a channels-last picture. Row sizes in bytes. Pixels of y, and of a depthwise convolution's x, may lie further apart than
+ * they have channels, where kernels say that they take it (apart, below): then the row says how far. */
 struct morsel_window {
     uint32_t in_h, in_w, in_c;
     uint32_t out_h, out_w, out_c;
@@ -57,6 +62,15 @@ struct morsel_window {
     uint32_t pad_top, pad_left;
     uint32_t in_row, out_row;
 };
+
+/* From a pixel of the output to the next, in elements of `size` bytes; the same of a depthwise input. */
+static inline uint32_t morsel_y_step(const struct morsel_window *w, uint32_t size) {
+    return w->out_row / w->out_w / size;
+}
+
+static inline uint32_t morsel_x_step(const struct morsel_window *w) {
+    return w->in_row / w->in_w;
+}
 
 /* Constants by output channel, each with the padding of the weights. NULL where absent. */
 struct morsel_channels {
@@ -83,6 +97,7 @@ struct morsel_conv_args {
     uint32_t groups;
     uint32_t outside_bytes;
     uint32_t ahead, ahead_bytes; /* constants of later steps, for the caches: from weights + ahead on; 0 bytes where there are none */
+    uint32_t ahead_row, ahead_rows; /* output rows of an image that fetch all of that, each its part */
 };
 typedef void morsel_conv_fn(const struct morsel_conv_args *args, const uint8_t *const *rows, uint32_t y, uint32_t n);
 
@@ -230,6 +245,7 @@ struct morsel_kernels {
     morsel_softmax_fn *softmax;
     morsel_copy_fn *copy;
     morsel_gather_fn *gather;
+    uint32_t apart;      /* whether conv and depthwise take pixels that lie apart */
     uint32_t store_flip; /* of bytes inside a network: 0 or 0x80, whichever conv and its like read without a conversion */
 };
 

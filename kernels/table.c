@@ -19,6 +19,7 @@ static void fill_c(struct morsel_kernels *t) {
     t->softmax = morsel_softmax_c;
     t->copy = morsel_copy_c;
     t->gather = morsel_gather_c;
+    t->apart = 1;
     t->store_flip = 0;
 }
 

@@ -31,7 +31,7 @@ struct part {
 static struct part part_of(const struct morsel_conv_job *job, uint32_t block, uint32_t nb) {
     const struct morsel_channels *c = &job->args->channels;
     uint32_t channel = job->constants + block * 16, left = job->outs - block * 16;
-    struct part part = {.job = job, .requant = morsel_requant512(&job->args->y), .y_step = job->args->window.out_c};
+    struct part part = {.job = job, .requant = morsel_requant512(&job->args->y), .y_step = morsel_y_step(&job->args->window, 1)};
     part.weights = job->weights + block * job->block_bytes;
     part.multiplier = c->multiplier + channel;
     part.bias = c->float_bias ? c->float_bias + channel : NULL;
@@ -298,12 +298,12 @@ MORSEL_INLINE void tile_16(const struct part *part, const struct morsel_lines *l
     }
 }
 
-/* What to fetch in `tiles` tiles: as much of it as the part is of the step's work on an image. */
+/* What to fetch in `tiles` tiles: as much of it as the part is of the work on the rows that fetch. */
 static struct morsel_ahead ahead_of(const struct part *part, size_t n, int blocks, size_t tiles) {
     const struct morsel_conv_args *a = part->job->args;
     const struct morsel_window *w = &a->window;
-    size_t pixels = (size_t)w->out_h * w->out_w, all = (size_t)(w->out_c / a->groups + 15) / 16 * a->groups;
-    size_t begin = part->block * pixels + part->pixel % pixels * (size_t)blocks;
+    size_t pixels = (size_t)a->ahead_rows * w->out_w, first = (size_t)a->ahead_row * w->out_w, all = (size_t)(w->out_c / a->groups + 15) / 16 * a->groups;
+    size_t begin = part->block * pixels + (part->pixel - first) % pixels * (size_t)blocks;
     size_t turns = tiles * part->job->kernel_h * part->job->quads;
     return morsel_ahead(a, begin, begin + n * (size_t)blocks, all * pixels, turns);
 }

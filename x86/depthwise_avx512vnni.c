@@ -42,6 +42,7 @@ struct strip {
     struct morsel_requant512 requant;
     const uint8_t *row[64]; /* at the first channel */
     uint8_t *y;             /* the same */
+    size_t x_step, y_step;  /* from pixel to pixel */
 };
 
 MORSEL_INLINE __m128i lane(const uint8_t *p) {
@@ -90,7 +91,7 @@ MORSEL_INLINE struct quad interleave(__m512i r0, __m512i r1, __m512i r2, __m512i
 MORSEL_INLINE struct quad column(const struct strip *s, uint32_t k, uint32_t count, uint32_t ix) {
     const struct morsel_window *w = &s->args->window;
     __m512i r[4];
-    size_t at = (size_t)ix * w->in_c;
+    size_t at = ix * s->x_step;
     if (ix >= w->in_w) {
         __m512i zero = _mm512_set1_epi8((char)s->args->x.code.zero);
         struct quad q = {{zero, zero, zero, zero}};
@@ -113,8 +114,8 @@ MORSEL_INLINE struct quad columns_2(const struct strip *s, uint32_t count, uint3
     for (uint32_t i = 0; i < 4; i++) {
         const uint8_t *row = s->row[i < count ? i : 0];
         __m256i a = zero, b = zero;
-        if (ix < w->in_w) a = _mm256_loadu_si256((const __m256i *)(const void *)(row + (size_t)ix * w->in_c));
-        if (ix + stride < w->in_w) b = _mm256_loadu_si256((const __m256i *)(const void *)(row + (size_t)(ix + stride) * w->in_c));
+        if (ix < w->in_w) a = _mm256_loadu_si256((const __m256i *)(const void *)(row + ix * s->x_step));
+        if (ix + stride < w->in_w) b = _mm256_loadu_si256((const __m256i *)(const void *)(row + (ix + stride) * s->x_step));
         r[i] = _mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1);
     }
     return interleave(r[0], r[1], r[2], r[3]);
@@ -122,7 +123,7 @@ MORSEL_INLINE struct quad columns_2(const struct strip *s, uint32_t count, uint3
 
 MORSEL_INLINE __m128i load_16(const struct strip *s, const uint8_t *row, uint32_t ix) {
     const struct morsel_window *w = &s->args->window;
-    if (ix < w->in_w) return _mm_loadu_si128((const __m128i *)(const void *)(row + (size_t)ix * w->in_c));
+    if (ix < w->in_w) return _mm_loadu_si128((const __m128i *)(const void *)(row + ix * s->x_step));
     return _mm_set1_epi8((char)s->args->x.code.zero);
 }
 
@@ -164,7 +165,7 @@ MORSEL_INLINE void store(const struct strip *s, const struct quad *acc, uint8_t 
 /* The first n of 2 pixels of 32 channels, or of 4 of 16. */
 MORSEL_INLINE void store_pixels(const struct strip *s, const struct quad *acc, uint8_t *y, int pixels, uint32_t n) {
     __m512i v = finish(s, acc);
-    size_t step = s->args->window.out_c;
+    size_t step = s->y_step;
     if (pixels == 2) {
         _mm256_storeu_si256((__m256i *)(void *)y, _mm512_castsi512_si256(v));
         if (n > 1) _mm256_storeu_si256((__m256i *)(void *)(y + step), _mm512_extracti64x4_epi64(v, 1));
@@ -183,7 +184,7 @@ MORSEL_INLINE void strip_3x3(const struct strip *s, int results, uint32_t stride
     uint32_t in_rows = results + 2, ix = 0u - w->pad_left;
     uint8_t *y = s->y;
     struct quad x0 = column(s, 0, in_rows, ix), x1 = column(s, 0, in_rows, ix + 1), x2;
-    for (uint32_t ox = 0; ox < w->out_w; ox++, ix += stride, y += w->out_c) {
+    for (uint32_t ox = 0; ox < w->out_w; ox++, ix += stride, y += s->y_step) {
         if (stride == 2 && ox) x1 = column(s, 0, in_rows, ix + 1);
         x2 = column(s, 0, in_rows, ix + 2);
         struct quad acc = t->start, below = t->start;
@@ -209,7 +210,7 @@ MORSEL_INLINE void strip_pixels(const struct strip *s, int results, uint32_t str
     uint32_t in_rows = (uint32_t)results + 2, ix = 0u - w->pad_left, step = (uint32_t)pixels;
     uint8_t *y = s->y;
     struct quad x2;
-    for (uint32_t ox = 0; ox < w->out_w; ox += step, ix += step * stride, y += step * w->out_c) {
+    for (uint32_t ox = 0; ox < w->out_w; ox += step, ix += step * stride, y += step * s->y_step) {
         struct quad acc = t->start, below = t->start, x0, x1;
         if (pixels == 2 && stride == 1 && ox) x0 = x2;
         else x0 = pixels == 2 ? columns_2(s, in_rows, ix, stride) : columns_4(s, in_rows, ix, stride);
@@ -254,7 +255,7 @@ static __attribute__((noinline)) void strip_any(const struct strip *s) {
             struct quad x = column(s, k, count, ox * w->stride_w + i / quads * w->dilation_w - w->pad_left);
             add_taps(&acc, &x, &s->channels->taps[i]);
         }
-        store(s, &acc, s->y + (size_t)ox * w->out_c);
+        store(s, &acc, s->y + ox * s->y_step);
     }
 }
 
@@ -276,6 +277,8 @@ static uint32_t run_strip(struct strip *s, const uint8_t *const *rows, uint32_t 
 static void run_rows(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     struct channels channels;
     struct strip strip = {.args = a, .channels = &channels, .requant = morsel_requant512(&a->y)};
+    strip.x_step = morsel_x_step(&a->window);
+    strip.y_step = morsel_y_step(&a->window, 1);
     for (uint32_t c = 0; c < a->window.out_c; c += 64) {
         take_channels(&channels, a, c);
         for (uint32_t i = 0, done; i < n; i += done) {

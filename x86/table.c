@@ -16,6 +16,7 @@ uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu) {
     table->gather = morsel_gather_avx2;
     table->max_pool = morsel_max_pool_rows_avx2;
     table->lut = morsel_lut_avx2;
+    table->apart = 0;
     used |= MORSEL_HAS_AVX2;
     if (cpu & MORSEL_HAS_AVXVNNI) { /* some CPUs with AVX512-VNNI lack it */
         table->conv = morsel_conv_rows_avxvnni;
@@ -28,5 +29,6 @@ uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu) {
     table->depthwise = morsel_depthwise_rows_avx512vnni;
     table->fc = morsel_fc_blocks_avx512vnni;
     table->qadd = morsel_qadd_avx512vnni;
+    table->apart = 1;
     return used | MORSEL_HAS_AVX512VNNI;
 }
