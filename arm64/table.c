@@ -15,6 +15,7 @@ static void use_neon(struct morsel_kernels *table) {
     table->unary = morsel_unary_neon;
     table->binary = morsel_binary_neon;
     table->store_flip = 0x80;
+    table->apart = 0;
 }
 
 static void use_dotprod(struct morsel_kernels *table) {

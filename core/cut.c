@@ -59,7 +59,7 @@ static int wants_blocks(const struct morsel_session *session, uint32_t index) {
         return before && before->cut & MORSEL_CUT_BLOCKS && before->args.conv.y.data == call->args.conv.x.data;
     }
     uint64_t weights = (uint64_t)blocks_of(call) * morsel_block_bytes(call);
-    return call->args.conv.groups == 1 && weights > (x > y ? x : y) &&
+    return call->args.conv.groups == 1 && weights > 8 * (uint64_t)x && weights > 4 * (uint64_t)y &&
            divides_as_well(blocks_of(call), call->units, session->options.tasks);
 }
 
@@ -77,8 +77,9 @@ static int touches(const struct morsel_model *model, uint32_t first, uint32_t la
         const struct morsel_blob_step *step = morsel_blob_step(model, i);
         if (overlap(offset, bytes, step->scratch_offset, step->scratch_bytes)) return 1;
         for (uint32_t n = 0; n < step->input_count + 1; n++) {
-            const struct morsel_blob_tensor *t = n < step->input_count ? morsel_blob_input(model, step, n) : morsel_blob_output(model, step);
-            int by_row = same && (i > first || n == step->input_count) && t->offset == same->offset && t->bytes == same->bytes;
+            int is_input = n < step->input_count;
+            const struct morsel_blob_tensor *t = is_input ? morsel_blob_input(model, step, n) : morsel_blob_output(model, step);
+            int by_row = same && (i > first || !is_input) && t->offset == same->offset && t->bytes == same->bytes;
             if (!t->place && !by_row && overlap(offset, bytes, t->offset, t->bytes)) return 1;
         }
     }

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define BORDER_ROWS 2u /* of results, that kernels make together */
+
 /* Steps cut into `tasks` shares of nearly the same length. */
 struct cut {
     const struct morsel_session *session;
@@ -37,10 +39,43 @@ static struct morsel_call blocks_of(const struct morsel_call *call, uint32_t beg
     return part;
 }
 
-/* Share i of a step. */
+/* Asks for rows first .. last of a picture. */
+static void fetch_rows(const struct morsel_call *call, uint32_t first, uint32_t last) {
+    const struct morsel_window *w = &call->args.conv.window;
+    const uint8_t *x = call->args.conv.x.data;
+    if (last > w->in_h) last = w->in_h;
+    for (size_t at = (size_t)first * w->in_row, end = (size_t)last * w->in_row; at < end; at += MORSEL_ALIGNMENT)
+        __builtin_prefetch(x + at);
+}
+
+/*
+ * Rows begin .. end of a depthwise convolution of one picture. The input rows at a border between two tasks are read by both, and lie in
+ * the caches of whoever wrote them: asked for at once, and used last. Who reads such a row takes it away from its writer, who asks for
+ * it again before using it.
+ */
+static void run_bordered(const struct morsel_call *call, uint8_t *outside, uint32_t begin, uint32_t end) {
+    const struct morsel_window *w = &call->args.conv.window;
+    uint32_t above = begin ? BORDER_ROWS : 0, below = end < call->units ? BORDER_ROWS : 0;
+    uint32_t first = begin * w->stride_h > w->pad_top ? begin * w->stride_h - w->pad_top : 0;
+    uint32_t last = (end - 1) * w->stride_h + w->kernel_h - w->pad_top;
+    if (above) fetch_rows(call, first, first + w->pad_top);
+    if (below) fetch_rows(call, end * w->stride_h, last);
+    if (end - begin < above + below + 1) {
+        morsel_call_range(call, outside, begin, end);
+        return;
+    }
+    morsel_call_range(call, outside, begin + above, end - below);
+    if (above) fetch_rows(call, begin * w->stride_h, begin * w->stride_h + w->pad_top);
+    if (below) fetch_rows(call, end * w->stride_h - w->pad_top, end * w->stride_h);
+    if (above) morsel_call_range(call, outside, begin, begin + above);
+    if (below) morsel_call_range(call, outside, end - below, end);
+}
+
+/* Share i of a step: the first task, in the caller's thread, has the last rows. Where a network writes over its input, which the caller
+ * wrote, it does so from behind. */
 static void run_share(const struct morsel_call *call, uint8_t *outside, uint32_t tasks, uint32_t i) {
     uint32_t parts = morsel_call_parts(call);
-    uint32_t begin = morsel_share_from(parts, tasks, i), end = morsel_share_from(parts, tasks, i + 1);
+    uint32_t begin = morsel_share_from(parts, tasks, tasks - 1 - i), end = morsel_share_from(parts, tasks, tasks - i);
     if (call->cut & MORSEL_CUT_BLOCKS) {
         struct morsel_call part = blocks_of(call, begin, end);
         morsel_call_range(&part, outside, 0, part.units);
@@ -51,6 +86,8 @@ static void run_share(const struct morsel_call *call, uint8_t *outside, uint32_t
         part.args.conv.ahead_row = begin;
         part.args.conv.ahead_rows = end - begin;
         morsel_call_range(&part, outside, begin, end);
+    } else if (call->kind == MORSEL_STEP_DEPTHWISE && tasks > 1 && parts == call->args.conv.window.out_h) {
+        run_bordered(call, outside, begin, end);
     } else morsel_call_range(call, outside, begin, end);
 }
 

@@ -239,7 +239,8 @@ static void run_task(void *arg, uint32_t index) {
     band.copied = &cut->copied;
     find_places(&band, index);
     uint32_t total = cut->images * cut->height; /* no more than the output has bytes */
-    uint32_t at = morsel_share_from(total, cut->tasks, index), end = morsel_share_from(total, cut->tasks, index + 1);
+    uint32_t place = cut->tasks - 1 - index; /* core/run.c says why */
+    uint32_t at = morsel_share_from(total, cut->tasks, place), end = morsel_share_from(total, cut->tasks, place + 1);
     while (at < end) {
         uint32_t image = at / cut->height, row = at % cut->height, left = end - at;
         uint32_t rows = left < cut->height - row ? left : cut->height - row;

@@ -245,8 +245,8 @@ struct morsel_kernels {
     morsel_softmax_fn *softmax;
     morsel_copy_fn *copy;
     morsel_gather_fn *gather;
-    uint32_t apart;      /* whether conv and depthwise take pixels that lie apart */
     uint32_t store_flip; /* of bytes inside a network: 0 or 0x80, whichever conv and its like read without a conversion */
+    uint32_t apart;      /* whether conv and depthwise take pixels that lie apart */
 };
 
 /* Features of a CPU; the same bits as enum morsel_cpu, which kernels do not know. */

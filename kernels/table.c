@@ -19,8 +19,8 @@ static void fill_c(struct morsel_kernels *t) {
     t->softmax = morsel_softmax_c;
     t->copy = morsel_copy_c;
     t->gather = morsel_gather_c;
-    t->apart = 1;
     t->store_flip = 0;
+    t->apart = 1;
 }
 
 uint32_t morsel_kernels_choose(struct morsel_kernels *table, uint32_t cpu) {

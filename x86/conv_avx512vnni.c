@@ -302,7 +302,8 @@ MORSEL_INLINE void tile_16(const struct part *part, const struct morsel_lines *l
 static struct morsel_ahead ahead_of(const struct part *part, size_t n, int blocks, size_t tiles) {
     const struct morsel_conv_args *a = part->job->args;
     const struct morsel_window *w = &a->window;
-    size_t pixels = (size_t)a->ahead_rows * w->out_w, first = (size_t)a->ahead_row * w->out_w, all = (size_t)(w->out_c / a->groups + 15) / 16 * a->groups;
+    size_t pixels = (size_t)a->ahead_rows * w->out_w, first = (size_t)a->ahead_row * w->out_w;
+    size_t all = (size_t)(w->out_c / a->groups + 15) / 16 * a->groups;
     size_t begin = part->block * pixels + (part->pixel - first) % pixels * (size_t)blocks;
     size_t turns = tiles * part->job->kernel_h * part->job->quads;
     return morsel_ahead(a, begin, begin + n * (size_t)blocks, all * pixels, turns);

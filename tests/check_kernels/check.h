@@ -64,6 +64,8 @@ struct trial {
     bool tame;              /* bytes and constants as inside a network, which the fastest ways ask for */
     uint32_t flip;          /* of a fixed or tame case: the domain that tensors inside a network have */
     uint32_t number;        /* of the case: the first ones have fixed shapes */
+    bool apart;             /* the kernel takes pixels that lie apart */
+    uint32_t blocks;        /* 16 output channels of convolutions in a call, apart from the others; 0: all */
     uint32_t turn;          /* spatial: rows of a picture lie as in a ring, its row y at (y + turn) % height */
 };
 

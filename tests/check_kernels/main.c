@@ -143,6 +143,7 @@ static bool try_case(struct trial *t, const struct family *f, any_fn *plain, any
     f->call(t, plain, 0, t->units);
     kernel = true;
     place_output(t, SLOT_RESULT, !chance_one_in(&t->chance, 4));
+    if (t->apart && !t->bench && chance_one_in(&t->chance, 3)) t->blocks = 1 + chance_below(&t->chance, 4);
     call_cut(t, f, fn);
     armed = 0;
     alarm(0);
@@ -178,13 +179,14 @@ static uint32_t case_count(const struct family *f) {
     return options.bench ? f->fixed : f->fixed + options.cases;
 }
 
-static bool check_kernel(const struct family *f, const struct isa *isa, any_fn *plain, any_fn *fn, uint32_t flip) {
+static bool check_kernel(const struct family *f, const struct isa *isa, any_fn *plain, any_fn *fn, const struct morsel_kernels *table) {
     uint32_t failed = 0, done = 0;
     static struct trial t;
     for (uint32_t i = options.random_only ? f->fixed : 0; i < case_count(f); i++) {
         char why[200];
         if (options.only_case >= 0 && (uint32_t)options.only_case != i) continue;
-        make_trial(&t, f, i, flip);
+        make_trial(&t, f, i, table->store_flip);
+        t.apart = table->apart;
         done++;
         if (try_case(&t, f, plain, fn, why, sizeof why)) {
             if (options.bench) time_case(&t, f, fn, isa->name);
@@ -212,7 +214,7 @@ static bool check_isa(const struct isa *isa, const struct morsel_kernels *plain,
         any_fn *fn = slot_of(&table, f);
         if (options.kernel && strcmp(options.kernel, f->name)) continue;
         if (isa->bit && fn == slot_of(seen, f)) continue;
-        good &= check_kernel(f, isa, slot_of(plain, f), fn, table.store_flip);
+        good &= check_kernel(f, isa, slot_of(plain, f), fn, &table);
         ++*compared;
     }
     *seen = table;

@@ -175,6 +175,8 @@ static void make_conv(struct trial *t, const struct shape *s, bool depthwise) {
         a->ahead_bytes = 1 + chance_below(&t->chance, 4 * w.entries * w.taps);
         trial_say(t, " ahead %u", (unsigned)a->ahead_bytes);
     }
+    a->ahead_row = chance_below(&t->chance, a->window.out_h);
+    a->ahead_rows = 1 + chance_below(&t->chance, a->window.out_h - a->ahead_row);
     if (a->y.code.is_float) a->window.out_row *= 4;
     t->units = s->batch * a->window.out_h;
     t->macs = (uint64_t)t->units * a->window.out_w * a->window.out_c * s->depth * s->kernel_h * s->kernel_w;
@@ -214,14 +216,53 @@ static uint32_t next_rows(const struct morsel_window *w, uint32_t begin, uint32_
     return n;
 }
 
-static void call_conv(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {
-    const struct morsel_conv_args *a = &t->args.conv;
+/* Channels from block `begin` on, as a convolution by itself whose pixels lie apart. */
+static struct morsel_conv_args blocks_of(const struct morsel_conv_args *whole, uint32_t begin, uint32_t blocks, bool depthwise) {
+    struct morsel_conv_args a = *whole;
+    struct morsel_window *w = &a.window;
+    uint32_t first = 16 * begin, left = w->out_c - first;
+    uint32_t depth = ((depthwise ? w->kernel_h : w->kernel_w * w->in_c) + 3) / 4 * 4;
+    w->out_c = left < 16 * blocks ? left : 16 * blocks;
+    if (depthwise) {
+        w->in_c = w->out_c;
+        a.x.data = (const uint8_t *)a.x.data + first;
+    }
+    a.y.data = (uint8_t *)a.y.data + (size_t)first * (a.y.code.is_float ? 4 : 1);
+    a.weights += (size_t)first * depth * (depthwise ? w->kernel_w : w->kernel_h);
+    a.channels.bias += first;
+    a.channels.multiplier += first;
+    a.channels.weight_sum += first;
+    if (a.channels.weight_zero) a.channels.weight_zero += first;
+    if (a.channels.float_bias) a.channels.float_bias += first;
+    if (a.channels.proofs) a.channels.proofs += begin;
+    return a;
+}
+
+static void call_conv_rows(const struct trial *t, const struct morsel_conv_args *a, any_fn *fn, uint32_t begin, uint32_t end) {
     const uint8_t **rows;
     for (uint32_t n; begin < end; begin += n) {
         n = next_rows(&a->window, begin, end, &rows);
         find_rows(t, rows, &a->window, a->x.data, a->outside, begin, n);
         ((morsel_conv_fn *)fn)(a, rows, begin, n);
     }
+}
+
+static void call_blocks(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end, bool depthwise) {
+    const struct morsel_conv_args *a = &t->args.conv;
+    uint32_t all = (a->window.out_c + 15) / 16, blocks = t->blocks && (depthwise || a->groups == 1) ? t->blocks : all;
+    for (uint32_t i = 0; i < all; i += blocks) {
+        struct morsel_conv_args part = *a;
+        if (blocks < all) part = blocks_of(a, i, blocks, depthwise);
+        call_conv_rows(t, &part, fn, begin, end);
+    }
+}
+
+static void call_conv(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {
+    call_blocks(t, fn, begin, end, false);
+}
+
+static void call_depthwise(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {
+    call_blocks(t, fn, begin, end, true);
 }
 
 /* ---- pools ---- */
@@ -364,7 +405,7 @@ const struct family family_conv = {
     "conv", offsetof(struct morsel_kernels, conv), COUNT(conv_shapes), make_conv_case, call_conv,
 };
 const struct family family_depthwise = {
-    "depthwise", offsetof(struct morsel_kernels, depthwise), COUNT(depthwise_shapes), make_depthwise_case, call_conv,
+    "depthwise", offsetof(struct morsel_kernels, depthwise), COUNT(depthwise_shapes), make_depthwise_case, call_depthwise,
 };
 const struct family family_average_pool = {
     "average_pool", offsetof(struct morsel_kernels, average_pool), COUNT(pool_shapes), make_average_pool, call_pool,

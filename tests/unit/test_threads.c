@@ -89,6 +89,100 @@ static uint8_t *make_streaming_blob(uint32_t *bytes) {
     return blob;
 }
 
+/* Many weights for small pictures: convolutions cut by channels, steps that go on without waiting. */
+static uint8_t *make_weighty_blob(uint32_t *bytes) {
+    struct maker m;
+    struct blob_extras none = {0};
+    make_start(&m, "threads");
+    struct net_buffer *x = make_conv(&m, make_picture(&m, 12, 10, 3), 24, 3, 3, 2, RELU);
+    for (uint32_t i = 0; i < 3; i++) {
+        struct net_buffer *y = make_depthwise(&m, make_conv(&m, x, 184, 3, 3, 1, RELU), 3, 1, RELU);
+        x = make_sum(&m, x, make_conv(&m, y, 24, 1, 1, 1, PLAIN), PLAIN);
+    }
+    make_end(&m, make_fc(&m, make_mean(&m, make_conv(&m, x, 80, 1, 1, 1, RELU)), 70, PLAIN));
+    m.net->no_streaming = true;
+    assert_true(plan_arena(m.net));
+    size_t size;
+    uint8_t *blob = blob_write(m.net, &none, &size);
+    assert_non_null(blob);
+    net_free(m.net);
+    *bytes = (uint32_t)size;
+    return blob;
+}
+
+/* One task after the other, to the end of all its steps: what one overwrites too soon is gone when the next one wants it. */
+static void run_upwards(void *ctx, uint32_t n, morsel_task *fn, void *arg) {
+    (void)ctx;
+    for (uint32_t i = 0; i < n; i++)
+        fn(arg, i);
+}
+
+static void run_downwards(void *ctx, uint32_t n, morsel_task *fn, void *arg) {
+    (void)ctx;
+    while (n--)
+        fn(arg, n);
+}
+
+static void check_order(const struct morsel_model *model, uint32_t tasks, morsel_parallel_for *order, const uint8_t *x,
+                        const uint8_t *wanted) {
+    struct morsel_options options = {MORSEL_CPU_ALL, tasks, order, NULL};
+    struct morsel_session session;
+    struct morsel_view in, out;
+    uint32_t bytes = morsel_arena_bytes_for(model, tasks);
+    uint8_t *arena = builder_aligned(bytes);
+    assert_int_equal(morsel_session_open(&session, model, arena, bytes, &options), MORSEL_OK);
+    morsel_input(&session, 0, &in);
+    morsel_output(&session, 0, &out);
+    memcpy(in.data, x, in.bytes);
+    assert_int_equal(morsel_run(&session), MORSEL_OK);
+    assert_memory_equal(out.data, wanted, out.bytes);
+    free(arena);
+}
+
+/* The network of many weights is cut in every way that there is. */
+static void test_cuts(void **state) {
+    (void)state;
+    uint32_t bytes, by_blocks = 0, going_on = 0;
+    uint8_t *blob = make_weighty_blob(&bytes);
+    struct morsel_model model;
+    struct morsel_session session;
+    struct morsel_options options = {MORSEL_CPU_C, 2, run_upwards, NULL};
+    assert_int_equal(morsel_open(&model, blob, bytes, 0), MORSEL_OK);
+    uint32_t arena_bytes = morsel_arena_bytes_for(&model, 2);
+    uint8_t *arena = builder_aligned(arena_bytes);
+    assert_int_equal(morsel_session_open(&session, &model, arena, arena_bytes, &options), MORSEL_OK);
+    for (uint32_t i = 0; i < session.step_count; i++) {
+        uint32_t cut = morsel_call_at(&session, i)->cut;
+        by_blocks += (cut & MORSEL_CUT_BLOCKS) != 0;
+        going_on += (cut & MORSEL_CUT_ON) != 0;
+    }
+    assert_true(by_blocks >= 6); /* three convolutions, and the depthwise ones behind them */
+    assert_true(going_on >= 3);
+    free(arena);
+    free(blob);
+}
+
+static void test_orders(void **state) {
+    (void)state;
+    uint8_t *(*const makers[])(uint32_t *) = {make_weighty_blob, make_streaming_blob};
+    for (size_t k = 0; k < sizeof makers / sizeof *makers; k++) {
+        uint32_t bytes, seed = 9;
+        struct morsel_model model;
+        static uint8_t x[PIXELS * PIXELS * CHANNELS];
+        for (size_t i = 0; i < sizeof x; i++)
+            x[i] = (uint8_t)builder_random(&seed);
+        uint8_t *blob = makers[k](&bytes), *wanted = builder_run(blob, bytes, x, NULL);
+        blob = makers[k](&bytes);
+        assert_int_equal(morsel_open(&model, blob, bytes, 0), MORSEL_OK);
+        for (uint32_t tasks = 1; tasks <= 6; tasks++) {
+            check_order(&model, tasks, run_upwards, x, wanted);
+            check_order(&model, tasks, run_downwards, x, wanted);
+        }
+        free(blob);
+        free(wanted);
+    }
+}
+
 struct caller {
     const struct morsel_model *model;
     const uint8_t *x, *wanted;
@@ -154,8 +248,14 @@ static void test_streaming_sessions(void **state) {
     run_callers(make_streaming_blob);
 }
 
+static void test_weighty_sessions(void **state) {
+    (void)state;
+    run_callers(make_weighty_blob);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pool), cmocka_unit_test(test_sessions),
-                                       cmocka_unit_test(test_streaming_sessions)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pool), cmocka_unit_test(test_cuts), cmocka_unit_test(test_orders),
+                                       cmocka_unit_test(test_sessions), cmocka_unit_test(test_streaming_sessions),
+                                       cmocka_unit_test(test_weighty_sessions)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
