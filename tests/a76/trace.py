@@ -59,7 +59,7 @@ def build_plugin(compiler, qemu, folder):
 def run(qemu, plugin, program, command):
     """The trace of the second inference where the program has morsel_run, else of everything. Raises where the program fails."""
     loop = program.find("morsel_run_traced") or program.find("morsel_run")
-    steps = [s for s in map(program.find, ("morsel_run_step", "morsel_call_rows")) if s]
+    steps = [s for s in map(program.find, ("morsel_run_steps", "morsel_call_rows")) if s]
     with tempfile.TemporaryDirectory() as work:
         out = os.path.join(work, "trace")
         arguments = [f"{plugin},out={out}"]
