@@ -10,7 +10,7 @@ _Static_assert(ROW_POINTERS >= MORSEL_FORMAT_MAX_WINDOW, "the rows of one output
 
 static const uint8_t *row_at(const struct morsel_held *x, uint32_t y, size_t bytes) {
     if (y >= x->from && y < x->to) return x->copy + (y - x->from) * bytes;
-    return x->data + (x->rows > y ? y : y % x->rows) * bytes;
+    return x->data + y % x->rows * bytes;
 }
 
 /* The input rows of output rows y .. y + n: rows[i * kernel_h + ky]. Above the picture the index wraps to a huge one. */
@@ -19,8 +19,14 @@ static void find_rows(const uint8_t **rows, const struct morsel_window *w, const
     for (uint32_t i = 0; i < n; i++) {
         for (uint32_t ky = 0; ky < w->kernel_h; ky++) {
             uint32_t iy = (y + i) * w->stride_h + ky * w->dilation_h - w->pad_top;
-            rows[i * w->kernel_h + ky] = iy < w->in_h ? row_at(x, iy, w->in_row) : outside;
+            uint32_t at = x->rows == w->in_h ? iy : iy % x->rows;
+            rows[i * w->kernel_h + ky] = iy < w->in_h ? x->data + (size_t)at * w->in_row : outside;
         }
+    }
+    if (x->from == x->to) return;
+    for (uint32_t i = 0; i < n * w->kernel_h; i++) {
+        uint32_t iy = (y + i / w->kernel_h) * w->stride_h + i % w->kernel_h * w->dilation_h - w->pad_top;
+        if (iy < w->in_h) rows[i] = row_at(x, iy, w->in_row);
     }
 }
 

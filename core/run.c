@@ -74,6 +74,10 @@ static void run_bordered(const struct morsel_call *call, uint8_t *outside, uint3
 /* Share i of a step: the first task, in the caller's thread, has the last rows. Where a network writes over its input, which the caller
  * wrote, it does so from behind. */
 static void run_share(const struct morsel_call *call, uint8_t *outside, uint32_t tasks, uint32_t i) {
+    if (tasks < 2) {
+        morsel_call_range(call, outside, 0, call->units);
+        return;
+    }
     uint32_t parts = morsel_call_parts(call);
     uint32_t begin = morsel_share_from(parts, tasks, tasks - 1 - i), end = morsel_share_from(parts, tasks, tasks - i);
     if (call->cut & MORSEL_CUT_BLOCKS) {
@@ -81,12 +85,12 @@ static void run_share(const struct morsel_call *call, uint8_t *outside, uint32_t
         morsel_call_range(&part, outside, 0, part.units);
     } else if (call->cut & MORSEL_CUT_ROWS) {
         morsel_call_range(call, outside, begin * call->row_elements, end * call->row_elements);
-    } else if (call->kind == MORSEL_STEP_CONV && call->args.conv.ahead_bytes && tasks > 1 && parts == call->args.conv.window.out_h) {
+    } else if (call->kind == MORSEL_STEP_CONV && call->args.conv.ahead_bytes && parts == call->args.conv.window.out_h) {
         struct morsel_call part = *call; /* each task needs all that is fetched ahead */
         part.args.conv.ahead_row = begin;
         part.args.conv.ahead_rows = end - begin;
         morsel_call_range(&part, outside, begin, end);
-    } else if (call->kind == MORSEL_STEP_DEPTHWISE && tasks > 1 && parts == call->args.conv.window.out_h) {
+    } else if (call->kind == MORSEL_STEP_DEPTHWISE && parts == call->args.conv.window.out_h) {
         run_bordered(call, outside, begin, end);
     } else morsel_call_range(call, outside, begin, end);
 }
