@@ -58,12 +58,12 @@ static void run_bordered(const struct morsel_call *call, uint8_t *outside, uint3
     uint32_t above = begin ? BORDER_ROWS : 0, below = end < call->units ? BORDER_ROWS : 0;
     uint32_t first = begin * w->stride_h > w->pad_top ? begin * w->stride_h - w->pad_top : 0;
     uint32_t last = (end - 1) * w->stride_h + w->kernel_h - w->pad_top;
-    if (above) fetch_rows(call, first, first + w->pad_top);
-    if (below) fetch_rows(call, end * w->stride_h, last);
-    if (end - begin < above + below + 1) {
+    if (end - begin < above + below + 2 * BORDER_ROWS) { /* more calls would cost more */
         morsel_call_range(call, outside, begin, end);
         return;
     }
+    if (above) fetch_rows(call, first, first + w->pad_top);
+    if (below) fetch_rows(call, end * w->stride_h, last);
     morsel_call_range(call, outside, begin + above, end - below);
     if (above) fetch_rows(call, begin * w->stride_h, begin * w->stride_h + w->pad_top);
     if (below) fetch_rows(call, end * w->stride_h - w->pad_top, end * w->stride_h);

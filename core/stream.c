@@ -299,11 +299,18 @@ static void find_copied(struct cut *cut) {
     }
 }
 
-static void copy_rows(const struct cut *cut) {
+/* A task copies what it will read itself, or nearly: most of it lies in its own core's caches. */
+static void copy_task(void *arg, uint32_t index) {
+    const struct cut *cut = arg;
     const struct copied *c = &cut->copied;
+    uint32_t place = cut->tasks - 1 - index, height = c->x->dims[1];
+    uint32_t begin = morsel_share_from(height, cut->tasks, place), end = morsel_share_from(height, cut->tasks, place + 1);
     size_t row = morsel_row_bytes(c->x);
-    memcpy(cut->session->arena + morsel_blob_header(cut->session->model)->arena_bytes,
-           cut->session->arena + c->x->offset + c->from * row, (c->to - c->from) * row);
+    if (begin < c->from) begin = c->from;
+    if (end > c->to) end = c->to;
+    if (begin >= end) return;
+    memcpy(cut->session->arena + morsel_blob_header(cut->session->model)->arena_bytes + (begin - c->from) * row,
+           cut->session->arena + c->x->offset + begin * row, (end - begin) * row);
 }
 
 void morsel_run_group(const struct morsel_session *session, uint32_t index, const struct morsel_trace *trace) {
@@ -316,6 +323,7 @@ void morsel_run_group(const struct morsel_session *session, uint32_t index, cons
         return;
     }
     find_copied(&cut);
-    if (cut.copied.x) copy_rows(&cut);
+    if (cut.copied.from < cut.copied.to)
+        session->options.parallel_for(session->options.parallel_ctx, cut.tasks, copy_task, &cut);
     session->options.parallel_for(session->options.parallel_ctx, cut.tasks, run_task, &cut);
 }
