@@ -43,6 +43,22 @@ static void test_pool(void **state) {
     }
 }
 
+/* Short jobs of few and of many tasks in turn, of more threads than there are cores: workers come late to most of them. */
+static void test_late_workers(void **state) {
+    (void)state;
+    struct failure failure;
+    struct pool *pool = pool_open(8, &failure);
+    assert_non_null(pool);
+    for (uint32_t round = 0; round < 20000; round++) {
+        int done[TASKS] = {0};
+        uint32_t n = 2 + round % 2 * (round % 29);
+        pool_run(pool, n, count_task, done);
+        for (uint32_t i = 0; i < 2 + 29; i++)
+            assert_int_equal(done[i], i < n);
+    }
+    pool_close(pool);
+}
+
 /* A 3x3 maximum over a picture: a step that is cut by rows. */
 static uint8_t *make_blob(uint32_t *bytes) {
     struct builder b;
@@ -174,7 +190,7 @@ static void test_orders(void **state) {
         uint8_t *blob = makers[k](&bytes), *wanted = builder_run(blob, bytes, x, NULL);
         blob = makers[k](&bytes);
         assert_int_equal(morsel_open(&model, blob, bytes, 0), MORSEL_OK);
-        for (uint32_t tasks = 1; tasks <= 6; tasks++) {
+        for (uint32_t tasks = 1; tasks <= 16; tasks++) {
             check_order(&model, tasks, run_upwards, x, wanted);
             check_order(&model, tasks, run_downwards, x, wanted);
         }
@@ -254,7 +270,8 @@ static void test_weighty_sessions(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pool), cmocka_unit_test(test_cuts), cmocka_unit_test(test_orders),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pool), cmocka_unit_test(test_late_workers), cmocka_unit_test(test_cuts),
+                                       cmocka_unit_test(test_orders),
                                        cmocka_unit_test(test_sessions), cmocka_unit_test(test_streaming_sessions),
                                        cmocka_unit_test(test_weighty_sessions)};
     return cmocka_run_group_tests(tests, NULL, NULL);
