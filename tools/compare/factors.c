@@ -96,11 +96,17 @@ static struct guess guess_by(const struct metric_sums *sums) {
     return (struct guess){factor < most && factor > 1 / most ? factor : 0, sqrt(fmax(0, 1 - cosine * cosine))};
 }
 
-/* The one that is surer where the two agree as far as can be said; else 1. */
+static bool is_one(struct guess guess) {
+    return guess.factor == 1 && guess.doubt < 0.2;
+}
+
+/* The one that is surer where the two agree as far as can be said; else 1, which most factors are. */
 static struct guess agreed(struct guess a, struct guess b) {
     if (!(a.factor > 0) || !(b.factor > 0))
         return a.factor > 0 ? a : b;
     if (fabs(log2(a.factor / b.factor)) >= 0.3 + 2 * (a.doubt + b.doubt))
+        return one;
+    if (is_one(a) || is_one(b))
         return one;
     return a.doubt < b.doubt ? a : b;
 }
@@ -116,8 +122,7 @@ static void settle(const struct comparison *c, const struct behind *all, struct 
         const struct guess behind = agreed(b->said[i], guess_by(&b->sums[i]));
         bool measured = info->point && info->point->stored;
         const struct guess ahead = measured ? guess_by(&info->point->inside[i]) : (struct guess){0, 0};
-        bool as_it_is = ahead.factor == 1 && ahead.doubt < 0.2;
-        b->settled[i] = as_it_is ? one : agreed(behind, ahead);
+        b->settled[i] = agreed(behind, ahead);
         info->factors[i] = (float)b->settled[i].factor;
     }
 }
