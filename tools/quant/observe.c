@@ -111,18 +111,31 @@ static void add_scans(struct watched *w, const struct scan *scans, size_t count)
 }
 
 /*
- * Of each `step` numbers one goes into the histograms, now this, now that, by a hash of where they are: never by the sample, whose order
- * must not matter, nor always the same of each row of a picture.
+ * Of each `step` numbers one goes into the histograms, now this, now that, by a hash of where they are and of what the sample holds: not of
+ * its turn, since the order must not matter. Of a small picture whose numbers are large in one place only, the same places in all samples
+ * could miss every one.
  */
-static size_t pick(size_t i, size_t step) {
-    return i * step + (size_t)(((i * 2654435769u & 0xffffffffu) * step) >> 32);
+static size_t pick(size_t i, size_t step, uint32_t salt) {
+    return i * step + (size_t)((((i * 2654435769u + salt) & 0xffffffffu) * (uint64_t)step) >> 32);
 }
 
-static void add_numbers(struct watched *w, const float *data, size_t count) {
+/* Made of what scans found, which hardly two samples have in common. */
+static uint32_t salt_of(const struct scan *scans, size_t channels) {
+    uint64_t salt = 0;
+    for (size_t c = 0; c < channels; c++) {
+        uint64_t bits;
+        memcpy(&bits, &scans[c].sum, sizeof bits);
+        salt = (salt ^ bits) * 0x9e3779b97f4a7c15u;
+        salt ^= salt >> 29;
+    }
+    return (uint32_t)(salt >> 32);
+}
+
+static void add_numbers(struct watched *w, const float *data, size_t count, uint32_t salt) {
     size_t step = (count + PICKS_MOST - 1) / PICKS_MOST, picks = count / step, channel = 0, end = w->inner, used = 0, flushed = 0;
     float numbers[PICKS_AT_ONCE];
     for (size_t i = 0; i < picks; i++) {
-        size_t at = pick(i, step);
+        size_t at = pick(i, step, salt);
         if (at >= end || used == PICKS_AT_ONCE) {
             histogram_add(&w->channels[channel], numbers + flushed, used - flushed);
             flushed = used;
@@ -166,7 +179,7 @@ void observer_see(struct observer *o, const struct onnx_value *value, const floa
         scan_sample(o, w, copy, count);
     if (good || copy) {
         add_scans(w, o->scans, count);
-        add_numbers(w, good ? data : copy, count);
+        add_numbers(w, good ? data : copy, count, salt_of(o->scans, w->seen.channels));
     }
     free(copy);
 }
