@@ -2,11 +2,11 @@
 /*
  * Depthwise convolution with 256-bit registers, 32 channels at a time, for an ISA that says how four taps are kept and multiplied:
  *
- *   DW_VECTORS                        registers for 32 channels x four taps: 4 of bytes, or 8 of 16-bit integers
+ *   DW_VECTORS                        registers for 32 channels x four taps: 4 of bytes, or 8 of 16-bit integers;
+ *                                     with 8, 3x3 windows two columns apart have a way of their own
  *   dw_keep(to, q)                    input bytes, brought to that form
  *   dw_keep_taps(to, q)               the same for weights
  *   dw_dot(acc, x, taps, j)           register j of four: acc + x . taps
- *   DW_TWO_COLUMNS                    defined: 3x3 windows two columns apart have a way of their own
  *
  * Bytes of four input rows in one column are interleaved to (r0, r1, r2, r3) for each channel. The interleaving works in lanes of 16
  * bytes, so register j of four holds channels 16 L + 4 j + 0..3 in lane L. Weights and constants are brought into that order once
@@ -198,7 +198,7 @@ static __attribute__((noinline)) void dw_windows_3(const struct dw_strip *s, con
                                                    uint8_t *y, uint32_t n) {
     uint32_t stride = s->args->window.stride_w, count = s->channels->count;
     if (stride == 1 && count == 32) dw_pairs_3(s, x, 1, taps, y, n, 32);
-#if !defined(DW_TWO_COLUMNS)
+#if DW_VECTORS != 8
     else if (count == 32) dw_pairs_3(s, x, 2, taps, y, n, 32);
 #endif
     else dw_pairs_3(s, x, stride, taps, y, n, count);
@@ -221,7 +221,7 @@ static __attribute__((noinline)) void dw_windows(const struct dw_strip *s, const
     }
 }
 
-#if defined(DW_TWO_COLUMNS)
+#if DW_VECTORS == 8
 #include "depthwise_stride2_256.h"
 #endif
 
@@ -230,7 +230,7 @@ static void dw_piece(const struct dw_strip *s, uint32_t ox, uint32_t n, int two)
     struct dw_kept kept[DW_COLUMNS];
     const struct morsel_window *w = &s->args->window;
     uint8_t *y = s->y + (size_t)ox * w->out_c;
-#if defined(DW_TWO_COLUMNS)
+#if DW_VECTORS == 8
     if (dw_two_serve(s)) {
         dw_piece_two(s, ox, y, n);
         return;

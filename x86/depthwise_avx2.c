@@ -6,7 +6,6 @@
 #include <string.h>
 
 #define DW_VECTORS 8
-#define DW_TWO_COLUMNS
 
 MORSEL_INLINE void dw_keep(__m256i *to, const __m256i *q) {
     MORSEL_UNROLL

@@ -62,9 +62,10 @@ static double reader_noise(const struct linear *l, const struct observed *x, con
                            double *largest) {
     const float *w = l->weights->data;
     bool apart = l->groups == l->in_channels && l->inner == 1;
-    double *power = calloc((size_t)l->out_channels * 2, sizeof *power), *carried = power + l->out_channels, sum = 0, all = 0, total = 0;
+    double *power = calloc((size_t)l->out_channels * 2, sizeof *power), sum = 0, all = 0, total = 0;
     if (!power)
         return 0;
+    double *carried = power + l->out_channels;
     largest_weights(l, NULL, factors, one, largest);
     for (size_t e = 0; e < l->weights->count; e++) {
         int64_t i, o;
@@ -86,9 +87,10 @@ double equal_noise(const struct equal_group *group, const struct scheme_options 
     int64_t most = group->channels;
     for (size_t i = 0; i < group->reader_count; i++)
         most = group->readers[i].out_channels > most ? group->readers[i].out_channels : most;
-    double *noise = calloc((size_t)group->channels + (size_t)most, sizeof *noise), *largest = noise + group->channels, sum = 0;
+    double *noise = calloc((size_t)group->channels + (size_t)most, sizeof *noise), sum = 0;
     if (!noise)
         return 0;
+    double *largest = noise + group->channels;
     for (size_t i = 0; i < group->member_count; i++)
         add_value_noise(group, group->members[i], factors, noise);
     for (size_t i = 0; options->per_tensor && i < group->producer_count; i++)

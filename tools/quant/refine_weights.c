@@ -84,11 +84,12 @@ static int sweep(const struct rounding *r, double *q, double *slope) {
 static void round_row(struct rounding *r, int64_t group, int64_t row) {
     const struct patch *p = &r->m->patch;
     int64_t n = p->length, first = group * p->weight_group + row * p->weight_row;
-    double *w = malloc((size_t)n * 3 * sizeof *w), *q = w + n, *slope = q + n;
+    double *w = malloc((size_t)n * 3 * sizeof *w);
     if (!w) {
         atomic_store(&r->no_memory, true);
         return;
     }
+    double *q = w + n, *slope = q + n;
     for (int64_t k = 0; k < n; k++) {
         w[k] = (double)r->exact[first + k * p->weight_column];
         q[k] = r->values[first + k * p->weight_column];
