@@ -51,20 +51,12 @@ static bool is_dynamic(const struct onnx_node *node) {
            !strcmp(node->op, "MatMulIntegerToFloat");
 }
 
-static bool is_quantized(const struct onnx_node *node) {
-    return starts_with(node->op, "QLinear") || !strcmp(node->op, "QGemm") || !strcmp(node->op, "QuantizeLinear") ||
-           !strcmp(node->op, "DequantizeLinear");
-}
-
 /* NULL: the file is quantized as it should be, and it is single nodes that are in the way. */
 static const char *kind_of(const struct onnx_graph *graph) {
-    bool quantized = false;
-    for (size_t i = 0; graph && i < graph->node_count; i++) {
+    for (size_t i = 0; graph && i < graph->node_count; i++)
         if (is_dynamic(graph->nodes[i]))
             return "a dynamically quantized network: its scales are computed while it runs. Quantize the float network statically";
-        quantized = quantized || is_quantized(graph->nodes[i]);
-    }
-    return quantized || !graph ? NULL : "a float network: nothing in it is quantized. Quantize it statically";
+    return !graph || onnx_is_quantized(graph) ? NULL : "a float network: nothing in it is quantized. Quantize it statically";
 }
 
 void report_refusals(const char *path, const struct onnx_graph *graph, const struct onnx_report *report) {

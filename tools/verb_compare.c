@@ -60,18 +60,11 @@ static bool read_model(const struct call *call, struct work *w, struct failure *
     return whole_open(&w->network, w->second.blob, w->second.blob_bytes, failure) || failure_prefix(failure, path);
 }
 
-static bool is_quantized(const struct onnx_graph *graph) {
-    for (size_t i = 0; i < graph->node_count; i++)
-        if (strstr(graph->nodes[i]->op, "QuantizeLinear") || !strncmp(graph->nodes[i]->op, "QLinear", 7))
-            return true;
-    return false;
-}
-
 static bool read_float(const struct call *call, struct work *w, struct failure *failure) {
     struct conversion *c = &w->first;
     if (!conversion_read(&call->first, c, failure) || c->report.refusal_count)
         return false;
-    if (is_quantized(c->graph))
+    if (onnx_is_quantized(c->graph))
         return failure_set(failure, STATUS_CALL, "%s is quantized: the float network comes first, then what was made of it",
                            call->first.input);
     graph_optimize(c->graph, NULL);

@@ -116,13 +116,6 @@ static bool excluded_exist(const struct call *call, const struct onnx_graph *gra
     return true;
 }
 
-static bool is_quantized(const struct onnx_graph *graph) {
-    for (size_t i = 0; i < graph->node_count; i++)
-        if (strstr(graph->nodes[i]->op, "QuantizeLinear") || !strncmp(graph->nodes[i]->op, "QLinear", 7))
-            return true;
-    return false;
-}
-
 /* From the file to ranges. False with refusals in the report (and no failure), or with a failure. */
 static bool observe(const struct call *call, struct work *w, struct failure *failure) {
     struct conversion *c = &w->conversion;
@@ -130,7 +123,7 @@ static bool observe(const struct call *call, struct work *w, struct failure *fai
     struct quant_data_wish wish = {.paths = call->data.values, .path_count = (size_t)call->data.count, .count = (size_t)call->count};
     if (!conversion_read(&call->conversion, c, failure))
         return false;
-    if (is_quantized(c->graph))
+    if (onnx_is_quantized(c->graph))
         return failure_set(failure, STATUS_INPUT, "%s is quantized already: morsel convert takes it", call->conversion.input);
     if (c->report.refusal_count || !excluded_exist(call, c->graph, failure))
         return false;

@@ -4,22 +4,10 @@
 
 #include "tools/float/executor.h"
 
-static struct onnx_graph *graph_of(struct bytes *model) {
-    char error[300] = "";
-    struct onnx_report report = {0};
-    struct onnx_graph *graph = load_bytes(model, error, sizeof error);
-    if (!graph)
-        fail_msg("%s", error);
-    assert_true(onnx_bind(graph, NULL, 0, 1, &report, error, sizeof error));
-    assert_true(onnx_infer(graph, &report, error, sizeof error));
-    onnx_report_free(&report);
-    return graph;
-}
-
 /* Runs one node on inputs that count up from 1 / 4 in steps of 1 / 4, each input from where the one before it ended. */
 static void expect_node(const char *op, int opset, const char *inputs, const char *attributes, const float *want, size_t want_count) {
     struct bytes model = one_node(op, opset, inputs, attributes, 1);
-    struct onnx_graph *graph = graph_of(&model);
+    struct onnx_graph *graph = inferred_bytes(&model);
     struct failure failure;
     float numbers[256];
     const float *in[8] = {NULL};
@@ -112,7 +100,7 @@ static void see(void *context, const struct onnx_value *value, const float *data
 static void test_watch(void **state) {
     (void)state;
     struct bytes model = small_net();
-    struct onnx_graph *graph = graph_of(&model);
+    struct onnx_graph *graph = inferred_bytes(&model);
     struct failure failure;
     struct seen seen = {0};
     const float x[3] = {1, -2, 3}, *in[1] = {x};
@@ -149,7 +137,7 @@ static void test_known(void **state) {
     add_value(&graph_bytes, 12, "y", 1, NULL);
     add_value(&graph_bytes, 12, "w", 1, NULL);
     struct bytes model = model_message(&graph_bytes, 13);
-    struct onnx_graph *graph = graph_of(&model);
+    struct onnx_graph *graph = inferred_bytes(&model);
     struct failure failure;
     struct seen seen = {0};
     const float x[2] = {1, 1}, *in[1] = {x};
@@ -179,7 +167,7 @@ static void test_memory(void **state) {
     }
     add_value(&graph_bytes, 12, "v20", 1, NULL);
     struct bytes model = model_message(&graph_bytes, 13);
-    struct onnx_graph *graph = graph_of(&model);
+    struct onnx_graph *graph = inferred_bytes(&model);
     struct failure failure;
     struct executor *executor = executor_open(graph, &failure);
     assert_non_null(executor);
@@ -202,7 +190,7 @@ static void test_refusals(void **state) {
     add_value(&graph_bytes, 12, "c", 1, NULL);
     add_value(&graph_bytes, 12, "d", 1, NULL);
     struct bytes model = model_message(&graph_bytes, 13);
-    struct onnx_graph *graph = graph_of(&model);
+    struct onnx_graph *graph = inferred_bytes(&model);
     struct failure failure;
     assert_null(executor_open(graph, &failure));
     assert_int_equal(failure.status, STATUS_INPUT);
@@ -219,7 +207,7 @@ static void test_refusals(void **state) {
 static void test_positions(void **state) {
     (void)state;
     struct bytes model = one_node("Gather", 13, "f=1,2,3 l:2", "axis:0", 1);
-    struct onnx_graph *graph = graph_of(&model);
+    struct onnx_graph *graph = inferred_bytes(&model);
     struct failure failure;
     struct executor *executor = executor_open(graph, &failure);
     assert_non_null(executor);

@@ -266,6 +266,19 @@ static inline struct onnx_graph *load_bytes(struct bytes *model, char *error, si
     return onnx_load(scratch_path("net.onnx"), error, error_size);
 }
 
+/* The same, every dimension a number and every shape known; nothing of it may fail. */
+static inline struct onnx_graph *inferred_bytes(struct bytes *model) {
+    char error[300] = "";
+    struct onnx_report report = {0};
+    struct onnx_graph *graph = load_bytes(model, error, sizeof error);
+    if (!graph)
+        fail_msg("%s", error);
+    assert_true(onnx_bind(graph, NULL, 0, 1, &report, error, sizeof error));
+    assert_true(onnx_infer(graph, &report, error, sizeof error));
+    onnx_report_free(&report);
+    return graph;
+}
+
 /* One node and what it reads, made from words; outputs are y, y1, y2, ... */
 static inline struct bytes one_node(const char *op, int opset, const char *inputs, const char *attributes, int outputs) {
     struct bytes graph = {0};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/compare/metrics.h"
+#include "tools/quant/equalize.h"
 #include <math.h>
 
 void metric_add(struct metric_sums *sums, const float *x, const float *y, size_t count) {
@@ -40,7 +41,7 @@ double metric_cosine(double xx, double xy, double yy) {
 double metric_factor(const struct metric_sums *sums) {
     if (!(sums->xx > 0) || !(metric_cosine(sums->xx, sums->xy, sums->yy) > 0.9))
         return 0;
-    return exp2(rint(4 * log2(sums->xy / sums->xx)) / 4);
+    return exp2(rint(EQUALIZE_STEPS_AN_OCTAVE * log2(sums->xy / sums->xx)) / EQUALIZE_STEPS_AN_OCTAVE);
 }
 
 float metric_stored(const struct metric_code *code, float factor, float y) {

@@ -120,6 +120,9 @@ const char *onnx_attribute_string(const struct onnx_node *node, const char *name
 /* Ints into out[0..max); the count, or -1 where the node has no such attribute. */
 int onnx_attribute_ints(const struct onnx_node *node, const char *name, int64_t *out, int max);
 
+/* Whether it has quantized operators at all. */
+bool onnx_is_quantized(const struct onnx_graph *graph);
+
 /* Input i, or NULL where it is absent. */
 struct onnx_value *onnx_input(const struct onnx_node *node, int i);
 /* The constant behind input i, or NULL. */

@@ -45,3 +45,12 @@ const struct onnx_tensor *onnx_input_constant(const struct onnx_node *node, int 
     const struct onnx_value *value = onnx_input(node, i);
     return value ? value->constant : NULL;
 }
+
+bool onnx_is_quantized(const struct onnx_graph *graph) {
+    for (size_t i = 0; i < graph->node_count; i++) {
+        const char *op = graph->nodes[i]->op;
+        if (strstr(op, "QuantizeLinear") || !strncmp(op, "QLinear", 7) || !strcmp(op, "QGemm"))
+            return true;
+    }
+    return false;
+}

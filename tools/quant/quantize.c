@@ -26,9 +26,11 @@ bool quantize_equalize(struct quantizer *q, struct failure *failure) {
     if (!observer)
         return false;
     q->equalized = equalize(q->graph, &q->options.scheme, observer);
-    observer_close(observer);
-    if (!q->equalized)
+    if (!q->equalized) {
+        q->observer = observer; /* all that quantize_observe() would see */
         return true;
+    }
+    observer_close(observer);
     executor_close(q->executor);
     q->executor = executor_open(q->graph, failure);
     return q->executor != NULL;
@@ -45,7 +47,8 @@ static bool *wanted_values(const struct quantizer *q) {
 }
 
 bool quantize_observe(struct quantizer *q, struct failure *failure) {
-    q->observer = over_observe(q->graph, q->executor, q->data, q->options.threads, wanted_values(q), failure);
+    if (!q->observer)
+        q->observer = over_observe(q->graph, q->executor, q->data, q->options.threads, wanted_values(q), failure);
     return q->observer != NULL;
 }
 
