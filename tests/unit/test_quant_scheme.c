@@ -343,6 +343,37 @@ static void layer_forms(void **state) {
     onnx_free(g);
 }
 
+/* Products of two activations, one of them of a MatMul that had no bias and got one: what comes out of the sum is quantized, not the
+ * product in front of it. */
+static void products(void **state) {
+    (void)state;
+    struct building b = {0};
+    add_value(&b.graph, 11, "x", 1, "1,6,8");
+    add_value(&b.graph, 12, "y", 1, NULL);
+    constant(&b, "w", 2, (const int64_t[]){8, 8}, wave);
+    node(&b, "MatMul", "x w", "q", "");
+    node(&b, "MatMul", "x w", "k", "");
+    node(&b, "Transpose", "k", "t", "perm=0,2,1");
+    node(&b, "MatMul", "q t", "y", "");
+    struct onnx_graph *g = built(&b, 13);
+    struct scheme *s = place(g, &(struct scheme_options){0});
+    scheme_set_ranges(s, from_minus_one, NULL);
+    scheme_make_layers(s);
+    for (size_t i = 0; i < s->layer_count; i++)
+        s->layers[i].bias[1] = 0.25F;
+    struct onnx_graph *made = insert(s);
+    const struct onnx_value *sum = onnx_find(made, "q");
+    assert_true(sum && !strcmp(sum->producer->op, "Add"));
+    assert_string_equal(onnx_find(made, "q_quantized")->producer->inputs[0]->name, "q");
+    struct onnx_report report;
+    struct net *net = lowered(made, &report);
+    assert_int_equal(steps_of(net, MORSEL_STEP_FC), 2);
+    net_free(net);
+    onnx_report_free(&report);
+    onnx_free(made);
+    onnx_free(g);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(placing),
@@ -351,6 +382,7 @@ int main(void) {
         cmocka_unit_test(limits),
         cmocka_unit_test(norms),
         cmocka_unit_test(heads),
+        cmocka_unit_test(products),
         cmocka_unit_test(scales),
         cmocka_unit_test(layers),
         cmocka_unit_test(layer_forms),

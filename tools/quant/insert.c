@@ -133,9 +133,12 @@ static void add_behind(struct inserting *in, struct onnx_node *node, const struc
         edit_set_input(in->graph, add, add->inputs[0] == y ? 1 : 0, bias);
         return;
     }
-    struct onnx_value *sum = edit_value(in->graph, text(in, y, "_biased"), ONNX_FLOAT, &y->shape), *operands[2] = {y, bias};
-    edit_replace_uses(in->graph, y, sum, y->is_output);
-    edit_node(in->graph, NULL, "Add", "", onnx_text(in->graph, "%s_Add", node->name), operands, 2, &sum, 1);
+    /* The sum takes the product's place: whoever read it, and a pair behind it, is behind the sum. */
+    struct onnx_value *product = edit_value(in->graph, text(in, y, "_product"), ONNX_FLOAT, &y->shape), *operands[2] = {product, bias};
+    node->outputs[0] = product;
+    product->producer = node;
+    y->producer = NULL;
+    edit_node(in->graph, NULL, "Add", "", onnx_text(in->graph, "%s_Add", node->name), operands, 2, &y, 1);
 }
 
 static void insert_layer(struct inserting *in, struct onnx_node *node, const struct scheme_layer *layer) {
