@@ -36,13 +36,14 @@ bool quantize_equalize(struct quantizer *q, struct failure *failure) {
     return q->executor != NULL;
 }
 
-/* The values whose range a scheme asks for, with whatever options: those of the default scheme. */
+/* The values whose range a scheme asks for. What is excluded may break a chain of functions, the middle of which is quantized then: the
+ * scheme without exclusions does not know of that. Layers that are given back to floats later break none. */
 static bool *wanted_values(const struct quantizer *q) {
     const struct scheme_options all = {0};
-    struct scheme *scheme = place(q->graph, &all);
+    const struct scheme *whole = place(q->graph, &all), *given = place(q->graph, &q->options.scheme);
     bool *wanted = onnx_alloc(q->graph, q->graph->value_count * sizeof *wanted);
     for (size_t i = 0; i < q->graph->value_count; i++)
-        wanted[i] = q->graph->values[i]->type == ONNX_FLOAT && (scheme->values[i].watched || scheme->values[i].quantized);
+        wanted[i] = q->graph->values[i]->type == ONNX_FLOAT && (whole->values[i].quantized || given->values[i].quantized);
     return wanted;
 }
 
