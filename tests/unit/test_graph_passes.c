@@ -375,6 +375,18 @@ static void pads_add_up(void **state) {
     onnx_free(g);
 }
 
+static void padding_counted(void **state) {
+    (void)state;
+    struct onnx_graph *g = network(13, PICTURE, "AveragePool x > y kernel_shape=3,3 strides=2,2 ceil_mode:1 count_include_pad:1");
+    graph_optimize(g, NULL);
+    assert_int_equal(onnx_attribute_int(g->nodes[0], "count_include_pad", 0), 0);
+    onnx_free(g);
+    g = network(13, PICTURE, "AveragePool x > y kernel_shape=3,3 pads=1,1,1,1 count_include_pad:1");
+    graph_optimize(g, NULL);
+    assert_int_equal(onnx_attribute_int(g->nodes[0], "count_include_pad", 0), 1);
+    onnx_free(g);
+}
+
 static void bounds(void **state) {
     (void)state;
     struct onnx_graph *g = network(13, PICTURE, "Clip x #-1 #5 > a; Clip a #0.5 #6 > y");
@@ -441,6 +453,7 @@ int main(void) {
         cmocka_unit_test(noops),  cmocka_unit_test(moves),  cmocka_unit_test(functions),          cmocka_unit_test(pads),
         cmocka_unit_test(pools),  cmocka_unit_test(affine), cmocka_unit_test(batch_norm_numbers), cmocka_unit_test(numbers_behind),
         cmocka_unit_test(bounds), cmocka_unit_test(notices), cmocka_unit_test(pads_add_up), cmocka_unit_test(opsets),
+        cmocka_unit_test(padding_counted),
     };
     return cmocka_run_group_tests(tests, NULL, clean);
 }

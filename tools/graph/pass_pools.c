@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Means and maxima over whole pictures, however they are written, are GlobalAveragePool and GlobalMaxPool. */
+/* Means and maxima over whole pictures, however they are written, are GlobalAveragePool and GlobalMaxPool; averages count no padding that
+ * is not there. */
 #include "tools/graph/pass.h"
 
 /* Exactly the spatial dimensions, of a picture: over rows of words, which have three dimensions in all, it is a mean like any other. */
@@ -54,9 +55,23 @@ static bool make_global(struct onnx_graph *g, struct onnx_node *node) {
     return true;
 }
 
+/* Where nothing is padded no padding is counted, says PyTorch's default or not: with ceil_mode bytes and floats take that differently. */
+static bool drop_count(struct onnx_node *node) {
+    const struct onnx_value *x = onnx_input(node, 0);
+    struct onnx_window w;
+    const char *why;
+    if (!graph_is(node, "AveragePool") || !x || !onnx_window(node, &x->shape, NULL, &w, &why) || !w.count_include_pad)
+        return false;
+    for (int i = 0; i < w.rank; i++)
+        if (w.pad_begin[i] || w.pad_end[i])
+            return false;
+    edit_attribute_drop(node, "count_include_pad");
+    return true;
+}
+
 int pass_pools(struct onnx_graph *g) {
     int changes = 0;
     for (size_t i = 0; i < g->node_count; i++)
-        changes += make_global(g, g->nodes[i]);
+        changes += make_global(g, g->nodes[i]) || drop_count(g->nodes[i]);
     return changes;
 }
