@@ -139,12 +139,3 @@ bool kind_runs_in_float(const struct onnx_node *node, enum kind kind) {
         return !one_of(node->op, tables_only);
     return kind == KIND_SOFTMAX || kind == KIND_JOIN || kind == KIND_MOVE || (kind == KIND_PAIR && strcmp(node->op, "MatMul"));
 }
-
-bool kind_fixed_range(const struct onnx_node *node, float *low, float *high) {
-    bool tanh_like = !strcmp(node->op, "Tanh") || !strcmp(node->op, "Erf");
-    if (!tanh_like && strcmp(node->op, "Sigmoid") && strcmp(node->op, "HardSigmoid") && strcmp(node->op, "Softmax"))
-        return false;
-    *low = tanh_like ? -1 : 0;
-    *high = tanh_like ? 127.0F / 128 : 255.0F / 256; /* scales of 1/128 and 1/256 to the bit */
-    return true;
-}

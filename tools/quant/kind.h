@@ -25,7 +25,5 @@ bool kind_is_bound(const struct onnx_node *node);
 bool kind_is_bias(const struct onnx_node *node, const struct onnx_value *to);
 /* Elementwise operators that run in float, too. */
 bool kind_runs_in_float(const struct onnx_node *node, enum kind kind);
-/* Sigmoid, Softmax and their like: the range is known without looking. */
-bool kind_fixed_range(const struct onnx_node *node, float *low, float *high);
 
 #endif

@@ -267,11 +267,8 @@ static bool pads_by_number(const struct onnx_node *node) {
 static void find_groups(struct placing *p) {
     struct scheme_value *values = p->scheme->values;
     for (size_t v = 0; v < p->graph->value_count; v++) {
-        struct onnx_node *producer = p->graph->values[v]->producer;
         values[v].group = v;
-        values[v].fixed = values[v].quantized && producer && !producer->domain[0] &&
-                          kind_fixed_range(producer, &values[v].low, &values[v].high);
-        values[v].watched = values[v].quantized && !values[v].fixed;
+        values[v].watched = values[v].quantized;
     }
     for (size_t n = 0; n < p->graph->node_count; n++) {
         struct onnx_node *node = p->graph->nodes[n];
