@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/quant/over.h"
 #include "tools/progress.h"
+#include "tools/quant/place.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -143,13 +144,13 @@ static void see(void *context, unsigned worker, size_t sample, const struct onnx
     observer_see(observers[worker], value, data, count);
 }
 
-/* Names the first value, in the order of the graph, that held NaN or an infinity. */
+/* Names the first value, in the order of the graph, that held NaN or an infinity; what a mask of infinities was added to may. */
 static bool all_finite(const struct onnx_graph *graph, struct observer *observer, struct failure *failure) {
     for (size_t i = 0; i < graph->node_count; i++)
         for (int k = 0; k < graph->nodes[i]->output_count; k++) {
             const struct onnx_value *value = graph->nodes[i]->outputs[k];
             const struct observed *seen = value ? observer_of(observer, value) : NULL;
-            if (seen && seen->broken)
+            if (seen && seen->broken && !place_masks_sum(graph->nodes[i]))
                 return failure_set(
                     failure, STATUS_INPUT,
                     "node '%.100s' (%s): %llu of %llu numbers of its output '%.100s' are not finite: the float network itself "

@@ -327,6 +327,7 @@ struct scheme *place(struct onnx_graph *graph, const struct scheme_options *opti
     find_readers(&p);
     find_kinds(&p);
     place_norms(scheme);
+    place_masks(scheme);
     find_tails(&p);
     find_ends(&p);
     find_chains(&p);

@@ -19,6 +19,11 @@ struct scheme *place(struct onnx_graph *graph, const struct scheme_options *opti
 /* One step of place(): layer normalizations stay float (norms.c). */
 void place_norms(struct scheme *scheme);
 
+/* One step of place(): sums with attention masks and the Softmax behind them stay float (masks.c). */
+void place_masks(struct scheme *scheme);
+/* A sum with such a mask, which may be infinite. */
+bool place_masks_sum(const struct onnx_node *node);
+
 /* The last step of place(): beyond which numbers those that read a value see no difference (limits.c). */
 void place_limits(struct scheme *scheme);
 
