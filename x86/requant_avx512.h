@@ -5,6 +5,10 @@
  * Multipliers are below 1 here (morsel_small512 says whether; others are left to plain C), so that no product leaves the int32s.
  * Then the limits hold as bytes: both packs saturate, and the limits lie within 0..255. Rounding is nearest-even, said in the
  * instruction.
+ *
+ * Where negative results become 0 and the sums are proven small, they need no conversion to floats: as bits 0x4b000000 + sum is the float
+ * 2^23 + sum for sums from 0 to 2^23, and something below 2^23 for negative ones down to -2^22. A fused multiplication by m and addition of
+ * -2^23 m, which is exact, gives sum * m rounded once, as the product of floats is; and something negative for negative sums.
  */
 #ifndef MORSEL_REQUANT_AVX512_H
 #define MORSEL_REQUANT_AVX512_H
@@ -58,7 +62,34 @@ static inline __m512i morsel_scale512_bias(__m512i acc, __m512 multiplier, __m51
     return _mm512_cvt_roundps_epi32(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 
-/* 64 of those to bytes: in lane i of 16 bytes stand the four integers of lane i of a, then of b, c and d. */
+/* Whether blocks of channels are such, and no result needs a zero point or a limit. */
+static inline int morsel_plain512(const struct morsel_channels *c, const struct morsel_output *y, size_t block, size_t blocks) {
+    struct morsel_requant512 r = morsel_requant512(y);
+    unsigned proven = c->proofs && !c->float_bias && !r.moved && !r.limited ? MORSEL_SUMS_SMALL | MORSEL_SUMS_POSITIVE : 0;
+    for (size_t i = 0; proven && i < blocks; i++) proven &= c->proofs[block + i];
+    return proven == (MORSEL_SUMS_SMALL | MORSEL_SUMS_POSITIVE);
+}
+
+/* Where their sums start. */
+static inline __m512i morsel_start512(__m512i start) {
+    return _mm512_add_epi32(start, _mm512_set1_epi32(0x4b000000));
+}
+
+static inline __m512 morsel_offset512(__m512 multiplier) {
+    return _mm512_mul_ps(multiplier, _mm512_set1_ps(-8388608.0f));
+}
+
+static inline __m512i morsel_scale512_plain(__m512i acc, __m512 multiplier, __m512 offset) {
+    __m512 v = _mm512_fmadd_ps(_mm512_castsi512_ps(acc), multiplier, offset);
+    return _mm512_cvt_roundps_epi32(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+/* 64 integers to bytes: in lane i of 16 bytes stand the four integers of lane i of a, then of b, c and d. */
+static inline __m512i morsel_bytes512(__m512i a, __m512i b, __m512i c, __m512i d) {
+    return _mm512_packus_epi16(_mm512_packs_epi32(a, b), _mm512_packs_epi32(c, d));
+}
+
+/* The same with the zero point and the limits. */
 static inline __attribute__((always_inline)) __m512i morsel_pack512(const struct morsel_requant512 *r, __m512i a, __m512i b, __m512i c,
                                                                     __m512i d) {
     __m512i ab = _mm512_packs_epi32(a, b), cd = _mm512_packs_epi32(c, d);
