@@ -51,11 +51,17 @@ static bool is_dynamic(const struct onnx_node *node) {
            !strcmp(node->op, "MatMulIntegerToFloat");
 }
 
+bool report_dynamic(const struct onnx_graph *graph) {
+    for (size_t i = 0; i < graph->node_count; i++)
+        if (is_dynamic(graph->nodes[i]))
+            return true;
+    return false;
+}
+
 /* NULL: the file is quantized as it should be, and it is single nodes that are in the way. */
 static const char *kind_of(const struct onnx_graph *graph) {
-    for (size_t i = 0; graph && i < graph->node_count; i++)
-        if (is_dynamic(graph->nodes[i]))
-            return "a dynamically quantized network: its scales are computed while it runs. Quantize the float network statically";
+    if (graph && report_dynamic(graph))
+        return "a dynamically quantized network: its scales are computed while it runs. Quantize the float network statically";
     return !graph || onnx_is_quantized(graph) ? NULL : "a float network: nothing in it is quantized. Quantize it statically";
 }
 

@@ -229,7 +229,7 @@ static int show(const struct conversion_call *call, bool optimized, const char *
         return message_failure(&failure);
     report_notices(&o->conversion.report);
     if (o->conversion.report.refusal_count) {
-        report_refusals(call->input, o->conversion.graph, &o->conversion.report);
+        report_refusals(call->input, NULL, &o->conversion.report);
         return STATUS_INPUT;
     }
     if (onnx && !write_onnx(onnx, o->conversion.graph, &failure))

@@ -111,7 +111,7 @@ static bool compare(const struct call *call, struct work *w, struct failure *fai
 static int refused(const struct call *call, const struct work *w) {
     bool first = w->first.report.refusal_count != 0;
     const struct conversion *c = first ? &w->first : &w->second;
-    report_refusals(first ? call->first.input : call->second.input, c->graph, &c->report);
+    report_refusals(first ? call->first.input : call->second.input, first ? NULL : c->graph, &c->report);
     return message_flush() ? STATUS_SYSTEM : STATUS_INPUT;
 }
 

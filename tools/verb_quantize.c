@@ -3,10 +3,14 @@
 #include "tools/attempts.h"
 #include "tools/conversion.h"
 #include "tools/convert_report.h"
+#include "tools/graph/edit.h"
+#include "tools/lower/lower.h"
 #include "tools/message.h"
 #include "tools/onnx/write.h"
 #include "tools/picture_rule.h"
 #include "tools/pool.h"
+#include "tools/quant/insert.h"
+#include "tools/quant/place.h"
 #include "tools/quant/quantize.h"
 #include "tools/verbs.h"
 
@@ -78,6 +82,8 @@ static bool read_options(struct call *call, struct quantize_options *o, struct f
     }
     if (call->method && !range_method_find(call->method, &o->method))
         return failure_set(failure, STATUS_CALL, "--method %s: it is one of minmax, average, percentile, entropy, mse", call->method);
+    if (call->percentile && o->method != RANGE_PERCENTILE)
+        return failure_set(failure, STATUS_CALL, "--percentile is for --method percentile");
     if (call->percentile)
         o->percentile = strtod(call->percentile, &end);
     if (call->percentile && (*end || !(o->percentile > 50) || !(o->percentile <= 100)))
@@ -116,6 +122,32 @@ static bool excluded_exist(const struct call *call, const struct onnx_graph *gra
     return true;
 }
 
+static void any_range(void *context, const struct onnx_value *value, float *low, float *high) {
+    (void)context, (void)value;
+    *low = -1;
+    *high = 1;
+}
+
+/* Before the data are gone through, with ranges out of the air: whether what will come out can run. False with refusals in the report (and
+ * no failure), or with a failure. */
+static bool can_come_out(const struct call *call, const struct quantizer *q, struct failure *failure) {
+    struct onnx_graph *copy = edit_copy(q->graph);
+    struct scheme *scheme = place(copy, &q->options.scheme);
+    size_t notices = q->report->notice_count;
+    scheme_set_ranges(scheme, any_range, NULL);
+    scheme_make_layers(scheme);
+    struct onnx_graph *made = insert(scheme);
+    bool left = !call->excluded.count || onnx_is_quantized(made), blob = call->conversion.output || call->eval;
+    struct net *net = left && blob ? lower(made, q->report) : NULL;
+    bool good = left ? net || !blob : failure_set(failure, STATUS_CALL, "--exclude leaves nothing that could be quantized");
+    net_free(net);
+    onnx_free(made);
+    onnx_free(copy);
+    while (q->report->notice_count > notices)
+        free(q->report->notices[--q->report->notice_count]);
+    return good;
+}
+
 /* From the file to ranges. False with refusals in the report (and no failure), or with a failure. */
 static bool observe(const struct call *call, struct work *w, struct failure *failure) {
     struct conversion *c = &w->conversion;
@@ -124,14 +156,17 @@ static bool observe(const struct call *call, struct work *w, struct failure *fai
     if (!conversion_read(&call->conversion, c, failure))
         return false;
     if (onnx_is_quantized(c->graph))
-        return failure_set(failure, STATUS_INPUT, "%s is quantized already: morsel convert takes it", call->conversion.input);
+        return failure_set(failure, STATUS_INPUT, "%s is quantized already%s", call->conversion.input,
+                           report_dynamic(c->graph) ? ", dynamically: quantize takes the float network that it was made from"
+                                                    : ": morsel convert takes it");
     if (c->report.refusal_count || !excluded_exist(call, c->graph, failure))
         return false;
     wish.seed = (uint64_t)call->seed;
     wish.rule = c->extras.picture;
     q->graph = c->graph;
     q->report = &c->report;
-    if (!quantize_prepare(q, failure) || !(q->data = w->data = quant_data_open(&wish, q->graph, failure)))
+    if (!quantize_prepare(q, failure) || !can_come_out(call, q, failure) ||
+        !(q->data = w->data = quant_data_open(&wish, q->graph, failure)))
         return false;
     w->attempts.wish = wish;
     return quantize_equalize(q, failure) && quantize_observe(q, failure);
@@ -180,13 +215,13 @@ static int run(const struct call *call, struct work *w) {
         if (!call->conversion.json)
             attempts_print(&w->attempts);
         if (c->report.refusal_count)
-            report_refusals(call->conversion.input, c->graph, &c->report);
+            report_refusals(call->conversion.input, NULL, &c->report);
         return message_failure(&failure);
     }
     if (call->conversion.json)
         print_json(w);
     if (!done) {
-        report_refusals(call->conversion.input, c->graph, &c->report);
+        report_refusals(call->conversion.input, NULL, &c->report);
         return message_flush() ? STATUS_SYSTEM : STATUS_INPUT;
     }
     conversion_notices(c);

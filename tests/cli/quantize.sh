@@ -118,6 +118,15 @@ verify "a drop of nothing" call_says "--eval DATASET" 2 $float --data $pictures 
 verify "labelled pictures that are not there" call 1 $float --data $pictures --picture $rule --eval "$work/nowhere" -o "$work/x.morsel"
 verify "an exclusion of nothing" call_says "no node and no operator" 2 $float --data $pictures --picture $rule --exclude haed -o "$work/x.morsel"
 verify "the input as output" call_says "written over" 2 $float --data $pictures --picture $rule -o $float
+dynamic=../shared/models/food11_quantized_dynamic.onnx
+[ ! -f $dynamic ] || verify "a dynamically quantized network" call_says "the float network that it was made from" 1 $dynamic --data $pictures \
+    --picture $rule -o "$work/x.morsel"
+verify "a percentile of another method" call_says "for --method percentile" 2 $float --data $pictures --percentile 99 -o "$work/x.morsel"
+verify "all of it excluded" call_says "leaves nothing" 2 $float --data $pictures --picture $rule --exclude Conv --exclude Gemm --exclude Add \
+    --exclude GlobalAveragePool -o "$work/x.morsel"
+refused=tests/cli/float_refused.onnx
+verify "an operator that no blob has, before the data are opened" call_says "operator LRN" 1 $refused --data "$work/nowhere" -o "$work/x.morsel"
+verify "no advice to quantize what is being quantized" sh -c "! grep -q 'is a float network' '$work/err'"
 verify "a quantized network" call_says "quantized already" 1 models/cifar10/network.onnx --data $pictures --picture $rule -o "$work/x.morsel"
 mkdir "$work/empty"
 verify "an empty folder" call 1 $float --data "$work/empty" --picture $rule -o "$work/x.morsel"
