@@ -88,17 +88,16 @@ static bool can_be_float(const struct onnx_graph *graph, const struct scheme *sc
 
 static bool rank(struct attempts *a, struct failure *failure) {
     struct quantizer *q = a->quantizer;
-    struct reference some;
+    struct reference some = {0};
     struct quant_data_wish wish = a->wish;
     struct progress progress;
-    wish.count = wish.count && wish.count < RANKING_SAMPLES ? wish.count : RANKING_SAMPLES;
+    wish.count = quant_data_count(q->data) < RANKING_SAMPLES ? quant_data_count(q->data) : RANKING_SAMPLES;
     a->ranked = onnx_alloc(q->graph, q->graph->node_count * sizeof *a->ranked);
     a->gains = onnx_alloc(q->graph, q->graph->node_count * sizeof *a->gains);
     a->some = quant_data_open(&wish, q->graph, failure);
-    if (!a->some || !accuracy_of_float(&some, q->graph, q->executor, a->some, false, q->options.threads, failure))
-        return false;
     struct scheme *scheme = q->scheme;
-    bool good = sqnr_without(a, &some, NULL, &a->base_db, failure);
+    bool good = a->some && accuracy_of_float(&some, q->graph, q->executor, a->some, false, q->options.threads, failure) &&
+                sqnr_without(a, &some, NULL, &a->base_db, failure);
     progress_start(&progress, "layers tried in float", q->graph->node_count);
     for (size_t n = 0; good && n < q->graph->node_count; n++) {
         double db;

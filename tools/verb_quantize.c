@@ -128,18 +128,16 @@ static void any_range(void *context, const struct onnx_value *value, float *low,
     *high = 1;
 }
 
-/* Before the data are gone through, with ranges out of the air: whether what will come out can run. False with refusals in the report (and
- * no failure), or with a failure. */
-static bool can_come_out(const struct call *call, const struct quantizer *q, struct failure *failure) {
+/* Before the data are gone through, with ranges out of the air: whether what will come out can run. False: refusals in the report. */
+static bool can_come_out(const struct quantizer *q) {
     struct onnx_graph *copy = edit_copy(q->graph);
     struct scheme *scheme = place(copy, &q->options.scheme);
     size_t notices = q->report->notice_count;
     scheme_set_ranges(scheme, any_range, NULL);
     scheme_make_layers(scheme);
     struct onnx_graph *made = insert(scheme);
-    bool left = !call->excluded.count || onnx_is_quantized(made), blob = call->conversion.output || call->eval;
-    struct net *net = left && blob ? lower(made, q->report) : NULL;
-    bool good = left ? net || !blob : failure_set(failure, STATUS_CALL, "--exclude leaves nothing that could be quantized");
+    struct net *net = lower(made, q->report);
+    bool good = net != NULL;
     net_free(net);
     onnx_free(made);
     onnx_free(copy);
@@ -163,9 +161,11 @@ static bool observe(const struct call *call, struct work *w, struct failure *fai
         return false;
     wish.seed = (uint64_t)call->seed;
     wish.rule = c->extras.picture;
+    c->graph->floats_meant = true;
     q->graph = c->graph;
     q->report = &c->report;
-    if (!quantize_prepare(q, failure) || !can_come_out(call, q, failure) ||
+    bool blob = call->conversion.output || call->eval;
+    if (!quantize_prepare(q, failure) || (blob && !can_come_out(q)) ||
         !(q->data = w->data = quant_data_open(&wish, q->graph, failure)))
         return false;
     w->attempts.wish = wish;

@@ -64,6 +64,8 @@ verify "is the same file" cmp "$work/qdq/float_small.onnx" "$work/alone.onnx"
 verify "a layer left in float" call_says "head .Gemm. runs in float" 0 $float --data $pictures --picture $rule --exclude head -o "$work/f.morsel"
 verify "an operator left in float" call_says "stem .Conv. runs in float" 0 $float --data $pictures --picture $rule --exclude Conv -o "$work/f.morsel"
 
+verify "all of it left in float" call_says "head .Gemm. runs in float" 0 $float --data $pictures --picture $rule --exclude Conv --exclude Gemm \
+    --exclude Add --exclude GlobalAveragePool -o "$work/o.morsel"
 # same BLOB: whatever the kernels, the same numbers
 same() {
     "$morsel" run "$1" $pictures/bird.ppm --output "$work/c.npy" --cpu c && "$morsel" run "$1" $pictures/bird.ppm --output "$work/best.npy" &&
@@ -122,8 +124,6 @@ dynamic=../shared/models/food11_quantized_dynamic.onnx
 [ ! -f $dynamic ] || verify "a dynamically quantized network" call_says "the float network that it was made from" 1 $dynamic --data $pictures \
     --picture $rule -o "$work/x.morsel"
 verify "a percentile of another method" call_says "for --method percentile" 2 $float --data $pictures --percentile 99 -o "$work/x.morsel"
-verify "all of it excluded" call_says "leaves nothing" 2 $float --data $pictures --picture $rule --exclude Conv --exclude Gemm --exclude Add \
-    --exclude GlobalAveragePool -o "$work/x.morsel"
 refused=tests/cli/float_refused.onnx
 verify "an operator that no blob has, before the data are opened" call_says "operator LRN" 1 $refused --data "$work/nowhere" -o "$work/x.morsel"
 verify "no advice to quantize what is being quantized" sh -c "! grep -q 'is a float network' '$work/err'"

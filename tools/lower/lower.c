@@ -400,7 +400,7 @@ static void pass_scales_back(struct net *net) {
 struct net *lower(struct onnx_graph *graph, struct onnx_report *report) {
     struct lowering l = {.graph = graph, .net = net_new(graph->name), .report = report};
     size_t refused = report->refusal_count;
-    l.quantized = onnx_is_quantized(graph);
+    l.floats_meant = graph->floats_meant || onnx_is_quantized(graph);
     find_readers(&l);
     for (size_t i = 0; i < graph->input_count; i++)
         add_input(&l, graph->inputs[i]);

@@ -42,7 +42,7 @@ struct lowering {
     struct onnx_graph *graph;
     struct net *net;
     struct onnx_report *report;
-    bool quantized; /* the graph has quantized operators at all: a float layer among them is meant */
+    bool floats_meant; /* the graph has quantized operators at all, so that a float layer among them is meant; or says that it is */
 };
 
 /* The whole pass. NULL where anything was refused: the report says what. */

@@ -86,7 +86,7 @@ bool lower_real_conv(struct lowering *l, struct onnx_node *node, struct meaning 
     const struct onnx_tensor *w = constant_numbers(l, onnx_input(node, 1));
     struct meaning x = *m;
     float *bias;
-    if (!l->quantized)
+    if (!l->floats_meant)
         return refuse(l, node, "its weights are float: quantize the model first");
     if (!w || w->type != ONNX_FLOAT)
         return refuse(l, node, "its weights are not constant");
@@ -109,7 +109,7 @@ bool lower_real_product(struct lowering *l, struct onnx_node *node, struct meani
     const struct onnx_tensor *w = constant_numbers(l, onnx_input(node, 1));
     struct meaning x = *m;
     float *bias;
-    if (!l->quantized)
+    if (!l->floats_meant)
         return refuse(l, node, "its weights are float: quantize the model first");
     if (!w || w->type != ONNX_FLOAT || w->shape.rank != 2)
         return refuse(l, node, "its weights are not a constant of two dimensions");

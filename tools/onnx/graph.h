@@ -79,6 +79,7 @@ struct onnx_graph {
     const char *producer; /* "pytorch 2.1" */
     int64_t ir_version;
     int opset;            /* of ai.onnx */
+    bool floats_meant;    /* layers with float weights are to run in float, even where nothing is quantized */
     size_t value_count, node_count, input_count, output_count;
     struct onnx_value **values;
     struct onnx_node **nodes;
