@@ -67,6 +67,8 @@ _Static_assert(sizeof(struct morsel_call) <= MORSEL_FORMAT_STEP_SLOT, "a call fi
 #define MORSEL_CUT_ROWS 1u   /* .. by whole rows of an elementwise step */
 #define MORSEL_CUT_BLOCKS 2u /* .. by 16 output channels of a convolution, all units of them */
 #define MORSEL_CUT_ON 4u     /* besides: a task goes on from its share of the step before to the one of this, without waiting for others */
+#define MORSEL_CUT_CHAIN 8u  /* besides: it goes on in a chain */
+#define MORSEL_CUT_MOVED 16u /* its output lies in the spare memory */
 
 /* Where share i of n begins, of shares that are equal but for one: 32-bit machines have no 64-bit division of their own. */
 static inline uint32_t morsel_share_from(uint32_t all, uint32_t n, uint32_t i) {
@@ -82,14 +84,18 @@ static inline struct morsel_call *morsel_call_at(const struct morsel_session *s,
  * inside it as the kernels want them. 0 for what is no byte. */
 uint32_t morsel_stored_flip(const struct morsel_model *model, const struct morsel_blob_tensor *t, uint32_t store_flip);
 
-/* Fills the call of step `index` from the blob; the model is open and the arena large enough. */
+/* Where a tensor lies: a ring's place is that of a run in one task. */
+uint8_t *morsel_tensor_place(const struct morsel_model *model, uint8_t *arena, const struct morsel_blob_tensor *t);
+
+/* Fills the call of step `index` from the blob, but for `cut`; the model is open and the arena large enough. */
 void morsel_prepare(struct morsel_call *call, const struct morsel_session *session, const struct morsel_kernels *kernels, uint32_t index);
 
 /* Gives each convolution the constants of later steps that it fetches; all calls are filled. */
 void morsel_plan_ahead(const struct morsel_session *session);
 
-/* Decides how tasks share each step; all calls are filled, `apart` is that of the kernels. */
-void morsel_plan_cuts(const struct morsel_session *session, uint32_t apart);
+/* Decides how tasks share each step; all calls are filled, `apart` is that of the kernels. Returns whether tensors were moved, so that
+ * the calls have to be filled again. */
+int morsel_plan_cuts(const struct morsel_session *session, uint32_t apart);
 
 /* Weights of 16 output channels of a convolution in one group, or of a depthwise one. */
 size_t morsel_block_bytes(const struct morsel_call *call);
@@ -109,12 +115,10 @@ void morsel_fill_outside(const struct morsel_call *call, uint8_t *outside);
 /* Units begin .. end of a call. */
 void morsel_call_range(const struct morsel_call *call, const uint8_t *outside, uint32_t begin, uint32_t end);
 
-/* Rows of one picture, all or the latest: row y lies at data + y % rows * its length. Of all, rows from .. to may lie elsewhere. */
+/* Rows of one picture, all or some: row y lies at data + (y - first) % rows * its length. */
 struct morsel_held {
     uint8_t *data;
-    uint32_t rows;
-    uint32_t from, to;
-    const uint8_t *copy; /* of row `from` */
+    uint32_t rows, first;
 };
 
 /* Rows begin .. end of one picture, of a call whose step stands in a group. tests/a76 counts its calls. */
@@ -126,5 +130,10 @@ struct morsel_reach {
     uint32_t stride, pad, window;
 };
 struct morsel_reach morsel_call_reach(const struct morsel_call *call);
+
+/* The first input row that row y reads. */
+uint32_t morsel_call_first(const struct morsel_call *call, uint32_t y);
+/* One behind the last that the rows before y read, of `height`. */
+uint32_t morsel_call_end(const struct morsel_call *call, uint32_t y, uint32_t height);
 
 #endif

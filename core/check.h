@@ -35,6 +35,8 @@ enum morsel_error morsel_check_records(const struct morsel_check *c);
 enum morsel_error morsel_check_picture(const struct morsel_check *c);
 enum morsel_error morsel_check_steps(const struct morsel_check *c);
 enum morsel_error morsel_check_groups(const struct morsel_check *c);
+/* Whether rows of the step's output are made of rows of its inputs, wherever those lie. */
+int morsel_check_rows(const struct morsel_model *model, const struct morsel_blob_step *step);
 /* Whether group g, of a batch of 1, may write `y` over its input `x`. */
 int morsel_check_trails(const struct morsel_check *c, const struct morsel_blob_group *g, const struct morsel_blob_tensor *x,
                         const struct morsel_blob_tensor *y);

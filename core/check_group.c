@@ -16,12 +16,12 @@ struct reach {
 };
 
 /* An elementwise step whose operands all lie like its output and whose constants repeat within a row. */
-static int by_rows(const struct morsel_check *c, const struct morsel_blob_step *step) {
-    const struct morsel_blob_tensor *y = morsel_blob_output(c->model, step);
-    const void *p = morsel_blob_at(c->model, step->parameters);
+static int by_rows(const struct morsel_model *model, const struct morsel_blob_step *step) {
+    const struct morsel_blob_tensor *y = morsel_blob_output(model, step);
+    const void *p = morsel_blob_at(model, step->parameters);
     uint32_t row = y->dims[2] * y->dims[3];
     for (uint32_t n = 0; n < step->input_count; n++) {
-        const struct morsel_blob_tensor *x = morsel_blob_input(c->model, step, n);
+        const struct morsel_blob_tensor *x = morsel_blob_input(model, step, n);
         if (x->rank != 4 || x->place) return 0;
         for (uint32_t k = 0; k < 4; k++)
             if (x->dims[k] != y->dims[k]) return 0;
@@ -46,6 +46,11 @@ static int is_window(const struct morsel_blob_step *step) {
     }
 }
 
+int morsel_check_rows(const struct morsel_model *model, const struct morsel_blob_step *step) {
+    int elementwise = step->kind == MORSEL_STEP_BINARY || step->kind == MORSEL_STEP_UNARY || step->kind == MORSEL_STEP_LUT;
+    return is_window(step) || (elementwise && by_rows(model, step));
+}
+
 /* 0: a step that cannot stand in a group. */
 static int find_reach(const struct morsel_check *c, const struct morsel_blob_step *step, struct reach *reach) {
     const uint32_t *p = morsel_blob_at(c->model, step->parameters);
@@ -57,8 +62,7 @@ static int find_reach(const struct morsel_check *c, const struct morsel_blob_ste
         reach->pad = p[6];
         return 1;
     }
-    int elementwise = step->kind == MORSEL_STEP_BINARY || step->kind == MORSEL_STEP_UNARY || step->kind == MORSEL_STEP_LUT;
-    return elementwise && by_rows(c, step);
+    return morsel_check_rows(c->model, step);
 }
 
 /* Rows come in time, and stay. */

@@ -126,18 +126,25 @@ static int goes_on(const struct morsel_session *session, uint32_t first, uint32_
     return !touches(model, first, index - 1, y->offset, y->bytes, by_row ? y : NULL);
 }
 
-void morsel_plan_cuts(const struct morsel_session *session, uint32_t apart) {
-    if (!session->options.parallel_for || session->options.tasks < 2) return;
+/* In a group or a chain. */
+static int stands_apart(const struct morsel_session *session, uint32_t index) {
+    int chained = index + 1 < session->step_count && morsel_call_at(session, index + 1)->cut & MORSEL_CUT_CHAIN;
+    return chained || morsel_call_at(session, index)->cut & MORSEL_CUT_CHAIN || morsel_blob_step(session->model, index)->group;
+}
+
+int morsel_plan_cuts(const struct morsel_session *session, uint32_t apart) {
+    if (!session->options.parallel_for || session->options.tasks < 2) return 0;
     for (uint32_t i = 0; apart && i < session->step_count; i++)
         if (wants_blocks(session, i)) morsel_call_at(session, i)->cut = MORSEL_CUT_BLOCKS;
+    int moved = morsel_plan_chains(session);
     for (uint32_t i = 1, first = 0; i < session->step_count; i++) {
         struct morsel_call *call = morsel_call_at(session, i);
-        int grouped = morsel_blob_step(session->model, i)->group || morsel_blob_step(session->model, first)->group;
-        if (grouped || !goes_on(session, first, i)) {
+        if (stands_apart(session, i) || stands_apart(session, first) || !goes_on(session, first, i)) {
             first = i;
             continue;
         }
         call->cut |= MORSEL_CUT_ON | (is_elementwise(call) ? MORSEL_CUT_ROWS : 0);
         if (is_elementwise(morsel_call_at(session, first))) morsel_call_at(session, first)->cut |= MORSEL_CUT_ROWS;
     }
+    return moved;
 }

@@ -29,9 +29,9 @@ uint32_t morsel_arena_bytes(const struct morsel_model *model) {
 uint32_t morsel_arena_bytes_for(const struct morsel_model *model, uint32_t tasks) {
     uint32_t bytes = morsel_arena_bytes(model), band = bytes && tasks > 1 ? morsel_band_bytes(model) : 0;
     if (!band) return bytes;
-    uint32_t room = MORSEL_SIZE_LIMIT - bytes, copy = morsel_copy_bytes(model);
-    if (copy > room || tasks - 1 > (room - copy) / band) return 0;
-    return bytes + copy + (tasks - 1) * band;
+    uint32_t room = MORSEL_SIZE_LIMIT - bytes, spare = morsel_spare_bytes(model);
+    if (spare > room || tasks - 1 > (room - spare) / band) return 0;
+    return bytes + spare + (tasks - 1) * band;
 }
 
 uint32_t morsel_input_count(const struct morsel_model *model) {

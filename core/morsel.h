@@ -112,7 +112,7 @@ struct morsel_session {
     uint32_t step_count;
     uint32_t cpu; /* the features in use */
     uint32_t bands;                  /* tasks that a group of streaming steps is cut into */
-    uint32_t copy_bytes, band_bytes; /* behind the planned arena: once, and for each of them but the first */
+    uint32_t spare_bytes, band_bytes; /* behind the planned arena: once, and for each of them but the first */
     struct morsel_options options;
 };
 

@@ -51,8 +51,17 @@ static struct morsel_code code_of(const struct work *w, const struct morsel_blob
     return code;
 }
 
-static const void *place_of(const struct work *w, const struct morsel_blob_tensor *t) {
-    return t->place ? morsel_blob_at(w->model, t->offset) : w->arena + t->offset;
+uint8_t *morsel_tensor_place(const struct morsel_model *model, uint8_t *arena, const struct morsel_blob_tensor *t) {
+    if (t->place) return (uint8_t *)(uintptr_t)morsel_blob_at(model, t->offset);
+    if (t->first_step != MORSEL_STEP_BEFORE) {
+        const struct morsel_call *writer = (const void *)(arena + (size_t)t->first_step * MORSEL_FORMAT_STEP_SLOT);
+        if (writer->cut & MORSEL_CUT_MOVED) return arena + morsel_blob_header(model)->arena_bytes;
+    }
+    return arena + t->offset;
+}
+
+static uint8_t *place_of(const struct work *w, const struct morsel_blob_tensor *t) {
+    return morsel_tensor_place(w->model, w->arena, t);
 }
 
 static struct morsel_input input_of(const struct work *w, uint32_t n) {
@@ -63,7 +72,7 @@ static struct morsel_input input_of(const struct work *w, uint32_t n) {
 
 static struct morsel_output output_of(const struct work *w, int32_t out_min, int32_t out_max, float float_min, float float_max) {
     const struct morsel_blob_tensor *t = morsel_blob_output(w->model, w->step);
-    struct morsel_output y = {w->arena + t->offset, code_of(w, t), 0, 0, float_min, float_max};
+    struct morsel_output y = {place_of(w, t), code_of(w, t), 0, 0, float_min, float_max};
     y.out_min = out_min + y.code.own;
     y.out_max = out_max + y.code.own;
     return y;
@@ -214,7 +223,7 @@ static void prepare_lut(struct morsel_call *call, const struct work *w, const st
     struct morsel_lut_args *a = &call->args.lut;
     const struct morsel_blob_tensor *x = morsel_blob_input(w->model, w->step, 0), *y = morsel_blob_output(w->model, w->step);
     a->x = place_of(w, x);
-    a->y = w->arena + y->offset;
+    a->y = place_of(w, y);
     a->x_flip = flip_of(w, x) ^ own_flip(x);
     a->y_flip = flip_of(w, y) ^ own_flip(y);
     a->table = morsel_blob_at(w->model, p->table);
@@ -260,7 +269,7 @@ static void prepare_concat(struct morsel_call *call, const struct work *w, const
     a->model = w->model;
     a->step = w->step;
     a->arena = w->arena;
-    a->y = w->arena + y->offset;
+    a->y = place_of(w, y);
     a->y_stride = y->bytes / p->outer;
     a->size = morsel_type_bytes(y->type);
     a->y_flip = flip_of(w, y);
@@ -273,7 +282,7 @@ static void prepare_gather(struct morsel_call *call, const struct work *w, const
     struct morsel_gather_args *a = &call->args.gather;
     const struct morsel_blob_tensor *y = morsel_blob_output(w->model, w->step);
     a->x = place_of(w, morsel_blob_input(w->model, w->step, 0));
-    a->y = w->arena + y->offset;
+    a->y = place_of(w, y);
     a->table = morsel_blob_at(w->model, p->table);
     a->rank = p->rank;
     memcpy(a->dims, p->dims, sizeof a->dims);
@@ -289,7 +298,6 @@ void morsel_prepare(struct morsel_call *call, const struct morsel_session *sessi
     const void *p = morsel_blob_at(work.model, work.step->parameters);
     const struct morsel_blob_tensor *y = morsel_blob_output(work.model, work.step);
     call->kind = work.step->kind;
-    call->cut = 0;
     call->row_elements = y->dims[2] * y->dims[3];
     switch (call->kind) {
     case MORSEL_STEP_CONV:

@@ -9,8 +9,7 @@
 _Static_assert(ROW_POINTERS >= MORSEL_FORMAT_MAX_WINDOW, "the rows of one output row fit");
 
 static const uint8_t *row_at(const struct morsel_held *x, uint32_t y, size_t bytes) {
-    if (y >= x->from && y < x->to) return x->copy + (y - x->from) * bytes;
-    return x->data + y % x->rows * bytes;
+    return x->data + (y - x->first) % x->rows * bytes;
 }
 
 /* The input rows of output rows y .. y + n: rows[i * kernel_h + ky]. Above the picture the index wraps to a huge one. */
@@ -19,14 +18,10 @@ static void find_rows(const uint8_t **rows, const struct morsel_window *w, const
     for (uint32_t i = 0; i < n; i++) {
         for (uint32_t ky = 0; ky < w->kernel_h; ky++) {
             uint32_t iy = (y + i) * w->stride_h + ky * w->dilation_h - w->pad_top;
-            uint32_t at = x->rows == w->in_h ? iy : iy % x->rows;
+            uint32_t at = iy - x->first;
+            if (at >= x->rows) at %= x->rows;
             rows[i * w->kernel_h + ky] = iy < w->in_h ? x->data + (size_t)at * w->in_row : outside;
         }
-    }
-    if (x->from == x->to) return;
-    for (uint32_t i = 0; i < n * w->kernel_h; i++) {
-        uint32_t iy = (y + i / w->kernel_h) * w->stride_h + i % w->kernel_h * w->dilation_h - w->pad_top;
-        if (iy < w->in_h) rows[i] = row_at(x, iy, w->in_row);
     }
 }
 
@@ -82,7 +77,7 @@ static void window_range(const struct morsel_call *call, const void *data, const
     const struct morsel_window *w = window_of(call);
     for (uint32_t n; begin < end; begin += n) {
         uint32_t y = begin % w->out_h;
-        struct morsel_held x = {(uint8_t *)(uintptr_t)data + (size_t)(begin / w->out_h) * w->in_h * w->in_row, w->in_h, 0, 0, NULL};
+        struct morsel_held x = {(uint8_t *)(uintptr_t)data + (size_t)(begin / w->out_h) * w->in_h * w->in_row, w->in_h, 0};
         n = w->out_h - y < end - begin ? w->out_h - y : end - begin;
         n = window_rows(call, &x, outside, y, n, NULL, begin);
     }
@@ -94,7 +89,7 @@ static void binary_rows(const struct morsel_call *call, const struct morsel_held
     uint32_t row = call->row_elements;
     a.a.data = row_at(&in[0], y, (size_t)row * morsel_code_bytes(&a.a.code));
     a.b.data = row_at(&in[1], y, (size_t)row * morsel_code_bytes(&a.b.code));
-    a.y.data = out->data + (size_t)(y % out->rows) * row * morsel_code_bytes(&a.y.code);
+    a.y.data = out->data + (size_t)((y - out->first) % out->rows) * row * morsel_code_bytes(&a.y.code);
     call->kernel.binary(&a, 0, n * row);
 }
 
@@ -103,7 +98,7 @@ static void unary_rows(const struct morsel_call *call, const struct morsel_held 
     struct morsel_unary_args a = call->args.unary;
     uint32_t row = call->row_elements;
     a.x.data = row_at(in, y, (size_t)row * morsel_code_bytes(&a.x.code));
-    a.y.data = out->data + (size_t)(y % out->rows) * row * morsel_code_bytes(&a.y.code);
+    a.y.data = out->data + (size_t)((y - out->first) % out->rows) * row * morsel_code_bytes(&a.y.code);
     call->kernel.unary(&a, 0, n * row);
 }
 
@@ -111,13 +106,13 @@ static void lut_rows(const struct morsel_call *call, const struct morsel_held *i
     struct morsel_lut_args a = call->args.lut;
     uint32_t row = call->row_elements;
     a.x = row_at(in, y, row);
-    a.y = out->data + (size_t)(y % out->rows) * row * (a.is_float ? 4 : 1);
+    a.y = out->data + (size_t)((y - out->first) % out->rows) * row * (a.is_float ? 4 : 1);
     call->kernel.lut(&a, 0, n * row);
 }
 
 /* Rows y .. that lie side by side in `x`. */
 static uint32_t together(const struct morsel_held *x, uint32_t y, uint32_t n) {
-    uint32_t room = y < x->from ? x->from - y : y < x->to ? x->to - y : x->rows - y % x->rows;
+    uint32_t room = x->rows - (y - x->first) % x->rows;
     return n < room ? n : room;
 }
 
@@ -125,7 +120,7 @@ static uint32_t together(const struct morsel_held *x, uint32_t y, uint32_t n) {
 static uint32_t some_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out,
                           const uint8_t *outside, uint32_t y, uint32_t n) {
     n = together(out, y, n);
-    if (window_of(call)) return window_rows(call, in, outside, y, n, out->data, y % out->rows);
+    if (window_of(call)) return window_rows(call, in, outside, y, n, out->data, (y - out->first) % out->rows);
     n = together(&in[0], y, n);
     if (call->kind == MORSEL_STEP_BINARY) binary_rows(call, in, out, y, n = together(&in[1], y, n));
     else if (call->kind == MORSEL_STEP_UNARY) unary_rows(call, in, out, y, n);
@@ -146,13 +141,25 @@ struct morsel_reach morsel_call_reach(const struct morsel_call *call) {
     return reach;
 }
 
+uint32_t morsel_call_first(const struct morsel_call *call, uint32_t y) {
+    struct morsel_reach r = morsel_call_reach(call);
+    return y * r.stride > r.pad ? y * r.stride - r.pad : 0;
+}
+
+uint32_t morsel_call_end(const struct morsel_call *call, uint32_t y, uint32_t height) {
+    struct morsel_reach r = morsel_call_reach(call);
+    uint32_t end = y ? (y - 1) * r.stride + r.window : 0;
+    end = end > r.pad ? end - r.pad : 0;
+    return end < height ? end : height;
+}
+
 static void concat_range(const struct morsel_call *call, uint32_t begin, uint32_t end) {
     const struct morsel_concat *c = &call->args.concat;
     const struct morsel_blob_concat *p = morsel_blob_at(c->model, c->step->parameters);
     struct morsel_copy_args copy = {NULL, c->y, 0, 0, c->y_stride, 0};
     for (uint32_t k = 0; k < c->step->input_count; k++) {
         const struct morsel_blob_tensor *x = morsel_blob_input(c->model, c->step, k);
-        copy.x = x->place ? (const uint8_t *)morsel_blob_at(c->model, x->offset) : c->arena + x->offset;
+        copy.x = morsel_tensor_place(c->model, c->arena, x);
         copy.bytes = p->inner[k] * c->size;
         copy.x_stride = copy.bytes;
         copy.flip = morsel_stored_flip(c->model, x, c->store_flip) ^ c->y_flip;

@@ -127,17 +127,27 @@ void morsel_run_steps(const struct morsel_session *session, uint32_t first, uint
     else options->parallel_for(options->parallel_ctx, cut.tasks, run_task, &cut);
 }
 
+/* Steps from `first` on, as far as each one behind it is marked `cut`. */
+static uint32_t steps_together(const struct morsel_session *session, uint32_t first, uint32_t cut) {
+    uint32_t count = 1;
+    while (first + count < session->step_count && morsel_call_at(session, first + count)->cut & cut) count++;
+    return count;
+}
+
 void morsel_run_traced(const struct morsel_session *session, const struct morsel_trace *trace) {
     for (uint32_t i = 0, count; i < session->step_count; i += count) {
-        const struct morsel_blob_step *step = morsel_blob_step(session->model, i);
-        if (step->group) {
-            morsel_run_group(session, step->group - 1, trace);
-            count = morsel_blob_group(session->model, step->group - 1)->step_count;
-            continue;
+        uint32_t group = morsel_blob_step(session->model, i)->group;
+        count = trace ? 1 : steps_together(session, i, MORSEL_CUT_CHAIN);
+        if (count > 1) {
+            morsel_run_chain(session, i, count);
+        } else if (group) {
+            morsel_run_group(session, group - 1, trace);
+            count = morsel_blob_group(session->model, group - 1)->step_count;
+        } else {
+            count = trace ? 1 : steps_together(session, i, MORSEL_CUT_ON);
+            morsel_run_steps(session, i, count);
+            if (trace) trace->done(trace->context, i);
         }
-        for (count = 1; !trace && i + count < session->step_count && morsel_call_at(session, i + count)->cut & MORSEL_CUT_ON;) count++;
-        morsel_run_steps(session, i, count);
-        if (trace) trace->done(trace->context, i);
     }
 }
 

@@ -19,11 +19,15 @@ static void take_options(struct morsel_session *session, const struct morsel_opt
 static void count_bands(struct morsel_session *session, size_t arena_bytes) {
     size_t room = arena_bytes - morsel_arena_bytes(session->model);
     session->bands = 1;
-    session->copy_bytes = morsel_copy_bytes(session->model);
+    session->spare_bytes = morsel_spare_bytes(session->model);
     session->band_bytes = morsel_band_bytes(session->model);
-    if (!session->options.parallel_for || !session->band_bytes || room < session->copy_bytes) return;
-    size_t more = (room - session->copy_bytes) / session->band_bytes;
+    if (!session->options.parallel_for || !session->band_bytes || room < session->spare_bytes) return;
+    size_t more = (room - session->spare_bytes) / session->band_bytes;
     session->bands = more < session->options.tasks - 1 ? (uint32_t)more + 1 : session->options.tasks;
+}
+
+static void fill_calls(const struct morsel_session *session, const struct morsel_kernels *kernels) {
+    for (uint32_t i = 0; i < session->step_count; i++) morsel_prepare(morsel_call_at(session, i), session, kernels, i);
 }
 
 enum morsel_error morsel_session_open(struct morsel_session *session, const struct morsel_model *model, void *arena, size_t arena_bytes,
@@ -41,9 +45,10 @@ enum morsel_error morsel_session_open(struct morsel_session *session, const stru
     session->step_count = morsel_blob_header(model)->steps.count;
     count_bands(session, arena_bytes);
     session->cpu = morsel_kernels_choose(&kernels, morsel_cpu_features() & session->options.cpu_mask);
-    for (uint32_t i = 0; i < session->step_count; i++) morsel_prepare(morsel_call_at(session, i), session, &kernels, i);
+    for (uint32_t i = 0; i < session->step_count; i++) morsel_call_at(session, i)->cut = 0;
+    fill_calls(session, &kernels);
+    if (morsel_plan_cuts(session, kernels.apart)) fill_calls(session, &kernels);
     morsel_plan_ahead(session);
-    morsel_plan_cuts(session, kernels.apart);
     return MORSEL_OK;
 }
 

@@ -17,13 +17,28 @@ void morsel_run_group(const struct morsel_session *session, uint32_t index, cons
 /* A run; `trace` may be NULL. */
 void morsel_run_traced(const struct morsel_session *session, const struct morsel_trace *trace);
 
-/* What the copy of an input takes, which several bands need where a group writes over it: the most of any group. */
-uint32_t morsel_copy_bytes(const struct morsel_model *model);
+/* Whether the output of group `index` lies over an input: then it cannot run in several tasks. */
+int morsel_group_covers(const struct morsel_session *session, uint32_t index);
+
+/* Finds chains, and gives outputs their place in the spare memory; calls are filled and marked MORSEL_CUT_BLOCKS. Returns whether there
+ * are such outputs. */
+int morsel_plan_chains(const struct morsel_session *session);
+
+/* Steps first .. first + count, which are a chain. */
+void morsel_run_chain(const struct morsel_session *session, uint32_t first, uint32_t count);
+
+/* The spare memory, which follows the planned arena: for an output that may not lie where it was planned, and for what the first task
+ * holds of a chain. */
+uint32_t morsel_spare_bytes(const struct morsel_model *model);
 
 /* What one more task takes for itself, of rings and scratch: the most of any group or step. */
 uint32_t morsel_band_bytes(const struct morsel_model *model);
 
-/* Where that lies, for task `index` from 1 on, below session->bands. */
+/* Where that lies, behind the spare memory, for task `index` from 1 on, below session->bands. */
 uint8_t *morsel_band_memory(const struct morsel_session *session, uint32_t index);
+
+static inline int morsel_tensor_is_moved(const struct morsel_session *session, const struct morsel_blob_tensor *t) {
+    return !t->place && t->first_step != MORSEL_STEP_BEFORE && morsel_call_at(session, t->first_step)->cut & MORSEL_CUT_MOVED;
+}
 
 #endif

@@ -126,6 +126,27 @@ static uint8_t *make_weighty_blob(uint32_t *bytes) {
     return blob;
 }
 
+/* Inverted residuals on small pictures, which tasks go through without waiting; each sum lies over what the next block is made from. */
+static uint8_t *make_chained_blob(uint32_t *bytes) {
+    struct maker m;
+    struct blob_extras none = {0};
+    make_start(&m, "threads");
+    struct net_buffer *x = make_conv(&m, make_picture(&m, 28, 28, 3), 32, 3, 3, 2, RELU);
+    for (uint32_t i = 0; i < 5; i++) {
+        struct net_buffer *y = make_depthwise(&m, make_conv(&m, x, 192, 1, 1, 1, RELU), 3, 1 + (i == 2), RELU);
+        y = make_conv(&m, y, 32, 1, 1, 1, PLAIN);
+        x = i == 2 ? y : make_sum(&m, x, y, PLAIN);
+    }
+    make_end(&m, make_fc(&m, make_mean(&m, make_conv(&m, x, 80, 1, 1, 1, RELU)), 70, PLAIN));
+    assert_true(plan_arena(m.net));
+    size_t size;
+    uint8_t *blob = blob_write(m.net, &none, &size);
+    assert_non_null(blob);
+    net_free(m.net);
+    *bytes = (uint32_t)size;
+    return blob;
+}
+
 /* A convolution and the sum of its picture with the same picture transposed: rows of that are not made of the same rows alone. */
 static uint8_t *make_transposing_blob(uint32_t *bytes) {
     enum { SIDE = 12, DEPTH = 16 };
@@ -181,32 +202,42 @@ static void check_order(const struct morsel_model *model, uint32_t tasks, morsel
     free(arena);
 }
 
-/* The network of many weights is cut in every way that there is. */
-static void test_cuts(void **state) {
-    (void)state;
-    uint32_t bytes, by_blocks = 0, going_on = 0;
-    uint8_t *blob = make_weighty_blob(&bytes);
+/* How many steps of a network are cut in a way, of two tasks with room for `bands` of them. */
+static uint32_t count_cuts(uint8_t *(*make)(uint32_t *), uint32_t bands, uint32_t cut) {
+    uint32_t bytes, count = 0;
+    uint8_t *blob = make(&bytes);
     struct morsel_model model;
     struct morsel_session session;
     struct morsel_options options = {MORSEL_CPU_C, 2, run_upwards, NULL};
     assert_int_equal(morsel_open(&model, blob, bytes, 0), MORSEL_OK);
-    uint32_t arena_bytes = morsel_arena_bytes_for(&model, 2);
+    uint32_t arena_bytes = morsel_arena_bytes_for(&model, bands);
     uint8_t *arena = builder_aligned(arena_bytes);
     assert_int_equal(morsel_session_open(&session, &model, arena, arena_bytes, &options), MORSEL_OK);
-    for (uint32_t i = 0; i < session.step_count; i++) {
-        uint32_t cut = morsel_call_at(&session, i)->cut;
-        by_blocks += (cut & MORSEL_CUT_BLOCKS) != 0;
-        going_on += (cut & MORSEL_CUT_ON) != 0;
-    }
-    assert_true(by_blocks >= 6); /* three convolutions, and the depthwise ones behind them */
-    assert_true(going_on >= 3);
+    for (uint32_t i = 0; i < session.step_count; i++)
+        count += (morsel_call_at(&session, i)->cut & cut) != 0;
     free(arena);
     free(blob);
+    return count;
+}
+
+/* The networks above are cut in every way that there is. */
+static void test_cuts(void **state) {
+    (void)state;
+    assert_true(count_cuts(make_weighty_blob, 2, MORSEL_CUT_BLOCKS) >= 6); /* three convolutions, and the depthwise ones behind them */
+    assert_true(count_cuts(make_weighty_blob, 1, MORSEL_CUT_ON) >= 3);
+    assert_true(count_cuts(make_weighty_blob, 2, MORSEL_CUT_ON) >= 1);
+    assert_true(count_cuts(make_weighty_blob, 2, MORSEL_CUT_CHAIN) >= 1);
+    assert_true(count_cuts(make_streaming_blob, 2, MORSEL_CUT_MOVED) >= 1);
+    assert_true(count_cuts(make_chained_blob, 2, MORSEL_CUT_CHAIN) >= 10);
+    assert_true(count_cuts(make_chained_blob, 2, MORSEL_CUT_MOVED) >= 3);
+    for (uint32_t way = MORSEL_CUT_CHAIN; way <= MORSEL_CUT_MOVED; way *= 2) /* an arena for one task has no room for that */
+        assert_int_equal(count_cuts(make_chained_blob, 1, way), 0);
 }
 
 static void test_orders(void **state) {
     (void)state;
-    uint8_t *(*const makers[])(uint32_t *) = {make_weighty_blob, make_transposing_blob, make_streaming_blob};
+    uint8_t *(*const makers[])(uint32_t *) = {make_weighty_blob, make_transposing_blob, make_streaming_blob,
+                                                    make_chained_blob};
     for (size_t k = 0; k < sizeof makers / sizeof *makers; k++) {
         uint32_t bytes, seed = 9;
         struct morsel_model model;
@@ -290,6 +321,11 @@ static void test_streaming_sessions(void **state) {
     run_callers(make_streaming_blob);
 }
 
+static void test_chained_sessions(void **state) {
+    (void)state;
+    run_callers(make_chained_blob);
+}
+
 static void test_weighty_sessions(void **state) {
     (void)state;
     run_callers(make_weighty_blob);
@@ -299,6 +335,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_pool), cmocka_unit_test(test_late_workers), cmocka_unit_test(test_cuts),
                                        cmocka_unit_test(test_orders),
                                        cmocka_unit_test(test_sessions), cmocka_unit_test(test_streaming_sessions),
-                                       cmocka_unit_test(test_weighty_sessions)};
+                                       cmocka_unit_test(test_weighty_sessions), cmocka_unit_test(test_chained_sessions)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
