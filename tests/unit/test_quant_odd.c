@@ -185,8 +185,21 @@ static void masks(void **state) {
     attention(-INFINITY);
 }
 
+/* One number of a million among thousands, which the range leaves out: the bias must not make up for it in all the others. */
+static void outlier(void **state) {
+    (void)state;
+    struct trial t = begin("1,4,64,64");
+    add_noise(&t, "w", 4, (const int64_t[]){4, 4, 3, 3}, 1);
+    add_node(&t.graph, "conv", "Conv", "x w", "y", "");
+    double db = quantized(&t, &(struct quantize_options){0}, 1e6F, 1);
+    if (!(db > 30))
+        fail_msg("%.1f dB", db);
+    end(&t);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(excluded_function), cmocka_unit_test(softmax_over_many), cmocka_unit_test(masks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(excluded_function), cmocka_unit_test(softmax_over_many), cmocka_unit_test(masks),
+                                       cmocka_unit_test(outlier)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     remove_scratch();
     return failed;

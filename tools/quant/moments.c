@@ -10,6 +10,9 @@
 
 /* Patches of one block: 64 * 255 * MOST_STEPS and 64 * 255 * 255 lie below 2^24, so that floats add them up exactly. */
 enum { BLOCK = 64, MOST_STEPS = 1008 };
+/* So far beyond the bytes u is what it is: a number that lies a million times as far out says nothing of others, but would weigh more than
+ * all of them. */
+#define MOST_BEYOND 1024.0F
 /* So many patches to the element of a patch, and at least PATCHES_LEAST, are enough to tell how elements vary together. */
 enum { PATCHES_AN_ELEMENT = 8, PATCHES_LEAST = 4000 };
 
@@ -59,11 +62,12 @@ void moments_free(struct moments *moments, size_t count) {
     free(moments);
 }
 
-/* x as b, and as e in steps. */
-static void split(const struct scheme *scheme, const struct scheme_value *v, const float *x, size_t count, float *b, float *e) {
+/* x as u and as b, and e in steps. */
+static void split(const struct scheme *scheme, const struct scheme_value *v, const float *x, size_t count, float *u, float *b, float *e) {
     float least = (float)(scheme_least(&scheme->options) - v->zero), most = (float)(scheme_most(&scheme->options) - v->zero);
     for (size_t i = 0; i < count; i++) {
-        float u = x[i] / v->scale, q = fmaxf(fminf(rintf(u), most), least), steps = rintf((u - q) * MOMENTS_STEPS);
+        float exact = x[i] / v->scale, q = fmaxf(fminf(rintf(exact), most), least), steps = rintf((exact - q) * MOMENTS_STEPS);
+        u[i] = fmaxf(fminf(exact, most + MOST_BEYOND), least - MOST_BEYOND);
         b[i] = q;
         e[i] = fmaxf(fminf(steps, MOST_STEPS), -MOST_STEPS);
     }
@@ -97,11 +101,11 @@ static double sum_at(const struct patch *p, const float *x, int64_t group, int64
 }
 
 /* First moments of one sample. Sums of u are rounded once for each sample, to integers, which add up exactly. */
-static void add_first(struct moments *m, const float *x, const float *b, float scale, double *room) {
+static void add_first(struct moments *m, const float *u, const float *b, double *room) {
     const struct patch *p = &m->patch;
     int64_t all = p->groups * p->length;
     for (int64_t i = 0; i < all; i++) {
-        room[i] = rint(sum_at(p, x, i / p->length, i % p->length) / (double)scale * MOMENTS_FINE);
+        room[i] = rint(sum_at(p, u, i / p->length, i % p->length) * MOMENTS_FINE);
         room[all + i] = sum_at(p, b, i / p->length, i % p->length);
     }
     pthread_mutex_lock(&m->lock);
@@ -208,15 +212,16 @@ static bool add_second(const struct collecting *c, struct moments *m, size_t sam
 /* One sample's moments of one layer; false: no memory. */
 static bool add_sample(const struct collecting *c, struct moments *m, size_t sample, const float *x, size_t count) {
     const struct scheme_value *v = &c->wish->scheme->values[m->layer->x];
-    float *b = malloc(2 * count * sizeof *b);
+    float *u = malloc(3 * count * sizeof *u);
     double *room = malloc((size_t)(m->patch.groups * m->patch.length) * 2 * sizeof *room);
-    bool good = b && room;
+    bool good = u && room;
     if (good) {
-        split(c->wish->scheme, v, x, count, b, b + count);
-        add_first(m, x, b, v->scale, room);
-        good = !c->wish->second || add_second(c, m, sample, b, b + count);
+        float *b = u + count, *e = b + count;
+        split(c->wish->scheme, v, x, count, u, b, e);
+        add_first(m, u, b, room);
+        good = !c->wish->second || add_second(c, m, sample, b, e);
     }
-    free(b);
+    free(u);
     free(room);
     return good;
 }
