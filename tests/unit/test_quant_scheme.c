@@ -374,6 +374,32 @@ static void products(void **state) {
     onnx_free(g);
 }
 
+/* From bytes to bytes a Softmax gives steps of 1/256, which is what kernels have; over many it runs in float. */
+static void check_softmax(const char *shape, int64_t width, bool bytes) {
+    struct building b = {0};
+    add_value(&b.graph, 11, "x", 1, shape);
+    add_value(&b.graph, 12, "y", 1, NULL);
+    constant(&b, "w", 2, (const int64_t[]){4, width}, wave);
+    constant(&b, "v", 2, (const int64_t[]){width, 4}, wave);
+    node(&b, "MatMul", "x w", "a", "");
+    node(&b, "Softmax", "a", "p", "axis:-1");
+    node(&b, "MatMul", "p v", "y", "");
+    struct onnx_graph *g = built(&b, 13);
+    struct scheme *s = place(g, &(struct scheme_options){0});
+    scheme_set_ranges(s, from_minus_one, NULL);
+    check_quantized(s, "x p", true);
+    check_quantized(s, "a", bytes);
+    assert_true(of(s, "p")->fixed == bytes && of(s, "p")->watched == !bytes);
+    assert_true((of(s, "p")->scale == 0x1p-8F && of(s, "p")->zero == 0) == bytes);
+    onnx_free(g);
+}
+
+static void softmax(void **state) {
+    (void)state;
+    check_softmax("1,6,4", 8, true);
+    check_softmax("1,6,4", 64, false);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(placing),
@@ -383,6 +409,7 @@ int main(void) {
         cmocka_unit_test(norms),
         cmocka_unit_test(heads),
         cmocka_unit_test(products),
+        cmocka_unit_test(softmax),
         cmocka_unit_test(scales),
         cmocka_unit_test(layers),
         cmocka_unit_test(layer_forms),

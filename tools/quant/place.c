@@ -10,6 +10,7 @@
 #define TABLE_END 262144
 /* A Concat at the end may join boxes and scores, which one scale would not serve: it and what moves its result are worth more. */
 #define JOIN_END 4194304
+#define MANY_SHARES 32
 
 struct placing {
     struct scheme *scheme;
@@ -71,6 +72,16 @@ static bool is_excluded(const struct scheme_options *options, const struct onnx_
     return false;
 }
 
+/* A Softmax over so many that steps of 1/256 are coarse: it runs in float, and its range is looked at. */
+static bool wants_small_steps(const struct onnx_node *node) {
+    const struct onnx_shape *x = &node->inputs[0]->shape;
+    int64_t axis = onnx_attribute_int(node, "axis", node->opset < 13 ? 1 : -1), count = 1;
+    axis += axis < 0 ? x->rank : 0;
+    for (int64_t d = axis; d < x->rank && (d == axis || node->opset < 13); d++)
+        count *= x->dims[d];
+    return count >= MANY_SHARES;
+}
+
 static void find_kinds(struct placing *p) {
     static const enum scheme_role roles[] = {[KIND_UNKNOWN] = SCHEME_FLOAT, [KIND_LAYER] = SCHEME_LAYER, [KIND_PAIR] = SCHEME_INTEGER,
                                              [KIND_POOL] = SCHEME_INTEGER,  [KIND_SOFTMAX] = SCHEME_INTEGER, [KIND_MOVE] = SCHEME_MOVE,
@@ -81,7 +92,7 @@ static void find_kinds(struct placing *p) {
         for (int i = 0; i < node->input_count; i++)
             runs = runs || is_activation(node->inputs[i]);
         p->kinds[n] = runs && !node->folded ? kind_of(node, &p->axes[n]) : KIND_UNKNOWN;
-        if (is_excluded(&p->scheme->options, node))
+        if (is_excluded(&p->scheme->options, node) || (p->kinds[n] == KIND_SOFTMAX && wants_small_steps(node)))
             p->scheme->nodes[n].role = SCHEME_FLOAT;
         else
             p->scheme->nodes[n].role = runs && !node->folded ? roles[p->kinds[n]] : SCHEME_NOTHING;
@@ -263,12 +274,20 @@ static bool pads_by_number(const struct onnx_node *node) {
     return value ? value->count && onnx_number(value, 0) != 0 : onnx_attribute_float(node, "value", 0) != 0;
 }
 
+/* From bytes to bytes it is computed in steps of 1/256, which others are not: ONNX Runtime's sums leave their range, or nearly. */
+static bool softmax_of_bytes(const struct placing *p, size_t v) {
+    const struct onnx_node *node = p->graph->values[v]->producer;
+    return node && !*node->domain && !strcmp(node->op, "Softmax") && p->scheme->values[index_of(p, node->inputs[0])].quantized;
+}
+
 /* What moves shares its scale with what it was; then only what it was is looked at. */
 static void find_groups(struct placing *p) {
     struct scheme_value *values = p->scheme->values;
     for (size_t v = 0; v < p->graph->value_count; v++) {
         values[v].group = v;
-        values[v].watched = values[v].quantized;
+        values[v].fixed = values[v].quantized && softmax_of_bytes(p, v);
+        values[v].watched = values[v].quantized && !values[v].fixed;
+        values[v].high = values[v].fixed ? 255.0F / 256 : 0;
     }
     for (size_t n = 0; n < p->graph->node_count; n++) {
         struct onnx_node *node = p->graph->nodes[n];

@@ -73,6 +73,8 @@ void scheme_set_ranges(struct scheme *scheme, scheme_range_fn *range_of, void *c
     struct scheme_value *groups = onnx_alloc(scheme->graph, scheme->value_count * sizeof *groups);
     for (size_t i = 0; i < scheme->value_count; i++) {
         const struct scheme_value *v = &scheme->values[i];
+        if (v->fixed)
+            widen(&groups[v->group], v->low, v->high);
         if (!v->watched)
             continue;
         float low = 0, high = 0;

@@ -62,7 +62,8 @@ struct scheme_value {
     bool quantized;  /* bytes: a pair stands behind it */
     size_t group;    /* the first of the values that have one scale with it; itself where it is alone */
     bool watched;    /* what it takes on decides about its group's range */
-    float low, high; /* what scheme_set_scale() makes scale and zero of */
+    bool fixed;      /* its range is low..high, whatever it took on */
+    float low, high; /* of a value that scheme_set_scale() gets, too */
     float floor, ceiling; /* all numbers below, and all above, are alike to those that read it */
     float scale;     /* of every quantized value, after scheme_set_ranges() */
     int32_t zero;
@@ -96,7 +97,7 @@ void scheme_set_scale(const struct scheme_options *options, struct scheme_value 
 /* The range of a watched value; `context` is what scheme_set_ranges() got. */
 typedef void scheme_range_fn(void *context, const struct onnx_value *value, float *low, float *high);
 
-/* Scale and zero point of every quantized value: a group's range holds those of its watched values. */
+/* Scale and zero point of every quantized value: a group's range holds those of its watched and fixed values. */
 void scheme_set_ranges(struct scheme *scheme, scheme_range_fn *range_of, void *context);
 
 /* Scales, integers and biases of all layers, rounded to nearest (weights.c). Needs the scales of values. */
