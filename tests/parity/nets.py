@@ -404,6 +404,13 @@ many(
 many(move, opset=10, resize_old=(PICTURE, "Resize", [np.array([1, 1, 2, 3], np.float32)], dict(mode="nearest")),
      squeeze_old=((1, 5, 1, 4), "Squeeze", [], dict(axes=[2])),
      unsqueeze_old=((5, 4), "Unsqueeze", [], dict(axes=[1])), pad_old=((2, 4, 3), "Identity", [], {}))
+@net()
+def pad_function_by_channel(b):
+    """A function with a number for each channel, continued along the channels: each keeps its number."""
+    x = b.keep_float(b.op("Mul", b.input(1, 4, 5, 6), b.plain_floats(4, 1, 1, low=0.2, high=2)))
+    return b.out(b.op("Pad", b.keep_float(b.op("Softplus", x)), b.ints(0, 1, 0, 1, 0, 2, 0, 0), mode="reflect"))
+
+
 many(move, opset=19, pad_wrap=(PICTURE, "Pad", [i64(0, 0, 1, 2, 0, 0, 3, 1)],
      dict(mode="wrap")), pad_axes=(PICTURE, "Pad", [i64(1, 1), "", i64(3)], {}))
 

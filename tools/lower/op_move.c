@@ -232,6 +232,11 @@ static int read_pads(const struct onnx_node *node, int64_t *pads) {
     return count / 2;
 }
 
+/* Axis i of those that are padded: an axis of the input, or one beyond its rank. */
+static int64_t padded_axis(const int64_t *axes, int count, int i, uint32_t rank) {
+    return count < 0 ? i : axes[i] < 0 ? axes[i] + rank : axes[i];
+}
+
 bool lower_pad(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0), made;
     int64_t pads[2 * ONNX_MAX_RANK], axes[ONNX_MAX_RANK];
@@ -241,10 +246,13 @@ bool lower_pad(struct lowering *l, struct onnx_node *node) {
     if (n < 0)
         return refuse(l, node, "its pads are not constant, or beyond 2^31");
     const char *mode = onnx_attribute_string(node, "mode", "constant");
-    if (!keep_table(l, node, m, true, &made) || (!strcmp(mode, "constant") && !set_fill(l, node, &made)))
+    bool survives = true;
+    for (int i = 0; i < n; i++)
+        survives = survives && ((!pads[i] && !pads[n + i]) || padded_axis(axes, axes_count, i, m->view.rank) != m->table_axis);
+    if (!keep_table(l, node, m, survives, &made) || (!strcmp(mode, "constant") && !set_fill(l, node, &made)))
         return false;
     for (int i = 0; i < n; i++) {
-        int64_t axis = axes_count < 0 ? i : axes[i] < 0 ? axes[i] + made.view.rank : axes[i];
+        int64_t axis = padded_axis(axes, axes_count, i, made.view.rank);
         if (axis < 0 || axis >= (int64_t)made.view.rank)
             return refuse(l, node, "axis %lld does not exist in rank %u", (long long)axis, made.view.rank);
         uint32_t out = (uint32_t)node->outputs[0]->shape.dims[axis];
