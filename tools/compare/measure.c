@@ -218,6 +218,8 @@ static void add_own(struct worker *w, const struct compare_point *p, const float
         float factor = compare_factor(w->c, p->value, c);
         for (size_t i = at; i < at + p->inner; i++) {
             float wanted = within(p, x[i]), have = within(p, p->stored ? metric_stored(&p->code, factor, y[i]) : y[i]);
+            if (metric_same_infinity(wanted, have))
+                continue;
             double error = (double)wanted - (double)have;
             signal += (double)wanted * (double)wanted;
             noise += error * error;

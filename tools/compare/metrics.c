@@ -3,10 +3,16 @@
 #include "tools/quant/equalize.h"
 #include <math.h>
 
+bool metric_same_infinity(float x, float y) {
+    return isinf(x) && x == y;
+}
+
 void metric_add(struct metric_sums *sums, const float *x, const float *y, size_t count) {
     double xx = 0, xy = 0, yy = 0;
     for (size_t i = 0; i < count; i++) {
         double a = (double)x[i], b = (double)y[i];
+        if (metric_same_infinity(x[i], y[i]))
+            continue;
         xx += a * a;
         xy += a * b;
         yy += b * b;
@@ -23,10 +29,13 @@ void metric_merge(struct metric_sums *into, const struct metric_sums *from) {
 }
 
 double metric_noise(const struct metric_sums *sums, double factor) {
-    return fmax(0, sums->xx - 2 * sums->xy / factor + sums->yy / (factor * factor));
+    double noise = sums->xx - 2 * sums->xy / factor + sums->yy / (factor * factor);
+    return noise < 0 ? 0 : noise;
 }
 
 double metric_sqnr(double signal, double noise) {
+    if (isnan(signal) || isnan(noise)) /* the model gives what is no number */
+        return -METRIC_MOST;
     if (!(noise > 0))
         return METRIC_MOST;
     return fmin(METRIC_MOST, fmax(-METRIC_MOST, 10 * log10(signal / noise)));

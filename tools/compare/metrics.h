@@ -12,7 +12,9 @@ struct metric_sums {
     double xx, xy, yy;
 };
 
+/* An infinity that both have, as of a mask, counts as nothing. */
 void metric_add(struct metric_sums *sums, const float *x, const float *y, size_t count);
+bool metric_same_infinity(float x, float y);
 void metric_merge(struct metric_sums *into, const struct metric_sums *from);
 
 /* The sum of squared errors of y / factor. */

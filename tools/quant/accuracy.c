@@ -182,7 +182,7 @@ static bool add_up(struct judging *all, struct accuracy *a, struct failure *fail
         a->right += all->verdicts[i] & 1;
         a->changed += all->verdicts[i] >> 1;
     }
-    a->sqnr_db = noise > 0 ? 10 * log10(fmax(signal, 1e-300) / noise) : INFINITY;
+    a->sqnr_db = noise == 0 ? INFINITY : 10 * log10(fmax(signal, 1e-300) / noise);
     for (int run = 0; run < TIMED_RUNS; run++) {
         double start = clock_seconds();
         if (!judge_run(&all->judges[0])) {
