@@ -9,6 +9,8 @@
  *
  * Steps of a group take turns of a few rows, and fetch nothing.
  *
+ * Where tasks share the weights that come next, each fetches of its own share.
+ *
  * They are hints. No result depends on them, and a blob in another order only runs without.
  */
 #include "call.h"
@@ -68,4 +70,28 @@ void morsel_plan_ahead(const struct morsel_session *session) {
         a->ahead_bytes = to - from;
         fetched = to;
     }
+}
+
+/* The next step with constants behind step `index`, if tasks share its weights; NULL: they do not. */
+static const struct morsel_call *sharer_behind(const struct morsel_session *session, uint32_t index) {
+    for (uint32_t i = index + 1; i < session->step_count; i++) {
+        const struct morsel_call *call = morsel_call_at(session, i);
+        if (call->kind == MORSEL_STEP_FC) return call->args.fc.rows == 1 ? call : NULL;
+        if (constants_of(session, i)) return call->kind == MORSEL_STEP_CONV && call->cut & MORSEL_CUT_BLOCKS ? call : NULL;
+    }
+    return NULL;
+}
+
+void morsel_fetch_share(const struct morsel_session *session, uint32_t index, struct morsel_conv_args *part, uint32_t tasks,
+                        uint32_t place) {
+    const struct morsel_call *call = sharer_behind(session, index);
+    if (!call || morsel_call_tasks(session, call) != tasks || morsel_call_at(session, index)->kind != MORSEL_STEP_CONV) return;
+    int is_fc = call->kind == MORSEL_STEP_FC;
+    uint32_t parts = morsel_call_parts(call), begin = morsel_share_from(parts, tasks, place);
+    size_t block = is_fc ? ((size_t)call->args.fc.inputs + 3) / 4 * 64 : morsel_block_bytes(call);
+    const int8_t *from = (is_fc ? call->args.fc.weights : call->args.conv.weights) + begin * block;
+    if (from < part->weights) return;
+    part->ahead = (uint32_t)(from - part->weights);
+    part->ahead_bytes = least((morsel_share_from(parts, tasks, place + 1) - begin) * (uint64_t)block,
+                              macs_of(session, index) / tasks / MACS_A_BYTE, AHEAD);
 }

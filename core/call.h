@@ -93,6 +93,11 @@ void morsel_prepare(struct morsel_call *call, const struct morsel_session *sessi
 /* Gives each convolution the constants of later steps that it fetches; all calls are filled. */
 void morsel_plan_ahead(const struct morsel_session *session);
 
+/* Has share `place` of convolution `index`, of `tasks` that fetch, fetch the share of the next step's weights that the same task will
+ * have, if tasks share them. */
+void morsel_fetch_share(const struct morsel_session *session, uint32_t index, struct morsel_conv_args *part, uint32_t tasks,
+                        uint32_t place);
+
 /* Decides how tasks share each step; all calls are filled, `apart` is that of the kernels. Returns whether tensors were moved, so that
  * the calls have to be filled again. */
 int morsel_plan_cuts(const struct morsel_session *session, uint32_t apart);

@@ -134,8 +134,9 @@ static void place_rows(struct chain *chain, uint8_t *own, uint8_t *end) {
     last->held = whole_of(chain->session, last->y);
 }
 
-/* `outside` is a place for a row of what lies outside the picture. */
-static void run_link(struct chain *chain, const struct link *link, uint8_t *outside) {
+/* Rows of link `index`, of share `place`; `outside` is a place for a row of what lies outside the picture. */
+static void run_link(struct chain *chain, uint32_t index, uint8_t *outside, uint32_t tasks, uint32_t place) {
+    const struct link *link = &chain->links[index];
     struct morsel_call call = *link->call;
     struct morsel_held x[2];
     for (uint32_t n = 0; n < link->step->input_count; n++) {
@@ -149,6 +150,7 @@ static void run_link(struct chain *chain, const struct link *link, uint8_t *outs
         call.args.conv.y.data = link->held.data;
         call.args.conv.ahead_row = link->begin - link->held.first;
         call.args.conv.ahead_rows = link->end - link->begin;
+        morsel_fetch_share(chain->session, chain->first + index, &call.args.conv, tasks, place);
     }
     morsel_call_rows(&call, x, &link->held, outside, link->begin, link->end);
 }
@@ -165,10 +167,11 @@ static void run_task(void *arg, uint32_t index) {
     uint8_t *end = index ? morsel_band_memory(session, index) + session->band_bytes : spare + session->spare_bytes;
     struct chain chain;
     find_links(&chain, session, cut->first, cut->count);
-    find_share(&chain, cut->tasks, cut->tasks - 1 - index); /* core/run.c says why */
+    uint32_t place = cut->tasks - 1 - index; /* core/run.c says why */
+    find_share(&chain, cut->tasks, place);
     uint8_t *own = end - find_places(&chain);
     place_rows(&chain, own, end);
-    for (uint32_t i = 0; i < chain.count; i++) run_link(&chain, &chain.links[i], own);
+    for (uint32_t i = 0; i < chain.count; i++) run_link(&chain, i, own, cut->tasks, place);
 }
 
 void morsel_run_chain(const struct morsel_session *session, uint32_t first, uint32_t count) {

@@ -15,7 +15,7 @@ struct cut {
 };
 
 /* Blocks begin .. end of 16 output channels of a convolution: a convolution by itself, whose pixels lie apart. What it would fetch ahead
- * is left: a task's share of the weights has a better chance than all of them to be in its caches still. */
+ * is not for it. */
 static struct morsel_call blocks_of(const struct morsel_call *call, uint32_t begin, uint32_t end) {
     struct morsel_call part = *call;
     struct morsel_conv_args *a = &part.args.conv;
@@ -73,7 +73,8 @@ static void run_bordered(const struct morsel_call *call, uint8_t *outside, uint3
 
 /* Share i of a step: the first task, in the caller's thread, has the last rows. Where a network writes over its input, which the caller
  * wrote, it does so from behind. */
-static void run_share(const struct morsel_call *call, uint8_t *outside, uint32_t tasks, uint32_t i) {
+static void run_share(const struct morsel_session *session, uint32_t index, uint8_t *outside, uint32_t tasks, uint32_t i) {
+    const struct morsel_call *call = morsel_call_at(session, index);
     if (tasks < 2) {
         morsel_call_range(call, outside, 0, call->units);
         return;
@@ -82,6 +83,7 @@ static void run_share(const struct morsel_call *call, uint8_t *outside, uint32_t
     uint32_t begin = morsel_share_from(parts, tasks, tasks - 1 - i), end = morsel_share_from(parts, tasks, tasks - i);
     if (call->cut & MORSEL_CUT_BLOCKS) {
         struct morsel_call part = blocks_of(call, begin, end);
+        morsel_fetch_share(session, index, &part.args.conv, tasks, tasks - 1 - i);
         morsel_call_range(&part, outside, 0, part.units);
     } else if (call->cut & MORSEL_CUT_ROWS) {
         morsel_call_range(call, outside, begin * call->row_elements, end * call->row_elements);
@@ -89,6 +91,7 @@ static void run_share(const struct morsel_call *call, uint8_t *outside, uint32_t
         struct morsel_call part = *call; /* each task needs all that is fetched ahead */
         part.args.conv.ahead_row = begin;
         part.args.conv.ahead_rows = end - begin;
+        morsel_fetch_share(session, index, &part.args.conv, tasks, tasks - 1 - i);
         morsel_call_range(&part, outside, begin, end);
     } else if (call->kind == MORSEL_STEP_DEPTHWISE && parts == call->args.conv.window.out_h) {
         run_bordered(call, outside, begin, end);
@@ -104,7 +107,7 @@ static void run_task(void *arg, uint32_t i) {
             if (i) outside = morsel_band_memory(cut->session, i);
             morsel_fill_outside(call, outside);
         }
-        run_share(call, outside, cut->tasks, i);
+        run_share(cut->session, cut->first + k, outside, cut->tasks, i);
     }
 }
 
