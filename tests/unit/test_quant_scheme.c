@@ -374,6 +374,26 @@ static void products(void **state) {
     onnx_free(g);
 }
 
+/* A function of a value that is an output is no part of a chain: what it meets the value again in is a step of two operands, and in
+ * bytes. */
+static void chain_with_output(void **state) {
+    (void)state;
+    struct building b = {0};
+    add_value(&b.graph, 11, "x", 1, "1,2,128,128");
+    add_value(&b.graph, 12, "y", 1, NULL);
+    add_value(&b.graph, 12, "a", 1, NULL);
+    constant(&b, "w", 4, (const int64_t[]){2, 2, 1, 1}, wave);
+    node(&b, "Conv", "x w", "c", "");
+    node(&b, "LeakyRelu", "c", "a", "alpha~-0.5");
+    node(&b, "Max", "a c", "m", "");
+    node(&b, "Sigmoid", "m", "s", "");
+    node(&b, "Conv", "s w", "y", "");
+    struct onnx_graph *g = built(&b, 13);
+    struct scheme *s = place(g, &(struct scheme_options){0});
+    check_quantized(s, "x c a m s", true);
+    onnx_free(g);
+}
+
 /* From bytes to bytes a Softmax gives steps of 1/256, which is what kernels have; over many it runs in float. */
 static void check_softmax(const char *shape, int64_t width, bool bytes) {
     struct building b = {0};
@@ -410,6 +430,7 @@ int main(void) {
         cmocka_unit_test(heads),
         cmocka_unit_test(products),
         cmocka_unit_test(softmax),
+        cmocka_unit_test(chain_with_output),
         cmocka_unit_test(scales),
         cmocka_unit_test(layers),
         cmocka_unit_test(layer_forms),

@@ -18,6 +18,7 @@ struct placing {
     enum kind *kinds;
     int *axes;             /* of functions */
     bool *inner;           /* values inside a chain of functions */
+    bool *cut;             /* values through which no chain leads */
     size_t *roots;         /* of values: what a chain of functions starts from */
     int *root_axes;        /* along which axis constants of that chain vary, -1 */
     struct onnx_node ***readers; /* of values, each list ended by NULL */
@@ -182,6 +183,8 @@ static void follow_chain(struct placing *p, size_t n) {
         p->scheme->nodes[n].role = SCHEME_FUNCTION;
     }
     bool fits = axes_fit(axis, p->axes[n]);
+    if (p->cut[out])
+        return;
     p->roots[out] = fits ? p->roots[a] : a;
     p->root_axes[out] = fits && p->axes[n] < 0 ? axis : p->axes[n];
 }
@@ -191,6 +194,9 @@ static void find_chains(struct placing *p) {
         p->roots[v] = v;
         p->root_axes[v] = -1;
     }
+    for (size_t n = 0; n < p->graph->node_count; n++)
+        if (p->scheme->nodes[n].role == SCHEME_FUNCTION && p->kinds[n] == KIND_PAIR) /* of an earlier turn */
+            p->scheme->nodes[n].role = SCHEME_INTEGER;
     for (size_t n = 0; n < p->graph->node_count; n++)
         if (p->scheme->nodes[n].role == SCHEME_FUNCTION || (p->scheme->nodes[n].role == SCHEME_INTEGER && p->kinds[n] == KIND_PAIR))
             follow_chain(p, n);
@@ -211,8 +217,8 @@ static void need(struct placing *p, size_t v) {
         p->scheme->values[v].quantized = true;
 }
 
-/* Two operands, one a chain's root that had to be quantized after all and the other still a function of what lies before: both become
- * bytes. True where something changed. */
+/* Two operands, functions of the same value, of which one had to be quantized: no chain leads through it, and both are bytes. True where
+ * something changed. */
 static bool part_chains(struct placing *p) {
     bool changed = false;
     for (size_t n = 0; n < p->graph->node_count; n++) {
@@ -223,9 +229,8 @@ static bool part_chains(struct placing *p) {
         for (int i = 0; i < 2; i++)
             root[i] = p->inner[at[i]] ? p->roots[at[i]] : at[i];
         for (int i = 0; root[0] != root[1] && i < 2; i++)
-            if (p->inner[at[i]]) {
-                p->inner[at[i]] = false;
-                p->scheme->values[at[i]].quantized = true;
+            if (p->roots[at[i]] != at[i]) {
+                p->cut[at[i]] = true;
                 changed = true;
             }
     }
@@ -250,8 +255,6 @@ static void find_needs(struct placing *p) {
         if (role != SCHEME_FLOAT && onnx_elements(&value->shape) > (role == SCHEME_FUNCTION ? TABLE_END : SMALL_END))
             need(p, index_of(p, value));
     }
-    while (part_chains(p))
-        ;
 }
 
 static size_t group_of(const struct placing *p, size_t v) {
@@ -338,6 +341,7 @@ struct scheme *place(struct onnx_graph *graph, const struct scheme_options *opti
     p.kinds = onnx_alloc(graph, nodes * sizeof *p.kinds);
     p.axes = onnx_alloc(graph, nodes * sizeof *p.axes);
     p.inner = onnx_alloc(graph, values * sizeof *p.inner);
+    p.cut = onnx_alloc(graph, values * sizeof *p.cut);
     p.roots = onnx_alloc(graph, values * sizeof *p.roots);
     p.root_axes = onnx_alloc(graph, values * sizeof *p.root_axes);
     p.readers = onnx_alloc(graph, values * sizeof *p.readers);
@@ -349,8 +353,10 @@ struct scheme *place(struct onnx_graph *graph, const struct scheme_options *opti
     place_masks(scheme);
     find_tails(&p);
     find_ends(&p);
-    find_chains(&p);
-    find_needs(&p);
+    do {
+        find_chains(&p);
+        find_needs(&p);
+    } while (part_chains(&p));
     find_groups(&p);
     place_limits(scheme);
     list_layers(&p);
