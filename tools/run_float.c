@@ -180,9 +180,22 @@ static bool prepare(struct job *job, struct failure *failure) {
         output->count = (size_t)onnx_elements(&output->value->shape);
         if (output->path && !(output->floats = calloc(job->runs * output->count + 1, sizeof(float))))
             return failure_memory(failure, job->runs * output->count * sizeof(float));
-        for (size_t k = 0; k < job->input_count && output->path; k++)
-            if (file_same(output->path, job->inputs[k].path))
-                return failure_set(failure, STATUS_CALL, "--output %s would be written over: it is read as well", output->path);
+    }
+    return true;
+}
+
+/* No output goes where something is read from, or where another output goes. */
+static bool files_differ(const struct job *job, const char *model, struct failure *failure) {
+    for (size_t i = 0; i < job->output_count; i++) {
+        const char *path = job->outputs[i].path;
+        bool read = file_same(path, model), written = false;
+        for (size_t k = 0; k < job->input_count; k++)
+            read = read || file_same(path, job->inputs[k].path);
+        for (size_t k = 0; k < i; k++)
+            written = written || (file_same(path, job->outputs[k].path) && strncmp(path, "/dev/", 5));
+        if (read || written)
+            return failure_set(failure, STATUS_CALL, "--output %s would be written over: it is %s as well", path,
+                               read ? "read" : "another output");
     }
     return true;
 }
@@ -264,8 +277,8 @@ bool run_float(const char *path, const struct option_texts *inputs, const struct
                struct failure *failure) {
     static struct job job;
     double seconds;
-    bool good = load(&job, path, inputs, outputs, failure) && open_graph(&job, path, failure) && prepare(&job, failure) &&
-                run_all(&job, &seconds, failure) && write_outputs(&job, json, failure);
+    bool good = load(&job, path, inputs, outputs, failure) && files_differ(&job, path, failure) && open_graph(&job, path, failure) &&
+                prepare(&job, failure) && run_all(&job, &seconds, failure) && write_outputs(&job, json, failure);
     if (good && json)
         print_json(&job, seconds * 1e3 / (double)job.runs);
     else if (good)

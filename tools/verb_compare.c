@@ -87,7 +87,8 @@ static bool open_data(const struct call *call, struct work *w, struct failure *f
         wish.path_count = w->noise.count;
     }
     w->data = quant_data_open(&wish, w->first.graph, failure);
-    return w->data != NULL;
+    return w->data && (!quant_data_reads(w->data, call->svg) ||
+                       failure_set(failure, STATUS_CALL, "--svg %s would be written over: it is read as well; name another file", call->svg));
 }
 
 static bool compare(const struct call *call, struct work *w, struct failure *failure) {

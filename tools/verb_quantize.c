@@ -146,6 +146,15 @@ static bool can_come_out(const struct quantizer *q) {
     return good;
 }
 
+/* No output is one of the samples' files. */
+static bool data_stay(const struct call *call, const struct work *w, const struct quant_data *data, struct failure *failure) {
+    const char *written[] = {call->conversion.output, call->qdq, call->conversion.c_source, w->conversion.c_header_path};
+    for (size_t i = 0; data && i < sizeof written / sizeof *written; i++)
+        if (quant_data_reads(data, written[i]))
+            return failure_set(failure, STATUS_CALL, "%s would be written over: it is read as well; name another output", written[i]);
+    return true;
+}
+
 /* From the file to ranges. False with refusals in the report (and no failure), or with a failure. */
 static bool observe(const struct call *call, struct work *w, struct failure *failure) {
     struct conversion *c = &w->conversion;
@@ -166,7 +175,7 @@ static bool observe(const struct call *call, struct work *w, struct failure *fai
     q->report = &c->report;
     bool blob = call->conversion.output || call->eval;
     if (!quantize_prepare(q, failure) || (blob && !can_come_out(q)) ||
-        !(q->data = w->data = quant_data_open(&wish, q->graph, failure)))
+        !(q->data = w->data = quant_data_open(&wish, q->graph, failure)) || !data_stay(call, w, w->data, failure))
         return false;
     w->attempts.wish = wish;
     return quantize_equalize(q, failure) && quantize_observe(q, failure);
@@ -186,7 +195,8 @@ static bool quantize(const struct call *call, struct work *w, struct failure *fa
     struct file_new files[4];
     size_t count = 0;
     char error[512];
-    if (!conversion_check_files(&call->conversion, &w->conversion, call->qdq, failure) || !make(call, w, failure))
+    if (!conversion_check_files(&call->conversion, &w->conversion, call->qdq, failure) || !make(call, w, failure) ||
+        !data_stay(call, w, w->attempts.data, failure))
         return false;
     if (call->qdq && !(w->qdq = onnx_write(w->attempts.graph, &w->qdq_bytes, error, sizeof error)))
         return failure_set(failure, STATUS_INPUT, "%s: %s", call->qdq, error);

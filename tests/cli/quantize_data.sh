@@ -48,6 +48,24 @@ sound() {
     [ -s "$work/scales" ] && ! awk -v most=$most '$1 >= 1e-9 && $1 <= most { next } { print "bad" }' "$work/scales" | grep bad
 }
 
+# kept PATH DATA [OPTION...]: an output that is one of the files that samples come from is refused, and they stay as they are.
+kept() {
+    path=$1 data=$2
+    shift 2
+    cp "$path" "$work/before"
+    "$morsel" quantize $float --data "$data" -o "$path" "$@" 2>"$work/err"
+    code=$?
+    [ $code -eq 2 ] && grep -q 'written over' "$work/err" && cmp "$path" "$work/before" || { echo "exit status $code"; cat "$work/err"; return 1; }
+}
+mkdir "$work/arrays" "$work/classes" "$work/classes/1"
+cp "$work/data_sound.npy" "$work/arrays/some.npy"
+cp models/cifar10/pictures/bird.ppm "$work/classes/1/"
+verify "samples stay as they are" kept "$work/arrays/some.npy" "$work/arrays/some.npy"
+verify "those of a named input" kept "$work/arrays/some.npy" "input=$work/arrays/some.npy"
+verify "those in a folder" kept "$work/arrays/some.npy" "$work/arrays"
+verify "pictures in a folder" kept "$work/classes/1/bird.ppm" "$work/classes" --picture $rule
+verify "pictures to measure accuracy on" kept "$work/classes/1/bird.ppm" "$work/data_sound.npy" --picture $rule --eval "$work/classes"
+
 mkdir "$work/empty" "$work/text"
 echo "no picture" >"$work/text/a.txt"
 verify "an empty folder" refused "holds neither pictures" "$work/empty" --picture $rule

@@ -55,6 +55,9 @@ verify "pictures" call_says "no picture rule" 2 $net models/cifar10/pictures --i
 cp $x "$work/both.npy"
 verify "an output over an input" call_says "would be written over" 2 $net --input "$work/both.npy" --output "$work/both.npy"
 verify "is left alone" cmp "$work/both.npy" $x
+cp $net "$work/net.onnx"
+verify "an output over the network" call_says "would be written over" 2 "$work/net.onnx" --input $x --output "$work/net.onnx"
+verify "is refused before it is read" cmp "$work/net.onnx" $net
 verify "an output that cannot be written" call 2 $net --input $x --output "$work/none/y.npy"
 head -c 2000 $net >"$work/cut.onnx"
 verify "a file cut short" call_says "cut.onnx" 1 "$work/cut.onnx" --input $x

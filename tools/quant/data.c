@@ -175,6 +175,23 @@ void quant_data_close(struct quant_data *data) {
     free(data);
 }
 
+bool quant_data_reads(const struct quant_data *data, const char *path) {
+    const struct dataset *pictures = &data->pictures.dataset;
+    if (!path || access(path, F_OK))
+        return false;
+    for (size_t i = 0; i < pictures->count; i++)
+        if (file_same(path, pictures->items[i].path))
+            return true;
+    for (size_t i = 0; i < pictures->file_count; i++)
+        if (file_same(path, pictures->files[i]))
+            return true;
+    for (size_t i = 0; i < data->graph->input_count; i++)
+        for (size_t k = 0; k < data->arrays[i].count; k++)
+            if (file_same(path, data->arrays[i].list[k].path))
+                return true;
+    return false;
+}
+
 size_t quant_data_count(const struct quant_data *data) {
     return data->count;
 }

@@ -31,6 +31,9 @@ struct quant_data;
 struct quant_data *quant_data_open(const struct quant_data_wish *wish, const struct onnx_graph *graph, struct failure *failure);
 void quant_data_close(struct quant_data *data); /* NULL is legal */
 
+/* Whether `path` names one of the files that samples come from. */
+bool quant_data_reads(const struct quant_data *data, const char *path);
+
 size_t quant_data_count(const struct quant_data *data);
 uint32_t quant_data_class(const struct quant_data *data, size_t index); /* with classes wished for */
 
