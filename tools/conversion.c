@@ -127,8 +127,27 @@ static bool files_differ(const struct conversion_call *call, const struct conver
     return true;
 }
 
+static bool ends_in(const char *text, const char *ending) {
+    size_t a = strlen(text), b = strlen(ending);
+    return a >= b && !strcmp(text + a - b, ending);
+}
+
+/* A file whose name says that it is something else. */
+static bool names_fit(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
+    const char *output = call->output, *slash = output ? strrchr(output, '/') : NULL, *source = call->c_source;
+    const char *dot = output ? strrchr(slash ? slash : output, '.') : NULL;
+    if (output && ends_in(output, ".onnx"))
+        return failure_set(failure, STATUS_CALL, "-o %s: what is written is a blob, not ONNX; name it %.*s.morsel", output,
+                           (int)(strlen(output) - 5), output);
+    if (dot && strcmp(dot, ".morsel"))
+        onnx_notice(&c->report, "%s gets a blob, whatever its name says; blobs' names end in .morsel", output);
+    if (source && (ends_in(source, ".h") || ends_in(source, ".hpp")))
+        return failure_set(failure, STATUS_CALL, "--c %s: name the C file, FILE.c; FILE.h is written beside it", source);
+    return true;
+}
+
 bool conversion_check_files(const struct conversion_call *call, struct conversion *c, const char *more, struct failure *failure) {
-    return memory_call_fits(call->arena, call->no_streaming, failure) && name_header(call, c, failure) &&
+    return memory_call_fits(call->arena, call->no_streaming, failure) && names_fit(call, c, failure) && name_header(call, c, failure) &&
            files_differ(call, c, more, failure);
 }
 
@@ -144,12 +163,26 @@ static bool check_blob(const struct conversion *c, struct failure *failure) {
     return true;
 }
 
+struct onnx_graph *conversion_load(const char *path, struct failure *failure) {
+    char error[512], start[sizeof MORSEL_MAGIC] = "";
+    struct stat status;
+    size_t got;
+    struct onnx_graph *graph = onnx_load(path, error, sizeof error);
+    if (graph)
+        return graph;
+    bool look = stat(path, &status) || S_ISREG(status.st_mode); /* opening a pipe would wait */
+    if (look && !file_read_part(path, 0, start, sizeof start - 1, &got, NULL, failure))
+        return NULL;
+    if (!strcmp(start, MORSEL_MAGIC))
+        failure_set(failure, STATUS_INPUT, "%s is a blob already; what is wanted here is the ONNX file that it was made from", path);
+    else
+        failure_set(failure, STATUS_INPUT, "%s: %s", path, error);
+    return NULL;
+}
+
 bool conversion_read(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
-    char error[512];
-    c->graph = onnx_load(call->input, error, sizeof error);
-    if (!c->graph)
-        return failure_set(failure, STATUS_INPUT, "%s: %s", call->input, error);
-    return read_extras(call, c, failure) && bind(call, c, failure);
+    c->graph = conversion_load(call->input, failure);
+    return c->graph && read_extras(call, c, failure) && bind(call, c, failure);
 }
 
 /* The arena; before that the one that was not asked for, to tell what streaming saves. */
@@ -254,9 +287,9 @@ static void print_streaming(const struct conversion *c) {
     printf("%s\n", c->other_arena ? "" : "; without it the arena takes more than 2^31 bytes");
 }
 
-void conversion_summary(const char *path, const struct conversion *c) {
+void conversion_summary(const struct conversion_call *call, const struct conversion *c) {
     uint32_t live, peak = plan_peak(c->net, &live);
-    printf("%s\n", path);
+    printf("%s\n", call->output);
     printf("  layers       %u\n", c->net->step_count);
     printf("  MACs         %.2f M\n", (double)net_macs(c->net) / 1e6);
     printf("  parameters   %.3f M\n", (double)c->net->parameter_count / 1e6);
@@ -266,5 +299,7 @@ void conversion_summary(const char *path, const struct conversion *c) {
         printf("  (%u live at step %u, %s)", live, peak, c->net->steps[peak]->name);
     printf("\n");
     print_streaming(c);
+    if (c->c_header)
+        printf("%s, %s\n  the blob as a C array, and what declares it and the size of its arena\n", call->c_source, c->c_header_path);
 }
 

@@ -40,6 +40,9 @@ struct conversion {
  * names the header of --c. `more`: one more that is written, or NULL. */
 bool conversion_check_files(const struct conversion_call *call, struct conversion *c, const char *more, struct failure *failure);
 
+/* Reads an ONNX file. NULL: `failure` says why that cannot be done, also what to do with a blob. */
+struct onnx_graph *conversion_load(const char *path, struct failure *failure);
+
 /* The graph with shapes and constants; the picture rule and the labels. */
 bool conversion_read(const struct conversion_call *call, struct conversion *c, struct failure *failure);
 
@@ -55,7 +58,7 @@ void conversion_notices(const struct conversion *c);
 
 /* layers macs params blob_bytes arena_bytes and what streams, where there is a blob; then notices and refused. */
 void conversion_json(struct json *json, const struct conversion *c);
-void conversion_summary(const char *path, const struct conversion *c);
+void conversion_summary(const struct conversion_call *call, const struct conversion *c);
 
 void conversion_free(struct conversion *c);
 

@@ -61,12 +61,19 @@ bool report_dynamic(const struct onnx_graph *graph) {
 /* NULL: the file is quantized as it should be, and it is single nodes that are in the way. */
 static const char *kind_of(const struct onnx_graph *graph) {
     if (graph && report_dynamic(graph))
-        return "a dynamically quantized network: its scales are computed while it runs. Quantize the float network statically";
-    return !graph || onnx_is_quantized(graph) ? NULL : "a float network: nothing in it is quantized. Quantize it statically";
+        return "is a dynamically quantized network: its scales are computed while it runs. Quantize the float network it was made from";
+    return !graph || onnx_is_quantized(graph) ? NULL : "is a float network: nothing in it is quantized. Quantize it";
 }
 
 void report_refusals(const char *path, const struct onnx_graph *graph, const struct onnx_report *report) {
     struct group groups[GROUPS_MOST];
+    const char *kind = kind_of(graph);
+    if (kind) { /* a network of the wrong kind: what each node lacks does not help */
+        message_error("%s %s, with some hundred typical inputs: morsel quantize; the README, 'From a float network', shows how. "
+                      "Nothing was written",
+                      path, kind);
+        return;
+    }
     size_t count, n = report->refusal_count, left = collect(report, groups, &count);
     for (size_t i = 0; i < n; i++) {
         const struct onnx_refusal *r = &report->refusals[i];
@@ -77,9 +84,4 @@ void report_refusals(const char *path, const struct onnx_graph *graph, const str
         message_error("%6zu x %s: %s", groups[g].count, groups[g].first->op, groups[g].first->why);
     if (left)
         message_error("%6zu others", left);
-    const char *kind = kind_of(graph);
-    if (kind)
-        message_error("%s is %s, with some hundred typical inputs: morsel quantize does it to a float network; the README, "
-                      "'From a float network', shows how",
-                      path, kind);
 }

@@ -102,11 +102,8 @@ static struct totals total(const struct onnx_graph *g) {
 }
 
 static bool gather(const struct conversion_call *call, bool optimized, struct overview *o, struct failure *failure) {
-    char error[512];
-    o->file = onnx_load(call->input, error, sizeof error);
-    if (!o->file)
-        return failure_set(failure, STATUS_INPUT, "%s: %s", call->input, error);
-    if (!conversion_read(call, &o->conversion, failure))
+    o->file = conversion_load(call->input, failure);
+    if (!o->file || !conversion_read(call, &o->conversion, failure))
         return false;
     count_operators(o, o->file, false);
     o->before = total(o->conversion.graph);

@@ -15,7 +15,8 @@ static bool ends_with(const char *text, const char *end) {
 static bool open_failed(const char *path, enum morsel_error error, struct failure *failure) {
     const char *advice = "; write it anew with 'morsel convert'";
     if (error == MORSEL_ERR_MAGIC || error == MORSEL_ERR_TRUNCATED)
-        advice = ends_with(path, ".onnx") ? "; an ONNX file is converted first: morsel convert MODEL.onnx -o MODEL.morsel"
+        advice = ends_with(path, ".onnx") ? "; of an ONNX file a blob is made first: by morsel convert if it is quantized, by "
+                                            "morsel quantize if it is float"
                                           : "; a blob is what 'morsel convert' writes";
     return failure_set(failure, STATUS_INPUT, "%s: %s%s", path, morsel_error_text(error), advice);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/run_float.h"
 #include "tools/clock.h"
+#include "tools/conversion.h"
 #include "tools/file.h"
 #include "tools/float/executor.h"
 #include "tools/json.h"
@@ -90,10 +91,9 @@ static bool fits(const struct npy *array, const struct onnx_shape *shape, size_t
 
 static bool load(struct job *job, const char *path, const struct option_texts *inputs, const struct option_texts *outputs,
                  struct failure *failure) {
-    char error[512];
-    job->graph = onnx_load(path, error, sizeof error);
+    job->graph = conversion_load(path, failure);
     if (!job->graph)
-        return failure_set(failure, STATUS_INPUT, "%s: %s", path, error);
+        return false;
     job->runs = 1;
     job->input_count = job->graph->input_count;
     job->output_count = job->graph->output_count;
@@ -139,6 +139,18 @@ static size_t shapes_of_arrays(const struct job *job, struct onnx_binding *bindi
     return count;
 }
 
+/* Operators of QOperator form have no float form. */
+static bool add_advice(const struct onnx_graph *graph, struct failure *failure) {
+    size_t length = strlen(failure->text);
+    for (size_t i = 0; i < graph->node_count; i++)
+        if (!strncmp(graph->nodes[i]->op, "QLinear", 7) || !strcmp(graph->nodes[i]->op, "QGemm")) {
+            snprintf(failure->text + length, sizeof failure->text - length,
+                     "; the network is quantized, in QOperator form: run the blob that morsel convert makes of it");
+            break;
+        }
+    return false;
+}
+
 static bool open_graph(struct job *job, const char *path, struct failure *failure) {
     static struct onnx_binding bindings[MOST];
     char error[512];
@@ -151,7 +163,7 @@ static bool open_graph(struct job *job, const char *path, struct failure *failur
         return failure_set(failure, STATUS_INPUT, "%s: %s", path, error);
     job->executor = executor_open(job->graph, failure);
     job->run = job->executor ? executor_run_open(job->executor, failure) : NULL;
-    return job->run || failure_prefix(failure, path);
+    return job->run || add_advice(job->graph, failure) || failure_prefix(failure, path);
 }
 
 static bool take_input(struct job *job, struct bound *input, struct failure *failure) {

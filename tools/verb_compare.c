@@ -88,7 +88,7 @@ static bool open_data(const struct call *call, struct work *w, struct failure *f
     }
     w->data = quant_data_open(&wish, w->first.graph, failure);
     return w->data && (!quant_data_reads(w->data, call->svg) ||
-                       failure_set(failure, STATUS_CALL, "--svg %s would be written over: it is read as well; name another file", call->svg));
+                       failure_set(failure, STATUS_CALL, "--svg %s would be written over: it is read as well; name another", call->svg));
 }
 
 static bool compare(const struct call *call, struct work *w, struct failure *failure) {
@@ -158,7 +158,7 @@ int verb_compare(int argc, char **argv) {
     if (count < 0)
         return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
     if (count != 2) {
-        message_error("compare needs FLOAT.onnx and MODEL; see morsel compare --help");
+        message_error("compare: FLOAT.onnx and MODEL are wanted, %d given; see morsel compare --help", count);
         return STATUS_CALL;
     }
     if (call.svg && (file_same(call.svg, argv[0]) || file_same(call.svg, argv[1]) || file_same(call.svg, c->picture))) {

@@ -37,7 +37,7 @@ static int run(const struct conversion_call *call, struct conversion *c) {
     }
     conversion_notices(c);
     if (!call->json)
-        conversion_summary(call->output, c);
+        conversion_summary(call, c);
     return message_flush();
 }
 
@@ -66,7 +66,8 @@ int verb_convert(int argc, char **argv) {
     if (count < 0)
         return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
     if (count != 1 || !call.output) {
-        message_error("convert needs one MODEL.onnx and -o MODEL.morsel; see morsel convert --help");
+        message_error("convert: %s: morsel convert MODEL.onnx -o MODEL.morsel; see morsel convert --help",
+                      count < 1 ? "the network is missing" : count > 1 ? "one network at a time" : "-o MODEL.morsel is missing");
         return STATUS_CALL;
     }
     call.input = argv[0];

@@ -236,7 +236,7 @@ static int run(const struct call *call, struct work *w) {
     }
     conversion_notices(c);
     if (!call->conversion.json && call->conversion.output)
-        conversion_summary(call->conversion.output, c);
+        conversion_summary(&call->conversion, c);
     if (!call->conversion.json && call->qdq)
         printf("%s\n  QDQ form, for ONNX Runtime; opset %d\n", call->qdq, w->attempts.graph->opset);
     if (!call->conversion.json)
@@ -290,8 +290,13 @@ int verb_quantize(int argc, char **argv) {
     int count = options_parse(&options, argc, argv);
     if (count < 0)
         return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
-    if (count != 1 || !call.data.count) {
-        message_error("quantize needs one FLOAT.onnx and --data PATH; see morsel quantize --help");
+    if (count != 1) {
+        message_error("quantize: one float network is wanted, %d given%s%s: morsel quantize FLOAT.onnx --data PATH -o MODEL.morsel", count,
+                      count ? ", the last being " : "", count ? argv[count - 1] : "");
+        return STATUS_CALL;
+    }
+    if (!call.data.count) {
+        message_error("quantize: --data PATH is missing: some hundred typical inputs; see morsel quantize --help");
         return STATUS_CALL;
     }
     c->input = argv[0];

@@ -85,7 +85,7 @@ verify "ranges that clip" call_says ' [1-9][0-9.]* % +Conv +stem$' 0 $float "$wo
 # --- calls and files that are at fault
 verify "one file" call_says "FLOAT.onnx and MODEL" 2 $float
 verify "the wrong way round" call_says "the float network comes first" 2 "$work/a.onnx" $float
-verify "a model in float" call_says "quantize the model" 1 $float $float
+verify "a model in float" call_says "is a float network: .*morsel quantize" 1 $float $float
 verify "a file that is not there" call 1 $float "$work/nowhere.morsel"
 verify "a float network that is not there" call 1 "$work/nowhere.onnx" "$work/a.morsel"
 verify "a stripped blob" call_says "without the names" 1 $float "$work/stripped.morsel" --data $pictures

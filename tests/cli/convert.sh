@@ -63,6 +63,11 @@ verify "the C array compiles and runs in its arena" sh -c \
     "${CC:-cc} -std=c11 -Wall -Wextra -Werror -I'$work' -I. '$work/main.c' $(dirname "$morsel")/libmorsel.a -fsanitize=address,undefined -o '$work/main' && '$work/main'"
 verify "MODEL_ARENA_BYTES is the arena" grep -q "ARENA_BYTES ${arena}u" "$work/model.c"
 verify "the header beside it says so too" grep -q "MODEL_ARENA_BYTES ${arena}u" "$work/model.h"
+verify "both are named" says "^$work/model.c, $work/model.h$"
+verify "a header as --c" call_says "name the C file" 2 $network/network.onnx -o "$work/x.morsel" --c "$work/y.h"
+verify "a blob named as ONNX" call_says "-o .*x.onnx: what is written is a blob.*name it .*x.morsel$" 2 $network/network.onnx -o "$work/x.onnx"
+verify "nothing was written" sh -c "! ls '$work' | grep -E '^[xy][.]'"
+verify "a blob named as something else" call_says "notice: .*c.tflite gets a blob" 0 $network/network.onnx -o "$work/c.tflite"
 echo "mine" >"$work/food.h"
 verify "a header of somebody else's" call_says "food.h stands beside" 2 $network/network.onnx -o "$work/x.morsel" --c "$work/food.c"
 verify "is left alone, and nothing else is written" sh -c "grep -q '^mine$' '$work/food.h' && [ ! -e '$work/food.c' ] && [ ! -e '$work/x.morsel' ]"
@@ -112,6 +117,7 @@ verify "a file that is quantized is not said to be float" sh -c "! grep -q 'a fl
 LC_ALL=C sed 's/DequantizeLinear/DexuantizeLinear/g; s/QuantizeLinear/XuantizeLinear/g' $network/network.onnx >"$work/float.onnx"
 verify "a file without quantization is called float" call_says 'float.onnx is a float network: .*morsel quantize' 1 "$work/float.onnx" -o "$work/kept.morsel"
 LC_ALL=C sed 's/QuantizeLinear/DynamicXxLinea/g' $network/network.onnx >"$work/dynamic.onnx"
+verify "in one line" sh -c "[ \$(wc -l <'$work/err') -eq 1 ]"
 verify "a dynamic one is called so" call_says 'dynamic.onnx is a dynamically quantized network' 1 "$work/dynamic.onnx" -o "$work/kept.morsel"
 verify "JSON again" call 1 "$work/unknown.onnx" -o "$work/kept.morsel" --json
 for key in node op opset shape why; do
@@ -123,7 +129,8 @@ verify "a name that no input has" call_says "no input.*inptu" 1 $network/network
 verify "a shape of another rank" call 1 $network/network.onnx -o "$work/x.morsel" --shape input=1,3,32
 verify "a picture rule of another size" call_says "resizes to 32 x 32 .*3 channels; .*'input' is \[1, 3, 48, 64\]" 1 $network/network.onnx -o "$work/x.morsel" --picture $network/picture.json --shape input=1,3,48,64
 verify "no such file" call_says "nothing.onnx" 1 "$work/nothing.onnx" -o "$work/x.morsel"
-verify "a blob instead of ONNX" call 1 $network/network.morsel -o "$work/x.morsel"
+verify "an input of another type" call_says "^morsel: ids .Input, opset 13, int64 8.: only float32" 1 tests/cli/ids.onnx -o "$work/x.morsel"
+verify "a blob instead of ONNX" call_says "network.morsel is a blob already" 1 $network/network.morsel -o "$work/x.morsel"
 head -c 1000000 $network/network.onnx >"$work/cut.onnx"
 verify "a file cut short" call 1 "$work/cut.onnx" -o "$work/x.morsel"
 verify "a folder instead of a file" call 1 "$work" -o "$work/x.morsel"

@@ -62,9 +62,9 @@ done
 verify "the QDQ file alone" call 0 $float --data $pictures --picture $rule --format qdq -o "$work/alone.onnx"
 verify "is the same file" cmp "$work/qdq/float_small.onnx" "$work/alone.onnx"
 verify "a layer left in float" call_says "head .Gemm. runs in float" 0 $float --data $pictures --picture $rule --exclude head -o "$work/f.morsel"
-verify "an operator left in float" call_says "stem .Conv. runs in float" 0 $float --data $pictures --picture $rule --exclude Conv -o "$work/f.morsel"
+verify "an operator left in float" call_says "2 layers run in float, from stem .Conv. to depthwise .Conv." 0 $float --data $pictures --picture $rule --exclude Conv -o "$work/f.morsel"
 
-verify "all of it left in float" call_says "head .Gemm. runs in float" 0 $float --data $pictures --picture $rule --exclude Conv --exclude Gemm \
+verify "all of it left in float" call_says "layers run in float, from stem .Conv. to head .Gemm." 0 $float --data $pictures --picture $rule --exclude Conv --exclude Gemm \
     --exclude Add --exclude GlobalAveragePool -o "$work/o.morsel"
 # same BLOB: whatever the kernels, the same numbers
 same() {
@@ -108,7 +108,10 @@ verify "the blob is that of no criterion" cmp "$work/j2.morsel" "$work/e3.morsel
 
 # --- calls and files that are at fault: nothing is written
 rm -rf "$work"/*.morsel "$work"/*.onnx "$work/qdq"
-verify "no data" call_says "--data" 2 $float -o "$work/x.morsel"
+verify "no data" call_says "^morsel: quantize: --data PATH is missing" 2 $float -o "$work/x.morsel"
+verify "no network" call_says "one float network is wanted, 0 given" 2 --data $pictures -o "$work/x.morsel"
+verify "two networks" call_says "2 given, the last being x.onnx" 2 $float x.onnx --data $pictures -o "$work/x.morsel"
+verify "a blob" call_says "network.morsel is a blob already" 1 models/cifar10/network.morsel --data $pictures --picture $rule -o "$work/x.morsel"
 verify "no output" call_says "-o MODEL.morsel" 2 $float --data $pictures --picture $rule
 verify "two blobs" call_says "two outputs of one kind" 2 $float --data $pictures -o "$work/x.morsel" -o "$work/y.morsel"
 verify "a format that is none" call_says "qdq" 2 $float --data $pictures --format int4 -o "$work/x.onnx"

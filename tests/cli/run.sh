@@ -82,7 +82,7 @@ for verb in run bench inspect; do
         check "$verb: an empty blob" 1 "empty.morsel: " $verb "$work/empty.morsel" $more
         [ $verb = run ] && more="--input $work/none.npy"
         # the full tool reads ONNX files, the reduced one says how they become blobs
-        check "$verb: no ONNX file but its name" 1 "morsel convert|is not an ONNX model" $verb "$work/text.onnx" $more
+        check "$verb: no ONNX file but its name" 1 "morsel convert|not an ONNX model" $verb "$work/text.onnx" $more
     }
 done
 check "bench of a name" 1 "no network is built in under that name; these are: .*mobilenetv2-224" bench mobilenet

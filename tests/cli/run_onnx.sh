@@ -45,8 +45,9 @@ verify "JSON" call_says '"outputs": \[' 0 $net --input $x --output "$work/z.npy"
 verify "JSON and nothing else" sh -c "head -n 1 '$work/out' | grep -q '^{$'"
 verify "an input and an output by number" call 0 $net --input 0=$x --output "0=$work/n.npy"
 verify "the same bytes once more" cmp "$work/n.npy" $cases/squeeze_excite-qdq-u8s8pc/out0.npy
-verify "operators that it does not have" call_says "the float executor cannot run [0-9]+ nodes?: '.*' \(QLinear" 1 \
+verify "operators that it does not have" call_says "the float executor cannot run [0-9]+ nodes?: '[^']*' \(QLinear[^']*and [0-9]+ more: [^:]*; '" 1 \
     $cases/residual-qop-s8s8pc/net.onnx --input $cases/residual-qop-s8s8pc/in0.npy
+verify "says what to do" says "QOperator form: run the blob"
 verify "no input" call_says "there is nothing to run on|has no file" 2 $net
 verify "an array that does not fit" call_says "gemm_rows.*which does not fit input" 1 $net --input $cases/gemm_rows-qdq-u8s8pc/in0.npy
 verify "two arrays for one input" call_says "given twice" 2 $net --input $x --input $x

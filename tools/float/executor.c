@@ -381,17 +381,39 @@ static struct executor *open_checked(const struct onnx_graph *graph, struct onnx
     return NULL;
 }
 
-/* "the float executor cannot run 2 nodes: 'a' (Foo): why; 'b' (Bar): why", as far as there is room. */
+static bool alike(const struct onnx_refusal *a, const struct onnx_refusal *b) {
+    return !strcmp(a->op, b->op) && !strcmp(a->why, b->why);
+}
+
+/* The first of its kind: how many there are; of others: 0. */
+static size_t count_alike(const struct onnx_report *report, size_t i) {
+    size_t count = 0;
+    for (size_t k = 0; k < report->refusal_count; k++) {
+        if (!alike(&report->refusals[k], &report->refusals[i]))
+            continue;
+        if (k < i)
+            return 0;
+        count++;
+    }
+    return count;
+}
+
+/* "the float executor cannot run 3 nodes: 'a' (Foo) and 1 more: why; 'b' (Bar): why", as far as there is room. */
 static void name_refusals(const struct onnx_report *report, struct failure *failure) {
     char text[sizeof failure->text];
     int at = snprintf(text, sizeof text, "the float executor cannot run %zu node%s: ", report->refusal_count,
                       report->refusal_count > 1 ? "s" : "");
     for (size_t i = 0; i < report->refusal_count; i++) {
         const struct onnx_refusal *r = &report->refusals[i];
-        char one[400];
-        int length = snprintf(one, sizeof one, "%s'%.100s' (%.40s): %.200s", i ? "; " : "", r->node, r->op, r->why);
+        char one[400], more[32] = "";
+        size_t count = count_alike(report, i);
+        if (!count)
+            continue;
+        if (count > 1)
+            snprintf(more, sizeof more, " and %zu more", count - 1);
+        int length = snprintf(one, sizeof one, "%s'%.100s' (%.40s)%s: %.200s", i ? "; " : "", r->node, r->op, more, r->why);
         if (at + length + 40 > (int)sizeof text) {
-            snprintf(text + at, sizeof text - (size_t)at, "; and %zu more", report->refusal_count - i);
+            snprintf(text + at, sizeof text - (size_t)at, "; and others");
             break;
         }
         at += snprintf(text + at, sizeof text - (size_t)at, "%s", one);

@@ -253,7 +253,8 @@ static void io_of(struct net_io *io, const struct onnx_value *value) {
 
 /* Inputs and outputs have no node of their own; a refusal names them as one. */
 static bool refuse_value(struct lowering *l, const struct onnx_value *value, const char *op, const char *why) {
-    struct onnx_node node = {.name = value->name, .op = op, .domain = "", .opset = l->graph->opset};
+    struct onnx_value *inputs[] = {(struct onnx_value *)value};
+    struct onnx_node node = {.name = value->name, .op = op, .domain = "", .opset = l->graph->opset, .inputs = inputs, .input_count = 1};
     return refuse(l, &node, "%s", why);
 }
 
@@ -397,6 +398,16 @@ static void pass_scales_back(struct net *net) {
     }
 }
 
+/* One line, however many there are. */
+static void notice_floats(const struct lowering *l) {
+    const struct onnx_node *first = l->first_float, *last = l->last_float;
+    if (l->float_count == 1)
+        onnx_notice(l->report, "%s (%s) runs in float: the quantizer left it so", first->name, first->op);
+    else if (l->float_count)
+        onnx_notice(l->report, "%zu layers run in float, from %s (%s) to %s (%s): the quantizer left them so", l->float_count, first->name,
+                    first->op, last->name, last->op);
+}
+
 struct net *lower(struct onnx_graph *graph, struct onnx_report *report) {
     struct lowering l = {.graph = graph, .net = net_new(graph->name), .report = report};
     size_t refused = report->refusal_count;
@@ -410,6 +421,7 @@ struct net *lower(struct onnx_graph *graph, struct onnx_report *report) {
     for (size_t i = 0; i < graph->output_count; i++)
         add_output(&l, graph->outputs[i]);
     pass_scales_back(l.net);
+    notice_floats(&l);
     if (report->refusal_count == refused)
         return l.net;
     net_free(l.net);

@@ -72,8 +72,10 @@ static void add_real_conv(struct lowering *l, struct onnx_node *node, struct net
     if (bias)
         net_add_constant(step, bias, up8(outputs) * sizeof *bias, offsetof(struct morsel_blob_real_conv, bias));
     l->net->parameter_count += (uint64_t)outputs * per_output + (bias ? outputs : 0);
-    if (!node_is(node, "Resize"))
-        onnx_notice(l->report, "%s (%s) runs in float: the quantizer left it so", node->name, node->op);
+    if (node_is(node, "Resize"))
+        return;
+    l->first_float = l->float_count++ ? l->first_float : node;
+    l->last_float = node;
 }
 
 void lower_real_rows(struct lowering *l, struct onnx_node *node, struct net_buffer *x, struct net_buffer *y, const struct tail *tail,

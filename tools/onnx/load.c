@@ -27,17 +27,17 @@ static uint8_t *read_file(const char *path, size_t *size, char *error, size_t er
     bool there = !stat(path, &info), regular = there && S_ISREG(info.st_mode); /* asked first: opening a pipe would wait */
     FILE *file = regular ? fopen(path, "rb") : NULL;
     if (there && !regular)
-        onnx_fail(error, error_size, "is not a regular file");
+        onnx_fail(error, error_size, "not a regular file");
     else if (!file)
-        onnx_fail(error, error_size, "cannot be read: %s", strerror(errno));
+        onnx_fail(error, error_size, "it cannot be read: %s", strerror(errno));
     else if (!info.st_size)
-        onnx_fail(error, error_size, "is empty");
+        onnx_fail(error, error_size, "the file is empty");
     else if (info.st_size > INT32_MAX)
-        onnx_fail(error, error_size, "has more than 2 GiB, the most a protobuf file can have; keep large weights in an external data file");
+        onnx_fail(error, error_size, "it has over 2 GiB, the most a protobuf file can have; keep large weights in an external data file");
     else if (!(bytes = malloc((size_t)info.st_size)))
-        onnx_fail(error, error_size, "needs %" PRId64 " bytes of memory, which are not there", (int64_t)info.st_size);
+        onnx_fail(error, error_size, "it needs %" PRId64 " bytes of memory, which are not there", (int64_t)info.st_size);
     else if (fread(bytes, 1, (size_t)info.st_size, file) != (size_t)info.st_size) {
-        onnx_fail(error, error_size, "cannot be read to its end");
+        onnx_fail(error, error_size, "it cannot be read to its end");
         free(bytes);
         bytes = NULL;
     }
@@ -314,7 +314,7 @@ struct onnx_graph *onnx_load(const char *path, char *error, size_t error_size) {
     Onnx__Model *model = onnx__model__unpack(NULL, size, bytes);
     free(bytes);
     if (!model) {
-        onnx_fail(error, error_size, "is not an ONNX model, or is damaged: its protobuf message cannot be read");
+        onnx_fail(error, error_size, "not an ONNX model, or a damaged one: its protobuf message cannot be read");
         return NULL;
     }
     struct onnx_graph *graph = onnx_new_graph(model);
