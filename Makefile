@@ -339,6 +339,7 @@ parity: all build/venv/.ready  ## byte comparison with ONNX Runtime, some four m
 	@$(PYTHON) tests/parity/picture.py
 	@$(PYTHON) tests/parity/optimize.py
 	@$(PYTHON) tests/parity/layers.py
+	@$(PYTHON) tests/parity/quantize.py
 	@$(PYTHON) tests/quantize/hard.py --check
 parity-quick: all build/venv/.ready  ## a part of it
 	@$(PYTHON) tests/parity/run.py --quick
