@@ -20,7 +20,8 @@ struct part {
     const int8_t *weights;
     const float *multiplier, *bias; /* bias: NULL where there is none */
     __m512i start[3]; /* bias - zero * weight_sum */
-    int plain;        /* whether results need neither a zero point nor limits */
+    __m512 offset[3]; /* of plain parts */
+    int plain;        /* as requant_avx512.h says */
     __mmask64 mask;   /* channels that exist */
     size_t channel;   /* the first, in y */
     uint8_t *y;       /* of pixel 0 */
@@ -28,23 +29,26 @@ struct part {
     size_t block, pixel; /* the first of each, of the whole step */
 };
 
-static struct part part_of(const struct morsel_conv_job *job, uint32_t block, uint32_t nb) {
+static void take_part(struct part *part, const struct morsel_conv_job *job, uint32_t block, uint32_t nb) {
     const struct morsel_channels *c = &job->args->channels;
+    const __m512i x_zero = _mm512_set1_epi32(job->args->x.code.zero);
     uint32_t channel = job->constants + block * 16, left = job->outs - block * 16;
-    struct part part = {.job = job, .requant = morsel_requant512(&job->args->y), .y_step = morsel_y_step(&job->args->window, 1)};
-    part.weights = job->weights + block * job->block_bytes;
-    part.multiplier = c->multiplier + channel;
-    part.bias = c->float_bias ? c->float_bias + channel : NULL;
+    part->job = job;
+    part->requant = morsel_requant512(&job->args->y);
+    part->y_step = morsel_y_step(&job->args->window, 1);
+    part->weights = job->weights + block * job->block_bytes;
+    part->multiplier = c->multiplier + channel;
+    part->bias = c->float_bias ? c->float_bias + channel : NULL;
+    part->plain = morsel_plain512(c, &job->args->y, channel / 16, nb);
     for (uint32_t b = 0; b < nb; b++) {
         __m512i sum = _mm512_loadu_si512(c->weight_sum + channel + 16 * b);
-        __m512i zero = _mm512_mullo_epi32(sum, _mm512_set1_epi32(job->args->x.code.zero));
-        part.start[b] = _mm512_sub_epi32(_mm512_loadu_si512(c->bias + channel + 16 * b), zero);
+        __m512i start = _mm512_sub_epi32(_mm512_loadu_si512(c->bias + channel + 16 * b), _mm512_mullo_epi32(sum, x_zero));
+        part->start[b] = part->plain ? morsel_start512(start) : start;
+        part->offset[b] = morsel_offset512(_mm512_loadu_ps(part->multiplier + 16 * b));
     }
-    part.plain = !part.requant.moved && !part.requant.limited;
-    part.mask = ((__mmask64)1 << (left < 16 * nb ? left : 16 * nb)) - 1;
-    part.block = channel / 16;
-    part.channel = job->first + block * 16;
-    return part;
+    part->mask = ~(__mmask64)0 >> (64 - (left < 16 * nb ? left : 16 * nb));
+    part->block = channel / 16;
+    part->channel = job->first + block * 16;
 }
 
 /* A value for each of `tall` pixels, seven or eight. Named fields: compilers keep arrays that long in memory. */
@@ -121,41 +125,43 @@ MORSEL_INLINE void dot_pixels(struct pixels *a, struct pixels *b, struct pixels 
     dot_pixel(&a->p7, &b->p7, &c->p7, x + o->p7, wa, wb, wc);
 }
 
-MORSEL_INLINE void scale_biased(struct pixels *s, __m512 m, __m512 bias) {
-    s->p0 = morsel_scale512_bias(s->p0, m, bias);
-    s->p1 = morsel_scale512_bias(s->p1, m, bias);
-    s->p2 = morsel_scale512_bias(s->p2, m, bias);
-    s->p3 = morsel_scale512_bias(s->p3, m, bias);
-    s->p4 = morsel_scale512_bias(s->p4, m, bias);
-    s->p5 = morsel_scale512_bias(s->p5, m, bias);
-    s->p6 = morsel_scale512_bias(s->p6, m, bias);
-    s->p7 = s->p6;
-}
-
-/* Block `block` of a part. `biased`: it may have float biases; they are rare, and not every tile is made for them. */
-MORSEL_INLINE void scale_pixels(struct pixels *s, const struct part *part, uint32_t block, int tall, int biased) {
-    __m512 m = _mm512_loadu_ps(part->multiplier + 16 * block);
-    if (biased && part->bias) {
-        scale_biased(s, m, _mm512_loadu_ps(part->bias + 16 * block));
-        return;
-    }
-    s->p0 = morsel_scale512(s->p0, m);
-    s->p1 = morsel_scale512(s->p1, m);
-    s->p2 = morsel_scale512(s->p2, m);
-    s->p3 = morsel_scale512(s->p3, m);
-    s->p4 = morsel_scale512(s->p4, m);
-    s->p5 = morsel_scale512(s->p5, m);
-    s->p6 = morsel_scale512(s->p6, m);
-    s->p7 = tall == 8 ? morsel_scale512(s->p7, m) : s->p6;
-}
-
-/* What a tile can do besides: few need all of it, and each costs the others time or room. Eight pixels high fetch ahead where there is
- * something to fetch, seven always. */
+/* What a tile can do besides: few need all of it, and each costs the others time or room. */
 enum {
-    LIMITS = 1, /* zero points and limits of results */
-    BIAS = 2,   /* float biases */
-    AHEAD = 4   /* fetching what later steps need */
+    LIMITS = 1,  /* zero points and limits of results; without, parts are plain */
+    EITHER = 2,  /* plain parts too */
+    BIAS = 4,    /* float biases */
+    AHEAD = 8,   /* fetching what later steps need, where there is something */
+    ALWAYS = 16, /* there is */
+    APART = 32   /* plain parts too, with an end of their own */
 };
+
+enum how {
+    SUMS, BIASED, PLAIN
+};
+
+MORSEL_INLINE __m512i scale(__m512i sum, __m512 m, __m512 other, enum how how) {
+    if (how == PLAIN) return morsel_scale512_plain(sum, m, other);
+    return how == SUMS ? morsel_scale512(sum, m) : morsel_scale512_bias(sum, m, other);
+}
+
+MORSEL_INLINE void scale_each(struct pixels *s, __m512 m, __m512 other, enum how how, int tall) {
+    s->p0 = scale(s->p0, m, other, how);
+    s->p1 = scale(s->p1, m, other, how);
+    s->p2 = scale(s->p2, m, other, how);
+    s->p3 = scale(s->p3, m, other, how);
+    s->p4 = scale(s->p4, m, other, how);
+    s->p5 = scale(s->p5, m, other, how);
+    s->p6 = scale(s->p6, m, other, how);
+    s->p7 = tall == 8 ? scale(s->p7, m, other, how) : s->p6;
+}
+
+/* Block `block` of a part. Float biases are rare, and not every tile is made for them. */
+MORSEL_INLINE void scale_pixels(struct pixels *s, const struct part *part, uint32_t block, int tall, int can) {
+    __m512 m = _mm512_loadu_ps(part->multiplier + 16 * block);
+    if (!(can & LIMITS) || (can & EITHER && part->plain)) scale_each(s, m, part->offset[block], PLAIN, tall);
+    else if (can & BIAS && part->bias) scale_each(s, m, _mm512_loadu_ps(part->bias + 16 * block), BIASED, tall);
+    else scale_each(s, m, m, SUMS, tall);
+}
 
 /* How results are written: in registers for each tile. */
 struct finish {
@@ -205,9 +211,9 @@ MORSEL_INLINE void store_16(const struct finish *f, uint8_t *y, const struct pla
 MORSEL_INLINE void finish_48(const struct part *part, uint8_t *y, const struct places *oy, struct pixels a, struct pixels b,
                              struct pixels c, int tall, int can) {
     struct finish f = finish_of(part, !(can & LIMITS));
-    scale_pixels(&a, part, 0, tall, can & BIAS);
-    scale_pixels(&b, part, 1, tall, can & BIAS);
-    scale_pixels(&c, part, 2, tall, can & BIAS);
+    scale_pixels(&a, part, 0, tall, can);
+    scale_pixels(&b, part, 1, tall, can);
+    scale_pixels(&c, part, 2, tall, can);
     store_48(&f, y, a.p0, b.p0, c.p0);
     store_48(&f, y + oy->p1, a.p1, b.p1, c.p1);
     store_48(&f, y + oy->p2, a.p2, b.p2, c.p2);
@@ -221,8 +227,8 @@ MORSEL_INLINE void finish_48(const struct part *part, uint8_t *y, const struct p
 MORSEL_INLINE void finish_32(const struct part *part, uint8_t *y, const struct places *oy, struct pixels a, struct pixels b, int tall,
                              int can) {
     struct finish f = finish_of(part, !(can & LIMITS));
-    scale_pixels(&a, part, 0, tall, can & BIAS);
-    scale_pixels(&b, part, 1, tall, can & BIAS);
+    scale_pixels(&a, part, 0, tall, can);
+    scale_pixels(&b, part, 1, tall, can);
     store_32(&f, y, y + oy->p1, a.p0, b.p0, a.p1, b.p1);
     store_32(&f, y + oy->p2, y + oy->p3, a.p2, b.p2, a.p3, b.p3);
     store_32(&f, y + oy->p4, y + oy->p5, a.p4, b.p4, a.p5, b.p5);
@@ -239,7 +245,7 @@ MORSEL_INLINE void tile_48(const struct part *part, struct morsel_ahead *ahead, 
     do {
         const uint8_t *x = *line + at * lines->step;
         const int8_t *stop = w + (size_t)job->quads * 64;
-        if (!ahead || (tall == 8 && !ahead->step)) {
+        if (!ahead || (!(can & ALWAYS) && !ahead->step)) {
             for (; w != stop; w += 64, x += 4) dot_pixels(&a, &b, &c, x, o, w, block, 3, tall);
             continue;
         }
@@ -249,7 +255,8 @@ MORSEL_INLINE void tile_48(const struct part *part, struct morsel_ahead *ahead, 
         }
     } while (++line != end);
     uint8_t *y = part->y + at * part->y_step;
-    finish_48(part, y, oy, a, b, c, tall, can);
+    if (can & APART && part->plain) finish_48(part, y, oy, a, b, c, tall, 0);
+    else finish_48(part, y, oy, a, b, c, tall, can);
 }
 
 MORSEL_INLINE void tile_32(const struct part *part, struct morsel_ahead *ahead, const struct morsel_lines *lines, size_t at,
@@ -262,7 +269,7 @@ MORSEL_INLINE void tile_32(const struct part *part, struct morsel_ahead *ahead, 
     do {
         const uint8_t *x = *line + at * lines->step;
         const int8_t *stop = w + (size_t)job->quads * 64;
-        if (!ahead || (tall == 8 && !ahead->step)) {
+        if (!ahead || (!(can & ALWAYS) && !ahead->step)) {
             for (; w != stop; w += 64, x += 4) dot_pixels(&a, &b, &a, x, o, w, block, 2, tall);
             continue;
         }
@@ -293,7 +300,7 @@ MORSEL_INLINE void tile_16(const struct part *part, const struct morsel_lines *l
     } while (++line != end);
     struct finish f = finish_of(part, 0);
     for (int second = 0; second < 2; second++, a = b, at = next) { /* a loop, for the code to stand once */
-        scale_pixels(&a, part, 0, tall, can & BIAS);
+        scale_pixels(&a, part, 0, tall, can);
         store_16(&f, part->y + at * part->y_step, oy, &a, tall);
     }
 }
@@ -328,26 +335,24 @@ MORSEL_INLINE void run(const struct part *part, const struct morsel_lines *lines
         run(part, lines, n, blocks, tall, can);                                                                              \
     }
 
-RUN(run_7x16, 1, 7, LIMITS | BIAS)
+RUN(run_7x16, 1, 7, LIMITS | EITHER | BIAS)
 RUN(run_7x32, 2, 7, LIMITS | BIAS)
-RUN(run_7x48, 3, 7, LIMITS | BIAS)
+RUN(run_7x48, 3, 7, LIMITS | APART | BIAS | AHEAD)
 RUN(plain_7x32, 2, 7, 0)
 RUN(plain_7x48, 3, 7, 0)
-RUN(ahead_7x32, 2, 7, LIMITS | AHEAD)
-RUN(ahead_7x48, 3, 7, LIMITS | AHEAD)
-RUN(run_8x16, 1, 8, LIMITS)
-RUN(run_8x32, 2, 8, LIMITS | AHEAD)
-RUN(run_8x48, 3, 8, LIMITS | AHEAD)
+RUN(ahead_7x32, 2, 7, LIMITS | EITHER | AHEAD | ALWAYS)
+RUN(run_8x16, 1, 8, LIMITS | EITHER)
+RUN(run_8x32, 2, 8, LIMITS | EITHER | AHEAD)
+RUN(run_8x48, 3, 8, LIMITS | EITHER | AHEAD)
 
 /* In tiles of the height that leaves less of the last tile over the one before. */
 static void run_part(const struct part *part, const struct morsel_lines *lines, size_t n, uint32_t blocks) {
-    int eight = (n + 7) / 8 * 8 < (n + 6) / 7 * 7, wide = blocks == 3;
-    if (blocks == 1) (eight && !part->bias ? run_8x16 : run_7x16)(part, lines, n);
-    else if (part->bias) (wide ? run_7x48 : run_7x32)(part, lines, n);
+    int eight = (n + 7) / 8 * 8 < (n + 6) / 7 * 7 && !part->bias, wide = blocks == 3, ahead = part->job->args->ahead_bytes != 0;
+    if (blocks == 1) (eight ? run_8x16 : run_7x16)(part, lines, n);
     else if (eight) (wide ? run_8x48 : run_8x32)(part, lines, n);
-    else if (part->job->args->ahead_bytes) (wide ? ahead_7x48 : ahead_7x32)(part, lines, n);
-    else if (part->plain) (wide ? plain_7x48 : plain_7x32)(part, lines, n);
-    else (wide ? run_7x48 : run_7x32)(part, lines, n);
+    else if (part->plain && !ahead) (wide ? plain_7x48 : plain_7x32)(part, lines, n);
+    else if (wide) run_7x48(part, lines, n);
+    else (ahead && !part->bias ? ahead_7x32 : run_7x32)(part, lines, n);
 }
 
 /* How many of `left` blocks to do together: threes, and twos at the end so that no single one is left. */
@@ -366,7 +371,7 @@ struct kept {
 static struct part *part_at(struct kept *kept, const struct morsel_conv_job *job, uint32_t i, uint32_t block, uint32_t nb) {
     struct part *part = &kept->parts[i < PARTS_KEPT ? i : PARTS_KEPT];
     if (i < kept->count) return part;
-    *part = part_of(job, block, nb);
+    take_part(part, job, block, nb);
     if (i < PARTS_KEPT) kept->count = i + 1;
     return part;
 }
