@@ -341,6 +341,7 @@ static void split_depth(struct morsel_conv_args *a) {
     win->in_w *= parts;
     win->stride_w *= parts;
     win->kernel_w = parts;
+    win->dilation_w = 1;
 }
 
 void morsel_conv_tiles(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_tile_fn *tile,
