@@ -55,6 +55,9 @@ morsel_fc_fn morsel_fc_blocks_i8mm;
 /* The channels, from the first on, that it took: those of several tiles with few inputs, or none. */
 uint32_t morsel_shallow_dotprod(const struct morsel_tile *t);
 
+/* The channels behind the last whole sixteen, if they are at most eight, of pairs of tiles in one piece of more than 16 inputs. */
+morsel_tile_fn morsel_eights_dotprod;
+
 morsel_tile_fn morsel_tile_dotprod;
 morsel_conv_fn morsel_conv_rows_dotprod;
 morsel_conv_fn morsel_depthwise_rows_dotprod;

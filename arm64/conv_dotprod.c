@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Convolution and matrix product with SDOT: 4 pixels x 16 channels, sums in 16 registers. */
-#include "arm64.h"
+#include "dotprod.h"
 
-#define INLINE static inline __attribute__((always_inline))
-
-struct sums {
-    struct morsel_sum16 p0, p1, p2, p3;
-};
-
-/* In asm, and volatile, for the order alone: the compiler would gather the dot products of each pixel and run out of registers. */
-#define DOT(sum, w, x, lane) __asm__ volatile("sdot %0.4s, %1.16b, %2.4b[" #lane "]" : "+w"(sum) : "w"(w), "w"(x))
 #define DOT16(p, x, lane) \
     do { \
         DOT((p).s0, w0, x, lane); \
@@ -29,23 +21,8 @@ struct sums {
         DOT16((s)->p3, x3, lane); \
     } while (0)
 
-/* Addresses of four pixels' inputs. */
-struct inputs {
-    const uint8_t *a, *b, *c, *d;
-};
-
-INLINE int8x16_t load16(const uint8_t *x) {
-    return vld1q_s8((const int8_t *)x);
-}
-
 INLINE int8x16_t load8(const uint8_t *x) {
     return vcombine_s8(vld1_s8((const int8_t *)x), vdup_n_s8(0));
-}
-
-INLINE int8x16_t load4(const uint8_t *x) {
-    int32_t v;
-    memcpy(&v, x, 4);
-    return vreinterpretq_s8_s32(vdupq_n_s32(v));
 }
 
 INLINE struct sums start_four(const int32_t *start) { /* loads for every pixel: copies would take the dot products' pipes */
@@ -163,43 +140,23 @@ static void tile_part(const struct morsel_tile *t, uint32_t c) {
 /* Nothing of the pixels c and d before a and b are done: narrowing has one pipe, and must not be left to the end in a lump. */
 #define AFTER(done, next) __asm__ volatile("" : "+w"((next).s0), "+w"((next).s1), "+w"((next).s2), "+w"((next).s3) : "w"(done))
 
-INLINE void put_four(struct sums *s, const float *m, const float *o, const struct morsel_finish *f, uint8_t *to, size_t step,
-                     uint32_t mode) {
-    int8_t *y = (int8_t *)to;
-    int8x16_t v = morsel_finish16(s->p0, m, o, f, mode);
-    AFTER(v, s->p1);
-    vst1q_s8(y, v);
-    v = morsel_finish16(s->p1, m, o, f, mode);
-    AFTER(v, s->p2);
-    vst1q_s8(y + step, v);
-    v = morsel_finish16(s->p2, m, o, f, mode);
-    AFTER(v, s->p3);
-    vst1q_s8(y + 2 * step, v);
-    vst1q_s8(y + 3 * step, morsel_finish16(s->p3, m, o, f, mode));
+/* STR takes two turns of the arithmetic's pipes for sixteen bytes, by the tables that `make a76` goes by; this takes one. */
+INLINE void store16(uint8_t *y, int8x16_t v) {
+    __asm__("st1 {%1.16b}, %0" : "=Q"(*(int8_t(*)[16])(void *)y) : "w"(v));
 }
 
-/* Keeps the compiler from sharing the ends of branches: each is to stay in one stretch. */
-#define OWN_END(why) __asm__ volatile("// " why)
-
-/* A block of one tile in one piece of more than 16 inputs, a multiple of 8. What begins a block and what ends it stand in one stretch of
- * code with dot products, so that loads and rounding run beside them. */
-INLINE const int8_t *dense_block(struct inputs x, uint32_t depth, const int8_t *w, const int32_t *start, const float *m,
-                                 const float *o, const struct morsel_finish *f, uint8_t *y, size_t step, uint32_t mode) {
-    struct sums s = start_four(start);
-    uint32_t k = 16;
-    add_sixteen(&s, x, 0, w);
-    for (w += 256; depth - k > 16; k += 16, w += 256) add_sixteen(&s, x, k, w);
-    if (depth - k == 16) {
-        add_sixteen(&s, x, k, w);
-        put_four(&s, m, o, f, y, step, mode);
-        OWN_END("last sixteen");
-        return w + 256;
-    }
-    __asm__("" : "+r"(k), "+r"(w), "+r"(m)); /* what both branches load must not be loaded before them, in a heap */
-    add_eight(&s, x, k, w);
-    put_four(&s, m, o, f, y, step, mode);
-    OWN_END("last eight");
-    return w + 128;
+INLINE void put_four(struct sums *s, const float *m, const float *o, const struct morsel_finish *f, uint8_t *to, size_t step,
+                     uint32_t mode) {
+    int8x16_t v = morsel_finish16(s->p0, m, o, f, mode);
+    AFTER(v, s->p1);
+    store16(to, v);
+    v = morsel_finish16(s->p1, m, o, f, mode);
+    AFTER(v, s->p2);
+    store16(to + step, v);
+    v = morsel_finish16(s->p2, m, o, f, mode);
+    AFTER(v, s->p3);
+    store16(to + 2 * step, v);
+    store16(to + 3 * step, morsel_finish16(s->p3, m, o, f, mode));
 }
 
 /* Loads that nothing uses: hints may be dropped, and the model of caches in `make a76` sees none. */
@@ -208,21 +165,66 @@ INLINE void fetch(const int8_t *from, size_t bytes) {
         __asm__ volatile("ldr wzr, [%0]\n\tldr wzr, [%0, #64]" : : "r"(from + i), "m"(*(const int8_t(*)[128])(const void *)(from + i)));
 }
 
+/* Blocks of 4 pixels x 16 channels, tile after tile. */
+struct blocks {
+    struct inputs x;
+    const int8_t *w;
+    uint8_t *y;
+    uint32_t c; /* first channel of the next block */
+};
+
+/* The next block: the one beside it, or the first of the next tile. A branch would cut in two the stretch of code in which this stands. */
+INLINE void next_block(struct blocks *b, uint32_t channels, size_t x_step, size_t tile_y, size_t tile_w) {
+    b->c += 16;
+    size_t last = 0 - (size_t)(b->c == channels);
+    x_step &= last;
+    b->x.a += x_step, b->x.b += x_step, b->x.c += x_step, b->x.d += x_step;
+    b->y += 16 + (tile_y & last);
+    b->w -= tile_w & last;
+    b->c &= ~(uint32_t)last;
+}
+
+/* `count` whole blocks of whole tiles in one piece of more than 16 inputs, a multiple of 8. What begins a block and what ends it stand in
+ * one stretch of code with dot products, so that loads, rounding and addresses run beside them. */
+INLINE void run_blocks(struct blocks *of, const struct morsel_tile *t, uint32_t channels, uint32_t count, uint32_t depth, uint32_t mode) {
+    const struct morsel_group *g = t->group;
+    const size_t step = t->y_step, x_step = t->x_step, tile_y = 4 * step - channels, tile_w = (size_t)channels * depth;
+    struct blocks b = *of;
+    const struct morsel_finish f = g->finish;
+    do {
+        const float *m = g->multiplier + b.c, *o = g->offset + b.c;
+        const int32_t *start = g->start + b.c;
+        struct sums s;
+        uint32_t k = 16;
+        if (__builtin_expect(depth & 8, 0)) { /* out of the way of what follows the other */
+            __asm__("" : "+r"(b.w), "+r"(start)); /* what both branches load must not be loaded before them, in a heap */
+            s = start_four(start);
+            add_eight(&s, b.x, 0, b.w);
+            b.w += 128;
+            k = 8;
+        } else {
+            s = start_four(start);
+            add_sixteen(&s, b.x, 0, b.w);
+            b.w += 256;
+        }
+        for (; depth - k > 16; k += 16, b.w += 256) add_sixteen(&s, b.x, k, b.w);
+        add_sixteen(&s, b.x, k, b.w);
+        b.w += 256;
+        put_four(&s, m, o, &f, b.y, step, mode);
+        next_block(&b, channels, x_step, tile_y, tile_w);
+    } while (--count);
+    *of = b;
+}
+
 /* Whole blocks of whole tiles. */
 INLINE void run_dense(const struct morsel_tile *t, uint32_t channels, uint32_t depth, uint32_t mode) {
-    struct inputs x = {t->x[0], t->x[1], t->x[2], t->x[3]};
-    const struct morsel_finish f = t->group->finish;
-    const size_t y_step = t->y_step, x_step = t->x_step;
-    uint8_t *y = t->y;
+    struct blocks b = {{t->x[0], t->x[1], t->x[2], t->x[3]}, t->weights, t->y, 0};
     const int8_t *next = t->next;
-    size_t fetched = t->next_bytes / t->tiles / 128 * 128; /* at each tile */
-    for (uint32_t i = t->tiles; i; i--, x.a += x_step, x.b += x_step, x.c += x_step, x.d += x_step, y += 4 * y_step) {
+    size_t fetched = next ? t->next_bytes / t->tiles / 128 * 128 : 0; /* at each tile */
+    uint32_t tiles = fetched ? 1 : t->tiles;
+    for (uint32_t i = 0; i < t->tiles; i += tiles, next += fetched) {
         fetch(next, fetched);
-        next += fetched;
-        const int32_t *start = t->group->start;
-        const float *m = t->group->multiplier, *o = t->group->offset;
-        const int8_t *w = t->weights;
-        for (uint32_t c = 0; c < channels; c += 16) w = dense_block(x, depth, w, start + c, m + c, o + c, &f, y + c, y_step, mode);
+        run_blocks(&b, t, channels, tiles * (channels / 16), depth, mode);
     }
 }
 
@@ -266,96 +268,7 @@ static void dense(const struct morsel_tile *t, uint32_t channels) {
     else dense_clamped(t, channels);
 }
 
-/* A last block of at most 8 channels: 8 pixels, two in each group of four registers. */
-#define DOT8(p, xa, xb, lane) \
-    do { \
-        DOT((p).s0, w0, xa, lane); \
-        DOT((p).s1, w1, xa, lane); \
-        DOT((p).s2, w0, xb, lane); \
-        DOT((p).s3, w1, xb, lane); \
-    } while (0)
-#define HALF4(s, w, lane) \
-    do { \
-        int8x16_t w0 = vld1q_s8((w) + 64 * (lane)), w1 = vld1q_s8((w) + 64 * (lane) + 16); \
-        DOT8((s)->p0, x0, x1, lane); \
-        DOT8((s)->p1, x2, x3, lane); \
-        DOT8((s)->p2, x4, x5, lane); \
-        DOT8((s)->p3, x6, x7, lane); \
-    } while (0)
-
-INLINE void half_sixteen(struct sums *s, struct inputs x, struct inputs z, uint32_t k, const int8_t *w) {
-    int8x16_t x0 = load16(x.a + k), x1 = load16(x.b + k), x2 = load16(x.c + k), x3 = load16(x.d + k);
-    int8x16_t x4 = load16(z.a + k), x5 = load16(z.b + k), x6 = load16(z.c + k), x7 = load16(z.d + k);
-    HALF4(s, w, 0);
-    HALF4(s, w, 1);
-    HALF4(s, w, 2);
-    HALF4(s, w, 3);
-}
-
-INLINE void half_four(struct sums *s, struct inputs x, struct inputs z, uint32_t k, const int8_t *w) {
-    int8x16_t x0 = load4(x.a + k), x1 = load4(x.b + k), x2 = load4(x.c + k), x3 = load4(x.d + k);
-    int8x16_t x4 = load4(z.a + k), x5 = load4(z.b + k), x6 = load4(z.c + k), x7 = load4(z.d + k);
-    HALF4(s, w, 0);
-}
-
-/* Two pixels' sums lie in each group of four registers. */
-INLINE void put_eights(struct morsel_sum16 s, const struct morsel_finish8 *k, const float *o, uint8_t *y, size_t step, uint32_t mode) {
-    struct morsel_sum8 first = {s.s0, s.s1}, second = {s.s2, s.s3};
-    morsel_store8(y, first, k, o, mode);
-    morsel_store8(y + step, second, k, o, mode);
-}
-
-/* The first n channels of eight pixels. */
-static __attribute__((noinline)) void copy_parts(uint8_t *y, size_t step, const uint8_t *eights, uint32_t n) {
-    for (uint32_t p = 0; p < 8; p++)
-        for (uint32_t c = 0; c < n; c++) y[p * step + c] = eights[8 * p + c];
-}
-
-/* Eight pixels in pairs of tiles, more than 16 inputs; start holds the eight channels twice. */
-INLINE void run_half(const struct morsel_tile *t, uint32_t mode) {
-    uint32_t c = t->channels / 16 * 16, n = t->channels - c, depth = t->depth;
-    const int8_t *weights = t->weights + (size_t)c * depth;
-    const float *o = t->group->offset + c;
-    const struct morsel_finish8 keep = morsel_keep_finish8(&t->group->finish, t->group->multiplier + c);
-    struct inputs x = {t->x[0], t->x[1], t->x[2], t->x[3]};
-    size_t x_step = t->x_step, step = t->y_step;
-    uint8_t spare[64], *y = t->y + c, *to = n == 8 ? y : spare;
-    size_t to_step = n == 8 ? step : 8;
-    int32_t start[16];
-    for (uint32_t i = 0; i < 16; i++) start[i] = t->group->start[c + i % 8];
-    for (uint32_t pairs = t->tiles / 2; pairs; pairs--, y += 8 * step) {
-        struct inputs z = {x.a + x_step, x.b + x_step, x.c + x_step, x.d + x_step};
-        struct sums s = start_four(start);
-        const int8_t *w = weights;
-        uint32_t k = 16;
-        half_sixteen(&s, x, z, 0, w); /* beside the loads of the starts */
-        for (w += 256; depth - k > 16; k += 16, w += 256) half_sixteen(&s, x, z, k, w);
-        if (depth - k == 16) half_sixteen(&s, x, z, k, w); /* beside the results, in one stretch */
-        else
-            for (; depth - k; k += 4, w += 64) half_four(&s, x, z, k, w);
-        put_eights(s.p0, &keep, o, to, to_step, mode);
-        put_eights(s.p1, &keep, o, to + 2 * to_step, to_step, mode);
-        put_eights(s.p2, &keep, o, to + 4 * to_step, to_step, mode);
-        put_eights(s.p3, &keep, o, to + 6 * to_step, to_step, mode);
-        if (n == 8) to += 8 * step;
-        else copy_parts(y, step, spare, n);
-        x.a = z.a + x_step, x.b = z.b + x_step, x.c = z.c + x_step, x.d = z.d + x_step;
-    }
-}
-
-static __attribute__((noinline)) void half_relu(const struct morsel_tile *t) {
-    run_half(t, MORSEL_FINISH_RELU);
-}
-
-static __attribute__((noinline)) void half_shifted(const struct morsel_tile *t) {
-    run_half(t, MORSEL_FINISH_SHIFTED);
-}
-
-static __attribute__((noinline)) void half_clamped(const struct morsel_tile *t) {
-    run_half(t, MORSEL_FINISH_CLAMPED);
-}
-
-/* What dense() and run_half() leave, tile by tile from tile `from` on: channels up to `whole` in blocks, then the others. */
+/* What dense() and morsel_eights_dotprod() leave, tile by tile from tile `from` on: channels up to `whole` in blocks, then the others. */
 static void rest(const struct morsel_tile *t, uint32_t channel, uint32_t whole, uint32_t from) {
     struct morsel_tile one = *t;
     const uint8_t *x[4];
@@ -380,11 +293,9 @@ void morsel_tile_dotprod(const struct morsel_tile *t) {
     else if (whole && t->segments == 1 && t->depth > 16 && t->depth % 8 == 0) dense(t, done = whole);
     if (t->tiles > 1 && t->depth > 16 && done == whole && t->channels - whole <= 8 && whole < t->channels) {
         pairs = t->tiles / 2 * 2;
-        if (mode == MORSEL_FINISH_RELU) half_relu(t);
-        else if (mode == MORSEL_FINISH_CLAMPED) half_clamped(t);
-        else half_shifted(t);
+        morsel_eights_dotprod(t);
     }
-    if (done < t->channels) rest(t, done, whole, pairs);
+    if (done < t->channels && pairs < t->tiles) rest(t, done, whole, pairs);
 }
 
 void morsel_conv_rows_dotprod(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {

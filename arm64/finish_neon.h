@@ -182,7 +182,8 @@ static inline __attribute__((always_inline)) void morsel_store8(uint8_t *to, str
         a = vmulq_f32(vsubq_f32(vreinterpretq_f32_s32(s.s0), magic), k->m0);
         b = vmulq_f32(vsubq_f32(vreinterpretq_f32_s32(s.s1), magic), k->m1);
     }
-    int8x8_t v = vqmovn_s16(vaddq_s16(morsel_low_halves(vaddq_f32(a, round), vaddq_f32(b, round)), k->zero));
+    int16x8_t rounded = morsel_low_halves(vaddq_f32(a, round), vaddq_f32(b, round));
+    int8x8_t v = vqmovn_s16(mode == MORSEL_FINISH_FOLDED ? rounded : vaddq_s16(rounded, k->zero));
     vst1_s8((int8_t *)to, mode == MORSEL_FINISH_CLAMPED ? veor_s8(v, k->flip) : v);
 }
 

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* A last block of at most 8 channels with SDOT: 8 pixels, two in each group of four registers. */
+#include "dotprod.h"
+
+#define DOT8(p, xa, xb, lane) \
+    do { \
+        DOT((p).s0, w0, xa, lane); \
+        DOT((p).s1, w1, xa, lane); \
+        DOT((p).s2, w0, xb, lane); \
+        DOT((p).s3, w1, xb, lane); \
+    } while (0)
+#define HALF4(s, w, lane) \
+    do { \
+        int8x16_t w0 = vld1q_s8((w) + 64 * (lane)), w1 = vld1q_s8((w) + 64 * (lane) + 16); \
+        DOT8((s)->p0, x0, x1, lane); \
+        DOT8((s)->p1, x2, x3, lane); \
+        DOT8((s)->p2, x4, x5, lane); \
+        DOT8((s)->p3, x6, x7, lane); \
+    } while (0)
+
+INLINE void half_sixteen(struct sums *s, struct inputs x, struct inputs z, uint32_t k, const int8_t *w) {
+    int8x16_t x0 = load16(x.a + k), x1 = load16(x.b + k), x2 = load16(x.c + k), x3 = load16(x.d + k);
+    int8x16_t x4 = load16(z.a + k), x5 = load16(z.b + k), x6 = load16(z.c + k), x7 = load16(z.d + k);
+    HALF4(s, w, 0);
+    HALF4(s, w, 1);
+    HALF4(s, w, 2);
+    HALF4(s, w, 3);
+}
+
+INLINE void half_four(struct sums *s, struct inputs x, struct inputs z, uint32_t k, const int8_t *w) {
+    int8x16_t x0 = load4(x.a + k), x1 = load4(x.b + k), x2 = load4(x.c + k), x3 = load4(x.d + k);
+    int8x16_t x4 = load4(z.a + k), x5 = load4(z.b + k), x6 = load4(z.c + k), x7 = load4(z.d + k);
+    HALF4(s, w, 0);
+}
+
+/* Two pixels' sums lie in each group of four registers. */
+INLINE void put_eights(struct morsel_sum16 s, const struct morsel_finish8 *k, const float *o, uint8_t *y, size_t step, uint32_t mode) {
+    struct morsel_sum8 first = {s.s0, s.s1}, second = {s.s2, s.s3};
+    morsel_store8(y, first, k, o, mode);
+    morsel_store8(y + step, second, k, o, mode);
+}
+
+/* The first n channels of eight pixels. */
+static __attribute__((noinline)) void copy_parts(uint8_t *y, size_t step, const uint8_t *eights, uint32_t n) {
+    for (uint32_t p = 0; p < 8; p++)
+        for (uint32_t c = 0; c < n; c++) y[p * step + c] = eights[8 * p + c];
+}
+
+/* The start of eight channels for each pixel. */
+INLINE struct sums start_eights(const int32_t *start) {
+    struct sums s;
+    MORSEL_LOAD_PAIR(s.p0.s0, s.p0.s1, start, 0);
+    MORSEL_LOAD_PAIR(s.p0.s2, s.p0.s3, start, 0);
+    MORSEL_LOAD_PAIR(s.p1.s0, s.p1.s1, start, 0);
+    MORSEL_LOAD_PAIR(s.p1.s2, s.p1.s3, start, 0);
+    MORSEL_LOAD_PAIR(s.p2.s0, s.p2.s1, start, 0);
+    MORSEL_LOAD_PAIR(s.p2.s2, s.p2.s3, start, 0);
+    MORSEL_LOAD_PAIR(s.p3.s0, s.p3.s1, start, 0);
+    MORSEL_LOAD_PAIR(s.p3.s2, s.p3.s3, start, 0);
+    return s;
+}
+
+/* Eight pixels, each a pair of tiles. */
+struct eights {
+    struct sums sums;
+    struct inputs x, z;
+    struct morsel_finish8 finish;
+    const float *offset;
+    uint8_t *y;
+    size_t step;
+};
+
+/* Keeps the compiler from sharing what branches begin with, as if inputs became known there, and what they end with: each is to stay in one
+ * stretch. */
+#define OWN_START(x) __asm__ volatile("" : "+r"((x).a), "+r"((x).b), "+r"((x).c), "+r"((x).d))
+#define OWN_END(mode) __asm__ volatile("// " #mode)
+
+/* The last sixteen inputs, from k on, and the results beside them; on to the next eight pixels. */
+INLINE void end_eights(struct eights *e, uint32_t k, const int8_t *w, size_t x_step, uint32_t mode) {
+    OWN_START(e->x);
+    OWN_START(e->z);
+    __asm__ volatile("" : "+r"(w), "+r"(k), "+r"(e->y));
+    half_sixteen(&e->sums, e->x, e->z, k, w);
+    put_eights(e->sums.p0, &e->finish, e->offset, e->y, e->step, mode);
+    put_eights(e->sums.p1, &e->finish, e->offset, e->y + 2 * e->step, e->step, mode);
+    put_eights(e->sums.p2, &e->finish, e->offset, e->y + 4 * e->step, e->step, mode);
+    put_eights(e->sums.p3, &e->finish, e->offset, e->y + 6 * e->step, e->step, mode);
+    e->y += 8 * e->step;
+    e->x.a += 2 * x_step, e->x.b += 2 * x_step, e->x.c += 2 * x_step, e->x.d += 2 * x_step;
+}
+
+/* Channels c .. c + 8 of `count` times eight pixels from e->x on. The modes share all that comes before the last sixteen inputs. */
+static __attribute__((noinline)) void run_eights(const struct morsel_tile *t, struct eights *of, uint32_t c, uint32_t count) {
+    const uint32_t depth = t->depth, mode = t->group->finish.mode;
+    const size_t x_step = t->x_step;
+    const int8_t *weights = t->weights + (size_t)c * depth;
+    const int32_t *start = t->group->start + c;
+    struct eights e = *of;
+    e.finish = morsel_keep_finish8(&t->group->finish, t->group->multiplier + c);
+    do {
+        const int8_t *w = weights;
+        uint32_t k = depth % 16;
+        e.z.a = e.x.a + x_step, e.z.b = e.x.b + x_step, e.z.c = e.x.c + x_step, e.z.d = e.x.d + x_step;
+        if (__builtin_expect(k, 0)) {
+            __asm__("" : "+r"(w)); /* what both branches load must not be loaded before them, in a heap */
+            e.sums = start_eights(start);
+            for (uint32_t i = 0; i < k; i += 4, w += 64) half_four(&e.sums, e.x, e.z, i, w);
+        } else {
+            e.sums = start_eights(start);
+            half_sixteen(&e.sums, e.x, e.z, 0, w);
+            w += 256;
+            k = 16;
+        }
+        for (; depth - k > 16; k += 16, w += 256) half_sixteen(&e.sums, e.x, e.z, k, w);
+        if (__builtin_expect(mode == MORSEL_FINISH_FOLDED, 1)) {
+            end_eights(&e, k, w, x_step, MORSEL_FINISH_FOLDED);
+            OWN_END(folded);
+        } else if (mode == MORSEL_FINISH_SHIFTED) {
+            end_eights(&e, k, w, x_step, MORSEL_FINISH_SHIFTED);
+            OWN_END(shifted);
+        } else if (mode == MORSEL_FINISH_RELU) {
+            end_eights(&e, k, w, x_step, MORSEL_FINISH_RELU);
+            OWN_END(relu);
+        } else {
+            end_eights(&e, k, w, x_step, MORSEL_FINISH_CLAMPED);
+            OWN_END(clamped);
+        }
+    } while (--count);
+}
+
+/* Fewer than eight channels go to eight bytes first. */
+void morsel_eights_dotprod(const struct morsel_tile *t) {
+    uint32_t c = t->channels / 16 * 16, n = t->channels - c, pairs = t->tiles / 2, some = n == 8 ? pairs : 1;
+    uint8_t bytes[64], *y = t->y + c;
+    for (uint32_t i = 0; i < pairs; i += some, y += 8 * t->y_step) {
+        size_t at = 2 * i * t->x_step;
+        struct eights e;
+        e.x = (struct inputs){t->x[0] + at, t->x[1] + at, t->x[2] + at, t->x[3] + at};
+        e.offset = t->group->offset + c;
+        e.y = n == 8 ? y : bytes;
+        e.step = n == 8 ? t->y_step : 8;
+        run_eights(t, &e, c, some);
+        if (n != 8) copy_parts(y, t->y_step, bytes, n);
+    }
+}
