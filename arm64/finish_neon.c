@@ -4,11 +4,20 @@
 
 #include "../kernels/requant.h"
 
-static void start_block(struct morsel_group *g, uint32_t at, const struct morsel_channels *c, uint32_t first, int32_t shift) {
-    for (uint32_t i = 0; i < 16; i += 4) {
-        int32x4_t start = vmlaq_n_s32(vld1q_s32(c->bias + first + at + i), vld1q_s32(c->weight_sum + first + at + i), shift);
-        vst1q_s32(g->start + at + i, start);
-        vst1q_f32(g->multiplier + at + i, vld1q_f32(c->multiplier + first + at + i));
+/* Sixteen channels from `at` on, channel `first` of all. */
+static void fill_block(struct morsel_group *g, uint32_t at, const struct morsel_channels *c, uint32_t first, int32_t shift, int32_t begin) {
+    const int32_t *bias = c->bias + first, *sum = c->weight_sum + first;
+    const float *multiplier = c->multiplier + first;
+    int32x4_t all = vdupq_n_s32(begin);
+    for (uint32_t i = 0; i < 16; i += 8) {
+        float32x4_t m0 = vld1q_f32(multiplier + i), m1 = vld1q_f32(multiplier + i + 4);
+        vst1q_s32(g->start + at + i, vaddq_s32(vmlaq_n_s32(vld1q_s32(bias + i), vld1q_s32(sum + i), shift), all));
+        vst1q_s32(g->start + at + i + 4, vaddq_s32(vmlaq_n_s32(vld1q_s32(bias + i + 4), vld1q_s32(sum + i + 4), shift), all));
+        vst1q_f32(g->multiplier + at + i, m0);
+        vst1q_f32(g->multiplier + at + i + 4, m1);
+        if (g->finish.mode != MORSEL_FINISH_RELU) continue;
+        vst1q_f32(g->offset + at + i, vmulq_n_f32(m0, -8388608.0f));
+        vst1q_f32(g->offset + at + i + 4, vmulq_n_f32(m1, -8388608.0f));
     }
 }
 
@@ -22,29 +31,24 @@ void morsel_finish_describe(struct morsel_finish *f, const struct morsel_output 
     f->whole = y->out_min == 0 && y->out_max == 255 && y->code.flip == 0x80;
 }
 
-/* The proof holds for all channels of the group. */
-static void use_magic(struct morsel_group *g, int relu, uint32_t blocks) {
-    struct morsel_finish *f = &g->finish;
-    for (uint32_t i = 0; i < blocks * 16; i += 4) {
-        vst1q_s32(g->start + i, vaddq_s32(vld1q_s32(g->start + i), vdupq_n_s32(relu ? 0x4b000000 : MORSEL_MAGIC_BITS)));
-        if (relu) vst1q_f32(g->offset + i, vmulq_n_f32(vld1q_f32(g->multiplier + i), -8388608.0f));
-    }
+/* Returns what all sums of the group begin with. */
+static int32_t use_magic(struct morsel_finish *f, int relu) {
     f->mode = relu ? MORSEL_FINISH_RELU : f->zero % 2 ? MORSEL_FINISH_SHIFTED : MORSEL_FINISH_FOLDED;
     if (f->zero % 2 == 0) f->round = MORSEL_MAGIC_FLOAT + (float)f->zero;
+    return relu ? 0x4b000000 : MORSEL_MAGIC_BITS;
 }
 
 void morsel_group_prepare(struct morsel_group *g, const struct morsel_channels *c, const struct morsel_input *x,
                           const struct morsel_output *y, uint32_t first, uint32_t blocks) {
-    uint32_t proven = c->proofs ? MORSEL_SUMS_SMALL | MORSEL_SUMS_POSITIVE : 0;
+    uint32_t proven = c->proofs ? MORSEL_SUMS_SMALL | MORSEL_SUMS_POSITIVE : 0; /* of all channels of the group */
+    int32_t begin = 0;
     morsel_finish_describe(&g->finish, y);
     g->pairs = g->ready = 0;
     if (c->float_bias) g->finish.mode = MORSEL_FINISH_RAW;
-    for (uint32_t b = 0; b < blocks; b++) {
-        start_block(g, b * 16, c, first, 128 - x->code.zero);
-        if (proven) proven &= c->proofs[first / 16 + b];
-    }
-    if (g->finish.mode == MORSEL_FINISH_RAW || !g->finish.whole || !(proven & MORSEL_SUMS_SMALL)) return;
-    use_magic(g, g->finish.zero == -128 && proven & MORSEL_SUMS_POSITIVE, blocks);
+    if (g->finish.mode == MORSEL_FINISH_RAW || !g->finish.whole) proven = 0;
+    for (uint32_t b = 0; proven && b < blocks; b++) proven &= c->proofs[first / 16 + b];
+    if (proven & MORSEL_SUMS_SMALL) begin = use_magic(&g->finish, g->finish.zero == -128 && proven & MORSEL_SUMS_POSITIVE);
+    for (uint32_t b = 0; b < blocks; b++) fill_block(g, b * 16, c, first + b * 16, 128 - x->code.zero, begin);
 }
 
 void morsel_store_raw(const struct morsel_output *y, const struct morsel_channels *c, const int32_t *sums, uint32_t channel, uint32_t n,

@@ -181,6 +181,16 @@ static void point_pixels(struct walk *w, uint32_t first, uint32_t pixels, uint32
     }
 }
 
+/* The same where the inputs of all pixels of this call lie side by side. */
+static void point_along(struct walk *w, uint32_t first, uint32_t pixels, uint32_t channel) {
+    uint32_t step = w->a->window.in_c;
+    const uint8_t *x = w->rows[0] + (size_t)first * step + channel;
+    for (uint32_t p = 0; p < 4; p++) {
+        w->x[p] = x;
+        if (p + 1 < pixels) x += step;
+    }
+}
+
 /* The same, of `pieces` cells from cell `piece` on alone. */
 static void point_pieces(struct walk *w, uint32_t first, uint32_t pixels, uint32_t piece, uint32_t pieces, uint32_t channel) {
     const struct morsel_window *win = &w->a->window;
@@ -205,12 +215,12 @@ static void store_raw(const struct walk *w, const struct morsel_tile *t, uint32_
 /* How many tiles a call may take: inputs that lie side by side, where they are or once they are packed. */
 static uint32_t tiles_ahead(const struct walk *w, uint32_t pixels) {
     const struct morsel_window *win = &w->a->window;
-    uint32_t rows = pixels / win->out_w;
     if (w->group.finish.mode == MORSEL_FINISH_RAW) return 1;
     if (w->packing) return (uint32_t)sizeof w->packed / w->line / 4;
     if (w->pieces != 1 || win->stride_w != 1 || win->pad_left || win->out_w != win->in_w) return 1;
-    for (uint32_t i = 1; i < rows; i++)
-        if (w->rows[i] != w->rows[0] + (size_t)i * win->in_row) return 1;
+    const uint8_t *const *row = w->rows + 1;
+    for (uint32_t at = win->out_w; at < pixels; at += win->out_w, row++)
+        if (*row != row[-1] + win->in_row) return 1;
     return pixels / 4;
 }
 
@@ -271,6 +281,7 @@ static void run_group(struct walk *w, uint32_t g, uint32_t c, uint32_t pixels, s
         t.tiles = !tiles ? 1 : tiles < ahead ? tiles : ahead;
         step = t.tiles * 4;
         if (w->packing) pack_pixels(w, p, tiles ? step : t.pixels, g * w->depth);
+        else if (ahead > 1) point_along(w, p, t.pixels, g * w->depth);
         else point_pixels(w, p, t.pixels, g * w->depth);
         if (!a->y.code.is_float) t.y = (uint8_t *)a->y.data + first;
         fn(&t);
@@ -281,8 +292,12 @@ static void run_group(struct walk *w, uint32_t g, uint32_t c, uint32_t pixels, s
 /* Whether the tiles take this call, and how. */
 static int plan(struct walk *w) {
     const struct morsel_window *win = &w->a->window;
-    w->depth = win->in_c / w->a->groups;
-    w->outs = win->out_c / w->a->groups;
+    w->depth = win->in_c;
+    w->outs = win->out_c;
+    if (w->a->groups > 1) { /* calls for few rows are many: no division that they can do without */
+        w->depth /= w->a->groups;
+        w->outs /= w->a->groups;
+    }
     w->row_k = (win->kernel_w * w->depth + 3) / 4 * 4;
     w->k = win->kernel_h * w->row_k;
     w->pieces = win->kernel_h * win->kernel_w;
@@ -306,19 +321,21 @@ static void fill_spare(struct walk *w) {
 /* Channels that go over all pixels before the next ones do. Where the inputs stay in a cache, so few that their weights come from memory
  * beside the arithmetic of those before, and meet every pixel while they are in the nearest cache. */
 static uint32_t group_channels(const struct walk *w, uint32_t pixels) {
+    if (w->packing || w->pieces != 1 || pixels < 4 || (size_t)pixels * w->k > MANY_INPUTS) return MORSEL_GROUP;
+    if ((size_t)w->outs * w->k <= FEW_WEIGHTS) return MORSEL_GROUP;
     uint32_t n = FEW_WEIGHTS / w->k / 16 * 16;
-    if (w->packing || w->pieces != 1 || pixels < 4 || (size_t)pixels * w->k > MANY_INPUTS || n > MORSEL_GROUP) return MORSEL_GROUP;
-    return n ? n : 16;
+    return n > MORSEL_GROUP ? MORSEL_GROUP : n ? n : 16;
 }
 
 /* How many channels, and of how many pieces, are taken at once: with a room, their weights fill it, where each piece is rounded up to
  * eight inputs. All shares are about as large. */
 static void share(struct walk *w, uint32_t pixels) {
-    uint32_t depth = ((w->packing ? w->tile_k : w->depth) + 7) / 8 * 8, fit = MORSEL_ROOM_BYTES / 16 / depth;
+    uint32_t depth = ((w->packing ? w->tile_k : w->depth) + 7) / 8 * 8;
     uint32_t pieces = w->packing ? 1 : w->pieces, blocks = (w->outs + 15) / 16, most = MORSEL_GROUP / 16;
     w->deep = 0;
     w->most = w->room ? MORSEL_GROUP : group_channels(w, pixels);
-    if (!w->room || !fit || pixels < MORSEL_ROOM_PIXELS) return;
+    if (!w->room || depth > MORSEL_ROOM_BYTES / 16 || pixels < MORSEL_ROOM_PIXELS) return;
+    uint32_t fit = MORSEL_ROOM_BYTES / 16 / depth;
     if (fit < pieces) {
         uint32_t parts = (pieces + fit - 1) / fit;
         w->deep = (pieces + parts - 1) / parts;
@@ -346,10 +363,14 @@ static void split_depth(struct morsel_conv_args *a) {
 
 void morsel_conv_tiles(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_tile_fn *tile,
                        struct morsel_room *room) {
-    struct morsel_conv_args split = *a;
+    struct morsel_conv_args split;
     struct walk w;
-    if (room) split_depth(&split);
-    w.a = &split;
+    w.a = a;
+    if (room) {
+        split = *a;
+        split_depth(&split);
+        w.a = &split;
+    }
     w.rows = rows;
     w.room = room;
     if (!plan(&w)) {

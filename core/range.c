@@ -8,18 +8,26 @@
 
 _Static_assert(ROW_POINTERS >= MORSEL_FORMAT_MAX_WINDOW, "the rows of one output row fit");
 
-static const uint8_t *row_at(const struct morsel_held *x, uint32_t y, size_t bytes) {
-    return x->data + (y - x->first) % x->rows * bytes;
+/* Where row y lies among those that are held. Calls for few rows are many, and a division takes longer than the question. */
+static uint32_t place_of(const struct morsel_held *x, uint32_t y) {
+    y -= x->first;
+    return y < x->rows ? y : y % x->rows;
 }
 
-/* The input rows of output rows y .. y + n: rows[i * kernel_h + ky]. Above the picture the index wraps to a huge one. */
+static const uint8_t *row_at(const struct morsel_held *x, uint32_t y, size_t bytes) {
+    return x->data + place_of(x, y) * bytes;
+}
+
+/* The input rows of output rows y .. y + n: rows[i * kernel_h + ky]. Above the picture the index wraps to a huge one. `lap`: the row
+ * that lies in front as long as `top` is held. */
 static void find_rows(const uint8_t **rows, const struct morsel_window *w, const struct morsel_held *x, const uint8_t *outside, uint32_t y,
                       uint32_t n) {
+    uint32_t top = y * w->stride_h > w->pad_top ? y * w->stride_h - w->pad_top : 0, lap = top - place_of(x, top);
     for (uint32_t i = 0; i < n; i++) {
         for (uint32_t ky = 0; ky < w->kernel_h; ky++) {
             uint32_t iy = (y + i) * w->stride_h + ky * w->dilation_h - w->pad_top;
-            uint32_t at = iy - x->first;
-            if (at >= x->rows) at %= x->rows;
+            uint32_t at = iy - lap;
+            while (iy < w->in_h && at >= x->rows) at -= x->rows;
             rows[i * w->kernel_h + ky] = iy < w->in_h ? x->data + (size_t)at * w->in_row : outside;
         }
     }
@@ -58,8 +66,7 @@ static uint32_t window_rows(const struct morsel_call *call, const struct morsel_
                             uint8_t *other, uint32_t to) {
     const uint8_t *rows[ROW_POINTERS];
     const struct morsel_window *w = window_of(call);
-    uint32_t most = ROW_POINTERS / w->kernel_h;
-    n = n < most ? n : most;
+    if (n > ROW_POINTERS || n * w->kernel_h > ROW_POINTERS) n = ROW_POINTERS / w->kernel_h;
     find_rows(rows, w, x, outside, y, n);
     if (!other || other == output_of(call)->data) call_kernel(call, &call->args, rows, to, n);
     else {
@@ -89,7 +96,7 @@ static void binary_rows(const struct morsel_call *call, const struct morsel_held
     uint32_t row = call->row_elements;
     a.a.data = row_at(&in[0], y, (size_t)row * morsel_code_bytes(&a.a.code));
     a.b.data = row_at(&in[1], y, (size_t)row * morsel_code_bytes(&a.b.code));
-    a.y.data = out->data + (size_t)((y - out->first) % out->rows) * row * morsel_code_bytes(&a.y.code);
+    a.y.data = out->data + (size_t)place_of(out, y) * row * morsel_code_bytes(&a.y.code);
     call->kernel.binary(&a, 0, n * row);
 }
 
@@ -98,7 +105,7 @@ static void unary_rows(const struct morsel_call *call, const struct morsel_held 
     struct morsel_unary_args a = call->args.unary;
     uint32_t row = call->row_elements;
     a.x.data = row_at(in, y, (size_t)row * morsel_code_bytes(&a.x.code));
-    a.y.data = out->data + (size_t)((y - out->first) % out->rows) * row * morsel_code_bytes(&a.y.code);
+    a.y.data = out->data + (size_t)place_of(out, y) * row * morsel_code_bytes(&a.y.code);
     call->kernel.unary(&a, 0, n * row);
 }
 
@@ -106,13 +113,13 @@ static void lut_rows(const struct morsel_call *call, const struct morsel_held *i
     struct morsel_lut_args a = call->args.lut;
     uint32_t row = call->row_elements;
     a.x = row_at(in, y, row);
-    a.y = out->data + (size_t)((y - out->first) % out->rows) * row * (a.is_float ? 4 : 1);
+    a.y = out->data + (size_t)place_of(out, y) * row * (a.is_float ? 4 : 1);
     call->kernel.lut(&a, 0, n * row);
 }
 
 /* Rows y .. that lie side by side in `x`. */
 static uint32_t together(const struct morsel_held *x, uint32_t y, uint32_t n) {
-    uint32_t room = x->rows - (y - x->first) % x->rows;
+    uint32_t room = x->rows - place_of(x, y);
     return n < room ? n : room;
 }
 
@@ -120,7 +127,7 @@ static uint32_t together(const struct morsel_held *x, uint32_t y, uint32_t n) {
 static uint32_t some_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out,
                           const uint8_t *outside, uint32_t y, uint32_t n) {
     n = together(out, y, n);
-    if (window_of(call)) return window_rows(call, in, outside, y, n, out->data, (y - out->first) % out->rows);
+    if (window_of(call)) return window_rows(call, in, outside, y, n, out->data, place_of(out, y));
     n = together(&in[0], y, n);
     if (call->kind == MORSEL_STEP_BINARY) binary_rows(call, in, out, y, n = together(&in[1], y, n));
     else if (call->kind == MORSEL_STEP_UNARY) unary_rows(call, in, out, y, n);
