@@ -14,6 +14,8 @@
 /* So many typical inputs tell what a layer does to the outputs. */
 #define RANKING_SAMPLES 32
 
+enum { LISTED_MOST = 20 };
+
 static const char *label_of(const void *context, uint32_t index) {
     const struct conversion *c = context;
     return index < c->label_count ? c->labels[index] : NULL;
@@ -156,6 +158,15 @@ static bool as_few(struct attempts *a, size_t fails, size_t works, struct failur
     return a->list[a->count - 1].float_count == works || attempt(a, works, failure);
 }
 
+/* Where most had to be given back, it is seldom the layers' fault. */
+static void notice_floats(const struct attempts *a) {
+    size_t given = a->list[a->chosen].float_count;
+    if (2 * given > a->ranked_count)
+        message_notice("--max-drop %g holds with %zu of %zu layers in float%s: are the data what the network was trained on (--data, "
+                       "--picture)? morsel compare shows which layers suffer",
+                       a->max_drop, given, a->ranked_count, given == a->ranked_count ? ", which leaves none in 8 bits" : "");
+}
+
 bool attempts_run(struct attempts *a, struct failure *failure) {
     if ((a->eval && !open_reference(a, failure)) || !attempt(a, 0, failure))
         return false;
@@ -170,8 +181,12 @@ bool attempts_run(struct attempts *a, struct failure *failure) {
             return false;
         *(holds(a) ? &works : &fails) = count;
     }
-    if (works)
-        return as_few(a, fails, works, failure);
+    if (works && !as_few(a, fails, works, failure))
+        return false;
+    if (works) {
+        notice_floats(a);
+        return true;
+    }
     return failure_set(failure, STATUS_INPUT,
                        "with all of its %zu layers in float, top-1 is still %.4f under the float network's, more than --max-drop %g; "
                        "nothing was written",
@@ -239,18 +254,29 @@ void attempts_json(struct json *json, const struct attempts *a) {
     json_close_array(json);
 }
 
+/* What the figures mean, and how far those of other samples may be from them. Top-1 differs by answers that changed alone. */
+static void print_errors(const struct attempts *a, const struct attempt *chosen) {
+    double n = (double)(a->reference.samples ? a->reference.samples : 1), p = share(a, a->reference.right);
+    printf("points: how much more top-1 than the float network's; changed: answers that are not its own; ms: of one run in one\n"
+           "thread, the shortest on this machine. Standard error of so many samples: %.2f points of top-1, at most %.2f of the difference\n",
+           100 * sqrt(p * (1 - p) / n), 100 * sqrt((double)(chosen->accuracy.changed ? chosen->accuracy.changed : 1)) / n);
+}
+
 void attempts_print(const struct attempts *a) {
     if (!a->count)
         return;
     const struct attempt *chosen = &a->list[a->chosen];
     printf("\n%zu samples, float network: top-1 %.2f %%\n", a->reference.samples, 100 * share(a, a->reference.right));
-    printf("float layers    top-1 %%     drop  changed  SQNR dB  blob bytes arena bytes        ms\n");
+    printf("float layers    top-1 %%   points  changed  SQNR dB  blob bytes arena bytes        ms\n");
     for (size_t i = 0; i < a->count; i++) {
         const struct attempt *one = &a->list[i];
-        printf("%-14zu %8.2f %8.4f %8zu %8.2f %11zu %11u %9.3f%s\n", one->float_count, 100 * share(a, one->accuracy.right), one->drop,
-               one->accuracy.changed, one->accuracy.sqnr_db, one->blob_bytes, one->arena_bytes, one->accuracy.run_ms,
+        printf("%-14zu %8.2f %+8.2f %8zu %8.2f %11zu %11u %9.3f%s\n", one->float_count, 100 * share(a, one->accuracy.right),
+               0 - 100 * one->drop, one->accuracy.changed, one->accuracy.sqnr_db, one->blob_bytes, one->arena_bytes, one->accuracy.run_ms,
                i == a->chosen && a->count > 1 ? "  <" : "");
     }
-    for (size_t i = 0; i < chosen->float_count; i++)
+    print_errors(a, chosen);
+    for (size_t i = 0; i < chosen->float_count && i < LISTED_MOST; i++)
         printf("float: %s (alone: %+.2f dB)\n", a->ranked[i], a->gains[i]);
+    if (chosen->float_count > LISTED_MOST)
+        printf("float: %zu others, which --json lists\n", chosen->float_count - LISTED_MOST);
 }

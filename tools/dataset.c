@@ -162,7 +162,8 @@ static bool by_order(const struct names *folders, long *result, const struct dat
                            folders->count, folders->count == 1 ? "" : "s", classes->count, *labels ? ": " : "", labels);
     for (int i = 0; i < folders->count; i++)
         result[i] = i;
-    message_notice("no subfolder is named like a label; they are taken as classes 0 to %d in the order of their names", folders->count - 1);
+    message_notice("%s; the subfolders are taken as classes 0 to %d in the order of their names",
+                   *labels ? "no subfolder is named like a label" : "there are no labels (--labels)", folders->count - 1);
     return true;
 }
 

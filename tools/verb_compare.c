@@ -16,6 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { USUAL_SAMPLES = 30 };
+
 struct call {
     struct conversion_call first, second; /* second: where MODEL is an ONNX file, too */
     struct option_texts data;
@@ -75,6 +77,7 @@ static bool open_data(const struct call *call, struct work *w, struct failure *f
     const struct morsel_blob_header *h = morsel_blob_header(&w->network);
     struct quant_data_wish wish = {.paths = call->data.values, .path_count = (size_t)call->data.count, .count = (size_t)call->count};
     wish.seed = (uint64_t)call->seed;
+    wish.usual = USUAL_SAMPLES;
     wish.rule = w->first.extras.picture;
     if (!wish.rule && h->picture.count)
         wish.rule = morsel_blob_at(&w->network, h->picture.offset);
@@ -134,7 +137,7 @@ static int run(const struct call *call, struct work *w) {
 }
 
 int verb_compare(int argc, char **argv) {
-    static struct call call = {.first = {.batch = 1}, .count = 30, .limit = 20};
+    static struct call call = {.first = {.batch = 1}, .count = USUAL_SAMPLES, .limit = 20};
     struct conversion_call *c = &call.first;
     const struct option list[] = {
         {"--data", "PATH", OPTION_TEXTS, &call.data, 0, 0, "typical inputs, as quantize takes them (default: noise)"},

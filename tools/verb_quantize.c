@@ -19,6 +19,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { USUAL_SAMPLES = 300 };
+
 struct call {
     struct conversion_call conversion; /* its output: the blob, NULL where none is wanted */
     const char *qdq;                   /* the ONNX file, NULL where none is wanted */
@@ -169,13 +171,15 @@ static bool observe(const struct call *call, struct work *w, struct failure *fai
     if (c->report.refusal_count || !excluded_exist(call, c->graph, failure))
         return false;
     wish.seed = (uint64_t)call->seed;
+    wish.usual = USUAL_SAMPLES;
     wish.rule = c->extras.picture;
     c->graph->floats_meant = true;
     q->graph = c->graph;
     q->report = &c->report;
     bool blob = call->conversion.output || call->eval;
     if (!quantize_prepare(q, failure) || (blob && !can_come_out(q)) ||
-        !(q->data = w->data = quant_data_open(&wish, q->graph, failure)) || !data_stay(call, w, w->data, failure))
+        !(q->data = w->data = quant_data_open(&wish, q->graph, failure)) || !data_stay(call, w, w->data, failure) ||
+        !quant_data_look(w->data, failure))
         return false;
     w->attempts.wish = wish;
     return quantize_equalize(q, failure) && quantize_observe(q, failure);
@@ -245,7 +249,7 @@ static int run(const struct call *call, struct work *w) {
 }
 
 int verb_quantize(int argc, char **argv) {
-    struct call call = {.conversion = {.batch = 1}, .count = 300};
+    struct call call = {.conversion = {.batch = 1}, .count = USUAL_SAMPLES};
     struct conversion_call *c = &call.conversion;
     const struct option list[] = {
         {"-o", "FILE", OPTION_TEXTS, &call.outputs, 0, 0, "the blob, or, ending in .onnx, the network in QDQ form; or both"},

@@ -91,7 +91,12 @@ eval_call() { call 0 $float --data $pictures --picture $rule --labels models/cif
 verify "a blob to label by" call 0 $float --data $pictures --picture $rule --labels models/cifar10/labels.txt -o "$work/j2.morsel"
 verify "labels" label
 verify "--eval" eval_call -o "$work/e.morsel"
-verify "a table of one attempt" says '^0 +100.00 +0.0000 +0 '
+verify "a table of one attempt" says '^0 +100.00 +[+]0.00 +0 '
+verify "how sure that is" says 'Standard error of so many samples: 0.00 points of top-1, at most 10.00 of the difference'
+verify "few samples" says 'notice: 10 samples: of other inputs one in 11 goes beyond'
+verify "which nobody asked for" sh -c "! grep -q 'asked for' '$work/err'"
+verify "more are asked for than there are" call_says '10 samples, fewer than the 11 asked for' 0 $float --data $pictures --picture $rule --count 11 \
+    -o "$work/e.morsel"
 # shellcheck disable=SC2086
 verify "--eval after bad ranges" eval_call $bad -o "$work/e.morsel" --json
 for key in float_top1 int8_top1 drop layers_float attempts; do verify "JSON has $key" says "\"$key\": "; done
@@ -102,6 +107,12 @@ verify "until it holds" sh -c "[ '$(value int8_top1)' = 1 ] && [ '$(value drop)'
 verify "which are said" says '^    "(stem|depthwise|add|pool|head)"'
 # shellcheck disable=SC2086
 verify "not all of them" sh -c "[ $(grep -c '^    "' "$work/out") -lt 5 ]"
+mkdir "$work/black"
+{ printf 'P6 32 32 255\n'; head -c 3072 /dev/zero; } >"$work/black/a.ppm"
+cp "$work/black/a.ppm" "$work/black/b.ppm"
+verify "data that show nothing" call 0 $float --data "$work/black" --picture $rule --labels models/cifar10/labels.txt --eval "$work/labelled" \
+    --max-drop 0 -o "$work/e4.morsel"
+verify "give most layers back, which is noticed" says 'notice: --max-drop 0 holds with [345] of 5 layers in float'
 # shellcheck disable=SC2086
 verify "--max-drop that holds changes nothing" eval_call --max-drop 0 -o "$work/e3.morsel"
 verify "the blob is that of no criterion" cmp "$work/j2.morsel" "$work/e3.morsel"

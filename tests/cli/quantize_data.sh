@@ -91,6 +91,13 @@ for option in --per-tensor --symmetric --int8 --clip-weights; do
     done
     verify "$option: dead and constant channels" sound tests/cli/float_dead.onnx "$work/data_sound.npy" $option
 done
+notice() { pattern=$1; shift; "$morsel" quantize $float --data "$@" -o "$work/n.morsel" 2>"$work/err" && grep -E "notice: $pattern" "$work/err"; }
+verify "constant data are noticed" notice "the data are constant" "$work/data_zeros.npy"
+mkdir "$work/same" && cp models/cifar10/pictures/bird.ppm "$work/same/1.ppm" && cp models/cifar10/pictures/bird.ppm "$work/same/2.ppm"
+verify "so is the same picture again" notice "the data are 2 times the same" "$work/same" --picture $rule
+verify "one sample is said to be few" notice "1 sample: of other inputs one in 2" "$work/data_two.npy" --count 1
+rm "$work/n.morsel"
+verify "two are not constant" sh -c "! grep -qE 'constant|same' '$work/err'"
 verify "one sample" sound $float "$work/data_two.npy" --count 1
 
 # --- stopped in the middle: the blob is there whole or not at all. What can be waited for leaves nothing else either.

@@ -132,9 +132,9 @@ static bool fill(struct quant_data *data, const struct quant_data_wish *wish, st
 
 static bool choose(struct quant_data *data, const struct quant_data_wish *wish, struct failure *failure) {
     data->count = data->total;
-    if (wish->count > data->total)
-        message_notice("%s%s: there are %zu samples, fewer than the %zu asked for; all are taken", wish->paths[0],
-                       wish->path_count > 1 ? " ..." : "", data->total, wish->count);
+    if (wish->count > data->total && wish->count != wish->usual)
+        message_notice("%s%s: %zu sample%s, fewer than the %zu asked for: all are taken", wish->paths[0],
+                       wish->path_count > 1 ? " ..." : "", data->total, data->total == 1 ? "" : "s", wish->count);
     if (!wish->count || wish->count >= data->total)
         return true;
     uint32_t *classes = data->has_pictures ? calloc(data->total, sizeof *classes) : NULL;

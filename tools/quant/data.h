@@ -19,6 +19,7 @@ struct quant_data_wish {
     const char *const *paths;
     size_t path_count;
     size_t count; /* so many of all, chosen by the seed, as evenly over classes as can be; 0: all */
+    size_t usual; /* the count where nobody asked for one: that there are fewer is not worth a notice */
     uint64_t seed;
     const struct morsel_blob_picture *rule; /* what pictures become; NULL: there is none */
     const struct dataset_classes
@@ -30,6 +31,9 @@ struct quant_data;
 /* For the inputs of a graph with one sample in its batch, or however many it states. NULL: `failure` says what is wrong, and where. */
 struct quant_data *quant_data_open(const struct quant_data_wish *wish, const struct onnx_graph *graph, struct failure *failure);
 void quant_data_close(struct quant_data *data); /* NULL is legal */
+
+/* A notice where samples are so few, or so much alike, that ranges made from them say little. False: one of them cannot be read. */
+bool quant_data_look(const struct quant_data *data, struct failure *failure);
 
 /* Whether `path` names one of the files that samples come from. */
 bool quant_data_reads(const struct quant_data *data, const char *path);

@@ -169,7 +169,8 @@ struct observer *over_observe(const struct onnx_graph *graph, const struct execu
     bool good = true;
     for (unsigned i = 0; good && i < count; i++)
         good = (observers[i] = observer_open(graph, wanted, failure)) != NULL;
-    good = good && over_data(executor, data, count, "samples", see, NULL, observers, failure);
+    const char *what = wanted ? "samples, ranges" : "samples, widths of channels";
+    good = good && over_data(executor, data, count, what, see, NULL, observers, failure);
     for (unsigned i = 1; i < count; i++) {
         if (good)
             observer_merge(observers[0], observers[i]);
