@@ -257,8 +257,9 @@ void attempts_json(struct json *json, const struct attempts *a) {
 /* What the figures mean, and how far those of other samples may be from them. Top-1 differs by answers that changed alone. */
 static void print_errors(const struct attempts *a, const struct attempt *chosen) {
     double n = (double)(a->reference.samples ? a->reference.samples : 1), p = share(a, a->reference.right);
-    printf("points: how much more top-1 than the float network's; changed: answers that are not its own; ms: of one run in one\n"
-           "thread, the shortest on this machine. Standard error of so many samples: %.2f points of top-1, at most %.2f of the difference\n",
+    printf("points: how much more top-1 than the float network's; changed: answers that are not its own; ms: of one run in\n"
+           "one thread, the shortest on this machine. Standard error of so many samples: %.2f points of top-1, at most %.2f of the "
+           "difference\n",
            100 * sqrt(p * (1 - p) / n), 100 * sqrt((double)(chosen->accuracy.changed ? chosen->accuracy.changed : 1)) / n);
 }
 

@@ -79,7 +79,7 @@ static bool bind(const struct conversion_call *call, struct conversion *c, struc
     return true;
 }
 
-static bool read_extras(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
+bool conversion_extras(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
     char error[512];
     c->extras.strip = call->strip;
     if (call->picture && !picture_rule_read(call->picture, &c->rule, error, sizeof error))
@@ -182,7 +182,7 @@ struct onnx_graph *conversion_load(const char *path, struct failure *failure) {
 
 bool conversion_read(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
     c->graph = conversion_load(call->input, failure);
-    return c->graph && read_extras(call, c, failure) && bind(call, c, failure);
+    return c->graph && conversion_extras(call, c, failure) && bind(call, c, failure);
 }
 
 /* The arena; before that the one that was not asked for, to tell what streaming saves. */

@@ -43,6 +43,9 @@ bool conversion_check_files(const struct conversion_call *call, struct conversio
 /* Reads an ONNX file. NULL: `failure` says why that cannot be done, also what to do with a blob. */
 struct onnx_graph *conversion_load(const char *path, struct failure *failure);
 
+/* The picture rule and the labels alone. */
+bool conversion_extras(const struct conversion_call *call, struct conversion *c, struct failure *failure);
+
 /* The graph with shapes and constants; the picture rule and the labels. */
 bool conversion_read(const struct conversion_call *call, struct conversion *c, struct failure *failure);
 

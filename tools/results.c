@@ -36,6 +36,10 @@ bool results_add(struct results *results, const char *file, uint32_t image, bool
     return true;
 }
 
+static const char *label_of(const struct results *results, uint32_t index) {
+    return results->label(results->source, index);
+}
+
 /* A file's name without folders. */
 static const char *base_name(const char *path) {
     const char *slash = strrchr(path, '/');
@@ -47,13 +51,13 @@ static bool starts_with_label(const struct result *result, const char *label) {
 }
 
 static bool is_right(const struct results *results, const struct result *result) {
-    return result->top_count && starts_with_label(result, morsel_label(results->network, result->top[0].index));
+    return result->top_count && starts_with_label(result, label_of(results, result->top[0].index));
 }
 
 /* A name that starts with no label says nothing about the answer. */
 static bool is_known(const struct results *results, const struct result *result) {
     const char *label;
-    for (uint32_t i = 0; (label = morsel_label(results->network, i)); i++)
+    for (uint32_t i = 0; (label = label_of(results, i)); i++)
         if (starts_with_label(result, label))
             return true;
     return false;
@@ -84,7 +88,7 @@ void results_print(const struct results *results, const struct result *result) {
     if (results->check_names)
         printf("  %-5s", is_right(results, result) ? "right" : is_known(results, result) ? "wrong" : "?");
     for (uint32_t i = 0; i < result->top_count; i++) {
-        const char *label = morsel_label(results->network, result->top[i].index);
+        const char *label = label_of(results, result->top[i].index);
         if (label)
             printf("  %-12s %.4f", label, (double)result->top[i].p);
         else
@@ -101,7 +105,7 @@ static void result_json(const struct results *results, const struct result *resu
     json_open_array(json, "top");
     for (uint32_t i = 0; i < result->top_count; i++) {
         json_open_flat(json, NULL);
-        json_text(json, "label", morsel_label(results->network, result->top[i].index));
+        json_text(json, "label", label_of(results, result->top[i].index));
         json_integer(json, "index", result->top[i].index);
         json_float(json, "p", result->top[i].p);
         json_close(json);

@@ -23,7 +23,8 @@ struct result {
 };
 
 struct results {
-    const struct morsel_model *network;
+    const char *(*label)(const void *source, uint32_t index); /* of a class; NULL from the first that has none */
+    const void *source;
     uint32_t top;     /* how many classes are wanted */
     bool check_names; /* say whether the answer is what the file's name starts with */
     bool probabilities;

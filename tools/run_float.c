@@ -4,8 +4,12 @@
 #include "tools/conversion.h"
 #include "tools/file.h"
 #include "tools/float/executor.h"
+#include "tools/folder.h"
 #include "tools/json.h"
 #include "tools/npy.h"
+#include "tools/quant/data.h"
+#include "tools/results.h"
+#include "tools/scores.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +28,12 @@ struct bound {
 };
 
 struct job {
+    const struct run_float_call *call;
+    struct conversion conversion; /* the graph; the picture rule, the labels */
     struct onnx_graph *graph;
+    struct quant_data *data; /* pictures; NULL: arrays */
+    struct results results;
+    float *scores;
     struct executor *executor;
     struct executor_run *run;
     struct bound inputs[MOST], outputs[MOST];
@@ -89,23 +98,9 @@ static bool fits(const struct npy *array, const struct onnx_shape *shape, size_t
     return true;
 }
 
-static bool load(struct job *job, const char *path, const struct option_texts *inputs, const struct option_texts *outputs,
-                 struct failure *failure) {
-    job->graph = conversion_load(path, failure);
-    if (!job->graph)
-        return false;
-    job->runs = 1;
-    job->input_count = job->graph->input_count;
-    job->output_count = job->graph->output_count;
-    if (job->input_count > MOST || job->output_count > MOST)
-        return failure_set(failure, STATUS_INPUT, "%s has more than %d inputs or outputs", path, MOST);
-    for (size_t i = 0; i < job->input_count; i++)
-        job->inputs[i].value = job->graph->inputs[i];
-    for (size_t i = 0; i < job->output_count; i++)
-        job->outputs[i].value = job->graph->outputs[i];
-    if (!bind(job->inputs, job->input_count, inputs, "--input", failure) ||
-        !bind(job->outputs, job->output_count, outputs, "--output", failure))
-        return false;
+static bool read_arrays(struct job *job, struct failure *failure) {
+    if (!job->call->inputs->count)
+        return failure_set(failure, STATUS_CALL, "there is nothing to run on: give --input X.npy, or pictures and --picture RULE.json");
     for (size_t i = 0; i < job->input_count; i++) {
         struct bound *input = &job->inputs[i];
         if (!input->path)
@@ -114,6 +109,42 @@ static bool load(struct job *job, const char *path, const struct option_texts *i
             return false;
     }
     return true;
+}
+
+/* Of pictures the file alone says what the network takes. */
+static bool read_graph(struct job *job, struct failure *failure) {
+    const struct run_float_call *call = job->call;
+    const struct conversion_call read = {.input = call->path, .picture = call->picture, .labels = call->labels, .batch = 1};
+    if (call->picture_count && call->inputs->count)
+        return failure_set(failure, STATUS_CALL, "pictures and --input are both given; a run takes one or the other");
+    if (call->picture_count && !call->picture)
+        return failure_set(failure, STATUS_CALL, "an ONNX file has no picture rule: give one by --picture RULE.json");
+    if (call->picture && !call->picture_count)
+        return failure_set(failure, STATUS_CALL, "--picture is for pictures: name some behind the network");
+    if (call->picture_count ? !conversion_read(&read, &job->conversion, failure)
+                            : !(job->conversion.graph = conversion_load(call->path, failure)) ||
+                                  !conversion_extras(&read, &job->conversion, failure))
+        return false;
+    job->graph = job->conversion.graph;
+    return true;
+}
+
+static bool load(struct job *job, struct failure *failure) {
+    const struct run_float_call *call = job->call;
+    if (!read_graph(job, failure))
+        return false;
+    job->runs = 1;
+    job->input_count = job->graph->input_count;
+    job->output_count = job->graph->output_count;
+    if (job->input_count > MOST || job->output_count > MOST)
+        return failure_set(failure, STATUS_INPUT, "%s has more than %d inputs or outputs", call->path, MOST);
+    for (size_t i = 0; i < job->input_count; i++)
+        job->inputs[i].value = job->graph->inputs[i];
+    for (size_t i = 0; i < job->output_count; i++)
+        job->outputs[i].value = job->graph->outputs[i];
+    return bind(job->inputs, job->input_count, call->inputs, "--input", failure) &&
+           bind(job->outputs, job->output_count, call->outputs, "--output", failure) &&
+           (call->picture_count || read_arrays(job, failure));
 }
 
 /* Dimensions that the network leaves free, but for the batch, are the arrays'. */
@@ -156,8 +187,8 @@ static bool open_graph(struct job *job, const char *path, struct failure *failur
     char error[512];
     struct onnx_report report = {0};
     size_t count = shapes_of_arrays(job, bindings);
-    bool good = onnx_bind(job->graph, bindings, count, 1, &report, error, sizeof error) &&
-                onnx_infer(job->graph, &report, error, sizeof error);
+    bool good = job->call->picture_count || (onnx_bind(job->graph, bindings, count, 1, &report, error, sizeof error) &&
+                                             onnx_infer(job->graph, &report, error, sizeof error));
     onnx_report_free(&report);
     if (!good)
         return failure_set(failure, STATUS_INPUT, "%s: %s", path, error);
@@ -183,10 +214,50 @@ static bool take_input(struct job *job, struct bound *input, struct failure *fai
     return true;
 }
 
+/* One picture at a time. */
+static bool take_pictures(struct job *job, struct failure *failure) {
+    const struct run_float_call *call = job->call;
+    const struct quant_data_wish wish = {
+        .paths = (const char *const *)call->pictures, .path_count = call->picture_count, .rule = job->conversion.extras.picture};
+    for (size_t i = 0; i < call->picture_count; i++)
+        if (folder_is(call->pictures[i]))
+            return failure_set(failure, STATUS_CALL, "%s is a folder: name pictures; morsel eval takes folders", call->pictures[i]);
+    if (!(job->data = quant_data_open(&wish, job->graph, failure)))
+        return false;
+    struct bound *input = &job->inputs[0];
+    input->count = quant_data_elements(job->data, 0);
+    input->floats = malloc(input->count * sizeof(float) + 1);
+    job->runs = call->picture_count;
+    return input->floats || failure_memory(failure, input->count * sizeof(float));
+}
+
+static const char *label_of(const void *source, uint32_t index) {
+    const struct conversion *c = source;
+    return index < c->label_count ? c->labels[index] : NULL;
+}
+
+/* The first output: a list of classes, or nothing that has a best one. */
+static bool prepare_results(struct job *job, struct failure *failure) {
+    const struct onnx_value *value = job->outputs[0].value;
+    const struct onnx_shape *shape = &value->shape;
+    bool classes = job->output_count && shape->rank && (shape->rank == 1 || shape->dims[0] == 1);
+    for (int i = 2; classes && i < shape->rank; i++)
+        classes = shape->dims[i] == 1;
+    job->results = (struct results){.label = label_of, .source = &job->conversion, .top = classes ? job->call->top : 0};
+    job->results.check_names = job->call->check_names;
+    job->results.probabilities = classes && value->producer && !strcmp(value->producer->op, "Softmax");
+    job->scores = malloc((size_t)onnx_elements(shape) * sizeof(float) + 1);
+    return job->scores || failure_memory(failure, (size_t)onnx_elements(shape) * sizeof(float));
+}
+
 static bool prepare(struct job *job, struct failure *failure) {
-    for (size_t i = 0; i < job->input_count; i++)
+    if (job->call->picture_count && !take_pictures(job, failure))
+        return false;
+    for (size_t i = 0; i < job->input_count && !job->data; i++)
         if (!take_input(job, &job->inputs[i], failure))
             return false;
+    if (job->output_count && !prepare_results(job, failure))
+        return false;
     for (size_t i = 0; i < job->output_count; i++) {
         struct bound *output = &job->outputs[i];
         output->count = (size_t)onnx_elements(&output->value->shape);
@@ -197,12 +268,15 @@ static bool prepare(struct job *job, struct failure *failure) {
 }
 
 /* No output goes where something is read from, or where another output goes. */
-static bool files_differ(const struct job *job, const char *model, struct failure *failure) {
+static bool files_differ(const struct job *job, struct failure *failure) {
+    const struct run_float_call *call = job->call;
     for (size_t i = 0; i < job->output_count; i++) {
         const char *path = job->outputs[i].path;
-        bool read = file_same(path, model), written = false;
+        bool read = file_same(path, call->path) || file_same(path, call->picture) || file_same(path, call->labels), written = false;
         for (size_t k = 0; k < job->input_count; k++)
             read = read || file_same(path, job->inputs[k].path);
+        for (size_t k = 0; k < call->picture_count; k++)
+            read = read || file_same(path, call->pictures[k]);
         for (size_t k = 0; k < i; k++)
             written = written || (file_same(path, job->outputs[k].path) && strncmp(path, "/dev/", 5));
         if (read || written)
@@ -212,23 +286,48 @@ static bool files_differ(const struct job *job, const char *model, struct failur
     return true;
 }
 
-static bool run_all(struct job *job, double *seconds, struct failure *failure) {
+/* The answer of a run; kept for JSON, printed where no output is asked for. */
+static bool add_result(struct job *job, size_t run, double seconds, struct failure *failure) {
+    const struct run_float_call *call = job->call;
+    const char *file = job->data ? call->pictures[run] : job->inputs[0].path;
+    size_t count;
+    const float *from = executor_output(job->run, 0, &count);
+    if (!job->results.top || !count)
+        return true;
+    memcpy(job->scores, from, count * sizeof *from);
+    if (!results_add(&job->results, file, (uint32_t)run, !job->data && job->runs > 1, job->scores, count, seconds * 1e3, failure))
+        return false;
+    if (!call->json && (job->data || !call->outputs->count))
+        results_print(&job->results, &job->results.list[job->results.count - 1]);
+    return true;
+}
+
+static bool run_once(struct job *job, size_t run, double *seconds, struct failure *failure) {
     const float *inputs[MOST];
+    for (size_t i = 0; i < job->input_count; i++)
+        inputs[i] = job->inputs[i].floats + (job->data ? 0 : run * job->inputs[i].count);
+    if (job->data && !quant_data_load(job->data, run, &job->inputs[0].floats, failure))
+        return false;
     double start = clock_seconds();
-    for (size_t run = 0; run < job->runs; run++) {
-        for (size_t i = 0; i < job->input_count; i++)
-            inputs[i] = job->inputs[i].floats + run * job->inputs[i].count;
-        if (!executor_run(job->run, inputs, NULL, NULL, failure))
-            return false;
-        for (size_t i = 0; i < job->output_count; i++) {
-            struct bound *output = &job->outputs[i];
-            size_t count;
-            const float *from = executor_output(job->run, i, &count);
-            if (output->floats && count)
-                memcpy(output->floats + run * count, from, count * sizeof *from);
-        }
+    if (!executor_run(job->run, inputs, NULL, NULL, failure))
+        return false;
+    double end = clock_seconds();
+    *seconds += end - start;
+    for (size_t i = 0; i < job->output_count; i++) {
+        struct bound *output = &job->outputs[i];
+        size_t count;
+        const float *from = executor_output(job->run, i, &count);
+        if (output->floats && count)
+            memcpy(output->floats + run * count, from, count * sizeof *from);
     }
-    *seconds = clock_seconds() - start;
+    return !job->output_count || add_result(job, run, end - start, failure);
+}
+
+static bool run_all(struct job *job, double *seconds, struct failure *failure) {
+    *seconds = 0;
+    for (size_t run = 0; run < job->runs; run++)
+        if (!run_once(job, run, seconds, failure))
+            return false;
     return true;
 }
 
@@ -260,12 +359,17 @@ static void job_free(struct job *job) {
     }
     executor_run_close(job->run);
     executor_close(job->executor);
-    onnx_free(job->graph);
+    quant_data_close(job->data);
+    results_free(&job->results);
+    free(job->scores);
+    conversion_free(&job->conversion);
 }
 
 static void print_json(const struct job *job, double ms) {
     struct json json = {.file = stdout};
     json_open(&json, NULL);
+    if (job->results.top)
+        results_json(&job->results, &json);
     json_integer(&json, "runs", (int64_t)job->runs);
     json_number(&json, "ms", ms);
     json_open_array(&json, "outputs");
@@ -282,19 +386,29 @@ static void print_json(const struct job *job, double ms) {
         json_close(&json);
     }
     json_close_array(&json);
+    json_text(&json, "isa", "float");
     json_close(&json);
 }
 
-bool run_float(const char *path, const struct option_texts *inputs, const struct option_texts *outputs, bool json,
-               struct failure *failure) {
+static void print_ending(const struct job *job, double ms) {
+    const struct results *results = &job->results;
+    if (results->check_names)
+        printf("%zu of %zu right\n", results_right(results), results_known(results));
+    if (results->count && (job->data || !job->call->outputs->count))
+        printf("the numbers are %s\n", results->probabilities ? "the network's own probabilities" : "a softmax over the network's scores");
+    printf("%.1f ms a run, in float on one thread\n", ms);
+}
+
+bool run_float(const struct run_float_call *call, struct failure *failure) {
     static struct job job;
     double seconds;
-    bool good = load(&job, path, inputs, outputs, failure) && files_differ(&job, path, failure) && open_graph(&job, path, failure) &&
-                prepare(&job, failure) && run_all(&job, &seconds, failure) && write_outputs(&job, json, failure);
-    if (good && json)
+    job.call = call;
+    bool good = load(&job, failure) && files_differ(&job, failure) && open_graph(&job, call->path, failure) && prepare(&job, failure) &&
+                run_all(&job, &seconds, failure) && write_outputs(&job, call->json, failure);
+    if (good && call->json)
         print_json(&job, seconds * 1e3 / (double)job.runs);
     else if (good)
-        printf("%.1f ms a run, in float on one thread\n", seconds * 1e3 / (double)job.runs);
+        print_ending(&job, seconds * 1e3 / (double)job.runs);
     job_free(&job);
     return good;
 }

@@ -3,11 +3,13 @@
 #include "core/morsel.h"
 #include "tools/clock.h"
 #include "tools/dataset.h"
+#include "tools/eval_float.h"
 #include "tools/json.h"
 #include "tools/model.h"
 #include "tools/options.h"
 #include "tools/pool.h"
 #include "tools/progress.h"
+#include "tools/run_float.h"
 #include "tools/scores.h"
 #include "tools/verbs.h"
 #include <stdatomic.h>
@@ -170,17 +172,22 @@ static bool run(struct eval *eval, const char *model, const char *data, size_t l
     return open_data(eval, data, limit, failure) && run_workers(eval, failure);
 }
 
-static void report(const struct eval *eval, bool want_json) {
-    size_t images = 0, top1 = 0, top5 = 0;
+static struct eval_counts add_up(const struct eval *eval) {
+    struct eval_counts counts = {.seconds = eval->seconds};
     for (unsigned i = 0; i < eval->worker_count; i++) {
-        images += eval->workers[i].images;
-        top1 += eval->workers[i].top1;
-        top5 += eval->workers[i].top5;
+        counts.images += eval->workers[i].images;
+        counts.top1 += eval->workers[i].top1;
+        counts.top5 += eval->workers[i].top5;
     }
-    double n = (double)images, rate = n / (eval->seconds + 1e-9);
+    return counts;
+}
+
+static void report(const struct eval_counts *counts, unsigned threads, const char *isa, bool want_json) {
+    size_t images = counts->images, top1 = counts->top1, top5 = counts->top5;
+    double n = (double)images, rate = n / (counts->seconds + 1e-9);
     if (!want_json) {
         printf("%zu images: top-1 %.2f %% (%zu), top-5 %.2f %% (%zu), %.1f images/s with %u thread%s\n", images, 100 * (double)top1 / n,
-               top1, 100 * (double)top5 / n, top5, rate, eval->worker_count, eval->worker_count > 1 ? "s" : "");
+               top1, 100 * (double)top5 / n, top5, rate, threads, threads > 1 ? "s" : "");
         return;
     }
     struct json json = {.file = stdout};
@@ -191,8 +198,8 @@ static void report(const struct eval *eval, bool want_json) {
     json_integer(&json, "top1_count", (int64_t)top1);
     json_integer(&json, "top5_count", (int64_t)top5);
     json_number(&json, "images_per_s", rate);
-    json_integer(&json, "threads", eval->worker_count);
-    json_text(&json, "isa", options_cpu_name(eval->workers[0].model.session.cpu));
+    json_integer(&json, "threads", threads);
+    json_text(&json, "isa", isa);
     json_close(&json);
 }
 
@@ -209,17 +216,20 @@ int verb_eval(int argc, char **argv) {
     struct failure failure;
     long threads = 1, limit = 0;
     bool want_json = false;
+    const char *picture = NULL, *labels = NULL;
     const struct option list[] = {
         {"--limit", "N", OPTION_NUMBER, &limit, 0, INT32_MAX, "take N pictures, of folders as many of each class; 0: all"},
         {"--threads", "N", OPTION_NUMBER, &threads, 1, POOL_THREADS_MOST, "threads, each with pictures and an arena of its own"},
         {"--cpu", "NAME", OPTION_CPU, &eval.cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
+        {"--picture", "RULE.json", OPTION_TEXT, &picture, 0, 0, "how a picture becomes the input of an ONNX file; a blob has its own"},
+        {"--labels", "FILE", OPTION_TEXT, &labels, 0, 0, "class names for an ONNX file; a blob has its own"},
         {"--json", NULL, OPTION_FLAG, &want_json, 0, 0, "one JSON object on stdout"},
     };
     const struct options options = {
         "MODEL DATASET [options]",
         "Top-1 and top-5 of a network over DATASET: a folder with a subfolder for each class (named as a label,\n"
         "whatever its case and with _ or - for / and spaces, or by the class number; else, if there are as many as classes, taken in the\n"
-        "order of their names), a CIFAR-10 binary file (test_batch.bin), or a folder of such.",
+        "order of their names), a CIFAR-10 binary file (test_batch.bin), or a folder of such. An ONNX file runs in float.",
         list, sizeof list / sizeof list[0]};
     if (!options_cpu_default(&eval.cpu))
         return STATUS_CALL;
@@ -231,9 +241,25 @@ int verb_eval(int argc, char **argv) {
         return STATUS_CALL;
     }
     eval.worker_count = (unsigned)threads;
+#ifndef MORSEL_TOOL_REDUCED
+    if (run_float_wanted(argv[0])) {
+        const struct eval_float_call call = {argv[0], argv[1], picture, labels, (size_t)limit, (unsigned)threads};
+        struct eval_counts counts;
+        if (!eval_float(&call, &counts, &failure))
+            return message_failure(&failure);
+        report(&counts, (unsigned)threads, "float", want_json);
+        return STATUS_DONE;
+    }
+#endif
+    if (picture || labels) {
+        message_error("eval: %s is for ONNX files; a blob has its own", picture ? "--picture" : "--labels");
+        return STATUS_CALL;
+    }
     bool good = run(&eval, argv[0], argv[1], (size_t)limit, &failure);
-    if (good)
-        report(&eval, want_json);
+    if (good) {
+        const struct eval_counts counts = add_up(&eval);
+        report(&counts, eval.worker_count, options_cpu_name(eval.workers[0].model.session.cpu), want_json);
+    }
     eval_free(&eval);
     return good ? STATUS_DONE : message_failure(&failure);
 }

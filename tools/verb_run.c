@@ -32,6 +32,7 @@ struct job {
     uint32_t runs;
     float *scores;
     struct results results;
+    const char *picture, *labels; /* of an ONNX file */
     bool want_json;
 };
 
@@ -109,6 +110,10 @@ static bool read_arrays(struct job *job, struct failure *failure) {
     return true;
 }
 
+static const char *label_of(const void *network, uint32_t index) {
+    return morsel_label(network, index);
+}
+
 /* Room for what the outputs give in all runs, and for the scores of one. */
 static bool prepare_outputs(struct job *job, struct failure *failure) {
     for (uint32_t i = 0; i < job->output_count; i++) {
@@ -119,7 +124,8 @@ static bool prepare_outputs(struct job *job, struct failure *failure) {
     }
     size_t bytes = model_elements(&job->outputs[0].view) * sizeof(float);
     job->scores = malloc(bytes + 1);
-    job->results.network = &job->model.network;
+    job->results.label = label_of;
+    job->results.source = &job->model.network;
     job->results.probabilities = scores_are_probabilities(&job->model.network, 0);
     if (!scores_are_classes(&job->outputs[0].view))
         job->results.top = 0;
@@ -217,6 +223,9 @@ static bool write_outputs(struct job *job, struct failure *failure) {
 }
 
 static bool check_call(const struct job *job, int pictures, struct failure *failure) {
+    if (job->picture || job->labels)
+        return failure_set(failure, STATUS_CALL, "%s is for ONNX files; a blob has its own, from morsel convert or quantize",
+                           job->picture ? "--picture" : "--labels");
     if (pictures && job->input_texts.count)
         return failure_set(failure, STATUS_CALL, "pictures and --input are both given; a run takes one or the other");
     if (!pictures && !job->input_texts.count)
@@ -323,6 +332,8 @@ int verb_run(int argc, char **argv) {
          "a tensor as the ONNX graph states it; a first dimension that is a multiple is run in turn"},
         {"--output", "[NAME=]Y.npy", OPTION_TEXTS, &job.output_texts, 0, 0,
          "where an output goes, as the ONNX graph states it; runs are stacked"},
+        {"--picture", "RULE.json", OPTION_TEXT, &job.picture, 0, 0, "how a picture becomes the input of an ONNX file; a blob has its own"},
+        {"--labels", "FILE", OPTION_TEXT, &job.labels, 0, 0, "class names for an ONNX file; a blob has its own"},
         {"--top", "K", OPTION_NUMBER, &top, 1, RESULTS_TOP_MOST, "how many classes are shown"},
         {"--check-names", NULL, OPTION_FLAG, &job.results.check_names, 0, 0,
          "say whether the answer is the label that the file's name starts with"},
@@ -331,7 +342,8 @@ int verb_run(int argc, char **argv) {
         {"--json", NULL, OPTION_FLAG, &job.want_json, 0, 0, "one JSON object on stdout"},
     };
     const struct options options = {"MODEL [PICTURE...] [options]",
-                                    "Runs a network on pictures, or on tensors from .npy files. An ONNX file runs in float, on tensors.",
+                                    "Runs a network on pictures, or on tensors from .npy files. An ONNX file runs in float; pictures\n"
+                                    "want a --picture rule for it.",
                                     list, sizeof list / sizeof list[0]};
     if (!options_cpu_default(&cpu))
         return STATUS_CALL;
@@ -345,10 +357,9 @@ int verb_run(int argc, char **argv) {
     job.results.top = (uint32_t)top;
 #ifndef MORSEL_TOOL_REDUCED
     if (run_float_wanted(argv[0])) {
-        if (count > 1)
-            failure_set(&failure, STATUS_CALL, "an ONNX network has no picture rule: give tensors with --input X.npy");
-        bool done = count == 1 && run_float(argv[0], &job.input_texts, &job.output_texts, job.want_json, &failure);
-        return done ? STATUS_DONE : message_failure(&failure);
+        const struct run_float_call call = {argv[0],     &job.input_texts, &job.output_texts, argv + 1,      (size_t)count - 1,
+                                            job.picture, job.labels,       job.results.top,   job.results.check_names, job.want_json};
+        return run_float(&call, &failure) ? STATUS_DONE : message_failure(&failure);
     }
 #endif
     if (!check_call(&job, count - 1, &failure) || !model_open(&job.model, argv[0], cpu, (unsigned)threads, &failure))

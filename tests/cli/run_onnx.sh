@@ -52,7 +52,51 @@ verify "no input" call_says "there is nothing to run on|has no file" 2 $net
 verify "an array that does not fit" call_says "gemm_rows.*which does not fit input" 1 $net --input $cases/gemm_rows-qdq-u8s8pc/in0.npy
 verify "two arrays for one input" call_says "given twice" 2 $net --input $x --input $x
 verify "no such array" call_says "nothing.npy" 1 $net --input "$work/nothing.npy"
-verify "pictures" call_says "no picture rule" 2 $net models/cifar10/pictures --input $x
+verify "pictures and arrays" call_says "both given" 2 $net models/cifar10/pictures/bird.ppm --input $x
+float=tests/cli/float_small.onnx
+rule="--picture models/cifar10/picture.json"
+pictures=models/cifar10/pictures
+verify "pictures without a rule" call_says "no picture rule: give one by --picture" 2 $float $pictures/bird.ppm
+# shellcheck disable=SC2086
+verify "a rule without pictures" call_says "name some behind the network" 2 $float --input $x $rule
+# shellcheck disable=SC2086
+verify "a folder" call_says "is a folder: name pictures" 2 $float $pictures $rule
+# shellcheck disable=SC2086
+verify "pictures" call_says '^frog.ppm +class [0-9]+ +0.[0-9]+' 0 $float $pictures/bird.ppm $pictures/frog.ppm $rule
+# shellcheck disable=SC2086
+verify "with labels" call_says '^bird.ppm +[a-z]+ +0.[0-9]+' 0 $float $pictures/bird.ppm $rule --labels models/cifar10/labels.txt --top 2
+# shellcheck disable=SC2086
+verify "in JSON as of a blob" call_says '"file": ".*/bird.ppm"' 0 $float $pictures/bird.ppm $rule --labels models/cifar10/labels.txt --json
+for key in results top label index p ms outputs isa; do verify "JSON has $key" says "\"$key\": "; done
+cp $pictures/bird.ppm "$work/bird.ppm"
+# shellcheck disable=SC2086
+verify "an output over a picture" call_says "would be written over" 2 $float "$work/bird.ppm" $rule --output "$work/bird.ppm"
+# What a picture becomes is what the blob's input would be: a network in 8 bits gives nearly the same.
+verify "a rule for a blob" call_says "for ONNX files" 2 models/cifar10/network.morsel $pictures/bird.ppm $rule
+answers() { "$morsel" run "$@" --top 1 | awk '/ppm/ {print $1, $2}'; }
+# shellcheck disable=SC2086
+verify "the shipped network answers as its blob" sh -c "[ '$(answers models/cifar10/network.morsel $pictures/*.ppm)' = \
+    '$(answers models/cifar10/network.onnx $pictures/*.ppm $rule --labels models/cifar10/labels.txt)' ]"
+
+# --- morsel eval
+mkdir "$work/classes"
+for picture in $pictures/*.ppm; do
+    class=$(basename "$picture" .ppm)
+    mkdir "$work/classes/$class" && cp "$picture" "$work/classes/$class/"
+done
+counts() { "$morsel" eval "$@" --json | grep -E 'images"|top1|top5'; }
+# shellcheck disable=SC2086
+verify "eval of the shipped network is that of its blob" sh -c "[ '$(counts models/cifar10/network.morsel "$work/classes")' = \
+    '$(counts models/cifar10/network.onnx "$work/classes" $rule --labels models/cifar10/labels.txt)' ]"
+evaluates() { pattern=$1; want=$2; shift 2; "$morsel" eval "$@" >"$work/out" 2>"$work/err"; code=$?; [ $code -eq "$want" ] && says "$pattern"; }
+# shellcheck disable=SC2086
+verify "eval of a float network" evaluates '^10 images: top-1 [0-9.]+ %' 0 $float "$work/classes" $rule --labels models/cifar10/labels.txt --threads 2
+# shellcheck disable=SC2086
+verify "eval of some pictures" evaluates '^4 images' 0 $float "$work/classes" $rule --limit 4
+verify "without labels classes are in order" says 'notice: there are no labels .--labels.; the subfolders are taken as classes 0 to 9'
+verify "eval without a rule" evaluates "no picture rule: give one by --picture" 2 $float "$work/classes"
+# shellcheck disable=SC2086
+verify "a rule for eval of a blob" evaluates "for ONNX files" 2 models/cifar10/network.morsel "$work/classes" $rule
 cp $x "$work/both.npy"
 verify "an output over an input" call_says "would be written over" 2 $net --input "$work/both.npy" --output "$work/both.npy"
 verify "is left alone" cmp "$work/both.npy" $x

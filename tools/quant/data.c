@@ -120,7 +120,7 @@ static bool fill(struct quant_data *data, const struct quant_data_wish *wish, st
         data->has_pictures = true;
         good = (wish->path_count == 1 ||
                 failure_set(failure, STATUS_CALL, "pictures with labels are wanted from one path, not %zu", wish->path_count)) &&
-               dataset_open(&data->pictures.dataset, wish->paths[0], 0, wish->classes, failure);
+               dataset_open(&data->pictures.dataset, wish->paths[0], wish->first, wish->classes, failure);
     }
     if (good && data->has_pictures && data->has_arrays)
         good = failure_set(failure, STATUS_CALL, "pictures and arrays are both given; a network is measured on one or the other");

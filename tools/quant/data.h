@@ -24,6 +24,7 @@ struct quant_data_wish {
     const struct morsel_blob_picture *rule; /* what pictures become; NULL: there is none */
     const struct dataset_classes
         *classes; /* of the network, where labels are wanted: the path is as dataset_open() has it. NULL: no labels */
+    size_t first; /* with classes: the limit of dataset_open() */
 };
 
 struct quant_data;
