@@ -87,6 +87,15 @@ else
     fail readme "$work/log"
 fi
 
+# shellcheck disable=SC2046
+if ! command -v c++ >/dev/null 2>&1; then
+    echo "skip readme-c++: not installed"
+elif c++ -x c++ -std=c++11 -Wall -Wextra -Werror -I"$work" -fsyntax-only "$work/readme.c" $(pkg-config --cflags morsel) >"$work/log" 2>&1; then
+    echo "ok readme-c++"
+else
+    fail readme-c++ "$work/log"
+fi
+
 if command -v cmake >/dev/null 2>&1; then
     if cmake -S "$source" -B "$work/cmake" >"$work/log" 2>&1 && cmake --build "$work/cmake" >>"$work/log" 2>&1; then
         "$work/cmake/run_zero" "$work/network.morsel" >"$work/cmake.out" || fail "cmake: does not run"
