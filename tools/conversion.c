@@ -146,9 +146,14 @@ static bool names_fit(const struct conversion_call *call, struct conversion *c, 
     return true;
 }
 
+static bool can_write(const struct conversion_call *call, const struct conversion *c, const char *more, struct failure *failure) {
+    return file_can_write(call->output, failure) && file_can_write(call->c_source, failure) &&
+           file_can_write(c->c_header_path, failure) && file_can_write(more, failure);
+}
+
 bool conversion_check_files(const struct conversion_call *call, struct conversion *c, const char *more, struct failure *failure) {
     return memory_call_fits(call->arena, call->no_streaming, failure) && names_fit(call, c, failure) && name_header(call, c, failure) &&
-           files_differ(call, c, more, failure);
+           files_differ(call, c, more, failure) && can_write(call, c, more, failure);
 }
 
 /* The library itself has the last word on what was written. */

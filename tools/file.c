@@ -140,6 +140,19 @@ static bool write_failed(const char *path, int code, struct failure *failure) {
     return failure_set(failure, call ? STATUS_CALL : STATUS_SYSTEM, "cannot write %s: %s; nothing was written", path, strerror(code));
 }
 
+bool file_can_write(const char *path, struct failure *failure) {
+    struct stat status;
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    if (!path || !stat(path, &status)) /* what stands there is looked at when it is written over */
+        return true;
+    char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+    if (!folder)
+        return failure_memory(failure, strlen(path) + 1);
+    int code = access(folder, W_OK | X_OK) ? errno : 0;
+    free(folder);
+    return !code || write_failed(path, code, failure);
+}
+
 /* Devices and pipes: there is no name to take over. */
 static bool write_through(const char *path, const void *data, size_t size, struct failure *failure) {
     int fd = open(path, O_WRONLY | O_CLOEXEC);

@@ -28,6 +28,9 @@ bool file_same(const char *a, const char *b);
  */
 bool file_write(const char *path, const void *data, size_t size, struct failure *failure);
 
+/* Whether a folder for it is there and may be written to, asked before long work; file_write() has the last word. NULL: there is none. */
+bool file_can_write(const char *path, struct failure *failure);
+
 /* Several files, the first of which takes its name only when all of them lie on the disk. */
 struct file_new {
     const char *path;

@@ -169,6 +169,9 @@ int verb_compare(int argc, char **argv) {
         return STATUS_CALL;
     }
     static struct work w;
+    struct failure failure;
+    if (!file_can_write(call.svg, &failure))
+        return message_failure(&failure);
     c->input = argv[0];
     call.second = (struct conversion_call){.input = argv[1], .shapes = c->shapes, .dims = c->dims, .batch = 1, .no_streaming = true};
     int status = run(&call, &w);

@@ -147,6 +147,8 @@ verify "an empty folder" call 1 $float --data "$work/empty" --picture $rule -o "
 verify "data that is not there" call 1 $float --data "$work/nowhere" --picture $rule -o "$work/x.morsel"
 verify "pictures without a rule" call 2 $float --data $pictures -o "$work/x.morsel"
 verify "a full disk" call 3 $float --data $pictures --picture $rule -o /dev/full
-verify "a folder that does not exist" call 2 $float --data $pictures --picture $rule -o "$work/nowhere/x.morsel"
+verify "a folder that does not exist, before the data are opened" call_says "cannot write .*/nowhere/x.morsel" 2 $float --data "$work/nothing" \
+    --picture $rule -o "$work/nowhere/x.morsel"
+verify "nor does the QDQ file's" call_says "cannot write .*/nowhere/x.onnx" 2 $float --data "$work/nothing" --picture $rule -o "$work/nowhere/x.onnx"
 verify "nothing was written" sh -c "! ls '$work' | grep -qE 'morsel|onnx'"
 exit $status
