@@ -78,6 +78,8 @@ static void visit(struct finding *f, struct onnx_node *node) {
         tie(f, node->inputs[0], node->inputs[1]);
     if (sum || keeps_factors(node) || keeps_channels(node) || clip_bound(node, &bound)) {
         tie(f, node->inputs[0], node->outputs[0]);
+        for (int i = 1; i < node->input_count && !sum; i++) /* slopes of PRelu that are computed keep what they are */
+            spoil(f, node->inputs[i]);
         return;
     }
     for (int i = 0; i < node->input_count; i++)

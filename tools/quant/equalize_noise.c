@@ -89,7 +89,7 @@ double equal_noise(const struct equal_group *group, const struct scheme_options 
         most = group->readers[i].out_channels > most ? group->readers[i].out_channels : most;
     double *noise = calloc((size_t)group->channels + (size_t)most, sizeof *noise), sum = 0;
     if (!noise)
-        return 0;
+        return INFINITY; /* nothing is better than what there is */
     double *largest = noise + group->channels;
     for (size_t i = 0; i < group->member_count; i++)
         add_value_noise(group, group->members[i], factors, noise);
