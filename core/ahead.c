@@ -93,5 +93,5 @@ void morsel_fetch_share(const struct morsel_session *session, uint32_t index, st
     if (from < part->weights) return;
     part->ahead = (uint32_t)(from - part->weights);
     part->ahead_bytes = least((morsel_share_end(session, parts, tasks, task) - begin) * (uint64_t)block,
-                              macs_of(session, index) / tasks / MACS_A_BYTE, AHEAD);
+                              least(macs_of(session, index) / MACS_A_BYTE, UINT32_MAX, UINT32_MAX) / tasks, AHEAD);
 }
