@@ -16,16 +16,11 @@
 
 enum { LISTED_MOST = 20 };
 
-static const char *label_of(const void *context, uint32_t index) {
-    const struct conversion *c = context;
-    return index < c->label_count ? c->labels[index] : NULL;
-}
-
 static bool open_reference(struct attempts *a, struct failure *failure) {
     struct quantizer *q = a->quantizer;
     const struct onnx_shape *out = &q->graph->outputs[0]->shape;
     int64_t width = onnx_elements(out);
-    const struct dataset_classes classes = {(uint32_t)width, label_of, a->conversion};
+    const struct dataset_classes classes = {(uint32_t)width, conversion_label, a->conversion};
     const struct quant_data_wish wish = {.paths = &a->eval, .path_count = 1, .rule = a->wish.rule, .classes = &classes};
     if (width < 1 || width > 1 << 20)
         return failure_set(failure, STATUS_INPUT, "--eval wants a network whose first output is a score for each class");

@@ -35,6 +35,11 @@ void conversion_free(struct conversion *c) {
     free(c->c_header_path);
 }
 
+const char *conversion_label(const void *conversion, uint32_t index) {
+    const struct conversion *c = conversion;
+    return index < c->label_count ? c->labels[index] : NULL;
+}
+
 /* "name=1,3,32,32" or "name=4" */
 static bool read_binding(const char *text, bool is_dim, char *name, size_t room, struct onnx_binding *out, struct failure *failure) {
     const char *equals = strrchr(text, '='), *at = equals ? equals + 1 : NULL;

@@ -63,6 +63,9 @@ void conversion_notices(const struct conversion *c);
 void conversion_json(struct json *json, const struct conversion *c);
 void conversion_summary(const struct conversion_call *call, const struct conversion *c);
 
+/* The label of a class, NULL where there is none: as dataset_classes and results ask for it, whose context the conversion is. */
+const char *conversion_label(const void *conversion, uint32_t index);
+
 void conversion_free(struct conversion *c);
 
 #endif

@@ -15,11 +15,6 @@ struct job {
     struct eval_counts counts[OVER_THREADS_MOST]; /* by worker */
 };
 
-static const char *label_of(const void *source, uint32_t index) {
-    const struct conversion *c = source;
-    return index < c->label_count ? c->labels[index] : NULL;
-}
-
 static bool open_network(struct job *job, const struct eval_float_call *call, struct failure *failure) {
     const struct conversion_call read = {.input = call->path, .picture = call->picture, .labels = call->labels, .batch = 1};
     if (!call->picture)
@@ -39,7 +34,7 @@ static bool open_network(struct job *job, const struct eval_float_call *call, st
 }
 
 static bool open_data(struct job *job, const struct eval_float_call *call, struct failure *failure) {
-    const struct dataset_classes classes = {(uint32_t)job->classes, label_of, &job->conversion};
+    const struct dataset_classes classes = {(uint32_t)job->classes, conversion_label, &job->conversion};
     const struct quant_data_wish wish = {
         .paths = &call->dataset, .path_count = 1, .first = call->limit, .rule = job->conversion.extras.picture, .classes = &classes};
     job->data = quant_data_open(&wish, job->conversion.graph, failure);

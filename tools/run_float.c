@@ -231,11 +231,6 @@ static bool take_pictures(struct job *job, struct failure *failure) {
     return input->floats || failure_memory(failure, input->count * sizeof(float));
 }
 
-static const char *label_of(const void *source, uint32_t index) {
-    const struct conversion *c = source;
-    return index < c->label_count ? c->labels[index] : NULL;
-}
-
 /* The first output: a list of classes, or nothing that has a best one. */
 static bool prepare_results(struct job *job, struct failure *failure) {
     const struct onnx_value *value = job->outputs[0].value;
@@ -243,7 +238,7 @@ static bool prepare_results(struct job *job, struct failure *failure) {
     bool classes = job->output_count && shape->rank && (shape->rank == 1 || shape->dims[0] == 1);
     for (int i = 2; classes && i < shape->rank; i++)
         classes = shape->dims[i] == 1;
-    job->results = (struct results){.label = label_of, .source = &job->conversion, .top = classes ? job->call->top : 0};
+    job->results = (struct results){.label = conversion_label, .source = &job->conversion, .top = classes ? job->call->top : 0};
     job->results.check_names = job->call->check_names;
     job->results.probabilities = classes && value->producer && !strcmp(value->producer->op, "Softmax");
     job->scores = malloc((size_t)onnx_elements(shape) * sizeof(float) + 1);
