@@ -18,12 +18,20 @@ static double on_grid(double factor, bool down) {
     return exp2(fmax(fmin(steps, most), -most) / EQUALIZE_STEPS_AN_OCTAVE);
 }
 
+/* The largest magnitude worth keeping of channel c of member i, and of what is added to it. */
+static double reach(const struct equal_group *group, size_t i, uint32_t c) {
+    const struct observed *seen = group->members[i];
+    struct range range = equal_range(seen, c);
+    double shift = group->member_shifts ? group->member_shifts[i][c] : 0;
+    return seen->channel_low[c] == seen->channel_high[c] ? 0 : fmax((double)range.high + shift, -((double)range.low + shift));
+}
+
 /* By channel the widest that any value of the group is. */
 static void find_reaches(const struct equal_group *group, double *reaches) {
     for (uint32_t c = 0; c < group->channels; c++) {
         reaches[c] = 0;
         for (size_t i = 0; i < group->member_count; i++)
-            reaches[c] = fmax(reaches[c], equal_reach(group->members[i], c));
+            reaches[c] = fmax(reaches[c], reach(group, i, c));
     }
 }
 
@@ -71,12 +79,12 @@ static bool choose(struct onnx_graph *g, const struct equal_group *group, const 
     find_weight_ratios(g, group, ratios);
     for (uint32_t c = 0; c < group->channels; c++)
         best[c] = 1;
-    before = equal_noise(group, options, best);
+    before = equal_noise(group, options, best, false);
     least = before * (1 - LEAST_GAIN);
     for (int weights = 0; weights <= (options->per_tensor ? 2 : 0); weights++) {
         for (int values = 0; values <= 8; values++) {
             try_factors(group, reaches, ratios, values / 8.0, weights / 4.0, tried);
-            double noise = equal_noise(group, options, tried);
+            double noise = equal_noise(group, options, tried, group->member_shifts != NULL);
             if (noise < least) {
                 least = noise;
                 memcpy(best, tried, group->channels * sizeof *best);
@@ -108,16 +116,38 @@ static bool read_again(struct equal_group *group) {
     return good;
 }
 
-static void scale_layer(struct onnx_graph *g, struct onnx_node *node, const double *out, const double *in) {
+/* bias[o] -= what a reader makes of the numbers added to its input. */
+static void take_off(const struct linear *l, const double *shifts, double *bias) {
+    for (size_t e = 0; e < l->weights->count; e++) {
+        int64_t in, out;
+        linear_place(l, (int64_t)e, &in, &out);
+        bias[out] -= l->gain * onnx_number(l->weights, e) * shifts[in];
+    }
+}
+
+/* What a layer makes is, by channel, to be (y + added) * factors. */
+static void change_producer(struct onnx_graph *g, struct onnx_node *node, const double *factors, const double *added) {
     struct linear l;
     double *bias = NULL;
     linear_read(node, &l);
-    if (out && onnx_input(node, 2)) {
+    if (added || onnx_input(node, 2)) {
         bias = linear_bias(g, &l);
         for (int64_t o = 0; o < l.out_channels; o++)
-            bias[o] *= out[o];
+            bias[o] = (bias[o] + (added ? added[o] : 0)) * factors[o];
     }
-    linear_rewrite(g, &l, out, in, bias);
+    linear_rewrite(g, &l, factors, NULL, bias);
+}
+
+/* What a layer reads is, by channel, (x + added) / inverse. */
+static void change_reader(struct onnx_graph *g, struct onnx_node *node, const double *inverse, const double *added) {
+    struct linear l;
+    double *bias = NULL;
+    linear_read(node, &l);
+    if (added) {
+        bias = linear_bias(g, &l);
+        take_off(&l, added, bias);
+    }
+    linear_rewrite(g, &l, NULL, inverse, bias);
 }
 
 static size_t apply(struct onnx_graph *g, const struct equal_group *group, const double *factors) {
@@ -125,12 +155,12 @@ static size_t apply(struct onnx_graph *g, const struct equal_group *group, const
     size_t changed = 0;
     for (uint32_t c = 0; c < group->channels; c++) {
         inverse[c] = 1 / factors[c];
-        changed += factors[c] != 1;
+        changed += factors[c] != 1 || group->member_shifts;
     }
     for (size_t i = 0; i < group->producer_count; i++)
-        scale_layer(g, group->producers[i].node, factors, NULL);
+        change_producer(g, group->producers[i].node, factors, group->producer_shifts ? group->producer_shifts[i] : NULL);
     for (size_t i = 0; i < group->reader_count; i++)
-        scale_layer(g, group->readers[i].node, NULL, inverse);
+        change_reader(g, group->readers[i].node, inverse, group->reader_shifts ? group->reader_shifts[i] : NULL);
     return changed;
 }
 
@@ -140,7 +170,10 @@ size_t equalize(struct onnx_graph *graph, const struct scheme_options *options, 
     size_t changed = 0;
     for (; *groups; groups++) {
         double *factors = graph_doubles(graph, (*groups)->channels);
-        if (read_again(*groups) && choose(graph, *groups, options, factors))
+        bool good = read_again(*groups);
+        if (good)
+            equal_find_shifts(scheme, *groups);
+        if (good && choose(graph, *groups, options, factors))
             changed += apply(graph, *groups, factors);
     }
     return changed;

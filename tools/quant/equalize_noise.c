@@ -4,22 +4,26 @@
  * channel stood for; of weights D = largest / 127 by output, in front of inputs that are larger by the factor.
  */
 #include "tools/quant/equalize_parts.h"
-#include "tools/quant/range.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-double equal_reach(const struct observed *seen, uint32_t channel) {
-    struct range range = range_of_channel(seen, channel, RANGE_PERCENTILE, 99.9, false, 256);
-    return seen->channel_low[channel] == seen->channel_high[channel] ? 0 : fmax((double)range.high, -(double)range.low);
+struct range equal_range(const struct observed *seen, uint32_t channel) {
+    if (seen->channel_low[channel] == seen->channel_high[channel])
+        return (struct range){seen->channel_low[channel], seen->channel_high[channel]};
+    return range_of_channel(seen, channel, RANGE_PERCENTILE, 99.9, false, 256);
 }
 
 /* noise[c] += of a value's bytes, in what channel c stood for. */
-static void add_value_noise(const struct equal_group *group, const struct observed *seen, const double *factors, double *noise) {
-    double reach = 0, sides = seen->low < 0 && seen->high > 0 ? 2 : 1;
-    for (uint32_t c = 0; c < group->channels; c++)
-        reach = fmax(reach, equal_reach(seen, c) * factors[c]);
-    double step = reach * sides / 255;
+static void add_value_noise(const struct equal_group *group, const struct observed *seen, const struct scheme_options *options,
+                            const double *factors, const double *shifts, double *noise) {
+    double low = 0, high = 0;
+    for (uint32_t c = 0; c < group->channels; c++) {
+        struct range range = equal_range(seen, c);
+        low = fmin(low, ((double)range.low + (shifts ? shifts[c] : 0)) * factors[c]);
+        high = fmax(high, ((double)range.high + (shifts ? shifts[c] : 0)) * factors[c]);
+    }
+    double step = (options->symmetric ? 2 * fmax(high, -low) : high - low) / 255;
     for (uint32_t c = 0; c < group->channels; c++)
         noise[c] += step * step / 12 / (factors[c] * factors[c]);
 }
@@ -83,7 +87,7 @@ static double reader_noise(const struct linear *l, const struct observed *x, con
     return apart ? total / (double)l->out_channels : all > 0 ? sum / all : 0;
 }
 
-double equal_noise(const struct equal_group *group, const struct scheme_options *options, const double *factors) {
+double equal_noise(const struct equal_group *group, const struct scheme_options *options, const double *factors, bool shifted) {
     int64_t most = group->channels;
     for (size_t i = 0; i < group->reader_count; i++)
         most = group->readers[i].out_channels > most ? group->readers[i].out_channels : most;
@@ -92,7 +96,7 @@ double equal_noise(const struct equal_group *group, const struct scheme_options 
         return INFINITY; /* nothing is better than what there is */
     double *largest = noise + group->channels;
     for (size_t i = 0; i < group->member_count; i++)
-        add_value_noise(group, group->members[i], factors, noise);
+        add_value_noise(group, group->members[i], options, factors, shifted ? group->member_shifts[i] : NULL, noise);
     for (size_t i = 0; options->per_tensor && i < group->producer_count; i++)
         add_producer_noise(group, &group->producers[i], factors, noise, largest);
     for (size_t i = 0; i < group->reader_count; i++)

@@ -5,6 +5,7 @@
 
 #include "tools/graph/linear.h"
 #include "tools/quant/observe.h"
+#include "tools/quant/range.h"
 #include "tools/quant/scheme.h"
 
 /* Values that have to get the same factors, because sums or functions tie them to each other. */
@@ -17,15 +18,22 @@ struct equal_group {
     const struct observed **read;    /* what reader i reads */
     float bound; /* a Clip's upper bound, up to which channels may be widened; 0: there is none */
     float *highest; /* [channels], what the Clips gave at most */
+    double **member_shifts, **producer_shifts, **reader_shifts; /* [channels] each, what is to be added; NULL: nothing can be */
 };
 
 /* The groups of a graph that can have factors: NULL-terminated, in the graph's memory. */
 struct equal_group **equal_groups(const struct scheme *scheme, struct observer *observer);
 
-/* About how much noise the bytes of a group's values and of its layers' weights put into what its readers give, relative to that. */
-double equal_noise(const struct equal_group *group, const struct scheme_options *options, const double *factors);
+/* Where numbers can be added to channels of the group, finds which are best, for factors of 1. */
+void equal_find_shifts(const struct scheme *scheme, struct equal_group *group);
 
-/* The largest magnitude worth keeping of channel c of a value. */
-double equal_reach(const struct observed *seen, uint32_t channel);
+/*
+ * About how much noise the bytes of a group's values and of its layers' weights put into what its readers give, relative to that; with
+ * what is to be added to channels, or without.
+ */
+double equal_noise(const struct equal_group *group, const struct scheme_options *options, const double *factors, bool shifted);
+
+/* What is worth keeping of channel c of a value. */
+struct range equal_range(const struct observed *seen, uint32_t channel);
 
 #endif
