@@ -29,10 +29,15 @@ static void weights(struct bytes *graph, const char *name, int outputs, int inpu
 }
 
 /*
- * Stem, depthwise and projection to a trunk; a branch that is added to the trunk; a head. Where `wide`, the trunk's channels and those of
- * the branch's middle are up to 64 times as wide as they would be, and what reads them makes up for it: the same function of x.
+ * Stem, depthwise and projection to a trunk; a branch that is added to the trunk; a head. WIDE: the trunk's channels and those of the
+ * branch's middle are up to 64 times as wide as they would be, and what reads them makes up for it: the same function of x. APART: the
+ * trunk's channels lie around numbers far from each other. PADDED: so they do, and the branch reads zeros around the picture.
  */
-static struct onnx_graph *make_graph(bool wide) {
+enum shape { EVEN, WIDE, APART, PADDED };
+
+static struct onnx_graph *make_graph(enum shape shape) {
+    bool wide = shape == WIDE, apart = shape == APART || shape == PADDED;
+    static const float far[8] = {80, -80, 20, 120, -40, -120, 4, -20};
     static const float factors[8] = {1, 64, 2, 8, 1, 32, 4, 16}, others[8] = {16, 1, 1, 32, 8, 2, 64, 1};
     const float *trunk = wide ? factors : NULL, *middle = wide ? others : NULL;
     struct bytes graph = {0};
@@ -44,16 +49,16 @@ static struct onnx_graph *make_graph(bool wide) {
     weights(&graph, "b0", 8, 0, 0, NULL, NULL);
     weights(&graph, "w1", 8, 1, 3, NULL, NULL);
     weights(&graph, "w2", 8, 8, 1, trunk, NULL);
-    weights(&graph, "b2", 8, 0, 0, trunk, NULL);
-    weights(&graph, "w3", 8, 8, 1, middle, trunk);
+    weights(&graph, "b2", 8, 0, 0, apart ? far : trunk, NULL);
+    weights(&graph, "w3", 8, shape == PADDED ? 1 : 8, shape == PADDED ? 3 : 1, middle, trunk);
     weights(&graph, "w4", 8, 8, 1, trunk, middle);
-    weights(&graph, "b4", 8, 0, 0, trunk, NULL);
+    weights(&graph, "b4", 8, 0, 0, apart ? far : trunk, NULL);
     weights(&graph, "w5", CLASSES, 8, 1, NULL, trunk);
     add_node(&graph, "stem", "Conv", "x w0 b0", "c0", "pads=1,1,1,1");
     add_node(&graph, "bound", "Clip", "c0 zero six", "r0", "");
     add_node(&graph, "depthwise", "Conv", "r0 w1", "c1", "pads=1,1,1,1 group:8");
     add_node(&graph, "project", "Conv", "c1 w2 b2", "t", "");
-    add_node(&graph, "expand", "Conv", "t w3", "c3", "");
+    add_node(&graph, "expand", "Conv", "t w3", "c3", shape == PADDED ? "pads=1,1,1,1 group:8" : "");
     add_node(&graph, "relu", "Relu", "c3", "r3", "");
     add_node(&graph, "back", "Conv", "r3 w4 b4", "c4", "");
     add_node(&graph, "sum", "Add", "t c4", "u", "");
@@ -134,9 +139,9 @@ struct trial {
     struct outputs wanted, equalized, got;
 };
 
-static void try(struct trial *t, bool wide, const struct quantize_options *options) {
+static void try(struct trial *t, enum shape shape, const struct quantize_options *options) {
     struct failure failure = {0};
-    *t = (struct trial){.graph = make_graph(wide)};
+    *t = (struct trial){.graph = make_graph(shape)};
     t->data = open_samples(t->graph);
     t->q = (struct quantizer){.graph = t->graph, .data = t->data, .options = *options, .report = &t->report};
     t->q.options.method = RANGE_MSE;
@@ -165,15 +170,15 @@ static struct trial a, b;
 
 static void equalizing(void **state) {
     (void)state;
-    try(&a, true, &(struct quantize_options){.keep_channels = true, .keep_biases = true});
-    try(&b, true, &(struct quantize_options){.keep_biases = true});
+    try(&a, WIDE, &(struct quantize_options){.keep_channels = true, .keep_biases = true});
+    try(&b, WIDE, &(struct quantize_options){.keep_biases = true});
     assert_int_equal(a.q.equalized, 0);
     assert_true(b.q.equalized >= 8);
     assert_true(sqnr(&b.wanted, &b.equalized) > 100); /* the same function, but for float's rounding */
     if (sqnr(&b.wanted, &b.got) < sqnr(&a.wanted, &a.got) + 6)
         fail_msg("equalization makes %.1f dB of %.1f", sqnr(&b.wanted, &b.got), sqnr(&a.wanted, &a.got));
     end(&a);
-    try(&a, false, &(struct quantize_options){.keep_biases = true});
+    try(&a, EVEN, &(struct quantize_options){.keep_biases = true});
     if (sqnr(&b.wanted, &b.got) < sqnr(&a.wanted, &a.got) - 3)
         fail_msg("wide channels: %.1f dB, narrow ones: %.1f", sqnr(&b.wanted, &b.got), sqnr(&a.wanted, &a.got));
     end(&a);
@@ -182,8 +187,8 @@ static void equalizing(void **state) {
 
 static void one_scale(void **state) {
     (void)state;
-    try(&a, true, &(struct quantize_options){.scheme.per_tensor = true, .keep_channels = true, .keep_biases = true});
-    try(&b, true, &(struct quantize_options){.scheme.per_tensor = true, .keep_biases = true});
+    try(&a, WIDE, &(struct quantize_options){.scheme.per_tensor = true, .keep_channels = true, .keep_biases = true});
+    try(&b, WIDE, &(struct quantize_options){.scheme.per_tensor = true, .keep_biases = true});
     assert_true(sqnr(&b.wanted, &b.equalized) > 100);
     if (sqnr(&b.wanted, &b.got) < sqnr(&a.wanted, &a.got) + 6)
         fail_msg("equalization makes %.1f dB of %.1f", sqnr(&b.wanted, &b.got), sqnr(&a.wanted, &a.got));
@@ -191,10 +196,26 @@ static void one_scale(void **state) {
     end(&b);
 }
 
+static void centring(void **state) {
+    (void)state;
+    for (int per_tensor = 0; per_tensor < 2; per_tensor++) {
+        try(&a, APART, &(struct quantize_options){.scheme.per_tensor = per_tensor, .keep_channels = true});
+        try(&b, APART, &(struct quantize_options){.scheme.per_tensor = per_tensor});
+        assert_true(sqnr(&b.wanted, &b.equalized) > 100);
+        if (sqnr(&b.wanted, &b.got) < sqnr(&a.wanted, &a.got) + 6)
+            fail_msg("centring makes %.1f dB of %.1f", sqnr(&b.wanted, &b.got), sqnr(&a.wanted, &a.got));
+        end(&a);
+        end(&b);
+    }
+    try(&a, PADDED, &(struct quantize_options){0});
+    assert_true(sqnr(&a.wanted, &a.equalized) > 100);
+    end(&a);
+}
+
 static void biases(void **state) {
     (void)state;
-    try(&a, false, &(struct quantize_options){.scheme.reduced = true, .keep_biases = true});
-    try(&b, false, &(struct quantize_options){.scheme.reduced = true});
+    try(&a, EVEN, &(struct quantize_options){.scheme.reduced = true, .keep_biases = true});
+    try(&b, EVEN, &(struct quantize_options){.scheme.reduced = true});
     if (!(bias(&b.wanted, &b.got) < bias(&a.wanted, &a.got) / 2))
         fail_msg("an average error of %g became %g", bias(&a.wanted, &a.got), bias(&b.wanted, &b.got));
     end(&a);
@@ -207,12 +228,12 @@ static void rounding(void **state) {
     struct quantize_options one = plain, three = plain;
     one.adaptive = three.adaptive = true;
     three.threads = 3;
-    try(&a, false, &plain);
-    try(&b, false, &one);
+    try(&a, EVEN, &plain);
+    try(&b, EVEN, &one);
     if (sqnr(&b.wanted, &b.got) < sqnr(&a.wanted, &a.got) + 1)
         fail_msg("adaptive rounding makes %.1f dB of %.1f", sqnr(&b.wanted, &b.got), sqnr(&a.wanted, &a.got));
     end(&a);
-    try(&a, false, &three);
+    try(&a, EVEN, &three);
     for (size_t i = 0; i < b.q.scheme->layer_count; i++) {
         const struct scheme_layer *x = &a.q.scheme->layers[i], *y = &b.q.scheme->layers[i];
         assert_memory_equal(x->values, y->values, x->weights->count);
@@ -223,7 +244,7 @@ static void rounding(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(equalizing), cmocka_unit_test(one_scale), cmocka_unit_test(biases),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(equalizing), cmocka_unit_test(one_scale), cmocka_unit_test(centring), cmocka_unit_test(biases),
                                        cmocka_unit_test(rounding)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
