@@ -6,16 +6,13 @@
 #include <math.h>
 #include <string.h>
 
-/* A Clip's bound stays out of reach by so much of what was seen: other inputs may go further. */
-#define ROOM_BELOW_BOUND 1.25
 /* Less than this much of the estimated noise is not worth changing a network for. */
 #define LEAST_GAIN 0.05
 
-/* The grid's next factor, down where `down`. */
-static double on_grid(double factor, bool down) {
+/* The grid's next factor. */
+static double on_grid(double factor) {
     double steps = log2(factor) * EQUALIZE_STEPS_AN_OCTAVE, most = EQUALIZE_STEPS_AN_OCTAVE * EQUALIZE_MOST_OCTAVES;
-    steps = down ? floor(steps) : rint(steps);
-    return exp2(fmax(fmin(steps, most), -most) / EQUALIZE_STEPS_AN_OCTAVE);
+    return exp2(fmax(fmin(rint(steps), most), -most) / EQUALIZE_STEPS_AN_OCTAVE);
 }
 
 /* The largest magnitude worth keeping of channel c of member i, and of what is added to it. */
@@ -64,10 +61,7 @@ static void try_factors(const struct equal_group *group, const double *reaches, 
         widest = fmax(widest, reaches[c]);
     for (uint32_t c = 0; c < group->channels; c++) {
         double factor = reaches[c] > 0 ? pow(widest / reaches[c], values) * pow(ratios[c], weights) : 1;
-        double most = group->highest[c] > 0 ? (double)group->bound / ((double)group->highest[c] * ROOM_BELOW_BOUND) : 1;
-        factors[c] = on_grid(factor, false);
-        if (group->bound > 0)
-            factors[c] = fmax(1, fmin(factors[c], on_grid(fmax(most, 1), true)));
+        factors[c] = on_grid(factor);
     }
 }
 

@@ -57,26 +57,25 @@ static bool keeps_channels(const struct onnx_node *node) {
            onnx_elements(x) == x->dims[0] * x->dims[1] && onnx_elements(y) == onnx_elements(x);
 }
 
-/* Clip from 0 up to a bound. */
-static bool clip_bound(const struct onnx_node *node, float *bound) {
+/* Clip from 0 up. Not one with an upper bound: which channels never reach it no number of samples can tell. */
+static bool clips_as_relu(const struct onnx_node *node) {
     const struct onnx_tensor *low = onnx_input_constant(node, 1), *high = onnx_input_constant(node, 2);
     if (!graph_is(node, "Clip") || !kind_is_bound(node))
         return false;
     float least = low ? (float)onnx_number(low, 0) : onnx_attribute_float(node, "min", -INFINITY);
-    *bound = high ? (float)onnx_number(high, 0) : onnx_attribute_float(node, "max", INFINITY);
-    return least == 0 && *bound > 0;
+    float most = high ? (float)onnx_number(high, 0) : onnx_attribute_float(node, "max", INFINITY);
+    return least == 0 && most >= 3.4e38f;
 }
 
 static void visit(struct finding *f, struct onnx_node *node) {
     struct linear l;
-    float bound;
     bool sum = graph_is(node, "Add") && !node->inputs[0]->constant && !node->inputs[1]->constant &&
                graph_same_shape(node->inputs[0], node->inputs[1]);
     if (linear_read(node, &l) && l.in_axis == 1 && l.out_axis == 1)
         return;
     if (sum)
         tie(f, node->inputs[0], node->inputs[1]);
-    if (sum || keeps_factors(node) || keeps_channels(node) || clip_bound(node, &bound)) {
+    if (sum || keeps_factors(node) || keeps_channels(node) || clips_as_relu(node)) {
         tie(f, node->inputs[0], node->outputs[0]);
         for (int i = 1; i < node->input_count && !sum; i++) /* slopes of PRelu that are computed keep what they are */
             spoil(f, node->inputs[i]);
@@ -91,7 +90,6 @@ static void visit(struct finding *f, struct onnx_node *node) {
 /* What node n is to the group whose root is r. False: its channels are not the group's. */
 static bool add_node(struct finding *f, struct equal_group *group, size_t r, struct onnx_node *node) {
     struct linear l;
-    float bound;
     bool reads = !node->inputs[0]->constant && root_of_value(f, node->inputs[0]) == r;
     if (linear_read(node, &l)) {
         if (reads) {
@@ -104,13 +102,7 @@ static bool add_node(struct finding *f, struct equal_group *group, size_t r, str
         return (!reads || (l.in_channels == group->channels && group->read[group->reader_count - 1])) &&
                (!makes || (l.out_channels == group->channels && (linear_takes_bias(&l) || !onnx_input(node, 2))));
     }
-    if (!reads || !clip_bound(node, &bound))
-        return true;
-    const struct observed *seen = observer_of(f->observer, node->outputs[0]);
-    group->bound = group->bound > 0 ? fminf(group->bound, bound) : bound;
-    for (uint32_t c = 0; seen && c < group->channels; c++)
-        group->highest[c] = fmaxf(group->highest[c], seen->channel_high[c]);
-    return seen != NULL;
+    return true;
 }
 
 static struct equal_group *make_group(struct finding *f, size_t r) {
@@ -123,7 +115,6 @@ static struct equal_group *make_group(struct finding *f, size_t r) {
     const struct onnx_shape *shape = &g->values[r]->shape;
     bool good = shape->rank >= 2 && shape->dims[1] > 1 && shape->dims[1] <= 1 << 20;
     group->channels = good ? (uint32_t)shape->dims[1] : 0;
-    group->highest = onnx_alloc(g, (group->channels + 1) * sizeof *group->highest);
     for (size_t i = 0; good && i < f->scheme->value_count; i++) {
         if (root_of(f, i) != r)
             continue;

@@ -11,7 +11,7 @@
 struct range equal_range(const struct observed *seen, uint32_t channel) {
     if (seen->channel_low[channel] == seen->channel_high[channel])
         return (struct range){seen->channel_low[channel], seen->channel_high[channel]};
-    return range_of_channel(seen, channel, RANGE_PERCENTILE, 99.9, false, 256);
+    return range_of_channel(seen, channel, RANGE_PERCENTILE, 99.5, false, 256);
 }
 
 /* noise[c] += of a value's bytes, in what channel c stood for. */

@@ -16,8 +16,6 @@ struct equal_group {
     struct linear *producers;        /* make channels of a value of the group */
     struct linear *readers;
     const struct observed **read;    /* what reader i reads */
-    float bound; /* a Clip's upper bound, up to which channels may be widened; 0: there is none */
-    float *highest; /* [channels], what the Clips gave at most */
     double **member_shifts, **producer_shifts, **reader_shifts; /* [channels] each, what is to be added; NULL: nothing can be */
 };
 

@@ -147,7 +147,7 @@ static void solve(struct onnx_graph *g, struct equal_group *group, double *const
 
 void equal_find_shifts(const struct scheme *scheme, struct equal_group *group) {
     struct onnx_graph *g = scheme->graph;
-    tally times = group->bound > 0 ? NULL : count_up(scheme, group);
+    tally times = count_up(scheme, group);
     if (!times)
         return;
     double **of_members = onnx_alloc(g, group->member_count * sizeof *of_members);

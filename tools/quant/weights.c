@@ -49,33 +49,36 @@ static void read_bias(struct onnx_graph *graph, struct scheme_layer *layer) {
         layer->bias[o] = (float)onnx_number(bias, bias->count > 1 ? o : 0) * beta;
 }
 
-/* The squared error of a channel's weights (every channel's, where `channel` is -1) in this scale. */
-static double squared_error(const struct scheme_layer *layer, int64_t channel, float scale) {
+/* sums[s] += the squared errors of the weights in scale s, each scales[s] * percent / 100. */
+static void add_squared_errors(const struct scheme_layer *layer, int percent, double *sums) {
     const float *w = layer->weights->data;
-    double sum = 0;
     for (size_t i = 0; i < layer->weights->count; i++) {
-        if (channel >= 0 && scheme_weight_channel(layer, i) != channel)
+        size_t s = layer->scale_count > 1 ? scheme_weight_channel(layer, i) : 0;
+        float scale = layer->scales[s] * (float)percent / 100, real = w[i] * layer->factor;
+        if (!(scale > 0))
             continue;
-        float real = w[i] * layer->factor, q = fmaxf(fminf(rintf(real / scale), (float)layer->most), (float)-layer->most);
+        float q = fmaxf(fminf(rintf(real / scale), (float)layer->most), (float)-layer->most);
         double error = (double)real - (double)q * (double)scale;
-        sum += error * error;
+        sums[s] += error * error;
     }
-    return sum;
 }
 
-/* A smaller scale clips the largest weights and rounds the others better. */
-static float clipped_scale(const struct scheme_layer *layer, int64_t channel, float scale) {
-    double least = squared_error(layer, channel, scale);
-    float best = scale;
-    for (int percent = 98; percent >= 50; percent -= 2) {
-        float tried = scale * (float)percent / 100;
-        double error = squared_error(layer, channel, tried);
-        if (error < least) {
-            least = error;
-            best = tried;
+/* Smaller scales clip the largest weights and round the others better. */
+static void clip_scales(struct onnx_graph *graph, struct scheme_layer *layer) {
+    double *least = onnx_alloc(graph, layer->scale_count * sizeof *least), *tried = onnx_alloc(graph, layer->scale_count * sizeof *tried);
+    int *best = onnx_alloc(graph, layer->scale_count * sizeof *best);
+    for (int percent = 100; percent >= 50; percent -= 2) {
+        memset(tried, 0, layer->scale_count * sizeof *tried);
+        add_squared_errors(layer, percent, tried);
+        for (uint32_t s = 0; s < layer->scale_count; s++) {
+            if (percent < 100 && tried[s] >= least[s])
+                continue;
+            least[s] = tried[s];
+            best[s] = percent;
         }
     }
-    return best;
+    for (uint32_t s = 0; s < layer->scale_count; s++)
+        layer->scales[s] = layer->scales[s] * (float)best[s] / 100;
 }
 
 /* The largest weight is the largest integer. Dead channels get the layer's largest scale, so that nothing is divided by zero. */
@@ -88,14 +91,14 @@ static void choose_scales(struct onnx_graph *graph, struct scheme_layer *layer, 
         float *scale = &layer->scales[layer->scale_count > 1 ? scheme_weight_channel(layer, i) : 0];
         *scale = fmaxf(*scale, fabsf(w[i] * layer->factor) / (float)layer->most);
     }
+    if (options->clip_weights)
+        clip_scales(graph, layer);
     float largest = 0;
     for (uint32_t c = 0; c < layer->scale_count; c++)
         largest = fmaxf(largest, layer->scales[c]);
     if (!(largest > 0x1p-60f))
         largest = 1;
     for (uint32_t c = 0; c < layer->scale_count; c++) {
-        if (options->clip_weights && layer->scales[c] > 0)
-            layer->scales[c] = clipped_scale(layer, layer->scale_count > 1 ? (int64_t)c : -1, layer->scales[c]);
         layer->scales[c] = layer->scales[c] > 0 ? fmaxf(layer->scales[c], largest / MOST_SCALES_APART) : largest;
     }
 }
