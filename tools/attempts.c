@@ -25,7 +25,7 @@ static bool open_reference(struct attempts *a, struct failure *failure) {
     if (width < 1 || width > 1 << 20)
         return failure_set(failure, STATUS_INPUT, "--eval wants a network whose first output is a score for each class");
     a->data = quant_data_open(&wish, q->graph, failure);
-    return a->data && accuracy_of_float(&a->reference, q->graph, q->executor, a->data, true, q->options.threads, failure);
+    return a->data && accuracy_of_float(&a->reference, q->graph, quantize_original(q), a->data, true, q->options.threads, failure);
 }
 
 /* The caller's exclusions and these. */
@@ -93,7 +93,7 @@ static bool rank(struct attempts *a, struct failure *failure) {
     a->gains = onnx_alloc(q->graph, q->graph->node_count * sizeof *a->gains);
     a->some = quant_data_open(&wish, q->graph, failure);
     struct scheme *scheme = q->scheme;
-    bool good = a->some && accuracy_of_float(&some, q->graph, q->executor, a->some, false, q->options.threads, failure) &&
+    bool good = a->some && accuracy_of_float(&some, q->graph, quantize_original(q), a->some, false, q->options.threads, failure) &&
                 sqnr_without(a, &some, NULL, &a->base_db, failure);
     progress_start(&progress, "layers tried in float", q->graph->node_count);
     for (size_t n = 0; good && n < q->graph->node_count; n++) {

@@ -244,7 +244,7 @@ static void rounding(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(equalizing), cmocka_unit_test(one_scale), cmocka_unit_test(centring), cmocka_unit_test(biases),
-                                       cmocka_unit_test(rounding)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(equalizing), cmocka_unit_test(one_scale), cmocka_unit_test(centring),
+                                       cmocka_unit_test(biases), cmocka_unit_test(rounding)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/quant/quantize.h"
 #include "tools/float/executor.h"
+#include "tools/graph/edit.h"
 #include "tools/graph/optimize.h"
 #include "tools/quant/equalize.h"
 #include "tools/quant/over.h"
@@ -25,6 +26,7 @@ bool quantize_equalize(struct quantizer *q, struct failure *failure) {
     struct observer *observer = over_observe(q->graph, q->executor, q->data, q->options.threads, NULL, failure);
     if (!observer)
         return false;
+    q->original = edit_copy(q->graph);
     q->equalized = equalize(q->graph, &q->options.scheme, observer);
     if (!q->equalized) {
         q->observer = observer; /* all that quantize_observe() would see */
@@ -33,7 +35,12 @@ bool quantize_equalize(struct quantizer *q, struct failure *failure) {
     observer_close(observer);
     executor_close(q->executor);
     q->executor = executor_open(q->graph, failure);
-    return q->executor != NULL;
+    q->original_executor = executor_open(q->original, failure);
+    return q->executor && q->original_executor;
+}
+
+const struct executor *quantize_original(const struct quantizer *q) {
+    return q->original_executor ? q->original_executor : q->executor;
 }
 
 /* The values whose range a scheme asks for. What is excluded may break a chain of functions, the middle of which is quantized then: the
@@ -89,7 +96,10 @@ bool quantize_refine(struct quantizer *q, struct failure *failure) {
 
 void quantize_close(struct quantizer *q) {
     executor_close(q->executor);
+    executor_close(q->original_executor);
+    onnx_free(q->original);
     observer_close(q->observer);
-    q->executor = NULL;
+    q->executor = q->original_executor = NULL;
+    q->original = NULL;
     q->observer = NULL;
 }

@@ -36,6 +36,8 @@ struct quantizer {
     struct quantize_options options;
     struct onnx_report *report;
     struct executor *executor;
+    struct onnx_graph *original; /* as it was before equalization; NULL: as it is */
+    struct executor *original_executor;
     struct observer *observer;
     size_t equalized;      /* channels that got another scale */
     struct scheme *scheme; /* in the graph's memory */
@@ -49,6 +51,8 @@ void quantize_choose(struct quantizer *q);
 bool quantize_refine(struct quantizer *q, struct failure *failure);
 /* The same with other options, for the graph or (what it takes goes with that) for an edit_copy() of it. */
 struct scheme *quantize_scheme(struct quantizer *q, struct onnx_graph *graph, const struct scheme_options *options);
+/* The network that the caller gave, optimized and not rescaled: what a quantized one is to be measured against. */
+const struct executor *quantize_original(const struct quantizer *q);
 void quantize_close(struct quantizer *q);
 
 #endif
