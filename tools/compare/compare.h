@@ -23,7 +23,7 @@
 struct compare_weights {
     struct linear linear; /* of the float graph */
     float *values;        /* [linear.weights->count]; as they lie in the blob, which may be rescaled by channel */
-    float *bias;          /* [linear.out_channels] */
+    float *bias;          /* [linear.out_channels]; the same */
 };
 
 /* A value of the float graph that the blob has. */
@@ -40,7 +40,7 @@ struct compare_point {
     struct compare_weights *weights; /* NULL: none, or they cannot be told */
 
     double sqnr_weight, sqnr_own, sqnr_out, cosine, clipped;
-    size_t rescaled;   /* channels that the model holds times a factor */
+    size_t rescaled;   /* channels that the model holds times a factor, or with a number added */
     size_t dead, died; /* channels that are 0 in float; that are 0 in the model alone */
 };
 
@@ -48,6 +48,7 @@ struct compare_point {
 struct compare_value {
     struct compare_point *point;
     float *factors;  /* [channels]: the model's numbers are the float ones times these; NULL: all 1 */
+    float *shifts;   /* [channels]: ... after these were added; NULL: all 0 */
     float low, high; /* of the float network over all data */
 };
 
@@ -86,9 +87,14 @@ struct compare_weights *compare_weights(const struct comparison *c, struct onnx_
 int compare_axis(const struct onnx_value *value);
 size_t compare_channels(const struct onnx_value *value);
 
-/* The factors of all values, from the points' sums and the weights. */
+/* The factors of all values, from the points' sums and the weights; then what was added to them, from those and the biases. */
 void compare_find_factors(struct comparison *c);
+void compare_find_shifts(struct comparison *c);
 float compare_factor(const struct comparison *c, const struct onnx_value *value, size_t channel);
+float compare_shift(const struct onnx_value *value, size_t channel);
+
+/* The node's weights in the model; NULL: they cannot be told. */
+const struct compare_weights *compare_weights_of(const struct comparison *c, const struct onnx_node *node);
 
 /* The float graph with the blob's weights, each layer reading the float network's values: of its inputs those of the graph come first, then
  * one for each point that is none. `points` has room for all of them. In memory of its own. */

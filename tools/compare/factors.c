@@ -96,6 +96,12 @@ static struct guess guess_by(const struct metric_sums *sums) {
     return (struct guess){factor < most && factor > 1 / most ? factor : 0, sqrt(fmax(0, 1 - cosine * cosine))};
 }
 
+/* Numbers added to a channel are no part of its factor. */
+static struct guess measured_guess(const struct metric_sums *sums) {
+    const struct metric_sums centred = metric_centred(sums);
+    return guess_by(&centred);
+}
+
 static bool is_one(struct guess guess) {
     return guess.factor == 1 && guess.doubt < 0.2;
 }
@@ -121,7 +127,7 @@ static void settle(const struct comparison *c, const struct behind *all, struct 
     for (size_t i = 0; i < channels; i++) {
         const struct guess behind = agreed(b->said[i], guess_by(&b->sums[i]));
         bool measured = info->point && info->point->stored;
-        const struct guess ahead = measured ? guess_by(&info->point->inside[i]) : (struct guess){0, 0};
+        const struct guess ahead = measured ? measured_guess(&info->point->inside[i]) : (struct guess){0, 0};
         b->settled[i] = agreed(behind, ahead);
         info->factors[i] = (float)b->settled[i].factor;
     }
@@ -165,15 +171,8 @@ static void hand_on(const struct comparison *c, const struct onnx_node *node) {
     info_of(y)->factors = info_of(y)->point && !have ? NULL : factors;
 }
 
-static const struct compare_weights *weights_of(const struct comparison *c, const struct onnx_node *node) {
-    for (size_t i = 0; i < c->point_count; i++)
-        if (c->points[i].node == node && c->points[i].weights)
-            return c->points[i].weights;
-    return NULL;
-}
-
 static void look_back(const struct comparison *c, struct behind *all, const struct onnx_node *node) {
-    const struct compare_weights *w = weights_of(c, node);
+    const struct compare_weights *w = compare_weights_of(c, node);
     for (int k = 0; k < node->output_count; k++)
         if (node->outputs[k])
             settle(c, all, node->outputs[k]);
@@ -192,12 +191,9 @@ void compare_find_factors(struct comparison *c) {
     for (size_t n = c->graph->node_count; n-- > 0;)
         look_back(c, all, c->graph->nodes[n]);
     for (size_t n = 0; n < c->graph->node_count; n++) {
-        const struct compare_weights *w = weights_of(c, c->graph->nodes[n]);
+        const struct compare_weights *w = compare_weights_of(c, c->graph->nodes[n]);
         if (w)
             settle_rest(c, w);
         hand_on(c, c->graph->nodes[n]);
     }
-    for (size_t i = 0; i < c->point_count; i++)
-        for (size_t k = 0; k < c->points[i].channels; k++)
-            c->points[i].rescaled += compare_factor(c, c->points[i].value, k) != 1;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Two passes over the data. In the first the float network and the model run side by side, as they are: what an error is by the time it
- * comes out. Then it is known which channels the model holds rescaled, and in the second each layer alone, with the model's weights and
+ * comes out. Then it is known which channels the model holds rescaled or moved, and in the second each layer alone, with the model's weights and
  * rounding, gets what the float network has there: what it adds by itself.
  */
 #include "tools/compare/compare.h"
@@ -150,21 +150,27 @@ static bool first_pass(struct measuring *m, const struct executor *executor, str
     return true;
 }
 
-/* Error as it comes out, once the factors are known. */
+/* Whether the model holds one number only, whatever comes in: 0, where nothing was added. */
+static bool is_still(const struct metric_sums *sums, float shift) {
+    return shift == 0 ? !(sums->yy > 0) : !(metric_centred(sums).yy > 0x1p-40 * sums->yy);
+}
+
+/* Error as it comes out, once the factors are known, and what was added. */
 static void sum_up(struct comparison *c) {
     double signal = 0, noise = 0;
     for (size_t i = 0; i < c->point_count; i++) {
         struct compare_point *p = &c->points[i];
         double own = 0, xx = 0, xy = 0, yy = 0;
         for (size_t k = 0; k < p->channels; k++) {
-            double f = (double)compare_factor(c, p->value, k);
-            const struct metric_sums *s = &p->sums[k];
-            own += metric_noise(s, f);
-            xx += s->xx;
-            xy += s->xy / f;
-            yy += s->yy / (f * f);
-            p->dead += !(s->xx > 0);
-            p->died += s->xx > 0 && !(s->yy > 0);
+            float factor = compare_factor(c, p->value, k), shift = compare_shift(p->value, k);
+            const struct metric_sums s = metric_restored(&p->sums[k], (double)factor, (double)shift);
+            own += metric_noise(&s);
+            xx += s.xx;
+            xy += s.xy;
+            yy += s.yy;
+            p->dead += !(s.xx > 0);
+            p->died += s.xx > 0 && is_still(&p->sums[k], shift);
+            p->rescaled += factor != 1 || shift != 0;
         }
         p->sqnr_out = metric_sqnr(xx, own);
         p->cosine = metric_cosine(xx, xy, yy);
@@ -176,7 +182,7 @@ static void sum_up(struct comparison *c) {
 
 /* A channel that is always 0 in both: nothing says how it was rescaled, and its weights do nothing. */
 static bool is_idle(const struct compare_point *p, size_t channel) {
-    return channel < p->channels && !(p->sums[channel].xx > 0) && !(p->sums[channel].yy > 0);
+    return channel < p->channels && !(p->sums[channel].xx > 0) && is_still(&p->sums[channel], compare_shift(p->value, channel));
 }
 
 static void weigh(struct comparison *c) {
@@ -215,15 +221,15 @@ static void add_own(struct worker *w, const struct compare_point *p, const float
     struct own_sums *own = &w->own[p - w->c->points];
     double signal = 0, noise = 0;
     for (size_t at = 0, c = 0; at < p->count; at += p->inner, c = c + 1 < p->channels ? c + 1 : 0) {
-        float factor = compare_factor(w->c, p->value, c);
+        const struct metric_channel channel = {compare_factor(w->c, p->value, c), compare_shift(p->value, c)};
         for (size_t i = at; i < at + p->inner; i++) {
-            float wanted = within(p, x[i]), have = within(p, p->stored ? metric_stored(&p->code, factor, y[i]) : y[i]);
+            float wanted = within(p, x[i]), have = within(p, p->stored ? metric_stored(&p->code, channel, y[i]) : y[i]);
             if (metric_same_infinity(wanted, have))
                 continue;
             double error = (double)wanted - (double)have;
             signal += (double)wanted * (double)wanted;
             noise += error * error;
-            own->clipped += p->stored && metric_clips(&p->code, factor, wanted);
+            own->clipped += p->stored && metric_clips(&p->code, channel, wanted);
         }
     }
     own->signal += signal;
@@ -335,6 +341,7 @@ bool compare_measure(struct comparison *c, struct failure *failure) {
     good = good && first_pass(&m, executor, failure);
     if (good) {
         compare_find_factors(c);
+        compare_find_shifts(c);
         sum_up(c);
         weigh(c);
         cut = compare_own_graph(c);

@@ -9,7 +9,7 @@
 
 /* Of pairs of a wanted number x and the number y that stands for it. */
 struct metric_sums {
-    double xx, xy, yy;
+    double xx, xy, yy, x, y, count;
 };
 
 /* An infinity that both have, as of a mask, counts as nothing. */
@@ -17,8 +17,13 @@ void metric_add(struct metric_sums *sums, const float *x, const float *y, size_t
 bool metric_same_infinity(float x, float y);
 void metric_merge(struct metric_sums *into, const struct metric_sums *from);
 
-/* The sum of squared errors of y / factor. */
-double metric_noise(const struct metric_sums *sums, double factor);
+/* The same of x - mean and y - mean. */
+struct metric_sums metric_centred(const struct metric_sums *sums);
+/* The same of x and the y / factor - shift that is left of y = factor * (x + shift). */
+struct metric_sums metric_restored(const struct metric_sums *sums, double factor, double shift);
+
+/* The sum of squared errors. */
+double metric_noise(const struct metric_sums *sums);
 
 /* 10 log10(signal / noise), within +-METRIC_MOST: beyond it floats themselves end. No noise at all gives the upper end. */
 #define METRIC_MOST 120.0
@@ -36,8 +41,13 @@ struct metric_code {
     int32_t zero, least, most;
 };
 
-/* What is left of y once it is stored as factor * y; whether x, stored so, would lie beyond the ends. */
-float metric_stored(const struct metric_code *code, float factor, float y);
-bool metric_clips(const struct metric_code *code, float factor, float x);
+/* How a channel is stored: factor * (x + shift). */
+struct metric_channel {
+    float factor, shift;
+};
+
+/* What is left of y once it is stored so; whether x, stored so, would lie beyond the ends. */
+float metric_stored(const struct metric_code *code, struct metric_channel channel, float y);
+bool metric_clips(const struct metric_code *code, struct metric_channel channel, float x);
 
 #endif

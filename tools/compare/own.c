@@ -5,7 +5,13 @@
 
 #include <string.h>
 
-/* The model's weights as they would be had no channel been rescaled. */
+/* Weight e of the model as it would be had no channel been rescaled. */
+static float weight_of(const struct comparison *c, const struct compare_weights *w, size_t e, int64_t *in, int64_t *out) {
+    const struct onnx_node *node = w->linear.node;
+    linear_place(&w->linear, (int64_t)e, in, out);
+    return w->values[e] * compare_factor(c, node->inputs[0], (size_t)*in) / compare_factor(c, node->outputs[0], (size_t)*out);
+}
+
 static struct onnx_value *weights_in(const struct comparison *c, struct onnx_graph *g, const struct compare_weights *w) {
     const struct linear *l = &w->linear;
     const struct onnx_node *node = l->node;
@@ -13,19 +19,27 @@ static struct onnx_value *weights_in(const struct comparison *c, struct onnx_gra
     struct onnx_value *value = edit_constant(g, onnx_text(g, "%s/weights", node->name), ONNX_FLOAT, &l->weights->shape, &tensor);
     for (size_t e = 0; e < l->weights->count; e++) {
         int64_t in, out;
-        linear_place(l, (int64_t)e, &in, &out);
-        ((float *)tensor->data)[e] =
-            w->values[e] * compare_factor(c, node->inputs[0], (size_t)in) / compare_factor(c, node->outputs[0], (size_t)out);
+        ((float *)tensor->data)[e] = weight_of(c, w, e, &in, &out);
     }
     return value;
 }
 
+/* The model's bias with what its weights make of the numbers added to the input, without the number added to the output. */
 static struct onnx_value *bias_in(const struct comparison *c, struct onnx_graph *g, const struct compare_weights *w) {
     struct onnx_tensor *tensor;
     const struct onnx_shape shape = {.rank = 1, .dims = {w->linear.out_channels}};
     struct onnx_value *value = edit_constant(g, onnx_text(g, "%s/bias", w->linear.node->name), ONNX_FLOAT, &shape, &tensor);
+    const struct onnx_node *node = w->linear.node;
+    double *bias = graph_doubles(g, w->linear.out_channels);
+    for (size_t o = 0; o < (size_t)w->linear.out_channels; o++)
+        bias[o] = (double)(w->bias[o] / compare_factor(c, node->outputs[0], o) - compare_shift(node->outputs[0], o));
+    for (size_t e = 0; e < w->linear.weights->count; e++) {
+        int64_t in, out;
+        float weight = weight_of(c, w, e, &in, &out);
+        bias[out] += (double)weight * (double)compare_shift(node->inputs[0], (size_t)in);
+    }
     for (int64_t o = 0; o < w->linear.out_channels; o++)
-        ((float *)tensor->data)[o] = w->bias[o] / compare_factor(c, w->linear.node->outputs[0], (size_t)o);
+        ((float *)tensor->data)[o] = (float)bias[o];
     return value;
 }
 

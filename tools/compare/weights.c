@@ -160,6 +160,13 @@ static void find_order(struct layer *l, const struct linear *linear, float *valu
     memcpy(l->order, orders[best], sizeof l->order);
 }
 
+const struct compare_weights *compare_weights_of(const struct comparison *c, const struct onnx_node *node) {
+    for (size_t i = 0; i < c->point_count; i++)
+        if (c->points[i].node == node && c->points[i].weights)
+            return c->points[i].weights;
+    return NULL;
+}
+
 struct compare_weights *compare_weights(const struct comparison *c, struct onnx_node *node, uint32_t tensor) {
     struct layer l = {.c = c, .step = writer_of(c, tensor)};
     struct linear linear;

@@ -25,6 +25,11 @@ struct equal_group **equal_groups(const struct scheme *scheme, struct observer *
 /* Where numbers can be added to channels of the group, finds which are best, for factors of 1. */
 void equal_find_shifts(const struct scheme *scheme, struct equal_group *group);
 
+/* Each output takes in every weight, so that a number added to a channel adds one number to all of them. */
+bool equal_reads_evenly(const struct linear *l);
+/* f(x + s) = f(x) + s, channel by channel. */
+bool equal_keeps_shifts(const struct onnx_node *node);
+
 /*
  * About how much noise the bytes of a group's values and of its layers' weights put into what its readers give, relative to that; with
  * what is to be added to channels, or without.

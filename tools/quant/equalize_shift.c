@@ -24,15 +24,13 @@ static bool pads_nothing(const struct onnx_node *node, const int64_t *weight_ker
     return !w.ceil_mode;
 }
 
-/* Each output takes in every weight, so that a number added to a channel adds one number to all of them. */
-static bool reads_evenly(const struct linear *l) {
+bool equal_reads_evenly(const struct linear *l) {
     if (graph_is(l->node, "Conv"))
         return pads_nothing(l->node, l->weights->shape.dims + 2);
     return !graph_is(l->node, "ConvTranspose") && linear_takes_bias(l);
 }
 
-/* f(x + s) = f(x) + s, channel by channel. */
-static bool keeps_shifts(const struct onnx_node *node) {
+bool equal_keeps_shifts(const struct onnx_node *node) {
     if (graph_is(node, "AveragePool") || graph_is(node, "MaxPool"))
         return pads_nothing(node, NULL);
     return graph_is(node, "GlobalAveragePool") || graph_is(node, "GlobalMaxPool") || graph_is(node, "Identity") ||
@@ -62,12 +60,12 @@ static bool follow(const struct scheme *scheme, const struct equal_group *group,
     if (!a)
         return true;
     if (linear_read(node, &l))
-        return reads_evenly(&l);
+        return equal_reads_evenly(&l);
     double **y = &times[scheme_index(scheme, node->outputs[0])];
     if (graph_is(node, "Add")) {
         const double *b = times[scheme_index(scheme, node->inputs[1])];
         *y = b ? sums(scheme->graph, group, a, b) : NULL;
-    } else if (keeps_shifts(node)) {
+    } else if (equal_keeps_shifts(node)) {
         *y = times[scheme_index(scheme, node->inputs[0])];
     }
     return *y != NULL;

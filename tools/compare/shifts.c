@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Numbers that the model adds to channels: quantizers move channels so that one range fits all of them, and take off the biases of what
+ * reads them what its weights make of that. The model holds factor * (x + shift).
+ *
+ * They are found twice: ahead, by what a value takes on in both networks, and behind, by the biases that read it, mostly far more of them
+ * than channels. Where the two agree, that is what was added. Where they do not, those who read the value are right about what they take
+ * it for: a bias that is merely wrong, with nothing behind that makes up for it, is an error, in a network whose channels were moved, too.
+ */
+#include "tools/compare/compare.h"
+#include "tools/compare/equations.h"
+#include "tools/quant/equalize_parts.h"
+
+#include <math.h>
+
+enum { READERS_MOST = 16, SEEN_LEAST = 8 };
+static const double agreement = 3;     /* so many times the doubts of both may lie between them */
+static const double certainty = 5;     /* nothing was added to a value that has no channel beyond so many times its doubt */
+static const double bias_noise = 0x1p-8; /* what quantizers correct in biases, as a part of what is read */
+
+static struct compare_value *info_of(const struct onnx_value *value) {
+    return value->lowered;
+}
+
+float compare_shift(const struct onnx_value *value, size_t channel) {
+    const float *shifts = info_of(value)->shifts;
+    return shifts && channel < compare_channels(value) ? shifts[channel] : 0;
+}
+
+struct guess {
+    double shift, doubt; /* a standard error; INFINITY: not known */
+};
+
+/* Of each value. */
+struct found {
+    bool fixed;    /* something that reads it takes it as it is */
+    bool free;     /* numbers may have been added */
+    bool settled;
+    struct guess *guesses; /* [channels]; NULL: nothing was added */
+};
+
+struct search {
+    const struct comparison *c;
+    struct onnx_graph *graph;
+    struct found *values;
+};
+
+static struct found *found_of(const struct search *s, const struct onnx_value *value) {
+    return &s->values[info_of(value) - s->c->values];
+}
+
+static struct guess guess_at(const struct search *s, const struct onnx_value *value, size_t channel) {
+    const struct guess *guesses = found_of(s, value)->guesses;
+    return guesses ? guesses[channel] : (struct guess){0, 0};
+}
+
+/* --- Where numbers may have been added --- */
+
+static bool reads_evenly(const struct linear *l) {
+    const struct onnx_value *x = l->node->inputs[0], *y = l->node->outputs[0];
+    return equal_reads_evenly(l) && compare_axis(x) == l->in_axis && compare_channels(x) == (size_t)l->in_channels &&
+           compare_axis(y) == l->out_axis && compare_channels(y) == (size_t)l->out_channels;
+}
+
+static bool hands_on(const struct onnx_node *node) {
+    const struct onnx_value *x = node->inputs[0], *y = node->outputs[0];
+    return equal_keeps_shifts(node) && compare_channels(x) == compare_channels(y) &&
+           (!graph_reshapes(node) || onnx_elements(&x->shape) == (int64_t)compare_channels(x));
+}
+
+static bool sums_up(const struct onnx_node *node) {
+    return graph_is(node, "Add") && node->input_count == 2 && !node->inputs[0]->constant && !node->inputs[1]->constant &&
+           graph_same_shape(node->inputs[0], node->inputs[1]);
+}
+
+/* Whether what is added to an input can be made up for behind the node, or in it. */
+static bool makes_up(const struct search *s, struct onnx_node *node) {
+    struct linear l;
+    if (!node->input_count || !node->inputs[0] || node->inputs[0]->constant || !node->output_count || !node->outputs[0])
+        return false;
+    if (linear_read(node, &l))
+        return reads_evenly(&l);
+    return (sums_up(node) || hands_on(node)) && !found_of(s, node->outputs[0])->fixed;
+}
+
+static bool may_add(const struct search *s, struct onnx_node *node) {
+    struct linear l;
+    if (!node->input_count || !node->inputs[0] || node->inputs[0]->constant || !node->output_count || !node->outputs[0])
+        return false;
+    if (linear_read(node, &l))
+        return linear_takes_bias(&l) && compare_axis(node->outputs[0]) == l.out_axis;
+    if (sums_up(node))
+        return found_of(s, node->inputs[0])->free || found_of(s, node->inputs[1])->free;
+    return hands_on(node) && found_of(s, node->inputs[0])->free;
+}
+
+static void find_free(const struct search *s) {
+    const struct onnx_graph *g = s->graph;
+    for (size_t i = 0; i < g->value_count; i++)
+        found_of(s, g->values[i])->fixed = g->values[i]->is_input || g->values[i]->is_output || g->values[i]->type != ONNX_FLOAT;
+    for (size_t n = g->node_count; n-- > 0;)
+        for (int k = 0; k < g->nodes[n]->input_count; k++)
+            if (g->nodes[n]->inputs[k] && !g->nodes[n]->inputs[k]->constant && !makes_up(s, g->nodes[n]))
+                found_of(s, g->nodes[n]->inputs[k])->fixed = true;
+    for (size_t n = 0; n < g->node_count; n++)
+        if (may_add(s, g->nodes[n]))
+            found_of(s, g->nodes[n]->outputs[0])->free = !found_of(s, g->nodes[n]->outputs[0])->fixed;
+}
+
+/* --- Ahead --- */
+
+/* The network's errors so far are no noise that many numbers would even out: the doubt is that of one number. */
+static struct guess *look_ahead(const struct search *s, const struct onnx_value *value) {
+    const struct compare_point *p = info_of(value)->point;
+    size_t channels = compare_channels(value);
+    struct guess *guesses = onnx_alloc(s->graph, channels * sizeof *guesses);
+    for (size_t i = 0; i < channels; i++) {
+        guesses[i] = (struct guess){0, INFINITY};
+        if (!p || !p->stored || p->inside[i].count < SEEN_LEAST)
+            continue;
+        const struct metric_sums sums = metric_restored(&p->inside[i], (double)compare_factor(s->c, value, i), 0);
+        const struct metric_sums centred = metric_centred(&sums);
+        guesses[i] = (struct guess){(sums.y - sums.x) / sums.count, sqrt(metric_noise(&centred) / sums.count)};
+    }
+    return guesses;
+}
+
+/* --- Behind --- */
+
+/* The mean, by how sure they are; `behind` where they differ, unless all that was measured is that nothing was added. */
+static struct guess agreed(struct guess ahead, struct guess behind) {
+    if (!isfinite(ahead.doubt) || !isfinite(behind.doubt))
+        return isfinite(ahead.doubt) ? ahead : isfinite(behind.doubt) ? behind : (struct guess){0, INFINITY};
+    if (fabs(ahead.shift - behind.shift) > agreement * (ahead.doubt + behind.doubt))
+        return fabs(ahead.shift) > agreement * ahead.doubt ? behind : (struct guess){0, ahead.doubt};
+    double a = ahead.doubt * ahead.doubt, b = behind.doubt * behind.doubt, all = a + b;
+    return all > 0 ? (struct guess){(ahead.shift * b + behind.shift * a) / all, sqrt(a * b / all)} : behind;
+}
+
+static double size_of(const struct onnx_value *value) {
+    const struct compare_point *p = info_of(value)->point;
+    double squares = 0, count = 0;
+    for (size_t i = 0; p && i < p->channels; i++) {
+        squares += p->sums[i].xx;
+        count += p->sums[i].count;
+    }
+    return count > 0 ? sqrt(squares / count) : 0;
+}
+
+/* What a layer took off its biases, in rows from `first` on. */
+static void add_rows(const struct search *s, struct equations *e, size_t first, const struct compare_weights *w) {
+    const struct linear *l = &w->linear;
+    const struct onnx_value *y = l->node->outputs[0];
+    const double *bias = linear_bias(s->graph, l);
+    for (size_t i = 0; i < l->weights->count; i++) {
+        int64_t in, out;
+        linear_place(l, (int64_t)i, &in, &out);
+        e->weights[(first + (size_t)out) * e->unknowns + (size_t)in] += l->gain * onnx_number(l->weights, i);
+    }
+    for (size_t o = 0; o < (size_t)l->out_channels; o++)
+        e->wanted[first + o] = guess_at(s, y, o).shift + bias[o] - (double)(w->bias[o] / compare_factor(s->c, y, o));
+}
+
+static void settle(struct search *s, const struct onnx_value *value);
+
+/* NULL: no layer reads the value, or none whose weights are known. */
+static struct equations *ask_biases(struct search *s, const struct onnx_value *value) {
+    struct onnx_node *readers[READERS_MOST];
+    const struct compare_weights *weights[READERS_MOST];
+    size_t rows = 0, known = 0;
+    int count = edit_readers(s->graph, value, readers, READERS_MOST);
+    for (int i = 0; i < count && i < READERS_MOST; i++) {
+        const struct compare_weights *w = compare_weights_of(s->c, readers[i]);
+        if (!w)
+            continue;
+        settle(s, readers[i]->outputs[0]);
+        weights[known++] = w;
+        rows += (size_t)w->linear.out_channels;
+    }
+    if (!known)
+        return NULL;
+    struct equations *e = equations_make(s->graph, rows, compare_channels(value), bias_noise * size_of(value));
+    for (size_t i = 0, first = 0; i < known; first += (size_t)weights[i++]->linear.out_channels)
+        add_rows(s, e, first, weights[i]);
+    return e;
+}
+
+/* `guesses` come as what was found ahead. */
+static void by_biases(const struct search *s, const struct equations *e, struct guess *guesses) {
+    double *shifts = graph_doubles(s->graph, (int64_t)e->unknowns), *doubts = graph_doubles(s->graph, (int64_t)e->unknowns);
+    for (size_t i = 0; i < e->unknowns; i++)
+        shifts[i] = guesses[i].shift;
+    if (equations_solve(s->graph, e, shifts, doubts)) {
+        for (size_t i = 0; i < e->unknowns; i++)
+            guesses[i] = agreed(guesses[i], (struct guess){shifts[i], doubts[i]});
+        return;
+    }
+    for (size_t i = 0; i < e->unknowns; i++)
+        if (!isfinite(guesses[i].doubt) || !equations_explained(e, shifts, i))
+            guesses[i] = (struct guess){0, 0};
+}
+
+/* By what an operator makes of the value: the same, or the sum with another one. */
+static void by_result(struct search *s, const struct onnx_value *value, struct guess *guesses) {
+    struct onnx_node *node;
+    if (edit_readers(s->graph, value, &node, 1) < 1)
+        return;
+    const struct onnx_value *other = !sums_up(node) ? NULL : node->inputs[0] == value ? node->inputs[1] : node->inputs[0];
+    settle(s, node->outputs[0]);
+    if (other)
+        settle(s, other);
+    for (size_t i = 0; i < compare_channels(value); i++) {
+        struct guess all = guess_at(s, node->outputs[0], i), rest = other ? guess_at(s, other, i) : (struct guess){0, 0};
+        guesses[i] = agreed(guesses[i], (struct guess){all.shift - rest.shift, all.doubt + rest.doubt});
+    }
+}
+
+static bool any_certain(const struct guess *guesses, size_t channels) {
+    for (size_t i = 0; i < channels; i++)
+        if (isfinite(guesses[i].doubt) && fabs(guesses[i].shift) > certainty * guesses[i].doubt)
+            return true;
+    return false;
+}
+
+/* Values whose readers' biases say nothing follow from those whose readers' do: the way back from them never comes around. */
+static void settle(struct search *s, const struct onnx_value *value) {
+    struct found *found = found_of(s, value);
+    if (found->settled || !found->free)
+        return;
+    found->settled = true;
+    struct guess *guesses = found->guesses = look_ahead(s, value);
+    struct equations *e = ask_biases(s, value);
+    if (e)
+        by_biases(s, e, guesses);
+    else
+        by_result(s, value, guesses);
+    if (!any_certain(guesses, compare_channels(value)))
+        found->guesses = NULL;
+}
+
+void compare_find_shifts(struct comparison *c) {
+    struct search s = {c, c->graph, onnx_alloc(c->graph, c->value_count * sizeof *s.values)};
+    find_free(&s);
+    for (size_t n = c->graph->node_count; n-- > 0;) {
+        struct onnx_value *value = c->graph->nodes[n]->output_count ? c->graph->nodes[n]->outputs[0] : NULL;
+        if (!value)
+            continue;
+        settle(&s, value);
+        const struct guess *guesses = found_of(&s, value)->guesses;
+        if (!guesses)
+            continue;
+        float *shifts = info_of(value)->shifts = onnx_alloc(c->graph, compare_channels(value) * sizeof *shifts);
+        for (size_t i = 0; i < compare_channels(value); i++)
+            shifts[i] = (float)guesses[i].shift;
+    }
+}
