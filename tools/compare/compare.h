@@ -18,6 +18,8 @@
 #include "tools/quant/observe.h"
 
 #define COMPARE_NONE 0xffffffffu
+/* From fewer numbers nothing is concluded of factors, and of what was added. */
+#define COMPARE_SEEN_LEAST 8
 
 /* A layer's weights in the blob as floats, in the order of the float graph's constant. */
 struct compare_weights {
@@ -49,6 +51,7 @@ struct compare_value {
     struct compare_point *point;
     float *factors;  /* [channels]: the model's numbers are the float ones times these; NULL: all 1 */
     float *shifts;   /* [channels]: ... after these were added; NULL: all 0 */
+    bool movable;    /* numbers may have been added to its channels */
     float low, high; /* of the float network over all data */
 };
 
@@ -87,7 +90,9 @@ struct compare_weights *compare_weights(const struct comparison *c, struct onnx_
 int compare_axis(const struct onnx_value *value);
 size_t compare_channels(const struct onnx_value *value);
 
-/* The factors of all values, from the points' sums and the weights; then what was added to them, from those and the biases. */
+/* Where numbers may have been added; the factors of all values, from the points' sums and the weights; what was added, from those and the
+ * biases. In this order. */
+void compare_find_movable(struct comparison *c);
 void compare_find_factors(struct comparison *c);
 void compare_find_shifts(struct comparison *c);
 float compare_factor(const struct comparison *c, const struct onnx_value *value, size_t channel);

@@ -96,10 +96,16 @@ static struct guess guess_by(const struct metric_sums *sums) {
     return (struct guess){factor < most && factor > 1 / most ? factor : 0, sqrt(fmax(0, 1 - cosine * cosine))};
 }
 
-/* Numbers added to a channel are no part of its factor. */
-static struct guess measured_guess(const struct metric_sums *sums) {
-    const struct metric_sums centred = metric_centred(sums);
-    return guess_by(&centred);
+/* By what a channel takes on; numbers that may have been added to it are no part of the factor. Few steps of a byte leave it open, too. */
+static struct guess measured_guess(const struct compare_value *info, size_t channel) {
+    const struct compare_point *p = info->point;
+    if (!p || !p->stored || p->inside[channel].count < COMPARE_SEEN_LEAST)
+        return (struct guess){0, 0};
+    const struct metric_sums sums = info->movable ? metric_centred(&p->inside[channel]) : p->inside[channel];
+    struct guess guess = guess_by(&sums);
+    if (guess.factor > 0)
+        guess.doubt += (double)p->code.scale * sqrt(sums.count / 12 / sums.yy);
+    return guess;
 }
 
 static bool is_one(struct guess guess) {
@@ -126,9 +132,7 @@ static void settle(const struct comparison *c, const struct behind *all, struct 
     info->factors = onnx_alloc(c->graph, channels * sizeof *info->factors);
     for (size_t i = 0; i < channels; i++) {
         const struct guess behind = agreed(b->said[i], guess_by(&b->sums[i]));
-        bool measured = info->point && info->point->stored;
-        const struct guess ahead = measured ? measured_guess(&info->point->inside[i]) : (struct guess){0, 0};
-        b->settled[i] = agreed(behind, ahead);
+        b->settled[i] = agreed(behind, measured_guess(info, i));
         info->factors[i] = (float)b->settled[i].factor;
     }
 }

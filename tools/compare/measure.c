@@ -340,6 +340,7 @@ bool compare_measure(struct comparison *c, struct failure *failure) {
         m.workers[i].c = c;
     good = good && first_pass(&m, executor, failure);
     if (good) {
+        compare_find_movable(c);
         compare_find_factors(c);
         compare_find_shifts(c);
         sum_up(c);

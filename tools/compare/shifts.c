@@ -9,11 +9,10 @@
  */
 #include "tools/compare/compare.h"
 #include "tools/compare/equations.h"
-#include "tools/quant/equalize_parts.h"
 
 #include <math.h>
 
-enum { READERS_MOST = 16, SEEN_LEAST = 8 };
+enum { READERS_MOST = 16 };
 static const double agreement = 3;     /* so many times the doubts of both may lie between them */
 static const double certainty = 5;     /* nothing was added to a value that has no channel beyond so many times its doubt */
 static const double bias_noise = 0x1p-8; /* what quantizers correct in biases, as a part of what is read */
@@ -33,8 +32,6 @@ struct guess {
 
 /* Of each value. */
 struct found {
-    bool fixed;    /* something that reads it takes it as it is */
-    bool free;     /* numbers may have been added */
     bool settled;
     struct guess *guesses; /* [channels]; NULL: nothing was added */
 };
@@ -54,59 +51,6 @@ static struct guess guess_at(const struct search *s, const struct onnx_value *va
     return guesses ? guesses[channel] : (struct guess){0, 0};
 }
 
-/* --- Where numbers may have been added --- */
-
-static bool reads_evenly(const struct linear *l) {
-    const struct onnx_value *x = l->node->inputs[0], *y = l->node->outputs[0];
-    return equal_reads_evenly(l) && compare_axis(x) == l->in_axis && compare_channels(x) == (size_t)l->in_channels &&
-           compare_axis(y) == l->out_axis && compare_channels(y) == (size_t)l->out_channels;
-}
-
-static bool hands_on(const struct onnx_node *node) {
-    const struct onnx_value *x = node->inputs[0], *y = node->outputs[0];
-    return equal_keeps_shifts(node) && compare_channels(x) == compare_channels(y) &&
-           (!graph_reshapes(node) || onnx_elements(&x->shape) == (int64_t)compare_channels(x));
-}
-
-static bool sums_up(const struct onnx_node *node) {
-    return graph_is(node, "Add") && node->input_count == 2 && !node->inputs[0]->constant && !node->inputs[1]->constant &&
-           graph_same_shape(node->inputs[0], node->inputs[1]);
-}
-
-/* Whether what is added to an input can be made up for behind the node, or in it. */
-static bool makes_up(const struct search *s, struct onnx_node *node) {
-    struct linear l;
-    if (!node->input_count || !node->inputs[0] || node->inputs[0]->constant || !node->output_count || !node->outputs[0])
-        return false;
-    if (linear_read(node, &l))
-        return reads_evenly(&l);
-    return (sums_up(node) || hands_on(node)) && !found_of(s, node->outputs[0])->fixed;
-}
-
-static bool may_add(const struct search *s, struct onnx_node *node) {
-    struct linear l;
-    if (!node->input_count || !node->inputs[0] || node->inputs[0]->constant || !node->output_count || !node->outputs[0])
-        return false;
-    if (linear_read(node, &l))
-        return linear_takes_bias(&l) && compare_axis(node->outputs[0]) == l.out_axis;
-    if (sums_up(node))
-        return found_of(s, node->inputs[0])->free || found_of(s, node->inputs[1])->free;
-    return hands_on(node) && found_of(s, node->inputs[0])->free;
-}
-
-static void find_free(const struct search *s) {
-    const struct onnx_graph *g = s->graph;
-    for (size_t i = 0; i < g->value_count; i++)
-        found_of(s, g->values[i])->fixed = g->values[i]->is_input || g->values[i]->is_output || g->values[i]->type != ONNX_FLOAT;
-    for (size_t n = g->node_count; n-- > 0;)
-        for (int k = 0; k < g->nodes[n]->input_count; k++)
-            if (g->nodes[n]->inputs[k] && !g->nodes[n]->inputs[k]->constant && !makes_up(s, g->nodes[n]))
-                found_of(s, g->nodes[n]->inputs[k])->fixed = true;
-    for (size_t n = 0; n < g->node_count; n++)
-        if (may_add(s, g->nodes[n]))
-            found_of(s, g->nodes[n]->outputs[0])->free = !found_of(s, g->nodes[n]->outputs[0])->fixed;
-}
-
 /* --- Ahead --- */
 
 /* The network's errors so far are no noise that many numbers would even out: the doubt is that of one number. */
@@ -116,7 +60,7 @@ static struct guess *look_ahead(const struct search *s, const struct onnx_value 
     struct guess *guesses = onnx_alloc(s->graph, channels * sizeof *guesses);
     for (size_t i = 0; i < channels; i++) {
         guesses[i] = (struct guess){0, INFINITY};
-        if (!p || !p->stored || p->inside[i].count < SEEN_LEAST)
+        if (!p || !p->stored || p->inside[i].count < COMPARE_SEEN_LEAST)
             continue;
         const struct metric_sums sums = metric_restored(&p->inside[i], (double)compare_factor(s->c, value, i), 0);
         const struct metric_sums centred = metric_centred(&sums);
@@ -205,7 +149,7 @@ static void by_result(struct search *s, const struct onnx_value *value, struct g
     struct onnx_node *node;
     if (edit_readers(s->graph, value, &node, 1) < 1)
         return;
-    const struct onnx_value *other = !sums_up(node) ? NULL : node->inputs[0] == value ? node->inputs[1] : node->inputs[0];
+    const struct onnx_value *other = !graph_is(node, "Add") ? NULL : node->inputs[0] == value ? node->inputs[1] : node->inputs[0];
     settle(s, node->outputs[0]);
     if (other)
         settle(s, other);
@@ -225,7 +169,7 @@ static bool any_certain(const struct guess *guesses, size_t channels) {
 /* Values whose readers' biases say nothing follow from those whose readers' do: the way back from them never comes around. */
 static void settle(struct search *s, const struct onnx_value *value) {
     struct found *found = found_of(s, value);
-    if (found->settled || !found->free)
+    if (found->settled || !info_of(value)->movable)
         return;
     found->settled = true;
     struct guess *guesses = found->guesses = look_ahead(s, value);
@@ -240,7 +184,6 @@ static void settle(struct search *s, const struct onnx_value *value) {
 
 void compare_find_shifts(struct comparison *c) {
     struct search s = {c, c->graph, onnx_alloc(c->graph, c->value_count * sizeof *s.values)};
-    find_free(&s);
     for (size_t n = c->graph->node_count; n-- > 0;) {
         struct onnx_value *value = c->graph->nodes[n]->output_count ? c->graph->nodes[n]->outputs[0] : NULL;
         if (!value)
