@@ -1,26 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Figures by hand; a blob whose tensors stay; a layer damaged on purpose, which has to be named; channels rescaled, which must not be. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "tools/compare/compare.h"
-#include "tools/compare/whole.h"
-#include "tools/conversion.h"
-#include "tools/graph/edit.h"
-#include "tools/graph/optimize.h"
+#include "tests/unit/test_compare_made.h"
 #include "tools/nets.h"
-#include "tools/picture_rule.h"
-#include "tools/quant/insert.h"
-#include "tools/quant/quantize.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define NETWORK "tests/cli/float_small.onnx"
 
 static bool near(double a, double b) {
     return fabs(a - b) < 1e-6;
@@ -32,8 +15,14 @@ static void figures(void **state) {
     (void)state;
     metric_add(&sums, x, y, 2);
     assert_true(near(sums.xx, 25) && near(sums.xy, 21) && near(sums.yy, 18));
-    assert_true(near(metric_noise(&sums, 1), 1)); /* 25 - 42 + 18 */
-    assert_true(near(metric_noise(&sums, 2), 8.5)); /* (3 - 1.5)^2 + (4 - 1.5)^2 */
+    assert_true(near(sums.x, 7) && near(sums.y, 6) && near(sums.count, 2));
+    assert_true(near(metric_noise(&sums), 1)); /* 25 - 42 + 18 */
+    struct metric_sums half = metric_restored(&sums, 2, 0), moved = metric_restored(&sums, 2, -2), centred = metric_centred(&other);
+    assert_true(near(metric_noise(&half), 8.5)); /* (3 - 1.5)^2 + (4 - 1.5)^2 */
+    assert_true(near(metric_noise(&moved), 0.5) && near(moved.y, 7)); /* 3.5 each */
+    assert_true(near(metric_noise(&centred), 0));
+    centred = metric_centred(&sums);
+    assert_true(near(centred.xx, 0.5) && near(centred.yy, 0) && near(centred.xy, 0)); /* -0.5, 0.5; 0, 0 */
     assert_true(near(metric_sqnr(25, 1), 13.9794000867));
     assert_true(near(metric_sqnr(1, 100), -20));
     assert_true(near(metric_sqnr(25, 0), METRIC_MOST) && near(metric_sqnr(0, 0), METRIC_MOST) && near(metric_sqnr(0, 1), -METRIC_MOST));
@@ -54,13 +43,16 @@ static void figures(void **state) {
 
 static void bytes(void **state) {
     const struct metric_code code = {0.5f, 10, 0, 255};
+    const struct metric_channel one = {1, 0}, two = {2, 0}, moved = {2, -1.25f};
     (void)state;
-    assert_true(metric_stored(&code, 1, 1.3f) == 1.5f);
-    assert_true(metric_stored(&code, 1, -6) == -5);
-    assert_true(metric_stored(&code, 1, 1000) == 122.5f);
-    assert_true(metric_stored(&code, 2, 1.3f) == 1.25f); /* 2.6 is 5 steps of a half, and half of them 1.25 */
-    assert_true(metric_clips(&code, 1, -6) && !metric_clips(&code, 1, -5.2f) && metric_clips(&code, 2, -2.8f));
-    assert_true(metric_clips(&code, 1, 123) && !metric_clips(&code, 1, 122.7f));
+    assert_true(metric_stored(&code, one, 1.3f) == 1.5f);
+    assert_true(metric_stored(&code, one, -6) == -5);
+    assert_true(metric_stored(&code, one, 1000) == 122.5f);
+    assert_true(metric_stored(&code, two, 1.3f) == 1.25f); /* 2.6 is 5 steps of a half, and half of them 1.25 */
+    assert_true(metric_stored(&code, moved, 1.6f) == 1.5f); /* 0.7 is a step of a half: a quarter, and the 1.25 that were taken off */
+    assert_true(metric_clips(&code, one, -6) && !metric_clips(&code, one, -5.2f) && metric_clips(&code, two, -2.8f));
+    assert_true(metric_clips(&code, one, 123) && !metric_clips(&code, one, 122.7f));
+    assert_true(!metric_clips(&code, moved, -1.3f) && metric_clips(&code, moved, -1.4f));
 }
 
 /* --- A blob whose tensors all stay --- */
@@ -104,93 +96,14 @@ static void whole_blob_gives_the_same(void **state) {
 
 /* --- A small network, quantized here --- */
 
-typedef void change_graph(struct onnx_graph *graph);
-typedef void change_scheme(struct scheme *scheme);
-
-struct made {
-    struct conversion wanted, model;
-    struct morsel_blob_picture rule;
-    struct quant_data *data;
-    struct quantizer quantizer;
-    struct morsel_model network;
-    struct onnx_graph *qdq;
-    struct onnx_report report;
-    struct comparison comparison;
-};
-
-static const struct conversion_call call = {.input = NETWORK, .batch = 1};
-
-static struct quant_data *open_data(struct made *m, const struct onnx_graph *graph) {
-    static const char *const path = "models/cifar10/pictures";
-    const struct quant_data_wish wish = {.paths = &path, .path_count = 1, .rule = &m->rule};
-    struct failure failure;
-    struct quant_data *data = quant_data_open(&wish, graph, &failure);
-    assert_non_null(data);
-    return data;
-}
-
-/* A network with a change to the graph of both, and what is made of it with a change to its graph before it is quantized, and to its
- * scheme after that. */
-static struct made *make_of(change_graph *both, change_graph *before, change_scheme *after) {
-    struct made *m = calloc(1, sizeof *m);
-    struct failure failure = {0};
-    char error[512];
-    assert_non_null(m);
-    assert_true(picture_rule_read("models/cifar10/picture.json", &m->rule, error, sizeof error));
-    assert_true(conversion_read(&call, &m->wanted, &failure) && conversion_read(&call, &m->model, &failure));
-    graph_optimize(m->wanted.graph, NULL);
-    m->quantizer = (struct quantizer){.graph = m->model.graph, .report = &m->model.report, .options = {.method = RANGE_MSE, .threads = 1}};
-    graph_optimize(m->model.graph, NULL);
-    if (both) {
-        both(m->wanted.graph);
-        both(m->model.graph);
-    }
-    if (before)
-        before(m->model.graph);
-    assert_true(quantize_prepare(&m->quantizer, &failure));
-    m->quantizer.data = m->data = open_data(m, m->model.graph);
-    assert_true(quantize_observe(&m->quantizer, &failure));
-    quantize_choose(&m->quantizer);
-    if (after)
-        after(m->quantizer.scheme);
-    m->qdq = insert(m->quantizer.scheme);
-    assert_true(conversion_make(&call, &m->model, m->qdq, &failure));
-    assert_true(whole_open(&m->network, m->model.blob, m->model.blob_bytes, &failure));
-    m->comparison = (struct comparison){.graph = m->wanted.graph, .network = &m->network, .threads = 2, .report = &m->report};
-    assert_true(compare_match(&m->comparison, &failure));
-    m->comparison.data = m->data;
-    assert_true(compare_measure(&m->comparison, &failure));
-    compare_warn(&m->comparison);
-    return m;
-}
-
 static struct made *make(change_graph *before, change_scheme *after) {
     return make_of(NULL, before, after);
-}
-
-static void made_free(struct made *m) {
-    compare_close(&m->comparison);
-    onnx_report_free(&m->report);
-    onnx_free(m->qdq);
-    quantize_close(&m->quantizer);
-    quant_data_close(m->data);
-    conversion_free(&m->model);
-    conversion_free(&m->wanted);
-    free(m);
 }
 
 static const struct compare_point *worst_of(const struct made *m) {
     const struct compare_point *order[64];
     assert_int_equal(compare_layers(&m->comparison, true, order), 5);
     return order[0];
-}
-
-static const struct compare_point *point_of(const struct made *m, const char *node) {
-    for (size_t i = 0; i < m->comparison.point_count; i++)
-        if (m->comparison.points[i].node && !strcmp(m->comparison.points[i].node->name, node))
-            return &m->comparison.points[i];
-    fail_msg("no layer %s", node);
-    return NULL;
 }
 
 static void sound_network(void **state) {
@@ -316,14 +229,6 @@ static bool warned(const struct made *m, const char *of, const char *where) {
         if (strstr(m->report.notices[i], of) && strstr(m->report.notices[i], where))
             return true;
     return false;
-}
-
-static struct onnx_node *node_named(const struct onnx_graph *g, const char *name) {
-    for (size_t n = 0; n < g->node_count; n++)
-        if (!strcmp(g->nodes[n]->name, name))
-            return g->nodes[n];
-    fail_msg("no node %s", name);
-    return NULL;
 }
 
 static float head_size;

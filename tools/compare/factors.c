@@ -22,6 +22,12 @@ float compare_factor(const struct comparison *c, const struct onnx_value *value,
     return factors && channel < compare_channels(value) && factors[channel] > 0 ? factors[channel] : 1;
 }
 
+/* Nothing is known of the channel's factor so far. */
+static bool is_open(const struct onnx_value *value, size_t channel) {
+    const float *factors = info_of(value)->factors;
+    return factors && channel < compare_channels(value) && !(factors[channel] > 0);
+}
+
 /* A factor, and how far what it comes from leaves it open, as a part of it: 0.1 and the factor may as well be a tenth more. */
 struct guess {
     double factor, doubt; /* 0: not known */
@@ -63,6 +69,8 @@ static void say_by_weights(const struct comparison *c, struct behind *all, const
     for (size_t e = 0; fits && e < l->weights->count; e++) {
         int64_t in, out;
         linear_place(l, (int64_t)e, &in, &out);
+        if (is_open(y, (size_t)out))
+            continue;
         float model = w->values[e];
         float wanted = (float)(onnx_number(l->weights, e) * l->gain) * compare_factor(c, y, (size_t)out);
         metric_add(&b->sums[in], &model, &wanted, 1);

@@ -43,9 +43,16 @@ static struct onnx_value *bias_in(const struct comparison *c, struct onnx_graph 
     return value;
 }
 
-/* `node` is the copy's. The Add behind a MatMul stays as it is. */
+static bool is_moved(const struct onnx_value *value) {
+    return ((const struct compare_value *)value->lowered)->shifts != NULL;
+}
+
+/* `node` is the copy's. The Add behind a MatMul stays as it is; one that got a bias because channels were moved has none. */
 static void replace_weights(const struct comparison *c, struct onnx_graph *g, struct onnx_node *node, const struct compare_weights *w) {
+    const struct onnx_node *origin = w->linear.node;
     edit_set_input(g, node, 1, weights_in(c, g, w));
+    if (graph_is(node, "MatMul") && (is_moved(origin->inputs[0]) || is_moved(origin->outputs[0])))
+        edit_become(g, node, "Gemm", "", (struct onnx_value *[]){node->inputs[0], node->inputs[1]}, 2);
     if (graph_is(node, "MatMul"))
         return;
     edit_set_input(g, node, 2, bias_in(c, g, w));

@@ -71,12 +71,19 @@ static struct guess *look_ahead(const struct search *s, const struct onnx_value 
 
 /* --- Behind --- */
 
-/* The mean, by how sure they are; `behind` where they differ, unless all that was measured is that nothing was added. */
-static struct guess agreed(struct guess ahead, struct guess behind) {
+static bool any_certain(const struct guess *guesses, size_t channels) {
+    for (size_t i = 0; i < channels; i++)
+        if (isfinite(guesses[i].doubt) && fabs(guesses[i].shift) > certainty * guesses[i].doubt)
+            return true;
+    return false;
+}
+
+/* The mean, by how sure they are; where they differ `behind`, but nothing in a value that is `still`: no channel of it is seen to be moved. */
+static struct guess agreed(struct guess ahead, struct guess behind, bool still) {
     if (!isfinite(ahead.doubt) || !isfinite(behind.doubt))
         return isfinite(ahead.doubt) ? ahead : isfinite(behind.doubt) ? behind : (struct guess){0, INFINITY};
     if (fabs(ahead.shift - behind.shift) > agreement * (ahead.doubt + behind.doubt))
-        return fabs(ahead.shift) > agreement * ahead.doubt ? behind : (struct guess){0, ahead.doubt};
+        return still ? (struct guess){0, ahead.doubt} : behind;
     double a = ahead.doubt * ahead.doubt, b = behind.doubt * behind.doubt, all = a + b;
     return all > 0 ? (struct guess){(ahead.shift * b + behind.shift * a) / all, sqrt(a * b / all)} : behind;
 }
@@ -134,9 +141,10 @@ static void by_biases(const struct search *s, const struct equations *e, struct 
     double *shifts = graph_doubles(s->graph, (int64_t)e->unknowns), *doubts = graph_doubles(s->graph, (int64_t)e->unknowns);
     for (size_t i = 0; i < e->unknowns; i++)
         shifts[i] = guesses[i].shift;
+    bool still = !any_certain(guesses, e->unknowns);
     if (equations_solve(s->graph, e, shifts, doubts)) {
         for (size_t i = 0; i < e->unknowns; i++)
-            guesses[i] = agreed(guesses[i], (struct guess){shifts[i], doubts[i]});
+            guesses[i] = agreed(guesses[i], (struct guess){shifts[i], doubts[i]}, still);
         return;
     }
     for (size_t i = 0; i < e->unknowns; i++)
@@ -150,20 +158,14 @@ static void by_result(struct search *s, const struct onnx_value *value, struct g
     if (edit_readers(s->graph, value, &node, 1) < 1)
         return;
     const struct onnx_value *other = !graph_is(node, "Add") ? NULL : node->inputs[0] == value ? node->inputs[1] : node->inputs[0];
+    bool still = !any_certain(guesses, compare_channels(value));
     settle(s, node->outputs[0]);
     if (other)
         settle(s, other);
     for (size_t i = 0; i < compare_channels(value); i++) {
         struct guess all = guess_at(s, node->outputs[0], i), rest = other ? guess_at(s, other, i) : (struct guess){0, 0};
-        guesses[i] = agreed(guesses[i], (struct guess){all.shift - rest.shift, all.doubt + rest.doubt});
+        guesses[i] = agreed(guesses[i], (struct guess){all.shift - rest.shift, all.doubt + rest.doubt}, still);
     }
-}
-
-static bool any_certain(const struct guess *guesses, size_t channels) {
-    for (size_t i = 0; i < channels; i++)
-        if (isfinite(guesses[i].doubt) && fabs(guesses[i].shift) > certainty * guesses[i].doubt)
-            return true;
-    return false;
 }
 
 /* Values whose readers' biases say nothing follow from those whose readers' do: the way back from them never comes around. */
