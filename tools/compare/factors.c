@@ -116,17 +116,18 @@ static struct guess measured_guess(const struct compare_value *info, size_t chan
     return guess;
 }
 
-static bool is_one(struct guess guess) {
-    return guess.factor == 1 && guess.doubt < 0.2;
+static bool is_one(struct guess guess, double doubt) {
+    return guess.factor == 1 && guess.doubt < doubt;
 }
 
-/* The one that is surer where the two agree as far as can be said; else 1, which most factors are. */
+/* The one that is surer, but 1, which most factors are, where one of them says so. Behind a layer that is wrong what is measured may be
+ * anything, and then has large doubts. */
 static struct guess agreed(struct guess a, struct guess b) {
     if (!(a.factor > 0) || !(b.factor > 0))
         return a.factor > 0 ? a : b;
-    if (fabs(log2(a.factor / b.factor)) >= 0.3 + 2 * (a.doubt + b.doubt))
-        return one;
-    if (is_one(a) || is_one(b))
+    bool differ = fabs(log2(a.factor / b.factor)) >= 0.3 + 2 * (a.doubt + b.doubt);
+    double doubt = differ ? 0.1 : 0.2;
+    if (is_one(a, doubt) || is_one(b, doubt))
         return one;
     return a.doubt < b.doubt ? a : b;
 }
