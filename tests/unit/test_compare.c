@@ -36,7 +36,7 @@ static void figures(void **state) {
     metric_add(&none, (const float[]){-INFINITY, 2}, (const float[]){-INFINITY, 3}, 2); /* of a mask */
     assert_true(near(none.xx, 4) && near(none.xy, 6) && near(none.yy, 9));
     metric_add(&none, (const float[]){1}, (const float[]){NAN}, 1);
-    assert_true(near(metric_sqnr(none.xx, metric_noise(&none, 1)), -METRIC_MOST));
+    assert_true(near(metric_sqnr(none.xx, metric_noise(&none)), -METRIC_MOST));
     metric_merge(&sums, &other);
     assert_true(near(sums.xx, 50) && near(sums.xy, 21 + 18.3 + 31.6));
 }

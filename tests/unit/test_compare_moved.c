@@ -80,7 +80,8 @@ static void solutions(void **state) {
 enum { THIN = 6, WIDE = 24, PLAIN = 8 };
 
 /* A 1x1 convolution, with a Relu behind it where `relu`. */
-static struct onnx_value *add_layer(struct onnx_graph *g, struct onnx_node *before, const char *name, struct onnx_value *x, int out, bool relu) {
+static struct onnx_value *add_layer(struct onnx_graph *g, struct onnx_node *before, const char *name, struct onnx_value *x, int out,
+                                    bool relu) {
     const struct onnx_shape weights = {4, {out, x->shape.dims[1], 1, 1}}, row = {1, {out}};
     struct onnx_shape shape = x->shape;
     struct onnx_tensor *w, *b;

@@ -108,8 +108,8 @@ void compare_text(const struct comparison *c, size_t most) {
         if (!c->points[i].node)
             put_point(&c->points[i]);
     if (rescaled)
-        printf("\n%zu channels inside the model are rescaled by powers of 2^(1/4), or moved by a number, which the layers around them make\n"
-               "up for: that is no error, and taken out of these figures\n", rescaled);
+        printf("\n%zu channels inside the model are rescaled by powers of 2^(1/4), or have a number added, which the layers around them\n"
+               "make up for: that is no error, and taken out of these figures\n", rescaled);
     if (c->report->notice_count)
         printf("\nlikely causes\n");
     for (size_t i = 0; i < c->report->notice_count; i++)

@@ -78,7 +78,7 @@ static bool any_certain(const struct guess *guesses, size_t channels) {
     return false;
 }
 
-/* The mean, by how sure they are; where they differ `behind`, but nothing in a value that is `still`: no channel of it is seen to be moved. */
+/* The mean, by how sure they are; where they differ `behind`, but nothing in a value of which no channel is seen to be moved (`still`). */
 static struct guess agreed(struct guess ahead, struct guess behind, bool still) {
     if (!isfinite(ahead.doubt) || !isfinite(behind.doubt))
         return isfinite(ahead.doubt) ? ahead : isfinite(behind.doubt) ? behind : (struct guess){0, INFINITY};
