@@ -126,7 +126,7 @@ static double noise_of(struct onnx_graph *g, const struct equations *e, const do
     return fmax(e->noise, sqrt(sum / (double)(kept - e->unknowns)));
 }
 
-bool equations_solve(struct onnx_graph *g, const struct equations *e, double *solution, double *doubts) {
+bool equations_solve(struct onnx_graph *g, struct equations *e, double *solution, double *doubts) {
     size_t n = e->unknowns, kept, out = 0;
     double *row_weights = weigh_rows(g, e, &kept), *factor = graph_doubles(g, (int64_t)(n * n));
     if (kept <= n)
@@ -136,6 +136,7 @@ bool equations_solve(struct onnx_graph *g, const struct equations *e, double *so
         improve(g, e, row_weights, factor, solution);
         out = round + 1 < ROUNDS ? leave_out(g, e, row_weights, kept, solution) : 0;
         kept -= out;
+        e->left_out += out;
     }
     double noise = noise_of(g, e, row_weights, kept, solution);
     double *unit = graph_doubles(g, (int64_t)n);

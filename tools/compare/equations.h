@@ -10,6 +10,7 @@ struct equations {
     size_t rows, unknowns;
     double *weights, *wanted; /* [rows][unknowns], [rows] */
     double noise;             /* at least so much is off in an equation whose weights have the norm 1 */
+    size_t left_out;          /* rows that the solution does without */
 };
 
 struct equations *equations_make(struct onnx_graph *g, size_t rows, size_t unknowns, double noise);
@@ -19,7 +20,7 @@ struct equations *equations_make(struct onnx_graph *g, size_t rows, size_t unkno
  * where the equations leave things open. doubts[i]: the standard error. False: there are no more equations than unknowns, so that nothing
  * tells a right one from a wrong one.
  */
-bool equations_solve(struct onnx_graph *g, const struct equations *e, double *solution, double *doubts);
+bool equations_solve(struct onnx_graph *g, struct equations *e, double *solution, double *doubts);
 
 /* Whether most of what the equations with unknown i ask for is what `solution` gives. */
 bool equations_explained(const struct equations *e, const double *solution, size_t i);

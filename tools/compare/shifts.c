@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-enum { READERS_MOST = 16 };
+enum { READERS_MOST = 16, MANY = 5 }; /* MANY: one of so many */
 static const double agreement = 3;     /* so many times the doubts of both may lie between them */
 static const double certainty = 5;     /* nothing was added to a value that has no channel beyond so many times its doubt */
 static const double bias_noise = 0x1p-8; /* what quantizers correct in biases, as a part of what is read */
@@ -78,12 +78,15 @@ static bool any_certain(const struct guess *guesses, size_t channels) {
     return false;
 }
 
-/* The mean, by how sure they are; where they differ `behind`, but nothing in a value of which no channel is seen to be moved (`still`). */
-static struct guess agreed(struct guess ahead, struct guess behind, bool still) {
+/* Which of the two is right where they differ. */
+enum trust { TRUST_BEHIND, TRUST_AHEAD, TRUST_NEITHER };
+
+/* The mean, by how sure they are, where they do not differ. */
+static struct guess agreed(struct guess ahead, struct guess behind, enum trust trust) {
     if (!isfinite(ahead.doubt) || !isfinite(behind.doubt))
         return isfinite(ahead.doubt) ? ahead : isfinite(behind.doubt) ? behind : (struct guess){0, INFINITY};
     if (fabs(ahead.shift - behind.shift) > agreement * (ahead.doubt + behind.doubt))
-        return still ? (struct guess){0, ahead.doubt} : behind;
+        return trust == TRUST_BEHIND ? behind : trust == TRUST_AHEAD ? ahead : (struct guess){0, ahead.doubt};
     double a = ahead.doubt * ahead.doubt, b = behind.doubt * behind.doubt, all = a + b;
     return all > 0 ? (struct guess){(ahead.shift * b + behind.shift * a) / all, sqrt(a * b / all)} : behind;
 }
@@ -136,15 +139,16 @@ static struct equations *ask_biases(struct search *s, const struct onnx_value *v
     return e;
 }
 
-/* `guesses` come as what was found ahead. */
-static void by_biases(const struct search *s, const struct equations *e, struct guess *guesses) {
+/* `guesses` come as what was found ahead. Where no channel is seen to be moved, none is; a layer many of whose biases fit nothing is wrong. */
+static void by_biases(const struct search *s, struct equations *e, struct guess *guesses) {
     double *shifts = graph_doubles(s->graph, (int64_t)e->unknowns), *doubts = graph_doubles(s->graph, (int64_t)e->unknowns);
     for (size_t i = 0; i < e->unknowns; i++)
         shifts[i] = guesses[i].shift;
     bool still = !any_certain(guesses, e->unknowns);
     if (equations_solve(s->graph, e, shifts, doubts)) {
+        enum trust trust = still ? TRUST_NEITHER : e->left_out * MANY > e->rows ? TRUST_AHEAD : TRUST_BEHIND;
         for (size_t i = 0; i < e->unknowns; i++)
-            guesses[i] = agreed(guesses[i], (struct guess){shifts[i], doubts[i]}, still);
+            guesses[i] = agreed(guesses[i], (struct guess){shifts[i], doubts[i]}, trust);
         return;
     }
     for (size_t i = 0; i < e->unknowns; i++)
@@ -158,13 +162,13 @@ static void by_result(struct search *s, const struct onnx_value *value, struct g
     if (edit_readers(s->graph, value, &node, 1) < 1)
         return;
     const struct onnx_value *other = !graph_is(node, "Add") ? NULL : node->inputs[0] == value ? node->inputs[1] : node->inputs[0];
-    bool still = !any_certain(guesses, compare_channels(value));
+    enum trust trust = any_certain(guesses, compare_channels(value)) ? TRUST_BEHIND : TRUST_NEITHER;
     settle(s, node->outputs[0]);
     if (other)
         settle(s, other);
     for (size_t i = 0; i < compare_channels(value); i++) {
         struct guess all = guess_at(s, node->outputs[0], i), rest = other ? guess_at(s, other, i) : (struct guess){0, 0};
-        guesses[i] = agreed(guesses[i], (struct guess){all.shift - rest.shift, all.doubt + rest.doubt}, still);
+        guesses[i] = agreed(guesses[i], (struct guess){all.shift - rest.shift, all.doubt + rest.doubt}, trust);
     }
 }
 
