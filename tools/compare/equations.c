@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { ROUNDS = 4, OUTLIER = 4 };
+enum { ROUNDS = 4, OUTLIER = 4, NOISES = 16 };
 static const double ridge = 1e-6; /* rows have the norm 1 */
 
 struct equations *equations_make(struct onnx_graph *g, size_t rows, size_t unknowns, double noise) {
@@ -126,8 +126,20 @@ static double noise_of(struct onnx_graph *g, const struct equations *e, const do
     return fmax(e->noise, sqrt(sum / (double)(kept - e->unknowns)));
 }
 
+/* Of all equations, those left out as well. Where they want hardly more than noise there is nothing to give. */
+static double share_left(struct onnx_graph *g, const struct equations *e, const double *row_weights, const double *solution) {
+    const double *sizes = sizes_left(g, e, row_weights, solution);
+    double left = 0, asked = (double)e->rows * (NOISES * e->noise) * (NOISES * e->noise);
+    for (size_t row = 0; row < e->rows; row++) {
+        double wanted = row_weights[row] > 0 ? row_weights[row] * e->wanted[row] : 0;
+        left += sizes[row] * sizes[row];
+        asked += wanted * wanted;
+    }
+    return asked > 0 ? left / asked : 0;
+}
+
 bool equations_solve(struct onnx_graph *g, struct equations *e, double *solution, double *doubts) {
-    size_t n = e->unknowns, kept, out = 0;
+    size_t n = e->unknowns, kept, all, out = 0;
     double *row_weights = weigh_rows(g, e, &kept), *factor = graph_doubles(g, (int64_t)(n * n));
     if (kept <= n)
         return false;
@@ -136,8 +148,8 @@ bool equations_solve(struct onnx_graph *g, struct equations *e, double *solution
         improve(g, e, row_weights, factor, solution);
         out = round + 1 < ROUNDS ? leave_out(g, e, row_weights, kept, solution) : 0;
         kept -= out;
-        e->left_out += out;
     }
+    e->left = share_left(g, e, weigh_rows(g, e, &all), solution);
     double noise = noise_of(g, e, row_weights, kept, solution);
     double *unit = graph_doubles(g, (int64_t)n);
     for (size_t i = 0; i < n; i++) {

@@ -10,7 +10,7 @@ struct equations {
     size_t rows, unknowns;
     double *weights, *wanted; /* [rows][unknowns], [rows] */
     double noise;             /* at least so much is off in an equation whose weights have the norm 1 */
-    size_t left_out;          /* rows that the solution does without */
+    double left;              /* the share, in squares, of what all of them want that the solution does not give */
 };
 
 struct equations *equations_make(struct onnx_graph *g, size_t rows, size_t unknowns, double noise);

@@ -5,14 +5,16 @@
  *
  * They are found twice: ahead, by what a value takes on in both networks, and behind, by the biases that read it, mostly far more of them
  * than channels. Where the two agree, that is what was added. Where they do not, those who read the value are right about what they take
- * it for: a bias that is merely wrong, with nothing behind that makes up for it, is an error, in a network whose channels were moved, too.
+ * it for, unless no numbers added would explain their biases, or no channel of the value is seen to be moved at all. So a bias that is
+ * merely wrong, with nothing behind that makes up for it, is an error, in a network whose channels were moved, too.
  */
 #include "tools/compare/compare.h"
 #include "tools/compare/equations.h"
 
 #include <math.h>
 
-enum { READERS_MOST = 16, MANY = 5 }; /* MANY: one of so many */
+enum { READERS_MOST = 16 };
+static const double too_much = 0.25;   /* of what biases say that no numbers explain: they are wrong */
 static const double agreement = 3;     /* so many times the doubts of both may lie between them */
 static const double certainty = 5;     /* nothing was added to a value that has no channel beyond so many times its doubt */
 static const double bias_noise = 0x1p-8; /* what quantizers correct in biases, as a part of what is read */
@@ -139,14 +141,14 @@ static struct equations *ask_biases(struct search *s, const struct onnx_value *v
     return e;
 }
 
-/* `guesses` come as what was found ahead. Where no channel is seen to be moved, none is; a layer many of whose biases fit nothing is wrong. */
+/* `guesses` come as what was found ahead. */
 static void by_biases(const struct search *s, struct equations *e, struct guess *guesses) {
     double *shifts = graph_doubles(s->graph, (int64_t)e->unknowns), *doubts = graph_doubles(s->graph, (int64_t)e->unknowns);
     for (size_t i = 0; i < e->unknowns; i++)
         shifts[i] = guesses[i].shift;
     bool still = !any_certain(guesses, e->unknowns);
     if (equations_solve(s->graph, e, shifts, doubts)) {
-        enum trust trust = still ? TRUST_NEITHER : e->left_out * MANY > e->rows ? TRUST_AHEAD : TRUST_BEHIND;
+        enum trust trust = still ? TRUST_NEITHER : e->left > too_much ? TRUST_AHEAD : TRUST_BEHIND;
         for (size_t i = 0; i < e->unknowns; i++)
             guesses[i] = agreed(guesses[i], (struct guess){shifts[i], doubts[i]}, trust);
         return;
