@@ -264,7 +264,7 @@ int verb_quantize(int argc, char **argv) {
         {"--reduced-range", NULL, OPTION_FLAG, &call.reduced, 0, 0, "weights in 7 bits, for runtimes whose sums saturate"},
         {"--clip-weights", NULL, OPTION_FLAG, &call.clip_weights, 0, 0, "weight scales by least squared error, not by the largest weight"},
         {"--adaround", NULL, OPTION_FLAG, &call.adaptive, 0, 0, "round each weight by what that does to the layer's sums; takes longer"},
-        {"--no-equalization", NULL, OPTION_FLAG, &call.keep_channels, 0, 0, "leave channels as wide as they are"},
+        {"--no-equalization", NULL, OPTION_FLAG, &call.keep_channels, 0, 0, "leave channels as wide as they are, and where they are"},
         {"--no-bias-correction", NULL, OPTION_FLAG, &call.keep_biases, 0, 0, "leave biases as they are"},
         {"--exclude", "NODE_OR_OP", OPTION_TEXTS, &call.excluded, 0, 0, "a node, or an operator everywhere, stays float"},
         {"--eval", "DATASET", OPTION_TEXT, &call.eval, 0, 0, "labelled pictures, as of morsel eval, to measure top-1 on before and after"},

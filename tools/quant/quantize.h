@@ -3,7 +3,7 @@
  * From a float graph and typical inputs to a QDQ graph. The stages, in order, each of which may be called by itself:
  *
  *   quantize_prepare    the graph is optimized, and it is seen whether it can run in float
- *   quantize_equalize   channels are made equally wide, unless the options do not want it
+ *   quantize_equalize   channels are made equally wide and laid over each other, unless the options do not want it
  *   quantize_observe    the graph runs over the data: what do values take on?
  *   quantize_choose     a scheme: what becomes bytes, by which scales; weights rounded
  *   quantize_refine     weights rounded adaptively, biases corrected, as far as the options want it
@@ -39,7 +39,7 @@ struct quantizer {
     struct onnx_graph *original; /* as it was before equalization; NULL: as it is */
     struct executor *original_executor;
     struct observer *observer;
-    size_t equalized;      /* channels that got another scale */
+    size_t equalized;      /* channels that got another scale, or were moved */
     struct scheme *scheme; /* in the graph's memory */
 };
 
