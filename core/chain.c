@@ -69,9 +69,8 @@ static void find_rows(struct chain *chain, uint32_t begin, uint32_t end) {
     chain->links[chain->count - 1].begin = begin;
     chain->links[chain->count - 1].end = end;
     for (uint32_t i = chain->count; i-- > 0;) {
-        struct link *link = &chain->links[i];
-        if (link->begin >= link->end) link->end = link->begin; /* no rows, which need none */
-        for (uint32_t n = 0; link->begin < link->end && n < link->step->input_count; n++) {
+        const struct link *link = &chain->links[i];
+        for (uint32_t n = 0; n < link->step->input_count; n++) {
             const struct morsel_blob_tensor *x = morsel_blob_input(chain->session->model, link->step, n);
             struct link *writer = writer_of(chain, x);
             if (!writer) continue;
