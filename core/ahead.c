@@ -13,7 +13,7 @@
  *
  * They are hints. No result depends on them, and a blob in another order only runs without.
  */
-#include "stream.h"
+#include "call.h"
 
 #define AHEAD 262144u  /* bytes; a part of a second-level cache */
 #define FEW_USES 128u  /* of a weight: below, fetching pays */
@@ -83,15 +83,15 @@ static const struct morsel_call *sharer_behind(const struct morsel_session *sess
 }
 
 void morsel_fetch_share(const struct morsel_session *session, uint32_t index, struct morsel_conv_args *part, uint32_t tasks,
-                        uint32_t task) {
+                        uint32_t place) {
     const struct morsel_call *call = sharer_behind(session, index);
     if (!call || morsel_call_tasks(session, call) != tasks || morsel_call_at(session, index)->kind != MORSEL_STEP_CONV) return;
     int is_fc = call->kind == MORSEL_STEP_FC;
-    uint32_t parts = morsel_call_parts(call), begin = morsel_share(session, parts, tasks, task);
+    uint32_t parts = morsel_call_parts(call), begin = morsel_share_from(parts, tasks, place);
     size_t block = is_fc ? ((size_t)call->args.fc.inputs + 3) / 4 * 64 : morsel_block_bytes(call);
     const int8_t *from = (is_fc ? call->args.fc.weights : call->args.conv.weights) + begin * block;
     if (from < part->weights) return;
     part->ahead = (uint32_t)(from - part->weights);
-    part->ahead_bytes = least((morsel_share_end(session, parts, tasks, task) - begin) * (uint64_t)block,
+    part->ahead_bytes = least((morsel_share_from(parts, tasks, place + 1) - begin) * (uint64_t)block,
                               least(macs_of(session, index) / MACS_A_BYTE, UINT32_MAX, UINT32_MAX) / tasks, AHEAD);
 }

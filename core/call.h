@@ -68,7 +68,6 @@ _Static_assert(sizeof(struct morsel_call) <= MORSEL_FORMAT_STEP_SLOT, "a call fi
 #define MORSEL_CUT_BLOCKS 2u /* .. by 16 output channels of a convolution, all units of them */
 #define MORSEL_CUT_ON 4u     /* besides: a task goes on from its share of the step before to the one of this, without waiting for others */
 #define MORSEL_CUT_CHAIN 8u  /* besides: it goes on in a chain */
-#define MORSEL_CUT_BITS 8 /* above: of the first step of a chain, the rows of its output that a task has memory for */
 #define MORSEL_CUT_MOVED 16u /* its output lies in the spare memory */
 
 /* Where share i of n begins, of shares that are equal but for one: 32-bit machines have no 64-bit division of their own. */
@@ -94,10 +93,10 @@ void morsel_prepare(struct morsel_call *call, const struct morsel_session *sessi
 /* Gives each convolution the constants of later steps that it fetches; all calls are filled. */
 void morsel_plan_ahead(const struct morsel_session *session);
 
-/* Has the part of convolution `index` that one of several tasks makes fetch what the same task will need of the next step's weights, if
- * tasks share them. */
+/* Has share `place` of convolution `index`, of `tasks` that fetch, fetch the share of the next step's weights that the same task will
+ * have, if tasks share them. */
 void morsel_fetch_share(const struct morsel_session *session, uint32_t index, struct morsel_conv_args *part, uint32_t tasks,
-                        uint32_t task);
+                        uint32_t place);
 
 /* Decides how tasks share each step; all calls are filled, `apart` is that of the kernels. Returns whether tensors were moved, so that
  * the calls have to be filled again. */

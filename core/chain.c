@@ -16,7 +16,6 @@
 
 #define CHAIN_MOST 8u /* steps */
 #define NONE INT64_MIN
-#define MOST_ROWS 1024u
 
 /* What it takes to hand a step over, in units of 256 multiplications: */
 #define JOB 1024u        /* .. calling all tasks, and waiting for the last */
@@ -135,8 +134,8 @@ static void place_rows(struct chain *chain, uint8_t *own, uint8_t *end) {
     last->held = whole_of(chain->session, last->y);
 }
 
-/* Rows of link `index`, of one of the tasks; `outside` is a place for a row of what lies outside the picture. */
-static void run_link(struct chain *chain, uint32_t index, uint8_t *outside, uint32_t tasks, uint32_t task) {
+/* Rows of link `index`, of share `place`; `outside` is a place for a row of what lies outside the picture. */
+static void run_link(struct chain *chain, uint32_t index, uint8_t *outside, uint32_t tasks, uint32_t place) {
     const struct link *link = &chain->links[index];
     struct morsel_call call = *link->call;
     struct morsel_held x[2];
@@ -151,7 +150,7 @@ static void run_link(struct chain *chain, uint32_t index, uint8_t *outside, uint
         call.args.conv.y.data = link->held.data;
         call.args.conv.ahead_row = link->begin - link->held.first;
         call.args.conv.ahead_rows = link->end - link->begin;
-        morsel_fetch_share(chain->session, chain->first + index, &call.args.conv, tasks, task);
+        morsel_fetch_share(chain->session, chain->first + index, &call.args.conv, tasks, place);
     }
     morsel_call_rows(&call, x, &link->held, outside, link->begin, link->end);
 }
@@ -159,7 +158,6 @@ static void run_link(struct chain *chain, uint32_t index, uint8_t *outside, uint
 struct cut {
     const struct morsel_session *session;
     uint32_t first, count, tasks;
-    int equal; /* shares */
 };
 
 static void run_task(void *arg, uint32_t index) {
@@ -169,21 +167,15 @@ static void run_task(void *arg, uint32_t index) {
     uint8_t *end = index ? morsel_band_memory(session, index) + session->band_bytes : spare + session->spare_bytes;
     struct chain chain;
     find_links(&chain, session, cut->first, cut->count);
-    uint32_t height = chain.links[cut->count - 1].y->dims[1];
-    if (cut->equal) find_share(&chain, cut->tasks, cut->tasks - 1 - index); /* core/run.c says why */
-    else find_rows(&chain, morsel_share(session, height, cut->tasks, index), morsel_share_end(session, height, cut->tasks, index));
+    uint32_t place = cut->tasks - 1 - index; /* core/run.c says why */
+    find_share(&chain, cut->tasks, place);
     uint8_t *own = end - find_places(&chain);
     place_rows(&chain, own, end);
-    for (uint32_t i = 0; i < chain.count; i++) run_link(&chain, i, own, cut->tasks, index);
+    for (uint32_t i = 0; i < chain.count; i++) run_link(&chain, i, own, cut->tasks, place);
 }
 
 void morsel_run_chain(const struct morsel_session *session, uint32_t first, uint32_t count) {
-    struct cut cut = {session, first, count, session->options.tasks, 0};
-    uint32_t height = morsel_blob_output(session->model, morsel_blob_step(session->model, first + count - 1))->dims[1];
-    for (uint32_t i = 0; i < cut.tasks; i++) {
-        uint32_t rows = morsel_share_end(session, height, cut.tasks, i) - morsel_share(session, height, cut.tasks, i);
-        cut.equal |= rows > morsel_call_at(session, first)->cut >> MORSEL_CUT_BITS;
-    }
+    struct cut cut = {session, first, count, session->options.tasks};
     session->options.parallel_for(session->options.parallel_ctx, cut.tasks, run_task, &cut);
 }
 
@@ -241,31 +233,17 @@ static int covers(const struct plan *plan, uint32_t first, uint32_t last) {
     return 0;
 }
 
-/* What there is of memory for a task's part of the chain, which is moved or not. */
-static uint32_t room_for(const struct plan *plan, const struct chain *chain, int moves) {
-    const struct morsel_blob_tensor *front = moves ? chain->links[chain->count - 1].y : is_busy(plan, chain->first) ? plan->moved : NULL;
-    uint32_t room = plan->session->spare_bytes - (front ? aligned(front->bytes) : 0);
-    return room < plan->session->band_bytes ? room : plan->session->band_bytes;
-}
-
+/* What tasks hold at most, and their own memory has room for it. */
 static int fits(const struct plan *plan, struct chain *chain, int moves) {
-    for (uint32_t place = 0; place < plan->session->options.tasks; place++) {
-        find_share(chain, plan->session->options.tasks, place);
-        if (find_places(chain) > room_for(plan, chain, moves)) return 0;
+    const struct morsel_session *session = plan->session;
+    const struct morsel_blob_tensor *front = moves ? chain->links[chain->count - 1].y : is_busy(plan, chain->first) ? plan->moved : NULL;
+    uint32_t room = session->spare_bytes - (front ? aligned(front->bytes) : 0);
+    if (session->band_bytes < room) room = session->band_bytes;
+    for (uint32_t place = 0; place < session->options.tasks; place++) {
+        find_share(chain, session->options.tasks, place);
+        if (find_places(chain) > room) return 0;
     }
     return 1;
-}
-
-/* The longest share that fits wherever it lies: one in the middle needs rows above and below. */
-static uint32_t most_rows(const struct plan *plan, uint32_t first, uint32_t last, int moves) {
-    struct chain chain;
-    find_links(&chain, plan->session, first, last - first + 1);
-    uint32_t height = chain.links[last - first].y->dims[1], rows = height < MOST_ROWS ? height : MOST_ROWS;
-    for (; rows; rows--) {
-        find_rows(&chain, (height - rows) / 2, (height - rows) / 2 + rows);
-        if (find_places(&chain) <= room_for(plan, &chain, moves)) break;
-    }
-    return rows;
 }
 
 /* Work on the rows that a task makes beyond its share, of the task that has most of them. */
@@ -341,9 +319,7 @@ int morsel_plan_chains(const struct morsel_session *session) {
         uint32_t group = morsel_blob_step(session->model, i)->group;
         last = session->bands == session->options.tasks ? best_end(&plan, i) : i;
         if (last > i) {
-            int moves = covers(&plan, i, last);
-            morsel_call_at(session, i)->cut |= most_rows(&plan, i, last, moves) << MORSEL_CUT_BITS;
-            move_output(&plan, i, last, moves);
+            move_output(&plan, i, last, covers(&plan, i, last));
             for (uint32_t k = i + 1; k <= last; k++) morsel_call_at(session, k)->cut |= MORSEL_CUT_CHAIN;
         } else if (group) {
             last = morsel_group_last(session->model, i);

@@ -31,8 +31,7 @@ uint32_t morsel_arena_bytes_for(const struct morsel_model *model, uint32_t tasks
     if (!band) return bytes;
     uint32_t room = MORSEL_SIZE_LIMIT - bytes, spare = morsel_spare_bytes(model);
     if (spare > room || tasks - 1 > (room - spare) / band) return 0;
-    room -= spare + (tasks - 1) * band;
-    return morsel_balance_bytes(tasks) > room ? 0 : MORSEL_SIZE_LIMIT - room + morsel_balance_bytes(tasks);
+    return bytes + spare + (tasks - 1) * band;
 }
 
 uint32_t morsel_input_count(const struct morsel_model *model) {

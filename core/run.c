@@ -6,7 +6,7 @@
 
 #define BORDER_ROWS 2u /* of results, that kernels make together */
 
-/* Steps cut into `tasks` shares. */
+/* Steps cut into `tasks` shares of nearly the same length. */
 struct cut {
     const struct morsel_session *session;
     uint32_t first, count;
@@ -80,10 +80,10 @@ static void run_share(const struct morsel_session *session, uint32_t index, uint
         return;
     }
     uint32_t parts = morsel_call_parts(call);
-    uint32_t begin = morsel_share(session, parts, tasks, i), end = morsel_share_end(session, parts, tasks, i);
+    uint32_t begin = morsel_share_from(parts, tasks, tasks - 1 - i), end = morsel_share_from(parts, tasks, tasks - i);
     if (call->cut & MORSEL_CUT_BLOCKS) {
         struct morsel_call part = blocks_of(call, begin, end);
-        morsel_fetch_share(session, index, &part.args.conv, tasks, i);
+        morsel_fetch_share(session, index, &part.args.conv, tasks, tasks - 1 - i);
         morsel_call_range(&part, outside, 0, part.units);
     } else if (call->cut & MORSEL_CUT_ROWS) {
         morsel_call_range(call, outside, begin * call->row_elements, end * call->row_elements);
@@ -91,7 +91,7 @@ static void run_share(const struct morsel_session *session, uint32_t index, uint
         struct morsel_call part = *call; /* each task needs all that is fetched ahead */
         part.args.conv.ahead_row = begin;
         part.args.conv.ahead_rows = end - begin;
-        morsel_fetch_share(session, index, &part.args.conv, tasks, i);
+        morsel_fetch_share(session, index, &part.args.conv, tasks, tasks - 1 - i);
         morsel_call_range(&part, outside, begin, end);
     } else if (call->kind == MORSEL_STEP_DEPTHWISE && parts == call->args.conv.window.out_h) {
         run_bordered(call, outside, begin, end);

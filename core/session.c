@@ -22,10 +22,8 @@ static void count_bands(struct morsel_session *session, size_t arena_bytes) {
     session->spare_bytes = morsel_spare_bytes(session->model);
     session->band_bytes = morsel_band_bytes(session->model);
     if (!session->options.parallel_for || !session->band_bytes || room < session->spare_bytes) return;
-    size_t more = (room - session->spare_bytes) / session->band_bytes, all = session->options.tasks - 1;
-    size_t needed = session->spare_bytes + all * session->band_bytes + morsel_balance_bytes(session->options.tasks);
-    if (more >= all && room < needed) more = all - 1;
-    session->bands = more < all ? (uint32_t)more + 1 : session->options.tasks;
+    size_t more = (room - session->spare_bytes) / session->band_bytes;
+    session->bands = more < session->options.tasks - 1 ? (uint32_t)more + 1 : session->options.tasks;
 }
 
 static void fill_calls(const struct morsel_session *session, const struct morsel_kernels *kernels) {
@@ -51,7 +49,6 @@ enum morsel_error morsel_session_open(struct morsel_session *session, const stru
     fill_calls(session, &kernels);
     if (morsel_plan_cuts(session, kernels.apart)) fill_calls(session, &kernels);
     morsel_plan_ahead(session);
-    morsel_balance_start(session);
     return MORSEL_OK;
 }
 

@@ -218,14 +218,14 @@ static void run_task(void *arg, uint32_t index) {
     band.trace = cut->trace;
     find_places(&band, index);
     uint32_t total = cut->images * cut->height; /* no more than the output has bytes */
-    uint32_t at = morsel_share(cut->session, total, cut->tasks, index), end = morsel_share_end(cut->session, total, cut->tasks, index);
+    uint32_t place = cut->tasks - 1 - index; /* core/run.c says why */
+    uint32_t at = morsel_share_from(total, cut->tasks, place), end = morsel_share_from(total, cut->tasks, place + 1);
     while (at < end) {
         uint32_t image = at / cut->height, row = at % cut->height, left = end - at;
         uint32_t rows = left < cut->height - row ? left : cut->height - row;
         run_band(&band, image, row, row + rows);
         at += rows;
     }
-    if (cut->tasks > 1) morsel_balance_done(cut->session, index);
 }
 
 /* Shorter bands would make too many rows twice. */
@@ -239,11 +239,6 @@ void morsel_run_group(const struct morsel_session *session, uint32_t index, cons
     const struct morsel_blob_group *g = morsel_blob_group(model, index);
     const struct morsel_blob_tensor *y = group_output(model, g);
     struct cut cut = {session, g, trace, morsel_group_covers(session, index) ? 1 : count_tasks(session, y), y->dims[0], y->dims[1]};
-    if (cut.tasks < 2) {
-        run_task(&cut, 0);
-        return;
-    }
-    morsel_balance_watch(session, cut.tasks);
-    session->options.parallel_for(session->options.parallel_ctx, cut.tasks, run_task, &cut);
-    morsel_balance_learn(session);
+    if (cut.tasks < 2) run_task(&cut, 0);
+    else session->options.parallel_for(session->options.parallel_ctx, cut.tasks, run_task, &cut);
 }

@@ -17,21 +17,6 @@ void morsel_run_group(const struct morsel_session *session, uint32_t index, cons
 /* A run; `trace` may be NULL. */
 void morsel_run_traced(const struct morsel_session *session, const struct morsel_trace *trace);
 
-/* Shares that follow the speed of the threads (core/balance.c), of sessions whose arena has room for all tasks. A share of task i begins
- * at morsel_share(), and ends where that of the task before it begins: the first task has the last part. */
-#define MORSEL_BALANCE_MOST 16u /* tasks; more have equal shares */
-static inline uint32_t morsel_balance_bytes(uint32_t tasks) {
-    return tasks > 1 && tasks <= MORSEL_BALANCE_MOST ? (tasks + 1) * MORSEL_ALIGNMENT : 0;
-}
-void morsel_balance_start(const struct morsel_session *session);
-uint32_t morsel_share(const struct morsel_session *session, uint32_t parts, uint32_t tasks, uint32_t task);
-uint32_t morsel_share_end(const struct morsel_session *session, uint32_t parts, uint32_t tasks, uint32_t task);
-
-/* Before a job of `tasks` tasks that is watched, in each task when it is done, and behind the job. */
-void morsel_balance_watch(const struct morsel_session *session, uint32_t tasks);
-void morsel_balance_done(const struct morsel_session *session, uint32_t task);
-void morsel_balance_learn(const struct morsel_session *session);
-
 /* Whether the output of group `index` lies over an input: then it cannot run in several tasks. */
 int morsel_group_covers(const struct morsel_session *session, uint32_t index);
 

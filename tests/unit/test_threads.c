@@ -256,53 +256,6 @@ static void test_orders(void **state) {
     }
 }
 
-/* Runs a network again and again, in an order in which task `last` is always done last. */
-static void check_unlike_shares(uint8_t *(*make)(uint32_t *), uint32_t tasks, morsel_parallel_for *order, uint32_t last) {
-    enum { AGAIN = 100, PARTS = 1000 };
-    uint32_t bytes, seed = 11, share = 0, all = 0;
-    static uint8_t x[PIXELS * PIXELS * CHANNELS];
-    for (size_t i = 0; i < sizeof x; i++)
-        x[i] = (uint8_t)builder_random(&seed);
-    uint8_t *blob = make(&bytes), *wanted = builder_run(blob, bytes, x, NULL);
-    struct morsel_model model;
-    struct morsel_session session;
-    struct morsel_view in, out;
-    struct morsel_options options = {MORSEL_CPU_ALL, tasks, order, NULL};
-    blob = make(&bytes);
-    assert_int_equal(morsel_open(&model, blob, bytes, 0), MORSEL_OK);
-    uint32_t arena_bytes = morsel_arena_bytes_for(&model, tasks);
-    uint8_t *arena = builder_aligned(arena_bytes);
-    assert_int_equal(morsel_session_open(&session, &model, arena, arena_bytes, &options), MORSEL_OK);
-    morsel_input(&session, 0, &in);
-    morsel_output(&session, 0, &out);
-    for (uint32_t run = 0; run < AGAIN; run++) {
-        memcpy(in.data, x, in.bytes);
-        assert_int_equal(morsel_run(&session), MORSEL_OK);
-        assert_memory_equal(out.data, wanted, out.bytes);
-    }
-    for (uint32_t i = 0; i < tasks; i++) {
-        uint32_t part = morsel_share_end(&session, PARTS, tasks, i) - morsel_share(&session, PARTS, tasks, i);
-        all += part;
-        share = i == last ? part : share;
-    }
-    assert_int_equal(all, PARTS);
-    assert_true(share > PARTS / tasks / 16 && share < PARTS / tasks / 2);
-    free(arena);
-    free(blob);
-    free(wanted);
-}
-
-/* Who is done last has less and less to do. */
-static void test_unlike_shares(void **state) {
-    (void)state;
-    check_unlike_shares(make_chained_blob, 2, run_upwards, 1);
-    check_unlike_shares(make_chained_blob, 2, run_downwards, 0);
-    for (uint32_t tasks = 2; tasks <= 6; tasks += 2) {
-        check_unlike_shares(make_streaming_blob, tasks, run_upwards, tasks - 1);
-        check_unlike_shares(make_streaming_blob, tasks, run_downwards, 0);
-    }
-}
-
 struct caller {
     const struct morsel_model *model;
     const uint8_t *x, *wanted;
@@ -380,7 +333,7 @@ static void test_weighty_sessions(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_pool), cmocka_unit_test(test_late_workers), cmocka_unit_test(test_cuts),
-                                       cmocka_unit_test(test_orders), cmocka_unit_test(test_unlike_shares),
+                                       cmocka_unit_test(test_orders),
                                        cmocka_unit_test(test_sessions), cmocka_unit_test(test_streaming_sessions),
                                        cmocka_unit_test(test_weighty_sessions), cmocka_unit_test(test_chained_sessions)};
     return cmocka_run_group_tests(tests, NULL, NULL);
