@@ -224,16 +224,10 @@ static void test_positions(void **state) {
     onnx_free(graph);
 }
 
-static int clean(void **state) {
-    (void)state;
-    remove_scratch();
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_operators), cmocka_unit_test(test_watch),    cmocka_unit_test(test_known),
         cmocka_unit_test(test_memory),    cmocka_unit_test(test_refusals), cmocka_unit_test(test_positions),
     };
-    return cmocka_run_group_tests_name("float executor", tests, NULL, clean);
+    return cmocka_run_group_tests_name("float executor", tests, NULL, NULL);
 }

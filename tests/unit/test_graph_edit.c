@@ -234,16 +234,10 @@ static void readers(void **state) {
     onnx_free(g);
 }
 
-static int clean(void **state) {
-    (void)state;
-    remove_scratch();
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cleaning),   cmocka_unit_test(inserting), cmocka_unit_test(inputs_grow_and_shrink), cmocka_unit_test(output_names),
         cmocka_unit_test(attributes), cmocka_unit_test(copies),    cmocka_unit_test(readers), cmocka_unit_test(becoming),
     };
-    return cmocka_run_group_tests(tests, NULL, clean);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -442,12 +442,6 @@ static void notices(void **state) {
     onnx_free(g);
 }
 
-static int clean(void **state) {
-    (void)state;
-    remove_scratch();
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(noops),  cmocka_unit_test(moves),  cmocka_unit_test(functions),          cmocka_unit_test(pads),
@@ -455,5 +449,5 @@ int main(void) {
         cmocka_unit_test(bounds), cmocka_unit_test(notices), cmocka_unit_test(pads_add_up), cmocka_unit_test(opsets),
         cmocka_unit_test(padding_counted),
     };
-    return cmocka_run_group_tests(tests, NULL, clean);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,13 +82,7 @@ static void bindings(void **state) {
         check_row(&rows[i]);
 }
 
-static int clean(void **state) {
-    (void)state;
-    remove_scratch();
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(bindings)};
-    return cmocka_run_group_tests(tests, NULL, clean);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -178,13 +178,7 @@ static void shared_files(void **state) {
     }
 }
 
-static int clean(void **state) {
-    (void)state;
-    remove_scratch();
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(truncated), cmocka_unit_test(changed), cmocka_unit_test(shared_files)};
-    return cmocka_run_group_tests(tests, NULL, clean);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -229,14 +229,23 @@ static inline struct bytes model_message(struct bytes *graph, int opset) {
     return model;
 }
 
-/* A folder of this process' own, once. */
+/* A folder of this process' own, once; it goes when the process ends. */
+static char scratch[64];
+
+static inline void remove_scratch(void) {
+    char command[100];
+    snprintf(command, sizeof command, "rm -rf '%s'", scratch);
+    if (system(command))
+        fprintf(stderr, "%s: not removed\n", scratch);
+}
+
 static inline const char *scratch_folder(void) {
-    static char folder[64];
-    if (!*folder) {
-        snprintf(folder, sizeof folder, "/tmp/morsel-onnx-XXXXXX");
-        assert_non_null(mkdtemp(folder));
+    if (!*scratch) {
+        snprintf(scratch, sizeof scratch, "/tmp/morsel-onnx-XXXXXX");
+        assert_non_null(mkdtemp(scratch));
+        assert_int_equal(atexit(remove_scratch), 0);
     }
-    return folder;
+    return scratch;
 }
 
 static inline const char *scratch_path(const char *name) {
@@ -250,12 +259,6 @@ static inline void write_scratch(const char *name, const void *data, size_t size
     assert_non_null(file);
     assert_int_equal(fwrite(data, 1, size, file), size);
     fclose(file);
-}
-
-static inline void remove_scratch(void) {
-    char command[100];
-    snprintf(command, sizeof command, "rm -rf '%s'", scratch_folder());
-    assert_int_equal(system(command), 0);
 }
 
 /* Reads a model from bytes by way of a file; the bytes are used up. NULL: error. */

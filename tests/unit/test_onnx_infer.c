@@ -367,16 +367,10 @@ static void declared_shapes(void **state) {
     }
 }
 
-static int clean(void **state) {
-    (void)state;
-    remove_scratch();
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes),           cmocka_unit_test(constants),       cmocka_unit_test(refusals),
         cmocka_unit_test(shape_arithmetic), cmocka_unit_test(declared_shapes),
     };
-    return cmocka_run_group_tests(tests, NULL, clean);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

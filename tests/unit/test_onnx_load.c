@@ -410,12 +410,6 @@ static void no_models(void **state) {
     load_bad(&bytes, "no graph");
 }
 
-static int clean(void **state) {
-    (void)state;
-    remove_scratch();
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_and_numbers), cmocka_unit_test(attributes),       cmocka_unit_test(typed_fields),
@@ -423,5 +417,5 @@ int main(void) {
         cmocka_unit_test(external_data),     cmocka_unit_test(versions),         cmocka_unit_test(broken_graphs),
         cmocka_unit_test(order),             cmocka_unit_test(functions),        cmocka_unit_test(no_models),
     };
-    return cmocka_run_group_tests(tests, NULL, clean);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

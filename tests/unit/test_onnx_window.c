@@ -85,13 +85,7 @@ static void geometry(void **state) {
         check_row(i);
 }
 
-static int clean(void **state) {
-    (void)state;
-    remove_scratch();
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(geometry)};
-    return cmocka_run_group_tests(tests, NULL, clean);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

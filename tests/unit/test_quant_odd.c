@@ -200,7 +200,5 @@ static void outlier(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(excluded_function), cmocka_unit_test(softmax_over_many), cmocka_unit_test(masks),
                                        cmocka_unit_test(outlier)};
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    remove_scratch();
-    return failed;
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,7 +82,6 @@ static void test_shared(void **state) {
     }
     executor_close(executor);
     onnx_free(graph);
-    remove_scratch();
 }
 
 int main(void) {
