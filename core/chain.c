@@ -127,7 +127,7 @@ static void place_rows(struct chain *chain, uint8_t *own, uint8_t *end) {
     for (uint32_t i = 0; i + 1 < chain->count; i++) {
         struct link *link = &chain->links[i];
         link->held.data = i % 2 ? end - link->offset - held_bytes(link) : own + link->offset;
-        link->held.rows = link->end - link->begin;
+        link->held.rows = link->begin < link->end ? link->end - link->begin : 1; /* none is read: places are counted modulo this */
         link->held.first = link->begin;
     }
     struct link *last = &chain->links[chain->count - 1];

@@ -147,6 +147,30 @@ static uint8_t *make_chained_blob(uint32_t *bytes) {
     return blob;
 }
 
+/* Chained steps, one with more rows of padding than its window has: tasks with the first and the last rows need none of the step before. */
+static uint8_t *make_padded_blob(uint32_t *bytes) {
+    enum { MORE = 9 };
+    struct maker m;
+    struct blob_extras none = {0};
+    make_start(&m, "threads");
+    struct net_buffer *x = make_conv(&m, make_picture(&m, 28, 28, 3), 32, 3, 3, 2, RELU);
+    struct net_buffer *y = make_depthwise(&m, make_conv(&m, x, 96, 1, 1, 1, RELU), 3, 1, RELU);
+    struct morsel_blob_conv *p = &m.net->steps[m.net->step_count - 1]->parameters.conv;
+    p->pad_top += MORE;
+    p->pad_bottom += MORE;
+    y->bytes += 2 * MORE * y->bytes / y->dims[1];
+    y->dims[1] += 2 * MORE;
+    y = make_conv(&m, y, 32, 1, 1, 1, PLAIN);
+    make_end(&m, make_fc(&m, make_mean(&m, y), 70, PLAIN));
+    assert_true(plan_arena(m.net));
+    size_t size;
+    uint8_t *blob = blob_write(m.net, &none, &size);
+    assert_non_null(blob);
+    net_free(m.net);
+    *bytes = (uint32_t)size;
+    return blob;
+}
+
 /* A convolution and the sum of its picture with the same picture transposed: rows of that are not made of the same rows alone. */
 static uint8_t *make_transposing_blob(uint32_t *bytes) {
     enum { SIDE = 12, DEPTH = 16 };
@@ -230,6 +254,7 @@ static void test_cuts(void **state) {
     assert_true(count_cuts(make_streaming_blob, 2, MORSEL_CUT_MOVED) >= 1);
     assert_true(count_cuts(make_chained_blob, 2, MORSEL_CUT_CHAIN) >= 10);
     assert_true(count_cuts(make_chained_blob, 2, MORSEL_CUT_MOVED) >= 3);
+    assert_true(count_cuts(make_padded_blob, 2, MORSEL_CUT_CHAIN) >= 1);
     for (uint32_t way = MORSEL_CUT_CHAIN; way <= MORSEL_CUT_MOVED; way *= 2) /* an arena for one task has no room for that */
         assert_int_equal(count_cuts(make_chained_blob, 1, way), 0);
 }
@@ -237,7 +262,7 @@ static void test_cuts(void **state) {
 static void test_orders(void **state) {
     (void)state;
     uint8_t *(*const makers[])(uint32_t *) = {make_weighty_blob, make_transposing_blob, make_streaming_blob,
-                                                    make_chained_blob};
+                                                    make_chained_blob, make_padded_blob};
     for (size_t k = 0; k < sizeof makers / sizeof *makers; k++) {
         uint32_t bytes, seed = 9;
         struct morsel_model model;
