@@ -4,6 +4,7 @@
 cd "$(dirname "$0")/../.." || exit 1
 morsel=${MORSEL:-build/morsel}
 network=models/cifar10
+free=tests/cli/free_batch.onnx # of any batch
 work=$(mktemp -d) || exit 1
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 status=0
@@ -38,7 +39,6 @@ verify "the shipped network" call 0 $network/network.onnx -o "$work/a.morsel" --
 verify "gives the shipped blob, byte for byte" cmp "$work/a.morsel" $network/network.morsel
 verify "a summary" says '^  arena bytes  [0-9]+'
 verify "a summary says what streams" says '^  streaming    [0-9]+ of the layers, in [0-9]+ groups; without it the arena takes 142336 bytes'
-verify "a notice of the free batch" says "notice: .*batch_size.*--dim"
 verify "JSON" call 0 $network/network.onnx -o "$work/j.morsel" --json
 for key in layers macs params blob_bytes arena_bytes; do
     verify "JSON has $key" test "$(number $key)" -gt 0
@@ -73,11 +73,14 @@ verify "a header of somebody else's" call_says "food.h stands beside" 2 $network
 verify "is left alone, and nothing else is written" sh -c "grep -q '^mine$' '$work/food.h' && [ ! -e '$work/food.c' ] && [ ! -e '$work/x.morsel' ]"
 verify "an array that cannot be written" call 2 $network/network.onnx -o "$work/x.morsel" --c "$work/none/model.c"
 verify "keeps the blob from being written" absent "$work/x.morsel"
-verify "--dim" call 0 $network/network.onnx -o "$work/b.morsel" --dim batch_size=2 --json
-verify "--dim 2 doubles the work" test "$(number macs)" -eq $((2 * 43758080))
-verify "--batch" call 0 $network/network.onnx -o "$work/b2.morsel" --batch 2
+verify "a free batch" call 0 $free -o "$work/b1.morsel" --json
+verify "is taken as 1, which is noticed" says "notice: .*batch_size.*--dim"
+one=$(number macs)
+verify "--dim" call 0 $free -o "$work/b.morsel" --dim batch_size=2 --json
+verify "--dim 2 doubles the work" test "$(number macs)" -eq $((2 * one))
+verify "--batch" call 0 $free -o "$work/b2.morsel" --batch 2
 verify "--batch gives what --dim gives" cmp "$work/b.morsel" "$work/b2.morsel"
-verify "--shape" call 0 $network/network.onnx -o "$work/b3.morsel" --shape input=2,3,32,32
+verify "--shape" call 0 $free -o "$work/b3.morsel" --shape input=2,3,32,32
 verify "--shape gives what --dim gives" cmp "$work/b.morsel" "$work/b3.morsel"
 verify "another size by --shape" call 0 $network/network.onnx -o "$work/b4.morsel" --shape input=1,3,48,64
 

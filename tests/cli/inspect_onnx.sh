@@ -25,7 +25,7 @@ same() { if cmp -s "$2" "$3"; then echo "ok inspect-onnx: $1"; else echo "FAIL i
 check "operators" 0 "^  Conv +52$" inspect $network/network.onnx
 check "inputs" 0 "^input input: float 1x3x32x32$" inspect $network/network.onnx
 check "another shape" 0 "^input input: float 1x3x64x64$" inspect $network/network.onnx --shape input=1,3,64,64
-check "a notice of the free batch" 0 "notice: .*batch_size.*--dim" inspect $network/network.onnx
+check "a notice of the free batch" 0 "notice: .*batch_size.*--dim" inspect tests/cli/free_batch.onnx
 check "before and after" 0 "^  nodes +7 +3$" inspect tests/cli/written_out.onnx --optimized
 check "what became of the operators" 0 "^  HardSwish +0 +1$" inspect tests/cli/written_out.onnx --optimized
 check "what the passes did" 0 "^  affine-before +1 " inspect tests/cli/written_out.onnx --optimized
