@@ -59,6 +59,17 @@ static void test_late_workers(void **state) {
     pool_close(pool);
 }
 
+/* The network as a blob; it is used up. */
+static uint8_t *written(struct net *net, uint32_t *bytes) {
+    const struct blob_extras none = {0};
+    size_t size;
+    uint8_t *blob = blob_write(net, &none, &size);
+    assert_non_null(blob);
+    net_free(net);
+    *bytes = (uint32_t)size;
+    return blob;
+}
+
 /* A 3x3 maximum over a picture: a step that is cut by rows. */
 static uint8_t *make_blob(uint32_t *bytes) {
     struct builder b;
@@ -85,7 +96,6 @@ static uint8_t *make_blob(uint32_t *bytes) {
 /* Inverted residuals, which stream their rows. */
 static uint8_t *make_streaming_blob(uint32_t *bytes) {
     struct maker m;
-    struct blob_extras none = {0};
     make_start(&m, "threads");
     struct net_buffer *x = make_conv(&m, make_picture(&m, 40, 24, 3), 16, 3, 3, 2, RELU);
     for (uint32_t stride = 1; stride <= 2; stride++) {
@@ -97,18 +107,12 @@ static uint8_t *make_streaming_blob(uint32_t *bytes) {
     m.net->arena_room = 1;
     assert_true(plan_arena(m.net));
     assert_true(m.net->group_count > 0);
-    size_t size;
-    uint8_t *blob = blob_write(m.net, &none, &size);
-    assert_non_null(blob);
-    net_free(m.net);
-    *bytes = (uint32_t)size;
-    return blob;
+    return written(m.net, bytes);
 }
 
 /* Many weights for small pictures: convolutions cut by channels, steps that go on without waiting. */
 static uint8_t *make_weighty_blob(uint32_t *bytes) {
     struct maker m;
-    struct blob_extras none = {0};
     make_start(&m, "threads");
     struct net_buffer *x = make_conv(&m, make_picture(&m, 12, 10, 3), 24, 3, 3, 2, RELU);
     for (uint32_t i = 0; i < 3; i++) {
@@ -118,18 +122,12 @@ static uint8_t *make_weighty_blob(uint32_t *bytes) {
     make_end(&m, make_fc(&m, make_mean(&m, make_conv(&m, x, 80, 1, 1, 1, RELU)), 70, PLAIN));
     m.net->no_streaming = true;
     assert_true(plan_arena(m.net));
-    size_t size;
-    uint8_t *blob = blob_write(m.net, &none, &size);
-    assert_non_null(blob);
-    net_free(m.net);
-    *bytes = (uint32_t)size;
-    return blob;
+    return written(m.net, bytes);
 }
 
 /* Inverted residuals on small pictures, which tasks go through without waiting; each sum lies over what the next block is made from. */
 static uint8_t *make_chained_blob(uint32_t *bytes) {
     struct maker m;
-    struct blob_extras none = {0};
     make_start(&m, "threads");
     struct net_buffer *x = make_conv(&m, make_picture(&m, 28, 28, 3), 32, 3, 3, 2, RELU);
     for (uint32_t i = 0; i < 5; i++) {
@@ -139,19 +137,13 @@ static uint8_t *make_chained_blob(uint32_t *bytes) {
     }
     make_end(&m, make_fc(&m, make_mean(&m, make_conv(&m, x, 80, 1, 1, 1, RELU)), 70, PLAIN));
     assert_true(plan_arena(m.net));
-    size_t size;
-    uint8_t *blob = blob_write(m.net, &none, &size);
-    assert_non_null(blob);
-    net_free(m.net);
-    *bytes = (uint32_t)size;
-    return blob;
+    return written(m.net, bytes);
 }
 
 /* Chained steps, one with more rows of padding than its window has: tasks with the first and the last rows need none of the step before. */
 static uint8_t *make_padded_blob(uint32_t *bytes) {
     enum { MORE = 9 };
     struct maker m;
-    struct blob_extras none = {0};
     make_start(&m, "threads");
     struct net_buffer *x = make_conv(&m, make_picture(&m, 28, 28, 3), 32, 3, 3, 2, RELU);
     struct net_buffer *y = make_depthwise(&m, make_conv(&m, x, 96, 1, 1, 1, RELU), 3, 1, RELU);
@@ -163,19 +155,13 @@ static uint8_t *make_padded_blob(uint32_t *bytes) {
     y = make_conv(&m, y, 32, 1, 1, 1, PLAIN);
     make_end(&m, make_fc(&m, make_mean(&m, y), 70, PLAIN));
     assert_true(plan_arena(m.net));
-    size_t size;
-    uint8_t *blob = blob_write(m.net, &none, &size);
-    assert_non_null(blob);
-    net_free(m.net);
-    *bytes = (uint32_t)size;
-    return blob;
+    return written(m.net, bytes);
 }
 
 /* A convolution and the sum of its picture with the same picture transposed: rows of that are not made of the same rows alone. */
 static uint8_t *make_transposing_blob(uint32_t *bytes) {
     enum { SIDE = 12, DEPTH = 16 };
     struct maker m;
-    struct blob_extras none = {0};
     make_start(&m, "threads");
     struct net_buffer *picture = make_picture(&m, SIDE, SIDE, DEPTH), *x = make_conv(&m, picture, DEPTH, 1, 1, 1, RELU);
     struct net_buffer *y = make_sum(&m, x, x, PLAIN);
@@ -188,12 +174,7 @@ static uint8_t *make_transposing_blob(uint32_t *bytes) {
     make_end(&m, make_sum(&m, y, picture, PLAIN)); /* nothing else may lie where the picture does */
     m.net->no_streaming = true;
     assert_true(plan_arena(m.net));
-    size_t size;
-    uint8_t *blob = blob_write(m.net, &none, &size);
-    assert_non_null(blob);
-    net_free(m.net);
-    *bytes = (uint32_t)size;
-    return blob;
+    return written(m.net, bytes);
 }
 
 /* One task after the other, to the end of all its steps: what one overwrites too soon is gone when the next one wants it. */
