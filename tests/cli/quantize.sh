@@ -53,12 +53,15 @@ verify "again, byte for byte, with any number of threads" sh -c "'$morsel' quant
 verify "JSON of what was not measured" says '"float_top1": null'
 verify "JSON with a layer left in float" call 0 $float --data $pictures --picture $rule --exclude head -o "$work/f.morsel" --json
 verify "names it" sh -c "grep -A1 layers_float '$work/out' | grep -q '\"head\"'"
-for option in "--method minmax" "--method percentile --percentile 99" --per-tensor --symmetric --int8 --reduced-range "--count 3" --adaround \
-    --no-bias-correction; do
+for option in "--method minmax" "--method percentile --percentile 99" --per-tensor --symmetric --int8 --reduced-range "--count 3" \
+    --no-adaround --no-bias-correction; do
     # shellcheck disable=SC2086
     verify "$option" call 0 $float --data $pictures --picture $rule $option -o "$work/o.morsel"
     verify "$option: other bytes" differs "$work/j.morsel" "$work/o.morsel"
 done
+verify "--adaround" call 0 $float --data $pictures --picture $rule --adaround -o "$work/o.morsel"
+verify "has nothing to add where all sums are small" cmp "$work/j.morsel" "$work/o.morsel"
+verify "all sums and none" call_says "adaround or --no-adaround" 2 $float --data $pictures --picture $rule --adaround --no-adaround -o "$work/o.morsel"
 verify "the QDQ file alone" call 0 $float --data $pictures --picture $rule --format qdq -o "$work/alone.onnx"
 verify "is the same file" cmp "$work/qdq/float_small.onnx" "$work/alone.onnx"
 verify "a layer left in float" call_says "head .Gemm. runs in float" 0 $float --data $pictures --picture $rule --exclude head -o "$work/f.morsel"
@@ -86,7 +89,7 @@ label() {
 }
 value() { sed -n "s/^ *\"$1\": \(.*[^,]\),*$/\1/p" "$work/out"; }
 # Ranges so narrow that answers change, and nothing that makes up for it.
-bad="--method percentile --percentile 51 --no-bias-correction --no-equalization"
+bad="--method percentile --percentile 51 --no-bias-correction --no-equalization --no-adaround"
 eval_call() { call 0 $float --data $pictures --picture $rule --labels models/cifar10/labels.txt --eval "$work/labelled" "$@"; }
 verify "a blob to label by" call 0 $float --data $pictures --picture $rule --labels models/cifar10/labels.txt -o "$work/j2.morsel"
 verify "labels" label

@@ -24,7 +24,7 @@ import optimize
 
 SAMPLES, TESTED = 16, 3
 NEAR, FEW, LEAST_DB = 0.05, 0.02, 10
-OPTIONS = ["", "", "--int8", "--symmetric", "--per-tensor", "--reduced-range", "--adaround", "--no-equalization", "--no-bias-correction",
+OPTIONS = ["", "", "--int8", "--symmetric", "--per-tensor", "--reduced-range", "--adaround", "--no-adaround", "--no-equalization", "--no-bias-correction",
            "--method minmax", "--clip-weights", "--exclude Conv", "--exclude Mul", "--per-tensor --symmetric --int8 --reduced-range"]
 
 

@@ -41,7 +41,7 @@ def nncf_rows(quick):
 
 MORSEL_OPTIONS = [  # and whether --quick has them
     ("", True), ("--no-equalization", True), ("--no-bias-correction", True), ("--no-equalization --no-bias-correction", False),
-    ("--adaround", True), ("--adaround --no-equalization", False), ("--per-tensor", True), ("--per-tensor --adaround", False),
+    ("--no-adaround", True), ("--adaround", True), ("--adaround --no-equalization", False), ("--per-tensor", True), ("--per-tensor --adaround", False),
     ("--clip-weights", False), ("--symmetric", False), ("--int8", False)] + \
     [(f"--method {m}", False) for m in ("minmax", "average", "percentile", "entropy", "mse")]
 HARD_OPTIONS = [("", True), ("--no-equalization", True), ("--adaround", False), ("--per-tensor", False)]

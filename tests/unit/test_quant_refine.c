@@ -4,7 +4,9 @@
 #include "tools/npy.h"
 #include "tools/quant/insert.h"
 #include "tools/quant/over.h"
+#include "tools/quant/patch.h"
 #include "tools/quant/quantize.h"
+#include "tools/quant/refine.h"
 
 enum { SAMPLES = 40, ELEMENTS = 3 * 8 * 8, CLASSES = 6 };
 
@@ -226,7 +228,7 @@ static void rounding(void **state) {
     (void)state;
     const struct quantize_options plain = {.scheme = {.reduced = true, .per_tensor = true}};
     struct quantize_options one = plain, three = plain;
-    one.adaptive = three.adaptive = true;
+    one.round_most = three.round_most = REFINE_ALL;
     three.threads = 3;
     try(&a, EVEN, &plain);
     try(&b, EVEN, &one);
@@ -243,8 +245,28 @@ static void rounding(void **state) {
     end(&b);
 }
 
+/* Layers with more products to the sum stay as they are. */
+static void rounding_small_sums(void **state) {
+    (void)state;
+    size_t changed[2] = {0, 0};
+    const int64_t most = 9; /* of depthwise convolutions */
+    try(&a, EVEN, &(struct quantize_options){.keep_biases = true});
+    try(&b, EVEN, &(struct quantize_options){.keep_biases = true, .round_most = most});
+    for (size_t i = 0; i < b.q.scheme->layer_count; i++) {
+        const struct scheme_layer *x = &a.q.scheme->layers[i], *y = &b.q.scheme->layers[i];
+        struct patch p;
+        assert_true(patch_of(y, &p));
+        changed[p.length > most] += memcmp(x->values, y->values, x->weights->count) != 0;
+    }
+    assert_true(changed[0] > 0);
+    assert_int_equal(changed[1], 0);
+    end(&a);
+    end(&b);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(equalizing), cmocka_unit_test(one_scale), cmocka_unit_test(centring),
-                                       cmocka_unit_test(biases), cmocka_unit_test(rounding)};
+                                       cmocka_unit_test(biases), cmocka_unit_test(rounding),
+                                       cmocka_unit_test(rounding_small_sums)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

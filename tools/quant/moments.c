@@ -9,16 +9,17 @@
 #include <string.h>
 
 /* Patches of one block: 64 * 255 * MOST_STEPS and 64 * 255 * 255 lie below 2^24, so that floats add them up exactly. */
-enum { BLOCK = 64, MOST_STEPS = 1008 };
+enum { BLOCK = PATCH_BLOCK, MOST_STEPS = 1008 };
 /* So far beyond the bytes u is what it is: a number that lies a million times as far out says nothing of others, but would weigh more than
  * all of them. */
 #define MOST_BEYOND 1024.0F
 /* So many patches to the element of a patch, and at least PATCHES_LEAST, are enough to tell how elements vary together. */
 enum { PATCHES_AN_ELEMENT = 8, PATCHES_LEAST = 4000 };
 
-size_t moments_bytes(const struct scheme_layer *layer) {
+size_t moments_bytes(const struct scheme_layer *layer, int64_t second_most) {
     struct patch p;
-    return patch_of(layer, &p) ? (size_t)(p.groups * p.length * p.length) * 2 * sizeof(double) : 0;
+    bool second = patch_of(layer, &p) && p.length <= second_most;
+    return second ? (size_t)(p.groups * p.length * p.length) * 2 * sizeof(double) : 0;
 }
 
 struct collecting {
@@ -34,14 +35,15 @@ static void *zeroed(size_t count, size_t size, bool *good) {
     return p;
 }
 
-static bool moments_open(struct moments *m, const struct scheme_layer *layer, bool second) {
+static bool moments_open(struct moments *m, const struct scheme_layer *layer, int64_t second_most) {
     bool good = true;
     m->layer = layer;
     pthread_mutex_init(&m->lock, NULL);
     m->known = patch_of(layer, &m->patch);
     if (!m->known)
         return true;
-    size_t all = (size_t)(m->patch.groups * m->patch.length), square = second ? all * (size_t)m->patch.length : 0;
+    m->second = m->patch.length <= second_most;
+    size_t all = (size_t)(m->patch.groups * m->patch.length), square = m->second ? all * (size_t)m->patch.length : 0;
     m->first_u = zeroed(all, sizeof(double), &good);
     m->first_b = zeroed(all, sizeof(double), &good);
     m->some_b = zeroed(all, sizeof(double), &good);
@@ -62,15 +64,25 @@ void moments_free(struct moments *moments, size_t count) {
     free(moments);
 }
 
-/* x as u and as b, and e in steps. */
+/* A number whose magnitude is below 2^22, to the nearest, ties to even: adding 1.5 * 2^23 leaves no bits behind the point. */
+static inline float nearest(float x) {
+    return (x + 12582912.0F) - 12582912.0F;
+}
+
+static inline float between(float x, float least, float most) {
+    x = x > least ? x : least;
+    return x < most ? x : most;
+}
+
+/* x as u and as b, and (NULL: not wanted) e in steps. */
 static void split(const struct scheme *scheme, const struct scheme_value *v, const float *x, size_t count, float *u, float *b, float *e) {
     float least = (float)(scheme_least(&scheme->options) - v->zero), most = (float)(scheme_most(&scheme->options) - v->zero);
     for (size_t i = 0; i < count; i++) {
-        float exact = x[i] / v->scale, q = fmaxf(fminf(rintf(exact), most), least), steps = rintf((exact - q) * MOMENTS_STEPS);
-        u[i] = fmaxf(fminf(exact, most + MOST_BEYOND), least - MOST_BEYOND);
-        b[i] = q;
-        e[i] = fmaxf(fminf(steps, MOST_STEPS), -MOST_STEPS);
+        u[i] = between(x[i] / v->scale, least - MOST_BEYOND, most + MOST_BEYOND);
+        b[i] = between(nearest(u[i]), least, most);
     }
+    for (size_t i = 0; e && i < count; i++)
+        e[i] = between(nearest((u[i] - b[i]) * MOMENTS_STEPS), -MOST_STEPS, MOST_STEPS);
 }
 
 /* The part of the output's rows (or columns) at which window element `tap` lies within the picture. */
@@ -115,16 +127,6 @@ static void add_first(struct moments *m, const float *u, const float *b, double 
     }
     m->count += (double)p->positions;
     pthread_mutex_unlock(&m->lock);
-}
-
-/* Patches of a block, element by element: to[k * BLOCK + i]. */
-static void gather(const struct patch *p, const float *x, int64_t group, const int64_t *positions, int count, float *to) {
-    for (int64_t k = 0; k < p->length; k++) {
-        for (int i = 0; i < count; i++) {
-            int64_t at = patch_index(p, group, positions[i], k);
-            to[k * BLOCK + i] = at < 0 ? 0 : x[at];
-        }
-    }
 }
 
 /* What add_products() and add_block() work in, for patches of one length. */
@@ -172,8 +174,8 @@ static void add_block(struct moments *m, const float *b, const float *e, const i
     int64_t length = m->patch.length;
     const struct matrix right = {room->patch_b, count, length, 1, BLOCK};
     for (int64_t g = 0; g < m->patch.groups; g++) {
-        gather(&m->patch, b, g, positions, count, room->patch_b);
-        gather(&m->patch, e, g, positions, count, room->patch_e);
+        patch_gather(&m->patch, b, g, positions, count, room->patch_b, BLOCK);
+        patch_gather(&m->patch, e, g, positions, count, room->patch_e, BLOCK);
         pack_panels(&right, room->panels);
         add_products(room, room->patch_b, length, count, m->second_bb + g * length * length, &m->lock);
         add_products(room, room->patch_e, length, count, m->second_eb + g * length * length, &m->lock);
@@ -216,10 +218,10 @@ static bool add_sample(const struct collecting *c, struct moments *m, size_t sam
     double *room = malloc((size_t)(m->patch.groups * m->patch.length) * 2 * sizeof *room);
     bool good = u && room;
     if (good) {
-        float *b = u + count, *e = b + count;
+        float *b = u + count, *e = m->second ? b + count : NULL;
         split(c->wish->scheme, v, x, count, u, b, e);
         add_first(m, u, b, room);
-        good = !c->wish->second || add_second(c, m, sample, b, e);
+        good = !m->second || add_second(c, m, sample, b, e);
     }
     free(u);
     free(room);
@@ -241,10 +243,10 @@ struct moments *moments_collect(const struct moments_wish *wish, struct failure 
     struct collecting c = {wish, moments, quant_data_count(wish->data), false};
     bool good = moments != NULL;
     for (size_t i = 0; moments && i < wish->count; i++)
-        good = moments_open(&moments[i], &wish->scheme->layers[wish->first + i], wish->second) && good;
+        good = moments_open(&moments[i], &wish->scheme->layers[wish->first + i], wish->second_most) && good;
     if (!good)
         failure_memory(failure, sizeof *moments);
-    good = good && over_data(wish->executor, wish->data, wish->threads, wish->second ? "samples, rounding" : "samples, biases", watch, NULL,
+    good = good && over_data(wish->executor, wish->data, wish->threads, "samples, what layers read", watch, NULL,
                              &c, failure);
     if (good && atomic_load(&c.no_memory))
         good = failure_memory(failure, sizeof(double));

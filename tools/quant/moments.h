@@ -22,6 +22,7 @@ struct moments {
     double count;       /* patches that first_* are sums over, by group */
     double *first_u;    /* [groups][length]: sums of u, in units of 1 / MOMENTS_FINE */
     double *first_b;    /* the same of b */
+    bool second;         /* false: nothing of what follows is set */
     double second_count; /* patches that second_* and some_* are sums over: every so many positions, the same ones each time */
     double *some_b, *some_e;     /* [groups][length]: sums of b, and of e = u - b in units of 1 / MOMENTS_STEPS */
     double *second_bb;  /* [groups][length][length]: sums of b[j] * b[k] */
@@ -37,14 +38,14 @@ struct moments_wish {
     const struct quant_data *data;
     unsigned threads;
     size_t first, count; /* layers */
-    bool second;         /* the second moments as well */
+    int64_t second_most; /* second moments of layers whose patches have so many elements at most */
 };
 
 /* Of layers first .. first + count - 1: an array of `count`. NULL: a failure. */
 struct moments *moments_collect(const struct moments_wish *wish, struct failure *failure);
 void moments_free(struct moments *moments, size_t count); /* NULL is legal */
 
-/* Bytes that the second moments of a layer take. */
-size_t moments_bytes(const struct scheme_layer *layer);
+/* Bytes that the second moments of a layer take, if they are wanted. */
+size_t moments_bytes(const struct scheme_layer *layer, int64_t second_most);
 
 #endif

@@ -63,12 +63,35 @@ bool patch_of(const struct scheme_layer *layer, struct patch *patch) {
     return known;
 }
 
-int64_t patch_index(const struct patch *p, int64_t group, int64_t position, int64_t k) {
-    int64_t window = p->kernel_h * p->kernel_w, channel = k / window, at = k % window;
+/* The upper left element of a patch, which may lie outside of the picture. */
+struct corner {
+    int64_t at, y, x;
+};
+
+static struct corner corner_of(const struct patch *p, int64_t group, int64_t position) {
     int64_t image = position / (p->out_h * p->out_w), place = position % (p->out_h * p->out_w);
-    int64_t y = place / p->out_w * p->stride_h + at / p->kernel_w * p->dilation_h - p->pad_top;
-    int64_t x = place % p->out_w * p->stride_w + at % p->kernel_w * p->dilation_w - p->pad_left;
-    if (y < 0 || y >= p->in_h || x < 0 || x >= p->in_w)
-        return -1;
-    return image * p->image_step + (group * p->channels + channel) * p->channel_step + y * p->row_step + x * p->column_step;
+    int64_t y = place / p->out_w * p->stride_h - p->pad_top, x = place % p->out_w * p->stride_w - p->pad_left;
+    int64_t at = image * p->image_step + group * p->channels * p->channel_step + y * p->row_step + x * p->column_step;
+    return (struct corner){at, y, x};
+}
+
+/* One element of all patches, `down` and `along` from their corners. */
+static void gather_element(const struct patch *p, const float *x, const struct corner *corners, int count, int64_t channel, int64_t down,
+                           int64_t along, float *to) {
+    int64_t step = channel * p->channel_step + down * p->row_step + along * p->column_step;
+    for (int i = 0; i < count; i++) {
+        int64_t row = corners[i].y + down, column = corners[i].x + along;
+        bool inside = row >= 0 && row < p->in_h && column >= 0 && column < p->in_w;
+        to[i] = inside ? x[corners[i].at + step] : 0;
+    }
+}
+
+void patch_gather(const struct patch *p, const float *x, int64_t group, const int64_t *positions, int count, float *to, int stride) {
+    struct corner corners[PATCH_BLOCK];
+    for (int i = 0; i < count; i++)
+        corners[i] = corner_of(p, group, positions[i]);
+    for (int64_t c = 0; c < p->channels; c++)
+        for (int64_t y = 0; y < p->kernel_h; y++)
+            for (int64_t k = 0; k < p->kernel_w; k++, to += stride)
+                gather_element(p, x, corners, count, c, y * p->dilation_h, k * p->dilation_w, to);
 }

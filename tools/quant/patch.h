@@ -22,7 +22,10 @@ struct patch {
 /* False: a layer of another kind (ConvTranspose, three dimensions). */
 bool patch_of(const struct scheme_layer *layer, struct patch *patch);
 
-/* Element k of the patch at a position as an index into the input, -1 outside of the picture. */
-int64_t patch_index(const struct patch *patch, int64_t group, int64_t position, int64_t k);
+/* Elements of the patches at `count` positions: to[k * stride + i] is element k of the patch at positions[i], 0 outside of the picture. */
+void patch_gather(const struct patch *patch, const float *x, int64_t group, const int64_t *positions, int count, float *to, int stride);
+
+/* Patches that patch_gather() takes at a time, at most. */
+enum { PATCH_BLOCK = 64 };
 
 #endif

@@ -90,8 +90,8 @@ void quantize_choose(struct quantizer *q) {
 }
 
 bool quantize_refine(struct quantizer *q, struct failure *failure) {
-    const struct refine refine = {q->scheme, q->executor, q->data, q->options.threads};
-    return (!q->options.adaptive || refine_weights(&refine, failure)) && (q->options.keep_biases || refine_biases(&refine, failure));
+    const struct refine refine = {q->scheme, q->executor, q->data, q->options.threads, q->options.round_most, q->options.keep_biases};
+    return refine_layers(&refine, failure);
 }
 
 void quantize_close(struct quantizer *q) {

@@ -26,7 +26,7 @@ struct quantize_options {
     double percentile; /* of RANGE_PERCENTILE */
     unsigned threads;
     bool keep_channels;   /* no equalization */
-    bool adaptive;        /* weights are rounded by what they do to sums */
+    int64_t round_most;   /* weights of sums up to so many products are rounded by what that does to them: tools/quant/refine.h */
     bool keep_biases;     /* no bias correction */
 };
 

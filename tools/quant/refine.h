@@ -22,11 +22,17 @@ struct refine {
     const struct executor *executor; /* of the scheme's graph */
     const struct quant_data *data;
     unsigned threads;
+    int64_t round_most; /* REFINE_SMALL, REFINE_ALL; 0: no layer */
+    bool keep_biases;
 };
 
-/* The integers of all layers (of ConvTranspose they stay as they are). Bias correction has to come after it. */
-bool refine_weights(const struct refine *refine, struct failure *failure);
-/* The biases of all layers. */
-bool refine_biases(const struct refine *refine, struct failure *failure);
+/* Of how many products a sum may be whose weights are rounded adaptively: what takes little time, and all. Most of what rounding costs
+ * comes from small sums early in a network. */
+#define REFINE_SMALL 256
+#define REFINE_ALL INT64_MAX
+
+/* The integers of layers up to refine->round_most (those of ConvTranspose stay as they are), and the
+ * biases of all. */
+bool refine_layers(const struct refine *refine, struct failure *failure);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/quant/moments.h"
-#include "tools/quant/refine.h"
+#include "tools/quant/refine_parts.h"
 
 #include <stdlib.h>
 
@@ -20,7 +19,7 @@ static double missing(const struct moments *m, const float *exact, int64_t group
     return sum / m->count;
 }
 
-static bool correct(struct scheme *scheme, struct scheme_layer *layer, const struct moments *m, struct failure *failure) {
+bool refine_biases(const struct scheme *scheme, struct scheme_layer *layer, const struct moments *m, struct failure *failure) {
     float *exact = malloc(layer->weights->count * sizeof *exact);
     if (!exact)
         return failure_memory(failure, layer->weights->count * sizeof *exact);
@@ -31,16 +30,4 @@ static bool correct(struct scheme *scheme, struct scheme_layer *layer, const str
     }
     free(exact);
     return true;
-}
-
-bool refine_biases(const struct refine *refine, struct failure *failure) {
-    struct scheme *scheme = refine->scheme;
-    const struct moments_wish wish = {scheme, refine->executor, refine->data, refine->threads, 0, scheme->layer_count, false};
-    struct moments *moments = moments_collect(&wish, failure);
-    bool good = moments != NULL;
-    for (size_t i = 0; good && i < scheme->layer_count; i++)
-        if (moments[i].known && moments[i].count > 0)
-            good = correct(scheme, &scheme->layers[i], &moments[i], failure);
-    moments_free(moments, scheme->layer_count);
-    return good;
 }

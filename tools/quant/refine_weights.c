@@ -6,17 +6,13 @@
  *
  * A little of the plain squared error |q - w|^2 is added, so that elements that hardly vary over the data stay near their weights.
  */
-#include "tools/pool.h"
-#include "tools/quant/moments.h"
-#include "tools/quant/refine.h"
+#include "tools/quant/refine_parts.h"
 
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Second moments of several layers are collected at a time, as far as this goes. */
-#define MOST_BYTES ((size_t)512 << 20)
 enum { SWEEPS = 6 };
 #define PLAIN_SHARE 0.03
 
@@ -112,7 +108,7 @@ static void round_task(void *context, uint32_t row) {
     round_row(task->rounding, task->group, row);
 }
 
-static bool round_layer(struct scheme_layer *layer, struct moments *m, struct pool *pool, struct failure *failure) {
+bool refine_weights(struct scheme_layer *layer, struct moments *m, struct pool *pool, struct failure *failure) {
     struct rounding r = {.m = m, .values = layer->values, .most = layer->most};
     float *exact = malloc(layer->weights->count * sizeof *exact);
     if (!exact)
@@ -132,27 +128,4 @@ static bool round_layer(struct scheme_layer *layer, struct moments *m, struct po
     }
     free(exact);
     return !atomic_load(&r.no_memory) || failure_memory(failure, (size_t)m->patch.length * 3 * sizeof(double));
-}
-
-bool refine_weights(const struct refine *refine, struct failure *failure) {
-    struct scheme *scheme = refine->scheme;
-    struct pool *pool = pool_open(refine->threads, failure);
-    bool good = pool != NULL;
-    for (size_t first = 0, count; good && first < scheme->layer_count; first += count) {
-        size_t bytes = 0;
-        for (count = 0; first + count < scheme->layer_count; count++) {
-            bytes += moments_bytes(&scheme->layers[first + count]);
-            if (count && bytes > MOST_BYTES)
-                break;
-        }
-        const struct moments_wish wish = {scheme, refine->executor, refine->data, refine->threads, first, count, true};
-        struct moments *moments = moments_collect(&wish, failure);
-        good = moments != NULL;
-        for (size_t i = 0; good && i < count; i++)
-            if (moments[i].known && moments[i].second_count > 0)
-                good = round_layer(&scheme->layers[first + i], &moments[i], pool, failure);
-        moments_free(moments, count);
-    }
-    pool_close(pool);
-    return good;
 }
