@@ -68,11 +68,11 @@ REDUCED_TOOLS := main verb_run verb_inspect verb_bench verb_eval options message
 ifeq ($(REDUCED),)
 TOOL_SOURCES := $(wildcard tools/*.c tools/*/*.c)
 PROTO := $(wildcard tools/onnx/onnx.proto)
-PACKAGES := libprotobuf-c libcjson libpng libjpeg
+LIBRARIES := libprotobuf-c libcjson libpng libjpeg
 else
 TOOL_SOURCES := $(wildcard $(REDUCED_TOOLS:%=tools/%.c))
 PROTO :=
-PACKAGES :=
+LIBRARIES :=
 endif
 
 GENERATED := $(if $(PROTO),$(BUILD)/generated/onnx.pb-c.c)
@@ -80,9 +80,9 @@ objects = $(patsubst %,$(BUILD)/%.o,$(basename $(1)))
 LIBRARY_OBJECTS := $(call objects,$(LIBRARY_SOURCES))
 TOOL_OBJECTS := $(call objects,$(TOOL_SOURCES)) $(GENERATED:.c=.o)
 
-ifneq ($(PACKAGES),)
-TOOL_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null) -I$(BUILD)/generated
-TOOL_LIBS := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
+ifneq ($(LIBRARIES),)
+TOOL_CFLAGS := $(shell pkg-config --cflags $(LIBRARIES) 2>/dev/null) -I$(BUILD)/generated
+TOOL_LIBS := $(shell pkg-config --libs $(LIBRARIES) 2>/dev/null)
 else
 TOOL_CFLAGS := -DMORSEL_TOOL_REDUCED
 TOOL_LIBS :=
@@ -166,9 +166,9 @@ $(BUILD)/flags: always
 
 .PHONY: libraries
 libraries:
-ifneq ($(PACKAGES),)
+ifneq ($(LIBRARIES),)
 	@missing=; command -v protoc-c >/dev/null || missing=" protoc-c"; \
-	if command -v pkg-config >/dev/null; then for p in $(PACKAGES); do pkg-config --exists $$p || missing="$$missing $$p"; done; \
+	if command -v pkg-config >/dev/null; then for p in $(LIBRARIES); do pkg-config --exists $$p || missing="$$missing $$p"; done; \
 	else missing="$$missing pkg-config"; fi; \
 	if [ -n "$$missing" ]; then \
 	    echo "make: the full tool needs$$missing; 'make deps-tool' installs what is missing ('make demo' needs none)" >&2; exit 1; fi
