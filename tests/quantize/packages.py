@@ -128,7 +128,7 @@ def outputs_of_onnxruntime(path, array):
     session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     name = session.get_inputs()[0].name
     parts = [session.run(None, {name: sample[None]}) for sample in array]
-    return [np.concatenate(p) for p in zip(*parts)]
+    return [np.stack([o.reshape(-1) for o in p]) for p in zip(*parts)]  # not all have the batch first
 
 
 def outputs_of_morsel(model, array, names, folder):

@@ -270,10 +270,31 @@ static void pools(void **state) {
         {13, PICTURE, "ReduceMean x > y axes=1,3", "ReduceMean"},
         {13, PICTURE, "ReduceMean x > y axes=2", "ReduceMean"},
         {13, "1,7,5", "ReduceMean x > y axes=2", "ReduceMean"},
+        {13, "1,4,64,64", "GlobalMaxPool x > y", "GlobalMaxPool"},
+        {13, "1,4,101,8", "GlobalMaxPool x > y", "MaxPool GlobalMaxPool"}, /* two windows of 51 rows, 50 apart */
+        {13, "1,4,7000,90", "GlobalMaxPool x > y", "MaxPool MaxPool GlobalMaxPool"},
+        {13, "1,4,101,8", "GlobalAveragePool x > y", "GlobalAveragePool"},
     };
     CHECK(rows);
 }
 
+static void reduces(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {13, PICTURE, "ReduceMax x > y axes=1", "Transpose Reshape GlobalMaxPool Reshape"},
+        {13, PICTURE, "ReduceMax x > y", "Reshape MaxPool GlobalMaxPool"},
+        {18, PICTURE, "ReduceMax x $1,2 > y keepdims:0", "Transpose GlobalMaxPool Reshape"},
+        {18, PICTURE, "ReduceMax x > y noop_with_empty_axes:1", "ReduceMax"},
+        {13, "1,8,8,4", "ReduceMax x > y axes=1,2 keepdims:0", "Transpose GlobalMaxPool Reshape"},
+        {13, PICTURE, "Transpose x > t perm=0,2,3,1; ReduceMax t > y axes=1,2 keepdims:0", "GlobalMaxPool Reshape"}, /* Keras */
+        {13, PICTURE, "ReduceMin x > y axes=2,3", "Neg GlobalMaxPool Neg"},
+        {13, PICTURE, "ReduceSum x $1 > y", "ReduceMean Mul"},
+        {18, PICTURE, "ReduceSum x $-1,-2 > y", "GlobalAveragePool Mul"},
+        {13, PICTURE, "ReduceL2 x > y axes=1", "Mul ReduceMean Mul Sqrt"},
+        {13, PICTURE, "ReduceProd x > y axes=1", "ReduceProd"},
+    };
+    CHECK(rows);
+}
 #define NORM4 " %4 %4 %4 %4 "
 #define NORM6 " %6 %6 %6 %6 "
 
@@ -407,7 +428,7 @@ static void opsets(void **state) {
         {10, PICTURE, "Clip x > a min~-1 max~2; Pad a > p pads=0,0,1,0,0,0,0,0 value~3; MaxPool p > y kernel_shape=3,3",
          "Clip Pad MaxPool"},
         {11, "1,3,1,4", "Squeeze x > a axes=2; Softmax a > b axis:2; Unsqueeze b > c axes=0,-1; ReduceSum c > y axes=1 keepdims:0",
-         "Squeeze Softmax Unsqueeze ReduceSum"},
+         "Squeeze Softmax Unsqueeze ReduceMean"},
         {11, "1,6,1,1", "Softmax x > y", "Softmax"},
         {11, PICTURE, "Softmax x > y", "Reshape Softmax Reshape"},
         {11, PICTURE, "Split x > a b axis:1 split=1,3; Concat b a > y axis:1", "Split Concat"},
@@ -424,6 +445,32 @@ static void opsets(void **state) {
             assert_int_equal(g->nodes[n]->opset, wanted);
         onnx_free(g);
     }
+}
+
+static double dot(int left, int right, int along, int count) {
+    double sum = 0;
+    for (int k = 0; k < count; k++)
+        sum += (double)some_number(left + k) * (double)some_number(right + k * along);
+    return sum;
+}
+
+/* As the first state of an unrolled LSTM: a product of constants is a constant, its sums in double. */
+static void products_of_constants(void **state) {
+    (void)state;
+    struct onnx_graph *g = network(13, "1,2,4", "Gemm %2x3 %4x3 %4 > a transB:1 alpha~2 beta~0.5; Add x a > y");
+    const struct onnx_tensor *a = g->nodes[0]->outputs[0]->constant;
+    assert_non_null(a);
+    for (int i = 0; i < 8; i++) {
+        double product = (double)(float)(2 * dot(i / 4 * 3, i % 4 * 3, 1, 3));
+        assert_true(onnx_number(a, (size_t)i) == (double)(float)(product + 0.5 * (double)some_number(i % 4)));
+    }
+    onnx_free(g);
+    g = network(13, "3,2,8", "MatMul %3x2x5 %5x8 > a; Add x a > y");
+    a = g->nodes[0]->outputs[0]->constant;
+    assert_non_null(a);
+    for (int i = 0; i < 48; i++)
+        assert_true(onnx_number(a, (size_t)i) == (double)(float)dot(i / 8 * 5, i % 8, 8, 5));
+    onnx_free(g);
 }
 
 /* A notice for each pass that did something, and none twice. */
@@ -445,9 +492,9 @@ static void notices(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(noops),  cmocka_unit_test(moves),  cmocka_unit_test(functions),          cmocka_unit_test(pads),
-        cmocka_unit_test(pools),  cmocka_unit_test(affine), cmocka_unit_test(batch_norm_numbers), cmocka_unit_test(numbers_behind),
+        cmocka_unit_test(pools),  cmocka_unit_test(affine),  cmocka_unit_test(batch_norm_numbers), cmocka_unit_test(numbers_behind),
         cmocka_unit_test(bounds), cmocka_unit_test(notices), cmocka_unit_test(pads_add_up), cmocka_unit_test(opsets),
-        cmocka_unit_test(padding_counted),
+        cmocka_unit_test(padding_counted), cmocka_unit_test(reduces), cmocka_unit_test(products_of_constants),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

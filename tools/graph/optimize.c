@@ -27,6 +27,7 @@ static const struct {
     {"activations", "functions that were written out have their names", pass_activations},
     {"pads", "zeros of Pad are the padding of the window behind them", pass_pads},
     {"pools", "means and maxima over whole pictures are global pools", pass_pools},
+    {"reduces", "maxima, sums and norms are said with pools and means", pass_reduces},
     {"affine-merge", "affine maps of affine maps are one", pass_affine_merge},
     {"affine-before", "batch norms and affine maps are in the weights before them", pass_affine_before},
     {"affine-after", "batch norms and affine maps are in the weights behind them", pass_affine_after},

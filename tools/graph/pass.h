@@ -17,6 +17,7 @@ int pass_opset(struct onnx_graph *g);          /* old networks in a newer opset 
 int pass_moves(struct onnx_graph *g);          /* reshapes of reshapes, transposes of transposes */
 int pass_activations(struct onnx_graph *g);    /* functions of one value that are written out */
 int pass_dense(struct onnx_graph *g);          /* MatMul and Add become Gemm; its factors become 1 */
+int pass_reduces(struct onnx_graph *g);        /* maxima, sums and norms over any axes */
 int pass_affine_merge(struct onnx_graph *g);   /* an affine map of an affine map is one */
 int pass_affine_before(struct onnx_graph *g);  /* affine maps go into the weights before them */
 int pass_affine_after(struct onnx_graph *g);   /* affine maps go into the weights behind them */

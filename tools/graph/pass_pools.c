@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Means and maxima over whole pictures, however they are written, are GlobalAveragePool and GlobalMaxPool; averages count no padding that
- * is not there. */
+ * is not there; maxima over windows larger than blobs have them are taken in steps. */
 #include "tools/graph/pass.h"
+
+#include "core/format.h"
 
 /* Exactly the spatial dimensions, of a picture: over rows of words, which have three dimensions in all, it is a mean like any other. */
 static bool reduces_pictures(const struct onnx_node *node) {
@@ -69,9 +71,39 @@ static bool drop_count(struct onnx_node *node) {
     return true;
 }
 
+/* Windows that cover `size` exactly, as few as can be; they may overlap, which a maximum does not mind. False: there are none. */
+static bool cover(int64_t size, int64_t *window, int64_t *step, int64_t *count) {
+    for (*count = (size - 1) / (int64_t)MORSEL_FORMAT_MAX_WINDOW + 1; *count <= size; ++*count) {
+        *step = size / *count;
+        *window = size - (*count - 1) * *step;
+        if (*window <= (int64_t)MORSEL_FORMAT_MAX_WINDOW)
+            return true;
+    }
+    return false;
+}
+
+static bool split_large(struct onnx_graph *g, struct onnx_node *node) {
+    struct onnx_value *x = onnx_input(node, 0);
+    int64_t windows[2], steps[2];
+    if (!graph_is(node, "GlobalMaxPool") || !x || x->type != ONNX_FLOAT || x->shape.rank != 4 || onnx_elements(&x->shape) < 1)
+        return false;
+    struct onnx_shape less = x->shape;
+    for (int i = 0; i < 2; i++)
+        if (!cover(x->shape.dims[2 + i], &windows[i], &steps[i], &less.dims[2 + i]))
+            return false;
+    if (less.dims[2] == 1 && less.dims[3] == 1)
+        return false;
+    struct onnx_value *y = edit_value(g, x->name, ONNX_FLOAT, &less);
+    struct onnx_node *first = edit_node(g, node, "MaxPool", "", node->name, &x, 1, &y, 1);
+    edit_attribute_ints(g, first, "kernel_shape", windows, 2);
+    edit_attribute_ints(g, first, "strides", steps, 2);
+    edit_set_input(g, node, 0, y);
+    return true;
+}
+
 int pass_pools(struct onnx_graph *g) {
     int changes = 0;
     for (size_t i = 0; i < g->node_count; i++)
-        changes += make_global(g, g->nodes[i]) || drop_count(g->nodes[i]);
+        changes += make_global(g, g->nodes[i]) || drop_count(g->nodes[i]) || split_large(g, g->nodes[i]);
     return changes;
 }

@@ -24,10 +24,10 @@ static const struct onnx_operator operators[] = {
     {MICROSOFT, "QLinearGlobalAveragePool", 1, ANY, 4, 5, 1, 0, onnx_infer_qlinear_global_pool, NULL},
 
     /* matrices */
-    {"", "MatMul", 1, ANY, 2, 2, 1, 0, onnx_infer_matmul, NULL},
+    {"", "MatMul", 1, ANY, 2, 2, 1, 0, onnx_infer_matmul, onnx_fold_matmul},
     {"", "MatMulInteger", 10, ANY, 2, 4, 1, GIVES_INT32, onnx_infer_matmul, NULL},
     {"", "QLinearMatMul", 10, ANY, 8, 8, 1, 7, onnx_infer_qlinear_matmul, NULL},
-    {"", "Gemm", 1, ANY, 2, 3, 1, 0, onnx_infer_gemm, NULL},
+    {"", "Gemm", 1, ANY, 2, 3, 1, 0, onnx_infer_gemm, onnx_fold_gemm},
     {MICROSOFT, "QGemm", 1, ANY, 6, 9, 1, GIVES_QGEMM, onnx_infer_qgemm, NULL},
     {MICROSOFT, "MatMulIntegerToFloat", 1, ANY, 4, 7, 1, 2, onnx_infer_matmul, NULL},
     {MICROSOFT, "DynamicQuantizeMatMul", 1, ANY, 3, 5, 1, 0, onnx_infer_matmul, NULL},
