@@ -26,6 +26,7 @@ struct compare_weights {
     struct linear linear; /* of the float graph */
     float *values;        /* [linear.weights->count]; as they lie in the blob, which may be rescaled by channel */
     float *bias;          /* [linear.out_channels]; the same */
+    float *steps;         /* [linear.out_channels]; what one integer is worth, 0 where weights are floats */
 };
 
 /* A value of the float graph that the blob has. */

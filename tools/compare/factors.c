@@ -37,6 +37,7 @@ struct guess {
 struct behind {
     struct guess *said;       /* by readers that hand channels on; where two differ it is 1 */
     struct metric_sums *sums; /* of the weights that read it */
+    double *rough;            /* the sum of their squared steps */
     struct guess *settled;    /* what came of it */
 };
 
@@ -47,6 +48,7 @@ static struct behind *behind_of(const struct comparison *c, struct behind *all, 
     if (!b->said) {
         b->said = onnx_alloc(c->graph, compare_channels(value) * sizeof *b->said);
         b->sums = onnx_alloc(c->graph, compare_channels(value) * sizeof *b->sums);
+        b->rough = onnx_alloc(c->graph, compare_channels(value) * sizeof *b->rough);
         b->settled = onnx_alloc(c->graph, compare_channels(value) * sizeof *b->settled);
     }
     return b;
@@ -74,6 +76,7 @@ static void say_by_weights(const struct comparison *c, struct behind *all, const
         float model = w->values[e];
         float wanted = (float)(onnx_number(l->weights, e) * l->gain) * compare_factor(c, y, (size_t)out);
         metric_add(&b->sums[in], &model, &wanted, 1);
+        b->rough[in] += (double)w->steps[out] * (double)w->steps[out];
     }
 }
 
@@ -102,6 +105,15 @@ static struct guess guess_by(const struct metric_sums *sums) {
     const double most = 0x1p20; /* what lies beyond is a fault, not a scale */
     double cosine = metric_cosine(sums->xx, sums->xy, sums->yy), factor = metric_factor(sums);
     return (struct guess){factor < most && factor > 1 / most ? factor : 0, sqrt(fmax(0, 1 - cosine * cosine))};
+}
+
+/* By the weights that read a channel: each is off by a step at most, where it was rounded by what comes out. One or two small ones, as in
+ * front of a single output, tell little. */
+static struct guess read_guess(const struct behind *b, size_t channel) {
+    struct guess guess = guess_by(&b->sums[channel]);
+    if (guess.factor > 0 && b->sums[channel].xx > 0)
+        guess.doubt += sqrt(b->rough[channel] / 3 / b->sums[channel].xx);
+    return guess;
 }
 
 /* By what a channel takes on; numbers that may have been added to it are no part of the factor. Few steps of a byte leave it open, too. */
@@ -140,7 +152,7 @@ static void settle(const struct comparison *c, const struct behind *all, struct 
         return;
     info->factors = onnx_alloc(c->graph, channels * sizeof *info->factors);
     for (size_t i = 0; i < channels; i++) {
-        const struct guess behind = agreed(b->said[i], guess_by(&b->sums[i]));
+        const struct guess behind = agreed(b->said[i], read_guess(b, i));
         b->settled[i] = agreed(behind, measured_guess(info, i));
         info->factors[i] = (float)b->settled[i].factor;
     }

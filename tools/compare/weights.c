@@ -176,10 +176,13 @@ struct compare_weights *compare_weights(const struct comparison *c, struct onnx_
     w->linear = linear;
     w->values = onnx_alloc(c->graph, linear.weights->count * sizeof *w->values);
     w->bias = onnx_alloc(c->graph, (size_t)linear.out_channels * sizeof *w->bias);
+    w->steps = onnx_alloc(c->graph, (size_t)linear.out_channels * sizeof *w->steps);
     if (l.sizes[0])
         find_order(&l, &linear, w->values);
     read_values(&l, &linear, w->values);
-    for (uint32_t o = 0; o < linear.out_channels; o++)
+    for (uint32_t o = 0; o < linear.out_channels; o++) {
         w->bias[o] = bias(&l, o);
+        w->steps[o] = l.real ? 0 : unit(&l, channel_place(&l, o));
+    }
     return w;
 }
