@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layers of every kind as products of weights and patches of their input: a row of weights times a patch is what the float network gives,
+ * moments are what their definitions say, and after refining no channel is off on average.
+ */
+#include "test_onnx_file.h"
+#include "tools/npy.h"
+#include "tools/quant/moments.h"
+#include "tools/quant/quantize.h"
+
+enum { SAMPLES = 5, MOST = 2048 };
+
+struct layer {
+    const char *op, *x, *weights, *bias, *attributes;
+    int opset;
+};
+
+static const struct layer layers[] = {
+    {"Conv", "2,3,7,6", "4,3,3,2", "4", "strides=2,1 pads=0,2,1,1", 13},
+    {"Conv", "1,4,9,8", "6,2,2,3", "6", "group:2 dilations=3,2 pads=2,1,0,3 strides=1,2", 13},
+    {"Conv", "1,5,7,7", "10,1,3,3", "", "group:5 pads=1,1,1,1 strides=2,2", 13},
+    {"Conv", "1,2,8,5", "3,2,4,2", "3", "auto_pad@SAME_LOWER strides=3,2", 13},
+    {"Conv", "2,3,17", "5,3,4", "5", "pads=3,0 strides=2 dilations=2", 13},
+    {"Conv", "1,6,5,4", "7,6,1,1", "7", "", 13},
+    {"Gemm", "4,9", "9,7", "7", "alpha~-0.5 beta~2", 13},
+    {"Gemm", "4,9", "7,9", "1,7", "alpha~3 transB:1", 13},
+    {"MatMul", "2,3,8", "8,5", "", "", 13},
+};
+
+static uint32_t state_of_noise = 5;
+
+static float noise(void) {
+    state_of_noise = state_of_noise * 1664525u + 1013904223u;
+    return (float)(state_of_noise >> 8) / 8388608.0f - 1;
+}
+
+static int read_dims(const char *text, int64_t *dims, int *count) {
+    struct number numbers[4];
+    int rank = read_numbers(text, numbers, 4);
+    *count = 1;
+    for (int i = 0; i < rank; i++) {
+        dims[i] = numbers[i].integer;
+        *count *= (int)dims[i];
+    }
+    return rank;
+}
+
+static void add_noise(struct bytes *graph, const char *name, const char *shape) {
+    struct number numbers[256];
+    int64_t dims[4];
+    int count, rank = read_dims(shape, dims, &count);
+    for (int i = 0; i < count; i++)
+        numbers[i].real = (double)noise();
+    add_constant(graph, name, 1, rank, dims, numbers, count);
+}
+
+struct trial {
+    struct onnx_graph *graph;
+    struct quant_data *data;
+    struct onnx_report report;
+    struct quantizer q;
+    struct scheme_layer *layer;
+    struct patch patch;
+    float x[SAMPLES][MOST], y[SAMPLES][MOST], u[SAMPLES][MOST], b[SAMPLES][MOST], e[SAMPLES][MOST];
+};
+
+static void make_graph(struct trial *t, const struct layer *layer) {
+    struct bytes graph = {0};
+    add_value(&graph, 11, "x", 1, layer->x);
+    add_noise(&graph, "w", layer->weights);
+    if (*layer->bias)
+        add_noise(&graph, "c", layer->bias);
+    add_node(&graph, "layer", layer->op, *layer->bias ? "x w c" : "x w", "y", layer->attributes);
+    add_value(&graph, 12, "y", 1, NULL);
+    struct bytes model = model_message(&graph, layer->opset);
+    t->graph = inferred_bytes(&model);
+}
+
+/* Mostly within a narrow range, which the bytes get, and seldom far out of it. */
+static void make_data(struct trial *t) {
+    static float all[SAMPLES * MOST];
+    struct failure failure = {0};
+    const struct onnx_shape *shape = &t->graph->inputs[0]->shape;
+    const char *path = scratch_path("x.npy");
+    const struct quant_data_wish wish = {.paths = &path, .path_count = 1};
+    uint64_t dims[4] = {SAMPLES * (uint64_t)shape->dims[0]};
+    size_t count = (size_t)onnx_elements(shape);
+    assert_true(count <= MOST);
+    for (int d = 1; d < shape->rank; d++)
+        dims[d] = (uint64_t)shape->dims[d];
+    for (size_t i = 0; i < SAMPLES * count; i++)
+        all[i] = noise() * (noise() > 0.96f ? 3e4f : 1) + 0.25f;
+    assert_true(npy_write(path, NPY_FLOAT32, dims, (uint32_t)shape->rank, all, &failure));
+    if (!(t->data = quant_data_open(&wish, t->graph, &failure)))
+        fail_msg("%s", failure.text);
+    assert_int_equal(quant_data_count(t->data), SAMPLES);
+}
+
+static void run_all(struct trial *t) {
+    struct failure failure = {0};
+    struct executor_run *run = executor_run_open(t->q.executor, &failure);
+    size_t count;
+    assert_non_null(run);
+    for (size_t s = 0; s < SAMPLES; s++) {
+        float *inputs[] = {t->x[s]};
+        assert_true(quant_data_load(t->data, s, inputs, &failure));
+        assert_true(executor_run(run, (const float *const *)inputs, NULL, NULL, &failure));
+        const float *y = executor_output(run, 0, &count);
+        assert_true(count <= MOST);
+        memcpy(t->y[s], y, count * sizeof *y);
+    }
+    executor_run_close(run);
+}
+
+/* The input as the bytes hold it, by the words of moments.h. */
+static void split_all(struct trial *t) {
+    const struct scheme_value *v = &t->q.scheme->values[t->layer->x];
+    size_t count = (size_t)onnx_elements(&t->graph->inputs[0]->shape);
+    for (size_t s = 0; s < SAMPLES; s++)
+        for (size_t i = 0; i < count; i++) {
+            int least = scheme_least(&t->q.scheme->options) - v->zero, most = scheme_most(&t->q.scheme->options) - v->zero;
+            float u = fmaxf(fminf(t->x[s][i] / v->scale, (float)most + 1024), (float)least - 1024);
+            t->u[s][i] = u;
+            t->b[s][i] = fmaxf(fminf(rintf(u), (float)most), (float)least);
+            t->e[s][i] = fmaxf(fminf(rintf((u - t->b[s][i]) * MOMENTS_STEPS), 1008), -1008);
+        }
+}
+
+static void start(struct trial *t, const struct layer *layer, const struct quantize_options *options) {
+    struct failure failure = {0};
+    memset(t, 0, sizeof *t);
+    make_graph(t, layer);
+    make_data(t);
+    t->q = (struct quantizer){.graph = t->graph, .data = t->data, .options = *options, .report = &t->report};
+    t->q.options.method = RANGE_PERCENTILE;
+    t->q.options.percentile = 95;
+    t->q.options.threads = 1;
+    if (!quantize_prepare(&t->q, &failure) || !quantize_observe(&t->q, &failure))
+        fail_msg("%s", failure.text);
+    quantize_choose(&t->q);
+    assert_int_equal(t->q.scheme->layer_count, 1);
+    t->layer = &t->q.scheme->layers[0];
+    assert_true(patch_of(t->layer, &t->patch));
+    run_all(t);
+    split_all(t);
+}
+
+static void end(struct trial *t) {
+    quantize_close(&t->q);
+    quant_data_close(t->data);
+    onnx_report_free(&t->report);
+    onnx_free(t->graph);
+}
+
+static float patches[256 * PATCH_BLOCK];
+
+/* to[k] = element k of one patch. Positions are asked for two at a time, the second being a decoy. */
+static void one_patch(const struct trial *t, const float *x, int64_t group, int64_t position, float *to) {
+    const int64_t both[2] = {position, t->patch.positions - 1 - position};
+    patch_gather(&t->patch, x, group, both, 2, patches, PATCH_BLOCK);
+    for (int64_t k = 0; k < t->patch.length; k++)
+        to[k] = patches[k * PATCH_BLOCK];
+}
+
+/* Where output o of a group at a position lies among what the network gives. */
+static int64_t place_of(const struct trial *t, int64_t group, int64_t row, int64_t position) {
+    const struct patch *p = &t->patch;
+    int64_t output = group * p->rows + row, outputs = p->groups * p->rows, plane = p->positions / p->images;
+    bool conv = !strcmp(t->layer->node->op, "Conv");
+    return conv ? (position / plane * outputs + output) * plane + position % plane : position * outputs + output;
+}
+
+static int64_t weight_of(const struct patch *p, int64_t group, int64_t row, int64_t k) {
+    return group * p->weight_group + row * p->weight_row + k * p->weight_column;
+}
+
+static void check_products(const struct trial *t, const float *x, const float *y) {
+    const struct patch *p = &t->patch;
+    const float *w = t->layer->weights->data;
+    float patch[256];
+    for (int64_t g = 0; g < p->groups; g++)
+        for (int64_t at = 0; at < p->positions; at++) {
+            one_patch(t, x, g, at, patch);
+            for (int64_t r = 0; r < p->rows; r++) {
+                double sum = (double)t->layer->bias[g * p->rows + r], size = fabs(sum);
+                for (int64_t k = 0; k < p->length; k++) {
+                    double product = (double)patch[k] * (double)w[weight_of(p, g, r, k)] * (double)t->layer->factor;
+                    sum += product;
+                    size += fabs(product);
+                }
+                if (!(fabs(sum - (double)y[place_of(t, g, r, at)]) <= 1e-5 * size))
+                    fail_msg("%s: group %d, output %d, position %d: %g, not %g", t->layer->node->op, (int)g, (int)r, (int)at, sum,
+                             (double)y[place_of(t, g, r, at)]);
+            }
+        }
+}
+
+static void products(void **state) {
+    (void)state;
+    static struct trial t;
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+        start(&t, &layers[i], &(struct quantize_options){0});
+        for (size_t s = 0; s < SAMPLES; s++)
+            check_products(&t, t.x[s], t.y[s]);
+        end(&t);
+    }
+}
+
+/* What the moments of one group are, from all its patches. */
+static void check_group(const struct trial *t, const struct moments *m, int64_t g) {
+    static double first[3][256], second[2][256 * 256];
+    float u[256], b[256], e[256];
+    int64_t n = t->patch.length;
+    memset(first, 0, sizeof first);
+    memset(second, 0, sizeof second);
+    for (size_t s = 0; s < SAMPLES; s++)
+        for (int64_t at = 0; at < t->patch.positions; at++) {
+            one_patch(t, t->u[s], g, at, u);
+            one_patch(t, t->b[s], g, at, b);
+            one_patch(t, t->e[s], g, at, e);
+            for (int64_t j = 0; j < n; j++) {
+                first[0][j] += (double)u[j];
+                first[1][j] += (double)b[j];
+                first[2][j] += (double)e[j];
+                for (int64_t k = 0; k < n; k++) {
+                    second[0][j * n + k] += (double)b[j] * (double)b[k];
+                    second[1][j * n + k] += (double)e[j] * (double)b[k];
+                }
+            }
+        }
+    for (int64_t j = 0; j < n; j++) {
+        assert_true(fabs(m->first_u[g * n + j] / MOMENTS_FINE - first[0][j]) <= (double)SAMPLES / MOMENTS_FINE);
+        assert_true(m->first_b[g * n + j] == first[1][j]);
+        assert_true(m->some_b[g * n + j] == first[1][j]);
+        assert_true(m->some_e[g * n + j] == first[2][j]);
+    }
+    assert_memory_equal(m->second_bb + g * n * n, second[0], (size_t)(n * n) * sizeof(double));
+    assert_memory_equal(m->second_eb + g * n * n, second[1], (size_t)(n * n) * sizeof(double));
+}
+
+static void definitions(void **state) {
+    (void)state;
+    static struct trial t;
+    for (size_t i = 0; i < 2 * sizeof layers / sizeof *layers; i++) {
+        struct failure failure = {0};
+        start(&t, &layers[i / 2], &(struct quantize_options){.scheme = {.signed_bytes = i % 2, .symmetric = i % 2}});
+        const struct moments_wish wish = {t.q.scheme, t.q.executor, t.data, 1 + (unsigned)i % 2 * 3, 0, 1, 256};
+        struct moments *m = moments_collect(&wish, &failure);
+        assert_non_null(m);
+        assert_true(m->count == (double)SAMPLES * (double)t.patch.positions && m->second_count == m->count);
+        for (int64_t g = 0; g < t.patch.groups; g++)
+            check_group(&t, m, g);
+        moments_free(m, 1);
+        end(&t);
+    }
+}
+
+/* By how much the layer in integers is above what it is in float (of clamped inputs), on average over the data, in units of its sums. */
+static double mean_error(const struct trial *t, int64_t g, int64_t row, float bias_before) {
+    const struct patch *p = &t->patch;
+    const float *w = t->layer->weights->data;
+    int64_t output = g * p->rows + row;
+    double unit = (double)t->q.scheme->values[t->layer->x].scale * (double)t->layer->scales[t->layer->scale_count > 1 ? output : 0];
+    double scale = (double)t->layer->scales[t->layer->scale_count > 1 ? output : 0], sum = 0;
+    float u[256], b[256];
+    for (size_t s = 0; s < SAMPLES; s++)
+        for (int64_t at = 0; at < p->positions; at++) {
+            one_patch(t, t->u[s], g, at, u);
+            one_patch(t, t->b[s], g, at, b);
+            for (int64_t k = 0; k < p->length; k++) {
+                int64_t of = weight_of(p, g, row, k);
+                sum += (double)t->layer->values[of] * (double)b[k] - (double)w[of] * (double)t->layer->factor / scale * (double)u[k];
+            }
+        }
+    return sum / (SAMPLES * (double)p->positions) + ((double)t->layer->bias[output] - (double)bias_before) / unit;
+}
+
+static void averages(void **state) {
+    (void)state;
+    static struct trial t;
+    for (size_t i = 0; i < 2 * sizeof layers / sizeof *layers; i++) {
+        struct failure failure = {0};
+        start(&t, &layers[i / 2], &(struct quantize_options){.scheme = {.reduced = true, .per_tensor = i % 2}, .round_most = 1024});
+        float before[16];
+        memcpy(before, t.layer->bias, t.layer->outputs * sizeof *before);
+        assert_true(quantize_refine(&t.q, &failure));
+        for (int64_t g = 0; g < t.patch.groups; g++)
+            for (int64_t r = 0; r < t.patch.rows; r++) {
+                double error = mean_error(&t, g, r, before[g * t.patch.rows + r]);
+                if (!(fabs(error) < 0.5))
+                    fail_msg("%s (%d): output %d of group %d is off by %g on average", t.layer->node->op, (int)i, (int)r, (int)g, error);
+            }
+        end(&t);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(products), cmocka_unit_test(definitions), cmocka_unit_test(averages)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
