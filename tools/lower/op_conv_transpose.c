@@ -163,9 +163,10 @@ bool lower_conv_transpose(struct lowering *l, struct onnx_node *node) {
                         .kernel_h = p.kernel_h,
                         .kernel_w = p.kernel_w,
                         .groups = p.groups};
-    struct onnx_node conv = *node;
-    conv.inputs = net_alloc(l->net, (size_t)node->input_count * sizeof(void *));
-    memcpy(conv.inputs, node->inputs, (size_t)node->input_count * sizeof(void *));
-    conv.inputs[1] = &turned_weights;
-    return lower_window(l, &conv, &wide, &p, &w);
+    struct onnx_node *conv = net_alloc(l->net, sizeof *conv); /* a notice names it in the end */
+    *conv = *node;
+    conv->inputs = net_alloc(l->net, (size_t)node->input_count * sizeof(void *));
+    memcpy(conv->inputs, node->inputs, (size_t)node->input_count * sizeof(void *));
+    conv->inputs[1] = &turned_weights;
+    return lower_window(l, conv, &wide, &p, &w);
 }
