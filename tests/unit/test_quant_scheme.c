@@ -343,6 +343,31 @@ static void layer_forms(void **state) {
     onnx_free(g);
 }
 
+/* A layer that was excluded is named as the network names it, also where it is lowered as another one. */
+static void named(void **state) {
+    (void)state;
+    static const char *const names[] = {"ConvTranspose"};
+    struct building b = {0};
+    add_value(&b.graph, 11, "x", 1, "1,2,4,4");
+    add_value(&b.graph, 12, "y", 1, NULL);
+    constant(&b, "w", 4, (const int64_t[]){2, 3, 2, 2}, wave);
+    constant(&b, "v", 4, (const int64_t[]){2, 3, 1, 1}, wave);
+    node(&b, "ConvTranspose", "x w", "a", "strides=2,2");
+    node(&b, "Conv", "a v", "y", "");
+    struct onnx_graph *g = built(&b, 13);
+    struct scheme *s = place(g, &(struct scheme_options){.excluded = names, .excluded_count = 1});
+    scheme_set_ranges(s, from_minus_one, NULL);
+    scheme_make_layers(s);
+    struct onnx_graph *made = insert(s);
+    struct onnx_report report;
+    net_free(lowered(made, &report));
+    assert_int_equal(report.notice_count, 1);
+    assert_string_equal(report.notices[0], "node0 (ConvTranspose) runs in float: the quantizer left it so");
+    onnx_report_free(&report);
+    onnx_free(made);
+    onnx_free(g);
+}
+
 /* Products of two activations, one of them of a MatMul that had no bias and got one: what comes out of the sum is quantized, not the
  * product in front of it. */
 static void products(void **state) {
@@ -428,6 +453,7 @@ int main(void) {
         cmocka_unit_test(limits),
         cmocka_unit_test(norms),
         cmocka_unit_test(heads),
+        cmocka_unit_test(named),
         cmocka_unit_test(products),
         cmocka_unit_test(softmax),
         cmocka_unit_test(chain_with_output),
