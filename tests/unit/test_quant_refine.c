@@ -245,6 +245,23 @@ static void rounding(void **state) {
     end(&b);
 }
 
+/* One layer at a time, for want of memory, is as good as all at once. */
+static void one_by_one(void **state) {
+    (void)state;
+    struct failure failure = {0};
+    try(&a, EVEN, &(struct quantize_options){.round_most = REFINE_ALL});
+    const struct scheme *all = a.q.scheme;
+    quantize_choose(&a.q);
+    const struct refine refine = {a.q.scheme, a.q.executor, a.data, 1, REFINE_ALL, false, 1};
+    assert_true(refine_layers(&refine, &failure));
+    for (size_t i = 0; i < all->layer_count; i++) {
+        const struct scheme_layer *x = &a.q.scheme->layers[i], *y = &all->layers[i];
+        assert_memory_equal(x->values, y->values, x->weights->count);
+        assert_memory_equal(x->bias, y->bias, x->outputs * sizeof *x->bias);
+    }
+    end(&a);
+}
+
 /* Layers with more products to the sum stay as they are. */
 static void rounding_small_sums(void **state) {
     (void)state;
@@ -266,7 +283,7 @@ static void rounding_small_sums(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(equalizing), cmocka_unit_test(one_scale), cmocka_unit_test(centring),
-                                       cmocka_unit_test(biases), cmocka_unit_test(rounding),
+                                       cmocka_unit_test(biases), cmocka_unit_test(rounding), cmocka_unit_test(one_by_one),
                                        cmocka_unit_test(rounding_small_sums)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,7 +90,8 @@ void quantize_choose(struct quantizer *q) {
 }
 
 bool quantize_refine(struct quantizer *q, struct failure *failure) {
-    const struct refine refine = {q->scheme, q->executor, q->data, q->options.threads, q->options.round_most, q->options.keep_biases};
+    const struct quantize_options *o = &q->options;
+    const struct refine refine = {q->scheme, q->executor, q->data, o->threads, o->round_most, o->keep_biases, REFINE_BYTES};
     return refine_layers(&refine, failure);
 }
 

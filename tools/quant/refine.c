@@ -2,9 +2,6 @@
 #include "tools/quant/refine.h"
 #include "tools/quant/refine_parts.h"
 
-/* Moments of several layers are collected at a time, as far as this goes. */
-#define MOST_BYTES ((size_t)512 << 20)
-
 static bool refine_layer(const struct refine *refine, struct scheme_layer *layer, struct moments *m, struct pool *pool,
                          struct failure *failure) {
     if (!m->known || !(m->count > 0))
@@ -20,7 +17,7 @@ static size_t some_layers(const struct refine *refine, size_t first) {
     size_t count = 0;
     for (size_t bytes = 0; first + count < scheme->layer_count; count++) {
         bytes += moments_bytes(&scheme->layers[first + count], refine->round_most);
-        if (count && bytes > MOST_BYTES)
+        if (count && bytes > refine->most_bytes)
             break;
     }
     return count;

@@ -24,7 +24,10 @@ struct refine {
     unsigned threads;
     int64_t round_most; /* REFINE_SMALL, REFINE_ALL; 0: no layer */
     bool keep_biases;
+    size_t most_bytes; /* moments of several layers are collected at a time, as far as this goes: REFINE_BYTES */
 };
+
+#define REFINE_BYTES ((size_t)512 << 20)
 
 /* Of how many products a sum may be whose weights are rounded adaptively: what takes little time, and all. Most of what rounding costs
  * comes from small sums early in a network. */
