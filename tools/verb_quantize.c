@@ -266,7 +266,7 @@ int verb_quantize(int argc, char **argv) {
         {"--int8", NULL, OPTION_FLAG, &call.signed_bytes, 0, 0, "activations in int8, not uint8"},
         {"--reduced-range", NULL, OPTION_FLAG, &call.reduced, 0, 0, "weights in 7 bits, for runtimes whose sums saturate"},
         {"--clip-weights", NULL, OPTION_FLAG, &call.clip_weights, 0, 0, "weight scales by least squared error, not by the largest weight"},
-        {"--adaround", NULL, OPTION_FLAG, &call.adaptive, 0, 0, "round weights of large sums, too by what that does to them; takes longer"},
+        {"--adaround", NULL, OPTION_FLAG, &call.adaptive, 0, 0, "adaptive rounding in all sums, not only those of up to 256; takes longer"},
         {"--no-adaround", NULL, OPTION_FLAG, &call.nearest, 0, 0, "round all weights to the nearest"},
         {"--no-equalization", NULL, OPTION_FLAG, &call.keep_channels, 0, 0, "leave channels as wide as they are, and where they are"},
         {"--no-bias-correction", NULL, OPTION_FLAG, &call.keep_biases, 0, 0, "leave biases as they are"},
