@@ -76,7 +76,7 @@ static bool sort_outputs(struct call *call, struct failure *failure) {
 static bool read_options(struct call *call, struct quantize_options *o, struct failure *failure) {
     char *end = NULL;
     *o = (struct quantize_options){.method = RANGE_MSE, .percentile = RANGE_PERCENTILE_DEFAULT, .threads = (unsigned)call->threads};
-    o->round_most = call->adaptive ? REFINE_ALL : call->nearest ? 0 : REFINE_SMALL;
+    o->round_most = call->adaptive ? REFINE_LARGE : call->nearest ? 0 : REFINE_SMALL;
     o->keep_biases = call->keep_biases;
     o->keep_channels = call->keep_channels;
     if (!call->threads) {
@@ -86,7 +86,7 @@ static bool read_options(struct call *call, struct quantize_options *o, struct f
     if (call->method && !range_method_find(call->method, &o->method))
         return failure_set(failure, STATUS_CALL, "--method %s: it is one of minmax, average, percentile, entropy, mse", call->method);
     if (call->adaptive && call->nearest)
-        return failure_set(failure, STATUS_CALL, "--adaround or --no-adaround: all sums or none; with neither of them it is small sums");
+        return failure_set(failure, STATUS_CALL, "--adaround or --no-adaround: large sums, too, or none; neither: small sums");
     if (call->percentile && o->method != RANGE_PERCENTILE)
         return failure_set(failure, STATUS_CALL, "--percentile is for --method percentile");
     if (call->percentile)
@@ -266,7 +266,7 @@ int verb_quantize(int argc, char **argv) {
         {"--int8", NULL, OPTION_FLAG, &call.signed_bytes, 0, 0, "activations in int8, not uint8"},
         {"--reduced-range", NULL, OPTION_FLAG, &call.reduced, 0, 0, "weights in 7 bits, for runtimes whose sums saturate"},
         {"--clip-weights", NULL, OPTION_FLAG, &call.clip_weights, 0, 0, "weight scales by least squared error, not by the largest weight"},
-        {"--adaround", NULL, OPTION_FLAG, &call.adaptive, 0, 0, "adaptive rounding in all sums, not only those of up to 256; takes longer"},
+        {"--adaround", NULL, OPTION_FLAG, &call.adaptive, 0, 0, "adaptive rounding in sums of up to 8192, not only 256; takes longer"},
         {"--no-adaround", NULL, OPTION_FLAG, &call.nearest, 0, 0, "round all weights to the nearest"},
         {"--no-equalization", NULL, OPTION_FLAG, &call.keep_channels, 0, 0, "leave channels as wide as they are, and where they are"},
         {"--no-bias-correction", NULL, OPTION_FLAG, &call.keep_biases, 0, 0, "leave biases as they are"},

@@ -228,7 +228,7 @@ static void rounding(void **state) {
     (void)state;
     const struct quantize_options plain = {.scheme = {.reduced = true, .per_tensor = true}};
     struct quantize_options one = plain, three = plain;
-    one.round_most = three.round_most = REFINE_ALL;
+    one.round_most = three.round_most = REFINE_LARGE;
     three.threads = 3;
     try(&a, EVEN, &plain);
     try(&b, EVEN, &one);
@@ -249,10 +249,10 @@ static void rounding(void **state) {
 static void one_by_one(void **state) {
     (void)state;
     struct failure failure = {0};
-    try(&a, EVEN, &(struct quantize_options){.round_most = REFINE_ALL});
+    try(&a, EVEN, &(struct quantize_options){.round_most = REFINE_LARGE});
     const struct scheme *all = a.q.scheme;
     quantize_choose(&a.q);
-    const struct refine refine = {a.q.scheme, a.q.executor, a.data, 1, REFINE_ALL, false, 1};
+    const struct refine refine = {a.q.scheme, a.q.executor, a.data, 1, REFINE_LARGE, false, 1};
     assert_true(refine_layers(&refine, &failure));
     for (size_t i = 0; i < all->layer_count; i++) {
         const struct scheme_layer *x = &a.q.scheme->layers[i], *y = &all->layers[i];

@@ -241,13 +241,16 @@ static void watch(void *context, unsigned worker, size_t sample, const struct on
 struct moments *moments_collect(const struct moments_wish *wish, struct failure *failure) {
     struct moments *moments = calloc(wish->count ? wish->count : 1, sizeof *moments);
     struct collecting c = {wish, moments, quant_data_count(wish->data), false};
+    size_t bytes = wish->count * sizeof *moments;
     bool good = moments != NULL;
-    for (size_t i = 0; moments && i < wish->count; i++)
-        good = moments_open(&moments[i], &wish->scheme->layers[wish->first + i], wish->second_most) && good;
+    for (size_t i = 0; moments && i < wish->count; i++) {
+        const struct scheme_layer *layer = &wish->scheme->layers[wish->first + i];
+        good = moments_open(&moments[i], layer, wish->second_most) && good;
+        bytes += moments_bytes(layer, wish->second_most);
+    }
     if (!good)
-        failure_memory(failure, sizeof *moments);
-    good = good && over_data(wish->executor, wish->data, wish->threads, "samples, what layers read", watch, NULL,
-                             &c, failure);
+        failure_memory(failure, bytes);
+    good = good && over_data(wish->executor, wish->data, wish->threads, "samples, what layers read", watch, NULL, &c, failure);
     if (good && atomic_load(&c.no_memory))
         good = failure_memory(failure, sizeof(double));
     if (good)

@@ -22,17 +22,17 @@ struct refine {
     const struct executor *executor; /* of the scheme's graph */
     const struct quant_data *data;
     unsigned threads;
-    int64_t round_most; /* REFINE_SMALL, REFINE_ALL; 0: no layer */
+    int64_t round_most; /* REFINE_SMALL, REFINE_LARGE; 0: no layer */
     bool keep_biases;
     size_t most_bytes; /* moments of several layers are collected at a time, as far as this goes: REFINE_BYTES */
 };
 
 #define REFINE_BYTES ((size_t)512 << 20)
 
-/* Of how many products a sum may be whose weights are rounded adaptively: what takes little time, and all. Most of what rounding costs
- * comes from small sums early in a network. */
+/* Of how many products a sum may be whose weights are rounded adaptively: what takes little time, and what takes a gigabyte. Most of what
+ * rounding costs comes from small sums early in a network. */
 #define REFINE_SMALL 256
-#define REFINE_ALL INT64_MAX
+#define REFINE_LARGE 8192
 
 /* The integers of layers up to refine->round_most (those of ConvTranspose stay as they are), and the
  * biases of all. */
