@@ -43,11 +43,11 @@ static bool moments_open(struct moments *m, const struct scheme_layer *layer, in
     if (!m->known)
         return true;
     m->second = m->patch.length <= second_most;
-    size_t all = (size_t)(m->patch.groups * m->patch.length), square = m->second ? all * (size_t)m->patch.length : 0;
+    size_t all = (size_t)(m->patch.groups * m->patch.length), some = m->second ? all : 0, square = some * (size_t)m->patch.length;
     m->first_u = zeroed(all, sizeof(double), &good);
     m->first_b = zeroed(all, sizeof(double), &good);
-    m->some_b = zeroed(all, sizeof(double), &good);
-    m->some_e = zeroed(all, sizeof(double), &good);
+    m->some_b = zeroed(some, sizeof(double), &good);
+    m->some_e = zeroed(some, sizeof(double), &good);
     m->second_bb = zeroed(square, sizeof(double), &good);
     m->second_eb = zeroed(square, sizeof(double), &good);
     return good;

@@ -6,7 +6,7 @@ static bool refine_layer(const struct refine *refine, struct scheme_layer *layer
                          struct failure *failure) {
     if (!m->known || !(m->count > 0))
         return true;
-    if (m->second && m->second_count > 0 && !refine_weights(layer, m, pool, failure))
+    if (m->second_count > 0 && !refine_weights(layer, m, pool, failure))
         return false;
     return refine->keep_biases || refine_biases(refine->scheme, layer, m, failure);
 }

@@ -34,8 +34,7 @@ struct refine {
 #define REFINE_SMALL 256
 #define REFINE_LARGE 8192
 
-/* The integers of layers up to refine->round_most (those of ConvTranspose stay as they are), and the
- * biases of all. */
+/* The integers of layers up to refine->round_most (those of ConvTranspose stay as they are), and the biases of all. */
 bool refine_layers(const struct refine *refine, struct failure *failure);
 
 #endif
