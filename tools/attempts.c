@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/attempts.h"
+#include "tools/clock.h"
 #include "tools/graph/edit.h"
 #include "tools/lower/lower.h"
 #include "tools/plan/plan.h"
@@ -16,16 +17,42 @@
 
 enum { LISTED_MOST = 20 };
 
+static double share(const struct attempts *a, size_t right) {
+    return (double)right / (double)(a->reference.samples ? a->reference.samples : 1);
+}
+
+/* A drop of less than one sample is a drop of none; the smallest that is more, up to the sixth digit. */
+static void notice_resolution(const struct attempts *a, size_t samples) {
+    double least = ceil(1e6 / (double)samples) / 1e6;
+    if (a->max_drop > 0 && a->max_drop * (double)samples < 1)
+        message_notice("--max-drop %g: one of %zu labelled samples is a drop of %.3g, so that this allows none, as 0 does; the smallest "
+                       "value that means more is %g, and more samples tell smaller drops",
+                       a->max_drop, samples, 1 / (double)samples, least);
+}
+
+static bool run_reference(struct attempts *a, struct failure *failure) {
+    struct quantizer *q = a->quantizer;
+    double start = clock_seconds();
+    size_t samples = quant_data_count(a->data);
+    notice_resolution(a, samples);
+    progress_say("%zu labelled sample%s of %s: the float network runs", samples, samples == 1 ? "" : "s", a->eval);
+    if (!accuracy_of_float(&a->reference, q->graph, quantize_original(q), a->data, true, q->options.threads, failure))
+        return false;
+    progress_say("float network: top-1 %.2f %%, %.1f s", 100 * share(a, a->reference.right), clock_seconds() - start);
+    return true;
+}
+
 static bool open_reference(struct attempts *a, struct failure *failure) {
     struct quantizer *q = a->quantizer;
     const struct onnx_shape *out = &q->graph->outputs[0]->shape;
     int64_t width = onnx_elements(out);
     const struct dataset_classes classes = {(uint32_t)width, conversion_label, a->conversion};
-    const struct quant_data_wish wish = {.paths = &a->eval, .path_count = 1, .rule = a->wish.rule, .classes = &classes};
+    const struct quant_data_wish wish = {
+        .paths = &a->eval, .path_count = 1, .rule = a->wish.rule, .classes = &classes, .first = a->eval_limit};
     if (width < 1 || width > 1 << 20)
         return failure_set(failure, STATUS_INPUT, "--eval wants a network whose first output is a score for each class");
     a->data = quant_data_open(&wish, q->graph, failure);
-    return a->data && accuracy_of_float(&a->reference, q->graph, quantize_original(q), a->data, true, q->options.threads, failure);
+    return a->data && run_reference(a, failure);
 }
 
 /* The caller's exclusions and these. */
@@ -93,13 +120,20 @@ static bool rank(struct attempts *a, struct failure *failure) {
     a->gains = onnx_alloc(q->graph, q->graph->node_count * sizeof *a->gains);
     a->some = quant_data_open(&wish, q->graph, failure);
     struct scheme *scheme = q->scheme;
+    size_t layers = 0;
+    for (size_t n = 0; n < q->graph->node_count; n++)
+        layers += can_be_float(q->graph, scheme, n);
+    progress_say("top-1 drops by more than %g: each of %zu layers runs in float alone, over %zu of the typical inputs", a->max_drop, layers,
+                 wish.count);
     bool good = a->some && accuracy_of_float(&some, q->graph, quantize_original(q), a->some, false, q->options.threads, failure) &&
                 sqnr_without(a, &some, NULL, &a->base_db, failure);
-    progress_start(&progress, "layers tried in float", q->graph->node_count);
-    for (size_t n = 0; good && n < q->graph->node_count; n++) {
+    progress_start(&progress, "layers tried in float", layers);
+    for (size_t n = 0, tried = 0; good && n < q->graph->node_count; n++) {
         double db;
-        progress_show(&progress, n);
-        if (can_be_float(q->graph, scheme, n) && sqnr_without(a, &some, q->graph->nodes[n]->name, &db, failure))
+        if (!can_be_float(q->graph, scheme, n))
+            continue;
+        progress_show(&progress, tried++);
+        if (sqnr_without(a, &some, q->graph->nodes[n]->name, &db, failure))
             insert_ranked(a, q->graph->nodes[n]->name, fmin(db - a->base_db, 1000));
     }
     progress_end(&progress);
@@ -109,13 +143,40 @@ static bool rank(struct attempts *a, struct failure *failure) {
 
 /* --- attempts --- */
 
+/*
+ * At most so many attempts with n ranked layers: one with none of them; with 1, 2, 4 ... n, which are 1 + ceil(log2(n)) numbers; between
+ * the last two of these, at most n / 2 apart, halving; and the number that was found once more.
+ */
+static size_t attempts_at_most(size_t n) {
+    size_t doublings = 0;
+    while (n > (size_t)1 << doublings)
+        doublings++;
+    return 3 + doublings + (doublings ? doublings - 1 : 0);
+}
+
+static void say_attempt(const struct attempts *a, size_t float_count) {
+    if (a->max_drop < 0)
+        return;
+    if (a->ranked_count)
+        progress_say("attempt %zu of at most %zu, %zu layer%s in float", a->count + 1, attempts_at_most(a->ranked_count), float_count,
+                     float_count == 1 ? "" : "s");
+    else
+        progress_say("attempt 1, all layers in 8 bits");
+}
+
+static void say_outcome(const struct attempts *a, const struct attempt *made, double seconds) {
+    progress_say("quantized network: top-1 %.2f %%, a drop of %g, %.1f s", 100 * share(a, made->accuracy.right), made->drop, seconds);
+}
+
 /* One with the first `float_count` of the ranked layers in float. */
 static bool attempt(struct attempts *a, size_t float_count, struct failure *failure) {
     struct quantizer *q = a->quantizer;
+    double start = clock_seconds();
     struct scheme_options before = q->options.scheme;
     struct attempt *made = &a->list[a->count];
     if (a->count == ATTEMPTS_MOST)
         return failure_set(failure, STATUS_INPUT, "%d attempts were made and none was kept", ATTEMPTS_MOST);
+    say_attempt(a, float_count);
     q->options.scheme.excluded = excluded_with(a, a->ranked, float_count);
     q->options.scheme.excluded_count += float_count;
     quantize_choose(q);
@@ -135,6 +196,7 @@ static bool attempt(struct attempts *a, size_t float_count, struct failure *fail
     made->blob_bytes = a->conversion->blob_bytes;
     made->arena_bytes = a->conversion->net->arena_bytes;
     a->chosen = a->count++;
+    say_outcome(a, made, clock_seconds() - start);
     return true;
 }
 
@@ -196,10 +258,6 @@ void attempts_free(struct attempts *a) {
 }
 
 /* --- report --- */
-
-static double share(const struct attempts *a, size_t right) {
-    return (double)right / (double)(a->reference.samples ? a->reference.samples : 1);
-}
 
 /* Layers that were given back, and those that the caller left in float. */
 static void floats_json(struct json *json, const struct attempts *a) {

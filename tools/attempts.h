@@ -30,6 +30,7 @@ struct attempts {
     struct quantizer *quantizer;     /* prepared, observed */
     struct quant_data_wish wish;     /* of the typical inputs */
     const char *eval;                /* labelled pictures, or NULL */
+    size_t eval_limit;               /* so many of them; 0: all */
     bool want_blob;                  /* false: the QDQ graph alone is wanted */
     double max_drop;                 /* negative: the first attempt is taken as it is */
     /* made by attempts_run() */

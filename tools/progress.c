@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/progress.h"
 #include "tools/clock.h"
+#include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -33,4 +34,13 @@ void progress_end(struct progress *progress) {
     if (progress->terminal)
         fputs("\r\033[K", stderr);
     progress->terminal = false;
+}
+
+void progress_say(const char *format, ...) {
+    va_list list;
+    fputs("morsel: ", stderr);
+    va_start(list, format);
+    vfprintf(stderr, format, list);
+    va_end(list);
+    fputc('\n', stderr);
 }

@@ -30,6 +30,7 @@ static const struct option list[] = {
     {"--no-bias-correction", NULL, OPTION_FLAG, &given.keep_biases, 0, 0, "leave biases as they are"},
     {"--exclude", "NODE_OR_OP", OPTION_TEXTS, &given.excluded, 0, 0, "a node, or an operator everywhere, stays float"},
     {"--eval", "DATASET", OPTION_TEXT, &given.eval, 0, 0, "labelled pictures, as of morsel eval, to measure top-1 on before and after"},
+    {"--eval-limit", "N", OPTION_NUMBER, &given.eval_limit, 0, INT32_MAX, "N of those pictures, as morsel eval --limit takes them; 0: all"},
     {"--max-drop", "X", OPTION_TEXT, &given.max_drop, 0, 0, "give layers back to floats until top-1 drops by X at most, a share: 0.01"},
     {"--threads", "N", OPTION_NUMBER, &given.threads, 0, POOL_THREADS_MOST, "for running the float network; 0: as many as processors"},
     {"--picture", "RULE.json", OPTION_TEXT, &given.conversion.picture, 0, 0, "how a picture becomes the input; goes into the blob, too"},
@@ -129,6 +130,8 @@ static bool read_criterion(struct quantize_call *call, struct failure *failure) 
                            text);
     if (text && !call->eval)
         return failure_set(failure, STATUS_CALL, "--max-drop is measured on labelled pictures: --eval DATASET");
+    if (call->eval_limit && !call->eval)
+        return failure_set(failure, STATUS_CALL, "--eval-limit is how many pictures of --eval DATASET are taken");
     return true;
 }
 

@@ -112,6 +112,7 @@ static bool make(const struct quantize_call *call, struct work *w, struct failur
     a->conversion = &w->conversion;
     a->quantizer = &w->quantizer;
     a->eval = call->eval;
+    a->eval_limit = (size_t)call->eval_limit;
     a->want_blob = call->conversion.output != NULL;
     return observe(call, w, failure) && attempts_run(a, failure);
 }

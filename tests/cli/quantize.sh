@@ -94,18 +94,27 @@ eval_call() { call 0 $float --data $pictures --picture $rule --labels models/cif
 verify "a blob to label by" call 0 $float --data $pictures --picture $rule --labels models/cifar10/labels.txt -o "$work/j2.morsel"
 verify "labels" label
 verify "--eval" eval_call -o "$work/e.morsel"
+verify "says when it begins" says '^morsel: 10 labelled samples of .*labelled: the float network runs$'
+verify "and when it ends" says '^morsel: quantized network: top-1 100.00 %, a drop of 0, [0-9.]+ s$'
 verify "a table of one attempt" says '^0 +100.00 +[+]0.00 +0 '
 verify "how sure that is" says 'Standard error of so many samples: 0.00 points of top-1, at most 10.00 of the difference'
 verify "few samples" says 'notice: 10 samples: of other inputs one in 11 goes beyond'
 verify "which nobody asked for" sh -c "! grep -q 'asked for' '$work/err'"
 verify "more are asked for than there are" call_says '10 samples, fewer than the 11 asked for' 0 $float --data $pictures --picture $rule --count 11 \
     -o "$work/e.morsel"
+verify "--eval-limit" eval_call --eval-limit 4 -o "$work/e.morsel" --json
+verify "takes so many" says '"eval_samples": 4,'
 # shellcheck disable=SC2086
 verify "--eval after bad ranges" eval_call $bad -o "$work/e.morsel" --json
 for key in float_top1 int8_top1 drop layers_float attempts; do verify "JSON has $key" says "\"$key\": "; done
 verify "answers are wrong" sh -c "[ '$(value float_top1)' = 1 ] && [ '$(value int8_top1)' != 1 ]"
 # shellcheck disable=SC2086
 verify "--max-drop gives layers back" eval_call $bad --max-drop 0 -o "$work/e2.morsel" --json
+verify "attempt by attempt" says '^morsel: attempt 1, all layers in 8 bits$'
+verify "each layer alone" says '^morsel: top-1 drops by more than 0: each of 5 layers runs in float alone, over 10 of the typical inputs$'
+verify "and how many at most" says '^morsel: attempt 2 of at most 8, 1 layer in float$'
+verify "no more than that" sh -c "[ \$(grep -c 'quantized network: top-1' '$work/err') -le 8 ]"
+verify "a drop of none is no small drop" sh -c "! grep -q 'allows none' '$work/err'"
 verify "until it holds" sh -c "[ '$(value int8_top1)' = 1 ] && [ '$(value drop)' = 0 ]"
 verify "which are said" says '^    "(stem|depthwise|add|pool|head)"'
 # shellcheck disable=SC2086
@@ -116,6 +125,12 @@ cp "$work/black/a.ppm" "$work/black/b.ppm"
 verify "data that show nothing" call 0 $float --data "$work/black" --picture $rule --labels models/cifar10/labels.txt --eval "$work/labelled" \
     --max-drop 0 -o "$work/e4.morsel"
 verify "give most layers back, which is noticed" says 'notice: --max-drop 0 holds with [345] of 5 layers in float'
+verify "--max-drop that no sample is" eval_call --max-drop 0.0999 -o "$work/e3.morsel"
+verify "is noticed" says 'notice: --max-drop 0.0999: one of 10 labelled samples is a drop of 0.1, .* the smallest value that means more is 0.1,'
+verify "--max-drop of a sample" eval_call --max-drop 0.1 -o "$work/e3.morsel"
+verify "is not" sh -c "! grep -q 'allows none' '$work/err'"
+verify "the smallest drop is rounded up" eval_call --eval-limit 3 --max-drop 0.3 -o "$work/e3.morsel"
+verify "so that it allows one" says 'the smallest value that means more is 0.333334,'
 # shellcheck disable=SC2086
 verify "--max-drop that holds changes nothing" eval_call --max-drop 0 -o "$work/e3.morsel"
 verify "the blob is that of no criterion" cmp "$work/j2.morsel" "$work/e3.morsel"
@@ -134,6 +149,7 @@ verify "a method that is none" call_says "minmax, average" 2 $float --data $pict
 verify "a percentile that is none" call_says "above 50" 2 $float --data $pictures --method percentile --percentile 3x -o "$work/x.morsel"
 verify "a drop that is none" call_says "share of the answers" 2 $float --data $pictures --eval x --max-drop 2 -o "$work/x.morsel"
 verify "a drop of nothing" call_says "--eval DATASET" 2 $float --data $pictures --max-drop 0.1 -o "$work/x.morsel"
+verify "a limit of nothing" call_says "how many pictures of --eval" 2 $float --data $pictures --eval-limit 4 -o "$work/x.morsel"
 verify "labelled pictures that are not there" call 1 $float --data $pictures --picture $rule --eval "$work/nowhere" -o "$work/x.morsel"
 verify "an exclusion of nothing" call_says "no node and no operator" 2 $float --data $pictures --picture $rule --exclude haed -o "$work/x.morsel"
 verify "the input as output" call_says "written over" 2 $float --data $pictures --picture $rule -o $float
