@@ -321,6 +321,9 @@ test-fuzz:
 # Two of its checks are left to the compilers and sanitizers: it takes an address for a read, and loses track in loops.
 CPPCHECK := cppcheck --quiet --std=c11 --enable=warning,portability --inline-suppr --error-exitcode=1 -I. \
 	--suppress=missingIncludeSystem --suppress=uninitvar --suppress=nullPointerRedundantCheck -j $(JOBS)
+.PHONY: style
+style:  ## the sources' form alone: lengths of lines and files, licences, what is unfinished
+	@$(TALLY) style sh tests/style.sh
 test-lint:
 	@$(TALLY) cppcheck $(CPPCHECK) $(wildcard core/*.c kernels/*.c arm64/*.c x86/*.c tools/*.c tools/*/*.c)
 	@$(TALLY) style sh tests/style.sh
