@@ -89,7 +89,11 @@ verify "a model in float" call_says "is a float network: .*morsel quantize" 1 $f
 verify "a file that is not there" call 1 $float "$work/nowhere.morsel"
 verify "a float network that is not there" call 1 "$work/nowhere.onnx" "$work/a.morsel"
 verify "a stripped blob" call_says "without the names" 1 $float "$work/stripped.morsel" --data $pictures
-verify "another network" call_says "no value inside the network has the same name" 0 $float models/cifar10/network.morsel --data $pictures
+verify "another network" call_says "no value inside the two networks has the same name and size: FLOAT has 'c1' 1x8x16x16, .*; MODEL has " 1 \
+    $float models/cifar10/network.morsel --data $pictures
+verify "says nothing of it" test ! -s "$work/out"
+verify "another input" call_says "not the same inputs, .*: MODEL lacks 'input' 1x3x64x64, and has 'input' 1x3x32x32" 1 $float "$work/a.morsel" \
+    --data $pictures --shape input=1,3,64,64
 verify "data that is not there" call 1 $float "$work/a.morsel" --data "$work/nowhere"
 verify "no rule" call 2 $float "$work/a.onnx" --data $pictures
 verify "the model as picture" call_says "written over" 2 $float "$work/a.morsel" --svg "$work/a.morsel"

@@ -298,6 +298,38 @@ static void channels_and_ranges(void **state) {
     made_free(m);
 }
 
+static bool matches(struct made *m, struct failure *failure) {
+    struct comparison again = {.graph = m->wanted.graph, .network = &m->network, .threads = 1, .report = &m->report};
+    bool good = compare_match(&again, failure);
+    compare_close(&again);
+    return good;
+}
+
+static void networks_that_have_nothing_in_common(void **state) {
+    (void)state;
+    struct made *m = make(NULL, NULL);
+    struct onnx_graph *g = m->wanted.graph;
+    struct failure failure = {0};
+    for (size_t i = 0; i < g->value_count; i++)
+        if (!g->values[i]->is_input && !g->values[i]->is_output)
+            g->values[i]->name = onnx_text(g, "other_%zu", i);
+    assert_false(matches(m, &failure));
+    assert_int_equal(failure.status, STATUS_INPUT);
+    assert_non_null(strstr(failure.text, "FLOAT has 'other_"));
+    assert_non_null(strstr(failure.text, "MODEL has 'r1' 1x8x16x16, 'r2' 1x8x16x16"));
+    node_named(g, "stem")->outputs[0]->name = "r1"; /* one is enough, */
+    assert_true(matches(m, &failure));
+    node_named(g, "stem")->outputs[0]->shape.dims[2]++; /* but not the name alone */
+    assert_false(matches(m, &failure));
+    g->outputs[0]->shape.dims[1] = 11;
+    assert_false(matches(m, &failure));
+    assert_non_null(strstr(failure.text, "the same outputs, in name and size: MODEL lacks 'scores' 1x11, and has 'scores' 1x10;"));
+    g->inputs[0]->shape.dims[3] = 33;
+    assert_false(matches(m, &failure));
+    assert_non_null(strstr(failure.text, "the same inputs, in name and size: MODEL lacks 'input' 1x3x32x33, and has 'input' 1x3x32x32;"));
+    made_free(m);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures),
@@ -309,6 +341,7 @@ int main(void) {
         cmocka_unit_test(rescaled_channels_are_no_error),
         cmocka_unit_test(heads_that_share_a_scale),
         cmocka_unit_test(channels_and_ranges),
+        cmocka_unit_test(networks_that_have_nothing_in_common),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

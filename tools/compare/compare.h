@@ -70,7 +70,7 @@ struct comparison {
     double output_sqnr;
 };
 
-/* False: not a single layer is found in both. */
+/* False: the two have not the same inputs and outputs, or nothing inside in common. */
 bool compare_match(struct comparison *c, struct failure *failure);
 bool compare_measure(struct comparison *c, struct failure *failure);
 void compare_warn(struct comparison *c);
@@ -83,6 +83,16 @@ void compare_text(const struct comparison *c, size_t most);
 bool compare_svg(const struct comparison *c, const char *path, struct failure *failure);
 
 /* --- Parts --- */
+
+/* Whether a tensor's name is that of a value of the float network, or of its bytes. */
+bool compare_is_name_of(const char *name, const char *value);
+/* A tensor's dimensions in the order of ONNX. */
+struct onnx_shape compare_tensor_shape(const struct morsel_blob_tensor *tensor);
+
+/* After the points are found. False, and what does not match: an input or output of the float network that MODEL has not; values inside
+ * both, and none that they have in common. */
+bool compare_ends_fit(const struct comparison *c, struct failure *failure);
+bool compare_insides_fit(const struct comparison *c, struct failure *failure);
 
 /* NULL: the step has no weights, or not those of the node. In the graph's memory. */
 struct compare_weights *compare_weights(const struct comparison *c, struct onnx_node *node, uint32_t tensor);

@@ -26,47 +26,24 @@ size_t compare_channels(const struct onnx_value *value) {
     return axis < 0 || value->shape.dims[axis] < 1 ? 1 : (size_t)value->shape.dims[axis];
 }
 
-/* Dimensions in the order of ONNX, those of 1 left out: how many. */
-static int tensor_dims(const struct morsel_blob_tensor *t, int64_t *dims) {
-    uint32_t order[MORSEL_FORMAT_MAX_RANK] = {0, 1, 2, 3, 4, 5};
-    int count = 0;
-    if (t->layout == MORSEL_CHANNELS_LAST && t->rank >= 3) {
-        order[1] = t->rank - 1;
-        for (uint32_t i = 2; i < t->rank; i++)
-            order[i] = i - 1;
-    }
-    for (uint32_t i = 0; i < t->rank; i++)
-        if (t->dims[order[i]] != 1)
-            dims[count++] = t->dims[order[i]];
-    return count;
-}
-
+/* As ONNX has it, dimensions of 1 left out. */
 static bool fits(const struct morsel_blob_tensor *t, const struct onnx_value *value) {
-    int64_t dims[MORSEL_FORMAT_MAX_RANK];
-    int count = tensor_dims(t, dims), at = 0;
+    struct onnx_shape shape = compare_tensor_shape(t);
+    int at = 0;
     for (int i = 0; i < value->shape.rank; i++) {
         if (value->shape.dims[i] == 1)
             continue;
-        if (at == count || dims[at] != value->shape.dims[i])
+        while (at < shape.rank && shape.dims[at] == 1)
+            at++;
+        if (at == shape.rank || shape.dims[at++] != value->shape.dims[i])
             return false;
-        at++;
     }
-    return at == count && t->type != MORSEL_INT32;
+    while (at < shape.rank && shape.dims[at] == 1)
+        at++;
+    return at == shape.rank && t->type != MORSEL_INT32;
 }
 
 /* --- Names --- */
-
-/* The file's name for a value, and what quantizers name its bytes. */
-static bool is_name_of(const char *name, const char *value) {
-    static const char *const endings[] = {"", "_quantized", "_QuantizeLinear_Output"};
-    size_t length = strlen(value);
-    if (strncmp(name, value, length))
-        return false;
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (!strcmp(name + length, endings[i]))
-            return true;
-    return false;
-}
 
 /* What the network hands out, or takes, under a name: of a list of one whatever that is. */
 static uint32_t find_io(const struct comparison *c, const struct morsel_blob_section *section, const struct onnx_value *value, bool only) {
@@ -89,7 +66,7 @@ static uint32_t find_tensor(const struct comparison *c, const struct onnx_value 
         return at;
     for (uint32_t i = 0; i < h->tensors.count; i++) {
         const struct morsel_blob_tensor *t = morsel_blob_tensor(c->network, i);
-        if (!t->place && is_name_of(morsel_blob_string(c->network, t->name), value->name) && fits(t, value))
+        if (!t->place && compare_is_name_of(morsel_blob_string(c->network, t->name), value->name) && fits(t, value))
             return i;
     }
     return COMPARE_NONE;
@@ -158,24 +135,19 @@ static bool any_name(const struct morsel_model *network) {
 }
 
 static bool enough(const struct comparison *c, struct failure *failure) {
-    size_t inputs = 0, outputs = 0, layers = 0;
-    for (size_t i = 0; i < c->point_count; i++) {
-        inputs += c->points[i].value->is_input;
-        outputs += c->points[i].value->is_output;
+    size_t layers = 0;
+    for (size_t i = 0; i < c->point_count; i++)
         layers += c->points[i].node && !c->points[i].value->is_output;
-    }
-    if (inputs < c->graph->input_count || outputs < c->graph->output_count)
-        return failure_set(failure, STATUS_INPUT,
-                           "the two have not the same inputs and outputs, in name and size: of FLOAT's, MODEL has %zu of %zu inputs and "
-                           "%zu of %zu outputs; is it made from this file, with the same shapes?",
-                           inputs, c->graph->input_count, outputs, c->graph->output_count);
+    if (!compare_ends_fit(c, failure))
+        return false;
     if (!layers && !any_name(c->network))
         return failure_set(failure, STATUS_INPUT,
                            "MODEL was written with --strip: without the names of its values its layers cannot be told; make it again "
                            "without --strip, or hand over the quantized ONNX file");
+    if (!layers && !compare_insides_fit(c, failure))
+        return false;
     if (!layers && c->graph->node_count > 2)
-        onnx_notice(c->report, "no value inside the network has the same name in both: only outputs are compared. Is MODEL made from this "
-                               "file?");
+        onnx_notice(c->report, "no value inside the network can be compared: only outputs are");
     return true;
 }
 

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether two networks have anything to do with each other, and what they lack where they have not. */
+#include "tools/compare/compare.h"
+#include "tools/onnx/internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { LISTED_MOST = 4 };
+
+/* The file's name for a value, and what quantizers name its bytes. */
+bool compare_is_name_of(const char *name, const char *value) {
+    static const char *const endings[] = {"", "_quantized", "_QuantizeLinear_Output"};
+    size_t length = strlen(value);
+    if (strncmp(name, value, length))
+        return false;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (!strcmp(name + length, endings[i]))
+            return true;
+    return false;
+}
+
+struct onnx_shape compare_tensor_shape(const struct morsel_blob_tensor *t) {
+    struct onnx_shape shape = {.rank = (int)t->rank};
+    bool last = t->layout == MORSEL_CHANNELS_LAST && t->rank >= 3;
+    for (uint32_t i = 0; i < t->rank; i++)
+        shape.dims[i] = t->dims[!last || !i ? i : i == 1 ? t->rank - 1 : i - 1];
+    return shape;
+}
+
+/* A list of names that ends by itself: "'a' 1x8, 'b' 1x3x4 ..." */
+struct list {
+    char text[320];
+    size_t used, count;
+};
+
+static void add(struct list *list, const char *name, const struct onnx_shape *shape) {
+    char dims[96];
+    if (list->used + 1 >= sizeof list->text || list->count++ > LISTED_MOST)
+        return;
+    if (list->count > LISTED_MOST)
+        list->used += (size_t)snprintf(list->text + list->used, sizeof list->text - list->used, " ...");
+    else
+        list->used += (size_t)snprintf(list->text + list->used, sizeof list->text - list->used, "%s'%.40s' %s", list->used ? ", " : "",
+                                       name, onnx_shape_text(shape, dims, sizeof dims));
+}
+
+static bool found(const struct onnx_value *value) {
+    return ((const struct compare_value *)value->lowered)->point;
+}
+
+static size_t list_missing(struct onnx_value *const *values, size_t count, struct list *list) {
+    for (size_t i = 0; i < count; i++)
+        if (!found(values[i]))
+            add(list, values[i]->name, &values[i]->shape);
+    return list->count;
+}
+
+static void list_section(const struct comparison *c, const struct morsel_blob_section *section, struct list *list) {
+    const struct morsel_blob_io *io = morsel_blob_at(c->network, section->offset);
+    for (uint32_t i = 0; i < section->count; i++) {
+        struct onnx_shape shape = compare_tensor_shape(morsel_blob_tensor(c->network, io[i].tensor));
+        add(list, morsel_blob_string(c->network, io[i].name), &shape);
+    }
+}
+
+bool compare_ends_fit(const struct comparison *c, struct failure *failure) {
+    const struct morsel_blob_header *h = morsel_blob_header(c->network);
+    struct list missing = {0}, there = {0};
+    bool inputs = list_missing(c->graph->inputs, c->graph->input_count, &missing) != 0;
+    if (!inputs && !list_missing(c->graph->outputs, c->graph->output_count, &missing))
+        return true;
+    list_section(c, inputs ? &h->inputs : &h->outputs, &there);
+    return failure_set(failure, STATUS_INPUT,
+                       "the two have not the same %s, in name and size: MODEL lacks %s, and has %s; is it made from this file, with "
+                       "the same shapes?",
+                       inputs ? "inputs" : "outputs", missing.text, there.text);
+}
+
+/* Whether a tensor holds a value of the graph by its name and size. */
+static bool has_value(const struct comparison *c, const struct morsel_blob_tensor *t) {
+    const char *name = morsel_blob_string(c->network, t->name);
+    for (size_t i = 0; i < c->value_count; i++)
+        if (compare_is_name_of(name, c->graph->values[i]->name) &&
+            onnx_elements(&c->graph->values[i]->shape) == (int64_t)morsel_elements(t))
+            return true;
+    return false;
+}
+
+static bool is_end(const struct comparison *c, const struct morsel_blob_section *section, uint32_t tensor) {
+    const struct morsel_blob_io *io = morsel_blob_at(c->network, section->offset);
+    for (uint32_t i = 0; i < section->count; i++)
+        if (io[i].tensor == tensor)
+            return true;
+    return false;
+}
+
+bool compare_insides_fit(const struct comparison *c, struct failure *failure) {
+    const struct morsel_blob_header *h = morsel_blob_header(c->network);
+    struct list ours = {0}, theirs = {0};
+    for (uint32_t i = 0; i < h->tensors.count; i++) {
+        const struct morsel_blob_tensor *t = morsel_blob_tensor(c->network, i);
+        struct onnx_shape shape = compare_tensor_shape(t);
+        if (t->place || !t->name || is_end(c, &h->inputs, i) || is_end(c, &h->outputs, i))
+            continue;
+        if (has_value(c, t))
+            return true;
+        add(&theirs, morsel_blob_string(c->network, t->name), &shape);
+    }
+    for (size_t n = 0; n < c->graph->node_count; n++)
+        for (int k = 0; k < c->graph->nodes[n]->output_count; k++) {
+            const struct onnx_value *value = c->graph->nodes[n]->outputs[k];
+            if (value && !value->is_output)
+                add(&ours, value->name, &value->shape);
+        }
+    return !theirs.count || !ours.count ||
+           failure_set(failure, STATUS_INPUT,
+                       "no value inside the two networks has the same name and size: FLOAT has %s; MODEL has %s; is it made "
+                       "from this file?",
+                       ours.text, theirs.text);
+}
