@@ -157,6 +157,7 @@ static bool can_write(const struct conversion_call *call, const struct conversio
 }
 
 bool conversion_check_files(const struct conversion_call *call, struct conversion *c, const char *more, struct failure *failure) {
+    c->more = more;
     return memory_call_fits(call->arena, call->no_streaming, failure) && names_fit(call, c, failure) && name_header(call, c, failure) &&
            files_differ(call, c, more, failure) && can_write(call, c, more, failure);
 }
@@ -190,9 +191,25 @@ struct onnx_graph *conversion_load(const char *path, struct failure *failure) {
     return NULL;
 }
 
+bool conversion_reads(const struct conversion *c, const char *path) {
+    for (size_t i = 0; c->graph && i < c->graph->file_count; i++)
+        if (file_same(path, c->graph->files[i]))
+            return true;
+    return false;
+}
+
+static bool weights_stay(const struct conversion_call *call, const struct conversion *c, struct failure *failure) {
+    const char *written[] = {call->output, call->c_source, c->c_header_path, c->more};
+    for (size_t i = 0; i < sizeof written / sizeof *written; i++)
+        if (conversion_reads(c, written[i]))
+            return failure_set(failure, STATUS_CALL, "%s would be written over: it holds weights of %s; name another output", written[i],
+                               call->input);
+    return true;
+}
+
 bool conversion_read(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
     c->graph = conversion_load(call->input, failure);
-    return c->graph && conversion_extras(call, c, failure) && bind(call, c, failure);
+    return c->graph && weights_stay(call, c, failure) && conversion_extras(call, c, failure) && bind(call, c, failure);
 }
 
 /* The arena; before that the one that was not asked for, to tell what streaming saves. */

@@ -30,6 +30,7 @@ struct conversion {
     struct blob_extras extras;
     char **labels;
     size_t label_count;
+    const char *more; /* what is written beside the call's files, or NULL */
     uint8_t *blob;
     size_t blob_bytes;
     char *c_source, *c_header, *c_header_path; /* the header: NULL where the source goes to a device */
@@ -40,13 +41,17 @@ struct conversion {
  * names the header of --c. `more`: one more that is written, or NULL. */
 bool conversion_check_files(const struct conversion_call *call, struct conversion *c, const char *more, struct failure *failure);
 
+/* Whether weights of the network that was read come from this file. */
+bool conversion_reads(const struct conversion *c, const char *path);
+
 /* Reads an ONNX file. NULL: `failure` says why that cannot be done, also what to do with a blob. */
 struct onnx_graph *conversion_load(const char *path, struct failure *failure);
 
 /* The picture rule and the labels alone. */
 bool conversion_extras(const struct conversion_call *call, struct conversion *c, struct failure *failure);
 
-/* The graph with shapes and constants; the picture rule and the labels. */
+/* The graph with shapes and constants; the picture rule and the labels. No file of weights beside the network may be one that is
+ * written. */
 bool conversion_read(const struct conversion_call *call, struct conversion *c, struct failure *failure);
 
 /* Steps, arena and blob of a graph: of c->graph or of what was made from it. False with refusals in the report (and no failure), or with

@@ -224,6 +224,10 @@ static int show(const struct conversion_call *call, bool optimized, const char *
     struct failure failure = {0};
     if (!gather(call, optimized, o, &failure))
         return message_failure(&failure);
+    if (conversion_reads(&o->conversion, onnx)) {
+        message_error("inspect: --onnx %s would be written over: it holds weights of %s; name another file", onnx, call->input);
+        return STATUS_CALL;
+    }
     report_notices(&o->conversion.report);
     if (o->conversion.report.refusal_count) {
         report_refusals(call->input, NULL, &o->conversion.report);

@@ -268,6 +268,7 @@ static bool files_differ(const struct job *job, struct failure *failure) {
     for (size_t i = 0; i < job->output_count; i++) {
         const char *path = job->outputs[i].path;
         bool read = file_same(path, call->path) || file_same(path, call->picture) || file_same(path, call->labels), written = false;
+        read = read || conversion_reads(&job->conversion, path);
         for (size_t k = 0; k < job->input_count; k++)
             read = read || file_same(path, job->inputs[k].path);
         for (size_t k = 0; k < call->picture_count; k++)

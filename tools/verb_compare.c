@@ -90,7 +90,9 @@ static bool open_data(const struct call *call, struct work *w, struct failure *f
         wish.path_count = w->noise.count;
     }
     w->data = quant_data_open(&wish, w->first.graph, failure);
-    return w->data && (!quant_data_reads(w->data, call->svg) ||
+    bool read = w->data && (quant_data_reads(w->data, call->svg) || conversion_reads(&w->first, call->svg) ||
+                            conversion_reads(&w->second, call->svg));
+    return w->data && (!read ||
                        failure_set(failure, STATUS_CALL, "--svg %s would be written over: it is read as well; name another", call->svg));
 }
 

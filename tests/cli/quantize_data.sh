@@ -64,6 +64,28 @@ verify "samples stay as they are" kept "$work/arrays/some.npy" "$work/arrays/som
 verify "those of a named input" kept "$work/arrays/some.npy" "input=$work/arrays/some.npy"
 verify "those in a folder" kept "$work/arrays/some.npy" "$work/arrays"
 verify "pictures in a folder" kept "$work/classes/1/bird.ppm" "$work/classes" --picture $rule
+# beside PATTERN VERB ARGUMENTS...: a file of weights beside the network is no output, under no name, and stays as it is.
+beside() {
+    pattern=$1
+    shift
+    "$morsel" "$@" >"$work/out" 2>"$work/err"
+    code=$?
+    [ $code -eq 2 ] && grep -qE "$pattern" "$work/err" && cmp "$work/net/weights.data" "$work/before" || { echo "exit status $code"; cat "$work/err"; return 1; }
+}
+mkdir "$work/net"
+cp tests/cli/external.onnx "$work/net/"
+yes '<>' | head -c 48 >"$work/net/weights.data"
+cp "$work/net/weights.data" "$work/before"
+ln "$work/net/weights.data" "$work/net/link.onnx"
+{ printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (30, 4), }"; yes '<<>' | head -c 480; } >"$work/net/x.npy"
+network=$work/net/external.onnx held='weights.data would be written over: it holds weights of '
+verify "weights beside the network are no blob" beside "$held" quantize "$network" --data "$work/nowhere" -o "$work/net/weights.data"
+verify "nor the QDQ file" beside 'link.onnx would be written over: it holds' quantize "$network" --data "$work/nowhere" -o "$work/net/link.onnx"
+verify "nor the array of convert" beside "$held" convert "$network" -o "$work/x.morsel" --c "$work/net/weights.data"
+verify "nor what is left of the network" beside "$held" inspect "$network" --onnx "$work/net/weights.data"
+verify "nor an output" beside 'weights.data would be written over: it is read' run "$network" --input "$work/net/x.npy" --output "$work/net/weights.data"
+verify "they are read" "$morsel" quantize "$network" --data "$work/net/x.npy" -o "$work/net/e.morsel"
+verify "nor a picture of it" beside 'weights.data would be written over' compare "$network" "$work/net/e.morsel" --svg "$work/net/weights.data"
 verify "pictures to measure accuracy on" kept "$work/classes/1/bird.ppm" "$work/data_sound.npy" --picture $rule --eval "$work/classes"
 
 mkdir "$work/empty" "$work/text"

@@ -95,6 +95,18 @@ static void *read_piece(struct onnx_graph *graph, const Onnx__Tensor *tensor, co
     return data;
 }
 
+/* The graph knows which files it was read from. Few are, and tensors of one file follow each other. */
+static void remember(struct onnx_graph *graph, const char *path) {
+    for (size_t i = graph->file_count; i-- > 0;)
+        if (!strcmp(graph->files[i], path))
+            return;
+    const char **files = onnx_alloc(graph, (graph->file_count + 1) * sizeof *files);
+    if (graph->file_count)
+        memcpy(files, graph->files, graph->file_count * sizeof *files);
+    files[graph->file_count++] = onnx_text(graph, "%s", path);
+    graph->files = files;
+}
+
 void *onnx_read_external(struct onnx_graph *graph, const Onnx__Tensor *tensor, const char *folder, size_t size, char *error,
                          size_t error_size) {
     struct place place = {0};
@@ -111,6 +123,8 @@ void *onnx_read_external(struct onnx_graph *graph, const Onnx__Tensor *tensor, c
     }
     char *path = resolve(tensor, folder, place.location, error, error_size);
     void *data = path ? read_piece(graph, tensor, path, &place, size, error, error_size) : NULL;
+    if (data)
+        remember(graph, path);
     free(path);
     return data;
 }

@@ -85,6 +85,8 @@ struct onnx_graph {
     struct onnx_node **nodes;
     struct onnx_value **inputs;
     struct onnx_value **outputs;
+    size_t file_count;
+    const char **files;   /* with weights, beside the file itself: real paths */
     struct onnx_memory *memory;
 };
 
