@@ -209,7 +209,8 @@ static bool weights_stay(const struct conversion_call *call, const struct conver
 
 bool conversion_read(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
     c->graph = conversion_load(call->input, failure);
-    return c->graph && weights_stay(call, c, failure) && conversion_extras(call, c, failure) && bind(call, c, failure);
+    return c->graph && weights_stay(call, c, failure) && conversion_extras(call, c, failure) && bind(call, c, failure) &&
+           (!call->labels || extras_check_labels(call->labels, c->labels, c->label_count, c->graph, &c->report, failure));
 }
 
 /* The arena; before that the one that was not asked for, to tell what streaming saves. */
@@ -239,8 +240,6 @@ bool conversion_make(const struct conversion_call *call, struct conversion *c, s
         return failure_set(failure, STATUS_SYSTEM, "no memory for the blob, or it would take more than 2^31 bytes");
     if (!check_blob(c, failure))
         return false;
-    if (call->labels)
-        extras_check_labels(call->labels, c->labels, c->label_count, graph, &c->report);
     if (call->c_source && !(c->c_source = blob_c_source(c->blob, c->blob_bytes, call->c_source, &c->c_length)))
         return failure_memory(failure, c->blob_bytes * 5);
     if (c->c_header_path && !(c->c_header = blob_c_header(c->blob, c->blob_bytes, call->c_source, &c->c_header_length)))

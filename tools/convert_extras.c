@@ -66,8 +66,15 @@ static int64_t class_count(const struct onnx_shape *shape) {
     return shape->rank < 1 ? 0 : shape->dims[shape->rank > 1];
 }
 
-void extras_check_labels(const char *path, char *const *labels, size_t count, const struct onnx_graph *graph, struct onnx_report *report) {
-    int64_t classes = graph->output_count ? class_count(&graph->outputs[0]->shape) : 0;
+static bool any_dimension_is(const struct onnx_graph *graph, size_t count) {
+    for (size_t i = 0; i < graph->output_count; i++)
+        for (int k = 0; k < graph->outputs[i]->shape.rank; k++)
+            if ((size_t)graph->outputs[i]->shape.dims[k] == count)
+                return true;
+    return false;
+}
+
+static void notice_blank(const char *path, char *const *labels, size_t count, struct onnx_report *report) {
     size_t blank = 0, first = 0;
     for (size_t i = count; i-- > 0;) {
         if (!labels[i][strspn(labels[i], " \t")]) {
@@ -78,7 +85,23 @@ void extras_check_labels(const char *path, char *const *labels, size_t count, co
     if (blank)
         onnx_notice(report, "%s: label %zu of %zu is blank%s (an empty line counts as a label)", path, first + 1, count,
                     blank > 1 ? ", and others after it" : "");
-    if (classes > 0 && (size_t)classes != count)
-        onnx_notice(report, "%s holds %zu label%s, and output '%s' has %" PRId64 " class%s: label 1 is taken for class 0, and so on", path,
-                    count, count == 1 ? "" : "s", graph->outputs[0]->name, classes, classes == 1 ? "" : "es");
+}
+
+/* Classes at the end may be without a name: outputs are rounded up to what hardware likes. A label without a class is one of another
+ * network. */
+bool extras_check_labels(const char *path, char *const *labels, size_t count, const struct onnx_graph *graph, struct onnx_report *report,
+                         struct failure *failure) {
+    int64_t classes = graph->output_count ? class_count(&graph->outputs[0]->shape) : 0;
+    notice_blank(path, labels, count, report);
+    if (classes <= 0 || (size_t)classes == count)
+        return true;
+    if ((size_t)classes < count && !any_dimension_is(graph, count))
+        return failure_set(failure, STATUS_INPUT,
+                           "%s holds %zu labels, and output '%s' has %" PRId64 " class%s: the labels are another network's, or have a line "
+                           "too many",
+                           path, count, graph->outputs[0]->name, classes, classes == 1 ? "" : "es");
+    onnx_notice(report, "%s holds %zu label%s, and output '%s' has %" PRId64 " class%s: label 1 is taken for class 0, and so on%s", path,
+                count, count == 1 ? "" : "s", graph->outputs[0]->name, classes, classes == 1 ? "" : "es",
+                (size_t)classes == count + 1 ? "; if class 0 is the background, the file wants a first line for it" : "");
+    return true;
 }

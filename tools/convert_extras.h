@@ -13,7 +13,8 @@ bool extras_rule_misfits(const struct morsel_blob_picture *rule, const struct on
 /* A notice for inputs whose first dimension is more than 1 because the file says so. */
 void extras_check_batch(const struct onnx_graph *graph, struct onnx_report *report);
 
-/* Notices: more or fewer labels than the first output has classes, and labels that are blank. */
-void extras_check_labels(const char *path, char *const *labels, size_t count, const struct onnx_graph *graph, struct onnx_report *report);
+/* False: more labels than the first output has classes. Notices of fewer, and of labels that are blank. */
+bool extras_check_labels(const char *path, char *const *labels, size_t count, const struct onnx_graph *graph, struct onnx_report *report,
+                         struct failure *failure);
 
 #endif

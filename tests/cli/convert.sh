@@ -98,9 +98,15 @@ verify "wants pictures of the input's size" sh -c "! '$morsel' run '$work/n.mors
 verify "and says which" says 'small.ppm: the picture is 2 x 3 .*does not resize, so 32 x 32 is wanted'
 
 # --- labels that do not go with the network
-labels() { printf "$1" >"$work/labels.txt"; call 0 $network/network.onnx -o "$work/l.morsel" --labels "$work/labels.txt"; }
+labels() { printf "$1" >"$work/labels.txt"; call "${2:-0}" $network/network.onnx -o "$work/l.morsel" --labels "$work/labels.txt"; }
 verify "2 labels for 10 classes" labels 'a\nb\n'
 verify "are noticed" says "notice: .*labels.txt holds 2 labels, and output 'output' has 10 classes"
+verify "one less than classes" labels '1\n2\n3\n4\n5\n6\n7\n8\n9\n'
+verify "may be the background's" says "notice: .*if class 0 is the background, the file wants a first line for it"
+rm -f "$work/l.morsel"
+verify "one more" labels '1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n' 1
+verify "is an error" says "^morsel: .*labels.txt holds 11 labels, and output 'output' has 10 classes: the labels are another network's"
+verify "that leaves nothing" test ! -e "$work/l.morsel"
 verify "10 labels, one of them blank" labels 'a\nb\n\nd\ne\nf\ng\nh\ni\nj\n'
 verify "is noticed" says "notice: .*labels.txt: label 3 of 10 is blank"
 verify "and nothing else of the labels" sh -c "! grep -q holds '$work/err'"
