@@ -69,6 +69,7 @@ separate() { # NAME COMPILER FLAGS...
     fi
 }
 separate header-c "$compiler" -std=c11
+separate tasks "$compiler" -std=c11 -DIN_TASKS
 if command -v c++ >/dev/null 2>&1; then separate header-c++ c++ -x c++ -std=c++11; else echo "skip header-c++: not installed"; fi
 
 # The README's C example, on a network with a class less, must find in the shipped pictures what the tool finds.

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The network as C: an array in one file, and a header with its declaration and its numbers. Both serve C11 and C++11. */
+#include "core/morsel.h"
+#include "core/stream.h"
 #include "tools/blob/blob.h"
 
 #include <ctype.h>
@@ -44,15 +46,26 @@ char *blob_c_header_path(const char *path) {
     return header;
 }
 
+/* The arena of several threads as morsel_arena_bytes_for() has it: so much for two, and so much more for each further one. */
+static void put_arena_for(FILE *out, const char *own, const uint8_t *blob, size_t bytes) {
+    struct morsel_model model;
+    bool open = !morsel_open(&model, blob, bytes, MORSEL_SKIP_CHECKSUM);
+    uint32_t one = morsel_arena_bytes(&model), more = open ? morsel_band_bytes(&model) : 0, first = more ? morsel_spare_bytes(&model) : 0;
+    fprintf(out, "/* For up to so many tasks at once, as morsel_arena_bytes_for() says it. */\n");
+    fprintf(out, "#define %s_ARENA_BYTES_FOR(tasks) ((tasks) > 1 ? %uu + ((tasks) - 1) * %uu : %uu)\n\n", own, one + first, more, one);
+}
+
 /* What header and array begin with, so that the array's file can do without the header. */
 static void put_declarations(FILE *out, const struct names *names, const uint8_t *blob, size_t bytes) {
     const char *own = names->capitals;
     struct morsel_blob_header header;
     memcpy(&header, blob, sizeof header);
-    fprintf(out, "#include <stdint.h>\n\n#define %s_BYTES %zuu\n#define %s_ARENA_BYTES %uu\n\n", own, bytes, own, header.arena_bytes);
+    fprintf(out, "#include <stdint.h>\n\n#define %s_BYTES %zuu\n#define %s_ARENA_BYTES %uu\n", own, bytes, own, header.arena_bytes);
+    put_arena_for(out, own, blob, bytes);
     fprintf(out, "#ifndef MODEL_BLOB\n");
     if (strcmp(own, "MODEL") != 0) /* a network of that name has these already */
-        fprintf(out, "#define MODEL_ARENA_BYTES %s_ARENA_BYTES\n", own);
+        fprintf(out, "#define MODEL_ARENA_BYTES %s_ARENA_BYTES\n#define MODEL_ARENA_BYTES_FOR(tasks) %s_ARENA_BYTES_FOR(tasks)\n", own,
+                own);
     fprintf(out, "#define MODEL_BLOB %s_blob\n#define MODEL_BLOB_BYTES %s_BYTES\n#endif\n\n", names->lower, own);
     fprintf(out, "#ifdef __cplusplus\nextern \"C\"\n#else\nextern\n#endif\nconst uint8_t %s_blob[%zu];\n\n", names->lower, bytes);
 }
