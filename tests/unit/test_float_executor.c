@@ -66,6 +66,35 @@ static void test_operators(void **state) {
     EXPECT("Where", 13, "o=1,0 f:2 f:2", "", .25F, 1);
 }
 
+/* A picture of 2 x 2 to twice its size: the middle values are of four corners each, added in ONNX Runtime's order. */
+static void test_blend_order(void **state) {
+    (void)state;
+    struct bytes model = one_node("Resize", 13, "f:1,1,2,2 - f=1,1,2,2", "mode@linear", 1);
+    struct onnx_graph *graph = inferred_bytes(&model);
+    struct failure failure;
+    struct executor *executor = executor_open(graph, &failure);
+    assert_non_null(executor);
+    struct executor_run *run = executor_run_open(executor, &failure);
+    int other = 0;
+    for (int i = 1; i <= 20; i++) {
+        const float step = 0.0328219F, x[4] = {(float)i * step, (float)(i + 7) * -step, (float)(i * 5) * step, (float)(90 - i) * step};
+        const float *in[1] = {x};
+        size_t count;
+        assert_true(executor_run(run, in, NULL, NULL, &failure));
+        const float *y = executor_output(run, 0, &count);
+        assert_int_equal(count, 16);
+        assert_true(y[0] == x[0] && y[3] == x[1] && y[12] == x[2] && y[15] == x[3]);
+        assert_true(y[5] == x[0] * .5625F + x[1] * .1875F + x[2] * .1875F + x[3] * .0625F);
+        assert_true(y[10] == x[0] * .0625F + x[1] * .1875F + x[2] * .1875F + x[3] * .5625F);
+        float above = x[0] * .75F + x[1] * .25F, below = x[2] * .75F + x[3] * .25F;
+        other += y[5] != above * .75F + below * .25F;
+    }
+    assert_true(other > 0); /* one axis after the other would not do */
+    executor_run_close(run);
+    executor_close(executor);
+    onnx_free(graph);
+}
+
 /* conv -> relu -> conv2, and relu is an output as well. */
 static struct bytes small_net(void) {
     struct bytes graph = {0};
@@ -226,8 +255,9 @@ static void test_positions(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_operators), cmocka_unit_test(test_watch),    cmocka_unit_test(test_known),
-        cmocka_unit_test(test_memory),    cmocka_unit_test(test_refusals), cmocka_unit_test(test_positions),
+        cmocka_unit_test(test_operators), cmocka_unit_test(test_blend_order), cmocka_unit_test(test_watch),
+        cmocka_unit_test(test_known),     cmocka_unit_test(test_memory),      cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_positions),
     };
     return cmocka_run_group_tests_name("float executor", tests, NULL, NULL);
 }
