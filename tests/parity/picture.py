@@ -40,12 +40,23 @@ class View(c.Structure):
                 ("onnx_type", c.c_uint32), ("onnx_rank", c.c_uint32), ("onnx_dims", c.c_uint32 * 6)]
 
 
+# Where the header has the rule's place, how long header and rule are, and what marks a model as open: as this tree's headers say.
+LAYOUT = """#include "core/blob.h"
+#include <stddef.h>
+const uint32_t layout[4] = {offsetof(struct morsel_blob_header, picture), sizeof(struct morsel_blob_header),
+                            sizeof(struct morsel_blob_picture), MORSEL_OPENED};
+"""
+
+
 def build(cc, folder):
-    sources = [ROOT + "/core/picture.c"]
+    sources = [ROOT + "/core/picture.c", os.path.join(folder, "layout.c")]
+    with open(sources[1], "w", encoding="utf-8") as f:
+        f.write(LAYOUT)
     path = os.path.join(folder, "picture.so")
     subprocess.run([cc, "-std=c11", "-O2", "-ffp-contract=off", "-shared", "-fPIC", "-I" + ROOT,
                     "-o", path] + sources, check=True)
     lib = c.CDLL(path)
+    lib.place, lib.header_bytes, lib.rule_bytes, lib.opened_mark = (c.c_uint32 * 4).in_dll(lib, "layout")
     lib.morsel_picture_bytes.restype = c.c_size_t
     lib.morsel_picture_bytes.argtypes = [c.c_void_p, c.c_uint32, c.c_uint32]
     lib.morsel_picture.argtypes = [c.c_void_p, c.c_void_p, c.c_uint32, c.c_uint32, c.c_size_t, c.c_void_p,
@@ -53,14 +64,14 @@ def build(cc, folder):
     return lib
 
 
-def blob(rule):
-    """A header whose one section is the rule (struct morsel_blob_header, struct morsel_blob_picture)."""
-    head = struct.pack("<8sIIII", b"MORSEL\r\n", 1, 256, 0, 0)
-    sections = [(64, 0)] * 6 + [(192, 1)] + [(64, 0)] * 3
-    head += b"".join(struct.pack("<II", *s) for s in sections)
+def blob(lib, rule):
+    """A header whose one section is the rule (struct morsel_blob_header, struct morsel_blob_picture), and the rule."""
     record = struct.pack("<7If3f3f", 0, rule["resize"], *rule["resize_size"], *rule["crop"], rule["channels"], rule["scale"],
                          *rule["mean"], *rule["std"])
-    return (head.ljust(192, b"\0") + record).ljust(256, b"\0")
+    assert len(record) == lib.rule_bytes
+    head = bytearray(lib.header_bytes)
+    struct.pack_into("<II", head, lib.place, lib.header_bytes, 1)
+    return bytes(head) + record
 
 
 def resized(rule, width, height):
@@ -108,10 +119,11 @@ def quantized(values, kind, scale, zero):
 
 def ours(lib, picture, rule, kind, layout, rank, scale, zero, shape):
     height, width = picture.shape[:2]
-    memory = np.frombuffer(blob(rule) + b"\0" * 64, np.uint8).copy()
+    data = np.frombuffer(blob(lib, rule), np.uint8)
+    memory = np.zeros(data.size + 64, np.uint8)
     start = -memory.ctypes.data % 64
-    memory[start:start + 256] = np.frombuffer(blob(rule), np.uint8)
-    model = Model(memory.ctypes.data + start, 256, lib.opened_mark)
+    memory[start:start + data.size] = data
+    model = Model(memory.ctypes.data + start, data.size, lib.opened_mark)
     h, w, n = shape
     dims = [2, h, w, n] if layout == CHANNELS_LAST else [2, n, h, w]
     dims = dims if rank == 4 else dims[1:]
@@ -241,7 +253,6 @@ def main():
     totals = {"random": 0, "real": 0, "values": 0, "differ": 0, "worst": 0.0}
     with tempfile.TemporaryDirectory() as folder:
         lib = build(options.cc, folder)
-        lib.opened_mark = 0x4E45504F  # MORSEL_OPENED of core/blob.h
         run(lib, random.Random(options.seed), options, totals)
     good = totals["values"] > 0 and totals["worst"] <= 1.0001
     print("{} picture: {random} random and {real} real pictures, {values} values, {differ} differ, worst by {worst:g} steps"
