@@ -2,40 +2,15 @@
 # SPDX-License-Identifier: MIT
 # morsel compare from the command line, on a small float network and the shipped pictures. Prints "ok NAME" or "FAIL NAME".
 cd "$(dirname "$0")/../.." || exit 1
-morsel=${MORSEL:-build/morsel}
+verb=compare title='compare: '
+. tests/cli/calls.sh
 float=tests/cli/float_small.onnx
 pictures=models/cifar10/pictures
 rule=models/cifar10/picture.json
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
 export TMPDIR="$work/temporary"
 mkdir "$TMPDIR"
-status=0
 
-# verify NAME COMMAND...: a command that must succeed.
-verify() {
-    name=$1
-    shift
-    if "$@" >"$work/log" 2>&1; then echo "ok compare: $name"; else
-        echo "FAIL compare: $name"
-        head -n 12 "$work/log" | sed 's/^/    /'
-        status=1
-    fi
-}
-
-# call STATUS ARGUMENTS...: the exit status is that, and a failure says something that starts with "morsel: ". Output in out and err.
-call() {
-    want=$1
-    shift
-    "$morsel" compare "$@" >"$work/out" 2>"$work/err"
-    code=$?
-    [ $code -eq "$want" ] || { echo "exit status $code, not $want"; cat "$work/err"; return 1; }
-    [ "$want" -eq 0 ] || grep -q '^morsel: ' "$work/err" || { echo "no line that starts with 'morsel: '"; return 1; }
-}
-says() { grep -qE -- "$1" "$work/out" "$work/err" || { echo "no line has /$1/"; cat "$work/out" "$work/err"; return 1; }; }
-call_says() { pattern=$1; shift; call "$@" && says "$pattern"; }
 layers() { [ "$(grep -c '"sqnr_own_db"' "$work/out")" -eq "$1" ]; } # and inputs
-number() { sed -n "s/^ *\"$1\": \([-0-9.]*\),*$/\1/p" "$work/out"; }
 above() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > b) }'; }
 data="--data $pictures --picture $rule"
 

@@ -2,37 +2,10 @@
 # SPDX-License-Identifier: MIT
 # morsel convert from the command line, on the shipped network and on damaged copies of it. Prints "ok NAME" or "FAIL NAME".
 cd "$(dirname "$0")/../.." || exit 1
-morsel=${MORSEL:-build/morsel}
+verb=convert title='convert: '
+. tests/cli/calls.sh
 network=models/cifar10
 free=tests/cli/free_batch.onnx # of any batch
-work=$(mktemp -d) || exit 1
-trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
-status=0
-
-# verify NAME COMMAND...: a command that must succeed.
-verify() {
-    name=$1
-    shift
-    if "$@" >"$work/log" 2>&1; then echo "ok convert: $name"; else
-        echo "FAIL convert: $name"
-        head -n 12 "$work/log" | sed 's/^/    /'
-        status=1
-    fi
-}
-
-# call STATUS ARGUMENTS...: the exit status is that, and a failure says something that starts with "morsel: ". Output in out and err.
-call() {
-    want=$1
-    shift
-    "$morsel" convert "$@" >"$work/out" 2>"$work/err"
-    code=$?
-    [ $code -eq "$want" ] || { echo "exit status $code, not $want"; cat "$work/err"; return 1; }
-    [ "$want" -eq 0 ] || grep -q '^morsel: ' "$work/err" || { echo "no line that starts with 'morsel: '"; return 1; }
-}
-says() { grep -qE -- "$1" "$work/out" "$work/err" || { echo "no line has /$1/"; cat "$work/out" "$work/err"; return 1; }; }
-call_says() { pattern=$1; shift; call "$@" && says "$pattern"; }
-absent() { [ ! -e "$1" ]; }
-number() { sed -n "s/^ *\"$1\": \([0-9]*\),*$/\1/p" "$work/out"; }
 
 # --- what it writes
 verify "the shipped network" call 0 $network/network.onnx -o "$work/a.morsel" --picture $network/picture.json --labels $network/labels.txt

@@ -2,25 +2,9 @@
 # SPDX-License-Identifier: MIT
 # morsel inspect on ONNX files, and what it writes. Prints "ok NAME" or "FAIL NAME".
 cd "$(dirname "$0")/../.." || exit 1
-morsel=${MORSEL:-build/morsel}
+verb=inspect title='inspect-onnx: '
+. tests/cli/calls.sh
 network=models/cifar10
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-status=0
-
-# check NAME STATUS PATTERN ARGUMENTS...: the exit status is that, and a line on stdout or stderr has the pattern.
-check() {
-    name=$1 want=$2 pattern=$3
-    shift 3
-    $morsel "$@" >"$work/out" 2>"$work/err"
-    code=$?
-    if [ $code -eq "$want" ] && grep -qE -- "$pattern" "$work/out" "$work/err"; then echo "ok inspect-onnx: $name"; else
-        echo "FAIL inspect-onnx: $name (exit status $code, wanted $want and /$pattern/)"
-        head -n 8 "$work/out" "$work/err" | sed 's/^/    /'
-        status=1
-    fi
-}
-same() { if cmp -s "$2" "$3"; then echo "ok inspect-onnx: $1"; else echo "FAIL inspect-onnx: $1"; status=1; fi; }
 
 check "operators" 0 "^  Conv +52$" inspect $network/network.onnx
 check "inputs" 0 "^input input: float 1x3x32x32$" inspect $network/network.onnx
@@ -30,19 +14,19 @@ check "before and after" 0 "^  nodes +7 +3$" inspect tests/cli/written_out.onnx 
 check "what became of the operators" 0 "^  HardSwish +0 +1$" inspect tests/cli/written_out.onnx --optimized
 check "what the passes did" 0 "^  affine-before +1 " inspect tests/cli/written_out.onnx --optimized
 check "JSON" 0 '"name": "affine-before", "changes": 1,' inspect tests/cli/written_out.onnx --optimized --json
-if [ "$(grep -c '"nodes": [0-9]' "$work/out")" -eq 2 ] && [ ! -s "$work/err" ]; then echo "ok inspect-onnx: JSON has both and nothing else speaks"; else
-    echo "FAIL inspect-onnx: JSON has both and nothing else speaks"; status=1; fi
+verify "JSON has both" test "$(grep -c '"nodes": [0-9]' "$work/out")" -eq 2
+verify "and nothing else speaks" test ! -s "$work/err"
 check "the file's own opset" 0 "^tests/cli/old_opset.onnx: opset 11" inspect tests/cli/old_opset.onnx --optimized
 check "and the one it is optimized in" 0 '^    "opset": 14' inspect tests/cli/old_opset.onnx --optimized --json
 check "JSON of the file alone" 0 '"BatchNormalization": 1' inspect tests/cli/written_out.onnx --json
 check "writes ONNX" 0 "Conv" inspect $network/network.onnx --onnx "$work/network.onnx"
 check "which converts" 0 "layers" convert "$work/network.onnx" -o "$work/network.morsel" --picture $network/picture.json --labels $network/labels.txt
-same "to the same blob" "$work/network.morsel" $network/network.morsel
+verify "to the same blob" cmp "$work/network.morsel" $network/network.morsel
 check "writes what is left" 0 "HardSwish" inspect tests/cli/written_out.onnx --optimized --onnx "$work/left.onnx"
 check "which has no more to give" 0 "^  nodes +3 +3$" inspect "$work/left.onnx" --optimized
 cp $network/network.onnx "$work/mine.onnx"
 check "ONNX over the model" 2 "would be written over" inspect "$work/mine.onnx" --onnx "$work/mine.onnx"
-same "leaves it alone" "$work/mine.onnx" $network/network.onnx
+verify "leaves it alone" cmp "$work/mine.onnx" $network/network.onnx
 check "a full disk" 3 "^morsel: cannot write /dev/full" inspect $network/network.onnx --onnx /dev/full
 check "no such file" 1 "^morsel: .*cannot read .*missing.onnx" inspect "$work/missing.onnx"
 head -c 1000 $network/network.onnx >"$work/short.onnx"

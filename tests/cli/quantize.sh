@@ -2,38 +2,11 @@
 # SPDX-License-Identifier: MIT
 # morsel quantize from the command line, on a small float network and the shipped pictures. Prints "ok NAME" or "FAIL NAME".
 cd "$(dirname "$0")/../.." || exit 1
-morsel=${MORSEL:-build/morsel}
+verb=quantize title='quantize: '
+. tests/cli/calls.sh
 float=tests/cli/float_small.onnx
 pictures=models/cifar10/pictures
 rule=models/cifar10/picture.json
-work=$(mktemp -d) || exit 1
-trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
-status=0
-
-# verify NAME COMMAND...: a command that must succeed.
-verify() {
-    name=$1
-    shift
-    if "$@" >"$work/log" 2>&1; then echo "ok quantize: $name"; else
-        echo "FAIL quantize: $name"
-        head -n 12 "$work/log" | sed 's/^/    /'
-        status=1
-    fi
-}
-
-# call STATUS ARGUMENTS...: the exit status is that, and a failure says something that starts with "morsel: ". Output in out and err.
-call() {
-    want=$1
-    shift
-    "$morsel" quantize "$@" >"$work/out" 2>"$work/err"
-    code=$?
-    [ $code -eq "$want" ] || { echo "exit status $code, not $want"; cat "$work/err"; return 1; }
-    [ "$want" -eq 0 ] || grep -q '^morsel: ' "$work/err" || { echo "no line that starts with 'morsel: '"; return 1; }
-}
-says() { grep -qE -- "$1" "$work/out" "$work/err" || { echo "no line has /$1/"; cat "$work/out" "$work/err"; return 1; }; }
-call_says() { pattern=$1; shift; call "$@" && says "$pattern"; }
-number() { sed -n "s/^ *\"$1\": \([0-9]*\),*$/\1/p" "$work/out"; }
-differs() { ! cmp -s "$1" "$2"; }
 
 # --- what it writes
 mkdir "$work/qdq" # the network is named after its file

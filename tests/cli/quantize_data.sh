@@ -3,26 +3,13 @@
 # morsel quantize on data that is strange or wrong, and networks with channels that are: an error that says what, or scales that are sane.
 # MORSEL is the tool, FILES the program from make_files.c. Prints "ok NAME" or "FAIL NAME".
 cd "$(dirname "$0")/../.." || exit 1
-morsel=${MORSEL:-build/morsel}
+verb=quantize title='quantize-data: '
+. tests/cli/calls.sh
 files=${FILES:-${BUILD:-build}/tests/cli/make_files}
 float=tests/cli/float_small.onnx
 rule=models/cifar10/picture.json
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
 "$files" "$work" || exit 1
 rm -f "$work"/*.morsel
-status=0
-
-# verify NAME COMMAND...: a command that must succeed.
-verify() {
-    name=$1
-    shift
-    if "$@" >"$work/log" 2>&1; then echo "ok quantize-data: $name"; else
-        echo "FAIL quantize-data: $name"
-        head -n 12 "$work/log" | sed 's/^/    /'
-        status=1
-    fi
-}
 
 # refused PATTERN DATA [OPTION...]: exit status 1, a line with the pattern, and no blob, not even a part of one.
 refused() {

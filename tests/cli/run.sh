@@ -2,44 +2,12 @@
 # SPDX-License-Identifier: MIT
 # The tool's command line: MORSEL is the tool, FILES the program from make_files.c. Prints "ok NAME" or "FAIL NAME".
 cd "$(dirname "$0")/../.." || exit 1
-morsel=${MORSEL:-build/morsel}
+verb='' title=''
+. tests/cli/calls.sh
 files=${FILES:-${BUILD:-build}/tests/cli/make_files}
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-status=0
 unset MORSEL_CPU
 "$files" "$work" || { echo "FAIL the test's files cannot be made"; exit 1; }
 
-# check NAME STATUS PATTERN ARGUMENTS...: the tool's exit status, and a pattern that its output (both streams) has; a failure has one
-# line on stderr that starts with "morsel: ".
-check() {
-    name=$1 want=$2 pattern=$3
-    shift 3
-    # shellcheck disable=SC2086
-    $morsel "$@" >"$work/out" 2>"$work/err"
-    code=$?
-    why=
-    [ $code -eq "$want" ] || why="exit status $code, not $want"
-    grep -qE -- "$pattern" "$work/out" "$work/err" || why="$why; no line has /$pattern/"
-    if [ "$want" -ne 0 ]; then
-        [ "$(grep -vc ': notice: ' "$work/err")" -eq 1 ] || why="$why; not one line on stderr"
-        grep -q '^morsel: ' "$work/err" || why="$why; stderr does not start with 'morsel: '"
-    fi
-    if [ -z "$why" ]; then echo "ok $name"; else
-        echo "FAIL $name: $why"
-        sed 's/^/    /' "$work/out" "$work/err" | head -n 12
-        status=1
-    fi
-}
-
-# verify NAME COMMAND...: a command that must succeed.
-verify() {
-    name=$1
-    shift
-    if "$@" >"$work/out" 2>&1; then echo "ok $name"; else echo "FAIL $name"; head -n 12 "$work/out" | sed 's/^/    /'; status=1; fi
-}
-
-absent() { [ ! -e "$1" ]; }
 nothing_left() { [ -z "$(find "$work" -name '*.[A-Za-z0-9][A-Za-z0-9][A-Za-z0-9][A-Za-z0-9][A-Za-z0-9][A-Za-z0-9]' ! -name '*.morsel')" ]; }
 
 # --- the call

@@ -3,34 +3,9 @@
 # morsel run on ONNX files, in float, from the command line. Quantized networks between QuantizeLinear and DequantizeLinear give what ONNX
 # Runtime recorded. Prints "ok NAME" or "FAIL NAME".
 cd "$(dirname "$0")/../.." || exit 1
-morsel=${MORSEL:-build/morsel}
+verb=run title='run: '
+. tests/cli/calls.sh
 cases=tests/golden/cases
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-status=0
-
-# verify NAME COMMAND...: a command that must succeed.
-verify() {
-    name=$1
-    shift
-    if "$@" >"$work/log" 2>&1; then echo "ok run: $name"; else
-        echo "FAIL run: $name"
-        head -n 12 "$work/log" | sed 's/^/    /'
-        status=1
-    fi
-}
-
-# call STATUS ARGUMENTS...: the exit status is that, and a failure says something that starts with "morsel: ". Output in out and err.
-call() {
-    want=$1
-    shift
-    "$morsel" run "$@" >"$work/out" 2>"$work/err"
-    code=$?
-    [ $code -eq "$want" ] || { echo "exit status $code, not $want"; cat "$work/err"; return 1; }
-    [ "$want" -eq 0 ] || grep -q '^morsel: ' "$work/err" || { echo "no line that starts with 'morsel: '"; return 1; }
-}
-says() { grep -qE -- "$1" "$work/out" "$work/err" || { echo "no line has /$1/"; cat "$work/out" "$work/err"; return 1; }; }
-call_says() { pattern=$1; shift; call "$@" && says "$pattern"; }
 
 for name in squeeze_excite-qdq-u8s8pc residual-qdq-u8u8pt shuffle-qdq-u8s8pc conv_grouped-qdq-s8s8pc move_gather-qdq-u8s8pc \
     pool_AveragePool_padded_count-qdq-u8s8pc gemm_rows-qdq-u8s8pc; do
