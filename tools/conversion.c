@@ -2,6 +2,7 @@
 #include "tools/conversion.h"
 #include "tools/convert_extras.h"
 #include "tools/convert_report.h"
+#include "tools/graph/optimize.h"
 #include "tools/lower/half.h"
 #include "tools/lower/lower.h"
 #include "tools/memory.h"
@@ -228,6 +229,7 @@ bool conversion_make(const struct conversion_call *call, struct conversion *c, s
         free(c->report.notices[--c->report.notice_count]);
     c->kept_notices = c->report.notice_count;
     c->made = true;
+    graph_write_out(graph);
     c->net = lower(graph, &c->report);
     if (!c->net || c->report.refusal_count)
         return false;

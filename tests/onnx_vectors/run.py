@@ -47,9 +47,12 @@ MOVES = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Slice", "Sp
 
 
 def operators():
-    """The converter's table."""
-    with open(os.path.join(ROOT, "tools", "lower", "lower.c"), encoding="utf-8") as f:
-        return sorted(set(re.findall(r'\{""\s*, "(\w+)", lower_', f.read())))
+    """The converter's tables: what it has an operator for, and what it writes out."""
+    found = set()
+    for path, row in (("tools/lower/lower.c", r'\{""\s*, "(\w+)", lower_'), ("tools/graph/pass_norms.c", r'\{"(\w+)", change_')):
+        with open(os.path.join(ROOT, path), encoding="utf-8") as f:
+            found.update(re.findall(row, f.read()))
+    return sorted(found)
 
 
 def collect():

@@ -502,6 +502,20 @@ def layer_norm(b):
     return b.out(b.op("MatMul", x, b.weight(16, 8)))
 
 
+@net(opset=17)
+def layer_norm_operator(b):
+    x = b.op("Add", b.input(1, 6, 16), b.input(1, 6, 16))
+    x = b.op("LayerNormalization", x, b.plain_floats(16), b.plain_floats(16), axis=-1)
+    return b.out(b.op("MatMul", x, b.weight(16, 8)))
+
+
+@net()
+def instance_norm_operator(b):
+    x = b.conv(b.input(1, 3, 10, 10), 3, 8, 3, pads=[1, 1, 1, 1])
+    x = b.op("InstanceNormalization", x, b.plain_floats(8), b.plain_floats(8))
+    return b.out(b.conv(x, 8, 6, 3, relu=True))
+
+
 @net()
 def upsampling(b):
     x = b.conv(b.input(1, 3, 12, 12), 3, 8, 3, relu=True, strides=[2, 2])

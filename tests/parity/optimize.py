@@ -210,6 +210,21 @@ class Chance:
         x = self.listed("Squeeze", self.listed("Unsqueeze", self.x, "axes", [self.pick(0, 2)]), "axes", [0])
         self.x = self.op("Reshape", x, self.ints(*self.shape))
 
+    def normalized(self):
+        """Along channels, pictures, groups or the last dimension."""
+        c, kinds = self.shape[1], ["InstanceNormalization", "LpNormalization"]
+        kinds += ["LayerNormalization"] * 2 * (self.opset >= 17) + ["GroupNormalization"] * 2 * (self.opset >= 21 and c % 2 == 0)
+        kind, numbers = self.pick(*kinds), lambda *shape: [self.values(*shape), self.values(*shape)]
+        if kind == "InstanceNormalization":
+            self.x = self.op(kind, self.x, *numbers(c), epsilon=1e-3)
+        elif kind == "LpNormalization":
+            self.x = self.op(kind, self.x, axis=self.pick(-1, 1), p=self.pick(1, 2))
+        elif kind == "GroupNormalization":
+            self.x = self.op(kind, self.x, *numbers(c), num_groups=2)
+        else:
+            axis = self.pick(1, 2, 3)
+            self.x = self.op(kind, self.x, *numbers(*self.shape[axis:])[:self.pick(1, 2)], axis=axis)
+
     def summed(self):
         self.x = self.listed("ReduceSum", self.x, "axes", [1], keepdims=1)
         self.shape[1] = 1
@@ -267,7 +282,7 @@ class Chance:
     def model(self):
         pieces = (self.conv, self.conv, self.depthwise, self.transposed, self.padded, self.norm, self.norm, self.arithmetic,
                   self.affine_chain, self.nothing, self.activation, self.activation, self.excite, self.residual, self.shuffle,
-                  self.pick(self.softmax, self.parts, self.squeezed, self.summed, self.resized))
+                  self.pick(self.softmax, self.parts, self.squeezed, self.summed, self.resized, self.normalized))
         for _ in range(self.pick(3, 5, 8, 12)):
             self.pick(*pieces)()
         self.pick(self.head, self.words, lambda: None)()

@@ -94,7 +94,7 @@ class Branches(optimize.Chance):
 
     def model(self):
         pieces = (self.conv, self.conv, self.depthwise, self.transposed, self.padded, self.norm, self.arithmetic, self.activation,
-                  self.activation, self.excite, self.residual, self.shuffle, self.pool, self.border, self.back, self.parts, self.softmax)
+                  self.activation, self.excite, self.residual, self.shuffle, self.pool, self.border, self.back, self.parts, self.softmax, self.normalized)
         for _ in range(self.pick(3, 6, 9)):
             self.keep()
             self.pick(*pieces)()

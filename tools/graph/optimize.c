@@ -22,6 +22,7 @@ static const struct {
     {"constants", "results that do not depend on an input are computed", pass_constants},
     {"noops", "nodes that give what they get are gone", pass_noops},
     {"opset", "old operators are said in opset 14", pass_opset}, /* before functions get names: HardSwish has one there */
+    {"norms", "normalizations are written out with means and roots", pass_norms},
     {"moves", "reshapes of reshapes and transposes of transposes are one", pass_moves},
     /* before affine maps: the sums and products of a function that is written out belong to it */
     {"activations", "functions that were written out have their names", pass_activations},
@@ -58,4 +59,9 @@ void graph_optimize(struct onnx_graph *g, struct onnx_report *report) {
     for (int i = 0; report && i < GRAPH_PASSES; i++)
         if (done[i].changes)
             onnx_notice(report, "optimized, %s: %s (%d)", done[i].name, done[i].what, done[i].changes);
+}
+
+void graph_write_out(struct onnx_graph *g) {
+    if (pass_norms(g) + pass_reduces(g))
+        edit_clean(g);
 }

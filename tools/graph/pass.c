@@ -88,6 +88,13 @@ struct onnx_value *graph_int64s(struct onnx_graph *g, const struct onnx_node *no
     return value;
 }
 
+struct onnx_value *graph_put(struct onnx_graph *g, struct onnx_node *before, const char *op, struct onnx_value *const *inputs, int count,
+                             const struct onnx_shape *shape) {
+    struct onnx_value *y = edit_value(g, before->outputs[0]->name, ONNX_FLOAT, shape);
+    edit_node(g, before, op, "", before->name, inputs, count, &y, 1);
+    return y;
+}
+
 bool graph_bypass(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *value) {
     if (!edit_replace_uses(g, node->outputs[0], value, true))
         return false;

@@ -17,6 +17,7 @@ int pass_opset(struct onnx_graph *g);          /* old networks in a newer opset 
 int pass_moves(struct onnx_graph *g);          /* reshapes of reshapes, transposes of transposes */
 int pass_activations(struct onnx_graph *g);    /* functions of one value that are written out */
 int pass_dense(struct onnx_graph *g);          /* MatMul and Add become Gemm; its factors become 1 */
+int pass_norms(struct onnx_graph *g);          /* normalizations are written out */
 int pass_reduces(struct onnx_graph *g);        /* maxima, sums and norms over any axes */
 int pass_affine_merge(struct onnx_graph *g);   /* an affine map of an affine map is one */
 int pass_affine_before(struct onnx_graph *g);  /* affine maps go into the weights before them */
@@ -43,6 +44,9 @@ double *graph_doubles(struct onnx_graph *g, int64_t count);
 struct onnx_value *graph_floats(struct onnx_graph *g, const struct onnx_node *node, const char *part, const struct onnx_shape *shape,
                                 const double *numbers);
 struct onnx_value *graph_int64s(struct onnx_graph *g, const struct onnx_node *node, const char *part, const int64_t *numbers, int count);
+/* A node without attributes in front of `before` and named after it, with one float output, which is the result. */
+struct onnx_value *graph_put(struct onnx_graph *g, struct onnx_node *before, const char *op, struct onnx_value *const *inputs, int count,
+                             const struct onnx_shape *shape);
 /* Readers of the node's first output read `value` from now on; the node goes if nothing reads it any more. False: not possible. */
 bool graph_bypass(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *value);
 

@@ -24,13 +24,6 @@ static int split_axes(const struct onnx_node *node, int from_input, int64_t *ord
     return kept;
 }
 
-static struct onnx_value *add(struct onnx_graph *g, struct onnx_node *before, const char *op, struct onnx_value *const *inputs, int count,
-                              const struct onnx_shape *shape) {
-    struct onnx_value *y = edit_value(g, before->outputs[0]->name, ONNX_FLOAT, shape);
-    edit_node(g, before, op, "", before->name, inputs, count, &y, 1);
-    return y;
-}
-
 /* x as pictures of all that goes: [first][stays][goes][1], or, where two axes stay and two go, [first][stays][goes][goes]. */
 static struct onnx_value *as_pictures(struct onnx_graph *g, struct onnx_node *node, const int64_t *order, int kept) {
     struct onnx_value *x = node->inputs[0];
@@ -44,13 +37,13 @@ static struct onnx_value *as_pictures(struct onnx_graph *g, struct onnx_node *no
             flat.dims[i < kept ? 1 : 2] *= turned.dims[i];
     }
     if (moved) {
-        x = add(g, node, "Transpose", &x, 1, &turned);
+        x = graph_put(g, node, "Transpose", &x, 1, &turned);
         edit_attribute_ints(g, x->producer, "perm", order, (size_t)rank);
     }
     if (rank == 4 && kept == 2 && first)
         return x;
     struct onnx_value *inputs[2] = {x, graph_int64s(g, node, "pictures", flat.dims, 4)};
-    return add(g, node, "Reshape", inputs, 2, &flat);
+    return graph_put(g, node, "Reshape", inputs, 2, &flat);
 }
 
 static bool change_max(struct onnx_graph *g, struct onnx_node *node, int from_input) {
@@ -61,7 +54,7 @@ static bool change_max(struct onnx_graph *g, struct onnx_node *node, int from_in
         return false;
     struct onnx_value *x = as_pictures(g, node, order, kept);
     struct onnx_shape pooled = {4, {x->shape.dims[0], x->shape.dims[1], 1, 1}};
-    struct onnx_value *inputs[2] = {add(g, node, "GlobalMaxPool", &x, 1, &pooled), graph_int64s(g, node, "shape", y->dims, y->rank)};
+    struct onnx_value *inputs[2] = {graph_put(g, node, "GlobalMaxPool", &x, 1, &pooled), graph_int64s(g, node, "shape", y->dims, y->rank)};
     edit_become(g, node, "Reshape", "", inputs, 2);
     return true;
 }
@@ -77,7 +70,7 @@ static struct onnx_value *reduce(struct onnx_graph *g, struct onnx_node *node, c
     struct onnx_value *inputs[2] = {x, NULL};
     if (node->opset >= 18)
         inputs[1] = graph_int64s(g, node, "axes", axes, count);
-    struct onnx_value *y = add(g, node, op, inputs, node->opset >= 18 ? 2 : 1, &node->outputs[0]->shape);
+    struct onnx_value *y = graph_put(g, node, op, inputs, node->opset >= 18 ? 2 : 1, &node->outputs[0]->shape);
     y->producer->opset = node->opset;
     edit_attribute_int(g, y->producer, "keepdims", kept);
     if (node->opset < 18)
@@ -86,7 +79,7 @@ static struct onnx_value *reduce(struct onnx_graph *g, struct onnx_node *node, c
 }
 
 static void change_min(struct onnx_graph *g, struct onnx_node *node) {
-    struct onnx_value *x = add(g, node, "Neg", node->inputs, 1, &node->inputs[0]->shape);
+    struct onnx_value *x = graph_put(g, node, "Neg", node->inputs, 1, &node->inputs[0]->shape);
     x = reduce(g, node, "ReduceMax", x, 18);
     edit_become(g, node, "Neg", "", &x, 1);
 }
@@ -99,10 +92,10 @@ static bool change_sum(struct onnx_graph *g, struct onnx_node *node, bool norm, 
         return false;
     double count = (double)onnx_elements(shape) / (double)onnx_elements(y);
     struct onnx_value *x = node->inputs[0], *twice[2] = {x, x};
-    x = reduce(g, node, "ReduceMean", norm ? add(g, node, "Mul", twice, 2, shape) : x, from_input);
+    x = reduce(g, node, "ReduceMean", norm ? graph_put(g, node, "Mul", twice, 2, shape) : x, from_input);
     struct onnx_value *inputs[2] = {x, graph_floats(g, node, "count", &scalar, &count)};
     if (norm) {
-        x = add(g, node, "Mul", inputs, 2, y);
+        x = graph_put(g, node, "Mul", inputs, 2, y);
         edit_become(g, node, "Sqrt", "", &x, 1);
     } else {
         edit_become(g, node, "Mul", "", inputs, 2);

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* Normalizations written out. tests/parity/optimize.py checks that the results stay the same. */
+#include "test_graph_words.h"
+
+#define WORDS "1,6,8"
+#define ROOT "ReduceMean Sub Mul ReduceMean Add Sqrt Div"
+#define POOLED "GlobalAveragePool Sub Mul GlobalAveragePool Add Sqrt Div"
+
+static void layers(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {17, WORDS, "LayerNormalization x %8 %8 > y", ROOT " Mul Add"},
+        {17, WORDS, "LayerNormalization x %8 > y", ROOT " Mul"},
+        {17, WORDS, "LayerNormalization x %6x8 %6x8 > y axis:1", ROOT " Mul Add"},
+        {18, WORDS, "LayerNormalization x %8 %8 > n axis:-1; MatMul n %8x3 > y", ROOT " Mul Add MatMul"},
+        {17, WORDS, "LayerNormalization x %8 %8 > n m; Relu n > y", ROOT " Mul Add Relu"}, /* nothing reads m */
+        {17, WORDS, "LayerNormalization x %8 %8 > n m; Add n m > y", ROOT " Mul Add Add"},
+        {17, WORDS, "LayerNormalization x %8 %8 > n - s; Mul n s > y", "ReduceMean Sub Mul ReduceMean Add Sqrt Div Div Mul Add Mul"},
+        {23, WORDS, "RMSNormalization x %8 > y", "Mul ReduceMean Add Sqrt Div Mul"},
+    };
+    CHECK(rows);
+}
+
+static void channels(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {11, WORDS, "InstanceNormalization x %6 %6 > y", ROOT " BatchNormalization"},
+        {13, PICTURE, "InstanceNormalization x %4 %4 > y", POOLED " BatchNormalization"},
+        {13, PICTURE, "InstanceNormalization x ~4 ~4 > n; Reshape n $1,4,64 > y", POOLED " BatchNormalization Reshape"},
+        {13, PICTURE, "Relu x > a; GlobalAveragePool a > p; Reshape p $4 > s; InstanceNormalization x s %4 > y",
+         "Relu GlobalAveragePool Reshape InstanceNormalization"}, /* a factor that is measured */
+        {18, PICTURE, "GroupNormalization x %2 %2 > y num_groups:2", "Reshape " ROOT " BatchNormalization Reshape"},
+        {21, PICTURE, "GroupNormalization x %4 %4 > y num_groups:2", "Reshape " ROOT " Reshape BatchNormalization"},
+        {21, PICTURE, "GroupNormalization x %4 %4 > y num_groups:3", "GroupNormalization"}, /* three groups of four */
+    };
+    CHECK(rows);
+}
+
+static void lengths(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {13, WORDS, "LpNormalization x > y axis:-1", "Mul ReduceMean Mul Sqrt Clip Div"},
+        {13, WORDS, "LpNormalization x > y axis:1 p:1", "LeakyRelu ReduceMean Mul Clip Div"},
+    };
+    CHECK(rows);
+}
+
+/* Factors of a group stand where its rows are; epsilon is the node's. */
+static void numbers(void **state) {
+    (void)state;
+    struct onnx_graph *g = network(18, PICTURE, "GroupNormalization x %2 %2 > y num_groups:2 epsilon~0.5");
+    bool epsilon = false;
+    graph_optimize(g, NULL);
+    for (size_t n = 0; n < g->node_count; n++) {
+        const struct onnx_node *node = g->nodes[n];
+        const struct onnx_tensor *k = onnx_input_constant(node, 1);
+        if (!strcmp(node->op, "BatchNormalization")) {
+            assert_true(node->inputs[0]->shape.rank == 3 && node->inputs[0]->shape.dims[1] == 2 && k->count == 2);
+            assert_true(onnx_number(k, 1) == (double)some_number(1));
+        }
+        epsilon = epsilon || (!strcmp(node->op, "Add") && k && onnx_number(k, 0) == 0.5);
+    }
+    assert_true(epsilon);
+    onnx_free(g);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layers),
+        cmocka_unit_test(channels),
+        cmocka_unit_test(lengths),
+        cmocka_unit_test(numbers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
