@@ -109,9 +109,6 @@ size_t morsel_block_bytes(const struct morsel_call *call);
 uint32_t morsel_call_parts(const struct morsel_call *call);
 uint32_t morsel_call_tasks(const struct morsel_session *session, const struct morsel_call *call);
 
-/* Steps first .. first + count of a run, all of them but the first ones that go on from the one before. */
-void morsel_run_steps(const struct morsel_session *session, uint32_t first, uint32_t count);
-
 /* The row of a step that stands for all rows outside the picture; NULL: it needs none. Another one may take its place if it is as long
  * and was filled. */
 uint8_t *morsel_call_outside(const struct morsel_call *call);

@@ -174,9 +174,9 @@ static void run_task(void *arg, uint32_t index) {
     for (uint32_t i = 0; i < chain.count; i++) run_link(&chain, i, own, cut->tasks, place);
 }
 
-void morsel_run_chain(const struct morsel_session *session, uint32_t first, uint32_t count) {
-    struct cut cut = {session, first, count, session->options.tasks};
-    session->options.parallel_for(session->options.parallel_ctx, cut.tasks, run_task, &cut);
+void morsel_run_chain(const struct morsel_runner *runner, uint32_t first, uint32_t count) {
+    struct cut cut = {runner->session, first, count, runner->session->options.tasks};
+    morsel_run_tasks(runner, cut.tasks, run_task, &cut);
 }
 
 /* --- Finding them --- */

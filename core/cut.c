@@ -39,7 +39,7 @@ uint32_t morsel_call_parts(const struct morsel_call *call) {
 uint32_t morsel_call_tasks(const struct morsel_session *session, const struct morsel_call *call) {
     uint32_t tasks = session->options.tasks, parts = morsel_call_parts(call);
     if (parts < tasks) tasks = parts;
-    return session->options.parallel_for && tasks ? tasks : 1;
+    return tasks ? tasks : 1;
 }
 
 /* --- By channels --- */
@@ -133,7 +133,7 @@ static int stands_apart(const struct morsel_session *session, uint32_t index) {
 }
 
 int morsel_plan_cuts(const struct morsel_session *session, uint32_t apart) {
-    if (!session->options.parallel_for || session->options.tasks < 2) return 0;
+    if (session->options.tasks < 2) return 0;
     for (uint32_t i = 0; apart && i < session->step_count; i++)
         if (wants_blocks(session, i)) morsel_call_at(session, i)->cut = MORSEL_CUT_BLOCKS;
     int moved = morsel_plan_chains(session);

@@ -97,11 +97,17 @@ struct morsel_model {
 typedef void morsel_task(void *arg, uint32_t index);
 typedef void morsel_parallel_for(void *ctx, uint32_t n, morsel_task *fn, void *arg);
 
+/* A barrier: each of the n tasks of one parallel_for calls it with its own index, and goes on when all have. What a task wrote before it,
+ * all may read after it. The tasks have to run at once: none waits for its thread until another is done. */
+typedef void morsel_meet(void *ctx, uint32_t n, uint32_t index);
+
 struct morsel_options {
     uint32_t cpu_mask;                 /* kernels allowed, from enum morsel_cpu; 0 and MORSEL_CPU_ALL: whatever the CPU has */
     uint32_t tasks;                    /* into how many tasks a step is cut at most, with parallel_for; 0: eight */
     morsel_parallel_for *parallel_for; /* the caller's threads; NULL: everything runs in the calling thread */
-    void *parallel_ctx;                /* handed to parallel_for as it is */
+    void *parallel_ctx;                /* handed to parallel_for, and to meet, as it is */
+    morsel_meet *meet;                 /* NULL: parallel_for is called for each step. Else once a run, with `tasks` tasks that meet between
+                                          steps, which takes less time; if the arena has room for all (morsel_arena_bytes_for) */
 };
 
 /* A network with its arena. Place it anywhere; do not rely on its contents. */

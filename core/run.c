@@ -120,14 +120,21 @@ void morsel_fill_outside(const struct morsel_call *call, uint8_t *outside) {
     if (outside) memset(outside, (int)((uint32_t)a->x.code.zero ^ a->x.code.flip), a->outside_bytes);
 }
 
-void morsel_run_steps(const struct morsel_session *session, uint32_t first, uint32_t count) {
-    const struct morsel_options *options = &session->options;
+void morsel_run_tasks(const struct morsel_runner *runner, uint32_t n, morsel_task *fn, void *arg) {
+    const struct morsel_options *options = &runner->session->options;
+    if (runner->task < n) fn(arg, runner->task);
+    if (runner->task != MORSEL_CALLER) return;
+    if (n < 2) fn(arg, 0);
+    else options->parallel_for(options->parallel_ctx, n, fn, arg);
+}
+
+void morsel_run_steps(const struct morsel_runner *runner, uint32_t first, uint32_t count) {
+    const struct morsel_session *session = runner->session;
     const struct morsel_call *call = morsel_call_at(session, first);
     struct cut cut = {session, first, count, morsel_call_tasks(session, call), 0};
     cut.own_outside = cut.tasks <= session->bands;
     if (!cut.own_outside) morsel_fill_outside(call, morsel_call_outside(call));
-    if (cut.tasks < 2) run_task(&cut, 0);
-    else options->parallel_for(options->parallel_ctx, cut.tasks, run_task, &cut);
+    morsel_run_tasks(runner, cut.tasks, run_task, &cut);
 }
 
 /* Steps from `first` on, as far as each one behind it is marked `cut`. */
@@ -137,25 +144,37 @@ static uint32_t steps_together(const struct morsel_session *session, uint32_t fi
     return count;
 }
 
-void morsel_run_traced(const struct morsel_session *session, const struct morsel_trace *trace) {
+void morsel_run_traced(const struct morsel_runner *runner) {
+    const struct morsel_session *session = runner->session;
+    const struct morsel_options *options = &session->options;
     for (uint32_t i = 0, count; i < session->step_count; i += count) {
         uint32_t group = morsel_blob_step(session->model, i)->group;
-        count = trace ? 1 : steps_together(session, i, MORSEL_CUT_CHAIN);
+        if (i && runner->task != MORSEL_CALLER) options->meet(options->parallel_ctx, options->tasks, runner->task);
+        count = runner->trace ? 1 : steps_together(session, i, MORSEL_CUT_CHAIN);
         if (count > 1) {
-            morsel_run_chain(session, i, count);
+            morsel_run_chain(runner, i, count);
         } else if (group) {
-            morsel_run_group(session, group - 1, trace);
+            morsel_run_group(runner, group - 1);
             count = morsel_blob_group(session->model, group - 1)->step_count;
         } else {
-            count = trace ? 1 : steps_together(session, i, MORSEL_CUT_ON);
-            morsel_run_steps(session, i, count);
-            if (trace) trace->done(trace->context, i);
+            count = runner->trace ? 1 : steps_together(session, i, MORSEL_CUT_ON);
+            morsel_run_steps(runner, i, count);
+            if (runner->trace) runner->trace->done(runner->trace->context, i);
         }
     }
 }
 
+/* Between steps tasks wait for one another. */
+static void run_as_task(void *arg, uint32_t index) {
+    struct morsel_runner runner = {arg, NULL, index};
+    morsel_run_traced(&runner);
+}
+
 enum morsel_error morsel_run(const struct morsel_session *session) {
     if (!session || !session->model || !session->steps) return MORSEL_ERR_ARGUMENT;
-    morsel_run_traced(session, NULL);
+    struct morsel_runner caller = {session, NULL, MORSEL_CALLER};
+    const struct morsel_options *options = &session->options;
+    if (options->meet) options->parallel_for(options->parallel_ctx, options->tasks, run_as_task, (void *)(uintptr_t)session);
+    else morsel_run_traced(&caller);
     return MORSEL_OK;
 }

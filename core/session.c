@@ -9,10 +9,11 @@ static int aligned(const void *p) {
 }
 
 static void take_options(struct morsel_session *session, const struct morsel_options *options) {
-    struct morsel_options none = {MORSEL_CPU_ALL, 1, NULL, NULL};
+    struct morsel_options none = {MORSEL_CPU_ALL, 1, NULL, NULL, NULL};
     session->options = options ? *options : none;
     if (!session->options.cpu_mask) session->options.cpu_mask = MORSEL_CPU_ALL;
     if (!session->options.tasks) session->options.tasks = 8;
+    if (!session->options.parallel_for) session->options.tasks = 1;
 }
 
 /* As many bands at once as tasks are wanted and the arena has room for. */
@@ -21,9 +22,11 @@ static void count_bands(struct morsel_session *session, size_t arena_bytes) {
     session->bands = 1;
     session->spare_bytes = morsel_spare_bytes(session->model);
     session->band_bytes = morsel_band_bytes(session->model);
-    if (!session->options.parallel_for || !session->band_bytes || room < session->spare_bytes) return;
-    size_t more = (room - session->spare_bytes) / session->band_bytes;
-    session->bands = more < session->options.tasks - 1 ? (uint32_t)more + 1 : session->options.tasks;
+    if (session->band_bytes && room >= session->spare_bytes) {
+        size_t more = (room - session->spare_bytes) / session->band_bytes;
+        session->bands = more < session->options.tasks - 1 ? (uint32_t)more + 1 : session->options.tasks;
+    }
+    if (session->options.tasks < 2 || (session->band_bytes && session->bands < session->options.tasks)) session->options.meet = NULL;
 }
 
 static void fill_calls(const struct morsel_session *session, const struct morsel_kernels *kernels) {

@@ -234,11 +234,11 @@ static uint32_t count_tasks(const struct morsel_session *session, const struct m
     return session->bands < most ? session->bands : most ? most : 1;
 }
 
-void morsel_run_group(const struct morsel_session *session, uint32_t index, const struct morsel_trace *trace) {
+void morsel_run_group(const struct morsel_runner *runner, uint32_t index) {
+    const struct morsel_session *session = runner->session;
     const struct morsel_model *model = session->model;
     const struct morsel_blob_group *g = morsel_blob_group(model, index);
     const struct morsel_blob_tensor *y = group_output(model, g);
-    struct cut cut = {session, g, trace, morsel_group_covers(session, index) ? 1 : count_tasks(session, y), y->dims[0], y->dims[1]};
-    if (cut.tasks < 2) run_task(&cut, 0);
-    else session->options.parallel_for(session->options.parallel_ctx, cut.tasks, run_task, &cut);
+    struct cut cut = {session, g, runner->trace, morsel_group_covers(session, index) ? 1 : count_tasks(session, y), y->dims[0], y->dims[1]};
+    morsel_run_tasks(runner, cut.tasks, run_task, &cut);
 }

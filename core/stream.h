@@ -11,11 +11,23 @@ struct morsel_trace {
     void *context;
 };
 
-/* Group `index` of the network. */
-void morsel_run_group(const struct morsel_session *session, uint32_t index, const struct morsel_trace *trace);
+/* Who goes through the steps of a run: the caller, who hands them to parallel_for, or one of the tasks of a single parallel_for. */
+struct morsel_runner {
+    const struct morsel_session *session;
+    const struct morsel_trace *trace; /* may be NULL */
+    uint32_t task;                    /* or MORSEL_CALLER */
+};
 
-/* A run; `trace` may be NULL. */
-void morsel_run_traced(const struct morsel_session *session, const struct morsel_trace *trace);
+#define MORSEL_CALLER UINT32_MAX
+
+/* A run, or a task's part of it. */
+void morsel_run_traced(const struct morsel_runner *runner);
+
+/* Tasks 0 .. n - 1 of some steps, or the runner's own. */
+void morsel_run_tasks(const struct morsel_runner *runner, uint32_t n, morsel_task *fn, void *arg);
+
+/* Group `index` of the network. */
+void morsel_run_group(const struct morsel_runner *runner, uint32_t index);
 
 /* Whether the output of group `index` lies over an input: then it cannot run in several tasks. */
 int morsel_group_covers(const struct morsel_session *session, uint32_t index);
@@ -24,8 +36,11 @@ int morsel_group_covers(const struct morsel_session *session, uint32_t index);
  * are such outputs. */
 int morsel_plan_chains(const struct morsel_session *session);
 
+/* Steps first .. first + count of a run, all of them but the first ones that go on from the one before. */
+void morsel_run_steps(const struct morsel_runner *runner, uint32_t first, uint32_t count);
+
 /* Steps first .. first + count, which are a chain. */
-void morsel_run_chain(const struct morsel_session *session, uint32_t first, uint32_t count);
+void morsel_run_chain(const struct morsel_runner *runner, uint32_t first, uint32_t count);
 
 /* The spare memory, which follows the planned arena: for an output that may not lie where it was planned, and for what the first task
  * holds of a chain. */

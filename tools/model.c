@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool ends_with(const char *text, const char *end) {
     size_t a = strlen(text), b = strlen(end);
@@ -48,6 +49,8 @@ bool model_start(struct model *model, uint32_t cpu_mask, unsigned threads, struc
         model->options.parallel_for = pool_run;
         model->options.parallel_ctx = model->pool;
         model->options.tasks = threads;
+        if (sysconf(_SC_NPROCESSORS_ONLN) >= (long)threads)
+            model->options.meet = pool_meet;
     }
     double start = clock_seconds();
     enum morsel_error error = morsel_session_open(&model->session, &model->network, model->arena, model->arena_bytes, &model->options);

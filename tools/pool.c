@@ -18,6 +18,9 @@
  * taken. A job's number and how many tasks it has are one word, so that a late thread does not measure an old job by the tasks of a new
  * one. Who takes a task reads fn and arg before: they are of the right job if the exchange succeeds, as no other job begins as long as
  * one task of a job is left.
+ *
+ * Tasks that meet run each in a thread of its own: nobody takes a second one, as the first is not done before all have begun. Where they
+ * meet, too, one line travels each way: a task's, which says how often it was there.
  */
 struct job {
     _Alignas(64) atomic_ullong opened; /* number << TASK_BITS | tasks; the last thing that opens one */
@@ -27,6 +30,7 @@ struct job {
 struct thread {
     _Alignas(64) atomic_ullong taken; /* number << TASK_BITS | tasks; by whom it may be */
     _Alignas(64) atomic_ullong done;  /* tasks that this thread did, of all jobs and any share */
+    atomic_ullong met;                /* number << TASK_BITS | how often the task of this index was where tasks meet */
     struct pool *pool;
     unsigned index;
     pthread_t id;
@@ -42,9 +46,10 @@ struct pool {
     struct job job;
     _Alignas(64) atomic_uint sleepers; /* workers that want to be woken */
     atomic_bool waits;                 /* the caller wants to be woken when all are done */
+    atomic_uint early;                 /* tasks that want to be woken when others come to where they meet */
     unsigned long long opened_tasks;   /* of all jobs */
     pthread_mutex_t lock;
-    pthread_cond_t opened, finished;
+    pthread_cond_t opened, finished, came;
     bool quit; /* under the lock */
     unsigned thread_count;
     struct thread threads[POOL_THREADS_MOST];
@@ -167,6 +172,7 @@ struct pool *pool_open(unsigned threads, struct failure *failure) {
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->opened, NULL);
     pthread_cond_init(&pool->finished, NULL);
+    pthread_cond_init(&pool->came, NULL);
     pool->thread_count = threads < POOL_THREADS_MOST ? threads : POOL_THREADS_MOST;
     for (unsigned i = 1; i < pool->thread_count; i++) {
         pool->threads[i].pool = pool;
@@ -195,6 +201,7 @@ void pool_close(struct pool *pool) {
     pthread_mutex_destroy(&pool->lock);
     pthread_cond_destroy(&pool->opened);
     pthread_cond_destroy(&pool->finished);
+    pthread_cond_destroy(&pool->came);
     free(pool);
 }
 
@@ -258,4 +265,37 @@ void pool_run(void *ctx, uint32_t n, morsel_task *fn, void *arg) {
         return;
     }
     run_job(pool, n, fn, arg);
+}
+
+/* --- Meeting --- */
+
+static void sleep_until_met(struct pool *pool, const atomic_ullong *met, unsigned long long wanted) {
+    pthread_mutex_lock(&pool->lock);
+    atomic_fetch_add(&pool->early, 1);
+    while (atomic_load(met) < wanted)
+        pthread_cond_wait(&pool->came, &pool->lock);
+    atomic_fetch_sub(&pool->early, 1);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void pool_meet(void *ctx, uint32_t n, uint32_t index) {
+    struct pool *pool = ctx;
+    atomic_ullong *own = &pool->threads[index].met;
+    unsigned long long number = atomic_load_explicit(&pool->job.opened, memory_order_relaxed) >> TASK_BITS;
+    unsigned long long before = atomic_load_explicit(own, memory_order_relaxed);
+    unsigned long long now = before >> TASK_BITS == number ? before + 1 : number << TASK_BITS | 1;
+    atomic_store(own, now);
+    if (atomic_load(&pool->early)) {
+        pthread_mutex_lock(&pool->lock);
+        pthread_cond_broadcast(&pool->came);
+        pthread_mutex_unlock(&pool->lock);
+    }
+    for (uint32_t k = 0; k < n; k++) {
+        struct patience patience = {0, 0};
+        const atomic_ullong *met = &pool->threads[k].met;
+        while (atomic_load_explicit(met, memory_order_acquire) < now && wait_briefly(&patience))
+            ;
+        if (atomic_load_explicit(met, memory_order_acquire) < now)
+            sleep_until_met(pool, met, now);
+    }
 }

@@ -21,4 +21,7 @@ void pool_close(struct pool *pool); /* NULL is legal */
 /* A morsel_parallel_for: ctx is the pool. One caller at a time, and not from within a task. */
 void pool_run(void *ctx, uint32_t n, morsel_task *fn, void *arg);
 
+/* A morsel_meet for tasks of pool_run(), no more of them than the pool has threads. Worth it where each thread has a processor. */
+void pool_meet(void *ctx, uint32_t n, uint32_t index);
+
 #endif

@@ -159,7 +159,8 @@ static bool measure_steps(struct bench *bench, struct failure *failure) {
         memset(ms, 0, steps * sizeof *ms);
         put_inputs(bench);
         struct times times = {clock_seconds(), ms};
-        morsel_run_traced(&session, &(struct morsel_trace){add_time, &times});
+        struct morsel_trace trace = {add_time, &times};
+        morsel_run_traced(&(struct morsel_runner){&session, &trace, MORSEL_CALLER});
         for (size_t i = 0; i < steps; i++)
             all[i * runs + run] = ms[i];
     }

@@ -229,8 +229,8 @@ static void same(uint32_t a, uint32_t b, const char *what) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     struct morsel_model model;
-    struct morsel_options whole = {MORSEL_CPU_ALL, 1, NULL, NULL}, cut = {MORSEL_CPU_ALL, 3, backwards, NULL},
-                          plain = {MORSEL_CPU_C, 1, NULL, NULL};
+    struct morsel_options whole = {.tasks = 1}, cut = {MORSEL_CPU_ALL, 3, backwards, NULL, NULL},
+                          plain = {.cpu_mask = MORSEL_CPU_C, .tasks = 1};
     uint8_t *blob = aligned(bytes, size);
     uint64_t seed = size;
     if (!morsel_open(&model, blob, size, MORSEL_SKIP_CHECKSUM) && affordable(&model)) {

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TASKS = 200, CHANNELS = 5, PIXELS = 64, RUNS = 50, CALLERS = 4 };
+enum { TASKS = 200, CHANNELS = 5, PIXELS = 64, RUNS = 50, CALLERS = 8, MEMBERS = 8, MEETINGS = 300 };
 
 static void count_task(void *arg, uint32_t index) {
     ((int *)arg)[index]++;
@@ -57,6 +57,43 @@ static void test_late_workers(void **state) {
             assert_int_equal(done[i], i < n);
     }
     pool_close(pool);
+}
+
+/* Tasks that meet: each has written its cell before any reads it, and nobody writes the next round before all have read. */
+struct meeting {
+    struct pool *pool;
+    uint32_t n;
+    unsigned cells[MEMBERS];
+    int wrong[MEMBERS];
+};
+
+static void take_part(void *arg, uint32_t index) {
+    struct meeting *m = arg;
+    for (unsigned round = 1; round <= MEETINGS; round++) {
+        if ((round + index) % 100 == 0)
+            usleep(200); /* long enough for the others to fall asleep */
+        m->cells[index] = round;
+        pool_meet(m->pool, m->n, index);
+        for (uint32_t k = 0; k < m->n; k++)
+            m->wrong[index] += m->cells[k] != round;
+        pool_meet(m->pool, m->n, index);
+    }
+}
+
+static void test_meeting(void **state) {
+    (void)state;
+    struct failure failure;
+    for (unsigned threads = 1; threads <= MEMBERS; threads *= 2) {
+        struct meeting m = {.pool = pool_open(threads, &failure)};
+        assert_non_null(m.pool);
+        for (m.n = threads; m.n; m.n--) { /* jobs of fewer tasks than there are threads, too */
+            memset(m.cells, 0, sizeof m.cells);
+            pool_run(m.pool, m.n, take_part, &m);
+        }
+        for (uint32_t k = 0; k < MEMBERS; k++)
+            assert_int_equal(m.wrong[k], 0);
+        pool_close(m.pool);
+    }
 }
 
 /* The network as a blob; it is used up. */
@@ -192,7 +229,7 @@ static void run_downwards(void *ctx, uint32_t n, morsel_task *fn, void *arg) {
 
 static void check_order(const struct morsel_model *model, uint32_t tasks, morsel_parallel_for *order, const uint8_t *x,
                         const uint8_t *wanted) {
-    struct morsel_options options = {MORSEL_CPU_ALL, tasks, order, NULL};
+    struct morsel_options options = {MORSEL_CPU_ALL, tasks, order, NULL, NULL};
     struct morsel_session session;
     struct morsel_view in, out;
     uint32_t bytes = morsel_arena_bytes_for(model, tasks);
@@ -213,7 +250,7 @@ static uint32_t count_cuts(uint8_t *(*make)(uint32_t *), uint32_t bands, uint32_
     uint8_t *blob = make(&bytes);
     struct morsel_model model;
     struct morsel_session session;
-    struct morsel_options options = {MORSEL_CPU_C, 2, run_upwards, NULL};
+    struct morsel_options options = {MORSEL_CPU_C, 2, run_upwards, NULL, NULL};
     assert_int_equal(morsel_open(&model, blob, bytes, 0), MORSEL_OK);
     uint32_t arena_bytes = morsel_arena_bytes_for(&model, bands);
     uint8_t *arena = builder_aligned(arena_bytes);
@@ -265,22 +302,36 @@ static void test_orders(void **state) {
 struct caller {
     const struct morsel_model *model;
     const uint8_t *x, *wanted;
+    struct pool *pool;
     unsigned threads;
-    int wrong;
+    int meets, jobs, meetings, wrong;
     pthread_t thread;
 };
+
+static void run_counted(void *ctx, uint32_t n, morsel_task *fn, void *arg) {
+    struct caller *caller = ctx;
+    caller->jobs++;
+    pool_run(caller->pool, n, fn, arg);
+}
+
+static void meet_counted(void *ctx, uint32_t n, uint32_t index) {
+    struct caller *caller = ctx;
+    if (index == 0)
+        caller->meetings++;
+    pool_meet(caller->pool, n, index);
+}
 
 /* Runs a session of its own, again and again. */
 static void *call(void *arg) {
     struct caller *caller = arg;
     struct failure failure;
-    struct pool *pool = pool_open(caller->threads, &failure);
-    struct morsel_options options = {MORSEL_CPU_ALL, caller->threads, pool_run, pool};
+    struct morsel_options options = {MORSEL_CPU_ALL, caller->threads, run_counted, caller, caller->meets ? meet_counted : NULL};
     struct morsel_session session;
     struct morsel_view in, out;
     uint32_t bytes = morsel_arena_bytes_for(caller->model, caller->threads); /* streaming steps run in as many tasks, too */
     uint8_t *arena = builder_aligned(bytes);
-    caller->wrong = !pool || morsel_session_open(&session, caller->model, arena, bytes, &options) != MORSEL_OK;
+    caller->pool = pool_open(caller->threads, &failure);
+    caller->wrong = !caller->pool || morsel_session_open(&session, caller->model, arena, bytes, &options) != MORSEL_OK;
     caller->wrong |= session.bands != (morsel_band_bytes(caller->model) ? caller->threads : 1);
     for (int run = 0; run < RUNS && !caller->wrong; run++) {
         morsel_input(&session, 0, &in);
@@ -288,12 +339,16 @@ static void *call(void *arg) {
         memcpy(in.data, caller->x, in.bytes);
         caller->wrong = morsel_run(&session) != MORSEL_OK || memcmp(out.data, caller->wanted, out.bytes) != 0;
     }
+    if (caller->meets && caller->threads > 1) /* one job a run; tasks meet between steps where there are several */
+        caller->wrong |= caller->jobs != RUNS || (caller->meetings >= RUNS) != (session.step_count > 1);
+    else
+        caller->wrong |= caller->meetings != 0;
     free(arena);
-    pool_close(pool);
+    pool_close(caller->pool);
     return NULL;
 }
 
-/* Many callers with a session each, all on one model; `make` gives its blob twice. */
+/* Many callers with a session each, all on one model, half of them with tasks that meet; `make` gives its blob twice. */
 static void run_callers(uint8_t *(*make)(uint32_t *bytes)) {
     uint32_t bytes, seed = 7;
     struct morsel_model model;
@@ -306,7 +361,7 @@ static void run_callers(uint8_t *(*make)(uint32_t *bytes)) {
     blob = make(&bytes);
     assert_int_equal(morsel_open(&model, blob, bytes, 0), MORSEL_OK);
     for (unsigned i = 0; i < CALLERS; i++) {
-        callers[i] = (struct caller){.model = &model, .x = x, .wanted = wanted, .threads = 1 + i};
+        callers[i] = (struct caller){.model = &model, .x = x, .wanted = wanted, .threads = 1 + i / 2, .meets = i % 2};
         assert_int_equal(pthread_create(&callers[i].thread, NULL, call, &callers[i]), 0);
     }
     for (unsigned i = 0; i < CALLERS; i++) {
@@ -337,9 +392,42 @@ static void test_weighty_sessions(void **state) {
     run_callers(make_weighty_blob);
 }
 
+static void meet_never(void *ctx, uint32_t n, uint32_t index) {
+    (void)ctx, (void)n, (void)index;
+    fail();
+}
+
+/* Tasks do not meet where there is one, or where the arena has no room for all of them. */
+static void test_no_meeting(void **state) {
+    (void)state;
+    uint32_t bytes;
+    static uint8_t x[PIXELS * PIXELS * CHANNELS];
+    uint8_t *blob = make_streaming_blob(&bytes), *wanted = builder_run(blob, bytes, x, NULL);
+    struct morsel_model model;
+    blob = make_streaming_blob(&bytes);
+    assert_int_equal(morsel_open(&model, blob, bytes, 0), MORSEL_OK);
+    for (uint32_t tasks = 0; tasks <= 3; tasks++) {
+        struct morsel_options options = {MORSEL_CPU_ALL, tasks, tasks ? run_upwards : NULL, NULL, meet_never};
+        struct morsel_session session;
+        struct morsel_view in, out;
+        uint32_t room = tasks > 1 ? morsel_arena_bytes_for(&model, tasks) - 1 : morsel_arena_bytes(&model);
+        uint8_t *arena = builder_aligned(room);
+        assert_int_equal(morsel_session_open(&session, &model, arena, room, &options), MORSEL_OK);
+        morsel_input(&session, 0, &in);
+        morsel_output(&session, 0, &out);
+        memcpy(in.data, x, in.bytes);
+        assert_int_equal(morsel_run(&session), MORSEL_OK);
+        assert_memory_equal(out.data, wanted, out.bytes);
+        free(arena);
+    }
+    free(blob);
+    free(wanted);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pool), cmocka_unit_test(test_late_workers), cmocka_unit_test(test_cuts),
-                                       cmocka_unit_test(test_orders),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pool), cmocka_unit_test(test_late_workers),
+                                       cmocka_unit_test(test_meeting), cmocka_unit_test(test_no_meeting),
+                                       cmocka_unit_test(test_cuts), cmocka_unit_test(test_orders),
                                        cmocka_unit_test(test_sessions), cmocka_unit_test(test_streaming_sessions),
                                        cmocka_unit_test(test_weighty_sessions), cmocka_unit_test(test_chained_sessions)};
     return cmocka_run_group_tests(tests, NULL, NULL);
