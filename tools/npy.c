@@ -4,7 +4,9 @@
  * data. The header is a Python dictionary: {'descr': '<f4', 'fortran_order': False, 'shape': (1, 3, 224, 224), }
  */
 #include "tools/npy.h"
+#include "kernels/real.h"
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,7 @@ static const struct {
 } types[NPY_TYPE_COUNT] = {
     [NPY_UINT8] = {"|u1", "uint8", 1},     [NPY_INT8] = {"|i1", "int8", 1},   [NPY_INT32] = {"<i4", "int32", 4},
     [NPY_FLOAT32] = {"<f4", "float32", 4}, [NPY_INT64] = {"<i8", "int64", 8}, [NPY_FLOAT64] = {"<f8", "float64", 8},
+    [NPY_FLOAT16] = {"<f2", "float16", 2},
 };
 
 const char *npy_type_name(enum npy_type type) {
@@ -66,7 +69,7 @@ static bool read_type(const char *header, struct npy *npy, struct failure *failu
         }
     }
     return failure_set(failure, STATUS_INPUT,
-                       "it holds the type '%.*s'; taken are little-endian float32, float64, uint8, int8, int32 and int64",
+                       "it holds the type '%.*s'; taken are little-endian float32, float64, float16, uint8, int8, int32 and int64",
                        length < 20 ? (int)length : 20, descr);
 }
 
@@ -112,6 +115,29 @@ static bool to_row_major(struct npy *npy, struct failure *failure) {
     return true;
 }
 
+static float from_half(uint16_t half) {
+    if ((half & 0x7c00) == 0x7c00)
+        return half & 0x3ff ? NAN : half & 0x8000 ? -INFINITY : INFINITY;
+    return morsel_from_half(half);
+}
+
+/* In place of the data, which has half the bytes. */
+static bool widen(struct npy *npy, struct failure *failure) {
+    size_t bytes = npy->count * sizeof(float);
+    float *wide = aligned_alloc(64, (bytes + 64) / 64 * 64);
+    const uint16_t *halves = npy->data;
+    if (!wide)
+        return failure_memory(failure, bytes);
+    for (size_t i = 0; i < npy->count; i++)
+        wide[i] = from_half(halves[i]);
+    file_free(&npy->file);
+    npy->file.data = (uint8_t *)wide;
+    npy->file.size = bytes;
+    npy->data = wide;
+    npy->type = NPY_FLOAT32;
+    return true;
+}
+
 /* Whether the header says Fortran order, which for one dimension is no difference. */
 static bool is_fortran(const char *header, const struct npy *npy) {
     const char *order = value_of(header, "fortran_order");
@@ -148,7 +174,7 @@ static bool parse(const char *header, size_t start, struct npy *npy, struct fail
     /* To the front, so that the elements are aligned. */
     memmove(npy->file.data, npy->file.data + start, need);
     npy->data = npy->file.data;
-    return !is_fortran(header, npy) || to_row_major(npy, failure);
+    return (!is_fortran(header, npy) || to_row_major(npy, failure)) && (npy->type != NPY_FLOAT16 || widen(npy, failure));
 }
 
 bool npy_read(const char *path, struct npy *npy, struct failure *failure) {
@@ -221,6 +247,7 @@ static float float_at(enum npy_type type, const uint8_t *at) {
     int64_t integer;
     int32_t word;
     float number;
+    uint16_t half;
     switch (type) {
     case NPY_UINT8:
         return (float)*at;
@@ -235,6 +262,9 @@ static float float_at(enum npy_type type, const uint8_t *at) {
     case NPY_FLOAT64:
         memcpy(&wide, at, sizeof wide);
         return (float)wide;
+    case NPY_FLOAT16:
+        memcpy(&half, at, sizeof half);
+        return from_half(half);
     default:
         memcpy(&number, at, sizeof number);
         return number;

@@ -7,7 +7,7 @@
 
 enum { NPY_RANK_MOST = 16 };
 
-enum npy_type { NPY_UINT8, NPY_INT8, NPY_INT32, NPY_FLOAT32, NPY_INT64, NPY_FLOAT64, NPY_TYPE_COUNT };
+enum npy_type { NPY_UINT8, NPY_INT8, NPY_INT32, NPY_FLOAT32, NPY_INT64, NPY_FLOAT64, NPY_FLOAT16, NPY_TYPE_COUNT };
 
 struct npy {
     enum npy_type type;
@@ -18,6 +18,7 @@ struct npy {
     struct file_bytes file;
 };
 
+/* What holds float16 becomes float32. */
 bool npy_read(const char *path, struct npy *npy, struct failure *failure);
 void npy_free(struct npy *npy);
 

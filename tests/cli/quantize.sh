@@ -53,6 +53,16 @@ verify "take less room" sh -c "[ \$(wc -c <'$work/h.morsel') -lt \$(wc -c <'$wor
 verify "and give the answers of plain C" same "$work/h.morsel"
 verify "--half without a float layer" call_says "no layer has float weights" 0 $float --data $pictures --picture $rule --half -o "$work/o.morsel"
 
+# --- a network of float16
+half=tests/cli/float16.onnx
+verify "a network of float16" call_says "reals: values of float16 and double are float" 0 $half --data $pictures --picture $rule \
+    -o "$work/h.morsel" -o "$work/h.onnx"
+verify "whose QDQ file converts to the same blob" sh -c "'$morsel' convert '$work/h.onnx' --picture $rule -o '$work/i.morsel' &&
+    '$morsel' run '$work/i.morsel' $pictures/bird.ppm --output '$work/i.npy' && '$morsel' run '$work/h.morsel' $pictures/bird.ppm \
+    --output '$work/h.npy' && cmp '$work/i.npy' '$work/h.npy'"
+verify "takes pictures in float, too" sh -c "'$morsel' run $half $pictures/bird.ppm --picture $rule --top 1 | grep -q 'class 1 '"
+verify "the blob is near" sh -c "'$morsel' compare $half '$work/h.morsel' --data $pictures --json | grep -qE 'output_sqnr_db\": [4-9][0-9]'"
+
 # --- accuracy: pictures labelled by the network itself, so that its float answers are right
 label() {
     for picture in "$pictures"/*.ppm; do

@@ -72,6 +72,12 @@ verify "nor the array of convert" beside "$held" convert "$network" -o "$work/x.
 verify "nor what is left of the network" beside "$held" inspect "$network" --onnx "$work/net/weights.data"
 verify "nor an output" beside 'weights.data would be written over: it is read' run "$network" --input "$work/net/x.npy" --output "$work/net/weights.data"
 verify "they are read" "$morsel" quantize "$network" --data "$work/net/x.npy" -o "$work/net/e.morsel"
+{ printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '<f2', 'fortran_order': False, 'shape': (30, 4), }"; yes '<<>' | head -c 240; } >"$work/net/half.npy"
+verify "samples of float16" "$morsel" quantize "$network" --data "$work/net/half.npy" -o "$work/net/e.morsel"
+verify "are floats" sh -c "'$morsel' run '$network' --input '$work/net/half.npy' --output '$work/net/y.npy' && grep -q '<f4' '$work/net/y.npy'"
+{ head -c 128 "$work/net/half.npy"; printf '\000\174%.0s' 1; head -c 366 "$work/net/half.npy" | tail -c 238; } >"$work/net/infinite.npy"
+verify "an infinity of them is one" sh -c "! '$morsel' quantize '$network' --data '$work/net/infinite.npy' -o '$work/net/n.morsel' 2>'$work/err' &&
+    grep -q 'element .0, 0. is infinite' '$work/err'"
 verify "nor a picture of it" beside 'weights.data would be written over' compare "$network" "$work/net/e.morsel" --svg "$work/net/weights.data"
 verify "pictures to measure accuracy on" kept "$work/classes/1/bird.ppm" "$work/data_sound.npy" --picture $rule --eval "$work/classes"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Normalizations written out. tests/parity/optimize.py checks that the results stay the same. */
+/* Normalizations written out, floats of other widths made float. tests/parity/optimize.py checks that the results stay the same. */
 #include "test_graph_words.h"
 
 #define WORDS "1,6,8"
@@ -45,6 +45,24 @@ static void lengths(void **state) {
     CHECK(rows);
 }
 
+/* Casts between floats of any width are gone, what they lie between is float; others stay. */
+static void reals(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {13, PICTURE, "Cast x > a to:10; Relu a > b; Cast b > y to:1", "Relu"},
+        {13, PICTURE, "Cast x > a to:11; Relu a > b; Cast b > c to:10; Sigmoid c > d; Cast d > y to:1", "Relu Sigmoid"},
+        {13, PICTURE, "Cast x > a to:10; Cast a > b to:6; Cast b > y to:1", "Cast Cast"},
+        {17, WORDS, "Cast %8 > s to:10; Cast x > a to:10; LayerNormalization a s > n; Cast n > y to:1", ROOT " Mul"},
+    };
+    CHECK(rows);
+    struct onnx_graph *g = network(13, PICTURE, "Cast %4x1x1 > k to:10; Cast x > a to:10; Mul a k > m; Cast m > y to:1");
+    graph_optimize(g, NULL);
+    assert_int_equal(g->node_count, 1);
+    const struct onnx_tensor *k = onnx_input_constant(g->nodes[0], 1);
+    assert_true(k->type == ONNX_FLOAT && onnx_number(k, 0) == (double)some_number(0));
+    onnx_free(g);
+}
+
 /* Factors of a group stand where its rows are; epsilon is the node's. */
 static void numbers(void **state) {
     (void)state;
@@ -69,6 +87,7 @@ int main(void) {
         cmocka_unit_test(layers),
         cmocka_unit_test(channels),
         cmocka_unit_test(lengths),
+        cmocka_unit_test(reals),
         cmocka_unit_test(numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,7 @@
 
 #include "tools/onnx/graph.h"
 
-enum { GRAPH_PASSES = 13 };
+enum { GRAPH_PASSES = 14 };
 struct graph_pass_done {
     const char *name, *what; /* "pads", "zeros of Pad become the padding of windows" */
     int changes;
@@ -19,7 +19,7 @@ void graph_optimize_counted(struct onnx_graph *g, struct graph_pass_done done[GR
 /* The same; a notice for each pass that did something, where `report` is not NULL. */
 void graph_optimize(struct onnx_graph *g, struct onnx_report *report);
 
-/* Only what blobs have no operator for, of a quantized graph: normalizations and reductions. */
-void graph_write_out(struct onnx_graph *g);
+/* Only what blobs have no form for, of a quantized graph: float16, normalizations, reductions. */
+void graph_write_out(struct onnx_graph *g, struct onnx_report *report);
 
 #endif

@@ -65,7 +65,8 @@ static bool misfits(const struct npy *array, const struct onnx_value *input, str
 /* Bytes where the network wants floats are pixels that nobody has normalized. */
 static bool type_fits(const struct npy *array, const struct onnx_value *input, struct failure *failure) {
     bool real = input->type == ONNX_FLOAT || input->type == ONNX_DOUBLE || input->type == ONNX_FLOAT16;
-    bool bytes = array->type == NPY_UINT8 || array->type == NPY_INT8, floats = array->type == NPY_FLOAT32 || array->type == NPY_FLOAT64;
+    bool bytes = array->type == NPY_UINT8 || array->type == NPY_INT8;
+    bool floats = array->type == NPY_FLOAT32 || array->type == NPY_FLOAT64 || array->type == NPY_FLOAT16;
     if (real ? !bytes : !floats)
         return true;
     char wanted[256];

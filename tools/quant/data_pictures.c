@@ -23,7 +23,7 @@ static bool make_view(struct morsel_view *view, const struct onnx_value *input, 
     int64_t elements = onnx_elements(shape);
     char text[256];
     if ((shape->rank != 3 && shape->rank != 4) || (shape->rank == 4 && shape->dims[0] != 1) || elements < 1 || elements > INT32_MAX / 4 ||
-        input->type != ONNX_FLOAT)
+        (input->type != ONNX_FLOAT && input->type != ONNX_FLOAT16 && input->type != ONNX_DOUBLE))
         return failure_set(failure, STATUS_INPUT, "the network's input is %s, and one picture is float32 [1, C, H, W] or [1, H, W, C]",
                            data_describe(input, text, sizeof text));
     *view = (struct morsel_view){.bytes = (uint32_t)elements * 4,
