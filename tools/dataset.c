@@ -329,6 +329,14 @@ static bool read_record(const struct dataset_item *item, struct image *image, st
     return true;
 }
 
+const char *dataset_name(const struct dataset *dataset, size_t index, char *text, size_t size) {
+    const struct dataset_item *item = &dataset->items[index];
+    if (item->path)
+        return item->path;
+    snprintf(text, size, "%s:%llu", item->binary, (unsigned long long)(item->offset / CIFAR_RECORD));
+    return text;
+}
+
 bool dataset_image(const struct dataset *dataset, size_t index, struct image *image, struct failure *failure) {
     const struct dataset_item *item = &dataset->items[index];
     image->rgb = NULL;

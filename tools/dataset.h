@@ -43,6 +43,9 @@ bool dataset_open(struct dataset *dataset, const char *path, size_t limit, const
  */
 bool dataset_add(struct dataset *dataset, const char *path, struct failure *failure);
 
+/* What an item is called: the path of a picture, FILE:N of record N (from 0) in a binary file; in `text` where it has to be made. */
+const char *dataset_name(const struct dataset *dataset, size_t index, char *text, size_t size);
+
 bool dataset_image(const struct dataset *dataset, size_t index, struct image *image, struct failure *failure);
 void dataset_close(struct dataset *dataset);
 

@@ -139,6 +139,8 @@ static void print_json(const struct work *w) {
     conversion_json(&json, &w->conversion);
     json_text(&json, "method", range_method_name(w->quantizer.options.method));
     json_integer(&json, "samples", w->data ? (int64_t)quant_data_count(w->data) : 0);
+    if (w->data)
+        quant_data_json(w->data, &json);
     attempts_json(&json, &w->attempts);
     json_close(&json);
 }

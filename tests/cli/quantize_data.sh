@@ -115,6 +115,22 @@ rm "$work/n.morsel"
 verify "two are not constant" sh -c "! grep -qE 'constant|same' '$work/err'"
 verify "one sample" sound $float "$work/data_two.npy" --count 1
 
+# --- which samples were taken
+names() { sed -n '/"chosen"/,/\]/p' "$work/chosen" | grep -v chosen | tr -d '", ]' | grep .; }
+take() { "$morsel" quantize $float --json -o "$work/t$1.morsel" --data $2 --picture $rule --count $3 --seed $4 >"$work/chosen"; }
+again() { # of other choices: other pictures, as many; the same bytes from a folder that holds just these
+    take 1 models/cifar10/pictures 3 0 && names >"$work/first" && take 2 models/cifar10/pictures 3 1 && names >"$work/second" || return 1
+    [ "$(wc -l <"$work/first")" -eq 3 ] && ! cmp -s "$work/first" "$work/second" && mkdir "$work/three" || return 1
+    while read -r picture; do cp "$picture" "$work/three/"; done <"$work/first"
+    take 3 "$work/three" 0 0 && cmp "$work/t1.morsel" "$work/t3.morsel" && ! grep '"chosen"' "$work/chosen"
+}
+verify "says which it took" again
+numbers() {
+    "$morsel" quantize $float --json --data "$work/data_two.npy" --count 1 -o "$work/t1.morsel" >"$work/chosen" && names | grep -qx '[01]'
+}
+verify "by number where they are arrays" numbers
+rm "$work"/t?.morsel
+
 # --- stopped in the middle: the blob is there whole or not at all. What can be waited for leaves nothing else either.
 stopped() {
     for after in 0.01 0.02 0.03 0.05 0.08; do

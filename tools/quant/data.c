@@ -196,6 +196,19 @@ size_t quant_data_count(const struct quant_data *data) {
     return data->count;
 }
 
+void quant_data_json(const struct quant_data *data, struct json *json) {
+    if (!data->chosen)
+        return;
+    char text[4200];
+    json_open_array(json, "chosen");
+    for (size_t i = 0; i < data->count; i++)
+        if (data->has_pictures)
+            json_text(json, NULL, dataset_name(&data->pictures.dataset, data->chosen[i], text, sizeof text));
+        else
+            json_integer(json, NULL, (int64_t)data->chosen[i]);
+    json_close_array(json);
+}
+
 uint32_t quant_data_class(const struct quant_data *data, size_t index) {
     return data->has_pictures ? data->pictures.dataset.items[data->chosen ? data->chosen[index] : index].class : 0;
 }

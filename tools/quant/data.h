@@ -8,6 +8,7 @@
 
 #include "core/format.h"
 #include "tools/dataset.h"
+#include "tools/json.h"
 #include "tools/onnx/graph.h"
 
 struct quant_data_wish {
@@ -40,6 +41,9 @@ bool quant_data_look(const struct quant_data *data, struct failure *failure);
 bool quant_data_reads(const struct quant_data *data, const char *path);
 
 size_t quant_data_count(const struct quant_data *data);
+
+/* "chosen": which samples were taken, where not all of them were: pictures by dataset_name(), those of arrays by number. */
+void quant_data_json(const struct quant_data *data, struct json *json);
 uint32_t quant_data_class(const struct quant_data *data, size_t index); /* with classes wished for */
 
 /* The graph's inputs, and the numbers of each in one sample. */
