@@ -152,7 +152,7 @@ def equal_in_float(hard, easy, samples):
 
 def check(test_count, verbose, seed):
     measure.need_shared()
-    calibration, _ = measure.pictures("train", measure.CALIBRATION)
+    calibration = measure.calibration()
     test, classes = measure.pictures("test", test_count)
     failed = 0
     with tempfile.TemporaryDirectory() as folder:

@@ -74,6 +74,19 @@ def pictures(part, count):
     return path, np.load(labels)
 
 
+def calibration(seed=0):
+    """The training pictures that morsel quantize takes by itself, by its seed: a path to the array that holds them. Everybody gets these."""
+    path = STORE / f"train-{CALIBRATION}-seed{seed}.npy"
+    if not path.exists():
+        with tempfile.TemporaryDirectory() as folder:
+            told = call("quantize", FLOAT_NET, "--data", unpacked() / "train", "--picture", RULE, "--seed", seed, "--count", CALIBRATION,
+                        "--method", "minmax", "--no-adaround", "--no-equalization", "--no-bias-correction", "--json",
+                        "-o", os.path.join(folder, "unused.morsel"))
+        rule = json.loads(RULE.read_text())
+        save(path, np.stack([tensor(f, rule) for f in json.loads(told)["chosen"]]).astype(np.float32))
+    return path
+
+
 def save(path, array):
     """Whole or not at all: a later run trusts what it finds."""
     np.save(str(path) + ".new.npy", array)
