@@ -362,6 +362,29 @@ def check_chance(seed, folder, totals):
     return False
 
 
+# Convolutions whose windows no blob has: x, weights, attributes.
+WINDOWS = (((1, 1, 1000), (6, 1, 256), {"strides": [128]}), ((1, 2, 700), (5, 2, 256), {}), ((1, 3, 500), (4, 3, 70), {"strides": [3]}),
+           ((1, 1, 1, 900), (7, 1, 1, 256), {"strides": [1, 2], "pads": [0, 10, 0, 3]}), ((1, 2, 90, 5), (3, 2, 66, 3), {"pads": [1] * 4}),
+           ((1, 2, 5, 333), (3, 2, 3, 129), {"auto_pad": "SAME_UPPER", "strides": [2, 5]}), ((1, 1, 80, 80), (2, 1, 65, 71), {}),
+           ((1, 4, 4096), (8, 4, 512), {"strides": [4], "pads": [100, 254]}), ((1, 1, 300), (2, 1, 300), {}),
+           ((1, 3, 301), (5, 3, 100), {"strides": [100]}))
+
+
+def check_window(number, folder, rng):
+    x, w, attributes = WINDOWS[number]
+    constants = [numpy_helper.from_array(rng.standard_normal(s).astype(np.float32), n) for n, s in (("w", w), ("b", w[:1]))]
+    node = helper.make_node("Conv", ["x", "w", "b"][:2 + number % 2], ["y"], name="conv", **attributes)
+    graph = helper.make_graph([node], "window", [helper.make_tensor_value_info("x", TensorProto.FLOAT, x)],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)], constants)
+    path = os.path.join(folder, "window.onnx")
+    onnx.save(onnx.shape_inference.infer_shapes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=8)), path)
+    apart = difference(path, folder, ["--optimized"], rng, [])
+    largest = max(max(i.dims[2:]) for i in onnx.load(folder + "/out.onnx").graph.initializer if len(i.dims) == len(x))
+    good = apart <= CLOSE and largest <= 64
+    print(f"window {list(w)} over {list(x)}: {apart:.2g}, at most {largest} taps  {'ok' if good else 'FAIL'}", flush=True)
+    return good
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--cases", type=int, default=300)
@@ -375,6 +398,7 @@ def main():
         print(f"{'file':<36} {'nodes':>6} {'after':>6} {'rewritten':>9} {'optimized':>9}", flush=True)
         for path in files:
             failed += not check_file(path, folder, rng)
+        failed += sum(not check_window(number, folder, rng) for number in range(len(WINDOWS)))
         bad = sum(not check_chance(seed, folder, totals) for seed in range(arguments.seed, arguments.seed + arguments.cases))
     for op in sorted(set(totals["before"]) | set(totals["after"])):
         print(f"    {op:<24} {totals['before'][op]:>6} -> {totals['after'][op]}")

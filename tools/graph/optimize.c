@@ -34,6 +34,8 @@ static const struct {
     {"affine-before", "batch norms and affine maps are in the weights before them", pass_affine_before},
     {"affine-after", "batch norms and affine maps are in the weights behind them", pass_affine_after},
     {"dense", "factors of Gemm are in its weights", pass_dense},
+    /* at the end: what stands behind a convolution is in its weights by now */
+    {"windows", "large windows of convolutions are smaller ones over more channels", pass_windows},
 };
 
 static int round_of_passes(struct onnx_graph *g, struct graph_pass_done *done) {

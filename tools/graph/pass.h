@@ -24,6 +24,7 @@ int pass_affine_merge(struct onnx_graph *g);   /* an affine map of an affine map
 int pass_affine_before(struct onnx_graph *g);  /* affine maps go into the weights before them */
 int pass_affine_after(struct onnx_graph *g);   /* affine maps go into the weights behind them */
 int pass_pads(struct onnx_graph *g);           /* Pad becomes the pads of the window behind it */
+int pass_windows(struct onnx_graph *g);        /* convolutions by windows larger than blobs have them */
 int pass_pools(struct onnx_graph *g);          /* means and maxima over a whole picture are global pools */
 
 /* An operator of ai.onnx. */

@@ -85,18 +85,22 @@ static bool cover(int64_t size, int64_t *window, int64_t *step, int64_t *count) 
 static bool split_large(struct onnx_graph *g, struct onnx_node *node) {
     struct onnx_value *x = onnx_input(node, 0);
     int64_t windows[2], steps[2];
-    if (!graph_is(node, "GlobalMaxPool") || !x || x->type != ONNX_FLOAT || x->shape.rank != 4 || onnx_elements(&x->shape) < 1)
+    if (!graph_is(node, "GlobalMaxPool") || !x || x->type != ONNX_FLOAT || (x->shape.rank != 3 && x->shape.rank != 4) ||
+        onnx_elements(&x->shape) < 1)
         return false;
     struct onnx_shape less = x->shape;
-    for (int i = 0; i < 2; i++)
+    bool one = true;
+    for (int i = 0; i < x->shape.rank - 2; i++) {
         if (!cover(x->shape.dims[2 + i], &windows[i], &steps[i], &less.dims[2 + i]))
             return false;
-    if (less.dims[2] == 1 && less.dims[3] == 1)
+        one = one && less.dims[2 + i] == 1;
+    }
+    if (one)
         return false;
     struct onnx_value *y = edit_value(g, x->name, ONNX_FLOAT, &less);
     struct onnx_node *first = edit_node(g, node, "MaxPool", "", node->name, &x, 1, &y, 1);
-    edit_attribute_ints(g, first, "kernel_shape", windows, 2);
-    edit_attribute_ints(g, first, "strides", steps, 2);
+    edit_attribute_ints(g, first, "kernel_shape", windows, (size_t)x->shape.rank - 2);
+    edit_attribute_ints(g, first, "strides", steps, (size_t)x->shape.rank - 2);
     edit_set_input(g, node, 0, y);
     return true;
 }
