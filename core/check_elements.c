@@ -8,11 +8,8 @@ enum morsel_error morsel_check_fc(const struct morsel_step_check *s) {
     const struct morsel_blob_fc *p = s->parameters;
     if (morsel_product(p->rows, p->inputs) != morsel_elements(s->x)) return MORSEL_ERR_PARAMETER;
     if (morsel_product(p->rows, p->outputs) != morsel_elements(s->y)) return MORSEL_ERR_PARAMETER;
-    if (!morsel_check_range(s->y, p->out_min, p->out_max, p->float_min, p->float_max)) return MORSEL_ERR_PARAMETER;
     uint64_t channels = ((uint64_t)p->outputs + 15) / 16 * 16, inputs = ((uint64_t)p->inputs + 3) / 4 * 4;
-    if (!morsel_check_data(s->check, p->weights, channels * inputs)) return MORSEL_ERR_CONSTANT; /* both <= 2^31 */
-    const uint32_t offsets[6] = {p->bias, p->multiplier, p->weight_sum, p->weight_zero, p->float_bias, p->proofs};
-    return morsel_check_channels(s, offsets, channels) ? MORSEL_OK : MORSEL_ERR_CONSTANT;
+    return morsel_check_sums(s, p, channels, channels * inputs); /* both <= 2^31 */
 }
 
 /* Any batch index leads inside an operand, because it is taken modulo the operand's own batch. */

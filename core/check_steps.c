@@ -100,18 +100,22 @@ int morsel_check_halves(const struct morsel_check *c, uint32_t offset, uint64_t 
     return morsel_all_finite_halves(morsel_blob_at(c->model, offset), (uint32_t)count / 2);
 }
 
-/* The offsets in the order of the records: bias, multiplier, weight_sum, weight_zero, float_bias; then the proofs. The last three may be
- * absent. */
-int morsel_check_channels(const struct morsel_step_check *s, const uint32_t *offsets, uint64_t channels) {
-    const struct morsel_check *c = s->check;
+/* weight_zero, float_bias and the proofs may be absent. */
+static int channels_fit(const struct morsel_check *c, const struct morsel_blob_fc *p, uint64_t channels) {
     if (channels > MORSEL_SIZE_LIMIT) return 0;
-    if (!morsel_check_data(c, offsets[0], 4 * channels) || !morsel_check_floats(c, offsets[1], channels)) return 0;
-    if (!morsel_check_data(c, offsets[2], 4 * channels)) return 0;
-    if (offsets[4] && !morsel_check_floats(c, offsets[4], channels)) return 0;
-    if (offsets[5] && !morsel_check_data(c, offsets[5], channels / 16)) return 0;
-    if (!offsets[3]) return 1;
-    if (!morsel_check_data(c, offsets[3], 4 * channels)) return 0;
-    return morsel_all_small(morsel_blob_at(c->model, offsets[3]), (uint32_t)channels);
+    if (!morsel_check_data(c, p->bias, 4 * channels) || !morsel_check_floats(c, p->multiplier, channels)) return 0;
+    if (!morsel_check_data(c, p->weight_sum, 4 * channels)) return 0;
+    if (p->float_bias && !morsel_check_floats(c, p->float_bias, channels)) return 0;
+    if (p->proofs && !morsel_check_data(c, p->proofs, channels / 16)) return 0;
+    if (!p->weight_zero) return 1;
+    if (!morsel_check_data(c, p->weight_zero, 4 * channels)) return 0;
+    return morsel_all_small(morsel_blob_at(c->model, p->weight_zero), (uint32_t)channels);
+}
+
+enum morsel_error morsel_check_sums(const struct morsel_step_check *s, const struct morsel_blob_fc *p, uint64_t channels,
+                                    uint64_t weights) {
+    if (!morsel_check_range(s->y, p->out_min, p->out_max, p->float_min, p->float_max)) return MORSEL_ERR_PARAMETER;
+    return morsel_check_data(s->check, p->weights, weights) && channels_fit(s->check, p, channels) ? MORSEL_OK : MORSEL_ERR_CONSTANT;
 }
 
 int morsel_check_integers(const struct morsel_blob_tensor *y, int32_t low, int32_t high) {

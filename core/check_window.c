@@ -79,11 +79,8 @@ enum morsel_error morsel_check_conv(const struct morsel_step_check *s) {
     const struct morsel_blob_conv *p = s->parameters;
     uint64_t channels, weights;
     if (!shapes_fit(s, p->groups)) return MORSEL_ERR_PARAMETER;
-    if (!morsel_check_range(s->y, p->out_min, p->out_max, p->float_min, p->float_max)) return MORSEL_ERR_PARAMETER;
     uint32_t row = s->x->dims[2] * s->x->dims[3];
     if ((p->pad_top || p->pad_bottom) && s->step->scratch_bytes < (row + 3) / 4 * 4) return MORSEL_ERR_PARAMETER;
     constant_sizes(s, &channels, &weights);
-    if (!morsel_check_data(s->check, p->weights, weights)) return MORSEL_ERR_CONSTANT;
-    const uint32_t offsets[6] = {p->bias, p->multiplier, p->weight_sum, p->weight_zero, p->float_bias, p->proofs};
-    return morsel_check_channels(s, offsets, channels) ? MORSEL_OK : MORSEL_ERR_CONSTANT;
+    return morsel_check_sums(s, morsel_blob_sums(p), channels, weights);
 }

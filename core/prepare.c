@@ -104,20 +104,24 @@ static struct morsel_window window_of(const struct work *w, const void *record) 
     return win;
 }
 
-static void prepare_conv(struct morsel_call *call, const struct work *w, const struct morsel_blob_conv *p) {
-    struct morsel_conv_args *a = &call->args.conv;
+static struct morsel_channels channels_of(const struct work *w, const struct morsel_blob_fc *p) {
     struct morsel_channels channels = {
         morsel_blob_at(w->model, p->bias), morsel_blob_at(w->model, p->multiplier), morsel_blob_at(w->model, p->weight_sum),
         morsel_blob_optional(w->model, p->weight_zero), morsel_blob_optional(w->model, p->float_bias),
         morsel_blob_optional(w->model, p->proofs),
     };
+    return channels;
+}
+
+static void prepare_conv(struct morsel_call *call, const struct work *w, const struct morsel_blob_conv *p) {
+    struct morsel_conv_args *a = &call->args.conv;
     a->window = window_of(w, p);
     a->x = input_of(w, 0);
     a->y = output_of(w, p->out_min, p->out_max, p->float_min, p->float_max);
     a->outside = p->pad_top || p->pad_bottom ? w->arena + w->step->scratch_offset : NULL;
     a->outside_bytes = a->outside ? (a->window.in_row + 3) / 4 * 4 : 0;
     a->weights = morsel_blob_at(w->model, p->weights);
-    a->channels = channels;
+    a->channels = channels_of(w, morsel_blob_sums(p));
     a->groups = p->groups;
     a->ahead = a->ahead_bytes = a->ahead_row = 0;
     a->ahead_rows = a->window.out_h;
@@ -152,15 +156,10 @@ static void prepare_pool(struct morsel_call *call, const struct work *w, const s
 
 static void prepare_fc(struct morsel_call *call, const struct work *w, const struct morsel_blob_fc *p) {
     struct morsel_fc_args *a = &call->args.fc;
-    struct morsel_channels channels = {
-        morsel_blob_at(w->model, p->bias), morsel_blob_at(w->model, p->multiplier), morsel_blob_at(w->model, p->weight_sum),
-        morsel_blob_optional(w->model, p->weight_zero), morsel_blob_optional(w->model, p->float_bias),
-        morsel_blob_optional(w->model, p->proofs),
-    };
     a->x = input_of(w, 0);
     a->y = output_of(w, p->out_min, p->out_max, p->float_min, p->float_max);
     a->weights = morsel_blob_at(w->model, p->weights);
-    a->channels = channels;
+    a->channels = channels_of(w, p);
     a->rows = p->rows;
     a->inputs = p->inputs;
     a->outputs = p->outputs;
