@@ -250,6 +250,11 @@ def functions():
     yield Case("", "Not", wide > 0)
     for low, high in ((-1.0, 1.0), (None, 1.0), (-1.0, None), (None, None), (2.0, -2.0)):
         yield Case(f"{low} {high}", "Clip", wide, *[None if b is None else real(b) for b in (low, high)])
+    low, high = np.array(-1.25, np.float32), np.array(2.75, np.float32)
+    yield Case("computed", "Clip", wide, low, high)
+    yield Case("computed, above below", "Clip", wide, high, low)
+    yield Case("computed below", "Clip", wide, low)
+    yield Case("computed above", "Clip", wide, None, high)
     yield Case("old", "Clip", wide, opset=10, min=-1.0, max=6.0)
     yield Case("int8", "Clip", np.arange(-128, 128).astype(np.int8), Constant(np.int8(-5)), Constant(np.int8(99)))
     small = uniform("x", 3, 7, low=-100, high=100)

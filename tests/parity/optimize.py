@@ -225,6 +225,18 @@ class Chance:
             axis = self.pick(1, 2, 3)
             self.x = self.op(kind, self.x, *numbers(*self.shape[axis:])[:self.pick(1, 2)], axis=axis)
 
+    def chosen(self):
+        """A bound that is computed; a division that gives 0 where it divides by 0."""
+        if self.opset < 11:
+            return
+        mean = self.listed("ReduceMean", self.x, "axes", range(1, len(self.shape)), since=18, keepdims=1)
+        if self.chance():
+            bound = self.op("Reshape", mean, self.ints())
+            self.x = self.op("Clip", self.x, *self.pick((bound,), ("", bound), (self.const(-1.0), bound)))
+            return
+        mean = self.op("Mul", mean, self.const([[[[self.pick(0.0, 1.0)]]]]))
+        self.x = self.op("Where", self.op("Equal", mean, self.const(0.0)), self.const(0.0), self.op("Div", self.x, mean))
+
     def summed(self):
         self.x = self.listed("ReduceSum", self.x, "axes", [1], keepdims=1)
         self.shape[1] = 1
@@ -282,7 +294,7 @@ class Chance:
     def model(self):
         pieces = (self.conv, self.conv, self.depthwise, self.transposed, self.padded, self.norm, self.norm, self.arithmetic,
                   self.affine_chain, self.nothing, self.activation, self.activation, self.excite, self.residual, self.shuffle,
-                  self.pick(self.softmax, self.parts, self.squeezed, self.summed, self.resized, self.normalized))
+                  self.pick(self.softmax, self.parts, self.squeezed, self.summed, self.resized, self.normalized, self.chosen))
         for _ in range(self.pick(3, 5, 8, 12)):
             self.pick(*pieces)()
         self.pick(self.head, self.words, lambda: None)()

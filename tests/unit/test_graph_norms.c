@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Normalizations written out, floats of other widths made float. tests/parity/optimize.py checks that the results stay the same. */
+/* Normalizations written out, floats of other widths made float, choices made arithmetic. tests/parity/optimize.py checks that the results
+ * stay the same. */
 #include "test_graph_words.h"
 
 #define WORDS "1,6,8"
@@ -41,6 +42,19 @@ static void lengths(void **state) {
     static const struct row rows[] = {
         {13, WORDS, "LpNormalization x > y axis:-1", "Mul ReduceMean Mul Sqrt Clip Div"},
         {13, WORDS, "LpNormalization x > y axis:1 p:1", "LeakyRelu ReduceMean Mul Clip Div"},
+    };
+    CHECK(rows);
+}
+
+static void choices(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {13, PICTURE, "ReduceMean x > m axes=1,2,3 keepdims:0; Clip x m > y", "ReduceMean Max"},
+        {13, PICTURE, "ReduceMean x > m axes=1,2,3 keepdims:0; Clip x - m > y", "ReduceMean Min"},
+        {13, PICTURE, "ReduceMean x > m axes=1,2,3 keepdims:0; Clip x #-1 m > y", "ReduceMean Clip Min"},
+        {13, PICTURE, "ReduceMean x > m axes=1,2,3; Equal m #0 > e; Div x m > d; Where e #0 d > y",
+         "ReduceMean LeakyRelu HardSigmoid Add Div LeakyRelu HardSigmoid Mul"},
+        {13, PICTURE, "ReduceMean x > m axes=1,2,3; Equal m #1 > e; Div x m > d; Where e #0 d > y", "ReduceMean Equal Div Where"},
     };
     CHECK(rows);
 }
@@ -88,6 +102,7 @@ int main(void) {
         cmocka_unit_test(channels),
         cmocka_unit_test(lengths),
         cmocka_unit_test(reals),
+        cmocka_unit_test(choices),
         cmocka_unit_test(numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

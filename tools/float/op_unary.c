@@ -135,6 +135,7 @@ struct unary {
     function_run *run;
     struct function function;
     size_t count;
+    int inputs;
 };
 
 static void run_unary(const void *plan, const struct call *call) {
@@ -144,7 +145,7 @@ static void run_unary(const void *plan, const struct call *call) {
 
 static bool use(struct preparation *p, function_run *run, struct function function) {
     struct unary *u = prepare_alloc(p, sizeof *u);
-    *u = (struct unary){run, function, (size_t)onnx_elements(shape_out(p, 0))};
+    *u = (struct unary){run, function, (size_t)onnx_elements(shape_out(p, 0)), p->node->input_count};
     p->step->plan = u;
     p->step->run = run_unary;
     p->step->in_place = true;
@@ -165,6 +166,25 @@ bool prepare_unary(struct preparation *p) {
     return use(p, run, f);
 }
 
+/* Bounds that are computed; where both contradict each other, the upper one counts. */
+static void run_clip_between(const void *plan, const struct call *call) {
+    struct unary u = *(const struct unary *)plan;
+    u.function.alpha = u.inputs > 1 && call->in[1] ? call->in[1][0] : u.function.alpha;
+    u.function.beta = u.inputs > 2 && call->in[2] ? call->in[2][0] : u.function.beta;
+    u.function.alpha = u.function.alpha > u.function.beta ? u.function.beta : u.function.alpha;
+    run_unary(&u, call);
+}
+
+static bool use_clip_between(struct preparation *p) {
+    use(p, function_clip, (struct function){-INFINITY, INFINITY});
+    p->step->run = run_clip_between;
+    p->reads = p->node->input_count;
+    for (int i = 1; i < 3; i++)
+        if (onnx_input(p->node, i) && onnx_elements(shape_in(p, i)) != 1)
+            return cannot(p, "its %s is no number", i == 1 ? "min" : "max");
+    return true;
+}
+
 /* Bounds are attributes up to opset 10, then inputs. */
 bool prepare_clip(struct preparation *p) {
     struct function f = {-INFINITY, INFINITY};
@@ -175,7 +195,7 @@ bool prepare_clip(struct preparation *p) {
         if (p->node->opset < 11)
             *bounds[i] = onnx_attribute_float(p->node, names[i], *bounds[i]);
         else if (onnx_input(p->node, 1 + i) && (!given || onnx_elements(shape_in(p, 1 + i)) != 1))
-            return cannot(p, "its %s is not a constant number", names[i]);
+            return use_clip_between(p);
         else if (given)
             *bounds[i] = *given;
     }

@@ -24,6 +24,7 @@ static const struct {
     {"noops", "nodes that give what they get are gone", pass_noops},
     {"opset", "old operators are said in opset 14", pass_opset}, /* before functions get names: HardSwish has one there */
     {"norms", "normalizations are written out with means and roots", pass_norms},
+    {"choices", "computed bounds and divisions that spare zeros are arithmetic", pass_choices},
     {"moves", "reshapes of reshapes and transposes of transposes are one", pass_moves},
     /* before affine maps: the sums and products of a function that is written out belong to it */
     {"activations", "functions that were written out have their names", pass_activations},

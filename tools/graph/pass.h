@@ -19,6 +19,7 @@ int pass_moves(struct onnx_graph *g);          /* reshapes of reshapes, transpos
 int pass_activations(struct onnx_graph *g);    /* functions of one value that are written out */
 int pass_dense(struct onnx_graph *g);          /* MatMul and Add become Gemm; its factors become 1 */
 int pass_norms(struct onnx_graph *g);          /* normalizations are written out */
+int pass_choices(struct onnx_graph *g);        /* computed bounds, divisions that spare zeros */
 int pass_reduces(struct onnx_graph *g);        /* maxima, sums and norms over any axes */
 int pass_affine_merge(struct onnx_graph *g);   /* an affine map of an affine map is one */
 int pass_affine_before(struct onnx_graph *g);  /* affine maps go into the weights before them */
