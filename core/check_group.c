@@ -99,8 +99,8 @@ static int trails_at(const struct reach *r, const struct morsel_blob_step *reade
     return y->offset + (uint64_t)t * morsel_row_bytes(y) <= kept;
 }
 
-/* For each T of the rule. What is written grows evenly with T; what is kept stands still and then grows evenly: the worst T is the first,
- * the last, or one of the two where it begins to grow, which are found by halving. */
+/* For each T of the rule. What is written grows evenly with T; what is kept stands still and then grows evenly: the worst T is the last
+ * at which it stands, the first at which it has grown, or the last of all. The first two are found by halving. */
 static int trails_reader(const struct morsel_blob_group *g, const struct reach *r, const struct morsel_blob_step *reader,
                          const struct morsel_blob_tensor *x, const struct morsel_blob_tensor *y) {
     uint32_t strip = g->strip_rows, last = (y->dims[1] - 1) / strip, low = 0, high = last; /* T in strips, 1 .. last */
@@ -112,7 +112,7 @@ static int trails_reader(const struct morsel_blob_group *g, const struct reach *
         else high = middle - 1;
     }
     uint32_t before = low ? low : 1, behind = low < last ? low + 1 : last;
-    return trails_at(r, reader, x, y, strip) && trails_at(r, reader, x, y, before * strip) && trails_at(r, reader, x, y, behind * strip) &&
+    return trails_at(r, reader, x, y, before * strip) && trails_at(r, reader, x, y, behind * strip) &&
            trails_at(r, reader, x, y, last * strip);
 }
 

@@ -5,6 +5,8 @@
  */
 #include "test_stream_runs.h"
 
+#include "tools/nets_build.h"
+
 /* --- Damaged plans --- */
 
 static void change(uint32_t *field) {
@@ -172,6 +174,82 @@ static void outputs_trail_as_far_as_they_may(void **unused) {
     current = 0;
 }
 
+/* In its first turns a padded stem needs x from its first row on, while the output grows; then two rows of x are done with in each turn.
+ * With rows of x that are shorter than one of the output, but longer than half, what is written comes closest to what is still wanted in
+ * the turn between. */
+static void the_worst_turn_may_lie_between(void **unused) {
+    (void)unused;
+    for (uint32_t kernel = 7; kernel <= 15; kernel += 4) {
+        struct maker maker;
+        size_t bytes;
+        uint32_t want_bytes, taken[2] = {0};
+        make_start(&maker, "stem");
+        struct net_buffer *x = make_picture(&maker, 48, 64, 4);
+        make_end(&maker, make_conv(&maker, make_conv(&maker, x, 24, kernel, kernel, 2, RELU), 12, 1, 1, 1, PLAIN));
+        struct net *net = maker.net;
+        net->arena_room = 1;
+        uint8_t *blob = blob_of(net, &bytes), *want = run(blob, bytes, 1, MORSEL_CPU_C, &want_bytes);
+        assert_int_equal(net->group_count, 1);
+        const struct morsel_blob_group *g = &net->groups[0];
+        assert_true(g->step_count == 2 && g->strip_rows == 1);
+        const struct net_buffer *y = net->steps[1]->output;
+        int64_t lag = lag_by_turns(net, g, 0, x), turns = y->dims[1] - 1;
+        int64_t at_last = turns * whole_row(y) - (2 * turns - kernel / 2) * whole_row(x);
+        assert_true(lag >= kernel / 4 * (int64_t)whole_row(y) + 64 && lag >= at_last + 64);
+        assert_true(net->steps[1]->over == x && net->steps[1]->lag == plan_aligned((uint64_t)lag));
+        try_input(blob, bytes, net, g, 0, 0, want, want_bytes, taken);
+        assert_true(taken[0] && taken[1]);
+        free(blob);
+        free(want);
+        net_free(net);
+    }
+}
+
+/* A sum is written over what it adds, row for row: not where a window reads rows of that again which lie further back. */
+static void a_sum_covers_what_it_adds_or_nothing(void **unused) {
+    (void)unused;
+    for (uint32_t back = 0; back < 3; back++) {
+        struct maker maker;
+        size_t bytes;
+        uint32_t want_bytes, taken[2] = {0};
+        make_start(&maker, "back");
+        struct net_buffer *x = make_picture(&maker, 24, 32, 8), *y = make_conv(&maker, x, 8, 3, 3, 1, PLAIN);
+        struct net *net = maker.net;
+        net->steps[0]->parameters.conv.pad_top = back;
+        net->steps[0]->parameters.conv.pad_bottom = 2 - back;
+        make_end(&maker, make_sum(&maker, x, y, PLAIN));
+        net->arena_room = 1;
+        uint8_t *blob = blob_of(net, &bytes), *want = run(blob, bytes, 1, MORSEL_CPU_C, &want_bytes);
+        assert_true(net->steps[1]->over == (back ? NULL : x) && !net->steps[1]->lag);
+        if (net->group_count)
+            try_input(blob, bytes, net, &net->groups[0], 0, 0, want, want_bytes, taken);
+        assert_true(back || (taken[0] && taken[1]));
+        free(blob);
+        free(want);
+        net_free(net);
+    }
+}
+
+/* A group of one turn has read all of x before it writes: its output may lie over any of it. */
+static void one_turn_may_cover_anything(void **unused) {
+    (void)unused;
+    struct maker maker;
+    size_t bytes;
+    uint32_t want_bytes, taken[2] = {0};
+    make_start(&maker, "line");
+    struct net_buffer *x = make_picture(&maker, 1, 512, 64); /* two of them are more than the first cache holds */
+    make_end(&maker, make_conv(&maker, make_conv(&maker, x, 64, 1, 1, 1, RELU), 64, 1, 1, 1, PLAIN));
+    struct net *net = maker.net;
+    net->arena_room = 1;
+    uint8_t *blob = blob_of(net, &bytes), *want = run(blob, bytes, 1, MORSEL_CPU_C, &want_bytes);
+    assert_true(net->group_count == 1 && net->steps[1]->over == x && !net->steps[1]->lag);
+    try_input(blob, bytes, net, &net->groups[0], 0, 0, want, want_bytes, taken);
+    assert_true(!taken[0] && taken[1]);
+    free(blob);
+    free(want);
+    net_free(net);
+}
+
 /* Constants of elementwise steps that do not repeat with the rows: every step of a group starts with the first one at each row. */
 static void constants_that_do_not_repeat_are_refused(void **unused) {
     (void)unused;
@@ -209,6 +287,9 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(damaged_plans_are_refused_or_work, say_seed),
         cmocka_unit_test_teardown(outputs_trail_as_far_as_they_may, say_seed),
+        cmocka_unit_test_teardown(the_worst_turn_may_lie_between, say_seed),
+        cmocka_unit_test_teardown(a_sum_covers_what_it_adds_or_nothing, say_seed),
+        cmocka_unit_test_teardown(one_turn_may_cover_anything, say_seed),
         cmocka_unit_test_teardown(constants_that_do_not_repeat_are_refused, say_seed),
     };
     read_seed(argc, argv);

@@ -119,7 +119,7 @@ static int64_t lag_of_reader(const struct net *net, const struct chain *c, uint3
         int64_t over = (int64_t)(t * row_bytes(y)) - (next > 0 ? next : 0) * (int64_t)row_bytes(x);
         lag = over > lag ? over : lag;
     }
-    return i == c->last && lag ? -1 : (int64_t)plan_aligned((uint64_t)lag);
+    return (int64_t)plan_aligned((uint64_t)lag);
 }
 
 /* The same for all readers. */
