@@ -3,10 +3,8 @@
  * Layers of every kind as products of weights and patches of their input: a row of weights times a patch is what the float network gives,
  * moments are what their definitions say, and after refining no channel is off on average.
  */
-#include "test_onnx_file.h"
-#include "tools/npy.h"
+#include "test_quant_trial.h"
 #include "tools/quant/moments.h"
-#include "tools/quant/quantize.h"
 
 enum { SAMPLES = 5, MOST = 2048 };
 
@@ -26,13 +24,6 @@ static const struct layer layers[] = {
     {"Gemm", "4,9", "7,9", "1,7", "alpha~3 transB:1", 13},
     {"MatMul", "2,3,8", "8,5", "", "", 13},
 };
-
-static uint32_t state_of_noise = 5;
-
-static float noise(void) {
-    state_of_noise = state_of_noise * 1664525u + 1013904223u;
-    return (float)(state_of_noise >> 8) / 8388608.0f - 1;
-}
 
 static int read_dims(const char *text, int64_t *dims, int *count) {
     struct number numbers[4];
@@ -55,16 +46,13 @@ static void add_noise(struct bytes *graph, const char *name, const char *shape) 
 }
 
 struct trial {
-    struct onnx_graph *graph;
-    struct quant_data *data;
-    struct onnx_report report;
-    struct quantizer q;
+    struct setup setup;
     struct scheme_layer *layer;
     struct patch patch;
     float x[SAMPLES][MOST], y[SAMPLES][MOST], u[SAMPLES][MOST], b[SAMPLES][MOST], e[SAMPLES][MOST];
 };
 
-static void make_graph(struct trial *t, const struct layer *layer) {
+static struct onnx_graph *make_graph(const struct layer *layer) {
     struct bytes graph = {0};
     add_value(&graph, 11, "x", 1, layer->x);
     add_noise(&graph, "w", layer->weights);
@@ -73,37 +61,27 @@ static void make_graph(struct trial *t, const struct layer *layer) {
     add_node(&graph, "layer", layer->op, *layer->bias ? "x w c" : "x w", "y", layer->attributes);
     add_value(&graph, 12, "y", 1, NULL);
     struct bytes model = model_message(&graph, layer->opset);
-    t->graph = inferred_bytes(&model);
+    return inferred_bytes(&model);
 }
 
 /* Mostly within a narrow range, which the bytes get, and seldom far out of it. */
-static void make_data(struct trial *t, bool constant) {
+static const float *make_data(const struct onnx_graph *graph, bool constant) {
     static float all[SAMPLES * MOST];
-    struct failure failure = {0};
-    const struct onnx_shape *shape = &t->graph->inputs[0]->shape;
-    const char *path = scratch_path("x.npy");
-    const struct quant_data_wish wish = {.paths = &path, .path_count = 1};
-    uint64_t dims[4] = {SAMPLES * (uint64_t)shape->dims[0]};
-    size_t count = (size_t)onnx_elements(shape);
+    size_t count = (size_t)onnx_elements(&graph->inputs[0]->shape);
     assert_true(count <= MOST);
-    for (int d = 1; d < shape->rank; d++)
-        dims[d] = (uint64_t)shape->dims[d];
     for (size_t i = 0; i < SAMPLES * count; i++)
         all[i] = noise() * (noise() > 0.96f ? 3e4f : 1) * !constant + 0.25f;
-    assert_true(npy_write(path, NPY_FLOAT32, dims, (uint32_t)shape->rank, all, &failure));
-    if (!(t->data = quant_data_open(&wish, t->graph, &failure)))
-        fail_msg("%s", failure.text);
-    assert_int_equal(quant_data_count(t->data), SAMPLES);
+    return all;
 }
 
 static void run_all(struct trial *t) {
     struct failure failure = {0};
-    struct executor_run *run = executor_run_open(t->q.executor, &failure);
+    struct executor_run *run = executor_run_open(t->setup.q.executor, &failure);
     size_t count;
     assert_non_null(run);
     for (size_t s = 0; s < SAMPLES; s++) {
         float *inputs[] = {t->x[s]};
-        assert_true(quant_data_load(t->data, s, inputs, &failure));
+        assert_true(quant_data_load(t->setup.data, s, inputs, &failure));
         assert_true(executor_run(run, (const float *const *)inputs, NULL, NULL, &failure));
         const float *y = executor_output(run, 0, &count);
         assert_true(count <= MOST);
@@ -114,11 +92,11 @@ static void run_all(struct trial *t) {
 
 /* The input as the bytes hold it, by the words of moments.h. */
 static void split_all(struct trial *t) {
-    const struct scheme_value *v = &t->q.scheme->values[t->layer->x];
-    size_t count = (size_t)onnx_elements(&t->graph->inputs[0]->shape);
+    const struct scheme_value *v = &t->setup.q.scheme->values[t->layer->x];
+    size_t count = (size_t)onnx_elements(&t->setup.graph->inputs[0]->shape);
     for (size_t s = 0; s < SAMPLES; s++)
         for (size_t i = 0; i < count; i++) {
-            int least = scheme_least(&t->q.scheme->options) - v->zero, most = scheme_most(&t->q.scheme->options) - v->zero;
+            int least = scheme_least(&t->setup.q.scheme->options) - v->zero, most = scheme_most(&t->setup.q.scheme->options) - v->zero;
             float u = fmaxf(fminf(t->x[s][i] / v->scale, (float)most + 1024), (float)least - 1024);
             t->u[s][i] = u;
             t->b[s][i] = fmaxf(fminf(rintf(u), (float)most), (float)least);
@@ -128,28 +106,20 @@ static void split_all(struct trial *t) {
 
 static void start(struct trial *t, const struct layer *layer, const struct quantize_options *options, bool constant) {
     struct failure failure = {0};
+    struct onnx_graph *graph = make_graph(layer);
+    struct quantizer *q = &t->setup.q;
     memset(t, 0, sizeof *t);
-    make_graph(t, layer);
-    make_data(t, constant);
-    t->q = (struct quantizer){.graph = t->graph, .data = t->data, .options = *options, .report = &t->report};
-    t->q.options.method = RANGE_PERCENTILE;
-    t->q.options.percentile = 95;
-    t->q.options.threads = 1;
-    if (!quantize_prepare(&t->q, &failure) || !quantize_observe(&t->q, &failure))
+    setup_open(&t->setup, graph, SAMPLES, make_data(graph, constant), options);
+    q->options.method = RANGE_PERCENTILE;
+    q->options.percentile = 95;
+    if (!quantize_prepare(q, &failure) || !quantize_observe(q, &failure))
         fail_msg("%s", failure.text);
-    quantize_choose(&t->q);
-    assert_int_equal(t->q.scheme->layer_count, 1);
-    t->layer = &t->q.scheme->layers[0];
+    quantize_choose(q);
+    assert_int_equal(q->scheme->layer_count, 1);
+    t->layer = &q->scheme->layers[0];
     assert_true(patch_of(t->layer, &t->patch));
     run_all(t);
     split_all(t);
-}
-
-static void end(struct trial *t) {
-    quantize_close(&t->q);
-    quant_data_close(t->data);
-    onnx_report_free(&t->report);
-    onnx_free(t->graph);
 }
 
 static float patches[256 * PATCH_BLOCK];
@@ -202,7 +172,7 @@ static void products(void **state) {
         start(&t, &layers[i], &(struct quantize_options){0}, false);
         for (size_t s = 0; s < SAMPLES; s++)
             check_products(&t, t.x[s], t.y[s]);
-        end(&t);
+        setup_close(&t.setup);
     }
 }
 
@@ -244,14 +214,14 @@ static void definitions(void **state) {
     for (size_t i = 0; i < 2 * sizeof layers / sizeof *layers; i++) {
         struct failure failure = {0};
         start(&t, &layers[i / 2], &(struct quantize_options){.scheme = {.signed_bytes = i % 2, .symmetric = i % 2}}, false);
-        const struct moments_wish wish = {t.q.scheme, t.q.executor, t.data, 1 + (unsigned)i % 2 * 3, 0, 1, 256};
+        const struct moments_wish wish = {t.setup.q.scheme, t.setup.q.executor, t.setup.data, 1 + (unsigned)i % 2 * 3, 0, 1, 256};
         struct moments *m = moments_collect(&wish, &failure);
         assert_non_null(m);
         assert_true(m->count == (double)SAMPLES * (double)t.patch.positions && m->second_count == m->count);
         for (int64_t g = 0; g < t.patch.groups; g++)
             check_group(&t, m, g);
         moments_free(m, 1);
-        end(&t);
+        setup_close(&t.setup);
     }
 }
 
@@ -260,7 +230,7 @@ static double mean_error(const struct trial *t, int64_t g, int64_t row, float bi
     const struct patch *p = &t->patch;
     const float *w = t->layer->weights->data;
     int64_t output = g * p->rows + row;
-    double unit = (double)t->q.scheme->values[t->layer->x].scale * (double)t->layer->scales[t->layer->scale_count > 1 ? output : 0];
+    double unit = (double)t->setup.q.scheme->values[t->layer->x].scale * (double)t->layer->scales[t->layer->scale_count > 1 ? output : 0];
     double scale = (double)t->layer->scales[t->layer->scale_count > 1 ? output : 0], sum = 0;
     float u[256], b[256];
     for (size_t s = 0; s < SAMPLES; s++)
@@ -318,11 +288,11 @@ static void rounding(void **state) {
         float exact[256];
         start(&t, &layers[i / 2], &(struct quantize_options){.scheme = {.reduced = true, .per_tensor = i % 2}, .round_most = 1024}, false);
         scheme_exact_weights(t.layer, exact);
-        assert_true(quantize_refine(&t.q, &failure));
+        assert_true(quantize_refine(&t.setup.q, &failure));
         for (int64_t g = 0; g < t.patch.groups; g++)
             for (int64_t r = 0; r < t.patch.rows; r++)
                 check_row(&t, exact, g, r);
-        end(&t);
+        setup_close(&t.setup);
     }
 }
 
@@ -334,14 +304,14 @@ static void averages(void **state) {
         start(&t, &layers[i / 2], &(struct quantize_options){.scheme = {.reduced = true, .per_tensor = i % 2}, .round_most = 1024}, false);
         float before[16];
         memcpy(before, t.layer->bias, t.layer->outputs * sizeof *before);
-        assert_true(quantize_refine(&t.q, &failure));
+        assert_true(quantize_refine(&t.setup.q, &failure));
         for (int64_t g = 0; g < t.patch.groups; g++)
             for (int64_t r = 0; r < t.patch.rows; r++) {
                 double error = mean_error(&t, g, r, before[g * t.patch.rows + r]);
                 if (!(fabs(error) < 0.5))
                     fail_msg("%s (%d): output %d of group %d is off by %g on average", t.layer->node->op, (int)i, (int)r, (int)g, error);
             }
-        end(&t);
+        setup_close(&t.setup);
     }
 }
 
@@ -353,11 +323,11 @@ static void constant_inputs(void **state) {
     struct failure failure = {0};
     start(&t, &(struct layer){"Conv", "1,3,4,4", "4,3,2,2", "", "", 13}, &(struct quantize_options){.round_most = 1024}, true);
     memcpy(nearest, t.layer->values, t.layer->weights->count);
-    assert_true(quantize_refine(&t.q, &failure));
+    assert_true(quantize_refine(&t.setup.q, &failure));
     assert_memory_equal(nearest, t.layer->values, t.layer->weights->count);
     for (int64_t r = 0; r < t.patch.rows; r++)
         assert_true(fabs(mean_error(&t, 0, r, 0)) < 0.5);
-    end(&t);
+    setup_close(&t.setup);
 }
 
 int main(void) {

@@ -1,33 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Networks and data out of the ordinary, through all of the quantizer: what comes out is near to what the float network gives. */
-#include "test_onnx_file.h"
-#include "tools/npy.h"
-#include "tools/quant/insert.h"
-#include "tools/quant/over.h"
-#include "tools/quant/quantize.h"
+#include "test_quant_trial.h"
 
 enum { SAMPLES = 24, ELEMENTS_MOST = 256 };
 
-static uint32_t state_of_noise;
-
-static float noise(void) {
-    state_of_noise = state_of_noise * 1664525u + 1013904223u;
-    return (float)(state_of_noise >> 8) / 8388608.0f - 1;
-}
-
 struct trial {
     struct bytes graph; /* filled by the test, input x and output y */
-    const char *shape;  /* of x */
-    struct onnx_graph *network;
-    struct quantizer q;
-    struct onnx_report report;
-    struct quant_data *data;
-    size_t elements, width;
+    struct setup setup;
     float *wanted, *got; /* y, sample by sample */
 };
 
 static struct trial begin(const char *shape) {
-    struct trial t = {.shape = shape};
+    struct trial t = {0};
     state_of_noise = 5;
     add_value(&t.graph, 11, "x", 1, shape);
     add_value(&t.graph, 12, "y", 1, NULL);
@@ -46,80 +30,30 @@ static void add_noise(struct trial *t, const char *name, int rank, const int64_t
     add_constant(&t->graph, name, 1, rank, dims, numbers, count);
 }
 
-static void keep(void *context, unsigned worker, size_t sample, const struct executor_run *run) {
-    struct trial *t = context;
-    size_t count;
-    const float *y = executor_output(run, 0, &count);
-    (void)worker;
-    memcpy(t->got + sample * t->width, y, count * sizeof *y);
-}
-
-/* Outputs of a graph over the data, to t->got. */
-static void run_all(struct trial *t, const struct onnx_graph *graph) {
-    struct failure failure = {0};
-    struct executor *executor = executor_open(graph, &failure);
-    if (!executor || !over_data(executor, t->data, 1, "samples", NULL, keep, t, &failure))
-        fail_msg("%s", failure.text);
-    executor_close(executor);
-}
-
-/* Samples are noise between -1 and 1, but for `outlier` as the very first number of all (0: noise, too). */
-static void open_data(struct trial *t, float outlier) {
-    struct failure failure = {0};
-    const char *path = scratch_path("odd.npy");
-    const struct quant_data_wish wish = {.paths = &path, .path_count = 1};
-    float *numbers = calloc(SAMPLES * t->elements, sizeof *numbers);
-    for (size_t i = 0; i < SAMPLES * t->elements; i++)
+/* SQNR of the output of what the quantizer makes, over all samples but the first `but`. Samples are noise between -1 and 1, but for
+ * `outlier` as the very first number of all (0: noise, too). */
+static double quantized(struct trial *t, const struct quantize_options *options, float outlier, size_t but) {
+    struct bytes model = model_message(&t->graph, 13);
+    struct onnx_graph *network = inferred_bytes(&model);
+    size_t elements = (size_t)onnx_elements(&network->inputs[0]->shape), width = (size_t)onnx_elements(&network->outputs[0]->shape);
+    float *numbers = calloc(SAMPLES * elements, sizeof *numbers);
+    for (size_t i = 0; i < SAMPLES * elements; i++)
         numbers[i] = noise();
     numbers[0] = outlier != 0 ? outlier : numbers[0];
-    uint64_t dims[5] = {SAMPLES};
-    int rank = 1;
-    for (int i = 1; i < t->network->inputs[0]->shape.rank; i++)
-        dims[rank++] = (uint64_t)t->network->inputs[0]->shape.dims[i];
-    assert_true(npy_write(path, NPY_FLOAT32, dims, rank, numbers, &failure));
+    setup_open(&t->setup, network, SAMPLES, numbers, options);
     free(numbers);
-    if (!(t->data = quant_data_open(&wish, t->network, &failure)))
-        fail_msg("%s", failure.text);
-}
-
-/* SQNR of the output of what the quantizer makes, over all samples but the first `but`. */
-static double quantized(struct trial *t, const struct quantize_options *options, float outlier, size_t but) {
-    struct failure failure = {0};
-    struct bytes model = model_message(&t->graph, 13);
-    t->network = inferred_bytes(&model);
-    t->elements = (size_t)onnx_elements(&t->network->inputs[0]->shape);
-    t->width = (size_t)onnx_elements(&t->network->outputs[0]->shape);
-    open_data(t, outlier);
-    t->wanted = t->got = calloc(SAMPLES * t->width, sizeof *t->got);
-    run_all(t, t->network);
-    t->got = calloc(SAMPLES * t->width, sizeof *t->got);
-    t->q = (struct quantizer){.graph = t->network, .data = t->data, .options = *options, .report = &t->report};
-    t->q.options.method = RANGE_MSE;
-    t->q.options.threads = 1;
-    if (!quantize_prepare(&t->q, &failure) || !quantize_equalize(&t->q, &failure) || !quantize_observe(&t->q, &failure))
-        fail_msg("%s", failure.text);
-    quantize_choose(&t->q);
-    if (!quantize_refine(&t->q, &failure))
-        fail_msg("%s", failure.text);
-    struct onnx_graph *made = insert(t->q.scheme);
-    run_all(t, made);
-    onnx_free(made);
-    double signal = 0, error = 0;
-    for (size_t i = but * t->width; i < SAMPLES * t->width; i++) {
-        double apart = (double)t->got[i] - (double)t->wanted[i];
-        signal += (double)t->wanted[i] * (double)t->wanted[i];
-        error += apart * apart;
-    }
-    return 10 * log10(signal / error);
+    t->wanted = calloc(SAMPLES * width, sizeof *t->wanted);
+    t->got = calloc(SAMPLES * width, sizeof *t->got);
+    setup_run(&t->setup, network, t->wanted);
+    setup_quantize(&t->setup);
+    setup_run_quantized(&t->setup, t->got);
+    return sqnr_of(t->wanted + but * width, t->got + but * width, (SAMPLES - but) * width);
 }
 
 static void end(struct trial *t) {
     free(t->wanted);
     free(t->got);
-    quantize_close(&t->q);
-    quant_data_close(t->data);
-    onnx_report_free(&t->report);
-    onnx_free(t->network);
+    setup_close(&t->setup);
 }
 
 /* A function out of the middle of a chain is excluded: a value that would have been inside the chain's table gets a range, and from the

@@ -1,21 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Equalization, adaptive rounding and bias correction on a small residual network: what they must keep, and what they must make better. */
-#include "test_onnx_file.h"
-#include "tools/npy.h"
-#include "tools/quant/insert.h"
-#include "tools/quant/over.h"
+#include "test_quant_trial.h"
 #include "tools/quant/patch.h"
-#include "tools/quant/quantize.h"
 #include "tools/quant/refine.h"
 
 enum { SAMPLES = 40, ELEMENTS = 3 * 8 * 8, CLASSES = 6 };
-
-static uint32_t state_of_noise;
-
-static float noise(void) {
-    state_of_noise = state_of_noise * 1664525u + 1013904223u;
-    return (float)(state_of_noise >> 8) / 8388608.0f - 1;
-}
 
 /* Weights [outputs, inputs, k, k] or [outputs], output channel o times out[o], input channel i over in[i] (NULL: 1). */
 static void weights(struct bytes *graph, const char *name, int outputs, int inputs, int k, const float *out, const float *in) {
@@ -71,54 +60,25 @@ static struct onnx_graph *make_graph(enum shape shape) {
     return inferred_bytes(&model);
 }
 
-static struct quant_data *open_samples(const struct onnx_graph *graph) {
+/* As pictures are: what lies side by side, in whatever channel, is much the same. */
+static const float *make_samples(void) {
     static float numbers[SAMPLES * ELEMENTS];
-    struct failure failure = {0};
-    const char *path = scratch_path("x.npy");
-    const struct quant_data_wish wish = {.paths = &path, .path_count = 1};
     state_of_noise = 99;
-    for (size_t i = 0; i < SAMPLES; i++) { /* as pictures are: what lies side by side, in whatever channel, is much the same */
+    for (size_t i = 0; i < SAMPLES; i++) {
         float down = noise() / 4, along = noise() / 4, phase = 3 * noise();
         for (int e = 0; e < ELEMENTS; e++)
             numbers[i * ELEMENTS + (size_t)e] =
                 cosf((float)(e / 8 % 8) * down + (float)(e % 8) * along + phase + (float)(e / 64) * 0.2f) + 0.1f * noise();
     }
-    assert_true(npy_write(path, NPY_FLOAT32, (const uint64_t[]){SAMPLES, 3, 8, 8}, 4, numbers, &failure));
-    struct quant_data *data = quant_data_open(&wish, graph, &failure);
-    if (!data)
-        fail_msg("%s", failure.text);
-    return data;
+    return numbers;
 }
 
 struct outputs {
     float numbers[SAMPLES][CLASSES];
 };
 
-static void keep(void *context, unsigned worker, size_t sample, const struct executor_run *run) {
-    struct outputs *outputs = context;
-    size_t count;
-    const float *y = executor_output(run, 0, &count);
-    (void)worker;
-    assert_int_equal(count, CLASSES);
-    memcpy(outputs->numbers[sample], y, sizeof outputs->numbers[sample]);
-}
-
-static void run_all(const struct onnx_graph *graph, const struct quant_data *data, struct outputs *outputs) {
-    struct failure failure = {0};
-    struct executor *executor = executor_open(graph, &failure);
-    if (!executor || !over_data(executor, data, 1, "samples", NULL, keep, outputs, &failure))
-        fail_msg("%s", failure.text);
-    executor_close(executor);
-}
-
 static double sqnr(const struct outputs *wanted, const struct outputs *got) {
-    double signal = 0, error = 0;
-    for (int i = 0; i < SAMPLES * CLASSES; i++) {
-        double a = (double)wanted->numbers[i / CLASSES][i % CLASSES], b = (double)got->numbers[i / CLASSES][i % CLASSES];
-        signal += a * a;
-        error += (a - b) * (a - b);
-    }
-    return 10 * log10(signal / error);
+    return sqnr_of(wanted->numbers[0], got->numbers[0], SAMPLES * CLASSES);
 }
 
 /* The largest that the average error of a class is. */
@@ -134,38 +94,17 @@ static double bias(const struct outputs *wanted, const struct outputs *got) {
 }
 
 struct trial {
-    struct onnx_graph *graph;
-    struct quant_data *data;
-    struct onnx_report report;
-    struct quantizer q;
+    struct setup setup;
     struct outputs wanted, equalized, got;
 };
 
 static void try(struct trial *t, enum shape shape, const struct quantize_options *options) {
-    struct failure failure = {0};
-    *t = (struct trial){.graph = make_graph(shape)};
-    t->data = open_samples(t->graph);
-    t->q = (struct quantizer){.graph = t->graph, .data = t->data, .options = *options, .report = &t->report};
-    t->q.options.method = RANGE_MSE;
-    if (!t->q.options.threads)
-        t->q.options.threads = 1;
-    run_all(t->graph, t->data, &t->wanted);
-    if (!quantize_prepare(&t->q, &failure) || !quantize_equalize(&t->q, &failure) || !quantize_observe(&t->q, &failure))
-        fail_msg("%s", failure.text);
-    run_all(t->graph, t->data, &t->equalized);
-    quantize_choose(&t->q);
-    if (!quantize_refine(&t->q, &failure))
-        fail_msg("%s", failure.text);
-    struct onnx_graph *quantized = insert(t->q.scheme);
-    run_all(quantized, t->data, &t->got);
-    onnx_free(quantized);
-}
-
-static void end(struct trial *t) {
-    quantize_close(&t->q);
-    quant_data_close(t->data);
-    onnx_report_free(&t->report);
-    onnx_free(t->graph);
+    struct onnx_graph *graph = make_graph(shape);
+    setup_open(&t->setup, graph, SAMPLES, make_samples(), options);
+    setup_run(&t->setup, graph, t->wanted.numbers[0]);
+    setup_quantize(&t->setup);
+    setup_run(&t->setup, graph, t->equalized.numbers[0]);
+    setup_run_quantized(&t->setup, t->got.numbers[0]);
 }
 
 static struct trial a, b;
@@ -174,17 +113,17 @@ static void equalizing(void **state) {
     (void)state;
     try(&a, WIDE, &(struct quantize_options){.keep_channels = true, .keep_biases = true});
     try(&b, WIDE, &(struct quantize_options){.keep_biases = true});
-    assert_int_equal(a.q.equalized, 0);
-    assert_true(b.q.equalized >= 8);
+    assert_int_equal(a.setup.q.equalized, 0);
+    assert_true(b.setup.q.equalized >= 8);
     assert_true(sqnr(&b.wanted, &b.equalized) > 100); /* the same function, but for float's rounding */
     if (sqnr(&b.wanted, &b.got) < sqnr(&a.wanted, &a.got) + 6)
         fail_msg("equalization makes %.1f dB of %.1f", sqnr(&b.wanted, &b.got), sqnr(&a.wanted, &a.got));
-    end(&a);
+    setup_close(&a.setup);
     try(&a, EVEN, &(struct quantize_options){.keep_biases = true});
     if (sqnr(&b.wanted, &b.got) < sqnr(&a.wanted, &a.got) - 3)
         fail_msg("wide channels: %.1f dB, narrow ones: %.1f", sqnr(&b.wanted, &b.got), sqnr(&a.wanted, &a.got));
-    end(&a);
-    end(&b);
+    setup_close(&a.setup);
+    setup_close(&b.setup);
 }
 
 static void one_scale(void **state) {
@@ -194,8 +133,8 @@ static void one_scale(void **state) {
     assert_true(sqnr(&b.wanted, &b.equalized) > 100);
     if (sqnr(&b.wanted, &b.got) < sqnr(&a.wanted, &a.got) + 6)
         fail_msg("equalization makes %.1f dB of %.1f", sqnr(&b.wanted, &b.got), sqnr(&a.wanted, &a.got));
-    end(&a);
-    end(&b);
+    setup_close(&a.setup);
+    setup_close(&b.setup);
 }
 
 static void centring(void **state) {
@@ -206,12 +145,12 @@ static void centring(void **state) {
         assert_true(sqnr(&b.wanted, &b.equalized) > 100);
         if (sqnr(&b.wanted, &b.got) < sqnr(&a.wanted, &a.got) + 6)
             fail_msg("centring makes %.1f dB of %.1f", sqnr(&b.wanted, &b.got), sqnr(&a.wanted, &a.got));
-        end(&a);
-        end(&b);
+        setup_close(&a.setup);
+        setup_close(&b.setup);
     }
     try(&a, PADDED, &(struct quantize_options){0});
     assert_true(sqnr(&a.wanted, &a.equalized) > 100);
-    end(&a);
+    setup_close(&a.setup);
 }
 
 static void biases(void **state) {
@@ -220,8 +159,8 @@ static void biases(void **state) {
     try(&b, EVEN, &(struct quantize_options){.scheme.reduced = true});
     if (!(bias(&b.wanted, &b.got) < bias(&a.wanted, &a.got) / 2))
         fail_msg("an average error of %g became %g", bias(&a.wanted, &a.got), bias(&b.wanted, &b.got));
-    end(&a);
-    end(&b);
+    setup_close(&a.setup);
+    setup_close(&b.setup);
 }
 
 static void rounding(void **state) {
@@ -234,15 +173,15 @@ static void rounding(void **state) {
     try(&b, EVEN, &one);
     if (sqnr(&b.wanted, &b.got) < sqnr(&a.wanted, &a.got) + 1)
         fail_msg("adaptive rounding makes %.1f dB of %.1f", sqnr(&b.wanted, &b.got), sqnr(&a.wanted, &a.got));
-    end(&a);
+    setup_close(&a.setup);
     try(&a, EVEN, &three);
-    for (size_t i = 0; i < b.q.scheme->layer_count; i++) {
-        const struct scheme_layer *x = &a.q.scheme->layers[i], *y = &b.q.scheme->layers[i];
+    for (size_t i = 0; i < b.setup.q.scheme->layer_count; i++) {
+        const struct scheme_layer *x = &a.setup.q.scheme->layers[i], *y = &b.setup.q.scheme->layers[i];
         assert_memory_equal(x->values, y->values, x->weights->count);
         assert_memory_equal(x->bias, y->bias, x->outputs * sizeof *x->bias);
     }
-    end(&a);
-    end(&b);
+    setup_close(&a.setup);
+    setup_close(&b.setup);
 }
 
 /* One layer at a time, for want of memory, is as good as all at once. */
@@ -250,16 +189,16 @@ static void one_by_one(void **state) {
     (void)state;
     struct failure failure = {0};
     try(&a, EVEN, &(struct quantize_options){.round_most = REFINE_LARGE});
-    const struct scheme *all = a.q.scheme;
-    quantize_choose(&a.q);
-    const struct refine refine = {a.q.scheme, a.q.executor, a.data, 1, REFINE_LARGE, false, 1};
+    const struct scheme *all = a.setup.q.scheme;
+    quantize_choose(&a.setup.q);
+    const struct refine refine = {a.setup.q.scheme, a.setup.q.executor, a.setup.data, 1, REFINE_LARGE, false, 1};
     assert_true(refine_layers(&refine, &failure));
     for (size_t i = 0; i < all->layer_count; i++) {
-        const struct scheme_layer *x = &a.q.scheme->layers[i], *y = &all->layers[i];
+        const struct scheme_layer *x = &a.setup.q.scheme->layers[i], *y = &all->layers[i];
         assert_memory_equal(x->values, y->values, x->weights->count);
         assert_memory_equal(x->bias, y->bias, x->outputs * sizeof *x->bias);
     }
-    end(&a);
+    setup_close(&a.setup);
 }
 
 /* Layers with more products to the sum stay as they are. */
@@ -269,16 +208,16 @@ static void rounding_small_sums(void **state) {
     const int64_t most = 9; /* of depthwise convolutions */
     try(&a, EVEN, &(struct quantize_options){.keep_biases = true});
     try(&b, EVEN, &(struct quantize_options){.keep_biases = true, .round_most = most});
-    for (size_t i = 0; i < b.q.scheme->layer_count; i++) {
-        const struct scheme_layer *x = &a.q.scheme->layers[i], *y = &b.q.scheme->layers[i];
+    for (size_t i = 0; i < b.setup.q.scheme->layer_count; i++) {
+        const struct scheme_layer *x = &a.setup.q.scheme->layers[i], *y = &b.setup.q.scheme->layers[i];
         struct patch p;
         assert_true(patch_of(y, &p));
         changed[p.length > most] += memcmp(x->values, y->values, x->weights->count) != 0;
     }
     assert_true(changed[0] > 0);
     assert_int_equal(changed[1], 0);
-    end(&a);
-    end(&b);
+    setup_close(&a.setup);
+    setup_close(&b.setup);
 }
 
 int main(void) {

@@ -29,6 +29,14 @@ static void node(struct building *b, const char *op, const char *inputs, const c
     add_node(&b->graph, name, op, inputs, output, attributes);
 }
 
+/* A graph from x of that shape to y. */
+static struct building begin(const char *shape) {
+    struct building b = {0};
+    add_value(&b.graph, 11, "x", 1, shape);
+    add_value(&b.graph, 12, "y", 1, NULL);
+    return b;
+}
+
 static struct onnx_graph *built(struct building *b, int opset) {
     struct onnx_report report = {0};
     char error[300];
@@ -75,14 +83,31 @@ static void from_minus_one(void *context, const struct onnx_value *value, float 
     *high = 3;
 }
 
-/* The graph lowers to steps and nothing is refused. */
-static struct net *lowered(struct onnx_graph *g, struct onnx_report *report) {
-    *report = (struct onnx_report){0};
-    struct net *net = lower(g, report);
-    for (size_t i = 0; i < report->refusal_count; i++)
-        print_message("%s: %s\n", report->refusals[i].node, report->refusals[i].why);
-    assert_non_null(net);
-    return net;
+/* Ranges, and by them layers. */
+static void range(struct scheme *s) {
+    scheme_set_ranges(s, from_minus_one, NULL);
+    scheme_make_layers(s);
+}
+
+/* The graph that a scheme makes, which lowers to steps: nothing is refused. */
+struct made {
+    struct onnx_graph *graph;
+    struct onnx_report report;
+    struct net *net;
+};
+
+static void make(struct made *m, struct scheme *s) {
+    *m = (struct made){.graph = insert(s)};
+    m->net = lower(m->graph, &m->report);
+    for (size_t i = 0; i < m->report.refusal_count; i++)
+        print_message("%s: %s\n", m->report.refusals[i].node, m->report.refusals[i].why);
+    assert_non_null(m->net);
+}
+
+static void made_free(struct made *m) {
+    net_free(m->net);
+    onnx_report_free(&m->report);
+    onnx_free(m->graph);
 }
 
 static int steps_of(const struct net *net, enum morsel_step_kind kind) {
@@ -101,9 +126,7 @@ static int nodes_of(const struct onnx_graph *g, const char *op, const char *doma
 
 /* conv -> relu -> (pool, concat with itself moved) -> hard swish in pieces -> mean -> gemm -> softmax */
 static struct onnx_graph *classifier(int opset) {
-    struct building b = {0};
-    add_value(&b.graph, 11, "x", 1, "1,2,8,8");
-    add_value(&b.graph, 12, "y", 1, NULL);
+    struct building b = begin("1,2,8,8");
     constant(&b, "w", 4, (const int64_t[]){4, 2, 3, 3}, wave);
     constant(&b, "b", 1, (const int64_t[]){4}, wave);
     constant(&b, "w2", 2, (const int64_t[]){5, 8}, wave);
@@ -150,24 +173,20 @@ static void excluding(void **state) {
 static void check_inserted(int opset, const char *domain) {
     struct onnx_graph *g = classifier(opset);
     struct scheme *s = place(g, &(struct scheme_options){0});
-    scheme_set_ranges(s, from_minus_one, NULL);
-    scheme_make_layers(s);
+    range(s);
     size_t nodes = g->node_count, values = g->value_count;
-    struct onnx_graph *q = insert(s);
+    struct made m;
+    make(&m, s);
     assert_int_equal(g->node_count, nodes);
     assert_int_equal(g->value_count, values);
-    assert_int_equal(nodes_of(q, "QuantizeLinear", domain), 7);
-    assert_int_equal(nodes_of(q, "DequantizeLinear", domain), 7 + 3); /* two layers' weights and one bias */
-    struct onnx_report report;
-    struct net *net = lowered(q, &report);
-    assert_int_equal(steps_of(net, MORSEL_STEP_CONV), 1);
-    assert_int_equal(steps_of(net, MORSEL_STEP_LUT), 1);
-    assert_int_equal(steps_of(net, MORSEL_STEP_FC), 1);
-    assert_int_equal(steps_of(net, MORSEL_STEP_CONCAT), 1);
-    assert_int_equal(steps_of(net, MORSEL_STEP_UNARY), 0);
-    net_free(net);
-    onnx_report_free(&report);
-    onnx_free(q);
+    assert_int_equal(nodes_of(m.graph, "QuantizeLinear", domain), 7);
+    assert_int_equal(nodes_of(m.graph, "DequantizeLinear", domain), 7 + 3); /* two layers' weights and one bias */
+    assert_int_equal(steps_of(m.net, MORSEL_STEP_CONV), 1);
+    assert_int_equal(steps_of(m.net, MORSEL_STEP_LUT), 1);
+    assert_int_equal(steps_of(m.net, MORSEL_STEP_FC), 1);
+    assert_int_equal(steps_of(m.net, MORSEL_STEP_CONCAT), 1);
+    assert_int_equal(steps_of(m.net, MORSEL_STEP_UNARY), 0);
+    made_free(&m);
     onnx_free(g);
 }
 
@@ -198,9 +217,7 @@ static void scales(void **state) {
 /* What goes into x * HardSigmoid(x) ends at -3, and what goes into a Clip at its bounds; not where anything else reads it. */
 static void limits(void **state) {
     (void)state;
-    struct building b = {0};
-    add_value(&b.graph, 11, "x", 1, "1,2,8,8");
-    add_value(&b.graph, 12, "y", 1, NULL);
+    struct building b = begin("1,2,8,8");
     constant(&b, "w", 4, (const int64_t[]){2, 2, 1, 1}, wave);
     node(&b, "Conv", "x w", "c", "");
     node(&b, "HardSigmoid", "c", "g", "alpha~0.16666667 beta~0.5");
@@ -223,9 +240,7 @@ static void limits(void **state) {
 /* A layer normalization that was written out runs in float from its difference to its term; what goes in and comes out are bytes. */
 static void norms(void **state) {
     (void)state;
-    struct building b = {0};
-    add_value(&b.graph, 11, "x", 1, "1,6,8");
-    add_value(&b.graph, 12, "y", 1, NULL);
+    struct building b = begin("1,6,8");
     constant(&b, "w", 2, (const int64_t[]){8, 8}, wave);
     constant(&b, "k", 1, (const int64_t[]){8}, ones);
     constant(&b, "two", 0, NULL, ones);
@@ -244,24 +259,18 @@ static void norms(void **state) {
     struct scheme *s = place(g, &(struct scheme_options){0});
     check_quantized(s, "x a t", true);
     check_quantized(s, "m d q v e r n f y", false);
-    scheme_set_ranges(s, from_minus_one, NULL);
-    scheme_make_layers(s);
-    struct onnx_graph *made = insert(s);
-    struct onnx_report report;
-    struct net *net = lowered(made, &report);
-    assert_int_equal(steps_of(net, MORSEL_STEP_FC), 2);
-    net_free(net);
-    onnx_report_free(&report);
-    onnx_free(made);
+    range(s);
+    struct made m;
+    make(&m, s);
+    assert_int_equal(steps_of(m.net, MORSEL_STEP_FC), 2);
+    made_free(&m);
     onnx_free(g);
 }
 
 /* Boxes and scores in one Concat at the end of a network: each keeps a scale of its own, however large they are. */
 static void heads(void **state) {
     (void)state;
-    struct building b = {0};
-    add_value(&b.graph, 11, "x", 1, "1,2,128,128");
-    add_value(&b.graph, 12, "y", 1, NULL);
+    struct building b = begin("1,2,128,128");
     constant(&b, "w", 4, (const int64_t[]){4, 2, 1, 1}, wave);
     node(&b, "Conv", "x w", "boxes", "");
     node(&b, "Conv", "x w", "c", "");
@@ -272,13 +281,10 @@ static void heads(void **state) {
     struct scheme *s = place(g, &(struct scheme_options){0});
     check_quantized(s, "x c", true);
     check_quantized(s, "boxes scores j y", false);
-    scheme_set_ranges(s, from_minus_one, NULL);
-    scheme_make_layers(s);
-    struct onnx_graph *made = insert(s);
-    struct onnx_report report;
-    net_free(lowered(made, &report));
-    onnx_report_free(&report);
-    onnx_free(made);
+    range(s);
+    struct made m;
+    make(&m, s);
+    made_free(&m);
     onnx_free(g);
 }
 
@@ -293,9 +299,7 @@ static float layer_bias(int i) {
 }
 
 static struct onnx_graph *one_gemm(const char *inputs, const char *attributes) {
-    struct building b = {0};
-    add_value(&b.graph, 11, "x", 1, "1,2");
-    add_value(&b.graph, 12, "y", 1, NULL);
+    struct building b = begin("1,2");
     constant(&b, "w", 2, (const int64_t[]){4, 2}, layer_weight);
     constant(&b, "b", 1, (const int64_t[]){4}, layer_bias);
     node(&b, "Gemm", inputs, "y", attributes);
@@ -306,8 +310,7 @@ static void layers(void **state) {
     (void)state;
     struct onnx_graph *g = one_gemm("x w b", "transB:1");
     struct scheme *s = place(g, &(struct scheme_options){0});
-    scheme_set_ranges(s, from_minus_one, NULL);
-    scheme_make_layers(s);
+    range(s);
     const struct scheme_layer *l = &s->layers[0];
     assert_int_equal(l->axis, 0);
     assert_int_equal(l->outputs, 4);
@@ -329,8 +332,7 @@ static void layer_forms(void **state) {
     (void)state;
     struct onnx_graph *g = one_gemm("x w b", "transB:1 alpha~2.0 beta~0.000000001");
     struct scheme *s = place(g, &(struct scheme_options){.per_tensor = true, .reduced = true});
-    scheme_set_ranges(s, from_minus_one, NULL);
-    scheme_make_layers(s);
+    range(s);
     const struct scheme_layer *l = &s->layers[0];
     assert_int_equal(l->scale_count, 1);
     assert_int_equal(l->values[7], -63);
@@ -347,24 +349,19 @@ static void layer_forms(void **state) {
 static void named(void **state) {
     (void)state;
     static const char *const names[] = {"ConvTranspose"};
-    struct building b = {0};
-    add_value(&b.graph, 11, "x", 1, "1,2,4,4");
-    add_value(&b.graph, 12, "y", 1, NULL);
+    struct building b = begin("1,2,4,4");
     constant(&b, "w", 4, (const int64_t[]){2, 3, 2, 2}, wave);
     constant(&b, "v", 4, (const int64_t[]){2, 3, 1, 1}, wave);
     node(&b, "ConvTranspose", "x w", "a", "strides=2,2");
     node(&b, "Conv", "a v", "y", "");
     struct onnx_graph *g = built(&b, 13);
     struct scheme *s = place(g, &(struct scheme_options){.excluded = names, .excluded_count = 1});
-    scheme_set_ranges(s, from_minus_one, NULL);
-    scheme_make_layers(s);
-    struct onnx_graph *made = insert(s);
-    struct onnx_report report;
-    net_free(lowered(made, &report));
-    assert_int_equal(report.notice_count, 1);
-    assert_string_equal(report.notices[0], "node0 (ConvTranspose) runs in float: the quantizer left it so");
-    onnx_report_free(&report);
-    onnx_free(made);
+    range(s);
+    struct made m;
+    make(&m, s);
+    assert_int_equal(m.report.notice_count, 1);
+    assert_string_equal(m.report.notices[0], "node0 (ConvTranspose) runs in float: the quantizer left it so");
+    made_free(&m);
     onnx_free(g);
 }
 
@@ -372,9 +369,7 @@ static void named(void **state) {
  * product in front of it. */
 static void products(void **state) {
     (void)state;
-    struct building b = {0};
-    add_value(&b.graph, 11, "x", 1, "1,6,8");
-    add_value(&b.graph, 12, "y", 1, NULL);
+    struct building b = begin("1,6,8");
     constant(&b, "w", 2, (const int64_t[]){8, 8}, wave);
     node(&b, "MatMul", "x w", "q", "");
     node(&b, "MatMul", "x w", "k", "");
@@ -382,20 +377,16 @@ static void products(void **state) {
     node(&b, "MatMul", "q t", "y", "");
     struct onnx_graph *g = built(&b, 13);
     struct scheme *s = place(g, &(struct scheme_options){0});
-    scheme_set_ranges(s, from_minus_one, NULL);
-    scheme_make_layers(s);
+    range(s);
     for (size_t i = 0; i < s->layer_count; i++)
         s->layers[i].bias[1] = 0.25F;
-    struct onnx_graph *made = insert(s);
-    const struct onnx_value *sum = onnx_find(made, "q");
+    struct made m;
+    make(&m, s);
+    const struct onnx_value *sum = onnx_find(m.graph, "q");
     assert_true(sum && !strcmp(sum->producer->op, "Add"));
-    assert_string_equal(onnx_find(made, "q_quantized")->producer->inputs[0]->name, "q");
-    struct onnx_report report;
-    struct net *net = lowered(made, &report);
-    assert_int_equal(steps_of(net, MORSEL_STEP_FC), 2);
-    net_free(net);
-    onnx_report_free(&report);
-    onnx_free(made);
+    assert_string_equal(onnx_find(m.graph, "q_quantized")->producer->inputs[0]->name, "q");
+    assert_int_equal(steps_of(m.net, MORSEL_STEP_FC), 2);
+    made_free(&m);
     onnx_free(g);
 }
 
@@ -403,9 +394,7 @@ static void products(void **state) {
  * bytes. */
 static void chain_with_output(void **state) {
     (void)state;
-    struct building b = {0};
-    add_value(&b.graph, 11, "x", 1, "1,2,128,128");
-    add_value(&b.graph, 12, "y", 1, NULL);
+    struct building b = begin("1,2,128,128");
     add_value(&b.graph, 12, "a", 1, NULL);
     constant(&b, "w", 4, (const int64_t[]){2, 2, 1, 1}, wave);
     node(&b, "Conv", "x w", "c", "");
@@ -421,9 +410,7 @@ static void chain_with_output(void **state) {
 
 /* From bytes to bytes a Softmax gives steps of 1/256, which is what kernels have; over many it runs in float. */
 static void check_softmax(const char *shape, int64_t width, bool bytes) {
-    struct building b = {0};
-    add_value(&b.graph, 11, "x", 1, shape);
-    add_value(&b.graph, 12, "y", 1, NULL);
+    struct building b = begin(shape);
     constant(&b, "w", 2, (const int64_t[]){4, width}, wave);
     constant(&b, "v", 2, (const int64_t[]){width, 4}, wave);
     node(&b, "MatMul", "x w", "a", "");

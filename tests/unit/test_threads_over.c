@@ -1,29 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* A float network over samples: each once, the same statistics whatever the threads, the first failure of several. Also run under
  * ThreadSanitizer. */
-#include "test_onnx_file.h"
-#include "tools/npy.h"
-#include "tools/quant/over.h"
+#include "test_quant_trial.h"
 
 enum { SAMPLES = 23, ELEMENTS = 3 * 6 * 6, THREADS = 4 };
 
 /* Samples in a file; up to two of them are not finite. */
 static struct quant_data *open_samples(const struct onnx_graph *graph, size_t broken, size_t broken_too) {
     static float numbers[SAMPLES * ELEMENTS];
-    struct failure failure = {0};
-    const char *path = scratch_path("x.npy");
-    const struct quant_data_wish wish = {.paths = &path, .path_count = 1};
     for (size_t i = 0; i < SAMPLES * ELEMENTS; i++)
         numbers[i] = (float)(i * i * 31 % 1009) / 300 - 1.5f;
     if (broken < SAMPLES)
         numbers[broken * ELEMENTS + 5] = NAN;
     if (broken_too < SAMPLES)
         numbers[broken_too * ELEMENTS + 7] = INFINITY;
-    assert_true(npy_write(path, NPY_FLOAT32, (const uint64_t[]){SAMPLES, 3, 6, 6}, 4, numbers, &failure));
-    struct quant_data *data = quant_data_open(&wish, graph, &failure);
-    if (!data)
-        fail_msg("%s", failure.text);
-    return data;
+    return data_of(graph, SAMPLES, numbers);
 }
 
 /* A convolution, a ReLU, and where wanted its logarithm, which is infinite at 0. */
@@ -42,14 +33,6 @@ static struct onnx_graph *make_graph(bool logarithm) {
     add_value(&graph, 12, "l", 1, NULL);
     struct bytes model = model_message(&graph, 13);
     return inferred_bytes(&model);
-}
-
-static struct executor *must_execute(const struct onnx_graph *graph) {
-    struct failure failure = {0};
-    struct executor *executor = executor_open(graph, &failure);
-    if (!executor)
-        fail_msg("%s", failure.text);
-    return executor;
 }
 
 struct seen {
