@@ -2,6 +2,7 @@
 #include "tools/pool.h"
 #include "tools/clock.h"
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,12 +51,14 @@ struct pool {
     unsigned long long opened_tasks;   /* of all jobs */
     pthread_mutex_t lock;
     pthread_cond_t opened, finished, came;
-    bool quit; /* under the lock */
+    bool quit;     /* under the lock */
+    int processor; /* where the caller was */
     unsigned thread_count;
     struct thread threads[POOL_THREADS_MOST];
 };
 
-static const double awake_seconds = 40e-6;
+static const double awake_seconds = 40e-6; /* for a job */
+static const double meeting_seconds = 1e-3;
 
 static void pause_briefly(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -67,6 +70,7 @@ static void pause_briefly(void) {
 
 /* Waits a little; false when it was enough. */
 struct patience {
+    double seconds;
     unsigned turns;
     double until;
 };
@@ -77,7 +81,7 @@ static bool wait_briefly(struct patience *patience) {
         return true;
     double now = clock_seconds();
     if (patience->turns == 16)
-        patience->until = now + awake_seconds;
+        patience->until = now + patience->seconds;
     return now < patience->until;
 }
 
@@ -116,7 +120,7 @@ static void help(struct pool *pool, struct thread *own, unsigned long long job) 
 
 /* The job that is open, waiting awake for one other than `seen`. */
 static unsigned long long await_job(struct pool *pool, unsigned long long seen) {
-    struct patience patience = {0, 0};
+    struct patience patience = {.seconds = awake_seconds};
     unsigned long long job;
     do
         job = atomic_load_explicit(&pool->job.opened, memory_order_acquire);
@@ -145,10 +149,26 @@ static void tell_caller(struct pool *pool) {
     pthread_mutex_unlock(&pool->lock);
 }
 
+/* Moves thread `index` to another processor than those before it, the first of which is the caller's. Threads begin where they are made,
+ * and one that waits awake is not moved for milliseconds. From there it may go anywhere. */
+static void move_away(const struct pool *pool, unsigned index) {
+    cpu_set_t all, one;
+    if (pool->processor < 0 || sched_getaffinity(0, sizeof all, &all) || CPU_COUNT(&all) < 2)
+        return;
+    int processor = pool->processor;
+    for (unsigned left = index % (unsigned)CPU_COUNT(&all); left; left -= CPU_ISSET(processor, &all) != 0)
+        processor = (processor + 1) % CPU_SETSIZE;
+    CPU_ZERO(&one);
+    CPU_SET(processor, &one);
+    if (!sched_setaffinity(0, sizeof one, &one))
+        sched_setaffinity(0, sizeof all, &all);
+}
+
 static void *work(void *ctx) {
     struct thread *own = ctx;
     struct pool *pool = own->pool;
     unsigned long long seen = 0;
+    move_away(pool, own->index);
     for (;;) {
         unsigned long long job = await_job(pool, seen);
         if (job == seen) {
@@ -173,6 +193,7 @@ struct pool *pool_open(unsigned threads, struct failure *failure) {
     pthread_cond_init(&pool->opened, NULL);
     pthread_cond_init(&pool->finished, NULL);
     pthread_cond_init(&pool->came, NULL);
+    pool->processor = sched_getcpu();
     pool->thread_count = threads < POOL_THREADS_MOST ? threads : POOL_THREADS_MOST;
     for (unsigned i = 1; i < pool->thread_count; i++) {
         pool->threads[i].pool = pool;
@@ -232,7 +253,7 @@ static bool all_done(struct pool *pool) {
 }
 
 static void await_end(struct pool *pool) {
-    struct patience patience = {0, 0};
+    struct patience patience = {.seconds = awake_seconds};
     while (!all_done(pool)) {
         if (wait_briefly(&patience))
             continue;
@@ -269,13 +290,27 @@ void pool_run(void *ctx, uint32_t n, morsel_task *fn, void *arg) {
 
 /* --- Meeting --- */
 
-static void sleep_until_met(struct pool *pool, const atomic_ullong *met, unsigned long long wanted) {
-    pthread_mutex_lock(&pool->lock);
-    atomic_fetch_add(&pool->early, 1);
-    while (atomic_load(met) < wanted)
-        pthread_cond_wait(&pool->came, &pool->lock);
-    atomic_fetch_sub(&pool->early, 1);
-    pthread_mutex_unlock(&pool->lock);
+enum { PAUSES = 64 }; /* some microseconds: most come in time */
+
+/*
+ * Tasks that meet are all under way, or are being woken, which takes longer than the work between two meetings: who went to sleep as soon
+ * as without a job would have the others do so at the next meeting. A thread that shares its processor with the one that it waits for
+ * lets it go on.
+ */
+static void await_met(struct pool *pool, const atomic_ullong *met, unsigned long long wanted) {
+    struct patience patience = {.seconds = meeting_seconds};
+    while (atomic_load_explicit(met, memory_order_acquire) < wanted) {
+        if (patience.turns > PAUSES)
+            sched_yield();
+        if (wait_briefly(&patience))
+            continue;
+        pthread_mutex_lock(&pool->lock);
+        atomic_fetch_add(&pool->early, 1);
+        while (atomic_load(met) < wanted)
+            pthread_cond_wait(&pool->came, &pool->lock);
+        atomic_fetch_sub(&pool->early, 1);
+        pthread_mutex_unlock(&pool->lock);
+    }
 }
 
 void pool_meet(void *ctx, uint32_t n, uint32_t index) {
@@ -290,12 +325,6 @@ void pool_meet(void *ctx, uint32_t n, uint32_t index) {
         pthread_cond_broadcast(&pool->came);
         pthread_mutex_unlock(&pool->lock);
     }
-    for (uint32_t k = 0; k < n; k++) {
-        struct patience patience = {0, 0};
-        const atomic_ullong *met = &pool->threads[k].met;
-        while (atomic_load_explicit(met, memory_order_acquire) < now && wait_briefly(&patience))
-            ;
-        if (atomic_load_explicit(met, memory_order_acquire) < now)
-            sleep_until_met(pool, met, now);
-    }
+    for (uint32_t k = 0; k < n; k++)
+        await_met(pool, &pool->threads[k].met, now);
 }

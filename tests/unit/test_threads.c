@@ -14,6 +14,7 @@
 #include "tools/pool.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,6 +56,27 @@ static void test_late_workers(void **state) {
         pool_run(pool, n, count_task, done);
         for (uint32_t i = 0; i < 2 + 29; i++)
             assert_int_equal(done[i], i < n);
+    }
+    pool_close(pool);
+}
+
+/* Where its thread may run. */
+static void note_processors(void *arg, uint32_t index) {
+    sched_getaffinity(0, sizeof(cpu_set_t), &((cpu_set_t *)arg)[index]);
+}
+
+/* Threads that begin on processors of their own may still run on any. */
+static void test_processors(void **state) {
+    (void)state;
+    struct failure failure;
+    cpu_set_t all, seen[MEMBERS];
+    struct pool *pool = pool_open(MEMBERS, &failure);
+    assert_non_null(pool);
+    sched_getaffinity(0, sizeof all, &all);
+    for (unsigned round = 0; round < 100; round++) {
+        pool_run(pool, MEMBERS, note_processors, seen);
+        for (uint32_t i = 0; i < MEMBERS; i++)
+            assert_true(CPU_EQUAL(&seen[i], &all));
     }
     pool_close(pool);
 }
@@ -426,7 +448,7 @@ static void test_no_meeting(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_pool), cmocka_unit_test(test_late_workers),
-                                       cmocka_unit_test(test_meeting), cmocka_unit_test(test_no_meeting),
+                                       cmocka_unit_test(test_processors), cmocka_unit_test(test_meeting), cmocka_unit_test(test_no_meeting),
                                        cmocka_unit_test(test_cuts), cmocka_unit_test(test_orders),
                                        cmocka_unit_test(test_sessions), cmocka_unit_test(test_streaming_sessions),
                                        cmocka_unit_test(test_weighty_sessions), cmocka_unit_test(test_chained_sessions)};
