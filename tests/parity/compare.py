@@ -47,30 +47,39 @@ def call(arguments):
     return done.returncode, done.stderr
 
 
+def convert(model, folder, options=()):
+    """The model (a path or a model) as a blob in the folder: its path."""
+    path, blob = model, os.path.join(folder, "model.morsel")
+    if not isinstance(model, str):
+        path = os.path.join(folder, "model.onnx")
+        onnx.save(model, path)
+    code, errors = call(["convert", path, "-o", blob, *options])
+    if code:
+        lines = [line for line in errors.splitlines() if "notice" not in line]
+        raise (Refused if code == 1 else Broken)("; ".join(lines[:4]) or f"exit status {code}")
+    return blob
+
+
+def run_blob(blob, model, feeds, folder, options=()):
+    """The outputs by name of a blob that was made of the model; files go into the folder."""
+    loaded = model if not isinstance(model, str) else onnx.load(model, load_external_data=False)
+    constants = {i.name for i in loaded.graph.initializer}
+    arguments = ["run", blob, *options]
+    for i, name in enumerate(n.name for n in loaded.graph.input if n.name not in constants):
+        np.save(f"{folder}/in{i}.npy", feeds[name])
+        arguments += ["--input", f"{i}={folder}/in{i}.npy"]
+    for i in range(len(loaded.graph.output)):
+        arguments += ["--output", f"{i}={folder}/out{i}.npy"]
+    code, errors = call(arguments)
+    if code:
+        raise Broken(errors.strip().splitlines()[-1] if errors.strip() else f"exit status {code}")
+    return {o.name: np.load(f"{folder}/out{i}.npy") for i, o in enumerate(loaded.graph.output)}
+
+
 def morsel(model, feeds, convert_options=(), run_options=()):
     """Converts the model (a path or a model) and runs it; outputs by name."""
     with tempfile.TemporaryDirectory() as folder:
-        path = model
-        if not isinstance(model, str):
-            path = os.path.join(folder, "model.onnx")
-            onnx.save(model, path)
-        blob = os.path.join(folder, "model.morsel")
-        code, errors = call(["convert", path, "-o", blob, *convert_options])
-        if code:
-            lines = [line for line in errors.splitlines() if "notice" not in line]
-            raise (Refused if code == 1 else Broken)("; ".join(lines[:4]) or f"exit status {code}")
-        loaded = model if not isinstance(model, str) else onnx.load(model, load_external_data=False)
-        constants = {i.name for i in loaded.graph.initializer}
-        arguments = ["run", blob, *run_options]
-        for i, name in enumerate(n.name for n in loaded.graph.input if n.name not in constants):
-            np.save(f"{folder}/in{i}.npy", feeds[name])
-            arguments += ["--input", f"{i}={folder}/in{i}.npy"]
-        for i in range(len(loaded.graph.output)):
-            arguments += ["--output", f"{i}={folder}/out{i}.npy"]
-        code, errors = call(arguments)
-        if code:
-            raise Broken(errors.strip().splitlines()[-1] if errors.strip() else f"exit status {code}")
-        return {o.name: np.load(f"{folder}/out{i}.npy") for i, o in enumerate(loaded.graph.output)}
+        return run_blob(convert(model, folder, convert_options), model, feeds, folder, run_options)
 
 
 def run_ort(model, feeds, want_graph=False):

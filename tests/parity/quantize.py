@@ -5,11 +5,18 @@
     quantize.py [--cases N] [--seed N] [--keep FOLDER]        MORSEL is the tool, build/morsel where it is not set
 
 Networks grow as those of optimize.py do, and branch: values have several readers, outputs lie in the middle, attention has masks. Options
-take turns. Where ONNX Runtime runs an operator in float, a number half way between two steps may round to the other one: one in fifty may be
-more than 5 % of the largest aside. And what comes out has to be near to what the float network gives, 10 dB by any option, or the output
-is next to nothing beside its range. Exit status 1 where anything failed.
+take turns. A step in one value may grow to many on its way through a network, so that bytes of one way to compute it say nothing of
+those of another; but every step by itself is checked, and that the network is made of these steps:
+- the blob gives the bytes that `morsel convert` gets from the QDQ file;
+- the QDQ file, cut at all its quantized values and fed with the bytes that it gives itself, gives the same bytes again;
+- cut in this way and fed with ONNX Runtime's bytes, each byte is the rounding of the number that ONNX Runtime computes without its
+  optimizer, operator by operator as ONNX defines them, or it is what ONNX Runtime makes of the same bytes with its optimizer, which runs
+  some operators in integers of its own (QLinearSoftmax takes 1 / scale for a whole number). Floats are within 2e-5 of the largest.
+And what comes out has to be near to what the float network gives, 10 dB by any option, or the output is next to nothing beside its range.
+Exit status 1 where anything failed, or nothing was compared.
 """
 import argparse
+import collections
 import os
 import subprocess
 import sys
@@ -18,12 +25,17 @@ import tempfile
 import numpy as np
 import onnx
 import onnxruntime as ort
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
+import compare
 import optimize
+from ortgraph import cut_at_inputs, exposed, quantized_tensors
 
 SAMPLES, TESTED = 16, 3
 NEAR, FEW, LEAST_DB = 0.05, 0.02, 10
+# Steps by which a number may lie beyond half a step: those are 256 at the most, and a float of 256 is known to 1.5e-5 after each rounding.
+TIE = 1e-3
+COUNTS = collections.Counter()
 OPTIONS = ["", "", "--int8", "--symmetric", "--per-tensor", "--reduced-range", "--adaround", "--no-adaround", "--no-equalization", "--no-bias-correction",
            "--method minmax", "--clip-weights", "--exclude Conv", "--exclude Mul", "--per-tensor --symmetric --int8 --reduced-range"]
 
@@ -111,10 +123,12 @@ class Branches(optimize.Chance):
 
 
 def session(path, optimized):
+    """int8 runs in integers where its optimizer finds them, as it does on ARM by itself."""
     options = ort.SessionOptions()
     levels = ort.GraphOptimizationLevel
     options.graph_optimization_level = levels.ORT_ENABLE_ALL if optimized else levels.ORT_DISABLE_ALL
     options.log_severity_level = 4
+    options.add_session_config_entry("session.qdqisint8allowed", "1")
     return ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
@@ -124,16 +138,85 @@ def call(*arguments):
         raise RuntimeError(f"exit status {done.returncode}: {done.stderr.strip()[-300:]}")
 
 
-def outputs_of_blob(path, x, names, folder):
-    np.save(f"{folder}/given.npy", x)
-    call("run", path, "--input", f"{folder}/given.npy", *[a for i, n in enumerate(names) for a in ("--output", f"{n}={folder}/o{i}.npy")])
-    return [np.load(f"{folder}/o{i}.npy") for i in range(len(names))]
-
-
 def aside(got, want):
     """The share of numbers that are not near."""
     largest = max(np.abs(want).max(initial=0), 1e-30)
     return np.mean(np.abs(got - want) > NEAR * largest) if got.size else 0.0
+
+
+class Steps:
+    """The QDQ network whole, cut, and in ONNX Runtime with every value before and behind its rounding."""
+
+    def __init__(self, model, sample, folder):
+        self.model, self.folder = model, folder
+        self.constants = {i.name: numpy_helper.to_array(i) for i in model.graph.initializer}
+        tensors = quantized_tensors(model)
+        self.rounded = {n.output[0]: n for n in model.graph.node if n.op_type == "QuantizeLinear" and n.output[0] in tensors}
+        self.whole, watched = exposed(model), exposed(model)
+        known = {o.name for o in watched.graph.output} | {i.name for i in model.graph.input}
+        for name in dict.fromkeys(n.input[0] for n in self.rounded.values()):
+            if name not in known:
+                watched.graph.output.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, None))
+        onnx.save(watched, f"{folder}/watched.onnx")
+        self.defined = session(f"{folder}/watched.onnx", False)
+        self.cut, self.forced = cut_at_inputs(model, self.run_defined(sample), sample)
+        onnx.save(self.cut, f"{folder}/cut.onnx")
+        self.optimized = session_of_optimizer(f"{folder}/cut.onnx")
+        self.blobs = {}
+        for name, net in (("whole", self.whole), ("cut", self.cut)):
+            os.makedirs(f"{folder}/{name}", exist_ok=True)
+            self.blobs[name] = compare.convert(net, f"{folder}/{name}")
+
+    def run_defined(self, feeds):
+        names = [o.name for o in self.defined.get_outputs()]
+        return {**feeds, **dict(zip(names, self.defined.run(names, feeds)))}
+
+    def given(self, feeds, values):
+        return {**feeds, **{given: values[name] for given, name in self.forced.items()}}
+
+    def run(self, name, feeds):
+        return compare.run_blob(self.blobs[name], getattr(self, name), feeds, self.folder)
+
+    def check(self, feeds, blob):
+        """What is wrong with one sample, of which the blob makes these outputs."""
+        own, want = self.run("whole", feeds), self.run_defined(feeds)
+        again, got = self.run("cut", self.given(feeds, own)), self.run("cut", self.given(feeds, want))
+        for name, value in blob.items():
+            if not np.array_equal(value, own[name]):
+                yield f"{name}: the blob's bytes are not those of the QDQ file"
+        for name, value in again.items():
+            if not np.array_equal(value, own[name]):
+                yield f"{name}: other bytes than by itself"
+        other = dict(zip(got, self.optimized.run(list(got), self.given(feeds, want)))) if self.optimized else {}
+        for name, value in got.items():
+            if not self.right(name, value, want, other.get(name)):
+                yield f"{name}: neither the rounding of ONNX Runtime's number nor its byte"
+
+    def right(self, name, got, want, other):
+        if name not in self.rounded:
+            return np.abs(got - want[name]).max(initial=0) <= compare.FLOAT_LIMIT * np.abs(want[name]).max(initial=0)
+        real, scale, *zero = self.rounded[name].input
+        ends = np.iinfo(got.dtype)
+        steps = want[real].astype(np.float64) / self.constants[scale] + (self.constants[zero[0]] if zero else 0)
+        off = np.abs(np.clip(steps, ends.min, ends.max) - got) > 0.5 + TIE
+        COUNTS["bytes"] += got.size
+        COUNTS["theirs"] += np.count_nonzero(off)
+        return not np.any(off if other is None else off & (got != other))
+
+
+def in_float(blob, want):
+    for name, value in want.items():
+        if np.abs(blob[name] - value).max(initial=0) > optimize.CLOSE * np.abs(value).max(initial=0):
+            yield f"{name}: other floats than the network's"
+
+
+def session_of_optimizer(path):
+    try:
+        return session(path, True)
+    except Exception as e:  # from opset 21 on its optimizer mixes up types of its own making
+        if "output_dtype" not in str(e):
+            raise
+        return None
 
 
 def problems_of(seed, folder):
@@ -151,21 +234,17 @@ def problems_of(seed, folder):
         return []
     call("quantize", f"{folder}/float.onnx", "--data", f"{folder}/samples.npy", "--count", "0", *option, "-o", f"{folder}/q.onnx", "-o",
          f"{folder}/q.morsel")
-    onnx.checker.check_model(f"{folder}/q.onnx", full_check=True)
-    peers, found = [session(f"{folder}/q.onnx", False)], []
-    try:
-        peers.append(session(f"{folder}/q.onnx", True))
-    except Exception as e:  # from opset 21 on its optimizer mixes up types of its own making
-        if "output_dtype" not in str(e):
-            raise
+    quantized = onnx.load(f"{folder}/q.onnx")
+    onnx.checker.check_model(quantized, full_check=True)
+    none = not any(n.op_type == "QuantizeLinear" for n in quantized.graph.node)  # all of it is excluded
+    steps, found = None if none else Steps(quantized, {"x": samples[:1]}, folder), []
     for k in range(TESTED):
-        got = outputs_of_blob(f"{folder}/q.morsel", samples[k:k + 1], names, folder)
-        theirs = [peer.run(names, {"x": samples[k:k + 1]}) for peer in peers]
-        for i, name in enumerate(names):
-            if min(aside(got[i], t[i]) for t in theirs) > FEW:
-                found.append(f"{name}: other bytes than ONNX Runtime's")
-            error, signal = np.sum((got[i] - want[k][i]) ** 2), np.sum(want[k][i] ** 2)
-            if error > signal * 10 ** (-LEAST_DB / 10) and aside(got[i], want[k][i]) > FEW and np.abs(want[k][i]).max() > 1e-3:
+        feeds = {"x": samples[k:k + 1]}
+        got = compare.run_blob(f"{folder}/q.morsel", quantized, feeds, folder)
+        found += in_float(got, dict(zip(names, want[k]))) if none else steps.check(feeds, got)
+        for name, real in zip(names, want[k]):
+            error, signal = np.sum((got[name] - real) ** 2), np.sum(real ** 2)
+            if error > signal * 10 ** (-LEAST_DB / 10) and aside(got[name], real) > FEW and np.abs(real).max() > 1e-3:
                 found.append(f"{name}: {10 * np.log10(signal / error):.1f} dB")
     return [f"{f} ({' '.join(option)})" for f in found]
 
@@ -188,8 +267,9 @@ def main():
             failed += bool(found)
             if found:
                 print(f"FAIL seed {seed}: {'; '.join(found[:3])}", flush=True)
+    print(f"{COUNTS['bytes']} bytes beside ONNX Runtime's, {COUNTS['theirs']} of them as its optimizer's integers alone have it")
     print(f"{arguments.cases} networks by chance, quantized: {failed} failed")
-    return failed > 0
+    return failed > 0 or not COUNTS["bytes"]
 
 
 if __name__ == "__main__":
