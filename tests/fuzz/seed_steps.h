@@ -5,27 +5,30 @@
 
 #include "seed_parts.h"
 
-static struct morsel_blob_step *seed_step(struct seed_blob *b, uint32_t kind, const void *record, uint32_t bytes) {
-    struct morsel_blob_step *step = &b->steps[b->step_count++];
+/* A step that reads x so many times and writes y. */
+static struct morsel_blob_step *seed_step(struct seed_blob *b, uint32_t kind, const void *record, uint32_t bytes, uint32_t x,
+                                          uint32_t reads, uint32_t y) {
+    uint32_t index = b->step_count++;
+    struct morsel_blob_step *step = &b->steps[index];
     memset(step, 0, sizeof *step);
     step->kind = kind;
     step->first_operand = b->operand_count;
     step->parameters = 4 * b->word_count; /* from the start of the section, until the blob is laid out */
+    step->input_count = reads;
+    step->output_count = 1;
     memcpy(b->words + b->word_count, record, bytes);
     b->word_count += bytes / 4;
+    for (uint32_t n = 0; n < reads; n++)
+        b->operands[b->operand_count++] = x;
+    b->operands[b->operand_count++] = y;
+    b->tensors[x].last_step = b->tensors[y].first_step = b->tensors[y].last_step = index;
     return step;
 }
 
-static void seed_reads(struct seed_blob *b, uint32_t tensor) {
-    b->operands[b->operand_count++] = tensor;
-    b->steps[b->step_count - 1].input_count++;
-    b->tensors[tensor].last_step = b->step_count - 1;
-}
-
-static void seed_writes(struct seed_blob *b, uint32_t tensor) {
-    b->operands[b->operand_count++] = tensor;
-    b->steps[b->step_count - 1].output_count++;
-    b->tensors[tensor].first_step = b->tensors[tensor].last_step = b->step_count - 1;
+/* A tensor of x's dimensions. */
+static uint32_t seed_like(struct seed_blob *b, uint32_t x, uint32_t type) {
+    struct morsel_blob_tensor in = b->tensors[x];
+    return seed_tensor(b, type, in.dims[0], in.dims[1], in.dims[2], in.dims[3]);
 }
 
 /* The whole range of y's type, or a part of it. */
@@ -51,6 +54,13 @@ static struct seed_axis seed_window(struct seed_blob *b, uint32_t in, int dilate
     return a;
 }
 
+/* The ten words that every record of a window begins with. */
+static void seed_lay_window(void *record, const struct seed_axis *v, const struct seed_axis *h) {
+    const uint32_t words[] = {v->kernel,    h->kernel,    v->stride,    h->stride,  v->dilation,
+                              h->dilation,  v->pad_begin, h->pad_begin, v->pad_end, h->pad_end};
+    memcpy(record, words, sizeof words);
+}
+
 static void seed_conv(struct seed_blob *b, uint32_t kind) {
     uint32_t x = seed_pick(b, 0), deep = kind == MORSEL_STEP_DEPTHWISE;
     struct morsel_blob_tensor in = b->tensors[x];
@@ -66,32 +76,14 @@ static void seed_conv(struct seed_blob *b, uint32_t kind) {
         w = plain;
     seed_fill_weights(b, &w);
     uint32_t y = seed_tensor(b, seed_type(b, 1), in.dims[0], v.out, h.out, out);
-    struct morsel_blob_conv p = {v.kernel,
-                                 h.kernel,
-                                 v.stride,
-                                 h.stride,
-                                 v.dilation,
-                                 h.dilation,
-                                 v.pad_begin,
-                                 h.pad_begin,
-                                 v.pad_end,
-                                 h.pad_end,
-                                 groups,
-                                 w.weights,
-                                 seed_integers(b, w.entries, -999, 999),
-                                 seed_floats(b, w.entries, 0, 0.01f),
-                                 w.sum,
-                                 w.zero,
-                                 seed_chance(b, 2) ? seed_floats(b, w.entries, -3, 3) : 0,
-                                 0,
-                                 0,
-                                 -5,
-                                 5,
-                                 0};
+    struct morsel_blob_conv p = {
+        .groups = groups, .weights = w.weights, .weight_sum = w.sum, .weight_zero = w.zero, .float_min = -5, .float_max = 5};
+    p.bias = seed_integers(b, w.entries, -999, 999);
+    p.multiplier = seed_floats(b, w.entries, 0, 0.01f);
+    p.float_bias = seed_chance(b, 2) ? seed_floats(b, w.entries, -3, 3) : 0;
+    seed_lay_window(&p, &v, &h);
     seed_limits(b, y, &p.out_min, &p.out_max);
-    struct morsel_blob_step *step = seed_step(b, kind, &p, sizeof p);
-    seed_reads(b, x);
-    seed_writes(b, y);
+    struct morsel_blob_step *step = seed_step(b, kind, &p, sizeof p, x, 1, y);
     if (!v.pad_begin && !v.pad_end)
         return;
     step->scratch_offset = b->arena_bytes;
@@ -108,28 +100,12 @@ static void seed_real_conv(struct seed_blob *b) {
     struct seed_axis v = seed_window(b, in.dims[1], 1), h = seed_window(b, in.dims[2], 1);
     uint32_t count = seed_round(out, 8) * v.kernel * h.kernel * (c / groups);
     uint32_t y = seed_tensor(b, seed_type(b, 1), in.dims[0], v.out, h.out, out);
-    struct morsel_blob_real_conv p = {v.kernel,
-                                      h.kernel,
-                                      v.stride,
-                                      h.stride,
-                                      v.dilation,
-                                      h.dilation,
-                                      v.pad_begin,
-                                      h.pad_begin,
-                                      v.pad_end,
-                                      h.pad_end,
-                                      groups,
-                                      half ? seed_integers(b, count / 2, 0, 0x7bff) : seed_floats(b, count, -1, 1),
-                                      seed_chance(b, 2) ? seed_floats(b, seed_round(out, 8), -3, 3) : 0,
-                                      0,
-                                      0,
-                                      -5,
-                                      5,
-                                      half};
+    struct morsel_blob_real_conv p = {.groups = groups, .float_min = -5, .float_max = 5, .weights_half = half};
+    p.weights = half ? seed_integers(b, count / 2, 0, 0x7bff) : seed_floats(b, count, -1, 1);
+    p.bias = seed_chance(b, 2) ? seed_floats(b, seed_round(out, 8), -3, 3) : 0;
+    seed_lay_window(&p, &v, &h);
     seed_limits(b, y, &p.out_min, &p.out_max);
-    seed_step(b, MORSEL_STEP_REAL_CONV, &p, sizeof p);
-    seed_reads(b, x);
-    seed_writes(b, y);
+    seed_step(b, MORSEL_STEP_REAL_CONV, &p, sizeof p, x, 1, y);
 }
 
 static void seed_pool(struct seed_blob *b, uint32_t kind) {
@@ -138,25 +114,12 @@ static void seed_pool(struct seed_blob *b, uint32_t kind) {
     struct seed_axis v = seed_window(b, in.dims[1], kind == MORSEL_STEP_MAX_POOL),
                      h = seed_window(b, in.dims[2], kind == MORSEL_STEP_MAX_POOL);
     uint32_t y = seed_tensor(b, in.type, in.dims[0], v.out, h.out, in.dims[3]);
-    struct morsel_blob_pool p = {v.kernel,
-                                 h.kernel,
-                                 v.stride,
-                                 h.stride,
-                                 v.dilation,
-                                 h.dilation,
-                                 v.pad_begin,
-                                 h.pad_begin,
-                                 v.pad_end,
-                                 h.pad_end,
-                                 fuzz_below(&b->random, 2),
-                                 0,
-                                 0};
+    struct morsel_blob_pool p = {.count_include_pad = fuzz_below(&b->random, 2)};
+    seed_lay_window(&p, &v, &h);
     if (kind == MORSEL_STEP_MAX_POOL)
         b->tensors[y].scale = in.scale, b->tensors[y].zero_point = in.zero_point;
     seed_limits(b, y, &p.out_min, &p.out_max);
-    seed_step(b, kind, &p, sizeof p);
-    seed_reads(b, x);
-    seed_writes(b, y);
+    seed_step(b, kind, &p, sizeof p, x, 1, y);
 }
 
 static void seed_fc(struct seed_blob *b) {
@@ -180,9 +143,7 @@ static void seed_fc(struct seed_blob *b) {
                                5,
                                0};
     seed_limits(b, y, &p.out_min, &p.out_max);
-    seed_step(b, MORSEL_STEP_FC, &p, sizeof p);
-    seed_reads(b, x);
-    seed_writes(b, y);
+    seed_step(b, MORSEL_STEP_FC, &p, sizeof p, x, 1, y);
 }
 
 /* x [elements / inner, inner] with itself seen as [inner, elements / inner]. */
@@ -193,17 +154,14 @@ static void seed_matmul(struct seed_blob *b) {
     uint32_t y = seed_tensor(b, seed_type(b, 1), 1, 1, rows, rows);
     struct morsel_blob_matmul p = {1, rows, inner, rows, 1, 1, 1, 1, 0.001f, 0, 0, -5, 5};
     seed_limits(b, y, &p.out_min, &p.out_max);
-    seed_step(b, MORSEL_STEP_MATMUL, &p, sizeof p);
-    seed_reads(b, x);
-    seed_reads(b, x);
-    seed_writes(b, y);
+    seed_step(b, MORSEL_STEP_MATMUL, &p, sizeof p, x, 2, y);
 }
 
 /* y has x's shape; the second operand is x itself, or x's last pixel repeated. */
 static void seed_binary(struct seed_blob *b) {
     uint32_t op = seed_from(b, 1, MORSEL_BINARY_OP_COUNT - 1), q = op <= MORSEL_BINARY_QMUL, x = seed_pick(b, !q);
     struct morsel_blob_tensor in = b->tensors[x];
-    uint32_t y = seed_tensor(b, seed_type(b, !q), in.dims[0], in.dims[1], in.dims[2], in.dims[3]);
+    uint32_t y = seed_like(b, x, seed_type(b, !q));
     uint32_t pixel = in.dims[3], image = pixel * in.dims[1] * in.dims[2], repeats = seed_chance(b, 2);
     struct morsel_blob_binary p = {op,
                                    4,
@@ -220,10 +178,7 @@ static void seed_binary(struct seed_blob *b) {
     if (repeats)
         p.b_stride[0] = p.b_stride[1] = p.b_stride[2] = 0;
     seed_limits(b, y, &p.out_min, &p.out_max);
-    seed_step(b, MORSEL_STEP_BINARY, &p, sizeof p);
-    seed_reads(b, x);
-    seed_reads(b, x);
-    seed_writes(b, y);
+    seed_step(b, MORSEL_STEP_BINARY, &p, sizeof p, x, 2, y);
 }
 
 /* Steps by element may write over their input where nobody else has read it, or will. */
@@ -238,7 +193,7 @@ static void seed_in_place(struct seed_blob *b, uint32_t x, uint32_t y) {
 static void seed_unary(struct seed_blob *b) {
     uint32_t x = seed_pick(b, 1);
     struct morsel_blob_tensor in = b->tensors[x];
-    uint32_t y = seed_tensor(b, seed_type(b, 1), in.dims[0], in.dims[1], in.dims[2], in.dims[3]);
+    uint32_t y = seed_like(b, x, seed_type(b, 1));
     struct morsel_blob_unary p = {fuzz_below(&b->random, MORSEL_UNARY_OP_COUNT),
                                   seed_elements(&in),
                                   seed_float(b, 2),
@@ -246,23 +201,19 @@ static void seed_unary(struct seed_blob *b) {
                                   in.dims[3],
                                   seed_floats(b, in.dims[3], -2, 2),
                                   seed_floats(b, in.dims[3], -2, 2)};
-    seed_step(b, MORSEL_STEP_UNARY, &p, sizeof p);
-    seed_reads(b, x);
-    seed_writes(b, y);
+    seed_step(b, MORSEL_STEP_UNARY, &p, sizeof p, x, 1, y);
     seed_in_place(b, x, y);
 }
 
 static void seed_lut(struct seed_blob *b) {
     uint32_t x = seed_pick(b, 0);
     struct morsel_blob_tensor in = b->tensors[x];
-    uint32_t y = seed_tensor(b, seed_type(b, 1), in.dims[0], in.dims[1], in.dims[2], in.dims[3]),
+    uint32_t y = seed_like(b, x, seed_type(b, 1)),
              channels = seed_chance(b, 2) ? 1 : in.dims[3];
     int floats = b->tensors[y].type == MORSEL_FLOAT32;
     struct morsel_blob_lut p = {seed_elements(&in), channels, seed_from(b, 1, 3),
                                 floats ? seed_floats(b, 256 * channels, -9, 9) : seed_bytes(b, 256 * channels)};
-    seed_step(b, MORSEL_STEP_LUT, &p, sizeof p);
-    seed_reads(b, x);
-    seed_writes(b, y);
+    seed_step(b, MORSEL_STEP_LUT, &p, sizeof p, x, 1, y);
     seed_in_place(b, x, y);
 }
 
@@ -272,30 +223,23 @@ static void seed_mean(struct seed_blob *b) {
     uint32_t y = seed_tensor(b, seed_type(b, 1), in.dims[0], 1, 1, in.dims[3]);
     struct morsel_blob_mean p = {in.dims[0], in.dims[1] * in.dims[2], in.dims[3], 0.02f, 0, 0};
     seed_limits(b, y, &p.out_min, &p.out_max);
-    seed_step(b, MORSEL_STEP_MEAN, &p, sizeof p);
-    seed_reads(b, x);
-    seed_writes(b, y);
+    seed_step(b, MORSEL_STEP_MEAN, &p, sizeof p, x, 1, y);
 }
 
 static void seed_softmax(struct seed_blob *b) {
     uint32_t x = seed_pick(b, 1);
     struct morsel_blob_tensor in = b->tensors[x];
-    uint32_t y = seed_tensor(b, seed_type(b, 1), in.dims[0], in.dims[1], in.dims[2], in.dims[3]);
+    uint32_t y = seed_like(b, x, seed_type(b, 1));
     struct morsel_blob_softmax p = {in.dims[0] * in.dims[1], in.dims[2], in.dims[3], 0};
     if (seed_is_byte(&in) && seed_is_byte(&b->tensors[y]) && seed_chance(b, 2))
         p.table = seed_floats(b, 256, 0, 1000);
-    seed_step(b, MORSEL_STEP_SOFTMAX, &p, sizeof p);
-    seed_reads(b, x);
-    seed_writes(b, y);
+    seed_step(b, MORSEL_STEP_SOFTMAX, &p, sizeof p, x, 1, y);
 }
 
 static void seed_concat(struct seed_blob *b) {
     uint32_t x = seed_pick(b, 1), pixel = b->tensors[x].dims[3], outer = seed_elements(&b->tensors[x]) / pixel;
     uint32_t y = seed_tensor(b, b->tensors[x].type, 1, 1, outer, 2 * pixel), record[3] = {outer, pixel, pixel};
-    seed_step(b, MORSEL_STEP_CONCAT, record, sizeof record);
-    seed_reads(b, x);
-    seed_reads(b, x);
-    seed_writes(b, y);
+    seed_step(b, MORSEL_STEP_CONCAT, record, sizeof record, x, 2, y);
 }
 
 /* Channels in another order and with a hole, pixels as they are. */
@@ -307,9 +251,7 @@ static void seed_gather(struct seed_blob *b) {
         memcpy(b->data + table - DATA_START + 4 * i, &start, 4);
     }
     struct morsel_blob_gather p = {2, {outer, kept, 1, 1, 1, 1}, table, 7};
-    seed_step(b, MORSEL_STEP_GATHER, &p, sizeof p);
-    seed_reads(b, x);
-    seed_writes(b, y);
+    seed_step(b, MORSEL_STEP_GATHER, &p, sizeof p, x, 1, y);
 }
 
 static void seed_any_step(struct seed_blob *b, uint32_t kind) {
