@@ -408,15 +408,34 @@ static void chain_with_output(void **state) {
     onnx_free(g);
 }
 
+/* A function of a function is in one table with it, but what something else reads, too, is there as bytes. */
+static void chain_with_two_readers(void **state) {
+    (void)state;
+    struct building b = begin("1,2,128,128");
+    constant(&b, "w", 4, (const int64_t[]){2, 2, 1, 1}, wave);
+    node(&b, "Conv", "x w", "c", "");
+    node(&b, "Sigmoid", "c", "s", "");
+    node(&b, "LeakyRelu", "s", "l", "alpha~-0.5");
+    node(&b, "Conv", "s w", "d", "");
+    node(&b, "Sigmoid", "l", "m", "");
+    node(&b, "Conv", "m w", "e", "");
+    node(&b, "Add", "d e", "y", "");
+    struct onnx_graph *g = built(&b, 13);
+    struct scheme *s = place(g, &(struct scheme_options){0});
+    check_quantized(s, "x c s m", true);
+    check_quantized(s, "l", false);
+    onnx_free(g);
+}
+
 /* From bytes to bytes a Softmax gives steps of 1/256, which is what kernels have; over many it runs in float. */
-static void check_softmax(const char *shape, int64_t width, bool bytes) {
-    struct building b = begin(shape);
+static void check_softmax(int64_t width, int opset, const char *axis, bool bytes) {
+    struct building b = begin("1,6,4");
     constant(&b, "w", 2, (const int64_t[]){4, width}, wave);
     constant(&b, "v", 2, (const int64_t[]){width, 4}, wave);
     node(&b, "MatMul", "x w", "a", "");
-    node(&b, "Softmax", "a", "p", "axis:-1");
+    node(&b, "Softmax", "a", "p", axis);
     node(&b, "MatMul", "p v", "y", "");
-    struct onnx_graph *g = built(&b, 13);
+    struct onnx_graph *g = built(&b, opset);
     struct scheme *s = place(g, &(struct scheme_options){0});
     scheme_set_ranges(s, from_minus_one, NULL);
     check_quantized(s, "x p", true);
@@ -428,8 +447,15 @@ static void check_softmax(const char *shape, int64_t width, bool bytes) {
 
 static void softmax(void **state) {
     (void)state;
-    check_softmax("1,6,4", 8, true);
-    check_softmax("1,6,4", 64, false);
+    check_softmax(8, 13, "axis:-1", true);
+    check_softmax(8, 13, "", true);
+    check_softmax(31, 13, "axis:2", true);
+    check_softmax(32, 13, "", false);
+    check_softmax(8, 13, "axis:1", true);
+    check_softmax(8, 12, "axis:2", true);
+    check_softmax(8, 12, "", false); /* over 6 x 8: along the first axis but one, and what is behind it */
+    check_softmax(8, 12, "axis:0", false);
+    check_softmax(5, 12, "axis:-2", true);
 }
 
 int main(void) {
@@ -444,6 +470,7 @@ int main(void) {
         cmocka_unit_test(products),
         cmocka_unit_test(softmax),
         cmocka_unit_test(chain_with_output),
+        cmocka_unit_test(chain_with_two_readers),
         cmocka_unit_test(scales),
         cmocka_unit_test(layers),
         cmocka_unit_test(layer_forms),
