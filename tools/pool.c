@@ -228,7 +228,8 @@ void pool_close(struct pool *pool) {
 
 /* --- Jobs --- */
 
-/* A worker that goes to sleep at this very moment may miss the job: then the caller does its share. */
+/* No worker sleeps through it: who goes to sleep says so before it looks for a job a last time, and here a job is opened before anybody
+ * looks for sleepers, both in the one order of such accesses. Tasks that meet would wait for ever. */
 static unsigned long long open_job(struct pool *pool, uint32_t n, morsel_task *fn, void *arg) {
     struct job *job = &pool->job;
     unsigned long long number = (atomic_load_explicit(&job->opened, memory_order_relaxed) >> TASK_BITS) + 1;
@@ -236,8 +237,8 @@ static unsigned long long open_job(struct pool *pool, uint32_t n, morsel_task *f
     pool->opened_tasks += n;
     atomic_store_explicit(&job->fn, (uintptr_t)fn, memory_order_relaxed);
     atomic_store_explicit(&job->arg, (uintptr_t)arg, memory_order_relaxed);
-    atomic_store_explicit(&job->opened, opened, memory_order_release);
-    if (atomic_load_explicit(&pool->sleepers, memory_order_relaxed)) {
+    atomic_store(&job->opened, opened);
+    if (atomic_load(&pool->sleepers)) {
         pthread_mutex_lock(&pool->lock);
         pthread_cond_broadcast(&pool->opened);
         pthread_mutex_unlock(&pool->lock);
