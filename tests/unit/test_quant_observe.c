@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "tools/quant/equalize_parts.h"
 #include "tools/quant/observe.h"
 
 #include <float.h>
@@ -337,8 +338,42 @@ static void test_full_cell(void **unused) {
     free(others);
 }
 
+/* Bytes of two channels, one of them times a factor: numbers spread evenly over 0 .. 1 cost a twelfth of a step's square; an end that few
+ * reach is clipped where that costs less, and costs less than steps for all of it would. */
+static void test_equal_error(void **unused) {
+    (void)unused;
+    enum { MANY = 20000 };
+    float *numbers = calloc(2 * MANY, sizeof *numbers);
+    struct lone l;
+    make_lone(&l, 4, (const int64_t[]){1, 2, 100, 200}, "Conv");
+    state = 5;
+    for (int i = 0; i < 2 * MANY; i++)
+        numbers[i] = (float)noise() / 2147483648.0F;
+    for (int far = 0; far < 2; far++) {
+        struct observer *observer = must_open(&l.graph);
+        for (int i = 0; far && i < MANY; i += 100)
+            numbers[i] = 1 + (float)(i % 300) / 100;
+        for (int s = 0; s < 4; s++)
+            observer_see(observer, &l.value, numbers, l.count);
+        const struct observed *o = observer_of(observer, &l.value);
+        const struct equal_group group = {.channels = 2};
+        const double one = 1 / 255.0 / 255 / 12;
+        double even = equal_error(&group, o, (const double[]){1, 1}, false), both = equal_error(&group, o, (const double[]){1, 1}, true);
+        double large = equal_error(&group, o, (const double[]){4, 1}, false);
+        double down = equal_error(&group, o, (const double[]){0.25, 1}, false);
+        double least = far ? 2.0 : 0.95, most = far ? 9 : 1.05; /* times `one`; the range is 3 where all of it is kept */
+        if (even < least * one || even > most * one || fabs(both / even - 4) > 0.2)
+            fail_msg("far %d: %g and %g of %g", far, even, both, one);
+        if (fabs(large / even - 16) > 1 || down > even * 1.01 || down < 0.95 * one)
+            fail_msg("far %d: %g and %g of %g", far, large, down, even);
+        observer_close(observer);
+    }
+    free(numbers);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums),   cmocka_unit_test(test_order), cmocka_unit_test(test_broken),
-                                       cmocka_unit_test(test_wanted), cmocka_unit_test(test_large), cmocka_unit_test(test_full_cell)};
+                                       cmocka_unit_test(test_wanted), cmocka_unit_test(test_large), cmocka_unit_test(test_full_cell),
+                                       cmocka_unit_test(test_equal_error)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,6 +87,11 @@ static void visit(struct finding *f, struct onnx_node *node) {
         spoil(f, node->outputs[i]);
 }
 
+static bool rectifies(const struct onnx_node *node) {
+    static const char *const names[] = {"Relu", "LeakyRelu", "PRelu", "Clip", "MaxPool", "GlobalMaxPool", NULL};
+    return is_any(node, names);
+}
+
 /* What node n is to the group whose root is r. False: its channels are not the group's. */
 static bool add_node(struct finding *f, struct equal_group *group, size_t r, struct onnx_node *node) {
     struct linear l;
@@ -102,6 +107,7 @@ static bool add_node(struct finding *f, struct equal_group *group, size_t r, str
         return (!reads || (l.in_channels == group->channels && group->read[group->reader_count - 1])) &&
                (!makes || (l.out_channels == group->channels && (linear_takes_bias(&l) || !onnx_input(node, 2))));
     }
+    group->rectified = group->rectified || (reads && rectifies(node));
     return true;
 }
 

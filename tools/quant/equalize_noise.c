@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rounding to steps of D adds noise of D^2 / 12. Of a value that is D = range / 255 in every channel, which counts D / factor in what the
- * channel stood for; of weights D = largest / 127 by output, in front of inputs that are larger by the factor.
+ * Rounding to steps of D adds noise of D^2 / 12. Of a value that is D = range / 255 in every channel (and what clipping adds), which counts
+ * D / factor in what the channel stood for; of weights D = largest / 127 by output, in front of inputs that are larger by the factor.
  */
 #include "tools/quant/equalize_parts.h"
 
@@ -14,18 +14,32 @@ struct range equal_range(const struct observed *seen, uint32_t channel) {
     return range_of_channel(seen, channel, RANGE_PERCENTILE, 99.5, false, 256);
 }
 
-/* noise[c] += of a value's bytes, in what channel c stood for. */
-static void add_value_noise(const struct equal_group *group, const struct observed *seen, const struct scheme_options *options,
-                            const double *factors, const double *shifts, double *noise) {
+/*
+ * The mean squared error of a value's bytes; negative: no memory. Sums are spread much alike in all channels, and what lies beyond
+ * equal_range() of them comes by chance. Rectified channels are near 0 in most pictures and large in the few that they are there for: how
+ * far their range has to reach their histograms say.
+ */
+static double value_error(const struct equal_group *group, const struct observed *seen, const struct scheme_options *options,
+                          const double *factors, const double *shifts) {
     double low = 0, high = 0;
+    if (group->rectified && !shifts)
+        return equal_error(group, seen, factors, options->symmetric);
     for (uint32_t c = 0; c < group->channels; c++) {
         struct range range = equal_range(seen, c);
         low = fmin(low, ((double)range.low + (shifts ? shifts[c] : 0)) * factors[c]);
         high = fmax(high, ((double)range.high + (shifts ? shifts[c] : 0)) * factors[c]);
     }
     double step = (options->symmetric ? 2 * fmax(high, -low) : high - low) / 255;
+    return step * step / 12;
+}
+
+/* noise[c] += of a value's bytes, in what channel c stood for. False: no memory. */
+static bool add_value_noise(const struct equal_group *group, const struct observed *seen, const struct scheme_options *options,
+                            const double *factors, const double *shifts, double *noise) {
+    double error = value_error(group, seen, options, factors, shifts);
     for (uint32_t c = 0; c < group->channels; c++)
-        noise[c] += step * step / 12 / (factors[c] * factors[c]);
+        noise[c] += error / (factors[c] * factors[c]);
+    return error >= 0;
 }
 
 /* The largest weight of each output (of all, in [0], where there is one scale), out_factors and in_factors applied (NULL: 1). */
@@ -95,12 +109,13 @@ double equal_noise(const struct equal_group *group, const struct scheme_options 
     if (!noise)
         return INFINITY; /* nothing is better than what there is */
     double *largest = noise + group->channels;
-    for (size_t i = 0; i < group->member_count; i++)
-        add_value_noise(group, group->members[i], options, factors, shifted ? group->member_shifts[i] : NULL, noise);
+    bool good = true;
+    for (size_t i = 0; good && i < group->member_count; i++)
+        good = add_value_noise(group, group->members[i], options, factors, shifted ? group->member_shifts[i] : NULL, noise);
     for (size_t i = 0; options->per_tensor && i < group->producer_count; i++)
         add_producer_noise(group, &group->producers[i], factors, noise, largest);
     for (size_t i = 0; i < group->reader_count; i++)
         sum += reader_noise(&group->readers[i], group->read[i], factors, noise, options->per_tensor, largest);
     free(noise);
-    return sum;
+    return good ? sum : INFINITY; /* as above */
 }

@@ -11,6 +11,7 @@
 /* Values that have to get the same factors, because sums or functions tie them to each other. */
 struct equal_group {
     uint32_t channels;
+    bool rectified; /* a Relu or its like, or a maximum, is among what makes its values */
     size_t member_count, producer_count, reader_count;
     const struct observed **members; /* those of its values that become bytes */
     struct linear *producers;        /* make channels of a value of the group */
@@ -35,6 +36,12 @@ bool equal_keeps_shifts(const struct onnx_node *node);
  * what is to be added to channels, or without.
  */
 double equal_noise(const struct equal_group *group, const struct scheme_options *options, const double *factors, bool shifted);
+
+/*
+ * The mean squared error that bytes make of a value of the group whose channels are multiplied by factors: by rounding and by clipping, in
+ * the range for which that is least. Negative: no memory.
+ */
+double equal_error(const struct equal_group *group, const struct observed *seen, const double *factors, bool symmetric);
 
 /* What is worth keeping of channel c of a value. */
 struct range equal_range(const struct observed *seen, uint32_t channel);
