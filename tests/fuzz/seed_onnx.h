@@ -345,6 +345,12 @@ static inline void onnx_wild(struct seed_onnx *m) {
                                       "NonZero",
                                       "Einsum",
                                       "Clip",
+                                      "Where",
+                                      "Equal",
+                                      "LayerNormalization",
+                                      "InstanceNormalization",
+                                      "GroupNormalization",
+                                      "LpNormalization",
                                       "Nonsense"};
     static const char *const quantized[] = {"QLinearConcat",     "QLinearAveragePool", "QGemm",     "QLinearAdd",
                                             "QLinearReduceMean", "QLinearWhere",       "FusedConv", "MatMulIntegerToFloat"};
@@ -352,7 +358,8 @@ static inline void onnx_wild(struct seed_onnx *m) {
                                         "perm",         "split",   "starts",    "ends", "scales"};
     static const char *const numbers[] = {"axis",        "group",      "ceil_mode",    "count_include_pad", "keepdims",
                                           "to",          "blocksize",  "transB",       "channels_last",     "allowzero",
-                                          "num_outputs", "block_size", "output_dtype", "exclude_outside",   "batch_dims"};
+                                          "num_outputs", "block_size", "output_dtype", "exclude_outside",   "batch_dims",
+                                          "num_groups"};
     static const char *const words[] = {"SAME_UPPER", "VALID", "NOTSET",  "nearest",  "asymmetric",
                                         "floor",      "DCR",   "reflect", "constant", ""};
     static const char *const texts[] = {"auto_pad", "mode", "coordinate_transformation_mode", "nearest_mode"};

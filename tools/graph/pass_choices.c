@@ -12,9 +12,15 @@ static bool computed(const struct onnx_value *bound) {
     return bound && !bound->constant;
 }
 
+/* A bound is one number, which takes the shape of x. */
+static bool bounds(const struct onnx_value *bound, const struct onnx_value *x) {
+    return !bound || (bound->type == ONNX_FLOAT && onnx_elements(&bound->shape) == 1 && bound->shape.rank <= x->shape.rank);
+}
+
 static bool change_clip(struct onnx_graph *g, struct onnx_node *node) {
     struct onnx_value *low = onnx_input(node, 1), *high = onnx_input(node, 2), *x = onnx_input(node, 0);
-    if (!graph_is(node, "Clip") || node->opset < 11 || !x || x->type != ONNX_FLOAT || (!computed(low) && !computed(high)))
+    if (!graph_is(node, "Clip") || node->opset < 11 || !x || x->type != ONNX_FLOAT || (!computed(low) && !computed(high)) ||
+        !bounds(low, x) || !bounds(high, x))
         return false;
     struct onnx_value *least[2] = {x, low};
     if (low && high)

@@ -95,12 +95,25 @@ static struct onnx_value *by_channel(struct onnx_graph *g, struct onnx_node *nod
     return graph_floats(g, node, part, &shape, numbers);
 }
 
+/* A factor or term of the last dimensions, from the axis on or less. */
+static bool fits(const struct onnx_value *operand, const struct onnx_shape *x) {
+    if (!operand)
+        return true;
+    int skipped = x->rank - operand->shape.rank;
+    if (operand->type != ONNX_FLOAT || operand->shape.rank < 0 || skipped < 0)
+        return false;
+    for (int i = 0; i < operand->shape.rank; i++)
+        if (operand->shape.dims[i] != 1 && operand->shape.dims[i] != x->dims[skipped + i])
+            return false;
+    return true;
+}
+
 static bool change_layer(struct onnx_graph *g, struct onnx_node *node) {
     struct onnx_value *x = node->inputs[0];
     int64_t axis = onnx_attribute_int(node, "axis", -1);
     struct chain chain = {.count = 0};
     axis += axis < 0 ? x->shape.rank : 0;
-    if (axis < 0 || axis >= x->shape.rank)
+    if (axis < 0 || axis >= x->shape.rank || !fits(onnx_input(node, 1), &x->shape) || !fits(onnx_input(node, 2), &x->shape))
         return false;
     x = centre(g, node, x, (int)axis, x->shape.rank, graph_is(node, "RMSNormalization"), &chain);
     then(&chain, "Mul", onnx_input(node, 1));

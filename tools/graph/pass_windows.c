@@ -26,7 +26,8 @@ static bool find(struct onnx_node *node, struct fold *f) {
     const char *why;
     if (!graph_is(node, "Conv") || node->folded || !x || !weights || !weights->constant || weights->type != ONNX_FLOAT ||
         weights->shape.rank != x->shape.rank || (x->shape.rank != 3 && x->shape.rank != 4) || onnx_elements(&x->shape) < 1 ||
-        (bias && (!bias->constant || bias->type != ONNX_FLOAT)) || onnx_attribute_int(node, "group", 1) != 1 ||
+        (bias && (!bias->constant || bias->type != ONNX_FLOAT || (int64_t)bias->constant->count != weights->shape.dims[0])) ||
+        onnx_attribute_int(node, "group", 1) != 1 ||
         !onnx_window(node, &x->shape, weights->shape.dims + 2, &w, &why))
         return false;
     for (int i = 0; i < w.rank; i++) {
