@@ -105,7 +105,7 @@ struct row {
     const char *x, *nodes, *left; /* operators in their order */
 };
 
-static void check_row(const struct row *row) {
+static inline void check_row(const struct row *row) {
     struct onnx_graph *g = network(row->opset, row->x, row->nodes);
     struct onnx_shape shape = g->outputs[0]->shape;
     char left[600] = "";
@@ -136,7 +136,7 @@ static void check_row(const struct row *row) {
     onnx_free(g);
 }
 
-static void check_rows(const struct row *rows, size_t count) {
+static inline void check_rows(const struct row *rows, size_t count) {
     for (size_t i = 0; i < count; i++)
         check_row(&rows[i]);
 }
