@@ -110,6 +110,9 @@ notice() { pattern=$1; shift; "$morsel" quantize $float --data "$@" -o "$work/n.
 verify "constant data are noticed" notice "the data are constant" "$work/data_zeros.npy"
 mkdir "$work/same" && cp models/cifar10/pictures/bird.ppm "$work/same/1.ppm" && cp models/cifar10/pictures/bird.ppm "$work/same/2.ppm"
 verify "so is the same picture again" notice "the data are 2 times the same" "$work/same" --picture $rule
+verify "so is one that goes far beyond the others" notice "one of the 8 samples for input 'input' goes up to 1e\+06" "$work/data_outlier.npy"
+verify "in whichever direction" notice "one of the 8 samples for input 'input' goes up to 1e\+06" "$work/data_below.npy"
+verify "sound ones are no notice" sh -c "! '$morsel' quantize $float --data '$work/data_sound.npy' -o '$work/n.morsel' 2>&1 | grep 'goes up'"
 verify "one sample is said to be few" notice "1 sample: of other inputs one in 2" "$work/data_two.npy" --count 1
 rm "$work/n.morsel"
 verify "two are not constant" sh -c "! grep -qE 'constant|same' '$work/err'"

@@ -2,7 +2,7 @@
 /* Which values of the float graph the blob has, and which layer each comes out of. */
 #include "tools/compare/compare.h"
 #include "tools/graph/pass.h"
-#include "tools/quant/kind.h"
+#include "tools/quant/observe.h"
 #include "tools/quant/place.h"
 
 #include <math.h>
@@ -10,38 +10,8 @@
 
 /* --- Shapes --- */
 
-static bool is_spatial(const struct onnx_node *node) {
-    static const char *const names[] = {"Conv", "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (graph_is(node, names[i]))
-            return true;
-    return false;
-}
-
-/* What a value was made from number by number, not an input of the network if there is another; NULL: it was not. */
-static const struct onnx_value *made_from(const struct onnx_value *value) {
-    const struct onnx_node *node = value->producer;
-    const struct onnx_value *from = NULL;
-    enum kind kind = node ? kind_of(node, NULL) : KIND_UNKNOWN;
-    bool apart = kind == KIND_FUNCTION || (kind == KIND_PAIR && !graph_is(node, "MatMul"));
-    for (int i = 0; apart && i < node->input_count; i++) {
-        const struct onnx_value *x = node->inputs[i];
-        if (x && !x->constant && graph_same_shape(x, value) && (!from || !from->producer))
-            from = x;
-    }
-    return from;
-}
-
-/* Three dimensions are [N][C][W] or [N][rows][features], whichever the operator that made them means. */
 int compare_axis(const struct onnx_value *value) {
-    if (value->shape.rank < 2)
-        return -1;
-    if (value->shape.rank != 3)
-        return 1;
-    for (const struct onnx_value *v = value; v; v = made_from(v))
-        if (v->producer && is_spatial(v->producer))
-            return 1;
-    return 2;
+    return value->shape.rank < 2 ? -1 : observed_axis(value);
 }
 
 size_t compare_channels(const struct onnx_value *value) {

@@ -246,16 +246,24 @@ static bool is_channels_first(const struct onnx_value *value, int steps) {
         return false;
     if (makes_channels_first(node->op))
         return true;
-    const struct onnx_value *x = onnx_input(node, 0);
-    return x && x->shape.rank == value->shape.rank && !memcmp(x->shape.dims, value->shape.dims, 3 * sizeof *x->shape.dims) &&
-           strcmp(node->op, "Transpose") && strcmp(node->op, "MatMul") && strcmp(node->op, "Gemm") && is_channels_first(x, steps - 1);
+    bool mixes = !strcmp(node->op, "Transpose") || !strcmp(node->op, "MatMul") || !strcmp(node->op, "Gemm"), first = false;
+    for (int i = 0; i < 2 && !mixes && !first; i++) {
+        const struct onnx_value *x = onnx_input(node, i);
+        first = x && x->shape.rank == value->shape.rank && !memcmp(x->shape.dims, value->shape.dims, 3 * sizeof *x->shape.dims) &&
+                is_channels_first(x, steps - 1);
+    }
+    return first;
+}
+
+int observed_axis(const struct onnx_value *value) {
+    int rank = value->shape.rank;
+    return rank == 1 || (rank == 3 && !is_channels_first(value, 8)) ? rank - 1 : 1;
 }
 
 static void find_channels(struct watched *w, const struct onnx_value *value) {
     const struct onnx_shape *shape = &value->shape;
-    bool last = shape->rank == 1 || (shape->rank == 3 && !is_channels_first(value, 8));
     w->seen.value = value;
-    w->seen.axis = last ? shape->rank - 1 : 1;
+    w->seen.axis = observed_axis(value);
     w->seen.channels = 1;
     w->inner = 1;
     if (onnx_elements(shape) <= 0 || shape->rank < 1)

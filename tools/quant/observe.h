@@ -30,14 +30,15 @@ struct observed {
     const struct histogram *channel_histogram; /* [channels]: 4 bins to the octave, 16 octaves */
 };
 
+/* Along which a value's channels lie: axis 1; of three dimensions that no convolution, pool or normalization made, the last, as of
+ * matrices. */
+int observed_axis(const struct onnx_value *value);
+
 struct observer;
 
 /*
  * An observer of a graph's float values that are no constants; where `wanted` is not NULL of those alone for which it is true (by their
  * index in graph->values). One for each thread, merged in the end.
- *
- * Channels lie along axis 1; of a value of three dimensions that no convolution, pool or normalization made, along the last, as of
- * matrices.
  */
 struct observer *observer_open(const struct onnx_graph *graph, const bool *wanted, struct failure *failure);
 void observer_close(struct observer *observer); /* NULL is legal */

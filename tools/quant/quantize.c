@@ -8,8 +8,11 @@
 #include "tools/quant/place.h"
 #include "tools/quant/refine.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { ODD_SAMPLES = 8, ODD_TIMES = 32 };
 
 bool quantize_prepare(struct quantizer *q, struct failure *failure) {
     size_t refused = q->report->refusal_count;
@@ -54,9 +57,24 @@ static bool *wanted_values(const struct quantizer *q) {
     return wanted;
 }
 
+/* One sample that goes far beyond the others makes the ranges that all of them get. The average of samples' ends tells: it hardly has such
+ * a sample in it. */
+static void notice_odd_sample(const struct quantizer *q, const struct onnx_value *input) {
+    const struct observed *seen = observer_of(q->observer, input);
+    if (!seen || seen->samples < ODD_SAMPLES)
+        return;
+    double most = fmax((double)seen->high, -(double)seen->low), usual = fmax(seen->mean_high, -seen->mean_low);
+    if (most > usual * fmin((double)seen->samples / 2, ODD_TIMES))
+        message_notice("one of the %llu samples for input '%s' goes up to %.3g, and %.3g is their average: ranges follow that one, "
+                       "and the others get few of the 256 steps; leave it out if no such input is meant",
+                       (unsigned long long)seen->samples, input->name, most, usual);
+}
+
 bool quantize_observe(struct quantizer *q, struct failure *failure) {
     if (!q->observer)
         q->observer = over_observe(q->graph, q->executor, q->data, q->options.threads, wanted_values(q), failure);
+    for (size_t i = 0; q->observer && i < q->graph->input_count; i++)
+        notice_odd_sample(q, q->graph->inputs[i]);
     return q->observer != NULL;
 }
 
