@@ -28,6 +28,7 @@ from PIL import Image
 import measure
 
 CALIBRATION, TEST = 100, 60
+SMALL, MORE = 3 * 48 * 48, 600  # samples of up to so many numbers are tested by more: of 60 one alone, near a half, can make the figure
 MOST_APART = 1e-4
 METHODS = ("MinMax", "Percentile", "Entropy")
 LARGE = 3 * 20000  # numbers of a sample from which on only the first is tried: the others keep every value of every sample in memory
@@ -180,7 +181,7 @@ def peers(fixed, calibration, test, want, folder):
 
 def measure_net(net, folder):
     path, fixed, blob = file_of(net), os.path.join(folder, "fixed.onnx"), os.path.join(folder, "net.morsel")
-    calibration, test = os.path.join(folder, "calibration.npy"), samples(net, TEST, 2)
+    calibration, test = os.path.join(folder, "calibration.npy"), samples(net, MORE if np.prod(net.shape) <= SMALL else TEST, 2)
     np.save(calibration, samples(net, CALIBRATION, 1))
     with_fixed_shape(path, net, fixed)
     want = flat(outputs_of_onnxruntime(fixed, test))
