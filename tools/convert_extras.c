@@ -74,10 +74,14 @@ static bool any_dimension_is(const struct onnx_graph *graph, size_t count) {
     return false;
 }
 
+static bool is_blank(const char *label) {
+    return !label[strspn(label, " \t")];
+}
+
 static void notice_blank(const char *path, char *const *labels, size_t count, struct onnx_report *report) {
     size_t blank = 0, first = 0;
     for (size_t i = count; i-- > 0;) {
-        if (!labels[i][strspn(labels[i], " \t")]) {
+        if (is_blank(labels[i])) {
             blank++;
             first = i;
         }
@@ -88,18 +92,18 @@ static void notice_blank(const char *path, char *const *labels, size_t count, st
 }
 
 /* Classes at the end may be without a name: outputs are rounded up to what hardware likes. A label without a class is one of another
- * network. */
+ * network, or an empty line; but one number, of a sigmoid, decides between two. */
 bool extras_check_labels(const char *path, char *const *labels, size_t count, const struct onnx_graph *graph, struct onnx_report *report,
                          struct failure *failure) {
     int64_t classes = graph->output_count ? class_count(&graph->outputs[0]->shape) : 0;
     notice_blank(path, labels, count, report);
     if (classes <= 0 || (size_t)classes == count)
         return true;
-    if ((size_t)classes < count && !any_dimension_is(graph, count))
-        return failure_set(failure, STATUS_INPUT,
-                           "%s holds %zu labels, and output '%s' has %" PRId64 " class%s: the labels are another network's, or have a line "
-                           "too many",
-                           path, count, graph->outputs[0]->name, classes, classes == 1 ? "" : "es");
+    if ((size_t)classes < count && !(classes == 1 && count == 2) && !any_dimension_is(graph, count))
+        return failure_set(failure, STATUS_INPUT, "%s holds %zu labels, and output '%s' has %" PRId64 " class%s: %s", path, count,
+                           graph->outputs[0]->name, classes, classes == 1 ? "" : "es",
+                           is_blank(labels[count - 1]) ? "its last line is blank, and counts as a label: take it out"
+                                                       : "the labels are another network's, or have a line too many");
     onnx_notice(report, "%s holds %zu label%s, and output '%s' has %" PRId64 " class%s: label 1 is taken for class 0, and so on%s", path,
                 count, count == 1 ? "" : "s", graph->outputs[0]->name, classes, classes == 1 ? "" : "es",
                 (size_t)classes == count + 1 ? "; if class 0 is the background, the file wants a first line for it" : "");

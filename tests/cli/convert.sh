@@ -80,6 +80,8 @@ rm -f "$work/l.morsel"
 verify "one more" labels '1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n' 1
 verify "is an error" says "^morsel: .*labels.txt holds 11 labels, and output 'output' has 10 classes: the labels are another network's"
 verify "that leaves nothing" test ! -e "$work/l.morsel"
+verify "one more, a blank line" labels '1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n\n' 1
+verify "is told" says "holds 11 labels, and output 'output' has 10 classes: its last line is blank"
 verify "10 labels, one of them blank" labels 'a\nb\n\nd\ne\nf\ng\nh\ni\nj\n'
 verify "is noticed" says "notice: .*labels.txt: label 3 of 10 is blank"
 verify "and nothing else of the labels" sh -c "! grep -q holds '$work/err'"

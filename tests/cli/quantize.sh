@@ -153,4 +153,8 @@ verify "a folder that does not exist, before the data are opened" call_says "can
     --picture $rule -o "$work/nowhere/x.morsel"
 verify "nor does the QDQ file's" call_says "cannot write .*/nowhere/x.onnx" 2 $float --data "$work/nothing" --picture $rule -o "$work/nowhere/x.onnx"
 verify "nothing was written" sh -c "! ls '$work' | grep -qE 'morsel|onnx'"
+verify "several pictures at once" call_says "4 pictures at once.*--shape input=4,3,32,32 makes" 1 $float --data $pictures --picture $rule \
+    --shape input=4,3,32,32 -o "$work/four.morsel"
+verify "as it says" sh -c "'$morsel' quantize $float --data $pictures --picture $rule -o '$work/one.onnx' && '$morsel' convert '$work/one.onnx' \
+    --shape input=4,3,32,32 -o '$work/four.morsel' && '$morsel' inspect '$work/four.morsel' | grep -qF '[4, 3, 32, 32]'"
 exit $status

@@ -22,6 +22,12 @@ static bool make_view(struct morsel_view *view, const struct onnx_value *input, 
     const struct onnx_shape *shape = &input->shape;
     int64_t elements = onnx_elements(shape);
     char text[256];
+    if (shape->rank == 4 && shape->dims[0] > 1)
+        return failure_set(failure, STATUS_INPUT,
+                           "the network's input is %s: %lld pictures at once. Quantize it for one, with -o X.onnx; morsel convert X.onnx "
+                           "--shape %s=%lld,%lld,%lld,%lld makes a blob for %lld of that",
+                           data_describe(input, text, sizeof text), (long long)shape->dims[0], input->name, (long long)shape->dims[0],
+                           (long long)shape->dims[1], (long long)shape->dims[2], (long long)shape->dims[3], (long long)shape->dims[0]);
     if ((shape->rank != 3 && shape->rank != 4) || (shape->rank == 4 && shape->dims[0] != 1) || elements < 1 || elements > INT32_MAX / 4 ||
         (input->type != ONNX_FLOAT && input->type != ONNX_FLOAT16 && input->type != ONNX_DOUBLE))
         return failure_set(failure, STATUS_INPUT, "the network's input is %s, and one picture is float32 [1, C, H, W] or [1, H, W, C]",
