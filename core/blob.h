@@ -57,10 +57,20 @@ static inline const struct morsel_blob_fc *morsel_blob_sums(const struct morsel_
     return (const void *)((const uint8_t *)p + offsetof(struct morsel_blob_conv, weights) - offsetof(struct morsel_blob_fc, weights));
 }
 
-_Static_assert(sizeof(struct morsel_blob_conv) - offsetof(struct morsel_blob_conv, weights) ==
-               sizeof(struct morsel_blob_fc) - offsetof(struct morsel_blob_fc, weights), "the same from there on");
-_Static_assert(offsetof(struct morsel_blob_conv, proofs) - offsetof(struct morsel_blob_conv, weights) ==
-               offsetof(struct morsel_blob_fc, proofs) - offsetof(struct morsel_blob_fc, weights), "to the end");
+#define MORSEL_SAME_PLACE(field) \
+    _Static_assert(offsetof(struct morsel_blob_conv, field) - offsetof(struct morsel_blob_conv, weights) == \
+                   offsetof(struct morsel_blob_fc, field) - offsetof(struct morsel_blob_fc, weights), "the same from `weights` on")
+MORSEL_SAME_PLACE(bias);
+MORSEL_SAME_PLACE(multiplier);
+MORSEL_SAME_PLACE(weight_sum);
+MORSEL_SAME_PLACE(weight_zero);
+MORSEL_SAME_PLACE(float_bias);
+MORSEL_SAME_PLACE(out_min);
+MORSEL_SAME_PLACE(out_max);
+MORSEL_SAME_PLACE(float_min);
+MORSEL_SAME_PLACE(float_max);
+MORSEL_SAME_PLACE(proofs);
+#undef MORSEL_SAME_PLACE
 
 /* The tensor index of operand `n` of a step: inputs first, then outputs. */
 static inline uint32_t morsel_blob_operand(const struct morsel_model *m, const struct morsel_blob_step *step, uint32_t n) {

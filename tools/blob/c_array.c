@@ -51,7 +51,7 @@ static void put_arena_for(FILE *out, const char *own, const uint8_t *blob, size_
     struct morsel_model model;
     bool open = !morsel_open(&model, blob, bytes, MORSEL_SKIP_CHECKSUM);
     uint32_t one = morsel_arena_bytes(&model), more = open ? morsel_band_bytes(&model) : 0, first = more ? morsel_spare_bytes(&model) : 0;
-    fprintf(out, "/* For up to so many tasks at once, as morsel_arena_bytes_for() says it. */\n");
+    fprintf(out, "/* For up to so many tasks at once, 1 and more: what morsel_arena_bytes_for() says. */\n");
     fprintf(out, "#define %s_ARENA_BYTES_FOR(tasks) ((tasks) > 1 ? %uu + ((tasks) - 1) * %uu : %uu)\n\n", own, one + first, more, one);
 }
 
