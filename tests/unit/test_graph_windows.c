@@ -16,6 +16,12 @@ static void windows(void **state) {
         {13, "1,2,200", "Conv x %2x1x66 > y group:2", "Conv"},      /* channels of a group would lie apart */
         {13, "1,1,200", "Conv x %2x1x66 > y dilations=2", "Conv"},
         {13, "1,1,200", "Conv x %2x1x64 > y", "Conv"},
+        {13, "1,1,2000", "Conv x %1x1x946 > y", "Pad " IN OUT " Slice"},  /* 15 outputs of 15 channels of 64: 15.2 times the weights */
+        {13, "1,1,2000", "Conv x %1x1x947 > y", "Conv"},                  /* 16 of 16 of 61: 16.5 times */
+        {13, "1,1,9000", "Conv x %1x1x3700 > y strides=4", "Pad " IN OUT " Slice"},
+        {13, "1,1,9000", "Conv x %1x1x3700 > y strides=3", "Conv"},
+        {13, "1,1,100,2000", "Conv x %1x1x1x1000 > y", "Conv"},
+        {13, "1,1,300", "Conv x %2x1x66 > y strides=67", "Conv"},         /* what lies between windows */
     };
     CHECK(rows);
 }
@@ -47,11 +53,22 @@ static void numbers(void **state) {
     onnx_free(g);
 }
 
+/* Several outputs of a position, each with a bias of its own, are what they were. */
+static void results(void **state) {
+    (void)state;
+    check_numbers(13, "1,1,200", "Conv x %2x1x130 %2 > y", 1, 1);
+    check_numbers(13, "1,2,500", "Conv x %3x2x300 %3 > y strides=2 pads=7,20", 1, 1);
+    check_numbers(13, "1,2,3,400", "Conv x %3x2x2x200 %3 > y strides=1,3 pads=0,5,1,9", 1, 1);
+    check_numbers(13, "1,2,400,3", "Conv x %3x2x200x2 %3 > y auto_pad@SAME_UPPER strides=3,1", 1, 1);
+    check_numbers(13, "1,1,1024", "Conv x %2x1x256 %2 > y strides=128 pads=64,64", 1, 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(windows),
         cmocka_unit_test(pools),
         cmocka_unit_test(numbers),
+        cmocka_unit_test(results),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 
 #include "test_onnx_file.h"
 
+#include "tools/float/executor.h"
 #include "tools/graph/edit.h"
 #include "tools/graph/optimize.h"
 #include "tools/onnx/internal.h"
@@ -140,6 +141,53 @@ static inline void check_rows(const struct row *rows, size_t count) {
     for (size_t i = 0; i < count; i++)
         check_row(&rows[i]);
 }
+/* What the graph's output is for this input. */
+static inline float *run_graph(const struct onnx_graph *g, const float *x, size_t *count) {
+    struct failure failure;
+    struct executor *executor = executor_open(g, &failure);
+    if (!executor)
+        fail_msg("%s", failure.text);
+    struct executor_run *run = executor_run_open(executor, &failure);
+    assert_non_null(run);
+    assert_true(executor_run(run, &x, NULL, NULL, &failure));
+    const float *y = executor_output(run, 0, count);
+    float *copy = malloc(*count * sizeof *copy);
+    assert_non_null(copy);
+    memcpy(copy, y, *count * sizeof *copy);
+    executor_run_close(run);
+    executor_close(executor);
+    return copy;
+}
+
+/* The passes change something, but no number by more than 1e-5 of the largest. x[i] is `size` times a number between -1 and 1, or 0 where
+ * `size` is 0; `least`: the largest result is at least this, so that there is something to compare. */
+static inline void check_numbers(int opset, const char *x, const char *nodes, float size, float least) {
+    static float in[8192];
+    struct onnx_graph *g = network(opset, x, nodes);
+    struct graph_pass_done done[GRAPH_PASSES];
+    size_t count, again;
+    int changes = 0;
+    assert_in_range(onnx_elements(&g->inputs[0]->shape), 1, 8192);
+    for (int i = 0; i < 8192; i++)
+        in[i] = size * ((float)(i * 37 % 101) / 50 - 1);
+    float *before = run_graph(g, in, &count), most = 0;
+    graph_optimize_counted(g, done);
+    for (int i = 0; i < GRAPH_PASSES; i++)
+        changes += done[i].changes;
+    assert_true(changes > 0);
+    float *after = run_graph(g, in, &again);
+    assert_int_equal(count, again);
+    for (size_t i = 0; i < count; i++)
+        most = fmaxf(most, fabsf(before[i]));
+    assert_true(most >= least);
+    for (size_t i = 0; i < count; i++)
+        if (!(fabsf(after[i] - before[i]) <= 1e-5F * most))
+            fail_msg("%s: element %zu was %g, became %g", nodes, i, (double)before[i], (double)after[i]);
+    free(before);
+    free(after);
+    onnx_free(g);
+}
+
 #define CHECK(rows) check_rows(rows, sizeof(rows) / sizeof *(rows))
 #define PICTURE "1,4,8,8"
 #define CONV "Conv x %6x4x3x3 %6 > c pads=1,1,1,1;"

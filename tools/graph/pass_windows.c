@@ -11,13 +11,40 @@
 
 #include "core/format.h"
 
+/*
+ * Each of the m outputs of a position has weights for all that any of them reads, zeros among them, which are stored and multiplied as
+ * others are: about m = K / (63 s) times as many as the file has. Up to 16 times, or 900 strides a window, is worth it;
+ * spectrograms, which have a quarter of a window for a stride, keep their weights. Tensors of blobs are of up to 2^26 elements.
+ */
+enum { MOST_GROWTH = 16, MOST_WEIGHTS = 1 << 26 };
+
 struct fold {
     struct onnx_node *node;
     int axis;           /* of the large window, in x */
     int64_t q, m, taps; /* neighbours that become channels, outputs of one position, the window in steps of q */
     int64_t positions;  /* of the new window */
     int64_t stride, kernel, begin, out;
+    struct onnx_shape weights;
 };
+
+/* The smallest q whose window blobs have: of ceil((K + q - s) / q) taps, which is 64 or less where q >= (K - s) / 63. */
+static void choose(struct fold *f, const struct onnx_shape *weights) {
+    int64_t more = f->kernel - f->stride, each = f->stride * ((int64_t)MORSEL_FORMAT_MAX_WINDOW - 1);
+    f->m = more ? (more + each - 1) / each : 1;
+    f->q = f->m * f->stride;
+    f->taps = (f->kernel + f->q - f->stride + f->q - 1) / f->q;
+    f->positions = (f->out + f->m - 1) / f->m;
+    f->weights = *weights;
+    f->weights.dims[0] *= f->m;
+    f->weights.dims[1] *= f->q;
+    f->weights.dims[f->axis] = f->taps;
+}
+
+/* False: too many weights. Refusals name the node that the file has while it is as the file has it. */
+static bool worthwhile(const struct fold *f, const struct onnx_shape *weights) {
+    int64_t now = onnx_elements(weights), then = onnx_elements(&f->weights);
+    return now > 0 && then > 0 && then <= MOST_GROWTH * now && then <= MOST_WEIGHTS;
+}
 
 /* False: the window is small, or of another form. */
 static bool find(struct onnx_node *node, struct fold *f) {
@@ -35,12 +62,9 @@ static bool find(struct onnx_node *node, struct fold *f) {
         if (k <= (int64_t)MORSEL_FORMAT_MAX_WINDOW || w.dilation[i] != 1 || s > k)
             continue;
         *f = (struct fold){.node = node, .axis = 2 + i, .stride = s, .kernel = k, .begin = w.pad_begin[i], .out = w.out[i]};
-        do {
-            f->q += s;
-            f->taps = (k + f->q - s + f->q - 1) / f->q;
-        } while (f->taps > (int64_t)MORSEL_FORMAT_MAX_WINDOW);
-        f->m = f->q / s;
-        f->positions = (f->out + f->m - 1) / f->m;
+        choose(f, &weights->shape);
+        if (!worthwhile(f, &weights->shape))
+            continue;
         return true;
     }
     return false;
@@ -109,13 +133,9 @@ static struct onnx_value *folded_weights(struct onnx_graph *g, const struct fold
     const struct onnx_value *from = f->node->inputs[1];
     const int64_t *d = from->shape.dims, outs = d[0], ins = d[1];
     int64_t before = 1, behind = 1;
-    struct onnx_shape shape = from->shape;
-    for (int i = 2; i < shape.rank; i++)
+    for (int i = 2; i < from->shape.rank; i++)
         *(i < f->axis ? &before : &behind) *= i == f->axis ? 1 : d[i];
-    shape.dims[0] *= f->m;
-    shape.dims[1] *= f->q;
-    shape.dims[f->axis] = f->taps;
-    double *to = graph_doubles(g, onnx_elements(&shape));
+    double *to = graph_doubles(g, onnx_elements(&f->weights));
     for (int64_t e = 0; e < onnx_elements(&from->shape); e++) {
         int64_t last = e % behind, k = e / behind % f->kernel, b = e / behind / f->kernel % before;
         int64_t c = e / behind / f->kernel / before % ins, o = e / behind / f->kernel / before / ins;
@@ -124,7 +144,7 @@ static struct onnx_value *folded_weights(struct onnx_graph *g, const struct fold
             to[(row * f->taps + at / f->q) * behind + last] = onnx_number(from->constant, (size_t)e);
         }
     }
-    return graph_floats(g, f->node, "folded_weights", &shape, to);
+    return graph_floats(g, f->node, "folded_weights", &f->weights, to);
 }
 
 static struct onnx_value *repeated_bias(struct onnx_graph *g, const struct fold *f) {
