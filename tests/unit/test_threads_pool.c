@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* The pool does every task once, and tasks meet. Also run under ThreadSanitizer. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tools/clock.h"
+#include "tools/pool.h"
+
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TASKS = 200, MEMBERS = 8, MEETINGS = 300 };
+
+static void count_task(void *arg, uint32_t index) {
+    ((int *)arg)[index]++;
+}
+
+static void test_pool(void **state) {
+    (void)state;
+    struct failure failure;
+    for (unsigned threads = 1; threads <= 5; threads++) {
+        struct pool *pool = pool_open(threads, &failure);
+        assert_non_null(pool);
+        for (uint32_t round = 0; round < 500; round++) {
+            int done[TASKS] = {0};
+            uint32_t n = round * 7 % TASKS;
+            pool_run(pool, n, count_task, done);
+            for (uint32_t i = 0; i < TASKS; i++)
+                assert_int_equal(done[i], i < n);
+            if (round % 100 == 0)
+                usleep(200); /* long enough for the workers to fall asleep */
+        }
+        pool_close(pool);
+    }
+}
+
+/* Short jobs of few and of many tasks in turn, of more threads than there are cores: workers come late to most of them. */
+static void test_late_workers(void **state) {
+    (void)state;
+    struct failure failure;
+    struct pool *pool = pool_open(8, &failure);
+    assert_non_null(pool);
+    for (uint32_t round = 0; round < 20000; round++) {
+        int done[TASKS] = {0};
+        uint32_t n = 2 + round % 2 * (round % 29);
+        pool_run(pool, n, count_task, done);
+        for (uint32_t i = 0; i < 2 + 29; i++)
+            assert_int_equal(done[i], i < n);
+    }
+    pool_close(pool);
+}
+
+/* Where its thread may run. */
+static void note_processors(void *arg, uint32_t index) {
+    sched_getaffinity(0, sizeof(cpu_set_t), &((cpu_set_t *)arg)[index]);
+}
+
+/* Threads that begin on processors of their own may still run on any. */
+static void test_processors(void **state) {
+    (void)state;
+    struct failure failure;
+    cpu_set_t all, seen[MEMBERS];
+    struct pool *pool = pool_open(MEMBERS, &failure);
+    assert_non_null(pool);
+    sched_getaffinity(0, sizeof all, &all);
+    for (unsigned round = 0; round < 100; round++) {
+        pool_run(pool, MEMBERS, note_processors, seen);
+        for (uint32_t i = 0; i < MEMBERS; i++)
+            assert_true(CPU_EQUAL(&seen[i], &all));
+    }
+    pool_close(pool);
+}
+
+/* Tasks that meet: each has written its cell before any reads it, and nobody writes the next round before all have read. */
+struct meeting {
+    struct pool *pool;
+    uint32_t n;
+    unsigned cells[MEMBERS];
+    int wrong[MEMBERS];
+};
+
+static void take_part(void *arg, uint32_t index) {
+    struct meeting *m = arg;
+    for (unsigned round = 1; round <= MEETINGS; round++) {
+        if ((round + index) % 100 == 0)
+            usleep(200); /* long enough for the others to fall asleep */
+        m->cells[index] = round;
+        pool_meet(m->pool, m->n, index);
+        for (uint32_t k = 0; k < m->n; k++)
+            m->wrong[index] += m->cells[k] != round;
+        pool_meet(m->pool, m->n, index);
+    }
+}
+
+static void test_meeting(void **state) {
+    (void)state;
+    struct failure failure;
+    for (unsigned threads = 1; threads <= MEMBERS; threads *= 2) {
+        struct meeting m = {.pool = pool_open(threads, &failure)};
+        assert_non_null(m.pool);
+        for (unsigned job = 0; job < 2 * threads; job++) { /* of ever fewer tasks, then of ever more */
+            m.n = job < threads ? threads - job : job - threads + 1;
+            memset(m.cells, 0, sizeof m.cells);
+            pool_run(m.pool, m.n, take_part, &m);
+        }
+        for (uint32_t k = 0; k < MEMBERS; k++)
+            assert_int_equal(m.wrong[k], 0);
+        pool_close(m.pool);
+    }
+}
+
+static void meet_once(void *arg, uint32_t index) {
+    pool_meet(arg, 2, index);
+}
+
+/* Jobs that are opened while the worker is going to sleep: it has to see each, or its task never comes and the test never ends. */
+static void test_meeting_sleepers(void **state) {
+    (void)state;
+    struct failure failure;
+    struct pool *pool = pool_open(2, &failure);
+    assert_non_null(pool);
+    for (unsigned job = 0; job < 20000; job++) {
+        double next = clock_seconds() + 38e-6 + job % 1000 * 8e-9; /* around the time that it waits awake for */
+        while (clock_seconds() < next)
+            continue;
+        pool_run(pool, 2, meet_once, pool);
+    }
+    pool_close(pool);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pool), cmocka_unit_test(test_late_workers),
+                                       cmocka_unit_test(test_processors), cmocka_unit_test(test_meeting),
+                                       cmocka_unit_test(test_meeting_sleepers)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
