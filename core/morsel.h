@@ -107,7 +107,9 @@ struct morsel_options {
     morsel_parallel_for *parallel_for; /* the caller's threads; NULL: everything runs in the calling thread */
     void *parallel_ctx;                /* handed to parallel_for, and to meet, as it is */
     morsel_meet *meet;                 /* NULL: parallel_for is called for each step. Else once a run, with `tasks` tasks that meet between
-                                          steps, which takes less time; if the arena has room for all (morsel_arena_bytes_for) */
+                                          steps: if the arena has room for all (morsel_arena_bytes_for), and `tasks` is stated, at most
+                                          as many as threads that run at once. That takes less time where runs follow each other at
+                                          once: a thread that went to sleep since is waited for, some 50 microseconds */
 };
 
 /* A network with its arena. Place it anywhere; do not rely on its contents. */

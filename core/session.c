@@ -12,7 +12,10 @@ static void take_options(struct morsel_session *session, const struct morsel_opt
     struct morsel_options none = {MORSEL_CPU_ALL, 1, NULL, NULL, NULL};
     session->options = options ? *options : none;
     if (!session->options.cpu_mask) session->options.cpu_mask = MORSEL_CPU_ALL;
-    if (!session->options.tasks) session->options.tasks = 8;
+    if (!session->options.tasks) { /* who states none may have fewer threads: tasks that meet would wait for ever */
+        session->options.tasks = 8;
+        session->options.meet = NULL;
+    }
     if (!session->options.parallel_for) session->options.tasks = 1;
 }
 

@@ -347,8 +347,27 @@ static void test_no_meeting(void **state) {
     free(wanted);
 }
 
+/* Who states no number of tasks gets eight of a step, more than threads may run at once: they do not meet. */
+static void test_tasks_unstated(void **state) {
+    (void)state;
+    uint32_t bytes;
+    uint8_t *blob = make_blob(&bytes);
+    struct morsel_model model;
+    struct morsel_session session;
+    struct morsel_options options = {MORSEL_CPU_ALL, 0, run_upwards, NULL, meet_never};
+    assert_int_equal(morsel_open(&model, blob, bytes, 0), MORSEL_OK);
+    uint32_t room = morsel_arena_bytes_for(&model, 8);
+    uint8_t *arena = builder_aligned(room);
+    assert_int_equal(morsel_session_open(&session, &model, arena, room, &options), MORSEL_OK);
+    assert_int_equal(session.options.tasks, 8);
+    assert_null(session.options.meet);
+    assert_int_equal(morsel_run(&session), MORSEL_OK);
+    free(arena);
+    free(blob);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_no_meeting),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_no_meeting), cmocka_unit_test(test_tasks_unstated),
                                        cmocka_unit_test(test_cuts), cmocka_unit_test(test_orders),
                                        cmocka_unit_test(test_sessions), cmocka_unit_test(test_streaming_sessions),
                                        cmocka_unit_test(test_weighty_sessions), cmocka_unit_test(test_chained_sessions)};
