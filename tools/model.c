@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static bool ends_with(const char *text, const char *end) {
     size_t a = strlen(text), b = strlen(end);
@@ -49,7 +48,7 @@ bool model_start(struct model *model, uint32_t cpu_mask, unsigned threads, struc
         model->options.parallel_for = pool_run;
         model->options.parallel_ctx = model->pool;
         model->options.tasks = threads;
-        if (sysconf(_SC_NPROCESSORS_ONLN) >= (long)threads)
+        if (pool_processors() >= threads)
             model->options.meet = pool_meet;
     }
     double start = clock_seconds();

@@ -6,11 +6,12 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /*
  * Every thread, the caller too, has a share of a job's tasks: thread k has tasks k, k + threads, .. So a task meets what its like of the
- * step before left in the thread's caches. The caller also does what others have not begun when its own share is done: a thread that wakes
- * late costs nothing. Workers help where shares have several tasks.
+ * step before left in the thread's caches. The caller also does what others have not begun when its own share is done, unless tasks meet
+ * (below): a thread that wakes late costs nothing. Workers help where shares have several tasks.
  *
  * Cache lines that travel between cores are what a short job costs. There is one each way: the job's, which the caller writes and workers
  * watch, and each worker's own, which says what it has taken and done.
@@ -20,8 +21,9 @@
  * one. Who takes a task reads fn and arg before: they are of the right job if the exchange succeeds, as no other job begins as long as
  * one task of a job is left.
  *
- * Tasks that meet run each in a thread of its own: nobody takes a second one, as the first is not done before all have begun. Where they
- * meet, too, one line travels each way: a task's, which says how often it was there.
+ * Tasks that meet run each in a thread of its own: nobody, the caller included, takes a second one, as the first is not done before all
+ * have begun. So a thread that wakes late is waited for. Where they meet, too, one line travels each way: a task's, which says how often
+ * it was there.
  */
 struct job {
     _Alignas(64) atomic_ullong opened; /* number << TASK_BITS | tasks; the last thing that opens one */
@@ -149,14 +151,30 @@ static void tell_caller(struct pool *pool) {
     pthread_mutex_unlock(&pool->lock);
 }
 
+/* Where the calling thread may run, and on how many processors; 0: nobody knows. */
+static unsigned processors_allowed(cpu_set_t *allowed) {
+    return sched_getaffinity(0, sizeof *allowed, allowed) ? 0 : (unsigned)CPU_COUNT(allowed);
+}
+
+unsigned pool_processors(void) {
+    cpu_set_t allowed;
+    unsigned count = processors_allowed(&allowed);
+    if (!count) { /* more than the set has room for */
+        long online = sysconf(_SC_NPROCESSORS_ONLN);
+        count = online < 1 ? 1 : (unsigned)online;
+    }
+    return count < POOL_THREADS_MOST ? count : POOL_THREADS_MOST;
+}
+
 /* Moves thread `index` to another processor than those before it, the first of which is the caller's. Threads begin where they are made,
  * and one that waits awake is not moved for milliseconds. From there it may go anywhere. */
 static void move_away(const struct pool *pool, unsigned index) {
     cpu_set_t all, one;
-    if (pool->processor < 0 || sched_getaffinity(0, sizeof all, &all) || CPU_COUNT(&all) < 2)
+    unsigned count = processors_allowed(&all);
+    if (pool->processor < 0 || count < 2)
         return;
     int processor = pool->processor;
-    for (unsigned left = index % (unsigned)CPU_COUNT(&all); left; left -= CPU_ISSET(processor, &all) != 0)
+    for (unsigned left = index % count; left; left -= CPU_ISSET(processor, &all) != 0)
         processor = (processor + 1) % CPU_SETSIZE;
     CPU_ZERO(&one);
     CPU_SET(processor, &one);

@@ -12,6 +12,9 @@
 
 enum { POOL_THREADS_MOST = 256 };
 
+/* Processors that the process may run on, at most POOL_THREADS_MOST. */
+unsigned pool_processors(void);
+
 struct pool;
 
 /* A pool in which `threads` threads work, the caller of pool_run() among them. */

@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* One call is all that a process gets. */
 static struct quantize_call given = {.conversion = {.batch = 1}, .count = QUANTIZE_USUAL_SAMPLES};
@@ -98,11 +97,6 @@ static bool read_ranges(struct quantize_call *call, struct failure *failure) {
     return true;
 }
 
-static unsigned processors(void) {
-    long count = sysconf(_SC_NPROCESSORS_ONLN);
-    return count < 1 ? 1 : count > POOL_THREADS_MOST ? POOL_THREADS_MOST : (unsigned)count;
-}
-
 static bool read_flags(struct quantize_call *call, struct failure *failure) {
     struct quantize_options *o = &call->options;
     if (call->adaptive && call->nearest)
@@ -110,7 +104,7 @@ static bool read_flags(struct quantize_call *call, struct failure *failure) {
     o->round_most = call->adaptive ? REFINE_LARGE : call->nearest ? 0 : REFINE_SMALL;
     o->keep_biases = call->keep_biases;
     o->keep_channels = call->keep_channels;
-    o->threads = call->threads ? (unsigned)call->threads : processors();
+    o->threads = call->threads ? (unsigned)call->threads : pool_processors();
     o->scheme = (struct scheme_options){.signed_bytes = call->signed_bytes,
                                         .symmetric = call->symmetric,
                                         .reduced = call->reduced,

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { USUAL_SAMPLES = 30 };
 
@@ -101,10 +100,8 @@ static bool compare(const struct call *call, struct work *w, struct failure *fai
     if (!read_float(call, w, failure) || !read_model(call, w, failure))
         return false;
     *c = (struct comparison){.graph = w->first.graph, .network = &w->network, .threads = (unsigned)call->threads, .report = &w->warnings};
-    if (!c->threads) {
-        long processors = sysconf(_SC_NPROCESSORS_ONLN);
-        c->threads = processors < 1 ? 1 : processors > POOL_THREADS_MOST ? POOL_THREADS_MOST : (unsigned)processors;
-    }
+    if (!c->threads)
+        c->threads = pool_processors();
     if (!compare_match(c, failure) || !open_data(call, w, failure))
         return false;
     c->data = w->data;

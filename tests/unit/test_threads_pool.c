@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "tools/clock.h"
+#include "tools/nets.h"
 #include "tools/pool.h"
 
 #include <sched.h>
@@ -132,9 +133,40 @@ static void test_meeting_sleepers(void **state) {
     pool_close(pool);
 }
 
+/* `morsel bench` of a small network: its tasks meet, or not. */
+static void check_bench(unsigned threads, bool meet) {
+    const struct nets_call call = {.path = "ds-cnn-kws"};
+    struct failure failure;
+    struct model model = {0};
+    assert_true(nets_open(&call, MORSEL_CPU_ALL, threads, &model, &failure));
+    assert_int_equal(model.options.meet != NULL, meet);
+    assert_int_equal(morsel_run(&model.session), MORSEL_OK);
+    model_close(&model);
+}
+
+/* They do so where each thread has a processor of those that the process may run on, whatever others the machine has. */
+static void test_processors_allowed(void **state) {
+    (void)state;
+    cpu_set_t all, some;
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&some);
+    for (unsigned i = 0, count = 0; i < CPU_SETSIZE && count < 2; i++) {
+        if (!CPU_ISSET(i, &all))
+            continue;
+        CPU_SET(i, &some);
+        count++;
+        if (sched_setaffinity(0, sizeof some, &some))
+            skip();
+        assert_int_equal(pool_processors(), count);
+        check_bench(2, count == 2);
+        check_bench(3, false);
+    }
+    sched_setaffinity(0, sizeof all, &all);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_pool), cmocka_unit_test(test_late_workers),
                                        cmocka_unit_test(test_processors), cmocka_unit_test(test_meeting),
-                                       cmocka_unit_test(test_meeting_sleepers)};
+                                       cmocka_unit_test(test_meeting_sleepers), cmocka_unit_test(test_processors_allowed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
