@@ -43,6 +43,10 @@ static void test_operators(void **state) {
     EXPECT("Relu", 13, "f:4", "", .25F, .5F, .75F, 1);
     EXPECT("Clip", 13, "f:4 f#0.4 f#0.8", "", .4F, .5F, .75F, .8F);
     EXPECT("Clip", 10, "f:4", "max~0.5", .25F, .5F, .5F, .5F);
+    EXPECT("Clip", 13, "f:4 f#0.8 f#0.4", "", .4F, .4F, .4F, .4F); /* the upper bound counts */
+    EXPECT("Clip", 13, "f:4 f: f#0.6", "", .6F, .6F, .6F, .6F);    /* the lower one, 1.25, is computed */
+    EXPECT("Clip", 13, "f:4 f#2 f:", "", 1.25F, 1.25F, 1.25F, 1.25F);
+    EXPECT("Clip", 13, "f:4 f#0.6 f:", "", .6F, .6F, .75F, 1);
     EXPECT("Add", 13, "f:2,2 f:2", "", 1.5F, 2, 2, 2.5F);
     EXPECT("Sub", 13, "f:2,2 f:2,1", "", -1, -.75F, -.75F, -.5F);
     EXPECT("MatMul", 13, "f:1,2 f:2,2", "", .25F * .75F + .5F * 1.25F, .25F * 1 + .5F * 1.5F);

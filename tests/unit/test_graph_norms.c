@@ -42,6 +42,7 @@ static void lengths(void **state) {
     static const struct row rows[] = {
         {13, WORDS, "LpNormalization x > y axis:-1", "Mul ReduceMean Mul Sqrt Clip Div"},
         {13, WORDS, "LpNormalization x > y axis:1 p:1", "LeakyRelu ReduceMean Mul Clip Div"},
+        {13, WORDS, "LpNormalization x > y axis:1 p:3", "LpNormalization"},
     };
     CHECK(rows);
 }
@@ -97,6 +98,32 @@ static void numbers(void **state) {
     onnx_free(g);
 }
 
+#define MEANS "ReduceMean x > m axes=1,2,3 keepdims:0; "
+
+/* What a normalization gives is what it gave, for inputs as small as epsilon, too. */
+static void results(void **state) {
+    (void)state;
+    check_numbers(17, WORDS, "LayerNormalization x %8 %8 > y", 1, 0.1F);
+    check_numbers(17, WORDS, "LayerNormalization x %8 > y", 0.003F, 0.1F);
+    check_numbers(17, WORDS, "LayerNormalization x %6x8 > y axis:1 epsilon~0.01", 0.1F, 0.1F);
+    check_numbers(17, WORDS, "LayerNormalization x %8 %8 > n m s; Mul n s > o; Add o m > y", 1, 0.1F);
+    check_numbers(23, WORDS, "RMSNormalization x %8 > y", 0.003F, 0.1F);
+    check_numbers(13, PICTURE, "InstanceNormalization x %4 %4 > y", 0.003F, 0.1F);
+    check_numbers(11, WORDS, "InstanceNormalization x %6 %6 > y", 1, 0.1F);
+    check_numbers(18, PICTURE, "GroupNormalization x %2 %2 > y num_groups:2", 0.003F, 0.1F);
+    check_numbers(21, PICTURE, "GroupNormalization x %4 %4 > y num_groups:2", 0.003F, 0.1F);
+    check_numbers(13, WORDS, "LpNormalization x > y", 1, 0.1F);
+    check_numbers(13, WORDS, "LpNormalization x > y axis:1", 1e-4F, 0.1F);
+    check_numbers(13, WORDS, "LpNormalization x > y axis:1 p:1", 1e-4F, 0.1F);
+    check_numbers(13, WORDS, "LpNormalization x > y", 0, 0);
+    check_numbers(13, WORDS, "LpNormalization x > y p:1", 0, 0);
+    /* some x are 0, all others from 2e-5 on once divided by 1000 */
+    check_numbers(13, PICTURE, "Mul x #0.001 > d; Equal d #0 > e; Div x d > q; Where e #0 q > y", 1, 999);
+    check_numbers(13, PICTURE, MEANS "Clip x m #0.5 > y", 1, 0.4F);
+    check_numbers(13, PICTURE, MEANS "Clip x m #-3 > y", 1, 3); /* where bounds contradict each other, the upper one counts */
+    check_numbers(13, PICTURE, MEANS "Clip x #3 m > y", 1, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layers),
@@ -105,6 +132,7 @@ int main(void) {
         cmocka_unit_test(reals),
         cmocka_unit_test(choices),
         cmocka_unit_test(numbers),
+        cmocka_unit_test(results),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
