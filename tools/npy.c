@@ -4,9 +4,8 @@
  * data. The header is a Python dictionary: {'descr': '<f4', 'fortran_order': False, 'shape': (1, 3, 224, 224), }
  */
 #include "tools/npy.h"
-#include "kernels/real.h"
+#include "tools/half.h"
 #include <ctype.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,12 +114,6 @@ static bool to_row_major(struct npy *npy, struct failure *failure) {
     return true;
 }
 
-static float from_half(uint16_t half) {
-    if ((half & 0x7c00) == 0x7c00)
-        return half & 0x3ff ? NAN : half & 0x8000 ? -INFINITY : INFINITY;
-    return morsel_from_half(half);
-}
-
 /* In place of the data, which has half the bytes. */
 static bool widen(struct npy *npy, struct failure *failure) {
     size_t bytes = npy->count * sizeof(float);
@@ -129,7 +122,7 @@ static bool widen(struct npy *npy, struct failure *failure) {
     if (!wide)
         return failure_memory(failure, bytes);
     for (size_t i = 0; i < npy->count; i++)
-        wide[i] = from_half(halves[i]);
+        wide[i] = half_value(halves[i]);
     file_free(&npy->file);
     npy->file.data = (uint8_t *)wide;
     npy->file.size = bytes;
@@ -264,7 +257,7 @@ static float float_at(enum npy_type type, const uint8_t *at) {
         return (float)wide;
     case NPY_FLOAT16:
         memcpy(&half, at, sizeof half);
-        return from_half(half);
+        return half_value(half);
     default:
         memcpy(&number, at, sizeof number);
         return number;

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "kernels/real.h"
+#include "tools/half.h"
 #include "tools/lower/half.h"
 
 #define FINITE 0x7c00 /* as many, of each sign */
@@ -26,7 +27,16 @@ static void every_half_is_read_exactly(void **state) {
         for (uint32_t size = 0; size < FINITE; size++) {
             float want = (float)value_of(sign | size), got = morsel_from_half((uint16_t)(sign | size));
             assert_memory_equal(&want, &got, sizeof want);
+            got = half_value((uint16_t)(sign | size));
+            assert_memory_equal(&want, &got, sizeof want);
         }
+}
+
+static void files_may_have_what_is_not_finite(void **state) {
+    (void)state;
+    assert_true(half_value(0x7c00) == INFINITY && half_value(0xfc00) == -INFINITY);
+    for (uint32_t rest = 1; rest < 0x400; rest++)
+        assert_true(isnan(half_value((uint16_t)(FINITE + rest))) && isnan(half_value((uint16_t)(0x8000 + FINITE + rest))));
 }
 
 /* Every one itself, the midpoint to the next, and the floats on both sides of that. */
@@ -102,9 +112,12 @@ static void a_net_without_float_layers_is_noticed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_half_is_read_exactly),    cmocka_unit_test(floats_go_to_the_nearest_half),
-        cmocka_unit_test(what_is_too_large_is_infinite), cmocka_unit_test(layers_are_halved),
+        cmocka_unit_test(every_half_is_read_exactly),
+        cmocka_unit_test(floats_go_to_the_nearest_half),
+        cmocka_unit_test(what_is_too_large_is_infinite),
+        cmocka_unit_test(layers_are_halved),
         cmocka_unit_test(a_net_without_float_layers_is_noticed),
+        cmocka_unit_test(files_may_have_what_is_not_finite),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

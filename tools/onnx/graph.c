@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The graph's memory and names, and questions about shapes, types and constants. */
+#include "tools/half.h"
 #include "tools/onnx/internal.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -224,27 +225,12 @@ const char *onnx_type_name(int type) {
     return type >= 0 && (size_t)type < sizeof names / sizeof *names ? names[type] : "unknown";
 }
 
-static float half_to_float(uint16_t half) {
-    uint32_t sign = (uint32_t)(half & 0x8000) << 16, exponent = half >> 10 & 31, fraction = half & 1023, bits;
-    if (exponent == 31)
-        bits = sign | 0x7f800000u | fraction << 13;
-    else if (exponent)
-        bits = sign | (exponent + 112) << 23 | fraction << 13;
-    else {
-        float small = (float)fraction / 16777216.0f;
-        return sign ? -small : small;
-    }
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 double onnx_number(const struct onnx_tensor *tensor, size_t i) {
     const void *data = tensor->data;
     switch (tensor->type) {
     case ONNX_FLOAT: return ((const float *)data)[i];
     case ONNX_DOUBLE: return ((const double *)data)[i];
-    case ONNX_FLOAT16: return half_to_float(((const uint16_t *)data)[i]);
+    case ONNX_FLOAT16: return half_value(((const uint16_t *)data)[i]);
     case ONNX_UINT64: return (double)((const uint64_t *)data)[i];
     default: return (double)onnx_integer(tensor, i);
     }
