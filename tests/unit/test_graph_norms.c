@@ -98,6 +98,25 @@ static void numbers(void **state) {
     onnx_free(g);
 }
 
+/* What does not fit stays as the file has it, so that a refusal names the file's node. */
+static void misfits(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {17, WORDS, "LayerNormalization x %5 > y", "LayerNormalization"},
+        {17, WORDS, "LayerNormalization x %8 %6 > y", "LayerNormalization"},
+        {17, WORDS, "LayerNormalization x %8 %1x1x6x8 > y", "LayerNormalization"},
+        {23, WORDS, "RMSNormalization x %5 > y", "RMSNormalization"},
+        {13, WORDS, "InstanceNormalization x %5 %6 > y", "InstanceNormalization"},
+        {13, WORDS, "InstanceNormalization x %6 %5 > y", "InstanceNormalization"},
+        {18, PICTURE, "GroupNormalization x %4 %4 > y num_groups:2", "GroupNormalization"}, /* by channel: from opset 21 on */
+        {21, PICTURE, "GroupNormalization x %2 %2 > y num_groups:2", "GroupNormalization"},
+        {13, WORDS, "ReduceMean x > m axes=2; Clip x m > y", "ReduceMean Clip"},
+        {13, WORDS, "ReduceMean x > m axes=0,1,2 keepdims:0; Clip x m %3 > y", "ReduceMean Clip"},
+        {13, "8", "ReduceMean x > m axes=0; Reshape m $1,1 > r; Clip x r > y", "ReduceMean Reshape Clip"}, /* y would have two dimensions */
+    };
+    CHECK(rows);
+}
+
 #define MEANS "ReduceMean x > m axes=1,2,3 keepdims:0; "
 
 /* What a normalization gives is what it gave, for inputs as small as epsilon, too. */
@@ -132,6 +151,7 @@ int main(void) {
         cmocka_unit_test(reals),
         cmocka_unit_test(choices),
         cmocka_unit_test(numbers),
+        cmocka_unit_test(misfits),
         cmocka_unit_test(results),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
