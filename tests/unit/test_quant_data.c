@@ -243,7 +243,7 @@ static void test_picture_trouble(void **unused) {
     quant_data_close(data);
     refuse(graph_of(&inputs, 1, 4, gray), &plain, at("bad"), NULL, "gives 3 channels", "'x', float32 [1, 1, 4, 5]");
     refuse(graph_of(&inputs, 1, 2, flat), &plain, at("bad"), NULL, "one picture is", "[1, 10]");
-    refuse(graph_of(&inputs, 1, 4, two), &plain, at("bad"), NULL, "one picture is", "[2, 3, 4, 5]");
+    refuse(graph_of(&inputs, 1, 4, two), &plain, at("bad"), NULL, "float32 [2, 3, 4, 5]: 2 pictures at once", "--shape x=2,3,4,5 makes");
     refuse(graph_of(&inputs, 2, 4, planes), &plain, at("bad"), NULL, "NAME=PATH", "'y'");
     rule.resize = MORSEL_RESIZE_EXACT;
     rule.resize_height = 8;
