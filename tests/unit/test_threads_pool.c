@@ -124,7 +124,7 @@ static void test_meeting_sleepers(void **state) {
     struct failure failure;
     struct pool *pool = pool_open(2, &failure);
     assert_non_null(pool);
-    for (unsigned job = 0; job < 20000; job++) {
+    for (unsigned job = 0; job < 25000; job++) {
         double next = clock_seconds() + 38e-6 + job % 1000 * 8e-9; /* around the time that it waits awake for */
         while (clock_seconds() < next)
             continue;
