@@ -21,6 +21,10 @@ static void windows(void **state) {
         {13, "1,1,9000", "Conv x %1x1x3700 > y strides=4", "Pad " IN OUT " Slice"},
         {13, "1,1,9000", "Conv x %1x1x3700 > y strides=3", "Conv"},
         {13, "1,1,100,2000", "Conv x %1x1x1x1000 > y", "Conv"},
+        {13, "1,1,99,99", "Conv x %1x1x65x65 > y", "Pad Reshape Transpose Reshape Pad " IN OUT " Slice" OUT " Slice"},
+        {13, "1,1,99,199", "Conv x %1x1x65x65 > y dilations=1,2", "Conv"}, /* one dimension alone would be of no use */
+        {13, "1,1,300,300", "Conv x %1x1x256x256 > y", "Conv"},           /* 5 times in each dimension */
+        {13, "1,1,9,300", "Conv x %1x1x9x256 > y", IN OUT},
         {13, "1,1,300", "Conv x %2x1x66 > y strides=67", "Conv"},         /* what lies between windows */
     };
     CHECK(rows);
@@ -60,6 +64,7 @@ static void results(void **state) {
     check_numbers(13, "1,2,500", "Conv x %3x2x300 %3 > y strides=2 pads=7,20", 1, 1);
     check_numbers(13, "1,2,3,400", "Conv x %3x2x2x200 %3 > y strides=1,3 pads=0,5,1,9", 1, 1);
     check_numbers(13, "1,2,400,3", "Conv x %3x2x200x2 %3 > y auto_pad@SAME_UPPER strides=3,1", 1, 1);
+    check_numbers(13, "1,1,90,91", "Conv x %2x1x66x65 %2 > y", 1, 1);
     check_numbers(13, "1,1,1024", "Conv x %2x1x256 %2 > y strides=128 pads=64,64", 1, 1);
 }
 

@@ -30,7 +30,7 @@ static float some_number(int i) {
 }
 
 static void add_word(struct bytes *graph, const char *word, const char *name) {
-    static float floats[4096];
+    static float floats[1 << 16];
     struct number numbers[16];
     int64_t dims[8], count = 1;
     if (*word == '#') {
@@ -46,7 +46,7 @@ static void add_word(struct bytes *graph, const char *word, const char *name) {
     int rank = read_dims(word + 1, dims);
     for (int i = 0; i < rank; i++)
         count *= dims[i];
-    assert_true(count <= 4096);
+    assert_true(count <= 1 << 16);
     for (int i = 0; i < count; i++)
         floats[i] = *word == '%' ? some_number(i) : 0.25F;
     struct bytes t = tensor_message(name, 1, rank, dims, floats, (size_t)count * 4);

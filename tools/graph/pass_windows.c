@@ -40,13 +40,13 @@ static void choose(struct fold *f, const struct onnx_shape *weights) {
     f->weights.dims[f->axis] = f->taps;
 }
 
-/* False: too many weights. Refusals name the node that the file has while it is as the file has it. */
-static bool worthwhile(const struct fold *f, const struct onnx_shape *weights) {
-    int64_t now = onnx_elements(weights), then = onnx_elements(&f->weights);
+static bool worthwhile(const struct onnx_shape *weights, const struct onnx_shape *folded) {
+    int64_t now = onnx_elements(weights), then = onnx_elements(folded);
     return now > 0 && then > 0 && then <= MOST_GROWTH * now && then <= MOST_WEIGHTS;
 }
 
-/* False: the window is small, or of another form. */
+/* The first large window. False: there is none, or one, of either dimension, cannot be folded: a refusal names the node that the file has
+ * as long as it is as the file has it. */
 static bool find(struct onnx_node *node, struct fold *f) {
     struct onnx_value *x = onnx_input(node, 0), *weights = onnx_input(node, 1), *bias = onnx_input(node, 2);
     struct onnx_window w;
@@ -57,17 +57,20 @@ static bool find(struct onnx_node *node, struct fold *f) {
         onnx_attribute_int(node, "group", 1) != 1 ||
         !onnx_window(node, &x->shape, weights->shape.dims + 2, &w, &why))
         return false;
+    struct onnx_shape all = weights->shape;
+    *f = (struct fold){.node = NULL};
     for (int i = 0; i < w.rank; i++) {
         int64_t s = w.stride[i], k = w.kernel[i];
-        if (k <= (int64_t)MORSEL_FORMAT_MAX_WINDOW || w.dilation[i] != 1 || s > k)
+        if (k <= (int64_t)MORSEL_FORMAT_MAX_WINDOW)
             continue;
-        *f = (struct fold){.node = node, .axis = 2 + i, .stride = s, .kernel = k, .begin = w.pad_begin[i], .out = w.out[i]};
-        choose(f, &weights->shape);
-        if (!worthwhile(f, &weights->shape))
-            continue;
-        return true;
+        if (w.dilation[i] != 1 || s > k)
+            return false;
+        struct fold one = {.node = node, .axis = 2 + i, .stride = s, .kernel = k, .begin = w.pad_begin[i], .out = w.out[i]};
+        choose(&one, &all);
+        all = one.weights;
+        *f = f->node ? *f : one;
     }
-    return false;
+    return f->node && worthwhile(&weights->shape, &all);
 }
 
 static struct onnx_value *reshape(struct onnx_graph *g, const struct fold *f, struct onnx_value *x, const char *part,
