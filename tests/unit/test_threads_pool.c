@@ -118,17 +118,21 @@ static void meet_once(void *arg, uint32_t index) {
     pool_meet(arg, 2, index);
 }
 
-/* Jobs that are opened while the worker is going to sleep: it has to see each, or its task never comes and the test never ends. */
+/* Jobs that are opened while the worker is going to sleep: it has to see each, or its task never comes and the test never ends. How long a
+ * job took tells whether the worker was awake, and so whether the next one is to come later or sooner. */
 static void test_meeting_sleepers(void **state) {
     (void)state;
     struct failure failure;
     struct pool *pool = pool_open(2, &failure);
     assert_non_null(pool);
-    for (unsigned job = 0; job < 25000; job++) {
-        double next = clock_seconds() + 38e-6 + job % 1000 * 8e-9; /* around the time that it waits awake for */
-        while (clock_seconds() < next)
+    double gap = 40e-6;
+    for (unsigned job = 0; job < 20000; job++) {
+        double start = clock_seconds() + gap;
+        while (clock_seconds() < start)
             continue;
         pool_run(pool, 2, meet_once, pool);
+        bool slept = clock_seconds() - start > 5e-6;
+        gap += slept || gap > 60e-6 ? -20e-9 : 20e-9;
     }
     pool_close(pool);
 }
