@@ -54,7 +54,7 @@ static int print_outputs(struct morsel_session *session) {
 int main(void) {
     struct morsel_model model;
     struct morsel_session session;
-    struct morsel_options options = {MORSEL_CPU_ALL, TASKS, in_turn, NULL};
+    struct morsel_options options = {MORSEL_CPU_ALL, TASKS, in_turn, NULL, NULL};
     if (morsel_open(&model, MODEL_BLOB, MODEL_BLOB_BYTES, 0) || morsel_arena_bytes(&model) != sizeof arena || !same_arenas(&model))
         return 1;
     if (morsel_session_open(&session, &model, arena, sizeof arena, NULL))
