@@ -136,6 +136,7 @@ def ways_of(case, run):
     """Everything that is asked in each round."""
     blob = run.Morsel(case).blob
     ways = [lambda: ask_morsel("morsel", blob), lambda: ask_morsel("morsel, checksum", blob, "--checksum"),
+            lambda: ask_morsel("morsel, mapped whole", blob, "--populate"),
             lambda: ask_morsel("morsel (disk)", blob, "--dropped"), lambda: ask_peer("onnxruntime", case.path)]
     for kind, write in (("openvino", write_openvino), ("litert", write_litert)):
         try:
