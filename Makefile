@@ -61,16 +61,14 @@ ifneq ($(ISA_FOLDER),)
 LIBRARY_SOURCES += $(wildcard $(ISA_FOLDER)/*.c $(ISA_FOLDER)/*.S)
 endif
 
-# The reduced tool is made of these files alone; the full tool of every file below tools/.
-REDUCED_TOOLS := main verb_run verb_inspect verb_bench verb_eval options message file model tensor npy json pool crowd progress dataset \
-	scores results steps memory nets nets_build lower/net lower/proofs plan/plan plan/group plan/reach blob/write inspect_text \
-	inspect_json plan_svg image/image image/pnm image/bmp
+# The reduced tool is made of these rooms alone; the full tool of every file below tools/.
+REDUCED_ROOMS := tools tools/base tools/network tools/net tools/net/blob tools/net/plan tools/samples tools/samples/image tools/verbs
+TOOL_ROOMS := $(if $(REDUCED),$(REDUCED_ROOMS),$(shell find tools -type d | sort))
+TOOL_SOURCES := $(wildcard $(TOOL_ROOMS:%=%/*.c))
 ifeq ($(REDUCED),)
-TOOL_SOURCES := $(wildcard tools/*.c tools/*/*.c)
 PROTO := $(wildcard tools/onnx/onnx.proto)
 LIBRARIES := libprotobuf-c libcjson libpng libjpeg
 else
-TOOL_SOURCES := $(wildcard $(REDUCED_TOOLS:%=tools/%.c))
 PROTO :=
 LIBRARIES :=
 endif
@@ -183,7 +181,7 @@ DEMO := models/cifar10
 .PHONY: demo
 demo:  ## classifies the shipped pictures with the shipped network; needs a C compiler and make
 	@$(MAKE) --no-print-directory -j$(JOBS) REDUCED=1 BUILD=build/demo all
-	@sh tools/demo.sh build/demo $(DEMO)/network.morsel $(DEMO)/pictures
+	@sh models/demo.sh build/demo $(DEMO)/network.morsel $(DEMO)/pictures
 
 # ---- tests -----------------------------------------------------------------------------------------------------------
 # `make test` runs every stage below and adds up what passed and failed; each stage can be called by itself: make test-unit.
@@ -325,7 +323,7 @@ CPPCHECK := cppcheck --quiet --std=c11 --enable=warning,portability --inline-sup
 style:  ## the sources' form alone: lengths of lines and files, licences, what is unfinished
 	@$(TALLY) style sh tests/style.sh
 test-lint:
-	@$(TALLY) cppcheck $(CPPCHECK) $(wildcard core/*.c kernels/*.c arm64/*.c x86/*.c tools/*.c tools/*/*.c)
+	@$(TALLY) cppcheck $(CPPCHECK) $(wildcard core/*.c kernels/*.c arm64/*.c x86/*.c) $(shell find tools -name '*.c')
 	@$(TALLY) style sh tests/style.sh
 	@$(sub) REDUCED= CC=clang BUILD=build/clang all
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The tool `morsel`: a table of verbs. */
 #include "core/morsel.h"
-#include "tools/message.h"
-#include "tools/verbs.h"
+#include "tools/base/message.h"
+#include "tools/verbs/verbs.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -11,9 +11,9 @@
  *   data_*.npy     samples to quantize float_small.onnx by: sound ones and strange ones, float32 [N, 3, 32, 32]
  */
 #include "../unit/blob_builder.h"
-#include "tools/file.h"
-#include "tools/nets.h"
-#include "tools/npy.h"
+#include "tools/base/file.h"
+#include "tools/net/nets.h"
+#include "tools/base/npy.h"
 
 #include <math.h>
 #include <stdio.h>

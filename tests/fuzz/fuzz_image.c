@@ -6,7 +6,7 @@
  */
 #include "as_file.h"
 #include "fuzz.h"
-#include "tools/image/image.h"
+#include "tools/samples/image/image.h"
 
 #include <string.h>
 #include <jpeglib.h>

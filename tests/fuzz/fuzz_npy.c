@@ -6,7 +6,7 @@
  */
 #include "as_file.h"
 #include "fuzz.h"
-#include "tools/npy.h"
+#include "tools/base/npy.h"
 
 #include <string.h>
 

@@ -11,13 +11,13 @@
 #include "core/blob.h"
 #include "fuzz.h"
 #include "seed_onnx.h"
-#include "tools/blob/blob.h"
-#include "tools/graph/edit.h"
-#include "tools/graph/optimize.h"
+#include "tools/net/blob/blob.h"
+#include "tools/optimize/edit.h"
+#include "tools/optimize/optimize.h"
 #include "tools/lower/lower.h"
 #include "tools/onnx/graph.h"
 #include "tools/onnx/write.h"
-#include "tools/plan/plan.h"
+#include "tools/net/plan/plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>

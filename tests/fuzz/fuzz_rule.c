@@ -6,7 +6,7 @@
  */
 #include "as_file.h"
 #include "fuzz.h"
-#include "tools/picture_rule.h"
+#include "tools/samples/rules/picture_rule.h"
 
 #include <stdlib.h>
 

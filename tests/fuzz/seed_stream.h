@@ -5,8 +5,8 @@
 
 #include "fuzz.h"
 #include "tests/unit/random_net.h"
-#include "tools/blob/blob.h"
-#include "tools/plan/plan.h"
+#include "tools/net/blob/blob.h"
+#include "tools/net/plan/plan.h"
 
 #include <stdlib.h>
 #include <string.h>

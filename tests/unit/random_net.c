@@ -2,7 +2,7 @@
 #include "random_net.h"
 
 #include "blob_builder.h"
-#include "tools/nets_build.h"
+#include "tools/net/nets_build.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
 #ifndef RANDOM_NET_H
 #define RANDOM_NET_H
 
-#include "tools/lower/net.h"
+#include "tools/net/net.h"
 
 /* The largest that is made of each. */
 struct random_net_limits {

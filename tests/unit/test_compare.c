@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Figures by hand; a blob whose tensors stay; a layer damaged on purpose, which has to be named; channels rescaled, which must not be. */
 #include "tests/unit/test_compare_made.h"
-#include "tools/nets.h"
+#include "tools/net/nets.h"
 
 #include <math.h>
 

@@ -11,10 +11,10 @@
 
 #include "tools/compare/compare.h"
 #include "tools/compare/whole.h"
-#include "tools/conversion.h"
-#include "tools/graph/optimize.h"
-#include "tools/picture_rule.h"
-#include "tools/quant/insert.h"
+#include "tools/verbs/host/conversion.h"
+#include "tools/optimize/optimize.h"
+#include "tools/samples/rules/picture_rule.h"
+#include "tools/quant/insert/insert.h"
 #include "tools/quant/quantize.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* How many labels go with an output. */
 #include "test_graph_words.h"
 
-#include "tools/convert_extras.h"
+#include "tools/verbs/host/convert_extras.h"
 
 static bool go_with(const char *nodes, size_t count, size_t *notices) {
     static char *labels[] = {"cat", "dog", "cow", "pig"};

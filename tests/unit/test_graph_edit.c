@@ -2,7 +2,7 @@
 /* Changes to a graph: after each of them producers, counts of uses and names are right, and a copy is on its own. */
 #include "test_onnx_file.h"
 
-#include "tools/graph/edit.h"
+#include "tools/optimize/edit.h"
 #include "tools/onnx/internal.h"
 
 /* x -> relu -> r -> (add with itself and k) -> y; r -> neg -> n, read by nobody. */

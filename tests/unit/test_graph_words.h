@@ -10,8 +10,8 @@
 #include "test_onnx_file.h"
 
 #include "tools/float/executor.h"
-#include "tools/graph/edit.h"
-#include "tools/graph/optimize.h"
+#include "tools/optimize/edit.h"
+#include "tools/optimize/optimize.h"
 #include "tools/onnx/internal.h"
 
 static int read_dims(const char *text, int64_t *dims) {

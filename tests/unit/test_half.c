@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "kernels/real.h"
-#include "tools/half.h"
+#include "tools/base/half.h"
 #include "tools/lower/half.h"
 
 #define FINITE 0x7c00 /* as many, of each sign */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "core/morsel.h"
-#include "tools/nets.h"
+#include "tools/net/nets.h"
 
 /* Output 0 of a run; gives its bytes. */
 static uint32_t run_capped(const struct morsel_model *model, uint32_t mask, uint8_t *to) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The arena plan of random networks, checked by walking it: every byte knows which tensor wrote it last. */
-#include "tools/plan/plan.h"
+#include "tools/net/plan/plan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tools/quant/choice.h"
+#include "tools/samples/data/choice.h"
 
 #include <stdlib.h>
 

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "core/blob.h"
-#include "tools/npy.h"
-#include "tools/quant/data.h"
+#include "tools/base/npy.h"
+#include "tools/samples/data/data.h"
 
 #include <math.h>
 #include <stdio.h>

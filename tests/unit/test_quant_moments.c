@@ -4,7 +4,7 @@
  * moments are what their definitions say, and after refining no channel is off on average.
  */
 #include "test_quant_trial.h"
-#include "tools/quant/moments.h"
+#include "tools/quant/round/moments.h"
 
 enum { SAMPLES = 5, MOST = 2048 };
 

@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tools/quant/equalize_parts.h"
-#include "tools/quant/observe.h"
+#include "tools/quant/equalize/equalize_parts.h"
+#include "tools/quant/calibrate/observe.h"
 
 #include <float.h>
 #include <math.h>

@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tools/quant/range.h"
-#include "tools/quant/range_parts.h"
+#include "tools/quant/calibrate/range.h"
+#include "tools/quant/calibrate/range_parts.h"
 
 #include <float.h>
 #include <math.h>

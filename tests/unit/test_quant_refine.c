@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Equalization, adaptive rounding and bias correction on a small residual network: what they must keep, and what they must make better. */
 #include "test_quant_trial.h"
-#include "tools/quant/patch.h"
-#include "tools/quant/refine.h"
+#include "tools/quant/round/patch.h"
+#include "tools/quant/round/refine.h"
 
 enum { SAMPLES = 40, ELEMENTS = 3 * 8 * 8, CLASSES = 6 };
 

@@ -4,8 +4,8 @@
 
 #include "tools/lower/lower.h"
 #include "tools/onnx/internal.h"
-#include "tools/quant/insert.h"
-#include "tools/quant/place.h"
+#include "tools/quant/insert/insert.h"
+#include "tools/quant/insert/place.h"
 
 struct building {
     struct bytes graph;

@@ -4,9 +4,9 @@
 #define TEST_QUANT_TRIAL_H
 
 #include "test_onnx_file.h"
-#include "tools/npy.h"
-#include "tools/quant/insert.h"
-#include "tools/quant/over.h"
+#include "tools/base/npy.h"
+#include "tools/quant/insert/insert.h"
+#include "tools/quant/calibrate/over.h"
 #include "tools/quant/quantize.h"
 
 static uint32_t state_of_noise = 5;

@@ -4,7 +4,7 @@
  * any other) runs built-in networks many times. Linux alone; skipped where the system does not let a process bind itself so.
  */
 #include "../../core/morsel.h"
-#include "../../tools/nets.h"
+#include "../../tools/net/nets.h"
 
 #include <setjmp.h>
 #include <signal.h>

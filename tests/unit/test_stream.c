@@ -5,7 +5,7 @@
  */
 #include "test_stream_runs.h"
 
-#include "tools/nets.h"
+#include "tools/net/nets.h"
 
 /* What stood in groups, by kind; DILATED and IN_FLOATS are windows with gaps, and steps that write floats. */
 enum { DILATED = MORSEL_STEP_KIND_COUNT, IN_FLOATS, BESIDE, SEEN };

@@ -5,7 +5,7 @@
  */
 #include "test_stream_runs.h"
 
-#include "tools/nets_build.h"
+#include "tools/net/nets_build.h"
 
 /* --- Damaged plans --- */
 

@@ -15,9 +15,9 @@
 #include "core/morsel.h"
 #include "tests/unit/blob_builder.h"
 #include "tests/unit/random_net.h"
-#include "tools/blob/blob.h"
-#include "tools/plan/group.h"
-#include "tools/plan/plan.h"
+#include "tools/net/blob/blob.h"
+#include "tools/net/plan/group.h"
+#include "tools/net/plan/plan.h"
 
 static uint32_t first = 1; /* of the seeds: the program's argument */
 static uint32_t state;

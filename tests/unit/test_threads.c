@@ -8,10 +8,10 @@
 
 #include "blob_builder.h"
 #include "core/stream.h"
-#include "tools/blob/blob.h"
-#include "tools/nets_build.h"
-#include "tools/plan/plan.h"
-#include "tools/pool.h"
+#include "tools/net/blob/blob.h"
+#include "tools/net/nets_build.h"
+#include "tools/net/plan/plan.h"
+#include "tools/network/pool.h"
 
 #include <pthread.h>
 #include <stdlib.h>

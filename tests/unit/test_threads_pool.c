@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tools/clock.h"
-#include "tools/nets.h"
-#include "tools/pool.h"
+#include "tools/base/clock.h"
+#include "tools/net/nets.h"
+#include "tools/network/pool.h"
 
 #include <sched.h>
 #include <string.h>

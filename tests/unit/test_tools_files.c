@@ -6,10 +6,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tools/file.h"
-#include "tools/json.h"
-#include "tools/npy.h"
-#include "tools/tensor.h"
+#include "tools/base/file.h"
+#include "tools/base/json.h"
+#include "tools/base/npy.h"
+#include "tools/network/tensor.h"
 
 #include <dirent.h>
 #include <math.h>

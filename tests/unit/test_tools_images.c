@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tools/image/image.h"
+#include "tools/samples/image/image.h"
 
 #include <stdio.h>
 #include <stdlib.h>

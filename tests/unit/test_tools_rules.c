@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tools/file.h"
-#include "tools/picture_rule.h"
+#include "tools/base/file.h"
+#include "tools/samples/rules/picture_rule.h"
 
 #include <stdlib.h>
 #include <string.h>

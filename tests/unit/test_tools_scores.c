@@ -7,9 +7,9 @@
 #include <cmocka.h>
 
 #include "blob_builder.h"
-#include "tools/message.h"
-#include "tools/options.h"
-#include "tools/scores.h"
+#include "tools/base/message.h"
+#include "tools/base/options.h"
+#include "tools/network/scores.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,15 +7,15 @@
  *   compare_warn      what is often the cause
  *   compare_json, compare_text, compare_svg
  */
-#ifndef MORSEL_COMPARE_COMPARE_H
-#define MORSEL_COMPARE_COMPARE_H
+#ifndef MORSEL_TOOLS_COMPARE_COMPARE_H
+#define MORSEL_TOOLS_COMPARE_COMPARE_H
 
 #include "core/blob.h"
 #include "tools/compare/metrics.h"
-#include "tools/graph/linear.h"
-#include "tools/json.h"
-#include "tools/quant/data.h"
-#include "tools/quant/observe.h"
+#include "tools/optimize/linear.h"
+#include "tools/base/json.h"
+#include "tools/samples/data/data.h"
+#include "tools/quant/calibrate/observe.h"
 
 #define COMPARE_NONE 0xffffffffu
 /* From fewer numbers nothing is concluded of factors, and of what was added. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* More equations than unknowns, some of them wrong: the best solution, and how far each unknown is from certain. */
-#ifndef MORSEL_COMPARE_EQUATIONS_H
-#define MORSEL_COMPARE_EQUATIONS_H
+#ifndef MORSEL_TOOLS_COMPARE_EQUATIONS_H
+#define MORSEL_TOOLS_COMPARE_EQUATIONS_H
 
-#include "tools/graph/pass.h"
+#include "tools/optimize/pass.h"
 
 /* sum over i of weights[row][i] * unknown[i] = wanted[row] */
 struct equations {

@@ -7,7 +7,7 @@
  * Only where the two agree there is one; a layer that is merely wrong by a factor, with nothing behind it that makes up for it, has none.
  */
 #include "tools/compare/compare.h"
-#include "tools/graph/pass.h"
+#include "tools/optimize/pass.h"
 
 #include <math.h>
 #include <string.h>

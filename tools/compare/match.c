@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Which values of the float graph the blob has, and which layer each comes out of. */
 #include "tools/compare/compare.h"
-#include "tools/graph/pass.h"
-#include "tools/quant/observe.h"
-#include "tools/quant/place.h"
+#include "tools/optimize/pass.h"
+#include "tools/quant/calibrate/observe.h"
+#include "tools/quant/insert/place.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  */
 #include "tools/compare/compare.h"
 #include "tools/compare/whole.h"
-#include "tools/quant/over.h"
+#include "tools/quant/calibrate/over.h"
 
 #include <math.h>
 #include <stdlib.h>

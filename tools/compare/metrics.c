@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/compare/metrics.h"
-#include "tools/quant/equalize.h"
+#include "tools/quant/equalize/equalize.h"
 #include <math.h>
 
 bool metric_same_infinity(float x, float y) {

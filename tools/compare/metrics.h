@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How far numbers are from what they stand for, in figures. */
-#ifndef MORSEL_COMPARE_METRICS_H
-#define MORSEL_COMPARE_METRICS_H
+#ifndef MORSEL_TOOLS_COMPARE_METRICS_H
+#define MORSEL_TOOLS_COMPARE_METRICS_H
 
 #include <stdbool.h>
 #include <stddef.h>

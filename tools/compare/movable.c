@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Values that a quantizer may have added numbers to, channel by channel: all that is made of them can make up for it. */
 #include "tools/compare/compare.h"
-#include "tools/quant/equalize_parts.h"
+#include "tools/quant/equalize/equalize_parts.h"
 
 static struct compare_value *info_of(const struct onnx_value *value) {
     return value->lowered;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/compare/noise.h"
-#include "tools/npy.h"
-#include "tools/quant/choice.h"
+#include "tools/base/npy.h"
+#include "tools/samples/data/choice.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Arrays of noise for a network's inputs, in a folder of their own, where no one has better data. */
-#ifndef MORSEL_COMPARE_NOISE_H
-#define MORSEL_COMPARE_NOISE_H
+#ifndef MORSEL_TOOLS_COMPARE_NOISE_H
+#define MORSEL_TOOLS_COMPARE_NOISE_H
 
 #include "tools/compare/compare.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The float graph cut at its points, with the model's weights: what each layer adds to the error by itself. */
 #include "tools/compare/compare.h"
-#include "tools/graph/pass.h"
+#include "tools/optimize/pass.h"
 
 #include <string.h>
 

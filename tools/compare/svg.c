@@ -6,7 +6,7 @@
  * A layer has a group of its own, which says in data- attributes what it stands for.
  */
 #include "tools/compare/compare.h"
-#include "tools/file.h"
+#include "tools/base/file.h"
 
 #include <math.h>
 #include <stdio.h>

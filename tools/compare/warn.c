@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What is often the cause of a bad layer: one scale for values of different size, channels that are gone, a range held by one outlier. */
 #include "tools/compare/compare.h"
-#include "tools/graph/pass.h"
+#include "tools/optimize/pass.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Weights and biases out of a blob, in the places that they have in the float graph. Layouts: core/format.h. */
 #include "tools/compare/compare.h"
-#include "tools/graph/pass.h"
+#include "tools/optimize/pass.h"
 
 #include <math.h>
 #include <string.h>

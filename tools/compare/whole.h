@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A blob whose tensors all stay in the arena until the end of a run, so that each can be looked at. */
-#ifndef MORSEL_COMPARE_WHOLE_H
-#define MORSEL_COMPARE_WHOLE_H
+#ifndef MORSEL_TOOLS_COMPARE_WHOLE_H
+#define MORSEL_TOOLS_COMPARE_WHOLE_H
 
 #include "core/blob.h"
-#include "tools/message.h"
+#include "tools/base/message.h"
 
 /*
  * Changes a sound blob in place, and opens it: nothing streams, every tensor is whole and has a place of its own. It computes the same

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Weights of float layers as IEEE binary16: half the bytes, eleven bits of each number. */
-#ifndef MORSEL_HALF_H
-#define MORSEL_HALF_H
+#ifndef MORSEL_TOOLS_LOWER_HALF_H
+#define MORSEL_TOOLS_LOWER_HALF_H
 
-#include "tools/lower/net.h"
+#include "tools/net/net.h"
 #include "tools/onnx/graph.h"
 
 /* The bits of the nearest binary16, ties to even; infinite from 65520 on. */

@@ -4,10 +4,10 @@
  * there, and what a byte of it stands for. Most nodes only change the meaning: DequantizeLinear says "read it as real numbers", Transpose
  * changes the view, Sigmoid between DequantizeLinear and QuantizeLinear becomes a table. Steps come out where numbers must be computed.
  */
-#ifndef MORSEL_LOWER_H
-#define MORSEL_LOWER_H
+#ifndef MORSEL_TOOLS_LOWER_LOWER_H
+#define MORSEL_TOOLS_LOWER_LOWER_H
 
-#include "tools/lower/net.h"
+#include "tools/net/net.h"
 #include "tools/lower/view.h"
 #include "tools/onnx/graph.h"
 

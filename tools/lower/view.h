@@ -3,10 +3,10 @@
  * How a logical tensor (the shape ONNX states, row-major in its mind) lies in a buffer: element [i0, i1, ...] is the buffer's element
  * table[0][i0] + table[1][i1] + ..., or the fill value where any entry is -1. Reshape, Transpose, Slice, Pad, ... change only this.
  */
-#ifndef MORSEL_VIEW_H
-#define MORSEL_VIEW_H
+#ifndef MORSEL_TOOLS_LOWER_VIEW_H
+#define MORSEL_TOOLS_LOWER_VIEW_H
 
-#include "tools/lower/net.h"
+#include "tools/net/net.h"
 
 #define VIEW_MAX_RANK 8
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The graph's memory and names, and questions about shapes, types and constants. */
-#include "tools/half.h"
+#include "tools/base/half.h"
 #include "tools/onnx/internal.h"
 #include <stdarg.h>
 #include <stdio.h>

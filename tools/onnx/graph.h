@@ -6,8 +6,8 @@
  * constant. After that nodes stand in an order in which they can run, and a value is a constant, a graph input or the output of a node.
  * Everything lives in the graph's own memory and goes with onnx_free().
  */
-#ifndef MORSEL_ONNX_GRAPH_H
-#define MORSEL_ONNX_GRAPH_H
+#ifndef MORSEL_TOOLS_ONNX_GRAPH_H
+#define MORSEL_TOOLS_ONNX_GRAPH_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of this folder share and nobody else needs: where a graph's memory is, what the file declared, names. */
-#ifndef MORSEL_ONNX_INTERNAL_H
-#define MORSEL_ONNX_INTERNAL_H
+#ifndef MORSEL_TOOLS_ONNX_INTERNAL_H
+#define MORSEL_TOOLS_ONNX_INTERNAL_H
 
 #include "onnx.pb-c.h"
 #include "tools/onnx/graph.h"

@@ -7,8 +7,8 @@
  *
  * To add an operator: write its infer function (and fold, if shapes are computed with it) beside its family, declare it here, add a row.
  */
-#ifndef MORSEL_ONNX_OPERATOR_H
-#define MORSEL_ONNX_OPERATOR_H
+#ifndef MORSEL_TOOLS_ONNX_OPERATOR_H
+#define MORSEL_TOOLS_ONNX_OPERATOR_H
 
 #include "tools/onnx/graph.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where Resize and Upsample read: one axis at a time, computed as ONNX Runtime computes it. */
-#ifndef MORSEL_ONNX_RESIZE_H
-#define MORSEL_ONNX_RESIZE_H
+#ifndef MORSEL_TOOLS_ONNX_RESIZE_H
+#define MORSEL_TOOLS_ONNX_RESIZE_H
 
 #include "tools/onnx/graph.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* From a graph back to a file that ONNX Runtime and onnx.checker take. */
-#ifndef MORSEL_ONNX_WRITE_H
-#define MORSEL_ONNX_WRITE_H
+#ifndef MORSEL_TOOLS_ONNX_WRITE_H
+#define MORSEL_TOOLS_ONNX_WRITE_H
 
 #include "tools/onnx/graph.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/quant/accuracy.h"
-#include "tools/clock.h"
-#include "tools/model.h"
-#include "tools/progress.h"
-#include "tools/quant/over.h"
-#include "tools/scores.h"
-#include "tools/tensor.h"
+#include "tools/base/clock.h"
+#include "tools/network/model.h"
+#include "tools/base/progress.h"
+#include "tools/quant/calibrate/over.h"
+#include "tools/network/scores.h"
+#include "tools/network/tensor.h"
 
 #include <math.h>
 #include <pthread.h>

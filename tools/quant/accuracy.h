@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* How right a float network is on labelled samples, and a blob made of it beside it. */
-#ifndef MORSEL_QUANT_ACCURACY_H
-#define MORSEL_QUANT_ACCURACY_H
+#ifndef MORSEL_TOOLS_QUANT_ACCURACY_H
+#define MORSEL_TOOLS_QUANT_ACCURACY_H
 
 #include "tools/float/executor.h"
-#include "tools/message.h"
-#include "tools/quant/data.h"
+#include "tools/base/message.h"
+#include "tools/samples/data/data.h"
 
 /* What the float network gave: its first output, sample by sample. */
 struct reference {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/quant/quantize.h"
 #include "tools/float/executor.h"
-#include "tools/graph/edit.h"
-#include "tools/graph/optimize.h"
-#include "tools/quant/equalize.h"
-#include "tools/quant/over.h"
-#include "tools/quant/place.h"
-#include "tools/quant/refine.h"
+#include "tools/optimize/edit.h"
+#include "tools/optimize/optimize.h"
+#include "tools/quant/equalize/equalize.h"
+#include "tools/quant/calibrate/over.h"
+#include "tools/quant/insert/place.h"
+#include "tools/quant/round/refine.h"
 
 #include <math.h>
 #include <stdlib.h>

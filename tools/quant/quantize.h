@@ -11,14 +11,14 @@
  *
  * Samples may be observed once and schemes chosen many times, with other options.
  */
-#ifndef MORSEL_QUANT_QUANTIZE_H
-#define MORSEL_QUANT_QUANTIZE_H
+#ifndef MORSEL_TOOLS_QUANT_QUANTIZE_H
+#define MORSEL_TOOLS_QUANT_QUANTIZE_H
 
-#include "tools/message.h"
-#include "tools/quant/data.h"
-#include "tools/quant/observe.h"
-#include "tools/quant/range.h"
-#include "tools/quant/scheme.h"
+#include "tools/base/message.h"
+#include "tools/samples/data/data.h"
+#include "tools/quant/calibrate/observe.h"
+#include "tools/quant/calibrate/range.h"
+#include "tools/quant/insert/scheme.h"
 
 struct quantize_options {
     struct scheme_options scheme;
@@ -26,7 +26,7 @@ struct quantize_options {
     double percentile; /* of RANGE_PERCENTILE */
     unsigned threads;
     bool keep_channels;   /* no equalization */
-    int64_t round_most;   /* weights of sums up to so many products are rounded by what that does to them: tools/quant/refine.h */
+    int64_t round_most;   /* weights of sums up to so many products are rounded by what that does to them: tools/quant/round/refine.h */
     bool keep_biases;     /* no bias correction */
 };
 

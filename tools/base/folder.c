@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/base/folder.h"
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+bool folder_is(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+bool folder_ends(const char *name, const char *ending) {
+    size_t length = strlen(name), end = strlen(ending);
+    return length > end && !strcasecmp(name + length - end, ending);
+}
+
+void folder_free(struct folder_files *files) {
+    for (size_t i = 0; i < files->count; i++)
+        free(files->list[i].path);
+    free(files->list);
+    *files = (struct folder_files){0};
+}
+
+/* Takes the path over, also where it fails. */
+static bool add(struct folder_files *files, char *path, uint32_t folder, struct failure *failure) {
+    if (files->count == files->room) {
+        size_t room = files->room ? 2 * files->room : 64;
+        struct folder_file *list = realloc(files->list, room * sizeof *list);
+        if (!list) {
+            free(path);
+            return failure_memory(failure, room * sizeof *list);
+        }
+        files->list = list;
+        files->room = room;
+    }
+    files->list[files->count++] = (struct folder_file){path, folder};
+    return true;
+}
+
+static int by_path(const void *a, const void *b) {
+    return strcmp(((const struct folder_file *)a)->path, ((const struct folder_file *)b)->path);
+}
+
+static void sort(struct folder_file *list, size_t count) {
+    if (count > 1)
+        qsort(list, count, sizeof *list, by_path);
+}
+
+/* The folders that one is in. */
+struct inside {
+    const struct inside *outer;
+    dev_t device;
+    ino_t node;
+};
+
+static bool is_inside(const struct inside *inside, const struct stat *status) {
+    for (; inside; inside = inside->outer)
+        if (inside->device == status->st_dev && inside->node == status->st_ino)
+            return true;
+    return false;
+}
+
+/* Sorts the entries of a folder into files that are wanted and subfolders. */
+static bool list_folder(DIR *dir, const char *path, folder_wanted *wanted, struct folder_files *files, struct folder_files *folders,
+                        struct failure *failure) {
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        char *name;
+        if (entry->d_name[0] == '.')
+            continue;
+        if (asprintf(&name, "%s/%s", path, entry->d_name) < 0)
+            return failure_memory(failure, strlen(path) + 256);
+        bool folder = folder_is(name);
+        if (!folder && !wanted(entry->d_name))
+            free(name);
+        else if (!add(folder ? folders : files, name, files->folders, failure))
+            return false;
+    }
+    return true;
+}
+
+static bool walk(const char *path, const struct inside *outer, folder_wanted *wanted, struct folder_files *files, struct failure *failure) {
+    struct stat status;
+    struct folder_files folders = {0};
+    DIR *dir = stat(path, &status) == 0 ? opendir(path) : NULL;
+    if (!dir)
+        return failure_set(failure, STATUS_INPUT, "cannot read the folder %s: %s", path, strerror(errno));
+    struct inside here = {outer, status.st_dev, status.st_ino};
+    size_t first = files->count;
+    bool good = is_inside(outer, &status) || list_folder(dir, path, wanted, files, &folders, failure);
+    closedir(dir);
+    sort(files->list + first, files->count - first);
+    sort(folders.list, folders.count);
+    files->folders += files->count > first;
+    for (size_t i = 0; good && i < folders.count; i++)
+        good = walk(folders.list[i].path, &here, wanted, files, failure);
+    folder_free(&folders);
+    return good;
+}
+
+bool folder_walk(const char *path, folder_wanted *wanted, struct folder_files *files, struct failure *failure) {
+    return walk(path, NULL, wanted, files, failure);
+}

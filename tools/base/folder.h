@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* All files below a folder, at any depth. */
+#ifndef MORSEL_TOOLS_BASE_FOLDER_H
+#define MORSEL_TOOLS_BASE_FOLDER_H
+
+#include "tools/base/message.h"
+#include <stdint.h>
+
+struct folder_file {
+    char *path;
+    uint32_t folder; /* which folder it lies in, counted as they are met */
+};
+
+struct folder_files {
+    struct folder_file *list; /* in an order that depends on the names alone: a folder's own files, then its subfolders */
+    size_t count, room;
+    uint32_t folders;
+};
+
+typedef bool folder_wanted(const char *name);
+
+/* Adds the files whose names are wanted. What begins with a dot is left out, and links back to a folder that one is in. */
+bool folder_walk(const char *path, folder_wanted *wanted, struct folder_files *files, struct failure *failure);
+void folder_free(struct folder_files *files);
+
+bool folder_is(const char *path);
+bool folder_ends(const char *name, const char *ending); /* whatever the case */
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/base/message.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+bool failure_set(struct failure *failure, int status, const char *format, ...) {
+    va_list list;
+    failure->status = status;
+    va_start(list, format);
+    vsnprintf(failure->text, sizeof failure->text, format, list);
+    va_end(list);
+    return false;
+}
+
+bool failure_memory(struct failure *failure, size_t bytes) {
+    return failure_set(failure, STATUS_SYSTEM, "out of memory: %zu bytes are needed", bytes);
+}
+
+bool failure_prefix(struct failure *failure, const char *context) {
+    char text[2 * sizeof failure->text];
+    snprintf(text, sizeof text, "%.700s: %s", context, failure->text);
+    text[sizeof failure->text - 1] = 0;
+    memcpy(failure->text, text, sizeof failure->text);
+    return false;
+}
+
+int message_failure(const struct failure *failure) {
+    message_error("%s", failure->text);
+    return failure->status;
+}
+
+void message_error(const char *format, ...) {
+    va_list list;
+    fflush(stdout);
+    fputs("morsel: ", stderr);
+    va_start(list, format);
+    vfprintf(stderr, format, list);
+    va_end(list);
+    fputc('\n', stderr);
+}
+
+void message_notice(const char *format, ...) {
+    va_list list;
+    fputs("morsel: notice: ", stderr);
+    va_start(list, format);
+    vfprintf(stderr, format, list);
+    va_end(list);
+    fputc('\n', stderr);
+}
+
+int message_flush(void) {
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return STATUS_DONE;
+    message_error("cannot write to standard output: %s", errno ? strerror(errno) : "an earlier write failed");
+    return STATUS_SYSTEM;
+}
+
+/* Letters to insert, delete or replace on the way from a to b (Levenshtein), for words of up to 63 letters. */
+static unsigned distance(const char *a, const char *b) {
+    unsigned row[64];
+    size_t n = strlen(b);
+    if (n > 63 || strlen(a) > 63)
+        return 64;
+    for (size_t j = 0; j <= n; j++)
+        row[j] = (unsigned)j;
+    for (size_t i = 0; a[i]; i++) {
+        unsigned diagonal = row[0];
+        row[0] = (unsigned)i + 1;
+        for (size_t j = 0; j < n; j++) {
+            unsigned best = diagonal + (a[i] != b[j]);
+            if (row[j] + 1 < best)
+                best = row[j] + 1;
+            if (row[j + 1] + 1 < best)
+                best = row[j + 1] + 1;
+            diagonal = row[j + 1];
+            row[j + 1] = best;
+        }
+    }
+    return row[n];
+}
+
+const char *message_nearest(const char *word, const char *const *names) {
+    const char *found = NULL;
+    unsigned best = (unsigned)strlen(word) / 3 + 2; /* more changes than that and it is another word */
+    for (; *names; names++) {
+        unsigned d = distance(word, *names);
+        if (d < best) {
+            best = d;
+            found = *names;
+        }
+    }
+    return found;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* A verb's command line: a table of options, from which parsing and --help come. */
+#ifndef MORSEL_TOOLS_BASE_OPTIONS_H
+#define MORSEL_TOOLS_BASE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum option_kind {
+    OPTION_FLAG,   /* bool *to */
+    OPTION_NUMBER, /* long *to, within least..most; the value there before is the default that --help shows */
+    OPTION_TEXT,   /* const char **to; the last one given counts */
+    OPTION_TEXTS,  /* struct option_texts *to: may be given several times */
+    OPTION_CPU,    /* uint32_t *to: a mask of enum morsel_cpu */
+};
+
+struct option_texts {
+    const char *values[512];
+    int count;
+};
+
+struct option {
+    const char *name;  /* "--runs"; "-o" too */
+    const char *value; /* what --help calls the value; NULL for a flag */
+    enum option_kind kind;
+    void *to;
+    long least, most; /* OPTION_NUMBER */
+    const char *help; /* the default of a text is said here */
+};
+
+struct options {
+    const char *usage; /* "MODEL [PICTURE...] [options]" */
+    const char *about; /* one or more lines */
+    const struct option *list;
+    size_t count;
+};
+
+enum { OPTIONS_FAILED = -1, OPTIONS_HELP = -2 };
+
+/*
+ * Parses argv[1..argc); argv[0] is the verb. What is no option is moved to the front: argv[0], argv[1] ... and counted by the
+ * result. OPTIONS_FAILED: a line on stderr says why (exit status 2). OPTIONS_HELP: --help was asked for and printed (exit status 0).
+ * "--name value" and "--name=value" are the same; "--" ends the options.
+ */
+int options_parse(const struct options *options, int argc, char **argv);
+
+/* The mask that a cap by this name stands for (the kernels of that name and simpler ones); false: no such name. */
+bool options_cpu_mask(const char *name, uint32_t *mask);
+
+/* The default of --cpu: what MORSEL_CPU says, or all kernels. False: it names no kernels; a line on stderr says so. */
+bool options_cpu_default(uint32_t *mask);
+
+/* The name of the best kernels of a set of features: "avx2", "c" for none. */
+const char *options_cpu_name(uint32_t features);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* The blob from a planned net (core/format.h), and the same bytes as a C array. */
+#ifndef MORSEL_TOOLS_NET_BLOB_BLOB_H
+#define MORSEL_TOOLS_NET_BLOB_BLOB_H
+
+#include "tools/net/net.h"
+
+struct blob_extras {
+    const struct morsel_blob_picture *picture; /* NULL: none */
+    uint32_t label_count;
+    char *const *labels;
+    bool strip; /* drop the names of network, tensors, steps, inputs and outputs */
+};
+
+/* The blob's bytes, from malloc, aligned to 64; NULL where it would pass 2^31 - 1 bytes or memory ran out. */
+uint8_t *blob_write(const struct net *net, const struct blob_extras *extras, size_t *bytes);
+
+/* C source (C++ too) that defines the blob as `NAME_blob[]`, with NAME_BYTES, NAME_ARENA_BYTES and NAME_ARENA_BYTES_FOR(tasks) in capitals,
+ * and MODEL_BLOB, MODEL_BLOB_BYTES, MODEL_ARENA_BYTES and MODEL_ARENA_BYTES_FOR(tasks) for the same; and a header with all of that but the
+ * bytes. The name is that of the source's file, letters and digits. From malloc; NULL where memory ran out. */
+char *blob_c_source(const uint8_t *blob, size_t bytes, const char *path, size_t *length);
+char *blob_c_header(const uint8_t *blob, size_t bytes, const char *path, size_t *length);
+
+/* "out/net.c" -> "out/net.h", from malloc */
+char *blob_c_header_path(const char *path);
+
+/* How both files start: what may be written over. */
+#define BLOB_C_MARK "/* A Morsel network."
+
+#endif

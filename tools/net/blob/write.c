@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/net/blob/blob.h"
+
+#include "core/checksum.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- A buffer that grows, in sections that start at multiples of 64 --- */
+
+struct out {
+    uint8_t *data;
+    size_t size, room;
+    bool failed;
+};
+
+static void out_reserve(struct out *out, size_t bytes) {
+    if (out->failed || bytes > INT32_MAX - out->size) {
+        out->failed = true;
+        return;
+    }
+    if (out->size + bytes <= out->room)
+        return;
+    size_t room = (out->size + bytes) * 2 + 4096;
+    room = (room + MORSEL_FORMAT_ALIGN - 1) / MORSEL_FORMAT_ALIGN * MORSEL_FORMAT_ALIGN;
+    uint8_t *more = aligned_alloc(MORSEL_FORMAT_ALIGN, room);
+    if (!more) {
+        out->failed = true;
+        return;
+    }
+    if (out->size)
+        memcpy(more, out->data, out->size);
+    free(out->data);
+    out->data = more;
+    out->room = room;
+}
+
+static uint32_t out_put(struct out *out, const void *data, size_t bytes) {
+    uint32_t at = (uint32_t)out->size;
+    out_reserve(out, bytes);
+    if (out->failed || !bytes)
+        return at;
+    if (data)
+        memcpy(out->data + out->size, data, bytes);
+    else
+        memset(out->data + out->size, 0, bytes);
+    out->size += bytes;
+    return at;
+}
+
+static uint32_t out_align(struct out *out) {
+    out_put(out, NULL, (MORSEL_FORMAT_ALIGN - out->size % MORSEL_FORMAT_ALIGN) % MORSEL_FORMAT_ALIGN);
+    return (uint32_t)out->size;
+}
+
+static struct morsel_blob_section section(struct out *out, uint32_t count) {
+    return (struct morsel_blob_section){out_align(out), count};
+}
+
+/* --- Strings: each once --- */
+
+struct strings {
+    struct out text;
+    bool strip;
+};
+
+static uint32_t put_string(struct strings *s, const char *text) {
+    if (!text || !text[0])
+        return 0;
+    size_t length = strlen(text) + 1;
+    for (size_t at = 0; at < s->text.size; at += strlen((const char *)s->text.data + at) + 1)
+        if (!strcmp((const char *)s->text.data + at, text))
+            return (uint32_t)at;
+    return out_put(&s->text, text, length);
+}
+
+static uint32_t put_name(struct strings *s, const char *text) {
+    return s->strip ? 0 : put_string(s, text);
+}
+
+/* --- Constants: equal bytes once --- */
+
+struct constants {
+    struct out *out;
+    uint32_t count, room;
+    struct {
+        const void *data;
+        size_t bytes;
+        uint32_t offset;
+    } * known;
+};
+
+static uint32_t put_constant(struct constants *c, const void *data, size_t bytes) {
+    for (uint32_t i = 0; i < c->count; i++)
+        if (c->known[i].bytes == bytes && !memcmp(c->known[i].data, data, bytes))
+            return c->known[i].offset;
+    uint32_t at = out_align(c->out);
+    out_put(c->out, data, bytes);
+    if (c->count < c->room) {
+        c->known[c->count].data = data;
+        c->known[c->count].bytes = bytes;
+        c->known[c->count++].offset = at;
+    }
+    return at;
+}
+
+/* --- Records --- */
+
+static void put_tensors(struct out *out, const struct net *net, struct strings *strings, uint32_t *index) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < net->buffer_count; i++) {
+        const struct net_buffer *b = net->buffers[i];
+        if (!b->used)
+            continue;
+        index[i] = n++;
+        struct morsel_blob_tensor t = {.type = (uint32_t)b->type,
+                                       .layout = (uint32_t)b->layout,
+                                       .rank = b->rank,
+                                       .bytes = b->bytes,
+                                       .scale = b->scale,
+                                       .zero_point = b->zero,
+                                       .place = b->constant != NULL,
+                                       .offset = b->constant ? 0 : b->offset,
+                                       .first_step = b->first_step,
+                                       .last_step = b->last_step,
+                                       .name = put_name(strings, b->name),
+                                       .ring_rows = b->ring_rows};
+        memcpy(t.dims, b->dims, sizeof t.dims);
+        out_put(out, &t, sizeof t);
+    }
+}
+
+static uint32_t put_operands(struct out *out, const struct net *net, const uint32_t *index) {
+    uint32_t count = 0;
+    for (uint32_t s = 0; s < net->step_count; s++) {
+        const struct net_step *step = net->steps[s];
+        for (uint32_t k = 0; k < step->input_count; k++, count++)
+            out_put(out, &index[step->inputs[k]->index], sizeof *index);
+        out_put(out, &index[step->output->index], sizeof *index);
+        count++;
+    }
+    return count;
+}
+
+static uint32_t put_parameters(struct out *out, const struct net *net, uint32_t *where) {
+    uint32_t words = 0;
+    for (uint32_t s = 0; s < net->step_count; s++) {
+        const struct net_step *step = net->steps[s];
+        where[s] = out_put(out, step->more_words ? step->more_words : step->parameters.words, step->parameter_words * 4);
+        words += step->parameter_words;
+    }
+    return words;
+}
+
+static void put_steps(struct out *out, const struct net *net, struct strings *strings) {
+    uint32_t operand = 0;
+    for (uint32_t s = 0; s < net->step_count; s++) {
+        const struct net_step *step = net->steps[s];
+        struct morsel_blob_step record = {.kind = (uint32_t)step->kind,
+                                          .name = put_name(strings, step->name),
+                                          .first_operand = operand,
+                                          .input_count = step->input_count,
+                                          .output_count = 1,
+                                          .scratch_offset = step->scratch_offset,
+                                          .scratch_bytes = step->scratch_bytes,
+                                          .macs_low = (uint32_t)step->macs,
+                                          .macs_high = (uint32_t)(step->macs >> 32),
+                                          .group = step->group,
+                                          .stage_scale = step->stage_scale,
+                                          .stage_lead = step->stage_lead};
+        operand += step->input_count + 1;
+        out_put(out, &record, sizeof record);
+    }
+}
+
+static void put_io(struct out *out, const struct net_io *list, uint32_t count, const uint32_t *index, struct strings *strings) {
+    for (uint32_t i = 0; i < count; i++) {
+        struct morsel_blob_io io = {.tensor = index[list[i].buffer->index],
+                                    .onnx_type = (uint32_t)list[i].onnx_type,
+                                    .onnx_rank = list[i].onnx_rank,
+                                    .name = put_name(strings, list[i].name)};
+        memcpy(io.onnx_dims, list[i].onnx_dims, sizeof io.onnx_dims);
+        out_put(out, &io, sizeof io);
+    }
+}
+
+/* Whether morsel_open() reads a constant, and does not only check where it lies. */
+static bool read_at_open(const struct net_step *step, size_t field) {
+    switch (step->kind) {
+    case MORSEL_STEP_CONV:
+    case MORSEL_STEP_DEPTHWISE:
+        return field == offsetof(struct morsel_blob_conv, multiplier) || field == offsetof(struct morsel_blob_conv, weight_zero) ||
+               field == offsetof(struct morsel_blob_conv, float_bias);
+    case MORSEL_STEP_FC:
+        return field == offsetof(struct morsel_blob_fc, multiplier) || field == offsetof(struct morsel_blob_fc, weight_zero) ||
+               field == offsetof(struct morsel_blob_fc, float_bias);
+    default: return step->kind != MORSEL_STEP_LUT;
+    }
+}
+
+/* The constants of all steps that are read at open, or all others; their offsets go into the records that were written before them. */
+static void put_step_data(struct out *out, const struct net *net, const uint32_t *parameters, struct constants *constants, bool at_open) {
+    for (uint32_t s = 0; s < net->step_count; s++)
+        for (uint32_t k = 0; k < net->steps[s]->constant_count; k++) {
+            const struct net_constant *c = &net->steps[s]->constants[k];
+            if (read_at_open(net->steps[s], c->field) != at_open)
+                continue;
+            uint32_t at = put_constant(constants, c->data, c->bytes);
+            if (!out->failed)
+                memcpy(out->data + parameters[s] + c->field, &at, sizeof at);
+        }
+}
+
+/* What is read at open stands together and next to the records, so that few pages of a file are touched before the first run. */
+static void put_data(struct out *out, const struct net *net, const struct morsel_blob_header *header, const uint32_t *index,
+                     const uint32_t *parameters, struct constants *constants) {
+    put_step_data(out, net, parameters, constants, true);
+    for (uint32_t i = 0; i < net->buffer_count; i++) {
+        const struct net_buffer *b = net->buffers[i];
+        if (!b->used || !b->constant)
+            continue;
+        uint32_t at = put_constant(constants, b->constant, b->bytes);
+        size_t field = header->tensors.offset + index[i] * sizeof(struct morsel_blob_tensor) + offsetof(struct morsel_blob_tensor, offset);
+        if (!out->failed)
+            memcpy(out->data + field, &at, sizeof at);
+    }
+    for (uint32_t s = 0; s < net->step_count; s++) {
+        size_t field = header->steps.offset + s * sizeof(struct morsel_blob_step) + offsetof(struct morsel_blob_step, parameters);
+        if (!out->failed)
+            memcpy(out->data + field, &parameters[s], sizeof parameters[s]);
+    }
+    put_step_data(out, net, parameters, constants, false);
+}
+
+struct scratch {
+    uint32_t *index, *parameters;
+    struct constants constants;
+    struct strings strings;
+};
+
+static void write_all(struct out *out, const struct net *net, const struct blob_extras *extras, struct scratch *s,
+                      struct morsel_blob_header *h) {
+    uint64_t macs = net_macs(net);
+    uint32_t used = 0;
+    out_put(out, NULL, sizeof *h);
+    h->tensors = section(out, 0);
+    put_tensors(out, net, &s->strings, s->index);
+    for (uint32_t i = 0; i < net->buffer_count; i++)
+        used += net->buffers[i]->used;
+    h->tensors.count = used;
+    h->operands = section(out, 0);
+    h->operands.count = put_operands(out, net, s->index);
+    h->steps = section(out, net->step_count);
+    put_steps(out, net, &s->strings);
+    h->groups = section(out, net->group_count);
+    out_put(out, net->groups, net->group_count * sizeof *net->groups);
+    h->parameters = section(out, 0);
+    h->parameters.count = put_parameters(out, net, s->parameters);
+    h->inputs = section(out, net->input_count);
+    put_io(out, net->inputs, net->input_count, s->index, &s->strings);
+    h->outputs = section(out, net->output_count);
+    put_io(out, net->outputs, net->output_count, s->index, &s->strings);
+    h->picture = section(out, extras->picture != NULL);
+    out_put(out, extras->picture, extras->picture ? sizeof *extras->picture : 0);
+    h->labels = section(out, extras->label_count);
+    for (uint32_t i = 0; i < extras->label_count; i++) {
+        const char *text = extras->labels[i]; /* labels are many, and hardly ever equal */
+        uint32_t label = text[0] ? out_put(&s->strings.text, text, strlen(text) + 1) : 0;
+        out_put(out, &label, sizeof label);
+    }
+    h->name = put_name(&s->strings, net->name);
+    h->strings = section(out, (uint32_t)s->strings.text.size);
+    out_put(out, s->strings.text.data, s->strings.text.size);
+    h->data = section(out, 0);
+    put_data(out, net, h, s->index, s->parameters, &s->constants);
+    out_align(out);
+    h->data.count = (uint32_t)out->size - h->data.offset;
+    h->arena_bytes = net->arena_bytes;
+    h->macs_low = (uint32_t)macs;
+    h->macs_high = (uint32_t)(macs >> 32);
+    h->parameter_count = net->parameter_count > UINT32_MAX ? UINT32_MAX : (uint32_t)net->parameter_count;
+}
+
+uint8_t *blob_write(const struct net *net, const struct blob_extras *extras, size_t *bytes) {
+    struct morsel_blob_header h = {.magic = {0}, .format_version = MORSEL_FORMAT_VERSION};
+    struct out out = {0};
+    struct scratch s = {.strings = {.strip = extras->strip}};
+    s.constants.out = &out;
+    for (uint32_t i = 0; i < net->step_count; i++)
+        s.constants.room += net->steps[i]->constant_count;
+    s.constants.room += net->buffer_count;
+    s.constants.known = calloc(s.constants.room + 1, sizeof *s.constants.known);
+    s.index = calloc(net->buffer_count + 1, sizeof *s.index);
+    s.parameters = calloc(net->step_count + 1, sizeof *s.parameters);
+    out_put(&s.strings.text, "", 1);
+    if (s.constants.known && s.index && s.parameters)
+        write_all(&out, net, extras, &s, &h);
+    else
+        out.failed = true;
+    out.failed = out.failed || s.strings.text.failed;
+    free(s.constants.known);
+    free(s.index);
+    free(s.parameters);
+    free(s.strings.text.data);
+    if (out.failed) {
+        free(out.data);
+        return NULL;
+    }
+    memcpy(h.magic, MORSEL_MAGIC, sizeof h.magic);
+    h.blob_bytes = (uint32_t)out.size;
+    memcpy(out.data, &h, sizeof h);
+    h.checksum = morsel_checksum(out.data, out.size);
+    memcpy(out.data, &h, sizeof h);
+    *bytes = out.size;
+    return out.data;
+}

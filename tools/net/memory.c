@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/net/memory.h"
+#include <stdlib.h>
+#include <string.h>
+
+const char *memory_kind_name(enum memory_kind kind) {
+    static const char *const names[] = {"calls", "whole", "ring", "scratch"};
+    return names[kind];
+}
+
+/* --- Slices and lifetimes --- */
+
+static bool share(const struct morsel_blob_tensor *a, const struct morsel_blob_tensor *b) {
+    return a->offset < b->offset + morsel_slice_bytes(b) && b->offset < a->offset + morsel_slice_bytes(a);
+}
+
+/* The input that tensor y lies over: one of its step, or where it leaves a group, one of the group's. */
+static uint32_t over_of(const struct morsel_model *network, const struct morsel_blob_tensor *y) {
+    if (y->first_step == MORSEL_STEP_BEFORE || y->ring_rows)
+        return MEMORY_NONE;
+    for (uint32_t s = morsel_group_first(network, y->first_step); s <= y->first_step; s++) {
+        const struct morsel_blob_step *step = morsel_blob_step(network, s);
+        for (uint32_t n = 0; n < step->input_count; n++) {
+            const struct morsel_blob_tensor *x = morsel_blob_input(network, step, n);
+            if (!x->place && !x->ring_rows && x != y && share(x, y))
+                return morsel_blob_operand(network, step, n);
+        }
+    }
+    return MEMORY_NONE;
+}
+
+static void add_tensors(const struct morsel_model *network, struct memory *memory) {
+    uint32_t steps = morsel_blob_header(network)->steps.count;
+    for (uint32_t i = 0; i < morsel_blob_header(network)->tensors.count; i++) {
+        const struct morsel_blob_tensor *t = morsel_blob_tensor(network, i);
+        if (t->place)
+            continue;
+        uint32_t last = morsel_group_last(network, t->last_step), over = over_of(network, t);
+        memory->slices[memory->count++] = (struct memory_slice){
+            .kind = t->ring_rows ? MEMORY_RING : MEMORY_WHOLE,
+            .index = i,
+            .offset = t->offset,
+            .bytes = morsel_slice_bytes(t),
+            .first = t->first_step == MORSEL_STEP_BEFORE ? 0 : morsel_group_first(network, t->first_step),
+            .last = last < steps ? last : steps ? steps - 1 : 0, /* an output stays */
+            .over = over,
+            .over_last = over == MEMORY_NONE ? 0 : morsel_group_last(network, morsel_blob_tensor(network, over)->last_step),
+        };
+    }
+}
+
+static void add_scratch(const struct morsel_model *network, struct memory *memory) {
+    for (uint32_t s = 0; s < morsel_blob_header(network)->steps.count; s++) {
+        const struct morsel_blob_step *step = morsel_blob_step(network, s);
+        if (step->scratch_bytes)
+            memory->slices[memory->count++] = (struct memory_slice){.kind = MEMORY_SCRATCH,
+                                                                    .index = s,
+                                                                    .offset = step->scratch_offset,
+                                                                    .bytes = step->scratch_bytes,
+                                                                    .first = morsel_group_first(network, s),
+                                                                    .last = morsel_group_last(network, s),
+                                                                    .over = MEMORY_NONE};
+    }
+}
+
+/* --- Bytes in use --- */
+
+static int lower_first(const void *a, const void *b) {
+    const struct memory_slice *x = a, *y = b;
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* Bytes that the slices cover together. Sorts them. */
+static uint32_t covered(struct memory_slice *slices, uint32_t count) {
+    uint32_t bytes = 0, reached = 0;
+    qsort(slices, count, sizeof *slices, lower_first);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t begin = slices[i].offset > reached ? slices[i].offset : reached, end = slices[i].offset + slices[i].bytes;
+        if (end > begin) {
+            bytes += end - begin;
+            reached = end;
+        }
+    }
+    return bytes;
+}
+
+/* Copies what is alive at the step, what lies over something else there behind all others; how many. */
+static uint32_t find_alive(const struct memory *memory, uint32_t step, struct memory_slice *alive) {
+    uint32_t count = 0;
+    for (int over = 0; over < 2; over++)
+        for (uint32_t i = 0; i < memory->count; i++) {
+            const struct memory_slice *slice = &memory->slices[i];
+            bool shares = slice->over != MEMORY_NONE && step <= slice->over_last;
+            if (!memory_alive(slice, step) || shares != over)
+                continue;
+            alive[count] = *slice;
+            if (!shares)
+                alive[count].over = MEMORY_NONE;
+            count++;
+        }
+    return count;
+}
+
+static void find_peak(struct memory *memory, uint32_t steps) {
+    for (uint32_t s = 0; s < steps; s++) {
+        memory->live[s] = covered(memory->holders, find_alive(memory, s, memory->holders));
+        if (memory->live[s] > memory->peak_bytes) {
+            memory->peak_bytes = memory->live[s];
+            memory->peak_step = s;
+        }
+    }
+}
+
+static int larger_part_first(const void *a, const void *b) {
+    const struct memory_slice *x = a, *y = b;
+    if (x->own != y->own)
+        return x->own < y->own ? 1 : -1;
+    if (x->offset != y->offset)
+        return x->offset < y->offset ? -1 : 1;
+    return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+/* Each counts what those before it leave. `work` has room for as many. */
+static void find_holders(struct memory *memory, struct memory_slice *work) {
+    uint32_t before = 0;
+    memory->holder_count = find_alive(memory, memory->peak_step, memory->holders);
+    for (uint32_t i = 0; i < memory->holder_count; i++) {
+        memcpy(work, memory->holders, (i + 1) * sizeof *work);
+        uint32_t with = covered(work, i + 1);
+        memory->holders[i].own = with - before;
+        before = with;
+    }
+    qsort(memory->holders, memory->holder_count, sizeof *memory->holders, larger_part_first);
+}
+
+bool memory_read(const struct morsel_model *network, struct memory *memory, struct failure *failure) {
+    const struct morsel_blob_header *header = morsel_blob_header(network);
+    size_t most = (size_t)header->tensors.count + header->steps.count + 1;
+    *memory = (struct memory){.slices = calloc(most, sizeof *memory->slices),
+                              .holders = calloc(most, sizeof *memory->holders),
+                              .live = calloc(most, sizeof *memory->live)};
+    struct memory_slice *work = calloc(most, sizeof *work);
+    bool good = memory->slices && memory->holders && memory->live && work;
+    if (good) {
+        if (header->steps.count)
+            memory->slices[memory->count++] = (struct memory_slice){.kind = MEMORY_CALLS,
+                                                                    .bytes = header->steps.count * MORSEL_FORMAT_STEP_SLOT,
+                                                                    .last = header->steps.count - 1,
+                                                                    .over = MEMORY_NONE};
+        add_tensors(network, memory);
+        add_scratch(network, memory);
+        find_peak(memory, header->steps.count);
+        if (header->steps.count)
+            find_holders(memory, work);
+    } else {
+        failure_memory(failure, most * sizeof *work);
+        memory_free(memory);
+    }
+    free(work);
+    return good;
+}
+
+void memory_free(struct memory *memory) {
+    free(memory->slices);
+    free(memory->holders);
+    free(memory->live);
+    *memory = (struct memory){0};
+}
+
+/* --- What callers ask for --- */
+
+bool memory_call_fits(long arena, bool no_streaming, struct failure *failure) {
+    return !arena || !no_streaming ||
+           failure_set(failure, STATUS_CALL, "--arena %ld and --no-streaming exclude each other: without streaming there is nothing to "
+                       "choose; leave one of them out", arena);
+}
+
+/* One byte is how the least is asked for. */
+void memory_notice(long asked, uint32_t bytes) {
+    if (asked > 1 && (uint32_t)asked < bytes)
+        message_notice("--arena %ld cannot be had: the least for this network are %u bytes, which it takes now", asked, bytes);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/net/net.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct net_memory {
+    struct net_memory *next;
+    max_align_t bytes[];
+};
+
+void *net_alloc(struct net *net, size_t bytes) {
+    struct net_memory *block = bytes > SIZE_MAX - sizeof *block ? NULL : calloc(1, sizeof *block + bytes);
+    if (!block) {
+        fputs("morsel: out of memory\n", stderr);
+        exit(3);
+    }
+    block->next = net->memory;
+    net->memory = block;
+    return block->bytes;
+}
+
+char *net_text(struct net *net, const char *format, ...) {
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int length = format ? vsnprintf(NULL, 0, format, args) : 0; /* the question is for gcc under UBSan, which sees a null otherwise */
+    va_end(args);
+    char *text = net_alloc(net, (size_t)length + 1);
+    if (length)
+        vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
+    return text;
+}
+
+struct net *net_new(const char *name) {
+    struct net *net = calloc(1, sizeof *net);
+    if (!net) {
+        fputs("morsel: out of memory\n", stderr);
+        exit(3);
+    }
+    net->name = net_text(net, "%s", name);
+    return net;
+}
+
+void net_free(struct net *net) {
+    if (!net)
+        return;
+    for (struct net_memory *block = net->memory, *next; block; block = next) {
+        next = block->next;
+        free(block);
+    }
+    free(net->buffers);
+    free(net->steps);
+    free(net->inputs);
+    free(net->outputs);
+    free(net);
+}
+
+/* An array of `size`-byte elements with room for one more behind `count`; doubles at powers of two. */
+static void *grown(void *array, uint32_t count, size_t size) {
+    if (count & (count - 1))
+        return array;
+    void *more = realloc(array, (count ? 2 * (size_t)count : 1) * size);
+    if (!more) {
+        fputs("morsel: out of memory\n", stderr);
+        exit(3);
+    }
+    return more;
+}
+
+uint32_t net_type_bytes(enum morsel_type type) {
+    return type == MORSEL_UINT8 || type == MORSEL_INT8 ? 1 : 4;
+}
+
+uint32_t net_elements(const struct net_buffer *buffer) {
+    uint32_t n = 1;
+    for (uint32_t i = 0; i < buffer->rank; i++)
+        n *= buffer->dims[i];
+    return n;
+}
+
+struct net_buffer *net_add_buffer(struct net *net, enum morsel_type type, enum morsel_layout layout, uint32_t rank, const uint32_t *dims,
+                                  const char *name) {
+    struct net_buffer *buffer = net_alloc(net, sizeof *buffer);
+    *buffer = (struct net_buffer){.index = net->buffer_count, .type = type, .layout = layout, .rank = rank, .scale = 1, .name = name};
+    for (uint32_t i = 0; i < MORSEL_FORMAT_MAX_RANK; i++)
+        buffer->dims[i] = i < rank ? dims[i] : 1;
+    buffer->bytes = net_elements(buffer) * net_type_bytes(type);
+    net->buffers = grown(net->buffers, net->buffer_count, sizeof *net->buffers);
+    net->buffers[net->buffer_count++] = buffer;
+    return buffer;
+}
+
+struct net_buffer *net_add_like(struct net *net, const struct net_buffer *model, enum morsel_type type, const char *name) {
+    return net_add_buffer(net, type, model->layout, model->rank, model->dims, name);
+}
+
+static uint32_t parameter_words(enum morsel_step_kind kind) {
+    switch (kind) {
+    case MORSEL_STEP_CONV:
+    case MORSEL_STEP_DEPTHWISE:
+        return sizeof(struct morsel_blob_conv) / 4;
+    case MORSEL_STEP_FC:
+        return sizeof(struct morsel_blob_fc) / 4;
+    case MORSEL_STEP_REAL_CONV:
+        return sizeof(struct morsel_blob_real_conv) / 4;
+    case MORSEL_STEP_MATMUL:
+        return sizeof(struct morsel_blob_matmul) / 4;
+    case MORSEL_STEP_BINARY:
+        return sizeof(struct morsel_blob_binary) / 4;
+    case MORSEL_STEP_UNARY:
+        return sizeof(struct morsel_blob_unary) / 4;
+    case MORSEL_STEP_LUT:
+        return sizeof(struct morsel_blob_lut) / 4;
+    case MORSEL_STEP_AVERAGE_POOL:
+    case MORSEL_STEP_MAX_POOL:
+        return sizeof(struct morsel_blob_pool) / 4;
+    case MORSEL_STEP_MEAN:
+        return sizeof(struct morsel_blob_mean) / 4;
+    case MORSEL_STEP_SOFTMAX:
+        return sizeof(struct morsel_blob_softmax) / 4;
+    case MORSEL_STEP_GATHER:
+        return sizeof(struct morsel_blob_gather) / 4;
+    default:
+        return 0; /* CONCAT: set by whoever adds it */
+    }
+}
+
+struct net_step *net_add_step(struct net *net, enum morsel_step_kind kind, const char *name, struct net_buffer *a, struct net_buffer *b,
+                              struct net_buffer *output) {
+    struct net_step *step = net_alloc(net, sizeof *step);
+    step->kind = kind;
+    step->name = name;
+    step->inputs = net_alloc(net, 2 * sizeof *step->inputs);
+    if (a)
+        step->inputs[step->input_count++] = a;
+    if (b)
+        step->inputs[step->input_count++] = b;
+    step->output = output;
+    step->parameter_words = parameter_words(kind);
+    net->steps = grown(net->steps, net->step_count, sizeof *net->steps);
+    net->steps[net->step_count++] = step;
+    return step;
+}
+
+void net_add_constant(struct net_step *step, const void *data, size_t bytes, size_t field) {
+    step->constants[step->constant_count++] = (struct net_constant){data, bytes, field};
+}
+
+void net_add_io(struct net *net, bool output, struct net_io io) {
+    struct net_io **list = output ? &net->outputs : &net->inputs;
+    uint32_t *count = output ? &net->output_count : &net->input_count;
+    *list = grown(*list, *count, sizeof **list);
+    (*list)[(*count)++] = io;
+}
+
+uint64_t net_macs(const struct net *net) {
+    uint64_t macs = 0;
+    for (uint32_t i = 0; i < net->step_count; i++)
+        macs += net->steps[i]->macs;
+    return macs;
+}

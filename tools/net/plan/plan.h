@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where every buffer lies in the arena, and when it lives.
+ *
+ * A buffer lives from the step that writes it to the last step that reads it; two that live at once never overlap, but for a step that may
+ * write over its input (elementwise, same size, read for the last time). Step slots come first, then the buffers. Steps that stream rows
+ * form groups (group.h); what a group touches lives from its first step to its last.
+ */
+#ifndef MORSEL_TOOLS_NET_PLAN_PLAN_H
+#define MORSEL_TOOLS_NET_PLAN_PLAN_H
+
+#include "tools/net/net.h"
+
+/* Drops steps whose output nobody reads, then fills bytes, offset, first_step and last_step of every buffer, scratch_offset of every step,
+ * the groups and net->arena_bytes. False: the arena would pass 2^31 bytes. */
+bool plan_arena(struct net *net);
+
+/* Up to the next multiple of the arena's alignment. */
+static inline uint64_t plan_aligned(uint64_t bytes) {
+    return (bytes + MORSEL_FORMAT_ALIGN - 1) / MORSEL_FORMAT_ALIGN * MORSEL_FORMAT_ALIGN;
+}
+
+/* What a buffer takes of the arena, and the steps between which it lives. */
+uint32_t plan_slice_bytes(const struct net_buffer *buffer);
+uint32_t plan_first(const struct net *net, const struct net_buffer *buffer);
+uint32_t plan_last(const struct net *net, const struct net_buffer *buffer);
+
+/* The input that step s, which is in no group, may write its output over; NULL: none. */
+struct net_buffer *plan_in_place(const struct net *net, uint32_t s);
+
+/* The step at which most bytes are live, slots included, and how many. */
+uint32_t plan_peak(const struct net *net, uint32_t *bytes);
+
+#endif

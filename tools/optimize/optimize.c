@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* The passes in their order, round after round. */
+#include "tools/optimize/optimize.h"
+#include "tools/optimize/pass.h"
+
+/* Every change takes a node away or brings it closer to its last form; the bound is for faults only. */
+enum { MOST_ROUNDS = 1000 };
+
+/* The nodes whose results onnx_infer() computed: nothing is left of them. */
+static int pass_constants(struct onnx_graph *g) {
+    int changes = 0;
+    for (size_t i = 0; i < g->node_count; i++)
+        changes += g->nodes[i]->folded;
+    edit_clean(g);
+    return changes;
+}
+
+static const struct {
+    const char *name, *what;
+    int (*run)(struct onnx_graph *g);
+} passes[GRAPH_PASSES] = {
+    {"constants", "results that do not depend on an input are computed", pass_constants},
+    {"reals", "values of float16 and double are float", pass_reals},
+    {"noops", "nodes that give what they get are gone", pass_noops},
+    {"opset", "old operators are said in opset 14", pass_opset}, /* before functions get names: HardSwish has one there */
+    {"norms", "normalizations are written out with means and roots", pass_norms},
+    {"choices", "computed bounds and divisions that spare zeros are arithmetic", pass_choices},
+    {"moves", "reshapes of reshapes and transposes of transposes are one", pass_moves},
+    /* before affine maps: the sums and products of a function that is written out belong to it */
+    {"activations", "functions that were written out have their names", pass_activations},
+    {"pads", "zeros of Pad are the padding of the window behind them", pass_pads},
+    {"pools", "means and maxima over whole pictures are global pools", pass_pools},
+    {"reduces", "maxima, sums and norms are said with pools and means", pass_reduces},
+    {"affine-merge", "affine maps of affine maps are one", pass_affine_merge},
+    {"affine-before", "batch norms and affine maps are in the weights before them", pass_affine_before},
+    {"affine-after", "batch norms and affine maps are in the weights behind them", pass_affine_after},
+    {"dense", "factors of Gemm are in its weights", pass_dense},
+    /* at the end: what stands behind a convolution is in its weights by now */
+    {"windows", "large windows of convolutions are smaller ones over more channels", pass_windows},
+};
+
+static int round_of_passes(struct onnx_graph *g, struct graph_pass_done *done) {
+    int all = 0;
+    for (int i = 0; i < GRAPH_PASSES; i++) {
+        int changes = passes[i].run(g);
+        if (changes)
+            edit_clean(g);
+        done[i].changes += changes;
+        all += changes;
+    }
+    return all;
+}
+
+void graph_optimize_counted(struct onnx_graph *g, struct graph_pass_done done[GRAPH_PASSES]) {
+    for (int i = 0; i < GRAPH_PASSES; i++)
+        done[i] = (struct graph_pass_done){passes[i].name, passes[i].what, 0};
+    for (int i = 0; i < MOST_ROUNDS && round_of_passes(g, done); i++) {}
+}
+
+void graph_optimize(struct onnx_graph *g, struct onnx_report *report) {
+    struct graph_pass_done done[GRAPH_PASSES];
+    graph_optimize_counted(g, done);
+    for (int i = 0; report && i < GRAPH_PASSES; i++)
+        if (done[i].changes)
+            onnx_notice(report, "optimized, %s: %s (%d)", done[i].name, done[i].what, done[i].changes);
+}
+
+void graph_write_out(struct onnx_graph *g, struct onnx_report *report) {
+    int reals = pass_reals(g);
+    if (reals)
+        onnx_notice(report, "%d values of float16 and double are float in the blob, its inputs and outputs, too", reals);
+    if (pass_norms(g) + pass_reduces(g))
+        edit_clean(g);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* Questions that passes ask. */
+#include "tools/optimize/pass.h"
+#include "tools/onnx/operator.h"
+#include <string.h>
+
+bool graph_is(const struct onnx_node *node, const char *op) {
+    return node && !*node->domain && !strcmp(node->op, op);
+}
+
+bool graph_reshapes(const struct onnx_node *node) {
+    return graph_is(node, "Reshape") || graph_is(node, "Flatten") || graph_is(node, "Squeeze") || graph_is(node, "Unsqueeze");
+}
+
+bool graph_alone(const struct onnx_value *value) {
+    return value->producer && !value->constant && value->uses == 1 && !value->is_output;
+}
+
+bool graph_same_shape(const struct onnx_value *a, const struct onnx_value *b) {
+    return a->shape.rank >= 0 && onnx_same_shape(&a->shape, &b->shape);
+}
+
+bool graph_constant_and_other(const struct onnx_node *node, int *constant, struct onnx_value **other) {
+    if (node->input_count != 2 || !node->inputs[0] || !node->inputs[1] || !node->inputs[0]->constant == !node->inputs[1]->constant)
+        return false;
+    *constant = node->inputs[1]->constant ? 1 : 0;
+    *other = node->inputs[!*constant];
+    return true;
+}
+
+bool graph_scalar(const struct onnx_value *value, double *out) {
+    const struct onnx_tensor *tensor = value ? value->constant : NULL;
+    if (!tensor || tensor->type != ONNX_FLOAT || !tensor->count)
+        return false;
+    for (size_t i = 1; i < tensor->count; i++)
+        if (memcmp((const float *)tensor->data + i, tensor->data, sizeof(float)))
+            return false;
+    *out = onnx_number(tensor, 0);
+    return true;
+}
+
+int graph_integers(const struct onnx_node *node, const char *attribute, int input, int from_opset, int64_t *out, int most) {
+    if (node->opset < from_opset) {
+        int count = onnx_attribute_ints(node, attribute, out, most);
+        return count < 0 ? 0 : count > most ? -1 : count;
+    }
+    const struct onnx_value *value = onnx_input(node, input);
+    if (!value)
+        return 0;
+    if (!value->constant || value->constant->count > (size_t)most || !onnx_is_integer(value->constant->type))
+        return -1;
+    for (size_t i = 0; i < value->constant->count; i++)
+        out[i] = onnx_integer(value->constant, i);
+    return (int)value->constant->count;
+}
+
+bool graph_inference(const struct onnx_node *node) {
+    if (onnx_attribute_int(node, "training_mode", 0))
+        return false;
+    for (int i = 1; i < node->output_count; i++)
+        if (node->outputs[i] && node->outputs[i]->uses)
+            return false;
+    if (!graph_is(node, "Dropout") || !onnx_input(node, 2))
+        return true;
+    const struct onnx_tensor *training = onnx_input_constant(node, 2);
+    return training && training->count == 1 && !onnx_integer(training, 0);
+}
+
+double *graph_doubles(struct onnx_graph *g, int64_t count) {
+    return onnx_alloc(g, (size_t)count * sizeof(double));
+}
+
+struct onnx_value *graph_floats(struct onnx_graph *g, const struct onnx_node *node, const char *part, const struct onnx_shape *shape,
+                                const double *numbers) {
+    struct onnx_tensor *tensor;
+    struct onnx_value *value = edit_constant(g, onnx_text(g, "%s.%s", node->name, part), ONNX_FLOAT, shape, &tensor);
+    for (size_t i = 0; i < tensor->count; i++)
+        ((float *)tensor->data)[i] = (float)numbers[i];
+    return value;
+}
+
+struct onnx_value *graph_int64s(struct onnx_graph *g, const struct onnx_node *node, const char *part, const int64_t *numbers, int count) {
+    struct onnx_tensor *tensor;
+    struct onnx_shape shape = {1, {count}};
+    struct onnx_value *value = edit_constant(g, onnx_text(g, "%s.%s", node->name, part), ONNX_INT64, &shape, &tensor);
+    if (count)
+        memcpy(tensor->data, numbers, (size_t)count * sizeof *numbers);
+    return value;
+}
+
+struct onnx_value *graph_put(struct onnx_graph *g, struct onnx_node *before, const char *op, struct onnx_value *const *inputs, int count,
+                             const struct onnx_shape *shape) {
+    struct onnx_value *y = edit_value(g, before->outputs[0]->name, ONNX_FLOAT, shape);
+    edit_node(g, before, op, "", before->name, inputs, count, &y, 1);
+    return y;
+}
+
+bool graph_bypass(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *value) {
+    if (!edit_replace_uses(g, node->outputs[0], value, true))
+        return false;
+    for (int i = 0; i < node->output_count; i++)
+        if (node->outputs[i] && node->outputs[i]->uses)
+            return true;
+    edit_remove_node(g, node);
+    return true;
+}

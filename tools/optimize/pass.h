@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the passes of this folder share: questions about nodes and constants that most of them ask.
+ *
+ * A pass goes over all nodes once, changes what it can and says how many changes it made; optimize.c calls them in turn until none finds
+ * anything. What a pass does not see because it moved something under its own feet, it sees in the next round.
+ *
+ * To add a pass: a file pass_NAME.c, its function here, its row in optimize.c, its cases in tests/unit/test_graph_passes.c.
+ */
+#ifndef MORSEL_TOOLS_OPTIMIZE_PASS_H
+#define MORSEL_TOOLS_OPTIMIZE_PASS_H
+
+#include "tools/optimize/edit.h"
+
+int pass_reals(struct onnx_graph *g);          /* float16 and double are float */
+int pass_noops(struct onnx_graph *g);          /* nodes that give what they get */
+int pass_opset(struct onnx_graph *g);          /* old networks in a newer opset */
+int pass_moves(struct onnx_graph *g);          /* reshapes of reshapes, transposes of transposes */
+int pass_activations(struct onnx_graph *g);    /* functions of one value that are written out */
+int pass_dense(struct onnx_graph *g);          /* MatMul and Add become Gemm; its factors become 1 */
+int pass_norms(struct onnx_graph *g);          /* normalizations are written out */
+int pass_choices(struct onnx_graph *g);        /* computed bounds, divisions that spare zeros */
+int pass_reduces(struct onnx_graph *g);        /* maxima, sums and norms over any axes */
+int pass_affine_merge(struct onnx_graph *g);   /* an affine map of an affine map is one */
+int pass_affine_before(struct onnx_graph *g);  /* affine maps go into the weights before them */
+int pass_affine_after(struct onnx_graph *g);   /* affine maps go into the weights behind them */
+int pass_pads(struct onnx_graph *g);           /* Pad becomes the pads of the window behind it */
+int pass_windows(struct onnx_graph *g);        /* convolutions by windows larger than blobs have them */
+int pass_pools(struct onnx_graph *g);          /* means and maxima over a whole picture are global pools */
+
+/* An operator of ai.onnx. */
+bool graph_is(const struct onnx_node *node, const char *op);
+bool graph_reshapes(const struct onnx_node *node); /* Reshape, Flatten, Squeeze, Unsqueeze */
+/* Made by a node, read once, by a node: whoever makes it may be changed for its only reader. */
+bool graph_alone(const struct onnx_value *value);
+bool graph_same_shape(const struct onnx_value *a, const struct onnx_value *b); /* and known */
+/* The input of a two-input node that is a constant, and the other, which is not; false where it is not so. */
+bool graph_constant_and_other(const struct onnx_node *node, int *constant, struct onnx_value **other);
+/* A float constant all of whose elements are the same number. */
+bool graph_scalar(const struct onnx_value *value, double *out);
+/* Integers of input `input` from opset `from_opset` on, of the attribute before: the count, 0 where there are none, -1 where they are no
+ * constant of at most `most`. */
+int graph_integers(const struct onnx_node *node, const char *attribute, int input, int from_opset, int64_t *out, int most);
+bool graph_inference(const struct onnx_node *node); /* a BatchNormalization or Dropout that does not train; no second output is read */
+double *graph_doubles(struct onnx_graph *g, int64_t count);
+/* Constants for a node, named NODE.PART. */
+struct onnx_value *graph_floats(struct onnx_graph *g, const struct onnx_node *node, const char *part, const struct onnx_shape *shape,
+                                const double *numbers);
+struct onnx_value *graph_int64s(struct onnx_graph *g, const struct onnx_node *node, const char *part, const int64_t *numbers, int count);
+/* A node without attributes in front of `before` and named after it, with one float output, which is the result. */
+struct onnx_value *graph_put(struct onnx_graph *g, struct onnx_node *before, const char *op, struct onnx_value *const *inputs, int count,
+                             const struct onnx_shape *shape);
+/* Readers of the node's first output read `value` from now on; the node goes if nothing reads it any more. False: not possible. */
+bool graph_bypass(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *value);
+
+#endif

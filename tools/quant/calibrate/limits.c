@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What of a value its readers can tell apart. HardSwish gives zero for everything below -3: bytes that stand for less are wasted on its
+ * input. Where all readers of a value are such functions, its range ends where they do. Limits are exact, or so far out that what is cut
+ * off is less than half a step of eight bits.
+ */
+#include "tools/optimize/edit.h"
+#include "tools/quant/insert/place.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { READERS_MOST = 16 };
+
+static bool is_gate(const struct onnx_node *node) {
+    return node && (!strcmp(node->op, "Sigmoid") || !strcmp(node->op, "HardSigmoid"));
+}
+
+static float constant_or(const struct onnx_node *node, int i, float otherwise) {
+    const struct onnx_tensor *t = onnx_input_constant(node, i);
+    return t && t->count == 1 ? (float)onnx_number(t, 0) : otherwise;
+}
+
+/* From where on one reader gives the same for everything less, and for everything more. False: it tells all numbers apart. A product with a
+ * gate of the same value has the gate's lower limit, and no upper one. */
+static bool reader_limits(const struct scheme *s, const struct onnx_node *node, const struct onnx_value *value, float *low, float *high) {
+    const struct scheme_value *out = node->output_count && node->outputs[0] ? scheme_value(s, node->outputs[0]) : NULL;
+    bool in_bytes = out && out->quantized;
+    *low = -INFINITY;
+    *high = INFINITY;
+    if (!strcmp(node->op, "HardSwish"))
+        *low = -3;
+    else if (!strcmp(node->op, "Relu"))
+        *low = 0;
+    else if (!strcmp(node->op, "Gelu"))
+        *low = -4; /* -1.3e-4 */
+    else if (!strcmp(node->op, "Swish"))
+        *low = -8; /* -2.7e-3 */
+    else if (!strcmp(node->op, "Sigmoid")) {
+        *low = in_bytes ? -8 : -INFINITY; /* 3.4e-4: nothing among bytes, something among floats */
+        *high = in_bytes ? 8 : INFINITY;
+    } else if (!strcmp(node->op, "HardSigmoid")) {
+        float alpha = onnx_attribute_float(node, "alpha", 0.2F), beta = onnx_attribute_float(node, "beta", 0.5F);
+        if (!(alpha > 0))
+            return false;
+        *low = -beta / alpha;
+        *high = (1 - beta) / alpha;
+    } else if (!strcmp(node->op, "Clip")) {
+        *low = constant_or(node, 1, onnx_attribute_float(node, "min", -INFINITY));
+        *high = constant_or(node, 2, onnx_attribute_float(node, "max", INFINITY));
+    } else if (!strcmp(node->op, "Mul") && node->input_count == 2 && node->inputs[0] && node->inputs[1]) {
+        const struct onnx_node *gate = node->inputs[node->inputs[0] == value]->producer;
+        bool gated = is_gate(gate) && gate->inputs[0] == value && reader_limits(s, gate, value, low, high);
+        *high = INFINITY;
+        return gated;
+    }
+    return *low > -INFINITY || *high < INFINITY;
+}
+
+void place_limits(struct scheme *scheme) {
+    for (size_t i = 0; i < scheme->value_count; i++) {
+        struct scheme_value *v = &scheme->values[i];
+        const struct onnx_value *value = scheme->graph->values[i];
+        struct onnx_node *readers[READERS_MOST];
+        int count = v->watched ? edit_readers(scheme->graph, value, readers, READERS_MOST) : 0;
+        float floor = INFINITY, ceiling = -INFINITY, low, high;
+        v->floor = -INFINITY;
+        v->ceiling = INFINITY;
+        bool all = count > 0 && count <= READERS_MOST && !value->is_output;
+        for (int r = 0; all && r < count; r++) {
+            all = reader_limits(scheme, readers[r], value, &low, &high);
+            floor = fminf(floor, low);
+            ceiling = fmaxf(ceiling, high);
+        }
+        if (!all)
+            continue;
+        v->floor = floor;
+        v->ceiling = ceiling;
+    }
+}

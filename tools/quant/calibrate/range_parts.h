@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* What the methods of range.h are made of; for them and their tests. */
+#ifndef MORSEL_TOOLS_QUANT_CALIBRATE_RANGE_PARTS_H
+#define MORSEL_TOOLS_QUANT_CALIBRATE_RANGE_PARTS_H
+
+#include "tools/quant/calibrate/histogram.h"
+#include <stdbool.h>
+
+/* How the numbers are distributed: bins from the least up, none beyond low .. high. */
+struct spread {
+    struct histogram_bin *bins;
+    size_t count;
+    double low, high;
+    double total; /* numbers */
+};
+
+/* Where the share `share` (0..1) of all numbers lies below, evenly within its bin; of their magnitudes. */
+double spread_quantile(const struct spread *spread, double share);
+double spread_quantile_of_magnitudes(const struct spread *spread, double share);
+
+/* The magnitude at which to clip. Where all numbers are of one sign, symmetric codes are half as many. */
+double entropy_threshold(const struct spread *spread, bool symmetric, int levels);
+
+/*
+ * The number of bins, of `half` to each side of 0 that hold mass[0 .. 2 * half) (mass[half ..] alone is looked at where `both` is false),
+ * up to which the mass, what lies beyond it put into the outermost bins, differs least from what `levels` codes keep of it.
+ */
+size_t entropy_bins(const double *mass, size_t half, bool both, size_t levels);
+
+/* low .. high with the least error. */
+void mse_range(const struct spread *spread, bool symmetric, int levels, double *low, double *high);
+
+/* The sum of squared errors that codes for low .. high make, and the part of it by clipping; where it is above `limit` it may be a part. */
+double mse_error(const struct spread *spread, double low, double high, bool symmetric, int levels, double limit, double *clipped);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* Which values of a graph can get factors by channel, and which have to get the same. */
+#include "tools/quant/equalize/equalize_parts.h"
+#include "tools/quant/insert/kind.h"
+
+#include <math.h>
+#include <string.h>
+
+struct finding {
+    const struct scheme *scheme;
+    struct onnx_graph *graph;
+    struct observer *observer;
+    size_t *parent; /* of values: union-find */
+    bool *bad;      /* of values; of a group where any of its values is */
+};
+
+static size_t root_of(struct finding *f, size_t i) {
+    while (f->parent[i] != i)
+        i = f->parent[i] = f->parent[f->parent[i]];
+    return i;
+}
+
+static size_t root_of_value(struct finding *f, const struct onnx_value *value) {
+    return root_of(f, scheme_index(f->scheme, value));
+}
+
+static void tie(struct finding *f, const struct onnx_value *a, const struct onnx_value *b) {
+    size_t i = root_of_value(f, a), j = root_of_value(f, b);
+    f->parent[i > j ? i : j] = i > j ? j : i;
+}
+
+static void spoil(struct finding *f, const struct onnx_value *value) {
+    if (value && !value->constant)
+        f->bad[scheme_index(f->scheme, value)] = true;
+}
+
+static bool is_any(const struct onnx_node *node, const char *const *names) {
+    for (; *names; names++)
+        if (graph_is(node, *names))
+            return true;
+    return false;
+}
+
+/* f(s * x) = s * f(x) for s > 0, channel by channel. */
+static bool keeps_factors(const struct onnx_node *node) {
+    static const char *const names[] = {"Relu", "LeakyRelu", "PRelu", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool",
+                                        "Identity", "Dropout", NULL};
+    return is_any(node, names);
+}
+
+/* [N, C, 1, 1] as [N, C]. */
+static bool keeps_channels(const struct onnx_node *node) {
+    static const char *const names[] = {"Flatten", "Reshape", "Squeeze", NULL};
+    const struct onnx_shape *x = node->input_count && node->inputs[0] ? &node->inputs[0]->shape : NULL;
+    const struct onnx_shape *y = node->outputs[0] ? &node->outputs[0]->shape : NULL;
+    return is_any(node, names) && x && y && x->rank >= 2 && y->rank >= 2 && x->dims[0] == y->dims[0] && x->dims[1] == y->dims[1] &&
+           onnx_elements(x) == x->dims[0] * x->dims[1] && onnx_elements(y) == onnx_elements(x);
+}
+
+/* Clip from 0 up. Not one with an upper bound: which channels never reach it no number of samples can tell. */
+static bool clips_as_relu(const struct onnx_node *node) {
+    const struct onnx_tensor *low = onnx_input_constant(node, 1), *high = onnx_input_constant(node, 2);
+    if (!graph_is(node, "Clip") || !kind_is_bound(node))
+        return false;
+    float least = low ? (float)onnx_number(low, 0) : onnx_attribute_float(node, "min", -INFINITY);
+    float most = high ? (float)onnx_number(high, 0) : onnx_attribute_float(node, "max", INFINITY);
+    return least == 0 && most >= 3.4e38f;
+}
+
+static void visit(struct finding *f, struct onnx_node *node) {
+    struct linear l;
+    bool sum = graph_is(node, "Add") && !node->inputs[0]->constant && !node->inputs[1]->constant &&
+               graph_same_shape(node->inputs[0], node->inputs[1]);
+    if (linear_read(node, &l) && l.in_axis == 1 && l.out_axis == 1)
+        return;
+    if (sum)
+        tie(f, node->inputs[0], node->inputs[1]);
+    if (sum || keeps_factors(node) || keeps_channels(node) || clips_as_relu(node)) {
+        tie(f, node->inputs[0], node->outputs[0]);
+        for (int i = 1; i < node->input_count && !sum; i++) /* slopes of PRelu that are computed keep what they are */
+            spoil(f, node->inputs[i]);
+        return;
+    }
+    for (int i = 0; i < node->input_count; i++)
+        spoil(f, node->inputs[i]);
+    for (int i = 0; i < node->output_count; i++)
+        spoil(f, node->outputs[i]);
+}
+
+static bool rectifies(const struct onnx_node *node) {
+    static const char *const names[] = {"Relu", "LeakyRelu", "PRelu", "Clip", "MaxPool", "GlobalMaxPool", NULL};
+    return is_any(node, names);
+}
+
+/* What node n is to the group whose root is r. False: its channels are not the group's. */
+static bool add_node(struct finding *f, struct equal_group *group, size_t r, struct onnx_node *node) {
+    struct linear l;
+    bool reads = !node->inputs[0]->constant && root_of_value(f, node->inputs[0]) == r;
+    if (linear_read(node, &l)) {
+        if (reads) {
+            group->read[group->reader_count] = observer_of(f->observer, node->inputs[0]);
+            group->readers[group->reader_count++] = l;
+        }
+        bool makes = root_of_value(f, node->outputs[0]) == r;
+        if (makes)
+            group->producers[group->producer_count++] = l;
+        return (!reads || (l.in_channels == group->channels && group->read[group->reader_count - 1])) &&
+               (!makes || (l.out_channels == group->channels && (linear_takes_bias(&l) || !onnx_input(node, 2))));
+    }
+    group->rectified = group->rectified || (reads && rectifies(node));
+    return true;
+}
+
+static struct equal_group *make_group(struct finding *f, size_t r) {
+    struct onnx_graph *g = f->graph;
+    struct equal_group *group = onnx_alloc(g, sizeof *group);
+    group->members = onnx_alloc(g, g->value_count * sizeof(void *));
+    group->producers = onnx_alloc(g, g->node_count * sizeof *group->producers);
+    group->readers = onnx_alloc(g, g->node_count * sizeof *group->readers);
+    group->read = onnx_alloc(g, g->node_count * sizeof(void *));
+    const struct onnx_shape *shape = &g->values[r]->shape;
+    bool good = shape->rank >= 2 && shape->dims[1] > 1 && shape->dims[1] <= 1 << 20;
+    group->channels = good ? (uint32_t)shape->dims[1] : 0;
+    for (size_t i = 0; good && i < f->scheme->value_count; i++) {
+        if (root_of(f, i) != r)
+            continue;
+        const struct observed *seen = observer_of(f->observer, g->values[i]);
+        good = !f->bad[i] && g->values[i]->shape.rank >= 2 && g->values[i]->shape.dims[1] == (int64_t)group->channels;
+        if (good && f->scheme->values[i].quantized && (good = seen && seen->axis == 1 && seen->count > 0))
+            group->members[group->member_count++] = seen;
+    }
+    for (size_t n = 0; good && n < g->node_count; n++)
+        good = g->nodes[n]->input_count == 0 || !g->nodes[n]->inputs[0] || g->nodes[n]->folded || add_node(f, group, r, g->nodes[n]);
+    return good && group->member_count && group->producer_count && group->reader_count ? group : NULL;
+}
+
+struct equal_group **equal_groups(const struct scheme *scheme, struct observer *observer) {
+    struct onnx_graph *g = scheme->graph;
+    struct finding f = {scheme, g, observer, NULL, NULL};
+    struct equal_group **groups = onnx_alloc(g, (g->value_count + 1) * sizeof(void *));
+    size_t count = 0;
+    f.parent = onnx_alloc(g, scheme->value_count * sizeof *f.parent);
+    f.bad = onnx_alloc(g, scheme->value_count * sizeof *f.bad);
+    for (size_t i = 0; i < scheme->value_count; i++) {
+        f.parent[i] = i;
+        f.bad[i] = g->values[i]->is_input || g->values[i]->is_output || g->values[i]->type != ONNX_FLOAT;
+    }
+    for (size_t n = 0; n < g->node_count; n++)
+        if (!g->nodes[n]->folded && g->nodes[n]->input_count && g->nodes[n]->inputs[0] && g->nodes[n]->outputs[0])
+            visit(&f, g->nodes[n]);
+    for (size_t i = 0; i < scheme->value_count; i++) {
+        bool root = !g->values[i]->constant && f.parent[i] == i;
+        if (root && (groups[count] = make_group(&f, i)))
+            count++;
+    }
+    return groups;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Attention masks: constants of 0 and of numbers far below all others, which are added to what a Softmax reads. One scale for both would
+ * leave nothing of the scores: the sum and the Softmax run in float.
+ */
+#include "tools/optimize/edit.h"
+#include "tools/quant/insert/place.h"
+
+#include <string.h>
+
+/* Far below any score, and still within what half floats hold, for which many masks are made. */
+#define FAR_BELOW (-1000.0)
+
+static bool is_mask(const struct onnx_tensor *t) {
+    double least = 0, largest = FAR_BELOW;
+    for (size_t i = 0; t && t->type == ONNX_FLOAT && i < t->count; i++) {
+        double number = onnx_number(t, i);
+        least = number < least ? number : least;
+        largest = number > largest ? number : largest;
+    }
+    return least <= FAR_BELOW && largest > FAR_BELOW / 2;
+}
+
+bool place_masks_sum(const struct onnx_node *node) {
+    if (strcmp(node->op, "Add") || *node->domain)
+        return false;
+    return is_mask(onnx_input_constant(node, 0)) || is_mask(onnx_input_constant(node, 1));
+}
+
+void place_masks(struct scheme *scheme) {
+    const struct onnx_graph *g = scheme->graph;
+    for (size_t n = 0; n < g->node_count; n++) {
+        struct onnx_node *reader;
+        if (g->nodes[n]->folded || !place_masks_sum(g->nodes[n]) || edit_readers(g, g->nodes[n]->outputs[0], &reader, 1) != 1 ||
+            strcmp(reader->op, "Softmax"))
+            continue;
+        scheme->nodes[n].role = SCHEME_FLOAT;
+        scheme->nodes[scheme_node_index(scheme, reader)].role = SCHEME_FLOAT;
+    }
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* The two kinds of data.h. */
+#ifndef MORSEL_TOOLS_SAMPLES_DATA_DATA_PARTS_H
+#define MORSEL_TOOLS_SAMPLES_DATA_DATA_PARTS_H
+
+#include "core/blob.h"
+#include "tools/base/npy.h"
+#include "tools/samples/data/data.h"
+
+/* Pictures for a network with one input. */
+struct data_pictures {
+    struct dataset dataset;
+    /* A blob that holds a rule and nothing else, as far as morsel_picture() looks: floats by it are what the blob's bytes are made from. */
+    struct {
+        struct morsel_blob_header header;
+        struct morsel_blob_picture rule;
+    } blob;
+    struct morsel_model model;
+    struct morsel_view view; /* of the input; data is set for each picture */
+};
+
+/* What stands in the dataset is for `input`, by the rule; NULL: there is none, which is a failure. */
+bool data_pictures_fit(struct data_pictures *pictures, const struct onnx_value *input, const struct morsel_blob_picture *rule,
+                       struct failure *failure);
+bool data_pictures_load(const struct data_pictures *pictures, size_t index, float *out, struct failure *failure);
+void data_pictures_close(struct data_pictures *pictures);
+
+/* The arrays for one input, one behind the other. */
+struct data_arrays {
+    const struct onnx_value *input;
+    struct data_array {
+        char *path;
+        struct npy_source source;
+        size_t first, samples;
+    } * list;
+    size_t count, samples;
+};
+
+bool data_arrays_add(struct data_arrays *arrays, const char *path, struct failure *failure);
+bool data_arrays_load(const struct data_arrays *arrays, size_t index, float *out, struct failure *failure);
+void data_arrays_close(struct data_arrays *arrays);
+
+/* "'input', float32 [1, 3, 224, 224]" */
+const char *data_describe(const struct onnx_value *value, char *text, size_t size);
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* JPEG through libjpeg-turbo: baseline and progressive; gray, YCbCr, RGB, CMYK and YCCK; turned as its EXIF orientation says. */
+#include "tools/samples/image/image.h"
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+/* The library's headers want stdio.h and size_t before them. */
+#include <jpeglib.h>
+#include <jerror.h>
+
+struct decoder {
+    struct jpeg_decompress_struct jpeg;
+    struct jpeg_error_mgr errors;
+    jmp_buf stop;
+    struct image *image;
+    struct failure *failure;
+    uint8_t *row; /* CMYK: one row as the library gives it */
+    unsigned orientation;
+};
+
+static void stop(j_common_ptr common) {
+    struct decoder *decoder = common->client_data;
+    char text[JMSG_LENGTH_MAX];
+    common->err->format_message(common, text);
+    failure_set(decoder->failure, STATUS_INPUT, "it is a damaged JPEG picture: %s", text);
+    longjmp(decoder->stop, 1);
+}
+
+/* Warnings pass, but for the end of the file before the last pixel: half a picture is not a picture. */
+static void warn(j_common_ptr common, int level) {
+    if (level < 0 && common->err->msg_code == JWRN_JPEG_EOF)
+        stop(common);
+}
+
+static uint32_t get16(const uint8_t *p, bool big) {
+    return big ? (uint32_t)p[0] << 8 | p[1] : (uint32_t)p[1] << 8 | p[0];
+}
+
+static uint32_t get32(const uint8_t *p, bool big) {
+    return big ? get16(p, big) << 16 | get16(p + 2, big) : get16(p + 2, big) << 16 | get16(p, big);
+}
+
+/* The orientation (1..8) in an EXIF block, 1 where there is none. */
+static unsigned orientation_of(const uint8_t *p, size_t size) {
+    if (size < 14 || memcmp(p, "Exif\0\0", 6))
+        return 1;
+    p += 6;
+    size -= 6;
+    bool big = p[0] == 'M';
+    uint32_t at = get32(p + 4, big);
+    if (at > size - 2 || size < 10)
+        return 1;
+    uint32_t count = get16(p + at, big);
+    for (uint32_t i = 0; i < count && (size - at - 2) / 12 > i; i++) {
+        const uint8_t *entry = p + at + 2 + 12 * i;
+        uint32_t value = get16(entry + 8, big);
+        if (get16(entry, big) == 0x0112)
+            return value >= 1 && value <= 8 ? value : 1;
+    }
+    return 1;
+}
+
+/* Turns and mirrors the picture. Orientations 5 to 8 exchange width and height; each maps a pixel to one other. */
+static bool turn(struct image *image, unsigned orientation, struct failure *failure) {
+    struct image turned = {0};
+    uint32_t w = image->width, h = image->height;
+    if (orientation == 1)
+        return true;
+    if (!image_allocate(&turned, orientation > 4 ? h : w, orientation > 4 ? w : h, failure))
+        return false;
+    for (uint32_t y = 0; y < h; y++) {
+        for (uint32_t x = 0; x < w; x++) {
+            uint32_t flip_x = w - 1 - x, flip_y = h - 1 - y;
+            uint32_t to_x[9] = {0, x, flip_x, flip_x, x, y, flip_y, flip_y, y};
+            uint32_t to_y[9] = {0, y, y, flip_y, flip_y, x, x, flip_x, flip_x};
+            memcpy(turned.rgb + ((size_t)to_y[orientation] * turned.width + to_x[orientation]) * 3, image->rgb + ((size_t)y * w + x) * 3,
+                   3);
+        }
+    }
+    free(image->rgb);
+    *image = turned;
+    return true;
+}
+
+/* CMYK as Adobe writes it, inverted: 255 is no ink. */
+static void put_cmyk(const uint8_t *from, uint32_t width, bool inverted, uint8_t *to) {
+    for (uint32_t x = 0; x < width; x++, from += 4, to += 3) {
+        unsigned k = inverted ? from[3] : 255u - from[3];
+        for (int c = 0; c < 3; c++)
+            to[c] = (uint8_t)(((inverted ? from[c] : 255u - from[c]) * k + 127) / 255);
+    }
+}
+
+static void read_rows(struct decoder *decoder) {
+    struct jpeg_decompress_struct *jpeg = &decoder->jpeg;
+    struct image *image = decoder->image;
+    bool cmyk = jpeg->out_color_space == JCS_CMYK;
+    while (jpeg->output_scanline < jpeg->output_height) {
+        uint8_t *to = image->rgb + (size_t)jpeg->output_scanline * image->width * 3;
+        JSAMPROW row = cmyk ? decoder->row : to;
+        if (jpeg_read_scanlines(jpeg, &row, 1) == 1 && cmyk)
+            put_cmyk(row, image->width, jpeg->saw_Adobe_marker, to);
+    }
+}
+
+static unsigned find_orientation(const struct jpeg_decompress_struct *jpeg) {
+    for (jpeg_saved_marker_ptr marker = jpeg->marker_list; marker; marker = marker->next)
+        if (marker->marker == JPEG_APP0 + 1 && marker->data_length >= 14 && !memcmp(marker->data, "Exif\0\0", 6))
+            return orientation_of(marker->data, marker->data_length);
+    return 1;
+}
+
+/* Everything that may end in a jump to decoder->stop. */
+static bool read_picture(struct decoder *decoder, const uint8_t *bytes, size_t size) {
+    struct jpeg_decompress_struct *jpeg = &decoder->jpeg;
+    jpeg_create_decompress(jpeg);
+    jpeg_save_markers(jpeg, JPEG_APP0 + 1, 0xFFFF);
+    jpeg_mem_src(jpeg, bytes, size);
+    jpeg_read_header(jpeg, TRUE);
+    decoder->orientation = find_orientation(jpeg);
+    bool cmyk = jpeg->jpeg_color_space == JCS_CMYK || jpeg->jpeg_color_space == JCS_YCCK;
+    jpeg->out_color_space = cmyk ? JCS_CMYK : JCS_RGB;
+    if (!image_allocate(decoder->image, jpeg->image_width, jpeg->image_height, decoder->failure))
+        return false;
+    if (cmyk && !(decoder->row = malloc((size_t)jpeg->image_width * 4)))
+        return failure_memory(decoder->failure, (size_t)jpeg->image_width * 4);
+    jpeg_start_decompress(jpeg);
+    read_rows(decoder);
+    jpeg_finish_decompress(jpeg);
+    return true;
+}
+
+/* A function of its own, so that no local variable lives across the jump. */
+static bool read_guarded(struct decoder *decoder, const uint8_t *bytes, size_t size) {
+    if (setjmp(decoder->stop))
+        return false;
+    return read_picture(decoder, bytes, size) && turn(decoder->image, decoder->orientation, decoder->failure);
+}
+
+bool image_decode_jpeg(const uint8_t *bytes, size_t size, struct image *image, struct failure *failure) {
+    struct decoder decoder = {.image = image, .failure = failure};
+    decoder.jpeg.err = jpeg_std_error(&decoder.errors);
+    decoder.jpeg.client_data = &decoder;
+    decoder.errors.error_exit = stop;
+    decoder.errors.emit_message = warn;
+    bool good = read_guarded(&decoder, bytes, size);
+    jpeg_destroy_decompress(&decoder.jpeg);
+    free(decoder.row);
+    return good;
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+/* morsel bench: how long a run takes, of the whole network and of each step. */
+#include "core/stream.h"
+#include "core/morsel.h"
+#include "tools/base/clock.h"
+#include "tools/network/crowd.h"
+#include "tools/base/json.h"
+#include "tools/net/nets.h"
+#include "tools/base/options.h"
+#include "tools/net/steps.h"
+#include "tools/verbs/verbs.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct bench {
+    struct model model;
+    struct nets_call call;
+    long runs, seconds, warmup, threads, batch;
+    bool layers, want_json;
+    uint8_t **inputs; /* what is written into each input before every run, of one image after the other */
+    uint32_t input_count;
+    struct crowd *crowd; /* for a batch of several times the network's own; else NULL */
+    uint32_t crowd_runs; /* how many times */
+    double first_ms;
+    double *ms;       /* of every run, sorted */
+    double *step_ms;  /* [step] median */
+    const char **isa; /* [step] */
+};
+
+static int compare(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The value that a share of p of the sorted ones does not exceed. */
+static double percentile(const double *sorted, long count, double p) {
+    long at = (long)ceil(p * (double)count) - 1;
+    return sorted[at < 0 ? 0 : at];
+}
+
+static double median(const double *sorted, long count) {
+    return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+}
+
+static uint32_t random_next(uint32_t *state) {
+    *state ^= *state << 13;
+    *state ^= *state >> 17;
+    *state ^= *state << 5;
+    return *state;
+}
+
+/* The same values on every machine; floats are 0..1. */
+static void fill(const struct morsel_view *view, uint8_t *to, uint32_t *state) {
+    for (uint32_t i = 0; view->type != MORSEL_FLOAT32 && i < view->bytes; i++)
+        to[i] = (uint8_t)(random_next(state) >> 24);
+    for (uint32_t i = 0; view->type == MORSEL_FLOAT32 && i < view->bytes / 4; i++) {
+        float value = (float)(random_next(state) >> 8) / 16777216.0f;
+        memcpy(to + 4 * (size_t)i, &value, 4);
+    }
+}
+
+static bool make_inputs(struct bench *bench, struct failure *failure) {
+    uint32_t count = morsel_input_count(&bench->model.network), state = 2463534242u;
+    if (!(bench->inputs = calloc((size_t)count + 1, sizeof *bench->inputs)))
+        return failure_memory(failure, count * sizeof *bench->inputs);
+    bench->input_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        struct morsel_view view;
+        morsel_input(&bench->model.session, i, &view);
+        uint32_t runs = bench->crowd ? bench->crowd_runs : 1;
+        if (!(bench->inputs[i] = malloc((size_t)view.bytes * runs + 1)))
+            return failure_memory(failure, (size_t)view.bytes * runs);
+        for (uint32_t k = 0; k < runs; k++)
+            fill(&view, bench->inputs[i] + (size_t)k * view.bytes, &state);
+    }
+    return true;
+}
+
+static void put_image(void *context, const struct morsel_session *session, uint32_t image) {
+    const struct bench *bench = context;
+    for (uint32_t i = 0; i < bench->input_count; i++) {
+        struct morsel_view view;
+        morsel_input(session, i, &view);
+        memcpy(view.data, bench->inputs[i] + (size_t)image * view.bytes, view.bytes);
+    }
+}
+
+/* Inputs are spent by a run. */
+static void put_inputs(struct bench *bench) {
+    put_image(bench, &bench->model.session, 0);
+}
+
+/* A batch through sessions of a crowd includes that each image is copied into an arena. */
+static double run_ms(struct bench *bench) {
+    if (!bench->crowd)
+        put_inputs(bench);
+    double start = clock_seconds();
+    if (bench->crowd)
+        crowd_run(bench->crowd, bench->crowd_runs, put_image, NULL, bench);
+    else
+        morsel_run(&bench->model.session);
+    return (clock_seconds() - start) * 1e3;
+}
+
+/* As many runs as asked for, or for so many seconds. */
+static bool measure_runs(struct bench *bench, struct failure *failure) {
+    double end = clock_seconds() + (double)bench->seconds;
+    size_t room = 0, count = 0, wanted = bench->seconds ? 0 : (size_t)bench->runs;
+    while (count < wanted || (!wanted && (!count || clock_seconds() < end))) {
+        if (count == room) {
+            room = wanted ? wanted : room * 2 + 1024;
+            double *more = realloc(bench->ms, room * sizeof *more);
+            if (!more)
+                return failure_memory(failure, room * sizeof *more);
+            bench->ms = more;
+        }
+        bench->ms[count++] = run_ms(bench);
+    }
+    bench->runs = (long)count;
+    return true;
+}
+
+static bool measure(struct bench *bench, struct failure *failure) {
+    bench->first_ms = run_ms(bench);
+    for (long i = 0; i < bench->warmup; i++)
+        run_ms(bench);
+    if (!measure_runs(bench, failure))
+        return false;
+    qsort(bench->ms, (size_t)bench->runs, sizeof *bench->ms, compare);
+    return true;
+}
+
+/* What each step of a run took so far. */
+struct times {
+    double before;
+    double *ms; /* [step] */
+};
+
+static void add_time(void *context, uint32_t step) {
+    struct times *times = context;
+    double now = clock_seconds();
+    times->ms[step] += (now - times->before) * 1e3;
+    times->before = now;
+}
+
+/* Runs of their own, so that looking at the clock between steps does not lengthen the others. */
+static bool measure_steps(struct bench *bench, struct failure *failure) {
+    struct morsel_session session = bench->model.session;
+    size_t steps = session.step_count, runs = bench->seconds && bench->runs > 1000 ? 1000 : (size_t)bench->runs;
+    double *all = calloc(steps * (runs + 1) + 1, sizeof *all); /* [step][run], then those of one run */
+    bench->step_ms = calloc(steps + 1, sizeof *bench->step_ms);
+    bench->isa = steps_isa(&bench->model, failure);
+    bool good = all && bench->step_ms ? bench->isa != NULL : failure_memory(failure, steps * runs * sizeof *all);
+    session.bands = 1; /* groups tell of their steps in one thread */
+    for (size_t run = 0; good && run < runs; run++) {
+        double *ms = all + steps * runs;
+        memset(ms, 0, steps * sizeof *ms);
+        put_inputs(bench);
+        struct times times = {clock_seconds(), ms};
+        struct morsel_trace trace = {add_time, &times};
+        morsel_run_traced(&(struct morsel_runner){&session, &trace, MORSEL_CALLER});
+        for (size_t i = 0; i < steps; i++)
+            all[i * runs + run] = ms[i];
+    }
+    for (size_t i = 0; good && i < steps; i++) {
+        qsort(all + i * runs, runs, sizeof *all, compare);
+        bench->step_ms[i] = median(all + i * runs, (long)runs);
+    }
+    free(all);
+    return good;
+}
+
+static double gmacs_per_second(const struct bench *bench, uint32_t step) {
+    double ms = bench->step_ms[step];
+    return ms > 0 ? (double)steps_macs(morsel_blob_step(&bench->model.network, step)) / ms * 1e-6 : 0;
+}
+
+static const char *step_name(const struct bench *bench, uint32_t step) {
+    return morsel_blob_string(&bench->model.network, morsel_blob_step(&bench->model.network, step)->name);
+}
+
+static double all_steps_ms(const struct bench *bench) {
+    double total = 0;
+    for (uint32_t i = 0; i < bench->model.session.step_count; i++)
+        total += bench->step_ms[i];
+    return total;
+}
+
+/* Why the steps do not add up to the median of whole runs. */
+static void print_difference(const struct bench *bench, double total) {
+    printf("  ");
+    if (!bench->crowd)
+        printf("%+.4f ms to the median above: ", total - median(bench->ms, bench->runs));
+    printf("steps are timed in runs of their own%s, with a look at the clock after every turn of each\n",
+           bench->crowd ? ", of one image" : bench->threads > 1 ? ", groups in one thread" : "");
+}
+
+static void print_layers(const struct bench *bench) {
+    double total = all_steps_ms(bench);
+    printf("\n%4s %5s  %-12s %-10s %9s %6s %8s  %s\n", "step", "group", "op", "isa", "ms", "share", "GMAC/s", "name");
+    for (uint32_t i = 0; i < bench->model.session.step_count; i++) {
+        const struct morsel_blob_step *step = morsel_blob_step(&bench->model.network, i);
+        char group[16] = "";
+        if (step->group)
+            snprintf(group, sizeof group, "%u", step->group);
+        printf("%4u %5s  %-12s %-10s %9.4f %5.1f%% %8.2f  %s\n", i, group, steps_kind_name(step->kind), bench->isa[i], bench->step_ms[i],
+               total > 0 ? 100 * bench->step_ms[i] / total : 0, gmacs_per_second(bench, i), step_name(bench, i));
+    }
+    printf("%4s %5s  %-12s %-10s %9.4f\n", "", "", "all steps", "", total);
+    print_difference(bench, total);
+}
+
+static size_t arena_bytes(const struct bench *bench) {
+    return bench->crowd ? crowd_arena_bytes(bench->crowd) : bench->model.arena_bytes;
+}
+
+static void print_text(const struct bench *bench) {
+    double middle = median(bench->ms, bench->runs);
+    printf("%s: %s, %ld thread%s, batch %ld, %ld runs after %ld to warm up\n", bench->call.path, options_cpu_name(bench->model.session.cpu),
+           bench->threads, bench->threads > 1 ? "s" : "", bench->batch, bench->runs, bench->warmup);
+    double p99 = percentile(bench->ms, bench->runs, 0.99);
+    printf("  min %.3f ms   median %.3f ms   p95 %.3f ms   p99 %.3f ms   p99/median %.3f   %.1f FPS\n", bench->ms[0], middle,
+           percentile(bench->ms, bench->runs, 0.95), p99, p99 / middle, (double)bench->batch * 1e3 / middle);
+    printf("  open %.0f us   first run %.3f ms   arena %zu bytes   blob %zu bytes\n", bench->model.open_seconds * 1e6, bench->first_ms,
+           arena_bytes(bench), bench->model.blob.size);
+    if (bench->layers)
+        print_layers(bench);
+}
+
+static void put_operand(struct json *json, const char *key, const struct bench *bench, const struct morsel_blob_step *step, uint32_t at) {
+    const struct morsel_model *network = &bench->model.network;
+    const struct morsel_blob_tensor *tensor = morsel_blob_tensor(network, morsel_blob_operand(network, step, at));
+    json_dims(json, key, tensor->dims, tensor->rank);
+}
+
+/* How a step that streams rows takes its turns: core/format.h. */
+static void put_stage(const struct bench *bench, struct json *json, const struct morsel_blob_step *step) {
+    json_integer(json, "group", step->group);
+    if (!step->group)
+        return;
+    json_integer(json, "strip_rows", morsel_blob_group(&bench->model.network, step->group - 1)->strip_rows);
+    json_integer(json, "stage_scale", step->stage_scale);
+    json_integer(json, "stage_lead", step->stage_lead);
+}
+
+static void layers_json(const struct bench *bench, struct json *json) {
+    json_open_array(json, "layers");
+    for (uint32_t i = 0; bench->layers && i < bench->model.session.step_count; i++) {
+        const struct morsel_blob_step *step = morsel_blob_step(&bench->model.network, i);
+        json_open_flat(json, NULL);
+        json_text(json, "name", step_name(bench, i));
+        json_text(json, "op", steps_kind_name(step->kind));
+        json_text(json, "isa", bench->isa[i]);
+        json_number(json, "ms", bench->step_ms[i]);
+        json_number(json, "gmacs", gmacs_per_second(bench, i));
+        put_stage(bench, json, step);
+        json_integer(json, "macs", (int64_t)steps_macs(step));
+        put_operand(json, "input", bench, step, 0);
+        put_operand(json, "output", bench, step, step->input_count);
+        json_close(json);
+    }
+    json_close_array(json);
+}
+
+static void print_json(const struct bench *bench) {
+    struct json json = {.file = stdout};
+    double middle = median(bench->ms, bench->runs);
+    json_open(&json, NULL);
+    json_text(&json, "model", bench->call.path);
+    json_text(&json, "isa", options_cpu_name(bench->model.session.cpu));
+    json_integer(&json, "threads", bench->threads);
+    json_integer(&json, "batch", bench->batch);
+    json_integer(&json, "runs", bench->runs);
+    json_number(&json, "min_ms", bench->ms[0]);
+    json_number(&json, "median_ms", middle);
+    json_number(&json, "p95_ms", percentile(bench->ms, bench->runs, 0.95));
+    json_number(&json, "p99_ms", percentile(bench->ms, bench->runs, 0.99));
+    json_number(&json, "p99_over_median", percentile(bench->ms, bench->runs, 0.99) / middle);
+    json_number(&json, "fps", (double)bench->batch * 1e3 / middle);
+    json_integer(&json, "arena_bytes", (int64_t)arena_bytes(bench));
+    json_integer(&json, "blob_bytes", (int64_t)bench->model.blob.size);
+    json_number(&json, "open_us", bench->model.open_seconds * 1e6);
+    json_number(&json, "first_ms", bench->first_ms);
+    if (bench->layers)
+        json_number(&json, "all_steps_ms", all_steps_ms(bench));
+    layers_json(bench, &json);
+    json_close(&json);
+}
+
+/* The network's own batch, or several of them, in a session for each thread. */
+static bool check_batch(struct bench *bench, uint32_t cpu, struct failure *failure) {
+    struct morsel_view view;
+    long batch = 1;
+    if (morsel_input(&bench->model.session, 0, &view) == MORSEL_OK && view.onnx_rank > 1)
+        batch = (long)view.onnx_dims[0];
+    if (bench->batch > batch && bench->batch % batch == 0) {
+        bench->crowd_runs = (uint32_t)(bench->batch / batch);
+        bench->crowd = crowd_open(&bench->model.network, cpu, (unsigned)bench->threads, failure);
+        return bench->crowd != NULL;
+    }
+    if (bench->batch && bench->batch != batch)
+        return failure_set(failure, STATUS_CALL,
+                           "%s is made for a batch of %ld, or several of those; for another convert again: morsel convert --batch %ld",
+                           bench->call.path, batch, bench->batch);
+    bench->batch = batch;
+    return true;
+}
+
+static bool run(struct bench *bench, uint32_t cpu, struct failure *failure) {
+    return nets_open(&bench->call, cpu, (unsigned)bench->threads, &bench->model, failure) && check_batch(bench, cpu, failure) &&
+           make_inputs(bench, failure) && measure(bench, failure) && (!bench->layers || measure_steps(bench, failure));
+}
+
+static void bench_free(struct bench *bench) {
+    for (uint32_t i = 0; i < bench->input_count; i++)
+        free(bench->inputs[i]);
+    free(bench->inputs);
+    free(bench->ms);
+    free(bench->step_ms);
+    free(bench->isa);
+    crowd_close(bench->crowd);
+    model_close(&bench->model);
+}
+
+int verb_bench(int argc, char **argv) {
+    static struct bench bench = {.runs = 50, .warmup = 5, .threads = 1};
+    struct failure failure;
+    uint32_t cpu;
+    const struct option list[] = {
+        {"--runs", "N", OPTION_NUMBER, &bench.runs, 1, 1000000, "runs that are measured"},
+        {"--seconds", "N", OPTION_NUMBER, &bench.seconds, 0, 3600, "measure for so long instead; --layers then takes at most 1000 runs"},
+        {"--warmup", "N", OPTION_NUMBER, &bench.warmup, 0, 1000000, "runs before those"},
+        {"--threads", "N", OPTION_NUMBER, &bench.threads, 1, POOL_THREADS_MOST, "threads that share each step"},
+        {"--batch", "N", OPTION_NUMBER, &bench.batch, 0, 65536, "images of a run; more than its own: threads run whole ones; 0: its own"},
+        {"--cpu", "NAME", OPTION_CPU, &cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
+        {"--layers", NULL, OPTION_FLAG, &bench.layers, 0, 0, "time each step too"},
+        {"--arena", "BYTES", OPTION_NUMBER, &bench.call.arena, 0, INT32_MAX, "of a NET: at most so large an arena; 1: the least"},
+        {"--no-streaming", NULL, OPTION_FLAG, &bench.call.no_streaming, 0, 0, "of a NET: run step by step, every tensor whole"},
+        {"--json", NULL, OPTION_FLAG, &bench.want_json, 0, 0, "one JSON object on stdout; gmacs is 10^9 MACs a second"},
+    };
+    const struct options options = {"MODEL|NET [options]",
+                                    "Measures how long runs of a network take, on fixed random inputs. NET is built in: mobilenetv2-224\n"
+                                    "mobilenetv1-224 resnet18-224 shufflenetv2-224 resnet8-32 ds-cnn-kws autoencoder-ad.", list,
+                                    sizeof list / sizeof list[0]};
+    if (!options_cpu_default(&cpu))
+        return STATUS_CALL;
+    int count = options_parse(&options, argc, argv);
+    if (count < 0)
+        return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
+    if (count != 1) {
+        message_error("bench: one model is wanted, %d given: morsel bench MODEL|NET", count);
+        return STATUS_CALL;
+    }
+    bench.call.path = argv[0];
+    bool good = run(&bench, cpu, &failure);
+    if (good && bench.want_json)
+        print_json(&bench);
+    else if (good)
+        print_text(&bench);
+    bench_free(&bench);
+    return good ? STATUS_DONE : message_failure(&failure);
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/verbs/host/conversion.h"
+#include "tools/verbs/host/convert_extras.h"
+#include "tools/verbs/host/convert_report.h"
+#include "tools/optimize/optimize.h"
+#include "tools/lower/half.h"
+#include "tools/lower/lower.h"
+#include "tools/net/memory.h"
+#include "tools/base/message.h"
+#include "tools/samples/rules/picture_rule.h"
+#include "tools/net/plan/plan.h"
+
+#include "core/morsel.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static void drop_blob(struct conversion *c) {
+    net_free(c->net);
+    free(c->blob);
+    free(c->c_source);
+    free(c->c_header);
+    c->net = NULL;
+    c->blob = NULL;
+    c->c_source = c->c_header = NULL;
+}
+
+void conversion_free(struct conversion *c) {
+    drop_blob(c);
+    onnx_free(c->graph);
+    onnx_report_free(&c->report);
+    labels_free(c->labels, c->label_count);
+    free(c->c_header_path);
+}
+
+const char *conversion_label(const void *conversion, uint32_t index) {
+    const struct conversion *c = conversion;
+    return index < c->label_count ? c->labels[index] : NULL;
+}
+
+/* "name=1,3,32,32" or "name=4" */
+static bool read_binding(const char *text, bool is_dim, char *name, size_t room, struct onnx_binding *out, struct failure *failure) {
+    const char *equals = strrchr(text, '='), *at = equals ? equals + 1 : NULL;
+    const char *form = is_dim ? "--dim NAME=N" : "--shape NAME=1,3,224,224";
+    if (!equals || equals == text || (size_t)(equals - text) >= room)
+        return failure_set(failure, STATUS_CALL, "'%s' is not of the form %s", text, form);
+    memcpy(name, text, (size_t)(equals - text));
+    name[equals - text] = 0;
+    *out = (struct onnx_binding){.name = name, .is_dim = is_dim};
+    for (;; at++) {
+        char *end;
+        errno = 0;
+        long long n = strtoll(at, &end, 10);
+        if (end == at || errno || n < 1 || n > INT32_MAX || out->shape.rank >= ONNX_MAX_RANK || (*end && *end != ','))
+            return failure_set(failure, STATUS_CALL, "'%s' is not of the form %s, with whole numbers from 1 on", text, form);
+        out->shape.dims[out->shape.rank++] = n;
+        at = end;
+        if (!*end)
+            break;
+    }
+    if (is_dim && out->shape.rank != 1)
+        return failure_set(failure, STATUS_CALL, "'%s' gives a dimension more than one number", text);
+    return true;
+}
+
+static bool bind(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
+    struct onnx_binding bindings[128];
+    static char names[128][256];
+    char error[512];
+    size_t n = 0;
+    for (int i = 0; i < call->shapes.count; i++, n++)
+        if (!read_binding(call->shapes.values[i], false, names[n], sizeof names[n], &bindings[n], failure))
+            return false;
+    for (int i = 0; i < call->dims.count; i++, n++)
+        if (!read_binding(call->dims.values[i], true, names[n], sizeof names[n], &bindings[n], failure))
+            return false;
+    if (!onnx_bind(c->graph, bindings, n, call->batch, &c->report, error, sizeof error) ||
+        !onnx_infer(c->graph, &c->report, error, sizeof error))
+        return failure_set(failure, STATUS_INPUT, "%s: %s", call->input, error);
+    if (call->batch == 1 && !n)
+        extras_check_batch(c->graph, &c->report);
+    return true;
+}
+
+bool conversion_extras(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
+    char error[512];
+    c->extras.strip = call->strip;
+    if (call->picture && !picture_rule_read(call->picture, &c->rule, error, sizeof error))
+        return failure_set(failure, STATUS_INPUT, "%s", error);
+    c->extras.picture = call->picture ? &c->rule : NULL;
+    if (call->labels && !labels_read(call->labels, &c->labels, &c->label_count, error, sizeof error))
+        return failure_set(failure, STATUS_INPUT, "%s", error);
+    c->extras.labels = c->labels;
+    c->extras.label_count = (uint32_t)c->label_count;
+    return true;
+}
+
+/* A header that stands there already is written over only where it was made by --c. */
+static bool header_is_ours(const char *path, struct failure *failure) {
+    char start[sizeof BLOB_C_MARK] = "";
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return true;
+    size_t got = fread(start, 1, sizeof start - 1, file);
+    fclose(file);
+    return !got || !strcmp(start, BLOB_C_MARK) ||
+           failure_set(failure, STATUS_CALL, "%s stands beside the file of --c and was not written by it; name another FILE.c", path);
+}
+
+/* The header goes beside the source, unless that is a device. */
+static bool name_header(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
+    struct stat status;
+    if (!call->c_source || (!stat(call->c_source, &status) && !S_ISREG(status.st_mode)))
+        return true;
+    c->c_header_path = blob_c_header_path(call->c_source);
+    return c->c_header_path ? header_is_ours(c->c_header_path, failure) : failure_memory(failure, strlen(call->c_source));
+}
+
+/* What is written is none of what is read, and each is a file of its own. */
+static bool files_differ(const struct conversion_call *call, const struct conversion *c, const char *more, struct failure *failure) {
+    const char *read[] = {call->input, call->picture, call->labels}, *written[] = {call->output, call->c_source, c->c_header_path, more};
+    for (int i = 0; i < 4; i++)
+        for (int r = 0; r < 3; r++)
+            if (file_same(written[i], read[r]))
+                return failure_set(failure, STATUS_CALL, "%s would be written over: it is read as well; name another output", read[r]);
+    for (int i = 1; i < 4; i++)
+        for (int k = 0; k < i; k++)
+            if (file_same(written[k], written[i]))
+                return failure_set(failure, STATUS_CALL, "%s name the same file: %s", i < 3 ? "-o and --c" : "two outputs", written[k]);
+    return true;
+}
+
+static bool ends_in(const char *text, const char *ending) {
+    size_t a = strlen(text), b = strlen(ending);
+    return a >= b && !strcmp(text + a - b, ending);
+}
+
+/* A file whose name says that it is something else. */
+static bool names_fit(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
+    const char *output = call->output, *slash = output ? strrchr(output, '/') : NULL, *source = call->c_source;
+    const char *dot = output ? strrchr(slash ? slash : output, '.') : NULL;
+    if (output && ends_in(output, ".onnx"))
+        return failure_set(failure, STATUS_CALL, "-o %s: what is written is a blob, not ONNX; name it %.*s.morsel", output,
+                           (int)(strlen(output) - 5), output);
+    if (dot && strcmp(dot, ".morsel"))
+        onnx_notice(&c->report, "%s gets a blob, whatever its name says; blobs' names end in .morsel", output);
+    if (source && (ends_in(source, ".h") || ends_in(source, ".hpp")))
+        return failure_set(failure, STATUS_CALL, "--c %s: name the C file, FILE.c; FILE.h is written beside it", source);
+    return true;
+}
+
+static bool can_write(const struct conversion_call *call, const struct conversion *c, const char *more, struct failure *failure) {
+    return file_can_write(call->output, failure) && file_can_write(call->c_source, failure) &&
+           file_can_write(c->c_header_path, failure) && file_can_write(more, failure);
+}
+
+bool conversion_check_files(const struct conversion_call *call, struct conversion *c, const char *more, struct failure *failure) {
+    c->more = more;
+    return memory_call_fits(call->arena, call->no_streaming, failure) && names_fit(call, c, failure) && name_header(call, c, failure) &&
+           files_differ(call, c, more, failure) && can_write(call, c, more, failure);
+}
+
+/* The library itself has the last word on what was written. */
+static bool check_blob(const struct conversion *c, struct failure *failure) {
+    struct morsel_model model;
+    enum morsel_error error = morsel_open(&model, c->blob, c->blob_bytes, 0);
+    if (error == MORSEL_ERR_PICTURE)
+        return extras_rule_misfits(&c->rule, c->graph, failure);
+    if (error)
+        return failure_set(failure, STATUS_SYSTEM, "the blob that was made does not open (%s): this is a fault of morsel, please report it",
+                           morsel_error_text(error));
+    return true;
+}
+
+struct onnx_graph *conversion_load(const char *path, struct failure *failure) {
+    char error[512], start[sizeof MORSEL_MAGIC] = "";
+    struct stat status;
+    size_t got;
+    struct onnx_graph *graph = onnx_load(path, error, sizeof error);
+    if (graph)
+        return graph;
+    bool look = stat(path, &status) || S_ISREG(status.st_mode); /* opening a pipe would wait */
+    if (look && !file_read_part(path, 0, start, sizeof start - 1, &got, NULL, failure))
+        return NULL;
+    if (!strcmp(start, MORSEL_MAGIC))
+        failure_set(failure, STATUS_INPUT, "%s is a blob already; what is wanted here is the ONNX file that it was made from", path);
+    else
+        failure_set(failure, STATUS_INPUT, "%s: %s", path, error);
+    return NULL;
+}
+
+bool conversion_reads(const struct conversion *c, const char *path) {
+    for (size_t i = 0; c->graph && i < c->graph->file_count; i++)
+        if (file_same(path, c->graph->files[i]))
+            return true;
+    return false;
+}
+
+static bool weights_stay(const struct conversion_call *call, const struct conversion *c, struct failure *failure) {
+    const char *written[] = {call->output, call->c_source, c->c_header_path, c->more};
+    for (size_t i = 0; i < sizeof written / sizeof *written; i++)
+        if (conversion_reads(c, written[i]))
+            return failure_set(failure, STATUS_CALL, "%s would be written over: it holds weights of %s; name another output", written[i],
+                               call->input);
+    return true;
+}
+
+bool conversion_read(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
+    c->graph = conversion_load(call->input, failure);
+    return c->graph && weights_stay(call, c, failure) && conversion_extras(call, c, failure) && bind(call, c, failure) &&
+           (!call->labels || extras_check_labels(call->labels, c->labels, c->label_count, c->graph, &c->report, failure));
+}
+
+/* The arena; before that the one that was not asked for, to tell what streaming saves. */
+static bool plan(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
+    c->net->arena_room = (uint32_t)call->arena;
+    c->net->no_streaming = !call->no_streaming;
+    c->other_arena = plan_arena(c->net) ? c->net->arena_bytes : 0;
+    c->net->no_streaming = call->no_streaming;
+    return plan_arena(c->net) || failure_set(failure, STATUS_INPUT, "%s: its arena would take more than 2^31 bytes", call->input);
+}
+
+bool conversion_make(const struct conversion_call *call, struct conversion *c, struct onnx_graph *graph, struct failure *failure) {
+    drop_blob(c);
+    while (c->made && c->report.notice_count > c->kept_notices)
+        free(c->report.notices[--c->report.notice_count]);
+    c->kept_notices = c->report.notice_count;
+    c->made = true;
+    graph_write_out(graph, &c->report);
+    c->net = lower(graph, &c->report);
+    if (!c->net || c->report.refusal_count)
+        return false;
+    if (call->half)
+        half_net(c->net, &c->report);
+    if (!plan(call, c, failure))
+        return false;
+    c->blob = blob_write(c->net, &c->extras, &c->blob_bytes);
+    if (!c->blob)
+        return failure_set(failure, STATUS_SYSTEM, "no memory for the blob, or it would take more than 2^31 bytes");
+    if (!check_blob(c, failure))
+        return false;
+    if (call->c_source && !(c->c_source = blob_c_source(c->blob, c->blob_bytes, call->c_source, &c->c_length)))
+        return failure_memory(failure, c->blob_bytes * 5);
+    if (c->c_header_path && !(c->c_header = blob_c_header(c->blob, c->blob_bytes, call->c_source, &c->c_header_length)))
+        return failure_memory(failure, 1024);
+    return true;
+}
+
+size_t conversion_files(const struct conversion_call *call, const struct conversion *c, struct file_new *files) {
+    size_t count = 1;
+    files[0] = (struct file_new){call->output, c->blob, c->blob_bytes};
+    if (c->c_source)
+        files[count++] = (struct file_new){call->c_source, c->c_source, c->c_length};
+    if (c->c_header)
+        files[count++] = (struct file_new){c->c_header_path, c->c_header, c->c_header_length};
+    return count;
+}
+
+/* Steps that stand in groups. */
+static uint32_t streaming_steps(const struct net *net) {
+    uint32_t count = 0;
+    for (uint32_t g = 0; g < net->group_count; g++)
+        count += net->groups[g].step_count;
+    return count;
+}
+
+void conversion_json(struct json *json, const struct conversion *c) {
+    bool done = c->net && !c->report.refusal_count;
+    if (done) {
+        json_integer(json, "layers", c->net->step_count);
+        json_integer(json, "macs", (int64_t)net_macs(c->net));
+        json_integer(json, "params", (int64_t)c->net->parameter_count);
+        json_integer(json, "blob_bytes", (int64_t)c->blob_bytes);
+        json_integer(json, "arena_bytes", c->net->arena_bytes);
+        json_integer(json, c->net->no_streaming ? "arena_bytes_streaming" : "arena_bytes_no_streaming", c->other_arena);
+        json_integer(json, "groups", c->net->group_count);
+        json_integer(json, "streaming_steps", streaming_steps(c->net));
+    }
+    json_open_array(json, "notices");
+    for (size_t i = 0; i < c->report.notice_count; i++)
+        json_text(json, NULL, c->report.notices[i]);
+    json_close_array(json);
+    json_open_array(json, "refused");
+    for (size_t i = 0; i < c->report.refusal_count; i++) {
+        const struct onnx_refusal *r = &c->report.refusals[i];
+        json_open(json, NULL);
+        json_text(json, "node", r->node);
+        json_text(json, "op", r->op);
+        json_integer(json, "opset", r->opset);
+        json_text(json, "shape", r->shapes);
+        json_text(json, "why", r->why);
+        json_close(json);
+    }
+    json_close_array(json);
+}
+
+void conversion_notices(const struct conversion *c) {
+    report_notices(&c->report);
+    if (c->net)
+        memory_notice(c->net->arena_room, c->net->arena_bytes);
+}
+
+/* What streams, and what the arena is without that, or with it. */
+static void print_streaming(const struct conversion *c) {
+    const struct net *net = c->net;
+    if (net->group_count)
+        printf("  streaming    %u of the layers, in %u group%s", streaming_steps(net), net->group_count, net->group_count > 1 ? "s" : "");
+    else
+        printf("  streaming    none%s", net->no_streaming ? ", as asked" : "");
+    if (c->other_arena && (net->group_count || net->no_streaming))
+        printf("; with%s it the arena takes %u bytes", net->no_streaming ? "" : "out", c->other_arena);
+    printf("%s\n", c->other_arena ? "" : "; without it the arena takes more than 2^31 bytes");
+}
+
+void conversion_summary(const struct conversion_call *call, const struct conversion *c) {
+    uint32_t live, peak = plan_peak(c->net, &live);
+    printf("%s\n", call->output);
+    printf("  layers       %u\n", c->net->step_count);
+    printf("  MACs         %.2f M\n", (double)net_macs(c->net) / 1e6);
+    printf("  parameters   %.3f M\n", (double)c->net->parameter_count / 1e6);
+    printf("  blob bytes   %zu\n", c->blob_bytes);
+    printf("  arena bytes  %u", c->net->arena_bytes);
+    if (c->net->step_count)
+        printf("  (%u live at step %u, %s)", live, peak, c->net->steps[peak]->name);
+    printf("\n");
+    print_streaming(c);
+    if (c->c_header)
+        printf("%s, %s\n  the blob as a C array, and what declares it and the size of its arena\n", call->c_source, c->c_header_path);
+}
+

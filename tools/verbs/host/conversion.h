@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* From an ONNX file to a blob, as `convert` and `quantize` have it in common: reading, extras, arena, C array, report. */
+#ifndef MORSEL_TOOLS_VERBS_HOST_CONVERSION_H
+#define MORSEL_TOOLS_VERBS_HOST_CONVERSION_H
+
+#include "tools/net/blob/blob.h"
+#include "tools/base/file.h"
+#include "tools/base/json.h"
+#include "tools/net/net.h"
+#include "tools/onnx/graph.h"
+#include "tools/base/options.h"
+
+/* What the command line says. */
+struct conversion_call {
+    const char *input, *output, *c_source, *picture, *labels;
+    struct option_texts shapes, dims;
+    long batch, arena;
+    bool strip, no_streaming, half, json;
+};
+
+/* What a conversion holds. Zeroed at first; conversion_free() lets go of it. */
+struct conversion {
+    struct onnx_graph *graph;
+    struct onnx_report report;
+    bool made;           /* by conversion_make(), which may be called again */
+    size_t kept_notices; /* those from before it */
+    struct net *net;
+    uint32_t other_arena; /* what it would take with streaming, or without it, whichever was not asked for; 0: more than 2^31 bytes */
+    struct morsel_blob_picture rule;
+    struct blob_extras extras;
+    char **labels;
+    size_t label_count;
+    const char *more; /* what is written beside the call's files, or NULL */
+    uint8_t *blob;
+    size_t blob_bytes;
+    char *c_source, *c_header, *c_header_path; /* the header: NULL where the source goes to a device */
+    size_t c_length, c_header_length;
+};
+
+/* Whether the options go together, and the files that would be written are none of those that are read, and each is one of its own;
+ * names the header of --c. `more`: one more that is written, or NULL. */
+bool conversion_check_files(const struct conversion_call *call, struct conversion *c, const char *more, struct failure *failure);
+
+/* Whether weights of the network that was read come from this file. */
+bool conversion_reads(const struct conversion *c, const char *path);
+
+/* Reads an ONNX file. NULL: `failure` says why that cannot be done, also what to do with a blob. */
+struct onnx_graph *conversion_load(const char *path, struct failure *failure);
+
+/* The picture rule and the labels alone. */
+bool conversion_extras(const struct conversion_call *call, struct conversion *c, struct failure *failure);
+
+/* The graph with shapes and constants; the picture rule and the labels. No file of weights beside the network may be one that is
+ * written. */
+bool conversion_read(const struct conversion_call *call, struct conversion *c, struct failure *failure);
+
+/* Steps, arena and blob of a graph: of c->graph or of what was made from it. False with refusals in the report (and no failure), or with
+ * a failure. What was made before is given back. */
+bool conversion_make(const struct conversion_call *call, struct conversion *c, struct onnx_graph *graph, struct failure *failure);
+
+/* The blob, and the C array where one is wanted, put into files[0..3); how many. */
+size_t conversion_files(const struct conversion_call *call, const struct conversion *c, struct file_new *files);
+
+/* What was noticed on the way, and an arena that was asked for and cannot be had. */
+void conversion_notices(const struct conversion *c);
+
+/* layers macs params blob_bytes arena_bytes and what streams, where there is a blob; then notices and refused. */
+void conversion_json(struct json *json, const struct conversion *c);
+void conversion_summary(const struct conversion_call *call, const struct conversion *c);
+
+/* The label of a class, NULL where there is none: as dataset_classes and results ask for it, whose context the conversion is. */
+const char *conversion_label(const void *conversion, uint32_t index);
+
+void conversion_free(struct conversion *c);
+
+#endif

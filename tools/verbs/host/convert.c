@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* morsel convert: an ONNX file to a blob, whole or not at all. */
+#include "tools/verbs/host/conversion.h"
+#include "tools/verbs/host/convert_report.h"
+#include "tools/base/message.h"
+#include "tools/samples/rules/picture_rule.h"
+#include "tools/verbs/verbs.h"
+
+#include <stdio.h>
+
+static void print_json(const struct conversion *c) {
+    struct json json = {.file = stdout};
+    json_open(&json, NULL);
+    conversion_json(&json, c);
+    json_close(&json);
+}
+
+static bool convert(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
+    struct file_new files[3];
+    return conversion_check_files(call, c, NULL, failure) && conversion_read(call, c, failure) &&
+           conversion_make(call, c, c->graph, failure) && file_write_all(files, conversion_files(call, c, files), failure);
+}
+
+static int run(const struct conversion_call *call, struct conversion *c) {
+    struct failure failure = {0};
+    bool done = convert(call, c, &failure);
+    if (!done && failure.status) {
+        if (c->report.refusal_count)
+            report_refusals(call->input, c->graph, &c->report);
+        return message_failure(&failure);
+    }
+    if (call->json)
+        print_json(c);
+    if (!done) {
+        report_refusals(call->input, c->graph, &c->report);
+        return message_flush() ? STATUS_SYSTEM : STATUS_INPUT;
+    }
+    conversion_notices(c);
+    if (!call->json)
+        conversion_summary(call, c);
+    return message_flush();
+}
+
+int verb_convert(int argc, char **argv) {
+    struct conversion_call call = {.batch = 1};
+    const struct option list[] = {
+        {"-o", "MODEL.morsel", OPTION_TEXT, &call.output, 0, 0, "where the blob goes (required)"},
+        {"--shape", "NAME=1,3,224,224", OPTION_TEXTS, &call.shapes, 0, 0, "the shape of an input, whatever the file says"},
+        {"--dim", "NAME=N", OPTION_TEXTS, &call.dims, 0, 0, "a number for a free dimension"},
+        {"--batch", "N", OPTION_NUMBER, &call.batch, 1, 65536, "for a free first dimension"},
+        {"--c", "FILE.c", OPTION_TEXT, &call.c_source, 0, 0, "also write the blob as a C array, and FILE.h that declares it and its arena"},
+        {"--strip", NULL, OPTION_FLAG, &call.strip, 0, 0, "leave names out of the blob"},
+        {"--half", NULL, OPTION_FLAG, &call.half, 0, 0, "store the weights of layers that run in float as 16-bit floats"},
+        {"--arena", "BYTES", OPTION_NUMBER, &call.arena, 0, INT32_MAX, "what the arena may take; 0: as little as costs hardly any time"},
+        {"--no-streaming", NULL, OPTION_FLAG, &call.no_streaming, 0, 0, "run step by step: the same bytes, a larger arena"},
+        {"--picture", "RULE.json", OPTION_TEXT, &call.picture, 0, 0, "how a picture becomes the input, see above (default: no rule)"},
+        {"--labels", "FILE", OPTION_TEXT, &call.labels, 0, 0, "class names: one a line, or a JSON array (default: none)"},
+        {"--json", NULL, OPTION_FLAG, &call.json, 0, 0, "one JSON object on stdout"},
+    };
+    const struct options options = {
+        "MODEL.onnx -o MODEL.morsel [options]",
+        "Converts a quantized ONNX network (QOperator or QDQ) to a blob. What it cannot take it lists, all at once.\n\n"
+        "A picture rule says how a picture becomes the input; the README, 'Pictures', lists its keys:\n" PICTURE_RULE_EXAMPLE,
+        list, sizeof list / sizeof *list};
+    int count = options_parse(&options, argc, argv);
+    if (count < 0)
+        return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
+    if (count != 1 || !call.output) {
+        message_error("convert: %s: morsel convert MODEL.onnx -o MODEL.morsel; see morsel convert --help",
+                      count < 1 ? "the network is missing" : count > 1 ? "one network at a time" : "-o MODEL.morsel is missing");
+        return STATUS_CALL;
+    }
+    call.input = argv[0];
+    struct conversion c = {0};
+    int status = run(&call, &c);
+    conversion_free(&c);
+    return status;
+}

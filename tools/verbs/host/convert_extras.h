@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* How the picture rule and the labels go with the network that they are for. */
+#ifndef MORSEL_TOOLS_VERBS_HOST_CONVERT_EXTRAS_H
+#define MORSEL_TOOLS_VERBS_HOST_CONVERT_EXTRAS_H
+
+#include "core/format.h"
+#include "tools/base/message.h"
+#include "tools/onnx/graph.h"
+
+/* Says what the rule makes of pictures and what the network's first input is; always false. */
+bool extras_rule_misfits(const struct morsel_blob_picture *rule, const struct onnx_graph *graph, struct failure *failure);
+
+/* A notice for inputs whose first dimension is more than 1 because the file says so. */
+void extras_check_batch(const struct onnx_graph *graph, struct onnx_report *report);
+
+/* False: more labels than the first output has classes. Notices of fewer, and of labels that are blank. */
+bool extras_check_labels(const char *path, char *const *labels, size_t count, const struct onnx_graph *graph, struct onnx_report *report,
+                         struct failure *failure);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* morsel quantize: a float ONNX file and typical inputs to a blob, and to ONNX in QDQ form, whole or not at all. */
+#include "tools/verbs/host/attempts.h"
+#include "tools/verbs/host/convert_report.h"
+#include "tools/optimize/edit.h"
+#include "tools/lower/lower.h"
+#include "tools/base/message.h"
+#include "tools/onnx/write.h"
+#include "tools/quant/insert/insert.h"
+#include "tools/quant/insert/place.h"
+#include "tools/verbs/host/quantize_call.h"
+#include "tools/verbs/verbs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct work {
+    struct conversion conversion;
+    struct quantizer quantizer;
+    struct quant_data *data;
+    struct attempts attempts; /* its graph: the quantized one */
+    uint8_t *qdq;
+    size_t qdq_bytes;
+};
+
+static void work_free(struct work *w) {
+    attempts_free(&w->attempts);
+    quantize_close(&w->quantizer);
+    quant_data_close(w->data);
+    conversion_free(&w->conversion);
+    free(w->qdq);
+}
+
+/* A name that excludes nothing is a mistake in it. */
+static bool excluded_exist(const struct quantize_call *call, const struct onnx_graph *graph, struct failure *failure) {
+    for (int i = 0; i < call->excluded.count; i++) {
+        const char *name = call->excluded.values[i];
+        bool found = false;
+        for (size_t n = 0; n < graph->node_count; n++)
+            found = found || !strcmp(graph->nodes[n]->name, name) || !strcmp(graph->nodes[n]->op, name);
+        if (!found)
+            return failure_set(failure, STATUS_CALL, "--exclude %s: no node and no operator of the network has that name", name);
+    }
+    return true;
+}
+
+static void any_range(void *context, const struct onnx_value *value, float *low, float *high) {
+    (void)context, (void)value;
+    *low = -1;
+    *high = 1;
+}
+
+/* Before the data are gone through, with ranges out of the air: whether what will come out can run. False: refusals in the report. */
+static bool can_come_out(const struct quantizer *q) {
+    struct onnx_graph *copy = edit_copy(q->graph);
+    struct scheme *scheme = place(copy, &q->options.scheme);
+    size_t notices = q->report->notice_count;
+    scheme_set_ranges(scheme, any_range, NULL);
+    scheme_make_layers(scheme);
+    struct onnx_graph *made = insert(scheme);
+    struct net *net = lower(made, q->report);
+    bool good = net != NULL;
+    net_free(net);
+    onnx_free(made);
+    onnx_free(copy);
+    while (q->report->notice_count > notices)
+        free(q->report->notices[--q->report->notice_count]);
+    return good;
+}
+
+/* No output is one of the samples' files. */
+static bool data_stay(const struct quantize_call *call, const struct work *w, const struct quant_data *data, struct failure *failure) {
+    const char *written[] = {call->conversion.output, call->qdq, call->conversion.c_source, w->conversion.c_header_path};
+    for (size_t i = 0; data && i < sizeof written / sizeof *written; i++)
+        if (quant_data_reads(data, written[i]))
+            return failure_set(failure, STATUS_CALL, "%s would be written over: it is read as well; name another output", written[i]);
+    return true;
+}
+
+/* From the file to ranges. False with refusals in the report (and no failure), or with a failure. */
+static bool observe(const struct quantize_call *call, struct work *w, struct failure *failure) {
+    struct conversion *c = &w->conversion;
+    struct quantizer *q = &w->quantizer;
+    struct quant_data_wish wish = {.paths = call->data.values, .path_count = (size_t)call->data.count, .count = (size_t)call->count};
+    if (!conversion_read(&call->conversion, c, failure))
+        return false;
+    if (onnx_is_quantized(c->graph))
+        return failure_set(failure, STATUS_INPUT, "%s is quantized already%s", call->conversion.input,
+                           report_dynamic(c->graph) ? ", dynamically: quantize takes the float network that it was made from"
+                                                    : ": morsel convert takes it");
+    if (c->report.refusal_count || !excluded_exist(call, c->graph, failure))
+        return false;
+    wish.seed = (uint64_t)call->seed;
+    wish.usual = QUANTIZE_USUAL_SAMPLES;
+    wish.rule = c->extras.picture;
+    c->graph->floats_meant = true;
+    q->graph = c->graph;
+    q->report = &c->report;
+    bool blob = call->conversion.output || call->eval;
+    if (!quantize_prepare(q, failure) || (blob && !can_come_out(q)) ||
+        !(q->data = w->data = quant_data_open(&wish, q->graph, failure)) || !data_stay(call, w, w->data, failure) ||
+        !quant_data_look(w->data, failure))
+        return false;
+    w->attempts.wish = wish;
+    return quantize_equalize(q, failure) && quantize_observe(q, failure);
+}
+
+static bool make(const struct quantize_call *call, struct work *w, struct failure *failure) {
+    struct attempts *a = &w->attempts;
+    a->call = &call->conversion;
+    a->conversion = &w->conversion;
+    a->quantizer = &w->quantizer;
+    a->eval = call->eval;
+    a->eval_limit = (size_t)call->eval_limit;
+    a->want_blob = call->conversion.output != NULL;
+    return observe(call, w, failure) && attempts_run(a, failure);
+}
+
+static bool quantize(const struct quantize_call *call, struct work *w, struct failure *failure) {
+    struct file_new files[4];
+    size_t count = 0;
+    char error[512];
+    if (!conversion_check_files(&call->conversion, &w->conversion, call->qdq, failure) || !make(call, w, failure) ||
+        !data_stay(call, w, w->attempts.data, failure))
+        return false;
+    if (call->qdq && !(w->qdq = onnx_write(w->attempts.graph, &w->qdq_bytes, error, sizeof error)))
+        return failure_set(failure, STATUS_INPUT, "%s: %s", call->qdq, error);
+    if (call->conversion.output)
+        count = conversion_files(&call->conversion, &w->conversion, files);
+    if (call->qdq)
+        files[count++] = (struct file_new){call->qdq, w->qdq, w->qdq_bytes};
+    return file_write_all(files, count, failure);
+}
+
+static void print_json(const struct work *w) {
+    struct json json = {.file = stdout};
+    json_open(&json, NULL);
+    conversion_json(&json, &w->conversion);
+    json_text(&json, "method", range_method_name(w->quantizer.options.method));
+    json_integer(&json, "samples", w->data ? (int64_t)quant_data_count(w->data) : 0);
+    if (w->data)
+        quant_data_json(w->data, &json);
+    attempts_json(&json, &w->attempts);
+    json_close(&json);
+}
+
+static int run(const struct quantize_call *call, struct work *w) {
+    struct failure failure = {0};
+    const struct conversion *c = &w->conversion;
+    bool done = quantize(call, w, &failure);
+    if (!done && failure.status) {
+        if (!call->conversion.json)
+            attempts_print(&w->attempts);
+        if (c->report.refusal_count)
+            report_refusals(call->conversion.input, NULL, &c->report);
+        return message_failure(&failure);
+    }
+    if (call->conversion.json)
+        print_json(w);
+    if (!done) {
+        report_refusals(call->conversion.input, NULL, &c->report);
+        return message_flush() ? STATUS_SYSTEM : STATUS_INPUT;
+    }
+    conversion_notices(c);
+    if (!call->conversion.json && call->conversion.output)
+        conversion_summary(&call->conversion, c);
+    if (!call->conversion.json && call->qdq)
+        printf("%s\n  QDQ form, for ONNX Runtime; opset %d\n", call->qdq, w->attempts.graph->opset);
+    if (!call->conversion.json)
+        attempts_print(&w->attempts);
+    return message_flush();
+}
+
+int verb_quantize(int argc, char **argv) {
+    static struct work w;
+    int status;
+    const struct quantize_call *call = quantize_call_read(argc, argv, &status);
+    if (!call)
+        return status;
+    w.quantizer.options = call->options;
+    w.attempts.max_drop = call->most_drop;
+    status = run(call, &w);
+    work_free(&w);
+    return status;
+}

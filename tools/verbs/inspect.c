@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* morsel inspect: what a blob holds. */
+#include "tools/verbs/inspect.h"
+#ifndef MORSEL_TOOL_REDUCED
+#include "tools/verbs/host/inspect_onnx.h"
+#endif
+#include "tools/net/nets.h"
+#include "tools/base/options.h"
+#include "tools/verbs/verbs.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+void inspect_sections(const struct inspect *inspect, struct inspect_section sections[INSPECT_SECTIONS]) {
+    const struct morsel_blob_header *header = inspect->header;
+    const struct inspect_section all[INSPECT_SECTIONS] = {
+        {"header", sizeof *header},
+        {"tensors", header->tensors.count * (uint32_t)sizeof(struct morsel_blob_tensor)},
+        {"operands", header->operands.count * 4},
+        {"steps", header->steps.count * (uint32_t)sizeof(struct morsel_blob_step)},
+        {"parameters", header->parameters.count * 4},
+        {"inputs", header->inputs.count * (uint32_t)sizeof(struct morsel_blob_io)},
+        {"outputs", header->outputs.count * (uint32_t)sizeof(struct morsel_blob_io)},
+        {"picture", header->picture.count * (uint32_t)sizeof(struct morsel_blob_picture)},
+        {"labels", header->labels.count * 4},
+        {"strings", header->strings.count},
+        {"data", header->data.count},
+    };
+    for (int i = 0; i < INSPECT_SECTIONS; i++)
+        sections[i] = all[i];
+}
+
+const struct morsel_blob_picture *inspect_picture(const struct inspect *inspect) {
+    return inspect->header->picture.count ? morsel_blob_at(&inspect->model.network, inspect->header->picture.offset) : NULL;
+}
+
+const char *inspect_resize_name(uint32_t resize) {
+    static const char *const names[] = {"none", "exact", "short_side"};
+    return resize < 3 ? names[resize] : "?";
+}
+
+const char *inspect_channels_name(uint32_t channels) {
+    static const char *const names[] = {"RGB", "BGR", "GRAY"};
+    return channels < 3 ? names[channels] : "?";
+}
+
+const char *inspect_tensor_name(const struct inspect *inspect, uint32_t index, char text[16]) {
+    const char *name = morsel_blob_string(&inspect->model.network, morsel_blob_tensor(&inspect->model.network, index)->name);
+    snprintf(text, 16, "#%u", index);
+    return *name ? name : text;
+}
+
+const char *inspect_slice_name(const struct inspect *inspect, const struct memory_slice *slice, char *text, size_t size) {
+    char number[16];
+    const char *name = "prepared calls";
+    if (slice->kind == MEMORY_WHOLE || slice->kind == MEMORY_RING)
+        name = inspect_tensor_name(inspect, slice->index, number);
+    snprintf(text, size, "%s", name);
+    if (slice->kind != MEMORY_SCRATCH)
+        return text;
+    const char *step = morsel_blob_string(&inspect->model.network, morsel_blob_step(&inspect->model.network, slice->index)->name);
+    snprintf(text, size, "scratch of step %u%s%s", slice->index, *step ? ", " : "", step);
+    return text;
+}
+
+uint32_t inspect_rows(const struct inspect *inspect, const struct morsel_blob_step *step) {
+    return step->stage_scale * morsel_blob_group(&inspect->model.network, step->group - 1)->strip_rows;
+}
+
+uint32_t inspect_ring_bytes(const struct inspect *inspect, const struct morsel_blob_group *group) {
+    const struct morsel_model *network = &inspect->model.network;
+    uint32_t bytes = 0;
+    for (uint32_t i = group->first_step; i < group->first_step + group->step_count - 1; i++)
+        bytes += morsel_slice_bytes(morsel_blob_output(network, morsel_blob_step(network, i)));
+    return bytes;
+}
+
+static bool gather(struct inspect *inspect, const struct nets_call *call, uint32_t cpu, struct failure *failure) {
+    if (!nets_open(call, cpu, 1, &inspect->model, failure))
+        return false;
+    inspect->header = morsel_blob_header(&inspect->model.network);
+    inspect->isa = steps_isa(&inspect->model, failure);
+    return inspect->isa && memory_read(&inspect->model.network, &inspect->memory, failure);
+}
+
+int verb_inspect(int argc, char **argv) {
+    static struct inspect inspect;
+    struct failure failure;
+    struct nets_call call = {0};
+    uint32_t cpu;
+    bool want_json = false;
+    const char *plan = NULL;
+    const struct option list[] = {
+        {"--cpu", "NAME", OPTION_CPU, &cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
+        {"--plan", "FILE.svg", OPTION_TEXT, &plan, 0, 0, "draw the arena over the steps: who lives where, what holds the peak"},
+        {"--arena", "BYTES", OPTION_NUMBER, &call.arena, 0, INT32_MAX, "of a NET: at most so large an arena; 1: the least"},
+        {"--no-streaming", NULL, OPTION_FLAG, &call.no_streaming, 0, 0, "of a NET: run step by step, every tensor whole"},
+        {"--json", NULL, OPTION_FLAG, &want_json, 0, 0, "one JSON object on stdout"},
+    };
+    const struct options options = {"MODEL|NET [options]",
+                                    "Shows what a blob holds: inputs, outputs, steps and the groups in which they stream, tensors and\n"
+                                    "where they lie, what fills the arena, sizes. NET is built in: mobilenetv2-224 mobilenetv1-224\n"
+                                    "resnet18-224 shufflenetv2-224 resnet8-32 ds-cnn-kws autoencoder-ad. Of an ONNX file: what it is\n"
+                                    "made of, see morsel inspect MODEL.onnx --help.", list,
+                                    sizeof list / sizeof list[0]};
+#ifndef MORSEL_TOOL_REDUCED
+    if (inspect_onnx_wanted(argc, argv))
+        return inspect_onnx(argc, argv);
+#endif
+    if (!options_cpu_default(&cpu))
+        return STATUS_CALL;
+    int count = options_parse(&options, argc, argv);
+    if (count < 0)
+        return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
+    if (count != 1) {
+        message_error("inspect: one model is wanted, %d given: morsel inspect MODEL|NET", count);
+        return STATUS_CALL;
+    }
+    if (file_same(argv[0], plan)) {
+        message_error("inspect: --plan %s would be written over: it is the model; name another file", plan);
+        return STATUS_CALL;
+    }
+    call.path = argv[0];
+    bool good = gather(&inspect, &call, cpu, &failure) && (!plan || inspect_plan(&inspect, plan, &failure));
+    if (good && want_json)
+        inspect_json(&inspect);
+    else if (good)
+        inspect_text(&inspect);
+    free(inspect.isa);
+    memory_free(&inspect.memory);
+    model_close(&inspect.model);
+    return good ? STATUS_DONE : message_failure(&failure);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* A network taken apart, as verb_inspect.c shows it: gathered once, printed as text or JSON. */
+#ifndef MORSEL_TOOLS_VERBS_INSPECT_H
+#define MORSEL_TOOLS_VERBS_INSPECT_H
+
+#include "tools/net/memory.h"
+#include "tools/net/steps.h"
+
+struct inspect {
+    struct model model;
+    const struct morsel_blob_header *header;
+    struct memory memory;
+    const char **isa; /* [step] */
+};
+
+/* The blob's sections, in words and bytes. */
+struct inspect_section {
+    const char *name;
+    uint32_t bytes;
+};
+enum { INSPECT_SECTIONS = 11 };
+void inspect_sections(const struct inspect *inspect, struct inspect_section sections[INSPECT_SECTIONS]);
+
+/* NULL where the blob has none. */
+const struct morsel_blob_picture *inspect_picture(const struct inspect *inspect);
+const char *inspect_resize_name(uint32_t resize);     /* "short_side" */
+const char *inspect_channels_name(uint32_t channels); /* "RGB" */
+
+/* A tensor's name, or "#7" (in `text`) where the blob was stripped or it has none. */
+const char *inspect_tensor_name(const struct inspect *inspect, uint32_t index, char text[16]);
+
+/* What a slice of the arena holds, in words: a tensor's name, "scratch of step 3, conv1", "prepared calls". */
+const char *inspect_slice_name(const struct inspect *inspect, const struct memory_slice *slice, char *text, size_t size);
+
+/* Rows that a step of a group makes at a time. */
+uint32_t inspect_rows(const struct inspect *inspect, const struct morsel_blob_step *step);
+
+/* Bytes of a group's rings. */
+uint32_t inspect_ring_bytes(const struct inspect *inspect, const struct morsel_blob_group *group);
+
+void inspect_text(const struct inspect *inspect);
+void inspect_json(const struct inspect *inspect);
+
+/* Writes a picture of the arena over the steps, as SVG. */
+bool inspect_plan(const struct inspect *inspect, const char *path, struct failure *failure);
+
+#endif

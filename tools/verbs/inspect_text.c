@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/verbs/inspect.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_COLUMNS = 140, LEAST_NAME = 24 };
+
+static const char *const layouts[] = {"row-major", "channels-last"};
+
+static void print_io(const char *title, uint32_t count, const struct inspect *inspect,
+                     enum morsel_error (*get)(const struct morsel_session *, uint32_t, struct morsel_view *)) {
+    for (uint32_t i = 0; i < count; i++) {
+        struct morsel_view view;
+        char stated[256], dims[128];
+        get(&inspect->model.session, i, &view);
+        printf("%s %u: %s\n    in memory %s %s %s", title, i, model_describe(&view, stated, sizeof stated), model_type_name(view.type),
+               model_dims(view.dims, view.rank, dims, sizeof dims), layouts[view.layout]);
+        if (view.type == MORSEL_UINT8 || view.type == MORSEL_INT8)
+            printf(", scale %.9g, zero point %d", (double)view.scale, view.zero_point);
+        printf(", %u bytes\n", view.bytes);
+    }
+}
+
+static void print_picture(const struct inspect *inspect) {
+    const struct morsel_blob_picture *rule = inspect_picture(inspect);
+    if (!rule) {
+        printf("picture rule: none\n");
+        return;
+    }
+    printf("picture rule: input %u, resize %s", rule->input, inspect_resize_name(rule->resize));
+    if (rule->resize == MORSEL_RESIZE_EXACT)
+        printf(" %u x %u", rule->resize_height, rule->resize_width);
+    if (rule->resize == MORSEL_RESIZE_SHORT_SIDE)
+        printf(" %u", rule->resize_height);
+    if (rule->crop_height)
+        printf(", crop %u x %u", rule->crop_height, rule->crop_width);
+    printf(", %s, (pixel * %.9g - mean) / std", inspect_channels_name(rule->channels), (double)rule->scale);
+    int channels = rule->channels == MORSEL_CHANNELS_GRAY ? 1 : 3;
+    for (int c = 0; c < channels; c++)
+        printf("%s%.6g / %.6g", c ? ", " : " with ", (double)rule->mean[c], (double)rule->std[c]);
+    putchar('\n');
+}
+
+static void print_labels(const struct inspect *inspect) {
+    uint32_t count = inspect->header->labels.count;
+    printf("labels: %u", count);
+    for (uint32_t i = 0; i < count && i < 12; i++)
+        printf("%s%s", i ? ", " : ": ", morsel_label(&inspect->model.network, i));
+    printf("%s\n", count > 12 ? ", ..." : "");
+}
+
+/* The end of a line that has `used` columns so far: a name, cut in front where it does not fit. */
+static void print_name(const char *name, int used) {
+    size_t room = used < MOST_COLUMNS - LEAST_NAME ? (size_t)(MOST_COLUMNS - used) : LEAST_NAME, length = strlen(name);
+    if (length <= room) {
+        printf("%s\n", name);
+        return;
+    }
+    name += length - room + 3;
+    while ((*name & 0xC0) == 0x80) /* not within a character */
+        name++;
+    printf("...%s\n", name);
+}
+
+/* Returns columns. */
+static int print_shapes(const struct inspect *inspect, const struct morsel_blob_step *step) {
+    char dims[128];
+    int columns = 0;
+    for (uint32_t k = 0; k < step->input_count + step->output_count; k++) {
+        const struct morsel_blob_tensor *tensor =
+            morsel_blob_tensor(&inspect->model.network, morsel_blob_operand(&inspect->model.network, step, k));
+        const char *between = k == 0 ? "" : k == step->input_count ? " -> " : " ";
+        columns += printf("%s%s", between, model_dims(tensor->dims, tensor->rank, dims, sizeof dims));
+    }
+    return columns;
+}
+
+/* Rows that a step makes at a time. */
+static const char *rows_text(const struct inspect *inspect, const struct morsel_blob_step *step, char *text, size_t size) {
+    snprintf(text, size, "all");
+    if (step->group)
+        snprintf(text, size, "%u", inspect_rows(inspect, step));
+    return text;
+}
+
+static void print_group(const struct inspect *inspect, uint32_t number) {
+    const struct morsel_blob_group *group = morsel_blob_group(&inspect->model.network, number - 1);
+    printf("      group %u, steps %u to %u: %u row%s of the last one at a time; rings %u bytes\n", number, group->first_step,
+           group->first_step + group->step_count - 1, group->strip_rows, group->strip_rows == 1 ? "" : "s",
+           inspect_ring_bytes(inspect, group));
+}
+
+static void print_steps(const struct inspect *inspect) {
+    const struct morsel_model *network = &inspect->model.network;
+    printf("\nsteps\n%4s  %-12s %-10s %12s %5s  shapes as in memory, name\n", "", "kind", "isa", "MACs", "rows");
+    for (uint32_t i = 0; i < inspect->header->steps.count; i++) {
+        const struct morsel_blob_step *step = morsel_blob_step(network, i);
+        char rows[16];
+        if (step->group && morsel_blob_group(network, step->group - 1)->first_step == i)
+            print_group(inspect, step->group);
+        int used = printf("%4u  %-12s %-10s %12llu %5s  ", i, steps_kind_name(step->kind), inspect->isa[i],
+                          (unsigned long long)steps_macs(step), rows_text(inspect, step, rows, sizeof rows));
+        used += print_shapes(inspect, step);
+        used += printf("  ");
+        print_name(morsel_blob_string(network, step->name), used);
+    }
+}
+
+/* "whole", "ring 5 of 32": rows that it has room for, and rows in all. */
+static const char *place_text(const struct morsel_blob_tensor *tensor, char *text, size_t size) {
+    snprintf(text, size, "%s", tensor->place ? "constant" : "whole");
+    if (tensor->ring_rows)
+        snprintf(text, size, "ring %u of %u", tensor->ring_rows, tensor->dims[1]);
+    return text;
+}
+
+static void print_tensor(const struct inspect *inspect, uint32_t index) {
+    const struct morsel_blob_tensor *tensor = morsel_blob_tensor(&inspect->model.network, index);
+    char dims[128], name[16], place[40], first[16] = "before";
+    if (tensor->first_step != MORSEL_STEP_BEFORE)
+        snprintf(first, sizeof first, "%u", tensor->first_step);
+    int used = printf("%4u  %-7s %-20s %-14s %9u %9u  %6s..%-4u %11.6g %4d  ", index, model_type_name((enum morsel_type)tensor->type),
+                      model_dims(tensor->dims, tensor->rank, dims, sizeof dims), place_text(tensor, place, sizeof place), tensor->offset,
+                      tensor->place ? tensor->bytes : morsel_slice_bytes(tensor), first, tensor->last_step, (double)tensor->scale,
+                      tensor->zero_point);
+    print_name(inspect_tensor_name(inspect, index, name), used);
+}
+
+static void print_tensors(const struct inspect *inspect) {
+    printf("\ntensors\n%4s  %-7s %-20s %-14s %9s %9s  %-12s %11s %4s  name\n", "", "type", "shape in memory", "place: rows", "offset",
+           "bytes", "written..read", "scale", "zero");
+    for (uint32_t i = 0; i < inspect->header->tensors.count; i++)
+        print_tensor(inspect, i);
+}
+
+static void print_holder(const struct inspect *inspect, const struct memory_slice *slice) {
+    char name[512], other[16], what[48];
+    snprintf(what, sizeof what, "%s", memory_kind_name(slice->kind));
+    if (slice->kind == MEMORY_RING) {
+        const struct morsel_blob_tensor *tensor = morsel_blob_tensor(&inspect->model.network, slice->index);
+        snprintf(what, sizeof what, "ring of %u of %u rows", tensor->ring_rows, tensor->dims[1]);
+    }
+    int used = printf("  %10u  %-24s ", slice->own, what);
+    inspect_slice_name(inspect, slice, name, sizeof name);
+    if (slice->over != MEMORY_NONE) {
+        size_t end = strlen(name);
+        snprintf(name + end, sizeof name - end, " (%u more lie over %s)", slice->bytes - slice->own,
+                 inspect_tensor_name(inspect, slice->over, other));
+    }
+    if (slice->kind == MEMORY_CALLS) {
+        size_t end = strlen(name);
+        snprintf(name + end, sizeof name - end, ", %u bytes for each step", MORSEL_FORMAT_STEP_SLOT);
+    }
+    print_name(name, used);
+}
+
+static void print_memory(const struct inspect *inspect) {
+    const struct memory *memory = &inspect->memory;
+    const struct morsel_model *network = &inspect->model.network;
+    printf("\narena: %u bytes", inspect->header->arena_bytes);
+    if (!inspect->header->steps.count) {
+        putchar('\n');
+        return;
+    }
+    const struct morsel_blob_step *step = morsel_blob_step(network, memory->peak_step);
+    printf(", fullest at step %u (%s%s%s)", memory->peak_step, steps_kind_name(step->kind), step->name ? " " : "",
+           morsel_blob_string(network, step->name));
+    if (step->group) {
+        const struct morsel_blob_group *group = morsel_blob_group(network, step->group - 1);
+        printf(" in group %u (steps %u to %u)", step->group, group->first_step, group->first_step + group->step_count - 1);
+    }
+    printf(" with %u bytes:\n", memory->peak_bytes);
+    for (uint32_t i = 0; i < memory->holder_count; i++)
+        print_holder(inspect, &memory->holders[i]);
+    if (inspect->header->arena_bytes > memory->peak_bytes)
+        printf("  %10u  %-24s between them or above\n", inspect->header->arena_bytes - memory->peak_bytes, "free there");
+}
+
+static void print_blob(const struct inspect *inspect) {
+    struct inspect_section sections[INSPECT_SECTIONS];
+    inspect_sections(inspect, sections);
+    printf("\nblob: %u bytes\n", inspect->header->blob_bytes);
+    for (int i = 0; i < INSPECT_SECTIONS; i++)
+        if (sections[i].bytes)
+            printf("  %10u  %s\n", sections[i].bytes, sections[i].name);
+}
+
+void inspect_text(const struct inspect *inspect) {
+    const struct morsel_blob_header *header = inspect->header;
+    uint64_t macs = (uint64_t)header->macs_high << 32 | header->macs_low;
+    const char *name = morsel_blob_string(&inspect->model.network, header->name);
+    printf("%s: format %u, %u steps, %llu MACs, %u parameters\n", *name ? name : "(stripped of names)", header->format_version,
+            header->steps.count, (unsigned long long)macs, header->parameter_count);
+    print_io("input", header->inputs.count, inspect, morsel_input);
+    print_io("output", header->outputs.count, inspect, morsel_output);
+    print_picture(inspect);
+    print_labels(inspect);
+    print_steps(inspect);
+    print_tensors(inspect);
+    print_memory(inspect);
+    print_blob(inspect);
+}

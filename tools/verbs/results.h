@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* What `morsel run` found out, picture by picture, as text or JSON. */
+#ifndef MORSEL_TOOLS_VERBS_RESULTS_H
+#define MORSEL_TOOLS_VERBS_RESULTS_H
+
+#include "tools/base/json.h"
+#include "tools/network/model.h"
+
+enum { RESULTS_TOP_MOST = 1000 };
+
+struct results_class {
+    uint32_t index;
+    float p;
+};
+
+struct result {
+    const char *file;
+    uint32_t image; /* within the file: rows of an array */
+    bool numbered;  /* the file holds several */
+    double ms;      /* of the run */
+    uint32_t top_count;
+    struct results_class *top;
+};
+
+struct results {
+    const char *(*label)(const void *source, uint32_t index); /* of a class; NULL from the first that has none */
+    const void *source;
+    uint32_t top;     /* how many classes are wanted */
+    bool check_names; /* say whether the answer is what the file's name starts with */
+    bool probabilities;
+    size_t count, room;
+    struct result *list;
+};
+
+/* Adds the scores of one picture, which are turned into probabilities in place. */
+bool results_add(struct results *results, const char *file, uint32_t image, bool numbered, float *scores, size_t count, double ms,
+                 struct failure *failure);
+void results_print(const struct results *results, const struct result *result);
+void results_json(const struct results *results, struct json *json);
+void results_free(struct results *results);
+
+/* How many answers agree with their file's name, and how many files have a name that starts with a label. */
+size_t results_right(const struct results *results);
+size_t results_known(const struct results *results);
+
+#endif
