@@ -3,7 +3,7 @@
 #ifndef MORSEL_ARM64_H
 #define MORSEL_ARM64_H
 
-#include "finish_neon.h"
+#include "requant_neon.h"
 
 /*
  * A tile's own copy of a group's weights and constants, made at the group's first tile (conv_i8mm.c). Groups are as wide as it holds; where
@@ -70,7 +70,7 @@ morsel_binary_fn morsel_qadd_neon;
 morsel_mean_fn morsel_mean_neon;
 morsel_lut_fn morsel_lut_neon;
 morsel_gather_fn morsel_gather_neon;
-morsel_real_conv_fn morsel_real_conv_rows_neon;
+morsel_float_conv_fn morsel_float_conv_rows_neon;
 morsel_unary_fn morsel_unary_neon;
 morsel_binary_fn morsel_binary_neon;
 morsel_pool_fn morsel_max_pool_rows_neon;

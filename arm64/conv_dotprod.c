@@ -101,8 +101,8 @@ INLINE const int8_t *add_one_deep(struct morsel_sum16 *s, const uint8_t *x, uint
 }
 
 static void put(const struct morsel_tile *t, struct morsel_sum16 s, uint32_t p, uint32_t c) {
-    const struct morsel_finish *f = &t->group->finish;
-    if (f->mode == MORSEL_FINISH_RAW) {
+    const struct morsel_requant *f = &t->group->requant;
+    if (f->mode == MORSEL_REQUANT_RAW) {
         int32_t *raw = t->raw[p] + c;
         vst1q_s32(raw, s.s0);
         vst1q_s32(raw + 4, s.s1);
@@ -145,7 +145,7 @@ INLINE void store16(uint8_t *y, int8x16_t v) {
     __asm__("st1 {%1.16b}, %0" : "=Q"(*(int8_t(*)[16])(void *)y) : "w"(v));
 }
 
-INLINE void put_four(struct sums *s, const float *m, const float *o, const struct morsel_finish *f, uint8_t *to, size_t step,
+INLINE void put_four(struct sums *s, const float *m, const float *o, const struct morsel_requant *f, uint8_t *to, size_t step,
                      uint32_t mode) {
     int8x16_t v = morsel_finish16(s->p0, m, o, f, mode);
     AFTER(v, s->p1);
@@ -190,7 +190,7 @@ INLINE void run_blocks(struct blocks *of, const struct morsel_tile *t, uint32_t 
     const struct morsel_group *g = t->group;
     const size_t step = t->y_step, x_step = t->x_step, tile_y = 4 * step - channels, tile_w = (size_t)channels * depth;
     struct blocks b = *of;
-    const struct morsel_finish f = g->finish;
+    const struct morsel_requant f = g->requant;
     do {
         const float *m = g->multiplier + b.c, *o = g->offset + b.c;
         const int32_t *start = g->start + b.c;
@@ -230,41 +230,41 @@ INLINE void run_dense(const struct morsel_tile *t, uint32_t channels, uint32_t d
 
 /* Whole blocks of a tile in several pieces. Their sums take so long that all modes share one loop. */
 static __attribute__((noinline)) void pieces(const struct morsel_tile *t, uint32_t channels) {
-    const struct morsel_finish f = t->group->finish;
+    const struct morsel_requant f = t->group->requant;
     const int8_t *w = t->weights;
     for (uint32_t c = 0; c < channels; c += 16) {
         const float *m = t->group->multiplier + c, *o = t->group->offset + c;
         uint8_t *y = t->y + c;
         struct sums s = start_four(t->group->start + c);
         w = add_pieces(&s, t, w);
-        if (f.mode == MORSEL_FINISH_RELU) put_four(&s, m, o, &f, y, t->y_step, MORSEL_FINISH_RELU);
-        else if (f.mode == MORSEL_FINISH_FOLDED) put_four(&s, m, o, &f, y, t->y_step, MORSEL_FINISH_FOLDED);
-        else if (f.mode == MORSEL_FINISH_SHIFTED) put_four(&s, m, o, &f, y, t->y_step, MORSEL_FINISH_SHIFTED);
-        else put_four(&s, m, o, &f, y, t->y_step, MORSEL_FINISH_CLAMPED);
+        if (f.mode == MORSEL_REQUANT_RELU) put_four(&s, m, o, &f, y, t->y_step, MORSEL_REQUANT_RELU);
+        else if (f.mode == MORSEL_REQUANT_FOLDED) put_four(&s, m, o, &f, y, t->y_step, MORSEL_REQUANT_FOLDED);
+        else if (f.mode == MORSEL_REQUANT_SHIFTED) put_four(&s, m, o, &f, y, t->y_step, MORSEL_REQUANT_SHIFTED);
+        else put_four(&s, m, o, &f, y, t->y_step, MORSEL_REQUANT_CLAMPED);
     }
 }
 
 static __attribute__((noinline)) void dense_folded(const struct morsel_tile *t, uint32_t channels) {
-    run_dense(t, channels, t->depth, MORSEL_FINISH_FOLDED);
+    run_dense(t, channels, t->depth, MORSEL_REQUANT_FOLDED);
 }
 
 static __attribute__((noinline)) void dense_relu(const struct morsel_tile *t, uint32_t channels) {
-    run_dense(t, channels, t->depth, MORSEL_FINISH_RELU);
+    run_dense(t, channels, t->depth, MORSEL_REQUANT_RELU);
 }
 
 static __attribute__((noinline)) void dense_shifted(const struct morsel_tile *t, uint32_t channels) {
-    run_dense(t, channels, t->depth, MORSEL_FINISH_SHIFTED);
+    run_dense(t, channels, t->depth, MORSEL_REQUANT_SHIFTED);
 }
 
 static __attribute__((noinline)) void dense_clamped(const struct morsel_tile *t, uint32_t channels) {
-    run_dense(t, channels, t->depth, MORSEL_FINISH_CLAMPED);
+    run_dense(t, channels, t->depth, MORSEL_REQUANT_CLAMPED);
 }
 
 static void dense(const struct morsel_tile *t, uint32_t channels) {
-    uint32_t mode = t->group->finish.mode;
-    if (mode == MORSEL_FINISH_RELU) dense_relu(t, channels);
-    else if (mode == MORSEL_FINISH_FOLDED) dense_folded(t, channels);
-    else if (mode == MORSEL_FINISH_SHIFTED) dense_shifted(t, channels);
+    uint32_t mode = t->group->requant.mode;
+    if (mode == MORSEL_REQUANT_RELU) dense_relu(t, channels);
+    else if (mode == MORSEL_REQUANT_FOLDED) dense_folded(t, channels);
+    else if (mode == MORSEL_REQUANT_SHIFTED) dense_shifted(t, channels);
     else dense_clamped(t, channels);
 }
 
@@ -283,8 +283,8 @@ static void rest(const struct morsel_tile *t, uint32_t channel, uint32_t whole, 
 }
 
 void morsel_tile_dotprod(const struct morsel_tile *t) {
-    uint32_t mode = t->group->finish.mode, pairs = 0, done;
-    uint32_t whole = t->pixels == 4 && mode != MORSEL_FINISH_RAW ? t->channels / 16 * 16 : 0;
+    uint32_t mode = t->group->requant.mode, pairs = 0, done;
+    uint32_t whole = t->pixels == 4 && mode != MORSEL_REQUANT_RAW ? t->channels / 16 * 16 : 0;
     if (t->pixels == 1) {
         tile_one(t);
         return;

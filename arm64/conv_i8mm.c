@@ -128,14 +128,14 @@ INLINE void put_half(const struct morsel_tile *t, int8x16_t ab, int8x16_t cd, ui
 }
 
 /* Results of modes for which there is no code of their own go through memory, in a loop. */
-static __attribute__((noinline)) void finish_any(const struct morsel_tile *t, const int32_t *sums, uint32_t c, uint8_t *y) {
-    const struct morsel_finish *f = &t->group->finish;
+static __attribute__((noinline)) void requant_any(const struct morsel_tile *t, const int32_t *sums, uint32_t c, uint8_t *y) {
+    const struct morsel_requant *f = &t->group->requant;
     const float *m = t->room->multiplier + 2 * c;
     int8x16_t v[4];
     for (uint32_t i = 0; i < 4; i++, sums += 16) {
         struct morsel_sum16 s = morsel_load_start(sums);
-        if (f->mode == MORSEL_FINISH_SHIFTED) v[i] = morsel_finish16(s, m + i % 2 * 16, m, f, MORSEL_FINISH_SHIFTED);
-        else v[i] = morsel_finish16(s, m + i % 2 * 16, m, f, MORSEL_FINISH_CLAMPED);
+        if (f->mode == MORSEL_REQUANT_SHIFTED) v[i] = morsel_finish16(s, m + i % 2 * 16, m, f, MORSEL_REQUANT_SHIFTED);
+        else v[i] = morsel_finish16(s, m + i % 2 * 16, m, f, MORSEL_REQUANT_CLAMPED);
     }
     put_block(t, t, v[0], v[1], v[2], v[3], y, t->channels - c);
 }
@@ -175,8 +175,8 @@ INLINE const int8_t *add_block(struct sums *s, const struct morsel_tile *t, size
     return w;
 }
 
-INLINE void finish_block(const struct morsel_tile *t, const struct morsel_tile *u, const struct sums *s, uint32_t c,
-                         const struct morsel_finish *f, uint8_t *y, uint32_t mode) {
+INLINE void requant_block(const struct morsel_tile *t, const struct morsel_tile *u, const struct sums *s, uint32_t c,
+                         const struct morsel_requant *f, uint8_t *y, uint32_t mode) {
     const float *m = u->room->multiplier + 2 * c, *o = u->room->offset + 2 * c;
     int8x16_t a = morsel_finish16(s->a0, m, o, f, mode), a8 = morsel_finish16(s->a8, m + 16, o + 16, f, mode);
     int8x16_t b = morsel_finish16(s->b0, m, o, f, mode), b8 = morsel_finish16(s->b8, m + 16, o + 16, f, mode);
@@ -184,23 +184,23 @@ INLINE void finish_block(const struct morsel_tile *t, const struct morsel_tile *
 }
 
 INLINE const int8_t *whole_block(const struct morsel_tile *t, const struct morsel_tile *u, size_t at, const int8_t *w, uint32_t c,
-                                 const struct morsel_finish *f, uint8_t *y) {
+                                 const struct morsel_requant *f, uint8_t *y) {
     struct sums s = begin_block(u, c);
     w = add_block(&s, u, at, w, 0);
     if (!u->ended) keep_sums(u->sums, &s);
-    else if (f->mode == MORSEL_FINISH_RELU) finish_block(t, u, &s, c, f, y, MORSEL_FINISH_RELU);
-    else if (f->mode == MORSEL_FINISH_FOLDED) finish_block(t, u, &s, c, f, y, MORSEL_FINISH_FOLDED);
+    else if (f->mode == MORSEL_REQUANT_RELU) requant_block(t, u, &s, c, f, y, MORSEL_REQUANT_RELU);
+    else if (f->mode == MORSEL_REQUANT_FOLDED) requant_block(t, u, &s, c, f, y, MORSEL_REQUANT_FOLDED);
     else {
         int32_t sums[64];
         keep_sums(sums, &s);
-        finish_any(t, sums, c, y);
+        requant_any(t, sums, c, y);
     }
     return w;
 }
 
 /* At most eight channels from c on. */
 static __attribute__((noinline)) void half_block(const struct morsel_tile *t, size_t at, const int8_t *w, uint32_t c, uint8_t *y) {
-    const struct morsel_finish *f = &t->group->finish;
+    const struct morsel_requant *f = &t->group->requant;
     const float *m = t->room->multiplier + 2 * c, *o = t->room->offset + 2 * c;
     struct sums s = begin_block(t, c);
     add_block(&s, t, at, w, 1);
@@ -213,7 +213,7 @@ static __attribute__((noinline)) void half_block(const struct morsel_tile *t, si
 }
 
 static void run(const struct morsel_tile *t) {
-    const struct morsel_finish f = t->group->finish;
+    const struct morsel_requant f = t->group->requant;
     const struct morsel_tile u = *t;
     size_t at = 0;
     uint8_t *y = u.y;
@@ -270,7 +270,7 @@ static void twice_float(float *to, float32x4_t v) {
 static int fill_room(const struct morsel_tile *t) {
     const struct morsel_group *g = t->group;
     uint32_t blocks = (t->channels + 15) / 16, k = t->segments * ((t->depth + 7) / 8 * 8);
-    if (g->finish.mode == MORSEL_FINISH_RAW || g->uses < MORSEL_ROOM_PIXELS || k > MORSEL_ROOM_BYTES / 16 / blocks) return 0;
+    if (g->requant.mode == MORSEL_REQUANT_RAW || g->uses < MORSEL_ROOM_PIXELS || k > MORSEL_ROOM_BYTES / 16 / blocks) return 0;
     pair_weights(t, blocks);
     for (uint32_t c = 0; c < blocks * 16; c += 4) {
         twice(t->room->start + 2 * c, vld1q_s32(g->start + c));

@@ -21,7 +21,7 @@ struct band {
     const int32_t *start;
     const float *multiplier, *offset;
     uint8_t *y;
-    const struct morsel_finish *finish;
+    const struct morsel_requant *requant;
     size_t c, in_c, out_c, out_row;
     uint32_t n; /* rows; even where they go in pairs */
     uint32_t in_w, out_w, first; /* first: the first column, huge where it is left of the picture */
@@ -43,7 +43,7 @@ struct strip {
 /* What stays in registers; the second output row's taps lie one row lower, and the fourth row of a column has weight 0 in the first. */
 struct kept {
     struct column upper[3], lower[3];
-    struct morsel_finish8 finish;
+    struct morsel_finish8 requant;
 };
 
 /* How a band is computed; a constant wherever it is passed. */
@@ -71,7 +71,7 @@ INLINE struct column load_column(const struct strip *s, const struct band *b, ui
 }
 
 INLINE void three_columns(uint8_t *y, const struct column *taps, struct column a, struct column b, struct column c, const int32_t *start,
-                          const float *o, const struct morsel_finish8 *finish, uint32_t mode) {
+                          const float *o, const struct morsel_finish8 *requant, uint32_t mode) {
     struct morsel_sum8 sum;
     MORSEL_LOAD_PAIR(sum.s0, sum.s1, start, 0);
     __asm__ volatile("sdot %0.4s, %2.16b, %4.16b\n\tsdot %1.4s, %3.16b, %5.16b\n\t"
@@ -80,15 +80,15 @@ INLINE void three_columns(uint8_t *y, const struct column *taps, struct column a
                      : "+w"(sum.s0), "+w"(sum.s1)
                      : "w"(a.v0), "w"(a.v1), "w"(taps[0].v0), "w"(taps[0].v1), "w"(b.v0), "w"(b.v1), "w"(taps[1].v0), "w"(taps[1].v1),
                        "w"(c.v0), "w"(c.v1), "w"(taps[2].v0), "w"(taps[2].v1));
-    morsel_store8(y, sum, finish, o, mode);
+    morsel_store8(y, sum, requant, o, mode);
 }
 
 /* Pixel ox of the strip. */
 INLINE void put_pixels(const struct strip *s, const struct band *band, const struct kept *k, uint32_t ox, struct column a, struct column b,
                        struct column c, struct kind kind) {
     size_t at = ox * s->out_c;
-    three_columns(s->y0 + at, k->upper, a, b, c, band->start, band->offset, &k->finish, kind.mode);
-    if (kind.two) three_columns(s->y1 + at, k->lower, a, b, c, band->start, band->offset, &k->finish, kind.mode);
+    three_columns(s->y0 + at, k->upper, a, b, c, band->start, band->offset, &k->requant, kind.mode);
+    if (kind.two) three_columns(s->y1 + at, k->lower, a, b, c, band->start, band->offset, &k->requant, kind.mode);
 }
 
 /* Stride 1: each new column is the third of one pixel, the second of the next, the first of the one after. */
@@ -145,7 +145,7 @@ INLINE void run_band(struct band band, struct kind kind, uint32_t stride) {
     keep_taps(&k, band.taps, 0);
     keep_taps(&k, band.taps, 1);
     keep_taps(&k, band.taps, 2);
-    k.finish = morsel_keep_finish8(band.finish, band.multiplier);
+    k.requant = morsel_keep_finish8(band.requant, band.multiplier);
     for (; band.n; band.n -= step, band.rows += 3 * step, band.y += step * band.out_row) {
         const uint8_t *r2 = band.rows[2] + band.c;
         struct strip s = {band.rows[0] + band.c, band.rows[1] + band.c, r2, kind.two ? band.rows[5] + band.c : r2,
@@ -156,60 +156,60 @@ INLINE void run_band(struct band band, struct kind kind, uint32_t stride) {
 }
 
 static WHOLE void pairs_relu(const struct band *b) {
-    struct kind kind = {MORSEL_FINISH_RELU, 1};
+    struct kind kind = {MORSEL_REQUANT_RELU, 1};
     run_band(*b, kind, 1);
 }
 
 static WHOLE void pairs_shifted(const struct band *b) {
-    struct kind kind = {MORSEL_FINISH_SHIFTED, 1};
+    struct kind kind = {MORSEL_REQUANT_SHIFTED, 1};
     run_band(*b, kind, 1);
 }
 
 static WHOLE void pairs_clamped(const struct band *b) {
-    struct kind kind = {MORSEL_FINISH_CLAMPED, 1};
+    struct kind kind = {MORSEL_REQUANT_CLAMPED, 1};
     run_band(*b, kind, 1);
 }
 
 static WHOLE void single_relu(const struct band *b) {
-    struct kind kind = {MORSEL_FINISH_RELU, 0};
+    struct kind kind = {MORSEL_REQUANT_RELU, 0};
     run_band(*b, kind, 1);
 }
 
 static WHOLE void single_shifted(const struct band *b) {
-    struct kind kind = {MORSEL_FINISH_SHIFTED, 0};
+    struct kind kind = {MORSEL_REQUANT_SHIFTED, 0};
     run_band(*b, kind, 1);
 }
 
 static WHOLE void single_clamped(const struct band *b) {
-    struct kind kind = {MORSEL_FINISH_CLAMPED, 0};
+    struct kind kind = {MORSEL_REQUANT_CLAMPED, 0};
     run_band(*b, kind, 1);
 }
 
 static WHOLE void strided_relu(const struct band *b) {
-    struct kind kind = {MORSEL_FINISH_RELU, 0};
+    struct kind kind = {MORSEL_REQUANT_RELU, 0};
     run_band(*b, kind, 2);
 }
 
 static WHOLE void strided_shifted(const struct band *b) {
-    struct kind kind = {MORSEL_FINISH_SHIFTED, 0};
+    struct kind kind = {MORSEL_REQUANT_SHIFTED, 0};
     run_band(*b, kind, 2);
 }
 
 static WHOLE void strided_clamped(const struct band *b) {
-    struct kind kind = {MORSEL_FINISH_CLAMPED, 0};
+    struct kind kind = {MORSEL_REQUANT_CLAMPED, 0};
     run_band(*b, kind, 2);
 }
 
 static void pairs_of_rows(const struct band *b) {
-    if (b->finish->mode == MORSEL_FINISH_RELU) pairs_relu(b);
-    else if (b->finish->mode == MORSEL_FINISH_CLAMPED) pairs_clamped(b);
+    if (b->requant->mode == MORSEL_REQUANT_RELU) pairs_relu(b);
+    else if (b->requant->mode == MORSEL_REQUANT_CLAMPED) pairs_clamped(b);
     else pairs_shifted(b);
 }
 
 static void single_rows(const struct band *b, uint32_t stride) {
-    uint32_t mode = b->finish->mode;
-    if (mode == MORSEL_FINISH_RELU) stride == 2 ? strided_relu(b) : single_relu(b);
-    else if (mode == MORSEL_FINISH_CLAMPED) stride == 2 ? strided_clamped(b) : single_clamped(b);
+    uint32_t mode = b->requant->mode;
+    if (mode == MORSEL_REQUANT_RELU) stride == 2 ? strided_relu(b) : single_relu(b);
+    else if (mode == MORSEL_REQUANT_CLAMPED) stride == 2 ? strided_clamped(b) : single_clamped(b);
     else stride == 2 ? strided_shifted(b) : single_shifted(b);
 }
 
@@ -220,8 +220,8 @@ static void run_three(const struct morsel_conv_args *a, const uint8_t *const *ro
     int two = win->stride_h == 1 && win->stride_w == 1 && win->dilation_h == 1;
     size_t out_row = (size_t)win->out_w * win->out_c;
     uint32_t most = NEAR / (64 * (win->in_w + win->out_w)) / 2 * 2, left;
-    struct band b = {NULL, NULL, NULL, NULL, NULL, NULL, &g->finish, 0, win->in_c, win->out_c, out_row, 0,
-                     win->in_w, win->out_w, 0 - win->pad_left, (int8_t)(a->x.code.zero - 128)};
+    struct band b = {NULL, NULL, NULL, NULL, NULL, NULL, &g->requant, 0, win->in_c, win->out_c, out_row, 0,
+                     win->in_w, win->out_w, 0 - win->pad_left, (int8_t)(a->x.qparams.zero - 128)};
     if (most < 2 || (size_t)win->in_row * win->in_h > FAR) most = two ? 2 : 1;
     for (uint32_t i = 0; i < n; i += left) {
         left = n - i < most ? n - i : most;
@@ -283,9 +283,9 @@ static struct wide_column load_quad(const struct morsel_conv_args *a, const uint
     int8x16_t v[4];
     uint32_t left = win->kernel_h - ky;
     for (uint32_t i = 0; i < 4; i++) {
-        if (ix >= win->in_w) v[i] = vdupq_n_s8((int8_t)(a->x.code.zero - 128));
+        if (ix >= win->in_w) v[i] = vdupq_n_s8((int8_t)(a->x.qparams.zero - 128));
         else if (i >= left) v[i] = vdupq_n_s8(0);
-        else v[i] = load_row(rows[ky + i], (size_t)ix * win->in_c + c, win->in_row, vdupq_n_u8((uint8_t)(a->x.code.flip ^ 0x80)));
+        else v[i] = load_row(rows[ky + i], (size_t)ix * win->in_c + c, win->in_row, vdupq_n_u8((uint8_t)(a->x.qparams.sign_flip ^ 0x80)));
     }
     struct wide_column r;
     zip_rows(&r, v[0], v[1], v[2], v[3]);
@@ -298,7 +298,7 @@ INLINE void add_whole(struct morsel_sum16 *s, const struct morsel_conv_args *a, 
     const struct morsel_window *win = &a->window;
     uint32_t in_w = win->in_w, dilation = win->dilation_w;
     ptrdiff_t first = (ptrdiff_t)(int32_t)left * (ptrdiff_t)win->in_c + (ptrdiff_t)c, step = (ptrdiff_t)dilation * (ptrdiff_t)win->in_c;
-    int8x16_t zero = vdupq_n_s8((int8_t)(a->x.code.zero - 128));
+    int8x16_t zero = vdupq_n_s8((int8_t)(a->x.qparams.zero - 128));
     size_t quads = (win->kernel_h + 3) / 4;
     for (uint32_t ky = 0; ky < win->kernel_h; ky += 4, w += 64) {
         uint32_t last = win->kernel_h - 1 - ky; /* rows that the window has not meet weights of 0 */
@@ -323,19 +323,19 @@ static void any_pixel(const struct morsel_conv_args *a, const uint8_t *const *ro
     const int8_t *w = a->weights + (size_t)(c / 16) * win->kernel_w * quads * 64;
     struct morsel_sum16 s = {vld1q_s32(start), vld1q_s32(start + 4), vld1q_s32(start + 8), vld1q_s32(start + 12)};
     uint32_t left = ox * win->stride_w - win->pad_left;
-    int whole = n == 16 && a->x.code.flip == 0x80;
+    int whole = n == 16 && a->x.qparams.sign_flip == 0x80;
     if (whole) add_whole(&s, a, rows, left, c, w);
     for (uint32_t kx = 0; kx < win->kernel_w && !whole; kx++)
         for (uint32_t q = 0; q < quads; q++, w += 64)
             add_column(&s, load_quad(a, rows, q * 4, left + kx * win->dilation_w, c), w);
-    if (g->finish.mode == MORSEL_FINISH_RAW) {
+    if (g->requant.mode == MORSEL_REQUANT_RAW) {
         int32_t raw[16];
         vst1q_s32(raw, s.s0), vst1q_s32(raw + 4, s.s1), vst1q_s32(raw + 8, s.s2), vst1q_s32(raw + 12, s.s3);
         morsel_store_raw(&a->y, &a->channels, raw, c, n, at + c);
         return;
     }
     const float *m = g->multiplier + c % MORSEL_GROUP, *o = g->offset + c % MORSEL_GROUP;
-    morsel_store_part((uint8_t *)a->y.data + at + c, morsel_finish16(s, m, o, &g->finish, g->finish.mode), n);
+    morsel_store_part((uint8_t *)a->y.data + at + c, morsel_finish16(s, m, o, &g->requant, g->requant.mode), n);
 }
 
 static void run_any(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t c, uint32_t end,
@@ -353,7 +353,7 @@ static void run_any(const struct morsel_conv_args *a, const uint8_t *const *rows
 
 static int is_three(const struct morsel_conv_args *a) {
     const struct morsel_window *w = &a->window;
-    return w->kernel_h == 3 && w->kernel_w == 3 && w->dilation_w == 1 && (w->stride_w == 1 || w->stride_w == 2) && a->x.code.flip == 0x80;
+    return w->kernel_h == 3 && w->kernel_w == 3 && w->dilation_w == 1 && (w->stride_w == 1 || w->stride_w == 2) && a->x.qparams.sign_flip == 0x80;
 }
 
 void morsel_depthwise_rows_dotprod(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
@@ -366,7 +366,7 @@ void morsel_depthwise_rows_dotprod(const struct morsel_conv_args *a, const uint8
     for (uint32_t c = 0; c < win->out_c; c += MORSEL_GROUP) {
         uint32_t left = win->out_c - c, count = left < MORSEL_GROUP ? left : MORSEL_GROUP, whole = 0;
         morsel_group_prepare(&g, &a->channels, &a->x, &a->y, c, (count + 15) / 16);
-        if (is_three(a) && g.finish.mode != MORSEL_FINISH_RAW) whole = count % 8 ? count / 16 * 16 : count;
+        if (is_three(a) && g.requant.mode != MORSEL_REQUANT_RAW) whole = count % 8 ? count / 16 * 16 : count;
         if (whole) run_three(a, rows, y, n, c, &g, whole);
         run_any(a, rows, y, n, c + whole, c + count, &g);
     }

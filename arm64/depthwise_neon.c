@@ -13,7 +13,7 @@ struct block {
     uint32_t taps;
     int pairs;
     int8_t w[TAPS][16];
-    int8_t outside[16];
+    int8_t padding_row[16];
     const uint8_t *x[TAPS];
     uint8_t partial[TAPS][16];
 };
@@ -44,7 +44,7 @@ static void find_taps(struct block *b, const uint8_t *const *rows, uint32_t ox) 
         uint32_t ix = ox * win->stride_w - win->pad_left;
         for (uint32_t kx = 0; kx < win->kernel_w; kx++, ix += win->dilation_w, i++) {
             size_t at = (size_t)ix * win->in_c + b->c;
-            b->x[i] = (const uint8_t *)b->outside;
+            b->x[i] = (const uint8_t *)b->padding_row;
             if (ix >= win->in_w) continue;
             b->x[i] = rows[ky] + at;
             if (at + 16 <= win->in_row) continue;
@@ -80,13 +80,13 @@ static inline struct morsel_sum16 sum_taps(const struct block *b, const int32_t 
 static void put(const struct block *b, struct morsel_sum16 s, const struct morsel_group *g, size_t at) {
     const struct morsel_conv_args *a = b->a;
     const float *m = g->multiplier + b->c % MORSEL_GROUP, *o = g->offset + b->c % MORSEL_GROUP;
-    if (g->finish.mode == MORSEL_FINISH_RAW) {
+    if (g->requant.mode == MORSEL_REQUANT_RAW) {
         int32_t raw[16];
         vst1q_s32(raw, s.s0), vst1q_s32(raw + 4, s.s1), vst1q_s32(raw + 8, s.s2), vst1q_s32(raw + 12, s.s3);
         morsel_store_raw(&a->y, &a->channels, raw, b->c, b->n, at + b->c);
         return;
     }
-    morsel_store_part((uint8_t *)a->y.data + at + b->c, morsel_finish16(s, m, o, &g->finish, g->finish.mode), b->n);
+    morsel_store_part((uint8_t *)a->y.data + at + b->c, morsel_finish16(s, m, o, &g->requant, g->requant.mode), b->n);
 }
 
 /* Two taps more. */
@@ -106,9 +106,9 @@ static inline __attribute__((always_inline)) void inside(const struct block *b, 
     const int32_t *start = g->start + b->c % MORSEL_GROUP;
     const float *m = g->multiplier + b->c % MORSEL_GROUP, *o = g->offset + b->c % MORSEL_GROUP;
     const size_t y_step = win->out_c;
-    const float32x4_t round = vdupq_n_f32(g->finish.round);
+    const float32x4_t round = vdupq_n_f32(g->requant.round);
     int8_t *y = relu ? (int8_t *)b->a->y.data + at + b->c : NULL;
-    uint8x16_t flip = vdupq_n_u8((uint8_t)(b->a->x.code.flip ^ 0x80));
+    uint8x16_t flip = vdupq_n_u8((uint8_t)(b->a->x.qparams.sign_flip ^ 0x80));
     for (; ox < end; ox++, p += step, q += step, r += step) {
         struct morsel_sum16 s = morsel_load_start(start);
         add_pair(&s, p, p + c, &b->w[0], flip);
@@ -117,14 +117,14 @@ static inline __attribute__((always_inline)) void inside(const struct block *b, 
         add_pair(&s, r, r + c, &b->w[6], flip);
         int8x16_t x = vreinterpretq_s8_u8(veorq_u8(vld1q_u8(r + 2 * c), flip)), w = vld1q_s8(b->w[8]);
         widen(&s, vmull_s8(vget_low_s8(x), vget_low_s8(w)), vmull_high_s8(x, w));
-        if (relu) vst1q_s8(y + ox * y_step, morsel_finish_relu(s, m, o, round));
+        if (relu) vst1q_s8(y + ox * y_step, morsel_requant_relu(s, m, o, round));
         else put(b, s, g, at + ox * y_step);
     }
 }
 
 static void run_inside(const struct block *b, const uint8_t *const *rows, uint32_t ox, uint32_t end, const struct morsel_group *g,
                        size_t at) {
-    if (g->finish.mode == MORSEL_FINISH_RELU && b->n == 16) inside(b, rows, ox, end, g, at, 1);
+    if (g->requant.mode == MORSEL_REQUANT_RELU && b->n == 16) inside(b, rows, ox, end, g, at, 1);
     else inside(b, rows, ox, end, g, at, 0);
 }
 
@@ -141,10 +141,10 @@ static void find_inside(const struct block *b, uint32_t *first, uint32_t *last) 
 
 static void run_block(struct block *b, const uint8_t *const *rows, uint32_t y, uint32_t n, const struct morsel_group *g) {
     const struct morsel_window *win = &b->a->window;
-    uint8x16_t flip = vdupq_n_u8((uint8_t)(b->a->x.code.flip ^ 0x80));
+    uint8x16_t flip = vdupq_n_u8((uint8_t)(b->a->x.qparams.sign_flip ^ 0x80));
     uint32_t first, last;
     find_inside(b, &first, &last);
-    memset(b->outside, (int)((uint32_t)b->a->x.code.zero ^ b->a->x.code.flip), 16);
+    memset(b->padding_row, (int)((uint32_t)b->a->x.qparams.zero ^ b->a->x.qparams.sign_flip), 16);
     for (uint32_t i = 0; i < n; i++, rows += win->kernel_h) {
         size_t at = (size_t)(y + i) * win->out_w * win->out_c;
         for (uint32_t ox = 0; ox < win->out_w; ox++) {

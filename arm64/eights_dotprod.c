@@ -64,7 +64,7 @@ INLINE struct sums start_eights(const int32_t *start) {
 struct eights {
     struct sums sums;
     struct inputs x, z;
-    struct morsel_finish8 finish;
+    struct morsel_finish8 requant;
     const float *offset;
     uint8_t *y;
     size_t step;
@@ -81,22 +81,22 @@ INLINE void end_eights(struct eights *e, uint32_t k, const int8_t *w, size_t x_s
     OWN_START(e->z);
     __asm__ volatile("" : "+r"(w), "+r"(k), "+r"(e->y));
     half_sixteen(&e->sums, e->x, e->z, k, w);
-    put_eights(e->sums.p0, &e->finish, e->offset, e->y, e->step, mode);
-    put_eights(e->sums.p1, &e->finish, e->offset, e->y + 2 * e->step, e->step, mode);
-    put_eights(e->sums.p2, &e->finish, e->offset, e->y + 4 * e->step, e->step, mode);
-    put_eights(e->sums.p3, &e->finish, e->offset, e->y + 6 * e->step, e->step, mode);
+    put_eights(e->sums.p0, &e->requant, e->offset, e->y, e->step, mode);
+    put_eights(e->sums.p1, &e->requant, e->offset, e->y + 2 * e->step, e->step, mode);
+    put_eights(e->sums.p2, &e->requant, e->offset, e->y + 4 * e->step, e->step, mode);
+    put_eights(e->sums.p3, &e->requant, e->offset, e->y + 6 * e->step, e->step, mode);
     e->y += 8 * e->step;
     e->x.a += 2 * x_step, e->x.b += 2 * x_step, e->x.c += 2 * x_step, e->x.d += 2 * x_step;
 }
 
 /* Channels c .. c + 8 of `count` times eight pixels from e->x on. The modes share all that comes before the last sixteen inputs. */
 static __attribute__((noinline)) void run_eights(const struct morsel_tile *t, struct eights *of, uint32_t c, uint32_t count) {
-    const uint32_t depth = t->depth, mode = t->group->finish.mode;
+    const uint32_t depth = t->depth, mode = t->group->requant.mode;
     const size_t x_step = t->x_step;
     const int8_t *weights = t->weights + (size_t)c * depth;
     const int32_t *start = t->group->start + c;
     struct eights e = *of;
-    e.finish = morsel_keep_finish8(&t->group->finish, t->group->multiplier + c);
+    e.requant = morsel_keep_finish8(&t->group->requant, t->group->multiplier + c);
     do {
         const int8_t *w = weights;
         uint32_t k = depth % 16;
@@ -112,17 +112,17 @@ static __attribute__((noinline)) void run_eights(const struct morsel_tile *t, st
             k = 16;
         }
         for (; depth - k > 16; k += 16, w += 256) half_sixteen(&e.sums, e.x, e.z, k, w);
-        if (__builtin_expect(mode == MORSEL_FINISH_FOLDED, 1)) {
-            end_eights(&e, k, w, x_step, MORSEL_FINISH_FOLDED);
+        if (__builtin_expect(mode == MORSEL_REQUANT_FOLDED, 1)) {
+            end_eights(&e, k, w, x_step, MORSEL_REQUANT_FOLDED);
             OWN_END(folded);
-        } else if (mode == MORSEL_FINISH_SHIFTED) {
-            end_eights(&e, k, w, x_step, MORSEL_FINISH_SHIFTED);
+        } else if (mode == MORSEL_REQUANT_SHIFTED) {
+            end_eights(&e, k, w, x_step, MORSEL_REQUANT_SHIFTED);
             OWN_END(shifted);
-        } else if (mode == MORSEL_FINISH_RELU) {
-            end_eights(&e, k, w, x_step, MORSEL_FINISH_RELU);
+        } else if (mode == MORSEL_REQUANT_RELU) {
+            end_eights(&e, k, w, x_step, MORSEL_REQUANT_RELU);
             OWN_END(relu);
         } else {
-            end_eights(&e, k, w, x_step, MORSEL_FINISH_CLAMPED);
+            end_eights(&e, k, w, x_step, MORSEL_REQUANT_CLAMPED);
             OWN_END(clamped);
         }
     } while (--count);

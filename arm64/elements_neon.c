@@ -4,15 +4,15 @@
 
 /* Bytes as floats of their own integers: `bytes` ^ flip is u = 0..255, 0x4b000000 + u is the float 2^23 + u, and offset is what to
  * take from that. */
-struct reals {
+struct floats {
     float32x4_t f0, f1, f2, f3;
 };
 
-static inline __attribute__((always_inline)) struct reals load_reals(const uint8_t *x, uint8x16_t flip, float32x4_t offset) {
+static inline __attribute__((always_inline)) struct floats load_floats(const uint8_t *x, uint8x16_t flip, float32x4_t offset) {
     uint16x8_t top = vdupq_n_u16(0x4b00);
     uint8x16_t u = veorq_u8(vld1q_u8(x), flip), none = vdupq_n_u8(0);
     uint16x8_t lo = vreinterpretq_u16_u8(vzip1q_u8(u, none)), hi = vreinterpretq_u16_u8(vzip2q_u8(u, none));
-    struct reals r;
+    struct floats r;
     r.f0 = vsubq_f32(vreinterpretq_f32_u16(vzip1q_u16(lo, top)), offset);
     r.f1 = vsubq_f32(vreinterpretq_f32_u16(vzip2q_u16(lo, top)), offset);
     r.f2 = vsubq_f32(vreinterpretq_f32_u16(vzip1q_u16(hi, top)), offset);
@@ -33,7 +33,7 @@ static inline __attribute__((always_inline)) float32x4_t add_plain(const struct 
 }
 
 static inline __attribute__((always_inline)) void add_sixteen_plain(const struct add *k, const uint8_t *a, const uint8_t *b, uint8_t *y) {
-    struct reals ra = load_reals(a, k->a_flip, k->a_offset), rb = load_reals(b, k->b_flip, k->b_offset);
+    struct floats ra = load_floats(a, k->a_flip, k->a_offset), rb = load_floats(b, k->b_flip, k->b_offset);
     int16x8_t lo = morsel_low_halves(add_plain(k, ra.f0, rb.f0), add_plain(k, ra.f1, rb.f1));
     int16x8_t hi = morsel_low_halves(add_plain(k, ra.f2, rb.f2), add_plain(k, ra.f3, rb.f3));
     vst1q_s8((int8_t *)y, morsel_narrow(lo, hi));
@@ -47,7 +47,7 @@ static inline __attribute__((always_inline)) float32x4_t add_four(const struct a
 }
 
 static inline __attribute__((always_inline)) void add_sixteen(const struct add *k, const uint8_t *a, const uint8_t *b, uint8_t *y) {
-    struct reals ra = load_reals(a, k->a_flip, k->a_offset), rb = load_reals(b, k->b_flip, k->b_offset);
+    struct floats ra = load_floats(a, k->a_flip, k->a_offset), rb = load_floats(b, k->b_flip, k->b_offset);
     int16x8_t lo = morsel_low_halves(add_four(k, ra.f0, rb.f0), add_four(k, ra.f1, rb.f1));
     int16x8_t hi = morsel_low_halves(add_four(k, ra.f2, rb.f2), add_four(k, ra.f3, rb.f3));
     int8x16_t v = morsel_narrow(vaddq_s16(lo, k->shift), vaddq_s16(hi, k->shift));
@@ -60,20 +60,20 @@ static float size(float v) {
 
 static struct add describe_add(const struct morsel_binary_args *args) {
     struct add k;
-    float own = (float)args->y.code.own;
-    k.a_flip = vdupq_n_u8((uint8_t)args->a.code.flip);
-    k.b_flip = vdupq_n_u8((uint8_t)args->b.code.flip);
-    k.y_flip = vdupq_n_u8((uint8_t)(args->y.code.flip ^ 0x80));
-    k.a_offset = vdupq_n_f32(8388608.0f + (float)args->a.code.own);
-    k.b_offset = vdupq_n_f32(8388608.0f + (float)args->b.code.own);
+    float own = (float)args->y.qparams.own;
+    k.a_flip = vdupq_n_u8((uint8_t)args->a.qparams.sign_flip);
+    k.b_flip = vdupq_n_u8((uint8_t)args->b.qparams.sign_flip);
+    k.y_flip = vdupq_n_u8((uint8_t)(args->y.qparams.sign_flip ^ 0x80));
+    k.a_offset = vdupq_n_f32(8388608.0f + (float)args->a.qparams.own);
+    k.b_offset = vdupq_n_f32(8388608.0f + (float)args->b.qparams.own);
     k.a_ratio = vdupq_n_f32(args->a_ratio);
     k.b_ratio = vdupq_n_f32(args->b_ratio);
     k.offset = vdupq_n_f32(args->offset);
     k.low = vdupq_n_f32((float)args->y.out_min - own);
     k.high = vdupq_n_f32((float)args->y.out_max - own);
-    k.shift = vdupq_n_s16((int16_t)(args->y.code.own - 128));
-    k.round = vdupq_n_f32(MORSEL_MAGIC_FLOAT + (float)(args->y.code.own - 128)); /* an even number: it moves no tie */
-    k.plain = args->y.code.flip == 0x80 && args->y.out_min == 0 && args->y.out_max == 255 &&
+    k.shift = vdupq_n_s16((int16_t)(args->y.qparams.own - 128));
+    k.round = vdupq_n_f32(MORSEL_MAGIC_FLOAT + (float)(args->y.qparams.own - 128)); /* an even number: it moves no tie */
+    k.plain = args->y.qparams.sign_flip == 0x80 && args->y.out_min == 0 && args->y.out_max == 255 &&
               255 * (size(args->a_ratio) + size(args->b_ratio)) + size(args->offset) < 32000;
     return k;
 }
@@ -114,26 +114,26 @@ static void sum_columns(uint32_t *sums, const uint8_t *x, uint32_t count, uint32
     vst1q_u32(sums, s0), vst1q_u32(sums + 4, s1), vst1q_u32(sums + 8, s2), vst1q_u32(sums + 12, s3);
 }
 
-static void mean_sixteen(const struct morsel_mean_args *a, uint32_t u, const struct morsel_finish *f) {
+static void mean_sixteen(const struct morsel_mean_args *a, uint32_t u, const struct morsel_requant *f) {
     uint32_t sums[16];
     float m[16];
     const uint8_t *x = (const uint8_t *)a->x.data + (size_t)(u / a->inner) * a->count * a->inner + u % a->inner;
-    int32x4_t zero = vdupq_n_s32((int32_t)(a->count * (uint32_t)a->x.code.zero));
-    sum_columns(sums, x, a->count, a->inner, vdupq_n_u8((uint8_t)a->x.code.flip));
+    int32x4_t zero = vdupq_n_s32((int32_t)(a->count * (uint32_t)a->x.qparams.zero));
+    sum_columns(sums, x, a->count, a->inner, vdupq_n_u8((uint8_t)a->x.qparams.sign_flip));
     for (uint32_t i = 0; i < 16; i += 4) vst1q_f32(m + i, vdupq_n_f32(a->multiplier));
     struct morsel_sum16 s = {
         vsubq_s32(vreinterpretq_s32_u32(vld1q_u32(sums)), zero), vsubq_s32(vreinterpretq_s32_u32(vld1q_u32(sums + 4)), zero),
         vsubq_s32(vreinterpretq_s32_u32(vld1q_u32(sums + 8)), zero), vsubq_s32(vreinterpretq_s32_u32(vld1q_u32(sums + 12)), zero)};
-    vst1q_s8((int8_t *)a->y.data + u, morsel_finish16(s, m, m, f, MORSEL_FINISH_CLAMPED));
+    vst1q_s8((int8_t *)a->y.data + u, morsel_finish16(s, m, m, f, MORSEL_REQUANT_CLAMPED));
 }
 
 void morsel_mean_neon(const struct morsel_mean_args *a, uint32_t begin, uint32_t end) {
-    struct morsel_finish f;
-    if (a->x.code.is_float || a->y.code.is_float) {
+    struct morsel_requant f;
+    if (a->x.qparams.is_float || a->y.qparams.is_float) {
         morsel_mean_c(a, begin, end);
         return;
     }
-    morsel_finish_describe(&f, &a->y);
+    morsel_requant_describe(&f, &a->y);
     while (begin < end) { /* to the end of a line of columns, sixteen at a time */
         uint32_t line = a->inner - begin % a->inner, stop = end - begin < line ? end : begin + line;
         for (; stop - begin >= 16; begin += 16) mean_sixteen(a, begin, &f);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a group of channels needs before its sums: constants, and whether the cheap arithmetic is proven to be exact for it. */
-#include "finish_neon.h"
+#include "requant_neon.h"
 
 #include "../kernels/requant.h"
 
@@ -15,25 +15,25 @@ static void fill_block(struct morsel_group *g, uint32_t at, const struct morsel_
         vst1q_s32(g->start + at + i + 4, vaddq_s32(vmlaq_n_s32(vld1q_s32(bias + i + 4), vld1q_s32(sum + i + 4), shift), all));
         vst1q_f32(g->multiplier + at + i, m0);
         vst1q_f32(g->multiplier + at + i + 4, m1);
-        if (g->finish.mode != MORSEL_FINISH_RELU) continue;
+        if (g->requant.mode != MORSEL_REQUANT_RELU) continue;
         vst1q_f32(g->offset + at + i, vmulq_n_f32(m0, -8388608.0f));
         vst1q_f32(g->offset + at + i + 4, vmulq_n_f32(m1, -8388608.0f));
     }
 }
 
-void morsel_finish_describe(struct morsel_finish *f, const struct morsel_output *y) {
-    f->mode = y->code.is_float ? MORSEL_FINISH_RAW : MORSEL_FINISH_CLAMPED;
+void morsel_requant_describe(struct morsel_requant *f, const struct morsel_output *y) {
+    f->mode = y->qparams.is_float ? MORSEL_REQUANT_RAW : MORSEL_REQUANT_CLAMPED;
     f->round = MORSEL_MAGIC_FLOAT;
-    f->low = (float)(y->out_min - y->code.zero);
-    f->high = (float)(y->out_max - y->code.zero);
-    f->zero = y->code.zero - 128;
-    f->flip = y->code.flip ^ 0x80;
-    f->whole = y->out_min == 0 && y->out_max == 255 && y->code.flip == 0x80;
+    f->low = (float)(y->out_min - y->qparams.zero);
+    f->high = (float)(y->out_max - y->qparams.zero);
+    f->zero = y->qparams.zero - 128;
+    f->sign_flip = y->qparams.sign_flip ^ 0x80;
+    f->whole = y->out_min == 0 && y->out_max == 255 && y->qparams.sign_flip == 0x80;
 }
 
 /* Returns what all sums of the group begin with. */
-static int32_t use_magic(struct morsel_finish *f, int relu) {
-    f->mode = relu ? MORSEL_FINISH_RELU : f->zero % 2 ? MORSEL_FINISH_SHIFTED : MORSEL_FINISH_FOLDED;
+static int32_t use_magic(struct morsel_requant *f, int relu) {
+    f->mode = relu ? MORSEL_REQUANT_RELU : f->zero % 2 ? MORSEL_REQUANT_SHIFTED : MORSEL_REQUANT_FOLDED;
     if (f->zero % 2 == 0) f->round = MORSEL_MAGIC_FLOAT + (float)f->zero;
     return relu ? 0x4b000000 : MORSEL_MAGIC_BITS;
 }
@@ -42,13 +42,13 @@ void morsel_group_prepare(struct morsel_group *g, const struct morsel_channels *
                           const struct morsel_output *y, uint32_t first, uint32_t blocks) {
     uint32_t proven = c->proofs ? MORSEL_SUMS_SMALL | MORSEL_SUMS_POSITIVE : 0; /* of all channels of the group */
     int32_t begin = 0;
-    morsel_finish_describe(&g->finish, y);
+    morsel_requant_describe(&g->requant, y);
     g->pairs = g->ready = 0;
-    if (c->float_bias) g->finish.mode = MORSEL_FINISH_RAW;
-    if (g->finish.mode == MORSEL_FINISH_RAW || !g->finish.whole) proven = 0;
+    if (c->float_bias) g->requant.mode = MORSEL_REQUANT_RAW;
+    if (g->requant.mode == MORSEL_REQUANT_RAW || !g->requant.whole) proven = 0;
     for (uint32_t b = 0; proven && b < blocks; b++) proven &= c->proofs[first / 16 + b];
-    if (proven & MORSEL_SUMS_SMALL) begin = use_magic(&g->finish, g->finish.zero == -128 && proven & MORSEL_SUMS_POSITIVE);
-    for (uint32_t b = 0; b < blocks; b++) fill_block(g, b * 16, c, first + b * 16, 128 - x->code.zero, begin);
+    if (proven & MORSEL_SUMS_SMALL) begin = use_magic(&g->requant, g->requant.zero == -128 && proven & MORSEL_SUMS_POSITIVE);
+    for (uint32_t b = 0; b < blocks; b++) fill_block(g, b * 16, c, first + b * 16, 128 - x->qparams.zero, begin);
 }
 
 void morsel_store_raw(const struct morsel_output *y, const struct morsel_channels *c, const int32_t *sums, uint32_t channel, uint32_t n,

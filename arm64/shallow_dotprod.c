@@ -9,7 +9,7 @@
 /* No loop lies across two pages: an emulator cuts it there, and an estimate prices the pieces one by one. */
 #define WHOLE __attribute__((noinline, aligned(512)))
 #define QUADS 8u   /* four inputs each, at most */
-#define AHEAD 32u  /* tiles whose inputs and results stay in the nearest cache from channels to channels */
+#define PREFETCH 32u  /* tiles whose inputs and results stay in the nearest cache from channels to channels */
 
 /* Eight channels over `pixels` pixels. */
 struct lines {
@@ -20,13 +20,13 @@ struct lines {
     uint8_t *y;
     size_t x_step, y_step; /* from pixel to pixel */
     uint32_t pixels;       /* even */
-    const struct morsel_finish *finish;
+    const struct morsel_requant *requant;
 };
 
 /* What all pixels share. */
 struct kept {
     int8x16_t w[2 * QUADS];
-    struct morsel_finish8 finish;
+    struct morsel_finish8 requant;
 };
 
 /* In asm, and volatile, for the order: a pixel's sums must not wait for another's. */
@@ -60,7 +60,7 @@ INLINE void pixel(uint8_t *y, const struct kept *k, const uint8_t *x, const int3
         DOT8(k->w, 6, x1, 2);
         DOT8(k->w, 7, x1, 3);
     }
-    morsel_store8(y, s, &k->finish, o, mode);
+    morsel_store8(y, s, &k->requant, o, mode);
 }
 
 INLINE void keep_quad(struct kept *k, const int8_t *w, uint32_t i, uint32_t quads) {
@@ -84,7 +84,7 @@ INLINE void run_lines(const struct lines *l, uint32_t quads, uint32_t mode) {
     keep_quad(&k, l->weights, 5, quads);
     keep_quad(&k, l->weights, 6, quads);
     keep_quad(&k, l->weights, 7, quads);
-    k.finish = morsel_keep_finish8(l->finish, l->multiplier);
+    k.requant = morsel_keep_finish8(l->requant, l->multiplier);
     for (uint32_t n = l->pixels; n; n -= 2, x += 2 * x_step, y += 2 * y_step) {
         pixel(y, &k, x, start, o, quads, mode);
         pixel(y + y_step, &k, x + x_step, start, o, quads, mode);
@@ -92,39 +92,39 @@ INLINE void run_lines(const struct lines *l, uint32_t quads, uint32_t mode) {
 }
 
 static WHOLE void relu_sixteen(const struct lines *l) {
-    run_lines(l, 4, MORSEL_FINISH_RELU);
+    run_lines(l, 4, MORSEL_REQUANT_RELU);
 }
 
 static WHOLE void relu_twentyfour(const struct lines *l) {
-    run_lines(l, 6, MORSEL_FINISH_RELU);
+    run_lines(l, 6, MORSEL_REQUANT_RELU);
 }
 
 static WHOLE void relu_twentyeight(const struct lines *l) {
-    run_lines(l, 7, MORSEL_FINISH_RELU);
+    run_lines(l, 7, MORSEL_REQUANT_RELU);
 }
 
 static WHOLE void relu_thirtytwo(const struct lines *l) {
-    run_lines(l, 8, MORSEL_FINISH_RELU);
+    run_lines(l, 8, MORSEL_REQUANT_RELU);
 }
 
 static WHOLE void shifted_sixteen(const struct lines *l) {
-    run_lines(l, 4, MORSEL_FINISH_SHIFTED);
+    run_lines(l, 4, MORSEL_REQUANT_SHIFTED);
 }
 
 static WHOLE void shifted_twentyfour(const struct lines *l) {
-    run_lines(l, 6, MORSEL_FINISH_SHIFTED);
+    run_lines(l, 6, MORSEL_REQUANT_SHIFTED);
 }
 
 static WHOLE void shifted_twentyeight(const struct lines *l) {
-    run_lines(l, 7, MORSEL_FINISH_SHIFTED);
+    run_lines(l, 7, MORSEL_REQUANT_SHIFTED);
 }
 
 static WHOLE void shifted_thirtytwo(const struct lines *l) {
-    run_lines(l, 8, MORSEL_FINISH_SHIFTED);
+    run_lines(l, 8, MORSEL_REQUANT_SHIFTED);
 }
 
 static void run(const struct lines *l, uint32_t quads) {
-    if (l->finish->mode == MORSEL_FINISH_RELU) {
+    if (l->requant->mode == MORSEL_REQUANT_RELU) {
         if (quads == 4) relu_sixteen(l);
         else if (quads == 6) relu_twentyfour(l);
         else if (quads == 7) relu_twentyeight(l);
@@ -139,11 +139,11 @@ static void run(const struct lines *l, uint32_t quads) {
 
 uint32_t morsel_shallow_dotprod(const struct morsel_tile *t) {
     const struct morsel_group *g = t->group;
-    uint32_t quads = t->depth / 4, mode = g->finish.mode, done = t->channels % 8 ? t->channels / 16 * 16 : t->channels;
-    if (t->tiles < 2 || (quads != 4 && (quads < 6 || quads > 8)) || mode == MORSEL_FINISH_RAW || mode == MORSEL_FINISH_CLAMPED) return 0;
-    struct lines l = {NULL, NULL, NULL, NULL, NULL, NULL, t->x_step / 4, t->y_step, 0, &g->finish};
-    for (uint32_t i = 0; i < t->tiles; i += AHEAD) {
-        l.pixels = (t->tiles - i < AHEAD ? t->tiles - i : AHEAD) * 4;
+    uint32_t quads = t->depth / 4, mode = g->requant.mode, done = t->channels % 8 ? t->channels / 16 * 16 : t->channels;
+    if (t->tiles < 2 || (quads != 4 && (quads < 6 || quads > 8)) || mode == MORSEL_REQUANT_RAW || mode == MORSEL_REQUANT_CLAMPED) return 0;
+    struct lines l = {NULL, NULL, NULL, NULL, NULL, NULL, t->x_step / 4, t->y_step, 0, &g->requant};
+    for (uint32_t i = 0; i < t->tiles; i += PREFETCH) {
+        l.pixels = (t->tiles - i < PREFETCH ? t->tiles - i : PREFETCH) * 4;
         for (uint32_t c = 0; c < done; c += 8) {
             l.weights = t->weights + (size_t)(c / 16) * quads * 64 + c % 16 * 4;
             l.start = g->start + c;

@@ -11,11 +11,11 @@ static void use_neon(struct morsel_kernels *table) {
     table->lut = morsel_lut_neon;
     table->gather = morsel_gather_neon;
     table->mean = morsel_mean_neon;
-    table->real_conv = morsel_real_conv_rows_neon;
+    table->float_conv = morsel_float_conv_rows_neon;
     table->unary = morsel_unary_neon;
     table->binary = morsel_binary_neon;
     table->store_flip = 0x80;
-    table->apart = 0;
+    table->strided_pixels = 0;
 }
 
 static void use_dotprod(struct morsel_kernels *table) {

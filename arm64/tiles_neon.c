@@ -26,7 +26,7 @@ struct walk {
     uint32_t tile_k; /* inputs of a copied window */
     uint32_t line; /* its bytes with the spare ones */
     const uint8_t *x[4 * PIECES];
-    uint8_t outside[LINE]; /* zero points, signed domain */
+    uint8_t padding_row[LINE]; /* zero points, signed domain */
     uint8_t packed[4 * (PACKED + SPARE)];
     int8_t weights[MORSEL_GROUP * NINE_K]; /* of such windows */
     int32_t raw[4][MORSEL_GROUP];
@@ -47,8 +47,8 @@ static void pack_edge(const struct walk *w, uint8_t *to, const uint8_t *row, uin
     for (uint32_t kx = 0; kx < win->kernel_w; kx++, to += w->depth) {
         uint32_t ix = left + kx * win->dilation_w;
         const uint8_t *x = row + (size_t)ix * win->in_c + channel;
-        if (ix < win->in_w) copy_line(to, x, w->depth, row + win->in_row, (uint8_t)(w->a->x.code.flip ^ 0x80));
-        else memset(to, (int)((uint32_t)w->a->x.code.zero ^ 0x80), w->depth);
+        if (ix < win->in_w) copy_line(to, x, w->depth, row + win->in_row, (uint8_t)(w->a->x.qparams.sign_flip ^ 0x80));
+        else memset(to, (int)((uint32_t)w->a->x.qparams.zero ^ 0x80), w->depth);
     }
 }
 
@@ -70,7 +70,7 @@ static int pack_four(struct walk *w, uint8_t *to, const uint8_t *const *rows, ui
     size_t from = (size_t)left * win->in_c, step = (size_t)win->stride_w * win->in_c;
     if (ox + 4 > win->out_w || left >= win->in_w || last + win->kernel_w > win->in_w) return 0;
     if (win->dilation_w != 1 || w->a->groups != 1 || row_k > 16 || from + 3 * step + 16 > win->in_row) return 0;
-    uint8x16_t mask = vdupq_n_u8((uint8_t)(w->a->x.code.flip ^ 0x80));
+    uint8x16_t mask = vdupq_n_u8((uint8_t)(w->a->x.qparams.sign_flip ^ 0x80));
     for (uint32_t p = 0; p < 4; p++, from += step, to += w->line) pack_short(to, rows, win->kernel_h, row_k, from, mask);
     return 1;
 }
@@ -81,7 +81,7 @@ static void pack_pixel(const struct walk *w, uint8_t *to, const uint8_t *const *
     uint32_t left = ox * win->stride_w - win->pad_left; /* left of the picture: huge */
     int whole = left < win->in_w && left + win->kernel_w <= win->in_w && win->dilation_w == 1 && w->a->groups == 1;
     size_t from = (size_t)left * win->in_c;
-    uint8_t flip = (uint8_t)(w->a->x.code.flip ^ 0x80);
+    uint8_t flip = (uint8_t)(w->a->x.qparams.sign_flip ^ 0x80);
     for (uint32_t ky = 0; ky < win->kernel_h; ky++, to += w->row_k) {
         if (whole) copy_line(to, rows[ky] + from, win->kernel_w * w->depth, rows[ky] + win->in_row, flip);
         else pack_edge(w, to, rows[ky], left, channel);
@@ -105,7 +105,7 @@ static inline void pack_nine(uint8_t *to, const uint8_t *r0, const uint8_t *r1, 
 /* n such windows of one row of pixels. */
 static void pack_nines(const struct walk *w, uint8_t *to, const uint8_t *const *rows, uint32_t ox, uint32_t n) {
     const struct morsel_window *win = &w->a->window;
-    uint64_t flip = (w->a->x.code.flip ^ 0x80) * UINT64_C(0x0101010101010101);
+    uint64_t flip = (w->a->x.qparams.sign_flip ^ 0x80) * UINT64_C(0x0101010101010101);
     size_t step = 3 * (size_t)win->stride_w, line = w->line;
     for (uint32_t inside; n; n -= inside, ox += inside) {
         uint32_t left = ox * win->stride_w - win->pad_left; /* left of the picture: huge */
@@ -144,7 +144,7 @@ static void point_pixel(struct walk *w, uint32_t p, const uint8_t *const *rows, 
     for (uint32_t ky = 0; ky < win->kernel_h; ky++) {
         uint32_t ix = ox * win->stride_w - win->pad_left;
         for (uint32_t kx = 0; kx < win->kernel_w; kx++, ix += win->dilation_w, x += 4)
-            *x = ix < win->in_w ? rows[ky] + (size_t)ix * win->in_c + channel : w->outside;
+            *x = ix < win->in_w ? rows[ky] + (size_t)ix * win->in_c + channel : w->padding_row;
     }
 }
 
@@ -201,7 +201,7 @@ static void point_pieces(struct walk *w, uint32_t first, uint32_t pixels, uint32
         uint32_t left = at % win->out_w * win->stride_w - win->pad_left;
         for (uint32_t i = 0; i < pieces; i++) {
             uint32_t ix = left + kx * win->dilation_w;
-            w->x[4 * i + p] = ix < win->in_w ? rows[ky] + (size_t)ix * win->in_c + channel : w->outside;
+            w->x[4 * i + p] = ix < win->in_w ? rows[ky] + (size_t)ix * win->in_c + channel : w->padding_row;
             if (++kx == win->kernel_w) kx = 0, ky++;
         }
     }
@@ -215,7 +215,7 @@ static void store_raw(const struct walk *w, const struct morsel_tile *t, uint32_
 /* How many tiles a call may take: inputs that lie side by side, where they are or once they are packed. */
 static uint32_t tiles_ahead(const struct walk *w, uint32_t pixels) {
     const struct morsel_window *win = &w->a->window;
-    if (w->group.finish.mode == MORSEL_FINISH_RAW) return 1;
+    if (w->group.requant.mode == MORSEL_REQUANT_RAW) return 1;
     if (w->packing) return (uint32_t)sizeof w->packed / w->line / 4;
     if (w->pieces != 1 || win->stride_w != 1 || win->pad_left || win->out_w != win->in_w) return 1;
     const uint8_t *const *row = w->rows + 1;
@@ -269,23 +269,23 @@ static void run_group(struct walk *w, uint32_t g, uint32_t c, uint32_t pixels, s
         t.next = t.weights + (size_t)w->most * w->k;
         t.next_bytes = (size_t)(left < 2 * w->most ? left - w->most : w->most) * w->k;
     }
-    uint32_t ahead = tiles_ahead(w, pixels);
+    uint32_t prefetch = tiles_ahead(w, pixels);
     first += g * w->outs + c;
-    if (w->deep && pixels >= MORSEL_ROOM_PIXELS && w->group.finish.mode != MORSEL_FINISH_RAW) {
+    if (w->deep && pixels >= MORSEL_ROOM_PIXELS && w->group.requant.mode != MORSEL_REQUANT_RAW) {
         run_strips(w, t, pixels, (uint8_t *)a->y.data + first, g * w->depth, fn);
         return;
     }
     for (uint32_t p = 0, step; p < pixels; p += step, first += step * (size_t)a->window.out_c) {
         uint32_t tiles = (pixels - p) / 4;
         t.pixels = tiles ? 4 : pixels - p;
-        t.tiles = !tiles ? 1 : tiles < ahead ? tiles : ahead;
+        t.tiles = !tiles ? 1 : tiles < prefetch ? tiles : prefetch;
         step = t.tiles * 4;
         if (w->packing) pack_pixels(w, p, tiles ? step : t.pixels, g * w->depth);
-        else if (ahead > 1) point_along(w, p, t.pixels, g * w->depth);
+        else if (prefetch > 1) point_along(w, p, t.pixels, g * w->depth);
         else point_pixels(w, p, t.pixels, g * w->depth);
-        if (!a->y.code.is_float) t.y = (uint8_t *)a->y.data + first;
+        if (!a->y.qparams.is_float) t.y = (uint8_t *)a->y.data + first;
         fn(&t);
-        if (w->group.finish.mode == MORSEL_FINISH_RAW) store_raw(w, &t, start, first);
+        if (w->group.requant.mode == MORSEL_REQUANT_RAW) store_raw(w, &t, start, first);
     }
 }
 
@@ -301,9 +301,9 @@ static int plan(struct walk *w) {
     w->row_k = (win->kernel_w * w->depth + 3) / 4 * 4;
     w->k = win->kernel_h * w->row_k;
     w->pieces = win->kernel_h * win->kernel_w;
-    w->packing = w->depth % 4 || w->a->x.code.flip != 0x80 || w->pieces > PIECES || w->depth > LINE;
+    w->packing = w->depth % 4 || w->a->x.qparams.sign_flip != 0x80 || w->pieces > PIECES || w->depth > LINE;
     /* A 1x1 window without padding never leaves the picture, however deep it is. */
-    if (w->depth % 4 == 0 && w->a->x.code.flip == 0x80 && w->pieces == 1 && win->pad_left == 0 &&
+    if (w->depth % 4 == 0 && w->a->x.qparams.sign_flip == 0x80 && w->pieces == 1 && win->pad_left == 0 &&
         (win->out_w - 1) * win->stride_w < win->in_w)
         w->packing = 0;
     w->nine = win->kernel_h == 3 && win->kernel_w == 3 && w->depth == 3 && win->dilation_w == 1 && w->a->groups == 1;
@@ -315,7 +315,7 @@ static void fill_spare(struct walk *w) {
     w->line = (w->tile_k + SPARE + 15) / 16 * 16;
     for (uint32_t p = 0; w->packing && p < 4; p++) w->x[p] = w->packed + p * w->line;
     if (w->packing) memset(w->packed, 0, sizeof w->packed);
-    else memset(w->outside, (int)((uint32_t)w->a->x.code.zero ^ 0x80), w->depth < LINE ? w->depth : LINE);
+    else memset(w->padding_row, (int)((uint32_t)w->a->x.qparams.zero ^ 0x80), w->depth < LINE ? w->depth : LINE);
 }
 
 /* Channels that go over all pixels before the next ones do. Where the inputs stay in a cache, so few that their weights come from memory

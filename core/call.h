@@ -23,7 +23,7 @@ struct morsel_concat {
 
 union morsel_args {
     struct morsel_conv_args conv;
-    struct morsel_real_conv_args real_conv;
+    struct morsel_float_conv_args float_conv;
     struct morsel_pool_args pool;
     struct morsel_fc_args fc;
     struct morsel_matmul_args matmul;
@@ -38,7 +38,7 @@ union morsel_args {
 
 union morsel_kernel {
     morsel_conv_fn *conv;
-    morsel_real_conv_fn *real_conv;
+    morsel_float_conv_fn *float_conv;
     morsel_pool_fn *pool;
     morsel_fc_fn *fc;
     morsel_matmul_fn *matmul;
@@ -80,7 +80,7 @@ static inline struct morsel_call *morsel_call_at(const struct morsel_session *s,
     return (struct morsel_call *)(void *)((uint8_t *)s->steps + (size_t)index * MORSEL_FORMAT_STEP_SLOT);
 }
 
-/* How the bytes of a tensor are stored, as in struct morsel_code: constants, inputs and outputs of the network in their own type, those
+/* How the bytes of a tensor are stored, as in struct morsel_qparams: constants, inputs and outputs of the network in their own type, those
  * inside it as the kernels want them. 0 for what is no byte. */
 uint32_t morsel_stored_flip(const struct morsel_model *model, const struct morsel_blob_tensor *t, uint32_t store_flip);
 
@@ -91,16 +91,16 @@ uint8_t *morsel_tensor_place(const struct morsel_model *model, uint8_t *arena, c
 void morsel_prepare(struct morsel_call *call, const struct morsel_session *session, const struct morsel_kernels *kernels, uint32_t index);
 
 /* Gives each convolution the constants of later steps that it fetches; all calls are filled. */
-void morsel_plan_ahead(const struct morsel_session *session);
+void morsel_plan_prefetch(const struct morsel_session *session);
 
 /* Has share `place` of convolution `index`, of `tasks` that fetch, fetch the share of the next step's weights that the same task will
  * have, if tasks share them. */
 void morsel_fetch_share(const struct morsel_session *session, uint32_t index, struct morsel_conv_args *part, uint32_t tasks,
                         uint32_t place);
 
-/* Decides how tasks share each step; all calls are filled, `apart` is that of the kernels. Returns whether tensors were moved, so that
+/* Decides how tasks share each step; all calls are filled, `strided_pixels` is that of the kernels. Returns whether tensors were moved, so that
  * the calls have to be filled again. */
-int morsel_plan_cuts(const struct morsel_session *session, uint32_t apart);
+int morsel_plan_cuts(const struct morsel_session *session, uint32_t strided_pixels);
 
 /* Weights of 16 output channels of a convolution in one group, or of a depthwise one. */
 size_t morsel_block_bytes(const struct morsel_call *call);
@@ -111,11 +111,11 @@ uint32_t morsel_call_tasks(const struct morsel_session *session, const struct mo
 
 /* The row of a step that stands for all rows outside the picture; NULL: it needs none. Another one may take its place if it is as long
  * and was filled. */
-uint8_t *morsel_call_outside(const struct morsel_call *call);
-void morsel_fill_outside(const struct morsel_call *call, uint8_t *outside);
+uint8_t *morsel_call_padding_row(const struct morsel_call *call);
+void morsel_fill_padding_row(const struct morsel_call *call, uint8_t *padding_row);
 
 /* Units begin .. end of a call. */
-void morsel_call_range(const struct morsel_call *call, const uint8_t *outside, uint32_t begin, uint32_t end);
+void morsel_call_range(const struct morsel_call *call, const uint8_t *padding_row, uint32_t begin, uint32_t end);
 
 /* Rows of one picture, all or some: row y lies at data + (y - first) % rows * its length. */
 struct morsel_held {
@@ -124,7 +124,7 @@ struct morsel_held {
 };
 
 /* Rows begin .. end of one picture, of a call whose step stands in a group. tests/a76 counts its calls. */
-void morsel_call_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out, const uint8_t *outside,
+void morsel_call_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out, const uint8_t *padding_row,
                       uint32_t begin, uint32_t end);
 
 /* How its rows lie over those of its inputs: row y reads `window` rows from y * stride - pad on. */

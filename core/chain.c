@@ -90,11 +90,11 @@ static uint32_t held_bytes(const struct link *link) {
     return aligned((link->end - link->begin) * morsel_row_bytes(link->y));
 }
 
-static uint32_t outside_bytes(const struct chain *chain) {
+static uint32_t padding_row_bytes(const struct chain *chain) {
     uint32_t most = 0;
     for (uint32_t i = 0; i < chain->count; i++) {
         const struct link *link = &chain->links[i];
-        if (morsel_call_outside(link->call) && aligned(link->step->scratch_bytes) > most) most = aligned(link->step->scratch_bytes);
+        if (morsel_call_padding_row(link->call) && aligned(link->step->scratch_bytes) > most) most = aligned(link->step->scratch_bytes);
     }
     return most;
 }
@@ -102,11 +102,11 @@ static uint32_t outside_bytes(const struct chain *chain) {
 /* Finds places for all rows between the steps, at two ends that take turns: what lies at one may be overwritten once no later step reads
  * it. Returns how many bytes that takes. */
 static uint64_t find_places(struct chain *chain) {
-    uint64_t used[2] = {outside_bytes(chain), 0}, most = used[0];
+    uint64_t used[2] = {padding_row_bytes(chain), 0}, most = used[0];
     uint32_t last[2] = {0, 0}; /* that reads what lies there */
     for (uint32_t i = 0; i + 1 < chain->count; i++) {
         uint32_t side = i % 2;
-        if (last[side] < chain->first + i) used[side] = side ? 0 : outside_bytes(chain);
+        if (last[side] < chain->first + i) used[side] = side ? 0 : padding_row_bytes(chain);
         chain->links[i].offset = (uint32_t)used[side];
         used[side] += held_bytes(&chain->links[i]);
         if (chain->links[i].y->last_step > last[side]) last[side] = chain->links[i].y->last_step;
@@ -134,8 +134,8 @@ static void place_rows(struct chain *chain, uint8_t *own, uint8_t *end) {
     last->held = whole_of(chain->session, last->y);
 }
 
-/* Rows of link `index`, of share `place`; `outside` is a place for a row of what lies outside the picture. */
-static void run_link(struct chain *chain, uint32_t index, uint8_t *outside, uint32_t tasks, uint32_t place) {
+/* Rows of link `index`, of share `place`; `padding_row` is a place for a row of what lies outside the picture. */
+static void run_link(struct chain *chain, uint32_t index, uint8_t *padding_row, uint32_t tasks, uint32_t place) {
     const struct link *link = &chain->links[index];
     struct morsel_call call = *link->call;
     struct morsel_held x[2];
@@ -144,15 +144,15 @@ static void run_link(struct chain *chain, uint32_t index, uint8_t *outside, uint
         const struct link *writer = writer_of(chain, t);
         x[n] = writer ? writer->held : whole_of(chain->session, t);
     }
-    if (!morsel_call_outside(link->call)) outside = NULL;
-    else morsel_fill_outside(link->call, outside);
+    if (!morsel_call_padding_row(link->call)) padding_row = NULL;
+    else morsel_fill_padding_row(link->call, padding_row);
     if (call.kind == MORSEL_STEP_CONV) { /* each task needs all that is fetched ahead */
         call.args.conv.y.data = link->held.data;
-        call.args.conv.ahead_row = link->begin - link->held.first;
-        call.args.conv.ahead_rows = link->end - link->begin;
+        call.args.conv.prefetch_row = link->begin - link->held.first;
+        call.args.conv.prefetch_rows = link->end - link->begin;
         morsel_fetch_share(chain->session, chain->first + index, &call.args.conv, tasks, place);
     }
-    morsel_call_rows(&call, x, &link->held, outside, link->begin, link->end);
+    morsel_call_rows(&call, x, &link->held, padding_row, link->begin, link->end);
 }
 
 struct cut {

@@ -44,7 +44,7 @@ enum morsel_error morsel_check_plan(const struct morsel_check *c);
 
 /* The parameters of one step; the number and the types of its tensors are right. */
 enum morsel_error morsel_check_conv(const struct morsel_step_check *s);
-enum morsel_error morsel_check_real_conv(const struct morsel_step_check *s);
+enum morsel_error morsel_check_float_conv(const struct morsel_step_check *s);
 enum morsel_error morsel_check_pool(const struct morsel_step_check *s);
 enum morsel_error morsel_check_fc(const struct morsel_step_check *s);
 enum morsel_error morsel_check_matmul(const struct morsel_step_check *s);

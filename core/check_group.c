@@ -40,7 +40,7 @@ static int is_window(const struct morsel_blob_step *step) {
     switch (step->kind) {
     case MORSEL_STEP_CONV:
     case MORSEL_STEP_DEPTHWISE:
-    case MORSEL_STEP_REAL_CONV:
+    case MORSEL_STEP_FLOAT_CONV:
     case MORSEL_STEP_MAX_POOL: return 1; /* not AVERAGE_POOL, which may ask for the row's number */
     default: return 0;
     }

@@ -55,7 +55,7 @@ static enum morsel_error check_ends(const struct morsel_check *c) {
     return MORSEL_OK;
 }
 
-static int meet(uint32_t a, uint32_t a_bytes, uint32_t b, uint32_t b_bytes) {
+static int barrier(uint32_t a, uint32_t a_bytes, uint32_t b, uint32_t b_bytes) {
     return (a < b + b_bytes) & (b < a + a_bytes);
 }
 
@@ -86,7 +86,7 @@ static enum morsel_error check_overlaps(const struct morsel_check *c, uint32_t i
     if (a->place) return MORSEL_OK;
     uint32_t from = birth(c, a), to = death(c, a), bytes = morsel_slice_bytes(a);
     for (const struct morsel_blob_tensor *b = c->tensors; b < a; b++) {
-        if (b->place || !meet(a->offset, bytes, b->offset, morsel_slice_bytes(b)) || from > death(c, b) || birth(c, b) > to) continue;
+        if (b->place || !barrier(a->offset, bytes, b->offset, morsel_slice_bytes(b)) || from > death(c, b) || birth(c, b) > to) continue;
         if (may_trail(c, a, b) || may_trail(c, b, a)) continue;
         if (to == birth(c, b) && to != 0 && may_replace(c, a, b)) continue;
         if (death(c, b) == from && from != 0 && may_replace(c, b, a)) continue;
@@ -102,11 +102,11 @@ static enum morsel_error check_scratch(const struct morsel_check *c, uint32_t i)
     if (!step->scratch_bytes) return MORSEL_OK;
     for (uint32_t k = 0; k < c->header->tensors.count; k++) {
         const struct morsel_blob_tensor *t = &c->tensors[k];
-        if (t->place || !meet(step->scratch_offset, step->scratch_bytes, t->offset, morsel_slice_bytes(t))) continue;
+        if (t->place || !barrier(step->scratch_offset, step->scratch_bytes, t->offset, morsel_slice_bytes(t))) continue;
         if (birth(c, t) <= last + 1 && first + 1 <= death(c, t)) return MORSEL_ERR_PLAN;
     }
     for (uint32_t k = first; k < i; k++)
-        if (meet(step->scratch_offset, step->scratch_bytes, c->steps[k].scratch_offset, c->steps[k].scratch_bytes)) return MORSEL_ERR_PLAN;
+        if (barrier(step->scratch_offset, step->scratch_bytes, c->steps[k].scratch_offset, c->steps[k].scratch_bytes)) return MORSEL_ERR_PLAN;
     return MORSEL_OK;
 }
 

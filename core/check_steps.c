@@ -32,7 +32,7 @@ static const struct rule rules[MORSEL_STEP_KIND_COUNT] = {
     [MORSEL_STEP_MEAN] = {1, BYTES | FLOATS, BYTES | FLOATS, 0, sizeof(struct morsel_blob_mean), morsel_check_mean},
     [MORSEL_STEP_SOFTMAX] = {1, BYTES | FLOATS, BYTES | FLOATS, 0, sizeof(struct morsel_blob_softmax), morsel_check_softmax},
     [MORSEL_STEP_CONCAT] = {0, ANY, ANY, 1, sizeof(struct morsel_blob_concat), morsel_check_concat},
-    [MORSEL_STEP_REAL_CONV] = {1, BYTES | FLOATS, BYTES | FLOATS, 0, sizeof(struct morsel_blob_real_conv), morsel_check_real_conv},
+    [MORSEL_STEP_FLOAT_CONV] = {1, BYTES | FLOATS, BYTES | FLOATS, 0, sizeof(struct morsel_blob_float_conv), morsel_check_float_conv},
     [MORSEL_STEP_GATHER] = {1, ANY, ANY, 1, sizeof(struct morsel_blob_gather), morsel_check_gather},
 };
 

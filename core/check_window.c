@@ -62,8 +62,8 @@ static int shapes_fit(const struct morsel_step_check *s, uint32_t groups) {
     return s->step->kind != MORSEL_STEP_DEPTHWISE || (groups == x->dims[3] && groups == y->dims[3]);
 }
 
-enum morsel_error morsel_check_real_conv(const struct morsel_step_check *s) {
-    const struct morsel_blob_real_conv *p = s->parameters;
+enum morsel_error morsel_check_float_conv(const struct morsel_step_check *s) {
+    const struct morsel_blob_float_conv *p = s->parameters;
     if (!shapes_fit(s, p->groups) || !(p->float_min <= p->float_max)) return MORSEL_ERR_PARAMETER;
     if (!morsel_check_integers(s->y, p->out_min, p->out_max)) return MORSEL_ERR_PARAMETER;
     if (p->weights_half > 1) return MORSEL_ERR_PARAMETER;

@@ -104,7 +104,7 @@ struct morsel_blob_step {
  *     scale(x) = stride * scale(y),   lead(x) >= stride * (lead(y) - 1) + (kernel - 1) * dilation + 1 - pad        rows come in time
  *     ring_rows(x) >= scale(x) * strip_rows,   ring_rows(x) >= scale(x) * strip_rows + lead(x) - stride * lead(y) + pad     and stay
  * for every ring x that a step reads to write y (the second line is void where ring_rows is the whole height). Steps of a group are
- * windows (CONV, DEPTHWISE, REAL_CONV, MAX_POOL), or elementwise (BINARY, UNARY, LUT) with every operand of y's shape and constants that
+ * windows (CONV, DEPTHWISE, FLOAT_CONV, MAX_POOL), or elementwise (BINARY, UNARY, LUT) with every operand of y's shape and constants that
  * repeat within a row. AVERAGE_POOL stays out: its divisor may depend on the row's number, which a kernel is not told of rows in rings.
  *
  * All that a group touches is alive from its first step to its last, with one exception: in a batch of 1 the whole output may lie over
@@ -163,7 +163,7 @@ enum morsel_step_kind {
     MORSEL_STEP_SOFTMAX = 11,  /* x q8 or f32 seen as [outer, count, inner], along count -> y q8 or f32: struct morsel_blob_softmax */
     MORSEL_STEP_CONCAT = 12,   /* n inputs of y's type, copied one behind the other: struct morsel_blob_concat */
     MORSEL_STEP_GATHER = 13,   /* x any type -> y the same type, by index tables: struct morsel_blob_gather */
-    MORSEL_STEP_REAL_CONV = 14, /* x q8 or f32 [N H W C] -> y q8 or f32 [N OH OW OC], float weights: struct morsel_blob_real_conv */
+    MORSEL_STEP_FLOAT_CONV = 14, /* x q8 or f32 [N H W C] -> y q8 or f32 [N OH OW OC], float weights: struct morsel_blob_float_conv */
     MORSEL_STEP_KIND_COUNT
 };
 
@@ -209,7 +209,7 @@ enum morsel_proof {
  * floats, or with weights_half numbers of IEEE 754 binary16, 16 bits each, that stand for exactly the float of the same value. All are
  * finite; those of padding are never used.
  */
-struct morsel_blob_real_conv {
+struct morsel_blob_float_conv {
     uint32_t kernel_h, kernel_w;
     uint32_t stride_h, stride_w;
     uint32_t dilation_h, dilation_w;

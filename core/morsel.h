@@ -99,14 +99,14 @@ typedef void morsel_parallel_for(void *ctx, uint32_t n, morsel_task *fn, void *a
 
 /* A barrier: each of the n tasks of one parallel_for calls it with its own index, and goes on when all have. What a task wrote before it,
  * all may read after it. The tasks have to run at once: none waits for its thread until another is done. */
-typedef void morsel_meet(void *ctx, uint32_t n, uint32_t index);
+typedef void morsel_barrier(void *ctx, uint32_t n, uint32_t index);
 
 struct morsel_options {
     uint32_t cpu_mask;                 /* kernels allowed, from enum morsel_cpu; 0 and MORSEL_CPU_ALL: whatever the CPU has */
     uint32_t tasks;                    /* into how many tasks a step is cut at most, with parallel_for; 0: eight */
     morsel_parallel_for *parallel_for; /* the caller's threads; NULL: everything runs in the calling thread */
     void *parallel_ctx;                /* handed to parallel_for, and to meet, as it is */
-    morsel_meet *meet;                 /* NULL: parallel_for is called for each step. Else once a run, with `tasks` tasks that meet between
+    morsel_barrier *barrier;                 /* NULL: parallel_for is called for each step. Else once a run, with `tasks` tasks that meet between
                                           steps: if the arena has room for all (morsel_arena_bytes_for), and `tasks` is stated, at most
                                           as many as threads that run at once. That takes less time where runs follow each other at
                                           once: a thread that went to sleep since is waited for, some 50 microseconds */

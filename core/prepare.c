@@ -31,24 +31,24 @@ static float infinity(void) {
 }
 
 uint32_t morsel_stored_flip(const struct morsel_model *model, const struct morsel_blob_tensor *t, uint32_t store_flip) {
-    int outside = t->place || t->first_step == MORSEL_STEP_BEFORE || t->last_step == morsel_blob_header(model)->steps.count;
+    int padding_row = t->place || t->first_step == MORSEL_STEP_BEFORE || t->last_step == morsel_blob_header(model)->steps.count;
     if (!morsel_is_byte(t)) return 0;
-    return outside ? own_flip(t) : store_flip;
+    return padding_row ? own_flip(t) : store_flip;
 }
 
 static uint32_t flip_of(const struct work *w, const struct morsel_blob_tensor *t) {
     return morsel_stored_flip(w->model, t, w->kernels->store_flip);
 }
 
-static struct morsel_code code_of(const struct work *w, const struct morsel_blob_tensor *t) {
-    struct morsel_code code = {1, 0, 0, 1, 0};
-    if (!morsel_is_byte(t)) return code;
-    code.scale = t->scale;
-    code.flip = flip_of(w, t);
-    code.own = (int32_t)own_flip(t);
-    code.zero = t->zero_point + code.own;
-    code.is_float = 0;
-    return code;
+static struct morsel_qparams qparams_of(const struct work *w, const struct morsel_blob_tensor *t) {
+    struct morsel_qparams qparams = {1, 0, 0, 1, 0};
+    if (!morsel_is_byte(t)) return qparams;
+    qparams.scale = t->scale;
+    qparams.sign_flip = flip_of(w, t);
+    qparams.own = (int32_t)own_flip(t);
+    qparams.zero = t->zero_point + qparams.own;
+    qparams.is_float = 0;
+    return qparams;
 }
 
 uint8_t *morsel_tensor_place(const struct morsel_model *model, uint8_t *arena, const struct morsel_blob_tensor *t) {
@@ -66,15 +66,15 @@ static uint8_t *place_of(const struct work *w, const struct morsel_blob_tensor *
 
 static struct morsel_input input_of(const struct work *w, uint32_t n) {
     const struct morsel_blob_tensor *t = morsel_blob_input(w->model, w->step, n);
-    struct morsel_input x = {place_of(w, t), code_of(w, t)};
+    struct morsel_input x = {place_of(w, t), qparams_of(w, t)};
     return x;
 }
 
 static struct morsel_output output_of(const struct work *w, int32_t out_min, int32_t out_max, float float_min, float float_max) {
     const struct morsel_blob_tensor *t = morsel_blob_output(w->model, w->step);
-    struct morsel_output y = {place_of(w, t), code_of(w, t), 0, 0, float_min, float_max};
-    y.out_min = out_min + y.code.own;
-    y.out_max = out_max + y.code.own;
+    struct morsel_output y = {place_of(w, t), qparams_of(w, t), 0, 0, float_min, float_max};
+    y.out_min = out_min + y.qparams.own;
+    y.out_max = out_max + y.qparams.own;
     return y;
 }
 
@@ -118,19 +118,19 @@ static void prepare_conv(struct morsel_call *call, const struct work *w, const s
     a->window = window_of(w, p);
     a->x = input_of(w, 0);
     a->y = output_of(w, p->out_min, p->out_max, p->float_min, p->float_max);
-    a->outside = p->pad_top || p->pad_bottom ? w->arena + w->step->scratch_offset : NULL;
-    a->outside_bytes = a->outside ? (a->window.in_row + 3) / 4 * 4 : 0;
+    a->padding_row = p->pad_top || p->pad_bottom ? w->arena + w->step->scratch_offset : NULL;
+    a->padding_row_bytes = a->padding_row ? (a->window.in_row + 3) / 4 * 4 : 0;
     a->weights = morsel_blob_at(w->model, p->weights);
     a->channels = channels_of(w, morsel_blob_sums(p));
     a->groups = p->groups;
-    a->ahead = a->ahead_bytes = a->ahead_row = 0;
-    a->ahead_rows = a->window.out_h;
+    a->prefetch = a->prefetch_bytes = a->prefetch_row = 0;
+    a->prefetch_rows = a->window.out_h;
     call->kernel.conv = call->kind == MORSEL_STEP_CONV ? w->kernels->conv : w->kernels->depthwise;
     call->units = morsel_blob_output(w->model, w->step)->dims[0] * a->window.out_h;
 }
 
-static void prepare_real_conv(struct morsel_call *call, const struct work *w, const struct morsel_blob_real_conv *p) {
-    struct morsel_real_conv_args *a = &call->args.real_conv;
+static void prepare_float_conv(struct morsel_call *call, const struct work *w, const struct morsel_blob_float_conv *p) {
+    struct morsel_float_conv_args *a = &call->args.float_conv;
     a->window = window_of(w, p);
     a->x = input_of(w, 0);
     a->y = output_of(w, p->out_min, p->out_max, p->float_min, p->float_max);
@@ -138,7 +138,7 @@ static void prepare_real_conv(struct morsel_call *call, const struct work *w, co
     a->bias = morsel_blob_optional(w->model, p->bias);
     a->groups = p->groups;
     a->half = p->weights_half;
-    call->kernel.real_conv = w->kernels->real_conv;
+    call->kernel.float_conv = w->kernels->float_conv;
     call->units = morsel_blob_output(w->model, w->step)->dims[0] * a->window.out_h;
 }
 
@@ -255,7 +255,7 @@ static void prepare_softmax(struct morsel_call *call, const struct work *w, cons
     a->x = input_of(w, 0);
     a->y = whole_output(w);
     a->table = morsel_blob_optional(w->model, p->table);
-    a->levels = whole_steps(a->y.code.scale);
+    a->levels = whole_steps(a->y.qparams.scale);
     a->count = p->count;
     a->inner = p->inner;
     call->kernel.softmax = w->kernels->softmax;
@@ -287,7 +287,7 @@ static void prepare_gather(struct morsel_call *call, const struct work *w, const
     memcpy(a->dims, p->dims, sizeof a->dims);
     a->size = morsel_type_bytes(y->type);
     a->fill = morsel_is_byte(y) ? p->fill ^ flip_of(w, y) ^ own_flip(y) : p->fill;
-    a->flip = flip_of(w, morsel_blob_input(w->model, w->step, 0)) ^ flip_of(w, y);
+    a->sign_flip = flip_of(w, morsel_blob_input(w->model, w->step, 0)) ^ flip_of(w, y);
     call->kernel.gather = w->kernels->gather;
     call->units = morsel_elements(y);
 }
@@ -301,7 +301,7 @@ void morsel_prepare(struct morsel_call *call, const struct morsel_session *sessi
     switch (call->kind) {
     case MORSEL_STEP_CONV:
     case MORSEL_STEP_DEPTHWISE: prepare_conv(call, &work, p); break;
-    case MORSEL_STEP_REAL_CONV: prepare_real_conv(call, &work, p); break;
+    case MORSEL_STEP_FLOAT_CONV: prepare_float_conv(call, &work, p); break;
     case MORSEL_STEP_FC: prepare_fc(call, &work, p); break;
     case MORSEL_STEP_MATMUL: prepare_matmul(call, &work, p); break;
     case MORSEL_STEP_BINARY: prepare_binary(call, &work, p); break;

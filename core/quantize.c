@@ -24,14 +24,14 @@ static struct order order_of(const struct morsel_view *view) {
     return o;
 }
 
-static struct morsel_code code_of(const struct morsel_view *view) {
-    struct morsel_code code = {1, 0, 0, view->type == MORSEL_FLOAT32, 0};
-    if (code.is_float || view->type == MORSEL_INT32) return code;
-    code.scale = view->scale;
-    code.flip = view->type == MORSEL_INT8 ? 0x80 : 0;
-    code.own = (int32_t)code.flip;
-    code.zero = view->zero_point + code.own;
-    return code;
+static struct morsel_qparams qparams_of(const struct morsel_view *view) {
+    struct morsel_qparams qparams = {1, 0, 0, view->type == MORSEL_FLOAT32, 0};
+    if (qparams.is_float || view->type == MORSEL_INT32) return qparams;
+    qparams.scale = view->scale;
+    qparams.sign_flip = view->type == MORSEL_INT8 ? 0x80 : 0;
+    qparams.own = (int32_t)qparams.sign_flip;
+    qparams.zero = view->zero_point + qparams.own;
+    return qparams;
 }
 
 /* Nearest int32, ties to even; a NaN gives 0. Floats from 2^22 on are at least halves, and the ties among them are exact in double. */
@@ -56,14 +56,14 @@ static void quantize_one(const struct morsel_view *view, const struct morsel_out
         ((float *)view->data)[i] = v;
         return;
     }
-    float steps = v / y->code.scale;
-    ((uint8_t *)view->data)[i] = (uint8_t)(morsel_limit(y, steps == steps ? steps : -FLT_MAX) ^ y->code.flip);
+    float steps = v / y->qparams.scale;
+    ((uint8_t *)view->data)[i] = (uint8_t)(morsel_limit(y, steps == steps ? steps : -FLT_MAX) ^ y->qparams.sign_flip);
 }
 
 enum morsel_error morsel_quantize(const struct morsel_view *view, const float *values) {
     if (!view || !view->data || !values) return MORSEL_ERR_ARGUMENT;
     struct order o = order_of(view);
-    struct morsel_output y = {view->data, code_of(view), 0, 255, 0, 0};
+    struct morsel_output y = {view->data, qparams_of(view), 0, 255, 0, 0};
     for (uint32_t n = 0; n < o.images; n++)
         for (uint32_t c = 0; c < o.channels; c++)
             for (uint32_t p = 0; p < o.pixels; p++) quantize_one(view, &y, ((size_t)n * o.pixels + p) * o.channels + c, *values++);
@@ -73,12 +73,12 @@ enum morsel_error morsel_quantize(const struct morsel_view *view, const float *v
 enum morsel_error morsel_dequantize(const struct morsel_view *view, float *values) {
     if (!view || !view->data || !values) return MORSEL_ERR_ARGUMENT;
     struct order o = order_of(view);
-    struct morsel_input x = {view->data, code_of(view)};
+    struct morsel_input x = {view->data, qparams_of(view)};
     for (uint32_t n = 0; n < o.images; n++) {
         for (uint32_t c = 0; c < o.channels; c++) {
             for (uint32_t p = 0; p < o.pixels; p++) {
                 size_t i = ((size_t)n * o.pixels + p) * o.channels + c;
-                *values++ = view->type == MORSEL_INT32 ? (float)((const int32_t *)view->data)[i] : morsel_load_real(&x, i);
+                *values++ = view->type == MORSEL_INT32 ? (float)((const int32_t *)view->data)[i] : morsel_load_float(&x, i);
             }
         }
     }

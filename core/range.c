@@ -20,7 +20,7 @@ static const uint8_t *row_at(const struct morsel_held *x, uint32_t y, size_t byt
 
 /* The input rows of output rows y .. y + n: rows[i * kernel_h + ky]. Above the picture the index wraps to a huge one. `lap`: the row
  * that lies in front as long as `top` is held. */
-static void find_rows(const uint8_t **rows, const struct morsel_window *w, const struct morsel_held *x, const uint8_t *outside, uint32_t y,
+static void find_rows(const uint8_t **rows, const struct morsel_window *w, const struct morsel_held *x, const uint8_t *padding_row, uint32_t y,
                       uint32_t n) {
     uint32_t top = y * w->stride_h > w->pad_top ? y * w->stride_h - w->pad_top : 0, lap = top - place_of(x, top);
     for (uint32_t i = 0; i < n; i++) {
@@ -28,7 +28,7 @@ static void find_rows(const uint8_t **rows, const struct morsel_window *w, const
             uint32_t iy = (y + i) * w->stride_h + ky * w->dilation_h - w->pad_top;
             uint32_t at = iy - lap;
             while (iy < w->in_h && at >= x->rows) at -= x->rows;
-            rows[i * w->kernel_h + ky] = iy < w->in_h ? x->data + (size_t)at * w->in_row : outside;
+            rows[i * w->kernel_h + ky] = iy < w->in_h ? x->data + (size_t)at * w->in_row : padding_row;
         }
     }
 }
@@ -38,7 +38,7 @@ static const struct morsel_window *window_of(const struct morsel_call *call) {
     switch (call->kind) {
     case MORSEL_STEP_CONV:
     case MORSEL_STEP_DEPTHWISE: return &call->args.conv.window;
-    case MORSEL_STEP_REAL_CONV: return &call->args.real_conv.window;
+    case MORSEL_STEP_FLOAT_CONV: return &call->args.float_conv.window;
     case MORSEL_STEP_AVERAGE_POOL:
     case MORSEL_STEP_MAX_POOL: return &call->args.pool.window;
     default: return NULL;
@@ -51,28 +51,28 @@ static int is_conv(const struct morsel_call *call) {
 
 static void call_kernel(const struct morsel_call *call, const union morsel_args *args, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     if (is_conv(call)) call->kernel.conv(&args->conv, rows, y, n);
-    else if (call->kind == MORSEL_STEP_REAL_CONV) call->kernel.real_conv(&args->real_conv, rows, y, n);
+    else if (call->kind == MORSEL_STEP_FLOAT_CONV) call->kernel.float_conv(&args->float_conv, rows, y, n);
     else call->kernel.pool(&args->pool, rows, y, n);
 }
 
 static const struct morsel_output *output_of(const struct morsel_call *call) {
     if (is_conv(call)) return &call->args.conv.y;
-    return call->kind == MORSEL_STEP_REAL_CONV ? &call->args.real_conv.y : &call->args.pool.y;
+    return call->kind == MORSEL_STEP_FLOAT_CONV ? &call->args.float_conv.y : &call->args.pool.y;
 }
 
 /* Output rows y .. y + n of a picture, to rows `to` .. of a call's output, or of one that begins at `other`. Returns how many there were
  * row addresses for. */
-static uint32_t window_rows(const struct morsel_call *call, const struct morsel_held *x, const uint8_t *outside, uint32_t y, uint32_t n,
+static uint32_t window_rows(const struct morsel_call *call, const struct morsel_held *x, const uint8_t *padding_row, uint32_t y, uint32_t n,
                             uint8_t *other, uint32_t to) {
     const uint8_t *rows[ROW_POINTERS];
     const struct morsel_window *w = window_of(call);
     if (n > ROW_POINTERS || n * w->kernel_h > ROW_POINTERS) n = ROW_POINTERS / w->kernel_h;
-    find_rows(rows, w, x, outside, y, n);
+    find_rows(rows, w, x, padding_row, y, n);
     if (!other || other == output_of(call)->data) call_kernel(call, &call->args, rows, to, n);
     else {
         union morsel_args args = call->args;
         if (is_conv(call)) args.conv.y.data = other;
-        else if (call->kind == MORSEL_STEP_REAL_CONV) args.real_conv.y.data = other;
+        else if (call->kind == MORSEL_STEP_FLOAT_CONV) args.float_conv.y.data = other;
         else args.pool.y.data = other;
         call_kernel(call, &args, rows, to, n);
     }
@@ -80,13 +80,13 @@ static uint32_t window_rows(const struct morsel_call *call, const struct morsel_
 }
 
 /* Rows counted through the batch. */
-static void window_range(const struct morsel_call *call, const void *data, const uint8_t *outside, uint32_t begin, uint32_t end) {
+static void window_range(const struct morsel_call *call, const void *data, const uint8_t *padding_row, uint32_t begin, uint32_t end) {
     const struct morsel_window *w = window_of(call);
     for (uint32_t n; begin < end; begin += n) {
         uint32_t y = begin % w->out_h;
         struct morsel_held x = {(uint8_t *)(uintptr_t)data + (size_t)(begin / w->out_h) * w->in_h * w->in_row, w->in_h, 0};
         n = w->out_h - y < end - begin ? w->out_h - y : end - begin;
-        n = window_rows(call, &x, outside, y, n, NULL, begin);
+        n = window_rows(call, &x, padding_row, y, n, NULL, begin);
     }
 }
 
@@ -94,9 +94,9 @@ static void binary_rows(const struct morsel_call *call, const struct morsel_held
                         uint32_t n) {
     struct morsel_binary_args a = call->args.binary;
     uint32_t row = call->row_elements;
-    a.a.data = row_at(&in[0], y, (size_t)row * morsel_code_bytes(&a.a.code));
-    a.b.data = row_at(&in[1], y, (size_t)row * morsel_code_bytes(&a.b.code));
-    a.y.data = out->data + (size_t)place_of(out, y) * row * morsel_code_bytes(&a.y.code);
+    a.a.data = row_at(&in[0], y, (size_t)row * morsel_element_bytes(&a.a.qparams));
+    a.b.data = row_at(&in[1], y, (size_t)row * morsel_element_bytes(&a.b.qparams));
+    a.y.data = out->data + (size_t)place_of(out, y) * row * morsel_element_bytes(&a.y.qparams);
     call->kernel.binary(&a, 0, n * row);
 }
 
@@ -104,8 +104,8 @@ static void unary_rows(const struct morsel_call *call, const struct morsel_held 
                        uint32_t n) {
     struct morsel_unary_args a = call->args.unary;
     uint32_t row = call->row_elements;
-    a.x.data = row_at(in, y, (size_t)row * morsel_code_bytes(&a.x.code));
-    a.y.data = out->data + (size_t)place_of(out, y) * row * morsel_code_bytes(&a.y.code);
+    a.x.data = row_at(in, y, (size_t)row * morsel_element_bytes(&a.x.qparams));
+    a.y.data = out->data + (size_t)place_of(out, y) * row * morsel_element_bytes(&a.y.qparams);
     call->kernel.unary(&a, 0, n * row);
 }
 
@@ -125,9 +125,9 @@ static uint32_t together(const struct morsel_held *x, uint32_t y, uint32_t n) {
 
 /* Returns how many rows it made: at least one. */
 static uint32_t some_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out,
-                          const uint8_t *outside, uint32_t y, uint32_t n) {
+                          const uint8_t *padding_row, uint32_t y, uint32_t n) {
     n = together(out, y, n);
-    if (window_of(call)) return window_rows(call, in, outside, y, n, out->data, place_of(out, y));
+    if (window_of(call)) return window_rows(call, in, padding_row, y, n, out->data, place_of(out, y));
     n = together(&in[0], y, n);
     if (call->kind == MORSEL_STEP_BINARY) binary_rows(call, in, out, y, n = together(&in[1], y, n));
     else if (call->kind == MORSEL_STEP_UNARY) unary_rows(call, in, out, y, n);
@@ -135,9 +135,9 @@ static uint32_t some_rows(const struct morsel_call *call, const struct morsel_he
     return n;
 }
 
-void morsel_call_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out, const uint8_t *outside,
+void morsel_call_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out, const uint8_t *padding_row,
                       uint32_t begin, uint32_t end) {
-    while (begin < end) begin += some_rows(call, in, out, outside, begin, end - begin);
+    while (begin < end) begin += some_rows(call, in, out, padding_row, begin, end - begin);
 }
 
 struct morsel_reach morsel_call_reach(const struct morsel_call *call) {
@@ -169,17 +169,17 @@ static void concat_range(const struct morsel_call *call, uint32_t begin, uint32_
         copy.x = morsel_tensor_place(c->model, c->arena, x);
         copy.bytes = p->inner[k] * c->size;
         copy.x_stride = copy.bytes;
-        copy.flip = morsel_stored_flip(c->model, x, c->store_flip) ^ c->y_flip;
+        copy.sign_flip = morsel_stored_flip(c->model, x, c->store_flip) ^ c->y_flip;
         call->kernel.copy(&copy, begin, end);
         copy.y += copy.bytes;
     }
 }
 
-void morsel_call_range(const struct morsel_call *call, const uint8_t *outside, uint32_t begin, uint32_t end) {
+void morsel_call_range(const struct morsel_call *call, const uint8_t *padding_row, uint32_t begin, uint32_t end) {
     switch (call->kind) {
     case MORSEL_STEP_CONV:
-    case MORSEL_STEP_DEPTHWISE: window_range(call, call->args.conv.x.data, outside, begin, end); break;
-    case MORSEL_STEP_REAL_CONV: window_range(call, call->args.real_conv.x.data, NULL, begin, end); break;
+    case MORSEL_STEP_DEPTHWISE: window_range(call, call->args.conv.x.data, padding_row, begin, end); break;
+    case MORSEL_STEP_FLOAT_CONV: window_range(call, call->args.float_conv.x.data, NULL, begin, end); break;
     case MORSEL_STEP_AVERAGE_POOL:
     case MORSEL_STEP_MAX_POOL: window_range(call, call->args.pool.x.data, NULL, begin, end); break;
     case MORSEL_STEP_FC: call->kernel.fc(&call->args.fc, begin, end); break;

@@ -11,7 +11,7 @@ struct cut {
     const struct morsel_session *session;
     uint32_t first, count;
     uint32_t tasks;
-    int own_outside; /* every task fills a row of its own */
+    int own_padding_row; /* every task fills a row of its own */
 };
 
 /* Blocks begin .. end of 16 output channels of a convolution: a convolution by itself, whose pixels lie apart. What it would fetch ahead
@@ -35,7 +35,7 @@ static struct morsel_call blocks_of(const struct morsel_call *call, uint32_t beg
         a->x.data = (const uint8_t *)a->x.data + first;
         w->in_c = w->out_c;
     }
-    a->ahead_bytes = 0;
+    a->prefetch_bytes = 0;
     return part;
 }
 
@@ -53,30 +53,30 @@ static void fetch_rows(const struct morsel_call *call, uint32_t first, uint32_t 
  * the caches of whoever wrote them: asked for at once, and used last. Who reads such a row takes it away from its writer, who asks for
  * it again before using it.
  */
-static void run_bordered(const struct morsel_call *call, uint8_t *outside, uint32_t begin, uint32_t end) {
+static void run_bordered(const struct morsel_call *call, uint8_t *padding_row, uint32_t begin, uint32_t end) {
     const struct morsel_window *w = &call->args.conv.window;
     uint32_t above = begin ? BORDER_ROWS : 0, below = end < call->units ? BORDER_ROWS : 0;
     uint32_t first = begin * w->stride_h > w->pad_top ? begin * w->stride_h - w->pad_top : 0;
     uint32_t last = (end - 1) * w->stride_h + w->kernel_h - w->pad_top;
     if (end - begin < above + below + 2 * BORDER_ROWS) { /* more calls would cost more */
-        morsel_call_range(call, outside, begin, end);
+        morsel_call_range(call, padding_row, begin, end);
         return;
     }
     if (above) fetch_rows(call, first, first + w->pad_top);
     if (below) fetch_rows(call, end * w->stride_h, last);
-    morsel_call_range(call, outside, begin + above, end - below);
+    morsel_call_range(call, padding_row, begin + above, end - below);
     if (above) fetch_rows(call, begin * w->stride_h, begin * w->stride_h + w->pad_top);
     if (below) fetch_rows(call, end * w->stride_h - w->pad_top, end * w->stride_h);
-    if (above) morsel_call_range(call, outside, begin, begin + above);
-    if (below) morsel_call_range(call, outside, end - below, end);
+    if (above) morsel_call_range(call, padding_row, begin, begin + above);
+    if (below) morsel_call_range(call, padding_row, end - below, end);
 }
 
 /* Share i of a step: the first task, in the caller's thread, has the last rows. Where a network writes over its input, which the caller
  * wrote, it does so from behind. */
-static void run_share(const struct morsel_session *session, uint32_t index, uint8_t *outside, uint32_t tasks, uint32_t i) {
+static void run_share(const struct morsel_session *session, uint32_t index, uint8_t *padding_row, uint32_t tasks, uint32_t i) {
     const struct morsel_call *call = morsel_call_at(session, index);
     if (tasks < 2) {
-        morsel_call_range(call, outside, 0, call->units);
+        morsel_call_range(call, padding_row, 0, call->units);
         return;
     }
     uint32_t parts = morsel_call_parts(call);
@@ -84,40 +84,40 @@ static void run_share(const struct morsel_session *session, uint32_t index, uint
     if (call->cut & MORSEL_CUT_BLOCKS) {
         struct morsel_call part = blocks_of(call, begin, end);
         morsel_fetch_share(session, index, &part.args.conv, tasks, tasks - 1 - i);
-        morsel_call_range(&part, outside, 0, part.units);
+        morsel_call_range(&part, padding_row, 0, part.units);
     } else if (call->cut & MORSEL_CUT_ROWS) {
-        morsel_call_range(call, outside, begin * call->row_elements, end * call->row_elements);
-    } else if (call->kind == MORSEL_STEP_CONV && call->args.conv.ahead_bytes && parts == call->args.conv.window.out_h) {
+        morsel_call_range(call, padding_row, begin * call->row_elements, end * call->row_elements);
+    } else if (call->kind == MORSEL_STEP_CONV && call->args.conv.prefetch_bytes && parts == call->args.conv.window.out_h) {
         struct morsel_call part = *call; /* each task needs all that is fetched ahead */
-        part.args.conv.ahead_row = begin;
-        part.args.conv.ahead_rows = end - begin;
+        part.args.conv.prefetch_row = begin;
+        part.args.conv.prefetch_rows = end - begin;
         morsel_fetch_share(session, index, &part.args.conv, tasks, tasks - 1 - i);
-        morsel_call_range(&part, outside, begin, end);
+        morsel_call_range(&part, padding_row, begin, end);
     } else if (call->kind == MORSEL_STEP_DEPTHWISE && parts == call->args.conv.window.out_h) {
-        run_bordered(call, outside, begin, end);
-    } else morsel_call_range(call, outside, begin, end);
+        run_bordered(call, padding_row, begin, end);
+    } else morsel_call_range(call, padding_row, begin, end);
 }
 
 static void run_task(void *arg, uint32_t i) {
     const struct cut *cut = arg;
     for (uint32_t k = 0; k < cut->count; k++) {
         const struct morsel_call *call = morsel_call_at(cut->session, cut->first + k);
-        uint8_t *outside = morsel_call_outside(call);
-        if (outside && cut->own_outside) {
-            if (i) outside = morsel_band_memory(cut->session, i);
-            morsel_fill_outside(call, outside);
+        uint8_t *padding_row = morsel_call_padding_row(call);
+        if (padding_row && cut->own_padding_row) {
+            if (i) padding_row = morsel_band_memory(cut->session, i);
+            morsel_fill_padding_row(call, padding_row);
         }
-        run_share(cut->session, cut->first + k, outside, cut->tasks, i);
+        run_share(cut->session, cut->first + k, padding_row, cut->tasks, i);
     }
 }
 
-uint8_t *morsel_call_outside(const struct morsel_call *call) {
-    return call->kind == MORSEL_STEP_CONV || call->kind == MORSEL_STEP_DEPTHWISE ? call->args.conv.outside : NULL;
+uint8_t *morsel_call_padding_row(const struct morsel_call *call) {
+    return call->kind == MORSEL_STEP_CONV || call->kind == MORSEL_STEP_DEPTHWISE ? call->args.conv.padding_row : NULL;
 }
 
-void morsel_fill_outside(const struct morsel_call *call, uint8_t *outside) {
+void morsel_fill_padding_row(const struct morsel_call *call, uint8_t *padding_row) {
     const struct morsel_conv_args *a = &call->args.conv;
-    if (outside) memset(outside, (int)((uint32_t)a->x.code.zero ^ a->x.code.flip), a->outside_bytes);
+    if (padding_row) memset(padding_row, (int)((uint32_t)a->x.qparams.zero ^ a->x.qparams.sign_flip), a->padding_row_bytes);
 }
 
 void morsel_run_tasks(const struct morsel_runner *runner, uint32_t n, morsel_task *fn, void *arg) {
@@ -132,8 +132,8 @@ void morsel_run_steps(const struct morsel_runner *runner, uint32_t first, uint32
     const struct morsel_session *session = runner->session;
     const struct morsel_call *call = morsel_call_at(session, first);
     struct cut cut = {session, first, count, morsel_call_tasks(session, call), 0};
-    cut.own_outside = cut.tasks <= session->bands;
-    if (!cut.own_outside) morsel_fill_outside(call, morsel_call_outside(call));
+    cut.own_padding_row = cut.tasks <= session->bands;
+    if (!cut.own_padding_row) morsel_fill_padding_row(call, morsel_call_padding_row(call));
     morsel_run_tasks(runner, cut.tasks, run_task, &cut);
 }
 
@@ -149,7 +149,7 @@ void morsel_run_traced(const struct morsel_runner *runner) {
     const struct morsel_options *options = &session->options;
     for (uint32_t i = 0, count; i < session->step_count; i += count) {
         uint32_t group = morsel_blob_step(session->model, i)->group;
-        if (i && runner->task != MORSEL_CALLER) options->meet(options->parallel_ctx, options->tasks, runner->task);
+        if (i && runner->task != MORSEL_CALLER) options->barrier(options->parallel_ctx, options->tasks, runner->task);
         count = runner->trace ? 1 : steps_together(session, i, MORSEL_CUT_CHAIN);
         if (count > 1) {
             morsel_run_chain(runner, i, count);
@@ -174,7 +174,7 @@ enum morsel_error morsel_run(const struct morsel_session *session) {
     if (!session || !session->model || !session->steps) return MORSEL_ERR_ARGUMENT;
     struct morsel_runner caller = {session, NULL, MORSEL_CALLER};
     const struct morsel_options *options = &session->options;
-    if (options->meet) options->parallel_for(options->parallel_ctx, options->tasks, run_as_task, (void *)(uintptr_t)session);
+    if (options->barrier) options->parallel_for(options->parallel_ctx, options->tasks, run_as_task, (void *)(uintptr_t)session);
     else morsel_run_traced(&caller);
     return MORSEL_OK;
 }

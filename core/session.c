@@ -14,7 +14,7 @@ static void take_options(struct morsel_session *session, const struct morsel_opt
     if (!session->options.cpu_mask) session->options.cpu_mask = MORSEL_CPU_ALL;
     if (!session->options.tasks) { /* who states none may have fewer threads: tasks that meet would wait for ever */
         session->options.tasks = 8;
-        session->options.meet = NULL;
+        session->options.barrier = NULL;
     }
     if (!session->options.parallel_for) session->options.tasks = 1;
 }
@@ -29,7 +29,7 @@ static void count_bands(struct morsel_session *session, size_t arena_bytes) {
         size_t more = (room - session->spare_bytes) / session->band_bytes;
         session->bands = more < session->options.tasks - 1 ? (uint32_t)more + 1 : session->options.tasks;
     }
-    if (session->options.tasks < 2 || (session->band_bytes && session->bands < session->options.tasks)) session->options.meet = NULL;
+    if (session->options.tasks < 2 || (session->band_bytes && session->bands < session->options.tasks)) session->options.barrier = NULL;
 }
 
 static void fill_calls(const struct morsel_session *session, const struct morsel_kernels *kernels) {
@@ -53,8 +53,8 @@ enum morsel_error morsel_session_open(struct morsel_session *session, const stru
     session->cpu = morsel_kernels_choose(&kernels, morsel_cpu_features() & session->options.cpu_mask);
     for (uint32_t i = 0; i < session->step_count; i++) morsel_call_at(session, i)->cut = 0;
     fill_calls(session, &kernels);
-    if (morsel_plan_cuts(session, kernels.apart)) fill_calls(session, &kernels);
-    morsel_plan_ahead(session);
+    if (morsel_plan_cuts(session, kernels.strided_pixels)) fill_calls(session, &kernels);
+    morsel_plan_prefetch(session);
     return MORSEL_OK;
 }
 

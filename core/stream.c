@@ -20,7 +20,7 @@ struct stage {
     const struct morsel_blob_step *step;
     struct morsel_held y;       /* where its rows go */
     struct morsel_held x[2];    /* where it finds its inputs */
-    uint8_t *outside;           /* what it reads outside the picture, or NULL */
+    uint8_t *padding_row;           /* what it reads outside the picture, or NULL */
     uint32_t writer[2];         /* stages that write them, or NO_STAGE */
     uint32_t begin, end;        /* rows that the band needs */
 };
@@ -125,12 +125,12 @@ static void find_places(struct band *b, uint32_t index) {
             s->y.data = own;
             own += aligned(morsel_slice_bytes(y));
         }
-        s->outside = morsel_call_outside(s->call);
-        if (s->outside && index) {
-            s->outside = own;
+        s->padding_row = morsel_call_padding_row(s->call);
+        if (s->padding_row && index) {
+            s->padding_row = own;
             own += aligned(s->step->scratch_bytes);
         }
-        morsel_fill_outside(s->call, s->outside);
+        morsel_fill_padding_row(s->call, s->padding_row);
     }
 }
 
@@ -196,7 +196,7 @@ static void run_band(struct band *b, uint32_t image, uint32_t begin, uint32_t en
             const struct stage *s = &b->stages[i];
             uint32_t from = (uint32_t)rows_at(s, t), to = (uint32_t)rows_at(s, t + strip);
             if (from == to) continue;
-            morsel_call_rows(s->call, s->x, &s->y, s->outside, from, to);
+            morsel_call_rows(s->call, s->x, &s->y, s->padding_row, from, to);
             if (b->trace) b->trace->done(b->trace->context, b->group->first_step + i);
         }
     }

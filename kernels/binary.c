@@ -75,13 +75,13 @@ static void qadd_run(const struct morsel_binary_args *args, const struct run *ru
     int32_t a[MORSEL_LANES], b[MORSEL_LANES];
     float v[MORSEL_LANES];
     double a_ratio = (double)args->a_ratio, b_ratio = (double)args->b_ratio, offset = (double)args->offset;
-    take_integers(&args->a, run->a, run->a_step, run->n, args->a.code.own, a);
-    take_integers(&args->b, run->b, run->b_step, run->n, args->b.code.own, b);
+    take_integers(&args->a, run->a, run->a_step, run->n, args->a.qparams.own, a);
+    take_integers(&args->b, run->b, run->b_step, run->n, args->b.qparams.own, b);
     for (uint32_t o = 0; run->exact && o < MORSEL_LANES; o++) v[o] = (float)(b[o] * b_ratio + offset);
     for (uint32_t o = 0; run->exact && o < MORSEL_LANES; o++) v[o] = (float)(a[o] * a_ratio + (double)v[o]);
     for (uint32_t o = 0; !run->exact && o < MORSEL_LANES; o++)
         v[o] = morsel_fma((float)a[o], args->a_ratio, morsel_fma((float)b[o], args->b_ratio, args->offset));
-    morsel_store_steps(&args->y, run->first, run->n, v, args->y.code.own);
+    morsel_store_steps(&args->y, run->first, run->n, v, args->y.qparams.own);
 }
 
 void morsel_qadd_c(const struct morsel_binary_args *args, uint32_t begin, uint32_t end) {
@@ -92,11 +92,11 @@ void morsel_qadd_c(const struct morsel_binary_args *args, uint32_t begin, uint32
 
 static void qmul_run(const struct morsel_binary_args *args, const struct run *run) {
     int32_t a[MORSEL_LANES], b[MORSEL_LANES];
-    float v[MORSEL_LANES], zero = (float)(args->y.code.zero - args->y.code.own);
-    take_integers(&args->a, run->a, run->a_step, run->n, args->a.code.zero, a);
-    take_integers(&args->b, run->b, run->b_step, run->n, args->b.code.zero, b);
+    float v[MORSEL_LANES], zero = (float)(args->y.qparams.zero - args->y.qparams.own);
+    take_integers(&args->a, run->a, run->a_step, run->n, args->a.qparams.zero, a);
+    take_integers(&args->b, run->b, run->b_step, run->n, args->b.qparams.zero, b);
     for (uint32_t o = 0; o < MORSEL_LANES; o++) v[o] = (float)((int16_t)a[o] * (int16_t)b[o]) * args->a_ratio + zero;
-    morsel_store_steps(&args->y, run->first, run->n, v, args->y.code.own);
+    morsel_store_steps(&args->y, run->first, run->n, v, args->y.qparams.own);
 }
 
 void morsel_qmul_c(const struct morsel_binary_args *args, uint32_t begin, uint32_t end) {
@@ -119,10 +119,10 @@ static void apply(uint32_t op, float *restrict v, const float *restrict b) {
 
 static void float_run(const struct morsel_binary_args *args, const struct run *run) {
     float a[MORSEL_LANES], b[MORSEL_LANES];
-    morsel_load_reals(&args->a, run->a, run->a_step, run->n, a);
-    morsel_load_reals(&args->b, run->b, run->b_step, run->n, b);
+    morsel_load_floats(&args->a, run->a, run->a_step, run->n, a);
+    morsel_load_floats(&args->b, run->b, run->b_step, run->n, b);
     apply(args->op, a, b);
-    morsel_store_reals(&args->y, run->first, run->n, a);
+    morsel_store_floats(&args->y, run->first, run->n, a);
 }
 
 void morsel_binary_c(const struct morsel_binary_args *args, uint32_t begin, uint32_t end) {

@@ -24,7 +24,7 @@ static void take_taps(const struct job *j, const uint8_t *row, int64_t left, uin
     if (high > n) high = n;
     if (low >= high) return;
     size_t at = (size_t)(ix * w->in_c + j->group * j->depth + (low - start));
-    morsel_widen(to + low, row + at, (uint32_t)(high - low), &j->args->x.code);
+    morsel_widen(to + low, row + at, (uint32_t)(high - low), &j->args->x.qparams);
 }
 
 static void take_window(const struct job *j, const uint8_t *const *rows, uint32_t ox, int16_t *to, uint32_t k, uint32_t n) {
@@ -62,7 +62,7 @@ static void store(const struct morsel_product *p, uint32_t line, uint32_t output
     const struct job *j = p->args;
     const struct morsel_window *w = &j->args->window;
     size_t pixel = (size_t)j->y * w->out_w + line;
-    size_t first = pixel * morsel_y_step(w, morsel_code_bytes(&j->args->y.code)) + j->group * (w->out_c / j->args->groups) + output;
+    size_t first = pixel * morsel_y_step(w, morsel_element_bytes(&j->args->y.qparams)) + j->group * (w->out_c / j->args->groups) + output;
     morsel_store_sums(&j->args->y, first, n, sums, &j->args->channels, channel_of(j, output));
 }
 

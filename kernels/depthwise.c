@@ -12,7 +12,7 @@ struct job {
     uint32_t kx, taps;              /* columns of the window from kx on, `taps` of them */
     int16_t weights[TAPS][16];      /* by column, then row */
     uint32_t sums[PIXELS][16];
-    uint8_t outside[16];            /* zero points */
+    uint8_t padding_row[16];            /* zero points */
     uint8_t inside[TAPS][16];       /* where n is not 16, inputs with something behind them */
 };
 
@@ -38,7 +38,7 @@ static void find_taps(struct job *j, const uint8_t **taps, const uint8_t *const 
     for (uint32_t t = 0; t < j->taps;) {
         uint32_t ix = ox * w->stride_w + (j->kx + t / w->kernel_h) * w->dilation_w - w->pad_left; /* left of the picture: huge */
         for (uint32_t ky = 0; ky < w->kernel_h; ky++, t++) {
-            taps[t] = ix < w->in_w ? rows[ky] + (size_t)ix * step + j->channel : j->outside;
+            taps[t] = ix < w->in_w ? rows[ky] + (size_t)ix * step + j->channel : j->padding_row;
             if (j->n == 16 || ix >= w->in_w) continue;
             memcpy(j->inside[t], taps[t], j->n);
             taps[t] = j->inside[t];
@@ -52,8 +52,8 @@ static inline void add_tap(int32_t *restrict acc, const uint8_t *restrict x, con
 }
 
 static void add_taps(const struct job *j, uint32_t *restrict sums, const uint8_t *const *taps) {
-    uint8_t flip = (uint8_t)j->args->x.code.flip;
-    int16_t zero = (int16_t)j->args->x.code.zero;
+    uint8_t flip = (uint8_t)j->args->x.qparams.sign_flip;
+    int16_t zero = (int16_t)j->args->x.qparams.zero;
     int32_t acc[16] = {0};
     for (uint32_t t = 0; t < j->taps; t++) add_tap(acc, taps[t], j->weights[t], flip, zero);
     for (uint32_t o = 0; o < 16; o++) sums[o] += (uint32_t)acc[o];
@@ -74,7 +74,7 @@ static void pixels(struct job *j, uint32_t y, uint32_t first, uint32_t count) {
             add_taps(j, j->sums[i], taps);
         }
     }
-    uint32_t step = morsel_y_step(w, morsel_code_bytes(&a->y.code));
+    uint32_t step = morsel_y_step(w, morsel_element_bytes(&a->y.qparams));
     for (uint32_t i = 0; i < count; i++) {
         size_t pixel = (size_t)y * w->out_w + first + i;
         morsel_store_sums(&a->y, pixel * step + j->channel, j->n, j->sums[i], &a->channels, j->channel);
@@ -85,7 +85,7 @@ static void pixels(struct job *j, uint32_t y, uint32_t first, uint32_t count) {
 void morsel_depthwise_rows_c(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     const struct morsel_window *w = &a->window;
     struct job j = {.args = a, .rows = rows};
-    memset(j.outside, (int)((uint32_t)a->x.code.zero ^ a->x.code.flip), sizeof j.outside);
+    memset(j.padding_row, (int)((uint32_t)a->x.qparams.zero ^ a->x.qparams.sign_flip), sizeof j.padding_row);
     for (uint32_t c = 0; c < w->out_c; c += 16) {
         j.n = w->out_c < 16 ? w->out_c : 16;
         j.channel = c < w->out_c - j.n ? c : w->out_c - j.n;

@@ -36,13 +36,13 @@ static inline void morsel_gather_bytes(const struct morsel_gather_args *a, uint8
                                        enum morsel_line kind, morsel_interleave_fn *interleave) {
     if (kind == MORSEL_LINE_STRETCH) {
         memcpy(y, x + entries[0], n);
-        morsel_flip_line(y, n, a->flip);
+        morsel_flip_line(y, n, a->sign_flip);
     } else if (kind == MORSEL_LINE_TWO && n > 1) {
         interleave(y, x + entries[0], x + entries[1], n / 2);
         if (n % 2) y[n - 1] = x[entries[n - 1]];
-        morsel_flip_line(y, n, a->flip);
+        morsel_flip_line(y, n, a->sign_flip);
     } else {
-        for (uint32_t i = 0; i < n; i++) y[i] = entries[i] < 0 ? (uint8_t)a->fill : (uint8_t)(x[entries[i]] ^ a->flip);
+        for (uint32_t i = 0; i < n; i++) y[i] = entries[i] < 0 ? (uint8_t)a->fill : (uint8_t)(x[entries[i]] ^ a->sign_flip);
     }
 }
 

@@ -2,7 +2,7 @@
 /*
  * The kernels: what each operator computes, its arguments, and the table that holds one function for each.
  *
- * Bytes. A quantized tensor is a tensor of bytes, and `struct morsel_code` says what a byte means. Kernels work in the unsigned
+ * Bytes. A quantized tensor is a tensor of bytes, and `struct morsel_qparams` says what a byte means. Kernels work in the unsigned
  * domain: u = byte ^ flip, 0..255; zero points and output limits stand in the same domain. So one kernel serves uint8 and int8, and
  * u - zero is what the tensor's own type would give. How bytes are stored is not the tensor's type: inside a network all of them
  * are stored as the instruction set multiplies them fastest (store_flip), and only `own` tells the integers of the type.
@@ -28,27 +28,27 @@
 #define MORSEL_KERNEL_MAX_ARGS 232
 
 /* What an element means: value = scale * ((byte ^ flip) - zero), or the float itself. */
-struct morsel_code {
+struct morsel_qparams {
     float scale;
     int32_t zero;      /* 0..255 */
-    uint32_t flip;     /* 0 or 0x80 */
+    uint32_t sign_flip;     /* 0 or 0x80 */
     uint32_t is_float; /* then scale is 1, the others are 0 */
     int32_t own;       /* u - own is the integer of the tensor's own type: 0 for uint8, 128 for int8 */
 };
 
-static inline uint32_t morsel_code_bytes(const struct morsel_code *code) {
-    return code->is_float ? 4 : 1;
+static inline uint32_t morsel_element_bytes(const struct morsel_qparams *qparams) {
+    return qparams->is_float ? 4 : 1;
 }
 
 struct morsel_input {
     const void *data; /* uint8_t[] or float[] */
-    struct morsel_code code;
+    struct morsel_qparams qparams;
 };
 
 /* Where results go. Bytes are clamped to out_min..out_max (unsigned domain), floats to float_min..float_max. */
 struct morsel_output {
     void *data;
-    struct morsel_code code;
+    struct morsel_qparams qparams;
     int32_t out_min, out_max;
     float float_min, float_max;
 };
@@ -86,32 +86,32 @@ struct morsel_channels {
 #define MORSEL_SUMS_POSITIVE 2u /* no multiplier is negative */
 
 /* rows[i * kernel_h + ky] is the input row under tap row ky of output row i, which goes to row y + i of y.data; rows above and below the
- * picture are `outside`. */
+ * picture are `padding_row`. */
 struct morsel_conv_args {
     struct morsel_window window;
     struct morsel_input x;
     struct morsel_output y;
-    uint8_t *outside; /* window.in_row bytes of the zero point, filled before each run; NULL where no row is outside */
+    uint8_t *padding_row; /* window.in_row bytes of the zero point, filled before each run; NULL where no row is outside */
     const int8_t *weights;  /* layouts: core/format.h, CONV and DEPTHWISE */
     struct morsel_channels channels;
     uint32_t groups;
-    uint32_t outside_bytes;
-    uint32_t ahead, ahead_bytes; /* constants of later steps, for the caches: from weights + ahead on; 0 bytes where there are none */
-    uint32_t ahead_row, ahead_rows; /* output rows of an image that fetch all of that, each its part */
+    uint32_t padding_row_bytes;
+    uint32_t prefetch, prefetch_bytes; /* constants of later steps, for the caches: from weights + ahead on; 0 bytes where there are none */
+    uint32_t prefetch_row, prefetch_rows; /* output rows of an image that fetch all of that, each its part */
 };
 typedef void morsel_conv_fn(const struct morsel_conv_args *args, const uint8_t *const *rows, uint32_t y, uint32_t n);
 
 /* Float weights over real numbers; rows outside the picture are NULL. */
-struct morsel_real_conv_args {
+struct morsel_float_conv_args {
     struct morsel_window window;
     struct morsel_input x;
     struct morsel_output y;
-    const void *weights; /* float[], or with `half` the bits of binary16; layouts: core/format.h, REAL_CONV */
+    const void *weights; /* float[], or with `half` the bits of binary16; layouts: core/format.h, FLOAT_CONV */
     const float *bias;   /* [pad8(out_c)]; may be NULL */
     uint32_t groups;
     uint32_t half;
 };
-typedef void morsel_real_conv_fn(const struct morsel_real_conv_args *args, const uint8_t *const *rows, uint32_t y, uint32_t n);
+typedef void morsel_float_conv_fn(const struct morsel_float_conv_args *args, const uint8_t *const *rows, uint32_t y, uint32_t n);
 
 /* As above, but rows outside the picture are NULL. */
 struct morsel_pool_args {
@@ -144,7 +144,7 @@ struct morsel_matmul_args {
 };
 typedef void morsel_matmul_fn(const struct morsel_matmul_args *args, uint32_t begin, uint32_t end);
 
-enum morsel_binary_code {
+enum morsel_do_binary {
     MORSEL_DO_QADD = 1, MORSEL_DO_QMUL, MORSEL_DO_ADD, MORSEL_DO_SUB, MORSEL_DO_MUL, MORSEL_DO_DIV, MORSEL_DO_MAX, MORSEL_DO_MIN
 };
 
@@ -160,7 +160,7 @@ struct morsel_binary_args {
 };
 typedef void morsel_binary_fn(const struct morsel_binary_args *args, uint32_t begin, uint32_t end);
 
-enum morsel_unary_code {
+enum morsel_do_unary {
     MORSEL_DO_IDENTITY = 0, MORSEL_DO_CLIP, MORSEL_DO_LEAKY_RELU, MORSEL_DO_HARD_SIGMOID, MORSEL_DO_HARD_SWISH, MORSEL_DO_SIGMOID,
     MORSEL_DO_TANH, MORSEL_DO_SILU, MORSEL_DO_AFFINE, MORSEL_DO_ERF, MORSEL_DO_EXP, MORSEL_DO_SQRT, MORSEL_DO_ABS, MORSEL_DO_NEG
 };
@@ -211,7 +211,7 @@ struct morsel_copy_args {
     const uint8_t *x;
     uint8_t *y;
     uint32_t bytes, x_stride, y_stride;
-    uint32_t flip; /* 0 or 0x80 */
+    uint32_t sign_flip; /* 0 or 0x80 */
 };
 typedef void morsel_copy_fn(const struct morsel_copy_args *args, uint32_t begin, uint32_t end);
 
@@ -224,14 +224,14 @@ struct morsel_gather_args {
     uint32_t dims[MORSEL_KERNEL_MAX_RANK];
     uint32_t size; /* bytes of an element: 1 or 4 */
     uint32_t fill; /* its bits in the low bytes, as y stores them */
-    uint32_t flip; /* 0 or 0x80; 0 for elements of 4 bytes */
+    uint32_t sign_flip; /* 0 or 0x80; 0 for elements of 4 bytes */
 };
 typedef void morsel_gather_fn(const struct morsel_gather_args *args, uint32_t begin, uint32_t end);
 
 struct morsel_kernels {
     morsel_conv_fn *conv;
     morsel_conv_fn *depthwise;
-    morsel_real_conv_fn *real_conv;
+    morsel_float_conv_fn *float_conv;
     morsel_pool_fn *average_pool;
     morsel_pool_fn *max_pool;
     morsel_fc_fn *fc;
@@ -246,7 +246,7 @@ struct morsel_kernels {
     morsel_copy_fn *copy;
     morsel_gather_fn *gather;
     uint32_t store_flip; /* of bytes inside a network: 0 or 0x80, whichever conv and its like read without a conversion */
-    uint32_t apart;      /* whether conv and depthwise take pixels that lie apart */
+    uint32_t strided_pixels;      /* whether conv and depthwise take pixels that lie apart */
 };
 
 /* Features of a CPU; the same bits as enum morsel_cpu, which kernels do not know. */
@@ -266,7 +266,7 @@ uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu);
 /* Plain C, the meaning of every operator. */
 morsel_conv_fn morsel_conv_rows_c;
 morsel_conv_fn morsel_depthwise_rows_c;
-morsel_real_conv_fn morsel_real_conv_rows_c;
+morsel_float_conv_fn morsel_float_conv_rows_c;
 morsel_pool_fn morsel_average_pool_rows_c;
 morsel_pool_fn morsel_max_pool_rows_c;
 morsel_fc_fn morsel_fc_blocks_c;

@@ -9,19 +9,19 @@ struct fc_job {
     uint32_t row; /* the first one */
 };
 
-static void take_rows(const uint8_t *x, uint32_t inputs, const struct morsel_code *code, int16_t *to, uint32_t count, uint32_t k,
+static void take_rows(const uint8_t *x, uint32_t inputs, const struct morsel_qparams *qparams, int16_t *to, uint32_t count, uint32_t k,
                       uint32_t n) {
-    uint32_t real = inputs - k < n ? inputs - k : n;
+    uint32_t present = inputs - k < n ? inputs - k : n;
     for (uint32_t i = 0; i < count; i++, x += inputs, to += n) {
-        morsel_widen(to, x + k, real, code);
-        memset(to + real, 0, (n - real) * sizeof *to);
+        morsel_widen(to, x + k, present, qparams);
+        memset(to + present, 0, (n - present) * sizeof *to);
     }
 }
 
 static void fc_lines(const struct morsel_product *p, int16_t *to, uint32_t line, uint32_t count, uint32_t k, uint32_t n) {
     const struct fc_job *j = p->args;
     const uint8_t *x = (const uint8_t *)j->args->x.data + (size_t)(j->row + line) * p->taps;
-    take_rows(x, p->taps, &j->args->x.code, to, count, k, n);
+    take_rows(x, p->taps, &j->args->x.qparams, to, count, k, n);
 }
 
 static void fc_weights(const struct morsel_product *p, int16_t *to, uint32_t output, uint32_t k, uint32_t n) {
@@ -67,17 +67,17 @@ struct matmul_job {
 
 static void matmul_lines(const struct morsel_product *p, int16_t *to, uint32_t line, uint32_t count, uint32_t k, uint32_t n) {
     const struct matmul_job *j = p->args;
-    take_rows(j->x + (size_t)line * p->taps, p->taps, &j->args->a.code, to, count, k, n);
+    take_rows(j->x + (size_t)line * p->taps, p->taps, &j->args->a.qparams, to, count, k, n);
 }
 
 static void matmul_columns(const struct morsel_product *p, int16_t *to, uint32_t output, uint32_t k, uint32_t n) {
     const struct matmul_job *j = p->args;
-    const struct morsel_code *code = &j->args->b.code;
-    uint32_t columns = p->end - output < 4 ? p->end - output : 4, real = p->taps - k < n ? p->taps - k : n;
+    const struct morsel_qparams *qparams = &j->args->b.qparams;
+    uint32_t columns = p->end - output < 4 ? p->end - output : 4, present = p->taps - k < n ? p->taps - k : n;
     const uint8_t *w = j->w + (size_t)k * p->end + output;
     memset(to, 0, 4 * n * sizeof *to);
-    for (uint32_t i = 0; i < real; i++, w += p->end)
-        for (uint32_t c = 0; c < columns; c++) to[c * n + i] = (int16_t)((int32_t)(w[c] ^ code->flip) - code->zero);
+    for (uint32_t i = 0; i < present; i++, w += p->end)
+        for (uint32_t c = 0; c < columns; c++) to[c * n + i] = (int16_t)((int32_t)(w[c] ^ qparams->sign_flip) - qparams->zero);
 }
 
 static void matmul_store(const struct morsel_product *p, uint32_t line, uint32_t output, uint32_t n, const uint32_t *sums) {

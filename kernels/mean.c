@@ -35,15 +35,15 @@ static void mean_of(const struct morsel_mean_args *a, size_t first, uint32_t uni
     int32_t bias[N];
     float multiplier[N], floats[N];
     const struct morsel_channels constants = {.bias = bias, .multiplier = multiplier};
-    if (a->x.code.is_float) {
+    if (a->x.qparams.is_float) {
         sum_floats(floats, (const float *)a->x.data + first, a->count, a->inner, n);
         for (uint32_t o = 0; o < N; o++) floats[o] = floats[o] / (float)a->count;
-        morsel_store_reals(&a->y, unit, n, floats);
+        morsel_store_floats(&a->y, unit, n, floats);
         return;
     }
-    for (uint32_t o = 0; o < N; o++) bias[o] = -(int32_t)a->count * a->x.code.zero;
+    for (uint32_t o = 0; o < N; o++) bias[o] = -(int32_t)a->count * a->x.qparams.zero;
     for (uint32_t o = 0; o < N; o++) multiplier[o] = a->multiplier;
-    sum_bytes(sums, (const uint8_t *)a->x.data + first, (uint8_t)a->x.code.flip, a->count, a->inner, n);
+    sum_bytes(sums, (const uint8_t *)a->x.data + first, (uint8_t)a->x.qparams.sign_flip, a->count, a->inner, n);
     morsel_store_sums(&a->y, unit, n, sums, &constants, 0);
 }
 

@@ -6,7 +6,7 @@ void morsel_copy_c(const struct morsel_copy_args *a, uint32_t begin, uint32_t en
     for (uint32_t r = begin; r < end; r++) {
         uint8_t *y = a->y + (size_t)r * a->y_stride;
         memcpy(y, a->x + (size_t)r * a->x_stride, a->bytes);
-        morsel_flip_line(y, a->bytes, a->flip);
+        morsel_flip_line(y, a->bytes, a->sign_flip);
     }
 }
 

@@ -28,7 +28,7 @@ static uint32_t cells_within(uint32_t start, uint32_t kernel, uint32_t padded) {
 static uint32_t divisor(const struct morsel_pool_args *a, uint32_t inside, uint32_t oy, uint32_t ox) {
     const struct morsel_window *w = &a->window;
     if (!a->count_include_pad) return inside;
-    if (!a->x.code.is_float) return w->kernel_h * w->kernel_w;
+    if (!a->x.qparams.is_float) return w->kernel_h * w->kernel_w;
     return cells_within(oy * w->stride_h, w->kernel_h, a->padded_h) * cells_within(ox * w->stride_w, w->kernel_w, a->padded_w);
 }
 
@@ -49,15 +49,15 @@ static inline void add_bytes(float *restrict sums, const uint8_t *restrict x, ui
 /* The columns of a row, n channels of `size` bytes; fewer than sixteen are copied, for sixteen to be readable. */
 static void add_columns(const struct morsel_pool_args *a, const uint8_t *row, const struct columns *cols, uint32_t channel, uint32_t n,
                         float *sums) {
-    const struct morsel_code *code = &a->x.code;
+    const struct morsel_qparams *qparams = &a->x.qparams;
     uint8_t bytes[N] = {0};
     float floats[N] = {0};
     for (uint32_t i = 0; i < cols->n; i++) {
         size_t at = (size_t)cols->x[i] * a->window.in_c + channel;
-        const void *x = code->is_float ? (const void *)((const float *)(const void *)row + at) : row + at;
-        if (n < N) x = code->is_float ? memcpy(floats, x, n * sizeof *floats) : memcpy(bytes, x, n);
-        if (code->is_float) add_floats(sums, x);
-        else add_bytes(sums, x, (uint8_t)code->flip, code->zero, code->scale);
+        const void *x = qparams->is_float ? (const void *)((const float *)(const void *)row + at) : row + at;
+        if (n < N) x = qparams->is_float ? memcpy(floats, x, n * sizeof *floats) : memcpy(bytes, x, n);
+        if (qparams->is_float) add_floats(sums, x);
+        else add_bytes(sums, x, (uint8_t)qparams->sign_flip, qparams->zero, qparams->scale);
     }
 }
 
@@ -71,14 +71,14 @@ static void window_sums(const struct morsel_pool_args *a, const uint8_t *const *
 
 /* Means in steps of y's scale, with the zero point added in float before rounding (ONNX Runtime's QLinearAveragePool). */
 static void store_averages(const struct morsel_output *y, size_t i, uint32_t n, float *means) {
-    if (y->code.is_float) {
-        morsel_store_reals(y, i, n, means);
+    if (y->qparams.is_float) {
+        morsel_store_floats(y, i, n, means);
         return;
     }
-    float zero = (float)(y->code.zero - y->code.own);
-    for (uint32_t o = 0; o < N; o++) means[o] = means[o] / y->code.scale + zero;
+    float zero = (float)(y->qparams.zero - y->qparams.own);
+    for (uint32_t o = 0; o < N; o++) means[o] = means[o] / y->qparams.scale + zero;
     for (uint32_t o = 0; o < N; o++) means[o] = means[o] == means[o] ? means[o] : zero; /* scales near FLT_MAX: infinite sums */
-    morsel_store_steps(y, i, n, means, y->code.own);
+    morsel_store_steps(y, i, n, means, y->qparams.own);
 }
 
 static void average_pixel(const struct morsel_pool_args *a, const uint8_t *const *rows, uint32_t oy, uint32_t ox, size_t pixel) {
@@ -109,7 +109,7 @@ static inline void raise_sixteen(uint8_t *restrict most, const uint8_t *restrict
 /* Bytes: the largest in the unsigned domain, not below out_min. */
 static void max_bytes(const struct morsel_pool_args *a, const uint8_t *const *rows, const struct columns *cols, size_t first) {
     const struct morsel_window *w = &a->window;
-    uint8_t flip = (uint8_t)a->x.code.flip, y_flip = (uint8_t)a->y.code.flip, high = (uint8_t)a->y.out_max;
+    uint8_t flip = (uint8_t)a->x.qparams.sign_flip, y_flip = (uint8_t)a->y.qparams.sign_flip, high = (uint8_t)a->y.out_max;
     for (uint32_t c = 0, n; c < w->out_c; c += n) {
         uint8_t most[N], copy[N] = {0};
         n = w->out_c - c < N ? w->out_c - c : N;
@@ -147,7 +147,7 @@ void morsel_max_pool_rows_c(const struct morsel_pool_args *a, const uint8_t *con
             size_t first = ((size_t)(y + i) * w->out_w + ox) * w->out_c;
             struct columns cols;
             find_columns(&cols, w, ox);
-            (a->y.code.is_float ? max_floats : max_bytes)(a, rows + (size_t)i * w->kernel_h, &cols, first);
+            (a->y.qparams.is_float ? max_floats : max_bytes)(a, rows + (size_t)i * w->kernel_h, &cols, first);
         }
     }
 }

@@ -18,9 +18,9 @@ static inline void widen_16(int16_t *restrict to, const uint8_t *restrict x, uin
 }
 
 /* The last sixteen overlap with those before them. */
-void morsel_widen(int16_t *restrict to, const uint8_t *restrict x, uint32_t n, const struct morsel_code *code) {
-    uint8_t flip = (uint8_t)code->flip;
-    int16_t zero = (int16_t)code->zero;
+void morsel_widen(int16_t *restrict to, const uint8_t *restrict x, uint32_t n, const struct morsel_qparams *qparams) {
+    uint8_t flip = (uint8_t)qparams->sign_flip;
+    int16_t zero = (int16_t)qparams->zero;
     uint32_t i = 0;
     for (; n - i >= 16; i += 16) widen_16(to + i, x + i, flip, zero);
     if (i && i < n) widen_16(to + n - 16, x + n - 16, flip, zero);

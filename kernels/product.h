@@ -26,7 +26,7 @@ struct morsel_product {
 void morsel_multiply(const struct morsel_product *p);
 
 /* n bytes less their zero point. */
-void morsel_widen(int16_t *to, const uint8_t *x, uint32_t n, const struct morsel_code *code);
+void morsel_widen(int16_t *to, const uint8_t *x, uint32_t n, const struct morsel_qparams *qparams);
 
 /* The next n of `taps` weights of four outputs, laid out [taps / 4][16][4] with the first output's first at `w`; each output's have n
  * entries, 0 past the taps. `zero`: of the four, or NULL. */

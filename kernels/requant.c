@@ -26,7 +26,7 @@ static inline void copy_floats(float *to, const float *from, uint32_t n) {
 void morsel_store_steps(const struct morsel_output *y, size_t i, uint32_t n, const float *v, int32_t zero) {
     uint8_t bytes[LANES];
     float low = (float)(y->out_min - zero), high = (float)(y->out_max - zero);
-    for (uint32_t o = 0; o < LANES; o++) bytes[o] = (uint8_t)((uint32_t)(morsel_round(clamp(v[o], low, high)) + zero) ^ y->code.flip);
+    for (uint32_t o = 0; o < LANES; o++) bytes[o] = (uint8_t)((uint32_t)(morsel_round(clamp(v[o], low, high)) + zero) ^ y->qparams.sign_flip);
     copy_bytes((uint8_t *)y->data + i, bytes, n);
 }
 
@@ -39,8 +39,8 @@ void morsel_store_sums(const struct morsel_output *y, size_t i, uint32_t n, cons
     for (uint32_t o = 0; o < LANES; o++) with_bias[o] = sums[o] + (uint32_t)bias[o];
     for (uint32_t o = 0; o < LANES; o++) v[o] = (float)total[o] * multiplier[o];
     for (uint32_t o = 0; c->float_bias && o < LANES; o++) v[o] = v[o] + c->float_bias[channel + o];
-    if (!y->code.is_float) {
-        morsel_store_steps(y, i, n, v, y->code.zero);
+    if (!y->qparams.is_float) {
+        morsel_store_steps(y, i, n, v, y->qparams.zero);
         return;
     }
     for (uint32_t o = 0; o < LANES; o++) v[o] = clamp(v[o], y->float_min, y->float_max);
@@ -49,18 +49,18 @@ void morsel_store_sums(const struct morsel_output *y, size_t i, uint32_t n, cons
 
 void morsel_load_bytes(const struct morsel_input *x, size_t i, uint32_t step, uint32_t n, uint8_t *to) {
     const uint8_t *from = (const uint8_t *)x->data + i;
-    uint8_t flip = (uint8_t)x->code.flip, raw[LANES] = {0};
+    uint8_t flip = (uint8_t)x->qparams.sign_flip, raw[LANES] = {0};
     if (step == 1) copy_bytes(raw, from, n);
     else for (uint32_t o = 0; o < n; o++) raw[o] = from[(size_t)o * step];
     for (uint32_t o = 0; o < LANES; o++) to[o] = raw[o] ^ flip;
 }
 
-void morsel_load_reals(const struct morsel_input *x, size_t i, uint32_t step, uint32_t n, float *to) {
+void morsel_load_floats(const struct morsel_input *x, size_t i, uint32_t step, uint32_t n, float *to) {
     const float *from = (const float *)x->data + i;
     uint8_t bytes[LANES];
-    if (!x->code.is_float) {
+    if (!x->qparams.is_float) {
         morsel_load_bytes(x, i, step, n, bytes);
-        for (uint32_t o = 0; o < LANES; o++) to[o] = x->code.scale * (float)(bytes[o] - x->code.zero);
+        for (uint32_t o = 0; o < LANES; o++) to[o] = x->qparams.scale * (float)(bytes[o] - x->qparams.zero);
         return;
     }
     memset(to, 0, LANES * sizeof *to);
@@ -68,13 +68,13 @@ void morsel_load_reals(const struct morsel_input *x, size_t i, uint32_t step, ui
     else for (uint32_t o = 0; o < n; o++) to[o] = from[(size_t)o * step];
 }
 
-void morsel_store_reals(const struct morsel_output *y, size_t i, uint32_t n, const float *v) {
+void morsel_store_floats(const struct morsel_output *y, size_t i, uint32_t n, const float *v) {
     float limited[LANES], steps[LANES];
     for (uint32_t o = 0; o < LANES; o++) limited[o] = clamp(v[o], y->float_min, y->float_max);
-    if (!y->code.is_float) {
-        for (uint32_t o = 0; o < LANES; o++) steps[o] = limited[o] / y->code.scale;
+    if (!y->qparams.is_float) {
+        for (uint32_t o = 0; o < LANES; o++) steps[o] = limited[o] / y->qparams.scale;
         for (uint32_t o = 0; o < LANES; o++) steps[o] = steps[o] == steps[o] ? steps[o] : -FLT_MAX;
-        morsel_store_steps(y, i, n, steps, y->code.zero);
+        morsel_store_steps(y, i, n, steps, y->qparams.zero);
         return;
     }
     uint32_t bits[LANES];

@@ -40,39 +40,39 @@ static inline float morsel_clamp(float v, float low, float high) {
 
 /* `v` is in steps of y's scale, without the zero point; never a NaN. The result is in the unsigned domain. */
 static inline uint8_t morsel_limit(const struct morsel_output *y, float v) {
-    float low = (float)(y->out_min - y->code.zero);
-    float high = (float)(y->out_max - y->code.zero);
-    return (uint8_t)(morsel_round(morsel_clamp(v, low, high)) + y->code.zero);
+    float low = (float)(y->out_min - y->qparams.zero);
+    float high = (float)(y->out_max - y->qparams.zero);
+    return (uint8_t)(morsel_round(morsel_clamp(v, low, high)) + y->qparams.zero);
 }
 
 /* A sum into element i; `channel` chooses the constants. */
 static inline void morsel_store_sum(const struct morsel_output *y, size_t i, int32_t acc, float multiplier, const float *bias) {
     float v = (float)acc * multiplier;
     if (bias) v = v + *bias;
-    if (!y->code.is_float) {
-        ((uint8_t *)y->data)[i] = (uint8_t)(morsel_limit(y, v) ^ y->code.flip);
+    if (!y->qparams.is_float) {
+        ((uint8_t *)y->data)[i] = (uint8_t)(morsel_limit(y, v) ^ y->qparams.sign_flip);
         return;
     }
     ((float *)y->data)[i] = morsel_clamp(v, y->float_min, y->float_max);
 }
 
 /* A real number into element i. CPUs differ in the NaN that they make, so it is stored as 0x7fc00000. */
-static inline void morsel_store_real(const struct morsel_output *y, size_t i, float v) {
+static inline void morsel_store_float(const struct morsel_output *y, size_t i, float v) {
     static const uint32_t nan_bits = 0x7fc00000;
     v = morsel_clamp(v, y->float_min, y->float_max);
-    if (y->code.is_float) {
+    if (y->qparams.is_float) {
         if (v != v) memcpy(&v, &nan_bits, sizeof v);
         ((float *)y->data)[i] = v;
         return;
     }
-    float steps = v / y->code.scale;
-    ((uint8_t *)y->data)[i] = (uint8_t)(morsel_limit(y, steps == steps ? steps : -FLT_MAX) ^ y->code.flip);
+    float steps = v / y->qparams.scale;
+    ((uint8_t *)y->data)[i] = (uint8_t)(morsel_limit(y, steps == steps ? steps : -FLT_MAX) ^ y->qparams.sign_flip);
 }
 
 /* Element i as a real number. */
-static inline float morsel_load_real(const struct morsel_input *x, size_t i) {
-    if (x->code.is_float) return ((const float *)x->data)[i];
-    return x->code.scale * (float)((int32_t)(((const uint8_t *)x->data)[i] ^ x->code.flip) - x->code.zero);
+static inline float morsel_load_float(const struct morsel_input *x, size_t i) {
+    if (x->qparams.is_float) return ((const float *)x->data)[i];
+    return x->qparams.scale * (float)((int32_t)(((const uint8_t *)x->data)[i] ^ x->qparams.sign_flip) - x->qparams.zero);
 }
 
 /* An unsigned sum that wrapped as two's complement does, back to int32. */
@@ -109,10 +109,10 @@ static inline float morsel_fma(float a, float b, float c) {
 
 /* n elements, at most sixteen, from element i on, `step` elements apart: as bytes in the unsigned domain, or as real numbers. */
 void morsel_load_bytes(const struct morsel_input *x, size_t i, uint32_t step, uint32_t n, uint8_t *to);
-void morsel_load_reals(const struct morsel_input *x, size_t i, uint32_t step, uint32_t n, float *to);
+void morsel_load_floats(const struct morsel_input *x, size_t i, uint32_t step, uint32_t n, float *to);
 
-/* morsel_store_real of the first n of sixteen. */
-void morsel_store_reals(const struct morsel_output *y, size_t i, uint32_t n, const float *v);
+/* morsel_store_float of the first n of sixteen. */
+void morsel_store_floats(const struct morsel_output *y, size_t i, uint32_t n, const float *v);
 
 /* The first n of sixteen values in steps of y's scale, without `zero`, into bytes i and on; never a NaN. */
 void morsel_store_steps(const struct morsel_output *y, size_t i, uint32_t n, const float *v, int32_t zero);

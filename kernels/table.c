@@ -5,7 +5,7 @@
 static void fill_c(struct morsel_kernels *t) {
     t->conv = morsel_conv_rows_c;
     t->depthwise = morsel_depthwise_rows_c;
-    t->real_conv = morsel_real_conv_rows_c;
+    t->float_conv = morsel_float_conv_rows_c;
     t->average_pool = morsel_average_pool_rows_c;
     t->max_pool = morsel_max_pool_rows_c;
     t->fc = morsel_fc_blocks_c;
@@ -20,7 +20,7 @@ static void fill_c(struct morsel_kernels *t) {
     t->copy = morsel_copy_c;
     t->gather = morsel_gather_c;
     t->store_flip = 0;
-    t->apart = 1;
+    t->strided_pixels = 1;
 }
 
 uint32_t morsel_kernels_choose(struct morsel_kernels *table, uint32_t cpu) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Elementwise operators of one operand, in float, sixteen elements at a time; and with the identity, quantize, dequantize, requantize. */
-#include "real.h"
+#include "float.h"
 #include "requant.h"
 
 enum { N = MORSEL_LANES };
@@ -53,9 +53,9 @@ void morsel_unary_c(const struct morsel_unary_args *a, uint32_t begin, uint32_t 
     for (uint32_t n; begin < end; begin += n) {
         float v[N];
         n = end - begin < N ? end - begin : N;
-        morsel_load_reals(&a->x, begin, 1, n, v);
+        morsel_load_floats(&a->x, begin, 1, n, v);
         if (a->op == MORSEL_DO_AFFINE) affine(a, v, begin % a->channels, n);
         else apply(a, v);
-        morsel_store_reals(&a->y, begin, n, v);
+        morsel_store_floats(&a->y, begin, n, v);
     }
 }

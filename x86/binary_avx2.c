@@ -6,7 +6,7 @@
 /* What an operand's byte means: (byte ^ flip) - own. */
 struct operand {
     const uint8_t *data;
-    __m128i flip;  /* bytes */
+    __m128i sign_flip;  /* bytes */
     __m256i own; /* int32s */
     __m256 ratio;
 };
@@ -19,13 +19,13 @@ struct sum {
 
 static struct operand operand_of(const struct morsel_input *x, float ratio) {
     struct operand o = {
-        x->data, _mm_set1_epi8((char)x->code.flip), _mm256_set1_epi32(x->code.own), _mm256_set1_ps(ratio),
+        x->data, _mm_set1_epi8((char)x->qparams.sign_flip), _mm256_set1_epi32(x->qparams.own), _mm256_set1_ps(ratio),
     };
     return o;
 }
 
 static inline __m256 load8(const struct operand *o, const uint8_t *x) {
-    __m128i bytes = _mm_xor_si128(_mm_loadl_epi64((const __m128i *)(const void *)x), o->flip);
+    __m128i bytes = _mm_xor_si128(_mm_loadl_epi64((const __m128i *)(const void *)x), o->sign_flip);
     return _mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_cvtepu8_epi32(bytes), o->own));
 }
 
@@ -64,6 +64,6 @@ void morsel_qadd_avx2(const struct morsel_binary_args *args, uint32_t begin, uin
         return;
     }
     struct sum s = {operand_of(&args->a, args->a_ratio), operand_of(&args->b, args->b_ratio), _mm256_set1_ps(args->offset),
-                    morsel_requant256(&args->y, args->y.code.own)};
+                    morsel_requant256(&args->y, args->y.qparams.own)};
     sum_run(&s, args->y.data, begin, end);
 }

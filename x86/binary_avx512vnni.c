@@ -6,7 +6,7 @@
 /* What an operand's byte means: byte ^ flip - own. */
 struct operand {
     const uint8_t *data;
-    __m128i flip; /* bytes */
+    __m128i sign_flip; /* bytes */
     __m512i own;  /* int32s */
     __m512 ratio;
 };
@@ -18,12 +18,12 @@ struct sum {
 };
 
 static struct operand operand_of(const struct morsel_input *x, float ratio) {
-    struct operand o = {x->data, _mm_set1_epi8((char)x->code.flip), _mm512_set1_epi32(x->code.own), _mm512_set1_ps(ratio)};
+    struct operand o = {x->data, _mm_set1_epi8((char)x->qparams.sign_flip), _mm512_set1_epi32(x->qparams.own), _mm512_set1_ps(ratio)};
     return o;
 }
 
 MORSEL_INLINE __m512 load16(const struct operand *o, __m128i bytes) {
-    return _mm512_cvtepi32_ps(_mm512_sub_epi32(_mm512_cvtepu8_epi32(_mm_xor_si128(bytes, o->flip)), o->own));
+    return _mm512_cvtepi32_ps(_mm512_sub_epi32(_mm512_cvtepu8_epi32(_mm_xor_si128(bytes, o->sign_flip)), o->own));
 }
 
 /* Limited from above, so that it is an int32; the lower limit is held when bytes are packed. */
@@ -76,10 +76,10 @@ void morsel_qadd_avx512vnni(const struct morsel_binary_args *args, uint32_t begi
         return;
     }
     struct sum s = {operand_of(&args->a, args->a_ratio), operand_of(&args->b, args->b_ratio), _mm512_set1_ps(args->offset),
-                    _mm512_set1_ps((float)(args->y.out_max - args->y.code.own)), morsel_requant512(&args->y)};
-    s.requant.zero = _mm512_set1_epi16((short)args->y.code.own);
-    s.requant.moved = args->y.code.own != 0;
-    if (!(args->a.code.flip | args->b.code.flip) && !args->a.code.own && !args->b.code.own)
+                    _mm512_set1_ps((float)(args->y.out_max - args->y.qparams.own)), morsel_requant512(&args->y)};
+    s.requant.zero = _mm512_set1_epi16((short)args->y.qparams.own);
+    s.requant.moved = args->y.qparams.own != 0;
+    if (!(args->a.qparams.sign_flip | args->b.qparams.sign_flip) && !args->a.qparams.own && !args->b.qparams.own)
         begin = sum_plain_pieces(&s, args->y.data, begin, end);
     for (; end - begin >= 64; begin += 64) sum64(&s, args->y.data, begin, ~(__mmask64)0);
     if (begin < end) sum64(&s, args->y.data, begin, ((__mmask64)1 << (end - begin)) - 1);

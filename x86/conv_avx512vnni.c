@@ -5,7 +5,7 @@
  * eight divides the rows of the usual pictures. What is left of a run of pixels is done by a tile that begins earlier, over results that
  * are already there and come out the same.
  */
-#include "ahead_avx512.h"
+#include "prefetch_avx512.h"
 #include "conv_plan.h"
 #include "dot_avx512.h"
 #include "requant_avx512.h"
@@ -31,7 +31,7 @@ struct part {
 
 static void take_part(struct part *part, const struct morsel_conv_job *job, uint32_t block, uint32_t nb) {
     const struct morsel_channels *c = &job->args->channels;
-    const __m512i x_zero = _mm512_set1_epi32(job->args->x.code.zero);
+    const __m512i x_zero = _mm512_set1_epi32(job->args->x.qparams.zero);
     uint32_t channel = job->constants + block * 16, left = job->outs - block * 16;
     part->job = job;
     part->requant = morsel_requant512(&job->args->y);
@@ -130,9 +130,9 @@ enum {
     LIMITS = 1,  /* zero points and limits of results; without, parts are plain */
     EITHER = 2,  /* plain parts too */
     BIAS = 4,    /* float biases */
-    AHEAD = 8,   /* fetching what later steps need, where there is something */
+    PREFETCH = 8,   /* fetching what later steps need, where there is something */
     ALWAYS = 16, /* there is */
-    APART = 32   /* plain parts too, with an end of their own */
+    STRIDED = 32   /* plain parts too, with an end of their own */
 };
 
 enum how {
@@ -164,37 +164,37 @@ MORSEL_INLINE void scale_pixels(struct pixels *s, const struct part *part, uint3
 }
 
 /* How results are written: in registers for each tile. */
-struct finish {
-    __m512i zero, low, high, flip;
+struct requant {
+    __m512i zero, low, high, sign_flip;
     __mmask64 mask;
     int plain;
 };
 
-MORSEL_INLINE struct finish finish_of(const struct part *part, int plain) {
+MORSEL_INLINE struct requant requant_of(const struct part *part, int plain) {
     const struct morsel_requant512 *r = &part->requant;
-    struct finish f = {r->zero, r->low, r->high, r->flip, part->mask, plain};
+    struct requant f = {r->zero, r->low, r->high, r->sign_flip, part->mask, plain};
     return f;
 }
 
-MORSEL_INLINE __m512i pack(const struct finish *f, __m512i a, __m512i b, __m512i c, __m512i d) {
-    struct morsel_requant512 r = {f->zero, f->low, f->high, f->flip, !f->plain, !f->plain};
+MORSEL_INLINE __m512i pack(const struct requant *f, __m512i a, __m512i b, __m512i c, __m512i d) {
+    struct morsel_requant512 r = {f->zero, f->low, f->high, f->sign_flip, !f->plain, !f->plain};
     return morsel_apart512(morsel_pack512(&r, a, b, c, d));
 }
 
 /* One pixel of 48 channels. */
-MORSEL_INLINE void store_48(const struct finish *f, uint8_t *y, __m512i a, __m512i b, __m512i c) {
+MORSEL_INLINE void store_48(const struct requant *f, uint8_t *y, __m512i a, __m512i b, __m512i c) {
     _mm512_mask_storeu_epi8(y, f->mask, pack(f, a, b, c, c));
 }
 
 /* Two pixels of 32 channels. */
-MORSEL_INLINE void store_32(const struct finish *f, uint8_t *y0, uint8_t *y1, __m512i a0, __m512i b0, __m512i a1, __m512i b1) {
+MORSEL_INLINE void store_32(const struct requant *f, uint8_t *y0, uint8_t *y1, __m512i a0, __m512i b0, __m512i a1, __m512i b1) {
     __m512i v = pack(f, a0, b0, a1, b1);
     _mm256_mask_storeu_epi8(y0, (__mmask32)f->mask, _mm512_castsi512_si256(v));
     _mm256_mask_storeu_epi8(y1, (__mmask32)f->mask, _mm512_extracti64x4_epi64(v, 1));
 }
 
 /* A tile of 16 channels. */
-MORSEL_INLINE void store_16(const struct finish *f, uint8_t *y, const struct places *o, const struct pixels *s, int tall) {
+MORSEL_INLINE void store_16(const struct requant *f, uint8_t *y, const struct places *o, const struct pixels *s, int tall) {
     __m512i v = pack(f, s->p0, s->p1, s->p2, s->p3);
     __m512i w = pack(f, s->p4, s->p5, s->p6, s->p7);
     __mmask16 mask = (__mmask16)f->mask;
@@ -210,7 +210,7 @@ MORSEL_INLINE void store_16(const struct finish *f, uint8_t *y, const struct pla
 
 MORSEL_INLINE void finish_48(const struct part *part, uint8_t *y, const struct places *oy, struct pixels a, struct pixels b,
                              struct pixels c, int tall, int can) {
-    struct finish f = finish_of(part, !(can & LIMITS));
+    struct requant f = requant_of(part, !(can & LIMITS));
     scale_pixels(&a, part, 0, tall, can);
     scale_pixels(&b, part, 1, tall, can);
     scale_pixels(&c, part, 2, tall, can);
@@ -226,7 +226,7 @@ MORSEL_INLINE void finish_48(const struct part *part, uint8_t *y, const struct p
 
 MORSEL_INLINE void finish_32(const struct part *part, uint8_t *y, const struct places *oy, struct pixels a, struct pixels b, int tall,
                              int can) {
-    struct finish f = finish_of(part, !(can & LIMITS));
+    struct requant f = requant_of(part, !(can & LIMITS));
     scale_pixels(&a, part, 0, tall, can);
     scale_pixels(&b, part, 1, tall, can);
     store_32(&f, y, y + oy->p1, a.p0, b.p0, a.p1, b.p1);
@@ -235,7 +235,7 @@ MORSEL_INLINE void finish_32(const struct part *part, uint8_t *y, const struct p
     store_32(&f, y + oy->p6, y + (tall == 8 ? oy->p7 : oy->p6), a.p6, b.p6, a.p7, b.p7);
 }
 
-MORSEL_INLINE void tile_48(const struct part *part, struct morsel_ahead *ahead, const struct morsel_lines *lines, size_t at,
+MORSEL_INLINE void tile_48(const struct part *part, struct morsel_prefetch *prefetch, const struct morsel_lines *lines, size_t at,
                            const struct places *o, const struct places *oy, int tall, int can) {
     const struct morsel_conv_job *job = part->job;
     size_t block = job->block_bytes;
@@ -245,21 +245,21 @@ MORSEL_INLINE void tile_48(const struct part *part, struct morsel_ahead *ahead, 
     do {
         const uint8_t *x = *line + at * lines->step;
         const int8_t *stop = w + (size_t)job->quads * 64;
-        if (!ahead || (!(can & ALWAYS) && !ahead->step)) {
+        if (!prefetch || (!(can & ALWAYS) && !prefetch->step)) {
             for (; w != stop; w += 64, x += 4) dot_pixels(&a, &b, &c, x, o, w, block, 3, tall);
             continue;
         }
         for (; w != stop; w += 64, x += 4) {
             dot_pixels(&a, &b, &c, x, o, w, block, 3, tall);
-            morsel_ahead_fetch(ahead);
+            morsel_prefetch_lines(prefetch);
         }
     } while (++line != end);
     uint8_t *y = part->y + at * part->y_step;
-    if (can & APART && part->plain) finish_48(part, y, oy, a, b, c, tall, 0);
+    if (can & STRIDED && part->plain) finish_48(part, y, oy, a, b, c, tall, 0);
     else finish_48(part, y, oy, a, b, c, tall, can);
 }
 
-MORSEL_INLINE void tile_32(const struct part *part, struct morsel_ahead *ahead, const struct morsel_lines *lines, size_t at,
+MORSEL_INLINE void tile_32(const struct part *part, struct morsel_prefetch *prefetch, const struct morsel_lines *lines, size_t at,
                            const struct places *o, const struct places *oy, int tall, int can) {
     const struct morsel_conv_job *job = part->job;
     size_t block = job->block_bytes;
@@ -269,13 +269,13 @@ MORSEL_INLINE void tile_32(const struct part *part, struct morsel_ahead *ahead, 
     do {
         const uint8_t *x = *line + at * lines->step;
         const int8_t *stop = w + (size_t)job->quads * 64;
-        if (!ahead || (!(can & ALWAYS) && !ahead->step)) {
+        if (!prefetch || (!(can & ALWAYS) && !prefetch->step)) {
             for (; w != stop; w += 64, x += 4) dot_pixels(&a, &b, &a, x, o, w, block, 2, tall);
             continue;
         }
         for (; w != stop; w += 64, x += 4) {
             dot_pixels(&a, &b, &a, x, o, w, block, 2, tall);
-            morsel_ahead_fetch(ahead);
+            morsel_prefetch_lines(prefetch);
         }
     } while (++line != end);
     uint8_t *y = part->y + at * part->y_step;
@@ -298,7 +298,7 @@ MORSEL_INLINE void tile_16(const struct part *part, const struct morsel_lines *l
             dot_block(&b, &u2, v, tall);
         }
     } while (++line != end);
-    struct finish f = finish_of(part, 0);
+    struct requant f = requant_of(part, 0);
     for (int second = 0; second < 2; second++, a = b, at = next) { /* a loop, for the code to stand once */
         scale_pixels(&a, part, 0, tall, can);
         store_16(&f, part->y + at * part->y_step, oy, &a, tall);
@@ -306,26 +306,26 @@ MORSEL_INLINE void tile_16(const struct part *part, const struct morsel_lines *l
 }
 
 /* What to fetch in `tiles` tiles: as much of it as the part is of the work on the rows that fetch. */
-static struct morsel_ahead ahead_of(const struct part *part, size_t n, int blocks, size_t tiles) {
+static struct morsel_prefetch ahead_of(const struct part *part, size_t n, int blocks, size_t tiles) {
     const struct morsel_conv_args *a = part->job->args;
     const struct morsel_window *w = &a->window;
-    size_t pixels = (size_t)a->ahead_rows * w->out_w, first = (size_t)a->ahead_row * w->out_w;
+    size_t pixels = (size_t)a->prefetch_rows * w->out_w, first = (size_t)a->prefetch_row * w->out_w;
     size_t all = (size_t)(w->out_c / a->groups + 15) / 16 * a->groups;
     size_t begin = part->block * pixels + (part->pixel - first) % pixels * (size_t)blocks;
     size_t turns = tiles * part->job->kernel_h * part->job->quads;
-    return morsel_ahead(a, begin, begin + n * (size_t)blocks, all * pixels, turns);
+    return morsel_prefetch(a, begin, begin + n * (size_t)blocks, all * pixels, turns);
 }
 
 /* A part's n pixels in tiles. The last tile may lie over the end of the one before. */
 MORSEL_INLINE void run(const struct part *part, const struct morsel_lines *lines, size_t n, int blocks, int tall, int can) {
     struct places o = places_of(lines->step, n), oy = places_of(part->y_step, n);
     size_t size = (size_t)tall, last = n < size ? 0 : n - size, step = blocks == 1 ? 2 * size : size;
-    struct morsel_ahead ahead = {0, 0};
-    if (can & AHEAD && part->job->args->ahead_bytes) ahead = ahead_of(part, n, blocks, (n + step - 1) / step);
+    struct morsel_prefetch prefetch = {0, 0};
+    if (can & PREFETCH && part->job->args->prefetch_bytes) prefetch = ahead_of(part, n, blocks, (n + step - 1) / step);
     for (size_t next = 0; next < n; next += step) {
         size_t at = next < last ? next : last;
-        if (blocks == 3) tile_48(part, can & AHEAD ? &ahead : NULL, lines, at, &o, &oy, tall, can);
-        else if (blocks == 2) tile_32(part, can & AHEAD ? &ahead : NULL, lines, at, &o, &oy, tall, can);
+        if (blocks == 3) tile_48(part, can & PREFETCH ? &prefetch : NULL, lines, at, &o, &oy, tall, can);
+        else if (blocks == 2) tile_32(part, can & PREFETCH ? &prefetch : NULL, lines, at, &o, &oy, tall, can);
         else tile_16(part, lines, at, next + size < last ? next + size : last, &o, &oy, tall, can);
     }
 }
@@ -337,22 +337,22 @@ MORSEL_INLINE void run(const struct part *part, const struct morsel_lines *lines
 
 RUN(run_7x16, 1, 7, LIMITS | EITHER | BIAS)
 RUN(run_7x32, 2, 7, LIMITS | BIAS)
-RUN(run_7x48, 3, 7, LIMITS | APART | BIAS | AHEAD)
+RUN(run_7x48, 3, 7, LIMITS | STRIDED | BIAS | PREFETCH)
 RUN(plain_7x32, 2, 7, 0)
 RUN(plain_7x48, 3, 7, 0)
-RUN(ahead_7x32, 2, 7, LIMITS | EITHER | AHEAD | ALWAYS)
+RUN(ahead_7x32, 2, 7, LIMITS | EITHER | PREFETCH | ALWAYS)
 RUN(run_8x16, 1, 8, LIMITS | EITHER)
-RUN(run_8x32, 2, 8, LIMITS | EITHER | AHEAD)
-RUN(run_8x48, 3, 8, LIMITS | EITHER | AHEAD)
+RUN(run_8x32, 2, 8, LIMITS | EITHER | PREFETCH)
+RUN(run_8x48, 3, 8, LIMITS | EITHER | PREFETCH)
 
 /* In tiles of the height that leaves less of the last tile over the one before. */
 static void run_part(const struct part *part, const struct morsel_lines *lines, size_t n, uint32_t blocks) {
-    int eight = (n + 7) / 8 * 8 < (n + 6) / 7 * 7 && !part->bias, wide = blocks == 3, ahead = part->job->args->ahead_bytes != 0;
+    int eight = (n + 7) / 8 * 8 < (n + 6) / 7 * 7 && !part->bias, wide = blocks == 3, prefetch = part->job->args->prefetch_bytes != 0;
     if (blocks == 1) (eight ? run_8x16 : run_7x16)(part, lines, n);
     else if (eight) (wide ? run_8x48 : run_8x32)(part, lines, n);
-    else if (part->plain && !ahead) (wide ? plain_7x48 : plain_7x32)(part, lines, n);
+    else if (part->plain && !prefetch) (wide ? plain_7x48 : plain_7x32)(part, lines, n);
     else if (wide) run_7x48(part, lines, n);
-    else (ahead && !part->bias ? ahead_7x32 : run_7x32)(part, lines, n);
+    else (prefetch && !part->bias ? ahead_7x32 : run_7x32)(part, lines, n);
 }
 
 /* How many of `left` blocks to do together: threes, and twos at the end so that no single one is left. */

@@ -3,7 +3,7 @@
 #include "conv_plan.h"
 
 #define WEIGHTS_AT_ONCE 1048576u /* bytes of weights that stay in the second-level cache while the rows pass */
-#define WEIGHTS_FETCHED 262144u  /* the same where they arrive evenly (core/ahead.c): all rows use them before the next do */
+#define WEIGHTS_FETCHED 262144u  /* the same where they arrive evenly (core/plan_prefetch.c): all rows use them before the next do */
 #define PIXELS_AT_ONCE 65536u   /* bytes of pixels that do while the weights pass */
 
 static struct morsel_conv_job job_of(const struct morsel_conv_args *a, uint32_t group, morsel_conv_pixels_fn *pixels, void *kept) {
@@ -22,7 +22,7 @@ static struct morsel_conv_job job_of(const struct morsel_conv_args *a, uint32_t 
 /* Kernels one pixel wide read the rows where they are; the last pixel of an odd depth would be read past its end. */
 static int rows_serve(const struct morsel_conv_args *a) {
     const struct morsel_window *w = &a->window;
-    return w->kernel_w == 1 && w->pad_left == 0 && a->groups == 1 && a->x.code.flip == 0 && w->in_c % 4 == 0 &&
+    return w->kernel_w == 1 && w->pad_left == 0 && a->groups == 1 && a->x.qparams.sign_flip == 0 && w->in_c % 4 == 0 &&
            (uint64_t)(w->out_w - 1) * w->stride_w < w->in_w;
 }
 
@@ -124,7 +124,7 @@ static void conv_groups(const struct morsel_conv_args *a, const uint8_t *const *
     for (uint32_t group = 0; group < a->groups; group++) {
         struct morsel_conv_job job = job_of(a, group, pixels, kept);
         uint32_t blocks = job.end;
-        size_t most = (a->ahead_bytes ? WEIGHTS_FETCHED : WEIGHTS_AT_ONCE) / job.block_bytes / 3 * 3;
+        size_t most = (a->prefetch_bytes ? WEIGHTS_FETCHED : WEIGHTS_AT_ONCE) / job.block_bytes / 3 * 3;
         if (most < 3) most = 3;
         for (; job.begin < blocks; job.begin = job.end) {
             job.end = blocks - job.begin <= most + 1 ? blocks : job.begin + (uint32_t)most;
@@ -136,7 +136,7 @@ static void conv_groups(const struct morsel_conv_args *a, const uint8_t *const *
 void morsel_conv_plan_keep(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n,
                            morsel_conv_pixels_fn *pixels, void *kept) {
     uint32_t at_once = morsel_windows_at_once(a);
-    if (a->y.code.is_float || a->channels.weight_zero) morsel_conv_rows_c(a, rows, y, n);
+    if (a->y.qparams.is_float || a->channels.weight_zero) morsel_conv_rows_c(a, rows, y, n);
     else if (rows_serve(a)) conv_direct(a, rows, y, n, pixels, kept);
     else if (at_once) conv_groups(a, rows, y, n, at_once, pixels, kept);
     else morsel_conv_rows_c(a, rows, y, n);

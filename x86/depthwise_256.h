@@ -63,7 +63,7 @@ static void dw_take_channels(struct dw_channels *t, const struct morsel_conv_arg
     uint32_t taps = w->kernel_w * ((w->kernel_h + 3) / 4), left = w->out_c - c;
     uint32_t blocks = left < 32 ? (left + 15) / 16 : 2;
     const int8_t *weights = a->weights + (size_t)(c / 16) * taps * 64;
-    __m256i q[4], zero = _mm256_set1_epi32(a->x.code.zero);
+    __m256i q[4], zero = _mm256_set1_epi32(a->x.qparams.zero);
     for (uint32_t i = 0; i < taps; i++) {
         dw_spread(q, weights + i * 64, (size_t)taps * 64, blocks);
         dw_keep_taps(t->taps[i].v, q);
@@ -92,7 +92,7 @@ MORSEL_INLINE __m256i dw_load(const uint8_t *x, uint32_t n) {
 MORSEL_INLINE void dw_columns(const struct dw_strip *s, struct dw_kept *to, const uint8_t *const *row, uint32_t ix, uint32_t count,
                               uint32_t n) {
     const struct morsel_window *w = &s->args->window;
-    const __m256i zero = _mm256_set1_epi8((char)s->args->x.code.zero);
+    const __m256i zero = _mm256_set1_epi8((char)s->args->x.qparams.zero);
     const uint8_t *x0 = row[0], *x1 = row[1], *x2 = row[2], *x3 = row[3];
     size_t at = (size_t)ix * w->in_c, in_c = w->in_c;
     uint32_t in_w = w->in_w, step = s->quads;
@@ -264,7 +264,7 @@ static uint32_t dw_run_strip(struct dw_strip *s, const uint8_t *const *rows, uin
 static void dw_run_rows(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     struct dw_channels channels;
     struct dw_strip strip = {.args = a, .channels = &channels, .quads = (a->window.kernel_h + 3) / 4};
-    strip.requant = morsel_requant256(&a->y, a->y.code.zero);
+    strip.requant = morsel_requant256(&a->y, a->y.qparams.zero);
     for (uint32_t at = 0, c; at < a->window.out_c; at += 32) {
         /* The last piece may lie over the one before. */
         uint32_t most = a->window.out_c - 32;
@@ -279,7 +279,7 @@ static void dw_run_rows(const struct morsel_conv_args *a, const uint8_t *const *
 
 static void dw_rows(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     const struct morsel_window *w = &a->window;
-    if (a->y.code.is_float || a->channels.weight_zero || a->x.code.flip ||
+    if (a->y.qparams.is_float || a->channels.weight_zero || a->x.qparams.sign_flip ||
         w->kernel_w * ((w->kernel_h + 3) / 4) > DW_TAPS || dw_results_at_once(w) == 0) {
         morsel_depthwise_rows_c(a, rows, y, n);
         return;

@@ -43,7 +43,7 @@ MORSEL_INLINE struct quad column(const struct strip *s, uint32_t k, uint32_t cou
     __m512i r[4];
     size_t at = ix * s->x_step;
     if (ix >= w->in_w) {
-        __m512i zero = _mm512_set1_epi8((char)s->args->x.code.zero);
+        __m512i zero = _mm512_set1_epi8((char)s->args->x.qparams.zero);
         struct quad q = {{zero, zero, zero, zero}};
         return q;
     }
@@ -60,7 +60,7 @@ MORSEL_INLINE void add_taps(struct quad *acc, const struct quad *x, const struct
     for (int j = 0; j < 4; j++) acc->v[j] = morsel_dot512(acc->v[j], x->v[j], taps->v[j]);
 }
 
-MORSEL_INLINE __m512i finish(const struct strip *s, const struct quad *acc, const struct quad *multiplier, const struct quad *offset) {
+MORSEL_INLINE __m512i requant(const struct strip *s, const struct quad *acc, const struct quad *multiplier, const struct quad *offset) {
     const struct channels *t = s->channels;
     __m512i v[4];
     MORSEL_UNROLL
@@ -116,7 +116,7 @@ static __attribute__((noinline)) void edges(const struct strip *s, uint32_t ix, 
     const struct channels *t = s->channels;
     uint32_t width = 64 >> t->parts / 2;
     for (uint32_t i = 0; i < n; i++, ix++) {
-        for (int k = 0; k < 4; k++) to[i].v[k] = _mm512_set1_epi8((char)s->args->x.code.zero);
+        for (int k = 0; k < 4; k++) to[i].v[k] = _mm512_set1_epi8((char)s->args->x.qparams.zero);
         for (uint32_t part = 0; part < t->parts; part++) {
             uint32_t column = ix + t->columns[part];
             size_t at = column * s->x_step - part * width; /* the mask leaves out what lies before the part's bytes */
@@ -135,7 +135,7 @@ MORSEL_INLINE struct quad rows_at(const struct strip *s, const struct places *p,
         for (int k = 0; k < 4; k++) q.v[k] = load(p, p->row[k] + ix * p->x_step, kind);
         return q;
     }
-    q.v[0] = q.v[1] = q.v[2] = q.v[3] = _mm512_set1_epi8((char)s->args->x.code.zero);
+    q.v[0] = q.v[1] = q.v[2] = q.v[3] = _mm512_set1_epi8((char)s->args->x.qparams.zero);
     if (kind < HALVES) return q;
     edges(s, ix, 1, &out);
     return out;
@@ -179,7 +179,7 @@ MORSEL_INLINE void strip_stride_1(const struct strip *s, enum kind kind) {
             uint8_t *to = y;
             for (uint32_t i = 0; i < s->results; i++, to += s->args->window.out_row) {
                 struct quad acc = add_three(&t->start, &x0, &x1, &x2, &t->taps[3 * i]);
-                store(&p, to, finish(s, &acc, &multiplier, &offset), kind);
+                store(&p, to, requant(s, &acc, &multiplier, &offset), kind);
             }
             y += p.y_step;
         }
@@ -219,7 +219,7 @@ MORSEL_INLINE void strip_stride_2(const struct strip *s, enum kind kind) {
         x3 = interleave(c.v[2], d.v[0], d.v[1], d.v[2]);
         for (uint32_t i = 0; i < 2 && n < t->pixels; i++, n++, y += p.y_step) {
             struct quad acc = add_three(&t->start, &x0, &x1, &x2, &t->taps[3 * i]);
-            store(&p, y, finish(s, &acc, &multiplier, &offset), kind);
+            store(&p, y, requant(s, &acc, &multiplier, &offset), kind);
             x0 = x1;
             x1 = x2;
             x2 = x3;
@@ -254,7 +254,7 @@ static __attribute__((noinline)) void strip_any(const struct strip *s) {
             struct quad x = column(s, k, count, ox * w->stride_w + i / quads * w->dilation_w - w->pad_left);
             add_taps(&acc, &x, &s->channels->taps[i]);
         }
-        __m512i y = finish(s, &acc, &s->channels->multiplier, &s->channels->offset);
+        __m512i y = requant(s, &acc, &s->channels->multiplier, &s->channels->offset);
         _mm512_mask_storeu_epi8(s->y + ox * s->y_step, s->channels->mask, y);
     }
 }
@@ -296,7 +296,7 @@ void morsel_depthwise_rows_avx512vnni(const struct morsel_conv_args *a, const ui
     const struct morsel_window *w = &a->window;
     const struct morsel_channels *c = &a->channels;
     size_t constants = (w->out_c + 15) / 16 * 16;
-    if (a->y.code.is_float || c->weight_zero || a->x.code.flip || w->kernel_w * ((w->kernel_h + 3) / 4) > TAPS ||
+    if (a->y.qparams.is_float || c->weight_zero || a->x.qparams.sign_flip || w->kernel_w * ((w->kernel_h + 3) / 4) > TAPS ||
         !morsel_small512(c->multiplier, constants) || !morsel_small_bias512(c->multiplier, c->float_bias, constants)) {
         morsel_depthwise_rows_c(a, rows, y, n);
         return;

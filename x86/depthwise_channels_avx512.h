@@ -87,10 +87,10 @@ static void take_constants(struct channels *t, const struct morsel_conv_args *a,
     spread(&t->multiplier, k->multiplier + c, 64, &order);
     t->has_bias = k->float_bias != NULL;
     if (t->has_bias) spread(&t->offset, k->float_bias + c, 64, &order);
-    if (a->x.code.zero) {
+    if (a->x.qparams.zero) {
         struct quad sum;
         spread(&sum, k->weight_sum + c, 64, &order);
-        __m512i zero = _mm512_set1_epi32(a->x.code.zero);
+        __m512i zero = _mm512_set1_epi32(a->x.qparams.zero);
         for (int j = 0; j < 4; j++) t->start.v[j] = _mm512_sub_epi32(t->start.v[j], _mm512_mullo_epi32(sum.v[j], zero));
     }
     for (int j = 0; j < 4 && t->plain; j++) {

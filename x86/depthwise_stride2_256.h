@@ -26,7 +26,7 @@ MORSEL_INLINE void dw_widen_pairs(__m256i *to, __m256i a, __m256i b) {
 /* Columns ix .. ix + 2 count, zero points outside the picture. */
 static __attribute__((noinline)) void dw_fill_two(const struct dw_strip *s, struct dw_two_columns *to, uint32_t ix, uint32_t count) {
     const struct morsel_window *w = &s->args->window;
-    const __m256i zero = _mm256_set1_epi8((char)s->args->x.code.zero);
+    const __m256i zero = _mm256_set1_epi8((char)s->args->x.qparams.zero);
     for (; count; count--, to++, ix += 2) {
         __m256i c[3] = {zero, zero, zero}, d[3] = {zero, zero, zero};
         size_t at = (size_t)ix * w->in_c;

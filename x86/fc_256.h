@@ -7,7 +7,7 @@
 #include "seven_avx2.h"
 #include "x86.h"
 
-#define FC_AHEAD 4096u /* bytes of weights between their arrival and their use: they come from main memory, once each */
+#define FC_PREFETCH 4096u /* bytes of weights between their arrival and their use: they come from main memory, once each */
 
 struct fc_sums {
     __m256i a, b; /* channels 0..7, 8..15 */
@@ -21,12 +21,12 @@ MORSEL_INLINE void fc_add(struct fc_sums *s, const uint8_t *x, const int8_t *w, 
 }
 
 static struct fc_sums fc_row(const struct morsel_fc_args *a, const uint8_t *x, const int8_t *w, struct fc_sums s) {
-    __m256i flip = _mm256_set1_epi8((char)a->x.code.flip), zero = _mm256_setzero_si256();
+    __m256i flip = _mm256_set1_epi8((char)a->x.qparams.sign_flip), zero = _mm256_setzero_si256();
     struct fc_sums s1 = {zero, zero}, s2 = s1, s3 = s1;
     uint8_t rest[4] = {0};
     uint32_t left = a->inputs;
     for (; left >= 16; left -= 16, x += 16, w += 256) {
-        for (int i = 0; i < 256; i += 64) _mm_prefetch((const char *)((uintptr_t)w + FC_AHEAD + (unsigned)i), _MM_HINT_T0);
+        for (int i = 0; i < 256; i += 64) _mm_prefetch((const char *)((uintptr_t)w + FC_PREFETCH + (unsigned)i), _MM_HINT_T0);
         fc_add(&s, x, w, flip);
         fc_add(&s1, x + 4, w + 64, flip);
         fc_add(&s2, x + 8, w + 128, flip);
@@ -55,14 +55,14 @@ static void fc_block(const struct morsel_fc_args *a, uint32_t row, uint32_t bloc
     const int8_t *w = a->weights + (size_t)block * ((a->inputs + 3) / 4) * 64;
     uint32_t channel = block * 16, left = a->outputs - channel;
     size_t first = (size_t)row * a->outputs + channel;
-    struct fc_sums s = {morsel_start256(&a->channels, channel, a->x.code.zero), morsel_start256(&a->channels, channel + 8, a->x.code.zero)};
+    struct fc_sums s = {morsel_start256(&a->channels, channel, a->x.qparams.zero), morsel_start256(&a->channels, channel + 8, a->x.qparams.zero)};
     s = fc_row(a, x, w, s);
-    if (a->y.code.is_float) {
+    if (a->y.qparams.is_float) {
         fc_store_floats(a, first, channel, left, s.a);
         if (left > 8) fc_store_floats(a, first + 8, channel + 8, left - 8, s.b);
         return;
     }
-    struct morsel_requant256 r = morsel_requant256(&a->y, a->y.code.zero);
+    struct morsel_requant256 r = morsel_requant256(&a->y, a->y.qparams.zero);
     s.a = morsel_scale256(&r, s.a, _mm256_loadu_ps(a->channels.multiplier + channel));
     s.b = morsel_scale256(&r, s.b, _mm256_loadu_ps(a->channels.multiplier + channel + 8));
     __m256i v = morsel_pack256_in_order(&r, s.a, s.b, s.a, s.b);
@@ -70,6 +70,6 @@ static void fc_block(const struct morsel_fc_args *a, uint32_t row, uint32_t bloc
 }
 
 static void fc_blocks(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
-    if (a->channels.weight_zero || (a->channels.float_bias && !a->y.code.is_float)) morsel_fc_blocks_c(a, begin, end);
+    if (a->channels.weight_zero || (a->channels.float_bias && !a->y.qparams.is_float)) morsel_fc_blocks_c(a, begin, end);
     else for (uint32_t u = begin; u < end; u++) fc_block(a, u / a->blocks, u % a->blocks);
 }

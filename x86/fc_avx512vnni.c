@@ -22,7 +22,7 @@ MORSEL_INLINE void sum_rows(const struct morsel_fc_args *a, const uint8_t *x, co
     enum { WIDE = 8 };
     int split = WIDE / rows;
     uint32_t k = 0, chunk = 4 * (uint32_t)split;
-    __m512i flip = _mm512_set1_epi8((char)a->x.code.flip), part[WIDE];
+    __m512i flip = _mm512_set1_epi8((char)a->x.qparams.sign_flip), part[WIDE];
     MORSEL_UNROLL
     for (int i = 0; i < WIDE; i++) part[i] = _mm512_setzero_si512();
     for (; a->inputs - k >= chunk; k += chunk, w += 16 * chunk) {
@@ -54,11 +54,11 @@ static __attribute__((noinline)) void store(const struct morsel_fc_args *a, __m5
     const struct morsel_channels *c = &a->channels;
     uint32_t channel = block * 16, left = a->outputs - channel;
     __mmask16 mask = left < 16 ? (__mmask16)((1u << left) - 1) : (__mmask16)0xffff;
-    __m512i zero = _mm512_mullo_epi32(_mm512_loadu_si512(c->weight_sum + channel), _mm512_set1_epi32(a->x.code.zero));
+    __m512i zero = _mm512_mullo_epi32(_mm512_loadu_si512(c->weight_sum + channel), _mm512_set1_epi32(a->x.qparams.zero));
     __m512 m = _mm512_loadu_ps(c->multiplier + channel);
     size_t first = row * a->outputs + channel;
     acc = _mm512_add_epi32(acc, _mm512_sub_epi32(_mm512_loadu_si512(c->bias + channel), zero));
-    if (a->y.code.is_float) {
+    if (a->y.qparams.is_float) {
         __m512 v = _mm512_mul_ps(_mm512_cvtepi32_ps(acc), m);
         if (c->float_bias) v = _mm512_add_ps(v, _mm512_loadu_ps(c->float_bias + channel));
         v = _mm512_min_ps(_mm512_max_ps(v, _mm512_set1_ps(a->y.float_min)), _mm512_set1_ps(a->y.float_max));
@@ -93,7 +93,7 @@ static void run_rows(const struct morsel_fc_args *a, size_t row, size_t end) {
 }
 
 void morsel_fc_blocks_avx512vnni(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
-    int fits = a->y.code.is_float || (!a->channels.float_bias && morsel_small512(a->channels.multiplier, (size_t)a->blocks * 16));
+    int fits = a->y.qparams.is_float || (!a->channels.float_bias && morsel_small512(a->channels.multiplier, (size_t)a->blocks * 16));
     if (a->channels.weight_zero || !fits) {
         morsel_fc_blocks_c(a, begin, end);
         return;

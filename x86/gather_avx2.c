@@ -91,7 +91,7 @@ static void run_lines(const struct morsel_gather_args *a, const struct plan *pla
             table += a->dims[k];
         }
         if (base < 0) memset((uint8_t *)a->y + walk.begin, (int)(a->fill & 255), n);
-        else run_line(plan, (uint8_t *)a->y + walk.begin, (const uint8_t *)a->x + base, _mm_set1_epi8((char)a->flip));
+        else run_line(plan, (uint8_t *)a->y + walk.begin, (const uint8_t *)a->x + base, _mm_set1_epi8((char)a->sign_flip));
     }
 }
 

@@ -5,8 +5,8 @@
 
 /* Sums of sixteen lines of `count` bytes; at most 255 * count, which is below 2^31. */
 static inline void sum16(const struct morsel_mean_args *a, const uint8_t *x, __m256i *low, __m256i *high) {
-    __m128i flip = _mm_set1_epi8((char)a->x.code.flip);
-    __m256i zero = _mm256_set1_epi32(a->x.code.zero * (int32_t)a->count);
+    __m128i flip = _mm_set1_epi8((char)a->x.qparams.sign_flip);
+    __m256i zero = _mm256_set1_epi32(a->x.qparams.zero * (int32_t)a->count);
     *low = *high = _mm256_setzero_si256();
     for (uint32_t i = 0; i < a->count; i++, x += a->inner) {
         __m128i v = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(const void *)x), flip);
@@ -18,11 +18,11 @@ static inline void sum16(const struct morsel_mean_args *a, const uint8_t *x, __m
 }
 
 void morsel_mean_avx2(const struct morsel_mean_args *a, uint32_t begin, uint32_t end) {
-    struct morsel_requant256 r = morsel_requant256(&a->y, a->y.code.zero);
+    struct morsel_requant256 r = morsel_requant256(&a->y, a->y.qparams.zero);
     __m256 m = _mm256_set1_ps(a->multiplier);
     uint8_t *y = a->y.data;
     uint32_t u = begin;
-    while (u < end && !a->x.code.is_float && !a->y.code.is_float) {
+    while (u < end && !a->x.qparams.is_float && !a->y.qparams.is_float) {
         uint32_t at = u % a->inner, most = a->inner - at < end - u ? a->inner - at : end - u;
         if (most < 16) break;
         const uint8_t *x = (const uint8_t *)a->x.data + (size_t)(u / a->inner) * a->count * a->inner + at;

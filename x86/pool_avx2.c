@@ -29,24 +29,24 @@ static __m128i largest(const struct morsel_pool_args *a, const struct cells *cel
         for (uint32_t i = 0; i < cells->columns; i++)
             most = _mm_max_epu8(most, _mm_xor_si128(_mm_loadu_si128((const __m128i *)(const void *)(x + i * step)), flip));
     }
-    return _mm_xor_si128(_mm_min_epu8(most, _mm_set1_epi8((char)a->y.out_max)), _mm_set1_epi8((char)a->y.code.flip));
+    return _mm_xor_si128(_mm_min_epu8(most, _mm_set1_epi8((char)a->y.out_max)), _mm_set1_epi8((char)a->y.qparams.sign_flip));
 }
 
 /* Channels c .. c + 32. */
 static __m256i largest_32(const struct morsel_pool_args *a, const struct cells *cells, uint32_t c) {
-    __m256i flip = _mm256_set1_epi8((char)a->x.code.flip), most = _mm256_set1_epi8((char)a->y.out_min);
+    __m256i flip = _mm256_set1_epi8((char)a->x.qparams.sign_flip), most = _mm256_set1_epi8((char)a->y.out_min);
     size_t step = (size_t)a->window.dilation_w * a->window.in_c;
     for (uint32_t k = 0; k < cells->rows; k++) {
         const uint8_t *x = cells->row[k] + cells->first + c;
         for (uint32_t i = 0; i < cells->columns; i++)
             most = _mm256_max_epu8(most, _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)(const void *)(x + i * step)), flip));
     }
-    return _mm256_xor_si256(_mm256_min_epu8(most, _mm256_set1_epi8((char)a->y.out_max)), _mm256_set1_epi8((char)a->y.code.flip));
+    return _mm256_xor_si256(_mm256_min_epu8(most, _mm256_set1_epi8((char)a->y.out_max)), _mm256_set1_epi8((char)a->y.qparams.sign_flip));
 }
 
 /* The last sixteen channels may lie over the ones before; they come out the same. */
 static void max_pixel(const struct morsel_pool_args *a, const struct cells *cells, uint8_t *y) {
-    __m128i flip = _mm_set1_epi8((char)a->x.code.flip);
+    __m128i flip = _mm_set1_epi8((char)a->x.qparams.sign_flip);
     uint32_t channels = a->window.out_c, c = 0;
     for (; channels - c >= 32; c += 32) _mm256_storeu_si256((__m256i *)(void *)(y + c), largest_32(a, cells, c));
     for (; channels - c >= 16; c += 16) _mm_storeu_si128((__m128i *)(void *)(y + c), largest(a, cells, c, flip));
@@ -55,7 +55,7 @@ static void max_pixel(const struct morsel_pool_args *a, const struct cells *cell
 
 void morsel_max_pool_rows_avx2(const struct morsel_pool_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     const struct morsel_window *w = &a->window;
-    if (a->y.code.is_float || w->out_c < 16) {
+    if (a->y.qparams.is_float || w->out_c < 16) {
         morsel_max_pool_rows_c(a, rows, y, n);
         return;
     }

@@ -18,7 +18,7 @@
 struct morsel_requant256 {
     __m256 high;       /* out_max - zero */
     __m256i zero, low; /* int16s, bytes */
-    __m256i top, flip; /* bytes; top is out_max */
+    __m256i top, sign_flip; /* bytes; top is out_max */
     int whole;         /* whether results are what the packs saturate to: zero point 0, limits 0 and 255, not flipped */
 };
 
@@ -26,8 +26,8 @@ struct morsel_requant256 {
 static inline struct morsel_requant256 morsel_requant256(const struct morsel_output *y, int32_t zero) {
     struct morsel_requant256 r = {
         _mm256_set1_ps((float)(y->out_max - zero)), _mm256_set1_epi16((short)zero), _mm256_set1_epi8((char)y->out_min),
-        _mm256_set1_epi8((char)y->out_max), _mm256_set1_epi8((char)y->code.flip),
-        zero == 0 && y->out_min == 0 && y->out_max == 255 && y->code.flip == 0,
+        _mm256_set1_epi8((char)y->out_max), _mm256_set1_epi8((char)y->qparams.sign_flip),
+        zero == 0 && y->out_min == 0 && y->out_max == 255 && y->qparams.sign_flip == 0,
     };
     return r;
 }
@@ -73,7 +73,7 @@ static inline __m256i morsel_pack256(const struct morsel_requant256 *r, __m256i 
 #if defined(MORSEL_BELOW_1)
     bytes = _mm256_min_epu8(bytes, r->top);
 #endif
-    return _mm256_xor_si256(bytes, r->flip);
+    return _mm256_xor_si256(bytes, r->sign_flip);
 }
 
 /* The same with the eight bytes of a first, then those of b, c and d. */

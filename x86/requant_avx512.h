@@ -19,15 +19,15 @@
 
 struct morsel_requant512 {
     __m512i zero;            /* int16s */
-    __m512i low, high, flip; /* bytes */
+    __m512i low, high, sign_flip; /* bytes */
     int moved, limited;      /* whether zero, whether one of the others does anything */
 };
 
 static inline struct morsel_requant512 morsel_requant512(const struct morsel_output *y) {
     struct morsel_requant512 r = {
-        _mm512_set1_epi16((short)y->code.zero), _mm512_set1_epi8((char)y->out_min), _mm512_set1_epi8((char)y->out_max),
-        _mm512_set1_epi8((char)y->code.flip),
-        y->code.zero != 0, y->out_min > 0 || y->out_max < 255 || y->code.flip,
+        _mm512_set1_epi16((short)y->qparams.zero), _mm512_set1_epi8((char)y->out_min), _mm512_set1_epi8((char)y->out_max),
+        _mm512_set1_epi8((char)y->qparams.sign_flip),
+        y->qparams.zero != 0, y->out_min > 0 || y->out_max < 255 || y->qparams.sign_flip,
     };
     return r;
 }
@@ -95,7 +95,7 @@ static inline __attribute__((always_inline)) __m512i morsel_pack512(const struct
     __m512i ab = _mm512_packs_epi32(a, b), cd = _mm512_packs_epi32(c, d);
     if (r->moved) ab = _mm512_adds_epi16(ab, r->zero), cd = _mm512_adds_epi16(cd, r->zero);
     __m512i bytes = _mm512_packus_epi16(ab, cd);
-    if (r->limited) bytes = _mm512_xor_si512(_mm512_min_epu8(_mm512_max_epu8(bytes, r->low), r->high), r->flip);
+    if (r->limited) bytes = _mm512_xor_si512(_mm512_min_epu8(_mm512_max_epu8(bytes, r->low), r->high), r->sign_flip);
     return bytes;
 }
 

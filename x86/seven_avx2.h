@@ -60,11 +60,11 @@ static inline struct morsel_part256 morsel_part256(const struct morsel_conv_job 
     part.weights = job->weights + block * job->block_bytes;
     part.multiplier = a->channels.multiplier + channel;
     part.bias = a->channels.float_bias ? a->channels.float_bias + channel : NULL;
-    part.requant = morsel_requant256(&a->y, a->y.code.zero);
+    part.requant = morsel_requant256(&a->y, a->y.qparams.zero);
     part.x_places = morsel_places(lines->step, n);
     part.y_places = morsel_places(part.y_step, n);
-    part.start[0] = morsel_start256(&a->channels, channel, a->x.code.zero);
-    part.start[1] = morsel_start256(&a->channels, channel + 8, a->x.code.zero);
+    part.start[0] = morsel_start256(&a->channels, channel, a->x.qparams.zero);
+    part.start[1] = morsel_start256(&a->channels, channel + 8, a->x.qparams.zero);
     part.y = (uint8_t *)a->y.data + pixel * part.y_step + job->first + block * 16;
     return part;
 }

@@ -10,13 +10,13 @@ uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu) {
     table->fc = morsel_fc_blocks_avx2;
     table->qadd = morsel_qadd_avx2;
     table->mean = morsel_mean_avx2;
-    table->real_conv = morsel_real_conv_rows_avx2;
+    table->float_conv = morsel_float_conv_rows_avx2;
     table->unary = morsel_unary_avx2;
     table->binary = morsel_binary_avx2;
     table->gather = morsel_gather_avx2;
     table->max_pool = morsel_max_pool_rows_avx2;
     table->lut = morsel_lut_avx2;
-    table->apart = 0;
+    table->strided_pixels = 0;
     used |= MORSEL_HAS_AVX2;
     if (cpu & MORSEL_HAS_AVXVNNI) { /* some CPUs with AVX512-VNNI lack it */
         table->conv = morsel_conv_rows_avxvnni;
@@ -29,6 +29,6 @@ uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu) {
     table->depthwise = morsel_depthwise_rows_avx512vnni;
     table->fc = morsel_fc_blocks_avx512vnni;
     table->qadd = morsel_qadd_avx512vnni;
-    table->apart = 1;
+    table->strided_pixels = 1;
     return used | MORSEL_HAS_AVX512VNNI;
 }

@@ -61,9 +61,9 @@ static inline void morsel_copy_columns(const struct morsel_conv_args *a, uint8_t
         size_t over = (size_t)(ix + (int64_t)n - (int64_t)a->window.in_w);
         inside = over < inside ? inside - over : 0;
     }
-    memset(to, a->x.code.zero, left * c);
-    if (inside) morsel_copy_flipped(to + left * c, row + (size_t)(ix + (int64_t)left) * c, inside * c, a->x.code.flip);
-    memset(to + (left + inside) * c, a->x.code.zero, (n - left - inside) * c);
+    memset(to, a->x.qparams.zero, left * c);
+    if (inside) morsel_copy_flipped(to + left * c, row + (size_t)(ix + (int64_t)left) * c, inside * c, a->x.qparams.sign_flip);
+    memset(to + (left + inside) * c, a->x.qparams.zero, (n - left - inside) * c);
 }
 
 /* Windows ox .. ox + n of a row one behind the other, channels of one group. */
@@ -72,11 +72,11 @@ static inline void morsel_copy_windows(const struct morsel_conv_args *a, uint8_t
     const struct morsel_window *w = &a->window;
     uint32_t depth = w->in_c / a->groups, k = morsel_row_k(a);
     for (uint32_t p = 0; p < n; p++, to += k) {
-        memset(to, a->x.code.zero, k);
+        memset(to, a->x.qparams.zero, k);
         for (uint32_t kx = 0; kx < w->kernel_w; kx++) {
             uint32_t ix = (ox + p) * w->stride_w + kx * w->dilation_w - w->pad_left; /* left of the picture: huge */
             if (ix >= w->in_w) continue;
-            morsel_copy_flipped(to + kx * depth, row + (size_t)ix * w->in_c + group * depth, depth, a->x.code.flip);
+            morsel_copy_flipped(to + kx * depth, row + (size_t)ix * w->in_c + group * depth, depth, a->x.qparams.sign_flip);
         }
     }
 }

@@ -18,7 +18,7 @@ morsel_conv_fn morsel_depthwise_rows_avx2;
 morsel_fc_fn morsel_fc_blocks_avx2;
 morsel_binary_fn morsel_qadd_avx2;
 morsel_mean_fn morsel_mean_avx2;
-morsel_real_conv_fn morsel_real_conv_rows_avx2;
+morsel_float_conv_fn morsel_float_conv_rows_avx2;
 morsel_unary_fn morsel_unary_avx2;
 morsel_binary_fn morsel_binary_avx2;
 morsel_gather_fn morsel_gather_avx2;

@@ -62,9 +62,9 @@ struct trial {
     unsigned slots;         /* in use */
     bool bench;             /* of a fixed size, made to be timed */
     bool tame;              /* bytes and constants as inside a network, which the fastest ways ask for */
-    uint32_t flip;          /* of a fixed or tame case: the domain that tensors inside a network have */
+    uint32_t sign_flip;          /* of a fixed or tame case: the domain that tensors inside a network have */
     uint32_t number;        /* of the case: the first ones have fixed shapes */
-    bool apart;             /* the kernel takes pixels that lie apart */
+    bool strided_pixels;             /* the kernel takes pixels that lie apart */
     uint32_t blocks;        /* 16 output channels of convolutions in a call, apart from the others; 0: all */
     uint32_t turn;          /* spatial: rows of a picture lie as in a ring, its row y at (y + turn) % height */
 };
@@ -81,19 +81,19 @@ struct family {
 
 extern const struct family family_conv, family_depthwise, family_fc, family_matmul, family_qadd, family_qmul, family_binary,
     family_unary, family_lut, family_mean, family_softmax, family_copy, family_gather, family_average_pool, family_max_pool,
-    family_real_conv;
+    family_float_conv;
 
 /* An input's memory, `bytes` long, in the next slot. */
 void *trial_room(struct trial *t, size_t bytes, size_t align);
 void trial_say(struct trial *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Where results go: y_bytes, and which pointer of the arguments. */
-void trial_output(struct trial *t, void **y, size_t elements, const struct morsel_code *code);
+void trial_output(struct trial *t, void **y, size_t elements, const struct morsel_qparams *qparams);
 
 /* ---- values ---- */
 
-struct morsel_code make_code(struct chance *c);
-struct morsel_code float_code(void);
-void make_values(struct trial *t, uint8_t *to, size_t n, const struct morsel_code *code); /* bytes */
+struct morsel_qparams make_qparams(struct chance *c);
+struct morsel_qparams float_qparams(void);
+void make_values(struct trial *t, uint8_t *to, size_t n, const struct morsel_qparams *qparams); /* bytes */
 void make_floats(struct trial *t, float *to, size_t n);
 /* Limits, zero point and type of an output; floats one time in `float_one_in`, 0: never. */
 void make_output(struct trial *t, struct morsel_output *y, uint32_t float_one_in);

@@ -32,19 +32,19 @@ static struct operand make_operand(struct chance *c, const uint32_t *dims, uint3
 
 /* Bytes or floats of an operand, in new memory. */
 static struct morsel_input make_values_of(struct trial *t, size_t elements, bool is_float) {
-    struct morsel_input x = {NULL, is_float ? float_code() : make_code(&t->chance)};
-    if (t->bench) x.code.flip = t->flip;
+    struct morsel_input x = {NULL, is_float ? float_qparams() : make_qparams(&t->chance)};
+    if (t->bench) x.qparams.sign_flip = t->sign_flip;
     void *data = trial_room(t, is_float ? elements * 4 : elements, is_float ? 4 : 1);
     if (is_float) make_floats(t, data, elements);
-    else make_values(t, data, elements, &x.code);
-    trial_say(t, is_float ? " float" : " flip %u zero %d own %d", (unsigned)x.code.flip, (int)x.code.zero, (int)x.code.own);
+    else make_values(t, data, elements, &x.qparams);
+    trial_say(t, is_float ? " float" : " flip %u zero %d own %d", (unsigned)x.qparams.sign_flip, (int)x.qparams.zero, (int)x.qparams.own);
     x.data = data;
     return x;
 }
 
-static void may_alias(struct trial *t, struct morsel_input *x, size_t elements, const struct morsel_code *y) {
-    size_t bytes = x->code.is_float ? elements * 4 : elements;
-    if (x->code.is_float != y->is_float || bytes != t->y_bytes || t->alias || !chance_one_in(&t->chance, 4)) return;
+static void may_alias(struct trial *t, struct morsel_input *x, size_t elements, const struct morsel_qparams *y) {
+    size_t bytes = x->qparams.is_float ? elements * 4 : elements;
+    if (x->qparams.is_float != y->is_float || bytes != t->y_bytes || t->alias || !chance_one_in(&t->chance, 4)) return;
     t->alias = &x->data;
     t->alias_from = x->data;
     trial_say(t, " in place");
@@ -87,13 +87,13 @@ static void make_two(struct trial *t, uint32_t op, bool floats) {
     a->b = make_values_of(t, y.elements, floats && chance_one_in(c, 2));
     make_output(t, &a->y, floats ? 2 : 0);
     if (t->bench && floats) a->op = t->number ? MORSEL_DO_MUL : MORSEL_DO_ADD;
-    if (t->bench) a->y.code.flip = t->flip;
+    if (t->bench) a->y.qparams.sign_flip = t->sign_flip;
     make_ratios(t, a);
     t->units = (uint32_t)elements;
     t->macs = elements;
-    trial_output(t, &a->y.data, elements, &a->y.code);
-    if (x.whole) may_alias(t, &a->a, x.elements, &a->y.code);
-    if (y.whole) may_alias(t, &a->b, y.elements, &a->y.code);
+    trial_output(t, &a->y.data, elements, &a->y.qparams);
+    if (x.whole) may_alias(t, &a->a, x.elements, &a->y.qparams);
+    if (y.whole) may_alias(t, &a->b, y.elements, &a->y.qparams);
 }
 
 static void make_qadd(struct trial *t) {
@@ -138,8 +138,8 @@ static void make_unary(struct trial *t) {
     a->offset = constants[1];
     t->units = n;
     t->macs = n;
-    trial_output(t, &a->y.data, n, &a->y.code);
-    may_alias(t, &a->x, n, &a->y.code);
+    trial_output(t, &a->y.data, n, &a->y.qparams);
+    may_alias(t, &a->x, n, &a->y.qparams);
 }
 
 static void call_unary(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {
@@ -149,7 +149,7 @@ static void call_unary(const struct trial *t, any_fn *fn, uint32_t begin, uint32
 static void make_lut(struct trial *t) {
     struct morsel_lut_args *a = &t->args.lut;
     struct chance *c = &t->chance;
-    struct morsel_code any = make_code(c), y = make_code(c);
+    struct morsel_qparams any = make_qparams(c), y = make_qparams(c);
     uint32_t n = t->bench ? 14 * 14 * 96 : chance_size(c, 2000);
     y.is_float = !t->bench && chance_one_in(c, 4);
     a->is_float = y.is_float;
@@ -194,7 +194,7 @@ static void make_mean(struct trial *t) {
     a->multiplier = chance_one_in(c, 3) ? ldexpf(1, (int)floorf(log2f(near))) : near;
     t->units = outer * a->inner;
     t->macs = n;
-    trial_output(t, &a->y.data, t->units, &a->y.code);
+    trial_output(t, &a->y.data, t->units, &a->y.qparams);
 }
 
 static void call_mean(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {
@@ -214,13 +214,13 @@ static void make_softmax(struct trial *t) {
     make_output(t, &a->y, bytes ? 0 : 2);
     if (bytes) {
         float *table = trial_room(t, 256 * sizeof *table, 64);
-        for (int i = 0; i < 256; i++) table[i] = expf((float)(i - 255) * a->x.code.scale);
+        for (int i = 0; i < 256; i++) table[i] = expf((float)(i - 255) * a->x.qparams.scale);
         a->table = table;
     }
     a->levels = chance_one_in(c, 2) ? 256 : chance_float(c, 1, 300);
     t->units = outer * a->inner;
     t->macs = n;
-    trial_output(t, &a->y.data, n, &a->y.code);
+    trial_output(t, &a->y.data, n, &a->y.qparams);
 }
 
 static void call_softmax(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {

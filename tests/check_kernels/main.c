@@ -15,7 +15,7 @@
 
 static const struct family *const families[] = {
     &family_conv, &family_depthwise, &family_fc, &family_matmul, &family_qadd, &family_qmul, &family_binary, &family_unary,
-    &family_lut, &family_mean, &family_softmax, &family_average_pool, &family_max_pool, &family_real_conv, &family_copy, &family_gather,
+    &family_lut, &family_mean, &family_softmax, &family_average_pool, &family_max_pool, &family_float_conv, &family_copy, &family_gather,
 };
 _Static_assert(sizeof families / sizeof *families == offsetof(struct morsel_kernels, store_flip) / sizeof(any_fn *), "one for each slot");
 #define FAMILIES (sizeof families / sizeof *families)
@@ -76,7 +76,7 @@ static void make_trial(struct trial *t, const struct family *f, uint32_t number,
     memset(t, 0, sizeof *t);
     t->number = number;
     t->bench = number < f->fixed;
-    t->flip = flip;
+    t->sign_flip = flip;
     t->slots = SLOT_INPUTS;
     t->chance.state = options.seed * 1000003u + number;
     for (const char *p = f->name; *p; p++) t->chance.state = t->chance.state * 31 + (uint8_t)*p;
@@ -143,7 +143,7 @@ static bool try_case(struct trial *t, const struct family *f, any_fn *plain, any
     f->call(t, plain, 0, t->units);
     kernel = true;
     place_output(t, SLOT_RESULT, !chance_one_in(&t->chance, 4));
-    if (t->apart && !t->bench && chance_one_in(&t->chance, 3)) t->blocks = 1 + chance_below(&t->chance, 4);
+    if (t->strided_pixels && !t->bench && chance_one_in(&t->chance, 3)) t->blocks = 1 + chance_below(&t->chance, 4);
     call_cut(t, f, fn);
     armed = 0;
     alarm(0);
@@ -186,7 +186,7 @@ static bool check_kernel(const struct family *f, const struct isa *isa, any_fn *
         char why[200];
         if (options.only_case >= 0 && (uint32_t)options.only_case != i) continue;
         make_trial(&t, f, i, table->store_flip);
-        t.apart = table->apart;
+        t.strided_pixels = table->strided_pixels;
         done++;
         if (try_case(&t, f, plain, fn, why, sizeof why)) {
             if (options.bench) time_case(&t, f, fn, isa->name);

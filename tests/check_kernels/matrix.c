@@ -19,13 +19,13 @@ static void make_fc(struct trial *t) {
     if (t->bench) s = fc_shapes[t->number];
     trial_say(t, "%u rows of %u to %u", (unsigned)s.rows, (unsigned)s.inputs, (unsigned)s.outputs);
     uint8_t *x = trial_room(t, (size_t)s.rows * s.inputs, 1);
-    a->x.code = make_code(c);
-    if (t->bench) a->x.code.flip = t->flip;
-    trial_say(t, " x flip %u zero %d", (unsigned)a->x.code.flip, (int)a->x.code.zero);
-    make_values(t, x, (size_t)s.rows * s.inputs, &a->x.code);
+    a->x.qparams = make_qparams(c);
+    if (t->bench) a->x.qparams.sign_flip = t->sign_flip;
+    trial_say(t, " x flip %u zero %d", (unsigned)a->x.qparams.sign_flip, (int)a->x.qparams.zero);
+    make_values(t, x, (size_t)s.rows * s.inputs, &a->x.qparams);
     a->x.data = x;
     make_output(t, &a->y, t->bench ? 0 : 6);
-    if (t->bench) a->y.code.flip = t->flip;
+    if (t->bench) a->y.qparams.sign_flip = t->sign_flip;
     struct weights w = {.per_group = s.outputs, .padded = (s.outputs + 15) / 16 * 16, .row_used = s.inputs};
     w.entries = w.padded;
     w.taps = w.row = (s.inputs + 3) / 4 * 4;
@@ -37,7 +37,7 @@ static void make_fc(struct trial *t) {
     a->blocks = w.entries / 16;
     t->units = a->rows * a->blocks;
     t->macs = (uint64_t)s.rows * s.inputs * s.outputs;
-    trial_output(t, &a->y.data, (size_t)s.rows * s.outputs, &a->y.code);
+    trial_output(t, &a->y.data, (size_t)s.rows * s.outputs, &a->y.qparams);
 }
 
 static void call_fc(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {
@@ -50,12 +50,12 @@ const struct family family_fc = {
 
 /* ---- two activations ---- */
 
-static const uint8_t *make_bytes(struct trial *t, size_t n, struct morsel_code *code) {
+static const uint8_t *make_bytes(struct trial *t, size_t n, struct morsel_qparams *qparams) {
     uint8_t *data = trial_room(t, n, 1);
-    *code = make_code(&t->chance);
-    if (t->bench) code->flip = t->flip;
-    trial_say(t, " flip %u zero %d", (unsigned)code->flip, (int)code->zero);
-    make_values(t, data, n, code);
+    *qparams = make_qparams(&t->chance);
+    if (t->bench) qparams->sign_flip = t->sign_flip;
+    trial_say(t, " flip %u zero %d", (unsigned)qparams->sign_flip, (int)qparams->zero);
+    make_values(t, data, n, qparams);
     return data;
 }
 
@@ -76,14 +76,14 @@ static void make_matmul(struct trial *t) {
     a->a_batch = 1 + chance_below(c, batch);
     a->b_batch = 1 + chance_below(c, batch);
     trial_say(t, "%u of %ux%ux%u", (unsigned)batch, (unsigned)a->rows, (unsigned)a->inner, (unsigned)a->columns);
-    a->a.data = make_bytes(t, (size_t)a->a_batch * a->rows * a->inner, &a->a.code);
-    a->b.data = make_bytes(t, (size_t)a->b_batch * a->inner * a->columns, &a->b.code);
+    a->a.data = make_bytes(t, (size_t)a->a_batch * a->rows * a->inner, &a->a.qparams);
+    a->b.data = make_bytes(t, (size_t)a->b_batch * a->inner * a->columns, &a->b.qparams);
     make_output(t, &a->y, t->bench ? 0 : 6);
-    if (t->bench) a->y.code.flip = t->flip;
+    if (t->bench) a->y.qparams.sign_flip = t->sign_flip;
     a->multiplier = chance_one_in(c, 3) ? 1.0f / (float)(1u << chance_below(c, 16)) : chance_float(c, 0.0001f, 0.02f);
     t->units = batch * a->rows;
     t->macs = (uint64_t)t->units * a->inner * a->columns;
-    trial_output(t, &a->y.data, (size_t)t->units * a->columns, &a->y.code);
+    trial_output(t, &a->y.data, (size_t)t->units * a->columns, &a->y.qparams);
 }
 
 static void call_matmul(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {

@@ -7,15 +7,15 @@
 static void make_copy(struct trial *t) {
     struct morsel_copy_args *a = &t->copy;
     struct chance *c = &t->chance;
-    struct morsel_code any = make_code(c);
+    struct morsel_qparams any = make_qparams(c);
     uint32_t rows = 1 + chance_below(c, 20);
     a->bytes = t->bench ? 58 : chance_size(c, 300);
     if (t->bench) rows = 28 * 28;
     a->x_stride = a->bytes + (chance_one_in(c, 2) ? 0 : chance_below(c, 40));
     a->y_stride = a->bytes + (chance_one_in(c, 3) ? 0 : chance_below(c, 40));
-    a->flip = chance_one_in(c, 3) ? 0x80 : 0;
+    a->sign_flip = chance_one_in(c, 3) ? 0x80 : 0;
     trial_say(t, "%u rows of %u, strides %u %u, flip %u", (unsigned)rows, (unsigned)a->bytes, (unsigned)a->x_stride, (unsigned)a->y_stride,
-              (unsigned)a->flip);
+              (unsigned)a->sign_flip);
     size_t bytes = (size_t)(rows - 1) * a->x_stride + a->bytes;
     uint8_t *x = trial_room(t, bytes, 1);
     make_values(t, x, bytes, &any);
@@ -44,7 +44,7 @@ static uint32_t make_entries(struct chance *c, int32_t *table, uint32_t n, uint3
 static void make_gather(struct trial *t) {
     struct morsel_gather_args *a = &t->args.gather;
     struct chance *c = &t->chance;
-    struct morsel_code any = make_code(c);
+    struct morsel_qparams any = make_qparams(c);
     bool fill = chance_one_in(c, 3);
     uint32_t entries = 0, step = 1, most = 0, elements = 1;
     a->rank = t->bench ? 3 : 1 + chance_below(c, chance_one_in(c, 3) ? 6 : 3);
@@ -59,12 +59,12 @@ static void make_gather(struct trial *t) {
         step = most + 1;
     }
     a->size = chance_one_in(c, 4) ? 4 : 1;
-    a->flip = a->size == 1 && chance_one_in(c, 3) ? 0x80 : 0;
+    a->sign_flip = a->size == 1 && chance_one_in(c, 3) ? 0x80 : 0;
     a->fill = chance_next(c);
     a->table = tables;
     any.is_float = a->size == 4;
     trial_say(t, "%u elements of %u bytes, rank %u, last %u, flip %u", (unsigned)elements, (unsigned)a->size, (unsigned)a->rank,
-              (unsigned)a->dims[a->rank - 1], (unsigned)a->flip);
+              (unsigned)a->dims[a->rank - 1], (unsigned)a->sign_flip);
     uint8_t *x = trial_room(t, (size_t)(most + 1) * a->size, a->size);
     chance_bytes(c, x, (size_t)(most + 1) * a->size);
     a->x = x;

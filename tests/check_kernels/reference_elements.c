@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What elementwise operators, tables, means and softmax mean, one element at a time: plain C is compared with these. */
 #include "check.h"
-#include "kernels/real.h"
+#include "kernels/float.h"
 #include "kernels/requant.h"
 
 #include <float.h>
@@ -14,29 +14,29 @@ static size_t operand_at(const struct morsel_binary_args *a, const uint32_t *str
 }
 
 static int32_t unsigned_at(const struct morsel_input *x, size_t i) {
-    return (int32_t)(((const uint8_t *)x->data)[i] ^ x->code.flip);
+    return (int32_t)(((const uint8_t *)x->data)[i] ^ x->qparams.sign_flip);
 }
 
 /* `v` in y's own integers, zero point included. */
 static void store_integer(const struct morsel_output *y, size_t i, float v) {
-    int32_t own = y->code.own;
+    int32_t own = y->qparams.own;
     int32_t u = morsel_round(morsel_clamp(v, (float)(y->out_min - own), (float)(y->out_max - own))) + own;
-    ((uint8_t *)y->data)[i] = (uint8_t)((uint32_t)u ^ y->code.flip);
+    ((uint8_t *)y->data)[i] = (uint8_t)((uint32_t)u ^ y->qparams.sign_flip);
 }
 
 static void qadd(const struct morsel_binary_args *a, uint32_t begin, uint32_t end) {
     for (uint32_t i = begin; i < end; i++) {
-        float x = (float)(unsigned_at(&a->a, operand_at(a, a->a_stride, i)) - a->a.code.own);
-        float z = (float)(unsigned_at(&a->b, operand_at(a, a->b_stride, i)) - a->b.code.own);
+        float x = (float)(unsigned_at(&a->a, operand_at(a, a->a_stride, i)) - a->a.qparams.own);
+        float z = (float)(unsigned_at(&a->b, operand_at(a, a->b_stride, i)) - a->b.qparams.own);
         store_integer(&a->y, i, morsel_fma(x, a->a_ratio, morsel_fma(z, a->b_ratio, a->offset)));
     }
 }
 
 static void qmul(const struct morsel_binary_args *a, uint32_t begin, uint32_t end) {
     for (uint32_t i = begin; i < end; i++) {
-        int32_t x = unsigned_at(&a->a, operand_at(a, a->a_stride, i)) - a->a.code.zero;
-        int32_t z = unsigned_at(&a->b, operand_at(a, a->b_stride, i)) - a->b.code.zero;
-        store_integer(&a->y, i, (float)(x * z) * a->a_ratio + (float)(a->y.code.zero - a->y.code.own));
+        int32_t x = unsigned_at(&a->a, operand_at(a, a->a_stride, i)) - a->a.qparams.zero;
+        int32_t z = unsigned_at(&a->b, operand_at(a, a->b_stride, i)) - a->b.qparams.zero;
+        store_integer(&a->y, i, (float)(x * z) * a->a_ratio + (float)(a->y.qparams.zero - a->y.qparams.own));
     }
 }
 
@@ -53,8 +53,8 @@ static float apply_two(uint32_t op, float a, float b) {
 
 static void binary(const struct morsel_binary_args *a, uint32_t begin, uint32_t end) {
     for (uint32_t i = begin; i < end; i++) {
-        float x = morsel_load_real(&a->a, operand_at(a, a->a_stride, i)), z = morsel_load_real(&a->b, operand_at(a, a->b_stride, i));
-        morsel_store_real(&a->y, i, apply_two(a->op, x, z));
+        float x = morsel_load_float(&a->a, operand_at(a, a->a_stride, i)), z = morsel_load_float(&a->b, operand_at(a, a->b_stride, i));
+        morsel_store_float(&a->y, i, apply_two(a->op, x, z));
     }
 }
 
@@ -82,7 +82,7 @@ static float apply(const struct morsel_unary_args *a, float x, uint32_t channel)
 }
 
 static void unary(const struct morsel_unary_args *a, uint32_t begin, uint32_t end) {
-    for (uint32_t i = begin; i < end; i++) morsel_store_real(&a->y, i, apply(a, morsel_load_real(&a->x, i), i % a->channels));
+    for (uint32_t i = begin; i < end; i++) morsel_store_float(&a->y, i, apply(a, morsel_load_float(&a->x, i), i % a->channels));
 }
 
 static void lut(const struct morsel_lut_args *a, uint32_t begin, uint32_t end) {
@@ -100,10 +100,10 @@ static void mean(const struct morsel_mean_args *a, uint32_t begin, uint32_t end)
         int32_t sum = 0;
         float real = 0;
         for (uint32_t i = 0; i < a->count; i++) {
-            if (a->x.code.is_float) real += morsel_load_real(&a->x, first + (size_t)i * a->inner);
-            else sum += unsigned_at(&a->x, first + (size_t)i * a->inner) - a->x.code.zero;
+            if (a->x.qparams.is_float) real += morsel_load_float(&a->x, first + (size_t)i * a->inner);
+            else sum += unsigned_at(&a->x, first + (size_t)i * a->inner) - a->x.qparams.zero;
         }
-        if (a->x.code.is_float) morsel_store_real(&a->y, u, real / (float)a->count);
+        if (a->x.qparams.is_float) morsel_store_float(&a->y, u, real / (float)a->count);
         else morsel_store_sum(&a->y, u, sum, a->multiplier, NULL);
     }
 }
@@ -120,29 +120,29 @@ static void softmax_bytes(const struct morsel_softmax_args *a, size_t first) {
     for (uint32_t i = 0; i < a->count; i++) {
         size_t at = first + (size_t)i * a->inner;
         float steps = a->table[255 - most + unsigned_at(&a->x, at)] * a->levels / sum;
-        ((uint8_t *)a->y.data)[at] = (uint8_t)(morsel_limit(&a->y, steps == steps ? steps : 0) ^ a->y.code.flip);
+        ((uint8_t *)a->y.data)[at] = (uint8_t)(morsel_limit(&a->y, steps == steps ? steps : 0) ^ a->y.qparams.sign_flip);
     }
 }
 
-static void softmax_reals(const struct morsel_softmax_args *a, size_t first) {
-    float most = morsel_load_real(&a->x, first);
+static void softmax_floats(const struct morsel_softmax_args *a, size_t first) {
+    float most = morsel_load_float(&a->x, first);
     double sum = 0;
     for (uint32_t i = 1; i < a->count; i++) {
-        float v = morsel_load_real(&a->x, first + (size_t)i * a->inner);
+        float v = morsel_load_float(&a->x, first + (size_t)i * a->inner);
         if (v > most) most = v;
     }
     for (uint32_t i = 0; i < a->count; i++)
-        sum += morsel_exp_wide((double)morsel_load_real(&a->x, first + (size_t)i * a->inner) - (double)most);
+        sum += morsel_exp_wide((double)morsel_load_float(&a->x, first + (size_t)i * a->inner) - (double)most);
     for (uint32_t i = 0; i < a->count; i++) {
         size_t at = first + (size_t)i * a->inner;
-        morsel_store_real(&a->y, at, (float)(morsel_exp_wide((double)morsel_load_real(&a->x, at) - (double)most) / sum));
+        morsel_store_float(&a->y, at, (float)(morsel_exp_wide((double)morsel_load_float(&a->x, at) - (double)most) / sum));
     }
 }
 
 static void softmax(const struct morsel_softmax_args *a, uint32_t begin, uint32_t end) {
     for (uint32_t u = begin; u < end; u++) {
         size_t first = (size_t)(u / a->inner) * a->count * a->inner + u % a->inner;
-        (a->table ? softmax_bytes : softmax_reals)(a, first);
+        (a->table ? softmax_bytes : softmax_floats)(a, first);
     }
 }
 

@@ -10,8 +10,8 @@ static int32_t weight_at(const int8_t *weights, uint32_t taps, uint32_t o, uint3
     return weights[(size_t)(o / 16) * taps * 16 + (size_t)(k / 4) * 64 + o % 16 * 4 + k % 4];
 }
 
-static int32_t byte_at(const struct morsel_code *code, const uint8_t *x) {
-    return (int32_t)(*x ^ code->flip) - code->zero;
+static int32_t byte_at(const struct morsel_qparams *qparams, const uint8_t *x) {
+    return (int32_t)(*x ^ qparams->sign_flip) - qparams->zero;
 }
 
 /* Channel `channel` of the constants. */
@@ -52,7 +52,7 @@ static void conv_output(const void *args, const uint8_t *const *rows, uint32_t o
         for (uint32_t kx = 0; kx < w->kernel_w; kx++) {
             for (uint32_t c = 0; c < depth && column(w, ox, kx, &ix); c++) {
                 int32_t v = weight_at(a->weights, w->kernel_h * row_k, o, ky * row_k + kx * depth + c) - zero_of(&a->channels, o);
-                sum += (uint32_t)(byte_at(&a->x.code, rows[ky] + ix * w->in_c + group * depth + c) * v);
+                sum += (uint32_t)(byte_at(&a->x.qparams, rows[ky] + ix * w->in_c + group * depth + c) * v);
             }
         }
     }
@@ -72,7 +72,7 @@ static void depthwise_output(const void *args, const uint8_t *const *rows, uint3
     for (uint32_t kx = 0; kx < w->kernel_w; kx++) {
         for (uint32_t ky = 0; ky < w->kernel_h && column(w, ox, kx, &ix); ky++) {
             int32_t v = weight_at(a->weights, w->kernel_w * high, channel, kx * high + ky) - zero_of(&a->channels, channel);
-            sum += (uint32_t)(byte_at(&a->x.code, rows[ky] + ix * w->in_c + channel) * v);
+            sum += (uint32_t)(byte_at(&a->x.qparams, rows[ky] + ix * w->in_c + channel) * v);
         }
     }
     store(&a->y, i, sum, &a->channels, channel);
@@ -91,7 +91,7 @@ static float from_half(uint16_t bits) {
 }
 
 /* Weight k of an output. */
-static float real_weight(const struct morsel_real_conv_args *a, uint32_t channel, uint32_t k) {
+static float float_weight(const struct morsel_float_conv_args *a, uint32_t channel, uint32_t k) {
     const struct morsel_window *w = &a->window;
     uint32_t taps = w->kernel_h * w->kernel_w * (w->in_c / a->groups);
     size_t at = (size_t)(channel / 8) * taps * 8 + (size_t)k * 8 + channel % 8;
@@ -99,8 +99,8 @@ static float real_weight(const struct morsel_real_conv_args *a, uint32_t channel
     return a->half ? from_half(((const uint16_t *)a->weights)[at]) : ((const float *)a->weights)[at];
 }
 
-static void real_conv_output(const void *args, const uint8_t *const *rows, uint32_t oy, uint32_t ox, uint32_t channel, size_t i) {
-    const struct morsel_real_conv_args *a = args;
+static void float_conv_output(const void *args, const uint8_t *const *rows, uint32_t oy, uint32_t ox, uint32_t channel, size_t i) {
+    const struct morsel_float_conv_args *a = args;
     const struct morsel_window *w = &a->window;
     uint32_t depth = w->in_c / a->groups, group = channel / (w->out_c / a->groups);
     float sum = 0;
@@ -108,17 +108,17 @@ static void real_conv_output(const void *args, const uint8_t *const *rows, uint3
     (void)oy;
     for (uint32_t ky = 0; ky < w->kernel_h; ky++) {
         for (uint32_t kx = 0; kx < w->kernel_w; kx++) {
-            const struct morsel_input row = {rows[ky], a->x.code};
+            const struct morsel_input row = {rows[ky], a->x.qparams};
             for (uint32_t c = 0; c < depth && rows[ky] && column(w, ox, kx, &ix); c++)
-                sum += morsel_load_real(&row, ix * w->in_c + group * depth + c) *
-                       real_weight(a, channel, (ky * w->kernel_w + kx) * depth + c);
+                sum += morsel_load_float(&row, ix * w->in_c + group * depth + c) *
+                       float_weight(a, channel, (ky * w->kernel_w + kx) * depth + c);
         }
     }
-    morsel_store_real(&a->y, i, a->bias ? sum + a->bias[channel] : sum);
+    morsel_store_float(&a->y, i, a->bias ? sum + a->bias[channel] : sum);
 }
 
-static void real_conv(const struct morsel_real_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
-    for_outputs(&a->window, rows, y, n, real_conv_output, a);
+static void float_conv(const struct morsel_float_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+    for_outputs(&a->window, rows, y, n, float_conv_output, a);
 }
 
 /* ---- pools ---- */
@@ -137,26 +137,26 @@ static void average_output(const void *args, const uint8_t *const *rows, uint32_
     float sum = 0;
     size_t ix;
     for (uint32_t ky = 0; ky < w->kernel_h; ky++) {
-        const struct morsel_input row = {rows[ky], a->x.code};
+        const struct morsel_input row = {rows[ky], a->x.qparams};
         for (uint32_t kx = 0; kx < w->kernel_w; kx++) {
             if (!rows[ky] || !column(w, ox, kx, &ix)) continue;
-            sum += morsel_load_real(&row, ix * w->in_c + channel);
+            sum += morsel_load_float(&row, ix * w->in_c + channel);
             count++;
         }
     }
-    if (a->count_include_pad && !a->x.code.is_float) count = w->kernel_h * w->kernel_w;
+    if (a->count_include_pad && !a->x.qparams.is_float) count = w->kernel_h * w->kernel_w;
     else if (a->count_include_pad)
         count = cells_within(oy * w->stride_h, w->kernel_h, a->padded_h) * cells_within(ox * w->stride_w, w->kernel_w, a->padded_w);
     float mean = count ? sum / (float)count : 0;
-    if (y->code.is_float) {
-        morsel_store_real(y, i, mean);
+    if (y->qparams.is_float) {
+        morsel_store_float(y, i, mean);
         return;
     }
-    int32_t own = y->code.own;
-    float steps = mean / y->code.scale + (float)(y->code.zero - own);
-    if (steps != steps) steps = (float)(y->code.zero - own);
+    int32_t own = y->qparams.own;
+    float steps = mean / y->qparams.scale + (float)(y->qparams.zero - own);
+    if (steps != steps) steps = (float)(y->qparams.zero - own);
     int32_t u = morsel_round(morsel_clamp(steps, (float)(y->out_min - own), (float)(y->out_max - own))) + own;
-    ((uint8_t *)y->data)[i] = (uint8_t)((uint32_t)u ^ y->code.flip);
+    ((uint8_t *)y->data)[i] = (uint8_t)((uint32_t)u ^ y->qparams.sign_flip);
 }
 
 static void average_pool(const struct morsel_pool_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
@@ -174,17 +174,17 @@ static void max_output(const void *args, const uint8_t *const *rows, uint32_t oy
         for (uint32_t kx = 0; kx < w->kernel_w; kx++) {
             if (!rows[ky] || !column(w, ox, kx, &ix)) continue;
             ix = ix * w->in_c + channel;
-            if (a->y.code.is_float) {
+            if (a->y.qparams.is_float) {
                 float v = ((const float *)(const void *)rows[ky])[ix];
                 if (v > float_most) float_most = v;
-            } else if ((rows[ky][ix] ^ a->x.code.flip) > most) {
-                most = rows[ky][ix] ^ a->x.code.flip;
+            } else if ((rows[ky][ix] ^ a->x.qparams.sign_flip) > most) {
+                most = rows[ky][ix] ^ a->x.qparams.sign_flip;
             }
         }
     }
     if (most > (uint32_t)a->y.out_max) most = (uint32_t)a->y.out_max;
-    if (a->y.code.is_float) ((float *)a->y.data)[i] = float_most;
-    else ((uint8_t *)a->y.data)[i] = (uint8_t)(most ^ a->y.code.flip);
+    if (a->y.qparams.is_float) ((float *)a->y.data)[i] = float_most;
+    else ((uint8_t *)a->y.data)[i] = (uint8_t)(most ^ a->y.qparams.sign_flip);
 }
 
 static void max_pool(const struct morsel_pool_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
@@ -200,7 +200,7 @@ static void fc(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
         for (uint32_t o = u % a->blocks * 16; o < a->outputs && o / 16 == u % a->blocks; o++) {
             uint32_t sum = 0;
             for (uint32_t k = 0; k < a->inputs; k++)
-                sum += (uint32_t)(byte_at(&a->x.code, x + k) * (weight_at(a->weights, taps, o, k) - zero_of(&a->channels, o)));
+                sum += (uint32_t)(byte_at(&a->x.qparams, x + k) * (weight_at(a->weights, taps, o, k) - zero_of(&a->channels, o)));
             store(&a->y, (size_t)(u / a->blocks) * a->outputs + o, sum, &a->channels, o);
         }
     }
@@ -216,7 +216,7 @@ static void matmul(const struct morsel_matmul_args *a, uint32_t begin, uint32_t 
         for (uint32_t c = 0; c < a->columns; c++) {
             uint32_t sum = 0;
             for (uint32_t k = 0; k < a->inner; k++)
-                sum += (uint32_t)(byte_at(&a->a.code, x + k) * byte_at(&a->b.code, w + (size_t)k * a->columns + c));
+                sum += (uint32_t)(byte_at(&a->a.qparams, x + k) * byte_at(&a->b.qparams, w + (size_t)k * a->columns + c));
             morsel_store_sum(&a->y, (size_t)u * a->columns + c, morsel_signed(sum), a->multiplier, NULL);
         }
     }
@@ -225,7 +225,7 @@ static void matmul(const struct morsel_matmul_args *a, uint32_t begin, uint32_t 
 void reference_matrix(struct morsel_kernels *table) {
     table->conv = conv;
     table->depthwise = depthwise;
-    table->real_conv = real_conv;
+    table->float_conv = float_conv;
     table->average_pool = average_pool;
     table->max_pool = max_pool;
     table->fc = fc;

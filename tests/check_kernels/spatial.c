@@ -137,10 +137,10 @@ static void make_input(struct trial *t, const struct shape *s, struct morsel_inp
     size_t bytes = (size_t)s->batch * s->h * row;
     uint8_t *data = trial_room(t, bytes, 1);
     t->turn = t->bench || chance_one_in(&t->chance, 2) ? 0 : chance_below(&t->chance, s->h);
-    x->code = make_code(&t->chance);
-    if (t->bench || t->tame) x->code.flip = t->flip;
-    trial_say(t, " x flip %u zero %d", (unsigned)x->code.flip, (int)x->code.zero);
-    make_values(t, data, bytes, &x->code);
+    x->qparams = make_qparams(&t->chance);
+    if (t->bench || t->tame) x->qparams.sign_flip = t->sign_flip;
+    trial_say(t, " x flip %u zero %d", (unsigned)x->qparams.sign_flip, (int)x->qparams.zero);
+    make_values(t, data, bytes, &x->qparams);
     x->data = data;
 }
 
@@ -151,11 +151,11 @@ static void make_conv(struct trial *t, const struct shape *s, bool depthwise) {
     a->groups = s->groups;
     make_input(t, s, &a->x, a->window.in_row);
     make_output(t, &a->y, t->bench ? 0 : 8);
-    if (t->bench) a->y.code.flip = t->flip;
+    if (t->bench) a->y.qparams.sign_flip = t->sign_flip;
     if (s->top || s->bottom) {
-        a->outside_bytes = (a->window.in_row + 3) / 4 * 4;
-        a->outside = trial_room(t, a->outside_bytes, 4);
-        memset(a->outside, (int)((uint32_t)a->x.code.zero ^ a->x.code.flip), a->outside_bytes);
+        a->padding_row_bytes = (a->window.in_row + 3) / 4 * 4;
+        a->padding_row = trial_room(t, a->padding_row_bytes, 4);
+        memset(a->padding_row, (int)((uint32_t)a->x.qparams.zero ^ a->x.qparams.sign_flip), a->padding_row_bytes);
     }
     struct weights w = {.per_group = s->outs, .padded = (s->outs + 15) / 16 * 16};
     if (depthwise) {
@@ -171,16 +171,16 @@ static void make_conv(struct trial *t, const struct shape *s, bool depthwise) {
     a->channels = make_channels(t, &w, &a->y);
     a->weights = w.data;
     if (!t->bench && chance_one_in(&t->chance, 2)) {
-        a->ahead = 64 * chance_below(&t->chance, 4);
-        a->ahead_bytes = 1 + chance_below(&t->chance, 4 * w.entries * w.taps);
-        trial_say(t, " ahead %u", (unsigned)a->ahead_bytes);
+        a->prefetch = 64 * chance_below(&t->chance, 4);
+        a->prefetch_bytes = 1 + chance_below(&t->chance, 4 * w.entries * w.taps);
+        trial_say(t, " ahead %u", (unsigned)a->prefetch_bytes);
     }
-    a->ahead_row = chance_below(&t->chance, a->window.out_h);
-    a->ahead_rows = 1 + chance_below(&t->chance, a->window.out_h - a->ahead_row);
-    if (a->y.code.is_float) a->window.out_row *= 4;
+    a->prefetch_row = chance_below(&t->chance, a->window.out_h);
+    a->prefetch_rows = 1 + chance_below(&t->chance, a->window.out_h - a->prefetch_row);
+    if (a->y.qparams.is_float) a->window.out_row *= 4;
     t->units = s->batch * a->window.out_h;
     t->macs = (uint64_t)t->units * a->window.out_w * a->window.out_c * s->depth * s->kernel_h * s->kernel_w;
-    trial_output(t, &a->y.data, (size_t)t->units * a->window.out_w * a->window.out_c, &a->y.code);
+    trial_output(t, &a->y.data, (size_t)t->units * a->window.out_w * a->window.out_c, &a->y.qparams);
 }
 
 static void make_conv_case(struct trial *t) {
@@ -197,12 +197,12 @@ static void make_depthwise_case(struct trial *t) {
 
 /* Addresses of the rows under output rows begin .. begin + n, all of one image; they need not lie in their order. */
 static void find_rows(const struct trial *t, const uint8_t **rows, const struct morsel_window *w, const uint8_t *data,
-                      const uint8_t *outside, uint32_t begin, uint32_t n) {
+                      const uint8_t *padding_row, uint32_t begin, uint32_t n) {
     const uint8_t *image = data + (size_t)(begin / w->out_h) * w->in_h * w->in_row;
     for (uint32_t i = 0; i < n; i++) {
         for (uint32_t ky = 0; ky < w->kernel_h; ky++) {
             int64_t iy = (int64_t)((begin + i) % w->out_h) * w->stride_h + (int64_t)ky * w->dilation_h - w->pad_top;
-            rows[i * w->kernel_h + ky] = iy >= 0 && iy < w->in_h ? image + (iy + t->turn) % w->in_h * w->in_row : outside;
+            rows[i * w->kernel_h + ky] = iy >= 0 && iy < w->in_h ? image + (iy + t->turn) % w->in_h * w->in_row : padding_row;
         }
     }
 }
@@ -227,7 +227,7 @@ static struct morsel_conv_args blocks_of(const struct morsel_conv_args *whole, u
         w->in_c = w->out_c;
         a.x.data = (const uint8_t *)a.x.data + first;
     }
-    a.y.data = (uint8_t *)a.y.data + (size_t)first * (a.y.code.is_float ? 4 : 1);
+    a.y.data = (uint8_t *)a.y.data + (size_t)first * (a.y.qparams.is_float ? 4 : 1);
     a.weights += (size_t)first * depth * (depthwise ? w->kernel_w : w->kernel_h);
     a.channels.bias += first;
     a.channels.multiplier += first;
@@ -242,7 +242,7 @@ static void call_conv_rows(const struct trial *t, const struct morsel_conv_args 
     const uint8_t **rows;
     for (uint32_t n; begin < end; begin += n) {
         n = next_rows(&a->window, begin, end, &rows);
-        find_rows(t, rows, &a->window, a->x.data, a->outside, begin, n);
+        find_rows(t, rows, &a->window, a->x.data, a->padding_row, begin, n);
         ((morsel_conv_fn *)fn)(a, rows, begin, n);
     }
 }
@@ -281,7 +281,7 @@ static void round_up(struct chance *c, struct morsel_window *w, const struct sha
 
 static void make_float_input(struct trial *t, const struct shape *s, struct morsel_input *x, struct morsel_window *w) {
     w->in_row *= 4;
-    x->code = float_code();
+    x->qparams = float_qparams();
     x->data = trial_room(t, (size_t)s->batch * s->h * w->in_row, 4);
     make_floats(t, (float *)(uintptr_t)x->data, (size_t)s->batch * s->h * w->in_row / 4);
     trial_say(t, " x float");
@@ -302,13 +302,13 @@ static void make_pool(struct trial *t, bool average) {
     if (floats) make_float_input(t, &s, &a->x, &a->window);
     else make_input(t, &s, &a->x, a->window.in_row);
     make_output(t, &a->y, 0);
-    if (floats) a->y.code = float_code();
-    else if (!average) a->y.code.zero = a->x.code.zero, a->y.code.scale = a->x.code.scale, a->y.code.own = a->x.code.own;
-    if (t->bench) a->y.code.flip = t->flip;
-    if (a->y.code.is_float) a->window.out_row *= 4;
+    if (floats) a->y.qparams = float_qparams();
+    else if (!average) a->y.qparams.zero = a->x.qparams.zero, a->y.qparams.scale = a->x.qparams.scale, a->y.qparams.own = a->x.qparams.own;
+    if (t->bench) a->y.qparams.sign_flip = t->sign_flip;
+    if (a->y.qparams.is_float) a->window.out_row *= 4;
     t->units = s.batch * a->window.out_h;
     t->macs = (uint64_t)t->units * a->window.out_w * a->window.out_c * s.kernel_h * s.kernel_w;
-    trial_output(t, &a->y.data, (size_t)t->units * a->window.out_w * a->window.out_c, &a->y.code);
+    trial_output(t, &a->y.data, (size_t)t->units * a->window.out_w * a->window.out_c, &a->y.qparams);
 }
 
 static void make_average_pool(struct trial *t) {
@@ -332,7 +332,7 @@ static void call_pool(const struct trial *t, any_fn *fn, uint32_t begin, uint32_
 /* ---- float weights ---- */
 
 /* Each with floats, then with binary16; then the same between bytes. */
-static const struct shape real_shapes[] = {
+static const struct shape float_shapes[] = {
     {1, 28, 28, 96, 24, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0}, {1, 7, 7, 160, 320, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},
     {1, 14, 14, 64, 64, 1, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, {1, 56, 112, 3, 32, 1, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1},
     {1, 1, 1, 512, 128, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0}, {1, 14, 14, 1, 1, 96, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1},
@@ -340,7 +340,7 @@ static const struct shape real_shapes[] = {
 };
 
 /* Groups of any kind, too: of one output, of eight and more, of such numbers that blocks of eight belong to several. */
-static struct shape random_real(struct chance *c) {
+static struct shape random_float_number(struct chance *c) {
     struct shape s = chance_one_in(c, 3) ? random_depthwise(c) : random_conv(c);
     if (!chance_one_in(c, 6)) return s;
     s.groups = 2 + chance_below(c, 8);
@@ -350,10 +350,10 @@ static struct shape random_real(struct chance *c) {
 }
 
 /* Finite ones; padding is as odd as the rest, because nobody uses it. */
-static void make_real_weights(struct trial *t, struct morsel_real_conv_args *a, size_t n) {
+static void make_float_weights(struct trial *t, struct morsel_float_conv_args *a, size_t n) {
     struct chance *c = &t->chance;
     static const float odd[] = {0, -0.0f, 1, -1, FLT_MAX, -FLT_MAX, FLT_MIN, 1e-45f};
-    a->half = t->bench ? t->number / COUNT(real_shapes) % 2 : chance_one_in(c, 3);
+    a->half = t->bench ? t->number / COUNT(float_shapes) % 2 : chance_one_in(c, 3);
     bool extreme = !t->bench && chance_one_in(c, 6);
     void *weights = trial_room(t, n * (a->half ? 2 : 4), a->half ? 2 : 4);
     for (size_t i = 0; i < n; i++) {
@@ -368,36 +368,36 @@ static void make_real_weights(struct trial *t, struct morsel_real_conv_args *a, 
     trial_say(t, "%s%s", a->half ? " half" : "", extreme ? " extreme weights" : "");
 }
 
-static void make_real_conv(struct trial *t) {
-    struct morsel_real_conv_args *a = &t->args.real_conv;
+static void make_float_conv(struct trial *t) {
+    struct morsel_float_conv_args *a = &t->args.float_conv;
     struct chance *c = &t->chance;
-    struct shape s = t->bench ? real_shapes[t->number % COUNT(real_shapes)] : random_real(c);
+    struct shape s = t->bench ? float_shapes[t->number % COUNT(float_shapes)] : random_float_number(c);
     while (!t->bench && work(&s) > 100000 && s.outs > 1) s.outs /= 2;
     say_shape(t, &s);
     a->window = window_of(&s);
     a->groups = s.groups;
-    bool bytes = t->bench ? t->number >= 2 * COUNT(real_shapes) : chance_one_in(c, 2);
+    bool bytes = t->bench ? t->number >= 2 * COUNT(float_shapes) : chance_one_in(c, 2);
     if (bytes) make_input(t, &s, &a->x, a->window.in_row);
     else make_float_input(t, &s, &a->x, &a->window);
     make_output(t, &a->y, t->bench ? !bytes : 2);
     size_t outputs = (s.groups * s.outs + 7) / 8 * 8, taps = (size_t)s.depth * s.kernel_h * s.kernel_w;
-    make_real_weights(t, a, outputs * taps);
+    make_float_weights(t, a, outputs * taps);
     float *bias = chance_one_in(c, 2) ? trial_room(t, outputs * 4, 4) : NULL;
     for (size_t i = 0; bias && i < outputs; i++) bias[i] = chance_float(c, -3, 3);
     a->bias = bias;
-    if (a->y.code.is_float) a->window.out_row *= 4;
+    if (a->y.qparams.is_float) a->window.out_row *= 4;
     t->units = s.batch * a->window.out_h;
     t->macs = (uint64_t)t->units * a->window.out_w * s.groups * s.outs * taps;
-    trial_output(t, &a->y.data, (size_t)t->units * a->window.out_w * a->window.out_c, &a->y.code);
+    trial_output(t, &a->y.data, (size_t)t->units * a->window.out_w * a->window.out_c, &a->y.qparams);
 }
 
-static void call_real_conv(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {
-    const struct morsel_real_conv_args *a = &t->args.real_conv;
+static void call_float_conv(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {
+    const struct morsel_float_conv_args *a = &t->args.float_conv;
     const uint8_t **rows;
     for (uint32_t n; begin < end; begin += n) {
         n = next_rows(&a->window, begin, end, &rows);
         find_rows(t, rows, &a->window, a->x.data, NULL, begin, n);
-        ((morsel_real_conv_fn *)fn)(a, rows, begin, n);
+        ((morsel_float_conv_fn *)fn)(a, rows, begin, n);
     }
 }
 
@@ -413,6 +413,6 @@ const struct family family_average_pool = {
 const struct family family_max_pool = {
     "max_pool", offsetof(struct morsel_kernels, max_pool), COUNT(pool_shapes), make_max_pool, call_pool,
 };
-const struct family family_real_conv = {
-    "real_conv", offsetof(struct morsel_kernels, real_conv), 4 * COUNT(real_shapes), make_real_conv, call_real_conv,
+const struct family family_float_conv = {
+    "real_conv", offsetof(struct morsel_kernels, float_conv), 4 * COUNT(float_shapes), make_float_conv, call_float_conv,
 };

@@ -20,25 +20,25 @@ void trial_say(struct trial *t, const char *format, ...) {
     va_end(args);
 }
 
-void trial_output(struct trial *t, void **y, size_t elements, const struct morsel_code *code) {
+void trial_output(struct trial *t, void **y, size_t elements, const struct morsel_qparams *qparams) {
     t->y = y;
-    t->y_align = code->is_float ? 4 : 1;
+    t->y_align = qparams->is_float ? 4 : 1;
     t->y_bytes = elements * t->y_align;
 }
 
-struct morsel_code make_code(struct chance *c) {
+struct morsel_qparams make_qparams(struct chance *c) {
     static const int32_t zeros[] = {0, 1, 127, 128, 129, 254, 255};
-    struct morsel_code code = {chance_float(c, 0.001f, 0.1f), 0, chance_one_in(c, 2) ? 0x80 : 0, 0, chance_one_in(c, 2) ? 128 : 0};
-    code.zero = chance_one_in(c, 2) ? zeros[chance_below(c, 7)] : (int32_t)chance_below(c, 256);
-    return code;
+    struct morsel_qparams qparams = {chance_float(c, 0.001f, 0.1f), 0, chance_one_in(c, 2) ? 0x80 : 0, 0, chance_one_in(c, 2) ? 128 : 0};
+    qparams.zero = chance_one_in(c, 2) ? zeros[chance_below(c, 7)] : (int32_t)chance_below(c, 256);
+    return qparams;
 }
 
-struct morsel_code float_code(void) {
-    struct morsel_code code = {1, 0, 0, 1, 0};
-    return code;
+struct morsel_qparams float_qparams(void) {
+    struct morsel_qparams qparams = {1, 0, 0, 1, 0};
+    return qparams;
 }
 
-void make_values(struct trial *t, uint8_t *to, size_t n, const struct morsel_code *code) {
+void make_values(struct trial *t, uint8_t *to, size_t n, const struct morsel_qparams *qparams) {
     struct chance *c = &t->chance;
     static const char *const words[] = {"", "", "", "", " x all lowest", " x all highest", " x extremes", " x mostly zero point"};
     uint32_t kind = t->bench ? 0 : chance_below(c, 8);
@@ -48,8 +48,8 @@ void make_values(struct trial *t, uint8_t *to, size_t n, const struct morsel_cod
         if (kind == 4) u = 0;
         if (kind == 5) u = 255;
         if (kind == 6) u = u & 1 ? 255 : 0;
-        if (kind == 7 && u >= 32) u = (uint32_t)code->zero;
-        to[i] = (uint8_t)(u ^ code->flip);
+        if (kind == 7 && u >= 32) u = (uint32_t)qparams->zero;
+        to[i] = (uint8_t)(u ^ qparams->sign_flip);
     }
 }
 
@@ -66,26 +66,26 @@ void make_floats(struct trial *t, float *to, size_t n) {
 
 void make_output(struct trial *t, struct morsel_output *y, uint32_t float_one_in) {
     struct chance *c = &t->chance;
-    y->code = make_code(c);
+    y->qparams = make_qparams(c);
     y->out_min = 0;
     y->out_max = 255;
     y->float_min = -INFINITY;
     y->float_max = INFINITY;
     uint32_t limits = t->tame ? 3 : chance_below(c, 4);
     if (t->tame) {
-        y->code.flip = t->flip;
-        if (chance_one_in(c, 2)) y->code.zero = 0;
+        y->qparams.sign_flip = t->sign_flip;
+        if (chance_one_in(c, 2)) y->qparams.zero = 0;
         float_one_in = 0;
     }
-    if (limits == 0) y->out_min = y->code.zero; /* relu */
-    if (limits == 2) y->code.zero = 0, y->code.flip = 0; /* relu with all its range, inside a network */
+    if (limits == 0) y->out_min = y->qparams.zero; /* relu */
+    if (limits == 2) y->qparams.zero = 0, y->qparams.sign_flip = 0; /* relu with all its range, inside a network */
     if (limits == 1) y->out_min = (int32_t)chance_below(c, 256), y->out_max = chance_range(c, y->out_min, 255);
     if (float_one_in && chance_one_in(c, float_one_in)) {
-        y->code = float_code();
+        y->qparams = float_qparams();
         if (limits == 0) y->float_min = 0, y->float_max = 6;
     }
-    if (y->code.is_float) trial_say(t, " y float");
-    else trial_say(t, " y flip %u zero %d in %d..%d", (unsigned)y->code.flip, (int)y->code.zero, (int)y->out_min, (int)y->out_max);
+    if (y->qparams.is_float) trial_say(t, " y float");
+    else trial_say(t, " y flip %u zero %d in %d..%d", (unsigned)y->qparams.sign_flip, (int)y->qparams.zero, (int)y->out_min, (int)y->out_max);
 }
 
 /* ---- weights ---- */
@@ -169,7 +169,7 @@ struct morsel_channels make_channels(struct trial *t, struct weights *w, const s
     size_t size = (size_t)w->entries * 4, bytes = (size_t)w->entries * w->taps;
     struct morsel_channels to = {0};
     void *rooms[5] = {0};
-    bool odd = !t->bench && !t->tame, zero = odd && chance_one_in(c, 8), float_bias = odd && chance_one_in(c, y->code.is_float ? 2 : 8);
+    bool odd = !t->bench && !t->tame, zero = odd && chance_one_in(c, 8), float_bias = odd && chance_one_in(c, y->qparams.is_float ? 2 : 8);
     w->data = trial_room(t, bytes, 64);
     w->calm = chance_one_in(c, 2);
     memset(w->data, 0, bytes);

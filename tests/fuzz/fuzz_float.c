@@ -106,7 +106,7 @@ static void add_attributes(struct seed_onnx *m, const char *text) {
         else if (kind == 'I')
             onnx_int(m, name, onnx_any_int(m));
         else if (kind == 'F')
-            onnx_real(m, name, (float)onnx_below(m, 9) / 4 - 1);
+            onnx_float_number(m, name, (float)onnx_below(m, 9) / 4 - 1);
         else
             onnx_string(m, name, PICK(m, words));
     }

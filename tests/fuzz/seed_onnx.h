@@ -148,7 +148,7 @@ static void onnx_int(struct seed_onnx *m, const char *name, int64_t value) {
     pb_block(&m->attributes, 5, m->attribute.bytes, m->attribute.size);
 }
 
-static void onnx_real(struct seed_onnx *m, const char *name, float value) {
+static void onnx_float_number(struct seed_onnx *m, const char *name, float value) {
     m->attribute.size = 0;
     pb_text(&m->attribute, 1, name);
     pb_float(&m->attribute, 2, value);
@@ -377,7 +377,7 @@ static inline void onnx_wild(struct seed_onnx *m) {
     if (onnx_below(m, 2))
         onnx_string(m, PICK(m, texts), PICK(m, words));
     if (onnx_below(m, 4) == 0)
-        onnx_real(m, "alpha", 0.5f);
+        onnx_float_number(m, "alpha", 0.5f);
     struct pb saved = m->attributes; /* constants below are no nodes, but keep the order plain */
     for (int i = 0; i < count; i++) {
         int length = (int)onnx_below(m, 4);

@@ -92,7 +92,7 @@ static void seed_conv(struct seed_blob *b, uint32_t kind) {
 }
 
 /* Float weights, of 32 bits or of 16; groups of any size, and a channel for each. */
-static void seed_real_conv(struct seed_blob *b) {
+static void seed_float_conv(struct seed_blob *b) {
     uint32_t x = seed_pick(b, 1), half = seed_chance(b, 2);
     struct morsel_blob_tensor in = b->tensors[x];
     uint32_t c = in.dims[3], groups = seed_chance(b, 3) ? c : c % 2 == 0 && seed_chance(b, 2) ? 2 : 1;
@@ -100,12 +100,12 @@ static void seed_real_conv(struct seed_blob *b) {
     struct seed_axis v = seed_window(b, in.dims[1], 1), h = seed_window(b, in.dims[2], 1);
     uint32_t count = seed_round(out, 8) * v.kernel * h.kernel * (c / groups);
     uint32_t y = seed_tensor(b, seed_type(b, 1), in.dims[0], v.out, h.out, out);
-    struct morsel_blob_real_conv p = {.groups = groups, .float_min = -5, .float_max = 5, .weights_half = half};
+    struct morsel_blob_float_conv p = {.groups = groups, .float_min = -5, .float_max = 5, .weights_half = half};
     p.weights = half ? seed_integers(b, count / 2, 0, 0x7bff) : seed_floats(b, count, -1, 1);
     p.bias = seed_chance(b, 2) ? seed_floats(b, seed_round(out, 8), -3, 3) : 0;
     seed_lay_window(&p, &v, &h);
     seed_limits(b, y, &p.out_min, &p.out_max);
-    seed_step(b, MORSEL_STEP_REAL_CONV, &p, sizeof p, x, 1, y);
+    seed_step(b, MORSEL_STEP_FLOAT_CONV, &p, sizeof p, x, 1, y);
 }
 
 static void seed_pool(struct seed_blob *b, uint32_t kind) {
@@ -260,8 +260,8 @@ static void seed_any_step(struct seed_blob *b, uint32_t kind) {
     case MORSEL_STEP_DEPTHWISE:
         seed_conv(b, kind);
         break;
-    case MORSEL_STEP_REAL_CONV:
-        seed_real_conv(b);
+    case MORSEL_STEP_FLOAT_CONV:
+        seed_float_conv(b);
         break;
     case MORSEL_STEP_FC:
         seed_fc(b);

@@ -122,7 +122,7 @@ static struct net_buffer *unary(struct random *r, struct net_buffer *x, enum mor
     return y;
 }
 
-static struct net_buffer *real_sum(struct random *r, struct net_buffer *a, struct net_buffer *b, enum morsel_type type) {
+static struct net_buffer *float_sum(struct random *r, struct net_buffer *a, struct net_buffer *b, enum morsel_type type) {
     struct net_buffer *y = like(r, a, type);
     struct net_step *step = net_add_step(r->maker.net, MORSEL_STEP_BINARY, "sum", a, b, y);
     step->parameters.binary = (struct morsel_blob_binary){
@@ -134,33 +134,33 @@ static struct net_buffer *real_sum(struct random *r, struct net_buffer *a, struc
 /* --- Pieces --- */
 
 /* A convolution of real numbers. */
-static struct net_buffer *real_conv(struct random *r, struct net_buffer *x, enum morsel_type type) {
+static struct net_buffer *float_conv(struct random *r, struct net_buffer *x, enum morsel_type type) {
     struct net *net = r->maker.net;
     uint32_t outputs = between(r, 1, 6), kernel = 2 * between(r, 0, 1) + 1, taps = kernel * kernel * x->dims[3];
     struct net_buffer *y = net_add_buffer(net, type, x->layout, 4, (uint32_t[]){1, x->dims[1], x->dims[2], outputs}, "");
     y->scale = type == MORSEL_FLOAT32 ? 1 : 0.02f;
     y->zero = type == MORSEL_FLOAT32 ? 0 : 128;
     y->qualified = true;
-    struct net_step *step = net_add_step(net, MORSEL_STEP_REAL_CONV, "real", x, NULL, y);
+    struct net_step *step = net_add_step(net, MORSEL_STEP_FLOAT_CONV, "real", x, NULL, y);
     uint32_t pad = kernel / 2;
-    step->parameters.real_conv = (struct morsel_blob_real_conv){
+    step->parameters.float_conv = (struct morsel_blob_float_conv){
         .kernel_h = kernel, .kernel_w = kernel, .stride_h = 1, .stride_w = 1, .dilation_h = 1, .dilation_w = 1, .pad_top = pad,
         .pad_left = pad, .pad_bottom = pad, .pad_right = pad, .groups = 1, .out_max = 255, .float_min = -INFINITY, .float_max = INFINITY};
     enum { BLOCK = 8 }; /* of outputs, the padding among them */
-    net_add_constant(step, floats(r, BLOCK * taps), BLOCK * taps * sizeof(float), offsetof(struct morsel_blob_real_conv, weights));
-    net_add_constant(step, floats(r, BLOCK), BLOCK * sizeof(float), offsetof(struct morsel_blob_real_conv, bias));
+    net_add_constant(step, floats(r, BLOCK * taps), BLOCK * taps * sizeof(float), offsetof(struct morsel_blob_float_conv, weights));
+    net_add_constant(step, floats(r, BLOCK), BLOCK * sizeof(float), offsetof(struct morsel_blob_float_conv, bias));
     return bend(r, y);
 }
 
 /* Some steps whose tensors are floats. */
-static struct net_buffer *add_real(struct random *r, struct net_buffer *x) {
+static struct net_buffer *add_float(struct random *r, struct net_buffer *x) {
     struct net_buffer *y = chance(r, 2) ? table(r, x, MORSEL_FLOAT32) : unary(r, x, MORSEL_FLOAT32), *z = y;
     if (chance(r, 2))
-        z = real_conv(r, y, MORSEL_FLOAT32);
+        z = float_conv(r, y, MORSEL_FLOAT32);
     if (chance(r, 3))
         z = chance(r, 2) ? max_pool(r, z) : average_pool(r, z);
     else if (chance(r, 2) && z->dims[3] == y->dims[3])
-        z = real_sum(r, y, z, MORSEL_FLOAT32);
+        z = float_sum(r, y, z, MORSEL_FLOAT32);
     return unary(r, z, MORSEL_UINT8);
 }
 
@@ -179,7 +179,7 @@ static struct net_buffer *add_branches(struct random *r, struct net_buffer *x) {
     uint32_t stride = between(r, 1, 3), outs = between(r, 1, r->limits->channels), kernel = 2 * between(r, 0, 2) + 1;
     struct net_buffer *a = conv(r, conv(r, x, between(r, 1, r->limits->channels), kernel, stride, RELU), outs, 3, 1, PLAIN);
     struct net_buffer *b = conv(r, x, outs, 1, stride, PLAIN);
-    return chance(r, 3) ? real_sum(r, a, b, MORSEL_UINT8) : make_sum(&r->maker, a, b, RELU);
+    return chance(r, 3) ? float_sum(r, a, b, MORSEL_UINT8) : make_sum(&r->maker, a, b, RELU);
 }
 
 static struct net_buffer *add_piece(struct random *r, struct net_buffer *x) {
@@ -192,7 +192,7 @@ static struct net_buffer *add_piece(struct random *r, struct net_buffer *x) {
     case 4: return average_pool(r, x);
     case 5: return table(r, x, MORSEL_UINT8);
     case 6: return unary(r, x, MORSEL_UINT8);
-    case 7: return add_real(r, x);
+    case 7: return add_float(r, x);
     case 8: return add_branches(r, x);
     default: return add_block(r, x);
     }

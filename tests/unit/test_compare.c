@@ -42,17 +42,17 @@ static void figures(void **state) {
 }
 
 static void bytes(void **state) {
-    const struct metric_code code = {0.5f, 10, 0, 255};
+    const struct metric_qparams qparams = {0.5f, 10, 0, 255};
     const struct metric_channel one = {1, 0}, two = {2, 0}, moved = {2, -1.25f};
     (void)state;
-    assert_true(metric_stored(&code, one, 1.3f) == 1.5f);
-    assert_true(metric_stored(&code, one, -6) == -5);
-    assert_true(metric_stored(&code, one, 1000) == 122.5f);
-    assert_true(metric_stored(&code, two, 1.3f) == 1.25f); /* 2.6 is 5 steps of a half, and half of them 1.25 */
-    assert_true(metric_stored(&code, moved, 1.6f) == 1.5f); /* 0.7 is a step of a half: a quarter, and the 1.25 that were taken off */
-    assert_true(metric_clips(&code, one, -6) && !metric_clips(&code, one, -5.2f) && metric_clips(&code, two, -2.8f));
-    assert_true(metric_clips(&code, one, 123) && !metric_clips(&code, one, 122.7f));
-    assert_true(!metric_clips(&code, moved, -1.3f) && metric_clips(&code, moved, -1.4f));
+    assert_true(metric_stored(&qparams, one, 1.3f) == 1.5f);
+    assert_true(metric_stored(&qparams, one, -6) == -5);
+    assert_true(metric_stored(&qparams, one, 1000) == 122.5f);
+    assert_true(metric_stored(&qparams, two, 1.3f) == 1.25f); /* 2.6 is 5 steps of a half, and half of them 1.25 */
+    assert_true(metric_stored(&qparams, moved, 1.6f) == 1.5f); /* 0.7 is a step of a half: a quarter, and the 1.25 that were taken off */
+    assert_true(metric_clips(&qparams, one, -6) && !metric_clips(&qparams, one, -5.2f) && metric_clips(&qparams, two, -2.8f));
+    assert_true(metric_clips(&qparams, one, 123) && !metric_clips(&qparams, one, 122.7f));
+    assert_true(!metric_clips(&qparams, moved, -1.3f) && metric_clips(&qparams, moved, -1.4f));
 }
 
 /* --- A blob whose tensors all stay --- */

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <cmocka.h>
 
-#include "kernels/real.h"
+#include "kernels/float.h"
 #include "tools/base/half.h"
 #include "tools/lower/half.h"
 
@@ -69,10 +69,10 @@ static struct net_step *add_layer(struct net *net, const char *name, float *weig
     const uint32_t dims[4] = {1, 1, 1, 1}, out[4] = {1, 1, 1, 8};
     struct net_buffer *x = net_add_buffer(net, MORSEL_FLOAT32, MORSEL_CHANNELS_LAST, 4, dims, "x");
     struct net_buffer *y = net_add_buffer(net, MORSEL_FLOAT32, MORSEL_CHANNELS_LAST, 4, out, "y");
-    struct net_step *step = net_add_step(net, MORSEL_STEP_REAL_CONV, name, x, NULL, y);
+    struct net_step *step = net_add_step(net, MORSEL_STEP_FLOAT_CONV, name, x, NULL, y);
     static const float bias[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-    net_add_constant(step, bias, sizeof bias, offsetof(struct morsel_blob_real_conv, bias));
-    net_add_constant(step, weights, 8 * sizeof *weights, offsetof(struct morsel_blob_real_conv, weights));
+    net_add_constant(step, bias, sizeof bias, offsetof(struct morsel_blob_float_conv, bias));
+    net_add_constant(step, weights, 8 * sizeof *weights, offsetof(struct morsel_blob_float_conv, weights));
     return step;
 }
 
@@ -86,7 +86,7 @@ static void layers_are_halved(void **state) {
     half_net(net, &report);
     for (int i = 0; i < 4; i++) {
         bool halved = i == 0 || i == 3;
-        assert_int_equal(steps[i]->parameters.real_conv.weights_half, halved);
+        assert_int_equal(steps[i]->parameters.float_conv.weights_half, halved);
         assert_int_equal(steps[i]->constants[1].bytes, halved ? 16 : 32);
         assert_int_equal(steps[i]->constants[0].bytes, 32);
     }

@@ -21,13 +21,13 @@ static void weights(struct bytes *graph, const char *name, int outputs, int inpu
 
 /*
  * Stem, depthwise and projection to a trunk; a branch that is added to the trunk; a head. WIDE: the trunk's channels and those of the
- * branch's middle are up to 64 times as wide as they would be, and what reads them makes up for it: the same function of x. APART: the
+ * branch's middle are up to 64 times as wide as they would be, and what reads them makes up for it: the same function of x. STRIDED: the
  * trunk's channels lie around numbers far from each other. PADDED: so they do, and the branch reads zeros around the picture.
  */
-enum shape { EVEN, WIDE, APART, PADDED };
+enum shape { EVEN, WIDE, STRIDED, PADDED };
 
 static struct onnx_graph *make_graph(enum shape shape) {
-    bool wide = shape == WIDE, apart = shape == APART || shape == PADDED;
+    bool wide = shape == WIDE, apart = shape == STRIDED || shape == PADDED;
     static const float far[8] = {80, -80, 20, 120, -40, -120, 4, -20};
     static const float factors[8] = {1, 64, 2, 8, 1, 32, 4, 16}, others[8] = {16, 1, 1, 32, 8, 2, 64, 1};
     const float *trunk = wide ? factors : NULL, *middle = wide ? others : NULL;
@@ -140,8 +140,8 @@ static void one_scale(void **state) {
 static void centring(void **state) {
     (void)state;
     for (int per_tensor = 0; per_tensor < 2; per_tensor++) {
-        try(&a, APART, &(struct quantize_options){.scheme.per_tensor = per_tensor, .keep_channels = true});
-        try(&b, APART, &(struct quantize_options){.scheme.per_tensor = per_tensor});
+        try(&a, STRIDED, &(struct quantize_options){.scheme.per_tensor = per_tensor, .keep_channels = true});
+        try(&b, STRIDED, &(struct quantize_options){.scheme.per_tensor = per_tensor});
         assert_true(sqnr(&b.wanted, &b.equalized) > 100);
         if (sqnr(&b.wanted, &b.got) < sqnr(&a.wanted, &a.got) + 6)
             fail_msg("centring makes %.1f dB of %.1f", sqnr(&b.wanted, &b.got), sqnr(&a.wanted, &a.got));

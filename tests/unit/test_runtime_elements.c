@@ -9,7 +9,7 @@
 #include <math.h>
 #include <cmocka.h>
 
-#include "../../kernels/real.h"
+#include "../../kernels/float.h"
 #include "../../kernels/requant.h"
 #include "blob_builder.h"
 

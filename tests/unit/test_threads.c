@@ -227,7 +227,7 @@ struct caller {
     const uint8_t *x, *wanted;
     struct pool *pool;
     unsigned threads;
-    int meets, jobs, meetings, wrong;
+    int meets, jobs, barriers, wrong;
     pthread_t thread;
 };
 
@@ -237,18 +237,18 @@ static void run_counted(void *ctx, uint32_t n, morsel_task *fn, void *arg) {
     pool_run(caller->pool, n, fn, arg);
 }
 
-static void meet_counted(void *ctx, uint32_t n, uint32_t index) {
+static void barrier_counted(void *ctx, uint32_t n, uint32_t index) {
     struct caller *caller = ctx;
     if (index == 0)
-        caller->meetings++;
-    pool_meet(caller->pool, n, index);
+        caller->barriers++;
+    pool_barrier(caller->pool, n, index);
 }
 
 /* Runs a session of its own, again and again. */
 static void *call(void *arg) {
     struct caller *caller = arg;
     struct failure failure;
-    struct morsel_options options = {MORSEL_CPU_ALL, caller->threads, run_counted, caller, caller->meets ? meet_counted : NULL};
+    struct morsel_options options = {MORSEL_CPU_ALL, caller->threads, run_counted, caller, caller->meets ? barrier_counted : NULL};
     struct morsel_session session;
     struct morsel_view in, out;
     uint32_t bytes = morsel_arena_bytes_for(caller->model, caller->threads); /* streaming steps run in as many tasks, too */
@@ -263,9 +263,9 @@ static void *call(void *arg) {
         caller->wrong = morsel_run(&session) != MORSEL_OK || memcmp(out.data, caller->wanted, out.bytes) != 0;
     }
     if (caller->meets && caller->threads > 1) /* one job a run; tasks meet between steps where there are several */
-        caller->wrong |= caller->jobs != RUNS || (caller->meetings >= RUNS) != (session.step_count > 1);
+        caller->wrong |= caller->jobs != RUNS || (caller->barriers >= RUNS) != (session.step_count > 1);
     else
-        caller->wrong |= caller->meetings != 0;
+        caller->wrong |= caller->barriers != 0;
     free(arena);
     pool_close(caller->pool);
     return NULL;
@@ -315,13 +315,13 @@ static void test_weighty_sessions(void **state) {
     run_callers(make_weighty_blob);
 }
 
-static void meet_never(void *ctx, uint32_t n, uint32_t index) {
+static void barrier_never(void *ctx, uint32_t n, uint32_t index) {
     (void)ctx, (void)n, (void)index;
     fail();
 }
 
 /* Tasks do not meet where there is one, or where the arena has no room for all of them. */
-static void test_no_meeting(void **state) {
+static void test_no_barrier(void **state) {
     (void)state;
     uint32_t bytes;
     static uint8_t x[PIXELS * PIXELS * CHANNELS];
@@ -330,7 +330,7 @@ static void test_no_meeting(void **state) {
     blob = make_streaming_blob(&bytes);
     assert_int_equal(morsel_open(&model, blob, bytes, 0), MORSEL_OK);
     for (uint32_t tasks = 0; tasks <= 3; tasks++) {
-        struct morsel_options options = {MORSEL_CPU_ALL, tasks, tasks ? run_upwards : NULL, NULL, meet_never};
+        struct morsel_options options = {MORSEL_CPU_ALL, tasks, tasks ? run_upwards : NULL, NULL, barrier_never};
         struct morsel_session session;
         struct morsel_view in, out;
         uint32_t room = tasks > 1 ? morsel_arena_bytes_for(&model, tasks) - 1 : morsel_arena_bytes(&model);
@@ -354,20 +354,20 @@ static void test_tasks_unstated(void **state) {
     uint8_t *blob = make_blob(&bytes);
     struct morsel_model model;
     struct morsel_session session;
-    struct morsel_options options = {MORSEL_CPU_ALL, 0, run_upwards, NULL, meet_never};
+    struct morsel_options options = {MORSEL_CPU_ALL, 0, run_upwards, NULL, barrier_never};
     assert_int_equal(morsel_open(&model, blob, bytes, 0), MORSEL_OK);
     uint32_t room = morsel_arena_bytes_for(&model, 8);
     uint8_t *arena = builder_aligned(room);
     assert_int_equal(morsel_session_open(&session, &model, arena, room, &options), MORSEL_OK);
     assert_int_equal(session.options.tasks, 8);
-    assert_null(session.options.meet);
+    assert_null(session.options.barrier);
     assert_int_equal(morsel_run(&session), MORSEL_OK);
     free(arena);
     free(blob);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_no_meeting), cmocka_unit_test(test_tasks_unstated),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_no_barrier), cmocka_unit_test(test_tasks_unstated),
                                        cmocka_unit_test(test_cuts), cmocka_unit_test(test_orders),
                                        cmocka_unit_test(test_sessions), cmocka_unit_test(test_streaming_sessions),
                                        cmocka_unit_test(test_weighty_sessions), cmocka_unit_test(test_chained_sessions)};

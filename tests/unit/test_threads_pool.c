@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TASKS = 200, MEMBERS = 8, MEETINGS = 300 };
+enum { TASKS = 200, MEMBERS = 8, BARRIERS = 300 };
 
 static void count_task(void *arg, uint32_t index) {
     ((int *)arg)[index]++;
@@ -86,18 +86,18 @@ struct meeting {
 
 static void take_part(void *arg, uint32_t index) {
     struct meeting *m = arg;
-    for (unsigned round = 1; round <= MEETINGS; round++) {
+    for (unsigned round = 1; round <= BARRIERS; round++) {
         if ((round + index) % 100 == 0)
             usleep(200); /* long enough for the others to fall asleep */
         m->cells[index] = round;
-        pool_meet(m->pool, m->n, index);
+        pool_barrier(m->pool, m->n, index);
         for (uint32_t k = 0; k < m->n; k++)
             m->wrong[index] += m->cells[k] != round;
-        pool_meet(m->pool, m->n, index);
+        pool_barrier(m->pool, m->n, index);
     }
 }
 
-static void test_meeting(void **state) {
+static void test_barrier(void **state) {
     (void)state;
     struct failure failure;
     for (unsigned threads = 1; threads <= MEMBERS; threads *= 2) {
@@ -114,13 +114,13 @@ static void test_meeting(void **state) {
     }
 }
 
-static void meet_once(void *arg, uint32_t index) {
-    pool_meet(arg, 2, index);
+static void barrier_once(void *arg, uint32_t index) {
+    pool_barrier(arg, 2, index);
 }
 
 /* Jobs that are opened while the worker is going to sleep: it has to see each, or its task never comes and the test never ends. How long a
  * job took tells whether the worker was awake, and so whether the next one is to come later or sooner. */
-static void test_meeting_sleepers(void **state) {
+static void test_barrier_sleepers(void **state) {
     (void)state;
     struct failure failure;
     struct pool *pool = pool_open(2, &failure);
@@ -130,7 +130,7 @@ static void test_meeting_sleepers(void **state) {
         double start = clock_seconds() + gap;
         while (clock_seconds() < start)
             continue;
-        pool_run(pool, 2, meet_once, pool);
+        pool_run(pool, 2, barrier_once, pool);
         bool slept = clock_seconds() - start > 5e-6;
         gap += slept || gap > 60e-6 ? -20e-9 : 20e-9;
     }
@@ -138,12 +138,12 @@ static void test_meeting_sleepers(void **state) {
 }
 
 /* `morsel bench` of a small network: its tasks meet, or not. */
-static void check_bench(unsigned threads, bool meet) {
+static void check_bench(unsigned threads, bool barrier) {
     const struct nets_call call = {.path = "ds-cnn-kws"};
     struct failure failure;
     struct model model = {0};
     assert_true(nets_open(&call, MORSEL_CPU_ALL, threads, &model, &failure));
-    assert_int_equal(model.options.meet != NULL, meet);
+    assert_int_equal(model.options.barrier != NULL, barrier);
     assert_int_equal(morsel_run(&model.session), MORSEL_OK);
     model_close(&model);
 }
@@ -170,7 +170,7 @@ static void test_processors_allowed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_pool), cmocka_unit_test(test_late_workers),
-                                       cmocka_unit_test(test_processors), cmocka_unit_test(test_meeting),
-                                       cmocka_unit_test(test_meeting_sleepers), cmocka_unit_test(test_processors_allowed)};
+                                       cmocka_unit_test(test_processors), cmocka_unit_test(test_barrier),
+                                       cmocka_unit_test(test_barrier_sleepers), cmocka_unit_test(test_processors_allowed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 #ifndef MORSEL_TOOLS_BASE_HALF_H
 #define MORSEL_TOOLS_BASE_HALF_H
 
-#include "kernels/real.h"
+#include "kernels/float.h"
 
 /* By its bits, exactly; unlike kernels, which never meet them, infinities and what is no number, too. */
 static inline float half_value(uint16_t half) {

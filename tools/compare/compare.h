@@ -35,7 +35,7 @@ struct compare_point {
     struct onnx_node *node; /* the layer that it comes out of, before its Relu; NULL: an input of the network */
     uint32_t tensor;        /* of the blob */
     bool stored;            /* as bytes */
-    struct metric_code code;
+    struct metric_qparams qparams;
     float floor, ceiling;   /* numbers beyond are all alike to those that read it, and count as these */
     size_t count, channels, inner;  /* channels: 1 where there is none; inner: numbers of one channel side by side */
     struct metric_sums *sums;       /* [channels]: float numbers x, the model's y, over all data */

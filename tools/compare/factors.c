@@ -124,7 +124,7 @@ static struct guess measured_guess(const struct compare_value *info, size_t chan
     const struct metric_sums sums = info->movable ? metric_centred(&p->inside[channel]) : p->inside[channel];
     struct guess guess = guess_by(&sums);
     if (guess.factor > 0)
-        guess.doubt += (double)p->code.scale * sqrt(sums.count / 12 / sums.yy);
+        guess.doubt += (double)p->qparams.scale * sqrt(sums.count / 12 / sums.yy);
     return guess;
 }
 

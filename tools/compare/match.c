@@ -109,7 +109,7 @@ static void add_point(struct comparison *c, struct onnx_value *value) {
     struct compare_point *p = &c->points[c->point_count++];
     int axis = compare_axis(value);
     *p = (struct compare_point){.value = value, .tensor = tensor, .stored = morsel_is_byte(t)};
-    p->code = (struct metric_code){t->scale, t->zero_point, t->type == MORSEL_INT8 ? -128 : 0, t->type == MORSEL_INT8 ? 127 : 255};
+    p->qparams = (struct metric_qparams){t->scale, t->zero_point, t->type == MORSEL_INT8 ? -128 : 0, t->type == MORSEL_INT8 ? 127 : 255};
     p->count = (size_t)onnx_elements(&value->shape);
     p->channels = compare_channels(value);
     p->inner = 1;

@@ -56,7 +56,7 @@ static void put_input(struct worker *w, const struct compare_point *p, const flo
 }
 
 static void add_channels(const struct compare_point *p, struct metric_sums *sums, const float *x, const float *y) {
-    float low = (float)(p->code.least - p->code.zero) * p->code.scale, high = (float)(p->code.most - p->code.zero) * p->code.scale;
+    float low = (float)(p->qparams.least - p->qparams.zero) * p->qparams.scale, high = (float)(p->qparams.most - p->qparams.zero) * p->qparams.scale;
     for (size_t at = 0, c = 0; at < p->count; at += p->inner, c = c + 1 < p->channels ? c + 1 : 0) {
         struct metric_sums *inside = &sums[p->channels + c];
         metric_add(&sums[c], x + at, y + at, p->inner);
@@ -223,13 +223,13 @@ static void add_own(struct worker *w, const struct compare_point *p, const float
     for (size_t at = 0, c = 0; at < p->count; at += p->inner, c = c + 1 < p->channels ? c + 1 : 0) {
         const struct metric_channel channel = {compare_factor(w->c, p->value, c), compare_shift(p->value, c)};
         for (size_t i = at; i < at + p->inner; i++) {
-            float wanted = within(p, x[i]), have = within(p, p->stored ? metric_stored(&p->code, channel, y[i]) : y[i]);
+            float wanted = within(p, x[i]), have = within(p, p->stored ? metric_stored(&p->qparams, channel, y[i]) : y[i]);
             if (metric_same_infinity(wanted, have))
                 continue;
             double error = (double)wanted - (double)have;
             signal += (double)wanted * (double)wanted;
             noise += error * error;
-            own->clipped += p->stored && metric_clips(&p->code, channel, wanted);
+            own->clipped += p->stored && metric_clips(&p->qparams, channel, wanted);
         }
     }
     own->signal += signal;

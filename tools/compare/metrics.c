@@ -82,16 +82,16 @@ double metric_factor(const struct metric_sums *sums) {
     return exp2(rint(EQUALIZE_STEPS_AN_OCTAVE * log2(sums->xy / sums->xx)) / EQUALIZE_STEPS_AN_OCTAVE);
 }
 
-static float steps_of(const struct metric_code *code, struct metric_channel channel, float y) {
-    return rintf((y + channel.shift) * channel.factor / code->scale) + (float)code->zero;
+static float steps_of(const struct metric_qparams *qparams, struct metric_channel channel, float y) {
+    return rintf((y + channel.shift) * channel.factor / qparams->scale) + (float)qparams->zero;
 }
 
-float metric_stored(const struct metric_code *code, struct metric_channel channel, float y) {
-    float steps = fmaxf((float)code->least, fminf((float)code->most, steps_of(code, channel, y)));
-    return (steps - (float)code->zero) * code->scale / channel.factor - channel.shift;
+float metric_stored(const struct metric_qparams *qparams, struct metric_channel channel, float y) {
+    float steps = fmaxf((float)qparams->least, fminf((float)qparams->most, steps_of(qparams, channel, y)));
+    return (steps - (float)qparams->zero) * qparams->scale / channel.factor - channel.shift;
 }
 
-bool metric_clips(const struct metric_code *code, struct metric_channel channel, float x) {
-    float steps = steps_of(code, channel, x);
-    return steps < (float)code->least || steps > (float)code->most;
+bool metric_clips(const struct metric_qparams *qparams, struct metric_channel channel, float x) {
+    float steps = steps_of(qparams, channel, x);
+    return steps < (float)qparams->least || steps > (float)qparams->most;
 }

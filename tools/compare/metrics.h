@@ -36,7 +36,7 @@ double metric_cosine(double xx, double xy, double yy);
 double metric_factor(const struct metric_sums *sums);
 
 /* Bytes. */
-struct metric_code {
+struct metric_qparams {
     float scale;
     int32_t zero, least, most;
 };
@@ -47,7 +47,7 @@ struct metric_channel {
 };
 
 /* What is left of y once it is stored so; whether x, stored so, would lie beyond the ends. */
-float metric_stored(const struct metric_code *code, struct metric_channel channel, float y);
-bool metric_clips(const struct metric_code *code, struct metric_channel channel, float x);
+float metric_stored(const struct metric_qparams *qparams, struct metric_channel channel, float y);
+bool metric_clips(const struct metric_qparams *qparams, struct metric_channel channel, float x);
 
 #endif

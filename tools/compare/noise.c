@@ -21,8 +21,8 @@ static bool write_one(const struct comparison *c, const struct onnx_value *value
     if (!numbers)
         return failure_memory(failure, count * sizeof *numbers);
     if (p && p->stored) {
-        low = (float)(p->code.least - p->code.zero) * p->code.scale;
-        high = (float)(p->code.most - p->code.zero) * p->code.scale;
+        low = (float)(p->qparams.least - p->qparams.zero) * p->qparams.scale;
+        high = (float)(p->qparams.most - p->qparams.zero) * p->qparams.scale;
     }
     for (int i = 0; i < value->shape.rank; i++)
         dims[i + 1] = (uint64_t)value->shape.dims[i];

@@ -55,7 +55,7 @@ static void warn_node(struct comparison *c, const struct onnx_node *node) {
         add_head(&heads, node->inputs[i]);
     for (int i = 0; splits && i < node->output_count; i++)
         add_head(&heads, node->outputs[i]);
-    warn_heads(c, &heads, joins ? "heads share a scale in" : "heads share the scale of what is split by", node->name, p->code.scale);
+    warn_heads(c, &heads, joins ? "heads share a scale in" : "heads share the scale of what is split by", node->name, p->qparams.scale);
 }
 
 static void warn_outputs(struct comparison *c) {
@@ -64,10 +64,10 @@ static void warn_outputs(struct comparison *c) {
         const struct compare_point *p = &c->points[i];
         for (size_t k = i; k < c->point_count && p->value->is_output && p->stored; k++) {
             const struct compare_point *other = &c->points[k];
-            if (other->value->is_output && other->stored && other->code.scale == p->code.scale && other->code.zero == p->code.zero)
+            if (other->value->is_output && other->stored && other->qparams.scale == p->qparams.scale && other->qparams.zero == p->qparams.zero)
                 add_head(&heads, other->value);
         }
-        warn_heads(c, &heads, "heads share a scale among", "the outputs", p->code.scale);
+        warn_heads(c, &heads, "heads share a scale among", "the outputs", p->qparams.scale);
     }
 }
 
@@ -136,8 +136,8 @@ static void warn_range(struct comparison *c, const struct compare_point *p) {
     const struct observed *seen = p->stored ? observer_of(c->observer, p->value) : NULL;
     if (!seen || graph_is(p->node, "Softmax") || graph_is(p->node, "Sigmoid") || graph_is(p->node, "HardSigmoid"))
         return;
-    double scale = (double)p->code.scale;
-    double low = (double)(p->code.least - p->code.zero) * scale, high = (double)(p->code.most - p->code.zero) * scale;
+    double scale = (double)p->qparams.scale;
+    double low = (double)(p->qparams.least - p->qparams.zero) * scale, high = (double)(p->qparams.most - p->qparams.zero) * scale;
     double reach = fmax(fabs(low), fabs(high));
     if (!(fmax(fabs((double)seen->low), fabs((double)seen->high)) > 0))
         return;

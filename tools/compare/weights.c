@@ -15,7 +15,7 @@ struct layer {
     uint32_t inputs, outputs; /* of one group */
     uint32_t sizes[3];        /* H W C of a picture in memory that a product goes over, flattened; 0: none */
     uint32_t order[3];        /* which of these axes comes first, second and last where the graph flattens it */
-    bool real, half, each;    /* float weights; of 16 bits; a filter for each channel */
+    bool is_float, half, each;    /* float weights; of 16 bits; a filter for each channel */
 };
 
 static uint32_t up(uint32_t n, uint32_t to) {
@@ -45,11 +45,11 @@ static bool read_layer(struct layer *l, const struct linear *linear) {
         read_product(l, p);
     } else if (kind == MORSEL_STEP_CONV || kind == MORSEL_STEP_DEPTHWISE) {
         l->p = *(const struct morsel_blob_conv *)p;
-    } else if (kind == MORSEL_STEP_REAL_CONV) {
-        const struct morsel_blob_real_conv *real = p;
+    } else if (kind == MORSEL_STEP_FLOAT_CONV) {
+        const struct morsel_blob_float_conv *real = p;
         l->p = (struct morsel_blob_conv){.kernel_h = real->kernel_h, .kernel_w = real->kernel_w, .groups = real->groups,
                                          .weights = real->weights, .bias = real->bias};
-        l->real = true;
+        l->is_float = true;
         l->half = real->weights_half;
     } else {
         return false;
@@ -60,14 +60,14 @@ static bool read_layer(struct layer *l, const struct linear *linear) {
         l->inputs = l->x->dims[3] / l->p.groups;
         l->outputs = l->y->dims[3] / l->p.groups;
     }
-    l->each = kind == MORSEL_STEP_DEPTHWISE || (l->real && l->p.groups > 1 && l->inputs == 1 && l->outputs == 1);
+    l->each = kind == MORSEL_STEP_DEPTHWISE || (l->is_float && l->p.groups > 1 && l->inputs == 1 && l->outputs == 1);
     return linear->groups == l->p.groups && linear->window == l->p.kernel_h * l->p.kernel_w &&
            linear->in_channels == (int64_t)l->inputs * l->p.groups && linear->out_channels == (int64_t)l->outputs * l->p.groups;
 }
 
 /* The index of output o's constants. */
 static size_t channel_place(const struct layer *l, uint32_t o) {
-    if (l->each || l->real)
+    if (l->each || l->is_float)
         return o;
     return (size_t)(o / l->outputs) * up(l->outputs, 16) + o % l->outputs;
 }
@@ -97,7 +97,7 @@ static float unit(const struct layer *l, size_t at) {
 
 static float weight(const struct layer *l, uint32_t o, uint32_t i, uint32_t y, uint32_t x) {
     const void *weights = morsel_blob_at(l->c->network, l->p.weights);
-    if (l->real) {
+    if (l->is_float) {
         const struct onnx_tensor tensor = {.type = l->half ? ONNX_FLOAT16 : ONNX_FLOAT, .data = (void *)(uintptr_t)weights};
         return (float)onnx_number(&tensor, float_place(l, o, i, y, x));
     }
@@ -109,7 +109,7 @@ static float weight(const struct layer *l, uint32_t o, uint32_t i, uint32_t y, u
 static float bias(const struct layer *l, uint32_t o) {
     const void *constants = morsel_blob_optional(l->c->network, l->p.bias);
     size_t at = channel_place(l, o);
-    if (l->real)
+    if (l->is_float)
         return constants ? ((const float *)constants)[at] : 0;
     const float *more = morsel_blob_optional(l->c->network, l->p.float_bias);
     float whole = constants ? (float)((const int32_t *)constants)[at] * l->x->scale * unit(l, at) : 0;
@@ -182,7 +182,7 @@ struct compare_weights *compare_weights(const struct comparison *c, struct onnx_
     read_values(&l, &linear, w->values);
     for (uint32_t o = 0; o < linear.out_channels; o++) {
         w->bias[o] = bias(&l, o);
-        w->steps[o] = l.real ? 0 : unit(&l, channel_place(&l, o));
+        w->steps[o] = l.is_float ? 0 : unit(&l, channel_place(&l, o));
     }
     return w;
 }

@@ -136,7 +136,7 @@ static size_t *slots_of(struct executor *executor, struct onnx_value *const *val
 
 /* ---- one node ---- */
 
-static bool is_real(enum onnx_type type) {
+static bool is_float_type(enum onnx_type type) {
     return type == ONNX_FLOAT || type == ONNX_DOUBLE || type == ONNX_FLOAT16;
 }
 
@@ -199,13 +199,13 @@ static bool check_operands(struct preparation *p, const struct float_operator *o
     }
     if (p->executor->elements > MOST_IN_ALL)
         return cannot(p, "the values up to here are too large for the float executor");
-    if (operator->types == REALS && node->input_count && node->inputs[0] && !is_real(node->inputs[0]->type))
+    if (operator->types == FLOATS && node->input_count && node->inputs[0] && !is_float_type(node->inputs[0]->type))
         return cannot(p, "it computes in integers");
     return node->output_count && node->outputs[0] ? true : cannot(p, "it has no output");
 }
 
 /* Every input that the step reads has floats; true: all of them are known. */
-static bool finish_inputs(struct preparation *p) {
+static bool requant_inputs(struct preparation *p) {
     bool known = true;
     for (int i = 0; i < p->step->input_count; i++) {
         size_t at = p->step->inputs[i];
@@ -287,7 +287,7 @@ static bool add_node(struct preparation *p, const struct onnx_graph *graph) {
         return cannot(p, "the float executor does not have this operator");
     if (!check_operands(p, operator) || !check_shapes(p, graph) || !prepare(p, operator) || !drop_outputs(p, operator))
         return false;
-    if (finish_inputs(p))
+    if (requant_inputs(p))
         return run_known(p);
     for (int i = 0; i < node->output_count; i++)
         if (p->step->outputs[i] != NO_SLOT)

@@ -11,15 +11,15 @@
  */
 static inline float exp_float(float x) {
     union bits {
-        float real;
+        float number;
         uint32_t whole;
     } rounded, left, right;
     /* Beyond these it is 0 or infinite; n stays within -151 to 131. */
     x = x < -104.0F ? -104.0F : x;
     x = x > 90.0F ? 90.0F : x;
     /* Adding 1.5 * 2^23 rounds to whole numbers, which then stand in the low bits. */
-    rounded.real = x * 1.44269504F + 12582912.0F;
-    const float n = rounded.real - 12582912.0F;
+    rounded.number = x * 1.44269504F + 12582912.0F;
+    const float n = rounded.number - 12582912.0F;
     const float r = (x - n * 0.693145752F) - n * 1.42860677e-6F; /* n * 0.693145752 is exact: 16 bits times 8 */
     float p = 1.0F / 5040;
     p = p * r + 1.0F / 720;
@@ -32,7 +32,7 @@ static inline float exp_float(float x) {
     const uint32_t whole = rounded.whole - 0x4B400000u + 512; /* n + 512 */
     left.whole = (whole / 2 - 256 + 127) << 23;
     right.whole = (whole - whole / 2 - 256 + 127) << 23;
-    return p * left.real * right.real;
+    return p * left.number * right.number;
 }
 
 #endif

@@ -47,7 +47,7 @@ struct preparation {
 /* False: p->why says why the node cannot run. */
 typedef bool prepare_fn(struct preparation *p);
 
-enum operand_types { REALS, NUMBERS }; /* input 0 may be of a real type only, or of any number type */
+enum operand_types { FLOATS, NUMBERS }; /* input 0 may be of a real type only, or of any number type */
 
 struct float_operator {
     const char *domain, *name;

@@ -22,7 +22,7 @@ static bool is_even(const int32_t *table, int64_t count, int64_t step) {
     return true;
 }
 
-void pick_finish(struct pick *pick) {
+void pick_requant(struct pick *pick) {
     if (!pick->rank)
         return;
     int last = pick->rank - 1;
@@ -75,7 +75,7 @@ static void run_pick(const void *plan, const struct call *call) {
 
 bool pick_use(struct preparation *p, struct pick *pick) {
     struct pick *kept = prepare_alloc(p, sizeof *kept);
-    pick_finish(pick);
+    pick_requant(pick);
     *kept = *pick;
     p->step->plan = kept;
     p->step->run = run_pick;

@@ -44,5 +44,5 @@ void set_channel_table(struct lowering *l, struct meaning *m) {
     m->table = table;
     m->table_channels = channels;
     m->table_axis = 1;
-    m->real = true;
+    m->dequantized = true;
 }

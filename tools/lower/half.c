@@ -21,8 +21,8 @@ uint16_t half_of(float v) {
 
 /* The weights of a step, or NULL where it is no float layer. */
 static struct net_constant *weights_of(struct net_step *step) {
-    for (uint32_t i = 0; step->kind == MORSEL_STEP_REAL_CONV && i < step->constant_count; i++)
-        if (step->constants[i].field == offsetof(struct morsel_blob_real_conv, weights))
+    for (uint32_t i = 0; step->kind == MORSEL_STEP_FLOAT_CONV && i < step->constant_count; i++)
+        if (step->constants[i].field == offsetof(struct morsel_blob_float_conv, weights))
             return &step->constants[i];
     return NULL;
 }
@@ -58,7 +58,7 @@ void half_net(struct net *net, struct onnx_report *report) {
         for (size_t i = 0; i < count; i++)
             to[i] = half_of(from[i]);
         *c = (struct net_constant){to, count * sizeof *to, c->field};
-        net->steps[s]->parameters.real_conv.weights_half = 1;
+        net->steps[s]->parameters.float_conv.weights_half = 1;
     }
     if (!any)
         onnx_notice(report, "--half changes nothing: no layer has float weights");

@@ -280,7 +280,7 @@ static void add_input(struct lowering *l, struct onnx_value *value) {
         value_buffer(l, value, quantized ? q.type : MORSEL_FLOAT32, input_layout(value), quantized ? q.scale : 1, quantized ? q.zero : 0);
     buffer->qualified = value->type == ONNX_FLOAT;
     struct meaning m = meaning_fresh(l, buffer, &value->shape);
-    m.real = quantized && value->type == ONNX_FLOAT;
+    m.dequantized = quantized && value->type == ONNX_FLOAT;
     meaning_set(l, value, m);
     struct net_io io = {.buffer = buffer};
     io_of(&io, value);
@@ -332,7 +332,7 @@ static void stand_in_outputs(struct lowering *l, struct onnx_node *node) {
                 value_buffer(l, value, value->type == ONNX_INT8 ? MORSEL_INT8 : MORSEL_UINT8, natural_layout(&value->shape), 1, 0);
             buffer->qualified = value->type == ONNX_FLOAT;
             m = meaning_fresh(l, buffer, &value->shape);
-            m.real = value->type == ONNX_FLOAT;
+            m.dequantized = value->type == ONNX_FLOAT;
             m.stand_in = true;
         }
         meaning_set(l, value, m);

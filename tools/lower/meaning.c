@@ -304,7 +304,7 @@ bool meaning_constant(struct lowering *l, struct onnx_node *node, const struct o
     buffer->scale = scale;
     buffer->zero = zero;
     struct meaning m = meaning_fresh(l, buffer, &t->shape);
-    m.real = type != MORSEL_FLOAT32;
+    m.dequantized = type != MORSEL_FLOAT32;
     *out = m;
     return true;
 }

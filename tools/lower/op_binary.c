@@ -294,7 +294,7 @@ static bool same_bytes(const struct meaning *a, const struct meaning *b) {
 /* What a float step reads: q8 behind a DequantizeLinear as it is, float as it is, tables as float. */
 static bool float_operand(struct lowering *l, struct onnx_node *node, struct meaning *m) {
     if (!m->table)
-        return m->buffer->type == MORSEL_FLOAT32 || m->real || refuse(l, node, "an operand is an integer tensor");
+        return m->buffer->type == MORSEL_FLOAT32 || m->dequantized || refuse(l, node, "an operand is an integer tensor");
     struct view view;
     struct net_buffer *buffer = meaning_float_buffer(l, node, m, &view);
     if (!buffer)
@@ -311,7 +311,7 @@ static bool add_float_binary(struct lowering *l, struct onnx_node *node, struct 
 /* Which form ONNX Runtime would take: the integer one only where nothing stands between the operator and its QuantizeLinear, and all three
  * tensors have one type. */
 static bool integer_form(const struct onnx_node *node, const struct meaning *a, const struct meaning *b, const struct tail *tail) {
-    return (node_is(node, "Add") || node_is(node, "Mul")) && tail->quantized && !tail->activation_stays && a->real && b->real &&
+    return (node_is(node, "Add") || node_is(node, "Mul")) && tail->quantized && !tail->activation_stays && a->dequantized && b->dequantized &&
            meaning_is_affine(a) && meaning_is_affine(b) && a->buffer->type == b->buffer->type && a->buffer->type == tail->q.type;
 }
 
@@ -333,7 +333,7 @@ static bool binary_constant(struct lowering *l, struct onnx_node *node, struct m
     const struct meaning *c = meaning_of(l, value);
     if (!t)
         return refuse(l, node, "a constant operand is neither float nor behind a DequantizeLinear");
-    if (c && c->quantized && c->quantized->type != ONNX_INT32 && c->scales->count == 1 && m->real && meaning_is_affine(m)) {
+    if (c && c->quantized && c->quantized->type != ONNX_INT32 && c->scales->count == 1 && m->dequantized && meaning_is_affine(m)) {
         struct meaning kept;
         if (!meaning_constant_bytes(l, node, c->quantized, quantized_scale(c, 0), quantized_zero(c, 0), &kept))
             return false;
@@ -343,7 +343,7 @@ static bool binary_constant(struct lowering *l, struct onnx_node *node, struct m
         return add_float_binary(l, node, left ? kept : *m, left ? *m : kept, &tail);
     }
     bool q8 = m->buffer->type != MORSEL_FLOAT32;
-    if (q8 && !m->real && !m->table)
+    if (q8 && !m->dequantized && !m->table)
         return refuse(l, node, "an operand is an integer tensor");
     int axis = varying_axis(t, node->outputs[0]->shape.rank);
     if (q8 && shape_kept(node, m) && axis > -2 && function_fits(m, axis < 0 ? 1 : (uint32_t)t->count, axis < 0 ? 0 : (uint32_t)axis))
@@ -364,7 +364,7 @@ bool lower_binary(struct lowering *l, struct onnx_node *node) {
         return b && b->buffer ? binary_constant(l, node, b, va, true) : refuse(l, node, "both operands are constants");
     if (!b || !b->buffer)
         return binary_constant(l, node, a, vb, false);
-    if (same_bytes(a, b) && (a->real || a->table))
+    if (same_bytes(a, b) && (a->dequantized || a->table))
         if (a->table || b->table)
             return table_of_both(l, node, a, b);
     return binary_of(l, node, a, b);

@@ -93,8 +93,8 @@ bool lower_qlinear_concat(struct lowering *l, struct onnx_node *node) {
 static bool alike(struct meaning **parts, uint32_t count) {
     for (uint32_t k = 0; k < count; k++) {
         const struct meaning *a = parts[0], *b = parts[k];
-        if (a->buffer->type == MORSEL_FLOAT32 || b->buffer->type != a->buffer->type || a->table || b->table || a->real != b->real ||
-            (a->real && (a->scale != b->scale || a->zero != b->zero)))
+        if (a->buffer->type == MORSEL_FLOAT32 || b->buffer->type != a->buffer->type || a->table || b->table || a->dequantized != b->dequantized ||
+            (a->dequantized && (a->scale != b->scale || a->zero != b->zero)))
             return false;
     }
     return true;
@@ -102,7 +102,7 @@ static bool alike(struct meaning **parts, uint32_t count) {
 
 static bool concat_alike(struct lowering *l, struct onnx_node *node, struct meaning **parts, uint32_t count) {
     const struct meaning *first = parts[0];
-    struct tail tail = {.value = node->outputs[0], .quantized = true, .real = first->real};
+    struct tail tail = {.value = node->outputs[0], .quantized = true, .dequantized = first->dequantized};
     tail.q = (struct quantization){.type = first->buffer->type, .scale = first->buffer->scale, .zero = first->buffer->zero};
     enum morsel_layout layout = natural_layout(&node->outputs[0]->shape);
     struct net_buffer *y = tail_buffer(l, &tail, layout);
@@ -114,7 +114,7 @@ static bool concat_floats(struct lowering *l, struct onnx_node *node, struct mea
     struct tail tail = {.value = node->outputs[0], .float_min = -INFINITY, .float_max = INFINITY};
     for (uint32_t k = 0; k < count; k++) {
         struct meaning *m = parts[k];
-        if (m->buffer->type != MORSEL_FLOAT32 && !m->real && !m->table)
+        if (m->buffer->type != MORSEL_FLOAT32 && !m->dequantized && !m->table)
             return refuse(l, node, "operands are integer tensors of different kinds");
         m->buffer = meaning_float_buffer(l, node, m, &m->view);
         if (!m->buffer)
@@ -144,10 +144,10 @@ bool lower_concat(struct lowering *l, struct onnx_node *node) {
         } else if (t) {
             if (!meaning_constant(l, node, t, 1, 0, parts[count]))
                 return false;
-            parts[count]->real = false;
+            parts[count]->dequantized = false;
         } else
             return refuse(l, node, "operand %d is neither an activation nor a constant of one scale", i);
-        bytes = bytes && parts[count]->buffer->type != MORSEL_FLOAT32 && (parts[count]->real || parts[count]->table);
+        bytes = bytes && parts[count]->buffer->type != MORSEL_FLOAT32 && (parts[count]->dequantized || parts[count]->table);
         count++;
     }
     if (!count)

@@ -146,7 +146,7 @@ bool lower_qlinear_conv(struct lowering *l, struct onnx_node *node) {
 }
 
 bool quantized_operands(const struct meaning *x, const struct meaning *weights) {
-    return x->real && (meaning_is_affine(x) || (x->channel_scales && !x->channel_zeros)) && weights && weights->quantized &&
+    return x->dequantized && (meaning_is_affine(x) || (x->channel_scales && !x->channel_zeros)) && weights && weights->quantized &&
            weights->quantized->type != ONNX_INT32;
 }
 
@@ -185,7 +185,7 @@ bool lower_window(struct lowering *l, struct onnx_node *node, struct meaning *m,
     struct weights w = *geometry;
     const struct meaning *wm = meaning_of(l, node->inputs[1]);
     if (!quantized_operands(m, wm))
-        return lower_real_conv(l, node, m, &p);
+        return lower_float_conv(l, node, m, &p);
     if (wm->scales->count > 1 && wm->axis != 0)
         return refuse(l, node, "its weight scales lie along axis %d, not along the output channels", wm->axis);
     bool round = !m->channel_scales && leads_to_quantize(node->outputs[0]);

@@ -114,7 +114,7 @@ static bool set_fill(struct lowering *l, struct onnx_node *node, struct meaning 
         m->table = NULL;
         m->channel_scales = NULL;
         m->channel_zeros = NULL;
-        m->real = false;
+        m->dequantized = false;
     }
     uint32_t fill = !m->buffer || m->buffer->type == MORSEL_FLOAT32 ? 0 : (uint8_t)m->zero;
     if (m->buffer && view_has_fill(&m->view) && m->fill != fill && !meaning_settle(l, node, m))

@@ -200,7 +200,7 @@ bool lower_matmul(struct lowering *l, struct onnx_node *node) {
     if (!a || !vb || (!a->buffer && (!b || !b->buffer)))
         return refuse(l, node, "its left operand is a float constant, or one is missing: quantize the model");
     if (!b)
-        return lower_real_product(l, node, a, false, 1, 0);
+        return lower_float_product(l, node, a, false, 1, 0);
     if (!a->buffer) {
         float scale = a->quantized ? quantized_scale(a, 0) : 1;
         if (!one_quantization(l, node, a) || !constant_operand(l, node, a->quantized, scale, quantized_zero(a, 0), &constant))
@@ -213,7 +213,7 @@ bool lower_matmul(struct lowering *l, struct onnx_node *node) {
         b = &batched;
     }
     if (b->buffer) {
-        if (!a->real || !b->real || !meaning_is_affine(a) || !meaning_is_affine(b))
+        if (!a->dequantized || !b->dequantized || !meaning_is_affine(a) || !meaning_is_affine(b))
             return refuse(l, node, "an operand is float: both have to stand behind a DequantizeLinear");
         struct tail tail = tail_follow(l, node->outputs[0], 0);
         return add_matmul(l, node, a, b, &tail);
@@ -222,7 +222,7 @@ bool lower_matmul(struct lowering *l, struct onnx_node *node) {
     if (a->channel_scales)
         return refuse(l, node, "an input quantized by channel is not supported");
     if (!quantized_operands(a, b))
-        return lower_real_product(l, node, a, false, 1, 0);
+        return lower_float_product(l, node, a, false, 1, 0);
     if (!scales_fit(l, node, b, false) || !weight_shape(l, node, b->quantized, false, &w))
         return false;
     const struct onnx_node *add = only_reader(node->outputs[0]); /* ONNX Runtime makes a Gemm of both, where there are two dimensions */
@@ -251,7 +251,7 @@ bool lower_gemm(struct lowering *l, struct onnx_node *node) {
         struct meaning turned = *m;
         if (onnx_attribute_int(node, "transA", 0))
             turned.view = view_transpose(&m->view, (const uint32_t[]){1, 0});
-        return lower_real_product(l, node, &turned, transposed, alpha, beta);
+        return lower_float_product(l, node, &turned, transposed, alpha, beta);
     }
     if (!scales_fit(l, node, wm, transposed) || !weight_shape(l, node, wm->quantized, transposed, &w))
         return false;

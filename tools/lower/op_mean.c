@@ -95,7 +95,7 @@ static struct axes picture_axes(const struct meaning *m) {
 
 /* A mean in bytes where a QuantizeLinear follows at once; a bound behind it is applied to the bytes, which is the same. */
 static bool mean_of(struct lowering *l, struct onnx_node *node, struct onnx_value *value, struct meaning *m, const struct axes *axes) {
-    if (!m->real && !m->table && m->buffer->type != MORSEL_FLOAT32)
+    if (!m->dequantized && !m->table && m->buffer->type != MORSEL_FLOAT32)
         return refuse(l, node, "its input is an integer tensor");
     struct tail tail = tail_follow(l, value, TAIL_ONLY_QUANTIZED);
     return add_mean(l, node, m, axes, &tail);

@@ -34,7 +34,7 @@ static bool keep_table(struct lowering *l, struct onnx_node *node, struct meanin
         return true;
     out->buffer = meaning_float_buffer(l, node, out, &out->view);
     out->table = NULL;
-    out->real = false;
+    out->dequantized = false;
     return out->buffer != NULL;
 }
 
@@ -196,16 +196,16 @@ static bool set_fill(struct lowering *l, struct onnx_node *node, struct meaning 
     if (!fill_number(l, node, &number))
         return false;
     struct quantization q = {.type = m->buffer->type, .scale = m->scale, .zero = m->zero};
-    if (m->table || (m->real && !fill_fits_bytes(node, m, number, &q))) {
+    if (m->table || (m->dequantized && !fill_fits_bytes(node, m, number, &q))) {
         m->buffer = meaning_float_buffer(l, node, m, &m->view);
         m->table = NULL;
-        m->real = false;
+        m->dequantized = false;
         if (!m->buffer)
             return false;
     }
     if (m->buffer->type == MORSEL_FLOAT32)
         memcpy(&bits, &number, sizeof bits);
-    else if (m->real)
+    else if (m->dequantized)
         bits = (uint8_t)quantize_value(number, &q);
     else if (number < (float)type_min(q.type) || number > (float)type_max(q.type))
         return refuse(l, node, "its fill value %g is outside the type of its input", (double)number);

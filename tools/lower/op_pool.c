@@ -84,7 +84,7 @@ static bool lower_max(struct lowering *l, struct onnx_node *node, struct meaning
     }
     const struct net_buffer *x = number.buffer;
     bool q8 = x->type != MORSEL_FLOAT32;
-    struct tail tail = {.value = node->outputs[0], .quantized = q8, .real = m->real, .float_min = -INFINITY, .float_max = INFINITY};
+    struct tail tail = {.value = node->outputs[0], .quantized = q8, .dequantized = m->dequantized, .float_min = -INFINITY, .float_max = INFINITY};
     tail.q = (struct quantization){.type = x->type, .scale = x->scale, .zero = x->zero};
     tail.out_min = q8 ? type_min(x->type) : 0;
     tail.out_max = q8 ? type_max(x->type) : 0;
@@ -101,7 +101,7 @@ static bool lower_max(struct lowering *l, struct onnx_node *node, struct meaning
 static bool lower_average(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct morsel_blob_pool *p) {
     struct tail tail = tail_follow(l, node->outputs[0], TAIL_ONLY_QUANTIZED);
     struct meaning number = *m;
-    bool bytes = tail.quantized && !tail.q.scales && m->real && meaning_is_affine(m) && m->buffer->type == tail.q.type;
+    bool bytes = tail.quantized && !tail.q.scales && m->dequantized && meaning_is_affine(m) && m->buffer->type == tail.q.type;
     if (tail.activation && !bytes)
         return refuse(l, node, "a Relu or Clip behind an average pool is not supported");
     if (!bytes) {
@@ -120,7 +120,7 @@ bool lower_pool(struct lowering *l, struct onnx_node *node) {
         return false;
     if (!average)
         return lower_max(l, node, m, &p);
-    if (!m->real && !m->table && m->buffer->type != MORSEL_FLOAT32)
+    if (!m->dequantized && !m->table && m->buffer->type != MORSEL_FLOAT32)
         return refuse(l, node, "its input is an integer tensor");
     return whole ? lower_global_pool(l, node) : lower_average(l, node, m, &p);
 }

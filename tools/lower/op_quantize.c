@@ -104,12 +104,12 @@ bool lower_quantize(struct lowering *l, struct onnx_node *node) {
         return refuse(l, node, "%s", why);
     if (m->buffer->type == MORSEL_FLOAT32)
         return quantize_float(l, node, m, &q);
-    if (!m->real && !m->table)
+    if (!m->dequantized && !m->table)
         return refuse(l, node, "its input is an integer tensor already");
     if (!same_scales(m, &q) || m->zero != q.zero || m->buffer->type != q.type)
         return requantize(l, node, m, &q);
     struct meaning made = *m;
-    made.real = false;
+    made.dequantized = false;
     made.table = NULL;
     meaning_set(l, node->outputs[0], made);
     return true;
@@ -147,12 +147,12 @@ bool lower_dequantize(struct lowering *l, struct onnx_node *node) {
         return false;
     if (!read_either(l, node, node->inputs[0]->type, &q, &why))
         return refuse(l, node, "%s", why);
-    if (m->buffer->type != q.type || m->real)
+    if (m->buffer->type != q.type || m->dequantized)
         return refuse(l, node, "its input is not the integer type that its zero point has");
     if (!meaning_qualify(l, node, m, q.scale, q.zero))
         return false;
     struct meaning made = *m;
-    made.real = true;
+    made.dequantized = true;
     made.channel_scales = q.scales;
     made.channel_zeros = q.zeros;
     if (q.scales)

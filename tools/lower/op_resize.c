@@ -72,7 +72,7 @@ static bool linear_axis(struct lowering *l, struct onnx_node *node, struct meani
     y->scale = bytes ? tail->q.scale : 1;
     y->zero = bytes ? tail->q.zero : 0;
     y->qualified = true;
-    lower_real_rows(l, node, x, y, tail, weights);
+    lower_float_rows(l, node, x, y, tail, weights);
     dims[n] = (uint32_t)r->out;
     struct view made = view_whole(l->net, MORSEL_ROW_MAJOR, rank, dims);
     *m = (struct meaning){.buffer = y, .view = view_transpose(&made, back), .scale = y->scale, .zero = y->zero};
@@ -95,7 +95,7 @@ static bool lower_linear(struct lowering *l, struct onnx_node *node, struct mean
         meaning_set(l, node->outputs[0], *m);
         return true;
     }
-    if (m->buffer->type != MORSEL_FLOAT32 && !m->real && !m->table)
+    if (m->buffer->type != MORSEL_FLOAT32 && !m->dequantized && !m->table)
         return refuse(l, node, "its input is an integer tensor");
     struct meaning now = *m;
     if (now.table || now.channel_scales) {
@@ -108,7 +108,7 @@ static bool lower_linear(struct lowering *l, struct onnx_node *node, struct mean
             return false;
     if (!now.buffer)
         return false;
-    now.real = tail.quantized && tail.real;
+    now.dequantized = tail.quantized && tail.dequantized;
     meaning_set(l, tail.value, now);
     return true;
 }
@@ -126,7 +126,7 @@ bool lower_resize(struct lowering *l, struct onnx_node *node) {
     if (made.table && made.table_channels > 1) {
         made.buffer = meaning_float_buffer(l, node, &made, &made.view);
         made.table = NULL;
-        made.real = false;
+        made.dequantized = false;
     }
     for (uint32_t axis = 0; made.buffer && axis < made.view.rank; axis++)
         if (!resize_axis(l, node, &made, (int)axis))

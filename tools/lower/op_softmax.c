@@ -43,7 +43,7 @@ static const float *exponentials(struct lowering *l, float x_scale, uint32_t cou
 }
 
 static bool add_softmax(struct lowering *l, struct onnx_node *node, struct meaning *m, uint32_t axis, bool to_end,
-                        const struct quantization *q, bool real) {
+                        const struct quantization *q, bool dequantized) {
     struct morsel_blob_softmax p = {0};
     struct view view;
     struct net_buffer *x = softmax_input(l, node, m, axis, to_end, &p, &view);
@@ -57,7 +57,7 @@ static bool add_softmax(struct lowering *l, struct onnx_node *node, struct meani
     step->parameters.softmax = p;
     if (q)
         net_add_constant(step, exponentials(l, x->scale, p.count), 256 * sizeof(float), offsetof(struct morsel_blob_softmax, table));
-    meaning_set(l, node->outputs[0], (struct meaning){.buffer = y, .view = view, .real = real, .scale = y->scale, .zero = y->zero});
+    meaning_set(l, node->outputs[0], (struct meaning){.buffer = y, .view = view, .dequantized = dequantized, .scale = y->scale, .zero = y->zero});
     return true;
 }
 
@@ -69,8 +69,8 @@ bool lower_softmax(struct lowering *l, struct onnx_node *node) {
         return false;
     struct tail tail = tail_follow(l, node->outputs[0], TAIL_NO_ACTIVATION);
     struct meaning number = *m;
-    bool bytes = tail.quantized && !tail.q.scales && m->real && meaning_is_affine(m) && m->buffer->type == tail.q.type;
-    if (!m->real && !m->table && m->buffer->type != MORSEL_FLOAT32)
+    bool bytes = tail.quantized && !tail.q.scales && m->dequantized && meaning_is_affine(m) && m->buffer->type == tail.q.type;
+    if (!m->dequantized && !m->table && m->buffer->type != MORSEL_FLOAT32)
         return refuse(l, node, "its input is an integer tensor");
     if (number.table) {
         number.buffer = meaning_float_buffer(l, node, &number, &number.view);

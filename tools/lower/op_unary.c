@@ -164,7 +164,7 @@ static bool float_step(struct lowering *l, struct onnx_node *node, struct meanin
         net_add_constant(step, offset, p.channels * sizeof *offset, offsetof(struct morsel_blob_unary, affine_offset));
     }
     meaning_set(l, tail.value,
-                (struct meaning){.buffer = out, .view = view, .real = tail.quantized && tail.real, .scale = out->scale, .zero = out->zero});
+                (struct meaning){.buffer = out, .view = view, .dequantized = tail.quantized && tail.dequantized, .scale = out->scale, .zero = out->zero});
     return true;
 }
 
@@ -222,7 +222,7 @@ bool lower_unary(struct lowering *l, struct onnx_node *node) {
     struct unary u;
     if (!m)
         return false;
-    bool q8 = m->buffer->type != MORSEL_FLOAT32, number = m->real || m->table;
+    bool q8 = m->buffer->type != MORSEL_FLOAT32, number = m->dequantized || m->table;
     if (!find_unary(node, &u)) {
         if (node_is(node, "Clip"))
             return refuse(l, node, "its bounds are not constant numbers");
@@ -253,9 +253,9 @@ bool lower_qlinear_unary(struct lowering *l, struct onnx_node *node) {
         return refuse(l, node, "%s", why);
     if (!meaning_qualify(l, node, m, in.scale, in.zero) || !find_unary(node, &u))
         return false;
-    struct meaning real = *m;
-    real.real = true;
-    return set_function(l, node, &real, node->outputs[0], unary_number, &u, 1, 0) &&
+    struct meaning dequantized = *m;
+    dequantized.dequantized = true;
+    return set_function(l, node, &dequantized, node->outputs[0], unary_number, &u, 1, 0) &&
            requantize(l, node, meaning_of(l, node->outputs[0]), &out);
 }
 
@@ -295,7 +295,7 @@ bool lower_batch_norm(struct lowering *l, struct onnx_node *node) {
             return refuse(l, node, "channel %u: its scale, bias, mean and variance give no finite numbers", c);
     }
     struct affine a = {scale, offset};
-    if (m->buffer->type != MORSEL_FLOAT32 && !m->real && !m->table)
+    if (m->buffer->type != MORSEL_FLOAT32 && !m->dequantized && !m->table)
         return refuse(l, node, "its input is an integer tensor");
     if (m->buffer->type != MORSEL_FLOAT32 && function_fits(m, channels, 1))
         return set_function(l, node, m, node->outputs[0], affine_number, &a, channels, 1);
@@ -303,7 +303,7 @@ bool lower_batch_norm(struct lowering *l, struct onnx_node *node) {
     if (last.table) {
         last.buffer = meaning_float_buffer(l, node, &last, &last.view);
         last.table = NULL;
-        last.real = false;
+        last.dequantized = false;
     }
     return last.buffer && meaning_channels_last(l, node, &last) &&
            float_step(l, node, &last, (struct morsel_blob_unary){.op = MORSEL_UNARY_AFFINE, .channels = channels}, scale, offset);

@@ -139,7 +139,7 @@ static void follow_integer_clip(struct tail *tail, const struct onnx_value *valu
     tail->out_min = fmaxf((float)tail->out_min, low);
     tail->out_max = fminf((float)tail->out_max, high);
     tail->value = clip->outputs[0];
-    tail->real = false;
+    tail->dequantized = false;
     quantize->done = clip->done = true;
 }
 
@@ -160,7 +160,7 @@ static bool byte_bounds(struct tail *tail) {
 }
 
 struct tail tail_follow(struct lowering *l, struct onnx_value *value, unsigned wishes) {
-    struct tail tail = {.value = value, .real = true, .float_min = -INFINITY, .float_max = INFINITY};
+    struct tail tail = {.value = value, .dequantized = true, .float_min = -INFINITY, .float_max = INFINITY};
     struct onnx_node *node = only_reader(value), *bias = NULL, *activations[8];
     int count = 0;
     if ((wishes & TAIL_BIAS) && node && (tail.bias = added_vector(node, value))) {
@@ -199,9 +199,9 @@ struct net_buffer *tail_buffer(struct lowering *l, const struct tail *tail, enum
     struct net_buffer *buffer = tail->quantized ? value_buffer(l, tail->value, tail->q.type, layout, tail->q.scale, tail->q.zero)
                                                 : value_buffer(l, tail->value, MORSEL_FLOAT32, layout, 1, 0);
     struct meaning m = meaning_fresh(l, buffer, &tail->value->shape);
-    m.real = tail->quantized && tail->real;
+    m.dequantized = tail->quantized && tail->dequantized;
     m.channel_scales = tail->quantized ? tail->q.scales : NULL;
-    if (m.real && m.channel_scales)
+    if (m.dequantized && m.channel_scales)
         set_channel_table(l, &m);
     meaning_set(l, tail->value, m);
     return buffer;

@@ -105,8 +105,8 @@ static uint32_t parameter_words(enum morsel_step_kind kind) {
         return sizeof(struct morsel_blob_conv) / 4;
     case MORSEL_STEP_FC:
         return sizeof(struct morsel_blob_fc) / 4;
-    case MORSEL_STEP_REAL_CONV:
-        return sizeof(struct morsel_blob_real_conv) / 4;
+    case MORSEL_STEP_FLOAT_CONV:
+        return sizeof(struct morsel_blob_float_conv) / 4;
     case MORSEL_STEP_MATMUL:
         return sizeof(struct morsel_blob_matmul) / 4;
     case MORSEL_STEP_BINARY:

@@ -42,7 +42,7 @@ struct net_constant {
 union net_parameters {
     struct morsel_blob_conv conv;
     struct morsel_blob_fc fc;
-    struct morsel_blob_real_conv real_conv;
+    struct morsel_blob_float_conv float_conv;
     struct morsel_blob_matmul matmul;
     struct morsel_blob_binary binary;
     struct morsel_blob_unary unary;

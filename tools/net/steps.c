@@ -20,7 +20,7 @@ const char *steps_kind_name(uint32_t kind) {
         [MORSEL_STEP_SOFTMAX] = "softmax",
         [MORSEL_STEP_CONCAT] = "concat",
         [MORSEL_STEP_GATHER] = "gather",
-        [MORSEL_STEP_REAL_CONV] = "real_conv",
+        [MORSEL_STEP_FLOAT_CONV] = "real_conv",
     };
     return kind < MORSEL_STEP_KIND_COUNT && names[kind] ? names[kind] : "?";
 }

@@ -49,7 +49,7 @@ bool model_start(struct model *model, uint32_t cpu_mask, unsigned threads, struc
         model->options.parallel_ctx = model->pool;
         model->options.tasks = threads;
         if (pool_processors() >= threads)
-            model->options.meet = pool_meet;
+            model->options.barrier = pool_barrier;
     }
     double start = clock_seconds();
     enum morsel_error error = morsel_session_open(&model->session, &model->network, model->arena, model->arena_bytes, &model->options);

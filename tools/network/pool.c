@@ -60,7 +60,7 @@ struct pool {
 };
 
 static const double awake_seconds = 40e-6; /* for a job */
-static const double meeting_seconds = 1e-3;
+static const double barrier_seconds = 1e-3;
 
 static void pause_briefly(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -312,12 +312,12 @@ void pool_run(void *ctx, uint32_t n, morsel_task *fn, void *arg) {
 enum { PAUSES = 64 }; /* some microseconds: most come in time */
 
 /*
- * Tasks that meet are all under way, or are being woken, which takes longer than the work between two meetings: who went to sleep as soon
+ * Tasks that meet are all under way, or are being woken, which takes longer than the work between two barriers: who went to sleep as soon
  * as without a job would have the others do so at the next meeting. A thread that shares its processor with the one that it waits for
  * lets it go on.
  */
 static void await_met(struct pool *pool, const atomic_ullong *met, unsigned long long wanted) {
-    struct patience patience = {.seconds = meeting_seconds};
+    struct patience patience = {.seconds = barrier_seconds};
     while (atomic_load_explicit(met, memory_order_acquire) < wanted) {
         if (patience.turns > PAUSES)
             sched_yield();
@@ -332,7 +332,7 @@ static void await_met(struct pool *pool, const atomic_ullong *met, unsigned long
     }
 }
 
-void pool_meet(void *ctx, uint32_t n, uint32_t index) {
+void pool_barrier(void *ctx, uint32_t n, uint32_t index) {
     struct pool *pool = ctx;
     atomic_ullong *own = &pool->threads[index].met;
     unsigned long long number = atomic_load_explicit(&pool->job.opened, memory_order_relaxed) >> TASK_BITS;

@@ -24,8 +24,8 @@ void pool_close(struct pool *pool); /* NULL is legal */
 /* A morsel_parallel_for: ctx is the pool. One caller at a time, and not from within a task. */
 void pool_run(void *ctx, uint32_t n, morsel_task *fn, void *arg);
 
-/* A morsel_meet for tasks of pool_run(), no more of them than the pool has threads. Worth it where each thread has a processor and jobs
+/* A morsel_barrier for tasks of pool_run(), no more of them than the pool has threads. Worth it where each thread has a processor and jobs
  * follow each other at once: a worker that sleeps is waited for. */
-void pool_meet(void *ctx, uint32_t n, uint32_t index);
+void pool_barrier(void *ctx, uint32_t n, uint32_t index);
 
 #endif

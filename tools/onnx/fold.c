@@ -74,7 +74,7 @@ void onnx_copy_strided(const struct onnx_tensor *from, int64_t offset, const int
     }
 }
 
-bool onnx_is_real(enum onnx_type type) {
+bool onnx_is_float(enum onnx_type type) {
     return type == ONNX_FLOAT || type == ONNX_DOUBLE;
 }
 
@@ -86,15 +86,15 @@ void onnx_store_integer(struct onnx_tensor *tensor, size_t i, int64_t value) {
     uint64_t bits = (uint64_t)value;
     if (tensor->type == ONNX_BOOL)
         bits = bits != 0;
-    if (onnx_is_real(tensor->type)) {
-        onnx_store_real(tensor, i, (double)value);
+    if (onnx_is_float(tensor->type)) {
+        onnx_store_number(tensor, i, (double)value);
         return;
     }
     size_t width = onnx_type_bytes(tensor->type);
     memcpy((unsigned char *)tensor->data + i * width, &bits, width); /* little-endian: the low bytes come first */
 }
 
-void onnx_store_real(struct onnx_tensor *tensor, size_t i, double value) {
+void onnx_store_number(struct onnx_tensor *tensor, size_t i, double value) {
     if (tensor->type == ONNX_FLOAT)
         ((float *)tensor->data)[i] = (float)value;
     else

@@ -9,21 +9,21 @@
 
 struct unary {
     const char *op;
-    double (*real)(double);
+    double (*number)(double);
     int64_t (*integer)(int64_t); /* NULL: not for integers */
 };
 
 struct binary {
     const char *op;
-    double (*real)(double, double);
+    double (*number)(double, double);
     int64_t (*integer)(int64_t, int64_t);
 };
 
-static double relu_real(double x) { return x < 0 ? 0 : x; }
-static double sigmoid_real(double x) { return 1 / (1 + exp(-x)); }
-static double neg_real(double x) { return -x; }
-static double sign_real(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
-static double reciprocal_real(double x) { return 1 / x; }
+static double relu_number(double x) { return x < 0 ? 0 : x; }
+static double sigmoid_number(double x) { return 1 / (1 + exp(-x)); }
+static double neg_number(double x) { return -x; }
+static double sign_number(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
+static double reciprocal_number(double x) { return 1 / x; }
 static double not_real(double x) { return x == 0; }
 static int64_t relu_integer(int64_t x) { return x < 0 ? 0 : x; }
 static int64_t neg_integer(int64_t x) { return (int64_t)(0 - (uint64_t)x); }
@@ -32,24 +32,24 @@ static int64_t sign_integer(int64_t x) { return (x > 0) - (x < 0); }
 static int64_t not_integer(int64_t x) { return !x; }
 
 static const struct unary unaries[] = {
-    {"Relu", relu_real, relu_integer}, {"Sigmoid", sigmoid_real, NULL},   {"Tanh", tanh, NULL},
+    {"Relu", relu_number, relu_integer}, {"Sigmoid", sigmoid_number, NULL},   {"Tanh", tanh, NULL},
     {"Erf", erf, NULL},                {"Exp", exp, NULL},                {"Log", log, NULL},
-    {"Sqrt", sqrt, NULL},              {"Abs", fabs, abs_integer},        {"Neg", neg_real, neg_integer},
-    {"Sign", sign_real, sign_integer}, {"Reciprocal", reciprocal_real, NULL}, {"Floor", floor, NULL},
+    {"Sqrt", sqrt, NULL},              {"Abs", fabs, abs_integer},        {"Neg", neg_number, neg_integer},
+    {"Sign", sign_number, sign_integer}, {"Reciprocal", reciprocal_number, NULL}, {"Floor", floor, NULL},
     {"Ceil", ceil, NULL},              {"Round", nearbyint, NULL},        {"Not", not_real, not_integer},
 };
 
-static double add_real(double a, double b) { return a + b; }
-static double sub_real(double a, double b) { return a - b; }
-static double mul_real(double a, double b) { return a * b; }
-static double div_real(double a, double b) { return a / b; }
-static double max_real(double a, double b) { return a != a || a > b ? a : b; }
-static double min_real(double a, double b) { return a != a || a < b ? a : b; }
-static double equal_real(double a, double b) { return a == b; }
-static double greater_real(double a, double b) { return a > b; }
-static double less_real(double a, double b) { return a < b; }
-static double greater_equal_real(double a, double b) { return a >= b; }
-static double less_equal_real(double a, double b) { return a <= b; }
+static double add_float(double a, double b) { return a + b; }
+static double sub_number(double a, double b) { return a - b; }
+static double mul_number(double a, double b) { return a * b; }
+static double div_number(double a, double b) { return a / b; }
+static double max_number(double a, double b) { return a != a || a > b ? a : b; }
+static double min_number(double a, double b) { return a != a || a < b ? a : b; }
+static double equal_number(double a, double b) { return a == b; }
+static double greater_number(double a, double b) { return a > b; }
+static double less_number(double a, double b) { return a < b; }
+static double greater_equal_number(double a, double b) { return a >= b; }
+static double less_equal_number(double a, double b) { return a <= b; }
 static int64_t add_integer(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
 static int64_t sub_integer(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
 static int64_t mul_integer(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
@@ -86,27 +86,27 @@ static int64_t pow_integer(int64_t base, int64_t exponent) {
 }
 
 static const struct binary binaries[] = {
-    {"Add", add_real, add_integer},
-    {"Sum", add_real, add_integer},
-    {"Sub", sub_real, sub_integer},
-    {"Mul", mul_real, mul_integer},
-    {"Div", div_real, div_integer},
-    {"Max", max_real, max_integer},
-    {"Min", min_real, min_integer},
+    {"Add", add_float, add_integer},
+    {"Sum", add_float, add_integer},
+    {"Sub", sub_number, sub_integer},
+    {"Mul", mul_number, mul_integer},
+    {"Div", div_number, div_integer},
+    {"Max", max_number, max_integer},
+    {"Min", min_number, min_integer},
     {"Pow", pow, pow_integer},
     {"Mod", NULL, mod_integer}, /* of reals only with fmod=1 */
     {"And", NULL, and_integer},
     {"Or", NULL, or_integer},
     {"Xor", NULL, xor_integer},
-    {"Equal", equal_real, equal_integer},
-    {"Greater", greater_real, greater_integer},
-    {"Less", less_real, less_integer},
-    {"GreaterOrEqual", greater_equal_real, greater_equal_integer},
-    {"LessOrEqual", less_equal_real, less_equal_integer},
+    {"Equal", equal_number, equal_integer},
+    {"Greater", greater_number, greater_integer},
+    {"Less", less_number, less_integer},
+    {"GreaterOrEqual", greater_equal_number, greater_equal_integer},
+    {"LessOrEqual", less_equal_number, less_equal_integer},
 };
 
 static bool computable(const struct onnx_tensor *tensor) {
-    return onnx_is_real(tensor->type) || (onnx_is_integer(tensor->type) && tensor->type != ONNX_UINT64);
+    return onnx_is_float(tensor->type) || (onnx_is_integer(tensor->type) && tensor->type != ONNX_UINT64);
 }
 
 void onnx_fold_unary(struct onnx_context *c) {
@@ -119,8 +119,8 @@ void onnx_fold_unary(struct onnx_context *c) {
         return;
     struct onnx_tensor *y = onnx_out_constant(c, 0);
     for (size_t i = 0; y && i < y->count; i++) {
-        if (onnx_is_real(x->type))
-            onnx_store_real(y, i, f->real(onnx_number(x, i)));
+        if (onnx_is_float(x->type))
+            onnx_store_number(y, i, f->number(onnx_number(x, i)));
         else
             onnx_store_integer(y, i, f->integer(onnx_integer(x, i)));
     }
@@ -139,10 +139,10 @@ static void combine(const struct binary *f, const struct onnx_tensor *a, const s
     onnx_broadcast_strides(&b->shape, &y->shape, strides[1]);
     for (size_t i = 0; i < y->count; i++) {
         size_t left = (size_t)at[0], right = (size_t)at[1];
-        if (onnx_is_real(a->type) || onnx_is_real(b->type)) {
-            double value = f->real(onnx_number(a, left), onnx_number(b, right));
-            if (onnx_is_real(y->type))
-                onnx_store_real(y, i, value);
+        if (onnx_is_float(a->type) || onnx_is_float(b->type)) {
+            double value = f->number(onnx_number(a, left), onnx_number(b, right));
+            if (onnx_is_float(y->type))
+                onnx_store_number(y, i, value);
             else
                 onnx_store_integer(y, i, (int64_t)(value != 0));
         } else {
@@ -168,10 +168,10 @@ void onnx_fold_binary(struct onnx_context *c) {
     if (!f || c->node->input_count != 2)
         return;
     const struct onnx_tensor *a = onnx_input_constant(c->node, 0), *b = onnx_input_constant(c->node, 1);
-    bool real = onnx_is_real(a->type) || onnx_is_real(b->type), divides = !strcmp(f->op, "Div") || !strcmp(f->op, "Mod");
-    if (!computable(a) || !computable(b) || (real && !f->real) || (!real && divides && has_zero(b)))
+    bool number = onnx_is_float(a->type) || onnx_is_float(b->type), divides = !strcmp(f->op, "Div") || !strcmp(f->op, "Mod");
+    if (!computable(a) || !computable(b) || (number && !f->number) || (!number && divides && has_zero(b)))
         return;
-    if (real && onnx_is_integer(c->node->outputs[0]->type) && c->node->outputs[0]->type != ONNX_BOOL)
+    if (number && onnx_is_integer(c->node->outputs[0]->type) && c->node->outputs[0]->type != ONNX_BOOL)
         return; /* an integer to a real power */
     struct onnx_tensor *y = onnx_out_constant(c, 0);
     if (y)
@@ -223,8 +223,8 @@ void onnx_fold_clip(struct onnx_context *c) {
         double value = onnx_number(x, i);
         value = has_low && value < low ? low : value;
         value = has_high && value > high ? high : value;
-        if (onnx_is_real(y->type))
-            onnx_store_real(y, i, value);
+        if (onnx_is_float(y->type))
+            onnx_store_number(y, i, value);
         else if (value >= -4294967296.0 && value <= 4294967296.0)
             onnx_store_integer(y, i, (int64_t)value);
     }
@@ -243,12 +243,12 @@ void onnx_fold_copy(struct onnx_context *c) {
 void onnx_fold_cast(struct onnx_context *c) {
     const struct onnx_tensor *x = onnx_input_constant(c->node, 0);
     enum onnx_type to = c->node->outputs[0]->type;
-    if ((!onnx_is_real(to) && !onnx_is_integer(to)) || x->type == ONNX_UINT64)
+    if ((!onnx_is_float(to) && !onnx_is_integer(to)) || x->type == ONNX_UINT64)
         return;
     struct onnx_tensor *y = onnx_out_constant(c, 0);
     for (size_t i = 0; y && i < y->count; i++) {
-        if (onnx_is_real(to))
-            onnx_store_real(y, i, onnx_number(x, i));
+        if (onnx_is_float(to))
+            onnx_store_number(y, i, onnx_number(x, i));
         else if (to == ONNX_BOOL)
             onnx_store_integer(y, i, onnx_number(x, i) != 0);
         else

@@ -100,7 +100,7 @@ static enum onnx_type output_type(const struct onnx_node *node, const struct onn
     case GIVES_TO: return known_type(onnx_attribute_int(node, "to", 0));
     case GIVES_CONSTANT: return ONNX_UNKNOWN;
     case GIVES_QUANTIZED: return type_of_input(node, 2, asked ? known_type(asked) : ONNX_UINT8);
-    case GIVES_REAL: return asked ? known_type(asked) : type_of_input(node, 1, ONNX_FLOAT);
+    case GIVES_DEQUANTIZED: return asked ? known_type(asked) : type_of_input(node, 1, ONNX_FLOAT);
     case GIVES_QGEMM: return type_of_input(node, 8, ONNX_FLOAT);
     default: return type_of_input(node, op->type, ONNX_UNKNOWN);
     }

@@ -82,7 +82,7 @@ void onnx_fold_constant_of_shape(struct onnx_context *c) {
 }
 
 /* How many steps of `delta` lie before the limit; -1: too many, or no number. */
-static int64_t real_steps(double start, double limit, double delta) {
+static int64_t float_steps(double start, double limit, double delta) {
     double count = ceil((limit - start) / delta);
     return count > 0 ? count < 1e12 ? (int64_t)count : -1 : count <= 0 ? 0 : -1;
 }
@@ -109,7 +109,7 @@ bool onnx_infer_range(struct onnx_context *c) {
         return onnx_bad(c, "its delta is 0");
     int64_t count = onnx_is_integer(in[0]->type)
                         ? integer_steps(onnx_integer(in[0], 0), onnx_integer(in[1], 0), onnx_integer(in[2], 0))
-                        : real_steps(onnx_number(in[0], 0), onnx_number(in[1], 0), onnx_number(in[2], 0));
+                        : float_steps(onnx_number(in[0], 0), onnx_number(in[1], 0), onnx_number(in[2], 0));
     struct onnx_shape shape = {.rank = 1, .dims = {count}};
     return onnx_out(c, 0, &shape);
 }
@@ -119,9 +119,9 @@ void onnx_fold_range(struct onnx_context *c) {
     struct onnx_tensor *y = start->type == ONNX_FLOAT16 ? NULL : onnx_out_constant(c, 0);
     for (size_t i = 0; y && i < y->count; i++) {
         if (y->type == ONNX_FLOAT)
-            onnx_store_real(y, i, ((const float *)start->data)[0] + (float)i * ((const float *)delta->data)[0]);
+            onnx_store_number(y, i, ((const float *)start->data)[0] + (float)i * ((const float *)delta->data)[0]);
         else if (y->type == ONNX_DOUBLE)
-            onnx_store_real(y, i, onnx_number(start, 0) + (double)i * onnx_number(delta, 0));
+            onnx_store_number(y, i, onnx_number(start, 0) + (double)i * onnx_number(delta, 0));
         else
             onnx_store_integer(y, i, (int64_t)((uint64_t)onnx_integer(start, 0) + i * (uint64_t)onnx_integer(delta, 0)));
     }

@@ -83,14 +83,14 @@ static struct onnx_tensor *fold_product(struct onnx_context *c, const struct ope
         return NULL;
     struct onnx_tensor *y = onnx_out_constant(c, 0);
     for (int64_t i = 0; y && i < count; i++)
-        onnx_store_real(y, (size_t)i, alpha * dot(a, b, i / columns, i % columns, depth));
+        onnx_store_number(y, (size_t)i, alpha * dot(a, b, i / columns, i % columns, depth));
     return y;
 }
 
 /* Of matrices, or of a stack of them by one matrix. */
 void onnx_fold_matmul(struct onnx_context *c) {
     const struct onnx_tensor *a = onnx_input_constant(c->node, 0), *b = onnx_input_constant(c->node, 1);
-    if (!onnx_is_real(a->type) || b->type != a->type || a->shape.rank < 2 || b->shape.rank != 2)
+    if (!onnx_is_float(a->type) || b->type != a->type || a->shape.rank < 2 || b->shape.rank != 2)
         return;
     struct operand left = operand(a, false), right = operand(b, false);
     fold_product(c, &left, &right, b->shape.dims[0], 1);
@@ -101,7 +101,7 @@ void onnx_fold_gemm(struct onnx_context *c) {
     const struct onnx_tensor *bias = onnx_input_constant(c->node, 2);
     bool trans_a = onnx_attribute_int(c->node, "transA", 0) != 0, trans_b = onnx_attribute_int(c->node, "transB", 0) != 0;
     double alpha = onnx_attribute_float(c->node, "alpha", 1), beta = onnx_attribute_float(c->node, "beta", 1);
-    if (!onnx_is_real(a->type) || b->type != a->type || (bias && bias->type != a->type))
+    if (!onnx_is_float(a->type) || b->type != a->type || (bias && bias->type != a->type))
         return;
     struct operand left = operand(a, trans_a), right = operand(b, trans_b);
     struct onnx_tensor *y = fold_product(c, &left, &right, b->shape.dims[trans_b], alpha);
@@ -110,7 +110,7 @@ void onnx_fold_gemm(struct onnx_context *c) {
         return;
     onnx_broadcast_strides(&bias->shape, &y->shape, strides[0]);
     for (size_t i = 0; i < y->count; i++) {
-        onnx_store_real(y, i, onnx_number(y, i) + beta * onnx_number(bias, (size_t)at[0]));
+        onnx_store_number(y, i, onnx_number(y, i) + beta * onnx_number(bias, (size_t)at[0]));
         onnx_advance(&y->shape, index, 1, (const int64_t(*)[ONNX_MAX_RANK])strides, at);
     }
 }

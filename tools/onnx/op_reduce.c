@@ -64,7 +64,7 @@ static enum reduction which(const struct onnx_node *node) {
     return !strcmp(name, "Sum") ? SUM : !strcmp(name, "Mean") ? MEAN : !strcmp(name, "Max") ? MAX : !strcmp(name, "Min") ? MIN : PROD;
 }
 
-static double join_real(enum reduction how, double a, double b) {
+static double join_float(enum reduction how, double a, double b) {
     switch (how) {
     case MAX: return a > b ? a : b;
     case MIN: return a < b ? a : b;
@@ -89,9 +89,9 @@ struct accumulator {
 };
 
 static void accumulate(enum reduction how, struct accumulator *into, const struct onnx_tensor *x, size_t i) {
-    if (onnx_is_real(x->type)) {
+    if (onnx_is_float(x->type)) {
         double value = onnx_number(x, i);
-        into->real = into->begun ? join_real(how, into->real, value) : value;
+        into->real = into->begun ? join_float(how, into->real, value) : value;
     } else {
         int64_t value = onnx_integer(x, i);
         into->integer = into->begun ? join_integer(how, into->integer, value) : value;
@@ -101,8 +101,8 @@ static void accumulate(enum reduction how, struct accumulator *into, const struc
 
 static void finish(enum reduction how, struct onnx_tensor *y, const struct accumulator *sums, size_t each) {
     for (size_t i = 0; i < y->count; i++) {
-        if (onnx_is_real(y->type))
-            onnx_store_real(y, i, how == MEAN ? sums[i].real / (double)each : sums[i].real);
+        if (onnx_is_float(y->type))
+            onnx_store_number(y, i, how == MEAN ? sums[i].real / (double)each : sums[i].real);
         else
             onnx_store_integer(y, i, how == MEAN ? sums[i].integer / (int64_t)each : sums[i].integer);
     }
@@ -112,7 +112,7 @@ void onnx_fold_reduce(struct onnx_context *c) {
     const struct onnx_tensor *x = onnx_input_constant(c->node, 0);
     enum reduction how = which(c->node);
     bool reduced[ONNX_MAX_RANK];
-    if (!x->count || (!onnx_is_real(x->type) && (!onnx_is_integer(x->type) || x->type == ONNX_UINT64)) ||
+    if (!x->count || (!onnx_is_float(x->type) && (!onnx_is_integer(x->type) || x->type == ONNX_UINT64)) ||
         reduced_axes(c, first_opset_with_input(c->node), reduced) != 1 || !onnx_spend(c, x->count))
         return;
     struct onnx_shape kept = x->shape; /* with the reduced dimensions as 1: where each element goes */

@@ -34,9 +34,9 @@ static const struct onnx_operator operators[] = {
 
     /* quantization */
     {"", "QuantizeLinear", 10, ANY, 2, 3, 1, GIVES_QUANTIZED, onnx_infer_quantize, onnx_fold_quantize},
-    {"", "DequantizeLinear", 10, ANY, 2, 3, 1, GIVES_REAL, onnx_infer_quantize, onnx_fold_dequantize},
+    {"", "DequantizeLinear", 10, ANY, 2, 3, 1, GIVES_DEQUANTIZED, onnx_infer_quantize, onnx_fold_dequantize},
     {MICROSOFT, "QuantizeLinear", 1, ANY, 2, 3, 1, GIVES_QUANTIZED, onnx_infer_quantize, onnx_fold_quantize},
-    {MICROSOFT, "DequantizeLinear", 1, ANY, 2, 3, 1, GIVES_REAL, onnx_infer_quantize, onnx_fold_dequantize},
+    {MICROSOFT, "DequantizeLinear", 1, ANY, 2, 3, 1, GIVES_DEQUANTIZED, onnx_infer_quantize, onnx_fold_dequantize},
     {"", "DynamicQuantizeLinear", 11, ANY, 1, 1, 3, GIVES_UINT8, onnx_infer_dynamic_quantize, NULL},
 
     /* quantized elementwise operators */

@@ -20,7 +20,7 @@ static const struct {
     int (*run)(struct onnx_graph *g);
 } passes[GRAPH_PASSES] = {
     {"constants", "results that do not depend on an input are computed", pass_constants},
-    {"reals", "values of float16 and double are float", pass_reals},
+    {"reals", "values of float16 and double are float", pass_floats},
     {"noops", "nodes that give what they get are gone", pass_noops},
     {"opset", "old operators are said in opset 14", pass_opset}, /* before functions get names: HardSwish has one there */
     {"norms", "normalizations are written out with means and roots", pass_norms},
@@ -65,8 +65,8 @@ void graph_optimize(struct onnx_graph *g, struct onnx_report *report) {
             onnx_notice(report, "optimized, %s: %s (%d)", done[i].name, done[i].what, done[i].changes);
 }
 
-void graph_write_out(struct onnx_graph *g, struct onnx_report *report) {
-    int reals = pass_reals(g);
+void graph_decompose(struct onnx_graph *g, struct onnx_report *report) {
+    int reals = pass_floats(g);
     if (reals)
         onnx_notice(report, "%d values of float16 and double are float in the blob, its inputs and outputs, too", reals);
     if (pass_norms(g) + pass_reduces(g))

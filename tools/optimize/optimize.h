@@ -20,6 +20,6 @@ void graph_optimize_counted(struct onnx_graph *g, struct graph_pass_done done[GR
 void graph_optimize(struct onnx_graph *g, struct onnx_report *report);
 
 /* Only what blobs have no form for, of a quantized graph: float16, normalizations, reductions. */
-void graph_write_out(struct onnx_graph *g, struct onnx_report *report);
+void graph_decompose(struct onnx_graph *g, struct onnx_report *report);
 
 #endif

@@ -12,7 +12,7 @@
 
 #include "tools/optimize/edit.h"
 
-int pass_reals(struct onnx_graph *g);          /* float16 and double are float */
+int pass_floats(struct onnx_graph *g);          /* float16 and double are float */
 int pass_noops(struct onnx_graph *g);          /* nodes that give what they get */
 int pass_opset(struct onnx_graph *g);          /* old networks in a newer opset */
 int pass_moves(struct onnx_graph *g);          /* reshapes of reshapes, transposes of transposes */

@@ -42,7 +42,7 @@ bool plan_reach(const struct net_step *step, struct row_reach *reach) {
     switch (step->kind) {
     case MORSEL_STEP_CONV:
     case MORSEL_STEP_DEPTHWISE:
-    case MORSEL_STEP_REAL_CONV:
+    case MORSEL_STEP_FLOAT_CONV:
     case MORSEL_STEP_MAX_POOL: /* kernel, stride, dilation (h, w), pads (top, left, bottom, right) */
         *reach = (struct row_reach){p[2], (p[0] - 1) * p[4] + 1, p[6]};
         return true;

@@ -229,7 +229,7 @@ bool conversion_make(const struct conversion_call *call, struct conversion *c, s
         free(c->report.notices[--c->report.notice_count]);
     c->kept_notices = c->report.notice_count;
     c->made = true;
-    graph_write_out(graph, &c->report);
+    graph_decompose(graph, &c->report);
     c->net = lower(graph, &c->report);
     if (!c->net || c->report.refusal_count)
         return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* morsel quantize: a float ONNX file and typical inputs to a blob, and to ONNX in QDQ form, whole or not at all. */
-#include "tools/verbs/host/attempts.h"
+#include "tools/verbs/host/max_drop.h"
 #include "tools/verbs/host/convert_report.h"
 #include "tools/optimize/edit.h"
 #include "tools/lower/lower.h"
@@ -25,7 +25,7 @@ struct work {
 };
 
 static void work_free(struct work *w) {
-    attempts_free(&w->attempts);
+    max_drop_free(&w->attempts);
     quantize_close(&w->quantizer);
     quant_data_close(w->data);
     conversion_free(&w->conversion);
@@ -114,7 +114,7 @@ static bool make(const struct quantize_call *call, struct work *w, struct failur
     a->eval = call->eval;
     a->eval_limit = (size_t)call->eval_limit;
     a->want_blob = call->conversion.output != NULL;
-    return observe(call, w, failure) && attempts_run(a, failure);
+    return observe(call, w, failure) && max_drop_run(a, failure);
 }
 
 static bool quantize(const struct quantize_call *call, struct work *w, struct failure *failure) {
@@ -141,7 +141,7 @@ static void print_json(const struct work *w) {
     json_integer(&json, "samples", w->data ? (int64_t)quant_data_count(w->data) : 0);
     if (w->data)
         quant_data_json(w->data, &json);
-    attempts_json(&json, &w->attempts);
+    max_drop_json(&json, &w->attempts);
     json_close(&json);
 }
 
@@ -151,7 +151,7 @@ static int run(const struct quantize_call *call, struct work *w) {
     bool done = quantize(call, w, &failure);
     if (!done && failure.status) {
         if (!call->conversion.json)
-            attempts_print(&w->attempts);
+            max_drop_print(&w->attempts);
         if (c->report.refusal_count)
             report_refusals(call->conversion.input, NULL, &c->report);
         return message_failure(&failure);
@@ -168,7 +168,7 @@ static int run(const struct quantize_call *call, struct work *w) {
     if (!call->conversion.json && call->qdq)
         printf("%s\n  QDQ form, for ONNX Runtime; opset %d\n", call->qdq, w->attempts.graph->opset);
     if (!call->conversion.json)
-        attempts_print(&w->attempts);
+        max_drop_print(&w->attempts);
     return message_flush();
 }
 

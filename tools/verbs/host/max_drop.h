@@ -6,8 +6,8 @@
  * every layer is given back to floats alone and its effect on the outputs measured, over typical inputs; then the layers that hurt most
  * stay float, twice as many each time, until the criterion holds; and as few of them as it holds for.
  */
-#ifndef MORSEL_TOOLS_VERBS_HOST_ATTEMPTS_H
-#define MORSEL_TOOLS_VERBS_HOST_ATTEMPTS_H
+#ifndef MORSEL_TOOLS_VERBS_HOST_MAX_DROP_H
+#define MORSEL_TOOLS_VERBS_HOST_MAX_DROP_H
 
 #include "tools/verbs/host/conversion.h"
 #include "tools/quant/accuracy.h"
@@ -33,7 +33,7 @@ struct attempts {
     size_t eval_limit;               /* so many of them; 0: all */
     bool want_blob;                  /* false: the QDQ graph alone is wanted */
     double max_drop;                 /* negative: the first attempt is taken as it is */
-    /* made by attempts_run() */
+    /* made by max_drop_run() */
     struct quant_data *data, *some;  /* labelled; some of the typical inputs */
     struct reference reference;
     size_t count, chosen;
@@ -45,12 +45,12 @@ struct attempts {
 };
 
 /* The conversion holds the blob of the attempt that was chosen. False: refusals in its report and no failure, or a failure. */
-bool attempts_run(struct attempts *attempts, struct failure *failure);
-void attempts_free(struct attempts *attempts);
+bool max_drop_run(struct attempts *attempts, struct failure *failure);
+void max_drop_free(struct attempts *attempts);
 
 /* float_top1 int8_top1 drop and what goes with them (null where nothing was measured), layers_float[], attempts[] */
-void attempts_json(struct json *json, const struct attempts *attempts);
+void max_drop_json(struct json *json, const struct attempts *attempts);
 /* A table of attempts and a list of the layers left in float. */
-void attempts_print(const struct attempts *attempts);
+void max_drop_print(const struct attempts *attempts);
 
 #endif

@@ -53,7 +53,7 @@ static int wants_blocks(const struct morsel_session *session, uint32_t index) {
     const struct morsel_call *call = morsel_call_at(session, index);
     const struct morsel_blob_step *step = morsel_blob_step(session->model, index);
     uint32_t x = morsel_blob_input(session->model, step, 0)->bytes, y = morsel_blob_output(session->model, step)->bytes;
-    if (!is_conv(call) || call->args.conv.y.code.is_float || step->group || blocks_of(call) < 2) return 0;
+    if (!is_conv(call) || call->args.conv.y.qparams.is_float || step->group || blocks_of(call) < 2) return 0;
     if (call->kind == MORSEL_STEP_DEPTHWISE) {
         const struct morsel_call *before = index ? morsel_call_at(session, index - 1) : NULL;
         return before && before->cut & MORSEL_CUT_BLOCKS && before->args.conv.y.data == call->args.conv.x.data;
@@ -127,19 +127,19 @@ static int goes_on(const struct morsel_session *session, uint32_t first, uint32_
 }
 
 /* In a group or a chain. */
-static int stands_apart(const struct morsel_session *session, uint32_t index) {
+static int strides_pixels(const struct morsel_session *session, uint32_t index) {
     int chained = index + 1 < session->step_count && morsel_call_at(session, index + 1)->cut & MORSEL_CUT_CHAIN;
     return chained || morsel_call_at(session, index)->cut & MORSEL_CUT_CHAIN || morsel_blob_step(session->model, index)->group;
 }
 
-int morsel_plan_cuts(const struct morsel_session *session, uint32_t apart) {
+int morsel_plan_cuts(const struct morsel_session *session, uint32_t strided_pixels) {
     if (session->options.tasks < 2) return 0;
-    for (uint32_t i = 0; apart && i < session->step_count; i++)
+    for (uint32_t i = 0; strided_pixels && i < session->step_count; i++)
         if (wants_blocks(session, i)) morsel_call_at(session, i)->cut = MORSEL_CUT_BLOCKS;
     int moved = morsel_plan_chains(session);
     for (uint32_t i = 1, first = 0; i < session->step_count; i++) {
         struct morsel_call *call = morsel_call_at(session, i);
-        if (stands_apart(session, i) || stands_apart(session, first) || !goes_on(session, first, i)) {
+        if (strides_pixels(session, i) || strides_pixels(session, first) || !goes_on(session, first, i)) {
             first = i;
             continue;
         }

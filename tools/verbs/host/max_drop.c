@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/verbs/host/attempts.h"
+#include "tools/verbs/host/max_drop.h"
 #include "tools/base/clock.h"
 #include "tools/optimize/edit.h"
 #include "tools/lower/lower.h"
@@ -147,7 +147,7 @@ static bool rank(struct attempts *a, struct failure *failure) {
  * At most so many attempts with n ranked layers: one with none of them; with 1, 2, 4 ... n, which are 1 + ceil(log2(n)) numbers; between
  * the last two of these, at most n / 2 apart, halving; and the number that was found once more.
  */
-static size_t attempts_at_most(size_t n) {
+static size_t max_drop_attempts_most(size_t n) {
     size_t doublings = 0;
     while (n > (size_t)1 << doublings)
         doublings++;
@@ -158,7 +158,7 @@ static void say_attempt(const struct attempts *a, size_t float_count) {
     if (a->max_drop < 0)
         return;
     if (a->ranked_count)
-        progress_say("attempt %zu of at most %zu, %zu layer%s in float", a->count + 1, attempts_at_most(a->ranked_count), float_count,
+        progress_say("attempt %zu of at most %zu, %zu layer%s in float", a->count + 1, max_drop_attempts_most(a->ranked_count), float_count,
                      float_count == 1 ? "" : "s");
     else
         progress_say("attempt 1, all layers in 8 bits");
@@ -224,7 +224,7 @@ static void notice_floats(const struct attempts *a) {
                        a->max_drop, given, a->ranked_count, given == a->ranked_count ? ", which leaves none in 8 bits" : "");
 }
 
-bool attempts_run(struct attempts *a, struct failure *failure) {
+bool max_drop_run(struct attempts *a, struct failure *failure) {
     if ((a->eval && !open_reference(a, failure)) || !attempt(a, 0, failure))
         return false;
     if (!a->eval || holds(a))
@@ -250,7 +250,7 @@ bool attempts_run(struct attempts *a, struct failure *failure) {
                        a->ranked_count, a->list[a->count - 1].drop, a->max_drop);
 }
 
-void attempts_free(struct attempts *a) {
+void max_drop_free(struct attempts *a) {
     reference_free(&a->reference);
     quant_data_close(a->data);
     quant_data_close(a->some);
@@ -280,7 +280,7 @@ static void floats_json(struct json *json, const struct attempts *a) {
     json_close_array(json);
 }
 
-void attempts_json(struct json *json, const struct attempts *a) {
+void max_drop_json(struct json *json, const struct attempts *a) {
     const struct attempt *chosen = &a->list[a->chosen];
     bool measured = a->count > 0;
     json_integer(json, "eval_samples", measured ? (int64_t)a->reference.samples : 0);
@@ -316,7 +316,7 @@ static void print_errors(const struct attempts *a, const struct attempt *chosen)
            100 * sqrt(p * (1 - p) / n), 100 * sqrt((double)(chosen->accuracy.changed ? chosen->accuracy.changed : 1)) / n);
 }
 
-void attempts_print(const struct attempts *a) {
+void max_drop_print(const struct attempts *a) {
     if (!a->count)
         return;
     const struct attempt *chosen = &a->list[a->chosen];

@@ -28,7 +28,7 @@ static float *ordered(struct net *net, const float *values, uint32_t outputs, ui
 }
 
 /* The bias as one float for each output and the padding; false: refused. *out stays NULL where there is none. */
-static bool real_bias(struct lowering *l, struct onnx_node *node, const struct onnx_value *value, uint32_t outputs, float factor,
+static bool float_conv_bias(struct lowering *l, struct onnx_node *node, const struct onnx_value *value, uint32_t outputs, float factor,
                       float **out) {
     *out = NULL;
     if (!value)
@@ -43,34 +43,34 @@ static bool real_bias(struct lowering *l, struct onnx_node *node, const struct o
 }
 
 /* q8 by scale and zero point is read as it is; anything else that is a number becomes float first. */
-static bool real_input(struct lowering *l, struct onnx_node *node, struct meaning *m) {
-    if (m->buffer->type == MORSEL_FLOAT32 || (m->real && meaning_is_affine(m)))
+static bool float_input(struct lowering *l, struct onnx_node *node, struct meaning *m) {
+    if (m->buffer->type == MORSEL_FLOAT32 || (m->dequantized && meaning_is_affine(m)))
         return true;
-    if (!m->real && !m->table)
+    if (!m->dequantized && !m->table)
         return refuse(l, node, "its input is an integer tensor");
     m->buffer = meaning_float_buffer(l, node, m, &m->view);
     m->table = NULL;
     m->channel_scales = NULL;
     m->channel_zeros = NULL;
-    m->real = false;
+    m->dequantized = false;
     return m->buffer != NULL;
 }
 
-static void add_real_conv(struct lowering *l, struct onnx_node *node, struct net_buffer *x, struct net_buffer *y, const struct tail *tail,
-                          struct morsel_blob_real_conv p, const float *weights, uint32_t per_output, const float *bias) {
-    struct net_step *step = net_add_step(l->net, MORSEL_STEP_REAL_CONV, node->name, x, NULL, y);
+static void add_float_conv(struct lowering *l, struct onnx_node *node, struct net_buffer *x, struct net_buffer *y, const struct tail *tail,
+                          struct morsel_blob_float_conv p, const float *weights, uint32_t per_output, const float *bias) {
+    struct net_step *step = net_add_step(l->net, MORSEL_STEP_FLOAT_CONV, node->name, x, NULL, y);
     uint32_t outputs = y->dims[3];
     p.float_min = tail->float_min;
     p.float_max = tail->float_max;
     p.out_min = tail->quantized ? type_min(tail->q.type) : 0;
     p.out_max = tail->quantized ? type_max(tail->q.type) : 0;
-    step->parameters.real_conv = p;
+    step->parameters.float_conv = p;
     step->macs = (uint64_t)net_elements(y) * per_output;
     bool each = p.groups == x->dims[3] && p.groups == outputs;
     net_add_constant(step, blocks(l->net, weights, outputs, per_output, each), (size_t)up8(outputs) * per_output * sizeof *weights,
-                     offsetof(struct morsel_blob_real_conv, weights));
+                     offsetof(struct morsel_blob_float_conv, weights));
     if (bias)
-        net_add_constant(step, bias, up8(outputs) * sizeof *bias, offsetof(struct morsel_blob_real_conv, bias));
+        net_add_constant(step, bias, up8(outputs) * sizeof *bias, offsetof(struct morsel_blob_float_conv, bias));
     l->net->parameter_count += (uint64_t)outputs * per_output + (bias ? outputs : 0);
     if (node_is(node, "Resize"))
         return;
@@ -78,13 +78,13 @@ static void add_real_conv(struct lowering *l, struct onnx_node *node, struct net
     l->last_float = node;
 }
 
-void lower_real_rows(struct lowering *l, struct onnx_node *node, struct net_buffer *x, struct net_buffer *y, const struct tail *tail,
+void lower_float_rows(struct lowering *l, struct onnx_node *node, struct net_buffer *x, struct net_buffer *y, const struct tail *tail,
                      const float *weights) {
-    const struct morsel_blob_real_conv p = {1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0};
-    add_real_conv(l, node, x, y, tail, p, weights, x->dims[3], NULL);
+    const struct morsel_blob_float_conv p = {1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0};
+    add_float_conv(l, node, x, y, tail, p, weights, x->dims[3], NULL);
 }
 
-bool lower_real_conv(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct morsel_blob_conv *window) {
+bool lower_float_conv(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct morsel_blob_conv *window) {
     const struct onnx_tensor *w = constant_numbers(l, onnx_input(node, 1));
     struct meaning x = *m;
     float *bias;
@@ -93,21 +93,21 @@ bool lower_real_conv(struct lowering *l, struct onnx_node *node, struct meaning 
     if (!w || w->type != ONNX_FLOAT)
         return refuse(l, node, "its weights are not constant");
     uint32_t outputs = (uint32_t)w->shape.dims[0], inputs = (uint32_t)w->shape.dims[1], taps = window->kernel_h * window->kernel_w;
-    if (!real_bias(l, node, onnx_input(node, 2), outputs, 1, &bias) || !real_input(l, node, &x))
+    if (!float_conv_bias(l, node, onnx_input(node, 2), outputs, 1, &bias) || !float_input(l, node, &x))
         return false;
     struct tail tail = tail_follow(l, node->outputs[0], TAIL_NO_INTEGER_CLIP);
     struct net_buffer *in = meaning_buffer(l, node, &x, MORSEL_CHANNELS_LAST);
     if (!in)
         return false;
-    struct morsel_blob_real_conv p = {0};
-    memcpy(&p, window, offsetof(struct morsel_blob_real_conv, weights)); /* the window's numbers and the groups stand first in both */
-    add_real_conv(l, node, in, tail_buffer(l, &tail, MORSEL_CHANNELS_LAST), &tail, p, ordered(l->net, w->data, outputs, inputs, taps),
+    struct morsel_blob_float_conv p = {0};
+    memcpy(&p, window, offsetof(struct morsel_blob_float_conv, weights)); /* the window's numbers and the groups stand first in both */
+    add_float_conv(l, node, in, tail_buffer(l, &tail, MORSEL_CHANNELS_LAST), &tail, p, ordered(l->net, w->data, outputs, inputs, taps),
                   inputs * taps, bias);
     return true;
 }
 
 /* A product with constant float weights [inputs, outputs] (or transposed), as a convolution 1 x 1 over rows. */
-bool lower_real_product(struct lowering *l, struct onnx_node *node, struct meaning *m, bool transposed, float alpha, float beta) {
+bool lower_float_product(struct lowering *l, struct onnx_node *node, struct meaning *m, bool transposed, float alpha, float beta) {
     const struct onnx_tensor *w = constant_numbers(l, onnx_input(node, 1));
     struct meaning x = *m;
     float *bias;
@@ -117,7 +117,7 @@ bool lower_real_product(struct lowering *l, struct onnx_node *node, struct meani
         return refuse(l, node, "its weights are not a constant of two dimensions");
     uint32_t inputs = (uint32_t)w->shape.dims[transposed ? 1 : 0], outputs = (uint32_t)w->shape.dims[transposed ? 0 : 1];
     uint32_t rows = view_elements(&x.view) / inputs, shape[4] = {rows, inputs, 1, 1};
-    if (!real_bias(l, node, node_is(node, "Gemm") ? onnx_input(node, 2) : NULL, outputs, beta, &bias) || !real_input(l, node, &x))
+    if (!float_conv_bias(l, node, node_is(node, "Gemm") ? onnx_input(node, 2) : NULL, outputs, beta, &bias) || !float_input(l, node, &x))
         return false;
     if (!view_reshape(l->net, &x.view, 4, shape, &x.view) &&
         (!meaning_settle(l, node, &x) || !view_reshape(l->net, &x.view, 4, shape, &x.view)))
@@ -136,7 +136,7 @@ bool lower_real_product(struct lowering *l, struct onnx_node *node, struct meani
     y->layout = MORSEL_CHANNELS_LAST;
     y->rank = 4;
     memcpy(y->dims, dims, sizeof dims);
-    const struct morsel_blob_real_conv p = {1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0};
-    add_real_conv(l, node, in, y, &tail, p, weights, inputs, bias);
+    const struct morsel_blob_float_conv p = {1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0};
+    add_float_conv(l, node, in, y, &tail, p, weights, inputs, bias);
     return true;
 }

@@ -26,7 +26,7 @@ static void change_node(struct onnx_graph *g, struct onnx_node *node) {
             edit_attribute_int(g, node, names[i], ONNX_FLOAT);
 }
 
-int pass_reals(struct onnx_graph *g) {
+int pass_floats(struct onnx_graph *g) {
     int changes = 0;
     for (size_t i = 0; i < g->value_count; i++) {
         struct onnx_value *value = g->values[i];

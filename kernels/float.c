@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "real.h"
+#include "float.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -36,33 +36,33 @@ MORSEL_INLINE eight eight_scale(eight a, float b) {
 }
 
 struct eight_reader {
-    __m128i flip;
+    __m128i sign_flip;
     __m256i zero;
     __m256 scale;
 };
 
-static inline struct eight_reader eight_reader(const struct morsel_code *code) {
-    struct eight_reader r = {_mm_set1_epi8((char)code->flip), _mm256_set1_epi32(code->zero), _mm256_set1_ps(code->scale)};
+static inline struct eight_reader eight_reader(const struct morsel_qparams *qparams) {
+    struct eight_reader r = {_mm_set1_epi8((char)qparams->sign_flip), _mm256_set1_epi32(qparams->zero), _mm256_set1_ps(qparams->scale)};
     return r;
 }
 
 MORSEL_INLINE eight eight_load_bytes(const struct eight_reader *r, const uint8_t *x) {
-    __m128i bytes = _mm_xor_si128(_mm_loadl_epi64((const __m128i *)(const void *)x), r->flip);
+    __m128i bytes = _mm_xor_si128(_mm_loadl_epi64((const __m128i *)(const void *)x), r->sign_flip);
     return _mm256_mul_ps(r->scale, _mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_cvtepu8_epi32(bytes), r->zero)));
 }
 
 struct eight_writer {
     __m256 float_min, float_max, scale, low, high; /* low, high: of bytes, without the zero point */
     __m256i zero;
-    __m128i flip;
+    __m128i sign_flip;
     uint32_t is_float;
 };
 
 static inline struct eight_writer eight_writer(const struct morsel_output *y) {
     struct eight_writer w = {
-        _mm256_set1_ps(y->float_min), _mm256_set1_ps(y->float_max), _mm256_set1_ps(y->code.scale),
-        _mm256_set1_ps((float)(y->out_min - y->code.zero)), _mm256_set1_ps((float)(y->out_max - y->code.zero)),
-        _mm256_set1_epi32(y->code.zero), _mm_set1_epi8((char)y->code.flip), y->code.is_float,
+        _mm256_set1_ps(y->float_min), _mm256_set1_ps(y->float_max), _mm256_set1_ps(y->qparams.scale),
+        _mm256_set1_ps((float)(y->out_min - y->qparams.zero)), _mm256_set1_ps((float)(y->out_max - y->qparams.zero)),
+        _mm256_set1_epi32(y->qparams.zero), _mm_set1_epi8((char)y->qparams.sign_flip), y->qparams.is_float,
     };
     return w;
 }
@@ -80,15 +80,15 @@ MORSEL_INLINE void eight_write(const struct eight_writer *w, void *y, size_t i, 
     v = _mm256_min_ps(_mm256_max_ps(_mm256_div_ps(v, w->scale), w->low), w->high);
     __m256i steps = _mm256_add_epi32(_mm256_cvtps_epi32(v), w->zero);
     __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(steps), _mm256_extracti128_si256(steps, 1));
-    __m128i result = _mm_xor_si128(_mm_packus_epi16(words, words), w->flip);
+    __m128i result = _mm_xor_si128(_mm_packus_epi16(words, words), w->sign_flip);
     _mm_storel_epi64((__m128i *)(void *)(n < 8 ? bytes : (uint8_t *)y + i), result);
     if (n < 8) memcpy((uint8_t *)y + i, bytes + first, n);
 }
 
-#include "../kernels/real_loops.h"
+#include "../kernels/float_loops.h"
 
-void morsel_real_conv_rows_avx2(const struct morsel_real_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
-    morsel_real_conv(&eight_isa, a, rows, y, n);
+void morsel_float_conv_rows_avx2(const struct morsel_float_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+    morsel_float_conv(&eight_isa, a, rows, y, n);
 }
 
 void morsel_unary_avx2(const struct morsel_unary_args *a, uint32_t begin, uint32_t end) {

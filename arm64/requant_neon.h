@@ -14,8 +14,8 @@
  *
  * All that is computed in the signed domain: byte ^ 0x80, -128..127. An even zero point may be added together with magic: it moves no tie.
  */
-#ifndef MORSEL_FINISH_NEON_H
-#define MORSEL_FINISH_NEON_H
+#ifndef MORSEL_REQUANT_NEON_H
+#define MORSEL_REQUANT_NEON_H
 
 #include "../kernels/kernels.h"
 
@@ -25,27 +25,27 @@
 #define MORSEL_MAGIC_FLOAT 12582912.0f
 #define MORSEL_MAGIC_BITS 0x4b400000
 
-enum morsel_finish_mode {
-    MORSEL_FINISH_RELU,    /* sums hold 2^23, zero point -128; this and the next two: all 256 values allowed, stored signed */
-    MORSEL_FINISH_FOLDED,  /* sums hold magic, zero point even */
-    MORSEL_FINISH_SHIFTED, /* sums hold magic */
-    MORSEL_FINISH_CLAMPED, /* any sum, any multiplier */
-    MORSEL_FINISH_RAW      /* sums stay sums: float results, float biases */
+enum morsel_requant_mode {
+    MORSEL_REQUANT_RELU,    /* sums hold 2^23, zero point -128; this and the next two: all 256 values allowed, stored signed */
+    MORSEL_REQUANT_FOLDED,  /* sums hold magic, zero point even */
+    MORSEL_REQUANT_SHIFTED, /* sums hold magic */
+    MORSEL_REQUANT_CLAMPED, /* any sum, any multiplier */
+    MORSEL_REQUANT_RAW      /* sums stay sums: float results, float biases */
 };
 
-struct morsel_finish {
+struct morsel_requant {
     uint32_t mode;
     float round;     /* magic, plus the zero point where it is folded */
     float low, high; /* limits of the product */
     int32_t zero;    /* signed domain */
-    uint32_t flip;   /* signed domain to stored byte */
+    uint32_t sign_flip;   /* signed domain to stored byte */
     uint32_t whole;  /* all 256 values allowed, stored signed */
 };
 
 /* Constants of up to 128 channels, padded to whole blocks of 16. */
 #define MORSEL_GROUP 128u
 struct morsel_group {
-    struct morsel_finish finish;
+    struct morsel_requant requant;
     uint32_t uses;  /* about how many sums each channel has */
     uint32_t pairs; /* whether two products of bytes fit 16 bits: 0 unknown, 1 no, 2 yes; for the tiles that ask */
     uint32_t ready; /* whether the tile's room holds the group: 0 unknown, 1 never, 2 yes */
@@ -55,7 +55,7 @@ struct morsel_group {
 };
 
 /* How sums become y: RAW or CLAMPED. */
-void morsel_finish_describe(struct morsel_finish *f, const struct morsel_output *y);
+void morsel_requant_describe(struct morsel_requant *f, const struct morsel_output *y);
 
 /* Prepares `blocks` blocks from channel constant `first` on. */
 void morsel_group_prepare(struct morsel_group *g, const struct morsel_channels *c, const struct morsel_input *x,
@@ -90,7 +90,7 @@ static inline float32x4_t morsel_scale_magic(int32x4_t s, const float *multiplie
     return vaddq_f32(vmulq_f32(v, vld1q_f32(multiplier)), round);
 }
 
-static inline float32x4_t morsel_scale_clamped(int32x4_t s, const float *multiplier, const struct morsel_finish *f) {
+static inline float32x4_t morsel_scale_clamped(int32x4_t s, const float *multiplier, const struct morsel_requant *f) {
     float32x4_t v = vmulq_f32(vcvtq_f32_s32(s), vld1q_f32(multiplier));
     v = vminq_f32(vmaxq_f32(v, vdupq_n_f32(f->low)), vdupq_n_f32(f->high));
     return vaddq_f32(v, vdupq_n_f32(MORSEL_MAGIC_FLOAT));
@@ -102,7 +102,7 @@ static inline int8x16_t morsel_narrow(int16x8_t a, int16x8_t b) {
 
 /* In one piece of asm: the compiler would copy the offsets, which the fused operation overwrites, instead of loading them for each
  * pixel. */
-static inline __attribute__((always_inline)) int8x16_t morsel_finish_relu(struct morsel_sum16 s, const float *m, const float *o,
+static inline __attribute__((always_inline)) int8x16_t morsel_requant_relu(struct morsel_sum16 s, const float *m, const float *o,
                                                                           float32x4_t round) {
     int8x16_t v;
     float32x4_t t1, t2, t3, m0 = vld1q_f32(m), m1 = vld1q_f32(m + 4), m2 = vld1q_f32(m + 8), m3 = vld1q_f32(m + 12);
@@ -122,18 +122,18 @@ static inline __attribute__((always_inline)) int8x16_t morsel_finish_relu(struct
 /* Any mode but RAW; a constant at every hot call, so that the work of several pixels stands in one piece without branches.
  * m, o: multipliers and offsets of the sixteen channels. */
 static inline __attribute__((always_inline)) int8x16_t morsel_finish16(struct morsel_sum16 s, const float *m, const float *o,
-                                                                       const struct morsel_finish *f, uint32_t mode) {
+                                                                       const struct morsel_requant *f, uint32_t mode) {
     int16x8_t zero = vdupq_n_s16((int16_t)f->zero);
     float32x4_t round = vdupq_n_f32(f->round);
-    if (mode == MORSEL_FINISH_RELU) return morsel_finish_relu(s, m, o, round);
-    if (mode == MORSEL_FINISH_CLAMPED) {
+    if (mode == MORSEL_REQUANT_RELU) return morsel_requant_relu(s, m, o, round);
+    if (mode == MORSEL_REQUANT_CLAMPED) {
         int16x8_t a = morsel_low_halves(morsel_scale_clamped(s.s0, m, f), morsel_scale_clamped(s.s1, m + 4, f));
         int16x8_t b = morsel_low_halves(morsel_scale_clamped(s.s2, m + 8, f), morsel_scale_clamped(s.s3, m + 12, f));
-        return veorq_s8(morsel_narrow(vaddq_s16(a, zero), vaddq_s16(b, zero)), vdupq_n_s8((int8_t)f->flip));
+        return veorq_s8(morsel_narrow(vaddq_s16(a, zero), vaddq_s16(b, zero)), vdupq_n_s8((int8_t)f->sign_flip));
     }
     int16x8_t a = morsel_low_halves(morsel_scale_magic(s.s0, m, round), morsel_scale_magic(s.s1, m + 4, round));
     int16x8_t b = morsel_low_halves(morsel_scale_magic(s.s2, m + 8, round), morsel_scale_magic(s.s3, m + 12, round));
-    if (mode == MORSEL_FINISH_FOLDED) return morsel_narrow(a, b);
+    if (mode == MORSEL_REQUANT_FOLDED) return morsel_narrow(a, b);
     return morsel_narrow(vaddq_s16(a, zero), vaddq_s16(b, zero));
 }
 
@@ -144,13 +144,13 @@ struct morsel_sum8 {
 struct morsel_finish8 {
     float32x4_t m0, m1, round, low, high;
     int16x8_t zero;
-    int8x8_t flip;
+    int8x8_t sign_flip;
 };
 
 /* For RELU, SHIFTED (which does what is FOLDED too) or CLAMPED; what a mode has no use for vanishes. */
-static inline __attribute__((always_inline)) struct morsel_finish8 morsel_keep_finish8(const struct morsel_finish *f, const float *m) {
+static inline __attribute__((always_inline)) struct morsel_finish8 morsel_keep_finish8(const struct morsel_requant *f, const float *m) {
     struct morsel_finish8 k = {vld1q_f32(m), vld1q_f32(m + 4), vdupq_n_f32(f->round), vdupq_n_f32(f->low), vdupq_n_f32(f->high),
-                               vdupq_n_s16(f->mode == MORSEL_FINISH_FOLDED ? 0 : (int16_t)f->zero), vdup_n_s8((int8_t)f->flip)};
+                               vdupq_n_s16(f->mode == MORSEL_REQUANT_FOLDED ? 0 : (int16_t)f->zero), vdup_n_s8((int8_t)f->sign_flip)};
     return k;
 }
 
@@ -170,12 +170,12 @@ static inline __attribute__((always_inline)) void morsel_store8_relu(uint8_t *to
 /* Sums of eight channels become eight bytes at `to`. */
 static inline __attribute__((always_inline)) void morsel_store8(uint8_t *to, struct morsel_sum8 s, const struct morsel_finish8 *k,
                                                                 const float *o, uint32_t mode) {
-    float32x4_t magic = vdupq_n_f32(MORSEL_MAGIC_FLOAT), a, b, round = mode == MORSEL_FINISH_CLAMPED ? magic : k->round;
-    if (mode == MORSEL_FINISH_RELU) {
+    float32x4_t magic = vdupq_n_f32(MORSEL_MAGIC_FLOAT), a, b, round = mode == MORSEL_REQUANT_CLAMPED ? magic : k->round;
+    if (mode == MORSEL_REQUANT_RELU) {
         morsel_store8_relu(to, s, k, o);
         return;
     }
-    if (mode == MORSEL_FINISH_CLAMPED) {
+    if (mode == MORSEL_REQUANT_CLAMPED) {
         a = vminq_f32(vmaxq_f32(vmulq_f32(vcvtq_f32_s32(s.s0), k->m0), k->low), k->high);
         b = vminq_f32(vmaxq_f32(vmulq_f32(vcvtq_f32_s32(s.s1), k->m1), k->low), k->high);
     } else {
@@ -183,8 +183,8 @@ static inline __attribute__((always_inline)) void morsel_store8(uint8_t *to, str
         b = vmulq_f32(vsubq_f32(vreinterpretq_f32_s32(s.s1), magic), k->m1);
     }
     int16x8_t rounded = morsel_low_halves(vaddq_f32(a, round), vaddq_f32(b, round));
-    int8x8_t v = vqmovn_s16(mode == MORSEL_FINISH_FOLDED ? rounded : vaddq_s16(rounded, k->zero));
-    vst1_s8((int8_t *)to, mode == MORSEL_FINISH_CLAMPED ? veor_s8(v, k->flip) : v);
+    int8x8_t v = vqmovn_s16(mode == MORSEL_REQUANT_FOLDED ? rounded : vaddq_s16(rounded, k->zero));
+    vst1_s8((int8_t *)to, mode == MORSEL_REQUANT_CLAMPED ? veor_s8(v, k->sign_flip) : v);
 }
 
 /* The first n of sixteen bytes. */

@@ -3,21 +3,21 @@
  * What the kernels of convolutions of real numbers share: real_strip.c walks over a picture and gathers what a strip of pixels needs as
  * floats; how that is multiplied, added and stored each instruction set says by itself.
  */
-#ifndef MORSEL_REAL_CONV_H
-#define MORSEL_REAL_CONV_H
+#ifndef MORSEL_FLOAT_CONV_H
+#define MORSEL_FLOAT_CONV_H
 
 #include "requant.h"
 
-#define MORSEL_REAL_PIXELS 8u /* of a strip */
-#define MORSEL_REAL_BLOCKS 8u /* of eight outputs, that a strip's inputs are gathered for */
-#define MORSEL_REAL_TAPS 256u /* of a pixel, that are gathered at a time */
+#define MORSEL_FLOAT_PIXELS 8u /* of a strip */
+#define MORSEL_FLOAT_BLOCKS 8u /* of eight outputs, that a strip's inputs are gathered for */
+#define MORSEL_FLOAT_TAPS 256u /* of a pixel, that are gathered at a time */
 
-struct morsel_real_isa;
+struct morsel_float_isa;
 
 /* A strip of pixels with blocks of outputs. */
-struct morsel_real_strip {
-    const struct morsel_real_conv_args *args;
-    const struct morsel_real_isa *isa;
+struct morsel_float_strip {
+    const struct morsel_float_conv_args *args;
+    const struct morsel_float_isa *isa;
     const uint8_t *const *rows;
     const float *line;    /* all pixels' inputs where they lie: 1 x 1, row behind row without a gap; else NULL */
     uint32_t taps;        /* of an output */
@@ -25,25 +25,25 @@ struct morsel_real_strip {
     uint32_t group_at;    /* the first input channel */
     uint32_t first, pixels;
     uint32_t block, blocks;
-    float sums[MORSEL_REAL_BLOCKS][MORSEL_REAL_PIXELS][8];
-    float inputs[MORSEL_REAL_PIXELS * MORSEL_REAL_TAPS + MORSEL_LANES];
+    float sums[MORSEL_FLOAT_BLOCKS][MORSEL_FLOAT_PIXELS][8];
+    float inputs[MORSEL_FLOAT_PIXELS * MORSEL_FLOAT_TAPS + MORSEL_LANES];
 };
 
-struct morsel_real_isa {
+struct morsel_float_isa {
     /* n bytes as real numbers; up to fifteen floats behind them may change too. */
     void (*take_bytes)(const struct morsel_input *x, size_t at, uint32_t n, float *to);
     /* Adds taps k .. k + n to the sums: those of pixel p stand at x + p * step. */
-    void (*add_taps)(struct morsel_real_strip *s, const float *x, size_t step, uint32_t k, uint32_t n);
+    void (*add_taps)(struct morsel_float_strip *s, const float *x, size_t step, uint32_t k, uint32_t n);
     /* Of sums of eight outputs, a block or any where each has an input channel of its own, those of outputs from .. end, with their bias,
      * into y: those of pixel p for pixel `at` + p. */
-    void (*store)(const struct morsel_real_conv_args *a, uint32_t channel, uint32_t from, uint32_t end, float (*sums)[8], uint32_t pixels,
+    void (*store)(const struct morsel_float_conv_args *a, uint32_t channel, uint32_t from, uint32_t end, float (*sums)[8], uint32_t pixels,
                   size_t at);
     /* A row of pixels where every output has an input channel of its own, from pixel `at` of y on. */
-    void (*each_row)(const struct morsel_real_conv_args *a, const uint8_t *const *rows, size_t at);
+    void (*each_row)(const struct morsel_float_conv_args *a, const uint8_t *const *rows, size_t at);
 };
 
-void morsel_real_conv(const struct morsel_real_isa *isa, const struct morsel_real_conv_args *a, const uint8_t *const *rows, uint32_t y,
+void morsel_float_conv(const struct morsel_float_isa *isa, const struct morsel_float_conv_args *a, const uint8_t *const *rows, uint32_t y,
                       uint32_t n);
-void morsel_real_each_row_c(const struct morsel_real_conv_args *a, const uint8_t *const *rows, size_t at);
+void morsel_float_each_row_c(const struct morsel_float_conv_args *a, const uint8_t *const *rows, size_t at);
 
 #endif

@@ -3,8 +3,8 @@
  * Functions of real numbers without libm: the same bits on every CPU, because they are made of IEEE additions, multiplications
  * and divisions in one order. Worked in double and rounded once to float at the end, with a relative error below 1e-7.
  */
-#ifndef MORSEL_REAL_H
-#define MORSEL_REAL_H
+#ifndef MORSEL_FLOAT_H
+#define MORSEL_FLOAT_H
 
 #include <stdint.h>
 #include <string.h>

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Convolutions of real numbers, but for the arithmetic: how they are cut into strips of pixels, and what a strip reads. */
-#include "real_conv.h"
+#include "float_conv.h"
 
 /* Taps k .. k + n of one pixel. Elements of a cell that stand outside its row are 0: whole columns, where cells are of one column. */
-static void take_pixel(const struct morsel_real_strip *s, uint32_t pixel, uint32_t k, uint32_t n, float *to) {
+static void take_pixel(const struct morsel_float_strip *s, uint32_t pixel, uint32_t k, uint32_t n, float *to) {
     const struct morsel_window *w = &s->args->window;
     const uint8_t *const *rows = s->rows + (size_t)(pixel / w->out_w) * w->kernel_h;
     int64_t column = (int64_t)(pixel % w->out_w) * w->stride_w - w->pad_left, end = (int64_t)w->in_w * w->in_c;
     uint32_t ky = k / s->cell / s->cells, kx = k / s->cell % s->cells;
     for (uint32_t part, skip = k % s->cell; n; n -= part, to += part, skip = 0) {
-        const struct morsel_input row = {rows[ky], s->args->x.code};
+        const struct morsel_input row = {rows[ky], s->args->x.qparams};
         int64_t at = (column + (int64_t)kx * w->dilation_w) * w->in_c + s->group_at + skip;
         part = s->cell - skip < n ? s->cell - skip : n;
         int64_t from = at < 0 ? -at : 0, until = end - at < part ? end - at : part;
         if (!row.data || from >= until) from = until = part;
-        else if (row.code.is_float) memcpy(to + from, (const float *)row.data + (at + from), (size_t)(until - from) * sizeof *to);
+        else if (row.qparams.is_float) memcpy(to + from, (const float *)row.data + (at + from), (size_t)(until - from) * sizeof *to);
         else s->isa->take_bytes(&row, (size_t)(at + from), (uint32_t)(until - from), to + from);
         for (int64_t i = 0; i < from; i++) to[i] = 0;
         for (; until < part; until++) to[until] = 0;
@@ -23,12 +23,12 @@ static void take_pixel(const struct morsel_real_strip *s, uint32_t pixel, uint32
 }
 
 /* Of the outputs those below `end`, from `from` on. */
-static void run_strip(struct morsel_real_strip *s, uint32_t y, uint32_t from, uint32_t end) {
+static void run_strip(struct morsel_float_strip *s, uint32_t y, uint32_t from, uint32_t end) {
     const struct morsel_window *w = &s->args->window;
     memset(s->sums, 0, sizeof s->sums);
     if (s->line) s->isa->add_taps(s, s->line + (size_t)s->first * w->in_c + s->group_at, w->in_c, 0, s->taps);
     for (uint32_t k = 0, n; !s->line && k < s->taps; k += n) {
-        n = s->taps - k < MORSEL_REAL_TAPS ? s->taps - k : MORSEL_REAL_TAPS;
+        n = s->taps - k < MORSEL_FLOAT_TAPS ? s->taps - k : MORSEL_FLOAT_TAPS;
         for (uint32_t p = 0; p < s->pixels; p++) take_pixel(s, s->first + p, k, n, s->inputs + (size_t)p * n);
         s->isa->add_taps(s, s->inputs, n, k, n);
     }
@@ -37,9 +37,9 @@ static void run_strip(struct morsel_real_strip *s, uint32_t y, uint32_t from, ui
 }
 
 /* Where the inputs of all pixels lie one behind the other as they are wanted. */
-static const float *find_line(const struct morsel_real_conv_args *a, const uint8_t *const *rows, uint32_t n) {
+static const float *find_line(const struct morsel_float_conv_args *a, const uint8_t *const *rows, uint32_t n) {
     const struct morsel_window *w = &a->window;
-    if (!a->x.code.is_float || w->kernel_h * w->kernel_w * w->stride_w != 1 || w->pad_left || w->out_w != w->in_w) return NULL;
+    if (!a->x.qparams.is_float || w->kernel_h * w->kernel_w * w->stride_w != 1 || w->pad_left || w->out_w != w->in_w) return NULL;
     for (uint32_t i = 0; i < n; i++)
         if (!rows[i] || rows[i] != rows[0] + (size_t)i * w->in_row) return NULL;
     return (const float *)(const void *)rows[0];
@@ -47,10 +47,10 @@ static const float *find_line(const struct morsel_real_conv_args *a, const uint8
 
 /* All pixels with the outputs of a group. A last strip that is short overlaps with the one before; a block that a group has to share with
  * others is multiplied by the inputs of each. */
-static void run_group(struct morsel_real_strip *s, uint32_t y, uint32_t all, uint32_t from, uint32_t end) {
+static void run_group(struct morsel_float_strip *s, uint32_t y, uint32_t all, uint32_t from, uint32_t end) {
     for (s->block = from / 8; s->block * 8 < end; s->block += s->blocks) {
         uint32_t left = (end + 7) / 8 - s->block;
-        s->blocks = left < MORSEL_REAL_BLOCKS ? left : MORSEL_REAL_BLOCKS;
+        s->blocks = left < MORSEL_FLOAT_BLOCKS ? left : MORSEL_FLOAT_BLOCKS;
         for (uint32_t first = 0; first < all; first += s->pixels) {
             s->first = all - first < s->pixels ? all - s->pixels : first;
             run_strip(s, y, from, end);
@@ -58,7 +58,7 @@ static void run_group(struct morsel_real_strip *s, uint32_t y, uint32_t all, uin
     }
 }
 
-void morsel_real_conv(const struct morsel_real_isa *isa, const struct morsel_real_conv_args *a, const uint8_t *const *rows, uint32_t y,
+void morsel_float_conv(const struct morsel_float_isa *isa, const struct morsel_float_conv_args *a, const uint8_t *const *rows, uint32_t y,
                       uint32_t n) {
     const struct morsel_window *w = &a->window;
     uint32_t all = n * w->out_w, depth = w->in_c / a->groups, outs = w->out_c / a->groups;
@@ -66,7 +66,7 @@ void morsel_real_conv(const struct morsel_real_isa *isa, const struct morsel_rea
         for (uint32_t i = 0; i < n; i++) isa->each_row(a, rows + (size_t)i * w->kernel_h, (size_t)(y + i) * w->out_w);
         return;
     }
-    struct morsel_real_strip s;
+    struct morsel_float_strip s;
     s.args = a;
     s.isa = isa;
     s.rows = rows;
@@ -74,7 +74,7 @@ void morsel_real_conv(const struct morsel_real_isa *isa, const struct morsel_rea
     s.taps = w->kernel_h * w->kernel_w * depth;
     s.cells = a->groups == 1 && w->dilation_w == 1 ? 1 : w->kernel_w;
     s.cell = depth * (w->kernel_w / s.cells);
-    s.pixels = all < MORSEL_REAL_PIXELS ? all : MORSEL_REAL_PIXELS;
+    s.pixels = all < MORSEL_FLOAT_PIXELS ? all : MORSEL_FLOAT_PIXELS;
     for (uint32_t g = 0; g < a->groups; g++) {
         s.group_at = g * depth;
         run_group(&s, y, all, g * outs, (g + 1) * outs);

@@ -5,7 +5,7 @@
  * A run reads every constant of a network once, in the order in which a blob usually holds them, and most networks have more of them
  * than a second-level cache holds. On small pictures each weight is used so seldom that waiting for it costs more than multiplying it.
  * So a convolution with such weights, or in front of one, gets a piece of the blob to fetch in step with its own work. The pieces follow
- * one another and end at most AHEAD bytes behind the step's own constants; none is longer than what memory gives while the step runs.
+ * one another and end at most PREFETCH bytes behind the step's own constants; none is longer than what memory gives while the step runs.
  *
  * Steps of a group take turns of a few rows, and fetch nothing.
  *
@@ -15,7 +15,7 @@
  */
 #include "call.h"
 
-#define AHEAD 262144u  /* bytes; a part of a second-level cache */
+#define PREFETCH 262144u  /* bytes; a part of a second-level cache */
 #define FEW_USES 128u  /* of a weight: below, fetching pays */
 #define MACS_A_BYTE 16u /* of a convolution, while memory gives a byte */
 
@@ -56,7 +56,7 @@ static uint32_t least(uint64_t a, uint64_t b, uint64_t c) {
     return (uint32_t)(ab < c ? ab : c);
 }
 
-void morsel_plan_ahead(const struct morsel_session *session) {
+void morsel_plan_prefetch(const struct morsel_session *session) {
     const struct morsel_model *model = session->model;
     uint32_t end = morsel_blob_header(model)->blob_bytes, fetched = 0;
     for (uint32_t i = 0; i < session->step_count; i++) {
@@ -64,10 +64,10 @@ void morsel_plan_ahead(const struct morsel_session *session) {
         uint32_t own = constants_from(session, i), next = constants_from(session, i + 1), from = fetched > own ? fetched : next;
         if (morsel_call_at(session, i)->kind != MORSEL_STEP_CONV || next < own || morsel_blob_step(model, i)->group) continue;
         if (!waits(session, i) && !waits(session, i + 1)) continue;
-        uint32_t to = least((uint64_t)next + AHEAD, from + macs_of(session, i) / MACS_A_BYTE, end);
+        uint32_t to = least((uint64_t)next + PREFETCH, from + macs_of(session, i) / MACS_A_BYTE, end);
         if (to <= from) continue;
-        a->ahead = from - own;
-        a->ahead_bytes = to - from;
+        a->prefetch = from - own;
+        a->prefetch_bytes = to - from;
         fetched = to;
     }
 }
@@ -91,7 +91,7 @@ void morsel_fetch_share(const struct morsel_session *session, uint32_t index, st
     size_t block = is_fc ? ((size_t)call->args.fc.inputs + 3) / 4 * 64 : morsel_block_bytes(call);
     const int8_t *from = (is_fc ? call->args.fc.weights : call->args.conv.weights) + begin * block;
     if (from < part->weights) return;
-    part->ahead = (uint32_t)(from - part->weights);
-    part->ahead_bytes = least((morsel_share_from(parts, tasks, place + 1) - begin) * (uint64_t)block,
-                              least(macs_of(session, index) / MACS_A_BYTE, UINT32_MAX, UINT32_MAX) / tasks, AHEAD);
+    part->prefetch = (uint32_t)(from - part->weights);
+    part->prefetch_bytes = least((morsel_share_from(parts, tasks, place + 1) - begin) * (uint64_t)block,
+                              least(macs_of(session, index) / MACS_A_BYTE, UINT32_MAX, UINT32_MAX) / tasks, PREFETCH);
 }

@@ -11,10 +11,10 @@
  *     struct eight_reader, eight_reader  how eight bytes become real numbers; eight_load_bytes reads them
  *     struct eight_writer, eight_writer  how results become elements of y; eight_write stores n of eight, from one on
  */
-#ifndef MORSEL_REAL_LOOPS_H
-#define MORSEL_REAL_LOOPS_H
+#ifndef MORSEL_FLOAT_LOOPS_H
+#define MORSEL_FLOAT_LOOPS_H
 
-#include "real_conv.h"
+#include "float_conv.h"
 
 #define EIGHT_INLINE static inline __attribute__((always_inline))
 
@@ -23,9 +23,9 @@ EIGHT_INLINE eight eight_weights(const void *w, size_t i, uint32_t half) {
 }
 
 static void eight_take_bytes(const struct morsel_input *x, size_t at, uint32_t n, float *to) {
-    struct eight_reader r = eight_reader(&x->code);
+    struct eight_reader r = eight_reader(&x->qparams);
     for (; n >= 8; n -= 8, at += 8, to += 8) eight_save(to, eight_load_bytes(&r, (const uint8_t *)x->data + at));
-    if (n) morsel_load_reals(x, at, 1, n, to);
+    if (n) morsel_load_floats(x, at, 1, n, to);
 }
 
 /* ---- outputs with inputs in common ---- */
@@ -64,7 +64,7 @@ static void eight_pixels(const float *x, size_t step, uint32_t taps, const void 
 static void eight_blocks(const float *x, uint32_t taps, const void *weights, size_t at, size_t next, uint32_t half, float (*sums)[8],
                          uint32_t last) {
     size_t b1 = last < 1 ? last : 1, b2 = last < 2 ? last : 2, b3 = last < 3 ? last : 3;
-    float *to1 = sums[b1 * MORSEL_REAL_PIXELS], *to2 = sums[b2 * MORSEL_REAL_PIXELS], *to3 = sums[b3 * MORSEL_REAL_PIXELS];
+    float *to1 = sums[b1 * MORSEL_FLOAT_PIXELS], *to2 = sums[b2 * MORSEL_FLOAT_PIXELS], *to3 = sums[b3 * MORSEL_FLOAT_PIXELS];
     eight s0 = eight_load(sums[0]), s1 = eight_load(to1), s2 = eight_load(to2), s3 = eight_load(to3);
     for (; taps; taps--, x++, at += 8) {
         s0 = eight_more(s0, eight_weights(weights, at, half), *x);
@@ -78,13 +78,13 @@ static void eight_blocks(const float *x, uint32_t taps, const void *weights, siz
     eight_save(to3, s3);
 }
 
-static void eight_add_taps(struct morsel_real_strip *s, const float *x, size_t step, uint32_t k, uint32_t n) {
+static void eight_add_taps(struct morsel_float_strip *s, const float *x, size_t step, uint32_t k, uint32_t n) {
     const void *weights = s->args->weights;
     uint32_t half = s->args->half;
     size_t next = (size_t)s->taps * 8;
     for (uint32_t b = 0, p = 0; b < s->blocks;) {
         size_t at = (s->block + b) * next + (size_t)k * 8;
-        if (s->pixels == MORSEL_REAL_PIXELS) {
+        if (s->pixels == MORSEL_FLOAT_PIXELS) {
             eight_pixels(x, step, n, weights, at, half, s->sums[b++]);
             continue;
         }
@@ -93,7 +93,7 @@ static void eight_add_taps(struct morsel_real_strip *s, const float *x, size_t s
     }
 }
 
-static void eight_store(const struct morsel_real_conv_args *a, uint32_t channel, uint32_t from, uint32_t end, float (*sums)[8],
+static void eight_store(const struct morsel_float_conv_args *a, uint32_t channel, uint32_t from, uint32_t end, float (*sums)[8],
                         uint32_t pixels, size_t at) {
     struct eight_writer w = eight_writer(&a->y);
     eight bias = a->bias ? eight_load(a->bias + channel) : eight_all(0); /* a sum is never -0: 0 changes none */
@@ -109,7 +109,7 @@ static void eight_store(const struct morsel_real_conv_args *a, uint32_t channel,
 #define EIGHT_ROWS 16u
 
 /* Four pixels, channels c .. c + 8. x: the first pixel's inputs in each row of the window; steps from column to column, pixel to pixel. */
-static void eight_four_pixels(const struct morsel_real_conv_args *a, const float *const *x, size_t column, size_t pixel, uint32_t c,
+static void eight_four_pixels(const struct morsel_float_conv_args *a, const float *const *x, size_t column, size_t pixel, uint32_t c,
                               float (*sums)[8]) {
     const struct morsel_window *w = &a->window;
     size_t wide = (w->out_c + 7) / 8 * 8, weights = c;
@@ -131,20 +131,20 @@ static void eight_four_pixels(const struct morsel_real_conv_args *a, const float
 }
 
 /* `columns` columns of a row from the one `left` on, channels c .. c + 8, as floats: 0 outside the picture. */
-static void eight_gather(const struct morsel_real_conv_args *a, const uint8_t *row, uint32_t left, uint32_t columns, uint32_t c,
+static void eight_gather(const struct morsel_float_conv_args *a, const uint8_t *row, uint32_t left, uint32_t columns, uint32_t c,
                          float *to) {
-    struct eight_reader r = eight_reader(&a->x.code);
+    struct eight_reader r = eight_reader(&a->x.qparams);
     for (uint32_t end = left + columns; left != end; left++, to += 8) {
         size_t at = (size_t)left * a->window.in_c + c;
         eight v = eight_all(0);
         if (row && left < a->window.in_w)
-            v = a->x.code.is_float ? eight_load((const float *)(const void *)row + at) : eight_load_bytes(&r, row + at);
+            v = a->x.qparams.is_float ? eight_load((const float *)(const void *)row + at) : eight_load_bytes(&r, row + at);
         eight_save(to, v);
     }
 }
 
 /* Up to four pixels of a row from column ox on, channels c .. c + 8: from where they lie, or from where they are gathered. */
-static void eight_four(const struct morsel_real_conv_args *a, const uint8_t *const *rows, uint32_t ox, uint32_t columns, uint32_t whole,
+static void eight_four(const struct morsel_float_conv_args *a, const uint8_t *const *rows, uint32_t ox, uint32_t columns, uint32_t whole,
                        uint32_t c, float (*sums)[8]) {
     const struct morsel_window *w = &a->window;
     uint32_t left = ox * w->stride_w - w->pad_left; /* left of the picture: huge */
@@ -160,12 +160,12 @@ static void eight_four(const struct morsel_real_conv_args *a, const uint8_t *con
 }
 
 /* The last eight channels overlap with those before them, and the last four pixels too, unless there are fewer. */
-static void eight_each_row(const struct morsel_real_conv_args *a, const uint8_t *const *rows, size_t at) {
+static void eight_each_row(const struct morsel_float_conv_args *a, const uint8_t *const *rows, size_t at) {
     const struct morsel_window *w = &a->window;
-    uint32_t columns = 3 * w->stride_w + (w->kernel_w - 1) * w->dilation_w + 1, whole = a->x.code.is_float;
+    uint32_t columns = 3 * w->stride_w + (w->kernel_w - 1) * w->dilation_w + 1, whole = a->x.qparams.is_float;
     uint32_t pixels = w->out_w < 4 ? w->out_w : 4;
     if (w->out_c < 8 || w->kernel_h > EIGHT_ROWS || columns > EIGHT_COLUMNS / w->kernel_h) {
-        morsel_real_each_row_c(a, rows, at);
+        morsel_float_each_row_c(a, rows, at);
         return;
     }
     for (uint32_t ky = 0; ky < w->kernel_h; ky++) whole &= rows[ky] != NULL;
@@ -180,20 +180,20 @@ static void eight_each_row(const struct morsel_real_conv_args *a, const uint8_t 
     }
 }
 
-static const struct morsel_real_isa eight_isa = {eight_take_bytes, eight_add_taps, eight_store, eight_each_row};
+static const struct morsel_float_isa eight_isa = {eight_take_bytes, eight_add_taps, eight_store, eight_each_row};
 
 /* ---- element by element; plain C does what is left over ---- */
 
 EIGHT_INLINE eight eight_read(const struct eight_reader *r, const struct morsel_input *x, size_t i) {
-    return x->code.is_float ? eight_load((const float *)x->data + i) : eight_load_bytes(r, (const uint8_t *)x->data + i);
+    return x->qparams.is_float ? eight_load((const float *)x->data + i) : eight_load_bytes(r, (const uint8_t *)x->data + i);
 }
 
 /* y = a, or a + b, elements begin .. end of each, as far as they are whole eights. Returns where those end. */
 static uint32_t eight_elements(const struct morsel_input *a, const struct morsel_input *b, const struct morsel_output *y, uint32_t begin,
                                uint32_t end) {
-    struct eight_reader ra = eight_reader(&a->code), rb = ra;
+    struct eight_reader ra = eight_reader(&a->qparams), rb = ra;
     struct eight_writer w = eight_writer(y);
-    if (b) rb = eight_reader(&b->code);
+    if (b) rb = eight_reader(&b->qparams);
     for (; end - begin >= 8; begin += 8) {
         eight v = eight_read(&ra, a, begin);
         if (b) v = eight_add(v, eight_read(&rb, b, begin));

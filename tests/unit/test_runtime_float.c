@@ -18,7 +18,7 @@ static uint32_t between(uint32_t low, uint32_t high) {
 }
 
 struct problem {
-    struct morsel_blob_real_conv p;
+    struct morsel_blob_float_conv p;
     uint32_t n, h, w, c, oh, ow, oc;
     int bytes_in, bytes_out, with_bias;
     float *weights, *bias;
@@ -84,7 +84,7 @@ static uint32_t put_weights(struct builder *b, const struct problem *q) {
 static void random_problem(struct problem *q) {
     memset(q, 0, sizeof *q);
     do {
-        struct morsel_blob_real_conv p = {between(1, 3),
+        struct morsel_blob_float_conv p = {between(1, 3),
                                           between(1, 3),
                                           between(1, 2),
                                           between(1, 2),
@@ -128,7 +128,7 @@ static float input(const struct problem *q, uint32_t n, uint32_t y, uint32_t x, 
 }
 
 static float expected(const struct problem *q, uint32_t n, uint32_t oy, uint32_t ox, uint32_t oc) {
-    const struct morsel_blob_real_conv *p = &q->p;
+    const struct morsel_blob_float_conv *p = &q->p;
     uint32_t depth = q->c / p->groups, group = oc / (q->oc / p->groups);
     volatile float sum = 0; /* every step rounded */
     for (uint32_t ky = 0; ky < p->kernel_h; ky++)
@@ -161,7 +161,7 @@ static void check(const struct problem *q, const void *y) {
                 }
 }
 
-static void real_convolution_matches_its_definition(void **state) {
+static void float_convolution_matches_its_definition(void **state) {
     (void)state;
     for (int round = 0; round < 200; round++) {
         struct problem q;
@@ -174,7 +174,7 @@ static void real_convolution_matches_its_definition(void **state) {
         uint32_t y = builder_tensor(&b, q.bytes_out ? MORSEL_INT8 : MORSEL_FLOAT32, 4, y_dims, 0.0625f, 3);
         q.p.weights = put_weights(&b, &q);
         q.p.bias = q.with_bias ? builder_data(&b, q.bias, (q.oc + 7) / 8 * 8 * 4) : 0;
-        builder_step(&b, MORSEL_STEP_REAL_CONV, &x, 1, y, &q.p, sizeof q.p, 0);
+        builder_step(&b, MORSEL_STEP_FLOAT_CONV, &x, 1, y, &q.p, sizeof q.p, 0);
         builder_input(&b, x, "x");
         builder_output(&b, y, "y");
         uint8_t *blob = builder_finish(&b, &bytes);
@@ -185,7 +185,7 @@ static void real_convolution_matches_its_definition(void **state) {
 }
 
 /* Opens a blob of one such step after `damage` and gives the error. */
-static enum morsel_error opened(struct morsel_blob_real_conv p, uint32_t weight_count, float first, uint32_t bias_count) {
+static enum morsel_error opened(struct morsel_blob_float_conv p, uint32_t weight_count, float first, uint32_t bias_count) {
     struct builder b;
     struct morsel_model model;
     uint32_t bytes;
@@ -197,7 +197,7 @@ static enum morsel_error opened(struct morsel_blob_real_conv p, uint32_t weight_
     if (!p.bias)
         p.bias = bias_count ? builder_data(&b, (const float[8]){0}, bias_count * 4) : 0;
     p.weights = builder_data(&b, weights, weight_count * 4);
-    builder_step(&b, MORSEL_STEP_REAL_CONV, &x, 1, y, &p, sizeof p, 0);
+    builder_step(&b, MORSEL_STEP_FLOAT_CONV, &x, 1, y, &p, sizeof p, 0);
     builder_input(&b, x, "x");
     builder_output(&b, y, "y");
     uint8_t *blob = builder_finish(&b, &bytes);
@@ -209,8 +209,8 @@ static enum morsel_error opened(struct morsel_blob_real_conv p, uint32_t weight_
 
 static void damage_is_refused(void **state) {
     (void)state;
-    const struct morsel_blob_real_conv good = {2, 2, 1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, -1, 1, 0};
-    struct morsel_blob_real_conv p = good;
+    const struct morsel_blob_float_conv good = {2, 2, 1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, -1, 1, 0};
+    struct morsel_blob_float_conv p = good;
     assert_int_equal(opened(good, 64, 1, 0), MORSEL_OK);
     assert_int_equal(opened(good, 64, 1, 8), MORSEL_OK);
     assert_int_equal(opened(good, 64, NAN, 0), MORSEL_ERR_CONSTANT);
@@ -238,7 +238,7 @@ static float two_halves(uint32_t bits) {
 
 static void damaged_halves_are_refused(void **state) {
     (void)state;
-    struct morsel_blob_real_conv p = {2, 2, 1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, -1, 1, 1};
+    struct morsel_blob_float_conv p = {2, 2, 1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, -1, 1, 1};
     assert_int_equal(opened(p, 32, two_halves(0x7bfffbff), 8), MORSEL_OK);
     assert_int_equal(opened(p, 32, two_halves(0x000083ff), 0), MORSEL_OK);
     assert_int_equal(opened(p, 16, 1, 0), MORSEL_ERR_CONSTANT);
@@ -251,7 +251,7 @@ static void damaged_halves_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(real_convolution_matches_its_definition),
+        cmocka_unit_test(float_convolution_matches_its_definition),
         cmocka_unit_test(damage_is_refused),
         cmocka_unit_test(damaged_halves_are_refused),
     };

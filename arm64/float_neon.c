@@ -42,18 +42,18 @@ MORSEL_INLINE eight eight_scale(eight a, float b) {
 }
 
 struct eight_reader {
-    uint8x8_t flip;
+    uint8x8_t sign_flip;
     int16x8_t zero;
     float scale;
 };
 
-static inline struct eight_reader eight_reader(const struct morsel_code *code) {
-    struct eight_reader r = {vdup_n_u8((uint8_t)code->flip), vdupq_n_s16((int16_t)code->zero), code->scale};
+static inline struct eight_reader eight_reader(const struct morsel_qparams *qparams) {
+    struct eight_reader r = {vdup_n_u8((uint8_t)qparams->sign_flip), vdupq_n_s16((int16_t)qparams->zero), qparams->scale};
     return r;
 }
 
 MORSEL_INLINE eight eight_load_bytes(const struct eight_reader *r, const uint8_t *x) {
-    int16x8_t v = vsubq_s16(vreinterpretq_s16_u16(vmovl_u8(veor_u8(vld1_u8(x), r->flip))), r->zero);
+    int16x8_t v = vsubq_s16(vreinterpretq_s16_u16(vmovl_u8(veor_u8(vld1_u8(x), r->sign_flip))), r->zero);
     return eight_of(vmulq_n_f32(vcvtq_f32_s32(vmovl_s16(vget_low_s16(v))), r->scale),
                     vmulq_n_f32(vcvtq_f32_s32(vmovl_high_s16(v)), r->scale));
 }
@@ -61,15 +61,15 @@ MORSEL_INLINE eight eight_load_bytes(const struct eight_reader *r, const uint8_t
 struct eight_writer {
     float32x4_t float_min, float_max, scale, low, high; /* low, high: of bytes, without the zero point */
     int32x4_t zero;
-    uint8x8_t flip;
+    uint8x8_t sign_flip;
     uint32_t is_float;
 };
 
 static inline struct eight_writer eight_writer(const struct morsel_output *y) {
     struct eight_writer w = {
-        vdupq_n_f32(y->float_min), vdupq_n_f32(y->float_max), vdupq_n_f32(y->code.scale),
-        vdupq_n_f32((float)(y->out_min - y->code.zero)), vdupq_n_f32((float)(y->out_max - y->code.zero)),
-        vdupq_n_s32(y->code.zero), vdup_n_u8((uint8_t)y->code.flip), y->code.is_float,
+        vdupq_n_f32(y->float_min), vdupq_n_f32(y->float_max), vdupq_n_f32(y->qparams.scale),
+        vdupq_n_f32((float)(y->out_min - y->qparams.zero)), vdupq_n_f32((float)(y->out_max - y->qparams.zero)),
+        vdupq_n_s32(y->qparams.zero), vdup_n_u8((uint8_t)y->qparams.sign_flip), y->qparams.is_float,
     };
     return w;
 }
@@ -100,14 +100,14 @@ MORSEL_INLINE void eight_write(const struct eight_writer *w, void *y, size_t i, 
         return;
     }
     int16x8_t steps = vcombine_s16(vmovn_s32(eight_steps(w, low)), vmovn_s32(eight_steps(w, high)));
-    vst1_u8(n < 8 ? bytes : (uint8_t *)y + i, veor_u8(vmovn_u16(vreinterpretq_u16_s16(steps)), w->flip));
+    vst1_u8(n < 8 ? bytes : (uint8_t *)y + i, veor_u8(vmovn_u16(vreinterpretq_u16_s16(steps)), w->sign_flip));
     if (n < 8) memcpy((uint8_t *)y + i, bytes + first, n);
 }
 
-#include "../kernels/real_loops.h"
+#include "../kernels/float_loops.h"
 
-void morsel_real_conv_rows_neon(const struct morsel_real_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
-    morsel_real_conv(&eight_isa, a, rows, y, n);
+void morsel_float_conv_rows_neon(const struct morsel_float_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+    morsel_float_conv(&eight_isa, a, rows, y, n);
 }
 
 void morsel_unary_neon(const struct morsel_unary_args *a, uint32_t begin, uint32_t end) {
