@@ -393,7 +393,8 @@ a76:  ## estimated cycles of each step on a Cortex-A76; A76="[--json FILE] NET|B
 # ---- what it all needs -----------------------------------------------------------------------------------------------
 
 APT_TOOL := gcc libc6-dev pkg-config protobuf-c-compiler libprotobuf-c-dev libcjson-dev libpng-dev libjpeg-dev
-APT_TEST := g++ clang libcmocka-dev cppcheck gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-i686-linux-gnu libc6-dev-i386-cross qemu-user
+APT_TEST := g++ clang clang-format libcmocka-dev cppcheck qemu-user \
+	gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-i686-linux-gnu libc6-dev-i386-cross
 APT_PYTHON := python3-venv
 .PHONY: deps deps-test deps-tool
 deps:  ## installs the packages of the tool and the tests, and the Python references

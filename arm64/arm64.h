@@ -10,7 +10,7 @@
  * it does not hold even sixteen channels they are given piece by piece, and the sums of up to MORSEL_STRIP tiles wait in between.
  */
 #define MORSEL_ROOM_BYTES 18432u /* sixteen channels of 3x3x128 */
-#define MORSEL_ROOM_PIXELS 8u /* with fewer it does not pay */
+#define MORSEL_ROOM_PIXELS 8u    /* with fewer it does not pay */
 #define MORSEL_STRIP 16u
 struct morsel_room {
     int32_t sums[MORSEL_STRIP][64];
@@ -33,11 +33,11 @@ struct morsel_tile {
     uint32_t pixels; /* 1..4 */
     uint32_t tiles;  /* more than 1: whole tiles of one segment, each x_step behind the one before; never with RAW */
     size_t x_step;
-    uint8_t *y;      /* first channel of the first pixel */
-    size_t y_step;   /* from pixel to pixel */
+    uint8_t *y;                   /* first channel of the first pixel */
+    size_t y_step;                /* from pixel to pixel */
     int32_t (*raw)[MORSEL_GROUP]; /* RAW: sums [pixel][channel] */
     struct morsel_room *room;
-    int32_t *sums;  /* of earlier pieces, if `begun`; not `ended`: where sums go instead of results */
+    int32_t *sums; /* of earlier pieces, if `begun`; not `ended`: where sums go instead of results */
     uint32_t begun, ended;
     const int8_t *next; /* the weights that come after these, or NULL: worth fetching from memory meanwhile */
     size_t next_bytes;

@@ -196,7 +196,7 @@ INLINE void run_blocks(struct blocks *of, const struct morsel_tile *t, uint32_t 
         const int32_t *start = g->start + b.c;
         struct sums s;
         uint32_t k = 16;
-        if (__builtin_expect(depth & 8, 0)) { /* out of the way of what follows the other */
+        if (__builtin_expect(depth & 8, 0)) {     /* out of the way of what follows the other */
             __asm__("" : "+r"(b.w), "+r"(start)); /* what both branches load must not be loaded before them, in a heap */
             s = start_four(start);
             add_eight(&s, b.x, 0, b.w);

@@ -94,8 +94,8 @@ INLINE int8x16_t odd_pairs(int8x16_t a, int8x16_t b) {
     return vreinterpretq_s8_s16(vuzp2q_s16(vreinterpretq_s16_s8(a), vreinterpretq_s16_s8(b)));
 }
 
-static __attribute__((noinline)) void put_parts(const struct morsel_tile *t, int8x16_t a, int8x16_t b, int8x16_t c, int8x16_t d,
-                                                 uint8_t *y, uint32_t n) {
+static __attribute__((noinline)) void put_parts(const struct morsel_tile *t, int8x16_t a, int8x16_t b, int8x16_t c, int8x16_t d, uint8_t *y,
+                                                uint32_t n) {
     int8x16_t v[4] = {a, b, c, d};
     for (uint32_t p = 0; p < t->pixels; p++, y += t->y_step) morsel_store_part(y, v[p], n);
 }
@@ -176,7 +176,7 @@ INLINE const int8_t *add_block(struct sums *s, const struct morsel_tile *t, size
 }
 
 INLINE void requant_block(const struct morsel_tile *t, const struct morsel_tile *u, const struct sums *s, uint32_t c,
-                         const struct morsel_requant *f, uint8_t *y, uint32_t mode) {
+                          const struct morsel_requant *f, uint8_t *y, uint32_t mode) {
     const float *m = u->room->multiplier + 2 * c, *o = u->room->offset + 2 * c;
     int8x16_t a = morsel_finish16(s->a0, m, o, f, mode), a8 = morsel_finish16(s->a8, m + 16, o + 16, f, mode);
     int8x16_t b = morsel_finish16(s->b0, m, o, f, mode), b8 = morsel_finish16(s->b8, m + 16, o + 16, f, mode);

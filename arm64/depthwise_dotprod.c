@@ -9,8 +9,8 @@
 #define INLINE static inline __attribute__((always_inline))
 /* No loop lies across two pages: an emulator cuts it there, and an estimate prices the pieces one by one. */
 #define WHOLE __attribute__((noinline, aligned(1024)))
-#define NEAR 32768u  /* bytes of input and output that stay in the nearest cache from channels to channels */
-#define FAR 262144u  /* bytes of a picture that comes from far: it had better come a little at a time */
+#define NEAR 32768u /* bytes of input and output that stay in the nearest cache from channels to channels */
+#define FAR 262144u /* bytes of a picture that comes from far: it had better come a little at a time */
 
 /* ---- windows 3x3 ---- */
 
@@ -23,7 +23,7 @@ struct band {
     uint8_t *y;
     const struct morsel_requant *requant;
     size_t c, in_c, out_c, out_row;
-    uint32_t n; /* rows; even where they go in pairs */
+    uint32_t n;                  /* rows; even where they go in pairs */
     uint32_t in_w, out_w, first; /* first: the first column, huge where it is left of the picture */
     int8_t zero;
 };
@@ -148,8 +148,14 @@ INLINE void run_band(struct band band, struct kind kind, uint32_t stride) {
     k.requant = morsel_keep_finish8(band.requant, band.multiplier);
     for (; band.n; band.n -= step, band.rows += 3 * step, band.y += step * band.out_row) {
         const uint8_t *r2 = band.rows[2] + band.c;
-        struct strip s = {band.rows[0] + band.c, band.rows[1] + band.c, r2, kind.two ? band.rows[5] + band.c : r2,
-                          band.y, band.y + band.out_row, band.in_c, band.out_c};
+        struct strip s = {band.rows[0] + band.c,
+                          band.rows[1] + band.c,
+                          r2,
+                          kind.two ? band.rows[5] + band.c : r2,
+                          band.y,
+                          band.y + band.out_row,
+                          band.in_c,
+                          band.out_c};
         if (stride == 2) strip_two(s, &band, &k, kind);
         else strip_one(s, &band, &k, kind);
     }
@@ -220,8 +226,8 @@ static void run_three(const struct morsel_conv_args *a, const uint8_t *const *ro
     int two = win->stride_h == 1 && win->stride_w == 1 && win->dilation_h == 1;
     size_t out_row = (size_t)win->out_w * win->out_c;
     uint32_t most = NEAR / (64 * (win->in_w + win->out_w)) / 2 * 2, left;
-    struct band b = {NULL, NULL, NULL, NULL, NULL, NULL, &g->requant, 0, win->in_c, win->out_c, out_row, 0,
-                     win->in_w, win->out_w, 0 - win->pad_left, (int8_t)(a->x.qparams.zero - 128)};
+    struct band b = {NULL,      NULL,       NULL,    NULL, NULL,      NULL,       &g->requant,       0,
+                     win->in_c, win->out_c, out_row, 0,    win->in_w, win->out_w, 0 - win->pad_left, (int8_t)(a->x.qparams.zero - 128)};
     if (most < 2 || (size_t)win->in_row * win->in_h > FAR) most = two ? 2 : 1;
     for (uint32_t i = 0; i < n; i += left) {
         left = n - i < most ? n - i : most;
@@ -326,8 +332,7 @@ static void any_pixel(const struct morsel_conv_args *a, const uint8_t *const *ro
     int whole = n == 16 && a->x.qparams.sign_flip == 0x80;
     if (whole) add_whole(&s, a, rows, left, c, w);
     for (uint32_t kx = 0; kx < win->kernel_w && !whole; kx++)
-        for (uint32_t q = 0; q < quads; q++, w += 64)
-            add_column(&s, load_quad(a, rows, q * 4, left + kx * win->dilation_w, c), w);
+        for (uint32_t q = 0; q < quads; q++, w += 64) add_column(&s, load_quad(a, rows, q * 4, left + kx * win->dilation_w, c), w);
     if (g->requant.mode == MORSEL_REQUANT_RAW) {
         int32_t raw[16];
         vst1q_s32(raw, s.s0), vst1q_s32(raw + 4, s.s1), vst1q_s32(raw + 8, s.s2), vst1q_s32(raw + 12, s.s3);
@@ -353,7 +358,8 @@ static void run_any(const struct morsel_conv_args *a, const uint8_t *const *rows
 
 static int is_three(const struct morsel_conv_args *a) {
     const struct morsel_window *w = &a->window;
-    return w->kernel_h == 3 && w->kernel_w == 3 && w->dilation_w == 1 && (w->stride_w == 1 || w->stride_w == 2) && a->x.qparams.sign_flip == 0x80;
+    return w->kernel_h == 3 && w->kernel_w == 3 && w->dilation_w == 1 && (w->stride_w == 1 || w->stride_w == 2) &&
+           a->x.qparams.sign_flip == 0x80;
 }
 
 void morsel_depthwise_rows_dotprod(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {

@@ -25,7 +25,7 @@ struct add {
     float32x4_t a_offset, b_offset, a_ratio, b_ratio, offset, low, high;
     int16x8_t shift; /* from y's own integers to the signed domain */
     float32x4_t round;
-    int plain;       /* y is signed, all its values are allowed, and no sum leaves 16 bits: narrowing alone is the clamp */
+    int plain; /* y is signed, all its values are allowed, and no sum leaves 16 bits: narrowing alone is the clamp */
 };
 
 static inline __attribute__((always_inline)) float32x4_t add_plain(const struct add *k, float32x4_t a, float32x4_t b) {
@@ -90,8 +90,7 @@ void morsel_qadd_neon(const struct morsel_binary_args *args, uint32_t begin, uin
     if (is_flat(args, args->a_stride) && is_flat(args, args->b_stride)) {
         struct add k = describe_add(args);
         const uint8_t *a = args->a.data, *b = args->b.data;
-        for (; k.plain && end - begin >= 16; begin += 16)
-            add_sixteen_plain(&k, a + begin, b + begin, (uint8_t *)args->y.data + begin);
+        for (; k.plain && end - begin >= 16; begin += 16) add_sixteen_plain(&k, a + begin, b + begin, (uint8_t *)args->y.data + begin);
         for (; end - begin >= 16; begin += 16) add_sixteen(&k, a + begin, b + begin, (uint8_t *)args->y.data + begin);
     }
     if (begin < end) morsel_qadd_c(args, begin, end);
@@ -121,9 +120,10 @@ static void mean_sixteen(const struct morsel_mean_args *a, uint32_t u, const str
     int32x4_t zero = vdupq_n_s32((int32_t)(a->count * (uint32_t)a->x.qparams.zero));
     sum_columns(sums, x, a->count, a->inner, vdupq_n_u8((uint8_t)a->x.qparams.sign_flip));
     for (uint32_t i = 0; i < 16; i += 4) vst1q_f32(m + i, vdupq_n_f32(a->multiplier));
-    struct morsel_sum16 s = {
-        vsubq_s32(vreinterpretq_s32_u32(vld1q_u32(sums)), zero), vsubq_s32(vreinterpretq_s32_u32(vld1q_u32(sums + 4)), zero),
-        vsubq_s32(vreinterpretq_s32_u32(vld1q_u32(sums + 8)), zero), vsubq_s32(vreinterpretq_s32_u32(vld1q_u32(sums + 12)), zero)};
+    struct morsel_sum16 s = {vsubq_s32(vreinterpretq_s32_u32(vld1q_u32(sums)), zero),
+                             vsubq_s32(vreinterpretq_s32_u32(vld1q_u32(sums + 4)), zero),
+                             vsubq_s32(vreinterpretq_s32_u32(vld1q_u32(sums + 8)), zero),
+                             vsubq_s32(vreinterpretq_s32_u32(vld1q_u32(sums + 12)), zero)};
     vst1q_s8((int8_t *)a->y.data + u, morsel_finish16(s, m, m, f, MORSEL_REQUANT_CLAMPED));
 }
 

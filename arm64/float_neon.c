@@ -67,9 +67,14 @@ struct eight_writer {
 
 static inline struct eight_writer eight_writer(const struct morsel_output *y) {
     struct eight_writer w = {
-        vdupq_n_f32(y->float_min), vdupq_n_f32(y->float_max), vdupq_n_f32(y->qparams.scale),
-        vdupq_n_f32((float)(y->out_min - y->qparams.zero)), vdupq_n_f32((float)(y->out_max - y->qparams.zero)),
-        vdupq_n_s32(y->qparams.zero), vdup_n_u8((uint8_t)y->qparams.sign_flip), y->qparams.is_float,
+        vdupq_n_f32(y->float_min),
+        vdupq_n_f32(y->float_max),
+        vdupq_n_f32(y->qparams.scale),
+        vdupq_n_f32((float)(y->out_min - y->qparams.zero)),
+        vdupq_n_f32((float)(y->out_max - y->qparams.zero)),
+        vdupq_n_s32(y->qparams.zero),
+        vdup_n_u8((uint8_t)y->qparams.sign_flip),
+        y->qparams.is_float,
     };
     return w;
 }

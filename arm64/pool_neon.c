@@ -19,8 +19,8 @@ static void max_block(const struct morsel_window *w, const uint8_t *const *rows,
 
 void morsel_max_pool_rows_neon(const struct morsel_pool_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     const struct morsel_window *w = &a->window;
-    struct limits limits = {vdupq_n_u8((uint8_t)a->y.out_min), vdupq_n_u8((uint8_t)a->y.out_max), vdupq_n_u8((uint8_t)a->x.qparams.sign_flip),
-                            vdupq_n_u8((uint8_t)a->y.qparams.sign_flip)};
+    struct limits limits = {vdupq_n_u8((uint8_t)a->y.out_min), vdupq_n_u8((uint8_t)a->y.out_max),
+                            vdupq_n_u8((uint8_t)a->x.qparams.sign_flip), vdupq_n_u8((uint8_t)a->y.qparams.sign_flip)};
     if (a->y.qparams.is_float || w->out_c < 16) {
         morsel_max_pool_rows_c(a, rows, y, n);
         return;

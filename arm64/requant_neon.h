@@ -35,20 +35,20 @@ enum morsel_requant_mode {
 
 struct morsel_requant {
     uint32_t mode;
-    float round;     /* magic, plus the zero point where it is folded */
-    float low, high; /* limits of the product */
-    int32_t zero;    /* signed domain */
-    uint32_t sign_flip;   /* signed domain to stored byte */
-    uint32_t whole;  /* all 256 values allowed, stored signed */
+    float round;        /* magic, plus the zero point where it is folded */
+    float low, high;    /* limits of the product */
+    int32_t zero;       /* signed domain */
+    uint32_t sign_flip; /* signed domain to stored byte */
+    uint32_t whole;     /* all 256 values allowed, stored signed */
 };
 
 /* Constants of up to 128 channels, padded to whole blocks of 16. */
 #define MORSEL_GROUP 128u
 struct morsel_group {
     struct morsel_requant requant;
-    uint32_t uses;  /* about how many sums each channel has */
-    uint32_t pairs; /* whether two products of bytes fit 16 bits: 0 unknown, 1 no, 2 yes; for the tiles that ask */
-    uint32_t ready; /* whether the tile's room holds the group: 0 unknown, 1 never, 2 yes */
+    uint32_t uses;               /* about how many sums each channel has */
+    uint32_t pairs;              /* whether two products of bytes fit 16 bits: 0 unknown, 1 no, 2 yes; for the tiles that ask */
+    uint32_t ready;              /* whether the tile's room holds the group: 0 unknown, 1 never, 2 yes */
     int32_t start[MORSEL_GROUP]; /* where sums begin: bias and zero point, magic too where it is proven */
     float multiplier[MORSEL_GROUP];
     float offset[MORSEL_GROUP]; /* RELU: -2^23 * multiplier */
@@ -103,7 +103,7 @@ static inline int8x16_t morsel_narrow(int16x8_t a, int16x8_t b) {
 /* In one piece of asm: the compiler would copy the offsets, which the fused operation overwrites, instead of loading them for each
  * pixel. */
 static inline __attribute__((always_inline)) int8x16_t morsel_requant_relu(struct morsel_sum16 s, const float *m, const float *o,
-                                                                          float32x4_t round) {
+                                                                           float32x4_t round) {
     int8x16_t v;
     float32x4_t t1, t2, t3, m0 = vld1q_f32(m), m1 = vld1q_f32(m + 4), m2 = vld1q_f32(m + 8), m3 = vld1q_f32(m + 12);
     __asm__ volatile("ldp %q0, %q1, [%8]\n\tldp %q2, %q3, [%8, #32]\n\t"
@@ -149,8 +149,13 @@ struct morsel_finish8 {
 
 /* For RELU, SHIFTED (which does what is FOLDED too) or CLAMPED; what a mode has no use for vanishes. */
 static inline __attribute__((always_inline)) struct morsel_finish8 morsel_keep_finish8(const struct morsel_requant *f, const float *m) {
-    struct morsel_finish8 k = {vld1q_f32(m), vld1q_f32(m + 4), vdupq_n_f32(f->round), vdupq_n_f32(f->low), vdupq_n_f32(f->high),
-                               vdupq_n_s16(f->mode == MORSEL_REQUANT_FOLDED ? 0 : (int16_t)f->zero), vdup_n_s8((int8_t)f->sign_flip)};
+    struct morsel_finish8 k = {vld1q_f32(m),
+                               vld1q_f32(m + 4),
+                               vdupq_n_f32(f->round),
+                               vdupq_n_f32(f->low),
+                               vdupq_n_f32(f->high),
+                               vdupq_n_s16(f->mode == MORSEL_REQUANT_FOLDED ? 0 : (int16_t)f->zero),
+                               vdup_n_s8((int8_t)f->sign_flip)};
     return k;
 }
 

@@ -8,8 +8,8 @@
 #define INLINE static inline __attribute__((always_inline))
 /* No loop lies across two pages: an emulator cuts it there, and an estimate prices the pieces one by one. */
 #define WHOLE __attribute__((noinline, aligned(512)))
-#define QUADS 8u   /* four inputs each, at most */
-#define PREFETCH 32u  /* tiles whose inputs and results stay in the nearest cache from channels to channels */
+#define QUADS 8u     /* four inputs each, at most */
+#define PREFETCH 32u /* tiles whose inputs and results stay in the nearest cache from channels to channels */
 
 /* Eight channels over `pixels` pixels. */
 struct lines {
@@ -32,11 +32,11 @@ struct kept {
 /* In asm, and volatile, for the order: a pixel's sums must not wait for another's. */
 #define DOT8(w, i, x, lane) \
     __asm__ volatile("sdot %0.4s, %2.16b, %4.4b[" #lane "]\n\tsdot %1.4s, %3.16b, %4.4b[" #lane "]" \
-                     : "+w"(s.s0), "+w"(s.s1) : "w"((w)[2 * (i)]), "w"((w)[2 * (i) + 1]), "w"(x))
+                     : "+w"(s.s0), "+w"(s.s1) \
+                     : "w"((w)[2 * (i)]), "w"((w)[2 * (i) + 1]), "w"(x))
 #define LOAD(v, width, x, at) __asm__ volatile("ldr %" width "0, [%1, #" #at "]" : "=w"(v) : "r"(x), "m"(*(const uint8_t(*)[64])(x)))
 
-INLINE void pixel(uint8_t *y, const struct kept *k, const uint8_t *x, const int32_t *start, const float *o, uint32_t quads,
-                  uint32_t mode) {
+INLINE void pixel(uint8_t *y, const struct kept *k, const uint8_t *x, const int32_t *start, const float *o, uint32_t quads, uint32_t mode) {
     struct morsel_sum8 s;
     int8x16_t x0, x1 = vdupq_n_s8(0);
     MORSEL_LOAD_PAIR(s.s0, s.s1, start, 0);

@@ -6,13 +6,13 @@
  */
 #include "arm64.h"
 
-#define PIECES 64u         /* window cells that a tile addresses one by one */
-#define LINE 1024u         /* channels of a cell outside the picture */
-#define PACKED 1536u       /* bytes of a window that is copied */
-#define SPARE 16u          /* copies go 16 bytes at a time */
-#define FEW_WEIGHTS 6144u  /* bytes */
+#define PIECES 64u        /* window cells that a tile addresses one by one */
+#define LINE 1024u        /* channels of a cell outside the picture */
+#define PACKED 1536u      /* bytes of a window that is copied */
+#define SPARE 16u         /* copies go 16 bytes at a time */
+#define FEW_WEIGHTS 6144u /* bytes */
 #define MANY_INPUTS 131072u
-#define NINE_K 28u         /* three rows of nine bytes and one of padding */
+#define NINE_K 28u /* three rows of nine bytes and one of padding */
 
 struct walk {
     const struct morsel_conv_args *a;
@@ -22,9 +22,9 @@ struct walk {
     uint32_t most; /* channels of a group */
     uint32_t deep; /* pieces of a window whose weights the room holds at once, where it does not hold all; else 0 */
     struct morsel_room *room;
-    uint32_t nine; /* windows of three rows of nine bytes lie closer than the weights of the blob */
+    uint32_t nine;   /* windows of three rows of nine bytes lie closer than the weights of the blob */
     uint32_t tile_k; /* inputs of a copied window */
-    uint32_t line; /* its bytes with the spare ones */
+    uint32_t line;   /* its bytes with the spare ones */
     const uint8_t *x[4 * PIECES];
     uint8_t padding_row[LINE]; /* zero points, signed domain */
     uint8_t packed[4 * (PACKED + SPARE)];
@@ -257,8 +257,24 @@ static void run_group(struct walk *w, uint32_t g, uint32_t c, uint32_t pixels, s
     const struct morsel_conv_args *a = w->a;
     uint32_t blocks = (w->outs + 15) / 16, start = (g * blocks + c / 16) * 16, left = w->outs - c;
     uint32_t pieces = w->packing ? 1 : w->pieces, depth = w->packing ? w->tile_k : w->depth, line = w->packing ? w->line : a->window.in_c;
-    struct morsel_tile t = {w->x, pieces, depth, a->weights + (size_t)start * w->k, &w->group, left < w->most ? left : w->most,
-                            0, 1, 4 * (size_t)line, NULL, a->window.out_c, w->raw, w->room, NULL, 0, 1, NULL, 0};
+    struct morsel_tile t = {w->x,
+                            pieces,
+                            depth,
+                            a->weights + (size_t)start * w->k,
+                            &w->group,
+                            left < w->most ? left : w->most,
+                            0,
+                            1,
+                            4 * (size_t)line,
+                            NULL,
+                            a->window.out_c,
+                            w->raw,
+                            w->room,
+                            NULL,
+                            0,
+                            1,
+                            NULL,
+                            0};
     morsel_group_prepare(&w->group, &a->channels, &a->x, &a->y, start, (t.channels + 15) / 16);
     w->group.uses = pixels;
     if (w->nine) {
@@ -419,8 +435,7 @@ void morsel_fc_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t en
         conv.window.in_w = conv.window.out_w * conv.window.kernel_w;
         conv.window.in_row = conv.window.out_w * a->inputs;
         w.outs = stop * 16 < a->outputs ? stop * 16 : a->outputs;
-        for (uint32_t c = block * 16; c < w.outs; c += w.most)
-            run_group(&w, 0, c, conv.window.out_w, (size_t)row * a->outputs, tile);
+        for (uint32_t c = block * 16; c < w.outs; c += w.most) run_group(&w, 0, c, conv.window.out_w, (size_t)row * a->outputs, tile);
         if (!rows) begin += stop - block;
     }
 }

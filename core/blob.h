@@ -59,7 +59,8 @@ static inline const struct morsel_blob_fc *morsel_blob_sums(const struct morsel_
 
 #define MORSEL_SAME_PLACE(field) \
     _Static_assert(offsetof(struct morsel_blob_conv, field) - offsetof(struct morsel_blob_conv, weights) == \
-                   offsetof(struct morsel_blob_fc, field) - offsetof(struct morsel_blob_fc, weights), "the same from `weights` on")
+                       offsetof(struct morsel_blob_fc, field) - offsetof(struct morsel_blob_fc, weights), \
+                   "the same from `weights` on")
 MORSEL_SAME_PLACE(bias);
 MORSEL_SAME_PLACE(multiplier);
 MORSEL_SAME_PLACE(weight_sum);

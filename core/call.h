@@ -53,10 +53,10 @@ union morsel_kernel {
 
 struct morsel_call {
     union morsel_kernel kernel;
-    uint32_t kind;  /* enum morsel_step_kind */
-    uint32_t units; /* what a run of the step is cut into: see the kernel's function type */
+    uint32_t kind;         /* enum morsel_step_kind */
+    uint32_t units;        /* what a run of the step is cut into: see the kernel's function type */
     uint32_t row_elements; /* elementwise steps over N H W C: W * C */
-    uint32_t cut;   /* how tasks share it: MORSEL_CUT_ */
+    uint32_t cut;          /* how tasks share it: MORSEL_CUT_ */
     union morsel_args args;
 };
 
@@ -98,8 +98,8 @@ void morsel_plan_prefetch(const struct morsel_session *session);
 void morsel_fetch_share(const struct morsel_session *session, uint32_t index, struct morsel_conv_args *part, uint32_t tasks,
                         uint32_t place);
 
-/* Decides how tasks share each step; all calls are filled, `strided_pixels` is that of the kernels. Returns whether tensors were moved, so that
- * the calls have to be filled again. */
+/* Decides how tasks share each step; all calls are filled, `strided_pixels` is that of the kernels. Returns whether tensors were moved:
+ * then the calls have to be filled again. */
 int morsel_plan_cuts(const struct morsel_session *session, uint32_t strided_pixels);
 
 /* Weights of 16 output channels of a convolution in one group, or of a depthwise one. */
@@ -124,8 +124,8 @@ struct morsel_held {
 };
 
 /* Rows begin .. end of one picture, of a call whose step stands in a group. tests/a76 counts its calls. */
-void morsel_call_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out, const uint8_t *padding_row,
-                      uint32_t begin, uint32_t end);
+void morsel_call_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out,
+                      const uint8_t *padding_row, uint32_t begin, uint32_t end);
 
 /* How its rows lie over those of its inputs: row y reads `window` rows from y * stride - pad on. */
 struct morsel_reach {

@@ -18,9 +18,9 @@
 #define NONE INT64_MIN
 
 /* What it takes to hand a step over, in units of 256 multiplications: */
-#define JOB 512u         /* .. calling all tasks, and waiting for the last */
-#define DEPTHWISE 4u     /* .. a unit of a depthwise convolution, whose multiplications take longer */
-#define BYTES_A_UNIT 6u  /* .. of rows that another core has written */
+#define JOB 512u        /* .. calling all tasks, and waiting for the last */
+#define DEPTHWISE 4u    /* .. a unit of a depthwise convolution, whose multiplications take longer */
+#define BYTES_A_UNIT 6u /* .. of rows that another core has written */
 
 struct link {
     const struct morsel_call *call;

@@ -106,7 +106,8 @@ static enum morsel_error check_scratch(const struct morsel_check *c, uint32_t i)
         if (birth(c, t) <= last + 1 && first + 1 <= death(c, t)) return MORSEL_ERR_PLAN;
     }
     for (uint32_t k = first; k < i; k++)
-        if (barrier(step->scratch_offset, step->scratch_bytes, c->steps[k].scratch_offset, c->steps[k].scratch_bytes)) return MORSEL_ERR_PLAN;
+        if (barrier(step->scratch_offset, step->scratch_bytes, c->steps[k].scratch_offset, c->steps[k].scratch_bytes))
+            return MORSEL_ERR_PLAN;
     return MORSEL_OK;
 }
 

@@ -11,8 +11,8 @@
 
 /* What a kind of step takes. */
 struct rule {
-    uint32_t inputs;    /* 0: one or more */
-    uint32_t x_types;   /* of all inputs */
+    uint32_t inputs;  /* 0: one or more */
+    uint32_t x_types; /* of all inputs */
     uint32_t y_types;
     uint32_t same_type; /* inputs and y have one type */
     uint32_t record;    /* bytes of the parameters */

@@ -69,7 +69,7 @@ enum morsel_error morsel_check_float_conv(const struct morsel_step_check *s) {
     if (p->weights_half > 1) return MORSEL_ERR_PARAMETER;
     uint64_t outputs = ((uint64_t)s->y->dims[3] + 7) / 8 * 8;
     uint64_t taps = (uint64_t)(s->x->dims[3] / p->groups) * p->kernel_h * p->kernel_w; /* < 2^43 */
-    uint64_t weights = taps > MORSEL_SIZE_LIMIT ? UINT64_MAX : taps * outputs; /* a multiple of 8 */
+    uint64_t weights = taps > MORSEL_SIZE_LIMIT ? UINT64_MAX : taps * outputs;         /* a multiple of 8 */
     int fit = p->weights_half ? morsel_check_halves(s->check, p->weights, weights) : morsel_check_floats(s->check, p->weights, weights);
     return fit && (!p->bias || morsel_check_floats(s->check, p->bias, outputs)) ? MORSEL_OK : MORSEL_ERR_CONSTANT;
 }

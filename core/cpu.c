@@ -5,8 +5,8 @@
 #include "../kernels/kernels.h"
 
 _Static_assert((int)MORSEL_HAS_NEON == (int)MORSEL_CPU_NEON && (int)MORSEL_HAS_DOTPROD == (int)MORSEL_CPU_DOTPROD &&
-               (int)MORSEL_HAS_I8MM == (int)MORSEL_CPU_I8MM && (int)MORSEL_HAS_AVX2 == (int)MORSEL_CPU_AVX2 &&
-               (int)MORSEL_HAS_AVXVNNI == (int)MORSEL_CPU_AVXVNNI && (int)MORSEL_HAS_AVX512VNNI == (int)MORSEL_CPU_AVX512VNNI,
+                   (int)MORSEL_HAS_I8MM == (int)MORSEL_CPU_I8MM && (int)MORSEL_HAS_AVX2 == (int)MORSEL_CPU_AVX2 &&
+                   (int)MORSEL_HAS_AVXVNNI == (int)MORSEL_CPU_AVXVNNI && (int)MORSEL_HAS_AVX512VNNI == (int)MORSEL_CPU_AVX512VNNI,
                "one set of bits");
 
 #if defined(__x86_64__)

@@ -27,8 +27,8 @@
 #define MORSEL_FORMAT_MAX_TENSORS 4096u
 #define MORSEL_FORMAT_MAX_STEPS 4096u
 #define MORSEL_FORMAT_MAX_IO 256u
-#define MORSEL_FORMAT_MAX_WINDOW 64u /* rows and columns of a kernel window, without dilation */
-#define MORSEL_FORMAT_MAX_GROUP 32u /* steps of a group */
+#define MORSEL_FORMAT_MAX_WINDOW 64u   /* rows and columns of a kernel window, without dilation */
+#define MORSEL_FORMAT_MAX_GROUP 32u    /* steps of a group */
 #define MORSEL_FORMAT_MAX_STAGE 65536u /* scale, lead and strip of a group */
 /* Every step gets this many bytes at the front of the arena for its prepared call, on every ABI. */
 #define MORSEL_FORMAT_STEP_SLOT 256u
@@ -42,8 +42,8 @@ struct morsel_blob_header {
     uint8_t magic[8];
     uint32_t format_version;
     uint32_t blob_bytes;
-    uint32_t checksum;    /* morsel_checksum() of the blob without these four bytes */
-    uint32_t arena_bytes; /* step slots and every slice, a multiple of 64 */
+    uint32_t checksum;                     /* morsel_checksum() of the blob without these four bytes */
+    uint32_t arena_bytes;                  /* step slots and every slice, a multiple of 64 */
     struct morsel_blob_section tensors;    /* struct morsel_blob_tensor */
     struct morsel_blob_section operands;   /* uint32_t: indices of tensors */
     struct morsel_blob_section steps;      /* struct morsel_blob_step, in the order of running */
@@ -55,8 +55,8 @@ struct morsel_blob_header {
     struct morsel_blob_section labels;     /* uint32_t: offsets into strings */
     struct morsel_blob_section strings;    /* bytes; every string ends in 0. Offset 0 is the empty string */
     struct morsel_blob_section data;       /* bytes */
-    uint32_t name;        /* of the network: offset into strings */
-    uint32_t macs_low;    /* multiply-accumulates of one run */
+    uint32_t name;                         /* of the network: offset into strings */
+    uint32_t macs_low;                     /* multiply-accumulates of one run */
     uint32_t macs_high;
     uint32_t parameter_count; /* weights and biases of the network, for people */
 };
@@ -65,13 +65,13 @@ struct morsel_blob_header {
 struct morsel_blob_tensor {
     uint32_t type;
     uint32_t layout;
-    uint32_t rank; /* 0..6; rank 0 is one value */
+    uint32_t rank;                         /* 0..6; rank 0 is one value */
     uint32_t dims[MORSEL_FORMAT_MAX_RANK]; /* order of memory, slowest first; unused ones are 1 */
     uint32_t bytes;
     float scale; /* positive, finite; 1 for float and int32 */
     int32_t zero_point;
-    uint32_t place;  /* 0: arena, 1: constant in data */
-    uint32_t offset; /* into the arena, or into the blob; multiple of 64 */
+    uint32_t place;      /* 0: arena, 1: constant in data */
+    uint32_t offset;     /* into the arena, or into the blob; multiple of 64 */
     uint32_t first_step; /* the step that writes it; MORSEL_STEP_BEFORE for inputs and constants */
     uint32_t last_step;  /* the last step that reads it; step count for outputs */
     uint32_t name;       /* offset into strings, 0 where stripped */
@@ -86,7 +86,7 @@ struct morsel_blob_step {
     uint32_t first_operand; /* index into operands: the inputs, then the outputs */
     uint32_t input_count;
     uint32_t output_count;
-    uint32_t parameters;    /* offset into the blob of the record for this kind */
+    uint32_t parameters;     /* offset into the blob of the record for this kind */
     uint32_t scratch_offset; /* arena bytes that only this step uses, multiple of 64; what for is said at the kind */
     uint32_t scratch_bytes;
     uint32_t macs_low;
@@ -131,8 +131,8 @@ enum morsel_picture_channels { MORSEL_CHANNELS_RGB = 0, MORSEL_CHANNELS_BGR = 1,
 
 /* pixel -> resize -> centre crop -> (pixel * scale - mean[c]) / std[c] in float32, c in the order of `channels`. */
 struct morsel_blob_picture {
-    uint32_t input;  /* index into inputs */
-    uint32_t resize; /* enum morsel_resize */
+    uint32_t input;         /* index into inputs */
+    uint32_t resize;        /* enum morsel_resize */
     uint32_t resize_height; /* EXACT: height and width; SHORT_SIDE: both the length of the shorter side */
     uint32_t resize_width;
     uint32_t crop_height; /* 0: no crop */
@@ -150,20 +150,20 @@ struct morsel_blob_picture {
  * Offsets of constants are offsets into the blob (inside data), multiples of 64; 0 means absent where that is allowed.
  */
 enum morsel_step_kind {
-    MORSEL_STEP_CONV = 1,      /* x q8 [N H W C] -> y q8 or f32 [N OH OW OC]: struct morsel_blob_conv */
-    MORSEL_STEP_DEPTHWISE = 2, /* the same, groups == C == OC, weights by channel */
-    MORSEL_STEP_FC = 3,        /* x q8 [.. rows .., K] -> y q8 or f32 [.. rows .., N], constant weights: struct morsel_blob_fc */
-    MORSEL_STEP_MATMUL = 4,    /* x q8 [batch, M, K], second input q8 [batch, K, N] -> y: struct morsel_blob_matmul */
-    MORSEL_STEP_BINARY = 5,    /* two inputs, q8 or f32 each, broadcast -> y q8 or f32: struct morsel_blob_binary */
-    MORSEL_STEP_UNARY = 6,     /* x q8 or f32 -> y q8 or f32, by element, in float: struct morsel_blob_unary */
-    MORSEL_STEP_LUT = 7,       /* x q8 -> y q8 or f32 by table: struct morsel_blob_lut */
+    MORSEL_STEP_CONV = 1,         /* x q8 [N H W C] -> y q8 or f32 [N OH OW OC]: struct morsel_blob_conv */
+    MORSEL_STEP_DEPTHWISE = 2,    /* the same, groups == C == OC, weights by channel */
+    MORSEL_STEP_FC = 3,           /* x q8 [.. rows .., K] -> y q8 or f32 [.. rows .., N], constant weights: struct morsel_blob_fc */
+    MORSEL_STEP_MATMUL = 4,       /* x q8 [batch, M, K], second input q8 [batch, K, N] -> y: struct morsel_blob_matmul */
+    MORSEL_STEP_BINARY = 5,       /* two inputs, q8 or f32 each, broadcast -> y q8 or f32: struct morsel_blob_binary */
+    MORSEL_STEP_UNARY = 6,        /* x q8 or f32 -> y q8 or f32, by element, in float: struct morsel_blob_unary */
+    MORSEL_STEP_LUT = 7,          /* x q8 -> y q8 or f32 by table: struct morsel_blob_lut */
     MORSEL_STEP_AVERAGE_POOL = 8, /* x q8 or f32 [N H W C] -> y the same type: struct morsel_blob_pool */
-    MORSEL_STEP_MAX_POOL = 9,  /* x q8 or f32 -> y the same type, bytes as they are whatever scale they have: struct morsel_blob_pool */
-    MORSEL_STEP_MEAN = 10,     /* x q8 or f32 seen as [outer, count, inner] -> y q8 or f32 [outer, inner]: struct morsel_blob_mean */
-    MORSEL_STEP_SOFTMAX = 11,  /* x q8 or f32 seen as [outer, count, inner], along count -> y q8 or f32: struct morsel_blob_softmax */
-    MORSEL_STEP_CONCAT = 12,   /* n inputs of y's type, copied one behind the other: struct morsel_blob_concat */
-    MORSEL_STEP_GATHER = 13,   /* x any type -> y the same type, by index tables: struct morsel_blob_gather */
-    MORSEL_STEP_FLOAT_CONV = 14, /* x q8 or f32 [N H W C] -> y q8 or f32 [N OH OW OC], float weights: struct morsel_blob_float_conv */
+    MORSEL_STEP_MAX_POOL = 9,     /* x q8 or f32 -> y the same type, bytes as they are whatever scale they have: struct morsel_blob_pool */
+    MORSEL_STEP_MEAN = 10,        /* x q8 or f32 seen as [outer, count, inner] -> y q8 or f32 [outer, inner]: struct morsel_blob_mean */
+    MORSEL_STEP_SOFTMAX = 11,     /* x q8 or f32 seen as [outer, count, inner], along count -> y q8 or f32: struct morsel_blob_softmax */
+    MORSEL_STEP_CONCAT = 12,      /* n inputs of y's type, copied one behind the other: struct morsel_blob_concat */
+    MORSEL_STEP_GATHER = 13,      /* x any type -> y the same type, by index tables: struct morsel_blob_gather */
+    MORSEL_STEP_FLOAT_CONV = 14,  /* x q8 or f32 [N H W C] -> y q8 or f32 [N OH OW OC], float weights: struct morsel_blob_float_conv */
     MORSEL_STEP_KIND_COUNT
 };
 
@@ -184,15 +184,15 @@ struct morsel_blob_conv {
     uint32_t dilation_h, dilation_w;
     uint32_t pad_top, pad_left, pad_bottom, pad_right;
     uint32_t groups;
-    uint32_t weights;     /* int8 */
-    uint32_t bias;        /* int32; never absent */
-    uint32_t multiplier;  /* float: y q8: scale(x) * scale(w) / scale(y), in ONNX Runtime's order; y f32: scale(x) * scale(w) */
-    uint32_t weight_sum;  /* int32: sum of all stored weights of the channel, padding too */
-    uint32_t weight_zero; /* int32; absent where all are 0 */
-    uint32_t float_bias;  /* float, added after the multiplication: y q8: in steps of scale(y); may be absent */
-    int32_t out_min, out_max; /* within y's type; whole range without an activation. y f32: see float_min */
+    uint32_t weights;           /* int8 */
+    uint32_t bias;              /* int32; never absent */
+    uint32_t multiplier;        /* float: y q8: scale(x) * scale(w) / scale(y), in ONNX Runtime's order; y f32: scale(x) * scale(w) */
+    uint32_t weight_sum;        /* int32: sum of all stored weights of the channel, padding too */
+    uint32_t weight_zero;       /* int32; absent where all are 0 */
+    uint32_t float_bias;        /* float, added after the multiplication: y q8: in steps of scale(y); may be absent */
+    int32_t out_min, out_max;   /* within y's type; whole range without an activation. y f32: see float_min */
     float float_min, float_max; /* y f32: clamp, -inf and inf without one (the only infinities in a blob) */
-    uint32_t proofs; /* uint8 for each 16 channel constants: enum morsel_proof; may be absent */
+    uint32_t proofs;            /* uint8 for each 16 channel constants: enum morsel_proof; may be absent */
 };
 
 /* What the weights of 16 channels prove, whatever the input; one that does not hold gives wrong numbers and nothing worse. */
@@ -224,8 +224,8 @@ struct morsel_blob_float_conv {
 
 /* Matrix product with constant weights (QLinearMatMul, QGemm): a convolution 1x1, K = inputs, OC = outputs; no scratch. */
 struct morsel_blob_fc {
-    uint32_t rows, inputs, outputs; /* rows: product of all leading dimensions */
-    uint32_t weights;               /* int8 [pad16(outputs)/16][pad4(inputs)/4][16][4] */
+    uint32_t rows, inputs, outputs;                                 /* rows: product of all leading dimensions */
+    uint32_t weights;                                               /* int8 [pad16(outputs)/16][pad4(inputs)/4][16][4] */
     uint32_t bias, multiplier, weight_sum, weight_zero, float_bias; /* as in morsel_blob_conv */
     int32_t out_min, out_max;
     float float_min, float_max;
@@ -247,7 +247,7 @@ enum morsel_binary_op {
     MORSEL_BINARY_QADD = 1,
     /* com.microsoft QLinearMul: round(float((a - za) * (b - zb)) * a_ratio + float(zy)), two roundings before the last */
     MORSEL_BINARY_QMUL = 2,
-    MORSEL_BINARY_ADD = 3,  /* float steps: operands dequantized as scale * (q - zero point), op, clamp, y quantized by division */
+    MORSEL_BINARY_ADD = 3, /* float steps: operands dequantized as scale * (q - zero point), op, clamp, y quantized by division */
     MORSEL_BINARY_SUB = 4,
     MORSEL_BINARY_MUL = 5,
     MORSEL_BINARY_DIV = 6,
@@ -265,20 +265,20 @@ struct morsel_blob_binary {
     uint32_t a_stride[MORSEL_FORMAT_MAX_RANK];
     uint32_t b_stride[MORSEL_FORMAT_MAX_RANK];
     float a_ratio, b_ratio, offset;
-    int32_t out_min, out_max; /* y q8 */
+    int32_t out_min, out_max;   /* y q8 */
     float float_min, float_max; /* float ops: clamp before y is quantized or stored */
 };
 
 enum morsel_unary_op {
-    MORSEL_UNARY_IDENTITY = 0, /* QuantizeLinear, DequantizeLinear, or a copy, by the types of x and y */
-    MORSEL_UNARY_CLIP = 1,     /* min(max(x, alpha), beta) */
-    MORSEL_UNARY_LEAKY_RELU = 2, /* x < 0 ? alpha * x : x */
+    MORSEL_UNARY_IDENTITY = 0,     /* QuantizeLinear, DequantizeLinear, or a copy, by the types of x and y */
+    MORSEL_UNARY_CLIP = 1,         /* min(max(x, alpha), beta) */
+    MORSEL_UNARY_LEAKY_RELU = 2,   /* x < 0 ? alpha * x : x */
     MORSEL_UNARY_HARD_SIGMOID = 3, /* max(0, min(1, alpha * x + beta)) */
     MORSEL_UNARY_HARD_SWISH = 4,   /* x * max(0, min(1, x / 6 + 0.5)), alpha = 1/6, beta = 0.5 */
     MORSEL_UNARY_SIGMOID = 5,
     MORSEL_UNARY_TANH = 6,
-    MORSEL_UNARY_SILU = 7,     /* x * sigmoid(x) */
-    MORSEL_UNARY_AFFINE = 8,   /* x * scale[c] + offset[c], c = index % channels (BatchNormalization, Mul by a constant) */
+    MORSEL_UNARY_SILU = 7,   /* x * sigmoid(x) */
+    MORSEL_UNARY_AFFINE = 8, /* x * scale[c] + offset[c], c = index % channels (BatchNormalization, Mul by a constant) */
     MORSEL_UNARY_ERF = 9,
     MORSEL_UNARY_EXP = 10,
     MORSEL_UNARY_SQRT = 11,
@@ -291,7 +291,7 @@ struct morsel_blob_unary {
     uint32_t op;
     uint32_t count; /* elements */
     float alpha, beta;
-    uint32_t channels;           /* AFFINE: c = index % channels; else 1 */
+    uint32_t channels;                    /* AFFINE: c = index % channels; else 1 */
     uint32_t affine_scale, affine_offset; /* AFFINE: float[channels] */
 };
 
@@ -308,7 +308,7 @@ struct morsel_blob_lut {
 struct morsel_blob_pool {
     uint32_t kernel_h, kernel_w;
     uint32_t stride_h, stride_w;
-    uint32_t dilation_h, dilation_w; /* MAX_POOL only; 1 for AVERAGE_POOL */
+    uint32_t dilation_h, dilation_w;                   /* MAX_POOL only; 1 for AVERAGE_POOL */
     uint32_t pad_top, pad_left, pad_bottom, pad_right; /* as ONNX states them; ceil_mode shows in y's dimensions alone */
     uint32_t count_include_pad;
     int32_t out_min, out_max;
@@ -337,10 +337,10 @@ struct morsel_blob_concat {
 /* y[i_0, i_1, ...] = any t_k[i_k] < 0 ? fill : x[t_0[i_0] + t_1[i_1] + ...]; the tables stand one behind the other: dims[0] entries,
  * dims[1] entries, ... Transpose, Slice, Split, Pad, Resize nearest, Expand, channel shuffle and compositions of them are all this. */
 struct morsel_blob_gather {
-    uint32_t rank; /* 1..6 */
+    uint32_t rank;                         /* 1..6 */
     uint32_t dims[MORSEL_FORMAT_MAX_RANK]; /* their product is the elements of y */
-    uint32_t table; /* int32[sum of dims], element offsets into x, -1 for fill */
-    uint32_t fill;  /* the bits of the fill value, in the low bytes */
+    uint32_t table;                        /* int32[sum of dims], element offsets into x, -1 for fill */
+    uint32_t fill;                         /* the bits of the fill value, in the low bytes */
 };
 
 #endif

@@ -45,28 +45,28 @@ extern "C" {
 /* Every function that can fail returns one of these; morsel_error_text() puts it into words. */
 enum morsel_error {
     MORSEL_OK = 0,
-    MORSEL_ERR_ARGUMENT,    /* a null pointer, or an index that does not exist */
-    MORSEL_ERR_ALIGNMENT,   /* the blob or the arena does not start at a multiple of MORSEL_ALIGNMENT */
-    MORSEL_ERR_ENDIAN,      /* the machine is big-endian */
-    MORSEL_ERR_TRUNCATED,   /* fewer bytes than a header, or than the header says */
-    MORSEL_ERR_MAGIC,       /* not a Morsel blob */
-    MORSEL_ERR_VERSION,     /* a blob of a format this library does not know */
-    MORSEL_ERR_CHECKSUM,    /* the bytes are not those that were written */
-    MORSEL_ERR_HEADER,      /* a count or a field of the header is out of its range */
-    MORSEL_ERR_SECTION,     /* a section lies outside the blob or is misaligned */
-    MORSEL_ERR_STRING,      /* a name or a label lies outside its section or does not end */
-    MORSEL_ERR_TENSOR,      /* a tensor has an unknown type, layout or rank */
-    MORSEL_ERR_SHAPE,       /* a tensor's dimensions are zero, overflow, or differ from its bytes */
-    MORSEL_ERR_QUANTIZATION,/* a scale is not positive and finite, or a zero point is outside its type */
-    MORSEL_ERR_STEP,        /* an unknown step, or one with the wrong number of tensors */
-    MORSEL_ERR_PARAMETER,   /* a step's parameters do not fit its tensors */
-    MORSEL_ERR_CONSTANT,    /* weights or a table lie outside the blob or are misaligned */
-    MORSEL_ERR_ORDER,       /* a step reads what no step before it has written */
-    MORSEL_ERR_PLAN,        /* an arena slice lies outside the arena, or two live ones overlap */
-    MORSEL_ERR_PICTURE,     /* no picture rule in the blob, or one that does not fit the input */
-    MORSEL_ERR_ARENA,       /* the arena is too small: morsel_arena_bytes() says what it needs */
-    MORSEL_ERR_SCRATCH,     /* the scratch memory is too small: morsel_picture_bytes() says what it needs */
-    MORSEL_ERR_COUNT        /* not an error: how many there are */
+    MORSEL_ERR_ARGUMENT,     /* a null pointer, or an index that does not exist */
+    MORSEL_ERR_ALIGNMENT,    /* the blob or the arena does not start at a multiple of MORSEL_ALIGNMENT */
+    MORSEL_ERR_ENDIAN,       /* the machine is big-endian */
+    MORSEL_ERR_TRUNCATED,    /* fewer bytes than a header, or than the header says */
+    MORSEL_ERR_MAGIC,        /* not a Morsel blob */
+    MORSEL_ERR_VERSION,      /* a blob of a format this library does not know */
+    MORSEL_ERR_CHECKSUM,     /* the bytes are not those that were written */
+    MORSEL_ERR_HEADER,       /* a count or a field of the header is out of its range */
+    MORSEL_ERR_SECTION,      /* a section lies outside the blob or is misaligned */
+    MORSEL_ERR_STRING,       /* a name or a label lies outside its section or does not end */
+    MORSEL_ERR_TENSOR,       /* a tensor has an unknown type, layout or rank */
+    MORSEL_ERR_SHAPE,        /* a tensor's dimensions are zero, overflow, or differ from its bytes */
+    MORSEL_ERR_QUANTIZATION, /* a scale is not positive and finite, or a zero point is outside its type */
+    MORSEL_ERR_STEP,         /* an unknown step, or one with the wrong number of tensors */
+    MORSEL_ERR_PARAMETER,    /* a step's parameters do not fit its tensors */
+    MORSEL_ERR_CONSTANT,     /* weights or a table lie outside the blob or are misaligned */
+    MORSEL_ERR_ORDER,        /* a step reads what no step before it has written */
+    MORSEL_ERR_PLAN,         /* an arena slice lies outside the arena, or two live ones overlap */
+    MORSEL_ERR_PICTURE,      /* no picture rule in the blob, or one that does not fit the input */
+    MORSEL_ERR_ARENA,        /* the arena is too small: morsel_arena_bytes() says what it needs */
+    MORSEL_ERR_SCRATCH,      /* the scratch memory is too small: morsel_picture_bytes() says what it needs */
+    MORSEL_ERR_COUNT         /* not an error: how many there are */
 };
 
 enum morsel_type { MORSEL_UINT8 = 0, MORSEL_INT8 = 1, MORSEL_INT32 = 2, MORSEL_FLOAT32 = 3 };
@@ -106,7 +106,7 @@ struct morsel_options {
     uint32_t tasks;                    /* into how many tasks a step is cut at most, with parallel_for; 0: eight */
     morsel_parallel_for *parallel_for; /* the caller's threads; NULL: everything runs in the calling thread */
     void *parallel_ctx;                /* handed to parallel_for, and to meet, as it is */
-    morsel_barrier *barrier;                 /* NULL: parallel_for is called for each step. Else once a run, with `tasks` tasks that meet between
+    morsel_barrier *barrier;           /* NULL: parallel_for is called for each step. Else once a run, with `tasks` tasks that meet between
                                           steps: if the arena has room for all (morsel_arena_bytes_for), and `tasks` is stated, at most
                                           as many as threads that run at once. That takes less time where runs follow each other at
                                           once: a thread that went to sleep since is waited for, some 50 microseconds */
@@ -118,15 +118,15 @@ struct morsel_session {
     uint8_t *arena;
     void *steps; /* in the arena: one prepared call for each step */
     uint32_t step_count;
-    uint32_t cpu; /* the features in use */
-    uint32_t bands;                  /* tasks that a group of streaming steps is cut into */
+    uint32_t cpu;                     /* the features in use */
+    uint32_t bands;                   /* tasks that a group of streaming steps is cut into */
     uint32_t spare_bytes, band_bytes; /* behind the planned arena: once, and for each of them but the first */
     struct morsel_options options;
 };
 
 /* An input or output of the network: where it lies in the arena and what its bytes mean. */
 struct morsel_view {
-    void *data;     /* in the arena; write inputs before morsel_run(), read outputs after it. Valid while the session is */
+    void *data; /* in the arena; write inputs before morsel_run(), read outputs after it. Valid while the session is */
     uint32_t bytes;
     enum morsel_type type;
     enum morsel_layout layout;
@@ -165,8 +165,8 @@ const char *morsel_label(const struct morsel_model *model, uint32_t index);
 
 /* Lays a session into `arena` (aligned to MORSEL_ALIGNMENT, at least morsel_arena_bytes() long) and chooses a kernel
  * for each step. `options` may be NULL: all kernels of the CPU, one thread. */
-enum morsel_error morsel_session_open(struct morsel_session *session, const struct morsel_model *model, void *arena,
-                                      size_t arena_bytes, const struct morsel_options *options);
+enum morsel_error morsel_session_open(struct morsel_session *session, const struct morsel_model *model, void *arena, size_t arena_bytes,
+                                      const struct morsel_options *options);
 
 enum morsel_error morsel_input(const struct morsel_session *session, uint32_t index, struct morsel_view *view);
 enum morsel_error morsel_output(const struct morsel_session *session, uint32_t index, struct morsel_view *view);
@@ -191,8 +191,8 @@ size_t morsel_picture_bytes(const struct morsel_model *model, uint32_t width, ui
 /* An RGB8 picture (3 bytes a pixel, `stride` bytes a row) to image `image` (0 but for batches) of the input `view`, by the rule stored in
  * the blob: resize (Pillow's antialiased bilinear), centre crop, (pixel * scale - mean) / std by channel, quantize. Width and height:
  * 1..32768. */
-enum morsel_error morsel_picture(const struct morsel_model *model, const uint8_t *rgb, uint32_t width, uint32_t height,
-                                 size_t stride, void *scratch, size_t scratch_bytes, const struct morsel_view *view, uint32_t image);
+enum morsel_error morsel_picture(const struct morsel_model *model, const uint8_t *rgb, uint32_t width, uint32_t height, size_t stride,
+                                 void *scratch, size_t scratch_bytes, const struct morsel_view *view, uint32_t image);
 
 /* --- The library -------------------------------------------------------------------------------------------------- */
 

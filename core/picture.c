@@ -108,12 +108,9 @@ static int64_t tap_weight(const struct axis *a, uint32_t i, uint32_t x) {
 static uint32_t axis_weights(const struct axis *a, uint32_t i, uint32_t *first, int32_t *weights) {
     uint32_t x = *first, n = 0;
     int64_t sum = 0;
-    while (tap_weight(a, i, x) <= 0)
-        x++;
-    for (; n < a->taps && x + n < a->in && tap_weight(a, i, x + n) > 0; n++)
-        sum += tap_weight(a, i, x + n);
-    for (uint32_t k = 0; k < n; k++)
-        weights[k] = (int32_t)((double)tap_weight(a, i, x + k) / (double)sum * (1 << WEIGHT_BITS) + 0.5);
+    while (tap_weight(a, i, x) <= 0) x++;
+    for (; n < a->taps && x + n < a->in && tap_weight(a, i, x + n) > 0; n++) sum += tap_weight(a, i, x + n);
+    for (uint32_t k = 0; k < n; k++) weights[k] = (int32_t)((double)tap_weight(a, i, x + k) / (double)sum * (1 << WEIGHT_BITS) + 0.5);
     *first = x;
     return n;
 }
@@ -139,8 +136,7 @@ static bool plan_scratch(struct plan *plan) {
     uint64_t ring = plan->down_first ? 0 : row * y->taps;
     uint64_t line = x->taps && (plan->channels == 1 || plan->down_first) ? (uint64_t)x->in * plan->channels : 0;
     uint64_t bytes = 3 + 4 * (words + y->taps) + ring + line + row;
-    if (bytes > INT32_MAX)
-        return false;
+    if (bytes > INT32_MAX) return false;
     plan->column_words = (size_t)words;
     plan->ring_bytes = (size_t)ring;
     plan->line_bytes = (size_t)line;
@@ -152,12 +148,9 @@ static bool plan_scratch(struct plan *plan) {
 /* False where the rule and the picture do not go together within the limits. */
 static bool plan_picture(struct plan *plan, const struct morsel_blob_picture *rule, uint32_t width, uint32_t height) {
     uint32_t out_width, out_height;
-    if (width - 1 >= SIDE_MAX || height - 1 >= SIDE_MAX)
-        return false;
-    if (rule->resize != MORSEL_RESIZE_NONE && (rule->resize_width - 1 >= SIDE_MAX || rule->resize_height - 1 >= SIDE_MAX))
-        return false;
-    if (rule->crop_width > SIDE_MAX || rule->crop_height > SIDE_MAX)
-        return false;
+    if (width - 1 >= SIDE_MAX || height - 1 >= SIDE_MAX) return false;
+    if (rule->resize != MORSEL_RESIZE_NONE && (rule->resize_width - 1 >= SIDE_MAX || rule->resize_height - 1 >= SIDE_MAX)) return false;
+    if (rule->crop_width > SIDE_MAX || rule->crop_height > SIDE_MAX) return false;
     resized_size(rule, width, height, &out_width, &out_height);
     plan_axis(&plan->x, width, out_width, rule->crop_width);
     plan_axis(&plan->y, height, out_height, rule->crop_height);
@@ -213,22 +206,18 @@ static void resize_across_gray(const struct job *job, const uint8_t *line, uint8
         const uint8_t *pixel = line + column[0];
         const int32_t *weights = (const int32_t *)column + 2;
         int32_t gray = WEIGHT_HALF;
-        for (uint32_t k = 0; k < column[1]; k++)
-            gray += weights[k] * pixel[k];
+        for (uint32_t k = 0; k < column[1]; k++) gray += weights[k] * pixel[k];
         *row++ = to_pixel(gray);
     }
 }
 
 static void resize_across(const struct job *job, const uint8_t *line, uint8_t *row) {
-    if (job->plan->channels == 3)
-        resize_across_rgb(job, line, row);
-    else
-        resize_across_gray(job, line, row);
+    if (job->plan->channels == 3) resize_across_rgb(job, line, row);
+    else resize_across_gray(job, line, row);
 }
 
 static void to_gray(const uint8_t *rgb, size_t pixels, uint8_t *gray) {
-    for (size_t i = 0; i < pixels; i++)
-        gray[i] = luma(rgb + 3 * i);
+    for (size_t i = 0; i < pixels; i++) gray[i] = luma(rgb + 3 * i);
 }
 
 /* The source pixels that the columns inside the crop depend on. */
@@ -263,11 +252,9 @@ static uint8_t *ring_row(const struct job *job, uint32_t y) {
 
 /* n bytes from `start` on of a row that is to be blended: of the ring, or of the picture itself. */
 static const uint8_t *row_part(const struct job *job, uint32_t y, size_t start, size_t n, uint8_t *gray) {
-    if (!job->plan->down_first)
-        return ring_row(job, y) + start;
+    if (!job->plan->down_first) return ring_row(job, y) + start;
     const uint8_t *source = job->rgb + y * job->stride;
-    if (job->plan->channels == 3)
-        return source + start;
+    if (job->plan->channels == 3) return source + start;
     to_gray(source + 3 * start, n, gray);
     return gray;
 }
@@ -278,15 +265,12 @@ static void blend_rows(const struct job *job, uint32_t count, size_t first, size
     int32_t sums[CHUNK];
     for (size_t start = first; start < end; start += CHUNK) {
         size_t n = end - start < CHUNK ? end - start : CHUNK;
-        for (size_t i = 0; i < n; i++)
-            sums[i] = WEIGHT_HALF;
+        for (size_t i = 0; i < n; i++) sums[i] = WEIGHT_HALF;
         for (uint32_t k = 0; k < count; k++) {
             const uint8_t *part = row_part(job, job->top + k, start, n, gray);
-            for (size_t i = 0; i < n; i++)
-                sums[i] += job->row_weights[k] * part[i];
+            for (size_t i = 0; i < n; i++) sums[i] += job->row_weights[k] * part[i];
         }
-        for (size_t i = 0; i < n; i++)
-            out[start + i] = to_pixel(sums[i]);
+        for (size_t i = 0; i < n; i++) out[start + i] = to_pixel(sums[i]);
     }
 }
 
@@ -305,10 +289,8 @@ static void make_row(struct job *job, uint32_t i) {
         resize_across(job, job->line, job->row);
         return;
     }
-    if (job->ready < job->top)
-        job->ready = job->top;
-    for (; job->ready < job->top + count; job->ready++)
-        take_row(job, job->ready, ring_row(job, job->ready));
+    if (job->ready < job->top) job->ready = job->top;
+    for (; job->ready < job->top + count; job->ready++) take_row(job, job->ready, ring_row(job, job->ready));
     blend_rows(job, count, 0, plan->row_bytes, job->row);
 }
 
@@ -326,8 +308,7 @@ static float normalize(const struct morsel_blob_picture *rule, uint32_t channel,
 static uint8_t quantize_byte(const struct morsel_view *view, float value) {
     int32_t low = (view->type == MORSEL_INT8 ? -128 : 0) - view->zero_point;
     float steps = value / view->scale;
-    if (steps != steps)
-        steps = 0.0f;
+    if (steps != steps) steps = 0.0f;
     return (uint8_t)(morsel_round(morsel_clamp(steps, (float)low, (float)(low + 255))) + view->zero_point);
 }
 
@@ -335,31 +316,25 @@ static void fill_table(struct sink *sink, const struct morsel_blob_picture *rule
     for (uint32_t c = 0; c < channels; c++)
         for (uint32_t pixel = 0; pixel < 256; pixel++) {
             float value = normalize(rule, c, pixel);
-            if (view->type == MORSEL_FLOAT32)
-                sink->table.floats[c][pixel] = value;
-            else
-                sink->table.bytes[c][pixel] = quantize_byte(view, value);
+            if (view->type == MORSEL_FLOAT32) sink->table.floats[c][pixel] = value;
+            else sink->table.bytes[c][pixel] = quantize_byte(view, value);
         }
 }
 
 /* Where the elements of an image go. A row-major view may hold the picture channel last too, where the graph states it that way. */
 static bool find_place(struct sink *sink, const struct plan *plan, const struct morsel_view *view, uint32_t image) {
     uint32_t height = plan->y.size, width = plan->x.size, channels = plan->channels;
-    if (view->rank != 3 && view->rank != 4)
-        return false;
+    if (view->rank != 3 && view->rank != 4) return false;
     const uint32_t *dims = view->dims + (view->rank - 3);
     bool planes = dims[0] == channels && dims[1] == height && dims[2] == width;
     bool pixels = dims[0] == height && dims[1] == width && dims[2] == channels;
-    if (view->layout == MORSEL_CHANNELS_LAST)
-        planes = false;
-    if ((!planes && !pixels) || view->type == MORSEL_INT32)
-        return false;
+    if (view->layout == MORSEL_CHANNELS_LAST) planes = false;
+    if ((!planes && !pixels) || view->type == MORSEL_INT32) return false;
     sink->element = view->type == MORSEL_FLOAT32 ? 4 : 1;
     /* height and width up to 2^30, then at most 2^32: no product wraps. */
     uint64_t plane = (uint64_t)height * width, bytes = plane * channels * sink->element;
     uint32_t images = view->rank == 4 ? view->dims[0] : 1;
-    if (plane > view->bytes || bytes > view->bytes || bytes * images > view->bytes)
-        return false;
+    if (plane > view->bytes || bytes > view->bytes || bytes * images > view->bytes) return false;
     sink->step_y = planes ? width : (size_t)width * channels;
     sink->step_x = planes ? 1 : channels;
     sink->step_c = planes ? (size_t)plane : 1;
@@ -368,10 +343,8 @@ static bool find_place(struct sink *sink, const struct plan *plan, const struct 
 }
 
 static void put_pixel(const struct sink *sink, size_t at, uint32_t channel, uint8_t pixel) {
-    if (sink->element == 1)
-        sink->data[at] = sink->table.bytes[channel][pixel];
-    else
-        memcpy(sink->data + 4 * at, &sink->table.floats[channel][pixel], 4);
+    if (sink->element == 1) sink->data[at] = sink->table.bytes[channel][pixel];
+    else memcpy(sink->data + 4 * at, &sink->table.floats[channel][pixel], 4);
 }
 
 /* Row y of the result: the row that was made between black ends, or all black. */
@@ -398,14 +371,12 @@ static void start_job(struct job *job, const struct plan *plan, const uint8_t *r
     job->line = job->ring + plan->ring_bytes;
     job->row = job->line + plan->line_bytes;
     job->top = job->ready = 0;
-    if (plan->x.taps)
-        make_columns(job);
+    if (plan->x.taps) make_columns(job);
 }
 
 /* NULL where the model is not open or has no rule. */
 static const struct morsel_blob_picture *model_picture(const struct morsel_model *model) {
-    if (!model || model->opened != MORSEL_OPENED || !morsel_blob_header(model)->picture.count)
-        return NULL;
+    if (!model || model->opened != MORSEL_OPENED || !morsel_blob_header(model)->picture.count) return NULL;
     return (const struct morsel_blob_picture *)morsel_blob_at(model, morsel_blob_header(model)->picture.offset);
 }
 
@@ -420,24 +391,19 @@ enum morsel_error morsel_picture(const struct morsel_model *model, const uint8_t
     struct plan plan;
     struct sink sink;
     struct job job;
-    if (!model || !rgb || !scratch || !view || !view->data || width - 1 >= SIDE_MAX || height - 1 >= SIDE_MAX)
-        return MORSEL_ERR_ARGUMENT;
+    if (!model || !rgb || !scratch || !view || !view->data || width - 1 >= SIDE_MAX || height - 1 >= SIDE_MAX) return MORSEL_ERR_ARGUMENT;
     if (stride < (size_t)3 * width || stride > SIZE_MAX / height) /* no row may lie beyond the address space */
         return MORSEL_ERR_ARGUMENT;
-    if (image >= (view->rank == 4 ? view->dims[0] : 1))
-        return MORSEL_ERR_ARGUMENT;
+    if (image >= (view->rank == 4 ? view->dims[0] : 1)) return MORSEL_ERR_ARGUMENT;
     const struct morsel_blob_picture *rule = model_picture(model);
-    if (!rule || !plan_picture(&plan, rule, width, height) || !find_place(&sink, &plan, view, image))
-        return MORSEL_ERR_PICTURE;
-    if (scratch_bytes < plan.scratch_bytes)
-        return MORSEL_ERR_SCRATCH;
+    if (!rule || !plan_picture(&plan, rule, width, height) || !find_place(&sink, &plan, view, image)) return MORSEL_ERR_PICTURE;
+    if (scratch_bytes < plan.scratch_bytes) return MORSEL_ERR_SCRATCH;
 
     fill_table(&sink, rule, view, plan.channels);
     start_job(&job, &plan, rgb, stride, scratch);
     for (uint32_t y = 0; y < plan.y.size; y++) {
         bool inside = y - plan.y.pad < plan.y.visible;
-        if (inside)
-            make_row(&job, plan.y.first + y - plan.y.pad);
+        if (inside) make_row(&job, plan.y.first + y - plan.y.pad);
         put_row(&sink, &plan, y, inside ? job.row : NULL, rule->channels == MORSEL_CHANNELS_BGR);
     }
     return MORSEL_OK;

@@ -15,9 +15,9 @@
  */
 #include "call.h"
 
-#define PREFETCH 262144u  /* bytes; a part of a second-level cache */
-#define FEW_USES 128u  /* of a weight: below, fetching pays */
-#define MACS_A_BYTE 16u /* of a convolution, while memory gives a byte */
+#define PREFETCH 262144u /* bytes; a part of a second-level cache */
+#define FEW_USES 128u    /* of a weight: below, fetching pays */
+#define MACS_A_BYTE 16u  /* of a convolution, while memory gives a byte */
 
 /* The constants of step `index`; NULL for a step of another kind. */
 static const int8_t *constants_of(const struct morsel_session *session, uint32_t index) {
@@ -93,5 +93,5 @@ void morsel_fetch_share(const struct morsel_session *session, uint32_t index, st
     if (from < part->weights) return;
     part->prefetch = (uint32_t)(from - part->weights);
     part->prefetch_bytes = least((morsel_share_from(parts, tasks, place + 1) - begin) * (uint64_t)block,
-                              least(macs_of(session, index) / MACS_A_BYTE, UINT32_MAX, UINT32_MAX) / tasks, PREFETCH);
+                                 least(macs_of(session, index) / MACS_A_BYTE, UINT32_MAX, UINT32_MAX) / tasks, PREFETCH);
 }

@@ -121,8 +121,9 @@ static int goes_on(const struct morsel_session *session, uint32_t first, uint32_
     int by_row = rows && is_by_row(session, index) && rows == rows_of(session, index - 1);
     int by_block = call->kind == MORSEL_STEP_DEPTHWISE && call->cut & before->cut & MORSEL_CUT_BLOCKS;
     if (!by_row && !by_block) return 0;
-    if (step->scratch_bytes && (session->bands < session->options.tasks ||
-                                touches(model, first, index - 1, step->scratch_offset, step->scratch_bytes, NULL))) return 0;
+    if (step->scratch_bytes &&
+        (session->bands < session->options.tasks || touches(model, first, index - 1, step->scratch_offset, step->scratch_bytes, NULL)))
+        return 0;
     return !touches(model, first, index - 1, y->offset, y->bytes, by_row ? y : NULL);
 }
 

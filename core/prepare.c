@@ -96,9 +96,21 @@ static struct morsel_window window_of(const struct work *w, const void *record) 
     const struct morsel_blob_tensor *x = morsel_blob_input(w->model, w->step, 0);
     const struct morsel_blob_tensor *y = morsel_blob_output(w->model, w->step);
     struct morsel_window win = {
-        .in_h = x->dims[1], .in_w = x->dims[2], .in_c = x->dims[3], .out_h = y->dims[1], .out_w = y->dims[2], .out_c = y->dims[3],
-        .kernel_h = p[0], .kernel_w = p[1], .stride_h = p[2], .stride_w = p[3], .dilation_h = p[4], .dilation_w = p[5],
-        .pad_top = p[6], .pad_left = p[7], .in_row = x->dims[2] * x->dims[3] * morsel_type_bytes(x->type),
+        .in_h = x->dims[1],
+        .in_w = x->dims[2],
+        .in_c = x->dims[3],
+        .out_h = y->dims[1],
+        .out_w = y->dims[2],
+        .out_c = y->dims[3],
+        .kernel_h = p[0],
+        .kernel_w = p[1],
+        .stride_h = p[2],
+        .stride_w = p[3],
+        .dilation_h = p[4],
+        .dilation_w = p[5],
+        .pad_top = p[6],
+        .pad_left = p[7],
+        .in_row = x->dims[2] * x->dims[3] * morsel_type_bytes(x->type),
         .out_row = y->dims[2] * y->dims[3] * morsel_type_bytes(y->type),
     };
     return win;
@@ -106,8 +118,11 @@ static struct morsel_window window_of(const struct work *w, const void *record) 
 
 static struct morsel_channels channels_of(const struct work *w, const struct morsel_blob_fc *p) {
     struct morsel_channels channels = {
-        morsel_blob_at(w->model, p->bias), morsel_blob_at(w->model, p->multiplier), morsel_blob_at(w->model, p->weight_sum),
-        morsel_blob_optional(w->model, p->weight_zero), morsel_blob_optional(w->model, p->float_bias),
+        morsel_blob_at(w->model, p->bias),
+        morsel_blob_at(w->model, p->multiplier),
+        morsel_blob_at(w->model, p->weight_sum),
+        morsel_blob_optional(w->model, p->weight_zero),
+        morsel_blob_optional(w->model, p->float_bias),
         morsel_blob_optional(w->model, p->proofs),
     };
     return channels;

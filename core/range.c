@@ -20,8 +20,8 @@ static const uint8_t *row_at(const struct morsel_held *x, uint32_t y, size_t byt
 
 /* The input rows of output rows y .. y + n: rows[i * kernel_h + ky]. Above the picture the index wraps to a huge one. `lap`: the row
  * that lies in front as long as `top` is held. */
-static void find_rows(const uint8_t **rows, const struct morsel_window *w, const struct morsel_held *x, const uint8_t *padding_row, uint32_t y,
-                      uint32_t n) {
+static void find_rows(const uint8_t **rows, const struct morsel_window *w, const struct morsel_held *x, const uint8_t *padding_row,
+                      uint32_t y, uint32_t n) {
     uint32_t top = y * w->stride_h > w->pad_top ? y * w->stride_h - w->pad_top : 0, lap = top - place_of(x, top);
     for (uint32_t i = 0; i < n; i++) {
         for (uint32_t ky = 0; ky < w->kernel_h; ky++) {
@@ -135,8 +135,8 @@ static uint32_t some_rows(const struct morsel_call *call, const struct morsel_he
     return n;
 }
 
-void morsel_call_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out, const uint8_t *padding_row,
-                      uint32_t begin, uint32_t end) {
+void morsel_call_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out,
+                      const uint8_t *padding_row, uint32_t begin, uint32_t end) {
     while (begin < end) begin += some_rows(call, in, out, padding_row, begin, end - begin);
 }
 

@@ -18,11 +18,11 @@
 struct stage {
     const struct morsel_call *call;
     const struct morsel_blob_step *step;
-    struct morsel_held y;       /* where its rows go */
-    struct morsel_held x[2];    /* where it finds its inputs */
-    uint8_t *padding_row;           /* what it reads outside the picture, or NULL */
-    uint32_t writer[2];         /* stages that write them, or NO_STAGE */
-    uint32_t begin, end;        /* rows that the band needs */
+    struct morsel_held y;    /* where its rows go */
+    struct morsel_held x[2]; /* where it finds its inputs */
+    uint8_t *padding_row;    /* what it reads outside the picture, or NULL */
+    uint32_t writer[2];      /* stages that write them, or NO_STAGE */
+    uint32_t begin, end;     /* rows that the band needs */
 };
 
 struct band {
@@ -218,7 +218,7 @@ static void run_task(void *arg, uint32_t index) {
     band.trace = cut->trace;
     find_places(&band, index);
     uint32_t total = cut->images * cut->height; /* no more than the output has bytes */
-    uint32_t place = cut->tasks - 1 - index; /* core/run.c says why */
+    uint32_t place = cut->tasks - 1 - index;    /* core/run.c says why */
     uint32_t at = morsel_share_from(total, cut->tasks, place), end = morsel_share_from(total, cut->tasks, place + 1);
     while (at < end) {
         uint32_t image = at / cut->height, row = at % cut->height, left = end - at;

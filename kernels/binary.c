@@ -108,12 +108,23 @@ void morsel_qmul_c(const struct morsel_binary_args *args, uint32_t begin, uint32
 static void apply(uint32_t op, float *restrict v, const float *restrict b) {
     enum { N = MORSEL_LANES };
     switch (op) {
-    case MORSEL_DO_ADD: for (uint32_t o = 0; o < N; o++) v[o] = v[o] + b[o]; break;
-    case MORSEL_DO_SUB: for (uint32_t o = 0; o < N; o++) v[o] = v[o] - b[o]; break;
-    case MORSEL_DO_MUL: for (uint32_t o = 0; o < N; o++) v[o] = v[o] * b[o]; break;
-    case MORSEL_DO_DIV: for (uint32_t o = 0; o < N; o++) v[o] = v[o] / b[o]; break;
-    case MORSEL_DO_MAX: for (uint32_t o = 0; o < N; o++) v[o] = v[o] != v[o] || v[o] > b[o] ? v[o] : b[o]; break; /* a NaN wins */
-    default: for (uint32_t o = 0; o < N; o++) v[o] = v[o] != v[o] || v[o] < b[o] ? v[o] : b[o];
+    case MORSEL_DO_ADD:
+        for (uint32_t o = 0; o < N; o++) v[o] = v[o] + b[o];
+        break;
+    case MORSEL_DO_SUB:
+        for (uint32_t o = 0; o < N; o++) v[o] = v[o] - b[o];
+        break;
+    case MORSEL_DO_MUL:
+        for (uint32_t o = 0; o < N; o++) v[o] = v[o] * b[o];
+        break;
+    case MORSEL_DO_DIV:
+        for (uint32_t o = 0; o < N; o++) v[o] = v[o] / b[o];
+        break;
+    case MORSEL_DO_MAX:
+        for (uint32_t o = 0; o < N; o++) v[o] = v[o] != v[o] || v[o] > b[o] ? v[o] : b[o];
+        break; /* a NaN wins */
+    default:
+        for (uint32_t o = 0; o < N; o++) v[o] = v[o] != v[o] || v[o] < b[o] ? v[o] : b[o];
     }
 }
 

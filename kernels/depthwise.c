@@ -8,12 +8,12 @@
 struct job {
     const struct morsel_conv_args *args;
     const uint8_t *const *rows;
-    uint32_t channel, n;            /* n channels from `channel` on */
-    uint32_t kx, taps;              /* columns of the window from kx on, `taps` of them */
-    int16_t weights[TAPS][16];      /* by column, then row */
+    uint32_t channel, n;       /* n channels from `channel` on */
+    uint32_t kx, taps;         /* columns of the window from kx on, `taps` of them */
+    int16_t weights[TAPS][16]; /* by column, then row */
     uint32_t sums[PIXELS][16];
-    uint8_t padding_row[16];            /* zero points */
-    uint8_t inside[TAPS][16];       /* where n is not 16, inputs with something behind them */
+    uint8_t padding_row[16];  /* zero points */
+    uint8_t inside[TAPS][16]; /* where n is not 16, inputs with something behind them */
 };
 
 /* The block's weights are [kernel_w][pad4(kernel_h) / 4][16][4]; channels need not start with a block. */

@@ -57,8 +57,7 @@ static void add_taps_c(struct morsel_float_strip *s, const float *x, size_t step
         size_t at = ((size_t)(s->block + b) * s->taps + k + i) * 8, next = (size_t)(second - b) * 8 * s->taps;
         part = n - i < PART ? n - i : PART;
         for (uint32_t j = 0; j < part; j++, at += 8) take_weights(s->args, at, at + next, weights[j]);
-        for (uint32_t p = 0; p < s->pixels; p++)
-            add_two_blocks(s->sums[b][p], s->sums[second][p], x + p * step + i, weights, part);
+        for (uint32_t p = 0; p < s->pixels; p++) add_two_blocks(s->sums[b][p], s->sums[second][p], x + p * step + i, weights, part);
         if (i + part == n) i = 0, part = 0, b += 2;
     }
 }

@@ -43,7 +43,7 @@ struct morsel_float_isa {
 };
 
 void morsel_float_conv(const struct morsel_float_isa *isa, const struct morsel_float_conv_args *a, const uint8_t *const *rows, uint32_t y,
-                      uint32_t n);
+                       uint32_t n);
 void morsel_float_each_row_c(const struct morsel_float_conv_args *a, const uint8_t *const *rows, size_t at);
 
 #endif

@@ -59,7 +59,7 @@ static void run_group(struct morsel_float_strip *s, uint32_t y, uint32_t all, ui
 }
 
 void morsel_float_conv(const struct morsel_float_isa *isa, const struct morsel_float_conv_args *a, const uint8_t *const *rows, uint32_t y,
-                      uint32_t n) {
+                       uint32_t n) {
     const struct morsel_window *w = &a->window;
     uint32_t all = n * w->out_w, depth = w->in_c / a->groups, outs = w->out_c / a->groups;
     if (depth * outs == 1 && a->groups > 1) {

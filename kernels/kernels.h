@@ -30,10 +30,10 @@
 /* What an element means: value = scale * ((byte ^ flip) - zero), or the float itself. */
 struct morsel_qparams {
     float scale;
-    int32_t zero;      /* 0..255 */
-    uint32_t sign_flip;     /* 0 or 0x80 */
-    uint32_t is_float; /* then scale is 1, the others are 0 */
-    int32_t own;       /* u - own is the integer of the tensor's own type: 0 for uint8, 128 for int8 */
+    int32_t zero;       /* 0..255 */
+    uint32_t sign_flip; /* 0 or 0x80 */
+    uint32_t is_float;  /* then scale is 1, the others are 0 */
+    int32_t own;        /* u - own is the integer of the tensor's own type: 0 for uint8, 128 for int8 */
 };
 
 static inline uint32_t morsel_element_bytes(const struct morsel_qparams *qparams) {
@@ -91,8 +91,8 @@ struct morsel_conv_args {
     struct morsel_window window;
     struct morsel_input x;
     struct morsel_output y;
-    uint8_t *padding_row; /* window.in_row bytes of the zero point, filled before each run; NULL where no row is outside */
-    const int8_t *weights;  /* layouts: core/format.h, CONV and DEPTHWISE */
+    uint8_t *padding_row;  /* window.in_row bytes of the zero point, filled before each run; NULL where no row is outside */
+    const int8_t *weights; /* layouts: core/format.h, CONV and DEPTHWISE */
     struct morsel_channels channels;
     uint32_t groups;
     uint32_t padding_row_bytes;
@@ -145,7 +145,14 @@ struct morsel_matmul_args {
 typedef void morsel_matmul_fn(const struct morsel_matmul_args *args, uint32_t begin, uint32_t end);
 
 enum morsel_do_binary {
-    MORSEL_DO_QADD = 1, MORSEL_DO_QMUL, MORSEL_DO_ADD, MORSEL_DO_SUB, MORSEL_DO_MUL, MORSEL_DO_DIV, MORSEL_DO_MAX, MORSEL_DO_MIN
+    MORSEL_DO_QADD = 1,
+    MORSEL_DO_QMUL,
+    MORSEL_DO_ADD,
+    MORSEL_DO_SUB,
+    MORSEL_DO_MUL,
+    MORSEL_DO_DIV,
+    MORSEL_DO_MAX,
+    MORSEL_DO_MIN
 };
 
 /* y[i] = a[..] op b[..]; a unit is an element of y. Strides in elements. */
@@ -161,8 +168,20 @@ struct morsel_binary_args {
 typedef void morsel_binary_fn(const struct morsel_binary_args *args, uint32_t begin, uint32_t end);
 
 enum morsel_do_unary {
-    MORSEL_DO_IDENTITY = 0, MORSEL_DO_CLIP, MORSEL_DO_LEAKY_RELU, MORSEL_DO_HARD_SIGMOID, MORSEL_DO_HARD_SWISH, MORSEL_DO_SIGMOID,
-    MORSEL_DO_TANH, MORSEL_DO_SILU, MORSEL_DO_AFFINE, MORSEL_DO_ERF, MORSEL_DO_EXP, MORSEL_DO_SQRT, MORSEL_DO_ABS, MORSEL_DO_NEG
+    MORSEL_DO_IDENTITY = 0,
+    MORSEL_DO_CLIP,
+    MORSEL_DO_LEAKY_RELU,
+    MORSEL_DO_HARD_SIGMOID,
+    MORSEL_DO_HARD_SWISH,
+    MORSEL_DO_SIGMOID,
+    MORSEL_DO_TANH,
+    MORSEL_DO_SILU,
+    MORSEL_DO_AFFINE,
+    MORSEL_DO_ERF,
+    MORSEL_DO_EXP,
+    MORSEL_DO_SQRT,
+    MORSEL_DO_ABS,
+    MORSEL_DO_NEG
 };
 
 /* y[i] = op(x[i]); a unit is an element. */
@@ -222,8 +241,8 @@ struct morsel_gather_args {
     const int32_t *table; /* t0, t1 .. one behind the other */
     uint32_t rank;
     uint32_t dims[MORSEL_KERNEL_MAX_RANK];
-    uint32_t size; /* bytes of an element: 1 or 4 */
-    uint32_t fill; /* its bits in the low bytes, as y stores them */
+    uint32_t size;      /* bytes of an element: 1 or 4 */
+    uint32_t fill;      /* its bits in the low bytes, as y stores them */
     uint32_t sign_flip; /* 0 or 0x80; 0 for elements of 4 bytes */
 };
 typedef void morsel_gather_fn(const struct morsel_gather_args *args, uint32_t begin, uint32_t end);
@@ -245,14 +264,18 @@ struct morsel_kernels {
     morsel_softmax_fn *softmax;
     morsel_copy_fn *copy;
     morsel_gather_fn *gather;
-    uint32_t store_flip; /* of bytes inside a network: 0 or 0x80, whichever conv and its like read without a conversion */
-    uint32_t strided_pixels;      /* whether conv and depthwise take pixels that lie apart */
+    uint32_t store_flip;     /* of bytes inside a network: 0 or 0x80, whichever conv and its like read without a conversion */
+    uint32_t strided_pixels; /* whether conv and depthwise take pixels that lie apart */
 };
 
 /* Features of a CPU; the same bits as enum morsel_cpu, which kernels do not know. */
 enum morsel_has {
-    MORSEL_HAS_NEON = 1 << 0, MORSEL_HAS_DOTPROD = 1 << 1, MORSEL_HAS_I8MM = 1 << 2,
-    MORSEL_HAS_AVX2 = 1 << 8, MORSEL_HAS_AVXVNNI = 1 << 9, MORSEL_HAS_AVX512VNNI = 1 << 10
+    MORSEL_HAS_NEON = 1 << 0,
+    MORSEL_HAS_DOTPROD = 1 << 1,
+    MORSEL_HAS_I8MM = 1 << 2,
+    MORSEL_HAS_AVX2 = 1 << 8,
+    MORSEL_HAS_AVXVNNI = 1 << 9,
+    MORSEL_HAS_AVX512VNNI = 1 << 10
 };
 
 /* Fills the table with the best kernels for the features in `cpu`. Returns those bits of `cpu` that

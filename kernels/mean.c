@@ -13,7 +13,8 @@ static void sum_bytes(uint32_t *sums, const uint8_t *x, uint8_t flip, uint32_t c
     memset(sums, 0, N * sizeof *sums);
     for (uint32_t i = 0; i < count; i++, x += inner) {
         if (n == N) add_sixteen(sums, x, flip);
-        else for (uint32_t o = 0; o < n; o++) sums[o] += x[o] ^ flip;
+        else
+            for (uint32_t o = 0; o < n; o++) sums[o] += x[o] ^ flip;
     }
 }
 
@@ -25,7 +26,8 @@ static void sum_floats(float *sums, const float *x, uint32_t count, uint32_t inn
     memset(sums, 0, N * sizeof *sums);
     for (uint32_t i = 0; i < count; i++, x += inner) {
         if (n == N) add_floats(sums, x);
-        else for (uint32_t o = 0; o < n; o++) sums[o] += x[o];
+        else
+            for (uint32_t o = 0; o < n; o++) sums[o] += x[o];
     }
 }
 

@@ -3,9 +3,9 @@
 
 #include <stdbool.h>
 
-#define LINES 32u   /* of a tile, at most */
-#define TAPS 256u   /* multiplied at a time, at most; a multiple of 8 */
-#define ROOM 4096u  /* 16-bit integers of a tile's lines, at least TAPS */
+#define LINES 32u  /* of a tile, at most */
+#define TAPS 256u  /* multiplied at a time, at most; a multiple of 8 */
+#define ROOM 4096u /* 16-bit integers of a tile's lines, at least TAPS */
 
 struct tile {
     uint32_t sums[LINES][16];
@@ -47,7 +47,7 @@ static void multiply_2x4(uint32_t *restrict sums, uint32_t *restrict sums1, cons
     const int16_t *w1 = w + n, *w2 = w1 + n, *w3 = w2 + n;
     int32_t a = 0, a1 = 0, a2 = 0, a3 = 0, b = 0, b1 = 0, b2 = 0, b3 = 0;
     n &= ~(size_t)7; /* it is such a multiple, and compilers may know */
-#ifdef __clang__ /* else it fills half of a vector */
+#ifdef __clang__     /* else it fills half of a vector */
 #pragma clang loop vectorize_width(8) interleave_count(1)
 #endif
     for (size_t k = 0; k < n; k++) {
@@ -108,6 +108,5 @@ void morsel_multiply(const struct morsel_product *p) {
     struct tile tile;
     uint32_t size = (cut(p->taps, TAPS) + 7) / 8 * 8;
     uint32_t count = cut(p->lines, size ? least(ROOM / size, LINES) : LINES);
-    for (uint32_t line = 0; line < p->lines; line += count)
-        multiply_lines(p, &tile, line, least(count, p->lines - line), size);
+    for (uint32_t line = 0; line < p->lines; line += count) multiply_lines(p, &tile, line, least(count, p->lines - line), size);
 }

@@ -12,7 +12,7 @@
 #include "requant.h"
 
 struct morsel_product {
-    const void *args;                /* of who asks */
+    const void *args; /* of who asks */
     uint32_t lines, taps;
     uint32_t first, end; /* outputs; `first` is a multiple of 16 */
     /* Taps k .. k + n of `count` lines from `line` on, one every n entries. k and n are multiples of 8; past the taps stands 0. */

@@ -26,7 +26,8 @@ static inline void copy_floats(float *to, const float *from, uint32_t n) {
 void morsel_store_steps(const struct morsel_output *y, size_t i, uint32_t n, const float *v, int32_t zero) {
     uint8_t bytes[LANES];
     float low = (float)(y->out_min - zero), high = (float)(y->out_max - zero);
-    for (uint32_t o = 0; o < LANES; o++) bytes[o] = (uint8_t)((uint32_t)(morsel_round(clamp(v[o], low, high)) + zero) ^ y->qparams.sign_flip);
+    for (uint32_t o = 0; o < LANES; o++)
+        bytes[o] = (uint8_t)((uint32_t)(morsel_round(clamp(v[o], low, high)) + zero) ^ y->qparams.sign_flip);
     copy_bytes((uint8_t *)y->data + i, bytes, n);
 }
 
@@ -51,7 +52,8 @@ void morsel_load_bytes(const struct morsel_input *x, size_t i, uint32_t step, ui
     const uint8_t *from = (const uint8_t *)x->data + i;
     uint8_t flip = (uint8_t)x->qparams.sign_flip, raw[LANES] = {0};
     if (step == 1) copy_bytes(raw, from, n);
-    else for (uint32_t o = 0; o < n; o++) raw[o] = from[(size_t)o * step];
+    else
+        for (uint32_t o = 0; o < n; o++) raw[o] = from[(size_t)o * step];
     for (uint32_t o = 0; o < LANES; o++) to[o] = raw[o] ^ flip;
 }
 
@@ -65,7 +67,8 @@ void morsel_load_floats(const struct morsel_input *x, size_t i, uint32_t step, u
     }
     memset(to, 0, LANES * sizeof *to);
     if (step == 1) copy_floats(to, from, n);
-    else for (uint32_t o = 0; o < n; o++) to[o] = from[(size_t)o * step];
+    else
+        for (uint32_t o = 0; o < n; o++) to[o] = from[(size_t)o * step];
 }
 
 void morsel_store_floats(const struct morsel_output *y, size_t i, uint32_t n, const float *v) {

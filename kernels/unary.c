@@ -28,13 +28,26 @@ static void apply(const struct morsel_unary_args *a, float *v) {
     float alpha = a->alpha, beta = a->beta;
     switch (a->op) {
     case MORSEL_DO_IDENTITY: break;
-    case MORSEL_DO_CLIP: for (uint32_t i = 0; i < N; i++) v[i] = morsel_clamp(v[i], alpha, beta); break;
-    case MORSEL_DO_LEAKY_RELU: for (uint32_t i = 0; i < N; i++) v[i] = v[i] < 0 ? alpha * v[i] : v[i]; break;
-    case MORSEL_DO_HARD_SIGMOID: for (uint32_t i = 0; i < N; i++) v[i] = linear_step(v[i], alpha, beta); break;
-    case MORSEL_DO_HARD_SWISH: for (uint32_t i = 0; i < N; i++) v[i] = v[i] * linear_step(v[i], alpha, beta); break;
-    case MORSEL_DO_ABS: for (uint32_t i = 0; i < N; i++) v[i] = v[i] < 0 ? -v[i] : v[i] + 0.0f; break; /* + 0 turns -0 into 0 */
-    case MORSEL_DO_NEG: for (uint32_t i = 0; i < N; i++) v[i] = -v[i]; break;
-    default: for (uint32_t i = 0; i < N; i++) v[i] = apply_slow(a->op, v[i]);
+    case MORSEL_DO_CLIP:
+        for (uint32_t i = 0; i < N; i++) v[i] = morsel_clamp(v[i], alpha, beta);
+        break;
+    case MORSEL_DO_LEAKY_RELU:
+        for (uint32_t i = 0; i < N; i++) v[i] = v[i] < 0 ? alpha * v[i] : v[i];
+        break;
+    case MORSEL_DO_HARD_SIGMOID:
+        for (uint32_t i = 0; i < N; i++) v[i] = linear_step(v[i], alpha, beta);
+        break;
+    case MORSEL_DO_HARD_SWISH:
+        for (uint32_t i = 0; i < N; i++) v[i] = v[i] * linear_step(v[i], alpha, beta);
+        break;
+    case MORSEL_DO_ABS:
+        for (uint32_t i = 0; i < N; i++) v[i] = v[i] < 0 ? -v[i] : v[i] + 0.0f;
+        break; /* + 0 turns -0 into 0 */
+    case MORSEL_DO_NEG:
+        for (uint32_t i = 0; i < N; i++) v[i] = -v[i];
+        break;
+    default:
+        for (uint32_t i = 0; i < N; i++) v[i] = apply_slow(a->op, v[i]);
     }
 }
 

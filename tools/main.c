@@ -28,21 +28,17 @@ enum { VERB_COUNT = sizeof verbs / sizeof verbs[0] };
 
 static void help(void) {
     printf("morsel %s: runs int8 neural networks in memory that you hand it\n\nusage: morsel VERB ...\n\n", morsel_version());
-    for (int i = 0; i < VERB_COUNT; i++)
-        printf("  %-9s %s\n", verbs[i].name, verbs[i].what);
+    for (int i = 0; i < VERB_COUNT; i++) printf("  %-9s %s\n", verbs[i].name, verbs[i].what);
     printf("\nmorsel VERB --help says more. Exit status: 0 done, 1 the input is at fault, 2 the call is, 3 the system is.\n"
            "MORSEL_CPU=c|neon|dotprod|i8mm|avx2|avxvnni|avx512vnni caps the kernels of every verb.\n");
 }
 
 static int unknown_verb(const char *name) {
     const char *names[VERB_COUNT + 1] = {0};
-    for (int i = 0; i < VERB_COUNT; i++)
-        names[i] = verbs[i].name;
+    for (int i = 0; i < VERB_COUNT; i++) names[i] = verbs[i].name;
     const char *near = message_nearest(name, names);
-    if (near)
-        message_error("no verb '%s'; did you mean '%s'? 'morsel --help' lists them", name, near);
-    else
-        message_error("no verb '%s'; 'morsel --help' lists them", name);
+    if (near) message_error("no verb '%s'; did you mean '%s'? 'morsel --help' lists them", name, near);
+    else message_error("no verb '%s'; 'morsel --help' lists them", name);
     return 2;
 }
 

@@ -6,8 +6,8 @@
 /* What an operand's byte means: (byte ^ flip) - own. */
 struct operand {
     const uint8_t *data;
-    __m128i sign_flip;  /* bytes */
-    __m256i own; /* int32s */
+    __m128i sign_flip; /* bytes */
+    __m256i own;       /* int32s */
     __m256 ratio;
 };
 
@@ -19,7 +19,10 @@ struct sum {
 
 static struct operand operand_of(const struct morsel_input *x, float ratio) {
     struct operand o = {
-        x->data, _mm_set1_epi8((char)x->qparams.sign_flip), _mm256_set1_epi32(x->qparams.own), _mm256_set1_ps(ratio),
+        x->data,
+        _mm_set1_epi8((char)x->qparams.sign_flip),
+        _mm256_set1_epi32(x->qparams.own),
+        _mm256_set1_ps(ratio),
     };
     return o;
 }

@@ -7,7 +7,7 @@
 struct operand {
     const uint8_t *data;
     __m128i sign_flip; /* bytes */
-    __m512i own;  /* int32s */
+    __m512i own;       /* int32s */
     __m512 ratio;
 };
 

@@ -16,17 +16,17 @@
 #include "x86.h"
 
 #define VIEW_BYTES 32768u
-#define SLACK 64u   /* that is written behind a view, */
+#define SLACK 64u /* that is written behind a view, */
 #define VIEW_USUAL 24576u
 #define VIEW_ROOM (VIEW_BYTES - 5 * SLACK) /* and what is left of four and a wide one */
-#define LISTS 4096u /* groups whose ways are known at once, */
-#define HALVES 256u /* of that many halves of blocks */
-#define FEW 21u     /* pixels that are not worth a proof */
+#define LISTS 4096u                        /* groups whose ways are known at once, */
+#define HALVES 256u                        /* of that many halves of blocks */
+#define FEW 21u                            /* pixels that are not worth a proof */
 
 /* Windows of some pixels. NULL: a view that is not there. */
 struct views {
     const uint8_t *plain, *swap, *turn, *wide;
-    size_t step;                  /* bytes of a window, and half of those that it has as 16-bit integers */
+    size_t step;                      /* bytes of a window, and half of those that it has as 16-bit integers */
     struct morsel_places at, wide_at; /* of seven windows */
 };
 
@@ -141,7 +141,7 @@ MORSEL_INLINE void sum_rest(struct morsel_seven256 *s, const struct views *v, si
     if (v->wide) {
         const uint8_t *x = v->wide + at * v->step * 2;
         FOR_LIST(g, ways->first + ways->groups - ways->words, ways->words)
-            add_words_7(s, x + *g * (size_t)8, &v->wide_at, morsel_pairs(load_weights(w + *g * (size_t)64)));
+        add_words_7(s, x + *g * (size_t)8, &v->wide_at, morsel_pairs(load_weights(w + *g * (size_t)64)));
         return;
     }
     for (uint32_t i = ways->groups - ways->words; i < ways->groups; i++) {
@@ -162,7 +162,7 @@ MORSEL_INLINE struct morsel_seven256 sum_lists(const struct views *v, size_t at,
     FOR_LIST(g, ways->second, ways->swap) add_bytes_7(&s, x + *g * (size_t)4, &o, morsel_swap256(load_weights(w + *g * (size_t)64)));
     x = v->turn + at * v->step;
     FOR_LIST(g, ways->second + ways->groups - ways->turn, ways->turn)
-        add_bytes_7(&s, x + *g * (size_t)4, &o, morsel_turn256(load_weights(w + *g * (size_t)64)));
+    add_bytes_7(&s, x + *g * (size_t)4, &o, morsel_turn256(load_weights(w + *g * (size_t)64)));
     if (ways->words) sum_rest(&s, v, at, w, ways);
     return s;
 }
@@ -299,7 +299,7 @@ static struct views make_views(const struct view_plan *p, const struct plan *pla
     if (plan->words) c.wide = room;
     if (p->in_place && (c.swap || c.turn || c.wide)) copy_line(&c, 0, x, bytes);
     if (!p->in_place && (c.plain || c.swap || c.turn || c.wide)) copy_windows(&c, job, lines, base, count, n);
-    return (struct views){p->in_place ? x : c.plain, c.swap, c.turn, c.wide, p->window, morsel_places(p->window, 7),
+    return (struct views){p->in_place ? x : c.plain,      c.swap, c.turn, c.wide, p->window, morsel_places(p->window, 7),
                           morsel_places(2 * p->window, 7)};
 }
 

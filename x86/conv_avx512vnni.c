@@ -19,12 +19,12 @@ struct part {
     struct morsel_requant512 requant;
     const int8_t *weights;
     const float *multiplier, *bias; /* bias: NULL where there is none */
-    __m512i start[3]; /* bias - zero * weight_sum */
-    __m512 offset[3]; /* of plain parts */
-    int plain;        /* as requant_avx512.h says */
-    __mmask64 mask;   /* channels that exist */
-    size_t channel;   /* the first, in y */
-    uint8_t *y;       /* of pixel 0 */
+    __m512i start[3];               /* bias - zero * weight_sum */
+    __m512 offset[3];               /* of plain parts */
+    int plain;                      /* as requant_avx512.h says */
+    __mmask64 mask;                 /* channels that exist */
+    size_t channel;                 /* the first, in y */
+    uint8_t *y;                     /* of pixel 0 */
     size_t y_step;
     size_t block, pixel; /* the first of each, of the whole step */
 };
@@ -64,9 +64,8 @@ struct places {
 static struct places places_of(size_t step, size_t n) {
     size_t last = n - 1;
     struct places o = {
-        step * (last < 1 ? last : 1), step * (last < 2 ? last : 2), step * (last < 3 ? last : 3),
-        step * (last < 4 ? last : 4), step * (last < 5 ? last : 5), step * (last < 6 ? last : 6),
-        step * (last < 7 ? last : 7),
+        step * (last < 1 ? last : 1), step * (last < 2 ? last : 2), step * (last < 3 ? last : 3), step * (last < 4 ? last : 4),
+        step * (last < 5 ? last : 5), step * (last < 6 ? last : 6), step * (last < 7 ? last : 7),
     };
     return o;
 }
@@ -127,17 +126,15 @@ MORSEL_INLINE void dot_pixels(struct pixels *a, struct pixels *b, struct pixels 
 
 /* What a tile can do besides: few need all of it, and each costs the others time or room. */
 enum {
-    LIMITS = 1,  /* zero points and limits of results; without, parts are plain */
-    EITHER = 2,  /* plain parts too */
-    BIAS = 4,    /* float biases */
-    PREFETCH = 8,   /* fetching what later steps need, where there is something */
-    ALWAYS = 16, /* there is */
-    STRIDED = 32   /* plain parts too, with an end of their own */
+    LIMITS = 1,   /* zero points and limits of results; without, parts are plain */
+    EITHER = 2,   /* plain parts too */
+    BIAS = 4,     /* float biases */
+    PREFETCH = 8, /* fetching what later steps need, where there is something */
+    ALWAYS = 16,  /* there is */
+    STRIDED = 32  /* plain parts too, with an end of their own */
 };
 
-enum how {
-    SUMS, BIASED, PLAIN
-};
+enum how { SUMS, BIASED, PLAIN };
 
 MORSEL_INLINE __m512i scale(__m512i sum, __m512 m, __m512 other, enum how how) {
     if (how == PLAIN) return morsel_scale512_plain(sum, m, other);
@@ -330,9 +327,9 @@ MORSEL_INLINE void run(const struct part *part, const struct morsel_lines *lines
     }
 }
 
-#define RUN(name, blocks, tall, can)                                                                                         \
-    static __attribute__((noinline)) void name(const struct part *part, const struct morsel_lines *lines, size_t n) {        \
-        run(part, lines, n, blocks, tall, can);                                                                              \
+#define RUN(name, blocks, tall, can) \
+    static __attribute__((noinline)) void name(const struct part *part, const struct morsel_lines *lines, size_t n) { \
+        run(part, lines, n, blocks, tall, can); \
     }
 
 RUN(run_7x16, 1, 7, LIMITS | EITHER | BIAS)

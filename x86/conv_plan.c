@@ -4,7 +4,7 @@
 
 #define WEIGHTS_AT_ONCE 1048576u /* bytes of weights that stay in the second-level cache while the rows pass */
 #define WEIGHTS_FETCHED 262144u  /* the same where they arrive evenly (core/plan_prefetch.c): all rows use them before the next do */
-#define PIXELS_AT_ONCE 65536u   /* bytes of pixels that do while the weights pass */
+#define PIXELS_AT_ONCE 65536u    /* bytes of pixels that do while the weights pass */
 
 static struct morsel_conv_job job_of(const struct morsel_conv_args *a, uint32_t group, morsel_conv_pixels_fn *pixels, void *kept) {
     const struct morsel_window *w = &a->window;

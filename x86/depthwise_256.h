@@ -29,12 +29,12 @@ struct dw_kept {
 /* What 32 channels need. */
 struct dw_channels {
     struct dw_kept taps[DW_TAPS];
-    struct dw_kept lower[3];   /* taps one row further down */
-    __m256i start[4];          /* bias - zero * weight_sum */
+    struct dw_kept lower[3]; /* taps one row further down */
+    __m256i start[4];        /* bias - zero * weight_sum */
     __m256i multiplier[4];
-    __m256i bias[4];           /* of floats; only with has_bias */
+    __m256i bias[4]; /* of floats; only with has_bias */
     int has_bias;
-    uint32_t count;            /* channels that exist */
+    uint32_t count; /* channels that exist */
 };
 
 /* A row of results, or two, and the rows under it. */
@@ -279,8 +279,8 @@ static void dw_run_rows(const struct morsel_conv_args *a, const uint8_t *const *
 
 static void dw_rows(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     const struct morsel_window *w = &a->window;
-    if (a->y.qparams.is_float || a->channels.weight_zero || a->x.qparams.sign_flip ||
-        w->kernel_w * ((w->kernel_h + 3) / 4) > DW_TAPS || dw_results_at_once(w) == 0) {
+    if (a->y.qparams.is_float || a->channels.weight_zero || a->x.qparams.sign_flip || w->kernel_w * ((w->kernel_h + 3) / 4) > DW_TAPS ||
+        dw_results_at_once(w) == 0) {
         morsel_depthwise_rows_c(a, rows, y, n);
         return;
     }

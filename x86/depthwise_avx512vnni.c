@@ -17,7 +17,7 @@
 #include "requant_avx512.h"
 #include "x86.h"
 
-#define BYTES_AT_ONCE 262144u  /* of input rows that stay in the second-level cache while the channels pass */
+#define BYTES_AT_ONCE 262144u /* of input rows that stay in the second-level cache while the channels pass */
 
 /* A row of results (two for the tiles that do two), and the rows under it. */
 struct strip {
@@ -77,9 +77,7 @@ MORSEL_INLINE __m512i requant(const struct strip *s, const struct quad *acc, con
 /* --- 3x3 kernels --- */
 
 /* What is in a register: 64 channels of a pixel, or those that exist, or 32 of two, or 16 of four. */
-enum kind {
-    WHOLE, MASKED, HALVES, QUARTERS
-};
+enum kind { WHOLE, MASKED, HALVES, QUARTERS };
 
 /* Where the tiles read and write, in registers. */
 struct places {
@@ -229,9 +227,9 @@ MORSEL_INLINE void strip_stride_2(const struct strip *s, enum kind kind) {
 
 typedef void strip_fn(const struct strip *s);
 
-#define STRIP(name, tile, kind)                                              \
-    static __attribute__((noinline)) void name(const struct strip *s) {      \
-        tile(s, kind);                                                       \
+#define STRIP(name, tile, kind) \
+    static __attribute__((noinline)) void name(const struct strip *s) { \
+        tile(s, kind); \
     }
 
 STRIP(whole_stride_1, strip_stride_1, WHOLE)

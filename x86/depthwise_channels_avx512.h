@@ -9,7 +9,7 @@
 #include "requant_avx512.h"
 #include "x86.h"
 
-#define TAPS 16u               /* most quads of taps: kernel_w * pad4(kernel_h) / 4 */
+#define TAPS 16u /* most quads of taps: kernel_w * pad4(kernel_h) / 4 */
 
 /* Four registers of 16 dwords each, for 64 channels in the order above. */
 struct quad {
@@ -23,12 +23,12 @@ struct channels {
     struct quad multiplier;
     struct quad offset; /* where `plain` those of requant_avx512.h, else float biases, if any */
     int plain, has_bias;
-    __mmask64 mask;  /* channels that exist */
-    uint32_t parts;  /* of a row: 2 where 32 channels are left, 4 where 16 are, else 1; they may overlap */
-    uint32_t pixels; /* of a part */
+    __mmask64 mask;      /* channels that exist */
+    uint32_t parts;      /* of a row: 2 where 32 channels are left, 4 where 16 are, else 1; they may overlap */
+    uint32_t pixels;     /* of a part */
     uint32_t columns[4]; /* from the first part's to each part's */
-    uint32_t inside; /* columns below this are inside the picture for each part, counted from the first part's */
-    size_t x[4], y[4]; /* from the first part's pixel to each part's */
+    uint32_t inside;     /* columns below this are inside the picture for each part, counted from the first part's */
+    size_t x[4], y[4];   /* from the first part's pixel to each part's */
 };
 
 MORSEL_INLINE __m128i lane(const uint8_t *p) {

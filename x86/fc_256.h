@@ -55,7 +55,8 @@ static void fc_block(const struct morsel_fc_args *a, uint32_t row, uint32_t bloc
     const int8_t *w = a->weights + (size_t)block * ((a->inputs + 3) / 4) * 64;
     uint32_t channel = block * 16, left = a->outputs - channel;
     size_t first = (size_t)row * a->outputs + channel;
-    struct fc_sums s = {morsel_start256(&a->channels, channel, a->x.qparams.zero), morsel_start256(&a->channels, channel + 8, a->x.qparams.zero)};
+    struct fc_sums s = {morsel_start256(&a->channels, channel, a->x.qparams.zero),
+                        morsel_start256(&a->channels, channel + 8, a->x.qparams.zero)};
     s = fc_row(a, x, w, s);
     if (a->y.qparams.is_float) {
         fc_store_floats(a, first, channel, left, s.a);
@@ -71,5 +72,6 @@ static void fc_block(const struct morsel_fc_args *a, uint32_t row, uint32_t bloc
 
 static void fc_blocks(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
     if (a->channels.weight_zero || (a->channels.float_bias && !a->y.qparams.is_float)) morsel_fc_blocks_c(a, begin, end);
-    else for (uint32_t u = begin; u < end; u++) fc_block(a, u / a->blocks, u % a->blocks);
+    else
+        for (uint32_t u = begin; u < end; u++) fc_block(a, u / a->blocks, u % a->blocks);
 }

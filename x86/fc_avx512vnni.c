@@ -17,8 +17,7 @@ static __m512i broadcast_rest(const uint8_t *p, uint32_t n) {
 }
 
 /* Sums of `rows` rows from x with a block. */
-MORSEL_INLINE void sum_rows(const struct morsel_fc_args *a, const uint8_t *x, const int8_t *w, int rows,
-                                                           __m512i *acc) {
+MORSEL_INLINE void sum_rows(const struct morsel_fc_args *a, const uint8_t *x, const int8_t *w, int rows, __m512i *acc) {
     enum { WIDE = 8 };
     int split = WIDE / rows;
     uint32_t k = 0, chunk = 4 * (uint32_t)split;

@@ -60,9 +60,14 @@ struct eight_writer {
 
 static inline struct eight_writer eight_writer(const struct morsel_output *y) {
     struct eight_writer w = {
-        _mm256_set1_ps(y->float_min), _mm256_set1_ps(y->float_max), _mm256_set1_ps(y->qparams.scale),
-        _mm256_set1_ps((float)(y->out_min - y->qparams.zero)), _mm256_set1_ps((float)(y->out_max - y->qparams.zero)),
-        _mm256_set1_epi32(y->qparams.zero), _mm_set1_epi8((char)y->qparams.sign_flip), y->qparams.is_float,
+        _mm256_set1_ps(y->float_min),
+        _mm256_set1_ps(y->float_max),
+        _mm256_set1_ps(y->qparams.scale),
+        _mm256_set1_ps((float)(y->out_min - y->qparams.zero)),
+        _mm256_set1_ps((float)(y->out_max - y->qparams.zero)),
+        _mm256_set1_epi32(y->qparams.zero),
+        _mm_set1_epi8((char)y->qparams.sign_flip),
+        y->qparams.is_float,
     };
     return w;
 }

@@ -14,7 +14,7 @@
 
 /* y[at .. at + 16] = the bytes of two pieces, in new places. */
 struct piece {
-    uint32_t at, a, b; /* where in y's line; where in x, from the base of the line */
+    uint32_t at, a, b;              /* where in y's line; where in x, from the base of the line */
     uint8_t from_a[16], from_b[16]; /* 0x80: none */
 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fetching constants of later steps (core/plan_prefetch.c) in the loops of a kernel: with each turn the cache lines at `at`, which then goes on by
- * `step` bytes, so that the piece is done when the turns are. It may end a little past the piece; to ask for an address that is not
- * there does nothing.
+ * Prefetching constants of later steps (core/plan_prefetch.c) in the loops of a kernel. Each turn asks for the cache lines at `at`, which
+ * then goes on by `step` bytes, so that the piece is done when the turns are. It may end a little past the piece: to ask for an address
+ * that is not there does nothing.
  */
-#ifndef MORSEL_AHEAD_AVX512_H
-#define MORSEL_AHEAD_AVX512_H
+#ifndef MORSEL_PREFETCH_AVX512_H
+#define MORSEL_PREFETCH_AVX512_H
 
 #include "../kernels/kernels.h"
 
@@ -17,7 +17,8 @@ struct morsel_prefetch {
 };
 
 /* Parts begin .. end of `parts`, in `turns` turns. */
-static inline struct morsel_prefetch morsel_prefetch(const struct morsel_conv_args *a, size_t begin, size_t end, size_t parts, size_t turns) {
+static inline struct morsel_prefetch morsel_prefetch(const struct morsel_conv_args *a, size_t begin, size_t end, size_t parts,
+                                                     size_t turns) {
     size_t from = (size_t)((uint64_t)a->prefetch_bytes * begin / parts), to = (size_t)((uint64_t)a->prefetch_bytes * end / parts);
     size_t step = (to - from) / turns + 1;
     struct morsel_prefetch f = {(uintptr_t)a->weights + a->prefetch + from, step < 128 ? step : 128};

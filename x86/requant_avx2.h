@@ -16,18 +16,18 @@
 #include <string.h>
 
 struct morsel_requant256 {
-    __m256 high;       /* out_max - zero */
-    __m256i zero, low; /* int16s, bytes */
+    __m256 high;            /* out_max - zero */
+    __m256i zero, low;      /* int16s, bytes */
     __m256i top, sign_flip; /* bytes; top is out_max */
-    int whole;         /* whether results are what the packs saturate to: zero point 0, limits 0 and 255, not flipped */
+    int whole;              /* whether results are what the packs saturate to: zero point 0, limits 0 and 255, not flipped */
 };
 
 /* For values that count from `zero`. */
 static inline struct morsel_requant256 morsel_requant256(const struct morsel_output *y, int32_t zero) {
     struct morsel_requant256 r = {
-        _mm256_set1_ps((float)(y->out_max - zero)), _mm256_set1_epi16((short)zero), _mm256_set1_epi8((char)y->out_min),
-        _mm256_set1_epi8((char)y->out_max), _mm256_set1_epi8((char)y->qparams.sign_flip),
-        zero == 0 && y->out_min == 0 && y->out_max == 255 && y->qparams.sign_flip == 0,
+        _mm256_set1_ps((float)(y->out_max - zero)),   _mm256_set1_epi16((short)zero),
+        _mm256_set1_epi8((char)y->out_min),           _mm256_set1_epi8((char)y->out_max),
+        _mm256_set1_epi8((char)y->qparams.sign_flip), zero == 0 && y->out_min == 0 && y->out_max == 255 && y->qparams.sign_flip == 0,
     };
     return r;
 }
@@ -91,7 +91,8 @@ static inline void morsel_store_first(uint8_t *y, __m128i v, uint32_t n) {
     }
     _mm_storeu_si128((__m128i *)(void *)bytes, v);
     if (n == 8) memcpy(y, bytes, 8);
-    else for (uint32_t i = 0; i < n; i++) y[i] = bytes[i];
+    else
+        for (uint32_t i = 0; i < n; i++) y[i] = bytes[i];
 }
 
 #endif

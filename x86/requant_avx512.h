@@ -18,16 +18,19 @@
 #include <immintrin.h>
 
 struct morsel_requant512 {
-    __m512i zero;            /* int16s */
+    __m512i zero;                 /* int16s */
     __m512i low, high, sign_flip; /* bytes */
-    int moved, limited;      /* whether zero, whether one of the others does anything */
+    int moved, limited;           /* whether zero, whether one of the others does anything */
 };
 
 static inline struct morsel_requant512 morsel_requant512(const struct morsel_output *y) {
     struct morsel_requant512 r = {
-        _mm512_set1_epi16((short)y->qparams.zero), _mm512_set1_epi8((char)y->out_min), _mm512_set1_epi8((char)y->out_max),
+        _mm512_set1_epi16((short)y->qparams.zero),
+        _mm512_set1_epi8((char)y->out_min),
+        _mm512_set1_epi8((char)y->out_max),
         _mm512_set1_epi8((char)y->qparams.sign_flip),
-        y->qparams.zero != 0, y->out_min > 0 || y->out_max < 255 || y->qparams.sign_flip,
+        y->qparams.zero != 0,
+        y->out_min > 0 || y->out_max < 255 || y->qparams.sign_flip,
     };
     return r;
 }

@@ -24,9 +24,9 @@ struct morsel_part256 {
     const float *multiplier, *bias; /* bias: NULL where there is none */
     struct morsel_requant256 requant;
     struct morsel_places x_places, y_places;
-    __m256i start[2]; /* bias - zero * weight_sum */
+    __m256i start[2];  /* bias - zero * weight_sum */
     uint32_t channels; /* that exist */
-    uint8_t *y; /* of pixel 0 */
+    uint8_t *y;        /* of pixel 0 */
     size_t y_step;
 };
 

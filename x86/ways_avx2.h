@@ -15,7 +15,7 @@
 #include <immintrin.h>
 
 #define MORSEL_WAYS_MOST 2048u /* groups */
-#define MORSEL_WAYS_LEAST 6u  /* that are worth lists */
+#define MORSEL_WAYS_LEAST 6u   /* that are worth lists */
 #define MORSEL_WAYS_TRIED 32u  /* of those, before hope is given up */
 
 /* Pairings beside (k0, k1), (k2, k3). */

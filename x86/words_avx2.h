@@ -60,8 +60,7 @@ static inline void morsel_widen_lines(struct morsel_wide_lines *to, const struct
                                       size_t base, size_t count) {
     size_t n = (count - 1) * lines->step + morsel_row_taps(job);
     to->line = morsel_line_words(job, lines, count);
-    for (uint32_t ky = 0; ky < job->kernel_h; ky++)
-        morsel_widen_line(to->word + ky * to->line, lines->line[ky] + base * lines->step, n);
+    for (uint32_t ky = 0; ky < job->kernel_h; ky++) morsel_widen_line(to->word + ky * to->line, lines->line[ky] + base * lines->step, n);
 }
 
 #define MORSEL_WORDS_OF(a, b) /* the bytes above bytes a and b of each four, and those */ \

@@ -21,10 +21,10 @@ struct chance {
 };
 
 uint32_t chance_next(struct chance *c);
-uint32_t chance_below(struct chance *c, uint32_t n);                 /* 0 .. n - 1 */
-int32_t chance_range(struct chance *c, int32_t low, int32_t high);   /* both included */
+uint32_t chance_below(struct chance *c, uint32_t n);               /* 0 .. n - 1 */
+int32_t chance_range(struct chance *c, int32_t low, int32_t high); /* both included */
 bool chance_one_in(struct chance *c, uint32_t n);
-uint32_t chance_size(struct chance *c, uint32_t most);               /* 1 .. most, mostly small or near a multiple of 16 */
+uint32_t chance_size(struct chance *c, uint32_t most); /* 1 .. most, mostly small or near a multiple of 16 */
 float chance_float(struct chance *c, float low, float high);
 void chance_bytes(struct chance *c, uint8_t *to, size_t n);
 
@@ -36,14 +36,14 @@ void chance_bytes(struct chance *c, uint8_t *to, size_t n);
 /* Room in slot `slot`: either right behind a page that cannot be touched, or right before one, as far as `align` allows. What surrounds
  * it in its pages is filled with a pattern. */
 void *memory_place(unsigned slot, size_t bytes, size_t align, bool high);
-bool memory_intact(unsigned slot);               /* nothing was written around it */
+bool memory_intact(unsigned slot); /* nothing was written around it */
 void memory_protect(unsigned slot, bool writable);
 
 /* ---- a case ---- */
 
 #define SLOT_EXPECTED 0u /* outputs of plain C */
 #define SLOT_RESULT 1u
-#define SLOT_ROWS 2u     /* row addresses of spatial kernels */
+#define SLOT_ROWS 2u /* row addresses of spatial kernels */
 #define SLOT_INPUTS 3u
 
 struct trial {
@@ -58,30 +58,29 @@ struct trial {
     const void *expected;   /* what plain C gave */
     uint64_t fill;          /* what results hold before */
     uint64_t macs;
-    char text[320];         /* the case in words */
-    unsigned slots;         /* in use */
-    bool bench;             /* of a fixed size, made to be timed */
-    bool tame;              /* bytes and constants as inside a network, which the fastest ways ask for */
-    uint32_t sign_flip;          /* of a fixed or tame case: the domain that tensors inside a network have */
-    uint32_t number;        /* of the case: the first ones have fixed shapes */
-    bool strided_pixels;             /* the kernel takes pixels that lie apart */
-    uint32_t blocks;        /* 16 output channels of convolutions in a call, apart from the others; 0: all */
-    uint32_t turn;          /* spatial: rows of a picture lie as in a ring, its row y at (y + turn) % height */
+    char text[320];      /* the case in words */
+    unsigned slots;      /* in use */
+    bool bench;          /* of a fixed size, made to be timed */
+    bool tame;           /* bytes and constants as inside a network, which the fastest ways ask for */
+    uint32_t sign_flip;  /* of a fixed or tame case: the domain that tensors inside a network have */
+    uint32_t number;     /* of the case: the first ones have fixed shapes */
+    bool strided_pixels; /* the kernel takes pixels that lie apart */
+    uint32_t blocks;     /* 16 output channels of convolutions in a call, apart from the others; 0: all */
+    uint32_t turn;       /* spatial: rows of a picture lie as in a ring, its row y at (y + turn) % height */
 };
 
 typedef void any_fn(void);
 
 struct family {
     const char *name;
-    size_t slot; /* offset in struct morsel_kernels */
+    size_t slot;    /* offset in struct morsel_kernels */
     uint32_t fixed; /* how many cases have fixed shapes */
     void (*make)(struct trial *t);
     void (*call)(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end);
 };
 
-extern const struct family family_conv, family_depthwise, family_fc, family_matmul, family_qadd, family_qmul, family_binary,
-    family_unary, family_lut, family_mean, family_softmax, family_copy, family_gather, family_average_pool, family_max_pool,
-    family_float_conv;
+extern const struct family family_conv, family_depthwise, family_fc, family_matmul, family_qadd, family_qmul, family_binary, family_unary,
+    family_lut, family_mean, family_softmax, family_copy, family_gather, family_average_pool, family_max_pool, family_float_conv;
 
 /* An input's memory, `bytes` long, in the next slot. */
 void *trial_room(struct trial *t, size_t bytes, size_t align);

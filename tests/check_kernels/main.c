@@ -14,8 +14,9 @@
 #define CASE_SECONDS 60
 
 static const struct family *const families[] = {
-    &family_conv, &family_depthwise, &family_fc, &family_matmul, &family_qadd, &family_qmul, &family_binary, &family_unary,
-    &family_lut, &family_mean, &family_softmax, &family_average_pool, &family_max_pool, &family_float_conv, &family_copy, &family_gather,
+    &family_conv,     &family_depthwise,  &family_fc,   &family_matmul, &family_qadd,    &family_qmul,
+    &family_binary,   &family_unary,      &family_lut,  &family_mean,   &family_softmax, &family_average_pool,
+    &family_max_pool, &family_float_conv, &family_copy, &family_gather,
 };
 _Static_assert(sizeof families / sizeof *families == offsetof(struct morsel_kernels, store_flip) / sizeof(any_fn *), "one for each slot");
 #define FAMILIES (sizeof families / sizeof *families)
@@ -24,8 +25,13 @@ static const struct isa {
     const char *name;
     uint32_t bit;
 } isas[] = {
-    {"c", 0}, {"neon", MORSEL_CPU_NEON}, {"dotprod", MORSEL_CPU_DOTPROD}, {"i8mm", MORSEL_CPU_I8MM},
-    {"avx2", MORSEL_CPU_AVX2}, {"avxvnni", MORSEL_CPU_AVXVNNI}, {"avx512vnni", MORSEL_CPU_AVX512VNNI},
+    {"c", 0},
+    {"neon", MORSEL_CPU_NEON},
+    {"dotprod", MORSEL_CPU_DOTPROD},
+    {"i8mm", MORSEL_CPU_I8MM},
+    {"avx2", MORSEL_CPU_AVX2},
+    {"avxvnni", MORSEL_CPU_AVXVNNI},
+    {"avx512vnni", MORSEL_CPU_AVX512VNNI},
 };
 #define ISAS (sizeof isas / sizeof *isas)
 
@@ -118,8 +124,7 @@ static bool compare(struct trial *t, char *why, size_t size) {
             memcpy(&w, want + i, 4);
             memcpy(&g, got + i, 4);
         }
-        snprintf(why, size, "element %zu of %zu: %#x, expected %#x", i / t->y_align, t->y_bytes / t->y_align, (unsigned)g,
-                 (unsigned)w);
+        snprintf(why, size, "element %zu of %zu: %#x, expected %#x", i / t->y_align, t->y_bytes / t->y_align, (unsigned)g, (unsigned)w);
         return false;
     }
     if (!memory_intact(SLOT_RESULT)) snprintf(why, size, "it wrote outside the output");
@@ -252,7 +257,8 @@ static int help(void) {
            "with the plainest form: fixed cases, then random ones.\n\n"
            "  --seed S        of the random cases [the time]\n"
            "  --cases N       random cases for each kernel [%u]\n"
-           "  --kernel NAME   one kernel:", (unsigned)options.cases);
+           "  --kernel NAME   one kernel:",
+           (unsigned)options.cases);
     for (size_t i = 0; i < FAMILIES; i++) printf("%s%s", i % 8 ? " " : i ? "\n                  " : " ", families[i]->name);
     printf("\n  --isa NAME      one instruction set:");
     for (size_t i = 0; i < ISAS; i++) printf(" %s", isas[i].name);

@@ -77,7 +77,7 @@ void make_output(struct trial *t, struct morsel_output *y, uint32_t float_one_in
         if (chance_one_in(c, 2)) y->qparams.zero = 0;
         float_one_in = 0;
     }
-    if (limits == 0) y->out_min = y->qparams.zero; /* relu */
+    if (limits == 0) y->out_min = y->qparams.zero;                  /* relu */
     if (limits == 2) y->qparams.zero = 0, y->qparams.sign_flip = 0; /* relu with all its range, inside a network */
     if (limits == 1) y->out_min = (int32_t)chance_below(c, 256), y->out_max = chance_range(c, y->out_min, 255);
     if (float_one_in && chance_one_in(c, float_one_in)) {
@@ -85,7 +85,9 @@ void make_output(struct trial *t, struct morsel_output *y, uint32_t float_one_in
         if (limits == 0) y->float_min = 0, y->float_max = 6;
     }
     if (y->qparams.is_float) trial_say(t, " y float");
-    else trial_say(t, " y flip %u zero %d in %d..%d", (unsigned)y->qparams.sign_flip, (int)y->qparams.zero, (int)y->out_min, (int)y->out_max);
+    else
+        trial_say(t, " y flip %u zero %d in %d..%d", (unsigned)y->qparams.sign_flip, (int)y->qparams.zero, (int)y->out_min,
+                  (int)y->out_max);
 }
 
 /* ---- weights ---- */

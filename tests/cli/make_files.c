@@ -26,16 +26,14 @@ static void write_file(const char *name, const void *data, size_t size) {
     char path[4096];
     struct failure failure;
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    if (!file_write(path, data, size, &failure))
-        exit(message_failure(&failure));
+    if (!file_write(path, data, size, &failure)) exit(message_failure(&failure));
 }
 
 static void write_array(const char *name, enum npy_type type, uint32_t rank, const uint64_t *dims, const void *data) {
     char path[4096];
     struct failure failure;
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    if (!npy_write(path, type, dims, rank, data, &failure))
-        exit(message_failure(&failure));
+    if (!npy_write(path, type, dims, rank, data, &failure)) exit(message_failure(&failure));
 }
 
 static void finish(struct builder *builder, const char *name) {
@@ -59,8 +57,7 @@ static void make_color(const char *name, uint32_t batch, const char *const label
     builder_input(&b, x, "x");
     b.inputs[0].onnx_type = MORSEL_FLOAT32;
     builder_output(&b, y, "scores");
-    for (int i = 0; i < 3; i++)
-        builder_label(&b, labels[i]);
+    for (int i = 0; i < 3; i++) builder_label(&b, labels[i]);
     b.picture_count = 1;
     b.picture = (struct morsel_blob_picture){
         .resize = MORSEL_RESIZE_EXACT, .resize_height = 4, .resize_width = 4, .scale = 1.0f / 255, .std = {1, 1, 1}};
@@ -71,8 +68,7 @@ static void make_color(const char *name, uint32_t batch, const char *const label
 static void copy_step(struct builder *b, uint32_t x, uint32_t y) {
     struct morsel_blob_gather gather = {.rank = 1, .dims = {12, 1, 1, 1, 1, 1}};
     int32_t table[12];
-    for (int i = 0; i < 12; i++)
-        table[i] = i;
+    for (int i = 0; i < 12; i++) table[i] = i;
     gather.table = builder_data(b, table, sizeof table);
     builder_step(b, MORSEL_STEP_GATHER, &x, 1, y, &gather, sizeof gather, 0);
 }
@@ -140,8 +136,7 @@ static void make_arrays(void) {
     uint8_t bytes[36], line[12], planes[12];
     float a[12], b[12], sum[12], minus[12], colors[3 * 48];
     double wide[6];
-    for (int i = 0; i < 36; i++)
-        bytes[i] = (uint8_t)(7 * i);
+    for (int i = 0; i < 36; i++) bytes[i] = (uint8_t)(7 * i);
     for (int i = 0; i < 12; i++) {
         a[i] = 0.25f * (float)i;
         b[i] = (float)(100 - i);
@@ -152,8 +147,7 @@ static void make_arrays(void) {
         line[i] = (uint8_t)i;
         planes[i % 3 * 4 + i / 3] = (uint8_t)i;
     }
-    for (int i = 0; i < 6; i++)
-        wide[i] = a[i];
+    for (int i = 0; i < 6; i++) wide[i] = a[i];
     for (int i = 0; i < 3 * 48; i++) /* picture n is all of color n */
         colors[i] = i / 48 == i % 48 / 16 ? 1 : 0;
     write_array("bytes.npy", NPY_UINT8, 4, (const uint64_t[]){1, 3, 2, 2}, bytes);
@@ -200,8 +194,7 @@ static void make_samples(void) {
         numbers[5000] = kept;
     }
     for (int i = 0; i < SAMPLES; i++)
-        for (int k = 0; k < PLANE; k++)
-            numbers[i * SAMPLE + PLANE + k] = 0.5f;
+        for (int k = 0; k < PLANE; k++) numbers[i * SAMPLE + PLANE + k] = 0.5f;
     write_samples("data_channel.npy", SAMPLES, 32, numbers); /* the second channel is constant */
     memset(numbers, 0, sizeof numbers);
     write_samples("data_zeros.npy", SAMPLES, 32, numbers);
@@ -211,8 +204,7 @@ static void make_samples(void) {
 static void make_picture(const char *name, int width, int height, const uint8_t rgb[3]) {
     uint8_t file[8192];
     size_t at = (size_t)snprintf((char *)file, sizeof file, "P6\n# one colour\n%d %d\n255\n", width, height);
-    for (int i = 0; i < width * height; i++, at += 3)
-        memcpy(file + at, rgb, 3);
+    for (int i = 0; i < width * height; i++, at += 3) memcpy(file + at, rgb, 3);
     write_file(name, file, at);
 }
 
@@ -227,8 +219,7 @@ static void make_cifar(void) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 2)
-        return 2;
+    if (argc != 2) return 2;
     folder = argv[1];
     make_color("color.morsel", 1, (const char *const[]){"red", "green", "blue"});
     make_color("color2.morsel", 2, (const char *const[]){"red", "green", "blue"});

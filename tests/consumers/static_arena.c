@@ -25,27 +25,22 @@ static _Alignas(MORSEL_ALIGNMENT) uint8_t arena_of_tasks[MODEL_ARENA_BYTES_FOR(T
 /* Whether the macro says for every number of tasks what the library says. */
 static int same_arenas(const struct morsel_model *model) {
     for (uint32_t tasks = 0; tasks <= 9; tasks++)
-        if (MODEL_ARENA_BYTES_FOR(tasks) != morsel_arena_bytes_for(model, tasks))
-            return 0;
+        if (MODEL_ARENA_BYTES_FOR(tasks) != morsel_arena_bytes_for(model, tasks)) return 0;
     return MODEL_ARENA_BYTES_FOR(2) >= MODEL_ARENA_BYTES && sizeof arena_of_tasks == morsel_arena_bytes_for(model, TASKS);
 }
 
 static void in_turn(void *ctx, uint32_t n, morsel_task *fn, void *arg) {
     (void)ctx;
-    for (uint32_t i = 0; i < n; i++)
-        fn(arg, i);
+    for (uint32_t i = 0; i < n; i++) fn(arg, i);
 }
 
 static int print_outputs(struct morsel_session *session) {
     struct morsel_view view;
-    for (uint32_t i = 0; !morsel_input(session, i, &view); i++)
-        memset(view.data, 0, view.bytes);
-    if (morsel_run(session))
-        return 1;
+    for (uint32_t i = 0; !morsel_input(session, i, &view); i++) memset(view.data, 0, view.bytes);
+    if (morsel_run(session)) return 1;
     for (uint32_t i = 0; !morsel_output(session, i, &view); i++) {
         printf("%s:", view.name);
-        for (uint32_t k = 0; k < view.bytes; k++)
-            printf(" %02x", ((uint8_t *)view.data)[k]);
+        for (uint32_t k = 0; k < view.bytes; k++) printf(" %02x", ((uint8_t *)view.data)[k]);
         printf("\n");
     }
     return 0;
@@ -57,17 +52,13 @@ int main(void) {
     struct morsel_options options = {MORSEL_CPU_ALL, TASKS, in_turn, NULL, NULL};
     if (morsel_open(&model, MODEL_BLOB, MODEL_BLOB_BYTES, 0) || morsel_arena_bytes(&model) != sizeof arena || !same_arenas(&model))
         return 1;
-    if (morsel_session_open(&session, &model, arena, sizeof arena, NULL))
-        return 1;
-    if (morsel_session_open(&session, &model, arena, sizeof arena - 1, NULL) != MORSEL_ERR_ARENA)
-        return 1;
+    if (morsel_session_open(&session, &model, arena, sizeof arena, NULL)) return 1;
+    if (morsel_session_open(&session, &model, arena, sizeof arena - 1, NULL) != MORSEL_ERR_ARENA) return 1;
 #ifdef IN_TASKS
-    if (morsel_session_open(&session, &model, arena_of_tasks, sizeof arena_of_tasks, &options))
-        return 1;
+    if (morsel_session_open(&session, &model, arena_of_tasks, sizeof arena_of_tasks, &options)) return 1;
 #else
     (void)options;
-    if (morsel_session_open(&session, &model, arena, sizeof arena, NULL))
-        return 1;
+    if (morsel_session_open(&session, &model, arena, sizeof arena, NULL)) return 1;
 #endif
     return print_outputs(&session);
 }

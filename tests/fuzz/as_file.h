@@ -12,8 +12,7 @@
 static const char *as_file(const uint8_t *bytes, size_t size) {
     static int file = -1;
     static char path[64];
-    if (file < 0)
-        file = memfd_create("fuzz", 0);
+    if (file < 0) file = memfd_create("fuzz", 0);
     if (file < 0 || ftruncate(file, 0) || pwrite(file, bytes, size, 0) != (ssize_t)size) {
         perror("memfd");
         exit(3);

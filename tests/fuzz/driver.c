@@ -43,8 +43,7 @@ static void on_signal(int number) {
     fprintf(stderr, "%s ", number == SIGALRM ? "hangs" : "crashes");
     say_where();
     signal(number, SIG_DFL);
-    if (number == SIGALRM)
-        _exit(70);
+    if (number == SIGALRM) _exit(70);
     raise(number);
 }
 
@@ -70,31 +69,24 @@ static void write_file(const char *path, const uint8_t *bytes, size_t size) {
 /* Mostly near the front, where headers and records are. */
 static size_t pick_place(uint64_t *state, size_t size) {
     uint64_t place = fuzz_below(state, (uint32_t)size);
-    if (fuzz_below(state, 4))
-        place = place * fuzz_below(state, (uint32_t)size) / size;
+    if (fuzz_below(state, 4)) place = place * fuzz_below(state, (uint32_t)size) / size;
     return (size_t)place;
 }
 
 static uint32_t interesting(uint64_t *state, uint32_t old, size_t size) {
-    static const uint32_t values[] = {
-        0,          1,          2,          3,          4,          15,         16,         17,         63,         64,         65,
-        127,        128,        255,        256,        4095,       4096,       65535,      65536,      0x3fffffff, 0x40000000, 0x7fffffff,
-        0x80000000, 0x80000001, 0xffffff80, 0xffffffc0, 0xfffffffe, 0xffffffff, 0x7f800000, 0xff800000, 0x7fc00000, 0x00800000, 1000000};
+    static const uint32_t values[] = {0,          1,          2,          3,          4,          15,         16,
+                                      17,         63,         64,         65,         127,        128,        255,
+                                      256,        4095,       4096,       65535,      65536,      0x3fffffff, 0x40000000,
+                                      0x7fffffff, 0x80000000, 0x80000001, 0xffffff80, 0xffffffc0, 0xfffffffe, 0xffffffff,
+                                      0x7f800000, 0xff800000, 0x7fc00000, 0x00800000, 1000000};
     switch (fuzz_below(state, 8)) {
-    case 0:
-        return old + 1;
-    case 1:
-        return old - 1;
-    case 2:
-        return old + 64;
-    case 3:
-        return old * 2;
-    case 4:
-        return (uint32_t)size - fuzz_below(state, 65);
-    case 5:
-        return fuzz_below(state, 16);
-    default:
-        return values[fuzz_below(state, sizeof values / sizeof values[0])];
+    case 0: return old + 1;
+    case 1: return old - 1;
+    case 2: return old + 64;
+    case 3: return old * 2;
+    case 4: return (uint32_t)size - fuzz_below(state, 65);
+    case 5: return fuzz_below(state, 16);
+    default: return values[fuzz_below(state, sizeof values / sizeof values[0])];
     }
 }
 
@@ -123,27 +115,15 @@ static size_t cut(uint64_t *state, size_t size) {
 }
 
 static size_t damage_once(uint64_t *state, uint8_t *bytes, size_t size) {
-    if (size < 4)
-        return size;
+    if (size < 4) return size;
     switch (fuzz_below(state, 12)) {
-    case 0:
-        return cut(state, size);
-    case 1:
-        move_piece(state, bytes, size);
-        return size;
-    case 2:
-        copy_field(state, bytes, size);
-        return size;
+    case 0: return cut(state, size);
+    case 1: move_piece(state, bytes, size); return size;
+    case 2: copy_field(state, bytes, size); return size;
     case 3:
-    case 4:
-        bytes[pick_place(state, size)] ^= (uint8_t)(1u << fuzz_below(state, 8));
-        return size;
-    case 5:
-        bytes[pick_place(state, size)] = (uint8_t)fuzz_random(state);
-        return size;
-    default:
-        damage_field(state, bytes, size);
-        return size;
+    case 4: bytes[pick_place(state, size)] ^= (uint8_t)(1u << fuzz_below(state, 8)); return size;
+    case 5: bytes[pick_place(state, size)] = (uint8_t)fuzz_random(state); return size;
+    default: damage_field(state, bytes, size); return size;
     }
 }
 
@@ -153,16 +133,14 @@ static size_t make_input(const struct corpus *corpus, uint64_t seed, uint64_t in
     uint32_t file = fuzz_below(&state, (uint32_t)corpus->count + 1);
     size_t size = file < (uint32_t)corpus->count ? read_file(corpus->paths[file], bytes) : fuzz_seed(fuzz_random(&state), bytes, CAPACITY);
     uint32_t times = index % 8 == 0 ? 0 : fuzz_between(&state, 1, 1u << fuzz_below(&state, 4));
-    for (uint32_t i = 0; i < times; i++)
-        size = damage_once(&state, bytes, size);
+    for (uint32_t i = 0; i < times; i++) size = damage_once(&state, bytes, size);
     return size;
 }
 
 /* In memory of its own, so that a sanitizer sees a step beyond its end. */
 static void try_input(const uint8_t *bytes, size_t size) {
     uint8_t *copy = malloc(size ? size : 1);
-    if (!copy)
-        exit(3);
+    if (!copy) exit(3);
     memcpy(copy, bytes, size);
     alarm(RUN_SECONDS);
     LLVMFuzzerTestOneInput(copy, size);
@@ -184,14 +162,10 @@ static int usage(const char *name) {
 
 /* The place behind a flag that takes a number, or NULL. */
 static uint64_t *number_of(struct call *call, const char *flag) {
-    if (!strcmp(flag, "--runs"))
-        return &call->runs;
-    if (!strcmp(flag, "--seconds"))
-        return &call->seconds;
-    if (!strcmp(flag, "--seed"))
-        return &call->seed;
-    if (strcmp(flag, "--only"))
-        return NULL;
+    if (!strcmp(flag, "--runs")) return &call->runs;
+    if (!strcmp(flag, "--seconds")) return &call->seconds;
+    if (!strcmp(flag, "--seed")) return &call->seed;
+    if (strcmp(flag, "--only")) return NULL;
     call->has_only = 1;
     return &call->only;
 }
@@ -205,13 +179,10 @@ static int read_call(struct call *call, int argc, char **argv) {
             call->replay = 1;
             continue;
         }
-        if ((!number && !text) || i + 1 == argc)
-            return 0;
+        if ((!number && !text) || i + 1 == argc) return 0;
         i++;
-        if (number)
-            *number = strtoull(argv[i], NULL, 10);
-        if (text)
-            *text = argv[i];
+        if (number) *number = strtoull(argv[i], NULL, 10);
+        if (text) *text = argv[i];
     }
     call->corpus.paths = (const char *const *)argv + i;
     call->corpus.count = argc - i;
@@ -242,33 +213,26 @@ static uint64_t run_call(const struct call *call, uint8_t *bytes) {
         return call->runs;
     }
     if (call->replay) {
-        for (int i = 0; i < call->corpus.count; i++)
-            try_input(bytes, read_file(call->corpus.paths[i], bytes));
+        for (int i = 0; i < call->corpus.count; i++) try_input(bytes, read_file(call->corpus.paths[i], bytes));
         return (uint64_t)call->corpus.count;
     }
-    if (!call->has_only)
-        return run_many(call, bytes);
+    if (!call->has_only) return run_many(call, bytes);
     size_t size = make_input(&call->corpus, call->seed, call->only, bytes);
     current_run = call->only;
-    if (call->save)
-        write_file(call->save, bytes, size);
+    if (call->save) write_file(call->save, bytes, size);
     try_input(bytes, size);
     return 1;
 }
 
 int main(int argc, char **argv) {
     struct call call = {.runs = 1000, .seed = 1};
-    if (!read_call(&call, argc, argv))
-        return usage(argv[0]);
+    if (!read_call(&call, argc, argv)) return usage(argv[0]);
     uint8_t *bytes = malloc(CAPACITY);
-    if (!bytes)
-        return 3;
+    if (!bytes) return 3;
     current_seed = call.seed;
     signal(SIGALRM, on_signal);
-    if (__sanitizer_set_death_callback)
-        __sanitizer_set_death_callback(say_where);
-    else
-        signal(SIGSEGV, on_signal);
+    if (__sanitizer_set_death_callback) __sanitizer_set_death_callback(say_where);
+    else signal(SIGSEGV, on_signal);
     signal(SIGABRT, on_signal);
     const char *name = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
     unsigned long long runs = run_call(&call, bytes);

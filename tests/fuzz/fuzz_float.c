@@ -78,14 +78,12 @@ static const struct recipe recipes[] = {
 static int constant_for(struct seed_onnx *m, char kind) {
     int64_t dims[5];
     int rank = (int)onnx_below(m, 5);
-    for (int i = 0; i < 5; i++)
-        dims[i] = 1 + onnx_below(m, 4);
+    for (int i = 0; i < 5; i++) dims[i] = 1 + onnx_below(m, 4);
     if (kind == 'w') {
         dims[1] = onnx_below(m, 4) ? m->values[0].c : dims[1];
         return onnx_constant(m, TYPE_FLOAT, dims, 4);
     }
-    if (kind == 'i')
-        return onnx_constant(m, TYPE_INT64, dims, 1);
+    if (kind == 'i') return onnx_constant(m, TYPE_INT64, dims, 1);
     return onnx_constant(m, TYPE_FLOAT, dims, kind == 's' ? 0 : rank);
 }
 
@@ -96,19 +94,13 @@ static void add_attributes(struct seed_onnx *m, const char *text) {
     int length;
     for (; sscanf(text, "%39s %c%n", name, &kind, &length) == 2; text += length) {
         int64_t values[6];
-        if (onnx_below(m, 3) == 0)
-            continue;
+        if (onnx_below(m, 3) == 0) continue;
         int count = onnx_below(m, 8) ? !strcmp(name, "pads") || !strcmp(name, "perm") ? 4 : 2 : (int)onnx_below(m, 6);
-        for (int i = 0; i < count; i++)
-            values[i] = onnx_below(m, 4) ? 1 + (int64_t)onnx_below(m, 2) : onnx_any_int(m);
-        if (kind == 'L')
-            onnx_ints(m, name, values, count);
-        else if (kind == 'I')
-            onnx_int(m, name, onnx_any_int(m));
-        else if (kind == 'F')
-            onnx_float_number(m, name, (float)onnx_below(m, 9) / 4 - 1);
-        else
-            onnx_string(m, name, PICK(m, words));
+        for (int i = 0; i < count; i++) values[i] = onnx_below(m, 4) ? 1 + (int64_t)onnx_below(m, 2) : onnx_any_int(m);
+        if (kind == 'L') onnx_ints(m, name, values, count);
+        else if (kind == 'I') onnx_int(m, name, onnx_any_int(m));
+        else if (kind == 'F') onnx_float_number(m, name, (float)onnx_below(m, 9) / 4 - 1);
+        else onnx_string(m, name, PICK(m, words));
     }
 }
 
@@ -148,16 +140,13 @@ static int small(const struct onnx_graph *graph) {
         for (int k = 0; k < node->input_count + node->output_count; k++) {
             const struct onnx_value *value = k < node->input_count ? node->inputs[k] : node->outputs[k - node->input_count];
             int64_t elements = value ? onnx_elements(&value->shape) : 0;
-            if (elements > ELEMENTS_MOST)
-                return 0;
+            if (elements > ELEMENTS_MOST) return 0;
             of_node = k < 2 || k == node->input_count ? of_node * (elements > 1 ? elements : 1) : of_node;
         }
         for (int k = 0; k < 3; k++)
-            if (kernel[k] < 0 || kernel[k] > 1000)
-                return 0;
+            if (kernel[k] < 0 || kernel[k] > 1000) return 0;
         work += of_node < WORK_MOST ? of_node * kernel[0] : WORK_MOST;
-        if (work >= WORK_MOST)
-            return 0;
+        if (work >= WORK_MOST) return 0;
     }
     return 1;
 }
@@ -170,22 +159,18 @@ static void run_twice(const struct onnx_graph *graph, const struct executor *exe
     for (size_t i = 0; i < graph->input_count; i++) {
         int64_t count = onnx_elements(&graph->inputs[i]->shape);
         inputs[i] = malloc((size_t)(count > 0 ? count : 0) * sizeof(float) + 1);
-        for (int64_t k = 0; k < count; k++)
-            inputs[i][k] = (float)(k * 37 % 101 - 50) / 8;
+        for (int64_t k = 0; k < count; k++) inputs[i][k] = (float)(k * 37 % 101 - 50) / 8;
     }
     for (int k = 0; k < 2; k++) {
-        if (!(runs[k] = executor_run_open(executor, &failure)))
-            exit(3);
+        if (!(runs[k] = executor_run_open(executor, &failure))) exit(3);
         good = executor_run(runs[k], (const float *const *)inputs, NULL, NULL, &failure) && good;
     }
     for (size_t i = 0; i < graph->output_count && good; i++) {
         size_t count;
         const float *one = executor_output(runs[0], i, &count), *other = executor_output(runs[1], i, &count);
-        if (count && memcmp(one, other, count * sizeof *one))
-            abort();
+        if (count && memcmp(one, other, count * sizeof *one)) abort();
     }
-    for (size_t i = 0; i < graph->input_count; i++)
-        free(inputs[i]);
+    for (size_t i = 0; i < graph->input_count; i++) free(inputs[i]);
     free(inputs);
     executor_run_close(runs[0]);
     executor_run_close(runs[1]);
@@ -197,10 +182,8 @@ static void execute(struct onnx_graph *graph, struct onnx_report *report) {
     if (!onnx_bind(graph, NULL, 0, 1, report, error, sizeof error) || !onnx_infer(graph, report, error, sizeof error) || !small(graph))
         return;
     struct executor *executor = executor_open(graph, &failure);
-    if (!executor && !*failure.text)
-        abort();
-    if (executor)
-        run_twice(graph, executor);
+    if (!executor && !*failure.text) abort();
+    if (executor) run_twice(graph, executor);
     executor_close(executor);
 }
 
@@ -208,10 +191,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     struct onnx_report report = {0};
     char error[512] = "";
     struct onnx_graph *graph = onnx_load(as_file(bytes, size), error, sizeof error);
-    if (graph)
-        execute(graph, &report);
+    if (graph) execute(graph, &report);
     onnx_report_free(&report);
-    if (graph)
-        onnx_free(graph);
+    if (graph) onnx_free(graph);
     return 0;
 }

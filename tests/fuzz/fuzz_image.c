@@ -24,16 +24,14 @@ static size_t seed_pnm(uint64_t *state, uint8_t *bytes, uint32_t width, uint32_t
 }
 
 static void put_little(uint8_t *to, uint32_t value, int bytes) {
-    for (int i = 0; i < bytes; i++)
-        to[i] = (uint8_t)(value >> (8 * i));
+    for (int i = 0; i < bytes; i++) to[i] = (uint8_t)(value >> (8 * i));
 }
 
 static size_t seed_bmp(uint64_t *state, uint8_t *bytes, uint32_t width, uint32_t height) {
     static const uint8_t depths[] = {1, 4, 8, 16, 24, 32};
     uint32_t depth = depths[fuzz_below(state, 6)], palette = depth <= 8 ? 4u << depth : 0, row = (width * depth + 31) / 32 * 4;
     uint32_t start = 54 + palette, size = start + row * height;
-    for (uint32_t i = 0; i < size; i++)
-        bytes[i] = (uint8_t)fuzz_random(state);
+    for (uint32_t i = 0; i < size; i++) bytes[i] = (uint8_t)fuzz_random(state);
     memset(bytes, 0, 54);
     memcpy(bytes, "BM", 2);
     put_little(bytes + 2, size, 4);
@@ -52,8 +50,7 @@ static size_t seed_png(uint64_t *state, uint8_t *bytes, size_t capacity, uint32_
     uint8_t pixels[SIDE * SIDE * 8];
     png_image image = {.version = PNG_IMAGE_VERSION, .width = width, .height = height, .format = formats[fuzz_below(state, 5)]};
     png_alloc_size_t size = capacity;
-    for (size_t i = 0; i < sizeof pixels; i++)
-        pixels[i] = (uint8_t)(fuzz_random(state) & 0xf0);
+    for (size_t i = 0; i < sizeof pixels; i++) pixels[i] = (uint8_t)(fuzz_random(state) & 0xf0);
     return png_image_write_to_memory(&image, bytes, &size, 0, pixels, 0, NULL) ? size : 0;
 }
 
@@ -71,13 +68,11 @@ static size_t seed_jpeg(uint64_t *state, uint8_t *bytes, size_t capacity, uint32
     c.input_components = (int)(fuzz_below(state, 3) == 0 ? 1 : fuzz_below(state, 4) ? 3 : 4);
     c.in_color_space = c.input_components == 1 ? JCS_GRAYSCALE : c.input_components == 3 ? JCS_RGB : JCS_CMYK;
     jpeg_set_defaults(&c);
-    if (fuzz_below(state, 2))
-        jpeg_simple_progression(&c);
+    if (fuzz_below(state, 2)) jpeg_simple_progression(&c);
     jpeg_start_compress(&c, TRUE);
     while (c.next_scanline < height) {
         JSAMPROW rows[1] = {row};
-        for (size_t i = 0; i < sizeof row; i++)
-            row[i] = (uint8_t)fuzz_random(state);
+        for (size_t i = 0; i < sizeof row; i++) row[i] = (uint8_t)fuzz_random(state);
         jpeg_write_scanlines(&c, rows, 1);
     }
     jpeg_finish_compress(&c);
@@ -91,17 +86,12 @@ static size_t seed_jpeg(uint64_t *state, uint8_t *bytes, size_t capacity, uint32
 size_t fuzz_seed(uint64_t seed, uint8_t *bytes, size_t capacity) {
     uint64_t state = seed;
     uint32_t width = fuzz_between(&state, 1, SIDE), height = fuzz_between(&state, 1, SIDE);
-    if (capacity < 1 << 16)
-        return 0;
+    if (capacity < 1 << 16) return 0;
     switch (fuzz_below(&state, 4)) {
-    case 0:
-        return seed_pnm(&state, bytes, width, height);
-    case 1:
-        return seed_bmp(&state, bytes, width, height);
-    case 2:
-        return seed_png(&state, bytes, capacity, width, height);
-    default:
-        return seed_jpeg(&state, bytes, capacity, width, height);
+    case 0: return seed_pnm(&state, bytes, width, height);
+    case 1: return seed_bmp(&state, bytes, width, height);
+    case 2: return seed_png(&state, bytes, capacity, width, height);
+    default: return seed_jpeg(&state, bytes, capacity, width, height);
     }
 }
 
@@ -110,8 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     struct image image = {0};
     volatile uint8_t sum = 0;
     if (image_read(as_file(bytes, size), &image, &failure)) {
-        for (size_t i = 0; i < (size_t)3 * image.width * image.height; i += 97)
-            sum = (uint8_t)(sum + image.rgb[i]);
+        for (size_t i = 0; i < (size_t)3 * image.width * image.height; i += 97) sum = (uint8_t)(sum + image.rgb[i]);
         image_free(&image);
     } else if (!failure.text[0] || !failure.status) {
         abort();

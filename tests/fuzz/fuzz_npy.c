@@ -21,8 +21,7 @@ size_t fuzz_seed(uint64_t seed, uint8_t *bytes, size_t capacity) {
                           fuzz_below(&state, 4) ? "False" : "True", shapes[fuzz_below(&state, 8)]);
     int padded = (prefix + length + 1 + 63) / 64 * 64 - prefix;
     size_t size = (size_t)(prefix + padded) + fuzz_below(&state, 400);
-    if (size > capacity)
-        return 0;
+    if (size > capacity) return 0;
     memset(bytes, ' ', size);
     memcpy(bytes, "\x93NUMPY", 6);
     bytes[6] = (uint8_t)version;
@@ -41,8 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     volatile uint8_t sum = 0;
     if (npy_read(as_file(bytes, size), &npy, &failure)) {
         npy_describe(&npy, text, sizeof text);
-        for (size_t i = 0; i < npy.count * npy_type_bytes(npy.type); i++)
-            sum = (uint8_t)(sum + ((const uint8_t *)npy.data)[i]);
+        for (size_t i = 0; i < npy.count * npy_type_bytes(npy.type); i++) sum = (uint8_t)(sum + ((const uint8_t *)npy.data)[i]);
         npy_free(&npy);
     } else if (!failure.text[0] || !failure.status) {
         abort();

@@ -45,13 +45,10 @@ static void run_blob(const uint8_t *blob, size_t bytes, uint64_t work) {
         abort();
     }
     size_t need = morsel_arena_bytes(&model);
-    if (need > ARENA_MOST || work > WORK_MOST)
-        return;
-    if (posix_memalign(&arena, MORSEL_ALIGNMENT, need ? need : 1))
-        exit(3);
+    if (need > ARENA_MOST || work > WORK_MOST) return;
+    if (posix_memalign(&arena, MORSEL_ALIGNMENT, need ? need : 1)) exit(3);
     memset(arena, 0, need);
-    if (morsel_session_open(&session, &model, arena, need, NULL) || morsel_run(&session))
-        abort();
+    if (morsel_session_open(&session, &model, arena, need, NULL) || morsel_run(&session)) abort();
     free(arena);
 }
 
@@ -93,41 +90,31 @@ static void convert(struct onnx_graph *graph, struct onnx_report *report) {
     char error[512] = "";
     size_t bytes;
     if (!onnx_bind(graph, NULL, 0, 1, report, error, sizeof error) || !onnx_infer(graph, report, error, sizeof error)) {
-        if (!*error && !report->refusal_count)
-            abort();
+        if (!*error && !report->refusal_count) abort();
         return;
     }
-    if (!small(graph))
-        return;
-    if (!report->refusal_count)
-        optimize(graph);
+    if (!small(graph)) return;
+    if (!report->refusal_count) optimize(graph);
     struct net *net = lower(graph, report);
-    if (!net && !report->refusal_count)
-        abort();
-    if (net)
-        net->arena_room = graph->node_count % 2; /* the least arena for some */
+    if (!net && !report->refusal_count) abort();
+    if (net) net->arena_room = graph->node_count % 2; /* the least arena for some */
     if (net && !report->refusal_count && plan_arena(net)) {
         converted++;
         grouped += net->group_count > 0;
         uint8_t *blob = blob_write(net, &extras, &bytes);
-        if (blob)
-            run_blob(blob, bytes, net_macs(net));
+        if (blob) run_blob(blob, bytes, net_macs(net));
         free(blob);
     }
-    if (net)
-        net_free(net);
+    if (net) net_free(net);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     struct onnx_report report = {0};
     char error[512] = "";
     struct onnx_graph *graph = onnx_load(as_file(bytes, size), error, sizeof error);
-    if (!graph && !*error)
-        abort();
-    if (graph)
-        convert(graph, &report);
+    if (!graph && !*error) abort();
+    if (graph) convert(graph, &report);
     onnx_report_free(&report);
-    if (graph)
-        onnx_free(graph);
+    if (graph) onnx_free(graph);
     return 0;
 }

@@ -32,10 +32,8 @@ int fuzz_report(unsigned long long runs) {
 
 static void *aligned(const void *bytes, size_t size) {
     void *copy = NULL;
-    if (posix_memalign(&copy, MORSEL_ALIGNMENT, size ? size : 1))
-        exit(3);
-    if (bytes)
-        memcpy(copy, bytes, size);
+    if (posix_memalign(&copy, MORSEL_ALIGNMENT, size ? size : 1)) exit(3);
+    if (bytes) memcpy(copy, bytes, size);
     return copy;
 }
 
@@ -58,18 +56,12 @@ static uint64_t work_of(const struct morsel_model *model, const struct morsel_bl
                product(x, conv->kernel_h, 1);
     case MORSEL_STEP_DEPTHWISE:
     case MORSEL_STEP_AVERAGE_POOL:
-    case MORSEL_STEP_MAX_POOL:
-        return product(y, conv->kernel_h * conv->kernel_w, 1);
-    case MORSEL_STEP_FC:
-        return product(fc->rows, fc->inputs + 4, fc->outputs + 16);
-    case MORSEL_STEP_MATMUL:
-        return product(y, matmul->inner, 1);
-    case MORSEL_STEP_SOFTMAX:
-        return product(x, 4, 1) + product(y, softmax->count < 4 ? softmax->count : 4, 1);
-    case MORSEL_STEP_CONCAT:
-        return (uint64_t)y + step->input_count;
-    default:
-        return (uint64_t)x + y;
+    case MORSEL_STEP_MAX_POOL: return product(y, conv->kernel_h * conv->kernel_w, 1);
+    case MORSEL_STEP_FC: return product(fc->rows, fc->inputs + 4, fc->outputs + 16);
+    case MORSEL_STEP_MATMUL: return product(y, matmul->inner, 1);
+    case MORSEL_STEP_SOFTMAX: return product(x, 4, 1) + product(y, softmax->count < 4 ? softmax->count : 4, 1);
+    case MORSEL_STEP_CONCAT: return (uint64_t)y + step->input_count;
+    default: return (uint64_t)x + y;
     }
 }
 
@@ -77,21 +69,18 @@ static int affordable(const struct morsel_model *model) {
     uint64_t work = 0;
     for (uint32_t i = 0; i < morsel_blob_header(model)->steps.count; i++) {
         work += work_of(model, morsel_blob_step(model, i));
-        if (work > WORK_MOST)
-            return 0;
+        if (work > WORK_MOST) return 0;
     }
     return morsel_arena_bytes(model) <= ARENA_MOST;
 }
 
 static void backwards(void *ctx, uint32_t n, morsel_task *fn, void *arg) {
     (void)ctx;
-    while (n--)
-        fn(arg, n);
+    while (n--) fn(arg, n);
 }
 
 static void fill(const struct morsel_view *view, uint64_t seed) {
-    for (uint32_t i = 0; i < view->bytes; i++)
-        ((uint8_t *)view->data)[i] = (uint8_t)fuzz_random(&seed);
+    for (uint32_t i = 0; i < view->bytes; i++) ((uint8_t *)view->data)[i] = (uint8_t)fuzz_random(&seed);
 }
 
 /* A mark over all outputs. NaNs count as one: their bits depend on the order of operands. */
@@ -102,11 +91,9 @@ static uint32_t mark_outputs(const struct morsel_session *session) {
         for (uint32_t k = 0; k + 4 <= view.bytes && view.type == MORSEL_FLOAT32; k += 4) {
             float value, one = 1;
             memcpy(&value, (uint8_t *)view.data + k, 4);
-            if (value != value)
-                memcpy((uint8_t *)view.data + k, &one, 4);
+            if (value != value) memcpy((uint8_t *)view.data + k, &one, 4);
         }
-        for (uint32_t k = 0; k < view.bytes; k++)
-            mark = (mark ^ ((uint8_t *)view.data)[k]) * 16777619u;
+        for (uint32_t k = 0; k < view.bytes; k++) mark = (mark ^ ((uint8_t *)view.data)[k]) * 16777619u;
     }
     return mark;
 }
@@ -116,18 +103,14 @@ static void use_views(const struct morsel_session *session) {
     struct morsel_view view;
     for (uint32_t i = 0; !morsel_output(session, i, &view); i++) {
         float *values = malloc(4 * (size_t)view.bytes + 4);
-        if (!values)
-            exit(3);
-        if (view.bytes <= FLOATS_MOST)
-            morsel_dequantize(&view, values);
+        if (!values) exit(3);
+        if (view.bytes <= FLOATS_MOST) morsel_dequantize(&view, values);
         free(values);
     }
     for (uint32_t i = 0; !morsel_input(session, i, &view); i++) {
         float *values = calloc((size_t)view.bytes + 1, 4);
-        if (!values)
-            exit(3);
-        if (view.bytes <= FLOATS_MOST)
-            morsel_quantize(&view, values);
+        if (!values) exit(3);
+        if (view.bytes <= FLOATS_MOST) morsel_quantize(&view, values);
         free(values);
     }
 }
@@ -137,11 +120,9 @@ static void use_picture(const struct morsel_session *session, uint64_t seed) {
     uint32_t width = fuzz_between(&seed, 1, 40), height = fuzz_between(&seed, 1, 40);
     size_t bytes = morsel_picture_bytes(model, width, height);
     struct morsel_view view;
-    if (!bytes || bytes > ARENA_MOST || morsel_input(session, fuzz_below(&seed, morsel_input_count(model)), &view))
-        return;
+    if (!bytes || bytes > ARENA_MOST || morsel_input(session, fuzz_below(&seed, morsel_input_count(model)), &view)) return;
     uint8_t *rgb = calloc(3 * width, height), *scratch = malloc(bytes);
-    if (!rgb || !scratch)
-        exit(3);
+    if (!rgb || !scratch) exit(3);
     morsel_picture(model, rgb, width, height, 3 * width, scratch, bytes, &view, 0);
     free(scratch);
     free(rgb);
@@ -161,8 +142,7 @@ static void own(uint8_t *owned, uint32_t start, uint32_t bytes) {
 static uint8_t *owned_bytes(const struct morsel_model *model, uint32_t bytes) {
     const struct morsel_blob_header *h = morsel_blob_header(model);
     uint8_t *owned = calloc(bytes + 1, 1);
-    if (!owned)
-        exit(3);
+    if (!owned) exit(3);
     own(owned, 0, h->steps.count * MORSEL_FORMAT_STEP_SLOT);
     own(owned, h->arena_bytes, bytes - h->arena_bytes);
     for (uint32_t i = 0; i < h->tensors.count; i++)
@@ -176,10 +156,8 @@ static uint8_t *owned_bytes(const struct morsel_model *model, uint32_t bytes) {
 
 static void poison(uint8_t *arena, const uint8_t *owned, uint32_t bytes) {
     for (uint32_t start = 0, end; __asan_poison_memory_region && start < bytes; start = end) {
-        for (end = start + 1; end < bytes && owned[end] == owned[start];)
-            end++;
-        if (!owned[start])
-            __asan_poison_memory_region(arena + start, end - start);
+        for (end = start + 1; end < bytes && owned[end] == owned[start];) end++;
+        if (!owned[start]) __asan_poison_memory_region(arena + start, end - start);
     }
 }
 
@@ -187,13 +165,10 @@ static void poison(uint8_t *arena, const uint8_t *owned, uint32_t bytes) {
 static void run_fenced(const struct morsel_session *session, uint8_t *arena, uint32_t bytes) {
     uint8_t *owned = owned_bytes(session->model, bytes);
     poison(arena, owned, bytes);
-    if (morsel_run(session))
-        abort();
-    if (__asan_unpoison_memory_region)
-        __asan_unpoison_memory_region(arena, bytes);
+    if (morsel_run(session)) abort();
+    if (__asan_unpoison_memory_region) __asan_unpoison_memory_region(arena, bytes);
     for (uint32_t i = 0; i < bytes; i++) {
-        if (owned[i] || arena[i] == NOBODYS)
-            continue;
+        if (owned[i] || arena[i] == NOBODYS) continue;
         fprintf(stderr, "a run wrote byte %u of the arena, which is nobody's\n", i);
         abort();
     }
@@ -208,10 +183,8 @@ static uint32_t run_once(const struct morsel_model *model, const struct morsel_o
         bytes = morsel_arena_bytes(model);
     uint8_t *arena = aligned(NULL, bytes);
     memset(arena, NOBODYS, bytes);
-    if (morsel_session_open(&session, model, arena, bytes, options))
-        abort();
-    for (uint32_t i = 0; !morsel_input(&session, i, &view); i++)
-        fill(&view, seed + i);
+    if (morsel_session_open(&session, model, arena, bytes, options)) abort();
+    for (uint32_t i = 0; !morsel_input(&session, i, &view); i++) fill(&view, seed + i);
     run_fenced(&session, arena, bytes);
     mark = mark_outputs(&session);
     use_views(&session);
@@ -221,8 +194,7 @@ static uint32_t run_once(const struct morsel_model *model, const struct morsel_o
 }
 
 static void same(uint32_t a, uint32_t b, const char *what) {
-    if (a == b)
-        return;
+    if (a == b) return;
     fprintf(stderr, "outputs differ between %s\n", what);
     abort();
 }
@@ -237,13 +209,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
         uint32_t mark = run_once(&model, &whole, seed);
         same(mark, run_once(&model, &cut, seed), "one range and three");
         int sound = !morsel_open(&model, blob, size, 0);
-        if (!sound)
-            morsel_open(&model, blob, size, MORSEL_SKIP_CHECKSUM);
+        if (!sound) morsel_open(&model, blob, size, MORSEL_SKIP_CHECKSUM);
         grouped += morsel_blob_header(&model)->groups.count > 0;
         damaged += morsel_blob_header(&model)->groups.count > 0 && !sound;
         uint32_t in_c = run_once(&model, &plain, seed);
-        if (sound)
-            same(mark, in_c, "the CPU's kernels and plain C");
+        if (sound) same(mark, in_c, "the CPU's kernels and plain C");
     }
     free(blob);
     return 0;

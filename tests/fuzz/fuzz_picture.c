@@ -24,8 +24,7 @@ struct request {
 size_t fuzz_seed(uint64_t seed, uint8_t *bytes, size_t capacity) {
     uint64_t state = seed;
     size_t size = sizeof(struct request) + fuzz_between(&state, 1, 200);
-    for (size_t i = 0; i < size && i < capacity; i++)
-        bytes[i] = (uint8_t)fuzz_random(&state);
+    for (size_t i = 0; i < size && i < capacity; i++) bytes[i] = (uint8_t)fuzz_random(&state);
     for (size_t i = 1; i < 12; i += 2) /* mostly small pictures: the high bytes of the sizes */
         bytes[i] = fuzz_below(&state, 8) ? 0 : bytes[i];
     return size;
@@ -38,8 +37,7 @@ static uint32_t side(uint16_t value) {
 static struct morsel_blob_picture rule_of(const struct request *r) {
     struct morsel_blob_picture p = {0,          r->resize % 3,      side(r->resize_height), side(r->resize_width), 0, 0, r->channels % 3,
                                     1 / 255.0f, {0.5f, 0.4f, 0.3f}, {0.2f, 0.3f, 0.4f}};
-    if (p.resize == MORSEL_RESIZE_SHORT_SIDE)
-        p.resize_width = p.resize_height;
+    if (p.resize == MORSEL_RESIZE_SHORT_SIDE) p.resize_width = p.resize_height;
     if (r->crop_height % 2) {
         p.crop_height = side(r->crop_height / 2);
         p.crop_width = side(r->crop_width / 2);
@@ -51,8 +49,7 @@ static struct morsel_blob_picture rule_of(const struct request *r) {
 static void result_size(const struct morsel_blob_picture *p, uint32_t width, uint32_t height, uint32_t *out_width, uint32_t *out_height) {
     *out_width = p->crop_height ? p->crop_width : p->resize == MORSEL_RESIZE_EXACT ? p->resize_width : width;
     *out_height = p->crop_height ? p->crop_height : p->resize == MORSEL_RESIZE_EXACT ? p->resize_height : height;
-    if (p->crop_height || p->resize != MORSEL_RESIZE_SHORT_SIDE)
-        return;
+    if (p->crop_height || p->resize != MORSEL_RESIZE_SHORT_SIDE) return;
     *out_width = width <= height ? p->resize_width : (uint32_t)((uint64_t)p->resize_width * width / height);
     *out_height = width <= height ? (uint32_t)((uint64_t)p->resize_width * height / width) : p->resize_width;
 }
@@ -61,8 +58,7 @@ static struct morsel_view view_of(const struct request *r, uint32_t width, uint3
     static const enum morsel_type types[] = {MORSEL_UINT8, MORSEL_INT8, MORSEL_FLOAT32};
     struct morsel_view v = {.type = types[r->type % 3], .layout = r->layout % 2 ? MORSEL_CHANNELS_LAST : MORSEL_ROW_MAJOR, .scale = 0.02f};
     uint32_t images = r->rank % 2 ? r->images % 3u + 1 : 1, at = 0;
-    if (r->rank % 2)
-        v.dims[at++] = images;
+    if (r->rank % 2) v.dims[at++] = images;
     v.dims[at] = v.layout == MORSEL_CHANNELS_LAST ? height : channels;
     v.dims[at + 1] = v.layout == MORSEL_CHANNELS_LAST ? width : height;
     v.dims[at + 2] = v.layout == MORSEL_CHANNELS_LAST ? channels : width;
@@ -73,8 +69,7 @@ static struct morsel_view view_of(const struct request *r, uint32_t width, uint3
 
 static uint8_t *filled(size_t bytes, int value) {
     uint8_t *p = malloc(bytes ? bytes : 1);
-    if (!p)
-        exit(3);
+    if (!p) exit(3);
     memset(p, value, bytes);
     return p;
 }
@@ -82,8 +77,7 @@ static uint8_t *filled(size_t bytes, int value) {
 /* The last row ends with its last pixel. */
 static uint8_t *pixels_of(const uint8_t *bytes, size_t size, size_t total) {
     uint8_t *rgb = filled(total, 0x80);
-    for (size_t i = 0; size && i < total; i++)
-        rgb[i] = bytes[i % size];
+    for (size_t i = 0; size && i < total; i++) rgb[i] = bytes[i % size];
     return rgb;
 }
 
@@ -106,11 +100,9 @@ static void check_twice(const struct morsel_model *model, const uint8_t *rgb, co
                         struct morsel_view view) {
     size_t image = view.rank == 4 ? view.bytes / view.dims[0] : view.bytes, start = view.rank == 4 ? r->images % view.dims[0] * image : 0;
     uint8_t *a = put(model, rgb, r, stride, view, 0x00), *b = put(model, rgb, r, stride, view, 0xff);
-    if (memcmp(a + start, b + start, image))
-        abort();
+    if (memcmp(a + start, b + start, image)) abort();
     for (size_t i = 0; i < view.bytes; i++)
-        if ((i < start || i >= start + image) && (a[i] != 0x00 || b[i] != 0xff))
-            abort();
+        if ((i < start || i >= start + image) && (a[i] != 0x00 || b[i] != 0xff)) abort();
     free(a);
     free(b);
 }
@@ -122,8 +114,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     } blob = {0};
     struct morsel_model model = {(const uint8_t *)&blob, sizeof blob, MORSEL_OPENED};
     struct request r;
-    if (size < sizeof r)
-        return 0;
+    if (size < sizeof r) return 0;
     memcpy(&r, bytes, sizeof r);
     uint32_t width = side(r.width), height = side(r.height), out_width, out_height;
     blob.rule = rule_of(&r);

@@ -15,10 +15,11 @@ size_t fuzz_seed(uint64_t seed, uint8_t *bytes, size_t capacity) {
                                           "{\"mode\": \"none\"}", "{\"mode\": 1e999, \"size\": [-1]}", "[]"};
     static const char *const numbers[] = {"[0.485, 0.456, 0.406]", "[0]", "[1, 2, 3, 4]", "0.5", "[1e40, -0, \"x\"]", "null"};
     uint64_t state = seed;
-    int length = snprintf(
-        (char *)bytes, capacity, "{\"resize\": %s, \"crop\": [%u, %u], \"channels\": \"%s\", \"scale\": %s, \"mean\": %s, \"std\": %s}",
-        resizes[fuzz_below(&state, 5)], fuzz_below(&state, 300), fuzz_below(&state, 70000), fuzz_below(&state, 2) ? "RGB" : "GRAY",
-        fuzz_below(&state, 3) ? "0.0039" : "0", numbers[fuzz_below(&state, 6)], numbers[fuzz_below(&state, 6)]);
+    int length =
+        snprintf((char *)bytes, capacity,
+                 "{\"resize\": %s, \"crop\": [%u, %u], \"channels\": \"%s\", \"scale\": %s, \"mean\": %s, \"std\": %s}",
+                 resizes[fuzz_below(&state, 5)], fuzz_below(&state, 300), fuzz_below(&state, 70000), fuzz_below(&state, 2) ? "RGB" : "GRAY",
+                 fuzz_below(&state, 3) ? "0.0039" : "0", numbers[fuzz_below(&state, 6)], numbers[fuzz_below(&state, 6)]);
     return length < 0 ? 0 : (size_t)length;
 }
 
@@ -27,12 +28,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     char error[512] = "", **labels = NULL;
     size_t count = 0;
     const char *path = as_file(bytes, size);
-    if (!picture_rule_read(path, &rule, error, sizeof error) && !*error)
-        abort();
+    if (!picture_rule_read(path, &rule, error, sizeof error) && !*error) abort();
     *error = 0;
-    if (labels_read(path, &labels, &count, error, sizeof error))
-        labels_free(labels, count);
-    else if (!*error)
-        abort();
+    if (labels_read(path, &labels, &count, error, sizeof error)) labels_free(labels, count);
+    else if (!*error) abort();
     return 0;
 }

@@ -29,8 +29,7 @@ static struct morsel_blob_section seed_inputs(struct seed_blob *b, uint8_t *out,
     struct morsel_blob_io io[SEED_TENSORS];
     uint32_t count = 0;
     for (uint32_t i = 0; i < b->tensor_count; i++)
-        if (b->tensors[i].first_step == MORSEL_STEP_BEFORE)
-            io[count++] = seed_io(b, i);
+        if (b->tensors[i].first_step == MORSEL_STEP_BEFORE) io[count++] = seed_io(b, i);
     return seed_section(out, at, io, count, sizeof io[0]);
 }
 
@@ -40,8 +39,7 @@ static struct morsel_blob_section seed_outputs(struct seed_blob *b, uint8_t *out
     uint32_t count = 0;
     for (uint32_t i = 0; i < b->tensor_count; i++) {
         struct morsel_blob_tensor *t = &b->tensors[i];
-        if (t->last_step != t->first_step)
-            continue;
+        if (t->last_step != t->first_step) continue;
         t->last_step = b->step_count;
         io[count++] = seed_io(b, i);
     }
@@ -64,20 +62,19 @@ static struct morsel_blob_picture seed_rule(struct seed_blob *b) {
 }
 
 static void seed_lay_out(struct seed_blob *b, uint8_t *out) {
-    struct morsel_blob_header h = {
-        .format_version = MORSEL_FORMAT_VERSION, .blob_bytes = DATA_START + b->data_bytes, .arena_bytes = b->arena_bytes};
+    struct morsel_blob_header h = {.format_version = MORSEL_FORMAT_VERSION,
+                                   .blob_bytes = DATA_START + b->data_bytes,
+                                   .arena_bytes = b->arena_bytes};
     struct morsel_blob_picture rule = seed_rule(b);
     uint32_t at = seed_round(sizeof h, 64), label = 1, pictures = b->tensors[0].dims[3] == 3 || b->tensors[0].dims[3] == 1;
     memcpy(h.magic, MORSEL_MAGIC, 8);
     memset(out, 0, DATA_START);
     h.outputs = seed_outputs(b, out, &at);
-    for (uint32_t i = 0; i < b->tensor_count; i++)
-        b->tensors[i].layout &= ~SEED_GONE;
+    for (uint32_t i = 0; i < b->tensor_count; i++) b->tensors[i].layout &= ~SEED_GONE;
     h.tensors = seed_section(out, &at, b->tensors, b->tensor_count, sizeof b->tensors[0]);
     h.operands = seed_section(out, &at, b->operands, b->operand_count, 4);
     h.parameters = seed_section(out, &at, b->words, b->word_count, 4);
-    for (uint32_t i = 0; i < b->step_count; i++)
-        b->steps[i].parameters += h.parameters.offset;
+    for (uint32_t i = 0; i < b->step_count; i++) b->steps[i].parameters += h.parameters.offset;
     h.steps = seed_section(out, &at, b->steps, b->step_count, sizeof b->steps[0]);
     h.inputs = seed_inputs(b, out, &at);
     h.picture = seed_section(out, &at, &rule, pictures, sizeof rule);
@@ -96,18 +93,15 @@ static size_t seed_blob(uint64_t seed, uint8_t *out, size_t capacity) {
     static struct seed_blob b;
     memset(&b, 0, sizeof b);
     b.random = seed;
-    if (capacity < DATA_START + SEED_DATA)
-        return 0;
+    if (capacity < DATA_START + SEED_DATA) return 0;
     b.arena_bytes = SEED_STEPS * MORSEL_FORMAT_STEP_SLOT;
     seed_input(&b);
     uint32_t steps = seed_from(&b, 1, SEED_STEPS);
     for (uint32_t i = 0; i < steps && b.data_bytes < SEED_DATA / 4; i++) {
         seed_any_step(&b, seed_from(&b, 1, MORSEL_STEP_KIND_COUNT - 1));
-        if (seed_elements(&b.tensors[b.tensor_count - 1]) > 4000)
-            break;
+        if (seed_elements(&b.tensors[b.tensor_count - 1]) > 4000) break;
     }
-    if (b.step_count == 0)
-        seed_gather(&b);
+    if (b.step_count == 0) seed_gather(&b);
     seed_lay_out(&b, out);
     return DATA_START + b.data_bytes;
 }

@@ -19,13 +19,11 @@ struct pb {
 };
 
 static void pb_byte(struct pb *to, uint8_t byte) {
-    if (to->size < sizeof to->bytes)
-        to->bytes[to->size++] = byte;
+    if (to->size < sizeof to->bytes) to->bytes[to->size++] = byte;
 }
 
 static void pb_varint(struct pb *to, uint64_t value) {
-    for (; value > 127; value >>= 7)
-        pb_byte(to, (uint8_t)(value | 128));
+    for (; value > 127; value >>= 7) pb_byte(to, (uint8_t)(value | 128));
     pb_byte(to, (uint8_t)value);
 }
 
@@ -37,8 +35,7 @@ static void pb_int(struct pb *to, uint32_t field, int64_t value) {
 static void pb_block(struct pb *to, uint32_t field, const void *bytes, size_t size) {
     pb_varint(to, field << 3 | 2);
     pb_varint(to, size);
-    for (size_t i = 0; i < size; i++)
-        pb_byte(to, ((const uint8_t *)bytes)[i]);
+    for (size_t i = 0; i < size; i++) pb_byte(to, ((const uint8_t *)bytes)[i]);
 }
 
 static void pb_text(struct pb *to, uint32_t field, const char *text) {
@@ -49,8 +46,7 @@ static void pb_float(struct pb *to, uint32_t field, float value) {
     uint8_t bytes[4];
     memcpy(bytes, &value, 4);
     pb_varint(to, field << 3 | 5);
-    for (int i = 0; i < 4; i++)
-        pb_byte(to, bytes[i]);
+    for (int i = 0; i < 4; i++) pb_byte(to, bytes[i]);
 }
 
 /* --- The graph as it grows ------------------------------------------------------------------------------------------- */
@@ -89,8 +85,7 @@ static void onnx_name(char text[16], int value) {
 }
 
 static int onnx_new(struct seed_onnx *m, struct seed_value value) {
-    if (m->count == VALUES)
-        return VALUES - 1;
+    if (m->count == VALUES) return VALUES - 1;
     m->values[m->count] = value;
     return m->count++;
 }
@@ -106,10 +101,8 @@ static int onnx_constant(struct seed_onnx *m, int type, const int64_t *dims, int
         pb_int(&m->tensor, 1, dims[i]);
         elements *= (size_t)dims[i];
     }
-    if (elements * bytes > sizeof data)
-        elements = sizeof data / bytes;
-    for (size_t i = 0; i < elements * bytes; i++)
-        data[i] = (uint8_t)fuzz_random(&m->random);
+    if (elements * bytes > sizeof data) elements = sizeof data / bytes;
+    for (size_t i = 0; i < elements * bytes; i++) data[i] = (uint8_t)fuzz_random(&m->random);
     for (size_t i = 0; i < elements && bytes > 1; i++) {
         float real = 0.002f + (float)onnx_below(m, 100) / 500;
         int32_t small = (int32_t)onnx_below(m, 2000) - 1000;
@@ -134,8 +127,7 @@ static int onnx_scalar(struct seed_onnx *m, int type) {
 static void onnx_ints(struct seed_onnx *m, const char *name, const int64_t *values, int count) {
     m->attribute.size = 0;
     pb_text(&m->attribute, 1, name);
-    for (int i = 0; i < count; i++)
-        pb_int(&m->attribute, 8, values[i]);
+    for (int i = 0; i < count; i++) pb_int(&m->attribute, 8, values[i]);
     pb_int(&m->attribute, 20, 7);
     pb_block(&m->attributes, 5, m->attribute.bytes, m->attribute.size);
 }
@@ -175,10 +167,8 @@ static int onnx_node(struct seed_onnx *m, const char *op, const char *domain, co
     onnx_name(name, value);
     pb_text(&m->node, 2, name);
     pb_text(&m->node, 4, op);
-    if (*domain)
-        pb_text(&m->node, 7, domain);
-    for (size_t i = 0; i < m->attributes.size; i++)
-        pb_byte(&m->node, m->attributes.bytes[i]);
+    if (*domain) pb_text(&m->node, 7, domain);
+    for (size_t i = 0; i < m->attributes.size; i++) pb_byte(&m->node, m->attributes.bytes[i]);
     m->attributes.size = 0;
     pb_block(&m->graph, 1, m->node.bytes, m->node.size);
     return value;
@@ -221,8 +211,7 @@ static int onnx_conv(struct seed_onnx *m, int x) {
     int deep = onnx_below(m, 3) == 0, out = deep ? y.c : 1 + (int)onnx_below(m, 20), groups = deep ? y.c : 1;
     int64_t kernel = 1 + onnx_below(m, 3), pad = kernel / 2, pads[4] = {pad, pad, pad, pad}, square[2] = {kernel, kernel};
     int64_t dims[4] = {out, y.c / groups, kernel, kernel}, channels[1] = {out};
-    if (kernel == 2)
-        pads[2] = pads[3] = 0;
+    if (kernel == 2) pads[2] = pads[3] = 0;
     onnx_ints(m, "kernel_shape", square, 2);
     onnx_ints(m, "pads", pads, 4);
     onnx_int(m, "group", groups);
@@ -247,8 +236,7 @@ static int onnx_conv(struct seed_onnx *m, int x) {
     struct pb saved = m->attributes;
     m->attributes.size = 0;
     int wide[3] = {weights, scales, by_channel ? onnx_constant(m, TYPE_INT8, channels, 1) : onnx_scalar(m, TYPE_INT8)};
-    if (by_channel)
-        onnx_int(m, "axis", 0);
+    if (by_channel) onnx_int(m, "axis", 0);
     int real = onnx_node(m, "DequantizeLinear", "", wide, 3, (struct seed_value){.type = TYPE_FLOAT}),
         inputs[2] = {onnx_dequantize(m, x), real};
     m->attributes = saved;
@@ -263,8 +251,7 @@ static int onnx_unary(struct seed_onnx *m, int x) {
     int real = onnx_dequantize(m, x);
     struct seed_value y = m->values[real];
     const char *op = PICK(m, ops);
-    if (!strcmp(op, "GlobalAveragePool"))
-        y.h = y.w = 1;
+    if (!strcmp(op, "GlobalAveragePool")) y.h = y.w = 1;
     return onnx_quantize(m, onnx_node(m, op, "", &real, 1, y));
 }
 
@@ -275,12 +262,10 @@ static int onnx_qlinear(struct seed_onnx *m, int x) {
     struct seed_value y = m->values[x];
     int binary = !strcmp(op, "QLinearAdd") || !strcmp(op, "QLinearMul"), n = 3;
     int inputs[8] = {x, onnx_scalar(m, TYPE_FLOAT), onnx_scalar(m, y.type), x, onnx_scalar(m, TYPE_FLOAT), onnx_scalar(m, y.type), 0, 0};
-    if (binary)
-        n = 6;
+    if (binary) n = 6;
     inputs[n] = onnx_scalar(m, TYPE_FLOAT);
     inputs[n + 1] = onnx_scalar(m, y.type);
-    if (!strcmp(op, "QLinearGlobalAveragePool"))
-        y.h = y.w = 1;
+    if (!strcmp(op, "QLinearGlobalAveragePool")) y.h = y.w = 1;
     return onnx_node(m, op, "com.microsoft", inputs, n + 2, y);
 }
 
@@ -368,21 +353,16 @@ static inline void onnx_wild(struct seed_onnx *m) {
     int inputs[8], count = (int)onnx_below(m, 6), foreign = onnx_below(m, 4) == 0;
     for (uint32_t n = onnx_below(m, 3); n > 0; n--) {
         int length = (int)onnx_below(m, 6);
-        for (int i = 0; i < length; i++)
-            values[i] = onnx_any_int(m);
+        for (int i = 0; i < length; i++) values[i] = onnx_any_int(m);
         onnx_ints(m, PICK(m, lists), values, length);
     }
-    for (uint32_t n = onnx_below(m, 3); n > 0; n--)
-        onnx_int(m, PICK(m, numbers), onnx_any_int(m));
-    if (onnx_below(m, 2))
-        onnx_string(m, PICK(m, texts), PICK(m, words));
-    if (onnx_below(m, 4) == 0)
-        onnx_float_number(m, "alpha", 0.5f);
+    for (uint32_t n = onnx_below(m, 3); n > 0; n--) onnx_int(m, PICK(m, numbers), onnx_any_int(m));
+    if (onnx_below(m, 2)) onnx_string(m, PICK(m, texts), PICK(m, words));
+    if (onnx_below(m, 4) == 0) onnx_float_number(m, "alpha", 0.5f);
     struct pb saved = m->attributes; /* constants below are no nodes, but keep the order plain */
     for (int i = 0; i < count; i++) {
         int length = (int)onnx_below(m, 4);
-        for (int k = 0; k < length; k++)
-            values[k] = 1 + onnx_below(m, 4);
+        for (int k = 0; k < length; k++) values[k] = 1 + onnx_below(m, 4);
         inputs[i] = onnx_below(m, 3) ? (int)onnx_below(m, (uint32_t)m->count) : onnx_constant(m, types[onnx_below(m, 6)], values, length);
     }
     m->attributes = saved;
@@ -401,15 +381,12 @@ static void onnx_value_info(struct seed_onnx *m, uint32_t field, int value, int 
     info.size = type.size = tensor.size = shape.size = 0;
     for (int i = 0; i < 4; i++) {
         dim.size = 0;
-        if (i == 0 && onnx_below(m, 4) == 0)
-            pb_text(&dim, 2, "batch");
-        else
-            pb_int(&dim, 1, dims[i]);
+        if (i == 0 && onnx_below(m, 4) == 0) pb_text(&dim, 2, "batch");
+        else pb_int(&dim, 1, dims[i]);
         pb_block(&shape, 1, dim.bytes, dim.size);
     }
     pb_int(&tensor, 1, v.type);
-    if (with_shape)
-        pb_block(&tensor, 2, shape.bytes, shape.size);
+    if (with_shape) pb_block(&tensor, 2, shape.bytes, shape.size);
     pb_block(&type, 1, tensor.bytes, tensor.size);
     onnx_name(name, value);
     pb_text(&info, 1, name);
@@ -419,14 +396,10 @@ static void onnx_value_info(struct seed_onnx *m, uint32_t field, int value, int 
 
 static inline int onnx_chain(struct seed_onnx *m, int x) {
     switch (onnx_below(m, 5)) {
-    case 0:
-        return onnx_pool(m, x);
-    case 1:
-        return onnx_unary(m, x);
-    case 2:
-        return onnx_qlinear(m, x);
-    default:
-        return onnx_conv(m, x);
+    case 0: return onnx_pool(m, x);
+    case 1: return onnx_unary(m, x);
+    case 2: return onnx_qlinear(m, x);
+    default: return onnx_conv(m, x);
     }
 }
 
@@ -443,8 +416,7 @@ static size_t seed_finish(struct seed_onnx *m, uint8_t *bytes, size_t capacity) 
     pb_text(&opset, 1, "com.microsoft");
     pb_int(&opset, 2, 1);
     pb_block(&model, 8, opset.bytes, opset.size);
-    if (model.size > capacity)
-        return 0;
+    if (model.size > capacity) return 0;
     memcpy(bytes, model.bytes, model.size);
     return model.size;
 }
@@ -457,15 +429,12 @@ static inline size_t seed_onnx(uint64_t seed, uint8_t *bytes, size_t capacity) {
     int size = 1 + (int)onnx_below(&m, 9), x = onnx_new(&m, (struct seed_value){TYPE_FLOAT, 1, 1 + (int)onnx_below(&m, 8), size, size});
     onnx_value_info(&m, 11, x, 1);
     x = onnx_quantize(&m, x);
-    for (uint32_t n = onnx_below(&m, 5); n > 0; n--)
-        x = onnx_chain(&m, x);
-    for (uint32_t n = onnx_below(&m, 3) * onnx_below(&m, 3); n > 0; n--)
-        onnx_wild(&m);
+    for (uint32_t n = onnx_below(&m, 5); n > 0; n--) x = onnx_chain(&m, x);
+    for (uint32_t n = onnx_below(&m, 3) * onnx_below(&m, 3); n > 0; n--) onnx_wild(&m);
     x = onnx_below(&m, 2) ? x : onnx_dequantize(&m, x);
     onnx_value_info(&m, 12, x, (int)onnx_below(&m, 2));
     for (int i = m.count - 1; i > 0 && onnx_below(&m, 3) == 0; i--) /* wild ones, too, must be wanted by somebody */
-        if (i != x)
-            onnx_value_info(&m, 12, i, 0);
+        if (i != x) onnx_value_info(&m, 12, i, 0);
     return seed_finish(&m, bytes, capacity);
 }
 

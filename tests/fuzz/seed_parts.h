@@ -43,16 +43,14 @@ static float seed_float(struct seed_blob *b, float most) {
 
 static uint32_t seed_constant(struct seed_blob *b, uint32_t bytes) {
     uint32_t offset = b->data_bytes;
-    if (bytes > SEED_DATA - offset)
-        return 0;
+    if (bytes > SEED_DATA - offset) return 0;
     b->data_bytes += seed_round(bytes, 64);
     return DATA_START + offset;
 }
 
 static uint32_t seed_bytes(struct seed_blob *b, uint32_t count) {
     uint32_t offset = seed_constant(b, count);
-    for (uint32_t i = 0; offset && i < count; i++)
-        b->data[offset - DATA_START + i] = (uint8_t)fuzz_random(&b->random);
+    for (uint32_t i = 0; offset && i < count; i++) b->data[offset - DATA_START + i] = (uint8_t)fuzz_random(&b->random);
     return offset;
 }
 
@@ -84,8 +82,7 @@ struct seed_weights {
 static void seed_one_weight(struct seed_blob *b, const struct seed_weights *w, uint32_t entry, uint32_t k) {
     uint32_t depth = w->outer * seed_round(w->inner, 4), out = entry % (seed_round(w->outs, 16));
     int32_t zero = 0, sum;
-    if (w->zero)
-        memcpy(&zero, b->data + w->zero - DATA_START + 4 * entry, 4);
+    if (w->zero) memcpy(&zero, b->data + w->zero - DATA_START + 4 * entry, 4);
     int inside = out < w->outs && k % seed_round(w->inner, 4) < w->inner;
     int32_t weight = inside ? (int32_t)fuzz_below(&b->random, 256) - 128 : zero;
     b->data[w->weights - DATA_START + (entry / 16) * 16 * depth + k / 4 * 64 + entry % 16 * 4 + k % 4] = (uint8_t)weight;
@@ -100,14 +97,11 @@ static void seed_fill_weights(struct seed_blob *b, struct seed_weights *w) {
     w->zero = seed_chance(b, 2) ? seed_integers(b, w->entries, -128, 127) : 0;
     w->sum = seed_constant(b, 4 * w->entries);
     w->weights = seed_constant(b, w->entries * depth);
-    if (!w->sum || !w->weights)
-        return;
+    if (!w->sum || !w->weights) return;
     for (uint32_t entry = 0; w->zero && entry < w->entries; entry++)
-        if (entry % seed_round(w->outs, 16) >= w->outs)
-            memset(b->data + w->zero - DATA_START + 4 * entry, 0, 4);
+        if (entry % seed_round(w->outs, 16) >= w->outs) memset(b->data + w->zero - DATA_START + 4 * entry, 0, 4);
     for (uint32_t entry = 0; entry < w->entries; entry++)
-        for (uint32_t k = 0; k < depth; k++)
-            seed_one_weight(b, w, entry, k);
+        for (uint32_t k = 0; k < depth; k++) seed_one_weight(b, w, entry, k);
 }
 
 /* --- Tensors -------------------------------------------------------------------------------------------------------- */
@@ -129,8 +123,7 @@ static uint32_t seed_tensor(struct seed_blob *b, uint32_t type, uint32_t n, uint
     t->bytes = seed_elements(t) * (type <= MORSEL_INT8 ? 1 : 4);
     t->offset = b->arena_bytes;
     b->arena_bytes += seed_round(t->bytes, 64) + 64 * seed_chance(b, 2);
-    if (type > MORSEL_INT8)
-        return index;
+    if (type > MORSEL_INT8) return index;
     t->scale = 0.01f + (float)fuzz_below(&b->random, 100) / 500;
     t->zero_point = (int32_t)fuzz_below(&b->random, 256) - (type == MORSEL_INT8 ? 128 : 0);
     return index;
@@ -151,10 +144,8 @@ static uint32_t seed_input(struct seed_blob *b) {
 static uint32_t seed_pick(struct seed_blob *b, int floats) {
     for (uint32_t tries = 0; tries < 20; tries++) {
         uint32_t index = b->tensor_count - 1 - fuzz_below(&b->random, b->tensor_count);
-        if (b->tensors[index].layout & SEED_GONE)
-            continue;
-        if (floats || seed_is_byte(&b->tensors[index]))
-            return index;
+        if (b->tensors[index].layout & SEED_GONE) continue;
+        if (floats || seed_is_byte(&b->tensors[index])) return index;
     }
     return seed_input(b);
 }

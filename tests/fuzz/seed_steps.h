@@ -18,8 +18,7 @@ static struct morsel_blob_step *seed_step(struct seed_blob *b, uint32_t kind, co
     step->output_count = 1;
     memcpy(b->words + b->word_count, record, bytes);
     b->word_count += bytes / 4;
-    for (uint32_t n = 0; n < reads; n++)
-        b->operands[b->operand_count++] = x;
+    for (uint32_t n = 0; n < reads; n++) b->operands[b->operand_count++] = x;
     b->operands[b->operand_count++] = y;
     b->tensors[x].last_step = b->tensors[y].first_step = b->tensors[y].last_step = index;
     return step;
@@ -56,8 +55,8 @@ static struct seed_axis seed_window(struct seed_blob *b, uint32_t in, int dilate
 
 /* The ten words that every record of a window begins with. */
 static void seed_lay_window(void *record, const struct seed_axis *v, const struct seed_axis *h) {
-    const uint32_t words[] = {v->kernel,    h->kernel,    v->stride,    h->stride,  v->dilation,
-                              h->dilation,  v->pad_begin, h->pad_begin, v->pad_end, h->pad_end};
+    const uint32_t words[] = {v->kernel,   h->kernel,    v->stride,    h->stride,  v->dilation,
+                              h->dilation, v->pad_begin, h->pad_begin, v->pad_end, h->pad_end};
     memcpy(record, words, sizeof words);
 }
 
@@ -72,8 +71,7 @@ static void seed_conv(struct seed_blob *b, uint32_t kind) {
     struct seed_axis v = seed_window(b, in.dims[1], 1), h = seed_window(b, in.dims[2], 1);
     struct seed_weights w = {1, c, h.kernel, v.kernel, 0, 0, 0, 0};
     struct seed_weights plain = {groups, out / groups, v.kernel, h.kernel * (c / groups), 0, 0, 0, 0};
-    if (!deep)
-        w = plain;
+    if (!deep) w = plain;
     seed_fill_weights(b, &w);
     uint32_t y = seed_tensor(b, seed_type(b, 1), in.dims[0], v.out, h.out, out);
     struct morsel_blob_conv p = {
@@ -84,8 +82,7 @@ static void seed_conv(struct seed_blob *b, uint32_t kind) {
     seed_lay_window(&p, &v, &h);
     seed_limits(b, y, &p.out_min, &p.out_max);
     struct morsel_blob_step *step = seed_step(b, kind, &p, sizeof p, x, 1, y);
-    if (!v.pad_begin && !v.pad_end)
-        return;
+    if (!v.pad_begin && !v.pad_end) return;
     step->scratch_offset = b->arena_bytes;
     step->scratch_bytes = seed_round(in.dims[2] * c, 4);
     b->arena_bytes += seed_round(step->scratch_bytes, 64);
@@ -116,8 +113,7 @@ static void seed_pool(struct seed_blob *b, uint32_t kind) {
     uint32_t y = seed_tensor(b, in.type, in.dims[0], v.out, h.out, in.dims[3]);
     struct morsel_blob_pool p = {.count_include_pad = fuzz_below(&b->random, 2)};
     seed_lay_window(&p, &v, &h);
-    if (kind == MORSEL_STEP_MAX_POOL)
-        b->tensors[y].scale = in.scale, b->tensors[y].zero_point = in.zero_point;
+    if (kind == MORSEL_STEP_MAX_POOL) b->tensors[y].scale = in.scale, b->tensors[y].zero_point = in.zero_point;
     seed_limits(b, y, &p.out_min, &p.out_max);
     seed_step(b, kind, &p, sizeof p, x, 1, y);
 }
@@ -149,8 +145,7 @@ static void seed_fc(struct seed_blob *b) {
 /* x [elements / inner, inner] with itself seen as [inner, elements / inner]. */
 static void seed_matmul(struct seed_blob *b) {
     uint32_t x = seed_pick(b, 0), inner = b->tensors[x].dims[3], rows = seed_elements(&b->tensors[x]) / inner;
-    if (rows > 100)
-        return;
+    if (rows > 100) return;
     uint32_t y = seed_tensor(b, seed_type(b, 1), 1, 1, rows, rows);
     struct morsel_blob_matmul p = {1, rows, inner, rows, 1, 1, 1, 1, 0.001f, 0, 0, -5, 5};
     seed_limits(b, y, &p.out_min, &p.out_max);
@@ -175,8 +170,7 @@ static void seed_binary(struct seed_blob *b) {
                                    0,
                                    -9,
                                    9};
-    if (repeats)
-        p.b_stride[0] = p.b_stride[1] = p.b_stride[2] = 0;
+    if (repeats) p.b_stride[0] = p.b_stride[1] = p.b_stride[2] = 0;
     seed_limits(b, y, &p.out_min, &p.out_max);
     seed_step(b, MORSEL_STEP_BINARY, &p, sizeof p, x, 2, y);
 }
@@ -184,8 +178,7 @@ static void seed_binary(struct seed_blob *b) {
 /* Steps by element may write over their input where nobody else has read it, or will. */
 static void seed_in_place(struct seed_blob *b, uint32_t x, uint32_t y) {
     struct morsel_blob_tensor *old = &b->tensors[x], *new = &b->tensors[y];
-    if (x + 2 != b->tensor_count || old->bytes != new->bytes || seed_chance(b, 2))
-        return;
+    if (x + 2 != b->tensor_count || old->bytes != new->bytes || seed_chance(b, 2)) return;
     new->offset = old->offset;
     old->layout |= SEED_GONE;
 }
@@ -208,8 +201,7 @@ static void seed_unary(struct seed_blob *b) {
 static void seed_lut(struct seed_blob *b) {
     uint32_t x = seed_pick(b, 0);
     struct morsel_blob_tensor in = b->tensors[x];
-    uint32_t y = seed_like(b, x, seed_type(b, 1)),
-             channels = seed_chance(b, 2) ? 1 : in.dims[3];
+    uint32_t y = seed_like(b, x, seed_type(b, 1)), channels = seed_chance(b, 2) ? 1 : in.dims[3];
     int floats = b->tensors[y].type == MORSEL_FLOAT32;
     struct morsel_blob_lut p = {seed_elements(&in), channels, seed_from(b, 1, 3),
                                 floats ? seed_floats(b, 256 * channels, -9, 9) : seed_bytes(b, 256 * channels)};
@@ -231,8 +223,7 @@ static void seed_softmax(struct seed_blob *b) {
     struct morsel_blob_tensor in = b->tensors[x];
     uint32_t y = seed_like(b, x, seed_type(b, 1));
     struct morsel_blob_softmax p = {in.dims[0] * in.dims[1], in.dims[2], in.dims[3], 0};
-    if (seed_is_byte(&in) && seed_is_byte(&b->tensors[y]) && seed_chance(b, 2))
-        p.table = seed_floats(b, 256, 0, 1000);
+    if (seed_is_byte(&in) && seed_is_byte(&b->tensors[y]) && seed_chance(b, 2)) p.table = seed_floats(b, 256, 0, 1000);
     seed_step(b, MORSEL_STEP_SOFTMAX, &p, sizeof p, x, 1, y);
 }
 
@@ -257,43 +248,19 @@ static void seed_gather(struct seed_blob *b) {
 static void seed_any_step(struct seed_blob *b, uint32_t kind) {
     switch (kind) {
     case MORSEL_STEP_CONV:
-    case MORSEL_STEP_DEPTHWISE:
-        seed_conv(b, kind);
-        break;
-    case MORSEL_STEP_FLOAT_CONV:
-        seed_float_conv(b);
-        break;
-    case MORSEL_STEP_FC:
-        seed_fc(b);
-        break;
-    case MORSEL_STEP_MATMUL:
-        seed_matmul(b);
-        break;
-    case MORSEL_STEP_BINARY:
-        seed_binary(b);
-        break;
-    case MORSEL_STEP_UNARY:
-        seed_unary(b);
-        break;
-    case MORSEL_STEP_LUT:
-        seed_lut(b);
-        break;
+    case MORSEL_STEP_DEPTHWISE: seed_conv(b, kind); break;
+    case MORSEL_STEP_FLOAT_CONV: seed_float_conv(b); break;
+    case MORSEL_STEP_FC: seed_fc(b); break;
+    case MORSEL_STEP_MATMUL: seed_matmul(b); break;
+    case MORSEL_STEP_BINARY: seed_binary(b); break;
+    case MORSEL_STEP_UNARY: seed_unary(b); break;
+    case MORSEL_STEP_LUT: seed_lut(b); break;
     case MORSEL_STEP_AVERAGE_POOL:
-    case MORSEL_STEP_MAX_POOL:
-        seed_pool(b, kind);
-        break;
-    case MORSEL_STEP_MEAN:
-        seed_mean(b);
-        break;
-    case MORSEL_STEP_SOFTMAX:
-        seed_softmax(b);
-        break;
-    case MORSEL_STEP_CONCAT:
-        seed_concat(b);
-        break;
-    default:
-        seed_gather(b);
-        break;
+    case MORSEL_STEP_MAX_POOL: seed_pool(b, kind); break;
+    case MORSEL_STEP_MEAN: seed_mean(b); break;
+    case MORSEL_STEP_SOFTMAX: seed_softmax(b); break;
+    case MORSEL_STEP_CONCAT: seed_concat(b); break;
+    default: seed_gather(b); break;
     }
 }
 

@@ -21,8 +21,7 @@ static size_t seed_stream(uint64_t seed, uint8_t *out, size_t capacity) {
     uint8_t *blob = plan_arena(net) && net->group_count ? blob_write(net, &none, &bytes) : NULL;
     net_free(net);
     bytes = blob && bytes <= capacity ? bytes : 0;
-    if (bytes)
-        memcpy(out, blob, bytes);
+    if (bytes) memcpy(out, blob, bytes);
     free(blob);
     return bytes;
 }

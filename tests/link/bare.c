@@ -12,30 +12,25 @@ int memcmp(const void *a, const void *b, size_t bytes);
 
 /* Volatile, so that no compiler turns these loops into calls of themselves. */
 void *memcpy(void *restrict to, const void *restrict from, size_t bytes) {
-    for (size_t i = 0; i < bytes; i++)
-        ((volatile uint8_t *)to)[i] = ((const uint8_t *)from)[i];
+    for (size_t i = 0; i < bytes; i++) ((volatile uint8_t *)to)[i] = ((const uint8_t *)from)[i];
     return to;
 }
 
 void *memmove(void *to, const void *from, size_t bytes) {
-    if ((uintptr_t)to <= (uintptr_t)from)
-        return memcpy(to, from, bytes);
-    while (bytes--)
-        ((volatile uint8_t *)to)[bytes] = ((const uint8_t *)from)[bytes];
+    if ((uintptr_t)to <= (uintptr_t)from) return memcpy(to, from, bytes);
+    while (bytes--) ((volatile uint8_t *)to)[bytes] = ((const uint8_t *)from)[bytes];
     return to;
 }
 
 void *memset(void *to, int value, size_t bytes) {
-    for (size_t i = 0; i < bytes; i++)
-        ((volatile uint8_t *)to)[i] = (uint8_t)value;
+    for (size_t i = 0; i < bytes; i++) ((volatile uint8_t *)to)[i] = (uint8_t)value;
     return to;
 }
 
 int memcmp(const void *a, const void *b, size_t bytes) {
     const uint8_t *x = a, *y = b;
     for (size_t i = 0; i < bytes; i++)
-        if (x[i] != y[i])
-            return x[i] < y[i] ? -1 : 1;
+        if (x[i] != y[i]) return x[i] < y[i] ? -1 : 1;
     return 0;
 }
 
@@ -69,13 +64,11 @@ __asm__(".globl _start\n_start: bl start\n brk 0\n");
 #endif
 
 _Noreturn static void leave(int status) {
-    for (;;)
-        system_call(CALL_EXIT, status, 0, 0);
+    for (;;) system_call(CALL_EXIT, status, 0, 0);
 }
 
 static void require(int holds, int status) {
-    if (!holds)
-        leave(status);
+    if (!holds) leave(status);
 }
 
 #ifdef BLOB
@@ -86,8 +79,7 @@ static _Alignas(MORSEL_ALIGNMENT) uint8_t arena[48u << 20];
 
 static void print_hex(uint32_t value) {
     char line[9];
-    for (int i = 0; i < 8; i++)
-        line[i] = "0123456789abcdef"[value >> (28 - 4 * i) & 15];
+    for (int i = 0; i < 8; i++) line[i] = "0123456789abcdef"[value >> (28 - 4 * i) & 15];
     line[8] = '\n';
     system_call(CALL_WRITE, 1, (long)(uintptr_t)line, sizeof line);
 }
@@ -101,14 +93,12 @@ static void run_network(void) {
     require(!morsel_session_open(&session, &model, arena, sizeof arena, NULL), 11);
     for (uint32_t i = 0; i < morsel_input_count(&model); i++) {
         require(!morsel_input(&session, i, &view), 12);
-        for (uint32_t k = 0; k < view.bytes; k++)
-            ((uint8_t *)view.data)[k] = (uint8_t)(view.type == MORSEL_FLOAT32 ? 0 : k * 7);
+        for (uint32_t k = 0; k < view.bytes; k++) ((uint8_t *)view.data)[k] = (uint8_t)(view.type == MORSEL_FLOAT32 ? 0 : k * 7);
     }
     require(!morsel_run(&session), 13);
     for (uint32_t i = 0; i < morsel_output_count(&model); i++) {
         require(!morsel_output(&session, i, &view), 14);
-        for (uint32_t k = 0; k < view.bytes; k++)
-            mark = (mark ^ ((uint8_t *)view.data)[k]) * 16777619u;
+        for (uint32_t k = 0; k < view.bytes; k++) mark = (mark ^ ((uint8_t *)view.data)[k]) * 16777619u;
     }
     print_hex(mark);
 }

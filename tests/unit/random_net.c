@@ -31,8 +31,7 @@ static struct net_buffer *bend(struct random *r, struct net_buffer *y) {
     uint32_t *p = last_step(r)->parameters.words, *pads = p + 6; /* kernel, stride, dilation (h, w), pads (top, left, bottom, right) */
     for (uint32_t axis = 0; axis < 2; axis++) {
         uint32_t dilation = chance(r, 3) ? between(r, 2, 3) : 1;
-        if (p[axis] % 2 == 0)
-            continue;
+        if (p[axis] % 2 == 0) continue;
         p[4 + axis] = dilation;
         pads[axis] *= dilation;
         pads[2 + axis] *= dilation;
@@ -56,8 +55,7 @@ static struct net_buffer *max_pool(struct random *r, struct net_buffer *x) {
     struct net_buffer *y = make_max_pool(&r->maker, x, 2 * between(r, 0, 1) + 1, between(r, 1, 2));
     y->type = x->type;
     y->scale = x->scale;
-    if (x->type == MORSEL_FLOAT32)
-        y->bytes *= 4;
+    if (x->type == MORSEL_FLOAT32) y->bytes *= 4;
     return bend(r, y);
 }
 
@@ -86,8 +84,7 @@ static struct net_buffer *like(struct random *r, struct net_buffer *x, enum mors
 
 static float *floats(struct random *r, uint32_t count) {
     float *values = net_alloc(r->maker.net, count * sizeof *values);
-    for (uint32_t i = 0; i < count; i++)
-        values[i] = (float)between(r, 0, 4000) / 1000 - 2;
+    for (uint32_t i = 0; i < count; i++) values[i] = (float)between(r, 0, 4000) / 1000 - 2;
     return values;
 }
 
@@ -97,8 +94,7 @@ static struct net_buffer *table(struct random *r, struct net_buffer *x, enum mor
     struct net_step *step = net_add_step(r->maker.net, MORSEL_STEP_LUT, "table", x, NULL, y);
     uint32_t channels = chance(r, 2) ? 1 : chance(r, 3) ? 3 : x->dims[3], entries = 256 * channels;
     uint8_t *bytes = net_alloc(r->maker.net, entries);
-    for (uint32_t i = 0; i < entries; i++)
-        bytes[i] = (uint8_t)between(r, 0, 255);
+    for (uint32_t i = 0; i < entries; i++) bytes[i] = (uint8_t)between(r, 0, 255);
     const void *data = type == MORSEL_FLOAT32 ? (const void *)floats(r, entries) : bytes;
     step->parameters.lut = (struct morsel_blob_lut){.count = net_elements(x), .channels = channels, .inner = between(r, 1, 2)};
     net_add_constant(step, data, entries * net_type_bytes(type), offsetof(struct morsel_blob_lut, table));
@@ -107,14 +103,12 @@ static struct net_buffer *table(struct random *r, struct net_buffer *x, enum mor
 
 static struct net_buffer *unary(struct random *r, struct net_buffer *x, enum morsel_type type) {
     static const uint32_t ops[] = {MORSEL_UNARY_IDENTITY, MORSEL_UNARY_LEAKY_RELU, MORSEL_UNARY_HARD_SWISH, MORSEL_UNARY_AFFINE,
-                                   MORSEL_UNARY_AFFINE, MORSEL_UNARY_TANH, MORSEL_UNARY_ABS};
+                                   MORSEL_UNARY_AFFINE,   MORSEL_UNARY_TANH,       MORSEL_UNARY_ABS};
     struct net_buffer *y = like(r, x, type);
     struct net_step *step = net_add_step(r->maker.net, MORSEL_STEP_UNARY, "unary", x, NULL, y);
     struct morsel_blob_unary *p = &step->parameters.unary;
-    *p = (struct morsel_blob_unary){
-        .op = ops[between(r, 0, 6)], .count = net_elements(x), .alpha = 1 / 6.0f, .beta = 0.5f, .channels = 1};
-    if (p->op != MORSEL_UNARY_AFFINE)
-        return y;
+    *p = (struct morsel_blob_unary){.op = ops[between(r, 0, 6)], .count = net_elements(x), .alpha = 1 / 6.0f, .beta = 0.5f, .channels = 1};
+    if (p->op != MORSEL_UNARY_AFFINE) return y;
     p->channels = chance(r, 5) ? x->dims[3] + 1 : x->dims[3]; /* one more does not repeat with the rows */
     for (uint32_t i = 0; i < 2; i++)
         net_add_constant(step, floats(r, p->channels), p->channels * sizeof(float),
@@ -125,9 +119,14 @@ static struct net_buffer *unary(struct random *r, struct net_buffer *x, enum mor
 static struct net_buffer *float_sum(struct random *r, struct net_buffer *a, struct net_buffer *b, enum morsel_type type) {
     struct net_buffer *y = like(r, a, type);
     struct net_step *step = net_add_step(r->maker.net, MORSEL_STEP_BINARY, "sum", a, b, y);
-    step->parameters.binary = (struct morsel_blob_binary){
-        .op = MORSEL_BINARY_ADD, .rank = 1, .dims = {net_elements(y), 1, 1, 1, 1, 1}, .a_stride = {1}, .b_stride = {1}, .out_max = 255,
-        .float_min = -INFINITY, .float_max = INFINITY};
+    step->parameters.binary = (struct morsel_blob_binary){.op = MORSEL_BINARY_ADD,
+                                                          .rank = 1,
+                                                          .dims = {net_elements(y), 1, 1, 1, 1, 1},
+                                                          .a_stride = {1},
+                                                          .b_stride = {1},
+                                                          .out_max = 255,
+                                                          .float_min = -INFINITY,
+                                                          .float_max = INFINITY};
     return y;
 }
 
@@ -143,9 +142,20 @@ static struct net_buffer *float_conv(struct random *r, struct net_buffer *x, enu
     y->qualified = true;
     struct net_step *step = net_add_step(net, MORSEL_STEP_FLOAT_CONV, "real", x, NULL, y);
     uint32_t pad = kernel / 2;
-    step->parameters.float_conv = (struct morsel_blob_float_conv){
-        .kernel_h = kernel, .kernel_w = kernel, .stride_h = 1, .stride_w = 1, .dilation_h = 1, .dilation_w = 1, .pad_top = pad,
-        .pad_left = pad, .pad_bottom = pad, .pad_right = pad, .groups = 1, .out_max = 255, .float_min = -INFINITY, .float_max = INFINITY};
+    step->parameters.float_conv = (struct morsel_blob_float_conv){.kernel_h = kernel,
+                                                                  .kernel_w = kernel,
+                                                                  .stride_h = 1,
+                                                                  .stride_w = 1,
+                                                                  .dilation_h = 1,
+                                                                  .dilation_w = 1,
+                                                                  .pad_top = pad,
+                                                                  .pad_left = pad,
+                                                                  .pad_bottom = pad,
+                                                                  .pad_right = pad,
+                                                                  .groups = 1,
+                                                                  .out_max = 255,
+                                                                  .float_min = -INFINITY,
+                                                                  .float_max = INFINITY};
     enum { BLOCK = 8 }; /* of outputs, the padding among them */
     net_add_constant(step, floats(r, BLOCK * taps), BLOCK * taps * sizeof(float), offsetof(struct morsel_blob_float_conv, weights));
     net_add_constant(step, floats(r, BLOCK), BLOCK * sizeof(float), offsetof(struct morsel_blob_float_conv, bias));
@@ -155,12 +165,9 @@ static struct net_buffer *float_conv(struct random *r, struct net_buffer *x, enu
 /* Some steps whose tensors are floats. */
 static struct net_buffer *add_float(struct random *r, struct net_buffer *x) {
     struct net_buffer *y = chance(r, 2) ? table(r, x, MORSEL_FLOAT32) : unary(r, x, MORSEL_FLOAT32), *z = y;
-    if (chance(r, 2))
-        z = float_conv(r, y, MORSEL_FLOAT32);
-    if (chance(r, 3))
-        z = chance(r, 2) ? max_pool(r, z) : average_pool(r, z);
-    else if (chance(r, 2) && z->dims[3] == y->dims[3])
-        z = float_sum(r, y, z, MORSEL_FLOAT32);
+    if (chance(r, 2)) z = float_conv(r, y, MORSEL_FLOAT32);
+    if (chance(r, 3)) z = chance(r, 2) ? max_pool(r, z) : average_pool(r, z);
+    else if (chance(r, 2) && z->dims[3] == y->dims[3]) z = float_sum(r, y, z, MORSEL_FLOAT32);
     return unary(r, z, MORSEL_UINT8);
 }
 
@@ -168,8 +175,7 @@ static struct net_buffer *add_float(struct random *r, struct net_buffer *x) {
 static struct net_buffer *add_block(struct random *r, struct net_buffer *x) {
     uint32_t stride = between(r, 1, 2), outs = chance(r, 2) ? x->dims[3] : between(r, 1, r->limits->outputs);
     struct net_buffer *y = make_conv(&r->maker, x, x->dims[3] * between(r, 1, 4), 1, 1, 1, RELU);
-    if (chance(r, 4))
-        y = chance(r, 2) ? table(r, y, MORSEL_UINT8) : unary(r, y, MORSEL_UINT8);
+    if (chance(r, 4)) y = chance(r, 2) ? table(r, y, MORSEL_UINT8) : unary(r, y, MORSEL_UINT8);
     y = make_conv(&r->maker, depthwise(r, y, chance(r, 2) ? 3 : 5, stride), outs, 1, 1, 1, PLAIN);
     return stride == 1 && outs == x->dims[3] ? make_sum(&r->maker, x, y, PLAIN) : y;
 }
@@ -205,10 +211,8 @@ static void make_batch(struct net *net, uint32_t images) {
         net->buffers[i]->bytes *= images;
         net->buffers[i]->dims[0] *= images;
     }
-    for (uint32_t i = 0; i < net->output_count; i++)
-        net->outputs[i].onnx_dims[0] = images;
-    for (uint32_t i = 0; i < net->input_count; i++)
-        net->inputs[i].onnx_dims[0] = images;
+    for (uint32_t i = 0; i < net->output_count; i++) net->outputs[i].onnx_dims[0] = images;
+    for (uint32_t i = 0; i < net->input_count; i++) net->inputs[i].onnx_dims[0] = images;
     for (uint32_t i = 0; i < net->step_count; i++) {
         union net_parameters *p = &net->steps[i]->parameters;
         switch (net->steps[i]->kind) {
@@ -224,12 +228,11 @@ struct net *random_net(uint32_t seed, uint32_t images, const struct random_net_l
     struct random r = {.limits = limits, .state = seed * 2654435761u + 1};
     r.state = r.state ? r.state : 1;
     make_start(&r.maker, "random");
-    struct net_buffer *x = make_picture(&r.maker, between(&r, 1, limits->rows), between(&r, 1, limits->columns),
-                                        between(&r, 1, limits->channels));
+    struct net_buffer *x =
+        make_picture(&r.maker, between(&r, 1, limits->rows), between(&r, 1, limits->columns), between(&r, 1, limits->channels));
     for (uint32_t i = 0, n = between(&r, 1, limits->pieces); i < n; i++) {
         x = add_piece(&r, x);
-        if (chance(&r, 8))
-            make_end(&r.maker, x); /* a result in the middle */
+        if (chance(&r, 8)) make_end(&r.maker, x); /* a result in the middle */
     }
     make_end(&r.maker, x);
     make_batch(r.maker.net, images);

@@ -18,7 +18,7 @@ static void figures(void **state) {
     assert_true(near(sums.x, 7) && near(sums.y, 6) && near(sums.count, 2));
     assert_true(near(metric_noise(&sums), 1)); /* 25 - 42 + 18 */
     struct metric_sums half = metric_restored(&sums, 2, 0), moved = metric_restored(&sums, 2, -2), centred = metric_centred(&other);
-    assert_true(near(metric_noise(&half), 8.5)); /* (3 - 1.5)^2 + (4 - 1.5)^2 */
+    assert_true(near(metric_noise(&half), 8.5));                      /* (3 - 1.5)^2 + (4 - 1.5)^2 */
     assert_true(near(metric_noise(&moved), 0.5) && near(moved.y, 7)); /* 3.5 each */
     assert_true(near(metric_noise(&centred), 0));
     centred = metric_centred(&sums);
@@ -48,7 +48,7 @@ static void bytes(void **state) {
     assert_true(metric_stored(&qparams, one, 1.3f) == 1.5f);
     assert_true(metric_stored(&qparams, one, -6) == -5);
     assert_true(metric_stored(&qparams, one, 1000) == 122.5f);
-    assert_true(metric_stored(&qparams, two, 1.3f) == 1.25f); /* 2.6 is 5 steps of a half, and half of them 1.25 */
+    assert_true(metric_stored(&qparams, two, 1.3f) == 1.25f);  /* 2.6 is 5 steps of a half, and half of them 1.25 */
     assert_true(metric_stored(&qparams, moved, 1.6f) == 1.5f); /* 0.7 is a step of a half: a quarter, and the 1.25 that were taken off */
     assert_true(metric_clips(&qparams, one, -6) && !metric_clips(&qparams, one, -5.2f) && metric_clips(&qparams, two, -2.8f));
     assert_true(metric_clips(&qparams, one, 123) && !metric_clips(&qparams, one, 122.7f));
@@ -63,8 +63,7 @@ static uint8_t *output_of(const struct morsel_model *network, uint32_t *size) {
     struct failure failure;
     assert_true(whole_run_open(&run, network, &failure));
     assert_false(morsel_input(&run.session, 0, &view));
-    for (uint32_t i = 0; i < view.bytes; i++)
-        ((uint8_t *)view.data)[i] = (uint8_t)(i * 37 % 251);
+    for (uint32_t i = 0; i < view.bytes; i++) ((uint8_t *)view.data)[i] = (uint8_t)(i * 37 % 251);
     assert_false(morsel_run(&run.session));
     assert_false(morsel_output(&run.session, 0, &view));
     uint8_t *copy = malloc(view.bytes);
@@ -133,8 +132,7 @@ static void zero_weights(struct scheme *scheme) {
 
 static void scale_weights(struct scheme *scheme) {
     struct scheme_layer *layer = &scheme->layers[victim];
-    for (uint32_t i = 0; i < layer->scale_count; i++)
-        layer->scales[i] *= 3;
+    for (uint32_t i = 0; i < layer->scale_count; i++) layer->scales[i] *= 3;
     victim_name = layer->node->name;
 }
 
@@ -147,8 +145,7 @@ static void scale_one_channel(struct scheme *scheme) {
 static void narrow_range(struct scheme *scheme) {
     size_t group = scheme->values[scheme->layers[victim].x].group;
     for (size_t i = 0; i < scheme->value_count; i++)
-        if (scheme->values[i].group == group)
-            scheme->values[i].scale /= 4;
+        if (scheme->values[i].group == group) scheme->values[i].scale /= 4;
 }
 
 static void damaged_layer_is_worst(void **state) {
@@ -188,13 +185,10 @@ static void rescale(struct onnx_graph *g, const char *name, bool in, bool out) {
     for (size_t n = 0; n < g->node_count; n++) {
         struct linear l;
         double inverse[8];
-        if (strcmp(g->nodes[n]->name, name) || !linear_read(g->nodes[n], &l))
-            continue;
+        if (strcmp(g->nodes[n]->name, name) || !linear_read(g->nodes[n], &l)) continue;
         double *bias = linear_bias(g, &l);
-        for (int i = 0; i < 8; i++)
-            inverse[i] = 1 / factors[i];
-        for (int64_t o = 0; out && o < l.out_channels; o++)
-            bias[o] *= factors[o];
+        for (int i = 0; i < 8; i++) inverse[i] = 1 / factors[i];
+        for (int64_t o = 0; out && o < l.out_channels; o++) bias[o] *= factors[o];
         assert_true(linear_rewrite(g, &l, out ? factors : NULL, in ? inverse : NULL, bias));
         return;
     }
@@ -226,8 +220,7 @@ static void rescaled_channels_are_no_error(void **state) {
 
 static bool warned(const struct made *m, const char *of, const char *where) {
     for (size_t i = 0; i < m->report.notice_count; i++)
-        if (strstr(m->report.notices[i], of) && strstr(m->report.notices[i], where))
-            return true;
+        if (strstr(m->report.notices[i], of) && strstr(m->report.notices[i], where)) return true;
     return false;
 }
 
@@ -240,8 +233,7 @@ static void add_head(struct onnx_graph *g) {
     struct onnx_value *sum = pool->inputs[0], *stem = node_named(g, "depthwise")->inputs[0];
     struct onnx_tensor *weights, *wider;
     struct onnx_value *w = edit_constant(g, "boxes_w", ONNX_FLOAT, &one, &weights);
-    for (int i = 0; i < 8; i++)
-        ((float *)weights->data)[i * 9] = head_size;
+    for (int i = 0; i < 8; i++) ((float *)weights->data)[i * 9] = head_size;
     struct onnx_value *boxes = edit_value(g, "boxes_y", ONNX_FLOAT, &each), *joined = edit_value(g, "joined", ONNX_FLOAT, &both);
     edit_node(g, pool, "Conv", "", "boxes", (struct onnx_value *[]){stem, w}, 2, &boxes, 1);
     struct onnx_node *join = edit_node(g, pool, "Concat", "", "join", (struct onnx_value *[]){sum, boxes}, 2, &joined, 1);
@@ -254,8 +246,7 @@ static void add_head(struct onnx_graph *g) {
     const struct onnx_tensor *old = head->inputs[1]->constant;
     const struct onnx_shape matrix = {2, {turned ? 10 : 16, turned ? 16 : 10}};
     struct onnx_value *wide = edit_constant(g, "head_wide", ONNX_FLOAT, &matrix, &wider);
-    for (int i = 0; i < 80; i++)
-        ((float *)wider->data)[turned ? i / 8 * 16 + i % 8 : i] = ((const float *)old->data)[i];
+    for (int i = 0; i < 80; i++) ((float *)wider->data)[turned ? i / 8 * 16 + i % 8 : i] = ((const float *)old->data)[i];
     edit_set_input(g, head, 1, wide);
     edit_clean(g);
 }
@@ -277,8 +268,7 @@ static double wider_by;
 static void widen_range(struct scheme *scheme) {
     size_t group = scheme->values[scheme->layers[1].x].group;
     for (size_t i = 0; i < scheme->value_count; i++)
-        if (scheme->values[i].group == group)
-            scheme->values[i].scale *= (float)wider_by;
+        if (scheme->values[i].group == group) scheme->values[i].scale *= (float)wider_by;
 }
 
 static void channels_and_ranges(void **state) {
@@ -311,8 +301,7 @@ static void networks_that_have_nothing_in_common(void **state) {
     struct onnx_graph *g = m->wanted.graph;
     struct failure failure = {0};
     for (size_t i = 0; i < g->value_count; i++)
-        if (!g->values[i]->is_input && !g->values[i]->is_output)
-            g->values[i]->name = onnx_text(g, "other_%zu", i);
+        if (!g->values[i]->is_input && !g->values[i]->is_output) g->values[i]->name = onnx_text(g, "other_%zu", i);
     assert_false(matches(m, &failure));
     assert_int_equal(failure.status, STATUS_INPUT);
     assert_non_null(strstr(failure.text, "FLOAT has 'other_"));

@@ -6,8 +6,7 @@
 
 static int axis_of(const struct onnx_graph *g, const char *name) {
     for (size_t i = 0; i < g->value_count; i++)
-        if (!strcmp(g->values[i]->name, name))
-            return compare_axis(g->values[i]);
+        if (!strcmp(g->values[i]->name, name)) return compare_axis(g->values[i]);
     fail_msg("no value %s", name);
     return -1;
 }
@@ -30,8 +29,7 @@ static void of_three_dimensions(void **state) {
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct onnx_graph *g = network(13, "1,3,16", rows[i].words);
-        if (axis_of(g, rows[i].value) != rows[i].axis)
-            fail_msg("%s: %s along %d", rows[i].words, rows[i].value, axis_of(g, rows[i].value));
+        if (axis_of(g, rows[i].value) != rows[i].axis) fail_msg("%s: %s along %d", rows[i].words, rows[i].value, axis_of(g, rows[i].value));
         onnx_free(g);
     }
 }

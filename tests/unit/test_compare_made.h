@@ -63,14 +63,12 @@ static struct made *make_of(change_graph *both, change_graph *before, change_sch
         both(m->wanted.graph);
         both(m->model.graph);
     }
-    if (before)
-        before(m->model.graph);
+    if (before) before(m->model.graph);
     assert_true(quantize_prepare(&m->quantizer, &failure));
     m->quantizer.data = m->data = open_data(m, m->model.graph);
     assert_true(quantize_observe(&m->quantizer, &failure));
     quantize_choose(&m->quantizer);
-    if (after)
-        after(m->quantizer.scheme);
+    if (after) after(m->quantizer.scheme);
     m->qdq = insert(m->quantizer.scheme);
     assert_true(conversion_make(&call, &m->model, m->qdq, &failure));
     assert_true(whole_open(&m->network, m->model.blob, m->model.blob_bytes, &failure));
@@ -95,16 +93,14 @@ static void made_free(struct made *m) {
 
 static const struct compare_point *point_of(const struct made *m, const char *node) {
     for (size_t i = 0; i < m->comparison.point_count; i++)
-        if (m->comparison.points[i].node && !strcmp(m->comparison.points[i].node->name, node))
-            return &m->comparison.points[i];
+        if (m->comparison.points[i].node && !strcmp(m->comparison.points[i].node->name, node)) return &m->comparison.points[i];
     fail_msg("no layer %s", node);
     return NULL;
 }
 
 static struct onnx_node *node_named(const struct onnx_graph *g, const char *name) {
     for (size_t n = 0; n < g->node_count; n++)
-        if (!strcmp(g->nodes[n]->name, name))
-            return g->nodes[n];
+        if (!strcmp(g->nodes[n]->name, name)) return g->nodes[n];
     fail_msg("no node %s", name);
     return NULL;
 }

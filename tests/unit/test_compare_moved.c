@@ -31,8 +31,7 @@ static struct equations *make_equations(struct onnx_graph *g, size_t rows) {
 
 static double farthest(const double *solution) {
     double most = 0;
-    for (size_t i = 0; i < UNKNOWNS; i++)
-        most = fmax(most, fabs(solution[i] - truth[i]));
+    for (size_t i = 0; i < UNKNOWNS; i++) most = fmax(most, fabs(solution[i] - truth[i]));
     return most;
 }
 
@@ -58,10 +57,8 @@ static void solutions(void **state) {
     assert_true(farthest(solution) > 1e-3 && doubts[0] > 0.03 && doubts[1] > 0.03 && doubts[2] > 0.03);
 
     struct equations *open = make_equations(g, ROWS); /* nothing is said of unknown 1 */
-    for (size_t row = 0; row < ROWS; row++)
-        open->weights[row * UNKNOWNS + 1] = 0;
-    for (size_t row = 0; row < ROWS; row++)
-        open->wanted[row] = weight_at(row, 0) * truth[0] + weight_at(row, 2) * truth[2];
+    for (size_t row = 0; row < ROWS; row++) open->weights[row * UNKNOWNS + 1] = 0;
+    for (size_t row = 0; row < ROWS; row++) open->wanted[row] = weight_at(row, 0) * truth[0] + weight_at(row, 2) * truth[2];
     memcpy(solution, (double[]){0, 9, 0}, sizeof solution);
     assert_true(equations_solve(g, open, solution, doubts));
     assert_true(fabs(solution[0] - truth[0]) < 1e-5 && solution[1] == 9 && doubts[1] > 100 * doubts[0]);
@@ -90,12 +87,10 @@ static struct onnx_value *add_layer(struct onnx_graph *g, struct onnx_node *befo
     shape.dims[1] = out;
     for (size_t i = 0; i < w->count; i++)
         ((float *)w->data)[i] = (float)scattered(i + strlen(name)) * 1.5f / sqrtf((float)x->shape.dims[1]);
-    for (int i = 0; i < out; i++)
-        ((float *)b->data)[i] = 0.2f * cosf((float)i * 1.9f);
+    for (int i = 0; i < out; i++) ((float *)b->data)[i] = 0.2f * cosf((float)i * 1.9f);
     struct onnx_value *y = edit_value(g, onnx_text(g, "%s.y", name), ONNX_FLOAT, &shape);
     edit_node(g, before, "Conv", "", name, (struct onnx_value *[]){x, wv, bv}, 3, &y, 1);
-    if (!relu)
-        return y;
+    if (!relu) return y;
     struct onnx_value *z = edit_value(g, onnx_text(g, "%s.z", name), ONNX_FLOAT, &shape);
     edit_node(g, before, "Relu", "", onnx_text(g, "%s.relu", name), &y, 1, &z, 1);
     return z;
@@ -121,22 +116,19 @@ static void move_layer(struct onnx_graph *g, const char *name, const double *in,
     double inverse[THIN];
     assert_true(linear_read(node_named(g, name), &l));
     double *bias = linear_bias(g, &l);
-    for (size_t i = 0; i < THIN; i++)
-        inverse[i] = 1 / factors[i];
+    for (size_t i = 0; i < THIN; i++) inverse[i] = 1 / factors[i];
     for (size_t e = 0; in && e < l.weights->count; e++) {
         int64_t from, to;
         linear_place(&l, (int64_t)e, &from, &to);
         bias[to] -= onnx_number(l.weights, e) * in[from];
     }
-    for (size_t o = 0; out && o < THIN; o++)
-        bias[o] = (bias[o] + out[o]) * factors[o];
+    for (size_t o = 0; out && o < THIN; o++) bias[o] = (bias[o] + out[o]) * factors[o];
     assert_true(linear_rewrite(g, &l, out ? factors : NULL, in ? inverse : NULL, bias));
 }
 
 static void move_trunk(struct onnx_graph *g) {
     double sums[THIN];
-    for (size_t i = 0; i < THIN; i++)
-        sums[i] = added[i] + added_there[i];
+    for (size_t i = 0; i < THIN; i++) sums[i] = added[i] + added_there[i];
     move_layer(g, "squeeze", NULL, added);
     move_layer(g, "expand", added, NULL);
     move_layer(g, "project", NULL, added_there);
@@ -183,12 +175,10 @@ static bool moved, whole; /* whole: all channels are wrong, not one */
 
 static void damage_bias(struct onnx_graph *g) {
     struct linear l;
-    if (moved)
-        move_trunk(g);
+    if (moved) move_trunk(g);
     assert_true(linear_read(node_named(g, victim), &l));
     double *bias = linear_bias(g, &l);
-    for (int64_t o = 0; o < l.out_channels; o++)
-        bias[o] += o == 2 || whole ? 1.5 * cos((double)o * 1.3) : 0;
+    for (int64_t o = 0; o < l.out_channels; o++) bias[o] += o == 2 || whole ? 1.5 * cos((double)o * 1.3) : 0;
     assert_true(linear_rewrite(g, &l, NULL, NULL, bias));
 }
 
@@ -205,8 +195,7 @@ static void damaged_bias_is_blamed(void **state) {
         if (strcmp(order[0]->node->name, victim) || order[0]->sqnr_own > 25 || order[1]->sqnr_own < order[0]->sqnr_own + 6)
             fail_msg("%s%s%s: blamed %s (%.1f dB), then %s (%.1f dB)", victim, moved ? ", moved" : "", whole ? ", whole" : "",
                      order[0]->node->name, order[0]->sqnr_own, order[1]->node->name, order[1]->sqnr_own);
-        for (size_t k = 0; k < count && !moved; k++)
-            assert_int_equal(order[k]->rescaled, 0);
+        for (size_t k = 0; k < count && !moved; k++) assert_int_equal(order[k]->rescaled, 0);
         made_free(m);
     }
 }

@@ -12,16 +12,14 @@ static void expect_node(const char *op, int opset, const char *inputs, const cha
     float numbers[256];
     const float *in[8] = {NULL};
     size_t at = 0, count;
-    for (size_t i = 0; i < 256; i++)
-        numbers[i] = (float)(i + 1) / 4;
+    for (size_t i = 0; i < 256; i++) numbers[i] = (float)(i + 1) / 4;
     for (size_t i = 0; i < graph->input_count; i++) {
         in[i] = numbers + at;
         at += (size_t)onnx_elements(&graph->inputs[i]->shape);
         assert_true(at <= 256);
     }
     struct executor *executor = executor_open(graph, &failure);
-    if (!executor)
-        fail_msg("%s: %s", op, failure.text);
+    if (!executor) fail_msg("%s: %s", op, failure.text);
     struct executor_run *run = executor_run_open(executor, &failure);
     assert_non_null(run);
     assert_true(executor_run(run, in, NULL, NULL, &failure));
@@ -125,8 +123,7 @@ struct seen {
 static void see(void *context, const struct onnx_value *value, const float *data, size_t count) {
     struct seen *seen = context;
     strcat(strcat(seen->names, value->name), " ");
-    for (size_t i = 0; i < count; i++)
-        seen->sum[seen->count] += data[i];
+    for (size_t i = 0; i < count; i++) seen->sum[seen->count] += data[i];
     seen->count++;
 }
 

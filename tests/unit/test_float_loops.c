@@ -24,8 +24,7 @@ static float chance(void) {
 }
 
 static void fill(float *to, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        to[i] = chance();
+    for (size_t i = 0; i < count; i++) to[i] = chance();
 }
 
 static void check_tile(const struct loops *loops, size_t columns, size_t depth, const float *start) {
@@ -71,8 +70,7 @@ static void check_taps(const struct loops *loops, size_t count) {
     fill(weights, TAPS);
     fill(y, MOST + 1);
     memcpy(want, y, sizeof y);
-    for (size_t t = 0; t < TAPS; t++)
-        from[t] = x + t * 3;
+    for (size_t t = 0; t < TAPS; t++) from[t] = x + t * 3;
     for (size_t i = 0; i < count; i++) {
         want[i] = -0.25F;
         for (size_t t = 0; t < TAPS; t++) {
@@ -84,8 +82,7 @@ static void check_taps(const struct loops *loops, size_t count) {
     assert_memory_equal(y, want, sizeof y);
     for (size_t i = 0; i < count; i++) {
         want[i] = from[0][i];
-        for (size_t t = 1; t < TAPS; t++)
-            want[i] = from[t][i] > want[i] ? from[t][i] : want[i];
+        for (size_t t = 1; t < TAPS; t++) want[i] = from[t][i] > want[i] ? from[t][i] : want[i];
     }
     loops->largest(from, TAPS, y, count);
     assert_memory_equal(y, want, sizeof y);
@@ -97,10 +94,8 @@ static void check(const struct loops *loops) {
         check_tile(loops, columns, columns % 3 ? DEPTH : columns / 3, NULL);
         check_tile(loops, columns, columns % 3 ? DEPTH : columns / 3, start);
     }
-    for (size_t step = 1; step <= 3; step++)
-        check_row(loops, step);
-    for (size_t count = 0; count <= MOST; count += count < 70 ? 1 : 23)
-        check_taps(loops, count);
+    for (size_t step = 1; step <= 3; step++) check_row(loops, step);
+    for (size_t count = 0; count <= MOST; count += count < 70 ? 1 : 23) check_taps(loops, count);
 }
 
 static void test_plain(void **state) {

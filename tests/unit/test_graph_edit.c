@@ -24,16 +24,14 @@ static struct onnx_graph *small_net(void) {
     struct bytes model = model_message(&graph, 13);
     struct onnx_graph *net = load_bytes(&model, error, sizeof error);
     assert_non_null(net);
-    if (!onnx_bind(net, NULL, 0, 1, &report, error, sizeof error) || !onnx_infer(net, &report, error, sizeof error))
-        fail_msg("%s", error);
+    if (!onnx_bind(net, NULL, 0, 1, &report, error, sizeof error) || !onnx_infer(net, &report, error, sizeof error)) fail_msg("%s", error);
     onnx_report_free(&report);
     return net;
 }
 
 static struct onnx_value *named(const struct onnx_graph *g, const char *name) {
     struct onnx_value *value = onnx_find(g, name);
-    if (!value)
-        fail_msg("there is no value '%s'", name);
+    if (!value) fail_msg("there is no value '%s'", name);
     return value;
 }
 
@@ -43,19 +41,15 @@ static void check_whole(const struct onnx_graph *g) {
         const struct onnx_value *value = g->values[i];
         int uses = value->is_output;
         for (size_t n = 0; n < g->node_count; n++)
-            for (int k = 0; k < g->nodes[n]->input_count && !g->nodes[n]->folded; k++)
-                uses += g->nodes[n]->inputs[k] == value;
-        if (uses != value->uses)
-            fail_msg("'%s' has %d uses and counts %d", value->name, uses, value->uses);
+            for (int k = 0; k < g->nodes[n]->input_count && !g->nodes[n]->folded; k++) uses += g->nodes[n]->inputs[k] == value;
+        if (uses != value->uses) fail_msg("'%s' has %d uses and counts %d", value->name, uses, value->uses);
         assert_ptr_equal(onnx_find(g, value->name), value);
     }
     for (size_t n = 0; n < g->node_count; n++) {
         for (int k = 0; k < g->nodes[n]->output_count; k++)
-            if (g->nodes[n]->outputs[k])
-                assert_ptr_equal(g->nodes[n]->outputs[k]->producer, g->nodes[n]);
+            if (g->nodes[n]->outputs[k]) assert_ptr_equal(g->nodes[n]->outputs[k]->producer, g->nodes[n]);
         for (int k = 0; k < g->nodes[n]->input_count; k++)
-            if (g->nodes[n]->inputs[k])
-                assert_ptr_equal(onnx_find(g, g->nodes[n]->inputs[k]->name), g->nodes[n]->inputs[k]);
+            if (g->nodes[n]->inputs[k]) assert_ptr_equal(onnx_find(g, g->nodes[n]->inputs[k]->name), g->nodes[n]->inputs[k]);
     }
 }
 
@@ -65,8 +59,7 @@ static void check_order(const struct onnx_graph *g) {
         for (int k = 0; k < g->nodes[n]->input_count; k++) {
             const struct onnx_value *value = g->nodes[n]->inputs[k];
             bool made = !value || value->constant || value->is_input;
-            for (size_t before = 0; before < n; before++)
-                made = made || value->producer == g->nodes[before];
+            for (size_t before = 0; before < n; before++) made = made || value->producer == g->nodes[before];
             assert_true(made);
         }
 }
@@ -236,8 +229,9 @@ static void readers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cleaning),   cmocka_unit_test(inserting), cmocka_unit_test(inputs_grow_and_shrink), cmocka_unit_test(output_names),
-        cmocka_unit_test(attributes), cmocka_unit_test(copies),    cmocka_unit_test(readers), cmocka_unit_test(becoming),
+        cmocka_unit_test(cleaning),     cmocka_unit_test(inserting),  cmocka_unit_test(inputs_grow_and_shrink),
+        cmocka_unit_test(output_names), cmocka_unit_test(attributes), cmocka_unit_test(copies),
+        cmocka_unit_test(readers),      cmocka_unit_test(becoming),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

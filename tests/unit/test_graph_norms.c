@@ -145,14 +145,8 @@ static void results(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layers),
-        cmocka_unit_test(channels),
-        cmocka_unit_test(lengths),
-        cmocka_unit_test(reals),
-        cmocka_unit_test(choices),
-        cmocka_unit_test(numbers),
-        cmocka_unit_test(misfits),
-        cmocka_unit_test(results),
+        cmocka_unit_test(layers),  cmocka_unit_test(channels), cmocka_unit_test(lengths), cmocka_unit_test(reals),
+        cmocka_unit_test(choices), cmocka_unit_test(numbers),  cmocka_unit_test(misfits), cmocka_unit_test(results),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,7 +59,7 @@ static void functions(void **state) {
         {13, PICTURE, "Clip x #-1 #1 > a; Clip a #0 #6 > y", "Clip"},
         {13, PICTURE, "Clip x #0 > y", "Relu"},
         {13, PICTURE, "Relu x > a; Relu a > y", "Relu"},
-        {13, PICTURE, "Clip x #1e-10 > y", "Clip"},            /* not quite Relu */
+        {13, PICTURE, "Clip x #1e-10 > y", "Clip"},                /* not quite Relu */
         {13, PICTURE, "Add x #1e-12 > a; Sqrt a > y", "Add Sqrt"}, /* not quite nothing */
         {13, PICTURE, "Mul x #0.1 > a; Max x a > y", "LeakyRelu"},
         {13, PICTURE, "PRelu x ~4x1x1 > y", "LeakyRelu"},
@@ -163,8 +163,7 @@ static void affine(void **state) {
         {13, PICTURE, CONV "BatchNormalization c" NORM6 "> b; Relu b > y", "Conv Relu"},
         {13, PICTURE, "Conv x %6x2x3x3 > c group:2; BatchNormalization c" NORM6 "> b; Relu b > y", "Conv Relu"},
         {13, PICTURE, CONV "BatchNormalization c" NORM6 "> y", "Conv"},
-        {13, PICTURE, CONV "Add c %6x1x1 > a; Mul a %1x6x1x1 > m; Div m #3 > d; Sub #1 d > s; BatchNormalization s" NORM6 "> y",
-         "Conv"},
+        {13, PICTURE, CONV "Add c %6x1x1 > a; Mul a %1x6x1x1 > m; Div m #3 > d; Sub #1 d > s; BatchNormalization s" NORM6 "> y", "Conv"},
         {13, PICTURE, "Conv x %6x4x1x1 > c; Add c %8 > y", "Conv Add"}, /* along the width */
         {13, PICTURE, "ConvTranspose x %4x3x2x2 > c group:2 strides=2,2; BatchNormalization c" NORM6 "> y", "ConvTranspose"},
         {13, PICTURE, CONV "BatchNormalization c" NORM6 "> b; Add b c > y", "Conv BatchNormalization Add"}, /* read elsewhere */
@@ -220,8 +219,7 @@ static void batch_norm_numbers(void **state) {
     for (int o = 0; o < 6; o++) {
         double n = some_number(o), factor = n / sqrt(n + (double)0.01F);
         assert_true(fabs(at(g->nodes[0], 2, (size_t)o) - (n + (n - n) * factor)) < 1e-6);
-        for (int i = 0; i < 18; i++)
-            assert_true(fabs(at(g->nodes[0], 1, (size_t)(o * 18 + i)) - some_number(o * 18 + i) * factor) < 1e-6);
+        for (int i = 0; i < 18; i++) assert_true(fabs(at(g->nodes[0], 1, (size_t)(o * 18 + i)) - some_number(o * 18 + i) * factor) < 1e-6);
     }
     onnx_free(g);
 }
@@ -300,16 +298,14 @@ static void opsets(void **state) {
         struct onnx_graph *g = network(rows[i].opset, rows[i].x, rows[i].nodes);
         graph_optimize(g, NULL);
         assert_int_equal(g->opset, wanted);
-        for (size_t n = 0; n < g->node_count; n++)
-            assert_int_equal(g->nodes[n]->opset, wanted);
+        for (size_t n = 0; n < g->node_count; n++) assert_int_equal(g->nodes[n]->opset, wanted);
         onnx_free(g);
     }
 }
 
 static double dot(int left, int right, int along, int count) {
     double sum = 0;
-    for (int k = 0; k < count; k++)
-        sum += (double)some_number(left + k) * (double)some_number(right + k * along);
+    for (int k = 0; k < count; k++) sum += (double)some_number(left + k) * (double)some_number(right + k * along);
     return sum;
 }
 
@@ -327,8 +323,7 @@ static void products_of_constants(void **state) {
     g = network(13, "3,2,8", "MatMul %3x2x5 %5x8 > a; Add x a > y");
     a = g->nodes[0]->outputs[0]->constant;
     assert_non_null(a);
-    for (int i = 0; i < 48; i++)
-        assert_true(onnx_number(a, (size_t)i) == (double)(float)dot(i / 8 * 5, i % 8, 8, 5));
+    for (int i = 0; i < 48; i++) assert_true(onnx_number(a, (size_t)i) == (double)(float)dot(i / 8 * 5, i % 8, 8, 5));
     onnx_free(g);
 }
 
@@ -350,10 +345,21 @@ static void notices(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(noops),  cmocka_unit_test(moves),  cmocka_unit_test(functions),          cmocka_unit_test(pads),
-        cmocka_unit_test(pools),  cmocka_unit_test(affine),  cmocka_unit_test(batch_norm_numbers), cmocka_unit_test(numbers_behind),
-        cmocka_unit_test(bounds), cmocka_unit_test(notices), cmocka_unit_test(pads_add_up), cmocka_unit_test(opsets),
-        cmocka_unit_test(padding_counted), cmocka_unit_test(reduces), cmocka_unit_test(products_of_constants),
+        cmocka_unit_test(noops),
+        cmocka_unit_test(moves),
+        cmocka_unit_test(functions),
+        cmocka_unit_test(pads),
+        cmocka_unit_test(pools),
+        cmocka_unit_test(affine),
+        cmocka_unit_test(batch_norm_numbers),
+        cmocka_unit_test(numbers_behind),
+        cmocka_unit_test(bounds),
+        cmocka_unit_test(notices),
+        cmocka_unit_test(pads_add_up),
+        cmocka_unit_test(opsets),
+        cmocka_unit_test(padding_counted),
+        cmocka_unit_test(reduces),
+        cmocka_unit_test(products_of_constants),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,11 +44,9 @@ static void add_word(struct bytes *graph, const char *word, const char *name) {
         return;
     }
     int rank = read_dims(word + 1, dims);
-    for (int i = 0; i < rank; i++)
-        count *= dims[i];
+    for (int i = 0; i < rank; i++) count *= dims[i];
     assert_true(count <= 1 << 16);
-    for (int i = 0; i < count; i++)
-        floats[i] = *word == '%' ? some_number(i) : 0.25F;
+    for (int i = 0; i < count; i++) floats[i] = *word == '%' ? some_number(i) : 0.25F;
     struct bytes t = tensor_message(name, 1, rank, dims, floats, (size_t)count * 4);
     put_message(graph, 5, &t);
 }
@@ -58,8 +56,7 @@ static void add_words(struct bytes *graph, char *text, int *constants) {
     char inputs[300] = "", outputs[100] = "", attributes[300] = "", name[16], *next = text, *word, *op = NULL;
     bool behind = false;
     while ((word = strsep(&next, " "))) {
-        if (!*word)
-            continue;
+        if (!*word) continue;
         if (!op) {
             op = word;
         } else if (!strcmp(word, ">")) {
@@ -71,8 +68,7 @@ static void add_words(struct bytes *graph, char *text, int *constants) {
         } else {
             snprintf(name, sizeof name, "k%d", *constants);
             bool constant = strchr("#%$~", *word);
-            if (constant)
-                add_word(graph, word, name), ++*constants;
+            if (constant) add_word(graph, word, name), ++*constants;
             strcat(strcat(inputs, *inputs ? " " : ""), constant ? name : word);
         }
     }
@@ -89,14 +85,12 @@ static struct onnx_graph *network(int opset, const char *x, const char *text) {
     snprintf(copy, sizeof copy, "%s", text);
     add_value(&graph, 11, "x", 1, x);
     add_value(&graph, 12, "y", 1, NULL);
-    while ((node = strsep(&next, ";")))
-        add_words(&graph, node, &constants);
+    while ((node = strsep(&next, ";"))) add_words(&graph, node, &constants);
     struct bytes model = model_message(&graph, opset);
     struct onnx_graph *g = load_bytes(&model, error, sizeof error);
     if (!g || !onnx_bind(g, NULL, 0, 1, &report, error, sizeof error) || !onnx_infer(g, &report, error, sizeof error))
         fail_msg("%s: %s", text, error);
-    if (report.refusal_count)
-        fail_msg("%s: %s", text, report.refusals[0].why);
+    if (report.refusal_count) fail_msg("%s: %s", text, report.refusals[0].why);
     onnx_report_free(&report);
     return g;
 }
@@ -115,8 +109,7 @@ static inline void check_row(const struct row *row) {
         strcat(left, i ? " " : "");
         strcat(strcat(left, *g->nodes[i]->domain ? "ms." : ""), g->nodes[i]->op);
     }
-    if (strcmp(left, row->left))
-        fail_msg("opset %d, x %s, %s\n    became %s, not %s", row->opset, row->x, row->nodes, left, row->left);
+    if (strcmp(left, row->left)) fail_msg("opset %d, x %s, %s\n    became %s, not %s", row->opset, row->x, row->nodes, left, row->left);
     assert_string_equal(g->inputs[0]->name, "x");
     assert_string_equal(g->outputs[0]->name, "y");
     assert_memory_equal(&g->outputs[0]->shape, &shape, sizeof shape);
@@ -125,8 +118,7 @@ static inline void check_row(const struct row *row) {
     struct onnx_report report = {0};
     char error[300];
     assert_true(onnx_infer(copy, &report, error, sizeof error));
-    if (report.refusal_count)
-        fail_msg("%s: %s: %s", row->nodes, report.refusals[0].node, report.refusals[0].why);
+    if (report.refusal_count) fail_msg("%s: %s: %s", row->nodes, report.refusals[0].node, report.refusals[0].why);
     for (size_t i = 0; i < g->value_count; i++) {
         const struct onnx_value *a = g->values[i], *b = onnx_find(copy, a->name);
         if (!b || a->type != b->type || a->shape.rank != b->shape.rank || memcmp(a->shape.dims, b->shape.dims, (size_t)a->shape.rank * 8))
@@ -138,15 +130,13 @@ static inline void check_row(const struct row *row) {
 }
 
 static inline void check_rows(const struct row *rows, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        check_row(&rows[i]);
+    for (size_t i = 0; i < count; i++) check_row(&rows[i]);
 }
 /* What the graph's output is for this input. */
 static inline float *run_graph(const struct onnx_graph *g, const float *x, size_t *count) {
     struct failure failure;
     struct executor *executor = executor_open(g, &failure);
-    if (!executor)
-        fail_msg("%s", failure.text);
+    if (!executor) fail_msg("%s", failure.text);
     struct executor_run *run = executor_run_open(executor, &failure);
     assert_non_null(run);
     assert_true(executor_run(run, &x, NULL, NULL, &failure));
@@ -168,19 +158,15 @@ static inline void check_numbers(int opset, const char *x, const char *nodes, fl
     size_t count, again;
     int changes = 0;
     assert_in_range(onnx_elements(&g->inputs[0]->shape), 1, 8192);
-    for (int i = 0; i < 8192; i++)
-        in[i] = size * ((float)(i * 37 % 101) / 50 - 1);
+    for (int i = 0; i < 8192; i++) in[i] = size * ((float)(i * 37 % 101) / 50 - 1);
     float *before = run_graph(g, in, &count), most = 0;
     graph_optimize_counted(g, done);
-    for (int i = 0; i < GRAPH_PASSES; i++)
-        changes += done[i].changes;
+    for (int i = 0; i < GRAPH_PASSES; i++) changes += done[i].changes;
     assert_true(changes > 0);
     float *after = run_graph(g, in, &again);
     assert_int_equal(count, again);
-    for (size_t i = 0; i < count; i++)
-        most = fmaxf(most, fabsf(before[i]));
-    if (!(most >= least))
-        fail_msg("%s: the largest result is %g", nodes, (double)most);
+    for (size_t i = 0; i < count; i++) most = fmaxf(most, fabsf(before[i]));
+    if (!(most >= least)) fail_msg("%s: the largest result is %g", nodes, (double)most);
     for (size_t i = 0; i < count; i++)
         if (!(fabsf(after[i] - before[i]) <= 1e-5F * most))
             fail_msg("%s: element %zu was %g, became %g", nodes, i, (double)before[i], (double)after[i]);

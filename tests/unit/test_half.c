@@ -91,8 +91,7 @@ static void layers_are_halved(void **state) {
         assert_int_equal(steps[i]->constants[0].bytes, 32);
     }
     const uint16_t *to = steps[0]->constants[1].data;
-    for (int i = 0; i < 8; i++)
-        assert_int_equal(to[i], half_of(good[i]));
+    for (int i = 0; i < 8; i++) assert_int_equal(to[i], half_of(good[i]));
     assert_int_equal(report.notice_count, 2);
     assert_non_null(strstr(report.notices[0], "large keeps weights of 32 bits: a weight of 65520 is too large"));
     assert_non_null(strstr(report.notices[1], "small keeps weights of 32 bits"));

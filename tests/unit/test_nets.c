@@ -40,8 +40,8 @@ static int variety(const uint8_t *bytes, uint32_t n) {
 }
 
 static void check_net(const char *name) {
-    static const uint32_t rising[] = {MORSEL_CPU_NEON, MORSEL_CPU_DOTPROD, MORSEL_CPU_I8MM, MORSEL_CPU_AVX2, MORSEL_CPU_AVXVNNI,
-                                      MORSEL_CPU_AVX512VNNI};
+    static const uint32_t rising[] = {MORSEL_CPU_NEON, MORSEL_CPU_DOTPROD, MORSEL_CPU_I8MM,
+                                      MORSEL_CPU_AVX2, MORSEL_CPU_AVXVNNI, MORSEL_CPU_AVX512VNNI};
     struct failure failure;
     struct file_bytes blob;
     struct morsel_model model;

@@ -2,7 +2,8 @@
 /* onnx_bind(): what the user gives, the batch, and what is still free. */
 #include "test_onnx_file.h"
 
-#define NO_BINDING {NULL, {0, {0}}, false}
+#define NO_BINDING \
+    { NULL, {0, {0}}, false }
 
 struct row {
     const char *x, *z; /* the inputs as the file has them; NULL: no shape */
@@ -44,10 +45,8 @@ static void check_shape(const struct row *row, const char *expected, const struc
     struct number numbers[8];
     int count = read_numbers(expected, numbers, 8);
     bool good = count == shape->rank;
-    for (int i = 0; i < count && good; i++)
-        good = shape->dims[i] == numbers[i].integer;
-    if (!good)
-        fail_msg("'%s' and '%s': not %s", row->x ? row->x : "", row->z, expected);
+    for (int i = 0; i < count && good; i++) good = shape->dims[i] == numbers[i].integer;
+    if (!good) fail_msg("'%s' and '%s': not %s", row->x ? row->x : "", row->z, expected);
 }
 
 static void check_row(const struct row *row) {
@@ -64,8 +63,7 @@ static void check_row(const struct row *row) {
     size_t count = !!row->bindings[0].name + !!row->bindings[1].name;
     bool good = onnx_bind(net, row->bindings, count, row->batch, &report, error, sizeof error);
     const char *said = !good ? error : report.notice_count ? report.notices[0] : "";
-    if (good != (row->x_out != NULL))
-        fail_msg("'%s' and '%s': %s", row->x ? row->x : "", row->z, good ? "taken" : error);
+    if (good != (row->x_out != NULL)) fail_msg("'%s' and '%s': %s", row->x ? row->x : "", row->z, good ? "taken" : error);
     if (row->says ? !strstr(said, row->says) : *said != 0)
         fail_msg("'%s' and '%s' say '%s', not '%s'", row->x ? row->x : "", row->z, said, row->says ? row->says : "");
     if (good) {
@@ -78,8 +76,7 @@ static void check_row(const struct row *row) {
 
 static void bindings(void **state) {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        check_row(&rows[i]);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) check_row(&rows[i]);
 }
 
 int main(void) {

@@ -62,10 +62,8 @@ static void check_promises(const struct onnx_graph *graph) {
         assert_true(node->name[0] != 0);
         for (int k = 0; k < node->output_count; k++) {
             const struct onnx_value *value = node->outputs[k];
-            if (value && value->constant)
-                assert_int_equal(value->constant->count, onnx_elements(&value->shape));
-            if (value && value->shape.rank >= 0)
-                assert_true(onnx_elements(&value->shape) >= 0);
+            if (value && value->constant) assert_int_equal(value->constant->count, onnx_elements(&value->shape));
+            if (value && value->shape.rank >= 0) assert_true(onnx_elements(&value->shape) >= 0);
         }
     }
 }
@@ -76,10 +74,8 @@ static int read_all(const char *path) {
     struct onnx_report report = {0};
     struct onnx_graph *graph = onnx_load(path, error, sizeof error);
     int good = graph && onnx_bind(graph, NULL, 0, 1, &report, error, sizeof error) && onnx_infer(graph, &report, error, sizeof error);
-    if (good)
-        check_promises(graph);
-    else
-        assert_true(error[0] != 0);
+    if (good) check_promises(graph);
+    else assert_true(error[0] != 0);
     onnx_free(graph);
     onnx_report_free(&report);
     return good;
@@ -124,8 +120,7 @@ static void check_whole(const struct bytes *model) {
     struct onnx_graph *graph = onnx_load(scratch_path("whole.onnx"), error, sizeof error);
     if (!graph || !onnx_bind(graph, NULL, 0, 1, &report, error, sizeof error) || !onnx_infer(graph, &report, error, sizeof error))
         fail_msg("%s", error);
-    if (report.refusal_count)
-        fail_msg("%s: %s", report.refusals[0].node, report.refusals[0].why);
+    if (report.refusal_count) fail_msg("%s: %s", report.refusals[0].node, report.refusals[0].why);
     assert_true(onnx_elements(&graph->outputs[0]->shape) > 0);
     onnx_free(graph);
     onnx_report_free(&report);
@@ -135,8 +130,7 @@ static void truncated(void **state) {
     (void)state;
     struct bytes model = rich_model();
     check_whole(&model);
-    for (size_t size = 1; size < model.size; size++)
-        read_bytes(model.data, size);
+    for (size_t size = 1; size < model.size; size++) read_bytes(model.data, size);
     free(model.data);
 }
 
@@ -159,17 +153,14 @@ static void shared_files(void **state) {
         char path[200];
         snprintf(path, sizeof path, SHARED "%s", names[i]);
         FILE *file = fopen(path, "rb");
-        if (!file)
-            continue;
+        if (!file) continue;
         static unsigned char bytes[4 << 20];
         size_t size = fread(bytes, 1, sizeof bytes, file);
         fclose(file);
         found++;
-        if (size == sizeof bytes)
-            continue;
+        if (size == sizeof bytes) continue;
         assert_int_equal(read_all(path), 1);
-        for (int k = 0; k < 20; k++)
-            read_bytes(bytes, 1 + next_random() % size);
+        for (int k = 0; k < 20; k++) read_bytes(bytes, 1 + next_random() % size);
         damage_often(bytes, size, 60);
     }
     if (!found) {

@@ -31,8 +31,7 @@ struct bytes {
 static inline void put_raw(struct bytes *b, const void *from, size_t size) {
     b->data = realloc(b->data, b->size + size + 1);
     assert_non_null(b->data);
-    if (size)
-        memcpy(b->data + b->size, from, size);
+    if (size) memcpy(b->data + b->size, from, size);
     b->size += size;
 }
 
@@ -101,8 +100,7 @@ static inline int type_of_letter(char letter) {
 /* A tensor with raw data. */
 static inline struct bytes tensor_message(const char *name, int type, int rank, const int64_t *dims, const void *data, size_t size) {
     struct bytes t = {0};
-    for (int i = 0; i < rank; i++)
-        put_number(&t, 1, dims[i]);
+    for (int i = 0; i < rank; i++) put_number(&t, 1, dims[i]);
     put_number(&t, 2, type);
     put_text(&t, 8, name);
     put_block(&t, 9, data, size);
@@ -120,8 +118,8 @@ static inline size_t raw_numbers(int type, const struct number *from, int count,
     return width * (size_t)count;
 }
 
-static inline void add_constant(struct bytes *graph, const char *name, int type, int rank, const int64_t *dims,
-                                const struct number *values, int count) {
+static inline void add_constant(struct bytes *graph, const char *name, int type, int rank, const int64_t *dims, const struct number *values,
+                                int count) {
     unsigned char raw[2048];
     assert_true(count <= 256);
     size_t size = raw_numbers(type, values, count, raw);
@@ -137,18 +135,14 @@ static inline void add_value(struct bytes *graph, int field, const char *name, i
         snprintf(copy, sizeof copy, "%s", dims);
         for (char *dim; *next && (dim = strsep(&next, ","));) {
             struct bytes d = {0};
-            if (*dim >= '0' && *dim <= '9')
-                put_number(&d, 1, atoll(dim));
-            else if (*dim != '?')
-                put_text(&d, 2, dim);
+            if (*dim >= '0' && *dim <= '9') put_number(&d, 1, atoll(dim));
+            else if (*dim != '?') put_text(&d, 2, dim);
             put_message(&shape, 1, &d);
-            if (!next)
-                break;
+            if (!next) break;
         }
     }
     put_number(&tensor, 1, type);
-    if (dims)
-        put_message(&tensor, 2, &shape);
+    if (dims) put_message(&tensor, 2, &shape);
     put_message(&outer, 1, &tensor);
     put_text(&info, 1, name);
     put_message(&info, 2, &outer);
@@ -177,10 +171,8 @@ static inline void add_attribute(struct bytes *node, const char *text) {
         int count = read_numbers(value + floats, numbers, 64);
         put_number(&a, 20, floats ? 6 : 7);
         for (int i = 0; i < count; i++) {
-            if (floats)
-                put_float(&a, 7, (float)numbers[i].real);
-            else
-                put_number(&a, 8, numbers[i].integer);
+            if (floats) put_float(&a, 7, (float)numbers[i].real);
+            else put_number(&a, 8, numbers[i].integer);
         }
     }
     put_message(node, 5, &a);
@@ -194,10 +186,8 @@ static inline struct bytes node_message(const char *name, const char *op, const 
     for (int pass = 0; pass < 3; pass++) {
         snprintf(copy, sizeof copy, "%s", pass == 0 ? inputs : pass == 1 ? outputs : attributes);
         for (next = copy; (word = strsep(&next, " "));)
-            if (*word && pass < 2)
-                put_text(&node, pass + 1, strcmp(word, "-") ? word : "");
-            else if (*word)
-                add_attribute(&node, word);
+            if (*word && pass < 2) put_text(&node, pass + 1, strcmp(word, "-") ? word : "");
+            else if (*word) add_attribute(&node, word);
     }
     put_text(&node, 3, name);
     put_text(&node, 4, *domain ? op + 3 : op);
@@ -235,8 +225,7 @@ static char scratch[64];
 static inline void remove_scratch(void) {
     char command[100];
     snprintf(command, sizeof command, "rm -rf '%s'", scratch);
-    if (system(command))
-        fprintf(stderr, "%s: not removed\n", scratch);
+    if (system(command)) fprintf(stderr, "%s: not removed\n", scratch);
 }
 
 static inline const char *scratch_folder(void) {
@@ -274,8 +263,7 @@ static inline struct onnx_graph *inferred_bytes(struct bytes *model) {
     char error[300] = "";
     struct onnx_report report = {0};
     struct onnx_graph *graph = load_bytes(model, error, sizeof error);
-    if (!graph)
-        fail_msg("%s", error);
+    if (!graph) fail_msg("%s", error);
     assert_true(onnx_bind(graph, NULL, 0, 1, &report, error, sizeof error));
     assert_true(onnx_infer(graph, &report, error, sizeof error));
     onnx_report_free(&report);
@@ -291,24 +279,20 @@ static inline struct bytes one_node(const char *op, int opset, const char *input
         struct number numbers[64];
         int64_t dim;
         char name[16];
-        if (!*word)
-            continue;
+        if (!*word) continue;
         snprintf(name, sizeof name, "%s", "-");
         if (strcmp(word, "-")) {
             snprintf(name, sizeof name, "x%d", i);
             int count = read_numbers(word + 2, numbers, 64);
             dim = count;
-            if (word[1] == ':')
-                add_value(&graph, 11, name, type_of_letter(word[0]), word + 2);
-            else
-                add_constant(&graph, name, type_of_letter(word[0]), word[1] == '=', &dim, numbers, count);
+            if (word[1] == ':') add_value(&graph, 11, name, type_of_letter(word[0]), word + 2);
+            else add_constant(&graph, name, type_of_letter(word[0]), word[1] == '=', &dim, numbers, count);
         }
         strcat(strcat(names, i++ ? " " : ""), name);
     }
     for (int i = 0; i < outputs; i++) {
         char name[16] = "y";
-        if (i)
-            snprintf(name, sizeof name, "y%d", i);
+        if (i) snprintf(name, sizeof name, "y%d", i);
         strcat(strcat(made, i ? " " : ""), name);
         add_value(&graph, 12, name, 1, NULL);
     }

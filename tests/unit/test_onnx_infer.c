@@ -133,8 +133,7 @@ static void describe(const struct onnx_value *value, char *text, size_t size) {
 
 static int words(const char *text) {
     int count = *text != 0;
-    for (; *text; text++)
-        count += *text == ' ';
+    for (; *text; text++) count += *text == ' ';
     return count;
 }
 
@@ -164,8 +163,7 @@ static void check_row(const struct row *row) {
 
 static void shapes(void **state) {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        check_row(&rows[i]);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) check_row(&rows[i]);
 }
 
 /* outputs: the constant's values, NULL where it must not be computed */
@@ -235,10 +233,8 @@ static void check_fold(const struct row *row) {
     struct onnx_graph *graph = infer(&model, &report);
     const struct onnx_tensor *constant = graph->outputs[0]->constant;
     struct number numbers[16];
-    if (report.refusal_count)
-        fail_msg("%s '%s': %s", row->op, row->inputs, report.refusals[0].why);
-    if (!constant != !row->outputs)
-        fail_msg("%s '%s': %s", row->op, row->inputs, constant ? "computed" : "not computed");
+    if (report.refusal_count) fail_msg("%s '%s': %s", row->op, row->inputs, report.refusals[0].why);
+    if (!constant != !row->outputs) fail_msg("%s '%s': %s", row->op, row->inputs, constant ? "computed" : "not computed");
     int count = row->outputs ? read_numbers(row->outputs, numbers, 16) : 0;
     for (int i = 0; i < count; i++) {
         assert_int_equal(constant->count, count);
@@ -254,8 +250,7 @@ static void check_fold(const struct row *row) {
 
 static void constants(void **state) {
     (void)state;
-    for (size_t i = 0; i < sizeof folds / sizeof *folds; i++)
-        check_fold(&folds[i]);
+    for (size_t i = 0; i < sizeof folds / sizeof *folds; i++) check_fold(&folds[i]);
 }
 
 /* outputs: a piece of the reason */
@@ -333,8 +328,7 @@ static void shape_arithmetic(void **state) {
     struct bytes model = model_message(&graph, 13);
     struct onnx_graph *net = infer(&model, &report);
     int left = 0;
-    for (size_t i = 0; i < net->node_count; i++)
-        left += !net->nodes[i]->folded;
+    for (size_t i = 0; i < net->node_count; i++) left += !net->nodes[i]->folded;
     assert_int_equal(left, 2);
     assert_int_equal(net->outputs[0]->shape.rank, 2);
     assert_int_equal(net->outputs[0]->shape.dims[1], 48);
@@ -359,7 +353,7 @@ static void declared_shapes(void **state) {
         add_node(&graph, "r", "Relu", "m", "y", "");
         struct bytes model = model_message(&graph, 13);
         struct onnx_graph *net = load_bytes(&model, error, sizeof error);
-        assert_true(onnx_bind(net, &binding, (size_t)override, 1, &report, error, sizeof error));
+        assert_true(onnx_bind(net, &binding, (size_t) override, 1, &report, error, sizeof error));
         assert_true(onnx_infer(net, &report, error, sizeof error));
         assert_int_equal(net->outputs[0]->shape.rank, override ? -1 : 2);
         onnx_free(net);

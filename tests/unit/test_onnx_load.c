@@ -7,18 +7,15 @@
 static struct onnx_graph *load_good(struct bytes *model) {
     char error[300] = "";
     struct onnx_graph *graph = load_bytes(model, error, sizeof error);
-    if (!graph)
-        fail_msg("refused: %s", error);
+    if (!graph) fail_msg("refused: %s", error);
     return graph;
 }
 
 static void load_bad(struct bytes *model, const char *piece) {
     char error[300] = "";
     struct onnx_graph *graph = load_bytes(model, error, sizeof error);
-    if (graph)
-        fail_msg("taken, but should say '%s'", piece);
-    if (!strstr(error, piece) || strchr(error, '\n'))
-        fail_msg("'%s' does not say '%s'", error, piece);
+    if (graph) fail_msg("taken, but should say '%s'", piece);
+    if (!strstr(error, piece) || strchr(error, '\n')) fail_msg("'%s' does not say '%s'", error, piece);
 }
 
 /* x -> Relu -> y */
@@ -78,21 +75,17 @@ static void typed_fields(void **state) {
     static const struct {
         int type, field;
         double first, second;
-    } cases[] = {{1, 4, 1.5, -2}, {2, 5, 200, 3}, {3, 5, -100, 5}, {4, 5, 60000, 1}, {5, 5, -30000, 1}, {6, 5, -100000, 7},
-                 {7, 7, -5e9, 2}, {9, 5, 1, 0},   {11, 10, 2.25, -1}, {12, 11, 4e9, 1}, {13, 11, 9e9, 1}, {10, 5, 1.5, -2}};
+    } cases[] = {{1, 4, 1.5, -2}, {2, 5, 200, 3}, {3, 5, -100, 5},    {4, 5, 60000, 1}, {5, 5, -30000, 1}, {6, 5, -100000, 7},
+                 {7, 7, -5e9, 2}, {9, 5, 1, 0},   {11, 10, 2.25, -1}, {12, 11, 4e9, 1}, {13, 11, 9e9, 1},  {10, 5, 1.5, -2}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct bytes graph = relu_graph(), tensor = {0}, packed = {0};
         for (int k = 0; k < 2; k++) {
             double value = k ? cases[i].second : cases[i].first;
             float f = (float)value;
-            if (cases[i].type == 10)
-                put_varint(&packed, k ? 0xc000 : 0x3e00); /* -2 and 1.5 as halves */
-            else if (cases[i].field == 4)
-                put_raw(&packed, &f, 4);
-            else if (cases[i].field == 10)
-                put_raw(&packed, &value, 8);
-            else
-                put_varint(&packed, (uint64_t)(int64_t)value);
+            if (cases[i].type == 10) put_varint(&packed, k ? 0xc000 : 0x3e00); /* -2 and 1.5 as halves */
+            else if (cases[i].field == 4) put_raw(&packed, &f, 4);
+            else if (cases[i].field == 10) put_raw(&packed, &value, 8);
+            else put_varint(&packed, (uint64_t)(int64_t)value);
         }
         put_number(&tensor, 1, 2);
         put_number(&tensor, 2, cases[i].type);
@@ -102,8 +95,7 @@ static void typed_fields(void **state) {
         struct bytes model = model_message(&graph, 17);
         struct onnx_graph *net = load_good(&model);
         const struct onnx_tensor *c = NULL;
-        for (size_t k = 0; k < net->value_count; k++)
-            c = net->values[k]->constant ? net->values[k]->constant : c;
+        for (size_t k = 0; k < net->value_count; k++) c = net->values[k]->constant ? net->values[k]->constant : c;
         assert_non_null(c);
         assert_int_equal(c->count, 2);
         assert_int_equal(c->type, cases[i].type);
@@ -187,8 +179,7 @@ static void unreadable_types(void **state) {
         assert_true(onnx_bind(net, NULL, 0, 1, &report, error, sizeof error));
         assert_true(onnx_infer(net, &report, error, sizeof error));
         assert_int_equal(report.refusal_count, used);
-        if (used)
-            assert_non_null(strstr(report.refusals[0].why, "int4"));
+        if (used) assert_non_null(strstr(report.refusals[0].why, "int4"));
         onnx_free(net);
         onnx_report_free(&report);
     }
@@ -207,12 +198,9 @@ static struct bytes external_model(const char *location, const char *offset, con
     put_number(&tensor, 1, 3);
     put_number(&tensor, 2, 1);
     put_text(&tensor, 8, "w");
-    if (location)
-        put_entry(&tensor, "location", location);
-    if (offset)
-        put_entry(&tensor, "offset", offset);
-    if (length)
-        put_entry(&tensor, "length", length);
+    if (location) put_entry(&tensor, "location", location);
+    if (offset) put_entry(&tensor, "offset", offset);
+    if (length) put_entry(&tensor, "length", length);
     put_number(&tensor, 14, 1);
     return with_tensor(&tensor);
 }
@@ -269,15 +257,12 @@ static void versions(void **state) {
     } cases[] = {{8, 9, "opset 9"}, {8, 24, "opset 24"}, {2, 13, "IR version 2"}, {3, 10, NULL}, {11, 23, NULL}, {8, 0, "opset_import"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct bytes graph = relu_graph(), model = {0};
-        if (cases[i].opset)
-            add_opset(&model, 8, "ai.onnx", cases[i].opset);
+        if (cases[i].opset) add_opset(&model, 8, "ai.onnx", cases[i].opset);
         add_opset(&model, 8, "other", 5);
         put_number(&model, 1, cases[i].ir);
         put_message(&model, 7, &graph);
-        if (cases[i].why)
-            load_bad(&model, cases[i].why);
-        else
-            onnx_free(load_good(&model));
+        if (cases[i].why) load_bad(&model, cases[i].why);
+        else onnx_free(load_good(&model));
     }
 }
 
@@ -412,10 +397,12 @@ static void no_models(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_and_numbers), cmocka_unit_test(attributes),       cmocka_unit_test(typed_fields),
-        cmocka_unit_test(initializer_is_no_input), cmocka_unit_test(bad_tensors), cmocka_unit_test(unreadable_types),
-        cmocka_unit_test(external_data),     cmocka_unit_test(versions),         cmocka_unit_test(broken_graphs),
-        cmocka_unit_test(order),             cmocka_unit_test(functions),        cmocka_unit_test(no_models),
+        cmocka_unit_test(names_and_numbers), cmocka_unit_test(attributes),
+        cmocka_unit_test(typed_fields),      cmocka_unit_test(initializer_is_no_input),
+        cmocka_unit_test(bad_tensors),       cmocka_unit_test(unreadable_types),
+        cmocka_unit_test(external_data),     cmocka_unit_test(versions),
+        cmocka_unit_test(broken_graphs),     cmocka_unit_test(order),
+        cmocka_unit_test(functions),         cmocka_unit_test(no_models),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,8 +67,7 @@ static void check_row(size_t i) {
     struct onnx_graph *graph = load_bytes(&model, error, sizeof error);
     assert_non_null(graph);
     bool good = onnx_window(graph->nodes[0], &graph->inputs[0]->shape, row->kernel[0] ? row->kernel : NULL, &window, &why);
-    if (good != (row->out != NULL))
-        fail_msg("row %zu (%s, %s): %s", i, row->input, row->attributes, good ? "taken" : why);
+    if (good != (row->out != NULL)) fail_msg("row %zu (%s, %s): %s", i, row->input, row->attributes, good ? "taken" : why);
     if (good) {
         same("out", i, row->out, window.out, window.rank);
         same("pad_begin", i, row->begin, window.pad_begin, window.rank);
@@ -81,8 +80,7 @@ static void check_row(size_t i) {
 
 static void geometry(void **state) {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        check_row(i);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) check_row(i);
 }
 
 int main(void) {

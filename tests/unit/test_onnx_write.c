@@ -11,20 +11,15 @@ static void same_shape(const char *what, const struct onnx_shape *a, const struc
 }
 
 static void same_tensor(const char *what, const struct onnx_tensor *a, const struct onnx_tensor *b) {
-    if (!a != !b || (a && (a->type != b->type || a->count != b->count)))
-        fail_msg("%s: another constant", what);
-    if (!a)
-        return;
+    if (!a != !b || (a && (a->type != b->type || a->count != b->count))) fail_msg("%s: another constant", what);
+    if (!a) return;
     same_shape(what, &a->shape, &b->shape);
-    if (a->count && memcmp(a->data, b->data, a->count * onnx_type_bytes(a->type)))
-        fail_msg("%s: other numbers", what);
+    if (a->count && memcmp(a->data, b->data, a->count * onnx_type_bytes(a->type))) fail_msg("%s: other numbers", what);
 }
 
 static void same_value(const struct onnx_value *a, const struct onnx_value *b) {
-    if (!a != !b)
-        fail_msg("'%s' on one side only", a ? a->name : b->name);
-    if (!a)
-        return;
+    if (!a != !b) fail_msg("'%s' on one side only", a ? a->name : b->name);
+    if (!a) return;
     assert_string_equal(a->name, b->name);
     assert_int_equal(a->type, b->type);
     assert_int_equal(a->is_input, b->is_input);
@@ -44,8 +39,7 @@ static void same_attribute(const struct onnx_attribute *a, const struct onnx_att
     for (size_t i = 0; i < a->count; i++) {
         assert_true(a->type != 6 || a->floats[i] == b->floats[i]);
         assert_true(a->type != 7 || a->ints[i] == b->ints[i]);
-        if (a->type == 8)
-            assert_string_equal(a->strings[i], b->strings[i]);
+        if (a->type == 8) assert_string_equal(a->strings[i], b->strings[i]);
     }
 }
 
@@ -57,12 +51,9 @@ static void same_node(const struct onnx_node *a, const struct onnx_node *b) {
     assert_int_equal(a->input_count, b->input_count);
     assert_int_equal(a->output_count, b->output_count);
     assert_int_equal(a->attribute_count, b->attribute_count);
-    for (int i = 0; i < a->input_count; i++)
-        same_value(a->inputs[i], b->inputs[i]);
-    for (int i = 0; i < a->output_count; i++)
-        same_value(a->outputs[i], b->outputs[i]);
-    for (size_t i = 0; i < a->attribute_count; i++)
-        same_attribute(&a->attributes[i], &b->attributes[i]);
+    for (int i = 0; i < a->input_count; i++) same_value(a->inputs[i], b->inputs[i]);
+    for (int i = 0; i < a->output_count; i++) same_value(a->outputs[i], b->outputs[i]);
+    for (size_t i = 0; i < a->attribute_count; i++) same_attribute(&a->attributes[i], &b->attributes[i]);
 }
 
 static void same_graph(const struct onnx_graph *a, const struct onnx_graph *b) {
@@ -72,19 +63,15 @@ static void same_graph(const struct onnx_graph *a, const struct onnx_graph *b) {
     assert_int_equal(a->node_count, b->node_count);
     assert_int_equal(a->input_count, b->input_count);
     assert_int_equal(a->output_count, b->output_count);
-    for (size_t i = 0; i < a->input_count; i++)
-        same_value(a->inputs[i], b->inputs[i]);
-    for (size_t i = 0; i < a->output_count; i++)
-        same_value(a->outputs[i], b->outputs[i]);
-    for (size_t i = 0; i < a->node_count; i++)
-        same_node(a->nodes[i], b->nodes[i]);
+    for (size_t i = 0; i < a->input_count; i++) same_value(a->inputs[i], b->inputs[i]);
+    for (size_t i = 0; i < a->output_count; i++) same_value(a->outputs[i], b->outputs[i]);
+    for (size_t i = 0; i < a->node_count; i++) same_node(a->nodes[i], b->nodes[i]);
 }
 
 static struct onnx_graph *load(struct bytes *model) {
     char error[300] = "";
     struct onnx_graph *graph = load_bytes(model, error, sizeof error);
-    if (!graph)
-        fail_msg("%s", error);
+    if (!graph) fail_msg("%s", error);
     return graph;
 }
 
@@ -100,8 +87,7 @@ static struct onnx_graph *again(const struct onnx_graph *graph) {
     char error[300] = "";
     struct bytes b = {0};
     b.data = onnx_write(graph, &b.size, error, sizeof error);
-    if (!b.data)
-        fail_msg("%s", error);
+    if (!b.data) fail_msg("%s", error);
     return load(&b);
 }
 
@@ -194,8 +180,7 @@ static void cannot_write(struct bytes *model, const char *piece) {
     size_t bytes;
     struct onnx_graph *graph = load(model);
     assert_null(onnx_write(graph, &bytes, error, sizeof error));
-    if (!strstr(error, piece))
-        fail_msg("'%s' does not say '%s'", error, piece);
+    if (!strstr(error, piece)) fail_msg("'%s' does not say '%s'", error, piece);
     onnx_free(graph);
 }
 
@@ -236,7 +221,10 @@ static void old_version(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(round_trip), cmocka_unit_test(inferred), cmocka_unit_test(unwritable), cmocka_unit_test(old_version),
+        cmocka_unit_test(round_trip),
+        cmocka_unit_test(inferred),
+        cmocka_unit_test(unwritable),
+        cmocka_unit_test(old_version),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#define PLAIN                                                                                                                              \
-    1, {0, 0, 0}, {                                                                                                                        \
-        1, 1, 1                                                                                                                            \
+#define PLAIN \
+    1, {0, 0, 0}, { \
+        1, 1, 1 \
     } /* pixels as they are */
 
 struct golden {
@@ -99,8 +99,7 @@ static struct morsel_view last_view(void *data, uint32_t height, uint32_t width,
 
 static uint32_t hash(const uint8_t *bytes, size_t count) {
     uint32_t mark = 2166136261u;
-    for (size_t i = 0; i < count; i++)
-        mark = (mark ^ bytes[i]) * 16777619u;
+    for (size_t i = 0; i < count; i++) mark = (mark ^ bytes[i]) * 16777619u;
     return mark;
 }
 
@@ -138,8 +137,7 @@ static void gives_pillows_bytes(void **state) {
         for (size_t shift = 0; shift < 4; shift++) {
             uint8_t *out = must_alloc(bytes);
             run_golden(&goldens[i], shift * 5, shift, out);
-            if (hash(out, bytes) != goldens[i].hash)
-                fail_msg("golden %zu, scratch off by %zu", i, shift);
+            if (hash(out, bytes) != goldens[i].hash) fail_msg("golden %zu, scratch off by %zu", i, shift);
             free(out);
         }
     }
@@ -170,8 +168,7 @@ static void flat_pictures_stay_flat(void **state) {
             memset(rgb, (int)level, sizeof rgb);
             struct morsel_view view = last_view(out, size, 70 - size, 3);
             assert_int_equal(run_guarded(&model, rgb, 33, 21, 99, &view, 1), MORSEL_OK);
-            for (uint32_t i = 0; i < view.bytes; i++)
-                assert_int_equal(out[i], level);
+            for (uint32_t i = 0; i < view.bytes; i++) assert_int_equal(out[i], level);
             free(out);
         }
     }
@@ -239,12 +236,10 @@ static void takes_the_most_extreme_picture(void **state) {
     struct morsel_blob_picture rule = {0, MORSEL_RESIZE_SHORT_SIDE, 32768, 32768, 2, 4, MORSEL_CHANNELS_RGB, PLAIN};
     struct morsel_model model = open_rule(&blob, &rule);
     uint8_t *rgb = must_alloc(3 * 32768), out[24];
-    for (size_t x = 0; x < 32768; x++)
-        memset(rgb + 3 * x, x < 16384 ? 40 : 200, 3);
+    for (size_t x = 0; x < 32768; x++) memset(rgb + 3 * x, x < 16384 ? 40 : 200, 3);
     struct morsel_view view = last_view(out, 2, 4, 3);
     assert_int_equal(run_guarded(&model, rgb, 32768, 1, 3 * 32768, &view, 3), MORSEL_OK);
-    for (size_t i = 0; i < 24; i++)
-        assert_int_equal(out[i], 120); /* the middle of the edge between the two */
+    for (size_t i = 0; i < 24; i++) assert_int_equal(out[i], 120); /* the middle of the edge between the two */
     free(rgb);
 }
 
@@ -261,8 +256,7 @@ static void writes_each_layout(void **state) {
     struct morsel_view planes = {
         .data = other, .bytes = n, .type = MORSEL_UINT8, .layout = MORSEL_ROW_MAJOR, .rank = 3, .dims = {3, h, w}, .scale = 1};
     assert_int_equal(run_guarded(&model, rgb, g->width, g->height, 3 * g->width, &planes, 0), MORSEL_OK);
-    for (uint32_t i = 0; i < n; i++)
-        assert_int_equal(other[i % 3 * h * w + i / 3], last[i]);
+    for (uint32_t i = 0; i < n; i++) assert_int_equal(other[i % 3 * h * w + i / 3], last[i]);
 
     struct morsel_view stated = {
         .data = other, .bytes = n, .type = MORSEL_UINT8, .layout = MORSEL_ROW_MAJOR, .rank = 4, .dims = {1, h, w, 3}, .scale = 1};
@@ -292,8 +286,7 @@ static void fills_one_image_of_a_batch(void **state) {
 
 /* All 256 pixel values in one picture 256 wide. */
 static void ramp(uint8_t rgb[768]) {
-    for (int i = 0; i < 768; i++)
-        rgb[i] = (uint8_t)(i / 3);
+    for (int i = 0; i < 768; i++) rgb[i] = (uint8_t)(i / 3);
 }
 
 static const struct morsel_blob_picture imagenet = {

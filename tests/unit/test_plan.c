@@ -28,8 +28,7 @@ static void add_step(struct net *net) {
     uint32_t size = kind == MORSEL_STEP_CONV || kind == MORSEL_STEP_CONCAT ? 1 + below(5000) : net_elements(a);
     struct net_buffer *y = net_add_buffer(net, MORSEL_UINT8, MORSEL_ROW_MAJOR, 1, &size, "");
     struct net_step *step = net_add_step(net, kind, "", a, b, y);
-    if (kind == MORSEL_STEP_CONV && below(2))
-        step->scratch_bytes = 1 + below(300);
+    if (kind == MORSEL_STEP_CONV && below(2)) step->scratch_bytes = 1 + below(300);
     if (b) {
         struct morsel_blob_binary *p = &step->parameters.binary;
         p->rank = 1;
@@ -50,10 +49,8 @@ static struct net *random_net(uint32_t steps) {
         size = 100;
         net_add_buffer(net, MORSEL_UINT8, MORSEL_ROW_MAJOR, 1, &size, "")->constant = "";
     }
-    for (uint32_t i = 0; i < steps; i++)
-        add_step(net);
-    for (uint32_t i = 0; i < 1 + below(3); i++)
-        net_add_io(net, true, (struct net_io){.buffer = any_buffer(net)});
+    for (uint32_t i = 0; i < steps; i++) add_step(net);
+    for (uint32_t i = 0; i < 1 + below(3); i++) net_add_io(net, true, (struct net_io){.buffer = any_buffer(net)});
     net_add_io(net, true, (struct net_io){.buffer = net->buffers[net->buffer_count - 1]});
     return net;
 }
@@ -62,13 +59,11 @@ static void claim(uint32_t *owner, const struct net *net, uint32_t offset, uint3
     assert_true(offset % MORSEL_FORMAT_ALIGN == 0);
     assert_true(offset >= net->step_count * MORSEL_FORMAT_STEP_SLOT);
     assert_true((uint64_t)offset + bytes <= net->arena_bytes);
-    for (uint32_t i = 0; i < bytes; i++)
-        owner[offset + i] = who;
+    for (uint32_t i = 0; i < bytes; i++) owner[offset + i] = who;
 }
 
 static void expect_whole(const uint32_t *owner, const struct net_buffer *b) {
-    for (uint32_t i = 0; i < b->bytes && !b->constant; i++)
-        assert_int_equal(owner[b->offset + i], b->index);
+    for (uint32_t i = 0; i < b->bytes && !b->constant; i++) assert_int_equal(owner[b->offset + i], b->index);
 }
 
 /* Runs the plan in the mind; each step reads its inputs while its scratch is in use, then writes. */
@@ -80,10 +75,8 @@ static void walk(const struct net *net) {
         claim(owner, net, net->inputs[i].buffer->offset, net->inputs[i].buffer->bytes, net->inputs[i].buffer->index);
     for (uint32_t s = 0; s < net->step_count; s++) {
         const struct net_step *step = net->steps[s];
-        if (step->scratch_bytes)
-            claim(owner, net, step->scratch_offset, step->scratch_bytes, 0x80000000u + s);
-        for (uint32_t k = 0; k < step->input_count; k++)
-            expect_whole(owner, step->inputs[k]);
+        if (step->scratch_bytes) claim(owner, net, step->scratch_offset, step->scratch_bytes, 0x80000000u + s);
+        for (uint32_t k = 0; k < step->input_count; k++) expect_whole(owner, step->inputs[k]);
         if (step->kind == MORSEL_STEP_CONV || step->kind == MORSEL_STEP_CONCAT) /* reads on while it writes */
             claim(owner, net, step->output->offset, step->output->bytes, step->output->index);
         for (uint32_t k = 0; k < step->input_count && step->kind != MORSEL_STEP_BINARY && step->kind != MORSEL_STEP_LUT; k++)
@@ -92,8 +85,7 @@ static void walk(const struct net *net) {
         if (step->kind == MORSEL_STEP_BINARY && step->parameters.binary.b_stride[0] == 0) /* an operand that repeats stays */
             expect_whole(owner, step->inputs[1]);
     }
-    for (uint32_t i = 0; i < net->output_count; i++)
-        expect_whole(owner, net->outputs[i].buffer);
+    for (uint32_t i = 0; i < net->output_count; i++) expect_whole(owner, net->outputs[i].buffer);
     free(owner);
 }
 
@@ -117,8 +109,7 @@ static void steps_that_nobody_needs_are_dropped(void **state) {
     struct net *net = net_new("dead");
     uint32_t size = 64;
     struct net_buffer *x = net_add_buffer(net, MORSEL_UINT8, MORSEL_ROW_MAJOR, 1, &size, "x"), *y[3];
-    for (int i = 0; i < 3; i++)
-        y[i] = net_add_buffer(net, MORSEL_UINT8, MORSEL_ROW_MAJOR, 1, &size, "y");
+    for (int i = 0; i < 3; i++) y[i] = net_add_buffer(net, MORSEL_UINT8, MORSEL_ROW_MAJOR, 1, &size, "y");
     net_add_io(net, false, (struct net_io){.buffer = x});
     net_add_step(net, MORSEL_STEP_LUT, "dead", x, NULL, y[0]);
     net_add_step(net, MORSEL_STEP_LUT, "first", x, NULL, y[1]);

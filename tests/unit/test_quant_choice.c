@@ -16,8 +16,7 @@ static void test_choice(void **unused) {
     static const size_t golden[] = {93, 931, 830, 611, 39, 620, 973, 897};
     uint32_t classes[1000];
     size_t *chosen = choice_of(NULL, 1000, 8, 42);
-    for (size_t i = 0; i < 8; i++)
-        assert_int_equal(chosen[i], golden[i]);
+    for (size_t i = 0; i < 8; i++) assert_int_equal(chosen[i], golden[i]);
     free(chosen);
     for (size_t i = 0; i < 1000; i++) /* 500 of class 0, 400 of class 7, 97 of class 3, 3 of class 9 */
         classes[i] = i < 500 ? 0 : i < 900 ? 7 : i < 997 ? 3 : 9;

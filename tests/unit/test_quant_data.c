@@ -62,15 +62,13 @@ static uint8_t pixel(unsigned seed, unsigned i) {
 static void put_picture(const char *name, unsigned seed, unsigned width, unsigned height) {
     uint8_t bytes[4096];
     size_t size = (size_t)sprintf((char *)bytes, "P6 %u %u 255\n", width, height);
-    for (unsigned i = 0; i < 3 * width * height; i++)
-        bytes[size++] = pixel(seed, i);
+    for (unsigned i = 0; i < 3 * width * height; i++) bytes[size++] = pixel(seed, i);
     put_file(name, bytes, size);
 }
 
 static void put_array(const char *name, enum npy_type type, uint32_t rank, const uint64_t *dims, const void *data) {
     struct failure failure;
-    if (!npy_write(at(name), type, dims, rank, data, &failure))
-        fail_msg("%s", failure.text);
+    if (!npy_write(at(name), type, dims, rank, data, &failure)) fail_msg("%s", failure.text);
 }
 
 /* A graph with up to two inputs. */
@@ -92,8 +90,10 @@ static struct onnx_graph *graph_of(struct inputs *inputs, int count, int rank, c
 }
 
 static const int64_t planes[] = {1, 3, H, W}, pixels[] = {1, H, W, 3};
-static const struct morsel_blob_picture plain = {
-    .resize = MORSEL_RESIZE_NONE, .scale = 0.01f, .mean = {0.1f, 0.2f, 0.3f}, .std = {2, 0.7f, 3}};
+static const struct morsel_blob_picture plain = {.resize = MORSEL_RESIZE_NONE,
+                                                 .scale = 0.01f,
+                                                 .mean = {0.1f, 0.2f, 0.3f},
+                                                 .std = {2, 0.7f, 3}};
 
 static struct quant_data *open_paths(const struct onnx_graph *graph, const struct morsel_blob_picture *rule, size_t count, const char *a,
                                      const char *b, struct failure *failure) {
@@ -105,16 +105,14 @@ static struct quant_data *open_paths(const struct onnx_graph *graph, const struc
 static struct quant_data *must_open(const struct onnx_graph *graph, const struct morsel_blob_picture *rule, const char *a, const char *b) {
     struct failure failure = {0};
     struct quant_data *data = open_paths(graph, rule, 0, a, b, &failure);
-    if (!data)
-        fail_msg("%s", failure.text);
+    if (!data) fail_msg("%s", failure.text);
     return data;
 }
 
 static void must_load(const struct quant_data *data, size_t index, float *x, float *y) {
     struct failure failure = {0};
     float *inputs[] = {x, y};
-    if (!quant_data_load(data, index, inputs, &failure))
-        fail_msg("%s", failure.text);
+    if (!quant_data_load(data, index, inputs, &failure)) fail_msg("%s", failure.text);
 }
 
 /* The failure is an input's or a call's, and says this. */
@@ -127,8 +125,7 @@ static void refuse(const struct onnx_graph *graph, const struct morsel_blob_pict
                    const char *name) {
     struct failure failure = {0};
     struct quant_data *data = open_paths(graph, rule, 0, a, b, &failure);
-    if (data)
-        fail_msg("taken, though '%s'", text);
+    if (data) fail_msg("taken, though '%s'", text);
     check_failure(&failure, text, name);
 }
 
@@ -194,8 +191,7 @@ static void test_picture_bytes(void **unused) {
     float x[SAMPLE];
     blob.header.picture.offset = (uint32_t)((uint8_t *)&blob.rule - (uint8_t *)&blob);
     blob.header.picture.count = 1;
-    for (unsigned i = 0; i < sizeof rgb; i++)
-        rgb[i] = pixel(9, i);
+    for (unsigned i = 0; i < sizeof rgb; i++) rgb[i] = pixel(9, i);
     put_picture("large.ppm", 9, 13, 9);
     struct morsel_view view = {.data = wanted,
                                .bytes = SAMPLE,
@@ -261,8 +257,7 @@ static void test_picture_trouble(void **unused) {
 static void put_records(const char *name, unsigned first, unsigned count) {
     uint8_t *bytes = malloc(count * 3073);
     for (unsigned r = 0; r < count; r++)
-        for (unsigned i = 0; i < 3073; i++)
-            bytes[r * 3073 + i] = i ? pixel(first + r, i - 1) : (uint8_t)((first + r) * (first + r) % 10);
+        for (unsigned i = 0; i < 3073; i++) bytes[r * 3073 + i] = i ? pixel(first + r, i - 1) : (uint8_t)((first + r) * (first + r) % 10);
     put_file(name, bytes, count * 3073);
     free(bytes);
 }
@@ -289,8 +284,7 @@ static void test_binaries(void **unused) {
     for (unsigned k = 0; k < 20; k++) {
         must_load(data, k, x, NULL);
         assert_int_equal(quant_data_class(data, k), k * k % 10);
-        for (unsigned i = 0; i < 3072; i++)
-            assert_true(x[i] == (float)pixel(k, i));
+        for (unsigned i = 0; i < 3072; i++) assert_true(x[i] == (float)pixel(k, i));
     }
     quant_data_close(data);
     const struct dataset_classes classes = {10, no_label, NULL};
@@ -301,8 +295,7 @@ static void test_binaries(void **unused) {
     assert_non_null(data);
     unsigned seen[10] = {0};
     assert_int_equal(quant_data_count(data), 12);
-    for (unsigned k = 0; k < 12; k++)
-        seen[quant_data_class(data, k)]++;
+    for (unsigned k = 0; k < 12; k++) seen[quant_data_class(data, k)]++;
     for (unsigned c = 0; c < 10; c++) /* squares end in 0, 1, 4, 5, 6, 9; of 20 two end in 0 and two in 5 */
         assert_int_equal(seen[c], c == 0 || c == 1 || c == 4 || c == 5 || c == 6 || c == 9 ? 2 : 0);
     quant_data_close(data);
@@ -316,8 +309,7 @@ static void test_seed(void **unused) {
     struct onnx_graph *graph = graph_of(&inputs, 1, 1, (const int64_t[]){1});
     struct failure failure = {0};
     float numbers[500], first[2][20], x;
-    for (int i = 0; i < 500; i++)
-        numbers[i] = (float)i;
+    for (int i = 0; i < 500; i++) numbers[i] = (float)i;
     put_array("row.npy", NPY_FLOAT32, 1, (const uint64_t[]){500}, numbers);
     const char *path = at("row.npy");
     int same = 0;
@@ -327,8 +319,7 @@ static void test_seed(void **unused) {
         assert_int_equal(quant_data_count(data), 20);
         for (size_t i = 0; i < 20; i++) {
             must_load(data, i, &x, NULL);
-            if (seed == 1)
-                assert_true(x == first[0][i]);
+            if (seed == 1) assert_true(x == first[0][i]);
             same += seed == 2 && x == first[0][i];
             first[seed / 2][i] = x;
         }
@@ -385,8 +376,7 @@ static void test_long_array(void **unused) {
     struct inputs inputs;
     struct onnx_graph *graph = graph_of(&inputs, 1, 2, (const int64_t[]){1, LONG});
     float *numbers = malloc(N * LONG * sizeof *numbers), *x = malloc(LONG * sizeof *x);
-    for (int i = 0; i < N * LONG; i++)
-        numbers[i] = (float)i;
+    for (int i = 0; i < N * LONG; i++) numbers[i] = (float)i;
     put_array("long.npy", NPY_FLOAT32, 2, (const uint64_t[]){N, LONG}, numbers);
     struct quant_data *data = must_open(graph, NULL, at("long.npy"), NULL);
     for (size_t k = 0; k < N; k++) {
@@ -396,8 +386,7 @@ static void test_long_array(void **unused) {
     quant_data_close(data);
     char file[200];
     size_t size = (size_t)sprintf(file, "%cNUMPY%c%cv%c{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }", 0x93, 1, 0, 0);
-    while (size < 128)
-        file[size++] = ' ';
+    while (size < 128) file[size++] = ' ';
     memcpy(file + size, (const float[]){0, 3, 1, 4, 2, 5}, 24);
     put_file("fortran.npy", file, size + 24);
     data = must_open(graph_of(&inputs, 1, 2, (const int64_t[]){1, 3}), NULL, at("fortran.npy"), NULL);

@@ -40,8 +40,7 @@ static void add_noise(struct bytes *graph, const char *name, const char *shape) 
     struct number numbers[256];
     int64_t dims[4];
     int count, rank = read_dims(shape, dims, &count);
-    for (int i = 0; i < count; i++)
-        numbers[i].real = (double)noise();
+    for (int i = 0; i < count; i++) numbers[i].real = (double)noise();
     add_constant(graph, name, 1, rank, dims, numbers, count);
 }
 
@@ -56,8 +55,7 @@ static struct onnx_graph *make_graph(const struct layer *layer) {
     struct bytes graph = {0};
     add_value(&graph, 11, "x", 1, layer->x);
     add_noise(&graph, "w", layer->weights);
-    if (*layer->bias)
-        add_noise(&graph, "c", layer->bias);
+    if (*layer->bias) add_noise(&graph, "c", layer->bias);
     add_node(&graph, "layer", layer->op, *layer->bias ? "x w c" : "x w", "y", layer->attributes);
     add_value(&graph, 12, "y", 1, NULL);
     struct bytes model = model_message(&graph, layer->opset);
@@ -69,8 +67,7 @@ static const float *make_data(const struct onnx_graph *graph, bool constant) {
     static float all[SAMPLES * MOST];
     size_t count = (size_t)onnx_elements(&graph->inputs[0]->shape);
     assert_true(count <= MOST);
-    for (size_t i = 0; i < SAMPLES * count; i++)
-        all[i] = noise() * (noise() > 0.96f ? 3e4f : 1) * !constant + 0.25f;
+    for (size_t i = 0; i < SAMPLES * count; i++) all[i] = noise() * (noise() > 0.96f ? 3e4f : 1) * !constant + 0.25f;
     return all;
 }
 
@@ -112,8 +109,7 @@ static void start(struct trial *t, const struct layer *layer, const struct quant
     setup_open(&t->setup, graph, SAMPLES, make_data(graph, constant), options);
     q->options.method = RANGE_PERCENTILE;
     q->options.percentile = 95;
-    if (!quantize_prepare(q, &failure) || !quantize_observe(q, &failure))
-        fail_msg("%s", failure.text);
+    if (!quantize_prepare(q, &failure) || !quantize_observe(q, &failure)) fail_msg("%s", failure.text);
     quantize_choose(q);
     assert_int_equal(q->scheme->layer_count, 1);
     t->layer = &q->scheme->layers[0];
@@ -128,8 +124,7 @@ static float patches[256 * PATCH_BLOCK];
 static void one_patch(const struct trial *t, const float *x, int64_t group, int64_t position, float *to) {
     const int64_t both[2] = {position, t->patch.positions - 1 - position};
     patch_gather(&t->patch, x, group, both, 2, patches, PATCH_BLOCK);
-    for (int64_t k = 0; k < t->patch.length; k++)
-        to[k] = patches[k * PATCH_BLOCK];
+    for (int64_t k = 0; k < t->patch.length; k++) to[k] = patches[k * PATCH_BLOCK];
 }
 
 /* Where output o of a group at a position lies among what the network gives. */
@@ -170,8 +165,7 @@ static void products(void **state) {
     static struct trial t;
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
         start(&t, &layers[i], &(struct quantize_options){0}, false);
-        for (size_t s = 0; s < SAMPLES; s++)
-            check_products(&t, t.x[s], t.y[s]);
+        for (size_t s = 0; s < SAMPLES; s++) check_products(&t, t.x[s], t.y[s]);
         setup_close(&t.setup);
     }
 }
@@ -218,8 +212,7 @@ static void definitions(void **state) {
         struct moments *m = moments_collect(&wish, &failure);
         assert_non_null(m);
         assert_true(m->count == (double)SAMPLES * (double)t.patch.positions && m->second_count == m->count);
-        for (int64_t g = 0; g < t.patch.groups; g++)
-            check_group(&t, m, g);
+        for (int64_t g = 0; g < t.patch.groups; g++) check_group(&t, m, g);
         moments_free(m, 1);
         setup_close(&t.setup);
     }
@@ -267,8 +260,7 @@ static void check_row(const struct trial *t, const float *exact, int64_t g, int6
                 product[k] += sum * (double)b[k] / count;
             }
         }
-    for (int64_t k = 0; k < p->length; k++)
-        trace += square[k] - mean[k] * mean[k];
+    for (int64_t k = 0; k < p->length; k++) trace += square[k] - mean[k] * mean[k];
     for (int64_t k = 0; k < p->length; k++) {
         int64_t of = weight_of(p, g, row, k);
         double share = 0.03 * trace / (double)p->length, q = t->layer->values[of];
@@ -290,8 +282,7 @@ static void rounding(void **state) {
         scheme_exact_weights(t.layer, exact);
         assert_true(quantize_refine(&t.setup.q, &failure));
         for (int64_t g = 0; g < t.patch.groups; g++)
-            for (int64_t r = 0; r < t.patch.rows; r++)
-                check_row(&t, exact, g, r);
+            for (int64_t r = 0; r < t.patch.rows; r++) check_row(&t, exact, g, r);
         setup_close(&t.setup);
     }
 }
@@ -325,8 +316,7 @@ static void constant_inputs(void **state) {
     memcpy(nearest, t.layer->values, t.layer->weights->count);
     assert_true(quantize_refine(&t.setup.q, &failure));
     assert_memory_equal(nearest, t.layer->values, t.layer->weights->count);
-    for (int64_t r = 0; r < t.patch.rows; r++)
-        assert_true(fabs(mean_error(&t, 0, r, 0)) < 0.5);
+    for (int64_t r = 0; r < t.patch.rows; r++) assert_true(fabs(mean_error(&t, 0, r, 0)) < 0.5);
     setup_close(&t.setup);
 }
 

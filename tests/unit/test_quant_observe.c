@@ -28,14 +28,10 @@ static uint32_t noise(void) {
 static float number(void) {
     uint32_t kind = noise() % 16;
     float x = ((float)noise() / 2147483648.0f - 0.4f) * 6.0f;
-    if (kind < 4)
-        return kind % 2 ? 0.0f : -0.0f;
-    if (kind == 4)
-        return x * 1e-6f;
-    if (kind == 5)
-        return x * 1e-41f;
-    if (kind == 6 && noise() % 256 == 0)
-        return x * 1e6f;
+    if (kind < 4) return kind % 2 ? 0.0f : -0.0f;
+    if (kind == 4) return x * 1e-6f;
+    if (kind == 5) return x * 1e-41f;
+    if (kind == 6 && noise() % 256 == 0) return x * 1e6f;
     return x;
 }
 
@@ -81,15 +77,12 @@ static void check_histogram(const struct histogram *h, const float *numbers, siz
                 double x = (double)numbers[at + k];
                 bool tiny = fabs(x) < ldexp(1, h->top - 127 - h->octaves + 1) && h->top >= h->octaves;
                 x = tiny ? 0 : x;
-                if (bins[i].low == bins[i].high)
-                    inside += x == 0;
-                else
-                    inside += x > 0 ? x >= bins[i].low && x < bins[i].high : x < 0 && x > bins[i].low && x <= bins[i].high;
+                if (bins[i].low == bins[i].high) inside += x == 0;
+                else inside += x > 0 ? x >= bins[i].low && x < bins[i].high : x < 0 && x > bins[i].low && x <= bins[i].high;
             }
         assert_int_equal(inside, bins[i].count);
     }
-    for (size_t at = first; at < count; at += stride)
-        seen += inner;
+    for (size_t at = first; at < count; at += stride) seen += inner;
     assert_int_equal(total, seen);
     free(bins);
 }
@@ -99,8 +92,7 @@ static void check_channel(const struct observed *o, const float *numbers, size_t
     double sum = 0, square = 0, low = INFINITY, high = -INFINITY;
     size_t n = 0;
     for (size_t at = 0; at < SAMPLES * sample; at++) {
-        if (at % sample / inner % o->channels != c)
-            continue;
+        if (at % sample / inner % o->channels != c) continue;
         double x = (double)numbers[at];
         sum += x;
         square += x * x;
@@ -162,8 +154,7 @@ static void test_sums(void **unused) {
         assert_true(fabs(o->mean_low - mean_low) <= 1e-12 * (1 + fabs(mean_low)));
         assert_true(fabs(o->mean_high - mean_high) <= 1e-12 * (1 + fabs(mean_high)));
         check_histogram(o->histogram, numbers, SAMPLES * l.count, 0, l.count, l.count);
-        for (uint32_t c = 0; c < o->channels; c++)
-            check_channel(o, numbers, l.count, c, rows[r].inner);
+        for (uint32_t c = 0; c < o->channels; c++) check_channel(o, numbers, l.count, c, rows[r].inner);
         observer_close(observer);
         free(numbers);
     }
@@ -201,11 +192,9 @@ static void test_order(void **unused) {
     make_lone(&l, 4, (const int64_t[]){1, 5, 7, 11}, "Conv");
     float *numbers = malloc(SAMPLES * l.count * sizeof *numbers);
     state = 5;
-    for (size_t i = 0; i < SAMPLES * l.count; i++)
-        numbers[i] = number() * ldexpf(1, (int)(i / l.count * 5 % SAMPLES) * 4 - 20);
+    for (size_t i = 0; i < SAMPLES * l.count; i++) numbers[i] = number() * ldexpf(1, (int)(i / l.count * 5 % SAMPLES) * 4 - 20);
     struct observer *wanted = must_open(&l.graph);
-    for (size_t s = 0; s < SAMPLES; s++)
-        observer_see(wanted, &l.value, numbers + s * l.count, l.count);
+    for (size_t s = 0; s < SAMPLES; s++) observer_see(wanted, &l.value, numbers + s * l.count, l.count);
     const struct observed *right = observer_of(wanted, &l.value);
     for (size_t observers = 1; observers <= 4; observers++) {
         for (size_t turn = 0; turn < 6; turn++) {
@@ -216,15 +205,11 @@ static void test_order(void **unused) {
                 order[i] = order[k];
                 order[k] = i;
             }
-            for (size_t i = 0; i < observers; i++)
-                parts[i] = must_open(&l.graph);
-            for (size_t s = 0; s < SAMPLES; s++)
-                observer_see(parts[noise() % observers], &l.value, numbers + order[s] * l.count, l.count);
-            for (size_t i = 1; i < observers; i++)
-                observer_merge(parts[0], parts[i]);
+            for (size_t i = 0; i < observers; i++) parts[i] = must_open(&l.graph);
+            for (size_t s = 0; s < SAMPLES; s++) observer_see(parts[noise() % observers], &l.value, numbers + order[s] * l.count, l.count);
+            for (size_t i = 1; i < observers; i++) observer_merge(parts[0], parts[i]);
             check_same(observer_of(parts[0], &l.value), right);
-            for (size_t i = 0; i < observers; i++)
-                observer_close(parts[i]);
+            for (size_t i = 0; i < observers; i++) observer_close(parts[i]);
         }
     }
     observer_close(wanted);
@@ -265,8 +250,7 @@ static void test_wanted(void **unused) {
     const bool wanted[5] = {true, true, true, false, true};
     struct failure failure;
     struct observer *o = observer_open(&graph, wanted, &failure);
-    for (int i = 0; i < 4; i++)
-        observer_see(o, &values[i], numbers, 4);
+    for (int i = 0; i < 4; i++) observer_see(o, &values[i], numbers, 4);
     assert_int_equal(observer_of(o, &values[0])->count, 4);
     assert_null(observer_of(o, &values[1]));
     assert_null(observer_of(o, &values[2]));
@@ -285,8 +269,7 @@ static void test_large(void **unused) {
     float *numbers = malloc(l.count * sizeof *numbers);
     size_t row = 121, rows = l.count / row, total = 0;
     for (int turn = 0; turn < 2; turn++) { /* the histogram counts by the column, by the row */
-        for (size_t i = 0; i < l.count; i++)
-            numbers[i] = turn ? (float)(1 + i % row) : (float)(1 + i / row);
+        for (size_t i = 0; i < l.count; i++) numbers[i] = turn ? (float)(1 + i % row) : (float)(1 + i / row);
         struct observer *observer = must_open(&l.graph);
         numbers[4] = 5000;
         numbers[l.count - 1] = -5000;
@@ -297,8 +280,7 @@ static void test_large(void **unused) {
         struct histogram_bin *bins = calloc(histogram_bins_most(o->histogram), sizeof *bins);
         size_t filled = histogram_bins(o->histogram, bins), parts = turn ? row : rows;
         double first = 0;
-        for (size_t i = 0; i < filled && bins[i].low <= (double)parts / 2; i++)
-            first += (double)bins[i].count;
+        for (size_t i = 0; i < filled && bins[i].low <= (double)parts / 2; i++) first += (double)bins[i].count;
         assert_true(fabs(first / (double)o->histogram->count - 0.5) < 0.02);
         for (uint32_t c = 0; c < 8; c++) {
             assert_true(o->channel_histogram[c].count > o->histogram->count / 8 - 20);
@@ -322,8 +304,7 @@ static void test_full_cell(void **unused) {
     histogram_reach(&h, 4);
     histogram_add(&h, (const float[]){1, 4}, 2);
     size_t cell = 0;
-    while (!cells[cell])
-        cell++;
+    while (!cells[cell]) cell++;
     cells[cell] = UINT32_MAX - 1;
     h.count = (uint64_t)UINT32_MAX + 5;
     histogram_add(&h, (const float[]){1, 1, 1}, 3);
@@ -347,14 +328,11 @@ static void test_equal_error(void **unused) {
     struct lone l;
     make_lone(&l, 4, (const int64_t[]){1, 2, 100, 200}, "Conv");
     state = 5;
-    for (int i = 0; i < 2 * MANY; i++)
-        numbers[i] = (float)noise() / 2147483648.0F;
+    for (int i = 0; i < 2 * MANY; i++) numbers[i] = (float)noise() / 2147483648.0F;
     for (int far = 0; far < 2; far++) {
         struct observer *observer = must_open(&l.graph);
-        for (int i = 0; far && i < MANY; i += 100)
-            numbers[i] = 1 + (float)(i % 300) / 100;
-        for (int s = 0; s < 4; s++)
-            observer_see(observer, &l.value, numbers, l.count);
+        for (int i = 0; far && i < MANY; i += 100) numbers[i] = 1 + (float)(i % 300) / 100;
+        for (int s = 0; s < 4; s++) observer_see(observer, &l.value, numbers, l.count);
         const struct observed *o = observer_of(observer, &l.value);
         const struct equal_group group = {.channels = 2};
         const double one = 1 / 255.0 / 255 / 12;
@@ -372,8 +350,8 @@ static void test_equal_error(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums),   cmocka_unit_test(test_order), cmocka_unit_test(test_broken),
-                                       cmocka_unit_test(test_wanted), cmocka_unit_test(test_large), cmocka_unit_test(test_full_cell),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums),       cmocka_unit_test(test_order), cmocka_unit_test(test_broken),
+                                       cmocka_unit_test(test_wanted),     cmocka_unit_test(test_large), cmocka_unit_test(test_full_cell),
                                        cmocka_unit_test(test_equal_error)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,11 +22,9 @@ static struct trial begin(const char *shape) {
 static void add_noise(struct trial *t, const char *name, int rank, const int64_t *dims, double most) {
     static struct number numbers[ELEMENTS_MOST];
     size_t count = 1;
-    for (int i = 0; i < rank; i++)
-        count *= (size_t)dims[i];
+    for (int i = 0; i < rank; i++) count *= (size_t)dims[i];
     assert_true(count <= ELEMENTS_MOST);
-    for (size_t i = 0; i < count; i++)
-        numbers[i] = (struct number){(double)noise() * most, 0};
+    for (size_t i = 0; i < count; i++) numbers[i] = (struct number){(double)noise() * most, 0};
     add_constant(&t->graph, name, 1, rank, dims, numbers, count);
 }
 
@@ -37,8 +35,7 @@ static double quantized(struct trial *t, const struct quantize_options *options,
     struct onnx_graph *network = inferred_bytes(&model);
     size_t elements = (size_t)onnx_elements(&network->inputs[0]->shape), width = (size_t)onnx_elements(&network->outputs[0]->shape);
     float *numbers = calloc(SAMPLES * elements, sizeof *numbers);
-    for (size_t i = 0; i < SAMPLES * elements; i++)
-        numbers[i] = noise();
+    for (size_t i = 0; i < SAMPLES * elements; i++) numbers[i] = noise();
     numbers[0] = outlier != 0 ? outlier : numbers[0];
     setup_open(&t->setup, network, SAMPLES, numbers, options);
     free(numbers);
@@ -69,15 +66,13 @@ static void excluded_function(void **state) {
     add_node(&t.graph, "root", "Sqrt", "c", "d", "");
     add_node(&t.graph, "last", "Conv", "d w", "y", "");
     double db = quantized(&t, &(struct quantize_options){.scheme = {.excluded = names, .excluded_count = 1}, .keep_channels = true}, 0, 0);
-    if (!(db > 25))
-        fail_msg("%.1f dB", db);
+    if (!(db > 25)) fail_msg("%.1f dB", db);
     end(&t);
 }
 
 static void check_better_than(struct trial *t, double least) {
     double db = quantized(t, &(struct quantize_options){0}, 0, 0);
-    if (!(db > least))
-        fail_msg("%.1f dB", db);
+    if (!(db > least)) fail_msg("%.1f dB", db);
     end(t);
 }
 
@@ -95,8 +90,7 @@ static void softmax_over_many(void **state) {
 static void attention(double masked) {
     struct number mask[36];
     struct trial t = begin("1,6,8");
-    for (int i = 0; i < 36; i++)
-        mask[i] = (struct number){i % 6 > i / 6 ? masked : 0, 0};
+    for (int i = 0; i < 36; i++) mask[i] = (struct number){i % 6 > i / 6 ? masked : 0, 0};
     add_constant(&t.graph, "mask", 1, 2, (const int64_t[]){6, 6}, mask, 36);
     add_noise(&t, "wq", 2, (const int64_t[]){8, 8}, 1);
     add_noise(&t, "wk", 2, (const int64_t[]){8, 8}, 1);
@@ -126,8 +120,7 @@ static void outlier(void **state) {
     add_noise(&t, "w", 4, (const int64_t[]){4, 4, 3, 3}, 1);
     add_node(&t.graph, "conv", "Conv", "x w", "y", "");
     double db = quantized(&t, &(struct quantize_options){0}, 1e6F, 1);
-    if (!(db > 30))
-        fail_msg("%.1f dB", db);
+    if (!(db > 30)) fail_msg("%.1f dB", db);
     end(&t);
 }
 

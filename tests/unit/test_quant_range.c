@@ -31,20 +31,13 @@ static double normal(void) {
 static float draw(int kind) {
     double x = normal();
     switch (kind) {
-    case 0:
-        return (float)(2 * x + 1); /* before an activation */
-    case 1:
-        return (float)fmax(0, x); /* ReLU */
-    case 2:
-        return (float)fmin(fmax(0, 3 * x), 6); /* ReLU6 */
-    case 3:
-        return (float)(x * x * x); /* long tails */
-    case 4:
-        return (float)(uniform() - 0.3);
-    case 5:
-        return (float)(-exp(x)); /* below 0 alone */
-    default:
-        return (float)(x * fmin(fmax(x + 3, 0), 6) / 6); /* HardSwish */
+    case 0: return (float)(2 * x + 1);             /* before an activation */
+    case 1: return (float)fmax(0, x);              /* ReLU */
+    case 2: return (float)fmin(fmax(0, 3 * x), 6); /* ReLU6 */
+    case 3: return (float)(x * x * x);             /* long tails */
+    case 4: return (float)(uniform() - 0.3);
+    case 5: return (float)(-exp(x));                          /* below 0 alone */
+    default: return (float)(x * fmin(fmax(x + 3, 0), 6) / 6); /* HardSwish */
     }
 }
 enum { KINDS = 7 };
@@ -68,8 +61,7 @@ static void see(struct seen *s, float *numbers, size_t count, size_t samples) {
     s->graph = (struct onnx_graph){.values = s->values, .value_count = 1};
     s->observer = observer_open(&s->graph, NULL, &failure);
     assert_non_null(s->observer);
-    for (size_t i = 0; i < samples; i++)
-        observer_see(s->observer, &s->value, numbers + i * (count / samples), count / samples);
+    for (size_t i = 0; i < samples; i++) observer_see(s->observer, &s->value, numbers + i * (count / samples), count / samples);
     s->observed = observer_of(s->observer, &s->value);
     s->numbers = numbers;
     s->count = count;
@@ -78,8 +70,7 @@ static void see(struct seen *s, float *numbers, size_t count, size_t samples) {
 static void see_kind(struct seen *s, int kind) {
     float *numbers = malloc(NUMBERS * sizeof *numbers);
     state = (uint64_t)kind + 1;
-    for (size_t i = 0; i < NUMBERS; i++)
-        numbers[i] = draw(kind);
+    for (size_t i = 0; i < NUMBERS; i++) numbers[i] = draw(kind);
     see(s, numbers, NUMBERS, SAMPLES);
 }
 
@@ -89,8 +80,7 @@ static void see_end(struct seen *s) {
 }
 
 static void check_near(double x, double wanted, double tolerance) {
-    if (!(fabs(x - wanted) <= tolerance))
-        fail_msg("%.9g is not within %.3g of %.9g", x, tolerance, wanted);
+    if (!(fabs(x - wanted) <= tolerance)) fail_msg("%.9g is not within %.3g of %.9g", x, tolerance, wanted);
 }
 
 static void test_minmax_average(void **unused) {
@@ -122,8 +112,7 @@ static int ascending(const void *a, const void *b) {
 static void check_among(double x, const float *sorted, size_t k, size_t count) {
     double low = (double)sorted[k ? k - 1 : 0], high = (double)sorted[k + 1 < count ? k + 1 : k];
     double margin = fmax(fabs(low), fabs(high)) / 512;
-    if (!(x >= low - margin && x <= high + margin))
-        fail_msg("%.9g is not within %.9g .. %.9g", x, low, high);
+    if (!(x >= low - margin && x <= high + margin)) fail_msg("%.9g is not within %.9g .. %.9g", x, low, high);
 }
 
 static void test_percentile(void **unused) {
@@ -133,8 +122,7 @@ static void test_percentile(void **unused) {
         struct seen s;
         see_kind(&s, kind);
         float *sorted = malloc(s.count * sizeof *sorted), *magnitudes = malloc(s.count * sizeof *sorted);
-        for (size_t i = 0; i < s.count; i++)
-            magnitudes[i] = fabsf(sorted[i] = s.numbers[i]);
+        for (size_t i = 0; i < s.count; i++) magnitudes[i] = fabsf(sorted[i] = s.numbers[i]);
         qsort(sorted, s.count, sizeof *sorted, ascending);
         qsort(magnitudes, s.count, sizeof *magnitudes, ascending);
         for (size_t p = 0; p < sizeof percentiles / sizeof *percentiles; p++) {
@@ -142,10 +130,8 @@ static void test_percentile(void **unused) {
             size_t k = (size_t)(cut + 1e-6), both = (size_t)(2 * cut + 1e-6);
             struct range r = range_of(s.observed, RANGE_PERCENTILE, percentiles[p], false, LEVELS);
             assert_true(r.low <= 0 && r.high >= 0);
-            if (r.low < 0)
-                check_among((double)r.low, sorted, k, s.count);
-            if (r.high > 0)
-                check_among((double)r.high, sorted, s.count - 1 - k, s.count);
+            if (r.low < 0) check_among((double)r.low, sorted, k, s.count);
+            if (r.high > 0) check_among((double)r.high, sorted, s.count - 1 - k, s.count);
             assert_true((r.low < 0) == (sorted[k] < 0) && (r.high > 0) == (sorted[s.count - 1 - k] > 0));
             r = range_of(s.observed, RANGE_PERCENTILE, percentiles[p], true, LEVELS);
             check_among((double)r.high, magnitudes, s.count - 1 - both, s.count);
@@ -167,8 +153,7 @@ static double error_of(double x, double low, double high, bool symmetric) {
 
 static double error_of_all(const struct seen *s, double low, double high, bool symmetric) {
     double sum = 0;
-    for (size_t i = 0; i < s->count; i++)
-        sum += error_of((double)s->numbers[i], low, high, symmetric);
+    for (size_t i = 0; i < s->count; i++) sum += error_of((double)s->numbers[i], low, high, symmetric);
     return sum;
 }
 
@@ -176,8 +161,7 @@ static double error_of_all(const struct seen *s, double low, double high, bool s
 static double least_error(const struct seen *s, bool symmetric) {
     double best = INFINITY, low = (double)s->observed->low, high = (double)s->observed->high;
     double most = fmax(-low, high);
-    for (int i = 1; i <= 100 && symmetric; i++)
-        best = fmin(best, error_of_all(s, -most * i / 100, most * i / 100, true));
+    for (int i = 1; i <= 100 && symmetric; i++) best = fmin(best, error_of_all(s, -most * i / 100, most * i / 100, true));
     for (int i = low < 0 ? 1 : 12; i <= 12 && !symmetric; i++)
         for (int k = high > 0 ? 1 : 12; k <= 12; k++)
             best = fmin(best, error_of_all(s, fmin(low, 0) * i / 12, fmax(high, 0) * k / 12, false));
@@ -208,8 +192,7 @@ static double divergence(const double *mass, size_t half, bool both, size_t leve
     size_t count = both ? 2 * half : half, first = both ? half - n : 0, end = both ? half + n : n;
     double *p = calloc(count, sizeof *p), *q = calloc(count, sizeof *q), all_p = 0, all_q = 0, sum = 0;
     mass += both ? 0 : half;
-    for (size_t i = 0; i < count; i++)
-        p[i < first ? first : i >= end ? end - 1 : i] += mass[i];
+    for (size_t i = 0; i < count; i++) p[i < first ? first : i >= end ? end - 1 : i] += mass[i];
     for (size_t k = 0; k < levels; k++) {
         size_t from = first + k * (end - first) / levels, to = first + (k + 1) * (end - first) / levels, used = 0;
         double inside = 0;
@@ -217,15 +200,13 @@ static double divergence(const double *mass, size_t half, bool both, size_t leve
             inside += mass[i];
             used += p[i] > 0;
         }
-        for (size_t i = from; i < to; i++)
-            q[i] = p[i] > 0 ? inside / (double)used : 0;
+        for (size_t i = from; i < to; i++) q[i] = p[i] > 0 ? inside / (double)used : 0;
     }
     for (size_t i = 0; i < count; i++) {
         all_p += p[i];
         all_q += q[i];
     }
-    for (size_t i = 0; i < count; i++)
-        sum += p[i] > 0 ? p[i] / all_p * log(p[i] / all_p / (q[i] / all_q)) : 0;
+    for (size_t i = 0; i < count; i++) sum += p[i] > 0 ? p[i] / all_p * log(p[i] / all_p / (q[i] / all_q)) : 0;
     free(p);
     free(q);
     return sum;
@@ -243,8 +224,7 @@ static void test_entropy(void **unused) {
             mass[i] = floor(100000 * exp(-x * x / 2) * uniform()) + (round % 5 == 0 && uniform() < 0.05);
         }
         double best = INFINITY;
-        for (size_t n = both ? CODES / 2 : CODES; n <= HALF; n++)
-            best = fmin(best, divergence(mass, HALF, both, CODES, n));
+        for (size_t n = both ? CODES / 2 : CODES; n <= HALF; n++) best = fmin(best, divergence(mass, HALF, both, CODES, n));
         size_t mine = entropy_bins(mass, HALF, both, CODES);
         check_near(divergence(mass, HALF, both, CODES, mine), best, 1e-9 * (1 + best));
     }
@@ -256,15 +236,13 @@ static void test_entropy_threshold(void **unused) {
     float *numbers = malloc(NUMBERS * sizeof *numbers);
     struct seen s;
     state = 9;
-    for (size_t i = 0; i < NUMBERS; i++)
-        numbers[i] = (float)uniform();
+    for (size_t i = 0; i < NUMBERS; i++) numbers[i] = (float)uniform();
     see(&s, numbers, NUMBERS, SAMPLES);
     struct range r = range_of(s.observed, RANGE_ENTROPY, 0, false, LEVELS);
     assert_true(r.low == 0);
     check_near((double)r.high, 1, 0.01);
     observer_close(s.observer);
-    for (size_t i = 0; i < NUMBERS; i++)
-        numbers[i] = (float)normal();
+    for (size_t i = 0; i < NUMBERS; i++) numbers[i] = (float)normal();
     numbers[77] = 30;
     see(&s, numbers, NUMBERS, SAMPLES);
     r = range_of(s.observed, RANGE_ENTROPY, 0, false, LEVELS);
@@ -280,8 +258,7 @@ static void check_sane(struct range r, bool symmetric, const char *what, enum ra
     double step = ((double)r.high - (double)r.low) / (LEVELS - 1);
     bool good = r.low <= 0 && r.high >= 0 && isfinite(r.low) && isfinite(r.high) && isnormal((float)step) && isnormal((float)(1 / step)) &&
                 isnormal((float)(step * step)) && (!symmetric || r.low == -r.high);
-    if (!good)
-        fail_msg("%s, %s: %g .. %g", what, range_method_name(method), (double)r.low, (double)r.high);
+    if (!good) fail_msg("%s, %s: %g .. %g", what, range_method_name(method), (double)r.low, (double)r.high);
 }
 
 static const struct hard {
@@ -310,8 +287,7 @@ static void test_hard(void **unused) {
         const struct hard *h = &hards[k];
         float *numbers = malloc(NUMBERS * sizeof *numbers);
         struct seen s;
-        for (size_t i = 0; i < NUMBERS; i++)
-            numbers[i] = i == 12345 ? h->once : h->most;
+        for (size_t i = 0; i < NUMBERS; i++) numbers[i] = i == 12345 ? h->once : h->most;
         see(&s, numbers, NUMBERS, SAMPLES);
         for (int m = RANGE_MINMAX; m <= RANGE_MSE; m++) {
             enum range_method method = (enum range_method)m;
@@ -338,8 +314,7 @@ static void test_outlier(void **unused) {
     float *numbers = malloc(MANY * sizeof *numbers);
     struct seen s;
     state = 3;
-    for (size_t i = 0; i < MANY; i++)
-        numbers[i] = (float)normal();
+    for (size_t i = 0; i < MANY; i++) numbers[i] = (float)normal();
     numbers[4321] = 1e6f;
     see(&s, numbers, MANY, SAMPLES);
     for (int m = RANGE_PERCENTILE; m <= RANGE_MSE; m++) {

@@ -86,8 +86,7 @@ static double bias(const struct outputs *wanted, const struct outputs *got) {
     double most = 0;
     for (int c = 0; c < CLASSES; c++) {
         double sum = 0;
-        for (int i = 0; i < SAMPLES; i++)
-            sum += (double)got->numbers[i][c] - (double)wanted->numbers[i][c];
+        for (int i = 0; i < SAMPLES; i++) sum += (double)got->numbers[i][c] - (double)wanted->numbers[i][c];
         most = fmax(most, fabs(sum / SAMPLES));
     }
     return most;
@@ -221,8 +220,9 @@ static void rounding_small_sums(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(equalizing), cmocka_unit_test(one_scale), cmocka_unit_test(centring),
-                                       cmocka_unit_test(biases), cmocka_unit_test(rounding), cmocka_unit_test(one_by_one),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(equalizing),         cmocka_unit_test(one_scale),
+                                       cmocka_unit_test(centring),           cmocka_unit_test(biases),
+                                       cmocka_unit_test(rounding),           cmocka_unit_test(one_by_one),
                                        cmocka_unit_test(rounding_small_sums)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

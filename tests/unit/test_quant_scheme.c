@@ -15,11 +15,9 @@ struct building {
 static void constant(struct building *b, const char *name, int rank, const int64_t *dims, float (*f)(int i)) {
     struct number numbers[512];
     size_t count = 1;
-    for (int i = 0; i < rank; i++)
-        count *= (size_t)dims[i];
+    for (int i = 0; i < rank; i++) count *= (size_t)dims[i];
     assert_true(count <= 512);
-    for (size_t i = 0; i < count; i++)
-        numbers[i].real = (double)f((int)i);
+    for (size_t i = 0; i < count; i++) numbers[i].real = (double)f((int)i);
     add_constant(&b->graph, name, 1, rank, dims, numbers, count);
 }
 
@@ -51,8 +49,7 @@ static struct onnx_graph *built(struct building *b, int opset) {
 
 static const struct scheme_value *of(const struct scheme *s, const char *name) {
     const struct onnx_value *value = onnx_find(s->graph, name);
-    if (!value)
-        fail_msg("there is no value '%s'", name);
+    if (!value) fail_msg("there is no value '%s'", name);
     return scheme_value(s, value);
 }
 
@@ -60,8 +57,7 @@ static void check_quantized(const struct scheme *s, const char *names, bool want
     char copy[200];
     snprintf(copy, sizeof copy, "%s", names);
     for (char *name = strtok(copy, " "); name; name = strtok(NULL, " "))
-        if (of(s, name)->quantized != wanted)
-            fail_msg("'%s' is %squantized", name, wanted ? "not " : "");
+        if (of(s, name)->quantized != wanted) fail_msg("'%s' is %squantized", name, wanted ? "not " : "");
 }
 
 static bool share(const struct scheme *s, const char *a, const char *b) {
@@ -99,8 +95,7 @@ struct made {
 static void make(struct made *m, struct scheme *s) {
     *m = (struct made){.graph = insert(s)};
     m->net = lower(m->graph, &m->report);
-    for (size_t i = 0; i < m->report.refusal_count; i++)
-        print_message("%s: %s\n", m->report.refusals[i].node, m->report.refusals[i].why);
+    for (size_t i = 0; i < m->report.refusal_count; i++) print_message("%s: %s\n", m->report.refusals[i].node, m->report.refusals[i].why);
     assert_non_null(m->net);
 }
 
@@ -112,15 +107,13 @@ static void made_free(struct made *m) {
 
 static int steps_of(const struct net *net, enum morsel_step_kind kind) {
     int count = 0;
-    for (uint32_t i = 0; i < net->step_count; i++)
-        count += net->steps[i]->kind == kind;
+    for (uint32_t i = 0; i < net->step_count; i++) count += net->steps[i]->kind == kind;
     return count;
 }
 
 static int nodes_of(const struct onnx_graph *g, const char *op, const char *domain) {
     int count = 0;
-    for (size_t i = 0; i < g->node_count; i++)
-        count += !strcmp(g->nodes[i]->op, op) && !strcmp(g->nodes[i]->domain, domain);
+    for (size_t i = 0; i < g->node_count; i++) count += !strcmp(g->nodes[i]->op, op) && !strcmp(g->nodes[i]->domain, domain);
     return count;
 }
 
@@ -209,8 +202,7 @@ static void scales(void **state) {
             assert_in_range(v.zero - scheme_least(&o), 0, 255);
             double low = (scheme_least(&o) - v.zero) * (double)v.scale, high = (scheme_most(&o) - v.zero) * (double)v.scale;
             assert_true(low <= fmin(ranges[i][0], 0) + (double)v.scale && high >= fmax(ranges[i][1], 0) - (double)v.scale);
-            if (o.symmetric)
-                assert_int_equal(v.zero, o.signed_bytes ? 0 : 128);
+            if (o.symmetric) assert_int_equal(v.zero, o.signed_bytes ? 0 : 128);
         }
 }
 
@@ -318,8 +310,7 @@ static void layers(void **state) {
     assert_int_equal(l->values[1], 127);
     assert_int_equal(l->values[0], 32); /* 31.75 */
     assert_int_equal(l->values[7], -127);
-    for (int i = 2; i < 6; i++)
-        assert_int_equal(l->values[i], 0);
+    for (int i = 2; i < 6; i++) assert_int_equal(l->values[i], 0);
     for (int o = 0; o < 4; o++) { /* every bias fits */
         double units = (double)l->bias[o] / ((double)l->scales[o] * (double)s->values[l->x].scale);
         assert_true(l->scales[o] > 0 && fabs(units) <= 0x1p30);
@@ -378,8 +369,7 @@ static void products(void **state) {
     struct onnx_graph *g = built(&b, 13);
     struct scheme *s = place(g, &(struct scheme_options){0});
     range(s);
-    for (size_t i = 0; i < s->layer_count; i++)
-        s->layers[i].bias[1] = 0.25F;
+    for (size_t i = 0; i < s->layer_count; i++) s->layers[i].bias[1] = 0.25F;
     struct made m;
     make(&m, s);
     const struct onnx_value *sum = onnx_find(m.graph, "q");

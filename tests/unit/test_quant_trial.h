@@ -20,8 +20,7 @@ static inline float noise(void) {
 static inline struct executor *must_execute(const struct onnx_graph *graph) {
     struct failure failure = {0};
     struct executor *executor = executor_open(graph, &failure);
-    if (!executor)
-        fail_msg("%s", failure.text);
+    if (!executor) fail_msg("%s", failure.text);
     return executor;
 }
 
@@ -39,12 +38,10 @@ static inline struct quant_data *data_of(const struct onnx_graph *graph, size_t 
     const char *path = scratch_path("x.npy");
     const struct quant_data_wish wish = {.paths = &path, .path_count = 1};
     uint64_t dims[ONNX_MAX_RANK] = {samples * (uint64_t)shape->dims[0]};
-    for (int d = 1; d < shape->rank; d++)
-        dims[d] = (uint64_t)shape->dims[d];
+    for (int d = 1; d < shape->rank; d++) dims[d] = (uint64_t)shape->dims[d];
     assert_true(npy_write(path, NPY_FLOAT32, dims, (uint32_t)shape->rank, numbers, &failure));
     struct quant_data *data = quant_data_open(&wish, graph, &failure);
-    if (!data)
-        fail_msg("%s", failure.text);
+    if (!data) fail_msg("%s", failure.text);
     assert_int_equal(quant_data_count(data), samples);
     return data;
 }
@@ -54,8 +51,7 @@ static inline void setup_open(struct setup *s, struct onnx_graph *graph, size_t 
                               const struct quantize_options *options) {
     *s = (struct setup){.graph = graph, .data = data_of(graph, samples, numbers)};
     s->q = (struct quantizer){.graph = graph, .data = s->data, .options = *options, .report = &s->report};
-    if (!s->q.options.threads)
-        s->q.options.threads = 1;
+    if (!s->q.options.threads) s->q.options.threads = 1;
 }
 
 /* All that the quantizer does, by least squares. The graph is equalized then. */
@@ -65,8 +61,7 @@ static inline void setup_quantize(struct setup *s) {
     if (!quantize_prepare(&s->q, &failure) || !quantize_equalize(&s->q, &failure) || !quantize_observe(&s->q, &failure))
         fail_msg("%s", failure.text);
     quantize_choose(&s->q);
-    if (!quantize_refine(&s->q, &failure))
-        fail_msg("%s", failure.text);
+    if (!quantize_refine(&s->q, &failure)) fail_msg("%s", failure.text);
 }
 
 static inline void keep_output(void *context, unsigned worker, size_t sample, const struct executor_run *run) {
@@ -81,8 +76,7 @@ static inline void keep_output(void *context, unsigned worker, size_t sample, co
 static inline void setup_run(const struct setup *s, const struct onnx_graph *graph, float *outputs) {
     struct failure failure = {0};
     struct executor *executor = must_execute(graph);
-    if (!over_data(executor, s->data, 1, "samples", NULL, keep_output, outputs, &failure))
-        fail_msg("%s", failure.text);
+    if (!over_data(executor, s->data, 1, "samples", NULL, keep_output, outputs, &failure)) fail_msg("%s", failure.text);
     executor_close(executor);
 }
 

@@ -32,8 +32,7 @@ static uint32_t out_size(uint32_t in, uint32_t pads, uint32_t kernel, uint32_t d
 
 static float *random_floats(uint32_t count) {
     float *v = malloc(count * sizeof *v);
-    for (uint32_t i = 0; i < count; i++)
-        v[i] = (float)((int)between(0, 2000) - 1000) / 333.0f;
+    for (uint32_t i = 0; i < count; i++) v[i] = (float)((int)between(0, 2000) - 1000) / 333.0f;
     return v;
 }
 
@@ -54,8 +53,7 @@ static float value_of_half(uint16_t half) {
 
 static uint16_t half_of_value(float v) {
     for (uint32_t half = 0; half < 0x10000; half++)
-        if ((half & 0x7fff) < 0x7c00 && value_of_half((uint16_t)half) == v)
-            return (uint16_t)half;
+        if ((half & 0x7fff) < 0x7c00 && value_of_half((uint16_t)half) == v) return (uint16_t)half;
     fail_msg("no half is %g", (double)v);
     return 0;
 }
@@ -85,23 +83,23 @@ static void random_problem(struct problem *q) {
     memset(q, 0, sizeof *q);
     do {
         struct morsel_blob_float_conv p = {between(1, 3),
-                                          between(1, 3),
-                                          between(1, 2),
-                                          between(1, 2),
-                                          between(1, 2),
-                                          between(1, 2),
-                                          between(0, 2),
-                                          between(0, 2),
-                                          between(0, 2),
-                                          between(0, 2),
-                                          between(1, 3),
-                                          0,
-                                          0,
-                                          0,
-                                          0,
-                                          -9,
-                                          8,
-                                          between(0, 2) == 0};
+                                           between(1, 3),
+                                           between(1, 2),
+                                           between(1, 2),
+                                           between(1, 2),
+                                           between(1, 2),
+                                           between(0, 2),
+                                           between(0, 2),
+                                           between(0, 2),
+                                           between(0, 2),
+                                           between(1, 3),
+                                           0,
+                                           0,
+                                           0,
+                                           0,
+                                           -9,
+                                           8,
+                                           between(0, 2) == 0};
         q->p = p;
         q->n = between(1, 2), q->h = between(1, 7), q->w = between(1, 7);
         q->c = p.groups * between(1, 6), q->oc = p.groups * between(1, 5);
@@ -110,16 +108,13 @@ static void random_problem(struct problem *q) {
     } while (!q->oh || !q->ow);
     q->bytes_in = (int)between(0, 1), q->bytes_out = (int)between(0, 1), q->with_bias = (int)between(0, 1);
     q->p.out_min = -128, q->p.out_max = 127;
-    if (q->c == q->p.groups && between(0, 1))
-        q->oc = q->c; /* each channel by itself */
+    if (q->c == q->p.groups && between(0, 1)) q->oc = q->c; /* each channel by itself */
     q->weights = random_floats(weight_count(q));
-    for (uint32_t i = 0; q->p.weights_half && i < weight_count(q); i++)
-        q->weights[i] = value_of_half(random_half());
+    for (uint32_t i = 0; q->p.weights_half && i < weight_count(q); i++) q->weights[i] = value_of_half(random_half());
     q->bias = random_floats((q->oc + 7) / 8 * 8);
     uint32_t count = q->n * q->h * q->w * q->c;
     q->x = random_floats(count);
-    for (uint32_t i = 0; q->bytes_in && i < count; i++)
-        ((uint8_t *)q->x)[i] = (uint8_t)between(0, 255);
+    for (uint32_t i = 0; q->bytes_in && i < count; i++) ((uint8_t *)q->x)[i] = (uint8_t)between(0, 255);
 }
 
 static float input(const struct problem *q, uint32_t n, uint32_t y, uint32_t x, uint32_t c) {
@@ -136,14 +131,12 @@ static float expected(const struct problem *q, uint32_t n, uint32_t oy, uint32_t
             for (uint32_t c = 0; c < depth; c++) {
                 int y = (int)(oy * p->stride_h + ky * p->dilation_h) - (int)p->pad_top;
                 int x = (int)(ox * p->stride_w + kx * p->dilation_w) - (int)p->pad_left;
-                if (y < 0 || x < 0 || y >= (int)q->h || x >= (int)q->w)
-                    continue;
+                if (y < 0 || x < 0 || y >= (int)q->h || x >= (int)q->w) continue;
                 volatile float product = input(q, n, (uint32_t)y, (uint32_t)x, group * depth + c) *
                                          q->weights[((oc * p->kernel_h + ky) * p->kernel_w + kx) * depth + c];
                 sum = sum + product;
             }
-    if (q->with_bias)
-        sum = sum + q->bias[oc];
+    if (q->with_bias) sum = sum + q->bias[oc];
     return sum < -9 ? -9 : sum > 8 ? 8 : sum;
 }
 
@@ -156,8 +149,7 @@ static void check(const struct problem *q, const void *y) {
                     float want = expected(q, n, oy, ox, oc);
                     if (q->bytes_out)
                         assert_int_equal(((const int8_t *)y)[i], (int)fmin(127, fmax(-128, rint((double)(want / 0.0625f)) + 3)));
-                    else
-                        assert_memory_equal((const float *)y + i, &want, sizeof want);
+                    else assert_memory_equal((const float *)y + i, &want, sizeof want);
                 }
 }
 
@@ -194,8 +186,7 @@ static enum morsel_error opened(struct morsel_blob_float_conv p, uint32_t weight
     weights[0] = first;
     builder_start(&b);
     uint32_t x = builder_tensor(&b, MORSEL_FLOAT32, 4, x_dims, 1, 0), y = builder_tensor(&b, MORSEL_FLOAT32, 4, y_dims, 1, 0);
-    if (!p.bias)
-        p.bias = bias_count ? builder_data(&b, (const float[8]){0}, bias_count * 4) : 0;
+    if (!p.bias) p.bias = bias_count ? builder_data(&b, (const float[8]){0}, bias_count * 4) : 0;
     p.weights = builder_data(&b, weights, weight_count * 4);
     builder_step(&b, MORSEL_STEP_FLOAT_CONV, &x, 1, y, &p, sizeof p, 0);
     builder_input(&b, x, "x");
@@ -243,8 +234,7 @@ static void damaged_halves_are_refused(void **state) {
     assert_int_equal(opened(p, 32, two_halves(0x000083ff), 0), MORSEL_OK);
     assert_int_equal(opened(p, 16, 1, 0), MORSEL_ERR_CONSTANT);
     static const uint32_t bad[] = {0x7c00, 0xfc00, 0x7e00, 0xffff, 0x7c000000, 0xfc000000, 0x7c01ffff};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_int_equal(opened(p, 32, two_halves(bad[i]), 0), MORSEL_ERR_CONSTANT);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_int_equal(opened(p, 32, two_halves(bad[i]), 0), MORSEL_ERR_CONSTANT);
     p.weights_half = 2;
     assert_int_equal(opened(p, 64, 1, 0), MORSEL_ERR_PARAMETER);
 }

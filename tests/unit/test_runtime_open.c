@@ -33,15 +33,15 @@ static void the_sample_opens(void **state) {
 }
 
 /* The damage must give `error` in a sample that opens before it, with a checksum that is right. */
-#define DAMAGED(error, ...)                                                                                          \
-    do {                                                                                                             \
-        struct blob b = sample();                                                                                    \
-        assert_int_equal(try_open(&b, 0), MORSEL_OK);                                                                \
-        __VA_ARGS__;                                                                                                 \
-        if (b.header->blob_bytes == b.count) builder_seal(b.bytes);                                                  \
-        enum morsel_error got = try_open(&b, 0);                                                                     \
-        if (got != (error)) fail_msg("%s: %s, not %s", #__VA_ARGS__, morsel_error_text(got), morsel_error_text(error));   \
-        free(b.bytes);                                                                                               \
+#define DAMAGED(error, ...) \
+    do { \
+        struct blob b = sample(); \
+        assert_int_equal(try_open(&b, 0), MORSEL_OK); \
+        __VA_ARGS__; \
+        if (b.header->blob_bytes == b.count) builder_seal(b.bytes); \
+        enum morsel_error got = try_open(&b, 0); \
+        if (got != (error)) fail_msg("%s: %s, not %s", #__VA_ARGS__, morsel_error_text(got), morsel_error_text(error)); \
+        free(b.bytes); \
     } while (0)
 
 #define CONV(step) ((struct morsel_blob_conv *)parameters(&b, step))
@@ -293,10 +293,10 @@ static void damaged_elements(void **state) {
 }
 
 /* Moves a constant to the spare bytes and lets the data end right behind it: that opens, one byte less does not. */
-#define ENDS_AT(field, size)                                                                                         \
-    do {                                                                                                             \
-        DAMAGED(MORSEL_OK, field = b.spare, b.header->data.count = b.spare - b.header->data.offset + (size));        \
-        DAMAGED(MORSEL_ERR_CONSTANT, field = b.spare, b.header->data.count = b.spare - b.header->data.offset + (size) - 1); \
+#define ENDS_AT(field, size) \
+    do { \
+        DAMAGED(MORSEL_OK, field = b.spare, b.header->data.count = b.spare - b.header->data.offset + (size)); \
+        DAMAGED(MORSEL_ERR_CONSTANT, field = b.spare, b.header->data.count = b.spare - b.header->data.offset + (size)-1); \
     } while (0)
 
 static void constants_end_within_the_data(void **state) {
@@ -329,7 +329,7 @@ static void values_at_their_limits_open(void **state) {
     DAMAGED(MORSEL_ERR_QUANTIZATION, b.tensors[T_LUT].zero_point = -1);
     DAMAGED(MORSEL_OK, INT_AT(CONV(S_CONV)->weight_zero, 0) = 127, INT_AT(CONV(S_CONV)->weight_zero, 1) = -128);
     DAMAGED(MORSEL_ERR_CONSTANT, INT_AT(CONV(S_CONV)->weight_zero, 15) = -129);
-    DAMAGED(MORSEL_OK, INT_AT(GATHER->table, 0) = 18);   /* 18 + 5 is the last element of 24 */
+    DAMAGED(MORSEL_OK, INT_AT(GATHER->table, 0) = 18);                    /* 18 + 5 is the last element of 24 */
     DAMAGED(MORSEL_OK, BINARY->a_stride[0] = 0, BINARY->a_stride[1] = 5); /* 2 * 5 of 12 */
     DAMAGED(MORSEL_ERR_PARAMETER, BINARY->a_stride[0] = 0, BINARY->a_stride[1] = 6);
     DAMAGED(MORSEL_OK, CONV(S_CONV)->out_min = 255, CONV(S_CONV)->out_max = 255);
@@ -361,7 +361,7 @@ static void damaged_plans(void **state) {
     DAMAGED(MORSEL_ERR_PLAN, b.steps[S_CONV].scratch_offset = b.tensors[T_IN].offset);
     DAMAGED(MORSEL_ERR_PLAN, b.steps[S_CONV].scratch_offset = b.tensors[T_CONV].offset);
     DAMAGED(MORSEL_ERR_PLAN, b.tensors[T_CONV].offset = b.tensors[T_IN].offset);
-    DAMAGED(MORSEL_ERR_PLAN, b.tensors[T_LUT].offset = b.tensors[T_AVERAGE].offset); /* T_AVERAGE is read later */
+    DAMAGED(MORSEL_ERR_PLAN, b.tensors[T_LUT].offset = b.tensors[T_AVERAGE].offset);  /* T_AVERAGE is read later */
     DAMAGED(MORSEL_ERR_PLAN, b.tensors[T_FLOAT].offset = b.tensors[T_MATMUL].offset); /* both are outputs */
     DAMAGED(MORSEL_ERR_PLAN, b.tensors[T_ADD].offset = b.tensors[T_AVERAGE].offset, BINARY->b_stride[0] = 0);
     DAMAGED(MORSEL_OK, b.tensors[T_ADD].offset = b.tensors[T_AVERAGE].offset);
@@ -443,8 +443,8 @@ static void no_single_byte_can_do_harm(void **state) {
 static void no_random_words_can_do_harm(void **state) {
     (void)state;
     uint32_t seed = 11;
-    const uint32_t values[] = {0, 1, 2, 3, 63, 64, 128, 255, 0x7fffffff, 0x80000000, 0xffffffff, 0xfffffffe,
-                               0xffffffc0, 0x7fc00000, 0x7f800000};
+    const uint32_t values[] = {0,          1,          2,          3,          63,         64,         128,       255,
+                               0x7fffffff, 0x80000000, 0xffffffff, 0xfffffffe, 0xffffffc0, 0x7fc00000, 0x7f800000};
     for (int round = 0; round < 20000; round++) {
         struct blob b = sample();
         for (uint32_t n = builder_between(&seed, 1, 3); n > 0; n--) {

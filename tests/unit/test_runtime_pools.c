@@ -34,8 +34,8 @@ static uint32_t pool_size(uint32_t in, uint32_t pads, uint32_t kernel, uint32_t 
 static void random_problem(struct problem *q) {
     do {
         q->average = (int)between(0, 1);
-        struct morsel_blob_pool p = {between(1, 4), between(1, 4), between(1, 3), between(1, 3), 1, 1, between(0, 2), between(0, 2),
-                                     between(0, 2), between(0, 2), between(0, 1), 0, 0};
+        struct morsel_blob_pool p = {between(1, 4), between(1, 4), between(1, 3), between(1, 3), 1, 1, between(0, 2),
+                                     between(0, 2), between(0, 2), between(0, 2), between(0, 1), 0, 0};
         if (!q->average) p.dilation_h = between(1, 2), p.dilation_w = between(1, 2);
         int ceil_mode = (int)between(0, 1);
         q->p = p;
@@ -129,8 +129,8 @@ static void quantize_changes_the_layout(void **state) {
     (void)state;
     int8_t data[2 * 3 * 2];
     /* memory: N = 1, H = 2, W = 1, C = 3 twice over W; ONNX order: channel by channel */
-    struct morsel_view view = {data, 12, MORSEL_INT8, MORSEL_CHANNELS_LAST, 4, {1, 2, 2, 3, 1, 1}, 0.5f, 10, "",
-                               MORSEL_FLOAT32, 4, {1, 3, 2, 2, 1, 1}};
+    struct morsel_view view = {data, 12, MORSEL_INT8, MORSEL_CHANNELS_LAST, 4, {1, 2, 2, 3, 1, 1},
+                               0.5f, 10, "",          MORSEL_FLOAT32,       4, {1, 3, 2, 2, 1, 1}};
     const float values[12] = {0, 1, 2, 3, 10, 11, 12, 13, -20, -21, 1e9f, NAN};
     const int8_t want[12] = {10, 30, -30, 12, 32, -32, 14, 34, 127, 16, 36, -128};
     float back[12];
@@ -146,8 +146,8 @@ static void float_and_int32_views_keep_their_values(void **state) {
     float data[4], back[4];
     int32_t whole[4];
     const float values[4] = {1.5f, -2.5f, 3e9f, NAN};
-    struct morsel_view view = {data, 16, MORSEL_FLOAT32, MORSEL_ROW_MAJOR, 2, {2, 2, 1, 1, 1, 1}, 1, 0, "",
-                               MORSEL_FLOAT32, 2, {2, 2, 1, 1, 1, 1}};
+    struct morsel_view view = {data,           16, MORSEL_FLOAT32,    MORSEL_ROW_MAJOR, 2, {2, 2, 1, 1, 1, 1}, 1, 0, "",
+                               MORSEL_FLOAT32, 2,  {2, 2, 1, 1, 1, 1}};
     assert_int_equal(morsel_quantize(&view, values), MORSEL_OK);
     assert_memory_equal(data, values, 16);
     view.type = MORSEL_INT32;
@@ -169,8 +169,8 @@ static void int32_views_round_half_to_even(void **state) {
     int32_t whole[8];
     const float values[8] = {0.5f, 1.5f, 2.5f, 2.75f, -0.5f, -1.5f, -3.75f, 3.25f};
     const int32_t want[8] = {0, 2, 2, 3, 0, -2, -4, 3};
-    struct morsel_view view = {whole, 32, MORSEL_INT32, MORSEL_ROW_MAJOR, 1, {8, 1, 1, 1, 1, 1}, 1, 0, "",
-                               MORSEL_INT32, 1, {8, 1, 1, 1, 1, 1}};
+    struct morsel_view view = {whole, 32, MORSEL_INT32, MORSEL_ROW_MAJOR, 1, {8, 1, 1, 1, 1, 1},
+                               1,     0,  "",           MORSEL_INT32,     1, {8, 1, 1, 1, 1, 1}};
     assert_int_equal(morsel_quantize(&view, values), MORSEL_OK);
     assert_memory_equal(whole, want, 32);
 }

@@ -11,8 +11,22 @@
 
 /* The numbers of its tensors and steps. */
 enum {
-    T_IN, T_CONV, T_DEPTHWISE, T_MAX, T_AVERAGE, T_LUT, T_ADD, T_CONCAT,
-    T_GATHER, T_MEAN, T_FC, T_SOFTMAX, T_FLOAT, T_CONSTANT, T_MATMUL, T_COUNT
+    T_IN,
+    T_CONV,
+    T_DEPTHWISE,
+    T_MAX,
+    T_AVERAGE,
+    T_LUT,
+    T_ADD,
+    T_CONCAT,
+    T_GATHER,
+    T_MEAN,
+    T_FC,
+    T_SOFTMAX,
+    T_FLOAT,
+    T_CONSTANT,
+    T_MATMUL,
+    T_COUNT
 };
 enum { S_CONV, S_DEPTHWISE, S_MAX, S_AVERAGE, S_LUT, S_ADD, S_CONCAT, S_GATHER, S_MEAN, S_FC, S_SOFTMAX, S_UNARY, S_MATMUL, S_COUNT };
 

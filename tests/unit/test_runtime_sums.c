@@ -160,8 +160,10 @@ static struct constants pack(struct builder *b, const struct problem *p, int dep
             }
         for (uint32_t i = 0; i < k; i++) sum[at] += own[i / 4 * 64 + i % 4];
     }
-    struct constants out = {builder_data(b, w, channels * k), builder_data(b, bias, channels * 4),
-                            builder_data(b, multiplier, channels * 4), builder_data(b, sum, channels * 4),
+    struct constants out = {builder_data(b, w, channels * k),
+                            builder_data(b, bias, channels * 4),
+                            builder_data(b, multiplier, channels * 4),
+                            builder_data(b, sum, channels * 4),
                             p->with_zero ? builder_data(b, zero, channels * 4) : 0,
                             p->with_float_bias ? builder_data(b, float_bias, channels * 4) : 0};
     free(w), free(bias), free(sum), free(zero), free(multiplier), free(float_bias);
@@ -178,8 +180,9 @@ static void try_conv(int depthwise) {
     struct constants k = pack(&b, &p, depthwise);
     uint32_t x = builder_tensor(&b, p.xt, 4, (uint32_t[]){p.n, p.h, p.w, p.c}, p.xs, p.xz);
     uint32_t y = builder_tensor(&b, p.yt, 4, (uint32_t[]){p.n, p.oh, p.ow, p.oc}, p.ys, p.yz);
-    struct morsel_blob_conv conv = {p.kh, p.kw, p.sh, p.sw, p.dh, p.dw, p.top, p.left, p.bottom, p.right, p.groups, k.weights, k.bias,
-                                    k.multiplier, k.weight_sum, k.weight_zero, k.float_bias, p.out_min, p.out_max, -100, 90, 0};
+    struct morsel_blob_conv conv = {
+        p.kh,      p.kw,   p.sh,         p.sw,         p.dh,          p.dw,         p.top,     p.left,    p.bottom, p.right, p.groups,
+        k.weights, k.bias, k.multiplier, k.weight_sum, k.weight_zero, k.float_bias, p.out_min, p.out_max, -100,     90,      0};
     uint32_t scratch = p.top || p.bottom ? up(p.w * p.c, 4) : 0;
     builder_step(&b, depthwise ? MORSEL_STEP_DEPTHWISE : MORSEL_STEP_CONV, &x, 1, y, &conv, sizeof conv, scratch);
     builder_input(&b, x, "x");
@@ -209,8 +212,20 @@ static void depthwise_matches_the_definition(void **state) {
 static void fc_matches_the_definition(void **state) {
     (void)state;
     for (int round = 0; round < 100; round++) {
-        struct problem p = {.n = between(1, 5), .h = 1, .w = 1, .c = between(1, 70), .oc = between(1, 40), .groups = 1, .kh = 1, .kw = 1,
-                            .sh = 1, .sw = 1, .dh = 1, .dw = 1, .oh = 1, .ow = 1};
+        struct problem p = {.n = between(1, 5),
+                            .h = 1,
+                            .w = 1,
+                            .c = between(1, 70),
+                            .oc = between(1, 40),
+                            .groups = 1,
+                            .kh = 1,
+                            .kw = 1,
+                            .sh = 1,
+                            .sw = 1,
+                            .dh = 1,
+                            .dw = 1,
+                            .oh = 1,
+                            .ow = 1};
         struct builder b;
         uint32_t bytes;
         random_numbers(&p);
@@ -218,8 +233,8 @@ static void fc_matches_the_definition(void **state) {
         struct constants k = pack(&b, &p, 0);
         uint32_t x = builder_tensor(&b, p.xt, 2, (uint32_t[]){p.n, p.c}, p.xs, p.xz);
         uint32_t y = builder_tensor(&b, p.yt, 2, (uint32_t[]){p.n, p.oc}, p.ys, p.yz);
-        struct morsel_blob_fc fc = {p.n, p.c, p.oc, k.weights, k.bias, k.multiplier, k.weight_sum, k.weight_zero, k.float_bias,
-                                    p.out_min, p.out_max, -100, 90, 0};
+        struct morsel_blob_fc fc = {p.n,           p.c,          p.oc,      k.weights, k.bias, k.multiplier, k.weight_sum,
+                                    k.weight_zero, k.float_bias, p.out_min, p.out_max, -100,   90,           0};
         builder_step(&b, MORSEL_STEP_FC, &x, 1, y, &fc, sizeof fc, 0);
         builder_input(&b, x, "x");
         builder_output(&b, y, "y");
@@ -251,9 +266,9 @@ static void matmul_matches_the_definition(void **state) {
     (void)state;
     for (int round = 0; round < 60; round++) {
         uint32_t outer = between(1, 3), inner = between(1, 3), repeat = between(0, 2), bytes;
-        struct morsel_blob_matmul m = {outer * inner, between(1, 6), between(1, 30), between(1, 35), outer * inner, 1, outer * inner, 1,
-                                       0.004f, 10, 240, 0, 0};
-        if (repeat == 1) m.a_batch = inner;                   /* a repeats over the outer batch */
+        struct morsel_blob_matmul m = {
+            outer * inner, between(1, 6), between(1, 30), between(1, 35), outer * inner, 1, outer * inner, 1, 0.004f, 10, 240, 0, 0};
+        if (repeat == 1) m.a_batch = inner;                     /* a repeats over the outer batch */
         if (repeat == 2) m.b_batch = outer, m.b_divide = inner; /* b repeats over the inner one */
         struct builder b;
         builder_start(&b);

@@ -47,8 +47,16 @@ static void compare_plans(uint32_t seed, uint32_t seen[SEEN]) {
 
 static void streaming_gives_the_same_bytes(void **unused) {
     (void)unused;
-    static const uint32_t wanted[] = {MORSEL_STEP_CONV, MORSEL_STEP_DEPTHWISE, MORSEL_STEP_BINARY, MORSEL_STEP_UNARY, MORSEL_STEP_LUT,
-                                      MORSEL_STEP_MAX_POOL, MORSEL_STEP_FLOAT_CONV, DILATED, IN_FLOATS, BESIDE};
+    static const uint32_t wanted[] = {MORSEL_STEP_CONV,
+                                      MORSEL_STEP_DEPTHWISE,
+                                      MORSEL_STEP_BINARY,
+                                      MORSEL_STEP_UNARY,
+                                      MORSEL_STEP_LUT,
+                                      MORSEL_STEP_MAX_POOL,
+                                      MORSEL_STEP_FLOAT_CONV,
+                                      DILATED,
+                                      IN_FLOATS,
+                                      BESIDE};
     uint32_t seen[SEEN] = {0};
     for (uint32_t seed = first; seed < first + 300; seed++) compare_plans(seed, seen);
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {

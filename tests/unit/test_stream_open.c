@@ -26,8 +26,8 @@ static void damage(uint8_t *blob) {
     struct morsel_blob_step *step = (struct morsel_blob_step *)(void *)(blob + h->steps.offset) + between(0, h->steps.count - 1);
     struct morsel_blob_tensor *tensor = (struct morsel_blob_tensor *)(void *)(blob + h->tensors.offset) + between(0, h->tensors.count - 1);
     struct morsel_blob_group *group = (struct morsel_blob_group *)(void *)(blob + h->groups.offset) + between(0, h->groups.count - 1);
-    uint32_t *fields[] = {&tensor->ring_rows, &tensor->offset, &step->stage_scale, (uint32_t *)&step->stage_lead, &step->group,
-                          &group->strip_rows, &group->step_count, &group->first_step, &step->scratch_offset, &h->groups.count};
+    uint32_t *fields[] = {&tensor->ring_rows, &tensor->offset,    &step->stage_scale, (uint32_t *)&step->stage_lead, &step->group,
+                          &group->strip_rows, &group->step_count, &group->first_step, &step->scratch_offset,         &h->groups.count};
     change(fields[between(0, 9)]);
 }
 
@@ -144,8 +144,7 @@ static void try_input(const uint8_t *blob, size_t bytes, const struct net *net, 
     int64_t sides = (y->bytes + 63) / 64 * 64, behind = (x->bytes + 63) / 64 * 64;
     int64_t aheads[] = {lag, lag - 64, lag + 64, 0, sides, sides - 64, -behind, 64 - behind, 64 * (int64_t)between(0, y->bytes / 64)};
     for (size_t i = 0; i < sizeof aheads / sizeof *aheads; i++)
-        if (aheads[i] <= sides && aheads[i] >= -behind)
-            try_ahead(blob, bytes, net, g, reader, n, aheads[i], want, want_bytes, taken);
+        if (aheads[i] <= sides && aheads[i] >= -behind) try_ahead(blob, bytes, net, g, reader, n, aheads[i], want, want_bytes, taken);
 }
 
 static void outputs_trail_as_far_as_they_may(void **unused) {
@@ -221,8 +220,7 @@ static void a_sum_covers_what_it_adds_or_nothing(void **unused) {
         net->arena_room = 1;
         uint8_t *blob = blob_of(net, &bytes), *want = run(blob, bytes, 1, MORSEL_CPU_C, &want_bytes);
         assert_true(net->steps[1]->over == (back ? NULL : x) && !net->steps[1]->lag);
-        if (net->group_count)
-            try_input(blob, bytes, net, &net->groups[0], 0, 0, want, want_bytes, taken);
+        if (net->group_count) try_input(blob, bytes, net, &net->groups[0], 0, 0, want, want_bytes, taken);
         assert_true(back || (taken[0] && taken[1]));
         free(blob);
         free(want);

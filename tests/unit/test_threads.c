@@ -140,14 +140,12 @@ static uint8_t *make_transposing_blob(uint32_t *bytes) {
 /* One task after the other, to the end of all its steps: what one overwrites too soon is gone when the next one wants it. */
 static void run_upwards(void *ctx, uint32_t n, morsel_task *fn, void *arg) {
     (void)ctx;
-    for (uint32_t i = 0; i < n; i++)
-        fn(arg, i);
+    for (uint32_t i = 0; i < n; i++) fn(arg, i);
 }
 
 static void run_downwards(void *ctx, uint32_t n, morsel_task *fn, void *arg) {
     (void)ctx;
-    while (n--)
-        fn(arg, n);
+    while (n--) fn(arg, n);
 }
 
 static void check_order(const struct morsel_model *model, uint32_t tasks, morsel_parallel_for *order, const uint8_t *x,
@@ -178,8 +176,7 @@ static uint32_t count_cuts(uint8_t *(*make)(uint32_t *), uint32_t bands, uint32_
     uint32_t arena_bytes = morsel_arena_bytes_for(&model, bands);
     uint8_t *arena = builder_aligned(arena_bytes);
     assert_int_equal(morsel_session_open(&session, &model, arena, arena_bytes, &options), MORSEL_OK);
-    for (uint32_t i = 0; i < session.step_count; i++)
-        count += (morsel_call_at(&session, i)->cut & cut) != 0;
+    for (uint32_t i = 0; i < session.step_count; i++) count += (morsel_call_at(&session, i)->cut & cut) != 0;
     free(arena);
     free(blob);
     return count;
@@ -202,14 +199,13 @@ static void test_cuts(void **state) {
 
 static void test_orders(void **state) {
     (void)state;
-    uint8_t *(*const makers[])(uint32_t *) = {make_weighty_blob, make_transposing_blob, make_streaming_blob,
-                                                    make_chained_blob, make_padded_blob};
+    uint8_t *(*const makers[])(uint32_t *) = {make_weighty_blob, make_transposing_blob, make_streaming_blob, make_chained_blob,
+                                              make_padded_blob};
     for (size_t k = 0; k < sizeof makers / sizeof *makers; k++) {
         uint32_t bytes, seed = 9;
         struct morsel_model model;
         static uint8_t x[PIXELS * PIXELS * CHANNELS];
-        for (size_t i = 0; i < sizeof x; i++)
-            x[i] = (uint8_t)builder_random(&seed);
+        for (size_t i = 0; i < sizeof x; i++) x[i] = (uint8_t)builder_random(&seed);
         uint8_t *blob = makers[k](&bytes), *wanted = builder_run(blob, bytes, x, NULL);
         blob = makers[k](&bytes);
         assert_int_equal(morsel_open(&model, blob, bytes, 0), MORSEL_OK);
@@ -239,8 +235,7 @@ static void run_counted(void *ctx, uint32_t n, morsel_task *fn, void *arg) {
 
 static void barrier_counted(void *ctx, uint32_t n, uint32_t index) {
     struct caller *caller = ctx;
-    if (index == 0)
-        caller->barriers++;
+    if (index == 0) caller->barriers++;
     pool_barrier(caller->pool, n, index);
 }
 
@@ -264,8 +259,7 @@ static void *call(void *arg) {
     }
     if (caller->meets && caller->threads > 1) /* one job a run; tasks meet between steps where there are several */
         caller->wrong |= caller->jobs != RUNS || (caller->barriers >= RUNS) != (session.step_count > 1);
-    else
-        caller->wrong |= caller->barriers != 0;
+    else caller->wrong |= caller->barriers != 0;
     free(arena);
     pool_close(caller->pool);
     return NULL;
@@ -277,8 +271,7 @@ static void run_callers(uint8_t *(*make)(uint32_t *bytes)) {
     struct morsel_model model;
     struct caller callers[CALLERS];
     static uint8_t x[PIXELS * PIXELS * CHANNELS];
-    for (size_t i = 0; i < sizeof x; i++)
-        x[i] = (uint8_t)builder_random(&seed);
+    for (size_t i = 0; i < sizeof x; i++) x[i] = (uint8_t)builder_random(&seed);
     uint8_t *blob = make(&bytes);
     uint8_t *wanted = builder_run(blob, bytes, x, NULL); /* in one thread; frees the blob */
     blob = make(&bytes);
@@ -367,9 +360,9 @@ static void test_tasks_unstated(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_no_barrier), cmocka_unit_test(test_tasks_unstated),
-                                       cmocka_unit_test(test_cuts), cmocka_unit_test(test_orders),
-                                       cmocka_unit_test(test_sessions), cmocka_unit_test(test_streaming_sessions),
-                                       cmocka_unit_test(test_weighty_sessions), cmocka_unit_test(test_chained_sessions)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_barrier),       cmocka_unit_test(test_tasks_unstated),  cmocka_unit_test(test_cuts),
+        cmocka_unit_test(test_orders),           cmocka_unit_test(test_sessions),        cmocka_unit_test(test_streaming_sessions),
+        cmocka_unit_test(test_weighty_sessions), cmocka_unit_test(test_chained_sessions)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

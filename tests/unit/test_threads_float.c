@@ -14,8 +14,7 @@ static struct onnx_graph *make_graph(void) {
     struct onnx_report report = {0};
     const int64_t first[4] = {CHANNELS, 3, 3, 3}, depthwise[4] = {CHANNELS, 1, 3, 3};
     struct number w[CHANNELS * 27];
-    for (int i = 0; i < CHANNELS * 27; i++)
-        w[i].real = (i * 29 % 41 - 20) / 16.0;
+    for (int i = 0; i < CHANNELS * 27; i++) w[i].real = (i * 29 % 41 - 20) / 16.0;
     add_value(&graph, 11, "x", 1, "1,3,12,12");
     add_constant(&graph, "w1", 1, 4, first, w, CHANNELS * 27);
     add_constant(&graph, "w2", 1, 4, depthwise, w, CHANNELS * 9);
@@ -48,13 +47,11 @@ static void *work(void *context) {
     for (int i = 0; i < RUNS && w->good; i++) {
         float x[3 * PIXELS * PIXELS];
         const float *in[1] = {x};
-        for (int k = 0; k < 3 * PIXELS * PIXELS; k++)
-            x[k] = (float)((k * 31 + i * 7) % 97 - 48) / 32;
+        for (int k = 0; k < 3 * PIXELS * PIXELS; k++) x[k] = (float)((k * 31 + i * 7) % 97 - 48) / 32;
         w->good = executor_run(run, in, NULL, NULL, &failure);
         const float *y = executor_output(run, 0, &w->count);
         w->good = w->good && w->count <= CHANNELS * 25;
-        if (w->good)
-            memcpy(w->y[i], y, w->count * sizeof *y);
+        if (w->good) memcpy(w->y[i], y, w->count * sizeof *y);
     }
     executor_run_close(run);
     return NULL;

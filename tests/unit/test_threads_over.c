@@ -8,12 +8,9 @@ enum { SAMPLES = 23, ELEMENTS = 3 * 6 * 6, THREADS = 4 };
 /* Samples in a file; up to two of them are not finite. */
 static struct quant_data *open_samples(const struct onnx_graph *graph, size_t broken, size_t broken_too) {
     static float numbers[SAMPLES * ELEMENTS];
-    for (size_t i = 0; i < SAMPLES * ELEMENTS; i++)
-        numbers[i] = (float)(i * i * 31 % 1009) / 300 - 1.5f;
-    if (broken < SAMPLES)
-        numbers[broken * ELEMENTS + 5] = NAN;
-    if (broken_too < SAMPLES)
-        numbers[broken_too * ELEMENTS + 7] = INFINITY;
+    for (size_t i = 0; i < SAMPLES * ELEMENTS; i++) numbers[i] = (float)(i * i * 31 % 1009) / 300 - 1.5f;
+    if (broken < SAMPLES) numbers[broken * ELEMENTS + 5] = NAN;
+    if (broken_too < SAMPLES) numbers[broken_too * ELEMENTS + 7] = INFINITY;
     return data_of(graph, SAMPLES, numbers);
 }
 
@@ -21,8 +18,7 @@ static struct quant_data *open_samples(const struct onnx_graph *graph, size_t br
 static struct onnx_graph *make_graph(bool logarithm) {
     struct bytes graph = {0};
     struct number weights[4 * 3];
-    for (int i = 0; i < 12; i++)
-        weights[i] = (struct number){i % 5 - 1.7, 0};
+    for (int i = 0; i < 12; i++) weights[i] = (struct number){i % 5 - 1.7, 0};
     add_value(&graph, 11, "x", 1, "1,3,6,6");
     add_constant(&graph, "w", 1, 4, (const int64_t[]){4, 3, 1, 1}, weights, 12);
     add_node(&graph, "first", "Conv", "x w", "c", "");
@@ -73,8 +69,7 @@ static void test_every_sample_once(void **unused) {
             assert_int_equal(seen.ends[i], 1);
             assert_true(seen.worker[i] < threads);
         }
-        if (threads == 1)
-            first = seen;
+        if (threads == 1) first = seen;
         assert_memory_equal(seen.outputs, first.outputs, sizeof first.outputs);
     }
     quant_data_close(data);
@@ -107,8 +102,7 @@ static void test_observers(void **unused) {
         int values = 0;
         assert_non_null(other);
         for (size_t i = 0; i < graph->value_count; i++) {
-            if (!observer_of(first, graph->values[i]))
-                continue;
+            if (!observer_of(first, graph->values[i])) continue;
             check_same(observer_of(other, graph->values[i]), observer_of(first, graph->values[i]));
             values++;
         }

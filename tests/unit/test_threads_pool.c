@@ -30,10 +30,8 @@ static void test_pool(void **state) {
             int done[TASKS] = {0};
             uint32_t n = round * 7 % TASKS;
             pool_run(pool, n, count_task, done);
-            for (uint32_t i = 0; i < TASKS; i++)
-                assert_int_equal(done[i], i < n);
-            if (round % 100 == 0)
-                usleep(200); /* long enough for the workers to fall asleep */
+            for (uint32_t i = 0; i < TASKS; i++) assert_int_equal(done[i], i < n);
+            if (round % 100 == 0) usleep(200); /* long enough for the workers to fall asleep */
         }
         pool_close(pool);
     }
@@ -49,8 +47,7 @@ static void test_late_workers(void **state) {
         int done[TASKS] = {0};
         uint32_t n = 2 + round % 2 * (round % 29);
         pool_run(pool, n, count_task, done);
-        for (uint32_t i = 0; i < 2 + 29; i++)
-            assert_int_equal(done[i], i < n);
+        for (uint32_t i = 0; i < 2 + 29; i++) assert_int_equal(done[i], i < n);
     }
     pool_close(pool);
 }
@@ -70,8 +67,7 @@ static void test_processors(void **state) {
     sched_getaffinity(0, sizeof all, &all);
     for (unsigned round = 0; round < 100; round++) {
         pool_run(pool, MEMBERS, note_processors, seen);
-        for (uint32_t i = 0; i < MEMBERS; i++)
-            assert_true(CPU_EQUAL(&seen[i], &all));
+        for (uint32_t i = 0; i < MEMBERS; i++) assert_true(CPU_EQUAL(&seen[i], &all));
     }
     pool_close(pool);
 }
@@ -87,12 +83,10 @@ struct meeting {
 static void take_part(void *arg, uint32_t index) {
     struct meeting *m = arg;
     for (unsigned round = 1; round <= BARRIERS; round++) {
-        if ((round + index) % 100 == 0)
-            usleep(200); /* long enough for the others to fall asleep */
+        if ((round + index) % 100 == 0) usleep(200); /* long enough for the others to fall asleep */
         m->cells[index] = round;
         pool_barrier(m->pool, m->n, index);
-        for (uint32_t k = 0; k < m->n; k++)
-            m->wrong[index] += m->cells[k] != round;
+        for (uint32_t k = 0; k < m->n; k++) m->wrong[index] += m->cells[k] != round;
         pool_barrier(m->pool, m->n, index);
     }
 }
@@ -108,8 +102,7 @@ static void test_barrier(void **state) {
             memset(m.cells, 0, sizeof m.cells);
             pool_run(m.pool, m.n, take_part, &m);
         }
-        for (uint32_t k = 0; k < MEMBERS; k++)
-            assert_int_equal(m.wrong[k], 0);
+        for (uint32_t k = 0; k < MEMBERS; k++) assert_int_equal(m.wrong[k], 0);
         pool_close(m.pool);
     }
 }
@@ -128,8 +121,7 @@ static void test_barrier_sleepers(void **state) {
     double gap = 40e-6;
     for (unsigned job = 0; job < 20000; job++) {
         double start = clock_seconds() + gap;
-        while (clock_seconds() < start)
-            continue;
+        while (clock_seconds() < start) continue;
         pool_run(pool, 2, barrier_once, pool);
         bool slept = clock_seconds() - start > 5e-6;
         gap += slept || gap > 60e-6 ? -20e-9 : 20e-9;
@@ -155,12 +147,10 @@ static void test_processors_allowed(void **state) {
     assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
     CPU_ZERO(&some);
     for (unsigned i = 0, count = 0; i < CPU_SETSIZE && count < 2; i++) {
-        if (!CPU_ISSET(i, &all))
-            continue;
+        if (!CPU_ISSET(i, &all)) continue;
         CPU_SET(i, &some);
         count++;
-        if (sched_setaffinity(0, sizeof some, &some))
-            skip();
+        if (sched_setaffinity(0, sizeof some, &some)) skip();
         assert_int_equal(pool_processors(), count);
         check_bench(2, count == 2);
         check_bench(3, false);
@@ -169,8 +159,8 @@ static void test_processors_allowed(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pool), cmocka_unit_test(test_late_workers),
-                                       cmocka_unit_test(test_processors), cmocka_unit_test(test_barrier),
-                                       cmocka_unit_test(test_barrier_sleepers), cmocka_unit_test(test_processors_allowed)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pool),    cmocka_unit_test(test_late_workers),     cmocka_unit_test(test_processors),
+        cmocka_unit_test(test_barrier), cmocka_unit_test(test_barrier_sleepers), cmocka_unit_test(test_processors_allowed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,8 +39,7 @@ static int count_files(void) {
     int count = 0;
     DIR *dir = opendir(folder);
     assert_non_null(dir);
-    for (struct dirent *entry; (entry = readdir(dir));)
-        count += entry->d_name[0] != '.' || strlen(entry->d_name) > 2;
+    for (struct dirent *entry; (entry = readdir(dir));) count += entry->d_name[0] != '.' || strlen(entry->d_name) > 2;
     closedir(dir);
     return count;
 }
@@ -48,10 +47,8 @@ static int count_files(void) {
 static int remove_folder(void **state) {
     (void)state;
     DIR *dir = opendir(folder);
-    for (struct dirent *entry; dir && (entry = readdir(dir));)
-        unlink(in_folder(entry->d_name));
-    if (dir)
-        closedir(dir);
+    for (struct dirent *entry; dir && (entry = readdir(dir));) unlink(in_folder(entry->d_name));
+    if (dir) closedir(dir);
     return rmdir(folder);
 }
 
@@ -60,8 +57,7 @@ static void test_file_round_trip(void **state) {
     struct failure failure;
     struct file_bytes got;
     static uint8_t data[100000];
-    for (size_t i = 0; i < sizeof data; i++)
-        data[i] = (uint8_t)(i * 31);
+    for (size_t i = 0; i < sizeof data; i++) data[i] = (uint8_t)(i * 31);
     assert_true(file_write(in_folder("a"), data, sizeof data, &failure));
     assert_true(file_read(in_folder("a"), SIZE_MAX / 2, &got, &failure));
     assert_int_equal(got.size, sizeof data);
@@ -226,8 +222,7 @@ static void test_npy_refusals(void **state) {
     struct npy npy;
     for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++) {
         write_npy(1, headers[i], "12345678", 8);
-        if (npy_read(in_folder("x.npy"), &npy, &failure))
-            fail_msg("taken: %s", headers[i]);
+        if (npy_read(in_folder("x.npy"), &npy, &failure)) fail_msg("taken: %s", headers[i]);
         assert_int_equal(failure.status, STATUS_INPUT);
         assert_non_null(strstr(failure.text, "x.npy: "));
     }
@@ -306,11 +301,12 @@ static void test_json(void **state) {
 int main(void) {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_file_round_trip),       IN_FOLDER(test_file_keeps_mode_and_link),
-        IN_FOLDER(test_file_failures),         IN_FOLDER(test_file_all_or_none), IN_FOLDER(test_file_full_disk),
-        IN_FOLDER(test_npy_round_trip),        IN_FOLDER(test_npy_fortran_order),
-        IN_FOLDER(test_npy_refusals),          IN_FOLDER(test_npy_truncated),
-        cmocka_unit_test(test_tensor_convert), cmocka_unit_test(test_json),
+        IN_FOLDER(test_file_round_trip),   IN_FOLDER(test_file_keeps_mode_and_link),
+        IN_FOLDER(test_file_failures),     IN_FOLDER(test_file_all_or_none),
+        IN_FOLDER(test_file_full_disk),    IN_FOLDER(test_npy_round_trip),
+        IN_FOLDER(test_npy_fortran_order), IN_FOLDER(test_npy_refusals),
+        IN_FOLDER(test_npy_truncated),     cmocka_unit_test(test_tensor_convert),
+        cmocka_unit_test(test_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,8 +41,7 @@ static void test_pnm(void **state) {
     struct image image = {0};
     struct failure failure;
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
-        if (!image_decode_pnm((const uint8_t *)good[i].text, good[i].size, &image, &failure))
-            fail_msg("%zu: %s", i, failure.text);
+        if (!image_decode_pnm((const uint8_t *)good[i].text, good[i].size, &image, &failure)) fail_msg("%zu: %s", i, failure.text);
         assert_int_equal(image.width, 2);
         assert_int_equal(image.height, 1);
         assert_memory_equal(image.rgb, good[i].rgb, 6);
@@ -61,16 +60,14 @@ static void test_pnm(void **state) {
                                       "P6 9999999999 1 255\n",
                                       "P6 -2 1 255\n123456"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        if (image_decode_pnm((const uint8_t *)bad[i], strlen(bad[i]), &image, &failure))
-            fail_msg("taken: %s", bad[i]);
+        if (image_decode_pnm((const uint8_t *)bad[i], strlen(bad[i]), &image, &failure)) fail_msg("taken: %s", bad[i]);
         assert_int_equal(failure.status, STATUS_INPUT);
         image_free(&image);
     }
 }
 
 static void put32(uint8_t *p, uint32_t value) {
-    for (int i = 0; i < 4; i++)
-        p[i] = (uint8_t)(value >> 8 * i);
+    for (int i = 0; i < 4; i++) p[i] = (uint8_t)(value >> 8 * i);
 }
 
 /* A BMP of the corner picture with 24 or 32 bits, or 8 with a palette. */
@@ -85,16 +82,13 @@ static size_t make_bmp(uint8_t *file, uint32_t bits, bool upside_down) {
     file[26] = 1;
     file[28] = (uint8_t)bits;
     put32(file + 46, colors);
-    for (uint32_t i = 0; i < colors; i++)
-        put32(file + 54 + 4 * i, (i & 1 ? 0xFF0000u : 0) | (i & 2 ? 0xFF00u : 0) | (i & 4 ? 0xFFu : 0));
+    for (uint32_t i = 0; i < colors; i++) put32(file + 54 + 4 * i, (i & 1 ? 0xFF0000u : 0) | (i & 2 ? 0xFF00u : 0) | (i & 4 ? 0xFFu : 0));
     for (uint32_t y = 0; y < H; y++) {
         for (uint32_t x = 0; x < W; x++) {
             uint8_t rgb[3], *to = file + start + (upside_down ? H - 1 - y : y) * stride + x * bits / 8;
             corner(x, y, W, H, rgb);
-            if (bits == 8)
-                *to = (uint8_t)((rgb[0] & 1) | (rgb[1] & 2) | (rgb[2] & 4));
-            for (int c = 0; bits > 8 && c < 3; c++)
-                to[c] = rgb[2 - c];
+            if (bits == 8) *to = (uint8_t)((rgb[0] & 1) | (rgb[1] & 2) | (rgb[2] & 4));
+            for (int c = 0; bits > 8 && c < 3; c++) to[c] = rgb[2 - c];
         }
     }
     return start + H * stride;
@@ -121,8 +115,7 @@ static void test_bmp(void **state) {
     struct failure failure;
     for (int i = 0; i < 6; i++) {
         size_t size = make_bmp(file, bits[i / 2], i % 2);
-        if (!image_decode_bmp(file, size, &image, &failure))
-            fail_msg("%s", failure.text);
+        if (!image_decode_bmp(file, size, &image, &failure)) fail_msg("%s", failure.text);
         check_corners(&image, W, H, 0);
         image_free(&image);
         for (size_t cut = 2; cut < size; cut++) {
@@ -158,13 +151,11 @@ static uint8_t *make_jpeg(uint32_t width, uint32_t height, uint8_t orientation, 
     jpeg_start_compress(&jpeg, TRUE);
     memcpy(exif, big_endian ? big : little, sizeof exif);
     exif[big_endian ? 25 : 24] = orientation;
-    if (orientation)
-        jpeg_write_marker(&jpeg, JPEG_APP0 + 1, exif, sizeof exif);
+    if (orientation) jpeg_write_marker(&jpeg, JPEG_APP0 + 1, exif, sizeof exif);
     for (uint32_t y = 0; y < height; y++) {
         uint8_t row[64 * 3];
         JSAMPROW rows[1] = {row};
-        for (uint32_t x = 0; x < width; x++)
-            corner(x, y, width, height, row + 3 * x);
+        for (uint32_t x = 0; x < width; x++) corner(x, y, width, height, row + 3 * x);
         jpeg_write_scanlines(&jpeg, rows, 1);
     }
     jpeg_finish_compress(&jpeg);
@@ -201,8 +192,7 @@ static void test_jpeg(void **state) {
             quarters(&turned, seen);
             bool swapped = orientation >= 5 && orientation <= 8;
             assert_int_equal(turned.width, swapped ? 32 : 48);
-            for (int i = 0; i < 4; i++)
-                assert_int_equal(seen[i], stored[from[orientation == 9 ? 0 : orientation][i]]);
+            for (int i = 0; i < 4; i++) assert_int_equal(seen[i], stored[from[orientation == 9 ? 0 : orientation][i]]);
             image_free(&plain);
             image_free(&turned);
         }
@@ -218,8 +208,7 @@ static void test_jpeg_cut(void **state) {
     for (size_t cut = 3; cut < size - 2; cut += 3) {
         uint8_t *exact = malloc(cut);
         memcpy(exact, file, cut);
-        if (image_decode_jpeg(exact, cut, &image, &failure))
-            fail_msg("%zu of %lu bytes are taken", cut, size);
+        if (image_decode_jpeg(exact, cut, &image, &failure)) fail_msg("%zu of %lu bytes are taken", cut, size);
         assert_int_equal(failure.status, STATUS_INPUT);
         image_free(&image);
         free(exact);
@@ -240,17 +229,13 @@ static void test_png(void **state) {
             uint8_t rgb[3];
             corner(i % W, i / W, W, H, rgb);
             memcpy(pixels + i * (k == 1 ? 4 : 3), rgb, 3);
-            if (k == 1)
-                pixels[4 * i + 3] = (uint8_t)(10 * i); /* alpha is left out */
-            if (k == 2)
-                pixels[i] = (uint8_t)((rgb[0] & 1) | (rgb[1] & 2) | (rgb[2] & 4));
+            if (k == 1) pixels[4 * i + 3] = (uint8_t)(10 * i); /* alpha is left out */
+            if (k == 2) pixels[i] = (uint8_t)((rgb[0] & 1) | (rgb[1] & 2) | (rgb[2] & 4));
         }
         for (int i = 0; i < 8; i++)
-            for (int c = 0; c < 3; c++)
-                map[3 * i + c] = i >> c & 1 ? 255 : 0;
+            for (int c = 0; c < 3; c++) map[3 * i + c] = i >> c & 1 ? 255 : 0;
         assert_true(png_image_write_to_memory(&png, file, &size, 0, pixels, 0, map));
-        if (!image_decode_png(file, size, &image, &failure))
-            fail_msg("%s", failure.text);
+        if (!image_decode_png(file, size, &image, &failure)) fail_msg("%s", failure.text);
         check_corners(&image, W, H, 0);
         image_free(&image);
         for (size_t cut = 8; cut < size; cut++) {

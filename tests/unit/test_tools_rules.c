@@ -97,8 +97,7 @@ static void test_rule_mistakes(void **state) {
     for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
         struct morsel_blob_picture rule;
         put(mistakes[i][0]);
-        if (picture_rule_read(path, &rule, error, sizeof error))
-            fail_msg("taken: %s", mistakes[i][0]);
+        if (picture_rule_read(path, &rule, error, sizeof error)) fail_msg("taken: %s", mistakes[i][0]);
         if (!strstr(error, mistakes[i][1]) || !strstr(error, path) || strchr(error, '\n'))
             fail_msg("for %s it says: %s", mistakes[i][0], error);
     }
@@ -117,8 +116,7 @@ static void read_three(const char *text) {
     char **labels;
     size_t count;
     put(text);
-    if (!labels_read(path, &labels, &count, error, sizeof error))
-        fail_msg("%s", error);
+    if (!labels_read(path, &labels, &count, error, sizeof error)) fail_msg("%s", error);
     assert_int_equal(count, 3);
     assert_string_equal(labels[0], "a cat");
     assert_string_equal(labels[1], "dog, big");

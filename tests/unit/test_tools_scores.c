@@ -23,11 +23,9 @@ static void test_top(void **state) {
         uint32_t indices[10];
         size_t have = scores_top(scores, 7, top, indices);
         assert_int_equal(have, top < 7 ? top : 7);
-        for (size_t i = 0; i < have; i++)
-            assert_int_equal(indices[i], order[i]);
+        for (size_t i = 0; i < have; i++) assert_int_equal(indices[i], order[i]);
     }
-    for (size_t i = 0; i < 7; i++)
-        assert_int_equal(scores_rank(scores, 7, order[i]), i);
+    for (size_t i = 0; i < 7; i++) assert_int_equal(scores_rank(scores, 7, order[i]), i);
 }
 
 static void test_softmax(void **state) {
@@ -51,10 +49,8 @@ static bool has_softmax(bool with) {
     builder_start(&b);
     uint32_t x = builder_tensor(&b, MORSEL_FLOAT32, 2, dims, 1, 0), p = builder_tensor(&b, MORSEL_UINT8, 2, dims, 1.0f / 256, 0),
              y = builder_tensor(&b, MORSEL_FLOAT32, 2, dims, 1, 0);
-    if (with)
-        builder_step(&b, MORSEL_STEP_SOFTMAX, &x, 1, p, &softmax, sizeof softmax, 0);
-    else
-        builder_step(&b, MORSEL_STEP_UNARY, &x, 1, p, &negate, sizeof negate, 0);
+    if (with) builder_step(&b, MORSEL_STEP_SOFTMAX, &x, 1, p, &softmax, sizeof softmax, 0);
+    else builder_step(&b, MORSEL_STEP_UNARY, &x, 1, p, &negate, sizeof negate, 0);
     builder_step(&b, MORSEL_STEP_UNARY, &p, 1, y, &identity, sizeof identity, 0);
     builder_input(&b, x, "x");
     builder_output(&b, y, "y");

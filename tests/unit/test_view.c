@@ -25,20 +25,17 @@ struct array {
 
 static uint32_t elements(const struct array *a) {
     uint32_t n = 1;
-    for (uint32_t i = 0; i < a->rank; i++)
-        n *= a->dims[i];
+    for (uint32_t i = 0; i < a->rank; i++) n *= a->dims[i];
     return n;
 }
 
 static void split_index(const struct array *a, uint32_t i, uint32_t *index) {
-    for (uint32_t k = a->rank; k-- > 0; i /= a->dims[k])
-        index[k] = i % a->dims[k];
+    for (uint32_t k = a->rank; k-- > 0; i /= a->dims[k]) index[k] = i % a->dims[k];
 }
 
 static uint32_t join_index(const struct array *a, const uint32_t *index) {
     uint32_t i = 0;
-    for (uint32_t k = 0; k < a->rank; k++)
-        i = i * a->dims[k] + index[k];
+    for (uint32_t k = 0; k < a->rank; k++) i = i * a->dims[k] + index[k];
     return i;
 }
 
@@ -48,8 +45,7 @@ static void expect_same(const struct array *a, const struct view *v) {
         uint32_t index[VIEW_MAX_RANK] = {0};
         int32_t sum = 0;
         split_index(a, i, index);
-        for (uint32_t k = 0; k < a->rank && sum >= 0; k++)
-            sum = v->table[k][index[k]] < 0 ? -1 : sum + v->table[k][index[k]];
+        for (uint32_t k = 0; k < a->rank && sum >= 0; k++) sum = v->table[k][index[k]] < 0 ? -1 : sum + v->table[k][index[k]];
         assert_int_equal(sum, a->at[i]);
     }
 }
@@ -57,20 +53,17 @@ static void expect_same(const struct array *a, const struct view *v) {
 static void move_transpose(struct array *a, struct view *v) {
     static struct array out;
     uint32_t axes[VIEW_MAX_RANK], from[VIEW_MAX_RANK], to[VIEW_MAX_RANK];
-    for (uint32_t i = 0; i < a->rank; i++)
-        axes[i] = i;
+    for (uint32_t i = 0; i < a->rank; i++) axes[i] = i;
     for (uint32_t i = a->rank; i-- > 1;) {
         uint32_t k = below(i + 1), keep = axes[i];
         axes[i] = axes[k];
         axes[k] = keep;
     }
     out.rank = a->rank;
-    for (uint32_t i = 0; i < a->rank; i++)
-        out.dims[i] = a->dims[axes[i]];
+    for (uint32_t i = 0; i < a->rank; i++) out.dims[i] = a->dims[axes[i]];
     for (uint32_t i = 0; i < elements(a); i++) {
         split_index(a, i, from);
-        for (uint32_t k = 0; k < a->rank; k++)
-            to[k] = from[axes[k]];
+        for (uint32_t k = 0; k < a->rank; k++) to[k] = from[axes[k]];
         out.at[join_index(&out, to)] = a->at[i];
     }
     *v = view_transpose(v, axes);
@@ -82,13 +75,11 @@ static void move_pick(struct net *net, struct array *a, struct view *v) {
     static struct array out;
     uint32_t axis = below(a->rank), count = 1 + below(5), index[VIEW_MAX_RANK];
     int32_t indices[5];
-    for (uint32_t k = 0; k < count; k++)
-        indices[k] = below(6) ? (int32_t)below(a->dims[axis]) : -1;
+    for (uint32_t k = 0; k < count; k++) indices[k] = below(6) ? (int32_t)below(a->dims[axis]) : -1;
     out.rank = a->rank;
     memcpy(out.dims, a->dims, sizeof out.dims);
     out.dims[axis] = count;
-    if (elements(&out) > MOST)
-        return;
+    if (elements(&out) > MOST) return;
     for (uint32_t i = 0; i < elements(&out); i++) {
         split_index(&out, i, index);
         int32_t from = indices[index[axis]];
@@ -105,15 +96,12 @@ static bool move_reshape(struct net *net, struct array *a, struct view *v) {
     struct view out;
     while (rank < 5 && (left > 1 || rank == 0)) {
         uint32_t d = 1 + below(left);
-        while (left % d)
-            d--;
+        while (left % d) d--;
         dims[rank] = rank == 4 ? left : d;
         left /= dims[rank++];
     }
-    if (left != 1)
-        return false;
-    if (!view_reshape(net, v, rank, dims, &out))
-        return false;
+    if (left != 1) return false;
+    if (!view_reshape(net, v, rank, dims, &out)) return false;
     a->rank = rank;
     memcpy(a->dims, dims, rank * sizeof *dims);
     *v = out;
@@ -128,19 +116,14 @@ static void random_chains_match_moved_arrays(void **state) {
         uint64_t round = seed;
         struct net *net = net_new("views");
         a.rank = 1 + below(4);
-        for (uint32_t i = 0; i < a.rank; i++)
-            a.dims[i] = 1 + below(6);
-        for (uint32_t i = 0; i < elements(&a); i++)
-            a.at[i] = (int32_t)i;
+        for (uint32_t i = 0; i < a.rank; i++) a.dims[i] = 1 + below(6);
+        for (uint32_t i = 0; i < elements(&a); i++) a.at[i] = (int32_t)i;
         struct view v = view_whole(net, MORSEL_ROW_MAJOR, a.rank, a.dims);
         for (uint32_t move = 0; move < 6; move++) {
             uint32_t which = below(3);
-            if (which == 0)
-                move_transpose(&a, &v);
-            else if (which == 1)
-                move_pick(net, &a, &v);
-            else
-                reshaped += move_reshape(net, &a, &v);
+            if (which == 0) move_transpose(&a, &v);
+            else if (which == 1) move_pick(net, &a, &v);
+            else reshaped += move_reshape(net, &a, &v);
             expect_same(&a, &v);
         }
         net_free(net);

@@ -16,10 +16,8 @@ enum { ALIGNMENT = 64 };
 static bool grow(struct file_bytes *bytes, size_t capacity, struct failure *failure) {
     size_t whole = (capacity + 1 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     uint8_t *data = aligned_alloc(ALIGNMENT, whole);
-    if (!data)
-        return failure_memory(failure, whole);
-    if (bytes->size)
-        memcpy(data, bytes->data, bytes->size);
+    if (!data) return failure_memory(failure, whole);
+    if (bytes->size) memcpy(data, bytes->data, bytes->size);
     free(bytes->data);
     bytes->data = data;
     return true;
@@ -33,21 +31,16 @@ static bool read_failed(const char *path, struct failure *failure) {
 
 /* Reads to the end of the file, whose size may be unknown (a pipe) or change meanwhile. */
 static bool read_all(int fd, const char *path, size_t capacity, size_t most, struct file_bytes *out, struct failure *failure) {
-    if (!grow(out, capacity, failure))
-        return false;
+    if (!grow(out, capacity, failure)) return false;
     for (;;) {
         if (out->size == capacity) {
             capacity = capacity < 4096 ? 8192 : capacity * 2;
-            if (!grow(out, capacity, failure))
-                return false;
+            if (!grow(out, capacity, failure)) return false;
         }
         ssize_t got = read(fd, out->data + out->size, capacity - out->size);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return read_failed(path, failure);
-        if (got == 0)
-            break;
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return read_failed(path, failure);
+        if (got == 0) break;
         out->size += (size_t)got;
         if (out->size > most)
             return failure_set(failure, STATUS_INPUT, "%s is larger than %zu bytes, the most that is read of such a file", path, most);
@@ -61,20 +54,15 @@ bool file_read(const char *path, size_t most, struct file_bytes *out, struct fai
     out->data = NULL;
     out->size = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return read_failed(path, failure);
+    if (fd < 0) return read_failed(path, failure);
     bool done;
-    if (fstat(fd, &status))
-        done = read_failed(path, failure);
-    else if (S_ISDIR(status.st_mode))
-        done = failure_set(failure, STATUS_INPUT, "cannot read %s: it is a folder", path);
+    if (fstat(fd, &status)) done = read_failed(path, failure);
+    else if (S_ISDIR(status.st_mode)) done = failure_set(failure, STATUS_INPUT, "cannot read %s: it is a folder", path);
     else if (status.st_size > 0 && (uint64_t)status.st_size > most)
         done = failure_set(failure, STATUS_INPUT, "%s is larger than %zu bytes, the most that is read of such a file", path, most);
-    else
-        done = read_all(fd, path, (size_t)status.st_size + 1, most, out, failure);
+    else done = read_all(fd, path, (size_t)status.st_size + 1, most, out, failure);
     close(fd);
-    if (!done)
-        file_free(out);
+    if (!done) file_free(out);
     return done;
 }
 
@@ -82,12 +70,9 @@ bool file_read(const char *path, size_t most, struct file_bytes *out, struct fai
 static int read_part(int fd, uint64_t from, uint8_t *out, size_t size, size_t *got) {
     while (*got < size) {
         ssize_t n = pread(fd, out + *got, size - *got, (off_t)(from + *got));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return errno;
-        if (n == 0)
-            break;
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return errno;
+        if (n == 0) break;
         *got += (size_t)n;
     }
     return 0;
@@ -97,12 +82,10 @@ bool file_read_part(const char *path, uint64_t from, void *out, size_t size, siz
     struct stat status;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     *got = 0;
-    if (fd < 0)
-        return read_failed(path, failure);
+    if (fd < 0) return read_failed(path, failure);
     int code = fstat(fd, &status) ? errno : S_ISREG(status.st_mode) ? read_part(fd, from, out, size, got) : ESPIPE;
     close(fd);
-    if (whole)
-        *whole = (uint64_t)status.st_size;
+    if (whole) *whole = (uint64_t)status.st_size;
     errno = code;
     return !code || read_failed(path, failure);
 }
@@ -115,20 +98,16 @@ void file_free(struct file_bytes *bytes) {
 
 bool file_same(const char *a, const char *b) {
     struct stat x, y;
-    if (!a || !b)
-        return false;
-    if (!strcmp(a, b))
-        return true;
+    if (!a || !b) return false;
+    if (!strcmp(a, b)) return true;
     return !stat(a, &x) && !stat(b, &y) && S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
 static bool write_all(int fd, const uint8_t *data, size_t size) {
     while (size) {
         ssize_t put = write(fd, data, size < (1u << 30) ? size : 1u << 30);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put < 0)
-            return false;
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return false;
         data += put;
         size -= (size_t)put;
     }
@@ -146,8 +125,7 @@ bool file_can_write(const char *path, struct failure *failure) {
     if (!path || !stat(path, &status)) /* what stands there is looked at when it is written over */
         return true;
     char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
-    if (!folder)
-        return failure_memory(failure, strlen(path) + 1);
+    if (!folder) return failure_memory(failure, strlen(path) + 1);
     int code = access(folder, W_OK | X_OK) ? errno : 0;
     free(folder);
     return !code || write_failed(path, code, failure);
@@ -156,18 +134,15 @@ bool file_can_write(const char *path, struct failure *failure) {
 /* Devices and pipes: there is no name to take over. */
 static bool write_through(const char *path, const void *data, size_t size, struct failure *failure) {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0)
-        return write_failed(path, errno, failure);
+    if (fd < 0) return write_failed(path, errno, failure);
     int code = write_all(fd, data, size) ? 0 : errno;
-    if (close(fd) && !code)
-        code = errno;
+    if (close(fd) && !code) code = errno;
     return code ? failure_set(failure, STATUS_SYSTEM, "cannot write %s: %s", path, strerror(code)) : true;
 }
 
 /* The mode that a new file gets, or that of the file it replaces. */
 static mode_t mode_of(const struct stat *old) {
-    if (old)
-        return old->st_mode & 07777;
+    if (old) return old->st_mode & 07777;
     mode_t mask = umask(0);
     umask(mask);
     return 0666 & ~mask;
@@ -176,16 +151,13 @@ static mode_t mode_of(const struct stat *old) {
 /* Writes the bytes under the temporary name; 0 or an errno, and then nothing is left. */
 static int write_temporary(char *temporary, const struct stat *old, const void *data, size_t size) {
     int fd = mkostemp(temporary, O_CLOEXEC);
-    if (fd < 0)
-        return errno;
+    if (fd < 0) return errno;
     int code = 0;
     if (!write_all(fd, data, size) || (fsync(fd) && errno != EINVAL && errno != ENOTSUP)) /* some file systems have no fsync() */
         code = errno;
     (void)fchmod(fd, mode_of(old)); /* where the file system has no modes the file is as good */
-    if (close(fd) && !code)
-        code = errno;
-    if (code)
-        unlink(temporary);
+    if (close(fd) && !code) code = errno;
+    if (code) unlink(temporary);
     return code;
 }
 
@@ -200,8 +172,7 @@ static void hold_signals(const struct file_new *files, size_t count, sigset_t *b
     struct stat old;
     pthread_sigmask(SIG_SETMASK, NULL, before);
     for (size_t i = 0; i < count; i++)
-        if (!stat(files[i].path, &old) && !S_ISREG(old.st_mode))
-            return;
+        if (!stat(files[i].path, &old) && !S_ISREG(old.st_mode)) return;
     sigemptyset(&stops);
     sigaddset(&stops, SIGINT);
     sigaddset(&stops, SIGTERM);
@@ -214,21 +185,16 @@ static bool prepare(const struct file_new *file, struct pending *pending, struct
     const char *path = file->path;
     bool exists = stat(path, &old) == 0;
     pending->temporary[0] = 0;
-    if (exists && S_ISDIR(old.st_mode))
-        return write_failed(path, EISDIR, failure);
-    if (exists && !S_ISREG(old.st_mode))
-        return write_through(path, file->data, file->size, failure);
+    if (exists && S_ISDIR(old.st_mode)) return write_failed(path, EISDIR, failure);
+    if (exists && !S_ISREG(old.st_mode)) return write_through(path, file->data, file->size, failure);
     if (!exists || !realpath(path, pending->target)) { /* through a symbolic link to the file that it names */
-        if (strlen(path) >= sizeof pending->target)
-            return write_failed(path, ENAMETOOLONG, failure);
+        if (strlen(path) >= sizeof pending->target) return write_failed(path, ENAMETOOLONG, failure);
         strcpy(pending->target, path);
     }
-    if (!*path)
-        return failure_set(failure, STATUS_CALL, "cannot write to a file without a name");
+    if (!*path) return failure_set(failure, STATUS_CALL, "cannot write to a file without a name");
     snprintf(pending->temporary, sizeof pending->temporary, "%s.XXXXXX", pending->target);
     int code = write_temporary(pending->temporary, exists ? &old : NULL, file->data, file->size);
-    if (code)
-        pending->temporary[0] = 0;
+    if (code) pending->temporary[0] = 0;
     return code ? write_failed(path, code, failure) : true;
 }
 
@@ -237,17 +203,13 @@ bool file_write_all(const struct file_new *files, size_t count, struct failure *
     bool good = pending ? true : failure_memory(failure, count * sizeof *pending);
     sigset_t before;
     hold_signals(files, count, &before);
-    for (size_t i = 0; good && i < count; i++)
-        good = prepare(&files[i], &pending[i], failure);
+    for (size_t i = 0; good && i < count; i++) good = prepare(&files[i], &pending[i], failure);
     for (size_t i = 0; good && i < count; i++) {
-        if (pending[i].temporary[0] && rename(pending[i].temporary, pending[i].target))
-            good = write_failed(files[i].path, errno, failure);
-        else
-            pending[i].temporary[0] = 0;
+        if (pending[i].temporary[0] && rename(pending[i].temporary, pending[i].target)) good = write_failed(files[i].path, errno, failure);
+        else pending[i].temporary[0] = 0;
     }
     for (size_t i = 0; pending && i < count; i++)
-        if (pending[i].temporary[0])
-            unlink(pending[i].temporary);
+        if (pending[i].temporary[0]) unlink(pending[i].temporary);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     free(pending);
     return good;

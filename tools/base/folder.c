@@ -19,8 +19,7 @@ bool folder_ends(const char *name, const char *ending) {
 }
 
 void folder_free(struct folder_files *files) {
-    for (size_t i = 0; i < files->count; i++)
-        free(files->list[i].path);
+    for (size_t i = 0; i < files->count; i++) free(files->list[i].path);
     free(files->list);
     *files = (struct folder_files){0};
 }
@@ -46,8 +45,7 @@ static int by_path(const void *a, const void *b) {
 }
 
 static void sort(struct folder_file *list, size_t count) {
-    if (count > 1)
-        qsort(list, count, sizeof *list, by_path);
+    if (count > 1) qsort(list, count, sizeof *list, by_path);
 }
 
 /* The folders that one is in. */
@@ -59,8 +57,7 @@ struct inside {
 
 static bool is_inside(const struct inside *inside, const struct stat *status) {
     for (; inside; inside = inside->outer)
-        if (inside->device == status->st_dev && inside->node == status->st_ino)
-            return true;
+        if (inside->device == status->st_dev && inside->node == status->st_ino) return true;
     return false;
 }
 
@@ -69,15 +66,11 @@ static bool list_folder(DIR *dir, const char *path, folder_wanted *wanted, struc
                         struct failure *failure) {
     for (struct dirent *entry; (entry = readdir(dir));) {
         char *name;
-        if (entry->d_name[0] == '.')
-            continue;
-        if (asprintf(&name, "%s/%s", path, entry->d_name) < 0)
-            return failure_memory(failure, strlen(path) + 256);
+        if (entry->d_name[0] == '.') continue;
+        if (asprintf(&name, "%s/%s", path, entry->d_name) < 0) return failure_memory(failure, strlen(path) + 256);
         bool folder = folder_is(name);
-        if (!folder && !wanted(entry->d_name))
-            free(name);
-        else if (!add(folder ? folders : files, name, files->folders, failure))
-            return false;
+        if (!folder && !wanted(entry->d_name)) free(name);
+        else if (!add(folder ? folders : files, name, files->folders, failure)) return false;
     }
     return true;
 }
@@ -86,8 +79,7 @@ static bool walk(const char *path, const struct inside *outer, folder_wanted *wa
     struct stat status;
     struct folder_files folders = {0};
     DIR *dir = stat(path, &status) == 0 ? opendir(path) : NULL;
-    if (!dir)
-        return failure_set(failure, STATUS_INPUT, "cannot read the folder %s: %s", path, strerror(errno));
+    if (!dir) return failure_set(failure, STATUS_INPUT, "cannot read the folder %s: %s", path, strerror(errno));
     struct inside here = {outer, status.st_dev, status.st_ino};
     size_t first = files->count;
     bool good = is_inside(outer, &status) || list_folder(dir, path, wanted, files, &folders, failure);
@@ -95,8 +87,7 @@ static bool walk(const char *path, const struct inside *outer, folder_wanted *wa
     sort(files->list + first, files->count - first);
     sort(folders.list, folders.count);
     files->folders += files->count > first;
-    for (size_t i = 0; good && i < folders.count; i++)
-        good = walk(folders.list[i].path, &here, wanted, files, failure);
+    for (size_t i = 0; good && i < folders.count; i++) good = walk(folders.list[i].path, &here, wanted, files, failure);
     folder_free(&folders);
     return good;
 }

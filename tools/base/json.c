@@ -8,8 +8,7 @@
 unsigned json_utf8_length(const unsigned char *s) {
     unsigned n = s[0] < 0x80 ? 1 : s[0] >= 0xC2 && s[0] < 0xE0 ? 2 : s[0] >= 0xE0 && s[0] < 0xF0 ? 3 : s[0] >= 0xF0 && s[0] < 0xF5 ? 4 : 0;
     for (unsigned i = 1; i < n; i++)
-        if ((s[i] & 0xC0) != 0x80)
-            return 0;
+        if ((s[i] & 0xC0) != 0x80) return 0;
     if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) || (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F))
         return 0;
     return n;
@@ -40,21 +39,17 @@ static bool is_flat(const struct json *json) {
 }
 
 static void new_line(const struct json *json) {
-    if (is_flat(json))
-        return;
+    if (is_flat(json)) return;
     putc('\n', json->file);
-    for (unsigned i = 0; i < json->depth; i++)
-        fputs("  ", json->file);
+    for (unsigned i = 0; i < json->depth; i++) fputs("  ", json->file);
 }
 
 /* What stands in front of every value. */
 static void begin(struct json *json, const char *key) {
     uint32_t bit = UINT32_C(1) << json->depth;
-    if (json->not_first & bit)
-        fputs(is_flat(json) ? ", " : ",", json->file);
+    if (json->not_first & bit) fputs(is_flat(json) ? ", " : ",", json->file);
     json->not_first |= bit;
-    if (json->depth)
-        new_line(json);
+    if (json->depth) new_line(json);
     if (key) {
         put_string(json->file, key);
         fputs(": ", json->file);
@@ -74,11 +69,9 @@ static void open_level(struct json *json, const char *key, char bracket, bool fl
 static void close_level(struct json *json, char bracket) {
     bool empty = !(json->not_first >> json->depth & 1), flat = is_flat(json);
     json->depth--;
-    if (!empty && !flat)
-        new_line(json);
+    if (!empty && !flat) new_line(json);
     putc(bracket, json->file);
-    if (json->depth == 0)
-        putc('\n', json->file);
+    if (json->depth == 0) putc('\n', json->file);
 }
 
 void json_open(struct json *json, const char *key) {
@@ -103,10 +96,8 @@ void json_close_array(struct json *json) {
 
 void json_text(struct json *json, const char *key, const char *value) {
     begin(json, key);
-    if (value)
-        put_string(json->file, value);
-    else
-        fputs("null", json->file);
+    if (value) put_string(json->file, value);
+    else fputs("null", json->file);
 }
 
 void json_integer(struct json *json, const char *key, int64_t value) {
@@ -119,8 +110,7 @@ void json_number(struct json *json, const char *key, double value) {
     begin(json, key);
     for (int digits = 6; isfinite(value) && digits <= 17; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            break;
+        if (strtod(text, NULL) == value) break;
     }
     fputs(text, json->file);
 }
@@ -130,8 +120,7 @@ void json_float(struct json *json, const char *key, float value) {
     begin(json, key);
     for (int digits = 6; isfinite(value) && digits <= 9; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, (double)value);
-        if (strtof(text, NULL) == value)
-            break;
+        if (strtof(text, NULL) == value) break;
     }
     fputs(text, json->file);
 }
@@ -143,7 +132,6 @@ void json_bool(struct json *json, const char *key, bool value) {
 
 void json_dims(struct json *json, const char *key, const uint32_t *dims, uint32_t rank) {
     open_level(json, key, '[', true);
-    for (uint32_t i = 0; i < rank; i++)
-        json_integer(json, NULL, dims[i]);
+    for (uint32_t i = 0; i < rank; i++) json_integer(json, NULL, dims[i]);
     close_level(json, ']');
 }

@@ -51,8 +51,7 @@ void message_notice(const char *format, ...) {
 
 int message_flush(void) {
     errno = 0;
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return STATUS_DONE;
+    if (fflush(stdout) == 0 && !ferror(stdout)) return STATUS_DONE;
     message_error("cannot write to standard output: %s", errno ? strerror(errno) : "an earlier write failed");
     return STATUS_SYSTEM;
 }
@@ -61,19 +60,15 @@ int message_flush(void) {
 static unsigned distance(const char *a, const char *b) {
     unsigned row[64];
     size_t n = strlen(b);
-    if (n > 63 || strlen(a) > 63)
-        return 64;
-    for (size_t j = 0; j <= n; j++)
-        row[j] = (unsigned)j;
+    if (n > 63 || strlen(a) > 63) return 64;
+    for (size_t j = 0; j <= n; j++) row[j] = (unsigned)j;
     for (size_t i = 0; a[i]; i++) {
         unsigned diagonal = row[0];
         row[0] = (unsigned)i + 1;
         for (size_t j = 0; j < n; j++) {
             unsigned best = diagonal + (a[i] != b[j]);
-            if (row[j] + 1 < best)
-                best = row[j] + 1;
-            if (row[j + 1] + 1 < best)
-                best = row[j + 1] + 1;
+            if (row[j] + 1 < best) best = row[j] + 1;
+            if (row[j + 1] + 1 < best) best = row[j + 1] + 1;
             diagonal = row[j + 1];
             row[j + 1] = best;
         }

@@ -31,8 +31,7 @@ const char *npy_describe(const struct npy *npy, char *text, size_t size) {
     size_t at = (size_t)snprintf(text, size, "%s [", types[npy->type].name);
     for (uint32_t i = 0; i < npy->rank && at < size; i++)
         at += (size_t)snprintf(text + at, size - at, "%s%llu", i ? ", " : "", (unsigned long long)npy->dims[i]);
-    if (at < size)
-        snprintf(text + at, size - at, "]");
+    if (at < size) snprintf(text + at, size - at, "]");
     return text;
 }
 
@@ -45,19 +44,16 @@ static const char *value_of(const char *header, const char *key) {
     char quoted[32];
     snprintf(quoted, sizeof quoted, "'%s'", key);
     const char *at = strstr(header, quoted);
-    if (!at)
-        return NULL;
+    if (!at) return NULL;
     at += strlen(quoted);
     at += strspn(at, " ");
-    if (*at++ != ':')
-        return NULL;
+    if (*at++ != ':') return NULL;
     return at + strspn(at, " ");
 }
 
 static bool read_type(const char *header, struct npy *npy, struct failure *failure) {
     const char *descr = value_of(header, "descr");
-    if (!descr || *descr != '\'')
-        return wrong(failure, "its header lacks a simple 'descr'");
+    if (!descr || *descr != '\'') return wrong(failure, "its header lacks a simple 'descr'");
     descr++;
     size_t length = strcspn(descr, "'");
     for (int i = 0; i < NPY_TYPE_COUNT; i++) {
@@ -75,15 +71,13 @@ static bool read_type(const char *header, struct npy *npy, struct failure *failu
 static bool read_shape(const char *header, struct npy *npy, struct failure *failure) {
     const char *at = value_of(header, "shape");
     uint64_t count = 1;
-    if (!at || *at++ != '(')
-        return wrong(failure, "its header lacks a 'shape'");
+    if (!at || *at++ != '(') return wrong(failure, "its header lacks a 'shape'");
     for (at += strspn(at, " "); *at != ')'; at += strspn(at, " ,")) {
         char *end;
         if (!isdigit((unsigned char)*at) || npy->rank == NPY_RANK_MOST)
             return wrong(failure, "its 'shape' is no tuple of up to 16 numbers");
         uint64_t dim = strtoull(at, &end, 10);
-        if (dim > INT32_MAX || (dim && count > SIZE_MAX / 8 / dim))
-            return wrong(failure, "its 'shape' is larger than any memory");
+        if (dim > INT32_MAX || (dim && count > SIZE_MAX / 8 / dim)) return wrong(failure, "its 'shape' is larger than any memory");
         count *= dim;
         npy->dims[npy->rank++] = dim;
         at = end;
@@ -97,15 +91,12 @@ static bool to_row_major(struct npy *npy, struct failure *failure) {
     size_t bytes = types[npy->type].bytes;
     uint8_t *file = aligned_alloc(64, (npy->count * bytes + 64) / 64 * 64), *from = npy->data;
     uint64_t at[NPY_RANK_MOST] = {0};
-    if (!file)
-        return failure_memory(failure, npy->count * bytes);
+    if (!file) return failure_memory(failure, npy->count * bytes);
     for (size_t i = 0; i < npy->count; i++) {
         size_t to = 0;
-        for (uint32_t k = 0; k < npy->rank; k++)
-            to = to * (size_t)npy->dims[k] + (size_t)at[k];
+        for (uint32_t k = 0; k < npy->rank; k++) to = to * (size_t)npy->dims[k] + (size_t)at[k];
         memcpy(file + to * bytes, from + i * bytes, bytes);
-        for (uint32_t k = 0; k < npy->rank && ++at[k] == npy->dims[k]; k++)
-            at[k] = 0;
+        for (uint32_t k = 0; k < npy->rank && ++at[k] == npy->dims[k]; k++) at[k] = 0;
     }
     file_free(&npy->file);
     npy->file.data = file;
@@ -119,10 +110,8 @@ static bool widen(struct npy *npy, struct failure *failure) {
     size_t bytes = npy->count * sizeof(float);
     float *wide = aligned_alloc(64, (bytes + 64) / 64 * 64);
     const uint16_t *halves = npy->data;
-    if (!wide)
-        return failure_memory(failure, bytes);
-    for (size_t i = 0; i < npy->count; i++)
-        wide[i] = half_value(halves[i]);
+    if (!wide) return failure_memory(failure, bytes);
+    for (size_t i = 0; i < npy->count; i++) wide[i] = half_value(halves[i]);
     file_free(&npy->file);
     npy->file.data = (uint8_t *)wide;
     npy->file.size = bytes;
@@ -140,15 +129,13 @@ static bool is_fortran(const char *header, const struct npy *npy) {
 /* Where the data starts, and the header as a string; 0 where the file is damaged. */
 static size_t split(const struct file_bytes *file, char **header) {
     const uint8_t *p = file->data;
-    if (file->size < 12 || memcmp(p, "\x93NUMPY", 6) || p[6] < 1 || p[6] > 3)
-        return 0;
+    if (file->size < 12 || memcmp(p, "\x93NUMPY", 6) || p[6] < 1 || p[6] > 3) return 0;
     size_t length = (size_t)p[8] | (size_t)p[9] << 8, start = 10;
     if (p[6] > 1) {
         length |= (size_t)p[10] << 16 | (size_t)p[11] << 24;
         start = 12;
     }
-    if (length > file->size - start || length > 65535)
-        return 0;
+    if (length > file->size - start || length > 65535) return 0;
     *header = strndup((const char *)p + start, length);
     return start + length;
 }
@@ -159,11 +146,9 @@ static bool has_bytes(const struct npy *npy, size_t have, struct failure *failur
 }
 
 static bool parse(const char *header, size_t start, struct npy *npy, struct failure *failure) {
-    if (!read_type(header, npy, failure) || !read_shape(header, npy, failure))
-        return false;
+    if (!read_type(header, npy, failure) || !read_shape(header, npy, failure)) return false;
     size_t need = npy->count * types[npy->type].bytes;
-    if (!has_bytes(npy, npy->file.size - start, failure))
-        return false;
+    if (!has_bytes(npy, npy->file.size - start, failure)) return false;
     /* To the front, so that the elements are aligned. */
     memmove(npy->file.data, npy->file.data + start, need);
     npy->data = npy->file.data;
@@ -173,16 +158,12 @@ static bool parse(const char *header, size_t start, struct npy *npy, struct fail
 bool npy_read(const char *path, struct npy *npy, struct failure *failure) {
     char *header = NULL;
     memset(npy, 0, sizeof *npy);
-    if (!file_read(path, SIZE_MAX / 4, &npy->file, failure))
-        return false;
+    if (!file_read(path, SIZE_MAX / 4, &npy->file, failure)) return false;
     size_t start = split(&npy->file, &header);
     bool good = false;
-    if (!start)
-        wrong(failure, "its first bytes are not a header of version 1, 2 or 3");
-    else if (!header)
-        failure_memory(failure, start);
-    else
-        good = parse(header, start, npy, failure);
+    if (!start) wrong(failure, "its first bytes are not a header of version 1, 2 or 3");
+    else if (!header) failure_memory(failure, start);
+    else good = parse(header, start, npy, failure);
     free(header);
     if (!good) {
         npy_free(npy);
@@ -204,10 +185,8 @@ static bool parse_source(const struct file_bytes *front, uint64_t whole, struct 
     char *header = NULL;
     bool good = false;
     source->start = split(front, &header);
-    if (!source->start)
-        wrong(failure, "its first bytes are not a header of version 1, 2 or 3");
-    else if (!header)
-        failure_memory(failure, source->start);
+    if (!source->start) wrong(failure, "its first bytes are not a header of version 1, 2 or 3");
+    else if (!header) failure_memory(failure, source->start);
     else
         good = read_type(header, &source->array, failure) && read_shape(header, &source->array, failure) &&
                has_bytes(&source->array, (size_t)whole - source->start, failure);
@@ -222,11 +201,9 @@ bool npy_open(const char *path, struct npy_source *source, struct failure *failu
     uint64_t whole;
     bool fortran = false;
     *source = (struct npy_source){0};
-    if (!front.data)
-        return failure_memory(failure, FRONT);
+    if (!front.data) return failure_memory(failure, FRONT);
     bool good = file_read_part(path, 0, front.data, FRONT, &front.size, &whole, failure);
-    if (good && !(good = parse_source(&front, whole, source, &fortran, failure)))
-        failure_prefix(failure, path);
+    if (good && !(good = parse_source(&front, whole, source, &fortran, failure))) failure_prefix(failure, path);
     free(front.data);
     return good && (!fortran || npy_read(path, &source->array, failure));
 }
@@ -242,25 +219,13 @@ static float float_at(enum npy_type type, const uint8_t *at) {
     float number;
     uint16_t half;
     switch (type) {
-    case NPY_UINT8:
-        return (float)*at;
-    case NPY_INT8:
-        return (float)(int8_t)*at;
-    case NPY_INT32:
-        memcpy(&word, at, sizeof word);
-        return (float)word;
-    case NPY_INT64:
-        memcpy(&integer, at, sizeof integer);
-        return (float)integer;
-    case NPY_FLOAT64:
-        memcpy(&wide, at, sizeof wide);
-        return (float)wide;
-    case NPY_FLOAT16:
-        memcpy(&half, at, sizeof half);
-        return half_value(half);
-    default:
-        memcpy(&number, at, sizeof number);
-        return number;
+    case NPY_UINT8: return (float)*at;
+    case NPY_INT8: return (float)(int8_t)*at;
+    case NPY_INT32: memcpy(&word, at, sizeof word); return (float)word;
+    case NPY_INT64: memcpy(&integer, at, sizeof integer); return (float)integer;
+    case NPY_FLOAT64: memcpy(&wide, at, sizeof wide); return (float)wide;
+    case NPY_FLOAT16: memcpy(&half, at, sizeof half); return half_value(half);
+    default: memcpy(&number, at, sizeof number); return number;
     }
 }
 
@@ -268,16 +233,14 @@ bool npy_floats(const char *path, const struct npy_source *source, size_t first,
     enum { BYTES = 1 << 16 };
     size_t width = types[source->array.type].bytes, got;
     const uint8_t *whole = source->array.data;
-    for (size_t i = 0; whole && i < count; i++)
-        out[i] = float_at(source->array.type, whole + (first + i) * width);
+    for (size_t i = 0; whole && i < count; i++) out[i] = float_at(source->array.type, whole + (first + i) * width);
     uint8_t *part = whole ? NULL : malloc(BYTES);
     bool good = whole || part || failure_memory(failure, BYTES);
     for (size_t at = 0; part && good && at < count; at += BYTES / width) {
         size_t n = count - at < BYTES / width ? count - at : BYTES / width;
         good = file_read_part(path, source->start + (first + at) * width, part, n * width, &got, NULL, failure) &&
                (got == n * width || failure_set(failure, STATUS_INPUT, "%s has become shorter meanwhile", path));
-        for (size_t i = 0; good && i < n; i++)
-            out[at + i] = float_at(source->array.type, part + i * width);
+        for (size_t i = 0; good && i < n; i++) out[at + i] = float_at(source->array.type, part + i * width);
     }
     free(part);
     return good;
@@ -289,8 +252,7 @@ static size_t make_header(enum npy_type type, const uint64_t *dims, uint32_t ran
     for (uint32_t i = 0; i < rank; i++)
         at += (size_t)snprintf(text + at, size - at, "%llu%s", (unsigned long long)dims[i], rank == 1 || i + 1 < rank ? ", " : "");
     at += (size_t)snprintf(text + at, size - at, "), }");
-    while ((10 + at + 1) % 64)
-        text[at++] = ' ';
+    while ((10 + at + 1) % 64) text[at++] = ' ';
     text[at++] = '\n';
     return at;
 }
@@ -298,17 +260,14 @@ static size_t make_header(enum npy_type type, const uint64_t *dims, uint32_t ran
 bool npy_write(const char *path, enum npy_type type, const uint64_t *dims, uint32_t rank, const void *data, struct failure *failure) {
     char header[512];
     size_t length = make_header(type, dims, rank, header, sizeof header), bytes = types[type].bytes;
-    for (uint32_t i = 0; i < rank; i++)
-        bytes *= (size_t)dims[i];
+    for (uint32_t i = 0; i < rank; i++) bytes *= (size_t)dims[i];
     uint8_t *file = malloc(10 + length + bytes);
-    if (!file)
-        return failure_memory(failure, 10 + length + bytes);
+    if (!file) return failure_memory(failure, 10 + length + bytes);
     memcpy(file, "\x93NUMPY\x01\x00", 8);
     file[8] = (uint8_t)length;
     file[9] = (uint8_t)(length >> 8);
     memcpy(file + 10, header, length);
-    if (bytes)
-        memcpy(file + 10 + length, data, bytes);
+    if (bytes) memcpy(file + 10 + length, data, bytes);
     bool good = file_write(path, file, 10 + length + bytes, failure);
     free(file);
     return good;

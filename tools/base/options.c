@@ -37,25 +37,21 @@ bool options_cpu_mask(const char *name, uint32_t *mask) {
 const char *options_cpu_name(uint32_t features) {
     const char *name = cpus[0].name;
     for (int i = 1; i < CPU_COUNT; i++)
-        if (features & cpus[i].bit)
-            name = cpus[i].name;
+        if (features & cpus[i].bit) name = cpus[i].name;
     return name;
 }
 
 bool options_cpu_default(uint32_t *mask) {
     const char *name = getenv("MORSEL_CPU");
     *mask = MORSEL_CPU_ALL;
-    if (!name || !*name || options_cpu_mask(name, mask))
-        return true;
+    if (!name || !*name || options_cpu_mask(name, mask)) return true;
     message_error("MORSEL_CPU=%s names no kernels; it is one of %s", name, cpu_names);
     return false;
 }
 
 static void print_default(const struct option *option) {
-    if (option->kind == OPTION_NUMBER)
-        printf(" [%ld]", *(const long *)option->to);
-    if (option->kind == OPTION_CPU)
-        printf(" [MORSEL_CPU, else the best of this machine: %s]", options_cpu_name(morsel_cpu_features()));
+    if (option->kind == OPTION_NUMBER) printf(" [%ld]", *(const long *)option->to);
+    if (option->kind == OPTION_CPU) printf(" [MORSEL_CPU, else the best of this machine: %s]", options_cpu_name(morsel_cpu_features()));
 }
 
 static void print_help(const struct options *options, const char *verb) {
@@ -74,14 +70,11 @@ static void print_help(const struct options *options, const char *verb) {
 static int unknown(const struct options *options, const char *verb, const char *text, size_t length) {
     const char *names[64] = {"--help"};
     char word[64];
-    for (size_t i = 0; i < options->count && i < 62; i++)
-        names[i + 1] = options->list[i].name;
+    for (size_t i = 0; i < options->count && i < 62; i++) names[i + 1] = options->list[i].name;
     snprintf(word, sizeof word, "%.*s", (int)length, text);
     const char *near = message_nearest(word, names);
-    if (near)
-        message_error("%s: no option '%s'; did you mean '%s'?", verb, word, near);
-    else
-        message_error("%s: no option '%s'; 'morsel %s --help' lists them", verb, word, verb);
+    if (near) message_error("%s: no option '%s'; did you mean '%s'?", verb, word, near);
+    else message_error("%s: no option '%s'; 'morsel %s --help' lists them", verb, word, verb);
     return OPTIONS_FAILED;
 }
 
@@ -107,14 +100,9 @@ static bool note_cap(const char *name, uint32_t mask) {
 static bool set_value(const struct option *option, const char *verb, const char *value) {
     struct option_texts *texts = option->to;
     switch (option->kind) {
-    case OPTION_FLAG:
-        *(bool *)option->to = true;
-        return true;
-    case OPTION_NUMBER:
-        return set_number(option, verb, value);
-    case OPTION_TEXT:
-        *(const char **)option->to = value;
-        return true;
+    case OPTION_FLAG: *(bool *)option->to = true; return true;
+    case OPTION_NUMBER: return set_number(option, verb, value);
+    case OPTION_TEXT: *(const char **)option->to = value; return true;
     case OPTION_TEXTS:
         if (texts->count == (int)(sizeof texts->values / sizeof texts->values[0])) {
             message_error("%s: %s is given more often than %d times", verb, option->name, texts->count);
@@ -123,8 +111,7 @@ static bool set_value(const struct option *option, const char *verb, const char 
         texts->values[texts->count++] = value;
         return true;
     case OPTION_CPU:
-        if (options_cpu_mask(value, option->to))
-            return note_cap(value, *(const uint32_t *)option->to);
+        if (options_cpu_mask(value, option->to)) return note_cap(value, *(const uint32_t *)option->to);
         message_error("%s: --cpu %s names no kernels; it is one of %s", verb, value, cpu_names);
         return false;
     }
@@ -133,8 +120,7 @@ static bool set_value(const struct option *option, const char *verb, const char 
 
 static const struct option *find(const struct options *options, const char *text, size_t length) {
     for (size_t i = 0; i < options->count; i++)
-        if (strlen(options->list[i].name) == length && !strncmp(options->list[i].name, text, length))
-            return &options->list[i];
+        if (strlen(options->list[i].name) == length && !strncmp(options->list[i].name, text, length)) return &options->list[i];
     return NULL;
 }
 
@@ -147,8 +133,7 @@ static int parse_option(const struct options *options, const char *verb, int arg
         return OPTIONS_HELP;
     }
     const struct option *option = find(options, text, length);
-    if (!option)
-        return unknown(options, verb, text, length);
+    if (!option) return unknown(options, verb, text, length);
     const char *value = equals ? equals + 1 : NULL;
     if (option->kind == OPTION_FLAG && value) {
         message_error("%s: %s takes no value", verb, option->name);
@@ -175,8 +160,7 @@ int options_parse(const struct options *options, int argc, char **argv) {
             argv[count++] = argv[i];
         } else {
             int result = parse_option(options, verb, argc, argv, &i);
-            if (result)
-                return result;
+            if (result) return result;
         }
     }
     return count;

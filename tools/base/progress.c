@@ -18,11 +18,9 @@ void progress_start(struct progress *progress, const char *what, size_t total) {
 void progress_show(struct progress *progress, size_t done) {
     char bar[BAR + 1];
     double now;
-    if (!progress->terminal || ((now = clock_seconds()) - progress->shown < 0.1 && done < progress->total))
-        return;
+    if (!progress->terminal || ((now = clock_seconds()) - progress->shown < 0.1 && done < progress->total)) return;
     progress->shown = now;
-    for (size_t i = 0; i < BAR; i++)
-        bar[i] = (double)i < (double)BAR * (double)done / (double)progress->total ? '#' : '.';
+    for (size_t i = 0; i < BAR; i++) bar[i] = (double)i < (double)BAR * (double)done / (double)progress->total ? '#' : '.';
     bar[BAR] = 0;
     double rate = (double)done / (now - progress->start + 1e-9);
     double left = rate > 0 ? (double)(progress->total - done) / rate : 0;
@@ -31,8 +29,7 @@ void progress_show(struct progress *progress, size_t done) {
 }
 
 void progress_end(struct progress *progress) {
-    if (progress->terminal)
-        fputs("\r\033[K", stderr);
+    if (progress->terminal) fputs("\r\033[K", stderr);
     progress->terminal = false;
 }
 

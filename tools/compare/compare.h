@@ -36,10 +36,10 @@ struct compare_point {
     uint32_t tensor;        /* of the blob */
     bool stored;            /* as bytes */
     struct metric_qparams qparams;
-    float floor, ceiling;   /* numbers beyond are all alike to those that read it, and count as these */
-    size_t count, channels, inner;  /* channels: 1 where there is none; inner: numbers of one channel side by side */
-    struct metric_sums *sums;       /* [channels]: float numbers x, the model's y, over all data */
-    struct metric_sums *inside;     /* the same without those that the ends of the bytes cut off */
+    float floor, ceiling;            /* numbers beyond are all alike to those that read it, and count as these */
+    size_t count, channels, inner;   /* channels: 1 where there is none; inner: numbers of one channel side by side */
+    struct metric_sums *sums;        /* [channels]: float numbers x, the model's y, over all data */
+    struct metric_sums *inside;      /* the same without those that the ends of the bytes cut off */
     struct compare_weights *weights; /* NULL: none, or they cannot be told */
 
     double sqnr_weight, sqnr_own, sqnr_out, cosine, clipped;

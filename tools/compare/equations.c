@@ -17,8 +17,7 @@ struct equations *equations_make(struct onnx_graph *g, size_t rows, size_t unkno
 
 static double left_over(const struct equations *e, size_t row, const double *solution) {
     double rest = e->wanted[row];
-    for (size_t i = 0; i < e->unknowns; i++)
-        rest -= e->weights[row * e->unknowns + i] * solution[i];
+    for (size_t i = 0; i < e->unknowns; i++) rest -= e->weights[row * e->unknowns + i] * solution[i];
     return rest;
 }
 
@@ -28,8 +27,7 @@ static double *weigh_rows(struct onnx_graph *g, const struct equations *e, size_
     *kept = 0;
     for (size_t row = 0; row < e->rows; row++) {
         double norm = 0;
-        for (size_t i = 0; i < e->unknowns; i++)
-            norm += e->weights[row * e->unknowns + i] * e->weights[row * e->unknowns + i];
+        for (size_t i = 0; i < e->unknowns; i++) norm += e->weights[row * e->unknowns + i] * e->weights[row * e->unknowns + i];
         weights[row] = norm > 0 && isfinite(norm) && isfinite(e->wanted[row]) ? 1 / sqrt(norm) : 0;
         *kept += weights[row] > 0;
     }
@@ -42,20 +40,17 @@ static double *weigh_rows(struct onnx_graph *g, const struct equations *e, size_
 static void factorize(const struct equations *e, const double *row_weights, double *matrix) {
     size_t n = e->unknowns;
     for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k <= i; k++)
-            matrix[i * n + k] = i == k ? ridge : 0;
+        for (size_t k = 0; k <= i; k++) matrix[i * n + k] = i == k ? ridge : 0;
     for (size_t row = 0; row < e->rows; row++) {
         const double *w = e->weights + row * n;
         double square = row_weights[row] * row_weights[row];
         for (size_t i = 0; i < n && square > 0; i++)
-            for (size_t k = 0; k <= i && w[i] != 0; k++)
-                matrix[i * n + k] += square * w[i] * w[k];
+            for (size_t k = 0; k <= i && w[i] != 0; k++) matrix[i * n + k] += square * w[i] * w[k];
     }
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k <= i; k++) {
             double rest = matrix[i * n + k];
-            for (size_t j = 0; j < k; j++)
-                rest -= matrix[i * n + j] * matrix[k * n + j];
+            for (size_t j = 0; j < k; j++) rest -= matrix[i * n + j] * matrix[k * n + j];
             matrix[i * n + k] = i == k ? sqrt(fmax(rest, ridge)) : rest / matrix[k * n + k];
         }
     }
@@ -64,8 +59,7 @@ static void factorize(const struct equations *e, const double *row_weights, doub
 /* From unknown `first` on: factor * solution = wanted, in place. */
 static void substitute(const double *factor, size_t n, size_t first, double *wanted) {
     for (size_t i = first; i < n; i++) {
-        for (size_t k = first; k < i; k++)
-            wanted[i] -= factor[i * n + k] * wanted[k];
+        for (size_t k = first; k < i; k++) wanted[i] -= factor[i * n + k] * wanted[k];
         wanted[i] /= factor[i * n + i];
     }
 }
@@ -75,13 +69,11 @@ static void improve(struct onnx_graph *g, const struct equations *e, const doubl
     double *step = graph_doubles(g, (int64_t)n);
     for (size_t row = 0; row < e->rows; row++) {
         double pull = row_weights[row] > 0 ? row_weights[row] * row_weights[row] * left_over(e, row, solution) : 0;
-        for (size_t i = 0; i < n && pull != 0; i++)
-            step[i] += pull * e->weights[row * n + i];
+        for (size_t i = 0; i < n && pull != 0; i++) step[i] += pull * e->weights[row * n + i];
     }
     substitute(factor, n, 0, step);
     for (size_t i = n; i-- > 0;) {
-        for (size_t k = i + 1; k < n; k++)
-            step[i] -= factor[k * n + i] * step[k];
+        for (size_t k = i + 1; k < n; k++) step[i] -= factor[k * n + i] * step[k];
         step[i] /= factor[i * n + i];
         solution[i] += step[i];
     }
@@ -96,8 +88,7 @@ static int by_size(const void *a, const void *b) {
 
 static double *sizes_left(struct onnx_graph *g, const struct equations *e, const double *row_weights, const double *solution) {
     double *sizes = graph_doubles(g, (int64_t)e->rows);
-    for (size_t row = 0; row < e->rows; row++)
-        sizes[row] = row_weights[row] > 0 ? row_weights[row] * fabs(left_over(e, row, solution)) : 0;
+    for (size_t row = 0; row < e->rows; row++) sizes[row] = row_weights[row] > 0 ? row_weights[row] * fabs(left_over(e, row, solution)) : 0;
     return sizes;
 }
 
@@ -107,8 +98,7 @@ static size_t leave_out(struct onnx_graph *g, const struct equations *e, double 
     double *sorted = graph_doubles(g, (int64_t)kept);
     size_t count = 0, out = 0;
     for (size_t row = 0; row < e->rows; row++)
-        if (row_weights[row] > 0)
-            sorted[count++] = sizes[row];
+        if (row_weights[row] > 0) sorted[count++] = sizes[row];
     qsort(sorted, kept, sizeof *sorted, by_size);
     double most = OUTLIER * fmax(e->noise, 1.4826 * sorted[kept / 2] * sqrt((double)kept / (double)(kept - e->unknowns)));
     for (size_t row = 0; row < e->rows && kept - out > e->unknowns + 1; row++) {
@@ -121,8 +111,7 @@ static size_t leave_out(struct onnx_graph *g, const struct equations *e, double 
 static double noise_of(struct onnx_graph *g, const struct equations *e, const double *row_weights, size_t kept, const double *solution) {
     const double *sizes = sizes_left(g, e, row_weights, solution);
     double sum = 0;
-    for (size_t row = 0; row < e->rows; row++)
-        sum += sizes[row] * sizes[row];
+    for (size_t row = 0; row < e->rows; row++) sum += sizes[row] * sizes[row];
     return fmax(e->noise, sqrt(sum / (double)(kept - e->unknowns)));
 }
 
@@ -141,8 +130,7 @@ static double share_left(struct onnx_graph *g, const struct equations *e, const 
 bool equations_solve(struct onnx_graph *g, struct equations *e, double *solution, double *doubts) {
     size_t n = e->unknowns, kept, all, out = 0;
     double *row_weights = weigh_rows(g, e, &kept), *factor = graph_doubles(g, (int64_t)(n * n));
-    if (kept <= n)
-        return false;
+    if (kept <= n) return false;
     for (int round = 0; round < ROUNDS && (round == 0 || out); round++) {
         factorize(e, row_weights, factor);
         improve(g, e, row_weights, factor, solution);
@@ -154,11 +142,9 @@ bool equations_solve(struct onnx_graph *g, struct equations *e, double *solution
     double *unit = graph_doubles(g, (int64_t)n);
     for (size_t i = 0; i < n; i++) {
         double sum = 0;
-        for (size_t k = i; k < n; k++)
-            unit[k] = k == i;
+        for (size_t k = i; k < n; k++) unit[k] = k == i;
         substitute(factor, n, i, unit);
-        for (size_t k = i; k < n; k++)
-            sum += unit[k] * unit[k];
+        for (size_t k = i; k < n; k++) sum += unit[k] * unit[k];
         doubts[i] = noise * sqrt(sum);
     }
     return true;

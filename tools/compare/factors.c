@@ -66,13 +66,11 @@ static void say_by_weights(const struct comparison *c, struct behind *all, const
     size_t channels = compare_channels(x);
     struct behind *b = behind_of(c, all, x);
     bool fits = compare_axis(x) == l->in_axis && compare_axis(y) == l->out_axis && (size_t)l->in_channels == channels;
-    for (size_t i = 0; !fits && i < channels; i++)
-        say(b, i, one);
+    for (size_t i = 0; !fits && i < channels; i++) say(b, i, one);
     for (size_t e = 0; fits && e < l->weights->count; e++) {
         int64_t in, out;
         linear_place(l, (int64_t)e, &in, &out);
-        if (is_open(y, (size_t)out))
-            continue;
+        if (is_open(y, (size_t)out)) continue;
         float model = w->values[e];
         float wanted = (float)(onnx_number(l->weights, e) * l->gain) * compare_factor(c, y, (size_t)out);
         metric_add(&b->sums[in], &model, &wanted, 1);
@@ -82,12 +80,12 @@ static void say_by_weights(const struct comparison *c, struct behind *all, const
 
 /* Operators that give a channel times a factor where they get it times that factor, and keep channels apart. */
 static bool keeps_factors(const struct onnx_node *node) {
-    static const char *const names[] = {"Relu", "LeakyRelu", "PRelu", "Clip", "Add", "Sub", "Sum", "MaxPool", "AveragePool",
-                                        "GlobalMaxPool", "GlobalAveragePool", "ReduceMean", "Pad", "Resize", "Identity", "Dropout",
-                                        "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Slice"};
+    static const char *const names[] = {
+        "Relu",          "LeakyRelu",         "PRelu",      "Clip", "Add",    "Sub",      "Sum",     "MaxPool", "AveragePool",
+        "GlobalMaxPool", "GlobalAveragePool", "ReduceMean", "Pad",  "Resize", "Identity", "Dropout", "Reshape", "Flatten",
+        "Squeeze",       "Unsqueeze",         "Slice"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (graph_is(node, names[i]))
-            return true;
+        if (graph_is(node, names[i])) return true;
     return false;
 }
 
@@ -97,8 +95,7 @@ static void say_by_output(const struct comparison *c, struct behind *all, const 
     struct behind *b = behind_of(c, all, x);
     bool keeps = keeps_factors(node) && channels && after % channels == 0;
     const struct guess *known = all[info_of(y) - c->values].settled;
-    for (size_t i = 0; i < channels; i++)
-        say(b, i, keeps && known ? known[i * (after / channels)] : one);
+    for (size_t i = 0; i < channels; i++) say(b, i, keeps && known ? known[i * (after / channels)] : one);
 }
 
 static struct guess guess_by(const struct metric_sums *sums) {
@@ -111,20 +108,17 @@ static struct guess guess_by(const struct metric_sums *sums) {
  * front of a single output, tell little. */
 static struct guess read_guess(const struct behind *b, size_t channel) {
     struct guess guess = guess_by(&b->sums[channel]);
-    if (guess.factor > 0 && b->sums[channel].xx > 0)
-        guess.doubt += sqrt(b->rough[channel] / 3 / b->sums[channel].xx);
+    if (guess.factor > 0 && b->sums[channel].xx > 0) guess.doubt += sqrt(b->rough[channel] / 3 / b->sums[channel].xx);
     return guess;
 }
 
 /* By what a channel takes on; numbers that may have been added to it are no part of the factor. Few steps of a byte leave it open, too. */
 static struct guess measured_guess(const struct compare_value *info, size_t channel) {
     const struct compare_point *p = info->point;
-    if (!p || !p->stored || p->inside[channel].count < COMPARE_SEEN_LEAST)
-        return (struct guess){0, 0};
+    if (!p || !p->stored || p->inside[channel].count < COMPARE_SEEN_LEAST) return (struct guess){0, 0};
     const struct metric_sums sums = info->movable ? metric_centred(&p->inside[channel]) : p->inside[channel];
     struct guess guess = guess_by(&sums);
-    if (guess.factor > 0)
-        guess.doubt += (double)p->qparams.scale * sqrt(sums.count / 12 / sums.yy);
+    if (guess.factor > 0) guess.doubt += (double)p->qparams.scale * sqrt(sums.count / 12 / sums.yy);
     return guess;
 }
 
@@ -135,12 +129,10 @@ static bool is_one(struct guess guess, double doubt) {
 /* The one that is surer, but 1, which most factors are, where one of them says so. Behind a layer that is wrong what is measured may be
  * anything, and then has large doubts. */
 static struct guess agreed(struct guess a, struct guess b) {
-    if (!(a.factor > 0) || !(b.factor > 0))
-        return a.factor > 0 ? a : b;
+    if (!(a.factor > 0) || !(b.factor > 0)) return a.factor > 0 ? a : b;
     bool differ = fabs(log2(a.factor / b.factor)) >= 0.3 + 2 * (a.doubt + b.doubt);
     double doubt = differ ? 0.1 : 0.2;
-    if (is_one(a, doubt) || is_one(b, doubt))
-        return one;
+    if (is_one(a, doubt) || is_one(b, doubt)) return one;
     return a.doubt < b.doubt ? a : b;
 }
 
@@ -148,8 +140,7 @@ static void settle(const struct comparison *c, const struct behind *all, struct 
     struct compare_value *info = info_of(value);
     const struct behind *b = &all[info - c->values];
     size_t channels = compare_channels(value);
-    if (!b->said || value->is_output || value->is_input)
-        return;
+    if (!b->said || value->is_output || value->is_input) return;
     info->factors = onnx_alloc(c->graph, channels * sizeof *info->factors);
     for (size_t i = 0; i < channels; i++) {
         const struct guess behind = agreed(b->said[i], read_guess(b, i));
@@ -164,8 +155,7 @@ static void settle_rest(const struct comparison *c, const struct compare_weights
     const struct onnx_value *x = l->node->inputs[0], *y = l->node->outputs[0];
     float *factors = info_of(y)->factors;
     size_t channels = compare_channels(y);
-    if (!factors || compare_axis(y) != l->out_axis || (size_t)l->out_channels != channels)
-        return;
+    if (!factors || compare_axis(y) != l->out_axis || (size_t)l->out_channels != channels) return;
     struct metric_sums *sums = onnx_alloc(c->graph, channels * sizeof *sums);
     for (size_t e = 0; e < l->weights->count; e++) {
         int64_t in, out;
@@ -173,8 +163,7 @@ static void settle_rest(const struct comparison *c, const struct compare_weights
         float wanted = (float)(onnx_number(l->weights, e) * l->gain), model = w->values[e] * compare_factor(c, x, (size_t)in);
         metric_add(&sums[out], &wanted, &model, 1);
     }
-    for (size_t i = 0; i < channels; i++)
-        factors[i] = factors[i] > 0 ? factors[i] : (float)metric_factor(&sums[i]);
+    for (size_t i = 0; i < channels; i++) factors[i] = factors[i] > 0 ? factors[i] : (float)metric_factor(&sums[i]);
 }
 
 /* What comes out of an operator that hands channels on has what went in, where nothing was measured: at values that are no points, in
@@ -182,13 +171,10 @@ static void settle_rest(const struct comparison *c, const struct compare_weights
 static void hand_on(const struct comparison *c, const struct onnx_node *node) {
     const struct onnx_value *x = NULL;
     struct onnx_value *y = node->output_count ? node->outputs[0] : NULL;
-    for (int k = 0; k < node->input_count && !x; k++)
-        x = node->inputs[k] && !node->inputs[k]->constant ? node->inputs[k] : NULL;
-    if (!x || !y || y->is_output || !keeps_factors(node) || (!info_of(x)->factors && !info_of(y)->factors))
-        return;
+    for (int k = 0; k < node->input_count && !x; k++) x = node->inputs[k] && !node->inputs[k]->constant ? node->inputs[k] : NULL;
+    if (!x || !y || y->is_output || !keeps_factors(node) || (!info_of(x)->factors && !info_of(y)->factors)) return;
     size_t before = compare_channels(x), after = compare_channels(y);
-    if (!before || after % before)
-        return;
+    if (!before || after % before) return;
     const float *have = info_of(y)->factors;
     float *factors = onnx_alloc(c->graph, after * sizeof *factors);
     for (size_t i = 0; i < after; i++)
@@ -199,26 +185,20 @@ static void hand_on(const struct comparison *c, const struct onnx_node *node) {
 static void look_back(const struct comparison *c, struct behind *all, const struct onnx_node *node) {
     const struct compare_weights *w = compare_weights_of(c, node);
     for (int k = 0; k < node->output_count; k++)
-        if (node->outputs[k])
-            settle(c, all, node->outputs[k]);
+        if (node->outputs[k]) settle(c, all, node->outputs[k]);
     for (int k = 0; k < node->input_count; k++) {
-        if (!node->inputs[k] || node->inputs[k]->constant)
-            continue;
-        if (w && k == 0)
-            say_by_weights(c, all, w);
-        else
-            say_by_output(c, all, node, node->inputs[k]);
+        if (!node->inputs[k] || node->inputs[k]->constant) continue;
+        if (w && k == 0) say_by_weights(c, all, w);
+        else say_by_output(c, all, node, node->inputs[k]);
     }
 }
 
 void compare_find_factors(struct comparison *c) {
     struct behind *all = onnx_alloc(c->graph, c->value_count * sizeof *all);
-    for (size_t n = c->graph->node_count; n-- > 0;)
-        look_back(c, all, c->graph->nodes[n]);
+    for (size_t n = c->graph->node_count; n-- > 0;) look_back(c, all, c->graph->nodes[n]);
     for (size_t n = 0; n < c->graph->node_count; n++) {
         const struct compare_weights *w = compare_weights_of(c, c->graph->nodes[n]);
-        if (w)
-            settle_rest(c, w);
+        if (w) settle_rest(c, w);
         hand_on(c, c->graph->nodes[n]);
     }
 }

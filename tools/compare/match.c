@@ -24,15 +24,11 @@ static bool fits(const struct morsel_blob_tensor *t, const struct onnx_value *va
     struct onnx_shape shape = compare_tensor_shape(t);
     int at = 0;
     for (int i = 0; i < value->shape.rank; i++) {
-        if (value->shape.dims[i] == 1)
-            continue;
-        while (at < shape.rank && shape.dims[at] == 1)
-            at++;
-        if (at == shape.rank || shape.dims[at++] != value->shape.dims[i])
-            return false;
+        if (value->shape.dims[i] == 1) continue;
+        while (at < shape.rank && shape.dims[at] == 1) at++;
+        if (at == shape.rank || shape.dims[at++] != value->shape.dims[i]) return false;
     }
-    while (at < shape.rank && shape.dims[at] == 1)
-        at++;
+    while (at < shape.rank && shape.dims[at] == 1) at++;
     return at == shape.rank && t->type != MORSEL_INT32;
 }
 
@@ -44,8 +40,7 @@ static uint32_t find_io(const struct comparison *c, const struct morsel_blob_sec
     for (uint32_t i = 0; i < section->count; i++) {
         const struct morsel_blob_tensor *t = morsel_blob_tensor(c->network, io[i].tensor);
         bool named = (only && section->count == 1) || !strcmp(morsel_blob_string(c->network, io[i].name), value->name);
-        if (named && (int64_t)morsel_elements(t) == onnx_elements(&value->shape) && t->type != MORSEL_INT32)
-            return io[i].tensor;
+        if (named && (int64_t)morsel_elements(t) == onnx_elements(&value->shape) && t->type != MORSEL_INT32) return io[i].tensor;
     }
     return COMPARE_NONE;
 }
@@ -53,14 +48,11 @@ static uint32_t find_io(const struct comparison *c, const struct morsel_blob_sec
 static uint32_t find_tensor(const struct comparison *c, const struct onnx_value *value) {
     const struct morsel_blob_header *h = morsel_blob_header(c->network);
     uint32_t at = COMPARE_NONE;
-    if (value->is_input)
-        return find_io(c, &h->inputs, value, c->graph->input_count == 1);
-    if (value->is_output && (at = find_io(c, &h->outputs, value, c->graph->output_count == 1)) != COMPARE_NONE)
-        return at;
+    if (value->is_input) return find_io(c, &h->inputs, value, c->graph->input_count == 1);
+    if (value->is_output && (at = find_io(c, &h->outputs, value, c->graph->output_count == 1)) != COMPARE_NONE) return at;
     for (uint32_t i = 0; i < h->tensors.count; i++) {
         const struct morsel_blob_tensor *t = morsel_blob_tensor(c->network, i);
-        if (!t->place && compare_is_name_of(morsel_blob_string(c->network, t->name), value->name) && fits(t, value))
-            return i;
+        if (!t->place && compare_is_name_of(morsel_blob_string(c->network, t->name), value->name) && fits(t, value)) return i;
     }
     return COMPARE_NONE;
 }
@@ -77,8 +69,7 @@ static struct onnx_node *layer_of(const struct onnx_value *value) {
     for (int depth = 0; node && depth < 64; depth++) {
         struct linear linear;
         struct onnx_node *before = NULL;
-        if (linear_read(node, &linear))
-            return node;
+        if (linear_read(node, &linear)) return node;
         bool moves = graph_reshapes(node) || graph_is(node, "Transpose") || graph_is(node, "Identity");
         best = moves && best != node ? best : node;
         for (int i = 0; i < node->input_count && !before; i++)
@@ -92,18 +83,15 @@ static struct onnx_node *layer_of(const struct onnx_value *value) {
 /* A quantizer that takes a Relu or Clip into the ends of its bytes may name them after what comes in, and means what comes out. */
 static struct onnx_value *behind_activation(const struct comparison *c, struct onnx_value *value) {
     struct onnx_node *reader;
-    if (value->is_input || value->is_output || value->uses != 1 || edit_readers(c->graph, value, &reader, 1) != 1)
-        return value;
+    if (value->is_input || value->is_output || value->uses != 1 || edit_readers(c->graph, value, &reader, 1) != 1) return value;
     bool bounds = graph_is(reader, "Relu") || graph_is(reader, "Clip");
     return bounds && reader->outputs[0] && find_tensor(c, reader->outputs[0]) == COMPARE_NONE ? reader->outputs[0] : value;
 }
 
 static void add_point(struct comparison *c, struct onnx_value *value) {
-    if (!value || value->constant || value->type != ONNX_FLOAT || onnx_elements(&value->shape) < 1 || info_of(value)->point)
-        return;
+    if (!value || value->constant || value->type != ONNX_FLOAT || onnx_elements(&value->shape) < 1 || info_of(value)->point) return;
     uint32_t tensor = find_tensor(c, value);
-    if (tensor == COMPARE_NONE)
-        return;
+    if (tensor == COMPARE_NONE) return;
     value = behind_activation(c, value);
     const struct morsel_blob_tensor *t = morsel_blob_tensor(c->network, tensor);
     struct compare_point *p = &c->points[c->point_count++];
@@ -113,8 +101,7 @@ static void add_point(struct comparison *c, struct onnx_value *value) {
     p->count = (size_t)onnx_elements(&value->shape);
     p->channels = compare_channels(value);
     p->inner = 1;
-    for (int i = axis + 1; i < value->shape.rank; i++)
-        p->inner *= (size_t)value->shape.dims[i];
+    for (int i = axis + 1; i < value->shape.rank; i++) p->inner *= (size_t)value->shape.dims[i];
     p->sums = onnx_alloc(c->graph, p->channels * sizeof *p->sums);
     p->inside = onnx_alloc(c->graph, p->channels * sizeof *p->inside);
     info_of(value)->point = p;
@@ -122,25 +109,20 @@ static void add_point(struct comparison *c, struct onnx_value *value) {
 
 static bool any_name(const struct morsel_model *network) {
     for (uint32_t i = 0; i < morsel_blob_header(network)->tensors.count; i++)
-        if (morsel_blob_tensor(network, i)->name)
-            return true;
+        if (morsel_blob_tensor(network, i)->name) return true;
     return false;
 }
 
 static bool enough(const struct comparison *c, struct failure *failure) {
     size_t layers = 0;
-    for (size_t i = 0; i < c->point_count; i++)
-        layers += c->points[i].node && !c->points[i].value->is_output;
-    if (!compare_ends_fit(c, failure))
-        return false;
+    for (size_t i = 0; i < c->point_count; i++) layers += c->points[i].node && !c->points[i].value->is_output;
+    if (!compare_ends_fit(c, failure)) return false;
     if (!layers && !any_name(c->network))
         return failure_set(failure, STATUS_INPUT,
                            "MODEL was written with --strip: without the names of its values its layers cannot be told; make it again "
                            "without --strip, or hand over the quantized ONNX file");
-    if (!layers && !compare_insides_fit(c, failure))
-        return false;
-    if (!layers && c->graph->node_count > 2)
-        onnx_notice(c->report, "no value inside the network can be compared: only outputs are");
+    if (!layers && !compare_insides_fit(c, failure)) return false;
+    if (!layers && c->graph->node_count > 2) onnx_notice(c->report, "no value inside the network can be compared: only outputs are");
     return true;
 }
 
@@ -164,11 +146,9 @@ bool compare_match(struct comparison *c, struct failure *failure) {
         c->values[i] = (struct compare_value){.low = INFINITY, .high = -INFINITY};
         c->graph->values[i]->lowered = &c->values[i];
     }
-    for (size_t i = 0; i < c->graph->input_count; i++)
-        add_point(c, c->graph->inputs[i]);
+    for (size_t i = 0; i < c->graph->input_count; i++) add_point(c, c->graph->inputs[i]);
     for (size_t n = 0; n < c->graph->node_count; n++)
-        for (int k = 0; k < c->graph->nodes[n]->output_count; k++)
-            add_point(c, c->graph->nodes[n]->outputs[k]);
+        for (int k = 0; k < c->graph->nodes[n]->output_count; k++) add_point(c, c->graph->nodes[n]->outputs[k]);
     set_limits(c);
     for (size_t i = 0; i < c->point_count; i++) {
         struct compare_point *p = &c->points[i];

@@ -56,13 +56,13 @@ static void put_input(struct worker *w, const struct compare_point *p, const flo
 }
 
 static void add_channels(const struct compare_point *p, struct metric_sums *sums, const float *x, const float *y) {
-    float low = (float)(p->qparams.least - p->qparams.zero) * p->qparams.scale, high = (float)(p->qparams.most - p->qparams.zero) * p->qparams.scale;
+    float low = (float)(p->qparams.least - p->qparams.zero) * p->qparams.scale,
+          high = (float)(p->qparams.most - p->qparams.zero) * p->qparams.scale;
     for (size_t at = 0, c = 0; at < p->count; at += p->inner, c = c + 1 < p->channels ? c + 1 : 0) {
         struct metric_sums *inside = &sums[p->channels + c];
         metric_add(&sums[c], x + at, y + at, p->inner);
         for (size_t i = at; p->stored && i < at + p->inner; i++)
-            if (y[i] > low && y[i] < high)
-                metric_add(inside, x + i, y + i, 1);
+            if (y[i] > low && y[i] < high) metric_add(inside, x + i, y + i, 1);
     }
 }
 
@@ -77,8 +77,7 @@ static void watch_both(void *context, unsigned index, size_t sample, const struc
         w->lows[at] = data[i] < w->lows[at] ? data[i] : w->lows[at];
         w->highs[at] = data[i] > w->highs[at] ? data[i] : w->highs[at];
     }
-    if (!p)
-        return;
+    if (!p) return;
     if (value->is_input) {
         put_input(w, p, data);
     } else if (!w->ran) {
@@ -107,15 +106,13 @@ static bool open_first(struct worker *w, struct failure *failure) {
         good = (w->sums[i] = calloc(2 * c->points[i].channels, sizeof **w->sums)) != NULL;
     }
     good = good && (w->numbers = malloc(2 * most * sizeof(float))) != NULL;
-    if (!good)
-        return failure_memory(failure, 2 * most * sizeof(float));
+    if (!good) return failure_memory(failure, 2 * most * sizeof(float));
     for (size_t i = 0; i < c->value_count; i++) {
         w->lows[i] = INFINITY;
         w->highs[i] = -INFINITY;
     }
     bool *wanted = calloc(c->value_count + 1, sizeof *wanted);
-    for (size_t i = 0; wanted && i < c->value_count; i++)
-        wanted[i] = c->values[i].point != NULL;
+    for (size_t i = 0; wanted && i < c->value_count; i++) wanted[i] = c->values[i].point != NULL;
     w->observer = wanted ? observer_open(c->graph, wanted, failure) : NULL;
     free(wanted);
     return w->observer ? whole_run_open(&w->model, c->network, failure) : failure_memory(failure, c->value_count);
@@ -141,12 +138,9 @@ static void merge_first(struct comparison *c, struct worker *w) {
 
 static bool first_pass(struct measuring *m, const struct executor *executor, struct failure *failure) {
     for (unsigned i = 0; i < m->count; i++)
-        if (!open_first(&m->workers[i], failure))
-            return false;
-    if (!over_data(executor, m->c->data, m->count, "samples, in the network as it runs", watch_both, NULL, m, failure))
-        return false;
-    for (unsigned i = 0; i < m->count; i++)
-        merge_first(m->c, &m->workers[i]);
+        if (!open_first(&m->workers[i], failure)) return false;
+    if (!over_data(executor, m->c->data, m->count, "samples, in the network as it runs", watch_both, NULL, m, failure)) return false;
+    for (unsigned i = 0; i < m->count; i++) merge_first(m->c, &m->workers[i]);
     return true;
 }
 
@@ -192,8 +186,7 @@ static void weigh(struct comparison *c) {
         for (size_t e = 0; w && e < w->linear.weights->count; e++) {
             int64_t in, out;
             linear_place(&w->linear, (int64_t)e, &in, &out);
-            if (is_idle(&c->points[i], (size_t)out))
-                continue;
+            if (is_idle(&c->points[i], (size_t)out)) continue;
             float wanted = (float)(onnx_number(w->linear.weights, e) * w->linear.gain);
             float model = w->values[e] * compare_factor(c, w->linear.node->inputs[0], (size_t)in) /
                           compare_factor(c, w->linear.node->outputs[0], (size_t)out);
@@ -212,8 +205,7 @@ static void keep_float(void *context, unsigned index, size_t sample, const struc
     struct worker *w = &m->workers[index];
     const struct compare_value *info = value->lowered;
     (void)sample;
-    if (info->point)
-        memcpy(w->floats[w->slots[info->point - w->c->points]], data, count * sizeof *data);
+    if (info->point) memcpy(w->floats[w->slots[info->point - w->c->points]], data, count * sizeof *data);
 }
 
 static void add_own(struct worker *w, const struct compare_point *p, const float *y) {
@@ -224,8 +216,7 @@ static void add_own(struct worker *w, const struct compare_point *p, const float
         const struct metric_channel channel = {compare_factor(w->c, p->value, c), compare_shift(p->value, c)};
         for (size_t i = at; i < at + p->inner; i++) {
             float wanted = within(p, x[i]), have = within(p, p->stored ? metric_stored(&p->qparams, channel, y[i]) : y[i]);
-            if (metric_same_infinity(wanted, have))
-                continue;
+            if (metric_same_infinity(wanted, have)) continue;
             double error = (double)wanted - (double)have;
             signal += (double)wanted * (double)wanted;
             noise += error * error;
@@ -239,8 +230,7 @@ static void add_own(struct worker *w, const struct compare_point *p, const float
 
 static void watch_own(void *context, const struct onnx_value *value, const float *data, size_t count) {
     (void)count;
-    if (value->lowered)
-        add_own(context, value->lowered, data);
+    if (value->lowered) add_own(context, value->lowered, data);
 }
 
 static void run_own(void *context, unsigned index, size_t sample, const struct executor_run *run) {
@@ -248,11 +238,9 @@ static void run_own(void *context, unsigned index, size_t sample, const struct e
     struct worker *w = &m->workers[index];
     (void)sample;
     (void)run;
-    if (w->failed)
-        return;
+    if (w->failed) return;
     for (size_t i = 0; i < m->c->point_count; i++) /* the rounding of inputs is theirs */
-        if (!m->c->points[i].node)
-            add_own(w, &m->c->points[i], w->floats[w->slots[i]]);
+        if (!m->c->points[i].node) add_own(w, &m->c->points[i], w->floats[w->slots[i]]);
     w->failed = !executor_run(w->run, (const float *const *)w->floats, watch_own, w, &w->failure);
 }
 
@@ -262,19 +250,15 @@ static bool open_second(struct worker *w, const struct onnx_graph *cut, const st
     w->floats = calloc(cut->input_count + 1, sizeof *w->floats);
     w->slots = calloc(c->point_count + 1, sizeof *w->slots);
     w->own = calloc(c->point_count + 1, sizeof *w->own);
-    if (!w->floats || !w->slots || !w->own)
-        return failure_memory(failure, cut->input_count * sizeof *w->floats);
+    if (!w->floats || !w->slots || !w->own) return failure_memory(failure, cut->input_count * sizeof *w->floats);
     for (size_t i = 0; i < cut->input_count; i++) {
         size_t bytes = (size_t)onnx_elements(&cut->inputs[i]->shape) * sizeof(float);
-        if (!(w->floats[i] = calloc(1, bytes + 1)))
-            return failure_memory(failure, bytes);
+        if (!(w->floats[i] = calloc(1, bytes + 1))) return failure_memory(failure, bytes);
     }
     for (size_t i = 0; i < c->point_count; i++) {
         const struct compare_point *p = &c->points[i];
-        for (size_t k = 0; !p->node && k < c->graph->input_count; k++)
-            w->slots[i] = c->graph->inputs[k] == p->value ? k : w->slots[i];
-        if (p->node)
-            w->slots[i] = next++;
+        for (size_t k = 0; !p->node && k < c->graph->input_count; k++) w->slots[i] = c->graph->inputs[k] == p->value ? k : w->slots[i];
+        if (p->node) w->slots[i] = next++;
     }
     w->run = executor_run_open(own, failure);
     return w->run != NULL;
@@ -297,10 +281,8 @@ static void merge_second(struct comparison *c, const struct worker *workers, uns
 static bool second_pass(struct measuring *m, const struct executor *executor, const struct onnx_graph *cut, const struct executor *own,
                         struct failure *failure) {
     for (unsigned i = 0; i < m->count; i++)
-        if (!open_second(&m->workers[i], cut, own, failure))
-            return false;
-    if (!over_data(executor, m->c->data, m->count, "samples, each layer on its own", keep_float, run_own, m, failure))
-        return false;
+        if (!open_second(&m->workers[i], cut, own, failure)) return false;
+    if (!over_data(executor, m->c->data, m->count, "samples, each layer on its own", keep_float, run_own, m, failure)) return false;
     for (unsigned i = 0; i < m->count; i++)
         if (m->workers[i].failed) {
             *failure = m->workers[i].failure;
@@ -316,10 +298,8 @@ static void worker_close(struct worker *w, size_t floats) {
     whole_run_close(&w->model);
     observer_close(w->observer);
     executor_run_close(w->run);
-    for (size_t i = 0; w->sums && i < w->c->point_count; i++)
-        free(w->sums[i]);
-    for (size_t i = 0; w->floats && i < floats; i++)
-        free(w->floats[i]);
+    for (size_t i = 0; w->sums && i < w->c->point_count; i++) free(w->sums[i]);
+    for (size_t i = 0; w->floats && i < floats; i++) free(w->floats[i]);
     free(w->sums);
     free(w->lows);
     free(w->highs);
@@ -336,8 +316,7 @@ bool compare_measure(struct comparison *c, struct failure *failure) {
     struct executor *executor = executor_open(c->graph, failure), *own = NULL;
     struct onnx_graph *cut = NULL;
     bool good = executor && (m.workers || failure_memory(failure, count * sizeof *m.workers));
-    for (unsigned i = 0; good && i < count; i++)
-        m.workers[i].c = c;
+    for (unsigned i = 0; good && i < count; i++) m.workers[i].c = c;
     good = good && first_pass(&m, executor, failure);
     if (good) {
         compare_find_movable(c);
@@ -349,8 +328,7 @@ bool compare_measure(struct comparison *c, struct failure *failure) {
         own = executor_open(cut, failure);
         good = own && second_pass(&m, executor, cut, own, failure);
     }
-    for (unsigned i = 0; m.workers && i < count; i++)
-        worker_close(&m.workers[i], cut ? cut->input_count : 0);
+    for (unsigned i = 0; m.workers && i < count; i++) worker_close(&m.workers[i], cut ? cut->input_count : 0);
     free(m.workers);
     executor_close(own);
     executor_close(executor);

@@ -65,20 +65,17 @@ double metric_noise(const struct metric_sums *sums) {
 double metric_sqnr(double signal, double noise) {
     if (isnan(signal) || isnan(noise)) /* the model gives what is no number */
         return -METRIC_MOST;
-    if (!(noise > 0))
-        return METRIC_MOST;
+    if (!(noise > 0)) return METRIC_MOST;
     return fmin(METRIC_MOST, fmax(-METRIC_MOST, 10 * log10(signal / noise)));
 }
 
 double metric_cosine(double xx, double xy, double yy) {
-    if (xx > 0 && yy > 0)
-        return xy / sqrt(xx) / sqrt(yy);
+    if (xx > 0 && yy > 0) return xy / sqrt(xx) / sqrt(yy);
     return xx > 0 || yy > 0 ? 0 : 1;
 }
 
 double metric_factor(const struct metric_sums *sums) {
-    if (!(sums->xx > 0) || !(metric_cosine(sums->xx, sums->xy, sums->yy) > 0.9))
-        return 0;
+    if (!(sums->xx > 0) || !(metric_cosine(sums->xx, sums->xy, sums->yy) > 0.9)) return 0;
     return exp2(rint(EQUALIZE_STEPS_AN_OCTAVE * log2(sums->xy / sums->xx)) / EQUALIZE_STEPS_AN_OCTAVE);
 }
 

@@ -31,22 +31,17 @@ static bool sums_up(const struct onnx_node *node) {
 /* Whether what is added to an input can be made up for behind the node, or in it. */
 static bool makes_up(const struct comparison *c, const bool *fixed, struct onnx_node *node) {
     struct linear l;
-    if (!node->input_count || !node->inputs[0] || node->inputs[0]->constant || !node->output_count || !node->outputs[0])
-        return false;
-    if (linear_read(node, &l))
-        return reads_evenly(&l);
+    if (!node->input_count || !node->inputs[0] || node->inputs[0]->constant || !node->output_count || !node->outputs[0]) return false;
+    if (linear_read(node, &l)) return reads_evenly(&l);
     return (sums_up(node) || hands_on(node)) && !fixed[index_of(c, node->outputs[0])];
 }
 
 /* Whether a node can add numbers to what it makes, or hands them on. */
 static bool may_add(struct onnx_node *node) {
     struct linear l;
-    if (!node->input_count || !node->inputs[0] || node->inputs[0]->constant || !node->output_count || !node->outputs[0])
-        return false;
-    if (linear_read(node, &l))
-        return linear_takes_bias(&l) && compare_axis(node->outputs[0]) == l.out_axis;
-    if (sums_up(node))
-        return info_of(node->inputs[0])->movable || info_of(node->inputs[1])->movable;
+    if (!node->input_count || !node->inputs[0] || node->inputs[0]->constant || !node->output_count || !node->outputs[0]) return false;
+    if (linear_read(node, &l)) return linear_takes_bias(&l) && compare_axis(node->outputs[0]) == l.out_axis;
+    if (sums_up(node)) return info_of(node->inputs[0])->movable || info_of(node->inputs[1])->movable;
     return hands_on(node) && info_of(node->inputs[0])->movable;
 }
 
@@ -60,6 +55,5 @@ void compare_find_movable(struct comparison *c) {
             if (g->nodes[n]->inputs[k] && !g->nodes[n]->inputs[k]->constant && !makes_up(c, fixed, g->nodes[n]))
                 fixed[index_of(c, g->nodes[n]->inputs[k])] = true;
     for (size_t n = 0; n < g->node_count; n++)
-        if (may_add(g->nodes[n]))
-            info_of(g->nodes[n]->outputs[0])->movable = !fixed[index_of(c, g->nodes[n]->outputs[0])];
+        if (may_add(g->nodes[n])) info_of(g->nodes[n]->outputs[0])->movable = !fixed[index_of(c, g->nodes[n]->outputs[0])];
 }

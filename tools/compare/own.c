@@ -38,8 +38,7 @@ static struct onnx_value *bias_in(const struct comparison *c, struct onnx_graph 
         float weight = weight_of(c, w, e, &in, &out);
         bias[out] += (double)weight * (double)compare_shift(node->inputs[0], (size_t)in);
     }
-    for (int64_t o = 0; o < w->linear.out_channels; o++)
-        ((float *)tensor->data)[o] = (float)bias[o];
+    for (int64_t o = 0; o < w->linear.out_channels; o++) ((float *)tensor->data)[o] = (float)bias[o];
     return value;
 }
 
@@ -53,8 +52,7 @@ static void replace_weights(const struct comparison *c, struct onnx_graph *g, st
     edit_set_input(g, node, 1, weights_in(c, g, w));
     if (graph_is(node, "MatMul") && (is_moved(origin->inputs[0]) || is_moved(origin->outputs[0])))
         edit_become(g, node, "Gemm", "", (struct onnx_value *[]){node->inputs[0], node->inputs[1]}, 2);
-    if (graph_is(node, "MatMul"))
-        return;
+    if (graph_is(node, "MatMul")) return;
     edit_set_input(g, node, 2, bias_in(c, g, w));
     if (graph_is(node, "Gemm")) {
         edit_attribute_float(g, node, "alpha", 1);
@@ -78,8 +76,7 @@ static void cut(struct onnx_graph *g, struct onnx_value *value, const struct com
 
 static void *longer(struct onnx_graph *g, struct onnx_value *const *list, size_t count, size_t more) {
     struct onnx_value **longer = onnx_alloc(g, (count + more) * sizeof *longer);
-    if (count)
-        memcpy(longer, list, count * sizeof *longer);
+    if (count) memcpy(longer, list, count * sizeof *longer);
     return longer;
 }
 
@@ -94,11 +91,9 @@ struct onnx_graph *compare_own_graph(const struct comparison *c) {
     g->outputs = longer(g, g->outputs, g->output_count, c->point_count);
     for (size_t i = 0; i < c->point_count; i++)
         for (size_t n = 0; n < nodes && c->points[i].weights; n++)
-            if (c->graph->nodes[n] == c->points[i].node)
-                replace_weights(c, g, copies[n], c->points[i].weights);
+            if (c->graph->nodes[n] == c->points[i].node) replace_weights(c, g, copies[n], c->points[i].weights);
     for (size_t i = 0; i < c->point_count; i++)
         for (size_t v = 0; v < values && c->points[i].node; v++)
-            if (c->graph->values[v] == c->points[i].value)
-                cut(g, origins[v], &c->points[i]);
+            if (c->graph->values[v] == c->points[i].value) cut(g, origins[v], &c->points[i]);
     return g;
 }

@@ -12,19 +12,16 @@ enum { LISTED_MOST = 4 };
 bool compare_is_name_of(const char *name, const char *value) {
     static const char *const endings[] = {"", "_quantized", "_QuantizeLinear_Output"};
     size_t length = strlen(value);
-    if (strncmp(name, value, length))
-        return false;
+    if (strncmp(name, value, length)) return false;
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (!strcmp(name + length, endings[i]))
-            return true;
+        if (!strcmp(name + length, endings[i])) return true;
     return false;
 }
 
 struct onnx_shape compare_tensor_shape(const struct morsel_blob_tensor *t) {
     struct onnx_shape shape = {.rank = (int)t->rank};
     bool last = t->layout == MORSEL_CHANNELS_LAST && t->rank >= 3;
-    for (uint32_t i = 0; i < t->rank; i++)
-        shape.dims[i] = t->dims[!last || !i ? i : i == 1 ? t->rank - 1 : i - 1];
+    for (uint32_t i = 0; i < t->rank; i++) shape.dims[i] = t->dims[!last || !i ? i : i == 1 ? t->rank - 1 : i - 1];
     return shape;
 }
 
@@ -36,10 +33,8 @@ struct list {
 
 static void add(struct list *list, const char *name, const struct onnx_shape *shape) {
     char dims[96];
-    if (list->used + 1 >= sizeof list->text || list->count++ > LISTED_MOST)
-        return;
-    if (list->count > LISTED_MOST)
-        list->used += (size_t)snprintf(list->text + list->used, sizeof list->text - list->used, " ...");
+    if (list->used + 1 >= sizeof list->text || list->count++ > LISTED_MOST) return;
+    if (list->count > LISTED_MOST) list->used += (size_t)snprintf(list->text + list->used, sizeof list->text - list->used, " ...");
     else
         list->used += (size_t)snprintf(list->text + list->used, sizeof list->text - list->used, "%s'%.40s' %s", list->used ? ", " : "",
                                        name, onnx_shape_text(shape, dims, sizeof dims));
@@ -51,8 +46,7 @@ static bool found(const struct onnx_value *value) {
 
 static size_t list_missing(struct onnx_value *const *values, size_t count, struct list *list) {
     for (size_t i = 0; i < count; i++)
-        if (!found(values[i]))
-            add(list, values[i]->name, &values[i]->shape);
+        if (!found(values[i])) add(list, values[i]->name, &values[i]->shape);
     return list->count;
 }
 
@@ -68,8 +62,7 @@ bool compare_ends_fit(const struct comparison *c, struct failure *failure) {
     const struct morsel_blob_header *h = morsel_blob_header(c->network);
     struct list missing = {0}, there = {0};
     bool inputs = list_missing(c->graph->inputs, c->graph->input_count, &missing) != 0;
-    if (!inputs && !list_missing(c->graph->outputs, c->graph->output_count, &missing))
-        return true;
+    if (!inputs && !list_missing(c->graph->outputs, c->graph->output_count, &missing)) return true;
     list_section(c, inputs ? &h->inputs : &h->outputs, &there);
     return failure_set(failure, STATUS_INPUT,
                        "the two have not the same %s, in name and size: MODEL lacks %s, and has %s; is it made from this file, with "
@@ -90,8 +83,7 @@ static bool has_value(const struct comparison *c, const struct morsel_blob_tenso
 static bool is_end(const struct comparison *c, const struct morsel_blob_section *section, uint32_t tensor) {
     const struct morsel_blob_io *io = morsel_blob_at(c->network, section->offset);
     for (uint32_t i = 0; i < section->count; i++)
-        if (io[i].tensor == tensor)
-            return true;
+        if (io[i].tensor == tensor) return true;
     return false;
 }
 
@@ -101,17 +93,14 @@ bool compare_insides_fit(const struct comparison *c, struct failure *failure) {
     for (uint32_t i = 0; i < h->tensors.count; i++) {
         const struct morsel_blob_tensor *t = morsel_blob_tensor(c->network, i);
         struct onnx_shape shape = compare_tensor_shape(t);
-        if (t->place || !t->name || is_end(c, &h->inputs, i) || is_end(c, &h->outputs, i))
-            continue;
-        if (has_value(c, t))
-            return true;
+        if (t->place || !t->name || is_end(c, &h->inputs, i) || is_end(c, &h->outputs, i)) continue;
+        if (has_value(c, t)) return true;
         add(&theirs, morsel_blob_string(c->network, t->name), &shape);
     }
     for (size_t n = 0; n < c->graph->node_count; n++)
         for (int k = 0; k < c->graph->nodes[n]->output_count; k++) {
             const struct onnx_value *value = c->graph->nodes[n]->outputs[k];
-            if (value && !value->is_output)
-                add(&ours, value->name, &value->shape);
+            if (value && !value->is_output) add(&ours, value->name, &value->shape);
         }
     return !theirs.count || !ours.count ||
            failure_set(failure, STATUS_INPUT,

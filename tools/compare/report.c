@@ -10,18 +10,15 @@
 /* The least on its own is to blame for more than what only passes errors on; of equals the one that comes first in the network. */
 static int by_blame(const void *a, const void *b) {
     const struct compare_point *x = *(const struct compare_point *const *)a, *y = *(const struct compare_point *const *)b;
-    if (x->sqnr_own != y->sqnr_own)
-        return x->sqnr_own < y->sqnr_own ? -1 : 1;
+    if (x->sqnr_own != y->sqnr_own) return x->sqnr_own < y->sqnr_own ? -1 : 1;
     return x < y ? -1 : x > y;
 }
 
 size_t compare_layers(const struct comparison *c, bool worst, const struct compare_point **order) {
     size_t count = 0;
     for (size_t i = 0; i < c->point_count; i++)
-        if (c->points[i].node)
-            order[count++] = &c->points[i];
-    if (worst && count)
-        qsort(order, count, sizeof *order, by_blame);
+        if (c->points[i].node) order[count++] = &c->points[i];
+    if (worst && count) qsort(order, count, sizeof *order, by_blame);
     return count;
 }
 
@@ -48,8 +45,7 @@ static void json_point(struct json *json, const struct compare_point *p) {
 
 static size_t all_rescaled(const struct comparison *c) {
     size_t all = 0;
-    for (size_t i = 0; i < c->point_count; i++)
-        all += c->points[i].rescaled;
+    for (size_t i = 0; i < c->point_count; i++) all += c->points[i].rescaled;
     return all;
 }
 
@@ -60,35 +56,29 @@ void compare_json(struct json *json, const struct comparison *c) {
     json_integer(json, "samples", (int64_t)quant_data_count(c->data));
     json_integer(json, "rescaled_channels", (int64_t)all_rescaled(c));
     json_open_array(json, "layers");
-    for (size_t i = 0; i < count; i++)
-        json_point(json, order[i]);
+    for (size_t i = 0; i < count; i++) json_point(json, order[i]);
     json_close_array(json);
     json_open_array(json, "inputs");
     for (size_t i = 0; i < c->point_count; i++)
-        if (!c->points[i].node)
-            json_point(json, &c->points[i]);
+        if (!c->points[i].node) json_point(json, &c->points[i]);
     json_close_array(json);
     json_open_array(json, "warnings");
-    for (size_t i = 0; i < c->report->notice_count; i++)
-        json_text(json, NULL, c->report->notices[i]);
+    for (size_t i = 0; i < c->report->notice_count; i++) json_text(json, NULL, c->report->notices[i]);
     json_close_array(json);
 }
 
 /* A text of at most `most` letters: the end of a longer one. */
 static const char *ending(const char *text, size_t most, char room[64]) {
     size_t length = strlen(text);
-    if (length <= most)
-        return text;
+    if (length <= most) return text;
     snprintf(room, 64, "...%s", text + length - most + 3);
     return room;
 }
 
 static void put_point(const struct compare_point *p) {
     char name[64], weights[16] = "-", clipped[16] = "-";
-    if (p->weights)
-        snprintf(weights, sizeof weights, "%.1f", p->sqnr_weight);
-    if (p->clipped > 0)
-        snprintf(clipped, sizeof clipped, "%.3f %%", p->clipped * 100);
+    if (p->weights) snprintf(weights, sizeof weights, "%.1f", p->sqnr_weight);
+    if (p->clipped > 0) snprintf(clipped, sizeof clipped, "%.3f %%", p->clipped * 100);
     printf("%8.1f %10.1f %9s %10.6f %10s  %-18s %s\n", p->sqnr_own, p->sqnr_out, weights, p->cosine, clipped,
            p->node ? p->node->op : "Input", ending(p->node ? p->node->name : p->value->name, 48, name));
 }
@@ -100,18 +90,14 @@ void compare_text(const struct comparison *c, size_t most) {
     printf("output SQNR %.2f dB over %zu sample%s\n\n", c->output_sqnr, samples, samples == 1 ? "" : "s");
     printf("layers, worst first: SQNR in dB on its own, of what comes out in the network as it runs, of the weights\n");
     printf("     own    network   weights     cosine    clipped  operator           layer\n");
-    for (size_t i = 0; i < shown; i++)
-        put_point(order[i]);
-    if (shown < count)
-        printf("  ... and %zu more: --limit 0 shows all\n", count - shown);
+    for (size_t i = 0; i < shown; i++) put_point(order[i]);
+    if (shown < count) printf("  ... and %zu more: --limit 0 shows all\n", count - shown);
     for (size_t i = 0; i < c->point_count; i++)
-        if (!c->points[i].node)
-            put_point(&c->points[i]);
+        if (!c->points[i].node) put_point(&c->points[i]);
     if (rescaled)
         printf("\n%zu channels inside the model are rescaled by powers of 2^(1/4), or have a number added, which the layers around them\n"
-               "make up for: that is no error, and taken out of these figures\n", rescaled);
-    if (c->report->notice_count)
-        printf("\nlikely causes\n");
-    for (size_t i = 0; i < c->report->notice_count; i++)
-        printf("  %s\n", c->report->notices[i]);
+               "make up for: that is no error, and taken out of these figures\n",
+               rescaled);
+    if (c->report->notice_count) printf("\nlikely causes\n");
+    for (size_t i = 0; i < c->report->notice_count; i++) printf("  %s\n", c->report->notices[i]);
 }

@@ -14,9 +14,9 @@
 #include <math.h>
 
 enum { READERS_MOST = 16 };
-static const double too_much = 0.25;   /* of what biases say that no numbers explain: they are wrong */
-static const double agreement = 3;     /* so many times the doubts of both may lie between them */
-static const double certainty = 5;     /* nothing was added to a value that has no channel beyond so many times its doubt */
+static const double too_much = 0.25;     /* of what biases say that no numbers explain: they are wrong */
+static const double agreement = 3;       /* so many times the doubts of both may lie between them */
+static const double certainty = 5;       /* nothing was added to a value that has no channel beyond so many times its doubt */
 static const double bias_noise = 0x1p-8; /* what quantizers correct in biases, as a part of what is read */
 
 static struct compare_value *info_of(const struct onnx_value *value) {
@@ -62,8 +62,7 @@ static struct guess *look_ahead(const struct search *s, const struct onnx_value 
     struct guess *guesses = onnx_alloc(s->graph, channels * sizeof *guesses);
     for (size_t i = 0; i < channels; i++) {
         guesses[i] = (struct guess){0, INFINITY};
-        if (!p || !p->stored || p->inside[i].count < COMPARE_SEEN_LEAST)
-            continue;
+        if (!p || !p->stored || p->inside[i].count < COMPARE_SEEN_LEAST) continue;
         const struct metric_sums sums = metric_restored(&p->inside[i], (double)compare_factor(s->c, value, i), 0);
         const struct metric_sums centred = metric_centred(&sums);
         guesses[i] = (struct guess){(sums.y - sums.x) / sums.count, sqrt(metric_noise(&centred) / sums.count)};
@@ -75,8 +74,7 @@ static struct guess *look_ahead(const struct search *s, const struct onnx_value 
 
 static bool any_certain(const struct guess *guesses, size_t channels) {
     for (size_t i = 0; i < channels; i++)
-        if (isfinite(guesses[i].doubt) && fabs(guesses[i].shift) > certainty * guesses[i].doubt)
-            return true;
+        if (isfinite(guesses[i].doubt) && fabs(guesses[i].shift) > certainty * guesses[i].doubt) return true;
     return false;
 }
 
@@ -127,47 +125,39 @@ static struct equations *ask_biases(struct search *s, const struct onnx_value *v
     int count = edit_readers(s->graph, value, readers, READERS_MOST);
     for (int i = 0; i < count && i < READERS_MOST; i++) {
         const struct compare_weights *w = compare_weights_of(s->c, readers[i]);
-        if (!w)
-            continue;
+        if (!w) continue;
         settle(s, readers[i]->outputs[0]);
         weights[known++] = w;
         rows += (size_t)w->linear.out_channels;
     }
-    if (!known)
-        return NULL;
+    if (!known) return NULL;
     struct equations *e = equations_make(s->graph, rows, compare_channels(value), bias_noise * size_of(value));
-    for (size_t i = 0, first = 0; i < known; first += (size_t)weights[i++]->linear.out_channels)
-        add_rows(s, e, first, weights[i]);
+    for (size_t i = 0, first = 0; i < known; first += (size_t)weights[i++]->linear.out_channels) add_rows(s, e, first, weights[i]);
     return e;
 }
 
 /* `guesses` come as what was found ahead. */
 static void by_biases(const struct search *s, struct equations *e, struct guess *guesses) {
     double *shifts = graph_doubles(s->graph, (int64_t)e->unknowns), *doubts = graph_doubles(s->graph, (int64_t)e->unknowns);
-    for (size_t i = 0; i < e->unknowns; i++)
-        shifts[i] = guesses[i].shift;
+    for (size_t i = 0; i < e->unknowns; i++) shifts[i] = guesses[i].shift;
     bool still = !any_certain(guesses, e->unknowns);
     if (equations_solve(s->graph, e, shifts, doubts)) {
         enum trust trust = still ? TRUST_NEITHER : e->left > too_much ? TRUST_AHEAD : TRUST_BEHIND;
-        for (size_t i = 0; i < e->unknowns; i++)
-            guesses[i] = agreed(guesses[i], (struct guess){shifts[i], doubts[i]}, trust);
+        for (size_t i = 0; i < e->unknowns; i++) guesses[i] = agreed(guesses[i], (struct guess){shifts[i], doubts[i]}, trust);
         return;
     }
     for (size_t i = 0; i < e->unknowns; i++)
-        if (!isfinite(guesses[i].doubt) || !equations_explained(e, shifts, i))
-            guesses[i] = (struct guess){0, 0};
+        if (!isfinite(guesses[i].doubt) || !equations_explained(e, shifts, i)) guesses[i] = (struct guess){0, 0};
 }
 
 /* By what an operator makes of the value: the same, or the sum with another one. */
 static void by_result(struct search *s, const struct onnx_value *value, struct guess *guesses) {
     struct onnx_node *node;
-    if (edit_readers(s->graph, value, &node, 1) < 1)
-        return;
+    if (edit_readers(s->graph, value, &node, 1) < 1) return;
     const struct onnx_value *other = !graph_is(node, "Add") ? NULL : node->inputs[0] == value ? node->inputs[1] : node->inputs[0];
     enum trust trust = any_certain(guesses, compare_channels(value)) ? TRUST_BEHIND : TRUST_NEITHER;
     settle(s, node->outputs[0]);
-    if (other)
-        settle(s, other);
+    if (other) settle(s, other);
     for (size_t i = 0; i < compare_channels(value); i++) {
         struct guess all = guess_at(s, node->outputs[0], i), rest = other ? guess_at(s, other, i) : (struct guess){0, 0};
         guesses[i] = agreed(guesses[i], (struct guess){all.shift - rest.shift, all.doubt + rest.doubt}, trust);
@@ -177,31 +167,24 @@ static void by_result(struct search *s, const struct onnx_value *value, struct g
 /* Values whose readers' biases say nothing follow from those whose readers' do: the way back from them never comes around. */
 static void settle(struct search *s, const struct onnx_value *value) {
     struct found *found = found_of(s, value);
-    if (found->settled || !info_of(value)->movable)
-        return;
+    if (found->settled || !info_of(value)->movable) return;
     found->settled = true;
     struct guess *guesses = found->guesses = look_ahead(s, value);
     struct equations *e = ask_biases(s, value);
-    if (e)
-        by_biases(s, e, guesses);
-    else
-        by_result(s, value, guesses);
-    if (!any_certain(guesses, compare_channels(value)))
-        found->guesses = NULL;
+    if (e) by_biases(s, e, guesses);
+    else by_result(s, value, guesses);
+    if (!any_certain(guesses, compare_channels(value))) found->guesses = NULL;
 }
 
 void compare_find_shifts(struct comparison *c) {
     struct search s = {c, c->graph, onnx_alloc(c->graph, c->value_count * sizeof *s.values)};
     for (size_t n = c->graph->node_count; n-- > 0;) {
         struct onnx_value *value = c->graph->nodes[n]->output_count ? c->graph->nodes[n]->outputs[0] : NULL;
-        if (!value)
-            continue;
+        if (!value) continue;
         settle(&s, value);
         const struct guess *guesses = found_of(&s, value)->guesses;
-        if (!guesses)
-            continue;
+        if (!guesses) continue;
         float *shifts = info_of(value)->shifts = onnx_alloc(c->graph, compare_channels(value) * sizeof *shifts);
-        for (size_t i = 0; i < compare_channels(value); i++)
-            shifts[i] = (float)guesses[i].shift;
+        for (size_t i = 0; i < compare_channels(value); i++) shifts[i] = (float)guesses[i].shift;
     }
 }

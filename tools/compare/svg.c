@@ -36,14 +36,10 @@ static double y_of(const struct drawing *d, double sqnr) {
 static void put_escaped(FILE *file, const char *text) {
     for (const unsigned char *s = (const unsigned char *)text; *s;) {
         unsigned n = json_utf8_length(s);
-        if (n == 0 || (n == 3 && s[0] == 0xEF && s[1] == 0xBF && s[2] >= 0xBE))
-            putc('?', file);
-        else if (*s == '&' || *s == '<' || *s == '>' || *s == '"')
-            fprintf(file, "&#%u;", *s);
-        else if (*s < 0x20 || *s == 0x7F)
-            putc(' ', file);
-        else
-            fwrite(s, 1, n, file);
+        if (n == 0 || (n == 3 && s[0] == 0xEF && s[1] == 0xBF && s[2] >= 0xBE)) putc('?', file);
+        else if (*s == '&' || *s == '<' || *s == '>' || *s == '"') fprintf(file, "&#%u;", *s);
+        else if (*s < 0x20 || *s == 0x7F) putc(' ', file);
+        else fwrite(s, 1, n, file);
         s += n ? n : 1;
     }
 }
@@ -56,14 +52,15 @@ static void put_text(const struct drawing *d, double x, double y, const char *mo
 
 static void put_start(const struct drawing *d) {
     double width = LEFT + d->width + RIGHT, height = TOP + HEIGHT + AXIS;
-    fprintf(d->file, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" ", width,
-            height, width, height);
+    fprintf(d->file, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" ", width, height,
+            width, height);
     fputs("font-family=\"Helvetica, Arial, sans-serif\" font-size=\"11\" fill=\"#222\">\n<style>\n"
           ".grid{stroke:#e3e6ea}.axis{stroke:#222}.kind{text-anchor:end;font-size:9px;fill:#555}\n"
           ".own{fill:none;stroke:#c8102e;stroke-width:1.6}.out{fill:none;stroke:#2f6fb0;stroke-width:1.6}\n"
           ".owndot{fill:#c8102e}.outdot{fill:#2f6fb0}.weight{fill:#f2b366;stroke:#a8702a;stroke-width:.6}\n"
           ".red{fill:#c8102e;font-weight:bold}\n"
-          "</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n", d->file);
+          "</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
+          d->file);
 }
 
 static void put_heading(const struct drawing *d) {
@@ -72,10 +69,9 @@ static void put_heading(const struct drawing *d) {
              d->c->output_sqnr, d->count, quant_data_count(d->c->data));
     put_text(d, LEFT, 26, "font-size=\"16\" font-weight=\"bold\"", text);
     for (size_t i = 0, at = 0; i < d->worst_count && i < 3; i++)
-        at += (size_t)snprintf(text + at, sizeof text - at, "%s%.100s (%.1f dB)", i ? ", " : "worst on their own: ",
-                               d->worst[i]->node->name, d->worst[i]->sqnr_own);
-    if (d->worst_count)
-        put_text(d, LEFT, 46, "class=\"red\"", text);
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%.100s (%.1f dB)",
+                               i ? ", " : "worst on their own: ", d->worst[i]->node->name, d->worst[i]->sqnr_own);
+    if (d->worst_count) put_text(d, LEFT, 46, "class=\"red\"", text);
     fprintf(d->file, "<path class=\"out\" d=\"M%d 66h24\"/><path class=\"own\" d=\"M%d 66h24\"/>\n", LEFT, LEFT + 220);
     fprintf(d->file, "<circle class=\"weight\" cx=\"%d\" cy=\"66\" r=\"3\"/>\n", LEFT + 480);
     put_text(d, LEFT + 30, 70, "", "in the network as it runs");
@@ -106,19 +102,16 @@ static void put_layer(const struct drawing *d, size_t i) {
     const struct compare_point *p = d->layers[i];
     double x = x_of(d, i), y = TOP + HEIGHT + 8;
     bool bad = false;
-    for (size_t k = 0; k < d->worst_count; k++)
-        bad = bad || d->worst[k] == p;
+    for (size_t k = 0; k < d->worst_count; k++) bad = bad || d->worst[k] == p;
     fputs("<g data-layer=\"", d->file);
     put_escaped(d->file, p->node->name);
     fprintf(d->file, "\" data-own=\"%.4f\" data-out=\"%.4f\" data-clipped=\"%.6f\"><title>", p->sqnr_own, p->sqnr_out, p->clipped);
     put_escaped(d->file, p->node->name);
     fprintf(d->file, " (%s): on its own %.1f dB, in the network %.1f dB", p->node->op, p->sqnr_own, p->sqnr_out);
-    if (p->weights)
-        fprintf(d->file, ", weights %.1f dB", p->sqnr_weight);
+    if (p->weights) fprintf(d->file, ", weights %.1f dB", p->sqnr_weight);
     fprintf(d->file, ", %.3f %% clipped</title><circle class=\"outdot\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.5\"/>", p->clipped * 100, x,
             y_of(d, p->sqnr_out));
-    if (p->weights)
-        fprintf(d->file, "<circle class=\"weight\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\"/>", x, y_of(d, p->sqnr_weight));
+    if (p->weights) fprintf(d->file, "<circle class=\"weight\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\"/>", x, y_of(d, p->sqnr_weight));
     fprintf(d->file, "<circle class=\"owndot\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"/></g>\n", x, y_of(d, p->sqnr_own), bad ? 4.5 : 2.5);
     char more[128], name[32];
     size_t length = strlen(p->node->name);
@@ -151,16 +144,14 @@ bool compare_svg(const struct comparison *c, const char *path, struct failure *f
     char *text = NULL;
     size_t size = 0;
     struct drawing d = {.file = open_memstream(&text, &size), .c = c};
-    if (!d.file)
-        return failure_memory(failure, 0);
+    if (!d.file) return failure_memory(failure, 0);
     choose(&d);
     put_start(&d);
     put_heading(&d);
     put_axes(&d);
     put_line(&d, false);
     put_line(&d, true);
-    for (size_t i = 0; i < d.count; i++)
-        put_layer(&d, i);
+    for (size_t i = 0; i < d.count; i++) put_layer(&d, i);
     fputs("</svg>\n", d.file);
     bool written = !ferror(d.file);
     written = !fclose(d.file) && written;

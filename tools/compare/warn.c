@@ -26,17 +26,13 @@ struct heads {
 };
 
 static void add_head(struct heads *heads, const struct onnx_value *value) {
-    if (!value || value->constant || value->type != ONNX_FLOAT || !(reach_of(value) > 0))
-        return;
-    if (!heads->small || reach_of(value) < reach_of(heads->small))
-        heads->small = value;
-    if (!heads->large || reach_of(value) > reach_of(heads->large))
-        heads->large = value;
+    if (!value || value->constant || value->type != ONNX_FLOAT || !(reach_of(value) > 0)) return;
+    if (!heads->small || reach_of(value) < reach_of(heads->small)) heads->small = value;
+    if (!heads->large || reach_of(value) > reach_of(heads->large)) heads->large = value;
 }
 
 static void warn_heads(struct comparison *c, const struct heads *heads, const char *where, const char *name, float scale) {
-    if (!heads->small || reach_of(heads->large) < HEADS_APART * reach_of(heads->small))
-        return;
+    if (!heads->small || reach_of(heads->large) < HEADS_APART * reach_of(heads->small)) return;
     onnx_notice(c->report,
                 "%s %s: '%s' goes up to %.3g and '%s' to %.3g, and both are stored in steps of %.3g: the smaller one keeps %.0f of 256 "
                 "steps. Give them outputs of their own, or divide the larger one in front",
@@ -49,12 +45,9 @@ static void warn_node(struct comparison *c, const struct onnx_node *node) {
     struct heads heads = {0};
     bool joins = graph_is(node, "Concat"), splits = graph_is(node, "Split");
     const struct compare_point *p = joins ? info_of(node->outputs[0])->point : splits ? info_of(node->inputs[0])->point : NULL;
-    if (!p || !p->stored)
-        return;
-    for (int i = 0; joins && i < node->input_count; i++)
-        add_head(&heads, node->inputs[i]);
-    for (int i = 0; splits && i < node->output_count; i++)
-        add_head(&heads, node->outputs[i]);
+    if (!p || !p->stored) return;
+    for (int i = 0; joins && i < node->input_count; i++) add_head(&heads, node->inputs[i]);
+    for (int i = 0; splits && i < node->output_count; i++) add_head(&heads, node->outputs[i]);
     warn_heads(c, &heads, joins ? "heads share a scale in" : "heads share the scale of what is split by", node->name, p->qparams.scale);
 }
 
@@ -64,7 +57,8 @@ static void warn_outputs(struct comparison *c) {
         const struct compare_point *p = &c->points[i];
         for (size_t k = i; k < c->point_count && p->value->is_output && p->stored; k++) {
             const struct compare_point *other = &c->points[k];
-            if (other->value->is_output && other->stored && other->qparams.scale == p->qparams.scale && other->qparams.zero == p->qparams.zero)
+            if (other->value->is_output && other->stored && other->qparams.scale == p->qparams.scale &&
+                other->qparams.zero == p->qparams.zero)
                 add_head(&heads, other->value);
         }
         warn_heads(c, &heads, "heads share a scale among", "the outputs", p->qparams.scale);
@@ -85,13 +79,11 @@ static size_t find_gone(const struct comparison *c, bool in_float, const struct 
     size_t layers = 0;
     for (size_t i = 0; i < c->point_count; i++) {
         const struct compare_point *p = &c->points[i];
-        if (!gone(p, in_float))
-            continue;
+        if (!gone(p, in_float)) continue;
         layers++;
         for (int k = 0; k < NAMED && p; k++) {
             const struct compare_point *before = named[k];
-            if (before && gone(before, in_float) * p->channels >= gone(p, in_float) * before->channels)
-                continue;
+            if (before && gone(before, in_float) * p->channels >= gone(p, in_float) * before->channels) continue;
             named[k] = p;
             p = before;
         }
@@ -109,15 +101,11 @@ static void warn_channels(struct comparison *c, bool in_float) {
         snprintf(text + at, sizeof text - at, "%s%zu of %zu of %.100s", k ? ", " : "", gone(named[k], in_float), named[k]->channels,
                  named[k]->node->name);
     }
-    if (!layers)
-        return;
+    if (!layers) return;
     size_t at = strlen(text);
-    if (layers > NAMED)
-        snprintf(text + at, sizeof text - at, ", some of %zu more layers", layers - NAMED);
-    if (in_float)
-        onnx_notice(c->report, "dead channels, 0 whatever the sample, also in float: %s", text);
-    else
-        onnx_notice(c->report, "lost channels, 0 in the model and not in float, smaller than half a step: %s", text);
+    if (layers > NAMED) snprintf(text + at, sizeof text - at, ", some of %zu more layers", layers - NAMED);
+    if (in_float) onnx_notice(c->report, "dead channels, 0 whatever the sample, also in float: %s", text);
+    else onnx_notice(c->report, "lost channels, 0 in the model and not in float, smaller than half a step: %s", text);
 }
 
 /* How many of the model's numbers lie beyond `bound` in magnitude. */
@@ -126,21 +114,18 @@ static double share_beyond(const struct observed *seen, double bound, struct his
     double beyond = 0, all = 0;
     for (size_t i = 0; i < count; i++) {
         all += (double)bins[i].count;
-        if (fmin(fabs(bins[i].low), fabs(bins[i].high)) >= bound)
-            beyond += (double)bins[i].count;
+        if (fmin(fabs(bins[i].low), fabs(bins[i].high)) >= bound) beyond += (double)bins[i].count;
     }
     return all > 0 ? beyond / all : 1;
 }
 
 static void warn_range(struct comparison *c, const struct compare_point *p) {
     const struct observed *seen = p->stored ? observer_of(c->observer, p->value) : NULL;
-    if (!seen || graph_is(p->node, "Softmax") || graph_is(p->node, "Sigmoid") || graph_is(p->node, "HardSigmoid"))
-        return;
+    if (!seen || graph_is(p->node, "Softmax") || graph_is(p->node, "Sigmoid") || graph_is(p->node, "HardSigmoid")) return;
     double scale = (double)p->qparams.scale;
     double low = (double)(p->qparams.least - p->qparams.zero) * scale, high = (double)(p->qparams.most - p->qparams.zero) * scale;
     double reach = fmax(fabs(low), fabs(high));
-    if (!(fmax(fabs((double)seen->low), fabs((double)seen->high)) > 0))
-        return;
+    if (!(fmax(fabs((double)seen->low), fabs((double)seen->high)) > 0)) return;
     struct histogram_bin *bins = onnx_alloc(c->graph, histogram_bins_most(seen->histogram) * sizeof *bins);
     if (share_beyond(seen, reach / OUTLIER, bins) < few)
         onnx_notice(c->report,
@@ -150,12 +135,10 @@ static void warn_range(struct comparison *c, const struct compare_point *p) {
 }
 
 void compare_warn(struct comparison *c) {
-    for (size_t n = 0; n < c->graph->node_count; n++)
-        warn_node(c, c->graph->nodes[n]);
+    for (size_t n = 0; n < c->graph->node_count; n++) warn_node(c, c->graph->nodes[n]);
     warn_outputs(c);
     warn_channels(c, false);
     warn_channels(c, true);
     for (size_t i = 0; i < c->point_count; i++)
-        if (c->points[i].node)
-            warn_range(c, &c->points[i]);
+        if (c->points[i].node) warn_range(c, &c->points[i]);
 }

@@ -12,10 +12,10 @@ struct layer {
     const struct morsel_blob_step *step;
     const struct morsel_blob_tensor *x, *y;
     struct morsel_blob_conv p;
-    uint32_t inputs, outputs; /* of one group */
-    uint32_t sizes[3];        /* H W C of a picture in memory that a product goes over, flattened; 0: none */
-    uint32_t order[3];        /* which of these axes comes first, second and last where the graph flattens it */
-    bool is_float, half, each;    /* float weights; of 16 bits; a filter for each channel */
+    uint32_t inputs, outputs;  /* of one group */
+    uint32_t sizes[3];         /* H W C of a picture in memory that a product goes over, flattened; 0: none */
+    uint32_t order[3];         /* which of these axes comes first, second and last where the graph flattens it */
+    bool is_float, half, each; /* float weights; of 16 bits; a filter for each channel */
 };
 
 static uint32_t up(uint32_t n, uint32_t to) {
@@ -28,8 +28,14 @@ static const struct morsel_blob_step *writer_of(const struct comparison *c, uint
 }
 
 static void read_product(struct layer *l, const struct morsel_blob_fc *fc) {
-    l->p = (struct morsel_blob_conv){.kernel_h = 1, .kernel_w = 1, .groups = 1, .weights = fc->weights, .bias = fc->bias,
-                                     .multiplier = fc->multiplier, .weight_zero = fc->weight_zero, .float_bias = fc->float_bias};
+    l->p = (struct morsel_blob_conv){.kernel_h = 1,
+                                     .kernel_w = 1,
+                                     .groups = 1,
+                                     .weights = fc->weights,
+                                     .bias = fc->bias,
+                                     .multiplier = fc->multiplier,
+                                     .weight_zero = fc->weight_zero,
+                                     .float_bias = fc->float_bias};
     l->inputs = fc->inputs;
     l->outputs = fc->outputs;
     if (l->x->layout == MORSEL_CHANNELS_LAST && l->x->rank == 4 && fc->inputs == l->x->dims[1] * l->x->dims[2] * l->x->dims[3])
@@ -47,16 +53,15 @@ static bool read_layer(struct layer *l, const struct linear *linear) {
         l->p = *(const struct morsel_blob_conv *)p;
     } else if (kind == MORSEL_STEP_FLOAT_CONV) {
         const struct morsel_blob_float_conv *real = p;
-        l->p = (struct morsel_blob_conv){.kernel_h = real->kernel_h, .kernel_w = real->kernel_w, .groups = real->groups,
-                                         .weights = real->weights, .bias = real->bias};
+        l->p = (struct morsel_blob_conv){
+            .kernel_h = real->kernel_h, .kernel_w = real->kernel_w, .groups = real->groups, .weights = real->weights, .bias = real->bias};
         l->is_float = true;
         l->half = real->weights_half;
     } else {
         return false;
     }
     if (kind != MORSEL_STEP_FC) {
-        if (l->x->rank != 4 || l->y->rank != 4)
-            return false;
+        if (l->x->rank != 4 || l->y->rank != 4) return false;
         l->inputs = l->x->dims[3] / l->p.groups;
         l->outputs = l->y->dims[3] / l->p.groups;
     }
@@ -67,16 +72,14 @@ static bool read_layer(struct layer *l, const struct linear *linear) {
 
 /* The index of output o's constants. */
 static size_t channel_place(const struct layer *l, uint32_t o) {
-    if (l->each || l->is_float)
-        return o;
+    if (l->each || l->is_float) return o;
     return (size_t)(o / l->outputs) * up(l->outputs, 16) + o % l->outputs;
 }
 
 /* Of the weight between output o and input i of its group. */
 static size_t byte_place(const struct layer *l, uint32_t o, uint32_t i, uint32_t y, uint32_t x) {
     uint32_t quads = up(l->p.kernel_h, 4) / 4, row = up(l->p.kernel_w * l->inputs, 4), k = y * row + x * l->inputs + i;
-    if (l->each)
-        return ((((size_t)(o / 16) * l->p.kernel_w + x) * quads + y / 4) * 16 + o % 16) * 4 + y % 4;
+    if (l->each) return ((((size_t)(o / 16) * l->p.kernel_w + x) * quads + y / 4) * 16 + o % 16) * 4 + y % 4;
     size_t group = (size_t)(o / l->outputs) * up(l->outputs, 16) * l->p.kernel_h * row;
     uint32_t own = o % l->outputs;
     return group + (((size_t)(own / 16) * (l->p.kernel_h * row / 4) + k / 4) * 16 + own % 16) * 4 + k % 4;
@@ -84,8 +87,7 @@ static size_t byte_place(const struct layer *l, uint32_t o, uint32_t i, uint32_t
 
 static size_t float_place(const struct layer *l, uint32_t o, uint32_t i, uint32_t y, uint32_t x) {
     uint32_t all = l->outputs * l->p.groups, tap = y * l->p.kernel_w + x, taps = l->p.kernel_h * l->p.kernel_w;
-    if (l->each)
-        return (size_t)tap * up(all, 8) + o;
+    if (l->each) return (size_t)tap * up(all, 8) + o;
     return (((size_t)(o / 8) * taps + tap) * l->inputs + i) * 8 + o % 8;
 }
 
@@ -109,8 +111,7 @@ static float weight(const struct layer *l, uint32_t o, uint32_t i, uint32_t y, u
 static float bias(const struct layer *l, uint32_t o) {
     const void *constants = morsel_blob_optional(l->c->network, l->p.bias);
     size_t at = channel_place(l, o);
-    if (l->is_float)
-        return constants ? ((const float *)constants)[at] : 0;
+    if (l->is_float) return constants ? ((const float *)constants)[at] : 0;
     const float *more = morsel_blob_optional(l->c->network, l->p.float_bias);
     float whole = constants ? (float)((const int32_t *)constants)[at] * l->x->scale * unit(l, at) : 0;
     return more ? whole + more[at] * (morsel_is_byte(l->y) ? l->y->scale : 1) : whole;
@@ -132,14 +133,12 @@ static float weight_of_element(const struct layer *l, const struct linear *linea
     uint32_t tap = (uint32_t)((int64_t)e % linear->window), i = (uint32_t)in % l->inputs;
     if (graph_is(linear->node, "ConvTranspose")) /* its weights are turned by half a turn */
         tap = (uint32_t)linear->window - 1 - tap;
-    if (l->sizes[0])
-        i = flat_place(l, i);
+    if (l->sizes[0]) i = flat_place(l, i);
     return weight(l, (uint32_t)out, i, tap / l->p.kernel_w, tap % l->p.kernel_w);
 }
 
 static void read_values(const struct layer *l, const struct linear *linear, float *values) {
-    for (size_t e = 0; e < linear->weights->count; e++)
-        values[e] = weight_of_element(l, linear, e);
+    for (size_t e = 0; e < linear->weights->count; e++) values[e] = weight_of_element(l, linear, e);
 }
 
 /* The graph may turn the picture before it flattens it: C H W as ONNX has it, H W C as Keras. Of all orders the one whose weights are most
@@ -152,8 +151,7 @@ static void find_order(struct layer *l, const struct linear *linear, float *valu
         double alike = 0;
         memcpy(l->order, orders[k], sizeof l->order);
         read_values(l, linear, values);
-        for (size_t e = 0; e < linear->weights->count; e++)
-            alike += (double)values[e] * onnx_number(linear->weights, e);
+        for (size_t e = 0; e < linear->weights->count; e++) alike += (double)values[e] * onnx_number(linear->weights, e);
         best = alike > most ? k : best;
         most = alike > most ? alike : most;
     }
@@ -162,23 +160,20 @@ static void find_order(struct layer *l, const struct linear *linear, float *valu
 
 const struct compare_weights *compare_weights_of(const struct comparison *c, const struct onnx_node *node) {
     for (size_t i = 0; i < c->point_count; i++)
-        if (c->points[i].node == node && c->points[i].weights)
-            return c->points[i].weights;
+        if (c->points[i].node == node && c->points[i].weights) return c->points[i].weights;
     return NULL;
 }
 
 struct compare_weights *compare_weights(const struct comparison *c, struct onnx_node *node, uint32_t tensor) {
     struct layer l = {.c = c, .step = writer_of(c, tensor)};
     struct linear linear;
-    if (!l.step || !linear_read(node, &linear) || !read_layer(&l, &linear))
-        return NULL;
+    if (!l.step || !linear_read(node, &linear) || !read_layer(&l, &linear)) return NULL;
     struct compare_weights *w = onnx_alloc(c->graph, sizeof *w);
     w->linear = linear;
     w->values = onnx_alloc(c->graph, linear.weights->count * sizeof *w->values);
     w->bias = onnx_alloc(c->graph, (size_t)linear.out_channels * sizeof *w->bias);
     w->steps = onnx_alloc(c->graph, (size_t)linear.out_channels * sizeof *w->steps);
-    if (l.sizes[0])
-        find_order(&l, &linear, w->values);
+    if (l.sizes[0]) find_order(&l, &linear, w->values);
     read_values(&l, &linear, w->values);
     for (uint32_t o = 0; o < linear.out_channels; o++) {
         w->bias[o] = bias(&l, o);

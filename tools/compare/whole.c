@@ -16,16 +16,14 @@ static uint64_t spread_out(uint8_t *blob) {
     uint64_t at = aligned((uint64_t)h->steps.count * MORSEL_FORMAT_STEP_SLOT);
     for (uint32_t i = 0; i < h->tensors.count; i++) {
         tensors[i].ring_rows = 0;
-        if (tensors[i].place)
-            continue;
+        if (tensors[i].place) continue;
         tensors[i].offset = (uint32_t)at;
         at = aligned(at + tensors[i].bytes);
     }
     for (uint32_t i = 0; i < h->steps.count; i++) {
         steps[i].group = steps[i].stage_scale = 0;
         steps[i].stage_lead = 0;
-        if (!steps[i].scratch_bytes)
-            continue;
+        if (!steps[i].scratch_bytes) continue;
         steps[i].scratch_offset = (uint32_t)at;
         at = aligned(at + steps[i].scratch_bytes);
     }
@@ -40,9 +38,9 @@ bool whole_open(struct morsel_model *network, uint8_t *blob, size_t bytes, struc
         return failure_set(failure, STATUS_INPUT, "the values of all layers together take %llu bytes: more than the 2^31 of an arena",
                            (unsigned long long)arena);
     enum morsel_error error = morsel_open(network, blob, bytes, MORSEL_SKIP_CHECKSUM);
-    return !error || failure_set(failure, STATUS_SYSTEM,
-                                 "the blob does not open without streaming (%s): this is a fault of morsel, please report it",
-                                 morsel_error_text(error));
+    return !error ||
+           failure_set(failure, STATUS_SYSTEM, "the blob does not open without streaming (%s): this is a fault of morsel, please report it",
+                       morsel_error_text(error));
 }
 
 bool whole_run_open(struct whole_run *run, const struct morsel_model *network, struct failure *failure) {
@@ -51,8 +49,7 @@ bool whole_run_open(struct whole_run *run, const struct morsel_model *network, s
         most = morsel_blob_tensor(network, i)->bytes > most ? morsel_blob_tensor(network, i)->bytes : most;
     run->arena = aligned_alloc(MORSEL_ALIGNMENT, (size_t)aligned(arena + 1));
     run->bytes = aligned_alloc(MORSEL_ALIGNMENT, (size_t)aligned(most + 1));
-    if (!run->arena || !run->bytes)
-        return failure_memory(failure, arena + most);
+    if (!run->arena || !run->bytes) return failure_memory(failure, arena + most);
     enum morsel_error error = morsel_session_open(&run->session, network, run->arena, arena, NULL);
     return !error || failure_set(failure, STATUS_INPUT, "no session can be opened: %s", morsel_error_text(error));
 }
@@ -84,8 +81,7 @@ void whole_values(const struct whole_run *run, uint32_t tensor, float *values) {
     if (morsel_is_byte(t)) {
         morsel_kernels_choose(&kernels, run->session.cpu);
         uint32_t own = t->type == MORSEL_INT8 ? 0x80 : 0, flip = morsel_stored_flip(network, t, kernels.store_flip) ^ own;
-        for (uint32_t i = 0; i < t->bytes; i++)
-            run->bytes[i] = run->arena[t->offset + i] ^ (uint8_t)flip;
+        for (uint32_t i = 0; i < t->bytes; i++) run->bytes[i] = run->arena[t->offset + i] ^ (uint8_t)flip;
         view.data = run->bytes;
     }
     morsel_dequantize(&view, values);

@@ -38,27 +38,22 @@ void *prepare_alloc(struct preparation *p, size_t bytes) {
 }
 
 bool prepare_scratch(struct preparation *p, int64_t floats) {
-    if (floats < 0 || floats > FLOAT_MOST)
-        return cannot(p, "it would take too much memory");
+    if (floats < 0 || floats > FLOAT_MOST) return cannot(p, "it would take too much memory");
     p->step->scratch = (size_t)floats;
     return true;
 }
 
 static const float *constant_floats(struct executor *executor, struct slot *slot) {
     const struct onnx_tensor *t = slot->value->constant;
-    if (slot->kind != SLOT_KNOWN || slot->known)
-        return slot->known;
-    if (t->type == ONNX_FLOAT && (uintptr_t)t->data % sizeof(float) == 0)
-        return slot->known = t->data;
+    if (slot->kind != SLOT_KNOWN || slot->known) return slot->known;
+    if (t->type == ONNX_FLOAT && (uintptr_t)t->data % sizeof(float) == 0) return slot->known = t->data;
     float *floats = allocate(executor, t->count * sizeof(float));
-    for (size_t i = 0; i < t->count; i++)
-        floats[i] = (float)onnx_number(t, i);
+    for (size_t i = 0; i < t->count; i++) floats[i] = (float)onnx_number(t, i);
     return slot->known = floats;
 }
 
 const float *prepare_constant(struct preparation *p, int i) {
-    if (i >= p->step->input_count || p->step->inputs[i] == NO_SLOT)
-        return NULL;
+    if (i >= p->step->input_count || p->step->inputs[i] == NO_SLOT) return NULL;
     struct slot *slot = &p->executor->slots[p->step->inputs[i]];
     return slot->kind == SLOT_KNOWN ? constant_floats(p->executor, slot) : NULL;
 }
@@ -69,14 +64,11 @@ int prepare_list(struct preparation *p, const char *attribute, int input, int fr
         count = onnx_attribute_ints(p->node, attribute, out, max);
         return count > max ? (cannot(p, "attribute '%s' is too long", attribute), -1) : count < 0 ? 0 : count;
     }
-    if (!onnx_input(p->node, input))
-        return 0;
+    if (!onnx_input(p->node, input)) return 0;
     const struct onnx_tensor *list = onnx_input_constant(p->node, input);
-    if (!list || list->count > (size_t)max)
-        return cannot(p, "its '%s' are not constant", attribute), -1;
+    if (!list || list->count > (size_t)max) return cannot(p, "its '%s' are not constant", attribute), -1;
     count = (int)list->count;
-    for (int i = 0; i < count; i++)
-        out[i] = onnx_integer(list, (size_t)i);
+    for (int i = 0; i < count; i++) out[i] = onnx_integer(list, (size_t)i);
     return count;
 }
 
@@ -95,16 +87,14 @@ static size_t find_slot(const struct executor *executor, const struct onnx_value
 
 static size_t add_slots(struct executor *executor, size_t at, struct onnx_value *const *values, size_t count) {
     for (size_t i = 0; i < count; i++)
-        if (values[i])
-            executor->slots[at++].value = values[i];
+        if (values[i]) executor->slots[at++].value = values[i];
     return at;
 }
 
 /* A slot for every value that a node, input or output of the graph names. */
 static void make_slots(struct executor *executor, const struct onnx_graph *graph) {
     size_t count = graph->input_count + graph->output_count, kept = 0;
-    for (size_t i = 0; i < graph->node_count; i++)
-        count += (size_t)(graph->nodes[i]->input_count + graph->nodes[i]->output_count);
+    for (size_t i = 0; i < graph->node_count; i++) count += (size_t)(graph->nodes[i]->input_count + graph->nodes[i]->output_count);
     executor->slots = allocate(executor, (count + 1) * sizeof *executor->slots);
     count = add_slots(executor, 0, graph->inputs, graph->input_count);
     count = add_slots(executor, count, graph->outputs, graph->output_count);
@@ -115,8 +105,7 @@ static void make_slots(struct executor *executor, const struct onnx_graph *graph
     }
     qsort(executor->slots, count, sizeof *executor->slots, by_address);
     for (size_t i = 0; i < count; i++)
-        if (!kept || executor->slots[kept - 1].value != executor->slots[i].value)
-            executor->slots[kept++] = executor->slots[i];
+        if (!kept || executor->slots[kept - 1].value != executor->slots[i].value) executor->slots[kept++] = executor->slots[i];
     executor->slot_count = kept;
     for (size_t i = 0; i < kept; i++) {
         struct slot *slot = &executor->slots[i];
@@ -129,8 +118,7 @@ static void make_slots(struct executor *executor, const struct onnx_graph *graph
 
 static size_t *slots_of(struct executor *executor, struct onnx_value *const *values, size_t count) {
     size_t *list = allocate(executor, (count + 1) * sizeof *list);
-    for (size_t i = 0; i < count; i++)
-        list[i] = find_slot(executor, values[i]);
+    for (size_t i = 0; i < count; i++) list[i] = find_slot(executor, values[i]);
     return list;
 }
 
@@ -143,12 +131,9 @@ static bool is_float_type(enum onnx_type type) {
 /* A value's size is known and bearable; its type has numbers. */
 static bool check_value(struct preparation *p, const struct onnx_value *value) {
     int64_t elements = onnx_elements(&value->shape);
-    if (elements < 0)
-        return cannot(p, "the shape of '%.100s' is not known before the run", value->name);
-    if (elements > FLOAT_MOST)
-        return cannot(p, "'%.100s' is too large for the float executor", value->name);
-    if (!onnx_type_bytes(value->type))
-        return cannot(p, "'%.100s' has no numbers", value->name);
+    if (elements < 0) return cannot(p, "the shape of '%.100s' is not known before the run", value->name);
+    if (elements > FLOAT_MOST) return cannot(p, "'%.100s' is too large for the float executor", value->name);
+    if (!onnx_type_bytes(value->type)) return cannot(p, "'%.100s' has no numbers", value->name);
     return true;
 }
 
@@ -157,11 +142,9 @@ static bool check_shapes(struct preparation *p, const struct onnx_graph *graph) 
     const struct onnx_operator *rules = onnx_operator_find(p->node->domain, p->node->op);
     struct onnx_node copy = *p->node;
     struct onnx_context c = {(struct onnx_graph *)graph, &copy, ""}; /* it lends memory alone */
-    if (!rules)
-        return true;
+    if (!rules) return true;
     for (int i = 0; i < rules->min_inputs; i++)
-        if (!onnx_input(p->node, i))
-            return cannot(p, "input %d is missing", i);
+        if (!onnx_input(p->node, i)) return cannot(p, "input %d is missing", i);
     if (copy.input_count > rules->max_inputs || copy.output_count > rules->max_outputs)
         return cannot(p, "it has more inputs or outputs than the operator has");
     struct onnx_value *values = allocate(p->executor, (size_t)(copy.output_count + 1) * sizeof *values);
@@ -170,8 +153,7 @@ static bool check_shapes(struct preparation *p, const struct onnx_graph *graph) 
         values[i].shape.rank = -1;
         copy.outputs[i] = p->node->outputs[i] ? &values[i] : NULL;
     }
-    if (!rules->infer(&c))
-        return cannot(p, "%s", c.why);
+    if (!rules->infer(&c)) return cannot(p, "%s", c.why);
     for (int i = 0; i < copy.output_count; i++)
         if (copy.outputs[i] && !onnx_same_shape(&values[i].shape, &p->node->outputs[i]->shape))
             return cannot(p, "its output %d is not shaped as its inputs ask for", i);
@@ -181,24 +163,19 @@ static bool check_shapes(struct preparation *p, const struct onnx_graph *graph) 
 static bool check_operands(struct preparation *p, const struct float_operator *operator) {
     const struct onnx_node *node = p->node;
     for (int i = 0; i < node->input_count; i++) {
-        if (!node->inputs[i])
-            continue;
-        if (!check_value(p, node->inputs[i]))
-            return false;
+        if (!node->inputs[i]) continue;
+        if (!check_value(p, node->inputs[i])) return false;
         if (p->executor->slots[p->step->inputs[i]].kind == SLOT_UNSEEN)
             return cannot(p, "its input '%.100s' is computed by no node before it", node->inputs[i]->name);
     }
     for (int i = 0; i < node->output_count; i++) {
-        if (!node->outputs[i])
-            continue;
-        if (!check_value(p, node->outputs[i]))
-            return false;
+        if (!node->outputs[i]) continue;
+        if (!check_value(p, node->outputs[i])) return false;
         if (p->executor->slots[p->step->outputs[i]].kind != SLOT_UNSEEN)
             return cannot(p, "its output '%.100s' is there already", node->outputs[i]->name);
         p->executor->elements += onnx_elements(&node->outputs[i]->shape);
     }
-    if (p->executor->elements > MOST_IN_ALL)
-        return cannot(p, "the values up to here are too large for the float executor");
+    if (p->executor->elements > MOST_IN_ALL) return cannot(p, "the values up to here are too large for the float executor");
     if (operator->types == FLOATS && node->input_count && node->inputs[0] && !is_float_type(node->inputs[0]->type))
         return cannot(p, "it computes in integers");
     return node->output_count && node->outputs[0] ? true : cannot(p, "it has no output");
@@ -209,12 +186,9 @@ static bool requant_inputs(struct preparation *p) {
     bool known = true;
     for (int i = 0; i < p->step->input_count; i++) {
         size_t at = p->step->inputs[i];
-        if (i >= p->reads)
-            p->step->inputs[i] = NO_SLOT;
-        else if (at != NO_SLOT && p->executor->slots[at].kind == SLOT_KNOWN)
-            constant_floats(p->executor, &p->executor->slots[at]);
-        else if (at != NO_SLOT)
-            known = false;
+        if (i >= p->reads) p->step->inputs[i] = NO_SLOT;
+        else if (at != NO_SLOT && p->executor->slots[at].kind == SLOT_KNOWN) constant_floats(p->executor, &p->executor->slots[at]);
+        else if (at != NO_SLOT) known = false;
     }
     return known;
 }
@@ -227,21 +201,16 @@ static bool run_known(struct preparation *p) {
     const float **in = allocate(executor, (operands + 1) * sizeof *in);
     float **out = allocate(executor, (operands + 1) * sizeof *out), *scratch = calloc(step->scratch + 1, sizeof(float));
     const char *why = NULL;
-    for (int i = 0; i < step->input_count; i++, k++)
-        in[k] = step->inputs[i] == NO_SLOT ? NULL : executor->slots[step->inputs[i]].known;
+    for (int i = 0; i < step->input_count; i++, k++) in[k] = step->inputs[i] == NO_SLOT ? NULL : executor->slots[step->inputs[i]].known;
     for (int i = 0; i < step->output_count; i++) {
         struct slot *slot = step->outputs[i] == NO_SLOT ? NULL : &executor->slots[step->outputs[i]];
-        if (!slot)
-            continue;
+        if (!slot) continue;
         slot->kind = SLOT_KNOWN;
         slot->known = out[i] = allocate(executor, (slot->count + 1) * sizeof(float));
     }
-    if (!scratch)
-        return cannot(p, "there is no memory for it");
-    if (step->run)
-        step->run(step->plan, &(struct call){in, out, scratch, &why});
-    else
-        executor->slots[step->outputs[0]].known = in[0];
+    if (!scratch) return cannot(p, "there is no memory for it");
+    if (step->run) step->run(step->plan, &(struct call){in, out, scratch, &why});
+    else executor->slots[step->outputs[0]].known = in[0];
     free(scratch);
     return why ? cannot(p, "%s", why) : true;
 }
@@ -249,8 +218,7 @@ static bool run_known(struct preparation *p) {
 /* Outputs that the operator cannot compute are left out where nobody reads them. */
 static bool drop_outputs(struct preparation *p, const struct float_operator *operator) {
     for (int i = operator->outputs; i < p->node->output_count; i++) {
-        if (p->node->outputs[i] && p->node->outputs[i]->uses)
-            return cannot(p, "its output %d is not computed", i);
+        if (p->node->outputs[i] && p->node->outputs[i]->uses) return cannot(p, "its output %d is not computed", i);
         p->step->outputs[i] = NO_SLOT;
     }
     return true;
@@ -264,10 +232,8 @@ static void run_nothing(const void *plan, const struct call *call) {
 /* Prepares the node; where its outputs have no elements there is nothing to do, however large their other dimensions. */
 static bool prepare(struct preparation *p, const struct float_operator *operator) {
     bool empty = true;
-    for (int i = 0; i < p->node->output_count; i++)
-        empty = empty && (!p->node->outputs[i] || !onnx_elements(&p->node->outputs[i]->shape));
-    if (!empty)
-        return operator->prepare(p);
+    for (int i = 0; i < p->node->output_count; i++) empty = empty && (!p->node->outputs[i] || !onnx_elements(&p->node->outputs[i]->shape));
+    if (!empty) return operator->prepare(p);
     p->step->run = run_nothing;
     p->reads = 0;
     return true;
@@ -276,26 +242,20 @@ static bool prepare(struct preparation *p, const struct float_operator *operator
 static bool add_node(struct preparation *p, const struct onnx_graph *graph) {
     struct executor *executor = p->executor;
     const struct onnx_node *node = p->node;
-    const struct float_operator *operator = float_operator_find(node->domain, node->op);
+    const struct float_operator *operator= float_operator_find(node->domain, node->op);
     p->step->node = node;
     p->step->input_count = node->input_count;
     p->step->output_count = node->output_count;
     p->step->inputs = slots_of(executor, node->inputs, (size_t)node->input_count);
     p->step->outputs = slots_of(executor, node->outputs, (size_t)node->output_count);
     p->reads = node->input_count;
-    if (!operator)
-        return cannot(p, "the float executor does not have this operator");
-    if (!check_operands(p, operator) || !check_shapes(p, graph) || !prepare(p, operator) || !drop_outputs(p, operator))
-        return false;
-    if (requant_inputs(p))
-        return run_known(p);
+    if (!operator) return cannot(p, "the float executor does not have this operator");
+    if (!check_operands(p, operator) || !check_shapes(p, graph) || !prepare(p, operator) || !drop_outputs(p, operator)) return false;
+    if (requant_inputs(p)) return run_known(p);
     for (int i = 0; i < node->output_count; i++)
-        if (p->step->outputs[i] != NO_SLOT)
-            executor->slots[p->step->outputs[i]].kind = SLOT_WORK;
-    if (p->step->scratch > executor->scratch)
-        executor->scratch = p->step->scratch;
-    if (node->input_count + node->output_count > executor->most_operands)
-        executor->most_operands = node->input_count + node->output_count;
+        if (p->step->outputs[i] != NO_SLOT) executor->slots[p->step->outputs[i]].kind = SLOT_WORK;
+    if (p->step->scratch > executor->scratch) executor->scratch = p->step->scratch;
+    if (node->input_count + node->output_count > executor->most_operands) executor->most_operands = node->input_count + node->output_count;
     executor->step_count++;
     return true;
 }
@@ -315,8 +275,7 @@ static void pass_over(struct executor *executor, const struct onnx_node *node) {
 static bool follows_refused(const struct executor *executor, const struct onnx_node *node) {
     for (int i = 0; i < node->input_count; i++) {
         size_t at = find_slot(executor, node->inputs[i]);
-        if (at != NO_SLOT && executor->slots[at].refused && onnx_elements(&node->inputs[i]->shape) < 0)
-            return true;
+        if (at != NO_SLOT && executor->slots[at].refused && onnx_elements(&node->inputs[i]->shape) < 0) return true;
     }
     return false;
 }
@@ -326,8 +285,7 @@ static bool follows_refused(const struct executor *executor, const struct onnx_n
 static void add_inputs(struct executor *executor, const struct onnx_graph *graph) {
     for (size_t i = 0; i < graph->input_count; i++) {
         struct slot *slot = &executor->slots[executor->inputs[i]];
-        if (slot->kind != SLOT_UNSEEN)
-            continue;
+        if (slot->kind != SLOT_UNSEEN) continue;
         slot->kind = SLOT_INPUT;
         slot->input = i;
     }
@@ -337,14 +295,11 @@ static void add_nodes(struct executor *executor, const struct onnx_graph *graph,
     executor->steps = allocate(executor, (graph->node_count + 1) * sizeof *executor->steps);
     for (size_t i = 0; i < graph->node_count; i++) {
         struct preparation p = {.executor = executor, .node = graph->nodes[i], .step = &executor->steps[executor->step_count]};
-        if (graph->nodes[i]->folded)
-            continue;
+        if (graph->nodes[i]->folded) continue;
         *p.step = (struct step){0};
         bool follows = follows_refused(executor, p.node);
-        if (!follows && add_node(&p, graph))
-            continue;
-        if (!follows)
-            onnx_refuse(report, p.node, "%s", p.why);
+        if (!follows && add_node(&p, graph)) continue;
+        if (!follows) onnx_refuse(report, p.node, "%s", p.why);
         pass_over(executor, p.node);
     }
 }
@@ -364,19 +319,15 @@ static struct executor *open_checked(const struct onnx_graph *graph, struct onnx
     add_inputs(executor, graph);
     add_nodes(executor, graph, report);
     bool good = report->refusal_count == refused;
-    if (!good)
-        failure_set(failure, STATUS_INPUT, "nodes cannot run");
+    if (!good) failure_set(failure, STATUS_INPUT, "nodes cannot run");
     for (size_t i = 0; i < executor->output_count && good; i++) {
         struct slot *slot = &executor->slots[executor->outputs[i]];
         good = slot->kind != SLOT_UNSEEN ||
                failure_set(failure, STATUS_INPUT, "graph output '%.200s' is computed by no node", slot->value->name);
-        if (slot->kind == SLOT_KNOWN)
-            constant_floats(executor, slot);
+        if (slot->kind == SLOT_KNOWN) constant_floats(executor, slot);
     }
-    if (good && !plan_memory(executor))
-        good = failure_memory(failure, executor->slot_count * sizeof(struct slot));
-    if (good)
-        return executor;
+    if (good && !plan_memory(executor)) good = failure_memory(failure, executor->slot_count * sizeof(struct slot));
+    if (good) return executor;
     executor_close(executor);
     return NULL;
 }
@@ -389,10 +340,8 @@ static bool alike(const struct onnx_refusal *a, const struct onnx_refusal *b) {
 static size_t count_alike(const struct onnx_report *report, size_t i) {
     size_t count = 0;
     for (size_t k = 0; k < report->refusal_count; k++) {
-        if (!alike(&report->refusals[k], &report->refusals[i]))
-            continue;
-        if (k < i)
-            return 0;
+        if (!alike(&report->refusals[k], &report->refusals[i])) continue;
+        if (k < i) return 0;
         count++;
     }
     return count;
@@ -407,10 +356,8 @@ static void name_refusals(const struct onnx_report *report, struct failure *fail
         const struct onnx_refusal *r = &report->refusals[i];
         char one[400], more[32] = "";
         size_t count = count_alike(report, i);
-        if (!count)
-            continue;
-        if (count > 1)
-            snprintf(more, sizeof more, " and %zu more", count - 1);
+        if (!count) continue;
+        if (count > 1) snprintf(more, sizeof more, " and %zu more", count - 1);
         int length = snprintf(one, sizeof one, "%s'%.100s' (%.40s)%s: %.200s", i ? "; " : "", r->node, r->op, more, r->why);
         if (at + length + 40 > (int)sizeof text) {
             snprintf(text + at, sizeof text - (size_t)at, "; and others");
@@ -424,8 +371,7 @@ static void name_refusals(const struct onnx_report *report, struct failure *fail
 struct executor *executor_open(const struct onnx_graph *graph, struct failure *failure) {
     struct onnx_report report = {0};
     struct executor *executor = open_checked(graph, &report, failure);
-    if (!executor && report.refusal_count)
-        name_refusals(&report, failure);
+    if (!executor && report.refusal_count) name_refusals(&report, failure);
     onnx_report_free(&report);
     return executor;
 }

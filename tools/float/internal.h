@@ -49,8 +49,7 @@ struct executor {
 bool plan_memory(struct executor *executor);
 
 static inline size_t slot_root(const struct executor *executor, size_t i) {
-    while (executor->slots[i].root != i)
-        i = executor->slots[i].root;
+    while (executor->slots[i].root != i) i = executor->slots[i].root;
     return i;
 }
 

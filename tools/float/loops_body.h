@@ -45,43 +45,35 @@ static void tile_pair(const float *a, const float *b, size_t depth, float *y, si
 static void tile_single(const float *a, const float *b, size_t depth, float *y, size_t pitch, const float *start) {
     vector sum[ROWS_AT_ONCE];
 #pragma GCC unroll 8
-    for (int r = 0; r < ROWS_AT_ONCE; r++)
-        sum[r] = start ? all(start[r]) : load(y + r * pitch);
+    for (int r = 0; r < ROWS_AT_ONCE; r++) sum[r] = start ? all(start[r]) : load(y + r * pitch);
     for (size_t k = 0; k < depth; k++, a += TILE_ROWS, b += TILE_COLUMNS) {
         vector b0 = load(b);
 #pragma GCC unroll 8
-        for (int r = 0; r < ROWS_AT_ONCE; r++)
-            sum[r] += a[r] * b0;
+        for (int r = 0; r < ROWS_AT_ONCE; r++) sum[r] += a[r] * b0;
     }
 #pragma GCC unroll 8
-    for (int r = 0; r < ROWS_AT_ONCE; r++)
-        store(y + r * pitch, sum[r]);
+    for (int r = 0; r < ROWS_AT_ONCE; r++) store(y + r * pitch, sum[r]);
 }
 
 static void tile(const float *a, const float *b, size_t depth, float *y, size_t pitch, size_t columns, const float *start) {
     for (size_t r = 0; r < TILE_ROWS; r += ROWS_AT_ONCE) {
         const float *begin = start ? start + r : NULL;
         size_t c = 0;
-        for (; c + LANES < columns; c += 2 * LANES)
-            tile_pair(a + r, b + c, depth, y + r * pitch + c, pitch, begin);
-        if (c < columns)
-            tile_single(a + r, b + c, depth, y + r * pitch + c, pitch, begin);
+        for (; c + LANES < columns; c += 2 * LANES) tile_pair(a + r, b + c, depth, y + r * pitch + c, pitch, begin);
+        if (c < columns) tile_single(a + r, b + c, depth, y + r * pitch + c, pitch, begin);
     }
 }
 
 static void row(const float *a, size_t step, const float *b, size_t depth, float *y) {
     vector sum[TILE_COLUMNS / LANES];
 #pragma GCC unroll 8
-    for (int i = 0; i < TILE_COLUMNS / LANES; i++)
-        sum[i] = load(y + i * LANES);
+    for (int i = 0; i < TILE_COLUMNS / LANES; i++) sum[i] = load(y + i * LANES);
     for (size_t k = 0; k < depth; k++, a += step, b += TILE_COLUMNS) {
 #pragma GCC unroll 8
-        for (int i = 0; i < TILE_COLUMNS / LANES; i++)
-            sum[i] += *a * load(b + i * LANES);
+        for (int i = 0; i < TILE_COLUMNS / LANES; i++) sum[i] += *a * load(b + i * LANES);
     }
 #pragma GCC unroll 8
-    for (int i = 0; i < TILE_COLUMNS / LANES; i++)
-        store(y + i * LANES, sum[i]);
+    for (int i = 0; i < TILE_COLUMNS / LANES; i++) store(y + i * LANES, sum[i]);
 }
 
 static void taps(const float *const *from, const float *weights, size_t count, float bias, float *y, size_t n) {
@@ -102,14 +94,12 @@ static void taps(const float *const *from, const float *weights, size_t count, f
     }
     for (; i + LANES <= n; i += LANES) {
         vector a = all(bias);
-        for (size_t t = 0; t < count; t++)
-            a += weights[t] * load(from[t] + i);
+        for (size_t t = 0; t < count; t++) a += weights[t] * load(from[t] + i);
         store(y + i, a);
     }
     for (; i < n; i++) {
         float a = bias;
-        for (size_t t = 0; t < count; t++)
-            a += weights[t] * from[t][i];
+        for (size_t t = 0; t < count; t++) a += weights[t] * from[t][i];
         y[i] = a;
     }
 }
@@ -127,8 +117,7 @@ static void largest(const float *const *from, size_t count, float *y, size_t n) 
     }
     for (; i < n; i++) {
         float a = from[0][i];
-        for (size_t t = 1; t < count; t++)
-            a = from[t][i] > a ? from[t][i] : a;
+        for (size_t t = 1; t < count; t++) a = from[t][i] > a ? from[t][i] : a;
         y[i] = a;
     }
 }

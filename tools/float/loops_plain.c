@@ -7,10 +7,8 @@
 
 const struct loops *loops_here(void) {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f"))
-        return &loops_avx512f;
-    if (__builtin_cpu_supports("avx2"))
-        return &loops_avx2;
+    if (__builtin_cpu_supports("avx512f")) return &loops_avx512f;
+    if (__builtin_cpu_supports("avx2")) return &loops_avx2;
 #endif
     return &loops_plain;
 }

@@ -16,7 +16,7 @@ struct conv {
     const struct loops *loops;
     int64_t batch, in_channels, channels, groups;
     struct geometry g;
-    struct planes planes; /* depthwise */
+    struct planes planes;  /* depthwise */
     int64_t pixels, depth; /* results of a channel; products of a result */
     size_t group_weights;
     const float *weights, *bias; /* packed; one for each channel, filled up to whole tiles within each group */
@@ -35,21 +35,17 @@ static void panel_row(const struct geometry *g, const float *x, int64_t k, int64
         int64_t run = g->out_width - ox < count - done ? g->out_width - ox : count - done;
         int64_t iy = oy * g->stride_y + ky * g->dilation_y - g->top, ix = ox * g->stride_x + kx * g->dilation_x - g->left;
         const float *row = iy >= 0 && iy < g->height ? channel + iy * g->width : NULL;
-        if (row && g->stride_x == 1 && ix >= 0 && ix + run <= g->width)
-            memcpy(to + done, row + ix, (size_t)run * sizeof *to);
+        if (row && g->stride_x == 1 && ix >= 0 && ix + run <= g->width) memcpy(to + done, row + ix, (size_t)run * sizeof *to);
         else
-            for (int64_t i = 0; i < run; i++, ix += g->stride_x)
-                to[done + i] = row && ix >= 0 && ix < g->width ? row[ix] : 0;
+            for (int64_t i = 0; i < run; i++, ix += g->stride_x) to[done + i] = row && ix >= 0 && ix < g->width ? row[ix] : 0;
         done += run;
     }
 }
 
 static void fill_panel(const struct conv *c, const float *x, int64_t k, int64_t depth, int64_t first, int64_t count, float *panel) {
     for (int64_t i = 0; i < depth; i++, panel += TILE_COLUMNS) {
-        if (c->direct)
-            memcpy(panel, x + (k + i) * c->pixels + first, (size_t)count * sizeof *panel);
-        else
-            panel_row(&c->g, x, k + i, first, count, panel);
+        if (c->direct) memcpy(panel, x + (k + i) * c->pixels + first, (size_t)count * sizeof *panel);
+        else panel_row(&c->g, x, k + i, first, count, panel);
         memset(panel + count, 0, (size_t)(TILE_COLUMNS - count) * sizeof *panel);
     }
 }
@@ -76,13 +72,10 @@ static void vectors_group(const struct conv *c, const float *x, const float *wei
     float *pixel = scratch, *result = scratch + c->depth;
     for (int64_t i = 0; i < c->pixels; i++) {
         for (int64_t k = 0; k < c->depth; k++)
-            if (c->direct)
-                pixel[k] = x[k * c->pixels + i];
-            else
-                panel_row(&c->g, x, k, i, 1, &pixel[k]);
+            if (c->direct) pixel[k] = x[k * c->pixels + i];
+            else panel_row(&c->g, x, k, i, 1, &pixel[k]);
         product_vector(c->loops, pixel, 1, weights, (size_t)c->depth, result, (size_t)channels);
-        for (int64_t m = 0; m < channels; m++)
-            y[m * c->pixels + i] = result[m] + bias[m];
+        for (int64_t m = 0; m < channels; m++) y[m * c->pixels + i] = result[m] + bias[m];
     }
 }
 
@@ -94,10 +87,8 @@ static void run_products(const void *plan, const struct call *call) {
         for (int64_t g = 0; g < c->groups; g++) {
             const float *x = call->in[0] + n * in + g * (in / c->groups), *weights = c->weights + (size_t)g * c->group_weights;
             float *y = call->out[0] + n * out + g * (out / c->groups);
-            if (c->pixels <= FEW_PIXELS)
-                vectors_group(c, x, weights, c->bias + g * biases, y, call->scratch);
-            else
-                tiles_group(c, x, weights, c->bias + g * biases, y, call->scratch);
+            if (c->pixels <= FEW_PIXELS) vectors_group(c, x, weights, c->bias + g * biases, y, call->scratch);
+            else tiles_group(c, x, weights, c->bias + g * biases, y, call->scratch);
         }
     }
     activate(&c->activation, c->activation.adds ? call->in[3] : NULL, call->out[0], (size_t)(c->batch * out));
@@ -129,10 +120,8 @@ static bool prepare_products(struct preparation *p, struct conv *c, const float 
     float *packed = prepare_alloc(p, c->group_weights * (size_t)c->groups * sizeof *packed);
     for (int64_t g = 0; g < c->groups; g++) {
         const float *from = weights + g * channels * c->depth;
-        if (few)
-            pack_panels(&(struct matrix){from, c->depth, channels, 1, c->depth}, packed + (size_t)g * c->group_weights);
-        else
-            pack_rows(&(struct matrix){from, channels, c->depth, c->depth, 1}, packed + (size_t)g * c->group_weights);
+        if (few) pack_panels(&(struct matrix){from, c->depth, channels, 1, c->depth}, packed + (size_t)g * c->group_weights);
+        else pack_rows(&(struct matrix){from, channels, c->depth, c->depth, 1}, packed + (size_t)g * c->group_weights);
     }
     c->weights = packed;
     p->step->run = run_products;
@@ -145,10 +134,8 @@ static bool prepare_bias(struct preparation *p, struct conv *c) {
     int64_t step = p->step->run == run_depthwise ? channels : (channels + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
     const float *given = prepare_constant(p, 2);
     float *bias = prepare_alloc(p, (size_t)(step * c->groups) * sizeof *bias);
-    if (onnx_input(p->node, 2) && !given)
-        return cannot(p, "its bias is not constant");
-    for (int64_t i = 0; i < c->channels && given; i++)
-        bias[i / channels * step + i % channels] = given[i];
+    if (onnx_input(p->node, 2) && !given) return cannot(p, "its bias is not constant");
+    for (int64_t i = 0; i < c->channels && given; i++) bias[i / channels * step + i % channels] = given[i];
     c->bias = bias;
     return true;
 }
@@ -158,10 +145,8 @@ bool prepare_conv(struct preparation *p) {
     const struct onnx_shape *x = shape_in(p, 0), *w = shape_in(p, 1);
     struct onnx_window window;
     struct conv *c = prepare_alloc(p, sizeof *c);
-    if (!weights)
-        return cannot(p, "its weights are not constant");
-    if (!geometry_read(p, w->dims + 2, &window, &c->g) || !activation_read(p, &c->activation))
-        return false;
+    if (!weights) return cannot(p, "its weights are not constant");
+    if (!geometry_read(p, w->dims + 2, &window, &c->g) || !activation_read(p, &c->activation)) return false;
     const struct geometry *g = &c->g;
     c->loops = loops_here();
     c->batch = x->dims[0];

@@ -24,8 +24,7 @@ static void scatter(const struct conv_transpose *c, int64_t tap, int64_t first, 
     for (int64_t i = 0; i < count; i++) {
         int64_t oy = (first + i) / c->width * c->stride_y + ky * c->dilation_y - c->top;
         int64_t ox = (first + i) % c->width * c->stride_x + kx * c->dilation_x - c->left;
-        if (oy >= 0 && oy < c->out_height && ox >= 0 && ox < c->out_width)
-            y[oy * c->out_width + ox] += products[i];
+        if (oy >= 0 && oy < c->out_height && ox >= 0 && ox < c->out_width) y[oy * c->out_width + ox] += products[i];
     }
 }
 
@@ -52,8 +51,7 @@ static void run_conv_transpose(const void *plan, const struct call *call) {
     int64_t in = c->in_channels * c->height * c->width, area = c->out_height * c->out_width, out = c->channels * area;
     for (int64_t n = 0; n < c->batch; n++) {
         float *y = call->out[0] + n * out;
-        for (int64_t i = 0; i < out; i++)
-            y[i] = c->bias ? c->bias[i / area] : 0;
+        for (int64_t i = 0; i < out; i++) y[i] = c->bias ? c->bias[i / area] : 0;
         for (int64_t g = 0; g < c->groups; g++)
             run_group(c, call->in[0] + n * in + g * (in / c->groups), c->weights + (size_t)g * c->group_weights, y + g * (out / c->groups),
                       call->scratch);
@@ -97,13 +95,11 @@ static bool read_shapes(struct preparation *p, struct conv_transpose *c) {
     const struct onnx_shape *x = shape_in(p, 0), *w = shape_in(p, 1), *y = shape_out(p, 0);
     int rank = x->rank - 2, last = rank - 1;
     c->groups = onnx_attribute_int(p->node, "group", 1);
-    if (rank != 1 && rank != 2)
-        return cannot(p, "it runs over %d dimensions; 1 and 2 are supported", rank);
+    if (rank != 1 && rank != 2) return cannot(p, "it runs over %d dimensions; 1 and 2 are supported", rank);
     if (c->groups < 1 || x->dims[1] % c->groups || onnx_elements(w) == 0 || onnx_elements(x) == 0)
         return cannot(p, "its channels do not fit its groups");
     struct transposed_axis ay = {1, 1, 0}, ax = read_axis(p, last);
-    if (last)
-        ay = read_axis(p, 0);
+    if (last) ay = read_axis(p, 0);
     *c = (struct conv_transpose){.loops = loops_here(),
                                  .batch = x->dims[0],
                                  .in_channels = x->dims[1],
@@ -128,10 +124,8 @@ static bool read_shapes(struct preparation *p, struct conv_transpose *c) {
 bool prepare_conv_transpose(struct preparation *p) {
     struct conv_transpose *c = prepare_alloc(p, sizeof *c);
     const float *weights = prepare_constant(p, 1);
-    if (!weights)
-        return cannot(p, "its weights are not constant");
-    if (!read_shapes(p, c))
-        return false;
+    if (!weights) return cannot(p, "its weights are not constant");
+    if (!read_shapes(p, c)) return false;
     c->bias = prepare_constant(p, 2);
     if (onnx_input(p->node, 2) && (!c->bias || onnx_elements(shape_in(p, 2)) != c->channels))
         return cannot(p, "its bias is not a constant list of %lld numbers", (long long)c->channels);

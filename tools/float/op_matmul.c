@@ -11,8 +11,8 @@ enum { FEW_ROWS = 3 };
 
 struct matmul {
     const struct loops *loops;
-    struct matrix a, b; /* one of each; data is filled in at run time */
-    int64_t matrices;   /* of the output */
+    struct matrix a, b;   /* one of each; data is filled in at run time */
+    int64_t matrices;     /* of the output */
     int64_t *a_at, *b_at; /* [matrices]: where each begins */
     const float *packed;  /* panels of b, one matrix of them, or NULL */
     float alpha, beta;
@@ -60,11 +60,9 @@ static void run_gemm(const void *plan, const struct call *call) {
     float *y = call->out[0];
     run_matmul(plan, call);
     if (m->alpha != 1)
-        for (int64_t i = 0; i < m->a.rows * m->b.columns; i++)
-            y[i] *= m->alpha;
+        for (int64_t i = 0; i < m->a.rows * m->b.columns; i++) y[i] *= m->alpha;
     for (int64_t i = 0; i < m->a.rows && m->adds; i++)
-        for (int64_t j = 0; j < m->b.columns; j++)
-            y[i * m->b.columns + j] += m->beta * call->in[2][i * m->c_row + j * m->c_column];
+        for (int64_t j = 0; j < m->b.columns; j++) y[i * m->b.columns + j] += m->beta * call->in[2][i * m->c_row + j * m->c_column];
 }
 
 /* Packs the right side where it is constant and the same for all. */

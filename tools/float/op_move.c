@@ -9,8 +9,7 @@
 /* Reshape, Flatten, Squeeze, Unsqueeze, Identity, Dropout unless it is to train. */
 bool prepare_alias(struct preparation *p) {
     const float *training = strcmp(p->node->op, "Dropout") ? NULL : prepare_constant(p, 2);
-    if (training && onnx_elements(shape_in(p, 2)) == 1 && *training != 0)
-        return cannot(p, "it is in training mode");
+    if (training && onnx_elements(shape_in(p, 2)) == 1 && *training != 0) return cannot(p, "it is in training mode");
     p->reads = 1;
     p->step->run = NULL;
     return true;
@@ -22,8 +21,7 @@ bool prepare_transpose(struct preparation *p) {
     bool given = onnx_attribute_ints(p->node, "perm", perm, ONNX_MAX_RANK) >= 0;
     struct pick pick = {0};
     onnx_strides(x, strides);
-    for (int i = 0; i < y->rank; i++)
-        pick_even(p, &pick, y->dims[i], 0, strides[given ? shape_axis(x, perm[i]) : x->rank - 1 - i]);
+    for (int i = 0; i < y->rank; i++) pick_even(p, &pick, y->dims[i], 0, strides[given ? shape_axis(x, perm[i]) : x->rank - 1 - i]);
     return pick_use(p, &pick);
 }
 
@@ -43,10 +41,8 @@ bool prepare_slice(struct preparation *p) {
     int count[4];
     struct pick pick = {0};
     for (int i = 0; i < 4; i++)
-        if ((count[i] = prepare_list(p, names[i], 1 + i, 10, lists[i], ONNX_MAX_RANK)) < 0)
-            return false;
-    for (int i = 0; i < x->rank; i++)
-        step[i] = 1;
+        if ((count[i] = prepare_list(p, names[i], 1 + i, 10, lists[i], ONNX_MAX_RANK)) < 0) return false;
+    for (int i = 0; i < x->rank; i++) step[i] = 1;
     for (int i = 0; i < count[0]; i++) {
         int axis = count[2] ? shape_axis(x, lists[2][i]) : i;
         int64_t dim = x->dims[axis], by = count[3] ? lists[3][i] : 1;
@@ -54,8 +50,7 @@ bool prepare_slice(struct preparation *p) {
         step[axis] = by > dim ? dim : by < -dim ? -dim : by;
     }
     onnx_strides(x, strides);
-    for (int i = 0; i < y->rank; i++)
-        pick_even(p, &pick, y->dims[i], start[i] * strides[i], step[i] * strides[i]);
+    for (int i = 0; i < y->rank; i++) pick_even(p, &pick, y->dims[i], start[i] * strides[i], step[i] * strides[i]);
     return pick_use(p, &pick);
 }
 
@@ -89,8 +84,7 @@ static struct parts *use_parts(struct preparation *p, const struct onnx_shape *w
     int64_t inner = shape_part(whole, axis + 1, whole->rank);
     *s = (struct parts){count, shape_part(whole, 0, axis), whole->dims[axis] * inner, NULL};
     s->size = prepare_alloc(p, (size_t)(count + 1) * sizeof *s->size);
-    for (int i = 0; i < count; i++)
-        s->size[i] = values[i] ? values[i]->shape.dims[axis] * inner : 0;
+    for (int i = 0; i < count; i++) s->size[i] = values[i] ? values[i]->shape.dims[axis] * inner : 0;
     p->step->plan = s;
     return s;
 }
@@ -98,8 +92,7 @@ static struct parts *use_parts(struct preparation *p, const struct onnx_shape *w
 /* The sizes are read off the outputs; one that is left out must be the last. */
 bool prepare_split(struct preparation *p) {
     for (int i = 0; i + 1 < p->node->output_count; i++)
-        if (!p->node->outputs[i])
-            return cannot(p, "its output %d is left out", i);
+        if (!p->node->outputs[i]) return cannot(p, "its output %d is left out", i);
     use_parts(p, shape_in(p, 0), p->node->output_count, p->node->outputs);
     p->step->run = run_split;
     p->reads = 1;
@@ -119,8 +112,7 @@ bool prepare_expand(struct preparation *p) {
     int64_t strides[ONNX_MAX_RANK] = {0};
     struct pick pick = {0};
     onnx_broadcast_strides(shape_in(p, 0), y, strides);
-    for (int i = 0; i < y->rank; i++)
-        pick_even(p, &pick, y->dims[i], 0, strides[i]);
+    for (int i = 0; i < y->rank; i++) pick_even(p, &pick, y->dims[i], 0, strides[i]);
     return pick_use(p, &pick);
 }
 
@@ -131,8 +123,7 @@ bool prepare_tile(struct preparation *p) {
     onnx_strides(x, strides);
     for (int i = 0; i < y->rank; i++) {
         int32_t *table = pick_axis(p, &pick, y->dims[i]);
-        for (int64_t k = 0; k < y->dims[i]; k++)
-            table[k] = (int32_t)(k % x->dims[i] * strides[i]);
+        for (int64_t k = 0; k < y->dims[i]; k++) table[k] = (int32_t)(k % x->dims[i] * strides[i]);
     }
     return pick_use(p, &pick);
 }
@@ -161,12 +152,10 @@ bool prepare_gather(struct preparation *p) {
     struct gather *g = prepare_alloc(p, sizeof *g);
     int axis = shape_axis(x, onnx_attribute_int(p->node, "axis", 0));
     *g = (struct gather){shape_part(x, 0, axis), x->dims[axis], shape_part(x, axis + 1, x->rank), onnx_elements(shape_in(p, 1))};
-    if (g->dim > 1 << 24)
-        return cannot(p, "it chooses among more than 2^24, which floats cannot count");
+    if (g->dim > 1 << 24) return cannot(p, "it chooses among more than 2^24, which floats cannot count");
     const float *positions = prepare_constant(p, 1);
     for (int64_t i = 0; i < g->count && positions; i++)
-        if (!(positions[i] >= (float)-g->dim && positions[i] < (float)g->dim))
-            return cannot(p, "it asks for a position that is not there");
+        if (!(positions[i] >= (float)-g->dim && positions[i] < (float)g->dim)) return cannot(p, "it asks for a position that is not there");
     p->step->plan = g;
     p->step->run = run_gather;
     return true;

@@ -20,8 +20,7 @@ static bool read_mode(struct preparation *p, enum border *mode) {
 
 /* Element `at` of an axis of `dim`, counted from its beginning; PICK_NOTHING outside. dim is at least 1 unless the mode is CONSTANT. */
 static int64_t source(enum border mode, int64_t at, int64_t dim) {
-    if (at >= 0 && at < dim)
-        return at;
+    if (at >= 0 && at < dim) return at;
     switch (mode) {
     case CONSTANT: return PICK_NOTHING;
     case EDGE: return at < 0 ? 0 : dim - 1;
@@ -46,18 +45,15 @@ bool prepare_pad(struct preparation *p) {
     bool all = !onnx_input(p->node, 3);
     struct pick pick = {0};
     enum border mode = CONSTANT;
-    if (count < 0 || listed < 0 || !read_mode(p, &mode) || !read_fill(p, &pick.fill))
-        return false;
+    if (count < 0 || listed < 0 || !read_mode(p, &mode) || !read_fill(p, &pick.fill)) return false;
     for (int i = 0; i < count / 2; i++) {
-        if (pads[i] < -FLOAT_MOST || pads[i] > FLOAT_MOST)
-            return cannot(p, "its pads are too large");
+        if (pads[i] < -FLOAT_MOST || pads[i] > FLOAT_MOST) return cannot(p, "its pads are too large");
         begin[all ? i : shape_axis(x, axes[i])] = pads[i];
     }
     onnx_strides(x, strides);
     for (int i = 0; i < x->rank; i++) {
         int32_t *table = pick_axis(p, &pick, y->dims[i]);
-        if (!x->dims[i] && mode != CONSTANT)
-            return cannot(p, "there is nothing to continue along axis %d", i);
+        if (!x->dims[i] && mode != CONSTANT) return cannot(p, "there is nothing to continue along axis %d", i);
         for (int64_t k = 0; k < y->dims[i]; k++) {
             int64_t at = source(mode, k - begin[i], x->dims[i]);
             table[k] = (int32_t)(at == PICK_NOTHING ? at : at * strides[i]);

@@ -31,8 +31,7 @@ static void run_average(const void *plan, const struct call *call) {
         p->loops->taps(taps, p->ones, p->planes.taps, 0, line, p->planes.line);
         planes_collect(&p->planes, line, y);
         for (int64_t r = 0; r < p->planes.y.out; r++, y += p->planes.x.out)
-            for (int64_t c = 0; c < p->planes.x.out; c++)
-                y[c] /= p->rows[r] * p->columns[c];
+            for (int64_t c = 0; c < p->planes.x.out; c++) y[c] /= p->rows[r] * p->columns[c];
     }
 }
 
@@ -52,8 +51,7 @@ bool prepare_pool(struct preparation *p) {
     struct pool *pool = prepare_alloc(p, sizeof *pool);
     struct onnx_window window;
     struct geometry g;
-    if (!geometry_read(p, NULL, &window, &g) || !planes_prepare(p, &g, &pool->planes))
-        return false;
+    if (!geometry_read(p, NULL, &window, &g) || !planes_prepare(p, &g, &pool->planes)) return false;
     const struct onnx_shape *x = shape_in(p, 0);
     pool->loops = loops_here();
     pool->channels = x->dims[0] * x->dims[1];
@@ -61,11 +59,9 @@ bool prepare_pool(struct preparation *p) {
     pool->results = g.out_height * g.out_width;
     p->step->plan = pool;
     p->step->run = run_largest;
-    if (!strcmp(p->node->op, "MaxPool"))
-        return true;
+    if (!strcmp(p->node->op, "MaxPool")) return true;
     float *ones = prepare_alloc(p, pool->planes.taps * sizeof *ones);
-    for (size_t t = 0; t < pool->planes.taps; t++)
-        ones[t] = 1;
+    for (size_t t = 0; t < pool->planes.taps; t++) ones[t] = 1;
     int last = window.rank - 1;
     pool->ones = ones;
     pool->columns = count_taps(p, &pool->planes.x, window.pad_end[last], window.count_include_pad);

@@ -34,8 +34,7 @@ static void run_dequantize(const void *plan, const struct call *call) {
     for (int64_t i = 0; i < q->outer * q->channels; i++) {
         const float scale = q->scales[i % q->channels], zero = q->zeros[i % q->channels], *x = call->in[0] + i * q->inner;
         float *y = call->out[0] + i * q->inner;
-        for (int64_t k = 0; k < q->inner; k++)
-            y[k] = (x[k] - zero) * scale;
+        for (int64_t k = 0; k < q->inner; k++) y[k] = (x[k] - zero) * scale;
     }
 }
 
@@ -44,12 +43,10 @@ static bool read_scales(struct preparation *p, struct quantize *q) {
     const float *zeros = prepare_constant(p, 2);
     q->scales = prepare_constant(p, 1);
     q->channels = onnx_elements(s);
-    if (!q->scales || (onnx_input(p->node, 2) && !zeros))
-        return cannot(p, "its scale and zero point are not constant");
+    if (!q->scales || (onnx_input(p->node, 2) && !zeros)) return cannot(p, "its scale and zero point are not constant");
     if (onnx_attribute_int(p->node, "block_size", 0) || (q->channels != 1 && s->rank != 1))
         return cannot(p, "scales for blocks are not supported");
-    if (zeros && onnx_elements(shape_in(p, 2)) != q->channels)
-        return cannot(p, "scale and zero point have different lengths");
+    if (zeros && onnx_elements(shape_in(p, 2)) != q->channels) return cannot(p, "scale and zero point have different lengths");
     q->zeros = zeros ? zeros : prepare_alloc(p, (size_t)(q->channels + 1) * sizeof *zeros);
     int axis = q->channels == 1 ? 0 : shape_axis(x, onnx_attribute_int(p->node, "axis", 1));
     q->outer = q->channels == 1 ? 1 : shape_part(x, 0, axis);

@@ -13,9 +13,18 @@ static const struct {
     const char *name;
     enum reduction how;
 } reductions[] = {
-    {"ReduceSum", SUM}, {"ReduceMean", MEAN}, {"ReduceMax", LARGEST}, {"ReduceMin", SMALLEST}, {"ReduceProd", PRODUCT},
-    {"ReduceL1", L1}, {"ReduceL2", L2}, {"ReduceSumSquare", SQUARES}, {"ReduceLogSum", LOG_SUM}, {"ReduceLogSumExp", LOG_SUM_EXP},
-    {"GlobalAveragePool", MEAN}, {"GlobalMaxPool", LARGEST},
+    {"ReduceSum", SUM},
+    {"ReduceMean", MEAN},
+    {"ReduceMax", LARGEST},
+    {"ReduceMin", SMALLEST},
+    {"ReduceProd", PRODUCT},
+    {"ReduceL1", L1},
+    {"ReduceL2", L2},
+    {"ReduceSumSquare", SQUARES},
+    {"ReduceLogSum", LOG_SUM},
+    {"ReduceLogSumExp", LOG_SUM_EXP},
+    {"GlobalAveragePool", MEAN},
+    {"GlobalMaxPool", LARGEST},
 };
 
 struct reduce {
@@ -54,11 +63,9 @@ static float finish(enum reduction how, double sum, int64_t each) {
 
 static void reduce_line(enum reduction how, const float *x, int64_t count, int64_t step, double *sums) {
     if (how == SUM || how == MEAN)
-        for (int64_t i = 0; i < count; i++)
-            sums[i * step] += (double)x[i];
+        for (int64_t i = 0; i < count; i++) sums[i * step] += (double)x[i];
     else
-        for (int64_t i = 0; i < count; i++)
-            sums[i * step] = join(how, sums[i * step], (double)x[i]);
+        for (int64_t i = 0; i < count; i++) sums[i * step] = join(how, sums[i * step], (double)x[i]);
 }
 
 static void run_reduce(const void *plan, const struct call *call) {
@@ -71,22 +78,19 @@ static void run_reduce(const void *plan, const struct call *call) {
         step = r->strides[0][outer.rank];
     }
     int64_t lines = shape_part(&outer, 0, outer.rank);
-    for (int64_t i = 0; i < r->results; i++)
-        sums[i] = first_sum(r->how);
+    for (int64_t i = 0; i < r->results; i++) sums[i] = first_sum(r->how);
     for (int64_t i = 0; i < lines; i++) {
         reduce_line(r->how, call->in[0] + i * line, line, step, sums + at[0]);
         onnx_advance(&outer, index, 1, r->strides, at);
     }
-    for (int64_t i = 0; i < r->results; i++)
-        call->out[0][i] = finish(r->how, sums[i], r->each);
+    for (int64_t i = 0; i < r->results; i++) call->out[0][i] = finish(r->how, sums[i], r->each);
 }
 
 static bool use_reduce(struct preparation *p, const bool *reduced) {
     struct reduce *r = prepare_alloc(p, sizeof *r);
     struct onnx_shape kept = *shape_in(p, 0);
     for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
-        if (!strcmp(reductions[i].name, p->node->op))
-            r->how = reductions[i].how;
+        if (!strcmp(reductions[i].name, p->node->op)) r->how = reductions[i].how;
     r->x = kept;
     r->each = 1;
     for (int i = 0; i < kept.rank; i++)
@@ -107,20 +111,16 @@ bool prepare_reduce(struct preparation *p) {
     bool reduced[ONNX_MAX_RANK] = {false};
     int64_t axes[ONNX_MAX_RANK];
     int count = prepare_list(p, "axes", 1, strcmp(p->node->op, "ReduceSum") ? 18 : 13, axes, ONNX_MAX_RANK);
-    if (count < 0)
-        return false;
+    if (count < 0) return false;
     bool all = !count && !onnx_attribute_int(p->node, "noop_with_empty_axes", 0);
-    for (int i = 0; i < ONNX_MAX_RANK; i++)
-        reduced[i] = all;
-    for (int i = 0; i < count; i++)
-        reduced[shape_axis(x, axes[i])] = true;
+    for (int i = 0; i < ONNX_MAX_RANK; i++) reduced[i] = all;
+    for (int i = 0; i < count; i++) reduced[shape_axis(x, axes[i])] = true;
     return use_reduce(p, reduced);
 }
 
 bool prepare_global_pool(struct preparation *p) {
     bool reduced[ONNX_MAX_RANK] = {false};
-    for (int i = 2; i < shape_in(p, 0)->rank; i++)
-        reduced[i] = true;
+    for (int i = 2; i < shape_in(p, 0)->rank; i++) reduced[i] = true;
     return use_reduce(p, reduced);
 }
 
@@ -140,8 +140,7 @@ static void run_arg(const void *plan, const struct call *call) {
         int64_t best = 0;
         for (int64_t k = 1; k < a->count; k++) {
             float new = x[k * a->inner], old = x[best * a->inner];
-            if ((a->largest ? new > old : new < old) || (a->last && new == old))
-                best = k;
+            if ((a->largest ? new > old : new < old) || (a->last && new == old)) best = k;
         }
         call->out[0][i] = (float)best;
     }
@@ -163,8 +162,7 @@ bool prepare_arg(struct preparation *p) {
 static void softmax_one(const struct along *a, const float *x, float *y) {
     const int64_t step = a->inner, end = a->count * step;
     float most = x[0];
-    for (int64_t k = step; k < end; k += step)
-        most = x[k] > most ? x[k] : most;
+    for (int64_t k = step; k < end; k += step) most = x[k] > most ? x[k] : most;
     double sum = 0;
     for (int64_t k = 0; k < end; k += step) {
         float e = exp_float(x[k] - most);
@@ -172,8 +170,7 @@ static void softmax_one(const struct along *a, const float *x, float *y) {
         y[k] = a->logarithm ? x[k] - most : e;
     }
     const float by = a->logarithm ? (float)log(sum) : (float)sum;
-    for (int64_t k = 0; k < end; k += step)
-        y[k] = a->logarithm ? y[k] - by : y[k] / by;
+    for (int64_t k = 0; k < end; k += step) y[k] = a->logarithm ? y[k] - by : y[k] / by;
 }
 
 static void run_softmax(const void *plan, const struct call *call) {
@@ -190,12 +187,9 @@ bool prepare_softmax(struct preparation *p) {
     struct along *a = prepare_alloc(p, sizeof *a);
     bool flattens = p->node->opset < 13;
     int axis = shape_axis(x, onnx_attribute_int(p->node, "axis", flattens ? 1 : -1));
-    if (!x->rank || axis < 0 || axis > x->rank)
-        *a = (struct along){.outer = 1, .count = 1, .inner = 1};
-    else if (flattens)
-        *a = (struct along){.outer = shape_part(x, 0, axis), .count = shape_part(x, axis, x->rank), .inner = 1};
-    else
-        *a = (struct along){.outer = shape_part(x, 0, axis), .count = x->dims[axis], .inner = shape_part(x, axis + 1, x->rank)};
+    if (!x->rank || axis < 0 || axis > x->rank) *a = (struct along){.outer = 1, .count = 1, .inner = 1};
+    else if (flattens) *a = (struct along){.outer = shape_part(x, 0, axis), .count = shape_part(x, axis, x->rank), .inner = 1};
+    else *a = (struct along){.outer = shape_part(x, 0, axis), .count = x->dims[axis], .inner = shape_part(x, axis + 1, x->rank)};
     a->logarithm = !strcmp(p->node->op, "LogSoftmax");
     p->step->plan = a;
     p->step->run = run_softmax;
@@ -209,11 +203,9 @@ static void run_lp(const void *plan, const struct call *call) {
         int64_t at = i / a->inner * a->count * a->inner + i % a->inner;
         const float *x = call->in[0] + at;
         double sum = 0;
-        for (int64_t k = 0; k < a->count * a->inner; k += a->inner)
-            sum += a->squares ? (double)x[k] * (double)x[k] : fabs((double)x[k]);
+        for (int64_t k = 0; k < a->count * a->inner; k += a->inner) sum += a->squares ? (double)x[k] * (double)x[k] : fabs((double)x[k]);
         const float by = (float)(a->squares ? sqrt(sum) : sum);
-        for (int64_t k = 0; k < a->count * a->inner; k += a->inner)
-            call->out[0][at + k] = by != 0 ? x[k] / by : 0;
+        for (int64_t k = 0; k < a->count * a->inner; k += a->inner) call->out[0][at + k] = by != 0 ? x[k] / by : 0;
     }
 }
 
@@ -221,8 +213,7 @@ bool prepare_lp_norm(struct preparation *p) {
     const struct onnx_shape *x = shape_in(p, 0);
     int64_t power = onnx_attribute_int(p->node, "p", 2), axis = onnx_attribute_int(p->node, "axis", -1);
     struct along *a = prepare_alloc(p, sizeof *a);
-    if ((power != 1 && power != 2) || !x->rank)
-        return cannot(p, "norms other than 1 and 2 are not supported");
+    if ((power != 1 && power != 2) || !x->rank) return cannot(p, "norms other than 1 and 2 are not supported");
     int at = shape_axis(x, axis);
     *a = (struct along){.outer = shape_part(x, 0, at), .count = x->dims[at], .inner = shape_part(x, at + 1, x->rank)};
     a->squares = power == 2;

@@ -17,8 +17,7 @@ static bool prepare_nearest(struct preparation *p) {
     for (int i = 0; i < x->rank; i++) {
         struct onnx_resize r;
         const char *why;
-        if (!onnx_resize_read(p->node, i, &r, &why))
-            return cannot(p, "%s", why);
+        if (!onnx_resize_read(p->node, i, &r, &why)) return cannot(p, "%s", why);
         int32_t *table = pick_axis(p, &pick, r.out);
         for (int64_t k = 0; k < r.out; k++) {
             int64_t at = onnx_resize_nearest(&r, k);
@@ -58,14 +57,12 @@ enum { MOST_CORNERS = 1 << (ONNX_MAX_RANK - 1) };
 
 /* False: the line lies outside. */
 static bool corners_of(const struct linear *l, int64_t line, struct corner *corners) {
-    for (int c = 0; c < 1 << (l->count - 1); c++)
-        corners[c].at = 0;
+    for (int c = 0; c < 1 << (l->count - 1); c++) corners[c].at = 0;
     for (int i = 0; i < l->count - 1; i++) {
         const struct linear_axis *a = &l->axes[l->count - 2 - i];
         int64_t k = line % a->out;
         line /= a->out;
-        if (isnan(a->weight[0][k]))
-            return false;
+        if (isnan(a->weight[0][k])) return false;
         for (int c = 0; c < 1 << (l->count - 1); c++) {
             corners[c].at += a->at[c >> i & 1][k];
             corners[c].weights[i] = a->weight[c >> i & 1][k];
@@ -79,19 +76,15 @@ static void add_corner(const struct linear *l, const struct corner *corner, int 
     const struct linear_axis *a = &l->axes[l->count - 1];
     memcpy(weights, a->weight[far], (size_t)a->out * sizeof *weights);
     for (int i = 0; i < l->count - 1; i++)
-        for (int64_t k = 0; k < a->out; k++)
-            weights[k] *= corner->weights[i];
+        for (int64_t k = 0; k < a->out; k++) weights[k] *= corner->weights[i];
     x += corner->at;
-    for (int64_t k = 0; k < a->out && l->inner == 1; k++)
-        y[k] += weights[k] * x[a->at[far][k]];
+    for (int64_t k = 0; k < a->out && l->inner == 1; k++) y[k] += weights[k] * x[a->at[far][k]];
     for (int64_t k = 0; k < a->out && l->inner > 1; k++)
-        for (int64_t i = 0; i < l->inner; i++)
-            y[k * l->inner + i] += weights[k] * x[a->at[far][k] + i];
+        for (int64_t i = 0; i < l->inner; i++) y[k * l->inner + i] += weights[k] * x[a->at[far][k] + i];
 }
 
 static void fill(float *y, int64_t count, float value) {
-    for (int64_t i = 0; i < count; i++)
-        y[i] = value;
+    for (int64_t i = 0; i < count; i++) y[i] = value;
 }
 
 static void blend_line(const struct linear *l, int64_t line, const float *x, float *y, float *weights) {
@@ -102,11 +95,9 @@ static void blend_line(const struct linear *l, int64_t line, const float *x, flo
         return;
     }
     fill(y, a->out * l->inner, -0.0F); /* whatever is added to it stays as it is, 0 too */
-    for (int c = 0; c < 2 << (l->count - 1); c++)
-        add_corner(l, &corners[c / 2], c % 2, x, y, weights);
+    for (int c = 0; c < 2 << (l->count - 1); c++) add_corner(l, &corners[c / 2], c % 2, x, y, weights);
     for (int64_t k = 0; k < a->out; k++)
-        if (isnan(a->weight[0][k]))
-            fill(y + k * l->inner, l->inner, l->fill);
+        if (isnan(a->weight[0][k])) fill(y + k * l->inner, l->inner, l->fill);
 }
 
 static void run_linear(const void *plan, const struct call *call) {
@@ -114,8 +105,7 @@ static void run_linear(const void *plan, const struct call *call) {
     const float *x = call->in[0];
     float *y = call->out[0];
     for (int64_t o = 0; o < l->outer; o++, x += l->in, y += l->out)
-        for (int64_t line = 0; line < l->lines; line++)
-            blend_line(l, line, x, y + line * (l->out / l->lines), call->scratch);
+        for (int64_t line = 0; line < l->lines; line++) blend_line(l, line, x, y + line * (l->out / l->lines), call->scratch);
 }
 
 static void fill_axis(struct preparation *p, struct linear_axis *a, const struct onnx_resize *r, int64_t stride) {
@@ -152,15 +142,12 @@ static bool prepare_linear(struct preparation *p) {
     int first = -1, last = -1;
     for (int i = 0; i < x->rank; i++) {
         const char *why;
-        if (!onnx_resize_read(p->node, i, &r[i], &why))
-            return cannot(p, "%s", why);
-        if (onnx_resize_keeps(&r[i]))
-            continue;
+        if (!onnx_resize_read(p->node, i, &r[i], &why)) return cannot(p, "%s", why);
+        if (onnx_resize_keeps(&r[i])) continue;
         first = first < 0 ? i : first;
         last = i;
     }
-    if (first < 0)
-        return prepare_alias(p);
+    if (first < 0) return prepare_alias(p);
     blended_axes(x->rank, &first, &last);
     struct linear *l = prepare_alloc(p, sizeof *l);
     l->fill = onnx_attribute_float(p->node, "extrapolation_value", 0);
@@ -169,8 +156,7 @@ static bool prepare_linear(struct preparation *p) {
     l->in = shape_part(x, first, x->rank);
     l->out = shape_part(shape_out(p, 0), first, x->rank);
     l->lines = shape_part(shape_out(p, 0), first, last);
-    for (int i = first; i <= last; i++)
-        fill_axis(p, &l->axes[l->count++], &r[i], shape_part(x, i + 1, x->rank));
+    for (int i = first; i <= last; i++) fill_axis(p, &l->axes[l->count++], &r[i], shape_part(x, i + 1, x->rank));
     p->step->plan = l;
     p->step->run = run_linear;
     p->reads = 1;
@@ -179,13 +165,9 @@ static bool prepare_linear(struct preparation *p) {
 
 bool prepare_resize(struct preparation *p) {
     const char *mode = onnx_attribute_string(p->node, "mode", "nearest");
-    if (!onnx_elements(shape_in(p, 0)) || shape_in(p, 0)->rank != shape_out(p, 0)->rank)
-        return cannot(p, "its input is empty");
-    if (!strcmp(mode, "nearest"))
-        return prepare_nearest(p);
-    if (strcmp(mode, "linear"))
-        return cannot(p, "mode %.40s is not supported, only nearest and linear", mode);
-    if (onnx_attribute_int(p->node, "antialias", 0))
-        return cannot(p, "antialiasing is not supported");
+    if (!onnx_elements(shape_in(p, 0)) || shape_in(p, 0)->rank != shape_out(p, 0)->rank) return cannot(p, "its input is empty");
+    if (!strcmp(mode, "nearest")) return prepare_nearest(p);
+    if (strcmp(mode, "linear")) return cannot(p, "mode %.40s is not supported, only nearest and linear", mode);
+    if (onnx_attribute_int(p->node, "antialias", 0)) return cannot(p, "antialiasing is not supported");
     return prepare_linear(p);
 }

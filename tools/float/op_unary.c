@@ -15,74 +15,187 @@ typedef float one_number(float x, float alpha, float beta);
 
 INLINE void each(one_number *f, const struct function *p, const float *x, float *y, size_t count) {
     const float alpha = p->alpha, beta = p->beta;
-    for (size_t i = 0; i < count; i++)
-        y[i] = f(x[i], alpha, beta);
+    for (size_t i = 0; i < count; i++) y[i] = f(x[i], alpha, beta);
 }
 
-INLINE float relu(float x, float a, float b) { return (void)a, (void)b, x < 0 ? 0 : x; }
-INLINE float leaky_relu(float x, float a, float b) { return (void)b, x < 0 ? a * x : x; }
-INLINE float thresholded(float x, float a, float b) { return (void)b, x > a ? x : 0; }
-INLINE float clip(float x, float a, float b) { return x < a ? a : x > b ? b : x; }
-INLINE float elu(float x, float a, float b) { return (void)b, x < 0 ? a * expm1f(x) : x; }
-INLINE float selu(float x, float a, float b) { return x > 0 ? b * x : b * a * expm1f(x); }
-INLINE float celu(float x, float a, float b) { return (void)b, x > 0 ? x : a * expm1f(x / a); }
-INLINE float sigmoid(float x, float a, float b) { return (void)a, (void)b, 1 / (1 + exp_float(-x)); }
-INLINE float hard_sigmoid(float x, float a, float b) { return clip(a * x + b, 0, 1); }
-INLINE float hard_swish(float x, float a, float b) { return x * clip(a * x + b, 0, 1); }
-INLINE float swish(float x, float a, float b) { return (void)b, x / (1 + exp_float(-a * x)); }
-INLINE float softplus(float x, float a, float b) { return (void)a, (void)b, (x > 0 ? x : 0) + log1pf(exp_float(-fabsf(x))); }
-INLINE float softsign(float x, float a, float b) { return (void)a, (void)b, x / (1 + fabsf(x)); }
-INLINE float mish(float x, float a, float b) { return x * tanhf(softplus(x, a, b)); }
-INLINE float hyperbolic(float x, float a, float b) { return (void)a, (void)b, tanhf(x); }
-INLINE float error_function(float x, float a, float b) { return (void)a, (void)b, erff(x); }
-INLINE float gelu(float x, float a, float b) { return (void)a, (void)b, 0.5F * x * (1 + erff(x * 0.70710678F)); }
+INLINE float relu(float x, float a, float b) {
+    return (void)a, (void)b, x < 0 ? 0 : x;
+}
+INLINE float leaky_relu(float x, float a, float b) {
+    return (void)b, x < 0 ? a * x : x;
+}
+INLINE float thresholded(float x, float a, float b) {
+    return (void)b, x > a ? x : 0;
+}
+INLINE float clip(float x, float a, float b) {
+    return x < a ? a : x > b ? b : x;
+}
+INLINE float elu(float x, float a, float b) {
+    return (void)b, x < 0 ? a * expm1f(x) : x;
+}
+INLINE float selu(float x, float a, float b) {
+    return x > 0 ? b * x : b * a * expm1f(x);
+}
+INLINE float celu(float x, float a, float b) {
+    return (void)b, x > 0 ? x : a * expm1f(x / a);
+}
+INLINE float sigmoid(float x, float a, float b) {
+    return (void)a, (void)b, 1 / (1 + exp_float(-x));
+}
+INLINE float hard_sigmoid(float x, float a, float b) {
+    return clip(a * x + b, 0, 1);
+}
+INLINE float hard_swish(float x, float a, float b) {
+    return x * clip(a * x + b, 0, 1);
+}
+INLINE float swish(float x, float a, float b) {
+    return (void)b, x / (1 + exp_float(-a * x));
+}
+INLINE float softplus(float x, float a, float b) {
+    return (void)a, (void)b, (x > 0 ? x : 0) + log1pf(exp_float(-fabsf(x)));
+}
+INLINE float softsign(float x, float a, float b) {
+    return (void)a, (void)b, x / (1 + fabsf(x));
+}
+INLINE float mish(float x, float a, float b) {
+    return x * tanhf(softplus(x, a, b));
+}
+INLINE float hyperbolic(float x, float a, float b) {
+    return (void)a, (void)b, tanhf(x);
+}
+INLINE float error_function(float x, float a, float b) {
+    return (void)a, (void)b, erff(x);
+}
+INLINE float gelu(float x, float a, float b) {
+    return (void)a, (void)b, 0.5F * x * (1 + erff(x * 0.70710678F));
+}
 INLINE float gelu_tanh(float x, float a, float b) {
     return (void)a, (void)b, 0.5F * x * (1 + tanhf(0.79788456F * (x + 0.044715F * x * x * x)));
 }
-INLINE float exponential(float x, float a, float b) { return (void)a, (void)b, exp_float(x); }
-INLINE float logarithm(float x, float a, float b) { return (void)a, (void)b, logf(x); }
-INLINE float root(float x, float a, float b) { return (void)a, (void)b, sqrtf(x); }
-INLINE float magnitude(float x, float a, float b) { return (void)a, (void)b, fabsf(x); }
-INLINE float negative(float x, float a, float b) { return (void)a, (void)b, -x; }
-INLINE float sign(float x, float a, float b) { return (void)a, (void)b, x > 0 ? 1 : x < 0 ? -1 : x; }
-INLINE float reciprocal(float x, float a, float b) { return (void)a, (void)b, 1 / x; }
-INLINE float floor_of(float x, float a, float b) { return (void)a, (void)b, floorf(x); }
-INLINE float ceiling(float x, float a, float b) { return (void)a, (void)b, ceilf(x); }
-INLINE float half_to_even(float x, float a, float b) { return (void)a, (void)b, nearbyintf(x); }
-INLINE float is_zero(float x, float a, float b) { return (void)a, (void)b, x == 0; }
+INLINE float exponential(float x, float a, float b) {
+    return (void)a, (void)b, exp_float(x);
+}
+INLINE float logarithm(float x, float a, float b) {
+    return (void)a, (void)b, logf(x);
+}
+INLINE float root(float x, float a, float b) {
+    return (void)a, (void)b, sqrtf(x);
+}
+INLINE float magnitude(float x, float a, float b) {
+    return (void)a, (void)b, fabsf(x);
+}
+INLINE float negative(float x, float a, float b) {
+    return (void)a, (void)b, -x;
+}
+INLINE float sign(float x, float a, float b) {
+    return (void)a, (void)b, x > 0 ? 1 : x < 0 ? -1 : x;
+}
+INLINE float reciprocal(float x, float a, float b) {
+    return (void)a, (void)b, 1 / x;
+}
+INLINE float floor_of(float x, float a, float b) {
+    return (void)a, (void)b, floorf(x);
+}
+INLINE float ceiling(float x, float a, float b) {
+    return (void)a, (void)b, ceilf(x);
+}
+INLINE float half_to_even(float x, float a, float b) {
+    return (void)a, (void)b, nearbyintf(x);
+}
+INLINE float is_zero(float x, float a, float b) {
+    return (void)a, (void)b, x == 0;
+}
 
 /* ---- loops over them ---- */
 
 #define ARGUMENTS const struct function *f, const float *x, float *y, size_t count
-static void run_relu(ARGUMENTS) { each(relu, f, x, y, count); }
-static void run_leaky_relu(ARGUMENTS) { each(leaky_relu, f, x, y, count); }
-static void run_thresholded(ARGUMENTS) { each(thresholded, f, x, y, count); }
-static void run_elu(ARGUMENTS) { each(elu, f, x, y, count); }
-static void run_selu(ARGUMENTS) { each(selu, f, x, y, count); }
-static void run_celu(ARGUMENTS) { each(celu, f, x, y, count); }
-static void run_sigmoid(ARGUMENTS) { each(sigmoid, f, x, y, count); }
-static void run_hard_sigmoid(ARGUMENTS) { each(hard_sigmoid, f, x, y, count); }
-static void run_hard_swish(ARGUMENTS) { each(hard_swish, f, x, y, count); }
-static void run_swish(ARGUMENTS) { each(swish, f, x, y, count); }
-static void run_softplus(ARGUMENTS) { each(softplus, f, x, y, count); }
-static void run_softsign(ARGUMENTS) { each(softsign, f, x, y, count); }
-static void run_mish(ARGUMENTS) { each(mish, f, x, y, count); }
-static void run_tanh(ARGUMENTS) { each(hyperbolic, f, x, y, count); }
-static void run_erf(ARGUMENTS) { each(error_function, f, x, y, count); }
-static void run_gelu(ARGUMENTS) { each(gelu, f, x, y, count); }
-static void run_gelu_tanh(ARGUMENTS) { each(gelu_tanh, f, x, y, count); }
-static void run_exp(ARGUMENTS) { each(exponential, f, x, y, count); }
-static void run_log(ARGUMENTS) { each(logarithm, f, x, y, count); }
-static void run_sqrt(ARGUMENTS) { each(root, f, x, y, count); }
-static void run_abs(ARGUMENTS) { each(magnitude, f, x, y, count); }
-static void run_neg(ARGUMENTS) { each(negative, f, x, y, count); }
-static void run_sign(ARGUMENTS) { each(sign, f, x, y, count); }
-static void run_reciprocal(ARGUMENTS) { each(reciprocal, f, x, y, count); }
-static void run_floor(ARGUMENTS) { each(floor_of, f, x, y, count); }
-static void run_ceil(ARGUMENTS) { each(ceiling, f, x, y, count); }
-static void run_round(ARGUMENTS) { each(half_to_even, f, x, y, count); }
-static void run_not(ARGUMENTS) { each(is_zero, f, x, y, count); }
-void function_clip(ARGUMENTS) { each(clip, f, x, y, count); }
+static void run_relu(ARGUMENTS) {
+    each(relu, f, x, y, count);
+}
+static void run_leaky_relu(ARGUMENTS) {
+    each(leaky_relu, f, x, y, count);
+}
+static void run_thresholded(ARGUMENTS) {
+    each(thresholded, f, x, y, count);
+}
+static void run_elu(ARGUMENTS) {
+    each(elu, f, x, y, count);
+}
+static void run_selu(ARGUMENTS) {
+    each(selu, f, x, y, count);
+}
+static void run_celu(ARGUMENTS) {
+    each(celu, f, x, y, count);
+}
+static void run_sigmoid(ARGUMENTS) {
+    each(sigmoid, f, x, y, count);
+}
+static void run_hard_sigmoid(ARGUMENTS) {
+    each(hard_sigmoid, f, x, y, count);
+}
+static void run_hard_swish(ARGUMENTS) {
+    each(hard_swish, f, x, y, count);
+}
+static void run_swish(ARGUMENTS) {
+    each(swish, f, x, y, count);
+}
+static void run_softplus(ARGUMENTS) {
+    each(softplus, f, x, y, count);
+}
+static void run_softsign(ARGUMENTS) {
+    each(softsign, f, x, y, count);
+}
+static void run_mish(ARGUMENTS) {
+    each(mish, f, x, y, count);
+}
+static void run_tanh(ARGUMENTS) {
+    each(hyperbolic, f, x, y, count);
+}
+static void run_erf(ARGUMENTS) {
+    each(error_function, f, x, y, count);
+}
+static void run_gelu(ARGUMENTS) {
+    each(gelu, f, x, y, count);
+}
+static void run_gelu_tanh(ARGUMENTS) {
+    each(gelu_tanh, f, x, y, count);
+}
+static void run_exp(ARGUMENTS) {
+    each(exponential, f, x, y, count);
+}
+static void run_log(ARGUMENTS) {
+    each(logarithm, f, x, y, count);
+}
+static void run_sqrt(ARGUMENTS) {
+    each(root, f, x, y, count);
+}
+static void run_abs(ARGUMENTS) {
+    each(magnitude, f, x, y, count);
+}
+static void run_neg(ARGUMENTS) {
+    each(negative, f, x, y, count);
+}
+static void run_sign(ARGUMENTS) {
+    each(sign, f, x, y, count);
+}
+static void run_reciprocal(ARGUMENTS) {
+    each(reciprocal, f, x, y, count);
+}
+static void run_floor(ARGUMENTS) {
+    each(floor_of, f, x, y, count);
+}
+static void run_ceil(ARGUMENTS) {
+    each(ceiling, f, x, y, count);
+}
+static void run_round(ARGUMENTS) {
+    each(half_to_even, f, x, y, count);
+}
+static void run_not(ARGUMENTS) {
+    each(is_zero, f, x, y, count);
+}
+void function_clip(ARGUMENTS) {
+    each(clip, f, x, y, count);
+}
 
 /* alpha and beta: the operator's defaults; beta of Selu is its gamma */
 static const struct {
@@ -156,13 +269,11 @@ static bool use(struct preparation *p, function_run *run, struct function functi
 bool prepare_unary(struct preparation *p) {
     struct function f;
     function_run *run = function_find(p->node->op, &f);
-    if (!run)
-        return cannot(p, "the float executor does not have this function");
+    if (!run) return cannot(p, "the float executor does not have this function");
     bool fixed = run == run_hard_swish; /* its numbers are no attributes */
     f.alpha = fixed ? f.alpha : onnx_attribute_float(p->node, "alpha", f.alpha);
     f.beta = fixed ? f.beta : onnx_attribute_float(p->node, run == run_selu ? "gamma" : "beta", f.beta);
-    if (run == run_gelu && !strcmp(onnx_attribute_string(p->node, "approximate", "none"), "tanh"))
-        run = run_gelu_tanh;
+    if (run == run_gelu && !strcmp(onnx_attribute_string(p->node, "approximate", "none"), "tanh")) run = run_gelu_tanh;
     return use(p, run, f);
 }
 
@@ -180,8 +291,7 @@ static bool use_clip_between(struct preparation *p) {
     p->step->run = run_clip_between;
     p->reads = p->node->input_count;
     for (int i = 1; i < 3; i++)
-        if (onnx_input(p->node, i) && onnx_elements(shape_in(p, i)) != 1)
-            return cannot(p, "its %s is no number", i == 1 ? "min" : "max");
+        if (onnx_input(p->node, i) && onnx_elements(shape_in(p, i)) != 1) return cannot(p, "its %s is no number", i == 1 ? "min" : "max");
     return true;
 }
 
@@ -192,16 +302,12 @@ bool prepare_clip(struct preparation *p) {
     static const char *const names[] = {"min", "max"};
     for (int i = 0; i < 2; i++) {
         const float *given = prepare_constant(p, 1 + i);
-        if (p->node->opset < 11)
-            *bounds[i] = onnx_attribute_float(p->node, names[i], *bounds[i]);
-        else if (onnx_input(p->node, 1 + i) && (!given || onnx_elements(shape_in(p, 1 + i)) != 1))
-            return use_clip_between(p);
-        else if (given)
-            *bounds[i] = *given;
+        if (p->node->opset < 11) *bounds[i] = onnx_attribute_float(p->node, names[i], *bounds[i]);
+        else if (onnx_input(p->node, 1 + i) && (!given || onnx_elements(shape_in(p, 1 + i)) != 1)) return use_clip_between(p);
+        else if (given) *bounds[i] = *given;
     }
     /* Where both contradict each other, the upper one counts. */
-    if (f.alpha > f.beta)
-        f.alpha = f.beta;
+    if (f.alpha > f.beta) f.alpha = f.beta;
     return use(p, function_clip, f);
 }
 
@@ -220,14 +326,12 @@ static bool integer_range(enum onnx_type type, struct function *range) {
 }
 
 static void run_to_integer(ARGUMENTS) {
-    for (size_t i = 0; i < count; i++)
-        y[i] = clip(truncf(x[i]), f->alpha, f->beta);
+    for (size_t i = 0; i < count; i++) y[i] = clip(truncf(x[i]), f->alpha, f->beta);
 }
 
 static void run_to_bool(ARGUMENTS) {
     (void)f;
-    for (size_t i = 0; i < count; i++)
-        y[i] = x[i] != 0;
+    for (size_t i = 0; i < count; i++) y[i] = x[i] != 0;
 }
 
 /* Real numbers lose their fraction, and keep to the range of the type; integers become real as they are. */
@@ -235,10 +339,8 @@ bool prepare_cast(struct preparation *p) {
     enum onnx_type to = p->node->outputs[0]->type;
     struct function range = {0, 0};
     p->reads = 1;
-    if (to == ONNX_BOOL)
-        return use(p, run_to_bool, range);
-    if (integer_range(to, &range))
-        return use(p, run_to_integer, range);
+    if (to == ONNX_BOOL) return use(p, run_to_bool, range);
+    if (integer_range(to, &range)) return use(p, run_to_integer, range);
     p->step->run = NULL;
     return true;
 }
@@ -249,23 +351,17 @@ bool activation_read(struct preparation *p, struct activation *a) {
     const char *name = onnx_attribute_string(p->node, "activation", "");
     const struct onnx_attribute *given = onnx_attribute(p->node, "activation_params");
     a->adds = onnx_input(p->node, 3) != NULL;
-    if (a->adds && !onnx_same_shape(shape_in(p, 3), shape_out(p, 0)))
-        return cannot(p, "what it adds is not shaped as its output");
-    if (!*name)
-        return true;
+    if (a->adds && !onnx_same_shape(shape_in(p, 3), shape_out(p, 0))) return cannot(p, "what it adds is not shaped as its output");
+    if (!*name) return true;
     a->run = strcmp(name, "Clip") ? function_find(name, &a->function) : function_clip;
     if (!a->run || (a->run == function_clip && (!given || given->count != 2)))
         return cannot(p, "its activation '%.40s' is not supported", name);
-    if (given && given->type == 6 && given->count > 0)
-        a->function.alpha = given->floats[0];
-    if (given && given->type == 6 && given->count > 1)
-        a->function.beta = given->floats[1];
+    if (given && given->type == 6 && given->count > 0) a->function.alpha = given->floats[0];
+    if (given && given->type == 6 && given->count > 1) a->function.beta = given->floats[1];
     return true;
 }
 
 void activate(const struct activation *a, const float *addend, float *y, size_t count) {
-    for (size_t i = 0; i < count && a->adds; i++)
-        y[i] += addend[i];
-    if (a->run)
-        a->run(&a->function, y, y, count);
+    for (size_t i = 0; i < count && a->adds; i++) y[i] += addend[i];
+    if (a->run) a->run(&a->function, y, y, count);
 }

@@ -82,8 +82,7 @@ static inline const struct onnx_shape *shape_out(const struct preparation *p, in
 /* Product of the dimensions from..to-1. */
 static inline int64_t shape_part(const struct onnx_shape *shape, int from, int to) {
     int64_t product = 1;
-    for (int i = from; i < to; i++)
-        product *= shape->dims[i];
+    for (int i = from; i < to; i++) product *= shape->dims[i];
     return product;
 }
 /* -rank..rank-1 to 0..rank-1; onnx_infer()'s rules have checked it. */

@@ -120,7 +120,6 @@ static const struct float_operator operators[] = {
 
 const struct float_operator *float_operator_find(const char *domain, const char *name) {
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
-        if (!strcmp(operators[i].name, name) && !strcmp(operators[i].domain, domain))
-            return &operators[i];
+        if (!strcmp(operators[i].name, name) && !strcmp(operators[i].domain, domain)) return &operators[i];
     return NULL;
 }

@@ -33,14 +33,12 @@ static void remove_gap(struct space *s, size_t i) {
 static size_t take(struct space *s, size_t size) {
     size_t best = s->gap_count;
     for (size_t i = 0; i < s->gap_count; i++)
-        if (s->gaps[i].size >= size && (best == s->gap_count || s->gaps[i].size < s->gaps[best].size))
-            best = i;
+        if (s->gaps[i].size >= size && (best == s->gap_count || s->gaps[i].size < s->gaps[best].size)) best = i;
     if (best < s->gap_count) {
         size_t at = s->gaps[best].begin;
         s->gaps[best].begin += size;
         s->gaps[best].size -= size;
-        if (!s->gaps[best].size)
-            remove_gap(s, best);
+        if (!s->gaps[best].size) remove_gap(s, best);
         return at;
     }
     struct gap *last = s->gap_count ? &s->gaps[s->gap_count - 1] : NULL;
@@ -56,14 +54,12 @@ static size_t take(struct space *s, size_t size) {
 /* There is always room: as many gaps as slots, and one. */
 static void give(struct space *s, size_t begin, size_t size) {
     size_t i = 0;
-    while (i < s->gap_count && s->gaps[i].begin < begin)
-        i++;
+    while (i < s->gap_count && s->gaps[i].begin < begin) i++;
     bool joins_left = i && s->gaps[i - 1].begin + s->gaps[i - 1].size == begin;
     bool joins_right = i < s->gap_count && begin + size == s->gaps[i].begin;
     if (joins_left) {
         s->gaps[i - 1].size += size + (joins_right ? s->gaps[i].size : 0);
-        if (joins_right)
-            remove_gap(s, i);
+        if (joins_right) remove_gap(s, i);
     } else if (joins_right) {
         s->gaps[i].begin = begin;
         s->gaps[i].size += size;
@@ -77,41 +73,32 @@ static void give(struct space *s, size_t begin, size_t size) {
 /* Outputs that are their input in another shape share its slot's memory. */
 static void join_aliases(struct executor *e) {
     for (size_t i = 0; i < e->step_count; i++)
-        if (!e->steps[i].run)
-            e->slots[e->steps[i].outputs[0]].root = slot_root(e, e->steps[i].inputs[0]);
+        if (!e->steps[i].run) e->slots[e->steps[i].outputs[0]].root = slot_root(e, e->steps[i].inputs[0]);
 }
 
 static void reads(struct executor *e, size_t slot, size_t step) {
-    if (slot == NO_SLOT)
-        return;
+    if (slot == NO_SLOT) return;
     struct slot *root = &e->slots[slot_root(e, slot)];
-    if (root->last < step)
-        root->last = step;
+    if (root->last < step) root->last = step;
 }
 
 static void find_lifetimes(struct executor *e) {
     for (size_t i = 0; i < e->step_count; i++) {
-        for (int k = 0; k < e->steps[i].output_count; k++)
-            reads(e, e->steps[i].outputs[k], i);
-        for (int k = 0; k < e->steps[i].input_count; k++)
-            reads(e, e->steps[i].inputs[k], i);
+        for (int k = 0; k < e->steps[i].output_count; k++) reads(e, e->steps[i].outputs[k], i);
+        for (int k = 0; k < e->steps[i].input_count; k++) reads(e, e->steps[i].inputs[k], i);
     }
-    for (size_t i = 0; i < e->output_count; i++)
-        reads(e, e->outputs[i], e->step_count);
+    for (size_t i = 0; i < e->output_count; i++) reads(e, e->outputs[i], e->step_count);
 }
 
 /* Whether output 0 may lie over input 0: nobody reads it later, and no other operand of the step lies there. */
 static bool fits_in_place(const struct executor *e, size_t at) {
     const struct step *step = &e->steps[at];
-    if (!step->run || !step->in_place || step->inputs[0] == NO_SLOT || step->outputs[0] == NO_SLOT)
-        return false;
+    if (!step->run || !step->in_place || step->inputs[0] == NO_SLOT || step->outputs[0] == NO_SLOT) return false;
     size_t root = slot_root(e, step->inputs[0]), out = step->outputs[0];
     const struct slot *slot = &e->slots[root];
-    if (slot->kind != SLOT_WORK || slot->last != at || grains(slot->count) < e->slots[out].count)
-        return false;
+    if (slot->kind != SLOT_WORK || slot->last != at || grains(slot->count) < e->slots[out].count) return false;
     for (int k = 1; k < step->input_count; k++)
-        if (step->inputs[k] != NO_SLOT && slot_root(e, step->inputs[k]) == root)
-            return false;
+        if (step->inputs[k] != NO_SLOT && slot_root(e, step->inputs[k]) == root) return false;
     return e->slots[out].root == out;
 }
 
@@ -125,8 +112,7 @@ static void place_outputs(struct executor *e, struct space *space, size_t at) {
     for (int k = 0; k < step->output_count; k++) {
         size_t out = step->outputs[k];
         struct slot *slot = out == NO_SLOT ? NULL : &e->slots[slot_root(e, out)];
-        if (!slot || slot->kind != SLOT_WORK || slot->has_memory || !slot->count)
-            continue;
+        if (!slot || slot->kind != SLOT_WORK || slot->has_memory || !slot->count) continue;
         slot->offset = take(space, grains(slot->count));
         slot->has_memory = true;
     }
@@ -135,8 +121,7 @@ static void place_outputs(struct executor *e, struct space *space, size_t at) {
 static void free_unread(struct executor *e, struct space *space, const size_t *slots, int count, size_t at) {
     for (int k = 0; k < count; k++) {
         struct slot *slot = slots[k] == NO_SLOT ? NULL : &e->slots[slot_root(e, slots[k])];
-        if (!slot || slot->kind != SLOT_WORK || !slot->has_memory || slot->last > at)
-            continue;
+        if (!slot || slot->kind != SLOT_WORK || !slot->has_memory || slot->last > at) continue;
         give(space, slot->offset, grains(slot->count));
         slot->has_memory = false;
     }
@@ -144,8 +129,7 @@ static void free_unread(struct executor *e, struct space *space, const size_t *s
 
 bool plan_memory(struct executor *e) {
     struct space space = {.gaps = calloc(e->slot_count + 2, sizeof *space.gaps)};
-    if (!space.gaps)
-        return false;
+    if (!space.gaps) return false;
     join_aliases(e);
     find_lifetimes(e);
     for (size_t i = 0; i < e->step_count; i++) {

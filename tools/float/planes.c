@@ -6,12 +6,10 @@
 bool geometry_read(struct preparation *p, const int64_t *weight_kernel, struct onnx_window *window, struct geometry *g) {
     const struct onnx_shape *x = shape_in(p, 0);
     const char *why;
-    if (x->rank != 3 && x->rank != 4)
-        return cannot(p, "it runs over %d dimensions; 1 and 2 are supported", x->rank - 2);
-    if (!onnx_window(p->node, x, weight_kernel, window, &why))
-        return cannot(p, "%s", why);
+    if (x->rank != 3 && x->rank != 4) return cannot(p, "it runs over %d dimensions; 1 and 2 are supported", x->rank - 2);
+    if (!onnx_window(p->node, x, weight_kernel, window, &why)) return cannot(p, "%s", why);
     int last = x->rank - 3;
-    *g = (struct geometry){1, x->dims[x->rank - 1], 1, window->out[last], 1, window->kernel[last],
+    *g = (struct geometry){1, x->dims[x->rank - 1], 1, window->out[last],      1, window->kernel[last],
                            1, window->stride[last], 1, window->dilation[last], 0, window->pad_begin[last]};
     if (last) {
         g->height = x->dims[2];
@@ -33,10 +31,8 @@ static void prepare_axis(struct preparation *p, struct planes_axis *a) {
     for (int64_t t = 0; t < a->kernel; t++) {
         int64_t remainder = t * a->dilation % a->stride, i = 0;
         reach = t * a->dilation / a->stride > reach ? t * a->dilation / a->stride : reach;
-        while (i < a->count && a->remainder[i] != remainder)
-            i++;
-        if (i == a->count)
-            a->remainder[a->count++] = remainder;
+        while (i < a->count && a->remainder[i] != remainder) i++;
+        if (i == a->count) a->remainder[a->count++] = remainder;
         a->plane[t] = i;
     }
     a->size = a->out + reach;
@@ -84,16 +80,12 @@ static void cut_row(const struct planes_axis *x, const float *from, float fill, 
     int64_t end = first < x->in ? (x->in - first + x->stride - 1) / x->stride : 0;
     end = end < x->size ? end : x->size;
     begin = begin < end ? begin : end;
-    for (; i < begin; i++)
-        to[i] = fill;
+    for (; i < begin; i++) to[i] = fill;
     if (x->stride == 2)
-        for (; i < end; i++)
-            to[i] = from[first + 2 * i];
+        for (; i < end; i++) to[i] = from[first + 2 * i];
     else
-        for (; i < end; i++)
-            to[i] = from[first + i * x->stride];
-    for (; i < x->size; i++)
-        to[i] = fill;
+        for (; i < end; i++) to[i] = from[first + i * x->stride];
+    for (; i < x->size; i++) to[i] = fill;
 }
 
 static void cut_plane(const struct planes *planes, const float *channel, float fill, float *to, int64_t row_remainder,
@@ -102,15 +94,12 @@ static void cut_plane(const struct planes *planes, const float *channel, float f
     for (int64_t r = 0; r < y->size; r++, to += x->size) {
         int64_t row = r * y->stride + row_remainder - y->pad, first = column_remainder - x->pad;
         if (row < 0 || row >= y->in) {
-            for (int64_t i = 0; i < x->size; i++)
-                to[i] = fill;
+            for (int64_t i = 0; i < x->size; i++) to[i] = fill;
         } else if (x->stride == 1 && first <= 0 && first + x->size >= x->in) {
             int64_t i = 0;
-            for (; i < -first; i++)
-                to[i] = fill;
+            for (; i < -first; i++) to[i] = fill;
             memcpy(to + i, channel + row * x->in, (size_t)x->in * sizeof *to);
-            for (i += x->in; i < x->size; i++)
-                to[i] = fill;
+            for (i += x->in; i < x->size; i++) to[i] = fill;
         } else {
             cut_row(x, channel + row * x->in, fill, to, column_remainder);
         }
@@ -123,8 +112,7 @@ const float *const *planes_cut(const struct planes *planes, const float *channel
     for (int64_t i = 0; i < planes->y.count; i++)
         for (int64_t j = 0; j < planes->x.count; j++, to += planes->plane)
             cut_plane(planes, channel, fill, to, planes->y.remainder[i], planes->x.remainder[j]);
-    for (size_t t = 0; t < planes->taps; t++)
-        taps[t] = first + planes->offset[t];
+    for (size_t t = 0; t < planes->taps; t++) taps[t] = first + planes->offset[t];
     return taps;
 }
 

@@ -18,8 +18,7 @@ size_t packed_panels_floats(int64_t depth, int64_t columns) {
 void pack_rows(const struct matrix *m, float *to) {
     for (int64_t i = 0; i < m->rows; i += TILE_ROWS)
         for (int64_t k = 0; k < m->columns; k++)
-            for (int64_t r = i; r < i + TILE_ROWS; r++)
-                *to++ = r < m->rows ? m->data[r * m->row + k * m->column] : 0;
+            for (int64_t r = i; r < i + TILE_ROWS; r++) *to++ = r < m->rows ? m->data[r * m->row + k * m->column] : 0;
 }
 
 void pack_panels(const struct matrix *m, float *to) {
@@ -27,8 +26,7 @@ void pack_panels(const struct matrix *m, float *to) {
         for (int64_t k = 0; k < m->rows; k++) {
             const float *from = m->data + k * m->row + j * m->column;
             int64_t count = m->columns - j < TILE_COLUMNS ? m->columns - j : TILE_COLUMNS;
-            for (int64_t c = 0; c < count; c++)
-                to[c] = from[c * m->column];
+            for (int64_t c = 0; c < count; c++) to[c] = from[c * m->column];
             memset(to + count, 0, (size_t)(TILE_COLUMNS - count) * sizeof *to);
             to += TILE_COLUMNS;
         }
@@ -42,11 +40,9 @@ void product_tile(const struct loops *loops, const float *rows, const float *pan
         return;
     }
     memset(part, 0, sizeof part);
-    for (int r = 0; r < row_count && !start; r++)
-        memcpy(part + r * TILE_COLUMNS, y + (size_t)r * pitch, (size_t)column_count * sizeof *y);
+    for (int r = 0; r < row_count && !start; r++) memcpy(part + r * TILE_COLUMNS, y + (size_t)r * pitch, (size_t)column_count * sizeof *y);
     loops->tile(rows, panel, depth, part, TILE_COLUMNS, (size_t)column_count, start);
-    for (int r = 0; r < row_count; r++)
-        memcpy(y + (size_t)r * pitch, part + r * TILE_COLUMNS, (size_t)column_count * sizeof *y);
+    for (int r = 0; r < row_count; r++) memcpy(y + (size_t)r * pitch, part + r * TILE_COLUMNS, (size_t)column_count * sizeof *y);
 }
 
 void product_vector(const struct loops *loops, const float *x, size_t step, const float *panels, size_t depth, float *y, size_t columns) {

@@ -53,8 +53,7 @@ struct executor_run *executor_run_open(const struct executor *executor, struct f
 }
 
 void executor_run_close(struct executor_run *run) {
-    if (!run)
-        return;
+    if (!run) return;
     free(run->work);
     free(run->scratch);
     free(run->values);
@@ -67,25 +66,20 @@ static void take_inputs(struct executor_run *run, const float *const *inputs, ex
     const struct executor *e = run->executor;
     for (size_t i = 0; i < e->slot_count; i++) {
         const struct slot *root = &e->slots[slot_root(e, i)];
-        if (root->kind == SLOT_INPUT)
-            run->values[i] = inputs[root->input];
+        if (root->kind == SLOT_INPUT) run->values[i] = inputs[root->input];
     }
     for (size_t i = 0; i < e->input_count && watch; i++) {
         const struct slot *slot = &e->slots[e->inputs[i]];
-        if (slot->kind == SLOT_INPUT && slot->input == i)
-            watch(context, slot->value, inputs[i], slot->count);
+        if (slot->kind == SLOT_INPUT && slot->input == i) watch(context, slot->value, inputs[i], slot->count);
     }
 }
 
 /* NULL, or why the data cannot be computed with. */
 static const char *run_step(struct executor_run *run, const struct step *step) {
     const char *why = NULL;
-    for (int k = 0; k < step->input_count; k++)
-        run->in[k] = step->inputs[k] == NO_SLOT ? NULL : run->values[step->inputs[k]];
-    for (int k = 0; k < step->output_count; k++)
-        run->out[k] = step->outputs[k] == NO_SLOT ? NULL : (float *)run->values[step->outputs[k]];
-    if (step->run)
-        step->run(step->plan, &(struct call){run->in, run->out, run->scratch, &why});
+    for (int k = 0; k < step->input_count; k++) run->in[k] = step->inputs[k] == NO_SLOT ? NULL : run->values[step->inputs[k]];
+    for (int k = 0; k < step->output_count; k++) run->out[k] = step->outputs[k] == NO_SLOT ? NULL : (float *)run->values[step->outputs[k]];
+    if (step->run) step->run(step->plan, &(struct call){run->in, run->out, run->scratch, &why});
     return why;
 }
 
@@ -95,8 +89,7 @@ bool executor_run(struct executor_run *run, const float *const *inputs, executor
     for (size_t i = 0; i < e->step_count; i++) {
         const struct step *step = &e->steps[i];
         const char *why = run_step(run, step);
-        if (why)
-            return failure_set(failure, STATUS_INPUT, "node '%.200s' (%.60s): %s", step->node->name, step->node->op, why);
+        if (why) return failure_set(failure, STATUS_INPUT, "node '%.200s' (%.60s): %s", step->node->name, step->node->op, why);
         for (int k = 0; k < step->output_count && watch; k++)
             if (step->outputs[k] != NO_SLOT)
                 watch(context, e->slots[step->outputs[k]].value, run->out[k], e->slots[step->outputs[k]].count);

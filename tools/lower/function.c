@@ -4,8 +4,7 @@
 
 float meaning_number(const struct meaning *m, uint32_t channel, int byte) {
     int32_t q = m->buffer->type == MORSEL_INT8 ? (int8_t)byte : byte;
-    if (m->table)
-        return m->table[(m->table_channels > 1 ? channel : 0) * 256 + (uint32_t)byte];
+    if (m->table) return m->table[(m->table_channels > 1 ? channel : 0) * 256 + (uint32_t)byte];
     return (float)(q - m->zero) * m->scale;
 }
 
@@ -21,8 +20,7 @@ bool set_function(struct lowering *l, struct onnx_node *node, const struct meani
     uint32_t both = own > channels ? own : channels;
     float *table = net_alloc(l->net, (size_t)both * 256 * sizeof *table);
     for (uint32_t c = 0; c < both; c++)
-        for (int b = 0; b < 256; b++)
-            table[c * 256 + (uint32_t)b] = f(context, channels > 1 ? c : 0, meaning_number(m, c, b));
+        for (int b = 0; b < 256; b++) table[c * 256 + (uint32_t)b] = f(context, channels > 1 ? c : 0, meaning_number(m, c, b));
     struct meaning made = *m;
     made.table = table;
     made.table_channels = both;

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST 65504.0f              /* of binary16 */
-#define LEAST 6.103515625e-05f     /* 2^-14: below it numbers stand 2^-24 apart */
+#define MOST 65504.0f          /* of binary16 */
+#define LEAST 6.103515625e-05f /* 2^-14: below it numbers stand 2^-24 apart */
 
 uint16_t half_of(float v) {
     uint32_t bits;
@@ -22,8 +22,7 @@ uint16_t half_of(float v) {
 /* The weights of a step, or NULL where it is no float layer. */
 static struct net_constant *weights_of(struct net_step *step) {
     for (uint32_t i = 0; step->kind == MORSEL_STEP_FLOAT_CONV && i < step->constant_count; i++)
-        if (step->constants[i].field == offsetof(struct morsel_blob_float_conv, weights))
-            return &step->constants[i];
+        if (step->constants[i].field == offsetof(struct morsel_blob_float_conv, weights)) return &step->constants[i];
     return NULL;
 }
 
@@ -31,10 +30,8 @@ static struct net_constant *weights_of(struct net_step *step) {
 static const char *unfit(struct net *net, const float *weights, size_t count) {
     float most = 0;
     for (size_t i = 0; i < count; i++)
-        if (fabsf(weights[i]) > most)
-            most = fabsf(weights[i]);
-    if (half_of(most) >= 0x7c00)
-        return net_text(net, "a weight of %.9g is too large (%.9g is the most)", (double)most, (double)MOST);
+        if (fabsf(weights[i]) > most) most = fabsf(weights[i]);
+    if (half_of(most) >= 0x7c00) return net_text(net, "a weight of %.9g is too large (%.9g is the most)", (double)most, (double)MOST);
     if (most > 0 && most < LEAST)
         return net_text(net, "its largest weight, %.9g, is too small (below %.9g numbers lose bits)", (double)most, (double)LEAST);
     return NULL;
@@ -44,8 +41,7 @@ void half_net(struct net *net, struct onnx_report *report) {
     bool any = false;
     for (uint32_t s = 0; s < net->step_count; s++) {
         struct net_constant *c = weights_of(net->steps[s]);
-        if (!c)
-            continue;
+        if (!c) continue;
         any = true;
         size_t count = c->bytes / sizeof(float);
         const float *from = c->data;
@@ -55,11 +51,9 @@ void half_net(struct net *net, struct onnx_report *report) {
             continue;
         }
         uint16_t *to = net_alloc(net, count * sizeof *to);
-        for (size_t i = 0; i < count; i++)
-            to[i] = half_of(from[i]);
+        for (size_t i = 0; i < count; i++) to[i] = half_of(from[i]);
         *c = (struct net_constant){to, count * sizeof *to, c->field};
         net->steps[s]->parameters.float_conv.weights_half = 1;
     }
-    if (!any)
-        onnx_notice(report, "--half changes nothing: no layer has float weights");
+    if (!any) onnx_notice(report, "--half changes nothing: no layer has float weights");
 }

@@ -97,8 +97,7 @@ static const struct operator_entry {
 
 static lower_fn *find_operator(const struct onnx_node *node) {
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
-        if (!strcmp(operators[i].op, node->op) && !strcmp(operators[i].domain, node->domain))
-            return operators[i].lower;
+        if (!strcmp(operators[i].op, node->op) && !strcmp(operators[i].domain, node->domain)) return operators[i].lower;
     return NULL;
 }
 
@@ -114,8 +113,7 @@ bool refuse(struct lowering *l, struct onnx_node *node, const char *format, ...)
 
 const char *shape_text(struct lowering *l, const struct onnx_shape *shape) {
     const char *text = "";
-    for (int i = 0; i < shape->rank; i++)
-        text = net_text(l->net, "%s%s%lld", text, i ? "x" : "", (long long)shape->dims[i]);
+    for (int i = 0; i < shape->rank; i++) text = net_text(l->net, "%s%s%lld", text, i ? "x" : "", (long long)shape->dims[i]);
     return text;
 }
 
@@ -125,17 +123,13 @@ bool read_quantization(const struct onnx_node *node, int scale_input, int zero_i
     why = why ? why : &ignored;
     const struct onnx_tensor *scale = onnx_input_constant(node, scale_input), *zero = onnx_input_constant(node, zero_input);
     *why = "its scale is not one constant number (only per-tensor activations are supported)";
-    if (!scale || scale->count != 1 || scale->type != ONNX_FLOAT)
-        return false;
+    if (!scale || scale->count != 1 || scale->type != ONNX_FLOAT) return false;
     *why = "its zero point is not one constant number";
-    if (onnx_input(node, zero_input) && (!zero || zero->count != 1))
-        return false;
+    if (onnx_input(node, zero_input) && (!zero || zero->count != 1)) return false;
     enum onnx_type type = zero ? zero->type : value_type;
-    if (type == ONNX_UNKNOWN)
-        type = (enum onnx_type)onnx_attribute_int(node, "output_dtype", ONNX_UINT8);
+    if (type == ONNX_UNKNOWN) type = (enum onnx_type)onnx_attribute_int(node, "output_dtype", ONNX_UINT8);
     *why = "only int8 and uint8 are supported: quantize with 8-bit activations";
-    if (type != ONNX_UINT8 && type != ONNX_INT8)
-        return false;
+    if (type != ONNX_UINT8 && type != ONNX_INT8) return false;
     *out = (struct quantization){.type = type == ONNX_INT8 ? MORSEL_INT8 : MORSEL_UINT8};
     out->scale = (float)onnx_number(scale, 0);
     out->zero = zero ? (int32_t)onnx_integer(zero, 0) : 0;
@@ -156,8 +150,7 @@ bool read_channel_quantization(struct net *net, const struct onnx_node *node, en
         return false;
     enum onnx_type type = zero ? zero->type : value_type == ONNX_UNKNOWN ? ONNX_UINT8 : value_type;
     *why = "only int8 and uint8 are supported: quantize with 8-bit activations";
-    if (type != ONNX_UINT8 && type != ONNX_INT8)
-        return false;
+    if (type != ONNX_UINT8 && type != ONNX_INT8) return false;
     int32_t *zeros = net_alloc(net, scale->count * sizeof *zeros);
     float *scales = net_alloc(net, scale->count * sizeof *scales);
     *out = (struct quantization){.type = type == ONNX_INT8 ? MORSEL_INT8 : MORSEL_UINT8, .scale = 1, .scales = scales};
@@ -166,31 +159,25 @@ bool read_channel_quantization(struct net *net, const struct onnx_node *node, en
     for (size_t c = 0; c < scale->count; c++) {
         scales[c] = (float)onnx_number(scale, c);
         *why = "a scale is not a positive finite number";
-        if (!(scales[c] > 0) || !isfinite(scales[c]))
-            return false;
+        if (!(scales[c] > 0) || !isfinite(scales[c])) return false;
         zeros[c] = zero ? (int32_t)onnx_integer(zero, c) : 0;
-        if (zeros[c] != out->zero)
-            out->zeros = zeros;
+        if (zeros[c] != out->zero) out->zeros = zeros;
     }
-    if (out->zeros)
-        out->zero = 0;
+    if (out->zeros) out->zero = 0;
     return true;
 }
 
 /* Slots for every value, and who reads it. */
 static void find_readers(struct lowering *l) {
     struct onnx_graph *g = l->graph;
-    for (size_t i = 0; i < g->value_count; i++)
-        g->values[i]->lowered = net_alloc(l->net, sizeof(struct value_slot));
+    for (size_t i = 0; i < g->value_count; i++) g->values[i]->lowered = net_alloc(l->net, sizeof(struct value_slot));
     for (int pass = 0; pass < 2; pass++) {
         for (size_t n = 0; n < g->node_count; n++) {
             struct onnx_node *node = g->nodes[n];
             for (int i = 0; !node->folded && i < node->input_count; i++) {
                 struct value_slot *slot = node->inputs[i] ? value_slot(node->inputs[i]) : NULL;
-                if (slot && pass)
-                    slot->readers[slot->reader_count++] = node;
-                else if (slot)
-                    slot->reader_count++;
+                if (slot && pass) slot->readers[slot->reader_count++] = node;
+                else if (slot) slot->reader_count++;
             }
         }
         for (size_t i = 0; !pass && i < g->value_count; i++) {
@@ -204,8 +191,7 @@ static void find_readers(struct lowering *l) {
 static bool moves_only(const struct onnx_node *node) {
     static const char *const names[] = {"Identity", "Dropout", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Slice", "Split"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (node_is(node, names[i]) && !node->domain[0])
-            return true;
+        if (node_is(node, names[i]) && !node->domain[0]) return true;
     return false;
 }
 
@@ -219,14 +205,11 @@ static bool input_quantization(const struct onnx_value *value, unsigned depth, s
         struct quantization one;
         if (moves_only(node) && node->inputs[0] == value) {
             for (int k = 0; k < node->output_count; k++)
-                if (node->outputs[k] && !input_quantization(node->outputs[k], depth + 1, q, found))
-                    return false;
+                if (node->outputs[k] && !input_quantization(node->outputs[k], depth + 1, q, found)) return false;
             continue;
         }
-        if (!node_is(node, "QuantizeLinear") || !read_quantization(node, 1, 2, ONNX_UNKNOWN, &one, NULL))
-            return false;
-        if (*found && (one.type != q->type || one.scale != q->scale || one.zero != q->zero))
-            return false;
+        if (!node_is(node, "QuantizeLinear") || !read_quantization(node, 1, 2, ONNX_UNKNOWN, &one, NULL)) return false;
+        if (*found && (one.type != q->type || one.scale != q->scale || one.zero != q->zero)) return false;
         *q = one;
         *found = true;
     }
@@ -236,10 +219,8 @@ static bool input_quantization(const struct onnx_value *value, unsigned depth, s
 /* Keras exports take N H W C and transpose at once; their bytes already lie as channels-last. */
 static enum morsel_layout input_layout(const struct onnx_value *value) {
     struct onnx_node *reader = only_reader(value);
-    if (node_is(reader, "QuantizeLinear"))
-        reader = only_reader(reader->outputs[0]);
-    if (node_is(reader, "DequantizeLinear"))
-        reader = only_reader(reader->outputs[0]);
+    if (node_is(reader, "QuantizeLinear")) reader = only_reader(reader->outputs[0]);
+    if (node_is(reader, "DequantizeLinear")) reader = only_reader(reader->outputs[0]);
     return node_is(reader, "Transpose") ? MORSEL_ROW_MAJOR : natural_layout(&value->shape);
 }
 
@@ -247,8 +228,7 @@ static void io_of(struct net_io *io, const struct onnx_value *value) {
     io->name = value->name;
     io->onnx_type = value->type == ONNX_FLOAT ? MORSEL_FLOAT32 : value->type == ONNX_INT8 ? MORSEL_INT8 : MORSEL_UINT8;
     io->onnx_rank = (uint32_t)value->shape.rank;
-    for (int i = 0; i < (int)MORSEL_FORMAT_MAX_RANK; i++)
-        io->onnx_dims[i] = i < value->shape.rank ? (uint32_t)value->shape.dims[i] : 1;
+    for (int i = 0; i < (int)MORSEL_FORMAT_MAX_RANK; i++) io->onnx_dims[i] = i < value->shape.rank ? (uint32_t)value->shape.dims[i] : 1;
 }
 
 /* Inputs and outputs have no node of their own; a refusal names them as one. */
@@ -262,8 +242,7 @@ static bool takes_value(struct lowering *l, const struct onnx_value *value, cons
     int64_t elements = onnx_elements(&value->shape);
     if (elements <= 0 || elements > MOST_ELEMENTS)
         return refuse_value(l, value, op, "its shape is not known, empty, or over 2^26 elements");
-    if (value->shape.rank > (int)MORSEL_FORMAT_MAX_RANK)
-        return refuse_value(l, value, op, "it has more than 6 dimensions");
+    if (value->shape.rank > (int)MORSEL_FORMAT_MAX_RANK) return refuse_value(l, value, op, "it has more than 6 dimensions");
     if (value->type != ONNX_FLOAT && value->type != ONNX_UINT8 && value->type != ONNX_INT8)
         return refuse_value(l, value, op, "only float32, uint8 and int8 are supported");
     return true;
@@ -289,10 +268,8 @@ static void add_input(struct lowering *l, struct onnx_value *value) {
 
 static void add_output(struct lowering *l, struct onnx_value *value) {
     struct meaning *m = meaning_of(l, value);
-    if (m && m->poison)
-        return;
-    if (!takes_value(l, value, "Output"))
-        return;
+    if (m && m->poison) return;
+    if (!takes_value(l, value, "Output")) return;
     if (!m || !m->buffer) {
         refuse_value(l, value, "Output", "it does not depend on any input");
         return;
@@ -308,8 +285,7 @@ static void add_output(struct lowering *l, struct onnx_value *value) {
     if (io.buffer && (io.buffer->layout != layout || io.buffer->constant || (int)io.buffer->rank != value->shape.rank) &&
         meaning_settle(l, &node, &now)) /* its bytes are right, its description is not */
         io.buffer = now.buffer;
-    if (!io.buffer)
-        return;
+    if (!io.buffer) return;
     io_of(&io, value);
     net_add_io(l->net, true, io);
 }
@@ -324,8 +300,7 @@ static bool has_shape(const struct onnx_value *value) {
 static void stand_in_outputs(struct lowering *l, struct onnx_node *node) {
     for (int i = 0; i < node->output_count; i++) {
         struct onnx_value *value = node->outputs[i];
-        if (!value || (value_slot(value)->meaning && !value_slot(value)->meaning->poison))
-            continue;
+        if (!value || (value_slot(value)->meaning && !value_slot(value)->meaning->poison)) continue;
         struct meaning m = {.poison = true};
         if (has_shape(value) && (value->type == ONNX_FLOAT || value->type == ONNX_UINT8 || value->type == ONNX_INT8)) {
             struct net_buffer *buffer =
@@ -344,12 +319,9 @@ static bool shapes_fit(struct lowering *l, struct onnx_node *node) {
     for (int i = 0; i < node->output_count; i++) {
         const struct onnx_shape *shape = node->outputs[i] ? &node->outputs[i]->shape : NULL;
         int64_t elements = shape ? onnx_elements(shape) : 1;
-        if (elements == 0)
-            return refuse(l, node, "its output %s is empty", shape_text(l, shape));
-        if (elements < 0)
-            return refuse(l, node, "the shape of its output is not known: state the inputs with --shape");
-        if (elements > MOST_ELEMENTS)
-            return refuse(l, node, "its output %s has more than 2^26 elements", shape_text(l, shape));
+        if (elements == 0) return refuse(l, node, "its output %s is empty", shape_text(l, shape));
+        if (elements < 0) return refuse(l, node, "the shape of its output is not known: state the inputs with --shape");
+        if (elements > MOST_ELEMENTS) return refuse(l, node, "its output %s has more than 2^26 elements", shape_text(l, shape));
     }
     return true;
 }
@@ -357,8 +329,7 @@ static bool shapes_fit(struct lowering *l, struct onnx_node *node) {
 /* Shape inference had the first word on malformed nodes. */
 static bool refused_before(const struct lowering *l, const struct onnx_node *node) {
     for (size_t i = 0; i < l->report->refusal_count; i++)
-        if (!strcmp(l->report->refusals[i].node, node->name))
-            return true;
+        if (!strcmp(l->report->refusals[i].node, node->name)) return true;
     return false;
 }
 
@@ -369,17 +340,13 @@ static void lower_node(struct lowering *l, struct onnx_node *node) {
         stand_in_outputs(l, node);
         return;
     }
-    if (!node->output_count || !node->outputs[0])
-        good = refuse(l, node, "its first output has no name");
+    if (!node->output_count || !node->outputs[0]) good = refuse(l, node, "its first output has no name");
     else if (!fn)
         refuse(l, node, "operator %s%s%s is not supported%s", node->domain, node->domain[0] ? "." : "", node->op,
                strstr(node->op, "Integer") || strstr(node->op, "Dynamic") ? ": quantize the model statically (with calibration)" : "");
-    else if (poisoned(l, node))
-        good = false;
-    else
-        good = shapes_fit(l, node) && fn(l, node);
-    if (!good)
-        stand_in_outputs(l, node);
+    else if (poisoned(l, node)) good = false;
+    else good = shapes_fit(l, node) && fn(l, node);
+    if (!good) stand_in_outputs(l, node);
 }
 
 /* Integer inputs whose scale no reader of their own stated: what came of their bytes by moving them alone says it. */
@@ -389,8 +356,7 @@ static void pass_scales_back(struct net *net) {
         bool moves = step->kind == MORSEL_STEP_MAX_POOL || step->kind == MORSEL_STEP_GATHER || step->kind == MORSEL_STEP_CONCAT;
         for (uint32_t k = 0; moves && step->output->qualified && k < step->input_count; k++) {
             struct net_buffer *x = step->inputs[k];
-            if (x->qualified || x->type == MORSEL_FLOAT32)
-                continue;
+            if (x->qualified || x->type == MORSEL_FLOAT32) continue;
             x->scale = step->output->scale;
             x->zero = step->output->zero;
             x->qualified = true;
@@ -401,8 +367,7 @@ static void pass_scales_back(struct net *net) {
 /* One line, however many there are. */
 static void notice_floats(const struct lowering *l) {
     const struct onnx_node *first = l->first_float, *last = l->last_float;
-    if (l->float_count == 1)
-        onnx_notice(l->report, "%s (%s) runs in float: the quantizer left it so", first->name, first->op);
+    if (l->float_count == 1) onnx_notice(l->report, "%s (%s) runs in float: the quantizer left it so", first->name, first->op);
     else if (l->float_count)
         onnx_notice(l->report, "%zu layers run in float, from %s (%s) to %s (%s): the quantizer left them so", l->float_count, first->name,
                     first->op, last->name, last->op);
@@ -413,17 +378,13 @@ struct net *lower(struct onnx_graph *graph, struct onnx_report *report) {
     size_t refused = report->refusal_count;
     l.floats_meant = graph->floats_meant || onnx_is_quantized(graph);
     find_readers(&l);
-    for (size_t i = 0; i < graph->input_count; i++)
-        add_input(&l, graph->inputs[i]);
+    for (size_t i = 0; i < graph->input_count; i++) add_input(&l, graph->inputs[i]);
     for (size_t i = 0; i < graph->node_count; i++)
-        if (!graph->nodes[i]->folded && !graph->nodes[i]->done)
-            lower_node(&l, graph->nodes[i]);
-    for (size_t i = 0; i < graph->output_count; i++)
-        add_output(&l, graph->outputs[i]);
+        if (!graph->nodes[i]->folded && !graph->nodes[i]->done) lower_node(&l, graph->nodes[i]);
+    for (size_t i = 0; i < graph->output_count; i++) add_output(&l, graph->outputs[i]);
     pass_scales_back(l.net);
     notice_floats(&l);
-    if (report->refusal_count == refused)
-        return l.net;
+    if (report->refusal_count == refused) return l.net;
     net_free(l.net);
     return NULL;
 }

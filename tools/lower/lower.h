@@ -18,8 +18,8 @@ struct meaning {
     struct view view;
     uint32_t fill; /* the bits that stand where the view has no element */
     /* q8 buffers */
-    bool dequantized;   /* behind a DequantizeLinear: stands for scale * (byte - zero) */
-    float scale; /* of this reading */
+    bool dequantized; /* behind a DequantizeLinear: stands for scale * (byte - zero) */
+    float scale;      /* of this reading */
     int32_t zero;
     const float *table; /* [table_channels][256] by byte: stands for table[c][byte] instead; NULL: none */
     uint32_t table_channels, table_axis;
@@ -117,7 +117,7 @@ bool read_quantization(const struct onnx_node *node, int scale_input, int zero_i
 /* --- Tails (tail.c): what follows an operator up to its QuantizeLinear --- */
 struct tail {
     struct onnx_value *value; /* the value the step produces */
-    bool dequantized;                /* it is the float value that QuantizeLinear reads, not the integer one it gives */
+    bool dequantized;         /* it is the float value that QuantizeLinear reads, not the integer one it gives */
     bool quantized;           /* it ends in a QuantizeLinear: q says how; otherwise the value is float */
     bool activation_stays;    /* ONNX Runtime keeps a Relu or Clip apart here, and computes in float */
     bool activation;          /* there is a Relu or Clip */
@@ -191,7 +191,7 @@ bool lower_float_conv(struct lowering *l, struct onnx_node *node, struct meaning
 bool lower_float_product(struct lowering *l, struct onnx_node *node, struct meaning *m, bool transposed, float alpha, float beta);
 /* Rows [rows, 1, 1, inputs] times weights [outputs][inputs]: [rows, 1, 1, outputs], in float. */
 void lower_float_rows(struct lowering *l, struct onnx_node *node, struct net_buffer *x, struct net_buffer *y, const struct tail *tail,
-                     const float *weights);
+                      const float *weights);
 /* Conv, MatMul and Gemm run in integers: an activation in bytes behind a DequantizeLinear, weights in integers. */
 bool quantized_operands(const struct meaning *x, const struct meaning *weights);
 

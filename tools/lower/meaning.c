@@ -24,8 +24,7 @@ struct meaning *meaning_set(struct lowering *l, struct onnx_value *value, struct
 bool poisoned(struct lowering *l, const struct onnx_node *node) {
     for (int i = 0; i < node->input_count; i++) {
         const struct meaning *m = node->inputs[i] ? meaning_of(l, node->inputs[i]) : NULL;
-        if (m && m->poison)
-            return true;
+        if (m && m->poison) return true;
     }
     return false;
 }
@@ -33,8 +32,7 @@ bool poisoned(struct lowering *l, const struct onnx_node *node) {
 struct meaning *activation(struct lowering *l, struct onnx_node *node, int i) {
     struct onnx_value *value = onnx_input(node, i);
     struct meaning *m = value ? meaning_of(l, value) : NULL;
-    if (m && m->buffer)
-        return m;
+    if (m && m->buffer) return m;
     refuse(l, node, value ? "input %d is a constant where an activation is expected" : "input %d is missing", i);
     return NULL;
 }
@@ -44,8 +42,7 @@ enum morsel_layout natural_layout(const struct onnx_shape *shape) {
 }
 
 static void shape_dims(const struct onnx_shape *shape, uint32_t *dims) {
-    for (int i = 0; i < shape->rank; i++)
-        dims[i] = (uint32_t)shape->dims[i];
+    for (int i = 0; i < shape->rank; i++) dims[i] = (uint32_t)shape->dims[i];
 }
 
 struct meaning meaning_fresh(struct lowering *l, struct net_buffer *buffer, const struct onnx_shape *shape) {
@@ -98,14 +95,11 @@ bool meaning_is_affine(const struct meaning *m) {
 /* Axes b inside a form one straight run: entry (i, k) is base + (i * b_dim + k) * step. */
 static bool straight(const int32_t *a, uint32_t a_dim, const int32_t *b, uint32_t b_dim) {
     int32_t step = b_dim > 1 ? b[1] - b[0] : 1;
-    if (b[0] != 0 || step <= 0)
-        return false;
+    if (b[0] != 0 || step <= 0) return false;
     for (uint32_t k = 0; k < b_dim; k++)
-        if (b[k] != (int32_t)k * step)
-            return false;
+        if (b[k] != (int32_t)k * step) return false;
     for (uint32_t i = 0; i < a_dim; i++)
-        if (a[i] < 0 || a[i] != a[0] + (int32_t)(i * b_dim) * step)
-            return false;
+        if (a[i] < 0 || a[i] != a[0] + (int32_t)(i * b_dim) * step) return false;
     return true;
 }
 
@@ -113,17 +107,14 @@ static bool straight(const int32_t *a, uint32_t a_dim, const int32_t *b, uint32_
 static uint32_t gather_axes(struct lowering *l, const struct view *view, enum morsel_layout layout, uint32_t *dims, int32_t **tables) {
     uint32_t rank = 0, order[VIEW_MAX_RANK];
     bool last = layout == MORSEL_CHANNELS_LAST && view->rank >= 2;
-    for (uint32_t i = 0; i < view->rank; i++)
-        order[i] = !last || i == 0 ? i : i == view->rank - 1 ? 1 : i + 1;
+    for (uint32_t i = 0; i < view->rank; i++) order[i] = !last || i == 0 ? i : i == view->rank - 1 ? 1 : i + 1;
     for (uint32_t i = 0; i < view->rank; i++) {
         uint32_t dim = view->dims[order[i]];
         int32_t *table = view->table[order[i]];
-        if (dim == 1 && table[0] == 0 && view->rank > 1)
-            continue;
+        if (dim == 1 && table[0] == 0 && view->rank > 1) continue;
         if (rank && straight(tables[rank - 1], dims[rank - 1], table, dim)) {
             int32_t *joined = net_alloc(l->net, (size_t)dims[rank - 1] * dim * sizeof *joined);
-            for (uint32_t k = 0; k < dims[rank - 1] * dim; k++)
-                joined[k] = tables[rank - 1][k / dim] + table[k % dim];
+            for (uint32_t k = 0; k < dims[rank - 1] * dim; k++) joined[k] = tables[rank - 1][k / dim] + table[k % dim];
             dims[rank - 1] *= dim;
             tables[rank - 1] = joined;
             continue;
@@ -156,13 +147,10 @@ static struct net_buffer *gather(struct lowering *l, struct onnx_node *node, str
     struct morsel_blob_gather *p = &step->parameters.gather;
     p->rank = rank;
     p->fill = m->fill;
-    for (uint32_t i = 0; i < MORSEL_FORMAT_MAX_RANK; i++)
-        p->dims[i] = i < rank ? dims[i] : 1;
-    for (uint32_t i = 0; i < rank; i++)
-        total += dims[i];
+    for (uint32_t i = 0; i < MORSEL_FORMAT_MAX_RANK; i++) p->dims[i] = i < rank ? dims[i] : 1;
+    for (uint32_t i = 0; i < rank; i++) total += dims[i];
     int32_t *table = net_alloc(l->net, total * sizeof *table), *at = table;
-    for (uint32_t i = 0; i < rank; at += dims[i++])
-        memcpy(at, tables[i], dims[i] * sizeof *table);
+    for (uint32_t i = 0; i < rank; at += dims[i++]) memcpy(at, tables[i], dims[i] * sizeof *table);
     net_add_constant(step, table, total * sizeof *table, offsetof(struct morsel_blob_gather, table));
     return out;
 }
@@ -170,8 +158,7 @@ static struct net_buffer *gather(struct lowering *l, struct onnx_node *node, str
 /* Puts what was gathered in the place of what the value was, so that the next reader finds it done. */
 static struct net_buffer *settled(struct lowering *l, struct onnx_node *node, struct meaning *m, enum morsel_layout layout) {
     struct net_buffer *out = gather(l, node, m, layout);
-    if (!out)
-        return NULL;
+    if (!out) return NULL;
     m->buffer = out;
     m->view = view_whole(l->net, layout, m->view.rank, m->view.dims);
     m->fill = 0;
@@ -184,8 +171,7 @@ bool meaning_settle(struct lowering *l, struct onnx_node *node, struct meaning *
 }
 
 bool meaning_channels_last(struct lowering *l, struct onnx_node *node, struct meaning *m) {
-    if (view_is_whole(&m->view, MORSEL_CHANNELS_LAST, net_elements(m->buffer)))
-        return true;
+    if (view_is_whole(&m->view, MORSEL_CHANNELS_LAST, net_elements(m->buffer))) return true;
     return settled(l, node, m, MORSEL_CHANNELS_LAST) != NULL;
 }
 
@@ -193,25 +179,21 @@ struct net_buffer *meaning_buffer(struct lowering *l, struct onnx_node *node, st
     uint32_t dims[VIEW_MAX_RANK];
     uint32_t rank = buffer_dims(layout, &m->view, dims);
     bool same = rank == m->buffer->rank && !memcmp(dims, m->buffer->dims, rank * sizeof *dims);
-    if (view_is_whole(&m->view, layout, net_elements(m->buffer)) && (same || layout == MORSEL_ROW_MAJOR))
-        return m->buffer;
+    if (view_is_whole(&m->view, layout, net_elements(m->buffer)) && (same || layout == MORSEL_ROW_MAJOR)) return m->buffer;
     struct meaning copy = *m; /* another reader may want another layout: the value itself stays as it is */
     return gather(l, node, &copy, layout);
 }
 
 struct net_buffer *meaning_any_buffer(struct lowering *l, struct onnx_node *node, struct meaning *m, struct view *view) {
     struct onnx_shape shape = {.rank = (int)m->view.rank};
-    if (!view_is_permutation(&m->view, net_elements(m->buffer)) && !settled(l, node, m, natural_layout(&shape)))
-        return NULL;
+    if (!view_is_permutation(&m->view, net_elements(m->buffer)) && !settled(l, node, m, natural_layout(&shape))) return NULL;
     *view = m->view;
     return m->buffer;
 }
 
 bool meaning_qualify(struct lowering *l, struct onnx_node *node, struct meaning *m, float scale, int32_t zero) {
-    if (m->buffer->type != MORSEL_UINT8 && m->buffer->type != MORSEL_INT8)
-        return refuse(l, node, "its input is not int8 or uint8");
-    if (m->table)
-        return refuse(l, node, "its input is a float value that was never quantized");
+    if (m->buffer->type != MORSEL_UINT8 && m->buffer->type != MORSEL_INT8) return refuse(l, node, "its input is not int8 or uint8");
+    if (m->table) return refuse(l, node, "its input is a float value that was never quantized");
     if (zero < type_min(m->buffer->type) || zero > type_max(m->buffer->type))
         return refuse(l, node, "the zero point %d of its input is outside the input's type", zero);
     if (!m->buffer->qualified) {
@@ -221,8 +203,7 @@ bool meaning_qualify(struct lowering *l, struct onnx_node *node, struct meaning 
     }
     if (m->buffer->scale != scale || m->buffer->zero != zero) {
         struct onnx_shape shape = {.rank = (int)m->view.rank};
-        if (!settled(l, node, m, natural_layout(&shape)))
-            return false;
+        if (!settled(l, node, m, natural_layout(&shape))) return false;
         m->buffer->scale = scale;
         m->buffer->zero = zero;
     }
@@ -233,25 +214,21 @@ bool meaning_qualify(struct lowering *l, struct onnx_node *node, struct meaning 
 
 /* How many elements in a row share a channel's table; 0 where the buffer does not lie that way. */
 static uint32_t table_inner(const struct meaning *m, const struct view *view) {
-    if (m->table_channels <= 1)
-        return 1;
+    if (m->table_channels <= 1) return 1;
     const int32_t *table = view->table[m->table_axis];
     uint32_t inner = (uint32_t)table[1];
     for (uint32_t k = 0; k < m->table_channels; k++)
-        if (table[k] != (int32_t)(k * inner))
-            return 0;
+        if (table[k] != (int32_t)(k * inner)) return 0;
     uint32_t order[2] = {MORSEL_ROW_MAJOR, MORSEL_CHANNELS_LAST}, elements = view_elements(view);
     for (int i = 0; i < 2; i++)
-        if (view_is_whole(view, order[i], elements))
-            return inner;
+        if (view_is_whole(view, order[i], elements)) return inner;
     return 0;
 }
 
 struct net_buffer *meaning_table_buffer(struct lowering *l, struct onnx_node *node, struct meaning *m, struct view *view) {
     struct onnx_shape shape = {.rank = (int)m->view.rank};
     struct net_buffer *in = meaning_any_buffer(l, node, m, view);
-    if (!in || table_inner(m, view))
-        return in;
+    if (!in || table_inner(m, view)) return in;
     in = settled(l, node, m, natural_layout(&shape));
     *view = m->view;
     return in;
@@ -269,8 +246,7 @@ struct net_step *add_lut(struct lowering *l, struct onnx_node *node, const struc
 
 struct net_buffer *meaning_float_buffer(struct lowering *l, struct onnx_node *node, struct meaning *m, struct view *view) {
     struct net_buffer *in = meaning_table_buffer(l, node, m, view);
-    if (!in || in->type == MORSEL_FLOAT32)
-        return in;
+    if (!in || in->type == MORSEL_FLOAT32) return in;
     struct net_buffer *out = net_add_like(l->net, in, MORSEL_FLOAT32, net_text(l->net, "%s/float", in->name));
     if (!m->table) {
         struct net_step *step = net_add_step(l->net, MORSEL_STEP_UNARY, node->name, in, NULL, out);
@@ -311,8 +287,7 @@ bool meaning_constant(struct lowering *l, struct onnx_node *node, const struct o
 
 bool meaning_constant_bytes(struct lowering *l, struct onnx_node *node, const struct onnx_tensor *t, float scale, int32_t zero,
                             struct meaning *out) {
-    if (t->type != ONNX_INT8 && t->type != ONNX_UINT8)
-        return refuse(l, node, "a constant operand is neither int8 nor uint8");
+    if (t->type != ONNX_INT8 && t->type != ONNX_UINT8) return refuse(l, node, "a constant operand is neither int8 nor uint8");
     enum morsel_type type = t->type == ONNX_INT8 ? MORSEL_INT8 : MORSEL_UINT8;
     if (zero < type_min(type) || zero > type_max(type))
         return refuse(l, node, "the zero point %d of a constant operand is outside the operand's type", zero);

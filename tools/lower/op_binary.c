@@ -15,14 +15,12 @@ struct strides {
 /* Strides of a view along the output's logical axes; false where its entries are no straight runs. */
 static bool view_strides(const struct view *v, uint32_t rank, uint32_t *step) {
     uint32_t skip = rank - v->rank;
-    for (uint32_t i = 0; i < rank; i++)
-        step[i] = 0;
+    for (uint32_t i = 0; i < rank; i++) step[i] = 0;
     for (uint32_t i = 0; i < v->rank; i++) {
         const int32_t *t = v->table[i];
         int32_t stride = v->dims[i] > 1 ? t[1] - t[0] : 0;
         for (uint32_t k = 0; k < v->dims[i]; k++)
-            if (stride < 0 || t[k] != (int32_t)k * stride)
-                return false;
+            if (stride < 0 || t[k] != (int32_t)k * stride) return false;
         step[skip + i] = (uint32_t)stride;
     }
     return true;
@@ -31,13 +29,11 @@ static bool view_strides(const struct view *v, uint32_t rank, uint32_t *step) {
 static bool operand_strides(struct lowering *l, struct onnx_node *node, struct meaning *m, uint32_t rank, struct strides *out) {
     struct onnx_shape shape = {.rank = (int)m->view.rank};
     out->buffer = m->buffer;
-    if (view_strides(&m->view, rank, out->step))
-        return true;
+    if (view_strides(&m->view, rank, out->step)) return true;
     struct meaning copy = *m;
     enum morsel_layout layout = natural_layout(&shape);
     out->buffer = meaning_buffer(l, node, &copy, layout);
-    if (!out->buffer)
-        return false;
+    if (!out->buffer) return false;
     struct view whole = view_whole(l->net, layout, m->view.rank, m->view.dims);
     return view_strides(&whole, rank, out->step);
 }
@@ -49,8 +45,7 @@ static bool put_strides(struct lowering *l, struct onnx_node *node, const struct
     bool last = layout == MORSEL_CHANNELS_LAST && rank >= 2;
     for (uint32_t i = 0; i < rank; i++) {
         uint32_t axis = !last || i == 0 ? i : i == rank - 1 ? 1 : i + 1, dim = (uint32_t)shape->dims[axis];
-        if (dim == 1)
-            continue;
+        if (dim == 1) continue;
         if (n && sa[n - 1] == a->step[axis] * dim && sb[n - 1] == b->step[axis] * dim) {
             dims[n - 1] *= dim;
             sa[n - 1] = a->step[axis];
@@ -66,8 +61,7 @@ static bool put_strides(struct lowering *l, struct onnx_node *node, const struct
         sa[0] = sb[0] = 0;
         n = 1;
     }
-    if (n > MORSEL_FORMAT_MAX_RANK)
-        return refuse(l, node, "a broadcast over %u dimensions is not supported", n);
+    if (n > MORSEL_FORMAT_MAX_RANK) return refuse(l, node, "a broadcast over %u dimensions is not supported", n);
     p->rank = n;
     for (uint32_t i = 0; i < MORSEL_FORMAT_MAX_RANK; i++) {
         p->dims[i] = i < n ? dims[i] : 1;
@@ -113,20 +107,17 @@ static bool add_binary(struct lowering *l, struct onnx_node *node, struct meanin
  * dimension out, the first that is not 1 on both sides (or the outermost common one) decides. */
 static bool left_is_scalar(const struct view *a, const struct view *b) {
     uint32_t n = a->rank < b->rank ? a->rank : b->rank;
-    if (!n)
-        return a->rank == 0 || a->dims[a->rank - 1] == 1;
+    if (!n) return a->rank == 0 || a->dims[a->rank - 1] == 1;
     for (uint32_t i = 1; i <= n; i++) {
         uint32_t da = a->dims[a->rank - i], db = b->dims[b->rank - i];
-        if (i == n || da != 1 || db != 1)
-            return da == 1;
+        if (i == n || da != 1 || db != 1) return da == 1;
     }
     return false;
 }
 
 /* The runtime takes factors up to 2^100, so that no intermediate becomes infinite. */
 static bool ratios_fit(struct lowering *l, struct onnx_node *node, const struct morsel_blob_binary *p) {
-    if (fabsf(p->a_ratio) <= 0x1p100f && fabsf(p->b_ratio) <= 0x1p100f && fabsf(p->offset) <= 0x1p100f)
-        return true;
+    if (fabsf(p->a_ratio) <= 0x1p100f && fabsf(p->b_ratio) <= 0x1p100f && fabsf(p->offset) <= 0x1p100f) return true;
     return refuse(l, node, "its scales are too far apart: what it multiplies by would pass 2^100");
 }
 
@@ -158,8 +149,7 @@ static struct meaning *qlinear_operand(struct lowering *l, struct onnx_node *nod
         refuse(l, node, "%s", onnx_input(node, i) ? why : "an operand is missing");
         return NULL;
     }
-    if (t)
-        return meaning_constant_bytes(l, node, t, q.scale, q.zero, constant) ? constant : NULL;
+    if (t) return meaning_constant_bytes(l, node, t, q.scale, q.zero, constant) ? constant : NULL;
     struct meaning *m = activation(l, node, i);
     return m && meaning_qualify(l, node, m, q.scale, q.zero) ? m : NULL;
 }
@@ -168,10 +158,8 @@ bool lower_qlinear_binary(struct lowering *l, struct onnx_node *node) {
     struct meaning left, right, *a = qlinear_operand(l, node, 0, &left), *b = a ? qlinear_operand(l, node, 3, &right) : NULL;
     struct tail tail = {.value = node->outputs[0], .quantized = true};
     const char *why;
-    if (!b)
-        return false;
-    if (!read_quantization(node, 6, 7, node->inputs[0]->type, &tail.q, &why))
-        return refuse(l, node, "%s", why);
+    if (!b) return false;
+    if (!read_quantization(node, 6, 7, node->inputs[0]->type, &tail.q, &why)) return refuse(l, node, "%s", why);
     tail.out_min = type_min(tail.q.type);
     tail.out_max = type_max(tail.q.type);
     return node_is(node, "QLinearAdd") ? add_qadd(l, node, a, b, &tail) : add_qmul(l, node, a, b, &tail);
@@ -181,30 +169,22 @@ bool lower_qlinear_binary(struct lowering *l, struct onnx_node *node) {
 
 static float apply(enum morsel_binary_op op, float a, float b) {
     switch (op) {
-    case MORSEL_BINARY_ADD:
-        return a + b;
-    case MORSEL_BINARY_SUB:
-        return a - b;
-    case MORSEL_BINARY_MUL:
-        return a * b;
-    case MORSEL_BINARY_DIV:
-        return a / b;
-    case MORSEL_BINARY_MAX:
-        return a > b ? a : b;
-    default:
-        return a < b ? a : b;
+    case MORSEL_BINARY_ADD: return a + b;
+    case MORSEL_BINARY_SUB: return a - b;
+    case MORSEL_BINARY_MUL: return a * b;
+    case MORSEL_BINARY_DIV: return a / b;
+    case MORSEL_BINARY_MAX: return a > b ? a : b;
+    default: return a < b ? a : b;
     }
 }
 
 static enum morsel_binary_op float_op(const struct onnx_node *node) {
     static const char *const names[] = {"Add", "Sub", "Mul", "Div", "Max", "Min"};
-    if (node_is(node, "Sum"))
-        return MORSEL_BINARY_ADD;
+    if (node_is(node, "Sum")) return MORSEL_BINARY_ADD;
     if (node_is(node, "Pow")) /* lower_square() */
         return MORSEL_BINARY_MUL;
     for (int i = 0; i < 6; i++)
-        if (node_is(node, names[i]))
-            return (enum morsel_binary_op)(MORSEL_BINARY_ADD + i);
+        if (node_is(node, names[i])) return (enum morsel_binary_op)(MORSEL_BINARY_ADD + i);
     return MORSEL_BINARY_OP_COUNT;
 }
 
@@ -222,21 +202,17 @@ static float with_constant(const void *context, uint32_t channel, float x) {
 
 /* A constant's numbers as floats, whether it is a float constant or one behind a DequantizeLinear. NULL: it is none. */
 const struct onnx_tensor *constant_numbers(struct lowering *l, const struct onnx_value *value) {
-    if (!value)
-        return NULL;
+    if (!value) return NULL;
     const struct meaning *m = meaning_of(l, value);
     const struct onnx_tensor *t = value->constant ? value->constant : m ? m->quantized : NULL;
-    if (!t || (value->constant && t->type == ONNX_FLOAT))
-        return t;
-    if (!m || !m->quantized)
-        return NULL;
+    if (!t || (value->constant && t->type == ONNX_FLOAT)) return t;
+    if (!m || !m->quantized) return NULL;
     struct onnx_tensor *made = net_alloc(l->net, sizeof *made);
     *made = *t;
     made->type = ONNX_FLOAT;
     made->data = net_alloc(l->net, t->count * sizeof(float));
     size_t inner = 1;
-    for (int i = m->axis + 1; i < t->shape.rank; i++)
-        inner *= (size_t)t->shape.dims[i];
+    for (int i = m->axis + 1; i < t->shape.rank; i++) inner *= (size_t)t->shape.dims[i];
     for (size_t i = 0; i < t->count; i++) {
         uint32_t c = m->scales->count > 1 ? (uint32_t)(i / inner % m->scales->count) : 0;
         ((float *)made->data)[i] = (float)(onnx_integer(t, i) - quantized_zero(m, c)) * quantized_scale(m, c);
@@ -248,8 +224,7 @@ const struct onnx_tensor *constant_numbers(struct lowering *l, const struct onnx
 int varying_axis(const struct onnx_tensor *t, int rank) {
     int axis = -1;
     for (int i = 0; i < t->shape.rank; i++)
-        if (t->shape.dims[i] != 1)
-            axis = axis == -1 ? rank - t->shape.rank + i : -2;
+        if (t->shape.dims[i] != 1) axis = axis == -1 ? rank - t->shape.rank + i : -2;
     return axis;
 }
 
@@ -263,11 +238,9 @@ static bool table_with_constant(struct lowering *l, struct onnx_node *node, stru
 
 static bool shape_kept(const struct onnx_node *node, const struct meaning *m) {
     const struct onnx_shape *out = &node->outputs[0]->shape;
-    if ((int)m->view.rank != out->rank)
-        return false;
+    if ((int)m->view.rank != out->rank) return false;
     for (int i = 0; i < out->rank; i++)
-        if ((int64_t)m->view.dims[i] != out->dims[i])
-            return false;
+        if ((int64_t)m->view.dims[i] != out->dims[i]) return false;
     return true;
 }
 
@@ -293,12 +266,10 @@ static bool same_bytes(const struct meaning *a, const struct meaning *b) {
 
 /* What a float step reads: q8 behind a DequantizeLinear as it is, float as it is, tables as float. */
 static bool float_operand(struct lowering *l, struct onnx_node *node, struct meaning *m) {
-    if (!m->table)
-        return m->buffer->type == MORSEL_FLOAT32 || m->dequantized || refuse(l, node, "an operand is an integer tensor");
+    if (!m->table) return m->buffer->type == MORSEL_FLOAT32 || m->dequantized || refuse(l, node, "an operand is an integer tensor");
     struct view view;
     struct net_buffer *buffer = meaning_float_buffer(l, node, m, &view);
-    if (!buffer)
-        return false;
+    if (!buffer) return false;
     *m = (struct meaning){.buffer = buffer, .view = view, .scale = 1};
     return true;
 }
@@ -311,14 +282,14 @@ static bool add_float_binary(struct lowering *l, struct onnx_node *node, struct 
 /* Which form ONNX Runtime would take: the integer one only where nothing stands between the operator and its QuantizeLinear, and all three
  * tensors have one type. */
 static bool integer_form(const struct onnx_node *node, const struct meaning *a, const struct meaning *b, const struct tail *tail) {
-    return (node_is(node, "Add") || node_is(node, "Mul")) && tail->quantized && !tail->activation_stays && a->dequantized && b->dequantized &&
-           meaning_is_affine(a) && meaning_is_affine(b) && a->buffer->type == b->buffer->type && a->buffer->type == tail->q.type;
+    return (node_is(node, "Add") || node_is(node, "Mul")) && tail->quantized && !tail->activation_stays && a->dequantized &&
+           b->dequantized && meaning_is_affine(a) && meaning_is_affine(b) && a->buffer->type == b->buffer->type &&
+           a->buffer->type == tail->q.type;
 }
 
 static bool binary_of(struct lowering *l, struct onnx_node *node, struct meaning *a, struct meaning *b) {
     struct tail tail = tail_follow(l, node->outputs[0], 0);
-    if (!integer_form(node, a, b, &tail))
-        return add_float_binary(l, node, *a, *b, &tail);
+    if (!integer_form(node, a, b, &tail)) return add_float_binary(l, node, *a, *b, &tail);
     return node_is(node, "Add") ? add_qadd(l, node, a, b, &tail) : add_qmul(l, node, a, b, &tail);
 }
 
@@ -331,26 +302,21 @@ bool lower_square(struct lowering *l, struct onnx_node *node, struct meaning *m)
 static bool binary_constant(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct onnx_value *value, bool left) {
     const struct onnx_tensor *t = constant_numbers(l, value);
     const struct meaning *c = meaning_of(l, value);
-    if (!t)
-        return refuse(l, node, "a constant operand is neither float nor behind a DequantizeLinear");
+    if (!t) return refuse(l, node, "a constant operand is neither float nor behind a DequantizeLinear");
     if (c && c->quantized && c->quantized->type != ONNX_INT32 && c->scales->count == 1 && m->dequantized && meaning_is_affine(m)) {
         struct meaning kept;
-        if (!meaning_constant_bytes(l, node, c->quantized, quantized_scale(c, 0), quantized_zero(c, 0), &kept))
-            return false;
+        if (!meaning_constant_bytes(l, node, c->quantized, quantized_scale(c, 0), quantized_zero(c, 0), &kept)) return false;
         struct tail tail = tail_follow(l, node->outputs[0], 0);
-        if (integer_form(node, m, &kept, &tail))
-            return binary_of(l, node, left ? &kept : m, left ? m : &kept);
+        if (integer_form(node, m, &kept, &tail)) return binary_of(l, node, left ? &kept : m, left ? m : &kept);
         return add_float_binary(l, node, left ? kept : *m, left ? *m : kept, &tail);
     }
     bool q8 = m->buffer->type != MORSEL_FLOAT32;
-    if (q8 && !m->dequantized && !m->table)
-        return refuse(l, node, "an operand is an integer tensor");
+    if (q8 && !m->dequantized && !m->table) return refuse(l, node, "an operand is an integer tensor");
     int axis = varying_axis(t, node->outputs[0]->shape.rank);
     if (q8 && shape_kept(node, m) && axis > -2 && function_fits(m, axis < 0 ? 1 : (uint32_t)t->count, axis < 0 ? 0 : (uint32_t)axis))
         return table_with_constant(l, node, m, t, left);
     struct meaning number;
-    if (!meaning_constant(l, node, t, 1, 0, &number))
-        return false;
+    if (!meaning_constant(l, node, t, 1, 0, &number)) return false;
     return binary_of(l, node, left ? &number : m, left ? m : &number);
 }
 
@@ -360,12 +326,9 @@ bool lower_binary(struct lowering *l, struct onnx_node *node) {
                                                          : refuse(l, node, "%d operands are not supported, only 2", node->input_count);
     struct onnx_value *va = node->inputs[0], *vb = node->inputs[1];
     struct meaning *a = meaning_of(l, va), *b = meaning_of(l, vb);
-    if (!a || !a->buffer)
-        return b && b->buffer ? binary_constant(l, node, b, va, true) : refuse(l, node, "both operands are constants");
-    if (!b || !b->buffer)
-        return binary_constant(l, node, a, vb, false);
+    if (!a || !a->buffer) return b && b->buffer ? binary_constant(l, node, b, va, true) : refuse(l, node, "both operands are constants");
+    if (!b || !b->buffer) return binary_constant(l, node, a, vb, false);
     if (same_bytes(a, b) && (a->dequantized || a->table))
-        if (a->table || b->table)
-            return table_of_both(l, node, a, b);
+        if (a->table || b->table) return table_of_both(l, node, a, b);
     return binary_of(l, node, a, b);
 }

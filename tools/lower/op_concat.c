@@ -20,13 +20,11 @@ static bool add_concat(struct lowering *l, struct onnx_node *node, struct meanin
     for (uint32_t k = 0; k < count; k++) {
         uint32_t dims[VIEW_MAX_RANK];
         inputs[k] = meaning_buffer(l, node, parts[k], layout);
-        if (!inputs[k])
-            return false;
+        if (!inputs[k]) return false;
         view_physical(layout, &parts[k]->view, dims);
         words[0] = 1;
         words[k + 1] = 1;
-        for (uint32_t i = 0; i < rank; i++)
-            *(i < axis ? &words[0] : &words[k + 1]) *= dims[i];
+        for (uint32_t i = 0; i < rank; i++) *(i < axis ? &words[0] : &words[k + 1]) *= dims[i];
     }
     struct net_step *step = net_add_step(l->net, MORSEL_STEP_CONCAT, node->name, NULL, NULL, y);
     step->inputs = inputs;
@@ -38,8 +36,7 @@ static bool add_concat(struct lowering *l, struct onnx_node *node, struct meanin
 
 /* An operand brought to the output's scale: itself where it has it, else by table. */
 static struct meaning *in_scale(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct quantization *q) {
-    if (!m->table && m->scale == q->scale && m->zero == q->zero && m->buffer->type == q->type)
-        return m;
+    if (!m->table && m->scale == q->scale && m->zero == q->zero && m->buffer->type == q->type) return m;
     struct onnx_value *y = node->outputs[0];
     struct meaning *kept = value_slot(y)->meaning;
     bool good = requantize(l, node, m, q);
@@ -50,8 +47,7 @@ static struct meaning *in_scale(struct lowering *l, struct onnx_node *node, stru
 
 static bool concat_bytes(struct lowering *l, struct onnx_node *node, struct meaning **parts, uint32_t count, const struct tail *tail) {
     for (uint32_t k = 0; k < count; k++)
-        if (!(parts[k] = in_scale(l, node, parts[k], &tail->q)))
-            return false;
+        if (!(parts[k] = in_scale(l, node, parts[k], &tail->q))) return false;
     enum morsel_layout layout = natural_layout(&node->outputs[0]->shape);
     return add_concat(l, node, parts, count, tail_buffer(l, tail, layout), layout);
 }
@@ -64,8 +60,7 @@ bool lower_qlinear_concat(struct lowering *l, struct onnx_node *node) {
         return refuse(l, node, "it has no operands, or one without scale and zero point");
     uint32_t count = (uint32_t)(node->input_count - 2) / 3;
     struct meaning **parts = net_alloc(l->net, count * sizeof *parts);
-    if (!read_quantization(node, 0, 1, node->inputs[2]->type, &tail.q, &why))
-        return refuse(l, node, "%s", why);
+    if (!read_quantization(node, 0, 1, node->inputs[2]->type, &tail.q, &why)) return refuse(l, node, "%s", why);
     for (uint32_t k = 0; k < count; k++) {
         struct quantization q;
         int i = 2 + 3 * (int)k;
@@ -74,13 +69,11 @@ bool lower_qlinear_concat(struct lowering *l, struct onnx_node *node) {
             return refuse(l, node, "operand %u: %s", k, onnx_input(node, i) ? why : "missing");
         if (t) {
             parts[k] = net_alloc(l->net, sizeof **parts);
-            if (!meaning_constant_bytes(l, node, t, q.scale, q.zero, parts[k]))
-                return false;
+            if (!meaning_constant_bytes(l, node, t, q.scale, q.zero, parts[k])) return false;
             continue;
         }
         struct meaning *m = activation(l, node, i);
-        if (!m || !meaning_qualify(l, node, m, q.scale, q.zero))
-            return false;
+        if (!m || !meaning_qualify(l, node, m, q.scale, q.zero)) return false;
         parts[k] = net_alloc(l->net, sizeof **parts);
         *parts[k] = *m;
     }
@@ -93,8 +86,8 @@ bool lower_qlinear_concat(struct lowering *l, struct onnx_node *node) {
 static bool alike(struct meaning **parts, uint32_t count) {
     for (uint32_t k = 0; k < count; k++) {
         const struct meaning *a = parts[0], *b = parts[k];
-        if (a->buffer->type == MORSEL_FLOAT32 || b->buffer->type != a->buffer->type || a->table || b->table || a->dequantized != b->dequantized ||
-            (a->dequantized && (a->scale != b->scale || a->zero != b->zero)))
+        if (a->buffer->type == MORSEL_FLOAT32 || b->buffer->type != a->buffer->type || a->table || b->table ||
+            a->dequantized != b->dequantized || (a->dequantized && (a->scale != b->scale || a->zero != b->zero)))
             return false;
     }
     return true;
@@ -117,8 +110,7 @@ static bool concat_floats(struct lowering *l, struct onnx_node *node, struct mea
         if (m->buffer->type != MORSEL_FLOAT32 && !m->dequantized && !m->table)
             return refuse(l, node, "operands are integer tensors of different kinds");
         m->buffer = meaning_float_buffer(l, node, m, &m->view);
-        if (!m->buffer)
-            return false;
+        if (!m->buffer) return false;
         m->table = NULL;
     }
     enum morsel_layout layout = natural_layout(&node->outputs[0]->shape);
@@ -133,31 +125,22 @@ bool lower_concat(struct lowering *l, struct onnx_node *node) {
         struct onnx_value *value = node->inputs[i];
         struct meaning *m = value ? meaning_of(l, value) : NULL;
         const struct onnx_tensor *t = value ? value->constant : NULL;
-        if (!value || onnx_elements(&value->shape) == 0)
-            continue;
+        if (!value || onnx_elements(&value->shape) == 0) continue;
         parts[count] = net_alloc(l->net, sizeof **parts);
-        if (m && m->buffer)
-            *parts[count] = *m;
+        if (m && m->buffer) *parts[count] = *m;
         else if (m && m->quantized && m->scales->count == 1) {
-            if (!meaning_constant_bytes(l, node, m->quantized, quantized_scale(m, 0), quantized_zero(m, 0), parts[count]))
-                return false;
+            if (!meaning_constant_bytes(l, node, m->quantized, quantized_scale(m, 0), quantized_zero(m, 0), parts[count])) return false;
         } else if (t) {
-            if (!meaning_constant(l, node, t, 1, 0, parts[count]))
-                return false;
+            if (!meaning_constant(l, node, t, 1, 0, parts[count])) return false;
             parts[count]->dequantized = false;
-        } else
-            return refuse(l, node, "operand %d is neither an activation nor a constant of one scale", i);
+        } else return refuse(l, node, "operand %d is neither an activation nor a constant of one scale", i);
         bytes = bytes && parts[count]->buffer->type != MORSEL_FLOAT32 && (parts[count]->dequantized || parts[count]->table);
         count++;
     }
-    if (!count)
-        return refuse(l, node, "it has no operands");
-    if (alike(parts, count))
-        return concat_alike(l, node, parts, count);
+    if (!count) return refuse(l, node, "it has no operands");
+    if (alike(parts, count)) return concat_alike(l, node, parts, count);
     struct tail tail = {.quantized = false};
-    if (bytes)
-        tail = tail_follow(l, node->outputs[0], TAIL_NO_ACTIVATION);
-    if (!tail.quantized)
-        return concat_floats(l, node, parts, count);
+    if (bytes) tail = tail_follow(l, node->outputs[0], TAIL_NO_ACTIVATION);
+    if (!tail.quantized) return concat_floats(l, node, parts, count);
     return concat_bytes(l, node, parts, count, &tail);
 }

@@ -28,8 +28,7 @@ static bool read_geometry(struct lowering *l, struct onnx_node *node, const stru
         return refuse(l, node, "only convolutions over one or two dimensions are supported, not over %d", x->shape.rank - 2);
     if (weights->rank != x->shape.rank)
         return refuse(l, node, "its weights %s do not have the rank of its input %s", shape_text(l, weights), shape_text(l, &x->shape));
-    if (!onnx_window(node, &x->shape, weights->dims + 2, &window, &why))
-        return refuse(l, node, "%s", why);
+    if (!onnx_window(node, &x->shape, weights->dims + 2, &window, &why)) return refuse(l, node, "%s", why);
     for (int i = 0; i < window.rank; i++)
         if (window.pad_begin[i] < 0 || window.pad_end[i] < 0 || window.kernel[i] > (int64_t)MORSEL_FORMAT_MAX_WINDOW)
             return refuse(l, node, "a window of %lld with pads %lld, %lld is not supported (at most %u, no negative pads)",
@@ -63,8 +62,7 @@ static float *multipliers(struct lowering *l, const struct weights *w, float x_s
     float *m = net_alloc(l->net, w->outputs * sizeof *m);
     for (uint32_t o = 0; o < w->outputs; o++) {
         m[o] = x_scale * w->scales[o];
-        if (tail->quantized)
-            m[o] = m[o] / (tail->q.scales ? tail->q.scales[o] : tail->q.scale);
+        if (tail->quantized) m[o] = m[o] / (tail->q.scales ? tail->q.scales[o] : tail->q.scale);
     }
     return m;
 }
@@ -72,8 +70,7 @@ static float *multipliers(struct lowering *l, const struct weights *w, float x_s
 /* How many entries at the begin or the end of an axis are fill. */
 static uint32_t fill_count(const struct view *v, uint32_t axis, bool end) {
     uint32_t n = 0, dim = v->dims[axis];
-    while (n < dim && v->table[axis][end ? dim - 1 - n : n] < 0)
-        n++;
+    while (n < dim && v->table[axis][end ? dim - 1 - n : n] < 0) n++;
     return n;
 }
 
@@ -82,22 +79,18 @@ static void absorb_padding(struct lowering *l, struct meaning *m, struct morsel_
     uint32_t begin[2], end[2];
     struct view inner = m->view;
     uint8_t zero = (uint8_t)m->buffer->zero;
-    if (inner.rank != 4 || !view_has_fill(&m->view) || (uint8_t)m->fill != zero)
-        return;
+    if (inner.rank != 4 || !view_has_fill(&m->view) || (uint8_t)m->fill != zero) return;
     for (uint32_t i = 0; i < 2; i++) {
         uint32_t axis = i + 2;
         begin[i] = fill_count(&inner, axis, false);
         end[i] = begin[i] < inner.dims[axis] ? fill_count(&inner, axis, true) : 0;
         uint32_t left = inner.dims[axis] - begin[i] - end[i];
         int32_t *kept = net_alloc(l->net, (left + 1) * sizeof *kept);
-        for (uint32_t k = 0; k < left; k++)
-            kept[k] = (int32_t)(begin[i] + k);
-        if (!left)
-            return;
+        for (uint32_t k = 0; k < left; k++) kept[k] = (int32_t)(begin[i] + k);
+        if (!left) return;
         inner = view_pick(l->net, &inner, axis, left, kept);
     }
-    if (!view_is_whole(&inner, MORSEL_CHANNELS_LAST, net_elements(m->buffer)))
-        return;
+    if (!view_is_whole(&inner, MORSEL_CHANNELS_LAST, net_elements(m->buffer))) return;
     m->view = inner;
     p->pad_top += begin[0];
     p->pad_bottom += end[0];
@@ -113,8 +106,7 @@ static bool add_conv(struct lowering *l, struct onnx_node *node, struct net_buff
     step->parameters.conv = *p;
     put_bounds(&step->parameters.conv, tail);
     step->macs = (uint64_t)net_elements(y) * w->inputs * w->kernel_h * w->kernel_w;
-    if (p->pad_top || p->pad_bottom)
-        step->scratch_bytes = (x->dims[2] * x->dims[3] + 3) / 4 * 4;
+    if (p->pad_top || p->pad_bottom) step->scratch_bytes = (x->dims[2] * x->dims[3] + 3) / 4 * 4;
     return pack_weights(l, node, step, w, x, multipliers(l, w, x->scale, tail));
 }
 
@@ -123,20 +115,17 @@ bool lower_qlinear_conv(struct lowering *l, struct onnx_node *node) {
     struct quantization in;
     struct tail tail = {.value = node->outputs[0], .quantized = true};
     const char *why;
-    if (!m)
-        return false;
+    if (!m) return false;
     if (!read_quantization(node, 1, 2, node->inputs[0]->type, &in, &why) || !read_quantization(node, 6, 7, ONNX_UINT8, &tail.q, &why))
         return refuse(l, node, "%s", why);
     const struct onnx_tensor *values = onnx_input_constant(node, 3);
     struct morsel_blob_conv p = {0};
     struct weights w;
-    if (!values)
-        return refuse(l, node, "its weights are not constant");
+    if (!values) return refuse(l, node, "its weights are not constant");
     if (!meaning_qualify(l, node, m, in.scale, in.zero) || !read_geometry(l, node, node->inputs[0], &values->shape, &p, &w) ||
         !read_weights(l, node, values, onnx_input_constant(node, 4), onnx_input_constant(node, 5), false, &w))
         return false;
-    if (onnx_input(node, 8) && !onnx_input_constant(node, 8))
-        return refuse(l, node, "its bias is not constant");
+    if (onnx_input(node, 8) && !onnx_input_constant(node, 8)) return refuse(l, node, "its bias is not constant");
     struct meaning padded = *m;
     absorb_padding(l, &padded, &p);
     struct net_buffer *x = meaning_buffer(l, node, &padded, MORSEL_CHANNELS_LAST);
@@ -153,29 +142,24 @@ bool quantized_operands(const struct meaning *x, const struct meaning *weights) 
 /* Activations quantized by channel, where an output has one input channel: their scales go into the weights' own. */
 static bool fold_channel_scales(struct lowering *l, struct onnx_node *node, const struct meaning *m, const struct morsel_blob_conv *p,
                                 struct weights *w) {
-    if (!m->channel_scales)
-        return true;
+    if (!m->channel_scales) return true;
     uint32_t each = w->outputs / p->groups;
-    if (w->inputs != 1)
-        return refuse(l, node, "an input quantized by channel is supported for depthwise convolutions only");
+    if (w->inputs != 1) return refuse(l, node, "an input quantized by channel is supported for depthwise convolutions only");
     float *scales = net_alloc(l->net, w->outputs * sizeof *scales);
-    for (uint32_t o = 0; o < w->outputs; o++)
-        scales[o] = m->channel_scales[o / each] * w->scales[o];
+    for (uint32_t o = 0; o < w->outputs; o++) scales[o] = m->channel_scales[o / each] * w->scales[o];
     w->scales = scales;
     return true;
 }
 
 bool lower_conv(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0);
-    if (!m)
-        return false;
+    if (!m) return false;
     const struct onnx_value *weights = onnx_input(node, 1);
     const struct meaning *wm = weights ? meaning_of(l, weights) : NULL;
     const struct onnx_tensor *shaped = wm && wm->quantized ? wm->quantized : weights ? weights->constant : NULL;
     struct morsel_blob_conv p = {0};
     struct weights w;
-    if (!shaped)
-        return refuse(l, node, "its weights are not constant");
+    if (!shaped) return refuse(l, node, "its weights are not constant");
     return read_geometry(l, node, node->inputs[0], &shaped->shape, &p, &w) && lower_window(l, node, m, &p, &w);
 }
 
@@ -184,8 +168,7 @@ bool lower_window(struct lowering *l, struct onnx_node *node, struct meaning *m,
     struct morsel_blob_conv p = *window;
     struct weights w = *geometry;
     const struct meaning *wm = meaning_of(l, node->inputs[1]);
-    if (!quantized_operands(m, wm))
-        return lower_float_conv(l, node, m, &p);
+    if (!quantized_operands(m, wm)) return lower_float_conv(l, node, m, &p);
     if (wm->scales->count > 1 && wm->axis != 0)
         return refuse(l, node, "its weight scales lie along axis %d, not along the output channels", wm->axis);
     bool round = !m->channel_scales && leads_to_quantize(node->outputs[0]);

@@ -41,10 +41,8 @@ static bool pull_apart(struct lowering *l, struct onnx_node *node, struct meanin
     if (from >= to || d->begin > 65536 || end > 65536 || to > INT32_MAX)
         return refuse(l, node, "its pads leave nothing of its input, or are above 65536");
     int32_t *indices = net_alloc(l->net, (size_t)(to - from) * sizeof *indices);
-    for (int64_t k = from; k < to; k++)
-        indices[k - from] = k % d->stride ? -1 : (int32_t)(k / d->stride);
-    if (d->stride > 1 || from > 0 || to < wide)
-        m->view = view_pick(l->net, &m->view, axis, (uint32_t)(to - from), indices);
+    for (int64_t k = from; k < to; k++) indices[k - from] = k % d->stride ? -1 : (int32_t)(k / d->stride);
+    if (d->stride > 1 || from > 0 || to < wide) m->view = view_pick(l->net, &m->view, axis, (uint32_t)(to - from), indices);
     *pad_begin = d->begin > 0 ? (uint32_t)d->begin : 0;
     *pad_end = end > 0 ? (uint32_t)end : 0;
     return true;
@@ -55,8 +53,7 @@ static struct onnx_tensor *turned(struct lowering *l, const struct onnx_tensor *
     struct onnx_tensor *made = net_alloc(l->net, sizeof *made);
     size_t size = onnx_type_bytes(t->type), taps = 1;
     size_t inputs = (size_t)(t->shape.dims[0] / groups), outputs = (size_t)t->shape.dims[1];
-    for (int i = 2; i < t->shape.rank; i++)
-        taps *= (size_t)t->shape.dims[i];
+    for (int i = 2; i < t->shape.rank; i++) taps *= (size_t)t->shape.dims[i];
     *made = *t;
     made->shape.dims[0] = (int64_t)outputs * groups;
     made->shape.dims[1] = (int64_t)inputs;
@@ -73,16 +70,14 @@ static struct onnx_tensor *turned(struct lowering *l, const struct onnx_tensor *
 
 /* Scales or zero points along the outputs of a group: the same for each group. */
 static const struct onnx_tensor *for_each_group(struct lowering *l, const struct onnx_tensor *t, int64_t groups) {
-    if (!t || t->count == 1 || groups == 1)
-        return t;
+    if (!t || t->count == 1 || groups == 1) return t;
     struct onnx_tensor *made = net_alloc(l->net, sizeof *made);
     size_t bytes = t->count * onnx_type_bytes(t->type);
     *made = *t;
     made->count *= (size_t)groups;
     made->shape.dims[0] = (int64_t)made->count;
     made->data = net_alloc(l->net, bytes * (size_t)groups);
-    for (int64_t g = 0; g < groups; g++)
-        memcpy((char *)made->data + (size_t)g * bytes, t->data, bytes);
+    for (int64_t g = 0; g < groups; g++) memcpy((char *)made->data + (size_t)g * bytes, t->data, bytes);
     return made;
 }
 
@@ -94,8 +89,7 @@ static bool turned_value(struct lowering *l, struct onnx_node *node, const struc
     out->lowered = net_alloc(l->net, sizeof(struct value_slot));
     out->shape = made->shape;
     out->constant = m ? NULL : made;
-    if (!m)
-        return true;
+    if (!m) return true;
     if (m->scales->count > 1 && m->axis != 1)
         return refuse(l, node, "its weight scales lie along axis %d, not along the output channels", m->axis);
     struct meaning integers = *m;
@@ -117,28 +111,24 @@ static bool set_fill(struct lowering *l, struct onnx_node *node, struct meaning 
         m->dequantized = false;
     }
     uint32_t fill = !m->buffer || m->buffer->type == MORSEL_FLOAT32 ? 0 : (uint8_t)m->zero;
-    if (m->buffer && view_has_fill(&m->view) && m->fill != fill && !meaning_settle(l, node, m))
-        return false;
+    if (m->buffer && view_has_fill(&m->view) && m->fill != fill && !meaning_settle(l, node, m)) return false;
     m->fill = fill;
     return m->buffer != NULL;
 }
 
 bool lower_conv_transpose(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0);
-    if (!m)
-        return false;
+    if (!m) return false;
     const struct onnx_value *weights = onnx_input(node, 1);
     const struct meaning *wm = weights ? meaning_of(l, weights) : NULL;
     const struct onnx_tensor *t = wm && wm->quantized ? wm->quantized : weights ? weights->constant : NULL;
     int rank = node->inputs[0]->shape.rank - 2;
     struct pulled d[2] = {{0}, {0}};
-    if (!t)
-        return refuse(l, node, "its weights are not constant");
+    if (!t) return refuse(l, node, "its weights are not constant");
     if (rank < 1 || rank > 2 || t->shape.rank != rank + 2)
         return refuse(l, node, "only one or two spatial dimensions are supported, not %d", rank);
     for (int i = 0; i < rank; i++)
-        if (!read_dimension(l, node, &t->shape, rank, i, &d[i]))
-            return false;
+        if (!read_dimension(l, node, &t->shape, rank, i, &d[i])) return false;
     int64_t groups = onnx_attribute_int(node, "group", 1);
     if (groups < 1 || t->shape.dims[0] % groups)
         return refuse(l, node, "group %lld does not fit its weights %s", (long long)groups, shape_text(l, &t->shape));
@@ -148,16 +138,13 @@ bool lower_conv_transpose(struct lowering *l, struct onnx_node *node) {
     struct onnx_value turned_weights;
     p.kernel_w = (uint32_t)width->kernel;
     p.dilation_w = (uint32_t)width->dilation;
-    if (!set_fill(l, node, &wide) || !pull_apart(l, node, &wide, (uint32_t)rank + 1, width, &p.pad_left, &p.pad_right))
-        return false;
+    if (!set_fill(l, node, &wide) || !pull_apart(l, node, &wide, (uint32_t)rank + 1, width, &p.pad_left, &p.pad_right)) return false;
     if (rank == 2) {
         p.kernel_h = (uint32_t)height->kernel;
         p.dilation_h = (uint32_t)height->dilation;
-        if (!pull_apart(l, node, &wide, 2, height, &p.pad_top, &p.pad_bottom))
-            return false;
+        if (!pull_apart(l, node, &wide, 2, height, &p.pad_top, &p.pad_bottom)) return false;
     }
-    if (!turned_value(l, node, t, groups, &turned_weights))
-        return false;
+    if (!turned_value(l, node, t, groups, &turned_weights)) return false;
     struct weights w = {.outputs = (uint32_t)turned_weights.shape.dims[0],
                         .inputs = (uint32_t)turned_weights.shape.dims[1],
                         .kernel_h = p.kernel_h,

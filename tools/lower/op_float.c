@@ -22,32 +22,26 @@ static float *ordered(struct net *net, const float *values, uint32_t outputs, ui
     float *out = net_alloc(net, (size_t)outputs * inputs * taps * sizeof *out);
     for (uint32_t o = 0; o < outputs; o++)
         for (uint32_t i = 0; i < inputs; i++)
-            for (uint32_t t = 0; t < taps; t++)
-                out[((size_t)o * taps + t) * inputs + i] = values[((size_t)o * inputs + i) * taps + t];
+            for (uint32_t t = 0; t < taps; t++) out[((size_t)o * taps + t) * inputs + i] = values[((size_t)o * inputs + i) * taps + t];
     return out;
 }
 
 /* The bias as one float for each output and the padding; false: refused. *out stays NULL where there is none. */
 static bool float_conv_bias(struct lowering *l, struct onnx_node *node, const struct onnx_value *value, uint32_t outputs, float factor,
-                      float **out) {
+                            float **out) {
     *out = NULL;
-    if (!value)
-        return true;
+    if (!value) return true;
     const struct onnx_tensor *t = constant_numbers(l, value);
-    if (!t || (t->count != outputs && t->count != 1))
-        return refuse(l, node, "its bias is not %u constants", outputs);
+    if (!t || (t->count != outputs && t->count != 1)) return refuse(l, node, "its bias is not %u constants", outputs);
     *out = net_alloc(l->net, up8(outputs) * sizeof **out);
-    for (uint32_t o = 0; o < outputs; o++)
-        (*out)[o] = (float)onnx_number(t, t->count > 1 ? o : 0) * factor;
+    for (uint32_t o = 0; o < outputs; o++) (*out)[o] = (float)onnx_number(t, t->count > 1 ? o : 0) * factor;
     return true;
 }
 
 /* q8 by scale and zero point is read as it is; anything else that is a number becomes float first. */
 static bool float_input(struct lowering *l, struct onnx_node *node, struct meaning *m) {
-    if (m->buffer->type == MORSEL_FLOAT32 || (m->dequantized && meaning_is_affine(m)))
-        return true;
-    if (!m->dequantized && !m->table)
-        return refuse(l, node, "its input is an integer tensor");
+    if (m->buffer->type == MORSEL_FLOAT32 || (m->dequantized && meaning_is_affine(m))) return true;
+    if (!m->dequantized && !m->table) return refuse(l, node, "its input is an integer tensor");
     m->buffer = meaning_float_buffer(l, node, m, &m->view);
     m->table = NULL;
     m->channel_scales = NULL;
@@ -57,7 +51,7 @@ static bool float_input(struct lowering *l, struct onnx_node *node, struct meani
 }
 
 static void add_float_conv(struct lowering *l, struct onnx_node *node, struct net_buffer *x, struct net_buffer *y, const struct tail *tail,
-                          struct morsel_blob_float_conv p, const float *weights, uint32_t per_output, const float *bias) {
+                           struct morsel_blob_float_conv p, const float *weights, uint32_t per_output, const float *bias) {
     struct net_step *step = net_add_step(l->net, MORSEL_STEP_FLOAT_CONV, node->name, x, NULL, y);
     uint32_t outputs = y->dims[3];
     p.float_min = tail->float_min;
@@ -69,17 +63,15 @@ static void add_float_conv(struct lowering *l, struct onnx_node *node, struct ne
     bool each = p.groups == x->dims[3] && p.groups == outputs;
     net_add_constant(step, blocks(l->net, weights, outputs, per_output, each), (size_t)up8(outputs) * per_output * sizeof *weights,
                      offsetof(struct morsel_blob_float_conv, weights));
-    if (bias)
-        net_add_constant(step, bias, up8(outputs) * sizeof *bias, offsetof(struct morsel_blob_float_conv, bias));
+    if (bias) net_add_constant(step, bias, up8(outputs) * sizeof *bias, offsetof(struct morsel_blob_float_conv, bias));
     l->net->parameter_count += (uint64_t)outputs * per_output + (bias ? outputs : 0);
-    if (node_is(node, "Resize"))
-        return;
+    if (node_is(node, "Resize")) return;
     l->first_float = l->float_count++ ? l->first_float : node;
     l->last_float = node;
 }
 
 void lower_float_rows(struct lowering *l, struct onnx_node *node, struct net_buffer *x, struct net_buffer *y, const struct tail *tail,
-                     const float *weights) {
+                      const float *weights) {
     const struct morsel_blob_float_conv p = {1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0};
     add_float_conv(l, node, x, y, tail, p, weights, x->dims[3], NULL);
 }
@@ -88,21 +80,17 @@ bool lower_float_conv(struct lowering *l, struct onnx_node *node, struct meaning
     const struct onnx_tensor *w = constant_numbers(l, onnx_input(node, 1));
     struct meaning x = *m;
     float *bias;
-    if (!l->floats_meant)
-        return refuse(l, node, "its weights are float: quantize the model first");
-    if (!w || w->type != ONNX_FLOAT)
-        return refuse(l, node, "its weights are not constant");
+    if (!l->floats_meant) return refuse(l, node, "its weights are float: quantize the model first");
+    if (!w || w->type != ONNX_FLOAT) return refuse(l, node, "its weights are not constant");
     uint32_t outputs = (uint32_t)w->shape.dims[0], inputs = (uint32_t)w->shape.dims[1], taps = window->kernel_h * window->kernel_w;
-    if (!float_conv_bias(l, node, onnx_input(node, 2), outputs, 1, &bias) || !float_input(l, node, &x))
-        return false;
+    if (!float_conv_bias(l, node, onnx_input(node, 2), outputs, 1, &bias) || !float_input(l, node, &x)) return false;
     struct tail tail = tail_follow(l, node->outputs[0], TAIL_NO_INTEGER_CLIP);
     struct net_buffer *in = meaning_buffer(l, node, &x, MORSEL_CHANNELS_LAST);
-    if (!in)
-        return false;
+    if (!in) return false;
     struct morsel_blob_float_conv p = {0};
     memcpy(&p, window, offsetof(struct morsel_blob_float_conv, weights)); /* the window's numbers and the groups stand first in both */
     add_float_conv(l, node, in, tail_buffer(l, &tail, MORSEL_CHANNELS_LAST), &tail, p, ordered(l->net, w->data, outputs, inputs, taps),
-                  inputs * taps, bias);
+                   inputs * taps, bias);
     return true;
 }
 
@@ -111,10 +99,8 @@ bool lower_float_product(struct lowering *l, struct onnx_node *node, struct mean
     const struct onnx_tensor *w = constant_numbers(l, onnx_input(node, 1));
     struct meaning x = *m;
     float *bias;
-    if (!l->floats_meant)
-        return refuse(l, node, "its weights are float: quantize the model first");
-    if (!w || w->type != ONNX_FLOAT || w->shape.rank != 2)
-        return refuse(l, node, "its weights are not a constant of two dimensions");
+    if (!l->floats_meant) return refuse(l, node, "its weights are float: quantize the model first");
+    if (!w || w->type != ONNX_FLOAT || w->shape.rank != 2) return refuse(l, node, "its weights are not a constant of two dimensions");
     uint32_t inputs = (uint32_t)w->shape.dims[transposed ? 1 : 0], outputs = (uint32_t)w->shape.dims[transposed ? 0 : 1];
     uint32_t rows = view_elements(&x.view) / inputs, shape[4] = {rows, inputs, 1, 1};
     if (!float_conv_bias(l, node, node_is(node, "Gemm") ? onnx_input(node, 2) : NULL, outputs, beta, &bias) || !float_input(l, node, &x))
@@ -123,8 +109,7 @@ bool lower_float_product(struct lowering *l, struct onnx_node *node, struct mean
         (!meaning_settle(l, node, &x) || !view_reshape(l->net, &x.view, 4, shape, &x.view)))
         return refuse(l, node, "its input cannot be seen as rows of %u", inputs);
     struct net_buffer *in = meaning_buffer(l, node, &x, MORSEL_CHANNELS_LAST);
-    if (!in)
-        return false;
+    if (!in) return false;
     float *weights = net_alloc(l->net, (size_t)outputs * inputs * sizeof *weights);
     for (uint32_t o = 0; o < outputs; o++)
         for (uint32_t i = 0; i < inputs; i++)

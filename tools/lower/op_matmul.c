@@ -9,15 +9,12 @@
 static bool fold_order(struct lowering *l, const struct meaning *m, struct weights *w) {
     const struct view *v = &m->view;
     uint32_t k = w->inputs, elements = net_elements(m->buffer);
-    if (v->rank != 2 || v->dims[1] != k || elements != v->dims[0] * k || !view_is_permutation(v, elements))
-        return false;
+    if (v->rank != 2 || v->dims[1] != k || elements != v->dims[0] * k || !view_is_permutation(v, elements)) return false;
     for (uint32_t i = 0; i < v->dims[0]; i++)
-        if (v->table[0][i] != (int32_t)(i * k))
-            return false;
+        if (v->table[0][i] != (int32_t)(i * k)) return false;
     int8_t *ordered = net_alloc(l->net, (size_t)w->outputs * k);
     for (uint32_t o = 0; o < w->outputs; o++)
-        for (uint32_t i = 0; i < k; i++)
-            ordered[(size_t)o * k + (uint32_t)v->table[1][i]] = w->values[(size_t)o * k + i];
+        for (uint32_t i = 0; i < k; i++) ordered[(size_t)o * k + (uint32_t)v->table[1][i]] = w->values[(size_t)o * k + i];
     w->values = ordered;
     return true;
 }
@@ -25,8 +22,7 @@ static bool fold_order(struct lowering *l, const struct meaning *m, struct weigh
 static bool add_fc(struct lowering *l, struct onnx_node *node, struct meaning *m, struct weights *w, const struct tail *tail,
                    float factor) {
     struct net_buffer *x = fold_order(l, m, w) ? m->buffer : meaning_buffer(l, node, m, MORSEL_ROW_MAJOR);
-    if (!x)
-        return false;
+    if (!x) return false;
     struct net_buffer *y = tail_buffer(l, tail, MORSEL_ROW_MAJOR);
     struct net_step *step = net_add_step(l->net, MORSEL_STEP_FC, node->name, x, NULL, y);
     step->parameters.fc = (struct morsel_blob_fc){.rows = net_elements(y) / w->outputs,
@@ -40,8 +36,7 @@ static bool add_fc(struct lowering *l, struct onnx_node *node, struct meaning *m
     float *multiplier = net_alloc(l->net, w->outputs * sizeof *multiplier);
     for (uint32_t o = 0; o < w->outputs; o++) {
         multiplier[o] = factor * x->scale * w->scales[o];
-        if (tail->quantized)
-            multiplier[o] = multiplier[o] / tail->q.scale;
+        if (tail->quantized) multiplier[o] = multiplier[o] / tail->q.scale;
     }
     return pack_weights(l, node, step, w, x, multiplier);
 }
@@ -53,8 +48,7 @@ static bool weight_shape(struct lowering *l, struct onnx_node *node, const struc
         *w = (struct weights){.outputs = 1, .inputs = (uint32_t)t->count, .kernel_h = 1, .kernel_w = 1, .groups = 1};
         return true;
     }
-    if (rank < 1)
-        return refuse(l, node, "its weights are a single number");
+    if (rank < 1) return refuse(l, node, "its weights are a single number");
     uint32_t a = (uint32_t)t->shape.dims[rank - 2], b = (uint32_t)t->shape.dims[rank - 1];
     *w = (struct weights){.outputs = transposed ? a : b, .inputs = transposed ? b : a, .kernel_h = 1, .kernel_w = 1, .groups = 1};
     return true;
@@ -73,36 +67,29 @@ static struct net_buffer *product_operand(struct lowering *l, struct onnx_node *
                                           uint32_t *batch, uint32_t total) {
     struct view *v = &m->view;
     *batch = 1;
-    for (uint32_t i = 0; i + 2 < v->rank; i++)
-        *batch *= v->dims[i];
-    if (*batch == 1 || *batch == total)
-        return meaning_buffer(l, node, m, MORSEL_ROW_MAJOR);
+    for (uint32_t i = 0; i + 2 < v->rank; i++) *batch *= v->dims[i];
+    if (*batch == 1 || *batch == total) return meaning_buffer(l, node, m, MORSEL_ROW_MAJOR);
     struct meaning wide = *m;
     uint32_t skip = (uint32_t)out->rank - v->rank;
     for (uint32_t i = 0; i + 2 < v->rank; i++) {
         int32_t *zeros = net_alloc(l->net, (size_t)out->dims[skip + i] * sizeof *zeros);
-        if (v->dims[i] == 1)
-            wide.view = view_pick(l->net, &wide.view, i, (uint32_t)out->dims[skip + i], zeros);
+        if (v->dims[i] == 1) wide.view = view_pick(l->net, &wide.view, i, (uint32_t)out->dims[skip + i], zeros);
     }
     *batch = total; /* dimensions that the operand lacks altogether repeat by the modulus */
-    for (uint32_t i = 0; i < skip; i++)
-        *batch /= (uint32_t)out->dims[i];
+    for (uint32_t i = 0; i < skip; i++) *batch /= (uint32_t)out->dims[i];
     return meaning_buffer(l, node, &wide, MORSEL_ROW_MAJOR);
 }
 
 /* A vector on the left is one row, on the right one column; the output gets that dimension back. */
 static bool as_matrix(struct lowering *l, struct meaning *a, struct meaning *b, struct onnx_shape *out) {
-    if (!a->view.rank || !b->view.rank || out->rank + 2 > ONNX_MAX_RANK)
-        return false;
+    if (!a->view.rank || !b->view.rank || out->rank + 2 > ONNX_MAX_RANK) return false;
     const uint32_t row[2] = {1, a->view.dims[0]}, column[2] = {b->view.dims[0], 1};
     if (b->view.rank == 1) {
-        if (!view_reshape(l->net, &b->view, 2, column, &b->view))
-            return false;
+        if (!view_reshape(l->net, &b->view, 2, column, &b->view)) return false;
         out->dims[out->rank++] = 1;
     }
     if (a->view.rank == 1) {
-        if (!view_reshape(l->net, &a->view, 2, row, &a->view))
-            return false;
+        if (!view_reshape(l->net, &a->view, 2, row, &a->view)) return false;
         out->dims[out->rank] = out->dims[out->rank - 1];
         out->dims[out->rank - 1] = 1;
         out->rank++;
@@ -113,8 +100,7 @@ static bool as_matrix(struct lowering *l, struct meaning *a, struct meaning *b, 
 static bool add_matmul(struct lowering *l, struct onnx_node *node, struct meaning *a, struct meaning *b, const struct tail *tail) {
     struct onnx_shape shape = node->outputs[0]->shape, *out = &shape;
     struct meaning row = *a, column = *b;
-    if (!as_matrix(l, &row, &column, out))
-        return refuse(l, node, "a product of two activations needs one dimension or more on both sides");
+    if (!as_matrix(l, &row, &column, out)) return refuse(l, node, "a product of two activations needs one dimension or more on both sides");
     a = &row;
     b = &column;
     struct morsel_blob_matmul p = {.rows = a->view.dims[a->view.rank - 2],
@@ -129,13 +115,11 @@ static bool add_matmul(struct lowering *l, struct onnx_node *node, struct meanin
     p.batch = (uint32_t)(onnx_elements(out) / ((int64_t)p.rows * p.columns));
     struct net_buffer *left = product_operand(l, node, a, out, &p.a_batch, p.batch);
     struct net_buffer *right = left ? product_operand(l, node, b, out, &p.b_batch, p.batch) : NULL;
-    if (!right)
-        return false;
+    if (!right) return false;
     if ((int64_t)p.inner * 255 * 255 > INT32_MAX)
         return refuse(l, node, "an inner dimension of %u could leave the range of int32 in its sum", p.inner);
     p.multiplier = left->scale * right->scale;
-    if (tail->quantized)
-        p.multiplier = p.multiplier / tail->q.scale;
+    if (tail->quantized) p.multiplier = p.multiplier / tail->q.scale;
     struct net_buffer *y = tail_buffer(l, tail, MORSEL_ROW_MAJOR);
     struct net_step *step = net_add_step(l->net, MORSEL_STEP_MATMUL, node->name, left, right, y);
     step->parameters.matmul = p;
@@ -146,23 +130,20 @@ static bool add_matmul(struct lowering *l, struct onnx_node *node, struct meanin
 /* A constant as an activation of its own: the left side of a product, or weights by batch. */
 static bool constant_operand(struct lowering *l, struct onnx_node *node, const struct onnx_tensor *t, float scale, int32_t zero,
                              struct meaning *out) {
-    if (t->shape.rank < 1)
-        return refuse(l, node, "an operand is a single number");
+    if (t->shape.rank < 1) return refuse(l, node, "an operand is a single number");
     return meaning_constant_bytes(l, node, t, scale, zero, out);
 }
 
 /* Weights that differ by batch are no weights of one step, but an operand as any other. */
 static bool by_batch(const struct onnx_tensor *t) {
     for (int i = 0; i + 2 < t->shape.rank; i++)
-        if (t->shape.dims[i] != 1)
-            return true;
+        if (t->shape.dims[i] != 1) return true;
     return false;
 }
 
 /* Scale and zero point of a constant operand that has one of each. */
 static bool one_quantization(struct lowering *l, struct onnx_node *node, const struct meaning *m) {
-    if (m->scales->count == 1)
-        return true;
+    if (m->scales->count == 1) return true;
     return refuse(l, node, "a constant left operand with a scale by channel is not supported");
 }
 
@@ -176,10 +157,8 @@ bool lower_qlinear_matmul(struct lowering *l, struct onnx_node *node) {
     tail.out_max = type_max(tail.q.type);
     const struct onnx_tensor *left = onnx_input_constant(node, 0), *right = onnx_input_constant(node, 3);
     struct meaning constant, batched, *ma = left ? &constant : activation(l, node, 0);
-    if (left && !constant_operand(l, node, left, a.scale, a.zero, &constant))
-        return false;
-    if (!ma || (!left && !meaning_qualify(l, node, ma, a.scale, a.zero)))
-        return false;
+    if (left && !constant_operand(l, node, left, a.scale, a.zero, &constant)) return false;
+    if (!ma || (!left && !meaning_qualify(l, node, ma, a.scale, a.zero))) return false;
     if (right && !by_batch(right)) {
         struct weights w;
         return weight_shape(l, node, right, false, &w) &&
@@ -188,8 +167,7 @@ bool lower_qlinear_matmul(struct lowering *l, struct onnx_node *node) {
     }
     if (!onnx_input(node, 3) || !read_quantization(node, 4, 5, node->inputs[3]->type, &b, &why))
         return refuse(l, node, "%s", onnx_input(node, 3) ? why : "its right operand is missing");
-    if (right)
-        return constant_operand(l, node, right, b.scale, b.zero, &batched) && add_matmul(l, node, ma, &batched, &tail);
+    if (right) return constant_operand(l, node, right, b.scale, b.zero, &batched) && add_matmul(l, node, ma, &batched, &tail);
     struct meaning *mb = activation(l, node, 3);
     return mb && meaning_qualify(l, node, mb, b.scale, b.zero) && add_matmul(l, node, ma, mb, &tail);
 }
@@ -199,17 +177,14 @@ bool lower_matmul(struct lowering *l, struct onnx_node *node) {
     struct meaning *a = va ? meaning_of(l, va) : NULL, *b = vb ? meaning_of(l, vb) : NULL, constant, batched;
     if (!a || !vb || (!a->buffer && (!b || !b->buffer)))
         return refuse(l, node, "its left operand is a float constant, or one is missing: quantize the model");
-    if (!b)
-        return lower_float_product(l, node, a, false, 1, 0);
+    if (!b) return lower_float_product(l, node, a, false, 1, 0);
     if (!a->buffer) {
         float scale = a->quantized ? quantized_scale(a, 0) : 1;
-        if (!one_quantization(l, node, a) || !constant_operand(l, node, a->quantized, scale, quantized_zero(a, 0), &constant))
-            return false;
+        if (!one_quantization(l, node, a) || !constant_operand(l, node, a->quantized, scale, quantized_zero(a, 0), &constant)) return false;
         a = &constant;
     }
     if (!b->buffer && b->quantized && b->scales->count == 1 && by_batch(b->quantized)) {
-        if (!constant_operand(l, node, b->quantized, quantized_scale(b, 0), quantized_zero(b, 0), &batched))
-            return false;
+        if (!constant_operand(l, node, b->quantized, quantized_scale(b, 0), quantized_zero(b, 0), &batched)) return false;
         b = &batched;
     }
     if (b->buffer) {
@@ -219,19 +194,14 @@ bool lower_matmul(struct lowering *l, struct onnx_node *node) {
         return add_matmul(l, node, a, b, &tail);
     }
     struct weights w;
-    if (a->channel_scales)
-        return refuse(l, node, "an input quantized by channel is not supported");
-    if (!quantized_operands(a, b))
-        return lower_float_product(l, node, a, false, 1, 0);
-    if (!scales_fit(l, node, b, false) || !weight_shape(l, node, b->quantized, false, &w))
-        return false;
+    if (a->channel_scales) return refuse(l, node, "an input quantized by channel is not supported");
+    if (!quantized_operands(a, b)) return lower_float_product(l, node, a, false, 1, 0);
+    if (!scales_fit(l, node, b, false) || !weight_shape(l, node, b->quantized, false, &w)) return false;
     const struct onnx_node *add = only_reader(node->outputs[0]); /* ONNX Runtime makes a Gemm of both, where there are two dimensions */
     bool round = a->view.rank == 2 && add && leads_to_quantize(add->outputs[0]);
     struct tail tail = tail_follow(l, node->outputs[0], TAIL_BIAS);
-    if (!read_weights(l, node, b->quantized, b->scales, b->zeros, true, &w))
-        return false;
-    if (!tail.bias)
-        return read_bias(l, node, NULL, &w) && add_fc(l, node, a, &w, &tail, 1);
+    if (!read_weights(l, node, b->quantized, b->scales, b->zeros, true, &w)) return false;
+    if (!tail.bias) return read_bias(l, node, NULL, &w) && add_fc(l, node, a, &w, &tail, 1);
     struct onnx_value bias = {.constant = tail.bias, .lowered = va->lowered};
     return read_any_bias(l, node, &bias, 1, round, a->scale, &tail, &w) && add_fc(l, node, a, &w, &tail, 1);
 }
@@ -243,21 +213,16 @@ bool lower_gemm(struct lowering *l, struct onnx_node *node) {
     bool transposed = onnx_attribute_int(node, "transB", 0) != 0;
     float alpha = onnx_attribute_float(node, "alpha", 1), beta = onnx_attribute_float(node, "beta", 1);
     struct weights w;
-    if (!m)
-        return false;
-    if (m->channel_scales)
-        return refuse(l, node, "an input quantized by channel is not supported");
+    if (!m) return false;
+    if (m->channel_scales) return refuse(l, node, "an input quantized by channel is not supported");
     if (!quantized_operands(m, wm)) {
         struct meaning turned = *m;
-        if (onnx_attribute_int(node, "transA", 0))
-            turned.view = view_transpose(&m->view, (const uint32_t[]){1, 0});
+        if (onnx_attribute_int(node, "transA", 0)) turned.view = view_transpose(&m->view, (const uint32_t[]){1, 0});
         return lower_float_product(l, node, &turned, transposed, alpha, beta);
     }
-    if (!scales_fit(l, node, wm, transposed) || !weight_shape(l, node, wm->quantized, transposed, &w))
-        return false;
+    if (!scales_fit(l, node, wm, transposed) || !weight_shape(l, node, wm->quantized, transposed, &w)) return false;
     struct meaning x = *m;
-    if (onnx_attribute_int(node, "transA", 0))
-        x.view = view_transpose(&m->view, (const uint32_t[]){1, 0});
+    if (onnx_attribute_int(node, "transA", 0)) x.view = view_transpose(&m->view, (const uint32_t[]){1, 0});
     bool round = leads_to_quantize(node->outputs[0]);
     struct tail tail = tail_follow(l, node->outputs[0], 0);
     return read_weights(l, node, wm->quantized, wm->scales, wm->zeros, !transposed, &w) &&
@@ -270,8 +235,7 @@ bool lower_qgemm(struct lowering *l, struct onnx_node *node) {
     struct quantization a;
     struct tail tail = {.value = node->outputs[0], .float_min = -INFINITY, .float_max = INFINITY};
     const char *why;
-    if (!m)
-        return false;
+    if (!m) return false;
     tail.quantized = onnx_input(node, 7) != NULL;
     if (!read_quantization(node, 1, 2, node->inputs[0]->type, &a, &why) ||
         (tail.quantized && !read_quantization(node, 7, 8, ONNX_UINT8, &tail.q, &why)))
@@ -279,17 +243,13 @@ bool lower_qgemm(struct lowering *l, struct onnx_node *node) {
     const struct onnx_tensor *values = onnx_input_constant(node, 3);
     bool transposed = onnx_attribute_int(node, "transB", 0) != 0;
     struct weights w;
-    if (!values)
-        return refuse(l, node, "its weights are not constant");
-    if (!meaning_qualify(l, node, m, a.scale, a.zero) || !weight_shape(l, node, values, transposed, &w))
-        return false;
+    if (!values) return refuse(l, node, "its weights are not constant");
+    if (!meaning_qualify(l, node, m, a.scale, a.zero) || !weight_shape(l, node, values, transposed, &w)) return false;
     struct meaning x = *m;
-    if (onnx_attribute_int(node, "transA", 0))
-        x.view = view_transpose(&m->view, (const uint32_t[]){1, 0});
+    if (onnx_attribute_int(node, "transA", 0)) x.view = view_transpose(&m->view, (const uint32_t[]){1, 0});
     tail.out_min = tail.quantized ? type_min(tail.q.type) : 0;
     tail.out_max = tail.quantized ? type_max(tail.q.type) : 0;
-    if (onnx_input(node, 6) && !onnx_input_constant(node, 6))
-        return refuse(l, node, "its bias is not constant");
+    if (onnx_input(node, 6) && !onnx_input_constant(node, 6)) return refuse(l, node, "its bias is not constant");
     return read_weights(l, node, values, onnx_input_constant(node, 4), onnx_input_constant(node, 5), !transposed, &w) &&
            read_bias(l, node, onnx_input_constant(node, 6), &w) && add_fc(l, node, &x, &w, &tail, onnx_attribute_float(node, "alpha", 1));
 }

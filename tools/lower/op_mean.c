@@ -18,15 +18,11 @@ static bool neighbours(const struct view *v, enum morsel_layout layout, const st
     for (uint32_t i = 0; i < rank; i++) {
         order[i] = !last || i == 0 ? i : i == rank - 1 ? 1 : i + 1;
         uint32_t dim = v->dims[order[i]];
-        if (dim == 1)
-            continue;
+        if (dim == 1) continue;
         bool on = axes->on[order[i]];
-        if (on ? phase > 1 : phase == 1)
-            phase++;
-        if (on && phase == 0)
-            phase = 1;
-        if (phase == 3 || (on && phase == 2))
-            return false;
+        if (on ? phase > 1 : phase == 1) phase++;
+        if (on && phase == 0) phase = 1;
+        if (phase == 3 || (on && phase == 2)) return false;
         *(phase == 0 ? &p->outer : phase == 1 ? &p->count : &p->inner) *= dim;
     }
     return true;
@@ -38,20 +34,16 @@ static struct net_buffer *mean_input(struct lowering *l, struct onnx_node *node,
     uint32_t elements = net_elements(m->buffer), order[VIEW_MAX_RANK], n = 0;
     for (int i = 0; i < 2; i++) {
         *layout = i ? MORSEL_ROW_MAJOR : MORSEL_CHANNELS_LAST;
-        if (!i && axes->on[0])
-            continue; /* without its first axis the rest would not lie channels-last */
-        if (view_is_whole(&m->view, *layout, elements) && neighbours(&m->view, *layout, axes, p))
-            return m->buffer;
+        if (!i && axes->on[0]) continue; /* without its first axis the rest would not lie channels-last */
+        if (view_is_whole(&m->view, *layout, elements) && neighbours(&m->view, *layout, axes, p)) return m->buffer;
     }
     for (int on = 0; on < 2; on++)
         for (uint32_t i = 0; i < m->view.rank; i++)
-            if (axes->on[i] == on)
-                order[n++] = i;
+            if (axes->on[i] == on) order[n++] = i;
     struct meaning turned = *m;
     turned.view = view_transpose(&m->view, order);
     struct axes last = {0};
-    for (uint32_t i = 0; i < m->view.rank; i++)
-        last.on[i] = axes->on[order[i]];
+    for (uint32_t i = 0; i < m->view.rank; i++) last.on[i] = axes->on[order[i]];
     *layout = MORSEL_ROW_MAJOR;
     struct net_buffer *x = meaning_buffer(l, node, &turned, MORSEL_ROW_MAJOR);
     return x && neighbours(&turned.view, MORSEL_ROW_MAJOR, &last, p) ? x : NULL;
@@ -67,16 +59,13 @@ static bool add_mean(struct lowering *l, struct onnx_node *node, struct meaning 
         number.scale = 1;
     }
     struct net_buffer *x = number.buffer ? mean_input(l, node, &number, axes, &p, &layout) : NULL;
-    if (!x)
-        return false;
+    if (!x) return false;
     float count = (float)p.count;
     if ((uint64_t)p.count * 255 > INT32_MAX)
         return refuse(l, node, "a mean over %u values could leave the range of int32 in its sum", p.count);
     p.multiplier = tail->quantized ? x->scale / (tail->q.scale * count) : x->scale / count;
-    if (x->type == MORSEL_FLOAT32)
-        p.multiplier = 1 / count;
-    if (!isfinite(p.multiplier))
-        return refuse(l, node, "its scales are too far apart: their ratio is infinite");
+    if (x->type == MORSEL_FLOAT32) p.multiplier = 1 / count;
+    if (!isfinite(p.multiplier)) return refuse(l, node, "its scales are too far apart: their ratio is infinite");
     p.out_min = tail->quantized ? tail->out_min : 0;
     p.out_max = tail->quantized ? tail->out_max : 0;
     bool last = layout == MORSEL_CHANNELS_LAST && !axes->on[1] && tail->value->shape.rank >= 3;
@@ -88,15 +77,13 @@ static bool add_mean(struct lowering *l, struct onnx_node *node, struct meaning 
 
 static struct axes picture_axes(const struct meaning *m) {
     struct axes axes = {0};
-    for (uint32_t i = 2; i < m->view.rank; i++)
-        axes.on[i] = true;
+    for (uint32_t i = 2; i < m->view.rank; i++) axes.on[i] = true;
     return axes;
 }
 
 /* A mean in bytes where a QuantizeLinear follows at once; a bound behind it is applied to the bytes, which is the same. */
 static bool mean_of(struct lowering *l, struct onnx_node *node, struct onnx_value *value, struct meaning *m, const struct axes *axes) {
-    if (!m->dequantized && !m->table && m->buffer->type != MORSEL_FLOAT32)
-        return refuse(l, node, "its input is an integer tensor");
+    if (!m->dequantized && !m->table && m->buffer->type != MORSEL_FLOAT32) return refuse(l, node, "its input is an integer tensor");
     struct tail tail = tail_follow(l, value, TAIL_ONLY_QUANTIZED);
     return add_mean(l, node, m, axes, &tail);
 }
@@ -104,8 +91,7 @@ static bool mean_of(struct lowering *l, struct onnx_node *node, struct onnx_valu
 bool lower_global_pool(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0);
     struct axes axes;
-    if (!m)
-        return false;
+    if (!m) return false;
     axes = picture_axes(m);
     return mean_of(l, node, node->outputs[0], m, &axes);
 }
@@ -116,15 +102,13 @@ bool lower_qlinear_global_pool(struct lowering *l, struct onnx_node *node) {
     struct quantization in;
     struct tail tail = {.value = node->outputs[0], .quantized = true};
     const char *why;
-    if (!m)
-        return false;
+    if (!m) return false;
     if (onnx_attribute_int(node, "channels_last", 0))
         return refuse(l, node, "channels_last = 1 is not supported: convert the model before ONNX Runtime optimizes its layout");
     if (!read_quantization(node, 1, 2, node->inputs[0]->type, &in, &why) ||
         !read_quantization(node, 3, 4, node->inputs[0]->type, &tail.q, &why))
         return refuse(l, node, "%s", why);
-    if (!meaning_qualify(l, node, m, in.scale, in.zero))
-        return false;
+    if (!meaning_qualify(l, node, m, in.scale, in.zero)) return false;
     tail.out_min = type_min(tail.q.type);
     tail.out_max = type_max(tail.q.type);
     struct axes axes = picture_axes(m);
@@ -136,19 +120,14 @@ static bool read_axes(struct lowering *l, struct onnx_node *node, int rank, bool
     int64_t values[ONNX_MAX_RANK];
     const struct onnx_tensor *input = onnx_input_constant(node, 1);
     int count = node->opset < 18 ? onnx_attribute_ints(node, "axes", values, ONNX_MAX_RANK) : -1;
-    if (onnx_input(node, 1) && node->opset < 18)
-        return refuse(l, node, "its axes are an input, which they are from opset 18 on only");
-    if (onnx_input(node, 1) && (!input || input->count > ONNX_MAX_RANK))
-        return refuse(l, node, "its axes are not constant");
-    for (size_t i = 0; input && i < input->count; i++)
-        values[i] = onnx_integer(input, i);
+    if (onnx_input(node, 1) && node->opset < 18) return refuse(l, node, "its axes are an input, which they are from opset 18 on only");
+    if (onnx_input(node, 1) && (!input || input->count > ONNX_MAX_RANK)) return refuse(l, node, "its axes are not constant");
+    for (size_t i = 0; input && i < input->count; i++) values[i] = onnx_integer(input, i);
     count = input ? (int)input->count : count;
-    for (int i = 0; i < rank; i++)
-        on[i] = count <= 0;
+    for (int i = 0; i < rank; i++) on[i] = count <= 0;
     for (int i = 0; i < count; i++) {
         int64_t axis = values[i] < 0 ? values[i] + rank : values[i];
-        if (axis < 0 || axis >= rank)
-            return refuse(l, node, "axis %lld does not exist in rank %d", (long long)values[i], rank);
+        if (axis < 0 || axis >= rank) return refuse(l, node, "axis %lld does not exist in rank %d", (long long)values[i], rank);
         on[axis] = true;
     }
     return true;
@@ -159,25 +138,21 @@ bool lower_reduce_mean(struct lowering *l, struct onnx_node *node) {
     struct axes axes = {0};
     struct onnx_value *value = node->outputs[0];
     int rank = m ? (int)m->view.rank : 0, kept[VIEW_MAX_RANK], n = 0;
-    if (!m || !read_axes(l, node, rank, axes.on))
-        return false;
+    if (!m || !read_axes(l, node, rank, axes.on)) return false;
     if (onnx_input(node, 1) && !onnx_input_constant(node, 1)->count && onnx_attribute_int(node, "noop_with_empty_axes", 0))
         return lower_identity(l, node);
     bool keep = onnx_attribute_int(node, "keepdims", 1) != 0;
     for (int i = 0; i < rank; i++)
-        if (keep || !axes.on[i])
-            kept[n++] = i;
+        if (keep || !axes.on[i]) kept[n++] = i;
     /* One mean after another, as PyTorch writes x.mean(3).mean(2), is one mean. */
     for (struct onnx_node *next = only_reader(value); node_is(next, "ReduceMean") && !next->domain[0]; next = only_reader(value)) {
         bool more[VIEW_MAX_RANK] = {false};
         int left = 0;
-        if (!read_axes(l, next, n, more))
-            return false;
+        if (!read_axes(l, next, n, more)) return false;
         bool keep_next = onnx_attribute_int(next, "keepdims", 1) != 0;
         for (int i = 0; i < n; i++) {
             axes.on[kept[i]] = axes.on[kept[i]] || more[i];
-            if (keep_next || !more[i])
-                kept[left++] = kept[i];
+            if (keep_next || !more[i]) kept[left++] = kept[i];
         }
         n = left;
         next->done = true;

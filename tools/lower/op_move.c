@@ -14,10 +14,8 @@ static bool set_view(struct lowering *l, struct onnx_node *node, const struct me
 
 bool lower_identity(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0);
-    if (!m)
-        return false;
-    if (node->output_count > 1 && node->outputs[1] && node->outputs[1]->uses)
-        return refuse(l, node, "its second output is not supported");
+    if (!m) return false;
+    if (node->output_count > 1 && node->outputs[1] && node->outputs[1]->uses) return refuse(l, node, "its second output is not supported");
     const struct onnx_tensor *training = node_is(node, "Dropout") ? onnx_input_constant(node, 2) : NULL;
     if (training && training->count == 1 && onnx_integer(training, 0))
         return refuse(l, node, "training_mode is true: export the model for inference (model.eval() in PyTorch)");
@@ -30,8 +28,7 @@ static bool keep_table(struct lowering *l, struct onnx_node *node, struct meanin
     *out = *m;
     if (m->channel_scales && !m->table && !axis_survives)
         return refuse(l, node, "its input is quantized by channel: move the DequantizeLinear in front of it");
-    if (!m->table || m->table_channels <= 1 || axis_survives)
-        return true;
+    if (!m->table || m->table_channels <= 1 || axis_survives) return true;
     out->buffer = meaning_float_buffer(l, node, out, &out->view);
     out->table = NULL;
     out->dequantized = false;
@@ -39,8 +36,7 @@ static bool keep_table(struct lowering *l, struct onnx_node *node, struct meanin
 }
 
 static void shape_dims(const struct onnx_shape *shape, uint32_t *dims) {
-    for (int i = 0; i < shape->rank; i++)
-        dims[i] = (uint32_t)shape->dims[i];
+    for (int i = 0; i < shape->rank; i++) dims[i] = (uint32_t)shape->dims[i];
 }
 
 bool lower_reshape(struct lowering *l, struct onnx_node *node) {
@@ -48,14 +44,11 @@ bool lower_reshape(struct lowering *l, struct onnx_node *node) {
     const struct onnx_shape *shape = &node->outputs[0]->shape;
     uint32_t dims[ONNX_MAX_RANK];
     struct view view;
-    if (!m || !keep_table(l, node, m, false, &kept))
-        return false;
+    if (!m || !keep_table(l, node, m, false, &kept)) return false;
     shape_dims(shape, dims);
-    if (view_reshape(l->net, &kept.view, (uint32_t)shape->rank, dims, &view))
-        return set_view(l, node, &kept, view, 0);
+    if (view_reshape(l->net, &kept.view, (uint32_t)shape->rank, dims, &view)) return set_view(l, node, &kept, view, 0);
     struct net_buffer *buffer = meaning_buffer(l, node, &kept, MORSEL_ROW_MAJOR);
-    if (!buffer)
-        return false;
+    if (!buffer) return false;
     kept.buffer = buffer;
     kept.fill = 0;
     return set_view(l, node, &kept, view_whole(l->net, MORSEL_ROW_MAJOR, (uint32_t)shape->rank, dims), 0);
@@ -65,14 +58,12 @@ bool lower_transpose(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0);
     int64_t perm[ONNX_MAX_RANK];
     uint32_t axes[VIEW_MAX_RANK], rank = m ? m->view.rank : 0;
-    if (!m)
-        return false;
+    if (!m) return false;
     int count = onnx_attribute_ints(node, "perm", perm, ONNX_MAX_RANK);
     struct meaning made = *m;
     for (uint32_t i = 0; i < rank; i++) {
         axes[i] = count < 0 ? rank - 1 - i : (uint32_t)perm[i];
-        if (m->table && m->table_axis == axes[i])
-            made.table_axis = i;
+        if (m->table && m->table_axis == axes[i]) made.table_axis = i;
     }
     return set_view(l, node, &made, view_transpose(&m->view, axes), 0);
 }
@@ -81,19 +72,15 @@ bool lower_transpose(struct lowering *l, struct onnx_node *node) {
 static bool integers(struct lowering *l, struct onnx_node *node, const char *attribute, int input, int64_t *out, int *count) {
     const struct onnx_tensor *t = onnx_input_constant(node, input);
     *count = onnx_attribute_ints(node, attribute, out, ONNX_MAX_RANK);
-    if (onnx_input(node, input) && (!t || t->count > ONNX_MAX_RANK))
-        return refuse(l, node, "its %s are not constant", attribute);
-    if (t)
-        *count = (int)t->count;
-    for (int i = 0; t && i < *count; i++)
-        out[i] = onnx_integer(t, (size_t)i);
+    if (onnx_input(node, input) && (!t || t->count > ONNX_MAX_RANK)) return refuse(l, node, "its %s are not constant", attribute);
+    if (t) *count = (int)t->count;
+    for (int i = 0; t && i < *count; i++) out[i] = onnx_integer(t, (size_t)i);
     return true;
 }
 
 static bool pick(struct lowering *l, struct onnx_node *node, struct meaning *m, uint32_t axis, uint32_t count, const int32_t *indices) {
     struct meaning kept;
-    if (!keep_table(l, node, m, m->table_axis != axis, &kept))
-        return false;
+    if (!keep_table(l, node, m, m->table_axis != axis, &kept)) return false;
     kept.view = view_pick(l->net, &kept.view, axis, count, indices);
     *m = kept;
     return true;
@@ -115,12 +102,9 @@ bool lower_slice(struct lowering *l, struct onnx_node *node) {
         uint32_t n = (uint32_t)node->outputs[0]->shape.dims[axis];
         start = start < 0 ? 0 : start > dim - (step < 0) ? dim - (step < 0) : start;
         int32_t *indices = net_alloc(l->net, (n + 1) * sizeof *indices);
-        for (uint32_t k = 0; k < n; k++)
-            indices[k] = (int32_t)(start + (int64_t)k * step);
-        if (n && (indices[n - 1] < 0 || indices[n - 1] >= dim))
-            return refuse(l, node, "its bounds leave axis %lld", (long long)axis);
-        if (!pick(l, node, &made, (uint32_t)axis, n, indices))
-            return false;
+        for (uint32_t k = 0; k < n; k++) indices[k] = (int32_t)(start + (int64_t)k * step);
+        if (n && (indices[n - 1] < 0 || indices[n - 1] >= dim)) return refuse(l, node, "its bounds leave axis %lld", (long long)axis);
+        if (!pick(l, node, &made, (uint32_t)axis, n, indices)) return false;
     }
     return set_view(l, node, &made, made.view, 0);
 }
@@ -129,18 +113,15 @@ bool lower_split(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0);
     int64_t axis = onnx_attribute_int(node, "axis", 0);
     int32_t begin = 0;
-    if (!m)
-        return false;
+    if (!m) return false;
     axis = axis < 0 ? axis + m->view.rank : axis;
     for (int i = 0; i < node->output_count; i++) {
         struct meaning made = *m;
         uint32_t n = node->outputs[i] ? (uint32_t)node->outputs[i]->shape.dims[axis] : 0;
         int32_t *indices = net_alloc(l->net, (n + 1) * sizeof *indices);
-        for (uint32_t k = 0; k < n; k++)
-            indices[k] = begin + (int32_t)k;
+        for (uint32_t k = 0; k < n; k++) indices[k] = begin + (int32_t)k;
         begin += (int32_t)n;
-        if (!node->outputs[i])
-            return refuse(l, node, "output %d has no name", i);
+        if (!node->outputs[i]) return refuse(l, node, "output %d has no name", i);
         if ((uint32_t)begin > m->view.dims[axis] || !pick(l, node, &made, (uint32_t)axis, n, indices))
             return begin > (int32_t)m->view.dims[axis] ? refuse(l, node, "its parts are larger than axis %lld", (long long)axis) : false;
         set_view(l, node, &made, made.view, i);
@@ -153,17 +134,14 @@ bool lower_split(struct lowering *l, struct onnx_node *node) {
 /* Which element of the input stands at k of the padded axis. */
 static int32_t padded_index(const char *mode, int64_t k, int64_t begin, int64_t dim) {
     int64_t i = k - begin;
-    if (i >= 0 && i < dim)
-        return (int32_t)i;
-    if (!strcmp(mode, "edge"))
-        return (int32_t)(i < 0 ? 0 : dim - 1);
+    if (i >= 0 && i < dim) return (int32_t)i;
+    if (!strcmp(mode, "edge")) return (int32_t)(i < 0 ? 0 : dim - 1);
     if (!strcmp(mode, "reflect")) {
         int64_t period = dim > 1 ? 2 * (dim - 1) : 1;
         i = ((i % period) + period) % period;
         return (int32_t)(i < dim ? i : period - i);
     }
-    if (!strcmp(mode, "wrap"))
-        return (int32_t)(((i % dim) + dim) % dim);
+    if (!strcmp(mode, "wrap")) return (int32_t)(((i % dim) + dim) % dim);
     return -1;
 }
 
@@ -172,10 +150,8 @@ static bool fill_number(struct lowering *l, struct onnx_node *node, float *numbe
     const struct onnx_value *value = onnx_input(node, 2);
     const struct onnx_tensor *t = value ? value->constant ? value->constant : constant_numbers(l, value) : NULL;
     *number = onnx_attribute_float(node, "value", 0);
-    if (value && (!t || t->count != 1))
-        return refuse(l, node, "its fill value is not one constant");
-    if (t)
-        *number = (float)onnx_number(t, 0);
+    if (value && (!t || t->count != 1)) return refuse(l, node, "its fill value is not one constant");
+    if (t) *number = (float)onnx_number(t, 0);
     return true;
 }
 
@@ -183,8 +159,7 @@ static bool fill_number(struct lowering *l, struct onnx_node *node, float *numbe
 static bool fill_fits_bytes(const struct onnx_node *node, const struct meaning *m, float number, const struct quantization *q) {
     struct quantization next;
     const struct onnx_node *reader = only_reader(node->outputs[0]);
-    if ((float)(quantize_value(number, q) - q->zero) * q->scale == number)
-        return true;
+    if ((float)(quantize_value(number, q) - q->zero) * q->scale == number) return true;
     return node_is(reader, "QuantizeLinear") && read_quantization(reader, 1, 2, ONNX_UNKNOWN, &next, NULL) && next.scale == m->scale &&
            next.zero == m->zero && next.type == q->type;
 }
@@ -193,26 +168,20 @@ static bool fill_fits_bytes(const struct onnx_node *node, const struct meaning *
 static bool set_fill(struct lowering *l, struct onnx_node *node, struct meaning *m) {
     float number;
     uint32_t bits;
-    if (!fill_number(l, node, &number))
-        return false;
+    if (!fill_number(l, node, &number)) return false;
     struct quantization q = {.type = m->buffer->type, .scale = m->scale, .zero = m->zero};
     if (m->table || (m->dequantized && !fill_fits_bytes(node, m, number, &q))) {
         m->buffer = meaning_float_buffer(l, node, m, &m->view);
         m->table = NULL;
         m->dequantized = false;
-        if (!m->buffer)
-            return false;
+        if (!m->buffer) return false;
     }
-    if (m->buffer->type == MORSEL_FLOAT32)
-        memcpy(&bits, &number, sizeof bits);
-    else if (m->dequantized)
-        bits = (uint8_t)quantize_value(number, &q);
+    if (m->buffer->type == MORSEL_FLOAT32) memcpy(&bits, &number, sizeof bits);
+    else if (m->dequantized) bits = (uint8_t)quantize_value(number, &q);
     else if (number < (float)type_min(q.type) || number > (float)type_max(q.type))
         return refuse(l, node, "its fill value %g is outside the type of its input", (double)number);
-    else
-        bits = (uint8_t)(int)number;
-    if (view_has_fill(&m->view) && bits != m->fill && !meaning_settle(l, node, m))
-        return false;
+    else bits = (uint8_t)(int)number;
+    if (view_has_fill(&m->view) && bits != m->fill && !meaning_settle(l, node, m)) return false;
     m->fill = bits;
     return true;
 }
@@ -221,14 +190,11 @@ static bool set_fill(struct lowering *l, struct onnx_node *node, struct meaning 
 static int read_pads(const struct onnx_node *node, int64_t *pads) {
     const struct onnx_tensor *t = onnx_input_constant(node, 1);
     int count = onnx_attribute_ints(node, "pads", pads, 2 * ONNX_MAX_RANK);
-    if (count < 0 && (!t || t->count > 2 * ONNX_MAX_RANK))
-        return -1;
-    for (size_t i = 0; count < 0 && i < t->count; i++)
-        pads[i] = onnx_integer(t, i);
+    if (count < 0 && (!t || t->count > 2 * ONNX_MAX_RANK)) return -1;
+    for (size_t i = 0; count < 0 && i < t->count; i++) pads[i] = onnx_integer(t, i);
     count = count < 0 ? (int)t->count : count;
     for (int i = 0; i < count; i++)
-        if (pads[i] < -INT32_MAX || pads[i] > INT32_MAX)
-            return -1;
+        if (pads[i] < -INT32_MAX || pads[i] > INT32_MAX) return -1;
     return count / 2;
 }
 
@@ -241,24 +207,20 @@ bool lower_pad(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0), made;
     int64_t pads[2 * ONNX_MAX_RANK], axes[ONNX_MAX_RANK];
     int axes_count, n = read_pads(node, pads);
-    if (!m || !integers(l, node, "axes", 3, axes, &axes_count))
-        return false;
-    if (n < 0)
-        return refuse(l, node, "its pads are not constant, or beyond 2^31");
+    if (!m || !integers(l, node, "axes", 3, axes, &axes_count)) return false;
+    if (n < 0) return refuse(l, node, "its pads are not constant, or beyond 2^31");
     const char *mode = onnx_attribute_string(node, "mode", "constant");
     bool survives = true;
     for (int i = 0; i < n; i++)
         survives = survives && ((!pads[i] && !pads[n + i]) || padded_axis(axes, axes_count, i, m->view.rank) != m->table_axis);
-    if (!keep_table(l, node, m, survives, &made) || (!strcmp(mode, "constant") && !set_fill(l, node, &made)))
-        return false;
+    if (!keep_table(l, node, m, survives, &made) || (!strcmp(mode, "constant") && !set_fill(l, node, &made))) return false;
     for (int i = 0; i < n; i++) {
         int64_t axis = padded_axis(axes, axes_count, i, made.view.rank);
         if (axis < 0 || axis >= (int64_t)made.view.rank)
             return refuse(l, node, "axis %lld does not exist in rank %u", (long long)axis, made.view.rank);
         uint32_t out = (uint32_t)node->outputs[0]->shape.dims[axis];
         int32_t *indices = net_alloc(l->net, (out + 1) * sizeof *indices);
-        for (uint32_t k = 0; k < out; k++)
-            indices[k] = padded_index(mode, k, pads[i], made.view.dims[axis]);
+        for (uint32_t k = 0; k < out; k++) indices[k] = padded_index(mode, k, pads[i], made.view.dims[axis]);
         made.view = view_pick(l->net, &made.view, (uint32_t)axis, out, indices);
     }
     return set_view(l, node, &made, made.view, 0);
@@ -271,20 +233,15 @@ bool lower_expand(struct lowering *l, struct onnx_node *node) {
     const struct onnx_shape *shape = &node->outputs[0]->shape;
     uint32_t dims[VIEW_MAX_RANK], rank = (uint32_t)shape->rank;
     bool survives = m && m->view.rank == rank && (int64_t)m->view.dims[m->table_axis] == shape->dims[m->table_axis];
-    if (!m || !keep_table(l, node, m, survives, &made))
-        return false;
-    for (uint32_t i = 0; i < rank; i++)
-        dims[i] = i < rank - made.view.rank ? 1 : made.view.dims[i - (rank - made.view.rank)];
+    if (!m || !keep_table(l, node, m, survives, &made)) return false;
+    for (uint32_t i = 0; i < rank; i++) dims[i] = i < rank - made.view.rank ? 1 : made.view.dims[i - (rank - made.view.rank)];
     struct view view;
-    if (!view_reshape(l->net, &made.view, rank, dims, &view))
-        return refuse(l, node, "its input cannot take %u dimensions", rank);
+    if (!view_reshape(l->net, &made.view, rank, dims, &view)) return refuse(l, node, "its input cannot take %u dimensions", rank);
     for (uint32_t i = 0; i < rank; i++) {
         uint32_t out = (uint32_t)shape->dims[i];
         int32_t *indices = net_alloc(l->net, (out + 1) * sizeof *indices);
-        for (uint32_t k = 0; k < out; k++)
-            indices[k] = (int32_t)(k % dims[i]);
-        if (out != dims[i])
-            view = view_pick(l->net, &view, i, out, indices);
+        for (uint32_t k = 0; k < out; k++) indices[k] = (int32_t)(k % dims[i]);
+        if (out != dims[i]) view = view_pick(l->net, &view, i, out, indices);
     }
     return set_view(l, node, &made, view, 0);
 }
@@ -296,10 +253,8 @@ bool lower_gather(struct lowering *l, struct onnx_node *node) {
     const struct onnx_shape *shape = &node->outputs[0]->shape;
     uint32_t dims[ONNX_MAX_RANK];
     struct view view;
-    if (!m)
-        return false;
-    if (!t)
-        return refuse(l, node, "its indices are not constant");
+    if (!m) return false;
+    if (!t) return refuse(l, node, "its indices are not constant");
     axis = axis < 0 ? axis + m->view.rank : axis;
     made = *m;
     int32_t *indices = net_alloc(l->net, (t->count + 1) * sizeof *indices);
@@ -322,10 +277,8 @@ bool lower_gather(struct lowering *l, struct onnx_node *node) {
 bool lower_space(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0), kept;
     uint32_t b = (uint32_t)onnx_attribute_int(node, "blocksize", 1), out[ONNX_MAX_RANK];
-    if (!m || !keep_table(l, node, m, false, &kept))
-        return false;
-    if (kept.view.rank != 4 || !b)
-        return refuse(l, node, "only rank 4 is supported");
+    if (!m || !keep_table(l, node, m, false, &kept)) return false;
+    if (kept.view.rank != 4 || !b) return refuse(l, node, "only rank 4 is supported");
     uint32_t n = kept.view.dims[0], c = kept.view.dims[1], h = kept.view.dims[2], w = kept.view.dims[3];
     bool to_space = node_is(node, "DepthToSpace"), columns = !strcmp(onnx_attribute_string(node, "mode", "DCR"), "CRD");
     uint32_t dcr[6] = {n, b, b, c / (b * b), h, w}, crd[6] = {n, c / (b * b), b, b, h, w}, deep[6] = {n, c, h / b, b, w / b, b};
@@ -344,7 +297,6 @@ bool lower_space(struct lowering *l, struct onnx_node *node) {
                                                           &wide)))
         return refuse(l, node, "its input cannot be split into blocks of %u", b);
     wide = view_transpose(&wide, !to_space ? deep_axes : columns ? crd_axes : dcr_axes);
-    if (!view_reshape(l->net, &wide, 4, out, &view))
-        return refuse(l, node, "its output cannot be joined from blocks of %u", b);
+    if (!view_reshape(l->net, &wide, 4, out, &view)) return refuse(l, node, "its output cannot be joined from blocks of %u", b);
     return set_view(l, node, &kept, view, 0);
 }

@@ -17,8 +17,7 @@ static bool read_window(struct lowering *l, struct onnx_node *node, struct morse
             window.kernel[i] = x->dims[i + 2];
             window.stride[i] = window.dilation[i] = 1;
         }
-    } else if (!onnx_window(node, x, NULL, &window, &why))
-        return refuse(l, node, "%s", why);
+    } else if (!onnx_window(node, x, NULL, &window, &why)) return refuse(l, node, "%s", why);
     int w = window.rank - 1, h = window.rank - 2;
     *p = (struct morsel_blob_pool){.kernel_h = 1, .stride_h = 1, .dilation_h = 1};
     p->kernel_w = (uint32_t)window.kernel[w];
@@ -58,11 +57,9 @@ static bool average_fits(struct lowering *l, struct onnx_node *node, const struc
 
 static bool add_pool(struct lowering *l, struct onnx_node *node, struct meaning *m, enum morsel_step_kind kind,
                      const struct morsel_blob_pool *p, const struct tail *tail) {
-    if (kind == MORSEL_STEP_AVERAGE_POOL && !average_fits(l, node, p))
-        return false;
+    if (kind == MORSEL_STEP_AVERAGE_POOL && !average_fits(l, node, p)) return false;
     struct net_buffer *x = window_fits(l, node, p) ? meaning_buffer(l, node, m, MORSEL_CHANNELS_LAST) : NULL;
-    if (!x)
-        return false;
+    if (!x) return false;
     struct net_buffer *y = tail_buffer(l, tail, MORSEL_CHANNELS_LAST);
     struct net_step *step = net_add_step(l->net, kind, node->name, x, NULL, y);
     step->parameters.pool = *p;
@@ -79,17 +76,16 @@ static bool lower_max(struct lowering *l, struct onnx_node *node, struct meaning
     if (number.table) {
         number.buffer = meaning_float_buffer(l, node, &number, &number.view);
         number.table = NULL;
-        if (!number.buffer)
-            return false;
+        if (!number.buffer) return false;
     }
     const struct net_buffer *x = number.buffer;
     bool q8 = x->type != MORSEL_FLOAT32;
-    struct tail tail = {.value = node->outputs[0], .quantized = q8, .dequantized = m->dequantized, .float_min = -INFINITY, .float_max = INFINITY};
+    struct tail tail = {
+        .value = node->outputs[0], .quantized = q8, .dequantized = m->dequantized, .float_min = -INFINITY, .float_max = INFINITY};
     tail.q = (struct quantization){.type = x->type, .scale = x->scale, .zero = x->zero};
     tail.out_min = q8 ? type_min(x->type) : 0;
     tail.out_max = q8 ? type_max(x->type) : 0;
-    if (!add_pool(l, node, &number, MORSEL_STEP_MAX_POOL, p, &tail))
-        return false;
+    if (!add_pool(l, node, &number, MORSEL_STEP_MAX_POOL, p, &tail)) return false;
     struct meaning *made = meaning_of(l, node->outputs[0]);
     made->buffer->qualified = x->qualified;
     made->scale = m->scale;
@@ -102,8 +98,7 @@ static bool lower_average(struct lowering *l, struct onnx_node *node, struct mea
     struct tail tail = tail_follow(l, node->outputs[0], TAIL_ONLY_QUANTIZED);
     struct meaning number = *m;
     bool bytes = tail.quantized && !tail.q.scales && m->dequantized && meaning_is_affine(m) && m->buffer->type == tail.q.type;
-    if (tail.activation && !bytes)
-        return refuse(l, node, "a Relu or Clip behind an average pool is not supported");
+    if (tail.activation && !bytes) return refuse(l, node, "a Relu or Clip behind an average pool is not supported");
     if (!bytes) {
         tail.quantized = false;
         number.buffer = meaning_float_buffer(l, node, &number, &number.view);
@@ -116,12 +111,9 @@ bool lower_pool(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0);
     struct morsel_blob_pool p;
     bool whole, average = node_is(node, "AveragePool");
-    if (!m || !read_window(l, node, &p, &whole))
-        return false;
-    if (!average)
-        return lower_max(l, node, m, &p);
-    if (!m->dequantized && !m->table && m->buffer->type != MORSEL_FLOAT32)
-        return refuse(l, node, "its input is an integer tensor");
+    if (!m || !read_window(l, node, &p, &whole)) return false;
+    if (!average) return lower_max(l, node, m, &p);
+    if (!m->dequantized && !m->table && m->buffer->type != MORSEL_FLOAT32) return refuse(l, node, "its input is an integer tensor");
     return whole ? lower_global_pool(l, node) : lower_average(l, node, m, &p);
 }
 
@@ -133,17 +125,14 @@ bool lower_qlinear_average_pool(struct lowering *l, struct onnx_node *node) {
     struct morsel_blob_pool p;
     const char *why;
     bool whole;
-    if (!m)
-        return false;
+    if (!m) return false;
     if (onnx_attribute_int(node, "channels_last", 0))
         return refuse(l, node, "channels_last = 1 is not supported: convert the model before ONNX Runtime optimizes its layout");
     if (!read_quantization(node, 1, 2, node->inputs[0]->type, &in, &why) ||
         !read_quantization(node, 3, 4, node->inputs[0]->type, &tail.q, &why))
         return refuse(l, node, "%s", why);
-    if (!meaning_qualify(l, node, m, in.scale, in.zero) || !read_window(l, node, &p, &whole))
-        return false;
-    if (whole)
-        return lower_qlinear_global_pool(l, node);
+    if (!meaning_qualify(l, node, m, in.scale, in.zero) || !read_window(l, node, &p, &whole)) return false;
+    if (whole) return lower_qlinear_global_pool(l, node);
     tail.out_min = type_min(tail.q.type);
     tail.out_max = type_max(tail.q.type);
     return add_pool(l, node, m, MORSEL_STEP_AVERAGE_POOL, &p, &tail);

@@ -16,10 +16,13 @@ static struct net_buffer *quantized_like(struct lowering *l, struct onnx_node *n
     out->scale = q->scale;
     out->zero = q->zero;
     out->qualified = true;
-    meaning_set(
-        l, node->outputs[0],
-        (struct meaning){
-            .buffer = out, .view = *view, .scale = q->scale, .zero = q->zero, .channel_scales = q->scales, .channel_zeros = q->zeros});
+    meaning_set(l, node->outputs[0],
+                (struct meaning){.buffer = out,
+                                 .view = *view,
+                                 .scale = q->scale,
+                                 .zero = q->zero,
+                                 .channel_scales = q->scales,
+                                 .channel_zeros = q->zeros});
     return out;
 }
 
@@ -30,13 +33,10 @@ bool requantize(struct lowering *l, struct onnx_node *node, struct meaning *m, c
     if (q->scales && !(wide.table && wide.table_channels > 1) &&
         !set_function(l, node, m, node->outputs[0], same_number, NULL, q->channels, 1))
         return false;
-    if (q->scales && !(wide.table && wide.table_channels > 1))
-        wide = *meaning_of(l, node->outputs[0]);
-    if (q->scales && wide.table_axis != 1)
-        return refuse(l, node, "constants by channel along two different axes are not supported");
+    if (q->scales && !(wide.table && wide.table_channels > 1)) wide = *meaning_of(l, node->outputs[0]);
+    if (q->scales && wide.table_axis != 1) return refuse(l, node, "constants by channel along two different axes are not supported");
     struct net_buffer *in = meaning_table_buffer(l, node, &wide, &view);
-    if (!in)
-        return false;
+    if (!in) return false;
     uint32_t channels = wide.table ? wide.table_channels : 1;
     uint8_t *table = net_alloc(l->net, channels * 256);
     struct quantization one = *q;
@@ -56,19 +56,15 @@ bool requantize(struct lowering *l, struct onnx_node *node, struct meaning *m, c
 static bool quantize_float(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct quantization *q) {
     struct view view;
     struct meaning last = *m;
-    if (q->scales && !meaning_channels_last(l, node, &last))
-        return false;
+    if (q->scales && !meaning_channels_last(l, node, &last)) return false;
     struct net_buffer *in = meaning_any_buffer(l, node, &last, &view);
-    if (!in)
-        return false;
+    if (!in) return false;
     struct net_step *step = net_add_step(l->net, MORSEL_STEP_UNARY, node->name, in, NULL, quantized_like(l, node, in, &view, q));
     step->parameters.unary = (struct morsel_blob_unary){.op = MORSEL_UNARY_IDENTITY, .count = net_elements(in), .channels = 1};
     if (q->scales) { /* y has scale 1: each channel is divided by its own here */
         float *scale = net_alloc(l->net, q->channels * sizeof *scale), *offset = net_alloc(l->net, q->channels * sizeof *offset);
-        for (uint32_t c = 0; c < q->channels; c++)
-            scale[c] = 1 / q->scales[c];
-        for (uint32_t c = 0; q->zeros && c < q->channels; c++)
-            offset[c] = (float)q->zeros[c];
+        for (uint32_t c = 0; c < q->channels; c++) scale[c] = 1 / q->scales[c];
+        for (uint32_t c = 0; q->zeros && c < q->channels; c++) offset[c] = (float)q->zeros[c];
         step->parameters.unary.op = MORSEL_UNARY_AFFINE;
         step->parameters.unary.channels = q->channels;
         net_add_constant(step, scale, q->channels * sizeof *scale, offsetof(struct morsel_blob_unary, affine_scale));
@@ -79,18 +75,15 @@ static bool quantize_float(struct lowering *l, struct onnx_node *node, struct me
 }
 
 static bool same_scales(const struct meaning *m, const struct quantization *q) {
-    if (!m->channel_scales || !q->scales)
-        return !m->channel_scales && !q->scales && m->scale == q->scale && !m->table;
-    if (!m->channel_zeros != !q->zeros || (q->zeros && memcmp(m->channel_zeros, q->zeros, q->channels * sizeof *q->zeros)))
-        return false;
+    if (!m->channel_scales || !q->scales) return !m->channel_scales && !q->scales && m->scale == q->scale && !m->table;
+    if (!m->channel_zeros != !q->zeros || (q->zeros && memcmp(m->channel_zeros, q->zeros, q->channels * sizeof *q->zeros))) return false;
     return !memcmp(m->channel_scales, q->scales, q->channels * sizeof *q->scales);
 }
 
 /* Per tensor, or by channel as NNCF writes it before depthwise convolutions. */
 static bool read_either(struct lowering *l, const struct onnx_node *node, enum onnx_type type, struct quantization *q, const char **why) {
     const struct onnx_tensor *scale = onnx_input_constant(node, 1);
-    if (scale && scale->count > 1)
-        return read_channel_quantization(l->net, node, type, q, why);
+    if (scale && scale->count > 1) return read_channel_quantization(l->net, node, type, q, why);
     return read_quantization(node, 1, 2, type, q, why);
 }
 
@@ -98,16 +91,11 @@ bool lower_quantize(struct lowering *l, struct onnx_node *node) {
     const char *why;
     struct quantization q;
     struct meaning *m = activation(l, node, 0);
-    if (!m)
-        return false;
-    if (!read_either(l, node, ONNX_UNKNOWN, &q, &why))
-        return refuse(l, node, "%s", why);
-    if (m->buffer->type == MORSEL_FLOAT32)
-        return quantize_float(l, node, m, &q);
-    if (!m->dequantized && !m->table)
-        return refuse(l, node, "its input is an integer tensor already");
-    if (!same_scales(m, &q) || m->zero != q.zero || m->buffer->type != q.type)
-        return requantize(l, node, m, &q);
+    if (!m) return false;
+    if (!read_either(l, node, ONNX_UNKNOWN, &q, &why)) return refuse(l, node, "%s", why);
+    if (m->buffer->type == MORSEL_FLOAT32) return quantize_float(l, node, m, &q);
+    if (!m->dequantized && !m->table) return refuse(l, node, "its input is an integer tensor already");
+    if (!same_scales(m, &q) || m->zero != q.zero || m->buffer->type != q.type) return requantize(l, node, m, &q);
     struct meaning made = *m;
     made.dequantized = false;
     made.table = NULL;
@@ -130,8 +118,7 @@ static bool dequantize_constant(struct lowering *l, struct onnx_node *node, cons
         return refuse(l, node, "%zu scales do not fit axis %d of a constant %s", m.scales->count, m.axis, shape_text(l, &constant->shape));
     if (m.zeros && m.zeros->count != m.scales->count)
         return refuse(l, node, "%zu zero points for %zu scales", m.zeros->count, m.scales->count);
-    if (onnx_attribute_int(node, "block_size", 0))
-        return refuse(l, node, "blocked quantization (block_size) is not supported");
+    if (onnx_attribute_int(node, "block_size", 0)) return refuse(l, node, "blocked quantization (block_size) is not supported");
     meaning_set(l, node->outputs[0], m);
     return true;
 }
@@ -140,31 +127,24 @@ bool lower_dequantize(struct lowering *l, struct onnx_node *node) {
     const struct onnx_tensor *constant = onnx_input_constant(node, 0);
     const char *why;
     struct quantization q;
-    if (constant)
-        return dequantize_constant(l, node, constant);
+    if (constant) return dequantize_constant(l, node, constant);
     struct meaning *m = activation(l, node, 0);
-    if (!m)
-        return false;
-    if (!read_either(l, node, node->inputs[0]->type, &q, &why))
-        return refuse(l, node, "%s", why);
-    if (m->buffer->type != q.type || m->dequantized)
-        return refuse(l, node, "its input is not the integer type that its zero point has");
-    if (!meaning_qualify(l, node, m, q.scale, q.zero))
-        return false;
+    if (!m) return false;
+    if (!read_either(l, node, node->inputs[0]->type, &q, &why)) return refuse(l, node, "%s", why);
+    if (m->buffer->type != q.type || m->dequantized) return refuse(l, node, "its input is not the integer type that its zero point has");
+    if (!meaning_qualify(l, node, m, q.scale, q.zero)) return false;
     struct meaning made = *m;
     made.dequantized = true;
     made.channel_scales = q.scales;
     made.channel_zeros = q.zeros;
-    if (q.scales)
-        set_channel_table(l, &made);
+    if (q.scales) set_channel_table(l, &made);
     meaning_set(l, node->outputs[0], made);
     return true;
 }
 
 bool lower_cast(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0);
-    if (!m)
-        return false;
+    if (!m) return false;
     if (node->inputs[0]->type != node->outputs[0]->type)
         return refuse(l, node, "only a Cast to the type that its input has already is supported");
     meaning_set(l, node->outputs[0], *m);

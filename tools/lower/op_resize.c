@@ -9,10 +9,8 @@
 static bool resize_axis(struct lowering *l, struct onnx_node *node, struct meaning *m, int axis) {
     struct onnx_resize r;
     const char *why;
-    if (!onnx_resize_read(node, axis, &r, &why))
-        return refuse(l, node, "%s", why);
-    if (onnx_resize_keeps(&r))
-        return true;
+    if (!onnx_resize_read(node, axis, &r, &why)) return refuse(l, node, "%s", why);
+    if (onnx_resize_keeps(&r)) return true;
     int32_t *indices = net_alloc(l->net, ((size_t)r.out + 1) * sizeof *indices);
     for (int64_t k = 0; k < r.out; k++)
         if ((indices[k] = (int32_t)onnx_resize_nearest(&r, k)) < 0)
@@ -26,8 +24,7 @@ static const float *linear_weights(struct lowering *l, const struct onnx_resize 
     float *weights = net_alloc(l->net, (size_t)(r->out * r->in) * sizeof *weights);
     for (int64_t k = 0; k < r->out; k++) {
         float position = onnx_resize_position(r, k);
-        if (isnan(position))
-            return NULL;
+        if (isnan(position)) return NULL;
         position = fminf(fmaxf(position, 0), (float)(r->in - 1));
         int64_t near = (int64_t)position, far = near + 1 < r->in ? near + 1 : near;
         float part = position - (float)near;
@@ -42,11 +39,9 @@ static bool linear_axis(struct lowering *l, struct onnx_node *node, struct meani
                         const struct tail *tail) {
     uint32_t rank = m->view.rank, order[VIEW_MAX_RANK], back[VIEW_MAX_RANK], n = 0, dims[VIEW_MAX_RANK];
     const float *weights = linear_weights(l, r);
-    if (!weights)
-        return refuse(l, node, "tf_crop_and_resize beyond the picture is not supported");
+    if (!weights) return refuse(l, node, "tf_crop_and_resize beyond the picture is not supported");
     for (uint32_t i = 0; i < rank; i++)
-        if (i != axis)
-            order[n++] = i;
+        if (i != axis) order[n++] = i;
     order[n] = axis;
     for (uint32_t i = 0; i < rank; i++) {
         back[order[i]] = i;
@@ -55,16 +50,14 @@ static bool linear_axis(struct lowering *l, struct onnx_node *node, struct meani
     struct meaning turned = *m;
     turned.view = view_transpose(&m->view, order);
     struct net_buffer *x = meaning_buffer(l, node, &turned, MORSEL_ROW_MAJOR);
-    if (!x)
-        return false;
+    if (!x) return false;
     uint32_t rows = view_elements(&m->view) / dims[n];
     struct view flat = {.rank = 4, .dims = {rows, dims[n], 1, 1}};
     struct meaning as_rows = turned;
     as_rows.buffer = x;
     as_rows.view = view_whole(l->net, MORSEL_ROW_MAJOR, 4, flat.dims);
     x = meaning_buffer(l, node, &as_rows, MORSEL_CHANNELS_LAST);
-    if (!x)
-        return false;
+    if (!x) return false;
     const uint32_t out[4] = {rows, 1, 1, (uint32_t)r->out};
     bool bytes = tail->quantized;
     struct net_buffer *y =
@@ -87,16 +80,14 @@ static bool lower_linear(struct lowering *l, struct onnx_node *node, struct mean
     if (onnx_attribute_int(node, "antialias", 0) || onnx_attribute_int(node, "exclude_outside", 0))
         return refuse(l, node, "antialias and exclude_outside are not supported");
     for (uint32_t i = 0; i < m->view.rank; i++) {
-        if (!onnx_resize_read(node, (int)i, &axes[i], &why))
-            return refuse(l, node, "%s", why);
+        if (!onnx_resize_read(node, (int)i, &axes[i], &why)) return refuse(l, node, "%s", why);
         last = onnx_resize_keeps(&axes[i]) ? last : i;
     }
     if (last == m->view.rank) {
         meaning_set(l, node->outputs[0], *m);
         return true;
     }
-    if (m->buffer->type != MORSEL_FLOAT32 && !m->dequantized && !m->table)
-        return refuse(l, node, "its input is an integer tensor");
+    if (m->buffer->type != MORSEL_FLOAT32 && !m->dequantized && !m->table) return refuse(l, node, "its input is an integer tensor");
     struct meaning now = *m;
     if (now.table || now.channel_scales) {
         now.buffer = meaning_float_buffer(l, node, &now, &now.view);
@@ -104,10 +95,8 @@ static bool lower_linear(struct lowering *l, struct onnx_node *node, struct mean
     }
     struct tail tail = tail_follow(l, node->outputs[0], TAIL_NO_ACTIVATION);
     for (uint32_t i = 0; now.buffer && i < now.view.rank; i++)
-        if (!onnx_resize_keeps(&axes[i]) && !linear_axis(l, node, &now, i, &axes[i], i == last ? &tail : &none))
-            return false;
-    if (!now.buffer)
-        return false;
+        if (!onnx_resize_keeps(&axes[i]) && !linear_axis(l, node, &now, i, &axes[i], i == last ? &tail : &none)) return false;
+    if (!now.buffer) return false;
     now.dequantized = tail.quantized && tail.dequantized;
     meaning_set(l, tail.value, now);
     return true;
@@ -116,12 +105,9 @@ static bool lower_linear(struct lowering *l, struct onnx_node *node, struct mean
 bool lower_resize(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0), made;
     const char *mode = onnx_attribute_string(node, "mode", "nearest");
-    if (!m)
-        return false;
-    if (!strcmp(mode, "linear"))
-        return lower_linear(l, node, m);
-    if (strcmp(mode, "nearest"))
-        return refuse(l, node, "mode %s is not supported, only nearest and linear", mode);
+    if (!m) return false;
+    if (!strcmp(mode, "linear")) return lower_linear(l, node, m);
+    if (strcmp(mode, "nearest")) return refuse(l, node, "mode %s is not supported, only nearest and linear", mode);
     made = *m;
     if (made.table && made.table_channels > 1) {
         made.buffer = meaning_float_buffer(l, node, &made, &made.view);
@@ -129,10 +115,8 @@ bool lower_resize(struct lowering *l, struct onnx_node *node) {
         made.dequantized = false;
     }
     for (uint32_t axis = 0; made.buffer && axis < made.view.rank; axis++)
-        if (!resize_axis(l, node, &made, (int)axis))
-            return false;
-    if (!made.buffer)
-        return false;
+        if (!resize_axis(l, node, &made, (int)axis)) return false;
+    if (!made.buffer) return false;
     meaning_set(l, node->outputs[0], made);
     return true;
 }

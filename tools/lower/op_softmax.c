@@ -8,8 +8,7 @@
 /* Softmax runs along `axis`, or before opset 13 along everything from it on. */
 static bool read_axis(struct lowering *l, struct onnx_node *node, int opset, uint32_t rank, uint32_t *axis, bool *to_end) {
     int64_t stated = onnx_attribute_int(node, "axis", opset < 13 ? 1 : -1), a = stated < 0 ? stated + rank : stated;
-    if (a < 0 || a >= (int64_t)rank)
-        return refuse(l, node, "axis %lld does not exist in rank %u", (long long)stated, rank);
+    if (a < 0 || a >= (int64_t)rank) return refuse(l, node, "axis %lld does not exist in rank %u", (long long)stated, rank);
     *axis = (uint32_t)a;
     *to_end = opset < 13;
     return true;
@@ -28,8 +27,7 @@ static struct net_buffer *softmax_input(struct lowering *l, struct onnx_node *no
     }
     struct net_buffer *x = meaning_buffer(l, node, m, MORSEL_ROW_MAJOR);
     *view = view_whole(l->net, MORSEL_ROW_MAJOR, rank, m->view.dims);
-    for (uint32_t i = 0; i < rank; i++)
-        *(i < axis ? &p->outer : i == axis || to_end ? &p->count : &p->inner) *= m->view.dims[i];
+    for (uint32_t i = 0; i < rank; i++) *(i < axis ? &p->outer : i == axis || to_end ? &p->count : &p->inner) *= m->view.dims[i];
     return x;
 }
 
@@ -37,8 +35,7 @@ static struct net_buffer *softmax_input(struct lowering *l, struct onnx_node *no
 static const float *exponentials(struct lowering *l, float x_scale, uint32_t count) {
     float *table = net_alloc(l->net, 256 * sizeof *table);
     double shift = fmax(0, log((double)(FLT_MAX / (float)count)) - 5) / (double)x_scale;
-    for (int i = 0; i < 256; i++)
-        table[i] = (float)exp(((double)i - 255 + shift) * (double)x_scale);
+    for (int i = 0; i < 256; i++) table[i] = (float)exp(((double)i - 255 + shift) * (double)x_scale);
     return table;
 }
 
@@ -47,17 +44,16 @@ static bool add_softmax(struct lowering *l, struct onnx_node *node, struct meani
     struct morsel_blob_softmax p = {0};
     struct view view;
     struct net_buffer *x = softmax_input(l, node, m, axis, to_end, &p, &view);
-    if (!x)
-        return false;
+    if (!x) return false;
     struct net_buffer *y = net_add_like(l->net, x, q ? q->type : MORSEL_FLOAT32, node->outputs[0]->name);
     y->qualified = true;
     y->scale = q ? q->scale : 1;
     y->zero = q ? q->zero : 0;
     struct net_step *step = net_add_step(l->net, MORSEL_STEP_SOFTMAX, node->name, x, NULL, y);
     step->parameters.softmax = p;
-    if (q)
-        net_add_constant(step, exponentials(l, x->scale, p.count), 256 * sizeof(float), offsetof(struct morsel_blob_softmax, table));
-    meaning_set(l, node->outputs[0], (struct meaning){.buffer = y, .view = view, .dequantized = dequantized, .scale = y->scale, .zero = y->zero});
+    if (q) net_add_constant(step, exponentials(l, x->scale, p.count), 256 * sizeof(float), offsetof(struct morsel_blob_softmax, table));
+    meaning_set(l, node->outputs[0],
+                (struct meaning){.buffer = y, .view = view, .dequantized = dequantized, .scale = y->scale, .zero = y->zero});
     return true;
 }
 
@@ -65,13 +61,11 @@ bool lower_softmax(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0);
     uint32_t axis;
     bool to_end;
-    if (!m || !read_axis(l, node, node->opset, m->view.rank, &axis, &to_end))
-        return false;
+    if (!m || !read_axis(l, node, node->opset, m->view.rank, &axis, &to_end)) return false;
     struct tail tail = tail_follow(l, node->outputs[0], TAIL_NO_ACTIVATION);
     struct meaning number = *m;
     bool bytes = tail.quantized && !tail.q.scales && m->dequantized && meaning_is_affine(m) && m->buffer->type == tail.q.type;
-    if (!m->dequantized && !m->table && m->buffer->type != MORSEL_FLOAT32)
-        return refuse(l, node, "its input is an integer tensor");
+    if (!m->dequantized && !m->table && m->buffer->type != MORSEL_FLOAT32) return refuse(l, node, "its input is an integer tensor");
     if (number.table) {
         number.buffer = meaning_float_buffer(l, node, &number, &number.view);
         number.table = NULL;
@@ -86,8 +80,7 @@ bool lower_qlinear_softmax(struct lowering *l, struct onnx_node *node) {
     const char *why;
     uint32_t axis;
     bool to_end;
-    if (!m)
-        return false;
+    if (!m) return false;
     if (!read_quantization(node, 1, 2, node->inputs[0]->type, &in, &why) ||
         !read_quantization(node, 3, 4, node->inputs[0]->type, &out, &why))
         return refuse(l, node, "%s", why);

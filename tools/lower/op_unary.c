@@ -14,32 +14,19 @@ static float unary_number(const void *context, uint32_t channel, float x) {
     const struct unary *u = context;
     (void)channel;
     switch (u->op) {
-    case MORSEL_UNARY_CLIP:
-        return fminf(fmaxf(x, u->alpha), u->beta);
-    case MORSEL_UNARY_LEAKY_RELU:
-        return x >= 0 ? x : u->alpha * x;
-    case MORSEL_UNARY_HARD_SIGMOID:
-        return fmaxf(0, fminf(1, u->alpha * x + u->beta));
-    case MORSEL_UNARY_HARD_SWISH:
-        return x * fmaxf(0, fminf(1, u->alpha * x + u->beta));
-    case MORSEL_UNARY_SIGMOID:
-        return (float)(1 / (1 + exp(-(double)x)));
-    case MORSEL_UNARY_TANH:
-        return (float)tanh(x);
-    case MORSEL_UNARY_SILU:
-        return (float)(x / (1 + exp(-(double)x)));
-    case MORSEL_UNARY_ERF:
-        return (float)erf(x);
-    case MORSEL_UNARY_EXP:
-        return (float)exp(x);
-    case MORSEL_UNARY_SQRT:
-        return sqrtf(x);
-    case MORSEL_UNARY_ABS:
-        return fabsf(x);
-    case MORSEL_UNARY_NEG:
-        return -x;
-    default:
-        return x;
+    case MORSEL_UNARY_CLIP: return fminf(fmaxf(x, u->alpha), u->beta);
+    case MORSEL_UNARY_LEAKY_RELU: return x >= 0 ? x : u->alpha * x;
+    case MORSEL_UNARY_HARD_SIGMOID: return fmaxf(0, fminf(1, u->alpha * x + u->beta));
+    case MORSEL_UNARY_HARD_SWISH: return x * fmaxf(0, fminf(1, u->alpha * x + u->beta));
+    case MORSEL_UNARY_SIGMOID: return (float)(1 / (1 + exp(-(double)x)));
+    case MORSEL_UNARY_TANH: return (float)tanh(x);
+    case MORSEL_UNARY_SILU: return (float)(x / (1 + exp(-(double)x)));
+    case MORSEL_UNARY_ERF: return (float)erf(x);
+    case MORSEL_UNARY_EXP: return (float)exp(x);
+    case MORSEL_UNARY_SQRT: return sqrtf(x);
+    case MORSEL_UNARY_ABS: return fabsf(x);
+    case MORSEL_UNARY_NEG: return -x;
+    default: return x;
     }
 }
 
@@ -47,8 +34,7 @@ static float unary_number(const void *context, uint32_t channel, float x) {
 static float gelu_number(const void *context, uint32_t channel, float x) {
     const bool *tanh_form = context;
     (void)channel;
-    if (*tanh_form)
-        return (float)(0.5 * x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * (double)x * x * x))));
+    if (*tanh_form) return (float)(0.5 * x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * (double)x * x * x))));
     return (float)(0.5 * x * (1 + erf(x * 0.7071067811865476)));
 }
 
@@ -80,18 +66,12 @@ static float rare_number(const void *context, uint32_t channel, float x) {
     const struct rare *r = context;
     (void)channel;
     switch (r->op[0]) {
-    case 'L': /* Log */
-        return (float)log(x);
-    case 'R': /* Reciprocal */
-        return 1 / x;
-    case 'M': /* Mish */
-        return (float)(x * tanh(x > 0 ? x + log1p(exp(-(double)x)) : log1p(exp(x))));
-    case 'T': /* ThresholdedRelu */
-        return x > r->alpha ? x : 0;
-    case 'C': /* Celu */
-        return (float)(fmax(0, x) + fmin(0, r->alpha * expm1((double)x / r->alpha)));
-    default: /* Selu, Softsign */
-        return r->op[1] == 'o' ? x / (1 + fabsf(x)) : (float)(r->gamma * (x > 0 ? x : r->alpha * expm1(x)));
+    case 'L': /* Log */ return (float)log(x);
+    case 'R': /* Reciprocal */ return 1 / x;
+    case 'M': /* Mish */ return (float)(x * tanh(x > 0 ? x + log1p(exp(-(double)x)) : log1p(exp(x))));
+    case 'T': /* ThresholdedRelu */ return x > r->alpha ? x : 0;
+    case 'C': /* Celu */ return (float)(fmax(0, x) + fmin(0, r->alpha * expm1((double)x / r->alpha)));
+    default: /* Selu, Softsign */ return r->op[1] == 'o' ? x / (1 + fabsf(x)) : (float)(r->gamma * (x > 0 ? x : r->alpha * expm1(x)));
     }
 }
 
@@ -137,8 +117,7 @@ static bool find_unary(const struct onnx_node *node, struct unary *u) {
             *u = known[i].unary;
             if (u->op == MORSEL_UNARY_LEAKY_RELU || u->op == MORSEL_UNARY_HARD_SIGMOID)
                 u->alpha = onnx_attribute_float(node, "alpha", u->alpha);
-            if (u->op == MORSEL_UNARY_HARD_SIGMOID)
-                u->beta = onnx_attribute_float(node, "beta", u->beta);
+            if (u->op == MORSEL_UNARY_HARD_SIGMOID) u->beta = onnx_attribute_float(node, "beta", u->beta);
             return true;
         }
     u->op = MORSEL_UNARY_CLIP;
@@ -149,8 +128,7 @@ static bool float_step(struct lowering *l, struct onnx_node *node, struct meanin
                        const float *offset) {
     struct view view;
     struct net_buffer *in = meaning_any_buffer(l, node, m, &view);
-    if (!in)
-        return false;
+    if (!in) return false;
     struct tail tail = tail_follow(l, node->outputs[0], TAIL_NO_ACTIVATION);
     struct net_buffer *out = net_add_like(l->net, in, tail.quantized ? tail.q.type : MORSEL_FLOAT32, node->outputs[0]->name);
     out->qualified = true;
@@ -164,7 +142,11 @@ static bool float_step(struct lowering *l, struct onnx_node *node, struct meanin
         net_add_constant(step, offset, p.channels * sizeof *offset, offsetof(struct morsel_blob_unary, affine_offset));
     }
     meaning_set(l, tail.value,
-                (struct meaning){.buffer = out, .view = view, .dequantized = tail.quantized && tail.dequantized, .scale = out->scale, .zero = out->zero});
+                (struct meaning){.buffer = out,
+                                 .view = view,
+                                 .dequantized = tail.quantized && tail.dequantized,
+                                 .scale = out->scale,
+                                 .zero = out->zero});
     return true;
 }
 
@@ -172,8 +154,7 @@ static bool float_step(struct lowering *l, struct onnx_node *node, struct meanin
 static bool integer_clip(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct unary *u) {
     struct view view;
     struct net_buffer *in = meaning_any_buffer(l, node, m, &view);
-    if (!in)
-        return false;
+    if (!in) return false;
     uint8_t *table = net_alloc(l->net, 256);
     for (int b = 0; b < 256; b++) {
         float q = (float)(in->type == MORSEL_INT8 ? (int8_t)b : b);
@@ -201,11 +182,9 @@ static bool table_only(struct lowering *l, struct onnx_node *node, const struct 
         float alpha = onnx_attribute_float(node, "alpha", 1);
         return set_function(l, node, m, out, elu_number, &alpha, 1, 0);
     }
-    if (node_is(node, "Softplus"))
-        return set_function(l, node, m, out, softplus_number, NULL, 1, 0);
+    if (node_is(node, "Softplus")) return set_function(l, node, m, out, softplus_number, NULL, 1, 0);
     struct rare rare;
-    if (find_rare(node, &rare))
-        return set_function(l, node, m, out, rare_number, &rare, 1, 0);
+    if (find_rare(node, &rare)) return set_function(l, node, m, out, rare_number, &rare, 1, 0);
     const struct onnx_tensor *slope = constant_numbers(l, node->input_count > 1 ? node->inputs[1] : NULL);
     int axis = slope ? varying_axis(slope, out->shape.rank) : -2;
     bool power = node_is(node, "Pow");
@@ -220,22 +199,17 @@ static bool table_only(struct lowering *l, struct onnx_node *node, const struct 
 bool lower_unary(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0);
     struct unary u;
-    if (!m)
-        return false;
+    if (!m) return false;
     bool q8 = m->buffer->type != MORSEL_FLOAT32, number = m->dequantized || m->table;
     if (!find_unary(node, &u)) {
-        if (node_is(node, "Clip"))
-            return refuse(l, node, "its bounds are not constant numbers");
+        if (node_is(node, "Clip")) return refuse(l, node, "its bounds are not constant numbers");
         const struct onnx_tensor *exponent = node_is(node, "Pow") ? onnx_input_constant(node, 1) : NULL;
-        if (!q8 && exponent && exponent->count == 1 && onnx_number(exponent, 0) == 2)
-            return lower_square(l, node, m);
+        if (!q8 && exponent && exponent->count == 1 && onnx_number(exponent, 0) == 2) return lower_square(l, node, m);
         return q8 && number ? table_only(l, node, m)
                             : refuse(l, node, "only supported on a quantized input (between DequantizeLinear and QuantizeLinear)");
     }
-    if (q8 && number)
-        return set_function(l, node, m, node->outputs[0], unary_number, &u, 1, 0);
-    if (q8)
-        return u.op == MORSEL_UNARY_CLIP ? integer_clip(l, node, m, &u) : refuse(l, node, "its input is an integer tensor");
+    if (q8 && number) return set_function(l, node, m, node->outputs[0], unary_number, &u, 1, 0);
+    if (q8) return u.op == MORSEL_UNARY_CLIP ? integer_clip(l, node, m, &u) : refuse(l, node, "its input is an integer tensor");
     struct morsel_blob_unary p = {.op = u.op, .alpha = u.alpha, .beta = u.beta, .channels = 1};
     return float_step(l, node, m, p, NULL, NULL);
 }
@@ -246,13 +220,11 @@ bool lower_qlinear_unary(struct lowering *l, struct onnx_node *node) {
     struct quantization in, out;
     const char *why;
     struct unary u;
-    if (!m)
-        return false;
+    if (!m) return false;
     if (!read_quantization(node, 1, 2, node->inputs[0]->type, &in, &why) ||
         !read_quantization(node, 3, 4, node->inputs[0]->type, &out, &why))
         return refuse(l, node, "%s", why);
-    if (!meaning_qualify(l, node, m, in.scale, in.zero) || !find_unary(node, &u))
-        return false;
+    if (!meaning_qualify(l, node, m, in.scale, in.zero) || !find_unary(node, &u)) return false;
     struct meaning dequantized = *m;
     dequantized.dequantized = true;
     return set_function(l, node, &dequantized, node->outputs[0], unary_number, &u, 1, 0) &&
@@ -272,13 +244,11 @@ static float affine_number(const void *context, uint32_t channel, float x) {
 bool lower_batch_norm(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0);
     const struct onnx_tensor *t[4];
-    if (!m)
-        return false;
+    if (!m) return false;
     if (onnx_attribute_int(node, "training_mode", 0))
         return refuse(l, node, "training_mode is 1: export the model for inference (model.eval() in PyTorch)");
     for (int i = 1; i < node->output_count; i++)
-        if (node->outputs[i] && node->outputs[i]->uses)
-            return refuse(l, node, "its outputs beyond the first are not supported");
+        if (node->outputs[i] && node->outputs[i]->uses) return refuse(l, node, "its outputs beyond the first are not supported");
     uint32_t channels = m->view.rank > 1 ? m->view.dims[1] : 1;
     for (int i = 0; i < 4; i++) {
         t[i] = constant_numbers(l, onnx_input(node, i + 1));
@@ -295,8 +265,7 @@ bool lower_batch_norm(struct lowering *l, struct onnx_node *node) {
             return refuse(l, node, "channel %u: its scale, bias, mean and variance give no finite numbers", c);
     }
     struct affine a = {scale, offset};
-    if (m->buffer->type != MORSEL_FLOAT32 && !m->dequantized && !m->table)
-        return refuse(l, node, "its input is an integer tensor");
+    if (m->buffer->type != MORSEL_FLOAT32 && !m->dequantized && !m->table) return refuse(l, node, "its input is an integer tensor");
     if (m->buffer->type != MORSEL_FLOAT32 && function_fits(m, channels, 1))
         return set_function(l, node, m, node->outputs[0], affine_number, &a, channels, 1);
     struct meaning last = *m;

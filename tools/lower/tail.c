@@ -27,28 +27,23 @@ int32_t type_max(enum morsel_type type) {
 int32_t quantize_value(float x, const struct quantization *q) {
     float scaled = x / q->scale;
     int32_t low = type_min(q->type), high = type_max(q->type);
-    if (isnan(scaled) || scaled <= (float)(low - q->zero))
-        return low;
-    if (scaled >= (float)(high - q->zero))
-        return high;
+    if (isnan(scaled) || scaled <= (float)(low - q->zero)) return low;
+    if (scaled >= (float)(high - q->zero)) return high;
     return (int32_t)rintf(scaled) + q->zero;
 }
 
 /* A scalar input of Clip; true with `*out` untouched where it is absent. */
 static bool clip_input(const struct onnx_node *node, int i, float *out) {
     const struct onnx_value *value = onnx_input(node, i);
-    if (!value)
-        return true;
+    if (!value) return true;
     const struct onnx_tensor *constant = value->constant;
     if (!constant) { /* PyTorch writes bounds as DequantizeLinear of a constant, too */
         const struct meaning *m = value->lowered ? value_slot(value)->meaning : NULL;
-        if (!m || !m->quantized || m->quantized->count != 1)
-            return false;
+        if (!m || !m->quantized || m->quantized->count != 1) return false;
         *out = (float)(onnx_integer(m->quantized, 0) - quantized_zero(m, 0)) * quantized_scale(m, 0);
         return true;
     }
-    if (constant->count != 1)
-        return false;
+    if (constant->count != 1) return false;
     *out = (float)onnx_number(constant, 0);
     return true;
 }
@@ -56,18 +51,15 @@ static bool clip_input(const struct onnx_node *node, int i, float *out) {
 bool clip_bounds(const struct onnx_node *node, float *low, float *high) {
     *low = -INFINITY;
     *high = INFINITY;
-    if (node->domain[0])
-        return false;
+    if (node->domain[0]) return false;
     if (node_is(node, "Relu")) {
         *low = 0;
         return true;
     }
-    if (!node_is(node, "Clip"))
-        return false;
+    if (!node_is(node, "Clip")) return false;
     *low = onnx_attribute_float(node, "min", -INFINITY);
     *high = onnx_attribute_float(node, "max", INFINITY);
-    if (!clip_input(node, 1, low) || !clip_input(node, 2, high) || isnan(*low) || isnan(*high))
-        return false;
+    if (!clip_input(node, 1, low) || !clip_input(node, 2, high) || isnan(*low) || isnan(*high)) return false;
     *low = fminf(*low, *high); /* ONNX: where they cross, everything becomes the upper one */
     return true;
 }
@@ -77,26 +69,22 @@ static bool is_quantize(const struct onnx_node *node) {
 }
 
 static bool same_quantization(const struct quantization *a, const struct quantization *b) {
-    if (a->scale != b->scale || a->zero != b->zero || a->type != b->type || a->channels != b->channels)
-        return false;
+    if (a->scale != b->scale || a->zero != b->zero || a->type != b->type || a->channels != b->channels) return false;
     return !a->scales || !memcmp(a->scales, b->scales, a->channels * sizeof *a->scales);
 }
 
 /* All readers are QuantizeLinear by the same numbers: the value can live in bytes. */
 static bool quantized_alike(struct lowering *l, const struct onnx_value *value, bool channels, struct quantization *q) {
     const struct value_slot *slot = value_slot(value);
-    if (!slot->reader_count || value->is_output)
-        return false;
+    if (!slot->reader_count || value->is_output) return false;
     for (int i = 0; i < slot->reader_count; i++) {
         struct quantization one;
         struct onnx_node *node = slot->readers[i];
-        if (!is_quantize(node) || node->inputs[0] != value)
-            return false;
+        if (!is_quantize(node) || node->inputs[0] != value) return false;
         if (!read_quantization(node, 1, 2, ONNX_UNKNOWN, &one, NULL) &&
             (!channels || !read_channel_quantization(l->net, node, ONNX_UNKNOWN, &one, NULL) || one.zeros))
             return false;
-        if (i && !same_quantization(&one, q))
-            return false;
+        if (i && !same_quantization(&one, q)) return false;
         *q = one;
     }
     return true;
@@ -120,13 +108,11 @@ static bool removable(const struct tail *tail) {
 
 /* A constant vector along the last axis, added: what PyTorch's Linear leaves behind a MatMul. */
 static const struct onnx_tensor *added_vector(const struct onnx_node *node, const struct onnx_value *to) {
-    if (!node_is(node, "Add") || node->domain[0])
-        return NULL;
+    if (!node_is(node, "Add") || node->domain[0]) return NULL;
     const struct onnx_value *other = node->inputs[node->inputs[0] == to ? 1 : 0];
     const struct onnx_tensor *c = other->constant;
     int rank = to->shape.rank;
-    if (!c || c->type != ONNX_FLOAT || rank < 1 || c->shape.rank < 1 || c->shape.rank > rank)
-        return NULL;
+    if (!c || c->type != ONNX_FLOAT || rank < 1 || c->shape.rank < 1 || c->shape.rank > rank) return NULL;
     return (int64_t)c->count == to->shape.dims[rank - 1] && c->shape.dims[c->shape.rank - 1] == to->shape.dims[rank - 1] ? c : NULL;
 }
 
@@ -134,8 +120,7 @@ static const struct onnx_tensor *added_vector(const struct onnx_node *node, cons
 static void follow_integer_clip(struct tail *tail, const struct onnx_value *value) {
     struct onnx_node *quantize = only_reader(value), *clip = quantize ? only_reader(quantize->outputs[0]) : NULL;
     float low, high;
-    if (!node_is(clip, "Clip") || !clip_bounds(clip, &low, &high))
-        return;
+    if (!node_is(clip, "Clip") || !clip_bounds(clip, &low, &high)) return;
     tail->out_min = fmaxf((float)tail->out_min, low);
     tail->out_max = fminf((float)tail->out_max, high);
     tail->value = clip->outputs[0];
@@ -151,8 +136,7 @@ static bool byte_bounds(struct tail *tail) {
         one.scale = q->scales ? q->scales[c] : q->scale;
         int32_t low = tail->float_min == -INFINITY ? type_min(q->type) : quantize_value(tail->float_min, &one);
         int32_t high = tail->float_max == INFINITY ? type_max(q->type) : quantize_value(tail->float_max, &one);
-        if (c && (low != tail->out_min || high != tail->out_max))
-            return false;
+        if (c && (low != tail->out_min || high != tail->out_max)) return false;
         tail->out_min = low;
         tail->out_max = high;
     }
@@ -183,15 +167,11 @@ struct tail tail_follow(struct lowering *l, struct onnx_value *value, unsigned w
         tail = without;
         count = 0;
     }
-    if (bias)
-        bias->done = true;
-    for (int i = 0; i < count; i++)
-        activations[i]->done = true;
-    if (!tail.quantized)
-        return tail;
+    if (bias) bias->done = true;
+    for (int i = 0; i < count; i++) activations[i]->done = true;
+    if (!tail.quantized) return tail;
     tail.activation_stays = tail.activation && !removable(&tail);
-    if (!(wishes & (TAIL_NO_ACTIVATION | TAIL_NO_INTEGER_CLIP)))
-        follow_integer_clip(&tail, tail.value);
+    if (!(wishes & (TAIL_NO_ACTIVATION | TAIL_NO_INTEGER_CLIP))) follow_integer_clip(&tail, tail.value);
     return tail;
 }
 
@@ -201,8 +181,7 @@ struct net_buffer *tail_buffer(struct lowering *l, const struct tail *tail, enum
     struct meaning m = meaning_fresh(l, buffer, &tail->value->shape);
     m.dequantized = tail->quantized && tail->dequantized;
     m.channel_scales = tail->quantized ? tail->q.scales : NULL;
-    if (m.dequantized && m.channel_scales)
-        set_channel_table(l, &m);
+    if (m.dequantized && m.channel_scales) set_channel_table(l, &m);
     meaning_set(l, tail->value, m);
     return buffer;
 }

@@ -6,23 +6,20 @@
 
 uint32_t view_elements(const struct view *view) {
     uint32_t n = 1;
-    for (uint32_t a = 0; a < view->rank; a++)
-        n *= view->dims[a];
+    for (uint32_t a = 0; a < view->rank; a++) n *= view->dims[a];
     return n;
 }
 
 /* The axes in the order of memory, slowest first. */
 static void memory_order(enum morsel_layout layout, uint32_t rank, uint32_t *order) {
     bool last = layout == MORSEL_CHANNELS_LAST && rank >= 2;
-    for (uint32_t i = 0; i < rank; i++)
-        order[i] = !last || i == 0 ? i : i == rank - 1 ? 1 : i + 1;
+    for (uint32_t i = 0; i < rank; i++) order[i] = !last || i == 0 ? i : i == rank - 1 ? 1 : i + 1;
 }
 
 void view_physical(enum morsel_layout layout, const struct view *view, uint32_t *dims) {
     uint32_t order[VIEW_MAX_RANK];
     memory_order(layout, view->rank, order);
-    for (uint32_t i = 0; i < view->rank; i++)
-        dims[i] = view->dims[order[i]];
+    for (uint32_t i = 0; i < view->rank; i++) dims[i] = view->dims[order[i]];
 }
 
 struct view view_whole(struct net *net, enum morsel_layout layout, uint32_t rank, const uint32_t *dims) {
@@ -34,8 +31,7 @@ struct view view_whole(struct net *net, enum morsel_layout layout, uint32_t rank
     for (uint32_t i = rank; i-- > 0;) {
         uint32_t axis = order[i];
         view.table[axis] = net_alloc(net, (dims[axis] ? dims[axis] : 1) * sizeof(int32_t));
-        for (uint32_t k = 0; k < dims[axis]; k++)
-            view.table[axis][k] = (int32_t)(k * stride);
+        for (uint32_t k = 0; k < dims[axis]; k++) view.table[axis][k] = (int32_t)(k * stride);
         stride *= dims[axis];
     }
     return view;
@@ -47,8 +43,7 @@ bool view_is_whole(const struct view *view, enum morsel_layout layout, uint32_t 
     for (uint32_t i = view->rank; i-- > 0;) {
         uint32_t axis = order[i];
         for (uint32_t k = 0; k < view->dims[axis]; k++)
-            if (view->table[axis][k] != (int32_t)(k * stride))
-                return false;
+            if (view->table[axis][k] != (int32_t)(k * stride)) return false;
         stride *= view->dims[axis];
     }
     return stride == elements;
@@ -57,8 +52,7 @@ bool view_is_whole(const struct view *view, enum morsel_layout layout, uint32_t 
 bool view_has_fill(const struct view *view) {
     for (uint32_t a = 0; a < view->rank; a++)
         for (uint32_t k = 0; k < view->dims[a]; k++)
-            if (view->table[a][k] < 0)
-                return true;
+            if (view->table[a][k] < 0) return true;
     return false;
 }
 
@@ -67,25 +61,21 @@ static int32_t offset_of(const struct view *view, uint32_t index) {
     for (uint32_t a = view->rank; a-- > 0;) {
         int32_t part = view->table[a][index % view->dims[a]];
         index /= view->dims[a];
-        if (part < 0)
-            return -1;
+        if (part < 0) return -1;
         offset += part;
     }
     return offset;
 }
 
 bool view_is_permutation(const struct view *view, uint32_t elements) {
-    if (view_elements(view) != elements || view_has_fill(view))
-        return false;
-    if (view_is_whole(view, MORSEL_ROW_MAJOR, elements) || view_is_whole(view, MORSEL_CHANNELS_LAST, elements))
-        return true;
+    if (view_elements(view) != elements || view_has_fill(view)) return false;
+    if (view_is_whole(view, MORSEL_ROW_MAJOR, elements) || view_is_whole(view, MORSEL_CHANNELS_LAST, elements)) return true;
     unsigned char *seen = calloc(elements ? elements : 1, 1);
     bool once = seen != NULL;
     for (uint32_t i = 0; once && i < elements; i++) {
         int32_t offset = offset_of(view, i);
         once = offset >= 0 && (uint32_t)offset < elements && !seen[offset];
-        if (once)
-            seen[offset] = 1;
+        if (once) seen[offset] = 1;
     }
     free(seen);
     return once;
@@ -104,8 +94,7 @@ struct view view_pick(struct net *net, const struct view *view, uint32_t axis, u
     struct view out = *view;
     out.dims[axis] = count;
     out.table[axis] = net_alloc(net, (count ? count : 1) * sizeof(int32_t));
-    for (uint32_t k = 0; k < count; k++)
-        out.table[axis][k] = indices[k] < 0 ? -1 : view->table[axis][indices[k]];
+    for (uint32_t k = 0; k < count; k++) out.table[axis][k] = indices[k] < 0 ? -1 : view->table[axis][indices[k]];
     return out;
 }
 
@@ -113,8 +102,7 @@ struct view view_pick(struct net *net, const struct view *view, uint32_t axis, u
 static int32_t *merged(struct net *net, const int32_t *a, uint32_t a_dim, const int32_t *b, uint32_t b_dim) {
     int32_t *table = net_alloc(net, ((size_t)a_dim * b_dim + 1) * sizeof(int32_t));
     for (uint32_t i = 0; i < a_dim; i++)
-        for (uint32_t k = 0; k < b_dim; k++)
-            table[i * b_dim + k] = a[i] < 0 || b[k] < 0 ? -1 : a[i] + b[k];
+        for (uint32_t k = 0; k < b_dim; k++) table[i * b_dim + k] = a[i] < 0 || b[k] < 0 ? -1 : a[i] + b[k];
     return table;
 }
 
@@ -122,13 +110,11 @@ static int32_t *merged(struct net *net, const int32_t *a, uint32_t a_dim, const 
 static bool split(struct net *net, const int32_t *table, uint32_t dim, uint32_t inner, int32_t **outer_table, int32_t **inner_table) {
     uint32_t outer = dim / inner;
     int32_t *a = net_alloc(net, (outer + 1) * sizeof(int32_t)), *b = net_alloc(net, (inner + 1) * sizeof(int32_t));
-    for (uint32_t k = 0; k < inner; k++)
-        b[k] = table[k] - table[0];
+    for (uint32_t k = 0; k < inner; k++) b[k] = table[k] - table[0];
     for (uint32_t i = 0; i < outer; i++) {
         a[i] = table[i * inner];
         for (uint32_t k = 0; k < inner; k++)
-            if (table[i * inner + k] < 0 || b[k] < 0 || table[i * inner + k] != a[i] + b[k])
-                return false;
+            if (table[i * inner + k] < 0 || b[k] < 0 || table[i * inner + k] != a[i] + b[k]) return false;
     }
     *outer_table = a;
     *inner_table = b;
@@ -143,16 +129,14 @@ bool view_reshape(struct net *net, const struct view *view, uint32_t rank, const
     struct view made = {.rank = rank};
     for (uint32_t i = rank; i-- > 0;) {
         while (have < dims[i] || have % dims[i]) {
-            if (old-- == 0)
-                return false;
+            if (old-- == 0) return false;
             table = merged(net, view->table[old], view->dims[old], table, have);
             have *= view->dims[old];
         }
         made.dims[i] = dims[i];
         int32_t *rest = NULL;
         if (!split(net, table, have, dims[i], &rest, &made.table[i])) {
-            if (have != dims[i])
-                return false;
+            if (have != dims[i]) return false;
             made.table[i] = net_alloc(net, (have + 1) * sizeof(int32_t));
             memcpy(made.table[i], table, have * sizeof(int32_t));
             rest = net_alloc(net, sizeof(int32_t));
@@ -164,11 +148,9 @@ bool view_reshape(struct net *net, const struct view *view, uint32_t rank, const
         table = merged(net, view->table[old], view->dims[old], table, have);
         have *= view->dims[old];
     }
-    if (have != 1)
-        return false;
+    if (have != 1) return false;
     if (table[0] != 0) { /* an offset common to all: give it to the first axis, or refuse where there is none */
-        if (!rank)
-            return false;
+        if (!rank) return false;
         for (uint32_t k = 0; k < made.dims[0]; k++)
             made.table[0][k] = table[0] < 0 ? -1 : made.table[0][k] < 0 ? -1 : made.table[0][k] + table[0];
     }
@@ -177,10 +159,8 @@ bool view_reshape(struct net *net, const struct view *view, uint32_t rank, const
 }
 
 bool view_same(const struct view *a, const struct view *b) {
-    if (a->rank != b->rank || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims))
-        return false;
+    if (a->rank != b->rank || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims)) return false;
     for (uint32_t i = 0; i < a->rank; i++)
-        if (memcmp(a->table[i], b->table[i], a->dims[i] * sizeof(int32_t)))
-            return false;
+        if (memcmp(a->table[i], b->table[i], a->dims[i] * sizeof(int32_t))) return false;
     return true;
 }

@@ -32,8 +32,7 @@ static int8_t *pack_dense(struct net *net, const struct weights *w, size_t *byte
             memset(group + (((size_t)(in_group / 16) * (k / 4) + q) * 16 + in_group % 16) * 4, w->zeros[o], 4);
         for (uint32_t y = 0; y < w->kernel_h; y++)
             for (uint32_t x = 0; x < w->kernel_w; x++)
-                for (uint32_t i = 0; i < w->inputs; i++)
-                    group[dense_place(w, in_group, y, x, i)] = weight_at(w, o, i, y, x);
+                for (uint32_t i = 0; i < w->inputs; i++) group[dense_place(w, in_group, y, x, i)] = weight_at(w, o, i, y, x);
     }
     return packed;
 }
@@ -55,16 +54,14 @@ static int8_t *pack_depthwise(struct net *net, const struct weights *w, size_t *
 static bool sum_fits(const struct weights *w, uint32_t o, int32_t x_zero, enum morsel_type x_type, int32_t bias) {
     size_t taps = (size_t)w->inputs * w->kernel_h * w->kernel_w;
     int64_t low = x_zero - type_min(x_type), high = type_max(x_type) - x_zero, reach = low > high ? low : high, sum = llabs((int64_t)bias);
-    for (size_t t = 0; t < taps; t++)
-        sum += reach * llabs((int64_t)w->values[o * taps + t] - w->zeros[o]);
+    for (size_t t = 0; t < taps; t++) sum += reach * llabs((int64_t)w->values[o * taps + t] - w->zeros[o]);
     return sum <= INT32_MAX;
 }
 
 static int32_t channel_sum(const struct weights *w, uint32_t o, uint32_t padded_taps) {
     size_t taps = (size_t)w->inputs * w->kernel_h * w->kernel_w;
     int32_t sum = (int32_t)(padded_taps - taps) * w->zeros[o];
-    for (size_t t = 0; t < taps; t++)
-        sum += w->values[o * taps + t];
+    for (size_t t = 0; t < taps; t++) sum += w->values[o * taps + t];
     return sum;
 }
 
@@ -81,10 +78,8 @@ static void put_columns(struct net_step *step, const struct columns *c, bool wit
     net_add_constant(step, c->bias, c->bytes, FIELD(bias));
     net_add_constant(step, c->multiplier, c->bytes, FIELD(multiplier));
     net_add_constant(step, c->sum, c->bytes, FIELD(weight_sum));
-    if (c->any_zero)
-        net_add_constant(step, c->zero, c->bytes, FIELD(weight_zero));
-    if (with_float_bias)
-        net_add_constant(step, c->float_bias, c->bytes, FIELD(float_bias));
+    if (c->any_zero) net_add_constant(step, c->zero, c->bytes, FIELD(weight_zero));
+    if (with_float_bias) net_add_constant(step, c->float_bias, c->bytes, FIELD(float_bias));
 #undef FIELD
 }
 
@@ -104,8 +99,7 @@ bool pack_weights(struct lowering *l, struct onnx_node *node, struct net_step *s
         uint32_t at = depthwise ? o : o / outputs * wide + o % outputs;
         if (!sum_fits(w, o, x->zero, x->type, w->bias[o]))
             return refuse(l, node, "output channel %u could leave the range of int32 in its sum", o);
-        if (!isfinite(multiplier[o]))
-            return refuse(l, node, "output channel %u has a scale ratio that is not finite", o);
+        if (!isfinite(multiplier[o])) return refuse(l, node, "output channel %u has a scale ratio that is not finite", o);
         c.bias[at] = w->bias[o];
         c.sum[at] = channel_sum(w, o, padded_taps);
         c.zero[at] = w->zeros[o];
@@ -127,12 +121,10 @@ bool pack_weights(struct lowering *l, struct onnx_node *node, struct net_step *s
  * channel's scale grows by powers of two until it does, and its weights shrink with it. */
 static int32_t fitted_bias(struct weights *w, uint32_t o, float bias, float x_scale, int8_t *values, float *scales) {
     size_t taps = (size_t)w->inputs * w->kernel_h * w->kernel_w;
-    if (bias == 0)
-        return 0;
+    if (bias == 0) return 0;
     while (fabsf(bias / (x_scale * scales[o])) > (1 << 30)) {
         scales[o] *= 2;
-        for (size_t t = 0; t < taps; t++)
-            values[o * taps + t] = (int8_t)(w->zeros[o] + (values[o * taps + t] - w->zeros[o]) / 2);
+        for (size_t t = 0; t < taps; t++) values[o * taps + t] = (int8_t)(w->zeros[o] + (values[o * taps + t] - w->zeros[o]) / 2);
     }
     return (int32_t)rintf(bias / (x_scale * scales[o]));
 }
@@ -144,8 +136,7 @@ void weights_float_bias(struct net *net, struct weights *w, const float *bias, f
     int32_t *rounded = net_alloc(net, w->outputs * sizeof *rounded);
     memcpy(values, w->values, count);
     memcpy(scales, w->scales, w->outputs * sizeof *scales);
-    for (uint32_t o = 0; o < w->outputs; o++)
-        rounded[o] = fitted_bias(w, o, bias[o], x_scale, values, scales);
+    for (uint32_t o = 0; o < w->outputs; o++) rounded[o] = fitted_bias(w, o, bias[o], x_scale, values, scales);
     w->values = values;
     w->scales = scales;
     w->bias = rounded;

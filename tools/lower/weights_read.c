@@ -42,8 +42,7 @@ bool read_bias(struct lowering *l, struct onnx_node *node, const struct onnx_ten
     int32_t *kept = net_alloc(l->net, w->outputs * sizeof *kept);
     if (bias && (bias->type != ONNX_INT32 || (bias->count != w->outputs && bias->count != 1)))
         return refuse(l, node, "its bias is not %u int32 constants", w->outputs);
-    for (uint32_t o = 0; bias && o < w->outputs; o++)
-        kept[o] = (int32_t)onnx_integer(bias, bias->count > 1 ? o : 0);
+    for (uint32_t o = 0; bias && o < w->outputs; o++) kept[o] = (int32_t)onnx_integer(bias, bias->count > 1 ? o : 0);
     w->bias = kept;
     return true;
 }
@@ -51,20 +50,17 @@ bool read_bias(struct lowering *l, struct onnx_node *node, const struct onnx_ten
 /* The scale that an int32 bias states is the sum's own, up to rounding in whoever wrote it. Where ONNX Runtime computes in integers it
  * takes it for the sum's own whatever it states. */
 static bool bias_in_sum_units(const struct meaning *m, const struct weights *w, float x_scale, float factor, double tolerance) {
-    if (m->quantized->type != ONNX_INT32 || factor != 1)
-        return false;
+    if (m->quantized->type != ONNX_INT32 || factor != 1) return false;
     for (uint32_t o = 0; o < w->outputs; o++) {
         double sum = (double)x_scale * w->scales[o], stated = quantized_scale(m, o);
-        if (quantized_zero(m, o) || fabs(stated - sum) > tolerance * fabs(sum))
-            return false;
+        if (quantized_zero(m, o) || fabs(stated - sum) > tolerance * fabs(sum)) return false;
     }
     return true;
 }
 
 bool read_any_bias(struct lowering *l, struct onnx_node *node, const struct onnx_value *value, float factor, bool round, float x_scale,
                    const struct tail *tail, struct weights *w) {
-    if (!value)
-        return read_bias(l, node, NULL, w);
+    if (!value) return read_bias(l, node, NULL, w);
     const struct meaning *m = meaning_of(l, value);
     const struct onnx_tensor *plain = value->constant, *quantized = m ? m->quantized : NULL, *any = plain ? plain : quantized;
     if (!any || (plain && plain->type != ONNX_FLOAT) || (any->count != w->outputs && any->count != 1))
@@ -78,15 +74,13 @@ bool read_any_bias(struct lowering *l, struct onnx_node *node, const struct onnx
         double number =
             plain ? onnx_number(plain, i) : (double)((float)(onnx_integer(quantized, i) - quantized_zero(m, i)) * quantized_scale(m, i));
         bias[o] = (float)number * factor;
-        if (!isfinite(bias[o]))
-            return refuse(l, node, "bias %u is not finite", o);
+        if (!isfinite(bias[o])) return refuse(l, node, "bias %u is not finite", o);
     }
     if (round) {
         weights_float_bias(l->net, w, bias, x_scale);
         return true;
     }
-    for (uint32_t o = 0; tail->quantized && o < w->outputs; o++)
-        bias[o] = bias[o] / (tail->q.scales ? tail->q.scales[o] : tail->q.scale);
+    for (uint32_t o = 0; tail->quantized && o < w->outputs; o++) bias[o] = bias[o] / (tail->q.scales ? tail->q.scales[o] : tail->q.scale);
     w->float_bias = bias;
     return read_bias(l, node, NULL, w);
 }

@@ -16,14 +16,12 @@ static bool share(const struct morsel_blob_tensor *a, const struct morsel_blob_t
 
 /* The input that tensor y lies over: one of its step, or where it leaves a group, one of the group's. */
 static uint32_t over_of(const struct morsel_model *network, const struct morsel_blob_tensor *y) {
-    if (y->first_step == MORSEL_STEP_BEFORE || y->ring_rows)
-        return MEMORY_NONE;
+    if (y->first_step == MORSEL_STEP_BEFORE || y->ring_rows) return MEMORY_NONE;
     for (uint32_t s = morsel_group_first(network, y->first_step); s <= y->first_step; s++) {
         const struct morsel_blob_step *step = morsel_blob_step(network, s);
         for (uint32_t n = 0; n < step->input_count; n++) {
             const struct morsel_blob_tensor *x = morsel_blob_input(network, step, n);
-            if (!x->place && !x->ring_rows && x != y && share(x, y))
-                return morsel_blob_operand(network, step, n);
+            if (!x->place && !x->ring_rows && x != y && share(x, y)) return morsel_blob_operand(network, step, n);
         }
     }
     return MEMORY_NONE;
@@ -33,8 +31,7 @@ static void add_tensors(const struct morsel_model *network, struct memory *memor
     uint32_t steps = morsel_blob_header(network)->steps.count;
     for (uint32_t i = 0; i < morsel_blob_header(network)->tensors.count; i++) {
         const struct morsel_blob_tensor *t = morsel_blob_tensor(network, i);
-        if (t->place)
-            continue;
+        if (t->place) continue;
         uint32_t last = morsel_group_last(network, t->last_step), over = over_of(network, t);
         memory->slices[memory->count++] = (struct memory_slice){
             .kind = t->ring_rows ? MEMORY_RING : MEMORY_WHOLE,
@@ -42,7 +39,9 @@ static void add_tensors(const struct morsel_model *network, struct memory *memor
             .offset = t->offset,
             .bytes = morsel_slice_bytes(t),
             .first = t->first_step == MORSEL_STEP_BEFORE ? 0 : morsel_group_first(network, t->first_step),
-            .last = last < steps ? last : steps ? steps - 1 : 0, /* an output stays */
+            .last = last < steps ? last
+                    : steps      ? steps - 1
+                                 : 0, /* an output stays */
             .over = over,
             .over_last = over == MEMORY_NONE ? 0 : morsel_group_last(network, morsel_blob_tensor(network, over)->last_step),
         };
@@ -91,11 +90,9 @@ static uint32_t find_alive(const struct memory *memory, uint32_t step, struct me
         for (uint32_t i = 0; i < memory->count; i++) {
             const struct memory_slice *slice = &memory->slices[i];
             bool shares = slice->over != MEMORY_NONE && step <= slice->over_last;
-            if (!memory_alive(slice, step) || shares != over)
-                continue;
+            if (!memory_alive(slice, step) || shares != over) continue;
             alive[count] = *slice;
-            if (!shares)
-                alive[count].over = MEMORY_NONE;
+            if (!shares) alive[count].over = MEMORY_NONE;
             count++;
         }
     return count;
@@ -113,10 +110,8 @@ static void find_peak(struct memory *memory, uint32_t steps) {
 
 static int larger_part_first(const void *a, const void *b) {
     const struct memory_slice *x = a, *y = b;
-    if (x->own != y->own)
-        return x->own < y->own ? 1 : -1;
-    if (x->offset != y->offset)
-        return x->offset < y->offset ? -1 : 1;
+    if (x->own != y->own) return x->own < y->own ? 1 : -1;
+    if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
     return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
@@ -150,8 +145,7 @@ bool memory_read(const struct morsel_model *network, struct memory *memory, stru
         add_tensors(network, memory);
         add_scratch(network, memory);
         find_peak(memory, header->steps.count);
-        if (header->steps.count)
-            find_holders(memory, work);
+        if (header->steps.count) find_holders(memory, work);
     } else {
         failure_memory(failure, most * sizeof *work);
         memory_free(memory);
@@ -171,8 +165,10 @@ void memory_free(struct memory *memory) {
 
 bool memory_call_fits(long arena, bool no_streaming, struct failure *failure) {
     return !arena || !no_streaming ||
-           failure_set(failure, STATUS_CALL, "--arena %ld and --no-streaming exclude each other: without streaming there is nothing to "
-                       "choose; leave one of them out", arena);
+           failure_set(failure, STATUS_CALL,
+                       "--arena %ld and --no-streaming exclude each other: without streaming there is nothing to "
+                       "choose; leave one of them out",
+                       arena);
 }
 
 /* One byte is how the least is asked for. */

@@ -29,8 +29,7 @@ char *net_text(struct net *net, const char *format, ...) {
     int length = format ? vsnprintf(NULL, 0, format, args) : 0; /* the question is for gcc under UBSan, which sees a null otherwise */
     va_end(args);
     char *text = net_alloc(net, (size_t)length + 1);
-    if (length)
-        vsnprintf(text, (size_t)length + 1, format, again);
+    if (length) vsnprintf(text, (size_t)length + 1, format, again);
     va_end(again);
     return text;
 }
@@ -46,8 +45,7 @@ struct net *net_new(const char *name) {
 }
 
 void net_free(struct net *net) {
-    if (!net)
-        return;
+    if (!net) return;
     for (struct net_memory *block = net->memory, *next; block; block = next) {
         next = block->next;
         free(block);
@@ -61,8 +59,7 @@ void net_free(struct net *net) {
 
 /* An array of `size`-byte elements with room for one more behind `count`; doubles at powers of two. */
 static void *grown(void *array, uint32_t count, size_t size) {
-    if (count & (count - 1))
-        return array;
+    if (count & (count - 1)) return array;
     void *more = realloc(array, (count ? 2 * (size_t)count : 1) * size);
     if (!more) {
         fputs("morsel: out of memory\n", stderr);
@@ -77,8 +74,7 @@ uint32_t net_type_bytes(enum morsel_type type) {
 
 uint32_t net_elements(const struct net_buffer *buffer) {
     uint32_t n = 1;
-    for (uint32_t i = 0; i < buffer->rank; i++)
-        n *= buffer->dims[i];
+    for (uint32_t i = 0; i < buffer->rank; i++) n *= buffer->dims[i];
     return n;
 }
 
@@ -86,8 +82,7 @@ struct net_buffer *net_add_buffer(struct net *net, enum morsel_type type, enum m
                                   const char *name) {
     struct net_buffer *buffer = net_alloc(net, sizeof *buffer);
     *buffer = (struct net_buffer){.index = net->buffer_count, .type = type, .layout = layout, .rank = rank, .scale = 1, .name = name};
-    for (uint32_t i = 0; i < MORSEL_FORMAT_MAX_RANK; i++)
-        buffer->dims[i] = i < rank ? dims[i] : 1;
+    for (uint32_t i = 0; i < MORSEL_FORMAT_MAX_RANK; i++) buffer->dims[i] = i < rank ? dims[i] : 1;
     buffer->bytes = net_elements(buffer) * net_type_bytes(type);
     net->buffers = grown(net->buffers, net->buffer_count, sizeof *net->buffers);
     net->buffers[net->buffer_count++] = buffer;
@@ -101,31 +96,19 @@ struct net_buffer *net_add_like(struct net *net, const struct net_buffer *model,
 static uint32_t parameter_words(enum morsel_step_kind kind) {
     switch (kind) {
     case MORSEL_STEP_CONV:
-    case MORSEL_STEP_DEPTHWISE:
-        return sizeof(struct morsel_blob_conv) / 4;
-    case MORSEL_STEP_FC:
-        return sizeof(struct morsel_blob_fc) / 4;
-    case MORSEL_STEP_FLOAT_CONV:
-        return sizeof(struct morsel_blob_float_conv) / 4;
-    case MORSEL_STEP_MATMUL:
-        return sizeof(struct morsel_blob_matmul) / 4;
-    case MORSEL_STEP_BINARY:
-        return sizeof(struct morsel_blob_binary) / 4;
-    case MORSEL_STEP_UNARY:
-        return sizeof(struct morsel_blob_unary) / 4;
-    case MORSEL_STEP_LUT:
-        return sizeof(struct morsel_blob_lut) / 4;
+    case MORSEL_STEP_DEPTHWISE: return sizeof(struct morsel_blob_conv) / 4;
+    case MORSEL_STEP_FC: return sizeof(struct morsel_blob_fc) / 4;
+    case MORSEL_STEP_FLOAT_CONV: return sizeof(struct morsel_blob_float_conv) / 4;
+    case MORSEL_STEP_MATMUL: return sizeof(struct morsel_blob_matmul) / 4;
+    case MORSEL_STEP_BINARY: return sizeof(struct morsel_blob_binary) / 4;
+    case MORSEL_STEP_UNARY: return sizeof(struct morsel_blob_unary) / 4;
+    case MORSEL_STEP_LUT: return sizeof(struct morsel_blob_lut) / 4;
     case MORSEL_STEP_AVERAGE_POOL:
-    case MORSEL_STEP_MAX_POOL:
-        return sizeof(struct morsel_blob_pool) / 4;
-    case MORSEL_STEP_MEAN:
-        return sizeof(struct morsel_blob_mean) / 4;
-    case MORSEL_STEP_SOFTMAX:
-        return sizeof(struct morsel_blob_softmax) / 4;
-    case MORSEL_STEP_GATHER:
-        return sizeof(struct morsel_blob_gather) / 4;
-    default:
-        return 0; /* CONCAT: set by whoever adds it */
+    case MORSEL_STEP_MAX_POOL: return sizeof(struct morsel_blob_pool) / 4;
+    case MORSEL_STEP_MEAN: return sizeof(struct morsel_blob_mean) / 4;
+    case MORSEL_STEP_SOFTMAX: return sizeof(struct morsel_blob_softmax) / 4;
+    case MORSEL_STEP_GATHER: return sizeof(struct morsel_blob_gather) / 4;
+    default: return 0; /* CONCAT: set by whoever adds it */
     }
 }
 
@@ -135,10 +118,8 @@ struct net_step *net_add_step(struct net *net, enum morsel_step_kind kind, const
     step->kind = kind;
     step->name = name;
     step->inputs = net_alloc(net, 2 * sizeof *step->inputs);
-    if (a)
-        step->inputs[step->input_count++] = a;
-    if (b)
-        step->inputs[step->input_count++] = b;
+    if (a) step->inputs[step->input_count++] = a;
+    if (b) step->inputs[step->input_count++] = b;
     step->output = output;
     step->parameter_words = parameter_words(kind);
     net->steps = grown(net->steps, net->step_count, sizeof *net->steps);
@@ -159,7 +140,6 @@ void net_add_io(struct net *net, bool output, struct net_io io) {
 
 uint64_t net_macs(const struct net *net) {
     uint64_t macs = 0;
-    for (uint32_t i = 0; i < net->step_count; i++)
-        macs += net->steps[i]->macs;
+    for (uint32_t i = 0; i < net->step_count; i++) macs += net->steps[i]->macs;
     return macs;
 }

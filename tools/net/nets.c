@@ -20,12 +20,12 @@ static struct net_buffer *bottleneck(struct maker *m, struct net_buffer *x, uint
 }
 
 static void mobilenetv2(struct maker *m) {
-    static const uint32_t blocks[7][4] = {{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 32, 3, 2}, {6, 64, 4, 2}, {6, 96, 3, 1}, {6, 160, 3, 2},
-                                          {6, 320, 1, 1}}; /* factor, outputs, how many, stride of the first */
+    static const uint32_t blocks[7][4] = {
+        {1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
+        {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}}; /* factor, outputs, how many, stride of the first */
     struct net_buffer *x = make_conv(m, make_picture(m, 224, 224, 3), 32, 3, 3, 2, RELU);
     for (uint32_t i = 0; i < 7; i++)
-        for (uint32_t k = 0; k < blocks[i][2]; k++)
-            x = bottleneck(m, x, blocks[i][0], blocks[i][1], k ? 1 : blocks[i][3]);
+        for (uint32_t k = 0; k < blocks[i][2]; k++) x = bottleneck(m, x, blocks[i][0], blocks[i][1], k ? 1 : blocks[i][3]);
     make_end(m, make_fc(m, make_mean(m, point(m, x, 1280, RELU)), 1000, PLAIN));
 }
 
@@ -46,15 +46,13 @@ static struct net_buffer *residual(struct maker *m, struct net_buffer *x, uint32
 
 static void resnet18(struct maker *m) {
     struct net_buffer *x = make_max_pool(m, make_conv(m, make_picture(m, 224, 224, 3), 64, 7, 7, 2, RELU), 3, 2);
-    for (uint32_t i = 0; i < 8; i++)
-        x = residual(m, x, 64u << i / 2, i % 2 == 0 && i > 0 ? 2 : 1);
+    for (uint32_t i = 0; i < 8; i++) x = residual(m, x, 64u << i / 2, i % 2 == 0 && i > 0 ? 2 : 1);
     make_end(m, make_fc(m, make_mean(m, x), 1000, PLAIN));
 }
 
 static void resnet8(struct maker *m) {
     struct net_buffer *x = make_conv(m, make_picture(m, 32, 32, 3), 16, 3, 3, 1, RELU);
-    for (uint32_t i = 0; i < 3; i++)
-        x = residual(m, x, 16u << i, i ? 2 : 1);
+    for (uint32_t i = 0; i < 3; i++) x = residual(m, x, 16u << i, i ? 2 : 1);
     make_end(m, make_softmax(m, make_fc(m, make_mean(m, x), 10, PLAIN)));
 }
 
@@ -76,8 +74,7 @@ static void shufflenetv2(struct maker *m) {
     static const uint32_t outputs[3] = {116, 232, 464}, units[3] = {4, 8, 4};
     struct net_buffer *x = make_max_pool(m, make_conv(m, make_picture(m, 224, 224, 3), 24, 3, 3, 2, RELU), 3, 2);
     for (uint32_t i = 0; i < 3; i++) {
-        for (uint32_t k = 0; k < units[i]; k++)
-            x = shuffle_unit(m, k || !i ? x : make_part(m, x, 0, x->dims[3], true), outputs[i], k == 0);
+        for (uint32_t k = 0; k < units[i]; k++) x = shuffle_unit(m, k || !i ? x : make_part(m, x, 0, x->dims[3], true), outputs[i], k == 0);
     }
     x = point(m, make_part(m, x, 0, x->dims[3], true), 1024, RELU);
     make_end(m, make_fc(m, make_mean(m, x), 1000, PLAIN));
@@ -85,15 +82,13 @@ static void shufflenetv2(struct maker *m) {
 
 static void ds_cnn(struct maker *m) {
     struct net_buffer *x = make_conv(m, make_picture(m, 49, 10, 1), 64, 10, 4, 2, RELU);
-    for (uint32_t i = 0; i < 4; i++)
-        x = point(m, make_depthwise(m, x, 3, 1, RELU), 64, RELU);
+    for (uint32_t i = 0; i < 4; i++) x = point(m, make_depthwise(m, x, 3, 1, RELU), 64, RELU);
     make_end(m, make_softmax(m, make_fc(m, make_mean(m, x), 12, PLAIN)));
 }
 
 static void autoencoder(struct maker *m) {
     struct net_buffer *x = make_vector(m, 640);
-    for (uint32_t i = 0; i < 9; i++)
-        x = make_fc(m, x, i == 4 ? 8 : 128, RELU);
+    for (uint32_t i = 0; i < 9; i++) x = make_fc(m, x, i == 4 ? 8 : 128, RELU);
     make_end(m, make_fc(m, x, 640, PLAIN));
 }
 
@@ -101,14 +96,13 @@ static const struct builtin {
     const char *name;
     void (*make)(struct maker *m);
 } builtins[] = {
-    {"mobilenetv2-224", mobilenetv2}, {"mobilenetv1-224", mobilenetv1}, {"resnet18-224", resnet18}, {"shufflenetv2-224", shufflenetv2},
-    {"resnet8-32", resnet8}, {"ds-cnn-kws", ds_cnn}, {"autoencoder-ad", autoencoder},
+    {"mobilenetv2-224", mobilenetv2}, {"mobilenetv1-224", mobilenetv1}, {"resnet18-224", resnet18},      {"shufflenetv2-224", shufflenetv2},
+    {"resnet8-32", resnet8},          {"ds-cnn-kws", ds_cnn},           {"autoencoder-ad", autoencoder},
 };
 
 static const struct builtin *find(const char *name) {
     for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++)
-        if (!strcmp(builtins[i].name, name))
-            return &builtins[i];
+        if (!strcmp(builtins[i].name, name)) return &builtins[i];
     return NULL;
 }
 
@@ -136,29 +130,25 @@ bool nets_blob(const char *name, bool no_streaming, uint32_t arena_room, struct 
 /* --- For a verb --- */
 
 static bool open_builtin(const struct nets_call *call, uint32_t cpu_mask, unsigned threads, struct model *model, struct failure *failure) {
-    if (!nets_blob(call->path, call->no_streaming, (uint32_t)call->arena, &model->blob, failure))
-        return false;
+    if (!nets_blob(call->path, call->no_streaming, (uint32_t)call->arena, &model->blob, failure)) return false;
     double start = clock_seconds();
     enum morsel_error error = morsel_open(&model->network, model->blob.data, model->blob.size, 0);
     model->open_seconds = clock_seconds() - start;
-    if (error)
-        return failure_set(failure, STATUS_SYSTEM, "the built-in network cannot be opened: %s", morsel_error_text(error));
+    if (error) return failure_set(failure, STATUS_SYSTEM, "the built-in network cannot be opened: %s", morsel_error_text(error));
     memory_notice(call->arena, morsel_arena_bytes(&model->network));
     return model_start(model, cpu_mask, threads, failure);
 }
 
 bool nets_open(const struct nets_call *call, uint32_t cpu_mask, unsigned threads, struct model *model, struct failure *failure) {
     bool is_file = !access(call->path, F_OK) || strpbrk(call->path, "./");
-    if (!memory_call_fits(call->arena, call->no_streaming, failure))
-        return false;
+    if (!memory_call_fits(call->arena, call->no_streaming, failure)) return false;
     if (is_file && (call->arena || call->no_streaming))
-        return failure_set(failure, STATUS_CALL, "%s is for networks that are built in: the arena of %s was chosen when it was made; for "
-                           "another use 'morsel convert %s'", call->arena ? "--arena" : "--no-streaming", call->path,
-                           call->arena ? "--arena BYTES" : "--no-streaming");
-    if (is_file)
-        return model_open(model, call->path, cpu_mask, threads, failure);
-    if (nets_has(call->path))
-        return open_builtin(call, cpu_mask, threads, model, failure);
+        return failure_set(failure, STATUS_CALL,
+                           "%s is for networks that are built in: the arena of %s was chosen when it was made; for "
+                           "another use 'morsel convert %s'",
+                           call->arena ? "--arena" : "--no-streaming", call->path, call->arena ? "--arena BYTES" : "--no-streaming");
+    if (is_file) return model_open(model, call->path, cpu_mask, threads, failure);
+    if (nets_has(call->path)) return open_builtin(call, cpu_mask, threads, model, failure);
     return failure_set(failure, STATUS_INPUT, "there is no file '%s', and no network is built in under that name; these are: %s",
                        call->path, nets_names());
 }

@@ -78,8 +78,7 @@ static void add_weights(struct maker *m, struct net_step *step, const struct lay
     float *multiplier = net_alloc(m->net, wide * sizeof *multiplier), deviation = 8030 * sqrtf((float)layer->taps);
     for (uint32_t c = 0; c < layer->channels; c++) {
         for (uint32_t k = 0; k < layer->taps; k++) {
-            if (k % layer->row >= layer->row_used)
-                continue;
+            if (k % layer->row >= layer->row_used) continue;
             int8_t v = (int8_t)((int32_t)(next(m) % 255) - 127);
             w[((size_t)(c / 16) * (layer->taps / 4) + k / 4) * 64 + c % 16 * 4 + k % 4] = v;
             sum[c] += v;
@@ -104,17 +103,23 @@ static void pad(uint32_t in, uint32_t kernel, uint32_t stride, uint32_t *before,
 
 static struct net_step *add_window(struct maker *m, enum morsel_step_kind kind, struct net_buffer *x, uint32_t outputs,
                                    const uint32_t kernel[2], uint32_t stride, enum activation activation) {
-    struct morsel_blob_conv p = {.kernel_h = kernel[0], .kernel_w = kernel[1], .stride_h = stride, .stride_w = stride, .dilation_h = 1,
-                                 .dilation_w = 1, .groups = kind == MORSEL_STEP_DEPTHWISE ? outputs : 1, .out_max = 255,
-                                 .float_min = -INFINITY, .float_max = INFINITY};
+    struct morsel_blob_conv p = {.kernel_h = kernel[0],
+                                 .kernel_w = kernel[1],
+                                 .stride_h = stride,
+                                 .stride_w = stride,
+                                 .dilation_h = 1,
+                                 .dilation_w = 1,
+                                 .groups = kind == MORSEL_STEP_DEPTHWISE ? outputs : 1,
+                                 .out_max = 255,
+                                 .float_min = -INFINITY,
+                                 .float_max = INFINITY};
     uint32_t dims[4] = {x->dims[0], 0, 0, outputs};
     pad(x->dims[1], kernel[0], stride, &p.pad_top, &p.pad_bottom, &dims[1]);
     pad(x->dims[2], kernel[1], stride, &p.pad_left, &p.pad_right, &dims[2]);
     struct net_buffer *y = add_buffer(m, 4, dims, activation, kind == MORSEL_STEP_DEPTHWISE ? "depthwise" : "conv");
     struct net_step *step = add_step(m, kind, x, NULL, y);
     step->parameters.conv = p;
-    if (p.pad_top || p.pad_bottom)
-        step->scratch_bytes = up(x->dims[2] * x->dims[3], 4);
+    if (p.pad_top || p.pad_bottom) step->scratch_bytes = up(x->dims[2] * x->dims[3], 4);
     step->macs = (uint64_t)net_elements(y) * (x->dims[3] / p.groups) * kernel[0] * kernel[1];
     return step;
 }
@@ -142,8 +147,8 @@ struct net_buffer *make_fc(struct maker *m, struct net_buffer *x, uint32_t outpu
     uint32_t inputs = net_elements(x);
     struct net_buffer *y = add_buffer(m, 2, (uint32_t[]){1, outputs}, activation, "fc");
     struct net_step *step = add_step(m, MORSEL_STEP_FC, x, NULL, y);
-    step->parameters.fc = (struct morsel_blob_fc){.rows = 1, .inputs = inputs, .outputs = outputs, .out_max = 255,
-                                                  .float_min = -INFINITY, .float_max = INFINITY};
+    step->parameters.fc = (struct morsel_blob_fc){
+        .rows = 1, .inputs = inputs, .outputs = outputs, .out_max = 255, .float_min = -INFINITY, .float_max = INFINITY};
     step->macs = (uint64_t)inputs * outputs;
     add_weights(m, step, &(struct layer){outputs, up(inputs, 4), up(inputs, 4), inputs}, fc_fields);
     return y;
@@ -155,16 +160,23 @@ struct net_buffer *make_sum(struct maker *m, struct net_buffer *a, struct net_bu
     struct net_buffer *y = add_buffer(m, 4, a->dims, activation, "add");
     struct net_step *step = add_step(m, MORSEL_STEP_BINARY, a, b, y);
     float ratio = 0.7f; /* a sum is wider than what it adds */
-    step->parameters.binary = (struct morsel_blob_binary){
-        .op = MORSEL_BINARY_QADD, .rank = 1, .dims = {net_elements(y), 1, 1, 1, 1, 1}, .a_stride = {1}, .b_stride = {1}, .a_ratio = ratio,
-        .b_ratio = ratio, .offset = (float)y->zero - (ratio * (float)a->zero + ratio * (float)b->zero), .out_max = 255,
-        .float_min = -INFINITY, .float_max = INFINITY};
+    step->parameters.binary = (struct morsel_blob_binary){.op = MORSEL_BINARY_QADD,
+                                                          .rank = 1,
+                                                          .dims = {net_elements(y), 1, 1, 1, 1, 1},
+                                                          .a_stride = {1},
+                                                          .b_stride = {1},
+                                                          .a_ratio = ratio,
+                                                          .b_ratio = ratio,
+                                                          .offset = (float)y->zero - (ratio * (float)a->zero + ratio * (float)b->zero),
+                                                          .out_max = 255,
+                                                          .float_min = -INFINITY,
+                                                          .float_max = INFINITY};
     return y;
 }
 
 struct net_buffer *make_max_pool(struct maker *m, struct net_buffer *x, uint32_t kernel, uint32_t stride) {
-    struct morsel_blob_pool p = {.kernel_h = kernel, .kernel_w = kernel, .stride_h = stride, .stride_w = stride, .dilation_h = 1,
-                                 .dilation_w = 1, .out_max = 255};
+    struct morsel_blob_pool p = {
+        .kernel_h = kernel, .kernel_w = kernel, .stride_h = stride, .stride_w = stride, .dilation_h = 1, .dilation_w = 1, .out_max = 255};
     uint32_t dims[4] = {x->dims[0], 0, 0, x->dims[3]};
     pad(x->dims[1], kernel, stride, &p.pad_top, &p.pad_bottom, &dims[1]);
     pad(x->dims[2], kernel, stride, &p.pad_left, &p.pad_right, &dims[2]);
@@ -178,9 +190,8 @@ struct net_buffer *make_mean(struct maker *m, struct net_buffer *x) {
     uint32_t pixels = x->dims[1] * x->dims[2];
     struct net_buffer *y = add_buffer(m, 2, (uint32_t[]){x->dims[0], x->dims[3]}, PLAIN, "mean");
     y->zero = x->zero;
-    add_step(m, MORSEL_STEP_MEAN, x, NULL, y)->parameters.mean =
-        (struct morsel_blob_mean){.outer = x->dims[0], .count = pixels, .inner = x->dims[3], .multiplier = 1 / (float)pixels,
-                                  .out_max = 255};
+    add_step(m, MORSEL_STEP_MEAN, x, NULL, y)->parameters.mean = (struct morsel_blob_mean){
+        .outer = x->dims[0], .count = pixels, .inner = x->dims[3], .multiplier = 1 / (float)pixels, .out_max = 255};
     return y;
 }
 
@@ -188,8 +199,7 @@ struct net_buffer *make_softmax(struct maker *m, struct net_buffer *x) {
     struct net_buffer *y = add_buffer(m, 2, x->dims, RELU, "softmax");
     struct net_step *step = add_step(m, MORSEL_STEP_SOFTMAX, x, NULL, y);
     float *table = net_alloc(m->net, 256 * sizeof *table);
-    for (int i = 0; i < 256; i++)
-        table[i] = expf((float)(i - 255) * x->scale);
+    for (int i = 0; i < 256; i++) table[i] = expf((float)(i - 255) * x->scale);
     y->scale = 1.0f / 256;
     step->parameters.softmax = (struct morsel_blob_softmax){.outer = 1, .count = net_elements(x), .inner = 1};
     net_add_constant(step, table, 256 * sizeof *table, offsetof(struct morsel_blob_softmax, table));
@@ -212,10 +222,8 @@ struct net_buffer *make_part(struct maker *m, struct net_buffer *x, uint32_t fir
     struct net_buffer *y = add_buffer(m, 4, (uint32_t[]){1, x->dims[1], x->dims[2], channels}, RELU, "part");
     struct net_step *step = add_step(m, MORSEL_STEP_GATHER, x, NULL, y);
     int32_t *table = net_alloc(m->net, (pixels + channels) * sizeof *table);
-    for (uint32_t i = 0; i < pixels; i++)
-        table[i] = (int32_t)(i * x->dims[3]);
-    for (uint32_t i = first; i < first + channels; i++)
-        table[pixels + i - first] = (int32_t)(shuffle ? i % 2 * half + i / 2 : i);
+    for (uint32_t i = 0; i < pixels; i++) table[i] = (int32_t)(i * x->dims[3]);
+    for (uint32_t i = first; i < first + channels; i++) table[pixels + i - first] = (int32_t)(shuffle ? i % 2 * half + i / 2 : i);
     step->parameters.gather = (struct morsel_blob_gather){.rank = 2, .dims = {pixels, channels, 1, 1, 1, 1}};
     net_add_constant(step, table, (pixels + channels) * sizeof *table, offsetof(struct morsel_blob_gather, table));
     return y;

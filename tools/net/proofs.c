@@ -27,8 +27,12 @@ static struct packed unpack(const struct net_step *step) {
     bool fc = step->kind == MORSEL_STEP_FC;
     size_t weights, channels, ignored;
 #define FIELD(name) (fc ? offsetof(struct morsel_blob_fc, name) : offsetof(struct morsel_blob_conv, name))
-    struct packed p = {constant_at(step, FIELD(weights), &weights), constant_at(step, FIELD(bias), &channels),
-                       constant_at(step, FIELD(weight_zero), &ignored), constant_at(step, FIELD(multiplier), &ignored), 0, 0};
+    struct packed p = {constant_at(step, FIELD(weights), &weights),
+                       constant_at(step, FIELD(bias), &channels),
+                       constant_at(step, FIELD(weight_zero), &ignored),
+                       constant_at(step, FIELD(multiplier), &ignored),
+                       0,
+                       0};
 #undef FIELD
     p.channels = (uint32_t)(channels / 4);
     p.taps = (uint32_t)(weights / (channels / 4));
@@ -54,12 +58,9 @@ void net_add_proofs(struct net *net, struct net_step *step) {
     uint8_t *proofs = net_alloc(net, p.channels / 16);
     for (uint32_t c = 0; c < p.channels; c++) {
         int64_t sum = largest_sum(&p, c, low, 255 - low);
-        if (c % 16 == 0)
-            proofs[c / 16] = MORSEL_PROOF_SMALL | MORSEL_PROOF_POSITIVE;
-        if (sum >= 1 << 22 || !(fabsf((float)sum * p.multiplier[c]) < 32000))
-            proofs[c / 16] &= (uint8_t)~MORSEL_PROOF_SMALL;
-        if (!(p.multiplier[c] >= 0))
-            proofs[c / 16] &= (uint8_t)~MORSEL_PROOF_POSITIVE;
+        if (c % 16 == 0) proofs[c / 16] = MORSEL_PROOF_SMALL | MORSEL_PROOF_POSITIVE;
+        if (sum >= 1 << 22 || !(fabsf((float)sum * p.multiplier[c]) < 32000)) proofs[c / 16] &= (uint8_t)~MORSEL_PROOF_SMALL;
+        if (!(p.multiplier[c] >= 0)) proofs[c / 16] &= (uint8_t)~MORSEL_PROOF_POSITIVE;
     }
     size_t field = step->kind == MORSEL_STEP_FC ? offsetof(struct morsel_blob_fc, proofs) : offsetof(struct morsel_blob_conv, proofs);
     net_add_constant(step, proofs, p.channels / 16, field);

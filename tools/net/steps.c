@@ -29,14 +29,11 @@ const char *steps_kind_name(uint32_t kind) {
 static bool name_steps(const struct model *model, const char *name, uint8_t *arena, const char **isa) {
     struct morsel_session capped;
     struct morsel_options options = model->options;
-    if (!options_cpu_mask(name, &options.cpu_mask))
-        return false;
-    if (morsel_session_open(&capped, &model->network, arena, model->arena_bytes, &options))
-        return false;
+    if (!options_cpu_mask(name, &options.cpu_mask)) return false;
+    if (morsel_session_open(&capped, &model->network, arena, model->arena_bytes, &options)) return false;
     for (uint32_t i = 0; i < capped.step_count; i++) {
         const union morsel_kernel *theirs = &morsel_call_at(&capped, i)->kernel, *ours = &morsel_call_at(&model->session, i)->kernel;
-        if (!isa[i] && !memcmp(theirs, ours, sizeof *ours))
-            isa[i] = name;
+        if (!isa[i] && !memcmp(theirs, ours, sizeof *ours)) isa[i] = name;
     }
     return true;
 }
@@ -50,8 +47,7 @@ const char **steps_isa(const struct model *model, struct failure *failure) {
     for (size_t i = 0; good && i < sizeof rising / sizeof rising[0]; i++)
         good = name_steps(model, rising[i], arena, isa) || failure_set(failure, STATUS_SYSTEM, "no session can be opened");
     for (uint32_t i = 0; good && i < model->session.step_count; i++)
-        if (!isa[i])
-            isa[i] = options_cpu_name(model->session.cpu);
+        if (!isa[i]) isa[i] = options_cpu_name(model->session.cpu);
     free(arena);
     if (!good) {
         free(isa);

@@ -24,13 +24,11 @@ static bool open_sessions(struct crowd *crowd, const struct morsel_model *networ
     const struct morsel_options options = {.cpu_mask = cpu_mask};
     crowd->arena_bytes = ((size_t)morsel_arena_bytes(network) + MORSEL_ALIGNMENT - 1) / MORSEL_ALIGNMENT * MORSEL_ALIGNMENT;
     crowd->arenas = aligned_alloc(MORSEL_ALIGNMENT, crowd->arena_bytes * crowd->threads);
-    if (!crowd->arenas)
-        return failure_memory(failure, crowd->arena_bytes * crowd->threads);
+    if (!crowd->arenas) return failure_memory(failure, crowd->arena_bytes * crowd->threads);
     for (unsigned i = 0; i < crowd->threads; i++) {
-        enum morsel_error error = morsel_session_open(&crowd->sessions[i], network, crowd->arenas + i * crowd->arena_bytes,
-                                                      crowd->arena_bytes, &options);
-        if (error)
-            return failure_set(failure, STATUS_INPUT, "no session can be opened: %s", morsel_error_text(error));
+        enum morsel_error error =
+            morsel_session_open(&crowd->sessions[i], network, crowd->arenas + i * crowd->arena_bytes, crowd->arena_bytes, &options);
+        if (error) return failure_set(failure, STATUS_INPUT, "no session can be opened: %s", morsel_error_text(error));
     }
     crowd->pool = pool_open(crowd->threads, failure);
     return crowd->pool != NULL;
@@ -43,15 +41,13 @@ struct crowd *crowd_open(const struct morsel_model *network, uint32_t cpu_mask, 
         return NULL;
     }
     crowd->threads = threads < POOL_THREADS_MOST ? threads : POOL_THREADS_MOST;
-    if (open_sessions(crowd, network, cpu_mask, failure))
-        return crowd;
+    if (open_sessions(crowd, network, cpu_mask, failure)) return crowd;
     crowd_close(crowd);
     return NULL;
 }
 
 void crowd_close(struct crowd *crowd) {
-    if (!crowd)
-        return;
+    if (!crowd) return;
     pool_close(crowd->pool);
     free(crowd->arenas);
     free(crowd);
@@ -67,12 +63,10 @@ static void run_some(void *arg, uint32_t index) {
     const struct morsel_session *session = &images->crowd->sessions[index];
     for (;;) {
         uint32_t image = atomic_fetch_add(&images->next, 1);
-        if (image >= images->count)
-            return;
+        if (image >= images->count) return;
         images->before(images->context, session, image);
         morsel_run(session);
-        if (images->after)
-            images->after(images->context, session, image);
+        if (images->after) images->after(images->context, session, image);
     }
 }
 

@@ -79,11 +79,9 @@ struct patience {
 
 static bool wait_briefly(struct patience *patience) {
     pause_briefly();
-    if (++patience->turns % 16)
-        return true;
+    if (++patience->turns % 16) return true;
     double now = clock_seconds();
-    if (patience->turns == 16)
-        patience->until = now + patience->seconds;
+    if (patience->turns == 16) patience->until = now + patience->seconds;
     return now < patience->until;
 }
 
@@ -99,10 +97,8 @@ static void do_share(struct pool *pool, struct thread *own, unsigned k, unsigned
         void *arg = (void *)atomic_load_explicit(&pool->job.arg, memory_order_relaxed);
         unsigned long long tasks = before >> TASK_BITS == number ? tasks_of(before) : 0;
         unsigned long long task = k + tasks * pool->thread_count;
-        if (before >> TASK_BITS > number || task >= tasks_of(job))
-            return;
-        if (!atomic_compare_exchange_strong(taken, &before, number << TASK_BITS | (tasks + 1)))
-            continue;
+        if (before >> TASK_BITS > number || task >= tasks_of(job)) return;
+        if (!atomic_compare_exchange_strong(taken, &before, number << TASK_BITS | (tasks + 1))) continue;
         fn(arg, (uint32_t)task);
         atomic_store(&own->done, atomic_load_explicit(&own->done, memory_order_relaxed) + 1);
     }
@@ -113,8 +109,7 @@ static void help(struct pool *pool, struct thread *own, unsigned long long job) 
     do_share(pool, own, own->index, job);
     for (unsigned i = 1; i < pool->thread_count; i++) {
         unsigned k = (own->index + i) % pool->thread_count;
-        if (k + pool->thread_count < tasks_of(job))
-            do_share(pool, own, k, job);
+        if (k + pool->thread_count < tasks_of(job)) do_share(pool, own, k, job);
     }
 }
 
@@ -124,8 +119,7 @@ static void help(struct pool *pool, struct thread *own, unsigned long long job) 
 static unsigned long long await_job(struct pool *pool, unsigned long long seen) {
     struct patience patience = {.seconds = awake_seconds};
     unsigned long long job;
-    do
-        job = atomic_load_explicit(&pool->job.opened, memory_order_acquire);
+    do job = atomic_load_explicit(&pool->job.opened, memory_order_acquire);
     while (job == seen && wait_briefly(&patience));
     return job;
 }
@@ -134,8 +128,7 @@ static unsigned long long await_job(struct pool *pool, unsigned long long seen) 
 static bool sleep_until_opened(struct pool *pool, unsigned long long seen) {
     pthread_mutex_lock(&pool->lock);
     atomic_fetch_add(&pool->sleepers, 1);
-    while (!pool->quit && atomic_load(&pool->job.opened) == seen)
-        pthread_cond_wait(&pool->opened, &pool->lock);
+    while (!pool->quit && atomic_load(&pool->job.opened) == seen) pthread_cond_wait(&pool->opened, &pool->lock);
     atomic_fetch_sub(&pool->sleepers, 1);
     bool quit = pool->quit;
     pthread_mutex_unlock(&pool->lock);
@@ -144,8 +137,7 @@ static bool sleep_until_opened(struct pool *pool, unsigned long long seen) {
 
 /* The caller may sleep: it does so under the lock, having said so before it looked at what is done. */
 static void tell_caller(struct pool *pool) {
-    if (!atomic_load(&pool->waits))
-        return;
+    if (!atomic_load(&pool->waits)) return;
     pthread_mutex_lock(&pool->lock);
     pthread_cond_signal(&pool->finished);
     pthread_mutex_unlock(&pool->lock);
@@ -171,15 +163,12 @@ unsigned pool_processors(void) {
 static void move_away(const struct pool *pool, unsigned index) {
     cpu_set_t all, one;
     unsigned count = processors_allowed(&all);
-    if (pool->processor < 0 || count < 2)
-        return;
+    if (pool->processor < 0 || count < 2) return;
     int processor = pool->processor;
-    for (unsigned left = index % count; left; left -= CPU_ISSET(processor, &all) != 0)
-        processor = (processor + 1) % CPU_SETSIZE;
+    for (unsigned left = index % count; left; left -= CPU_ISSET(processor, &all) != 0) processor = (processor + 1) % CPU_SETSIZE;
     CPU_ZERO(&one);
     CPU_SET(processor, &one);
-    if (!sched_setaffinity(0, sizeof one, &one))
-        sched_setaffinity(0, sizeof all, &all);
+    if (!sched_setaffinity(0, sizeof one, &one)) sched_setaffinity(0, sizeof all, &all);
 }
 
 static void *work(void *ctx) {
@@ -190,8 +179,7 @@ static void *work(void *ctx) {
     for (;;) {
         unsigned long long job = await_job(pool, seen);
         if (job == seen) {
-            if (!sleep_until_opened(pool, seen))
-                return NULL;
+            if (!sleep_until_opened(pool, seen)) return NULL;
             continue;
         }
         help(pool, own, job);
@@ -229,14 +217,12 @@ struct pool *pool_open(unsigned threads, struct failure *failure) {
 }
 
 void pool_close(struct pool *pool) {
-    if (!pool)
-        return;
+    if (!pool) return;
     pthread_mutex_lock(&pool->lock);
     pool->quit = true;
     pthread_cond_broadcast(&pool->opened);
     pthread_mutex_unlock(&pool->lock);
-    for (unsigned i = 1; i < POOL_THREADS_MOST && pool->threads[i].pool; i++)
-        pthread_join(pool->threads[i].id, NULL);
+    for (unsigned i = 1; i < POOL_THREADS_MOST && pool->threads[i].pool; i++) pthread_join(pool->threads[i].id, NULL);
     pthread_mutex_destroy(&pool->lock);
     pthread_cond_destroy(&pool->opened);
     pthread_cond_destroy(&pool->finished);
@@ -266,20 +252,17 @@ static unsigned long long open_job(struct pool *pool, uint32_t n, morsel_task *f
 
 static bool all_done(struct pool *pool) {
     unsigned long long done = 0;
-    for (unsigned k = 0; k < pool->thread_count; k++)
-        done += atomic_load(&pool->threads[k].done);
+    for (unsigned k = 0; k < pool->thread_count; k++) done += atomic_load(&pool->threads[k].done);
     return done == pool->opened_tasks;
 }
 
 static void await_end(struct pool *pool) {
     struct patience patience = {.seconds = awake_seconds};
     while (!all_done(pool)) {
-        if (wait_briefly(&patience))
-            continue;
+        if (wait_briefly(&patience)) continue;
         pthread_mutex_lock(&pool->lock);
         atomic_store(&pool->waits, true);
-        while (!all_done(pool))
-            pthread_cond_wait(&pool->finished, &pool->lock);
+        while (!all_done(pool)) pthread_cond_wait(&pool->finished, &pool->lock);
         atomic_store(&pool->waits, false);
         pthread_mutex_unlock(&pool->lock);
     }
@@ -288,20 +271,16 @@ static void await_end(struct pool *pool) {
 static void run_job(struct pool *pool, uint32_t n, morsel_task *fn, void *arg) {
     unsigned long long job = open_job(pool, n, fn, arg);
     do_share(pool, &pool->threads[0], 0, job);
-    for (unsigned i = 0; i < 32 && !all_done(pool); i++)
-        pause_briefly();
-    if (all_done(pool))
-        return;
-    for (unsigned k = 1; k < pool->thread_count; k++)
-        do_share(pool, &pool->threads[0], k, job);
+    for (unsigned i = 0; i < 32 && !all_done(pool); i++) pause_briefly();
+    if (all_done(pool)) return;
+    for (unsigned k = 1; k < pool->thread_count; k++) do_share(pool, &pool->threads[0], k, job);
     await_end(pool);
 }
 
 void pool_run(void *ctx, uint32_t n, morsel_task *fn, void *arg) {
     struct pool *pool = ctx;
     if (n < 2 || pool->thread_count < 2 || n >> TASK_BITS) {
-        for (uint32_t i = 0; i < n; i++)
-            fn(arg, i);
+        for (uint32_t i = 0; i < n; i++) fn(arg, i);
         return;
     }
     run_job(pool, n, fn, arg);
@@ -319,14 +298,11 @@ enum { PAUSES = 64 }; /* some microseconds: most come in time */
 static void await_met(struct pool *pool, const atomic_ullong *met, unsigned long long wanted) {
     struct patience patience = {.seconds = barrier_seconds};
     while (atomic_load_explicit(met, memory_order_acquire) < wanted) {
-        if (patience.turns > PAUSES)
-            sched_yield();
-        if (wait_briefly(&patience))
-            continue;
+        if (patience.turns > PAUSES) sched_yield();
+        if (wait_briefly(&patience)) continue;
         pthread_mutex_lock(&pool->lock);
         atomic_fetch_add(&pool->early, 1);
-        while (atomic_load(met) < wanted)
-            pthread_cond_wait(&pool->came, &pool->lock);
+        while (atomic_load(met) < wanted) pthread_cond_wait(&pool->came, &pool->lock);
         atomic_fetch_sub(&pool->early, 1);
         pthread_mutex_unlock(&pool->lock);
     }
@@ -344,6 +320,5 @@ void pool_barrier(void *ctx, uint32_t n, uint32_t index) {
         pthread_cond_broadcast(&pool->came);
         pthread_mutex_unlock(&pool->lock);
     }
-    for (uint32_t k = 0; k < n; k++)
-        await_met(pool, &pool->threads[k].met, now);
+    for (uint32_t k = 0; k < n; k++) await_met(pool, &pool->threads[k].met, now);
 }

@@ -11,8 +11,7 @@ static const struct morsel_blob_step *writer(const struct morsel_model *network,
 
 /* Steps that only carry values on: to another type, or to another order. */
 static bool carries(const struct morsel_model *network, const struct morsel_blob_step *step) {
-    if (step->kind == MORSEL_STEP_GATHER)
-        return true;
+    if (step->kind == MORSEL_STEP_GATHER) return true;
     const struct morsel_blob_unary *unary = morsel_blob_at(network, step->parameters);
     return step->kind == MORSEL_STEP_UNARY && unary->op == MORSEL_UNARY_IDENTITY;
 }
@@ -23,10 +22,8 @@ bool scores_are_probabilities(const struct morsel_model *network, uint32_t outpu
     const struct morsel_blob_step *step = writer(network, io[output].tensor);
     /* Steps read what earlier ones wrote, so this ends; the count guards it all the same. */
     for (uint32_t i = 0; step && i < header->steps.count; i++) {
-        if (step->kind == MORSEL_STEP_SOFTMAX)
-            return true;
-        if (!carries(network, step))
-            return false;
+        if (step->kind == MORSEL_STEP_SOFTMAX) return true;
+        if (!carries(network, step)) return false;
         step = writer(network, morsel_blob_operand(network, step, 0));
     }
     return false;
@@ -34,20 +31,16 @@ bool scores_are_probabilities(const struct morsel_model *network, uint32_t outpu
 
 bool scores_are_classes(const struct morsel_view *output) {
     for (uint32_t i = 2; i < output->onnx_rank; i++)
-        if (output->onnx_dims[i] != 1)
-            return false;
+        if (output->onnx_dims[i] != 1) return false;
     return output->onnx_rank > 0;
 }
 
 void scores_softmax(float *scores, size_t count) {
     float most = -INFINITY;
     double sum = 0;
-    for (size_t i = 0; i < count; i++)
-        most = scores[i] > most ? scores[i] : most;
-    for (size_t i = 0; i < count; i++)
-        sum += exp((double)scores[i] - (double)most);
-    for (size_t i = 0; i < count; i++)
-        scores[i] = (float)(exp((double)scores[i] - (double)most) / sum);
+    for (size_t i = 0; i < count; i++) most = scores[i] > most ? scores[i] : most;
+    for (size_t i = 0; i < count; i++) sum += exp((double)scores[i] - (double)most);
+    for (size_t i = 0; i < count; i++) scores[i] = (float)(exp((double)scores[i] - (double)most) / sum);
 }
 
 size_t scores_top(const float *scores, size_t count, size_t top, uint32_t *indices) {
@@ -55,23 +48,19 @@ size_t scores_top(const float *scores, size_t count, size_t top, uint32_t *indic
     for (size_t i = 0; i < count; i++) {
         size_t at = have < top ? have++ : top;
         for (; at > 0 && scores[i] > scores[indices[at - 1]]; at--)
-            if (at < top)
-                indices[at] = indices[at - 1];
-        if (at < top)
-            indices[at] = (uint32_t)i;
+            if (at < top) indices[at] = indices[at - 1];
+        if (at < top) indices[at] = (uint32_t)i;
     }
     return have;
 }
 
 size_t scores_rank(const float *scores, size_t count, size_t truth) {
     size_t rank = 0;
-    for (size_t i = 0; i < count; i++)
-        rank += scores[i] > scores[truth] || (i < truth && scores[i] == scores[truth]);
+    for (size_t i = 0; i < count; i++) rank += scores[i] > scores[truth] || (i < truth && scores[i] == scores[truth]);
     return rank;
 }
 
 size_t scores_images(const struct morsel_view *input, const struct morsel_view *output) {
-    if (input->onnx_rank < 2 || output->onnx_rank < 1 || output->onnx_dims[0] != input->onnx_dims[0])
-        return 1;
+    if (input->onnx_rank < 2 || output->onnx_rank < 1 || output->onnx_dims[0] != input->onnx_dims[0]) return 1;
     return input->onnx_dims[0];
 }

@@ -7,14 +7,10 @@
 
 enum npy_type tensor_npy_type(enum morsel_type type) {
     switch (type) {
-    case MORSEL_UINT8:
-        return NPY_UINT8;
-    case MORSEL_INT8:
-        return NPY_INT8;
-    case MORSEL_INT32:
-        return NPY_INT32;
-    case MORSEL_FLOAT32:
-        break;
+    case MORSEL_UINT8: return NPY_UINT8;
+    case MORSEL_INT8: return NPY_INT8;
+    case MORSEL_INT32: return NPY_INT32;
+    case MORSEL_FLOAT32: break;
     }
     return NPY_FLOAT32;
 }
@@ -31,13 +27,10 @@ static bool misfit(const struct npy *array, const struct morsel_view *view, cons
 
 bool tensor_fits(const struct npy *array, const struct morsel_view *view, uint32_t *runs, struct failure *failure) {
     bool same = array->rank == view->onnx_rank;
-    for (uint32_t i = 1; same && i < array->rank; i++)
-        same = array->dims[i] == view->onnx_dims[i];
+    for (uint32_t i = 1; same && i < array->rank; i++) same = array->dims[i] == view->onnx_dims[i];
     *runs = 1;
-    if (!same)
-        return misfit(array, view, " (the first dimension may be a multiple)", failure);
-    if (array->rank == 0)
-        return true;
+    if (!same) return misfit(array, view, " (the first dimension may be a multiple)", failure);
+    if (array->rank == 0) return true;
     if (array->dims[0] == 0 || array->dims[0] % view->onnx_dims[0])
         return misfit(array, view, " (the first dimension may be a multiple, but not 0)", failure);
     *runs = (uint32_t)(array->dims[0] / view->onnx_dims[0]);
@@ -63,8 +56,7 @@ static bool narrow_to_int32(struct npy *array) {
     for (size_t i = 0; i < array->count; i++) {
         int64_t wide;
         memcpy(&wide, data + 8 * i, 8);
-        if (wide < INT32_MIN || wide > INT32_MAX)
-            return false;
+        if (wide < INT32_MIN || wide > INT32_MAX) return false;
         int32_t value = (int32_t)wide;
         memcpy(data + 4 * i, &value, 4);
     }
@@ -75,8 +67,7 @@ static bool narrow_to_int32(struct npy *array) {
 bool tensor_convert(struct npy *array, const struct morsel_view *view, bool *converted, struct failure *failure) {
     bool wide = array->type == NPY_INT64 || array->type == NPY_FLOAT64;
     *converted = false;
-    if (array->type == tensor_npy_type(view->onnx_type))
-        return true;
+    if (array->type == tensor_npy_type(view->onnx_type)) return true;
     if (wide && view->onnx_type == MORSEL_FLOAT32) {
         narrow_to_float(array);
         *converted = true;
@@ -120,19 +111,15 @@ static bool other_type(const struct morsel_view *view, struct failure *failure) 
 }
 
 bool tensor_store(const struct morsel_view *view, const void *values, struct failure *failure) {
-    if (view->onnx_type == MORSEL_FLOAT32)
-        return library_failed(view, morsel_quantize(view, values), failure);
-    if (view->onnx_type != view->type)
-        return other_type(view, failure);
+    if (view->onnx_type == MORSEL_FLOAT32) return library_failed(view, morsel_quantize(view, values), failure);
+    if (view->onnx_type != view->type) return other_type(view, failure);
     permute(view, model_type_bytes(view->type), values, view->data, true);
     return true;
 }
 
 bool tensor_load(const struct morsel_view *view, void *values, struct failure *failure) {
-    if (view->onnx_type == MORSEL_FLOAT32)
-        return library_failed(view, morsel_dequantize(view, values), failure);
-    if (view->onnx_type != view->type)
-        return other_type(view, failure);
+    if (view->onnx_type == MORSEL_FLOAT32) return library_failed(view, morsel_dequantize(view, values), failure);
+    if (view->onnx_type != view->type) return other_type(view, failure);
     permute(view, model_type_bytes(view->type), view->data, values, false);
     return true;
 }

@@ -24,14 +24,12 @@ struct binder {
 
 static int64_t symbol_number(const struct symbols *symbols, const char *name) {
     for (size_t i = 0; name && i < symbols->count; i++)
-        if (!strcmp(symbols->names[i], name))
-            return symbols->numbers[i];
+        if (!strcmp(symbols->names[i], name)) return symbols->numbers[i];
     return -1;
 }
 
 static void set_symbol(struct symbols *symbols, const char *name, int64_t number) {
-    if (symbol_number(symbols, name) >= 0)
-        return;
+    if (symbol_number(symbols, name) >= 0) return;
     symbols->names[symbols->count] = name;
     symbols->numbers[symbols->count++] = number;
 }
@@ -42,14 +40,11 @@ static const char *input_text(const struct onnx_value *value, char *text, size_t
     size_t used = (size_t)snprintf(text, size, "[");
     for (int i = 0; i < value->shape.rank && used < size; i++) {
         int n;
-        if (value->shape.dims[i] >= 0)
-            n = snprintf(text + used, size - used, "%s%" PRId64, i ? "," : "", value->shape.dims[i]);
-        else
-            n = snprintf(text + used, size - used, "%s%.32s", i ? "," : "", declared->symbols[i] ? declared->symbols[i] : "?");
+        if (value->shape.dims[i] >= 0) n = snprintf(text + used, size - used, "%s%" PRId64, i ? "," : "", value->shape.dims[i]);
+        else n = snprintf(text + used, size - used, "%s%.32s", i ? "," : "", declared->symbols[i] ? declared->symbols[i] : "?");
         used += n > 0 ? (size_t)n : 0;
     }
-    if (used < size)
-        snprintf(text + used, size - used, "]");
+    if (used < size) snprintf(text + used, size - used, "]");
     return text;
 }
 
@@ -68,8 +63,7 @@ static const char *list_inputs(const struct onnx_graph *graph, char *text, size_
 
 static bool bind_dim(struct binder *b, const struct onnx_binding *binding) {
     char inputs[600];
-    if (binding->shape.rank != 1 || binding->shape.dims[0] < 1)
-        return FAIL(b, "dimension '%s' needs one number, 1 or more", binding->name);
+    if (binding->shape.rank != 1 || binding->shape.dims[0] < 1) return FAIL(b, "dimension '%s' needs one number, 1 or more", binding->name);
     for (size_t i = 0; i < b->graph->input_count; i++) {
         struct onnx_declared *input = onnx_declared(b->graph->inputs[i]);
         for (int d = 0; d < input->shape.rank; d++)
@@ -83,26 +77,21 @@ static bool bind_dim(struct binder *b, const struct onnx_binding *binding) {
 
 static struct onnx_value *find_input(const struct onnx_graph *graph, const char *name) {
     for (size_t i = 0; i < graph->input_count; i++)
-        if (!strcmp(graph->inputs[i]->name, name))
-            return graph->inputs[i];
+        if (!strcmp(graph->inputs[i]->name, name)) return graph->inputs[i];
     return NULL;
 }
 
 static bool bind_shape(struct binder *b, const struct onnx_binding *binding) {
     char inputs[600];
     struct onnx_value *value = find_input(b->graph, binding->name);
-    if (!value)
-        return FAIL(b, "no input is named '%s'; the inputs are %s", binding->name, list_inputs(b->graph, inputs, sizeof inputs));
-    if (onnx_elements(&binding->shape) < 1)
-        return FAIL(b, "the shape given for input '%s' needs dimensions of 1 or more", value->name);
+    if (!value) return FAIL(b, "no input is named '%s'; the inputs are %s", binding->name, list_inputs(b->graph, inputs, sizeof inputs));
+    if (onnx_elements(&binding->shape) < 1) return FAIL(b, "the shape given for input '%s' needs dimensions of 1 or more", value->name);
     if (value->shape.rank >= 0 && value->shape.rank != binding->shape.rank)
         return FAIL(b, "input '%s' has %d dimensions, the shape given for it %d", value->name, value->shape.rank, binding->shape.rank);
     const struct onnx_declared *declared = onnx_declared(value);
     for (int d = 0; d < value->shape.rank; d++) {
-        if (value->shape.dims[d] >= 0 && value->shape.dims[d] != binding->shape.dims[d])
-            b->graph->memory->rebound = true;
-        if (value->shape.dims[d] < 0 && declared->symbols[d])
-            set_symbol(&b->symbols, declared->symbols[d], binding->shape.dims[d]);
+        if (value->shape.dims[d] >= 0 && value->shape.dims[d] != binding->shape.dims[d]) b->graph->memory->rebound = true;
+        if (value->shape.dims[d] < 0 && declared->symbols[d]) set_symbol(&b->symbols, declared->symbols[d], binding->shape.dims[d]);
     }
     value->shape = binding->shape;
     return true;
@@ -114,10 +103,8 @@ static void bind_batch(struct binder *b, int64_t batch) {
     for (size_t i = 0; i < b->graph->input_count; i++) {
         struct onnx_value *value = b->graph->inputs[i];
         const char *symbol = onnx_declared(value)->symbols[0];
-        if (value->shape.rank < 1 || value->shape.dims[0] >= 0 || symbol_number(&b->symbols, symbol) >= 0)
-            continue;
-        if (symbol)
-            set_symbol(&b->symbols, symbol, batch);
+        if (value->shape.rank < 1 || value->shape.dims[0] >= 0 || symbol_number(&b->symbols, symbol) >= 0) continue;
+        if (symbol) set_symbol(&b->symbols, symbol, batch);
         value->shape.dims[0] = batch;
         used = true;
         onnx_notice(b->report, "input '%s': its free first dimension%s%s%s is taken as the batch, %" PRId64 "%s%s", value->name,
@@ -131,28 +118,24 @@ static void bind_batch(struct binder *b, int64_t batch) {
 
 static void apply_symbols(const struct symbols *symbols, struct onnx_shape *shape, const char *const *names) {
     for (int d = 0; d < shape->rank; d++)
-        if (shape->dims[d] < 0)
-            shape->dims[d] = symbol_number(symbols, names[d]);
+        if (shape->dims[d] < 0) shape->dims[d] = symbol_number(symbols, names[d]);
 }
 
 static bool check_input(struct binder *b, const struct onnx_value *value) {
     char shape[200];
-    if (!onnx_type_bytes(value->type))
-        return FAIL(b, "input '%s' is not a tensor of numbers", value->name);
+    if (!onnx_type_bytes(value->type)) return FAIL(b, "input '%s' is not a tensor of numbers", value->name);
     if (value->shape.rank < 0)
         return FAIL(b, "input '%s' has no shape in the file; give one with --shape %s=...", value->name, value->name);
     const struct onnx_declared *declared = (const struct onnx_declared *)value;
     for (int d = 0; d < value->shape.rank; d++) {
-        if (value->shape.dims[d] >= 0)
-            continue;
+        if (value->shape.dims[d] >= 0) continue;
         input_text(value, shape, sizeof shape);
         if (declared->symbols[d])
             return FAIL(b, "input '%s' %s: dimension '%s' is free; give it with --dim %s=NUMBER or --shape %s=...", value->name, shape,
                         declared->symbols[d], declared->symbols[d], value->name);
         return FAIL(b, "input '%s' %s: dimension %d is free; give it with --shape %s=...", value->name, shape, d, value->name);
     }
-    if (onnx_elements(&value->shape) < 0)
-        return FAIL(b, "input '%s' %s is too large", value->name, input_text(value, shape, sizeof shape));
+    if (onnx_elements(&value->shape) < 0) return FAIL(b, "input '%s' %s is too large", value->name, input_text(value, shape, sizeof shape));
     return true;
 }
 
@@ -167,13 +150,11 @@ bool onnx_bind(struct onnx_graph *graph, const struct onnx_binding *bindings, si
     struct binder b = {graph, {0}, report, error, error_size};
     make_symbols(&b);
     for (size_t i = 0; i < count; i++)
-        if (!(bindings[i].is_dim ? bind_dim(&b, &bindings[i]) : bind_shape(&b, &bindings[i])))
-            return false;
+        if (!(bindings[i].is_dim ? bind_dim(&b, &bindings[i]) : bind_shape(&b, &bindings[i]))) return false;
     bind_batch(&b, batch > 0 ? batch : 1);
     for (size_t i = 0; i < graph->input_count; i++) {
         apply_symbols(&b.symbols, &graph->inputs[i]->shape, onnx_declared(graph->inputs[i])->symbols);
-        if (!check_input(&b, graph->inputs[i]))
-            return false;
+        if (!check_input(&b, graph->inputs[i])) return false;
     }
     for (size_t i = 0; i < graph->value_count; i++)
         if (!graph->values[i]->is_input)

@@ -16,8 +16,7 @@ struct place {
 };
 
 static bool read_number(const char *text, uint64_t *number) {
-    if (*text < '0' || *text > '9')
-        return false;
+    if (*text < '0' || *text > '9') return false;
     char *end;
     errno = 0;
     *number = strtoull(text, &end, 10);
@@ -28,12 +27,9 @@ static bool read_place(const Onnx__Tensor *tensor, struct place *place, char *er
     for (size_t i = 0; i < tensor->n_external_data; i++) {
         const char *key = tensor->external_data[i]->key, *value = tensor->external_data[i]->value;
         bool good = true;
-        if (!strcmp(key, "location"))
-            place->location = value;
-        else if (!strcmp(key, "offset"))
-            good = read_number(value, &place->offset);
-        else if (!strcmp(key, "length"))
-            good = place->has_length = read_number(value, &place->length);
+        if (!strcmp(key, "location")) place->location = value;
+        else if (!strcmp(key, "offset")) good = read_number(value, &place->offset);
+        else if (!strcmp(key, "length")) good = place->has_length = read_number(value, &place->length);
         if (!good)
             return onnx_fail(error, error_size, "tensor '%s': external data has %s '%.40s', which is no number", tensor->name, key, value);
     }
@@ -44,18 +40,15 @@ static bool read_place(const Onnx__Tensor *tensor, struct place *place, char *er
 
 static bool climbs(const char *location) {
     for (const char *part = location; part; part = strchr(part, '/'), part = part ? part + 1 : NULL)
-        if (part[0] == '.' && part[1] == '.' && (!part[2] || part[2] == '/'))
-            return true;
+        if (part[0] == '.' && part[1] == '.' && (!part[2] || part[2] == '/')) return true;
     return false;
 }
 
 /* The real path of the file, malloc'ed, if it lies inside the folder also after symbolic links. */
 static char *resolve(const Onnx__Tensor *tensor, const char *folder, const char *location, char *error, size_t error_size) {
     char *path = NULL, *root = realpath(folder, NULL), *real = NULL;
-    if (asprintf(&path, "%s%s", folder, location) < 0)
-        path = NULL;
-    if (path && root)
-        real = realpath(path, NULL);
+    if (asprintf(&path, "%s%s", folder, location) < 0) path = NULL;
+    if (path && root) real = realpath(path, NULL);
     size_t length = root ? strlen(root) : 0;
     if (!real)
         onnx_fail(error, error_size, "tensor '%s': its external data file '%.100s' cannot be found beside the model: %s", tensor->name,
@@ -78,8 +71,7 @@ static void *read_piece(struct onnx_graph *graph, const Onnx__Tensor *tensor, co
     bool regular = !stat(path, &info) && S_ISREG(info.st_mode); /* asked first: opening a pipe would wait */
     FILE *file = regular ? fopen(path, "rb") : NULL;
     void *data = NULL;
-    if (!file)
-        onnx_fail(error, error_size, "tensor '%s': its external data file '%.100s' cannot be read", tensor->name, place->location);
+    if (!file) onnx_fail(error, error_size, "tensor '%s': its external data file '%.100s' cannot be read", tensor->name, place->location);
     else if (place->offset > (uint64_t)info.st_size || size > (uint64_t)info.st_size - place->offset)
         onnx_fail(error, error_size,
                   "tensor '%s': external data file '%.100s' has %" PRId64 " bytes, but %zu bytes from %" PRIu64 " on are asked for",
@@ -90,19 +82,16 @@ static void *read_piece(struct onnx_graph *graph, const Onnx__Tensor *tensor, co
         onnx_fail(error, error_size, "tensor '%s': its external data file '%.100s' cannot be read", tensor->name, place->location);
         data = NULL;
     }
-    if (file)
-        fclose(file);
+    if (file) fclose(file);
     return data;
 }
 
 /* The graph knows which files it was read from. Few are, and tensors of one file follow each other. */
 static void remember(struct onnx_graph *graph, const char *path) {
     for (size_t i = graph->file_count; i-- > 0;)
-        if (!strcmp(graph->files[i], path))
-            return;
+        if (!strcmp(graph->files[i], path)) return;
     const char **files = onnx_alloc(graph, (graph->file_count + 1) * sizeof *files);
-    if (graph->file_count)
-        memcpy(files, graph->files, graph->file_count * sizeof *files);
+    if (graph->file_count) memcpy(files, graph->files, graph->file_count * sizeof *files);
     files[graph->file_count++] = onnx_text(graph, "%s", path);
     graph->files = files;
 }
@@ -110,8 +99,7 @@ static void remember(struct onnx_graph *graph, const char *path) {
 void *onnx_read_external(struct onnx_graph *graph, const Onnx__Tensor *tensor, const char *folder, size_t size, char *error,
                          size_t error_size) {
     struct place place = {0};
-    if (!read_place(tensor, &place, error, error_size))
-        return NULL;
+    if (!read_place(tensor, &place, error, error_size)) return NULL;
     if (place.location[0] == '/' || strchr(place.location, '\\') || climbs(place.location)) {
         onnx_fail(error, error_size, "tensor '%s': its external data file '%.100s' must lie in the model's folder", tensor->name,
                   place.location);
@@ -123,8 +111,7 @@ void *onnx_read_external(struct onnx_graph *graph, const Onnx__Tensor *tensor, c
     }
     char *path = resolve(tensor, folder, place.location, error, error_size);
     void *data = path ? read_piece(graph, tensor, path, &place, size, error, error_size) : NULL;
-    if (data)
-        remember(graph, path);
+    if (data) remember(graph, path);
     free(path);
     return data;
 }

@@ -10,8 +10,7 @@ enum { MOST_FOLDED_ONCE = 64 << 20, MOST_FOLDED_WORK = 1 << 28 };
 
 bool onnx_spend(struct onnx_context *c, size_t elements) {
     struct onnx_memory *memory = c->graph->memory;
-    if (elements > MOST_FOLDED_WORK - memory->folded_work)
-        return false;
+    if (elements > MOST_FOLDED_WORK - memory->folded_work) return false;
     memory->folded_work += elements;
     return true;
 }
@@ -21,11 +20,9 @@ struct onnx_tensor *onnx_out_constant(struct onnx_context *c, int i) {
     struct onnx_value *value = i < c->node->output_count ? c->node->outputs[i] : NULL;
     size_t width = value ? onnx_type_bytes(value->type) : 0;
     int64_t count = value ? onnx_elements(&value->shape) : -1;
-    if (!width || count < 0 || (uint64_t)count > MOST_FOLDED_ONCE / width)
-        return NULL;
+    if (!width || count < 0 || (uint64_t)count > MOST_FOLDED_ONCE / width) return NULL;
     size_t bytes = (size_t)count * width;
-    if (bytes > MOST_FOLDED_BYTES - memory->folded_bytes || !onnx_spend(c, (size_t)count))
-        return NULL;
+    if (bytes > MOST_FOLDED_BYTES - memory->folded_bytes || !onnx_spend(c, (size_t)count)) return NULL;
     memory->folded_bytes += bytes;
     struct onnx_tensor *tensor = onnx_alloc(c->graph, sizeof *tensor);
     *tensor = (struct onnx_tensor){value->type, value->shape, (size_t)count, onnx_alloc(c->graph, bytes)};
@@ -52,12 +49,9 @@ void onnx_broadcast_strides(const struct onnx_shape *from, const struct onnx_sha
 
 void onnx_advance(const struct onnx_shape *shape, int64_t *index, int operands, const int64_t (*strides)[ONNX_MAX_RANK], int64_t *at) {
     for (int d = shape->rank - 1; d >= 0; d--) {
-        for (int k = 0; k < operands; k++)
-            at[k] += strides[k][d];
-        if (++index[d] < shape->dims[d])
-            return;
-        for (int k = 0; k < operands; k++)
-            at[k] -= strides[k][d] * shape->dims[d];
+        for (int k = 0; k < operands; k++) at[k] += strides[k][d];
+        if (++index[d] < shape->dims[d]) return;
+        for (int k = 0; k < operands; k++) at[k] -= strides[k][d] * shape->dims[d];
         index[d] = 0;
     }
 }
@@ -84,8 +78,7 @@ bool onnx_is_integer(enum onnx_type type) {
 
 void onnx_store_integer(struct onnx_tensor *tensor, size_t i, int64_t value) {
     uint64_t bits = (uint64_t)value;
-    if (tensor->type == ONNX_BOOL)
-        bits = bits != 0;
+    if (tensor->type == ONNX_BOOL) bits = bits != 0;
     if (onnx_is_float(tensor->type)) {
         onnx_store_number(tensor, i, (double)value);
         return;
@@ -95,8 +88,6 @@ void onnx_store_integer(struct onnx_tensor *tensor, size_t i, int64_t value) {
 }
 
 void onnx_store_number(struct onnx_tensor *tensor, size_t i, double value) {
-    if (tensor->type == ONNX_FLOAT)
-        ((float *)tensor->data)[i] = (float)value;
-    else
-        ((double *)tensor->data)[i] = value;
+    if (tensor->type == ONNX_FLOAT) ((float *)tensor->data)[i] = (float)value;
+    else ((double *)tensor->data)[i] = value;
 }

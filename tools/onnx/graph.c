@@ -19,11 +19,9 @@ struct onnx_block {
 };
 
 static struct onnx_block *add_block(struct onnx_memory *memory, size_t room) {
-    if (room > SIZE_MAX - sizeof(struct onnx_block))
-        return NULL;
+    if (room > SIZE_MAX - sizeof(struct onnx_block)) return NULL;
     struct onnx_block *block = calloc(1, sizeof *block + room);
-    if (!block)
-        return NULL;
+    if (!block) return NULL;
     block->room = room;
     block->next = memory->blocks;
     memory->blocks = block;
@@ -32,26 +30,21 @@ static struct onnx_block *add_block(struct onnx_memory *memory, size_t room) {
 
 void *onnx_try_alloc(struct onnx_graph *graph, size_t bytes) {
     struct onnx_memory *memory = graph->memory;
-    if (bytes > SIZE_MAX - 16)
-        return NULL;
+    if (bytes > SIZE_MAX - 16) return NULL;
     size_t size = (bytes + 15) & ~(size_t)15;
-    if (!size)
-        size = 16;
+    if (!size) size = 16;
     struct onnx_block *block = memory->blocks;
     if (size > BLOCK_BYTES / 4) {
         struct onnx_block *own = calloc(1, sizeof *own + size);
-        if (!own)
-            return NULL;
+        if (!own) return NULL;
         own->room = own->used = size;
         /* Behind the first block, which stays the one that small pieces are cut from. */
         own->next = block ? block->next : NULL;
         *(block ? &block->next : &memory->blocks) = own;
         return own->bytes;
     }
-    if (!block || block->room - block->used < size)
-        block = add_block(memory, BLOCK_BYTES);
-    if (!block)
-        return NULL;
+    if (!block || block->room - block->used < size) block = add_block(memory, BLOCK_BYTES);
+    if (!block) return NULL;
     block->used += size;
     return block->bytes + block->used - size;
 }
@@ -63,16 +56,14 @@ static void out_of_memory(void) {
 
 void *onnx_alloc(struct onnx_graph *graph, size_t bytes) {
     void *memory = onnx_try_alloc(graph, bytes);
-    if (!memory)
-        out_of_memory();
+    if (!memory) out_of_memory();
     return memory;
 }
 
 struct onnx_graph *onnx_new_graph(Onnx__Model *model) {
     struct onnx_graph *graph = calloc(1, sizeof *graph);
     struct onnx_memory *memory = calloc(1, sizeof *memory);
-    if (!graph || !memory)
-        out_of_memory();
+    if (!graph || !memory) out_of_memory();
     graph->memory = memory;
     memory->model = model;
     return graph;
@@ -80,8 +71,7 @@ struct onnx_graph *onnx_new_graph(Onnx__Model *model) {
 
 void onnx_keep(struct onnx_graph *graph, void *memory) {
     struct onnx_block *block = add_block(graph->memory, 0);
-    if (!block)
-        out_of_memory();
+    if (!block) out_of_memory();
     block->adopted = memory;
 }
 
@@ -92,23 +82,20 @@ char *onnx_text(struct onnx_graph *graph, const char *format, ...) {
     int length = vsnprintf(NULL, 0, format, args);
     va_end(args);
     char *text = onnx_alloc(graph, length < 0 ? 1 : (size_t)length + 1);
-    if (length >= 0)
-        vsnprintf(text, (size_t)length + 1, format, again);
+    if (length >= 0) vsnprintf(text, (size_t)length + 1, format, again);
     va_end(again);
     return text;
 }
 
 void onnx_free(struct onnx_graph *graph) {
-    if (!graph)
-        return;
+    if (!graph) return;
     struct onnx_memory *memory = graph->memory;
     for (struct onnx_block *block = memory->blocks, *next; block; block = next) {
         next = block->next;
         free(block->adopted);
         free(block);
     }
-    if (memory->model)
-        onnx__model__free_unpacked(memory->model, NULL);
+    if (memory->model) onnx__model__free_unpacked(memory->model, NULL);
     free(memory->names.slots);
     free(graph->values);
     free(memory);
@@ -117,23 +104,20 @@ void onnx_free(struct onnx_graph *graph) {
 
 static size_t hash_name(const char *name) {
     uint64_t h = 14695981039346656037u; /* FNV-1a */
-    for (; *name; name++)
-        h = (h ^ (unsigned char)*name) * 1099511628211u;
+    for (; *name; name++) h = (h ^ (unsigned char)*name) * 1099511628211u;
     return (size_t)(h ^ h >> 32);
 }
 
 /* The slot where the name is or would be; the table is never full. */
 static struct onnx_value **slot_of(const struct onnx_names *names, const char *name) {
     size_t i = hash_name(name) & (names->slot_count - 1);
-    while (names->slots[i] && strcmp(names->slots[i]->name, name))
-        i = (i + 1) & (names->slot_count - 1);
+    while (names->slots[i] && strcmp(names->slots[i]->name, name)) i = (i + 1) & (names->slot_count - 1);
     return &names->slots[i];
 }
 
 static void enter_names(struct onnx_graph *graph) {
     struct onnx_names *names = &graph->memory->names;
-    for (size_t i = 0; i < graph->value_count; i++)
-        *slot_of(names, graph->values[i]->name) = graph->values[i];
+    for (size_t i = 0; i < graph->value_count; i++) *slot_of(names, graph->values[i]->name) = graph->values[i];
     names->used = graph->value_count;
 }
 
@@ -142,8 +126,7 @@ static void grow_names(struct onnx_graph *graph) {
     names->slot_count = names->slot_count ? names->slot_count * 2 : 256;
     free(names->slots);
     names->slots = calloc(names->slot_count, sizeof *names->slots);
-    if (!names->slots)
-        out_of_memory();
+    if (!names->slots) out_of_memory();
     enter_names(graph);
 }
 
@@ -155,15 +138,12 @@ struct onnx_value *onnx_find(const struct onnx_graph *graph, const char *name) {
 struct onnx_value *onnx_named(struct onnx_graph *graph, const char *name) {
     struct onnx_memory *memory = graph->memory;
     struct onnx_value *value = onnx_find(graph, name);
-    if (value)
-        return value;
-    if (memory->names.used * 2 >= memory->names.slot_count)
-        grow_names(graph);
+    if (value) return value;
+    if (memory->names.used * 2 >= memory->names.slot_count) grow_names(graph);
     if (graph->value_count == memory->value_room) {
         memory->value_room = memory->value_room ? memory->value_room * 2 : 256;
         struct onnx_value **values = realloc(graph->values, memory->value_room * sizeof(void *));
-        if (!values)
-            out_of_memory();
+        if (!values) out_of_memory();
         graph->values = values;
     }
     struct onnx_declared *made = onnx_alloc(graph, sizeof *made);
@@ -188,26 +168,21 @@ void onnx_keep_values(struct onnx_graph *graph, bool (*keep)(const struct onnx_v
     struct onnx_names *names = &graph->memory->names;
     size_t kept = 0;
     for (size_t i = 0; i < graph->value_count; i++)
-        if (keep(graph->values[i]))
-            graph->values[kept++] = graph->values[i];
+        if (keep(graph->values[i])) graph->values[kept++] = graph->values[i];
     graph->value_count = kept;
-    if (names->slot_count)
-        memset(names->slots, 0, names->slot_count * sizeof *names->slots);
+    if (names->slot_count) memset(names->slots, 0, names->slot_count * sizeof *names->slots);
     enter_names(graph);
 }
 
 int64_t onnx_elements(const struct onnx_shape *shape) {
-    if (shape->rank < 0 || shape->rank > ONNX_MAX_RANK)
-        return -1;
+    if (shape->rank < 0 || shape->rank > ONNX_MAX_RANK) return -1;
     int64_t product = 1; /* of the dimensions that are not 0: strides stay in bounds too */
     bool empty = false;
     for (int i = 0; i < shape->rank; i++) {
         int64_t dim = shape->dims[i];
-        if (dim < 0 || dim > MOST_ELEMENTS)
-            return -1;
+        if (dim < 0 || dim > MOST_ELEMENTS) return -1;
         empty = empty || !dim;
-        if (dim && product > MOST_ELEMENTS / dim)
-            return -1;
+        if (dim && product > MOST_ELEMENTS / dim) return -1;
         product *= dim ? dim : 1;
     }
     return empty ? 0 : product;
@@ -219,9 +194,9 @@ size_t onnx_type_bytes(enum onnx_type type) {
 }
 
 const char *onnx_type_name(int type) {
-    static const char *const names[] = {"unknown", "float",  "uint8",  "int8",   "uint16", "int16",      "int32",     "int64",
-                                        "string",  "bool",   "float16", "double", "uint32", "uint64",     "complex64", "complex128",
-                                        "bfloat16", "float8", "float8", "float8", "float8", "uint4", "int4", "float4"};
+    static const char *const names[] = {"unknown",  "float",  "uint8",   "int8",   "uint16", "int16",  "int32",     "int64",
+                                        "string",   "bool",   "float16", "double", "uint32", "uint64", "complex64", "complex128",
+                                        "bfloat16", "float8", "float8",  "float8", "float8", "uint4",  "int4",      "float4"};
     return type >= 0 && (size_t)type < sizeof names / sizeof *names ? names[type] : "unknown";
 }
 
@@ -238,12 +213,9 @@ double onnx_number(const struct onnx_tensor *tensor, size_t i) {
 
 /* Towards zero; what is out of range becomes the nearest number in it, and no number becomes 0. */
 static int64_t truncate_number(double x) {
-    if (x != x)
-        return 0;
-    if (x >= 9223372036854775808.0)
-        return INT64_MAX;
-    if (x < -9223372036854775808.0)
-        return INT64_MIN;
+    if (x != x) return 0;
+    if (x >= 9223372036854775808.0) return INT64_MAX;
+    if (x < -9223372036854775808.0) return INT64_MIN;
     return (int64_t)x;
 }
 

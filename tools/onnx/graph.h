@@ -17,12 +17,24 @@
 
 /* The numbers of TensorProto.DataType. */
 enum onnx_type {
-    ONNX_UNKNOWN = 0, ONNX_FLOAT = 1, ONNX_UINT8 = 2, ONNX_INT8 = 3, ONNX_UINT16 = 4, ONNX_INT16 = 5, ONNX_INT32 = 6, ONNX_INT64 = 7,
-    ONNX_STRING = 8, ONNX_BOOL = 9, ONNX_FLOAT16 = 10, ONNX_DOUBLE = 11, ONNX_UINT32 = 12, ONNX_UINT64 = 13
+    ONNX_UNKNOWN = 0,
+    ONNX_FLOAT = 1,
+    ONNX_UINT8 = 2,
+    ONNX_INT8 = 3,
+    ONNX_UINT16 = 4,
+    ONNX_INT16 = 5,
+    ONNX_INT32 = 6,
+    ONNX_INT64 = 7,
+    ONNX_STRING = 8,
+    ONNX_BOOL = 9,
+    ONNX_FLOAT16 = 10,
+    ONNX_DOUBLE = 11,
+    ONNX_UINT32 = 12,
+    ONNX_UINT64 = 13
 };
 
 struct onnx_shape {
-    int rank; /* -1: not known */
+    int rank;                    /* -1: not known */
     int64_t dims[ONNX_MAX_RANK]; /* -1: not known */
 };
 
@@ -78,20 +90,23 @@ struct onnx_graph {
     const char *name;     /* of the file, without folder and ending */
     const char *producer; /* "pytorch 2.1" */
     int64_t ir_version;
-    int opset;            /* of ai.onnx */
-    bool floats_meant;    /* layers with float weights are to run in float, even where nothing is quantized */
+    int opset;         /* of ai.onnx */
+    bool floats_meant; /* layers with float weights are to run in float, even where nothing is quantized */
     size_t value_count, node_count, input_count, output_count;
     struct onnx_value **values;
     struct onnx_node **nodes;
     struct onnx_value **inputs;
     struct onnx_value **outputs;
     size_t file_count;
-    const char **files;   /* with weights, beside the file itself: real paths */
+    const char **files; /* with weights, beside the file itself: real paths */
     struct onnx_memory *memory;
 };
 
 /* Notices and refusals collected along the way; printed or put into JSON by the verb. */
-struct onnx_refusal { const char *node, *op, *shapes, *why; int opset; };
+struct onnx_refusal {
+    const char *node, *op, *shapes, *why;
+    int opset;
+};
 struct onnx_report {
     size_t notice_count, refusal_count;
     char **notices;
@@ -99,7 +114,11 @@ struct onnx_report {
 };
 
 /* A dimension or shape given by the user: --dim batch=1, --shape input=1,3,32,32. */
-struct onnx_binding { const char *name; struct onnx_shape shape; /* rank 1 for --dim */ bool is_dim; };
+struct onnx_binding {
+    const char *name;
+    struct onnx_shape shape; /* rank 1 for --dim */
+    bool is_dim;
+};
 
 /* Reads a file (external data only beside it, inside its folder). NULL: `error` says why (one line, no file name). */
 struct onnx_graph *onnx_load(const char *path, char *error, size_t error_size);

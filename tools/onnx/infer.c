@@ -19,8 +19,7 @@ const struct onnx_shape *onnx_in(const struct onnx_context *c, int i) {
 }
 
 bool onnx_out(struct onnx_context *c, int i, const struct onnx_shape *shape) {
-    if (i >= c->node->output_count || !c->node->outputs[i])
-        return true;
+    if (i >= c->node->output_count || !c->node->outputs[i]) return true;
     if (onnx_elements(shape) < 0) {
         char text[128];
         return onnx_bad(c, "its output would have the impossible shape %s", onnx_shape_text(shape, text, sizeof text));
@@ -30,13 +29,11 @@ bool onnx_out(struct onnx_context *c, int i, const struct onnx_shape *shape) {
 }
 
 void onnx_out_type(struct onnx_context *c, int i, enum onnx_type type) {
-    if (i < c->node->output_count && c->node->outputs[i])
-        c->node->outputs[i]->type = type;
+    if (i < c->node->output_count && c->node->outputs[i]) c->node->outputs[i]->type = type;
 }
 
 bool onnx_axis(struct onnx_context *c, int64_t axis, int rank, int *out) {
-    if (axis < -rank || axis >= rank)
-        return onnx_bad(c, "axis %lld does not exist in %d dimensions", (long long)axis, rank);
+    if (axis < -rank || axis >= rank) return onnx_bad(c, "axis %lld does not exist in %d dimensions", (long long)axis, rank);
     *out = (int)(axis < 0 ? axis + rank : axis);
     return true;
 }
@@ -44,20 +41,16 @@ bool onnx_axis(struct onnx_context *c, int64_t axis, int rank, int *out) {
 int onnx_list(struct onnx_context *c, const char *attribute, int input, int from_input, int64_t *out, int max) {
     if (c->node->opset < from_input) {
         int count = onnx_attribute_ints(c->node, attribute, out, max);
-        if (count > max)
-            return onnx_bad(c, "attribute '%s' has %d numbers; %d are the most", attribute, count, max), -2;
+        if (count > max) return onnx_bad(c, "attribute '%s' has %d numbers; %d are the most", attribute, count, max), -2;
         return count < 0 ? 0 : count;
     }
     const struct onnx_value *value = onnx_input(c->node, input);
-    if (!value)
-        return 0;
+    if (!value) return 0;
     const struct onnx_tensor *list = value->constant;
-    if (!list)
-        return -1;
+    if (!list) return -1;
     if (list->shape.rank > 1 || list->count > (size_t)max || !onnx_is_integer(list->type))
         return onnx_bad(c, "input '%s' must be a list of at most %d integers", attribute, max), -2;
-    for (size_t i = 0; i < list->count; i++)
-        out[i] = onnx_integer(list, i);
+    for (size_t i = 0; i < list->count; i++) out[i] = onnx_integer(list, i);
     return (int)list->count;
 }
 
@@ -113,12 +106,9 @@ static bool check_counts(struct onnx_context *c, const struct onnx_operator *op)
     if (node->opset > op->until)
         return onnx_bad(c, "the operator exists up to opset %d only, the model uses opset %d", op->until, node->opset);
     for (int i = 0; i < op->min_inputs; i++)
-        if (!onnx_input(node, i))
-            return onnx_bad(c, "input %d is missing", i);
-    if (node->input_count > op->max_inputs)
-        return onnx_bad(c, "it has %d inputs; %d are the most", node->input_count, op->max_inputs);
-    if (node->output_count > op->max_outputs)
-        return onnx_bad(c, "it has %d outputs; %d are the most", node->output_count, op->max_outputs);
+        if (!onnx_input(node, i)) return onnx_bad(c, "input %d is missing", i);
+    if (node->input_count > op->max_inputs) return onnx_bad(c, "it has %d inputs; %d are the most", node->input_count, op->max_inputs);
+    if (node->output_count > op->max_outputs) return onnx_bad(c, "it has %d outputs; %d are the most", node->output_count, op->max_outputs);
     return true;
 }
 
@@ -133,15 +123,13 @@ static bool check_readable(struct onnx_context *c) {
 
 static bool inputs_known(const struct onnx_node *node) {
     for (int i = 0; i < node->input_count; i++)
-        if (node->inputs[i] && (onnx_elements(&node->inputs[i]->shape) < 0 || !node->inputs[i]->type))
-            return false;
+        if (node->inputs[i] && (onnx_elements(&node->inputs[i]->shape) < 0 || !node->inputs[i]->type)) return false;
     return true;
 }
 
 static bool inputs_constant(const struct onnx_node *node) {
     for (int i = 0; i < node->input_count; i++)
-        if (node->inputs[i] && !node->inputs[i]->constant)
-            return false;
+        if (node->inputs[i] && !node->inputs[i]->constant) return false;
     return true;
 }
 
@@ -156,21 +144,15 @@ static void forget_outputs(struct onnx_node *node) {
 /* False: the node is malformed. */
 static bool infer_known(struct onnx_context *c, const struct onnx_operator *op) {
     struct onnx_node *node = c->node;
-    if (!check_counts(c, op))
-        return false;
+    if (!check_counts(c, op)) return false;
+    for (int i = 0; i < node->output_count; i++) onnx_out_type(c, i, output_type(node, op));
+    if (!inputs_known(node)) return true;
+    if (!op->infer(c)) return false;
     for (int i = 0; i < node->output_count; i++)
-        onnx_out_type(c, i, output_type(node, op));
-    if (!inputs_known(node))
-        return true;
-    if (!op->infer(c))
-        return false;
-    for (int i = 0; i < node->output_count; i++)
-        if (node->outputs[i] && onnx_elements(&node->outputs[i]->shape) < 0)
-            return true;
+        if (node->outputs[i] && onnx_elements(&node->outputs[i]->shape) < 0) return true;
     /* The shape of a value is known although the value is not. */
     bool needs_no_data = op->fold == onnx_fold_shape_of || op->fold == onnx_fold_size_of;
-    if (op->fold && (needs_no_data || inputs_constant(node)))
-        op->fold(c);
+    if (op->fold && (needs_no_data || inputs_constant(node))) op->fold(c);
     return true;
 }
 
@@ -178,13 +160,10 @@ static bool infer_known(struct onnx_context *c, const struct onnx_operator *op) 
 static void take_declared(const struct onnx_graph *graph, struct onnx_node *node) {
     for (int i = 0; i < node->output_count; i++) {
         struct onnx_value *value = node->outputs[i];
-        if (!value)
-            continue;
+        if (!value) continue;
         const struct onnx_declared *declared = onnx_declared(value);
-        if (!value->type)
-            value->type = declared->type;
-        if (value->shape.rank < 0 && !graph->memory->rebound && onnx_elements(&declared->shape) >= 0)
-            value->shape = declared->shape;
+        if (!value->type) value->type = declared->type;
+        if (value->shape.rank < 0 && !graph->memory->rebound && onnx_elements(&declared->shape) >= 0) value->shape = declared->shape;
     }
 }
 
@@ -192,20 +171,17 @@ static void infer_node(struct onnx_graph *graph, struct onnx_node *node, struct 
     struct onnx_context c = {graph, node, ""};
     const struct onnx_operator *op = onnx_operator_find(node->domain, node->op);
     forget_outputs(node);
-    if (!check_readable(&c) || (op && !infer_known(&c, op)))
-        onnx_refuse(report, node, "%s", c.why);
+    if (!check_readable(&c) || (op && !infer_known(&c, op))) onnx_refuse(report, node, "%s", c.why);
     take_declared(graph, node);
 }
 
 bool onnx_infer(struct onnx_graph *graph, struct onnx_report *report, char *error, size_t error_size) {
-    if (!onnx_sort(graph, error, error_size))
-        return false;
+    if (!onnx_sort(graph, error, error_size)) return false;
     for (size_t i = 0; i < graph->output_count; i++)
         if (onnx_declared(graph->outputs[i])->unreadable)
             return onnx_fail(error, error_size, "graph output '%s' %s, which is not read", graph->outputs[i]->name,
                              onnx_declared(graph->outputs[i])->unreadable);
-    for (size_t i = 0; i < graph->node_count; i++)
-        infer_node(graph, graph->nodes[i], report);
+    for (size_t i = 0; i < graph->node_count; i++) infer_node(graph, graph->nodes[i], report);
     onnx_prune(graph);
     return true;
 }

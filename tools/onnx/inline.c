@@ -50,8 +50,7 @@ static const Onnx__Function *find_function(const Onnx__Model *model, const Onnx_
 
 /* A string of a message: the empty ones are protobuf-c's own and must not be freed. */
 static void set_string(char **string, char *to) {
-    if (*string != (const char *)protobuf_c_empty_string)
-        free(*string);
+    if (*string != (const char *)protobuf_c_empty_string) free(*string);
     *string = to;
 }
 
@@ -67,8 +66,7 @@ static ProtobufCMessage *copy_message(const ProtobufCMessage *message) {
 
 static int position(const char *name, size_t count, char *const *names) {
     for (size_t i = 0; i < count; i++)
-        if (!strcmp(names[i], name))
-            return (int)i;
+        if (!strcmp(names[i], name)) return (int)i;
     return -1;
 }
 
@@ -78,23 +76,17 @@ static char *outside_name(const struct call *call, const char *name) {
     int input = position(name, f->n_input, f->input), output = position(name, f->n_output, f->output);
     const char *outside = NULL;
     char *text = NULL;
-    if (!*name)
-        outside = "";
-    else if (input >= 0)
-        outside = (size_t)input < call->node->n_input ? call->node->input[input] : "";
-    else if (output >= 0 && (size_t)output < call->node->n_output && *call->node->output[output])
-        outside = call->node->output[output];
-    if (outside)
-        return must(strdup(outside));
-    if (asprintf(&text, "%s_%zu/%s", f->name, call->number, name) < 0)
-        text = NULL;
+    if (!*name) outside = "";
+    else if (input >= 0) outside = (size_t)input < call->node->n_input ? call->node->input[input] : "";
+    else if (output >= 0 && (size_t)output < call->node->n_output && *call->node->output[output]) outside = call->node->output[output];
+    if (outside) return must(strdup(outside));
+    if (asprintf(&text, "%s_%zu/%s", f->name, call->number, name) < 0) text = NULL;
     return must(text);
 }
 
 static const Onnx__Attribute *find_attribute(size_t count, Onnx__Attribute *const *attributes, const char *name) {
     for (size_t i = 0; i < count; i++)
-        if (!strcmp(attributes[i]->name, name))
-            return attributes[i];
+        if (!strcmp(attributes[i]->name, name)) return attributes[i];
     return NULL;
 }
 
@@ -105,31 +97,24 @@ static void resolve_attributes(const struct call *call, Onnx__Node *node) {
         Onnx__Attribute *a = node->attribute[i];
         if (*a->ref_attr_name) {
             const Onnx__Attribute *given = find_attribute(call->node->n_attribute, call->node->attribute, a->ref_attr_name);
-            if (!given)
-                given = find_attribute(call->function->n_attribute_proto, call->function->attribute_proto, a->ref_attr_name);
+            if (!given) given = find_attribute(call->function->n_attribute_proto, call->function->attribute_proto, a->ref_attr_name);
             char *name = must(strdup(a->name));
             onnx__attribute__free_unpacked(a, NULL);
             a = given ? (Onnx__Attribute *)copy_message(&given->base) : NULL;
-            if (a)
-                set_string(&a->name, name);
-            else
-                free(name);
+            if (a) set_string(&a->name, name);
+            else free(name);
         }
-        if (a)
-            node->attribute[kept++] = a;
+        if (a) node->attribute[kept++] = a;
     }
     node->n_attribute = kept;
 }
 
 static void rename_node(const struct call *call, Onnx__Node *node, size_t number) {
     char *name = NULL;
-    for (size_t i = 0; i < node->n_input; i++)
-        set_string(&node->input[i], outside_name(call, node->input[i]));
-    for (size_t i = 0; i < node->n_output; i++)
-        set_string(&node->output[i], outside_name(call, node->output[i]));
+    for (size_t i = 0; i < node->n_input; i++) set_string(&node->input[i], outside_name(call, node->input[i]));
+    for (size_t i = 0; i < node->n_output; i++) set_string(&node->output[i], outside_name(call, node->output[i]));
     const char *outer = *call->node->name ? call->node->name : call->function->name;
-    if (asprintf(&name, "%s/%s_%zu", outer, *node->name ? node->name : node->op_type, number) < 0)
-        name = NULL;
+    if (asprintf(&name, "%s/%s_%zu", outer, *node->name ? node->name : node->op_type, number) < 0) name = NULL;
     set_string(&node->name, must(name));
 }
 
@@ -164,8 +149,7 @@ static bool same_opsets(struct inliner *in, const Onnx__Function *f) {
 
 static bool expand(struct inliner *in, const Onnx__Function *f, const Onnx__Node *node) {
     struct call call = {f, node, in->calls++};
-    if (!same_opsets(in, f))
-        return false;
+    if (!same_opsets(in, f)) return false;
     for (size_t i = 0; i < f->n_node; i++) {
         size_t size = onnx__node__get_packed_size(f->node[i]);
         if (size > MOST_BYTES - in->bytes)
@@ -174,8 +158,7 @@ static bool expand(struct inliner *in, const Onnx__Function *f, const Onnx__Node
         Onnx__Node *copy = (Onnx__Node *)copy_message(&f->node[i]->base);
         resolve_attributes(&call, copy);
         rename_node(&call, copy, i);
-        if (!append(in, copy))
-            return false;
+        if (!append(in, copy)) return false;
     }
     return true;
 }
@@ -204,18 +187,15 @@ static bool pass(struct inliner *in) {
 
 static bool calls_any(const Onnx__Model *model) {
     for (size_t i = 0; model->n_functions && i < model->graph->n_node; i++)
-        if (find_function(model, model->graph->node[i]))
-            return true;
+        if (find_function(model, model->graph->node[i])) return true;
     return false;
 }
 
 bool onnx_inline_functions(Onnx__Model *model, char *error, size_t error_size) {
     struct inliner in = {.model = model, .error = error, .error_size = error_size};
     for (int i = 0; calls_any(model); i++) {
-        if (i == MOST_PASSES)
-            return onnx_fail(error, error_size, "its functions call each other more than %d deep", MOST_PASSES);
-        if (!pass(&in))
-            return false;
+        if (i == MOST_PASSES) return onnx_fail(error, error_size, "its functions call each other more than %d deep", MOST_PASSES);
+        if (!pass(&in)) return false;
     }
     return true;
 }

@@ -16,7 +16,7 @@ struct onnx_names {
 
 struct onnx_memory {
     struct onnx_block *blocks;
-    Onnx__Model *model;  /* tensors, names and attributes point into it */
+    Onnx__Model *model; /* tensors, names and attributes point into it */
     struct onnx_names names;
     size_t value_room;   /* of graph->values */
     size_t node_room;    /* of graph->nodes; 0 where nobody knows */

@@ -26,12 +26,9 @@ static uint8_t *read_file(const char *path, size_t *size, char *error, size_t er
     uint8_t *bytes = NULL;
     bool there = !stat(path, &info), regular = there && S_ISREG(info.st_mode); /* asked first: opening a pipe would wait */
     FILE *file = regular ? fopen(path, "rb") : NULL;
-    if (there && !regular)
-        onnx_fail(error, error_size, "not a regular file");
-    else if (!file)
-        onnx_fail(error, error_size, "it cannot be read: %s", strerror(errno));
-    else if (!info.st_size)
-        onnx_fail(error, error_size, "the file is empty");
+    if (there && !regular) onnx_fail(error, error_size, "not a regular file");
+    else if (!file) onnx_fail(error, error_size, "it cannot be read: %s", strerror(errno));
+    else if (!info.st_size) onnx_fail(error, error_size, "the file is empty");
     else if (info.st_size > INT32_MAX)
         onnx_fail(error, error_size, "it has over 2 GiB, the most a protobuf file can have; keep large weights in an external data file");
     else if (!(bytes = malloc((size_t)info.st_size)))
@@ -42,8 +39,7 @@ static uint8_t *read_file(const char *path, size_t *size, char *error, size_t er
         bytes = NULL;
     }
     *size = (size_t)info.st_size;
-    if (file)
-        fclose(file);
+    if (file) fclose(file);
     return bytes;
 }
 
@@ -54,17 +50,14 @@ static const char *plain_domain(const char *domain) {
 /* The version of an operator set; 1 where the file does not import it, 0 for ai.onnx. */
 static int64_t opset_of(const Onnx__Model *model, const char *domain) {
     for (size_t i = 0; i < model->n_opset_import; i++)
-        if (!strcmp(plain_domain(model->opset_import[i]->domain), domain))
-            return model->opset_import[i]->version;
+        if (!strcmp(plain_domain(model->opset_import[i]->domain), domain)) return model->opset_import[i]->version;
     return *domain ? 1 : 0;
 }
 
 static bool check_header(struct loader *l) {
     const Onnx__Model *m = l->model;
-    if (!m->graph || (!m->ir_version && !m->n_opset_import))
-        return FAIL(l, "is not an ONNX model: it holds no graph");
-    if (m->ir_version < FIRST_IR)
-        return FAIL(l, "has ONNX IR version %" PRId64 "; 3 and later can be read", m->ir_version);
+    if (!m->graph || (!m->ir_version && !m->n_opset_import)) return FAIL(l, "is not an ONNX model: it holds no graph");
+    if (m->ir_version < FIRST_IR) return FAIL(l, "has ONNX IR version %" PRId64 "; 3 and later can be read", m->ir_version);
     l->graph->ir_version = m->ir_version;
     l->graph->producer = onnx_text(l->graph, "%s%s%s", m->producer_name, *m->producer_version ? " " : "", m->producer_version);
     return true;
@@ -74,11 +67,9 @@ static bool check_header(struct loader *l) {
 static bool check_opset(struct loader *l) {
     const Onnx__Model *m = l->model;
     bool needed = false;
-    for (size_t i = 0; i < m->graph->n_node; i++)
-        needed = needed || !*plain_domain(m->graph->node[i]->domain);
+    for (size_t i = 0; i < m->graph->n_node; i++) needed = needed || !*plain_domain(m->graph->node[i]->domain);
     int64_t opset = opset_of(m, "");
-    if (needed && !opset)
-        return FAIL(l, "does not say which opset of ai.onnx it uses (opset_import)");
+    if (needed && !opset) return FAIL(l, "does not say which opset of ai.onnx it uses (opset_import)");
     if (opset && (opset < FIRST_OPSET || opset > LAST_OPSET))
         return FAIL(l, "uses opset %" PRId64 " of ai.onnx; opsets %d to %d can be read (onnx.version_converter can change it)", opset,
                     FIRST_OPSET, LAST_OPSET);
@@ -90,11 +81,9 @@ static bool check_opset(struct loader *l) {
 static bool declare(struct loader *l, struct onnx_value *value, const Onnx__ValueInfo *info) {
     struct onnx_declared *declared = onnx_declared(value);
     const Onnx__TensorType *type = info->type ? info->type->tensor_type : NULL;
-    if (!type)
-        return true;
+    if (!type) return true;
     declared->type = type->elem_type > 0 && type->elem_type < 64 ? (enum onnx_type)type->elem_type : ONNX_UNKNOWN;
-    if (!type->shape)
-        return true;
+    if (!type->shape) return true;
     if (type->shape->n_dim > ONNX_MAX_RANK) {
         if (value->is_input)
             return FAIL(l, "input '%s' has %zu dimensions; %d are the most", value->name, type->shape->n_dim, ONNX_MAX_RANK);
@@ -113,15 +102,12 @@ static bool load_initializers(struct loader *l) {
     const Onnx__Graph *g = l->model->graph;
     for (size_t i = 0; i < g->n_initializer; i++) {
         const Onnx__Tensor *tensor = g->initializer[i];
-        if (!*tensor->name)
-            return FAIL(l, "initializer %zu has no name", i);
+        if (!*tensor->name) return FAIL(l, "initializer %zu has no name", i);
         struct onnx_value *value = onnx_named(l->graph, tensor->name);
         struct onnx_declared *declared = onnx_declared(value);
-        if (value->constant || declared->unreadable)
-            return FAIL(l, "there are two initializers named '%s'", tensor->name);
+        if (value->constant || declared->unreadable) return FAIL(l, "there are two initializers named '%s'", tensor->name);
         value->constant = onnx_read_tensor(l->graph, tensor, l->folder, &declared->unreadable, l->error, l->error_size);
-        if (!value->constant && !declared->unreadable)
-            return false;
+        if (!value->constant && !declared->unreadable) return false;
         if (value->constant) {
             value->type = value->constant->type;
             value->shape = value->constant->shape;
@@ -129,8 +115,7 @@ static bool load_initializers(struct loader *l) {
     }
     for (size_t i = 0; i < g->n_sparse_initializer; i++) {
         const Onnx__Tensor *values = g->sparse_initializer[i]->values;
-        if (values && *values->name)
-            onnx_declared(onnx_named(l->graph, values->name))->unreadable = "is a sparse tensor";
+        if (values && *values->name) onnx_declared(onnx_named(l->graph, values->name))->unreadable = "is a sparse tensor";
     }
     return true;
 }
@@ -139,16 +124,13 @@ static bool load_inputs(struct loader *l) {
     const Onnx__Graph *g = l->model->graph;
     l->graph->inputs = onnx_alloc(l->graph, (g->n_input + 1) * sizeof(void *));
     for (size_t i = 0; i < g->n_input; i++) {
-        if (!*g->input[i]->name)
-            return FAIL(l, "graph input %zu has no name", i);
+        if (!*g->input[i]->name) return FAIL(l, "graph input %zu has no name", i);
         struct onnx_value *value = onnx_named(l->graph, g->input[i]->name);
         if (value->constant || onnx_declared(value)->unreadable)
             continue; /* an initializer that is also listed as an input, as IR version 3 demands */
-        if (value->is_input)
-            return FAIL(l, "there are two graph inputs named '%s'", value->name);
+        if (value->is_input) return FAIL(l, "there are two graph inputs named '%s'", value->name);
         value->is_input = true;
-        if (!declare(l, value, g->input[i]))
-            return false;
+        if (!declare(l, value, g->input[i])) return false;
         value->type = onnx_declared(value)->type;
         value->shape = onnx_declared(value)->shape;
         l->graph->inputs[l->graph->input_count++] = value;
@@ -158,15 +140,13 @@ static bool load_inputs(struct loader *l) {
 
 /* Old files leave the type out; it follows from the field that is filled. */
 static int attribute_type(const Onnx__Attribute *a) {
-    if (a->type)
-        return a->type;
+    if (a->type) return a->type;
     return a->t ? 4 : a->n_ints ? 7 : a->n_floats ? 6 : a->n_strings ? 8 : a->s.len ? 3 : a->f != 0 ? 1 : 2;
 }
 
 static const char *bytes_text(struct onnx_graph *graph, const ProtobufCBinaryData *bytes) {
     char *text = onnx_alloc(graph, bytes->len + 1);
-    if (bytes->len)
-        memcpy(text, bytes->data, bytes->len);
+    if (bytes->len) memcpy(text, bytes->data, bytes->len);
     return text;
 }
 
@@ -189,8 +169,7 @@ static bool load_attribute(struct loader *l, const struct onnx_node *node, const
     case 7: a->count = from->n_ints, a->ints = from->ints; break;
     case 8: {
         const char **strings = onnx_alloc(l->graph, from->n_strings * sizeof *strings);
-        for (size_t i = 0; i < from->n_strings; i++)
-            strings[i] = bytes_text(l->graph, &from->strings[i]);
+        for (size_t i = 0; i < from->n_strings; i++) strings[i] = bytes_text(l->graph, &from->strings[i]);
         a->count = from->n_strings, a->strings = strings;
         break;
     }
@@ -201,15 +180,13 @@ static bool load_attribute(struct loader *l, const struct onnx_node *node, const
 
 /* Empty names are optional inputs that are not there; those at the end are cut off. Outputs are all kept: Split counts them. */
 static size_t named_count(size_t count, char *const *names) {
-    while (count && !*names[count - 1])
-        count--;
+    while (count && !*names[count - 1]) count--;
     return count;
 }
 
 static bool load_outputs_of(struct loader *l, struct onnx_node *node, const Onnx__Node *from) {
     for (int i = 0; i < node->output_count; i++) {
-        if (!*from->output[i])
-            continue;
+        if (!*from->output[i]) continue;
         struct onnx_value *value = onnx_named(l->graph, from->output[i]);
         if (value->producer)
             return FAIL(l, "value '%s' is made twice: by node '%s' and by node '%s'", value->name, value->producer->name, node->name);
@@ -226,24 +203,20 @@ static bool load_node(struct loader *l, struct onnx_node *node, const Onnx__Node
     node->op = from->op_type;
     node->domain = plain_domain(from->domain);
     node->name = *from->name ? from->name : onnx_text(graph, "%s_%zu", *from->op_type ? from->op_type : "node", number);
-    if (!*node->op)
-        return FAIL(l, "node %zu ('%s') does not say which operator it is", number, node->name);
+    if (!*node->op) return FAIL(l, "node %zu ('%s') does not say which operator it is", number, node->name);
     int64_t opset = opset_of(l->model, node->domain);
     node->opset = opset < 0 || opset > INT32_MAX ? 0 : (int)opset;
     size_t inputs = named_count(from->n_input, from->input), outputs = from->n_output;
-    if (inputs > INT32_MAX || outputs > INT32_MAX)
-        return FAIL(l, "node '%s' has too many inputs or outputs", node->name);
+    if (inputs > INT32_MAX || outputs > INT32_MAX) return FAIL(l, "node '%s' has too many inputs or outputs", node->name);
     node->input_count = (int)inputs;
     node->output_count = (int)outputs;
     node->inputs = onnx_alloc(graph, inputs * sizeof(void *));
     node->outputs = onnx_alloc(graph, outputs * sizeof(void *));
-    for (size_t i = 0; i < inputs; i++)
-        node->inputs[i] = *from->input[i] ? onnx_named(graph, from->input[i]) : NULL;
+    for (size_t i = 0; i < inputs; i++) node->inputs[i] = *from->input[i] ? onnx_named(graph, from->input[i]) : NULL;
     node->attribute_count = from->n_attribute;
     node->attributes = onnx_alloc(graph, from->n_attribute * sizeof *node->attributes);
     for (size_t i = 0; i < from->n_attribute; i++)
-        if (!load_attribute(l, node, from->attribute[i], &node->attributes[i]))
-            return false;
+        if (!load_attribute(l, node, from->attribute[i], &node->attributes[i])) return false;
     return load_outputs_of(l, node, from);
 }
 
@@ -252,8 +225,7 @@ static bool load_nodes(struct loader *l) {
     l->graph->nodes = onnx_alloc(l->graph, (g->n_node + 1) * sizeof(void *));
     for (size_t i = 0; i < g->n_node; i++) {
         struct onnx_node *node = onnx_alloc(l->graph, sizeof *node);
-        if (!load_node(l, node, g->node[i], i))
-            return false;
+        if (!load_node(l, node, g->node[i], i)) return false;
         l->graph->nodes[l->graph->node_count++] = node;
     }
     return true;
@@ -276,24 +248,19 @@ static bool check_sources(struct loader *l) {
 
 static bool load_outputs(struct loader *l) {
     const Onnx__Graph *g = l->model->graph;
-    if (!g->n_output)
-        return FAIL(l, "the graph has no outputs");
+    if (!g->n_output) return FAIL(l, "the graph has no outputs");
     l->graph->outputs = onnx_alloc(l->graph, g->n_output * sizeof(void *));
     for (size_t i = 0; i < g->n_output; i++) {
         struct onnx_value *value = onnx_find(l->graph, g->output[i]->name);
-        if (!value || !has_source(value))
-            return FAIL(l, "graph output '%s' is made by no node", g->output[i]->name);
-        if (value->is_output)
-            return FAIL(l, "there are two graph outputs named '%s'", value->name);
+        if (!value || !has_source(value)) return FAIL(l, "graph output '%s' is made by no node", g->output[i]->name);
+        if (value->is_output) return FAIL(l, "there are two graph outputs named '%s'", value->name);
         value->is_output = true;
-        if (!value->is_input && !declare(l, value, g->output[i]))
-            return false;
+        if (!value->is_input && !declare(l, value, g->output[i])) return false;
         l->graph->outputs[l->graph->output_count++] = value;
     }
     for (size_t i = 0; i < g->n_value_info; i++) {
         struct onnx_value *value = onnx_find(l->graph, g->value_info[i]->name);
-        if (value && !value->is_input && !value->is_output && !declare(l, value, g->value_info[i]))
-            return false;
+        if (value && !value->is_input && !value->is_output && !declare(l, value, g->value_info[i])) return false;
     }
     return true;
 }
@@ -309,8 +276,7 @@ static void split_path(struct loader *l, const char *path) {
 struct onnx_graph *onnx_load(const char *path, char *error, size_t error_size) {
     size_t size = 0;
     uint8_t *bytes = read_file(path, &size, error, error_size);
-    if (!bytes)
-        return NULL;
+    if (!bytes) return NULL;
     Onnx__Model *model = onnx__model__unpack(NULL, size, bytes);
     free(bytes);
     if (!model) {

@@ -10,11 +10,9 @@ static bool read_shape(const Onnx__Tensor *from, struct onnx_tensor *to, char *e
     if (from->n_dims > ONNX_MAX_RANK)
         return onnx_fail(error, error_size, "tensor '%s' has %zu dimensions; %d are the most", from->name, from->n_dims, ONNX_MAX_RANK);
     to->shape.rank = (int)from->n_dims;
-    for (size_t i = 0; i < from->n_dims; i++)
-        to->shape.dims[i] = from->dims[i];
+    for (size_t i = 0; i < from->n_dims; i++) to->shape.dims[i] = from->dims[i];
     int64_t count = onnx_elements(&to->shape);
-    if (count < 0 || (uint64_t)count > SIZE_MAX / 8)
-        return onnx_fail(error, error_size, "tensor '%s' has an impossible shape", from->name);
+    if (count < 0 || (uint64_t)count > SIZE_MAX / 8) return onnx_fail(error, error_size, "tensor '%s' has an impossible shape", from->name);
     to->count = (size_t)count;
     return true;
 }
@@ -24,16 +22,14 @@ static void narrow_int32(const int32_t *from, struct onnx_tensor *to) {
     size_t bytes = onnx_type_bytes(to->type);
     for (size_t i = 0; i < to->count; i++) {
         uint32_t bits = (uint32_t)from[i];
-        if (to->type == ONNX_BOOL)
-            bits = bits != 0;
+        if (to->type == ONNX_BOOL) bits = bits != 0;
         memcpy((unsigned char *)to->data + i * bytes, &bits, bytes); /* little-endian: the low bytes come first */
     }
 }
 
 static void narrow_uint64(const uint64_t *from, struct onnx_tensor *to) {
     uint32_t *out = to->data;
-    for (size_t i = 0; i < to->count; i++)
-        out[i] = (uint32_t)from[i];
+    for (size_t i = 0; i < to->count; i++) out[i] = (uint32_t)from[i];
 }
 
 /* How many values the typed field of this type holds. */
@@ -58,10 +54,8 @@ static void *typed_data(struct onnx_graph *graph, const Onnx__Tensor *from, stru
     default: break;
     }
     to->data = onnx_alloc(graph, to->count * onnx_type_bytes(to->type));
-    if (to->type == ONNX_UINT32)
-        narrow_uint64(from->uint64_data, to);
-    else
-        narrow_int32(from->int32_data, to);
+    if (to->type == ONNX_UINT32) narrow_uint64(from->uint64_data, to);
+    else narrow_int32(from->int32_data, to);
     return to->data;
 }
 
@@ -83,16 +77,14 @@ static bool read_data(struct onnx_graph *graph, const Onnx__Tensor *from, struct
     } else {
         to->data = typed_data(graph, from, to);
     }
-    if (!to->data)
-        to->data = onnx_alloc(graph, 1);
+    if (!to->data) to->data = onnx_alloc(graph, 1);
     return true;
 }
 
 struct onnx_tensor *onnx_read_tensor(struct onnx_graph *graph, const Onnx__Tensor *from, const char *folder, const char **unreadable,
                                      char *error, size_t error_size) {
     struct onnx_tensor *to = onnx_alloc(graph, sizeof *to);
-    if (!read_shape(from, to, error, error_size))
-        return NULL;
+    if (!read_shape(from, to, error, error_size)) return NULL;
     to->type = from->data_type > 0 && from->data_type < 64 ? (enum onnx_type)from->data_type : ONNX_UNKNOWN;
     if (!onnx_type_bytes(to->type)) {
         *unreadable = onnx_text(graph, "has element type %s (%" PRId32 ")", onnx_type_name(from->data_type), from->data_type);

@@ -7,8 +7,7 @@ enum { A_FLOAT = 1, A_INT = 2, A_STRING = 3, A_INTS = 7 };
 
 const struct onnx_attribute *onnx_attribute(const struct onnx_node *node, const char *name) {
     for (size_t i = 0; i < node->attribute_count; i++)
-        if (!strcmp(node->attributes[i].name, name))
-            return &node->attributes[i];
+        if (!strcmp(node->attributes[i].name, name)) return &node->attributes[i];
     return NULL;
 }
 
@@ -29,11 +28,9 @@ const char *onnx_attribute_string(const struct onnx_node *node, const char *name
 
 int onnx_attribute_ints(const struct onnx_node *node, const char *name, int64_t *out, int max) {
     const struct onnx_attribute *a = onnx_attribute(node, name);
-    if (!a || a->type != A_INTS)
-        return -1;
+    if (!a || a->type != A_INTS) return -1;
     int count = a->count < (size_t)max ? (int)a->count : max;
-    for (int i = 0; i < count; i++)
-        out[i] = a->ints[i];
+    for (int i = 0; i < count; i++) out[i] = a->ints[i];
     return a->count <= INT32_MAX ? (int)a->count : INT32_MAX;
 }
 
@@ -49,8 +46,7 @@ const struct onnx_tensor *onnx_input_constant(const struct onnx_node *node, int 
 bool onnx_is_quantized(const struct onnx_graph *graph) {
     for (size_t i = 0; i < graph->node_count; i++) {
         const char *op = graph->nodes[i]->op;
-        if (strstr(op, "QuantizeLinear") || !strncmp(op, "QLinear", 7) || !strcmp(op, "QGemm"))
-            return true;
+        if (strstr(op, "QuantizeLinear") || !strncmp(op, "QLinear", 7) || !strcmp(op, "QGemm")) return true;
     }
     return false;
 }

@@ -6,12 +6,11 @@
 
 /* The attribute that holds a Constant's value. */
 static const struct onnx_attribute *constant_value(const struct onnx_node *node) {
-    static const char *const names[] = {"value", "value_float", "value_floats", "value_int", "value_ints", "value_string", "value_strings",
-                                        "sparse_value"};
+    static const char *const names[] = {"value",      "value_float",  "value_floats",  "value_int",
+                                        "value_ints", "value_string", "value_strings", "sparse_value"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const struct onnx_attribute *a = onnx_attribute(node, names[i]);
-        if (a)
-            return a;
+        if (a) return a;
     }
     return NULL;
 }
@@ -19,19 +18,16 @@ static const struct onnx_attribute *constant_value(const struct onnx_node *node)
 bool onnx_infer_constant(struct onnx_context *c) {
     const struct onnx_attribute *a = constant_value(c->node);
     struct onnx_shape shape = {.rank = 0};
-    if (!a)
-        return onnx_bad(c, "it has no value");
+    if (!a) return onnx_bad(c, "it has no value");
     bool list = a->type == 6 || a->type == 7;
-    if (list && a->count <= (size_t)1 << 30)
-        shape = (struct onnx_shape){.rank = 1, .dims = {(int64_t)a->count}};
+    if (list && a->count <= (size_t)1 << 30) shape = (struct onnx_shape){.rank = 1, .dims = {(int64_t)a->count}};
     switch (a->type) {
     case 1:
     case 6: onnx_out_type(c, 0, ONNX_FLOAT); break;
     case 2:
     case 7: onnx_out_type(c, 0, ONNX_INT64); break;
     case 4:
-        if (!a->t)
-            return onnx_bad(c, "its value has an element type that is not read");
+        if (!a->t) return onnx_bad(c, "its value has an element type that is not read");
         onnx_out_type(c, 0, a->t->type);
         shape = a->t->shape;
         break;
@@ -47,12 +43,12 @@ void onnx_fold_constant(struct onnx_context *c) {
         return;
     }
     struct onnx_tensor *y = onnx_out_constant(c, 0);
-    if (!y)
-        return;
-    const void *from = a->type == 1 ? (const void *)&a->f : a->type == 2 ? (const void *)&a->i : a->type == 6 ? (const void *)a->floats
-                                                                                                             : (const void *)a->ints;
-    if (y->count)
-        memcpy(y->data, from, y->count * onnx_type_bytes(y->type));
+    if (!y) return;
+    const void *from = a->type == 1   ? (const void *)&a->f
+                       : a->type == 2 ? (const void *)&a->i
+                       : a->type == 6 ? (const void *)a->floats
+                                      : (const void *)a->ints;
+    if (y->count) memcpy(y->data, from, y->count * onnx_type_bytes(y->type));
 }
 
 /* The element that fills it: attribute `value`, or float 0. */
@@ -64,12 +60,10 @@ static const struct onnx_tensor *fill_value(const struct onnx_node *node) {
 bool onnx_infer_constant_of_shape(struct onnx_context *c) {
     const struct onnx_tensor *fill = fill_value(c->node);
     struct onnx_shape shape;
-    if ((!fill && onnx_attribute(c->node, "value")) || (fill && fill->count != 1))
-        return onnx_bad(c, "its value is not one number");
+    if ((!fill && onnx_attribute(c->node, "value")) || (fill && fill->count != 1)) return onnx_bad(c, "its value is not one number");
     onnx_out_type(c, 0, fill ? fill->type : ONNX_FLOAT);
     shape.rank = onnx_list(c, "input", 0, 0, shape.dims, ONNX_MAX_RANK);
-    if (shape.rank < 0)
-        return shape.rank == -1;
+    if (shape.rank < 0) return shape.rank == -1;
     return onnx_out(c, 0, &shape);
 }
 
@@ -77,8 +71,7 @@ void onnx_fold_constant_of_shape(struct onnx_context *c) {
     const struct onnx_tensor *fill = fill_value(c->node);
     struct onnx_tensor *y = onnx_out_constant(c, 0);
     const int64_t none[ONNX_MAX_RANK] = {0};
-    if (y && fill)
-        onnx_copy_strided(fill, 0, none, y);
+    if (y && fill) onnx_copy_strided(fill, 0, none, y);
 }
 
 /* How many steps of `delta` lie before the limit; -1: too many, or no number. */
@@ -90,8 +83,7 @@ static int64_t float_steps(double start, double limit, double delta) {
 static int64_t integer_steps(int64_t start, int64_t limit, int64_t delta) {
     uint64_t way = delta > 0 ? (uint64_t)limit - (uint64_t)start : (uint64_t)start - (uint64_t)limit;
     uint64_t step = delta > 0 ? (uint64_t)delta : 0 - (uint64_t)delta;
-    if (delta > 0 ? limit <= start : limit >= start)
-        return 0;
+    if (delta > 0 ? limit <= start : limit >= start) return 0;
     uint64_t count = (way - 1) / step + 1;
     return count > (uint64_t)1 << 40 ? -1 : (int64_t)count;
 }
@@ -103,13 +95,10 @@ bool onnx_infer_range(struct onnx_context *c) {
         if (onnx_elements(onnx_in(c, i)) != 1 || onnx_in(c, i)->rank > 1 || c->node->inputs[i]->type != c->node->inputs[0]->type)
             return onnx_bad(c, "start, limit and delta must be single numbers of one type");
     }
-    if (!in[0] || !in[1] || !in[2])
-        return true;
-    if (onnx_number(in[2], 0) == 0)
-        return onnx_bad(c, "its delta is 0");
-    int64_t count = onnx_is_integer(in[0]->type)
-                        ? integer_steps(onnx_integer(in[0], 0), onnx_integer(in[1], 0), onnx_integer(in[2], 0))
-                        : float_steps(onnx_number(in[0], 0), onnx_number(in[1], 0), onnx_number(in[2], 0));
+    if (!in[0] || !in[1] || !in[2]) return true;
+    if (onnx_number(in[2], 0) == 0) return onnx_bad(c, "its delta is 0");
+    int64_t count = onnx_is_integer(in[0]->type) ? integer_steps(onnx_integer(in[0], 0), onnx_integer(in[1], 0), onnx_integer(in[2], 0))
+                                                 : float_steps(onnx_number(in[0], 0), onnx_number(in[1], 0), onnx_number(in[2], 0));
     struct onnx_shape shape = {.rank = 1, .dims = {count}};
     return onnx_out(c, 0, &shape);
 }
@@ -118,12 +107,9 @@ void onnx_fold_range(struct onnx_context *c) {
     const struct onnx_tensor *start = onnx_input_constant(c->node, 0), *delta = onnx_input_constant(c->node, 2);
     struct onnx_tensor *y = start->type == ONNX_FLOAT16 ? NULL : onnx_out_constant(c, 0);
     for (size_t i = 0; y && i < y->count; i++) {
-        if (y->type == ONNX_FLOAT)
-            onnx_store_number(y, i, ((const float *)start->data)[0] + (float)i * ((const float *)delta->data)[0]);
-        else if (y->type == ONNX_DOUBLE)
-            onnx_store_number(y, i, onnx_number(start, 0) + (double)i * onnx_number(delta, 0));
-        else
-            onnx_store_integer(y, i, (int64_t)((uint64_t)onnx_integer(start, 0) + i * (uint64_t)onnx_integer(delta, 0)));
+        if (y->type == ONNX_FLOAT) onnx_store_number(y, i, ((const float *)start->data)[0] + (float)i * ((const float *)delta->data)[0]);
+        else if (y->type == ONNX_DOUBLE) onnx_store_number(y, i, onnx_number(start, 0) + (double)i * onnx_number(delta, 0));
+        else onnx_store_integer(y, i, (int64_t)((uint64_t)onnx_integer(start, 0) + i * (uint64_t)onnx_integer(delta, 0)));
     }
 }
 
@@ -147,8 +133,7 @@ void onnx_fold_shape_of(struct onnx_context *c) {
     int first, end;
     shape_part(c->node, onnx_in(c, 0)->rank, &first, &end);
     struct onnx_tensor *y = onnx_out_constant(c, 0);
-    for (int i = first; y && i < end; i++)
-        onnx_store_integer(y, (size_t)(i - first), onnx_in(c, 0)->dims[i]);
+    for (int i = first; y && i < end; i++) onnx_store_integer(y, (size_t)(i - first), onnx_in(c, 0)->dims[i]);
 }
 
 bool onnx_infer_size_of(struct onnx_context *c) {
@@ -158,6 +143,5 @@ bool onnx_infer_size_of(struct onnx_context *c) {
 
 void onnx_fold_size_of(struct onnx_context *c) {
     struct onnx_tensor *y = onnx_out_constant(c, 0);
-    if (y)
-        onnx_store_integer(y, 0, onnx_elements(onnx_in(c, 0)));
+    if (y) onnx_store_integer(y, 0, onnx_elements(onnx_in(c, 0)));
 }

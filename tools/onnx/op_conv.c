@@ -5,8 +5,7 @@
 
 static bool check_channels(struct onnx_context *c, const struct onnx_shape *x, const struct onnx_shape *w) {
     int64_t group = onnx_attribute_int(c->node, "group", 1);
-    if (x->rank < 3 || x->rank != w->rank)
-        return onnx_bad(c, "input and weights must have the same 3 to 5 dimensions");
+    if (x->rank < 3 || x->rank != w->rank) return onnx_bad(c, "input and weights must have the same 3 to 5 dimensions");
     if (group < 1 || group > x->dims[1] || x->dims[1] % group || w->dims[1] != x->dims[1] / group)
         return onnx_bad(c, "%lld input channels in %lld groups do not fit weights for %lld channels a group", (long long)x->dims[1],
                         (long long)group, (long long)w->dims[1]);
@@ -19,10 +18,8 @@ static bool infer_conv(struct onnx_context *c, int x_input, int w_input, int bia
     const struct onnx_shape *x = onnx_in(c, x_input), *w = onnx_in(c, w_input);
     struct onnx_window window;
     const char *why;
-    if (!check_channels(c, x, w))
-        return false;
-    if (!onnx_window(c->node, x, w->dims + 2, &window, &why))
-        return onnx_bad(c, "%s", why);
+    if (!check_channels(c, x, w)) return false;
+    if (!onnx_window(c->node, x, w->dims + 2, &window, &why)) return onnx_bad(c, "%s", why);
     const struct onnx_value *bias = onnx_input(c->node, bias_input);
     if (bias && (bias->shape.rank != 1 || bias->shape.dims[0] != w->dims[0]))
         return onnx_bad(c, "the bias must be a list of %lld numbers, one for each output channel", (long long)w->dims[0]);
@@ -47,8 +44,7 @@ bool onnx_infer_qlinear_conv(struct onnx_context *c) {
 static bool read_list(struct onnx_context *c, const char *name, int rank, int64_t least, int64_t *out) {
     int count = onnx_attribute_ints(c->node, name, out, rank);
     bool good = count < 0 || count == rank;
-    for (int i = 0; i < rank && good; i++)
-        good = out[i] >= least && out[i] <= INT32_MAX;
+    for (int i = 0; i < rank && good; i++) good = out[i] >= least && out[i] <= INT32_MAX;
     return good || onnx_bad(c, "attribute '%s' does not fit the input", name);
 }
 
@@ -69,12 +65,9 @@ bool onnx_infer_conv_transpose(struct onnx_context *c) {
     struct onnx_shape y = {.rank = x->rank, .dims = {x->dims[0], w->dims[1] * group}};
     for (int i = 0; i < rank; i++) {
         int64_t kernel = w->dims[2 + i], in = x->dims[2 + i];
-        if (kernel > INT32_MAX || in > INT32_MAX)
-            return onnx_bad(c, "its dimensions are too large");
+        if (kernel > INT32_MAX || in > INT32_MAX) return onnx_bad(c, "its dimensions are too large");
         int64_t reach = (kernel - 1) * dilations[i] + 1, full = strides[i] * (in - 1) + extra[i];
-        y.dims[2 + i] = given[i]              ? given[i]
-                        : !strncmp(pad, "SAME", 4) ? strides[i] * in
-                                                   : full + reach - pads[i] - pads[rank + i];
+        y.dims[2 + i] = given[i] ? given[i] : !strncmp(pad, "SAME", 4) ? strides[i] * in : full + reach - pads[i] - pads[rank + i];
     }
     return onnx_out(c, 0, &y);
 }

@@ -11,8 +11,7 @@ bool onnx_infer_same(struct onnx_context *c) {
 bool onnx_infer_broadcast_all(struct onnx_context *c) {
     struct onnx_shape y = {.rank = 0};
     for (int i = 0; i < c->node->input_count; i++)
-        if (c->node->inputs[i] && !onnx_broadcast(c, &y, onnx_in(c, i), &y))
-            return false;
+        if (c->node->inputs[i] && !onnx_broadcast(c, &y, onnx_in(c, i), &y)) return false;
     return onnx_out(c, 0, &y);
 }
 
@@ -40,10 +39,8 @@ bool onnx_infer_qlinear_where(struct onnx_context *c) {
 bool onnx_infer_prelu(struct onnx_context *c) {
     const struct onnx_shape *x = onnx_in(c, 0);
     struct onnx_shape y;
-    if (!onnx_broadcast(c, x, onnx_in(c, 1), &y))
-        return false;
-    if (!onnx_same_shape(x, &y))
-        return onnx_bad(c, "the slope does not broadcast to the input");
+    if (!onnx_broadcast(c, x, onnx_in(c, 1), &y)) return false;
+    if (!onnx_same_shape(x, &y)) return onnx_bad(c, "the slope does not broadcast to the input");
     return onnx_out(c, 0, x);
 }
 
@@ -53,8 +50,7 @@ bool onnx_infer_axis_same(struct onnx_context *c) {
     int64_t axis = onnx_attribute_int(c->node, "axis", flattens ? 1 : -1);
     /* Before opset 13 the axis splits the dimensions in two halves, one of which may be empty. */
     if (axis < -(int64_t)x->rank || axis >= x->rank + (flattens ? 1 : 0))
-        if (x->rank)
-            return onnx_bad(c, "axis %lld does not exist in %d dimensions", (long long)axis, x->rank);
+        if (x->rank) return onnx_bad(c, "axis %lld does not exist in %d dimensions", (long long)axis, x->rank);
     return onnx_out(c, 0, x);
 }
 
@@ -70,18 +66,15 @@ bool onnx_infer_batch_norm(struct onnx_context *c) {
         if (onnx_in(c, i)->rank != 1 || onnx_in(c, i)->dims[0] != channels)
             return onnx_bad(c, "input %d must be a list of %lld numbers, one for each channel", i, (long long)channels);
     for (int i = 1; i < c->node->output_count; i++)
-        if (!onnx_out(c, i, onnx_in(c, 1)))
-            return false;
+        if (!onnx_out(c, i, onnx_in(c, 1))) return false;
     return onnx_out(c, 0, x);
 }
 
 bool onnx_infer_layer_norm(struct onnx_context *c) {
     struct onnx_shape mean = *onnx_in(c, 0);
     int axis;
-    if (!onnx_axis(c, onnx_attribute_int(c->node, "axis", -1), mean.rank, &axis))
-        return false;
-    for (int i = axis; i < mean.rank; i++)
-        mean.dims[i] = 1;
+    if (!onnx_axis(c, onnx_attribute_int(c->node, "axis", -1), mean.rank, &axis)) return false;
+    for (int i = axis; i < mean.rank; i++) mean.dims[i] = 1;
     onnx_out_type(c, 1, ONNX_FLOAT);
     onnx_out_type(c, 2, ONNX_FLOAT);
     return onnx_out(c, 0, onnx_in(c, 0)) && onnx_out(c, 1, &mean) && onnx_out(c, 2, &mean);

@@ -8,22 +8,16 @@ static bool infer_concat(struct onnx_context *c, int first, int step) {
     struct onnx_shape y = *onnx_in(c, first);
     const struct onnx_attribute *given = onnx_attribute(c->node, "axis");
     int axis;
-    if (!given)
-        return onnx_bad(c, "attribute 'axis' is missing");
-    if (!onnx_axis(c, given->i, y.rank, &axis))
-        return false;
+    if (!given) return onnx_bad(c, "attribute 'axis' is missing");
+    if (!onnx_axis(c, given->i, y.rank, &axis)) return false;
     for (int i = first + step; i < c->node->input_count; i += step) {
         struct onnx_shape x = {.rank = -1};
-        if (c->node->inputs[i])
-            x = *onnx_in(c, i);
+        if (c->node->inputs[i]) x = *onnx_in(c, i);
         int64_t part = x.rank == y.rank ? x.dims[axis] : 0, sum = y.dims[axis] + part;
-        if (x.rank == y.rank)
-            x.dims[axis] = y.dims[axis];
-        if (!onnx_same_shape(&x, &y))
-            return onnx_bad(c, "input %d does not fit input %d in all dimensions but %d", i, first, axis);
+        if (x.rank == y.rank) x.dims[axis] = y.dims[axis];
+        if (!onnx_same_shape(&x, &y)) return onnx_bad(c, "input %d does not fit input %d in all dimensions but %d", i, first, axis);
         y.dims[axis] = sum;
-        if (onnx_elements(&y) < 0)
-            return onnx_bad(c, "its output would be too large");
+        if (onnx_elements(&y) < 0) return onnx_bad(c, "its output would be too large");
     }
     return onnx_out(c, 0, &y);
 }
@@ -37,19 +31,16 @@ bool onnx_infer_concat(struct onnx_context *c) {
 
 /* Scale and zero point of the output, then value, scale and zero point of each part. */
 bool onnx_infer_qlinear_concat(struct onnx_context *c) {
-    if ((c->node->input_count - 2) % 3)
-        return onnx_bad(c, "each part must come with its scale and zero point");
+    if ((c->node->input_count - 2) % 3) return onnx_bad(c, "each part must come with its scale and zero point");
     return infer_concat(c, 2, 3);
 }
 
 void onnx_fold_concat(struct onnx_context *c) {
     struct onnx_tensor *y = onnx_out_constant(c, 0);
     int axis;
-    if (!y || !onnx_axis(c, onnx_attribute_int(c->node, "axis", 0), y->shape.rank, &axis))
-        return;
+    if (!y || !onnx_axis(c, onnx_attribute_int(c->node, "axis", 0), y->shape.rank, &axis)) return;
     size_t outer = 1, inner = onnx_type_bytes(y->type), at = 0; /* bytes behind one step along the axis */
-    for (int i = 0; i < y->shape.rank; i++)
-        *(i < axis ? &outer : &inner) *= i == axis ? 1 : (size_t)y->shape.dims[i];
+    for (int i = 0; i < y->shape.rank; i++) *(i < axis ? &outer : &inner) *= i == axis ? 1 : (size_t)y->shape.dims[i];
     size_t row = inner * (size_t)y->shape.dims[axis];
     for (int i = 0; i < c->node->input_count && y->count; i++) {
         const struct onnx_tensor *x = onnx_input_constant(c->node, i);
@@ -64,32 +55,24 @@ bool onnx_infer_gather(struct onnx_context *c) {
     const struct onnx_shape *x = onnx_in(c, 0), *indices = onnx_in(c, 1);
     struct onnx_shape y = {.rank = 0};
     int axis;
-    if (!onnx_axis(c, onnx_attribute_int(c->node, "axis", 0), x->rank, &axis))
-        return false;
-    if (x->rank - 1 + indices->rank > ONNX_MAX_RANK)
-        return onnx_bad(c, "its output would have more than %d dimensions", ONNX_MAX_RANK);
-    for (int i = 0; i < axis; i++)
-        y.dims[y.rank++] = x->dims[i];
-    for (int i = 0; i < indices->rank; i++)
-        y.dims[y.rank++] = indices->dims[i];
-    for (int i = axis + 1; i < x->rank; i++)
-        y.dims[y.rank++] = x->dims[i];
+    if (!onnx_axis(c, onnx_attribute_int(c->node, "axis", 0), x->rank, &axis)) return false;
+    if (x->rank - 1 + indices->rank > ONNX_MAX_RANK) return onnx_bad(c, "its output would have more than %d dimensions", ONNX_MAX_RANK);
+    for (int i = 0; i < axis; i++) y.dims[y.rank++] = x->dims[i];
+    for (int i = 0; i < indices->rank; i++) y.dims[y.rank++] = indices->dims[i];
+    for (int i = axis + 1; i < x->rank; i++) y.dims[y.rank++] = x->dims[i];
     return onnx_out(c, 0, &y);
 }
 
 void onnx_fold_gather(struct onnx_context *c) {
     const struct onnx_tensor *x = onnx_input_constant(c->node, 0), *indices = onnx_input_constant(c->node, 1);
     int axis;
-    if (!onnx_axis(c, onnx_attribute_int(c->node, "axis", 0), x->shape.rank, &axis) || !onnx_is_integer(indices->type))
-        return;
+    if (!onnx_axis(c, onnx_attribute_int(c->node, "axis", 0), x->shape.rank, &axis) || !onnx_is_integer(indices->type)) return;
     int64_t dim = x->shape.dims[axis];
     for (size_t i = 0; i < indices->count; i++)
-        if (onnx_integer(indices, i) < -dim || onnx_integer(indices, i) >= dim)
-            return; /* left to be refused: it has no value */
+        if (onnx_integer(indices, i) < -dim || onnx_integer(indices, i) >= dim) return; /* left to be refused: it has no value */
     struct onnx_tensor *y = onnx_out_constant(c, 0);
     size_t outer = 1, inner = onnx_type_bytes(x->type);
-    for (int i = 0; i < x->shape.rank; i++)
-        *(i < axis ? &outer : &inner) *= i == axis ? 1 : (size_t)x->shape.dims[i];
+    for (int i = 0; i < x->shape.rank; i++) *(i < axis ? &outer : &inner) *= i == axis ? 1 : (size_t)x->shape.dims[i];
     unsigned char *to = y ? y->data : NULL;
     for (size_t o = 0; o < outer && y && y->count; o++)
         for (size_t i = 0; i < indices->count; i++, to += inner) {
@@ -100,7 +83,6 @@ void onnx_fold_gather(struct onnx_context *c) {
 
 bool onnx_infer_gather_elements(struct onnx_context *c) {
     int axis;
-    if (onnx_in(c, 0)->rank != onnx_in(c, 1)->rank)
-        return onnx_bad(c, "input and indices have different numbers of dimensions");
+    if (onnx_in(c, 0)->rank != onnx_in(c, 1)->rank) return onnx_bad(c, "input and indices have different numbers of dimensions");
     return onnx_axis(c, onnx_attribute_int(c->node, "axis", 0), onnx_in(c, 0)->rank, &axis) && onnx_out(c, 0, onnx_in(c, 1));
 }

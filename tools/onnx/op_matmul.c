@@ -5,24 +5,18 @@
 
 static bool multiply(struct onnx_context *c, const struct onnx_shape *left, const struct onnx_shape *right) {
     struct onnx_shape a = *left, b = *right, y;
-    if (!a.rank || !b.rank)
-        return onnx_bad(c, "a matrix product needs inputs of 1 dimension or more");
+    if (!a.rank || !b.rank) return onnx_bad(c, "a matrix product needs inputs of 1 dimension or more");
     bool row = a.rank == 1, column = b.rank == 1;
-    if (row)
-        a = (struct onnx_shape){.rank = 2, .dims = {1, a.dims[0]}};
-    if (column)
-        b = (struct onnx_shape){.rank = 2, .dims = {b.dims[0], 1}};
+    if (row) a = (struct onnx_shape){.rank = 2, .dims = {1, a.dims[0]}};
+    if (column) b = (struct onnx_shape){.rank = 2, .dims = {b.dims[0], 1}};
     int64_t rows = a.dims[a.rank - 2], columns = b.dims[b.rank - 1];
     if (a.dims[a.rank - 1] != b.dims[b.rank - 2])
         return onnx_bad(c, "%lld columns do not fit %lld rows", (long long)a.dims[a.rank - 1], (long long)b.dims[b.rank - 2]);
     a.rank -= 2;
     b.rank -= 2;
-    if (!onnx_broadcast(c, &a, &b, &y))
-        return false;
-    if (!row)
-        y.dims[y.rank++] = rows;
-    if (!column)
-        y.dims[y.rank++] = columns;
+    if (!onnx_broadcast(c, &a, &b, &y)) return false;
+    if (!row) y.dims[y.rank++] = rows;
+    if (!column) y.dims[y.rank++] = columns;
     return onnx_out(c, 0, &y);
 }
 
@@ -36,8 +30,7 @@ bool onnx_infer_qlinear_matmul(struct onnx_context *c) {
 
 static bool gemm(struct onnx_context *c, const struct onnx_shape *a, const struct onnx_shape *b, int bias_input) {
     bool trans_a = onnx_attribute_int(c->node, "transA", 0) != 0, trans_b = onnx_attribute_int(c->node, "transB", 0) != 0;
-    if (a->rank != 2 || b->rank != 2)
-        return onnx_bad(c, "both matrices must have 2 dimensions");
+    if (a->rank != 2 || b->rank != 2) return onnx_bad(c, "both matrices must have 2 dimensions");
     struct onnx_shape y = {.rank = 2, .dims = {a->dims[trans_a], b->dims[!trans_b]}}, all;
     if (a->dims[!trans_a] != b->dims[trans_b])
         return onnx_bad(c, "%lld columns do not fit %lld rows", (long long)a->dims[!trans_a], (long long)b->dims[trans_b]);
@@ -79,19 +72,16 @@ static struct onnx_tensor *fold_product(struct onnx_context *c, const struct ope
                                         double alpha) {
     const struct onnx_shape *shape = &c->node->outputs[0]->shape;
     int64_t columns = shape->rank ? shape->dims[shape->rank - 1] : 0, count = onnx_elements(shape);
-    if (columns < 1 || count < 1 || depth < 1 || count > INT32_MAX / depth || !onnx_spend(c, (size_t)(count * depth)))
-        return NULL;
+    if (columns < 1 || count < 1 || depth < 1 || count > INT32_MAX / depth || !onnx_spend(c, (size_t)(count * depth))) return NULL;
     struct onnx_tensor *y = onnx_out_constant(c, 0);
-    for (int64_t i = 0; y && i < count; i++)
-        onnx_store_number(y, (size_t)i, alpha * dot(a, b, i / columns, i % columns, depth));
+    for (int64_t i = 0; y && i < count; i++) onnx_store_number(y, (size_t)i, alpha * dot(a, b, i / columns, i % columns, depth));
     return y;
 }
 
 /* Of matrices, or of a stack of them by one matrix. */
 void onnx_fold_matmul(struct onnx_context *c) {
     const struct onnx_tensor *a = onnx_input_constant(c->node, 0), *b = onnx_input_constant(c->node, 1);
-    if (!onnx_is_float(a->type) || b->type != a->type || a->shape.rank < 2 || b->shape.rank != 2)
-        return;
+    if (!onnx_is_float(a->type) || b->type != a->type || a->shape.rank < 2 || b->shape.rank != 2) return;
     struct operand left = operand(a, false), right = operand(b, false);
     fold_product(c, &left, &right, b->shape.dims[0], 1);
 }
@@ -101,13 +91,11 @@ void onnx_fold_gemm(struct onnx_context *c) {
     const struct onnx_tensor *bias = onnx_input_constant(c->node, 2);
     bool trans_a = onnx_attribute_int(c->node, "transA", 0) != 0, trans_b = onnx_attribute_int(c->node, "transB", 0) != 0;
     double alpha = onnx_attribute_float(c->node, "alpha", 1), beta = onnx_attribute_float(c->node, "beta", 1);
-    if (!onnx_is_float(a->type) || b->type != a->type || (bias && bias->type != a->type))
-        return;
+    if (!onnx_is_float(a->type) || b->type != a->type || (bias && bias->type != a->type)) return;
     struct operand left = operand(a, trans_a), right = operand(b, trans_b);
     struct onnx_tensor *y = fold_product(c, &left, &right, b->shape.dims[trans_b], alpha);
     int64_t index[ONNX_MAX_RANK] = {0}, strides[1][ONNX_MAX_RANK] = {{0}}, at[1] = {0};
-    if (!y || !bias)
-        return;
+    if (!y || !bias) return;
     onnx_broadcast_strides(&bias->shape, &y->shape, strides[0]);
     for (size_t i = 0; i < y->count; i++) {
         onnx_store_number(y, i, onnx_number(y, i) + beta * onnx_number(bias, (size_t)at[0]));

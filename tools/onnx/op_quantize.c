@@ -12,8 +12,7 @@ bool onnx_infer_quantize(struct onnx_context *c) {
         return onnx_bad(c, "scale and zero point have different shapes");
     if (!blocks && onnx_elements(scale) != 1) {
         int axis;
-        if (!onnx_axis(c, onnx_attribute_int(c->node, "axis", 1), x->rank, &axis))
-            return false;
+        if (!onnx_axis(c, onnx_attribute_int(c->node, "axis", 1), x->rank, &axis)) return false;
         if (scale->rank != 1 || scale->dims[0] != x->dims[axis])
             return onnx_bad(c, "it needs one scale, or %lld for the channels along axis %d", (long long)x->dims[axis], axis);
     }
@@ -35,13 +34,10 @@ static bool find_channels(struct onnx_context *c, struct channels *channels) {
     const struct onnx_shape *x = onnx_in(c, 0);
     const struct onnx_tensor *scale = onnx_input_constant(c->node, 1);
     *channels = (struct channels){1, scale->count};
-    if (scale->count == 1)
-        return true;
+    if (scale->count == 1) return true;
     int axis;
-    if (onnx_attribute_int(c->node, "block_size", 0) || !onnx_axis(c, onnx_attribute_int(c->node, "axis", 1), x->rank, &axis))
-        return false;
-    for (int i = axis + 1; i < x->rank; i++)
-        channels->inner *= (size_t)x->dims[i];
+    if (onnx_attribute_int(c->node, "block_size", 0) || !onnx_axis(c, onnx_attribute_int(c->node, "axis", 1), x->rank, &axis)) return false;
+    for (int i = axis + 1; i < x->rank; i++) channels->inner *= (size_t)x->dims[i];
     return true;
 }
 
@@ -60,8 +56,7 @@ static int64_t quantize(float x, float scale, int64_t zero, int64_t low, int64_t
     float steps = nearbyintf(x / scale);
     if (!(steps > -1e9f)) /* no number goes to the low end too */
         return low;
-    if (steps > 1e9f)
-        return high;
+    if (steps > 1e9f) return high;
     int64_t value = (int64_t)steps + zero;
     return value < low ? low : value > high ? high : value;
 }

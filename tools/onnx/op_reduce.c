@@ -9,14 +9,11 @@ static int reduced_axes(struct onnx_context *c, int from_input, bool *reduced) {
     int rank = onnx_in(c, 0)->rank, axis;
     int64_t axes[ONNX_MAX_RANK];
     int count = onnx_list(c, "axes", 1, from_input, axes, ONNX_MAX_RANK);
-    if (count < 0)
-        return count == -1 ? 0 : -1;
+    if (count < 0) return count == -1 ? 0 : -1;
     bool all = !count && !onnx_attribute_int(c->node, "noop_with_empty_axes", 0);
-    for (int i = 0; i < ONNX_MAX_RANK; i++)
-        reduced[i] = all;
+    for (int i = 0; i < ONNX_MAX_RANK; i++) reduced[i] = all;
     for (int i = 0; i < count; i++) {
-        if (!onnx_axis(c, axes[i], rank, &axis))
-            return -1;
+        if (!onnx_axis(c, axes[i], rank, &axis)) return -1;
         reduced[axis] = true;
     }
     return 1;
@@ -27,8 +24,7 @@ static bool reduce(struct onnx_context *c, const bool *reduced) {
     struct onnx_shape y = {.rank = 0};
     bool keep = onnx_attribute_int(c->node, "keepdims", 1) != 0;
     for (int i = 0; i < x->rank; i++)
-        if (!reduced[i] || keep)
-            y.dims[y.rank++] = reduced[i] ? 1 : x->dims[i];
+        if (!reduced[i] || keep) y.dims[y.rank++] = reduced[i] ? 1 : x->dims[i];
     return onnx_out(c, 0, &y);
 }
 
@@ -51,8 +47,7 @@ bool onnx_infer_qlinear_reduce(struct onnx_context *c) {
 bool onnx_infer_arg(struct onnx_context *c) {
     bool reduced[ONNX_MAX_RANK] = {false};
     int axis;
-    if (!onnx_axis(c, onnx_attribute_int(c->node, "axis", 0), onnx_in(c, 0)->rank, &axis))
-        return false;
+    if (!onnx_axis(c, onnx_attribute_int(c->node, "axis", 0), onnx_in(c, 0)->rank, &axis)) return false;
     reduced[axis] = true;
     return reduce(c, reduced);
 }
@@ -101,10 +96,8 @@ static void accumulate(enum reduction how, struct accumulator *into, const struc
 
 static void finish(enum reduction how, struct onnx_tensor *y, const struct accumulator *sums, size_t each) {
     for (size_t i = 0; i < y->count; i++) {
-        if (onnx_is_float(y->type))
-            onnx_store_number(y, i, how == MEAN ? sums[i].real / (double)each : sums[i].real);
-        else
-            onnx_store_integer(y, i, how == MEAN ? sums[i].integer / (int64_t)each : sums[i].integer);
+        if (onnx_is_float(y->type)) onnx_store_number(y, i, how == MEAN ? sums[i].real / (double)each : sums[i].real);
+        else onnx_store_integer(y, i, how == MEAN ? sums[i].integer / (int64_t)each : sums[i].integer);
     }
 }
 
@@ -117,12 +110,10 @@ void onnx_fold_reduce(struct onnx_context *c) {
         return;
     struct onnx_shape kept = x->shape; /* with the reduced dimensions as 1: where each element goes */
     int64_t index[ONNX_MAX_RANK] = {0}, strides[1][ONNX_MAX_RANK] = {{0}}, at[1] = {0};
-    for (int i = 0; i < kept.rank; i++)
-        kept.dims[i] = reduced[i] ? 1 : kept.dims[i];
+    for (int i = 0; i < kept.rank; i++) kept.dims[i] = reduced[i] ? 1 : kept.dims[i];
     onnx_broadcast_strides(&kept, &x->shape, strides[0]);
     struct onnx_tensor *y = onnx_out_constant(c, 0);
-    if (!y)
-        return;
+    if (!y) return;
     struct accumulator *sums = onnx_alloc(c->graph, y->count * sizeof *sums);
     for (size_t i = 0; i < x->count; i++) {
         accumulate(how, &sums[at[0]], x, i);

@@ -13,13 +13,10 @@ static bool resized_axes(struct onnx_context *c, int rank, struct resized *r) {
     int64_t axes[ONNX_MAX_RANK];
     int count = onnx_attribute_ints(c->node, "axes", axes, ONNX_MAX_RANK), axis;
     r->count = count < 0 ? rank : count;
-    for (int i = 0; i < ONNX_MAX_RANK; i++)
-        r->entry[i] = count < 0 ? i : -1;
-    if (count > rank)
-        return onnx_bad(c, "it has more axes than the input");
+    for (int i = 0; i < ONNX_MAX_RANK; i++) r->entry[i] = count < 0 ? i : -1;
+    if (count > rank) return onnx_bad(c, "it has more axes than the input");
     for (int i = 0; i < count; i++) {
-        if (!onnx_axis(c, axes[i], rank, &axis))
-            return false;
+        if (!onnx_axis(c, axes[i], rank, &axis)) return false;
         r->entry[axis] = i;
     }
     return true;
@@ -34,8 +31,7 @@ static bool is_there(const struct onnx_context *c, int input) {
 /* floor(in * scale), as ONNX Runtime: in single precision. */
 static bool scale_dim(struct onnx_context *c, int64_t in, float scale, int64_t *out) {
     float size = floorf((float)in * scale);
-    if (!(scale > 0) || !(size < 1e12f))
-        return onnx_bad(c, "its scales must be positive numbers");
+    if (!(scale > 0) || !(size < 1e12f)) return onnx_bad(c, "its scales must be positive numbers");
     *out = (int64_t)size;
     return true;
 }
@@ -47,13 +43,10 @@ static bool apply_scales(struct onnx_context *c, const struct resized *r, const 
         return onnx_bad(c, "it needs %d scales", r->count);
     for (int i = 0; i < y->rank; i++) {
         int at = r->entry[i];
-        if (at < 0)
-            continue;
+        if (at < 0) continue;
         float scale = (float)onnx_number(scales, (size_t)at);
-        if (crops)
-            scale *= (float)(onnx_number(roi, (size_t)(r->count + at)) - onnx_number(roi, (size_t)at));
-        if (!scale_dim(c, y->dims[i], scale, &y->dims[i]))
-            return false;
+        if (crops) scale *= (float)(onnx_number(roi, (size_t)(r->count + at)) - onnx_number(roi, (size_t)at));
+        if (!scale_dim(c, y->dims[i], scale, &y->dims[i])) return false;
     }
     return true;
 }
@@ -62,27 +55,22 @@ static bool apply_scales(struct onnx_context *c, const struct resized *r, const 
 static float common_scale(const struct onnx_shape *x, const struct resized *r, const struct onnx_tensor *sizes, bool smallest) {
     float best = 0;
     for (int i = 0; i < x->rank; i++) {
-        if (r->entry[i] < 0)
-            continue;
+        if (r->entry[i] < 0) continue;
         float scale = (float)onnx_integer(sizes, (size_t)r->entry[i]) / (float)x->dims[i];
-        if (best == 0 || (smallest ? scale < best : scale > best))
-            best = scale;
+        if (best == 0 || (smallest ? scale < best : scale > best)) best = scale;
     }
     return best;
 }
 
 static bool apply_sizes(struct onnx_context *c, const struct resized *r, const struct onnx_tensor *sizes, struct onnx_shape *y) {
     const char *policy = onnx_attribute_string(c->node, "keep_aspect_ratio_policy", "stretch");
-    if (sizes->count != (size_t)r->count)
-        return onnx_bad(c, "it needs %d sizes", r->count);
+    if (sizes->count != (size_t)r->count) return onnx_bad(c, "it needs %d sizes", r->count);
     float scale = strcmp(policy, "stretch") ? common_scale(y, r, sizes, !strcmp(policy, "not_larger")) : 0;
     for (int i = 0; i < y->rank; i++) {
-        if (r->entry[i] < 0)
-            continue;
+        if (r->entry[i] < 0) continue;
         int64_t size = onnx_integer(sizes, (size_t)r->entry[i]);
         float scaled = roundf(scale * (float)y->dims[i]);
-        if (size < 1 || !y->dims[i] || !(scaled < 1e12f))
-            return onnx_bad(c, "its sizes must be 1 or more");
+        if (size < 1 || !y->dims[i] || !(scaled < 1e12f)) return onnx_bad(c, "its sizes must be 1 or more");
         y->dims[i] = scale > 0 ? (int64_t)scaled : size;
     }
     return true;
@@ -93,14 +81,12 @@ bool onnx_infer_resize(struct onnx_context *c) {
     struct resized r;
     bool old = c->node->opset < 11;
     int scales = old ? 1 : 2;
-    if (!resized_axes(c, y.rank, &r))
-        return false;
+    if (!resized_axes(c, y.rank, &r)) return false;
     if (!old && is_there(c, 3)) {
         const struct onnx_tensor *sizes = onnx_input_constant(c->node, 3);
         return !sizes || (apply_sizes(c, &r, sizes, &y) && onnx_out(c, 0, &y));
     }
-    if (!is_there(c, scales))
-        return onnx_bad(c, "it has neither scales nor sizes");
+    if (!is_there(c, scales)) return onnx_bad(c, "it has neither scales nor sizes");
     const struct onnx_tensor *given = onnx_input_constant(c->node, scales);
     return !given || (apply_scales(c, &r, given, old ? NULL : onnx_input_constant(c->node, 1), &y) && onnx_out(c, 0, &y));
 }

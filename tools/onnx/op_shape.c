@@ -9,28 +9,22 @@ bool onnx_infer_reshape(struct onnx_context *c) {
     struct onnx_shape y;
     int count = onnx_list(c, "shape", 1, 0, y.dims, ONNX_MAX_RANK), free_at = -1;
     bool zeros = onnx_attribute_int(c->node, "allowzero", 0) != 0;
-    if (count < 0)
-        return count == -1;
+    if (count < 0) return count == -1;
     y.rank = count;
     for (int i = 0; i < count; i++) {
         if (y.dims[i] == 0 && !zeros) {
-            if (i >= x->rank)
-                return onnx_bad(c, "its shape copies dimension %d, which the input does not have", i);
+            if (i >= x->rank) return onnx_bad(c, "its shape copies dimension %d, which the input does not have", i);
             y.dims[i] = x->dims[i];
         } else if (y.dims[i] == -1) {
-            if (free_at >= 0)
-                return onnx_bad(c, "its shape has two dimensions of -1");
+            if (free_at >= 0) return onnx_bad(c, "its shape has two dimensions of -1");
             free_at = i;
             y.dims[i] = 1;
         }
     }
     int64_t have = onnx_elements(x), want = onnx_elements(&y);
-    if (want < 0)
-        return onnx_out(c, 0, &y);
-    if (free_at >= 0 && want && have % want == 0)
-        y.dims[free_at] = have / want;
-    else if (have != want || free_at >= 0)
-        return onnx_bad(c, "%lld elements do not fit the shape it asks for", (long long)have);
+    if (want < 0) return onnx_out(c, 0, &y);
+    if (free_at >= 0 && want && have % want == 0) y.dims[free_at] = have / want;
+    else if (have != want || free_at >= 0) return onnx_bad(c, "%lld elements do not fit the shape it asks for", (long long)have);
     return onnx_out(c, 0, &y);
 }
 
@@ -38,11 +32,9 @@ bool onnx_infer_flatten(struct onnx_context *c) {
     const struct onnx_shape *x = onnx_in(c, 0);
     int64_t axis = onnx_attribute_int(c->node, "axis", 1);
     struct onnx_shape y = {.rank = 2, .dims = {1, 1}};
-    if (axis < -x->rank || axis > x->rank)
-        return onnx_bad(c, "axis %lld does not exist in %d dimensions", (long long)axis, x->rank);
+    if (axis < -x->rank || axis > x->rank) return onnx_bad(c, "axis %lld does not exist in %d dimensions", (long long)axis, x->rank);
     axis += axis < 0 ? x->rank : 0;
-    for (int i = 0; i < x->rank; i++)
-        y.dims[i >= axis] *= x->dims[i];
+    for (int i = 0; i < x->rank; i++) y.dims[i >= axis] *= x->dims[i];
     return onnx_out(c, 0, &y);
 }
 
@@ -53,10 +45,8 @@ static int mark_axes(struct onnx_context *c, int rank, bool *marked, int *count)
     memset(marked, 0, ONNX_MAX_RANK * sizeof *marked);
     *count = listed;
     for (int i = 0; i < listed; i++) {
-        if (!onnx_axis(c, axes[i], rank, &axis))
-            return -1;
-        if (marked[axis])
-            return onnx_bad(c, "axis %d is listed twice", axis), -1;
+        if (!onnx_axis(c, axes[i], rank, &axis)) return -1;
+        if (marked[axis]) return onnx_bad(c, "axis %d is listed twice", axis), -1;
         marked[axis] = true;
     }
     return listed == -2 ? -1 : listed >= 0;
@@ -67,13 +57,10 @@ bool onnx_infer_squeeze(struct onnx_context *c) {
     struct onnx_shape y = {.rank = 0};
     bool marked[ONNX_MAX_RANK];
     int count, known = mark_axes(c, x->rank, marked, &count);
-    if (known < 1)
-        return known == 0;
+    if (known < 1) return known == 0;
     for (int i = 0; i < x->rank; i++) {
-        if (marked[i] && x->dims[i] != 1)
-            return onnx_bad(c, "dimension %d is %lld and cannot be squeezed", i, (long long)x->dims[i]);
-        if (!marked[i] && (count || x->dims[i] != 1))
-            y.dims[y.rank++] = x->dims[i];
+        if (marked[i] && x->dims[i] != 1) return onnx_bad(c, "dimension %d is %lld and cannot be squeezed", i, (long long)x->dims[i]);
+        if (!marked[i] && (count || x->dims[i] != 1)) y.dims[y.rank++] = x->dims[i];
     }
     return onnx_out(c, 0, &y);
 }
@@ -84,15 +71,12 @@ bool onnx_infer_unsqueeze(struct onnx_context *c) {
     bool marked[ONNX_MAX_RANK];
     int64_t axes[ONNX_MAX_RANK];
     int count = onnx_list(c, "axes", 1, 13, axes, ONNX_MAX_RANK), at = 0;
-    if (count < 0)
-        return count == -1;
+    if (count < 0) return count == -1;
     if (x->rank + count > ONNX_MAX_RANK)
         return onnx_bad(c, "its output would have %d dimensions; %d are the most", x->rank + count, ONNX_MAX_RANK);
     y.rank = x->rank + count;
-    if (mark_axes(c, y.rank, marked, &count) < 1)
-        return false;
-    for (int i = 0; i < y.rank; i++)
-        y.dims[i] = marked[i] ? 1 : x->dims[at++];
+    if (mark_axes(c, y.rank, marked, &count) < 1) return false;
+    for (int i = 0; i < y.rank; i++) y.dims[i] = marked[i] ? 1 : x->dims[at++];
     return onnx_out(c, 0, &y);
 }
 
@@ -101,13 +85,10 @@ static bool permutation(struct onnx_context *c, int rank, int *perm) {
     int64_t given[ONNX_MAX_RANK];
     bool seen[ONNX_MAX_RANK] = {false};
     int count = onnx_attribute_ints(c->node, "perm", given, ONNX_MAX_RANK);
-    if (count >= 0 && count != rank)
-        return onnx_bad(c, "perm has %d numbers for %d dimensions", count, rank);
+    if (count >= 0 && count != rank) return onnx_bad(c, "perm has %d numbers for %d dimensions", count, rank);
     for (int i = 0; i < rank; i++) {
-        if (!onnx_axis(c, count < 0 ? rank - 1 - i : given[i], rank, &perm[i]))
-            return false;
-        if (seen[perm[i]])
-            return onnx_bad(c, "perm names dimension %d twice", perm[i]);
+        if (!onnx_axis(c, count < 0 ? rank - 1 - i : given[i], rank, &perm[i])) return false;
+        if (seen[perm[i]]) return onnx_bad(c, "perm names dimension %d twice", perm[i]);
         seen[perm[i]] = true;
     }
     return true;
@@ -117,10 +98,8 @@ bool onnx_infer_transpose(struct onnx_context *c) {
     const struct onnx_shape *x = onnx_in(c, 0);
     struct onnx_shape y = {.rank = x->rank};
     int perm[ONNX_MAX_RANK];
-    if (!permutation(c, x->rank, perm))
-        return false;
-    for (int i = 0; i < x->rank; i++)
-        y.dims[i] = x->dims[perm[i]];
+    if (!permutation(c, x->rank, perm)) return false;
+    for (int i = 0; i < x->rank; i++) y.dims[i] = x->dims[perm[i]];
     return onnx_out(c, 0, &y);
 }
 
@@ -129,19 +108,16 @@ void onnx_fold_transpose(struct onnx_context *c) {
     int64_t own[ONNX_MAX_RANK], strides[ONNX_MAX_RANK] = {0};
     int perm[ONNX_MAX_RANK];
     struct onnx_tensor *y = permutation(c, x->shape.rank, perm) ? onnx_out_constant(c, 0) : NULL;
-    if (!y)
-        return;
+    if (!y) return;
     onnx_strides(&x->shape, own);
-    for (int i = 0; i < x->shape.rank; i++)
-        strides[i] = own[perm[i]];
+    for (int i = 0; i < x->shape.rank; i++) strides[i] = own[perm[i]];
     onnx_copy_strided(x, 0, strides, y);
 }
 
 bool onnx_infer_expand(struct onnx_context *c) {
     struct onnx_shape wanted, y;
     wanted.rank = onnx_list(c, "shape", 1, 0, wanted.dims, ONNX_MAX_RANK);
-    if (wanted.rank < 0)
-        return wanted.rank == -1;
+    if (wanted.rank < 0) return wanted.rank == -1;
     return onnx_broadcast(c, onnx_in(c, 0), &wanted, &y) && onnx_out(c, 0, &y);
 }
 
@@ -149,8 +125,7 @@ void onnx_fold_expand(struct onnx_context *c) {
     const struct onnx_tensor *x = onnx_input_constant(c->node, 0);
     int64_t strides[ONNX_MAX_RANK] = {0};
     struct onnx_tensor *y = onnx_out_constant(c, 0);
-    if (!y)
-        return;
+    if (!y) return;
     onnx_broadcast_strides(&x->shape, &y->shape, strides);
     onnx_copy_strided(x, 0, strides, y);
 }
@@ -159,10 +134,8 @@ bool onnx_infer_tile(struct onnx_context *c) {
     struct onnx_shape y = *onnx_in(c, 0);
     int64_t repeats[ONNX_MAX_RANK];
     int count = onnx_list(c, "repeats", 1, 0, repeats, ONNX_MAX_RANK);
-    if (count < 0)
-        return count == -1;
-    if (count != y.rank)
-        return onnx_bad(c, "it has %d repeats for %d dimensions", count, y.rank);
+    if (count < 0) return count == -1;
+    if (count != y.rank) return onnx_bad(c, "it has %d repeats for %d dimensions", count, y.rank);
     for (int i = 0; i < y.rank; i++)
         if (repeats[i] < 0 || __builtin_mul_overflow(y.dims[i], repeats[i], &y.dims[i]))
             return onnx_bad(c, "it cannot repeat dimension %d %lld times", i, (long long)repeats[i]);
@@ -177,8 +150,7 @@ void onnx_fold_tile(struct onnx_context *c) {
     onnx_strides(&x->shape, strides);
     for (size_t i = 0; y && i < y->count; i++) {
         int64_t from = 0;
-        for (int d = 0; d < x->shape.rank; d++)
-            from += index[d] % x->shape.dims[d] * strides[d];
+        for (int d = 0; d < x->shape.rank; d++) from += index[d] % x->shape.dims[d] * strides[d];
         memcpy((unsigned char *)y->data + i * width, (const unsigned char *)x->data + (size_t)from * width, width);
         onnx_advance(&y->shape, index, 1, (const int64_t(*)[ONNX_MAX_RANK])none, at);
     }
@@ -186,16 +158,14 @@ void onnx_fold_tile(struct onnx_context *c) {
 
 static bool block_size(struct onnx_context *c, const struct onnx_shape *x, int64_t *block) {
     *block = onnx_attribute_int(c->node, "blocksize", 0);
-    if (x->rank != 4 || *block < 1 || *block > 65535)
-        return onnx_bad(c, "it needs an input of 4 dimensions and a blocksize");
+    if (x->rank != 4 || *block < 1 || *block > 65535) return onnx_bad(c, "it needs an input of 4 dimensions and a blocksize");
     return true;
 }
 
 bool onnx_infer_depth_to_space(struct onnx_context *c) {
     struct onnx_shape y = *onnx_in(c, 0);
     int64_t block;
-    if (!block_size(c, &y, &block))
-        return false;
+    if (!block_size(c, &y, &block)) return false;
     if (y.dims[1] % (block * block))
         return onnx_bad(c, "%lld channels cannot be shared by blocks of %lld", (long long)y.dims[1], (long long)(block * block));
     y.dims[1] /= block * block;
@@ -207,8 +177,7 @@ bool onnx_infer_depth_to_space(struct onnx_context *c) {
 bool onnx_infer_space_to_depth(struct onnx_context *c) {
     struct onnx_shape y = *onnx_in(c, 0);
     int64_t block;
-    if (!block_size(c, &y, &block))
-        return false;
+    if (!block_size(c, &y, &block)) return false;
     if (y.dims[2] % block || y.dims[3] % block)
         return onnx_bad(c, "%lldx%lld cannot be cut into blocks of %lld", (long long)y.dims[2], (long long)y.dims[3], (long long)block);
     y.dims[1] *= block * block;

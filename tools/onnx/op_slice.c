@@ -40,20 +40,15 @@ static int find_slices(struct onnx_context *c, struct slices *s) {
     int64_t starts[ONNX_MAX_RANK], ends[ONNX_MAX_RANK], axes[ONNX_MAX_RANK], steps[ONNX_MAX_RANK];
     int count = onnx_list(c, "starts", 1, 0, starts, ONNX_MAX_RANK), end_count = onnx_list(c, "ends", 2, 0, ends, ONNX_MAX_RANK);
     int axis_count = onnx_list(c, "axes", 3, 0, axes, ONNX_MAX_RANK), step_count = onnx_list(c, "steps", 4, 0, steps, ONNX_MAX_RANK);
-    if (count == -2 || end_count == -2 || axis_count == -2 || step_count == -2)
-        return -1;
-    if (count < 0 || end_count < 0 || axis_count < 0 || step_count < 0)
-        return 0;
+    if (count == -2 || end_count == -2 || axis_count == -2 || step_count == -2) return -1;
+    if (count < 0 || end_count < 0 || axis_count < 0 || step_count < 0) return 0;
     if (count != end_count || (axis_count && axis_count != count) || (step_count && step_count != count) || count > x->rank)
         return onnx_bad(c, "its starts, ends, axes and steps do not fit each other"), -1;
-    for (int i = 0; i < x->rank; i++)
-        slice_axis(s, i, x->dims[i], 0, x->dims[i], 1);
+    for (int i = 0; i < x->rank; i++) slice_axis(s, i, x->dims[i], 0, x->dims[i], 1);
     for (int i = 0; i < count; i++) {
         int axis;
-        if (!onnx_axis(c, axis_count ? axes[i] : i, x->rank, &axis))
-            return -1;
-        if (step_count && !steps[i])
-            return onnx_bad(c, "a step is 0"), -1;
+        if (!onnx_axis(c, axis_count ? axes[i] : i, x->rank, &axis)) return -1;
+        if (step_count && !steps[i]) return onnx_bad(c, "a step is 0"), -1;
         slice_axis(s, axis, x->dims[axis], starts[i], ends[i], step_count ? steps[i] : 1);
     }
     return 1;
@@ -63,10 +58,8 @@ bool onnx_infer_slice(struct onnx_context *c) {
     struct slices s;
     struct onnx_shape y = {.rank = onnx_in(c, 0)->rank};
     int known = find_slices(c, &s);
-    if (known < 1)
-        return known == 0;
-    for (int i = 0; i < y.rank; i++)
-        y.dims[i] = s.count[i];
+    if (known < 1) return known == 0;
+    for (int i = 0; i < y.rank; i++) y.dims[i] = s.count[i];
     return onnx_out(c, 0, &y);
 }
 
@@ -75,8 +68,7 @@ void onnx_fold_slice(struct onnx_context *c) {
     int64_t own[ONNX_MAX_RANK], strides[ONNX_MAX_RANK] = {0}, offset = 0;
     struct slices s;
     struct onnx_tensor *y = find_slices(c, &s) == 1 ? onnx_out_constant(c, 0) : NULL;
-    if (!y)
-        return;
+    if (!y) return;
     onnx_strides(&x->shape, own);
     for (int i = 0; i < x->shape.rank; i++) {
         offset += s.start[i] * own[i];
@@ -96,25 +88,20 @@ static int find_parts(struct onnx_context *c, int *axis, int64_t *sizes) {
     const struct onnx_shape *x = onnx_in(c, 0);
     int parts = c->node->output_count, count = onnx_list(c, "split", 1, 13, sizes, parts);
     int64_t total = 0, wanted = onnx_attribute_int(c->node, "num_outputs", parts);
-    if (!onnx_axis(c, onnx_attribute_int(c->node, "axis", 0), x->rank, axis) || count == -2)
-        return -1;
+    if (!onnx_axis(c, onnx_attribute_int(c->node, "axis", 0), x->rank, axis) || count == -2) return -1;
     int64_t dim = x->dims[*axis];
-    if (count == -1)
-        return 0;
+    if (count == -1) return 0;
     if (count == 0) {
         if (wanted != parts || (c->node->opset < 18 && dim % parts))
             return onnx_bad(c, "%lld cannot be split into %d equal parts", (long long)dim, parts), -1;
-        for (int i = 0; i < parts; i++)
-            sizes[i] = even_part(dim, parts, i);
+        for (int i = 0; i < parts; i++) sizes[i] = even_part(dim, parts, i);
         return 1;
     }
     for (int i = 0; i < count; i++) {
-        if (sizes[i] < 0 || sizes[i] > dim - total)
-            return onnx_bad(c, "its parts do not add up to %lld", (long long)dim), -1;
+        if (sizes[i] < 0 || sizes[i] > dim - total) return onnx_bad(c, "its parts do not add up to %lld", (long long)dim), -1;
         total += sizes[i];
     }
-    if (count != parts || total != dim)
-        return onnx_bad(c, "its parts do not add up to %lld", (long long)dim), -1;
+    if (count != parts || total != dim) return onnx_bad(c, "its parts do not add up to %lld", (long long)dim), -1;
     return 1;
 }
 
@@ -124,8 +111,7 @@ bool onnx_infer_split(struct onnx_context *c) {
     int axis, known = find_parts(c, &axis, sizes);
     for (int i = 0; i < c->node->output_count && known == 1; i++) {
         y.dims[axis] = sizes[i];
-        if (!onnx_out(c, i, &y))
-            return false;
+        if (!onnx_out(c, i, &y)) return false;
     }
     return known >= 0;
 }
@@ -134,13 +120,11 @@ void onnx_fold_split(struct onnx_context *c) {
     const struct onnx_tensor *x = onnx_input_constant(c->node, 0);
     int64_t *sizes = onnx_alloc(c->graph, (size_t)c->node->output_count * sizeof *sizes), strides[ONNX_MAX_RANK] = {0}, start = 0;
     int axis;
-    if (find_parts(c, &axis, sizes) != 1)
-        return;
+    if (find_parts(c, &axis, sizes) != 1) return;
     onnx_strides(&x->shape, strides);
     for (int i = 0; i < c->node->output_count; i++) {
         struct onnx_tensor *y = onnx_out_constant(c, i);
-        if (y)
-            onnx_copy_strided(x, start * strides[axis], strides, y);
+        if (y) onnx_copy_strided(x, start * strides[axis], strides, y);
         start += sizes[i];
     }
 }
@@ -150,19 +134,14 @@ bool onnx_infer_pad(struct onnx_context *c) {
     int64_t pads[2 * ONNX_MAX_RANK], axes[ONNX_MAX_RANK];
     int count = onnx_list(c, "pads", 1, 11, pads, 2 * ONNX_MAX_RANK);
     int axis_count = onnx_input(c->node, 3) ? onnx_list(c, "axes", 3, 0, axes, ONNX_MAX_RANK) : 0, axis;
-    if (count == -2 || axis_count == -2)
-        return false;
-    if (count < 0 || axis_count < 0)
-        return true;
+    if (count == -2 || axis_count == -2) return false;
+    if (count < 0 || axis_count < 0) return true;
     bool all = !onnx_input(c->node, 3);
-    if (count != 2 * (all ? y.rank : axis_count))
-        return onnx_bad(c, "it has %d pads for %d dimensions", count, all ? y.rank : axis_count);
+    if (count != 2 * (all ? y.rank : axis_count)) return onnx_bad(c, "it has %d pads for %d dimensions", count, all ? y.rank : axis_count);
     for (int i = 0; i < count / 2; i++) {
-        if (!onnx_axis(c, all ? i : axes[i], y.rank, &axis))
-            return false;
+        if (!onnx_axis(c, all ? i : axes[i], y.rank, &axis)) return false;
         y.dims[axis] += clamp(pads[i], -FAR, FAR) + clamp(pads[count / 2 + i], -FAR, FAR);
-        if (y.dims[axis] < 0)
-            return onnx_bad(c, "it cuts more from dimension %d than there is", axis);
+        if (y.dims[axis] < 0) return onnx_bad(c, "it cuts more from dimension %d than there is", axis);
     }
     return onnx_out(c, 0, &y);
 }

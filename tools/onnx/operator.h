@@ -29,11 +29,11 @@ enum onnx_type_rule {
     GIVES_INT64 = -2,
     GIVES_INT32 = -3,
     GIVES_FLOAT = -4,
-    GIVES_TO = -5,       /* attribute `to` */
-    GIVES_CONSTANT = -6, /* infer sets it */
-    GIVES_QUANTIZED = -7, /* QuantizeLinear: attribute output_dtype, or the zero point's, or uint8 */
-    GIVES_DEQUANTIZED = -8,   /* DequantizeLinear: attribute output_dtype, or the scale's */
-    GIVES_QGEMM = -9,    /* the output zero point's, or float where there is none */
+    GIVES_TO = -5,          /* attribute `to` */
+    GIVES_CONSTANT = -6,    /* infer sets it */
+    GIVES_QUANTIZED = -7,   /* QuantizeLinear: attribute output_dtype, or the zero point's, or uint8 */
+    GIVES_DEQUANTIZED = -8, /* DequantizeLinear: attribute output_dtype, or the scale's */
+    GIVES_QGEMM = -9,       /* the output zero point's, or float where there is none */
     GIVES_UINT8 = -10
 };
 
@@ -82,7 +82,7 @@ void onnx_strides(const struct onnx_shape *shape, int64_t *strides);
 void onnx_broadcast_strides(const struct onnx_shape *from, const struct onnx_shape *to, int64_t *strides);
 /* The next index in row-major order; `at` has one position for each operand, moved by its strides. */
 void onnx_advance(const struct onnx_shape *shape, int64_t *index, int operands, const int64_t (*strides)[ONNX_MAX_RANK], int64_t *at);
-bool onnx_is_float(enum onnx_type type); /* float and double; float16 is not computed with */
+bool onnx_is_float(enum onnx_type type);   /* float and double; float16 is not computed with */
 bool onnx_is_integer(enum onnx_type type); /* and bool */
 void onnx_store_integer(struct onnx_tensor *tensor, size_t i, int64_t value);
 void onnx_store_number(struct onnx_tensor *tensor, size_t i, double value);

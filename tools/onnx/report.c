@@ -10,8 +10,7 @@
 /* Names come from the file: what would break a line or steer a terminal is not passed on. */
 static char *tame(char *text) {
     for (char *c = text; *c; c++)
-        if ((unsigned char)*c < 32 || *c == 127)
-            *c = '?';
+        if ((unsigned char)*c < 32 || *c == 127) *c = '?';
     return text;
 }
 
@@ -20,8 +19,7 @@ bool onnx_fail(char *error, size_t error_size, const char *format, ...) {
     va_start(args, format);
     vsnprintf(error, error_size, format, args);
     va_end(args);
-    if (error_size)
-        tame(error);
+    if (error_size) tame(error);
     return false;
 }
 
@@ -69,8 +67,7 @@ static void *grow(void *array, size_t count, size_t item) {
 }
 
 void onnx_notice(struct onnx_report *report, const char *format, ...) {
-    if (!report)
-        return;
+    if (!report) return;
     va_list args;
     va_start(args, format);
     report->notices = grow(report->notices, report->notice_count, sizeof *report->notices);
@@ -84,8 +81,7 @@ static char *input_shapes(const struct onnx_node *node) {
     size_t used = 0;
     for (int i = 0; i < node->input_count && used + 160 < sizeof line; i++) {
         const struct onnx_value *value = node->inputs[i];
-        if (!value)
-            continue;
+        if (!value) continue;
         int n = snprintf(line + used, sizeof line - used, "%s%s %s", used ? ", " : "", onnx_type_name((int)value->type),
                          onnx_shape_text(&value->shape, shape, sizeof shape));
         used += n > 0 ? (size_t)n : 0;
@@ -94,21 +90,19 @@ static char *input_shapes(const struct onnx_node *node) {
 }
 
 void onnx_refuse(struct onnx_report *report, const struct onnx_node *node, const char *format, ...) {
-    if (!report)
-        return;
+    if (!report) return;
     va_list args;
     va_start(args, format);
     report->refusals = grow(report->refusals, report->refusal_count, sizeof *report->refusals);
     struct onnx_refusal *refusal = &report->refusals[report->refusal_count++];
     /* Names are copied: a report outlives its graph. */
-    *refusal = (struct onnx_refusal){copy_name(node->name), copy_name(node->op), input_shapes(node), format_text(format, args),
-                                     node->opset};
+    *refusal =
+        (struct onnx_refusal){copy_name(node->name), copy_name(node->op), input_shapes(node), format_text(format, args), node->opset};
     va_end(args);
 }
 
 void onnx_report_free(struct onnx_report *report) {
-    for (size_t i = 0; i < report->notice_count; i++)
-        free(report->notices[i]);
+    for (size_t i = 0; i < report->notice_count; i++) free(report->notices[i]);
     for (size_t i = 0; i < report->refusal_count; i++) {
         free((void *)report->refusals[i].node);
         free((void *)report->refusals[i].op);

@@ -11,14 +11,10 @@ bool onnx_resize_keeps(const struct onnx_resize *r) {
 float onnx_resize_position(const struct onnx_resize *r, int64_t k) {
     const char *t = r->transformation;
     float x = (float)k, in = (float)r->in, out = (float)r->out;
-    if (r->opset10 || !strcmp(t, "asymmetric"))
-        return x / r->scale;
-    if (!strcmp(t, "pytorch_half_pixel") && r->out <= 1)
-        return 0;
-    if (!strcmp(t, "tf_half_pixel_for_nn"))
-        return (x + 0.5F) / r->scale;
-    if (!strcmp(t, "align_corners"))
-        return r->out == 1 ? 0 : x * (in - 1) / (out - 1);
+    if (r->opset10 || !strcmp(t, "asymmetric")) return x / r->scale;
+    if (!strcmp(t, "pytorch_half_pixel") && r->out <= 1) return 0;
+    if (!strcmp(t, "tf_half_pixel_for_nn")) return (x + 0.5F) / r->scale;
+    if (!strcmp(t, "align_corners")) return r->out == 1 ? 0 : x * (in - 1) / (out - 1);
     if (!strcmp(t, "half_pixel_symmetric")) {
         float adjustment = out / (r->scale * in), offset = (in / 2) * (1 - adjustment);
         return (float)((double)offset + ((double)x + 0.5) / (double)r->scale - 0.5);
@@ -35,21 +31,16 @@ float onnx_resize_position(const struct onnx_resize *r, int64_t k) {
 static int64_t rounded(const char *rounding, float position) {
     float low = floorf(position), rest = position - low;
     bool tie = fabsf(rest - 0.5F) <= 1e-6F;
-    if (!strcmp(rounding, "floor"))
-        return (int64_t)low;
-    if (!strcmp(rounding, "ceil"))
-        return (int64_t)ceilf(position);
-    if (tie)
-        return (int64_t)low + !strcmp(rounding, "round_prefer_ceil");
+    if (!strcmp(rounding, "floor")) return (int64_t)low;
+    if (!strcmp(rounding, "ceil")) return (int64_t)ceilf(position);
+    if (tie) return (int64_t)low + !strcmp(rounding, "round_prefer_ceil");
     return (int64_t)(rest < 0.5F ? low : low + 1);
 }
 
 int64_t onnx_resize_nearest(const struct onnx_resize *r, int64_t k) {
-    if (onnx_resize_keeps(r))
-        return k;
+    if (onnx_resize_keeps(r)) return k;
     float position = onnx_resize_position(r, k);
-    if (isnan(position))
-        return -1;
+    if (isnan(position)) return -1;
     /* 2^40 is beyond every axis: what does not fit an int64 never gets there. */
     position = position < -1e12F ? -1e12F : position > 1e12F ? 1e12F : position;
     int64_t i = r->opset10 ? (int64_t)(r->scale < 1 ? ceilf(position) : position) : rounded(r->rounding, position);
@@ -60,11 +51,9 @@ int64_t onnx_resize_nearest(const struct onnx_resize *r, int64_t k) {
 static int listed(const struct onnx_node *node, int axis, int rank) {
     int64_t axes[ONNX_MAX_RANK];
     int count = onnx_attribute_ints(node, "axes", axes, ONNX_MAX_RANK);
-    if (count < 0)
-        return axis;
+    if (count < 0) return axis;
     for (int i = 0; i < count && i < ONNX_MAX_RANK; i++)
-        if ((axes[i] < 0 ? axes[i] + rank : axes[i]) == axis)
-            return i;
+        if ((axes[i] < 0 ? axes[i] + rank : axes[i]) == axis) return i;
     return -1;
 }
 
@@ -72,10 +61,8 @@ static int listed(const struct onnx_node *node, int axis, int rank) {
 static bool numbers(const struct onnx_node *node, int i, const struct onnx_tensor **out) {
     const struct onnx_value *value = onnx_input(node, i);
     *out = onnx_input_constant(node, i);
-    if (value && !*out)
-        return false;
-    if (*out && !(*out)->count)
-        *out = NULL;
+    if (value && !*out) return false;
+    if (*out && !(*out)->count) *out = NULL;
     return true;
 }
 
@@ -85,11 +72,9 @@ static float common_scale(const struct onnx_node *node, const struct onnx_shape 
     float best = 0;
     for (int i = 0; sizes && strcmp(policy, "stretch") && i < x->rank; i++) {
         int place = listed(node, i, x->rank);
-        if (place < 0 || (size_t)place >= sizes->count)
-            continue;
+        if (place < 0 || (size_t)place >= sizes->count) continue;
         float scale = (float)onnx_number(sizes, (size_t)place) / (float)x->dims[i];
-        if (best == 0 || (strcmp(policy, "not_larger") ? scale > best : scale < best))
-            best = scale;
+        if (best == 0 || (strcmp(policy, "not_larger") ? scale > best : scale < best)) best = scale;
     }
     return best;
 }
@@ -108,13 +93,11 @@ bool onnx_resize_read(const struct onnx_node *node, int axis, struct onnx_resize
         return false;
     bool crops = !strcmp(r->transformation, "tf_crop_and_resize");
     *why = "tf_crop_and_resize is only supported with sizes: runtimes disagree on what scales mean with it";
-    if (crops && !sizes)
-        return false;
+    if (crops && !sizes) return false;
     int place = listed(node, axis, x->rank);
     float common = common_scale(node, x, sizes);
     r->scale = place < 0 ? 1 : common > 0 ? common : (float)r->out / (float)r->in;
-    if (place >= 0 && scales && !sizes && (size_t)place < scales->count)
-        r->scale = (float)onnx_number(scales, (size_t)place);
+    if (place >= 0 && scales && !sizes && (size_t)place < scales->count) r->scale = (float)onnx_number(scales, (size_t)place);
     if (place >= 0 && crops && roi && (size_t)place < roi->count / 2) {
         r->roi_start = (float)onnx_number(roi, (size_t)place);
         r->roi_end = (float)onnx_number(roi, (size_t)place + roi->count / 2);

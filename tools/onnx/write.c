@@ -32,8 +32,7 @@ static Onnx__Tensor *tensor_message(struct writer *w, const char *name, const st
     t->data_type = (int32_t)from->type;
     t->n_dims = (size_t)from->shape.rank;
     t->dims = onnx_alloc(w->room, t->n_dims * sizeof *t->dims);
-    for (size_t i = 0; i < t->n_dims; i++)
-        t->dims[i] = from->shape.dims[i];
+    for (size_t i = 0; i < t->n_dims; i++) t->dims[i] = from->shape.dims[i];
     t->raw_data.len = from->count * onnx_type_bytes(from->type);
     t->raw_data.data = from->data;
     return t;
@@ -50,8 +49,7 @@ static Onnx__ValueInfo *value_message(struct writer *w, const struct onnx_value 
     info->type = type;
     type->tensor_type = tensor;
     tensor->elem_type = (int32_t)value->type;
-    if (value->shape.rank < 0)
-        return info;
+    if (value->shape.rank < 0) return info;
     Onnx__Shape *shape = tensor->shape = onnx_alloc(w->room, sizeof *shape);
     onnx__shape__init(shape);
     shape->n_dim = (size_t)value->shape.rank;
@@ -60,10 +58,8 @@ static Onnx__ValueInfo *value_message(struct writer *w, const struct onnx_value 
         Onnx__Dimension *dim = shape->dim[i] = onnx_alloc(w->room, sizeof *dim);
         const char *symbol = ((const struct onnx_declared *)value)->symbols[i];
         onnx__dimension__init(dim);
-        if (value->shape.dims[i] >= 0)
-            dim->dim_value = value->shape.dims[i];
-        else if (symbol)
-            dim->dim_param = plain(symbol);
+        if (value->shape.dims[i] >= 0) dim->dim_value = value->shape.dims[i];
+        else if (symbol) dim->dim_param = plain(symbol);
     }
     return info;
 }
@@ -88,8 +84,7 @@ static Onnx__Attribute *attribute_message(struct writer *w, const struct onnx_at
     case 8:
         a->n_strings = from->count;
         a->strings = onnx_alloc(w->room, from->count * sizeof *a->strings);
-        for (size_t i = 0; i < from->count; i++)
-            a->strings[i] = text_bytes(from->strings[i]);
+        for (size_t i = 0; i < from->count; i++) a->strings[i] = text_bytes(from->strings[i]);
         return a;
     default: return NULL;
     }
@@ -97,8 +92,7 @@ static Onnx__Attribute *attribute_message(struct writer *w, const struct onnx_at
 
 static char **name_list(struct writer *w, struct onnx_value *const *values, int count) {
     char **names = list_of(w, (size_t)count);
-    for (int i = 0; i < count; i++)
-        names[i] = values[i] ? plain(values[i]->name) : plain("");
+    for (int i = 0; i < count; i++) names[i] = values[i] ? plain(values[i]->name) : plain("");
     return names;
 }
 
@@ -132,8 +126,7 @@ static Onnx__Node *node_message(struct writer *w, const struct onnx_node *from) 
 static bool fill_nodes(struct writer *w, Onnx__Graph *g) {
     g->node = list_of(w, w->from->node_count);
     for (size_t i = 0; i < w->from->node_count; i++)
-        if (!w->from->nodes[i]->folded && !(g->node[g->n_node++] = node_message(w, w->from->nodes[i])))
-            return false;
+        if (!w->from->nodes[i]->folded && !(g->node[g->n_node++] = node_message(w, w->from->nodes[i]))) return false;
     return true;
 }
 
@@ -143,8 +136,7 @@ static bool worth_telling(const struct onnx_value *value) {
 
 /* Once, by its name; the graph that lends its memory remembers names as well. */
 static void add_initializer(struct writer *w, Onnx__Graph *g, const struct onnx_value *value) {
-    if (!value || !value->constant || onnx_find(w->room, value->name))
-        return;
+    if (!value || !value->constant || onnx_find(w->room, value->name)) return;
     onnx_named(w->room, value->name);
     g->initializer[g->n_initializer++] = tensor_message(w, value->name, value->constant);
 }
@@ -154,10 +146,8 @@ static void fill_initializers(struct writer *w, Onnx__Graph *g) {
     const struct onnx_graph *from = w->from;
     g->initializer = list_of(w, from->value_count);
     for (size_t i = 0; i < from->node_count; i++)
-        for (int k = 0; k < from->nodes[i]->input_count && !from->nodes[i]->folded; k++)
-            add_initializer(w, g, from->nodes[i]->inputs[k]);
-    for (size_t i = 0; i < from->output_count; i++)
-        add_initializer(w, g, from->outputs[i]);
+        for (int k = 0; k < from->nodes[i]->input_count && !from->nodes[i]->folded; k++) add_initializer(w, g, from->nodes[i]->inputs[k]);
+    for (size_t i = 0; i < from->output_count; i++) add_initializer(w, g, from->outputs[i]);
 }
 
 static void fill_values(struct writer *w, Onnx__Graph *g) {
@@ -166,19 +156,15 @@ static void fill_values(struct writer *w, Onnx__Graph *g) {
     g->input = list_of(w, from->input_count);
     g->output = list_of(w, from->output_count);
     for (size_t i = 0; i < from->value_count; i++)
-        if (worth_telling(from->values[i]))
-            g->value_info[g->n_value_info++] = value_message(w, from->values[i]);
-    for (size_t i = 0; i < from->input_count; i++)
-        g->input[g->n_input++] = value_message(w, from->inputs[i]);
-    for (size_t i = 0; i < from->output_count; i++)
-        g->output[g->n_output++] = value_message(w, from->outputs[i]);
+        if (worth_telling(from->values[i])) g->value_info[g->n_value_info++] = value_message(w, from->values[i]);
+    for (size_t i = 0; i < from->input_count; i++) g->input[g->n_input++] = value_message(w, from->inputs[i]);
+    for (size_t i = 0; i < from->output_count; i++) g->output[g->n_output++] = value_message(w, from->outputs[i]);
 }
 
 static void need_opset(struct writer *w, Onnx__Model *m, const char *domain, int version) {
     for (size_t i = 0; i < m->n_opset_import; i++)
         if (!strcmp(m->opset_import[i]->domain, domain)) {
-            if (m->opset_import[i]->version < version)
-                m->opset_import[i]->version = version;
+            if (m->opset_import[i]->version < version) m->opset_import[i]->version = version;
             return;
         }
     Onnx__OperatorSet *set = m->opset_import[m->n_opset_import++] = onnx_alloc(w->room, sizeof *set);
@@ -189,11 +175,9 @@ static void need_opset(struct writer *w, Onnx__Model *m, const char *domain, int
 
 static void fill_opsets(struct writer *w, Onnx__Model *m) {
     m->opset_import = list_of(w, w->from->node_count + 1);
-    if (w->from->opset)
-        need_opset(w, m, "", w->from->opset);
+    if (w->from->opset) need_opset(w, m, "", w->from->opset);
     for (size_t i = 0; i < w->from->node_count; i++)
-        if (!w->from->nodes[i]->folded)
-            need_opset(w, m, w->from->nodes[i]->domain, w->from->nodes[i]->opset);
+        if (!w->from->nodes[i]->folded) need_opset(w, m, w->from->nodes[i]->domain, w->from->nodes[i]->opset);
 }
 
 static uint8_t *pack(struct writer *w, const Onnx__Model *m, size_t *bytes) {
@@ -203,10 +187,8 @@ static uint8_t *pack(struct writer *w, const Onnx__Model *m, size_t *bytes) {
         return NULL;
     }
     uint8_t *packed = malloc(*bytes + 1);
-    if (packed)
-        onnx__model__pack(m, packed);
-    else
-        FAIL(w, "needs %zu bytes of memory, which are not there", *bytes);
+    if (packed) onnx__model__pack(m, packed);
+    else FAIL(w, "needs %zu bytes of memory, which are not there", *bytes);
     return packed;
 }
 
@@ -224,8 +206,7 @@ uint8_t *onnx_write(const struct onnx_graph *graph, size_t *bytes, char *error, 
     fill_opsets(&w, &model);
     fill_initializers(&w, &body);
     fill_values(&w, &body);
-    if (fill_nodes(&w, &body))
-        packed = pack(&w, &model, bytes);
+    if (fill_nodes(&w, &body)) packed = pack(&w, &model, bytes);
     onnx_free(w.room);
     return packed;
 }

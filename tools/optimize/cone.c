@@ -6,25 +6,49 @@
 
 enum { FAR_BACK = 256 }; /* nodes: a function that is written out stands together */
 
-enum op { NO_OP, ADD, SUB, MUL, DIV, MAX, MIN, POW, PRELU, RELU, CLIP, SIGMOID, HARD_SIGMOID, HARD_SWISH, LEAKY_RELU, TANH, ERF, EXP, LOG,
-          SQRT, ABS, NEG, RECIPROCAL, ELU, SOFTPLUS };
+enum op {
+    NO_OP,
+    ADD,
+    SUB,
+    MUL,
+    DIV,
+    MAX,
+    MIN,
+    POW,
+    PRELU,
+    RELU,
+    CLIP,
+    SIGMOID,
+    HARD_SIGMOID,
+    HARD_SWISH,
+    LEAKY_RELU,
+    TANH,
+    ERF,
+    EXP,
+    LOG,
+    SQRT,
+    ABS,
+    NEG,
+    RECIPROCAL,
+    ELU,
+    SOFTPLUS
+};
 
 static enum op op_of(const struct onnx_node *node) {
     static const struct {
         const char *name;
         enum op op;
         int inputs;
-    } known[] = {{"Add", ADD, 2},       {"Sub", SUB, 2},         {"Mul", MUL, 2},
-                 {"Div", DIV, 2},       {"Max", MAX, 2},         {"Min", MIN, 2},
-                 {"Pow", POW, 2},       {"PRelu", PRELU, 2},     {"Relu", RELU, 1},
-                 {"Clip", CLIP, 0},     {"Sigmoid", SIGMOID, 1}, {"HardSigmoid", HARD_SIGMOID, 1},
-                 {"Tanh", TANH, 1},     {"Erf", ERF, 1},         {"HardSwish", HARD_SWISH, 1},
-                 {"Exp", EXP, 1},       {"Log", LOG, 1},         {"LeakyRelu", LEAKY_RELU, 1},
-                 {"Sqrt", SQRT, 1},     {"Abs", ABS, 1},         {"Neg", NEG, 1},
-                 {"Elu", ELU, 1},       {"Softplus", SOFTPLUS, 1}, {"Reciprocal", RECIPROCAL, 1}};
+    } known[] = {{"Add", ADD, 2},   {"Sub", SUB, 2},           {"Mul", MUL, 2},
+                 {"Div", DIV, 2},   {"Max", MAX, 2},           {"Min", MIN, 2},
+                 {"Pow", POW, 2},   {"PRelu", PRELU, 2},       {"Relu", RELU, 1},
+                 {"Clip", CLIP, 0}, {"Sigmoid", SIGMOID, 1},   {"HardSigmoid", HARD_SIGMOID, 1},
+                 {"Tanh", TANH, 1}, {"Erf", ERF, 1},           {"HardSwish", HARD_SWISH, 1},
+                 {"Exp", EXP, 1},   {"Log", LOG, 1},           {"LeakyRelu", LEAKY_RELU, 1},
+                 {"Sqrt", SQRT, 1}, {"Abs", ABS, 1},           {"Neg", NEG, 1},
+                 {"Elu", ELU, 1},   {"Softplus", SOFTPLUS, 1}, {"Reciprocal", RECIPROCAL, 1}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (graph_is(node, known[i].name) && (!known[i].inputs || node->input_count == known[i].inputs))
-            return known[i].op;
+        if (graph_is(node, known[i].name) && (!known[i].inputs || node->input_count == known[i].inputs)) return known[i].op;
     return NO_OP;
 }
 
@@ -86,8 +110,7 @@ double cone_at(const struct cone *cone, int64_t channel, double x) {
         for (int k = 0; k < node->input_count && k < 2; k++) {
             in[k] = node->inputs[k] == cone->x ? x : constant_at(node->inputs[k], channel);
             for (int j = i + 1; j < cone->count; j++)
-                if (node->inputs[k] == cone->nodes[j]->outputs[0])
-                    in[k] = made[j];
+                if (node->inputs[k] == cone->nodes[j]->outputs[0]) in[k] = made[j];
         }
         made[i] = compute(node, (enum op)cone->ops[i], in[0], in[1]);
     }
@@ -103,8 +126,7 @@ struct frontier {
 
 static void add_read(struct frontier *f, struct onnx_value *value) {
     int i = 0;
-    while (i < f->count && f->values[i] != value)
-        i++;
+    while (i < f->count && f->values[i] != value) i++;
     if (i == f->count) {
         f->values[f->count] = value;
         f->reads[f->count++] = 0;
@@ -117,19 +139,14 @@ static bool take_constant(struct cone *cone, const struct onnx_value *value) {
     const struct onnx_tensor *t = value->constant;
     int axis = -1;
     double number;
-    if (t->type != ONNX_FLOAT || !t->count)
-        return false;
-    if (t->count == 1 || graph_scalar(value, &number))
-        return true;
+    if (t->type != ONNX_FLOAT || !t->count) return false;
+    if (t->count == 1 || graph_scalar(value, &number)) return true;
     for (int d = 0; d < t->shape.rank; d++) {
-        if (t->shape.dims[d] == 1)
-            continue;
-        if (axis >= 0)
-            return false;
+        if (t->shape.dims[d] == 1) continue;
+        if (axis >= 0) return false;
         axis = cone->y->shape.rank - t->shape.rank + d;
     }
-    if (cone->axis >= 0 && cone->axis != axis)
-        return false;
+    if (cone->axis >= 0 && cone->axis != axis) return false;
     cone->axis = axis;
     cone->channels = (int64_t)t->count;
     return true;
@@ -145,13 +162,11 @@ static bool take_node(struct cone *cone, struct frontier *f, struct onnx_node *n
         struct onnx_value *value = node->inputs[i];
         double bound;
         if (op == CLIP && i > 0) {
-            if (value && !graph_scalar(value, &bound))
-                return false;
+            if (value && !graph_scalar(value, &bound)) return false;
         } else if (!value || (value->constant && !take_constant(cone, value))) {
             return false;
         } else if (!value->constant) {
-            if (!graph_same_shape(value, cone->y))
-                return false;
+            if (!graph_same_shape(value, cone->y)) return false;
             add_read(f, value);
         }
     }
@@ -163,8 +178,7 @@ static bool take_node(struct cone *cone, struct frontier *f, struct onnx_node *n
 /* Takes the node that makes value i of the frontier in its place. */
 static bool explain(struct cone *cone, struct frontier *f, int i) {
     struct onnx_value *value = f->values[i];
-    if (value->uses != f->reads[i] || value->is_output)
-        return false;
+    if (value->uses != f->reads[i] || value->is_output) return false;
     f->count--;
     f->values[i] = f->values[f->count];
     f->reads[i] = f->reads[f->count];
@@ -174,20 +188,16 @@ static bool explain(struct cone *cone, struct frontier *f, int i) {
 void cone_grow(const struct onnx_graph *g, size_t root, void (*see)(void *context, const struct cone *cone), void *context) {
     struct cone cone = {.y = g->nodes[root]->output_count ? g->nodes[root]->outputs[0] : NULL, .axis = -1, .channels = 1};
     struct frontier f = {0};
-    if (!cone.y || cone.y->shape.rank < 0 || !take_node(&cone, &f, g->nodes[root]))
-        return;
+    if (!cone.y || cone.y->shape.rank < 0 || !take_node(&cone, &f, g->nodes[root])) return;
     for (size_t at = root + 1; at-- > 0 && root - at < FAR_BACK;) {
         int i = 0;
-        while (i < f.count && f.values[i]->producer != g->nodes[at])
-            i++;
+        while (i < f.count && f.values[i]->producer != g->nodes[at]) i++;
         bool explained = i < f.count;
-        if (explained && !explain(&cone, &f, i))
-            return;
+        if (explained && !explain(&cone, &f, i)) return;
         if (f.count == 1 && (explained || at == root)) {
             cone.x = f.values[0];
             see(context, &cone);
         }
-        if (!f.count || (f.count == 1 && !f.values[0]->producer))
-            return;
+        if (!f.count || (f.count == 1 && !f.values[0]->producer)) return;
     }
 }

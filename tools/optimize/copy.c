@@ -10,8 +10,7 @@ static struct onnx_value *copied(const struct onnx_graph *to, const struct onnx_
 
 static struct onnx_value **copy_list(struct onnx_graph *to, struct onnx_value *const *values, size_t count) {
     struct onnx_value **list = onnx_alloc(to, count * sizeof(void *));
-    for (size_t i = 0; i < count; i++)
-        list[i] = copied(to, values[i]);
+    for (size_t i = 0; i < count; i++) list[i] = copied(to, values[i]);
     return list;
 }
 
@@ -30,11 +29,9 @@ static struct onnx_node *copy_node(struct onnx_graph *to, const struct onnx_node
     node->inputs = copy_list(to, from->inputs, (size_t)from->input_count);
     node->outputs = copy_list(to, from->outputs, (size_t)from->output_count);
     node->attributes = onnx_alloc(to, from->attribute_count * sizeof *node->attributes);
-    if (from->attribute_count)
-        memcpy(node->attributes, from->attributes, from->attribute_count * sizeof *node->attributes);
+    if (from->attribute_count) memcpy(node->attributes, from->attributes, from->attribute_count * sizeof *node->attributes);
     for (int i = 0; i < node->output_count; i++)
-        if (from->outputs[i] && from->outputs[i]->producer == from)
-            node->outputs[i]->producer = node;
+        if (from->outputs[i] && from->outputs[i]->producer == from) node->outputs[i]->producer = node;
     return node;
 }
 
@@ -46,15 +43,13 @@ struct onnx_graph *edit_copy(const struct onnx_graph *g) {
     to->opset = g->opset;
     to->floats_meant = g->floats_meant;
     to->memory->rebound = g->memory->rebound;
-    for (size_t i = 0; i < g->value_count; i++)
-        copy_value(to, g->values[i]);
+    for (size_t i = 0; i < g->value_count; i++) copy_value(to, g->values[i]);
     to->input_count = g->input_count;
     to->output_count = g->output_count;
     to->node_count = to->memory->node_room = g->node_count;
     to->inputs = copy_list(to, g->inputs, g->input_count);
     to->outputs = copy_list(to, g->outputs, g->output_count);
     to->nodes = onnx_alloc(to, g->node_count * sizeof(void *));
-    for (size_t i = 0; i < g->node_count; i++)
-        to->nodes[i] = copy_node(to, g->nodes[i]);
+    for (size_t i = 0; i < g->node_count; i++) to->nodes[i] = copy_node(to, g->nodes[i]);
     return to;
 }

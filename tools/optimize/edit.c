@@ -11,8 +11,7 @@ enum { A_FLOAT = 1, A_INT = 2, A_STRING = 3, A_INTS = 7 };
 
 static const char *free_name(struct onnx_graph *g, const char *name) {
     char *text = onnx_text(g, "%s", name);
-    for (int i = 2; onnx_find(g, text); i++)
-        text = onnx_text(g, "%s_%d", name, i);
+    for (int i = 2; onnx_find(g, text); i++) text = onnx_text(g, "%s_%d", name, i);
     return text;
 }
 
@@ -36,25 +35,21 @@ struct onnx_value *edit_constant(struct onnx_graph *g, const char *name, enum on
 
 static bool node_name_taken(const struct onnx_graph *g, const char *name) {
     for (size_t i = 0; i < g->node_count; i++)
-        if (!strcmp(g->nodes[i]->name, name))
-            return true;
+        if (!strcmp(g->nodes[i]->name, name)) return true;
     return false;
 }
 
 static const char *free_node_name(struct onnx_graph *g, const char *name, const char *op) {
     char *text = name ? onnx_text(g, "%s", name) : onnx_text(g, "%s_%zu", op, g->node_count);
-    for (int i = 2; node_name_taken(g, text); i++)
-        text = onnx_text(g, "%s_%d", name ? name : op, i);
+    for (int i = 2; node_name_taken(g, text); i++) text = onnx_text(g, "%s_%d", name ? name : op, i);
     return text;
 }
 
 /* Of the graph, or as its nodes of that domain have it. */
 static int opset_of(const struct onnx_graph *g, const char *domain) {
-    if (!*domain)
-        return g->opset;
+    if (!*domain) return g->opset;
     for (size_t i = 0; i < g->node_count; i++)
-        if (!strcmp(g->nodes[i]->domain, domain))
-            return g->nodes[i]->opset;
+        if (!strcmp(g->nodes[i]->domain, domain)) return g->nodes[i]->opset;
     return 1;
 }
 
@@ -63,8 +58,7 @@ static void open_gap(struct onnx_graph *g, size_t at) {
     if (g->node_count >= g->memory->node_room) {
         g->memory->node_room = 2 * g->node_count + 64;
         struct onnx_node **nodes = onnx_alloc(g, g->memory->node_room * sizeof(void *));
-        if (g->node_count)
-            memcpy(nodes, g->nodes, g->node_count * sizeof(void *));
+        if (g->node_count) memcpy(nodes, g->nodes, g->node_count * sizeof(void *));
         g->nodes = nodes;
     }
     memmove(g->nodes + at + 1, g->nodes + at, (g->node_count - at) * sizeof(void *));
@@ -73,23 +67,25 @@ static void open_gap(struct onnx_graph *g, size_t at) {
 
 static size_t place_of(const struct onnx_graph *g, const struct onnx_node *node) {
     size_t at = 0;
-    while (at < g->node_count && g->nodes[at] != node)
-        at++;
+    while (at < g->node_count && g->nodes[at] != node) at++;
     return at;
 }
 
 static struct onnx_value **copy_values(struct onnx_graph *g, struct onnx_value *const *values, int count) {
     struct onnx_value **copy = onnx_alloc(g, (size_t)count * sizeof(void *));
-    for (int i = 0; i < count; i++)
-        copy[i] = values[i];
+    for (int i = 0; i < count; i++) copy[i] = values[i];
     return copy;
 }
 
 struct onnx_node *edit_node(struct onnx_graph *g, const struct onnx_node *before, const char *op, const char *domain, const char *name,
                             struct onnx_value *const *inputs, int input_count, struct onnx_value *const *outputs, int output_count) {
     struct onnx_node *node = onnx_alloc(g, sizeof *node);
-    *node = (struct onnx_node){.name = free_node_name(g, name, op), .op = onnx_text(g, "%s", op), .domain = onnx_text(g, "%s", domain),
-                               .opset = opset_of(g, domain), .input_count = input_count, .output_count = output_count};
+    *node = (struct onnx_node){.name = free_node_name(g, name, op),
+                               .op = onnx_text(g, "%s", op),
+                               .domain = onnx_text(g, "%s", domain),
+                               .opset = opset_of(g, domain),
+                               .input_count = input_count,
+                               .output_count = output_count};
     node->inputs = copy_values(g, inputs, input_count);
     node->outputs = copy_values(g, outputs, output_count);
     node->attributes = onnx_alloc(g, 1);
@@ -97,8 +93,7 @@ struct onnx_node *edit_node(struct onnx_graph *g, const struct onnx_node *before
     open_gap(g, at);
     g->nodes[at] = node;
     for (int i = 0; i < input_count; i++)
-        if (inputs[i])
-            inputs[i]->uses++;
+        if (inputs[i]) inputs[i]->uses++;
     for (int i = 0; i < output_count; i++)
         if (outputs[i]) {
             assert(!outputs[i]->producer && !outputs[i]->constant && !outputs[i]->is_input);
@@ -109,37 +104,31 @@ struct onnx_node *edit_node(struct onnx_graph *g, const struct onnx_node *before
 
 /* A folded node's inputs do not count as read. */
 static void count_use(const struct onnx_node *node, struct onnx_value *value, int change) {
-    if (value && !node->folded)
-        value->uses += change;
+    if (value && !node->folded) value->uses += change;
 }
 
 void edit_set_input(struct onnx_graph *g, struct onnx_node *node, int i, struct onnx_value *value) {
     assert(i >= 0);
     if (i >= node->input_count) {
         struct onnx_value **inputs = onnx_alloc(g, ((size_t)i + 1) * sizeof(void *));
-        if (node->input_count)
-            memcpy(inputs, node->inputs, (size_t)node->input_count * sizeof(void *));
+        if (node->input_count) memcpy(inputs, node->inputs, (size_t)node->input_count * sizeof(void *));
         node->inputs = inputs;
         node->input_count = i + 1;
     }
     count_use(node, node->inputs[i], -1);
     count_use(node, value, 1);
     node->inputs[i] = value;
-    while (node->input_count && !node->inputs[node->input_count - 1])
-        node->input_count--;
+    while (node->input_count && !node->inputs[node->input_count - 1]) node->input_count--;
 }
 
 void edit_become(struct onnx_graph *g, struct onnx_node *node, const char *op, const char *domain, struct onnx_value *const *inputs,
                  int input_count) {
     struct onnx_value **list = copy_values(g, inputs, input_count);
-    for (int i = 0; i < input_count; i++)
-        count_use(node, list[i], 1);
-    for (int i = 0; i < node->input_count; i++)
-        count_use(node, node->inputs[i], -1);
+    for (int i = 0; i < input_count; i++) count_use(node, list[i], 1);
+    for (int i = 0; i < node->input_count; i++) count_use(node, node->inputs[i], -1);
     node->inputs = list;
     node->input_count = input_count;
-    if (strcmp(node->domain, domain))
-        node->opset = opset_of(g, domain);
+    if (strcmp(node->domain, domain)) node->opset = opset_of(g, domain);
     node->op = onnx_text(g, "%s", op);
     node->domain = onnx_text(g, "%s", domain);
     node->attribute_count = 0;
@@ -147,8 +136,7 @@ void edit_become(struct onnx_graph *g, struct onnx_node *node, const char *op, c
 
 static void replace_output(struct onnx_graph *g, struct onnx_value *from, struct onnx_value *to) {
     for (size_t i = 0; i < g->output_count; i++)
-        if (g->outputs[i] == from)
-            g->outputs[i] = to;
+        if (g->outputs[i] == from) g->outputs[i] = to;
     from->is_output = false;
     to->is_output = true;
     from->uses--;
@@ -157,24 +145,19 @@ static void replace_output(struct onnx_graph *g, struct onnx_value *from, struct
 }
 
 bool edit_replace_uses(struct onnx_graph *g, struct onnx_value *from, struct onnx_value *to, bool outputs) {
-    if (from == to)
-        return true;
-    if (outputs && from->is_output && (from->is_input || to->is_input || to->is_output))
-        return false;
+    if (from == to) return true;
+    if (outputs && from->is_output && (from->is_input || to->is_input || to->is_output)) return false;
     for (size_t i = 0; i < g->node_count; i++)
         for (int k = 0; k < g->nodes[i]->input_count; k++)
-            if (g->nodes[i]->inputs[k] == from)
-                edit_set_input(g, g->nodes[i], k, to);
-    if (outputs && from->is_output)
-        replace_output(g, from, to);
+            if (g->nodes[i]->inputs[k] == from) edit_set_input(g, g->nodes[i], k, to);
+    if (outputs && from->is_output) replace_output(g, from, to);
     return true;
 }
 
 void edit_remove_node(struct onnx_graph *g, struct onnx_node *node) {
     size_t at = place_of(g, node);
     assert(at < g->node_count);
-    for (int i = 0; i < node->input_count; i++)
-        count_use(node, node->inputs[i], -1);
+    for (int i = 0; i < node->input_count; i++) count_use(node, node->inputs[i], -1);
     for (int i = 0; i < node->output_count; i++)
         if (node->outputs[i]) {
             assert(!node->outputs[i]->uses || node->outputs[i]->constant);
@@ -188,10 +171,8 @@ void edit_remove_node(struct onnx_graph *g, struct onnx_node *node) {
 static struct onnx_attribute *attribute_for(struct onnx_graph *g, struct onnx_node *node, const char *name, int type) {
     struct onnx_attribute *list = onnx_alloc(g, (node->attribute_count + 1) * sizeof *list);
     size_t at = 0;
-    if (node->attribute_count)
-        memcpy(list, node->attributes, node->attribute_count * sizeof *list);
-    while (at < node->attribute_count && strcmp(list[at].name, name))
-        at++;
+    if (node->attribute_count) memcpy(list, node->attributes, node->attribute_count * sizeof *list);
+    while (at < node->attribute_count && strcmp(list[at].name, name)) at++;
     node->attribute_count += at == node->attribute_count;
     node->attributes = list;
     list[at] = (struct onnx_attribute){.name = onnx_text(g, "%s", name), .type = type, .s = ""};
@@ -212,8 +193,7 @@ void edit_attribute_string(struct onnx_graph *g, struct onnx_node *node, const c
 
 void edit_attribute_ints(struct onnx_graph *g, struct onnx_node *node, const char *name, const int64_t *values, size_t count) {
     int64_t *ints = onnx_alloc(g, count * sizeof *ints);
-    if (count)
-        memcpy(ints, values, count * sizeof *ints);
+    if (count) memcpy(ints, values, count * sizeof *ints);
     struct onnx_attribute *a = attribute_for(g, node, name, A_INTS);
     a->ints = ints;
     a->count = count;
@@ -222,26 +202,22 @@ void edit_attribute_ints(struct onnx_graph *g, struct onnx_node *node, const cha
 void edit_attribute_drop(struct onnx_node *node, const char *name) {
     size_t kept = 0;
     for (size_t i = 0; i < node->attribute_count; i++)
-        if (strcmp(node->attributes[i].name, name))
-            node->attributes[kept++] = node->attributes[i];
+        if (strcmp(node->attributes[i].name, name)) node->attributes[kept++] = node->attributes[i];
     node->attribute_count = kept;
 }
 
 /* Producers are the nodes that are still there; a constant has none. */
 static void find_producers(struct onnx_graph *g) {
-    for (size_t i = 0; i < g->value_count; i++)
-        g->values[i]->producer = NULL;
+    for (size_t i = 0; i < g->value_count; i++) g->values[i]->producer = NULL;
     for (size_t i = 0; i < g->node_count; i++)
         for (int k = 0; k < g->nodes[i]->output_count; k++)
-            if (g->nodes[i]->outputs[k])
-                g->nodes[i]->outputs[k]->producer = g->nodes[i];
+            if (g->nodes[i]->outputs[k]) g->nodes[i]->outputs[k]->producer = g->nodes[i];
 }
 
 static void drop_folded(struct onnx_graph *g) {
     size_t kept = 0;
     for (size_t i = 0; i < g->node_count; i++)
-        if (!g->nodes[i]->folded)
-            g->nodes[kept++] = g->nodes[i];
+        if (!g->nodes[i]->folded) g->nodes[kept++] = g->nodes[i];
     g->node_count = kept;
 }
 
@@ -268,10 +244,8 @@ int edit_readers(const struct onnx_graph *g, const struct onnx_value *value, str
     for (size_t i = 0; i < g->node_count; i++) {
         struct onnx_node *node = g->nodes[i];
         bool reads = false;
-        for (int k = 0; k < node->input_count && !node->folded; k++)
-            reads = reads || node->inputs[k] == value;
-        if (reads && count < most)
-            list[count] = node;
+        for (int k = 0; k < node->input_count && !node->folded; k++) reads = reads || node->inputs[k] == value;
+        if (reads && count < most) list[count] = node;
         count += reads;
     }
     return count;

@@ -6,11 +6,9 @@
 /* A bias of one number for each channel out, as a row: C of Gemm may have the shapes N, 1xN and, for one channel, a scalar. */
 static bool bias_fits(const struct linear *l) {
     const struct onnx_value *bias = onnx_input(l->node, 2);
-    if (!bias)
-        return true;
+    if (!bias) return true;
     const struct onnx_tensor *numbers = bias->constant;
-    if (!numbers || numbers->type != ONNX_FLOAT || numbers->shape.rank > 2)
-        return false;
+    if (!numbers || numbers->type != ONNX_FLOAT || numbers->shape.rank > 2) return false;
     bool row = numbers->shape.rank < 2 || numbers->shape.dims[0] == 1;
     return row && (numbers->count == (size_t)l->out_channels || numbers->count == 1);
 }
@@ -18,12 +16,10 @@ static bool bias_fits(const struct linear *l) {
 static bool read_conv(struct linear *l, bool transposed) {
     const struct onnx_shape *w = &l->weights->shape;
     l->groups = onnx_attribute_int(l->node, "group", 1);
-    if (w->rank < 3 || l->groups < 1 || w->dims[0] % l->groups)
-        return false;
+    if (w->rank < 3 || l->groups < 1 || w->dims[0] % l->groups) return false;
     l->inner = w->dims[1];
     l->window = 1;
-    for (int d = 2; d < w->rank; d++)
-        l->window *= w->dims[d];
+    for (int d = 2; d < w->rank; d++) l->window *= w->dims[d];
     l->rows_are_inputs = transposed;
     l->in_channels = transposed ? w->dims[0] : w->dims[1] * l->groups;
     l->out_channels = transposed ? w->dims[1] * l->groups : w->dims[0];
@@ -34,8 +30,7 @@ static bool read_conv(struct linear *l, bool transposed) {
 static bool read_matrix(struct linear *l, bool gemm) {
     const struct onnx_shape *w = &l->weights->shape, *x = &l->node->inputs[0]->shape, *y = &l->node->outputs[0]->shape;
     bool turned = gemm && onnx_attribute_int(l->node, "transB", 0);
-    if (w->rank != 2 || x->rank < 2 || y->rank != x->rank || (gemm && onnx_attribute_int(l->node, "transA", 0)))
-        return false;
+    if (w->rank != 2 || x->rank < 2 || y->rank != x->rank || (gemm && onnx_attribute_int(l->node, "transA", 0))) return false;
     l->groups = l->window = 1;
     l->inner = w->dims[1];
     l->rows_are_inputs = !turned;
@@ -50,11 +45,9 @@ static bool read_matrix(struct linear *l, bool gemm) {
 
 bool linear_read(struct onnx_node *node, struct linear *l) {
     *l = (struct linear){.node = node, .gain = 1, .bias_gain = 1};
-    if (!node || node->folded || node->input_count < 2 || !node->inputs[0] || node->inputs[0]->type != ONNX_FLOAT)
-        return false;
+    if (!node || node->folded || node->input_count < 2 || !node->inputs[0] || node->inputs[0]->type != ONNX_FLOAT) return false;
     l->weights = onnx_input_constant(node, 1);
-    if (!l->weights || l->weights->type != ONNX_FLOAT || !l->weights->count || node->inputs[0]->constant)
-        return false;
+    if (!l->weights || l->weights->type != ONNX_FLOAT || !l->weights->count || node->inputs[0]->constant) return false;
     bool read = graph_is(node, "Conv")            ? read_conv(l, false)
                 : graph_is(node, "ConvTranspose") ? read_conv(l, true)
                 : graph_is(node, "Gemm")          ? read_matrix(l, true)
@@ -89,8 +82,7 @@ static bool in_range(double x) {
 
 static bool all_in_range(const double *numbers, int64_t count) {
     for (int64_t i = 0; i < count; i++)
-        if (!in_range(numbers[i]))
-            return false;
+        if (!in_range(numbers[i])) return false;
     return true;
 }
 
@@ -100,8 +92,7 @@ static struct onnx_value *scaled_weights(struct onnx_graph *g, const struct line
         int64_t in, out;
         linear_place(l, (int64_t)e, &in, &out);
         double w = onnx_number(l->weights, e) * l->gain * (out_scale ? out_scale[out] : 1) * (in_scale ? in_scale[in] : 1);
-        if (!in_range(w))
-            return NULL;
+        if (!in_range(w)) return NULL;
     }
     struct onnx_value *value = edit_constant(g, onnx_text(g, "%s.weight", l->node->name), ONNX_FLOAT, &l->weights->shape, &made);
     for (size_t e = 0; e < l->weights->count; e++) {
@@ -126,14 +117,11 @@ static void set_bias(struct onnx_graph *g, const struct linear *l, const double 
 
 bool linear_rewrite(struct onnx_graph *g, struct linear *l, const double *out_scale, const double *in_scale, const double *bias) {
     bool gains = l->gain != 1 || l->bias_gain != 1;
-    if (!bias && gains && onnx_input(l->node, 2))
-        bias = linear_bias(g, l);
-    if (bias && !all_in_range(bias, l->out_channels))
-        return false;
+    if (!bias && gains && onnx_input(l->node, 2)) bias = linear_bias(g, l);
+    if (bias && !all_in_range(bias, l->out_channels)) return false;
     if (out_scale || in_scale || l->gain != 1) {
         struct onnx_value *weights = scaled_weights(g, l, out_scale, in_scale);
-        if (!weights)
-            return false;
+        if (!weights) return false;
         edit_set_input(g, l->node, 1, weights);
         l->weights = weights->constant;
     }
@@ -142,7 +130,6 @@ bool linear_rewrite(struct onnx_graph *g, struct linear *l, const double *out_sc
         edit_attribute_drop(l->node, "beta");
         l->gain = l->bias_gain = 1;
     }
-    if (bias)
-        set_bias(g, l, bias);
+    if (bias) set_bias(g, l, bias);
     return true;
 }

@@ -9,8 +9,7 @@ enum { MOST_ROUNDS = 1000 };
 /* The nodes whose results onnx_infer() computed: nothing is left of them. */
 static int pass_constants(struct onnx_graph *g) {
     int changes = 0;
-    for (size_t i = 0; i < g->node_count; i++)
-        changes += g->nodes[i]->folded;
+    for (size_t i = 0; i < g->node_count; i++) changes += g->nodes[i]->folded;
     edit_clean(g);
     return changes;
 }
@@ -43,8 +42,7 @@ static int round_of_passes(struct onnx_graph *g, struct graph_pass_done *done) {
     int all = 0;
     for (int i = 0; i < GRAPH_PASSES; i++) {
         int changes = passes[i].run(g);
-        if (changes)
-            edit_clean(g);
+        if (changes) edit_clean(g);
         done[i].changes += changes;
         all += changes;
     }
@@ -52,8 +50,7 @@ static int round_of_passes(struct onnx_graph *g, struct graph_pass_done *done) {
 }
 
 void graph_optimize_counted(struct onnx_graph *g, struct graph_pass_done done[GRAPH_PASSES]) {
-    for (int i = 0; i < GRAPH_PASSES; i++)
-        done[i] = (struct graph_pass_done){passes[i].name, passes[i].what, 0};
+    for (int i = 0; i < GRAPH_PASSES; i++) done[i] = (struct graph_pass_done){passes[i].name, passes[i].what, 0};
     for (int i = 0; i < MOST_ROUNDS && round_of_passes(g, done); i++) {}
 }
 
@@ -61,14 +58,11 @@ void graph_optimize(struct onnx_graph *g, struct onnx_report *report) {
     struct graph_pass_done done[GRAPH_PASSES];
     graph_optimize_counted(g, done);
     for (int i = 0; report && i < GRAPH_PASSES; i++)
-        if (done[i].changes)
-            onnx_notice(report, "optimized, %s: %s (%d)", done[i].name, done[i].what, done[i].changes);
+        if (done[i].changes) onnx_notice(report, "optimized, %s: %s (%d)", done[i].name, done[i].what, done[i].changes);
 }
 
 void graph_decompose(struct onnx_graph *g, struct onnx_report *report) {
     int reals = pass_floats(g);
-    if (reals)
-        onnx_notice(report, "%d values of float16 and double are float in the blob, its inputs and outputs, too", reals);
-    if (pass_norms(g) + pass_reduces(g))
-        edit_clean(g);
+    if (reals) onnx_notice(report, "%d values of float16 and double are float in the blob, its inputs and outputs, too", reals);
+    if (pass_norms(g) + pass_reduces(g)) edit_clean(g);
 }

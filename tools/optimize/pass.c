@@ -30,11 +30,9 @@ bool graph_constant_and_other(const struct onnx_node *node, int *constant, struc
 
 bool graph_scalar(const struct onnx_value *value, double *out) {
     const struct onnx_tensor *tensor = value ? value->constant : NULL;
-    if (!tensor || tensor->type != ONNX_FLOAT || !tensor->count)
-        return false;
+    if (!tensor || tensor->type != ONNX_FLOAT || !tensor->count) return false;
     for (size_t i = 1; i < tensor->count; i++)
-        if (memcmp((const float *)tensor->data + i, tensor->data, sizeof(float)))
-            return false;
+        if (memcmp((const float *)tensor->data + i, tensor->data, sizeof(float))) return false;
     *out = onnx_number(tensor, 0);
     return true;
 }
@@ -45,23 +43,17 @@ int graph_integers(const struct onnx_node *node, const char *attribute, int inpu
         return count < 0 ? 0 : count > most ? -1 : count;
     }
     const struct onnx_value *value = onnx_input(node, input);
-    if (!value)
-        return 0;
-    if (!value->constant || value->constant->count > (size_t)most || !onnx_is_integer(value->constant->type))
-        return -1;
-    for (size_t i = 0; i < value->constant->count; i++)
-        out[i] = onnx_integer(value->constant, i);
+    if (!value) return 0;
+    if (!value->constant || value->constant->count > (size_t)most || !onnx_is_integer(value->constant->type)) return -1;
+    for (size_t i = 0; i < value->constant->count; i++) out[i] = onnx_integer(value->constant, i);
     return (int)value->constant->count;
 }
 
 bool graph_inference(const struct onnx_node *node) {
-    if (onnx_attribute_int(node, "training_mode", 0))
-        return false;
+    if (onnx_attribute_int(node, "training_mode", 0)) return false;
     for (int i = 1; i < node->output_count; i++)
-        if (node->outputs[i] && node->outputs[i]->uses)
-            return false;
-    if (!graph_is(node, "Dropout") || !onnx_input(node, 2))
-        return true;
+        if (node->outputs[i] && node->outputs[i]->uses) return false;
+    if (!graph_is(node, "Dropout") || !onnx_input(node, 2)) return true;
     const struct onnx_tensor *training = onnx_input_constant(node, 2);
     return training && training->count == 1 && !onnx_integer(training, 0);
 }
@@ -74,8 +66,7 @@ struct onnx_value *graph_floats(struct onnx_graph *g, const struct onnx_node *no
                                 const double *numbers) {
     struct onnx_tensor *tensor;
     struct onnx_value *value = edit_constant(g, onnx_text(g, "%s.%s", node->name, part), ONNX_FLOAT, shape, &tensor);
-    for (size_t i = 0; i < tensor->count; i++)
-        ((float *)tensor->data)[i] = (float)numbers[i];
+    for (size_t i = 0; i < tensor->count; i++) ((float *)tensor->data)[i] = (float)numbers[i];
     return value;
 }
 
@@ -83,8 +74,7 @@ struct onnx_value *graph_int64s(struct onnx_graph *g, const struct onnx_node *no
     struct onnx_tensor *tensor;
     struct onnx_shape shape = {1, {count}};
     struct onnx_value *value = edit_constant(g, onnx_text(g, "%s.%s", node->name, part), ONNX_INT64, &shape, &tensor);
-    if (count)
-        memcpy(tensor->data, numbers, (size_t)count * sizeof *numbers);
+    if (count) memcpy(tensor->data, numbers, (size_t)count * sizeof *numbers);
     return value;
 }
 
@@ -96,11 +86,9 @@ struct onnx_value *graph_put(struct onnx_graph *g, struct onnx_node *before, con
 }
 
 bool graph_bypass(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *value) {
-    if (!edit_replace_uses(g, node->outputs[0], value, true))
-        return false;
+    if (!edit_replace_uses(g, node->outputs[0], value, true)) return false;
     for (int i = 0; i < node->output_count; i++)
-        if (node->outputs[i] && node->outputs[i]->uses)
-            return true;
+        if (node->outputs[i] && node->outputs[i]->uses) return true;
     edit_remove_node(g, node);
     return true;
 }

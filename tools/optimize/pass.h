@@ -12,21 +12,21 @@
 
 #include "tools/optimize/edit.h"
 
-int pass_floats(struct onnx_graph *g);          /* float16 and double are float */
-int pass_noops(struct onnx_graph *g);          /* nodes that give what they get */
-int pass_opset(struct onnx_graph *g);          /* old networks in a newer opset */
-int pass_moves(struct onnx_graph *g);          /* reshapes of reshapes, transposes of transposes */
-int pass_activations(struct onnx_graph *g);    /* functions of one value that are written out */
-int pass_dense(struct onnx_graph *g);          /* MatMul and Add become Gemm; its factors become 1 */
-int pass_norms(struct onnx_graph *g);          /* normalizations are written out */
-int pass_choices(struct onnx_graph *g);        /* computed bounds, divisions that spare zeros */
-int pass_reduces(struct onnx_graph *g);        /* maxima, sums and norms over any axes */
-int pass_affine_merge(struct onnx_graph *g);   /* an affine map of an affine map is one */
-int pass_affine_before(struct onnx_graph *g);  /* affine maps go into the weights before them */
-int pass_affine_after(struct onnx_graph *g);   /* affine maps go into the weights behind them */
-int pass_pads(struct onnx_graph *g);           /* Pad becomes the pads of the window behind it */
-int pass_windows(struct onnx_graph *g);        /* convolutions by windows larger than blobs have them */
-int pass_pools(struct onnx_graph *g);          /* means and maxima over a whole picture are global pools */
+int pass_floats(struct onnx_graph *g);        /* float16 and double are float */
+int pass_noops(struct onnx_graph *g);         /* nodes that give what they get */
+int pass_opset(struct onnx_graph *g);         /* old networks in a newer opset */
+int pass_moves(struct onnx_graph *g);         /* reshapes of reshapes, transposes of transposes */
+int pass_activations(struct onnx_graph *g);   /* functions of one value that are written out */
+int pass_dense(struct onnx_graph *g);         /* MatMul and Add become Gemm; its factors become 1 */
+int pass_norms(struct onnx_graph *g);         /* normalizations are written out */
+int pass_choices(struct onnx_graph *g);       /* computed bounds, divisions that spare zeros */
+int pass_reduces(struct onnx_graph *g);       /* maxima, sums and norms over any axes */
+int pass_affine_merge(struct onnx_graph *g);  /* an affine map of an affine map is one */
+int pass_affine_before(struct onnx_graph *g); /* affine maps go into the weights before them */
+int pass_affine_after(struct onnx_graph *g);  /* affine maps go into the weights behind them */
+int pass_pads(struct onnx_graph *g);          /* Pad becomes the pads of the window behind it */
+int pass_windows(struct onnx_graph *g);       /* convolutions by windows larger than blobs have them */
+int pass_pools(struct onnx_graph *g);         /* means and maxima over a whole picture are global pools */
 
 /* An operator of ai.onnx. */
 bool graph_is(const struct onnx_node *node, const char *op);

@@ -42,8 +42,7 @@ static double target_at(const struct target *t, double x) {
 static double sample(int i) {
     static const double rare[] = {1e-3, 1e-6, 1e-9, 1e-13, 1e-30, 13.1, 17.3, 27.7, 50.3, 88.9, 101, 1003, 1e4, 1e6, FARTHEST};
     enum { RARE = sizeof rare / sizeof *rare };
-    if (i < DENSE)
-        return (i - DENSE / 2) * 0.0637;
+    if (i < DENSE) return (i - DENSE / 2) * 0.0637;
     i -= DENSE;
     return i < RARE ? rare[i] : i < 2 * RARE ? -rare[i - RARE] : NAN;
 }
@@ -64,8 +63,7 @@ static double tolerance(const struct target *t, double x, double wanted) {
 static bool computes(const struct cone *cone, int64_t channel, const struct target *t) {
     for (int i = 0; !isnan(sample(i)); i++) {
         double x = sample(i), wanted = target_at(t, x);
-        if (!(fabs(cone_at(cone, channel, x) - wanted) <= tolerance(t, x, wanted)))
-            return false;
+        if (!(fabs(cone_at(cone, channel, x) - wanted) <= tolerance(t, x, wanted))) return false;
     }
     return true;
 }
@@ -75,14 +73,11 @@ static bool fit_hard_sigmoid(const struct cone *cone, struct target *t) {
     double low_x = NAN, low = 0, high_x = NAN, high = 0;
     for (int i = 0; i < DENSE; i++) {
         double x = sample(i), y = cone_at(cone, 0, x);
-        if (!(y > 1e-3 && y < 1 - 1e-3))
-            continue;
-        if (isnan(low_x))
-            low_x = x, low = y;
+        if (!(y > 1e-3 && y < 1 - 1e-3)) continue;
+        if (isnan(low_x)) low_x = x, low = y;
         high_x = x, high = y;
     }
-    if (!(high_x > low_x))
-        return false;
+    if (!(high_x > low_x)) return false;
     t->a = (high - low) / (high_x - low_x);
     t->b = low - t->a * low_x;
     return t->a > 0;
@@ -127,8 +122,7 @@ static const char *name_of(const struct target *t) {
 /* Fewer nodes than it is written in, or another operator than the only one. */
 static bool shorter(const struct cone *cone, const struct target *t) {
     int nodes = nodes_of(t, cone->nodes[0]->opset);
-    if (cone->count != 1 || nodes == 0)
-        return cone->count > nodes;
+    if (cone->count != 1 || nodes == 0) return cone->count > nodes;
     return nodes == 1 && t->kind != AFFINE && strcmp(cone->nodes[0]->op, name_of(t));
 }
 
@@ -140,8 +134,7 @@ struct found {
 static bool is_prelu(const struct cone *cone) {
     for (int64_t c = 0; c < cone->channels; c++) {
         struct target t = {PRELU, -cone_at(cone, c, -1), 0};
-        if (!isfinite(t.a) || !computes(cone, c, &t))
-            return false;
+        if (!isfinite(t.a) || !computes(cone, c, &t)) return false;
     }
     return cone->count > 1;
 }
@@ -151,14 +144,12 @@ static void see(void *context, const struct cone *cone) {
     struct found *found = context;
     struct target t = {SAME, 0, 0};
     if (cone->channels > 1) {
-        if (is_prelu(cone))
-            *found = (struct found){*cone, {PRELU, 0, 0}};
+        if (is_prelu(cone)) *found = (struct found){*cone, {PRELU, 0, 0}};
         return;
     }
     for (; t.kind < KINDS; t.kind++)
         if (t.kind != PRELU && fit(cone, &t) && computes(cone, 0, &t)) {
-            if (shorter(cone, &t))
-                *found = (struct found){*cone, t};
+            if (shorter(cone, &t)) *found = (struct found){*cone, t};
             return;
         }
 }
@@ -171,16 +162,12 @@ static void write_clip(struct onnx_graph *g, struct onnx_node *node, struct onnx
     bool low = t->a > -FARTHEST, high = t->b < FARTHEST;
     edit_become(g, node, "Clip", "", &x, 1);
     if (node->opset >= 11) {
-        if (low)
-            edit_set_input(g, node, 1, number(g, node, "min", t->a));
-        if (high)
-            edit_set_input(g, node, 2, number(g, node, "max", t->b));
+        if (low) edit_set_input(g, node, 1, number(g, node, "min", t->a));
+        if (high) edit_set_input(g, node, 2, number(g, node, "max", t->b));
         return;
     }
-    if (low)
-        edit_attribute_float(g, node, "min", (float)t->a);
-    if (high)
-        edit_attribute_float(g, node, "max", (float)t->b);
+    if (low) edit_attribute_float(g, node, "min", (float)t->a);
+    if (high) edit_attribute_float(g, node, "max", (float)t->b);
 }
 
 /* x * gate(x) */
@@ -198,18 +185,15 @@ static void write_affine(struct onnx_graph *g, struct onnx_node *node, struct on
         edit_node(g, node, "Mul", "", node->name, inputs, 2, &product, 1);
         inputs[0] = product;
     }
-    if (t->b != 0)
-        inputs[1] = number(g, node, "shift", t->b);
+    if (t->b != 0) inputs[1] = number(g, node, "shift", t->b);
     edit_become(g, node, t->b != 0 ? "Add" : "Mul", "", inputs, 2);
 }
 
 static void write_prelu(struct onnx_graph *g, struct onnx_node *node, const struct cone *cone) {
     struct onnx_shape shape = {.rank = cone->x->shape.rank - cone->axis, .dims = {cone->channels}};
     double *slopes = graph_doubles(g, cone->channels);
-    for (int d = 1; d < shape.rank; d++)
-        shape.dims[d] = 1;
-    for (int64_t c = 0; c < cone->channels; c++)
-        slopes[c] = -cone_at(cone, c, -1);
+    for (int d = 1; d < shape.rank; d++) shape.dims[d] = 1;
+    for (int64_t c = 0; c < cone->channels; c++) slopes[c] = -cone_at(cone, c, -1);
     struct onnx_value *inputs[2] = {cone->x, graph_floats(g, node, "slope", &shape, slopes)};
     edit_become(g, node, "PRelu", "", inputs, 2);
 }
@@ -236,12 +220,9 @@ static void write_target(struct onnx_graph *g, struct onnx_node *node, const str
     default: break;
     }
     edit_become(g, node, name_of(t), t->kind == GELU && node->opset < 20 ? "com.microsoft" : "", &x, 1);
-    if (t->kind == LEAKY_RELU)
-        edit_attribute_float(g, node, "alpha", (float)t->a);
-    if (t->kind == HARD_SIGMOID)
-        write_gates_numbers(g, node, t->a, t->b);
-    if (t->kind == GELU_TANH)
-        edit_attribute_string(g, node, "approximate", "tanh");
+    if (t->kind == LEAKY_RELU) edit_attribute_float(g, node, "alpha", (float)t->a);
+    if (t->kind == HARD_SIGMOID) write_gates_numbers(g, node, t->a, t->b);
+    if (t->kind == GELU_TANH) edit_attribute_string(g, node, "approximate", "tanh");
 }
 
 int pass_activations(struct onnx_graph *g) {
@@ -249,8 +230,7 @@ int pass_activations(struct onnx_graph *g) {
     for (size_t i = 0; i < g->node_count; i++) {
         struct found found = {.target.kind = NOTHING};
         cone_grow(g, i, see, &found);
-        if (found.target.kind == NOTHING)
-            continue;
+        if (found.target.kind == NOTHING) continue;
         write_target(g, g->nodes[i], &found.cone, &found.target);
         for (int n = 1; n < found.cone.count; n++) /* each was read by those before it alone */
             edit_remove_node(g, found.cone.nodes[n]);

@@ -30,39 +30,32 @@ static bool product_first(struct onnx_graph *g, struct onnx_node *sum, struct on
     struct affine scale = *later, shift = *both;
     scale.x = earlier->x;
     shift.x = sum->outputs[0];
-    for (int64_t c = 0; c < shift.channels; c++)
-        shift.scale[c] = 1;
+    for (int64_t c = 0; c < shift.channels; c++) shift.scale[c] = 1;
     return affine_write(g, product, &shift) && affine_write(g, sum, &scale);
 }
 
 /* A product and then a sum of numbers for the whole tensor stay what they are: no shorter form is left of them. */
 static bool merge(struct onnx_graph *g, struct onnx_node *node) {
     struct affine later, earlier, both;
-    if (!affine_read(g, node, &later) || !graph_alone(later.x))
-        return false;
+    if (!affine_read(g, node, &later) || !graph_alone(later.x)) return false;
     struct onnx_node *first = later.x->producer;
-    if (!affine_read(g, first, &earlier) || !affine_fits(&earlier, later.axis))
-        return false;
+    if (!affine_read(g, first, &earlier) || !affine_fits(&earlier, later.axis)) return false;
     compose(g, &earlier, &later, &both);
-    if (!affine_write(g, node, &both))
-        return product_first(g, first, node, &earlier, &later, &both);
+    if (!affine_write(g, node, &both)) return product_first(g, first, node, &earlier, &later, &both);
     edit_remove_node(g, first);
     return true;
 }
 
 int pass_affine_merge(struct onnx_graph *g) {
     int changes = 0;
-    for (size_t i = 0; i < g->node_count; i++)
-        changes += merge(g, g->nodes[i]);
+    for (size_t i = 0; i < g->node_count; i++) changes += merge(g, g->nodes[i]);
     return changes;
 }
 
 /* Where only a product goes into a MatMul, the sum behind it stays. */
 static bool leave_sum(struct onnx_graph *g, struct onnx_node *node, struct linear *before, struct affine *a, const double *scale) {
-    if (!affine_scales(a) || !linear_rewrite(g, before, scale, NULL, NULL))
-        return false;
-    for (int64_t c = 0; c < a->channels; c++)
-        a->scale[c] = 1;
+    if (!affine_scales(a) || !linear_rewrite(g, before, scale, NULL, NULL)) return false;
+    for (int64_t c = 0; c < a->channels; c++) a->scale[c] = 1;
     return affine_write(g, node, a);
 }
 
@@ -96,17 +89,14 @@ static bool fold_before(struct onnx_graph *g, struct onnx_node *node) {
         scale[o] = a.scale[c];
         bias[o] = a.scale[c] * bias[o] + a.shift[c];
     }
-    if (has_bias && !linear_takes_bias(&before))
-        return direct && leave_sum(g, node, &before, &a, scale);
-    if (!linear_rewrite(g, &before, affine_scales(&a) ? scale : NULL, NULL, has_bias ? bias : NULL))
-        return false;
+    if (has_bias && !linear_takes_bias(&before)) return direct && leave_sum(g, node, &before, &a, scale);
+    if (!linear_rewrite(g, &before, affine_scales(&a) ? scale : NULL, NULL, has_bias ? bias : NULL)) return false;
     return graph_bypass(g, node, a.x);
 }
 
 int pass_affine_before(struct onnx_graph *g) {
     int changes = 0;
-    for (size_t i = 0; i < g->node_count; i++)
-        changes += fold_before(g, g->nodes[i]);
+    for (size_t i = 0; i < g->node_count; i++) changes += fold_before(g, g->nodes[i]);
     return changes;
 }
 
@@ -114,13 +104,10 @@ int pass_affine_before(struct onnx_graph *g) {
 static bool sees_everything(const struct linear *l) {
     struct onnx_window window;
     const char *why;
-    if (!graph_is(l->node, "Conv"))
-        return !graph_is(l->node, "ConvTranspose");
-    if (!onnx_window(l->node, &l->node->inputs[0]->shape, l->weights->shape.dims + 2, &window, &why))
-        return false;
+    if (!graph_is(l->node, "Conv")) return !graph_is(l->node, "ConvTranspose");
+    if (!onnx_window(l->node, &l->node->inputs[0]->shape, l->weights->shape.dims + 2, &window, &why)) return false;
     for (int i = 0; i < window.rank; i++)
-        if (window.pad_begin[i] || window.pad_end[i])
-            return false;
+        if (window.pad_begin[i] || window.pad_end[i]) return false;
     return true;
 }
 
@@ -132,14 +119,11 @@ static bool read_source(struct onnx_graph *g, const struct linear *l, struct aff
     struct onnx_value *x = l->node->inputs[0];
     *pixels = 1;
     *node = graph_alone(x) ? x->producer : NULL;
-    if (affine_read(g, *node, a))
-        return affine_fits(a, l->in_axis);
+    if (affine_read(g, *node, a)) return affine_fits(a, l->in_axis);
     bool flat = graph_reshapes(*node) && l->in_axis == 1 && x->shape.rank == 2;
     struct onnx_value *picture = flat ? onnx_input(*node, 0) : NULL;
-    if (!picture || picture->shape.rank < 2 || picture->shape.dims[0] != x->shape.dims[0] || !graph_alone(picture))
-        return false;
-    for (int d = 2; d < picture->shape.rank; d++)
-        *pixels *= picture->shape.dims[d];
+    if (!picture || picture->shape.rank < 2 || picture->shape.dims[0] != x->shape.dims[0] || !graph_alone(picture)) return false;
+    for (int d = 2; d < picture->shape.rank; d++) *pixels *= picture->shape.dims[d];
     *node = picture->producer;
     return affine_read(g, *node, a) && affine_fits(a, 1) && *pixels > 0;
 }
@@ -150,29 +134,23 @@ static bool fold_after(struct onnx_graph *g, struct onnx_node *reader) {
     struct linear l;
     struct onnx_node *node;
     int64_t pixels;
-    if (!linear_read(reader, &l) || !read_source(g, &l, &a, &node, &pixels))
-        return false;
+    if (!linear_read(reader, &l) || !read_source(g, &l, &a, &node, &pixels)) return false;
     bool shifts = affine_shifts(&a);
-    if (a.axis >= 0 && a.channels * pixels != l.in_channels)
-        return false;
-    if (shifts && (!sees_everything(&l) || !linear_takes_bias(&l)))
-        return false;
+    if (a.axis >= 0 && a.channels * pixels != l.in_channels) return false;
+    if (shifts && (!sees_everything(&l) || !linear_takes_bias(&l))) return false;
     double *bias = linear_bias(g, &l), *scale = graph_doubles(g, l.in_channels);
-    for (int64_t i = 0; i < l.in_channels; i++)
-        scale[i] = a.scale[a.axis < 0 ? 0 : i / pixels];
+    for (int64_t i = 0; i < l.in_channels; i++) scale[i] = a.scale[a.axis < 0 ? 0 : i / pixels];
     for (size_t e = 0; e < l.weights->count && shifts; e++) {
         int64_t in, out;
         linear_place(&l, (int64_t)e, &in, &out);
         bias[out] += l.gain * onnx_number(l.weights, e) * a.shift[a.axis < 0 ? 0 : in / pixels];
     }
-    if (!linear_rewrite(g, &l, NULL, affine_scales(&a) ? scale : NULL, shifts ? bias : NULL))
-        return false;
+    if (!linear_rewrite(g, &l, NULL, affine_scales(&a) ? scale : NULL, shifts ? bias : NULL)) return false;
     return graph_bypass(g, node, a.x);
 }
 
 int pass_affine_after(struct onnx_graph *g) {
     int changes = 0;
-    for (size_t i = 0; i < g->node_count; i++)
-        changes += fold_after(g, g->nodes[i]);
+    for (size_t i = 0; i < g->node_count; i++) changes += fold_after(g, g->nodes[i]);
     return changes;
 }

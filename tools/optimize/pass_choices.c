@@ -23,8 +23,7 @@ static bool change_clip(struct onnx_graph *g, struct onnx_node *node) {
         !bounds(low, x) || !bounds(high, x))
         return false;
     struct onnx_value *least[2] = {x, low};
-    if (low && high)
-        x = graph_put(g, node, "Max", least, 2, &node->outputs[0]->shape);
+    if (low && high) x = graph_put(g, node, "Max", least, 2, &node->outputs[0]->shape);
     struct onnx_value *most[2] = {x, high ? high : low};
     edit_become(g, node, high ? "Min" : "Max", "", most, 2);
     return true;

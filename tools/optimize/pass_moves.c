@@ -5,13 +5,10 @@
 
 static bool merge_reshapes(struct onnx_graph *g, struct onnx_node *node) {
     struct onnx_value *middle = onnx_input(node, 0), *y = node->outputs[0];
-    if (!graph_reshapes(node) || !middle || !graph_reshapes(middle->producer) || y->constant || onnx_elements(&y->shape) < 0)
-        return false;
+    if (!graph_reshapes(node) || !middle || !graph_reshapes(middle->producer) || y->constant || onnx_elements(&y->shape) < 0) return false;
     struct onnx_value *x = onnx_input(middle->producer, 0);
-    if (!x)
-        return false;
-    if (graph_same_shape(x, y))
-        return graph_bypass(g, node, x);
+    if (!x) return false;
+    if (graph_same_shape(x, y)) return graph_bypass(g, node, x);
     if (!graph_alone(middle) || onnx_elements(&y->shape) == 0) /* a 0 in Reshape's list means something else */
         return false;
     struct onnx_value *inputs[2] = {x, graph_int64s(g, node, "shape", y->shape.dims, y->shape.rank)};
@@ -21,15 +18,13 @@ static bool merge_reshapes(struct onnx_graph *g, struct onnx_node *node) {
 
 static void read_perm(const struct onnx_node *node, int rank, int64_t *perm) {
     if (onnx_attribute_ints(node, "perm", perm, ONNX_MAX_RANK) < 0)
-        for (int i = 0; i < rank; i++)
-            perm[i] = rank - 1 - i;
+        for (int i = 0; i < rank; i++) perm[i] = rank - 1 - i;
 }
 
 static bool merge_transposes(struct onnx_graph *g, struct onnx_node *node) {
     struct onnx_value *middle = onnx_input(node, 0), *y = node->outputs[0];
     int64_t first[ONNX_MAX_RANK], second[ONNX_MAX_RANK], both[ONNX_MAX_RANK];
-    if (!graph_is(node, "Transpose") || !middle || !graph_is(middle->producer, "Transpose") || y->constant)
-        return false;
+    if (!graph_is(node, "Transpose") || !middle || !graph_is(middle->producer, "Transpose") || y->constant) return false;
     struct onnx_value *x = onnx_input(middle->producer, 0);
     int rank = x ? x->shape.rank : -1;
     bool nothing = true;
@@ -41,10 +36,8 @@ static bool merge_transposes(struct onnx_graph *g, struct onnx_node *node) {
         both[i] = first[second[i]];
         nothing = nothing && both[i] == i;
     }
-    if (nothing)
-        return graph_bypass(g, node, x);
-    if (!graph_alone(middle))
-        return false;
+    if (nothing) return graph_bypass(g, node, x);
+    if (!graph_alone(middle)) return false;
     edit_become(g, node, "Transpose", "", &x, 1);
     edit_attribute_ints(g, node, "perm", both, (size_t)rank);
     return true;
@@ -54,22 +47,18 @@ static bool merge_transposes(struct onnx_graph *g, struct onnx_node *node) {
 static bool moves_ones_only(const struct onnx_node *node) {
     int64_t perm[ONNX_MAX_RANK], last = -1;
     const struct onnx_shape *x = &node->inputs[0]->shape;
-    if (x->rank < 0 || onnx_elements(x) < 1)
-        return false;
+    if (x->rank < 0 || onnx_elements(x) < 1) return false;
     read_perm(node, x->rank, perm);
     for (int i = 0; i < x->rank; i++) {
-        if (x->dims[perm[i]] == 1)
-            continue;
-        if (perm[i] < last)
-            return false;
+        if (x->dims[perm[i]] == 1) continue;
+        if (perm[i] < last) return false;
         last = perm[i];
     }
     return true;
 }
 
 static bool transpose_to_reshape(struct onnx_graph *g, struct onnx_node *node) {
-    if (!graph_is(node, "Transpose") || !onnx_input(node, 0) || node->outputs[0]->constant || !moves_ones_only(node))
-        return false;
+    if (!graph_is(node, "Transpose") || !onnx_input(node, 0) || node->outputs[0]->constant || !moves_ones_only(node)) return false;
     const struct onnx_shape *y = &node->outputs[0]->shape;
     struct onnx_value *inputs[2] = {node->inputs[0], graph_int64s(g, node, "shape", y->dims, y->rank)};
     edit_become(g, node, "Reshape", "", inputs, 2);
@@ -80,8 +69,7 @@ int pass_moves(struct onnx_graph *g) {
     int changes = 0;
     for (size_t i = 0; i < g->node_count; i++) {
         struct onnx_node *node = g->nodes[i];
-        if (!node->folded)
-            changes += merge_reshapes(g, node) || merge_transposes(g, node) || transpose_to_reshape(g, node);
+        if (!node->folded) changes += merge_reshapes(g, node) || merge_transposes(g, node) || transpose_to_reshape(g, node);
     }
     return changes;
 }

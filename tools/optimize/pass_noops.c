@@ -6,15 +6,13 @@
 
 /* Whatever their attributes: the same elements in the same order, as long as the shape is the same. */
 static bool keeps_order(const struct onnx_node *node) {
-    static const char *const names[] = {"Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Expand", "Cast",
-                                        "CastLike", "Split",   "Tile",    "GlobalAveragePool", "GlobalMaxPool"};
+    static const char *const names[] = {"Identity", "Reshape",  "Flatten", "Squeeze", "Unsqueeze",         "Expand",
+                                        "Cast",     "CastLike", "Split",   "Tile",    "GlobalAveragePool", "GlobalMaxPool"};
     static const char *const of_one[] = {"Concat", "Sum", "Max", "Min", "Mean"};
     for (size_t i = 0; i < sizeof of_one / sizeof *of_one; i++)
-        if (graph_is(node, of_one[i]))
-            return node->input_count == 1;
+        if (graph_is(node, of_one[i])) return node->input_count == 1;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (graph_is(node, names[i]))
-            return true;
+        if (graph_is(node, names[i])) return true;
     return false;
 }
 
@@ -24,10 +22,8 @@ static bool neutral_number(const struct onnx_node *node, struct onnx_value **x) 
     bool difference = graph_is(node, "Sub");
     int constant;
     double number;
-    if (!(sum || product || right_only || difference) || !graph_constant_and_other(node, &constant, x))
-        return false;
-    if (((right_only || difference) && constant == 0) || !graph_scalar(node->inputs[constant], &number))
-        return false;
+    if (!(sum || product || right_only || difference) || !graph_constant_and_other(node, &constant, x)) return false;
+    if (((right_only || difference) && constant == 0) || !graph_scalar(node->inputs[constant], &number)) return false;
     return number == (sum || difference ? 0 : 1);
 }
 
@@ -35,8 +31,7 @@ static bool all_ones(const struct onnx_node *node, const char *attribute, int ot
     int64_t list[ONNX_MAX_RANK];
     int count = onnx_attribute_ints(node, attribute, list, ONNX_MAX_RANK);
     for (int i = 0; i < count && i < ONNX_MAX_RANK; i++)
-        if (list[i] != 1)
-            return false;
+        if (list[i] != 1) return false;
     return count >= 0 || otherwise;
 }
 
@@ -52,8 +47,7 @@ static bool slice_of_all(const struct onnx_node *node) {
     int64_t steps[ONNX_MAX_RANK];
     int count = graph_is(node, "Slice") ? graph_integers(node, "steps", 4, 10, steps, ONNX_MAX_RANK) : -1;
     for (int i = 0; i < count; i++)
-        if (steps[i] != 1)
-            return false;
+        if (steps[i] != 1) return false;
     return count >= 0;
 }
 
@@ -61,8 +55,7 @@ static bool pad_of_nothing(const struct onnx_node *node) {
     int64_t pads[2 * ONNX_MAX_RANK];
     int count = graph_is(node, "Pad") ? graph_integers(node, "pads", 1, 11, pads, 2 * ONNX_MAX_RANK) : -1;
     for (int i = 0; i < count; i++)
-        if (pads[i])
-            return false;
+        if (pads[i]) return false;
     return count >= 0;
 }
 
@@ -70,8 +63,7 @@ static bool transpose_of_nothing(const struct onnx_node *node) {
     int64_t perm[ONNX_MAX_RANK];
     int count = graph_is(node, "Transpose") ? onnx_attribute_ints(node, "perm", perm, ONNX_MAX_RANK) : -1;
     for (int i = 0; i < count; i++)
-        if (perm[i] != i)
-            return false;
+        if (perm[i] != i) return false;
     return count >= 0 || (graph_is(node, "Transpose") && node->inputs[0]->shape.rank <= 1);
 }
 
@@ -90,8 +82,7 @@ static bool mean_of_one(const struct onnx_node *node) {
 
 static bool clip_of_nothing(const struct onnx_node *node) {
     double low = -INFINITY, high = INFINITY;
-    if (!graph_is(node, "Clip") || node->inputs[0]->type != ONNX_FLOAT)
-        return false;
+    if (!graph_is(node, "Clip") || node->inputs[0]->type != ONNX_FLOAT) return false;
     if (node->opset < 11)
         return !(onnx_attribute_float(node, "min", -INFINITY) > -3.4e38F) && !(onnx_attribute_float(node, "max", INFINITY) < 3.4e38F);
     const struct onnx_value *least = onnx_input(node, 1), *most = onnx_input(node, 2);
@@ -101,8 +92,7 @@ static bool clip_of_nothing(const struct onnx_node *node) {
 /* What the node hands on, or NULL where it does something. */
 static struct onnx_value *handed_on(const struct onnx_node *node) {
     struct onnx_value *x = onnx_input(node, 0), *y = node->output_count ? node->outputs[0] : NULL;
-    if (!x || !y || y->constant)
-        return NULL;
+    if (!x || !y || y->constant) return NULL;
     bool nothing = keeps_order(node) || neutral_number(node, &x) || pool_of_one(node) || slice_of_all(node) || pad_of_nothing(node) ||
                    transpose_of_nothing(node) || resize_of_nothing(node) || mean_of_one(node) || clip_of_nothing(node) ||
                    (graph_is(node, "Dropout") && graph_inference(node));

@@ -20,10 +20,8 @@ static struct onnx_value *reduce(struct onnx_graph *g, struct onnx_node *node, c
     }
     struct onnx_value *y = graph_put(g, node, op, &x, 1, &shape);
     edit_attribute_int(g, y->producer, "keepdims", 1);
-    if (y->producer->opset < (strcmp(op, "ReduceSum") ? 18 : 13))
-        edit_attribute_ints(g, y->producer, "axes", axes, (size_t)count);
-    else
-        edit_set_input(g, y->producer, 1, graph_int64s(g, node, "axes", axes, count));
+    if (y->producer->opset < (strcmp(op, "ReduceSum") ? 18 : 13)) edit_attribute_ints(g, y->producer, "axes", axes, (size_t)count);
+    else edit_set_input(g, y->producer, 1, graph_int64s(g, node, "axes", axes, count));
     return y;
 }
 
@@ -35,8 +33,7 @@ struct chain {
 };
 
 static void then(struct chain *chain, const char *op, struct onnx_value *operand) {
-    if (!operand)
-        return;
+    if (!operand) return;
     chain->ops[chain->count] = op;
     chain->operands[chain->count++] = operand;
 }
@@ -46,15 +43,13 @@ static void finish(struct onnx_graph *g, struct onnx_node *node, struct onnx_val
         struct onnx_value *inputs[2] = {x, chain->operands[i]};
         if (i + 1 < chain->count)
             x = graph_put(g, node, chain->ops[i], inputs, 2, strcmp(chain->ops[i], "Reshape") ? &x->shape : &node->outputs[0]->shape);
-        else
-            edit_become(g, node, chain->ops[i], "", inputs, 2);
+        else edit_become(g, node, chain->ops[i], "", inputs, 2);
     }
 }
 
 /* Another output of the node, if anyone reads it. */
 static void hand_out(struct onnx_graph *g, struct onnx_node *node, int output, struct onnx_value *value) {
-    if (output < node->output_count && node->outputs[output])
-        edit_replace_uses(g, node->outputs[output], value, true);
+    if (output < node->output_count && node->outputs[output]) edit_replace_uses(g, node->outputs[output], value, true);
 }
 
 /* x, or x less its mean over the dimensions from..to, and what to divide it by. LayerNormalization hands out the mean, too, and the factor
@@ -85,26 +80,20 @@ static struct onnx_value *centre(struct onnx_graph *g, struct onnx_node *node, s
 static struct onnx_value *by_channel(struct onnx_graph *g, struct onnx_node *node, int input, const char *part, int64_t count, int rank) {
     const struct onnx_tensor *list = onnx_input_constant(node, input);
     struct onnx_shape shape = {.rank = rank - 1};
-    if (!list || (int64_t)list->count != count)
-        return NULL;
+    if (!list || (int64_t)list->count != count) return NULL;
     double *numbers = graph_doubles(g, count);
-    for (int d = 0; d < rank - 1; d++)
-        shape.dims[d] = d ? 1 : count;
-    for (int64_t i = 0; i < count; i++)
-        numbers[i] = onnx_number(list, (size_t)i);
+    for (int d = 0; d < rank - 1; d++) shape.dims[d] = d ? 1 : count;
+    for (int64_t i = 0; i < count; i++) numbers[i] = onnx_number(list, (size_t)i);
     return graph_floats(g, node, part, &shape, numbers);
 }
 
 /* A factor or term of the last dimensions, from the axis on or less. */
 static bool fits(const struct onnx_value *operand, const struct onnx_shape *x) {
-    if (!operand)
-        return true;
+    if (!operand) return true;
     int skipped = x->rank - operand->shape.rank;
-    if (operand->type != ONNX_FLOAT || operand->shape.rank < 0 || skipped < 0)
-        return false;
+    if (operand->type != ONNX_FLOAT || operand->shape.rank < 0 || skipped < 0) return false;
     for (int i = 0; i < operand->shape.rank; i++)
-        if (operand->shape.dims[i] != 1 && operand->shape.dims[i] != x->dims[skipped + i])
-            return false;
+        if (operand->shape.dims[i] != 1 && operand->shape.dims[i] != x->dims[skipped + i]) return false;
     return true;
 }
 
@@ -113,8 +102,7 @@ static bool change_layer(struct onnx_graph *g, struct onnx_node *node) {
     int64_t axis = onnx_attribute_int(node, "axis", -1);
     struct chain chain = {.count = 0};
     axis += axis < 0 ? x->shape.rank : 0;
-    if (axis < 0 || axis >= x->shape.rank || !fits(onnx_input(node, 1), &x->shape) || !fits(onnx_input(node, 2), &x->shape))
-        return false;
+    if (axis < 0 || axis >= x->shape.rank || !fits(onnx_input(node, 1), &x->shape) || !fits(onnx_input(node, 2), &x->shape)) return false;
     x = centre(g, node, x, (int)axis, x->shape.rank, graph_is(node, "RMSNormalization"), &chain);
     then(&chain, "Mul", onnx_input(node, 1));
     then(&chain, "Add", onnx_input(node, 2));
@@ -128,8 +116,7 @@ static bool change_instance(struct onnx_graph *g, struct onnx_node *node) {
     struct chain chain = {.count = 0};
     struct onnx_value *factor = rank > 2 ? by_channel(g, node, 1, "factor", x->shape.dims[1], rank) : NULL;
     struct onnx_value *term = factor ? by_channel(g, node, 2, "term", x->shape.dims[1], rank) : NULL;
-    if (!term)
-        return false;
+    if (!term) return false;
     x = centre(g, node, x, 2, rank, false, &chain);
     then(&chain, "Mul", factor);
     then(&chain, "Add", term);
@@ -144,12 +131,10 @@ static bool change_group(struct onnx_graph *g, struct onnx_node *node) {
     int64_t groups = onnx_attribute_int(node, "num_groups", 0), each = node->opset >= 21 && rank > 1 ? x->shape.dims[1] : groups;
     bool rows = node->opset < 21;
     struct chain chain = {.count = 0};
-    if (rank < 3 || groups < 1 || x->shape.dims[1] % groups)
-        return false;
+    if (rank < 3 || groups < 1 || x->shape.dims[1] % groups) return false;
     struct onnx_value *factor = by_channel(g, node, 1, "factor", each, rows ? 3 : rank);
     struct onnx_value *term = factor ? by_channel(g, node, 2, "term", each, rows ? 3 : rank) : NULL;
-    if (!term)
-        return false;
+    if (!term) return false;
     struct onnx_shape flat = {3, {x->shape.dims[0], groups, onnx_elements(&x->shape) / x->shape.dims[0] / groups}};
     struct onnx_value *back = graph_int64s(g, node, "shape", x->shape.dims, rank);
     struct onnx_value *inputs[2] = {x, graph_int64s(g, node, "groups", flat.dims, 3)};
@@ -168,12 +153,9 @@ static bool change_lp(struct onnx_graph *g, struct onnx_node *node) {
     int axis = (int)stated + (stated < 0 ? x->shape.rank : 0);
     struct onnx_shape scalar = {0};
     double least = LEAST_NORM;
-    if ((power != 1 && power != 2) || axis < 0 || axis >= x->shape.rank)
-        return false;
-    if (power == 1)
-        norm = reduce(g, node, "ReduceSum", graph_put(g, node, "Abs", &x, 1, &x->shape), axis, axis + 1);
-    else
-        norm = reduce(g, node, "ReduceL2", x, axis, axis + 1);
+    if ((power != 1 && power != 2) || axis < 0 || axis >= x->shape.rank) return false;
+    if (power == 1) norm = reduce(g, node, "ReduceSum", graph_put(g, node, "Abs", &x, 1, &x->shape), axis, axis + 1);
+    else norm = reduce(g, node, "ReduceL2", x, axis, axis + 1);
     struct onnx_value *inputs[2] = {norm, graph_floats(g, node, "least", &scalar, &least)};
     struct onnx_value *divided[2] = {x, graph_put(g, node, "Max", inputs, 2, &norm->shape)};
     edit_become(g, node, "Div", "", divided, 2);
@@ -203,7 +185,6 @@ static bool change(struct onnx_graph *g, struct onnx_node *node) {
 
 int pass_norms(struct onnx_graph *g) {
     int changes = 0;
-    for (size_t i = 0; i < g->node_count; i++)
-        changes += change(g, g->nodes[i]);
+    for (size_t i = 0; i < g->node_count; i++) changes += change(g, g->nodes[i]);
     return changes;
 }

@@ -11,11 +11,20 @@ enum { NEW_OPSET = 14, NEW_IR = 7 };
 
 /* What means the same in opsets 10 to 14, as far as its inputs and attributes go. */
 static const char *const unchanged[] = {
-    "Abs", "Add", "ArgMax", "ArgMin", "AveragePool", "Cast", "Concat", "Conv", "ConvTranspose", "DepthToSpace", "Div", "Elu", "Equal",
-    "Erf", "Exp", "Expand", "Flatten", "Gather", "Gemm", "GlobalAveragePool", "GlobalMaxPool", "HardSigmoid", "Identity",
-    "InstanceNormalization", "LeakyRelu", "Log", "MatMul", "Max", "MaxPool", "Mean", "Min", "Mul", "Neg", "PRelu", "Pow", "Reciprocal",
-    "ReduceMax", "ReduceMean", "ReduceMin", "Relu", "Reshape", "Selu", "Sigmoid", "Slice", "Softplus", "Softsign", "SpaceToDepth", "Sqrt",
-    "Sub", "Sum", "Tanh", "ThresholdedRelu", "Tile", "Transpose", "Where", NULL,
+    "Abs",           "Add",          "ArgMax",       "ArgMin",
+    "AveragePool",   "Cast",         "Concat",       "Conv",
+    "ConvTranspose", "DepthToSpace", "Div",          "Elu",
+    "Equal",         "Erf",          "Exp",          "Expand",
+    "Flatten",       "Gather",       "Gemm",         "GlobalAveragePool",
+    "GlobalMaxPool", "HardSigmoid",  "Identity",     "InstanceNormalization",
+    "LeakyRelu",     "Log",          "MatMul",       "Max",
+    "MaxPool",       "Mean",         "Min",          "Mul",
+    "Neg",           "PRelu",        "Pow",          "Reciprocal",
+    "ReduceMax",     "ReduceMean",   "ReduceMin",    "Relu",
+    "Reshape",       "Selu",         "Sigmoid",      "Slice",
+    "Softplus",      "Softsign",     "SpaceToDepth", "Sqrt",
+    "Sub",           "Sum",          "Tanh",         "ThresholdedRelu",
+    "Tile",          "Transpose",    "Where",        NULL,
 };
 
 static bool has_equal(const struct onnx_node *node) {
@@ -27,14 +36,11 @@ static bool has_equal(const struct onnx_node *node) {
 static void raise_clip(struct onnx_graph *g, struct onnx_node *node) {
     double low = onnx_attribute_float(node, "min", -INFINITY), high = onnx_attribute_float(node, "max", INFINITY);
     struct onnx_shape scalar = {0};
-    if (node->opset >= 11)
-        return;
+    if (node->opset >= 11) return;
     edit_attribute_drop(node, "min");
     edit_attribute_drop(node, "max");
-    if (low > -INFINITY)
-        edit_set_input(g, node, 1, graph_floats(g, node, "min", &scalar, &low));
-    if (high < INFINITY)
-        edit_set_input(g, node, 2, graph_floats(g, node, "max", &scalar, &high));
+    if (low > -INFINITY) edit_set_input(g, node, 1, graph_floats(g, node, "min", &scalar, &low));
+    if (high < INFINITY) edit_set_input(g, node, 2, graph_floats(g, node, "max", &scalar, &high));
 }
 
 static bool clip_has_equal(const struct onnx_node *node) {
@@ -45,8 +51,7 @@ static bool clip_has_equal(const struct onnx_node *node) {
 static void list_to_input(struct onnx_graph *g, struct onnx_node *node, const char *attribute) {
     int64_t list[2 * ONNX_MAX_RANK];
     int count = onnx_attribute_ints(node, attribute, list, 2 * ONNX_MAX_RANK);
-    if (count < 0)
-        return;
+    if (count < 0) return;
     edit_set_input(g, node, 1, graph_int64s(g, node, attribute, list, count));
     edit_attribute_drop(node, attribute);
 }
@@ -60,12 +65,10 @@ static bool short_list(const struct onnx_node *node, const char *attribute) {
 static void raise_pad(struct onnx_graph *g, struct onnx_node *node) {
     double value = onnx_attribute_float(node, "value", 0);
     struct onnx_shape scalar = {0};
-    if (node->opset >= 11)
-        return;
+    if (node->opset >= 11) return;
     list_to_input(g, node, "pads");
     edit_attribute_drop(node, "value");
-    if (value != 0)
-        edit_set_input(g, node, 2, graph_floats(g, node, "value", &scalar, &value));
+    if (value != 0) edit_set_input(g, node, 2, graph_floats(g, node, "value", &scalar, &value));
 }
 
 static bool pad_has_equal(const struct onnx_node *node) {
@@ -74,8 +77,7 @@ static bool pad_has_equal(const struct onnx_node *node) {
 
 /* Axes become an input in opset 13. */
 static void raise_axes(struct onnx_graph *g, struct onnx_node *node) {
-    if (node->opset < 13)
-        list_to_input(g, node, "axes");
+    if (node->opset < 13) list_to_input(g, node, "axes");
 }
 
 static bool axes_have_equal(const struct onnx_node *node) {
@@ -83,8 +85,7 @@ static bool axes_have_equal(const struct onnx_node *node) {
 }
 
 static void raise_split(struct onnx_graph *g, struct onnx_node *node) {
-    if (node->opset < 13)
-        list_to_input(g, node, "split");
+    if (node->opset < 13) list_to_input(g, node, "split");
 }
 
 static bool split_has_equal(const struct onnx_node *node) {
@@ -95,8 +96,7 @@ static bool split_has_equal(const struct onnx_node *node) {
 static void raise_softmax(struct onnx_graph *g, struct onnx_node *node) {
     struct onnx_value *x = node->inputs[0];
     int64_t axis = onnx_attribute_int(node, "axis", 1), rows = 1, columns = 1, only = -1, many = 0;
-    if (node->opset >= 13)
-        return;
+    if (node->opset >= 13) return;
     axis += axis < 0 ? x->shape.rank : 0;
     for (int d = 0; d < x->shape.rank; d++) {
         *(d < axis ? &rows : &columns) *= x->shape.dims[d];
@@ -128,14 +128,12 @@ static bool softmax_has_equal(const struct onnx_node *node) {
 
 /* Of opset 10: from the corner, to the pixel before when it grows and the one behind when it shrinks. */
 static void raise_resize(struct onnx_graph *g, struct onnx_node *node) {
-    if (node->opset >= 11)
-        return;
+    if (node->opset >= 11) return;
     struct onnx_value *inputs[3] = {node->inputs[0], NULL, node->inputs[1]};
     const struct onnx_tensor *scales = node->inputs[1]->constant;
     const char *mode = onnx_attribute_string(node, "mode", "nearest");
     bool grows = true;
-    for (size_t i = 0; i < scales->count; i++)
-        grows = grows && onnx_number(scales, i) >= 1;
+    for (size_t i = 0; i < scales->count; i++) grows = grows && onnx_number(scales, i) >= 1;
     edit_become(g, node, "Resize", "", inputs, 3);
     edit_attribute_string(g, node, "mode", mode);
     edit_attribute_string(g, node, "coordinate_transformation_mode", "asymmetric");
@@ -145,10 +143,8 @@ static void raise_resize(struct onnx_graph *g, struct onnx_node *node) {
 static bool resize_has_equal(const struct onnx_node *node) {
     const struct onnx_tensor *scales = onnx_input_constant(node, 1);
     bool grows = true, shrinks = true;
-    if (node->opset >= 11)
-        return strcmp(onnx_attribute_string(node, "coordinate_transformation_mode", ""), "tf_half_pixel_for_nn") != 0;
-    if (!scales || scales->type != ONNX_FLOAT || node->input_count != 2)
-        return false;
+    if (node->opset >= 11) return strcmp(onnx_attribute_string(node, "coordinate_transformation_mode", ""), "tf_half_pixel_for_nn") != 0;
+    if (!scales || scales->type != ONNX_FLOAT || node->input_count != 2) return false;
     for (size_t i = 0; i < scales->count; i++) {
         grows = grows && onnx_number(scales, i) >= 1;
         shrinks = shrinks && onnx_number(scales, i) <= 1;
@@ -187,27 +183,22 @@ static const struct changed {
 static const struct changed *change_of(const struct onnx_node *node) {
     static const struct changed nothing = {"", has_equal, raise_nothing};
     for (size_t i = 0; i < sizeof changed / sizeof *changed; i++)
-        if (graph_is(node, changed[i].op))
-            return &changed[i];
+        if (graph_is(node, changed[i].op)) return &changed[i];
     for (size_t i = 0; unchanged[i]; i++)
-        if (graph_is(node, unchanged[i]))
-            return &nothing;
+        if (graph_is(node, unchanged[i])) return &nothing;
     return NULL;
 }
 
 int pass_opset(struct onnx_graph *g) {
     int changes = 0;
-    if (!g->opset || g->opset >= NEW_OPSET)
-        return 0;
+    if (!g->opset || g->opset >= NEW_OPSET) return 0;
     for (size_t i = 0; i < g->node_count; i++) {
         const struct changed *change = *g->nodes[i]->domain ? NULL : change_of(g->nodes[i]);
-        if (!*g->nodes[i]->domain && (!change || !change->has_equal(g->nodes[i])))
-            return 0;
+        if (!*g->nodes[i]->domain && (!change || !change->has_equal(g->nodes[i]))) return 0;
     }
     for (size_t i = 0; i < g->node_count; i++) {
         struct onnx_node *node = g->nodes[i];
-        if (*node->domain || node->opset >= NEW_OPSET)
-            continue;
+        if (*node->domain || node->opset >= NEW_OPSET) continue;
         change_of(node)->raise(g, node); /* what it puts in front has the new opset already */
         node->opset = NEW_OPSET;
         changes++;

@@ -12,19 +12,15 @@ static bool read_zeros(const struct onnx_node *pad, int64_t *begin, int64_t *end
     int rank = pad->inputs[0]->shape.rank, count = graph_integers(pad, "pads", 1, 11, pads, 2 * ONNX_MAX_RANK);
     int axis_count = pad->opset < 18 ? 0 : graph_integers(pad, "axes", 3, 18, axes, ONNX_MAX_RANK);
     double value = pad->opset < 11 ? onnx_attribute_float(pad, "value", 0) : 0;
-    if (strcmp(onnx_attribute_string(pad, "mode", "constant"), "constant") || axis_count < 0 || rank < 3)
-        return false;
-    if (pad->opset >= 11 && onnx_input(pad, 2) && !graph_scalar(onnx_input(pad, 2), &value))
-        return false;
+    if (strcmp(onnx_attribute_string(pad, "mode", "constant"), "constant") || axis_count < 0 || rank < 3) return false;
+    if (pad->opset >= 11 && onnx_input(pad, 2) && !graph_scalar(onnx_input(pad, 2), &value)) return false;
     int listed = axis_count ? axis_count : rank;
-    if (value != 0 || count != 2 * listed)
-        return false;
+    if (value != 0 || count != 2 * listed) return false;
     memset(begin, 0, ONNX_MAX_RANK * sizeof *begin);
     memset(end, 0, ONNX_MAX_RANK * sizeof *end);
     for (int i = 0; i < listed; i++) {
         int64_t axis = axis_count ? axes[i] + (axes[i] < 0 ? rank : 0) : i;
-        if (axis < 0 || axis >= rank || pads[i] < 0 || pads[listed + i] < 0 || (axis < 2 && (pads[i] || pads[listed + i])))
-            return false;
+        if (axis < 0 || axis >= rank || pads[i] < 0 || pads[listed + i] < 0 || (axis < 2 && (pads[i] || pads[listed + i]))) return false;
         if (axis >= 2) {
             begin[axis - 2] = pads[i];
             end[axis - 2] = pads[listed + i];
@@ -37,14 +33,10 @@ static bool read_zeros(const struct onnx_node *pad, int64_t *begin, int64_t *end
 static bool not_negative(const struct onnx_value *value, int depth) {
     const struct onnx_node *node = value->producer;
     double low = -1;
-    if (!node || !depth)
-        return false;
-    if (graph_is(node, "Relu") || graph_is(node, "Sigmoid") || graph_is(node, "HardSigmoid") || graph_is(node, "Softmax"))
-        return true;
-    if (graph_is(node, "MaxPool") || graph_is(node, "AveragePool"))
-        return not_negative(node->inputs[0], depth - 1);
-    if (!graph_is(node, "Clip"))
-        return false;
+    if (!node || !depth) return false;
+    if (graph_is(node, "Relu") || graph_is(node, "Sigmoid") || graph_is(node, "HardSigmoid") || graph_is(node, "Softmax")) return true;
+    if (graph_is(node, "MaxPool") || graph_is(node, "AveragePool")) return not_negative(node->inputs[0], depth - 1);
+    if (!graph_is(node, "Clip")) return false;
     return node->opset < 11 ? onnx_attribute_float(node, "min", -1) >= 0 : graph_scalar(onnx_input(node, 1), &low) && low >= 0;
 }
 
@@ -52,15 +44,13 @@ static bool not_negative(const struct onnx_value *value, int depth) {
 static bool takes_zeros(const struct onnx_node *node, const struct onnx_window *w, const int64_t *begin, const int64_t *end,
                         const struct onnx_value *x) {
     bool none_yet = true;
-    if (graph_is(node, "Conv"))
-        return true;
+    if (graph_is(node, "Conv")) return true;
     for (int i = 0; i < w->rank; i++) {
         if (w->pad_begin[i] + begin[i] >= w->kernel[i] || w->pad_end[i] + end[i] >= w->kernel[i] || w->dilation[i] != 1 || w->ceil_mode)
             return false;
         none_yet = none_yet && !w->pad_begin[i] && !w->pad_end[i];
     }
-    if (graph_is(node, "AveragePool"))
-        return w->count_include_pad || none_yet;
+    if (graph_is(node, "AveragePool")) return w->count_include_pad || none_yet;
     return graph_is(node, "MaxPool") && (node->output_count < 2 || !node->outputs[1]) && not_negative(x, 4);
 }
 
@@ -70,13 +60,10 @@ static bool fold(struct onnx_graph *g, struct onnx_node *node) {
     struct onnx_window w;
     const char *why;
     bool conv = graph_is(node, "Conv");
-    if (!conv && !graph_is(node, "AveragePool") && !graph_is(node, "MaxPool"))
-        return false;
+    if (!conv && !graph_is(node, "AveragePool") && !graph_is(node, "MaxPool")) return false;
     struct onnx_node *pad = padded && graph_alone(padded) && padded->type == ONNX_FLOAT ? padded->producer : NULL;
-    if (!graph_is(pad, "Pad") || !onnx_input(pad, 0))
-        return false;
-    if (conv && (!onnx_input(node, 1) || node->inputs[1]->shape.rank != padded->shape.rank))
-        return false;
+    if (!graph_is(pad, "Pad") || !onnx_input(pad, 0)) return false;
+    if (conv && (!onnx_input(node, 1) || node->inputs[1]->shape.rank != padded->shape.rank)) return false;
     if (!onnx_window(node, &padded->shape, conv ? node->inputs[1]->shape.dims + 2 : NULL, &w, &why) || !read_zeros(pad, begin, end) ||
         !takes_zeros(node, &w, begin, end, pad->inputs[0]))
         return false;
@@ -86,14 +73,12 @@ static bool fold(struct onnx_graph *g, struct onnx_node *node) {
     }
     edit_attribute_drop(node, "auto_pad");
     edit_attribute_ints(g, node, "pads", pads, 2 * (size_t)w.rank);
-    if (graph_is(node, "AveragePool"))
-        edit_attribute_int(g, node, "count_include_pad", 1);
+    if (graph_is(node, "AveragePool")) edit_attribute_int(g, node, "count_include_pad", 1);
     return graph_bypass(g, pad, pad->inputs[0]);
 }
 
 int pass_pads(struct onnx_graph *g) {
     int changes = 0;
-    for (size_t i = 0; i < g->node_count; i++)
-        changes += fold(g, g->nodes[i]);
+    for (size_t i = 0; i < g->node_count; i++) changes += fold(g, g->nodes[i]);
     return changes;
 }

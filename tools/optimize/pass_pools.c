@@ -10,12 +10,10 @@ static bool reduces_pictures(const struct onnx_node *node) {
     int64_t axes[ONNX_MAX_RANK];
     int rank = node->inputs[0]->shape.rank, count = graph_integers(node, "axes", 1, 18, axes, ONNX_MAX_RANK);
     unsigned seen = 0;
-    if (rank < 4 || count != rank - 2)
-        return false;
+    if (rank < 4 || count != rank - 2) return false;
     for (int i = 0; i < count; i++) {
         int64_t axis = axes[i] + (axes[i] < 0 ? rank : 0);
-        if (axis < 2 || axis >= rank)
-            return false;
+        if (axis < 2 || axis >= rank) return false;
         seen |= 1u << axis;
     }
     return seen == (1u << rank) - 4;
@@ -25,22 +23,18 @@ static bool pools_pictures(const struct onnx_node *node) {
     const struct onnx_shape *x = &node->inputs[0]->shape;
     struct onnx_window w;
     const char *why;
-    if ((node->output_count > 1 && node->outputs[1]) || !onnx_window(node, x, NULL, &w, &why))
-        return false;
+    if ((node->output_count > 1 && node->outputs[1]) || !onnx_window(node, x, NULL, &w, &why)) return false;
     for (int i = 0; i < w.rank; i++)
-        if (w.kernel[i] != x->dims[2 + i] || w.dilation[i] != 1 || w.pad_begin[i] || w.pad_end[i] || w.out[i] != 1)
-            return false;
+        if (w.kernel[i] != x->dims[2 + i] || w.dilation[i] != 1 || w.pad_begin[i] || w.pad_end[i] || w.out[i] != 1) return false;
     return true;
 }
 
 static bool make_global(struct onnx_graph *g, struct onnx_node *node) {
     struct onnx_value *x = onnx_input(node, 0);
-    if (node->folded || !x || x->type != ONNX_FLOAT || onnx_elements(&x->shape) < 1 || node->outputs[0]->shape.rank < 0)
-        return false;
+    if (node->folded || !x || x->type != ONNX_FLOAT || onnx_elements(&x->shape) < 1 || node->outputs[0]->shape.rank < 0) return false;
     bool reduce = graph_is(node, "ReduceMean") || graph_is(node, "ReduceMax");
     bool mean = graph_is(node, "ReduceMean") || graph_is(node, "AveragePool");
-    if (reduce ? !reduces_pictures(node) : !(mean || graph_is(node, "MaxPool")) || !pools_pictures(node))
-        return false;
+    if (reduce ? !reduces_pictures(node) : !(mean || graph_is(node, "MaxPool")) || !pools_pictures(node)) return false;
     const char *op = mean ? "GlobalAveragePool" : "GlobalMaxPool";
     const struct onnx_shape *y = &node->outputs[0]->shape;
     if (y->rank == x->shape.rank) {
@@ -48,8 +42,7 @@ static bool make_global(struct onnx_graph *g, struct onnx_node *node) {
         return true;
     }
     struct onnx_shape pooled = x->shape; /* keepdims is 0 */
-    for (int d = 2; d < pooled.rank; d++)
-        pooled.dims[d] = 1;
+    for (int d = 2; d < pooled.rank; d++) pooled.dims[d] = 1;
     struct onnx_value *made = edit_value(g, node->outputs[0]->name, ONNX_FLOAT, &pooled);
     edit_node(g, node, op, "", node->name, &x, 1, &made, 1);
     struct onnx_value *inputs[2] = {made, graph_int64s(g, node, "shape", y->dims, y->rank)};
@@ -62,11 +55,9 @@ static bool drop_count(struct onnx_node *node) {
     const struct onnx_value *x = onnx_input(node, 0);
     struct onnx_window w;
     const char *why;
-    if (!graph_is(node, "AveragePool") || !x || !onnx_window(node, &x->shape, NULL, &w, &why) || !w.count_include_pad)
-        return false;
+    if (!graph_is(node, "AveragePool") || !x || !onnx_window(node, &x->shape, NULL, &w, &why) || !w.count_include_pad) return false;
     for (int i = 0; i < w.rank; i++)
-        if (w.pad_begin[i] || w.pad_end[i])
-            return false;
+        if (w.pad_begin[i] || w.pad_end[i]) return false;
     edit_attribute_drop(node, "count_include_pad");
     return true;
 }
@@ -76,8 +67,7 @@ static bool cover(int64_t size, int64_t *window, int64_t *step, int64_t *count) 
     for (*count = (size - 1) / (int64_t)MORSEL_FORMAT_MAX_WINDOW + 1; *count <= size; ++*count) {
         *step = size / *count;
         *window = size - (*count - 1) * *step;
-        if (*window <= (int64_t)MORSEL_FORMAT_MAX_WINDOW)
-            return true;
+        if (*window <= (int64_t)MORSEL_FORMAT_MAX_WINDOW) return true;
     }
     return false;
 }
@@ -91,12 +81,10 @@ static bool split_large(struct onnx_graph *g, struct onnx_node *node) {
     struct onnx_shape less = x->shape;
     bool one = true;
     for (int i = 0; i < x->shape.rank - 2; i++) {
-        if (!cover(x->shape.dims[2 + i], &windows[i], &steps[i], &less.dims[2 + i]))
-            return false;
+        if (!cover(x->shape.dims[2 + i], &windows[i], &steps[i], &less.dims[2 + i])) return false;
         one = one && less.dims[2 + i] == 1;
     }
-    if (one)
-        return false;
+    if (one) return false;
     struct onnx_value *y = edit_value(g, x->name, ONNX_FLOAT, &less);
     struct onnx_node *first = edit_node(g, node, "MaxPool", "", node->name, &x, 1, &y, 1);
     edit_attribute_ints(g, first, "kernel_shape", windows, (size_t)x->shape.rank - 2);

@@ -11,10 +11,8 @@ static int split_axes(const struct onnx_node *node, int from_input, int64_t *ord
     int64_t axes[ONNX_MAX_RANK];
     int rank = node->inputs[0]->shape.rank, count = graph_integers(node, "axes", 1, from_input, axes, ONNX_MAX_RANK), kept = 0, at = 0;
     unsigned goes = count ? 0 : (1u << rank) - 1;
-    if (count < 0 || (!count && onnx_attribute_int(node, "noop_with_empty_axes", 0)))
-        return -1;
-    for (int i = 0; i < count; i++)
-        goes |= 1u << (axes[i] + (axes[i] < 0 ? rank : 0));
+    if (count < 0 || (!count && onnx_attribute_int(node, "noop_with_empty_axes", 0))) return -1;
+    for (int i = 0; i < count; i++) goes |= 1u << (axes[i] + (axes[i] < 0 ? rank : 0));
     for (int pass = 0; pass < 2; pass++)
         for (int d = 0; d < rank; d++)
             if ((goes >> d & 1) == (unsigned)pass) {
@@ -33,15 +31,13 @@ static struct onnx_value *as_pictures(struct onnx_graph *g, struct onnx_node *no
     for (int i = 0; i < rank; i++) {
         turned.dims[i] = x->shape.dims[order[i]];
         moved = moved || order[i] != i;
-        if (i >= first)
-            flat.dims[i < kept ? 1 : 2] *= turned.dims[i];
+        if (i >= first) flat.dims[i < kept ? 1 : 2] *= turned.dims[i];
     }
     if (moved) {
         x = graph_put(g, node, "Transpose", &x, 1, &turned);
         edit_attribute_ints(g, x->producer, "perm", order, (size_t)rank);
     }
-    if (rank == 4 && kept == 2 && first)
-        return x;
+    if (rank == 4 && kept == 2 && first) return x;
     struct onnx_value *inputs[2] = {x, graph_int64s(g, node, "pictures", flat.dims, 4)};
     return graph_put(g, node, "Reshape", inputs, 2, &flat);
 }
@@ -50,8 +46,7 @@ static bool change_max(struct onnx_graph *g, struct onnx_node *node, int from_in
     int64_t order[ONNX_MAX_RANK];
     const struct onnx_shape *y = &node->outputs[0]->shape;
     int kept = split_axes(node, from_input, order), rank = node->inputs[0]->shape.rank;
-    if (kept < 0 || kept == rank || (rank >= 4 && kept == 2 && order[0] == 0 && order[1] == 1))
-        return false;
+    if (kept < 0 || kept == rank || (rank >= 4 && kept == 2 && order[0] == 0 && order[1] == 1)) return false;
     struct onnx_value *x = as_pictures(g, node, order, kept);
     struct onnx_shape pooled = {4, {x->shape.dims[0], x->shape.dims[1], 1, 1}};
     struct onnx_value *inputs[2] = {graph_put(g, node, "GlobalMaxPool", &x, 1, &pooled), graph_int64s(g, node, "shape", y->dims, y->rank)};
@@ -64,17 +59,14 @@ static struct onnx_value *reduce(struct onnx_graph *g, struct onnx_node *node, c
     int64_t axes[ONNX_MAX_RANK];
     int64_t kept = onnx_attribute_int(node, "keepdims", 1);
     int rank = node->inputs[0]->shape.rank, count = graph_integers(node, "axes", 1, from_input, axes, ONNX_MAX_RANK);
-    for (int d = 0; !count && d < rank; d++)
-        axes[d] = d;
+    for (int d = 0; !count && d < rank; d++) axes[d] = d;
     count = count ? count : rank;
     struct onnx_value *inputs[2] = {x, NULL};
-    if (node->opset >= 18)
-        inputs[1] = graph_int64s(g, node, "axes", axes, count);
+    if (node->opset >= 18) inputs[1] = graph_int64s(g, node, "axes", axes, count);
     struct onnx_value *y = graph_put(g, node, op, inputs, node->opset >= 18 ? 2 : 1, &node->outputs[0]->shape);
     y->producer->opset = node->opset;
     edit_attribute_int(g, y->producer, "keepdims", kept);
-    if (node->opset < 18)
-        edit_attribute_ints(g, y->producer, "axes", axes, (size_t)count);
+    if (node->opset < 18) edit_attribute_ints(g, y->producer, "axes", axes, (size_t)count);
     return y;
 }
 
@@ -88,8 +80,7 @@ static void change_min(struct onnx_graph *g, struct onnx_node *node) {
 static bool change_sum(struct onnx_graph *g, struct onnx_node *node, bool norm, int from_input) {
     int64_t order[ONNX_MAX_RANK];
     const struct onnx_shape *shape = &node->inputs[0]->shape, *y = &node->outputs[0]->shape, scalar = {0};
-    if (split_axes(node, from_input, order) < 0)
-        return false;
+    if (split_axes(node, from_input, order) < 0) return false;
     double count = (double)onnx_elements(shape) / (double)onnx_elements(y);
     struct onnx_value *x = node->inputs[0], *twice[2] = {x, x};
     x = reduce(g, node, "ReduceMean", norm ? graph_put(g, node, "Mul", twice, 2, shape) : x, from_input);
@@ -108,12 +99,10 @@ static bool change(struct onnx_graph *g, struct onnx_node *node) {
     if (node->domain[0] || strncmp(node->op, "Reduce", 6) || node->folded || !x || x->type != ONNX_FLOAT || x->shape.rank < 1 ||
         onnx_elements(&x->shape) < 1 || onnx_elements(&node->outputs[0]->shape) < 1)
         return false;
-    if (graph_is(node, "ReduceMax"))
-        return change_max(g, node, 18);
+    if (graph_is(node, "ReduceMax")) return change_max(g, node, 18);
     if (graph_is(node, "ReduceMin")) {
         int64_t order[ONNX_MAX_RANK];
-        if (split_axes(node, 18, order) < 0)
-            return false;
+        if (split_axes(node, 18, order) < 0) return false;
         change_min(g, node);
         return true;
     }
@@ -123,7 +112,6 @@ static bool change(struct onnx_graph *g, struct onnx_node *node) {
 
 int pass_reduces(struct onnx_graph *g) {
     int changes = 0;
-    for (size_t i = 0; i < g->node_count; i++)
-        changes += change(g, g->nodes[i]);
+    for (size_t i = 0; i < g->node_count; i++) changes += change(g, g->nodes[i]);
     return changes;
 }

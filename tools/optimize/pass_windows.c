@@ -54,17 +54,14 @@ static bool find(struct onnx_node *node, struct fold *f) {
     if (!graph_is(node, "Conv") || node->folded || !x || !weights || !weights->constant || weights->type != ONNX_FLOAT ||
         weights->shape.rank != x->shape.rank || (x->shape.rank != 3 && x->shape.rank != 4) || onnx_elements(&x->shape) < 1 ||
         (bias && (!bias->constant || bias->type != ONNX_FLOAT || (int64_t)bias->constant->count != weights->shape.dims[0])) ||
-        onnx_attribute_int(node, "group", 1) != 1 ||
-        !onnx_window(node, &x->shape, weights->shape.dims + 2, &w, &why))
+        onnx_attribute_int(node, "group", 1) != 1 || !onnx_window(node, &x->shape, weights->shape.dims + 2, &w, &why))
         return false;
     struct onnx_shape all = weights->shape;
     *f = (struct fold){.node = NULL};
     for (int i = 0; i < w.rank; i++) {
         int64_t s = w.stride[i], k = w.kernel[i];
-        if (k <= (int64_t)MORSEL_FORMAT_MAX_WINDOW)
-            continue;
-        if (w.dilation[i] != 1 || s > k)
-            return false;
+        if (k <= (int64_t)MORSEL_FORMAT_MAX_WINDOW) continue;
+        if (w.dilation[i] != 1 || s > k) return false;
         struct fold one = {.node = node, .axis = 2 + i, .stride = s, .kernel = k, .begin = w.pad_begin[i], .out = w.out[i]};
         choose(&one, &all);
         all = one.weights;
@@ -81,8 +78,7 @@ static struct onnx_value *reshape(struct onnx_graph *g, const struct fold *f, st
 
 static struct onnx_value *transpose(struct onnx_graph *g, const struct fold *f, struct onnx_value *x, const int64_t *order) {
     struct onnx_shape shape = x->shape;
-    for (int i = 0; i < shape.rank; i++)
-        shape.dims[i] = x->shape.dims[order[i]];
+    for (int i = 0; i < shape.rank; i++) shape.dims[i] = x->shape.dims[order[i]];
     struct onnx_value *y = graph_put(g, f->node, "Transpose", &x, 1, &shape);
     edit_attribute_ints(g, y->producer, "perm", order, (size_t)shape.rank);
     return y;
@@ -92,8 +88,7 @@ static struct onnx_value *transpose(struct onnx_graph *g, const struct fold *f, 
 static struct onnx_value *cut(struct onnx_graph *g, const struct fold *f, struct onnx_value *x, int64_t size) {
     struct onnx_shape shape = x->shape;
     const int64_t zero = 0, axis = f->axis;
-    if (shape.dims[axis] <= size)
-        return x;
+    if (shape.dims[axis] <= size) return x;
     shape.dims[axis] = size;
     struct onnx_value *inputs[4] = {x, graph_int64s(g, f->node, "begin", &zero, 1), graph_int64s(g, f->node, "end", &size, 1),
                                     graph_int64s(g, f->node, "axis", &axis, 1)};
@@ -107,8 +102,7 @@ static struct onnx_value *fit(struct onnx_graph *g, const struct fold *f) {
     struct onnx_shape shape = x->shape;
     int64_t behind = length - f->begin - shape.dims[f->axis];
     x = cut(g, f, x, length - f->begin);
-    if (!f->begin && behind <= 0)
-        return x;
+    if (!f->begin && behind <= 0) return x;
     shape.dims[f->axis] = length;
     pads[f->axis] = f->begin;
     pads[shape.rank + f->axis] = behind > 0 ? behind : 0;
@@ -122,8 +116,7 @@ static struct onnx_value *neighbours_to_channels(struct onnx_graph *g, const str
     int64_t order[ONNX_MAX_RANK] = {0, f->axis + 1};
     for (int i = 0; i < apart.rank; i++) {
         apart.dims[i] = i <= f->axis ? x->shape.dims[i] : x->shape.dims[i - 1];
-        if (i >= 2)
-            order[i] = i <= f->axis + 1 ? i - 1 : i;
+        if (i >= 2) order[i] = i <= f->axis + 1 ? i - 1 : i;
     }
     apart.dims[f->axis] = flat.dims[f->axis] = x->shape.dims[f->axis] / f->q;
     apart.dims[f->axis + 1] = f->q;
@@ -136,8 +129,7 @@ static struct onnx_value *folded_weights(struct onnx_graph *g, const struct fold
     const struct onnx_value *from = f->node->inputs[1];
     const int64_t *d = from->shape.dims, outs = d[0], ins = d[1];
     int64_t before = 1, behind = 1;
-    for (int i = 2; i < from->shape.rank; i++)
-        *(i < f->axis ? &before : &behind) *= i == f->axis ? 1 : d[i];
+    for (int i = 2; i < from->shape.rank; i++) *(i < f->axis ? &before : &behind) *= i == f->axis ? 1 : d[i];
     double *to = graph_doubles(g, onnx_elements(&f->weights));
     for (int64_t e = 0; e < onnx_elements(&from->shape); e++) {
         int64_t last = e % behind, k = e / behind % f->kernel, b = e / behind / f->kernel % before;
@@ -152,13 +144,11 @@ static struct onnx_value *folded_weights(struct onnx_graph *g, const struct fold
 
 static struct onnx_value *repeated_bias(struct onnx_graph *g, const struct fold *f) {
     const struct onnx_value *bias = onnx_input(f->node, 2);
-    if (!bias)
-        return NULL;
+    if (!bias) return NULL;
     int64_t outs = (int64_t)bias->constant->count;
     struct onnx_shape shape = {1, {outs * f->m}};
     double *to = graph_doubles(g, shape.dims[0]);
-    for (int64_t i = 0; i < shape.dims[0]; i++)
-        to[i] = onnx_number(bias->constant, (size_t)(i % outs));
+    for (int64_t i = 0; i < shape.dims[0]; i++) to[i] = onnx_number(bias->constant, (size_t)(i % outs));
     return graph_floats(g, f->node, "folded_bias", &shape, to);
 }
 
@@ -205,8 +195,7 @@ static bool change(struct onnx_graph *g, struct onnx_node *node) {
     struct fold f;
     struct onnx_window w;
     const char *why;
-    if (!find(node, &f) || !onnx_window(node, &node->inputs[0]->shape, node->inputs[1]->shape.dims + 2, &w, &why))
-        return false;
+    if (!find(node, &f) || !onnx_window(node, &node->inputs[0]->shape, node->inputs[1]->shape.dims + 2, &w, &why)) return false;
     struct onnx_value *x = neighbours_to_channels(g, &f, fit(g, &f));
     struct onnx_value *inputs[3] = {x, folded_weights(g, &f), repeated_bias(g, &f)};
     struct onnx_shape shape = node->outputs[0]->shape;
@@ -225,7 +214,6 @@ static bool change(struct onnx_graph *g, struct onnx_node *node) {
 
 int pass_windows(struct onnx_graph *g) {
     int changes = 0;
-    for (size_t i = 0; g->opset >= 11 && i < g->node_count; i++)
-        changes += change(g, g->nodes[i]);
+    for (size_t i = 0; g->opset >= 11 && i < g->node_count; i++) changes += change(g, g->nodes[i]);
     return changes;
 }

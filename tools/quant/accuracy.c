@@ -30,19 +30,15 @@ static bool is_right(const struct reference *r, size_t sample, const float *scor
     return r->labelled && class < r->width && scores_rank(scores, r->width, class) == 0;
 }
 
-bool accuracy_of_float(struct reference *r, const struct onnx_graph *graph, const struct executor *executor,
-                       const struct quant_data *data, bool labelled, unsigned threads,
-                       struct failure *failure) {
+bool accuracy_of_float(struct reference *r, const struct onnx_graph *graph, const struct executor *executor, const struct quant_data *data,
+                       bool labelled, unsigned threads, struct failure *failure) {
     const struct onnx_value *first = graph->outputs[0];
     size_t width = (size_t)onnx_elements(&first->shape);
     *r = (struct reference){.data = data, .samples = quant_data_count(data), .width = width, .labelled = labelled};
     r->outputs = calloc(r->samples + 1, width * sizeof *r->outputs);
-    if (!r->outputs)
-        return failure_memory(failure, r->samples * width * sizeof *r->outputs);
-    if (!over_data(executor, data, threads, "samples in float", NULL, keep, r, failure))
-        return false;
-    for (size_t i = 0; i < r->samples; i++)
-        r->right += is_right(r, i, r->outputs + i * width);
+    if (!r->outputs) return failure_memory(failure, r->samples * width * sizeof *r->outputs);
+    if (!over_data(executor, data, threads, "samples in float", NULL, keep, r, failure)) return false;
+    for (size_t i = 0; i < r->samples; i++) r->right += is_right(r, i, r->outputs + i * width);
     return true;
 }
 
@@ -72,7 +68,7 @@ struct judging {
     struct morsel_model network;
     atomic_size_t next, done;
     atomic_bool stop;
-    double *signal, *noise; /* by sample, so that their sums do not depend on the threads */
+    double *signal, *noise;  /* by sample, so that their sums do not depend on the threads */
     unsigned char *verdicts; /* bit 0: right, bit 1: changed */
     struct judge *judges;
 };
@@ -81,15 +77,12 @@ static bool judge_open(struct judge *j, struct judging *all, struct failure *fai
     j->all = all;
     j->model.network = all->network;
     j->input_count = morsel_input_count(&all->network);
-    if (j->input_count > INPUTS_MOST)
-        return failure_set(failure, STATUS_INPUT, "the network has more than %d inputs", INPUTS_MOST);
-    if (!model_start(&j->model, MORSEL_CPU_ALL, 1, failure))
-        return false;
+    if (j->input_count > INPUTS_MOST) return failure_set(failure, STATUS_INPUT, "the network has more than %d inputs", INPUTS_MOST);
+    if (!model_start(&j->model, MORSEL_CPU_ALL, 1, failure)) return false;
     for (uint32_t i = 0; i < j->input_count; i++) {
         morsel_input(&j->model.session, i, &j->inputs[i]);
         j->values[i] = calloc(model_elements(&j->inputs[i]) + 1, sizeof(float));
-        if (!j->values[i])
-            return failure_memory(failure, model_elements(&j->inputs[i]) * sizeof(float));
+        if (!j->values[i]) return failure_memory(failure, model_elements(&j->inputs[i]) * sizeof(float));
     }
     morsel_output(&j->model.session, 0, &j->output);
     j->scores = calloc(model_elements(&j->output) + 1, sizeof(float));
@@ -97,8 +90,7 @@ static bool judge_open(struct judge *j, struct judging *all, struct failure *fai
 }
 
 static void judge_close(struct judge *j) {
-    for (uint32_t i = 0; i < INPUTS_MOST; i++)
-        free(j->values[i]);
+    for (uint32_t i = 0; i < INPUTS_MOST; i++) free(j->values[i]);
     free(j->scores);
     model_close(&j->model);
 }
@@ -111,13 +103,10 @@ static bool judge_run(struct judge *j) {
 static bool judge_sample(struct judge *j, size_t sample) {
     const struct reference *r = j->all->reference;
     const float *wanted = r->outputs + sample * r->width;
-    if (!quant_data_load(r->data, sample, j->values, &j->failure))
-        return false;
+    if (!quant_data_load(r->data, sample, j->values, &j->failure)) return false;
     for (uint32_t i = 0; i < j->input_count; i++)
-        if (!tensor_store(&j->inputs[i], j->values[i], &j->failure))
-            return false;
-    if (!judge_run(j) || !tensor_load(&j->output, j->scores, &j->failure))
-        return false;
+        if (!tensor_store(&j->inputs[i], j->values[i], &j->failure)) return false;
+    if (!judge_run(j) || !tensor_load(&j->output, j->scores, &j->failure)) return false;
     double signal = 0, noise = 0;
     uint32_t answers[2];
     for (size_t i = 0; i < r->width; i++) {
@@ -137,16 +126,14 @@ static void work(struct judge *j, struct progress *progress) {
     struct judging *all = j->all;
     while (!atomic_load(&all->stop)) {
         size_t sample = atomic_fetch_add(&all->next, 1);
-        if (sample >= all->reference->samples)
-            return;
+        if (sample >= all->reference->samples) return;
         if (!judge_sample(j, sample)) {
             j->failed = true;
             atomic_store(&all->stop, true);
             return;
         }
         size_t done = atomic_fetch_add(&all->done, 1) + 1;
-        if (progress)
-            progress_show(progress, done);
+        if (progress) progress_show(progress, done);
     }
 }
 
@@ -163,8 +150,7 @@ static bool run_judges(struct judging *all, unsigned threads, struct failure *fa
         all->judges[t].started = !pthread_create(&all->judges[t].thread, NULL, work_thread, &all->judges[t]);
     work(&all->judges[0], &progress);
     for (unsigned t = 1; t < threads; t++)
-        if (all->judges[t].started)
-            pthread_join(all->judges[t].thread, NULL);
+        if (all->judges[t].started) pthread_join(all->judges[t].thread, NULL);
     progress_end(&progress);
     for (unsigned t = 0; t < threads; t++)
         if (all->judges[t].failed) {
@@ -201,20 +187,16 @@ bool accuracy_of_blob(struct accuracy *accuracy, const struct reference *referen
     size_t samples = reference->samples + 1;
     *accuracy = (struct accuracy){0};
     enum morsel_error error = morsel_open(&all.network, blob, blob_bytes, 0);
-    if (error)
-        return failure_set(failure, STATUS_SYSTEM, "the blob that was made does not open: %s", morsel_error_text(error));
+    if (error) return failure_set(failure, STATUS_SYSTEM, "the blob that was made does not open: %s", morsel_error_text(error));
     all.signal = calloc(samples, sizeof *all.signal);
     all.noise = calloc(samples, sizeof *all.noise);
     all.verdicts = calloc(samples, 1);
     all.judges = calloc(threads, sizeof *all.judges);
     bool good = all.signal && all.noise && all.verdicts && all.judges;
-    if (!good)
-        failure_memory(failure, samples * (2 * sizeof(double) + 1));
-    for (unsigned t = 0; good && t < threads; t++)
-        good = judge_open(&all.judges[t], &all, failure);
+    if (!good) failure_memory(failure, samples * (2 * sizeof(double) + 1));
+    for (unsigned t = 0; good && t < threads; t++) good = judge_open(&all.judges[t], &all, failure);
     good = good && run_judges(&all, threads, failure) && add_up(&all, accuracy, failure);
-    for (unsigned t = 0; all.judges && t < threads; t++)
-        judge_close(&all.judges[t]);
+    for (unsigned t = 0; all.judges && t < threads; t++) judge_close(&all.judges[t]);
     free(all.signal);
     free(all.noise);
     free(all.verdicts);

@@ -24,8 +24,7 @@ struct accuracy {
 
 /* All samples through the float network. reference_free() lets go of it. */
 bool accuracy_of_float(struct reference *reference, const struct onnx_graph *graph, const struct executor *executor,
-                       const struct quant_data *data, bool labelled,
-                       unsigned threads, struct failure *failure);
+                       const struct quant_data *data, bool labelled, unsigned threads, struct failure *failure);
 void reference_free(struct reference *reference);
 
 /* The same samples through a blob. */

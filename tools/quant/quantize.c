@@ -17,18 +17,15 @@ enum { ODD_SAMPLES = 8, ODD_TIMES = 32 };
 bool quantize_prepare(struct quantizer *q, struct failure *failure) {
     size_t refused = q->report->refusal_count;
     graph_optimize(q->graph, q->report);
-    if (!executor_check(q->graph, q->report) || q->report->refusal_count > refused)
-        return false;
+    if (!executor_check(q->graph, q->report) || q->report->refusal_count > refused) return false;
     q->executor = executor_open(q->graph, failure);
     return q->executor != NULL;
 }
 
 bool quantize_equalize(struct quantizer *q, struct failure *failure) {
-    if (q->options.keep_channels)
-        return true;
+    if (q->options.keep_channels) return true;
     struct observer *observer = over_observe(q->graph, q->executor, q->data, q->options.threads, NULL, failure);
-    if (!observer)
-        return false;
+    if (!observer) return false;
     q->original = edit_copy(q->graph);
     q->equalized = equalize(q->graph, &q->options.scheme, observer);
     if (!q->equalized) {
@@ -61,8 +58,7 @@ static bool *wanted_values(const struct quantizer *q) {
  * a sample in it. */
 static void notice_odd_sample(const struct quantizer *q, const struct onnx_value *input) {
     const struct observed *seen = observer_of(q->observer, input);
-    if (!seen || seen->samples < ODD_SAMPLES)
-        return;
+    if (!seen || seen->samples < ODD_SAMPLES) return;
     double most = fmax((double)seen->high, -(double)seen->low), usual = fmax(seen->mean_high, -seen->mean_low);
     if (most > usual * fmin((double)seen->samples / 2, ODD_TIMES))
         message_notice("one of the %llu samples for input '%s' goes up to %.3g, and %.3g is their average: ranges follow that one, "
@@ -71,10 +67,8 @@ static void notice_odd_sample(const struct quantizer *q, const struct onnx_value
 }
 
 bool quantize_observe(struct quantizer *q, struct failure *failure) {
-    if (!q->observer)
-        q->observer = over_observe(q->graph, q->executor, q->data, q->options.threads, wanted_values(q), failure);
-    for (size_t i = 0; q->observer && i < q->graph->input_count; i++)
-        notice_odd_sample(q, q->graph->inputs[i]);
+    if (!q->observer) q->observer = over_observe(q->graph, q->executor, q->data, q->options.threads, wanted_values(q), failure);
+    for (size_t i = 0; q->observer && i < q->graph->input_count; i++) notice_odd_sample(q, q->graph->inputs[i]);
     return q->observer != NULL;
 }
 
@@ -89,8 +83,7 @@ static void seen_range(void *context, const struct onnx_value *value, float *low
     bool symmetric = c->scheme->options.symmetric;
     const struct observed *seen = observer_of(c->q->observer, c->q->graph->values[scheme_index(c->scheme, value)]);
     struct range range = range_sane(0, 1, symmetric, 256);
-    if (seen)
-        range = range_of(seen, c->q->options.method, c->q->options.percentile, symmetric, 256);
+    if (seen) range = range_of(seen, c->q->options.method, c->q->options.percentile, symmetric, 256);
     *low = range.low;
     *high = range.high;
 }

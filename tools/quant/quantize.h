@@ -25,9 +25,9 @@ struct quantize_options {
     enum range_method method;
     double percentile; /* of RANGE_PERCENTILE */
     unsigned threads;
-    bool keep_channels;   /* no equalization */
-    int64_t round_most;   /* weights of sums up to so many products are rounded by what that does to them: tools/quant/round/refine.h */
-    bool keep_biases;     /* no bias correction */
+    bool keep_channels; /* no equalization */
+    int64_t round_most; /* weights of sums up to so many products are rounded by what that does to them: tools/quant/round/refine.h */
+    bool keep_biases;   /* no bias correction */
 };
 
 struct quantizer {

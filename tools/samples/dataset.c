@@ -13,8 +13,7 @@ bool dataset_add_item(struct dataset *dataset, struct dataset_item item, struct 
     if (dataset->count == dataset->room) {
         size_t room = dataset->room ? 2 * dataset->room : 1024;
         struct dataset_item *items = realloc(dataset->items, room * sizeof *items);
-        if (!items)
-            return failure_memory(failure, room * sizeof *items);
+        if (!items) return failure_memory(failure, room * sizeof *items);
         dataset->items = items;
         dataset->room = room;
     }
@@ -30,8 +29,7 @@ struct names {
 };
 
 static void names_free(struct names *names) {
-    for (int i = 0; i < names->count; i++)
-        free(names->list[i]);
+    for (int i = 0; i < names->count; i++) free(names->list[i]);
     free(names->list);
     *names = (struct names){0};
 }
@@ -55,12 +53,9 @@ enum wanted { SUBFOLDERS, PICTURES, BINARIES };
 
 static bool is_wanted(const char *folder, const char *name, enum wanted wanted) {
     size_t length = strlen(name);
-    if (name[0] == '.')
-        return false;
-    if (wanted == PICTURES)
-        return image_name(name);
-    if (wanted == BINARIES)
-        return length > 4 && !strcmp(name + length - 4, ".bin");
+    if (name[0] == '.') return false;
+    if (wanted == PICTURES) return image_name(name);
+    if (wanted == BINARIES) return length > 4 && !strcmp(name + length - 4, ".bin");
     char *path = join(folder, name);
     bool folder_found = path && is_folder(path);
     free(path);
@@ -69,10 +64,8 @@ static bool is_wanted(const char *folder, const char *name, enum wanted wanted) 
 
 static bool keep(struct names *names, const char *name, struct failure *failure) {
     char **list = realloc(names->list, ((size_t)names->count + 1) * sizeof *list);
-    if (list)
-        names->list = list;
-    if (!list || !(list[names->count] = strdup(name)))
-        return failure_memory(failure, strlen(name) + 1);
+    if (list) names->list = list;
+    if (!list || !(list[names->count] = strdup(name))) return failure_memory(failure, strlen(name) + 1);
     names->count++;
     return true;
 }
@@ -81,30 +74,24 @@ static bool keep(struct names *names, const char *name, struct failure *failure)
 static bool list_folder(const char *folder, enum wanted wanted, struct names *names, struct failure *failure) {
     DIR *dir = opendir(folder);
     *names = (struct names){0};
-    if (!dir)
-        return failure_set(failure, STATUS_INPUT, "cannot read the folder %s: %s", folder, strerror(errno));
+    if (!dir) return failure_set(failure, STATUS_INPUT, "cannot read the folder %s: %s", folder, strerror(errno));
     bool good = true;
     for (struct dirent *entry; good && (entry = readdir(dir));)
-        if (is_wanted(folder, entry->d_name, wanted))
-            good = keep(names, entry->d_name, failure);
+        if (is_wanted(folder, entry->d_name, wanted)) good = keep(names, entry->d_name, failure);
     closedir(dir);
-    if (!good)
-        names_free(names);
-    else if (names->count > 1)
-        qsort(names->list, (size_t)names->count, sizeof *names->list, compare);
+    if (!good) names_free(names);
+    else if (names->count > 1) qsort(names->list, (size_t)names->count, sizeof *names->list, compare);
     return good;
 }
 
 /* A letter of a label as a folder's name may have it: folders cannot hold '/', and people write '_' or '-' for it and for spaces. */
 static char folded(char c) {
-    if (c == '/' || c == ' ' || c == '-')
-        return '_';
+    if (c == '/' || c == ' ' || c == '-') return '_';
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
 static bool alike(const char *a, const char *b) {
-    while (*a && folded(*a) == folded(*b))
-        a++, b++;
+    while (*a && folded(*a) == folded(*b)) a++, b++;
     return !*a && !*b;
 }
 
@@ -119,8 +106,7 @@ static long class_of(const char *name, const struct dataset_classes *classes) {
     long like = -1, likes = 0;
     const char *text;
     for (uint32_t i = 0; i < CLASSES_MOST && (text = classes->label(classes->ctx, i)); i++) {
-        if (!strcmp(text, name))
-            return i;
+        if (!strcmp(text, name)) return i;
         if (alike(text, name)) {
             like = i;
             likes++;
@@ -160,8 +146,7 @@ static bool by_order(const struct names *folders, long *result, const struct dat
         return failure_set(failure, STATUS_INPUT,
                            "%d subfolder%s, none of them named as a label or a class number, for a network of %u classes%s%s",
                            folders->count, folders->count == 1 ? "" : "s", classes->count, *labels ? ": " : "", labels);
-    for (int i = 0; i < folders->count; i++)
-        result[i] = i;
+    for (int i = 0; i < folders->count; i++) result[i] = i;
     message_notice("%s; the subfolders are taken as classes 0 to %d in the order of their names",
                    *labels ? "no subfolder is named like a label" : "there are no labels (--labels)", folders->count - 1);
     return true;
@@ -178,8 +163,7 @@ static bool find_classes(const struct names *folders, long *result, const struct
         named += result[i] >= 0;
         unknown = result[i] < 0 ? i : unknown;
     }
-    if (!named)
-        return by_order(folders, result, classes, failure);
+    if (!named) return by_order(folders, result, classes, failure);
     return named == folders->count || unknown_folder(folders->list[unknown], classes, failure);
 }
 
@@ -190,8 +174,7 @@ static bool interleave(struct dataset *dataset, const char *path, const struct n
     for (int index = 0; more; index++) {
         more = false;
         for (int i = 0; i < folders->count && (!limit || dataset->count < limit); i++) {
-            if (index >= pictures[i].count)
-                continue;
+            if (index >= pictures[i].count) continue;
             struct dataset_item item = {.class = (uint32_t)classes[i]};
             if (asprintf(&item.path, "%s/%s/%s", path, folders->list[i], pictures[i].list[index]) < 0)
                 return failure_memory(failure, strlen(path) + 512);
@@ -210,8 +193,7 @@ static bool list_pictures(const char *path, const struct names *folders, struct 
         char *folder = join(path, folders->list[i]);
         bool good = folder ? list_folder(folder, PICTURES, &pictures[i], failure) : failure_memory(failure, strlen(path) + 512);
         free(folder);
-        if (!good)
-            return false;
+        if (!good) return false;
     }
     return true;
 }
@@ -223,8 +205,7 @@ static bool open_folders(struct dataset *dataset, const char *path, const struct
     bool good = pictures && classes ? true : failure_memory(failure, (size_t)folders->count * sizeof *pictures);
     good = good && find_classes(folders, classes, known, failure) && list_pictures(path, folders, pictures, failure) &&
            interleave(dataset, path, folders, pictures, classes, limit, failure);
-    for (int i = 0; pictures && i < folders->count; i++)
-        names_free(&pictures[i]);
+    for (int i = 0; pictures && i < folders->count; i++) names_free(&pictures[i]);
     free(pictures);
     free(classes);
     return good;
@@ -242,8 +223,7 @@ static bool add_records(struct dataset *dataset, const char *path, const struct 
         if (class > 9)
             return failure_set(failure, STATUS_INPUT, "%s: record %zu has label %u, and CIFAR-10 has 0 to 9", path, at / CIFAR_RECORD,
                                class);
-        if (!dataset_add_item(dataset, (struct dataset_item){.binary = path, .offset = at, .class = class}, failure))
-            return false;
+        if (!dataset_add_item(dataset, (struct dataset_item){.binary = path, .offset = at, .class = class}, failure)) return false;
     }
     return true;
 }
@@ -254,11 +234,9 @@ bool dataset_add_binary(struct dataset *dataset, const char *path, size_t limit,
     if (dataset->file_count == sizeof dataset->files / sizeof dataset->files[0])
         return failure_set(failure, STATUS_INPUT, "%s: there are more binary files than %zu", path, dataset->file_count);
     char *name = strdup(path);
-    if (!name)
-        return failure_memory(failure, strlen(path) + 1);
+    if (!name) return failure_memory(failure, strlen(path) + 1);
     dataset->files[dataset->file_count++] = name;
-    if (!file_read(path, 1 << 30, &file, failure))
-        return false;
+    if (!file_read(path, 1 << 30, &file, failure)) return false;
     bool good = add_records(dataset, name, &file, limit, failure);
     file_free(&file);
     return good;
@@ -266,8 +244,7 @@ bool dataset_add_binary(struct dataset *dataset, const char *path, size_t limit,
 
 static bool open_binaries(struct dataset *dataset, const char *path, size_t limit, struct failure *failure) {
     struct names names;
-    if (!list_folder(path, BINARIES, &names, failure))
-        return false;
+    if (!list_folder(path, BINARIES, &names, failure)) return false;
     bool good = true;
     for (int i = 0; good && i < names.count; i++) {
         char *file = join(path, names.list[i]);
@@ -281,8 +258,7 @@ static bool open_binaries(struct dataset *dataset, const char *path, size_t limi
 /* No subfolders, and pictures: nobody says what they show. */
 static bool has_classes(const char *path, struct failure *failure) {
     struct names pictures;
-    if (!list_folder(path, PICTURES, &pictures, failure))
-        return false;
+    if (!list_folder(path, PICTURES, &pictures, failure)) return false;
     int count = pictures.count;
     names_free(&pictures);
     return !count || failure_set(failure, STATUS_INPUT,
@@ -293,10 +269,8 @@ static bool has_classes(const char *path, struct failure *failure) {
 
 static bool fill(struct dataset *dataset, const char *path, size_t limit, const struct dataset_classes *classes, struct failure *failure) {
     struct names folders;
-    if (!is_folder(path))
-        return dataset_add_binary(dataset, path, limit, failure);
-    if (!list_folder(path, SUBFOLDERS, &folders, failure))
-        return false;
+    if (!is_folder(path)) return dataset_add_binary(dataset, path, limit, failure);
+    if (!list_folder(path, SUBFOLDERS, &folders, failure)) return false;
     bool good = folders.count ? open_folders(dataset, path, &folders, limit, classes, failure)
                               : open_binaries(dataset, path, limit, failure) && (dataset->count || has_classes(path, failure));
     names_free(&folders);
@@ -309,30 +283,24 @@ bool dataset_open(struct dataset *dataset, const char *path, size_t limit, const
     if (good && !dataset->count)
         good =
             failure_set(failure, STATUS_INPUT, "%s holds no pictures: a subfolder for each class is wanted, or CIFAR-10 .bin files", path);
-    if (!good)
-        dataset_close(dataset);
+    if (!good) dataset_close(dataset);
     return good;
 }
 
 static bool read_record(const struct dataset_item *item, struct image *image, struct failure *failure) {
     uint8_t record[CIFAR_RECORD];
     size_t got;
-    if (!file_read_part(item->binary, item->offset, record, CIFAR_RECORD, &got, NULL, failure))
-        return false;
-    if (got < CIFAR_RECORD)
-        return failure_set(failure, STATUS_INPUT, "%s has become shorter meanwhile", item->binary);
-    if (!image_allocate(image, CIFAR_SIDE, CIFAR_SIDE, failure))
-        return false;
+    if (!file_read_part(item->binary, item->offset, record, CIFAR_RECORD, &got, NULL, failure)) return false;
+    if (got < CIFAR_RECORD) return failure_set(failure, STATUS_INPUT, "%s has become shorter meanwhile", item->binary);
+    if (!image_allocate(image, CIFAR_SIDE, CIFAR_SIDE, failure)) return false;
     for (int i = 0; i < CIFAR_PLANE; i++)
-        for (int c = 0; c < 3; c++)
-            image->rgb[3 * i + c] = record[1 + c * CIFAR_PLANE + i];
+        for (int c = 0; c < 3; c++) image->rgb[3 * i + c] = record[1 + c * CIFAR_PLANE + i];
     return true;
 }
 
 const char *dataset_name(const struct dataset *dataset, size_t index, char *text, size_t size) {
     const struct dataset_item *item = &dataset->items[index];
-    if (item->path)
-        return item->path;
+    if (item->path) return item->path;
     snprintf(text, size, "%s:%llu", item->binary, (unsigned long long)(item->offset / CIFAR_RECORD));
     return text;
 }
@@ -344,10 +312,8 @@ bool dataset_image(const struct dataset *dataset, size_t index, struct image *im
 }
 
 void dataset_close(struct dataset *dataset) {
-    for (size_t i = 0; i < dataset->count; i++)
-        free(dataset->items[i].path);
-    for (size_t i = 0; i < dataset->file_count; i++)
-        free(dataset->files[i]);
+    for (size_t i = 0; i < dataset->count; i++) free(dataset->items[i].path);
+    for (size_t i = 0; i < dataset->file_count; i++) free(dataset->files[i]);
     free(dataset->items);
     memset(dataset, 0, sizeof *dataset);
 }

@@ -12,12 +12,10 @@ static bool is_binary(const char *name) {
 /* The files' paths go over to the items. */
 static bool take_pictures(struct dataset *dataset, struct folder_files *files, struct failure *failure) {
     uint32_t classes = 0;
-    for (size_t i = 0; i < dataset->count; i++)
-        classes = dataset->items[i].class >= classes ? dataset->items[i].class + 1 : classes;
+    for (size_t i = 0; i < dataset->count; i++) classes = dataset->items[i].class >= classes ? dataset->items[i].class + 1 : classes;
     for (size_t i = 0; i < files->count; i++) {
         struct dataset_item item = {.path = files->list[i].path, .class = classes + files->list[i].folder};
-        if (!dataset_add_item(dataset, item, failure))
-            return false;
+        if (!dataset_add_item(dataset, item, failure)) return false;
         files->list[i].path = NULL;
     }
     return true;
@@ -28,25 +26,19 @@ static bool add_folder(struct dataset *dataset, const char *path, struct failure
     bool good = folder_walk(path, image_name, &files, failure) && take_pictures(dataset, &files, failure);
     bool pictures = files.count;
     folder_free(&files);
-    if (!good || pictures)
-        return good;
+    if (!good || pictures) return good;
     good = folder_walk(path, is_binary, &files, failure);
-    for (size_t i = 0; good && i < files.count; i++)
-        good = dataset_add_binary(dataset, files.list[i].path, 0, failure);
+    for (size_t i = 0; good && i < files.count; i++) good = dataset_add_binary(dataset, files.list[i].path, 0, failure);
     folder_free(&files);
     return good;
 }
 
 bool dataset_add(struct dataset *dataset, const char *path, struct failure *failure) {
-    if (folder_is(path))
-        return add_folder(dataset, path, failure);
-    if (!image_name(path))
-        return dataset_add_binary(dataset, path, 0, failure);
+    if (folder_is(path)) return add_folder(dataset, path, failure);
+    if (!image_name(path)) return dataset_add_binary(dataset, path, 0, failure);
     struct dataset_item item = {.path = strdup(path)};
-    if (!item.path)
-        return failure_memory(failure, strlen(path) + 1);
-    if (dataset_add_item(dataset, item, failure))
-        return true;
+    if (!item.path) return failure_memory(failure, strlen(path) + 1);
+    if (dataset_add_item(dataset, item, failure)) return true;
     free(item.path);
     return false;
 }

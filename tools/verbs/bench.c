@@ -53,8 +53,7 @@ static uint32_t random_next(uint32_t *state) {
 
 /* The same values on every machine; floats are 0..1. */
 static void fill(const struct morsel_view *view, uint8_t *to, uint32_t *state) {
-    for (uint32_t i = 0; view->type != MORSEL_FLOAT32 && i < view->bytes; i++)
-        to[i] = (uint8_t)(random_next(state) >> 24);
+    for (uint32_t i = 0; view->type != MORSEL_FLOAT32 && i < view->bytes; i++) to[i] = (uint8_t)(random_next(state) >> 24);
     for (uint32_t i = 0; view->type == MORSEL_FLOAT32 && i < view->bytes / 4; i++) {
         float value = (float)(random_next(state) >> 8) / 16777216.0f;
         memcpy(to + 4 * (size_t)i, &value, 4);
@@ -63,17 +62,14 @@ static void fill(const struct morsel_view *view, uint8_t *to, uint32_t *state) {
 
 static bool make_inputs(struct bench *bench, struct failure *failure) {
     uint32_t count = morsel_input_count(&bench->model.network), state = 2463534242u;
-    if (!(bench->inputs = calloc((size_t)count + 1, sizeof *bench->inputs)))
-        return failure_memory(failure, count * sizeof *bench->inputs);
+    if (!(bench->inputs = calloc((size_t)count + 1, sizeof *bench->inputs))) return failure_memory(failure, count * sizeof *bench->inputs);
     bench->input_count = count;
     for (uint32_t i = 0; i < count; i++) {
         struct morsel_view view;
         morsel_input(&bench->model.session, i, &view);
         uint32_t runs = bench->crowd ? bench->crowd_runs : 1;
-        if (!(bench->inputs[i] = malloc((size_t)view.bytes * runs + 1)))
-            return failure_memory(failure, (size_t)view.bytes * runs);
-        for (uint32_t k = 0; k < runs; k++)
-            fill(&view, bench->inputs[i] + (size_t)k * view.bytes, &state);
+        if (!(bench->inputs[i] = malloc((size_t)view.bytes * runs + 1))) return failure_memory(failure, (size_t)view.bytes * runs);
+        for (uint32_t k = 0; k < runs; k++) fill(&view, bench->inputs[i] + (size_t)k * view.bytes, &state);
     }
     return true;
 }
@@ -94,13 +90,10 @@ static void put_inputs(struct bench *bench) {
 
 /* A batch through sessions of a crowd includes that each image is copied into an arena. */
 static double run_ms(struct bench *bench) {
-    if (!bench->crowd)
-        put_inputs(bench);
+    if (!bench->crowd) put_inputs(bench);
     double start = clock_seconds();
-    if (bench->crowd)
-        crowd_run(bench->crowd, bench->crowd_runs, put_image, NULL, bench);
-    else
-        morsel_run(&bench->model.session);
+    if (bench->crowd) crowd_run(bench->crowd, bench->crowd_runs, put_image, NULL, bench);
+    else morsel_run(&bench->model.session);
     return (clock_seconds() - start) * 1e3;
 }
 
@@ -112,8 +105,7 @@ static bool measure_runs(struct bench *bench, struct failure *failure) {
         if (count == room) {
             room = wanted ? wanted : room * 2 + 1024;
             double *more = realloc(bench->ms, room * sizeof *more);
-            if (!more)
-                return failure_memory(failure, room * sizeof *more);
+            if (!more) return failure_memory(failure, room * sizeof *more);
             bench->ms = more;
         }
         bench->ms[count++] = run_ms(bench);
@@ -124,10 +116,8 @@ static bool measure_runs(struct bench *bench, struct failure *failure) {
 
 static bool measure(struct bench *bench, struct failure *failure) {
     bench->first_ms = run_ms(bench);
-    for (long i = 0; i < bench->warmup; i++)
-        run_ms(bench);
-    if (!measure_runs(bench, failure))
-        return false;
+    for (long i = 0; i < bench->warmup; i++) run_ms(bench);
+    if (!measure_runs(bench, failure)) return false;
     qsort(bench->ms, (size_t)bench->runs, sizeof *bench->ms, compare);
     return true;
 }
@@ -161,8 +151,7 @@ static bool measure_steps(struct bench *bench, struct failure *failure) {
         struct times times = {clock_seconds(), ms};
         struct morsel_trace trace = {add_time, &times};
         morsel_run_traced(&(struct morsel_runner){&session, &trace, MORSEL_CALLER});
-        for (size_t i = 0; i < steps; i++)
-            all[i * runs + run] = ms[i];
+        for (size_t i = 0; i < steps; i++) all[i * runs + run] = ms[i];
     }
     for (size_t i = 0; good && i < steps; i++) {
         qsort(all + i * runs, runs, sizeof *all, compare);
@@ -183,18 +172,18 @@ static const char *step_name(const struct bench *bench, uint32_t step) {
 
 static double all_steps_ms(const struct bench *bench) {
     double total = 0;
-    for (uint32_t i = 0; i < bench->model.session.step_count; i++)
-        total += bench->step_ms[i];
+    for (uint32_t i = 0; i < bench->model.session.step_count; i++) total += bench->step_ms[i];
     return total;
 }
 
 /* Why the steps do not add up to the median of whole runs. */
 static void print_difference(const struct bench *bench, double total) {
     printf("  ");
-    if (!bench->crowd)
-        printf("%+.4f ms to the median above: ", total - median(bench->ms, bench->runs));
-    printf("steps are timed in runs of their own%s, with a look at the clock after every turn of each\n",
-           bench->crowd ? ", of one image" : bench->threads > 1 ? ", groups in one thread" : "");
+    if (!bench->crowd) printf("%+.4f ms to the median above: ", total - median(bench->ms, bench->runs));
+    printf("steps are timed in runs of their own%s, with a look at the clock after every turn of each\n", bench->crowd ? ", of one image"
+                                                                                                          : bench->threads > 1
+                                                                                                              ? ", groups in one thread"
+                                                                                                              : "");
 }
 
 static void print_layers(const struct bench *bench) {
@@ -203,8 +192,7 @@ static void print_layers(const struct bench *bench) {
     for (uint32_t i = 0; i < bench->model.session.step_count; i++) {
         const struct morsel_blob_step *step = morsel_blob_step(&bench->model.network, i);
         char group[16] = "";
-        if (step->group)
-            snprintf(group, sizeof group, "%u", step->group);
+        if (step->group) snprintf(group, sizeof group, "%u", step->group);
         printf("%4u %5s  %-12s %-10s %9.4f %5.1f%% %8.2f  %s\n", i, group, steps_kind_name(step->kind), bench->isa[i], bench->step_ms[i],
                total > 0 ? 100 * bench->step_ms[i] / total : 0, gmacs_per_second(bench, i), step_name(bench, i));
     }
@@ -225,8 +213,7 @@ static void print_text(const struct bench *bench) {
            percentile(bench->ms, bench->runs, 0.95), p99, p99 / middle, (double)bench->batch * 1e3 / middle);
     printf("  open %.0f us   first run %.3f ms   arena %zu bytes   blob %zu bytes\n", bench->model.open_seconds * 1e6, bench->first_ms,
            arena_bytes(bench), bench->model.blob.size);
-    if (bench->layers)
-        print_layers(bench);
+    if (bench->layers) print_layers(bench);
 }
 
 static void put_operand(struct json *json, const char *key, const struct bench *bench, const struct morsel_blob_step *step, uint32_t at) {
@@ -238,8 +225,7 @@ static void put_operand(struct json *json, const char *key, const struct bench *
 /* How a step that streams rows takes its turns: core/format.h. */
 static void put_stage(const struct bench *bench, struct json *json, const struct morsel_blob_step *step) {
     json_integer(json, "group", step->group);
-    if (!step->group)
-        return;
+    if (!step->group) return;
     json_integer(json, "strip_rows", morsel_blob_group(&bench->model.network, step->group - 1)->strip_rows);
     json_integer(json, "stage_scale", step->stage_scale);
     json_integer(json, "stage_lead", step->stage_lead);
@@ -283,8 +269,7 @@ static void print_json(const struct bench *bench) {
     json_integer(&json, "blob_bytes", (int64_t)bench->model.blob.size);
     json_number(&json, "open_us", bench->model.open_seconds * 1e6);
     json_number(&json, "first_ms", bench->first_ms);
-    if (bench->layers)
-        json_number(&json, "all_steps_ms", all_steps_ms(bench));
+    if (bench->layers) json_number(&json, "all_steps_ms", all_steps_ms(bench));
     layers_json(bench, &json);
     json_close(&json);
 }
@@ -293,8 +278,7 @@ static void print_json(const struct bench *bench) {
 static bool check_batch(struct bench *bench, uint32_t cpu, struct failure *failure) {
     struct morsel_view view;
     long batch = 1;
-    if (morsel_input(&bench->model.session, 0, &view) == MORSEL_OK && view.onnx_rank > 1)
-        batch = (long)view.onnx_dims[0];
+    if (morsel_input(&bench->model.session, 0, &view) == MORSEL_OK && view.onnx_rank > 1) batch = (long)view.onnx_dims[0];
     if (bench->batch > batch && bench->batch % batch == 0) {
         bench->crowd_runs = (uint32_t)(bench->batch / batch);
         bench->crowd = crowd_open(&bench->model.network, cpu, (unsigned)bench->threads, failure);
@@ -314,8 +298,7 @@ static bool run(struct bench *bench, uint32_t cpu, struct failure *failure) {
 }
 
 static void bench_free(struct bench *bench) {
-    for (uint32_t i = 0; i < bench->input_count; i++)
-        free(bench->inputs[i]);
+    for (uint32_t i = 0; i < bench->input_count; i++) free(bench->inputs[i]);
     free(bench->inputs);
     free(bench->ms);
     free(bench->step_ms);
@@ -342,23 +325,19 @@ int verb_bench(int argc, char **argv) {
     };
     const struct options options = {"MODEL|NET [options]",
                                     "Measures how long runs of a network take, on fixed random inputs. NET is built in: mobilenetv2-224\n"
-                                    "mobilenetv1-224 resnet18-224 shufflenetv2-224 resnet8-32 ds-cnn-kws autoencoder-ad.", list,
-                                    sizeof list / sizeof list[0]};
-    if (!options_cpu_default(&cpu))
-        return STATUS_CALL;
+                                    "mobilenetv1-224 resnet18-224 shufflenetv2-224 resnet8-32 ds-cnn-kws autoencoder-ad.",
+                                    list, sizeof list / sizeof list[0]};
+    if (!options_cpu_default(&cpu)) return STATUS_CALL;
     int count = options_parse(&options, argc, argv);
-    if (count < 0)
-        return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
+    if (count < 0) return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
     if (count != 1) {
         message_error("bench: one model is wanted, %d given: morsel bench MODEL|NET", count);
         return STATUS_CALL;
     }
     bench.call.path = argv[0];
     bool good = run(&bench, cpu, &failure);
-    if (good && bench.want_json)
-        print_json(&bench);
-    else if (good)
-        print_text(&bench);
+    if (good && bench.want_json) print_json(&bench);
+    else if (good) print_text(&bench);
     bench_free(&bench);
     return good ? STATUS_DONE : message_failure(&failure);
 }

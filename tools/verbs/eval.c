@@ -45,8 +45,7 @@ struct eval {
 static bool worker_open(struct worker *worker, struct eval *eval, struct failure *failure) {
     worker->eval = eval;
     worker->model.network = eval->model.network;
-    if (!model_start(&worker->model, eval->cpu, 1, failure))
-        return false;
+    if (!model_start(&worker->model, eval->cpu, 1, failure)) return false;
     morsel_input(&worker->model.session, 0, &worker->input);
     morsel_output(&worker->model.session, 0, &worker->output);
     size_t bytes = model_elements(&worker->output) * sizeof(float);
@@ -62,11 +61,9 @@ static void worker_close(struct worker *worker) {
 static bool put_image(struct worker *worker, size_t index, uint32_t slot) {
     const struct dataset *dataset = &worker->eval->dataset;
     struct image image;
-    if (!dataset_image(dataset, index, &image, &worker->failure))
-        return false;
+    if (!dataset_image(dataset, index, &image, &worker->failure)) return false;
     bool good = model_picture(&worker->model, image.rgb, image.width, image.height, &worker->input, slot, &worker->failure);
-    if (!good && dataset->items[index].path)
-        failure_prefix(&worker->failure, dataset->items[index].path);
+    if (!good && dataset->items[index].path) failure_prefix(&worker->failure, dataset->items[index].path);
     image_free(&image);
     return good;
 }
@@ -75,13 +72,10 @@ static bool put_image(struct worker *worker, size_t index, uint32_t slot) {
 static bool judge(struct worker *worker, size_t first, uint32_t batch, uint32_t used) {
     size_t classes = model_elements(&worker->output) / batch;
     for (uint32_t i = 0; i < batch; i++)
-        if (!put_image(worker, first + (i < used ? i : used - 1), i))
-            return false;
+        if (!put_image(worker, first + (i < used ? i : used - 1), i)) return false;
     enum morsel_error error = morsel_run(&worker->model.session);
-    if (!error)
-        error = morsel_dequantize(&worker->output, worker->scores);
-    if (error)
-        return failure_set(&worker->failure, STATUS_INPUT, "the run failed: %s", morsel_error_text(error));
+    if (!error) error = morsel_dequantize(&worker->output, worker->scores);
+    if (error) return failure_set(&worker->failure, STATUS_INPUT, "the run failed: %s", morsel_error_text(error));
     for (uint32_t i = 0; i < used; i++) {
         size_t truth = worker->eval->dataset.items[first + i].class;
         if (truth >= classes)
@@ -101,8 +95,7 @@ static void work(struct worker *worker, struct progress *progress) {
     uint32_t batch = (uint32_t)scores_images(&worker->input, &worker->output);
     while (!atomic_load(&eval->stop)) {
         size_t first = atomic_fetch_add(&eval->next, batch);
-        if (first >= eval->dataset.count)
-            return;
+        if (first >= eval->dataset.count) return;
         size_t left = eval->dataset.count - first;
         if (!judge(worker, first, batch, left < batch ? (uint32_t)left : batch)) {
             worker->failed = true;
@@ -110,8 +103,7 @@ static void work(struct worker *worker, struct progress *progress) {
             return;
         }
         size_t done = atomic_fetch_add(&eval->done, left < batch ? left : batch);
-        if (progress)
-            progress_show(progress, done);
+        if (progress) progress_show(progress, done);
     }
 }
 
@@ -122,8 +114,7 @@ static void work_task(void *arg, uint32_t index) {
 
 static bool run_workers(struct eval *eval, struct failure *failure) {
     struct pool *pool = pool_open(eval->worker_count, failure);
-    if (!pool)
-        return false;
+    if (!pool) return false;
     progress_start(&eval->progress, "pictures", eval->dataset.count);
     double start = clock_seconds();
     pool_run(pool, eval->worker_count, work_task, eval);
@@ -160,15 +151,12 @@ static bool open_data(struct eval *eval, const char *path, size_t limit, struct 
 }
 
 static bool run(struct eval *eval, const char *model, const char *data, size_t limit, struct failure *failure) {
-    if (!model_read(&eval->model, model, failure))
-        return false;
-    if (!check_model(eval, failure))
-        return failure_prefix(failure, model);
+    if (!model_read(&eval->model, model, failure)) return false;
+    if (!check_model(eval, failure)) return failure_prefix(failure, model);
     if (!(eval->workers = calloc(eval->worker_count, sizeof *eval->workers)))
         return failure_memory(failure, eval->worker_count * sizeof *eval->workers);
     for (unsigned i = 0; i < eval->worker_count; i++)
-        if (!worker_open(&eval->workers[i], eval, failure))
-            return false;
+        if (!worker_open(&eval->workers[i], eval, failure)) return false;
     return open_data(eval, data, limit, failure) && run_workers(eval, failure);
 }
 
@@ -204,8 +192,7 @@ static void report(const struct eval_counts *counts, unsigned threads, const cha
 }
 
 static void eval_free(struct eval *eval) {
-    for (unsigned i = 0; eval->workers && i < eval->worker_count; i++)
-        worker_close(&eval->workers[i]);
+    for (unsigned i = 0; eval->workers && i < eval->worker_count; i++) worker_close(&eval->workers[i]);
     free(eval->workers);
     dataset_close(&eval->dataset);
     model_close(&eval->model);
@@ -231,11 +218,9 @@ int verb_eval(int argc, char **argv) {
         "whatever its case and with _ or - for / and spaces, or by the class number; else, if there are as many as classes, taken in the\n"
         "order of their names), a CIFAR-10 binary file (test_batch.bin), or a folder of such. An ONNX file runs in float.",
         list, sizeof list / sizeof list[0]};
-    if (!options_cpu_default(&eval.cpu))
-        return STATUS_CALL;
+    if (!options_cpu_default(&eval.cpu)) return STATUS_CALL;
     int count = options_parse(&options, argc, argv);
-    if (count < 0)
-        return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
+    if (count < 0) return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
     if (count != 2) {
         message_error("eval: a model and a dataset are wanted, %d given: morsel eval MODEL DATASET", count);
         return STATUS_CALL;
@@ -245,8 +230,7 @@ int verb_eval(int argc, char **argv) {
     if (run_float_wanted(argv[0])) {
         const struct eval_float_call call = {argv[0], argv[1], picture, labels, (size_t)limit, (unsigned)threads};
         struct eval_counts counts;
-        if (!eval_float(&call, &counts, &failure))
-            return message_failure(&failure);
+        if (!eval_float(&call, &counts, &failure)) return message_failure(&failure);
         report(&counts, (unsigned)threads, "float", want_json);
         return STATUS_DONE;
     }

@@ -25,8 +25,7 @@ void inspect_sections(const struct inspect *inspect, struct inspect_section sect
         {"strings", header->strings.count},
         {"data", header->data.count},
     };
-    for (int i = 0; i < INSPECT_SECTIONS; i++)
-        sections[i] = all[i];
+    for (int i = 0; i < INSPECT_SECTIONS; i++) sections[i] = all[i];
 }
 
 const struct morsel_blob_picture *inspect_picture(const struct inspect *inspect) {
@@ -52,11 +51,9 @@ const char *inspect_tensor_name(const struct inspect *inspect, uint32_t index, c
 const char *inspect_slice_name(const struct inspect *inspect, const struct memory_slice *slice, char *text, size_t size) {
     char number[16];
     const char *name = "prepared calls";
-    if (slice->kind == MEMORY_WHOLE || slice->kind == MEMORY_RING)
-        name = inspect_tensor_name(inspect, slice->index, number);
+    if (slice->kind == MEMORY_WHOLE || slice->kind == MEMORY_RING) name = inspect_tensor_name(inspect, slice->index, number);
     snprintf(text, size, "%s", name);
-    if (slice->kind != MEMORY_SCRATCH)
-        return text;
+    if (slice->kind != MEMORY_SCRATCH) return text;
     const char *step = morsel_blob_string(&inspect->model.network, morsel_blob_step(&inspect->model.network, slice->index)->name);
     snprintf(text, size, "scratch of step %u%s%s", slice->index, *step ? ", " : "", step);
     return text;
@@ -75,8 +72,7 @@ uint32_t inspect_ring_bytes(const struct inspect *inspect, const struct morsel_b
 }
 
 static bool gather(struct inspect *inspect, const struct nets_call *call, uint32_t cpu, struct failure *failure) {
-    if (!nets_open(call, cpu, 1, &inspect->model, failure))
-        return false;
+    if (!nets_open(call, cpu, 1, &inspect->model, failure)) return false;
     inspect->header = morsel_blob_header(&inspect->model.network);
     inspect->isa = steps_isa(&inspect->model, failure);
     return inspect->isa && memory_read(&inspect->model.network, &inspect->memory, failure);
@@ -100,17 +96,14 @@ int verb_inspect(int argc, char **argv) {
                                     "Shows what a blob holds: inputs, outputs, steps and the groups in which they stream, tensors and\n"
                                     "where they lie, what fills the arena, sizes. NET is built in: mobilenetv2-224 mobilenetv1-224\n"
                                     "resnet18-224 shufflenetv2-224 resnet8-32 ds-cnn-kws autoencoder-ad. Of an ONNX file: what it is\n"
-                                    "made of, see morsel inspect MODEL.onnx --help.", list,
-                                    sizeof list / sizeof list[0]};
+                                    "made of, see morsel inspect MODEL.onnx --help.",
+                                    list, sizeof list / sizeof list[0]};
 #ifndef MORSEL_TOOL_REDUCED
-    if (inspect_onnx_wanted(argc, argv))
-        return inspect_onnx(argc, argv);
+    if (inspect_onnx_wanted(argc, argv)) return inspect_onnx(argc, argv);
 #endif
-    if (!options_cpu_default(&cpu))
-        return STATUS_CALL;
+    if (!options_cpu_default(&cpu)) return STATUS_CALL;
     int count = options_parse(&options, argc, argv);
-    if (count < 0)
-        return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
+    if (count < 0) return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
     if (count != 1) {
         message_error("inspect: one model is wanted, %d given: morsel inspect MODEL|NET", count);
         return STATUS_CALL;
@@ -121,10 +114,8 @@ int verb_inspect(int argc, char **argv) {
     }
     call.path = argv[0];
     bool good = gather(&inspect, &call, cpu, &failure) && (!plan || inspect_plan(&inspect, plan, &failure));
-    if (good && want_json)
-        inspect_json(&inspect);
-    else if (good)
-        inspect_text(&inspect);
+    if (good && want_json) inspect_json(&inspect);
+    else if (good) inspect_text(&inspect);
     free(inspect.isa);
     memory_free(&inspect.memory);
     model_close(&inspect.model);

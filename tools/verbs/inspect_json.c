@@ -29,8 +29,7 @@ static void put_io(struct json *json, const char *key, uint32_t count, const str
 static void put_operands(struct json *json, const char *key, const struct inspect *inspect, const struct morsel_blob_step *step,
                          uint32_t from, uint32_t to) {
     json_open_array(json, key);
-    for (uint32_t k = from; k < to; k++)
-        json_integer(json, NULL, morsel_blob_operand(&inspect->model.network, step, k));
+    for (uint32_t k = from; k < to; k++) json_integer(json, NULL, morsel_blob_operand(&inspect->model.network, step, k));
     json_close_array(json);
 }
 
@@ -48,8 +47,7 @@ static void put_steps(struct json *json, const struct inspect *inspect) {
         json_integer(json, "scratch_bytes", step->scratch_bytes);
         json_text(json, "isa", inspect->isa[i]);
         json_integer(json, "group", step->group);
-        if (step->group)
-            json_integer(json, "rows_at_a_time", inspect_rows(inspect, step));
+        if (step->group) json_integer(json, "rows_at_a_time", inspect_rows(inspect, step));
         json_close(json);
     }
     json_close_array(json);
@@ -77,8 +75,7 @@ static void put_tensor(struct json *json, const struct inspect *inspect, uint32_
 
 static void put_tensors(struct json *json, const struct inspect *inspect) {
     json_open_array(json, "tensors");
-    for (uint32_t i = 0; i < inspect->header->tensors.count; i++)
-        put_tensor(json, inspect, i);
+    for (uint32_t i = 0; i < inspect->header->tensors.count; i++) put_tensor(json, inspect, i);
     json_close_array(json);
 }
 
@@ -103,11 +100,9 @@ static void put_holder(struct json *json, const struct inspect *inspect, const s
     char name[512];
     json_open_flat(json, NULL);
     json_text(json, "what", memory_kind_name(slice->kind));
-    if (tensor)
-        json_integer(json, "tensor", slice->index);
+    if (tensor) json_integer(json, "tensor", slice->index);
     json_text(json, "name", inspect_slice_name(inspect, slice, name, sizeof name));
-    if (slice->kind == MEMORY_RING)
-        json_integer(json, "ring_rows", morsel_blob_tensor(&inspect->model.network, slice->index)->ring_rows);
+    if (slice->kind == MEMORY_RING) json_integer(json, "ring_rows", morsel_blob_tensor(&inspect->model.network, slice->index)->ring_rows);
     json_integer(json, "offset", slice->offset);
     json_integer(json, "bytes", slice->own);
     if (slice->over != MEMORY_NONE) {
@@ -122,12 +117,10 @@ static void put_peak(struct json *json, const struct inspect *inspect) {
     const struct memory *memory = &inspect->memory;
     json_open(json, "arena_peak");
     json_integer(json, "step", memory->peak_step);
-    if (inspect->header->steps.count)
-        json_integer(json, "group", morsel_blob_step(&inspect->model.network, memory->peak_step)->group);
+    if (inspect->header->steps.count) json_integer(json, "group", morsel_blob_step(&inspect->model.network, memory->peak_step)->group);
     json_integer(json, "bytes", memory->peak_bytes);
     json_open_array(json, "holders");
-    for (uint32_t i = 0; i < memory->holder_count; i++)
-        put_holder(json, inspect, &memory->holders[i]);
+    for (uint32_t i = 0; i < memory->holder_count; i++) put_holder(json, inspect, &memory->holders[i]);
     json_close_array(json);
     json_close(json);
 }
@@ -139,8 +132,7 @@ static void put_sides(struct json *json, const char *key, uint32_t height, uint3
 
 static void put_floats(struct json *json, const char *key, const float *values, int count) {
     json_open_array(json, key);
-    for (int i = 0; i < count; i++)
-        json_float(json, NULL, values[i]);
+    for (int i = 0; i < count; i++) json_float(json, NULL, values[i]);
     json_close_array(json);
 }
 
@@ -155,13 +147,10 @@ static void put_picture(struct json *json, const struct inspect *inspect) {
     json_open_flat(json, "picture");
     json_open(json, "resize");
     json_text(json, "mode", inspect_resize_name(rule->resize));
-    if (rule->resize == MORSEL_RESIZE_SHORT_SIDE)
-        json_integer(json, "size", rule->resize_height);
-    if (rule->resize == MORSEL_RESIZE_EXACT)
-        put_sides(json, "size", rule->resize_height, rule->resize_width);
+    if (rule->resize == MORSEL_RESIZE_SHORT_SIDE) json_integer(json, "size", rule->resize_height);
+    if (rule->resize == MORSEL_RESIZE_EXACT) put_sides(json, "size", rule->resize_height, rule->resize_width);
     json_close(json);
-    if (rule->crop_height)
-        put_sides(json, "crop", rule->crop_height, rule->crop_width);
+    if (rule->crop_height) put_sides(json, "crop", rule->crop_height, rule->crop_width);
     json_text(json, "channels", inspect_channels_name(rule->channels));
     json_float(json, "scale", rule->scale);
     put_floats(json, "mean", rule->mean, channels);
@@ -173,15 +162,13 @@ static void put_sections(struct json *json, const struct inspect *inspect) {
     struct inspect_section sections[INSPECT_SECTIONS];
     inspect_sections(inspect, sections);
     json_open_flat(json, "sections");
-    for (int i = 0; i < INSPECT_SECTIONS; i++)
-        json_integer(json, sections[i].name, sections[i].bytes);
+    for (int i = 0; i < INSPECT_SECTIONS; i++) json_integer(json, sections[i].name, sections[i].bytes);
     json_close(json);
 }
 
 static void put_labels(struct json *json, const struct inspect *inspect) {
     json_open_array(json, "labels");
-    for (uint32_t i = 0; i < inspect->header->labels.count; i++)
-        json_text(json, NULL, morsel_label(&inspect->model.network, i));
+    for (uint32_t i = 0; i < inspect->header->labels.count; i++) json_text(json, NULL, morsel_label(&inspect->model.network, i));
     json_close_array(json);
 }
 

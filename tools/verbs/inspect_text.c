@@ -28,24 +28,19 @@ static void print_picture(const struct inspect *inspect) {
         return;
     }
     printf("picture rule: input %u, resize %s", rule->input, inspect_resize_name(rule->resize));
-    if (rule->resize == MORSEL_RESIZE_EXACT)
-        printf(" %u x %u", rule->resize_height, rule->resize_width);
-    if (rule->resize == MORSEL_RESIZE_SHORT_SIDE)
-        printf(" %u", rule->resize_height);
-    if (rule->crop_height)
-        printf(", crop %u x %u", rule->crop_height, rule->crop_width);
+    if (rule->resize == MORSEL_RESIZE_EXACT) printf(" %u x %u", rule->resize_height, rule->resize_width);
+    if (rule->resize == MORSEL_RESIZE_SHORT_SIDE) printf(" %u", rule->resize_height);
+    if (rule->crop_height) printf(", crop %u x %u", rule->crop_height, rule->crop_width);
     printf(", %s, (pixel * %.9g - mean) / std", inspect_channels_name(rule->channels), (double)rule->scale);
     int channels = rule->channels == MORSEL_CHANNELS_GRAY ? 1 : 3;
-    for (int c = 0; c < channels; c++)
-        printf("%s%.6g / %.6g", c ? ", " : " with ", (double)rule->mean[c], (double)rule->std[c]);
+    for (int c = 0; c < channels; c++) printf("%s%.6g / %.6g", c ? ", " : " with ", (double)rule->mean[c], (double)rule->std[c]);
     putchar('\n');
 }
 
 static void print_labels(const struct inspect *inspect) {
     uint32_t count = inspect->header->labels.count;
     printf("labels: %u", count);
-    for (uint32_t i = 0; i < count && i < 12; i++)
-        printf("%s%s", i ? ", " : ": ", morsel_label(&inspect->model.network, i));
+    for (uint32_t i = 0; i < count && i < 12; i++) printf("%s%s", i ? ", " : ": ", morsel_label(&inspect->model.network, i));
     printf("%s\n", count > 12 ? ", ..." : "");
 }
 
@@ -78,8 +73,7 @@ static int print_shapes(const struct inspect *inspect, const struct morsel_blob_
 /* Rows that a step makes at a time. */
 static const char *rows_text(const struct inspect *inspect, const struct morsel_blob_step *step, char *text, size_t size) {
     snprintf(text, size, "all");
-    if (step->group)
-        snprintf(text, size, "%u", inspect_rows(inspect, step));
+    if (step->group) snprintf(text, size, "%u", inspect_rows(inspect, step));
     return text;
 }
 
@@ -96,8 +90,7 @@ static void print_steps(const struct inspect *inspect) {
     for (uint32_t i = 0; i < inspect->header->steps.count; i++) {
         const struct morsel_blob_step *step = morsel_blob_step(network, i);
         char rows[16];
-        if (step->group && morsel_blob_group(network, step->group - 1)->first_step == i)
-            print_group(inspect, step->group);
+        if (step->group && morsel_blob_group(network, step->group - 1)->first_step == i) print_group(inspect, step->group);
         int used = printf("%4u  %-12s %-10s %12llu %5s  ", i, steps_kind_name(step->kind), inspect->isa[i],
                           (unsigned long long)steps_macs(step), rows_text(inspect, step, rows, sizeof rows));
         used += print_shapes(inspect, step);
@@ -109,16 +102,14 @@ static void print_steps(const struct inspect *inspect) {
 /* "whole", "ring 5 of 32": rows that it has room for, and rows in all. */
 static const char *place_text(const struct morsel_blob_tensor *tensor, char *text, size_t size) {
     snprintf(text, size, "%s", tensor->place ? "constant" : "whole");
-    if (tensor->ring_rows)
-        snprintf(text, size, "ring %u of %u", tensor->ring_rows, tensor->dims[1]);
+    if (tensor->ring_rows) snprintf(text, size, "ring %u of %u", tensor->ring_rows, tensor->dims[1]);
     return text;
 }
 
 static void print_tensor(const struct inspect *inspect, uint32_t index) {
     const struct morsel_blob_tensor *tensor = morsel_blob_tensor(&inspect->model.network, index);
     char dims[128], name[16], place[40], first[16] = "before";
-    if (tensor->first_step != MORSEL_STEP_BEFORE)
-        snprintf(first, sizeof first, "%u", tensor->first_step);
+    if (tensor->first_step != MORSEL_STEP_BEFORE) snprintf(first, sizeof first, "%u", tensor->first_step);
     int used = printf("%4u  %-7s %-20s %-14s %9u %9u  %6s..%-4u %11.6g %4d  ", index, model_type_name((enum morsel_type)tensor->type),
                       model_dims(tensor->dims, tensor->rank, dims, sizeof dims), place_text(tensor, place, sizeof place), tensor->offset,
                       tensor->place ? tensor->bytes : morsel_slice_bytes(tensor), first, tensor->last_step, (double)tensor->scale,
@@ -129,8 +120,7 @@ static void print_tensor(const struct inspect *inspect, uint32_t index) {
 static void print_tensors(const struct inspect *inspect) {
     printf("\ntensors\n%4s  %-7s %-20s %-14s %9s %9s  %-12s %11s %4s  name\n", "", "type", "shape in memory", "place: rows", "offset",
            "bytes", "written..read", "scale", "zero");
-    for (uint32_t i = 0; i < inspect->header->tensors.count; i++)
-        print_tensor(inspect, i);
+    for (uint32_t i = 0; i < inspect->header->tensors.count; i++) print_tensor(inspect, i);
 }
 
 static void print_holder(const struct inspect *inspect, const struct memory_slice *slice) {
@@ -170,8 +160,7 @@ static void print_memory(const struct inspect *inspect) {
         printf(" in group %u (steps %u to %u)", step->group, group->first_step, group->first_step + group->step_count - 1);
     }
     printf(" with %u bytes:\n", memory->peak_bytes);
-    for (uint32_t i = 0; i < memory->holder_count; i++)
-        print_holder(inspect, &memory->holders[i]);
+    for (uint32_t i = 0; i < memory->holder_count; i++) print_holder(inspect, &memory->holders[i]);
     if (inspect->header->arena_bytes > memory->peak_bytes)
         printf("  %10u  %-24s between them or above\n", inspect->header->arena_bytes - memory->peak_bytes, "free there");
 }
@@ -181,8 +170,7 @@ static void print_blob(const struct inspect *inspect) {
     inspect_sections(inspect, sections);
     printf("\nblob: %u bytes\n", inspect->header->blob_bytes);
     for (int i = 0; i < INSPECT_SECTIONS; i++)
-        if (sections[i].bytes)
-            printf("  %10u  %s\n", sections[i].bytes, sections[i].name);
+        if (sections[i].bytes) printf("  %10u  %s\n", sections[i].bytes, sections[i].name);
 }
 
 void inspect_text(const struct inspect *inspect) {
@@ -190,7 +178,7 @@ void inspect_text(const struct inspect *inspect) {
     uint64_t macs = (uint64_t)header->macs_high << 32 | header->macs_low;
     const char *name = morsel_blob_string(&inspect->model.network, header->name);
     printf("%s: format %u, %u steps, %llu MACs, %u parameters\n", *name ? name : "(stripped of names)", header->format_version,
-            header->steps.count, (unsigned long long)macs, header->parameter_count);
+           header->steps.count, (unsigned long long)macs, header->parameter_count);
     print_io("input", header->inputs.count, inspect, morsel_input);
     print_io("output", header->outputs.count, inspect, morsel_output);
     print_picture(inspect);

@@ -45,8 +45,7 @@ static const char *grouped(uint32_t number, char text[16]) {
     char digits[12];
     int count = snprintf(digits, sizeof digits, "%u", number), at = 0;
     for (int i = 0; i < count; i++) {
-        if (i && (count - i) % 3 == 0)
-            text[at++] = ',';
+        if (i && (count - i) % 3 == 0) text[at++] = ',';
         text[at++] = digits[i];
     }
     text[at] = 0;
@@ -58,16 +57,11 @@ static void put_escaped(FILE *file, const char *text) {
     for (const unsigned char *s = (const unsigned char *)text; *s;) {
         unsigned n = json_utf8_length(s);
         bool none = n == 0 || (n == 3 && s[0] == 0xEF && s[1] == 0xBF && s[2] >= 0xBE);
-        if (none)
-            putc('?', file);
-        else if (*s == '&' || *s == '<' || *s == '>' || *s == '"')
-            fprintf(file, "&#%u;", *s);
-        else if (*s < 0x20 && *s != '\n')
-            putc(' ', file);
-        else if (*s == 0x7F)
-            putc(' ', file);
-        else
-            fwrite(s, 1, n, file);
+        if (none) putc('?', file);
+        else if (*s == '&' || *s == '<' || *s == '>' || *s == '"') fprintf(file, "&#%u;", *s);
+        else if (*s < 0x20 && *s != '\n') putc(' ', file);
+        else if (*s == 0x7F) putc(' ', file);
+        else fwrite(s, 1, n, file);
         s += n ? n : 1;
     }
 }
@@ -86,11 +80,9 @@ static void put_line(const struct drawing *d, double x0, double y0, double x1, d
 /* A text of at most `most` letters: the end of a longer one. */
 static const char *clipped(const char *text, size_t most, char *room, size_t size) {
     size_t length = strlen(text);
-    if (length <= most)
-        return text;
+    if (length <= most) return text;
     const char *rest = text + length - most + 3;
-    while ((*rest & 0xC0) == 0x80)
-        rest++;
+    while ((*rest & 0xC0) == 0x80) rest++;
     snprintf(room, size, "...%s", rest);
     return room;
 }
@@ -106,21 +98,16 @@ static bool is_io(const struct drawing *d, uint32_t tensor) {
     const struct morsel_blob_io *in = morsel_blob_at(d->network, header->inputs.offset);
     const struct morsel_blob_io *out = morsel_blob_at(d->network, header->outputs.offset);
     for (uint32_t i = 0; i < header->inputs.count; i++)
-        if (in[i].tensor == tensor)
-            return true;
+        if (in[i].tensor == tensor) return true;
     for (uint32_t i = 0; i < header->outputs.count; i++)
-        if (out[i].tensor == tensor)
-            return true;
+        if (out[i].tensor == tensor) return true;
     return false;
 }
 
 static const char *fill_of(const struct drawing *d, const struct memory_slice *slice) {
-    if (slice->kind == MEMORY_CALLS)
-        return "#aeb4bd";
-    if (slice->kind == MEMORY_SCRATCH)
-        return "#d9dce0";
-    if (slice->kind == MEMORY_RING)
-        return slice->index % 2 ? "url(#ring)" : "url(#ring2)";
+    if (slice->kind == MEMORY_CALLS) return "#aeb4bd";
+    if (slice->kind == MEMORY_SCRATCH) return "#d9dce0";
+    if (slice->kind == MEMORY_RING) return slice->index % 2 ? "url(#ring)" : "url(#ring2)";
     return is_io(d, slice->index) ? "#f2b366" : whole_fills[slice->index % 4];
 }
 
@@ -171,35 +158,29 @@ static bool find_alone(const struct drawing *d, const struct memory_slice *slice
     *last = slice->last;
     for (uint32_t i = 0; i < d->memory->count && is_tensor(slice); i++)
         if (d->memory->slices[i].over == slice->index && d->memory->slices[i].first <= *last) {
-            if (d->memory->slices[i].first == slice->first)
-                return false;
+            if (d->memory->slices[i].first == slice->first) return false;
             *last = d->memory->slices[i].first - 1;
         }
-    if (slice->over != MEMORY_NONE && slice->over_last < *last)
-        *first = slice->over_last + 1;
+    if (slice->over != MEMORY_NONE && slice->over_last < *last) *first = slice->over_last + 1;
     return true;
 }
 
 /* Shape and bytes, or one of them, inside a rectangle that has room; along its longer side. */
 static void put_label(const struct drawing *d, const struct memory_slice *slice) {
     uint32_t first, last;
-    if (!find_alone(d, slice, &first, &last))
-        return;
+    if (!find_alone(d, slice, &first, &last)) return;
     double x = x_of(d, first), w = (last - first + 1) * d->column;
     double y = y_of(d, slice->offset + slice->bytes), h = y_of(d, slice->offset) - y;
     char shape[96] = "", bytes[16], text[3][128];
     bool up = h > w && w >= LETTER_SIZE + 1;
     double room = (up ? h : w) - 4, across = up ? w : h;
-    if (is_tensor(slice))
-        shape_of(morsel_blob_tensor(d->network, slice->index), shape, sizeof shape);
-    else
-        snprintf(shape, sizeof shape, "%s", slice->kind == MEMORY_CALLS ? "prepared calls" : "scratch");
+    if (is_tensor(slice)) shape_of(morsel_blob_tensor(d->network, slice->index), shape, sizeof shape);
+    else snprintf(shape, sizeof shape, "%s", slice->kind == MEMORY_CALLS ? "prepared calls" : "scratch");
     snprintf(text[0], sizeof text[0], "%s: %s", shape, grouped(slice->bytes, bytes));
     snprintf(text[1], sizeof text[1], "%s", shape);
     snprintf(text[2], sizeof text[2], "%s", bytes);
     for (int i = 0; across >= LETTER_SIZE + 1 && i < 3; i++) {
-        if ((double)strlen(text[i]) * LETTER > room)
-            continue;
+        if ((double)strlen(text[i]) * LETTER > room) continue;
         char more[80];
         double cx = x + w / 2, cy = y + h / 2;
         snprintf(more, sizeof more, "class=\"in\" transform=\"rotate(%d %.1f %.1f)\"", up ? -90 : 0, cx, cy);
@@ -224,10 +205,8 @@ static void put_slice(const struct drawing *d, const struct memory_slice *slice)
 static void put_slices(const struct drawing *d) {
     for (int over = 0; over < 2; over++) /* what lies over something is drawn over it */
         for (uint32_t i = 0; i < d->memory->count; i++)
-            if ((d->memory->slices[i].over != MEMORY_NONE) == over)
-                put_slice(d, &d->memory->slices[i]);
-    for (uint32_t i = 0; i < d->memory->count; i++)
-        put_label(d, &d->memory->slices[i]);
+            if ((d->memory->slices[i].over != MEMORY_NONE) == over) put_slice(d, &d->memory->slices[i]);
+    for (uint32_t i = 0; i < d->memory->count; i++) put_label(d, &d->memory->slices[i]);
 }
 
 /* --- Axes --- */
@@ -237,8 +216,7 @@ static uint32_t tick_of(uint32_t bytes) {
     uint32_t tick = 1;
     while (bytes / tick > 10) {
         uint32_t lead = tick;
-        while (lead >= 10)
-            lead /= 10;
+        while (lead >= 10) lead /= 10;
         tick = lead == 2 ? tick / 2 * 5 : tick * 2;
     }
     return tick;
@@ -265,8 +243,7 @@ static void put_steps_axis(const struct drawing *d) {
     for (uint32_t s = 0; s < d->steps; s++) {
         double x = x_of(d, s) + d->column / 2;
         snprintf(text, sizeof text, "%u", s);
-        if (s % every == 0)
-            put_text(d, x, y + 13, "text-anchor=\"middle\" font-size=\"9\"", text);
+        if (s % every == 0) put_text(d, x, y + 13, "text-anchor=\"middle\" font-size=\"9\"", text);
         snprintf(more, sizeof more, "class=\"kind\" transform=\"rotate(-90 %.1f %.1f)\"", x + 3, y + 20);
         put_text(d, x + 3, y + 20, more, steps_kind_name(morsel_blob_step(d->network, s)->kind));
     }
@@ -295,8 +272,7 @@ static void put_live(const struct drawing *d) {
     char number[16], text[96];
     double floor = lower_y(d, 0), peak = lower_y(d, d->memory->peak_bytes);
     fprintf(d->file, "<path class=\"live\" d=\"M%d %.1f", LEFT, floor);
-    for (uint32_t s = 0; s < d->steps; s++)
-        fprintf(d->file, "V%.1fH%.1f", lower_y(d, d->memory->live[s]), x_of(d, s + 1));
+    for (uint32_t s = 0; s < d->steps; s++) fprintf(d->file, "V%.1fH%.1f", lower_y(d, d->memory->live[s]), x_of(d, s + 1));
     fprintf(d->file, "V%.1fZ\"/>\n", floor);
     put_line(d, LEFT, floor, LEFT + d->width, floor, "axis");
     put_line(d, LEFT, peak, LEFT + d->width, peak, "peakline");
@@ -326,7 +302,8 @@ static void put_start(const struct drawing *d) {
           ".live{fill:#d5dbe3;stroke:#33475b;stroke-width:.8}\n"
           ".fullest{fill:none;stroke:#c8102e;stroke-width:2}.peakline{stroke:#c8102e;stroke-dasharray:4 3}\n"
           ".red{fill:#c8102e;font-weight:bold}\n"
-          "</style>\n<defs>\n", d->file);
+          "</style>\n<defs>\n",
+          d->file);
     static const char *const rings[2][3] = {{"ring", "#e0f3ea", "#4aa37c"}, {"ring2", "#d3ecf0", "#3f94a6"}};
     for (int i = 0; i < 2; i++)
         fprintf(d->file,
@@ -343,13 +320,11 @@ static void put_heading(const struct drawing *d) {
     snprintf(text, sizeof text, "%s: an arena of %s bytes, %u steps, %u groups that stream",
              *name ? clipped(name, 60, room, sizeof room) : "network", grouped(header->arena_bytes, arena), d->steps, header->groups.count);
     put_text(d, LEFT, 26, "font-size=\"16\" font-weight=\"bold\"", text);
-    if (!d->steps)
-        return;
+    if (!d->steps) return;
     const struct morsel_blob_step *step = morsel_blob_step(d->network, d->memory->peak_step);
     char steps[64];
     snprintf(steps, sizeof steps, "step %u", d->first);
-    if (step->group)
-        snprintf(steps, sizeof steps, "group %u, steps %u to %u", step->group, d->first, d->last);
+    if (step->group) snprintf(steps, sizeof steps, "group %u, steps %u to %u", step->group, d->first, d->last);
     grouped(d->memory->peak_bytes, peak);
     grouped(d->bytes - d->memory->peak_bytes, rest);
     snprintf(text, sizeof text, "fullest at %s: %s bytes in use, %s more between them or above", steps, peak, rest);
@@ -386,8 +361,7 @@ static void put_holder(const struct drawing *d, const struct memory_slice *slice
     if (is_tensor(slice))
         snprintf(text, sizeof text, "%s: %s%s", kind_of(d, slice, kind, sizeof kind), clipped(name, 36, room, sizeof room),
                  slice->over != MEMORY_NONE ? ", over its input" : "");
-    else
-        snprintf(text, sizeof text, "%s", name);
+    else snprintf(text, sizeof text, "%s", name);
     put_text(d, x + 85, y, "font-size=\"10\"", clipped(text, 62, room, sizeof room));
 }
 
@@ -397,13 +371,10 @@ static void put_holders(const struct drawing *d) {
     char text[64], number[16];
     put_text(d, x, y, "class=\"red\"", "What holds the peak, in bytes");
     for (uint32_t i = 0; i < d->memory->holder_count; i++) {
-        if (i < MOST_HOLDERS)
-            put_holder(d, &d->memory->holders[i], x, y + LINE * (i + 1) + 4);
-        else
-            rest += d->memory->holders[i].own;
+        if (i < MOST_HOLDERS) put_holder(d, &d->memory->holders[i], x, y + LINE * (i + 1) + 4);
+        else rest += d->memory->holders[i].own;
     }
-    if (d->memory->holder_count <= MOST_HOLDERS)
-        return;
+    if (d->memory->holder_count <= MOST_HOLDERS) return;
     snprintf(text, sizeof text, "%s in %u others", grouped(rest, number), d->memory->holder_count - MOST_HOLDERS);
     put_text(d, x, y + LINE * (MOST_HOLDERS + 1) + 4, "font-size=\"10\"", text);
 }
@@ -434,8 +405,7 @@ bool inspect_plan(const struct inspect *inspect, const char *path, struct failur
                         .network = &inspect->model.network,
                         .steps = header->steps.count,
                         .bytes = header->arena_bytes ? header->arena_bytes : 1};
-    if (!d.file)
-        return failure_memory(failure, 0);
+    if (!d.file) return failure_memory(failure, 0);
     d.first = d.last = d.memory->peak_step;
     if (d.steps && morsel_blob_step(d.network, d.first)->group) {
         const struct morsel_blob_group *group = morsel_blob_group(d.network, morsel_blob_step(d.network, d.first)->group - 1);

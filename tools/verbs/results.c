@@ -6,12 +6,10 @@
 #include <string.h>
 
 static bool make_room(struct results *results, struct failure *failure) {
-    if (results->count < results->room)
-        return true;
+    if (results->count < results->room) return true;
     size_t room = results->room ? 2 * results->room : 64;
     struct result *list = realloc(results->list, room * sizeof *list);
-    if (!list)
-        return failure_memory(failure, room * sizeof *list);
+    if (!list) return failure_memory(failure, room * sizeof *list);
     results->list = list;
     results->room = room;
     return true;
@@ -20,18 +18,14 @@ static bool make_room(struct results *results, struct failure *failure) {
 bool results_add(struct results *results, const char *file, uint32_t image, bool numbered, float *scores, size_t count, double ms,
                  struct failure *failure) {
     uint32_t indices[RESULTS_TOP_MOST];
-    if (!make_room(results, failure))
-        return false;
+    if (!make_room(results, failure)) return false;
     struct result *result = &results->list[results->count];
     *result = (struct result){.file = file, .image = image, .numbered = numbered, .ms = ms};
     result->top_count = (uint32_t)scores_top(scores, count, results->top, indices);
-    if (!results->probabilities)
-        scores_softmax(scores, count);
+    if (!results->probabilities) scores_softmax(scores, count);
     result->top = malloc((result->top_count + 1) * sizeof *result->top);
-    if (!result->top)
-        return failure_memory(failure, result->top_count * sizeof *result->top);
-    for (uint32_t i = 0; i < result->top_count; i++)
-        result->top[i] = (struct results_class){indices[i], scores[indices[i]]};
+    if (!result->top) return failure_memory(failure, result->top_count * sizeof *result->top);
+    for (uint32_t i = 0; i < result->top_count; i++) result->top[i] = (struct results_class){indices[i], scores[indices[i]]};
     results->count++;
     return true;
 }
@@ -58,41 +52,33 @@ static bool is_right(const struct results *results, const struct result *result)
 static bool is_known(const struct results *results, const struct result *result) {
     const char *label;
     for (uint32_t i = 0; (label = label_of(results, i)); i++)
-        if (starts_with_label(result, label))
-            return true;
+        if (starts_with_label(result, label)) return true;
     return false;
 }
 
 size_t results_known(const struct results *results) {
     size_t known = 0;
-    for (size_t i = 0; i < results->count; i++)
-        known += is_known(results, &results->list[i]);
+    for (size_t i = 0; i < results->count; i++) known += is_known(results, &results->list[i]);
     return known;
 }
 
 size_t results_right(const struct results *results) {
     size_t right = 0;
-    for (size_t i = 0; i < results->count; i++)
-        right += is_right(results, &results->list[i]);
+    for (size_t i = 0; i < results->count; i++) right += is_right(results, &results->list[i]);
     return right;
 }
 
 void results_print(const struct results *results, const struct result *result) {
     char name[64];
     const char *base = base_name(result->file);
-    if (result->numbered)
-        snprintf(name, sizeof name, "%.50s[%u]", base, result->image);
-    else
-        snprintf(name, sizeof name, "%.60s", base);
+    if (result->numbered) snprintf(name, sizeof name, "%.50s[%u]", base, result->image);
+    else snprintf(name, sizeof name, "%.60s", base);
     printf("%-20s", name);
-    if (results->check_names)
-        printf("  %-5s", is_right(results, result) ? "right" : is_known(results, result) ? "wrong" : "?");
+    if (results->check_names) printf("  %-5s", is_right(results, result) ? "right" : is_known(results, result) ? "wrong" : "?");
     for (uint32_t i = 0; i < result->top_count; i++) {
         const char *label = label_of(results, result->top[i].index);
-        if (label)
-            printf("  %-12s %.4f", label, (double)result->top[i].p);
-        else
-            printf("  class %-6u %.4f", result->top[i].index, (double)result->top[i].p);
+        if (label) printf("  %-12s %.4f", label, (double)result->top[i].p);
+        else printf("  class %-6u %.4f", result->top[i].index, (double)result->top[i].p);
     }
     printf("  %8.3f ms\n", result->ms);
 }
@@ -100,8 +86,7 @@ void results_print(const struct results *results, const struct result *result) {
 static void result_json(const struct results *results, const struct result *result, struct json *json) {
     json_open(json, NULL);
     json_text(json, "file", result->file);
-    if (result->numbered)
-        json_integer(json, "image", result->image);
+    if (result->numbered) json_integer(json, "image", result->image);
     json_open_array(json, "top");
     for (uint32_t i = 0; i < result->top_count; i++) {
         json_open_flat(json, NULL);
@@ -111,23 +96,20 @@ static void result_json(const struct results *results, const struct result *resu
         json_close(json);
     }
     json_close_array(json);
-    if (results->check_names && is_known(results, result))
-        json_bool(json, "right", is_right(results, result));
+    if (results->check_names && is_known(results, result)) json_bool(json, "right", is_right(results, result));
     json_number(json, "ms", round(result->ms * 1e6) / 1e6); /* to the nanosecond */
     json_close(json);
 }
 
 void results_json(const struct results *results, struct json *json) {
     json_open_array(json, "results");
-    for (size_t i = 0; i < results->count; i++)
-        result_json(results, &results->list[i], json);
+    for (size_t i = 0; i < results->count; i++) result_json(results, &results->list[i], json);
     json_close_array(json);
     json_text(json, "p", results->probabilities ? "the network's softmax" : "softmax over the scores");
 }
 
 void results_free(struct results *results) {
-    for (size_t i = 0; i < results->count; i++)
-        free(results->list[i].top);
+    for (size_t i = 0; i < results->count; i++) free(results->list[i].top);
     free(results->list);
     results->list = NULL;
     results->count = 0;

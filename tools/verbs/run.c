@@ -42,10 +42,8 @@ static bool get_views(struct job *job, struct failure *failure) {
     if (job->input_count > IO_MOST || job->output_count > IO_MOST || !job->input_count || !job->output_count)
         return failure_set(failure, STATUS_INPUT, "the network has %u inputs and %u outputs; this verb takes 1 to %d of each",
                            job->input_count, job->output_count, IO_MOST);
-    for (uint32_t i = 0; i < job->input_count; i++)
-        morsel_input(&job->model.session, i, &job->inputs[i].view);
-    for (uint32_t i = 0; i < job->output_count; i++)
-        morsel_output(&job->model.session, i, &job->outputs[i].view);
+    for (uint32_t i = 0; i < job->input_count; i++) morsel_input(&job->model.session, i, &job->inputs[i].view);
+    for (uint32_t i = 0; i < job->output_count; i++) morsel_output(&job->model.session, i, &job->outputs[i].view);
     return true;
 }
 
@@ -63,8 +61,7 @@ static bool names_wanted(const struct bound *list, uint32_t count, const char *o
 /* The index that NAME of "NAME=FILE" stands for: a name, else a number; -1 for neither. */
 static int find_name(const struct bound *list, uint32_t count, const char *text, size_t length) {
     for (uint32_t i = 0; i < count; i++)
-        if (strlen(list[i].view.name) == length && !strncmp(list[i].view.name, text, length))
-            return (int)i;
+        if (strlen(list[i].view.name) == length && !strncmp(list[i].view.name, text, length)) return (int)i;
     char *end;
     unsigned long number = strtoul(text, &end, 10);
     return length && end == text + length && number < count ? (int)number : -1;
@@ -76,12 +73,9 @@ static bool bind(struct bound *list, uint32_t count, const struct option_texts *
         const char *text = texts->values[i], *equals = strchr(text, '=');
         int index = equals ? find_name(list, count, text, (size_t)(equals - text)) : -1;
         const char *path = index >= 0 ? equals + 1 : text;
-        if (index < 0 && count == 1 && (!equals || access(text, F_OK) == 0))
-            index = 0;
-        if (index < 0)
-            return names_wanted(list, count, option, text, failure);
-        if (list[index].path)
-            return failure_set(failure, STATUS_CALL, "%s: '%s' is given twice", option, list[index].view.name);
+        if (index < 0 && count == 1 && (!equals || access(text, F_OK) == 0)) index = 0;
+        if (index < 0) return names_wanted(list, count, option, text, failure);
+        if (list[index].path) return failure_set(failure, STATUS_CALL, "%s: '%s' is given twice", option, list[index].view.name);
         list[index].path = path;
     }
     return true;
@@ -97,8 +91,7 @@ static bool read_arrays(struct job *job, struct failure *failure) {
         if (!input->path)
             return failure_set(failure, STATUS_CALL, "input %s has no file: give it by --input",
                                model_describe(&input->view, text, sizeof text));
-        if (!npy_read(input->path, &input->array, failure))
-            return false;
+        if (!npy_read(input->path, &input->array, failure)) return false;
         if (!tensor_fits(&input->array, &input->view, &runs, failure) || !tensor_convert(&input->array, &input->view, &converted, failure))
             return failure_prefix(failure, input->path);
         if (converted)
@@ -119,16 +112,14 @@ static bool prepare_outputs(struct job *job, struct failure *failure) {
     for (uint32_t i = 0; i < job->output_count; i++) {
         struct bound *output = &job->outputs[i];
         size_t bytes = tensor_bytes(&output->view);
-        if (output->path && !(output->stacked = calloc(job->runs, bytes ? bytes : 1)))
-            return failure_memory(failure, bytes * job->runs);
+        if (output->path && !(output->stacked = calloc(job->runs, bytes ? bytes : 1))) return failure_memory(failure, bytes * job->runs);
     }
     size_t bytes = model_elements(&job->outputs[0].view) * sizeof(float);
     job->scores = malloc(bytes + 1);
     job->results.label = label_of;
     job->results.source = &job->model.network;
     job->results.probabilities = scores_are_probabilities(&job->model.network, 0);
-    if (!scores_are_classes(&job->outputs[0].view))
-        job->results.top = 0;
+    if (!scores_are_classes(&job->outputs[0].view)) job->results.top = 0;
     return job->scores || failure_memory(failure, bytes);
 }
 
@@ -137,12 +128,10 @@ static bool run_once(struct job *job, uint32_t run, double *ms, struct failure *
     double start = clock_seconds();
     enum morsel_error error = morsel_run(&job->model.session);
     *ms = (clock_seconds() - start) * 1e3;
-    if (error)
-        return failure_set(failure, STATUS_INPUT, "the run failed: %s", morsel_error_text(error));
+    if (error) return failure_set(failure, STATUS_INPUT, "the run failed: %s", morsel_error_text(error));
     for (uint32_t i = 0; i < job->output_count; i++) {
         struct bound *output = &job->outputs[i];
-        if (output->stacked && !tensor_load(&output->view, output->stacked + run * tensor_bytes(&output->view), failure))
-            return false;
+        if (output->stacked && !tensor_load(&output->view, output->stacked + run * tensor_bytes(&output->view), failure)) return false;
     }
     return morsel_dequantize(&job->outputs[0].view, job->scores) == MORSEL_OK ||
            failure_set(failure, STATUS_INPUT, "output 0 cannot be read");
@@ -169,11 +158,9 @@ static bool run_arrays(struct job *job, struct failure *failure) {
         double ms;
         for (uint32_t i = 0; i < job->input_count; i++) {
             struct bound *input = &job->inputs[i];
-            if (!tensor_store(&input->view, (uint8_t *)input->array.data + run * tensor_bytes(&input->view), failure))
-                return false;
+            if (!tensor_store(&input->view, (uint8_t *)input->array.data + run * tensor_bytes(&input->view), failure)) return false;
         }
-        if (!run_once(job, run, &ms, failure) || !add_results(job, &file, true, run * images, images, ms, failure))
-            return false;
+        if (!run_once(job, run, &ms, failure) || !add_results(job, &file, true, run * images, images, ms, failure)) return false;
     }
     return true;
 }
@@ -181,8 +168,7 @@ static bool run_arrays(struct job *job, struct failure *failure) {
 /* One picture into image `index` of the network's input. */
 static bool put_picture(struct job *job, const char *path, uint32_t index, struct failure *failure) {
     struct image image;
-    if (!image_read(path, &image, failure))
-        return false;
+    if (!image_read(path, &image, failure)) return false;
     bool good = model_picture(&job->model, image.rgb, image.width, image.height, &job->inputs[0].view, index, failure) ||
                 failure_prefix(failure, path);
     image_free(&image);
@@ -195,10 +181,8 @@ static bool run_pictures(struct job *job, char **paths, uint32_t count, struct f
         uint32_t first = run * batch, used = count - first < batch ? count - first : batch;
         double ms;
         for (uint32_t i = 0; i < batch; i++) /* a last batch that is not full repeats its last picture */
-            if (!put_picture(job, paths[first + (i < used ? i : used - 1)], i, failure))
-                return false;
-        if (!run_once(job, run, &ms, failure) || !add_results(job, paths + first, false, 0, used, ms, failure))
-            return false;
+            if (!put_picture(job, paths[first + (i < used ? i : used - 1)], i, failure)) return false;
+        if (!run_once(job, run, &ms, failure) || !add_results(job, paths + first, false, 0, used, ms, failure)) return false;
     }
     return true;
 }
@@ -208,16 +192,12 @@ static bool write_outputs(struct job *job, struct failure *failure) {
         const struct bound *output = &job->outputs[i];
         uint64_t dims[MORSEL_MAX_RANK + 1] = {job->runs};
         uint32_t rank = output->view.onnx_rank;
-        if (!output->path)
-            continue;
-        for (uint32_t k = 0; k < rank; k++)
-            dims[k] = output->view.onnx_dims[k];
+        if (!output->path) continue;
+        for (uint32_t k = 0; k < rank; k++) dims[k] = output->view.onnx_dims[k];
         dims[0] = rank ? dims[0] * job->runs : job->runs;
         rank = rank || job->runs == 1 ? rank : 1;
-        if (!npy_write(output->path, tensor_npy_type(output->view.onnx_type), dims, rank, output->stacked, failure))
-            return false;
-        if (!job->want_json)
-            printf("%s: output '%s' of %u run%s\n", output->path, output->view.name, job->runs, job->runs > 1 ? "s" : "");
+        if (!npy_write(output->path, tensor_npy_type(output->view.onnx_type), dims, rank, output->stacked, failure)) return false;
+        if (!job->want_json) printf("%s: output '%s' of %u run%s\n", output->path, output->view.name, job->runs, job->runs > 1 ? "s" : "");
     }
     return true;
 }
@@ -238,12 +218,9 @@ static bool files_differ(const struct job *job, const char *model, char **pictur
     for (uint32_t i = 0; i < job->output_count; i++) {
         const char *path = job->outputs[i].path;
         bool read = file_same(path, model), written = false;
-        for (uint32_t k = 0; !read && k < job->input_count; k++)
-            read = file_same(path, job->inputs[k].path);
-        for (int k = 0; path && !read && k < count; k++)
-            read = file_same(path, pictures[k]);
-        for (uint32_t k = 0; k < i; k++)
-            written = written || (file_same(path, job->outputs[k].path) && strncmp(path, "/dev/", 5));
+        for (uint32_t k = 0; !read && k < job->input_count; k++) read = file_same(path, job->inputs[k].path);
+        for (int k = 0; path && !read && k < count; k++) read = file_same(path, pictures[k]);
+        for (uint32_t k = 0; k < i; k++) written = written || (file_same(path, job->outputs[k].path) && strncmp(path, "/dev/", 5));
         if (read || written)
             return failure_set(failure, STATUS_CALL, "--output %s would be written over: it is %s as well", path,
                                read ? "read" : "another output");
@@ -268,8 +245,7 @@ static bool run(struct job *job, const char *model, char **pictures, int count, 
         !bind(job->outputs, job->output_count, &job->output_texts, "--output", failure) ||
         !files_differ(job, model, pictures, count, failure))
         return false;
-    if (!(count ? plan_pictures(job, (uint32_t)count, failure) : read_arrays(job, failure)) || !prepare_outputs(job, failure))
-        return false;
+    if (!(count ? plan_pictures(job, (uint32_t)count, failure) : read_arrays(job, failure)) || !prepare_outputs(job, failure)) return false;
     return (count ? run_pictures(job, pictures, (uint32_t)count, failure) : run_arrays(job, failure)) && write_outputs(job, failure);
 }
 
@@ -298,25 +274,20 @@ static void print_ending(const struct job *job) {
         print_json(job);
         return;
     }
-    if (job->output_texts.count && job->input_texts.count)
-        return;
+    if (job->output_texts.count && job->input_texts.count) return;
     if (!results->top) {
         char text[256];
         printf("output %s is no list of classes; --output Y.npy keeps it\n", model_describe(&job->outputs[0].view, text, sizeof text));
         return;
     }
-    if (results->check_names)
-        printf("%zu of %zu right; ", results_right(results), results_known(results));
-    if (scores_images(&job->inputs[0].view, &job->outputs[0].view) > 1)
-        printf("times are those of a whole batch; ");
+    if (results->check_names) printf("%zu of %zu right; ", results_right(results), results_known(results));
+    if (scores_images(&job->inputs[0].view, &job->outputs[0].view) > 1) printf("times are those of a whole batch; ");
     printf("the numbers are %s\n", results->probabilities ? "the network's own probabilities" : "a softmax over the network's scores");
 }
 
 static void job_free(struct job *job) {
-    for (uint32_t i = 0; i < job->input_count && i < IO_MOST; i++)
-        npy_free(&job->inputs[i].array);
-    for (uint32_t i = 0; i < job->output_count && i < IO_MOST; i++)
-        free(job->outputs[i].stacked);
+    for (uint32_t i = 0; i < job->input_count && i < IO_MOST; i++) npy_free(&job->inputs[i].array);
+    for (uint32_t i = 0; i < job->output_count && i < IO_MOST; i++) free(job->outputs[i].stacked);
     results_free(&job->results);
     free(job->scores);
     model_close(&job->model);
@@ -345,11 +316,9 @@ int verb_run(int argc, char **argv) {
                                     "Runs a network on pictures, or on tensors from .npy files. An ONNX file runs in float; pictures\n"
                                     "want a --picture rule for it.",
                                     list, sizeof list / sizeof list[0]};
-    if (!options_cpu_default(&cpu))
-        return STATUS_CALL;
+    if (!options_cpu_default(&cpu)) return STATUS_CALL;
     int count = options_parse(&options, argc, argv);
-    if (count < 0)
-        return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
+    if (count < 0) return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
     if (count == 0) {
         message_error("run: the model is missing: morsel run MODEL [PICTURE...]");
         return STATUS_CALL;
@@ -357,16 +326,17 @@ int verb_run(int argc, char **argv) {
     job.results.top = (uint32_t)top;
 #ifndef MORSEL_TOOL_REDUCED
     if (run_float_wanted(argv[0])) {
-        const struct run_float_call call = {argv[0],     &job.input_texts, &job.output_texts, argv + 1,      (size_t)count - 1,
-                                            job.picture, job.labels,       job.results.top,   job.results.check_names, job.want_json};
+        const struct run_float_call call = {argv[0],      &job.input_texts,  &job.output_texts,
+                                            argv + 1,     (size_t)count - 1, job.picture,
+                                            job.labels,   job.results.top,   job.results.check_names,
+                                            job.want_json};
         return run_float(&call, &failure) ? STATUS_DONE : message_failure(&failure);
     }
 #endif
     if (!check_call(&job, count - 1, &failure) || !model_open(&job.model, argv[0], cpu, (unsigned)threads, &failure))
         return message_failure(&failure);
     bool good = run(&job, argv[0], argv + 1, count - 1, &failure);
-    if (good)
-        print_ending(&job);
+    if (good) print_ending(&job);
     job_free(&job);
     return good ? STATUS_DONE : message_failure(&failure);
 }

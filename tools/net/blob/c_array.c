@@ -23,21 +23,16 @@ static struct names names_of(const char *path) {
     struct names names = {0};
     const char *from = file_of(path);
     size_t n = 0;
-    if (isdigit((unsigned char)*from))
-        names.lower[n++] = '_';
-    for (; *from && *from != '.' && n + 1 < sizeof names.lower; from++)
-        names.lower[n++] = isalnum((unsigned char)*from) ? *from : '_';
-    if (!n)
-        strcpy(names.lower, "model");
-    for (size_t i = 0; i < sizeof names.lower; i++)
-        names.capitals[i] = (char)toupper((unsigned char)names.lower[i]);
+    if (isdigit((unsigned char)*from)) names.lower[n++] = '_';
+    for (; *from && *from != '.' && n + 1 < sizeof names.lower; from++) names.lower[n++] = isalnum((unsigned char)*from) ? *from : '_';
+    if (!n) strcpy(names.lower, "model");
+    for (size_t i = 0; i < sizeof names.lower; i++) names.capitals[i] = (char)toupper((unsigned char)names.lower[i]);
     return names;
 }
 
 char *blob_c_header_path(const char *path) {
     size_t length = strlen(path);
-    if (length > 2 && !strcmp(path + length - 2, ".c"))
-        length -= 2;
+    if (length > 2 && !strcmp(path + length - 2, ".c")) length -= 2;
     char *header = malloc(length + 3);
     if (header) {
         memcpy(header, path, length);
@@ -99,10 +94,10 @@ char *blob_c_source(const uint8_t *blob, size_t bytes, const char *path, size_t 
     struct names names = names_of(path);
     char *text = NULL;
     FILE *out = open_memstream(&text, length);
-    if (!out)
-        return NULL;
-    fprintf(out, "%s Compile this file with the app, whose sources include the .h beside it; or include\n"
-                 " * it, once, where the network is run. The MODEL_ names stand for the first network that is included. */\n",
+    if (!out) return NULL;
+    fprintf(out,
+            "%s Compile this file with the app, whose sources include the .h beside it; or include\n"
+            " * it, once, where the network is run. The MODEL_ names stand for the first network that is included. */\n",
             BLOB_C_MARK);
     put_declarations(out, &names, blob, bytes);
     fprintf(out, "#ifdef __cplusplus\nalignas(64)\n#else\n_Alignas(64)\n#endif\nconst uint8_t %s_blob[%zu] = {", names.lower, bytes);
@@ -115,8 +110,7 @@ char *blob_c_header(const uint8_t *blob, size_t bytes, const char *path, size_t 
     struct names names = names_of(path);
     char *text = NULL;
     FILE *out = open_memstream(&text, length);
-    if (!out)
-        return NULL;
+    if (!out) return NULL;
     fprintf(out, "%s The array is in %s. The MODEL_ names stand for the first network that is included. */\n", BLOB_C_MARK, file_of(path));
     fprintf(out, "#ifndef MORSEL_NETWORK_%s\n#define MORSEL_NETWORK_%s\n\n", names.capitals, names.capitals);
     put_declarations(out, &names, blob, bytes);

@@ -19,8 +19,7 @@ static void out_reserve(struct out *out, size_t bytes) {
         out->failed = true;
         return;
     }
-    if (out->size + bytes <= out->room)
-        return;
+    if (out->size + bytes <= out->room) return;
     size_t room = (out->size + bytes) * 2 + 4096;
     room = (room + MORSEL_FORMAT_ALIGN - 1) / MORSEL_FORMAT_ALIGN * MORSEL_FORMAT_ALIGN;
     uint8_t *more = aligned_alloc(MORSEL_FORMAT_ALIGN, room);
@@ -28,8 +27,7 @@ static void out_reserve(struct out *out, size_t bytes) {
         out->failed = true;
         return;
     }
-    if (out->size)
-        memcpy(more, out->data, out->size);
+    if (out->size) memcpy(more, out->data, out->size);
     free(out->data);
     out->data = more;
     out->room = room;
@@ -38,12 +36,9 @@ static void out_reserve(struct out *out, size_t bytes) {
 static uint32_t out_put(struct out *out, const void *data, size_t bytes) {
     uint32_t at = (uint32_t)out->size;
     out_reserve(out, bytes);
-    if (out->failed || !bytes)
-        return at;
-    if (data)
-        memcpy(out->data + out->size, data, bytes);
-    else
-        memset(out->data + out->size, 0, bytes);
+    if (out->failed || !bytes) return at;
+    if (data) memcpy(out->data + out->size, data, bytes);
+    else memset(out->data + out->size, 0, bytes);
     out->size += bytes;
     return at;
 }
@@ -65,12 +60,10 @@ struct strings {
 };
 
 static uint32_t put_string(struct strings *s, const char *text) {
-    if (!text || !text[0])
-        return 0;
+    if (!text || !text[0]) return 0;
     size_t length = strlen(text) + 1;
     for (size_t at = 0; at < s->text.size; at += strlen((const char *)s->text.data + at) + 1)
-        if (!strcmp((const char *)s->text.data + at, text))
-            return (uint32_t)at;
+        if (!strcmp((const char *)s->text.data + at, text)) return (uint32_t)at;
     return out_put(&s->text, text, length);
 }
 
@@ -92,8 +85,7 @@ struct constants {
 
 static uint32_t put_constant(struct constants *c, const void *data, size_t bytes) {
     for (uint32_t i = 0; i < c->count; i++)
-        if (c->known[i].bytes == bytes && !memcmp(c->known[i].data, data, bytes))
-            return c->known[i].offset;
+        if (c->known[i].bytes == bytes && !memcmp(c->known[i].data, data, bytes)) return c->known[i].offset;
     uint32_t at = out_align(c->out);
     out_put(c->out, data, bytes);
     if (c->count < c->room) {
@@ -110,8 +102,7 @@ static void put_tensors(struct out *out, const struct net *net, struct strings *
     uint32_t n = 0;
     for (uint32_t i = 0; i < net->buffer_count; i++) {
         const struct net_buffer *b = net->buffers[i];
-        if (!b->used)
-            continue;
+        if (!b->used) continue;
         index[i] = n++;
         struct morsel_blob_tensor t = {.type = (uint32_t)b->type,
                                        .layout = (uint32_t)b->layout,
@@ -134,8 +125,7 @@ static uint32_t put_operands(struct out *out, const struct net *net, const uint3
     uint32_t count = 0;
     for (uint32_t s = 0; s < net->step_count; s++) {
         const struct net_step *step = net->steps[s];
-        for (uint32_t k = 0; k < step->input_count; k++, count++)
-            out_put(out, &index[step->inputs[k]->index], sizeof *index);
+        for (uint32_t k = 0; k < step->input_count; k++, count++) out_put(out, &index[step->inputs[k]->index], sizeof *index);
         out_put(out, &index[step->output->index], sizeof *index);
         count++;
     }
@@ -203,11 +193,9 @@ static void put_step_data(struct out *out, const struct net *net, const uint32_t
     for (uint32_t s = 0; s < net->step_count; s++)
         for (uint32_t k = 0; k < net->steps[s]->constant_count; k++) {
             const struct net_constant *c = &net->steps[s]->constants[k];
-            if (read_at_open(net->steps[s], c->field) != at_open)
-                continue;
+            if (read_at_open(net->steps[s], c->field) != at_open) continue;
             uint32_t at = put_constant(constants, c->data, c->bytes);
-            if (!out->failed)
-                memcpy(out->data + parameters[s] + c->field, &at, sizeof at);
+            if (!out->failed) memcpy(out->data + parameters[s] + c->field, &at, sizeof at);
         }
 }
 
@@ -217,17 +205,14 @@ static void put_data(struct out *out, const struct net *net, const struct morsel
     put_step_data(out, net, parameters, constants, true);
     for (uint32_t i = 0; i < net->buffer_count; i++) {
         const struct net_buffer *b = net->buffers[i];
-        if (!b->used || !b->constant)
-            continue;
+        if (!b->used || !b->constant) continue;
         uint32_t at = put_constant(constants, b->constant, b->bytes);
         size_t field = header->tensors.offset + index[i] * sizeof(struct morsel_blob_tensor) + offsetof(struct morsel_blob_tensor, offset);
-        if (!out->failed)
-            memcpy(out->data + field, &at, sizeof at);
+        if (!out->failed) memcpy(out->data + field, &at, sizeof at);
     }
     for (uint32_t s = 0; s < net->step_count; s++) {
         size_t field = header->steps.offset + s * sizeof(struct morsel_blob_step) + offsetof(struct morsel_blob_step, parameters);
-        if (!out->failed)
-            memcpy(out->data + field, &parameters[s], sizeof parameters[s]);
+        if (!out->failed) memcpy(out->data + field, &parameters[s], sizeof parameters[s]);
     }
     put_step_data(out, net, parameters, constants, false);
 }
@@ -245,8 +230,7 @@ static void write_all(struct out *out, const struct net *net, const struct blob_
     out_put(out, NULL, sizeof *h);
     h->tensors = section(out, 0);
     put_tensors(out, net, &s->strings, s->index);
-    for (uint32_t i = 0; i < net->buffer_count; i++)
-        used += net->buffers[i]->used;
+    for (uint32_t i = 0; i < net->buffer_count; i++) used += net->buffers[i]->used;
     h->tensors.count = used;
     h->operands = section(out, 0);
     h->operands.count = put_operands(out, net, s->index);
@@ -286,17 +270,14 @@ uint8_t *blob_write(const struct net *net, const struct blob_extras *extras, siz
     struct out out = {0};
     struct scratch s = {.strings = {.strip = extras->strip}};
     s.constants.out = &out;
-    for (uint32_t i = 0; i < net->step_count; i++)
-        s.constants.room += net->steps[i]->constant_count;
+    for (uint32_t i = 0; i < net->step_count; i++) s.constants.room += net->steps[i]->constant_count;
     s.constants.room += net->buffer_count;
     s.constants.known = calloc(s.constants.room + 1, sizeof *s.constants.known);
     s.index = calloc(net->buffer_count + 1, sizeof *s.index);
     s.parameters = calloc(net->step_count + 1, sizeof *s.parameters);
     out_put(&s.strings.text, "", 1);
-    if (s.constants.known && s.index && s.parameters)
-        write_all(&out, net, extras, &s, &h);
-    else
-        out.failed = true;
+    if (s.constants.known && s.index && s.parameters) write_all(&out, net, extras, &s, &h);
+    else out.failed = true;
     out.failed = out.failed || s.strings.text.failed;
     free(s.constants.known);
     free(s.index);

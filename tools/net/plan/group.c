@@ -12,11 +12,11 @@
 #define LINE_FROM_BEYOND 12.0
 #define L1_BYTES 45056.0
 #define L2_BYTES 393216.0
-#define CALL_CYCLES 250.0    /* of a kernel for some rows, and ... */
-#define CHANNEL_CYCLES 4.0   /* ... for each channel whose constants it reads, twice that where it reads its taps too */
-#define ODD_ROW_CYCLES 0.2   /* for each byte of a depthwise row that is made without its neighbour */
-#define CYCLES_A_MAC 0.05    /* of the whole network */
-#define MOST_LOSS 0.005      /* the share of its time for which the arena is made smaller */
+#define CALL_CYCLES 250.0  /* of a kernel for some rows, and ... */
+#define CHANNEL_CYCLES 4.0 /* ... for each channel whose constants it reads, twice that where it reads its taps too */
+#define ODD_ROW_CYCLES 0.2 /* for each byte of a depthwise row that is made without its neighbour */
+#define CYCLES_A_MAC 0.05  /* of the whole network */
+#define MOST_LOSS 0.005    /* the share of its time for which the arena is made smaller */
 
 /* The steps first .. last as one group. */
 struct chain {
@@ -41,16 +41,13 @@ static bool set_stage(const struct net *net, struct chain *c, uint32_t i) {
         const struct net_step *reader = net->steps[k];
         struct row_reach r;
         for (uint32_t n = 0; n < reader->input_count; n++) {
-            if (reader->inputs[n] != x)
-                continue;
-            if (!plan_reach(reader, &r))
-                return false;
+            if (reader->inputs[n] != x) continue;
+            if (!plan_reach(reader, &r)) return false;
             uint64_t scale = (uint64_t)r.stride * c->scale[k - c->first];
             int64_t lead = (int64_t)r.stride * (c->lead[k - c->first] - 1) + r.window - r.pad;
             if (scale > MORSEL_FORMAT_MAX_STAGE || lead > (int64_t)MORSEL_FORMAT_MAX_STAGE || lead < -(int64_t)MORSEL_FORMAT_MAX_STAGE)
                 return false;
-            if (any && scale != c->scale[own])
-                return false;
+            if (any && scale != c->scale[own]) return false;
             c->lead[own] = any && c->lead[own] > lead ? c->lead[own] : (int32_t)lead;
             c->scale[own] = (uint32_t)scale;
             any = true;
@@ -70,11 +67,9 @@ static bool set_stages(const struct net *net, struct chain *c) {
     c->scale[end] = 1;
     c->lead[end] = 0;
     for (uint32_t i = c->first; i <= c->last; i++)
-        if (!plan_reach(net->steps[i], &r))
-            return false;
+        if (!plan_reach(net->steps[i], &r)) return false;
     for (uint32_t i = c->last; i-- > c->first;)
-        if (!is_inside(net, net->steps[i]->output, c->last, y->dims[0]) || !set_stage(net, c, i))
-            return false;
+        if (!is_inside(net, net->steps[i]->output, c->last, y->dims[0]) || !set_stage(net, c, i)) return false;
     return true;
 }
 
@@ -86,8 +81,7 @@ static uint32_t ring_rows(const struct net *net, const struct chain *c, uint32_t
     for (uint32_t k = i + 1; k <= c->last; k++) {
         struct row_reach r;
         for (uint32_t n = 0; n < net->steps[k]->input_count; n++) {
-            if (net->steps[k]->inputs[n] != x || !plan_reach(net->steps[k], &r))
-                continue;
+            if (net->steps[k]->inputs[n] != x || !plan_reach(net->steps[k], &r)) continue;
             int64_t rows = made + c->lead[own] - (int64_t)r.stride * c->lead[k - c->first] + r.pad;
             most = rows > most ? rows : most;
         }
@@ -112,8 +106,7 @@ static int64_t lag_of_reader(const struct net *net, const struct chain *c, uint3
     const struct net_buffer *y = net->steps[c->last]->output;
     int64_t lag = 0;
     struct row_reach r;
-    if (!plan_reach(net->steps[i], &r) || (i == c->last && (net->steps[i]->kind != MORSEL_STEP_BINARY || x->bytes != y->bytes)))
-        return -1;
+    if (!plan_reach(net->steps[i], &r) || (i == c->last && (net->steps[i]->kind != MORSEL_STEP_BINARY || x->bytes != y->bytes))) return -1;
     for (uint32_t t = c->strip; t < y->dims[1]; t += c->strip) {
         int64_t next = (int64_t)r.stride * ((int64_t)c->scale[i - c->first] * t + c->lead[i - c->first]) - r.pad;
         int64_t over = (int64_t)(t * row_bytes(y)) - (next > 0 ? next : 0) * (int64_t)row_bytes(x);
@@ -125,18 +118,15 @@ static int64_t lag_of_reader(const struct net *net, const struct chain *c, uint3
 /* The same for all readers. */
 static int64_t lag_of(const struct net *net, const struct chain *c, const struct net_buffer *x) {
     int64_t lag = 0;
-    if (x->constant || x->rank != 4 || x->dims[0] != 1 || x->last_step > c->last)
-        return -1;
+    if (x->constant || x->rank != 4 || x->dims[0] != 1 || x->last_step > c->last) return -1;
     for (uint32_t i = c->first; i <= c->last && lag >= 0; i++)
         for (uint32_t n = 0; n < net->steps[i]->input_count; n++) {
             int64_t own = net->steps[i]->inputs[n] == x ? lag_of_reader(net, c, i, x) : 0;
             lag = own < 0 ? -1 : own > lag ? own : lag;
-            if (lag < 0)
-                break;
+            if (lag < 0) break;
         }
     /* A last step that reads x itself goes with both in one place. */
-    for (uint32_t n = 0; n < net->steps[c->last]->input_count && lag > 0; n++)
-        lag = net->steps[c->last]->inputs[n] == x ? -1 : lag;
+    for (uint32_t n = 0; n < net->steps[c->last]->input_count && lag > 0; n++) lag = net->steps[c->last]->inputs[n] == x ? -1 : lag;
     return lag;
 }
 
@@ -155,8 +145,7 @@ static struct net_buffer *covered(const struct net *net, const struct chain *c, 
             int64_t own = made_inside(c, x) ? -1 : lag_of(net, c, x);
             uint64_t apart = plan_aligned(x->bytes) + plan_aligned(y->bytes), end = (uint64_t)own + plan_aligned(x->bytes);
             uint64_t both = end > plan_aligned(y->bytes) ? end : plan_aligned(y->bytes);
-            if (own < 0 || apart <= both + *saved)
-                continue;
+            if (own < 0 || apart <= both + *saved) continue;
             *saved = apart - both;
             *lag = (uint32_t)own;
             best = x;
@@ -182,8 +171,7 @@ static uint64_t whole_bytes(const struct net *net, uint32_t first, uint32_t last
 
 static uint64_t scratch_bytes(const struct net *net, uint32_t first, uint32_t last) {
     uint64_t bytes = 0;
-    for (uint32_t i = first; i <= last; i++)
-        bytes += plan_aligned(net->steps[i]->scratch_bytes);
+    for (uint32_t i = first; i <= last; i++) bytes += plan_aligned(net->steps[i]->scratch_bytes);
     return bytes;
 }
 
@@ -193,15 +181,13 @@ static double call_cycles(const struct net_step *step) {
 
 static double weight_bytes(const struct net_step *step) {
     double bytes = 0;
-    for (uint32_t k = 0; k < step->constant_count; k++)
-        bytes += (double)step->constants[k].bytes;
+    for (uint32_t k = 0; k < step->constant_count; k++) bytes += (double)step->constants[k].bytes;
     return bytes;
 }
 
 /* Cycles for `bytes` bytes of something that is touched again after `between` bytes of other things. */
 static double fetch(double bytes, double between) {
-    if (between <= L1_BYTES)
-        return 0;
+    if (between <= L1_BYTES) return 0;
     return bytes / 64 * (between <= L2_BYTES ? LINE_FROM_L2 : LINE_FROM_BEYOND);
 }
 
@@ -209,8 +195,7 @@ static double fetch(double bytes, double between) {
 static double single_cost(const struct net *net, uint32_t i) {
     const struct net_step *step = net->steps[i];
     double in = 0, out = step->output->bytes;
-    for (uint32_t k = 0; k < step->input_count; k++)
-        in += step->inputs[k]->bytes;
+    for (uint32_t k = 0; k < step->input_count; k++) in += step->inputs[k]->bytes;
     return fetch(in, in + out) + fetch(out, in + out) + call_cycles(step);
 }
 
@@ -224,8 +209,7 @@ static double chain_cost(const struct net *net, struct chain *c) {
         if (step->kind == MORSEL_STEP_DEPTHWISE && step->parameters.conv.stride_h == 1 && c->scale[i - c->first] * c->strip % 2)
             calls += ODD_ROW_CYCLES * (double)row_bytes(step->output);
         moved += i < c->last ? step->output->bytes * 2.0 : 0;
-        for (uint32_t k = 0; k < step->input_count; k++)
-            whole += made_inside(c, step->inputs[k]) ? 0 : step->inputs[k]->bytes;
+        for (uint32_t k = 0; k < step->input_count; k++) whole += made_inside(c, step->inputs[k]) ? 0 : step->inputs[k]->bytes;
     }
     double cycles = images * strips * (calls + fetch(weights, rings + weights));
     return cycles + fetch(moved, rings + weights) + fetch(whole, whole);
@@ -239,10 +223,8 @@ static bool find_chain(const struct net *net, uint32_t first, uint32_t last, str
 static uint64_t chain_peak(const struct net *net, struct chain *c) {
     uint64_t bytes = whole_bytes(net, c->first, c->last) + scratch_bytes(net, c->first, c->last), saved = 0;
     uint32_t lag;
-    if (c->first < c->last)
-        covered(net, c, &lag, &saved);
-    else if (plan_in_place(net, c->first))
-        saved = plan_aligned(net->steps[c->last]->output->bytes);
+    if (c->first < c->last) covered(net, c, &lag, &saved);
+    else if (plan_in_place(net, c->first)) saved = plan_aligned(net->steps[c->last]->output->bytes);
     return bytes + (c->first < c->last ? ring_bytes(net, c) : 0) - saved;
 }
 
@@ -277,15 +259,13 @@ static void add_option(struct options *all, struct option option) {
 /* Row numbers stay within 32 bits: core/check_group.c. */
 static bool rows_fit(const struct chain *c, uint32_t height) {
     for (uint32_t i = 0; i <= c->last - c->first; i++)
-        if (c->scale[i] * ((uint64_t)height + c->strip) + 2 * MORSEL_FORMAT_MAX_STAGE > INT32_MAX)
-            return false;
+        if (c->scale[i] * ((uint64_t)height + c->strip) + 2 * MORSEL_FORMAT_MAX_STAGE > INT32_MAX) return false;
     return true;
 }
 
 static void add_options(const struct net *net, struct options *all, uint32_t first, uint32_t last) {
     struct chain c;
-    if (!find_chain(net, first, last, &c))
-        return;
+    if (!find_chain(net, first, last, &c)) return;
     if (first == last) {
         add_option(all, (struct option){last, 0, chain_peak(net, &c), single_cost(net, first)});
         return;
@@ -329,8 +309,7 @@ static double find_least_cost(const struct options *all, uint32_t steps, uint64_
     for (uint32_t i = steps; i-- > 0;) {
         best[i].cost = INFINITY;
         for (const struct option *o = all->list + all->first[i]; o < all->list + all->first[i + 1]; o++) {
-            if (o->peak > room || o->cost + best[o->last + 1].cost >= best[i].cost)
-                continue;
+            if (o->peak > room || o->cost + best[o->last + 1].cost >= best[i].cost) continue;
             best[i].cost = o->cost + best[o->last + 1].cost;
             best[i].option = o;
         }
@@ -343,10 +322,8 @@ static uint64_t find_room(const struct options *all, uint32_t steps, uint64_t lo
     uint64_t high = UINT32_MAX;
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
-        if (find_least_cost(all, steps, middle, best) <= cost)
-            high = middle;
-        else
-            low = middle + 1;
+        if (find_least_cost(all, steps, middle, best) <= cost) high = middle;
+        else low = middle + 1;
     }
     return low;
 }
@@ -360,16 +337,14 @@ static void take_chain(struct net *net, struct chain *c) {
         net->steps[i]->group = net->group_count;
         net->steps[i]->stage_scale = c->scale[i - c->first];
         net->steps[i]->stage_lead = c->lead[i - c->first];
-        if (i < c->last)
-            net->steps[i]->output->ring_rows = c->rows[i - c->first];
+        if (i < c->last) net->steps[i]->output->ring_rows = c->rows[i - c->first];
     }
 }
 
 /* The bytes behind the slots within which the plan is to be the fastest. */
 static uint64_t choose_room(const struct net *net, uint32_t room, const struct options *all, uint64_t *peaks, struct best *best) {
     uint64_t least = find_least_peak(all, net->step_count, peaks), slots = net->step_count * (uint64_t)MORSEL_FORMAT_STEP_SLOT;
-    if (room)
-        return room > least + slots ? room - slots : least;
+    if (room) return room > least + slots ? room - slots : least;
     double fastest = find_least_cost(all, net->step_count, UINT64_MAX, best);
     return find_room(all, net->step_count, least, fastest + MOST_LOSS * CYCLES_A_MAC * (double)net_macs(net), best);
 }
@@ -379,8 +354,7 @@ uint64_t plan_groups(struct net *net, uint32_t room) {
     uint64_t peak = 0;
     net->groups = net_alloc(net, (steps / 2 + 1) * sizeof *net->groups);
     net->group_count = 0;
-    if (net->no_streaming || !steps)
-        return UINT64_MAX;
+    if (net->no_streaming || !steps) return UINT64_MAX;
     struct options all = {.first = net_alloc(net, (steps + 1) * sizeof *all.first)};
     struct best *best = net_alloc(net, (steps + 1) * sizeof *best);
     find_options(net, &all);
@@ -388,8 +362,7 @@ uint64_t plan_groups(struct net *net, uint32_t room) {
     for (uint32_t i = 0; i < steps; i = best[i].option->last + 1) {
         struct chain c;
         peak = best[i].option->peak > peak ? best[i].option->peak : peak;
-        if (best[i].option->last == i || !find_chain(net, i, best[i].option->last, &c))
-            continue;
+        if (best[i].option->last == i || !find_chain(net, i, best[i].option->last, &c)) continue;
         c.strip = best[i].option->strip;
         take_chain(net, &c);
     }

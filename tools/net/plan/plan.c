@@ -22,21 +22,16 @@ struct slice {
 static void drop_dead_steps(struct net *net) {
     bool *needed = net_alloc(net, net->buffer_count * sizeof *needed + 1);
     uint32_t kept = net->step_count;
-    for (uint32_t i = 0; i < net->output_count; i++)
-        needed[net->outputs[i].buffer->index] = true;
+    for (uint32_t i = 0; i < net->output_count; i++) needed[net->outputs[i].buffer->index] = true;
     for (uint32_t i = net->step_count; i-- > 0;) {
         struct net_step *step = net->steps[i];
-        if (!needed[step->output->index])
-            continue;
-        for (uint32_t k = 0; k < step->input_count; k++)
-            needed[step->inputs[k]->index] = true;
+        if (!needed[step->output->index]) continue;
+        for (uint32_t k = 0; k < step->input_count; k++) needed[step->inputs[k]->index] = true;
         net->steps[--kept] = step;
     }
-    if (kept)
-        memmove(net->steps, net->steps + kept, (net->step_count - kept) * sizeof *net->steps);
+    if (kept) memmove(net->steps, net->steps + kept, (net->step_count - kept) * sizeof *net->steps);
     net->step_count -= kept;
-    for (uint32_t i = 0; i < net->buffer_count; i++)
-        net->buffers[i]->used = needed[i];
+    for (uint32_t i = 0; i < net->buffer_count; i++) net->buffers[i]->used = needed[i];
 }
 
 /* And forgets the groups of an earlier plan. */
@@ -55,11 +50,9 @@ static void find_lifetimes(struct net *net) {
         net->steps[s]->over = NULL;
         net->steps[s]->output->first_step = s;
         net->steps[s]->output->last_step = s;
-        for (uint32_t k = 0; k < net->steps[s]->input_count; k++)
-            net->steps[s]->inputs[k]->last_step = s;
+        for (uint32_t k = 0; k < net->steps[s]->input_count; k++) net->steps[s]->inputs[k]->last_step = s;
     }
-    for (uint32_t i = 0; i < net->output_count; i++)
-        net->outputs[i].buffer->last_step = net->step_count;
+    for (uint32_t i = 0; i < net->output_count; i++) net->outputs[i].buffer->last_step = net->step_count;
 }
 
 uint32_t plan_slice_bytes(const struct net_buffer *b) {
@@ -81,10 +74,8 @@ uint32_t plan_last(const struct net *net, const struct net_buffer *b) {
 
 /* A step that reads element i before it writes element i, and no other. */
 static bool by_element(const struct net_step *step, uint32_t input) {
-    if (step->kind == MORSEL_STEP_LUT || step->kind == MORSEL_STEP_UNARY)
-        return true;
-    if (step->kind != MORSEL_STEP_BINARY)
-        return false;
+    if (step->kind == MORSEL_STEP_LUT || step->kind == MORSEL_STEP_UNARY) return true;
+    if (step->kind != MORSEL_STEP_BINARY) return false;
     const struct morsel_blob_binary *p = &step->parameters.binary;
     return plan_dense(p, input ? p->b_stride : p->a_stride);
 }
@@ -94,8 +85,7 @@ struct net_buffer *plan_in_place(const struct net *net, uint32_t s) {
     bool twice = step->input_count == 2 && step->inputs[0] == step->inputs[1];
     for (uint32_t k = 0; k < step->input_count && !twice; k++) {
         struct net_buffer *in = step->inputs[k];
-        if (!in->constant && in->last_step == s && in->bytes == step->output->bytes && by_element(step, k))
-            return in;
+        if (!in->constant && in->last_step == s && in->bytes == step->output->bytes && by_element(step, k)) return in;
     }
     return NULL;
 }
@@ -104,8 +94,7 @@ static void share_slices(const struct net *net, struct slice *slices) {
     for (uint32_t s = 0; s < net->step_count; s++) {
         const struct net_step *step = net->steps[s];
         const struct net_buffer *in = step->group ? step->over : plan_in_place(net, s);
-        if (!in)
-            continue;
+        if (!in) continue;
         struct slice *out = &slices[step->output->index], *parent = &slices[in->index];
         parent->heir = out;
         out->inherits = true;
@@ -131,23 +120,20 @@ static void find_rises(struct slice *home) {
 
 static int larger_first(const void *a, const void *b) {
     const struct slice *x = *(struct slice *const *)a, *y = *(struct slice *const *)b;
-    if (x->bytes != y->bytes)
-        return x->bytes < y->bytes ? 1 : -1;
+    if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
 static int earlier_first(const void *a, const void *b) {
     const struct slice *x = *(struct slice *const *)a, *y = *(struct slice *const *)b;
-    if (x->first != y->first)
-        return x->first < y->first ? -1 : 1;
+    if (x->first != y->first) return x->first < y->first ? -1 : 1;
     return x->bytes < y->bytes ? 1 : x->bytes > y->bytes ? -1 : 0;
 }
 
 static int longer_first(const void *a, const void *b) {
     const struct slice *x = *(struct slice *const *)a, *y = *(struct slice *const *)b;
     uint32_t lx = x->last - x->first, ly = y->last - y->first;
-    if (lx != ly)
-        return lx < ly ? 1 : -1;
+    if (lx != ly) return lx < ly ? 1 : -1;
     return x->bytes < y->bytes ? 1 : x->bytes > y->bytes ? -1 : 0;
 }
 
@@ -161,16 +147,14 @@ static uint64_t past(const struct slice *placed, const struct slice *slice, uint
     for (const struct slice *p = placed; p; p = p->heir) {
         uint64_t begin = (uint64_t)placed->offset + p->rise, end = begin + p->bytes;
         for (const struct slice *s = slice; s; s = s->heir)
-            if (alive_together(p, s) && at + s->rise < end && begin < at + s->rise + s->bytes && next + s->rise < end)
-                next = end - s->rise;
+            if (alive_together(p, s) && at + s->rise < end && begin < at + s->rise + s->bytes && next + s->rise < end) next = end - s->rise;
     }
     return next;
 }
 
 static uint64_t height(const struct slice *slice) {
     uint64_t most = 0;
-    for (; slice; slice = slice->heir)
-        most = (uint64_t)slice->rise + slice->bytes > most ? (uint64_t)slice->rise + slice->bytes : most;
+    for (; slice; slice = slice->heir) most = (uint64_t)slice->rise + slice->bytes > most ? (uint64_t)slice->rise + slice->bytes : most;
     return most;
 }
 
@@ -193,8 +177,7 @@ static uint64_t place(struct slice **order, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         uint64_t at = lowest_gap(order, i, order[i]);
         uint64_t end = at + height(order[i]);
-        if (end > INT32_MAX)
-            return UINT64_MAX;
+        if (end > INT32_MAX) return UINT64_MAX;
         order[i]->offset = (uint32_t)at;
         total = end > total ? end : total;
     }
@@ -210,11 +193,9 @@ struct placement {
 
 static bool try_order(struct placement *best, struct slice **order) {
     uint64_t total = place(order, best->count);
-    if (total >= best->total)
-        return false;
+    if (total >= best->total) return false;
     best->total = total;
-    for (uint32_t i = 0; i < best->count; i++)
-        best->offsets[i] = best->slices[i]->offset;
+    for (uint32_t i = 0; i < best->count; i++) best->offsets[i] = best->slices[i]->offset;
     return true;
 }
 
@@ -235,8 +216,7 @@ static uint64_t place_best(struct net *net, struct slice **order, uint32_t count
     memcpy(best.slices, order, count * sizeof *order);
     for (size_t o = 0; o < sizeof orders / sizeof *orders; o++) {
         qsort(order, count, sizeof *order, orders[o]);
-        if (try_order(&best, order))
-            memcpy(kept, order, count * sizeof *order);
+        if (try_order(&best, order)) memcpy(kept, order, count * sizeof *order);
     }
     uint32_t state = 1;
     for (uint32_t i = 0; i < tries && count > 1 && count <= PLACE_TRIES && best.total > bound && best.total != UINT64_MAX; i++) {
@@ -245,11 +225,9 @@ static uint64_t place_best(struct net *net, struct slice **order, uint32_t count
             state = state * 1664525u + 1013904223u;
             swap(&order[(state >> 8) % count], &order[(state >> 20) % count]);
         }
-        if (try_order(&best, order))
-            memcpy(kept, order, count * sizeof *order);
+        if (try_order(&best, order)) memcpy(kept, order, count * sizeof *order);
     }
-    for (uint32_t i = 0; i < count && best.total != UINT64_MAX; i++)
-        best.slices[i]->offset = best.offsets[i];
+    for (uint32_t i = 0; i < count && best.total != UINT64_MAX; i++) best.slices[i]->offset = best.offsets[i];
     return best.total;
 }
 
@@ -264,8 +242,8 @@ static void find_slices(struct layout *l) {
     struct net *net = l->net;
     for (uint32_t i = 0; i < net->buffer_count; i++) {
         const struct net_buffer *b = net->buffers[i];
-        l->slices[i] = (struct slice){
-            .bytes = (uint32_t)plan_aligned(plan_slice_bytes(b)), .first = plan_first(net, b), .last = plan_last(net, b)};
+        l->slices[i] =
+            (struct slice){.bytes = (uint32_t)plan_aligned(plan_slice_bytes(b)), .first = plan_first(net, b), .last = plan_last(net, b)};
     }
     for (uint32_t s = 0; s < net->step_count; s++) {
         uint32_t group = net->steps[s]->group, first = group ? net->groups[group - 1].first_step : s;
@@ -285,23 +263,19 @@ static uint64_t place_slices(struct layout *l, uint32_t tries) {
             l->order[n++] = &l->slices[i];
         }
     for (uint32_t s = 0; s < l->net->step_count; s++)
-        if (l->net->steps[s]->scratch_bytes)
-            l->order[n++] = &l->slices[buffers + s];
+        if (l->net->steps[s]->scratch_bytes) l->order[n++] = &l->slices[buffers + s];
     uint64_t total = place_best(l->net, l->order, n, l->bound, tries);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t lowest = l->order[i]->offset;
-        for (struct slice *s = l->order[i]; s; s = s->heir)
-            s->offset = lowest + s->rise;
+        for (struct slice *s = l->order[i]; s; s = s->heir) s->offset = lowest + s->rise;
     }
     return total;
 }
 
 static void set_heir(struct slice *parent, struct slice *heir) {
-    if (parent->heir)
-        parent->heir->inherits = false;
+    if (parent->heir) parent->heir->inherits = false;
     parent->heir = heir;
-    if (heir)
-        heir->inherits = true;
+    if (heir) heir->inherits = true;
 }
 
 /* Slices that inherit bind others far from their own time; each that the arena is smaller without is placed by itself. */
@@ -309,14 +283,11 @@ static void part_heirs(struct layout *l) {
     uint64_t best = place_slices(l, 0);
     for (uint32_t i = 0; i < l->net->buffer_count && best > l->bound; i++) {
         struct slice *heir = l->slices[i].heir;
-        if (!heir)
-            continue;
+        if (!heir) continue;
         set_heir(&l->slices[i], NULL);
         uint64_t total = place_slices(l, 0);
-        if (total >= best)
-            set_heir(&l->slices[i], heir);
-        else
-            best = total;
+        if (total >= best) set_heir(&l->slices[i], heir);
+        else best = total;
     }
 }
 
@@ -324,25 +295,20 @@ static void part_heirs(struct layout *l) {
 static uint64_t place_all(struct layout *l) {
     uint32_t count = l->net->buffer_count;
     uint64_t whole = place_slices(l, PLACE_TRIES);
-    if (whole <= l->bound || count > PLACE_TRIES)
-        return whole;
+    if (whole <= l->bound || count > PLACE_TRIES) return whole;
     struct slice **heirs = net_alloc(l->net, (count + 1) * sizeof *heirs);
-    for (uint32_t i = 0; i < count; i++)
-        heirs[i] = l->slices[i].heir;
+    for (uint32_t i = 0; i < count; i++) heirs[i] = l->slices[i].heir;
     part_heirs(l);
     uint64_t parted = place_slices(l, PLACE_TRIES);
     if (parted < whole) {
         for (uint32_t s = 0; s < l->net->step_count; s++) {
             struct net_step *step = l->net->steps[s];
-            if (step->over && l->slices[step->over->index].heir != &l->slices[step->output->index])
-                step->over = NULL;
+            if (step->over && l->slices[step->over->index].heir != &l->slices[step->output->index]) step->over = NULL;
         }
         return parted;
     }
-    for (uint32_t i = 0; i < count; i++)
-        set_heir(&l->slices[i], NULL);
-    for (uint32_t i = 0; i < count; i++)
-        set_heir(&l->slices[i], heirs[i]);
+    for (uint32_t i = 0; i < count; i++) set_heir(&l->slices[i], NULL);
+    for (uint32_t i = 0; i < count; i++) set_heir(&l->slices[i], heirs[i]);
     return place_slices(l, PLACE_TRIES);
 }
 
@@ -356,10 +322,8 @@ static bool plan_within(struct net *net, uint32_t room, uint64_t *cut_peak) {
     l.bound = peak - slots;
     find_slices(&l);
     uint64_t total = place_all(&l);
-    if (total == UINT64_MAX || total + slots > INT32_MAX)
-        return false;
-    for (uint32_t i = 0; i < net->buffer_count; i++)
-        net->buffers[i]->offset = slots + l.slices[i].offset;
+    if (total == UINT64_MAX || total + slots > INT32_MAX) return false;
+    for (uint32_t i = 0; i < net->buffer_count; i++) net->buffers[i]->offset = slots + l.slices[i].offset;
     for (uint32_t s = 0; s < net->step_count; s++)
         net->steps[s]->scratch_offset = net->steps[s]->scratch_bytes ? slots + l.slices[net->buffer_count + s].offset : 0;
     net->arena_bytes = slots + (uint32_t)total;
@@ -371,14 +335,12 @@ bool plan_arena(struct net *net) {
     uint64_t peak, before = UINT64_MAX;
     uint32_t asked = net->arena_room, least, room = asked;
     drop_dead_steps(net);
-    if (!plan_within(net, asked, &peak))
-        return false;
+    if (!plan_within(net, asked, &peak)) return false;
     least = net->arena_bytes;
     for (uint32_t i = 1; asked && net->arena_bytes > asked && peak <= asked && peak < before && i <= ROOM_TRIES; i++) {
         uint32_t over = net->arena_bytes - asked, next = peak > over && i < ROOM_TRIES ? (uint32_t)peak - over : 1;
         before = peak;
-        if (!plan_within(net, next, &peak))
-            break;
+        if (!plan_within(net, next, &peak)) break;
         room = net->arena_bytes < least ? next : room;
         least = net->arena_bytes < least ? net->arena_bytes : least;
     }
@@ -388,10 +350,8 @@ bool plan_arena(struct net *net) {
 /* What the output of step s, or of the group that it stands in, has in common with an input. */
 static uint32_t shared_bytes(const struct net *net, uint32_t s, const struct net_step *writer) {
     const struct net_buffer *y = writer->output;
-    if (!writer->group)
-        return plan_in_place(net, s) ? y->bytes : 0;
-    if (!writer->over || y->bytes <= writer->lag)
-        return 0;
+    if (!writer->group) return plan_in_place(net, s) ? y->bytes : 0;
+    if (!writer->over || y->bytes <= writer->lag) return 0;
     return y->bytes - writer->lag < writer->over->bytes ? y->bytes - writer->lag : writer->over->bytes;
 }
 
@@ -401,15 +361,13 @@ uint32_t plan_peak(const struct net *net, uint32_t *bytes) {
     for (uint32_t s = 0; s < net->step_count; s++) {
         uint32_t live = net->step_count * MORSEL_FORMAT_STEP_SLOT;
         for (uint32_t k = 0; k < net->step_count; k++)
-            if (k == s || (net->steps[s]->group && net->steps[k]->group == net->steps[s]->group))
-                live += net->steps[k]->scratch_bytes;
+            if (k == s || (net->steps[s]->group && net->steps[k]->group == net->steps[s]->group)) live += net->steps[k]->scratch_bytes;
         for (uint32_t i = 0; i < net->buffer_count; i++) {
             const struct net_buffer *b = net->buffers[i];
             const struct net_step *writer = b->first_step < net->step_count ? net->steps[b->first_step] : NULL;
             bool now = writer && plan_first(net, b) <= s && s <= b->first_step;
             uint32_t own = plan_slice_bytes(b), shared = now ? shared_bytes(net, s, writer) : 0; /* lies over an input */
-            if (b->used && !b->constant && plan_first(net, b) <= s && plan_last(net, b) >= s)
-                live += own - shared;
+            if (b->used && !b->constant && plan_first(net, b) <= s && plan_last(net, b) >= s) live += own - shared;
         }
         if (live > *bytes) {
             *bytes = live;

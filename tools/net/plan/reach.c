@@ -4,16 +4,14 @@
 
 static bool same_shape(const struct net_buffer *a, const struct net_buffer *b) {
     for (uint32_t k = 0; k < 4; k++)
-        if (a->dims[k] != b->dims[k])
-            return false;
+        if (a->dims[k] != b->dims[k]) return false;
     return a->rank == 4 && b->rank == 4;
 }
 
 bool plan_dense(const struct morsel_blob_binary *p, const uint32_t *stride) {
     uint32_t step = 1;
     for (uint32_t i = p->rank; i-- > 0; step *= p->dims[i])
-        if (stride[i] != step && p->dims[i] > 1)
-            return false;
+        if (stride[i] != step && p->dims[i] > 1) return false;
     return true;
 }
 
@@ -22,10 +20,8 @@ static bool by_rows(const struct net_step *step) {
     const struct net_buffer *y = step->output;
     uint32_t row = y->dims[2] * y->dims[3];
     for (uint32_t k = 0; k < step->input_count; k++)
-        if (step->inputs[k]->constant || !same_shape(step->inputs[k], y))
-            return false;
-    if (step->kind == MORSEL_STEP_UNARY)
-        return row % step->parameters.unary.channels == 0;
+        if (step->inputs[k]->constant || !same_shape(step->inputs[k], y)) return false;
+    if (step->kind == MORSEL_STEP_UNARY) return row % step->parameters.unary.channels == 0;
     if (step->kind == MORSEL_STEP_LUT) {
         const struct morsel_blob_lut *p = &step->parameters.lut;
         return p->channels == 1 || row % ((uint64_t)p->channels * p->inner) == 0;
@@ -37,8 +33,7 @@ static bool by_rows(const struct net_step *step) {
 /* AVERAGE_POOL is none of them: its divisor may depend on the row's number, which a ring does not keep. */
 bool plan_reach(const struct net_step *step, struct row_reach *reach) {
     const uint32_t *p = step->parameters.words;
-    if (step->output->rank != 4)
-        return false;
+    if (step->output->rank != 4) return false;
     switch (step->kind) {
     case MORSEL_STEP_CONV:
     case MORSEL_STEP_DEPTHWISE:

@@ -32,13 +32,11 @@ static int32_t base_of(const struct histogram *h) {
 
 /* The octaves move down until `top` is the highest. */
 static void raise(struct histogram *h, int top) {
-    if (top <= h->top)
-        return;
+    if (top <= h->top) return;
     size_t size = side(h), by = (size_t)(top - h->top) << h->detail;
     by = by < size ? by : size;
     for (uint32_t *cells = h->cells + ZEROS; h->top >= 0 && cells <= h->cells + ZEROS + size; cells += size) {
-        for (size_t i = 0; i < by; i++)
-            h->zeros += cells[i];
+        for (size_t i = 0; i < by; i++) h->zeros += cells[i];
         memmove(cells, cells + by, (size - by) * sizeof *cells);
         memset(cells + size - by, 0, by * sizeof *cells);
     }
@@ -80,15 +78,13 @@ void histogram_add(struct histogram *h, const float *numbers, size_t count) {
         size_t n = count - at < LANES ? count - at : LANES;
         memcpy(bits, numbers + at, n * sizeof *bits);
         find_cells(h, bits, cells);
-        for (size_t i = 0; i < n; i++)
-            h->cells[cells[i]] += h->cells[cells[i]] != UINT32_MAX;
+        for (size_t i = 0; i < n; i++) h->cells[cells[i]] += h->cells[cells[i]] != UINT32_MAX;
     }
     drain_zeros(h);
 }
 
 void histogram_merge(struct histogram *into, const struct histogram *from) {
-    if (from->top < 0)
-        return;
+    if (from->top < 0) return;
     raise(into, from->top);
     into->count += from->count;
     into->zeros += from->zeros;
@@ -96,10 +92,8 @@ void histogram_merge(struct histogram *into, const struct histogram *from) {
     size_t size = side(into), by = (size_t)(into->top - from->top) << into->detail;
     by = by < size ? by : size;
     for (size_t start = ZEROS; start <= ZEROS + size; start += size) {
-        for (size_t i = 0; i < by; i++)
-            into->zeros += from->cells[start + i];
-        for (size_t i = by; i < size; i++)
-            grow(&into->cells[start + i - by], from->cells[start + i]);
+        for (size_t i = 0; i < by; i++) into->zeros += from->cells[start + i];
+        for (size_t i = by; i < size; i++) grow(&into->cells[start + i - by], from->cells[start + i]);
     }
 }
 
@@ -119,12 +113,9 @@ size_t histogram_bins(const struct histogram *h, struct histogram_bin *bins) {
     const uint32_t *positive = h->cells + ZEROS, *negative = positive + side(h);
     size_t count = 0, size = h->top < 0 ? 0 : side(h);
     for (size_t i = size; i-- > 0;)
-        if (negative[i])
-            bins[count++] = (struct histogram_bin){-edge(h, i + 1), -edge(h, i), negative[i]};
-    if (h->zeros)
-        bins[count++] = (struct histogram_bin){0, 0, h->zeros};
+        if (negative[i]) bins[count++] = (struct histogram_bin){-edge(h, i + 1), -edge(h, i), negative[i]};
+    if (h->zeros) bins[count++] = (struct histogram_bin){0, 0, h->zeros};
     for (size_t i = 0; i < size; i++)
-        if (positive[i])
-            bins[count++] = (struct histogram_bin){edge(h, i), edge(h, i + 1), positive[i]};
+        if (positive[i]) bins[count++] = (struct histogram_bin){edge(h, i), edge(h, i + 1), positive[i]};
     return count;
 }

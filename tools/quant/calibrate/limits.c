@@ -28,21 +28,16 @@ static bool reader_limits(const struct scheme *s, const struct onnx_node *node, 
     bool in_bytes = out && out->quantized;
     *low = -INFINITY;
     *high = INFINITY;
-    if (!strcmp(node->op, "HardSwish"))
-        *low = -3;
-    else if (!strcmp(node->op, "Relu"))
-        *low = 0;
-    else if (!strcmp(node->op, "Gelu"))
-        *low = -4; /* -1.3e-4 */
-    else if (!strcmp(node->op, "Swish"))
-        *low = -8; /* -2.7e-3 */
+    if (!strcmp(node->op, "HardSwish")) *low = -3;
+    else if (!strcmp(node->op, "Relu")) *low = 0;
+    else if (!strcmp(node->op, "Gelu")) *low = -4;  /* -1.3e-4 */
+    else if (!strcmp(node->op, "Swish")) *low = -8; /* -2.7e-3 */
     else if (!strcmp(node->op, "Sigmoid")) {
         *low = in_bytes ? -8 : -INFINITY; /* 3.4e-4: nothing among bytes, something among floats */
         *high = in_bytes ? 8 : INFINITY;
     } else if (!strcmp(node->op, "HardSigmoid")) {
         float alpha = onnx_attribute_float(node, "alpha", 0.2F), beta = onnx_attribute_float(node, "beta", 0.5F);
-        if (!(alpha > 0))
-            return false;
+        if (!(alpha > 0)) return false;
         *low = -beta / alpha;
         *high = (1 - beta) / alpha;
     } else if (!strcmp(node->op, "Clip")) {
@@ -72,8 +67,7 @@ void place_limits(struct scheme *scheme) {
             floor = fminf(floor, low);
             ceiling = fmaxf(ceiling, high);
         }
-        if (!all)
-            continue;
+        if (!all) continue;
         v->floor = floor;
         v->ceiling = ceiling;
     }

@@ -39,13 +39,10 @@ struct observer {
 /* The scans of all channels. Where numbers of a channel do not lie side by side (inner = 1) the channels do. */
 static void scan_sample(struct observer *o, const struct watched *w, const float *data, size_t count) {
     size_t channels = w->seen.channels, inner = w->inner;
-    for (size_t c = 0; c < channels; c++)
-        o->scans[c] = scan_start();
+    for (size_t c = 0; c < channels; c++) o->scans[c] = scan_start();
     for (size_t at = 0, c = 0; at < count; at += inner, c = c + 1 < channels ? c + 1 : 0) {
-        if (inner == 1)
-            scan_one(&o->scans[c], data[at]);
-        else
-            scan_run(&o->scans[c], data + at, inner);
+        if (inner == 1) scan_one(&o->scans[c], data[at]);
+        else scan_run(&o->scans[c], data + at, inner);
     }
     for (size_t c = 0; c < channels; c++) { /* -0 becomes 0, so that not even which of them came first can be seen */
         o->scans[c].low += 0.0f;
@@ -144,8 +141,7 @@ static void add_numbers(struct watched *w, const float *data, size_t count, uint
             histogram_add(&w->histogram, numbers, used);
             used = flushed = 0;
         }
-        for (; at >= end; end += w->inner)
-            channel = channel + 1 < w->seen.channels ? channel + 1 : 0;
+        for (; at >= end; end += w->inner) channel = channel + 1 < w->seen.channels ? channel + 1 : 0;
         numbers[used++] = data[at];
     }
     histogram_add(&w->channels[channel], numbers + flushed, used - flushed);
@@ -156,12 +152,9 @@ static struct watched *find(const struct observer *o, const struct onnx_value *v
     size_t first = 0, end = o->count;
     while (first < end) {
         size_t middle = first + (end - first) / 2;
-        if (o->list[middle].seen.value == value)
-            return &o->list[middle];
-        if ((uintptr_t)o->list[middle].seen.value < (uintptr_t)value)
-            first = middle + 1;
-        else
-            end = middle;
+        if (o->list[middle].seen.value == value) return &o->list[middle];
+        if ((uintptr_t)o->list[middle].seen.value < (uintptr_t)value) first = middle + 1;
+        else end = middle;
     }
     return NULL;
 }
@@ -169,14 +162,11 @@ static struct watched *find(const struct observer *o, const struct onnx_value *v
 void observer_see(struct observer *o, const struct onnx_value *value, const float *data, size_t count) {
     struct watched *w = find(o, value);
     float *copy = NULL;
-    if (!w || !count || count % (w->inner * w->seen.channels))
-        return;
+    if (!w || !count || count % (w->inner * w->seen.channels)) return;
     scan_sample(o, w, data, count);
     bool good = true;
-    for (size_t c = 0; c < w->seen.channels; c++)
-        good = good && isfinite(o->scans[c].square); /* or so large that squares are not */
-    if (!good && (copy = repaired(data, count, &w->seen.broken)))
-        scan_sample(o, w, copy, count);
+    for (size_t c = 0; c < w->seen.channels; c++) good = good && isfinite(o->scans[c].square); /* or so large that squares are not */
+    if (!good && (copy = repaired(data, count, &w->seen.broken))) scan_sample(o, w, copy, count);
     if (good || copy) {
         add_scans(w, o->scans, count);
         add_numbers(w, good ? data : copy, count, salt_of(o->scans, w->seen.channels));
@@ -186,8 +176,7 @@ void observer_see(struct observer *o, const struct onnx_value *value, const floa
 
 static void merge_value(struct watched *into, const struct watched *from) {
     bool first = !into->seen.samples;
-    if (!from->seen.samples)
-        return;
+    if (!from->seen.samples) return;
     widen(&into->seen.low, &into->seen.high, from->seen.low, from->seen.high, first);
     into->seen.samples += from->seen.samples;
     into->seen.count += from->seen.count;
@@ -204,14 +193,12 @@ static void merge_value(struct watched *into, const struct watched *from) {
 }
 
 void observer_merge(struct observer *into, const struct observer *from) {
-    for (size_t i = 0; i < into->count; i++)
-        merge_value(&into->list[i], &from->list[i]);
+    for (size_t i = 0; i < into->count; i++) merge_value(&into->list[i], &from->list[i]);
 }
 
 const struct observed *observer_of(struct observer *o, const struct onnx_value *value) {
     struct watched *w = find(o, value);
-    if (!w)
-        return NULL;
+    if (!w) return NULL;
     w->seen.mean_low = to_average(w->low_sum, MEAN_BITS, w->seen.samples);
     w->seen.mean_high = to_average(w->high_sum, MEAN_BITS, w->seen.samples);
     for (size_t c = 0; c < w->seen.channels; c++) {
@@ -234,18 +221,15 @@ static bool makes_channels_first(const char *op) {
                                        "InstanceNormalization",
                                        "LpPool"};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        if (!strcmp(op, list[i]))
-            return true;
+        if (!strcmp(op, list[i])) return true;
     return false;
 }
 
 /* Of three dimensions: what an operator of that kind made, by way of others that keep the shape. */
 static bool is_channels_first(const struct onnx_value *value, int steps) {
     const struct onnx_node *node = value->producer;
-    if (!node || steps == 0)
-        return false;
-    if (makes_channels_first(node->op))
-        return true;
+    if (!node || steps == 0) return false;
+    if (makes_channels_first(node->op)) return true;
     bool mixes = !strcmp(node->op, "Transpose") || !strcmp(node->op, "MatMul") || !strcmp(node->op, "Gemm"), first = false;
     for (int i = 0; i < 2 && !mixes && !first; i++) {
         const struct onnx_value *x = onnx_input(node, i);
@@ -266,11 +250,9 @@ static void find_channels(struct watched *w, const struct onnx_value *value) {
     w->seen.axis = observed_axis(value);
     w->seen.channels = 1;
     w->inner = 1;
-    if (onnx_elements(shape) <= 0 || shape->rank < 1)
-        return;
+    if (onnx_elements(shape) <= 0 || shape->rank < 1) return;
     w->seen.channels = (uint32_t)shape->dims[w->seen.axis];
-    for (int i = w->seen.axis + 1; i < shape->rank; i++)
-        w->inner *= (size_t)shape->dims[i];
+    for (int i = w->seen.axis + 1; i < shape->rank; i++) w->inner *= (size_t)shape->dims[i];
 }
 
 static bool is_watched(const struct onnx_graph *graph, size_t i, const bool *wanted) {
@@ -336,8 +318,7 @@ struct observer *observer_open(const struct onnx_graph *graph, const bool *wante
         return NULL;
     }
     for (size_t i = 0; i < graph->value_count; i++) {
-        if (!is_watched(graph, i, wanted))
-            continue;
+        if (!is_watched(graph, i, wanted)) continue;
         struct watched *w = &o->list[o->count++];
         find_channels(w, graph->values[i]);
         channels += w->seen.channels;
@@ -354,8 +335,7 @@ struct observer *observer_open(const struct onnx_graph *graph, const bool *wante
 }
 
 void observer_close(struct observer *o) {
-    if (!o)
-        return;
+    if (!o) return;
     free(o->cells);
     free(o->scans);
     free(o->floats);

@@ -42,8 +42,7 @@ static bool run_sample(struct worker *worker) {
     if (!quant_data_load(over->data, worker->sample, worker->inputs, &worker->failure) ||
         !executor_run(worker->run, (const float *const *)worker->inputs, over->watch ? watch_value : NULL, worker, &worker->failure))
         return false;
-    if (over->after)
-        over->after(over->context, worker->index, worker->sample, worker->run);
+    if (over->after) over->after(over->context, worker->index, worker->sample, worker->run);
     return true;
 }
 
@@ -59,8 +58,7 @@ static void work(struct worker *worker, struct progress *progress) {
             return;
         }
         size_t done = atomic_fetch_add(&over->done, 1) + 1;
-        if (progress)
-            progress_show(progress, done);
+        if (progress) progress_show(progress, done);
     }
 }
 
@@ -77,8 +75,7 @@ static void run_workers(struct over *over, const char *what) {
     while (started < over->count && pthread_create(&over->workers[started].thread, NULL, work_thread, &over->workers[started]) == 0)
         started++;
     work(&over->workers[0], &progress);
-    for (unsigned i = 1; i < started; i++)
-        pthread_join(over->workers[i].thread, NULL);
+    for (unsigned i = 1; i < started; i++) pthread_join(over->workers[i].thread, NULL);
     progress_end(&progress);
 }
 
@@ -90,16 +87,14 @@ static bool worker_open(struct worker *worker, struct over *over, unsigned index
         return failure_memory(failure, (inputs + 1) * sizeof *worker->inputs);
     for (size_t i = 0; i < inputs; i++) {
         size_t bytes = quant_data_elements(over->data, i) * sizeof(float);
-        if (!(worker->inputs[i] = malloc(bytes + 1)))
-            return failure_memory(failure, bytes);
+        if (!(worker->inputs[i] = malloc(bytes + 1))) return failure_memory(failure, bytes);
     }
     worker->run = executor_run_open(over->executor, failure);
     return worker->run != NULL;
 }
 
 static void worker_close(struct worker *worker) {
-    for (size_t i = 0; worker->inputs && worker->inputs[i]; i++)
-        free(worker->inputs[i]);
+    for (size_t i = 0; worker->inputs && worker->inputs[i]; i++) free(worker->inputs[i]);
     free(worker->inputs);
     executor_run_close(worker->run);
 }
@@ -108,11 +103,9 @@ static bool first_failure(const struct over *over, struct failure *failure) {
     const struct worker *first = NULL;
     for (unsigned i = 0; i < over->count; i++) {
         const struct worker *worker = &over->workers[i];
-        if (worker->failed && (!first || worker->sample < first->sample))
-            first = worker;
+        if (worker->failed && (!first || worker->sample < first->sample)) first = worker;
     }
-    if (first)
-        *failure = first->failure;
+    if (first) *failure = first->failure;
     return first;
 }
 
@@ -124,14 +117,12 @@ bool over_data(const struct executor *executor, const struct quant_data *data, u
     over.count = over.count > samples && samples ? (unsigned)samples : over.count;
     over.workers = calloc(over.count, sizeof *over.workers);
     bool good = over.workers || failure_memory(failure, over.count * sizeof *over.workers);
-    for (unsigned i = 0; good && i < over.count; i++)
-        good = worker_open(&over.workers[i], &over, i, failure);
+    for (unsigned i = 0; good && i < over.count; i++) good = worker_open(&over.workers[i], &over, i, failure);
     if (good) {
         run_workers(&over, what);
         good = !first_failure(&over, failure);
     }
-    for (unsigned i = 0; over.workers && i < over.count; i++)
-        worker_close(&over.workers[i]);
+    for (unsigned i = 0; over.workers && i < over.count; i++) worker_close(&over.workers[i]);
     free(over.workers);
     return good;
 }
@@ -167,17 +158,14 @@ struct observer *over_observe(const struct onnx_graph *graph, const struct execu
     unsigned count = threads < 1 ? 1 : threads < OVER_THREADS_MOST ? threads : OVER_THREADS_MOST;
     count = quant_data_count(data) < count ? (unsigned)quant_data_count(data) : count;
     bool good = true;
-    for (unsigned i = 0; good && i < count; i++)
-        good = (observers[i] = observer_open(graph, wanted, failure)) != NULL;
+    for (unsigned i = 0; good && i < count; i++) good = (observers[i] = observer_open(graph, wanted, failure)) != NULL;
     const char *what = wanted ? "samples, ranges" : "samples, widths of channels";
     good = good && over_data(executor, data, count, what, see, NULL, observers, failure);
     for (unsigned i = 1; i < count; i++) {
-        if (good)
-            observer_merge(observers[0], observers[i]);
+        if (good) observer_merge(observers[0], observers[i]);
         observer_close(observers[i]);
     }
-    if (good && all_finite(graph, observers[0], failure))
-        return observers[0];
+    if (good && all_finite(graph, observers[0], failure)) return observers[0];
     observer_close(observers[0]);
     return NULL;
 }

@@ -9,8 +9,7 @@ static const char *const names[] = {"minmax", "average", "percentile", "entropy"
 
 bool range_method_find(const char *name, enum range_method *method) {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(name, names[i]))
-            continue;
+        if (strcmp(name, names[i])) continue;
         *method = (enum range_method)i;
         return true;
     }
@@ -63,8 +62,7 @@ double spread_quantile_of_magnitudes(const struct spread *spread, double share) 
         const struct histogram_bin *a = &spread->bins[first], *b = &spread->bins[end - 1];
         bool negative = -a->low > b->high;
         double outer = negative ? -a->low : b->high, inner = negative ? -a->high : b->low, count = (double)(negative ? a : b)->count;
-        if (count >= beyond)
-            return outer - (outer - fmax(inner, 0)) * beyond / count;
+        if (count >= beyond) return outer - (outer - fmax(inner, 0)) * beyond / count;
         beyond -= count;
         first += negative;
         end -= !negative;
@@ -96,8 +94,7 @@ static void choose(const struct spread *spread, enum range_method method, double
 static bool spread_open(struct spread *spread, const struct histogram *histogram, float low, float high) {
     *spread =
         (struct spread){.bins = calloc(histogram_bins_most(histogram), sizeof *spread->bins), .low = (double)low, .high = (double)high};
-    if (!spread->bins)
-        return false;
+    if (!spread->bins) return false;
     spread->count = histogram_bins(histogram, spread->bins);
     for (size_t i = 0; i < spread->count; i++) {
         struct histogram_bin *bin = &spread->bins[i];
@@ -115,8 +112,7 @@ static struct range range_by(const struct histogram *histogram, float least, flo
     struct spread spread;
     double low = (double)least, high = (double)largest;
     if (method != RANGE_MINMAX && spread_open(&spread, histogram, least, largest)) {
-        if (spread.count)
-            choose(&spread, method, percentile, symmetric, levels, &low, &high);
+        if (spread.count) choose(&spread, method, percentile, symmetric, levels, &low, &high);
         free(spread.bins);
     }
     if (!(low < 0) && !(high > 0)) {
@@ -127,8 +123,7 @@ static struct range range_by(const struct histogram *histogram, float least, flo
 }
 
 struct range range_of(const struct observed *seen, enum range_method method, double percentile, bool symmetric, int levels) {
-    if (method == RANGE_AVERAGE)
-        return range_sane(seen->mean_low, seen->mean_high, symmetric, levels);
+    if (method == RANGE_AVERAGE) return range_sane(seen->mean_low, seen->mean_high, symmetric, levels);
     return range_by(seen->histogram, seen->low, seen->high, method, percentile, symmetric, levels);
 }
 

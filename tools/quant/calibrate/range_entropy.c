@@ -43,10 +43,8 @@ static double divergence(const struct sums *sums, const double *mass, size_t cou
         size_t from = first + k * (end - first) / levels, to = first + (k + 1) * (end - first) / levels;
         double inside = sums->mass[to] - sums->mass[from], used = sums->used[to] - sums->used[from];
         double mine = inside + (k == 0 ? before : 0) + (k + 1 == levels ? behind : 0);
-        if (mine > 0 && inside <= 0)
-            return INFINITY;
-        if (mine <= 0)
-            continue;
+        if (mine > 0 && inside <= 0) return INFINITY;
+        if (mine <= 0) continue;
         /* An outermost bin that was empty is used by what comes from beyond. */
         used += (k == 0 && before > 0 && mass[first] <= 0) + (k + 1 == levels && behind > 0 && mass[end - 1] <= 0);
         cross += mine * log(inside / used);
@@ -89,18 +87,15 @@ static void pour(const struct histogram_bin *bin, double width, double *mass) {
 double entropy_threshold(const struct spread *spread, bool symmetric, int levels) {
     double largest = fmax(-spread->low, spread->high), reach = 8 * spread_quantile_of_magnitudes(spread, 0.999);
     double *mass = calloc(2 * HALF, sizeof *mass);
-    if (reach > 0 && reach < largest)
-        largest = reach;
+    if (reach > 0 && reach < largest) largest = reach;
     if (!mass || largest <= 0) {
         free(mass);
         return largest;
     }
     for (size_t i = 0; i < spread->count; i++)
-        if (spread->bins[i].low != 0 || spread->bins[i].high != 0)
-            pour(&spread->bins[i], largest / HALF, mass);
+        if (spread->bins[i].low != 0 || spread->bins[i].high != 0) pour(&spread->bins[i], largest / HALF, mass);
     bool both = spread->low < 0 && spread->high > 0;
-    for (size_t i = 0; i < HALF && !both && spread->low < 0; i++)
-        mass[HALF + i] = mass[HALF - 1 - i];
+    for (size_t i = 0; i < HALF && !both && spread->low < 0; i++) mass[HALF + i] = mass[HALF - 1 - i];
     size_t codes = (size_t)(!both && symmetric ? levels / 2 : levels);
     double threshold = (double)entropy_bins(mass, HALF, both, codes) * largest / HALF;
     free(mass);

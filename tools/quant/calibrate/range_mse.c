@@ -41,8 +41,7 @@ static double integral(const struct grid *grid, double low, double high) {
         inner_high = fmax(low, grid->highest);
         sum += (cube(high - grid->highest) - cube(inner_high - grid->highest)) / 3;
     }
-    if (inner_high > inner_low)
-        sum += cube(grid->step) * (rounding(inner_high / grid->step) - rounding(inner_low / grid->step));
+    if (inner_high > inner_low) sum += cube(grid->step) * (rounding(inner_high / grid->step) - rounding(inner_low / grid->step));
     return sum;
 }
 
@@ -54,8 +53,7 @@ static double error_at(const struct grid *grid, double x) {
 /* Of one bin. One much narrower than a step counts as its middle: the difference of two integrals would be all rounding. */
 static double error_of(const struct grid *grid, const struct histogram_bin *bin) {
     double width = bin->high - bin->low;
-    if (width < grid->step * 0x1p-12)
-        return (double)bin->count * error_at(grid, (bin->low + bin->high) / 2);
+    if (width < grid->step * 0x1p-12) return (double)bin->count * error_at(grid, (bin->low + bin->high) / 2);
     return (double)bin->count * integral(grid, bin->low, bin->high) / width;
 }
 
@@ -64,10 +62,8 @@ static double clipped_error(const struct spread *spread, const struct grid *grid
     double sum = 0;
     *first = 0;
     *end = spread->count;
-    while (*first < *end && spread->bins[*first].low < grid->lowest)
-        sum += error_of(grid, &spread->bins[(*first)++]);
-    while (*first < *end && spread->bins[*end - 1].high > grid->highest)
-        sum += error_of(grid, &spread->bins[--*end]);
+    while (*first < *end && spread->bins[*first].low < grid->lowest) sum += error_of(grid, &spread->bins[(*first)++]);
+    while (*first < *end && spread->bins[*end - 1].high > grid->highest) sum += error_of(grid, &spread->bins[--*end]);
     return sum;
 }
 
@@ -75,8 +71,7 @@ double mse_error(const struct spread *spread, double low, double high, bool symm
     struct grid grid = grid_of(low, high, symmetric, levels);
     size_t first, end;
     double sum = *clipped = clipped_error(spread, &grid, &first, &end);
-    for (size_t i = first; i < end && sum <= limit; i++)
-        sum += error_of(&grid, &spread->bins[i]);
+    for (size_t i = first; i < end && sum <= limit; i++) sum += error_of(&grid, &spread->bins[i]);
     return sum;
 }
 
@@ -101,11 +96,9 @@ static bool try_magnitude(struct search *s, double m) {
         low = s->moves == LOW ? -m : s->moves == THRESHOLD ? fmin(0, fmax(s->spread->low, -m)) : low;
         high = s->moves == HIGH ? m : s->moves == THRESHOLD ? fmax(0, fmin(s->spread->high, m)) : high;
     }
-    if (!(high - low > 0))
-        return false;
+    if (!(high - low > 0)) return false;
     double error = mse_error(s->spread, low, high, s->symmetric, s->levels, s->error, &s->clipped);
-    if (!(error < s->error))
-        return false;
+    if (!(error < s->error)) return false;
     s->error = error;
     s->low = low;
     s->high = high;
@@ -118,14 +111,12 @@ static void search_along(struct search *s, double most) {
     double ratio = exp2(1.0 / PER_OCTAVE), m = most, best = s->moves == LOW ? -s->low : s->moves == HIGH ? s->high : 0;
     s->clipped = 0;
     for (int i = 0; i < PER_OCTAVE * OCTAVES && s->clipped <= s->error; i++, m /= ratio)
-        if (try_magnitude(s, m))
-            best = m;
+        if (try_magnitude(s, m)) best = m;
     for (int i = 0; i < REFINEMENTS && best > 0; i++) {
         double from = best / ratio, to = fmin(best * ratio, most);
         ratio = exp2(log2(ratio) / PER_OCTAVE);
         for (m = from; m <= to; m *= ratio)
-            if (try_magnitude(s, m))
-                best = m;
+            if (try_magnitude(s, m)) best = m;
     }
 }
 
@@ -153,16 +144,14 @@ void mse_range(const struct spread *all, bool symmetric, int levels, double *low
     double largest = fmax(-spread->low, spread->high);
     struct search s = {.spread = spread, .symmetric = symmetric, .levels = levels, .error = INFINITY};
     s.moves = THRESHOLD;
-    if (largest > 0)
-        search_along(&s, largest);
+    if (largest > 0) search_along(&s, largest);
     for (int i = 0; i < ROUNDS && !symmetric && spread->low < 0 && spread->high > 0; i++) {
         double before = s.error;
         s.moves = LOW;
         search_along(&s, -spread->low);
         s.moves = HIGH;
         search_along(&s, spread->high);
-        if (!(s.error < before * 0.9999))
-            break;
+        if (!(s.error < before * 0.9999)) break;
     }
     *low = s.low;
     *high = s.high;

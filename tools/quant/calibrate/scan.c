@@ -21,15 +21,13 @@ typedef float four __attribute__((vector_size(16)));
 
 static inline four least(four a, four b) {
     four result;
-    for (int k = 0; k < 4; k++)
-        result[k] = a[k] < b[k] ? a[k] : b[k];
+    for (int k = 0; k < 4; k++) result[k] = a[k] < b[k] ? a[k] : b[k];
     return result;
 }
 
 static inline four largest(four a, four b) {
     four result;
-    for (int k = 0; k < 4; k++)
-        result[k] = a[k] > b[k] ? a[k] : b[k];
+    for (int k = 0; k < 4; k++) result[k] = a[k] > b[k] ? a[k] : b[k];
     return result;
 }
 
@@ -60,11 +58,9 @@ static void scan_block(struct scan *scan, const float *data, size_t count) {
     }
     scan->sum += (double)((sum[0] + sum[1]) + (sum[2] + sum[3]));
     scan->square += (double)((square[0] + square[1]) + (square[2] + square[3]));
-    for (; i < count; i++)
-        scan_one(scan, data[i]);
+    for (; i < count; i++) scan_one(scan, data[i]);
 }
 
 void scan_run(struct scan *scan, const float *data, size_t count) {
-    for (size_t i = 0; i < count; i += BLOCK)
-        scan_block(scan, data + i, count - i < BLOCK ? count - i : BLOCK);
+    for (size_t i = 0; i < count; i += BLOCK) scan_block(scan, data + i, count - i < BLOCK ? count - i : BLOCK);
 }

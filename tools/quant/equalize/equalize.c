@@ -27,8 +27,7 @@ static double reach(const struct equal_group *group, size_t i, uint32_t c) {
 static void find_reaches(const struct equal_group *group, double *reaches) {
     for (uint32_t c = 0; c < group->channels; c++) {
         reaches[c] = 0;
-        for (size_t i = 0; i < group->member_count; i++)
-            reaches[c] = fmax(reaches[c], reach(group, i, c));
+        for (size_t i = 0; i < group->member_count; i++) reaches[c] = fmax(reaches[c], reach(group, i, c));
     }
 }
 
@@ -45,20 +44,16 @@ static void find_largest(const struct linear *l, bool makes, double *largest) {
 /* By channel the largest weight that reads it over the largest that makes it. */
 static void find_weight_ratios(struct onnx_graph *g, const struct equal_group *group, double *ratios) {
     double *made = graph_doubles(g, group->channels), *read = graph_doubles(g, group->channels);
-    for (size_t i = 0; i < group->producer_count; i++)
-        find_largest(&group->producers[i], true, made);
-    for (size_t i = 0; i < group->reader_count; i++)
-        find_largest(&group->readers[i], false, read);
-    for (uint32_t c = 0; c < group->channels; c++)
-        ratios[c] = made[c] > 0 && read[c] > 0 ? read[c] / made[c] : 1;
+    for (size_t i = 0; i < group->producer_count; i++) find_largest(&group->producers[i], true, made);
+    for (size_t i = 0; i < group->reader_count; i++) find_largest(&group->readers[i], false, read);
+    for (uint32_t c = 0; c < group->channels; c++) ratios[c] = made[c] > 0 && read[c] > 0 ? read[c] / made[c] : 1;
 }
 
 /* Factors that bring reaches together to the power `values`, and weights on both sides to the power `weights`. */
 static void try_factors(const struct equal_group *group, const double *reaches, const double *ratios, double values, double weights,
                         double *factors) {
     double widest = 0;
-    for (uint32_t c = 0; c < group->channels; c++)
-        widest = fmax(widest, reaches[c]);
+    for (uint32_t c = 0; c < group->channels; c++) widest = fmax(widest, reaches[c]);
     for (uint32_t c = 0; c < group->channels; c++) {
         double factor = reaches[c] > 0 ? pow(widest / reaches[c], values) * pow(ratios[c], weights) : 1;
         factors[c] = on_grid(factor);
@@ -71,8 +66,7 @@ static bool choose(struct onnx_graph *g, const struct equal_group *group, const 
     double *tried = graph_doubles(g, group->channels), least, before;
     find_reaches(group, reaches);
     find_weight_ratios(g, group, ratios);
-    for (uint32_t c = 0; c < group->channels; c++)
-        best[c] = 1;
+    for (uint32_t c = 0; c < group->channels; c++) best[c] = 1;
     before = equal_noise(group, options, best, false);
     least = before * (1 - LEAST_GAIN);
     for (int weights = 0; weights <= (options->per_tensor ? 2 : 0); weights++) {
@@ -92,11 +86,9 @@ static bool choose(struct onnx_graph *g, const struct equal_group *group, const 
 static bool is_moderate(const struct linear *l) {
     const struct onnx_tensor *bias = onnx_input_constant(l->node, 2);
     for (size_t e = 0; e < l->weights->count; e++)
-        if (!(fabsf(((const float *)l->weights->data)[e]) < 0x1p100f))
-            return false;
+        if (!(fabsf(((const float *)l->weights->data)[e]) < 0x1p100f)) return false;
     for (size_t o = 0; bias && o < bias->count; o++)
-        if (!(fabs(onnx_number(bias, o)) < 0x1p100))
-            return false;
+        if (!(fabs(onnx_number(bias, o)) < 0x1p100)) return false;
     return true;
 }
 
@@ -126,8 +118,7 @@ static void change_producer(struct onnx_graph *g, struct onnx_node *node, const 
     linear_read(node, &l);
     if (added || onnx_input(node, 2)) {
         bias = linear_bias(g, &l);
-        for (int64_t o = 0; o < l.out_channels; o++)
-            bias[o] = (bias[o] + (added ? added[o] : 0)) * factors[o];
+        for (int64_t o = 0; o < l.out_channels; o++) bias[o] = (bias[o] + (added ? added[o] : 0)) * factors[o];
     }
     linear_rewrite(g, &l, factors, NULL, bias);
 }
@@ -165,10 +156,8 @@ size_t equalize(struct onnx_graph *graph, const struct scheme_options *options, 
     for (; *groups; groups++) {
         double *factors = graph_doubles(graph, (*groups)->channels);
         bool good = read_again(*groups);
-        if (good)
-            equal_find_shifts(scheme, *groups);
-        if (good && choose(graph, *groups, options, factors))
-            changed += apply(graph, *groups, factors);
+        if (good) equal_find_shifts(scheme, *groups);
+        if (good && choose(graph, *groups, options, factors)) changed += apply(graph, *groups, factors);
     }
     return changed;
 }

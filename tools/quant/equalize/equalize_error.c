@@ -48,8 +48,7 @@ static double least_error(const struct cells *cells, bool symmetric) {
     int zero = (int)fmin(fmax(ceil(-cells->low / cells->width), 0), CELLS);
     clip_costs(cells, 0, 1, below);
     clip_costs(cells, CELLS - 1, -1, above);
-    for (int i = 0; i < CELLS; i++)
-        total += cells->counts[i];
+    for (int i = 0; i < CELLS; i++) total += cells->counts[i];
     for (int i = 0; i <= zero; i++) {
         for (int j = CELLS; j >= zero && j > i && below[i] + above[CELLS - j] < best; j--) {
             double low = cells->low + i * cells->width, high = cells->low + j * cells->width;

@@ -15,8 +15,7 @@ struct finding {
 };
 
 static size_t root_of(struct finding *f, size_t i) {
-    while (f->parent[i] != i)
-        i = f->parent[i] = f->parent[f->parent[i]];
+    while (f->parent[i] != i) i = f->parent[i] = f->parent[f->parent[i]];
     return i;
 }
 
@@ -30,21 +29,19 @@ static void tie(struct finding *f, const struct onnx_value *a, const struct onnx
 }
 
 static void spoil(struct finding *f, const struct onnx_value *value) {
-    if (value && !value->constant)
-        f->bad[scheme_index(f->scheme, value)] = true;
+    if (value && !value->constant) f->bad[scheme_index(f->scheme, value)] = true;
 }
 
 static bool is_any(const struct onnx_node *node, const char *const *names) {
     for (; *names; names++)
-        if (graph_is(node, *names))
-            return true;
+        if (graph_is(node, *names)) return true;
     return false;
 }
 
 /* f(s * x) = s * f(x) for s > 0, channel by channel. */
 static bool keeps_factors(const struct onnx_node *node) {
-    static const char *const names[] = {"Relu", "LeakyRelu", "PRelu", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool",
-                                        "Identity", "Dropout", NULL};
+    static const char *const names[] = {"Relu",          "LeakyRelu", "PRelu",   "MaxPool", "AveragePool", "GlobalAveragePool",
+                                        "GlobalMaxPool", "Identity",  "Dropout", NULL};
     return is_any(node, names);
 }
 
@@ -60,8 +57,7 @@ static bool keeps_channels(const struct onnx_node *node) {
 /* Clip from 0 up. Not one with an upper bound: which channels never reach it no number of samples can tell. */
 static bool clips_as_relu(const struct onnx_node *node) {
     const struct onnx_tensor *low = onnx_input_constant(node, 1), *high = onnx_input_constant(node, 2);
-    if (!graph_is(node, "Clip") || !kind_is_bound(node))
-        return false;
+    if (!graph_is(node, "Clip") || !kind_is_bound(node)) return false;
     float least = low ? (float)onnx_number(low, 0) : onnx_attribute_float(node, "min", -INFINITY);
     float most = high ? (float)onnx_number(high, 0) : onnx_attribute_float(node, "max", INFINITY);
     return least == 0 && most >= 3.4e38f;
@@ -71,20 +67,16 @@ static void visit(struct finding *f, struct onnx_node *node) {
     struct linear l;
     bool sum = graph_is(node, "Add") && !node->inputs[0]->constant && !node->inputs[1]->constant &&
                graph_same_shape(node->inputs[0], node->inputs[1]);
-    if (linear_read(node, &l) && l.in_axis == 1 && l.out_axis == 1)
-        return;
-    if (sum)
-        tie(f, node->inputs[0], node->inputs[1]);
+    if (linear_read(node, &l) && l.in_axis == 1 && l.out_axis == 1) return;
+    if (sum) tie(f, node->inputs[0], node->inputs[1]);
     if (sum || keeps_factors(node) || keeps_channels(node) || clips_as_relu(node)) {
         tie(f, node->inputs[0], node->outputs[0]);
         for (int i = 1; i < node->input_count && !sum; i++) /* slopes of PRelu that are computed keep what they are */
             spoil(f, node->inputs[i]);
         return;
     }
-    for (int i = 0; i < node->input_count; i++)
-        spoil(f, node->inputs[i]);
-    for (int i = 0; i < node->output_count; i++)
-        spoil(f, node->outputs[i]);
+    for (int i = 0; i < node->input_count; i++) spoil(f, node->inputs[i]);
+    for (int i = 0; i < node->output_count; i++) spoil(f, node->outputs[i]);
 }
 
 static bool rectifies(const struct onnx_node *node) {
@@ -102,8 +94,7 @@ static bool add_node(struct finding *f, struct equal_group *group, size_t r, str
             group->readers[group->reader_count++] = l;
         }
         bool makes = root_of_value(f, node->outputs[0]) == r;
-        if (makes)
-            group->producers[group->producer_count++] = l;
+        if (makes) group->producers[group->producer_count++] = l;
         return (!reads || (l.in_channels == group->channels && group->read[group->reader_count - 1])) &&
                (!makes || (l.out_channels == group->channels && (linear_takes_bias(&l) || !onnx_input(node, 2))));
     }
@@ -122,8 +113,7 @@ static struct equal_group *make_group(struct finding *f, size_t r) {
     bool good = shape->rank >= 2 && shape->dims[1] > 1 && shape->dims[1] <= 1 << 20;
     group->channels = good ? (uint32_t)shape->dims[1] : 0;
     for (size_t i = 0; good && i < f->scheme->value_count; i++) {
-        if (root_of(f, i) != r)
-            continue;
+        if (root_of(f, i) != r) continue;
         const struct observed *seen = observer_of(f->observer, g->values[i]);
         good = !f->bad[i] && g->values[i]->shape.rank >= 2 && g->values[i]->shape.dims[1] == (int64_t)group->channels;
         if (good && f->scheme->values[i].quantized && (good = seen && seen->axis == 1 && seen->count > 0))
@@ -146,12 +136,10 @@ struct equal_group **equal_groups(const struct scheme *scheme, struct observer *
         f.bad[i] = g->values[i]->is_input || g->values[i]->is_output || g->values[i]->type != ONNX_FLOAT;
     }
     for (size_t n = 0; n < g->node_count; n++)
-        if (!g->nodes[n]->folded && g->nodes[n]->input_count && g->nodes[n]->inputs[0] && g->nodes[n]->outputs[0])
-            visit(&f, g->nodes[n]);
+        if (!g->nodes[n]->folded && g->nodes[n]->input_count && g->nodes[n]->inputs[0] && g->nodes[n]->outputs[0]) visit(&f, g->nodes[n]);
     for (size_t i = 0; i < scheme->value_count; i++) {
         bool root = !g->values[i]->constant && f.parent[i] == i;
-        if (root && (groups[count] = make_group(&f, i)))
-            count++;
+        if (root && (groups[count] = make_group(&f, i))) count++;
     }
     return groups;
 }

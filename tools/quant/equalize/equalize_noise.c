@@ -22,8 +22,7 @@ struct range equal_range(const struct observed *seen, uint32_t channel) {
 static double value_error(const struct equal_group *group, const struct observed *seen, const struct scheme_options *options,
                           const double *factors, const double *shifts) {
     double low = 0, high = 0;
-    if (group->rectified && !shifts)
-        return equal_error(group, seen, factors, options->symmetric);
+    if (group->rectified && !shifts) return equal_error(group, seen, factors, options->symmetric);
     for (uint32_t c = 0; c < group->channels; c++) {
         struct range range = equal_range(seen, c);
         low = fmin(low, ((double)range.low + (shifts ? shifts[c] : 0)) * factors[c]);
@@ -37,24 +36,21 @@ static double value_error(const struct equal_group *group, const struct observed
 static bool add_value_noise(const struct equal_group *group, const struct observed *seen, const struct scheme_options *options,
                             const double *factors, const double *shifts, double *noise) {
     double error = value_error(group, seen, options, factors, shifts);
-    for (uint32_t c = 0; c < group->channels; c++)
-        noise[c] += error / (factors[c] * factors[c]);
+    for (uint32_t c = 0; c < group->channels; c++) noise[c] += error / (factors[c] * factors[c]);
     return error >= 0;
 }
 
 /* The largest weight of each output (of all, in [0], where there is one scale), out_factors and in_factors applied (NULL: 1). */
 static void largest_weights(const struct linear *l, const double *out, const double *in, bool one, double *largest) {
     const float *w = l->weights->data;
-    for (int64_t o = 0; o < l->out_channels; o++)
-        largest[o] = 0;
+    for (int64_t o = 0; o < l->out_channels; o++) largest[o] = 0;
     for (size_t e = 0; e < l->weights->count; e++) {
         int64_t i, o;
         linear_place(l, (int64_t)e, &i, &o);
         double size = fabs((double)w[e]) * (out ? out[o] : 1) / (in ? in[i] : 1);
         largest[one ? 0 : o] = fmax(largest[one ? 0 : o], size);
     }
-    for (int64_t o = 1; one && o < l->out_channels; o++)
-        largest[o] = largest[0];
+    for (int64_t o = 1; one && o < l->out_channels; o++) largest[o] = largest[0];
 }
 
 /*
@@ -65,10 +61,8 @@ static void add_producer_noise(const struct equal_group *group, const struct lin
                                double *largest) {
     const float *w = l->weights->data;
     double squares = 0, power = 0;
-    for (size_t e = 0; e < l->weights->count; e++)
-        squares += (double)w[e] * (double)w[e];
-    for (uint32_t c = 0; c < group->channels; c++)
-        power += group->members[0]->channel_square[c];
+    for (size_t e = 0; e < l->weights->count; e++) squares += (double)w[e] * (double)w[e];
+    for (uint32_t c = 0; c < group->channels; c++) power += group->members[0]->channel_square[c];
     largest_weights(l, factors, NULL, true, largest);
     double step = largest[0] / 127, a_channel = (double)l->weights->count / (double)group->channels;
     for (uint32_t c = 0; squares > 0 && c < group->channels; c++)
@@ -81,8 +75,7 @@ static double reader_noise(const struct linear *l, const struct observed *x, con
     const float *w = l->weights->data;
     bool apart = l->groups == l->in_channels && l->inner == 1;
     double *power = calloc((size_t)l->out_channels * 2, sizeof *power), sum = 0, all = 0, total = 0;
-    if (!power)
-        return 0;
+    if (!power) return 0;
     double *carried = power + l->out_channels;
     largest_weights(l, NULL, factors, one, largest);
     for (size_t e = 0; e < l->weights->count; e++) {
@@ -103,11 +96,9 @@ static double reader_noise(const struct linear *l, const struct observed *x, con
 
 double equal_noise(const struct equal_group *group, const struct scheme_options *options, const double *factors, bool shifted) {
     int64_t most = group->channels;
-    for (size_t i = 0; i < group->reader_count; i++)
-        most = group->readers[i].out_channels > most ? group->readers[i].out_channels : most;
+    for (size_t i = 0; i < group->reader_count; i++) most = group->readers[i].out_channels > most ? group->readers[i].out_channels : most;
     double *noise = calloc((size_t)group->channels + (size_t)most, sizeof *noise), sum = 0;
-    if (!noise)
-        return INFINITY; /* nothing is better than what there is */
+    if (!noise) return INFINITY; /* nothing is better than what there is */
     double *largest = noise + group->channels;
     bool good = true;
     for (size_t i = 0; good && i < group->member_count; i++)

@@ -16,7 +16,7 @@ struct equal_group {
     const struct observed **members; /* those of its values that become bytes */
     struct linear *producers;        /* make channels of a value of the group */
     struct linear *readers;
-    const struct observed **read;    /* what reader i reads */
+    const struct observed **read;                               /* what reader i reads */
     double **member_shifts, **producer_shifts, **reader_shifts; /* [channels] each, what is to be added; NULL: nothing can be */
 };
 

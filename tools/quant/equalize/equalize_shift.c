@@ -16,23 +16,19 @@ enum { SWEEPS = 32 };
 static bool pads_nothing(const struct onnx_node *node, const int64_t *weight_kernel) {
     struct onnx_window w;
     const char *why;
-    if (!onnx_window(node, &node->inputs[0]->shape, weight_kernel, &w, &why))
-        return false;
+    if (!onnx_window(node, &node->inputs[0]->shape, weight_kernel, &w, &why)) return false;
     for (int d = 0; d < w.rank; d++)
-        if (w.pad_begin[d] || w.pad_end[d])
-            return false;
+        if (w.pad_begin[d] || w.pad_end[d]) return false;
     return !w.ceil_mode;
 }
 
 bool equal_reads_evenly(const struct linear *l) {
-    if (graph_is(l->node, "Conv"))
-        return pads_nothing(l->node, l->weights->shape.dims + 2);
+    if (graph_is(l->node, "Conv")) return pads_nothing(l->node, l->weights->shape.dims + 2);
     return !graph_is(l->node, "ConvTranspose") && linear_takes_bias(l);
 }
 
 bool equal_keeps_shifts(const struct onnx_node *node) {
-    if (graph_is(node, "AveragePool") || graph_is(node, "MaxPool"))
-        return pads_nothing(node, NULL);
+    if (graph_is(node, "AveragePool") || graph_is(node, "MaxPool")) return pads_nothing(node, NULL);
     return graph_is(node, "GlobalAveragePool") || graph_is(node, "GlobalMaxPool") || graph_is(node, "Identity") ||
            graph_is(node, "Dropout") || graph_is(node, "Flatten") || graph_is(node, "Reshape") || graph_is(node, "Squeeze");
 }
@@ -48,8 +44,7 @@ static double *units(struct onnx_graph *g, const struct equal_group *group, size
 
 static double *sums(struct onnx_graph *g, const struct equal_group *group, const double *a, const double *b) {
     double *times = graph_doubles(g, (int64_t)group->producer_count);
-    for (size_t p = 0; p < group->producer_count; p++)
-        times[p] = a[p] + b[p];
+    for (size_t p = 0; p < group->producer_count; p++) times[p] = a[p] + b[p];
     return times;
 }
 
@@ -57,10 +52,8 @@ static double *sums(struct onnx_graph *g, const struct equal_group *group, const
 static bool follow(const struct scheme *scheme, const struct equal_group *group, struct onnx_node *node, tally times) {
     struct linear l;
     const double *a = node->inputs[0] ? times[scheme_index(scheme, node->inputs[0])] : NULL;
-    if (!a)
-        return true;
-    if (linear_read(node, &l))
-        return equal_reads_evenly(&l);
+    if (!a) return true;
+    if (linear_read(node, &l)) return equal_reads_evenly(&l);
     double **y = &times[scheme_index(scheme, node->outputs[0])];
     if (graph_is(node, "Add")) {
         const double *b = times[scheme_index(scheme, node->inputs[1])];
@@ -75,16 +68,13 @@ static tally count_up(const struct scheme *scheme, const struct equal_group *gro
     struct onnx_graph *g = scheme->graph;
     tally times = onnx_alloc(g, scheme->value_count * sizeof *times);
     for (size_t p = 0; p < group->producer_count; p++) {
-        if (!linear_takes_bias(&group->producers[p]))
-            return NULL;
+        if (!linear_takes_bias(&group->producers[p])) return NULL;
         times[scheme_index(scheme, group->producers[p].node->outputs[0])] = units(g, group, p);
     }
     for (size_t n = 0; n < g->node_count; n++)
-        if (!g->nodes[n]->folded && g->nodes[n]->input_count && !follow(scheme, group, g->nodes[n], times))
-            return NULL;
+        if (!g->nodes[n]->folded && g->nodes[n]->input_count && !follow(scheme, group, g->nodes[n], times)) return NULL;
     for (size_t m = 0; m < group->member_count; m++)
-        if (!times[scheme_index(scheme, group->members[m]->value)])
-            return NULL;
+        if (!times[scheme_index(scheme, group->members[m]->value)]) return NULL;
     return times;
 }
 
@@ -98,8 +88,7 @@ static void settle(const struct equal_group *group, double *const *times, const 
             double over = 0, under = 0;
             for (size_t m = 0; m < group->member_count; m++) {
                 double rest = middle[m];
-                for (size_t i = 0; times[m][p] != 0 && i < group->producer_count; i++)
-                    rest += i == p ? 0 : times[m][i] * added[i];
+                for (size_t i = 0; times[m][p] != 0 && i < group->producer_count; i++) rest += i == p ? 0 : times[m][i] * added[i];
                 over -= weight[m] * times[m][p] * rest;
                 under += weight[m] * times[m][p] * times[m][p];
             }
@@ -121,16 +110,14 @@ static double weight_of(const struct equal_group *group, const struct observed *
 static double *dotted(struct onnx_graph *g, const struct equal_group *group, const double *times) {
     double *shifts = graph_doubles(g, group->channels);
     for (size_t p = 0; p < group->producer_count; p++)
-        for (uint32_t c = 0; c < group->channels; c++)
-            shifts[c] += times[p] * group->producer_shifts[p][c];
+        for (uint32_t c = 0; c < group->channels; c++) shifts[c] += times[p] * group->producer_shifts[p][c];
     return shifts;
 }
 
 static void solve(struct onnx_graph *g, struct equal_group *group, double *const *times) {
     double *middle = graph_doubles(g, (int64_t)group->member_count), *weight = graph_doubles(g, (int64_t)group->member_count);
     double *added = graph_doubles(g, (int64_t)group->producer_count);
-    for (size_t m = 0; m < group->member_count; m++)
-        weight[m] = weight_of(group, group->members[m]);
+    for (size_t m = 0; m < group->member_count; m++) weight[m] = weight_of(group, group->members[m]);
     for (uint32_t c = 0; c < group->channels; c++) {
         for (size_t m = 0; m < group->member_count; m++) {
             struct range range = equal_range(group->members[m], c);
@@ -138,26 +125,21 @@ static void solve(struct onnx_graph *g, struct equal_group *group, double *const
         }
         memset(added, 0, group->producer_count * sizeof *added);
         settle(group, times, middle, weight, added);
-        for (size_t p = 0; p < group->producer_count; p++)
-            group->producer_shifts[p][c] = added[p];
+        for (size_t p = 0; p < group->producer_count; p++) group->producer_shifts[p][c] = added[p];
     }
 }
 
 void equal_find_shifts(const struct scheme *scheme, struct equal_group *group) {
     struct onnx_graph *g = scheme->graph;
     tally times = count_up(scheme, group);
-    if (!times)
-        return;
+    if (!times) return;
     double **of_members = onnx_alloc(g, group->member_count * sizeof *of_members);
-    for (size_t m = 0; m < group->member_count; m++)
-        of_members[m] = times[scheme_index(scheme, group->members[m]->value)];
+    for (size_t m = 0; m < group->member_count; m++) of_members[m] = times[scheme_index(scheme, group->members[m]->value)];
     group->producer_shifts = onnx_alloc(g, group->producer_count * sizeof *group->producer_shifts);
-    for (size_t p = 0; p < group->producer_count; p++)
-        group->producer_shifts[p] = graph_doubles(g, group->channels);
+    for (size_t p = 0; p < group->producer_count; p++) group->producer_shifts[p] = graph_doubles(g, group->channels);
     solve(g, group, of_members);
     group->member_shifts = onnx_alloc(g, group->member_count * sizeof *group->member_shifts);
-    for (size_t m = 0; m < group->member_count; m++)
-        group->member_shifts[m] = dotted(g, group, of_members[m]);
+    for (size_t m = 0; m < group->member_count; m++) group->member_shifts[m] = dotted(g, group, of_members[m]);
     group->reader_shifts = onnx_alloc(g, group->reader_count * sizeof *group->reader_shifts);
     for (size_t i = 0; i < group->reader_count; i++)
         group->reader_shifts[i] = dotted(g, group, times[scheme_index(scheme, group->readers[i].node->inputs[0])]);

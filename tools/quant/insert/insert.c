@@ -8,8 +8,8 @@
 
 struct inserting {
     const struct scheme *scheme;
-    struct onnx_graph *graph;    /* the copy */
-    struct onnx_value **scales;  /* constants, by group; made when first wanted */
+    struct onnx_graph *graph;   /* the copy */
+    struct onnx_value **scales; /* constants, by group; made when first wanted */
     struct onnx_value **zeros;
     struct onnx_value **origins; /* the copy's values, in the places of the original's */
 };
@@ -82,8 +82,7 @@ static struct onnx_value *dequantized(struct inserting *in, const char *name, st
     struct onnx_value *real = edit_value(in->graph, onnx_text(in->graph, "%s_dequantized", name), ONNX_FLOAT, &integers->shape);
     const char *node_name = onnx_text(in->graph, "%s_DequantizeLinear", name);
     struct onnx_node *node = unary_node(in, "DequantizeLinear", node_name, integers, scale, zero, real);
-    if (scale->shape.rank)
-        edit_attribute_int(in->graph, node, "axis", axis);
+    if (scale->shape.rank) edit_attribute_int(in->graph, node, "axis", axis);
     return real;
 }
 
@@ -93,8 +92,7 @@ static struct onnx_value *layer_weights(struct inserting *in, const struct schem
     struct onnx_value *integers =
         edit_constant(in->graph, onnx_text(in->graph, "%s_quantized", name), ONNX_INT8, &layer->weights->shape, &tensor);
     memcpy(tensor->data, layer->values, layer->weights->count);
-    struct onnx_value *scale =
-        float_constant(in, onnx_text(in->graph, "%s_scale", name), shape, layer->scales, layer->scale_count);
+    struct onnx_value *scale = float_constant(in, onnx_text(in->graph, "%s_scale", name), shape, layer->scales, layer->scale_count);
     struct onnx_value *zero = edit_constant(in->graph, onnx_text(in->graph, "%s_zero_point", name), ONNX_INT8, shape, &zeros);
     return dequantized(in, name, integers, scale, zero, layer->axis);
 }
@@ -106,8 +104,7 @@ static struct onnx_value *layer_bias(struct inserting *in, const struct scheme_l
     float x_scale = in->scheme->values[layer->x].scale;
     struct onnx_value *integers = edit_constant(in->graph, onnx_text(in->graph, "%s_quantized", name), ONNX_INT32, &each, &tensor);
     bool one = layer->scale_count == 1;
-    struct onnx_value *scale =
-        edit_constant(in->graph, onnx_text(in->graph, "%s_scale", name), ONNX_FLOAT, one ? &scalar : &each, &scales);
+    struct onnx_value *scale = edit_constant(in->graph, onnx_text(in->graph, "%s_scale", name), ONNX_FLOAT, one ? &scalar : &each, &scales);
     for (uint32_t o = 0; o < layer->outputs; o++) {
         float unit = x_scale * layer->scales[o % layer->scale_count], number = rintf(layer->bias[o] / unit);
         ((int32_t *)tensor->data)[o] = (int32_t)fmaxf(fminf(number, 0x1p30f), -0x1p30f);
@@ -118,8 +115,7 @@ static struct onnx_value *layer_bias(struct inserting *in, const struct scheme_l
 
 static bool any_bias(const struct scheme_layer *layer) {
     bool any = layer->has_bias;
-    for (uint32_t o = 0; o < layer->outputs; o++)
-        any = any || layer->bias[o] != 0;
+    for (uint32_t o = 0; o < layer->outputs; o++) any = any || layer->bias[o] != 0;
     return any;
 }
 
@@ -147,14 +143,12 @@ static void insert_layer(struct inserting *in, struct onnx_node *node, const str
     /* Named after the layer where another one reads the same constant. */
     const char *name = original->inputs[1]->uses > 1 ? onnx_text(in->graph, "%s_weights", node->name) : original->inputs[1]->name;
     edit_set_input(in->graph, node, 1, layer_weights(in, layer, name));
-    if (!product && any_bias(layer))
-        edit_set_input(in->graph, node, 2, layer_bias(in, layer, onnx_text(in->graph, "%s_bias", node->name)));
+    if (!product && any_bias(layer)) edit_set_input(in->graph, node, 2, layer_bias(in, layer, onnx_text(in->graph, "%s_bias", node->name)));
     if (!strcmp(node->op, "Gemm")) {
         edit_attribute_float(in->graph, node, "alpha", 1);
         edit_attribute_float(in->graph, node, "beta", 1);
     }
-    if (product && any_bias(layer))
-        add_behind(in, node, layer);
+    if (product && any_bias(layer)) add_behind(in, node, layer);
 }
 
 /* A constant operand in bytes, in a scale of its own or (scale >= 0) in a given one. */
@@ -167,13 +161,11 @@ static void insert_constant(struct inserting *in, struct onnx_node *node, int i,
         own.low = fminf(own.low, (float)onnx_number(t, k));
         own.high = fmaxf(own.high, (float)onnx_number(t, k));
     }
-    if (!as)
-        scheme_set_scale(options, &own);
+    if (!as) scheme_set_scale(options, &own);
     const struct scheme_value *v = as ? as : &own;
     const char *name = onnx_text(in->graph, "%s_operand%d", node->name, i);
     struct onnx_tensor *bytes, *zero_tensor;
-    struct onnx_value *integers =
-        edit_constant(in->graph, onnx_text(in->graph, "%s_quantized", name), byte_type(in), &t->shape, &bytes);
+    struct onnx_value *integers = edit_constant(in->graph, onnx_text(in->graph, "%s_quantized", name), byte_type(in), &t->shape, &bytes);
     for (size_t k = 0; k < t->count; k++) {
         float q = rintf((float)onnx_number(t, k) / v->scale) + (float)v->zero;
         put_byte(bytes, k, (int32_t)fmaxf(fminf(q, (float)scheme_most(options)), (float)scheme_least(options)));
@@ -204,13 +196,11 @@ struct onnx_graph *insert(const struct scheme *scheme) {
     memcpy(in.origins, in.graph->values, values * sizeof(void *));
     memcpy(copies, in.graph->nodes, nodes * sizeof(void *));
     for (size_t n = 0; n < nodes; n++) {
-        if (scheme->nodes[n].layer)
-            insert_layer(&in, copies[n], scheme->nodes[n].layer);
+        if (scheme->nodes[n].layer) insert_layer(&in, copies[n], scheme->nodes[n].layer);
         insert_constants(&in, copies[n], scheme->graph->nodes[n], scheme->nodes[n].role);
     }
     for (size_t i = 0; i < values; i++)
-        if (scheme->values[i].quantized)
-            insert_pair(&in, i);
+        if (scheme->values[i].quantized) insert_pair(&in, i);
     edit_clean(in.graph);
     return in.graph;
 }

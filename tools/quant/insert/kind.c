@@ -5,23 +5,32 @@
 
 static bool one_of(const char *op, const char *const *names) {
     for (; *names; names++)
-        if (!strcmp(op, *names))
-            return true;
+        if (!strcmp(op, *names)) return true;
     return false;
 }
 
-static const char *const functions[] = {"Relu", "Clip",  "LeakyRelu", "Sigmoid", "HardSigmoid", "HardSwish", "Tanh", "Erf",
-                                        "Exp",  "Sqrt",  "Abs",       "Neg",     "Swish",       "Gelu",      "Elu",  "Softplus",
-                                        "PRelu", "Pow", "Log", "Reciprocal", "Mish", "ThresholdedRelu", "Celu", "Selu", "Softsign",
-                                        "BatchNormalization", NULL};
-static const char *const tables_only[] = {"Gelu", "Elu",  "Softplus",        "PRelu", "Pow",  "Log",      "Reciprocal",
+static const char *const functions[] = {"Relu",        "Clip",
+                                        "LeakyRelu",   "Sigmoid",
+                                        "HardSigmoid", "HardSwish",
+                                        "Tanh",        "Erf",
+                                        "Exp",         "Sqrt",
+                                        "Abs",         "Neg",
+                                        "Swish",       "Gelu",
+                                        "Elu",         "Softplus",
+                                        "PRelu",       "Pow",
+                                        "Log",         "Reciprocal",
+                                        "Mish",        "ThresholdedRelu",
+                                        "Celu",        "Selu",
+                                        "Softsign",    "BatchNormalization",
+                                        NULL};
+static const char *const tables_only[] = {"Gelu", "Elu",  "Softplus",        "PRelu", "Pow",      "Log", "Reciprocal",
                                           "Mish", "Celu", "ThresholdedRelu", "Selu",  "Softsign", NULL};
 static const char *const binaries[] = {"Add", "Sub", "Mul", "Div", "Max", "Min", "Sum", NULL};
 static const char *const layers[] = {"Conv", "ConvTranspose", "Gemm", "MatMul", NULL};
 static const char *const pools[] = {"AveragePool", "GlobalAveragePool", "ReduceMean", NULL};
-static const char *const moves[] = {"Identity", "Dropout", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Slice",
-                                    "Split", "Pad", "Expand", "Tile", "Gather", "DepthToSpace", "SpaceToDepth", "MaxPool",
-                                    "GlobalMaxPool", "Resize", "Upsample", NULL};
+static const char *const moves[] = {"Identity",     "Dropout", "Reshape",       "Flatten", "Squeeze",  "Unsqueeze", "Transpose",
+                                    "Slice",        "Split",   "Pad",           "Expand",  "Tile",     "Gather",    "DepthToSpace",
+                                    "SpaceToDepth", "MaxPool", "GlobalMaxPool", "Resize",  "Upsample", NULL};
 
 static bool is_constant(const struct onnx_value *value) {
     return value && value->constant;
@@ -32,27 +41,22 @@ static int varying_axis(const struct onnx_value *value, int rank) {
     const struct onnx_shape *shape = &value->constant->shape;
     int axis = -1;
     for (int i = 0; i < shape->rank; i++)
-        if (shape->dims[i] != 1)
-            axis = axis == -1 ? rank - shape->rank + i : -2;
+        if (shape->dims[i] != 1) axis = axis == -1 ? rank - shape->rank + i : -2;
     return axis;
 }
 
 static bool same_shape(const struct onnx_shape *a, const struct onnx_shape *b) {
-    if (a->rank != b->rank || a->rank < 0)
-        return false;
+    if (a->rank != b->rank || a->rank < 0) return false;
     for (int i = 0; i < a->rank; i++)
-        if (a->dims[i] != b->dims[i])
-            return false;
+        if (a->dims[i] != b->dims[i]) return false;
     return true;
 }
 
 /* Two operands: a table beside a constant that varies along one axis and does not make the other operand larger. */
 static enum kind kind_of_binary(const struct onnx_node *node, int *axis) {
-    if (node->input_count != 2 || !node->inputs[0] || !node->inputs[1])
-        return KIND_UNKNOWN;
+    if (node->input_count != 2 || !node->inputs[0] || !node->inputs[1]) return KIND_UNKNOWN;
     int constant = is_constant(node->inputs[0]) ? 0 : is_constant(node->inputs[1]) ? 1 : -1;
-    if (constant < 0)
-        return KIND_PAIR;
+    if (constant < 0) return KIND_PAIR;
     *axis = varying_axis(node->inputs[constant], node->outputs[0]->shape.rank);
     bool fits = *axis > -2 && node->inputs[constant]->constant->type == ONNX_FLOAT &&
                 same_shape(&node->inputs[1 - constant]->shape, &node->outputs[0]->shape);
@@ -61,8 +65,7 @@ static enum kind kind_of_binary(const struct onnx_node *node, int *axis) {
 
 /* A vector of one number for each output, or one for all. */
 static bool is_vector(const struct onnx_value *value, int64_t outputs) {
-    if (!value)
-        return true;
+    if (!value) return true;
     const struct onnx_tensor *t = value->constant;
     return t && t->type == ONNX_FLOAT && (t->count == 1 || ((int64_t)t->count == outputs && t->shape.dims[t->shape.rank - 1] == outputs));
 }
@@ -70,28 +73,21 @@ static bool is_vector(const struct onnx_value *value, int64_t outputs) {
 static enum kind kind_of_layer(const struct onnx_node *node) {
     const struct onnx_value *w = onnx_input(node, 1), *x = onnx_input(node, 0);
     bool product = !strcmp(node->op, "MatMul"), gemm = !strcmp(node->op, "Gemm");
-    if (!w || !x)
-        return KIND_UNKNOWN;
-    if (!w->constant)
-        return product ? KIND_PAIR : KIND_UNKNOWN;
+    if (!w || !x) return KIND_UNKNOWN;
+    if (!w->constant) return product ? KIND_PAIR : KIND_UNKNOWN;
     int rank = w->constant->shape.rank;
-    if (is_constant(x) || w->constant->type != ONNX_FLOAT || (product && rank != 2))
-        return product ? KIND_PAIR : KIND_UNKNOWN;
+    if (is_constant(x) || w->constant->type != ONNX_FLOAT || (product && rank != 2)) return product ? KIND_PAIR : KIND_UNKNOWN;
     int64_t outputs = gemm ? w->shape.dims[onnx_attribute_int(node, "transB", 0) ? 0 : 1] : rank < 2 ? 0 : w->shape.dims[0];
-    if (!strcmp(node->op, "ConvTranspose"))
-        outputs = rank < 2 ? 0 : w->shape.dims[1] * onnx_attribute_int(node, "group", 1);
+    if (!strcmp(node->op, "ConvTranspose")) outputs = rank < 2 ? 0 : w->shape.dims[1] * onnx_attribute_int(node, "group", 1);
     return product || (rank > 1 && is_vector(onnx_input(node, 2), outputs)) ? KIND_LAYER : KIND_UNKNOWN;
 }
 
 static enum kind kind_of_function(const struct onnx_node *node, int *axis) {
-    if (is_constant(onnx_input(node, 0)))
-        return KIND_UNKNOWN;
-    if (!strcmp(node->op, "BatchNormalization"))
-        *axis = 1;
+    if (is_constant(onnx_input(node, 0))) return KIND_UNKNOWN;
+    if (!strcmp(node->op, "BatchNormalization")) *axis = 1;
     if (strcmp(node->op, "PRelu") && strcmp(node->op, "Pow"))
         return strcmp(node->op, "Clip") || kind_is_bound(node) ? KIND_FUNCTION : KIND_UNKNOWN;
-    if (!is_constant(onnx_input(node, 1)))
-        return KIND_UNKNOWN;
+    if (!is_constant(onnx_input(node, 1))) return KIND_UNKNOWN;
     *axis = varying_axis(node->inputs[1], node->outputs[0]->shape.rank);
     bool fits = *axis > -2 && same_shape(&node->inputs[0]->shape, &node->outputs[0]->shape);
     return fits && node->inputs[1]->constant->type == ONNX_FLOAT ? KIND_FUNCTION : KIND_UNKNOWN;
@@ -101,33 +97,24 @@ enum kind kind_of(const struct onnx_node *node, int *axis) {
     int ignored;
     axis = axis ? axis : &ignored;
     *axis = -1;
-    if (!node->output_count || !node->outputs[0] || (node->domain[0] && strcmp(node->op, "Gelu")))
-        return KIND_UNKNOWN;
-    if (one_of(node->op, layers))
-        return kind_of_layer(node);
-    if (one_of(node->op, binaries))
-        return kind_of_binary(node, axis);
-    if (one_of(node->op, functions))
-        return kind_of_function(node, axis);
-    if (one_of(node->op, pools))
-        return KIND_POOL;
-    if (one_of(node->op, moves))
-        return node->inputs[0] && node->outputs[0]->type == ONNX_FLOAT ? KIND_MOVE : KIND_UNKNOWN;
+    if (!node->output_count || !node->outputs[0] || (node->domain[0] && strcmp(node->op, "Gelu"))) return KIND_UNKNOWN;
+    if (one_of(node->op, layers)) return kind_of_layer(node);
+    if (one_of(node->op, binaries)) return kind_of_binary(node, axis);
+    if (one_of(node->op, functions)) return kind_of_function(node, axis);
+    if (one_of(node->op, pools)) return KIND_POOL;
+    if (one_of(node->op, moves)) return node->inputs[0] && node->outputs[0]->type == ONNX_FLOAT ? KIND_MOVE : KIND_UNKNOWN;
     return !strcmp(node->op, "Softmax") ? KIND_SOFTMAX : !strcmp(node->op, "Concat") ? KIND_JOIN : KIND_UNKNOWN;
 }
 
 bool kind_is_bound(const struct onnx_node *node) {
-    if (node->domain[0] || (strcmp(node->op, "Relu") && strcmp(node->op, "Clip")))
-        return false;
+    if (node->domain[0] || (strcmp(node->op, "Relu") && strcmp(node->op, "Clip"))) return false;
     for (int i = 1; i < node->input_count; i++)
-        if (node->inputs[i] && !node->inputs[i]->constant)
-            return false;
+        if (node->inputs[i] && !node->inputs[i]->constant) return false;
     return true;
 }
 
 bool kind_is_bias(const struct onnx_node *node, const struct onnx_value *to) {
-    if (strcmp(node->op, "Add") || node->domain[0] || node->input_count != 2 || !node->inputs[0] || !node->inputs[1])
-        return false;
+    if (strcmp(node->op, "Add") || node->domain[0] || node->input_count != 2 || !node->inputs[0] || !node->inputs[1]) return false;
     const struct onnx_tensor *c = node->inputs[node->inputs[0] == to]->constant;
     int rank = to->shape.rank;
     return c && c->type == ONNX_FLOAT && rank > 0 && c->shape.rank > 0 && c->shape.rank <= rank &&
@@ -135,7 +122,6 @@ bool kind_is_bias(const struct onnx_node *node, const struct onnx_value *to) {
 }
 
 bool kind_runs_in_float(const struct onnx_node *node, enum kind kind) {
-    if (kind == KIND_FUNCTION)
-        return !one_of(node->op, tables_only);
+    if (kind == KIND_FUNCTION) return !one_of(node->op, tables_only);
     return kind == KIND_SOFTMAX || kind == KIND_JOIN || kind == KIND_MOVE || (kind == KIND_PAIR && strcmp(node->op, "MatMul"));
 }

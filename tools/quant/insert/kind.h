@@ -7,13 +7,13 @@
 
 enum kind {
     KIND_UNKNOWN,
-    KIND_LAYER,    /* constant weights */
-    KIND_PAIR,     /* of two activations, or one and a constant that no table can take: Add, Mul, MatMul ... */
-    KIND_POOL,     /* averages */
+    KIND_LAYER, /* constant weights */
+    KIND_PAIR,  /* of two activations, or one and a constant that no table can take: Add, Mul, MatMul ... */
+    KIND_POOL,  /* averages */
     KIND_SOFTMAX,
-    KIND_MOVE,     /* of one activation */
-    KIND_JOIN,     /* Concat */
-    KIND_FUNCTION  /* of one activation, element by element; constants beside it vary along one axis at most */
+    KIND_MOVE,    /* of one activation */
+    KIND_JOIN,    /* Concat */
+    KIND_FUNCTION /* of one activation, element by element; constants beside it vary along one axis at most */
 };
 
 /* `axis`: along which a function's constants vary, -1 where they do not. */

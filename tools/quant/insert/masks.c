@@ -22,8 +22,7 @@ static bool is_mask(const struct onnx_tensor *t) {
 }
 
 bool place_masks_sum(const struct onnx_node *node) {
-    if (strcmp(node->op, "Add") || *node->domain)
-        return false;
+    if (strcmp(node->op, "Add") || *node->domain) return false;
     return is_mask(onnx_input_constant(node, 0)) || is_mask(onnx_input_constant(node, 1));
 }
 

@@ -30,12 +30,9 @@ static int find_norm(const struct onnx_graph *g, struct onnx_node *root, const s
     if (is(sum, "Add")) /* epsilon */
         mean = producer(sum, onnx_input_constant(sum, 0) ? 1 : 0);
     const struct onnx_node *square = is_mean(mean) ? producer(mean, 0) : NULL;
-    if (!is(square, "Pow") && !is(square, "Mul"))
-        return 0;
-    if (is(square, "Mul") ? square->inputs[0] != square->inputs[1] : !onnx_input_constant(square, 1))
-        return 0;
-    if (edit_readers(g, root->outputs[0], &division, 1) != 1 || !is(division, "Div") || division->inputs[0] != square->inputs[0])
-        return 0;
+    if (!is(square, "Pow") && !is(square, "Mul")) return 0;
+    if (is(square, "Mul") ? square->inputs[0] != square->inputs[1] : !onnx_input_constant(square, 1)) return 0;
+    if (edit_readers(g, root->outputs[0], &division, 1) != 1 || !is(division, "Div") || division->inputs[0] != square->inputs[0]) return 0;
     const struct onnx_node *difference = producer(square, 0);
     bool centred = is(difference, "Sub") && is_mean(producer(difference, 1)); /* else the mean of the squares alone counts */
     const struct onnx_node *all[NODES_MOST] = {sum, mean, square, root, centred ? difference : division, division};
@@ -54,12 +51,9 @@ static struct onnx_node *next_map(const struct onnx_graph *g, const struct onnx_
     struct onnx_node *next = NULL;
     *move = NULL;
     for (int steps = 0; steps < 2; steps++, last = *move = next) {
-        if (last->outputs[0]->is_output || edit_readers(g, last->outputs[0], &next, 1) != 1)
-            return NULL;
-        if (is_map(next))
-            return next;
-        if (!is(next, "Reshape"))
-            return NULL;
+        if (last->outputs[0]->is_output || edit_readers(g, last->outputs[0], &next, 1) != 1) return NULL;
+        if (is_map(next)) return next;
+        if (!is(next, "Reshape")) return NULL;
     }
     return NULL;
 }
@@ -74,11 +68,9 @@ void place_norms(struct scheme *scheme) {
         const struct onnx_node *norm[NODES_MOST];
         struct onnx_node *move;
         int count = is(g->nodes[n], "Sqrt") ? find_norm(g, g->nodes[n], norm) : 0;
-        for (int k = 0; k < count; k++)
-            stays_float(scheme, norm[k]);
+        for (int k = 0; k < count; k++) stays_float(scheme, norm[k]);
         for (const struct onnx_node *last = count ? norm[count - 1] : NULL; last && (last = next_map(g, last, &move));) {
-            if (move)
-                stays_float(scheme, move);
+            if (move) stays_float(scheme, move);
             stays_float(scheme, last);
         }
     }

@@ -16,13 +16,13 @@ struct placing {
     struct scheme *scheme;
     struct onnx_graph *graph;
     enum kind *kinds;
-    int *axes;             /* of functions */
-    bool *inner;           /* values inside a chain of functions */
-    bool *cut;             /* values through which no chain leads */
-    size_t *roots;         /* of values: what a chain of functions starts from */
-    int *root_axes;        /* along which axis constants of that chain vary, -1 */
+    int *axes;                   /* of functions */
+    bool *inner;                 /* values inside a chain of functions */
+    bool *cut;                   /* values through which no chain leads */
+    size_t *roots;               /* of values: what a chain of functions starts from */
+    int *root_axes;              /* along which axis constants of that chain vary, -1 */
     struct onnx_node ***readers; /* of values, each list ended by NULL */
-    size_t *node_of;       /* of values: index of the producer, SIZE_MAX */
+    size_t *node_of;             /* of values: index of the producer, SIZE_MAX */
 };
 
 static size_t index_of(const struct placing *p, const struct onnx_value *value) {
@@ -54,10 +54,8 @@ static void find_readers(struct placing *p) {
         for (size_t n = 0; n < g->node_count; n++)
             for (int i = 0; !g->nodes[n]->folded && i < g->nodes[n]->input_count; i++) {
                 size_t v = g->nodes[n]->inputs[i] ? index_of(p, g->nodes[n]->inputs[i]) : SIZE_MAX;
-                if (v != SIZE_MAX && pass)
-                    p->readers[v][counts[v]] = g->nodes[n];
-                if (v != SIZE_MAX)
-                    counts[v]++;
+                if (v != SIZE_MAX && pass) p->readers[v][counts[v]] = g->nodes[n];
+                if (v != SIZE_MAX) counts[v]++;
             }
         for (size_t v = 0; !pass && v < g->value_count; v++) {
             p->readers[v] = onnx_alloc(g, (counts[v] + 1) * sizeof(void *));
@@ -68,8 +66,7 @@ static void find_readers(struct placing *p) {
 
 static bool is_excluded(const struct scheme_options *options, const struct onnx_node *node) {
     for (size_t i = 0; i < options->excluded_count; i++)
-        if (!strcmp(options->excluded[i], node->name) || !strcmp(options->excluded[i], node->op))
-            return true;
+        if (!strcmp(options->excluded[i], node->name) || !strcmp(options->excluded[i], node->op)) return true;
     return false;
 }
 
@@ -78,28 +75,24 @@ static bool wants_small_steps(const struct onnx_node *node) {
     const struct onnx_shape *x = &node->inputs[0]->shape;
     int64_t axis = onnx_attribute_int(node, "axis", node->opset < 13 ? 1 : -1), count = 1;
     axis += axis < 0 ? x->rank : 0;
-    for (int64_t d = axis; d < x->rank && (d == axis || node->opset < 13); d++)
-        count *= x->dims[d];
+    for (int64_t d = axis; d < x->rank && (d == axis || node->opset < 13); d++) count *= x->dims[d];
     return count >= MANY_SHARES;
 }
 
 static void find_kinds(struct placing *p) {
-    static const enum scheme_role roles[] = {[KIND_UNKNOWN] = SCHEME_FLOAT, [KIND_LAYER] = SCHEME_LAYER, [KIND_PAIR] = SCHEME_INTEGER,
-                                             [KIND_POOL] = SCHEME_INTEGER,  [KIND_SOFTMAX] = SCHEME_INTEGER, [KIND_MOVE] = SCHEME_MOVE,
-                                             [KIND_JOIN] = SCHEME_MOVE,     [KIND_FUNCTION] = SCHEME_FUNCTION};
+    static const enum scheme_role roles[] = {
+        [KIND_UNKNOWN] = SCHEME_FLOAT,   [KIND_LAYER] = SCHEME_LAYER, [KIND_PAIR] = SCHEME_INTEGER, [KIND_POOL] = SCHEME_INTEGER,
+        [KIND_SOFTMAX] = SCHEME_INTEGER, [KIND_MOVE] = SCHEME_MOVE,   [KIND_JOIN] = SCHEME_MOVE,    [KIND_FUNCTION] = SCHEME_FUNCTION};
     for (size_t n = 0; n < p->graph->node_count; n++) {
         struct onnx_node *node = p->graph->nodes[n];
         bool runs = false;
-        for (int i = 0; i < node->input_count; i++)
-            runs = runs || is_activation(node->inputs[i]);
+        for (int i = 0; i < node->input_count; i++) runs = runs || is_activation(node->inputs[i]);
         p->kinds[n] = runs && !node->folded ? kind_of(node, &p->axes[n]) : KIND_UNKNOWN;
         if (is_excluded(&p->scheme->options, node) || (p->kinds[n] == KIND_SOFTMAX && wants_small_steps(node)))
             p->scheme->nodes[n].role = SCHEME_FLOAT;
-        else
-            p->scheme->nodes[n].role = runs && !node->folded ? roles[p->kinds[n]] : SCHEME_NOTHING;
+        else p->scheme->nodes[n].role = runs && !node->folded ? roles[p->kinds[n]] : SCHEME_NOTHING;
         for (int i = 0; i < node->output_count; i++)
-            if (node->outputs[i])
-                p->node_of[index_of(p, node->outputs[i])] = n;
+            if (node->outputs[i]) p->node_of[index_of(p, node->outputs[i])] = n;
     }
 }
 
@@ -113,8 +106,7 @@ static struct onnx_node *bias_behind(const struct placing *p, const struct onnx_
 static void find_tails(struct placing *p) {
     for (size_t n = 0; n < p->graph->node_count; n++) {
         struct onnx_node *node = p->graph->nodes[n];
-        if (p->kinds[n] != KIND_LAYER && p->kinds[n] != KIND_PAIR && p->kinds[n] != KIND_POOL)
-            continue;
+        if (p->kinds[n] != KIND_LAYER && p->kinds[n] != KIND_PAIR && p->kinds[n] != KIND_POOL) continue;
         struct onnx_node *next = only_reader(p, node->outputs[0]), *add = p->kinds[n] == KIND_LAYER ? bias_behind(p, node) : NULL;
         if (add) {
             p->scheme->nodes[node_index(p, add)].role = SCHEME_TAIL;
@@ -127,8 +119,7 @@ static void find_tails(struct placing *p) {
 
 /* A Concat, or something that only moves the result of one. */
 static bool joins(const struct placing *p, size_t n) {
-    while (n != SIZE_MAX && p->kinds[n] == KIND_MOVE)
-        n = p->node_of[index_of(p, p->graph->nodes[n]->inputs[0])];
+    while (n != SIZE_MAX && p->kinds[n] == KIND_MOVE) n = p->node_of[index_of(p, p->graph->nodes[n]->inputs[0])];
     return n != SIZE_MAX && p->kinds[n] == KIND_JOIN;
 }
 
@@ -138,18 +129,14 @@ static bool at_end(const struct placing *p, size_t n) {
     int64_t most = joins(p, n) ? JOIN_END : SMALL_END;
     for (int i = 0; i < node->output_count; i++) {
         const struct onnx_value *value = node->outputs[i];
-        if (!value)
-            continue;
+        if (!value) continue;
         struct onnx_node **readers = p->readers[index_of(p, value)];
-        if (!is_small(value, most) || (!readers[0] && !value->is_output))
-            return false;
+        if (!is_small(value, most) || (!readers[0] && !value->is_output)) return false;
         for (; *readers; readers++)
-            if (p->scheme->nodes[node_index(p, *readers)].role != SCHEME_FLOAT)
-                return false;
+            if (p->scheme->nodes[node_index(p, *readers)].role != SCHEME_FLOAT) return false;
     }
     for (int i = 0; i < node->input_count; i++)
-        if (is_activation(node->inputs[i]) && !is_small(node->inputs[i], most))
-            return false;
+        if (is_activation(node->inputs[i]) && !is_small(node->inputs[i], most)) return false;
     return true;
 }
 
@@ -172,8 +159,7 @@ static void follow_chain(struct placing *p, size_t n) {
     struct onnx_node *node = p->graph->nodes[n];
     size_t out = index_of(p, node->outputs[0]), operands[2], count = 0;
     for (int i = 0; i < node->input_count; i++)
-        if (is_activation(node->inputs[i]) && count < 2)
-            operands[count++] = index_of(p, node->inputs[i]);
+        if (is_activation(node->inputs[i]) && count < 2) operands[count++] = index_of(p, node->inputs[i]);
     size_t a = operands[0], b = operands[count - 1];
     int axis = p->root_axes[a] < 0 ? p->root_axes[b] : p->root_axes[a];
     if (p->kinds[n] == KIND_PAIR) {
@@ -183,8 +169,7 @@ static void follow_chain(struct placing *p, size_t n) {
         p->scheme->nodes[n].role = SCHEME_FUNCTION;
     }
     bool fits = axes_fit(axis, p->axes[n]);
-    if (p->cut[out])
-        return;
+    if (p->cut[out]) return;
     p->roots[out] = fits ? p->roots[a] : a;
     p->root_axes[out] = fits && p->axes[n] < 0 ? axis : p->axes[n];
 }
@@ -211,10 +196,8 @@ static void find_chains(struct placing *p) {
 }
 
 static void need(struct placing *p, size_t v) {
-    if (p->inner[v])
-        v = p->roots[v];
-    if (p->graph->values[v]->type == ONNX_FLOAT && !p->graph->values[v]->constant)
-        p->scheme->values[v].quantized = true;
+    if (p->inner[v]) v = p->roots[v];
+    if (p->graph->values[v]->type == ONNX_FLOAT && !p->graph->values[v]->constant) p->scheme->values[v].quantized = true;
 }
 
 /* Two operands, functions of the same value, of which one had to be quantized: no chain leads through it, and both are bytes. True where
@@ -223,11 +206,9 @@ static bool part_chains(struct placing *p) {
     bool changed = false;
     for (size_t n = 0; n < p->graph->node_count; n++) {
         struct onnx_node *node = p->graph->nodes[n];
-        if (p->scheme->nodes[n].role != SCHEME_FUNCTION || p->kinds[n] != KIND_PAIR)
-            continue;
+        if (p->scheme->nodes[n].role != SCHEME_FUNCTION || p->kinds[n] != KIND_PAIR) continue;
         size_t at[2] = {index_of(p, node->inputs[0]), index_of(p, node->inputs[1])}, root[2];
-        for (int i = 0; i < 2; i++)
-            root[i] = p->inner[at[i]] ? p->roots[at[i]] : at[i];
+        for (int i = 0; i < 2; i++) root[i] = p->inner[at[i]] ? p->roots[at[i]] : at[i];
         for (int i = 0; root[0] != root[1] && i < 2; i++)
             if (p->roots[at[i]] != at[i]) {
                 p->cut[at[i]] = true;
@@ -242,11 +223,9 @@ static void find_needs(struct placing *p) {
         struct onnx_node *node = p->graph->nodes[n];
         enum scheme_role role = p->scheme->nodes[n].role;
         bool first = role == SCHEME_LAYER || (role == SCHEME_MOVE && p->kinds[n] == KIND_MOVE);
-        if (role == SCHEME_FLOAT || role == SCHEME_TAIL || role == SCHEME_NOTHING)
-            continue;
+        if (role == SCHEME_FLOAT || role == SCHEME_TAIL || role == SCHEME_NOTHING) continue;
         for (int i = 0; i < (first ? 1 : node->input_count); i++)
-            if (is_activation(node->inputs[i]))
-                need(p, index_of(p, node->inputs[i]));
+            if (is_activation(node->inputs[i])) need(p, index_of(p, node->inputs[i]));
     }
     for (size_t i = 0; i < p->graph->output_count; i++) {
         const struct onnx_value *value = p->graph->outputs[i];
@@ -258,8 +237,7 @@ static void find_needs(struct placing *p) {
 }
 
 static size_t group_of(const struct placing *p, size_t v) {
-    while (p->scheme->values[v].group != v)
-        v = p->scheme->values[v].group;
+    while (p->scheme->values[v].group != v) v = p->scheme->values[v].group;
     return v;
 }
 
@@ -272,8 +250,7 @@ static void join(struct placing *p, size_t a, size_t b) {
 /* A Pad by something else than zero widens what it pads. */
 static bool pads_by_number(const struct onnx_node *node) {
     const struct onnx_tensor *value = onnx_input_constant(node, 2);
-    if (strcmp(node->op, "Pad") || strcmp(onnx_attribute_string(node, "mode", "constant"), "constant"))
-        return false;
+    if (strcmp(node->op, "Pad") || strcmp(onnx_attribute_string(node, "mode", "constant"), "constant")) return false;
     return value ? value->count && onnx_number(value, 0) != 0 : onnx_attribute_float(node, "value", 0) != 0;
 }
 
@@ -295,31 +272,25 @@ static void find_groups(struct placing *p) {
     for (size_t n = 0; n < p->graph->node_count; n++) {
         struct onnx_node *node = p->graph->nodes[n];
         bool all = !pads_by_number(node);
-        if (p->scheme->nodes[n].role != SCHEME_MOVE)
-            continue;
+        if (p->scheme->nodes[n].role != SCHEME_MOVE) continue;
         for (int o = 0; o < node->output_count; o++) {
             size_t out = node->outputs[o] ? index_of(p, node->outputs[o]) : SIZE_MAX;
-            if (out == SIZE_MAX || !values[out].quantized)
-                continue;
+            if (out == SIZE_MAX || !values[out].quantized) continue;
             for (int i = 0; i < (p->kinds[n] == KIND_JOIN ? node->input_count : 1); i++) {
                 size_t in = node->inputs[i] ? index_of(p, node->inputs[i]) : SIZE_MAX;
-                if (in != SIZE_MAX && values[in].quantized)
-                    join(p, in, out);
-                else
-                    all = all && in == SIZE_MAX;
+                if (in != SIZE_MAX && values[in].quantized) join(p, in, out);
+                else all = all && in == SIZE_MAX;
             }
             values[out].watched = !all;
         }
     }
-    for (size_t v = 0; v < p->graph->value_count; v++)
-        values[v].group = group_of(p, v);
+    for (size_t v = 0; v < p->graph->value_count; v++) values[v].group = group_of(p, v);
 }
 
 /* The layers, without numbers: those come with scheme_make_layers(). */
 static void list_layers(struct placing *p) {
     struct scheme *s = p->scheme;
-    for (size_t n = 0; n < p->graph->node_count; n++)
-        s->layer_count += s->nodes[n].role == SCHEME_LAYER;
+    for (size_t n = 0; n < p->graph->node_count; n++) s->layer_count += s->nodes[n].role == SCHEME_LAYER;
     s->layers = onnx_alloc(p->graph, s->layer_count * sizeof *s->layers);
     size_t at = 0;
     for (size_t n = 0; n < p->graph->node_count; n++)

@@ -16,11 +16,11 @@
 #include "tools/onnx/graph.h"
 
 struct scheme_options {
-    bool signed_bytes; /* activations in int8, not uint8 */
-    bool symmetric;    /* activations: the zero point in the middle */
-    bool reduced;      /* weights in 7 bits */
-    bool per_tensor;   /* one scale for all of a layer's weights */
-    bool clip_weights; /* a layer's scale by least squared error, not by its largest weight */
+    bool signed_bytes;           /* activations in int8, not uint8 */
+    bool symmetric;              /* activations: the zero point in the middle */
+    bool reduced;                /* weights in 7 bits */
+    bool per_tensor;             /* one scale for all of a layer's weights */
+    bool clip_weights;           /* a layer's scale by least squared error, not by its largest weight */
     const char *const *excluded; /* nodes by name or operators, which stay float */
     size_t excluded_count;
 };
@@ -28,19 +28,19 @@ struct scheme_options {
 /* A layer with constant weights in integers: Conv, ConvTranspose, Gemm, MatMul. */
 struct scheme_layer {
     struct onnx_node *node;
-    struct onnx_node *add; /* behind a MatMul: the Add of a constant vector, which is its bias; else NULL */
+    struct onnx_node *add;             /* behind a MatMul: the Add of a constant vector, which is its bias; else NULL */
     const struct onnx_tensor *weights; /* as they stand in the graph, float */
-    size_t x;         /* the value that it reads */
-    size_t out;       /* the value that comes out of it, before a Relu */
-    int axis;         /* of the weights, along the outputs */
-    uint32_t outputs; /* channels that come out: as many as `bias` has */
-    uint32_t scale_count; /* dims[axis], or 1 */
-    float factor;     /* alpha of a Gemm: the values stand for weights times factor */
+    size_t x;                          /* the value that it reads */
+    size_t out;                        /* the value that comes out of it, before a Relu */
+    int axis;                          /* of the weights, along the outputs */
+    uint32_t outputs;                  /* channels that come out: as many as `bias` has */
+    uint32_t scale_count;              /* dims[axis], or 1 */
+    float factor;                      /* alpha of a Gemm: the values stand for weights times factor */
     float *scales;
-    int8_t *values;   /* in the order of the weights' constant, without zero point */
-    float *bias;      /* [outputs], float; zeros where the layer had none */
-    bool has_bias;    /* false: left out as long as `bias` is all zeros */
-    int most;         /* values lie in -most..most */
+    int8_t *values; /* in the order of the weights' constant, without zero point */
+    float *bias;    /* [outputs], float; zeros where the layer had none */
+    bool has_bias;  /* false: left out as long as `bias` is all zeros */
+    int most;       /* values lie in -most..most */
 };
 
 enum scheme_role {
@@ -59,13 +59,13 @@ struct scheme_node {
 };
 
 struct scheme_value {
-    bool quantized;  /* bytes: a pair stands behind it */
-    size_t group;    /* the first of the values that have one scale with it; itself where it is alone */
-    bool watched;    /* what it takes on decides about its group's range */
-    bool fixed;      /* its range is low..high, whatever it took on */
-    float low, high; /* of a value that scheme_set_scale() gets, too */
+    bool quantized;       /* bytes: a pair stands behind it */
+    size_t group;         /* the first of the values that have one scale with it; itself where it is alone */
+    bool watched;         /* what it takes on decides about its group's range */
+    bool fixed;           /* its range is low..high, whatever it took on */
+    float low, high;      /* of a value that scheme_set_scale() gets, too */
     float floor, ceiling; /* all numbers below, and all above, are alike to those that read it */
-    float scale;     /* of every quantized value, after scheme_set_ranges() */
+    float scale;          /* of every quantized value, after scheme_set_ranges() */
     int32_t zero;
 };
 

@@ -40,8 +40,7 @@ static bool moments_open(struct moments *m, const struct scheme_layer *layer, in
     m->layer = layer;
     pthread_mutex_init(&m->lock, NULL);
     m->known = patch_of(layer, &m->patch);
-    if (!m->known)
-        return true;
+    if (!m->known) return true;
     m->second = m->patch.length <= second_most;
     size_t all = (size_t)(m->patch.groups * m->patch.length), some = m->second ? all : 0, square = some * (size_t)m->patch.length;
     m->first_u = zeroed(all, sizeof(double), &good);
@@ -57,8 +56,7 @@ void moments_free(struct moments *moments, size_t count) {
     for (size_t i = 0; moments && i < count; i++) {
         struct moments *m = &moments[i];
         double *all[] = {m->first_u, m->first_b, m->some_b, m->some_e, m->second_bb, m->second_eb};
-        for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-            free(all[k]);
+        for (size_t k = 0; k < sizeof all / sizeof *all; k++) free(all[k]);
         pthread_mutex_destroy(&m->lock);
     }
     free(moments);
@@ -81,8 +79,7 @@ static void split(const struct scheme *scheme, const struct scheme_value *v, con
         u[i] = between(x[i] / v->scale, least - MOST_BEYOND, most + MOST_BEYOND);
         b[i] = between(nearest(u[i]), least, most);
     }
-    for (size_t i = 0; e && i < count; i++)
-        e[i] = between(nearest((u[i] - b[i]) * MOMENTS_STEPS), -MOST_STEPS, MOST_STEPS);
+    for (size_t i = 0; e && i < count; i++) e[i] = between(nearest((u[i] - b[i]) * MOMENTS_STEPS), -MOST_STEPS, MOST_STEPS);
 }
 
 /* The part of the output's rows (or columns) at which window element `tap` lies within the picture. */
@@ -105,8 +102,7 @@ static double sum_at(const struct patch *p, const float *x, int64_t group, int64
         const float *plane = x + image * p->image_step + (group * p->channels + k / window) * p->channel_step;
         for (int64_t y = y0; y < y1; y++) {
             const float *row = plane + (y * p->stride_h + down) * p->row_step + along * p->column_step;
-            for (int64_t i = x0; i < x1; i++)
-                sum += (double)row[i * p->stride_w * p->column_step];
+            for (int64_t i = x0; i < x1; i++) sum += (double)row[i * p->stride_w * p->column_step];
         }
     }
     return sum;
@@ -138,8 +134,7 @@ struct room {
 static float *room_open(struct room *room, int64_t length) {
     size_t patch = (size_t)length * BLOCK, rows = packed_rows_floats(length, BLOCK), panels = packed_panels_floats(BLOCK, length);
     float *all = malloc((2 * patch + rows + panels) * sizeof *all);
-    if (all)
-        *room = (struct room){all, all + patch, all + 2 * patch, all + 2 * patch + rows};
+    if (all) *room = (struct room){all, all + patch, all + 2 * patch, all + 2 * patch + rows};
     return all;
 }
 
@@ -157,8 +152,7 @@ static void add_products(const struct room *room, const float *a, int64_t length
                          column_count, start);
             pthread_mutex_lock(lock);
             for (int r = 0; r < row_count; r++)
-                for (int c = 0; c < column_count; c++)
-                    to[(j + r) * length + k + c] += (double)tile[r * TILE_COLUMNS + c];
+                for (int c = 0; c < column_count; c++) to[(j + r) * length + k + c] += (double)tile[r * TILE_COLUMNS + c];
             pthread_mutex_unlock(lock);
         }
     }
@@ -166,8 +160,7 @@ static void add_products(const struct room *room, const float *a, int64_t length
 
 static void add_sums(const float *from, int64_t length, int count, double *to) {
     for (int64_t k = 0; k < length; k++)
-        for (int i = 0; i < count; i++)
-            to[k] += (double)from[k * BLOCK + i];
+        for (int i = 0; i < count; i++) to[k] += (double)from[k * BLOCK + i];
 }
 
 static void add_block(struct moments *m, const float *b, const float *e, const int64_t *positions, int count, const struct room *room) {
@@ -233,8 +226,7 @@ static void watch(void *context, unsigned worker, size_t sample, const struct on
     (void)worker;
     for (size_t i = 0; i < c->wish->count; i++) {
         struct moments *m = &c->moments[i];
-        if (m->known && m->layer->node->inputs[0] == value && !add_sample(c, m, sample, data, count))
-            atomic_store(&c->no_memory, true);
+        if (m->known && m->layer->node->inputs[0] == value && !add_sample(c, m, sample, data, count)) atomic_store(&c->no_memory, true);
     }
 }
 
@@ -248,13 +240,10 @@ struct moments *moments_collect(const struct moments_wish *wish, struct failure 
         good = moments_open(&moments[i], layer, wish->second_most) && good;
         bytes += moments_bytes(layer, wish->second_most);
     }
-    if (!good)
-        failure_memory(failure, bytes);
+    if (!good) failure_memory(failure, bytes);
     good = good && over_data(wish->executor, wish->data, wish->threads, "samples, what layers read", watch, NULL, &c, failure);
-    if (good && atomic_load(&c.no_memory))
-        good = failure_memory(failure, sizeof(double));
-    if (good)
-        return moments;
+    if (good && atomic_load(&c.no_memory)) good = failure_memory(failure, sizeof(double));
+    if (good) return moments;
     moments_free(moments, wish->count);
     return NULL;
 }

@@ -18,15 +18,15 @@
 struct moments {
     const struct scheme_layer *layer;
     struct patch patch;
-    bool known;         /* false: the layer is of a kind without patches, and nothing else here is set */
-    double count;       /* patches that first_* are sums over, by group */
-    double *first_u;    /* [groups][length]: sums of u, in units of 1 / MOMENTS_FINE */
-    double *first_b;    /* the same of b */
-    bool second;         /* false: nothing of what follows is kept */
-    double second_count; /* patches that second_* and some_* are sums over: every so many positions, the same ones each time */
-    double *some_b, *some_e;     /* [groups][length]: sums of b, and of e = u - b in units of 1 / MOMENTS_STEPS */
-    double *second_bb;  /* [groups][length][length]: sums of b[j] * b[k] */
-    double *second_eb;  /* sums of e[j] * b[k] */
+    bool known;              /* false: the layer is of a kind without patches, and nothing else here is set */
+    double count;            /* patches that first_* are sums over, by group */
+    double *first_u;         /* [groups][length]: sums of u, in units of 1 / MOMENTS_FINE */
+    double *first_b;         /* the same of b */
+    bool second;             /* false: nothing of what follows is kept */
+    double second_count;     /* patches that second_* and some_* are sums over: every so many positions, the same ones each time */
+    double *some_b, *some_e; /* [groups][length]: sums of b, and of e = u - b in units of 1 / MOMENTS_STEPS */
+    double *second_bb;       /* [groups][length][length]: sums of b[j] * b[k] */
+    double *second_eb;       /* sums of e[j] * b[k] */
     pthread_mutex_t lock;
 };
 

@@ -7,8 +7,7 @@ static bool conv_patch(const struct scheme_layer *layer, struct patch *p) {
     const struct onnx_shape *x = &layer->node->inputs[0]->shape, *w = &layer->weights->shape;
     struct onnx_window window;
     const char *why;
-    if (x->rank < 3 || x->rank > 4 || !onnx_window(layer->node, x, w->dims + 2, &window, &why))
-        return false;
+    if (x->rank < 3 || x->rank > 4 || !onnx_window(layer->node, x, w->dims + 2, &window, &why)) return false;
     int last = window.rank - 1;
     bool flat = window.rank == 1;
     p->images = x->dims[0];
@@ -41,8 +40,7 @@ static bool conv_patch(const struct scheme_layer *layer, struct patch *p) {
 /* Rows of the input are the columns of a picture one row high. */
 static bool product_patch(const struct scheme_layer *layer, struct patch *p) {
     const struct onnx_shape *x = &layer->node->inputs[0]->shape, *w = &layer->weights->shape;
-    if (w->rank != 2 || x->rank < 1 || onnx_attribute_int(layer->node, "transA", 0))
-        return false;
+    if (w->rank != 2 || x->rank < 1 || onnx_attribute_int(layer->node, "transA", 0)) return false;
     p->images = p->groups = p->kernel_h = p->kernel_w = p->stride_h = p->stride_w = p->dilation_h = p->dilation_w = 1;
     p->in_h = p->out_h = 1;
     p->length = p->channels = w->dims[1 - layer->axis];
@@ -88,8 +86,7 @@ static void gather_element(const struct patch *p, const float *x, const struct c
 
 void patch_gather(const struct patch *p, const float *x, int64_t group, const int64_t *positions, int count, float *to, int stride) {
     struct corner corners[PATCH_BLOCK];
-    for (int i = 0; i < count; i++)
-        corners[i] = corner_of(p, group, positions[i]);
+    for (int i = 0; i < count; i++) corners[i] = corner_of(p, group, positions[i]);
     for (int64_t c = 0; c < p->channels; c++)
         for (int64_t y = 0; y < p->kernel_h; y++)
             for (int64_t k = 0; k < p->kernel_w; k++, to += stride)

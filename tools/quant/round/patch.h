@@ -12,9 +12,9 @@ struct patch {
     int64_t images, groups, channels; /* channels of one group */
     int64_t in_h, in_w, out_h, out_w; /* rows of a product are columns of a picture: in_h is 1 then, and out_w is in_w */
     int64_t kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, pad_top, pad_left;
-    int64_t length;         /* of a patch: channels * kernel_h * kernel_w, in this order */
-    int64_t rows;           /* outputs of one group */
-    int64_t positions;      /* of the window, over all images */
+    int64_t length;                                          /* of a patch: channels * kernel_h * kernel_w, in this order */
+    int64_t rows;                                            /* outputs of one group */
+    int64_t positions;                                       /* of the window, over all images */
     int64_t channel_step, column_step, row_step, image_step; /* of the input, in elements */
     int64_t weight_row, weight_column, weight_group;         /* weight of row r, element k, group g: r * .. + k * .. + g * .. */
 };

@@ -4,10 +4,8 @@
 
 static bool refine_layer(const struct refine *refine, struct scheme_layer *layer, struct moments *m, struct pool *pool,
                          struct failure *failure) {
-    if (!m->known || !(m->count > 0))
-        return true;
-    if (m->second_count > 0 && !refine_weights(layer, m, pool, failure))
-        return false;
+    if (!m->known || !(m->count > 0)) return true;
+    if (m->second_count > 0 && !refine_weights(layer, m, pool, failure)) return false;
     return refine->keep_biases || refine_biases(refine->scheme, layer, m, failure);
 }
 
@@ -17,16 +15,14 @@ static size_t some_layers(const struct refine *refine, size_t first) {
     size_t count = 0;
     for (size_t bytes = 0; first + count < scheme->layer_count; count++) {
         bytes += moments_bytes(&scheme->layers[first + count], refine->round_most);
-        if (count && bytes > refine->most_bytes)
-            break;
+        if (count && bytes > refine->most_bytes) break;
     }
     return count;
 }
 
 bool refine_layers(const struct refine *refine, struct failure *failure) {
     struct scheme *scheme = refine->scheme;
-    if (!refine->round_most && refine->keep_biases)
-        return true;
+    if (!refine->round_most && refine->keep_biases) return true;
     struct pool *pool = pool_open(refine->threads, failure);
     bool good = pool != NULL;
     for (size_t first = 0, count; good && first < scheme->layer_count; first += count) {
@@ -34,8 +30,7 @@ bool refine_layers(const struct refine *refine, struct failure *failure) {
         const struct moments_wish wish = {scheme, refine->executor, refine->data, refine->threads, first, count, refine->round_most};
         struct moments *moments = moments_collect(&wish, failure);
         good = moments != NULL;
-        for (size_t i = 0; good && i < count; i++)
-            good = refine_layer(refine, &scheme->layers[first + i], &moments[i], pool, failure);
+        for (size_t i = 0; good && i < count; i++) good = refine_layer(refine, &scheme->layers[first + i], &moments[i], pool, failure);
         moments_free(moments, count);
     }
     pool_close(pool);

@@ -21,8 +21,7 @@ static double missing(const struct moments *m, const float *exact, int64_t group
 
 bool refine_biases(const struct scheme *scheme, struct scheme_layer *layer, const struct moments *m, struct failure *failure) {
     float *exact = malloc(layer->weights->count * sizeof *exact);
-    if (!exact)
-        return failure_memory(failure, layer->weights->count * sizeof *exact);
+    if (!exact) return failure_memory(failure, layer->weights->count * sizeof *exact);
     scheme_exact_weights(layer, exact);
     for (int64_t o = 0; o < m->patch.groups * m->patch.rows; o++) {
         double more = missing(m, exact, o / m->patch.rows, o % m->patch.rows);

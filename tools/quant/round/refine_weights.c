@@ -34,8 +34,8 @@ static void make_covariances(struct moments *m) {
         for (int64_t j = 0; j < n; j++) {
             for (int64_t k = 0; k < n; k++) {
                 c[j * n + k] = c[j * n + k] / m->second_count - b[j] / m->second_count * (b[k] / m->second_count);
-                d[j * n + k] = (d[j * n + k] / m->second_count - e[j] / m->second_count * (b[k] / m->second_count)) / MOMENTS_STEPS +
-                               c[j * n + k];
+                d[j * n + k] =
+                    (d[j * n + k] / m->second_count - e[j] / m->second_count * (b[k] / m->second_count)) / MOMENTS_STEPS + c[j * n + k];
             }
             trace += c[j * n + j];
         }
@@ -52,8 +52,7 @@ static void find_slope(const struct rounding *r, const double *w, const double *
     int64_t n = r->m->patch.length;
     memset(slope, 0, (size_t)n * sizeof *slope);
     for (int64_t j = 0; j < n; j++)
-        for (int64_t k = 0; k < n; k++)
-            slope[k] += q[j] * r->c[j * n + k] - w[j] * r->d[j * n + k];
+        for (int64_t k = 0; k < n; k++) slope[k] += q[j] * r->c[j * n + k] - w[j] * r->d[j * n + k];
 }
 
 /* Each weight in turn takes the integer that is best while the others stay. How many changed. */
@@ -62,15 +61,12 @@ static int sweep(const struct rounding *r, double *q, double *slope) {
     int changed = 0;
     for (int64_t k = 0; k < n; k++) {
         double curve = r->c[k * n + k];
-        if (!(curve > 0))
-            continue;
+        if (!(curve > 0)) continue;
         double best = rint(q[k] - slope[k] / curve), change;
         best = fmax(fmin(best, r->most), -r->most);
         change = best - q[k];
-        if (change == 0)
-            continue;
-        for (int64_t j = 0; j < n; j++)
-            slope[j] += change * r->c[k * n + j];
+        if (change == 0) continue;
+        for (int64_t j = 0; j < n; j++) slope[j] += change * r->c[k * n + j];
         q[k] = best;
         changed++;
     }
@@ -91,10 +87,8 @@ static void round_row(struct rounding *r, int64_t group, int64_t row) {
         q[k] = r->values[first + k * p->weight_column];
     }
     find_slope(r, w, q, slope);
-    for (int i = 0; i < SWEEPS && sweep(r, q, slope); i++)
-        continue;
-    for (int64_t k = 0; k < n; k++)
-        r->values[first + k * p->weight_column] = (int8_t)q[k];
+    for (int i = 0; i < SWEEPS && sweep(r, q, slope); i++) continue;
+    for (int64_t k = 0; k < n; k++) r->values[first + k * p->weight_column] = (int8_t)q[k];
     free(w);
 }
 
@@ -111,8 +105,7 @@ static void round_task(void *context, uint32_t row) {
 bool refine_weights(struct scheme_layer *layer, struct moments *m, struct pool *pool, struct failure *failure) {
     struct rounding r = {.m = m, .values = layer->values, .most = layer->most};
     float *exact = malloc(layer->weights->count * sizeof *exact);
-    if (!exact)
-        return failure_memory(failure, layer->weights->count * sizeof *exact);
+    if (!exact) return failure_memory(failure, layer->weights->count * sizeof *exact);
     scheme_exact_weights(layer, exact);
     make_covariances(m);
     r.exact = exact;
@@ -121,10 +114,8 @@ bool refine_weights(struct scheme_layer *layer, struct moments *m, struct pool *
         struct task task = {&r, g};
         r.c = m->second_bb + g * square;
         r.d = m->second_eb + g * square;
-        if (m->patch.rows > 1)
-            pool_run(pool, (uint32_t)m->patch.rows, round_task, &task);
-        else
-            round_row(&r, g, 0);
+        if (m->patch.rows > 1) pool_run(pool, (uint32_t)m->patch.rows, round_task, &task);
+        else round_row(&r, g, 0);
     }
     free(exact);
     return !atomic_load(&r.no_memory) || failure_memory(failure, (size_t)m->patch.length * 3 * sizeof(double));

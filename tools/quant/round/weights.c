@@ -12,8 +12,7 @@
 
 uint32_t scheme_weight_channel(const struct scheme_layer *layer, size_t i) {
     size_t inner = 1;
-    for (int d = layer->axis + 1; d < layer->weights->shape.rank; d++)
-        inner *= (size_t)layer->weights->shape.dims[d];
+    for (int d = layer->axis + 1; d < layer->weights->shape.rank; d++) inner *= (size_t)layer->weights->shape.dims[d];
     return (uint32_t)(i / inner % (size_t)layer->weights->shape.dims[layer->axis]);
 }
 
@@ -23,8 +22,7 @@ static float scale_of(const struct scheme_layer *layer, size_t i) {
 
 void scheme_exact_weights(const struct scheme_layer *layer, float *out) {
     const float *w = layer->weights->data;
-    for (size_t i = 0; i < layer->weights->count; i++)
-        out[i] = w[i] * layer->factor / scale_of(layer, i);
+    for (size_t i = 0; i < layer->weights->count; i++) out[i] = w[i] * layer->factor / scale_of(layer, i);
 }
 
 /* Where the outputs lie in the weights, how many come out, what a Gemm multiplies by. */
@@ -40,13 +38,11 @@ static void read_shape(struct scheme_layer *layer) {
 static void read_bias(struct onnx_graph *graph, struct scheme_layer *layer) {
     bool gemm = !strcmp(layer->node->op, "Gemm");
     const struct onnx_tensor *bias = strcmp(layer->node->op, "MatMul") ? onnx_input_constant(layer->node, 2) : NULL;
-    if (layer->add)
-        bias = onnx_input_constant(layer->add, onnx_input_constant(layer->add, 0) ? 0 : 1);
+    if (layer->add) bias = onnx_input_constant(layer->add, onnx_input_constant(layer->add, 0) ? 0 : 1);
     float beta = gemm ? onnx_attribute_float(layer->node, "beta", 1) : 1;
     layer->bias = onnx_alloc(graph, layer->outputs * sizeof *layer->bias);
     layer->has_bias = bias != NULL;
-    for (uint32_t o = 0; bias && o < layer->outputs; o++)
-        layer->bias[o] = (float)onnx_number(bias, bias->count > 1 ? o : 0) * beta;
+    for (uint32_t o = 0; bias && o < layer->outputs; o++) layer->bias[o] = (float)onnx_number(bias, bias->count > 1 ? o : 0) * beta;
 }
 
 /* sums[s] += the squared errors of the weights in scale s, each scales[s] * percent / 100. */
@@ -55,8 +51,7 @@ static void add_squared_errors(const struct scheme_layer *layer, int percent, do
     for (size_t i = 0; i < layer->weights->count; i++) {
         size_t s = layer->scale_count > 1 ? scheme_weight_channel(layer, i) : 0;
         float scale = layer->scales[s] * (float)percent / 100, real = w[i] * layer->factor;
-        if (!(scale > 0))
-            continue;
+        if (!(scale > 0)) continue;
         float q = fmaxf(fminf(rintf(real / scale), (float)layer->most), (float)-layer->most);
         double error = (double)real - (double)q * (double)scale;
         sums[s] += error * error;
@@ -71,14 +66,12 @@ static void clip_scales(struct onnx_graph *graph, struct scheme_layer *layer) {
         memset(tried, 0, layer->scale_count * sizeof *tried);
         add_squared_errors(layer, percent, tried);
         for (uint32_t s = 0; s < layer->scale_count; s++) {
-            if (percent < 100 && tried[s] >= least[s])
-                continue;
+            if (percent < 100 && tried[s] >= least[s]) continue;
             least[s] = tried[s];
             best[s] = percent;
         }
     }
-    for (uint32_t s = 0; s < layer->scale_count; s++)
-        layer->scales[s] = layer->scales[s] * (float)best[s] / 100;
+    for (uint32_t s = 0; s < layer->scale_count; s++) layer->scales[s] = layer->scales[s] * (float)best[s] / 100;
 }
 
 /* The largest weight is the largest integer. Dead channels get the layer's largest scale, so that nothing is divided by zero. */
@@ -91,13 +84,10 @@ static void choose_scales(struct onnx_graph *graph, struct scheme_layer *layer, 
         float *scale = &layer->scales[layer->scale_count > 1 ? scheme_weight_channel(layer, i) : 0];
         *scale = fmaxf(*scale, fabsf(w[i] * layer->factor) / (float)layer->most);
     }
-    if (options->clip_weights)
-        clip_scales(graph, layer);
+    if (options->clip_weights) clip_scales(graph, layer);
     float largest = 0;
-    for (uint32_t c = 0; c < layer->scale_count; c++)
-        largest = fmaxf(largest, layer->scales[c]);
-    if (!(largest > 0x1p-60f))
-        largest = 1;
+    for (uint32_t c = 0; c < layer->scale_count; c++) largest = fmaxf(largest, layer->scales[c]);
+    if (!(largest > 0x1p-60f)) largest = 1;
     for (uint32_t c = 0; c < layer->scale_count; c++) {
         layer->scales[c] = layer->scales[c] > 0 ? fmaxf(layer->scales[c], largest / MOST_SCALES_APART) : largest;
     }
@@ -106,8 +96,7 @@ static void choose_scales(struct onnx_graph *graph, struct scheme_layer *layer, 
 void scheme_fit_scales(struct scheme_layer *layer, float x_scale) {
     for (uint32_t o = 0; o < layer->outputs; o++) {
         float *scale = &layer->scales[o % layer->scale_count];
-        while (fabsf(layer->bias[o]) > MOST_BIAS * x_scale * *scale && *scale < 0x1p100f)
-            *scale *= 2;
+        while (fabsf(layer->bias[o]) > MOST_BIAS * x_scale * *scale && *scale < 0x1p100f) *scale *= 2;
     }
 }
 

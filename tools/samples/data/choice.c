@@ -16,8 +16,7 @@ struct turn {
 
 static int earlier(const void *a, const void *b) {
     const struct turn *x = a, *y = b;
-    if (x->rank != y->rank)
-        return x->rank < y->rank ? -1 : 1;
+    if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
     return x->class_place < y->class_place ? -1 : 1;
 }
 
@@ -34,8 +33,7 @@ static void rank(struct turn *turns, size_t total, const uint32_t *classes, size
     size_t places = 0;
     for (size_t i = 0; i < total; i++) {
         uint32_t class = classes ? classes[turns[i].sample] : 0;
-        if (!seen[class])
-            place[class] = places++;
+        if (!seen[class]) place[class] = places++;
         turns[i].rank = seen[class]++;
         turns[i].class_place = place[class];
     }
@@ -43,8 +41,7 @@ static void rank(struct turn *turns, size_t total, const uint32_t *classes, size
 
 size_t *choice_of(const uint32_t *classes, size_t total, size_t count, uint64_t seed) {
     size_t class_count = 1;
-    for (size_t i = 0; classes && i < total; i++)
-        class_count = classes[i] >= class_count ? (size_t)classes[i] + 1 : class_count;
+    for (size_t i = 0; classes && i < total; i++) class_count = classes[i] >= class_count ? (size_t)classes[i] + 1 : class_count;
     count = count < total ? count : total;
     struct turn *turns = calloc(total + 1, sizeof *turns);
     size_t *seen = calloc(class_count, 2 * sizeof *seen), *chosen = calloc(count + 1, sizeof *chosen);
@@ -52,8 +49,7 @@ size_t *choice_of(const uint32_t *classes, size_t total, size_t count, uint64_t 
         shuffle(turns, total, seed);
         rank(turns, total, classes, seen, seen + class_count);
         qsort(turns, total, sizeof *turns, earlier);
-        for (size_t i = 0; i < count; i++)
-            chosen[i] = turns[i].sample;
+        for (size_t i = 0; i < count; i++) chosen[i] = turns[i].sample;
     } else {
         free(chosen);
         chosen = NULL;

@@ -46,30 +46,24 @@ static bool add_folder(struct quant_data *data, const char *path, size_t input, 
     struct folder_files files = {0};
     size_t arrays = 0;
     bool good = folder_walk(path, is_any, &files, failure);
-    for (size_t i = 0; i < files.count; i++)
-        arrays += is_array(files.list[i].path);
-    if (good && !files.count)
-        good = nothing_there(path, failure);
+    for (size_t i = 0; i < files.count; i++) arrays += is_array(files.list[i].path);
+    if (good && !files.count) good = nothing_there(path, failure);
     else if (good && arrays && arrays < files.count)
         good = failure_set(failure, STATUS_INPUT,
                            "%s holds %zu .npy files and %zu others (%s ...): which? Name a folder that holds one kind", path, arrays,
                            files.count - arrays, is_array(files.list[0].path) ? files.list[files.count - 1].path : files.list[0].path);
-    else if (good && !arrays)
-        good = add_pictures(data, path, failure);
-    for (size_t i = 0; good && arrays && i < files.count; i++)
-        good = data_arrays_add(&data->arrays[input], files.list[i].path, failure);
+    else if (good && !arrays) good = add_pictures(data, path, failure);
+    for (size_t i = 0; good && arrays && i < files.count; i++) good = data_arrays_add(&data->arrays[input], files.list[i].path, failure);
     data->has_arrays = data->has_arrays || arrays;
     folder_free(&files);
     return good;
 }
 
 static bool add_path(struct quant_data *data, const char *path, size_t input, struct failure *failure) {
-    if (folder_is(path))
-        return add_folder(data, path, input, failure);
+    if (folder_is(path)) return add_folder(data, path, input, failure);
     if (folder_ends(path, ".npz"))
         return failure_set(failure, STATUS_INPUT, "%s is an archive of arrays: save each alone, with numpy.save()", path);
-    if (!is_array(path))
-        return add_pictures(data, path, failure);
+    if (!is_array(path)) return add_pictures(data, path, failure);
     data->has_arrays = true;
     return data_arrays_add(&data->arrays[input], path, failure);
 }
@@ -114,8 +108,7 @@ static bool count_arrays(struct quant_data *data, struct failure *failure) {
 
 static bool fill(struct quant_data *data, const struct quant_data_wish *wish, struct failure *failure) {
     bool good = wish->path_count || failure_set(failure, STATUS_CALL, "no data is named");
-    for (size_t i = 0; good && !wish->classes && i < wish->path_count; i++)
-        good = add_text(data, wish->paths[i], failure);
+    for (size_t i = 0; good && !wish->classes && i < wish->path_count; i++) good = add_text(data, wish->paths[i], failure);
     if (good && wish->classes) {
         data->has_pictures = true;
         good = (wish->path_count == 1 ||
@@ -124,8 +117,7 @@ static bool fill(struct quant_data *data, const struct quant_data_wish *wish, st
     }
     if (good && data->has_pictures && data->has_arrays)
         good = failure_set(failure, STATUS_CALL, "pictures and arrays are both given; a network is measured on one or the other");
-    if (!good || data->has_arrays)
-        return good && count_arrays(data, failure);
+    if (!good || data->has_arrays) return good && count_arrays(data, failure);
     data->total = data->pictures.dataset.count;
     return data_pictures_fit(&data->pictures, data->graph->inputs[0], wish->rule, failure);
 }
@@ -135,13 +127,10 @@ static bool choose(struct quant_data *data, const struct quant_data_wish *wish, 
     if (wish->count > data->total && wish->count != wish->usual)
         message_notice("%s%s: %zu sample%s, fewer than the %zu asked for: all are taken", wish->paths[0],
                        wish->path_count > 1 ? " ..." : "", data->total, data->total == 1 ? "" : "s", wish->count);
-    if (!wish->count || wish->count >= data->total)
-        return true;
+    if (!wish->count || wish->count >= data->total) return true;
     uint32_t *classes = data->has_pictures ? calloc(data->total, sizeof *classes) : NULL;
-    if (data->has_pictures && !classes)
-        return failure_memory(failure, data->total * sizeof *classes);
-    for (size_t i = 0; classes && i < data->total; i++)
-        classes[i] = data->pictures.dataset.items[i].class;
+    if (data->has_pictures && !classes) return failure_memory(failure, data->total * sizeof *classes);
+    for (size_t i = 0; classes && i < data->total; i++) classes[i] = data->pictures.dataset.items[i].class;
     data->count = wish->count;
     data->chosen = choice_of(classes, data->total, wish->count, wish->seed);
     free(classes);
@@ -156,19 +145,15 @@ struct quant_data *quant_data_open(const struct quant_data_wish *wish, const str
         return NULL;
     }
     data->graph = graph;
-    for (size_t i = 0; i < graph->input_count; i++)
-        data->arrays[i].input = graph->inputs[i];
-    if (fill(data, wish, failure) && choose(data, wish, failure))
-        return data;
+    for (size_t i = 0; i < graph->input_count; i++) data->arrays[i].input = graph->inputs[i];
+    if (fill(data, wish, failure) && choose(data, wish, failure)) return data;
     quant_data_close(data);
     return NULL;
 }
 
 void quant_data_close(struct quant_data *data) {
-    if (!data)
-        return;
-    for (size_t i = 0; i < data->graph->input_count; i++)
-        data_arrays_close(&data->arrays[i]);
+    if (!data) return;
+    for (size_t i = 0; i < data->graph->input_count; i++) data_arrays_close(&data->arrays[i]);
     data_pictures_close(&data->pictures);
     free(data->arrays);
     free(data->chosen);
@@ -177,18 +162,14 @@ void quant_data_close(struct quant_data *data) {
 
 bool quant_data_reads(const struct quant_data *data, const char *path) {
     const struct dataset *pictures = &data->pictures.dataset;
-    if (!path || access(path, F_OK))
-        return false;
+    if (!path || access(path, F_OK)) return false;
     for (size_t i = 0; i < pictures->count; i++)
-        if (file_same(path, pictures->items[i].path))
-            return true;
+        if (file_same(path, pictures->items[i].path)) return true;
     for (size_t i = 0; i < pictures->file_count; i++)
-        if (file_same(path, pictures->files[i]))
-            return true;
+        if (file_same(path, pictures->files[i])) return true;
     for (size_t i = 0; i < data->graph->input_count; i++)
         for (size_t k = 0; k < data->arrays[i].count; k++)
-            if (file_same(path, data->arrays[i].list[k].path))
-                return true;
+            if (file_same(path, data->arrays[i].list[k].path)) return true;
     return false;
 }
 
@@ -197,15 +178,12 @@ size_t quant_data_count(const struct quant_data *data) {
 }
 
 void quant_data_json(const struct quant_data *data, struct json *json) {
-    if (!data->chosen)
-        return;
+    if (!data->chosen) return;
     char text[4200];
     json_open_array(json, "chosen");
     for (size_t i = 0; i < data->count; i++)
-        if (data->has_pictures)
-            json_text(json, NULL, dataset_name(&data->pictures.dataset, data->chosen[i], text, sizeof text));
-        else
-            json_integer(json, NULL, (int64_t)data->chosen[i]);
+        if (data->has_pictures) json_text(json, NULL, dataset_name(&data->pictures.dataset, data->chosen[i], text, sizeof text));
+        else json_integer(json, NULL, (int64_t)data->chosen[i]);
     json_close_array(json);
 }
 
@@ -223,10 +201,8 @@ size_t quant_data_elements(const struct quant_data *data, size_t input) {
 
 bool quant_data_load(const struct quant_data *data, size_t index, float *const *inputs, struct failure *failure) {
     size_t sample = data->chosen ? data->chosen[index] : index;
-    if (data->has_pictures)
-        return data_pictures_load(&data->pictures, sample, inputs[0], failure);
+    if (data->has_pictures) return data_pictures_load(&data->pictures, sample, inputs[0], failure);
     bool good = true;
-    for (size_t i = 0; good && i < data->graph->input_count; i++)
-        good = data_arrays_load(&data->arrays[i], sample, inputs[i], failure);
+    for (size_t i = 0; good && i < data->graph->input_count; i++) good = data_arrays_load(&data->arrays[i], sample, inputs[i], failure);
     return good;
 }

@@ -15,15 +15,13 @@ const char *data_describe(const struct onnx_value *value, char *text, size_t siz
     size_t at = (size_t)snprintf(text, size, "'%.100s', %s [", value->name, type_name(value->type));
     for (int i = 0; i < value->shape.rank && at < size; i++)
         at += (size_t)snprintf(text + at, size - at, "%s%lld", i ? ", " : "", (long long)value->shape.dims[i]);
-    if (at < size)
-        snprintf(text + at, size - at, "]");
+    if (at < size) snprintf(text + at, size - at, "]");
     return text;
 }
 
 static bool same_dims(const uint64_t *dims, const int64_t *wanted, int count) {
     for (int i = 0; i < count; i++)
-        if (dims[i] != (uint64_t)wanted[i])
-            return false;
+        if (dims[i] != (uint64_t)wanted[i]) return false;
     return true;
 }
 
@@ -31,27 +29,21 @@ static bool same_dims(const uint64_t *dims, const int64_t *wanted, int count) {
 static size_t count_samples(const struct npy *array, const struct onnx_shape *shape) {
     uint64_t first = array->rank ? array->dims[0] : 1;
     int rank = (int)array->rank;
-    if (onnx_elements(shape) < 1)
-        return 0;
-    if (rank == 0 && shape->rank == 0)
-        return 1;
+    if (onnx_elements(shape) < 1) return 0;
+    if (rank == 0 && shape->rank == 0) return 1;
     if (rank == shape->rank && first % (uint64_t)shape->dims[0] == 0 && same_dims(array->dims + 1, shape->dims + 1, rank - 1))
         return (size_t)(first / (uint64_t)shape->dims[0]);
-    if (rank == shape->rank + 1 && same_dims(array->dims + 1, shape->dims, shape->rank))
-        return (size_t)first;
+    if (rank == shape->rank + 1 && same_dims(array->dims + 1, shape->dims, shape->rank)) return (size_t)first;
     return rank + 1 == shape->rank && shape->dims[0] == 1 && same_dims(array->dims, shape->dims + 1, rank) ? 1 : 0;
 }
 
 /* What may have happened to an array of another shape. */
 static const char *shape_hint(const struct npy *array, const struct onnx_shape *shape) {
-    if (array->count == 0)
-        return "; it is empty";
-    if (array->rank != 4 || shape->rank != 4)
-        return "";
+    if (array->count == 0) return "; it is empty";
+    if (array->rank != 4 || shape->rank != 4) return "";
     const int64_t *d = shape->dims;
     const int64_t last[] = {d[2], d[3], d[1]}, first[] = {d[3], d[1], d[2]};
-    if (same_dims(array->dims + 1, last, 3))
-        return "; its channels lie last: transpose(0, 3, 1, 2)";
+    if (same_dims(array->dims + 1, last, 3)) return "; its channels lie last: transpose(0, 3, 1, 2)";
     return same_dims(array->dims + 1, first, 3) ? "; its channels lie first: transpose(0, 2, 3, 1)" : "";
 }
 
@@ -67,8 +59,7 @@ static bool type_fits(const struct npy *array, const struct onnx_value *input, s
     bool real = input->type == ONNX_FLOAT || input->type == ONNX_DOUBLE || input->type == ONNX_FLOAT16;
     bool bytes = array->type == NPY_UINT8 || array->type == NPY_INT8;
     bool floats = array->type == NPY_FLOAT32 || array->type == NPY_FLOAT64 || array->type == NPY_FLOAT16;
-    if (real ? !bytes : !floats)
-        return true;
+    if (real ? !bytes : !floats) return true;
     char wanted[256];
     return failure_set(failure, STATUS_INPUT, "it holds %s, and the network's input is %s: %s", npy_type_name(array->type),
                        data_describe(input, wanted, sizeof wanted),
@@ -78,16 +69,13 @@ static bool type_fits(const struct npy *array, const struct onnx_value *input, s
 
 bool data_arrays_add(struct data_arrays *arrays, const char *path, struct failure *failure) {
     struct data_array *list = realloc(arrays->list, (arrays->count + 1) * sizeof *list);
-    if (!list)
-        return failure_memory(failure, (arrays->count + 1) * sizeof *list);
+    if (!list) return failure_memory(failure, (arrays->count + 1) * sizeof *list);
     arrays->list = list;
     struct data_array *array = &list[arrays->count];
     *array = (struct data_array){.path = strdup(path), .first = arrays->samples};
-    if (!array->path)
-        return failure_memory(failure, strlen(path) + 1);
+    if (!array->path) return failure_memory(failure, strlen(path) + 1);
     arrays->count++;
-    if (!npy_open(path, &array->source, failure))
-        return false;
+    if (!npy_open(path, &array->source, failure)) return false;
     array->samples = count_samples(&array->source.array, &arrays->input->shape);
     arrays->samples += array->samples;
     bool good =
@@ -99,12 +87,10 @@ bool data_arrays_add(struct data_arrays *arrays, const char *path, struct failur
 static const char *place_of(const struct npy *array, size_t element, char *text, size_t size) {
     uint64_t index[NPY_RANK_MOST];
     size_t at = (size_t)snprintf(text, size, "[");
-    for (uint32_t i = array->rank; i-- > 0; element /= (size_t)array->dims[i])
-        index[i] = element % array->dims[i];
+    for (uint32_t i = array->rank; i-- > 0; element /= (size_t)array->dims[i]) index[i] = element % array->dims[i];
     for (uint32_t i = 0; i < array->rank && at < size; i++)
         at += (size_t)snprintf(text + at, size - at, "%s%llu", i ? ", " : "", (unsigned long long)index[i]);
-    if (at < size)
-        snprintf(text + at, size - at, "]");
+    if (at < size) snprintf(text + at, size - at, "]");
     return text;
 }
 
@@ -121,10 +107,8 @@ bool data_arrays_load(const struct data_arrays *arrays, size_t index, float *out
     size_t first = 0, end = arrays->count, elements = (size_t)onnx_elements(&arrays->input->shape);
     while (end - first > 1) {
         size_t middle = first + (end - first) / 2;
-        if (arrays->list[middle].first <= index)
-            first = middle;
-        else
-            end = middle;
+        if (arrays->list[middle].first <= index) first = middle;
+        else end = middle;
     }
     const struct data_array *array = &arrays->list[first];
     size_t start = (index - array->first) * elements;

@@ -15,8 +15,7 @@ struct pair {
 
 static bool pair_open(struct pair *p, const struct quant_data *data, struct failure *failure) {
     *p = (struct pair){.inputs = quant_data_inputs(data)};
-    for (size_t i = 0; i < p->inputs; i++)
-        p->elements += quant_data_elements(data, i);
+    for (size_t i = 0; i < p->inputs; i++) p->elements += quant_data_elements(data, i);
     p->first = calloc(p->elements + 1, sizeof *p->first);
     p->next = calloc(p->elements + 1, sizeof *p->next);
     p->places = calloc(p->inputs + 1, sizeof *p->places);
@@ -45,13 +44,11 @@ static bool is_constant(const float *numbers, size_t count) {
 /* Most data end this with their second sample. */
 static bool compare_all(const struct quant_data *data, struct pair *p, bool *alike, bool *constant, struct failure *failure) {
     size_t count = quant_data_count(data), bytes = p->elements * sizeof *p->first;
-    if (!load(p, data, 0, p->first, failure))
-        return false;
+    if (!load(p, data, 0, p->first, failure)) return false;
     *constant = is_constant(p->first, p->elements);
     *alike = count > 1;
     for (size_t i = 1; i < count && (*alike || *constant); i++) {
-        if (!load(p, data, i, p->next, failure))
-            return false;
+        if (!load(p, data, i, p->next, failure)) return false;
         *alike = *alike && !memcmp(p->first, p->next, bytes);
         *constant = *constant && is_constant(p->next, p->elements);
     }
@@ -64,12 +61,9 @@ bool quant_data_look(const struct quant_data *data, struct failure *failure) {
     size_t count = quant_data_count(data);
     bool good = pair_open(&p, data, failure) && compare_all(data, &p, &alike, &constant, failure);
     pair_close(&p);
-    if (!good)
-        return false;
-    if (constant)
-        message_notice("the data are constant: every sample is one number all over; ranges made from them fit no real input");
-    else if (alike)
-        message_notice("the data are %zu times the same sample: ranges made from it fit hardly any other input", count);
+    if (!good) return false;
+    if (constant) message_notice("the data are constant: every sample is one number all over; ranges made from them fit no real input");
+    else if (alike) message_notice("the data are %zu times the same sample: ranges made from it fit hardly any other input", count);
     if (count < FEW)
         message_notice("%zu sample%s: of other inputs one in %zu goes beyond what so few show, in each value alone; some hundred typical "
                        "ones are better, %d the least",

@@ -38,8 +38,7 @@ static bool make_view(struct morsel_view *view, const struct onnx_value *input, 
                                  .rank = (uint32_t)shape->rank,
                                  .scale = 1,
                                  .onnx_type = MORSEL_FLOAT32};
-    for (int i = 0; i < shape->rank; i++)
-        view->dims[i] = (uint32_t)shape->dims[i];
+    for (int i = 0; i < shape->rank; i++) view->dims[i] = (uint32_t)shape->dims[i];
     return true;
 }
 
@@ -63,8 +62,7 @@ bool data_pictures_fit(struct data_pictures *pictures, const struct onnx_value *
                        struct failure *failure) {
     if (!rule)
         return failure_set(failure, STATUS_CALL, "pictures need a rule that says what the network makes of them: --picture RULE.json");
-    if (!make_view(&pictures->view, input, failure) || !rule_fits(&pictures->view, input, rule, failure))
-        return false;
+    if (!make_view(&pictures->view, input, failure) || !rule_fits(&pictures->view, input, rule, failure)) return false;
     pictures->blob.rule = *rule;
     pictures->blob.header.picture.offset = (uint32_t)((const uint8_t *)&pictures->blob.rule - (const uint8_t *)&pictures->blob);
     pictures->blob.header.picture.count = 1;
@@ -84,19 +82,15 @@ static bool size_misfits(const struct data_pictures *pictures, const struct imag
 static bool normalize(const struct data_pictures *pictures, const struct image *image, float *out, struct failure *failure) {
     struct morsel_view view = pictures->view;
     size_t bytes = morsel_picture_bytes(&pictures->model, image->width, image->height);
-    if (!bytes)
-        return size_misfits(pictures, image, failure);
+    if (!bytes) return size_misfits(pictures, image, failure);
     void *scratch = malloc(bytes);
-    if (!scratch)
-        return failure_memory(failure, bytes);
+    if (!scratch) return failure_memory(failure, bytes);
     view.data = out;
     enum morsel_error error =
         morsel_picture(&pictures->model, image->rgb, image->width, image->height, (size_t)image->width * 3, scratch, bytes, &view, 0);
     free(scratch);
-    if (error == MORSEL_ERR_PICTURE)
-        return size_misfits(pictures, image, failure);
-    if (error)
-        return failure_set(failure, STATUS_INPUT, "%s", morsel_error_text(error));
+    if (error == MORSEL_ERR_PICTURE) return size_misfits(pictures, image, failure);
+    if (error) return failure_set(failure, STATUS_INPUT, "%s", morsel_error_text(error));
     for (size_t i = 0; i < view.bytes / sizeof *out; i++)
         if (!isfinite(out[i]))
             return failure_set(failure, STATUS_INPUT,
@@ -107,8 +101,7 @@ static bool normalize(const struct data_pictures *pictures, const struct image *
 bool data_pictures_load(const struct data_pictures *pictures, size_t index, float *out, struct failure *failure) {
     const struct dataset_item *item = &pictures->dataset.items[index];
     struct image image;
-    if (!dataset_image(&pictures->dataset, index, &image, failure))
-        return false;
+    if (!dataset_image(&pictures->dataset, index, &image, failure)) return false;
     bool good = normalize(pictures, &image, out, failure) || failure_prefix(failure, item->path ? item->path : item->binary);
     image_free(&image);
     return good;

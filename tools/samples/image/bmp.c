@@ -26,23 +26,18 @@ static bool wrong(struct failure *failure, const char *what) {
 }
 
 static bool read_palette(struct bmp *bmp, size_t at, uint32_t used, struct failure *failure) {
-    if (bmp->bits > 8)
-        return true;
+    if (bmp->bits > 8) return true;
     bmp->palette_count = used && used < 1u << bmp->bits ? used : 1u << bmp->bits;
     bmp->palette = bmp->bytes + at;
-    if (bmp->palette_count * bmp->palette_step > bmp->size - at)
-        return wrong(failure, "it ends within its palette");
+    if (bmp->palette_count * bmp->palette_step > bmp->size - at) return wrong(failure, "it ends within its palette");
     return true;
 }
 
 /* The channels' masks of 16 and 32 bits: the usual ones, or those in the file. */
 static bool read_masks(struct bmp *bmp, uint32_t compression, struct failure *failure) {
-    for (int c = 0; c < 3; c++)
-        bmp->mask[c] = bmp->bits == 16 ? 0x7C00u >> 5 * c : 0xFF0000u >> 8 * c;
-    if (compression != 3)
-        return true;
-    if (bmp->size < 66 || (bmp->bits != 16 && bmp->bits != 32))
-        return wrong(failure, "its channel masks are missing");
+    for (int c = 0; c < 3; c++) bmp->mask[c] = bmp->bits == 16 ? 0x7C00u >> 5 * c : 0xFF0000u >> 8 * c;
+    if (compression != 3) return true;
+    if (bmp->size < 66 || (bmp->bits != 16 && bmp->bits != 32)) return wrong(failure, "its channel masks are missing");
     for (int c = 0; c < 3; c++)
         bmp->mask[c] = get32(bmp->bytes + 54 + 4 * c); /* behind a 40-byte header, and in every longer one, they stand here */
     return true;
@@ -76,8 +71,7 @@ static bool read_old_header(struct bmp *bmp, struct image *image, struct failure
 
 /* The bits of `mask` in `value`, stretched to 0..255. */
 static uint8_t channel(uint32_t value, uint32_t mask) {
-    if (!mask)
-        return 0;
+    if (!mask) return 0;
     uint32_t bits = value & mask;
     while (!(mask & 1)) {
         mask >>= 1;
@@ -89,8 +83,7 @@ static uint8_t channel(uint32_t value, uint32_t mask) {
 static void put_index(const struct bmp *bmp, const uint8_t *row, uint32_t x, uint8_t *to) {
     uint32_t per_byte = 8 / bmp->bits, shift = 8 - bmp->bits - x % per_byte * bmp->bits;
     uint32_t index = row[x / per_byte] >> shift & ((1u << bmp->bits) - 1);
-    for (int c = 0; c < 3; c++)
-        to[c] = index < bmp->palette_count ? bmp->palette[index * bmp->palette_step + 2 - (uint32_t)c] : 0;
+    for (int c = 0; c < 3; c++) to[c] = index < bmp->palette_count ? bmp->palette[index * bmp->palette_step + 2 - (uint32_t)c] : 0;
 }
 
 static void put_row(const struct bmp *bmp, const uint8_t *row, uint32_t width, uint8_t *to) {
@@ -98,12 +91,10 @@ static void put_row(const struct bmp *bmp, const uint8_t *row, uint32_t width, u
         if (bmp->bits <= 8) {
             put_index(bmp, row, x, to);
         } else if (bmp->bits == 24) {
-            for (int c = 0; c < 3; c++)
-                to[c] = row[3 * (size_t)x + 2 - (size_t)c];
+            for (int c = 0; c < 3; c++) to[c] = row[3 * (size_t)x + 2 - (size_t)c];
         } else {
             uint32_t value = bmp->bits == 16 ? get16(row + 2 * (size_t)x) : get32(row + 4 * (size_t)x);
-            for (int c = 0; c < 3; c++)
-                to[c] = channel(value, bmp->mask[c]);
+            for (int c = 0; c < 3; c++) to[c] = channel(value, bmp->mask[c]);
         }
     }
 }
@@ -111,16 +102,13 @@ static void put_row(const struct bmp *bmp, const uint8_t *row, uint32_t width, u
 bool image_decode_bmp(const uint8_t *bytes, size_t size, struct image *image, struct failure *failure) {
     struct bmp bmp = {.bytes = bytes, .size = size};
     uint32_t header = size >= 54 ? get32(bytes + 14) : size >= 26 && get32(bytes + 14) == 12 ? 12 : 0;
-    if (header != 12 && (header < 40 || header > 256))
-        return wrong(failure, "its header is cut off or of an unknown kind");
-    if (!(header == 12 ? read_old_header(&bmp, image, failure) : read_header(&bmp, header, image, failure)))
-        return false;
+    if (header != 12 && (header < 40 || header > 256)) return wrong(failure, "its header is cut off or of an unknown kind");
+    if (!(header == 12 ? read_old_header(&bmp, image, failure) : read_header(&bmp, header, image, failure))) return false;
     if (bmp.bits != 1 && bmp.bits != 4 && bmp.bits != 8 && bmp.bits != 16 && bmp.bits != 24 && bmp.bits != 32)
         return wrong(failure, "its pixels have none of 1, 4, 8, 16, 24 or 32 bits");
     bmp.pixels = get32(bytes + 10);
     size_t stride = ((size_t)image->width * bmp.bits + 31) / 32 * 4;
-    if (bmp.pixels > size || (size - bmp.pixels) / stride < image->height)
-        return wrong(failure, "it ends before its last row");
+    if (bmp.pixels > size || (size - bmp.pixels) / stride < image->height) return wrong(failure, "it ends before its last row");
     for (uint32_t y = 0; y < image->height; y++) {
         uint32_t from = bmp.upside_down ? image->height - 1 - y : y;
         put_row(&bmp, bytes + bmp.pixels + from * stride, image->width, image->rgb + (size_t)y * image->width * 3);

@@ -27,8 +27,7 @@ static const char kinds[] = "JPEG, PNG, PPM, PGM or BMP";
 bool image_name(const char *name) {
     const char *dot = strrchr(name, '.');
     for (int i = 0; dot && endings[i]; i++)
-        if (!strcasecmp(dot, endings[i]))
-            return true;
+        if (!strcasecmp(dot, endings[i])) return true;
     return false;
 }
 
@@ -53,12 +52,9 @@ static bool starts(const struct file_bytes *file, const char *magic, size_t leng
 }
 
 static bool decode(const struct file_bytes *file, struct image *image, struct failure *failure) {
-    if (starts(file, "\xFF\xD8\xFF", 3))
-        return DECODE_JPEG(file->data, file->size, image, failure);
-    if (starts(file, "\x89PNG\r\n\x1A\n", 8))
-        return DECODE_PNG(file->data, file->size, image, failure);
-    if (starts(file, "BM", 2))
-        return image_decode_bmp(file->data, file->size, image, failure);
+    if (starts(file, "\xFF\xD8\xFF", 3)) return DECODE_JPEG(file->data, file->size, image, failure);
+    if (starts(file, "\x89PNG\r\n\x1A\n", 8)) return DECODE_PNG(file->data, file->size, image, failure);
+    if (starts(file, "BM", 2)) return image_decode_bmp(file->data, file->size, image, failure);
     if (file->size > 2 && file->data[0] == 'P' && file->data[1] >= '1' && file->data[1] <= '7')
         return image_decode_pnm(file->data, file->size, image, failure);
     return failure_set(failure, STATUS_INPUT, "it is not a %s picture", kinds);
@@ -67,8 +63,7 @@ static bool decode(const struct file_bytes *file, struct image *image, struct fa
 bool image_read(const char *path, struct image *image, struct failure *failure) {
     struct file_bytes file;
     image->rgb = NULL;
-    if (!file_read(path, FILE_MOST, &file, failure))
-        return false;
+    if (!file_read(path, FILE_MOST, &file, failure)) return false;
     bool good = decode(&file, image, failure);
     if (!good) {
         image_free(image);

@@ -14,10 +14,8 @@ static bool wrong(struct failure *failure, const char *what) {
 static void skip_space(struct reader *reader) {
     while (reader->at < reader->end && (isspace(*reader->at) || *reader->at == '#')) {
         if (*reader->at == '#')
-            while (reader->at < reader->end && *reader->at != '\n')
-                reader->at++;
-        else
-            reader->at++;
+            while (reader->at < reader->end && *reader->at != '\n') reader->at++;
+        else reader->at++;
     }
 }
 
@@ -26,8 +24,7 @@ static bool read_number(struct reader *reader, uint32_t *out) {
     unsigned digits = 0;
     skip_space(reader);
     for (*out = 0; reader->at < reader->end && isdigit(*reader->at); digits++) {
-        if (digits == 9)
-            return false;
+        if (digits == 9) return false;
         *out = *out * 10 + (uint32_t)(*reader->at++ - '0');
     }
     return digits > 0;
@@ -35,10 +32,8 @@ static bool read_number(struct reader *reader, uint32_t *out) {
 
 static bool read_sample(struct reader *reader, bool text, uint32_t most, uint32_t *out) {
     unsigned bytes = most > 255 ? 2 : 1;
-    if (text)
-        return read_number(reader, out) && *out <= most;
-    if (reader->end - reader->at < (ptrdiff_t)bytes)
-        return false;
+    if (text) return read_number(reader, out) && *out <= most;
+    if (reader->end - reader->at < (ptrdiff_t)bytes) return false;
     *out = bytes == 2 ? (uint32_t)reader->at[0] << 8 | reader->at[1] : reader->at[0];
     reader->at += bytes;
     return *out <= most;
@@ -70,8 +65,7 @@ bool image_decode_pnm(const uint8_t *bytes, size_t size, struct image *image, st
     bool text = kind == '2' || kind == '3', color = kind == '3' || kind == '6';
     if (!read_number(&reader, &width) || !read_number(&reader, &height) || !read_number(&reader, &most))
         return wrong(failure, "its header lacks width, height or maximum");
-    if (most < 1 || most > 65535)
-        return wrong(failure, "its maximum is not 1 to 65535");
+    if (most < 1 || most > 65535) return wrong(failure, "its maximum is not 1 to 65535");
     if (!text && (reader.at == reader.end || !isspace(*reader.at++)))
         return wrong(failure, "no white space stands between the header and the pixels");
     return image_allocate(image, width, height, failure) && read_pixels(&reader, text, color, most, image, failure);

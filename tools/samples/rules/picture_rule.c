@@ -17,24 +17,21 @@ static bool wrong(struct failure *failure, const char *what) {
 static bool known_keys(const cJSON *object, const char *const *keys, struct failure *failure) {
     for (const cJSON *item = object->child; item; item = item->next) {
         const char *const *key = keys;
-        while (*key && strcmp(*key, item->string))
-            key++;
+        while (*key && strcmp(*key, item->string)) key++;
         if (!*key) {
             const char *near = message_nearest(item->string, keys);
             return failure_set(failure, STATUS_INPUT, "key \"%s\" is unknown%s%s%s", item->string, near ? "; did you mean \"" : "",
                                near ? near : "", near ? "\"?" : "");
         }
         for (const cJSON *other = item->next; other; other = other->next)
-            if (!strcmp(other->string, item->string))
-                return failure_set(failure, STATUS_INPUT, "key \"%s\" stands twice", item->string);
+            if (!strcmp(other->string, item->string)) return failure_set(failure, STATUS_INPUT, "key \"%s\" stands twice", item->string);
     }
     return true;
 }
 
 static const cJSON *member(const cJSON *object, const char *key, struct failure *failure) {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-    if (!item)
-        failure_set(failure, STATUS_INPUT, "key \"%s\" is missing", key);
+    if (!item) failure_set(failure, STATUS_INPUT, "key \"%s\" is missing", key);
     return item;
 }
 
@@ -54,13 +51,10 @@ static bool sides(const cJSON *item, uint32_t *height, uint32_t *width) {
 static bool read_resize(const cJSON *root, struct morsel_blob_picture *out, struct failure *failure) {
     static const char *const keys[] = {"mode", "size", NULL};
     const cJSON *resize = member(root, "resize", failure);
-    if (!resize)
-        return false;
-    if (!cJSON_IsObject(resize))
-        return wrong(failure, "\"resize\" is not an object like {\"mode\": \"short_side\", \"size\": 256}");
+    if (!resize) return false;
+    if (!cJSON_IsObject(resize)) return wrong(failure, "\"resize\" is not an object like {\"mode\": \"short_side\", \"size\": 256}");
     const cJSON *mode = member(resize, "mode", failure), *size = cJSON_GetObjectItemCaseSensitive(resize, "size");
-    if (!mode || !known_keys(resize, keys, failure))
-        return failure_prefix(failure, "\"resize\"");
+    if (!mode || !known_keys(resize, keys, failure)) return failure_prefix(failure, "\"resize\"");
     const char *name = cJSON_IsString(mode) ? mode->valuestring : "";
     if (!strcmp(name, "none")) {
         out->resize = MORSEL_RESIZE_NONE;
@@ -82,8 +76,7 @@ static bool read_resize(const cJSON *root, struct morsel_blob_picture *out, stru
 
 static bool read_crop(const cJSON *root, struct morsel_blob_picture *out, struct failure *failure) {
     const cJSON *crop = cJSON_GetObjectItemCaseSensitive(root, "crop");
-    if (!crop)
-        return true;
+    if (!crop) return true;
     return sides(crop, &out->crop_height, &out->crop_width) ||
            wrong(failure, "\"crop\" wants [height, width], each 1 to 32768; leave it out for no crop");
 }
@@ -91,8 +84,7 @@ static bool read_crop(const cJSON *root, struct morsel_blob_picture *out, struct
 static bool read_channels(const cJSON *root, struct morsel_blob_picture *out, struct failure *failure) {
     static const char *const names[] = {[MORSEL_CHANNELS_RGB] = "RGB", [MORSEL_CHANNELS_BGR] = "BGR", [MORSEL_CHANNELS_GRAY] = "GRAY"};
     const cJSON *channels = member(root, "channels", failure);
-    if (!channels)
-        return false;
+    if (!channels) return false;
     for (uint32_t i = 0; cJSON_IsString(channels) && i < 3; i++) {
         if (!strcmp(channels->valuestring, names[i])) {
             out->channels = i;
@@ -103,8 +95,7 @@ static bool read_channels(const cJSON *root, struct morsel_blob_picture *out, st
 }
 
 static bool number(const cJSON *item, float *out) {
-    if (!cJSON_IsNumber(item) || !isfinite((float)item->valuedouble))
-        return false;
+    if (!cJSON_IsNumber(item) || !isfinite((float)item->valuedouble)) return false;
     *out = (float)item->valuedouble;
     return true;
 }
@@ -112,12 +103,10 @@ static bool number(const cJSON *item, float *out) {
 /* One number for each channel. */
 static bool read_numbers(const cJSON *root, const char *key, int count, float *out, struct failure *failure) {
     const cJSON *item = member(root, key, failure);
-    if (!item)
-        return false;
+    if (!item) return false;
     bool good = cJSON_IsArray(item) && cJSON_GetArraySize(item) == count;
     const cJSON *element = good ? item->child : NULL;
-    for (int i = 0; good && i < count; i++, element = element->next)
-        good = number(element, &out[i]);
+    for (int i = 0; good && i < count; i++, element = element->next) good = number(element, &out[i]);
     return good || failure_set(failure, STATUS_INPUT, "\"%s\" wants an array of %d number%s, one for each channel", key, count,
                                count > 1 ? "s" : "");
 }
@@ -125,15 +114,11 @@ static bool read_numbers(const cJSON *root, const char *key, int count, float *o
 static bool read_normalization(const cJSON *root, struct morsel_blob_picture *out, struct failure *failure) {
     int count = out->channels == MORSEL_CHANNELS_GRAY ? 1 : 3;
     const cJSON *scale = member(root, "scale", failure);
-    if (!scale)
-        return false;
-    if (!number(scale, &out->scale) || out->scale == 0)
-        return wrong(failure, "\"scale\" wants one number that is not 0");
-    if (!read_numbers(root, "mean", count, out->mean, failure) || !read_numbers(root, "std", count, out->std, failure))
-        return false;
+    if (!scale) return false;
+    if (!number(scale, &out->scale) || out->scale == 0) return wrong(failure, "\"scale\" wants one number that is not 0");
+    if (!read_numbers(root, "mean", count, out->mean, failure) || !read_numbers(root, "std", count, out->std, failure)) return false;
     for (int i = 0; i < count; i++)
-        if (out->std[i] == 0)
-            return wrong(failure, "\"std\" has a 0: it is divided by");
+        if (out->std[i] == 0) return wrong(failure, "\"std\" has a 0: it is divided by");
     return true;
 }
 
@@ -144,8 +129,7 @@ static bool has_keys(const cJSON *root, struct failure *failure) {
     int missing = 0;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         size_t at = strlen(list);
-        if (cJSON_GetObjectItemCaseSensitive(root, keys[i]))
-            continue;
+        if (cJSON_GetObjectItemCaseSensitive(root, keys[i])) continue;
         snprintf(list + at, sizeof list - at, "%s\"%s\"", missing ? ", " : "", keys[i]);
         missing++;
     }
@@ -154,8 +138,7 @@ static bool has_keys(const cJSON *root, struct failure *failure) {
 
 static bool read_rule(const cJSON *root, struct morsel_blob_picture *out, struct failure *failure) {
     static const char *const keys[] = {"resize", "crop", "channels", "scale", "mean", "std", NULL};
-    if (!cJSON_IsObject(root))
-        return wrong(failure, "it is not a JSON object");
+    if (!cJSON_IsObject(root)) return wrong(failure, "it is not a JSON object");
     *out = (struct morsel_blob_picture){.std = {1, 1, 1}};
     return known_keys(root, keys, failure) && has_keys(root, failure) && read_resize(root, out, failure) && read_crop(root, out, failure) &&
            read_channels(root, out, failure) && read_normalization(root, out, failure);
@@ -165,27 +148,23 @@ static bool read_rule(const cJSON *root, struct morsel_blob_picture *out, struct
 static cJSON *parse(const struct file_bytes *file, struct failure *failure) {
     const char *end = NULL, *text = (const char *)file->data;
     cJSON *root = cJSON_ParseWithLengthOpts(text, file->size + 1, &end, 1);
-    if (root)
-        return root;
+    if (root) return root;
     int line = 1;
-    for (const char *at = text; end && at < end; at++)
-        line += *at == '\n';
+    for (const char *at = text; end && at < end; at++) line += *at == '\n';
     failure_set(failure, STATUS_INPUT, "line %d is not JSON", line);
     return NULL;
 }
 
 /* A function's failure as the callers of this file want it. */
 static bool to_text(const struct failure *failure, bool good, char *error, size_t error_size) {
-    if (!good)
-        snprintf(error, error_size, "%s", failure->text);
+    if (!good) snprintf(error, error_size, "%s", failure->text);
     return good;
 }
 
 bool picture_rule_read(const char *path, struct morsel_blob_picture *out, char *error, size_t error_size) {
     struct file_bytes file;
     struct failure failure;
-    if (!file_read(path, FILE_MOST, &file, &failure))
-        return to_text(&failure, false, error, error_size);
+    if (!file_read(path, FILE_MOST, &file, &failure)) return to_text(&failure, false, error, error_size);
     cJSON *root = parse(&file, &failure);
     bool good = root && read_rule(root, out, &failure);
     if (!good) {
@@ -198,17 +177,14 @@ bool picture_rule_read(const char *path, struct morsel_blob_picture *out, char *
 }
 
 void labels_free(char **labels, size_t count) {
-    for (size_t i = 0; labels && i < count; i++)
-        free(labels[i]);
+    for (size_t i = 0; labels && i < count; i++) free(labels[i]);
     free(labels);
 }
 
 static bool labels_from_json(const cJSON *root, char **labels, size_t *count, struct failure *failure) {
     for (const cJSON *item = root->child; item; item = item->next) {
-        if (!cJSON_IsString(item))
-            return failure_set(failure, STATUS_INPUT, "element %zu of the array is not a string", *count);
-        if (!(labels[*count] = strdup(item->valuestring)))
-            return failure_memory(failure, strlen(item->valuestring) + 1);
+        if (!cJSON_IsString(item)) return failure_set(failure, STATUS_INPUT, "element %zu of the array is not a string", *count);
+        if (!(labels[*count] = strdup(item->valuestring))) return failure_memory(failure, strlen(item->valuestring) + 1);
         ++*count;
     }
     return true;
@@ -217,15 +193,13 @@ static bool labels_from_json(const cJSON *root, char **labels, size_t *count, st
 /* One a line; a line's end may be \r\n, and the last line may lack it. */
 static bool labels_from_text(const struct file_bytes *file, char **labels, size_t *count, struct failure *failure) {
     const char *at = (const char *)file->data, *end = at + file->size;
-    if (memchr(at, 0, file->size))
-        return wrong(failure, "it is not a text file: it holds a 0 byte");
+    if (memchr(at, 0, file->size)) return wrong(failure, "it is not a text file: it holds a 0 byte");
     while (at < end) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         stop = stop ? stop : end;
         size_t length = (size_t)(stop - at);
         length -= length && at[length - 1] == '\r';
-        if (!(labels[*count] = strndup(at, length)))
-            return failure_memory(failure, length + 1);
+        if (!(labels[*count] = strndup(at, length))) return failure_memory(failure, length + 1);
         ++*count;
         at = stop + 1;
     }
@@ -235,12 +209,9 @@ static bool labels_from_text(const struct file_bytes *file, char **labels, size_
 static bool read_labels(const struct file_bytes *file, char ***labels, size_t *count, struct failure *failure) {
     const char *text = (const char *)file->data;
     size_t most = 1, blank = strspn(text, " \t\r\n");
-    for (size_t i = 0; i < file->size; i++)
-        most += text[i] == '\n' || text[i] == ',';
-    if (!(*labels = calloc(most, sizeof **labels)))
-        return failure_memory(failure, most * sizeof **labels);
-    if (text[blank] != '[')
-        return labels_from_text(file, *labels, count, failure);
+    for (size_t i = 0; i < file->size; i++) most += text[i] == '\n' || text[i] == ',';
+    if (!(*labels = calloc(most, sizeof **labels))) return failure_memory(failure, most * sizeof **labels);
+    if (text[blank] != '[') return labels_from_text(file, *labels, count, failure);
     cJSON *root = parse(file, failure);
     bool good = root && labels_from_json(root, *labels, count, failure);
     cJSON_Delete(root);
@@ -252,11 +223,9 @@ bool labels_read(const char *path, char ***labels, size_t *count, char *error, s
     struct failure failure;
     *labels = NULL;
     *count = 0;
-    if (!file_read(path, FILE_MOST, &file, &failure))
-        return to_text(&failure, false, error, error_size);
+    if (!file_read(path, FILE_MOST, &file, &failure)) return to_text(&failure, false, error, error_size);
     bool good = read_labels(&file, labels, count, &failure);
-    if (good && !*count)
-        good = wrong(&failure, "it holds no label");
+    if (good && !*count) good = wrong(&failure, "it holds no label");
     if (!good) {
         labels_free(*labels, *count);
         *labels = NULL;

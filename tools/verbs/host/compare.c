@@ -26,7 +26,7 @@ struct call {
 
 struct work {
     struct conversion first, second;
-    struct model model;         /* where MODEL is a blob */
+    struct model model;          /* where MODEL is a blob */
     struct morsel_model network; /* either, whole */
     struct quant_data *data;
     struct noise noise;
@@ -63,8 +63,7 @@ static bool read_model(const struct call *call, struct work *w, struct failure *
 
 static bool read_float(const struct call *call, struct work *w, struct failure *failure) {
     struct conversion *c = &w->first;
-    if (!conversion_read(&call->first, c, failure) || c->report.refusal_count)
-        return false;
+    if (!conversion_read(&call->first, c, failure) || c->report.refusal_count) return false;
     if (onnx_is_quantized(c->graph))
         return failure_set(failure, STATUS_CALL, "%s is quantized: the float network comes first, then what was made of it",
                            call->first.input);
@@ -78,35 +77,29 @@ static bool open_data(const struct call *call, struct work *w, struct failure *f
     wish.seed = (uint64_t)call->seed;
     wish.usual = USUAL_SAMPLES;
     wish.rule = w->first.extras.picture;
-    if (!wish.rule && h->picture.count)
-        wish.rule = morsel_blob_at(&w->network, h->picture.offset);
+    if (!wish.rule && h->picture.count) wish.rule = morsel_blob_at(&w->network, h->picture.offset);
     if (!call->data.count) {
         message_notice("without --data the inputs are noise, and what the figures say holds for noise: give some pictures or arrays as the "
                        "network sees them");
-        if (!noise_make(&w->noise, &w->comparison, (size_t)call->count, (uint64_t)call->seed, failure))
-            return false;
+        if (!noise_make(&w->noise, &w->comparison, (size_t)call->count, (uint64_t)call->seed, failure)) return false;
         wish.paths = w->noise.texts;
         wish.path_count = w->noise.count;
     }
     w->data = quant_data_open(&wish, w->first.graph, failure);
-    bool read = w->data && (quant_data_reads(w->data, call->svg) || conversion_reads(&w->first, call->svg) ||
-                            conversion_reads(&w->second, call->svg));
-    return w->data && (!read ||
-                       failure_set(failure, STATUS_CALL, "--svg %s would be written over: it is read as well; name another", call->svg));
+    bool read = w->data &&
+                (quant_data_reads(w->data, call->svg) || conversion_reads(&w->first, call->svg) || conversion_reads(&w->second, call->svg));
+    return w->data &&
+           (!read || failure_set(failure, STATUS_CALL, "--svg %s would be written over: it is read as well; name another", call->svg));
 }
 
 static bool compare(const struct call *call, struct work *w, struct failure *failure) {
     struct comparison *c = &w->comparison;
-    if (!read_float(call, w, failure) || !read_model(call, w, failure))
-        return false;
+    if (!read_float(call, w, failure) || !read_model(call, w, failure)) return false;
     *c = (struct comparison){.graph = w->first.graph, .network = &w->network, .threads = (unsigned)call->threads, .report = &w->warnings};
-    if (!c->threads)
-        c->threads = pool_processors();
-    if (!compare_match(c, failure) || !open_data(call, w, failure))
-        return false;
+    if (!c->threads) c->threads = pool_processors();
+    if (!compare_match(c, failure) || !open_data(call, w, failure)) return false;
     c->data = w->data;
-    if (!compare_measure(c, failure))
-        return false;
+    if (!compare_measure(c, failure)) return false;
     compare_warn(c);
     return !call->svg || compare_svg(c, call->svg, failure);
 }
@@ -120,8 +113,7 @@ static int refused(const struct call *call, const struct work *w) {
 
 static int run(const struct call *call, struct work *w) {
     struct failure failure = {0};
-    if (!compare(call, w, &failure))
-        return failure.status ? message_failure(&failure) : refused(call, w);
+    if (!compare(call, w, &failure)) return failure.status ? message_failure(&failure) : refused(call, w);
     if (call->first.json) {
         struct json json = {.file = stdout};
         json_open(&json, NULL);
@@ -157,8 +149,7 @@ int verb_compare(int argc, char **argv) {
         "most harm by themselves, when it is fed what the float network has there.",
         list, sizeof list / sizeof *list};
     int count = options_parse(&options, argc, argv);
-    if (count < 0)
-        return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
+    if (count < 0) return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
     if (count != 2) {
         message_error("compare: FLOAT.onnx and MODEL are wanted, %d given; see morsel compare --help", count);
         return STATUS_CALL;
@@ -169,8 +160,7 @@ int verb_compare(int argc, char **argv) {
     }
     static struct work w;
     struct failure failure;
-    if (!file_can_write(call.svg, &failure))
-        return message_failure(&failure);
+    if (!file_can_write(call.svg, &failure)) return message_failure(&failure);
     c->input = argv[0];
     call.second = (struct conversion_call){.input = argv[1], .shapes = c->shapes, .dims = c->dims, .batch = 1, .no_streaming = true};
     int status = run(&call, &w);

@@ -58,11 +58,9 @@ static bool read_binding(const char *text, bool is_dim, char *name, size_t room,
             return failure_set(failure, STATUS_CALL, "'%s' is not of the form %s, with whole numbers from 1 on", text, form);
         out->shape.dims[out->shape.rank++] = n;
         at = end;
-        if (!*end)
-            break;
+        if (!*end) break;
     }
-    if (is_dim && out->shape.rank != 1)
-        return failure_set(failure, STATUS_CALL, "'%s' gives a dimension more than one number", text);
+    if (is_dim && out->shape.rank != 1) return failure_set(failure, STATUS_CALL, "'%s' gives a dimension more than one number", text);
     return true;
 }
 
@@ -72,16 +70,13 @@ static bool bind(const struct conversion_call *call, struct conversion *c, struc
     char error[512];
     size_t n = 0;
     for (int i = 0; i < call->shapes.count; i++, n++)
-        if (!read_binding(call->shapes.values[i], false, names[n], sizeof names[n], &bindings[n], failure))
-            return false;
+        if (!read_binding(call->shapes.values[i], false, names[n], sizeof names[n], &bindings[n], failure)) return false;
     for (int i = 0; i < call->dims.count; i++, n++)
-        if (!read_binding(call->dims.values[i], true, names[n], sizeof names[n], &bindings[n], failure))
-            return false;
+        if (!read_binding(call->dims.values[i], true, names[n], sizeof names[n], &bindings[n], failure)) return false;
     if (!onnx_bind(c->graph, bindings, n, call->batch, &c->report, error, sizeof error) ||
         !onnx_infer(c->graph, &c->report, error, sizeof error))
         return failure_set(failure, STATUS_INPUT, "%s: %s", call->input, error);
-    if (call->batch == 1 && !n)
-        extras_check_batch(c->graph, &c->report);
+    if (call->batch == 1 && !n) extras_check_batch(c->graph, &c->report);
     return true;
 }
 
@@ -102,8 +97,7 @@ bool conversion_extras(const struct conversion_call *call, struct conversion *c,
 static bool header_is_ours(const char *path, struct failure *failure) {
     char start[sizeof BLOB_C_MARK] = "";
     FILE *file = fopen(path, "rb");
-    if (!file)
-        return true;
+    if (!file) return true;
     size_t got = fread(start, 1, sizeof start - 1, file);
     fclose(file);
     return !got || !strcmp(start, BLOB_C_MARK) ||
@@ -113,8 +107,7 @@ static bool header_is_ours(const char *path, struct failure *failure) {
 /* The header goes beside the source, unless that is a device. */
 static bool name_header(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
     struct stat status;
-    if (!call->c_source || (!stat(call->c_source, &status) && !S_ISREG(status.st_mode)))
-        return true;
+    if (!call->c_source || (!stat(call->c_source, &status) && !S_ISREG(status.st_mode))) return true;
     c->c_header_path = blob_c_header_path(call->c_source);
     return c->c_header_path ? header_is_ours(c->c_header_path, failure) : failure_memory(failure, strlen(call->c_source));
 }
@@ -153,8 +146,8 @@ static bool names_fit(const struct conversion_call *call, struct conversion *c, 
 }
 
 static bool can_write(const struct conversion_call *call, const struct conversion *c, const char *more, struct failure *failure) {
-    return file_can_write(call->output, failure) && file_can_write(call->c_source, failure) &&
-           file_can_write(c->c_header_path, failure) && file_can_write(more, failure);
+    return file_can_write(call->output, failure) && file_can_write(call->c_source, failure) && file_can_write(c->c_header_path, failure) &&
+           file_can_write(more, failure);
 }
 
 bool conversion_check_files(const struct conversion_call *call, struct conversion *c, const char *more, struct failure *failure) {
@@ -167,8 +160,7 @@ bool conversion_check_files(const struct conversion_call *call, struct conversio
 static bool check_blob(const struct conversion *c, struct failure *failure) {
     struct morsel_model model;
     enum morsel_error error = morsel_open(&model, c->blob, c->blob_bytes, 0);
-    if (error == MORSEL_ERR_PICTURE)
-        return extras_rule_misfits(&c->rule, c->graph, failure);
+    if (error == MORSEL_ERR_PICTURE) return extras_rule_misfits(&c->rule, c->graph, failure);
     if (error)
         return failure_set(failure, STATUS_SYSTEM, "the blob that was made does not open (%s): this is a fault of morsel, please report it",
                            morsel_error_text(error));
@@ -180,22 +172,18 @@ struct onnx_graph *conversion_load(const char *path, struct failure *failure) {
     struct stat status;
     size_t got;
     struct onnx_graph *graph = onnx_load(path, error, sizeof error);
-    if (graph)
-        return graph;
+    if (graph) return graph;
     bool look = stat(path, &status) || S_ISREG(status.st_mode); /* opening a pipe would wait */
-    if (look && !file_read_part(path, 0, start, sizeof start - 1, &got, NULL, failure))
-        return NULL;
+    if (look && !file_read_part(path, 0, start, sizeof start - 1, &got, NULL, failure)) return NULL;
     if (!strcmp(start, MORSEL_MAGIC))
         failure_set(failure, STATUS_INPUT, "%s is a blob already; what is wanted here is the ONNX file that it was made from", path);
-    else
-        failure_set(failure, STATUS_INPUT, "%s: %s", path, error);
+    else failure_set(failure, STATUS_INPUT, "%s: %s", path, error);
     return NULL;
 }
 
 bool conversion_reads(const struct conversion *c, const char *path) {
     for (size_t i = 0; c->graph && i < c->graph->file_count; i++)
-        if (file_same(path, c->graph->files[i]))
-            return true;
+        if (file_same(path, c->graph->files[i])) return true;
     return false;
 }
 
@@ -225,23 +213,17 @@ static bool plan(const struct conversion_call *call, struct conversion *c, struc
 
 bool conversion_make(const struct conversion_call *call, struct conversion *c, struct onnx_graph *graph, struct failure *failure) {
     drop_blob(c);
-    while (c->made && c->report.notice_count > c->kept_notices)
-        free(c->report.notices[--c->report.notice_count]);
+    while (c->made && c->report.notice_count > c->kept_notices) free(c->report.notices[--c->report.notice_count]);
     c->kept_notices = c->report.notice_count;
     c->made = true;
     graph_decompose(graph, &c->report);
     c->net = lower(graph, &c->report);
-    if (!c->net || c->report.refusal_count)
-        return false;
-    if (call->half)
-        half_net(c->net, &c->report);
-    if (!plan(call, c, failure))
-        return false;
+    if (!c->net || c->report.refusal_count) return false;
+    if (call->half) half_net(c->net, &c->report);
+    if (!plan(call, c, failure)) return false;
     c->blob = blob_write(c->net, &c->extras, &c->blob_bytes);
-    if (!c->blob)
-        return failure_set(failure, STATUS_SYSTEM, "no memory for the blob, or it would take more than 2^31 bytes");
-    if (!check_blob(c, failure))
-        return false;
+    if (!c->blob) return failure_set(failure, STATUS_SYSTEM, "no memory for the blob, or it would take more than 2^31 bytes");
+    if (!check_blob(c, failure)) return false;
     if (call->c_source && !(c->c_source = blob_c_source(c->blob, c->blob_bytes, call->c_source, &c->c_length)))
         return failure_memory(failure, c->blob_bytes * 5);
     if (c->c_header_path && !(c->c_header = blob_c_header(c->blob, c->blob_bytes, call->c_source, &c->c_header_length)))
@@ -252,18 +234,15 @@ bool conversion_make(const struct conversion_call *call, struct conversion *c, s
 size_t conversion_files(const struct conversion_call *call, const struct conversion *c, struct file_new *files) {
     size_t count = 1;
     files[0] = (struct file_new){call->output, c->blob, c->blob_bytes};
-    if (c->c_source)
-        files[count++] = (struct file_new){call->c_source, c->c_source, c->c_length};
-    if (c->c_header)
-        files[count++] = (struct file_new){c->c_header_path, c->c_header, c->c_header_length};
+    if (c->c_source) files[count++] = (struct file_new){call->c_source, c->c_source, c->c_length};
+    if (c->c_header) files[count++] = (struct file_new){c->c_header_path, c->c_header, c->c_header_length};
     return count;
 }
 
 /* Steps that stand in groups. */
 static uint32_t streaming_steps(const struct net *net) {
     uint32_t count = 0;
-    for (uint32_t g = 0; g < net->group_count; g++)
-        count += net->groups[g].step_count;
+    for (uint32_t g = 0; g < net->group_count; g++) count += net->groups[g].step_count;
     return count;
 }
 
@@ -280,8 +259,7 @@ void conversion_json(struct json *json, const struct conversion *c) {
         json_integer(json, "streaming_steps", streaming_steps(c->net));
     }
     json_open_array(json, "notices");
-    for (size_t i = 0; i < c->report.notice_count; i++)
-        json_text(json, NULL, c->report.notices[i]);
+    for (size_t i = 0; i < c->report.notice_count; i++) json_text(json, NULL, c->report.notices[i]);
     json_close_array(json);
     json_open_array(json, "refused");
     for (size_t i = 0; i < c->report.refusal_count; i++) {
@@ -299,8 +277,7 @@ void conversion_json(struct json *json, const struct conversion *c) {
 
 void conversion_notices(const struct conversion *c) {
     report_notices(&c->report);
-    if (c->net)
-        memory_notice(c->net->arena_room, c->net->arena_bytes);
+    if (c->net) memory_notice(c->net->arena_room, c->net->arena_bytes);
 }
 
 /* What streams, and what the arena is without that, or with it. */
@@ -308,8 +285,7 @@ static void print_streaming(const struct conversion *c) {
     const struct net *net = c->net;
     if (net->group_count)
         printf("  streaming    %u of the layers, in %u group%s", streaming_steps(net), net->group_count, net->group_count > 1 ? "s" : "");
-    else
-        printf("  streaming    none%s", net->no_streaming ? ", as asked" : "");
+    else printf("  streaming    none%s", net->no_streaming ? ", as asked" : "");
     if (c->other_arena && (net->group_count || net->no_streaming))
         printf("; with%s it the arena takes %u bytes", net->no_streaming ? "" : "out", c->other_arena);
     printf("%s\n", c->other_arena ? "" : "; without it the arena takes more than 2^31 bytes");
@@ -323,11 +299,9 @@ void conversion_summary(const struct conversion_call *call, const struct convers
     printf("  parameters   %.3f M\n", (double)c->net->parameter_count / 1e6);
     printf("  blob bytes   %zu\n", c->blob_bytes);
     printf("  arena bytes  %u", c->net->arena_bytes);
-    if (c->net->step_count)
-        printf("  (%u live at step %u, %s)", live, peak, c->net->steps[peak]->name);
+    if (c->net->step_count) printf("  (%u live at step %u, %s)", live, peak, c->net->steps[peak]->name);
     printf("\n");
     print_streaming(c);
     if (c->c_header)
         printf("%s, %s\n  the blob as a C array, and what declares it and the size of its arena\n", call->c_source, c->c_header_path);
 }
-

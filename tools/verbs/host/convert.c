@@ -25,19 +25,16 @@ static int run(const struct conversion_call *call, struct conversion *c) {
     struct failure failure = {0};
     bool done = convert(call, c, &failure);
     if (!done && failure.status) {
-        if (c->report.refusal_count)
-            report_refusals(call->input, c->graph, &c->report);
+        if (c->report.refusal_count) report_refusals(call->input, c->graph, &c->report);
         return message_failure(&failure);
     }
-    if (call->json)
-        print_json(c);
+    if (call->json) print_json(c);
     if (!done) {
         report_refusals(call->input, c->graph, &c->report);
         return message_flush() ? STATUS_SYSTEM : STATUS_INPUT;
     }
     conversion_notices(c);
-    if (!call->json)
-        conversion_summary(call, c);
+    if (!call->json) conversion_summary(call, c);
     return message_flush();
 }
 
@@ -63,11 +60,12 @@ int verb_convert(int argc, char **argv) {
         "A picture rule says how a picture becomes the input; the README, 'Pictures', lists its keys:\n" PICTURE_RULE_EXAMPLE,
         list, sizeof list / sizeof *list};
     int count = options_parse(&options, argc, argv);
-    if (count < 0)
-        return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
+    if (count < 0) return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
     if (count != 1 || !call.output) {
         message_error("convert: %s: morsel convert MODEL.onnx -o MODEL.morsel; see morsel convert --help",
-                      count < 1 ? "the network is missing" : count > 1 ? "one network at a time" : "-o MODEL.morsel is missing");
+                      count < 1   ? "the network is missing"
+                      : count > 1 ? "one network at a time"
+                                  : "-o MODEL.morsel is missing");
         return STATUS_CALL;
     }
     call.input = argv[0];

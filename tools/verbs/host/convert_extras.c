@@ -9,22 +9,18 @@ static const char *dims_text(const struct onnx_shape *shape, char *text, size_t 
     size_t at = (size_t)snprintf(text, size, "[");
     for (int i = 0; i < shape->rank && at < size; i++)
         at += (size_t)snprintf(text + at, size - at, "%s%" PRId64, i ? ", " : "", shape->dims[i]);
-    if (at < size)
-        snprintf(text + at, size - at, "]");
+    if (at < size) snprintf(text + at, size - at, "]");
     return text;
 }
 
 /* What the rule makes of any picture. */
 static const char *rule_text(const struct morsel_blob_picture *rule, char *text, size_t size) {
     const char *channels = rule->channels == MORSEL_CHANNELS_GRAY ? "1 channel" : "3 channels";
-    if (rule->crop_height || rule->crop_width)
-        snprintf(text, size, "crops to %u x %u", rule->crop_height, rule->crop_width);
-    else if (rule->resize == MORSEL_RESIZE_EXACT)
-        snprintf(text, size, "resizes to %u x %u", rule->resize_height, rule->resize_width);
+    if (rule->crop_height || rule->crop_width) snprintf(text, size, "crops to %u x %u", rule->crop_height, rule->crop_width);
+    else if (rule->resize == MORSEL_RESIZE_EXACT) snprintf(text, size, "resizes to %u x %u", rule->resize_height, rule->resize_width);
     else if (rule->resize == MORSEL_RESIZE_SHORT_SIDE)
         snprintf(text, size, "resizes the short side to %u and does not crop", rule->resize_height);
-    else
-        snprintf(text, size, "leaves the size as it is");
+    else snprintf(text, size, "leaves the size as it is");
     size_t at = strlen(text);
     snprintf(text + at, size - at, " (height x width), %s", channels);
     return text;
@@ -32,8 +28,7 @@ static const char *rule_text(const struct morsel_blob_picture *rule, char *text,
 
 bool extras_rule_misfits(const struct morsel_blob_picture *rule, const struct onnx_graph *graph, struct failure *failure) {
     char makes[128], dims[128];
-    if (!graph->input_count)
-        return failure_set(failure, STATUS_INPUT, "a picture rule is given, and the network has no input");
+    if (!graph->input_count) return failure_set(failure, STATUS_INPUT, "a picture rule is given, and the network has no input");
     const struct onnx_value *input = graph->inputs[0];
     return failure_set(failure, STATUS_INPUT, "the picture rule %s; the network's first input '%.200s' is %s: the two do not fit",
                        rule_text(rule, makes, sizeof makes), input->name, dims_text(&input->shape, dims, sizeof dims));
@@ -42,8 +37,7 @@ bool extras_rule_misfits(const struct morsel_blob_picture *rule, const struct on
 /* "1,3,32,32": the shape with a batch of 1, as --shape takes it. */
 static const char *one_text(const struct onnx_shape *shape, char *text, size_t size) {
     size_t at = (size_t)snprintf(text, size, "1");
-    for (int i = 1; i < shape->rank && at < size; i++)
-        at += (size_t)snprintf(text + at, size - at, ",%" PRId64, shape->dims[i]);
+    for (int i = 1; i < shape->rank && at < size; i++) at += (size_t)snprintf(text + at, size - at, ",%" PRId64, shape->dims[i]);
     return text;
 }
 
@@ -51,8 +45,7 @@ void extras_check_batch(const struct onnx_graph *graph, struct onnx_report *repo
     for (size_t i = 0; i < graph->input_count; i++) {
         const struct onnx_value *input = graph->inputs[i];
         char dims[128];
-        if (input->shape.rank < 2 || input->shape.dims[0] < 2)
-            continue;
+        if (input->shape.rank < 2 || input->shape.dims[0] < 2) continue;
         onnx_notice(report, "input '%s': the file fixes its first dimension at %" PRId64 "; if that is a batch, --shape %s=%s makes it one",
                     input->name, input->shape.dims[0], input->name, one_text(&input->shape, dims, sizeof dims));
     }
@@ -61,16 +54,14 @@ void extras_check_batch(const struct onnx_graph *graph, struct onnx_report *repo
 /* [N, classes] or [classes], other dimensions being 1; 0 where the output is no list of classes. */
 static int64_t class_count(const struct onnx_shape *shape) {
     for (int i = 2; i < shape->rank; i++)
-        if (shape->dims[i] != 1)
-            return 0;
+        if (shape->dims[i] != 1) return 0;
     return shape->rank < 1 ? 0 : shape->dims[shape->rank > 1];
 }
 
 static bool any_dimension_is(const struct onnx_graph *graph, size_t count) {
     for (size_t i = 0; i < graph->output_count; i++)
         for (int k = 0; k < graph->outputs[i]->shape.rank; k++)
-            if ((size_t)graph->outputs[i]->shape.dims[k] == count)
-                return true;
+            if ((size_t)graph->outputs[i]->shape.dims[k] == count) return true;
     return false;
 }
 
@@ -97,8 +88,7 @@ bool extras_check_labels(const char *path, char *const *labels, size_t count, co
                          struct failure *failure) {
     int64_t classes = graph->output_count ? class_count(&graph->outputs[0]->shape) : 0;
     notice_blank(path, labels, count, report);
-    if (classes <= 0 || (size_t)classes == count)
-        return true;
+    if (classes <= 0 || (size_t)classes == count) return true;
     if ((size_t)classes < count && !(classes == 1 && count == 2) && !any_dimension_is(graph, count))
         return failure_set(failure, STATUS_INPUT, "%s holds %zu labels, and output '%s' has %" PRId64 " class%s: %s", path, count,
                            graph->outputs[0]->name, classes, classes == 1 ? "" : "es",

@@ -13,8 +13,7 @@ struct group {
 };
 
 void report_notices(const struct onnx_report *report) {
-    for (size_t i = 0; i < report->notice_count; i++)
-        message_notice("%s", report->notices[i]);
+    for (size_t i = 0; i < report->notice_count; i++) message_notice("%s", report->notices[i]);
 }
 
 static bool alike(const struct onnx_refusal *a, const struct onnx_refusal *b) {
@@ -28,14 +27,12 @@ static size_t collect(const struct onnx_report *report, struct group *groups, si
     for (size_t i = 0; i < report->refusal_count; i++) {
         const struct onnx_refusal *refusal = &report->refusals[i];
         size_t g = 0;
-        while (g < *count && !alike(groups[g].first, refusal))
-            g++;
+        while (g < *count && !alike(groups[g].first, refusal)) g++;
         if (g == GROUPS_MOST) {
             left++;
             continue;
         }
-        if (g == *count)
-            groups[(*count)++] = (struct group){refusal, 0};
+        if (g == *count) groups[(*count)++] = (struct group){refusal, 0};
         groups[g].count++;
     }
     return left;
@@ -53,8 +50,7 @@ static bool is_dynamic(const struct onnx_node *node) {
 
 bool report_dynamic(const struct onnx_graph *graph) {
     for (size_t i = 0; i < graph->node_count; i++)
-        if (is_dynamic(graph->nodes[i]))
-            return true;
+        if (is_dynamic(graph->nodes[i])) return true;
     return false;
 }
 
@@ -80,8 +76,6 @@ void report_refusals(const char *path, const struct onnx_graph *graph, const str
         message_error("%s (%s, opset %d, %s): %s", r->node, r->op, r->opset, r->shapes, r->why);
     }
     message_error("%s: %zu node%s not supported; nothing was written%s", path, n, n == 1 ? " is" : "s are", n > 1 ? ". In short:" : "");
-    for (size_t g = 0; n > 1 && g < count; g++)
-        message_error("%6zu x %s: %s", groups[g].count, groups[g].first->op, groups[g].first->why);
-    if (left)
-        message_error("%6zu others", left);
+    for (size_t g = 0; n > 1 && g < count; g++) message_error("%6zu x %s: %s", groups[g].count, groups[g].first->op, groups[g].first->why);
+    if (left) message_error("%6zu others", left);
 }

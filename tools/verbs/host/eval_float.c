@@ -17,10 +17,8 @@ struct job {
 
 static bool open_network(struct job *job, const struct eval_float_call *call, struct failure *failure) {
     const struct conversion_call read = {.input = call->path, .picture = call->picture, .labels = call->labels, .batch = 1};
-    if (!call->picture)
-        return failure_set(failure, STATUS_CALL, "an ONNX file has no picture rule: give one by --picture RULE.json");
-    if (!conversion_read(&read, &job->conversion, failure))
-        return false;
+    if (!call->picture) return failure_set(failure, STATUS_CALL, "an ONNX file has no picture rule: give one by --picture RULE.json");
+    if (!conversion_read(&read, &job->conversion, failure)) return false;
     const struct onnx_graph *graph = job->conversion.graph;
     if (graph->input_count != 1 || graph->output_count < 1)
         return failure_set(failure, STATUS_INPUT, "%s has %zu inputs and %zu outputs; accuracy is measured on networks with one input",

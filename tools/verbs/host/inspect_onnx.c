@@ -35,8 +35,7 @@ struct overview {
 bool inspect_onnx_wanted(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         size_t length = strlen(argv[i]);
-        if (!strcmp(argv[i], "--optimized") || (length > 5 && *argv[i] != '-' && !strcmp(argv[i] + length - 5, ".onnx")))
-            return true;
+        if (!strcmp(argv[i], "--optimized") || (length > 5 && *argv[i] != '-' && !strcmp(argv[i] + length - 5, ".onnx"))) return true;
     }
     return false;
 }
@@ -44,12 +43,9 @@ bool inspect_onnx_wanted(int argc, char **argv) {
 static void count_operators(struct overview *o, const struct onnx_graph *g, bool after) {
     for (size_t i = 0; i < g->node_count; i++) {
         int at = 0;
-        while (at < o->operator_count && strcmp(o->operators[at].name, g->nodes[i]->op))
-            at++;
-        if (at == MOST_OPERATORS)
-            continue;
-        if (at == o->operator_count)
-            o->operators[o->operator_count++] = (struct counts){.name = g->nodes[i]->op};
+        while (at < o->operator_count && strcmp(o->operators[at].name, g->nodes[i]->op)) at++;
+        if (at == MOST_OPERATORS) continue;
+        if (at == o->operator_count) o->operators[o->operator_count++] = (struct counts){.name = g->nodes[i]->op};
         ++*(after ? &o->operators[at].after : &o->operators[at].before);
     }
 }
@@ -57,8 +53,7 @@ static void count_operators(struct overview *o, const struct onnx_graph *g, bool
 /* Most before, then most after, then by name. */
 static int by_count(const void *a, const void *b) {
     const struct counts *x = a, *y = b;
-    if (x->before != y->before)
-        return y->before - x->before;
+    if (x->before != y->before) return y->before - x->before;
     return x->after != y->after ? y->after - x->after : strcmp(x->name, y->name);
 }
 
@@ -73,12 +68,10 @@ static int64_t node_macs(const struct onnx_node *node) {
                  {"Gemm", 1, true},           {"QGemm", 3, true}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         const struct onnx_value *x = onnx_input(node, 0), *w = onnx_input(node, known[i].weights);
-        if (strcmp(node->op, known[i].op) || !x || !w || !node->output_count || !node->outputs[0])
-            continue;
+        if (strcmp(node->op, known[i].op) || !x || !w || !node->output_count || !node->outputs[0]) continue;
         bool pulls_apart = !strcmp(node->op, "ConvTranspose"), turned = onnx_attribute_int(node, "transA", 0) && x->shape.rank > 1;
         int64_t times = onnx_elements(pulls_apart ? &x->shape : &node->outputs[0]->shape), all = onnx_elements(&w->shape);
-        if (times < 0 || all < 0 || x->shape.rank < 1 || w->shape.rank < 1 || w->shape.dims[0] < 1)
-            return 0;
+        if (times < 0 || all < 0 || x->shape.rank < 1 || w->shape.rank < 1 || w->shape.dims[0] < 1) return 0;
         int64_t each = known[i].matrix ? x->shape.dims[x->shape.rank - (turned ? 2 : 1)] : all / w->shape.dims[0];
         return each > 0 && times > INT64_MAX / each ? 0 : times * each;
     }
@@ -95,16 +88,14 @@ static struct totals total(const struct onnx_graph *g) {
         }
     for (size_t i = 0; i < g->value_count; i++) {
         const struct onnx_tensor *constant = g->values[i]->uses ? g->values[i]->constant : NULL;
-        if (constant && constant->type != ONNX_INT64 && constant->type != ONNX_BOOL)
-            t.parameters += (int64_t)constant->count;
+        if (constant && constant->type != ONNX_INT64 && constant->type != ONNX_BOOL) t.parameters += (int64_t)constant->count;
     }
     return t;
 }
 
 static bool gather(const struct conversion_call *call, bool optimized, struct overview *o, struct failure *failure) {
     o->file = conversion_load(call->input, failure);
-    if (!o->file || !conversion_read(call, &o->conversion, failure))
-        return false;
+    if (!o->file || !conversion_read(call, &o->conversion, failure)) return false;
     count_operators(o, o->file, false);
     o->before = total(o->conversion.graph);
     o->before.nodes = (int64_t)o->file->node_count;
@@ -133,30 +124,24 @@ static void print_value(const char *kind, const struct onnx_value *value) {
 
 static void print_row(const char *name, int64_t before, int64_t after, bool optimized) {
     printf("  %-26s %14" PRId64, name, before);
-    if (optimized)
-        printf(" %14" PRId64, after);
+    if (optimized) printf(" %14" PRId64, after);
     printf("\n");
 }
 
 static void print_text(const char *path, const struct overview *o, bool optimized) {
     const struct onnx_graph *g = o->conversion.graph;
     printf("%s: opset %d%s%s\n", path, o->file->opset, *g->producer ? ", made by " : "", g->producer);
-    for (size_t i = 0; i < g->input_count; i++)
-        print_value("input", g->inputs[i]);
-    for (size_t i = 0; i < g->output_count; i++)
-        print_value("output", g->outputs[i]);
-    if (optimized)
-        printf("  %-26s %14s %14s\n", "", "as it is", "optimized");
+    for (size_t i = 0; i < g->input_count; i++) print_value("input", g->inputs[i]);
+    for (size_t i = 0; i < g->output_count; i++) print_value("output", g->outputs[i]);
+    if (optimized) printf("  %-26s %14s %14s\n", "", "as it is", "optimized");
     print_row("nodes", o->before.nodes, o->after.nodes, optimized);
     print_row("parameters", o->before.parameters, o->after.parameters, optimized);
     print_row("MACs", o->before.macs, o->after.macs, optimized);
     printf("operators\n");
-    for (int i = 0; i < o->operator_count; i++)
-        print_row(o->operators[i].name, o->operators[i].before, o->operators[i].after, optimized);
+    for (int i = 0; i < o->operator_count; i++) print_row(o->operators[i].name, o->operators[i].before, o->operators[i].after, optimized);
     bool any = false;
     for (int i = 0; optimized && i < GRAPH_PASSES; i++) {
-        if (!o->passes[i].changes)
-            continue;
+        if (!o->passes[i].changes) continue;
         printf("%s  %-14s %6d  %s\n", any ? "" : "passes\n", o->passes[i].name, o->passes[i].changes, o->passes[i].what);
         any = true;
     }
@@ -167,8 +152,7 @@ static void json_values(struct json *json, const char *key, struct onnx_value *c
     for (size_t i = 0; i < count; i++) {
         uint32_t dims[ONNX_MAX_RANK];
         int rank = values[i]->shape.rank < 0 ? 0 : values[i]->shape.rank;
-        for (int d = 0; d < rank; d++)
-            dims[d] = (uint32_t)values[i]->shape.dims[d];
+        for (int d = 0; d < rank; d++) dims[d] = (uint32_t)values[i]->shape.dims[d];
         json_open_flat(json, NULL);
         json_text(json, "name", values[i]->name);
         json_text(json, "type", onnx_type_name((int)values[i]->type));
@@ -185,8 +169,7 @@ static void json_totals(struct json *json, const struct overview *o, const struc
     json_open(json, "operators");
     for (int i = 0; i < o->operator_count; i++) {
         int count = after ? o->operators[i].after : o->operators[i].before;
-        if (count)
-            json_integer(json, o->operators[i].name, count);
+        if (count) json_integer(json, o->operators[i].name, count);
     }
     json_close(json);
 }
@@ -222,8 +205,7 @@ static void print_json(const struct overview *o, bool optimized) {
 
 static int show(const struct conversion_call *call, bool optimized, const char *onnx, struct overview *o) {
     struct failure failure = {0};
-    if (!gather(call, optimized, o, &failure))
-        return message_failure(&failure);
+    if (!gather(call, optimized, o, &failure)) return message_failure(&failure);
     if (conversion_reads(&o->conversion, onnx)) {
         message_error("inspect: --onnx %s would be written over: it holds weights of %s; name another file", onnx, call->input);
         return STATUS_CALL;
@@ -233,12 +215,9 @@ static int show(const struct conversion_call *call, bool optimized, const char *
         report_refusals(call->input, NULL, &o->conversion.report);
         return STATUS_INPUT;
     }
-    if (onnx && !write_onnx(onnx, o->conversion.graph, &failure))
-        return message_failure(&failure);
-    if (call->json)
-        print_json(o, optimized);
-    else
-        print_text(call->input, o, optimized);
+    if (onnx && !write_onnx(onnx, o->conversion.graph, &failure)) return message_failure(&failure);
+    if (call->json) print_json(o, optimized);
+    else print_text(call->input, o, optimized);
     return message_flush();
 }
 
@@ -253,12 +232,10 @@ int inspect_onnx(int argc, char **argv) {
         {"--dim", "NAME=N", OPTION_TEXTS, &call.dims, 0, 0, "a number for a free dimension"},
         {"--json", NULL, OPTION_FLAG, &call.json, 0, 0, "one JSON object on stdout"},
     };
-    const struct options options = {"MODEL.onnx [options]",
-                                    "Shows what an ONNX file holds: inputs, outputs, operators, parameters, MACs.", list,
-                                    sizeof list / sizeof *list};
+    const struct options options = {"MODEL.onnx [options]", "Shows what an ONNX file holds: inputs, outputs, operators, parameters, MACs.",
+                                    list, sizeof list / sizeof *list};
     int count = options_parse(&options, argc, argv);
-    if (count < 0)
-        return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
+    if (count < 0) return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
     if (count != 1) {
         message_error("inspect: one ONNX file is wanted, %d given: morsel inspect MODEL.onnx", count);
         return STATUS_CALL;

@@ -36,8 +36,7 @@ static bool run_reference(struct attempts *a, struct failure *failure) {
     size_t samples = quant_data_count(a->data);
     notice_resolution(a, samples);
     progress_say("%zu labelled sample%s of %s: the float network runs", samples, samples == 1 ? "" : "s", a->eval);
-    if (!accuracy_of_float(&a->reference, q->graph, quantize_original(q), a->data, true, q->options.threads, failure))
-        return false;
+    if (!accuracy_of_float(&a->reference, q->graph, quantize_original(q), a->data, true, q->options.threads, failure)) return false;
     progress_say("float network: top-1 %.2f %%, %.1f s", 100 * share(a, a->reference.right), clock_seconds() - start);
     return true;
 }
@@ -59,8 +58,7 @@ static bool open_reference(struct attempts *a, struct failure *failure) {
 static const char **excluded_with(struct attempts *a, const char *const *names, size_t count) {
     const struct scheme_options *o = &a->quantizer->options.scheme;
     const char **list = onnx_alloc(a->quantizer->graph, (o->excluded_count + count) * sizeof *list);
-    for (size_t i = 0; i < o->excluded_count + count; i++)
-        list[i] = i < o->excluded_count ? o->excluded[i] : names[i - o->excluded_count];
+    for (size_t i = 0; i < o->excluded_count + count; i++) list[i] = i < o->excluded_count ? o->excluded[i] : names[i - o->excluded_count];
     return list;
 }
 
@@ -121,8 +119,7 @@ static bool rank(struct attempts *a, struct failure *failure) {
     a->some = quant_data_open(&wish, q->graph, failure);
     struct scheme *scheme = q->scheme;
     size_t layers = 0;
-    for (size_t n = 0; n < q->graph->node_count; n++)
-        layers += can_be_float(q->graph, scheme, n);
+    for (size_t n = 0; n < q->graph->node_count; n++) layers += can_be_float(q->graph, scheme, n);
     progress_say("top-1 drops by more than %g: each of %zu layers runs in float alone, over %zu of the typical inputs", a->max_drop, layers,
                  wish.count);
     bool good = a->some && accuracy_of_float(&some, q->graph, quantize_original(q), a->some, false, q->options.threads, failure) &&
@@ -130,8 +127,7 @@ static bool rank(struct attempts *a, struct failure *failure) {
     progress_start(&progress, "layers tried in float", layers);
     for (size_t n = 0, tried = 0; good && n < q->graph->node_count; n++) {
         double db;
-        if (!can_be_float(q->graph, scheme, n))
-            continue;
+        if (!can_be_float(q->graph, scheme, n)) continue;
         progress_show(&progress, tried++);
         if (sqnr_without(a, &some, q->graph->nodes[n]->name, &db, failure))
             insert_ranked(a, q->graph->nodes[n]->name, fmin(db - a->base_db, 1000));
@@ -149,19 +145,16 @@ static bool rank(struct attempts *a, struct failure *failure) {
  */
 static size_t max_drop_attempts_most(size_t n) {
     size_t doublings = 0;
-    while (n > (size_t)1 << doublings)
-        doublings++;
+    while (n > (size_t)1 << doublings) doublings++;
     return 3 + doublings + (doublings ? doublings - 1 : 0);
 }
 
 static void say_attempt(const struct attempts *a, size_t float_count) {
-    if (a->max_drop < 0)
-        return;
+    if (a->max_drop < 0) return;
     if (a->ranked_count)
         progress_say("attempt %zu of at most %zu, %zu layer%s in float", a->count + 1, max_drop_attempts_most(a->ranked_count), float_count,
                      float_count == 1 ? "" : "s");
-    else
-        progress_say("attempt 1, all layers in 8 bits");
+    else progress_say("attempt 1, all layers in 8 bits");
 }
 
 static void say_outcome(const struct attempts *a, const struct attempt *made, double seconds) {
@@ -174,8 +167,7 @@ static bool attempt(struct attempts *a, size_t float_count, struct failure *fail
     double start = clock_seconds();
     struct scheme_options before = q->options.scheme;
     struct attempt *made = &a->list[a->count];
-    if (a->count == ATTEMPTS_MOST)
-        return failure_set(failure, STATUS_INPUT, "%d attempts were made and none was kept", ATTEMPTS_MOST);
+    if (a->count == ATTEMPTS_MOST) return failure_set(failure, STATUS_INPUT, "%d attempts were made and none was kept", ATTEMPTS_MOST);
     say_attempt(a, float_count);
     q->options.scheme.excluded = excluded_with(a, a->ranked, float_count);
     q->options.scheme.excluded_count += float_count;
@@ -184,13 +176,10 @@ static bool attempt(struct attempts *a, size_t float_count, struct failure *fail
     q->options.scheme = before;
     onnx_free(a->graph);
     a->graph = good ? insert(q->scheme) : NULL;
-    if (!good || ((a->want_blob || a->eval) && !conversion_make(a->call, a->conversion, a->graph, failure)))
-        return false;
-    if (!a->eval)
-        return true;
+    if (!good || ((a->want_blob || a->eval) && !conversion_make(a->call, a->conversion, a->graph, failure))) return false;
+    if (!a->eval) return true;
     const struct reference *r = &a->reference;
-    if (!accuracy_of_blob(&made->accuracy, r, a->conversion->blob, a->conversion->blob_bytes, q->options.threads, failure))
-        return false;
+    if (!accuracy_of_blob(&made->accuracy, r, a->conversion->blob, a->conversion->blob_bytes, q->options.threads, failure)) return false;
     made->float_count = float_count;
     made->drop = ((double)r->right - (double)made->accuracy.right) / (double)(r->samples ? r->samples : 1);
     made->blob_bytes = a->conversion->blob_bytes;
@@ -208,8 +197,7 @@ static bool holds(const struct attempts *a) {
 static bool as_few(struct attempts *a, size_t fails, size_t works, struct failure *failure) {
     while (works - fails > 1) {
         size_t middle = fails + (works - fails) / 2;
-        if (!attempt(a, middle, failure))
-            return false;
+        if (!attempt(a, middle, failure)) return false;
         *(holds(a) ? &works : &fails) = middle;
     }
     return a->list[a->count - 1].float_count == works || attempt(a, works, failure);
@@ -225,21 +213,16 @@ static void notice_floats(const struct attempts *a) {
 }
 
 bool max_drop_run(struct attempts *a, struct failure *failure) {
-    if ((a->eval && !open_reference(a, failure)) || !attempt(a, 0, failure))
-        return false;
-    if (!a->eval || holds(a))
-        return true;
-    if (!rank(a, failure))
-        return false;
+    if ((a->eval && !open_reference(a, failure)) || !attempt(a, 0, failure)) return false;
+    if (!a->eval || holds(a)) return true;
+    if (!rank(a, failure)) return false;
     size_t fails = 0, works = 0;
     for (size_t count = 1; !works && fails < a->ranked_count; count *= 2) {
         count = count < a->ranked_count ? count : a->ranked_count;
-        if (!attempt(a, count, failure))
-            return false;
+        if (!attempt(a, count, failure)) return false;
         *(holds(a) ? &works : &fails) = count;
     }
-    if (works && !as_few(a, fails, works, failure))
-        return false;
+    if (works && !as_few(a, fails, works, failure)) return false;
     if (works) {
         notice_floats(a);
         return true;
@@ -265,17 +248,13 @@ static void floats_json(struct json *json, const struct attempts *a) {
     const struct scheme *scheme = a->quantizer ? a->quantizer->scheme : NULL;
     size_t given = a->count ? a->list[a->chosen].float_count : 0;
     json_open_array(json, "layers_float");
-    for (size_t i = 0; i < given; i++)
-        json_text(json, NULL, a->ranked[i]);
+    for (size_t i = 0; i < given; i++) json_text(json, NULL, a->ranked[i]);
     for (size_t n = 0; scheme && n < scheme->graph->node_count; n++) {
         const struct onnx_node *node = scheme->graph->nodes[n];
         bool listed = scheme->nodes[n].role != SCHEME_FLOAT, layer = false;
-        for (size_t i = 0; i < given; i++)
-            listed = listed || !strcmp(a->ranked[i], node->name);
-        for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
-            layer = layer || !strcmp(node->op, layers[i]);
-        if (layer && !listed)
-            json_text(json, NULL, node->name);
+        for (size_t i = 0; i < given; i++) listed = listed || !strcmp(a->ranked[i], node->name);
+        for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) layer = layer || !strcmp(node->op, layers[i]);
+        if (layer && !listed) json_text(json, NULL, node->name);
     }
     json_close_array(json);
 }
@@ -317,8 +296,7 @@ static void print_errors(const struct attempts *a, const struct attempt *chosen)
 }
 
 void max_drop_print(const struct attempts *a) {
-    if (!a->count)
-        return;
+    if (!a->count) return;
     const struct attempt *chosen = &a->list[a->chosen];
     printf("\n%zu samples, float network: top-1 %.2f %%\n", a->reference.samples, 100 * share(a, a->reference.right));
     printf("float layers    top-1 %%   points  changed  SQNR dB  blob bytes arena bytes        ms\n");
@@ -329,8 +307,6 @@ void max_drop_print(const struct attempts *a) {
                i == a->chosen && a->count > 1 ? "  <" : "");
     }
     print_errors(a, chosen);
-    for (size_t i = 0; i < chosen->float_count && i < LISTED_MOST; i++)
-        printf("float: %s (alone: %+.2f dB)\n", a->ranked[i], a->gains[i]);
-    if (chosen->float_count > LISTED_MOST)
-        printf("float: %zu others, which --json lists\n", chosen->float_count - LISTED_MOST);
+    for (size_t i = 0; i < chosen->float_count && i < LISTED_MOST; i++) printf("float: %s (alone: %+.2f dB)\n", a->ranked[i], a->gains[i]);
+    if (chosen->float_count > LISTED_MOST) printf("float: %zu others, which --json lists\n", chosen->float_count - LISTED_MOST);
 }

@@ -18,7 +18,7 @@ enum { ATTEMPTS_MOST = 40 };
 struct attempt {
     size_t float_count; /* layers given back */
     struct accuracy accuracy;
-    double drop;        /* of the share of right answers */
+    double drop; /* of the share of right answers */
     size_t blob_bytes;
     uint32_t arena_bytes;
 };
@@ -27,21 +27,21 @@ struct attempts {
     /* given by the caller */
     const struct conversion_call *call;
     struct conversion *conversion;
-    struct quantizer *quantizer;     /* prepared, observed */
-    struct quant_data_wish wish;     /* of the typical inputs */
-    const char *eval;                /* labelled pictures, or NULL */
-    size_t eval_limit;               /* so many of them; 0: all */
-    bool want_blob;                  /* false: the QDQ graph alone is wanted */
-    double max_drop;                 /* negative: the first attempt is taken as it is */
+    struct quantizer *quantizer; /* prepared, observed */
+    struct quant_data_wish wish; /* of the typical inputs */
+    const char *eval;            /* labelled pictures, or NULL */
+    size_t eval_limit;           /* so many of them; 0: all */
+    bool want_blob;              /* false: the QDQ graph alone is wanted */
+    double max_drop;             /* negative: the first attempt is taken as it is */
     /* made by max_drop_run() */
-    struct quant_data *data, *some;  /* labelled; some of the typical inputs */
+    struct quant_data *data, *some; /* labelled; some of the typical inputs */
     struct reference reference;
     size_t count, chosen;
     struct attempt list[ATTEMPTS_MOST];
-    size_t ranked_count;             /* layers, the one that hurts most first */
+    size_t ranked_count; /* layers, the one that hurts most first */
     const char **ranked;
-    double base_db, *gains;          /* what each gives back alone */
-    struct onnx_graph *graph;        /* the QDQ graph that was chosen */
+    double base_db, *gains;   /* what each gives back alone */
+    struct onnx_graph *graph; /* the QDQ graph that was chosen */
 };
 
 /* The conversion holds the blob of the attempt that was chosen. False: refusals in its report and no failure, or a failure. */

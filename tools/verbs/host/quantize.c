@@ -39,8 +39,7 @@ static bool excluded_exist(const struct quantize_call *call, const struct onnx_g
         bool found = false;
         for (size_t n = 0; n < graph->node_count; n++)
             found = found || !strcmp(graph->nodes[n]->name, name) || !strcmp(graph->nodes[n]->op, name);
-        if (!found)
-            return failure_set(failure, STATUS_CALL, "--exclude %s: no node and no operator of the network has that name", name);
+        if (!found) return failure_set(failure, STATUS_CALL, "--exclude %s: no node and no operator of the network has that name", name);
     }
     return true;
 }
@@ -64,8 +63,7 @@ static bool can_come_out(const struct quantizer *q) {
     net_free(net);
     onnx_free(made);
     onnx_free(copy);
-    while (q->report->notice_count > notices)
-        free(q->report->notices[--q->report->notice_count]);
+    while (q->report->notice_count > notices) free(q->report->notices[--q->report->notice_count]);
     return good;
 }
 
@@ -83,14 +81,12 @@ static bool observe(const struct quantize_call *call, struct work *w, struct fai
     struct conversion *c = &w->conversion;
     struct quantizer *q = &w->quantizer;
     struct quant_data_wish wish = {.paths = call->data.values, .path_count = (size_t)call->data.count, .count = (size_t)call->count};
-    if (!conversion_read(&call->conversion, c, failure))
-        return false;
+    if (!conversion_read(&call->conversion, c, failure)) return false;
     if (onnx_is_quantized(c->graph))
         return failure_set(failure, STATUS_INPUT, "%s is quantized already%s", call->conversion.input,
                            report_dynamic(c->graph) ? ", dynamically: quantize takes the float network that it was made from"
                                                     : ": morsel convert takes it");
-    if (c->report.refusal_count || !excluded_exist(call, c->graph, failure))
-        return false;
+    if (c->report.refusal_count || !excluded_exist(call, c->graph, failure)) return false;
     wish.seed = (uint64_t)call->seed;
     wish.usual = QUANTIZE_USUAL_SAMPLES;
     wish.rule = c->extras.picture;
@@ -98,9 +94,8 @@ static bool observe(const struct quantize_call *call, struct work *w, struct fai
     q->graph = c->graph;
     q->report = &c->report;
     bool blob = call->conversion.output || call->eval;
-    if (!quantize_prepare(q, failure) || (blob && !can_come_out(q)) ||
-        !(q->data = w->data = quant_data_open(&wish, q->graph, failure)) || !data_stay(call, w, w->data, failure) ||
-        !quant_data_look(w->data, failure))
+    if (!quantize_prepare(q, failure) || (blob && !can_come_out(q)) || !(q->data = w->data = quant_data_open(&wish, q->graph, failure)) ||
+        !data_stay(call, w, w->data, failure) || !quant_data_look(w->data, failure))
         return false;
     w->attempts.wish = wish;
     return quantize_equalize(q, failure) && quantize_observe(q, failure);
@@ -126,10 +121,8 @@ static bool quantize(const struct quantize_call *call, struct work *w, struct fa
         return false;
     if (call->qdq && !(w->qdq = onnx_write(w->attempts.graph, &w->qdq_bytes, error, sizeof error)))
         return failure_set(failure, STATUS_INPUT, "%s: %s", call->qdq, error);
-    if (call->conversion.output)
-        count = conversion_files(&call->conversion, &w->conversion, files);
-    if (call->qdq)
-        files[count++] = (struct file_new){call->qdq, w->qdq, w->qdq_bytes};
+    if (call->conversion.output) count = conversion_files(&call->conversion, &w->conversion, files);
+    if (call->qdq) files[count++] = (struct file_new){call->qdq, w->qdq, w->qdq_bytes};
     return file_write_all(files, count, failure);
 }
 
@@ -139,8 +132,7 @@ static void print_json(const struct work *w) {
     conversion_json(&json, &w->conversion);
     json_text(&json, "method", range_method_name(w->quantizer.options.method));
     json_integer(&json, "samples", w->data ? (int64_t)quant_data_count(w->data) : 0);
-    if (w->data)
-        quant_data_json(w->data, &json);
+    if (w->data) quant_data_json(w->data, &json);
     max_drop_json(&json, &w->attempts);
     json_close(&json);
 }
@@ -150,25 +142,19 @@ static int run(const struct quantize_call *call, struct work *w) {
     const struct conversion *c = &w->conversion;
     bool done = quantize(call, w, &failure);
     if (!done && failure.status) {
-        if (!call->conversion.json)
-            max_drop_print(&w->attempts);
-        if (c->report.refusal_count)
-            report_refusals(call->conversion.input, NULL, &c->report);
+        if (!call->conversion.json) max_drop_print(&w->attempts);
+        if (c->report.refusal_count) report_refusals(call->conversion.input, NULL, &c->report);
         return message_failure(&failure);
     }
-    if (call->conversion.json)
-        print_json(w);
+    if (call->conversion.json) print_json(w);
     if (!done) {
         report_refusals(call->conversion.input, NULL, &c->report);
         return message_flush() ? STATUS_SYSTEM : STATUS_INPUT;
     }
     conversion_notices(c);
-    if (!call->conversion.json && call->conversion.output)
-        conversion_summary(&call->conversion, c);
-    if (!call->conversion.json && call->qdq)
-        printf("%s\n  QDQ form, for ONNX Runtime; opset %d\n", call->qdq, w->attempts.graph->opset);
-    if (!call->conversion.json)
-        max_drop_print(&w->attempts);
+    if (!call->conversion.json && call->conversion.output) conversion_summary(&call->conversion, c);
+    if (!call->conversion.json && call->qdq) printf("%s\n  QDQ form, for ONNX Runtime; opset %d\n", call->qdq, w->attempts.graph->opset);
+    if (!call->conversion.json) max_drop_print(&w->attempts);
     return message_flush();
 }
 
@@ -176,8 +162,7 @@ int verb_quantize(int argc, char **argv) {
     static struct work w;
     int status;
     const struct quantize_call *call = quantize_call_read(argc, argv, &status);
-    if (!call)
-        return status;
+    if (!call) return status;
     w.quantizer.options = call->options;
     w.attempts.max_drop = call->most_drop;
     status = run(call, &w);

@@ -52,8 +52,7 @@ static const struct options options = {
     "Quantizes a float ONNX network to 8 bits, by ranges that it takes on over typical inputs: some hundred, without labels.\n\n"
     "--data is a folder of pictures (at any depth) or CIFAR-10 binaries, which want a --picture rule; an .npy file whose first\n"
     "dimension counts samples; a folder of .npy files; or NAME=FILE.npy for each of several inputs. A picture rule; the README,\n"
-    "'Pictures', lists its keys:\n"
-    PICTURE_RULE_EXAMPLE,
+    "'Pictures', lists its keys:\n" PICTURE_RULE_EXAMPLE,
     list, sizeof list / sizeof *list};
 
 static bool ends_in(const char *text, const char *ending) {
@@ -90,8 +89,7 @@ static bool read_ranges(struct quantize_call *call, struct failure *failure) {
         return failure_set(failure, STATUS_CALL, "--method %s: it is one of minmax, average, percentile, entropy, mse", call->method);
     if (call->percentile && o->method != RANGE_PERCENTILE)
         return failure_set(failure, STATUS_CALL, "--percentile is for --method percentile");
-    if (call->percentile)
-        o->percentile = strtod(call->percentile, &end);
+    if (call->percentile) o->percentile = strtod(call->percentile, &end);
     if (call->percentile && (*end || !(o->percentile > 50) || !(o->percentile <= 100)))
         return failure_set(failure, STATUS_CALL, "--percentile %s: a number above 50 and up to 100 is wanted", call->percentile);
     return true;
@@ -122,8 +120,7 @@ static bool read_criterion(struct quantize_call *call, struct failure *failure) 
     if (text && (*end || end == text || !(drop >= 0) || drop > 1))
         return failure_set(failure, STATUS_CALL, "--max-drop %s: a share of the answers from 0 to 1 is wanted, 0.01 for one in a hundred",
                            text);
-    if (text && !call->eval)
-        return failure_set(failure, STATUS_CALL, "--max-drop is measured on labelled pictures: --eval DATASET");
+    if (text && !call->eval) return failure_set(failure, STATUS_CALL, "--max-drop is measured on labelled pictures: --eval DATASET");
     if (call->eval_limit && !call->eval)
         return failure_set(failure, STATUS_CALL, "--eval-limit is how many pictures of --eval DATASET are taken");
     return true;
@@ -145,8 +142,7 @@ const struct quantize_call *quantize_call_read(int argc, char **argv, int *statu
     struct failure failure = {0};
     int count = options_parse(&options, argc, argv);
     *status = count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
-    if (count < 0)
-        return NULL;
+    if (count < 0) return NULL;
     if (read_paths(&given, count, argv, &failure) && read_ranges(&given, &failure) && read_flags(&given, &failure) &&
         read_criterion(&given, &failure))
         return &given;

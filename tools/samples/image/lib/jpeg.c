@@ -29,8 +29,7 @@ static void stop(j_common_ptr common) {
 
 /* Warnings pass, but for the end of the file before the last pixel: half a picture is not a picture. */
 static void warn(j_common_ptr common, int level) {
-    if (level < 0 && common->err->msg_code == JWRN_JPEG_EOF)
-        stop(common);
+    if (level < 0 && common->err->msg_code == JWRN_JPEG_EOF) stop(common);
 }
 
 static uint32_t get16(const uint8_t *p, bool big) {
@@ -43,20 +42,17 @@ static uint32_t get32(const uint8_t *p, bool big) {
 
 /* The orientation (1..8) in an EXIF block, 1 where there is none. */
 static unsigned orientation_of(const uint8_t *p, size_t size) {
-    if (size < 14 || memcmp(p, "Exif\0\0", 6))
-        return 1;
+    if (size < 14 || memcmp(p, "Exif\0\0", 6)) return 1;
     p += 6;
     size -= 6;
     bool big = p[0] == 'M';
     uint32_t at = get32(p + 4, big);
-    if (at > size - 2 || size < 10)
-        return 1;
+    if (at > size - 2 || size < 10) return 1;
     uint32_t count = get16(p + at, big);
     for (uint32_t i = 0; i < count && (size - at - 2) / 12 > i; i++) {
         const uint8_t *entry = p + at + 2 + 12 * i;
         uint32_t value = get16(entry + 8, big);
-        if (get16(entry, big) == 0x0112)
-            return value >= 1 && value <= 8 ? value : 1;
+        if (get16(entry, big) == 0x0112) return value >= 1 && value <= 8 ? value : 1;
     }
     return 1;
 }
@@ -65,10 +61,8 @@ static unsigned orientation_of(const uint8_t *p, size_t size) {
 static bool turn(struct image *image, unsigned orientation, struct failure *failure) {
     struct image turned = {0};
     uint32_t w = image->width, h = image->height;
-    if (orientation == 1)
-        return true;
-    if (!image_allocate(&turned, orientation > 4 ? h : w, orientation > 4 ? w : h, failure))
-        return false;
+    if (orientation == 1) return true;
+    if (!image_allocate(&turned, orientation > 4 ? h : w, orientation > 4 ? w : h, failure)) return false;
     for (uint32_t y = 0; y < h; y++) {
         for (uint32_t x = 0; x < w; x++) {
             uint32_t flip_x = w - 1 - x, flip_y = h - 1 - y;
@@ -87,8 +81,7 @@ static bool turn(struct image *image, unsigned orientation, struct failure *fail
 static void put_cmyk(const uint8_t *from, uint32_t width, bool inverted, uint8_t *to) {
     for (uint32_t x = 0; x < width; x++, from += 4, to += 3) {
         unsigned k = inverted ? from[3] : 255u - from[3];
-        for (int c = 0; c < 3; c++)
-            to[c] = (uint8_t)(((inverted ? from[c] : 255u - from[c]) * k + 127) / 255);
+        for (int c = 0; c < 3; c++) to[c] = (uint8_t)(((inverted ? from[c] : 255u - from[c]) * k + 127) / 255);
     }
 }
 
@@ -99,8 +92,7 @@ static void read_rows(struct decoder *decoder) {
     while (jpeg->output_scanline < jpeg->output_height) {
         uint8_t *to = image->rgb + (size_t)jpeg->output_scanline * image->width * 3;
         JSAMPROW row = cmyk ? decoder->row : to;
-        if (jpeg_read_scanlines(jpeg, &row, 1) == 1 && cmyk)
-            put_cmyk(row, image->width, jpeg->saw_Adobe_marker, to);
+        if (jpeg_read_scanlines(jpeg, &row, 1) == 1 && cmyk) put_cmyk(row, image->width, jpeg->saw_Adobe_marker, to);
     }
 }
 
@@ -121,8 +113,7 @@ static bool read_picture(struct decoder *decoder, const uint8_t *bytes, size_t s
     decoder->orientation = find_orientation(jpeg);
     bool cmyk = jpeg->jpeg_color_space == JCS_CMYK || jpeg->jpeg_color_space == JCS_YCCK;
     jpeg->out_color_space = cmyk ? JCS_CMYK : JCS_RGB;
-    if (!image_allocate(decoder->image, jpeg->image_width, jpeg->image_height, decoder->failure))
-        return false;
+    if (!image_allocate(decoder->image, jpeg->image_width, jpeg->image_height, decoder->failure)) return false;
     if (cmyk && !(decoder->row = malloc((size_t)jpeg->image_width * 4)))
         return failure_memory(decoder->failure, (size_t)jpeg->image_width * 4);
     jpeg_start_decompress(jpeg);
@@ -133,8 +124,7 @@ static bool read_picture(struct decoder *decoder, const uint8_t *bytes, size_t s
 
 /* A function of its own, so that no local variable lives across the jump. */
 static bool read_guarded(struct decoder *decoder, const uint8_t *bytes, size_t size) {
-    if (setjmp(decoder->stop))
-        return false;
+    if (setjmp(decoder->stop)) return false;
     return read_picture(decoder, bytes, size) && turn(decoder->image, decoder->orientation, decoder->failure);
 }
 

@@ -29,8 +29,7 @@ static void warn(png_structp png, png_const_charp text) {
 
 static void read_bytes(png_structp png, png_bytep to, size_t count) {
     struct reader *reader = png_get_io_ptr(png);
-    if ((size_t)(reader->end - reader->at) < count)
-        png_error(png, "it ends before its last pixel");
+    if ((size_t)(reader->end - reader->at) < count) png_error(png, "it ends before its last pixel");
     memcpy(to, reader->at, count);
     reader->at += count;
 }
@@ -59,8 +58,7 @@ static bool read_picture(struct reader *reader) {
         png_error(reader->png, "its pixels are of an unknown kind");
     if (!(reader->rows = malloc(image->height * sizeof *reader->rows)))
         return failure_memory(reader->failure, image->height * sizeof *reader->rows);
-    for (uint32_t y = 0; y < image->height; y++)
-        reader->rows[y] = image->rgb + (size_t)y * image->width * 3;
+    for (uint32_t y = 0; y < image->height; y++) reader->rows[y] = image->rgb + (size_t)y * image->width * 3;
     png_read_image(reader->png, reader->rows);
     png_read_end(reader->png, NULL);
     return true;
@@ -68,16 +66,14 @@ static bool read_picture(struct reader *reader) {
 
 /* A function of its own, so that no local variable lives across the jump. */
 static bool read_guarded(struct reader *reader) {
-    if (setjmp(png_jmpbuf(reader->png)))
-        return false;
+    if (setjmp(png_jmpbuf(reader->png))) return false;
     return read_picture(reader);
 }
 
 bool image_decode_png(const uint8_t *bytes, size_t size, struct image *image, struct failure *failure) {
     struct reader reader = {.at = bytes, .end = bytes + size, .image = image, .failure = failure};
     reader.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &reader, stop, warn);
-    if (!reader.png)
-        return failure_memory(failure, sizeof reader);
+    if (!reader.png) return failure_memory(failure, sizeof reader);
     reader.info = png_create_info_struct(reader.png);
     bool good = reader.info ? read_guarded(&reader) : failure_memory(failure, sizeof reader);
     png_destroy_read_struct(&reader.png, &reader.info, NULL);
