@@ -112,8 +112,8 @@ float compare_shift(const struct onnx_value *value, size_t channel);
 /* The node's weights in the model; NULL: they cannot be told. */
 const struct compare_weights *compare_weights_of(const struct comparison *c, const struct onnx_node *node);
 
-/* The float graph with the blob's weights, each layer reading the float network's values: of its inputs those of the graph come first, then
- * one for each point that is none. `points` has room for all of them. In memory of its own. */
+/* The float graph with the blob's weights, each layer reading the float network's values. Its inputs are those of the graph, then one for
+ * each point that is none. `points` has room for all of them. In memory of its own. */
 struct onnx_graph *compare_own_graph(const struct comparison *c);
 
 #endif

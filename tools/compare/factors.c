@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Channels that the model holds times a factor: quantizers rescale channels so that they fill their bytes, and the weights around them so
- * that the network stays what it was. The factors are powers of 2^(1/4), and at inputs and outputs 1.
+ * Channels that the model holds times a factor. Cross-layer equalization rescales channels so that they fill their bytes, and the weights
+ * around them so that the network computes the same. The factors are powers of 2^(1/4), and 1 at inputs and outputs.
  *
  * They are found twice: forwards, by what a value takes on in both networks, and backwards from the outputs, by the weights that read it.
- * Only where the two agree there is one; a layer that is merely wrong by a factor, with nothing behind it that makes up for it, has none.
+ * There is a factor only where the two agree. A layer that is wrong by a factor that no layer behind it undoes has none.
  */
 #include "tools/compare/compare.h"
 #include "tools/optimize/pass.h"
@@ -28,7 +28,7 @@ static bool is_open(const struct onnx_value *value, size_t channel) {
     return factors && channel < compare_channels(value) && !(factors[channel] > 0);
 }
 
-/* A factor, and how far what it comes from leaves it open, as a part of it: 0.1 and the factor may as well be a tenth more. */
+/* A factor, and its uncertainty as a part of it: with 0.1 the factor may as well be a tenth more. */
 struct guess {
     double factor, doubt; /* 0: not known */
 };
@@ -166,7 +166,7 @@ static void settle_rest(const struct comparison *c, const struct compare_weights
     for (size_t i = 0; i < channels; i++) factors[i] = factors[i] > 0 ? factors[i] : (float)metric_factor(&sums[i]);
 }
 
-/* What comes out of an operator that hands channels on has what went in, where nothing was measured: at values that are no points, in
+/* An operator that hands channels on hands on their factors. That serves where nothing was measured: at values that are no points, in
  * channels that are always 0. */
 static void hand_on(const struct comparison *c, const struct onnx_node *node) {
     const struct onnx_value *x = NULL;

@@ -80,7 +80,7 @@ static struct onnx_node *layer_of(const struct onnx_value *value) {
     return best;
 }
 
-/* A quantizer that takes a Relu or Clip into the ends of its bytes may name them after what comes in, and means what comes out. */
+/* A quantizer may fold a Relu or Clip into the ends of a range. It may name the bytes after the input, and means the output. */
 static struct onnx_value *behind_activation(const struct comparison *c, struct onnx_value *value) {
     struct onnx_node *reader;
     if (value->is_input || value->is_output || value->uses != 1 || edit_readers(c->graph, value, &reader, 1) != 1) return value;

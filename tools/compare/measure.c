@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two passes over the data. In the first the float network and the model run side by side, as they are: what an error is by the time it
- * comes out. Then it is known which channels the model holds rescaled or moved, and in the second each layer alone, with the model's
- * weights and rounding, gets what the float network has there: what it adds by itself.
+ * Two passes over the data. In the first the float network and the model run side by side, as they are: it measures errors as they
+ * accumulate. Then it is known which channels the model holds rescaled or shifted. In the second each layer runs alone, with the model's
+ * weights and rounding, on the float network's values: it measures what each layer adds by itself.
  */
 #include "tools/compare/compare.h"
 #include "tools/compare/whole.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers that the model adds to channels: quantizers move channels so that one range fits all of them, and take off the biases of what
- * reads them what its weights make of that. The model holds factor * (x + shift).
+ * Numbers that the model adds to channels. Quantizers shift channels so that one range fits all of them. The biases of the layers that
+ * read them make up for it. The model holds factor * (x + shift).
  *
- * They are found twice: ahead, by what a value takes on in both networks, and behind, by the biases that read it, mostly far more of them
- * than channels. Where the two agree, that is what was added. Where they do not, those who read the value are right about what they take
- * it for, unless no numbers added would explain their biases, or no channel of the value is seen to be moved at all. So a bias that is
- * merely wrong, with nothing behind that makes up for it, is an error, in a network whose channels were moved, too.
+ * They are found twice: forwards, by what a value takes on in both networks, and backwards, by the biases of the layers that read it.
+ * Those are mostly far more than channels. Where the two agree, that is the shift. Where they do not, the readers decide, unless no
+ * shift explains their biases, or no channel of the value is seen to be shifted at all. So a bias that is merely wrong, with no layer
+ * behind it that makes up for it, is an error. That holds in a network whose channels were shifted, too.
  */
 #include "tools/compare/compare.h"
 #include "tools/compare/equations.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is often the cause of a bad layer: one scale for values of different size, channels that are gone, a range held by one outlier. */
+/* Frequent causes of a bad layer: one scale for values of different size, dead channels, a range held by one outlier. */
 #include "tools/compare/compare.h"
 #include "tools/optimize/pass.h"
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { FAR_BACK = 256 }; /* nodes: a function that is written out stands together */
+enum { FAR_BACK = 256 }; /* nodes: a decomposed function stands together */
 
 enum op {
     NO_OP,

@@ -3,7 +3,7 @@
  * Changes to an ONNX graph that keep it well formed: after each of them producers and counts of uses are right, and names are unique.
  *
  * Nodes may be handed in any order that makes sense while a pass is at work; edit_clean() puts them in one in which they can run. What is
- * cut loose stays readable until the graph is freed: a pass may hold pointers to values and nodes that are gone from the graph's lists.
+ * cut loose stays readable until the graph is freed: a pass may still hold pointers to it.
  */
 #ifndef MORSEL_TOOLS_OPTIMIZE_EDIT_H
 #define MORSEL_TOOLS_OPTIMIZE_EDIT_H
@@ -31,8 +31,8 @@ void edit_set_input(struct onnx_graph *g, struct onnx_node *node, int i, struct 
 
 /*
  * Every node that reads `from` reads `to` instead; where `outputs`, a graph output too. A graph output keeps its name, so the two values
- * exchange theirs. False, and nothing is changed: `from` is a graph output, and `to` has to keep its name as well, as an input or another
- * output of the graph.
+ * exchange theirs. False, and nothing is changed, where both have to keep their names: `from` is a graph output, `to` an input or another
+ * output.
  */
 bool edit_replace_uses(struct onnx_graph *g, struct onnx_value *from, struct onnx_value *to, bool outputs);
 

@@ -3,7 +3,7 @@
 #include "tools/optimize/linear.h"
 #include <math.h>
 
-/* A bias of one number for each channel out, as a row: C of Gemm may have the shapes N, 1xN and, for one channel, a scalar. */
+/* A bias of one number for each output channel, as a row. C of Gemm has the shape N or 1xN; for one channel it may be a scalar. */
 static bool bias_fits(const struct linear *l) {
     const struct onnx_value *bias = onnx_input(l->node, 2);
     if (!bias) return true;

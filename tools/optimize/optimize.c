@@ -19,14 +19,14 @@ static const struct {
     int (*run)(struct onnx_graph *g);
 } passes[GRAPH_PASSES] = {
     {"constants", "results that do not depend on an input are computed", pass_constants},
-    {"reals", "values of float16 and double are float", pass_floats},
+    {"floats", "values of float16 and double are float", pass_floats},
     {"noops", "nodes that give what they get are gone", pass_noops},
     {"opset", "old operators are said in opset 14", pass_opset}, /* before functions get names: HardSwish has one there */
-    {"norms", "normalizations are written out with means and roots", pass_norms},
+    {"norms", "normalizations are decomposed into means and roots", pass_norms},
     {"choices", "computed bounds and divisions that spare zeros are arithmetic", pass_choices},
     {"moves", "reshapes of reshapes and transposes of transposes are one", pass_moves},
-    /* before affine maps: the sums and products of a function that is written out belong to it */
-    {"activations", "functions that were written out have their names", pass_activations},
+    /* before affine maps: the sums and products of a decomposed function belong to it */
+    {"activations", "decomposed activations have their names", pass_activations},
     {"pads", "zeros of Pad are the padding of the window behind them", pass_pads},
     {"pools", "means and maxima over whole pictures are global pools", pass_pools},
     {"reduces", "maxima, sums and norms are said with pools and means", pass_reduces},

@@ -16,9 +16,9 @@ int pass_floats(struct onnx_graph *g);        /* float16 and double are float */
 int pass_noops(struct onnx_graph *g);         /* nodes that give what they get */
 int pass_opset(struct onnx_graph *g);         /* old networks in a newer opset */
 int pass_moves(struct onnx_graph *g);         /* reshapes of reshapes, transposes of transposes */
-int pass_activations(struct onnx_graph *g);   /* functions of one value that are written out */
+int pass_activations(struct onnx_graph *g);   /* decomposed functions of one value */
 int pass_dense(struct onnx_graph *g);         /* MatMul and Add become Gemm; its factors become 1 */
-int pass_norms(struct onnx_graph *g);         /* normalizations are written out */
+int pass_norms(struct onnx_graph *g);         /* normalizations are decomposed */
 int pass_choices(struct onnx_graph *g);       /* computed bounds, divisions that spare zeros */
 int pass_reduces(struct onnx_graph *g);       /* maxima, sums and norms over any axes */
 int pass_affine_merge(struct onnx_graph *g);  /* an affine map of an affine map is one */
@@ -38,8 +38,8 @@ bool graph_same_shape(const struct onnx_value *a, const struct onnx_value *b); /
 bool graph_constant_and_other(const struct onnx_node *node, int *constant, struct onnx_value **other);
 /* A float constant all of whose elements are the same number. */
 bool graph_scalar(const struct onnx_value *value, double *out);
-/* Integers of input `input` from opset `from_opset` on, of the attribute before: the count, 0 where there are none, -1 where they are no
- * constant of at most `most`. */
+/* Integers of input `input` from opset `from_opset` on, of the attribute before. Returns the count: 0 where there are none, -1 where they
+ * are no constant of at most `most`. */
 int graph_integers(const struct onnx_node *node, const char *attribute, int input, int from_opset, int64_t *out, int most);
 bool graph_inference(const struct onnx_node *node); /* a BatchNormalization or Dropout that does not train; no second output is read */
 double *graph_doubles(struct onnx_graph *g, int64_t count);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions that are written out in many nodes become the operator that has a name: Relu, Clip, LeakyRelu, PRelu, Sigmoid, Tanh,
- * HardSigmoid, HardSwish, Gelu; Silu becomes x * Sigmoid(x), and so does HardSwish where there is no operator for it. They are recognised
- * by what they compute at some hundred points, which no two of these functions share, and not by how an exporter writes them.
+ * Decomposed activations, of several nodes, become the operator that has a name: Relu, Clip, LeakyRelu, PRelu, Sigmoid, Tanh,
+ * HardSigmoid, HardSwish, Gelu. Silu becomes x * Sigmoid(x), and so does HardSwish where there is no operator for it. They are recognised
+ * by their values at some hundred points, which no two of these functions share. How an exporter writes them does not matter.
  */
 #include "tools/optimize/cone.h"
 #include <math.h>

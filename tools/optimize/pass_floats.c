@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Networks of float16 and double in float: every number of float16 is one of float, and what is quantized afterwards wants less than either
- * of them has. Casts from one to another are gone with it. */
+/* Networks of float16 and double in float. Every float16 is a float, and quantization needs less precision than either has. Casts between
+ * them go. */
 #include "tools/optimize/pass.h"
 #include "tools/onnx/internal.h"
 #include <string.h>

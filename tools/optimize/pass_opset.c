@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Networks of opsets 10 to 13 are said in opset 14: scales by channel (13) and HardSwish (14) can be written in it, and one form of each
- * operator is left for those who come behind. All of a network or nothing: where a node has no equal, every node stays as it is.
+ * Networks of opsets 10 to 13 become networks of opset 14: it has scales by channel (13) and HardSwish (14). Later passes then see one form
+ * of each operator. All of a network or nothing: where a node has no equal, every node stays as it is.
  */
 #include "tools/optimize/pass.h"
 #include <math.h>

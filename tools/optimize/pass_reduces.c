@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reductions in what can be quantized: a maximum over any axes is a GlobalMaxPool between moves, a minimum the maximum of the negative,
- * a sum a mean times its count, and a Euclidean norm the root of such a sum. Over whole pictures they are left to pass_pools.c.
+ * Reductions decomposed into what can be quantized. A maximum over any axes is a GlobalMaxPool between moves, a minimum the maximum of
+ * the negative. A sum is a mean times its count, a Euclidean norm the root of such a sum. Whole pictures are left to pass_pools.c.
  */
 #include "tools/optimize/pass.h"
 #include <string.h>

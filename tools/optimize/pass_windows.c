@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Windows larger than blobs have them, of convolutions along one dimension: q neighbours of it become channels, so that a window of K taps
+ * Windows of convolutions along one dimension that are larger than a blob's. q neighbours become channels, so that a window of K taps
  * becomes one of about K / q. With a stride of s < q each new position gives m = q / s outputs, which are channels at first:
  *
  *     y[j m + p] = sum over k of w[k] x[(j m + p) s + k] = sum over i, r of w[i q + r - p s] x[(j + i) q + r]
  *
- * New channels stand in the order in which they lie in memory where channels are last, so that a blob has little to move.
+ * New channels stand as they lie in memory where channels are last, so that a blob has little to move.
  */
 #include "tools/optimize/pass.h"
 
 #include "core/format.h"
 
 /*
- * Each of the m outputs of a position has weights for all that any of them reads, zeros among them, which are stored and multiplied as
- * others are: about m = K / (63 s) times as many as the file has. Up to 16 times, or 900 strides a window, is worth it;
- * spectrograms, which have a quarter of a window for a stride, keep their weights. Tensors of blobs are of up to 2^26 elements.
+ * Each of the m outputs of a position has weights for all that any of them reads. Many are zeros, stored and multiplied as others are:
+ * about m = K / (63 s) times as many weights as the file has. Up to 16 times, or 900 strides a window, is worth it.
+ * Spectrograms, whose stride is a quarter of a window, keep their weights. Tensors of blobs are of up to 2^26 elements.
  */
 enum { MOST_GROWTH = 16, MOST_WEIGHTS = 1 << 26 };
 
@@ -45,8 +45,8 @@ static bool worthwhile(const struct onnx_shape *weights, const struct onnx_shape
     return now > 0 && then > 0 && then <= MOST_GROWTH * now && then <= MOST_WEIGHTS;
 }
 
-/* The first large window. False: there is none, or one, of either dimension, cannot be folded: a refusal names the node that the file has
- * as long as it is as the file has it. */
+/* The first large window. False: there is none, or one, of either dimension, cannot be folded. A graph left as it is lets a refusal name
+ * the file's own node. */
 static bool find(struct onnx_node *node, struct fold *f) {
     struct onnx_value *x = onnx_input(node, 0), *weights = onnx_input(node, 1), *bias = onnx_input(node, 2);
     struct onnx_window w;

@@ -44,7 +44,7 @@ const struct executor *quantize_original(const struct quantizer *q) {
 }
 
 /* The values whose range a scheme asks for. What is excluded may break a chain of functions, the middle of which is quantized then: the
- * scheme without exclusions does not know of that. Layers that are given back to floats later break none. */
+ * scheme without exclusions does not know of that. Layers that are kept in float later break none. */
 static bool *wanted_values(const struct quantizer *q) {
     const struct scheme_options all = {0};
     const struct scheme *whole = place(q->graph, &all), *given = place(q->graph, &q->options.scheme);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a float graph and typical inputs to a QDQ graph. The stages, in order, each of which may be called by itself:
+ * From a float graph and typical inputs to a QDQ graph. The stages, in order; each may be called by itself:
  *
  *   quantize_prepare    the graph is optimized, and it is seen whether it can run in float
- *   quantize_equalize   channels are made equally wide and laid over each other, unless the options do not want it
+ *   quantize_equalize   cross-layer equalization, unless the options do not want it
  *   quantize_observe    the graph runs over the data: what do values take on?
  *   quantize_choose     a scheme: what becomes bytes, by which scales; weights rounded
  *   quantize_refine     weights rounded adaptively, biases corrected, as far as the options want it

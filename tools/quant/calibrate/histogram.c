@@ -4,8 +4,8 @@
 #include <string.h>
 
 /*
- * Cells: ZEROS for what counts as 0 (a network has many zeros: taken in turn they do not wait for each other), then the bins of the
- * positive numbers from the lowest octave up, then those of the negative ones.
+ * Cells: ZEROS for what counts as 0, then the bins of the positive numbers from the lowest octave up, then those of the negative ones.
+ * A network has many zeros: taken in turn, increments do not wait for each other.
  */
 enum { ZEROS = 4, LANES = 16, MANTISSA = 23 };
 

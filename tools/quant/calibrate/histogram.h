@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A histogram whose bins are made of a float's own bits: each octave (power of two) of either sign has 2^detail bins of one width, and as
- * many octaves are kept, from the largest number down, as there is room for. So the bins are as fine beside an outlier of a million as
- * without it. What is smaller than the lowest octave counts as 0.
+ * A histogram whose bins are made of a float's own bits. Each octave (power of two) of either sign has 2^detail bins of one width. As many
+ * octaves are kept, from the largest number down, as there is room for. So the bins are as fine beside an outlier of a million as without
+ * it. What is smaller than the lowest octave counts as 0.
  *
- * When a larger number comes the octaves move down, and the lowest become 0: which bin a number is in depends on the largest of all, never
- * on the order in which they came, and histograms merge into what one of all the numbers would be.
+ * When a larger number comes the octaves move down, and the lowest become 0. So a number's bin depends on the largest of all, never on the
+ * order in which they came. Merged histograms equal one of all the numbers.
  */
 #ifndef MORSEL_TOOLS_QUANT_CALIBRATE_HISTOGRAM_H
 #define MORSEL_TOOLS_QUANT_CALIBRATE_HISTOGRAM_H

@@ -108,9 +108,8 @@ static void add_scans(struct watched *w, const struct scan *scans, size_t count)
 }
 
 /*
- * Of each `step` numbers one goes into the histograms, now this, now that, by a hash of where they are and of what the sample holds: not of
- * its turn, since the order must not matter. Of a small picture whose numbers are large in one place only, the same places in all samples
- * could miss every one.
+ * Of each `step` numbers one goes into the histograms. A hash of their place and of the sample's content chooses it, not the sample's turn:
+ * the order must not matter. The choice varies, as the same places in all samples could miss every large number of a small picture.
  */
 static size_t pick(size_t i, size_t step, uint32_t salt) {
     return i * step + (size_t)((((i * 2654435769u + salt) & 0xffffffffu) * (uint64_t)step) >> 32);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the values of a float network took on, over samples. Neither the order of the samples nor how they are spread over observers that
- * are merged in the end changes a bit: extremes, counts, and sums in fixed point.
+ * What the values of a float network took on, over samples: extremes, counts, and sums in fixed point. Neither the order of the samples nor
+ * how they are spread over observers that are merged in the end changes a bit.
  *
- * Memory does not grow with the samples: 128 KiB for each value watched and 0.6 KiB for each channel of it (36 MB for all 101 values of a
- * MobileNetV2 at 224 x 224, of which pages that nothing fell into are never touched). Extremes and averages are of all numbers; of a sample
- * with more than 16384, the histograms take that many.
+ * Memory does not grow with the samples: 128 KiB for each value watched and 0.6 KiB for each channel of it. That is 36 MB for all 101
+ * values of a MobileNetV2 at 224 x 224; pages that nothing fell into are never touched. Extremes and averages are of all numbers. Of a
+ * sample with more than 16384, the histograms take that many.
  */
 #ifndef MORSEL_TOOLS_QUANT_CALIBRATE_OBSERVE_H
 #define MORSEL_TOOLS_QUANT_CALIBRATE_OBSERVE_H

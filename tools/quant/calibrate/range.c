@@ -105,8 +105,8 @@ static bool spread_open(struct spread *spread, const struct histogram *histogram
     return true;
 }
 
-/* Where a method leaves nothing of numbers that are not all 0 (a percentile of what is 0 nearly always), or there is no memory for it: all
- * of them. */
+/* All numbers: where a method leaves nothing of numbers that are not all 0 (a percentile of what is 0 nearly always), or there is no
+ * memory for it. */
 static struct range range_by(const struct histogram *histogram, float least, float largest, enum range_method method, double percentile,
                              bool symmetric, int levels) {
     struct spread spread;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Clipping by the Kullback-Leibler divergence: the distribution of numbers up to a threshold, the numbers beyond put into its outermost
- * bins, beside what is left of it when its bins fall together to as many as there are codes, each spread evenly over those of its bins that
- * were not empty.
+ * Clipping by the Kullback-Leibler divergence of two distributions. One is that of the numbers up to a threshold, with the numbers beyond
+ * it in the outermost bins. The other is the same with its bins merged to as many as there are quantized levels, each spread evenly over
+ * those of its bins that were not empty.
  */
 #include "tools/quant/calibrate/range_parts.h"
 #include <math.h>
@@ -82,7 +82,7 @@ static void pour(const struct histogram_bin *bin, double width, double *mass) {
 
 /*
  * Exact zeros are left out: every scale keeps them. The bins reach to the largest number, but no further than eight times what all but a
- * thousandth of the numbers stay below: an outlier beyond would leave the others in one bin, and eight is as far down as the search goes.
+ * thousandth of the numbers stay below. An outlier beyond would leave the others in one bin. The search goes down by eight at most.
  */
 double entropy_threshold(const struct spread *spread, bool symmetric, int levels) {
     double largest = fmax(-spread->low, spread->high), reach = 8 * spread_quantile_of_magnitudes(spread, 0.999);

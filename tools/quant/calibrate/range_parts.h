@@ -22,8 +22,8 @@ double spread_quantile_of_magnitudes(const struct spread *spread, double share);
 double entropy_threshold(const struct spread *spread, bool symmetric, int levels);
 
 /*
- * The number of bins, of `half` to each side of 0 that hold mass[0 .. 2 * half) (mass[half ..] alone is looked at where `both` is false),
- * up to which the mass, what lies beyond it put into the outermost bins, differs least from what `levels` codes keep of it.
+ * The number of bins to each side of 0 at which to clip. There the mass, with what lies beyond in the outermost bins, differs least from
+ * what `levels` quantized levels keep of it. mass[0 .. 2 * half) has `half` bins a side; where `both` is false, only mass[half ..] counts.
  */
 size_t entropy_bins(const double *mass, size_t half, bool both, size_t levels);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Channels of values between layers made equally wide: what makes channel c of a value is multiplied by a factor, what reads it divides by
- * the same, and the network computes what it did before. One scale for all channels then fits each of them. Where all that reads a value
- * sums over whole windows, numbers are added to channels as well, so that their ranges lie over each other.
+ * Cross-layer equalization: channels of values between layers are made equally wide. What makes channel c of a value is multiplied by a
+ * factor, what reads it divides by the same: the network computes what it did before. One scale for all channels then fits each of them.
+ * Where all readers of a value sum over whole windows, channels are also shifted, so that their ranges overlap.
  *
- * After Nagel et al., "Data-Free Quantization through Weight Equalization and Bias Correction" (2019), with ranges of values instead of
- * weights in the middle, over whole trunks of residual networks, and by as much as an estimate of the noise says is good: what the bytes
- * of values gain, the bytes of weights may lose.
+ * After Nagel et al., "Data-Free Quantization through Weight Equalization and Bias Correction" (2019). Unlike there, ranges of values count
+ * instead of weights, over whole trunks of residual networks. An estimate of the noise says how far to go: what the bytes of values gain,
+ * the bytes of weights may lose.
  */
 #ifndef MORSEL_TOOLS_QUANT_EQUALIZE_EQUALIZE_H
 #define MORSEL_TOOLS_QUANT_EQUALIZE_EQUALIZE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How well bytes keep a value whose channels get factors: its channels' histograms laid over each other, in cells of one width, and the
- * ends for which rounding and clipping cost least.
+ * How well bytes keep a value whose channels get factors. Its channels' histograms are added up in cells of one width; then the ends are
+ * sought for which rounding and clipping cost least.
  */
 #include "tools/quant/equalize/equalize_parts.h"
 

@@ -16,8 +16,8 @@ struct range equal_range(const struct observed *seen, uint32_t channel) {
 
 /*
  * The mean squared error of a value's bytes; negative: no memory. Sums are spread much alike in all channels, and what lies beyond
- * equal_range() of them comes by chance. Rectified channels are near 0 in most pictures and large in the few that they are there for: how
- * far their range has to reach their histograms say.
+ * equal_range() of them comes by chance. Rectified channels are near 0 in most pictures and large in few: their
+ * histograms say how far their range has to reach.
  */
 static double value_error(const struct equal_group *group, const struct observed *seen, const struct scheme_options *options,
                           const double *factors, const double *shifts) {

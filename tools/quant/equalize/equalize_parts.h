@@ -38,8 +38,8 @@ bool equal_keeps_shifts(const struct onnx_node *node);
 double equal_noise(const struct equal_group *group, const struct scheme_options *options, const double *factors, bool shifted);
 
 /*
- * The mean squared error that bytes make of a value of the group whose channels are multiplied by factors: by rounding and by clipping, in
- * the range for which that is least. Negative: no memory.
+ * The mean squared error of the bytes of a value of the group whose channels are multiplied by factors. It is that of rounding and
+ * clipping, in the range for which it is least. Negative: no memory.
  */
 double equal_error(const struct equal_group *group, const struct observed *seen, const double *factors, bool symmetric);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers to add to channels, so that their ranges lie over each other and one range for all of them is as narrow as it can be.
+ * Shifts of channels, so that their ranges overlap and one range for all of them is as narrow as it can be.
  *
- * What is added to the sums that make a channel arrives in all that is made of it by additions and means, and what reads it in the end
- * takes its weighted sum off its own bias. A value that is the sum of others gets the sum of what they got: all of them have to be content
- * with the same numbers, found by least squares.
+ * A shift of the sums that make a channel arrives in all that additions and means make of it. Who reads it in the end takes its weighted
+ * sum off its own bias. A value that is the sum of others gets the sum of their shifts. One set of shifts has to serve all of them: it is
+ * found by least squares.
  */
 #include "tools/quant/equalize/equalize_parts.h"
 
@@ -79,8 +79,8 @@ static tally count_up(const struct scheme *scheme, const struct equal_group *gro
 }
 
 /*
- * Of one channel: numbers `added` at the producers, so that in each member `times` of them come to -middle as nearly as can be, one after
- * the other being set to what is best beside the rest.
+ * Of one channel: shifts `added` at the producers, so that in each member `times` of them come to -middle as nearly as can be. One after
+ * the other is set to what is best beside the rest.
  */
 static void settle(const struct equal_group *group, double *const *times, const double *middle, const double *weight, double *added) {
     for (int sweep = 0; sweep < SWEEPS; sweep++) {

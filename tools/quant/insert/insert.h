@@ -6,10 +6,10 @@
 #include "tools/quant/insert/scheme.h"
 
 /*
- * A copy of the scheme's graph, which has to outlive it, with a QuantizeLinear and a DequantizeLinear behind each quantized value, the
- * layers' weights as int8 constants and their biases as int32 constants behind a DequantizeLinear. Values keep their names: `NAME` is the
- * float value in front of the pair, NAME_quantized and NAME_dequantized come out of it; where NAME is an output of the graph, it is what
- * comes out of the pair. Below opset 13, where DequantizeLinear has no axis, both operators are those of the domain com.microsoft.
+ * A copy of the scheme's graph, which has to outlive it, with a QuantizeLinear and a DequantizeLinear behind each quantized value. The
+ * layers' weights are int8 constants, their biases int32 constants behind a DequantizeLinear. Values keep their names: `NAME` is the float
+ * value in front of the pair, NAME_quantized and NAME_dequantized come out of it. Where NAME is an output of the graph, it is what comes
+ * out of the pair. Below opset 13, where DequantizeLinear has no axis, both operators are those of the domain com.microsoft.
  *
  * A layer's bias may have been changed since its values were rounded, by anything that leaves it within int32.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Normalization as exporters and pass_norms.c write it: d = x, or x - mean(x); d / sqrt(mean(d * d) + epsilon), then a factor and a term.
- * Squares take twice the bits of what they are squares of, and a root of their mean is divided by: all of it runs in float.
+ * Squares take twice the bits of their roots, and there is a division by the root of their mean: all of it runs in float.
  */
 #include "tools/optimize/edit.h"
 #include "tools/quant/insert/place.h"

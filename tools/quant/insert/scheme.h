@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What of a float network becomes bytes, and by which numbers.
+ * What of a float network becomes bytes, and by which quantization parameters.
  *
- * place() fills it for a graph: which nodes run in integers, which values a QuantizeLinear and a DequantizeLinear stand behind, which of
- * them share a scale. scheme_set_ranges() gives the values their scales, scheme_make_layers() the layers their integers. Up to there the
+ * place() fills it for a graph: which nodes run in integers, which values get a QuantizeLinear and a DequantizeLinear, and which of them
+ * share a scale. scheme_set_ranges() gives the values their scales, scheme_make_layers() the layers their integers. Up to there the
  * graph stays as it is; insert() writes all of it down as a QDQ graph. Between the last two anyone may change a layer: adaptive rounding
  * its values, bias correction its bias.
  *

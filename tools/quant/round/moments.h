@@ -3,8 +3,7 @@
  * What layers read over the data, before and after their input is rounded to bytes: averages of the patches, and how their elements vary
  * together. Kept in integers (of doubles that hold integers), so that neither the order of samples nor threads change a bit.
  *
- * An input x is seen as u = x / scale, but not from farther beyond the range than four times its width, and in bytes as
- * b = clamp(round(u) + zero) - zero.
+ * An input x is seen as u = x / scale, limited to four widths beyond the range, and in bytes as b = clamp(round(u) + zero) - zero.
  */
 #ifndef MORSEL_TOOLS_QUANT_ROUND_MOMENTS_H
 #define MORSEL_TOOLS_QUANT_ROUND_MOMENTS_H

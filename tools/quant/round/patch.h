@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A layer with constant weights as a matrix product: each of its outputs is a row of weights times a patch of its input, which is what the
- * window covers (for Gemm and MatMul a whole row of the input). Layers fall into groups that share nothing.
+ * A layer with constant weights as a matrix product: each of its outputs is a row of weights times a patch of its input. A patch is what
+ * the window covers; for Gemm and MatMul it is a whole row of the input. Convolution groups share nothing.
  */
 #ifndef MORSEL_TOOLS_QUANT_ROUND_PATCH_H
 #define MORSEL_TOOLS_QUANT_ROUND_PATCH_H

@@ -3,12 +3,12 @@
  * Layers of a scheme made better than plain rounding makes them, by what they read over the data. Both leave scales as they are.
  *
  * Adaptive rounding chooses each weight's integer so that the layer's sums, not its weights, come close to the float layer's. It solves the
- * problem of Nagel et al., "Up or Down? Adaptive Rounding for Post-Training Quantization" (2020), one layer at a time, by descending along
- * one weight after the other; as in "Optimal Brain Compression" (Frantar et al., 2022) any integer may be taken, and the error that
- * rounding the input makes is made up for as far as the weights can.
+ * problem of Nagel et al., "Up or Down? Adaptive Rounding for Post-Training Quantization" (2020), one layer at a time, by coordinate
+ * descent. As in "Optimal Brain Compression" (Frantar et al., 2022) any integer may be taken. As far as the weights can, they also make up
+ * for the error of rounding the input.
  *
- * Bias correction (Nagel et al., "Data-Free Quantization through Weight Equalization and Bias Correction", 2019) takes away what weights
- * and inputs in bytes add to each channel on average.
+ * Bias correction takes away what weights and inputs in bytes add to each channel on average (Nagel et al., "Data-Free Quantization
+ * through Weight Equalization and Bias Correction", 2019).
  */
 #ifndef MORSEL_TOOLS_QUANT_ROUND_REFINE_H
 #define MORSEL_TOOLS_QUANT_ROUND_REFINE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Of one output with weights w (in units of their scale) and integers q the mean squared error of the sums is, but for a constant,
+ * One output has weights w (in units of their scale) and integers q. The mean squared error of its sums is, but for a constant,
  *
  *     q' C q - 2 q' D w        C = covariance of b and b,  D = covariance of b and u = b + e
  *

@@ -55,7 +55,7 @@ bool conversion_extras(const struct conversion_call *call, struct conversion *c,
 bool conversion_read(const struct conversion_call *call, struct conversion *c, struct failure *failure);
 
 /* Steps, arena and blob of a graph: of c->graph or of what was made from it. False with refusals in the report (and no failure), or with
- * a failure. What was made before is given back. */
+ * a failure. What was made before is freed. */
 bool conversion_make(const struct conversion_call *call, struct conversion *c, struct onnx_graph *graph, struct failure *failure);
 
 /* The blob, and the C array where one is wanted, put into files[0..3); how many. */

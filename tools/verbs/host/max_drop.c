@@ -102,7 +102,7 @@ static void insert_ranked(struct attempts *a, const char *name, double gain) {
     a->ranked[at] = name;
 }
 
-/* What can be given back: layers, and what else computes in integers and has a float form. */
+/* What can be kept in float: layers, and what else computes in integers and has a float form. */
 static bool can_be_float(const struct onnx_graph *graph, const struct scheme *scheme, size_t n) {
     enum scheme_role role = scheme->nodes[n].role;
     return role == SCHEME_LAYER || (role == SCHEME_INTEGER && strcmp(graph->nodes[n]->op, "MatMul"));
@@ -203,7 +203,7 @@ static bool as_few(struct attempts *a, size_t fails, size_t works, struct failur
     return a->list[a->count - 1].float_count == works || attempt(a, works, failure);
 }
 
-/* Where most had to be given back, it is seldom the layers' fault. */
+/* Where most had to be kept in float, it is seldom the layers' fault. */
 static void notice_floats(const struct attempts *a) {
     size_t given = a->list[a->chosen].float_count;
     if (2 * given > a->ranked_count)
@@ -242,7 +242,7 @@ void max_drop_free(struct attempts *a) {
 
 /* --- report --- */
 
-/* Layers that were given back, and those that the caller left in float. */
+/* Layers kept in float for --max-drop, and those that the caller left in float. */
 static void floats_json(struct json *json, const struct attempts *a) {
     static const char *const layers[] = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
     const struct scheme *scheme = a->quantizer ? a->quantizer->scheme : NULL;

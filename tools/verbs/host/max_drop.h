@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Quantize, measure, give floats back: attempts at a blob that is as right as it is asked to be.
+ * --max-drop: quantize, measure, keep layers in float; attempts at a blob that is as right as it is asked to be.
  *
- * The first attempt quantizes all that can be. Where its answers are right less often than the float network's by more than is allowed,
- * every layer is given back to floats alone and its effect on the outputs measured, over typical inputs; then the layers that hurt most
- * stay float, twice as many each time, until the criterion holds; and as few of them as it holds for.
+ * The first attempt quantizes all that can be. Its top-1 may drop below the float network's by more than is allowed. Then every layer is
+ * kept in float alone and its effect on the outputs measured, over typical inputs. The layers that hurt most are kept in float, twice as
+ * many each time, until the criterion holds; in the end as few of them as it holds for.
  */
 #ifndef MORSEL_TOOLS_VERBS_HOST_MAX_DROP_H
 #define MORSEL_TOOLS_VERBS_HOST_MAX_DROP_H
@@ -16,7 +16,7 @@
 enum { ATTEMPTS_MOST = 40 };
 
 struct attempt {
-    size_t float_count; /* layers given back */
+    size_t float_count; /* layers kept in float */
     struct accuracy accuracy;
     double drop; /* of the share of right answers */
     size_t blob_bytes;
@@ -40,7 +40,7 @@ struct attempts {
     struct attempt list[ATTEMPTS_MOST];
     size_t ranked_count; /* layers, the one that hurts most first */
     const char **ranked;
-    double base_db, *gains;   /* what each gives back alone */
+    double base_db, *gains;   /* dB gained by keeping each alone in float */
     struct onnx_graph *graph; /* the QDQ graph that was chosen */
 };
 
