@@ -40,14 +40,14 @@ static int32_t use_magic(struct morsel_requant *f, int relu) {
 
 void morsel_group_prepare(struct morsel_group *g, const struct morsel_channels *c, const struct morsel_input *x,
                           const struct morsel_output *y, uint32_t first, uint32_t blocks) {
-    uint32_t proven = c->proofs ? MORSEL_SUMS_SMALL | MORSEL_SUMS_POSITIVE : 0; /* of all channels of the group */
+    uint32_t proven = c->proofs ? MORSEL_PROOF_SMALL | MORSEL_PROOF_POSITIVE : 0; /* of all channels of the group */
     int32_t begin = 0;
     morsel_requant_describe(&g->requant, y);
     g->pairs = g->ready = 0;
     if (c->float_bias) g->requant.mode = MORSEL_REQUANT_RAW;
     if (g->requant.mode == MORSEL_REQUANT_RAW || !g->requant.whole) proven = 0;
     for (uint32_t b = 0; proven && b < blocks; b++) proven &= c->proofs[first / 16 + b];
-    if (proven & MORSEL_SUMS_SMALL) begin = use_magic(&g->requant, g->requant.zero == -128 && proven & MORSEL_SUMS_POSITIVE);
+    if (proven & MORSEL_PROOF_SMALL) begin = use_magic(&g->requant, g->requant.zero == -128 && proven & MORSEL_PROOF_POSITIVE);
     for (uint32_t b = 0; b < blocks; b++) fill_block(g, b * 16, c, first + b * 16, 128 - x->qparams.zero, begin);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The blob, version 1: what `morsel convert` writes and morsel_open() reads. This file is its description; tools/ and
- * core/ share nothing else of it.
+ * core/ share nothing else of it. The numbers of elementwise operations and of proofs stand in kernels/ops.h.
  *
  * Little-endian; every field is 32 bits wide (or an array of such), so records need no padding and may be read in place.
  * Offsets count bytes from the start of the blob. A blob is at most 2^31 - 1 bytes.
@@ -16,6 +16,8 @@
  */
 #ifndef MORSEL_FORMAT_H
 #define MORSEL_FORMAT_H
+
+#include "../kernels/ops.h"
 
 #include <stdint.h>
 
@@ -195,12 +197,6 @@ struct morsel_blob_conv {
     uint32_t proofs;            /* uint8 for each 16 channel constants: enum morsel_proof; may be absent */
 };
 
-/* What the weights of 16 channels prove, whatever the input; one that does not hold gives wrong numbers and nothing worse. */
-enum morsel_proof {
-    MORSEL_PROOF_SMALL = 1,   /* |acc| < 2^22 and |acc * multiplier| < 32000 */
-    MORSEL_PROOF_POSITIVE = 2 /* no multiplier is negative */
-};
-
 /*
  * A layer that stays in float: x as real numbers, sums in float in the order ky, kx, channel, each product and each sum rounded, then the
  * bias; outside the picture x is 0. Clamped to float_min..float_max, then stored or quantized. Scratch: none.
@@ -242,24 +238,10 @@ struct morsel_blob_matmul {
     float float_min, float_max;
 };
 
-enum morsel_binary_op {
-    /* com.microsoft QLinearAdd: round(fma(a, a_ratio, fma(b, b_ratio, offset))). a, b, y all q8, their bytes as integers */
-    MORSEL_BINARY_QADD = 1,
-    /* com.microsoft QLinearMul: round(float((a - za) * (b - zb)) * a_ratio + float(zy)), two roundings before the last */
-    MORSEL_BINARY_QMUL = 2,
-    MORSEL_BINARY_ADD = 3, /* float steps: operands dequantized as scale * (q - zero point), op, clamp, y quantized by division */
-    MORSEL_BINARY_SUB = 4,
-    MORSEL_BINARY_MUL = 5,
-    MORSEL_BINARY_DIV = 6,
-    MORSEL_BINARY_MAX = 7,
-    MORSEL_BINARY_MIN = 8,
-    MORSEL_BINARY_OP_COUNT
-};
-
 /* Elementwise with broadcast: element i of y (row-major over dims) is op(a[sum i_k * a_stride_k], b[...]). Strides in elements, 0 where
  * the operand repeats. */
 struct morsel_blob_binary {
-    uint32_t op;
+    uint32_t op;   /* enum morsel_binary_op */
     uint32_t rank; /* 1..6 */
     uint32_t dims[MORSEL_FORMAT_MAX_RANK];
     uint32_t a_stride[MORSEL_FORMAT_MAX_RANK];
@@ -269,26 +251,8 @@ struct morsel_blob_binary {
     float float_min, float_max; /* float ops: clamp before y is quantized or stored */
 };
 
-enum morsel_unary_op {
-    MORSEL_UNARY_IDENTITY = 0,     /* QuantizeLinear, DequantizeLinear, or a copy, by the types of x and y */
-    MORSEL_UNARY_CLIP = 1,         /* min(max(x, alpha), beta) */
-    MORSEL_UNARY_LEAKY_RELU = 2,   /* x < 0 ? alpha * x : x */
-    MORSEL_UNARY_HARD_SIGMOID = 3, /* max(0, min(1, alpha * x + beta)) */
-    MORSEL_UNARY_HARD_SWISH = 4,   /* x * max(0, min(1, x / 6 + 0.5)), alpha = 1/6, beta = 0.5 */
-    MORSEL_UNARY_SIGMOID = 5,
-    MORSEL_UNARY_TANH = 6,
-    MORSEL_UNARY_SILU = 7,   /* x * sigmoid(x) */
-    MORSEL_UNARY_AFFINE = 8, /* x * scale[c] + offset[c], c = index % channels (BatchNormalization, Mul by a constant) */
-    MORSEL_UNARY_ERF = 9,
-    MORSEL_UNARY_EXP = 10,
-    MORSEL_UNARY_SQRT = 11,
-    MORSEL_UNARY_ABS = 12,
-    MORSEL_UNARY_NEG = 13,
-    MORSEL_UNARY_OP_COUNT
-};
-
 struct morsel_blob_unary {
-    uint32_t op;
+    uint32_t op;    /* enum morsel_unary_op */
     uint32_t count; /* elements */
     float alpha, beta;
     uint32_t channels;                    /* AFFINE: c = index % channels; else 1 */

@@ -4,13 +4,6 @@
 
 #include <string.h>
 
-_Static_assert((int)MORSEL_BINARY_QADD == (int)MORSEL_DO_QADD && (int)MORSEL_BINARY_MIN == (int)MORSEL_DO_MIN, "binary codes");
-_Static_assert((int)MORSEL_BINARY_ADD == (int)MORSEL_DO_ADD && (int)MORSEL_BINARY_DIV == (int)MORSEL_DO_DIV, "binary codes");
-_Static_assert((int)MORSEL_UNARY_CLIP == (int)MORSEL_DO_CLIP && (int)MORSEL_UNARY_SIGMOID == (int)MORSEL_DO_SIGMOID, "unary codes");
-_Static_assert((int)MORSEL_UNARY_AFFINE == (int)MORSEL_DO_AFFINE && (int)MORSEL_UNARY_NEG == (int)MORSEL_DO_NEG, "unary codes");
-
-_Static_assert((int)MORSEL_PROOF_SMALL == (int)MORSEL_SUMS_SMALL && (int)MORSEL_PROOF_POSITIVE == (int)MORSEL_SUMS_POSITIVE, "proofs");
-
 /* What the fillers below work on. */
 struct work {
     const struct morsel_model *model;

@@ -108,19 +108,19 @@ void morsel_qmul_c(const struct morsel_binary_args *args, uint32_t begin, uint32
 static void apply(uint32_t op, float *restrict v, const float *restrict b) {
     enum { N = MORSEL_LANES };
     switch (op) {
-    case MORSEL_DO_ADD:
+    case MORSEL_BINARY_ADD:
         for (uint32_t o = 0; o < N; o++) v[o] = v[o] + b[o];
         break;
-    case MORSEL_DO_SUB:
+    case MORSEL_BINARY_SUB:
         for (uint32_t o = 0; o < N; o++) v[o] = v[o] - b[o];
         break;
-    case MORSEL_DO_MUL:
+    case MORSEL_BINARY_MUL:
         for (uint32_t o = 0; o < N; o++) v[o] = v[o] * b[o];
         break;
-    case MORSEL_DO_DIV:
+    case MORSEL_BINARY_DIV:
         for (uint32_t o = 0; o < N; o++) v[o] = v[o] / b[o];
         break;
-    case MORSEL_DO_MAX:
+    case MORSEL_BINARY_MAX:
         for (uint32_t o = 0; o < N; o++) v[o] = v[o] != v[o] || v[o] > b[o] ? v[o] : b[o];
         break; /* a NaN wins */
     default:

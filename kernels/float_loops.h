@@ -205,12 +205,12 @@ static uint32_t eight_elements(const struct morsel_input *a, const struct morsel
 /* Quantize, dequantize, requantize, and clip: two limits one after the other are those of the second, with the first ones limited by it. */
 static void eight_unary(const struct morsel_unary_args *a, uint32_t begin, uint32_t end) {
     struct morsel_output y = a->y;
-    int clips = a->op == MORSEL_DO_CLIP && a->alpha <= a->beta;
+    int clips = a->op == MORSEL_UNARY_CLIP && a->alpha <= a->beta;
     if (clips) {
         y.float_min = morsel_clamp(a->alpha, a->y.float_min, a->y.float_max);
         y.float_max = morsel_clamp(a->beta, a->y.float_min, a->y.float_max);
     }
-    if (clips || a->op == MORSEL_DO_IDENTITY) begin = eight_elements(&a->x, NULL, &y, begin, end);
+    if (clips || a->op == MORSEL_UNARY_IDENTITY) begin = eight_elements(&a->x, NULL, &y, begin, end);
     morsel_unary_c(a, begin, end);
 }
 
@@ -223,7 +223,7 @@ static int eight_dense(const struct morsel_binary_args *a) {
 
 /* Sums of operands that lie as y does. */
 static void eight_binary(const struct morsel_binary_args *a, uint32_t begin, uint32_t end) {
-    if (a->op == MORSEL_DO_ADD && eight_dense(a)) begin = eight_elements(&a->a, &a->b, &a->y, begin, end);
+    if (a->op == MORSEL_BINARY_ADD && eight_dense(a)) begin = eight_elements(&a->a, &a->b, &a->y, begin, end);
     morsel_binary_c(a, begin, end);
 }
 

@@ -21,6 +21,8 @@
 #ifndef MORSEL_KERNELS_H
 #define MORSEL_KERNELS_H
 
+#include "ops.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -79,11 +81,8 @@ struct morsel_channels {
     const int32_t *weight_sum;
     const int32_t *weight_zero; /* may be NULL: all 0 */
     const float *float_bias;    /* may be NULL: none */
-    const uint8_t *proofs;      /* for each 16 of them: what holds whatever the input, MORSEL_SUMS_*; may be NULL: nothing is known */
+    const uint8_t *proofs;      /* for each 16 of them: what holds whatever the input, enum morsel_proof; may be NULL: nothing is known */
 };
-
-#define MORSEL_SUMS_SMALL 1u    /* |sum| < 2^22 and |sum * multiplier| < 32000 */
-#define MORSEL_SUMS_POSITIVE 2u /* no multiplier is negative */
 
 /* rows[i * kernel_h + ky] is the input row under tap row ky of output row i, which goes to row y + i of y.data; rows above and below the
  * picture are `padding_row`. */
@@ -144,17 +143,6 @@ struct morsel_matmul_args {
 };
 typedef void morsel_matmul_fn(const struct morsel_matmul_args *args, uint32_t begin, uint32_t end);
 
-enum morsel_do_binary {
-    MORSEL_DO_QADD = 1,
-    MORSEL_DO_QMUL,
-    MORSEL_DO_ADD,
-    MORSEL_DO_SUB,
-    MORSEL_DO_MUL,
-    MORSEL_DO_DIV,
-    MORSEL_DO_MAX,
-    MORSEL_DO_MIN
-};
-
 /* y[i] = a[..] op b[..]; a unit is an element of y. Strides in elements. */
 struct morsel_binary_args {
     struct morsel_input a, b;
@@ -166,23 +154,6 @@ struct morsel_binary_args {
     float a_ratio, b_ratio, offset;
 };
 typedef void morsel_binary_fn(const struct morsel_binary_args *args, uint32_t begin, uint32_t end);
-
-enum morsel_do_unary {
-    MORSEL_DO_IDENTITY = 0,
-    MORSEL_DO_CLIP,
-    MORSEL_DO_LEAKY_RELU,
-    MORSEL_DO_HARD_SIGMOID,
-    MORSEL_DO_HARD_SWISH,
-    MORSEL_DO_SIGMOID,
-    MORSEL_DO_TANH,
-    MORSEL_DO_SILU,
-    MORSEL_DO_AFFINE,
-    MORSEL_DO_ERF,
-    MORSEL_DO_EXP,
-    MORSEL_DO_SQRT,
-    MORSEL_DO_ABS,
-    MORSEL_DO_NEG
-};
 
 /* y[i] = op(x[i]); a unit is an element. */
 struct morsel_unary_args {

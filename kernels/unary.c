@@ -14,12 +14,12 @@ static float linear_step(float x, float alpha, float beta) {
 /* Where a function is worth a call by itself. */
 static float apply_slow(uint32_t op, float x) {
     switch (op) {
-    case MORSEL_DO_TANH: return morsel_tanh(x);
-    case MORSEL_DO_ERF: return morsel_erf(x);
-    case MORSEL_DO_EXP: return morsel_exp(x);
-    case MORSEL_DO_SIGMOID: return morsel_sigmoid(x);
-    case MORSEL_DO_SILU: return x * morsel_sigmoid(x);
-    case MORSEL_DO_SQRT: return morsel_sqrt(x);
+    case MORSEL_UNARY_TANH: return morsel_tanh(x);
+    case MORSEL_UNARY_ERF: return morsel_erf(x);
+    case MORSEL_UNARY_EXP: return morsel_exp(x);
+    case MORSEL_UNARY_SIGMOID: return morsel_sigmoid(x);
+    case MORSEL_UNARY_SILU: return x * morsel_sigmoid(x);
+    case MORSEL_UNARY_SQRT: return morsel_sqrt(x);
     default: return x;
     }
 }
@@ -27,23 +27,23 @@ static float apply_slow(uint32_t op, float x) {
 static void apply(const struct morsel_unary_args *a, float *v) {
     float alpha = a->alpha, beta = a->beta;
     switch (a->op) {
-    case MORSEL_DO_IDENTITY: break;
-    case MORSEL_DO_CLIP:
+    case MORSEL_UNARY_IDENTITY: break;
+    case MORSEL_UNARY_CLIP:
         for (uint32_t i = 0; i < N; i++) v[i] = morsel_clamp(v[i], alpha, beta);
         break;
-    case MORSEL_DO_LEAKY_RELU:
+    case MORSEL_UNARY_LEAKY_RELU:
         for (uint32_t i = 0; i < N; i++) v[i] = v[i] < 0 ? alpha * v[i] : v[i];
         break;
-    case MORSEL_DO_HARD_SIGMOID:
+    case MORSEL_UNARY_HARD_SIGMOID:
         for (uint32_t i = 0; i < N; i++) v[i] = linear_step(v[i], alpha, beta);
         break;
-    case MORSEL_DO_HARD_SWISH:
+    case MORSEL_UNARY_HARD_SWISH:
         for (uint32_t i = 0; i < N; i++) v[i] = v[i] * linear_step(v[i], alpha, beta);
         break;
-    case MORSEL_DO_ABS:
+    case MORSEL_UNARY_ABS:
         for (uint32_t i = 0; i < N; i++) v[i] = v[i] < 0 ? -v[i] : v[i] + 0.0f;
         break; /* + 0 turns -0 into 0 */
-    case MORSEL_DO_NEG:
+    case MORSEL_UNARY_NEG:
         for (uint32_t i = 0; i < N; i++) v[i] = -v[i];
         break;
     default:
@@ -67,7 +67,7 @@ void morsel_unary_c(const struct morsel_unary_args *a, uint32_t begin, uint32_t 
         float v[N];
         n = end - begin < N ? end - begin : N;
         morsel_load_floats(&a->x, begin, 1, n, v);
-        if (a->op == MORSEL_DO_AFFINE) affine(a, v, begin % a->channels, n);
+        if (a->op == MORSEL_UNARY_AFFINE) affine(a, v, begin % a->channels, n);
         else apply(a, v);
         morsel_store_floats(&a->y, begin, n, v);
     }

@@ -68,9 +68,9 @@ static inline __m512i morsel_scale512_bias(__m512i acc, __m512 multiplier, __m51
 /* Whether blocks of channels are such, and no result needs a zero point or a limit. */
 static inline int morsel_plain512(const struct morsel_channels *c, const struct morsel_output *y, size_t block, size_t blocks) {
     struct morsel_requant512 r = morsel_requant512(y);
-    unsigned proven = c->proofs && !c->float_bias && !r.moved && !r.limited ? MORSEL_SUMS_SMALL | MORSEL_SUMS_POSITIVE : 0;
+    unsigned proven = c->proofs && !c->float_bias && !r.moved && !r.limited ? MORSEL_PROOF_SMALL | MORSEL_PROOF_POSITIVE : 0;
     for (size_t i = 0; proven && i < blocks; i++) proven &= c->proofs[block + i];
-    return proven == (MORSEL_SUMS_SMALL | MORSEL_SUMS_POSITIVE);
+    return proven == (MORSEL_PROOF_SMALL | MORSEL_PROOF_POSITIVE);
 }
 
 /* Where their sums start. */

@@ -67,7 +67,8 @@ static void make_ratios(struct trial *t, struct morsel_binary_args *a) {
     a->a_ratio = chance_one_in(c, 3) ? ldexpf(1, chance_range(c, -5, 1)) : chance_float(c, 0.01f, 2);
     a->b_ratio = chance_one_in(c, 3) ? ldexpf(1, chance_range(c, -5, 1)) : chance_float(c, -0.5f, 2);
     a->offset = chance_one_in(c, 3) ? (float)chance_range(c, -99, 99) / 2 : chance_float(c, -128, 128);
-    if (a->op == MORSEL_DO_QMUL) a->a_ratio = chance_one_in(c, 3) ? ldexpf(1, chance_range(c, -10, -3)) : chance_float(c, 0.0005f, 0.1f);
+    if (a->op == MORSEL_BINARY_QMUL)
+        a->a_ratio = chance_one_in(c, 3) ? ldexpf(1, chance_range(c, -10, -3)) : chance_float(c, 0.0005f, 0.1f);
     if (chance_one_in(c, 20)) a->a_ratio = chance_one_in(c, 2) ? 1e30f : 1e-30f;
 }
 
@@ -86,7 +87,7 @@ static void make_two(struct trial *t, uint32_t op, bool floats) {
     a->a = make_values_of(t, x.elements, floats && chance_one_in(c, 2));
     a->b = make_values_of(t, y.elements, floats && chance_one_in(c, 2));
     make_output(t, &a->y, floats ? 2 : 0);
-    if (t->bench && floats) a->op = t->number ? MORSEL_DO_MUL : MORSEL_DO_ADD;
+    if (t->bench && floats) a->op = t->number ? MORSEL_BINARY_MUL : MORSEL_BINARY_ADD;
     if (t->bench) a->y.qparams.sign_flip = t->sign_flip;
     make_ratios(t, a);
     t->units = (uint32_t)elements;
@@ -97,15 +98,15 @@ static void make_two(struct trial *t, uint32_t op, bool floats) {
 }
 
 static void make_qadd(struct trial *t) {
-    make_two(t, MORSEL_DO_QADD, false);
+    make_two(t, MORSEL_BINARY_QADD, false);
 }
 
 static void make_qmul(struct trial *t) {
-    make_two(t, MORSEL_DO_QMUL, false);
+    make_two(t, MORSEL_BINARY_QMUL, false);
 }
 
 static void make_binary(struct trial *t) {
-    make_two(t, (uint32_t)chance_range(&t->chance, MORSEL_DO_ADD, MORSEL_DO_MIN), true);
+    make_two(t, (uint32_t)chance_range(&t->chance, MORSEL_BINARY_ADD, MORSEL_BINARY_MIN), true);
 }
 
 static void call_binary(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {
@@ -118,16 +119,17 @@ static void make_unary(struct trial *t) {
     struct morsel_unary_args *a = &t->args.unary;
     struct chance *c = &t->chance;
     uint32_t n = t->bench ? 14 * 14 * 96 : chance_size(c, 500);
-    static const uint32_t fixed[] = {MORSEL_DO_IDENTITY, MORSEL_DO_AFFINE, MORSEL_DO_HARD_SWISH, MORSEL_DO_SIGMOID, MORSEL_DO_ERF};
-    a->op = t->bench ? fixed[t->number] : chance_below(c, MORSEL_DO_NEG + 1);
-    if (!t->bench && chance_one_in(c, 4)) a->op = chance_below(c, MORSEL_DO_CLIP + 1);
+    static const uint32_t fixed[] = {MORSEL_UNARY_IDENTITY, MORSEL_UNARY_AFFINE, MORSEL_UNARY_HARD_SWISH, MORSEL_UNARY_SIGMOID,
+                                     MORSEL_UNARY_ERF};
+    a->op = t->bench ? fixed[t->number] : chance_below(c, MORSEL_UNARY_NEG + 1);
+    if (!t->bench && chance_one_in(c, 4)) a->op = chance_below(c, MORSEL_UNARY_CLIP + 1);
     trial_say(t, "op %u, %u elements:", (unsigned)a->op, (unsigned)n);
     a->x = make_values_of(t, n, chance_one_in(c, 2));
     make_output(t, &a->y, 2);
-    a->alpha = a->op == MORSEL_DO_CLIP ? chance_float(c, -4, 0) : chance_float(c, 0, 1);
-    a->beta = a->op == MORSEL_DO_CLIP ? chance_float(c, 0, 6) : chance_float(c, 0, 1);
-    if (a->op == MORSEL_DO_CLIP && chance_one_in(c, 4)) a->alpha = 0;
-    if (a->op == MORSEL_DO_CLIP && chance_one_in(c, 8)) a->alpha = a->beta + 1; /* no one forbids it */
+    a->alpha = a->op == MORSEL_UNARY_CLIP ? chance_float(c, -4, 0) : chance_float(c, 0, 1);
+    a->beta = a->op == MORSEL_UNARY_CLIP ? chance_float(c, 0, 6) : chance_float(c, 0, 1);
+    if (a->op == MORSEL_UNARY_CLIP && chance_one_in(c, 4)) a->alpha = 0;
+    if (a->op == MORSEL_UNARY_CLIP && chance_one_in(c, 8)) a->alpha = a->beta + 1; /* no one forbids it */
     a->channels = 1 + chance_below(c, n < 40 ? n : 40);
     float *constants[2];
     for (int k = 0; k < 2; k++) {

@@ -42,11 +42,11 @@ static void qmul(const struct morsel_binary_args *a, uint32_t begin, uint32_t en
 
 static float apply_two(uint32_t op, float a, float b) {
     switch (op) {
-    case MORSEL_DO_ADD: return a + b;
-    case MORSEL_DO_SUB: return a - b;
-    case MORSEL_DO_MUL: return a * b;
-    case MORSEL_DO_DIV: return a / b;
-    case MORSEL_DO_MAX: return a != a || a > b ? a : b; /* a NaN wins */
+    case MORSEL_BINARY_ADD: return a + b;
+    case MORSEL_BINARY_SUB: return a - b;
+    case MORSEL_BINARY_MUL: return a * b;
+    case MORSEL_BINARY_DIV: return a / b;
+    case MORSEL_BINARY_MAX: return a != a || a > b ? a : b; /* a NaN wins */
     default: return a != a || a < b ? a : b;
     }
 }
@@ -64,19 +64,19 @@ static float step(float x, float alpha, float beta) {
 
 static float apply(const struct morsel_unary_args *a, float x, uint32_t channel) {
     switch (a->op) {
-    case MORSEL_DO_CLIP: return morsel_clamp(x, a->alpha, a->beta);
-    case MORSEL_DO_LEAKY_RELU: return x < 0 ? a->alpha * x : x;
-    case MORSEL_DO_HARD_SIGMOID: return step(x, a->alpha, a->beta);
-    case MORSEL_DO_HARD_SWISH: return x * step(x, a->alpha, a->beta);
-    case MORSEL_DO_SIGMOID: return morsel_sigmoid(x);
-    case MORSEL_DO_TANH: return morsel_tanh(x);
-    case MORSEL_DO_SILU: return x * morsel_sigmoid(x);
-    case MORSEL_DO_AFFINE: return x * a->scale[channel] + a->offset[channel];
-    case MORSEL_DO_ERF: return morsel_erf(x);
-    case MORSEL_DO_EXP: return morsel_exp(x);
-    case MORSEL_DO_SQRT: return morsel_sqrt(x);
-    case MORSEL_DO_ABS: return x < 0 ? -x : x + 0.0f;
-    case MORSEL_DO_NEG: return -x;
+    case MORSEL_UNARY_CLIP: return morsel_clamp(x, a->alpha, a->beta);
+    case MORSEL_UNARY_LEAKY_RELU: return x < 0 ? a->alpha * x : x;
+    case MORSEL_UNARY_HARD_SIGMOID: return step(x, a->alpha, a->beta);
+    case MORSEL_UNARY_HARD_SWISH: return x * step(x, a->alpha, a->beta);
+    case MORSEL_UNARY_SIGMOID: return morsel_sigmoid(x);
+    case MORSEL_UNARY_TANH: return morsel_tanh(x);
+    case MORSEL_UNARY_SILU: return x * morsel_sigmoid(x);
+    case MORSEL_UNARY_AFFINE: return x * a->scale[channel] + a->offset[channel];
+    case MORSEL_UNARY_ERF: return morsel_erf(x);
+    case MORSEL_UNARY_EXP: return morsel_exp(x);
+    case MORSEL_UNARY_SQRT: return morsel_sqrt(x);
+    case MORSEL_UNARY_ABS: return x < 0 ? -x : x + 0.0f;
+    case MORSEL_UNARY_NEG: return -x;
     default: return x;
     }
 }

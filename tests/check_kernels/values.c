@@ -137,8 +137,8 @@ static void prove(const struct weights *w, uint32_t e, const struct morsel_chann
     double most = fabs((double)to->bias[e]);
     for (uint32_t k = 0; k < w->taps; k++)
         most += 255 * fabs((double)data[(size_t)(k / 4) * 64 + k % 4] - (to->weight_zero ? to->weight_zero[e] : 0));
-    if (most >= 1 << 22 || !(most * fabs((double)to->multiplier[e]) < 31999)) proofs[e / 16] &= (uint8_t)~MORSEL_SUMS_SMALL;
-    if (!(to->multiplier[e] >= 0)) proofs[e / 16] &= (uint8_t)~MORSEL_SUMS_POSITIVE;
+    if (most >= 1 << 22 || !(most * fabs((double)to->multiplier[e]) < 31999)) proofs[e / 16] &= (uint8_t)~MORSEL_PROOF_SMALL;
+    if (!(to->multiplier[e] >= 0)) proofs[e / 16] &= (uint8_t)~MORSEL_PROOF_POSITIVE;
 }
 
 /* One channel. Edge channels have no weights, so that the bias is the sum. */
@@ -186,7 +186,7 @@ struct morsel_channels make_channels(struct trial *t, struct weights *w, const s
         if (e % w->padded < w->per_group) make_channel(t, w, e, &to, kind);
     if (t->bench || !chance_one_in(c, 4)) {
         uint8_t *proofs = trial_room(t, w->entries / 16, 1);
-        memset(proofs, MORSEL_SUMS_SMALL | MORSEL_SUMS_POSITIVE, w->entries / 16);
+        memset(proofs, MORSEL_PROOF_SMALL | MORSEL_PROOF_POSITIVE, w->entries / 16);
         for (uint32_t e = 0; e < w->entries; e++) prove(w, e, &to, proofs);
         to.proofs = proofs;
     }

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* The numbers of elementwise operations and of proofs: kernels take them as arguments, the blob holds them (core/format.h). None ever
+ * changes its meaning; a new one gets the next number. */
+#ifndef MORSEL_OPS_H
+#define MORSEL_OPS_H
+
+enum morsel_binary_op {
+    /* com.microsoft QLinearAdd: round(fma(a, a_ratio, fma(b, b_ratio, offset))). a, b, y all q8, their bytes as integers */
+    MORSEL_BINARY_QADD = 1,
+    /* com.microsoft QLinearMul: round(float((a - za) * (b - zb)) * a_ratio + float(zy)), two roundings before the last */
+    MORSEL_BINARY_QMUL = 2,
+    MORSEL_BINARY_ADD = 3, /* float steps: operands dequantized as scale * (q - zero point), op, clamp, y quantized by division */
+    MORSEL_BINARY_SUB = 4,
+    MORSEL_BINARY_MUL = 5,
+    MORSEL_BINARY_DIV = 6,
+    MORSEL_BINARY_MAX = 7,
+    MORSEL_BINARY_MIN = 8,
+    MORSEL_BINARY_OP_COUNT
+};
+
+enum morsel_unary_op {
+    MORSEL_UNARY_IDENTITY = 0,     /* QuantizeLinear, DequantizeLinear, or a copy, by the types of x and y */
+    MORSEL_UNARY_CLIP = 1,         /* min(max(x, alpha), beta) */
+    MORSEL_UNARY_LEAKY_RELU = 2,   /* x < 0 ? alpha * x : x */
+    MORSEL_UNARY_HARD_SIGMOID = 3, /* max(0, min(1, alpha * x + beta)) */
+    MORSEL_UNARY_HARD_SWISH = 4,   /* x * max(0, min(1, x / 6 + 0.5)), alpha = 1/6, beta = 0.5 */
+    MORSEL_UNARY_SIGMOID = 5,
+    MORSEL_UNARY_TANH = 6,
+    MORSEL_UNARY_SILU = 7,   /* x * sigmoid(x) */
+    MORSEL_UNARY_AFFINE = 8, /* x * scale[c] + offset[c], c = index % channels (BatchNormalization, Mul by a constant) */
+    MORSEL_UNARY_ERF = 9,
+    MORSEL_UNARY_EXP = 10,
+    MORSEL_UNARY_SQRT = 11,
+    MORSEL_UNARY_ABS = 12,
+    MORSEL_UNARY_NEG = 13,
+    MORSEL_UNARY_OP_COUNT
+};
+
+/* What the weights of 16 channels prove, whatever the input; one that does not hold gives wrong numbers and nothing worse. */
+enum morsel_proof {
+    MORSEL_PROOF_SMALL = 1,   /* |acc| < 2^22 and |acc * multiplier| < 32000 */
+    MORSEL_PROOF_POSITIVE = 2 /* no multiplier is negative */
+};
+
+#endif
