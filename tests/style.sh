@@ -7,7 +7,7 @@ status=0
 check() { # NAME OUTPUT
     if [ -z "$2" ]; then echo "ok style: $1"; else echo "FAIL style: $1"; echo "$2" | head -n 20 | sed 's/^/    /'; status=1; fi
 }
-files=$(ls core/*.[ch] kernels/*.[ch] arm64/*.[chS] x86/*.[chS] $(find tools -name '*.[ch]') tests/*/*.[ch] 2>/dev/null)
+files=$(find core kernels arm64 x86 tools tests \( -name '*.[ch]' -o -name '*.S' ! -path 'tests/*' \) | sort)
 # shellcheck disable=SC2086
 check "first line is the licence" "$(for f in $files; do head -n 1 "$f" | grep -q 'SPDX-License-Identifier: MIT' || echo "$f"; done)"
 # shellcheck disable=SC2086

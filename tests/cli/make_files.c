@@ -10,7 +10,7 @@
  *   two.morsel     a, b float32 [2, 3] to sum = a + b and minus = -a
  *   data_*.npy     samples to quantize float_small.onnx by: sound ones and strange ones, float32 [N, 3, 32, 32]
  */
-#include "../unit/blob_builder.h"
+#include "tests/unit/support/blob_builder.h"
 #include "tools/base/file.h"
 #include "tools/net/nets.h"
 #include "tools/base/npy.h"

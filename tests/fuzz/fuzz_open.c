@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Bytes as a blob: opened without a look at the checksum, and if that works, run. Half of the seeds are blobs whose steps stream in
- * groups. Links the library, and the tool's files and tests/unit/random_net.c for those.
+ * groups. Links the library, and the tool's files and tests/unit/support/random_net.c for those.
  *
  *     fuzz_open [--runs N] [--seconds N] [--seed N] [BLOB...]        (driver.c has the rest of the command line)
  *

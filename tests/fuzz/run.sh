@@ -26,7 +26,7 @@ count=$(ls tests/fuzz/fuzz_*.c | wc -l)
 for source in tests/fuzz/fuzz_*.c; do
     name=$(basename "$source" .c)
     # shellcheck disable=SC2086
-    if ! "$compiler" $flags $cflags "$source" tests/fuzz/driver.c tests/unit/random_net.c tests/unit/blob_builder.c \
+    if ! "$compiler" $flags $cflags "$source" tests/fuzz/driver.c tests/unit/support/*.c \
         -o $build/"$name" $build/libtool.a $build/libmorsel.a $libs >$build.log 2>&1; then
         echo "FAIL $name: does not compile"
         tail -n 20 $build.log

@@ -4,7 +4,7 @@
 #define MORSEL_TEST_SEED_STREAM_H
 
 #include "fuzz.h"
-#include "tests/unit/random_net.h"
+#include "tests/unit/support/random_net.h"
 #include "tools/net/blob/blob.h"
 #include "tools/net/plan/plan.h"
 

@@ -3,7 +3,7 @@
 """morsel_picture() beside Pillow and NumPy, on random pictures of random sizes and on real ones.
 
     picture.py [--cases N] [--seed N] [--cc CC] [PICTURE...]
-    picture.py --golden          prints the rows of tests/unit/test_picture.c
+    picture.py --golden          prints the rows of tests/unit/core/test_picture.c
 
 Compiles core/picture.c into a shared object (in a temporary folder), hands it a rule in a blob that holds nothing else, and compares
 every value of the input with the reference: convert("L"), Image.resize(BILINEAR), torchvision's size and crop rules in a few lines of

@@ -5,7 +5,7 @@
  * A pass goes over all nodes once, changes what it can and says how many changes it made; optimize.c calls them in turn until none finds
  * anything. What a pass does not see because it moved something under its own feet, it sees in the next round.
  *
- * To add a pass: a file pass_NAME.c, its function here, its row in optimize.c, its cases in tests/unit/test_graph_passes.c.
+ * To add a pass: a file pass_NAME.c, its function here, its row in optimize.c, its cases in tests/unit/optimize/test_passes.c.
  */
 #ifndef MORSEL_TOOLS_OPTIMIZE_PASS_H
 #define MORSEL_TOOLS_OPTIMIZE_PASS_H

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/* The float executor as its callers see it: values watched, outputs, memory shared and not, what it refuses and in which words. */
+#include "tests/unit/support/onnx_file.h"
+
+#include "tools/float/executor.h"
+
+/* Runs one node on inputs that count up from 1 / 4 in steps of 1 / 4, each input from where the one before it ended. */
+static void expect_node(const char *op, int opset, const char *inputs, const char *attributes, const float *want, size_t want_count) {
+    struct bytes model = one_node(op, opset, inputs, attributes, 1);
+    struct onnx_graph *graph = inferred_bytes(&model);
+    struct failure failure;
+    float numbers[256];
+    const float *in[8] = {NULL};
+    size_t at = 0, count;
+    for (size_t i = 0; i < 256; i++) numbers[i] = (float)(i + 1) / 4;
+    for (size_t i = 0; i < graph->input_count; i++) {
+        in[i] = numbers + at;
+        at += (size_t)onnx_elements(&graph->inputs[i]->shape);
+        assert_true(at <= 256);
+    }
+    struct executor *executor = executor_open(graph, &failure);
+    if (!executor) fail_msg("%s: %s", op, failure.text);
+    struct executor_run *run = executor_run_open(executor, &failure);
+    assert_non_null(run);
+    assert_true(executor_run(run, in, NULL, NULL, &failure));
+    const float *out = executor_output(run, 0, &count);
+    assert_int_equal(count, want_count);
+    for (size_t i = 0; i < count; i++)
+        if (!(fabsf(out[i] - want[i]) <= 1e-6F * (1 + fabsf(want[i]))))
+            fail_msg("%s %s: element %zu is %g, not %g", op, attributes, i, (double)out[i], (double)want[i]);
+    executor_run_close(run);
+    executor_close(executor);
+    onnx_free(graph);
+}
+
+#define EXPECT(op, opset, inputs, attributes, ...) \
+    expect_node(op, opset, inputs, attributes, (const float[]){__VA_ARGS__}, sizeof((const float[]){__VA_ARGS__}) / sizeof(float))
+
+static void test_operators(void **state) {
+    (void)state;
+    EXPECT("Relu", 13, "f:4", "", .25F, .5F, .75F, 1);
+    EXPECT("Clip", 13, "f:4 f#0.4 f#0.8", "", .4F, .5F, .75F, .8F);
+    EXPECT("Clip", 10, "f:4", "max~0.5", .25F, .5F, .5F, .5F);
+    EXPECT("Clip", 13, "f:4 f#0.8 f#0.4", "", .4F, .4F, .4F, .4F); /* the upper bound counts */
+    EXPECT("Clip", 13, "f:4 f: f#0.6", "", .6F, .6F, .6F, .6F);    /* the lower one, 1.25, is computed */
+    EXPECT("Clip", 13, "f:4 f#2 f:", "", 1.25F, 1.25F, 1.25F, 1.25F);
+    EXPECT("Clip", 13, "f:4 f#0.6 f:", "", .6F, .6F, .75F, 1);
+    EXPECT("Add", 13, "f:2,2 f:2", "", 1.5F, 2, 2, 2.5F);
+    EXPECT("Sub", 13, "f:2,2 f:2,1", "", -1, -.75F, -.75F, -.5F);
+    EXPECT("MatMul", 13, "f:1,2 f:2,2", "", .25F * .75F + .5F * 1.25F, .25F * 1 + .5F * 1.5F);
+    EXPECT("MaxPool", 12, "f:1,1,2,2", "kernel_shape=2,2", 1);
+    EXPECT("AveragePool", 12, "f:1,1,2,2", "kernel_shape=2,2 pads=1,1,0,0", .25F, .375F, .5F, .625F);
+    EXPECT("AveragePool", 12, "f:1,1,2,2", "kernel_shape=2,2 pads=1,1,0,0 count_include_pad:1", .0625F, .1875F, .25F, .625F);
+    EXPECT("GlobalAveragePool", 12, "f:1,2,2,1", "", .375F, .875F);
+    EXPECT("ReduceMax", 13, "f:2,2", "axes=1 keepdims:0", .5F, 1);
+    EXPECT("Transpose", 13, "f:2,2", "", .25F, .75F, .5F, 1);
+    EXPECT("Reshape", 13, "f:2,2 l=4", "", .25F, .5F, .75F, 1);
+    EXPECT("Slice", 13, "f:4 l=-1 l=-9 l=0 l=-2", "", 1, .5F);
+    EXPECT("Concat", 13, "f:1,2 f:1,1", "axis:1", .25F, .5F, .75F);
+    EXPECT("Gather", 13, "f:2,2 l=1,-2", "axis:1", .5F, .25F, 1, .75F);
+    EXPECT("Pad", 13, "f:2 l=1,2 f#7", "", 7, .25F, .5F, 7, 7);
+    EXPECT("Pad", 13, "f:3 l=1,2", "mode@reflect", .5F, .25F, .5F, .75F, .5F, .25F);
+    EXPECT("Softmax", 13, "f:1,2", "", .43782350F, .56217650F);
+    EXPECT("QuantizeLinear", 13, "f:4 f#0.1 u#3", "", 5, 8, 11, 13); /* 2.5 steps and 7.5 steps go to the even neighbour */
+    EXPECT("QuantizeLinear", 13, "f:4 f#0.003 b#0", "", 83, 127, 127, 127);
+    EXPECT("DequantizeLinear", 13, "b:4 f#2 b#1", "", -1.5F, -1, -.5F, 0);
+    EXPECT("Cast", 13, "f:4", "to:7", 0, 0, 0, 1);
+    EXPECT("Where", 13, "o=1,0 f:2 f:2", "", .25F, 1);
+}
+
+/* A picture of 2 x 2 to twice its size: the middle values are of four corners each, added in ONNX Runtime's order. */
+static void test_blend_order(void **state) {
+    (void)state;
+    struct bytes model = one_node("Resize", 13, "f:1,1,2,2 - f=1,1,2,2", "mode@linear", 1);
+    struct onnx_graph *graph = inferred_bytes(&model);
+    struct failure failure;
+    struct executor *executor = executor_open(graph, &failure);
+    assert_non_null(executor);
+    struct executor_run *run = executor_run_open(executor, &failure);
+    int other = 0;
+    for (int i = 1; i <= 20; i++) {
+        const float step = 0.0328219F, x[4] = {(float)i * step, (float)(i + 7) * -step, (float)(i * 5) * step, (float)(90 - i) * step};
+        const float *in[1] = {x};
+        size_t count;
+        assert_true(executor_run(run, in, NULL, NULL, &failure));
+        const float *y = executor_output(run, 0, &count);
+        assert_int_equal(count, 16);
+        assert_true(y[0] == x[0] && y[3] == x[1] && y[12] == x[2] && y[15] == x[3]);
+        assert_true(y[5] == x[0] * .5625F + x[1] * .1875F + x[2] * .1875F + x[3] * .0625F);
+        assert_true(y[10] == x[0] * .0625F + x[1] * .1875F + x[2] * .1875F + x[3] * .5625F);
+        float above = x[0] * .75F + x[1] * .25F, below = x[2] * .75F + x[3] * .25F;
+        other += y[5] != above * .75F + below * .25F;
+    }
+    assert_true(other > 0); /* one axis after the other would not do */
+    executor_run_close(run);
+    executor_close(executor);
+    onnx_free(graph);
+}
+
+/* conv -> relu -> conv2, and relu is an output as well. */
+static struct bytes small_net(void) {
+    struct bytes graph = {0};
+    const int64_t shape[4] = {2, 1, 1, 1}, shape2[4] = {1, 2, 1, 1};
+    const struct number w[2] = {{2, 2}, {-1, -1}}, w2[2] = {{1, 1}, {10, 10}};
+    add_value(&graph, 11, "x", 1, "1,1,1,3");
+    add_constant(&graph, "w", 1, 4, shape, w, 2);
+    add_constant(&graph, "w2", 1, 4, shape2, w2, 2);
+    add_node(&graph, "first", "Conv", "x w", "c", "");
+    add_node(&graph, "middle", "Relu", "c", "r", "");
+    add_node(&graph, "flat", "Flatten", "r", "f", "");
+    add_node(&graph, "last", "Conv", "r w2", "y", "");
+    add_value(&graph, 12, "y", 1, NULL);
+    add_value(&graph, 12, "f", 1, NULL);
+    return model_message(&graph, 13);
+}
+
+struct seen {
+    char names[100];
+    float sum[8];
+    int count;
+};
+
+static void see(void *context, const struct onnx_value *value, const float *data, size_t count) {
+    struct seen *seen = context;
+    strcat(strcat(seen->names, value->name), " ");
+    for (size_t i = 0; i < count; i++) seen->sum[seen->count] += data[i];
+    seen->count++;
+}
+
+static void test_watch(void **state) {
+    (void)state;
+    struct bytes model = small_net();
+    struct onnx_graph *graph = inferred_bytes(&model);
+    struct failure failure;
+    struct seen seen = {0};
+    const float x[3] = {1, -2, 3}, *in[1] = {x};
+    struct executor *executor = executor_open(graph, &failure);
+    assert_non_null(executor);
+    struct executor_run *one = executor_run_open(executor, &failure), *other = executor_run_open(executor, &failure);
+    assert_true(executor_run(one, in, see, &seen, &failure));
+    assert_string_equal(seen.names, "x c r f y ");
+    /* c: 2 -4 6 -1 2 -3; r: 2 0 6 0 2 0; y: 2 20 6 */
+    assert_true(seen.sum[0] == 2 && seen.sum[1] == 2 && seen.sum[2] == 10 && seen.sum[3] == 10 && seen.sum[4] == 28);
+    assert_true(executor_run(other, in, NULL, NULL, &failure));
+    size_t count;
+    const float *y = executor_output(other, 0, &count);
+    assert_true(count == 3 && y[0] == 2 && y[1] == 20 && y[2] == 6);
+    const float *f = executor_output(other, 1, &count);
+    assert_true(count == 6 && f[0] == 2 && f[4] == 2 && f[5] == 0);
+    executor_run_close(one);
+    executor_run_close(other);
+    executor_close(executor);
+    onnx_free(graph);
+}
+
+/* What depends on constants alone is computed once and not watched; an output may be such a constant. */
+static void test_known(void **state) {
+    (void)state;
+    struct bytes graph_bytes = {0};
+    const int64_t two = 2;
+    const struct number weights[2] = {{-3, -3}, {5, 5}}, scale = {0.5, 0};
+    add_value(&graph_bytes, 11, "x", 1, "2");
+    add_constant(&graph_bytes, "q", 3, 1, &two, weights, 2);
+    add_constant(&graph_bytes, "s", 1, 0, NULL, &scale, 1);
+    add_node(&graph_bytes, "real", "DequantizeLinear", "q s", "w", "");
+    add_node(&graph_bytes, "sum", "Add", "x w", "y", "");
+    add_value(&graph_bytes, 12, "y", 1, NULL);
+    add_value(&graph_bytes, 12, "w", 1, NULL);
+    struct bytes model = model_message(&graph_bytes, 13);
+    struct onnx_graph *graph = inferred_bytes(&model);
+    struct failure failure;
+    struct seen seen = {0};
+    const float x[2] = {1, 1}, *in[1] = {x};
+    struct executor *executor = executor_open(graph, &failure);
+    assert_non_null(executor);
+    struct executor_run *run = executor_run_open(executor, &failure);
+    assert_true(executor_run(run, in, see, &seen, &failure));
+    assert_string_equal(seen.names, "x y ");
+    size_t count;
+    const float *y = executor_output(run, 0, &count), *w = executor_output(run, 1, &count);
+    assert_true(y[0] == -.5F && y[1] == 3.5F && w[0] == -1.5F && w[1] == 2.5F);
+    executor_run_close(run);
+    executor_close(executor);
+    onnx_free(graph);
+}
+
+/* Twenty elementwise steps in a row need the memory of one value. */
+static void test_memory(void **state) {
+    (void)state;
+    struct bytes graph_bytes = {0};
+    add_value(&graph_bytes, 11, "v0", 1, "1,1,10,100");
+    for (int i = 0; i < 20; i++) {
+        char from[20], to[20];
+        snprintf(from, sizeof from, "v%d", i);
+        snprintf(to, sizeof to, "v%d", i + 1);
+        add_node(&graph_bytes, to, i % 2 ? "Relu" : "Neg", from, to, "");
+    }
+    add_value(&graph_bytes, 12, "v20", 1, NULL);
+    struct bytes model = model_message(&graph_bytes, 13);
+    struct onnx_graph *graph = inferred_bytes(&model);
+    struct failure failure;
+    struct executor *executor = executor_open(graph, &failure);
+    assert_non_null(executor);
+    assert_in_range(executor_run_bytes(executor), 4000, 4400);
+    executor_close(executor);
+    onnx_free(graph);
+}
+
+/* Every node that is at fault is named, and nobody else. */
+static void test_refusals(void **state) {
+    (void)state;
+    struct bytes graph_bytes = {0};
+    add_value(&graph_bytes, 11, "x", 1, "1,2,4,4");
+    add_value(&graph_bytes, 11, "k", 1, "2,2,1,1");
+    add_node(&graph_bytes, "odd", "my.Odd", "x", "a", "");
+    add_node(&graph_bytes, "after", "Relu", "a", "b", "");
+    add_node(&graph_bytes, "moving", "Conv", "x k", "c", "");
+    add_node(&graph_bytes, "fine", "Relu", "x", "d", "");
+    add_value(&graph_bytes, 12, "b", 1, NULL);
+    add_value(&graph_bytes, 12, "c", 1, NULL);
+    add_value(&graph_bytes, 12, "d", 1, NULL);
+    struct bytes model = model_message(&graph_bytes, 13);
+    struct onnx_graph *graph = inferred_bytes(&model);
+    struct failure failure;
+    assert_null(executor_open(graph, &failure));
+    assert_int_equal(failure.status, STATUS_INPUT);
+    assert_string_equal(failure.text, "the float executor cannot run 2 nodes: 'odd' (Odd): the float executor does not have this operator; "
+                                      "'moving' (Conv): its weights are not constant");
+    struct onnx_report report = {0};
+    assert_false(executor_check(graph, &report));
+    assert_int_equal(report.refusal_count, 2);
+    assert_string_equal(report.refusals[1].node, "moving");
+    onnx_report_free(&report);
+    onnx_free(graph);
+}
+
+static void test_positions(void **state) {
+    (void)state;
+    struct bytes model = one_node("Gather", 13, "f=1,2,3 l:2", "axis:0", 1);
+    struct onnx_graph *graph = inferred_bytes(&model);
+    struct failure failure;
+    struct executor *executor = executor_open(graph, &failure);
+    assert_non_null(executor);
+    struct executor_run *run = executor_run_open(executor, &failure);
+    const float good[2] = {2, -3}, bad[2] = {0, 3}, *in[1] = {good};
+    size_t count;
+    assert_true(executor_run(run, in, NULL, NULL, &failure));
+    assert_true(executor_output(run, 0, &count)[0] == 3 && executor_output(run, 0, &count)[1] == 1);
+    in[0] = bad;
+    assert_false(executor_run(run, in, NULL, NULL, &failure));
+    assert_string_equal(failure.text, "node 'the_node' (Gather): it asks for a position that is not there");
+    executor_run_close(run);
+    executor_close(executor);
+    onnx_free(graph);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_operators), cmocka_unit_test(test_blend_order), cmocka_unit_test(test_watch),
+        cmocka_unit_test(test_known),     cmocka_unit_test(test_memory),      cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_positions),
+    };
+    return cmocka_run_group_tests_name("float executor", tests, NULL, NULL);
+}

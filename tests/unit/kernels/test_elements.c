@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: MIT */
+/* Elementwise steps, pools, means, softmax and moves, against references written from their definitions in format.h. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <math.h>
+#include <cmocka.h>
+
+#include "kernels/float.h"
+#include "kernels/requant.h"
+#include "tests/unit/support/blob_builder.h"
+
+static uint32_t seed = 7;
+
+static uint32_t between(uint32_t low, uint32_t high) {
+    return builder_between(&seed, low, high);
+}
+
+static float any_float(void) {
+    float v;
+    uint32_t bits = builder_random(&seed);
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+static uint8_t *random_bytes(uint32_t n) {
+    uint8_t *p = malloc(n);
+    for (uint32_t i = 0; i < n; i++) p[i] = (uint8_t)builder_random(&seed);
+    return p;
+}
+
+static int32_t integer(enum morsel_type type, uint8_t byte) {
+    return type == MORSEL_INT8 ? (int32_t)(int8_t)byte : (int32_t)byte;
+}
+
+static int limit(double v, int low, int high) {
+    v = rint(v);
+    return v < low ? low : v > high ? high : (int)v;
+}
+
+/* --- Numbers ------------------------------------------------------------------------------------------------------ */
+
+static void fma_is_exact(void **state) {
+    (void)state;
+    for (int i = 0; i < 2000000; i++) {
+        float a = any_float(), b = any_float(), c = any_float();
+        if (i % 2) a = (float)((int)between(0, 510) - 255), b = (float)between(1, 4000) / 1024, c = -a * b + any_float() * 1e-20f;
+        if (!isfinite(a) || !isfinite(b) || !isfinite(c)) continue;
+        float want = fmaf(a, b, c), got = morsel_fma(a, b, c);
+        if (memcmp(&want, &got, 4) && !(want == 0 && got == 0)) fail_msg("fma(%a, %a, %a) = %a, not %a", a, b, c, got, want);
+    }
+}
+
+static void round_takes_ties_to_even(void **state) {
+    (void)state;
+    for (int i = -4000; i <= 4000; i++) assert_int_equal(morsel_round((float)i / 8), (int)rint(i / 8.0));
+    assert_int_equal(morsel_round(4194304.0f), 4194304);
+    assert_int_equal(morsel_round(-4194304.0f), -4194304);
+    assert_int_equal(morsel_round(2097151.5f), 2097152);
+    assert_int_equal(morsel_round(0.49999997f), 0);
+}
+
+static void near(const char *name, float x, double got, double want) {
+    double error = fabs(got - want), most = fabs(want) * 1e-7 + 1.5e-45;
+    if (!(error <= most) && !(isinf(got) && fabs(want) > 3.4e38)) fail_msg("%s(%a) = %a, not %a", name, (double)x, got, want);
+}
+
+static void functions_are_within_a_ten_millionth(void **state) {
+    (void)state;
+    for (int i = 0; i < 300000; i++) {
+        float x = i % 3 ? ((float)between(0, 1u << 20) / (1 << 20) - 0.5f) * (i % 2 ? 20 : 200) : any_float();
+        if (!isfinite(x)) continue;
+        near("exp", x, morsel_exp(x), exp(x));
+        near("sigmoid", x, morsel_sigmoid(x), 1 / (1 + exp(-(double)x)));
+        near("tanh", x, morsel_tanh(x), tanh(x));
+        near("erf", x, morsel_erf(x), erf(x));
+        if (x >= 0) assert_true(morsel_sqrt(x) == sqrtf(x));
+    }
+    assert_true(isnan(morsel_sqrt(-1)) && isnan(morsel_exp(NAN)) && isnan(morsel_tanh(NAN)) && isnan(morsel_erf(NAN)));
+    assert_true(isnan(morsel_sigmoid(NAN)) && isinf(morsel_exp(INFINITY)) && morsel_exp(-INFINITY) == 0);
+    assert_true(isinf(morsel_sqrt(INFINITY)) && morsel_sigmoid(INFINITY) == 1 && morsel_sigmoid(-INFINITY) == 0);
+}
+
+/* Their bits, mixed into one number that was recorded once: no compiler and no CPU may give another. */
+static void functions_have_the_same_bits_everywhere(void **state) {
+    (void)state;
+    uint32_t mixed = 0, own = 12345;
+    for (int i = 0; i < 100000; i++) {
+        float x = ((float)(builder_random(&own) >> 8) / (1 << 24) - 0.5f) * (i % 2 ? 16 : 120);
+        const float y[5] = {morsel_exp(x), morsel_sigmoid(x), morsel_tanh(x), morsel_erf(x), morsel_sqrt(x < 0 ? -x : x)};
+        for (int k = 0; k < 5; k++) {
+            uint32_t bits;
+            memcpy(&bits, &y[k], 4);
+            mixed = (mixed ^ bits) * 16777619u;
+        }
+    }
+    assert_int_equal(mixed, 0xa5a33916);
+}
+
+/* --- Two operands --------------------------------------------------------------------------------------------------- */
+
+/* Random dims; an operand repeats along the dimensions of `mask`. */
+static uint32_t set_strides(uint32_t *stride, const uint32_t *dims, uint32_t rank, uint32_t mask) {
+    uint32_t step = 1;
+    for (uint32_t k = rank; k-- > 0;) {
+        stride[k] = mask >> k & 1 ? 0 : step;
+        if (stride[k]) step *= dims[k];
+    }
+    return step;
+}
+
+static uint32_t offset_of(const uint32_t *stride, const uint32_t *dims, uint32_t rank, uint32_t i) {
+    uint32_t at = 0;
+    for (uint32_t k = rank; k-- > 0; i /= dims[k]) at += i % dims[k] * stride[k];
+    return at;
+}
+
+struct pair {
+    struct morsel_blob_binary p;
+    enum morsel_type at, bt, yt;
+    int32_t az, bz, yz;
+    uint32_t a_count, b_count, y_count;
+    void *a, *b;
+};
+
+static enum morsel_type byte_type(void) {
+    return between(0, 1) ? MORSEL_INT8 : MORSEL_UINT8;
+}
+
+static int32_t random_zero(enum morsel_type type) {
+    return (int32_t)between(0, 255) - (type == MORSEL_INT8 ? 128 : 0);
+}
+
+static void random_pair(struct pair *q, uint32_t op) {
+    memset(q, 0, sizeof *q);
+    q->p.op = op, q->p.rank = between(1, 6), q->y_count = 1;
+    for (uint32_t k = 0; k < 6; k++) q->p.dims[k] = k < q->p.rank ? between(1, 5) : 1, q->y_count *= q->p.dims[k];
+    q->a_count = set_strides(q->p.a_stride, q->p.dims, q->p.rank, between(0, 2) ? 0 : between(0, 63));
+    q->b_count = set_strides(q->p.b_stride, q->p.dims, q->p.rank, between(0, 1) ? 0 : between(0, 63));
+    q->at = byte_type(), q->bt = byte_type(), q->yt = byte_type();
+    q->az = random_zero(q->at), q->bz = random_zero(q->bt), q->yz = random_zero(q->yt);
+    q->p.out_min = q->yt == MORSEL_INT8 ? -120 : 5, q->p.out_max = q->p.out_min + 240;
+    q->p.a_ratio = (float)between(1, 2000) / 1000, q->p.b_ratio = (float)between(1, 16) / 8, q->p.offset = (float)between(0, 400) - 200;
+    q->p.float_min = -30, q->p.float_max = 60;
+    q->a = random_bytes(q->a_count), q->b = random_bytes(q->b_count);
+}
+
+static uint8_t *run_pair(const struct pair *q) {
+    struct builder b;
+    uint32_t bytes;
+    builder_start(&b);
+    uint32_t ops[2] = {builder_tensor(&b, q->at, 1, &q->a_count, 0.5f, q->az), builder_tensor(&b, q->bt, 1, &q->b_count, 0.25f, q->bz)};
+    uint32_t y = builder_tensor(&b, q->yt, q->p.rank, q->p.dims, 0.125f, q->yz);
+    builder_step(&b, MORSEL_STEP_BINARY, ops, 2, y, &q->p, sizeof q->p, 0);
+    builder_input(&b, ops[0], "a");
+    builder_input(&b, ops[1], "b");
+    builder_output(&b, y, "y");
+    uint8_t *blob = builder_finish(&b, &bytes);
+    return builder_run(blob, bytes, q->a, q->b);
+}
+
+static double pair_result(const struct pair *q, int32_t a, int32_t b) {
+    if (q->p.op == MORSEL_BINARY_QADD) return fmaf((float)a, q->p.a_ratio, fmaf((float)b, q->p.b_ratio, q->p.offset));
+    if (q->p.op == MORSEL_BINARY_QMUL) return (float)((float)((a - q->az) * (b - q->bz)) * q->p.a_ratio) + (float)q->yz;
+    float x = 0.5f * (float)(a - q->az), z = 0.25f * (float)(b - q->bz), v = 0;
+    if (q->p.op == MORSEL_BINARY_ADD) v = x + z;
+    if (q->p.op == MORSEL_BINARY_SUB) v = x - z;
+    if (q->p.op == MORSEL_BINARY_MUL) v = x * z;
+    if (q->p.op == MORSEL_BINARY_DIV) v = x / z;
+    if (q->p.op == MORSEL_BINARY_MAX) v = x > z ? x : z;
+    if (q->p.op == MORSEL_BINARY_MIN) v = x < z ? x : z;
+    v = v < -30 ? -30 : v > 60 ? 60 : v;
+    return isnan(v) ? q->p.out_min : rint((double)(v / 0.125f)) + q->yz;
+}
+
+static void binary_matches_the_definition(void **state) {
+    (void)state;
+    for (uint32_t round = 0; round < 400; round++) {
+        struct pair q;
+        random_pair(&q, 1 + round % (MORSEL_BINARY_OP_COUNT - 1));
+        uint8_t *y = run_pair(&q);
+        for (uint32_t i = 0; i < q.y_count; i++) {
+            uint8_t a = ((uint8_t *)q.a)[offset_of(q.p.a_stride, q.p.dims, q.p.rank, i)];
+            uint8_t b = ((uint8_t *)q.b)[offset_of(q.p.b_stride, q.p.dims, q.p.rank, i)];
+            double want = pair_result(&q, integer(q.at, a), integer(q.bt, b));
+            assert_int_equal(integer(q.yt, y[i]), limit(want, q.p.out_min, q.p.out_max));
+        }
+        free(y), free(q.a), free(q.b);
+    }
+}
+
+/* --- One operand ---------------------------------------------------------------------------------------------------- */
+
+static float unary_result(uint32_t op, float x) {
+    float alpha = 0.2f, beta = 0.5f, line = alpha * x + beta;
+    line = line < 0 ? 0 : line > 1 ? 1 : line;
+    switch (op) {
+    case MORSEL_UNARY_CLIP: return x < alpha ? alpha : x > beta ? beta : x;
+    case MORSEL_UNARY_LEAKY_RELU: return x < 0 ? alpha * x : x;
+    case MORSEL_UNARY_HARD_SIGMOID: return line;
+    case MORSEL_UNARY_HARD_SWISH: return x * line;
+    case MORSEL_UNARY_SIGMOID: return (float)(1 / (1 + exp(-(double)x)));
+    case MORSEL_UNARY_TANH: return (float)tanh((double)x);
+    case MORSEL_UNARY_SILU: return x * (float)(1 / (1 + exp(-(double)x)));
+    case MORSEL_UNARY_ERF: return (float)erf((double)x);
+    case MORSEL_UNARY_EXP: return (float)exp((double)x);
+    case MORSEL_UNARY_SQRT: return sqrtf(x);
+    case MORSEL_UNARY_ABS: return fabsf(x);
+    case MORSEL_UNARY_NEG: return -x;
+    default: return x;
+    }
+}
+
+/* All 256 bytes to floats; and floats to bytes, where only the identity is exact enough to compare. */
+static void unary_matches_the_definition(void **state) {
+    (void)state;
+    const float scales[3] = {1.0f / 16, 3, 0.5f}, offsets[3] = {0, -1, 100};
+    for (uint32_t op = 0; op < MORSEL_UNARY_OP_COUNT; op++) {
+        struct builder b;
+        uint32_t bytes, count = 256;
+        uint8_t x[256];
+        for (uint32_t i = 0; i < 256; i++) x[i] = (uint8_t)i;
+        builder_start(&b);
+        uint32_t in = builder_tensor(&b, MORSEL_INT8, 1, &count, 0.0625f, 5), out = builder_tensor(&b, MORSEL_FLOAT32, 1, &count, 1, 0);
+        struct morsel_blob_unary p = {op, 256, 0.2f, 0.5f, 3, builder_data(&b, scales, 12), builder_data(&b, offsets, 12)};
+        builder_step(&b, MORSEL_STEP_UNARY, &in, 1, out, &p, sizeof p, 0);
+        builder_input(&b, in, "x");
+        builder_output(&b, out, "y");
+        uint8_t *blob = builder_finish(&b, &bytes);
+        float *y = builder_run(blob, bytes, x, NULL);
+        for (int i = 0; i < 256; i++) {
+            float v = 0.0625f * (float)((int8_t)x[i] - 5);
+            float want = op == MORSEL_UNARY_AFFINE ? v * scales[i % 3] + offsets[i % 3] : unary_result(op, v);
+            if (isnan(want)) assert_true(isnan(y[i]));
+            else near("unary", v, (double)y[i], (double)want);
+        }
+        free(y);
+    }
+}
+
+static void quantize_step_rounds_saturates_and_takes_nan(void **state) {
+    (void)state;
+    const float x[8] = {0.25f, 0.75f, -0.25f, 1e30f, -1e30f, NAN, INFINITY, 1.25f};
+    const int8_t want[8] = {3, 5, 3, 127, -128, -128, 127, 5};
+    struct builder b;
+    uint32_t bytes, count = 8;
+    builder_start(&b);
+    uint32_t in = builder_tensor(&b, MORSEL_FLOAT32, 1, &count, 1, 0), out = builder_tensor(&b, MORSEL_INT8, 1, &count, 0.5f, 3);
+    struct morsel_blob_unary p = {MORSEL_UNARY_IDENTITY, 8, 0, 0, 1, 0, 0};
+    builder_step(&b, MORSEL_STEP_UNARY, &in, 1, out, &p, sizeof p, 0);
+    builder_input(&b, in, "x");
+    builder_output(&b, out, "y");
+    uint8_t *blob = builder_finish(&b, &bytes);
+    int8_t *y = builder_run(blob, bytes, x, NULL);
+    assert_memory_equal(y, want, 8);
+    free(y);
+}
+
+static void lut_takes_the_channel_s_table(void **state) {
+    (void)state;
+    for (int is_float = 0; is_float < 2; is_float++) {
+        struct builder b;
+        uint32_t bytes, count = 5 * 3 * 2;
+        uint8_t *x = random_bytes(count), *table = random_bytes(3 * 256 * 4);
+        for (uint32_t i = 0; i < 3 * 256 * 4; i++) table[i] &= 0x3f; /* no NaN among the floats */
+        builder_start(&b);
+        uint32_t in = builder_tensor(&b, MORSEL_INT8, 1, &count, 1, 0);
+        uint32_t out = builder_tensor(&b, is_float ? MORSEL_FLOAT32 : MORSEL_UINT8, 1, &count, 1, 0);
+        struct morsel_blob_lut p = {count, 3, 2, builder_data(&b, table, 3 * 256 * (is_float ? 4 : 1))};
+        builder_step(&b, MORSEL_STEP_LUT, &in, 1, out, &p, sizeof p, 0);
+        builder_input(&b, in, "x");
+        builder_output(&b, out, "y");
+        uint8_t *blob = builder_finish(&b, &bytes);
+        uint8_t *y = builder_run(blob, bytes, x, NULL);
+        uint32_t size = is_float ? 4 : 1;
+        for (uint32_t i = 0; i < count; i++) assert_memory_equal(y + i * size, table + (i / 2 % 3 * 256 + x[i]) * size, size);
+        free(y), free(x), free(table);
+    }
+}
+
+/* --- Along dimensions ------------------------------------------------------------------------------------------------ */
+
+static void mean_matches_the_definition(void **state) {
+    (void)state;
+    for (int round = 0; round < 60; round++) {
+        struct builder b;
+        struct morsel_blob_mean p = {between(1, 3), between(1, 50), between(1, 20), (float)between(1, 99) / 1000, 4, 200};
+        uint32_t bytes, x_count = p.outer * p.count * p.inner, y_count = p.outer * p.inner;
+        uint8_t *x = random_bytes(x_count);
+        builder_start(&b);
+        uint32_t in = builder_tensor(&b, MORSEL_INT8, 1, &x_count, 1, -9), out = builder_tensor(&b, MORSEL_UINT8, 1, &y_count, 1, 100);
+        builder_step(&b, MORSEL_STEP_MEAN, &in, 1, out, &p, sizeof p, 0);
+        builder_input(&b, in, "x");
+        builder_output(&b, out, "y");
+        uint8_t *blob = builder_finish(&b, &bytes);
+        uint8_t *y = builder_run(blob, bytes, x, NULL);
+        for (uint32_t i = 0; i < y_count; i++) {
+            int32_t sum = 0;
+            for (uint32_t k = 0; k < p.count; k++) sum += (int8_t)x[(i / p.inner * p.count + k) * p.inner + i % p.inner] + 9;
+            assert_int_equal(y[i], limit(rint((double)((float)sum * p.multiplier)) + 100, 4, 200));
+        }
+        free(x), free(y);
+    }
+}
+
+/* One line of `count` elements at a stride, by the formula at MORSEL_STEP_SOFTMAX. */
+static void check_softmax_line(const uint8_t *x, const int8_t *y, uint32_t count, uint32_t stride, const float *table, float levels) {
+    uint8_t most = 0;
+    float sum = 0;
+    for (uint32_t i = 0; i < count; i++) most = x[i * stride] > most ? x[i * stride] : most;
+    for (uint32_t i = 0; i < count; i++) sum += table[255 - (most - x[i * stride])];
+    for (uint32_t i = 0; i < count; i++) {
+        float steps = table[255 - (most - x[i * stride])] * levels / sum;
+        assert_int_equal(y[i * stride], limit(rint((double)steps) - 128, -128, 127));
+    }
+}
+
+static void softmax_matches_the_definition(void **state) {
+    (void)state;
+    float table[256];
+    for (int i = 0; i < 256; i++) table[i] = (float)exp((i - 255) * 0.05 + 60);
+    for (int round = 0; round < 40; round++) {
+        struct builder b;
+        struct morsel_blob_softmax p = {between(1, 4), between(1, 30), between(1, 3), 0};
+        uint32_t bytes, count = p.outer * p.count * p.inner;
+        uint8_t *x = random_bytes(count);
+        builder_start(&b);
+        p.table = builder_data(&b, table, sizeof table);
+        uint32_t in = builder_tensor(&b, MORSEL_UINT8, 1, &count, 0.05f, 3);
+        uint32_t out = builder_tensor(&b, MORSEL_INT8, 1, &count, 1.0f / 255, -128);
+        builder_step(&b, MORSEL_STEP_SOFTMAX, &in, 1, out, &p, sizeof p, 0);
+        builder_input(&b, in, "x");
+        builder_output(&b, out, "y");
+        uint8_t *blob = builder_finish(&b, &bytes);
+        int8_t *y = builder_run(blob, bytes, x, NULL);
+        for (uint32_t u = 0; u < p.outer * p.inner; u++) {
+            uint32_t first = u / p.inner * p.count * p.inner + u % p.inner;
+            check_softmax_line(x + first, y + first, p.count, p.inner, table, floorf(1 / (1.0f / 255)));
+        }
+        free(x), free(y);
+    }
+}
+
+static void softmax_of_bytes_to_floats(void **state) {
+    (void)state;
+    struct builder b;
+    struct morsel_blob_softmax p = {2, 3, 1, 0};
+    const uint8_t x[6] = {1, 2, 3, 200, 0, 200};
+    uint32_t bytes, count = 6;
+    builder_start(&b);
+    uint32_t in = builder_tensor(&b, MORSEL_UINT8, 1, &count, 0.5f, 3), out = builder_tensor(&b, MORSEL_FLOAT32, 1, &count, 1, 0);
+    builder_step(&b, MORSEL_STEP_SOFTMAX, &in, 1, out, &p, sizeof p, 0);
+    builder_input(&b, in, "x");
+    builder_output(&b, out, "y");
+    uint8_t *blob = builder_finish(&b, &bytes);
+    float *y = builder_run(blob, bytes, x, NULL);
+    double sum = exp(-1) + exp(-0.5) + 1;
+    near("softmax", 0, (double)y[0], exp(-1) / sum);
+    near("softmax", 0, (double)y[2], 1 / sum);
+    near("softmax", 0, (double)y[3], 1 / (2 + exp(-100)));
+    near("softmax", 0, (double)y[4], exp(-100) / (2 + exp(-100)));
+    free(y);
+}
+
+/* Lines that interleave, with values so far apart that only the largest of the own line keeps the exponentials in range. */
+static void float_softmax_along_an_inner_dimension(void **state) {
+    (void)state;
+    struct builder b;
+    struct morsel_blob_softmax p = {2, 3, 2, 0};
+    const float x[12] = {1000, -1000, 1001, -1001, 999, -1000, 0, -1, 0, 5001, 0, 3};
+    uint32_t bytes, count = 12;
+    builder_start(&b);
+    uint32_t in = builder_tensor(&b, MORSEL_FLOAT32, 1, &count, 1, 0), out = builder_tensor(&b, MORSEL_FLOAT32, 1, &count, 1, 0);
+    builder_step(&b, MORSEL_STEP_SOFTMAX, &in, 1, out, &p, sizeof p, 0);
+    builder_input(&b, in, "x");
+    builder_output(&b, out, "y");
+    uint8_t *blob = builder_finish(&b, &bytes);
+    float *y = builder_run(blob, bytes, x, NULL);
+    for (int i = 0; i < 12; i++) {
+        double sum = 0;
+        for (int k = 0; k < 3; k++) sum += exp((double)x[i / 6 * 6 + k * 2 + i % 2] - (double)x[i]);
+        near("softmax", x[i], (double)y[i], 1 / sum);
+    }
+    free(y);
+}
+
+/* --- Moves ------------------------------------------------------------------------------------------------------------ */
+
+static void concat_puts_inputs_side_by_side(void **state) {
+    (void)state;
+    for (uint32_t wide = 0; wide < 2; wide++) {
+        struct builder b;
+        uint32_t size = wide ? 4 : 1, bytes, n0 = 4 * 3, n1 = 4 * 5, n = 4 * 8;
+        uint32_t p[3] = {4, 3, 5};
+        uint8_t *x0 = random_bytes(n0 * size), *x1 = random_bytes(n1 * size);
+        enum morsel_type type = wide ? MORSEL_INT32 : MORSEL_INT8;
+        builder_start(&b);
+        uint32_t ops[2] = {builder_tensor(&b, type, 1, &n0, 1, 0), builder_tensor(&b, type, 1, &n1, 1, 0)};
+        uint32_t out = builder_tensor(&b, type, 1, &n, 1, 0);
+        builder_step(&b, MORSEL_STEP_CONCAT, ops, 2, out, p, sizeof p, 0);
+        builder_input(&b, ops[0], "a");
+        builder_input(&b, ops[1], "b");
+        builder_output(&b, out, "y");
+        uint8_t *blob = builder_finish(&b, &bytes);
+        uint8_t *y = builder_run(blob, bytes, x0, x1);
+        for (uint32_t r = 0; r < 4; r++) {
+            assert_memory_equal(y + r * 8 * size, x0 + r * 3 * size, 3 * size);
+            assert_memory_equal(y + (r * 8 + 3) * size, x1 + r * 5 * size, 5 * size);
+        }
+        free(y), free(x0), free(x1);
+    }
+}
+
+static void gather_follows_its_tables(void **state) {
+    (void)state;
+    for (int round = 0; round < 80; round++) {
+        struct builder b;
+        struct morsel_blob_gather p = {between(1, 6), {1, 1, 1, 1, 1, 1}, 0, 0xdeadbeef};
+        uint32_t bytes, x_count = 300, y_count = 1, entries = 0, size = between(0, 1) ? 4 : 1;
+        int32_t table[64];
+        for (uint32_t k = 0; k < p.rank; k++) {
+            p.dims[k] = between(1, 5), y_count *= p.dims[k];
+            for (uint32_t i = 0; i < p.dims[k]; i++) table[entries++] = between(0, 5) ? (int32_t)between(0, 49) : -1;
+        }
+        uint8_t *x = random_bytes(x_count * size);
+        enum morsel_type type = size == 4 ? MORSEL_FLOAT32 : MORSEL_UINT8;
+        builder_start(&b);
+        p.table = builder_data(&b, table, entries * 4);
+        uint32_t in = builder_tensor(&b, type, 1, &x_count, 1, 0), out = builder_tensor(&b, type, p.rank, p.dims, 1, 0);
+        builder_step(&b, MORSEL_STEP_GATHER, &in, 1, out, &p, sizeof p, 0);
+        builder_input(&b, in, "x");
+        builder_output(&b, out, "y");
+        uint8_t *blob = builder_finish(&b, &bytes);
+        uint8_t *y = builder_run(blob, bytes, x, NULL);
+        for (uint32_t i = 0; i < y_count; i++) {
+            int32_t at = 0, fill = 0;
+            for (uint32_t k = p.rank, rest = i, first = entries; k-- > 0; rest /= p.dims[k]) {
+                first -= p.dims[k];
+                int32_t entry = table[first + rest % p.dims[k]];
+                fill |= entry < 0;
+                at += entry;
+            }
+            assert_memory_equal(y + i * size, fill ? (const uint8_t *)&p.fill : x + (uint32_t)at * size, size);
+        }
+        free(x), free(y);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fma_is_exact),
+        cmocka_unit_test(round_takes_ties_to_even),
+        cmocka_unit_test(functions_are_within_a_ten_millionth),
+        cmocka_unit_test(functions_have_the_same_bits_everywhere),
+        cmocka_unit_test(binary_matches_the_definition),
+        cmocka_unit_test(unary_matches_the_definition),
+        cmocka_unit_test(quantize_step_rounds_saturates_and_takes_nan),
+        cmocka_unit_test(lut_takes_the_channel_s_table),
+        cmocka_unit_test(mean_matches_the_definition),
+        cmocka_unit_test(softmax_matches_the_definition),
+        cmocka_unit_test(softmax_of_bytes_to_floats),
+        cmocka_unit_test(float_softmax_along_an_inner_dimension),
+        cmocka_unit_test(concat_puts_inputs_side_by_side),
+        cmocka_unit_test(gather_follows_its_tables),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

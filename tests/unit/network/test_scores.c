@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* The best classes, ties in the order of their index, probabilities, and the softmax that a network brings along. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/unit/support/blob_builder.h"
+#include "tools/base/message.h"
+#include "tools/base/options.h"
+#include "tools/network/scores.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void test_top(void **state) {
+    (void)state;
+    static const float scores[7] = {1, 5, 3, 5, -2, 3, 0};
+    static const uint32_t order[7] = {1, 3, 2, 5, 0, 6, 4};
+    for (size_t top = 0; top < 10; top++) {
+        uint32_t indices[10];
+        size_t have = scores_top(scores, 7, top, indices);
+        assert_int_equal(have, top < 7 ? top : 7);
+        for (size_t i = 0; i < have; i++) assert_int_equal(indices[i], order[i]);
+    }
+    for (size_t i = 0; i < 7; i++) assert_int_equal(scores_rank(scores, 7, order[i]), i);
+}
+
+static void test_softmax(void **state) {
+    (void)state;
+    float scores[3] = {1000, 1001, 999}; /* exp() of these alone overflows */
+    scores_softmax(scores, 3);
+    assert_true(fabsf(scores[0] - 0.24472847f) < 1e-6f);
+    assert_true(fabsf(scores[1] - 0.66524096f) < 1e-6f);
+    assert_true(fabsf(scores[2] - 0.09003057f) < 1e-6f);
+}
+
+/* x [1, 4], with or without a softmax, then turned into floats. */
+static bool has_softmax(bool with) {
+    struct builder b;
+    struct morsel_model model;
+    uint32_t bytes;
+    const uint32_t dims[] = {1, 4};
+    const struct morsel_blob_softmax softmax = {.outer = 1, .count = 4, .inner = 1};
+    const struct morsel_blob_unary identity = {.op = MORSEL_UNARY_IDENTITY, .count = 4, .channels = 1};
+    const struct morsel_blob_unary negate = {.op = MORSEL_UNARY_NEG, .count = 4, .channels = 1};
+    builder_start(&b);
+    uint32_t x = builder_tensor(&b, MORSEL_FLOAT32, 2, dims, 1, 0), p = builder_tensor(&b, MORSEL_UINT8, 2, dims, 1.0f / 256, 0),
+             y = builder_tensor(&b, MORSEL_FLOAT32, 2, dims, 1, 0);
+    if (with) builder_step(&b, MORSEL_STEP_SOFTMAX, &x, 1, p, &softmax, sizeof softmax, 0);
+    else builder_step(&b, MORSEL_STEP_UNARY, &x, 1, p, &negate, sizeof negate, 0);
+    builder_step(&b, MORSEL_STEP_UNARY, &p, 1, y, &identity, sizeof identity, 0);
+    builder_input(&b, x, "x");
+    builder_output(&b, y, "y");
+    uint8_t *blob = builder_finish(&b, &bytes);
+    assert_int_equal(morsel_open(&model, blob, bytes, 0), MORSEL_OK);
+    bool answer = scores_are_probabilities(&model, 0);
+    free(blob);
+    return answer;
+}
+
+static void test_network_softmax(void **state) {
+    (void)state;
+    assert_true(has_softmax(true));
+    assert_false(has_softmax(false));
+}
+
+static void test_images(void **state) {
+    (void)state;
+    struct morsel_view in = {.onnx_rank = 4, .onnx_dims = {8, 3, 4, 4}}, out = {.onnx_rank = 2, .onnx_dims = {8, 10}};
+    assert_int_equal(scores_images(&in, &out), 8);
+    out.onnx_dims[0] = 1;
+    assert_int_equal(scores_images(&in, &out), 1);
+    assert_true(scores_are_classes(&out));
+    out = (struct morsel_view){.onnx_rank = 4, .onnx_dims = {1, 10, 1, 1}};
+    assert_true(scores_are_classes(&out));
+    out.onnx_dims[3] = 2;
+    assert_false(scores_are_classes(&out));
+}
+
+static void test_caps(void **state) {
+    (void)state;
+    uint32_t mask;
+    assert_true(options_cpu_mask("c", &mask));
+    assert_int_equal(mask, MORSEL_CPU_C);
+    assert_true(options_cpu_mask("i8mm", &mask));
+    assert_int_equal(mask, MORSEL_CPU_NEON | MORSEL_CPU_DOTPROD | MORSEL_CPU_I8MM);
+    assert_true(options_cpu_mask("avxvnni", &mask));
+    assert_int_equal(mask, MORSEL_CPU_AVX2 | MORSEL_CPU_AVXVNNI);
+    assert_false(options_cpu_mask("avx", &mask));
+    assert_string_equal(options_cpu_name(0), "c");
+    assert_string_equal(options_cpu_name(MORSEL_CPU_AVX2 | MORSEL_CPU_AVX512VNNI), "avx512vnni");
+    assert_string_equal(options_cpu_name(MORSEL_CPU_NEON), "neon");
+}
+
+static void test_nearest(void **state) {
+    (void)state;
+    static const char *const names[] = {"convert", "run", "inspect", NULL};
+    assert_string_equal(message_nearest("convrt", names), "convert");
+    assert_string_equal(message_nearest("rnu", names), "run");
+    assert_null(message_nearest("quantize", names));
+    assert_null(message_nearest("a word of more than sixty-three letters, which no name of a verb will ever be", names));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_top),    cmocka_unit_test(test_softmax), cmocka_unit_test(test_network_softmax),
+        cmocka_unit_test(test_images), cmocka_unit_test(test_caps),    cmocka_unit_test(test_nearest)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+/* What the passes make of small networks, and what they leave alone. tests/parity/optimize.py checks that the results stay the same. */
+#include "tests/unit/support/graph_words.h"
+
+static void noops(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {13, PICTURE, "Identity x > a; Relu a > y", "Relu"},
+        {13, PICTURE, "Relu x > a; Identity a > y", "Relu"},
+        {13, PICTURE, "Identity x > y", "Identity"}, /* an input cannot be the output */
+        {10, PICTURE, "Dropout x > a m; Relu a > y", "Relu"},
+        {13, PICTURE, "Dropout x #0.5 > a; Relu a > y", "Relu"},
+        {13, PICTURE, "Cast x > a to:1; Relu a > y", "Relu"},
+        {13, PICTURE, "Cast x > a to:6; Cast a > b to:1; Relu b > y", "Cast Cast Relu"},
+        {13, PICTURE, "Reshape x $1,4,8,8 > a; Relu a > y", "Relu"},
+        {13, PICTURE, "Concat x > a axis:1; Relu a > y", "Relu"},
+        {13, PICTURE, "Split x > a axis:1; Relu a > y", "Relu"},
+        {13, PICTURE, "Transpose x > a perm=0,1,2,3; Relu a > y", "Relu"},
+        {13, PICTURE, "Slice x $0 $99 $2 $1 > a; Relu a > y", "Relu"},
+        {13, PICTURE, "Slice x $-1 $-99 $2 $-1 > a; Relu a > y", "Slice Relu"},
+        {13, PICTURE, "Pad x $0,0,0,0,0,0,0,0 > a; Relu a > y", "Relu"},
+        {10, PICTURE, "Pad x > a pads=0,0,0,0,0,0,0,0; Relu a > y", "Relu"},
+        {13, PICTURE, "Add x #0 > a; Mul #1 a > b; Div b #1 > c; Sub c ~1 > d; Pow d #1 > e; Relu e > y", "Sub Relu"},
+        {13, PICTURE, "MaxPool x > a kernel_shape=1,1; Relu a > y", "Relu"},
+        {13, PICTURE, "MaxPool x > a kernel_shape=1,1 strides=2,2; Relu a > y", "MaxPool Relu"},
+        {13, PICTURE, "Resize x - - $1,4,8,8 > a mode@linear; Relu a > y", "Relu"},
+        {13, PICTURE, "Clip x #-3.5e38 > a; Relu a > y", "Relu"},
+        {13, PICTURE, "Clip x > a; Relu a > y", "Relu"},
+        {13, "1,4,1,1", "GlobalAveragePool x > a; Relu a > y", "Relu"},
+        {13, "1,4,1,1", "ReduceMean x > a axes=2,3; Relu a > y", "Relu"},
+    };
+    CHECK(rows);
+}
+
+static void moves(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {13, PICTURE, "Flatten x > a; Unsqueeze a $2 > b; Relu b > y", "Reshape Relu"},
+        {13, PICTURE, "Flatten x > a; Reshape a $1,4,8,8 > b; Relu b > y", "Relu"},
+        {13, PICTURE, "Transpose x > a perm=0,2,3,1; Transpose a > b perm=0,3,1,2; Relu b > y", "Relu"},
+        {13, PICTURE, "Transpose x > a perm=0,2,3,1; Transpose a > b perm=0,2,1,3; Relu b > y", "Transpose Relu"},
+        {13, PICTURE, "Transpose x > a perm=0,2,3,1; Transpose a > b perm=0,2,1,3; Add a a > c; Concat b c > y axis:1",
+         "Transpose Transpose Add Concat"},
+        {13, "1,4,1,8", "Transpose x > a perm=0,2,1,3; Relu a > y", "Reshape Relu"},
+        {13, "1,4,3,8", "Transpose x > a perm=0,2,1,3; Relu a > y", "Transpose Relu"},
+        /* a channel shuffle */
+        {13, PICTURE, "Reshape x $1,2,2,8,8 > a; Transpose a > b perm=0,2,1,3,4; Reshape b $1,4,8,8 > c; Relu c > y",
+         "Reshape Transpose Reshape Relu"},
+    };
+    CHECK(rows);
+}
+
+static void functions(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {13, PICTURE, "Max x #0 > y", "Relu"},
+        {13, PICTURE, "Min #6 x > a; Max a #0 > y", "Clip"},
+        {10, PICTURE, "Relu x > a; Clip a > y max~6", "Clip"},
+        {13, PICTURE, "Clip x #-1 #1 > a; Clip a #0 #6 > y", "Clip"},
+        {13, PICTURE, "Clip x #0 > y", "Relu"},
+        {13, PICTURE, "Relu x > a; Relu a > y", "Relu"},
+        {13, PICTURE, "Clip x #1e-10 > y", "Clip"},                /* not quite Relu */
+        {13, PICTURE, "Add x #1e-12 > a; Sqrt a > y", "Add Sqrt"}, /* not quite nothing */
+        {13, PICTURE, "Mul x #0.1 > a; Max x a > y", "LeakyRelu"},
+        {13, PICTURE, "PRelu x ~4x1x1 > y", "LeakyRelu"},
+        {13, PICTURE, "PRelu x %4x1x1 > y", "PRelu"},
+        {13, PICTURE, "Relu x > a; Neg x > b; Relu b > c; Mul c %4x1x1 > d; Sub a d > y", "PRelu"},
+        {13, PICTURE, "Abs x > a; Sub x a > b; Mul b #0.5 > c; Mul c %4x1x1 > d; Relu x > e; Add d e > y", "PRelu"},
+        {13, PICTURE, "Neg x > a; Exp a > b; Add b #1 > c; Reciprocal c > y", "Sigmoid"},
+        {13, PICTURE, "Neg x > a; Exp a > b; Add #1 b > c; Div #1 c > y", "Sigmoid"},
+        {13, PICTURE, "Neg x > a; Exp a > b; Add b #1 > c; Div x c > y", "Sigmoid Mul"},
+        {13, PICTURE, "Sigmoid x > a; Mul x a > y", "Sigmoid Mul"},
+        {13, PICTURE, "Add x #3 > a; Clip a #0 #6 > b; Div b #6 > y", "HardSigmoid"},
+        {10, PICTURE, "Mul x #0.2 > a; Add a #0.5 > b; Clip b > y min~0 max~1", "HardSigmoid"},
+        {13, PICTURE, "Mul x #0.2 > a; Add a #0.5 > b; Clip b #1e-7 #1 > y", "Mul Add Clip"}, /* never 0 */
+        {14, PICTURE, "Add x #3 > a; Clip a #0 #6 > b; Mul x b > c; Div c #6 > y", "HardSwish"},
+        {13, PICTURE, "Add x #3 > a; Clip a #0 #6 > b; Mul x b > c; Div c #6 > y", "HardSwish"}, /* in opset 14 */
+        {13, PICTURE, "Hardmax x > h; Add h #3 > a; Clip a #0 #6 > b; Mul h b > c; Div c #6 > y", "Hardmax HardSigmoid Mul"}, /* in 13 */
+        {15, PICTURE, "Add x #3 > a; Relu a > b; Min b #6 > c; Mul c #0.16666667 > d; Mul d x > y", "HardSwish"},
+        {14, PICTURE, "HardSigmoid x > a alpha~0.16666667; Mul a x > y", "HardSwish"},
+        {13, PICTURE, "Hardmax x > h; HardSigmoid h > a alpha~0.16666667; Mul a h > y", "Hardmax HardSigmoid Mul"},
+        {14, PICTURE, "HardSigmoid x > a; Mul a x > y", "HardSigmoid Mul"}, /* of another slope */
+        {13, PICTURE, "Div x #1.41421356 > a; Erf a > b; Add b #1 > c; Mul x c > d; Mul d #0.5 > y", "ms.Gelu"},
+        {20, PICTURE, "Mul x #0.5 > a; Mul x #0.70710678 > b; Erf b > c; Add #1 c > d; Mul a d > y", "Gelu"},
+        {20, PICTURE,
+         "Pow x #3 > a; Mul a #0.044715 > b; Add x b > c; Mul c #0.7978846 > d; Tanh d > e; Add e #1 > f; Mul x f > g; Mul g #0.5 > y",
+         "Gelu"},
+        {17, PICTURE,
+         "Pow x #3 > a; Mul a #0.044715 > b; Add x b > c; Mul c #0.7978846 > d; Tanh d > e; Add e #1 > f; Mul x f > g; Mul g #0.5 > y",
+         "Pow Mul Add Mul Tanh Add Mul Mul"},
+        {13, PICTURE, "Mul x #2 > a; Add a #1 > b; Mul b #3 > y", "Mul Add"},
+        {13, PICTURE, "Neg x > a; Neg a > b; Relu b > y", "Relu"},
+        /* what is inside is read from outside */
+        {14, PICTURE, "Add x #3 > a; Clip a #0 #6 > b; Mul x b > c; Div c #6 > d; Add d b > y", "Add Clip Mul Div Add"},
+        /* the operand is another value */
+        {14, PICTURE, "Relu x > r; Add x #3 > a; Clip a #0 #6 > b; Mul r b > c; Div c #6 > d; Add d r > y", "Relu Add Clip Mul Div Add"},
+    };
+    CHECK(rows);
+}
+
+static void pads(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {13, PICTURE, "Pad x $0,0,1,1,0,0,1,1 > p; Conv p %6x4x3x3 > y", "Conv"},
+        {10, PICTURE, "Pad x > p pads=0,0,1,0,0,0,2,3; Conv p %6x4x3x3 > y pads=1,1,0,0", "Conv"},
+        {18, PICTURE, "Pad x $1,1,1,1 - $2,-1 > p; Conv p %6x4x3x3 > y auto_pad@SAME_UPPER strides=2,2", "Conv"},
+        {13, PICTURE, "Pad x $0,0,1,1,0,0,1,1 #2 > p; Conv p %6x4x3x3 > y", "Pad Conv"},
+        {13, PICTURE, "Pad x $0,0,1,1,0,0,1,1 > p mode@edge; Conv p %6x4x3x3 > y", "Pad Conv"},
+        {13, PICTURE, "Pad x $0,1,1,1,0,1,1,1 > p; Conv p %6x6x3x3 > y", "Pad Conv"}, /* channels too */
+        {13, PICTURE, "Pad x $0,0,-1,0,0,0,0,0 > p; Conv p %6x4x3x3 > y", "Pad Conv"},
+        {13, PICTURE, "Pad x $0,0,1,1,0,0,1,1 > p; AveragePool p > y kernel_shape=3,3", "AveragePool"},
+        {13, PICTURE, "Pad x $0,0,1,1,0,0,1,1 > p; AveragePool p > y kernel_shape=3,3 pads=1,1,1,1", "Pad AveragePool"},
+        {13, PICTURE, "Pad x $0,0,1,1,0,0,1,1 > p; MaxPool p > y kernel_shape=3,3", "Pad MaxPool"}, /* 0 may be the largest */
+        {13, PICTURE, "Relu x > r; Pad r $0,0,1,1,0,0,1,1 > p; MaxPool p > y kernel_shape=3,3", "Relu MaxPool"},
+        {13, PICTURE, "Relu x > r; Pad r $0,0,3,3,0,0,3,3 > p; MaxPool p > y kernel_shape=3,3", "Relu Pad MaxPool"},
+    };
+    CHECK(rows);
+}
+
+static void pools(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {13, PICTURE, "ReduceMean x > y axes=2,3", "GlobalAveragePool"},
+        {18, PICTURE, "ReduceMean x $-1,-2 > y keepdims:0", "GlobalAveragePool Reshape"},
+        {13, PICTURE, "ReduceMax x > y axes=-2,-1", "GlobalMaxPool"},
+        {13, PICTURE, "AveragePool x > y kernel_shape=8,8", "GlobalAveragePool"},
+        {13, PICTURE, "MaxPool x > y kernel_shape=8,8 strides=8,8", "GlobalMaxPool"},
+        {13, PICTURE, "AveragePool x > y kernel_shape=8,7", "AveragePool"},
+        {13, PICTURE, "ReduceMean x > y axes=1,3", "ReduceMean"},
+        {13, PICTURE, "ReduceMean x > y axes=2", "ReduceMean"},
+        {13, "1,7,5", "ReduceMean x > y axes=2", "ReduceMean"},
+        {13, "1,4,64,64", "GlobalMaxPool x > y", "GlobalMaxPool"},
+        {13, "1,4,101,8", "GlobalMaxPool x > y", "MaxPool GlobalMaxPool"}, /* two windows of 51 rows, 50 apart */
+        {13, "1,4,7000,90", "GlobalMaxPool x > y", "MaxPool MaxPool GlobalMaxPool"},
+        {13, "1,4,101,8", "GlobalAveragePool x > y", "GlobalAveragePool"},
+    };
+    CHECK(rows);
+}
+
+static void reduces(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {13, PICTURE, "ReduceMax x > y axes=1", "Transpose Reshape GlobalMaxPool Reshape"},
+        {13, PICTURE, "ReduceMax x > y", "Reshape MaxPool GlobalMaxPool"},
+        {18, PICTURE, "ReduceMax x $1,2 > y keepdims:0", "Transpose GlobalMaxPool Reshape"},
+        {18, PICTURE, "ReduceMax x > y noop_with_empty_axes:1", "ReduceMax"},
+        {13, "1,8,8,4", "ReduceMax x > y axes=1,2 keepdims:0", "Transpose GlobalMaxPool Reshape"},
+        {13, PICTURE, "Transpose x > t perm=0,2,3,1; ReduceMax t > y axes=1,2 keepdims:0", "GlobalMaxPool Reshape"}, /* Keras */
+        {13, PICTURE, "ReduceMin x > y axes=2,3", "Neg GlobalMaxPool Neg"},
+        {13, PICTURE, "ReduceSum x $1 > y", "ReduceMean Mul"},
+        {18, PICTURE, "ReduceSum x $-1,-2 > y", "GlobalAveragePool Mul"},
+        {13, PICTURE, "ReduceL2 x > y axes=1", "Mul ReduceMean Mul Sqrt"},
+        {13, PICTURE, "ReduceProd x > y axes=1", "ReduceProd"},
+    };
+    CHECK(rows);
+}
+#define NORM4 " %4 %4 %4 %4 "
+#define NORM6 " %6 %6 %6 %6 "
+
+static void affine(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {13, PICTURE, CONV "BatchNormalization c" NORM6 "> b; Relu b > y", "Conv Relu"},
+        {13, PICTURE, "Conv x %6x2x3x3 > c group:2; BatchNormalization c" NORM6 "> b; Relu b > y", "Conv Relu"},
+        {13, PICTURE, CONV "BatchNormalization c" NORM6 "> y", "Conv"},
+        {13, PICTURE, CONV "Add c %6x1x1 > a; Mul a %1x6x1x1 > m; Div m #3 > d; Sub #1 d > s; BatchNormalization s" NORM6 "> y", "Conv"},
+        {13, PICTURE, "Conv x %6x4x1x1 > c; Add c %8 > y", "Conv Add"}, /* along the width */
+        {13, PICTURE, "ConvTranspose x %4x3x2x2 > c group:2 strides=2,2; BatchNormalization c" NORM6 "> y", "ConvTranspose"},
+        {13, PICTURE, CONV "BatchNormalization c" NORM6 "> b; Add b c > y", "Conv BatchNormalization Add"}, /* read elsewhere */
+        {13, PICTURE, "Mul x %4x1x1 > m; Add m %4x1x1 > a; Relu a > y", "BatchNormalization Relu"},
+        {13, PICTURE, "BatchNormalization x" NORM4 "> b; Mul b #2 > y", "BatchNormalization"},
+        {13, PICTURE, "Mul x #2 > m; Add m #1 > y", "Mul Add"},
+        {13, PICTURE, "BatchNormalization x" NORM4 "> b; Conv b %6x4x3x3 > y", "Conv"},
+        {13, PICTURE, "BatchNormalization x" NORM4 "> b; Conv b %6x2x3x3 > y group:2", "Conv"},
+        {13, PICTURE, "BatchNormalization x" NORM4 "> b; Conv b %6x4x3x3 > y pads=1,1,1,1", "BatchNormalization Conv"},
+        {13, PICTURE, "BatchNormalization x" NORM4 "> b; Conv b %6x4x3x3 > y auto_pad@SAME_LOWER", "BatchNormalization Conv"},
+        {13, PICTURE, "Mul x %4x1x1 > b; Conv b %6x4x3x3 > y pads=1,1,1,1", "Conv"}, /* 0 stays 0 */
+        {13, PICTURE, "Mul x %4x1x1 > b; ConvTranspose b %4x6x3x3 > y", "ConvTranspose"},
+        {13, PICTURE, "Add x %4x1x1 > b; ConvTranspose b %4x6x3x3 > y", "Add ConvTranspose"}, /* fewer summands at the border */
+        {13, PICTURE, "BatchNormalization x" NORM4 "> b; Flatten b > f; Gemm f %256x3 > y", "Flatten Gemm"},
+        {13, PICTURE, "BatchNormalization x" NORM4 "> b; Conv b %6x4x3x3 > c; Relu b > r; Conv r %6x4x3x3 > d; Add c d > y",
+         "BatchNormalization Conv Relu Conv Add"},
+        {13, "1,5", "MatMul x %5x3 > m; Add m %3 > y", "Gemm"},
+        {13, "1,5", "MatMul x %5x3 > m; Mul m %3 > y", "MatMul"},
+        {13, "1,5", "Gemm x %3x5 %3 > m transB:1; BatchNormalization m %3 %3 %3 %3 > y", "Gemm"},
+        {13, "1,5", "Gemm x %3x5 %3 > m transB:1; Unsqueeze m $2 > u; BatchNormalization u %3 %3 %3 %3 > b; Squeeze b $2 > s; Relu s > y",
+         "Gemm Relu"},
+        {13, "1,4,1,1", "Conv x %6x4x1x1 > c; Flatten c > f; BatchNormalization f" NORM6 "> y", "Conv Flatten"},
+        {13, "1,4,2,1", "Conv x %3x4x1x1 > c; Flatten c > f; BatchNormalization f" NORM6 "> y", "Conv Flatten BatchNormalization"},
+        {13, "1,5", "Gemm x %5x3 %1x3 > m alpha~0.5 beta~2; Relu m > y", "Gemm Relu"},
+        {13, "2,5", "Gemm x %5x3 %2x1 > m; Mul m #2 > y", "Gemm Mul"}, /* a bias for each row */
+        {13, "1,7,5", "MatMul x %5x3 > m; Add m %3 > y", "MatMul Add"},
+        {13, "1,7,5", "MatMul x %5x3 > m; Sub #1 m > y", "MatMul Add"},
+        {13, "1,7,5", "MatMul x %5x3 > m; Add m %3 > a; Mul a #0.5 > y", "MatMul Add"},
+        {13, "1,7,5", "MatMul x %5x3 > m; Add m #2 > a; Mul a %3 > b; Sub b %3 > y", "MatMul Add"},
+        {13, "1,7,5", "Add x %5 > a; Mul a #0.5 > y", "Add Mul"},
+        {13, "1,7,5", "Mul x %5 > a; MatMul a %5x3 > y", "MatMul"},
+        {13, "1,7,5", "Mul x %7x1 > a; MatMul a %5x3 > y", "Mul MatMul"},
+        {13, "1,7,5", "Add x %5 > a; MatMul a %5x3 > y", "Add MatMul"},
+        {15, PICTURE, CONV "BatchNormalization c" NORM6 "> b training_mode:1; Relu b > y", "Conv BatchNormalization Relu"},
+        {13, PICTURE, "Conv x %6x4x1x1 > c; Mul c #1e39 > y", "Conv Mul"}, /* leaves float's range */
+    };
+    CHECK(rows);
+}
+
+static double at(const struct onnx_node *node, int input, size_t i) {
+    const struct onnx_tensor *t = onnx_input_constant(node, input);
+    assert_non_null(t);
+    assert_true(i < t->count);
+    return onnx_number(t, i);
+}
+
+/* Weights and biases against the formula, written down again: grouped convolution, batch norm behind it. */
+static void batch_norm_numbers(void **state) {
+    (void)state;
+    struct onnx_graph *g = network(13, PICTURE, "Conv x %6x2x3x3 %6 > c group:2; BatchNormalization c" NORM6 "> y epsilon~0.01");
+    graph_optimize(g, NULL);
+    assert_int_equal(g->node_count, 1);
+    for (int o = 0; o < 6; o++) {
+        double n = some_number(o), factor = n / sqrt(n + (double)0.01F);
+        assert_true(fabs(at(g->nodes[0], 2, (size_t)o) - (n + (n - n) * factor)) < 1e-6);
+        for (int i = 0; i < 18; i++) assert_true(fabs(at(g->nodes[0], 1, (size_t)(o * 18 + i)) - some_number(o * 18 + i) * factor) < 1e-6);
+    }
+    onnx_free(g);
+}
+
+/* Batch norm before a grouped convolution: a group's outputs see its own inputs only. */
+static void numbers_behind(void **state) {
+    (void)state;
+    struct onnx_graph *g = network(13, PICTURE, "Mul x %4x1x1 > m; Add m %1x4x1x1 > a; Conv a %6x2x1x1 > y group:2");
+    graph_optimize(g, NULL);
+    assert_int_equal(g->node_count, 1);
+    for (int o = 0; o < 6; o++) {
+        double bias = 0;
+        for (int i = 0; i < 2; i++) {
+            double w = some_number(o * 2 + i), n = some_number(o / 3 * 2 + i);
+            bias += w * n;
+            assert_true(fabs(at(g->nodes[0], 1, (size_t)(o * 2 + i)) - w * n) < 1e-6);
+        }
+        assert_true(fabs(at(g->nodes[0], 2, (size_t)o) - bias) < 1e-6);
+    }
+    onnx_free(g);
+}
+
+static void pads_add_up(void **state) {
+    (void)state;
+    static const int64_t wanted[4] = {2, 1, 2, 3};
+    int64_t pads[4];
+    struct onnx_graph *g = network(10, PICTURE, "Pad x > p pads=0,0,1,0,0,0,2,3; Conv p %6x4x3x3 > y pads=1,1,0,0");
+    graph_optimize(g, NULL);
+    assert_int_equal(onnx_attribute_ints(g->nodes[0], "pads", pads, 4), 4);
+    assert_memory_equal(pads, wanted, sizeof pads);
+    onnx_free(g);
+}
+
+static void padding_counted(void **state) {
+    (void)state;
+    struct onnx_graph *g = network(13, PICTURE, "AveragePool x > y kernel_shape=3,3 strides=2,2 ceil_mode:1 count_include_pad:1");
+    graph_optimize(g, NULL);
+    assert_int_equal(onnx_attribute_int(g->nodes[0], "count_include_pad", 0), 0);
+    onnx_free(g);
+    g = network(13, PICTURE, "AveragePool x > y kernel_shape=3,3 pads=1,1,1,1 count_include_pad:1");
+    graph_optimize(g, NULL);
+    assert_int_equal(onnx_attribute_int(g->nodes[0], "count_include_pad", 0), 1);
+    onnx_free(g);
+}
+
+static void bounds(void **state) {
+    (void)state;
+    struct onnx_graph *g = network(13, PICTURE, "Clip x #-1 #5 > a; Clip a #0.5 #6 > y");
+    graph_optimize(g, NULL);
+    assert_true(at(g->nodes[0], 1, 0) == 0.5 && at(g->nodes[0], 2, 0) == 5);
+    onnx_free(g);
+    g = network(10, PICTURE, "Hardmax x > h; Min h #6 > y"); /* stays in opset 10 */
+    graph_optimize(g, NULL);
+    assert_string_equal(g->nodes[1]->op, "Clip");
+    assert_null(onnx_attribute(g->nodes[1], "min"));
+    assert_true(onnx_attribute_float(g->nodes[1], "max", 0) == 6);
+    onnx_free(g);
+}
+
+static void opsets(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {10, PICTURE, "Clip x > a min~-1 max~2; Pad a > p pads=0,0,1,0,0,0,0,0 value~3; MaxPool p > y kernel_shape=3,3",
+         "Clip Pad MaxPool"},
+        {11, "1,3,1,4", "Squeeze x > a axes=2; Softmax a > b axis:2; Unsqueeze b > c axes=0,-1; ReduceSum c > y axes=1 keepdims:0",
+         "Squeeze Softmax Unsqueeze ReduceMean"},
+        {11, "1,6,1,1", "Softmax x > y", "Softmax"},
+        {11, PICTURE, "Softmax x > y", "Reshape Softmax Reshape"},
+        {11, PICTURE, "Split x > a b axis:1 split=1,3; Concat b a > y axis:1", "Split Concat"},
+        {10, "4,4,8,8", "Resize x ~4 > y", "Resize"}, /* to a quarter */
+        {13, PICTURE, "Hardmax x > y", "Hardmax"},
+    };
+    CHECK(rows);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int wanted = strcmp(rows[i].left, "Hardmax") ? 14 : 13;
+        struct onnx_graph *g = network(rows[i].opset, rows[i].x, rows[i].nodes);
+        graph_optimize(g, NULL);
+        assert_int_equal(g->opset, wanted);
+        for (size_t n = 0; n < g->node_count; n++) assert_int_equal(g->nodes[n]->opset, wanted);
+        onnx_free(g);
+    }
+}
+
+static double dot(int left, int right, int along, int count) {
+    double sum = 0;
+    for (int k = 0; k < count; k++) sum += (double)some_number(left + k) * (double)some_number(right + k * along);
+    return sum;
+}
+
+/* As the first state of an unrolled LSTM: a product of constants is a constant, its sums in double. */
+static void products_of_constants(void **state) {
+    (void)state;
+    struct onnx_graph *g = network(13, "1,2,4", "Gemm %2x3 %4x3 %4 > a transB:1 alpha~2 beta~0.5; Add x a > y");
+    const struct onnx_tensor *a = g->nodes[0]->outputs[0]->constant;
+    assert_non_null(a);
+    for (int i = 0; i < 8; i++) {
+        double product = (double)(float)(2 * dot(i / 4 * 3, i % 4 * 3, 1, 3));
+        assert_true(onnx_number(a, (size_t)i) == (double)(float)(product + 0.5 * (double)some_number(i % 4)));
+    }
+    onnx_free(g);
+    g = network(13, "3,2,8", "MatMul %3x2x5 %5x8 > a; Add x a > y");
+    a = g->nodes[0]->outputs[0]->constant;
+    assert_non_null(a);
+    for (int i = 0; i < 48; i++) assert_true(onnx_number(a, (size_t)i) == (double)(float)dot(i / 8 * 5, i % 8, 8, 5));
+    onnx_free(g);
+}
+
+/* A notice for each pass that did something, and none twice. */
+static void notices(void **state) {
+    (void)state;
+    struct onnx_report report = {0};
+    struct onnx_graph *g = network(14, PICTURE, CONV "BatchNormalization c" NORM6 "> b; Identity b > i; Relu i > y");
+    graph_optimize(g, &report);
+    assert_int_equal(report.notice_count, 2);
+    assert_non_null(strstr(report.notices[0], "noops: nodes that give what they get are gone (1)"));
+    assert_non_null(strstr(report.notices[1], "affine-before"));
+    onnx_report_free(&report);
+    graph_optimize(g, &report); /* nothing is left to do */
+    assert_int_equal(report.notice_count, 0);
+    onnx_report_free(&report);
+    onnx_free(g);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(noops),
+        cmocka_unit_test(moves),
+        cmocka_unit_test(functions),
+        cmocka_unit_test(pads),
+        cmocka_unit_test(pools),
+        cmocka_unit_test(affine),
+        cmocka_unit_test(batch_norm_numbers),
+        cmocka_unit_test(numbers_behind),
+        cmocka_unit_test(bounds),
+        cmocka_unit_test(notices),
+        cmocka_unit_test(pads_add_up),
+        cmocka_unit_test(opsets),
+        cmocka_unit_test(padding_counted),
+        cmocka_unit_test(reduces),
+        cmocka_unit_test(products_of_constants),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
