@@ -407,14 +407,24 @@ deps-test:
 
 # ---- the rest --------------------------------------------------------------------------------------------------------
 
-.PHONY: install dist size clean help
-install: all  ## morsel, libmorsel.a, morsel.h and morsel.pc below DESTDIR and PREFIX
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include
-	install -m 755 $(BUILD)/morsel $(DESTDIR)$(PREFIX)/bin/morsel
-	install -m 644 $(BUILD)/libmorsel.a $(DESTDIR)$(PREFIX)/lib/libmorsel.a
-	install -m 644 core/morsel.h $(DESTDIR)$(PREFIX)/include/morsel.h
+.PHONY: install uninstall man dist size clean help
+INSTALLED := $(DESTDIR)$(PREFIX)
+# What a cross build makes does not run here: it has no man pages.
+install: all $(if $(CROSS),,man)  ## morsel, its man pages, libmorsel.a, morsel.h and morsel.pc below DESTDIR and PREFIX
+	install -d $(INSTALLED)/bin $(INSTALLED)/lib/pkgconfig $(INSTALLED)/include $(INSTALLED)/share/man/man1
+	install -m 755 $(BUILD)/morsel $(INSTALLED)/bin/morsel
+	install -m 644 $(BUILD)/libmorsel.a $(INSTALLED)/lib/libmorsel.a
+	install -m 644 core/morsel.h $(INSTALLED)/include/morsel.h
+	$(if $(CROSS),,install -m 644 $(BUILD)/man/*.1 $(INSTALLED)/share/man/man1)
 	printf '%s\n' 'prefix=$(PREFIX)' 'Name: morsel' 'Description: int8 neural networks in memory that you hand it' 'Version: $(VERSION)' \
-	    'Libs: -L$${prefix}/lib -lmorsel' 'Cflags: -I$${prefix}/include' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/morsel.pc
+	    'Libs: -L$${prefix}/lib -lmorsel' 'Cflags: -I$${prefix}/include' > $(INSTALLED)/lib/pkgconfig/morsel.pc
+uninstall:  ## removes what install put there
+	rm -f $(INSTALLED)/bin/morsel $(INSTALLED)/lib/libmorsel.a $(INSTALLED)/include/morsel.h $(INSTALLED)/lib/pkgconfig/morsel.pc
+	rm -f $(INSTALLED)/share/man/man1/morsel.1 $(INSTALLED)/share/man/man1/morsel-*.1
+man: tool  ## the tool's man pages, from its own --help, in build/man: man -l build/man/morsel.1
+	@mkdir -p $(BUILD)/man
+	@$(BUILD)/morsel --help=man > $(BUILD)/man/morsel.1
+	@for verb in $$($(BUILD)/morsel --help=verbs); do $(BUILD)/morsel $$verb --help=man > $(BUILD)/man/morsel-$$verb.1 || exit 1; done
 dist:  ## an archive of the committed sources
 	@mkdir -p build
 	git archive --format=tar.gz --prefix=morsel-$(VERSION)/ -o build/morsel-$(VERSION).tar.gz HEAD

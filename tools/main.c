@@ -1,36 +1,60 @@
 /* SPDX-License-Identifier: MIT */
 /* The tool `morsel`: a table of verbs. */
 #include "core/morsel.h"
+#include "tools/base/help.h"
 #include "tools/base/message.h"
 #include "tools/verbs/verbs.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct verb {
     const char *name;
     int (*run)(int argc, char **argv);
-    const char *what;
 };
 
 static const struct verb verbs[] = {
 #ifndef MORSEL_TOOL_REDUCED
-    {"convert", verb_convert, "a quantized ONNX network becomes a blob"},
-    {"quantize", verb_quantize, "a float ONNX network becomes a quantized one: a blob, or ONNX in QDQ form"},
-    {"compare", verb_compare, "a float network beside its quantized one: which layer is to blame"},
+    {"convert", verb_convert}, {"quantize", verb_quantize}, {"compare", verb_compare},
 #endif
-    {"run", verb_run, "a network on pictures or on .npy tensors"},
-    {"bench", verb_bench, "how long a run takes, by layer if asked"},
-    {"eval", verb_eval, "top-1 and top-5 over a folder of labelled pictures"},
-    {"inspect", verb_inspect, "what a blob holds: steps, tensors, memory plan"},
+    {"run", verb_run},         {"bench", verb_bench},       {"eval", verb_eval},       {"inspect", verb_inspect},
 };
 
 enum { VERB_COUNT = sizeof verbs / sizeof verbs[0] };
 
-static void help(void) {
-    printf("morsel %s: runs int8 neural networks in memory that you hand it\n\nusage: morsel VERB ...\n\n", morsel_version());
-    for (int i = 0; i < VERB_COUNT; i++) printf("  %-9s %s\n", verbs[i].name, verbs[i].what);
-    printf("\nmorsel VERB --help says more. Exit status: 0 done, 1 the input is at fault, 2 the call is, 3 the system is.\n"
-           "MORSEL_CPU=c|neon|dotprod|i8mm|avx2|avxvnni|avx512vnni caps the kernels of every verb.\n");
+static const struct option list[] = {
+    {"--version", NULL, OPTION_FLAG, NULL, 0, 0, "the version of the tool and of the library in it"},
+};
+
+static const struct options options = {
+    .usage = "VERB ...",
+    .summary = "runs int8 neural networks in memory that you hand it",
+    .about = "Turns ONNX networks into blobs that the library runs in place, and runs, measures and shows them on this machine. "
+             "morsel VERB --help says more of a verb.",
+    .list = list,
+    .count = sizeof list / sizeof list[0],
+};
+
+/* Each verb says itself what it does. */
+static void help(enum help_form form) {
+    char summary[] = "--help=summary";
+    unsetenv("MORSEL_CPU"); /* a wrong one keeps no verb from telling what it does */
+    help_print(form, &options, "");
+    help_heading(form, "verbs");
+    for (int i = 0; i < VERB_COUNT; i++) {
+        char *call[] = {(char *)verbs[i].name, summary, NULL};
+        help_item(form, verbs[i].name, NULL);
+        verbs[i].run(2, call);
+    }
+    help_ending(form);
+    if (form == HELP_MAN) printf(".SH SEE ALSO\n");
+    for (int i = 0; form == HELP_MAN && i < VERB_COUNT; i++)
+        printf(".BR morsel\\-%s (1)%s\n", verbs[i].name, i + 1 < VERB_COUNT ? "," : "");
+}
+
+/* The verbs' names, a line each: for scripts that write a page of each. */
+static void print_verbs(void) {
+    for (int i = 0; i < VERB_COUNT; i++) puts(verbs[i].name);
 }
 
 static int unknown_verb(const char *name) {
@@ -47,8 +71,13 @@ int main(int argc, char **argv) {
         message_error("a verb is missing; 'morsel --help' lists them");
         return 2;
     }
-    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
-        help();
+    enum help_form form = strcmp(argv[1], "help") ? help_form(argv[1]) : HELP_TEXT;
+    if (form) {
+        help(form);
+        return message_flush();
+    }
+    if (!strcmp(argv[1], "--help=verbs")) {
+        print_verbs();
         return message_flush();
     }
     if (!strcmp(argv[1], "--version")) {

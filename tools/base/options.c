@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/base/options.h"
 #include "core/morsel.h"
+#include "tools/base/help.h"
 #include "tools/base/message.h"
 #include <errno.h>
 #include <stdio.h>
@@ -47,24 +48,6 @@ bool options_cpu_default(uint32_t *mask) {
     if (!name || !*name || options_cpu_mask(name, mask)) return true;
     message_error("MORSEL_CPU=%s names no kernels; it is one of %s", name, cpu_names);
     return false;
-}
-
-static void print_default(const struct option *option) {
-    if (option->kind == OPTION_NUMBER) printf(" [%ld]", *(const long *)option->to);
-    if (option->kind == OPTION_CPU) printf(" [MORSEL_CPU, else the best of this machine: %s]", options_cpu_name(morsel_cpu_features()));
-}
-
-static void print_help(const struct options *options, const char *verb) {
-    printf("usage: morsel %s %s\n\n%s\n\noptions:\n", verb, options->usage, options->about);
-    for (size_t i = 0; i < options->count; i++) {
-        const struct option *option = &options->list[i];
-        char left[64];
-        snprintf(left, sizeof left, "%s %s", option->name, option->value ? option->value : "");
-        printf("  %-26s %s", left, option->help);
-        print_default(option);
-        putchar('\n');
-    }
-    printf("  %-26s this text\n", "--help");
 }
 
 static int unknown(const struct options *options, const char *verb, const char *text, size_t length) {
@@ -128,8 +111,8 @@ static const struct option *find(const struct options *options, const char *text
 static int parse_option(const struct options *options, const char *verb, int argc, char **argv, int *at) {
     const char *text = argv[*at], *equals = strchr(text, '=');
     size_t length = equals ? (size_t)(equals - text) : strlen(text);
-    if (!strcmp(text, "--help") || !strcmp(text, "-h")) {
-        print_help(options, verb);
+    if (help_form(text)) {
+        help_print(help_form(text), options, verb);
         return OPTIONS_HELP;
     }
     const struct option *option = find(options, text, length);

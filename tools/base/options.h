@@ -29,11 +29,21 @@ struct option {
     const char *help; /* the default of a text is said here */
 };
 
+struct option_example {
+    const char *command, *what;
+};
+
+enum { OPTIONS_EXAMPLES = 4 };
+
+/* All that a verb says of itself: its command line is parsed by it, --help and the man page are printed from it (help.h). */
 struct options {
-    const char *usage; /* "MODEL [PICTURE...] [options]" */
-    const char *about; /* one or more lines */
+    const char *usage;   /* "MODEL [PICTURE...] [options]" */
+    const char *summary; /* what the verb does, in one line */
+    const char *about;   /* paragraphs, an empty line between them; lines that begin with a space stay as they are */
     const struct option *list;
     size_t count;
+    struct option_example examples[OPTIONS_EXAMPLES]; /* the first without a command ends them */
+    const struct options *second;                     /* the same verb on another kind of file; NULL: there is none */
 };
 
 enum { OPTIONS_FAILED = -1, OPTIONS_HELP = -2 };

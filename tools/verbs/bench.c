@@ -323,10 +323,16 @@ int verb_bench(int argc, char **argv) {
         {"--no-streaming", NULL, OPTION_FLAG, &bench.call.no_streaming, 0, 0, "of a NET: run step by step, every tensor whole"},
         {"--json", NULL, OPTION_FLAG, &bench.want_json, 0, 0, "one JSON object on stdout; gmacs is 10^9 MACs a second"},
     };
-    const struct options options = {"MODEL|NET [options]",
-                                    "Measures how long runs of a network take, on fixed random inputs. NET is built in: mobilenetv2-224\n"
-                                    "mobilenetv1-224 resnet18-224 shufflenetv2-224 resnet8-32 ds-cnn-kws autoencoder-ad.",
-                                    list, sizeof list / sizeof list[0]};
+    const struct options options = {
+        .usage = "MODEL|NET [options]",
+        .summary = "how long a run takes, by layer if asked",
+        .about = "Measures how long runs of a network take, on fixed random inputs. NET is built in: mobilenetv2-224 mobilenetv1-224 "
+                 "resnet18-224 shufflenetv2-224 resnet8-32 ds-cnn-kws autoencoder-ad.",
+        .list = list,
+        .count = sizeof list / sizeof list[0],
+        .examples = {{"morsel bench food.morsel --layers", "the median of 50 runs, and of each step"},
+                     {"morsel bench mobilenetv2-224 --threads 2 --runs 20", "a network that is built in, on two threads"}},
+    };
     if (!options_cpu_default(&cpu)) return STATUS_CALL;
     int count = options_parse(&options, argc, argv);
     if (count < 0) return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;

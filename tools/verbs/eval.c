@@ -213,11 +213,17 @@ int verb_eval(int argc, char **argv) {
         {"--json", NULL, OPTION_FLAG, &want_json, 0, 0, "one JSON object on stdout"},
     };
     const struct options options = {
-        "MODEL DATASET [options]",
-        "Top-1 and top-5 of a network over DATASET: a folder with a subfolder for each class (named as a label,\n"
-        "whatever its case and with _ or - for / and spaces, or by the class number; else, if there are as many as classes, taken in the\n"
-        "order of their names), a CIFAR-10 binary file (test_batch.bin), or a folder of such. An ONNX file runs in float.",
-        list, sizeof list / sizeof list[0]};
+        .usage = "MODEL DATASET [options]",
+        .summary = "top-1 and top-5 over a folder of labelled pictures",
+        .about = "Counts the right answers of a network over labelled pictures. An ONNX file runs in float.\n\n"
+                 "DATASET is a folder with a subfolder for each class, a CIFAR-10 binary file (test_batch.bin), or a folder of such. A "
+                 "subfolder is named as its label, in any case and with _ or - for / and spaces, or by the class number. Else there are "
+                 "as many subfolders as classes, and they are taken in the order of their names.",
+        .list = list,
+        .count = sizeof list / sizeof list[0],
+        .examples = {{"morsel eval food.morsel pictures/ --threads 2", "the accuracy of a blob"},
+                     {"morsel eval food_float.onnx pictures/ --picture rule.json --labels labels.txt", "the float network beside it"}},
+    };
     if (!options_cpu_default(&eval.cpu)) return STATUS_CALL;
     int count = options_parse(&options, argc, argv);
     if (count < 0) return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;

@@ -92,12 +92,20 @@ int verb_inspect(int argc, char **argv) {
         {"--no-streaming", NULL, OPTION_FLAG, &call.no_streaming, 0, 0, "of a NET: run step by step, every tensor whole"},
         {"--json", NULL, OPTION_FLAG, &want_json, 0, 0, "one JSON object on stdout"},
     };
-    const struct options options = {"MODEL|NET [options]",
-                                    "Shows what a blob holds: inputs, outputs, steps and the groups in which they stream, tensors and\n"
-                                    "where they lie, what fills the arena, sizes. NET is built in: mobilenetv2-224 mobilenetv1-224\n"
-                                    "resnet18-224 shufflenetv2-224 resnet8-32 ds-cnn-kws autoencoder-ad. Of an ONNX file: what it is\n"
-                                    "made of, see morsel inspect MODEL.onnx --help.",
-                                    list, sizeof list / sizeof list[0]};
+    const struct options options = {
+        .usage = "MODEL|NET [options]",
+        .summary = "what a blob or an ONNX file holds: steps, tensors, memory plan",
+        .about = "Shows what a blob holds: inputs, outputs, steps and the groups in which they stream, tensors and where they lie, what "
+                 "fills the arena, sizes. NET is built in: mobilenetv2-224 mobilenetv1-224 resnet18-224 shufflenetv2-224 resnet8-32 "
+                 "ds-cnn-kws autoencoder-ad.",
+        .list = list,
+        .count = sizeof list / sizeof list[0],
+        .examples = {{"morsel inspect food.morsel --plan arena.svg", "steps, tensors and the arena, and a drawing of it"},
+                     {"morsel inspect mobilenetv2-224 --arena 1", "a network that is built in, in the least arena"}},
+#ifndef MORSEL_TOOL_REDUCED
+        .second = &inspect_onnx_options,
+#endif
+    };
 #ifndef MORSEL_TOOL_REDUCED
     if (inspect_onnx_wanted(argc, argv)) return inspect_onnx(argc, argv);
 #endif

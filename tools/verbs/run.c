@@ -312,10 +312,18 @@ int verb_run(int argc, char **argv) {
         {"--cpu", "NAME", OPTION_CPU, &cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
         {"--json", NULL, OPTION_FLAG, &job.want_json, 0, 0, "one JSON object on stdout"},
     };
-    const struct options options = {"MODEL [PICTURE...] [options]",
-                                    "Runs a network on pictures, or on tensors from .npy files. An ONNX file runs in float; pictures\n"
-                                    "want a --picture rule for it.",
-                                    list, sizeof list / sizeof list[0]};
+    const struct options options = {
+        .usage = "MODEL [PICTURE...] [options]",
+        .summary = "a network on pictures or on .npy tensors",
+        .about =
+            "Runs a network on pictures, or on tensors from .npy files. An ONNX file runs in float; pictures want a --picture rule for "
+            "it.",
+        .list = list,
+        .count = sizeof list / sizeof list[0],
+        .examples = {{"morsel run food.morsel photo.jpg", "the five likeliest classes of a picture"},
+                     {"morsel run food.morsel --input x.npy --output y.npy", "tensors, as the ONNX graph states them"},
+                     {"morsel run food.onnx photo.jpg --picture rule.json", "the ONNX file itself, in float"}},
+    };
     if (!options_cpu_default(&cpu)) return STATUS_CALL;
     int count = options_parse(&options, argc, argv);
     if (count < 0) return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;

@@ -131,23 +131,28 @@ int verb_compare(int argc, char **argv) {
     static struct call call = {.first = {.batch = 1}, .count = USUAL_SAMPLES, .limit = 20};
     struct conversion_call *c = &call.first;
     const struct option list[] = {
-        {"--data", "PATH", OPTION_TEXTS, &call.data, 0, 0, "typical inputs, as quantize takes them (default: noise)"},
+        {"--data", "PATH", OPTION_TEXTS, &call.data, 0, 0, "typical inputs, as quantize takes them [noise]"},
         {"--count", "N", OPTION_NUMBER, &call.count, 0, INT32_MAX, "so many of them, chosen evenly and by --seed; 0: all"},
         {"--seed", "N", OPTION_NUMBER, &call.seed, 0, INT32_MAX, "another choice"},
-        {"--picture", "RULE.json", OPTION_TEXT, &c->picture, 0, 0, "how a picture becomes the input (default: the rule in MODEL)"},
+        {"--picture", "RULE.json", OPTION_TEXT, &c->picture, 0, 0, "how a picture becomes the input [the rule in MODEL]"},
         {"--limit", "N", OPTION_NUMBER, &call.limit, 0, INT32_MAX, "show so many layers; 0: all. JSON has all of them"},
         {"--svg", "FILE.svg", OPTION_TEXT, &call.svg, 0, 0, "also draw the SQNR along the network"},
-        {"--threads", "N", OPTION_NUMBER, &call.threads, 0, POOL_THREADS_MOST, "0: as many as processors"},
+        {"--threads", "N", OPTION_NUMBER, &call.threads, 0, POOL_THREADS_MOST, "for running the networks; 0: as many as processors"},
         {"--shape", "NAME=1,3,224,224", OPTION_TEXTS, &c->shapes, 0, 0, "the shape of an input, whatever the files say"},
         {"--dim", "NAME=N", OPTION_TEXTS, &c->dims, 0, 0, "a number for a free dimension"},
         {"--json", NULL, OPTION_FLAG, &c->json, 0, 0, "one JSON object on stdout"},
     };
     const struct options options = {
-        "FLOAT.onnx MODEL [--data PATH] [options]",
-        "Holds a float ONNX network and a quantized one side by side, layer by layer: MODEL is a blob (not one made with --strip) or a\n"
-        "quantized ONNX file that was made of FLOAT.onnx. Which layer is to blame stands first: the one whose weights and rounding do\n"
-        "most harm by themselves, when it is fed what the float network has there.",
-        list, sizeof list / sizeof *list};
+        .usage = "FLOAT.onnx MODEL [--data PATH] [options]",
+        .summary = "a float network beside its quantized one: which layer is to blame",
+        .about = "Holds a float ONNX network and a quantized one side by side, layer by layer. MODEL is a blob (not one made with --strip) "
+                 "or a quantized ONNX file that was made of FLOAT.onnx. Which layer is to blame stands first: the one whose weights and "
+                 "rounding do most harm by themselves, when it is fed what the float network has there.",
+        .list = list,
+        .count = sizeof list / sizeof *list,
+        .examples = {{"morsel compare food_float.onnx food.morsel --data test/ --picture rule.json", "the layers, worst first"},
+                     {"morsel compare food_float.onnx food.onnx --svg food.svg", "a QDQ file, on noise, and a drawing"}},
+    };
     int count = options_parse(&options, argc, argv);
     if (count < 0) return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
     if (count != 2) {

@@ -50,15 +50,22 @@ int verb_convert(int argc, char **argv) {
         {"--half", NULL, OPTION_FLAG, &call.half, 0, 0, "store the weights of layers that run in float as 16-bit floats"},
         {"--arena", "BYTES", OPTION_NUMBER, &call.arena, 0, INT32_MAX, "what the arena may take; 0: as little as costs hardly any time"},
         {"--no-streaming", NULL, OPTION_FLAG, &call.no_streaming, 0, 0, "run step by step: the same bytes, a larger arena"},
-        {"--picture", "RULE.json", OPTION_TEXT, &call.picture, 0, 0, "how a picture becomes the input, see above (default: no rule)"},
-        {"--labels", "FILE", OPTION_TEXT, &call.labels, 0, 0, "class names: one a line, or a JSON array (default: none)"},
+        {"--picture", "RULE.json", OPTION_TEXT, &call.picture, 0, 0, "how a picture becomes the input, see above [no rule]"},
+        {"--labels", "FILE", OPTION_TEXT, &call.labels, 0, 0, "class names: one a line, or a JSON array [none]"},
         {"--json", NULL, OPTION_FLAG, &call.json, 0, 0, "one JSON object on stdout"},
     };
     const struct options options = {
-        "MODEL.onnx -o MODEL.morsel [options]",
-        "Converts a quantized ONNX network (QOperator or QDQ) to a blob. What it cannot take it lists, all at once.\n\n"
-        "A picture rule says how a picture becomes the input; the README, 'Pictures', lists its keys:\n" PICTURE_RULE_EXAMPLE,
-        list, sizeof list / sizeof *list};
+        .usage = "MODEL.onnx -o MODEL.morsel [options]",
+        .summary = "a quantized ONNX network becomes a blob",
+        .about = "Converts a quantized ONNX network (QOperator or QDQ) to a blob. What it cannot take it lists, all at once.\n\n"
+                 "A picture rule says how a picture becomes the input; tools/README.md, 'Pictures', lists its keys:\n\n"
+                 " " PICTURE_RULE_EXAMPLE,
+        .list = list,
+        .count = sizeof list / sizeof *list,
+        .examples = {{"morsel convert food.onnx -o food.morsel --picture rule.json --labels labels.txt", "a blob that knows its pictures"},
+                     {"morsel convert food.onnx -o food.morsel --c food.c", "and a C array of it, with its header"},
+                     {"morsel convert food.onnx -o small.morsel --arena 1", "in the least arena there is"}},
+    };
     int count = options_parse(&options, argc, argv);
     if (count < 0) return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
     if (count != 1 || !call.output) {

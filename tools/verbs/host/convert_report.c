@@ -65,7 +65,7 @@ void report_refusals(const char *path, const struct onnx_graph *graph, const str
     struct group groups[GROUPS_MOST];
     const char *kind = kind_of(graph);
     if (kind) { /* a network of the wrong kind: what each node lacks does not help */
-        message_error("%s %s, with some hundred typical inputs: morsel quantize; the README, 'From a float network', shows how. "
+        message_error("%s %s, with some hundred typical inputs: morsel quantize; tools/README.md, 'Quantize', shows how. "
                       "Nothing was written",
                       path, kind);
         return;

@@ -203,38 +203,48 @@ static void print_json(const struct overview *o, bool optimized) {
     json_close(&json);
 }
 
-static int show(const struct conversion_call *call, bool optimized, const char *onnx, struct overview *o) {
+/* One call is all that a process gets. */
+static struct conversion_call call = {.batch = 1};
+static bool optimized;
+static const char *onnx;
+
+static const struct option list[] = {
+    {"--optimized", NULL, OPTION_FLAG, &optimized, 0, 0, "also what the passes before quantization leave of it, and what each did"},
+    {"--onnx", "OUT.onnx", OPTION_TEXT, &onnx, 0, 0, "write it as ONNX: shapes are numbers, constants computed; optimized if so asked"},
+    {"--shape", "NAME=1,3,224,224", OPTION_TEXTS, &call.shapes, 0, 0, "the shape of an input, whatever the file says"},
+    {"--dim", "NAME=N", OPTION_TEXTS, &call.dims, 0, 0, "a number for a free dimension"},
+    {"--json", NULL, OPTION_FLAG, &call.json, 0, 0, "one JSON object on stdout"},
+};
+
+const struct options inspect_onnx_options = {
+    .usage = "MODEL.onnx [options]",
+    .summary = "of an ONNX file",
+    .about = "Shows what an ONNX file holds: inputs, outputs, operators, parameters, MACs.",
+    .list = list,
+    .count = sizeof list / sizeof *list,
+    .examples = {{"morsel inspect food_float.onnx --optimized", "what an ONNX file is made of, and what is left of it"}},
+};
+
+static int show(struct overview *o) {
     struct failure failure = {0};
-    if (!gather(call, optimized, o, &failure)) return message_failure(&failure);
+    if (!gather(&call, optimized, o, &failure)) return message_failure(&failure);
     if (conversion_reads(&o->conversion, onnx)) {
-        message_error("inspect: --onnx %s would be written over: it holds weights of %s; name another file", onnx, call->input);
+        message_error("inspect: --onnx %s would be written over: it holds weights of %s; name another file", onnx, call.input);
         return STATUS_CALL;
     }
     report_notices(&o->conversion.report);
     if (o->conversion.report.refusal_count) {
-        report_refusals(call->input, NULL, &o->conversion.report);
+        report_refusals(call.input, NULL, &o->conversion.report);
         return STATUS_INPUT;
     }
     if (onnx && !write_onnx(onnx, o->conversion.graph, &failure)) return message_failure(&failure);
-    if (call->json) print_json(o, optimized);
-    else print_text(call->input, o, optimized);
+    if (call.json) print_json(o, optimized);
+    else print_text(call.input, o, optimized);
     return message_flush();
 }
 
 int inspect_onnx(int argc, char **argv) {
-    struct conversion_call call = {.batch = 1};
-    bool optimized = false;
-    const char *onnx = NULL;
-    const struct option list[] = {
-        {"--optimized", NULL, OPTION_FLAG, &optimized, 0, 0, "also what the passes before quantization leave of it, and what each did"},
-        {"--onnx", "OUT.onnx", OPTION_TEXT, &onnx, 0, 0, "write it as ONNX: shapes are numbers, constants computed; optimized if so asked"},
-        {"--shape", "NAME=1,3,224,224", OPTION_TEXTS, &call.shapes, 0, 0, "the shape of an input, whatever the file says"},
-        {"--dim", "NAME=N", OPTION_TEXTS, &call.dims, 0, 0, "a number for a free dimension"},
-        {"--json", NULL, OPTION_FLAG, &call.json, 0, 0, "one JSON object on stdout"},
-    };
-    const struct options options = {"MODEL.onnx [options]", "Shows what an ONNX file holds: inputs, outputs, operators, parameters, MACs.",
-                                    list, sizeof list / sizeof *list};
-    int count = options_parse(&options, argc, argv);
+    int count = options_parse(&inspect_onnx_options, argc, argv);
     if (count < 0) return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
     if (count != 1) {
         message_error("inspect: one ONNX file is wanted, %d given: morsel inspect MODEL.onnx", count);
@@ -246,7 +256,7 @@ int inspect_onnx(int argc, char **argv) {
     }
     call.input = argv[0];
     static struct overview overview;
-    int status = show(&call, optimized, onnx, &overview);
+    int status = show(&overview);
     onnx_free(overview.file);
     conversion_free(&overview.conversion);
     return status;

@@ -16,8 +16,9 @@ static const struct option list[] = {
     {"--data", "PATH", OPTION_TEXTS, &given.data, 0, 0, "typical inputs (required), see above; may be given several times"},
     {"--count", "N", OPTION_NUMBER, &given.count, 0, INT32_MAX, "so many of them, chosen evenly and by --seed; 0: all"},
     {"--seed", "N", OPTION_NUMBER, &given.seed, 0, INT32_MAX, "another choice"},
-    {"--method", "NAME", OPTION_TEXT, &given.method, 0, 0, "ranges: mse (the default, for most), percentile, minmax, average, entropy"},
-    {"--percentile", "P", OPTION_TEXT, &given.percentile, 0, 0, "of --method percentile (default: 99.999)"},
+    {"--method", "NAME", OPTION_TEXT, &given.method, 0, 0,
+     "how ranges follow from the data: mse, percentile, minmax, average, entropy [mse]"},
+    {"--percentile", "P", OPTION_TEXT, &given.percentile, 0, 0, "of --method percentile [99.999]"},
     {"--per-tensor", NULL, OPTION_FLAG, &given.per_tensor, 0, 0, "one scale for all of a layer's weights, not one for each channel"},
     {"--symmetric", NULL, OPTION_FLAG, &given.symmetric, 0, 0, "activations: zero in the middle of the bytes"},
     {"--int8", NULL, OPTION_FLAG, &given.signed_bytes, 0, 0, "activations in int8, not uint8"},
@@ -33,7 +34,7 @@ static const struct option list[] = {
     {"--max-drop", "X", OPTION_TEXT, &given.max_drop, 0, 0, "keep layers in float until top-1 drops by X at most, a share: 0.01"},
     {"--threads", "N", OPTION_NUMBER, &given.threads, 0, POOL_THREADS_MOST, "for running the float network; 0: as many as processors"},
     {"--picture", "RULE.json", OPTION_TEXT, &given.conversion.picture, 0, 0, "how a picture becomes the input; goes into the blob, too"},
-    {"--labels", "FILE", OPTION_TEXT, &given.conversion.labels, 0, 0, "class names: one a line, or a JSON array (default: none)"},
+    {"--labels", "FILE", OPTION_TEXT, &given.conversion.labels, 0, 0, "class names: one a line, or a JSON array [none]"},
     {"--shape", "NAME=1,3,224,224", OPTION_TEXTS, &given.conversion.shapes, 0, 0, "the shape of an input, whatever the file says"},
     {"--dim", "NAME=N", OPTION_TEXTS, &given.conversion.dims, 0, 0, "a number for a free dimension"},
     {"--c", "FILE.c", OPTION_TEXT, &given.conversion.c_source, 0, 0,
@@ -48,12 +49,20 @@ static const struct option list[] = {
 };
 
 static const struct options options = {
-    "FLOAT.onnx --data PATH -o MODEL.morsel [-o MODEL.onnx] [options]",
-    "Quantizes a float ONNX network to 8 bits, by ranges that it takes on over typical inputs: some hundred, without labels.\n\n"
-    "--data is a folder of pictures (at any depth) or CIFAR-10 binaries, which want a --picture rule; an .npy file whose first\n"
-    "dimension counts samples; a folder of .npy files; or NAME=FILE.npy for each of several inputs. A picture rule; the README,\n"
-    "'Pictures', lists its keys:\n" PICTURE_RULE_EXAMPLE,
-    list, sizeof list / sizeof *list};
+    .usage = "FLOAT.onnx --data PATH -o MODEL.morsel [-o MODEL.onnx] [options]",
+    .summary = "a float ONNX network becomes a quantized one: a blob, or ONNX in QDQ form",
+    .about = "Quantizes a float ONNX network to 8 bits, by ranges that it takes on over typical inputs: some hundred, without labels.\n\n"
+             "--data is a folder of pictures (at any depth) or CIFAR-10 binaries, which want a --picture rule; an .npy file whose first "
+             "dimension counts samples; a folder of .npy files; or NAME=FILE.npy for each of several inputs.\n\n"
+             "A picture rule says how a picture becomes the input; tools/README.md, 'Pictures', lists its keys:\n\n"
+             " " PICTURE_RULE_EXAMPLE,
+    .list = list,
+    .count = sizeof list / sizeof *list,
+    .examples = {{"morsel quantize food_float.onnx --data train/ --picture rule.json -o food.morsel -o food.onnx",
+                  "a blob, and the same network in QDQ form"},
+                 {"morsel quantize food_float.onnx --data train/ --picture rule.json -o food.morsel --eval pictures/ --labels labels.txt",
+                  "and what it costs in accuracy"}},
+};
 
 static bool ends_in(const char *text, const char *ending) {
     size_t a = strlen(text), b = strlen(ending);
