@@ -230,17 +230,17 @@ $(CLI_FILES): $(CLI_FILES).o $(UNIT_HELPERS) $(BUILD)/libtool.a $(BUILD)/libmors
 .PHONY: cli-programs
 cli-programs: tool $(CLI_FILES)
 
-# Kernels against plain C; a plain static program, so that it runs on any emulated CPU too. KERNELS="--kernel conv --bench" hands it
-# options.
+# Kernels against kernels/reference, which no library holds; a plain static program, so that it runs on any emulated CPU too.
+# KERNELS="--kernel conv --bench" hands it options.
 CHECK_KERNELS := $(BUILD)/tests/check_kernels/check_kernels
-CHECK_OBJECTS := $(call objects,$(wildcard tests/check_kernels/*.c))
+CHECK_OBJECTS := $(call objects,$(wildcard tests/check_kernels/*.c kernels/reference/*.c))
 -include $(CHECK_OBJECTS:.o=.d)
 $(CHECK_KERNELS): $(CHECK_OBJECTS) $(BUILD)/libmorsel.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -static -o $@ $^ -lm
 .PHONY: check-kernels kernels-program
 kernels-program: $(CHECK_KERNELS)
-check-kernels: kernels-program  ## every kernel of this CPU against plain C; KERNELS=options
+check-kernels: kernels-program  ## every kernel of this CPU against its reference; KERNELS=options
 	@$(RUNNER) $(CHECK_KERNELS) $(KERNELS)
 
 test-unit:
@@ -255,7 +255,7 @@ test-sanitize:  ## the unit tests and the tool under ASan and UBSan
 	@MORSEL=build/sanitize/morsel BUILD=build/sanitize $(TALLY) sanitize-quantize-data sh tests/cli/quantize_data.sh
 	@MORSEL=build/sanitize/morsel $(TALLY) sanitize-compare sh tests/cli/compare.sh
 	@MORSEL=build/sanitize/morsel $(TALLY) sanitize-inspect-onnx sh tests/cli/inspect_onnx.sh
-test-kernels:  ## every kernel against plain C, here and on emulated CPUs
+test-kernels:  ## every kernel against its reference, here and on emulated CPUs
 	@$(sub) kernels-program
 	@$(sub) CROSS=aarch64-linux-gnu- kernels-program
 	@$(TALLY) kernels-native $(CHECK_KERNELS) --seed 1
@@ -323,7 +323,7 @@ CPPCHECK := cppcheck --quiet --std=c11 --enable=warning,portability --inline-sup
 style:  ## the sources' form alone: lengths of lines and files, licences, what is unfinished
 	@$(TALLY) style sh tests/style.sh
 test-lint:
-	@$(TALLY) cppcheck $(CPPCHECK) $(wildcard core/*.c kernels/*.c arm64/*.c x86/*.c) $(shell find tools -name '*.c')
+	@$(TALLY) cppcheck $(CPPCHECK) $(wildcard core/*.c kernels/*.c kernels/reference/*.c arm64/*.c x86/*.c) $(shell find tools -name '*.c')
 	@$(TALLY) style sh tests/style.sh
 	@$(sub) REDUCED= CC=clang BUILD=build/clang all
 

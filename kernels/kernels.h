@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernels: what each operator computes, its arguments, and the table that holds one function for each.
+ * The kernels: the arguments of each operator, and the table that holds one function for each. What an operator means stands in
+ * reference/, one output at a time; every kernel gives the same bytes.
  *
  * Bytes. A quantized tensor is a tensor of bytes, and `struct morsel_qparams` says what a byte means. Kernels work in the unsigned
  * domain: u = byte ^ flip, 0..255; zero points and output limits stand in the same domain. So one kernel serves uint8 and int8, and
@@ -257,7 +258,7 @@ uint32_t morsel_kernels_choose(struct morsel_kernels *table, uint32_t cpu);
 uint32_t morsel_kernels_arm64(struct morsel_kernels *table, uint32_t cpu);
 uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu);
 
-/* Plain C, the meaning of every operator. */
+/* Plain C, for every CPU: written for compilers to find vectors in. */
 morsel_conv_fn morsel_conv_rows_c;
 morsel_conv_fn morsel_depthwise_rows_c;
 morsel_float_conv_fn morsel_float_conv_rows_c;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check_kernels: every kernel of every instruction set that this CPU has against plain C, byte for byte; and plain C, which is made for
- * compilers to find vectors in, against the plainest form of each operator.
+ * check_kernels: every kernel that this CPU can run, those in plain C included, against kernels/reference/, byte for byte.
  *
  * A family makes the cases of one slot of struct morsel_kernels from a seed: arguments, inputs and constants in guarded memory.
- * The runner calls plain C once over all units, then the kernel over them cut at random, and compares the outputs with all that
- * stands around them.
+ * The runner calls the reference once over all units, then the kernel over them cut at random. It compares the outputs and what stands
+ * around them.
  */
 #ifndef MORSEL_CHECK_H
 #define MORSEL_CHECK_H
@@ -41,7 +40,7 @@ void memory_protect(unsigned slot, bool writable);
 
 /* ---- a case ---- */
 
-#define SLOT_EXPECTED 0u /* outputs of plain C */
+#define SLOT_EXPECTED 0u /* outputs of the reference */
 #define SLOT_RESULT 1u
 #define SLOT_ROWS 2u /* row addresses of spatial kernels */
 #define SLOT_INPUTS 3u
@@ -55,7 +54,7 @@ struct trial {
     void **y;               /* the pointer in args that says where results go */
     const void **alias;     /* the input that a step may write over, else NULL: y is then the same memory */
     const void *alias_from; /* its values */
-    const void *expected;   /* what plain C gave */
+    const void *expected;   /* what the reference gave */
     uint64_t fill;          /* what results hold before */
     uint64_t macs;
     char text[320];      /* the case in words */
@@ -108,11 +107,4 @@ struct weights {
 };
 /* Fills in `data` and makes the constants so that many sums land inside y's range, on its ties and at the edges of exactness. */
 struct morsel_channels make_channels(struct trial *t, struct weights *w, const struct morsel_output *y);
-
-/* ---- what kernels mean ---- */
-
-/* Fill in the slots that have a plainest form, one output at a time; the others (copy, gather) keep what they have. */
-void reference_matrix(struct morsel_kernels *table);
-void reference_elements(struct morsel_kernels *table);
-
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* check_kernels [--seed S] [--cases N] [--kernel NAME] [--isa NAME] [--case N] [--bench|--random-only] */
+/* The runner: check_kernels [--seed S] [--cases N] [--kernel NAME] [--isa NAME] [--case N] [--bench|--random-only] */
 #include "check.h"
+#include "kernels/reference/reference.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -132,27 +133,27 @@ static bool compare(struct trial *t, char *why, size_t size) {
 }
 
 /* False: the kernel is wrong, and `why` says how. */
-static bool try_case(struct trial *t, const struct family *f, any_fn *plain, any_fn *fn, char *why, size_t size) {
+static bool try_case(struct trial *t, const struct family *f, any_fn *reference, any_fn *fn, char *why, size_t size) {
     volatile bool kernel = false;
     int fault = sigsetjmp(after_fault, 1);
     if (fault) {
         armed = 0;
         alarm(0);
-        snprintf(why, size, "%s%s", kernel ? "" : "plain C: ", fault_text(fault));
+        snprintf(why, size, "%s%s", kernel ? "" : "the reference: ", fault_text(fault));
         return false;
     }
     armed = 1;
     alarm(CASE_SECONDS);
     place_output(t, SLOT_EXPECTED, false);
     t->expected = *t->y;
-    f->call(t, plain, 0, t->units);
+    f->call(t, reference, 0, t->units);
     kernel = true;
     place_output(t, SLOT_RESULT, !chance_one_in(&t->chance, 4));
     if (t->strided_pixels && !t->bench && chance_one_in(&t->chance, 3)) t->blocks = 1 + chance_below(&t->chance, 4);
     call_cut(t, f, fn);
     armed = 0;
     alarm(0);
-    if (!memory_intact(SLOT_EXPECTED)) snprintf(why, size, "plain C wrote outside the output");
+    if (!memory_intact(SLOT_EXPECTED)) snprintf(why, size, "the reference wrote outside the output");
     return memory_intact(SLOT_EXPECTED) && compare(t, why, size);
 }
 
@@ -184,7 +185,8 @@ static uint32_t case_count(const struct family *f) {
     return options.bench ? f->fixed : f->fixed + options.cases;
 }
 
-static bool check_kernel(const struct family *f, const struct isa *isa, any_fn *plain, any_fn *fn, const struct morsel_kernels *table) {
+static bool check_kernel(const struct family *f, const struct isa *isa, const struct morsel_kernels *table) {
+    any_fn *reference = slot_of(&morsel_kernels_reference, f), *fn = slot_of(table, f);
     uint32_t failed = 0, done = 0;
     static struct trial t;
     for (uint32_t i = options.random_only ? f->fixed : 0; i < case_count(f); i++) {
@@ -193,7 +195,7 @@ static bool check_kernel(const struct family *f, const struct isa *isa, any_fn *
         make_trial(&t, f, i, table->store_flip);
         t.strided_pixels = table->strided_pixels;
         done++;
-        if (try_case(&t, f, plain, fn, why, sizeof why)) {
+        if (try_case(&t, f, reference, fn, why, sizeof why)) {
             if (options.bench) time_case(&t, f, fn, isa->name);
             continue;
         }
@@ -208,18 +210,17 @@ static bool check_kernel(const struct family *f, const struct isa *isa, any_fn *
     return !failed && done;
 }
 
-/* Kernels of one instruction set that none below it had. Plain C is compared with the plainest form. */
-static bool check_isa(const struct isa *isa, const struct morsel_kernels *plain, struct morsel_kernels *seen, uint32_t *compared) {
+/* Kernels of one instruction set that none below it had. */
+static bool check_isa(const struct isa *isa, struct morsel_kernels *seen, uint32_t *compared) {
     struct morsel_kernels table;
     bool good = true;
     uint32_t lower = isa->bit ? isa->bit - 1 : 0;
     morsel_kernels_choose(&table, morsel_cpu_features() & (isa->bit | lower));
     for (size_t i = 0; i < FAMILIES; i++) {
         const struct family *f = families[i];
-        any_fn *fn = slot_of(&table, f);
         if (options.kernel && strcmp(options.kernel, f->name)) continue;
-        if (isa->bit && fn == slot_of(seen, f)) continue;
-        good &= check_kernel(f, isa, slot_of(plain, f), fn, &table);
+        if (slot_of(&table, f) == slot_of(seen, f)) continue;
+        good &= check_kernel(f, isa, &table);
         ++*compared;
     }
     *seen = table;
@@ -227,17 +228,12 @@ static bool check_isa(const struct isa *isa, const struct morsel_kernels *plain,
 }
 
 static int check_all(void) {
-    struct morsel_kernels plain, plainest, seen;
+    struct morsel_kernels seen = {0};
     uint32_t compared = 0;
     bool good = true;
-    morsel_kernels_choose(&plain, 0);
-    seen = plainest = plain;
-    reference_matrix(&plainest);
-    reference_elements(&plainest);
     for (size_t i = 0; i < ISAS; i++) {
         bool here = !isas[i].bit || (morsel_cpu_features() & isas[i].bit);
-        const struct morsel_kernels *expected = isas[i].bit ? &plain : &plainest;
-        if (here && (!options.isa || !strcmp(options.isa, isas[i].name))) good &= check_isa(&isas[i], expected, &seen, &compared);
+        if (here && (!options.isa || !strcmp(options.isa, isas[i].name))) good &= check_isa(&isas[i], &seen, &compared);
         else if (here) morsel_kernels_choose(&seen, morsel_cpu_features() & (isas[i].bit | (isas[i].bit ? isas[i].bit - 1 : 0)));
     }
     if (!compared) printf("FAIL nothing was compared: no such kernel, or none of its own for an instruction set of this CPU\n");
@@ -253,8 +249,8 @@ static int usage(const char *word) {
 
 static int help(void) {
     printf("usage: check_kernels [options]\n\n"
-           "Compares the kernels of every instruction set that this CPU has with plain C, byte for byte, and plain C\n"
-           "with the plainest form: fixed cases, then random ones.\n\n"
+           "Compares the kernels in plain C and those of every instruction set that this CPU has with kernels/reference,\n"
+           "byte for byte: fixed cases, then random ones.\n\n"
            "  --seed S        of the random cases [the time]\n"
            "  --cases N       random cases for each kernel [%u]\n"
            "  --kernel NAME   one kernel:",

@@ -425,5 +425,5 @@ const struct family family_max_pool = {
     "max_pool", offsetof(struct morsel_kernels, max_pool), COUNT(pool_shapes), make_max_pool, call_pool,
 };
 const struct family family_float_conv = {
-    "real_conv", offsetof(struct morsel_kernels, float_conv), 4 * COUNT(float_shapes), make_float_conv, call_float_conv,
+    "float_conv", offsetof(struct morsel_kernels, float_conv), 4 * COUNT(float_shapes), make_float_conv, call_float_conv,
 };

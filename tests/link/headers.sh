@@ -20,7 +20,7 @@ flags_for() { # HEADER: by the ISA at the end of its name, as in the Makefile
     esac
 }
 machine=$($cc -dumpmachine)
-for header in core/*.h kernels/*.h x86/*.h arm64/*.h; do
+for header in core/*.h kernels/*.h kernels/reference/*.h x86/*.h arm64/*.h; do
     [ -f "$header" ] || continue
     case $header in x86/*_256.h | kernels/float_loops.h) continue ;; esac # loops for two ISAs, each of which says first how it multiplies
     case $header:$machine in x86/*:x86_64* | arm64/*:aarch64* | core/* | kernels/*) ;; *) continue ;; esac

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* What matrix products mean: of an activation and weights, and of two activations. */
+#include "reference.h"
+#include "sums.h"
+
+void morsel_fc_blocks_reference(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
+    for (uint32_t u = begin; u < end; u++) {
+        uint32_t row = u / a->blocks, first = u % a->blocks * 16;
+        const uint8_t *x = (const uint8_t *)a->x.data + (size_t)row * a->inputs;
+        for (uint32_t o = first; o < a->outputs && o < first + 16; o++) {
+            uint32_t sum = 0;
+            for (uint32_t k = 0; k < a->inputs; k++)
+                sum += (uint32_t)(morsel_integer(&a->x.qparams, x[k]) *
+                                  morsel_weight(a->weights, &a->channels, (a->inputs + 3) / 4 * 4, o, k));
+            morsel_put_sum(&a->y, (size_t)row * a->outputs + o, sum, &a->channels, o);
+        }
+    }
+}
+
+void morsel_matmul_rows_reference(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end) {
+    for (uint32_t u = begin; u < end; u++) {
+        uint32_t batch = u / a->rows, a_at = batch / a->a_divide % a->a_batch, b_at = batch / a->b_divide % a->b_batch;
+        const uint8_t *x = (const uint8_t *)a->a.data + ((size_t)a_at * a->rows + u % a->rows) * a->inner;
+        const uint8_t *z = (const uint8_t *)a->b.data + (size_t)b_at * a->inner * a->columns;
+        for (uint32_t c = 0; c < a->columns; c++) {
+            uint32_t sum = 0;
+            for (uint32_t k = 0; k < a->inner; k++)
+                sum += (uint32_t)(morsel_integer(&a->a.qparams, x[k]) * morsel_integer(&a->b.qparams, z[(size_t)k * a->columns + c]));
+            morsel_store_sum(&a->y, (size_t)u * a->columns + c, morsel_signed(sum), a->multiplier, NULL);
+        }
+    }
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* What functions of one value mean, computed in float or looked up. */
+#include "../float.h"
+#include "../requant.h"
+#include "reference.h"
+
+static float step(float x, float alpha, float beta) {
+    return morsel_clamp(alpha * x + beta, 0, 1);
+}
+
+static float apply(const struct morsel_unary_args *a, float x, uint32_t channel) {
+    switch (a->op) {
+    case MORSEL_UNARY_CLIP: return morsel_clamp(x, a->alpha, a->beta);
+    case MORSEL_UNARY_LEAKY_RELU: return x < 0 ? a->alpha * x : x;
+    case MORSEL_UNARY_HARD_SIGMOID: return step(x, a->alpha, a->beta);
+    case MORSEL_UNARY_HARD_SWISH: return x * step(x, a->alpha, a->beta);
+    case MORSEL_UNARY_SIGMOID: return morsel_sigmoid(x);
+    case MORSEL_UNARY_TANH: return morsel_tanh(x);
+    case MORSEL_UNARY_SILU: return x * morsel_sigmoid(x);
+    case MORSEL_UNARY_AFFINE: return x * a->scale[channel] + a->offset[channel];
+    case MORSEL_UNARY_ERF: return morsel_erf(x);
+    case MORSEL_UNARY_EXP: return morsel_exp(x);
+    case MORSEL_UNARY_SQRT: return morsel_sqrt(x);
+    case MORSEL_UNARY_ABS: return x < 0 ? -x : x + 0.0f;
+    case MORSEL_UNARY_NEG: return -x;
+    default: return x;
+    }
+}
+
+void morsel_unary_reference(const struct morsel_unary_args *a, uint32_t begin, uint32_t end) {
+    for (uint32_t i = begin; i < end; i++) morsel_store_float(&a->y, i, apply(a, morsel_load_float(&a->x, i), i % a->channels));
+}
+
+void morsel_lut_reference(const struct morsel_lut_args *a, uint32_t begin, uint32_t end) {
+    for (uint32_t i = begin; i < end; i++) {
+        size_t at = (size_t)(i / a->inner % a->channels) * 256 + (a->x[i] ^ a->x_flip);
+        if (a->is_float) ((float *)a->y)[i] = ((const float *)a->table)[at];
+        else ((uint8_t *)a->y)[i] = (uint8_t)(((const uint8_t *)a->table)[at] ^ a->y_flip);
+    }
+}
