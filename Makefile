@@ -227,8 +227,14 @@ CLI_FILES := $(BUILD)/tests/cli/make_files
 $(CLI_FILES): $(CLI_FILES).o $(UNIT_HELPERS) $(BUILD)/libtool.a $(BUILD)/libmorsel.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(TOOL_LIBS)
-.PHONY: cli-programs
+# What the reduced tool is tried by, and the whole tool: a script a verb.
+CLI_REDUCED := tool run bench eval inspect
+CLI_SCRIPTS := $(patsubst tests/cli/%.sh,%,$(filter-out %/calls.sh,$(wildcard tests/cli/*.sh)))
+cli = @for script in $(3); do MORSEL="$(2)" MAKE_FILES=$(CLI_FILES) $(TALLY) $(1)-$$script sh tests/cli/$$script.sh || exit 1; done
+.PHONY: cli-programs cli-run
 cli-programs: tool $(CLI_FILES)
+cli-run: cli-programs
+	$(call cli,$(CLI_NAME),$(BUILD)/morsel,$(CLI_SCRIPTS))
 
 # Kernels against kernels/reference, which no library holds; a plain static program, so that it runs on any emulated CPU too.
 # KERNELS="--kernel conv --bench" hands it options.
@@ -247,14 +253,7 @@ test-unit:
 	@$(sub) unit-run UNIT_NAME=unit
 test-sanitize:  ## the unit tests and the tool under ASan and UBSan
 	@$(sub) BUILD=build/sanitize OPT='$(SANITIZE)' unit-run UNIT_NAME=sanitize
-	@$(sub) BUILD=build/sanitize OPT='$(SANITIZE)' cli-programs
-	@MORSEL=build/sanitize/morsel BUILD=build/sanitize $(TALLY) sanitize-cli sh tests/cli/run.sh
-	@MORSEL=build/sanitize/morsel $(TALLY) sanitize-convert sh tests/cli/convert.sh
-	@MORSEL=build/sanitize/morsel $(TALLY) sanitize-run-onnx sh tests/cli/run_onnx.sh
-	@MORSEL=build/sanitize/morsel $(TALLY) sanitize-quantize sh tests/cli/quantize.sh
-	@MORSEL=build/sanitize/morsel BUILD=build/sanitize $(TALLY) sanitize-quantize-data sh tests/cli/quantize_data.sh
-	@MORSEL=build/sanitize/morsel $(TALLY) sanitize-compare sh tests/cli/compare.sh
-	@MORSEL=build/sanitize/morsel $(TALLY) sanitize-inspect-onnx sh tests/cli/inspect_onnx.sh
+	@$(sub) BUILD=build/sanitize OPT='$(SANITIZE)' cli-run CLI_NAME=sanitize-cli
 test-kernels:  ## every kernel against its reference, here and on emulated CPUs
 	@$(sub) kernels-program
 	@$(sub) CROSS=aarch64-linux-gnu- kernels-program
@@ -267,14 +266,7 @@ test-kernels:  ## every kernel against its reference, here and on emulated CPUs
 test-threads:  ## the unit tests whose name says threads, under ThreadSanitizer
 	@$(sub) BUILD=build/threads OPT='-O1 -g -fsanitize=thread' unit-run UNIT_ONLY=%threads UNIT_NAME=threads
 test-cli:
-	@$(sub) cli-programs
-	@MORSEL=$(BUILD)/morsel BUILD=$(BUILD) $(TALLY) cli sh tests/cli/run.sh
-	@MORSEL=$(BUILD)/morsel $(TALLY) convert sh tests/cli/convert.sh
-	@MORSEL=$(BUILD)/morsel $(TALLY) run-onnx sh tests/cli/run_onnx.sh
-	@MORSEL=$(BUILD)/morsel $(TALLY) quantize sh tests/cli/quantize.sh
-	@MORSEL=$(BUILD)/morsel BUILD=$(BUILD) $(TALLY) quantize-data sh tests/cli/quantize_data.sh
-	@MORSEL=$(BUILD)/morsel $(TALLY) compare sh tests/cli/compare.sh
-	@MORSEL=$(BUILD)/morsel $(TALLY) inspect-onnx sh tests/cli/inspect_onnx.sh
+	@$(sub) cli-run CLI_NAME=cli
 test-link:
 	@$(TALLY) link sh tests/link/link.sh
 
@@ -286,13 +278,13 @@ test-golden:
 	@$(call golden,native,$(BUILD)/morsel)
 	@$(call golden,i686,build/i686-linux-gnu/morsel)
 	@$(sub) cli-programs
-	@MORSEL=build/i686-linux-gnu/morsel $(TALLY) cli-i686 sh tests/cli/run.sh
+	$(call cli,i686-cli,build/i686-linux-gnu/morsel,$(CLI_REDUCED))
 test-arm64:  ## the recorded answers on emulated cores: Cortex-A76, Cortex-A53, and one with every extension
 	@$(sub) all
 	@$(sub) CROSS=aarch64-linux-gnu- all
 	@$(call golden,cortex-a76,qemu-aarch64 -cpu cortex-a76 build/aarch64-linux-gnu/morsel)
 	@$(sub) cli-programs
-	@MORSEL="qemu-aarch64 -cpu cortex-a53 build/aarch64-linux-gnu/morsel" $(TALLY) cli-cortex-a53 sh tests/cli/run.sh
+	$(call cli,cortex-a53-cli,qemu-aarch64 -cpu cortex-a53 build/aarch64-linux-gnu/morsel,$(CLI_REDUCED))
 	@$(call golden,cortex-a53,qemu-aarch64 -cpu cortex-a53 build/aarch64-linux-gnu/morsel)
 	@$(call golden,max,qemu-aarch64 -cpu max build/aarch64-linux-gnu/morsel)
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-# What the scripts beside this one share; each goes to the project's folder, says by `verb` which verb call() is of and by `title` what its
-# tests are called by, and reads this file. MORSEL is the tool, with an emulator before it where it is built for another CPU. Gives a
-# folder $work, which goes when the script ends, and `status`, what it ends with.
+# What the scripts beside this one share. Each goes to the project's folder, says by `verb` which verb call() is of and by `title` what
+# its tests are called by, and reads this file. MORSEL is the tool, with an emulator before it where it is built for another CPU.
+# MAKE_FILES is the program from make_files.c. Gives a folder $work, which goes when the script ends, and `status`, what it ends with.
 morsel=${MORSEL:-build/morsel}
+unset MORSEL_CPU
 work=$(mktemp -d) || exit 1
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 status=0
@@ -59,3 +60,20 @@ check() {
 number() { sed -n "s/^ *\"$1\": \([-0-9.]*\),*$/\1/p" "$work/out"; }
 absent() { [ ! -e "$1" ]; }
 differs() { ! cmp -s "$1" "$2"; }
+# nothing_left: no temporary file of a write that failed.
+nothing_left() { [ -z "$(find "$work" -name '*.[A-Za-z0-9][A-Za-z0-9][A-Za-z0-9][A-Za-z0-9][A-Za-z0-9][A-Za-z0-9]' ! -name '*.morsel')" ]; }
+# reduced: the tool is one of few verbs, that reads blobs alone.
+reduced() { ! $morsel convert --help >/dev/null 2>&1; }
+
+# make_files: the blobs, arrays and pictures that make_files.c lists, in $work.
+make_files() { "${MAKE_FILES:-${BUILD:-build}/tests/cli/make_files}" "$work" || { echo "FAIL ${title}its files cannot be made"; exit 1; }; }
+
+# built_in VERB: what bench and inspect say of networks that are built in.
+built_in() {
+    check "$1 of a file with --arena" 2 "--arena is for networks that are built in" $1 "$work/color.morsel" --arena 5000
+    check "$1 of a file with --no-streaming" 2 "--no-streaming is for networks that are built in" $1 "$work/color.morsel" --no-streaming
+    check "$1 with --arena and --no-streaming" 2 "exclude each other" $1 resnet8-32 --arena 5000 --no-streaming
+    check "$1 with an arena that cannot be had" 0 "notice: --arena 5000 cannot be had: the least .* 23808 bytes" $1 resnet8-32 --arena 5000
+    check "$1 with the least arena" 0 "arena:? 23808 bytes" $1 resnet8-32 --arena 1
+    verify "no notice then" sh -c "! grep notice '$work/err'"
+}

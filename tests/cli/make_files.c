@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * make_files FOLDER: the blobs, arrays and pictures that tests/cli/run.sh calls the tool with.
+ * make_files FOLDER: the blobs, arrays and pictures that the scripts beside it call the tool with.
  *
  *   color.morsel   a picture's mean red, green and blue: 3 classes with labels, a rule for pictures. x float32 [1, 3, 4, 4]
  *   color2.morsel  the same for a batch of 2

@@ -55,7 +55,7 @@ verify "--half without a float layer" call_says "no layer has float weights" 0 $
 
 # --- a network of float16
 half=tests/cli/float16.onnx
-verify "a network of float16" call_says "reals: values of float16 and double are float" 0 $half --data $pictures --picture $rule \
+verify "a network of float16" call_says "floats: values of float16 and double are float" 0 $half --data $pictures --picture $rule \
     -o "$work/h.morsel" -o "$work/h.onnx"
 verify "whose QDQ file converts to the same blob" sh -c "'$morsel' convert '$work/h.onnx' --picture $rule -o '$work/i.morsel' &&
     '$morsel' run '$work/i.morsel' $pictures/bird.ppm --output '$work/i.npy' && '$morsel' run '$work/h.morsel' $pictures/bird.ppm \

@@ -1,14 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # morsel quantize on data that is strange or wrong, and networks with channels that are: an error that says what, or scales that are sane.
-# MORSEL is the tool, FILES the program from make_files.c. Prints "ok NAME" or "FAIL NAME".
+# Prints "ok NAME" or "FAIL NAME".
 cd "$(dirname "$0")/../.." || exit 1
 verb=quantize title='quantize-data: '
 . tests/cli/calls.sh
-files=${FILES:-${BUILD:-build}/tests/cli/make_files}
 float=tests/cli/float_small.onnx
 rule=models/cifar10/picture.json
-"$files" "$work" || exit 1
+make_files
 rm -f "$work"/*.morsel
 
 # refused PATTERN DATA [OPTION...]: exit status 1, a line with the pattern, and no blob, not even a part of one.
