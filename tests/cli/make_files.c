@@ -11,6 +11,7 @@
  *   data_*.npy     samples to quantize float_small.onnx by: sound ones and strange ones, float32 [N, 3, 32, 32]
  */
 #include "tests/unit/support/blob_builder.h"
+#include "tools/base/message.h"
 #include "tools/base/file.h"
 #include "tools/net/nets.h"
 #include "tools/base/npy.h"

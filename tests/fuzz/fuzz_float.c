@@ -177,10 +177,8 @@ static void run_twice(const struct onnx_graph *graph, const struct executor *exe
 }
 
 static void execute(struct onnx_graph *graph, struct onnx_report *report) {
-    char error[512] = "";
     struct failure failure = {0};
-    if (!onnx_bind(graph, NULL, 0, 1, report, error, sizeof error) || !onnx_infer(graph, report, error, sizeof error) || !small(graph))
-        return;
+    if (!onnx_bind(graph, NULL, 0, 1, report, &failure) || !onnx_infer(graph, report, &failure) || !small(graph)) return;
     struct executor *executor = executor_open(graph, &failure);
     if (!executor && !*failure.text) abort();
     if (executor) run_twice(graph, executor);
@@ -189,8 +187,8 @@ static void execute(struct onnx_graph *graph, struct onnx_report *report) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     struct onnx_report report = {0};
-    char error[512] = "";
-    struct onnx_graph *graph = onnx_load(as_file(bytes, size), error, sizeof error);
+    struct failure failure = {0};
+    struct onnx_graph *graph = onnx_load(as_file(bytes, size), &failure);
     if (graph) execute(graph, &report);
     onnx_report_free(&report);
     if (graph) onnx_free(graph);

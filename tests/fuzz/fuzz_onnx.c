@@ -66,17 +66,17 @@ static int small(const struct onnx_graph *graph) {
 static void optimize(const struct onnx_graph *graph) {
     struct onnx_report report = {0};
     struct onnx_graph *copy = edit_copy(graph);
-    char error[512] = "";
+    struct failure failure = {0};
     size_t bytes;
     graph_optimize(copy, NULL);
-    if (!onnx_infer(copy, &report, error, sizeof error) || report.refusal_count) {
-        fprintf(stderr, "the passes spoil it: %s%s\n", error, report.refusal_count ? report.refusals[0].why : "");
+    if (!onnx_infer(copy, &report, &failure) || report.refusal_count) {
+        fprintf(stderr, "the passes spoil it: %s%s\n", failure.text, report.refusal_count ? report.refusals[0].why : "");
         abort();
     }
-    uint8_t *file = onnx_write(copy, &bytes, error, sizeof error);
-    struct onnx_graph *again = file ? onnx_load(as_file(file, bytes), error, sizeof error) : NULL;
+    uint8_t *file = onnx_write(copy, &bytes, &failure);
+    struct onnx_graph *again = file ? onnx_load(as_file(file, bytes), &failure) : NULL;
     if (file && !again) {
-        fprintf(stderr, "what was written cannot be read: %s\n", error);
+        fprintf(stderr, "what was written cannot be read: %s\n", failure.text);
         abort();
     }
     free(file);
@@ -87,10 +87,10 @@ static void optimize(const struct onnx_graph *graph) {
 
 static void convert(struct onnx_graph *graph, struct onnx_report *report) {
     static const struct blob_extras extras = {0};
-    char error[512] = "";
+    struct failure failure = {0};
     size_t bytes;
-    if (!onnx_bind(graph, NULL, 0, 1, report, error, sizeof error) || !onnx_infer(graph, report, error, sizeof error)) {
-        if (!*error && !report->refusal_count) abort();
+    if (!onnx_bind(graph, NULL, 0, 1, report, &failure) || !onnx_infer(graph, report, &failure)) {
+        if (!*failure.text && !report->refusal_count) abort();
         return;
     }
     if (!small(graph)) return;
@@ -110,9 +110,9 @@ static void convert(struct onnx_graph *graph, struct onnx_report *report) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     struct onnx_report report = {0};
-    char error[512] = "";
-    struct onnx_graph *graph = onnx_load(as_file(bytes, size), error, sizeof error);
-    if (!graph && !*error) abort();
+    struct failure failure = {0};
+    struct onnx_graph *graph = onnx_load(as_file(bytes, size), &failure);
+    if (!graph && !*failure.text) abort();
     if (graph) convert(graph, &report);
     onnx_report_free(&report);
     if (graph) onnx_free(graph);

@@ -25,12 +25,13 @@ size_t fuzz_seed(uint64_t seed, uint8_t *bytes, size_t capacity) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     struct morsel_blob_picture rule = {0};
-    char error[512] = "", **labels = NULL;
+    char **labels = NULL;
+    struct failure failure = {0};
     size_t count = 0;
     const char *path = as_file(bytes, size);
-    if (!picture_rule_read(path, &rule, error, sizeof error) && !*error) abort();
-    *error = 0;
-    if (labels_read(path, &labels, &count, error, sizeof error)) labels_free(labels, count);
-    else if (!*error) abort();
+    if (!picture_rule_read(path, &rule, &failure) && !*failure.text) abort();
+    *failure.text = 0;
+    if (labels_read(path, &labels, &count, &failure)) labels_free(labels, count);
+    else if (!*failure.text) abort();
     return 0;
 }

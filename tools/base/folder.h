@@ -3,7 +3,7 @@
 #ifndef MORSEL_TOOLS_BASE_FOLDER_H
 #define MORSEL_TOOLS_BASE_FOLDER_H
 
-#include "tools/base/message.h"
+#include "tools/base/failure.h"
 #include <stdint.h>
 
 struct folder_file {

@@ -1,29 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/base/message.h"
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-bool failure_set(struct failure *failure, int status, const char *format, ...) {
-    va_list list;
-    failure->status = status;
-    va_start(list, format);
-    vsnprintf(failure->text, sizeof failure->text, format, list);
-    va_end(list);
-    return false;
-}
-
-bool failure_memory(struct failure *failure, size_t bytes) {
-    return failure_set(failure, STATUS_SYSTEM, "out of memory: %zu bytes are needed", bytes);
-}
-
-bool failure_prefix(struct failure *failure, const char *context) {
-    char text[2 * sizeof failure->text];
-    snprintf(text, sizeof text, "%.700s: %s", context, failure->text);
-    text[sizeof failure->text - 1] = 0;
-    memcpy(failure->text, text, sizeof failure->text);
-    return false;
-}
 
 int message_failure(const struct failure *failure) {
     message_error("%s", failure->text);

@@ -4,7 +4,7 @@
 #define MORSEL_TOOLS_COMPARE_WHOLE_H
 
 #include "core/blob.h"
-#include "tools/base/message.h"
+#include "tools/base/failure.h"
 
 /*
  * Changes a sound blob in place, and opens it: nothing streams, every tensor is whole and has a place of its own. It computes the same

@@ -2,6 +2,7 @@
 /* Opens an executor: checks every node, prepares it, and computes at once what depends on constants alone. */
 #include "tools/float/internal.h"
 #include "tools/onnx/operator.h"
+#include "tools/base/message.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,18 +11,6 @@
 
 /* All values of a graph together, in elements: far more than any network has, and few enough to compute with. */
 #define MOST_IN_ALL ((int64_t)1 << 32)
-
-static void *allocate(struct executor *executor, size_t bytes) {
-    const size_t front = 64; /* what follows is aligned as malloc aligns */
-    struct block *block = bytes < SIZE_MAX - front ? calloc(1, front + bytes) : NULL;
-    if (!block) {
-        message_error("out of memory: %zu bytes for a network in float", bytes);
-        exit(STATUS_SYSTEM);
-    }
-    block->next = executor->blocks;
-    executor->blocks = block;
-    return (char *)block + front;
-}
 
 /* ---- what prepare functions call ---- */
 
@@ -34,7 +23,7 @@ bool cannot(struct preparation *p, const char *format, ...) {
 }
 
 void *prepare_alloc(struct preparation *p, size_t bytes) {
-    return allocate(p->executor, bytes);
+    return arena_alloc(&p->executor->memory, bytes);
 }
 
 bool prepare_scratch(struct preparation *p, int64_t floats) {
@@ -47,7 +36,7 @@ static const float *constant_floats(struct executor *executor, struct slot *slot
     const struct onnx_tensor *t = slot->value->constant;
     if (slot->kind != SLOT_KNOWN || slot->known) return slot->known;
     if (t->type == ONNX_FLOAT && (uintptr_t)t->data % sizeof(float) == 0) return slot->known = t->data;
-    float *floats = allocate(executor, t->count * sizeof(float));
+    float *floats = arena_alloc(&executor->memory, t->count * sizeof(float));
     for (size_t i = 0; i < t->count; i++) floats[i] = (float)onnx_number(t, i);
     return slot->known = floats;
 }
@@ -95,7 +84,7 @@ static size_t add_slots(struct executor *executor, size_t at, struct onnx_value 
 static void make_slots(struct executor *executor, const struct onnx_graph *graph) {
     size_t count = graph->input_count + graph->output_count, kept = 0;
     for (size_t i = 0; i < graph->node_count; i++) count += (size_t)(graph->nodes[i]->input_count + graph->nodes[i]->output_count);
-    executor->slots = allocate(executor, (count + 1) * sizeof *executor->slots);
+    executor->slots = arena_alloc(&executor->memory, (count + 1) * sizeof *executor->slots);
     count = add_slots(executor, 0, graph->inputs, graph->input_count);
     count = add_slots(executor, count, graph->outputs, graph->output_count);
     for (size_t i = 0; i < graph->node_count; i++) {
@@ -117,7 +106,7 @@ static void make_slots(struct executor *executor, const struct onnx_graph *graph
 }
 
 static size_t *slots_of(struct executor *executor, struct onnx_value *const *values, size_t count) {
-    size_t *list = allocate(executor, (count + 1) * sizeof *list);
+    size_t *list = arena_alloc(&executor->memory, (count + 1) * sizeof *list);
     for (size_t i = 0; i < count; i++) list[i] = find_slot(executor, values[i]);
     return list;
 }
@@ -147,8 +136,8 @@ static bool check_shapes(struct preparation *p, const struct onnx_graph *graph) 
         if (!onnx_input(p->node, i)) return cannot(p, "input %d is missing", i);
     if (copy.input_count > rules->max_inputs || copy.output_count > rules->max_outputs)
         return cannot(p, "it has more inputs or outputs than the operator has");
-    struct onnx_value *values = allocate(p->executor, (size_t)(copy.output_count + 1) * sizeof *values);
-    copy.outputs = allocate(p->executor, (size_t)(copy.output_count + 1) * sizeof(void *));
+    struct onnx_value *values = arena_alloc(&p->executor->memory, (size_t)(copy.output_count + 1) * sizeof *values);
+    copy.outputs = arena_alloc(&p->executor->memory, (size_t)(copy.output_count + 1) * sizeof(void *));
     for (int i = 0; i < copy.output_count; i++) {
         values[i].shape.rank = -1;
         copy.outputs[i] = p->node->outputs[i] ? &values[i] : NULL;
@@ -198,15 +187,15 @@ static bool run_known(struct preparation *p) {
     struct executor *executor = p->executor;
     struct step *step = p->step;
     size_t operands = (size_t)(step->input_count + step->output_count), k = 0;
-    const float **in = allocate(executor, (operands + 1) * sizeof *in);
-    float **out = allocate(executor, (operands + 1) * sizeof *out), *scratch = calloc(step->scratch + 1, sizeof(float));
+    const float **in = arena_alloc(&executor->memory, (operands + 1) * sizeof *in);
+    float **out = arena_alloc(&executor->memory, (operands + 1) * sizeof *out), *scratch = calloc(step->scratch + 1, sizeof(float));
     const char *why = NULL;
     for (int i = 0; i < step->input_count; i++, k++) in[k] = step->inputs[i] == NO_SLOT ? NULL : executor->slots[step->inputs[i]].known;
     for (int i = 0; i < step->output_count; i++) {
         struct slot *slot = step->outputs[i] == NO_SLOT ? NULL : &executor->slots[step->outputs[i]];
         if (!slot) continue;
         slot->kind = SLOT_KNOWN;
-        slot->known = out[i] = allocate(executor, (slot->count + 1) * sizeof(float));
+        slot->known = out[i] = arena_alloc(&executor->memory, (slot->count + 1) * sizeof(float));
     }
     if (!scratch) return cannot(p, "there is no memory for it");
     if (step->run) step->run(step->plan, &(struct call){in, out, scratch, &why});
@@ -292,7 +281,7 @@ static void add_inputs(struct executor *executor, const struct onnx_graph *graph
 }
 
 static void add_nodes(struct executor *executor, const struct onnx_graph *graph, struct onnx_report *report) {
-    executor->steps = allocate(executor, (graph->node_count + 1) * sizeof *executor->steps);
+    executor->steps = arena_alloc(&executor->memory, (graph->node_count + 1) * sizeof *executor->steps);
     for (size_t i = 0; i < graph->node_count; i++) {
         struct preparation p = {.executor = executor, .node = graph->nodes[i], .step = &executor->steps[executor->step_count]};
         if (graph->nodes[i]->folded) continue;
@@ -384,10 +373,6 @@ bool executor_check(const struct onnx_graph *graph, struct onnx_report *report) 
 }
 
 void executor_close(struct executor *executor) {
-    for (struct block *block = executor ? executor->blocks : NULL; block;) {
-        struct block *next = block->next;
-        free(block);
-        block = next;
-    }
+    if (executor) arena_free(&executor->memory);
     free(executor);
 }

@@ -14,7 +14,7 @@
 #ifndef MORSEL_TOOLS_FLOAT_EXECUTOR_H
 #define MORSEL_TOOLS_FLOAT_EXECUTOR_H
 
-#include "tools/base/message.h"
+#include "tools/base/failure.h"
 #include "tools/onnx/graph.h"
 
 struct executor; /* what to do, with packed weights and evaluated constants: immutable, shared by any number of runs */

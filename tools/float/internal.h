@@ -3,6 +3,7 @@
 #ifndef MORSEL_TOOLS_FLOAT_INTERNAL_H
 #define MORSEL_TOOLS_FLOAT_INTERNAL_H
 
+#include "tools/base/arena.h"
 #include "tools/float/executor.h"
 #include "tools/float/operator.h"
 
@@ -28,10 +29,6 @@ struct slot {
     bool has_memory;    /* roots of WORK: the plan was there */
 };
 
-struct block {
-    struct block *next;
-};
-
 struct executor {
     struct slot *slots; /* ordered by the address of their values */
     size_t slot_count;
@@ -42,7 +39,7 @@ struct executor {
     size_t work, scratch; /* floats */
     int most_operands;    /* of a step: inputs and outputs */
     int64_t elements;     /* of all values so far */
-    struct block *blocks;
+    struct arena memory;
 };
 
 /* Gives every value of the steps its place in the workspace. False: there is no memory to plan in. */

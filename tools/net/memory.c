@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/net/memory.h"
+#include "tools/base/message.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #define MORSEL_TOOLS_NET_MEMORY_H
 
 #include "core/blob.h"
-#include "tools/base/message.h"
+#include "tools/base/failure.h"
 
 enum memory_kind {
     MEMORY_CALLS,   /* the slots of all steps, at the arena's front */

@@ -2,70 +2,44 @@
 #include "tools/net/net.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct net_memory {
-    struct net_memory *next;
-    max_align_t bytes[];
-};
-
 void *net_alloc(struct net *net, size_t bytes) {
-    struct net_memory *block = bytes > SIZE_MAX - sizeof *block ? NULL : calloc(1, sizeof *block + bytes);
-    if (!block) {
-        fputs("morsel: out of memory\n", stderr);
-        exit(3);
-    }
-    block->next = net->memory;
-    net->memory = block;
-    return block->bytes;
+    return arena_alloc(&net->memory, bytes);
 }
 
 char *net_text(struct net *net, const char *format, ...) {
-    va_list args, again;
-    va_start(args, format);
-    va_copy(again, args);
-    int length = format ? vsnprintf(NULL, 0, format, args) : 0; /* the question is for gcc under UBSan, which sees a null otherwise */
-    va_end(args);
-    char *text = net_alloc(net, (size_t)length + 1);
-    if (length) vsnprintf(text, (size_t)length + 1, format, again);
-    va_end(again);
+    va_list list;
+    va_start(list, format);
+    char *text = arena_text(&net->memory, format, list);
+    va_end(list);
     return text;
 }
 
 struct net *net_new(const char *name) {
-    struct net *net = calloc(1, sizeof *net);
-    if (!net) {
-        fputs("morsel: out of memory\n", stderr);
-        exit(3);
-    }
+    struct arena memory = {0};
+    struct net *net = arena_alloc(&memory, sizeof *net);
+    net->memory = memory;
     net->name = net_text(net, "%s", name);
     return net;
 }
 
 void net_free(struct net *net) {
     if (!net) return;
-    for (struct net_memory *block = net->memory, *next; block; block = next) {
-        next = block->next;
-        free(block);
-    }
     free(net->buffers);
     free(net->steps);
     free(net->inputs);
     free(net->outputs);
-    free(net);
+    struct arena memory = net->memory; /* which holds the net as well */
+    arena_free(&memory);
 }
 
 /* An array of `size`-byte elements with room for one more behind `count`; doubles at powers of two. */
 static void *grown(void *array, uint32_t count, size_t size) {
     if (count & (count - 1)) return array;
-    void *more = realloc(array, (count ? 2 * (size_t)count : 1) * size);
-    if (!more) {
-        fputs("morsel: out of memory\n", stderr);
-        exit(3);
-    }
-    return more;
+    size_t bytes = (count ? 2 * (size_t)count : 1) * size;
+    return must_have(realloc(array, bytes), bytes);
 }
 
 uint32_t net_type_bytes(enum morsel_type type) {

@@ -12,6 +12,7 @@
 
 #include "core/format.h"
 #include "core/morsel.h"
+#include "tools/base/arena.h"
 
 #define NET_MAX_CONSTANTS 8
 
@@ -93,7 +94,7 @@ struct net {
     /* Filled by the plan. */
     uint32_t arena_bytes, group_count;
     struct morsel_blob_group *groups;
-    struct net_memory *memory;
+    struct arena memory; /* holds the net as well */
 };
 
 struct net *net_new(const char *name);

@@ -7,7 +7,7 @@
 #define MORSEL_TOOLS_NETWORK_CROWD_H
 
 #include "core/morsel.h"
-#include "tools/base/message.h"
+#include "tools/base/failure.h"
 
 struct crowd;
 

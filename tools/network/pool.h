@@ -8,7 +8,7 @@
 #define MORSEL_TOOLS_NETWORK_POOL_H
 
 #include "core/morsel.h"
-#include "tools/base/message.h"
+#include "tools/base/failure.h"
 
 enum { POOL_THREADS_MOST = 256 };
 

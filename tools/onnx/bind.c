@@ -16,11 +16,10 @@ struct binder {
     struct onnx_graph *graph;
     struct symbols symbols;
     struct onnx_report *report;
-    char *error;
-    size_t error_size;
+    struct failure *failure;
 };
 
-#define FAIL(b, ...) onnx_fail((b)->error, (b)->error_size, __VA_ARGS__)
+#define FAIL(b, ...) failure_set((b)->failure, STATUS_INPUT, __VA_ARGS__)
 
 static int64_t symbol_number(const struct symbols *symbols, const char *name) {
     for (size_t i = 0; name && i < symbols->count; i++)
@@ -146,8 +145,8 @@ static void make_symbols(struct binder *b) {
 }
 
 bool onnx_bind(struct onnx_graph *graph, const struct onnx_binding *bindings, size_t count, int64_t batch, struct onnx_report *report,
-               char *error, size_t error_size) {
-    struct binder b = {graph, {0}, report, error, error_size};
+               struct failure *failure) {
+    struct binder b = {graph, {0}, report, failure};
     make_symbols(&b);
     for (size_t i = 0; i < count; i++)
         if (!(bindings[i].is_dim ? bind_dim(&b, &bindings[i]) : bind_shape(&b, &bindings[i]))) return false;

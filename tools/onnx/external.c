@@ -23,7 +23,7 @@ static bool read_number(const char *text, uint64_t *number) {
     return !errno && !*end && *number <= INT64_MAX;
 }
 
-static bool read_place(const Onnx__Tensor *tensor, struct place *place, char *error, size_t error_size) {
+static bool read_place(const Onnx__Tensor *tensor, struct place *place, struct failure *failure) {
     for (size_t i = 0; i < tensor->n_external_data; i++) {
         const char *key = tensor->external_data[i]->key, *value = tensor->external_data[i]->value;
         bool good = true;
@@ -31,10 +31,11 @@ static bool read_place(const Onnx__Tensor *tensor, struct place *place, char *er
         else if (!strcmp(key, "offset")) good = read_number(value, &place->offset);
         else if (!strcmp(key, "length")) good = place->has_length = read_number(value, &place->length);
         if (!good)
-            return onnx_fail(error, error_size, "tensor '%s': external data has %s '%.40s', which is no number", tensor->name, key, value);
+            return failure_set(failure, STATUS_INPUT, "tensor '%s': external data has %s '%.40s', which is no number", tensor->name, key,
+                               value);
     }
     if (!place->location || !*place->location)
-        return onnx_fail(error, error_size, "tensor '%s': its external data names no file", tensor->name);
+        return failure_set(failure, STATUS_INPUT, "tensor '%s': its external data names no file", tensor->name);
     return true;
 }
 
@@ -45,17 +46,17 @@ static bool climbs(const char *location) {
 }
 
 /* The real path of the file, malloc'ed, if it lies inside the folder also after symbolic links. */
-static char *resolve(const Onnx__Tensor *tensor, const char *folder, const char *location, char *error, size_t error_size) {
+static char *resolve(const Onnx__Tensor *tensor, const char *folder, const char *location, struct failure *failure) {
     char *path = NULL, *root = realpath(folder, NULL), *real = NULL;
     if (asprintf(&path, "%s%s", folder, location) < 0) path = NULL;
     if (path && root) real = realpath(path, NULL);
     size_t length = root ? strlen(root) : 0;
     if (!real)
-        onnx_fail(error, error_size, "tensor '%s': its external data file '%.100s' cannot be found beside the model: %s", tensor->name,
-                  location, strerror(errno));
+        failure_set(failure, STATUS_INPUT, "tensor '%s': its external data file '%.100s' cannot be found beside the model: %s",
+                    tensor->name, location, strerror(errno));
     else if (strncmp(real, root, length) || (real[length] != '/' && length > 1)) {
-        onnx_fail(error, error_size, "tensor '%s': its external data file '%.100s' lies outside the model's folder", tensor->name,
-                  location);
+        failure_set(failure, STATUS_INPUT, "tensor '%s': its external data file '%.100s' lies outside the model's folder", tensor->name,
+                    location);
         free(real);
         real = NULL;
     }
@@ -66,20 +67,21 @@ static char *resolve(const Onnx__Tensor *tensor, const char *folder, const char 
 
 /* Reads exactly `size` bytes; a piece that leaves the file is refused before memory is taken. */
 static void *read_piece(struct onnx_graph *graph, const Onnx__Tensor *tensor, const char *path, const struct place *place, size_t size,
-                        char *error, size_t error_size) {
+                        struct failure *failure) {
     struct stat info;
     bool regular = !stat(path, &info) && S_ISREG(info.st_mode); /* asked first: opening a pipe would wait */
     FILE *file = regular ? fopen(path, "rb") : NULL;
     void *data = NULL;
-    if (!file) onnx_fail(error, error_size, "tensor '%s': its external data file '%.100s' cannot be read", tensor->name, place->location);
+    if (!file)
+        failure_set(failure, STATUS_INPUT, "tensor '%s': its external data file '%.100s' cannot be read", tensor->name, place->location);
     else if (place->offset > (uint64_t)info.st_size || size > (uint64_t)info.st_size - place->offset)
-        onnx_fail(error, error_size,
-                  "tensor '%s': external data file '%.100s' has %" PRId64 " bytes, but %zu bytes from %" PRIu64 " on are asked for",
-                  tensor->name, place->location, (int64_t)info.st_size, size, place->offset);
-    else if (!(data = onnx_try_alloc(graph, size)))
-        onnx_fail(error, error_size, "tensor '%s': no memory for %zu bytes", tensor->name, size);
+        failure_set(failure, STATUS_INPUT,
+                    "tensor '%s': external data file '%.100s' has %" PRId64 " bytes, but %zu bytes from %" PRIu64 " on are asked for",
+                    tensor->name, place->location, (int64_t)info.st_size, size, place->offset);
+    else if (!(data = arena_try(&graph->memory->arena, size)))
+        failure_set(failure, STATUS_INPUT, "tensor '%s': no memory for %zu bytes", tensor->name, size);
     else if (fseeko(file, (off_t)place->offset, SEEK_SET) || fread(data, 1, size, file) != size) {
-        onnx_fail(error, error_size, "tensor '%s': its external data file '%.100s' cannot be read", tensor->name, place->location);
+        failure_set(failure, STATUS_INPUT, "tensor '%s': its external data file '%.100s' cannot be read", tensor->name, place->location);
         data = NULL;
     }
     if (file) fclose(file);
@@ -96,21 +98,20 @@ static void remember(struct onnx_graph *graph, const char *path) {
     graph->files = files;
 }
 
-void *onnx_read_external(struct onnx_graph *graph, const Onnx__Tensor *tensor, const char *folder, size_t size, char *error,
-                         size_t error_size) {
+void *onnx_read_external(struct onnx_graph *graph, const Onnx__Tensor *tensor, const char *folder, size_t size, struct failure *failure) {
     struct place place = {0};
-    if (!read_place(tensor, &place, error, error_size)) return NULL;
+    if (!read_place(tensor, &place, failure)) return NULL;
     if (place.location[0] == '/' || strchr(place.location, '\\') || climbs(place.location)) {
-        onnx_fail(error, error_size, "tensor '%s': its external data file '%.100s' must lie in the model's folder", tensor->name,
-                  place.location);
+        failure_set(failure, STATUS_INPUT, "tensor '%s': its external data file '%.100s' must lie in the model's folder", tensor->name,
+                    place.location);
         return NULL;
     }
     if (place.has_length && place.length != size) {
-        onnx_fail(error, error_size, "tensor '%s' has %zu bytes but its external data %" PRIu64, tensor->name, size, place.length);
+        failure_set(failure, STATUS_INPUT, "tensor '%s' has %zu bytes but its external data %" PRIu64, tensor->name, size, place.length);
         return NULL;
     }
-    char *path = resolve(tensor, folder, place.location, error, error_size);
-    void *data = path ? read_piece(graph, tensor, path, &place, size, error, error_size) : NULL;
+    char *path = resolve(tensor, folder, place.location, failure);
+    void *data = path ? read_piece(graph, tensor, path, &place, size, failure) : NULL;
     if (data) remember(graph, path);
     free(path);
     return data;

@@ -9,97 +9,37 @@
 
 /* 2^40: the product of two such numbers leaves int64, so products are checked, but sums of many do not. */
 #define MOST_ELEMENTS ((int64_t)1 << 40)
-#define BLOCK_BYTES 65536u
-
-struct onnx_block {
-    struct onnx_block *next;
-    void *adopted;
-    size_t used, room;
-    _Alignas(16) unsigned char bytes[];
-};
-
-static struct onnx_block *add_block(struct onnx_memory *memory, size_t room) {
-    if (room > SIZE_MAX - sizeof(struct onnx_block)) return NULL;
-    struct onnx_block *block = calloc(1, sizeof *block + room);
-    if (!block) return NULL;
-    block->room = room;
-    block->next = memory->blocks;
-    memory->blocks = block;
-    return block;
-}
-
-void *onnx_try_alloc(struct onnx_graph *graph, size_t bytes) {
-    struct onnx_memory *memory = graph->memory;
-    if (bytes > SIZE_MAX - 16) return NULL;
-    size_t size = (bytes + 15) & ~(size_t)15;
-    if (!size) size = 16;
-    struct onnx_block *block = memory->blocks;
-    if (size > BLOCK_BYTES / 4) {
-        struct onnx_block *own = calloc(1, sizeof *own + size);
-        if (!own) return NULL;
-        own->room = own->used = size;
-        /* Behind the first block, which stays the one that small pieces are cut from. */
-        own->next = block ? block->next : NULL;
-        *(block ? &block->next : &memory->blocks) = own;
-        return own->bytes;
-    }
-    if (!block || block->room - block->used < size) block = add_block(memory, BLOCK_BYTES);
-    if (!block) return NULL;
-    block->used += size;
-    return block->bytes + block->used - size;
-}
-
-static void out_of_memory(void) {
-    fputs("morsel: out of memory while reading the network\n", stderr);
-    exit(3);
-}
 
 void *onnx_alloc(struct onnx_graph *graph, size_t bytes) {
-    void *memory = onnx_try_alloc(graph, bytes);
-    if (!memory) out_of_memory();
-    return memory;
+    return arena_alloc(&graph->memory->arena, bytes);
 }
 
 struct onnx_graph *onnx_new_graph(Onnx__Model *model) {
-    struct onnx_graph *graph = calloc(1, sizeof *graph);
-    struct onnx_memory *memory = calloc(1, sizeof *memory);
-    if (!graph || !memory) out_of_memory();
+    struct arena arena = {0};
+    struct onnx_memory *memory = arena_alloc(&arena, sizeof *memory);
+    struct onnx_graph *graph = arena_alloc(&arena, sizeof *graph);
     graph->memory = memory;
+    memory->arena = arena;
     memory->model = model;
     return graph;
 }
 
-void onnx_keep(struct onnx_graph *graph, void *memory) {
-    struct onnx_block *block = add_block(graph->memory, 0);
-    if (!block) out_of_memory();
-    block->adopted = memory;
-}
-
 char *onnx_text(struct onnx_graph *graph, const char *format, ...) {
-    va_list args, again;
-    va_start(args, format);
-    va_copy(again, args);
-    int length = vsnprintf(NULL, 0, format, args);
-    va_end(args);
-    char *text = onnx_alloc(graph, length < 0 ? 1 : (size_t)length + 1);
-    if (length >= 0) vsnprintf(text, (size_t)length + 1, format, again);
-    va_end(again);
+    va_list list;
+    va_start(list, format);
+    char *text = arena_text(&graph->memory->arena, format, list);
+    va_end(list);
     return text;
 }
 
 void onnx_free(struct onnx_graph *graph) {
     if (!graph) return;
     struct onnx_memory *memory = graph->memory;
-    for (struct onnx_block *block = memory->blocks, *next; block; block = next) {
-        next = block->next;
-        free(block->adopted);
-        free(block);
-    }
+    struct arena arena = memory->arena; /* which holds the graph as well */
     if (memory->model) onnx__model__free_unpacked(memory->model, NULL);
     free(memory->names.slots);
     free(graph->values);
-    free(memory);
-    free(graph);
+    arena_free(&arena);
 }
 
 static size_t hash_name(const char *name) {
@@ -125,8 +65,7 @@ static void grow_names(struct onnx_graph *graph) {
     struct onnx_names *names = &graph->memory->names;
     names->slot_count = names->slot_count ? names->slot_count * 2 : 256;
     free(names->slots);
-    names->slots = calloc(names->slot_count, sizeof *names->slots);
-    if (!names->slots) out_of_memory();
+    names->slots = must_have(calloc(names->slot_count, sizeof *names->slots), names->slot_count * sizeof *names->slots);
     enter_names(graph);
 }
 
@@ -142,9 +81,8 @@ struct onnx_value *onnx_named(struct onnx_graph *graph, const char *name) {
     if (memory->names.used * 2 >= memory->names.slot_count) grow_names(graph);
     if (graph->value_count == memory->value_room) {
         memory->value_room = memory->value_room ? memory->value_room * 2 : 256;
-        struct onnx_value **values = realloc(graph->values, memory->value_room * sizeof(void *));
-        if (!values) out_of_memory();
-        graph->values = values;
+        size_t bytes = memory->value_room * sizeof(void *);
+        graph->values = must_have(realloc(graph->values, bytes), bytes);
     }
     struct onnx_declared *made = onnx_alloc(graph, sizeof *made);
     made->value.name = name;

@@ -9,6 +9,7 @@
 #ifndef MORSEL_TOOLS_ONNX_GRAPH_H
 #define MORSEL_TOOLS_ONNX_GRAPH_H
 
+#include "tools/base/failure.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -120,17 +121,17 @@ struct onnx_binding {
     bool is_dim;
 };
 
-/* Reads a file (external data only beside it, inside its folder). NULL: `error` says why (one line, no file name). */
-struct onnx_graph *onnx_load(const char *path, char *error, size_t error_size);
+/* Reads a file (external data only beside it, inside its folder). NULL: `failure` says why (one line, no file name). */
+struct onnx_graph *onnx_load(const char *path, struct failure *failure);
 
 /* Makes every input dimension a number: bindings first, then the batch (a free first dimension) becomes `batch` with a notice, others are
- * an error that names them. False: `error` says why. */
+ * an error that names them. False: `failure` says why. */
 bool onnx_bind(struct onnx_graph *graph, const struct onnx_binding *bindings, size_t count, int64_t batch, struct onnx_report *report,
-               char *error, size_t error_size);
+               struct failure *failure);
 
 /* Sorts, infers types and shapes, folds constants and shape arithmetic; a value that cannot be inferred takes the file's value_info where
  * that agrees with the bindings, or stays unknown. Malformed nodes (missing inputs, impossible shapes) become refusals. */
-bool onnx_infer(struct onnx_graph *graph, struct onnx_report *report, char *error, size_t error_size);
+bool onnx_infer(struct onnx_graph *graph, struct onnx_report *report, struct failure *failure);
 
 void onnx_free(struct onnx_graph *graph);
 

@@ -175,12 +175,12 @@ static void infer_node(struct onnx_graph *graph, struct onnx_node *node, struct 
     take_declared(graph, node);
 }
 
-bool onnx_infer(struct onnx_graph *graph, struct onnx_report *report, char *error, size_t error_size) {
-    if (!onnx_sort(graph, error, error_size)) return false;
+bool onnx_infer(struct onnx_graph *graph, struct onnx_report *report, struct failure *failure) {
+    if (!onnx_sort(graph, failure)) return false;
     for (size_t i = 0; i < graph->output_count; i++)
         if (onnx_declared(graph->outputs[i])->unreadable)
-            return onnx_fail(error, error_size, "graph output '%s' %s, which is not read", graph->outputs[i]->name,
-                             onnx_declared(graph->outputs[i])->unreadable);
+            return failure_set(failure, STATUS_INPUT, "graph output '%s' %s, which is not read", graph->outputs[i]->name,
+                               onnx_declared(graph->outputs[i])->unreadable);
     for (size_t i = 0; i < graph->node_count; i++) infer_node(graph, graph->nodes[i], report);
     onnx_prune(graph);
     return true;

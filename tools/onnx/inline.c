@@ -16,8 +16,7 @@ struct inliner {
     Onnx__Model *model;
     Onnx__Node **nodes; /* of the pass, malloc'ed */
     size_t count, room, calls, bytes;
-    char *error;
-    size_t error_size;
+    struct failure *failure;
 };
 
 /* One call while it is expanded. */
@@ -26,14 +25,6 @@ struct call {
     const Onnx__Node *node;
     size_t number;
 };
-
-static void *must(void *memory) {
-    if (!memory) {
-        fputs("morsel: out of memory while reading the network\n", stderr);
-        exit(3);
-    }
-    return memory;
-}
 
 static const char *plain(const char *domain) {
     return strcmp(domain, "ai.onnx") ? domain : "";
@@ -57,9 +48,9 @@ static void set_string(char **string, char *to) {
 /* A copy that belongs to protobuf-c's allocator, as the message it goes into. */
 static ProtobufCMessage *copy_message(const ProtobufCMessage *message) {
     size_t size = protobuf_c_message_get_packed_size(message);
-    uint8_t *bytes = must(malloc(size ? size : 1));
+    uint8_t *bytes = must_have(malloc(size ? size : 1), size);
     protobuf_c_message_pack(message, bytes);
-    ProtobufCMessage *copy = must(protobuf_c_message_unpack(message->descriptor, NULL, size, bytes));
+    ProtobufCMessage *copy = must_have(protobuf_c_message_unpack(message->descriptor, NULL, size, bytes), size);
     free(bytes);
     return copy;
 }
@@ -79,9 +70,9 @@ static char *outside_name(const struct call *call, const char *name) {
     if (!*name) outside = "";
     else if (input >= 0) outside = (size_t)input < call->node->n_input ? call->node->input[input] : "";
     else if (output >= 0 && (size_t)output < call->node->n_output && *call->node->output[output]) outside = call->node->output[output];
-    if (outside) return must(strdup(outside));
+    if (outside) return must_have(strdup(outside), strlen(outside));
     if (asprintf(&text, "%s_%zu/%s", f->name, call->number, name) < 0) text = NULL;
-    return must(text);
+    return must_have(text, strlen(name));
 }
 
 static const Onnx__Attribute *find_attribute(size_t count, Onnx__Attribute *const *attributes, const char *name) {
@@ -98,7 +89,7 @@ static void resolve_attributes(const struct call *call, Onnx__Node *node) {
         if (*a->ref_attr_name) {
             const Onnx__Attribute *given = find_attribute(call->node->n_attribute, call->node->attribute, a->ref_attr_name);
             if (!given) given = find_attribute(call->function->n_attribute_proto, call->function->attribute_proto, a->ref_attr_name);
-            char *name = must(strdup(a->name));
+            char *name = must_have(strdup(a->name), strlen(a->name));
             onnx__attribute__free_unpacked(a, NULL);
             a = given ? (Onnx__Attribute *)copy_message(&given->base) : NULL;
             if (a) set_string(&a->name, name);
@@ -115,17 +106,17 @@ static void rename_node(const struct call *call, Onnx__Node *node, size_t number
     for (size_t i = 0; i < node->n_output; i++) set_string(&node->output[i], outside_name(call, node->output[i]));
     const char *outer = *call->node->name ? call->node->name : call->function->name;
     if (asprintf(&name, "%s/%s_%zu", outer, *node->name ? node->name : node->op_type, number) < 0) name = NULL;
-    set_string(&node->name, must(name));
+    set_string(&node->name, must_have(name, strlen(outer)));
 }
 
 static bool append(struct inliner *in, Onnx__Node *node) {
     if (in->count == MOST_NODES) {
         onnx__node__free_unpacked(node, NULL);
-        return onnx_fail(in->error, in->error_size, "its functions expand to more than %d nodes", MOST_NODES);
+        return failure_set(in->failure, STATUS_INPUT, "its functions expand to more than %d nodes", MOST_NODES);
     }
     if (in->count == in->room) {
         in->room = in->room ? in->room * 2 : 64;
-        in->nodes = must(realloc(in->nodes, in->room * sizeof *in->nodes));
+        in->nodes = must_have(realloc(in->nodes, in->room * sizeof *in->nodes), in->room * sizeof *in->nodes);
     }
     in->nodes[in->count++] = node;
     return true;
@@ -137,13 +128,13 @@ static bool same_opsets(struct inliner *in, const Onnx__Function *f) {
         for (size_t k = 0; k < in->model->n_opset_import; k++) {
             const Onnx__OperatorSet *own = f->opset_import[i], *models = in->model->opset_import[k];
             if (!strcmp(plain(own->domain), plain(models->domain)) && own->version != models->version)
-                return onnx_fail(in->error, in->error_size, "function '%s' and the model use different opsets of '%s'", f->name,
-                                 *plain(own->domain) ? own->domain : "ai.onnx");
+                return failure_set(in->failure, STATUS_INPUT, "function '%s' and the model use different opsets of '%s'", f->name,
+                                   *plain(own->domain) ? own->domain : "ai.onnx");
         }
     for (size_t i = 0; i < f->n_output; i++)
         if (position(f->output[i], f->n_input, f->input) >= 0)
-            return onnx_fail(in->error, in->error_size, "function '%s' gives out its input '%s', which is not taken", f->name,
-                             f->output[i]);
+            return failure_set(in->failure, STATUS_INPUT, "function '%s' gives out its input '%s', which is not taken", f->name,
+                               f->output[i]);
     return true;
 }
 
@@ -153,7 +144,7 @@ static bool expand(struct inliner *in, const Onnx__Function *f, const Onnx__Node
     for (size_t i = 0; i < f->n_node; i++) {
         size_t size = onnx__node__get_packed_size(f->node[i]);
         if (size > MOST_BYTES - in->bytes)
-            return onnx_fail(in->error, in->error_size, "its functions expand to more than %zu MB", MOST_BYTES >> 20);
+            return failure_set(in->failure, STATUS_INPUT, "its functions expand to more than %zu MB", MOST_BYTES >> 20);
         in->bytes += size;
         Onnx__Node *copy = (Onnx__Node *)copy_message(&f->node[i]->base);
         resolve_attributes(&call, copy);
@@ -191,10 +182,10 @@ static bool calls_any(const Onnx__Model *model) {
     return false;
 }
 
-bool onnx_inline_functions(Onnx__Model *model, char *error, size_t error_size) {
-    struct inliner in = {.model = model, .error = error, .error_size = error_size};
+bool onnx_inline_functions(Onnx__Model *model, struct failure *failure) {
+    struct inliner in = {.model = model, .failure = failure};
     for (int i = 0; calls_any(model); i++) {
-        if (i == MOST_PASSES) return onnx_fail(error, error_size, "its functions call each other more than %d deep", MOST_PASSES);
+        if (i == MOST_PASSES) return failure_set(failure, STATUS_INPUT, "its functions call each other more than %d deep", MOST_PASSES);
         if (!pass(&in)) return false;
     }
     return true;

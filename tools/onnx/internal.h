@@ -4,9 +4,8 @@
 #define MORSEL_TOOLS_ONNX_INTERNAL_H
 
 #include "onnx.pb-c.h"
+#include "tools/base/arena.h"
 #include "tools/onnx/graph.h"
-
-struct onnx_block;
 
 /* Names to values: open addressing, a power of two of slots, at most half full. */
 struct onnx_names {
@@ -15,7 +14,7 @@ struct onnx_names {
 };
 
 struct onnx_memory {
-    struct onnx_block *blocks;
+    struct arena arena; /* holds the graph, and this, as well */
     Onnx__Model *model; /* tensors, names and attributes point into it */
     struct onnx_names names;
     size_t value_room;   /* of graph->values */
@@ -38,14 +37,6 @@ static inline struct onnx_declared *onnx_declared(struct onnx_value *value) {
     return (struct onnx_declared *)value;
 }
 
-/* Writes one line into error; always false. */
-bool onnx_fail(char *error, size_t error_size, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-/* Adopts memory from malloc. */
-void onnx_keep(struct onnx_graph *graph, void *memory);
-/* As onnx_alloc, but NULL where there is no memory. */
-void *onnx_try_alloc(struct onnx_graph *graph, size_t bytes);
-
 struct onnx_value *onnx_find(const struct onnx_graph *graph, const char *name);
 /* The value of that name, made if it is new. */
 struct onnx_value *onnx_named(struct onnx_graph *graph, const char *name);
@@ -57,17 +48,16 @@ void onnx_keep_values(struct onnx_graph *graph, bool (*keep)(const struct onnx_v
 /* An empty graph; the model, where there is one, goes with it. */
 struct onnx_graph *onnx_new_graph(Onnx__Model *model);
 
-/* load_tensor.c. The file's tensor, checked; NULL with `error`, or NULL with *unreadable where its type is not read here. */
+/* load_tensor.c. The file's tensor, checked; NULL with a failure, or NULL with *unreadable where its type is not read here. */
 struct onnx_tensor *onnx_read_tensor(struct onnx_graph *graph, const Onnx__Tensor *tensor, const char *folder, const char **unreadable,
-                                     char *error, size_t error_size);
-/* external.c. `size` bytes of a file beside the model; NULL with `error`. */
-void *onnx_read_external(struct onnx_graph *graph, const Onnx__Tensor *tensor, const char *folder, size_t size, char *error,
-                         size_t error_size);
+                                     struct failure *failure);
+/* external.c. `size` bytes of a file beside the model; NULL with a failure. */
+void *onnx_read_external(struct onnx_graph *graph, const Onnx__Tensor *tensor, const char *folder, size_t size, struct failure *failure);
 /* inline.c. Replaces every call of a function of the model by the function's nodes. */
-bool onnx_inline_functions(Onnx__Model *model, char *error, size_t error_size);
+bool onnx_inline_functions(Onnx__Model *model, struct failure *failure);
 
 /* sort.c. Drops nodes that reach no output and puts the rest in an order in which they can run. */
-bool onnx_sort(struct onnx_graph *graph, char *error, size_t error_size);
+bool onnx_sort(struct onnx_graph *graph, struct failure *failure);
 /* Marks nodes whose outputs are all constants, drops what only they needed, counts uses. */
 void onnx_prune(struct onnx_graph *graph);
 

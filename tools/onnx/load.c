@@ -14,27 +14,27 @@ struct loader {
     struct onnx_graph *graph;
     const Onnx__Model *model;
     const char *folder; /* where external data may lie */
-    char *error;
-    size_t error_size;
+    struct failure *failure;
 };
 
-#define FAIL(l, ...) onnx_fail((l)->error, (l)->error_size, __VA_ARGS__)
+#define FAIL(l, ...) failure_set((l)->failure, STATUS_INPUT, __VA_ARGS__)
 
 /* The whole file, or NULL. */
-static uint8_t *read_file(const char *path, size_t *size, char *error, size_t error_size) {
+static uint8_t *read_file(const char *path, size_t *size, struct failure *failure) {
     struct stat info = {0};
     uint8_t *bytes = NULL;
     bool there = !stat(path, &info), regular = there && S_ISREG(info.st_mode); /* asked first: opening a pipe would wait */
     FILE *file = regular ? fopen(path, "rb") : NULL;
-    if (there && !regular) onnx_fail(error, error_size, "not a regular file");
-    else if (!file) onnx_fail(error, error_size, "it cannot be read: %s", strerror(errno));
-    else if (!info.st_size) onnx_fail(error, error_size, "the file is empty");
+    if (there && !regular) failure_set(failure, STATUS_INPUT, "not a regular file");
+    else if (!file) failure_set(failure, STATUS_INPUT, "it cannot be read: %s", strerror(errno));
+    else if (!info.st_size) failure_set(failure, STATUS_INPUT, "the file is empty");
     else if (info.st_size > INT32_MAX)
-        onnx_fail(error, error_size, "it has over 2 GiB, the most a protobuf file can have; keep large weights in an external data file");
+        failure_set(failure, STATUS_INPUT,
+                    "it has over 2 GiB, the most a protobuf file can have; keep large weights in an external data file");
     else if (!(bytes = malloc((size_t)info.st_size)))
-        onnx_fail(error, error_size, "it needs %" PRId64 " bytes of memory, which are not there", (int64_t)info.st_size);
+        failure_set(failure, STATUS_INPUT, "it needs %" PRId64 " bytes of memory, which are not there", (int64_t)info.st_size);
     else if (fread(bytes, 1, (size_t)info.st_size, file) != (size_t)info.st_size) {
-        onnx_fail(error, error_size, "it cannot be read to its end");
+        failure_set(failure, STATUS_INPUT, "it cannot be read to its end");
         free(bytes);
         bytes = NULL;
     }
@@ -106,7 +106,7 @@ static bool load_initializers(struct loader *l) {
         struct onnx_value *value = onnx_named(l->graph, tensor->name);
         struct onnx_declared *declared = onnx_declared(value);
         if (value->constant || declared->unreadable) return FAIL(l, "there are two initializers named '%s'", tensor->name);
-        value->constant = onnx_read_tensor(l->graph, tensor, l->folder, &declared->unreadable, l->error, l->error_size);
+        value->constant = onnx_read_tensor(l->graph, tensor, l->folder, &declared->unreadable, l->failure);
         if (!value->constant && !declared->unreadable) return false;
         if (value->constant) {
             value->type = value->constant->type;
@@ -157,10 +157,10 @@ static bool load_attribute(struct loader *l, const struct onnx_node *node, const
     case 4:
         if (from->t) {
             const char *unreadable = NULL;
-            a->t = onnx_read_tensor(l->graph, from->t, l->folder, &unreadable, l->error, l->error_size);
+            a->t = onnx_read_tensor(l->graph, from->t, l->folder, &unreadable, l->failure);
             if (!a->t && !unreadable) {
                 char inner[256];
-                snprintf(inner, sizeof inner, "%s", l->error);
+                snprintf(inner, sizeof inner, "%.255s", l->failure->text);
                 return FAIL(l, "node '%s', attribute '%s': %s", node->name, a->name, inner);
             }
         }
@@ -273,21 +273,21 @@ static void split_path(struct loader *l, const char *path) {
     l->folder = slash ? onnx_text(l->graph, "%.*s", (int)(slash - path + 1), path) : "./";
 }
 
-struct onnx_graph *onnx_load(const char *path, char *error, size_t error_size) {
+struct onnx_graph *onnx_load(const char *path, struct failure *failure) {
     size_t size = 0;
-    uint8_t *bytes = read_file(path, &size, error, error_size);
+    uint8_t *bytes = read_file(path, &size, failure);
     if (!bytes) return NULL;
     Onnx__Model *model = onnx__model__unpack(NULL, size, bytes);
     free(bytes);
     if (!model) {
-        onnx_fail(error, error_size, "not an ONNX model, or a damaged one: its protobuf message cannot be read");
+        failure_set(failure, STATUS_INPUT, "not an ONNX model, or a damaged one: its protobuf message cannot be read");
         return NULL;
     }
     struct onnx_graph *graph = onnx_new_graph(model);
-    struct loader l = {graph, model, NULL, error, error_size};
+    struct loader l = {graph, model, NULL, failure};
     split_path(&l, path);
-    if (check_header(&l) && onnx_inline_functions(model, error, error_size) && check_opset(&l) && load_initializers(&l) &&
-        load_inputs(&l) && load_nodes(&l) && load_outputs(&l) && check_sources(&l))
+    if (check_header(&l) && onnx_inline_functions(model, failure) && check_opset(&l) && load_initializers(&l) && load_inputs(&l) &&
+        load_nodes(&l) && load_outputs(&l) && check_sources(&l))
         return graph;
     onnx_free(graph);
     return NULL;

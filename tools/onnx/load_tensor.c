@@ -6,13 +6,15 @@
 
 enum { DATA_EXTERNAL = 1 };
 
-static bool read_shape(const Onnx__Tensor *from, struct onnx_tensor *to, char *error, size_t error_size) {
+static bool read_shape(const Onnx__Tensor *from, struct onnx_tensor *to, struct failure *failure) {
     if (from->n_dims > ONNX_MAX_RANK)
-        return onnx_fail(error, error_size, "tensor '%s' has %zu dimensions; %d are the most", from->name, from->n_dims, ONNX_MAX_RANK);
+        return failure_set(failure, STATUS_INPUT, "tensor '%s' has %zu dimensions; %d are the most", from->name, from->n_dims,
+                           ONNX_MAX_RANK);
     to->shape.rank = (int)from->n_dims;
     for (size_t i = 0; i < from->n_dims; i++) to->shape.dims[i] = from->dims[i];
     int64_t count = onnx_elements(&to->shape);
-    if (count < 0 || (uint64_t)count > SIZE_MAX / 8) return onnx_fail(error, error_size, "tensor '%s' has an impossible shape", from->name);
+    if (count < 0 || (uint64_t)count > SIZE_MAX / 8)
+        return failure_set(failure, STATUS_INPUT, "tensor '%s' has an impossible shape", from->name);
     to->count = (size_t)count;
     return true;
 }
@@ -59,21 +61,21 @@ static void *typed_data(struct onnx_graph *graph, const Onnx__Tensor *from, stru
     return to->data;
 }
 
-static bool read_data(struct onnx_graph *graph, const Onnx__Tensor *from, struct onnx_tensor *to, const char *folder, char *error,
-                      size_t error_size) {
+static bool read_data(struct onnx_graph *graph, const Onnx__Tensor *from, struct onnx_tensor *to, const char *folder,
+                      struct failure *failure) {
     size_t bytes = to->count * onnx_type_bytes(to->type);
     if (from->data_location == DATA_EXTERNAL) {
-        to->data = onnx_read_external(graph, from, folder, bytes, error, error_size);
+        to->data = onnx_read_external(graph, from, folder, bytes, failure);
         return to->data != NULL;
     }
     size_t typed = typed_count(from, to->type);
     if (from->raw_data.len || (!typed && !to->count)) {
         if (from->raw_data.len != bytes)
-            return onnx_fail(error, error_size, "tensor '%s' should have %zu bytes of data but has %zu", from->name, bytes,
-                             from->raw_data.len);
+            return failure_set(failure, STATUS_INPUT, "tensor '%s' should have %zu bytes of data but has %zu", from->name, bytes,
+                               from->raw_data.len);
         to->data = from->raw_data.data;
     } else if (typed != to->count) {
-        return onnx_fail(error, error_size, "tensor '%s' should have %zu values but has %zu", from->name, to->count, typed);
+        return failure_set(failure, STATUS_INPUT, "tensor '%s' should have %zu values but has %zu", from->name, to->count, typed);
     } else {
         to->data = typed_data(graph, from, to);
     }
@@ -82,13 +84,13 @@ static bool read_data(struct onnx_graph *graph, const Onnx__Tensor *from, struct
 }
 
 struct onnx_tensor *onnx_read_tensor(struct onnx_graph *graph, const Onnx__Tensor *from, const char *folder, const char **unreadable,
-                                     char *error, size_t error_size) {
+                                     struct failure *failure) {
     struct onnx_tensor *to = onnx_alloc(graph, sizeof *to);
-    if (!read_shape(from, to, error, error_size)) return NULL;
+    if (!read_shape(from, to, failure)) return NULL;
     to->type = from->data_type > 0 && from->data_type < 64 ? (enum onnx_type)from->data_type : ONNX_UNKNOWN;
     if (!onnx_type_bytes(to->type)) {
         *unreadable = onnx_text(graph, "has element type %s (%" PRId32 ")", onnx_type_name(from->data_type), from->data_type);
         return NULL;
     }
-    return read_data(graph, from, to, folder, error, error_size) ? to : NULL;
+    return read_data(graph, from, to, folder, failure) ? to : NULL;
 }

@@ -1,27 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Errors, notices and refusals in words. */
+/* Notices and refusals in words. */
 #include "tools/onnx/internal.h"
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Names come from the file: what would break a line or steer a terminal is not passed on. */
-static char *tame(char *text) {
-    for (char *c = text; *c; c++)
-        if ((unsigned char)*c < 32 || *c == 127) *c = '?';
-    return text;
-}
-
-bool onnx_fail(char *error, size_t error_size, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    vsnprintf(error, error_size, format, args);
-    va_end(args);
-    if (error_size) tame(error);
-    return false;
-}
 
 const char *onnx_shape_text(const struct onnx_shape *shape, char *text, size_t size) {
     if (shape->rank <= 0) {
@@ -41,29 +25,15 @@ const char *onnx_shape_text(const struct onnx_shape *shape, char *text, size_t s
 
 static char *format_text(const char *format, va_list args) {
     char *text = NULL;
-    if (vasprintf(&text, format, args) < 0 || !text) {
-        fputs("morsel: out of memory\n", stderr);
-        exit(3);
-    }
-    return tame(text);
+    return failure_tame(must_have(vasprintf(&text, format, args) < 0 ? NULL : text, strlen(format)));
 }
 
 static char *copy_name(const char *name) {
-    char *copy = strdup(name);
-    if (!copy) {
-        fputs("morsel: out of memory\n", stderr);
-        exit(3);
-    }
-    return tame(copy);
+    return failure_tame(must_have(strdup(name), strlen(name)));
 }
 
 static void *grow(void *array, size_t count, size_t item) {
-    void *grown = realloc(array, (count + 1) * item);
-    if (!grown) {
-        fputs("morsel: out of memory\n", stderr);
-        exit(3);
-    }
-    return grown;
+    return must_have(realloc(array, (count + 1) * item), (count + 1) * item);
 }
 
 void onnx_notice(struct onnx_report *report, const char *format, ...) {

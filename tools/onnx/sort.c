@@ -81,7 +81,7 @@ static void keep_reached(struct onnx_graph *graph, const struct walk *w, const s
     graph->node_count = kept;
 }
 
-bool onnx_sort(struct onnx_graph *graph, char *error, size_t error_size) {
+bool onnx_sort(struct onnx_graph *graph, struct failure *failure) {
     size_t count = graph->node_count;
     struct numbered *table = onnx_alloc(graph, count * sizeof *table);
     struct walk w = {onnx_alloc(graph, count * sizeof(void *)),
@@ -95,8 +95,8 @@ bool onnx_sort(struct onnx_graph *graph, char *error, size_t error_size) {
     for (size_t i = 0; i < graph->output_count; i++) {
         struct onnx_node *maker = graph->outputs[i]->producer;
         if (maker && !visit(&w, table, count, maker))
-            return onnx_fail(error, error_size, "node '%s' (%s) needs its own output: the graph has a cycle", w.stack[w.depth - 1]->name,
-                             w.stack[w.depth - 1]->op);
+            return failure_set(failure, STATUS_INPUT, "node '%s' (%s) needs its own output: the graph has a cycle",
+                               w.stack[w.depth - 1]->name, w.stack[w.depth - 1]->op);
     }
     keep_reached(graph, &w, table);
     return true;

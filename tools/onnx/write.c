@@ -10,11 +10,10 @@ enum { FIRST_IR = 4 };
 struct writer {
     const struct onnx_graph *from;
     struct onnx_graph *room;
-    char *error;
-    size_t error_size;
+    struct failure *failure;
 };
 
-#define FAIL(w, ...) onnx_fail((w)->error, (w)->error_size, __VA_ARGS__)
+#define FAIL(w, ...) failure_set((w)->failure, STATUS_INPUT, __VA_ARGS__)
 
 /* Messages hold plain pointers, but are only read here. */
 static char *plain(const char *text) {
@@ -192,8 +191,8 @@ static uint8_t *pack(struct writer *w, const Onnx__Model *m, size_t *bytes) {
     return packed;
 }
 
-uint8_t *onnx_write(const struct onnx_graph *graph, size_t *bytes, char *error, size_t error_size) {
-    struct writer w = {graph, onnx_new_graph(NULL), error, error_size};
+uint8_t *onnx_write(const struct onnx_graph *graph, size_t *bytes, struct failure *failure) {
+    struct writer w = {graph, onnx_new_graph(NULL), failure};
     Onnx__Model model;
     Onnx__Graph body;
     uint8_t *packed = NULL;

@@ -226,11 +226,11 @@ static bool still_there(const struct onnx_value *value) {
 }
 
 void edit_clean(struct onnx_graph *g) {
-    char error[300];
+    struct failure failure;
     drop_folded(g);
     find_producers(g);
-    if (!onnx_sort(g, error, sizeof error)) {
-        fprintf(stderr, "morsel: a change to the network went wrong: %s\n", error);
+    if (!onnx_sort(g, &failure)) {
+        fprintf(stderr, "morsel: a change to the network went wrong: %s\n", failure.text);
         abort();
     }
     onnx_prune(g);

@@ -4,7 +4,7 @@
 #define MORSEL_TOOLS_QUANT_ACCURACY_H
 
 #include "tools/float/executor.h"
-#include "tools/base/message.h"
+#include "tools/base/failure.h"
 #include "tools/samples/data/data.h"
 
 /* What the float network gave: its first output, sample by sample. */

@@ -7,6 +7,7 @@
 #include "tools/quant/calibrate/over.h"
 #include "tools/quant/insert/place.h"
 #include "tools/quant/round/refine.h"
+#include "tools/base/message.h"
 
 #include <math.h>
 #include <stdlib.h>

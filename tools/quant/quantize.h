@@ -14,7 +14,7 @@
 #ifndef MORSEL_TOOLS_QUANT_QUANTIZE_H
 #define MORSEL_TOOLS_QUANT_QUANTIZE_H
 
-#include "tools/base/message.h"
+#include "tools/base/failure.h"
 #include "tools/samples/data/data.h"
 #include "tools/quant/calibrate/observe.h"
 #include "tools/quant/calibrate/range.h"

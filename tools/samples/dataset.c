@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/samples/dataset.h"
+#include "tools/base/message.h"
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>

@@ -9,6 +9,7 @@
 #include "tools/base/options.h"
 #include "tools/net/steps.h"
 #include "tools/verbs/verbs.h"
+#include "tools/base/message.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,6 +12,7 @@
 #include "tools/verbs/host/run_float.h"
 #include "tools/network/scores.h"
 #include "tools/verbs/verbs.h"
+#include "tools/base/message.h"
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>

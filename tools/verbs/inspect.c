@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* morsel inspect: what a blob holds. */
 #include "tools/verbs/inspect.h"
+#include "tools/base/message.h"
 #ifndef MORSEL_TOOL_REDUCED
 #include "tools/verbs/host/inspect_onnx.h"
 #endif

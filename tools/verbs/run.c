@@ -9,6 +9,7 @@
 #include "tools/network/scores.h"
 #include "tools/network/tensor.h"
 #include "tools/verbs/verbs.h"
+#include "tools/base/message.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

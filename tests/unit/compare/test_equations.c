@@ -36,8 +36,8 @@ static double farthest(const double *solution) {
 }
 
 static void solutions(void **state) {
-    char error[256];
-    struct onnx_graph *g = onnx_load(NETWORK, error, sizeof error);
+    struct failure failure;
+    struct onnx_graph *g = onnx_load(NETWORK, &failure);
     double solution[UNKNOWNS] = {0}, doubts[UNKNOWNS];
     (void)state;
     assert_non_null(g);

@@ -10,7 +10,7 @@ enum { THREADS = 3, RUNS = 20, PIXELS = 12, CHANNELS = 6 };
 
 static struct onnx_graph *make_graph(void) {
     struct bytes graph = {0};
-    char error[300] = "";
+    struct failure failure = {0};
     struct onnx_report report = {0};
     const int64_t first[4] = {CHANNELS, 3, 3, 3}, depthwise[4] = {CHANNELS, 1, 3, 3};
     struct number w[CHANNELS * 27];
@@ -25,9 +25,9 @@ static struct onnx_graph *make_graph(void) {
     add_node(&graph, "five", "Softmax", "d", "y", "axis:1");
     add_value(&graph, 12, "y", 1, NULL);
     struct bytes model = model_message(&graph, 13);
-    struct onnx_graph *made = load_bytes(&model, error, sizeof error);
+    struct onnx_graph *made = load_bytes(&model, &failure);
     assert_non_null(made);
-    assert_true(onnx_bind(made, NULL, 0, 1, &report, error, sizeof error) && onnx_infer(made, &report, error, sizeof error));
+    assert_true(onnx_bind(made, NULL, 0, 1, &report, &failure) && onnx_infer(made, &report, &failure));
     onnx_report_free(&report);
     return made;
 }

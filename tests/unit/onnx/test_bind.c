@@ -52,18 +52,18 @@ static void check_shape(const struct row *row, const char *expected, const struc
 static void check_row(const struct row *row) {
     struct bytes graph = {0};
     struct onnx_report report = {0};
-    char error[700] = "";
+    struct failure failure = {0};
     add_value(&graph, 11, "x", 1, row->x);
     add_value(&graph, 11, "z", 1, row->z);
     add_value(&graph, 12, "y", 1, NULL);
     add_node(&graph, "n", "Any", "x z", "y", "");
     struct bytes model = model_message(&graph, 13);
-    struct onnx_graph *net = load_bytes(&model, error, sizeof error);
+    struct onnx_graph *net = load_bytes(&model, &failure);
     assert_non_null(net);
     size_t count = !!row->bindings[0].name + !!row->bindings[1].name;
-    bool good = onnx_bind(net, row->bindings, count, row->batch, &report, error, sizeof error);
-    const char *said = !good ? error : report.notice_count ? report.notices[0] : "";
-    if (good != (row->x_out != NULL)) fail_msg("'%s' and '%s': %s", row->x ? row->x : "", row->z, good ? "taken" : error);
+    bool good = onnx_bind(net, row->bindings, count, row->batch, &report, &failure);
+    const char *said = !good ? failure.text : report.notice_count ? report.notices[0] : "";
+    if (good != (row->x_out != NULL)) fail_msg("'%s' and '%s': %s", row->x ? row->x : "", row->z, good ? "taken" : failure.text);
     if (row->says ? !strstr(said, row->says) : *said != 0)
         fail_msg("'%s' and '%s' say '%s', not '%s'", row->x ? row->x : "", row->z, said, row->says ? row->says : "");
     if (good) {

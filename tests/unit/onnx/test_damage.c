@@ -70,12 +70,12 @@ static void check_promises(const struct onnx_graph *graph) {
 
 /* 1: a graph, 0: an error. */
 static int read_all(const char *path) {
-    char error[300] = "";
+    struct failure failure = {0};
     struct onnx_report report = {0};
-    struct onnx_graph *graph = onnx_load(path, error, sizeof error);
-    int good = graph && onnx_bind(graph, NULL, 0, 1, &report, error, sizeof error) && onnx_infer(graph, &report, error, sizeof error);
+    struct onnx_graph *graph = onnx_load(path, &failure);
+    int good = graph && onnx_bind(graph, NULL, 0, 1, &report, &failure) && onnx_infer(graph, &report, &failure);
     if (good) check_promises(graph);
-    else assert_true(error[0] != 0);
+    else assert_true(failure.text[0] != 0);
     onnx_free(graph);
     onnx_report_free(&report);
     return good;
@@ -114,12 +114,11 @@ static void damage_often(const unsigned char *bytes, size_t size, int rounds) {
 
 /* Undamaged, all of it is understood: what is damaged below reaches far. */
 static void check_whole(const struct bytes *model) {
-    char error[300] = "";
+    struct failure failure = {0};
     struct onnx_report report = {0};
     write_scratch("whole.onnx", model->data, model->size);
-    struct onnx_graph *graph = onnx_load(scratch_path("whole.onnx"), error, sizeof error);
-    if (!graph || !onnx_bind(graph, NULL, 0, 1, &report, error, sizeof error) || !onnx_infer(graph, &report, error, sizeof error))
-        fail_msg("%s", error);
+    struct onnx_graph *graph = onnx_load(scratch_path("whole.onnx"), &failure);
+    if (!graph || !onnx_bind(graph, NULL, 0, 1, &report, &failure) || !onnx_infer(graph, &report, &failure)) fail_msg("%s", failure.text);
     if (report.refusal_count) fail_msg("%s: %s", report.refusals[0].node, report.refusals[0].why);
     assert_true(onnx_elements(&graph->outputs[0]->shape) > 0);
     onnx_free(graph);

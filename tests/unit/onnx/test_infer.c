@@ -138,10 +138,9 @@ static int words(const char *text) {
 }
 
 static struct onnx_graph *infer(struct bytes *model, struct onnx_report *report) {
-    char error[200];
-    struct onnx_graph *graph = load_bytes(model, error, sizeof error);
-    if (!graph || !onnx_bind(graph, NULL, 0, 1, report, error, sizeof error) || !onnx_infer(graph, report, error, sizeof error))
-        fail_msg("%s", error);
+    struct failure failure;
+    struct onnx_graph *graph = load_bytes(model, &failure);
+    if (!graph || !onnx_bind(graph, NULL, 0, 1, report, &failure) || !onnx_infer(graph, report, &failure)) fail_msg("%s", failure.text);
     return graph;
 }
 
@@ -344,7 +343,7 @@ static void declared_shapes(void **state) {
     for (int override = 0; override < 2; override++) {
         struct bytes graph = {0};
         struct onnx_report report = {0};
-        char error[200];
+        struct failure failure;
         struct onnx_binding binding = {"x", {2, {1, 3}}, false};
         add_value(&graph, 11, "x", 1, "4,3");
         add_value(&graph, 12, "y", 1, "4,7");
@@ -352,9 +351,9 @@ static void declared_shapes(void **state) {
         add_value(&graph, 13, "m", 1, "4,7");
         add_node(&graph, "r", "Relu", "m", "y", "");
         struct bytes model = model_message(&graph, 13);
-        struct onnx_graph *net = load_bytes(&model, error, sizeof error);
-        assert_true(onnx_bind(net, &binding, (size_t) override, 1, &report, error, sizeof error));
-        assert_true(onnx_infer(net, &report, error, sizeof error));
+        struct onnx_graph *net = load_bytes(&model, &failure);
+        assert_true(onnx_bind(net, &binding, (size_t) override, 1, &report, &failure));
+        assert_true(onnx_infer(net, &report, &failure));
         assert_int_equal(net->outputs[0]->shape.rank, override ? -1 : 2);
         onnx_free(net);
         onnx_report_free(&report);

@@ -5,17 +5,17 @@
 #include <sys/stat.h>
 
 static struct onnx_graph *load_good(struct bytes *model) {
-    char error[300] = "";
-    struct onnx_graph *graph = load_bytes(model, error, sizeof error);
-    if (!graph) fail_msg("refused: %s", error);
+    struct failure failure = {0};
+    struct onnx_graph *graph = load_bytes(model, &failure);
+    if (!graph) fail_msg("refused: %s", failure.text);
     return graph;
 }
 
 static void load_bad(struct bytes *model, const char *piece) {
-    char error[300] = "";
-    struct onnx_graph *graph = load_bytes(model, error, sizeof error);
+    struct failure failure = {0};
+    struct onnx_graph *graph = load_bytes(model, &failure);
     if (graph) fail_msg("taken, but should say '%s'", piece);
-    if (!strstr(error, piece) || strchr(error, '\n')) fail_msg("'%s' does not say '%s'", error, piece);
+    if (!strstr(failure.text, piece) || strchr(failure.text, '\n')) fail_msg("'%s' does not say '%s'", failure.text, piece);
 }
 
 /* x -> Relu -> y */
@@ -168,7 +168,7 @@ static void unreadable_types(void **state) {
     for (int used = 0; used < 2; used++) {
         struct bytes graph = {0};
         struct onnx_report report = {0};
-        char error[200];
+        struct failure failure;
         struct bytes tensor = tensor_message("w", 22, 1, &four, "ab", 2);
         put_message(&graph, 5, &tensor);
         add_value(&graph, 11, "x", 1, "4");
@@ -176,8 +176,8 @@ static void unreadable_types(void **state) {
         add_node(&graph, "n", "Add", used ? "x w" : "x x", "y", "");
         struct bytes model = model_message(&graph, 17);
         struct onnx_graph *net = load_good(&model);
-        assert_true(onnx_bind(net, NULL, 0, 1, &report, error, sizeof error));
-        assert_true(onnx_infer(net, &report, error, sizeof error));
+        assert_true(onnx_bind(net, NULL, 0, 1, &report, &failure));
+        assert_true(onnx_infer(net, &report, &failure));
         assert_int_equal(report.refusal_count, used);
         if (used) assert_non_null(strstr(report.refusals[0].why, "int4"));
         onnx_free(net);
@@ -298,7 +298,7 @@ static void order(void **state) {
     for (int circle = 0; circle < 2; circle++) {
         struct bytes graph = {0};
         struct onnx_report report = {0};
-        char error[200] = "";
+        struct failure failure = {0};
         add_value(&graph, 11, "x", 1, "1,3");
         add_value(&graph, 12, "y", 1, NULL);
         add_node(&graph, "third", "Relu", "b", "y", "");
@@ -307,10 +307,10 @@ static void order(void **state) {
         add_node(&graph, "first", "Add", circle ? "x b" : "x x", "a", "");
         struct bytes model = model_message(&graph, 13);
         struct onnx_graph *net = load_good(&model);
-        assert_true(onnx_bind(net, NULL, 0, 1, &report, error, sizeof error));
-        assert_int_equal(onnx_infer(net, &report, error, sizeof error), !circle);
+        assert_true(onnx_bind(net, NULL, 0, 1, &report, &failure));
+        assert_int_equal(onnx_infer(net, &report, &failure), !circle);
         if (circle) {
-            assert_non_null(strstr(error, "cycle"));
+            assert_non_null(strstr(failure.text, "cycle"));
         } else {
             assert_int_equal(net->node_count, 3);
             assert_string_equal(net->nodes[0]->name, "first");
@@ -382,11 +382,11 @@ static void functions(void **state) {
 static void no_models(void **state) {
     (void)state;
     static const char text[] = "This is a text, not a network.\n";
-    char error[200];
+    struct failure failure;
     struct bytes bytes = {0};
-    assert_null(onnx_load(scratch_path("missing.onnx"), error, sizeof error));
-    assert_non_null(strstr(error, "No such file"));
-    assert_null(onnx_load("/tmp", error, sizeof error));
+    assert_null(onnx_load(scratch_path("missing.onnx"), &failure));
+    assert_non_null(strstr(failure.text, "No such file"));
+    assert_null(onnx_load("/tmp", &failure));
     put_raw(&bytes, text, sizeof text - 1);
     load_bad(&bytes, "not an ONNX model");
     put_raw(&bytes, text, 0);

@@ -60,11 +60,12 @@ static void check_row(size_t i) {
     const struct row *row = &rows[i];
     struct bytes model = {0};
     struct onnx_window window;
-    char error[200], input[64];
+    char input[64];
+    struct failure failure;
     const char *why;
     snprintf(input, sizeof input, "f:%s", row->input);
     model = one_node("MaxPool", 13, input, row->attributes, 1);
-    struct onnx_graph *graph = load_bytes(&model, error, sizeof error);
+    struct onnx_graph *graph = load_bytes(&model, &failure);
     assert_non_null(graph);
     bool good = onnx_window(graph->nodes[0], &graph->inputs[0]->shape, row->kernel[0] ? row->kernel : NULL, &window, &why);
     if (good != (row->out != NULL)) fail_msg("row %zu (%s, %s): %s", i, row->input, row->attributes, good ? "taken" : why);

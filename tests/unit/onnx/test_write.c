@@ -69,25 +69,24 @@ static void same_graph(const struct onnx_graph *a, const struct onnx_graph *b) {
 }
 
 static struct onnx_graph *load(struct bytes *model) {
-    char error[300] = "";
-    struct onnx_graph *graph = load_bytes(model, error, sizeof error);
-    if (!graph) fail_msg("%s", error);
+    struct failure failure = {0};
+    struct onnx_graph *graph = load_bytes(model, &failure);
+    if (!graph) fail_msg("%s", failure.text);
     return graph;
 }
 
 static void infer(struct onnx_graph *graph) {
     struct onnx_report report = {0};
-    char error[300];
-    if (!onnx_bind(graph, NULL, 0, 1, &report, error, sizeof error) || !onnx_infer(graph, &report, error, sizeof error))
-        fail_msg("%s", error);
+    struct failure failure;
+    if (!onnx_bind(graph, NULL, 0, 1, &report, &failure) || !onnx_infer(graph, &report, &failure)) fail_msg("%s", failure.text);
     onnx_report_free(&report);
 }
 
 static struct onnx_graph *again(const struct onnx_graph *graph) {
-    char error[300] = "";
+    struct failure failure = {0};
     struct bytes b = {0};
-    b.data = onnx_write(graph, &b.size, error, sizeof error);
-    if (!b.data) fail_msg("%s", error);
+    b.data = onnx_write(graph, &b.size, &failure);
+    if (!b.data) fail_msg("%s", failure.text);
     return load(&b);
 }
 
@@ -176,11 +175,11 @@ static void inferred(void **state) {
 }
 
 static void cannot_write(struct bytes *model, const char *piece) {
-    char error[300] = "";
+    struct failure failure = {0};
     size_t bytes;
     struct onnx_graph *graph = load(model);
-    assert_null(onnx_write(graph, &bytes, error, sizeof error));
-    if (!strstr(error, piece)) fail_msg("'%s' does not say '%s'", error, piece);
+    assert_null(onnx_write(graph, &bytes, &failure));
+    if (!strstr(failure.text, piece)) fail_msg("'%s' does not say '%s'", failure.text, piece);
     onnx_free(graph);
 }
 

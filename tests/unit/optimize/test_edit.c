@@ -9,7 +9,7 @@
 static struct onnx_graph *small_net(void) {
     struct bytes graph = {0};
     struct onnx_report report = {0};
-    char error[200];
+    struct failure failure;
     struct number numbers[3] = {{1, 1}, {2, 2}, {3, 3}};
     int64_t three = 3;
     add_value(&graph, 11, "x", 1, "2,3");
@@ -22,9 +22,9 @@ static struct onnx_graph *small_net(void) {
     add_node(&graph, "fold", "Add", "k j", "kj", "");
     add_node(&graph, "add", "Add", "t kj", "y", "");
     struct bytes model = model_message(&graph, 13);
-    struct onnx_graph *net = load_bytes(&model, error, sizeof error);
+    struct onnx_graph *net = load_bytes(&model, &failure);
     assert_non_null(net);
-    if (!onnx_bind(net, NULL, 0, 1, &report, error, sizeof error) || !onnx_infer(net, &report, error, sizeof error)) fail_msg("%s", error);
+    if (!onnx_bind(net, NULL, 0, 1, &report, &failure) || !onnx_infer(net, &report, &failure)) fail_msg("%s", failure.text);
     onnx_report_free(&report);
     return net;
 }

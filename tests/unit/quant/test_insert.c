@@ -37,11 +37,10 @@ static struct building begin(const char *shape) {
 
 static struct onnx_graph *built(struct building *b, int opset) {
     struct onnx_report report = {0};
-    char error[300];
+    struct failure failure;
     struct bytes model = model_message(&b->graph, opset);
-    struct onnx_graph *g = load_bytes(&model, error, sizeof error);
-    if (!g || !onnx_bind(g, NULL, 0, 1, &report, error, sizeof error) || !onnx_infer(g, &report, error, sizeof error))
-        fail_msg("%s", error);
+    struct onnx_graph *g = load_bytes(&model, &failure);
+    if (!g || !onnx_bind(g, NULL, 0, 1, &report, &failure) || !onnx_infer(g, &report, &failure)) fail_msg("%s", failure.text);
     assert_int_equal(report.refusal_count, 0);
     onnx_report_free(&report);
     return g;

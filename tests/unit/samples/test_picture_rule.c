@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 static char path[64];
-static char error[800];
+static struct failure failure;
 
 static int make_file(void **state) {
     (void)state;
@@ -38,7 +38,7 @@ static void test_rules(void **state) {
     struct morsel_blob_picture rule;
     put("{\"resize\": {\"mode\": \"short_side\", \"size\": 256}, \"crop\": [224, 192], \"channels\": \"BGR\",\n"
         " \"scale\": 0.00392156862745098, \"mean\": [0.485, 0.456, 0.406], \"std\": [0.229, 0.224, -0.225]}");
-    assert_true(picture_rule_read(path, &rule, error, sizeof error));
+    assert_true(picture_rule_read(path, &rule, &failure));
     const struct morsel_blob_picture wanted = {.resize = MORSEL_RESIZE_SHORT_SIDE,
                                                .resize_height = 256,
                                                .resize_width = 256,
@@ -50,12 +50,12 @@ static void test_rules(void **state) {
                                                .std = {0.229f, 0.224f, -0.225f}};
     assert_memory_equal(&rule, &wanted, sizeof rule);
     put("{\"resize\": {\"mode\": \"exact\", \"size\": [20, 30]}, \"channels\": \"GRAY\", \"scale\": 1, \"mean\": [0], \"std\": [255]}");
-    assert_true(picture_rule_read(path, &rule, error, sizeof error));
+    assert_true(picture_rule_read(path, &rule, &failure));
     assert_int_equal(rule.resize_height, 20);
     assert_int_equal(rule.resize_width, 30);
     assert_int_equal(rule.crop_height, 0);
     put("{\"resize\": {\"mode\": \"none\"}, \"channels\": \"GRAY\", \"scale\": 1, \"mean\": [0], \"std\": [255]}\n");
-    assert_true(picture_rule_read(path, &rule, error, sizeof error));
+    assert_true(picture_rule_read(path, &rule, &failure));
     assert_int_equal(rule.resize, MORSEL_RESIZE_NONE);
 }
 
@@ -97,9 +97,9 @@ static void test_rule_mistakes(void **state) {
     for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
         struct morsel_blob_picture rule;
         put(mistakes[i][0]);
-        if (picture_rule_read(path, &rule, error, sizeof error)) fail_msg("taken: %s", mistakes[i][0]);
-        if (!strstr(error, mistakes[i][1]) || !strstr(error, path) || strchr(error, '\n'))
-            fail_msg("for %s it says: %s", mistakes[i][0], error);
+        if (picture_rule_read(path, &rule, &failure)) fail_msg("taken: %s", mistakes[i][0]);
+        if (!strstr(failure.text, mistakes[i][1]) || !strstr(failure.text, path) || strchr(failure.text, '\n'))
+            fail_msg("for %s it says: %s", mistakes[i][0], failure.text);
     }
 }
 
@@ -108,7 +108,7 @@ static void test_rule_example(void **state) {
     (void)state;
     struct morsel_blob_picture rule;
     put(PICTURE_RULE_EXAMPLE);
-    assert_true(picture_rule_read(path, &rule, error, sizeof error));
+    assert_true(picture_rule_read(path, &rule, &failure));
     assert_int_equal(rule.crop_width, 224);
 }
 
@@ -116,7 +116,7 @@ static void read_three(const char *text) {
     char **labels;
     size_t count;
     put(text);
-    if (!labels_read(path, &labels, &count, error, sizeof error)) fail_msg("%s", error);
+    if (!labels_read(path, &labels, &count, &failure)) fail_msg("%s", failure.text);
     assert_int_equal(count, 3);
     assert_string_equal(labels[0], "a cat");
     assert_string_equal(labels[1], "dog, big");
@@ -137,10 +137,10 @@ static void test_labels(void **state) {
                                               {"[\"a\"", "is not JSON"}};
     for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
         put(mistakes[i][0]);
-        assert_false(labels_read(path, &labels, &count, error, sizeof error));
-        assert_non_null(strstr(error, mistakes[i][1]));
+        assert_false(labels_read(path, &labels, &count, &failure));
+        assert_non_null(strstr(failure.text, mistakes[i][1]));
     }
-    assert_false(labels_read("/tmp/morsel_no_such_file", &labels, &count, error, sizeof error));
+    assert_false(labels_read("/tmp/morsel_no_such_file", &labels, &count, &failure));
 }
 
 int main(void) {

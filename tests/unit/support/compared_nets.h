@@ -52,9 +52,8 @@ static struct quant_data *open_data(struct made *m, const struct onnx_graph *gra
 static struct made *make_of(change_graph *both, change_graph *before, change_scheme *after) {
     struct made *m = calloc(1, sizeof *m);
     struct failure failure = {0};
-    char error[512];
     assert_non_null(m);
-    assert_true(picture_rule_read("models/cifar10/picture.json", &m->rule, error, sizeof error));
+    assert_true(picture_rule_read("models/cifar10/picture.json", &m->rule, &failure));
     assert_true(conversion_read(&call, &m->wanted, &failure) && conversion_read(&call, &m->model, &failure));
     graph_optimize(m->wanted.graph, NULL);
     m->quantizer = (struct quantizer){.graph = m->model.graph, .report = &m->model.report, .options = {.method = RANGE_MSE, .threads = 1}};

@@ -80,16 +80,16 @@ static void add_words(struct bytes *graph, char *text, int *constants) {
 static struct onnx_graph *network(int opset, const char *x, const char *text) {
     struct bytes graph = {0};
     struct onnx_report report = {0};
-    char copy[2000], error[300], *next = copy, *node;
+    char copy[2000], *next = copy, *node;
+    struct failure failure;
     int constants = 0;
     snprintf(copy, sizeof copy, "%s", text);
     add_value(&graph, 11, "x", 1, x);
     add_value(&graph, 12, "y", 1, NULL);
     while ((node = strsep(&next, ";"))) add_words(&graph, node, &constants);
     struct bytes model = model_message(&graph, opset);
-    struct onnx_graph *g = load_bytes(&model, error, sizeof error);
-    if (!g || !onnx_bind(g, NULL, 0, 1, &report, error, sizeof error) || !onnx_infer(g, &report, error, sizeof error))
-        fail_msg("%s: %s", text, error);
+    struct onnx_graph *g = load_bytes(&model, &failure);
+    if (!g || !onnx_bind(g, NULL, 0, 1, &report, &failure) || !onnx_infer(g, &report, &failure)) fail_msg("%s: %s", text, failure.text);
     if (report.refusal_count) fail_msg("%s: %s", text, report.refusals[0].why);
     onnx_report_free(&report);
     return g;
@@ -116,8 +116,8 @@ static inline void check_row(const struct row *row) {
     /* What inference makes of the new graph is what the passes said. */
     struct onnx_graph *copy = edit_copy(g);
     struct onnx_report report = {0};
-    char error[300];
-    assert_true(onnx_infer(copy, &report, error, sizeof error));
+    struct failure failure;
+    assert_true(onnx_infer(copy, &report, &failure));
     if (report.refusal_count) fail_msg("%s: %s: %s", row->nodes, report.refusals[0].node, report.refusals[0].why);
     for (size_t i = 0; i < g->value_count; i++) {
         const struct onnx_value *a = g->values[i], *b = onnx_find(copy, a->name);

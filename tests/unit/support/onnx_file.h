@@ -251,21 +251,21 @@ static inline void write_scratch(const char *name, const void *data, size_t size
 }
 
 /* Reads a model from bytes by way of a file; the bytes are used up. NULL: error. */
-static inline struct onnx_graph *load_bytes(struct bytes *model, char *error, size_t error_size) {
+static inline struct onnx_graph *load_bytes(struct bytes *model, struct failure *failure) {
     write_scratch("net.onnx", model->data, model->size);
     free(model->data);
     *model = (struct bytes){0};
-    return onnx_load(scratch_path("net.onnx"), error, error_size);
+    return onnx_load(scratch_path("net.onnx"), failure);
 }
 
 /* The same, every dimension a number and every shape known; nothing of it may fail. */
 static inline struct onnx_graph *inferred_bytes(struct bytes *model) {
-    char error[300] = "";
+    struct failure failure = {0};
     struct onnx_report report = {0};
-    struct onnx_graph *graph = load_bytes(model, error, sizeof error);
-    if (!graph) fail_msg("%s", error);
-    assert_true(onnx_bind(graph, NULL, 0, 1, &report, error, sizeof error));
-    assert_true(onnx_infer(graph, &report, error, sizeof error));
+    struct onnx_graph *graph = load_bytes(model, &failure);
+    if (!graph) fail_msg("%s", failure.text);
+    assert_true(onnx_bind(graph, NULL, 0, 1, &report, &failure));
+    assert_true(onnx_infer(graph, &report, &failure));
     onnx_report_free(&report);
     return graph;
 }

@@ -10,7 +10,7 @@
 #ifndef MORSEL_TOOLS_QUANT_CALIBRATE_OBSERVE_H
 #define MORSEL_TOOLS_QUANT_CALIBRATE_OBSERVE_H
 
-#include "tools/base/message.h"
+#include "tools/base/failure.h"
 #include "tools/onnx/graph.h"
 #include "tools/quant/calibrate/histogram.h"
 

@@ -3,6 +3,7 @@
 #include "tools/base/folder.h"
 #include "tools/samples/data/choice.h"
 #include "tools/samples/data/data_parts.h"
+#include "tools/base/message.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether samples are worth making ranges from. */
 #include "tools/samples/data/data.h"
+#include "tools/base/message.h"
 
 #include <stdlib.h>
 #include <string.h>

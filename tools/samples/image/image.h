@@ -3,7 +3,7 @@
 #ifndef MORSEL_TOOLS_SAMPLES_IMAGE_IMAGE_H
 #define MORSEL_TOOLS_SAMPLES_IMAGE_IMAGE_H
 
-#include "tools/base/message.h"
+#include "tools/base/failure.h"
 #include <stddef.h>
 #include <stdint.h>
 

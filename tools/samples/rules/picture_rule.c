@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/samples/rules/picture_rule.h"
 #include "tools/base/file.h"
+#include "tools/base/message.h"
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdio.h>
@@ -155,25 +156,18 @@ static cJSON *parse(const struct file_bytes *file, struct failure *failure) {
     return NULL;
 }
 
-/* A function's failure as the callers of this file want it. */
-static bool to_text(const struct failure *failure, bool good, char *error, size_t error_size) {
-    if (!good) snprintf(error, error_size, "%s", failure->text);
-    return good;
-}
-
-bool picture_rule_read(const char *path, struct morsel_blob_picture *out, char *error, size_t error_size) {
+bool picture_rule_read(const char *path, struct morsel_blob_picture *out, struct failure *failure) {
     struct file_bytes file;
-    struct failure failure;
-    if (!file_read(path, FILE_MOST, &file, &failure)) return to_text(&failure, false, error, error_size);
-    cJSON *root = parse(&file, &failure);
-    bool good = root && read_rule(root, out, &failure);
+    if (!file_read(path, FILE_MOST, &file, failure)) return false;
+    cJSON *root = parse(&file, failure);
+    bool good = root && read_rule(root, out, failure);
     if (!good) {
-        failure_prefix(&failure, path);
-        failure_prefix(&failure, "picture rule");
+        failure_prefix(failure, path);
+        failure_prefix(failure, "picture rule");
     }
     cJSON_Delete(root);
     file_free(&file);
-    return to_text(&failure, good, error, error_size);
+    return good;
 }
 
 void labels_free(char **labels, size_t count) {
@@ -218,21 +212,20 @@ static bool read_labels(const struct file_bytes *file, char ***labels, size_t *c
     return good;
 }
 
-bool labels_read(const char *path, char ***labels, size_t *count, char *error, size_t error_size) {
+bool labels_read(const char *path, char ***labels, size_t *count, struct failure *failure) {
     struct file_bytes file;
-    struct failure failure;
     *labels = NULL;
     *count = 0;
-    if (!file_read(path, FILE_MOST, &file, &failure)) return to_text(&failure, false, error, error_size);
-    bool good = read_labels(&file, labels, count, &failure);
-    if (good && !*count) good = wrong(&failure, "it holds no label");
+    if (!file_read(path, FILE_MOST, &file, failure)) return false;
+    bool good = read_labels(&file, labels, count, failure);
+    if (good && !*count) good = wrong(failure, "it holds no label");
     if (!good) {
         labels_free(*labels, *count);
         *labels = NULL;
         *count = 0;
-        failure_prefix(&failure, path);
-        failure_prefix(&failure, "labels");
+        failure_prefix(failure, path);
+        failure_prefix(failure, "labels");
     }
     file_free(&file);
-    return to_text(&failure, good, error, error_size);
+    return good;
 }

@@ -10,6 +10,7 @@
 #include "tools/network/model.h"
 #include "tools/samples/rules/picture_rule.h"
 #include "tools/verbs/verbs.h"
+#include "tools/base/message.h"
 
 #include <stdio.h>
 #include <stdlib.h>

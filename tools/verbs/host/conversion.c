@@ -67,27 +67,22 @@ static bool read_binding(const char *text, bool is_dim, char *name, size_t room,
 static bool bind(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
     struct onnx_binding bindings[128];
     static char names[128][256];
-    char error[512];
     size_t n = 0;
     for (int i = 0; i < call->shapes.count; i++, n++)
         if (!read_binding(call->shapes.values[i], false, names[n], sizeof names[n], &bindings[n], failure)) return false;
     for (int i = 0; i < call->dims.count; i++, n++)
         if (!read_binding(call->dims.values[i], true, names[n], sizeof names[n], &bindings[n], failure)) return false;
-    if (!onnx_bind(c->graph, bindings, n, call->batch, &c->report, error, sizeof error) ||
-        !onnx_infer(c->graph, &c->report, error, sizeof error))
-        return failure_set(failure, STATUS_INPUT, "%s: %s", call->input, error);
+    if (!onnx_bind(c->graph, bindings, n, call->batch, &c->report, failure) || !onnx_infer(c->graph, &c->report, failure))
+        return failure_prefix(failure, call->input);
     if (call->batch == 1 && !n) extras_check_batch(c->graph, &c->report);
     return true;
 }
 
 bool conversion_extras(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
-    char error[512];
     c->extras.strip = call->strip;
-    if (call->picture && !picture_rule_read(call->picture, &c->rule, error, sizeof error))
-        return failure_set(failure, STATUS_INPUT, "%s", error);
+    if (call->picture && !picture_rule_read(call->picture, &c->rule, failure)) return false;
     c->extras.picture = call->picture ? &c->rule : NULL;
-    if (call->labels && !labels_read(call->labels, &c->labels, &c->label_count, error, sizeof error))
-        return failure_set(failure, STATUS_INPUT, "%s", error);
+    if (call->labels && !labels_read(call->labels, &c->labels, &c->label_count, failure)) return false;
     c->extras.labels = c->labels;
     c->extras.label_count = (uint32_t)c->label_count;
     return true;
@@ -168,16 +163,16 @@ static bool check_blob(const struct conversion *c, struct failure *failure) {
 }
 
 struct onnx_graph *conversion_load(const char *path, struct failure *failure) {
-    char error[512], start[sizeof MORSEL_MAGIC] = "";
+    char start[sizeof MORSEL_MAGIC] = "";
     struct stat status;
     size_t got;
-    struct onnx_graph *graph = onnx_load(path, error, sizeof error);
+    struct onnx_graph *graph = onnx_load(path, failure);
     if (graph) return graph;
     bool look = stat(path, &status) || S_ISREG(status.st_mode); /* opening a pipe would wait */
     if (look && !file_read_part(path, 0, start, sizeof start - 1, &got, NULL, failure)) return NULL;
     if (!strcmp(start, MORSEL_MAGIC))
         failure_set(failure, STATUS_INPUT, "%s is a blob already; what is wanted here is the ONNX file that it was made from", path);
-    else failure_set(failure, STATUS_INPUT, "%s: %s", path, error);
+    else failure_prefix(failure, path);
     return NULL;
 }
 

@@ -4,7 +4,7 @@
 #define MORSEL_TOOLS_VERBS_HOST_CONVERT_EXTRAS_H
 
 #include "core/format.h"
-#include "tools/base/message.h"
+#include "tools/base/failure.h"
 #include "tools/onnx/graph.h"
 
 /* Says what the rule makes of pictures and what the network's first input is; always false. */

@@ -3,7 +3,7 @@
 #ifndef MORSEL_TOOLS_VERBS_HOST_EVAL_FLOAT_H
 #define MORSEL_TOOLS_VERBS_HOST_EVAL_FLOAT_H
 
-#include "tools/base/message.h"
+#include "tools/base/failure.h"
 
 #include <stddef.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/verbs/host/inspect_onnx.h"
 #include "tools/verbs/host/conversion.h"
+#include "tools/base/message.h"
 #include "tools/verbs/host/convert_report.h"
 #include "tools/optimize/optimize.h"
 #include "tools/onnx/internal.h"
@@ -109,10 +110,9 @@ static bool gather(const struct conversion_call *call, bool optimized, struct ov
 }
 
 static bool write_onnx(const char *path, const struct onnx_graph *g, struct failure *failure) {
-    char error[512];
     size_t bytes;
-    uint8_t *data = onnx_write(g, &bytes, error, sizeof error);
-    bool good = data ? file_write(path, data, bytes, failure) : failure_set(failure, STATUS_INPUT, "%s: %s", path, error);
+    uint8_t *data = onnx_write(g, &bytes, failure);
+    bool good = data ? file_write(path, data, bytes, failure) : failure_prefix(failure, path);
     free(data);
     return good;
 }

@@ -4,6 +4,7 @@
 #include "tools/optimize/edit.h"
 #include "tools/lower/lower.h"
 #include "tools/net/plan/plan.h"
+#include "tools/base/message.h"
 #include "tools/base/progress.h"
 #include "tools/quant/insert/insert.h"
 

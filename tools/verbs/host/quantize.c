@@ -115,12 +115,10 @@ static bool make(const struct quantize_call *call, struct work *w, struct failur
 static bool quantize(const struct quantize_call *call, struct work *w, struct failure *failure) {
     struct file_new files[4];
     size_t count = 0;
-    char error[512];
     if (!conversion_check_files(&call->conversion, &w->conversion, call->qdq, failure) || !make(call, w, failure) ||
         !data_stay(call, w, w->attempts.data, failure))
         return false;
-    if (call->qdq && !(w->qdq = onnx_write(w->attempts.graph, &w->qdq_bytes, error, sizeof error)))
-        return failure_set(failure, STATUS_INPUT, "%s: %s", call->qdq, error);
+    if (call->qdq && !(w->qdq = onnx_write(w->attempts.graph, &w->qdq_bytes, failure))) return failure_prefix(failure, call->qdq);
     if (call->conversion.output) count = conversion_files(&call->conversion, &w->conversion, files);
     if (call->qdq) files[count++] = (struct file_new){call->qdq, w->qdq, w->qdq_bytes};
     return file_write_all(files, count, failure);

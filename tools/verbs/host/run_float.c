@@ -170,13 +170,12 @@ static bool add_advice(const struct onnx_graph *graph, struct failure *failure) 
 
 static bool open_graph(struct job *job, const char *path, struct failure *failure) {
     static struct onnx_binding bindings[MOST];
-    char error[512];
     struct onnx_report report = {0};
     size_t count = shapes_of_arrays(job, bindings);
-    bool good = job->call->picture_count || (onnx_bind(job->graph, bindings, count, 1, &report, error, sizeof error) &&
-                                             onnx_infer(job->graph, &report, error, sizeof error));
+    bool good = job->call->picture_count ||
+                (onnx_bind(job->graph, bindings, count, 1, &report, failure) && onnx_infer(job->graph, &report, failure));
     onnx_report_free(&report);
-    if (!good) return failure_set(failure, STATUS_INPUT, "%s: %s", path, error);
+    if (!good) return failure_prefix(failure, path);
     job->executor = executor_open(job->graph, failure);
     job->run = job->executor ? executor_run_open(job->executor, failure) : NULL;
     return job->run || add_advice(job->graph, failure) || failure_prefix(failure, path);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory that is given back all at once: pieces of any size, zeroed, aligned for any type, which live as long as their arena. */
+#ifndef MORSEL_TOOLS_BASE_ARENA_H
+#define MORSEL_TOOLS_BASE_ARENA_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+/* Zeroed, it is empty. */
+struct arena {
+    struct arena_block *blocks;
+};
+
+/* Ends the process with exit status 3 where there is no memory. */
+void *arena_alloc(struct arena *arena, size_t bytes);
+/* NULL where there is no memory. */
+void *arena_try(struct arena *arena, size_t bytes);
+
+char *arena_text(struct arena *arena, const char *format, va_list list);
+
+void arena_free(struct arena *arena);
+
+/* The memory; ends the process with exit status 3 where it is NULL. */
+void *must_have(void *memory, size_t bytes);
+
+#endif
