@@ -91,6 +91,13 @@ static inline const char *morsel_blob_string(const struct morsel_model *m, uint3
     return (const char *)morsel_blob_at(m, morsel_blob_header(m)->strings.offset) + offset;
 }
 
+static inline uint64_t morsel_step_macs(const struct morsel_blob_step *step) {
+    return (uint64_t)step->macs_high << 32 | step->macs_low;
+}
+
+/* "conv": of a step of an open model. */
+const char *morsel_kind_name(uint32_t kind);
+
 static inline uint32_t morsel_type_bytes(uint32_t type) {
     return type == MORSEL_UINT8 || type == MORSEL_INT8 ? 1 : 4;
 }

@@ -53,7 +53,8 @@ union morsel_kernel {
 
 struct morsel_call {
     union morsel_kernel kernel;
-    uint32_t kind;         /* enum morsel_step_kind */
+    uint16_t kind;         /* enum morsel_step_kind */
+    uint16_t isa;          /* of the kernel, for who watches: core/watch.c */
     uint32_t units;        /* what a run of the step is cut into: see the kernel's function type */
     uint32_t row_elements; /* elementwise steps over N H W C: W * C */
     uint32_t cut;          /* how tasks share it: MORSEL_CUT_ */

@@ -112,6 +112,9 @@ struct morsel_options {
                                           once: a thread that went to sleep since is waited for, some 50 microseconds */
 };
 
+struct morsel_step;
+typedef void morsel_watch(void *ctx, const struct morsel_step *step);
+
 /* A network with its arena. Place it anywhere; do not rely on its contents. */
 struct morsel_session {
     const struct morsel_model *model;
@@ -122,6 +125,8 @@ struct morsel_session {
     uint32_t bands;                   /* tasks that a group of streaming steps is cut into */
     uint32_t spare_bytes, band_bytes; /* behind the planned arena: once, and for each of them but the first */
     struct morsel_options options;
+    morsel_watch *watch;
+    void *watch_ctx;
 };
 
 /* An input or output of the network: where it lies in the arena and what its bytes mean. */
@@ -138,6 +143,7 @@ struct morsel_view {
     enum morsel_type onnx_type;     /* what the ONNX graph states: the type outside quantization, and ... */
     uint32_t onnx_rank;
     uint32_t onnx_dims[MORSEL_MAX_RANK]; /* ... the shape, row-major */
+    uint32_t sign_flip; /* 0, or in a watched step 0x80: then each byte is stored ^ 0x80. morsel_dequantize() knows of it */
 };
 
 /* --- The network ------------------------------------------------------------------------------------------------ */
@@ -173,6 +179,31 @@ enum morsel_error morsel_output(const struct morsel_session *session, uint32_t i
 
 /* One inference: inputs in the arena to outputs in the arena. Inputs are spent by it: write them before every run. */
 enum morsel_error morsel_run(const struct morsel_session *session);
+
+/* --- Watching a run, to profile or to debug it ------------------------------------------------------------------- */
+
+/* A step of a run, valid while the callback runs. */
+struct morsel_step {
+    uint32_t index;            /* in the order of running, from 0 */
+    const char *name;          /* of the ONNX node it comes from; "" where the blob was stripped */
+    const char *kind;          /* "conv", "depthwise", "fc" .. */
+    const char *isa;           /* whose kernel computes it: "c", "neon", "avx2" .. */
+    uint32_t group;            /* steps that take turns of some rows have the same number, from 1 on; 0: it runs by itself */
+    uint32_t done;             /* 1: the result is complete. 0: after one of its turns in a group */
+    struct morsel_view result; /* by its name inside the network. Its data: NULL until done, and where a group holds only some rows at a
+                                  time; else whole until the callback returns. Bytes may be stored ^ result.sign_flip */
+};
+
+/* Step `index` as a watch would see it, without a run and without data. MORSEL_ERR_ARGUMENT behind the last one. */
+enum morsel_error morsel_session_step(const struct morsel_session *session, uint32_t index, struct morsel_step *step);
+
+/*
+ * From the next run on, calls watch(ctx, step) in the thread that called morsel_run(): once with `done` for each step, in order, right
+ * after it. Steps of a group are told of after each of their turns, too, and are all done when the group is. So the time since the call
+ * before (or since morsel_run() was called) is what the step took; turns add up. Values stay the same. What only helps speed may be left
+ * out: a watched run hands every step to parallel_for by itself, groups run in one task, and no barrier is used. NULL ends it.
+ */
+enum morsel_error morsel_session_watch(struct morsel_session *session, morsel_watch *watch, void *ctx);
 
 /* --- Numbers in and out ------------------------------------------------------------------------------------------- */
 

@@ -35,8 +35,7 @@ static uint32_t constants_from(const struct morsel_session *session, uint32_t in
 }
 
 static uint64_t macs_of(const struct morsel_session *session, uint32_t index) {
-    const struct morsel_blob_step *step = morsel_blob_step(session->model, index);
-    return step->macs_low | (uint64_t)step->macs_high << 32;
+    return morsel_step_macs(morsel_blob_step(session->model, index));
 }
 
 /* Whether the next convolution or product from `index` on uses its weights seldom. */

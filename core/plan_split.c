@@ -137,6 +137,7 @@ int morsel_plan_cuts(const struct morsel_session *session, uint32_t strided_pixe
     if (session->options.tasks < 2) return 0;
     for (uint32_t i = 0; strided_pixels && i < session->step_count; i++)
         if (wants_blocks(session, i)) morsel_call_at(session, i)->cut = MORSEL_CUT_BLOCKS;
+    if (session->watch) return 0;
     int moved = morsel_plan_chains(session);
     for (uint32_t i = 1, first = 0; i < session->step_count; i++) {
         struct morsel_call *call = morsel_call_at(session, i);

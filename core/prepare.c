@@ -304,7 +304,7 @@ void morsel_prepare(struct morsel_call *call, const struct morsel_session *sessi
     struct work work = {session->model, session->arena, morsel_blob_step(session->model, index), kernels};
     const void *p = morsel_blob_at(work.model, work.step->parameters);
     const struct morsel_blob_tensor *y = morsel_blob_output(work.model, work.step);
-    call->kind = work.step->kind;
+    call->kind = (uint16_t)work.step->kind;
     call->row_elements = y->dims[2] * y->dims[3];
     switch (call->kind) {
     case MORSEL_STEP_CONV:

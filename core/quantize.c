@@ -28,8 +28,8 @@ static struct morsel_qparams qparams_of(const struct morsel_view *view) {
     struct morsel_qparams qparams = {1, 0, 0, view->type == MORSEL_FLOAT32, 0};
     if (qparams.is_float || view->type == MORSEL_INT32) return qparams;
     qparams.scale = view->scale;
-    qparams.sign_flip = view->type == MORSEL_INT8 ? 0x80 : 0;
-    qparams.own = (int32_t)qparams.sign_flip;
+    qparams.own = view->type == MORSEL_INT8 ? 0x80 : 0;
+    qparams.sign_flip = (uint32_t)qparams.own ^ view->sign_flip;
     qparams.zero = view->zero_point + qparams.own;
     return qparams;
 }

@@ -144,37 +144,38 @@ static uint32_t steps_together(const struct morsel_session *session, uint32_t fi
     return count;
 }
 
-void morsel_run_traced(const struct morsel_runner *runner) {
+static void morsel_run_all(const struct morsel_runner *runner) {
     const struct morsel_session *session = runner->session;
     const struct morsel_options *options = &session->options;
     for (uint32_t i = 0, count; i < session->step_count; i += count) {
         uint32_t group = morsel_blob_step(session->model, i)->group;
         if (i && runner->task != MORSEL_CALLER) options->barrier(options->parallel_ctx, options->tasks, runner->task);
-        count = runner->trace ? 1 : steps_together(session, i, MORSEL_CUT_CHAIN);
+        count = steps_together(session, i, MORSEL_CUT_CHAIN);
         if (count > 1) {
             morsel_run_chain(runner, i, count);
         } else if (group) {
             morsel_run_group(runner, group - 1);
             count = morsel_blob_group(session->model, group - 1)->step_count;
         } else {
-            count = runner->trace ? 1 : steps_together(session, i, MORSEL_CUT_ON);
+            count = steps_together(session, i, MORSEL_CUT_ON);
             morsel_run_steps(runner, i, count);
-            if (runner->trace) runner->trace->done(runner->trace->context, i);
         }
+        for (uint32_t k = 0; session->watch && k < count; k++) morsel_watch_tell(session, i + k, 1);
     }
 }
 
 /* Between steps tasks wait for one another. */
 static void run_as_task(void *arg, uint32_t index) {
-    struct morsel_runner runner = {arg, NULL, index};
-    morsel_run_traced(&runner);
+    struct morsel_runner runner = {arg, index};
+    morsel_run_all(&runner);
 }
 
 enum morsel_error morsel_run(const struct morsel_session *session) {
     if (!session || !session->model || !session->steps) return MORSEL_ERR_ARGUMENT;
-    struct morsel_runner caller = {session, NULL, MORSEL_CALLER};
+    struct morsel_runner caller = {session, MORSEL_CALLER};
     const struct morsel_options *options = &session->options;
-    if (options->barrier) options->parallel_for(options->parallel_ctx, options->tasks, run_as_task, (void *)(uintptr_t)session);
-    else morsel_run_traced(&caller);
+    if (options->barrier && !session->watch)
+        options->parallel_for(options->parallel_ctx, options->tasks, run_as_task, (void *)(uintptr_t)session);
+    else morsel_run_all(&caller);
     return MORSEL_OK;
 }

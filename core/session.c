@@ -36,6 +36,15 @@ static void fill_calls(const struct morsel_session *session, const struct morsel
     for (uint32_t i = 0; i < session->step_count; i++) morsel_prepare(morsel_call_at(session, i), session, kernels, i);
 }
 
+void morsel_session_plan(const struct morsel_session *session) {
+    struct morsel_kernels kernels;
+    morsel_kernels_choose(&kernels, session->cpu);
+    for (uint32_t i = 0; i < session->step_count; i++) morsel_call_at(session, i)->cut = 0;
+    fill_calls(session, &kernels);
+    if (morsel_plan_cuts(session, kernels.strided_pixels)) fill_calls(session, &kernels);
+    morsel_plan_prefetch(session);
+}
+
 enum morsel_error morsel_session_open(struct morsel_session *session, const struct morsel_model *model, void *arena, size_t arena_bytes,
                                       const struct morsel_options *options) {
     struct morsel_kernels kernels;
@@ -51,16 +60,13 @@ enum morsel_error morsel_session_open(struct morsel_session *session, const stru
     session->step_count = morsel_blob_header(model)->steps.count;
     count_bands(session, arena_bytes);
     session->cpu = morsel_kernels_choose(&kernels, morsel_cpu_features() & session->options.cpu_mask);
-    for (uint32_t i = 0; i < session->step_count; i++) morsel_call_at(session, i)->cut = 0;
-    fill_calls(session, &kernels);
-    if (morsel_plan_cuts(session, kernels.strided_pixels)) fill_calls(session, &kernels);
-    morsel_plan_prefetch(session);
+    morsel_session_plan(session);
     return MORSEL_OK;
 }
 
-static void fill_view(struct morsel_view *view, const struct morsel_session *session, const struct morsel_blob_io *io) {
-    const struct morsel_blob_tensor *t = morsel_blob_tensor(session->model, io->tensor);
-    view->data = session->arena + t->offset;
+void morsel_fill_view(struct morsel_view *view, const struct morsel_session *session, const struct morsel_blob_tensor *t) {
+    memset(view, 0, sizeof *view);
+    view->data = morsel_tensor_place(session->model, session->arena, t);
     view->bytes = t->bytes;
     view->type = (enum morsel_type)t->type;
     view->layout = (enum morsel_layout)t->layout;
@@ -68,16 +74,17 @@ static void fill_view(struct morsel_view *view, const struct morsel_session *ses
     memcpy(view->dims, t->dims, sizeof view->dims);
     view->scale = t->scale;
     view->zero_point = t->zero_point;
-    view->name = morsel_blob_string(session->model, io->name);
-    view->onnx_type = (enum morsel_type)io->onnx_type;
-    view->onnx_rank = io->onnx_rank;
-    memcpy(view->onnx_dims, io->onnx_dims, sizeof view->onnx_dims);
 }
 
 static enum morsel_error view_of(const struct morsel_session *session, const struct morsel_blob_section *section, uint32_t index,
                                  struct morsel_view *view) {
     if (index >= section->count) return MORSEL_ERR_ARGUMENT;
-    fill_view(view, session, (const struct morsel_blob_io *)morsel_blob_at(session->model, section->offset) + index);
+    const struct morsel_blob_io *io = (const struct morsel_blob_io *)morsel_blob_at(session->model, section->offset) + index;
+    morsel_fill_view(view, session, morsel_blob_tensor(session->model, io->tensor));
+    view->name = morsel_blob_string(session->model, io->name);
+    view->onnx_type = (enum morsel_type)io->onnx_type;
+    view->onnx_rank = io->onnx_rank;
+    memcpy(view->onnx_dims, io->onnx_dims, sizeof view->onnx_dims);
     return MORSEL_OK;
 }
 

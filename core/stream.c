@@ -28,7 +28,6 @@ struct stage {
 struct band {
     const struct morsel_session *session;
     const struct morsel_blob_group *group;
-    const struct morsel_trace *trace;
     struct stage stages[MORSEL_FORMAT_MAX_GROUP];
 };
 
@@ -197,7 +196,7 @@ static void run_band(struct band *b, uint32_t image, uint32_t begin, uint32_t en
             uint32_t from = (uint32_t)rows_at(s, t), to = (uint32_t)rows_at(s, t + strip);
             if (from == to) continue;
             morsel_call_rows(s->call, s->x, &s->y, s->padding_row, from, to);
-            if (b->trace) b->trace->done(b->trace->context, b->group->first_step + i);
+            if (b->session->watch) morsel_watch_tell(b->session, b->group->first_step + i, 0);
         }
     }
 }
@@ -205,7 +204,6 @@ static void run_band(struct band *b, uint32_t image, uint32_t begin, uint32_t en
 struct cut {
     const struct morsel_session *session;
     const struct morsel_blob_group *group;
-    const struct morsel_trace *trace;
     uint32_t tasks, images, height;
 };
 
@@ -215,7 +213,6 @@ static void run_task(void *arg, uint32_t index) {
     struct band band;
     band.session = cut->session;
     band.group = cut->group;
-    band.trace = cut->trace;
     find_places(&band, index);
     uint32_t total = cut->images * cut->height; /* no more than the output has bytes */
     uint32_t place = cut->tasks - 1 - index;    /* core/run.c says why */
@@ -230,7 +227,7 @@ static void run_task(void *arg, uint32_t index) {
 
 /* Shorter bands would make too many rows twice. */
 static uint32_t count_tasks(const struct morsel_session *session, const struct morsel_blob_tensor *y) {
-    uint32_t most = y->dims[0] * y->dims[1] / LEAST_ROWS;
+    uint32_t most = session->watch ? 1 : y->dims[0] * y->dims[1] / LEAST_ROWS;
     return session->bands < most ? session->bands : most ? most : 1;
 }
 
@@ -239,6 +236,6 @@ void morsel_run_group(const struct morsel_runner *runner, uint32_t index) {
     const struct morsel_model *model = session->model;
     const struct morsel_blob_group *g = morsel_blob_group(model, index);
     const struct morsel_blob_tensor *y = group_output(model, g);
-    struct cut cut = {session, g, runner->trace, morsel_group_covers(session, index) ? 1 : count_tasks(session, y), y->dims[0], y->dims[1]};
+    struct cut cut = {session, g, morsel_group_covers(session, index) ? 1 : count_tasks(session, y), y->dims[0], y->dims[1]};
     morsel_run_tasks(runner, cut.tasks, run_task, &cut);
 }

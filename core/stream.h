@@ -5,23 +5,22 @@
 
 #include "call.h"
 
-/* Told after each piece of work which step it was; for tools that measure. Only without parallel_for. */
-struct morsel_trace {
-    void (*done)(void *context, uint32_t step);
-    void *context;
-};
-
 /* Who goes through the steps of a run: the caller, who hands them to parallel_for, or one of the tasks of a single parallel_for. */
 struct morsel_runner {
     const struct morsel_session *session;
-    const struct morsel_trace *trace; /* may be NULL */
-    uint32_t task;                    /* or MORSEL_CALLER */
+    uint32_t task; /* or MORSEL_CALLER */
 };
 
 #define MORSEL_CALLER UINT32_MAX
 
-/* A run, or a task's part of it. */
-void morsel_run_traced(const struct morsel_runner *runner);
+/* Makes every choice for the session's runs: with a watch, that each step runs by itself. */
+void morsel_session_plan(const struct morsel_session *session);
+
+/* A tensor of the network, but for its name and what the ONNX graph states. */
+void morsel_fill_view(struct morsel_view *view, const struct morsel_session *session, const struct morsel_blob_tensor *t);
+
+/* Tells the watch of step `index`. */
+void morsel_watch_tell(const struct morsel_session *session, uint32_t index, int done);
 
 /* Tasks 0 .. n - 1 of some steps, or the runner's own. */
 void morsel_run_tasks(const struct morsel_runner *runner, uint32_t n, morsel_task *fn, void *arg);

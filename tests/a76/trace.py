@@ -58,7 +58,7 @@ def build_plugin(compiler, qemu, folder):
 
 def run(qemu, plugin, program, command):
     """The trace of the second inference where the program has morsel_run, else of everything. Raises where the program fails."""
-    loop = program.find("morsel_run_traced") or program.find("morsel_run")
+    loop = program.find("morsel_run_all") or program.find("morsel_run")
     steps = [s for s in map(program.find, ("morsel_run_steps", "morsel_call_rows")) if s]
     with tempfile.TemporaryDirectory() as work:
         out = os.path.join(work, "trace")

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/compare/whole.h"
-#include "core/call.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,20 +42,30 @@ bool whole_open(struct morsel_model *network, uint8_t *blob, size_t bytes, struc
                        morsel_error_text(error));
 }
 
+static void note_result(void *context, const struct morsel_step *step) {
+    struct whole_run *run = context;
+    const struct morsel_model *network = run->session.model;
+    const struct morsel_blob_step *s = morsel_blob_step(network, step->index);
+    run->views[morsel_blob_operand(network, s, s->input_count)] = step->result;
+}
+
 bool whole_run_open(struct whole_run *run, const struct morsel_model *network, struct failure *failure) {
-    size_t arena = morsel_arena_bytes(network), most = 0;
-    for (uint32_t i = 0; i < morsel_blob_header(network)->tensors.count; i++)
-        most = morsel_blob_tensor(network, i)->bytes > most ? morsel_blob_tensor(network, i)->bytes : most;
+    size_t arena = morsel_arena_bytes(network), count = morsel_blob_header(network)->tensors.count;
     run->arena = aligned_alloc(MORSEL_ALIGNMENT, (size_t)aligned(arena + 1));
-    run->bytes = aligned_alloc(MORSEL_ALIGNMENT, (size_t)aligned(most + 1));
-    if (!run->arena || !run->bytes) return failure_memory(failure, arena + most);
+    run->views = calloc(count + 1, sizeof *run->views);
+    if (!run->arena || !run->views) return failure_memory(failure, arena + count * sizeof *run->views);
+    for (uint32_t i = 0; i < count; i++) {
+        run->views[i] = whole_view(network, i);
+        run->views[i].data = run->arena + morsel_blob_tensor(network, i)->offset;
+    }
     enum morsel_error error = morsel_session_open(&run->session, network, run->arena, arena, NULL);
+    if (!error) error = morsel_session_watch(&run->session, note_result, run);
     return !error || failure_set(failure, STATUS_INPUT, "no session can be opened: %s", morsel_error_text(error));
 }
 
 void whole_run_close(struct whole_run *run) {
     free(run->arena);
-    free(run->bytes);
+    free(run->views);
 }
 
 struct morsel_view whole_view(const struct morsel_model *network, uint32_t tensor) {
@@ -71,18 +80,6 @@ struct morsel_view whole_view(const struct morsel_model *network, uint32_t tenso
     return view;
 }
 
-/* Inside a network bytes are stored as the kernels like them: they are turned back first. */
 void whole_values(const struct whole_run *run, uint32_t tensor, float *values) {
-    const struct morsel_model *network = run->session.model;
-    const struct morsel_blob_tensor *t = morsel_blob_tensor(network, tensor);
-    struct morsel_view view = whole_view(network, tensor);
-    struct morsel_kernels kernels;
-    view.data = run->arena + t->offset;
-    if (morsel_is_byte(t)) {
-        morsel_kernels_choose(&kernels, run->session.cpu);
-        uint32_t own = t->type == MORSEL_INT8 ? 0x80 : 0, flip = morsel_stored_flip(network, t, kernels.store_flip) ^ own;
-        for (uint32_t i = 0; i < t->bytes; i++) run->bytes[i] = run->arena[t->offset + i] ^ (uint8_t)flip;
-        view.data = run->bytes;
-    }
-    morsel_dequantize(&view, values);
+    morsel_dequantize(&run->views[tensor], values);
 }

@@ -16,7 +16,7 @@ bool whole_open(struct morsel_model *network, uint8_t *blob, size_t bytes, struc
 struct whole_run {
     struct morsel_session session;
     uint8_t *arena;
-    uint8_t *bytes; /* of the largest tensor */
+    struct morsel_view *views; /* [tensor] what it holds once its step is done */
 };
 bool whole_run_open(struct whole_run *run, const struct morsel_model *network, struct failure *failure);
 void whole_run_close(struct whole_run *run);

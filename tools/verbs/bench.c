@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* morsel bench: how long a run takes, of the whole network and of each step. */
-#include "core/stream.h"
 #include "core/morsel.h"
 #include "tools/base/clock.h"
 #include "tools/network/crowd.h"
 #include "tools/base/json.h"
 #include "tools/net/nets.h"
 #include "tools/base/options.h"
-#include "tools/net/steps.h"
+#include "core/blob.h"
 #include "tools/verbs/verbs.h"
 #include "tools/base/message.h"
 #include <math.h>
@@ -25,9 +24,8 @@ struct bench {
     struct crowd *crowd; /* for a batch of several times the network's own; else NULL */
     uint32_t crowd_runs; /* how many times */
     double first_ms;
-    double *ms;       /* of every run, sorted */
-    double *step_ms;  /* [step] median */
-    const char **isa; /* [step] */
+    double *ms;      /* of every run, sorted */
+    double *step_ms; /* [step] median */
 };
 
 static int compare(const void *a, const void *b) {
@@ -129,46 +127,51 @@ struct times {
     double *ms; /* [step] */
 };
 
-static void add_time(void *context, uint32_t step) {
+static void add_time(void *context, const struct morsel_step *step) {
     struct times *times = context;
     double now = clock_seconds();
-    times->ms[step] += (now - times->before) * 1e3;
+    times->ms[step->index] += (now - times->before) * 1e3;
     times->before = now;
 }
 
 /* Runs of their own, so that looking at the clock between steps does not lengthen the others. */
 static bool measure_steps(struct bench *bench, struct failure *failure) {
-    struct morsel_session session = bench->model.session;
-    size_t steps = session.step_count, runs = bench->seconds && bench->runs > 1000 ? 1000 : (size_t)bench->runs;
+    struct morsel_session *session = &bench->model.session;
+    size_t steps = session->step_count, runs = bench->seconds && bench->runs > 1000 ? 1000 : (size_t)bench->runs;
     double *all = calloc(steps * (runs + 1) + 1, sizeof *all); /* [step][run], then those of one run */
     bench->step_ms = calloc(steps + 1, sizeof *bench->step_ms);
-    bench->isa = steps_isa(&bench->model, failure);
-    bool good = all && bench->step_ms ? bench->isa != NULL : failure_memory(failure, steps * runs * sizeof *all);
-    session.bands = 1; /* groups tell of their steps in one thread */
-    for (size_t run = 0; good && run < runs; run++) {
-        double *ms = all + steps * runs;
+    if (!all || !bench->step_ms) {
+        free(all);
+        return failure_memory(failure, steps * runs * sizeof *all);
+    }
+    struct times times = {0, all + steps * runs};
+    morsel_session_watch(session, add_time, &times);
+    for (size_t run = 0; run < runs; run++) {
+        double *ms = times.ms;
         memset(ms, 0, steps * sizeof *ms);
         put_inputs(bench);
-        struct times times = {clock_seconds(), ms};
-        struct morsel_trace trace = {add_time, &times};
-        morsel_run_traced(&(struct morsel_runner){&session, &trace, MORSEL_CALLER});
+        times.before = clock_seconds();
+        morsel_run(session);
         for (size_t i = 0; i < steps; i++) all[i * runs + run] = ms[i];
     }
-    for (size_t i = 0; good && i < steps; i++) {
+    for (size_t i = 0; i < steps; i++) {
         qsort(all + i * runs, runs, sizeof *all, compare);
         bench->step_ms[i] = median(all + i * runs, (long)runs);
     }
+    morsel_session_watch(session, NULL, NULL);
     free(all);
-    return good;
+    return true;
 }
 
 static double gmacs_per_second(const struct bench *bench, uint32_t step) {
     double ms = bench->step_ms[step];
-    return ms > 0 ? (double)steps_macs(morsel_blob_step(&bench->model.network, step)) / ms * 1e-6 : 0;
+    return ms > 0 ? (double)morsel_step_macs(morsel_blob_step(&bench->model.network, step)) / ms * 1e-6 : 0;
 }
 
-static const char *step_name(const struct bench *bench, uint32_t step) {
-    return morsel_blob_string(&bench->model.network, morsel_blob_step(&bench->model.network, step)->name);
+static struct morsel_step step_of(const struct bench *bench, uint32_t index) {
+    struct morsel_step step = {0};
+    morsel_session_step(&bench->model.session, index, &step);
+    return step;
 }
 
 static double all_steps_ms(const struct bench *bench) {
@@ -191,11 +194,11 @@ static void print_layers(const struct bench *bench) {
     double total = all_steps_ms(bench);
     printf("\n%4s %5s  %-12s %-10s %9s %6s %8s  %s\n", "step", "group", "op", "isa", "ms", "share", "GMAC/s", "name");
     for (uint32_t i = 0; i < bench->model.session.step_count; i++) {
-        const struct morsel_blob_step *step = morsel_blob_step(&bench->model.network, i);
+        struct morsel_step step = step_of(bench, i);
         char group[16] = "";
-        if (step->group) snprintf(group, sizeof group, "%u", step->group);
-        printf("%4u %5s  %-12s %-10s %9.4f %5.1f%% %8.2f  %s\n", i, group, steps_kind_name(step->kind), bench->isa[i], bench->step_ms[i],
-               total > 0 ? 100 * bench->step_ms[i] / total : 0, gmacs_per_second(bench, i), step_name(bench, i));
+        if (step.group) snprintf(group, sizeof group, "%u", step.group);
+        printf("%4u %5s  %-12s %-10s %9.4f %5.1f%% %8.2f  %s\n", i, group, step.kind, step.isa, bench->step_ms[i],
+               total > 0 ? 100 * bench->step_ms[i] / total : 0, gmacs_per_second(bench, i), step.name);
     }
     printf("%4s %5s  %-12s %-10s %9.4f\n", "", "", "all steps", "", total);
     print_difference(bench, total);
@@ -236,14 +239,15 @@ static void layers_json(const struct bench *bench, struct json *json) {
     json_open_array(json, "layers");
     for (uint32_t i = 0; bench->layers && i < bench->model.session.step_count; i++) {
         const struct morsel_blob_step *step = morsel_blob_step(&bench->model.network, i);
+        struct morsel_step info = step_of(bench, i);
         json_open_flat(json, NULL);
-        json_text(json, "name", step_name(bench, i));
-        json_text(json, "op", steps_kind_name(step->kind));
-        json_text(json, "isa", bench->isa[i]);
+        json_text(json, "name", info.name);
+        json_text(json, "op", info.kind);
+        json_text(json, "isa", info.isa);
         json_number(json, "ms", bench->step_ms[i]);
         json_number(json, "gmacs", gmacs_per_second(bench, i));
         put_stage(bench, json, step);
-        json_integer(json, "macs", (int64_t)steps_macs(step));
+        json_integer(json, "macs", (int64_t)morsel_step_macs(step));
         put_operand(json, "input", bench, step, 0);
         put_operand(json, "output", bench, step, step->input_count);
         json_close(json);
@@ -303,7 +307,6 @@ static void bench_free(struct bench *bench) {
     free(bench->inputs);
     free(bench->ms);
     free(bench->step_ms);
-    free(bench->isa);
     crowd_close(bench->crowd);
     model_close(&bench->model);
 }

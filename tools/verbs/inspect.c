@@ -64,6 +64,12 @@ uint32_t inspect_rows(const struct inspect *inspect, const struct morsel_blob_st
     return step->stage_scale * morsel_blob_group(&inspect->model.network, step->group - 1)->strip_rows;
 }
 
+const char *inspect_isa(const struct inspect *inspect, uint32_t step) {
+    struct morsel_step info = {0};
+    morsel_session_step(&inspect->model.session, step, &info);
+    return info.isa;
+}
+
 uint32_t inspect_ring_bytes(const struct inspect *inspect, const struct morsel_blob_group *group) {
     const struct morsel_model *network = &inspect->model.network;
     uint32_t bytes = 0;
@@ -75,8 +81,7 @@ uint32_t inspect_ring_bytes(const struct inspect *inspect, const struct morsel_b
 static bool gather(struct inspect *inspect, const struct nets_call *call, uint32_t cpu, struct failure *failure) {
     if (!nets_open(call, cpu, 1, &inspect->model, failure)) return false;
     inspect->header = morsel_blob_header(&inspect->model.network);
-    inspect->isa = steps_isa(&inspect->model, failure);
-    return inspect->isa && memory_read(&inspect->model.network, &inspect->memory, failure);
+    return memory_read(&inspect->model.network, &inspect->memory, failure);
 }
 
 int verb_inspect(int argc, char **argv) {
@@ -125,7 +130,6 @@ int verb_inspect(int argc, char **argv) {
     bool good = gather(&inspect, &call, cpu, &failure) && (!plan || inspect_plan(&inspect, plan, &failure));
     if (good && want_json) inspect_json(&inspect);
     else if (good) inspect_text(&inspect);
-    free(inspect.isa);
     memory_free(&inspect.memory);
     model_close(&inspect.model);
     return good ? STATUS_DONE : message_failure(&failure);

@@ -4,13 +4,12 @@
 #define MORSEL_TOOLS_VERBS_INSPECT_H
 
 #include "tools/net/memory.h"
-#include "tools/net/steps.h"
+#include "tools/network/model.h"
 
 struct inspect {
     struct model model;
     const struct morsel_blob_header *header;
     struct memory memory;
-    const char **isa; /* [step] */
 };
 
 /* The blob's sections, in words and bytes. */
@@ -34,6 +33,9 @@ const char *inspect_slice_name(const struct inspect *inspect, const struct memor
 
 /* Rows that a step of a group makes at a time. */
 uint32_t inspect_rows(const struct inspect *inspect, const struct morsel_blob_step *step);
+
+/* "avx2": whose kernel a step gets. */
+const char *inspect_isa(const struct inspect *inspect, uint32_t step);
 
 /* Bytes of a group's rings. */
 uint32_t inspect_ring_bytes(const struct inspect *inspect, const struct morsel_blob_group *group);

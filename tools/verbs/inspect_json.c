@@ -39,13 +39,13 @@ static void put_steps(struct json *json, const struct inspect *inspect) {
         const struct morsel_blob_step *step = morsel_blob_step(&inspect->model.network, i);
         json_open_flat(json, NULL);
         json_integer(json, "index", i);
-        json_text(json, "kind", steps_kind_name(step->kind));
+        json_text(json, "kind", morsel_kind_name(step->kind));
         json_text(json, "name", morsel_blob_string(&inspect->model.network, step->name));
         put_operands(json, "inputs", inspect, step, 0, step->input_count);
         put_operands(json, "outputs", inspect, step, step->input_count, step->input_count + step->output_count);
-        json_integer(json, "macs", (int64_t)steps_macs(step));
+        json_integer(json, "macs", (int64_t)morsel_step_macs(step));
         json_integer(json, "scratch_bytes", step->scratch_bytes);
-        json_text(json, "isa", inspect->isa[i]);
+        json_text(json, "isa", inspect_isa(inspect, i));
         json_integer(json, "group", step->group);
         if (step->group) json_integer(json, "rows_at_a_time", inspect_rows(inspect, step));
         json_close(json);

@@ -91,8 +91,8 @@ static void print_steps(const struct inspect *inspect) {
         const struct morsel_blob_step *step = morsel_blob_step(network, i);
         char rows[16];
         if (step->group && morsel_blob_group(network, step->group - 1)->first_step == i) print_group(inspect, step->group);
-        int used = printf("%4u  %-12s %-10s %12llu %5s  ", i, steps_kind_name(step->kind), inspect->isa[i],
-                          (unsigned long long)steps_macs(step), rows_text(inspect, step, rows, sizeof rows));
+        int used = printf("%4u  %-12s %-10s %12llu %5s  ", i, morsel_kind_name(step->kind), inspect_isa(inspect, i),
+                          (unsigned long long)morsel_step_macs(step), rows_text(inspect, step, rows, sizeof rows));
         used += print_shapes(inspect, step);
         used += printf("  ");
         print_name(morsel_blob_string(network, step->name), used);
@@ -153,7 +153,7 @@ static void print_memory(const struct inspect *inspect) {
         return;
     }
     const struct morsel_blob_step *step = morsel_blob_step(network, memory->peak_step);
-    printf(", fullest at step %u (%s%s%s)", memory->peak_step, steps_kind_name(step->kind), step->name ? " " : "",
+    printf(", fullest at step %u (%s%s%s)", memory->peak_step, morsel_kind_name(step->kind), step->name ? " " : "",
            morsel_blob_string(network, step->name));
     if (step->group) {
         const struct morsel_blob_group *group = morsel_blob_group(network, step->group - 1);

@@ -22,7 +22,7 @@
 static uint32_t first = 1; /* of the seeds: the program's argument */
 static uint32_t state;
 
-static uint32_t between(uint32_t low, uint32_t high) {
+static inline uint32_t between(uint32_t low, uint32_t high) {
     return builder_between(&state, low, high);
 }
 
@@ -76,7 +76,7 @@ static uint8_t *blob_of(struct net *net, size_t *bytes) {
     return blob;
 }
 
-static void compare(const uint8_t *blob, size_t bytes, uint32_t tasks, uint32_t cpu, const uint8_t *want, uint32_t want_bytes) {
+static inline void compare(const uint8_t *blob, size_t bytes, uint32_t tasks, uint32_t cpu, const uint8_t *want, uint32_t want_bytes) {
     uint32_t got_bytes;
     uint8_t *got = run(blob, bytes, tasks, cpu, &got_bytes);
     assert_int_equal(got_bytes, want_bytes);

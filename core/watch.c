@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* Watching a session step by step: which kernel each step got, and where its result lies. */
+#include "stream.h"
+
+#include <string.h>
+
+/* In rising order: each has the kernels of those before it, too. */
+static const struct {
+    uint32_t cpu;
+    char name[12];
+} isas[] = {{0, "c"},
+            {MORSEL_HAS_NEON, "neon"},
+            {MORSEL_HAS_DOTPROD, "dotprod"},
+            {MORSEL_HAS_I8MM, "i8mm"},
+            {MORSEL_HAS_AVX2, "avx2"},
+            {MORSEL_HAS_AVXVNNI, "avxvnni"},
+            {MORSEL_HAS_AVX512VNNI, "avx512vnni"}};
+
+#define ISA_COUNT (sizeof isas / sizeof isas[0])
+
+static const char kinds[MORSEL_STEP_KIND_COUNT][16] = {
+    [MORSEL_STEP_CONV] = "conv",
+    [MORSEL_STEP_DEPTHWISE] = "depthwise",
+    [MORSEL_STEP_FC] = "fc",
+    [MORSEL_STEP_MATMUL] = "matmul",
+    [MORSEL_STEP_BINARY] = "binary",
+    [MORSEL_STEP_UNARY] = "unary",
+    [MORSEL_STEP_LUT] = "lut",
+    [MORSEL_STEP_AVERAGE_POOL] = "average_pool",
+    [MORSEL_STEP_MAX_POOL] = "max_pool",
+    [MORSEL_STEP_MEAN] = "mean",
+    [MORSEL_STEP_SOFTMAX] = "softmax",
+    [MORSEL_STEP_CONCAT] = "concat",
+    [MORSEL_STEP_GATHER] = "gather",
+    [MORSEL_STEP_FLOAT_CONV] = "float_conv",
+};
+
+static int is_among(const struct morsel_kernels *kernels, const union morsel_kernel *kernel) {
+    const uint8_t *slots = (const uint8_t *)kernels;
+    for (size_t at = 0; at < offsetof(struct morsel_kernels, store_flip); at += sizeof *kernel)
+        if (!memcmp(slots + at, kernel, sizeof *kernel)) return 1;
+    return 0;
+}
+
+const char *morsel_kind_name(uint32_t kind) {
+    return kinds[kind];
+}
+
+/* The first instruction set with whose kernels a session would have chosen this one. */
+static uint16_t isa_of(const struct morsel_session *session, const struct morsel_call *call) {
+    uint32_t cpu = 0;
+    for (uint16_t k = 0; k < ISA_COUNT - 1; k++) {
+        struct morsel_kernels kernels;
+        if (isas[k].cpu && !(session->cpu & isas[k].cpu)) continue;
+        morsel_kernels_choose(&kernels, cpu |= isas[k].cpu);
+        if (is_among(&kernels, &call->kernel)) return k;
+    }
+    return ISA_COUNT - 1;
+}
+
+/* The shape as ONNX has it: CHANNELS_LAST is N C H W. */
+static void find_onnx_shape(struct morsel_view *view) {
+    view->onnx_type = view->type;
+    view->onnx_rank = view->rank;
+    memcpy(view->onnx_dims, view->dims, sizeof view->dims);
+    if (view->layout != MORSEL_CHANNELS_LAST || view->rank < 3) return;
+    view->onnx_dims[1] = view->dims[view->rank - 1];
+    memcpy(view->onnx_dims + 2, view->dims + 1, (view->rank - 2) * sizeof *view->dims);
+}
+
+static void fill_step(struct morsel_step *step, const struct morsel_session *session, uint32_t index, uint16_t isa) {
+    const struct morsel_model *model = session->model;
+    const struct morsel_blob_step *s = morsel_blob_step(model, index);
+    const struct morsel_blob_tensor *y = morsel_blob_output(model, s);
+    struct morsel_kernels kernels;
+    morsel_kernels_choose(&kernels, session->cpu);
+    step->index = index;
+    step->name = morsel_blob_string(model, s->name);
+    step->kind = morsel_kind_name(s->kind);
+    step->isa = isas[isa].name;
+    step->group = s->group;
+    step->done = 0;
+    morsel_fill_view(&step->result, session, y);
+    find_onnx_shape(&step->result);
+    step->result.name = morsel_blob_string(model, y->name);
+    if (morsel_is_byte(y)) step->result.sign_flip = morsel_stored_flip(model, y, kernels.store_flip) ^ (y->type == MORSEL_INT8 ? 0x80 : 0);
+}
+
+void morsel_watch_tell(const struct morsel_session *session, uint32_t index, int done) {
+    struct morsel_step step;
+    fill_step(&step, session, index, morsel_call_at(session, index)->isa);
+    step.done = (uint32_t)done;
+    if (!done || morsel_blob_output(session->model, morsel_blob_step(session->model, index))->ring_rows) step.result.data = NULL;
+    session->watch(session->watch_ctx, &step);
+}
+
+enum morsel_error morsel_session_step(const struct morsel_session *session, uint32_t index, struct morsel_step *step) {
+    if (!session || !session->model || !session->steps || !step || index >= session->step_count) return MORSEL_ERR_ARGUMENT;
+    fill_step(step, session, index, isa_of(session, morsel_call_at(session, index)));
+    step->result.data = NULL;
+    return MORSEL_OK;
+}
+
+enum morsel_error morsel_session_watch(struct morsel_session *session, morsel_watch *watch, void *ctx) {
+    if (!session || !session->model || !session->steps) return MORSEL_ERR_ARGUMENT;
+    session->watch = watch;
+    session->watch_ctx = ctx;
+    morsel_session_plan(session);
+    for (uint32_t i = 0; watch && i < session->step_count; i++)
+        morsel_call_at(session, i)->isa = isa_of(session, morsel_call_at(session, i));
+    return MORSEL_OK;
+}
