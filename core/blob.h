@@ -52,27 +52,6 @@ static inline uint32_t morsel_group_last(const struct morsel_model *m, uint32_t 
     return group ? morsel_blob_group(m, group - 1)->first_step + morsel_blob_group(m, group - 1)->step_count - 1 : index;
 }
 
-/* What a convolution makes of its sums stands in its record as in that of a product. */
-static inline const struct morsel_blob_fc *morsel_blob_sums(const struct morsel_blob_conv *p) {
-    return (const void *)((const uint8_t *)p + offsetof(struct morsel_blob_conv, weights) - offsetof(struct morsel_blob_fc, weights));
-}
-
-#define MORSEL_SAME_PLACE(field) \
-    _Static_assert(offsetof(struct morsel_blob_conv, field) - offsetof(struct morsel_blob_conv, weights) == \
-                       offsetof(struct morsel_blob_fc, field) - offsetof(struct morsel_blob_fc, weights), \
-                   "the same from `weights` on")
-MORSEL_SAME_PLACE(bias);
-MORSEL_SAME_PLACE(multiplier);
-MORSEL_SAME_PLACE(weight_sum);
-MORSEL_SAME_PLACE(weight_zero);
-MORSEL_SAME_PLACE(float_bias);
-MORSEL_SAME_PLACE(out_min);
-MORSEL_SAME_PLACE(out_max);
-MORSEL_SAME_PLACE(float_min);
-MORSEL_SAME_PLACE(float_max);
-MORSEL_SAME_PLACE(proofs);
-#undef MORSEL_SAME_PLACE
-
 /* The tensor index of operand `n` of a step: inputs first, then outputs. */
 static inline uint32_t morsel_blob_operand(const struct morsel_model *m, const struct morsel_blob_step *step, uint32_t n) {
     return ((const uint32_t *)morsel_blob_at(m, morsel_blob_header(m)->operands.offset))[step->first_operand + n];

@@ -67,7 +67,8 @@ int morsel_all_finite(const uint32_t *bits, uint32_t count);
 int morsel_all_finite_halves(const uint32_t *bits, uint32_t count);
 int morsel_all_small(const uint32_t *values, uint32_t count);
 /* `weights` bytes of weights, constants by channel, `channels` of them with the padding, and the range of results. */
-enum morsel_error morsel_check_sums(const struct morsel_step_check *s, const struct morsel_blob_fc *p, uint64_t channels, uint64_t weights);
+enum morsel_error morsel_check_sums(const struct morsel_step_check *s, const struct morsel_blob_sums *p, uint64_t channels,
+                                    uint64_t weights);
 /* A range of results: integers within y's type where y is of bytes, ordered floats (no NaN) otherwise. */
 int morsel_check_integers(const struct morsel_blob_tensor *y, int32_t low, int32_t high);
 int morsel_check_range(const struct morsel_blob_tensor *y, int32_t low, int32_t high, float float_low, float float_high);

@@ -9,7 +9,7 @@ enum morsel_error morsel_check_fc(const struct morsel_step_check *s) {
     if (morsel_product(p->rows, p->inputs) != morsel_elements(s->x)) return MORSEL_ERR_PARAMETER;
     if (morsel_product(p->rows, p->outputs) != morsel_elements(s->y)) return MORSEL_ERR_PARAMETER;
     uint64_t channels = ((uint64_t)p->outputs + 15) / 16 * 16, inputs = ((uint64_t)p->inputs + 3) / 4 * 4;
-    return morsel_check_sums(s, p, channels, channels * inputs); /* both <= 2^31 */
+    return morsel_check_sums(s, &p->sums, channels, channels * inputs); /* both <= 2^31 */
 }
 
 /* Any batch index leads inside an operand, because it is taken modulo the operand's own batch. */

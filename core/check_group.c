@@ -53,13 +53,13 @@ int morsel_check_rows(const struct morsel_model *model, const struct morsel_blob
 
 /* 0: a step that cannot stand in a group. */
 static int find_reach(const struct morsel_check *c, const struct morsel_blob_step *step, struct reach *reach) {
-    const uint32_t *p = morsel_blob_at(c->model, step->parameters);
+    const struct morsel_blob_window *w = morsel_blob_at(c->model, step->parameters);
     struct reach one = {1, 1, 0};
     *reach = one;
-    if (is_window(step)) { /* a window's numbers: kernel, stride, dilation (h, w), pads (top, left, bottom, right) */
-        reach->stride = p[2];
-        reach->window = (p[0] - 1) * p[4] + 1;
-        reach->pad = p[6];
+    if (is_window(step)) {
+        reach->stride = w->stride_h;
+        reach->window = (w->kernel_h - 1) * w->dilation_h + 1;
+        reach->pad = w->pad_top;
         return 1;
     }
     return morsel_check_rows(c->model, step);

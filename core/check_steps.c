@@ -101,7 +101,7 @@ int morsel_check_halves(const struct morsel_check *c, uint32_t offset, uint64_t 
 }
 
 /* weight_zero, float_bias and the proofs may be absent. */
-static int channels_fit(const struct morsel_check *c, const struct morsel_blob_fc *p, uint64_t channels) {
+static int channels_fit(const struct morsel_check *c, const struct morsel_blob_sums *p, uint64_t channels) {
     if (channels > MORSEL_SIZE_LIMIT) return 0;
     if (!morsel_check_data(c, p->bias, 4 * channels) || !morsel_check_floats(c, p->multiplier, channels)) return 0;
     if (!morsel_check_data(c, p->weight_sum, 4 * channels)) return 0;
@@ -112,7 +112,7 @@ static int channels_fit(const struct morsel_check *c, const struct morsel_blob_f
     return morsel_all_small(morsel_blob_at(c->model, p->weight_zero), (uint32_t)channels);
 }
 
-enum morsel_error morsel_check_sums(const struct morsel_step_check *s, const struct morsel_blob_fc *p, uint64_t channels,
+enum morsel_error morsel_check_sums(const struct morsel_step_check *s, const struct morsel_blob_sums *p, uint64_t channels,
                                     uint64_t weights) {
     if (!morsel_check_range(s->y, p->out_min, p->out_max, p->float_min, p->float_max)) return MORSEL_ERR_PARAMETER;
     return morsel_check_data(s->check, p->weights, weights) && channels_fit(s->check, p, channels) ? MORSEL_OK : MORSEL_ERR_CONSTANT;

@@ -23,16 +23,20 @@ static int axis_fits(const struct axis *a, int round_up) {
     return a->out == out || (round_up && room % a->stride && a->out == out + 1);
 }
 
+static int window_fits(const struct morsel_step_check *s, const struct morsel_blob_window *w, int round_up) {
+    const struct morsel_blob_tensor *x = s->x, *y = s->y;
+    if (x->rank != 4 || y->rank != 4 || x->dims[0] != y->dims[0]) return 0;
+    struct axis rows = {x->dims[1], y->dims[1], w->kernel_h, w->stride_h, w->dilation_h, w->pad_top, w->pad_bottom};
+    struct axis columns = {x->dims[2], y->dims[2], w->kernel_w, w->stride_w, w->dilation_w, w->pad_left, w->pad_right};
+    return axis_fits(&rows, round_up) && axis_fits(&columns, round_up);
+}
+
 enum morsel_error morsel_check_pool(const struct morsel_step_check *s) {
     const struct morsel_blob_pool *p = s->parameters;
-    const struct morsel_blob_tensor *x = s->x, *y = s->y;
-    if (x->rank != 4 || y->rank != 4 || x->dims[0] != y->dims[0] || x->dims[3] != y->dims[3]) return MORSEL_ERR_PARAMETER;
-    struct axis rows = {x->dims[1], y->dims[1], p->kernel_h, p->stride_h, p->dilation_h, p->pad_top, p->pad_bottom};
-    struct axis columns = {x->dims[2], y->dims[2], p->kernel_w, p->stride_w, p->dilation_w, p->pad_left, p->pad_right};
-    if (!axis_fits(&rows, 1) || !axis_fits(&columns, 1)) return MORSEL_ERR_PARAMETER;
-    if (!morsel_check_integers(y, p->out_min, p->out_max) || p->count_include_pad > 1) return MORSEL_ERR_PARAMETER;
-    if (s->step->kind == MORSEL_STEP_AVERAGE_POOL && (p->dilation_h != 1 || p->dilation_w != 1)) return MORSEL_ERR_PARAMETER;
-    return MORSEL_OK;
+    if (!window_fits(s, &p->window, 1) || s->x->dims[3] != s->y->dims[3]) return MORSEL_ERR_PARAMETER;
+    if (!morsel_check_integers(s->y, p->out_min, p->out_max) || p->count_include_pad > 1) return MORSEL_ERR_PARAMETER;
+    int dilated = p->window.dilation_h != 1 || p->window.dilation_w != 1;
+    return dilated && s->step->kind == MORSEL_STEP_AVERAGE_POOL ? MORSEL_ERR_PARAMETER : MORSEL_OK;
 }
 
 /* Sizes of the constants: channels with padding, and bytes of weights. All factors are checked to be below 2^31. */
@@ -41,35 +45,28 @@ static void constant_sizes(const struct morsel_step_check *s, uint64_t *channels
     uint32_t depth = s->x->dims[3] / p->groups, outs = s->y->dims[3] / p->groups;
     if (s->step->kind == MORSEL_STEP_DEPTHWISE) {
         *channels = ((uint64_t)outs * p->groups + 15) / 16 * 16;
-        *weights = *channels * p->kernel_w * ((p->kernel_h + 3) / 4 * 4); /* < 2^32 * 2^6 * 2^6 */
+        *weights = *channels * p->window.kernel_w * ((p->window.kernel_h + 3) / 4 * 4); /* < 2^32 * 2^6 * 2^6 */
         return;
     }
-    uint64_t row = ((uint64_t)p->kernel_w * depth + 3) / 4 * 4; /* < 2^38 */
+    uint64_t row = ((uint64_t)p->window.kernel_w * depth + 3) / 4 * 4; /* < 2^38 */
     *channels = ((uint64_t)outs + 15) / 16 * 16 * p->groups;
     *weights = row > MORSEL_SIZE_LIMIT || *channels > MORSEL_SIZE_LIMIT ? UINT64_MAX : *channels * row;
-    *weights = *weights > MORSEL_SIZE_LIMIT ? UINT64_MAX : *weights * p->kernel_h;
+    *weights = *weights > MORSEL_SIZE_LIMIT ? UINT64_MAX : *weights * p->window.kernel_h;
 }
 
-/* A window's ten numbers stand first in each record, in one order: kernel, stride, dilation (h, w), pads (top, left, bottom, right). */
-static int shapes_fit(const struct morsel_step_check *s, uint32_t groups) {
-    const uint32_t *p = s->parameters;
-    const struct morsel_blob_tensor *x = s->x, *y = s->y;
-    if (x->rank != 4 || y->rank != 4 || x->dims[0] != y->dims[0]) return 0;
-    struct axis rows = {x->dims[1], y->dims[1], p[0], p[2], p[4], p[6], p[8]};
-    struct axis columns = {x->dims[2], y->dims[2], p[1], p[3], p[5], p[7], p[9]};
-    if (!axis_fits(&rows, 0) || !axis_fits(&columns, 0)) return 0;
-    if (!groups || x->dims[3] % groups || y->dims[3] % groups) return 0;
-    return s->step->kind != MORSEL_STEP_DEPTHWISE || (groups == x->dims[3] && groups == y->dims[3]);
+static int shapes_fit(const struct morsel_step_check *s, const struct morsel_blob_window *window, uint32_t groups) {
+    if (!window_fits(s, window, 0) || !groups || s->x->dims[3] % groups || s->y->dims[3] % groups) return 0;
+    return s->step->kind != MORSEL_STEP_DEPTHWISE || (groups == s->x->dims[3] && groups == s->y->dims[3]);
 }
 
 enum morsel_error morsel_check_float_conv(const struct morsel_step_check *s) {
     const struct morsel_blob_float_conv *p = s->parameters;
-    if (!shapes_fit(s, p->groups) || !(p->float_min <= p->float_max)) return MORSEL_ERR_PARAMETER;
+    if (!shapes_fit(s, &p->window, p->groups) || !(p->float_min <= p->float_max)) return MORSEL_ERR_PARAMETER;
     if (!morsel_check_integers(s->y, p->out_min, p->out_max)) return MORSEL_ERR_PARAMETER;
     if (p->weights_half > 1) return MORSEL_ERR_PARAMETER;
     uint64_t outputs = ((uint64_t)s->y->dims[3] + 7) / 8 * 8;
-    uint64_t taps = (uint64_t)(s->x->dims[3] / p->groups) * p->kernel_h * p->kernel_w; /* < 2^43 */
-    uint64_t weights = taps > MORSEL_SIZE_LIMIT ? UINT64_MAX : taps * outputs;         /* a multiple of 8 */
+    uint64_t taps = (uint64_t)(s->x->dims[3] / p->groups) * p->window.kernel_h * p->window.kernel_w; /* < 2^43 */
+    uint64_t weights = taps > MORSEL_SIZE_LIMIT ? UINT64_MAX : taps * outputs;                       /* a multiple of 8 */
     int fit = p->weights_half ? morsel_check_halves(s->check, p->weights, weights) : morsel_check_floats(s->check, p->weights, weights);
     return fit && (!p->bias || morsel_check_floats(s->check, p->bias, outputs)) ? MORSEL_OK : MORSEL_ERR_CONSTANT;
 }
@@ -78,9 +75,9 @@ enum morsel_error morsel_check_float_conv(const struct morsel_step_check *s) {
 enum morsel_error morsel_check_conv(const struct morsel_step_check *s) {
     const struct morsel_blob_conv *p = s->parameters;
     uint64_t channels, weights;
-    if (!shapes_fit(s, p->groups)) return MORSEL_ERR_PARAMETER;
+    if (!shapes_fit(s, &p->window, p->groups)) return MORSEL_ERR_PARAMETER;
     uint32_t row = s->x->dims[2] * s->x->dims[3];
-    if ((p->pad_top || p->pad_bottom) && s->step->scratch_bytes < (row + 3) / 4 * 4) return MORSEL_ERR_PARAMETER;
+    if ((p->window.pad_top || p->window.pad_bottom) && s->step->scratch_bytes < (row + 3) / 4 * 4) return MORSEL_ERR_PARAMETER;
     constant_sizes(s, &channels, &weights);
-    return morsel_check_sums(s, morsel_blob_sums(p), channels, weights);
+    return morsel_check_sums(s, &p->sums, channels, weights);
 }

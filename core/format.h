@@ -19,6 +19,7 @@
 
 #include "../kernels/ops.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define MORSEL_FORMAT_VERSION 1u
@@ -169,23 +170,16 @@ enum morsel_step_kind {
     MORSEL_STEP_KIND_COUNT
 };
 
-/*
- * Convolution (ONNX QLinearConv). acc[oc] = bias[oc] + sum over the window of (x - zero_point(x)) * (w - weight_zero[oc]);
- * outside the picture x is its zero point.
- *
- * CONV weights, int8: [groups][pad16(OC/groups)/16][K/4][16 out][4 in], K = kernel_h * pad4(kernel_w * C/groups), in the order
- * ky, then kx, then channel; padding weights are equal to weight_zero, so that they add nothing.
- * DEPTHWISE weights, int8: [pad16(C)/16][kernel_w][pad4(kernel_h)/4][16 channels][4 ky], padded the same way.
- * uint8 weights of the ONNX file are stored minus 128, and their zero points too.
- * Channel constants have groups * pad16(OC/groups) entries (DEPTHWISE: pad16(C)), padding entries are 0.
- * Scratch: where pad_top or pad_bottom is not 0, one input row: pad4(W * C) bytes, filled with the zero point by the runtime.
- */
-struct morsel_blob_conv {
+/* A window over a picture N H W C: the first field of the record of every kind that has one. */
+struct morsel_blob_window {
     uint32_t kernel_h, kernel_w; /* 1..64 */
     uint32_t stride_h, stride_w; /* 1.. */
     uint32_t dilation_h, dilation_w;
     uint32_t pad_top, pad_left, pad_bottom, pad_right;
-    uint32_t groups;
+};
+
+/* The constants that integer sums are made of, and what becomes of the sums. Offsets are those of constants by channel. */
+struct morsel_blob_sums {
     uint32_t weights;           /* int8 */
     uint32_t bias;              /* int32; never absent */
     uint32_t multiplier;        /* float: y q8: scale(x) * scale(w) / scale(y), in ONNX Runtime's order; y f32: scale(x) * scale(w) */
@@ -198,6 +192,23 @@ struct morsel_blob_conv {
 };
 
 /*
+ * Convolution (ONNX QLinearConv). acc[oc] = bias[oc] + sum over the window of (x - zero_point(x)) * (w - weight_zero[oc]);
+ * outside the picture x is its zero point.
+ *
+ * CONV weights, int8: [groups][pad16(OC/groups)/16][K/4][16 out][4 in], K = kernel_h * pad4(kernel_w * C/groups), in the order
+ * ky, then kx, then channel; padding weights are equal to weight_zero, so that they add nothing.
+ * DEPTHWISE weights, int8: [pad16(C)/16][kernel_w][pad4(kernel_h)/4][16 channels][4 ky], padded the same way.
+ * uint8 weights of the ONNX file are stored minus 128, and their zero points too.
+ * Channel constants have groups * pad16(OC/groups) entries (DEPTHWISE: pad16(C)), padding entries are 0.
+ * Scratch: where pad_top or pad_bottom is not 0, one input row: pad4(W * C) bytes, filled with the zero point by the runtime.
+ */
+struct morsel_blob_conv {
+    struct morsel_blob_window window;
+    uint32_t groups;
+    struct morsel_blob_sums sums;
+};
+
+/*
  * A layer that stays in float: x as real numbers, sums in float in the order ky, kx, channel, each product and each sum rounded, then the
  * bias; outside the picture x is 0. Clamped to float_min..float_max, then stored or quantized. Scratch: none.
  *
@@ -206,10 +217,7 @@ struct morsel_blob_conv {
  * finite; those of padding are never used.
  */
 struct morsel_blob_float_conv {
-    uint32_t kernel_h, kernel_w;
-    uint32_t stride_h, stride_w;
-    uint32_t dilation_h, dilation_w;
-    uint32_t pad_top, pad_left, pad_bottom, pad_right;
+    struct morsel_blob_window window;
     uint32_t groups;
     uint32_t weights;
     uint32_t bias; /* float[pad8(OC)]; may be absent */
@@ -220,12 +228,8 @@ struct morsel_blob_float_conv {
 
 /* Matrix product with constant weights (QLinearMatMul, QGemm): a convolution 1x1, K = inputs, OC = outputs; no scratch. */
 struct morsel_blob_fc {
-    uint32_t rows, inputs, outputs;                                 /* rows: product of all leading dimensions */
-    uint32_t weights;                                               /* int8 [pad16(outputs)/16][pad4(inputs)/4][16][4] */
-    uint32_t bias, multiplier, weight_sum, weight_zero, float_bias; /* as in morsel_blob_conv */
-    int32_t out_min, out_max;
-    float float_min, float_max;
-    uint32_t proofs; /* as there */
+    uint32_t rows, inputs, outputs; /* rows: product of all leading dimensions */
+    struct morsel_blob_sums sums;   /* weights [pad16(outputs)/16][pad4(inputs)/4][16][4] */
 };
 
 /* Matrix product of two activations; row-major. Batches repeat: operand a of batch b starts at (b / a_divide % a_batch) * M * K. */
@@ -267,13 +271,11 @@ struct morsel_blob_lut {
     uint32_t table;    /* [channels][256] of y's type */
 };
 
-/* Windows as in morsel_blob_conv. AVERAGE_POOL divides by the window's cells inside the picture, or with count_include_pad by
- * kernel_h * kernel_w (q8, as com.microsoft QLinearAveragePool) or the cells inside the padded picture (f32). Scratch: none. */
+/* Pads as ONNX states them; ceil_mode shows in y's dimensions alone. AVERAGE_POOL has dilations of 1. It divides by the window's cells
+ * inside the picture, or with count_include_pad by kernel_h * kernel_w (q8, as com.microsoft QLinearAveragePool) or the cells inside the
+ * padded picture (f32). Scratch: none. */
 struct morsel_blob_pool {
-    uint32_t kernel_h, kernel_w;
-    uint32_t stride_h, stride_w;
-    uint32_t dilation_h, dilation_w;                   /* MAX_POOL only; 1 for AVERAGE_POOL */
-    uint32_t pad_top, pad_left, pad_bottom, pad_right; /* as ONNX states them; ceil_mode shows in y's dimensions alone */
+    struct morsel_blob_window window;
     uint32_t count_include_pad;
     int32_t out_min, out_max;
 };
@@ -306,5 +308,23 @@ struct morsel_blob_gather {
     uint32_t table;                        /* int32[sum of dims], element offsets into x, -1 for fill */
     uint32_t fill;                         /* the bits of the fill value, in the low bytes */
 };
+
+/* Where version 1 has its fields, as files that were written once hold them. */
+_Static_assert(sizeof(struct morsel_blob_window) == 40 && sizeof(struct morsel_blob_sums) == 44, "version 1");
+_Static_assert(offsetof(struct morsel_blob_window, stride_h) == 8 && offsetof(struct morsel_blob_window, dilation_h) == 16 &&
+                   offsetof(struct morsel_blob_window, pad_top) == 24 && offsetof(struct morsel_blob_window, pad_bottom) == 32,
+               "version 1");
+_Static_assert(offsetof(struct morsel_blob_sums, weight_sum) == 12 && offsetof(struct morsel_blob_sums, float_bias) == 20 &&
+                   offsetof(struct morsel_blob_sums, out_min) == 24 && offsetof(struct morsel_blob_sums, float_min) == 32 &&
+                   offsetof(struct morsel_blob_sums, proofs) == 40,
+               "version 1");
+_Static_assert(offsetof(struct morsel_blob_conv, groups) == 40 && offsetof(struct morsel_blob_conv, sums) == 44 &&
+                   sizeof(struct morsel_blob_conv) == 88,
+               "version 1");
+_Static_assert(offsetof(struct morsel_blob_fc, sums) == 12 && sizeof(struct morsel_blob_fc) == 56, "version 1");
+_Static_assert(offsetof(struct morsel_blob_float_conv, weights) == 44 && offsetof(struct morsel_blob_float_conv, weights_half) == 68 &&
+                   sizeof(struct morsel_blob_float_conv) == 72,
+               "version 1");
+_Static_assert(offsetof(struct morsel_blob_pool, count_include_pad) == 40 && sizeof(struct morsel_blob_pool) == 52, "version 1");
 
 #endif

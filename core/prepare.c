@@ -79,13 +79,15 @@ static struct morsel_output whole_output(const struct work *w) {
     return y;
 }
 
+static struct morsel_output sums_output(const struct work *w, const struct morsel_blob_sums *p) {
+    return output_of(w, p->out_min, p->out_max, p->float_min, p->float_max);
+}
+
 static uint32_t output_elements(const struct work *w) {
     return morsel_elements(morsel_blob_output(w->model, w->step));
 }
 
-/* The ten numbers of a window stand first in the records of convolutions and pools, in one order (core/format.h). */
-static struct morsel_window window_of(const struct work *w, const void *record) {
-    const uint32_t *p = record;
+static struct morsel_window window_of(const struct work *w, const struct morsel_blob_window *p) {
     const struct morsel_blob_tensor *x = morsel_blob_input(w->model, w->step, 0);
     const struct morsel_blob_tensor *y = morsel_blob_output(w->model, w->step);
     struct morsel_window win = {
@@ -95,21 +97,21 @@ static struct morsel_window window_of(const struct work *w, const void *record) 
         .out_h = y->dims[1],
         .out_w = y->dims[2],
         .out_c = y->dims[3],
-        .kernel_h = p[0],
-        .kernel_w = p[1],
-        .stride_h = p[2],
-        .stride_w = p[3],
-        .dilation_h = p[4],
-        .dilation_w = p[5],
-        .pad_top = p[6],
-        .pad_left = p[7],
+        .kernel_h = p->kernel_h,
+        .kernel_w = p->kernel_w,
+        .stride_h = p->stride_h,
+        .stride_w = p->stride_w,
+        .dilation_h = p->dilation_h,
+        .dilation_w = p->dilation_w,
+        .pad_top = p->pad_top,
+        .pad_left = p->pad_left,
         .in_row = x->dims[2] * x->dims[3] * morsel_type_bytes(x->type),
         .out_row = y->dims[2] * y->dims[3] * morsel_type_bytes(y->type),
     };
     return win;
 }
 
-static struct morsel_channels channels_of(const struct work *w, const struct morsel_blob_fc *p) {
+static struct morsel_channels channels_of(const struct work *w, const struct morsel_blob_sums *p) {
     struct morsel_channels channels = {
         morsel_blob_at(w->model, p->bias),
         morsel_blob_at(w->model, p->multiplier),
@@ -123,13 +125,13 @@ static struct morsel_channels channels_of(const struct work *w, const struct mor
 
 static void prepare_conv(struct morsel_call *call, const struct work *w, const struct morsel_blob_conv *p) {
     struct morsel_conv_args *a = &call->args.conv;
-    a->window = window_of(w, p);
+    a->window = window_of(w, &p->window);
     a->x = input_of(w, 0);
-    a->y = output_of(w, p->out_min, p->out_max, p->float_min, p->float_max);
-    a->padding_row = p->pad_top || p->pad_bottom ? w->arena + w->step->scratch_offset : NULL;
+    a->y = sums_output(w, &p->sums);
+    a->padding_row = p->window.pad_top || p->window.pad_bottom ? w->arena + w->step->scratch_offset : NULL;
     a->padding_row_bytes = a->padding_row ? (a->window.in_row + 3) / 4 * 4 : 0;
-    a->weights = morsel_blob_at(w->model, p->weights);
-    a->channels = channels_of(w, morsel_blob_sums(p));
+    a->weights = morsel_blob_at(w->model, p->sums.weights);
+    a->channels = channels_of(w, &p->sums);
     a->groups = p->groups;
     a->prefetch = a->prefetch_bytes = a->prefetch_row = 0;
     a->prefetch_rows = a->window.out_h;
@@ -139,7 +141,7 @@ static void prepare_conv(struct morsel_call *call, const struct work *w, const s
 
 static void prepare_float_conv(struct morsel_call *call, const struct work *w, const struct morsel_blob_float_conv *p) {
     struct morsel_float_conv_args *a = &call->args.float_conv;
-    a->window = window_of(w, p);
+    a->window = window_of(w, &p->window);
     a->x = input_of(w, 0);
     a->y = output_of(w, p->out_min, p->out_max, p->float_min, p->float_max);
     a->weights = morsel_blob_at(w->model, p->weights);
@@ -152,12 +154,12 @@ static void prepare_float_conv(struct morsel_call *call, const struct work *w, c
 
 static void prepare_pool(struct morsel_call *call, const struct work *w, const struct morsel_blob_pool *p) {
     struct morsel_pool_args *a = &call->args.pool;
-    a->window = window_of(w, p);
+    a->window = window_of(w, &p->window);
     a->x = input_of(w, 0);
     a->y = output_of(w, p->out_min, p->out_max, -infinity(), infinity());
     a->count_include_pad = p->count_include_pad;
-    a->padded_h = a->window.in_h + p->pad_top + p->pad_bottom;
-    a->padded_w = a->window.in_w + p->pad_left + p->pad_right;
+    a->padded_h = a->window.in_h + p->window.pad_top + p->window.pad_bottom;
+    a->padded_w = a->window.in_w + p->window.pad_left + p->window.pad_right;
     call->kernel.pool = call->kind == MORSEL_STEP_MAX_POOL ? w->kernels->max_pool : w->kernels->average_pool;
     call->units = morsel_blob_output(w->model, w->step)->dims[0] * a->window.out_h;
 }
@@ -165,9 +167,9 @@ static void prepare_pool(struct morsel_call *call, const struct work *w, const s
 static void prepare_fc(struct morsel_call *call, const struct work *w, const struct morsel_blob_fc *p) {
     struct morsel_fc_args *a = &call->args.fc;
     a->x = input_of(w, 0);
-    a->y = output_of(w, p->out_min, p->out_max, p->float_min, p->float_max);
-    a->weights = morsel_blob_at(w->model, p->weights);
-    a->channels = channels_of(w, p);
+    a->y = sums_output(w, &p->sums);
+    a->weights = morsel_blob_at(w->model, p->sums.weights);
+    a->channels = channels_of(w, &p->sums);
     a->rows = p->rows;
     a->inputs = p->inputs;
     a->outputs = p->outputs;

@@ -52,11 +52,12 @@ static uint64_t work_of(const struct morsel_model *model, const struct morsel_bl
     const struct morsel_blob_softmax *softmax = record;
     switch (step->kind) {
     case MORSEL_STEP_CONV:
-        return product(y, conv->kernel_h * conv->kernel_w, (morsel_blob_input(model, step, 0)->dims[3] / conv->groups + 3) / 4 * 4) +
-               product(x, conv->kernel_h, 1);
+        return product(y, conv->window.kernel_h * conv->window.kernel_w,
+                       (morsel_blob_input(model, step, 0)->dims[3] / conv->groups + 3) / 4 * 4) +
+               product(x, conv->window.kernel_h, 1);
     case MORSEL_STEP_DEPTHWISE:
     case MORSEL_STEP_AVERAGE_POOL:
-    case MORSEL_STEP_MAX_POOL: return product(y, conv->kernel_h * conv->kernel_w, 1);
+    case MORSEL_STEP_MAX_POOL: return product(y, conv->window.kernel_h * conv->window.kernel_w, 1);
     case MORSEL_STEP_FC: return product(fc->rows, fc->inputs + 4, fc->outputs + 16);
     case MORSEL_STEP_MATMUL: return product(y, matmul->inner, 1);
     case MORSEL_STEP_SOFTMAX: return product(x, 4, 1) + product(y, softmax->count < 4 ? softmax->count : 4, 1);

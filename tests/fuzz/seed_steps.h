@@ -53,11 +53,10 @@ static struct seed_axis seed_window(struct seed_blob *b, uint32_t in, int dilate
     return a;
 }
 
-/* The ten words that every record of a window begins with. */
-static void seed_lay_window(void *record, const struct seed_axis *v, const struct seed_axis *h) {
-    const uint32_t words[] = {v->kernel,   h->kernel,    v->stride,    h->stride,  v->dilation,
-                              h->dilation, v->pad_begin, h->pad_begin, v->pad_end, h->pad_end};
-    memcpy(record, words, sizeof words);
+static struct morsel_blob_window seed_record(const struct seed_axis *v, const struct seed_axis *h) {
+    struct morsel_blob_window w = {v->kernel,   h->kernel,    v->stride,    h->stride,  v->dilation,
+                                   h->dilation, v->pad_begin, h->pad_begin, v->pad_end, h->pad_end};
+    return w;
 }
 
 static void seed_conv(struct seed_blob *b, uint32_t kind) {
@@ -75,12 +74,12 @@ static void seed_conv(struct seed_blob *b, uint32_t kind) {
     seed_fill_weights(b, &w);
     uint32_t y = seed_tensor(b, seed_type(b, 1), in.dims[0], v.out, h.out, out);
     struct morsel_blob_conv p = {
-        .groups = groups, .weights = w.weights, .weight_sum = w.sum, .weight_zero = w.zero, .float_min = -5, .float_max = 5};
-    p.bias = seed_integers(b, w.entries, -999, 999);
-    p.multiplier = seed_floats(b, w.entries, 0, 0.01f);
-    p.float_bias = seed_chance(b, 2) ? seed_floats(b, w.entries, -3, 3) : 0;
-    seed_lay_window(&p, &v, &h);
-    seed_limits(b, y, &p.out_min, &p.out_max);
+        .groups = groups, .sums = {.weights = w.weights, .weight_sum = w.sum, .weight_zero = w.zero, .float_min = -5, .float_max = 5}};
+    p.sums.bias = seed_integers(b, w.entries, -999, 999);
+    p.sums.multiplier = seed_floats(b, w.entries, 0, 0.01f);
+    p.sums.float_bias = seed_chance(b, 2) ? seed_floats(b, w.entries, -3, 3) : 0;
+    p.window = seed_record(&v, &h);
+    seed_limits(b, y, &p.sums.out_min, &p.sums.out_max);
     struct morsel_blob_step *step = seed_step(b, kind, &p, sizeof p, x, 1, y);
     if (!v.pad_begin && !v.pad_end) return;
     step->scratch_offset = b->arena_bytes;
@@ -100,7 +99,7 @@ static void seed_float_conv(struct seed_blob *b) {
     struct morsel_blob_float_conv p = {.groups = groups, .float_min = -5, .float_max = 5, .weights_half = half};
     p.weights = half ? seed_integers(b, count / 2, 0, 0x7bff) : seed_floats(b, count, -1, 1);
     p.bias = seed_chance(b, 2) ? seed_floats(b, seed_round(out, 8), -3, 3) : 0;
-    seed_lay_window(&p, &v, &h);
+    p.window = seed_record(&v, &h);
     seed_limits(b, y, &p.out_min, &p.out_max);
     seed_step(b, MORSEL_STEP_FLOAT_CONV, &p, sizeof p, x, 1, y);
 }
@@ -112,7 +111,7 @@ static void seed_pool(struct seed_blob *b, uint32_t kind) {
                      h = seed_window(b, in.dims[2], kind == MORSEL_STEP_MAX_POOL);
     uint32_t y = seed_tensor(b, in.type, in.dims[0], v.out, h.out, in.dims[3]);
     struct morsel_blob_pool p = {.count_include_pad = fuzz_below(&b->random, 2)};
-    seed_lay_window(&p, &v, &h);
+    p.window = seed_record(&v, &h);
     if (kind == MORSEL_STEP_MAX_POOL) b->tensors[y].scale = in.scale, b->tensors[y].zero_point = in.zero_point;
     seed_limits(b, y, &p.out_min, &p.out_max);
     seed_step(b, kind, &p, sizeof p, x, 1, y);
@@ -127,18 +126,9 @@ static void seed_fc(struct seed_blob *b) {
     struct morsel_blob_fc p = {rows,
                                inputs,
                                outputs,
-                               w.weights,
-                               seed_integers(b, w.entries, -999, 999),
-                               seed_floats(b, w.entries, 0, 0.01f),
-                               w.sum,
-                               w.zero,
-                               seed_chance(b, 2) ? seed_floats(b, w.entries, -3, 3) : 0,
-                               0,
-                               0,
-                               -5,
-                               5,
-                               0};
-    seed_limits(b, y, &p.out_min, &p.out_max);
+                               {w.weights, seed_integers(b, w.entries, -999, 999), seed_floats(b, w.entries, 0, 0.01f), w.sum, w.zero,
+                                seed_chance(b, 2) ? seed_floats(b, w.entries, -3, 3) : 0, 0, 0, -5, 5, 0}};
+    seed_limits(b, y, &p.sums.out_min, &p.sums.out_max);
     seed_step(b, MORSEL_STEP_FC, &p, sizeof p, x, 1, y);
 }
 

@@ -28,14 +28,7 @@ static const struct morsel_blob_step *writer_of(const struct comparison *c, uint
 }
 
 static void read_product(struct layer *l, const struct morsel_blob_fc *fc) {
-    l->p = (struct morsel_blob_conv){.kernel_h = 1,
-                                     .kernel_w = 1,
-                                     .groups = 1,
-                                     .weights = fc->weights,
-                                     .bias = fc->bias,
-                                     .multiplier = fc->multiplier,
-                                     .weight_zero = fc->weight_zero,
-                                     .float_bias = fc->float_bias};
+    l->p = (struct morsel_blob_conv){.window = {.kernel_h = 1, .kernel_w = 1}, .groups = 1, .sums = fc->sums};
     l->inputs = fc->inputs;
     l->outputs = fc->outputs;
     if (l->x->layout == MORSEL_CHANNELS_LAST && l->x->rank == 4 && fc->inputs == l->x->dims[1] * l->x->dims[2] * l->x->dims[3])
@@ -53,8 +46,9 @@ static bool read_layer(struct layer *l, const struct linear *linear) {
         l->p = *(const struct morsel_blob_conv *)p;
     } else if (kind == MORSEL_STEP_FLOAT_CONV) {
         const struct morsel_blob_float_conv *real = p;
-        l->p = (struct morsel_blob_conv){
-            .kernel_h = real->kernel_h, .kernel_w = real->kernel_w, .groups = real->groups, .weights = real->weights, .bias = real->bias};
+        l->p = (struct morsel_blob_conv){.window = real->window,
+                                         .groups = real->groups,
+                                         .sums = {.weights = real->weights, .bias = real->bias}};
         l->is_float = true;
         l->half = real->weights_half;
     } else {
@@ -66,7 +60,7 @@ static bool read_layer(struct layer *l, const struct linear *linear) {
         l->outputs = l->y->dims[3] / l->p.groups;
     }
     l->each = kind == MORSEL_STEP_DEPTHWISE || (l->is_float && l->p.groups > 1 && l->inputs == 1 && l->outputs == 1);
-    return linear->groups == l->p.groups && linear->window == l->p.kernel_h * l->p.kernel_w &&
+    return linear->groups == l->p.groups && linear->window == l->p.window.kernel_h * l->p.window.kernel_w &&
            linear->in_channels == (int64_t)l->inputs * l->p.groups && linear->out_channels == (int64_t)l->outputs * l->p.groups;
 }
 
@@ -78,41 +72,41 @@ static size_t channel_place(const struct layer *l, uint32_t o) {
 
 /* Of the weight between output o and input i of its group. */
 static size_t byte_place(const struct layer *l, uint32_t o, uint32_t i, uint32_t y, uint32_t x) {
-    uint32_t quads = up(l->p.kernel_h, 4) / 4, row = up(l->p.kernel_w * l->inputs, 4), k = y * row + x * l->inputs + i;
-    if (l->each) return ((((size_t)(o / 16) * l->p.kernel_w + x) * quads + y / 4) * 16 + o % 16) * 4 + y % 4;
-    size_t group = (size_t)(o / l->outputs) * up(l->outputs, 16) * l->p.kernel_h * row;
+    uint32_t quads = up(l->p.window.kernel_h, 4) / 4, row = up(l->p.window.kernel_w * l->inputs, 4), k = y * row + x * l->inputs + i;
+    if (l->each) return ((((size_t)(o / 16) * l->p.window.kernel_w + x) * quads + y / 4) * 16 + o % 16) * 4 + y % 4;
+    size_t group = (size_t)(o / l->outputs) * up(l->outputs, 16) * l->p.window.kernel_h * row;
     uint32_t own = o % l->outputs;
-    return group + (((size_t)(own / 16) * (l->p.kernel_h * row / 4) + k / 4) * 16 + own % 16) * 4 + k % 4;
+    return group + (((size_t)(own / 16) * (l->p.window.kernel_h * row / 4) + k / 4) * 16 + own % 16) * 4 + k % 4;
 }
 
 static size_t float_place(const struct layer *l, uint32_t o, uint32_t i, uint32_t y, uint32_t x) {
-    uint32_t all = l->outputs * l->p.groups, tap = y * l->p.kernel_w + x, taps = l->p.kernel_h * l->p.kernel_w;
+    uint32_t all = l->outputs * l->p.groups, tap = y * l->p.window.kernel_w + x, taps = l->p.window.kernel_h * l->p.window.kernel_w;
     if (l->each) return (size_t)tap * up(all, 8) + o;
     return (((size_t)(o / 8) * taps + tap) * l->inputs + i) * 8 + o % 8;
 }
 
 /* What one step of output o's integers is worth. */
 static float unit(const struct layer *l, size_t at) {
-    const float *multiplier = morsel_blob_at(l->c->network, l->p.multiplier);
+    const float *multiplier = morsel_blob_at(l->c->network, l->p.sums.multiplier);
     return multiplier[at] * (morsel_is_byte(l->y) ? l->y->scale : 1) / l->x->scale;
 }
 
 static float weight(const struct layer *l, uint32_t o, uint32_t i, uint32_t y, uint32_t x) {
-    const void *weights = morsel_blob_at(l->c->network, l->p.weights);
+    const void *weights = morsel_blob_at(l->c->network, l->p.sums.weights);
     if (l->is_float) {
         const struct onnx_tensor tensor = {.type = l->half ? ONNX_FLOAT16 : ONNX_FLOAT, .data = (void *)(uintptr_t)weights};
         return (float)onnx_number(&tensor, float_place(l, o, i, y, x));
     }
-    const int32_t *zero = morsel_blob_optional(l->c->network, l->p.weight_zero);
+    const int32_t *zero = morsel_blob_optional(l->c->network, l->p.sums.weight_zero);
     size_t at = channel_place(l, o);
     return (float)(((const int8_t *)weights)[byte_place(l, o, i, y, x)] - (zero ? zero[at] : 0)) * unit(l, at);
 }
 
 static float bias(const struct layer *l, uint32_t o) {
-    const void *constants = morsel_blob_optional(l->c->network, l->p.bias);
+    const void *constants = morsel_blob_optional(l->c->network, l->p.sums.bias);
     size_t at = channel_place(l, o);
     if (l->is_float) return constants ? ((const float *)constants)[at] : 0;
-    const float *more = morsel_blob_optional(l->c->network, l->p.float_bias);
+    const float *more = morsel_blob_optional(l->c->network, l->p.sums.float_bias);
     float whole = constants ? (float)((const int32_t *)constants)[at] * l->x->scale * unit(l, at) : 0;
     return more ? whole + more[at] * (morsel_is_byte(l->y) ? l->y->scale : 1) : whole;
 }
@@ -134,7 +128,7 @@ static float weight_of_element(const struct layer *l, const struct linear *linea
     if (graph_is(linear->node, "ConvTranspose")) /* its weights are turned by half a turn */
         tap = (uint32_t)linear->window - 1 - tap;
     if (l->sizes[0]) i = flat_place(l, i);
-    return weight(l, (uint32_t)out, i, tap / l->p.kernel_w, tap % l->p.kernel_w);
+    return weight(l, (uint32_t)out, i, tap / l->p.window.kernel_w, tap % l->p.window.kernel_w);
 }
 
 static void read_values(const struct layer *l, const struct linear *linear, float *values) {

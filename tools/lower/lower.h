@@ -183,6 +183,8 @@ float quantized_scale(const struct meaning *m, uint32_t i);
 int32_t quantized_zero(const struct meaning *m, uint32_t i);
 
 /* A convolution whose window and shape of weights are known; m is what it goes over, whatever the node's first input is. */
+/* That of a 1-D operator lies along the width. */
+struct morsel_blob_window window_record(const struct onnx_window *window);
 bool lower_window(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct morsel_blob_conv *window,
                   const struct weights *geometry);
 

@@ -5,19 +5,18 @@
 #include <math.h>
 #include <string.h>
 
-/* The window of a 1-D convolution lies along the width. */
-static void put_window(struct morsel_blob_conv *p, const struct onnx_window *window) {
+struct morsel_blob_window window_record(const struct onnx_window *window) {
     int w = window->rank - 1, h = window->rank - 2;
-    p->kernel_w = (uint32_t)window->kernel[w];
-    p->stride_w = (uint32_t)window->stride[w];
-    p->dilation_w = (uint32_t)window->dilation[w];
-    p->pad_left = (uint32_t)window->pad_begin[w];
-    p->pad_right = (uint32_t)window->pad_end[w];
-    p->kernel_h = h < 0 ? 1 : (uint32_t)window->kernel[h];
-    p->stride_h = h < 0 ? 1 : (uint32_t)window->stride[h];
-    p->dilation_h = h < 0 ? 1 : (uint32_t)window->dilation[h];
-    p->pad_top = h < 0 ? 0 : (uint32_t)window->pad_begin[h];
-    p->pad_bottom = h < 0 ? 0 : (uint32_t)window->pad_end[h];
+    return (struct morsel_blob_window){.kernel_h = h < 0 ? 1 : (uint32_t)window->kernel[h],
+                                       .kernel_w = (uint32_t)window->kernel[w],
+                                       .stride_h = h < 0 ? 1 : (uint32_t)window->stride[h],
+                                       .stride_w = (uint32_t)window->stride[w],
+                                       .dilation_h = h < 0 ? 1 : (uint32_t)window->dilation[h],
+                                       .dilation_w = (uint32_t)window->dilation[w],
+                                       .pad_top = h < 0 ? 0 : (uint32_t)window->pad_begin[h],
+                                       .pad_left = (uint32_t)window->pad_begin[w],
+                                       .pad_bottom = h < 0 ? 0 : (uint32_t)window->pad_end[h],
+                                       .pad_right = (uint32_t)window->pad_end[w]};
 }
 
 static bool read_geometry(struct lowering *l, struct onnx_node *node, const struct onnx_value *x, const struct onnx_shape *weights,
@@ -37,7 +36,7 @@ static bool read_geometry(struct lowering *l, struct onnx_node *node, const stru
     for (int i = 0; i < window.rank; i++)
         if (window.stride[i] > 65536 || window.dilation[i] > 65536 || window.pad_begin[i] > 65536 || window.pad_end[i] > 65536)
             return refuse(l, node, "strides, dilations and pads above 65536 are not supported");
-    put_window(p, &window);
+    p->window = window_record(&window);
     int64_t groups = onnx_attribute_int(node, "group", 1), channels = x->shape.dims[1];
     if (groups < 1 || channels % groups || weights->dims[0] % groups || weights->dims[1] != channels / groups)
         return refuse(l, node, "group %lld does not fit %lld input channels and weights %s", (long long)groups, (long long)channels,
@@ -45,13 +44,13 @@ static bool read_geometry(struct lowering *l, struct onnx_node *node, const stru
     p->groups = (uint32_t)groups;
     *w = (struct weights){.outputs = (uint32_t)weights->dims[0],
                           .inputs = (uint32_t)weights->dims[1],
-                          .kernel_h = p->kernel_h,
-                          .kernel_w = p->kernel_w,
+                          .kernel_h = p->window.kernel_h,
+                          .kernel_w = p->window.kernel_w,
                           .groups = p->groups};
     return true;
 }
 
-static void put_bounds(struct morsel_blob_conv *p, const struct tail *tail) {
+static void put_bounds(struct morsel_blob_sums *p, const struct tail *tail) {
     p->out_min = tail->out_min;
     p->out_max = tail->out_max;
     p->float_min = tail->float_min;
@@ -75,7 +74,7 @@ static uint32_t fill_count(const struct view *v, uint32_t axis, bool end) {
 }
 
 /* A Pad in front by the zero point is the convolution's own padding: takes it off the value and puts it into the window. */
-static void absorb_padding(struct lowering *l, struct meaning *m, struct morsel_blob_conv *p) {
+static void absorb_padding(struct lowering *l, struct meaning *m, struct morsel_blob_window *p) {
     uint32_t begin[2], end[2];
     struct view inner = m->view;
     uint8_t zero = (uint8_t)m->buffer->zero;
@@ -104,9 +103,9 @@ static bool add_conv(struct lowering *l, struct onnx_node *node, struct net_buff
     struct net_buffer *y = tail_buffer(l, tail, MORSEL_CHANNELS_LAST);
     struct net_step *step = net_add_step(l->net, depthwise ? MORSEL_STEP_DEPTHWISE : MORSEL_STEP_CONV, node->name, x, NULL, y);
     step->parameters.conv = *p;
-    put_bounds(&step->parameters.conv, tail);
+    put_bounds(&step->parameters.conv.sums, tail);
     step->macs = (uint64_t)net_elements(y) * w->inputs * w->kernel_h * w->kernel_w;
-    if (p->pad_top || p->pad_bottom) step->scratch_bytes = (x->dims[2] * x->dims[3] + 3) / 4 * 4;
+    if (p->window.pad_top || p->window.pad_bottom) step->scratch_bytes = (x->dims[2] * x->dims[3] + 3) / 4 * 4;
     return pack_weights(l, node, step, w, x, multipliers(l, w, x->scale, tail));
 }
 
@@ -127,7 +126,7 @@ bool lower_qlinear_conv(struct lowering *l, struct onnx_node *node) {
         return false;
     if (onnx_input(node, 8) && !onnx_input_constant(node, 8)) return refuse(l, node, "its bias is not constant");
     struct meaning padded = *m;
-    absorb_padding(l, &padded, &p);
+    absorb_padding(l, &padded, &p.window);
     struct net_buffer *x = meaning_buffer(l, node, &padded, MORSEL_CHANNELS_LAST);
     tail.out_min = type_min(tail.q.type);
     tail.out_max = type_max(tail.q.type);
@@ -174,7 +173,7 @@ bool lower_window(struct lowering *l, struct onnx_node *node, struct meaning *m,
     bool round = !m->channel_scales && leads_to_quantize(node->outputs[0]);
     struct tail tail = tail_follow(l, node->outputs[0], TAIL_CHANNELS);
     struct meaning padded = *m;
-    absorb_padding(l, &padded, &p);
+    absorb_padding(l, &padded, &p.window);
     struct net_buffer *x = meaning_buffer(l, node, &padded, MORSEL_CHANNELS_LAST);
     return x && read_weights(l, node, wm->quantized, wm->scales, wm->zeros, false, &w) && fold_channel_scales(l, node, m, &p, &w) &&
            read_any_bias(l, node, onnx_input(node, 2), 1, round, x->scale, &tail, &w) && add_conv(l, node, x, &p, &w, &tail);

@@ -133,22 +133,23 @@ bool lower_conv_transpose(struct lowering *l, struct onnx_node *node) {
     if (groups < 1 || t->shape.dims[0] % groups)
         return refuse(l, node, "group %lld does not fit its weights %s", (long long)groups, shape_text(l, &t->shape));
     const struct pulled *width = &d[rank - 1], *height = &d[0];
-    struct morsel_blob_conv p = {.kernel_h = 1, .stride_h = 1, .dilation_h = 1, .stride_w = 1, .groups = (uint32_t)groups};
+    struct morsel_blob_conv p = {.window = {.kernel_h = 1, .stride_h = 1, .dilation_h = 1, .stride_w = 1}, .groups = (uint32_t)groups};
     struct meaning wide = *m;
     struct onnx_value turned_weights;
-    p.kernel_w = (uint32_t)width->kernel;
-    p.dilation_w = (uint32_t)width->dilation;
-    if (!set_fill(l, node, &wide) || !pull_apart(l, node, &wide, (uint32_t)rank + 1, width, &p.pad_left, &p.pad_right)) return false;
+    p.window.kernel_w = (uint32_t)width->kernel;
+    p.window.dilation_w = (uint32_t)width->dilation;
+    if (!set_fill(l, node, &wide) || !pull_apart(l, node, &wide, (uint32_t)rank + 1, width, &p.window.pad_left, &p.window.pad_right))
+        return false;
     if (rank == 2) {
-        p.kernel_h = (uint32_t)height->kernel;
-        p.dilation_h = (uint32_t)height->dilation;
-        if (!pull_apart(l, node, &wide, 2, height, &p.pad_top, &p.pad_bottom)) return false;
+        p.window.kernel_h = (uint32_t)height->kernel;
+        p.window.dilation_h = (uint32_t)height->dilation;
+        if (!pull_apart(l, node, &wide, 2, height, &p.window.pad_top, &p.window.pad_bottom)) return false;
     }
     if (!turned_value(l, node, t, groups, &turned_weights)) return false;
     struct weights w = {.outputs = (uint32_t)turned_weights.shape.dims[0],
                         .inputs = (uint32_t)turned_weights.shape.dims[1],
-                        .kernel_h = p.kernel_h,
-                        .kernel_w = p.kernel_w,
+                        .kernel_h = p.window.kernel_h,
+                        .kernel_w = p.window.kernel_w,
                         .groups = p.groups};
     struct onnx_node *conv = net_alloc(l->net, sizeof *conv); /* a notice names it in the end */
     *conv = *node;

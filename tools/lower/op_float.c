@@ -72,7 +72,7 @@ static void add_float_conv(struct lowering *l, struct onnx_node *node, struct ne
 
 void lower_float_rows(struct lowering *l, struct onnx_node *node, struct net_buffer *x, struct net_buffer *y, const struct tail *tail,
                       const float *weights) {
-    const struct morsel_blob_float_conv p = {1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0};
+    const struct morsel_blob_float_conv p = {.window = {1, 1, 1, 1, 1, 1, 0, 0, 0, 0}, .groups = 1};
     add_float_conv(l, node, x, y, tail, p, weights, x->dims[3], NULL);
 }
 
@@ -82,13 +82,13 @@ bool lower_float_conv(struct lowering *l, struct onnx_node *node, struct meaning
     float *bias;
     if (!l->floats_meant) return refuse(l, node, "its weights are float: quantize the model first");
     if (!w || w->type != ONNX_FLOAT) return refuse(l, node, "its weights are not constant");
-    uint32_t outputs = (uint32_t)w->shape.dims[0], inputs = (uint32_t)w->shape.dims[1], taps = window->kernel_h * window->kernel_w;
+    uint32_t outputs = (uint32_t)w->shape.dims[0], inputs = (uint32_t)w->shape.dims[1],
+             taps = window->window.kernel_h * window->window.kernel_w;
     if (!float_conv_bias(l, node, onnx_input(node, 2), outputs, 1, &bias) || !float_input(l, node, &x)) return false;
     struct tail tail = tail_follow(l, node->outputs[0], TAIL_NO_INTEGER_CLIP);
     struct net_buffer *in = meaning_buffer(l, node, &x, MORSEL_CHANNELS_LAST);
     if (!in) return false;
-    struct morsel_blob_float_conv p = {0};
-    memcpy(&p, window, offsetof(struct morsel_blob_float_conv, weights)); /* the window's numbers and the groups stand first in both */
+    struct morsel_blob_float_conv p = {.window = window->window, .groups = window->groups};
     add_float_conv(l, node, in, tail_buffer(l, &tail, MORSEL_CHANNELS_LAST), &tail, p, ordered(l->net, w->data, outputs, inputs, taps),
                    inputs * taps, bias);
     return true;
@@ -121,7 +121,7 @@ bool lower_float_product(struct lowering *l, struct onnx_node *node, struct mean
     y->layout = MORSEL_CHANNELS_LAST;
     y->rank = 4;
     memcpy(y->dims, dims, sizeof dims);
-    const struct morsel_blob_float_conv p = {1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0};
+    const struct morsel_blob_float_conv p = {.window = {1, 1, 1, 1, 1, 1, 0, 0, 0, 0}, .groups = 1};
     add_float_conv(l, node, in, y, &tail, p, weights, inputs, bias);
     return true;
 }

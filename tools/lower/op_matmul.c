@@ -25,13 +25,11 @@ static bool add_fc(struct lowering *l, struct onnx_node *node, struct meaning *m
     if (!x) return false;
     struct net_buffer *y = tail_buffer(l, tail, MORSEL_ROW_MAJOR);
     struct net_step *step = net_add_step(l->net, MORSEL_STEP_FC, node->name, x, NULL, y);
-    step->parameters.fc = (struct morsel_blob_fc){.rows = net_elements(y) / w->outputs,
-                                                  .inputs = w->inputs,
-                                                  .outputs = w->outputs,
-                                                  .out_min = tail->out_min,
-                                                  .out_max = tail->out_max,
-                                                  .float_min = tail->float_min,
-                                                  .float_max = tail->float_max};
+    step->parameters.fc = (struct morsel_blob_fc){
+        .rows = net_elements(y) / w->outputs,
+        .inputs = w->inputs,
+        .outputs = w->outputs,
+        .sums = {.out_min = tail->out_min, .out_max = tail->out_max, .float_min = tail->float_min, .float_max = tail->float_max}};
     step->macs = (uint64_t)net_elements(y) * w->inputs;
     float *multiplier = net_alloc(l->net, w->outputs * sizeof *multiplier);
     for (uint32_t o = 0; o < w->outputs; o++) {

@@ -18,21 +18,7 @@ static bool read_window(struct lowering *l, struct onnx_node *node, struct morse
             window.stride[i] = window.dilation[i] = 1;
         }
     } else if (!onnx_window(node, x, NULL, &window, &why)) return refuse(l, node, "%s", why);
-    int w = window.rank - 1, h = window.rank - 2;
-    *p = (struct morsel_blob_pool){.kernel_h = 1, .stride_h = 1, .dilation_h = 1};
-    p->kernel_w = (uint32_t)window.kernel[w];
-    p->stride_w = (uint32_t)window.stride[w];
-    p->dilation_w = (uint32_t)window.dilation[w];
-    p->pad_left = (uint32_t)window.pad_begin[w];
-    p->pad_right = (uint32_t)window.pad_end[w];
-    if (h >= 0) {
-        p->kernel_h = (uint32_t)window.kernel[h];
-        p->stride_h = (uint32_t)window.stride[h];
-        p->dilation_h = (uint32_t)window.dilation[h];
-        p->pad_top = (uint32_t)window.pad_begin[h];
-        p->pad_bottom = (uint32_t)window.pad_end[h];
-    }
-    p->count_include_pad = window.count_include_pad;
+    *p = (struct morsel_blob_pool){.window = window_record(&window), .count_include_pad = window.count_include_pad};
     *whole = true;
     for (int i = 0; i < window.rank; i++) {
         *whole = *whole && window.kernel[i] == x->dims[i + 2] && !window.pad_begin[i] && !window.pad_end[i];
@@ -44,21 +30,21 @@ static bool read_window(struct lowering *l, struct onnx_node *node, struct morse
     return true;
 }
 
-static bool window_fits(struct lowering *l, struct onnx_node *node, const struct morsel_blob_pool *p) {
+static bool window_fits(struct lowering *l, struct onnx_node *node, const struct morsel_blob_window *p) {
     if (p->kernel_h > MORSEL_FORMAT_MAX_WINDOW || p->kernel_w > MORSEL_FORMAT_MAX_WINDOW)
         return refuse(l, node, "a window of %u x %u is not supported (at most %u)", p->kernel_h, p->kernel_w, MORSEL_FORMAT_MAX_WINDOW);
     return true;
 }
 
 /* ONNX allows dilated averages since opset 19. */
-static bool average_fits(struct lowering *l, struct onnx_node *node, const struct morsel_blob_pool *p) {
+static bool average_fits(struct lowering *l, struct onnx_node *node, const struct morsel_blob_window *p) {
     return (p->dilation_h == 1 && p->dilation_w == 1) || refuse(l, node, "an average with dilations is not supported");
 }
 
 static bool add_pool(struct lowering *l, struct onnx_node *node, struct meaning *m, enum morsel_step_kind kind,
                      const struct morsel_blob_pool *p, const struct tail *tail) {
-    if (kind == MORSEL_STEP_AVERAGE_POOL && !average_fits(l, node, p)) return false;
-    struct net_buffer *x = window_fits(l, node, p) ? meaning_buffer(l, node, m, MORSEL_CHANNELS_LAST) : NULL;
+    if (kind == MORSEL_STEP_AVERAGE_POOL && !average_fits(l, node, &p->window)) return false;
+    struct net_buffer *x = window_fits(l, node, &p->window) ? meaning_buffer(l, node, m, MORSEL_CHANNELS_LAST) : NULL;
     if (!x) return false;
     struct net_buffer *y = tail_buffer(l, tail, MORSEL_CHANNELS_LAST);
     struct net_step *step = net_add_step(l->net, kind, node->name, x, NULL, y);

@@ -73,14 +73,12 @@ struct columns {
 };
 
 static void put_columns(struct net_step *step, const struct columns *c, bool with_float_bias) {
-    bool fc = step->kind == MORSEL_STEP_FC;
-#define FIELD(name) (fc ? offsetof(struct morsel_blob_fc, name) : offsetof(struct morsel_blob_conv, name))
-    net_add_constant(step, c->bias, c->bytes, FIELD(bias));
-    net_add_constant(step, c->multiplier, c->bytes, FIELD(multiplier));
-    net_add_constant(step, c->sum, c->bytes, FIELD(weight_sum));
-    if (c->any_zero) net_add_constant(step, c->zero, c->bytes, FIELD(weight_zero));
-    if (with_float_bias) net_add_constant(step, c->float_bias, c->bytes, FIELD(float_bias));
-#undef FIELD
+    size_t sums = net_sums(step);
+    net_add_constant(step, c->bias, c->bytes, sums + offsetof(struct morsel_blob_sums, bias));
+    net_add_constant(step, c->multiplier, c->bytes, sums + offsetof(struct morsel_blob_sums, multiplier));
+    net_add_constant(step, c->sum, c->bytes, sums + offsetof(struct morsel_blob_sums, weight_sum));
+    if (c->any_zero) net_add_constant(step, c->zero, c->bytes, sums + offsetof(struct morsel_blob_sums, weight_zero));
+    if (with_float_bias) net_add_constant(step, c->float_bias, c->bytes, sums + offsetof(struct morsel_blob_sums, float_bias));
 }
 
 bool pack_weights(struct lowering *l, struct onnx_node *node, struct net_step *step, struct weights *w, const struct net_buffer *x,
@@ -109,8 +107,7 @@ bool pack_weights(struct lowering *l, struct onnx_node *node, struct net_step *s
     }
     size_t bytes;
     int8_t *packed = depthwise ? pack_depthwise(l->net, w, &bytes) : pack_dense(l->net, w, &bytes);
-    bool fc = step->kind == MORSEL_STEP_FC;
-    net_add_constant(step, packed, bytes, fc ? offsetof(struct morsel_blob_fc, weights) : offsetof(struct morsel_blob_conv, weights));
+    net_add_constant(step, packed, bytes, net_sums(step) + offsetof(struct morsel_blob_sums, weights));
     put_columns(step, &c, w->float_bias != NULL);
     net_add_proofs(l->net, step);
     l->net->parameter_count += (uint64_t)w->outputs * w->inputs * w->kernel_h * w->kernel_w + w->outputs;

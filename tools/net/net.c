@@ -105,6 +105,10 @@ void net_add_constant(struct net_step *step, const void *data, size_t bytes, siz
     step->constants[step->constant_count++] = (struct net_constant){data, bytes, field};
 }
 
+size_t net_sums(const struct net_step *step) {
+    return step->kind == MORSEL_STEP_FC ? offsetof(struct morsel_blob_fc, sums) : offsetof(struct morsel_blob_conv, sums);
+}
+
 void net_add_io(struct net *net, bool output, struct net_io io) {
     struct net_io **list = output ? &net->outputs : &net->inputs;
     uint32_t *count = output ? &net->output_count : &net->input_count;

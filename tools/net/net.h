@@ -41,6 +41,7 @@ struct net_constant {
 };
 
 union net_parameters {
+    struct morsel_blob_window window; /* of whichever kind has one */
     struct morsel_blob_conv conv;
     struct morsel_blob_fc fc;
     struct morsel_blob_float_conv float_conv;
@@ -113,6 +114,9 @@ struct net_buffer *net_add_like(struct net *net, const struct net_buffer *model,
 struct net_step *net_add_step(struct net *net, enum morsel_step_kind kind, const char *name, struct net_buffer *a, struct net_buffer *b,
                               struct net_buffer *output);
 void net_add_constant(struct net_step *step, const void *data, size_t bytes, size_t field);
+
+/* Where the sums stand in the record of a CONV, DEPTHWISE or FC step. */
+size_t net_sums(const struct net_step *step);
 
 /* Adds what the weights of a CONV, DEPTHWISE or FC step prove (core/format.h, enum morsel_proof); its other constants are in place. */
 void net_add_proofs(struct net *net, struct net_step *step);

@@ -71,7 +71,7 @@ struct layer {
 
 /* Weights of -127..127, and multipliers that keep the values spread from layer to layer: with inputs of all sizes a sum deviates by about
  * 73 * 110 * sqrt(taps). */
-static void add_weights(struct maker *m, struct net_step *step, const struct layer *layer, const size_t fields[4]) {
+static void add_weights(struct maker *m, struct net_step *step, const struct layer *layer) {
     uint32_t wide = up(layer->channels, 16);
     int8_t *w = net_alloc(m->net, (size_t)wide * layer->taps);
     int32_t *bias = net_alloc(m->net, wide * sizeof *bias), *sum = net_alloc(m->net, wide * sizeof *sum);
@@ -86,10 +86,11 @@ static void add_weights(struct maker *m, struct net_step *step, const struct lay
         bias[c] = (int32_t)(next(m) % 4096) - 2048;
         multiplier[c] = (120 + (float)(next(m) % 64)) / deviation;
     }
-    net_add_constant(step, w, (size_t)wide * layer->taps, fields[0]);
-    net_add_constant(step, bias, wide * sizeof *bias, fields[1]);
-    net_add_constant(step, multiplier, wide * sizeof *multiplier, fields[2]);
-    net_add_constant(step, sum, wide * sizeof *sum, fields[3]);
+    size_t sums = net_sums(step);
+    net_add_constant(step, w, (size_t)wide * layer->taps, sums + offsetof(struct morsel_blob_sums, weights));
+    net_add_constant(step, bias, wide * sizeof *bias, sums + offsetof(struct morsel_blob_sums, bias));
+    net_add_constant(step, multiplier, wide * sizeof *multiplier, sums + offsetof(struct morsel_blob_sums, multiplier));
+    net_add_constant(step, sum, wide * sizeof *sum, sums + offsetof(struct morsel_blob_sums, weight_sum));
     net_add_proofs(m->net, step);
     m->net->parameter_count += (uint64_t)layer->channels * (layer->taps / layer->row * layer->row_used + 1);
 }
@@ -103,43 +104,32 @@ static void pad(uint32_t in, uint32_t kernel, uint32_t stride, uint32_t *before,
 
 static struct net_step *add_window(struct maker *m, enum morsel_step_kind kind, struct net_buffer *x, uint32_t outputs,
                                    const uint32_t kernel[2], uint32_t stride, enum activation activation) {
-    struct morsel_blob_conv p = {.kernel_h = kernel[0],
-                                 .kernel_w = kernel[1],
-                                 .stride_h = stride,
-                                 .stride_w = stride,
-                                 .dilation_h = 1,
-                                 .dilation_w = 1,
-                                 .groups = kind == MORSEL_STEP_DEPTHWISE ? outputs : 1,
-                                 .out_max = 255,
-                                 .float_min = -INFINITY,
-                                 .float_max = INFINITY};
+    struct morsel_blob_conv p = {
+        .window = {.kernel_h = kernel[0], .kernel_w = kernel[1], .stride_h = stride, .stride_w = stride, .dilation_h = 1, .dilation_w = 1},
+        .groups = kind == MORSEL_STEP_DEPTHWISE ? outputs : 1,
+        .sums = {.out_max = 255, .float_min = -INFINITY, .float_max = INFINITY}};
     uint32_t dims[4] = {x->dims[0], 0, 0, outputs};
-    pad(x->dims[1], kernel[0], stride, &p.pad_top, &p.pad_bottom, &dims[1]);
-    pad(x->dims[2], kernel[1], stride, &p.pad_left, &p.pad_right, &dims[2]);
+    pad(x->dims[1], kernel[0], stride, &p.window.pad_top, &p.window.pad_bottom, &dims[1]);
+    pad(x->dims[2], kernel[1], stride, &p.window.pad_left, &p.window.pad_right, &dims[2]);
     struct net_buffer *y = add_buffer(m, 4, dims, activation, kind == MORSEL_STEP_DEPTHWISE ? "depthwise" : "conv");
     struct net_step *step = add_step(m, kind, x, NULL, y);
     step->parameters.conv = p;
-    if (p.pad_top || p.pad_bottom) step->scratch_bytes = up(x->dims[2] * x->dims[3], 4);
+    if (p.window.pad_top || p.window.pad_bottom) step->scratch_bytes = up(x->dims[2] * x->dims[3], 4);
     step->macs = (uint64_t)net_elements(y) * (x->dims[3] / p.groups) * kernel[0] * kernel[1];
     return step;
 }
-
-static const size_t conv_fields[4] = {offsetof(struct morsel_blob_conv, weights), offsetof(struct morsel_blob_conv, bias),
-                                      offsetof(struct morsel_blob_conv, multiplier), offsetof(struct morsel_blob_conv, weight_sum)};
-static const size_t fc_fields[4] = {offsetof(struct morsel_blob_fc, weights), offsetof(struct morsel_blob_fc, bias),
-                                    offsetof(struct morsel_blob_fc, multiplier), offsetof(struct morsel_blob_fc, weight_sum)};
 
 struct net_buffer *make_conv(struct maker *m, struct net_buffer *x, uint32_t outputs, uint32_t kernel_h, uint32_t kernel_w, uint32_t stride,
                              enum activation activation) {
     struct net_step *step = add_window(m, MORSEL_STEP_CONV, x, outputs, (uint32_t[]){kernel_h, kernel_w}, stride, activation);
     uint32_t row = kernel_w * x->dims[3];
-    add_weights(m, step, &(struct layer){outputs, kernel_h * up(row, 4), up(row, 4), row}, conv_fields);
+    add_weights(m, step, &(struct layer){outputs, kernel_h * up(row, 4), up(row, 4), row});
     return step->output;
 }
 
 struct net_buffer *make_depthwise(struct maker *m, struct net_buffer *x, uint32_t kernel, uint32_t stride, enum activation activation) {
     struct net_step *step = add_window(m, MORSEL_STEP_DEPTHWISE, x, x->dims[3], (uint32_t[]){kernel, kernel}, stride, activation);
-    add_weights(m, step, &(struct layer){x->dims[3], kernel * up(kernel, 4), up(kernel, 4), kernel}, conv_fields);
+    add_weights(m, step, &(struct layer){x->dims[3], kernel * up(kernel, 4), up(kernel, 4), kernel});
     return step->output;
 }
 
@@ -147,10 +137,12 @@ struct net_buffer *make_fc(struct maker *m, struct net_buffer *x, uint32_t outpu
     uint32_t inputs = net_elements(x);
     struct net_buffer *y = add_buffer(m, 2, (uint32_t[]){1, outputs}, activation, "fc");
     struct net_step *step = add_step(m, MORSEL_STEP_FC, x, NULL, y);
-    step->parameters.fc = (struct morsel_blob_fc){
-        .rows = 1, .inputs = inputs, .outputs = outputs, .out_max = 255, .float_min = -INFINITY, .float_max = INFINITY};
+    step->parameters.fc = (struct morsel_blob_fc){.rows = 1,
+                                                  .inputs = inputs,
+                                                  .outputs = outputs,
+                                                  .sums = {.out_max = 255, .float_min = -INFINITY, .float_max = INFINITY}};
     step->macs = (uint64_t)inputs * outputs;
-    add_weights(m, step, &(struct layer){outputs, up(inputs, 4), up(inputs, 4), inputs}, fc_fields);
+    add_weights(m, step, &(struct layer){outputs, up(inputs, 4), up(inputs, 4), inputs});
     return y;
 }
 
@@ -176,10 +168,11 @@ struct net_buffer *make_sum(struct maker *m, struct net_buffer *a, struct net_bu
 
 struct net_buffer *make_max_pool(struct maker *m, struct net_buffer *x, uint32_t kernel, uint32_t stride) {
     struct morsel_blob_pool p = {
-        .kernel_h = kernel, .kernel_w = kernel, .stride_h = stride, .stride_w = stride, .dilation_h = 1, .dilation_w = 1, .out_max = 255};
+        .window = {.kernel_h = kernel, .kernel_w = kernel, .stride_h = stride, .stride_w = stride, .dilation_h = 1, .dilation_w = 1},
+        .out_max = 255};
     uint32_t dims[4] = {x->dims[0], 0, 0, x->dims[3]};
-    pad(x->dims[1], kernel, stride, &p.pad_top, &p.pad_bottom, &dims[1]);
-    pad(x->dims[2], kernel, stride, &p.pad_left, &p.pad_right, &dims[2]);
+    pad(x->dims[1], kernel, stride, &p.window.pad_top, &p.window.pad_bottom, &dims[1]);
+    pad(x->dims[2], kernel, stride, &p.window.pad_left, &p.window.pad_right, &dims[2]);
     struct net_buffer *y = add_buffer(m, 4, dims, PLAIN, "pool");
     y->zero = x->zero;
     add_step(m, MORSEL_STEP_MAX_POOL, x, NULL, y)->parameters.pool = p;

@@ -24,16 +24,13 @@ static const void *constant_at(const struct net_step *step, size_t field, size_t
 }
 
 static struct packed unpack(const struct net_step *step) {
-    bool fc = step->kind == MORSEL_STEP_FC;
-    size_t weights, channels, ignored;
-#define FIELD(name) (fc ? offsetof(struct morsel_blob_fc, name) : offsetof(struct morsel_blob_conv, name))
-    struct packed p = {constant_at(step, FIELD(weights), &weights),
-                       constant_at(step, FIELD(bias), &channels),
-                       constant_at(step, FIELD(weight_zero), &ignored),
-                       constant_at(step, FIELD(multiplier), &ignored),
+    size_t sums = net_sums(step), weights, channels, ignored;
+    struct packed p = {constant_at(step, sums + offsetof(struct morsel_blob_sums, weights), &weights),
+                       constant_at(step, sums + offsetof(struct morsel_blob_sums, bias), &channels),
+                       constant_at(step, sums + offsetof(struct morsel_blob_sums, weight_zero), &ignored),
+                       constant_at(step, sums + offsetof(struct morsel_blob_sums, multiplier), &ignored),
                        0,
                        0};
-#undef FIELD
     p.channels = (uint32_t)(channels / 4);
     p.taps = (uint32_t)(weights / (channels / 4));
     return p;
@@ -62,6 +59,5 @@ void net_add_proofs(struct net *net, struct net_step *step) {
         if (sum >= 1 << 22 || !(fabsf((float)sum * p.multiplier[c]) < 32000)) proofs[c / 16] &= (uint8_t)~MORSEL_PROOF_SMALL;
         if (!(p.multiplier[c] >= 0)) proofs[c / 16] &= (uint8_t)~MORSEL_PROOF_POSITIVE;
     }
-    size_t field = step->kind == MORSEL_STEP_FC ? offsetof(struct morsel_blob_fc, proofs) : offsetof(struct morsel_blob_conv, proofs);
-    net_add_constant(step, proofs, p.channels / 16, field);
+    net_add_constant(step, proofs, p.channels / 16, net_sums(step) + offsetof(struct morsel_blob_sums, proofs));
 }

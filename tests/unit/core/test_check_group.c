@@ -214,8 +214,8 @@ static void a_sum_covers_what_it_adds_or_nothing(void **unused) {
         make_start(&maker, "back");
         struct net_buffer *x = make_picture(&maker, 24, 32, 8), *y = make_conv(&maker, x, 8, 3, 3, 1, PLAIN);
         struct net *net = maker.net;
-        net->steps[0]->parameters.conv.pad_top = back;
-        net->steps[0]->parameters.conv.pad_bottom = 2 - back;
+        net->steps[0]->parameters.window.pad_top = back;
+        net->steps[0]->parameters.window.pad_bottom = 2 - back;
         make_end(&maker, make_sum(&maker, x, y, PLAIN));
         net->arena_room = 1;
         uint8_t *blob = blob_of(net, &bytes), *want = run(blob, bytes, 1, MORSEL_CPU_C, &want_bytes);

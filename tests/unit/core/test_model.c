@@ -201,49 +201,49 @@ static void damaged_steps(void **state) {
 
 static void damaged_windows(void **state) {
     (void)state;
-    DAMAGED(MORSEL_ERR_PARAMETER, CONV(S_CONV)->kernel_h = 0);
-    DAMAGED(MORSEL_ERR_PARAMETER, CONV(S_CONV)->kernel_w = 65);
-    DAMAGED(MORSEL_ERR_PARAMETER, CONV(S_CONV)->stride_h = 0);
-    DAMAGED(MORSEL_ERR_PARAMETER, CONV(S_CONV)->stride_w = 0x80000000);
-    DAMAGED(MORSEL_ERR_PARAMETER, CONV(S_CONV)->dilation_h = 0);
-    DAMAGED(MORSEL_ERR_PARAMETER, CONV(S_CONV)->dilation_w = 0xffffffff);
-    DAMAGED(MORSEL_ERR_PARAMETER, CONV(S_CONV)->pad_top = 0xffffffff);
-    DAMAGED(MORSEL_ERR_PARAMETER, CONV(S_CONV)->pad_left = 2);
+    DAMAGED(MORSEL_ERR_PARAMETER, CONV(S_CONV)->window.kernel_h = 0);
+    DAMAGED(MORSEL_ERR_PARAMETER, CONV(S_CONV)->window.kernel_w = 65);
+    DAMAGED(MORSEL_ERR_PARAMETER, CONV(S_CONV)->window.stride_h = 0);
+    DAMAGED(MORSEL_ERR_PARAMETER, CONV(S_CONV)->window.stride_w = 0x80000000);
+    DAMAGED(MORSEL_ERR_PARAMETER, CONV(S_CONV)->window.dilation_h = 0);
+    DAMAGED(MORSEL_ERR_PARAMETER, CONV(S_CONV)->window.dilation_w = 0xffffffff);
+    DAMAGED(MORSEL_ERR_PARAMETER, CONV(S_CONV)->window.pad_top = 0xffffffff);
+    DAMAGED(MORSEL_ERR_PARAMETER, CONV(S_CONV)->window.pad_left = 2);
     DAMAGED(MORSEL_ERR_PARAMETER, CONV(S_CONV)->groups = 0);
     DAMAGED(MORSEL_ERR_PARAMETER, CONV(S_CONV)->groups = 2);
     DAMAGED(MORSEL_ERR_PARAMETER, CONV(S_DEPTHWISE)->groups = 1);
-    DAMAGED(MORSEL_ERR_PARAMETER, CONV(S_CONV)->out_min = -1);
-    DAMAGED(MORSEL_ERR_PARAMETER, CONV(S_CONV)->out_max = 256);
-    DAMAGED(MORSEL_ERR_PARAMETER, CONV(S_CONV)->out_min = 9, CONV(S_CONV)->out_max = 8);
+    DAMAGED(MORSEL_ERR_PARAMETER, CONV(S_CONV)->sums.out_min = -1);
+    DAMAGED(MORSEL_ERR_PARAMETER, CONV(S_CONV)->sums.out_max = 256);
+    DAMAGED(MORSEL_ERR_PARAMETER, CONV(S_CONV)->sums.out_min = 9, CONV(S_CONV)->sums.out_max = 8);
     DAMAGED(MORSEL_ERR_PARAMETER, b.steps[S_CONV].scratch_bytes = 11);
     DAMAGED(MORSEL_ERR_PARAMETER, b.tensors[T_MAX].rank = 3, b.tensors[T_MAX].dims[2] = 6, b.tensors[T_MAX].dims[3] = 1);
-    DAMAGED(MORSEL_ERR_CONSTANT, CONV(S_CONV)->weights += 1);
-    DAMAGED(MORSEL_ERR_CONSTANT, CONV(S_CONV)->weights = 0);
-    DAMAGED(MORSEL_ERR_CONSTANT, CONV(S_CONV)->weights = b.header->data.offset + b.header->data.count - 64);
-    DAMAGED(MORSEL_ERR_CONSTANT, CONV(S_CONV)->bias = 0);
-    DAMAGED(MORSEL_ERR_CONSTANT, CONV(S_CONV)->multiplier = 4);
-    DAMAGED(MORSEL_ERR_CONSTANT, FLOAT_AT(CONV(S_CONV)->multiplier, 15) = NAN);
-    DAMAGED(MORSEL_ERR_CONSTANT, FLOAT_AT(CONV(S_CONV)->multiplier, 2) = INFINITY);
-    DAMAGED(MORSEL_ERR_CONSTANT, INT_AT(CONV(S_CONV)->weight_zero, 0) = 128);
-    DAMAGED(MORSEL_ERR_CONSTANT, CONV(S_CONV)->weight_sum = 0xffffffc0);
-    DAMAGED(MORSEL_ERR_CONSTANT, CONV(S_CONV)->float_bias = 0x7fffffc0);
-    DAMAGED(MORSEL_ERR_CONSTANT, CONV(S_CONV)->proofs += 1);
-    DAMAGED(MORSEL_ERR_CONSTANT, FC->proofs = b.header->data.offset + b.header->data.count);
-    DAMAGED(MORSEL_ERR_PARAMETER, POOL(S_MAX)->stride_h = 1);
-    DAMAGED(MORSEL_ERR_PARAMETER, POOL(S_MAX)->kernel_h = 70);
+    DAMAGED(MORSEL_ERR_CONSTANT, CONV(S_CONV)->sums.weights += 1);
+    DAMAGED(MORSEL_ERR_CONSTANT, CONV(S_CONV)->sums.weights = 0);
+    DAMAGED(MORSEL_ERR_CONSTANT, CONV(S_CONV)->sums.weights = b.header->data.offset + b.header->data.count - 64);
+    DAMAGED(MORSEL_ERR_CONSTANT, CONV(S_CONV)->sums.bias = 0);
+    DAMAGED(MORSEL_ERR_CONSTANT, CONV(S_CONV)->sums.multiplier = 4);
+    DAMAGED(MORSEL_ERR_CONSTANT, FLOAT_AT(CONV(S_CONV)->sums.multiplier, 15) = NAN);
+    DAMAGED(MORSEL_ERR_CONSTANT, FLOAT_AT(CONV(S_CONV)->sums.multiplier, 2) = INFINITY);
+    DAMAGED(MORSEL_ERR_CONSTANT, INT_AT(CONV(S_CONV)->sums.weight_zero, 0) = 128);
+    DAMAGED(MORSEL_ERR_CONSTANT, CONV(S_CONV)->sums.weight_sum = 0xffffffc0);
+    DAMAGED(MORSEL_ERR_CONSTANT, CONV(S_CONV)->sums.float_bias = 0x7fffffc0);
+    DAMAGED(MORSEL_ERR_CONSTANT, CONV(S_CONV)->sums.proofs += 1);
+    DAMAGED(MORSEL_ERR_CONSTANT, FC->sums.proofs = b.header->data.offset + b.header->data.count);
+    DAMAGED(MORSEL_ERR_PARAMETER, POOL(S_MAX)->window.stride_h = 1);
+    DAMAGED(MORSEL_ERR_PARAMETER, POOL(S_MAX)->window.kernel_h = 70);
     DAMAGED(MORSEL_ERR_PARAMETER, POOL(S_MAX)->count_include_pad = 2);
     DAMAGED(MORSEL_ERR_PARAMETER, POOL(S_MAX)->out_max = 300);
     DAMAGED(MORSEL_OK, b.tensors[T_MAX].zero_point = 4); /* a maximum takes bytes as they are */
-    DAMAGED(MORSEL_ERR_PARAMETER, POOL(S_AVERAGE)->dilation_h = 2, POOL(S_AVERAGE)->pad_bottom = 1);
+    DAMAGED(MORSEL_ERR_PARAMETER, POOL(S_AVERAGE)->window.dilation_h = 2, POOL(S_AVERAGE)->window.pad_bottom = 1);
 }
 
 static void damaged_elements(void **state) {
     (void)state;
     DAMAGED(MORSEL_ERR_PARAMETER, FC->inputs = 7);
     DAMAGED(MORSEL_ERR_PARAMETER, FC->rows = 0x80000001, FC->outputs = 10);
-    DAMAGED(MORSEL_ERR_PARAMETER, FC->out_max = 256);
-    DAMAGED(MORSEL_ERR_CONSTANT, FC->weights += 4);
-    DAMAGED(MORSEL_ERR_CONSTANT, FC->bias = 0);
+    DAMAGED(MORSEL_ERR_PARAMETER, FC->sums.out_max = 256);
+    DAMAGED(MORSEL_ERR_CONSTANT, FC->sums.weights += 4);
+    DAMAGED(MORSEL_ERR_CONSTANT, FC->sums.bias = 0);
     DAMAGED(MORSEL_ERR_PARAMETER, MATMUL->inner = 6);
     DAMAGED(MORSEL_ERR_PARAMETER, MATMUL->batch = 0);
     DAMAGED(MORSEL_ERR_PARAMETER, MATMUL->b_batch = 2);
@@ -301,17 +301,17 @@ static void damaged_elements(void **state) {
 
 static void constants_end_within_the_data(void **state) {
     (void)state;
-    ENDS_AT(CONV(S_CONV)->weights, 3 * 12 * 16); /* 3 rows of pad4(3 * 3), sixteen channels */
-    ENDS_AT(CONV(S_CONV)->bias, 64);
-    ENDS_AT(CONV(S_CONV)->multiplier, 64);
-    ENDS_AT(CONV(S_CONV)->weight_sum, 64);
-    ENDS_AT(CONV(S_CONV)->weight_zero, 64);
-    ENDS_AT(CONV(S_CONV)->float_bias, 64);
-    ENDS_AT(CONV(S_CONV)->proofs, 1);
-    ENDS_AT(CONV(S_DEPTHWISE)->weights, 3 * 4 * 16);
-    ENDS_AT(CONV(S_DEPTHWISE)->bias, 64);
-    ENDS_AT(FC->weights, 16 * 8);
-    ENDS_AT(FC->multiplier, 64);
+    ENDS_AT(CONV(S_CONV)->sums.weights, 3 * 12 * 16); /* 3 rows of pad4(3 * 3), sixteen channels */
+    ENDS_AT(CONV(S_CONV)->sums.bias, 64);
+    ENDS_AT(CONV(S_CONV)->sums.multiplier, 64);
+    ENDS_AT(CONV(S_CONV)->sums.weight_sum, 64);
+    ENDS_AT(CONV(S_CONV)->sums.weight_zero, 64);
+    ENDS_AT(CONV(S_CONV)->sums.float_bias, 64);
+    ENDS_AT(CONV(S_CONV)->sums.proofs, 1);
+    ENDS_AT(CONV(S_DEPTHWISE)->sums.weights, 3 * 4 * 16);
+    ENDS_AT(CONV(S_DEPTHWISE)->sums.bias, 64);
+    ENDS_AT(FC->sums.weights, 16 * 8);
+    ENDS_AT(FC->sums.multiplier, 64);
     ENDS_AT(LUT->table, 256);
     ENDS_AT(UNARY->affine_scale, 20);
     ENDS_AT(UNARY->affine_offset, 20);
@@ -327,12 +327,12 @@ static void values_at_their_limits_open(void **state) {
     DAMAGED(MORSEL_OK, b.tensors[T_CONSTANT].zero_point = 127);
     DAMAGED(MORSEL_ERR_QUANTIZATION, b.tensors[T_CONSTANT].zero_point = 128);
     DAMAGED(MORSEL_ERR_QUANTIZATION, b.tensors[T_LUT].zero_point = -1);
-    DAMAGED(MORSEL_OK, INT_AT(CONV(S_CONV)->weight_zero, 0) = 127, INT_AT(CONV(S_CONV)->weight_zero, 1) = -128);
-    DAMAGED(MORSEL_ERR_CONSTANT, INT_AT(CONV(S_CONV)->weight_zero, 15) = -129);
+    DAMAGED(MORSEL_OK, INT_AT(CONV(S_CONV)->sums.weight_zero, 0) = 127, INT_AT(CONV(S_CONV)->sums.weight_zero, 1) = -128);
+    DAMAGED(MORSEL_ERR_CONSTANT, INT_AT(CONV(S_CONV)->sums.weight_zero, 15) = -129);
     DAMAGED(MORSEL_OK, INT_AT(GATHER->table, 0) = 18);                    /* 18 + 5 is the last element of 24 */
     DAMAGED(MORSEL_OK, BINARY->a_stride[0] = 0, BINARY->a_stride[1] = 5); /* 2 * 5 of 12 */
     DAMAGED(MORSEL_ERR_PARAMETER, BINARY->a_stride[0] = 0, BINARY->a_stride[1] = 6);
-    DAMAGED(MORSEL_OK, CONV(S_CONV)->out_min = 255, CONV(S_CONV)->out_max = 255);
+    DAMAGED(MORSEL_OK, CONV(S_CONV)->sums.out_min = 255, CONV(S_CONV)->sums.out_max = 255);
     DAMAGED(MORSEL_OK, UNARY->op = MORSEL_UNARY_CLIP, UNARY->alpha = -INFINITY, UNARY->beta = INFINITY);
     DAMAGED(MORSEL_ERR_PARAMETER, UNARY->op = MORSEL_UNARY_CLIP, UNARY->beta = NAN);
     DAMAGED(MORSEL_ERR_PARAMETER, UNARY->op = MORSEL_UNARY_EXP, UNARY->beta = INFINITY);

@@ -34,17 +34,7 @@ static uint8_t *written(struct net *net, uint32_t *bytes) {
 static uint8_t *make_blob(uint32_t *bytes) {
     struct builder b;
     const uint32_t dims[] = {1, PIXELS, PIXELS, CHANNELS};
-    const struct morsel_blob_pool pool = {.kernel_h = 3,
-                                          .kernel_w = 3,
-                                          .stride_h = 1,
-                                          .stride_w = 1,
-                                          .dilation_h = 1,
-                                          .dilation_w = 1,
-                                          .pad_top = 1,
-                                          .pad_left = 1,
-                                          .pad_bottom = 1,
-                                          .pad_right = 1,
-                                          .out_max = 255};
+    const struct morsel_blob_pool pool = {.window = {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, .out_max = 255};
     builder_start(&b);
     uint32_t x = builder_tensor(&b, MORSEL_UINT8, 4, dims, 1, 0), y = builder_tensor(&b, MORSEL_UINT8, 4, dims, 1, 0);
     builder_step(&b, MORSEL_STEP_MAX_POOL, &x, 1, y, &pool, sizeof pool, 0);
@@ -107,7 +97,7 @@ static uint8_t *make_padded_blob(uint32_t *bytes) {
     make_start(&m, "threads");
     struct net_buffer *x = make_conv(&m, make_picture(&m, 28, 28, 3), 32, 3, 3, 2, RELU);
     struct net_buffer *y = make_depthwise(&m, make_conv(&m, x, 96, 1, 1, 1, RELU), 3, 1, RELU);
-    struct morsel_blob_conv *p = &m.net->steps[m.net->step_count - 1]->parameters.conv;
+    struct morsel_blob_window *p = &m.net->steps[m.net->step_count - 1]->parameters.window;
     p->pad_top += MORE;
     p->pad_bottom += MORE;
     y->bytes += 2 * MORE * y->bytes / y->dims[1];

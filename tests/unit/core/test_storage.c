@@ -83,7 +83,7 @@ static void add_border_steps(struct builder *b, enum morsel_type type) {
     uint8_t table[256];
     for (int i = 0; i < 12; i++) order[i] = i % 5 == 4 ? -1 : 11 - i;
     for (int i = 0; i < 256; i++) table[i] = (uint8_t)(i * 7 + 3);
-    struct morsel_blob_pool pool = {2, 2, 1, 1, 1, 1, 0, 0, 0, 0, 0, low, high};
+    struct morsel_blob_pool pool = {{2, 2, 1, 1, 1, 1, 0, 0, 0, 0}, 0, low, high};
     builder_step(b, MORSEL_STEP_MAX_POOL, (uint32_t[]){B_IN}, 1, B_MAX, &pool, sizeof pool, 0);
     struct morsel_blob_gather gather = {1, {12, 1, 1, 1, 1, 1}, builder_data(b, order, sizeof order), 0x85};
     builder_step(b, MORSEL_STEP_GATHER, (uint32_t[]){B_IN}, 1, B_GATHER, &gather, sizeof gather, 0);

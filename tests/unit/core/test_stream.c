@@ -20,7 +20,7 @@ static void count_kinds(const struct net *net, uint32_t seen[SEEN]) {
         }
         seen[step->kind]++;
         assert_true(plan_reach(step, &r));
-        seen[DILATED] += (step->kind == MORSEL_STEP_CONV || step->kind == MORSEL_STEP_DEPTHWISE) && step->parameters.conv.dilation_h > 1;
+        seen[DILATED] += (step->kind == MORSEL_STEP_CONV || step->kind == MORSEL_STEP_DEPTHWISE) && step->parameters.window.dilation_h > 1;
         seen[IN_FLOATS] += step->output->type == MORSEL_FLOAT32;
     }
 }

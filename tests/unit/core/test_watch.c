@@ -122,7 +122,7 @@ static void views_tell_how_bytes_are_stored(void **unused) {
     (void)unused;
     uint32_t bytes;
     const uint32_t dims[] = {1, 2, 2, 3};
-    const struct morsel_blob_pool pool = {1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, -128, 127};
+    const struct morsel_blob_pool pool = {{1, 1, 1, 1, 1, 1, 0, 0, 0, 0}, 0, -128, 127};
     struct builder b;
     uint8_t same[256];
     for (int i = 0; i < 256; i++) same[i] = (uint8_t)i;

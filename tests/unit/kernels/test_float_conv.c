@@ -37,7 +37,7 @@ static float *random_floats(uint32_t count) {
 }
 
 static uint32_t taps_of(const struct problem *q) {
-    return q->p.kernel_h * q->p.kernel_w * (q->c / q->p.groups);
+    return q->p.window.kernel_h * q->p.window.kernel_w * (q->c / q->p.groups);
 }
 
 static uint32_t weight_count(const struct problem *q) {
@@ -82,16 +82,8 @@ static uint32_t put_weights(struct builder *b, const struct problem *q) {
 static void random_problem(struct problem *q) {
     memset(q, 0, sizeof *q);
     do {
-        struct morsel_blob_float_conv p = {between(1, 3),
-                                           between(1, 3),
-                                           between(1, 2),
-                                           between(1, 2),
-                                           between(1, 2),
-                                           between(1, 2),
-                                           between(0, 2),
-                                           between(0, 2),
-                                           between(0, 2),
-                                           between(0, 2),
+        struct morsel_blob_float_conv p = {{between(1, 3), between(1, 3), between(1, 2), between(1, 2), between(1, 2), between(1, 2),
+                                            between(0, 2), between(0, 2), between(0, 2), between(0, 2)},
                                            between(1, 3),
                                            0,
                                            0,
@@ -103,8 +95,8 @@ static void random_problem(struct problem *q) {
         q->p = p;
         q->n = between(1, 2), q->h = between(1, 7), q->w = between(1, 7);
         q->c = p.groups * between(1, 6), q->oc = p.groups * between(1, 5);
-        q->oh = out_size(q->h, p.pad_top + p.pad_bottom, p.kernel_h, p.dilation_h, p.stride_h);
-        q->ow = out_size(q->w, p.pad_left + p.pad_right, p.kernel_w, p.dilation_w, p.stride_w);
+        q->oh = out_size(q->h, p.window.pad_top + p.window.pad_bottom, p.window.kernel_h, p.window.dilation_h, p.window.stride_h);
+        q->ow = out_size(q->w, p.window.pad_left + p.window.pad_right, p.window.kernel_w, p.window.dilation_w, p.window.stride_w);
     } while (!q->oh || !q->ow);
     q->bytes_in = (int)between(0, 1), q->bytes_out = (int)between(0, 1), q->with_bias = (int)between(0, 1);
     q->p.out_min = -128, q->p.out_max = 127;
@@ -126,14 +118,14 @@ static float expected(const struct problem *q, uint32_t n, uint32_t oy, uint32_t
     const struct morsel_blob_float_conv *p = &q->p;
     uint32_t depth = q->c / p->groups, group = oc / (q->oc / p->groups);
     volatile float sum = 0; /* every step rounded */
-    for (uint32_t ky = 0; ky < p->kernel_h; ky++)
-        for (uint32_t kx = 0; kx < p->kernel_w; kx++)
+    for (uint32_t ky = 0; ky < p->window.kernel_h; ky++)
+        for (uint32_t kx = 0; kx < p->window.kernel_w; kx++)
             for (uint32_t c = 0; c < depth; c++) {
-                int y = (int)(oy * p->stride_h + ky * p->dilation_h) - (int)p->pad_top;
-                int x = (int)(ox * p->stride_w + kx * p->dilation_w) - (int)p->pad_left;
+                int y = (int)(oy * p->window.stride_h + ky * p->window.dilation_h) - (int)p->window.pad_top;
+                int x = (int)(ox * p->window.stride_w + kx * p->window.dilation_w) - (int)p->window.pad_left;
                 if (y < 0 || x < 0 || y >= (int)q->h || x >= (int)q->w) continue;
                 volatile float product = input(q, n, (uint32_t)y, (uint32_t)x, group * depth + c) *
-                                         q->weights[((oc * p->kernel_h + ky) * p->kernel_w + kx) * depth + c];
+                                         q->weights[((oc * p->window.kernel_h + ky) * p->window.kernel_w + kx) * depth + c];
                 sum = sum + product;
             }
     if (q->with_bias) sum = sum + q->bias[oc];
@@ -200,7 +192,7 @@ static enum morsel_error opened(struct morsel_blob_float_conv p, uint32_t weight
 
 static void damage_is_refused(void **state) {
     (void)state;
-    const struct morsel_blob_float_conv good = {2, 2, 1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, -1, 1, 0};
+    const struct morsel_blob_float_conv good = {{2, 2, 1, 1, 1, 1, 0, 0, 0, 0}, 1, 0, 0, 0, 0, -1, 1, 0};
     struct morsel_blob_float_conv p = good;
     assert_int_equal(opened(good, 64, 1, 0), MORSEL_OK);
     assert_int_equal(opened(good, 64, 1, 8), MORSEL_OK);
@@ -210,7 +202,7 @@ static void damage_is_refused(void **state) {
     assert_int_equal(opened(p, 64, 1, 0), MORSEL_ERR_PARAMETER);
     p = good, p.groups = 0;
     assert_int_equal(opened(p, 64, 1, 0), MORSEL_ERR_PARAMETER);
-    p = good, p.stride_w = 2;
+    p = good, p.window.stride_w = 2;
     assert_int_equal(opened(p, 64, 1, 0), MORSEL_ERR_PARAMETER);
     p = good, p.float_min = 2;
     assert_int_equal(opened(p, 64, 1, 0), MORSEL_ERR_PARAMETER);
@@ -229,7 +221,7 @@ static float two_halves(uint32_t bits) {
 
 static void damaged_halves_are_refused(void **state) {
     (void)state;
-    struct morsel_blob_float_conv p = {2, 2, 1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, -1, 1, 1};
+    struct morsel_blob_float_conv p = {{2, 2, 1, 1, 1, 1, 0, 0, 0, 0}, 1, 0, 0, 0, 0, -1, 1, 1};
     assert_int_equal(opened(p, 32, two_halves(0x7bfffbff), 8), MORSEL_OK);
     assert_int_equal(opened(p, 32, two_halves(0x000083ff), 0), MORSEL_OK);
     assert_int_equal(opened(p, 16, 1, 0), MORSEL_ERR_CONSTANT);

@@ -34,14 +34,19 @@ static uint32_t pool_size(uint32_t in, uint32_t pads, uint32_t kernel, uint32_t 
 static void random_problem(struct problem *q) {
     do {
         q->average = (int)between(0, 1);
-        struct morsel_blob_pool p = {between(1, 4), between(1, 4), between(1, 3), between(1, 3), 1, 1, between(0, 2),
-                                     between(0, 2), between(0, 2), between(0, 2), between(0, 1), 0, 0};
-        if (!q->average) p.dilation_h = between(1, 2), p.dilation_w = between(1, 2);
+        struct morsel_blob_pool p = {{between(1, 4), between(1, 4), between(1, 3), between(1, 3), 1, 1, between(0, 2), between(0, 2),
+                                      between(0, 2), between(0, 2)},
+                                     between(0, 1),
+                                     0,
+                                     0};
+        if (!q->average) p.window.dilation_h = between(1, 2), p.window.dilation_w = between(1, 2);
         int ceil_mode = (int)between(0, 1);
         q->p = p;
         q->n = between(1, 2), q->h = between(1, 9), q->w = between(1, 9), q->c = between(1, 20);
-        q->oh = pool_size(q->h, p.pad_top + p.pad_bottom, p.kernel_h, p.dilation_h, p.stride_h, ceil_mode);
-        q->ow = pool_size(q->w, p.pad_left + p.pad_right, p.kernel_w, p.dilation_w, p.stride_w, ceil_mode);
+        q->oh =
+            pool_size(q->h, p.window.pad_top + p.window.pad_bottom, p.window.kernel_h, p.window.dilation_h, p.window.stride_h, ceil_mode);
+        q->ow =
+            pool_size(q->w, p.window.pad_left + p.window.pad_right, p.window.kernel_w, p.window.dilation_w, p.window.stride_w, ceil_mode);
     } while (!q->oh || !q->ow);
     q->type = (enum morsel_type[]){MORSEL_UINT8, MORSEL_INT8, MORSEL_FLOAT32}[between(0, 2)];
     q->p.out_min = q->type == MORSEL_INT8 ? -100 : 28, q->p.out_max = q->p.out_min + 200;
@@ -66,11 +71,11 @@ static float real(const struct problem *q, uint32_t i) {
 static float window(const struct problem *q, uint32_t n, uint32_t oy, uint32_t ox, uint32_t c, uint32_t *inside, uint32_t *padded) {
     float v = q->average ? 0 : -INFINITY;
     *inside = *padded = 0;
-    for (uint32_t ky = 0; ky < q->p.kernel_h; ky++) {
-        for (uint32_t kx = 0; kx < q->p.kernel_w; kx++) {
-            int y = (int)(oy * q->p.stride_h + ky * q->p.dilation_h) - (int)q->p.pad_top;
-            int x = (int)(ox * q->p.stride_w + kx * q->p.dilation_w) - (int)q->p.pad_left;
-            *padded += y < (int)(q->h + q->p.pad_bottom) && x < (int)(q->w + q->p.pad_right);
+    for (uint32_t ky = 0; ky < q->p.window.kernel_h; ky++) {
+        for (uint32_t kx = 0; kx < q->p.window.kernel_w; kx++) {
+            int y = (int)(oy * q->p.window.stride_h + ky * q->p.window.dilation_h) - (int)q->p.window.pad_top;
+            int x = (int)(ox * q->p.window.stride_w + kx * q->p.window.dilation_w) - (int)q->p.window.pad_left;
+            *padded += y < (int)(q->h + q->p.window.pad_bottom) && x < (int)(q->w + q->p.window.pad_right);
             if (y < 0 || x < 0 || y >= (int)q->h || x >= (int)q->w) continue;
             float cell = real(q, ((n * q->h + (uint32_t)y) * q->w + (uint32_t)x) * q->c + c);
             v = q->average ? v + cell : cell > v ? cell : v;
@@ -89,7 +94,7 @@ static float pooled(const struct problem *q, uint32_t i) {
     uint32_t inside, padded, c = i % q->c, ox = i / q->c % q->ow, oy = i / q->c / q->ow % q->oh, n = i / q->c / q->ow / q->oh;
     float v = window(q, n, oy, ox, c, &inside, &padded);
     if (!q->average) return v;
-    uint32_t all = q->type == MORSEL_FLOAT32 ? padded : q->p.kernel_h * q->p.kernel_w;
+    uint32_t all = q->type == MORSEL_FLOAT32 ? padded : q->p.window.kernel_h * q->p.window.kernel_w;
     uint32_t count = q->p.count_include_pad ? all : inside;
     return count ? v / (float)count : 0;
 }

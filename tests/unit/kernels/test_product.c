@@ -170,6 +170,12 @@ static struct constants pack(struct builder *b, const struct problem *p, int dep
     return out;
 }
 
+static struct morsel_blob_sums sums_of(const struct problem *p, const struct constants *k) {
+    struct morsel_blob_sums sums = {
+        k->weights, k->bias, k->multiplier, k->weight_sum, k->weight_zero, k->float_bias, p->out_min, p->out_max, -100, 90, 0};
+    return sums;
+}
+
 static void try_conv(int depthwise) {
     struct problem p;
     struct builder b;
@@ -180,9 +186,9 @@ static void try_conv(int depthwise) {
     struct constants k = pack(&b, &p, depthwise);
     uint32_t x = builder_tensor(&b, p.xt, 4, (uint32_t[]){p.n, p.h, p.w, p.c}, p.xs, p.xz);
     uint32_t y = builder_tensor(&b, p.yt, 4, (uint32_t[]){p.n, p.oh, p.ow, p.oc}, p.ys, p.yz);
-    struct morsel_blob_conv conv = {
-        p.kh,      p.kw,   p.sh,         p.sw,         p.dh,          p.dw,         p.top,     p.left,    p.bottom, p.right, p.groups,
-        k.weights, k.bias, k.multiplier, k.weight_sum, k.weight_zero, k.float_bias, p.out_min, p.out_max, -100,     90,      0};
+    struct morsel_blob_conv conv = {.window = {p.kh, p.kw, p.sh, p.sw, p.dh, p.dw, p.top, p.left, p.bottom, p.right},
+                                    .groups = p.groups,
+                                    .sums = sums_of(&p, &k)};
     uint32_t scratch = p.top || p.bottom ? up(p.w * p.c, 4) : 0;
     builder_step(&b, depthwise ? MORSEL_STEP_DEPTHWISE : MORSEL_STEP_CONV, &x, 1, y, &conv, sizeof conv, scratch);
     builder_input(&b, x, "x");
@@ -233,8 +239,7 @@ static void fc_matches_the_definition(void **state) {
         struct constants k = pack(&b, &p, 0);
         uint32_t x = builder_tensor(&b, p.xt, 2, (uint32_t[]){p.n, p.c}, p.xs, p.xz);
         uint32_t y = builder_tensor(&b, p.yt, 2, (uint32_t[]){p.n, p.oc}, p.ys, p.yz);
-        struct morsel_blob_fc fc = {p.n,           p.c,          p.oc,      k.weights, k.bias, k.multiplier, k.weight_sum,
-                                    k.weight_zero, k.float_bias, p.out_min, p.out_max, -100,   90,           0};
+        struct morsel_blob_fc fc = {p.n, p.c, p.oc, sums_of(&p, &k)};
         builder_step(&b, MORSEL_STEP_FC, &x, 1, y, &fc, sizeof fc, 0);
         builder_input(&b, x, "x");
         builder_output(&b, y, "y");

@@ -65,9 +65,10 @@ static struct net_buffer *average_pool(struct random *r, struct net_buffer *x) {
     struct net_step *step = last_step(r);
     step->kind = MORSEL_STEP_AVERAGE_POOL;
     struct morsel_blob_pool *p = &step->parameters.pool;
-    p->pad_top = p->pad_bottom = p->kernel_h / 2;
-    p->pad_left = p->pad_right = p->kernel_w / 2;
-    p->dilation_h = p->dilation_w = 1;
+    struct morsel_blob_window *w = &p->window;
+    w->pad_top = w->pad_bottom = w->kernel_h / 2;
+    w->pad_left = w->pad_right = w->kernel_w / 2;
+    w->dilation_h = w->dilation_w = 1;
     p->count_include_pad = between(r, 0, 1);
     return y;
 }
@@ -142,16 +143,7 @@ static struct net_buffer *float_conv(struct random *r, struct net_buffer *x, enu
     y->qualified = true;
     struct net_step *step = net_add_step(net, MORSEL_STEP_FLOAT_CONV, "real", x, NULL, y);
     uint32_t pad = kernel / 2;
-    step->parameters.float_conv = (struct morsel_blob_float_conv){.kernel_h = kernel,
-                                                                  .kernel_w = kernel,
-                                                                  .stride_h = 1,
-                                                                  .stride_w = 1,
-                                                                  .dilation_h = 1,
-                                                                  .dilation_w = 1,
-                                                                  .pad_top = pad,
-                                                                  .pad_left = pad,
-                                                                  .pad_bottom = pad,
-                                                                  .pad_right = pad,
+    step->parameters.float_conv = (struct morsel_blob_float_conv){.window = {kernel, kernel, 1, 1, 1, 1, pad, pad, pad, pad},
                                                                   .groups = 1,
                                                                   .out_max = 255,
                                                                   .float_min = -INFINITY,

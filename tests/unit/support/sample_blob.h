@@ -61,13 +61,13 @@ static inline void add_windows(struct builder *b) {
     int8_t weights[3 * 16 * 3 * 4] = {1, 2, 3, 4, 5, 6, 7, -128, 127};
     uint32_t k[6], w = builder_data(b, weights, sizeof weights);
     channels(b, k, 1);
-    struct morsel_blob_conv conv = {3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, w, k[0], k[1], k[2], k[3], k[4], 0, 255, 0, 0, k[5]};
+    struct morsel_blob_conv conv = {{3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, 1, {w, k[0], k[1], k[2], k[3], k[4], 0, 255, 0, 0, k[5]}};
     builder_step(b, MORSEL_STEP_CONV, (uint32_t[]){T_IN}, 1, T_CONV, &conv, sizeof conv, 12);
     conv.groups = 3;
     builder_step(b, MORSEL_STEP_DEPTHWISE, (uint32_t[]){T_CONV}, 1, T_DEPTHWISE, &conv, sizeof conv, 12);
-    struct morsel_blob_pool pool = {2, 2, 2, 2, 1, 1, 0, 0, 0, 0, 0, 0, 255};
+    struct morsel_blob_pool pool = {{2, 2, 2, 2, 1, 1, 0, 0, 0, 0}, 0, 0, 255};
     builder_step(b, MORSEL_STEP_MAX_POOL, (uint32_t[]){T_DEPTHWISE}, 1, T_MAX, &pool, sizeof pool, 0);
-    pool.stride_h = pool.stride_w = 1, pool.pad_top = pool.pad_left = 1;
+    pool.window.stride_h = pool.window.stride_w = 1, pool.window.pad_top = pool.window.pad_left = 1;
     builder_step(b, MORSEL_STEP_AVERAGE_POOL, (uint32_t[]){T_MAX}, 1, T_AVERAGE, &pool, sizeof pool, 0);
 }
 
@@ -96,7 +96,7 @@ static inline void add_head(struct builder *b) {
     uint32_t k[6], w = builder_data(b, weights, sizeof weights);
     channels(b, k, 0);
     for (int i = 0; i < 256; i++) exponentials[i] = (float)exp((i - 255) * 0.1);
-    struct morsel_blob_fc fc = {1, 6, 5, w, k[0], k[1], k[2], k[3], k[4], 0, 255, 0, 0, k[5]};
+    struct morsel_blob_fc fc = {1, 6, 5, {w, k[0], k[1], k[2], k[3], k[4], 0, 255, 0, 0, k[5]}};
     builder_step(b, MORSEL_STEP_FC, (uint32_t[]){T_MEAN}, 1, T_FC, &fc, sizeof fc, 0);
     struct morsel_blob_softmax softmax = {1, 5, 1, builder_data(b, exponentials, sizeof exponentials)};
     builder_step(b, MORSEL_STEP_SOFTMAX, (uint32_t[]){T_FC}, 1, T_SOFTMAX, &softmax, sizeof softmax, 0);

@@ -176,16 +176,11 @@ static void put_io(struct out *out, const struct net_io *list, uint32_t count, c
 
 /* Whether morsel_open() reads a constant, and does not only check where it lies. */
 static bool read_at_open(const struct net_step *step, size_t field) {
-    switch (step->kind) {
-    case MORSEL_STEP_CONV:
-    case MORSEL_STEP_DEPTHWISE:
-        return field == offsetof(struct morsel_blob_conv, multiplier) || field == offsetof(struct morsel_blob_conv, weight_zero) ||
-               field == offsetof(struct morsel_blob_conv, float_bias);
-    case MORSEL_STEP_FC:
-        return field == offsetof(struct morsel_blob_fc, multiplier) || field == offsetof(struct morsel_blob_fc, weight_zero) ||
-               field == offsetof(struct morsel_blob_fc, float_bias);
-    default: return step->kind != MORSEL_STEP_LUT;
-    }
+    bool sums = step->kind == MORSEL_STEP_CONV || step->kind == MORSEL_STEP_DEPTHWISE || step->kind == MORSEL_STEP_FC;
+    if (!sums) return step->kind != MORSEL_STEP_LUT;
+    size_t own = field - net_sums(step);
+    return own == offsetof(struct morsel_blob_sums, multiplier) || own == offsetof(struct morsel_blob_sums, weight_zero) ||
+           own == offsetof(struct morsel_blob_sums, float_bias);
 }
 
 /* The constants of all steps that are read at open, or all others; their offsets go into the records that were written before them. */

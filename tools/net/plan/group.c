@@ -206,7 +206,7 @@ static double chain_cost(const struct net *net, struct chain *c) {
         const struct net_step *step = net->steps[i];
         weights += weight_bytes(step);
         calls += call_cycles(step);
-        if (step->kind == MORSEL_STEP_DEPTHWISE && step->parameters.conv.stride_h == 1 && c->scale[i - c->first] * c->strip % 2)
+        if (step->kind == MORSEL_STEP_DEPTHWISE && step->parameters.window.stride_h == 1 && c->scale[i - c->first] * c->strip % 2)
             calls += ODD_ROW_CYCLES * (double)row_bytes(step->output);
         moved += i < c->last ? step->output->bytes * 2.0 : 0;
         for (uint32_t k = 0; k < step->input_count; k++) whole += made_inside(c, step->inputs[k]) ? 0 : step->inputs[k]->bytes;

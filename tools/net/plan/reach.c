@@ -32,15 +32,13 @@ static bool by_rows(const struct net_step *step) {
 
 /* AVERAGE_POOL is none of them: its divisor may depend on the row's number, which a ring does not keep. */
 bool plan_reach(const struct net_step *step, struct row_reach *reach) {
-    const uint32_t *p = step->parameters.words;
+    const struct morsel_blob_window *w = &step->parameters.window;
     if (step->output->rank != 4) return false;
     switch (step->kind) {
     case MORSEL_STEP_CONV:
     case MORSEL_STEP_DEPTHWISE:
     case MORSEL_STEP_FLOAT_CONV:
-    case MORSEL_STEP_MAX_POOL: /* kernel, stride, dilation (h, w), pads (top, left, bottom, right) */
-        *reach = (struct row_reach){p[2], (p[0] - 1) * p[4] + 1, p[6]};
-        return true;
+    case MORSEL_STEP_MAX_POOL: *reach = (struct row_reach){w->stride_h, (w->kernel_h - 1) * w->dilation_h + 1, w->pad_top}; return true;
     case MORSEL_STEP_UNARY:
     case MORSEL_STEP_LUT:
     case MORSEL_STEP_BINARY: *reach = (struct row_reach){1, 1, 0}; return by_rows(step);
