@@ -47,17 +47,9 @@ const float *prepare_constant(struct preparation *p, int i) {
     return slot->kind == SLOT_KNOWN ? constant_floats(p->executor, slot) : NULL;
 }
 
-int prepare_list(struct preparation *p, const char *attribute, int input, int from_input, int64_t *out, int max) {
-    int count;
-    if (p->node->opset < from_input) {
-        count = onnx_attribute_ints(p->node, attribute, out, max);
-        return count > max ? (cannot(p, "attribute '%s' is too long", attribute), -1) : count < 0 ? 0 : count;
-    }
-    if (!onnx_input(p->node, input)) return 0;
-    const struct onnx_tensor *list = onnx_input_constant(p->node, input);
-    if (!list || list->count > (size_t)max) return cannot(p, "its '%s' are not constant", attribute), -1;
-    count = (int)list->count;
-    for (int i = 0; i < count; i++) out[i] = onnx_integer(list, (size_t)i);
+int prepare_list(struct preparation *p, const char *name, int64_t *out, int max) {
+    int count = onnx_integers(p->node, name, out, max);
+    if (count < 0) cannot(p, "its %s are %s", name, count == ONNX_LATE_LIST ? "not constant" : "no list of integers");
     return count;
 }
 

@@ -17,11 +17,12 @@ bool prepare_alias(struct preparation *p) {
 
 bool prepare_transpose(struct preparation *p) {
     const struct onnx_shape *x = shape_in(p, 0), *y = shape_out(p, 0);
-    int64_t perm[ONNX_MAX_RANK], strides[ONNX_MAX_RANK] = {0};
-    bool given = onnx_attribute_ints(p->node, "perm", perm, ONNX_MAX_RANK) >= 0;
+    int64_t strides[ONNX_MAX_RANK] = {0};
+    int perm[ONNX_MAX_RANK];
     struct pick pick = {0};
+    if (!onnx_permutation(p->node, x->rank, perm)) return cannot(p, "its perm does not list its input's dimensions");
     onnx_strides(x, strides);
-    for (int i = 0; i < y->rank; i++) pick_even(p, &pick, y->dims[i], 0, strides[given ? shape_axis(x, perm[i]) : x->rank - 1 - i]);
+    for (int i = 0; i < y->rank; i++) pick_even(p, &pick, y->dims[i], 0, strides[perm[i]]);
     return pick_use(p, &pick);
 }
 
@@ -41,7 +42,7 @@ bool prepare_slice(struct preparation *p) {
     int count[4];
     struct pick pick = {0};
     for (int i = 0; i < 4; i++)
-        if ((count[i] = prepare_list(p, names[i], 1 + i, 10, lists[i], ONNX_MAX_RANK)) < 0) return false;
+        if ((count[i] = prepare_list(p, names[i], lists[i], ONNX_MAX_RANK)) < 0) return false;
     for (int i = 0; i < x->rank; i++) step[i] = 1;
     for (int i = 0; i < count[0]; i++) {
         int axis = count[2] ? shape_axis(x, lists[2][i]) : i;

@@ -40,8 +40,8 @@ static bool read_fill(struct preparation *p, float *fill) {
 bool prepare_pad(struct preparation *p) {
     const struct onnx_shape *x = shape_in(p, 0), *y = shape_out(p, 0);
     int64_t pads[2 * ONNX_MAX_RANK], axes[ONNX_MAX_RANK], begin[ONNX_MAX_RANK] = {0}, strides[ONNX_MAX_RANK] = {0};
-    int count = prepare_list(p, "pads", 1, 11, pads, 2 * ONNX_MAX_RANK);
-    int listed = onnx_input(p->node, 3) ? prepare_list(p, "axes", 3, 0, axes, ONNX_MAX_RANK) : 0;
+    int count = prepare_list(p, "pads", pads, 2 * ONNX_MAX_RANK);
+    int listed = prepare_list(p, "axes", axes, ONNX_MAX_RANK);
     bool all = !onnx_input(p->node, 3);
     struct pick pick = {0};
     enum border mode = CONSTANT;

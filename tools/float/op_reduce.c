@@ -107,15 +107,8 @@ static bool use_reduce(struct preparation *p, const bool *reduced) {
 }
 
 bool prepare_reduce(struct preparation *p) {
-    const struct onnx_shape *x = shape_in(p, 0);
-    bool reduced[ONNX_MAX_RANK] = {false};
-    int64_t axes[ONNX_MAX_RANK];
-    int count = prepare_list(p, "axes", 1, strcmp(p->node->op, "ReduceSum") ? 18 : 13, axes, ONNX_MAX_RANK);
-    if (count < 0) return false;
-    bool all = !count && !onnx_attribute_int(p->node, "noop_with_empty_axes", 0);
-    for (int i = 0; i < ONNX_MAX_RANK; i++) reduced[i] = all;
-    for (int i = 0; i < count; i++) reduced[shape_axis(x, axes[i])] = true;
-    return use_reduce(p, reduced);
+    bool reduced[ONNX_MAX_RANK];
+    return onnx_reduced(p->node, shape_in(p, 0)->rank, reduced) ? use_reduce(p, reduced) : cannot(p, "its axes are not constant");
 }
 
 bool prepare_global_pool(struct preparation *p) {

@@ -67,9 +67,8 @@ bool cannot(struct preparation *p, const char *format, ...) __attribute__((forma
 void *prepare_alloc(struct preparation *p, size_t bytes);
 /* Input i as floats where it depends on constants alone, else NULL. */
 const float *prepare_constant(struct preparation *p, int i);
-/* Integers of input i (from opset `from_input` on) or of an attribute: the count, 0 where there are none, -1 where they are not constant
- * or more than max (p->why says so). */
-int prepare_list(struct preparation *p, const char *attribute, int input, int from_input, int64_t *out, int max);
+/* onnx_integers(); p->why says so where there is no such list. */
+int prepare_list(struct preparation *p, const char *name, int64_t *out, int max);
 /* A scratch size in floats; false: more than FLOAT_MOST. */
 bool prepare_scratch(struct preparation *p, int64_t floats);
 

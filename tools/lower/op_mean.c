@@ -115,40 +115,22 @@ bool lower_qlinear_global_pool(struct lowering *l, struct onnx_node *node) {
     return add_mean(l, node, m, &axes, &tail);
 }
 
-/* Attribute (opset < 18) or second input; none: all axes. */
-static bool read_axes(struct lowering *l, struct onnx_node *node, int rank, bool *on) {
-    int64_t values[ONNX_MAX_RANK];
-    const struct onnx_tensor *input = onnx_input_constant(node, 1);
-    int count = node->opset < 18 ? onnx_attribute_ints(node, "axes", values, ONNX_MAX_RANK) : -1;
-    if (onnx_input(node, 1) && node->opset < 18) return refuse(l, node, "its axes are an input, which they are from opset 18 on only");
-    if (onnx_input(node, 1) && (!input || input->count > ONNX_MAX_RANK)) return refuse(l, node, "its axes are not constant");
-    for (size_t i = 0; input && i < input->count; i++) values[i] = onnx_integer(input, i);
-    count = input ? (int)input->count : count;
-    for (int i = 0; i < rank; i++) on[i] = count <= 0;
-    for (int i = 0; i < count; i++) {
-        int64_t axis = values[i] < 0 ? values[i] + rank : values[i];
-        if (axis < 0 || axis >= rank) return refuse(l, node, "axis %lld does not exist in rank %d", (long long)values[i], rank);
-        on[axis] = true;
-    }
-    return true;
-}
-
 bool lower_reduce_mean(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0);
     struct axes axes = {0};
     struct onnx_value *value = node->outputs[0];
     int rank = m ? (int)m->view.rank : 0, kept[VIEW_MAX_RANK], n = 0;
-    if (!m || !read_axes(l, node, rank, axes.on)) return false;
-    if (onnx_input(node, 1) && !onnx_input_constant(node, 1)->count && onnx_attribute_int(node, "noop_with_empty_axes", 0))
-        return lower_identity(l, node);
+    if (!m) return false;
+    if (!onnx_reduced(node, rank, axes.on)) return refuse(l, node, "its axes are not constant");
+    if (rank && !memchr(axes.on, true, (size_t)rank)) return lower_identity(l, node);
     bool keep = onnx_attribute_int(node, "keepdims", 1) != 0;
     for (int i = 0; i < rank; i++)
         if (keep || !axes.on[i]) kept[n++] = i;
     /* One mean after another, as PyTorch writes x.mean(3).mean(2), is one mean. */
     for (struct onnx_node *next = only_reader(value); node_is(next, "ReduceMean") && !next->domain[0]; next = only_reader(value)) {
-        bool more[VIEW_MAX_RANK] = {false};
+        bool more[ONNX_MAX_RANK];
         int left = 0;
-        if (!read_axes(l, next, n, more)) return false;
+        if (!onnx_reduced(next, n, more)) return refuse(l, next, "its axes are not constant");
         bool keep_next = onnx_attribute_int(next, "keepdims", 1) != 0;
         for (int i = 0; i < n; i++) {
             axes.on[kept[i]] = axes.on[kept[i]] || more[i];

@@ -56,26 +56,22 @@ bool lower_reshape(struct lowering *l, struct onnx_node *node) {
 
 bool lower_transpose(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0);
-    int64_t perm[ONNX_MAX_RANK];
-    uint32_t axes[VIEW_MAX_RANK], rank = m ? m->view.rank : 0;
+    int perm[ONNX_MAX_RANK];
+    uint32_t axes[VIEW_MAX_RANK];
     if (!m) return false;
-    int count = onnx_attribute_ints(node, "perm", perm, ONNX_MAX_RANK);
+    if (!onnx_permutation(node, (int)m->view.rank, perm)) return refuse(l, node, "its perm does not list the dimensions of its input");
     struct meaning made = *m;
-    for (uint32_t i = 0; i < rank; i++) {
-        axes[i] = count < 0 ? rank - 1 - i : (uint32_t)perm[i];
+    for (uint32_t i = 0; i < m->view.rank; i++) {
+        axes[i] = (uint32_t)perm[i];
         if (m->table && m->table_axis == axes[i]) made.table_axis = i;
     }
     return set_view(l, node, &made, view_transpose(&m->view, axes), 0);
 }
 
-/* Constant integers from an attribute or an input. */
-static bool integers(struct lowering *l, struct onnx_node *node, const char *attribute, int input, int64_t *out, int *count) {
-    const struct onnx_tensor *t = onnx_input_constant(node, input);
-    *count = onnx_attribute_ints(node, attribute, out, ONNX_MAX_RANK);
-    if (onnx_input(node, input) && (!t || t->count > ONNX_MAX_RANK)) return refuse(l, node, "its %s are not constant", attribute);
-    if (t) *count = (int)t->count;
-    for (int i = 0; t && i < *count; i++) out[i] = onnx_integer(t, (size_t)i);
-    return true;
+/* onnx_integers(), or a refusal. */
+static bool integers(struct lowering *l, struct onnx_node *node, const char *name, int64_t *out, int max, int *count) {
+    *count = onnx_integers(node, name, out, max);
+    return *count >= 0 || refuse(l, node, "its %s are not constant", name);
 }
 
 static bool pick(struct lowering *l, struct onnx_node *node, struct meaning *m, uint32_t axis, uint32_t count, const int32_t *indices) {
@@ -88,22 +84,21 @@ static bool pick(struct lowering *l, struct onnx_node *node, struct meaning *m, 
 
 bool lower_slice(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0), made;
-    int64_t starts[ONNX_MAX_RANK], ends[ONNX_MAX_RANK], axes[ONNX_MAX_RANK], steps[ONNX_MAX_RANK];
-    int count, ends_count, axes_count, steps_count;
-    if (!m || !integers(l, node, "starts", 1, starts, &count) || !integers(l, node, "ends", 2, ends, &ends_count) ||
-        !integers(l, node, "axes", 3, axes, &axes_count) || !integers(l, node, "steps", 4, steps, &steps_count))
+    int64_t starts[ONNX_MAX_RANK], axes[ONNX_MAX_RANK], steps[ONNX_MAX_RANK];
+    int count, axes_count, steps_count, axis;
+    if (!m || !integers(l, node, "starts", starts, ONNX_MAX_RANK, &count) || !integers(l, node, "axes", axes, ONNX_MAX_RANK, &axes_count) ||
+        !integers(l, node, "steps", steps, ONNX_MAX_RANK, &steps_count))
         return false;
     made = *m;
     for (int i = 0; i < count; i++) {
-        int64_t axis = axes_count < 0 ? i : axes[i] < 0 ? axes[i] + made.view.rank : axes[i];
-        if (axis < 0 || axis >= (int64_t)made.view.rank)
-            return refuse(l, node, "axis %lld does not exist in rank %u", (long long)axis, made.view.rank);
-        int64_t dim = made.view.dims[axis], step = steps_count < 0 ? 1 : steps[i], start = starts[i] < 0 ? starts[i] + dim : starts[i];
+        if (!onnx_axis_of(axes_count ? axes[i] : i, (int)made.view.rank, &axis))
+            return refuse(l, node, "axis %lld does not exist in rank %u", (long long)axes[i], made.view.rank);
+        int64_t dim = made.view.dims[axis], step = steps_count ? steps[i] : 1, start = starts[i] < 0 ? starts[i] + dim : starts[i];
         uint32_t n = (uint32_t)node->outputs[0]->shape.dims[axis];
         start = start < 0 ? 0 : start > dim - (step < 0) ? dim - (step < 0) : start;
         int32_t *indices = net_alloc(l->net, (n + 1) * sizeof *indices);
         for (uint32_t k = 0; k < n; k++) indices[k] = (int32_t)(start + (int64_t)k * step);
-        if (n && (indices[n - 1] < 0 || indices[n - 1] >= dim)) return refuse(l, node, "its bounds leave axis %lld", (long long)axis);
+        if (n && (indices[n - 1] < 0 || indices[n - 1] >= dim)) return refuse(l, node, "its bounds leave axis %d", axis);
         if (!pick(l, node, &made, (uint32_t)axis, n, indices)) return false;
     }
     return set_view(l, node, &made, made.view, 0);
@@ -186,42 +181,26 @@ static bool set_fill(struct lowering *l, struct onnx_node *node, struct meaning 
     return true;
 }
 
-/* Attribute before opset 11, then an input: begin of every axis, then the ends. The count of axes, or -1. */
-static int read_pads(const struct onnx_node *node, int64_t *pads) {
-    const struct onnx_tensor *t = onnx_input_constant(node, 1);
-    int count = onnx_attribute_ints(node, "pads", pads, 2 * ONNX_MAX_RANK);
-    if (count < 0 && (!t || t->count > 2 * ONNX_MAX_RANK)) return -1;
-    for (size_t i = 0; count < 0 && i < t->count; i++) pads[i] = onnx_integer(t, i);
-    count = count < 0 ? (int)t->count : count;
-    for (int i = 0; i < count; i++)
-        if (pads[i] < -INT32_MAX || pads[i] > INT32_MAX) return -1;
-    return count / 2;
-}
-
-/* Axis i of those that are padded: an axis of the input, or one beyond its rank. */
-static int64_t padded_axis(const int64_t *axes, int count, int i, uint32_t rank) {
-    return count < 0 ? i : axes[i] < 0 ? axes[i] + rank : axes[i];
-}
-
 bool lower_pad(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0), made;
-    int64_t pads[2 * ONNX_MAX_RANK], axes[ONNX_MAX_RANK];
-    int axes_count, n = read_pads(node, pads);
-    if (!m || !integers(l, node, "axes", 3, axes, &axes_count)) return false;
-    if (n < 0) return refuse(l, node, "its pads are not constant, or beyond 2^31");
+    int64_t pads[2 * ONNX_MAX_RANK], listed[ONNX_MAX_RANK];
+    int n, axes_count, axes[ONNX_MAX_RANK], rank = m ? (int)m->view.rank : 0;
+    if (!m || !integers(l, node, "pads", pads, 2 * ONNX_MAX_RANK, &n) || !integers(l, node, "axes", listed, ONNX_MAX_RANK, &axes_count))
+        return false;
     const char *mode = onnx_attribute_string(node, "mode", "constant");
     bool survives = true;
-    for (int i = 0; i < n; i++)
-        survives = survives && ((!pads[i] && !pads[n + i]) || padded_axis(axes, axes_count, i, m->view.rank) != m->table_axis);
+    n /= 2;
+    for (int i = 0; i < n; i++) {
+        if (!onnx_axis_of(axes_count ? listed[i] : i, rank, &axes[i])) return refuse(l, node, "it pads axes that do not exist");
+        if (pads[i] < -INT32_MAX || pads[i] > INT32_MAX) return refuse(l, node, "its pads are beyond 2^31");
+        survives = survives && ((!pads[i] && !pads[n + i]) || (uint32_t)axes[i] != m->table_axis);
+    }
     if (!keep_table(l, node, m, survives, &made) || (!strcmp(mode, "constant") && !set_fill(l, node, &made))) return false;
     for (int i = 0; i < n; i++) {
-        int64_t axis = padded_axis(axes, axes_count, i, made.view.rank);
-        if (axis < 0 || axis >= (int64_t)made.view.rank)
-            return refuse(l, node, "axis %lld does not exist in rank %u", (long long)axis, made.view.rank);
-        uint32_t out = (uint32_t)node->outputs[0]->shape.dims[axis];
+        uint32_t axis = (uint32_t)axes[i], out = (uint32_t)node->outputs[0]->shape.dims[axis];
         int32_t *indices = net_alloc(l->net, (out + 1) * sizeof *indices);
         for (uint32_t k = 0; k < out; k++) indices[k] = padded_index(mode, k, pads[i], made.view.dims[axis]);
-        made.view = view_pick(l->net, &made.view, (uint32_t)axis, out, indices);
+        made.view = view_pick(l->net, &made.view, axis, out, indices);
     }
     return set_view(l, node, &made, made.view, 0);
 }

@@ -143,6 +143,18 @@ const char *onnx_attribute_string(const struct onnx_node *node, const char *name
 /* Ints into out[0..max); the count, or -1 where the node has no such attribute. */
 int onnx_attribute_ints(const struct onnx_node *node, const char *name, int64_t *out, int max);
 
+/* A list of integers by the name of its attribute, wherever it stands: the count, 0 where there are none, or why it cannot be read. */
+enum { ONNX_LATE_LIST = -1 /* known at run time only */, ONNX_NO_LIST = -2 /* malformed, or of more than `max` */ };
+int onnx_integers(const struct onnx_node *node, const char *name, int64_t *out, int max);
+/* Whether it belongs into an input in the node's opset. */
+bool onnx_list_is_input(const struct onnx_node *node, const char *name);
+/* A number from -rank to rank-1 becomes 0 to rank-1; false: it is none. */
+bool onnx_axis_of(int64_t axis, int rank, int *out);
+/* Which of `rank` axes a Reduce operator reduces: reduced[ONNX_MAX_RANK]. False: not known, or malformed. */
+bool onnx_reduced(const struct onnx_node *node, int rank, bool *reduced);
+/* Output dimension i of a Transpose is input dimension perm[i]. False: malformed. */
+bool onnx_permutation(const struct onnx_node *node, int rank, int *perm);
+
 /* Whether it has quantized operators at all. */
 bool onnx_is_quantized(const struct onnx_graph *graph);
 

@@ -33,25 +33,13 @@ void onnx_out_type(struct onnx_context *c, int i, enum onnx_type type) {
 }
 
 bool onnx_axis(struct onnx_context *c, int64_t axis, int rank, int *out) {
-    if (axis < -rank || axis >= rank) return onnx_bad(c, "axis %lld does not exist in %d dimensions", (long long)axis, rank);
-    *out = (int)(axis < 0 ? axis + rank : axis);
-    return true;
+    return onnx_axis_of(axis, rank, out) || onnx_bad(c, "axis %lld does not exist in %d dimensions", (long long)axis, rank);
 }
 
-int onnx_list(struct onnx_context *c, const char *attribute, int input, int from_input, int64_t *out, int max) {
-    if (c->node->opset < from_input) {
-        int count = onnx_attribute_ints(c->node, attribute, out, max);
-        if (count > max) return onnx_bad(c, "attribute '%s' has %d numbers; %d are the most", attribute, count, max), -2;
-        return count < 0 ? 0 : count;
-    }
-    const struct onnx_value *value = onnx_input(c->node, input);
-    if (!value) return 0;
-    const struct onnx_tensor *list = value->constant;
-    if (!list) return -1;
-    if (list->shape.rank > 1 || list->count > (size_t)max || !onnx_is_integer(list->type))
-        return onnx_bad(c, "input '%s' must be a list of at most %d integers", attribute, max), -2;
-    for (size_t i = 0; i < list->count; i++) out[i] = onnx_integer(list, i);
-    return (int)list->count;
+int onnx_list(struct onnx_context *c, const char *name, int64_t *out, int max) {
+    int count = onnx_integers(c->node, name, out, max);
+    if (count == ONNX_NO_LIST) onnx_bad(c, "its %s must be a list of at most %d integers", name, max);
+    return count;
 }
 
 bool onnx_same_shape(const struct onnx_shape *a, const struct onnx_shape *b) {

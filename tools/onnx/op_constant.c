@@ -62,7 +62,7 @@ bool onnx_infer_constant_of_shape(struct onnx_context *c) {
     struct onnx_shape shape;
     if ((!fill && onnx_attribute(c->node, "value")) || (fill && fill->count != 1)) return onnx_bad(c, "its value is not one number");
     onnx_out_type(c, 0, fill ? fill->type : ONNX_FLOAT);
-    shape.rank = onnx_list(c, "input", 0, 0, shape.dims, ONNX_MAX_RANK);
+    shape.rank = onnx_list(c, "input", shape.dims, ONNX_MAX_RANK);
     if (shape.rank < 0) return shape.rank == -1;
     return onnx_out(c, 0, &shape);
 }

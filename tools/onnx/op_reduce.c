@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Reductions over axes: ReduceMean ReduceSum ReduceMax ReduceMin ..., ArgMax ArgMin, com.microsoft QLinearReduceMean. */
 #include "tools/onnx/operator.h"
-#include <limits.h>
 #include <string.h>
 
 /* Which dimensions are reduced. 1: known, 0: at run time only, -1: malformed. */
-static int reduced_axes(struct onnx_context *c, int from_input, bool *reduced) {
-    int rank = onnx_in(c, 0)->rank, axis;
+static int reduced_axes(struct onnx_context *c, bool *reduced) {
     int64_t axes[ONNX_MAX_RANK];
-    int count = onnx_list(c, "axes", 1, from_input, axes, ONNX_MAX_RANK);
-    if (count < 0) return count == -1 ? 0 : -1;
-    bool all = !count && !onnx_attribute_int(c->node, "noop_with_empty_axes", 0);
-    for (int i = 0; i < ONNX_MAX_RANK; i++) reduced[i] = all;
-    for (int i = 0; i < count; i++) {
+    int rank = onnx_in(c, 0)->rank, axis, count = onnx_list(c, "axes", axes, ONNX_MAX_RANK);
+    if (count < 0) return count == ONNX_LATE_LIST ? 0 : -1;
+    for (int i = 0; i < count; i++)
         if (!onnx_axis(c, axes[i], rank, &axis)) return -1;
-        reduced[axis] = true;
-    }
-    return 1;
+    return onnx_reduced(c->node, rank, reduced) ? 1 : -1;
 }
 
 static bool reduce(struct onnx_context *c, const bool *reduced) {
@@ -28,20 +22,15 @@ static bool reduce(struct onnx_context *c, const bool *reduced) {
     return onnx_out(c, 0, &y);
 }
 
-/* Axes are an input from opset 13 on for ReduceSum, from 18 on for the others. */
-static int first_opset_with_input(const struct onnx_node *node) {
-    return !strcmp(node->op, "ReduceSum") ? 13 : 18;
-}
-
 bool onnx_infer_reduce(struct onnx_context *c) {
     bool reduced[ONNX_MAX_RANK];
-    int known = reduced_axes(c, first_opset_with_input(c->node), reduced);
+    int known = reduced_axes(c, reduced);
     return known == 1 ? reduce(c, reduced) : known == 0;
 }
 
 bool onnx_infer_qlinear_reduce(struct onnx_context *c) {
     bool reduced[ONNX_MAX_RANK];
-    return reduced_axes(c, INT_MAX, reduced) == 1 && reduce(c, reduced);
+    return reduced_axes(c, reduced) == 1 && reduce(c, reduced);
 }
 
 bool onnx_infer_arg(struct onnx_context *c) {
@@ -105,8 +94,8 @@ void onnx_fold_reduce(struct onnx_context *c) {
     const struct onnx_tensor *x = onnx_input_constant(c->node, 0);
     enum reduction how = which(c->node);
     bool reduced[ONNX_MAX_RANK];
-    if (!x->count || (!onnx_is_float(x->type) && (!onnx_is_integer(x->type) || x->type == ONNX_UINT64)) ||
-        reduced_axes(c, first_opset_with_input(c->node), reduced) != 1 || !onnx_spend(c, x->count))
+    if (!x->count || (!onnx_is_float(x->type) && (!onnx_is_integer(x->type) || x->type == ONNX_UINT64)) || reduced_axes(c, reduced) != 1 ||
+        !onnx_spend(c, x->count))
         return;
     struct onnx_shape kept = x->shape; /* with the reduced dimensions as 1: where each element goes */
     int64_t index[ONNX_MAX_RANK] = {0}, strides[1][ONNX_MAX_RANK] = {{0}}, at[1] = {0};

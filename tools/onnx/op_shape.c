@@ -7,7 +7,7 @@
 bool onnx_infer_reshape(struct onnx_context *c) {
     const struct onnx_shape *x = onnx_in(c, 0);
     struct onnx_shape y;
-    int count = onnx_list(c, "shape", 1, 0, y.dims, ONNX_MAX_RANK), free_at = -1;
+    int count = onnx_list(c, "shape", y.dims, ONNX_MAX_RANK), free_at = -1;
     bool zeros = onnx_attribute_int(c->node, "allowzero", 0) != 0;
     if (count < 0) return count == -1;
     y.rank = count;
@@ -41,7 +41,7 @@ bool onnx_infer_flatten(struct onnx_context *c) {
 /* Marks the axes that the node lists among `rank` dimensions. 1: done, 0: known at run time only, -1: malformed. */
 static int mark_axes(struct onnx_context *c, int rank, bool *marked, int *count) {
     int64_t axes[ONNX_MAX_RANK];
-    int listed = onnx_list(c, "axes", 1, 13, axes, ONNX_MAX_RANK), axis;
+    int listed = onnx_list(c, "axes", axes, ONNX_MAX_RANK), axis;
     memset(marked, 0, ONNX_MAX_RANK * sizeof *marked);
     *count = listed;
     for (int i = 0; i < listed; i++) {
@@ -70,7 +70,7 @@ bool onnx_infer_unsqueeze(struct onnx_context *c) {
     struct onnx_shape y = {.rank = 0};
     bool marked[ONNX_MAX_RANK];
     int64_t axes[ONNX_MAX_RANK];
-    int count = onnx_list(c, "axes", 1, 13, axes, ONNX_MAX_RANK), at = 0;
+    int count = onnx_list(c, "axes", axes, ONNX_MAX_RANK), at = 0;
     if (count < 0) return count == -1;
     if (x->rank + count > ONNX_MAX_RANK)
         return onnx_bad(c, "its output would have %d dimensions; %d are the most", x->rank + count, ONNX_MAX_RANK);
@@ -80,25 +80,12 @@ bool onnx_infer_unsqueeze(struct onnx_context *c) {
     return onnx_out(c, 0, &y);
 }
 
-/* perm: output dimension i is input dimension perm[i]; reversed where it is left out. */
-static bool permutation(struct onnx_context *c, int rank, int *perm) {
-    int64_t given[ONNX_MAX_RANK];
-    bool seen[ONNX_MAX_RANK] = {false};
-    int count = onnx_attribute_ints(c->node, "perm", given, ONNX_MAX_RANK);
-    if (count >= 0 && count != rank) return onnx_bad(c, "perm has %d numbers for %d dimensions", count, rank);
-    for (int i = 0; i < rank; i++) {
-        if (!onnx_axis(c, count < 0 ? rank - 1 - i : given[i], rank, &perm[i])) return false;
-        if (seen[perm[i]]) return onnx_bad(c, "perm names dimension %d twice", perm[i]);
-        seen[perm[i]] = true;
-    }
-    return true;
-}
-
 bool onnx_infer_transpose(struct onnx_context *c) {
     const struct onnx_shape *x = onnx_in(c, 0);
     struct onnx_shape y = {.rank = x->rank};
     int perm[ONNX_MAX_RANK];
-    if (!permutation(c, x->rank, perm)) return false;
+    if (!onnx_permutation(c->node, x->rank, perm))
+        return onnx_bad(c, "its perm does not list the %d dimensions of its input: one is missing, or there twice", x->rank);
     for (int i = 0; i < x->rank; i++) y.dims[i] = x->dims[perm[i]];
     return onnx_out(c, 0, &y);
 }
@@ -107,7 +94,7 @@ void onnx_fold_transpose(struct onnx_context *c) {
     const struct onnx_tensor *x = onnx_input_constant(c->node, 0);
     int64_t own[ONNX_MAX_RANK], strides[ONNX_MAX_RANK] = {0};
     int perm[ONNX_MAX_RANK];
-    struct onnx_tensor *y = permutation(c, x->shape.rank, perm) ? onnx_out_constant(c, 0) : NULL;
+    struct onnx_tensor *y = onnx_permutation(c->node, x->shape.rank, perm) ? onnx_out_constant(c, 0) : NULL;
     if (!y) return;
     onnx_strides(&x->shape, own);
     for (int i = 0; i < x->shape.rank; i++) strides[i] = own[perm[i]];
@@ -116,7 +103,7 @@ void onnx_fold_transpose(struct onnx_context *c) {
 
 bool onnx_infer_expand(struct onnx_context *c) {
     struct onnx_shape wanted, y;
-    wanted.rank = onnx_list(c, "shape", 1, 0, wanted.dims, ONNX_MAX_RANK);
+    wanted.rank = onnx_list(c, "shape", wanted.dims, ONNX_MAX_RANK);
     if (wanted.rank < 0) return wanted.rank == -1;
     return onnx_broadcast(c, onnx_in(c, 0), &wanted, &y) && onnx_out(c, 0, &y);
 }
@@ -133,7 +120,7 @@ void onnx_fold_expand(struct onnx_context *c) {
 bool onnx_infer_tile(struct onnx_context *c) {
     struct onnx_shape y = *onnx_in(c, 0);
     int64_t repeats[ONNX_MAX_RANK];
-    int count = onnx_list(c, "repeats", 1, 0, repeats, ONNX_MAX_RANK);
+    int count = onnx_list(c, "repeats", repeats, ONNX_MAX_RANK);
     if (count < 0) return count == -1;
     if (count != y.rank) return onnx_bad(c, "it has %d repeats for %d dimensions", count, y.rank);
     for (int i = 0; i < y.rank; i++)

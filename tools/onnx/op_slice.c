@@ -38,8 +38,8 @@ static void slice_axis(struct slices *s, int axis, int64_t dim, int64_t start, i
 static int find_slices(struct onnx_context *c, struct slices *s) {
     const struct onnx_shape *x = onnx_in(c, 0);
     int64_t starts[ONNX_MAX_RANK], ends[ONNX_MAX_RANK], axes[ONNX_MAX_RANK], steps[ONNX_MAX_RANK];
-    int count = onnx_list(c, "starts", 1, 0, starts, ONNX_MAX_RANK), end_count = onnx_list(c, "ends", 2, 0, ends, ONNX_MAX_RANK);
-    int axis_count = onnx_list(c, "axes", 3, 0, axes, ONNX_MAX_RANK), step_count = onnx_list(c, "steps", 4, 0, steps, ONNX_MAX_RANK);
+    int count = onnx_list(c, "starts", starts, ONNX_MAX_RANK), end_count = onnx_list(c, "ends", ends, ONNX_MAX_RANK);
+    int axis_count = onnx_list(c, "axes", axes, ONNX_MAX_RANK), step_count = onnx_list(c, "steps", steps, ONNX_MAX_RANK);
     if (count == -2 || end_count == -2 || axis_count == -2 || step_count == -2) return -1;
     if (count < 0 || end_count < 0 || axis_count < 0 || step_count < 0) return 0;
     if (count != end_count || (axis_count && axis_count != count) || (step_count && step_count != count) || count > x->rank)
@@ -86,7 +86,7 @@ static int64_t even_part(int64_t dim, int64_t parts, int i) {
 /* sizes[i] for every output. 1: known, 0: at run time only, -1: malformed. */
 static int find_parts(struct onnx_context *c, int *axis, int64_t *sizes) {
     const struct onnx_shape *x = onnx_in(c, 0);
-    int parts = c->node->output_count, count = onnx_list(c, "split", 1, 13, sizes, parts);
+    int parts = c->node->output_count, count = onnx_list(c, "split", sizes, parts);
     int64_t total = 0, wanted = onnx_attribute_int(c->node, "num_outputs", parts);
     if (!onnx_axis(c, onnx_attribute_int(c->node, "axis", 0), x->rank, axis) || count == -2) return -1;
     int64_t dim = x->dims[*axis];
@@ -132,8 +132,8 @@ void onnx_fold_split(struct onnx_context *c) {
 bool onnx_infer_pad(struct onnx_context *c) {
     struct onnx_shape y = *onnx_in(c, 0);
     int64_t pads[2 * ONNX_MAX_RANK], axes[ONNX_MAX_RANK];
-    int count = onnx_list(c, "pads", 1, 11, pads, 2 * ONNX_MAX_RANK);
-    int axis_count = onnx_input(c->node, 3) ? onnx_list(c, "axes", 3, 0, axes, ONNX_MAX_RANK) : 0, axis;
+    int count = onnx_list(c, "pads", pads, 2 * ONNX_MAX_RANK);
+    int axis_count = onnx_list(c, "axes", axes, ONNX_MAX_RANK), axis;
     if (count == -2 || axis_count == -2) return false;
     if (count < 0 || axis_count < 0) return true;
     bool all = !onnx_input(c->node, 3);

@@ -37,6 +37,12 @@ enum onnx_type_rule {
     GIVES_UINT8 = -10
 };
 
+/* A list of integers that is an input from an opset on. */
+struct onnx_list_input {
+    const char *name; /* of the attribute before; NULL ends the operator's lists */
+    int input, from_opset;
+};
+
 struct onnx_operator {
     const char *domain, *name;
     int since, until; /* opsets of its domain in which it exists */
@@ -44,10 +50,12 @@ struct onnx_operator {
     int type; /* number of an input, or enum onnx_type_rule */
     onnx_infer_fn *infer;
     onnx_fold_fn *fold;
+    const struct onnx_list_input *lists; /* NULL: none is ever an input */
 };
 
 /* NULL: not in the table. */
 const struct onnx_operator *onnx_operator_find(const char *domain, const char *name);
+const struct onnx_operator *onnx_operator_of(const struct onnx_node *node);
 
 /* ---- for infer functions ---- */
 
@@ -60,9 +68,8 @@ bool onnx_out(struct onnx_context *c, int i, const struct onnx_shape *shape);
 void onnx_out_type(struct onnx_context *c, int i, enum onnx_type type);
 /* A number from -rank to rank-1 becomes 0 to rank-1. */
 bool onnx_axis(struct onnx_context *c, int64_t axis, int rank, int *out);
-/* Integers of input i (opset `from_input` and later) or of an attribute, for axes and sizes: the count, 0 where there are none, -1 where
- * they are known only at run time, -2 where they are no vector of at most `max` integers (c->why says so). */
-int onnx_list(struct onnx_context *c, const char *attribute, int input, int from_input, int64_t *out, int max);
+/* onnx_integers(); c->why says so where it is ONNX_NO_LIST. */
+int onnx_list(struct onnx_context *c, const char *name, int64_t *out, int max);
 /* Both shapes broadcast to one. */
 bool onnx_broadcast(struct onnx_context *c, const struct onnx_shape *a, const struct onnx_shape *b, struct onnx_shape *out);
 bool onnx_same_shape(const struct onnx_shape *a, const struct onnx_shape *b);

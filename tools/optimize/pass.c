@@ -37,18 +37,6 @@ bool graph_scalar(const struct onnx_value *value, double *out) {
     return true;
 }
 
-int graph_integers(const struct onnx_node *node, const char *attribute, int input, int from_opset, int64_t *out, int most) {
-    if (node->opset < from_opset) {
-        int count = onnx_attribute_ints(node, attribute, out, most);
-        return count < 0 ? 0 : count > most ? -1 : count;
-    }
-    const struct onnx_value *value = onnx_input(node, input);
-    if (!value) return 0;
-    if (!value->constant || value->constant->count > (size_t)most || !onnx_is_integer(value->constant->type)) return -1;
-    for (size_t i = 0; i < value->constant->count; i++) out[i] = onnx_integer(value->constant, i);
-    return (int)value->constant->count;
-}
-
 bool graph_inference(const struct onnx_node *node) {
     if (onnx_attribute_int(node, "training_mode", 0)) return false;
     for (int i = 1; i < node->output_count; i++)
@@ -82,6 +70,16 @@ struct onnx_value *graph_put(struct onnx_graph *g, struct onnx_node *before, con
                              const struct onnx_shape *shape) {
     struct onnx_value *y = edit_value(g, before->outputs[0]->name, ONNX_FLOAT, shape);
     edit_node(g, before, op, "", before->name, inputs, count, &y, 1);
+    return y;
+}
+
+struct onnx_value *graph_reduce(struct onnx_graph *g, struct onnx_node *node, const char *op, struct onnx_value *x, const int64_t *axes,
+                                int count, const struct onnx_shape *shape) {
+    struct onnx_value *y = graph_put(g, node, op, &x, 1, shape);
+    y->producer->opset = node->opset;
+    edit_attribute_int(g, y->producer, "keepdims", 1);
+    if (onnx_list_is_input(y->producer, "axes")) edit_set_input(g, y->producer, 1, graph_int64s(g, node, "axes", axes, count));
+    else edit_attribute_ints(g, y->producer, "axes", axes, (size_t)count);
     return y;
 }
 

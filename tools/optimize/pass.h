@@ -38,9 +38,6 @@ bool graph_same_shape(const struct onnx_value *a, const struct onnx_value *b); /
 bool graph_constant_and_other(const struct onnx_node *node, int *constant, struct onnx_value **other);
 /* A float constant all of whose elements are the same number. */
 bool graph_scalar(const struct onnx_value *value, double *out);
-/* Integers of input `input` from opset `from_opset` on, of the attribute before. Returns the count: 0 where there are none, -1 where they
- * are no constant of at most `most`. */
-int graph_integers(const struct onnx_node *node, const char *attribute, int input, int from_opset, int64_t *out, int most);
 bool graph_inference(const struct onnx_node *node); /* a BatchNormalization or Dropout that does not train; no second output is read */
 double *graph_doubles(struct onnx_graph *g, int64_t count);
 /* Constants for a node, named NODE.PART. */
@@ -50,6 +47,9 @@ struct onnx_value *graph_int64s(struct onnx_graph *g, const struct onnx_node *no
 /* A node without attributes in front of `before` and named after it, with one float output, which is the result. */
 struct onnx_value *graph_put(struct onnx_graph *g, struct onnx_node *before, const char *op, struct onnx_value *const *inputs, int count,
                              const struct onnx_shape *shape);
+/* A Reduce operator over these axes, which it keeps as 1, in front of `node` and of its opset. */
+struct onnx_value *graph_reduce(struct onnx_graph *g, struct onnx_node *node, const char *op, struct onnx_value *x, const int64_t *axes,
+                                int count, const struct onnx_shape *shape);
 /* Readers of the node's first output read `value` from now on; the node goes if nothing reads it any more. False: not possible. */
 bool graph_bypass(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *value);
 

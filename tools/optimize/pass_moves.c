@@ -16,22 +16,15 @@ static bool merge_reshapes(struct onnx_graph *g, struct onnx_node *node) {
     return true;
 }
 
-static void read_perm(const struct onnx_node *node, int rank, int64_t *perm) {
-    if (onnx_attribute_ints(node, "perm", perm, ONNX_MAX_RANK) < 0)
-        for (int i = 0; i < rank; i++) perm[i] = rank - 1 - i;
-}
-
 static bool merge_transposes(struct onnx_graph *g, struct onnx_node *node) {
     struct onnx_value *middle = onnx_input(node, 0), *y = node->outputs[0];
-    int64_t first[ONNX_MAX_RANK], second[ONNX_MAX_RANK], both[ONNX_MAX_RANK];
+    int64_t both[ONNX_MAX_RANK];
+    int first[ONNX_MAX_RANK], second[ONNX_MAX_RANK];
     if (!graph_is(node, "Transpose") || !middle || !graph_is(middle->producer, "Transpose") || y->constant) return false;
     struct onnx_value *x = onnx_input(middle->producer, 0);
     int rank = x ? x->shape.rank : -1;
     bool nothing = true;
-    if (rank < 0) /* only of known shapes has inference looked at `perm` */
-        return false;
-    read_perm(middle->producer, rank, first);
-    read_perm(node, rank, second);
+    if (!onnx_permutation(middle->producer, rank, first) || !onnx_permutation(node, rank, second)) return false;
     for (int i = 0; i < rank; i++) {
         both[i] = first[second[i]];
         nothing = nothing && both[i] == i;
@@ -45,10 +38,9 @@ static bool merge_transposes(struct onnx_graph *g, struct onnx_node *node) {
 
 /* Where only dimensions of 1 change places, the elements stay in order. */
 static bool moves_ones_only(const struct onnx_node *node) {
-    int64_t perm[ONNX_MAX_RANK], last = -1;
+    int perm[ONNX_MAX_RANK], last = -1;
     const struct onnx_shape *x = &node->inputs[0]->shape;
-    if (x->rank < 0 || onnx_elements(x) < 1) return false;
-    read_perm(node, x->rank, perm);
+    if (onnx_elements(x) < 1 || !onnx_permutation(node, x->rank, perm)) return false;
     for (int i = 0; i < x->rank; i++) {
         if (x->dims[perm[i]] == 1) continue;
         if (perm[i] < last) return false;

@@ -45,7 +45,7 @@ static bool pool_of_one(const struct onnx_node *node) {
 /* The same shape with steps of 1 is all of it; as is a slice backwards of dimensions of 1. */
 static bool slice_of_all(const struct onnx_node *node) {
     int64_t steps[ONNX_MAX_RANK];
-    int count = graph_is(node, "Slice") ? graph_integers(node, "steps", 4, 10, steps, ONNX_MAX_RANK) : -1;
+    int count = graph_is(node, "Slice") ? onnx_integers(node, "steps", steps, ONNX_MAX_RANK) : -1;
     for (int i = 0; i < count; i++)
         if (steps[i] != 1) return false;
     return count >= 0;
@@ -53,18 +53,18 @@ static bool slice_of_all(const struct onnx_node *node) {
 
 static bool pad_of_nothing(const struct onnx_node *node) {
     int64_t pads[2 * ONNX_MAX_RANK];
-    int count = graph_is(node, "Pad") ? graph_integers(node, "pads", 1, 11, pads, 2 * ONNX_MAX_RANK) : -1;
+    int count = graph_is(node, "Pad") ? onnx_integers(node, "pads", pads, 2 * ONNX_MAX_RANK) : -1;
     for (int i = 0; i < count; i++)
         if (pads[i]) return false;
     return count >= 0;
 }
 
 static bool transpose_of_nothing(const struct onnx_node *node) {
-    int64_t perm[ONNX_MAX_RANK];
-    int count = graph_is(node, "Transpose") ? onnx_attribute_ints(node, "perm", perm, ONNX_MAX_RANK) : -1;
-    for (int i = 0; i < count; i++)
+    int perm[ONNX_MAX_RANK], rank = graph_is(node, "Transpose") ? node->inputs[0]->shape.rank : -1;
+    if (!onnx_permutation(node, rank, perm)) return false;
+    for (int i = 0; i < rank; i++)
         if (perm[i] != i) return false;
-    return count >= 0 || (graph_is(node, "Transpose") && node->inputs[0]->shape.rank <= 1);
+    return true;
 }
 
 /* To the size that is there; by scales only where they are 1, and not where TensorFlow's modes shift it. */

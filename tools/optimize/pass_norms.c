@@ -18,11 +18,7 @@ static struct onnx_value *reduce(struct onnx_graph *g, struct onnx_node *node, c
         shape.dims[d] = 1;
         axes[count++] = d;
     }
-    struct onnx_value *y = graph_put(g, node, op, &x, 1, &shape);
-    edit_attribute_int(g, y->producer, "keepdims", 1);
-    if (y->producer->opset < (strcmp(op, "ReduceSum") ? 18 : 13)) edit_attribute_ints(g, y->producer, "axes", axes, (size_t)count);
-    else edit_set_input(g, y->producer, 1, graph_int64s(g, node, "axes", axes, count));
-    return y;
+    return graph_reduce(g, node, op, x, axes, count, &shape);
 }
 
 /* Operators with a second operand, one after the other; the last one is what the node becomes. */

@@ -9,8 +9,8 @@
 /* Zeros round the spatial dimensions only: begin and end for each of them. */
 static bool read_zeros(const struct onnx_node *pad, int64_t *begin, int64_t *end) {
     int64_t pads[2 * ONNX_MAX_RANK], axes[ONNX_MAX_RANK];
-    int rank = pad->inputs[0]->shape.rank, count = graph_integers(pad, "pads", 1, 11, pads, 2 * ONNX_MAX_RANK);
-    int axis_count = pad->opset < 18 ? 0 : graph_integers(pad, "axes", 3, 18, axes, ONNX_MAX_RANK);
+    int rank = pad->inputs[0]->shape.rank, count = onnx_integers(pad, "pads", pads, 2 * ONNX_MAX_RANK);
+    int axis_count = onnx_integers(pad, "axes", axes, ONNX_MAX_RANK), axis;
     double value = pad->opset < 11 ? onnx_attribute_float(pad, "value", 0) : 0;
     if (strcmp(onnx_attribute_string(pad, "mode", "constant"), "constant") || axis_count < 0 || rank < 3) return false;
     if (pad->opset >= 11 && onnx_input(pad, 2) && !graph_scalar(onnx_input(pad, 2), &value)) return false;
@@ -19,8 +19,9 @@ static bool read_zeros(const struct onnx_node *pad, int64_t *begin, int64_t *end
     memset(begin, 0, ONNX_MAX_RANK * sizeof *begin);
     memset(end, 0, ONNX_MAX_RANK * sizeof *end);
     for (int i = 0; i < listed; i++) {
-        int64_t axis = axis_count ? axes[i] + (axes[i] < 0 ? rank : 0) : i;
-        if (axis < 0 || axis >= rank || pads[i] < 0 || pads[listed + i] < 0 || (axis < 2 && (pads[i] || pads[listed + i]))) return false;
+        if (!onnx_axis_of(axis_count ? axes[i] : i, rank, &axis) || pads[i] < 0 || pads[listed + i] < 0 ||
+            (axis < 2 && (pads[i] || pads[listed + i])))
+            return false;
         if (axis >= 2) {
             begin[axis - 2] = pads[i];
             end[axis - 2] = pads[listed + i];

@@ -7,16 +7,11 @@
 
 /* Exactly the spatial dimensions, of a picture: over rows of words, which have three dimensions in all, it is a mean like any other. */
 static bool reduces_pictures(const struct onnx_node *node) {
-    int64_t axes[ONNX_MAX_RANK];
-    int rank = node->inputs[0]->shape.rank, count = graph_integers(node, "axes", 1, 18, axes, ONNX_MAX_RANK);
-    unsigned seen = 0;
-    if (rank < 4 || count != rank - 2) return false;
-    for (int i = 0; i < count; i++) {
-        int64_t axis = axes[i] + (axes[i] < 0 ? rank : 0);
-        if (axis < 2 || axis >= rank) return false;
-        seen |= 1u << axis;
-    }
-    return seen == (1u << rank) - 4;
+    bool reduced[ONNX_MAX_RANK], spatial = true;
+    int rank = node->inputs[0]->shape.rank;
+    if (rank < 4 || !onnx_reduced(node, rank, reduced)) return false;
+    for (int i = 0; i < rank; i++) spatial = spatial && reduced[i] == (i >= 2);
+    return spatial;
 }
 
 static bool pools_pictures(const struct onnx_node *node) {

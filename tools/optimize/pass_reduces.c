@@ -6,20 +6,18 @@
 #include "tools/optimize/pass.h"
 #include <string.h>
 
-/* The axes that stay, then those that go, each in their order; how many stay. -1: not known. */
-static int split_axes(const struct onnx_node *node, int from_input, int64_t *order) {
-    int64_t axes[ONNX_MAX_RANK];
-    int rank = node->inputs[0]->shape.rank, count = graph_integers(node, "axes", 1, from_input, axes, ONNX_MAX_RANK), kept = 0, at = 0;
-    unsigned goes = count ? 0 : (1u << rank) - 1;
-    if (count < 0 || (!count && onnx_attribute_int(node, "noop_with_empty_axes", 0))) return -1;
-    for (int i = 0; i < count; i++) goes |= 1u << (axes[i] + (axes[i] < 0 ? rank : 0));
+/* The axes that stay, then those that go, each in their order; how many stay. -1: not known, or all of them. */
+static int split_axes(const struct onnx_node *node, int64_t *order) {
+    bool goes[ONNX_MAX_RANK];
+    int rank = node->inputs[0]->shape.rank, kept = 0, at = 0;
+    if (!onnx_reduced(node, rank, goes)) return -1;
     for (int pass = 0; pass < 2; pass++)
         for (int d = 0; d < rank; d++)
-            if ((goes >> d & 1) == (unsigned)pass) {
+            if (goes[d] == pass) {
                 order[at++] = d;
                 kept += !pass;
             }
-    return kept;
+    return kept < rank ? kept : -1;
 }
 
 /* x as pictures of all that goes: [first][stays][goes][1], or, where two axes stay and two go, [first][stays][goes][goes]. */
@@ -42,11 +40,11 @@ static struct onnx_value *as_pictures(struct onnx_graph *g, struct onnx_node *no
     return graph_put(g, node, "Reshape", inputs, 2, &flat);
 }
 
-static bool change_max(struct onnx_graph *g, struct onnx_node *node, int from_input) {
+static bool change_max(struct onnx_graph *g, struct onnx_node *node) {
     int64_t order[ONNX_MAX_RANK];
     const struct onnx_shape *y = &node->outputs[0]->shape;
-    int kept = split_axes(node, from_input, order), rank = node->inputs[0]->shape.rank;
-    if (kept < 0 || kept == rank || (rank >= 4 && kept == 2 && order[0] == 0 && order[1] == 1)) return false;
+    int kept = split_axes(node, order), rank = node->inputs[0]->shape.rank;
+    if (kept < 0 || (rank >= 4 && kept == 2 && order[0] == 0 && order[1] == 1)) return false;
     struct onnx_value *x = as_pictures(g, node, order, kept);
     struct onnx_shape pooled = {4, {x->shape.dims[0], x->shape.dims[1], 1, 1}};
     struct onnx_value *inputs[2] = {graph_put(g, node, "GlobalMaxPool", &x, 1, &pooled), graph_int64s(g, node, "shape", y->dims, y->rank)};
@@ -55,35 +53,28 @@ static bool change_max(struct onnx_graph *g, struct onnx_node *node, int from_in
 }
 
 /* The node's reduction of x by another operator: its axes and keepdims stay. */
-static struct onnx_value *reduce(struct onnx_graph *g, struct onnx_node *node, const char *op, struct onnx_value *x, int from_input) {
-    int64_t axes[ONNX_MAX_RANK];
-    int64_t kept = onnx_attribute_int(node, "keepdims", 1);
-    int rank = node->inputs[0]->shape.rank, count = graph_integers(node, "axes", 1, from_input, axes, ONNX_MAX_RANK);
-    for (int d = 0; !count && d < rank; d++) axes[d] = d;
-    count = count ? count : rank;
-    struct onnx_value *inputs[2] = {x, NULL};
-    if (node->opset >= 18) inputs[1] = graph_int64s(g, node, "axes", axes, count);
-    struct onnx_value *y = graph_put(g, node, op, inputs, node->opset >= 18 ? 2 : 1, &node->outputs[0]->shape);
-    y->producer->opset = node->opset;
-    edit_attribute_int(g, y->producer, "keepdims", kept);
-    if (node->opset < 18) edit_attribute_ints(g, y->producer, "axes", axes, (size_t)count);
+static struct onnx_value *reduce(struct onnx_graph *g, struct onnx_node *node, const char *op, struct onnx_value *x) {
+    int64_t order[ONNX_MAX_RANK], keepdims = onnx_attribute_int(node, "keepdims", 1);
+    int kept = split_axes(node, order), count = node->inputs[0]->shape.rank - kept;
+    struct onnx_value *y = graph_reduce(g, node, op, x, order + kept, count, &node->outputs[0]->shape);
+    edit_attribute_int(g, y->producer, "keepdims", keepdims);
     return y;
 }
 
 static void change_min(struct onnx_graph *g, struct onnx_node *node) {
     struct onnx_value *x = graph_put(g, node, "Neg", node->inputs, 1, &node->inputs[0]->shape);
-    x = reduce(g, node, "ReduceMax", x, 18);
+    x = reduce(g, node, "ReduceMax", x);
     edit_become(g, node, "Neg", "", &x, 1);
 }
 
 /* The mean times the count; of squares, and then the root, for a norm. */
-static bool change_sum(struct onnx_graph *g, struct onnx_node *node, bool norm, int from_input) {
+static bool change_sum(struct onnx_graph *g, struct onnx_node *node, bool norm) {
     int64_t order[ONNX_MAX_RANK];
     const struct onnx_shape *shape = &node->inputs[0]->shape, *y = &node->outputs[0]->shape, scalar = {0};
-    if (split_axes(node, from_input, order) < 0) return false;
+    if (split_axes(node, order) < 0) return false;
     double count = (double)onnx_elements(shape) / (double)onnx_elements(y);
     struct onnx_value *x = node->inputs[0], *twice[2] = {x, x};
-    x = reduce(g, node, "ReduceMean", norm ? graph_put(g, node, "Mul", twice, 2, shape) : x, from_input);
+    x = reduce(g, node, "ReduceMean", norm ? graph_put(g, node, "Mul", twice, 2, shape) : x);
     struct onnx_value *inputs[2] = {x, graph_floats(g, node, "count", &scalar, &count)};
     if (norm) {
         x = graph_put(g, node, "Mul", inputs, 2, y);
@@ -99,15 +90,15 @@ static bool change(struct onnx_graph *g, struct onnx_node *node) {
     if (node->domain[0] || strncmp(node->op, "Reduce", 6) || node->folded || !x || x->type != ONNX_FLOAT || x->shape.rank < 1 ||
         onnx_elements(&x->shape) < 1 || onnx_elements(&node->outputs[0]->shape) < 1)
         return false;
-    if (graph_is(node, "ReduceMax")) return change_max(g, node, 18);
+    if (graph_is(node, "ReduceMax")) return change_max(g, node);
     if (graph_is(node, "ReduceMin")) {
         int64_t order[ONNX_MAX_RANK];
-        if (split_axes(node, 18, order) < 0) return false;
+        if (split_axes(node, order) < 0) return false;
         change_min(g, node);
         return true;
     }
     bool sum = graph_is(node, "ReduceSum"), norm = graph_is(node, "ReduceL2");
-    return (sum || norm) && change_sum(g, node, norm, sum ? 13 : 18);
+    return (sum || norm) && change_sum(g, node, norm);
 }
 
 int pass_reduces(struct onnx_graph *g) {

@@ -54,6 +54,7 @@ static void test_operators(void **state) {
     EXPECT("GlobalAveragePool", 12, "f:1,2,2,1", "", .375F, .875F);
     EXPECT("ReduceMax", 13, "f:2,2", "axes=1 keepdims:0", .5F, 1);
     EXPECT("Transpose", 13, "f:2,2", "", .25F, .75F, .5F, 1);
+    EXPECT("Transpose", 13, "f:2,2", "perm=-1,-2", .25F, .75F, .5F, 1);
     EXPECT("Reshape", 13, "f:2,2 l=4", "", .25F, .5F, .75F, 1);
     EXPECT("Slice", 13, "f:4 l=-1 l=-9 l=0 l=-2", "", 1, .5F);
     EXPECT("Concat", 13, "f:1,2 f:1,1", "axis:1", .25F, .5F, .75F);

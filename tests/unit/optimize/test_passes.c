@@ -39,9 +39,12 @@ static void moves(void **state) {
         {13, PICTURE, "Flatten x > a; Reshape a $1,4,8,8 > b; Relu b > y", "Relu"},
         {13, PICTURE, "Transpose x > a perm=0,2,3,1; Transpose a > b perm=0,3,1,2; Relu b > y", "Relu"},
         {13, PICTURE, "Transpose x > a perm=0,2,3,1; Transpose a > b perm=0,2,1,3; Relu b > y", "Transpose Relu"},
+        {13, PICTURE, "Transpose x > a perm=0,-2,-1,1; Transpose a > b perm=0,-1,-3,-2; Relu b > y", "Relu"},
+        {13, PICTURE, "Transpose x > a perm=0,-2,-1,1; Transpose a > b perm=0,-2,1,-1; Relu b > y", "Transpose Relu"},
         {13, PICTURE, "Transpose x > a perm=0,2,3,1; Transpose a > b perm=0,2,1,3; Add a a > c; Concat b c > y axis:1",
          "Transpose Transpose Add Concat"},
         {13, "1,4,1,8", "Transpose x > a perm=0,2,1,3; Relu a > y", "Reshape Relu"},
+        {13, "1,4,1,8", "Transpose x > a perm=-4,-2,1,-1; Relu a > y", "Reshape Relu"},
         {13, "1,4,3,8", "Transpose x > a perm=0,2,1,3; Relu a > y", "Transpose Relu"},
         /* a channel shuffle */
         {13, PICTURE, "Reshape x $1,2,2,8,8 > a; Transpose a > b perm=0,2,1,3,4; Reshape b $1,4,8,8 > c; Relu c > y",

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* Two ways to say the same give the same blob: negative axes, lists as attributes and as inputs, lists that are left out or empty. */
+#include "tests/unit/support/onnx_file.h"
+
+#include "tools/lower/lower.h"
+#include "tools/net/blob/blob.h"
+#include "tools/net/plan/plan.h"
+
+struct form {
+    int opset;
+    const char *inputs, *attributes;
+};
+
+static const struct {
+    const char *op;
+    struct form one, other;
+} pairs[] = {
+    {"Transpose", {13, "f:2,3,4", "perm=0,2,1"}, {13, "f:2,3,4", "perm=0,-1,-2"}},
+    {"Transpose", {13, "f:2,3,4", "perm=2,1,0"}, {13, "f:2,3,4", ""}},
+    {"Slice", {13, "f:2,3,4 l=0,1 l=1,3", ""}, {13, "f:2,3,4 l=0,1 l=1,3 l=-3,-2", ""}},
+    {"Slice", {13, "f:2,3,4 l=0,1 l=1,3", ""}, {13, "f:2,3,4 l=0,1 l=1,3", "axes=5,6 steps=7,8"}}, /* attributes of older opsets */
+    {"Pad", {10, "f:2,3", "pads=0,1,0,2"}, {13, "f:2,3 l=0,1,0,2", ""}},
+    {"Pad", {18, "f:2,3 l=0,1,0,2", ""}, {18, "f:2,3 l=1,2 - l=-1", ""}},
+    {"ReduceMean", {13, "f:2,3,4", "axes=1,2"}, {18, "f:2,3,4 l=-1,-2", ""}},
+    {"ReduceMean", {13, "f:2,3,4", ""}, {18, "f:2,3,4", "axes=0"}},
+};
+
+static uint8_t *blob_of(const char *op, const struct form *form, size_t *bytes) {
+    static const struct blob_extras extras = {0};
+    struct onnx_report report = {0};
+    struct bytes model = one_node(op, form->opset, form->inputs, form->attributes, 1);
+    struct onnx_graph *graph = inferred_bytes(&model);
+    struct net *net = lower(graph, &report);
+    if (!net) fail_msg("%s %s %s: %s", op, form->inputs, form->attributes, report.refusals[0].why);
+    assert_true(plan_arena(net));
+    uint8_t *blob = blob_write(net, &extras, bytes);
+    assert_non_null(blob);
+    net_free(net);
+    onnx_report_free(&report);
+    onnx_free(graph);
+    return blob;
+}
+
+static void test_forms_of_lists(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        size_t bytes[2];
+        uint8_t *one = blob_of(pairs[i].op, &pairs[i].one, &bytes[0]), *other = blob_of(pairs[i].op, &pairs[i].other, &bytes[1]);
+        if (bytes[0] != bytes[1] || memcmp(one, other, bytes[0]))
+            fail_msg("%s: '%s %s' is another blob than '%s %s'", pairs[i].op, pairs[i].one.inputs, pairs[i].one.attributes,
+                     pairs[i].other.inputs, pairs[i].other.attributes);
+        free(one);
+        free(other);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_forms_of_lists)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
