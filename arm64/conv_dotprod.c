@@ -140,29 +140,22 @@ static void tile_part(const struct morsel_tile *t, uint32_t c) {
 /* Nothing of the pixels c and d before a and b are done: narrowing has one pipe, and must not be left to the end in a lump. */
 #define AFTER(done, next) __asm__ volatile("" : "+w"((next).s0), "+w"((next).s1), "+w"((next).s2), "+w"((next).s3) : "w"(done))
 
-/* STR takes two turns of the arithmetic's pipes for sixteen bytes, by the tables that `make a76` goes by; this takes one. */
-INLINE void store16(uint8_t *y, int8x16_t v) {
-    __asm__("st1 {%1.16b}, %0" : "=Q"(*(int8_t(*)[16])(void *)y) : "w"(v));
-}
-
 INLINE void put_four(struct sums *s, const float *m, const float *o, const struct morsel_requant *f, uint8_t *to, size_t step,
                      uint32_t mode) {
     int8x16_t v = morsel_finish16(s->p0, m, o, f, mode);
     AFTER(v, s->p1);
-    store16(to, v);
+    vst1q_s8((int8_t *)to, v);
     v = morsel_finish16(s->p1, m, o, f, mode);
     AFTER(v, s->p2);
-    store16(to + step, v);
+    vst1q_s8((int8_t *)to + step, v);
     v = morsel_finish16(s->p2, m, o, f, mode);
     AFTER(v, s->p3);
-    store16(to + 2 * step, v);
-    store16(to + 3 * step, morsel_finish16(s->p3, m, o, f, mode));
+    vst1q_s8((int8_t *)to + 2 * step, v);
+    vst1q_s8((int8_t *)to + 3 * step, morsel_finish16(s->p3, m, o, f, mode));
 }
 
-/* Loads that nothing uses: hints may be dropped, and the model of caches in `make a76` sees none. */
-INLINE void fetch(const int8_t *from, size_t bytes) {
-    for (size_t i = 0; i < bytes; i += 128)
-        __asm__ volatile("ldr wzr, [%0]\n\tldr wzr, [%0, #64]" : : "r"(from + i), "m"(*(const int8_t(*)[128])(const void *)(from + i)));
+INLINE void prefetch(const int8_t *from, size_t bytes) {
+    for (size_t i = 0; i < bytes; i += 64) MORSEL_PREFETCH(from + i);
 }
 
 /* Blocks of 4 pixels x 16 channels, tile after tile. */
@@ -173,7 +166,8 @@ struct blocks {
     uint32_t c; /* first channel of the next block */
 };
 
-/* The next block: the one beside it, or the first of the next tile. A branch would cut in two the stretch of code in which this stands. */
+/* The next block: the one beside it, or the first of the next tile. No branch: predictors would have to
+ * learn how many blocks a tile has. */
 INLINE void next_block(struct blocks *b, uint32_t channels, size_t x_step, size_t tile_y, size_t tile_w) {
     b->c += 16;
     size_t last = 0 - (size_t)(b->c == channels);
@@ -184,8 +178,7 @@ INLINE void next_block(struct blocks *b, uint32_t channels, size_t x_step, size_
     b->c &= ~(uint32_t)last;
 }
 
-/* `count` whole blocks of whole tiles in one piece of more than 16 inputs, a multiple of 8. What begins a block and what ends it stand in
- * one stretch of code with dot products, so that loads, rounding and addresses run beside them. */
+/* `count` whole blocks of whole tiles in one piece of more than 16 inputs, a multiple of 8. */
 INLINE void run_blocks(struct blocks *of, const struct morsel_tile *t, uint32_t channels, uint32_t count, uint32_t depth, uint32_t mode) {
     const struct morsel_group *g = t->group;
     const size_t step = t->y_step, x_step = t->x_step, tile_y = 4 * step - channels, tile_w = (size_t)channels * depth;
@@ -193,23 +186,13 @@ INLINE void run_blocks(struct blocks *of, const struct morsel_tile *t, uint32_t 
     const struct morsel_requant f = g->requant;
     do {
         const float *m = g->multiplier + b.c, *o = g->offset + b.c;
-        const int32_t *start = g->start + b.c;
-        struct sums s;
-        uint32_t k = 16;
-        if (__builtin_expect(depth & 8, 0)) {     /* out of the way of what follows the other */
-            __asm__("" : "+r"(b.w), "+r"(start)); /* what both branches load must not be loaded before them, in a heap */
-            s = start_four(start);
+        struct sums s = start_four(g->start + b.c);
+        uint32_t k = depth & 8;
+        if (k) {
             add_eight(&s, b.x, 0, b.w);
             b.w += 128;
-            k = 8;
-        } else {
-            s = start_four(start);
-            add_sixteen(&s, b.x, 0, b.w);
-            b.w += 256;
         }
-        for (; depth - k > 16; k += 16, b.w += 256) add_sixteen(&s, b.x, k, b.w);
-        add_sixteen(&s, b.x, k, b.w);
-        b.w += 256;
+        for (; k < depth; k += 16, b.w += 256) add_sixteen(&s, b.x, k, b.w);
         put_four(&s, m, o, &f, b.y, step, mode);
         next_block(&b, channels, x_step, tile_y, tile_w);
     } while (--count);
@@ -220,10 +203,10 @@ INLINE void run_blocks(struct blocks *of, const struct morsel_tile *t, uint32_t 
 INLINE void run_dense(const struct morsel_tile *t, uint32_t channels, uint32_t depth, uint32_t mode) {
     struct blocks b = {{t->x[0], t->x[1], t->x[2], t->x[3]}, t->weights, t->y, 0};
     const int8_t *next = t->next;
-    size_t fetched = next ? t->next_bytes / t->tiles / 128 * 128 : 0; /* at each tile */
+    size_t fetched = next ? t->next_bytes / t->tiles / 64 * 64 : 0; /* at each tile */
     uint32_t tiles = fetched ? 1 : t->tiles;
     for (uint32_t i = 0; i < t->tiles; i += tiles, next += fetched) {
-        fetch(next, fetched);
+        prefetch(next, fetched);
         run_blocks(&b, t, channels, tiles * (channels / 16), depth, mode);
     }
 }

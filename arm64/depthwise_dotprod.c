@@ -7,10 +7,9 @@
 #include "arm64.h"
 
 #define INLINE static inline __attribute__((always_inline))
-/* No loop lies across two pages: an emulator cuts it there, and an estimate prices the pieces one by one. */
-#define WHOLE __attribute__((noinline, aligned(1024)))
-#define NEAR 32768u /* bytes of input and output that stay in the nearest cache from channels to channels */
-#define FAR 262144u /* bytes of a picture that comes from far: it had better come a little at a time */
+#define NOINLINE __attribute__((noinline)) /* registers are given out for one loop at a time */
+#define NEAR 32768u                        /* bytes of input and output that stay in the nearest cache from channels to channels */
+#define FAR 262144u                        /* bytes of a picture that comes from far: it had better come a little at a time */
 
 /* ---- windows 3x3 ---- */
 
@@ -161,47 +160,47 @@ INLINE void run_band(struct band band, struct kind kind, uint32_t stride) {
     }
 }
 
-static WHOLE void pairs_relu(const struct band *b) {
+static NOINLINE void pairs_relu(const struct band *b) {
     struct kind kind = {MORSEL_REQUANT_RELU, 1};
     run_band(*b, kind, 1);
 }
 
-static WHOLE void pairs_shifted(const struct band *b) {
+static NOINLINE void pairs_shifted(const struct band *b) {
     struct kind kind = {MORSEL_REQUANT_SHIFTED, 1};
     run_band(*b, kind, 1);
 }
 
-static WHOLE void pairs_clamped(const struct band *b) {
+static NOINLINE void pairs_clamped(const struct band *b) {
     struct kind kind = {MORSEL_REQUANT_CLAMPED, 1};
     run_band(*b, kind, 1);
 }
 
-static WHOLE void single_relu(const struct band *b) {
+static NOINLINE void single_relu(const struct band *b) {
     struct kind kind = {MORSEL_REQUANT_RELU, 0};
     run_band(*b, kind, 1);
 }
 
-static WHOLE void single_shifted(const struct band *b) {
+static NOINLINE void single_shifted(const struct band *b) {
     struct kind kind = {MORSEL_REQUANT_SHIFTED, 0};
     run_band(*b, kind, 1);
 }
 
-static WHOLE void single_clamped(const struct band *b) {
+static NOINLINE void single_clamped(const struct band *b) {
     struct kind kind = {MORSEL_REQUANT_CLAMPED, 0};
     run_band(*b, kind, 1);
 }
 
-static WHOLE void strided_relu(const struct band *b) {
+static NOINLINE void strided_relu(const struct band *b) {
     struct kind kind = {MORSEL_REQUANT_RELU, 0};
     run_band(*b, kind, 2);
 }
 
-static WHOLE void strided_shifted(const struct band *b) {
+static NOINLINE void strided_shifted(const struct band *b) {
     struct kind kind = {MORSEL_REQUANT_SHIFTED, 0};
     run_band(*b, kind, 2);
 }
 
-static WHOLE void strided_clamped(const struct band *b) {
+static NOINLINE void strided_clamped(const struct band *b) {
     struct kind kind = {MORSEL_REQUANT_CLAMPED, 0};
     run_band(*b, kind, 2);
 }

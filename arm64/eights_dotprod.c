@@ -70,26 +70,15 @@ struct eights {
     size_t step;
 };
 
-/* Keeps the compiler from sharing what branches begin with, as if inputs became known there, and what they end with: each is to stay in one
- * stretch. */
-#define OWN_START(x) __asm__ volatile("" : "+r"((x).a), "+r"((x).b), "+r"((x).c), "+r"((x).d))
-#define OWN_END(mode) __asm__ volatile("// " #mode)
-
-/* The last sixteen inputs, from k on, and the results beside them; on to the next eight pixels. */
-INLINE void end_eights(struct eights *e, uint32_t k, const int8_t *w, size_t x_step, uint32_t mode) {
-    OWN_START(e->x);
-    OWN_START(e->z);
-    __asm__ volatile("" : "+r"(w), "+r"(k), "+r"(e->y));
-    half_sixteen(&e->sums, e->x, e->z, k, w);
+/* The results of eight pixels. */
+INLINE void end_eights(const struct eights *e, uint32_t mode) {
     put_eights(e->sums.p0, &e->requant, e->offset, e->y, e->step, mode);
     put_eights(e->sums.p1, &e->requant, e->offset, e->y + 2 * e->step, e->step, mode);
     put_eights(e->sums.p2, &e->requant, e->offset, e->y + 4 * e->step, e->step, mode);
     put_eights(e->sums.p3, &e->requant, e->offset, e->y + 6 * e->step, e->step, mode);
-    e->y += 8 * e->step;
-    e->x.a += 2 * x_step, e->x.b += 2 * x_step, e->x.c += 2 * x_step, e->x.d += 2 * x_step;
 }
 
-/* Channels c .. c + 8 of `count` times eight pixels from e->x on. The modes share all that comes before the last sixteen inputs. */
+/* Channels c .. c + 8 of `count` times eight pixels from e->x on. */
 static __attribute__((noinline)) void run_eights(const struct morsel_tile *t, struct eights *of, uint32_t c, uint32_t count) {
     const uint32_t depth = t->depth, mode = t->group->requant.mode;
     const size_t x_step = t->x_step;
@@ -99,32 +88,17 @@ static __attribute__((noinline)) void run_eights(const struct morsel_tile *t, st
     e.requant = morsel_keep_finish8(&t->group->requant, t->group->multiplier + c);
     do {
         const int8_t *w = weights;
-        uint32_t k = depth % 16;
+        uint32_t k = 0;
         e.z.a = e.x.a + x_step, e.z.b = e.x.b + x_step, e.z.c = e.x.c + x_step, e.z.d = e.x.d + x_step;
-        if (__builtin_expect(k, 0)) {
-            __asm__("" : "+r"(w)); /* what both branches load must not be loaded before them, in a heap */
-            e.sums = start_eights(start);
-            for (uint32_t i = 0; i < k; i += 4, w += 64) half_four(&e.sums, e.x, e.z, i, w);
-        } else {
-            e.sums = start_eights(start);
-            half_sixteen(&e.sums, e.x, e.z, 0, w);
-            w += 256;
-            k = 16;
-        }
-        for (; depth - k > 16; k += 16, w += 256) half_sixteen(&e.sums, e.x, e.z, k, w);
-        if (__builtin_expect(mode == MORSEL_REQUANT_FOLDED, 1)) {
-            end_eights(&e, k, w, x_step, MORSEL_REQUANT_FOLDED);
-            OWN_END(folded);
-        } else if (mode == MORSEL_REQUANT_SHIFTED) {
-            end_eights(&e, k, w, x_step, MORSEL_REQUANT_SHIFTED);
-            OWN_END(shifted);
-        } else if (mode == MORSEL_REQUANT_RELU) {
-            end_eights(&e, k, w, x_step, MORSEL_REQUANT_RELU);
-            OWN_END(relu);
-        } else {
-            end_eights(&e, k, w, x_step, MORSEL_REQUANT_CLAMPED);
-            OWN_END(clamped);
-        }
+        e.sums = start_eights(start);
+        for (; k < depth % 16; k += 4, w += 64) half_four(&e.sums, e.x, e.z, k, w);
+        for (; k < depth; k += 16, w += 256) half_sixteen(&e.sums, e.x, e.z, k, w);
+        if (mode == MORSEL_REQUANT_FOLDED) end_eights(&e, MORSEL_REQUANT_FOLDED);
+        else if (mode == MORSEL_REQUANT_SHIFTED) end_eights(&e, MORSEL_REQUANT_SHIFTED);
+        else if (mode == MORSEL_REQUANT_RELU) end_eights(&e, MORSEL_REQUANT_RELU);
+        else end_eights(&e, MORSEL_REQUANT_CLAMPED);
+        e.y += 8 * e.step;
+        e.x.a += 2 * x_step, e.x.b += 2 * x_step, e.x.c += 2 * x_step, e.x.d += 2 * x_step;
     } while (--count);
 }
 

@@ -159,17 +159,16 @@ static inline __attribute__((always_inline)) struct morsel_finish8 morsel_keep_f
     return k;
 }
 
-/* In one piece of asm, as for sixteen, and in registers that hold nothing else for long: a column of a depthwise window that dies here
- * would tie this to what comes next time in its register. */
+/* In one piece of asm, as for sixteen. */
 static inline __attribute__((always_inline)) void morsel_store8_relu(uint8_t *to, struct morsel_sum8 s, const struct morsel_finish8 *k,
                                                                      const float *o) {
-    __asm__ volatile("ldp q30, q31, [%3]\n\t"
-                     "fmla v30.4s, %1.4s, %4.4s\n\tfmla v31.4s, %2.4s, %5.4s\n\t"
-                     "fadd v30.4s, v30.4s, %6.4s\n\tfadd v31.4s, v31.4s, %6.4s\n\t"
-                     "uzp1 v30.8h, v30.8h, v31.8h\n\tsqxtn v30.8b, v30.8h\n\tstr d30, %0"
-                     : "=m"(*(uint8_t(*)[8])(void *)to)
-                     : "w"(s.s0), "w"(s.s1), "r"(o), "w"(k->m0), "w"(k->m1), "w"(k->round), "m"(*(const float(*)[8])(const void *)o)
-                     : "v30", "v31");
+    float32x4_t a, b;
+    __asm__ volatile("ldp %q0, %q1, [%5]\n\t"
+                     "fmla %0.4s, %3.4s, %6.4s\n\tfmla %1.4s, %4.4s, %7.4s\n\t"
+                     "fadd %0.4s, %0.4s, %8.4s\n\tfadd %1.4s, %1.4s, %8.4s\n\t"
+                     "uzp1 %0.8h, %0.8h, %1.8h\n\tsqxtn %0.8b, %0.8h\n\tstr %d0, %2"
+                     : "=&w"(a), "=&w"(b), "=m"(*(uint8_t(*)[8])(void *)to)
+                     : "w"(s.s0), "w"(s.s1), "r"(o), "w"(k->m0), "w"(k->m1), "w"(k->round), "m"(*(const float(*)[8])(const void *)o));
 }
 
 /* Sums of eight channels become eight bytes at `to`. */

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tiles of few inputs with SDOT: the weights of eight channels stay in registers while the pixels pass. A pixel is one stretch of code
- * without a branch, so that the results of one are rounded beside the products of the next.
+ * Tiles of few inputs with SDOT: the weights of eight channels stay in registers while the pixels pass.
  */
 #include "arm64.h"
 
 #define INLINE static inline __attribute__((always_inline))
-/* No loop lies across two pages: an emulator cuts it there, and an estimate prices the pieces one by one. */
-#define WHOLE __attribute__((noinline, aligned(512)))
-#define QUADS 8u     /* four inputs each, at most */
-#define PREFETCH 32u /* tiles whose inputs and results stay in the nearest cache from channels to channels */
+#define NOINLINE __attribute__((noinline)) /* registers are given out for one loop at a time */
+#define QUADS 8u                           /* four inputs each, at most */
+#define AT_ONCE 32u                        /* tiles whose inputs and results stay in the nearest cache from channels to channels */
 
 /* Eight channels over `pixels` pixels. */
 struct lines {
@@ -91,35 +89,35 @@ INLINE void run_lines(const struct lines *l, uint32_t quads, uint32_t mode) {
     }
 }
 
-static WHOLE void relu_sixteen(const struct lines *l) {
+static NOINLINE void relu_sixteen(const struct lines *l) {
     run_lines(l, 4, MORSEL_REQUANT_RELU);
 }
 
-static WHOLE void relu_twentyfour(const struct lines *l) {
+static NOINLINE void relu_twentyfour(const struct lines *l) {
     run_lines(l, 6, MORSEL_REQUANT_RELU);
 }
 
-static WHOLE void relu_twentyeight(const struct lines *l) {
+static NOINLINE void relu_twentyeight(const struct lines *l) {
     run_lines(l, 7, MORSEL_REQUANT_RELU);
 }
 
-static WHOLE void relu_thirtytwo(const struct lines *l) {
+static NOINLINE void relu_thirtytwo(const struct lines *l) {
     run_lines(l, 8, MORSEL_REQUANT_RELU);
 }
 
-static WHOLE void shifted_sixteen(const struct lines *l) {
+static NOINLINE void shifted_sixteen(const struct lines *l) {
     run_lines(l, 4, MORSEL_REQUANT_SHIFTED);
 }
 
-static WHOLE void shifted_twentyfour(const struct lines *l) {
+static NOINLINE void shifted_twentyfour(const struct lines *l) {
     run_lines(l, 6, MORSEL_REQUANT_SHIFTED);
 }
 
-static WHOLE void shifted_twentyeight(const struct lines *l) {
+static NOINLINE void shifted_twentyeight(const struct lines *l) {
     run_lines(l, 7, MORSEL_REQUANT_SHIFTED);
 }
 
-static WHOLE void shifted_thirtytwo(const struct lines *l) {
+static NOINLINE void shifted_thirtytwo(const struct lines *l) {
     run_lines(l, 8, MORSEL_REQUANT_SHIFTED);
 }
 
@@ -142,8 +140,8 @@ uint32_t morsel_shallow_dotprod(const struct morsel_tile *t) {
     uint32_t quads = t->depth / 4, mode = g->requant.mode, done = t->channels % 8 ? t->channels / 16 * 16 : t->channels;
     if (t->tiles < 2 || (quads != 4 && (quads < 6 || quads > 8)) || mode == MORSEL_REQUANT_RAW || mode == MORSEL_REQUANT_CLAMPED) return 0;
     struct lines l = {NULL, NULL, NULL, NULL, NULL, NULL, t->x_step / 4, t->y_step, 0, &g->requant};
-    for (uint32_t i = 0; i < t->tiles; i += PREFETCH) {
-        l.pixels = (t->tiles - i < PREFETCH ? t->tiles - i : PREFETCH) * 4;
+    for (uint32_t i = 0; i < t->tiles; i += AT_ONCE) {
+        l.pixels = (t->tiles - i < AT_ONCE ? t->tiles - i : AT_ONCE) * 4;
         for (uint32_t c = 0; c < done; c += 8) {
             l.weights = t->weights + (size_t)(c / 16) * quads * 64 + c % 16 * 4;
             l.start = g->start + c;

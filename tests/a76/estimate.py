@@ -10,7 +10,7 @@ Columns: core kcyc, the core alone with all data in L1; with caches, the formula
 lines; DRAM MB, loaded from there and written back; x floor, with caches to one cycle for 32 MACs, what two dot products a cycle make.
 
 Limits. One thread, data only: no instruction fetch, no wrong branches, no TLB, no kernel, no other user of L3 and DRAM; virtual addresses
-index the caches; PRFM and DC ZVA do nothing. No latency of lines: all are taken to come in streams that the prefetchers foresee, so a
+index the caches; PRFM and DC ZVA do nothing, but `make a76` builds prefetches as loads (prefetch.h). No latency of lines: all are taken to come in streams that the prefetchers foresee, so a
 network with many loads outside of streams is slower than its estimate. A block is priced as if repeated, its branch foreseen. OTHER, the
 one fitted number, stands for what all this costs on average: by this method 26 networks of another runtime came out within 10 % of what a
 Raspberry Pi 5 (2.4 GHz) takes for them. Two programs that differ by less are told apart only where the difference is in instructions that
@@ -258,7 +258,7 @@ def arguments():
     p.add_argument("--cpu", help="cap of the kernels: c, neon, dotprod")
     p.add_argument("--top", type=int, default=8, help="hottest blocks to show")
     p.add_argument("--json", help="a file for the figures: one object for each network")
-    p.add_argument("--morsel", default="build/aarch64-linux-gnu/morsel", help="the AArch64 program, static")
+    p.add_argument("--morsel", default="build/a76/morsel", help="the AArch64 program, static")
     p.add_argument("--folder", default="build/a76", help="where the plugin is built")
     p.add_argument("--ready", action="store_true", help="only say whether there is all that this takes")
     p.add_argument("--no-streaming", action="store_true", help="of a NET: step by step")

@@ -6,7 +6,7 @@
 # run.sh --ready: whether there is all that it takes; says what is missing. run.sh --test: tries the estimator (test.py).
 cd "$(dirname "$0")/../.." || exit 1
 export PYTHONDONTWRITEBYTECODE=1
-morsel=${MORSEL:-build/aarch64-linux-gnu/morsel}
+morsel=${MORSEL:-build/a76/morsel}
 if ! command -v python3 >/dev/null; then
     echo "skip a76: it needs python3"
     [ "$1" != --ready ]
