@@ -135,7 +135,8 @@ static void quantize_changes_the_layout(void **state) {
     int8_t data[2 * 3 * 2];
     /* memory: N = 1, H = 2, W = 1, C = 3 twice over W; ONNX order: channel by channel */
     struct morsel_view view = {data, 12, MORSEL_INT8, MORSEL_CHANNELS_LAST, 4, {1, 2, 2, 3, 1, 1},
-                               0.5f, 10, "",          MORSEL_FLOAT32,       4, {1, 3, 2, 2, 1, 1}};
+                               0.5f, 10, "",          MORSEL_FLOAT32,       4, {1, 3, 2, 2, 1, 1},
+                               0};
     const float values[12] = {0, 1, 2, 3, 10, 11, 12, 13, -20, -21, 1e9f, NAN};
     const int8_t want[12] = {10, 30, -30, 12, 32, -32, 14, 34, 127, 16, 36, -128};
     float back[12];
@@ -151,8 +152,8 @@ static void float_and_int32_views_keep_their_values(void **state) {
     float data[4], back[4];
     int32_t whole[4];
     const float values[4] = {1.5f, -2.5f, 3e9f, NAN};
-    struct morsel_view view = {data,           16, MORSEL_FLOAT32,    MORSEL_ROW_MAJOR, 2, {2, 2, 1, 1, 1, 1}, 1, 0, "",
-                               MORSEL_FLOAT32, 2,  {2, 2, 1, 1, 1, 1}};
+    struct morsel_view view = {
+        data, 16, MORSEL_FLOAT32, MORSEL_ROW_MAJOR, 2, {2, 2, 1, 1, 1, 1}, 1, 0, "", MORSEL_FLOAT32, 2, {2, 2, 1, 1, 1, 1}, 0};
     assert_int_equal(morsel_quantize(&view, values), MORSEL_OK);
     assert_memory_equal(data, values, 16);
     view.type = MORSEL_INT32;
@@ -175,7 +176,8 @@ static void int32_views_round_half_to_even(void **state) {
     const float values[8] = {0.5f, 1.5f, 2.5f, 2.75f, -0.5f, -1.5f, -3.75f, 3.25f};
     const int32_t want[8] = {0, 2, 2, 3, 0, -2, -4, 3};
     struct morsel_view view = {whole, 32, MORSEL_INT32, MORSEL_ROW_MAJOR, 1, {8, 1, 1, 1, 1, 1},
-                               1,     0,  "",           MORSEL_INT32,     1, {8, 1, 1, 1, 1, 1}};
+                               1,     0,  "",           MORSEL_INT32,     1, {8, 1, 1, 1, 1, 1},
+                               0};
     assert_int_equal(morsel_quantize(&view, values), MORSEL_OK);
     assert_memory_equal(whole, want, 32);
 }
