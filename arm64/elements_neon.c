@@ -78,16 +78,8 @@ static struct add describe_add(const struct morsel_binary_args *args) {
     return k;
 }
 
-/* Whether element i of y meets element i of the operand. */
-static int is_flat(const struct morsel_binary_args *args, const uint32_t *stride) {
-    uint32_t step = 1;
-    for (uint32_t k = args->rank; k-- > 0; step *= args->dims[k])
-        if (args->dims[k] > 1 && stride[k] != step) return 0;
-    return 1;
-}
-
 void morsel_qadd_neon(const struct morsel_binary_args *args, uint32_t begin, uint32_t end) {
-    if (is_flat(args, args->a_stride) && is_flat(args, args->b_stride)) {
+    if (morsel_is_contiguous(args->dims, args->a_stride, args->rank) && morsel_is_contiguous(args->dims, args->b_stride, args->rank)) {
         struct add k = describe_add(args);
         const uint8_t *a = args->a.data, *b = args->b.data;
         for (; k.plain && end - begin >= 16; begin += 16) add_sixteen_plain(&k, a + begin, b + begin, (uint8_t *)args->y.data + begin);

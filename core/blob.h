@@ -6,6 +6,7 @@
 #ifndef MORSEL_BLOB_H
 #define MORSEL_BLOB_H
 
+#include "../kernels/kernels.h"
 #include "format.h"
 #include "morsel.h"
 
@@ -66,6 +67,11 @@ static inline const struct morsel_blob_tensor *morsel_blob_output(const struct m
     return morsel_blob_tensor(m, morsel_blob_operand(m, step, step->input_count));
 }
 
+/* Whether the elements of operand 0 or 1 of a BINARY step lie in the order of y's, each used once. */
+static inline int morsel_lies_like_y(const struct morsel_blob_binary *p, uint32_t operand) {
+    return morsel_is_contiguous(p->dims, operand ? p->b_stride : p->a_stride, p->rank);
+}
+
 static inline const char *morsel_blob_string(const struct morsel_model *m, uint32_t offset) {
     return (const char *)morsel_blob_at(m, morsel_blob_header(m)->strings.offset) + offset;
 }
@@ -94,9 +100,18 @@ static inline uint32_t morsel_row_bytes(const struct morsel_blob_tensor *t) {
     return t->dims[2] * t->dims[3] * morsel_type_bytes(t->type);
 }
 
+/* Whether two slices of the arena share a byte. Both end below 2^31: no sum wraps. */
+static inline int morsel_overlap(uint32_t a, uint32_t a_bytes, uint32_t b, uint32_t b_bytes) {
+    return (a < b + b_bytes) & (b < a + a_bytes);
+}
+
 /* What a tensor takes of the arena. */
 static inline uint32_t morsel_slice_bytes(const struct morsel_blob_tensor *t) {
     return t->ring_rows ? t->ring_rows * morsel_row_bytes(t) : t->bytes;
 }
+
+/* The first whole input of steps first .. last, but `known`, that y lies over in the arena; NULL: there is none. */
+const struct morsel_blob_tensor *morsel_covered_input(const struct morsel_model *m, uint32_t first, uint32_t last,
+                                                      const struct morsel_blob_tensor *y, const struct morsel_blob_tensor *known);
 
 #endif

@@ -227,7 +227,7 @@ static int covers(const struct plan *plan, uint32_t first, uint32_t last) {
         for (uint32_t n = 0; n < step->input_count; n++) {
             const struct morsel_blob_tensor *x = morsel_blob_input(model, step, n);
             if (x->ring_rows || x->first_step - first <= last - first || morsel_tensor_is_moved(plan->session, x)) continue;
-            if (x->offset < y->offset + y->bytes && y->offset < x->offset + x->bytes) return 1;
+            if (morsel_overlap(x->offset, x->bytes, y->offset, y->bytes)) return 1;
         }
     }
     return 0;

@@ -73,9 +73,6 @@ enum morsel_error morsel_check_sums(const struct morsel_step_check *s, const str
 int morsel_check_integers(const struct morsel_blob_tensor *y, int32_t low, int32_t high);
 int morsel_check_range(const struct morsel_blob_tensor *y, int32_t low, int32_t high, float float_low, float float_high);
 
-/* Whether binary operand strides are those of y itself: no element is used twice or out of order. */
-int morsel_check_plain_strides(const struct morsel_blob_binary *p, const uint32_t *stride);
-
 static inline int morsel_finite(float v) {
     return v - v == 0;
 }

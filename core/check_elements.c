@@ -44,13 +44,6 @@ static int strides_fit(const struct morsel_blob_binary *p, const uint32_t *strid
     return 1;
 }
 
-int morsel_check_plain_strides(const struct morsel_blob_binary *p, const uint32_t *stride) {
-    uint32_t step = 1;
-    for (uint32_t k = p->rank; k-- > 0; step *= p->dims[k])
-        if (p->dims[k] != 1 && stride[k] != step) return 0;
-    return 1;
-}
-
 static int ratio_fits(float v) {
     return v >= -RATIO_MOST && v <= RATIO_MOST;
 }

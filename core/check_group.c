@@ -33,7 +33,7 @@ static int by_rows(const struct morsel_model *model, const struct morsel_blob_st
         return lut->channels == 1 || (period && row % period == 0);
     }
     const struct morsel_blob_binary *b = p;
-    return morsel_check_plain_strides(b, b->a_stride) && morsel_check_plain_strides(b, b->b_stride);
+    return morsel_lies_like_y(b, 0) && morsel_lies_like_y(b, 1);
 }
 
 static int is_window(const struct morsel_blob_step *step) {
@@ -151,15 +151,10 @@ static int check_stage(const struct morsel_check *c, const struct morsel_blob_gr
 
 /* The output lies over one whole input at most, which is the one that several tasks read from a copy. */
 static int covers_one(const struct morsel_check *c, const struct morsel_blob_group *g) {
-    const struct morsel_blob_tensor *y = morsel_blob_output(c->model, &c->steps[g->first_step + g->step_count - 1]), *met = NULL;
-    for (uint32_t i = g->first_step; i < g->first_step + g->step_count; i++)
-        for (uint32_t n = 0; n < c->steps[i].input_count; n++) {
-            const struct morsel_blob_tensor *x = morsel_blob_input(c->model, &c->steps[i], n);
-            if (x->place || x->ring_rows || x->offset >= y->offset + y->bytes || y->offset >= x->offset + x->bytes) continue;
-            if (met && met != x) return 0;
-            met = x;
-        }
-    return 1;
+    uint32_t last = g->first_step + g->step_count - 1;
+    const struct morsel_blob_tensor *y = morsel_blob_output(c->model, &c->steps[last]);
+    const struct morsel_blob_tensor *x = morsel_covered_input(c->model, g->first_step, last, y, NULL);
+    return !x || !morsel_covered_input(c->model, g->first_step, last, y, x);
 }
 
 static int check_group(const struct morsel_check *c, uint32_t index, uint32_t after) {

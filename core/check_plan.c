@@ -55,10 +55,6 @@ static enum morsel_error check_ends(const struct morsel_check *c) {
     return MORSEL_OK;
 }
 
-static int barrier(uint32_t a, uint32_t a_bytes, uint32_t b, uint32_t b_bytes) {
-    return (a < b + b_bytes) & (b < a + a_bytes);
-}
-
 /* A step may write its output over an input that nobody reads later, where each element depends on the element in the same place alone.
  * Not in a group, whose steps take turns. */
 static int may_replace(const struct morsel_check *c, const struct morsel_blob_tensor *old, const struct morsel_blob_tensor *new) {
@@ -68,8 +64,8 @@ static int may_replace(const struct morsel_check *c, const struct morsel_blob_te
     if (step->kind == MORSEL_STEP_UNARY || step->kind == MORSEL_STEP_LUT) return 1;
     if (step->kind != MORSEL_STEP_BINARY) return 0;
     const struct morsel_blob_binary *p = morsel_blob_at(c->model, step->parameters);
-    int a_fits = morsel_blob_input(c->model, step, 0) != old || morsel_check_plain_strides(p, p->a_stride);
-    int b_fits = morsel_blob_input(c->model, step, 1) != old || morsel_check_plain_strides(p, p->b_stride);
+    int a_fits = morsel_blob_input(c->model, step, 0) != old || morsel_lies_like_y(p, 0);
+    int b_fits = morsel_blob_input(c->model, step, 1) != old || morsel_lies_like_y(p, 1);
     return a_fits && b_fits;
 }
 
@@ -86,7 +82,8 @@ static enum morsel_error check_overlaps(const struct morsel_check *c, uint32_t i
     if (a->place) return MORSEL_OK;
     uint32_t from = birth(c, a), to = death(c, a), bytes = morsel_slice_bytes(a);
     for (const struct morsel_blob_tensor *b = c->tensors; b < a; b++) {
-        if (b->place || !barrier(a->offset, bytes, b->offset, morsel_slice_bytes(b)) || from > death(c, b) || birth(c, b) > to) continue;
+        if (b->place || !morsel_overlap(a->offset, bytes, b->offset, morsel_slice_bytes(b)) || from > death(c, b) || birth(c, b) > to)
+            continue;
         if (may_trail(c, a, b) || may_trail(c, b, a)) continue;
         if (to == birth(c, b) && to != 0 && may_replace(c, a, b)) continue;
         if (death(c, b) == from && from != 0 && may_replace(c, b, a)) continue;
@@ -102,11 +99,11 @@ static enum morsel_error check_scratch(const struct morsel_check *c, uint32_t i)
     if (!step->scratch_bytes) return MORSEL_OK;
     for (uint32_t k = 0; k < c->header->tensors.count; k++) {
         const struct morsel_blob_tensor *t = &c->tensors[k];
-        if (t->place || !barrier(step->scratch_offset, step->scratch_bytes, t->offset, morsel_slice_bytes(t))) continue;
+        if (t->place || !morsel_overlap(step->scratch_offset, step->scratch_bytes, t->offset, morsel_slice_bytes(t))) continue;
         if (birth(c, t) <= last + 1 && first + 1 <= death(c, t)) return MORSEL_ERR_PLAN;
     }
     for (uint32_t k = first; k < i; k++)
-        if (barrier(step->scratch_offset, step->scratch_bytes, c->steps[k].scratch_offset, c->steps[k].scratch_bytes))
+        if (morsel_overlap(step->scratch_offset, step->scratch_bytes, c->steps[k].scratch_offset, c->steps[k].scratch_bytes))
             return MORSEL_ERR_PLAN;
     return MORSEL_OK;
 }

@@ -65,22 +65,18 @@ static int wants_blocks(const struct morsel_session *session, uint32_t index) {
 
 /* --- Without waiting --- */
 
-static int overlap(uint32_t a, uint32_t a_bytes, uint32_t b, uint32_t b_bytes) {
-    return a < b + b_bytes && b < a + a_bytes;
-}
-
 /* Whether bytes of the arena may be in use by tasks that are still at steps first .. last. By rows, a tensor that lies where `same` does
  * and is as large has its rows where that has them; only the inputs of the first step are also read at other rows. */
 static int touches(const struct morsel_model *model, uint32_t first, uint32_t last, uint32_t offset, uint32_t bytes,
                    const struct morsel_blob_tensor *same) {
     for (uint32_t i = first; i <= last; i++) {
         const struct morsel_blob_step *step = morsel_blob_step(model, i);
-        if (overlap(offset, bytes, step->scratch_offset, step->scratch_bytes)) return 1;
+        if (morsel_overlap(offset, bytes, step->scratch_offset, step->scratch_bytes)) return 1;
         for (uint32_t n = 0; n < step->input_count + 1; n++) {
             int is_input = n < step->input_count;
             const struct morsel_blob_tensor *t = is_input ? morsel_blob_input(model, step, n) : morsel_blob_output(model, step);
             int by_row = same && (i > first || !is_input) && t->offset == same->offset && t->bytes == same->bytes;
-            if (!t->place && !by_row && overlap(offset, bytes, t->offset, t->bytes)) return 1;
+            if (!t->place && !by_row && morsel_overlap(offset, bytes, t->offset, t->bytes)) return 1;
         }
     }
     return 0;
@@ -100,7 +96,7 @@ static int is_by_row(const struct morsel_session *session, uint32_t index) {
         for (uint32_t k = 0; k < 4; k++)
             if (morsel_blob_input(session->model, step, n)->dims[k] != y->dims[k]) return 0;
     const struct morsel_blob_binary *p = morsel_blob_at(session->model, step->parameters); /* it may read a transposed input */
-    return call->kind != MORSEL_STEP_BINARY || (morsel_check_plain_strides(p, p->a_stride) && morsel_check_plain_strides(p, p->b_stride));
+    return call->kind != MORSEL_STEP_BINARY || (morsel_lies_like_y(p, 0) && morsel_lies_like_y(p, 1));
 }
 
 /* Rows, as far as the step is or can be cut by them. */

@@ -41,15 +41,7 @@ static const struct morsel_blob_tensor *group_output(const struct morsel_model *
 
 /* The input that the group's output is written over; NULL: none. */
 static const struct morsel_blob_tensor *covered_input(const struct morsel_model *model, const struct morsel_blob_group *g) {
-    const struct morsel_blob_tensor *y = group_output(model, g);
-    for (uint32_t i = g->first_step; i < g->first_step + g->step_count; i++) {
-        const struct morsel_blob_step *step = morsel_blob_step(model, i);
-        for (uint32_t n = 0; n < step->input_count; n++) {
-            const struct morsel_blob_tensor *x = morsel_blob_input(model, step, n);
-            if (!x->place && !x->ring_rows && x->offset < y->offset + y->bytes && y->offset < x->offset + x->bytes) return x;
-        }
-    }
-    return NULL;
+    return morsel_covered_input(model, g->first_step, g->first_step + g->step_count - 1, group_output(model, g), NULL);
 }
 
 int morsel_group_covers(const struct morsel_session *session, uint32_t index) {

@@ -139,3 +139,10 @@ static void float_run(const struct morsel_binary_args *args, const struct run *r
 void morsel_binary_c(const struct morsel_binary_args *args, uint32_t begin, uint32_t end) {
     for_runs(args, begin, end, true, float_run);
 }
+
+int morsel_is_contiguous(const uint32_t *dims, const uint32_t *strides, uint32_t rank) {
+    uint32_t step = 1;
+    for (uint32_t k = rank; k-- > 0; step *= dims[k])
+        if (dims[k] != 1 && strides[k] != step) return 0;
+    return 1;
+}

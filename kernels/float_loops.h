@@ -214,16 +214,11 @@ static void eight_unary(const struct morsel_unary_args *a, uint32_t begin, uint3
     morsel_unary_c(a, begin, end);
 }
 
-static int eight_dense(const struct morsel_binary_args *a) {
-    uint32_t step = 1;
-    for (uint32_t k = a->rank; k-- > 0; step *= a->dims[k])
-        if (a->dims[k] > 1 && (a->a_stride[k] != step || a->b_stride[k] != step)) return 0;
-    return 1;
-}
-
 /* Sums of operands that lie as y does. */
 static void eight_binary(const struct morsel_binary_args *a, uint32_t begin, uint32_t end) {
-    if (a->op == MORSEL_BINARY_ADD && eight_dense(a)) begin = eight_elements(&a->a, &a->b, &a->y, begin, end);
+    if (a->op == MORSEL_BINARY_ADD && morsel_is_contiguous(a->dims, a->a_stride, a->rank) &&
+        morsel_is_contiguous(a->dims, a->b_stride, a->rank))
+        begin = eight_elements(&a->a, &a->b, &a->y, begin, end);
     morsel_binary_c(a, begin, end);
 }
 

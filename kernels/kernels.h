@@ -156,6 +156,9 @@ struct morsel_binary_args {
 };
 typedef void morsel_binary_fn(const struct morsel_binary_args *args, uint32_t begin, uint32_t end);
 
+/* Whether these are the strides of a row-major tensor of `dims`: each element once, in order. */
+int morsel_is_contiguous(const uint32_t *dims, const uint32_t *strides, uint32_t rank);
+
 /* y[i] = op(x[i]); a unit is an element. */
 struct morsel_unary_args {
     struct morsel_input x;

@@ -62,16 +62,9 @@ static uint32_t sum_plain_pieces(const struct sum *s, uint8_t *y, uint32_t begin
     return begin;
 }
 
-static int dense(const uint32_t *dims, const uint32_t *stride, uint32_t rank) {
-    uint32_t step = 1;
-    for (uint32_t k = rank; k-- > 0; step *= dims[k])
-        if (dims[k] > 1 && stride[k] != step) return 0;
-    return 1;
-}
-
 /* Operands in the same order as y. y may be one of them: a piece is read before it is written. */
 void morsel_qadd_avx512vnni(const struct morsel_binary_args *args, uint32_t begin, uint32_t end) {
-    if (!dense(args->dims, args->a_stride, args->rank) || !dense(args->dims, args->b_stride, args->rank)) {
+    if (!morsel_is_contiguous(args->dims, args->a_stride, args->rank) || !morsel_is_contiguous(args->dims, args->b_stride, args->rank)) {
         morsel_qadd_c(args, begin, end);
         return;
     }

@@ -11,21 +11,11 @@ const char *memory_kind_name(enum memory_kind kind) {
 
 /* --- Slices and lifetimes --- */
 
-static bool share(const struct morsel_blob_tensor *a, const struct morsel_blob_tensor *b) {
-    return a->offset < b->offset + morsel_slice_bytes(b) && b->offset < a->offset + morsel_slice_bytes(a);
-}
-
 /* The input that tensor y lies over: one of its step, or where it leaves a group, one of the group's. */
 static uint32_t over_of(const struct morsel_model *network, const struct morsel_blob_tensor *y) {
     if (y->first_step == MORSEL_STEP_BEFORE || y->ring_rows) return MEMORY_NONE;
-    for (uint32_t s = morsel_group_first(network, y->first_step); s <= y->first_step; s++) {
-        const struct morsel_blob_step *step = morsel_blob_step(network, s);
-        for (uint32_t n = 0; n < step->input_count; n++) {
-            const struct morsel_blob_tensor *x = morsel_blob_input(network, step, n);
-            if (!x->place && !x->ring_rows && x != y && share(x, y)) return morsel_blob_operand(network, step, n);
-        }
-    }
-    return MEMORY_NONE;
+    const struct morsel_blob_tensor *x = morsel_covered_input(network, morsel_group_first(network, y->first_step), y->first_step, y, NULL);
+    return x ? (uint32_t)(x - morsel_blob_tensor(network, 0)) : MEMORY_NONE;
 }
 
 static void add_tensors(const struct morsel_model *network, struct memory *memory) {

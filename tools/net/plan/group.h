@@ -22,7 +22,4 @@ struct row_reach {
 };
 bool plan_reach(const struct net_step *step, struct row_reach *reach);
 
-/* Whether an operand with these strides lies like the output: no element is used twice or out of order. */
-bool plan_dense(const struct morsel_blob_binary *p, const uint32_t *stride);
-
 #endif

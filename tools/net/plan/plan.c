@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "core/blob.h"
 #include "tools/net/plan/group.h"
 #include "tools/net/plan/plan.h"
 
@@ -76,8 +77,7 @@ uint32_t plan_last(const struct net *net, const struct net_buffer *b) {
 static bool by_element(const struct net_step *step, uint32_t input) {
     if (step->kind == MORSEL_STEP_LUT || step->kind == MORSEL_STEP_UNARY) return true;
     if (step->kind != MORSEL_STEP_BINARY) return false;
-    const struct morsel_blob_binary *p = &step->parameters.binary;
-    return plan_dense(p, input ? p->b_stride : p->a_stride);
+    return morsel_lies_like_y(&step->parameters.binary, input);
 }
 
 struct net_buffer *plan_in_place(const struct net *net, uint32_t s) {

@@ -2,17 +2,12 @@
 /* What a step reads to make a row. */
 #include "tools/net/plan/group.h"
 
+#include "core/blob.h"
+
 static bool same_shape(const struct net_buffer *a, const struct net_buffer *b) {
     for (uint32_t k = 0; k < 4; k++)
         if (a->dims[k] != b->dims[k]) return false;
     return a->rank == 4 && b->rank == 4;
-}
-
-bool plan_dense(const struct morsel_blob_binary *p, const uint32_t *stride) {
-    uint32_t step = 1;
-    for (uint32_t i = p->rank; i-- > 0; step *= p->dims[i])
-        if (stride[i] != step && p->dims[i] > 1) return false;
-    return true;
 }
 
 /* An elementwise step all of whose operands lie like its output, and whose constants repeat within a row. */
@@ -26,8 +21,7 @@ static bool by_rows(const struct net_step *step) {
         const struct morsel_blob_lut *p = &step->parameters.lut;
         return p->channels == 1 || row % ((uint64_t)p->channels * p->inner) == 0;
     }
-    return plan_dense(&step->parameters.binary, step->parameters.binary.a_stride) &&
-           plan_dense(&step->parameters.binary, step->parameters.binary.b_stride);
+    return morsel_lies_like_y(&step->parameters.binary, 0) && morsel_lies_like_y(&step->parameters.binary, 1);
 }
 
 /* AVERAGE_POOL is none of them: its divisor may depend on the row's number, which a ring does not keep. */
