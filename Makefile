@@ -192,6 +192,11 @@ TALLY = sh tests/tally.sh $(RESULTS)
 SANITIZE := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
 sub = $(MAKE) --no-print-directory -j$(JOBS) QUIET=1
 
+# Stages build in folders that they share, each with JOBS of its own: of several that are asked for at once, one runs at a time.
+ifneq ($(filter test test-% fuzz clean,$(MAKECMDGOALS)),)
+.NOTPARALLEL:
+endif
+
 .PHONY: test $(STAGES:%=test-%)
 test: deps-test  ## everything that decides whether a change is right
 	@rm -rf $(RESULTS)
@@ -204,6 +209,8 @@ UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*/test_*.c))
 UNIT_HELPERS := $(call objects,$(wildcard tests/unit/support/*.c))
 -include $(UNIT_TESTS:=.d) $(UNIT_HELPERS:.o=.d)
 
+# These may read the schema's header by way of tools/onnx; check_kernels and bench_peers, which share the rule below, need no protobuf.
+$(call objects,$(wildcard tests/unit/*/*.c tests/fuzz/*.c tests/cli/*.c)): | libraries $(GENERATED)
 $(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
@@ -311,10 +318,13 @@ test-fuzz:
 # Two of its checks are left to the compilers and sanitizers: it takes an address for a read, and loses track in loops.
 CPPCHECK := cppcheck --quiet --std=c11 --enable=warning,portability --inline-suppr --error-exitcode=1 -I. \
 	--suppress=missingIncludeSystem --suppress=uninitvar --suppress=nullPointerRedundantCheck -j $(JOBS)
-.PHONY: style
+.PHONY: style make-targets
+make-targets:  ## any target, any -j, from a clean folder: what does each need that it does not say?
+	@$(TALLY) make-targets sh tests/make_targets.sh --all
 style:  ## the sources' form alone: lengths of lines and files, licences, what is unfinished
 	@$(TALLY) style sh tests/style.sh
 test-lint:
+	@CC='$(CC)' $(TALLY) make-targets sh tests/make_targets.sh
 	@$(TALLY) cppcheck $(CPPCHECK) $(wildcard core/*.c kernels/*.c kernels/reference/*.c arm64/*.c x86/*.c) $(shell find tools -name '*.c')
 	@$(TALLY) style sh tests/style.sh
 	@$(sub) REDUCED= CC=clang BUILD=build/clang all
