@@ -4,6 +4,7 @@
  * any other) runs built-in networks many times. Linux alone; skipped where the system does not let a process bind itself so.
  */
 #include "core/morsel.h"
+#include "tests/unit/support/skip.h"
 #include "tools/net/nets.h"
 
 #include <setjmp.h>
@@ -66,7 +67,7 @@ static int child(void (*body)(struct morsel_session *session, const struct morse
 static void a_call_would_be_seen(void **state) {
     (void)state;
     int end = child(call_bound, NULL, NULL);
-    if (end == NOT_PERMITTED) skip();
+    if (end == NOT_PERMITTED) skip_because("the system lets no process bind itself by seccomp");
     assert_int_equal(end, -SIGKILL);
 }
 
@@ -86,7 +87,7 @@ static void check_net(const char *name, uint32_t cpu, uint32_t arena_room) {
     int end = child(run_bound, &session, &in);
     free(arena);
     file_free(&blob);
-    if (end == NOT_PERMITTED) skip();
+    if (end == NOT_PERMITTED) skip_because("the system lets no process bind itself by seccomp");
     assert_int_equal(end, GOOD);
 }
 
@@ -109,7 +110,7 @@ static void nor_do_those_in_plain_c(void **state) {
 
 static void a_call_would_be_seen(void **state) {
     (void)state;
-    skip();
+    skip_because("seccomp is of Linux");
 }
 
 #define runs_call_nothing a_call_would_be_seen

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "tests/unit/support/skip.h"
 #include "tools/float/loops.h"
 
 #include <math.h>
@@ -111,7 +112,7 @@ static void test_avx2(void **state) {
         return;
     }
 #endif
-    skip();
+    skip_because("this CPU has no AVX2");
 }
 
 static void test_avx512f(void **state) {
@@ -122,7 +123,7 @@ static void test_avx512f(void **state) {
         return;
     }
 #endif
-    skip();
+    skip_because("this CPU has no AVX-512");
 }
 
 int main(void) {

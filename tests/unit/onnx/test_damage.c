@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Damaged files: an error or a graph, never a crash. Meant to run under ASan and UBSan too, which see what a crash hides. */
 #include "tests/unit/support/onnx_file.h"
+#include "tests/unit/support/skip.h"
 
 #define SHARED "../shared/models/"
 
@@ -162,10 +163,7 @@ static void shared_files(void **state) {
         for (int k = 0; k < 20; k++) read_bytes(bytes, 1 + next_random() % size);
         damage_often(bytes, size, 60);
     }
-    if (!found) {
-        print_message("no models in %s: skipped\n", SHARED);
-        skip();
-    }
+    if (!found) skip_because("no models in " SHARED);
 }
 
 int main(void) {
