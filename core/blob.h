@@ -14,6 +14,7 @@
 
 _Static_assert(MORSEL_FORMAT_MAX_RANK == MORSEL_MAX_RANK, "one limit of the rank");
 _Static_assert(MORSEL_FORMAT_ALIGN == MORSEL_ALIGNMENT, "one alignment");
+_Static_assert(MORSEL_FORMAT_VERSION == MORSEL_FORMAT_NEWEST, "one version of the format");
 
 #define MORSEL_OPENED 0x4e45504fu /* "OPEN" */
 

@@ -16,7 +16,7 @@ static int little_endian(void) {
 static enum morsel_error check_identity(const struct morsel_blob_header *h, size_t bytes) {
     if (bytes < sizeof *h) return MORSEL_ERR_TRUNCATED;
     if (memcmp(h->magic, MORSEL_MAGIC, sizeof h->magic)) return MORSEL_ERR_MAGIC;
-    if (h->format_version < 1 || h->format_version > MORSEL_FORMAT_VERSION) return MORSEL_ERR_VERSION;
+    if (h->format_version < MORSEL_FORMAT_OLDEST || h->format_version > MORSEL_FORMAT_VERSION) return MORSEL_ERR_VERSION;
     if (h->blob_bytes > bytes) return MORSEL_ERR_TRUNCATED;
     if (h->blob_bytes < sizeof *h || h->blob_bytes > MORSEL_SIZE_LIMIT) return MORSEL_ERR_HEADER;
     return MORSEL_OK;
@@ -51,18 +51,19 @@ static enum morsel_error check_sections(const struct morsel_blob_header *h) {
     return fit ? MORSEL_OK : MORSEL_ERR_SECTION;
 }
 
-static enum morsel_error check_parts(const struct morsel_blob_header *h) {
-    struct morsel_model model = {(const uint8_t *)h, h->blob_bytes, 0};
-    struct morsel_check c = {&model, h, morsel_blob_tensor(&model, 0), morsel_blob_step(&model, 0), morsel_blob_group(&model, 0)};
+static enum morsel_error check_parts(struct morsel_model *report, const struct morsel_blob_header *h) {
+    struct morsel_model model = {.blob = (const uint8_t *)h, .blob_bytes = h->blob_bytes};
+    struct morsel_check c = {report, &model, h, morsel_blob_tensor(&model, 0), morsel_blob_step(&model, 0), morsel_blob_group(&model, 0)};
     enum morsel_error error = morsel_check_records(&c);
     if (!error) error = morsel_check_steps(&c);
     if (!error) error = morsel_check_groups(&c);
     if (!error) error = morsel_check_plan(&c);
     if (!error) error = morsel_check_picture(&c);
+    if (!error) morsel_check_at(&c, MORSEL_PART_BLOB, 0);
     return error;
 }
 
-enum morsel_error morsel_check_blob(const void *blob, size_t bytes, uint32_t flags) {
+enum morsel_error morsel_check_blob(struct morsel_model *report, const void *blob, size_t bytes, uint32_t flags) {
     const struct morsel_blob_header *h = blob;
     if ((uintptr_t)blob % MORSEL_FORMAT_ALIGN) return MORSEL_ERR_ALIGNMENT;
     if (!little_endian()) return MORSEL_ERR_ENDIAN;
@@ -71,6 +72,6 @@ enum morsel_error morsel_check_blob(const void *blob, size_t bytes, uint32_t fla
     if (!(flags & MORSEL_SKIP_CHECKSUM) && morsel_checksum(blob, h->blob_bytes) != h->checksum) return MORSEL_ERR_CHECKSUM;
     error = check_counts(h);
     if (!error) error = check_sections(h);
-    if (!error) error = check_parts(h);
+    if (!error) error = check_parts(report, h);
     return error;
 }

@@ -13,6 +13,7 @@
 #define MORSEL_SIZE_LIMIT 0x7fffffffu /* of blobs and arenas */
 
 struct morsel_check {
+    struct morsel_model *report;      /* gets error_part and error_index */
     const struct morsel_model *model; /* blob and blob_bytes are set */
     const struct morsel_blob_header *header;
     const struct morsel_blob_tensor *tensors;
@@ -29,7 +30,13 @@ struct morsel_step_check {
     const void *parameters;
 };
 
-enum morsel_error morsel_check_blob(const void *blob, size_t bytes, uint32_t flags);
+enum morsel_error morsel_check_blob(struct morsel_model *report, const void *blob, size_t bytes, uint32_t flags);
+
+/* What is checked from here on: an error that follows is told of it. */
+static inline void morsel_check_at(const struct morsel_check *c, enum morsel_part part, uint32_t index) {
+    c->report->error_part = part;
+    c->report->error_index = index;
+}
 
 enum morsel_error morsel_check_records(const struct morsel_check *c);
 enum morsel_error morsel_check_picture(const struct morsel_check *c);

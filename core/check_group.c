@@ -178,17 +178,21 @@ static int ring_is_inside(const struct morsel_check *c, const struct morsel_blob
 enum morsel_error morsel_check_groups(const struct morsel_check *c) {
     uint32_t after = 0, members = 0;
     for (uint32_t i = 0; i < c->header->groups.count; i++) {
+        morsel_check_at(c, MORSEL_PART_GROUP, i);
         if (!check_group(c, i, after)) return MORSEL_ERR_PLAN;
         after = c->groups[i].first_step + c->groups[i].step_count;
         members += c->groups[i].step_count;
     }
     for (uint32_t i = 0; i < c->header->steps.count; i++) {
         const struct morsel_blob_step *s = &c->steps[i];
+        morsel_check_at(c, MORSEL_PART_STEP, i);
         if (s->group) members--;
         else if (s->stage_scale || s->stage_lead) return MORSEL_ERR_PLAN;
     }
     if (members) return MORSEL_ERR_PLAN;
-    for (uint32_t i = 0; i < c->header->tensors.count; i++)
+    for (uint32_t i = 0; i < c->header->tensors.count; i++) {
+        morsel_check_at(c, MORSEL_PART_TENSOR, i);
         if (!ring_is_inside(c, &c->tensors[i])) return MORSEL_ERR_PLAN;
+    }
     return MORSEL_OK;
 }

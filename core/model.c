@@ -10,7 +10,7 @@ enum morsel_error morsel_open(struct morsel_model *model, const void *blob, size
     if (!model) return MORSEL_ERR_ARGUMENT;
     memset(model, 0, sizeof *model);
     if (!blob || (flags & ~MORSEL_SKIP_CHECKSUM)) return MORSEL_ERR_ARGUMENT;
-    enum morsel_error error = morsel_check_blob(blob, bytes, flags);
+    enum morsel_error error = morsel_check_blob(model, blob, bytes, flags);
     if (error) return error;
     model->blob = blob;
     model->blob_bytes = (uint32_t)((const struct morsel_blob_header *)blob)->blob_bytes;
@@ -20,6 +20,11 @@ enum morsel_error morsel_open(struct morsel_model *model, const void *blob, size
 
 static int is_open(const struct morsel_model *model) {
     return model && model->opened == MORSEL_OPENED;
+}
+
+enum morsel_part morsel_open_part(const struct morsel_model *model, uint32_t *index) {
+    if (index) *index = model ? model->error_index : 0;
+    return model ? (enum morsel_part)model->error_part : MORSEL_PART_BLOB;
 }
 
 uint32_t morsel_arena_bytes(const struct morsel_model *model) {
@@ -42,8 +47,16 @@ uint32_t morsel_output_count(const struct morsel_model *model) {
     return is_open(model) ? morsel_blob_header(model)->outputs.count : 0;
 }
 
+const char *morsel_network_name(const struct morsel_model *model) {
+    return is_open(model) ? morsel_blob_string(model, morsel_blob_header(model)->name) : "";
+}
+
+uint32_t morsel_label_count(const struct morsel_model *model) {
+    return is_open(model) ? morsel_blob_header(model)->labels.count : 0;
+}
+
 const char *morsel_label(const struct morsel_model *model, uint32_t index) {
-    if (!is_open(model) || index >= morsel_blob_header(model)->labels.count) return NULL;
+    if (!is_open(model) || index >= morsel_label_count(model)) return NULL;
     const uint32_t *labels = morsel_blob_at(model, morsel_blob_header(model)->labels.offset);
     return morsel_blob_string(model, labels[index]);
 }

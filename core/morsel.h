@@ -15,14 +15,23 @@
  *     if (morsel_session_open(&session, &model, arena, sizeof arena, NULL)) ...
  *     morsel_input(&session, 0, &in);
  *     morsel_output(&session, 0, &out);
- *     morsel_quantize(&in, pixels);          // float, in the order the ONNX graph states (often NCHW)
+ *     morsel_quantize(&in, pixels, PIXELS);          // floats, in the order the ONNX graph states (often NCHW)
  *     morsel_run(&session);
- *     morsel_dequantize(&out, scores);
+ *     morsel_dequantize(&out, scores, CLASSES);
  *
  * Threads: a model is immutable once open and may be shared by any number of sessions on any threads.
  * A session belongs to one caller at a time. Two sessions need two arenas.
  *
  * Numbers: the same blob and the same input give the same output bytes on every CPU, with any number of threads.
+ *
+ * Capacities: each pointer to a caller's memory comes with how much there is, in elements or in bytes. Less than is needed is refused
+ * before anything is written; more is fine.
+ *
+ * Defaults: 0 and NULL always mean the default, the same everywhere.
+ *
+ * Binary interface: within 0.N every release takes the place of an earlier one. 0.N+1 may change what is declared here, sizes of structs
+ * too: compile the app anew. struct morsel_options may grow at any time, which its `size` takes care of. Numbers of enums stay, and
+ * new ones follow them.
  */
 #ifndef MORSEL_H
 #define MORSEL_H
@@ -34,7 +43,15 @@
 extern "C" {
 #endif
 
-#define MORSEL_VERSION "0.1.0"
+#define MORSEL_VERSION "0.2.0"
+#define MORSEL_VERSION_MAJOR 0
+#define MORSEL_VERSION_MINOR 2
+#define MORSEL_VERSION_PATCH 0
+#define MORSEL_VERSION_NUMBER (MORSEL_VERSION_MAJOR * 1000000 + MORSEL_VERSION_MINOR * 1000 + MORSEL_VERSION_PATCH)
+
+/* The versions of the blob's format that this library opens, both included. */
+#define MORSEL_FORMAT_OLDEST 1
+#define MORSEL_FORMAT_NEWEST 1
 
 /* The largest number of dimensions of a tensor. */
 #define MORSEL_MAX_RANK 6
@@ -45,7 +62,7 @@ extern "C" {
 /* Every function that can fail returns one of these; morsel_error_text() puts it into words. */
 enum morsel_error {
     MORSEL_OK = 0,
-    MORSEL_ERR_ARGUMENT,     /* a null pointer, or an index that does not exist */
+    MORSEL_ERR_ARGUMENT,     /* a null pointer, an index or a name that does not exist, a view that is none */
     MORSEL_ERR_ALIGNMENT,    /* the blob or the arena does not start at a multiple of MORSEL_ALIGNMENT */
     MORSEL_ERR_ENDIAN,       /* the machine is big-endian */
     MORSEL_ERR_TRUNCATED,    /* fewer bytes than a header, or than the header says */
@@ -66,6 +83,8 @@ enum morsel_error {
     MORSEL_ERR_PICTURE,      /* no picture rule in the blob, or one that does not fit the input */
     MORSEL_ERR_ARENA,        /* the arena is too small: morsel_arena_bytes() says what it needs */
     MORSEL_ERR_SCRATCH,      /* the scratch memory is too small: morsel_picture_bytes() says what it needs */
+    MORSEL_ERR_CAPACITY,     /* a buffer holds less than is to be read from it or written to it: morsel_view_elements() */
+    MORSEL_ERR_OPTIONS,      /* options without their size, or with a field or a flag that this library does not know */
     MORSEL_ERR_COUNT         /* not an error: how many there are */
 };
 
@@ -83,14 +102,27 @@ enum morsel_cpu {
     MORSEL_CPU_AVXVNNI = 1 << 9,
     MORSEL_CPU_AVX512VNNI = 1 << 10,
     MORSEL_CPU_C = 1 << 30,
-    MORSEL_CPU_ALL = 0x7fffffff
+    MORSEL_CPU_ALL = 0 /* whatever the CPU has */
+};
+
+/* Where morsel_open() found an error. What it counts, it counts from 0, in the order of the blob: `morsel inspect` prints it so. */
+enum morsel_part {
+    MORSEL_PART_BLOB = 0, /* no part of it, or all */
+    MORSEL_PART_TENSOR = 1,
+    MORSEL_PART_STEP = 2,
+    MORSEL_PART_GROUP = 3, /* of steps that stream */
+    MORSEL_PART_INPUT = 4,
+    MORSEL_PART_OUTPUT = 5,
+    MORSEL_PART_LABEL = 6
 };
 
 /* An open network. Place it anywhere; do not rely on its contents. It points into the blob, which must outlive it. */
 struct morsel_model {
     const uint8_t *blob;
     uint32_t blob_bytes;
-    uint32_t opened; /* a mark that morsel_open() finished */
+    uint32_t opened;      /* a mark that morsel_open() finished */
+    uint32_t error_part;  /* enum morsel_part, where it did not ... */
+    uint32_t error_index; /* ... and which one */
 };
 
 /* Calls fn(arg, 0), fn(arg, 1) ... fn(arg, n - 1), in any order and on any threads, and returns when all are done. */
@@ -101,14 +133,18 @@ typedef void morsel_parallel_for(void *ctx, uint32_t n, morsel_task *fn, void *a
  * all may read after it. The tasks have to run at once: none waits for its thread until another is done. */
 typedef void morsel_barrier(void *ctx, uint32_t n, uint32_t index);
 
+/* How a session runs. State `size`, and what is to differ from the default; all other fields are 0:
+ *     struct morsel_options options = {.size = sizeof options, .tasks = 4, .parallel_for = run_on_pool, .parallel_ctx = pool}; */
 struct morsel_options {
-    uint32_t cpu_mask;                 /* kernels allowed, from enum morsel_cpu; 0 and MORSEL_CPU_ALL: whatever the CPU has */
-    uint32_t tasks;                    /* into how many tasks a step is cut at most, with parallel_for; 0: eight */
-    morsel_parallel_for *parallel_for; /* the caller's threads; NULL: everything runs in the calling thread */
-    void *parallel_ctx;                /* handed to parallel_for, and to meet, as it is */
-    morsel_barrier *barrier;           /* NULL: parallel_for is called for each step. Else once a run, with `tasks` tasks that meet between
-                                          steps: if the arena has room for all (morsel_arena_bytes_for), and `tasks` is stated, at most
-                                          as many as threads that run at once. That takes less time where runs follow each other at
+    uint32_t size;                     /* sizeof(struct morsel_options), as the app was compiled: fields behind it count as 0 */
+    uint32_t flags;                    /* 0: there are none yet */
+    uint32_t cpu_mask;                 /* kernels allowed, from enum morsel_cpu; 0: whatever the CPU has */
+    uint32_t tasks;                    /* into how many tasks a step is cut at most, with parallel_for; 0: one */
+    morsel_parallel_for *parallel_for; /* the caller's threads; NULL: everything runs in the calling thread, in one task */
+    void *parallel_ctx;                /* handed to parallel_for, and to barrier, as it is */
+    morsel_barrier *barrier;           /* NULL: parallel_for is called for each step. Else once a run, with `tasks` tasks that wait for each
+                                          other between steps: if the arena has room for all (morsel_arena_bytes_for), and `tasks` is at
+                                          most as many as threads that run at once. That takes less time where runs follow each other at
                                           once: a thread that went to sleep since is waited for, some 50 microseconds */
 };
 
@@ -154,28 +190,40 @@ struct morsel_view {
  * is used, so a damaged or hostile file gives an error and nothing else. `blob` is aligned to MORSEL_ALIGNMENT. */
 enum morsel_error morsel_open(struct morsel_model *model, const void *blob, size_t bytes, uint32_t flags);
 
+/* After morsel_open() gave an error: the part of the blob that it found at fault, for logs. `index` (may be NULL): which one. */
+enum morsel_part morsel_open_part(const struct morsel_model *model, uint32_t *index);
+
 /* How many bytes of arena a session needs, exactly. Depends on the blob alone: the same on every CPU. */
 uint32_t morsel_arena_bytes(const struct morsel_model *model);
 
-/* The same for up to `tasks` tasks at once: with parallel_for, steps that stream rows run in so many tasks as the arena has room for;
- * with morsel_arena_bytes() alone they run in one, the others in options.tasks. 0: more than 2^31 - 1 bytes. */
+/* The same for up to `tasks` tasks at once: with parallel_for, steps that stream rows run in as many tasks as the arena has room for;
+ * with morsel_arena_bytes() alone they run in one, the others in options.tasks. 0 tasks are 1. Returns 0 above 2^31 - 1 bytes. */
 uint32_t morsel_arena_bytes_for(const struct morsel_model *model, uint32_t tasks);
 
 uint32_t morsel_input_count(const struct morsel_model *model);
 uint32_t morsel_output_count(const struct morsel_model *model);
 
-/* The label of a class, from the blob; NULL where it has none. */
+/* The network's name, from the ONNX graph; "" where it has none. Never NULL. */
+const char *morsel_network_name(const struct morsel_model *model);
+
+uint32_t morsel_label_count(const struct morsel_model *model);
+
+/* The label of class `index`, from the blob; NULL where it has none. */
 const char *morsel_label(const struct morsel_model *model, uint32_t index);
 
 /* --- A session -------------------------------------------------------------------------------------------------- */
 
 /* Lays a session into `arena` (aligned to MORSEL_ALIGNMENT, at least morsel_arena_bytes() long) and chooses a kernel
- * for each step. `options` may be NULL: all kernels of the CPU, one thread. */
+ * for each step. `options` may be NULL: every field is 0. */
 enum morsel_error morsel_session_open(struct morsel_session *session, const struct morsel_model *model, void *arena, size_t arena_bytes,
                                       const struct morsel_options *options);
 
 enum morsel_error morsel_input(const struct morsel_session *session, uint32_t index, struct morsel_view *view);
 enum morsel_error morsel_output(const struct morsel_session *session, uint32_t index, struct morsel_view *view);
+
+/* By the ONNX graph's name. MORSEL_ERR_ARGUMENT: none is called so; "" finds none. */
+enum morsel_error morsel_input_named(const struct morsel_session *session, const char *name, struct morsel_view *view);
+enum morsel_error morsel_output_named(const struct morsel_session *session, const char *name, struct morsel_view *view);
 
 /* One inference: inputs in the arena to outputs in the arena. Inputs are spent by it: write them before every run. */
 enum morsel_error morsel_run(const struct morsel_session *session);
@@ -207,30 +255,38 @@ enum morsel_error morsel_session_watch(struct morsel_session *session, morsel_wa
 
 /* --- Numbers in and out ------------------------------------------------------------------------------------------- */
 
-/* Floats in the ONNX graph's order (row-major onnx_dims) to the view's bytes: round half to even of value / scale, plus the
- * zero point, saturated (ONNX QuantizeLinear; a NaN gives the lowest value). A float view gets a copy in its own layout. */
-enum morsel_error morsel_quantize(const struct morsel_view *view, const float *values);
+/* How many elements a view has, in memory and to the ONNX graph alike; 0: it is no view (rank, dims, bytes, type do not agree). */
+uint32_t morsel_view_elements(const struct morsel_view *view);
 
-/* The view's bytes to floats in the ONNX graph's order: scale * (byte - zero_point) (ONNX DequantizeLinear). */
-enum morsel_error morsel_dequantize(const struct morsel_view *view, float *values);
+/* Floats in the ONNX graph's order (row-major onnx_dims) to the view's bytes: round half to even of value / scale, plus the
+ * zero point, saturated (ONNX QuantizeLinear; a NaN gives the lowest value). A float view gets a copy in its own layout.
+ * `values` holds `count` floats; morsel_view_elements() are read. Fewer: MORSEL_ERR_CAPACITY. */
+enum morsel_error morsel_quantize(const struct morsel_view *view, const float *values, size_t count);
+
+/* The view's bytes to floats in the ONNX graph's order: scale * (byte - zero_point) (ONNX DequantizeLinear).
+ * `values` has room for `count` floats; morsel_view_elements() are written. Fewer: MORSEL_ERR_CAPACITY. */
+enum morsel_error morsel_dequantize(const struct morsel_view *view, float *values, size_t count);
 
 /* --- Pictures ----------------------------------------------------------------------------------------------------- */
 
 /* Bytes of scratch that morsel_picture() needs for pictures of this size; 0: no picture rule, or a size out of range. */
 size_t morsel_picture_bytes(const struct morsel_model *model, uint32_t width, uint32_t height);
 
-/* An RGB8 picture (3 bytes a pixel, `stride` bytes a row) to image `image` (0 but for batches) of the input `view`, by the rule stored in
- * the blob: resize (Pillow's antialiased bilinear), centre crop, (pixel * scale - mean) / std by channel, quantize. Width and height:
- * 1..32768. */
-enum morsel_error morsel_picture(const struct morsel_model *model, const uint8_t *rgb, uint32_t width, uint32_t height, size_t stride,
-                                 void *scratch, size_t scratch_bytes, const struct morsel_view *view, uint32_t image);
+/* An RGB8 picture (3 bytes a pixel, `stride` bytes from a row to the next; 0: rows without gaps) to image `image` (0 but for batches) of
+ * the input `view`, by the rule stored in the blob: resize (Pillow's antialiased bilinear), centre crop, (pixel * scale - mean) / std by
+ * channel, quantize. Width and height: 1..32768. `rgb` holds `rgb_bytes`: up to the last pixel of the last row they are read, and fewer
+ * are MORSEL_ERR_CAPACITY. */
+enum morsel_error morsel_picture(const struct morsel_model *model, const uint8_t *rgb, size_t rgb_bytes, uint32_t width, uint32_t height,
+                                 size_t stride, void *scratch, size_t scratch_bytes, const struct morsel_view *view, uint32_t image);
 
 /* --- The library -------------------------------------------------------------------------------------------------- */
 
 /* What an error means, in English, never NULL. */
 const char *morsel_error_text(enum morsel_error error);
 
+/* Of the library that is linked: MORSEL_VERSION and MORSEL_VERSION_NUMBER when it was compiled. */
 const char *morsel_version(void);
+uint32_t morsel_version_number(void);
 
 /* The features of this CPU that the library has kernels for (enum morsel_cpu). */
 uint32_t morsel_cpu_features(void);

@@ -20,6 +20,8 @@
  *     W * C                                       where taps(x) > 0 and (gray or down first): a line before it is resized
  *     V * C                                       the row being made
  */
+#include "picture.h"
+
 #include "blob.h"
 #include "../kernels/requant.h"
 
@@ -329,7 +331,7 @@ static bool find_place(struct sink *sink, const struct plan *plan, const struct 
     bool planes = dims[0] == channels && dims[1] == height && dims[2] == width;
     bool pixels = dims[0] == height && dims[1] == width && dims[2] == channels;
     if (view->layout == MORSEL_CHANNELS_LAST) planes = false;
-    if ((!planes && !pixels) || view->type == MORSEL_INT32) return false;
+    if ((!planes && !pixels) || view->type == MORSEL_INT32 || (unsigned)view->type > MORSEL_FLOAT32) return false;
     sink->element = view->type == MORSEL_FLOAT32 ? 4 : 1;
     /* height and width up to 2^30, then at most 2^32: no product wraps. */
     uint64_t plane = (uint64_t)height * width, bytes = plane * channels * sink->element;
@@ -381,21 +383,39 @@ static const struct morsel_blob_picture *model_picture(const struct morsel_model
 }
 
 size_t morsel_picture_bytes(const struct morsel_model *model, uint32_t width, uint32_t height) {
+    return morsel_rule_bytes(model_picture(model), width, height);
+}
+
+enum morsel_error morsel_picture(const struct morsel_model *model, const uint8_t *rgb, size_t rgb_bytes, uint32_t width, uint32_t height,
+                                 size_t stride, void *scratch, size_t scratch_bytes, const struct morsel_view *view, uint32_t image) {
+    if (!model) return MORSEL_ERR_ARGUMENT;
+    return morsel_picture_by_rule(model_picture(model), rgb, rgb_bytes, width, height, stride, scratch, scratch_bytes, view, image);
+}
+
+size_t morsel_rule_bytes(const struct morsel_blob_picture *rule, uint32_t width, uint32_t height) {
     struct plan plan;
-    const struct morsel_blob_picture *rule = model_picture(model);
     return rule && plan_picture(&plan, rule, width, height) ? plan.scratch_bytes : 0;
 }
 
-enum morsel_error morsel_picture(const struct morsel_model *model, const uint8_t *rgb, uint32_t width, uint32_t height, size_t stride,
-                                 void *scratch, size_t scratch_bytes, const struct morsel_view *view, uint32_t image) {
+/* Whether the rows lie in rgb_bytes. A stride of 0 stands for rows without gaps; no row may lie beyond the address space. */
+static enum morsel_error check_rows(size_t rgb_bytes, uint32_t width, uint32_t height, size_t *stride) {
+    if (width - 1 >= SIDE_MAX || height - 1 >= SIDE_MAX) return MORSEL_ERR_ARGUMENT;
+    size_t row = (size_t)3 * width;
+    if (!*stride) *stride = row;
+    if (*stride < row || *stride > SIZE_MAX / height) return MORSEL_ERR_ARGUMENT;
+    return rgb_bytes < *stride * (height - 1) + row ? MORSEL_ERR_CAPACITY : MORSEL_OK;
+}
+
+enum morsel_error morsel_picture_by_rule(const struct morsel_blob_picture *rule, const uint8_t *rgb, size_t rgb_bytes, uint32_t width,
+                                         uint32_t height, size_t stride, void *scratch, size_t scratch_bytes,
+                                         const struct morsel_view *view, uint32_t image) {
     struct plan plan;
     struct sink sink;
     struct job job;
-    if (!model || !rgb || !scratch || !view || !view->data || width - 1 >= SIDE_MAX || height - 1 >= SIDE_MAX) return MORSEL_ERR_ARGUMENT;
-    if (stride < (size_t)3 * width || stride > SIZE_MAX / height) /* no row may lie beyond the address space */
-        return MORSEL_ERR_ARGUMENT;
+    if (!rgb || !scratch || !view || !view->data) return MORSEL_ERR_ARGUMENT;
+    enum morsel_error error = check_rows(rgb_bytes, width, height, &stride);
+    if (error) return error;
     if (image >= (view->rank == 4 ? view->dims[0] : 1)) return MORSEL_ERR_ARGUMENT;
-    const struct morsel_blob_picture *rule = model_picture(model);
     if (!rule || !plan_picture(&plan, rule, width, height) || !find_place(&sink, &plan, view, image)) return MORSEL_ERR_PICTURE;
     if (scratch_bytes < plan.scratch_bytes) return MORSEL_ERR_SCRATCH;
 

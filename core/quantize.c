@@ -9,14 +9,25 @@ struct order {
     uint32_t images, channels, pixels;
 };
 
-static uint32_t count(const struct morsel_view *view) {
-    uint32_t n = 1;
-    for (uint32_t k = 0; k < view->rank; k++) n *= view->dims[k];
-    return n;
+/* Every product is of a number of 32 bits by another. */
+uint32_t morsel_view_elements(const struct morsel_view *view) {
+    uint64_t n = 1;
+    if (!view || view->rank > MORSEL_MAX_RANK || (unsigned)view->type > MORSEL_FLOAT32) return 0;
+    for (uint32_t k = 0; k < view->rank && n <= view->bytes; k++) n *= view->dims[k];
+    if (n > view->bytes) return 0;
+    return n * (view->type == MORSEL_UINT8 || view->type == MORSEL_INT8 ? 1 : 4) == view->bytes ? (uint32_t)n : 0;
+}
+
+/* Whether a caller's `count` floats serve all of the view. */
+static enum morsel_error check(const struct morsel_view *view, const float *values, size_t count) {
+    uint32_t elements = morsel_view_elements(view);
+    if (!elements || !view->data || !values) return MORSEL_ERR_ARGUMENT;
+    if (view->zero_point < -128 || view->zero_point > 255) return MORSEL_ERR_ARGUMENT;
+    return count < elements ? MORSEL_ERR_CAPACITY : MORSEL_OK;
 }
 
 static struct order order_of(const struct morsel_view *view) {
-    struct order o = {1, 1, count(view)};
+    struct order o = {1, 1, morsel_view_elements(view)};
     if (view->layout != MORSEL_CHANNELS_LAST || view->rank < 3) return o;
     o.images = view->dims[0];
     o.channels = view->dims[view->rank - 1];
@@ -60,8 +71,9 @@ static void quantize_one(const struct morsel_view *view, const struct morsel_out
     ((uint8_t *)view->data)[i] = (uint8_t)(morsel_limit(y, steps == steps ? steps : -FLT_MAX) ^ y->qparams.sign_flip);
 }
 
-enum morsel_error morsel_quantize(const struct morsel_view *view, const float *values) {
-    if (!view || !view->data || !values) return MORSEL_ERR_ARGUMENT;
+enum morsel_error morsel_quantize(const struct morsel_view *view, const float *values, size_t count) {
+    enum morsel_error error = check(view, values, count);
+    if (error) return error;
     struct order o = order_of(view);
     struct morsel_output y = {view->data, qparams_of(view), 0, 255, 0, 0};
     for (uint32_t n = 0; n < o.images; n++)
@@ -70,8 +82,9 @@ enum morsel_error morsel_quantize(const struct morsel_view *view, const float *v
     return MORSEL_OK;
 }
 
-enum morsel_error morsel_dequantize(const struct morsel_view *view, float *values) {
-    if (!view || !view->data || !values) return MORSEL_ERR_ARGUMENT;
+enum morsel_error morsel_dequantize(const struct morsel_view *view, float *values, size_t count) {
+    enum morsel_error error = check(view, values, count);
+    if (error) return error;
     struct order o = order_of(view);
     struct morsel_input x = {view->data, qparams_of(view)};
     for (uint32_t n = 0; n < o.images; n++) {

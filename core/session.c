@@ -8,15 +8,19 @@ static int aligned(const void *p) {
     return ((uintptr_t)p & (MORSEL_ALIGNMENT - 1)) == 0;
 }
 
-static void take_options(struct morsel_session *session, const struct morsel_options *options) {
-    struct morsel_options none = {MORSEL_CPU_ALL, 1, NULL, NULL, NULL};
-    session->options = options ? *options : none;
-    if (!session->options.cpu_mask) session->options.cpu_mask = MORSEL_CPU_ALL;
-    if (!session->options.tasks) { /* who states none may have fewer threads: tasks that meet would wait for ever */
-        session->options.tasks = 8;
-        session->options.barrier = NULL;
+/* Of options of another size, what both sides know: the rest is 0 here, and has to be 0 there. */
+static enum morsel_error take_options(struct morsel_options *own, const struct morsel_options *options) {
+    const uint8_t *bytes = (const uint8_t *)options;
+    memset(own, 0, sizeof *own);
+    if (options) {
+        if (options->size < sizeof options->size) return MORSEL_ERR_OPTIONS;
+        for (size_t i = sizeof *own; i < options->size; i++)
+            if (bytes[i]) return MORSEL_ERR_OPTIONS;
+        memcpy(own, options, options->size < sizeof *own ? options->size : sizeof *own);
     }
-    if (!session->options.parallel_for) session->options.tasks = 1;
+    if (!own->cpu_mask) own->cpu_mask = UINT32_MAX;
+    if (!own->tasks || !own->parallel_for) own->tasks = 1;
+    return own->flags ? MORSEL_ERR_OPTIONS : MORSEL_OK;
 }
 
 /* As many bands at once as tasks are wanted and the arena has room for. */
@@ -53,7 +57,8 @@ enum morsel_error morsel_session_open(struct morsel_session *session, const stru
     if (!model || model->opened != MORSEL_OPENED || !arena) return MORSEL_ERR_ARGUMENT;
     if (!aligned(arena)) return MORSEL_ERR_ALIGNMENT;
     if (arena_bytes < morsel_arena_bytes(model)) return MORSEL_ERR_ARENA;
-    take_options(session, options);
+    enum morsel_error error = take_options(&session->options, options);
+    if (error) return error;
     session->model = model;
     session->arena = arena;
     session->steps = arena;
@@ -96,4 +101,26 @@ enum morsel_error morsel_input(const struct morsel_session *session, uint32_t in
 enum morsel_error morsel_output(const struct morsel_session *session, uint32_t index, struct morsel_view *view) {
     if (!session || !session->model || !view) return MORSEL_ERR_ARGUMENT;
     return view_of(session, &morsel_blob_header(session->model)->outputs, index, view);
+}
+
+static int same_name(const char *a, const char *b) {
+    while (*a && *a == *b) a++, b++;
+    return *a == *b;
+}
+
+static enum morsel_error view_named(const struct morsel_session *session, size_t section, const char *name, struct morsel_view *view) {
+    if (!session || !session->model || !view || !name || !*name) return MORSEL_ERR_ARGUMENT;
+    const struct morsel_blob_section *list = (const void *)(session->model->blob + section);
+    const struct morsel_blob_io *io = morsel_blob_at(session->model, list->offset);
+    uint32_t i = 0;
+    while (i < list->count && !same_name(name, morsel_blob_string(session->model, io[i].name))) i++;
+    return view_of(session, list, i, view);
+}
+
+enum morsel_error morsel_input_named(const struct morsel_session *session, const char *name, struct morsel_view *view) {
+    return view_named(session, offsetof(struct morsel_blob_header, inputs), name, view);
+}
+
+enum morsel_error morsel_output_named(const struct morsel_session *session, const char *name, struct morsel_view *view) {
+    return view_named(session, offsetof(struct morsel_blob_header, outputs), name, view);
 }

@@ -49,7 +49,11 @@ static int print_outputs(struct morsel_session *session) {
 int main(void) {
     struct morsel_model model;
     struct morsel_session session;
-    struct morsel_options options = {MORSEL_CPU_ALL, TASKS, in_turn, NULL, NULL};
+    struct morsel_options options; /* designated initializers are C++20 */
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    options.tasks = TASKS;
+    options.parallel_for = in_turn;
     if (morsel_open(&model, MODEL_BLOB, MODEL_BLOB_BYTES, 0) || morsel_arena_bytes(&model) != sizeof arena || !same_arenas(&model))
         return 1;
     if (morsel_session_open(&session, &model, arena, sizeof arena, NULL)) return 1;

@@ -105,13 +105,13 @@ static void use_views(const struct morsel_session *session) {
     for (uint32_t i = 0; !morsel_output(session, i, &view); i++) {
         float *values = malloc(4 * (size_t)view.bytes + 4);
         if (!values) exit(3);
-        if (view.bytes <= FLOATS_MOST) morsel_dequantize(&view, values);
+        if (view.bytes <= FLOATS_MOST) morsel_dequantize(&view, values, view.bytes);
         free(values);
     }
     for (uint32_t i = 0; !morsel_input(session, i, &view); i++) {
         float *values = calloc((size_t)view.bytes + 1, 4);
         if (!values) exit(3);
-        if (view.bytes <= FLOATS_MOST) morsel_quantize(&view, values);
+        if (view.bytes <= FLOATS_MOST) morsel_quantize(&view, values, view.bytes);
         free(values);
     }
 }
@@ -124,7 +124,7 @@ static void use_picture(const struct morsel_session *session, uint64_t seed) {
     if (!bytes || bytes > ARENA_MOST || morsel_input(session, fuzz_below(&seed, morsel_input_count(model)), &view)) return;
     uint8_t *rgb = calloc(3 * width, height), *scratch = malloc(bytes);
     if (!rgb || !scratch) exit(3);
-    morsel_picture(model, rgb, width, height, 3 * width, scratch, bytes, &view, 0);
+    morsel_picture(model, rgb, 3 * width * height, width, height, 0, scratch, bytes, &view, 0);
     free(scratch);
     free(rgb);
 }
@@ -202,8 +202,8 @@ static void same(uint32_t a, uint32_t b, const char *what) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     struct morsel_model model;
-    struct morsel_options whole = {.tasks = 1}, cut = {MORSEL_CPU_ALL, 3, backwards, NULL, NULL},
-                          plain = {.cpu_mask = MORSEL_CPU_C, .tasks = 1};
+    struct morsel_options whole = {.size = sizeof whole}, cut = {.size = sizeof cut, .tasks = 3, .parallel_for = backwards},
+                          plain = {.size = sizeof plain, .cpu_mask = MORSEL_CPU_C};
     uint8_t *blob = aligned(bytes, size);
     uint64_t seed = size;
     if (!morsel_open(&model, blob, size, MORSEL_SKIP_CHECKSUM) && affordable(&model)) {

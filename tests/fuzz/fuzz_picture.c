@@ -6,7 +6,7 @@
  *
  * Besides what sanitizers see: every byte of the result is written, and none depends on what was in the scratch before.
  */
-#include "core/blob.h"
+#include "core/picture.h"
 #include "fuzz.h"
 
 #include <stdio.h>
@@ -82,13 +82,14 @@ static uint8_t *pixels_of(const uint8_t *bytes, size_t size, size_t total) {
 }
 
 /* Once, over memory that was filled with `before`. */
-static uint8_t *put(const struct morsel_model *model, const uint8_t *rgb, const struct request *r, size_t stride, struct morsel_view view,
-                    int before) {
+static uint8_t *put(const struct morsel_blob_picture *rule, const uint8_t *rgb, const struct request *r, size_t stride,
+                    struct morsel_view view, int before) {
     uint32_t width = side(r->width), height = side(r->height), image = view.rank == 4 ? r->images % view.dims[0] : 0;
-    size_t bytes = morsel_picture_bytes(model, width, height), shift = r->shift % 4;
+    size_t bytes = morsel_rule_bytes(rule, width, height), shift = r->shift % 4;
     uint8_t *scratch = filled(bytes + shift, before), *out = filled(view.bytes, before);
     view.data = out;
-    if (morsel_picture(model, rgb, width, height, stride, scratch + shift, bytes, &view, image) != MORSEL_OK) {
+    size_t total = stride * (height - 1) + 3 * width;
+    if (morsel_picture_by_rule(rule, rgb, total, width, height, stride, scratch + shift, bytes, &view, image) != MORSEL_OK) {
         fprintf(stderr, "refused %u x %u\n", width, height);
         abort();
     }
@@ -96,10 +97,10 @@ static uint8_t *put(const struct morsel_model *model, const uint8_t *rgb, const 
     return out;
 }
 
-static void check_twice(const struct morsel_model *model, const uint8_t *rgb, const struct request *r, size_t stride,
+static void check_twice(const struct morsel_blob_picture *rule, const uint8_t *rgb, const struct request *r, size_t stride,
                         struct morsel_view view) {
     size_t image = view.rank == 4 ? view.bytes / view.dims[0] : view.bytes, start = view.rank == 4 ? r->images % view.dims[0] * image : 0;
-    uint8_t *a = put(model, rgb, r, stride, view, 0x00), *b = put(model, rgb, r, stride, view, 0xff);
+    uint8_t *a = put(rule, rgb, r, stride, view, 0x00), *b = put(rule, rgb, r, stride, view, 0xff);
     if (memcmp(a + start, b + start, image)) abort();
     for (size_t i = 0; i < view.bytes; i++)
         if ((i < start || i >= start + image) && (a[i] != 0x00 || b[i] != 0xff)) abort();
@@ -108,25 +109,18 @@ static void check_twice(const struct morsel_model *model, const uint8_t *rgb, co
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
-    struct {
-        struct morsel_blob_header header;
-        struct morsel_blob_picture rule;
-    } blob = {0};
-    struct morsel_model model = {(const uint8_t *)&blob, sizeof blob, MORSEL_OPENED};
     struct request r;
     if (size < sizeof r) return 0;
     memcpy(&r, bytes, sizeof r);
     uint32_t width = side(r.width), height = side(r.height), out_width, out_height;
-    blob.rule = rule_of(&r);
-    blob.header.picture.offset = (uint32_t)((uint8_t *)&blob.rule - (uint8_t *)&blob);
-    blob.header.picture.count = 1;
-    result_size(&blob.rule, width, height, &out_width, &out_height);
-    size_t stride = 3 * width + r.padding, scratch = morsel_picture_bytes(&model, width, height);
+    struct morsel_blob_picture rule = rule_of(&r);
+    result_size(&rule, width, height, &out_width, &out_height);
+    size_t stride = 3 * width + r.padding, scratch = morsel_rule_bytes(&rule, width, height);
     if ((uint64_t)stride * height > BYTES_MOST || (uint64_t)out_width * out_height > BYTES_MOST / 4 || !scratch ||
         scratch > 16 * BYTES_MOST)
         return 0;
     uint8_t *rgb = pixels_of(bytes + sizeof r, size - sizeof r, stride * (height - 1) + 3 * width);
-    check_twice(&model, rgb, &r, stride, view_of(&r, out_width, out_height, blob.rule.channels == MORSEL_CHANNELS_GRAY ? 1 : 3));
+    check_twice(&rule, rgb, &r, stride, view_of(&r, out_width, out_height, rule.channels == MORSEL_CHANNELS_GRAY ? 1 : 3));
     free(rgb);
     return 0;
 }

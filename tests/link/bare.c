@@ -115,13 +115,16 @@ static void call_everything(void) {
     float value = 0;
     require(morsel_open(&model, zeros, sizeof zeros, 0) == MORSEL_ERR_MAGIC, 1);
     require(morsel_arena_bytes(&model) == 0 && morsel_input_count(&model) == 0 && morsel_output_count(&model) == 0, 2);
-    require(!morsel_label(&model, 0), 3);
+    require(!morsel_label(&model, 0) && !morsel_label_count(&model) && !morsel_network_name(&model)[0], 3);
+    require(morsel_open_part(&model, NULL) == MORSEL_PART_BLOB, 15);
     require(morsel_session_open(&session, &model, zeros, sizeof zeros, NULL) != MORSEL_OK, 4);
-    require(morsel_input(&session, 0, &view) && morsel_output(&session, 0, &view) && morsel_run(&session), 5);
-    require(morsel_quantize(&view, &value) && morsel_dequantize(&view, &value), 6);
+    require(morsel_input(&session, 0, &view) && morsel_output(&session, 0, &view) && morsel_input_named(&session, "x", &view) &&
+                morsel_output_named(&session, "y", &view) && morsel_run(&session),
+            5);
+    require(morsel_quantize(&view, &value, 1) && morsel_dequantize(&view, &value, 1) && !morsel_view_elements(&view), 6);
     require(morsel_picture_bytes(&model, 1, 1) == 0, 7);
-    require(morsel_picture(&model, zeros, 1, 1, 3, zeros, sizeof zeros, &view, 0) != MORSEL_OK, 8);
-    require(morsel_error_text(MORSEL_ERR_MAGIC)[0] && morsel_version()[0], 9);
+    require(morsel_picture(&model, zeros, sizeof zeros, 1, 1, 3, zeros, sizeof zeros, &view, 0) != MORSEL_OK, 8);
+    require(morsel_error_text(MORSEL_ERR_MAGIC)[0] && morsel_version()[0] && morsel_version_number(), 9);
     (void)morsel_cpu_features();
 }
 

@@ -5,7 +5,9 @@
 
 int main() {
     morsel_model model{};
-    morsel_options options{MORSEL_CPU_ALL, 1, nullptr, nullptr, nullptr};
+    morsel_options options{};
+    options.size = sizeof options;
+    options.tasks = 1;
     alignas(MORSEL_ALIGNMENT) static const unsigned char nothing[64] = {};
     const morsel_error error = morsel_open(&model, nothing, sizeof nothing, MORSEL_SKIP_CHECKSUM);
     return error != MORSEL_OK && morsel_error_text(error)[0] && morsel_version()[0] && options.tasks == 1 ? 0 : 1;

@@ -31,13 +31,14 @@ ROW_MAJOR, CHANNELS_LAST = 0, 1
 
 
 class Model(c.Structure):
-    _fields_ = [("blob", c.c_void_p), ("blob_bytes", c.c_uint32), ("opened", c.c_uint32)]
+    _fields_ = [("blob", c.c_void_p), ("blob_bytes", c.c_uint32), ("opened", c.c_uint32), ("error_part", c.c_uint32),
+                ("error_index", c.c_uint32)]
 
 
 class View(c.Structure):
     _fields_ = [("data", c.c_void_p), ("bytes", c.c_uint32), ("type", c.c_uint32), ("layout", c.c_uint32), ("rank", c.c_uint32),
                 ("dims", c.c_uint32 * 6), ("scale", c.c_float), ("zero_point", c.c_int32), ("name", c.c_char_p),
-                ("onnx_type", c.c_uint32), ("onnx_rank", c.c_uint32), ("onnx_dims", c.c_uint32 * 6)]
+                ("onnx_type", c.c_uint32), ("onnx_rank", c.c_uint32), ("onnx_dims", c.c_uint32 * 6), ("sign_flip", c.c_uint32)]
 
 
 # Where the header has the rule's place, how long header and rule are, and what marks a model as open: as this tree's headers say.
@@ -131,7 +132,7 @@ def ours(lib, picture, rule, kind, layout, rank, scale, zero, shape):
     out = np.zeros(dims, dtype)
     view = View(out.ctypes.data, out.nbytes, kind, layout, rank, (c.c_uint32 * 6)(*dims), scale, zero)
     scratch = np.zeros(lib.morsel_picture_bytes(c.byref(model), width, height), np.uint8)
-    error = lib.morsel_picture(c.byref(model), picture.ctypes.data, width, height, 3 * width, scratch.ctypes.data, scratch.nbytes,
+    error = lib.morsel_picture(c.byref(model), picture.ctypes.data, c.c_size_t(picture.nbytes), width, height, c.c_size_t(3 * width), scratch.ctypes.data, c.c_size_t(scratch.nbytes),
                                c.byref(view), 1 if rank == 4 else 0)
     if error:
         raise SystemExit(f"morsel_picture: error {error} for {width}x{height} and {rule}")

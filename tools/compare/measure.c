@@ -51,7 +51,7 @@ static float within(const struct compare_point *p, float x) {
 static void put_input(struct worker *w, const struct compare_point *p, const float *data) {
     struct morsel_view view = whole_view(w->c->network, p->tensor);
     view.data = w->model.arena + morsel_blob_tensor(w->c->network, p->tensor)->offset;
-    morsel_quantize(&view, data);
+    morsel_quantize(&view, data, p->count);
     w->ran = false;
 }
 

@@ -81,5 +81,5 @@ struct morsel_view whole_view(const struct morsel_model *network, uint32_t tenso
 }
 
 void whole_values(const struct whole_run *run, uint32_t tensor, float *values) {
-    morsel_dequantize(&run->views[tensor], values);
+    morsel_dequantize(&run->views[tensor], values, morsel_view_elements(&run->views[tensor]));
 }

@@ -21,7 +21,7 @@ struct images {
 };
 
 static bool open_sessions(struct crowd *crowd, const struct morsel_model *network, uint32_t cpu_mask, struct failure *failure) {
-    const struct morsel_options options = {.cpu_mask = cpu_mask};
+    const struct morsel_options options = {.size = sizeof options, .cpu_mask = cpu_mask};
     crowd->arena_bytes = ((size_t)morsel_arena_bytes(network) + MORSEL_ALIGNMENT - 1) / MORSEL_ALIGNMENT * MORSEL_ALIGNMENT;
     crowd->arenas = aligned_alloc(MORSEL_ALIGNMENT, crowd->arena_bytes * crowd->threads);
     if (!crowd->arenas) return failure_memory(failure, crowd->arena_bytes * crowd->threads);

@@ -12,13 +12,25 @@ static bool ends_with(const char *text, const char *end) {
     return a >= b && !strcmp(text + a - b, end);
 }
 
-static bool open_failed(const char *path, enum morsel_error error, struct failure *failure) {
+/* "step 12: ", where the blob was found at fault; "" where that is no part of it. */
+static const char *part_of(const struct morsel_model *network, char *text, size_t size) {
+    static const char *const names[] = {"", "tensor", "step", "group", "input", "output", "label"};
+    uint32_t index;
+    enum morsel_part part = morsel_open_part(network, &index);
+    *text = 0;
+    if (part != MORSEL_PART_BLOB) snprintf(text, size, "%s %u: ", names[part], index);
+    return text;
+}
+
+static bool open_failed(const struct model *model, const char *path, enum morsel_error error, struct failure *failure) {
+    char part[32];
     const char *advice = "; write it anew with 'morsel convert'";
     if (error == MORSEL_ERR_MAGIC || error == MORSEL_ERR_TRUNCATED)
         advice = ends_with(path, ".onnx") ? "; of an ONNX file a blob is made first: by morsel convert if it is quantized, by "
                                             "morsel quantize if it is float"
                                           : "; a blob is what 'morsel convert' writes";
-    return failure_set(failure, STATUS_INPUT, "%s: %s%s", path, morsel_error_text(error), advice);
+    return failure_set(failure, STATUS_INPUT, "%s: %s%s%s", path, part_of(&model->network, part, sizeof part), morsel_error_text(error),
+                       advice);
 }
 
 bool model_read(struct model *model, const char *path, struct failure *failure) {
@@ -29,7 +41,7 @@ bool model_read(struct model *model, const char *path, struct failure *failure) 
     model->open_seconds = clock_seconds() - start;
     if (!error) return true;
     model_close(model);
-    return open_failed(path, error, failure);
+    return open_failed(model, path, error, failure);
 }
 
 bool model_start(struct model *model, uint32_t cpu_mask, unsigned threads, struct failure *failure) {
@@ -37,6 +49,7 @@ bool model_start(struct model *model, uint32_t cpu_mask, unsigned threads, struc
     if (!model->arena_bytes) return failure_set(failure, STATUS_CALL, "the arena for %u threads would take more than 2^31 bytes", threads);
     model->arena = aligned_alloc(MORSEL_ALIGNMENT, ((size_t)model->arena_bytes + MORSEL_ALIGNMENT) / MORSEL_ALIGNMENT * MORSEL_ALIGNMENT);
     if (!model->arena) return failure_memory(failure, model->arena_bytes);
+    model->options.size = sizeof model->options;
     model->options.cpu_mask = cpu_mask;
     if (threads > 1) {
         if (!(model->pool = pool_open(threads, failure))) return false;
@@ -90,7 +103,8 @@ bool model_picture(struct model *model, const uint8_t *rgb, uint32_t width, uint
         model->scratch_bytes = model->scratch ? bytes : 0;
     }
     if (!model->scratch) return failure_memory(failure, bytes);
-    enum morsel_error error = morsel_picture(&model->network, rgb, width, height, (size_t)width * 3, model->scratch, bytes, view, index);
+    enum morsel_error error =
+        morsel_picture(&model->network, rgb, (size_t)width * height * 3, width, height, 0, model->scratch, bytes, view, index);
     if (error == MORSEL_ERR_PICTURE && view->rank >= 3) return picture_misfits(model, width, height, view, failure);
     return !error || failure_set(failure, STATUS_INPUT, "%s", morsel_error_text(error));
 }

@@ -111,14 +111,14 @@ static bool other_type(const struct morsel_view *view, struct failure *failure) 
 }
 
 bool tensor_store(const struct morsel_view *view, const void *values, struct failure *failure) {
-    if (view->onnx_type == MORSEL_FLOAT32) return library_failed(view, morsel_quantize(view, values), failure);
+    if (view->onnx_type == MORSEL_FLOAT32) return library_failed(view, morsel_quantize(view, values, model_elements(view)), failure);
     if (view->onnx_type != view->type) return other_type(view, failure);
     permute(view, model_type_bytes(view->type), values, view->data, true);
     return true;
 }
 
 bool tensor_load(const struct morsel_view *view, void *values, struct failure *failure) {
-    if (view->onnx_type == MORSEL_FLOAT32) return library_failed(view, morsel_dequantize(view, values), failure);
+    if (view->onnx_type == MORSEL_FLOAT32) return library_failed(view, morsel_dequantize(view, values, model_elements(view)), failure);
     if (view->onnx_type != view->type) return other_type(view, failure);
     permute(view, model_type_bytes(view->type), view->data, values, false);
     return true;

@@ -75,7 +75,7 @@ static bool judge(struct worker *worker, size_t first, uint32_t batch, uint32_t 
     for (uint32_t i = 0; i < batch; i++)
         if (!put_image(worker, first + (i < used ? i : used - 1), i)) return false;
     enum morsel_error error = morsel_run(&worker->model.session);
-    if (!error) error = morsel_dequantize(&worker->output, worker->scores);
+    if (!error) error = morsel_dequantize(&worker->output, worker->scores, classes * batch);
     if (error) return failure_set(&worker->failure, STATUS_INPUT, "the run failed: %s", morsel_error_text(error));
     for (uint32_t i = 0; i < used; i++) {
         size_t truth = worker->eval->dataset.items[first + i].class;

@@ -134,7 +134,7 @@ static bool run_once(struct job *job, uint32_t run, double *ms, struct failure *
         struct bound *output = &job->outputs[i];
         if (output->stacked && !tensor_load(&output->view, output->stacked + run * tensor_bytes(&output->view), failure)) return false;
     }
-    return morsel_dequantize(&job->outputs[0].view, job->scores) == MORSEL_OK ||
+    return morsel_dequantize(&job->outputs[0].view, job->scores, model_elements(&job->outputs[0].view)) == MORSEL_OK ||
            failure_set(failure, STATUS_INPUT, "output 0 cannot be read");
 }
 

@@ -416,7 +416,7 @@ static void open_and_run(const struct blob *b) {
         struct morsel_view view;
         assert_int_equal(morsel_output(&session, i, &view), MORSEL_OK);
         float *values = malloc((size_t)view.bytes * 4);
-        assert_int_equal(morsel_dequantize(&view, values), MORSEL_OK);
+        assert_int_equal(morsel_dequantize(&view, values, view.bytes), MORSEL_OK);
         assert_true(strlen(view.name) < b->count);
         free(values);
     }

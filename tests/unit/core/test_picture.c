@@ -55,7 +55,7 @@ struct rule_blob {
 };
 
 static struct morsel_model open_rule(struct rule_blob *blob, const struct morsel_blob_picture *rule) {
-    struct morsel_model model = {(const uint8_t *)blob, sizeof *blob, MORSEL_OPENED};
+    struct morsel_model model = {.blob = (const uint8_t *)blob, .blob_bytes = sizeof *blob, .opened = MORSEL_OPENED};
     memset(blob, 0, sizeof *blob);
     blob->rule = *rule;
     blob->header.picture.offset = offsetof(struct rule_blob, rule);
@@ -111,7 +111,7 @@ static enum morsel_error run_guarded(const struct morsel_model *model, const uin
     uint8_t *memory = must_alloc(bytes + 2 * GUARD + shift);
     uint8_t *scratch = memory + GUARD + shift;
     memset(memory, 0xa5, bytes + 2 * GUARD + shift);
-    enum morsel_error error = morsel_picture(model, rgb, width, height, stride, scratch, bytes, view, 0);
+    enum morsel_error error = morsel_picture(model, rgb, stride * (height - 1) + 3 * width, width, height, stride, scratch, bytes, view, 0);
     for (size_t i = 0; i < GUARD; i++) {
         assert_int_equal(scratch[-1 - (ptrdiff_t)i], 0xa5);
         assert_int_equal(scratch[bytes + i], 0xa5);
@@ -183,10 +183,10 @@ static void asks_for_exactly_the_scratch(void **state) {
         uint8_t *rgb = noise(g->width, g->height, 3 * g->width);
         uint8_t *out = must_alloc(g->out_height * g->out_width * 3);
         struct morsel_view view = last_view(out, g->out_height, g->out_width, channels_of(&g->rule));
-        size_t bytes = morsel_picture_bytes(&model, g->width, g->height);
+        size_t bytes = morsel_picture_bytes(&model, g->width, g->height), rgb_bytes = (size_t)3 * g->width * g->height;
         uint8_t *scratch = must_alloc(bytes);
-        assert_int_equal(morsel_picture(&model, rgb, g->width, g->height, 3 * g->width, scratch, bytes - 1, &view, 0), MORSEL_ERR_SCRATCH);
-        assert_int_equal(morsel_picture(&model, rgb, g->width, g->height, 3 * g->width, scratch, bytes, &view, 0), MORSEL_OK);
+        assert_int_equal(morsel_picture(&model, rgb, rgb_bytes, g->width, g->height, 0, scratch, bytes - 1, &view, 0), MORSEL_ERR_SCRATCH);
+        assert_int_equal(morsel_picture(&model, rgb, rgb_bytes, g->width, g->height, 0, scratch, bytes, &view, 0), MORSEL_OK);
         free(scratch);
         free(out);
         free(rgb);
@@ -278,10 +278,10 @@ static void fills_one_image_of_a_batch(void **state) {
     struct morsel_view view = last_view(out, 1, 2, 3);
     view.dims[0] = 3, view.bytes = 18;
     memset(out, 99, sizeof out);
-    assert_int_equal(morsel_picture(&model, rgb, 2, 1, 6, scratch, sizeof scratch, &view, 1), MORSEL_OK);
+    assert_int_equal(morsel_picture(&model, rgb, sizeof rgb, 2, 1, 6, scratch, sizeof scratch, &view, 1), MORSEL_OK);
     static const uint8_t expected[18] = {99, 99, 99, 99, 99, 99, 3, 2, 1, 6, 5, 4, 99, 99, 99, 99, 99, 99};
     assert_memory_equal(out, expected, sizeof out);
-    assert_int_equal(morsel_picture(&model, rgb, 2, 1, 6, scratch, sizeof scratch, &view, 3), MORSEL_ERR_ARGUMENT);
+    assert_int_equal(morsel_picture(&model, rgb, sizeof rgb, 2, 1, 6, scratch, sizeof scratch, &view, 3), MORSEL_ERR_ARGUMENT);
 }
 
 /* All 256 pixel values in one picture 256 wide. */
@@ -348,7 +348,8 @@ static void refuses_what_does_not_fit(void **state) {
     struct morsel_model model = open_rule(&blob, &rule);
     uint8_t rgb[300] = {0}, out[300], scratch[400];
     struct morsel_view good = last_view(out, 10, 10, 3), view = good;
-#define PUT(width, height, stride, image) morsel_picture(&model, rgb, width, height, stride, scratch, sizeof scratch, &view, image)
+#define PUT(width, height, stride, image) \
+    morsel_picture(&model, rgb, sizeof rgb, width, height, stride, scratch, sizeof scratch, &view, image)
     assert_int_equal(PUT(10, 10, 30, 0), MORSEL_OK);
     assert_int_equal(PUT(10, 9, 30, 0), MORSEL_ERR_PICTURE);
     assert_int_equal(PUT(9, 10, 30, 0), MORSEL_ERR_PICTURE);
@@ -368,10 +369,10 @@ static void refuses_what_does_not_fit(void **state) {
     assert_int_equal(PUT(10, 10, 30, 0), MORSEL_ERR_ARGUMENT);
     view = good, blob.header.picture.count = 0;
     assert_int_equal(PUT(10, 10, 30, 0), MORSEL_ERR_PICTURE);
-    assert_int_equal(morsel_picture(&model, NULL, 10, 10, 30, scratch, sizeof scratch, &view, 0), MORSEL_ERR_ARGUMENT);
-    assert_int_equal(morsel_picture(&model, rgb, 10, 10, 30, NULL, 0, &view, 0), MORSEL_ERR_ARGUMENT);
-    assert_int_equal(morsel_picture(NULL, rgb, 10, 10, 30, scratch, sizeof scratch, &view, 0), MORSEL_ERR_ARGUMENT);
-    assert_int_equal(morsel_picture(&model, rgb, 10, 10, 30, scratch, sizeof scratch, NULL, 0), MORSEL_ERR_ARGUMENT);
+    assert_int_equal(morsel_picture(&model, NULL, sizeof rgb, 10, 10, 30, scratch, sizeof scratch, &view, 0), MORSEL_ERR_ARGUMENT);
+    assert_int_equal(morsel_picture(&model, rgb, sizeof rgb, 10, 10, 30, NULL, 0, &view, 0), MORSEL_ERR_ARGUMENT);
+    assert_int_equal(morsel_picture(NULL, rgb, sizeof rgb, 10, 10, 30, scratch, sizeof scratch, &view, 0), MORSEL_ERR_ARGUMENT);
+    assert_int_equal(morsel_picture(&model, rgb, sizeof rgb, 10, 10, 30, scratch, sizeof scratch, NULL, 0), MORSEL_ERR_ARGUMENT);
 }
 
 int main(void) {

@@ -76,7 +76,7 @@ static void check_net(const char *name, uint32_t cpu, uint32_t arena_room) {
     struct failure failure;
     struct morsel_model model;
     struct morsel_session session;
-    struct morsel_options options = {.cpu_mask = cpu};
+    struct morsel_options options = {.size = sizeof options, .cpu_mask = cpu};
     struct morsel_view in;
     assert_true(nets_blob(name, false, arena_room, &blob, &failure));
     assert_int_equal(morsel_open(&model, blob.data, blob.size, 0), MORSEL_OK);

@@ -86,7 +86,7 @@ static void odd_first(void *ctx, uint32_t n, morsel_task *fn, void *arg) {
 
 /* Every tensor of the arena after a run, behind the step slots; sample tensors share no memory. */
 static uint8_t *run_cut(struct opened *o, uint32_t tasks, morsel_parallel_for *parallel, int *calls) {
-    struct morsel_options options = {MORSEL_CPU_ALL, tasks, parallel, calls, NULL};
+    struct morsel_options options = {.size = sizeof options, .tasks = tasks, .parallel_for = parallel, .parallel_ctx = calls};
     struct morsel_session s;
     struct morsel_view v;
     uint32_t slots = S_COUNT * MORSEL_FORMAT_STEP_SLOT;
@@ -141,7 +141,7 @@ static void a_session_runs_again_with_the_same_bytes(void **state) {
 static void the_mask_leaves_plain_c(void **state) {
     (void)state;
     struct opened o = open_sample();
-    struct morsel_options options = {.cpu_mask = MORSEL_CPU_C};
+    struct morsel_options options = {.size = sizeof options, .cpu_mask = MORSEL_CPU_C};
     struct morsel_kernels table;
     struct morsel_session s;
     assert_int_equal(morsel_session_open(&s, &o.model, o.arena, o.arena_bytes, &options), MORSEL_OK);

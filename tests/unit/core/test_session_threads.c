@@ -140,7 +140,7 @@ static void run_downwards(void *ctx, uint32_t n, morsel_task *fn, void *arg) {
 
 static void check_order(const struct morsel_model *model, uint32_t tasks, morsel_parallel_for *order, const uint8_t *x,
                         const uint8_t *wanted) {
-    struct morsel_options options = {MORSEL_CPU_ALL, tasks, order, NULL, NULL};
+    struct morsel_options options = {.size = sizeof options, .tasks = tasks, .parallel_for = order};
     struct morsel_session session;
     struct morsel_view in, out;
     uint32_t bytes = morsel_arena_bytes_for(model, tasks);
@@ -161,7 +161,7 @@ static uint32_t count_cuts(uint8_t *(*make)(uint32_t *), uint32_t bands, uint32_
     uint8_t *blob = make(&bytes);
     struct morsel_model model;
     struct morsel_session session;
-    struct morsel_options options = {MORSEL_CPU_C, 2, run_upwards, NULL, NULL};
+    struct morsel_options options = {.size = sizeof options, .cpu_mask = MORSEL_CPU_C, .tasks = 2, .parallel_for = run_upwards};
     assert_int_equal(morsel_open(&model, blob, bytes, 0), MORSEL_OK);
     uint32_t arena_bytes = morsel_arena_bytes_for(&model, bands);
     uint8_t *arena = builder_aligned(arena_bytes);
@@ -233,7 +233,11 @@ static void barrier_counted(void *ctx, uint32_t n, uint32_t index) {
 static void *call(void *arg) {
     struct caller *caller = arg;
     struct failure failure;
-    struct morsel_options options = {MORSEL_CPU_ALL, caller->threads, run_counted, caller, caller->meets ? barrier_counted : NULL};
+    struct morsel_options options = {.size = sizeof options,
+                                     .tasks = caller->threads,
+                                     .parallel_for = run_counted,
+                                     .parallel_ctx = caller,
+                                     .barrier = caller->meets ? barrier_counted : NULL};
     struct morsel_session session;
     struct morsel_view in, out;
     uint32_t bytes = morsel_arena_bytes_for(caller->model, caller->threads); /* streaming steps run in as many tasks, too */
@@ -313,7 +317,10 @@ static void test_no_barrier(void **state) {
     blob = make_streaming_blob(&bytes);
     assert_int_equal(morsel_open(&model, blob, bytes, 0), MORSEL_OK);
     for (uint32_t tasks = 0; tasks <= 3; tasks++) {
-        struct morsel_options options = {MORSEL_CPU_ALL, tasks, tasks ? run_upwards : NULL, NULL, barrier_never};
+        struct morsel_options options = {.size = sizeof options,
+                                         .tasks = tasks,
+                                         .parallel_for = tasks ? run_upwards : NULL,
+                                         .barrier = barrier_never};
         struct morsel_session session;
         struct morsel_view in, out;
         uint32_t room = tasks > 1 ? morsel_arena_bytes_for(&model, tasks) - 1 : morsel_arena_bytes(&model);
@@ -330,19 +337,25 @@ static void test_no_barrier(void **state) {
     free(wanted);
 }
 
-/* Who states no number of tasks gets eight of a step, more than threads may run at once: they do not meet. */
+static void run_never(void *ctx, uint32_t n, morsel_task *fn, void *arg) {
+    (void)ctx, (void)n, (void)fn, (void)arg;
+    fail_msg("one task needs no other thread");
+}
+
+/* 0 tasks are one, with parallel_for, too. */
 static void test_tasks_unstated(void **state) {
     (void)state;
     uint32_t bytes;
     uint8_t *blob = make_blob(&bytes);
     struct morsel_model model;
     struct morsel_session session;
-    struct morsel_options options = {MORSEL_CPU_ALL, 0, run_upwards, NULL, barrier_never};
+    struct morsel_options options = {.size = sizeof options, .parallel_for = run_never, .barrier = barrier_never};
     assert_int_equal(morsel_open(&model, blob, bytes, 0), MORSEL_OK);
+    assert_int_equal(morsel_arena_bytes_for(&model, 0), morsel_arena_bytes(&model));
     uint32_t room = morsel_arena_bytes_for(&model, 8);
     uint8_t *arena = builder_aligned(room);
     assert_int_equal(morsel_session_open(&session, &model, arena, room, &options), MORSEL_OK);
-    assert_int_equal(session.options.tasks, 8);
+    assert_int_equal(session.options.tasks, 1);
     assert_null(session.options.barrier);
     assert_int_equal(morsel_run(&session), MORSEL_OK);
     free(arena);

@@ -35,7 +35,7 @@ static void see(void *ctx, const struct morsel_step *step) {
     if (!step->result.data) return;
     seen->counts[step->index] = elements(&step->result);
     seen->values[step->index] = malloc(sizeof(float) * seen->counts[step->index]);
-    morsel_dequantize(&step->result, seen->values[step->index]);
+    morsel_dequantize(&step->result, seen->values[step->index], seen->counts[step->index]);
 }
 
 static void forget(struct seen *seen) {
@@ -45,7 +45,7 @@ static void forget(struct seen *seen) {
 
 /* Runs the network once, watched, and again without: the same outputs, and no more calls. */
 static void watch_run(const struct morsel_model *model, uint32_t tasks, uint32_t cpu, struct seen *seen) {
-    struct morsel_options options = {cpu, tasks, tasks > 1 ? backwards : NULL, NULL, NULL};
+    struct morsel_options options = {.size = sizeof options, .cpu_mask = cpu, .tasks = tasks, .parallel_for = tasks > 1 ? backwards : NULL};
     uint32_t bytes = morsel_arena_bytes_for(model, tasks);
     uint8_t *arena = builder_aligned(bytes), *first_output = NULL;
     struct morsel_session s;

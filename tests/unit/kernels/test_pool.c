@@ -134,15 +134,20 @@ static void quantize_changes_the_layout(void **state) {
     (void)state;
     int8_t data[2 * 3 * 2];
     /* memory: N = 1, H = 2, W = 1, C = 3 twice over W; ONNX order: channel by channel */
-    struct morsel_view view = {data, 12, MORSEL_INT8, MORSEL_CHANNELS_LAST, 4, {1, 2, 2, 3, 1, 1},
-                               0.5f, 10, "",          MORSEL_FLOAT32,       4, {1, 3, 2, 2, 1, 1},
-                               0};
+    struct morsel_view view = {.data = data,
+                               .bytes = 12,
+                               .type = MORSEL_INT8,
+                               .layout = MORSEL_CHANNELS_LAST,
+                               .rank = 4,
+                               .dims = {1, 2, 2, 3},
+                               .scale = 0.5f,
+                               .zero_point = 10};
     const float values[12] = {0, 1, 2, 3, 10, 11, 12, 13, -20, -21, 1e9f, NAN};
     const int8_t want[12] = {10, 30, -30, 12, 32, -32, 14, 34, 127, 16, 36, -128};
     float back[12];
-    assert_int_equal(morsel_quantize(&view, values), MORSEL_OK);
+    assert_int_equal(morsel_quantize(&view, values, 12), MORSEL_OK);
     assert_memory_equal(data, want, 12);
-    assert_int_equal(morsel_dequantize(&view, back), MORSEL_OK);
+    assert_int_equal(morsel_dequantize(&view, back, 12), MORSEL_OK);
     for (int i = 0; i < 10; i++) assert_true(back[i] == values[i]);
     assert_true(back[10] == 58.5f && back[11] == -69);
 }
@@ -152,22 +157,21 @@ static void float_and_int32_views_keep_their_values(void **state) {
     float data[4], back[4];
     int32_t whole[4];
     const float values[4] = {1.5f, -2.5f, 3e9f, NAN};
-    struct morsel_view view = {
-        data, 16, MORSEL_FLOAT32, MORSEL_ROW_MAJOR, 2, {2, 2, 1, 1, 1, 1}, 1, 0, "", MORSEL_FLOAT32, 2, {2, 2, 1, 1, 1, 1}, 0};
-    assert_int_equal(morsel_quantize(&view, values), MORSEL_OK);
+    struct morsel_view view = {.data = data, .bytes = 16, .type = MORSEL_FLOAT32, .rank = 2, .dims = {2, 2}, .scale = 1};
+    assert_int_equal(morsel_quantize(&view, values, 4), MORSEL_OK);
     assert_memory_equal(data, values, 16);
     view.type = MORSEL_INT32;
     view.data = whole;
-    assert_int_equal(morsel_quantize(&view, values), MORSEL_OK);
+    assert_int_equal(morsel_quantize(&view, values, 4), MORSEL_OK);
     assert_int_equal(whole[0], 2);
     assert_int_equal(whole[1], -2);
     assert_int_equal(whole[2], INT32_MAX);
     assert_int_equal(whole[3], 0);
-    assert_int_equal(morsel_dequantize(&view, back), MORSEL_OK);
+    assert_int_equal(morsel_dequantize(&view, back, 4), MORSEL_OK);
     assert_true(back[0] == 2 && back[1] == -2);
-    assert_int_equal(morsel_quantize(NULL, values), MORSEL_ERR_ARGUMENT);
-    assert_int_equal(morsel_quantize(&view, NULL), MORSEL_ERR_ARGUMENT);
-    assert_int_equal(morsel_dequantize(&view, NULL), MORSEL_ERR_ARGUMENT);
+    assert_int_equal(morsel_quantize(NULL, values, 4), MORSEL_ERR_ARGUMENT);
+    assert_int_equal(morsel_quantize(&view, NULL, 4), MORSEL_ERR_ARGUMENT);
+    assert_int_equal(morsel_dequantize(&view, NULL, 4), MORSEL_ERR_ARGUMENT);
 }
 
 static void int32_views_round_half_to_even(void **state) {
@@ -175,10 +179,8 @@ static void int32_views_round_half_to_even(void **state) {
     int32_t whole[8];
     const float values[8] = {0.5f, 1.5f, 2.5f, 2.75f, -0.5f, -1.5f, -3.75f, 3.25f};
     const int32_t want[8] = {0, 2, 2, 3, 0, -2, -4, 3};
-    struct morsel_view view = {whole, 32, MORSEL_INT32, MORSEL_ROW_MAJOR, 1, {8, 1, 1, 1, 1, 1},
-                               1,     0,  "",           MORSEL_INT32,     1, {8, 1, 1, 1, 1, 1},
-                               0};
-    assert_int_equal(morsel_quantize(&view, values), MORSEL_OK);
+    struct morsel_view view = {.data = whole, .bytes = 32, .type = MORSEL_INT32, .rank = 1, .dims = {8}, .scale = 1};
+    assert_int_equal(morsel_quantize(&view, values, 8), MORSEL_OK);
     assert_memory_equal(whole, want, 32);
 }
 

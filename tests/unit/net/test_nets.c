@@ -15,7 +15,7 @@
 /* Output 0 of a run; gives its bytes. */
 static uint32_t run_capped(const struct morsel_model *model, uint32_t mask, uint8_t *to) {
     size_t bytes = morsel_arena_bytes(model);
-    struct morsel_options options = {.cpu_mask = mask};
+    struct morsel_options options = {.size = sizeof options, .cpu_mask = mask};
     struct morsel_session s;
     struct morsel_view in, out;
     uint8_t *arena = aligned_alloc(MORSEL_ALIGNMENT, bytes);

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "core/blob.h"
+#include "core/picture.h"
 #include "tools/base/npy.h"
 #include "tools/samples/data/data.h"
 
@@ -173,24 +173,18 @@ static void test_pictures(void **unused) {
 
 static void test_picture_bytes(void **unused) {
     (void)unused;
-    struct {
-        struct morsel_blob_header header;
-        struct morsel_blob_picture rule;
-    } blob = {.rule = {.resize = MORSEL_RESIZE_SHORT_SIDE,
-                       .resize_height = 7,
-                       .resize_width = 7,
-                       .crop_height = H,
-                       .crop_width = W,
-                       .channels = MORSEL_CHANNELS_BGR,
-                       .scale = 0.01f,
-                       .mean = {0.1f, 0.2f, 0.3f},
-                       .std = {2, 0.7f, 3}}};
-    struct morsel_model model = {(const uint8_t *)&blob, sizeof blob, MORSEL_OPENED};
+    const struct morsel_blob_picture rule = {.resize = MORSEL_RESIZE_SHORT_SIDE,
+                                             .resize_height = 7,
+                                             .resize_width = 7,
+                                             .crop_height = H,
+                                             .crop_width = W,
+                                             .channels = MORSEL_CHANNELS_BGR,
+                                             .scale = 0.01f,
+                                             .mean = {0.1f, 0.2f, 0.3f},
+                                             .std = {2, 0.7f, 3}};
     struct inputs inputs;
     uint8_t rgb[3 * 13 * 9], wanted[SAMPLE], mine[SAMPLE], scratch[4096];
     float x[SAMPLE];
-    blob.header.picture.offset = (uint32_t)((uint8_t *)&blob.rule - (uint8_t *)&blob);
-    blob.header.picture.count = 1;
     for (unsigned i = 0; i < sizeof rgb; i++) rgb[i] = pixel(9, i);
     put_picture("large.ppm", 9, 13, 9);
     struct morsel_view view = {.data = wanted,
@@ -204,11 +198,11 @@ static void test_picture_bytes(void **unused) {
                                .onnx_type = MORSEL_FLOAT32,
                                .onnx_rank = 4,
                                .onnx_dims = {1, 3, H, W}};
-    assert_int_equal(morsel_picture(&model, rgb, 13, 9, 3 * 13, scratch, sizeof scratch, &view, 0), MORSEL_OK);
-    struct quant_data *data = must_open(graph_of(&inputs, 1, 4, planes), &blob.rule, at("large.ppm"), NULL);
+    assert_int_equal(morsel_picture_by_rule(&rule, rgb, sizeof rgb, 13, 9, 0, scratch, sizeof scratch, &view, 0), MORSEL_OK);
+    struct quant_data *data = must_open(graph_of(&inputs, 1, 4, planes), &rule, at("large.ppm"), NULL);
     must_load(data, 0, x, NULL);
     view.data = mine;
-    assert_int_equal(morsel_quantize(&view, x), MORSEL_OK);
+    assert_int_equal(morsel_quantize(&view, x, SAMPLE), MORSEL_OK);
     assert_memory_equal(mine, wanted, SAMPLE);
     quant_data_close(data);
 }

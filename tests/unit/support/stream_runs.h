@@ -47,7 +47,7 @@ static uint8_t *run(const uint8_t *blob, size_t bytes, uint32_t tasks, uint32_t 
     struct morsel_model model;
     struct morsel_session s;
     struct morsel_view v;
-    struct morsel_options options = {cpu, tasks, tasks > 1 ? backwards : NULL, NULL, NULL};
+    struct morsel_options options = {.size = sizeof options, .cpu_mask = cpu, .tasks = tasks, .parallel_for = tasks > 1 ? backwards : NULL};
     assert_int_equal(morsel_open(&model, blob, bytes, MORSEL_SKIP_CHECKSUM), MORSEL_OK);
     uint32_t arena_bytes = morsel_arena_bytes_for(&model, tasks);
     uint8_t *arena = builder_aligned(arena_bytes);

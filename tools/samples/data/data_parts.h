@@ -3,20 +3,16 @@
 #ifndef MORSEL_TOOLS_SAMPLES_DATA_DATA_PARTS_H
 #define MORSEL_TOOLS_SAMPLES_DATA_DATA_PARTS_H
 
-#include "core/blob.h"
+#include "core/format.h"
+#include "core/morsel.h"
 #include "tools/base/npy.h"
 #include "tools/samples/data/data.h"
 
 /* Pictures for a network with one input. */
 struct data_pictures {
     struct dataset dataset;
-    /* A blob that holds a rule and nothing else, as far as morsel_picture() looks: floats by it are what the blob's bytes are made from. */
-    struct {
-        struct morsel_blob_header header;
-        struct morsel_blob_picture rule;
-    } blob;
-    struct morsel_model model;
-    struct morsel_view view; /* of the input; data is set for each picture */
+    struct morsel_blob_picture rule; /* floats by it are what the blob's bytes are made from */
+    struct morsel_view view;         /* of the input; data is set for each picture */
 };
 
 /* What stands in the dataset is for `input`, by the rule; NULL: there is none, which is a failure. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "core/picture.h"
 #include "tools/samples/data/data_parts.h"
 #include <math.h>
 #include <stdlib.h>
@@ -63,15 +64,12 @@ bool data_pictures_fit(struct data_pictures *pictures, const struct onnx_value *
     if (!rule)
         return failure_set(failure, STATUS_CALL, "pictures need a rule that says what the network makes of them: --picture RULE.json");
     if (!make_view(&pictures->view, input, failure) || !rule_fits(&pictures->view, input, rule, failure)) return false;
-    pictures->blob.rule = *rule;
-    pictures->blob.header.picture.offset = (uint32_t)((const uint8_t *)&pictures->blob.rule - (const uint8_t *)&pictures->blob);
-    pictures->blob.header.picture.count = 1;
-    pictures->model = (struct morsel_model){(const uint8_t *)&pictures->blob, sizeof pictures->blob, MORSEL_OPENED};
+    pictures->rule = *rule;
     return true;
 }
 
 static bool size_misfits(const struct data_pictures *pictures, const struct image *image, struct failure *failure) {
-    const struct morsel_blob_picture *rule = &pictures->blob.rule;
+    const struct morsel_blob_picture *rule = &pictures->rule;
     uint32_t height, width;
     sides_of(&pictures->view, channels_of(rule), &height, &width);
     return failure_set(failure, STATUS_INPUT, "the picture is %u x %u (width x height); the rule %s, and the network wants %u x %u",
@@ -81,13 +79,14 @@ static bool size_misfits(const struct data_pictures *pictures, const struct imag
 
 static bool normalize(const struct data_pictures *pictures, const struct image *image, float *out, struct failure *failure) {
     struct morsel_view view = pictures->view;
-    size_t bytes = morsel_picture_bytes(&pictures->model, image->width, image->height);
+    size_t bytes = morsel_rule_bytes(&pictures->rule, image->width, image->height);
     if (!bytes) return size_misfits(pictures, image, failure);
     void *scratch = malloc(bytes);
     if (!scratch) return failure_memory(failure, bytes);
     view.data = out;
+    size_t rgb_bytes = (size_t)image->width * image->height * 3;
     enum morsel_error error =
-        morsel_picture(&pictures->model, image->rgb, image->width, image->height, (size_t)image->width * 3, scratch, bytes, &view, 0);
+        morsel_picture_by_rule(&pictures->rule, image->rgb, rgb_bytes, image->width, image->height, 0, scratch, bytes, &view, 0);
     free(scratch);
     if (error == MORSEL_ERR_PICTURE) return size_misfits(pictures, image, failure);
     if (error) return failure_set(failure, STATUS_INPUT, "%s", morsel_error_text(error));
