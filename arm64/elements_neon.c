@@ -2,8 +2,7 @@
 /* Elementwise kernels: quantized addition, means over a picture, tables. Sixteen bytes at a time, the rest by plain C. */
 #include "arm64.h"
 
-/* Bytes as floats of their own integers: `bytes` ^ flip is u = 0..255, 0x4b000000 + u is the float 2^23 + u, and offset is what to
- * take from that. */
+/* Bytes as floats: `bytes` ^ flip is u = 0..255, 0x4b000000 + u is the float 2^23 + u, and offset is what to take from that. */
 struct floats {
     float32x4_t f0, f1, f2, f3;
 };
@@ -20,38 +19,61 @@ static inline __attribute__((always_inline)) struct floats load_floats(const uin
     return r;
 }
 
-struct add {
-    uint8x16_t a_flip, b_flip, y_flip;
-    float32x4_t a_offset, b_offset, a_ratio, b_ratio, offset, low, high;
+/* Where results go, as vectors; values are integers of y's own type. */
+struct limits {
+    float32x4_t low, high;
     int16x8_t shift; /* from y's own integers to the signed domain */
-    float32x4_t round;
+    uint8x16_t flip; /* from there to the stored byte */
+};
+
+static struct limits limits_of(const struct morsel_output *y) {
+    struct limits k = {vdupq_n_f32((float)(y->out_min - y->qparams.own)), vdupq_n_f32((float)(y->out_max - y->qparams.own)),
+                       vdupq_n_s16((int16_t)(y->qparams.own - 128)), vdupq_n_u8((uint8_t)(y->qparams.sign_flip ^ 0x80))};
+    return k;
+}
+
+/* Clamped and rounded, as the bits of a float whose low half is the integer. */
+static inline __attribute__((always_inline)) float32x4_t limit(const struct limits *k, float32x4_t v) {
+    return vaddq_f32(vminq_f32(vmaxq_f32(v, k->low), k->high), vdupq_n_f32(MORSEL_MAGIC_FLOAT));
+}
+
+static inline __attribute__((always_inline)) void put_sixteen(const struct limits *k, struct floats v, uint8_t *y) {
+    int16x8_t lo = morsel_low_halves(limit(k, v.f0), limit(k, v.f1)), hi = morsel_low_halves(limit(k, v.f2), limit(k, v.f3));
+    int8x16_t bytes = morsel_narrow(vaddq_s16(lo, k->shift), vaddq_s16(hi, k->shift));
+    vst1q_u8(y, veorq_u8(vreinterpretq_u8_s8(bytes), k->flip));
+}
+
+/* Whether element i of y has element i of the operand. */
+static int is_flat(const struct morsel_binary_args *args, const uint32_t *stride) {
+    uint32_t step = 1;
+    for (uint32_t k = args->rank; k-- > 0; step *= args->dims[k])
+        if (args->dims[k] > 1 && stride[k] != step) return 0;
+    return 1;
+}
+
+struct add {
+    uint8x16_t a_flip, b_flip;
+    float32x4_t a_offset, b_offset, a_ratio, b_ratio, offset, round;
+    struct limits limits;
     int plain; /* y is signed, all its values are allowed, and no sum leaves 16 bits: narrowing alone is the clamp */
 };
 
-static inline __attribute__((always_inline)) float32x4_t add_plain(const struct add *k, float32x4_t a, float32x4_t b) {
-    return vaddq_f32(vfmaq_f32(vfmaq_f32(k->offset, b, k->b_ratio), a, k->a_ratio), k->round);
+static inline __attribute__((always_inline)) float32x4_t add_four(const struct add *k, float32x4_t a, float32x4_t b) {
+    return vfmaq_f32(vfmaq_f32(k->offset, b, k->b_ratio), a, k->a_ratio);
+}
+
+static inline __attribute__((always_inline)) struct floats add_floats(const struct add *k, const uint8_t *a, const uint8_t *b) {
+    struct floats v = load_floats(a, k->a_flip, k->a_offset), w = load_floats(b, k->b_flip, k->b_offset);
+    v.f0 = add_four(k, v.f0, w.f0), v.f1 = add_four(k, v.f1, w.f1);
+    v.f2 = add_four(k, v.f2, w.f2), v.f3 = add_four(k, v.f3, w.f3);
+    return v;
 }
 
 static inline __attribute__((always_inline)) void add_sixteen_plain(const struct add *k, const uint8_t *a, const uint8_t *b, uint8_t *y) {
-    struct floats ra = load_floats(a, k->a_flip, k->a_offset), rb = load_floats(b, k->b_flip, k->b_offset);
-    int16x8_t lo = morsel_low_halves(add_plain(k, ra.f0, rb.f0), add_plain(k, ra.f1, rb.f1));
-    int16x8_t hi = morsel_low_halves(add_plain(k, ra.f2, rb.f2), add_plain(k, ra.f3, rb.f3));
+    struct floats v = add_floats(k, a, b);
+    int16x8_t lo = morsel_low_halves(vaddq_f32(v.f0, k->round), vaddq_f32(v.f1, k->round));
+    int16x8_t hi = morsel_low_halves(vaddq_f32(v.f2, k->round), vaddq_f32(v.f3, k->round));
     vst1q_s8((int8_t *)y, morsel_narrow(lo, hi));
-}
-
-/* Clamped to y's own integers, rounded, as the bits of a float whose low half is the integer. */
-static inline __attribute__((always_inline)) float32x4_t add_four(const struct add *k, float32x4_t a, float32x4_t b) {
-    float32x4_t v = vfmaq_f32(vfmaq_f32(k->offset, b, k->b_ratio), a, k->a_ratio);
-    v = vminq_f32(vmaxq_f32(v, k->low), k->high);
-    return vaddq_f32(v, vdupq_n_f32(MORSEL_MAGIC_FLOAT));
-}
-
-static inline __attribute__((always_inline)) void add_sixteen(const struct add *k, const uint8_t *a, const uint8_t *b, uint8_t *y) {
-    struct floats ra = load_floats(a, k->a_flip, k->a_offset), rb = load_floats(b, k->b_flip, k->b_offset);
-    int16x8_t lo = morsel_low_halves(add_four(k, ra.f0, rb.f0), add_four(k, ra.f1, rb.f1));
-    int16x8_t hi = morsel_low_halves(add_four(k, ra.f2, rb.f2), add_four(k, ra.f3, rb.f3));
-    int8x16_t v = morsel_narrow(vaddq_s16(lo, k->shift), vaddq_s16(hi, k->shift));
-    vst1q_u8(y, veorq_u8(vreinterpretq_u8_s8(v), k->y_flip));
 }
 
 static float size(float v) {
@@ -60,19 +82,15 @@ static float size(float v) {
 
 static struct add describe_add(const struct morsel_binary_args *args) {
     struct add k;
-    float own = (float)args->y.qparams.own;
     k.a_flip = vdupq_n_u8((uint8_t)args->a.qparams.sign_flip);
     k.b_flip = vdupq_n_u8((uint8_t)args->b.qparams.sign_flip);
-    k.y_flip = vdupq_n_u8((uint8_t)(args->y.qparams.sign_flip ^ 0x80));
     k.a_offset = vdupq_n_f32(8388608.0f + (float)args->a.qparams.own);
     k.b_offset = vdupq_n_f32(8388608.0f + (float)args->b.qparams.own);
     k.a_ratio = vdupq_n_f32(args->a_ratio);
     k.b_ratio = vdupq_n_f32(args->b_ratio);
     k.offset = vdupq_n_f32(args->offset);
-    k.low = vdupq_n_f32((float)args->y.out_min - own);
-    k.high = vdupq_n_f32((float)args->y.out_max - own);
-    k.shift = vdupq_n_s16((int16_t)(args->y.qparams.own - 128));
     k.round = vdupq_n_f32(MORSEL_MAGIC_FLOAT + (float)(args->y.qparams.own - 128)); /* an even number: it moves no tie */
+    k.limits = limits_of(&args->y);
     k.plain = args->y.qparams.sign_flip == 0x80 && args->y.out_min == 0 && args->y.out_max == 255 &&
               255 * (size(args->a_ratio) + size(args->b_ratio)) + size(args->offset) < 32000;
     return k;
@@ -82,8 +100,9 @@ void morsel_qadd_neon(const struct morsel_binary_args *args, uint32_t begin, uin
     if (morsel_is_contiguous(args->dims, args->a_stride, args->rank) && morsel_is_contiguous(args->dims, args->b_stride, args->rank)) {
         struct add k = describe_add(args);
         const uint8_t *a = args->a.data, *b = args->b.data;
-        for (; k.plain && end - begin >= 16; begin += 16) add_sixteen_plain(&k, a + begin, b + begin, (uint8_t *)args->y.data + begin);
-        for (; end - begin >= 16; begin += 16) add_sixteen(&k, a + begin, b + begin, (uint8_t *)args->y.data + begin);
+        uint8_t *y = args->y.data;
+        for (; k.plain && end - begin >= 16; begin += 16) add_sixteen_plain(&k, a + begin, b + begin, y + begin);
+        for (; end - begin >= 16; begin += 16) put_sixteen(&k.limits, add_floats(&k, a + begin, b + begin), y + begin);
     }
     if (begin < end) morsel_qadd_c(args, begin, end);
 }
