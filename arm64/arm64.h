@@ -72,6 +72,7 @@ morsel_conv_fn morsel_conv_rows_neon;
 morsel_conv_fn morsel_depthwise_rows_neon;
 morsel_fc_fn morsel_fc_blocks_neon;
 morsel_binary_fn morsel_qadd_neon;
+morsel_binary_fn morsel_qmul_neon;
 morsel_mean_fn morsel_mean_neon;
 morsel_lut_fn morsel_lut_neon;
 morsel_gather_fn morsel_gather_neon;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Elementwise kernels: quantized addition, means over a picture, tables. Sixteen bytes at a time, the rest by plain C. */
+/* Elementwise kernels: quantized sums and products, means over a picture, tables. Sixteen bytes at a time, the rest by plain C. */
 #include "arm64.h"
+
+#include "../kernels/walk.h"
 
 /* Bytes as floats: `bytes` ^ flip is u = 0..255, 0x4b000000 + u is the float 2^23 + u, and offset is what to take from that. */
 struct floats {
@@ -105,6 +107,59 @@ void morsel_qadd_neon(const struct morsel_binary_args *args, uint32_t begin, uin
         for (; end - begin >= 16; begin += 16) put_sixteen(&k.limits, add_floats(&k, a + begin, b + begin), y + begin);
     }
     if (begin < end) morsel_qadd_c(args, begin, end);
+}
+
+struct multiply {
+    uint8x16_t a_flip, b_flip;
+    float32x4_t a_offset, b_offset, ratio, zero;
+    struct limits limits;
+};
+
+static struct multiply describe_multiply(const struct morsel_binary_args *args) {
+    struct multiply k = {vdupq_n_u8((uint8_t)args->a.qparams.sign_flip),
+                         vdupq_n_u8((uint8_t)args->b.qparams.sign_flip),
+                         vdupq_n_f32(8388608.0f + (float)args->a.qparams.zero),
+                         vdupq_n_f32(8388608.0f + (float)args->b.qparams.zero),
+                         vdupq_n_f32(args->a_ratio),
+                         vdupq_n_f32((float)(args->y.qparams.zero - args->y.qparams.own)),
+                         limits_of(&args->y)};
+    return k;
+}
+
+/* |a * b| <= 255 * 255 is exact in float. */
+static inline __attribute__((always_inline)) float32x4_t multiply_four(const struct multiply *k, float32x4_t a, float32x4_t b) {
+    return vaddq_f32(vmulq_f32(vmulq_f32(a, b), k->ratio), k->zero);
+}
+
+/* n elements that lie side by side in all three tensors; what is left of sixteens goes to plain C. */
+static void multiply_line(const struct morsel_binary_args *args, const struct multiply *k, size_t a, size_t b, uint32_t y, uint32_t n) {
+    uint32_t i = 0;
+    for (; n - i >= 16; i += 16) {
+        struct floats v = load_floats((const uint8_t *)args->a.data + a + i, k->a_flip, k->a_offset);
+        struct floats w = load_floats((const uint8_t *)args->b.data + b + i, k->b_flip, k->b_offset);
+        v.f0 = multiply_four(k, v.f0, w.f0), v.f1 = multiply_four(k, v.f1, w.f1);
+        v.f2 = multiply_four(k, v.f2, w.f2), v.f3 = multiply_four(k, v.f3, w.f3);
+        put_sixteen(&k->limits, v, (uint8_t *)args->y.data + y + i);
+    }
+    if (i < n) morsel_qmul_c(args, y + i, y + n);
+}
+
+/* Line by line where an operand repeats, as a factor for each channel does. */
+void morsel_qmul_neon(const struct morsel_binary_args *args, uint32_t begin, uint32_t end) {
+    uint32_t last = args->rank - 1, n;
+    struct multiply k = describe_multiply(args);
+    struct morsel_walk walk;
+    if (is_flat(args, args->a_stride) && is_flat(args, args->b_stride)) {
+        multiply_line(args, &k, begin, begin, begin, end - begin);
+        return;
+    }
+    if (args->a_stride[last] != 1 || args->b_stride[last] != 1) {
+        morsel_qmul_c(args, begin, end);
+        return;
+    }
+    morsel_walk_start(&walk, args->dims, args->rank, begin, end);
+    for (; (n = morsel_walk_run(&walk)) != 0; morsel_walk_next(&walk, n))
+        multiply_line(args, &k, morsel_walk_offset(&walk, args->a_stride), morsel_walk_offset(&walk, args->b_stride), walk.begin, n);
 }
 
 /* Sums of `count` bytes ^ flip of sixteen columns; 257 of them fit sixteen bits. */
