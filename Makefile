@@ -396,6 +396,12 @@ a76:  ## estimated cycles of each step on a Cortex-A76; A76="[--json FILE] NET|B
 	    $(sub) CROSS=aarch64-linux-gnu- BUILD=build/a76 CFLAGS='$(CFLAGS) -include tests/a76/prefetch.h' all && \
 	    CC='$(CC)' sh tests/a76/run.sh $(A76); fi
 
+.PHONY: measure rooms
+measure:  ## lines of product code by room, and how long functions are
+	@sh tests/measure.sh
+rooms:  ## the arrows that includes draw between rooms: who includes whom, from how many files
+	@sh tests/link/rooms.sh | awk '{ printf "  %-9s -> %-9s %3d\n", $$1, $$2, $$3 }'
+
 # ---- what it all needs -----------------------------------------------------------------------------------------------
 
 APT_TOOL := gcc libc6-dev pkg-config protobuf-c-compiler libprotobuf-c-dev libcjson-dev libpng-dev libjpeg-dev

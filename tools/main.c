@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The tool `morsel`: a table of verbs. */
 #include "core/morsel.h"
-#include "tools/base/help.h"
+#include "tools/base/options_help.h"
 #include "tools/base/message.h"
 #include "tools/verbs/verbs.h"
 #include <stdio.h>

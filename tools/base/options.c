@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/base/options.h"
 #include "core/morsel.h"
-#include "tools/base/help.h"
+#include "tools/base/options_help.h"
 #include "tools/base/message.h"
 #include <errno.h>
 #include <stdio.h>

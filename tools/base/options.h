@@ -35,7 +35,7 @@ struct option_example {
 
 enum { OPTIONS_EXAMPLES = 4 };
 
-/* All that a verb says of itself: its command line is parsed by it, --help and the man page are printed from it (help.h). */
+/* All that a verb says of itself: its command line is parsed by it, --help and the man page are printed from it (options_help.h). */
 struct options {
     const char *usage;   /* "MODEL [PICTURE...] [options]" */
     const char *summary; /* what the verb does, in one line */

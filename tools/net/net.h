@@ -127,4 +127,9 @@ uint32_t net_elements(const struct net_buffer *buffer);
 uint32_t net_type_bytes(enum morsel_type type);
 uint64_t net_macs(const struct net *net);
 
+/* Up to the next multiple of the arena's alignment. */
+static inline uint64_t net_aligned(uint64_t bytes) {
+    return (bytes + MORSEL_FORMAT_ALIGN - 1) / MORSEL_FORMAT_ALIGN * MORSEL_FORMAT_ALIGN;
+}
+
 #endif

@@ -195,7 +195,7 @@ static void the_worst_turn_may_lie_between(void **unused) {
         int64_t lag = lag_by_turns(net, g, 0, x), turns = y->dims[1] - 1;
         int64_t at_last = turns * whole_row(y) - (2 * turns - kernel / 2) * whole_row(x);
         assert_true(lag >= kernel / 4 * (int64_t)whole_row(y) + 64 && lag >= at_last + 64);
-        assert_true(net->steps[1]->over == x && net->steps[1]->lag == plan_aligned((uint64_t)lag));
+        assert_true(net->steps[1]->over == x && net->steps[1]->lag == net_aligned((uint64_t)lag));
         try_input(blob, bytes, net, g, 0, 0, want, want_bytes, taken);
         assert_true(taken[0] && taken[1]);
         free(blob);

@@ -16,7 +16,7 @@
 #include "tests/unit/support/blob_builder.h"
 #include "tests/unit/support/random_net.h"
 #include "tools/net/blob/blob.h"
-#include "tools/net/plan/group.h"
+#include "tools/net/plan/plan_groups.h"
 #include "tools/net/plan/plan.h"
 
 static uint32_t first = 1; /* of the seeds: the program's argument */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/blob.h"
-#include "tools/net/plan/group.h"
+#include "tools/net/plan/plan_groups.h"
 #include "tools/net/plan/plan.h"
 
 #include <stdlib.h>
@@ -243,11 +243,11 @@ static void find_slices(struct layout *l) {
     for (uint32_t i = 0; i < net->buffer_count; i++) {
         const struct net_buffer *b = net->buffers[i];
         l->slices[i] =
-            (struct slice){.bytes = (uint32_t)plan_aligned(plan_slice_bytes(b)), .first = plan_first(net, b), .last = plan_last(net, b)};
+            (struct slice){.bytes = (uint32_t)net_aligned(plan_slice_bytes(b)), .first = plan_first(net, b), .last = plan_last(net, b)};
     }
     for (uint32_t s = 0; s < net->step_count; s++) {
         uint32_t group = net->steps[s]->group, first = group ? net->groups[group - 1].first_step : s;
-        l->slices[net->buffer_count + s] = (struct slice){.bytes = (uint32_t)plan_aligned(net->steps[s]->scratch_bytes),
+        l->slices[net->buffer_count + s] = (struct slice){.bytes = (uint32_t)net_aligned(net->steps[s]->scratch_bytes),
                                                           .first = first,
                                                           .last = group ? first + net->groups[group - 1].step_count - 1 : s};
     }

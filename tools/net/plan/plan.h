@@ -15,11 +15,6 @@
  * the groups and net->arena_bytes. False: the arena would pass 2^31 bytes. */
 bool plan_arena(struct net *net);
 
-/* Up to the next multiple of the arena's alignment. */
-static inline uint64_t plan_aligned(uint64_t bytes) {
-    return (bytes + MORSEL_FORMAT_ALIGN - 1) / MORSEL_FORMAT_ALIGN * MORSEL_FORMAT_ALIGN;
-}
-
 /* What a buffer takes of the arena, and the steps between which it lives. */
 uint32_t plan_slice_bytes(const struct net_buffer *buffer);
 uint32_t plan_first(const struct net *net, const struct net_buffer *buffer);

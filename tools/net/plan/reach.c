@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a step reads to make a row. */
-#include "tools/net/plan/group.h"
+#include "tools/net/plan/plan_groups.h"
 
 #include "core/blob.h"
 

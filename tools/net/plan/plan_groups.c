@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/net/plan/group.h"
+#include "tools/net/plan/plan_groups.h"
+#include "tools/net/plan/plan.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "tools/base/message.h"
-#include "tools/net/plan/plan.h"
 
 /* Estimates, in cycles of a Cortex-A76: a line of 64 bytes from or to L2, and from or to what lies behind it. */
 #define LINE_FROM_L2 2.0
@@ -93,7 +93,7 @@ static uint64_t ring_bytes(const struct net *net, struct chain *c) {
     uint64_t bytes = 0;
     for (uint32_t i = c->first; i < c->last; i++) {
         c->rows[i - c->first] = ring_rows(net, c, i);
-        bytes += plan_aligned(c->rows[i - c->first] * row_bytes(net->steps[i]->output));
+        bytes += net_aligned(c->rows[i - c->first] * row_bytes(net->steps[i]->output));
     }
     return bytes;
 }
@@ -112,7 +112,7 @@ static int64_t lag_of_reader(const struct net *net, const struct chain *c, uint3
         int64_t over = (int64_t)(t * row_bytes(y)) - (next > 0 ? next : 0) * (int64_t)row_bytes(x);
         lag = over > lag ? over : lag;
     }
-    return (int64_t)plan_aligned((uint64_t)lag);
+    return (int64_t)net_aligned((uint64_t)lag);
 }
 
 /* The same for all readers. */
@@ -143,8 +143,8 @@ static struct net_buffer *covered(const struct net *net, const struct chain *c, 
         for (uint32_t n = 0; n < net->steps[i]->input_count; n++) {
             struct net_buffer *x = net->steps[i]->inputs[n];
             int64_t own = made_inside(c, x) ? -1 : lag_of(net, c, x);
-            uint64_t apart = plan_aligned(x->bytes) + plan_aligned(y->bytes), end = (uint64_t)own + plan_aligned(x->bytes);
-            uint64_t both = end > plan_aligned(y->bytes) ? end : plan_aligned(y->bytes);
+            uint64_t apart = net_aligned(x->bytes) + net_aligned(y->bytes), end = (uint64_t)own + net_aligned(x->bytes);
+            uint64_t both = end > net_aligned(y->bytes) ? end : net_aligned(y->bytes);
             if (own < 0 || apart <= both + *saved) continue;
             *saved = apart - both;
             *lag = (uint32_t)own;
@@ -164,14 +164,14 @@ static uint64_t whole_bytes(const struct net *net, uint32_t first, uint32_t last
         uint32_t from = b->first_step == MORSEL_STEP_BEFORE ? 0 : b->first_step;
         bool before = b->first_step == MORSEL_STEP_BEFORE || from < first;
         if (b->used && !b->constant && b->last_step >= first && b->last_step != MORSEL_STEP_BEFORE && (before || from == last))
-            bytes += plan_aligned(b->bytes);
+            bytes += net_aligned(b->bytes);
     }
     return bytes;
 }
 
 static uint64_t scratch_bytes(const struct net *net, uint32_t first, uint32_t last) {
     uint64_t bytes = 0;
-    for (uint32_t i = first; i <= last; i++) bytes += plan_aligned(net->steps[i]->scratch_bytes);
+    for (uint32_t i = first; i <= last; i++) bytes += net_aligned(net->steps[i]->scratch_bytes);
     return bytes;
 }
 
@@ -224,7 +224,7 @@ static uint64_t chain_peak(const struct net *net, struct chain *c) {
     uint64_t bytes = whole_bytes(net, c->first, c->last) + scratch_bytes(net, c->first, c->last), saved = 0;
     uint32_t lag;
     if (c->first < c->last) covered(net, c, &lag, &saved);
-    else if (plan_in_place(net, c->first)) saved = plan_aligned(net->steps[c->last]->output->bytes);
+    else if (plan_in_place(net, c->first)) saved = net_aligned(net->steps[c->last]->output->bytes);
     return bytes + (c->first < c->last ? ring_bytes(net, c) : 0) - saved;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a verb says of itself, on the terminal and as a man page, from the struct that its command line is parsed by. */
-#ifndef MORSEL_TOOLS_BASE_HELP_H
-#define MORSEL_TOOLS_BASE_HELP_H
+#ifndef MORSEL_TOOLS_BASE_OPTIONS_HELP_H
+#define MORSEL_TOOLS_BASE_OPTIONS_HELP_H
 
 #include "tools/base/options.h"
 

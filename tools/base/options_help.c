@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/base/help.h"
+#include "tools/base/options_help.h"
 #include "core/morsel.h"
 #include <ctype.h>
 #include <stdio.h>

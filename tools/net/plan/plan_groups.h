@@ -7,8 +7,8 @@
  * a few rows. Taken is the cheapest cut within the room given (where none is: the one with the least peak), or, where that is 0, within
  * the least room in which the network is hardly slower than in any.
  */
-#ifndef MORSEL_TOOLS_NET_PLAN_GROUP_H
-#define MORSEL_TOOLS_NET_PLAN_GROUP_H
+#ifndef MORSEL_TOOLS_NET_PLAN_PLAN_GROUPS_H
+#define MORSEL_TOOLS_NET_PLAN_PLAN_GROUPS_H
 
 #include "tools/net/net.h"
 
