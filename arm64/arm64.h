@@ -19,8 +19,8 @@
 #define MORSEL_STRIP 16u
 struct morsel_room {
     int32_t sums[MORSEL_STRIP][64];
-    int32_t start[2 * MORSEL_GROUP];
-    float multiplier[2 * MORSEL_GROUP], offset[2 * MORSEL_GROUP];
+    int32_t start[2 * MORSEL_SPAN];
+    float multiplier[2 * MORSEL_SPAN], offset[2 * MORSEL_SPAN];
     int8_t weights[MORSEL_ROOM_BYTES];
 };
 
@@ -33,14 +33,14 @@ struct morsel_tile {
     const uint8_t *const *x;
     uint32_t segments, depth;
     const int8_t *weights;
-    struct morsel_group *group;
+    struct morsel_span *span;
     uint32_t channels;
     uint32_t pixels; /* 1..4 */
     uint32_t tiles;  /* more than 1: whole tiles of one segment, each x_step behind the one before; never with RAW */
     size_t x_step;
-    uint8_t *y;                   /* first channel of the first pixel */
-    size_t y_step;                /* from pixel to pixel */
-    int32_t (*raw)[MORSEL_GROUP]; /* RAW: sums [pixel][channel] */
+    uint8_t *y;                  /* first channel of the first pixel */
+    size_t y_step;               /* from pixel to pixel */
+    int32_t (*raw)[MORSEL_SPAN]; /* RAW: sums [pixel][channel] */
     struct morsel_room *room;
     int32_t *sums; /* of earlier pieces, if `begun`; not `ended`: where sums go instead of results */
     uint32_t begun, ended;

@@ -101,7 +101,7 @@ INLINE const int8_t *add_one_deep(struct morsel_sum16 *s, const uint8_t *x, uint
 }
 
 static void put(const struct morsel_tile *t, struct morsel_sum16 s, uint32_t p, uint32_t c) {
-    const struct morsel_requant *f = &t->group->requant;
+    const struct morsel_requant *f = &t->span->requant;
     if (f->mode == MORSEL_REQUANT_RAW) {
         int32_t *raw = t->raw[p] + c;
         vst1q_s32(raw, s.s0);
@@ -110,7 +110,7 @@ static void put(const struct morsel_tile *t, struct morsel_sum16 s, uint32_t p, 
         vst1q_s32(raw + 12, s.s3);
         return;
     }
-    int8x16_t v = morsel_finish16(s, t->group->multiplier + c, t->group->offset + c, f, f->mode);
+    int8x16_t v = morsel_requant16(s, t->span->multiplier + c, t->span->offset + c, f, f->mode);
     morsel_store_part(t->y + p * t->y_step + c, v, t->channels - c);
 }
 
@@ -118,7 +118,7 @@ static void put(const struct morsel_tile *t, struct morsel_sum16 s, uint32_t p, 
 static void tile_one(const struct morsel_tile *t) {
     const int8_t *w = t->weights;
     for (uint32_t c = 0; c < t->channels; c += 16) {
-        struct morsel_sum16 s = morsel_load_start(t->group->start + c);
+        struct morsel_sum16 s = morsel_load_start(t->span->start + c);
         for (uint32_t i = 0; i < t->segments; i++) w = add_one_deep(&s, t->x[4 * i], t->depth, w);
         put(t, s, 0, c);
     }
@@ -128,7 +128,7 @@ static void tile_one(const struct morsel_tile *t) {
 static void tile_part(const struct morsel_tile *t, uint32_t c) {
     const int8_t *w = t->weights + (size_t)c * t->segments * t->depth;
     for (; c < t->channels; c += 16) {
-        struct sums s = start_four(t->group->start + c);
+        struct sums s = start_four(t->span->start + c);
         w = add_pieces(&s, t, w);
         put(t, s.p0, 0, c);
         put(t, s.p1, 1, c);
@@ -142,16 +142,16 @@ static void tile_part(const struct morsel_tile *t, uint32_t c) {
 
 INLINE void put_four(struct sums *s, const float *m, const float *o, const struct morsel_requant *f, uint8_t *to, size_t step,
                      uint32_t mode) {
-    int8x16_t v = morsel_finish16(s->p0, m, o, f, mode);
+    int8x16_t v = morsel_requant16(s->p0, m, o, f, mode);
     AFTER(v, s->p1);
     vst1q_s8((int8_t *)to, v);
-    v = morsel_finish16(s->p1, m, o, f, mode);
+    v = morsel_requant16(s->p1, m, o, f, mode);
     AFTER(v, s->p2);
     vst1q_s8((int8_t *)to + step, v);
-    v = morsel_finish16(s->p2, m, o, f, mode);
+    v = morsel_requant16(s->p2, m, o, f, mode);
     AFTER(v, s->p3);
     vst1q_s8((int8_t *)to + 2 * step, v);
-    vst1q_s8((int8_t *)to + 3 * step, morsel_finish16(s->p3, m, o, f, mode));
+    vst1q_s8((int8_t *)to + 3 * step, morsel_requant16(s->p3, m, o, f, mode));
 }
 
 INLINE void prefetch(const int8_t *from, size_t bytes) {
@@ -180,13 +180,13 @@ INLINE void next_block(struct blocks *b, uint32_t channels, size_t x_step, size_
 
 /* `count` whole blocks of whole tiles in one piece of more than 16 inputs, a multiple of 8. */
 INLINE void run_blocks(struct blocks *of, const struct morsel_tile *t, uint32_t channels, uint32_t count, uint32_t depth, uint32_t mode) {
-    const struct morsel_group *g = t->group;
+    const struct morsel_span *span = t->span;
     const size_t step = t->y_step, x_step = t->x_step, tile_y = 4 * step - channels, tile_w = (size_t)channels * depth;
     struct blocks b = *of;
-    const struct morsel_requant f = g->requant;
+    const struct morsel_requant f = span->requant;
     do {
-        const float *m = g->multiplier + b.c, *o = g->offset + b.c;
-        struct sums s = start_four(g->start + b.c);
+        const float *m = span->multiplier + b.c, *o = span->offset + b.c;
+        struct sums s = start_four(span->start + b.c);
         uint32_t k = depth & 8;
         if (k) {
             add_eight(&s, b.x, 0, b.w);
@@ -213,12 +213,12 @@ INLINE void run_dense(const struct morsel_tile *t, uint32_t channels, uint32_t d
 
 /* Whole blocks of a tile in several pieces. Their sums take so long that all modes share one loop. */
 static __attribute__((noinline)) void pieces(const struct morsel_tile *t, uint32_t channels) {
-    const struct morsel_requant f = t->group->requant;
+    const struct morsel_requant f = t->span->requant;
     const int8_t *w = t->weights;
     for (uint32_t c = 0; c < channels; c += 16) {
-        const float *m = t->group->multiplier + c, *o = t->group->offset + c;
+        const float *m = t->span->multiplier + c, *o = t->span->offset + c;
         uint8_t *y = t->y + c;
-        struct sums s = start_four(t->group->start + c);
+        struct sums s = start_four(t->span->start + c);
         w = add_pieces(&s, t, w);
         if (f.mode == MORSEL_REQUANT_RELU) put_four(&s, m, o, &f, y, t->y_step, MORSEL_REQUANT_RELU);
         else if (f.mode == MORSEL_REQUANT_FOLDED) put_four(&s, m, o, &f, y, t->y_step, MORSEL_REQUANT_FOLDED);
@@ -244,7 +244,7 @@ static __attribute__((noinline)) void dense_clamped(const struct morsel_tile *t,
 }
 
 static void dense(const struct morsel_tile *t, uint32_t channels) {
-    uint32_t mode = t->group->requant.mode;
+    uint32_t mode = t->span->requant.mode;
     if (mode == MORSEL_REQUANT_RELU) dense_relu(t, channels);
     else if (mode == MORSEL_REQUANT_FOLDED) dense_folded(t, channels);
     else if (mode == MORSEL_REQUANT_SHIFTED) dense_shifted(t, channels);
@@ -266,7 +266,7 @@ static void rest(const struct morsel_tile *t, uint32_t channel, uint32_t whole, 
 }
 
 void morsel_tile_dotprod(const struct morsel_tile *t) {
-    uint32_t mode = t->group->requant.mode, pairs = 0, done;
+    uint32_t mode = t->span->requant.mode, pairs = 0, done;
     uint32_t whole = t->pixels == 4 && mode != MORSEL_REQUANT_RAW ? t->channels / 16 * 16 : 0;
     if (t->pixels == 1) {
         tile_one(t);

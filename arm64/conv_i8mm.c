@@ -129,13 +129,13 @@ INLINE void put_half(const struct morsel_tile *t, int8x16_t ab, int8x16_t cd, ui
 
 /* Results of modes for which there is no code of their own go through memory, in a loop. */
 static __attribute__((noinline)) void requant_any(const struct morsel_tile *t, const int32_t *sums, uint32_t c, uint8_t *y) {
-    const struct morsel_requant *f = &t->group->requant;
+    const struct morsel_requant *f = &t->span->requant;
     const float *m = t->room->multiplier + 2 * c;
     int8x16_t v[4];
     for (uint32_t i = 0; i < 4; i++, sums += 16) {
         struct morsel_sum16 s = morsel_load_start(sums);
-        if (f->mode == MORSEL_REQUANT_SHIFTED) v[i] = morsel_finish16(s, m + i % 2 * 16, m, f, MORSEL_REQUANT_SHIFTED);
-        else v[i] = morsel_finish16(s, m + i % 2 * 16, m, f, MORSEL_REQUANT_CLAMPED);
+        if (f->mode == MORSEL_REQUANT_SHIFTED) v[i] = morsel_requant16(s, m + i % 2 * 16, m, f, MORSEL_REQUANT_SHIFTED);
+        else v[i] = morsel_requant16(s, m + i % 2 * 16, m, f, MORSEL_REQUANT_CLAMPED);
     }
     put_block(t, t, v[0], v[1], v[2], v[3], y, t->channels - c);
 }
@@ -178,8 +178,8 @@ INLINE const int8_t *add_block(struct sums *s, const struct morsel_tile *t, size
 INLINE void requant_block(const struct morsel_tile *t, const struct morsel_tile *u, const struct sums *s, uint32_t c,
                           const struct morsel_requant *f, uint8_t *y, uint32_t mode) {
     const float *m = u->room->multiplier + 2 * c, *o = u->room->offset + 2 * c;
-    int8x16_t a = morsel_finish16(s->a0, m, o, f, mode), a8 = morsel_finish16(s->a8, m + 16, o + 16, f, mode);
-    int8x16_t b = morsel_finish16(s->b0, m, o, f, mode), b8 = morsel_finish16(s->b8, m + 16, o + 16, f, mode);
+    int8x16_t a = morsel_requant16(s->a0, m, o, f, mode), a8 = morsel_requant16(s->a8, m + 16, o + 16, f, mode);
+    int8x16_t b = morsel_requant16(s->b0, m, o, f, mode), b8 = morsel_requant16(s->b8, m + 16, o + 16, f, mode);
     put_block(t, u, a, a8, b, b8, y, u->channels - c);
 }
 
@@ -200,7 +200,7 @@ INLINE const int8_t *whole_block(const struct morsel_tile *t, const struct morse
 
 /* At most eight channels from c on. */
 static __attribute__((noinline)) void half_block(const struct morsel_tile *t, size_t at, const int8_t *w, uint32_t c, uint8_t *y) {
-    const struct morsel_requant *f = &t->group->requant;
+    const struct morsel_requant *f = &t->span->requant;
     const float *m = t->room->multiplier + 2 * c, *o = t->room->offset + 2 * c;
     struct sums s = begin_block(t, c);
     add_block(&s, t, at, w, 1);
@@ -208,12 +208,12 @@ static __attribute__((noinline)) void half_block(const struct morsel_tile *t, si
         keep_sums(t->sums, &s);
         return;
     }
-    int8x16_t a = morsel_finish16(s.a0, m, o, f, f->mode), b = morsel_finish16(s.b0, m, o, f, f->mode);
+    int8x16_t a = morsel_requant16(s.a0, m, o, f, f->mode), b = morsel_requant16(s.b0, m, o, f, f->mode);
     put_half(t, a, b, y, t->channels - c);
 }
 
 static void run(const struct morsel_tile *t) {
-    const struct morsel_requant f = t->group->requant;
+    const struct morsel_requant f = t->span->requant;
     const struct morsel_tile u = *t;
     size_t at = 0;
     uint8_t *y = u.y;
@@ -268,22 +268,22 @@ static void twice_float(float *to, float32x4_t v) {
 
 /* Whether the room holds the group from now on. */
 static int fill_room(const struct morsel_tile *t) {
-    const struct morsel_group *g = t->group;
+    const struct morsel_span *span = t->span;
     uint32_t blocks = (t->channels + 15) / 16, k = t->segments * ((t->depth + 7) / 8 * 8);
-    if (g->requant.mode == MORSEL_REQUANT_RAW || g->uses < MORSEL_ROOM_PIXELS || k > MORSEL_ROOM_BYTES / 16 / blocks) return 0;
+    if (span->requant.mode == MORSEL_REQUANT_RAW || span->uses < MORSEL_ROOM_PIXELS || k > MORSEL_ROOM_BYTES / 16 / blocks) return 0;
     pair_weights(t, blocks);
     for (uint32_t c = 0; c < blocks * 16; c += 4) {
-        twice(t->room->start + 2 * c, vld1q_s32(g->start + c));
-        twice_float(t->room->multiplier + 2 * c, vld1q_f32(g->multiplier + c));
-        twice_float(t->room->offset + 2 * c, vld1q_f32(g->offset + c));
+        twice(t->room->start + 2 * c, vld1q_s32(span->start + c));
+        twice_float(t->room->multiplier + 2 * c, vld1q_f32(span->multiplier + c));
+        twice_float(t->room->offset + 2 * c, vld1q_f32(span->offset + c));
     }
     return 1;
 }
 
 static void tile_i8mm(const struct morsel_tile *t) {
-    struct morsel_group *g = t->group;
-    if (!g->ready) g->ready = fill_room(t) ? 2 : 1;
-    if (g->ready == 1 || (t->pixels == 1 && t->ended && !t->begun)) morsel_tile_dotprod(t);
+    struct morsel_span *span = t->span;
+    if (!span->ready) span->ready = fill_room(t) ? 2 : 1;
+    if (span->ready == 1 || (t->pixels == 1 && t->ended && !t->begun)) morsel_tile_dotprod(t);
     else run(t);
 }
 

@@ -72,19 +72,19 @@ INLINE struct morsel_sum16 total(const struct pairs *s, const int32_t *start) {
 }
 
 INLINE void put(const struct morsel_tile *t, struct morsel_sum16 s, uint8_t *y, uint32_t p, uint32_t c) {
-    const struct morsel_requant *f = &t->group->requant;
+    const struct morsel_requant *f = &t->span->requant;
     if (f->mode == MORSEL_REQUANT_RAW) {
         int32_t *raw = t->raw[p] + c;
         vst1q_s32(raw, s.s0), vst1q_s32(raw + 4, s.s1), vst1q_s32(raw + 8, s.s2), vst1q_s32(raw + 12, s.s3);
         return;
     }
-    int8x16_t v = morsel_finish16(s, t->group->multiplier + c, t->group->offset + c, f, f->mode);
+    int8x16_t v = morsel_requant16(s, t->span->multiplier + c, t->span->offset + c, f, f->mode);
     morsel_store_part(y + p * t->y_step + c, v, t->channels - c);
 }
 
 /* Pixels p and p + 1 of the tile whose inputs are x. */
 static void two_pixels(const struct morsel_tile *t, const uint8_t *const *x, uint8_t *y, uint32_t p) {
-    int pairs = t->group->pairs == 2;
+    int pairs = t->span->pairs == 2;
     const int8_t *w = t->weights;
     for (uint32_t c = 0; c < t->channels; c += 16) {
         int32x4_t none = vdupq_n_s32(0);
@@ -94,8 +94,8 @@ static void two_pixels(const struct morsel_tile *t, const uint8_t *const *x, uin
             for (; a != eights; a += 8, b += 8, w += 128) add_eight(&s, &z, a, b, w);
             for (; a != end; a += 4, b += 4, w += 64) add_four(&s, &z, a, b, w);
         }
-        put(t, total(&s, t->group->start + c), y, p, c);
-        if (p + 1 < t->pixels) put(t, total(&z, t->group->start + c), y, p + 1, c);
+        put(t, total(&s, t->span->start + c), y, p, c);
+        if (p + 1 < t->pixels) put(t, total(&z, t->span->start + c), y, p + 1, c);
     }
 }
 
@@ -113,7 +113,7 @@ static int find_pairs(const struct morsel_tile *t) {
 }
 
 static void tile_neon(const struct morsel_tile *t) {
-    if (!t->group->pairs) t->group->pairs = find_pairs(t) ? 2 : 1;
+    if (!t->span->pairs) t->span->pairs = find_pairs(t) ? 2 : 1;
     const uint8_t *x[4] = {t->x[0], t->x[1], t->x[2], t->x[3]};
     uint8_t *y = t->y;
     if (t->tiles == 1) one_tile(t, t->x, y);

@@ -42,7 +42,7 @@ struct strip {
 /* What stays in registers; the second output row's taps lie one row lower, and the fourth row of a column has weight 0 in the first. */
 struct kept {
     struct column upper[3], lower[3];
-    struct morsel_finish8 requant;
+    struct morsel_requant8 requant;
 };
 
 /* How a band is computed; a constant wherever it is passed. */
@@ -70,7 +70,7 @@ INLINE struct column load_column(const struct strip *s, const struct band *b, ui
 }
 
 INLINE void three_columns(uint8_t *y, const struct column *taps, struct column a, struct column b, struct column c, const int32_t *start,
-                          const float *o, const struct morsel_finish8 *requant, uint32_t mode) {
+                          const float *o, const struct morsel_requant8 *requant, uint32_t mode) {
     struct morsel_sum8 sum;
     MORSEL_LOAD_PAIR(sum.s0, sum.s1, start, 0);
     __asm__ volatile("sdot %0.4s, %2.16b, %4.16b\n\tsdot %1.4s, %3.16b, %5.16b\n\t"
@@ -144,7 +144,7 @@ INLINE void run_band(struct band band, struct kind kind, uint32_t stride) {
     keep_taps(&k, band.taps, 0);
     keep_taps(&k, band.taps, 1);
     keep_taps(&k, band.taps, 2);
-    k.requant = morsel_keep_finish8(band.requant, band.multiplier);
+    k.requant = morsel_keep_requant8(band.requant, band.multiplier);
     for (; band.n; band.n -= step, band.rows += 3 * step, band.y += step * band.out_row) {
         const uint8_t *r2 = band.rows[2] + band.c;
         struct strip s = {band.rows[0] + band.c,
@@ -220,12 +220,12 @@ static void single_rows(const struct band *b, uint32_t stride) {
 
 /* Channels c .. c + count, in eights, for windows 3x3 with stride 1 or 2. */
 static void run_three(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t c,
-                      const struct morsel_group *g, uint32_t count) {
+                      const struct morsel_span *span, uint32_t count) {
     const struct morsel_window *win = &a->window;
     int two = win->stride_h == 1 && win->stride_w == 1 && win->dilation_h == 1;
     size_t out_row = (size_t)win->out_w * win->out_c;
     uint32_t most = NEAR / (64 * (win->in_w + win->out_w)) / 2 * 2, left;
-    struct band b = {NULL,      NULL,       NULL,    NULL, NULL,      NULL,       &g->requant,       0,
+    struct band b = {NULL,      NULL,       NULL,    NULL, NULL,      NULL,       &span->requant,    0,
                      win->in_c, win->out_c, out_row, 0,    win->in_w, win->out_w, 0 - win->pad_left, (int8_t)(a->x.qparams.zero - 128)};
     if (most < 2 || (size_t)win->in_row * win->in_h > FAR) most = two ? 2 : 1;
     for (uint32_t i = 0; i < n; i += left) {
@@ -234,9 +234,9 @@ static void run_three(const struct morsel_conv_args *a, const uint8_t *const *ro
             b.c = c + at;
             b.rows = rows + (size_t)i * 3;
             b.taps = a->weights + b.c / 16 * 192 + b.c % 16 * 4;
-            b.start = g->start + at;
-            b.multiplier = g->multiplier + at;
-            b.offset = g->offset + at;
+            b.start = span->start + at;
+            b.multiplier = span->multiplier + at;
+            b.offset = span->offset + at;
             b.y = (uint8_t *)a->y.data + (y + i) * out_row + b.c;
             b.n = pairs;
             if (pairs) pairs_of_rows(&b);
@@ -321,9 +321,9 @@ INLINE void add_whole(struct morsel_sum16 *s, const struct morsel_conv_args *a, 
 
 /* Any window: one pixel of a block, n channels at c. */
 static void any_pixel(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t ox, size_t at, uint32_t c, uint32_t n,
-                      const struct morsel_group *g) {
+                      const struct morsel_span *span) {
     const struct morsel_window *win = &a->window;
-    const int32_t *start = g->start + c % MORSEL_GROUP;
+    const int32_t *start = span->start + c % MORSEL_SPAN;
     uint32_t quads = (win->kernel_h + 3) / 4;
     const int8_t *w = a->weights + (size_t)(c / 16) * win->kernel_w * quads * 64;
     struct morsel_sum16 s = {vld1q_s32(start), vld1q_s32(start + 4), vld1q_s32(start + 8), vld1q_s32(start + 12)};
@@ -332,24 +332,24 @@ static void any_pixel(const struct morsel_conv_args *a, const uint8_t *const *ro
     if (whole) add_whole(&s, a, rows, left, c, w);
     for (uint32_t kx = 0; kx < win->kernel_w && !whole; kx++)
         for (uint32_t q = 0; q < quads; q++, w += 64) add_column(&s, load_quad(a, rows, q * 4, left + kx * win->dilation_w, c), w);
-    if (g->requant.mode == MORSEL_REQUANT_RAW) {
+    if (span->requant.mode == MORSEL_REQUANT_RAW) {
         int32_t raw[16];
         vst1q_s32(raw, s.s0), vst1q_s32(raw + 4, s.s1), vst1q_s32(raw + 8, s.s2), vst1q_s32(raw + 12, s.s3);
         morsel_store_raw(&a->y, &a->channels, raw, c, n, at + c);
         return;
     }
-    const float *m = g->multiplier + c % MORSEL_GROUP, *o = g->offset + c % MORSEL_GROUP;
-    morsel_store_part((uint8_t *)a->y.data + at + c, morsel_finish16(s, m, o, &g->requant, g->requant.mode), n);
+    const float *m = span->multiplier + c % MORSEL_SPAN, *o = span->offset + c % MORSEL_SPAN;
+    morsel_store_part((uint8_t *)a->y.data + at + c, morsel_requant16(s, m, o, &span->requant, span->requant.mode), n);
 }
 
 static void run_any(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t c, uint32_t end,
-                    const struct morsel_group *g) {
+                    const struct morsel_span *span) {
     const struct morsel_window *win = &a->window;
     for (; c < end; c += 16) {
         for (uint32_t i = 0; i < n; i++) {
             for (uint32_t ox = 0; ox < win->out_w; ox++) {
                 size_t at = ((size_t)(y + i) * win->out_w + ox) * win->out_c;
-                any_pixel(a, rows + (size_t)i * win->kernel_h, ox, at, c, end - c < 16 ? end - c : 16, g);
+                any_pixel(a, rows + (size_t)i * win->kernel_h, ox, at, c, end - c < 16 ? end - c : 16, span);
             }
         }
     }
@@ -363,16 +363,16 @@ static int is_three(const struct morsel_conv_args *a) {
 
 void morsel_depthwise_rows_dotprod(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     const struct morsel_window *win = &a->window;
-    struct morsel_group g;
+    struct morsel_span span;
     if (a->channels.weight_zero) {
         morsel_depthwise_rows_c(a, rows, y, n);
         return;
     }
-    for (uint32_t c = 0; c < win->out_c; c += MORSEL_GROUP) {
-        uint32_t left = win->out_c - c, count = left < MORSEL_GROUP ? left : MORSEL_GROUP, whole = 0;
-        morsel_group_prepare(&g, &a->channels, &a->x, &a->y, c, (count + 15) / 16);
-        if (is_three(a) && g.requant.mode != MORSEL_REQUANT_RAW) whole = count % 8 ? count / 16 * 16 : count;
-        if (whole) run_three(a, rows, y, n, c, &g, whole);
-        run_any(a, rows, y, n, c + whole, c + count, &g);
+    for (uint32_t c = 0; c < win->out_c; c += MORSEL_SPAN) {
+        uint32_t left = win->out_c - c, count = left < MORSEL_SPAN ? left : MORSEL_SPAN, whole = 0;
+        morsel_span_prepare(&span, &a->channels, &a->x, &a->y, c, (count + 15) / 16);
+        if (is_three(a) && span.requant.mode != MORSEL_REQUANT_RAW) whole = count % 8 ? count / 16 * 16 : count;
+        if (whole) run_three(a, rows, y, n, c, &span, whole);
+        run_any(a, rows, y, n, c + whole, c + count, &span);
     }
 }

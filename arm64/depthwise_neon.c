@@ -13,7 +13,7 @@ struct block {
     uint32_t taps;
     int pairs;
     int8_t w[TAPS][16];
-    int8_t padding_row[16];
+    int8_t padding[16];
     const uint8_t *x[TAPS];
     uint8_t partial[TAPS][16];
 };
@@ -44,7 +44,7 @@ static void find_taps(struct block *b, const uint8_t *const *rows, uint32_t ox) 
         uint32_t ix = ox * win->stride_w - win->pad_left;
         for (uint32_t kx = 0; kx < win->kernel_w; kx++, ix += win->dilation_w, i++) {
             size_t at = (size_t)ix * win->in_c + b->c;
-            b->x[i] = (const uint8_t *)b->padding_row;
+            b->x[i] = (const uint8_t *)b->padding;
             if (ix >= win->in_w) continue;
             b->x[i] = rows[ky] + at;
             if (at + 16 <= win->in_row) continue;
@@ -77,16 +77,16 @@ static inline struct morsel_sum16 sum_taps(const struct block *b, const int32_t 
     return s;
 }
 
-static void put(const struct block *b, struct morsel_sum16 s, const struct morsel_group *g, size_t at) {
+static void put(const struct block *b, struct morsel_sum16 s, const struct morsel_span *span, size_t at) {
     const struct morsel_conv_args *a = b->a;
-    const float *m = g->multiplier + b->c % MORSEL_GROUP, *o = g->offset + b->c % MORSEL_GROUP;
-    if (g->requant.mode == MORSEL_REQUANT_RAW) {
+    const float *m = span->multiplier + b->c % MORSEL_SPAN, *o = span->offset + b->c % MORSEL_SPAN;
+    if (span->requant.mode == MORSEL_REQUANT_RAW) {
         int32_t raw[16];
         vst1q_s32(raw, s.s0), vst1q_s32(raw + 4, s.s1), vst1q_s32(raw + 8, s.s2), vst1q_s32(raw + 12, s.s3);
         morsel_store_raw(&a->y, &a->channels, raw, b->c, b->n, at + b->c);
         return;
     }
-    morsel_store_part((uint8_t *)a->y.data + at + b->c, morsel_finish16(s, m, o, &g->requant, g->requant.mode), b->n);
+    morsel_store_part((uint8_t *)a->y.data + at + b->c, morsel_requant16(s, m, o, &span->requant, span->requant.mode), b->n);
 }
 
 /* Two taps more. */
@@ -99,14 +99,14 @@ static inline void add_pair(struct morsel_sum16 *s, const uint8_t *a, const uint
 
 /* Windows 3x3 that lie inside their rows: pixels ox .. end. `relu` is a constant: then the results stand among the products. */
 static inline __attribute__((always_inline)) void inside(const struct block *b, const uint8_t *const *rows, uint32_t ox, uint32_t end,
-                                                         const struct morsel_group *g, size_t at, int relu) {
+                                                         const struct morsel_span *span, size_t at, int relu) {
     const struct morsel_window *win = &b->a->window;
     const size_t c = win->in_c, step = (size_t)win->stride_w * c, from = (size_t)(ox * win->stride_w - win->pad_left) * c + b->c;
     const uint8_t *p = rows[0] + from, *q = rows[1] + from, *r = rows[2] + from;
-    const int32_t *start = g->start + b->c % MORSEL_GROUP;
-    const float *m = g->multiplier + b->c % MORSEL_GROUP, *o = g->offset + b->c % MORSEL_GROUP;
+    const int32_t *start = span->start + b->c % MORSEL_SPAN;
+    const float *m = span->multiplier + b->c % MORSEL_SPAN, *o = span->offset + b->c % MORSEL_SPAN;
     const size_t y_step = win->out_c;
-    const float32x4_t round = vdupq_n_f32(g->requant.round);
+    const float32x4_t round = vdupq_n_f32(span->requant.round);
     int8_t *y = relu ? (int8_t *)b->a->y.data + at + b->c : NULL;
     uint8x16_t flip = vdupq_n_u8((uint8_t)(b->a->x.qparams.sign_flip ^ 0x80));
     for (; ox < end; ox++, p += step, q += step, r += step) {
@@ -118,14 +118,14 @@ static inline __attribute__((always_inline)) void inside(const struct block *b, 
         int8x16_t x = vreinterpretq_s8_u8(veorq_u8(vld1q_u8(r + 2 * c), flip)), w = vld1q_s8(b->w[8]);
         widen(&s, vmull_s8(vget_low_s8(x), vget_low_s8(w)), vmull_high_s8(x, w));
         if (relu) vst1q_s8(y + ox * y_step, morsel_requant_relu(s, m, o, round));
-        else put(b, s, g, at + ox * y_step);
+        else put(b, s, span, at + ox * y_step);
     }
 }
 
-static void run_inside(const struct block *b, const uint8_t *const *rows, uint32_t ox, uint32_t end, const struct morsel_group *g,
+static void run_inside(const struct block *b, const uint8_t *const *rows, uint32_t ox, uint32_t end, const struct morsel_span *span,
                        size_t at) {
-    if (g->requant.mode == MORSEL_REQUANT_RELU && b->n == 16) inside(b, rows, ox, end, g, at, 1);
-    else inside(b, rows, ox, end, g, at, 0);
+    if (span->requant.mode == MORSEL_REQUANT_RELU && b->n == 16) inside(b, rows, ox, end, span, at, 1);
+    else inside(b, rows, ox, end, span, at, 0);
 }
 
 /* Pixels first .. last of a row lie inside, and can be read sixteen bytes at a time. */
@@ -139,22 +139,22 @@ static void find_inside(const struct block *b, uint32_t *first, uint32_t *last) 
     if (*last > win->out_w) *last = win->out_w;
 }
 
-static void run_block(struct block *b, const uint8_t *const *rows, uint32_t y, uint32_t n, const struct morsel_group *g) {
+static void run_block(struct block *b, const uint8_t *const *rows, uint32_t y, uint32_t n, const struct morsel_span *span) {
     const struct morsel_window *win = &b->a->window;
     uint8x16_t flip = vdupq_n_u8((uint8_t)(b->a->x.qparams.sign_flip ^ 0x80));
     uint32_t first, last;
     find_inside(b, &first, &last);
-    memset(b->padding_row, (int)((uint32_t)b->a->x.qparams.zero ^ b->a->x.qparams.sign_flip), 16);
+    memset(b->padding, (int)((uint32_t)b->a->x.qparams.zero ^ b->a->x.qparams.sign_flip), 16);
     for (uint32_t i = 0; i < n; i++, rows += win->kernel_h) {
         size_t at = (size_t)(y + i) * win->out_w * win->out_c;
         for (uint32_t ox = 0; ox < win->out_w; ox++) {
             if (ox == first && first < last) {
-                run_inside(b, rows, ox, last, g, at);
+                run_inside(b, rows, ox, last, span, at);
                 ox = last;
             }
             if (ox == win->out_w) break;
             find_taps(b, rows, ox);
-            put(b, sum_taps(b, g->start + b->c % MORSEL_GROUP, flip), g, at + (size_t)ox * win->out_c);
+            put(b, sum_taps(b, span->start + b->c % MORSEL_SPAN, flip), span, at + (size_t)ox * win->out_c);
         }
     }
 }
@@ -162,7 +162,7 @@ static void run_block(struct block *b, const uint8_t *const *rows, uint32_t y, u
 void morsel_depthwise_rows_neon(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     const struct morsel_window *win = &a->window;
     uint32_t quads = win->kernel_w * ((win->kernel_h + 3) / 4);
-    struct morsel_group g;
+    struct morsel_span span;
     struct block b;
     if (a->channels.weight_zero || win->kernel_h * win->kernel_w > TAPS) {
         morsel_depthwise_rows_c(a, rows, y, n);
@@ -173,10 +173,10 @@ void morsel_depthwise_rows_neon(const struct morsel_conv_args *a, const uint8_t 
     memset(b.partial, 0, sizeof b.partial);
     for (b.c = 0; b.c < win->out_c; b.c += 16) {
         const int8_t *w = a->weights + (size_t)(b.c / 16) * quads * 64;
-        uint32_t left = win->out_c - b.c, blocks = ((left < MORSEL_GROUP ? left : MORSEL_GROUP) + 15) / 16;
-        if (b.c % MORSEL_GROUP == 0) morsel_group_prepare(&g, &a->channels, &a->x, &a->y, b.c, blocks);
+        uint32_t left = win->out_c - b.c, blocks = ((left < MORSEL_SPAN ? left : MORSEL_SPAN) + 15) / 16;
+        if (b.c % MORSEL_SPAN == 0) morsel_span_prepare(&span, &a->channels, &a->x, &a->y, b.c, blocks);
         b.n = left < 16 ? left : 16;
         prepare_block(&b, w);
-        run_block(&b, rows, y, n, &g);
+        run_block(&b, rows, y, n, &span);
     }
 }

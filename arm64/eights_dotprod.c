@@ -34,7 +34,7 @@ INLINE void half_four(struct sums *s, struct inputs x, struct inputs z, uint32_t
 }
 
 /* Two pixels' sums lie in each group of four registers. */
-INLINE void put_eights(struct morsel_sum16 s, const struct morsel_finish8 *k, const float *o, uint8_t *y, size_t step, uint32_t mode) {
+INLINE void put_eights(struct morsel_sum16 s, const struct morsel_requant8 *k, const float *o, uint8_t *y, size_t step, uint32_t mode) {
     struct morsel_sum8 first = {s.s0, s.s1}, second = {s.s2, s.s3};
     morsel_store8(y, first, k, o, mode);
     morsel_store8(y + step, second, k, o, mode);
@@ -64,7 +64,7 @@ INLINE struct sums start_eights(const int32_t *start) {
 struct eights {
     struct sums sums;
     struct inputs x, z;
-    struct morsel_finish8 requant;
+    struct morsel_requant8 requant;
     const float *offset;
     uint8_t *y;
     size_t step;
@@ -80,12 +80,12 @@ INLINE void end_eights(const struct eights *e, uint32_t mode) {
 
 /* Channels c .. c + 8 of `count` times eight pixels from e->x on. */
 static __attribute__((noinline)) void run_eights(const struct morsel_tile *t, struct eights *of, uint32_t c, uint32_t count) {
-    const uint32_t depth = t->depth, mode = t->group->requant.mode;
+    const uint32_t depth = t->depth, mode = t->span->requant.mode;
     const size_t x_step = t->x_step;
     const int8_t *weights = t->weights + (size_t)c * depth;
-    const int32_t *start = t->group->start + c;
+    const int32_t *start = t->span->start + c;
     struct eights e = *of;
-    e.requant = morsel_keep_finish8(&t->group->requant, t->group->multiplier + c);
+    e.requant = morsel_keep_requant8(&t->span->requant, t->span->multiplier + c);
     do {
         const int8_t *w = weights;
         uint32_t k = 0;
@@ -110,7 +110,7 @@ void morsel_eights_dotprod(const struct morsel_tile *t) {
         size_t at = 2 * i * t->x_step;
         struct eights e;
         e.x = (struct inputs){t->x[0] + at, t->x[1] + at, t->x[2] + at, t->x[3] + at};
-        e.offset = t->group->offset + c;
+        e.offset = t->span->offset + c;
         e.y = n == 8 ? y : bytes;
         e.step = n == 8 ? t->y_step : 8;
         run_eights(t, &e, c, some);

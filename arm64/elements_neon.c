@@ -190,7 +190,7 @@ static void mean_sixteen(const struct morsel_mean_args *a, uint32_t u, const str
                              vsubq_s32(vreinterpretq_s32_u32(vld1q_u32(sums + 4)), zero),
                              vsubq_s32(vreinterpretq_s32_u32(vld1q_u32(sums + 8)), zero),
                              vsubq_s32(vreinterpretq_s32_u32(vld1q_u32(sums + 12)), zero)};
-    vst1q_s8((int8_t *)a->y.data + u, morsel_finish16(s, m, m, f, MORSEL_REQUANT_CLAMPED));
+    vst1q_s8((int8_t *)a->y.data + u, morsel_requant16(s, m, m, f, MORSEL_REQUANT_CLAMPED));
 }
 
 void morsel_mean_neon(const struct morsel_mean_args *a, uint32_t begin, uint32_t end) {

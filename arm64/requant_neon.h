@@ -43,23 +43,23 @@ struct morsel_requant {
 };
 
 /* Constants of up to 128 channels, padded to whole blocks of 16. */
-#define MORSEL_GROUP 128u
-struct morsel_group {
+#define MORSEL_SPAN 128u
+struct morsel_span {
     struct morsel_requant requant;
-    uint32_t uses;               /* about how many sums each channel has */
-    uint32_t pairs;              /* whether two products of bytes fit 16 bits: 0 unknown, 1 no, 2 yes; for the tiles that ask */
-    uint32_t ready;              /* whether the tile's room holds the group: 0 unknown, 1 never, 2 yes */
-    int32_t start[MORSEL_GROUP]; /* where sums begin: bias and zero point, magic too where it is proven */
-    float multiplier[MORSEL_GROUP];
-    float offset[MORSEL_GROUP]; /* RELU: -2^23 * multiplier */
+    uint32_t uses;              /* about how many sums each channel has */
+    uint32_t pairs;             /* whether two products of bytes fit 16 bits: 0 unknown, 1 no, 2 yes; for the tiles that ask */
+    uint32_t ready;             /* whether the tile's room holds the group: 0 unknown, 1 never, 2 yes */
+    int32_t start[MORSEL_SPAN]; /* where sums begin: bias and zero point, magic too where it is proven */
+    float multiplier[MORSEL_SPAN];
+    float offset[MORSEL_SPAN]; /* RELU: -2^23 * multiplier */
 };
 
 /* How sums become y: RAW or CLAMPED. */
 void morsel_requant_describe(struct morsel_requant *f, const struct morsel_output *y);
 
 /* Prepares `blocks` blocks from channel constant `first` on. */
-void morsel_group_prepare(struct morsel_group *g, const struct morsel_channels *c, const struct morsel_input *x,
-                          const struct morsel_output *y, uint32_t first, uint32_t blocks);
+void morsel_span_prepare(struct morsel_span *span, const struct morsel_channels *c, const struct morsel_input *x,
+                         const struct morsel_output *y, uint32_t first, uint32_t blocks);
 
 /* Raw sums [pixels][16] of the n channels from `channel` on, into elements `first`, `first + step` ... */
 void morsel_store_raw(const struct morsel_output *y, const struct morsel_channels *c, const int32_t *sums, uint32_t channel, uint32_t n,
@@ -121,8 +121,8 @@ static inline __attribute__((always_inline)) int8x16_t morsel_requant_relu(struc
 
 /* Any mode but RAW; a constant at every hot call, so that the work of several pixels stands in one piece without branches.
  * m, o: multipliers and offsets of the sixteen channels. */
-static inline __attribute__((always_inline)) int8x16_t morsel_finish16(struct morsel_sum16 s, const float *m, const float *o,
-                                                                       const struct morsel_requant *f, uint32_t mode) {
+static inline __attribute__((always_inline)) int8x16_t morsel_requant16(struct morsel_sum16 s, const float *m, const float *o,
+                                                                        const struct morsel_requant *f, uint32_t mode) {
     int16x8_t zero = vdupq_n_s16((int16_t)f->zero);
     float32x4_t round = vdupq_n_f32(f->round);
     if (mode == MORSEL_REQUANT_RELU) return morsel_requant_relu(s, m, o, round);
@@ -141,26 +141,26 @@ static inline __attribute__((always_inline)) int8x16_t morsel_finish16(struct mo
 struct morsel_sum8 {
     int32x4_t s0, s1;
 };
-struct morsel_finish8 {
+struct morsel_requant8 {
     float32x4_t m0, m1, round, low, high;
     int16x8_t zero;
     int8x8_t sign_flip;
 };
 
 /* For RELU, SHIFTED (which does what is FOLDED too) or CLAMPED; what a mode has no use for vanishes. */
-static inline __attribute__((always_inline)) struct morsel_finish8 morsel_keep_finish8(const struct morsel_requant *f, const float *m) {
-    struct morsel_finish8 k = {vld1q_f32(m),
-                               vld1q_f32(m + 4),
-                               vdupq_n_f32(f->round),
-                               vdupq_n_f32(f->low),
-                               vdupq_n_f32(f->high),
-                               vdupq_n_s16(f->mode == MORSEL_REQUANT_FOLDED ? 0 : (int16_t)f->zero),
-                               vdup_n_s8((int8_t)f->sign_flip)};
+static inline __attribute__((always_inline)) struct morsel_requant8 morsel_keep_requant8(const struct morsel_requant *f, const float *m) {
+    struct morsel_requant8 k = {vld1q_f32(m),
+                                vld1q_f32(m + 4),
+                                vdupq_n_f32(f->round),
+                                vdupq_n_f32(f->low),
+                                vdupq_n_f32(f->high),
+                                vdupq_n_s16(f->mode == MORSEL_REQUANT_FOLDED ? 0 : (int16_t)f->zero),
+                                vdup_n_s8((int8_t)f->sign_flip)};
     return k;
 }
 
 /* In one piece of asm, as for sixteen. */
-static inline __attribute__((always_inline)) void morsel_store8_relu(uint8_t *to, struct morsel_sum8 s, const struct morsel_finish8 *k,
+static inline __attribute__((always_inline)) void morsel_store8_relu(uint8_t *to, struct morsel_sum8 s, const struct morsel_requant8 *k,
                                                                      const float *o) {
     float32x4_t a, b;
     __asm__ volatile("ldp %q0, %q1, [%5]\n\t"
@@ -172,7 +172,7 @@ static inline __attribute__((always_inline)) void morsel_store8_relu(uint8_t *to
 }
 
 /* Sums of eight channels become eight bytes at `to`. */
-static inline __attribute__((always_inline)) void morsel_store8(uint8_t *to, struct morsel_sum8 s, const struct morsel_finish8 *k,
+static inline __attribute__((always_inline)) void morsel_store8(uint8_t *to, struct morsel_sum8 s, const struct morsel_requant8 *k,
                                                                 const float *o, uint32_t mode) {
     float32x4_t magic = vdupq_n_f32(MORSEL_MAGIC_FLOAT), a, b, round = mode == MORSEL_REQUANT_CLAMPED ? magic : k->round;
     if (mode == MORSEL_REQUANT_RELU) {

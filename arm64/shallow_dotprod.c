@@ -24,7 +24,7 @@ struct lines {
 /* What all pixels share. */
 struct kept {
     int8x16_t w[2 * QUADS];
-    struct morsel_finish8 requant;
+    struct morsel_requant8 requant;
 };
 
 /* In asm, and volatile, for the order: a pixel's sums must not wait for another's. */
@@ -82,7 +82,7 @@ INLINE void run_lines(const struct lines *l, uint32_t quads, uint32_t mode) {
     keep_quad(&k, l->weights, 5, quads);
     keep_quad(&k, l->weights, 6, quads);
     keep_quad(&k, l->weights, 7, quads);
-    k.requant = morsel_keep_finish8(l->requant, l->multiplier);
+    k.requant = morsel_keep_requant8(l->requant, l->multiplier);
     for (uint32_t n = l->pixels; n; n -= 2, x += 2 * x_step, y += 2 * y_step) {
         pixel(y, &k, x, start, o, quads, mode);
         pixel(y + y_step, &k, x + x_step, start, o, quads, mode);
@@ -136,17 +136,17 @@ static void run(const struct lines *l, uint32_t quads) {
 }
 
 uint32_t morsel_shallow_dotprod(const struct morsel_tile *t) {
-    const struct morsel_group *g = t->group;
-    uint32_t quads = t->depth / 4, mode = g->requant.mode, done = t->channels % 8 ? t->channels / 16 * 16 : t->channels;
+    const struct morsel_span *span = t->span;
+    uint32_t quads = t->depth / 4, mode = span->requant.mode, done = t->channels % 8 ? t->channels / 16 * 16 : t->channels;
     if (t->tiles < 2 || (quads != 4 && (quads < 6 || quads > 8)) || mode == MORSEL_REQUANT_RAW || mode == MORSEL_REQUANT_CLAMPED) return 0;
-    struct lines l = {NULL, NULL, NULL, NULL, NULL, NULL, t->x_step / 4, t->y_step, 0, &g->requant};
+    struct lines l = {NULL, NULL, NULL, NULL, NULL, NULL, t->x_step / 4, t->y_step, 0, &span->requant};
     for (uint32_t i = 0; i < t->tiles; i += AT_ONCE) {
         l.pixels = (t->tiles - i < AT_ONCE ? t->tiles - i : AT_ONCE) * 4;
         for (uint32_t c = 0; c < done; c += 8) {
             l.weights = t->weights + (size_t)(c / 16) * quads * 64 + c % 16 * 4;
-            l.start = g->start + c;
-            l.multiplier = g->multiplier + c;
-            l.offset = g->offset + c;
+            l.start = span->start + c;
+            l.multiplier = span->multiplier + c;
+            l.offset = span->offset + c;
             l.x = t->x[0] + i * t->x_step;
             l.y = t->y + i * 4 * t->y_step + c;
             run(&l, quads);

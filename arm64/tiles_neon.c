@@ -26,11 +26,11 @@ struct walk {
     uint32_t tile_k; /* inputs of a copied window */
     uint32_t line;   /* its bytes with the spare ones */
     const uint8_t *x[4 * PIECES];
-    uint8_t padding_row[LINE]; /* zero points, signed domain */
+    uint8_t padding[LINE]; /* zero points, signed domain */
     uint8_t packed[4 * (PACKED + SPARE)];
-    int8_t weights[MORSEL_GROUP * NINE_K]; /* of such windows */
-    int32_t raw[4][MORSEL_GROUP];
-    struct morsel_group group;
+    int8_t weights[MORSEL_SPAN * NINE_K]; /* of such windows */
+    int32_t raw[4][MORSEL_SPAN];
+    struct morsel_span span;
 };
 
 /* n bytes into the signed domain. Reads 16 at a time as long as they end before `end`, writes up to 15 too many. */
@@ -144,7 +144,7 @@ static void point_pixel(struct walk *w, uint32_t p, const uint8_t *const *rows, 
     for (uint32_t ky = 0; ky < win->kernel_h; ky++) {
         uint32_t ix = ox * win->stride_w - win->pad_left;
         for (uint32_t kx = 0; kx < win->kernel_w; kx++, ix += win->dilation_w, x += 4)
-            *x = ix < win->in_w ? rows[ky] + (size_t)ix * win->in_c + channel : w->padding_row;
+            *x = ix < win->in_w ? rows[ky] + (size_t)ix * win->in_c + channel : w->padding;
     }
 }
 
@@ -201,7 +201,7 @@ static void point_pieces(struct walk *w, uint32_t first, uint32_t pixels, uint32
         uint32_t left = at % win->out_w * win->stride_w - win->pad_left;
         for (uint32_t i = 0; i < pieces; i++) {
             uint32_t ix = left + kx * win->dilation_w;
-            w->x[4 * i + p] = ix < win->in_w ? rows[ky] + (size_t)ix * win->in_c + channel : w->padding_row;
+            w->x[4 * i + p] = ix < win->in_w ? rows[ky] + (size_t)ix * win->in_c + channel : w->padding;
             if (++kx == win->kernel_w) kx = 0, ky++;
         }
     }
@@ -213,9 +213,9 @@ static void store_raw(const struct walk *w, const struct morsel_tile *t, uint32_
 }
 
 /* How many tiles a call may take: inputs that lie side by side, where they are or once they are packed. */
-static uint32_t tiles_ahead(const struct walk *w, uint32_t pixels) {
+static uint32_t tiles_at_once(const struct walk *w, uint32_t pixels) {
     const struct morsel_window *win = &w->a->window;
-    if (w->group.requant.mode == MORSEL_REQUANT_RAW) return 1;
+    if (w->span.requant.mode == MORSEL_REQUANT_RAW) return 1;
     if (w->packing) return (uint32_t)sizeof w->packed / w->line / 4;
     if (w->pieces != 1 || win->stride_w != 1 || win->pad_left || win->out_w != win->in_w) return 1;
     const uint8_t *const *row = w->rows + 1;
@@ -233,7 +233,7 @@ static void run_strip(struct walk *w, struct morsel_tile t, uint32_t first, uint
         t.segments = w->deep < w->pieces - piece ? w->deep : w->pieces - piece;
         t.begun = piece > 0;
         t.ended = piece + t.segments == w->pieces;
-        w->group.ready = 0;
+        w->span.ready = 0;
         for (uint32_t p = 0; p < pixels; p += 4) {
             t.pixels = pixels - p < 4 ? pixels - p : 4;
             t.sums = w->room->sums[p / 4];
@@ -253,7 +253,7 @@ static void run_strips(struct walk *w, struct morsel_tile t, uint32_t pixels, ui
 }
 
 /* Channels c .. of group g of the convolution, for `pixels` pixels from element `first` of y on. */
-static void run_group(struct walk *w, uint32_t g, uint32_t c, uint32_t pixels, size_t first, morsel_tile_fn *fn) {
+static void run_span(struct walk *w, uint32_t g, uint32_t c, uint32_t pixels, size_t first, morsel_tile_fn *fn) {
     const struct morsel_conv_args *a = w->a;
     uint32_t blocks = (w->outs + 15) / 16, start = (g * blocks + c / 16) * 16, left = w->outs - c;
     uint32_t pieces = w->packing ? 1 : w->pieces, depth = w->packing ? w->tile_k : w->depth, line = w->packing ? w->line : a->window.in_c;
@@ -261,7 +261,7 @@ static void run_group(struct walk *w, uint32_t g, uint32_t c, uint32_t pixels, s
                             pieces,
                             depth,
                             a->weights + (size_t)start * w->k,
-                            &w->group,
+                            &w->span,
                             left < w->most ? left : w->most,
                             0,
                             1,
@@ -275,33 +275,33 @@ static void run_group(struct walk *w, uint32_t g, uint32_t c, uint32_t pixels, s
                             1,
                             NULL,
                             0};
-    morsel_group_prepare(&w->group, &a->channels, &a->x, &a->y, start, (t.channels + 15) / 16);
-    w->group.uses = pixels;
+    morsel_span_prepare(&w->span, &a->channels, &a->x, &a->y, start, (t.channels + 15) / 16);
+    w->span.uses = pixels;
     if (w->nine) {
         pack_weights(w->weights, t.weights, (t.channels + 15) / 16);
         t.weights = w->weights;
     }
-    if (!w->room && w->most < MORSEL_GROUP && left > w->most) {
+    if (!w->room && w->most < MORSEL_SPAN && left > w->most) {
         t.next = t.weights + (size_t)w->most * w->k;
         t.next_bytes = (size_t)(left < 2 * w->most ? left - w->most : w->most) * w->k;
     }
-    uint32_t prefetch = tiles_ahead(w, pixels);
+    uint32_t most = tiles_at_once(w, pixels);
     first += g * w->outs + c;
-    if (w->deep && pixels >= MORSEL_ROOM_PIXELS && w->group.requant.mode != MORSEL_REQUANT_RAW) {
+    if (w->deep && pixels >= MORSEL_ROOM_PIXELS && w->span.requant.mode != MORSEL_REQUANT_RAW) {
         run_strips(w, t, pixels, (uint8_t *)a->y.data + first, g * w->depth, fn);
         return;
     }
     for (uint32_t p = 0, step; p < pixels; p += step, first += step * (size_t)a->window.out_c) {
         uint32_t tiles = (pixels - p) / 4;
         t.pixels = tiles ? 4 : pixels - p;
-        t.tiles = !tiles ? 1 : tiles < prefetch ? tiles : prefetch;
+        t.tiles = !tiles ? 1 : tiles < most ? tiles : most;
         step = t.tiles * 4;
         if (w->packing) pack_pixels(w, p, tiles ? step : t.pixels, g * w->depth);
-        else if (prefetch > 1) point_along(w, p, t.pixels, g * w->depth);
+        else if (most > 1) point_along(w, p, t.pixels, g * w->depth);
         else point_pixels(w, p, t.pixels, g * w->depth);
         if (!a->y.qparams.is_float) t.y = (uint8_t *)a->y.data + first;
         fn(&t);
-        if (w->group.requant.mode == MORSEL_REQUANT_RAW) store_raw(w, &t, start, first);
+        if (w->span.requant.mode == MORSEL_REQUANT_RAW) store_raw(w, &t, start, first);
     }
 }
 
@@ -331,25 +331,25 @@ static void fill_spare(struct walk *w) {
     w->line = (w->tile_k + SPARE + 15) / 16 * 16;
     for (uint32_t p = 0; w->packing && p < 4; p++) w->x[p] = w->packed + p * w->line;
     if (w->packing) memset(w->packed, 0, sizeof w->packed);
-    else memset(w->padding_row, (int)((uint32_t)w->a->x.qparams.zero ^ 0x80), w->depth < LINE ? w->depth : LINE);
+    else memset(w->padding, (int)((uint32_t)w->a->x.qparams.zero ^ 0x80), w->depth < LINE ? w->depth : LINE);
 }
 
 /* Channels that go over all pixels before the next ones do. Where the inputs stay in a cache, so few that their weights come from memory
  * beside the arithmetic of those before, and meet every pixel while they are in the nearest cache. */
-static uint32_t group_channels(const struct walk *w, uint32_t pixels) {
-    if (w->packing || w->pieces != 1 || pixels < 4 || (size_t)pixels * w->k > MANY_INPUTS) return MORSEL_GROUP;
-    if ((size_t)w->outs * w->k <= FEW_WEIGHTS) return MORSEL_GROUP;
+static uint32_t span_channels(const struct walk *w, uint32_t pixels) {
+    if (w->packing || w->pieces != 1 || pixels < 4 || (size_t)pixels * w->k > MANY_INPUTS) return MORSEL_SPAN;
+    if ((size_t)w->outs * w->k <= FEW_WEIGHTS) return MORSEL_SPAN;
     uint32_t n = FEW_WEIGHTS / w->k / 16 * 16;
-    return n > MORSEL_GROUP ? MORSEL_GROUP : n ? n : 16;
+    return n > MORSEL_SPAN ? MORSEL_SPAN : n ? n : 16;
 }
 
 /* How many channels, and of how many pieces, are taken at once: with a room, their weights fill it, where each piece is rounded up to
  * eight inputs. All shares are about as large. */
 static void share(struct walk *w, uint32_t pixels) {
     uint32_t depth = ((w->packing ? w->tile_k : w->depth) + 7) / 8 * 8;
-    uint32_t pieces = w->packing ? 1 : w->pieces, blocks = (w->outs + 15) / 16, most = MORSEL_GROUP / 16;
+    uint32_t pieces = w->packing ? 1 : w->pieces, blocks = (w->outs + 15) / 16, most = MORSEL_SPAN / 16;
     w->deep = 0;
-    w->most = w->room ? MORSEL_GROUP : group_channels(w, pixels);
+    w->most = w->room ? MORSEL_SPAN : span_channels(w, pixels);
     if (!w->room || depth > MORSEL_ROOM_BYTES / 16 || pixels < MORSEL_ROOM_PIXELS) return;
     uint32_t fit = MORSEL_ROOM_BYTES / 16 / depth;
     if (fit < pieces) {
@@ -397,7 +397,7 @@ void morsel_conv_tiles(const struct morsel_conv_args *a, const uint8_t *const *r
     share(&w, n * a->window.out_w);
     size_t first = (size_t)y * a->window.out_w * a->window.out_c;
     for (uint32_t g = 0; g < a->groups; g++)
-        for (uint32_t c = 0; c < w.outs; c += w.most) run_group(&w, g, c, n * a->window.out_w, first, tile);
+        for (uint32_t c = 0; c < w.outs; c += w.most) run_span(&w, g, c, n * a->window.out_w, first, tile);
 }
 
 /* A matrix product as a convolution 1x1 over a picture of one row. */
@@ -435,7 +435,7 @@ void morsel_fc_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t en
         conv.window.in_w = conv.window.out_w * conv.window.kernel_w;
         conv.window.in_row = conv.window.out_w * a->inputs;
         w.outs = stop * 16 < a->outputs ? stop * 16 : a->outputs;
-        for (uint32_t c = block * 16; c < w.outs; c += w.most) run_group(&w, 0, c, conv.window.out_w, (size_t)row * a->outputs, tile);
+        for (uint32_t c = block * 16; c < w.outs; c += w.most) run_span(&w, 0, c, conv.window.out_w, (size_t)row * a->outputs, tile);
         if (!rows) begin += stop - block;
     }
 }

@@ -12,7 +12,7 @@ struct job {
     uint32_t kx, taps;         /* columns of the window from kx on, `taps` of them */
     int16_t weights[TAPS][16]; /* by column, then row */
     uint32_t sums[PIXELS][16];
-    uint8_t padding_row[16];  /* zero points */
+    uint8_t padding[16];      /* zero points */
     uint8_t inside[TAPS][16]; /* where n is not 16, inputs with something behind them */
 };
 
@@ -38,7 +38,7 @@ static void find_taps(struct job *j, const uint8_t **taps, const uint8_t *const 
     for (uint32_t t = 0; t < j->taps;) {
         uint32_t ix = ox * w->stride_w + (j->kx + t / w->kernel_h) * w->dilation_w - w->pad_left; /* left of the picture: huge */
         for (uint32_t ky = 0; ky < w->kernel_h; ky++, t++) {
-            taps[t] = ix < w->in_w ? rows[ky] + (size_t)ix * step + j->channel : j->padding_row;
+            taps[t] = ix < w->in_w ? rows[ky] + (size_t)ix * step + j->channel : j->padding;
             if (j->n == 16 || ix >= w->in_w) continue;
             memcpy(j->inside[t], taps[t], j->n);
             taps[t] = j->inside[t];
@@ -85,7 +85,7 @@ static void pixels(struct job *j, uint32_t y, uint32_t first, uint32_t count) {
 void morsel_depthwise_rows_c(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     const struct morsel_window *w = &a->window;
     struct job j = {.args = a, .rows = rows};
-    memset(j.padding_row, (int)((uint32_t)a->x.qparams.zero ^ a->x.qparams.sign_flip), sizeof j.padding_row);
+    memset(j.padding, (int)((uint32_t)a->x.qparams.zero ^ a->x.qparams.sign_flip), sizeof j.padding);
     for (uint32_t c = 0; c < w->out_c; c += 16) {
         j.n = w->out_c < 16 ? w->out_c : 16;
         j.channel = c < w->out_c - j.n ? c : w->out_c - j.n;

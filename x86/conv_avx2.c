@@ -2,7 +2,7 @@
 /*
  * Convolution with AVX2, exact for every weight: tiles of seven pixels x 8 channels.
  *
- * Each group of four inputs is multiplied in the cheapest way that is proven exact for it (ways_avx2.h). The ways want their inputs in
+ * Each quad of inputs is multiplied in the cheapest way that is proven exact for it (ways_avx2.h). The ways want their inputs in
  * different orders: as they are, their pairs exchanged, and as 16-bit integers, (k0, k2) and (k1, k3). All are made once for some
  * pixels, `views`, before the blocks of channels meet them. Short windows are multiplied in 16 bits alone (words_avx2.h).
  */
@@ -19,7 +19,7 @@
 #define SLACK 64u /* that is written behind a view, */
 #define VIEW_USUAL 24576u
 #define VIEW_ROOM (VIEW_BYTES - 5 * SLACK) /* and what is left of four and a wide one */
-#define LISTS 4096u                        /* groups whose ways are known at once, */
+#define LISTS 4096u                        /* quads whose ways are known at once, */
 #define HALVES 256u                        /* of that many halves of blocks */
 #define FEW 21u                            /* pixels that are not worth a proof */
 
@@ -34,7 +34,7 @@ struct views {
 struct plan {
     struct morsel_ways ways[HALVES];
     uint16_t lists[2 * LISTS];
-    int plain, swap, turn, words; /* whether any group wants that view */
+    int plain, swap, turn, words; /* whether any quad wants that view */
 };
 
 MORSEL_INLINE __m256i load_weights(const int8_t *w) {
@@ -56,7 +56,7 @@ MORSEL_INLINE void add_bytes_7(struct morsel_seven256 *s, const uint8_t *x, cons
     s->p6 = add_bytes(s->p6, x + o->p6, w);
 }
 
-/* Two groups. */
+/* Two quads. */
 MORSEL_INLINE __m256i add_two(__m256i acc, const uint8_t *x, __m256i w0, __m256i w1) {
     __m256i a = _mm256_maddubs_epi16(morsel_broadcast256(x), w0), b = _mm256_maddubs_epi16(morsel_broadcast256(x + 4), w1);
     return _mm256_add_epi32(acc, _mm256_madd_epi16(_mm256_add_epi16(a, b), _mm256_set1_epi16(1)));
@@ -101,7 +101,7 @@ MORSEL_INLINE void add_narrow_7(struct morsel_seven256 *s, const uint8_t *x, con
 
 /* ---- tiles: seven pixels of a block ---- */
 
-/* Eight channels whose groups are all multiplied as they are. */
+/* Eight channels whose quads are all multiplied as they are. */
 MORSEL_INLINE struct morsel_seven256 sum_plain(const struct morsel_part256 *part, const struct morsel_lines *lines, size_t at, int half,
                                                const struct morsel_ways *ways) {
     const struct morsel_places o = part->x_places;
@@ -125,11 +125,11 @@ MORSEL_INLINE struct morsel_seven256 sum_plain(const struct morsel_part256 *part
     return s;
 }
 
-/* Eight channels whose groups are all multiplied as words. */
-MORSEL_INLINE struct morsel_seven256 sum_words(const struct views *v, size_t at, const int8_t *w, __m256i start, size_t groups) {
+/* Eight channels whose quads are all multiplied as words. */
+MORSEL_INLINE struct morsel_seven256 sum_words(const struct views *v, size_t at, const int8_t *w, __m256i start, size_t quads) {
     struct morsel_seven256 s = morsel_same7(start);
     const uint8_t *x = v->wide + at * v->step * 2;
-    for (const int8_t *stop = w + groups * 64; w != stop; w += 64, x += 8) add_words_7(&s, x, &v->wide_at, morsel_pairs(load_weights(w)));
+    for (const int8_t *stop = w + quads * 64; w != stop; w += 64, x += 8) add_words_7(&s, x, &v->wide_at, morsel_pairs(load_weights(w)));
     return s;
 }
 
@@ -140,28 +140,28 @@ MORSEL_INLINE struct morsel_seven256 sum_words(const struct views *v, size_t at,
 MORSEL_INLINE void sum_rest(struct morsel_seven256 *s, const struct views *v, size_t at, const int8_t *w, const struct morsel_ways *ways) {
     if (v->wide) {
         const uint8_t *x = v->wide + at * v->step * 2;
-        FOR_LIST(g, ways->first + ways->groups - ways->words, ways->words)
+        FOR_LIST(g, ways->first + ways->quads - ways->words, ways->words)
         add_words_7(s, x + *g * (size_t)8, &v->wide_at, morsel_pairs(load_weights(w + *g * (size_t)64)));
         return;
     }
-    for (uint32_t i = ways->groups - ways->words; i < ways->groups; i++) {
-        size_t g = ways->words == ways->groups ? i : ways->first[i];
+    for (uint32_t i = ways->quads - ways->words; i < ways->quads; i++) {
+        size_t g = ways->words == ways->quads ? i : ways->first[i];
         add_narrow_7(s, v->plain + at * v->step + g * 4, &v->at, morsel_pairs(load_weights(w + g * 64)));
     }
 }
 
-/* Eight channels whose groups are multiplied in many ways. */
+/* Eight channels whose quads are multiplied in many ways. */
 MORSEL_INLINE struct morsel_seven256 sum_lists(const struct views *v, size_t at, const int8_t *w, __m256i start,
                                                const struct morsel_ways *ways) {
     const struct morsel_places o = v->at;
     struct morsel_seven256 s = morsel_same7(start);
-    if (v->wide && ways->words == ways->groups) return sum_words(v, at, w, start, ways->groups);
+    if (v->wide && ways->words == ways->quads) return sum_words(v, at, w, start, ways->quads);
     const uint8_t *x = v->plain + at * v->step;
     FOR_LIST(g, ways->first, ways->plain) add_bytes_7(&s, x + *g * (size_t)4, &o, load_weights(w + *g * (size_t)64));
     x = v->swap + at * v->step;
     FOR_LIST(g, ways->second, ways->swap) add_bytes_7(&s, x + *g * (size_t)4, &o, morsel_swap256(load_weights(w + *g * (size_t)64)));
     x = v->turn + at * v->step;
-    FOR_LIST(g, ways->second + ways->groups - ways->turn, ways->turn)
+    FOR_LIST(g, ways->second + ways->quads - ways->turn, ways->turn)
     add_bytes_7(&s, x + *g * (size_t)4, &o, morsel_turn256(load_weights(w + *g * (size_t)64)));
     if (ways->words) sum_rest(&s, v, at, w, ways);
     return s;
@@ -197,7 +197,7 @@ struct stretch {
 
 /* Whether both halves of a block are multiplied as they are; an empty one does not matter. */
 static int all_plain(const struct morsel_part256 *part, const struct morsel_ways *ways) {
-    return ways->plain == ways->groups && (part->channels <= 8 || ways[1].plain == ways->groups);
+    return ways->plain == ways->quads && (part->channels <= 8 || ways[1].plain == ways->quads);
 }
 
 static void run_tiles(const struct morsel_part256 *part, const struct morsel_lines *lines, const struct views *v,
@@ -241,7 +241,7 @@ MORSEL_INLINE __m128i load_less(const uint8_t *x, size_t n) {
     return n & 8 ? _mm_insert_epi32(v, four, 2) : _mm_cvtsi32_si128(four);
 }
 
-/* n bytes, groups of four, to `at`; up to 28 more places are written. */
+/* n bytes, quads of four, to `at`; up to 28 more places are written. */
 static void copy_line(const struct copies *c, size_t at, const uint8_t *x, size_t n) {
     for (; n >= 32; n -= 32, x += 32, at += 32) copy_32(c, at, _mm256_loadu_si256((const __m256i *)(const void *)x));
     if (n >= 16) {
@@ -303,9 +303,9 @@ static struct views make_views(const struct view_plan *p, const struct plan *pla
                           morsel_places(2 * p->window, 7)};
 }
 
-/* What both halves of a block want; those whose groups are all multiplied as they are take the input where it is. */
+/* What both halves of a block want; those whose quads are all multiplied as they are take the input where it is. */
 static void want_views(struct plan *plan, const struct morsel_ways *ways, int room_for_words) {
-    if (ways[0].plain + ways[1].plain == 2 * ways->groups) return;
+    if (ways[0].plain + ways[1].plain == 2 * ways->quads) return;
     uint32_t words = ways[0].words + ways[1].words;
     plan->plain |= ways[0].plain + ways[1].plain || (words && !room_for_words);
     plan->swap |= ways[0].swap + ways[1].swap != 0;
@@ -315,20 +315,20 @@ static void want_views(struct plan *plan, const struct morsel_ways *ways, int ro
 
 /* What is to be known of the job's blocks. */
 static void make_plan(struct plan *plan, const struct morsel_conv_job *job, int proof, uint32_t pairings, int room_for_words) {
-    uint32_t groups = (uint32_t)(job->block_bytes / 64), count = (job->end - job->begin) * 2;
+    uint32_t quads = (uint32_t)(job->block_bytes / 64), count = (job->end - job->begin) * 2;
     plan->plain = plan->swap = plan->turn = plan->words = 0;
     for (uint32_t i = 0; i < count; i++) {
         struct morsel_ways *ways = plan->ways + i;
-        ways->first = plan->lists + i * 2 * groups;
-        ways->second = ways->first + groups;
-        ways->groups = groups;
+        ways->first = plan->lists + i * 2 * quads;
+        ways->second = ways->first + quads;
+        ways->quads = quads;
         if (!proof) morsel_all_words(ways);
         else morsel_choose_ways(ways, job->weights + (job->begin + i / 2) * job->block_bytes + i % 2 * 32, job->quads, pairings);
     }
     for (uint32_t i = 0; i < count; i += 2) want_views(plan, plan->ways + i, room_for_words);
 }
 
-/* Pairings that gain more than their views and their proof take; a group that is not words is a third of a multiplication less. */
+/* Pairings that gain more than their views and their proof take; a quad that is not words is a third of a multiplication less. */
 static uint32_t worth_a_view(const struct morsel_conv_job *job, const struct view_plan *p, size_t n) {
     if (!p->all || job->outs <= 16) return 0;
     return n < 64 || job->outs <= 40 ? MORSEL_SWAP : MORSEL_SWAP | MORSEL_TURN;
@@ -384,16 +384,16 @@ static void run_long(const struct morsel_conv_job *job, const struct morsel_line
 
 static void run_pixels(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t pixel, size_t n) {
     struct view_plan p = plan_views(job, lines, n);
-    size_t groups = job->block_bytes / 64;
+    size_t quads = job->block_bytes / 64;
     if (morsel_words_serve(job, lines)) {
         morsel_run_words(job, lines, pixel, n);
         return;
     }
-    if ((!p.in_place && p.window * 7 > VIEW_ROOM) || groups > MORSEL_WAYS_MOST) {
+    if ((!p.in_place && p.window * 7 > VIEW_ROOM) || quads > MORSEL_WAYS_MOST) {
         run_long(job, lines, pixel, n);
         return;
     }
-    uint32_t most = (uint32_t)(LISTS / groups / 2 < HALVES / 2 ? LISTS / groups / 2 : HALVES / 2);
+    uint32_t most = (uint32_t)(LISTS / quads / 2 < HALVES / 2 ? LISTS / quads / 2 : HALVES / 2);
     struct morsel_conv_job part = *job;
     for (; part.begin < job->end; part.begin = part.end) {
         part.end = job->end - part.begin < most ? job->end : part.begin + most;

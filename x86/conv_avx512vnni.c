@@ -205,8 +205,8 @@ MORSEL_INLINE void store_16(const struct requant *f, uint8_t *y, const struct pl
     if (tall == 8) _mm_mask_storeu_epi8(y + o->p7, mask, _mm512_extracti32x4_epi32(w, 3));
 }
 
-MORSEL_INLINE void finish_48(const struct part *part, uint8_t *y, const struct places *oy, struct pixels a, struct pixels b,
-                             struct pixels c, int tall, int can) {
+MORSEL_INLINE void requant_48(const struct part *part, uint8_t *y, const struct places *oy, struct pixels a, struct pixels b,
+                              struct pixels c, int tall, int can) {
     struct requant f = requant_of(part, !(can & LIMITS));
     scale_pixels(&a, part, 0, tall, can);
     scale_pixels(&b, part, 1, tall, can);
@@ -221,8 +221,8 @@ MORSEL_INLINE void finish_48(const struct part *part, uint8_t *y, const struct p
     if (tall == 8) store_48(&f, y + oy->p7, a.p7, b.p7, c.p7);
 }
 
-MORSEL_INLINE void finish_32(const struct part *part, uint8_t *y, const struct places *oy, struct pixels a, struct pixels b, int tall,
-                             int can) {
+MORSEL_INLINE void requant_32(const struct part *part, uint8_t *y, const struct places *oy, struct pixels a, struct pixels b, int tall,
+                              int can) {
     struct requant f = requant_of(part, !(can & LIMITS));
     scale_pixels(&a, part, 0, tall, can);
     scale_pixels(&b, part, 1, tall, can);
@@ -252,8 +252,8 @@ MORSEL_INLINE void tile_48(const struct part *part, struct morsel_prefetch *pref
         }
     } while (++line != end);
     uint8_t *y = part->y + at * part->y_step;
-    if (can & STRIDED && part->plain) finish_48(part, y, oy, a, b, c, tall, 0);
-    else finish_48(part, y, oy, a, b, c, tall, can);
+    if (can & STRIDED && part->plain) requant_48(part, y, oy, a, b, c, tall, 0);
+    else requant_48(part, y, oy, a, b, c, tall, can);
 }
 
 MORSEL_INLINE void tile_32(const struct part *part, struct morsel_prefetch *prefetch, const struct morsel_lines *lines, size_t at,
@@ -276,7 +276,7 @@ MORSEL_INLINE void tile_32(const struct part *part, struct morsel_prefetch *pref
         }
     } while (++line != end);
     uint8_t *y = part->y + at * part->y_step;
-    finish_32(part, y, oy, a, b, tall, can);
+    requant_32(part, y, oy, a, b, tall, can);
 }
 
 /* Pixels from `at` and as many from `next`, which may be the same. */
@@ -303,7 +303,7 @@ MORSEL_INLINE void tile_16(const struct part *part, const struct morsel_lines *l
 }
 
 /* What to fetch in `tiles` tiles: as much of it as the part is of the work on the rows that fetch. */
-static struct morsel_prefetch ahead_of(const struct part *part, size_t n, int blocks, size_t tiles) {
+static struct morsel_prefetch prefetch_of(const struct part *part, size_t n, int blocks, size_t tiles) {
     const struct morsel_conv_args *a = part->job->args;
     const struct morsel_window *w = &a->window;
     size_t pixels = (size_t)a->prefetch_rows * w->out_w, first = (size_t)a->prefetch_row * w->out_w;
@@ -318,7 +318,7 @@ MORSEL_INLINE void run(const struct part *part, const struct morsel_lines *lines
     struct places o = places_of(lines->step, n), oy = places_of(part->y_step, n);
     size_t size = (size_t)tall, last = n < size ? 0 : n - size, step = blocks == 1 ? 2 * size : size;
     struct morsel_prefetch prefetch = {0, 0};
-    if (can & PREFETCH && part->job->args->prefetch_bytes) prefetch = ahead_of(part, n, blocks, (n + step - 1) / step);
+    if (can & PREFETCH && part->job->args->prefetch_bytes) prefetch = prefetch_of(part, n, blocks, (n + step - 1) / step);
     for (size_t next = 0; next < n; next += step) {
         size_t at = next < last ? next : last;
         if (blocks == 3) tile_48(part, can & PREFETCH ? &prefetch : NULL, lines, at, &o, &oy, tall, can);
@@ -337,7 +337,7 @@ RUN(run_7x32, 2, 7, LIMITS | BIAS)
 RUN(run_7x48, 3, 7, LIMITS | STRIDED | BIAS | PREFETCH)
 RUN(plain_7x32, 2, 7, 0)
 RUN(plain_7x48, 3, 7, 0)
-RUN(ahead_7x32, 2, 7, LIMITS | EITHER | PREFETCH | ALWAYS)
+RUN(prefetch_7x32, 2, 7, LIMITS | EITHER | PREFETCH | ALWAYS)
 RUN(run_8x16, 1, 8, LIMITS | EITHER)
 RUN(run_8x32, 2, 8, LIMITS | EITHER | PREFETCH)
 RUN(run_8x48, 3, 8, LIMITS | EITHER | PREFETCH)
@@ -349,7 +349,7 @@ static void run_part(const struct part *part, const struct morsel_lines *lines, 
     else if (eight) (wide ? run_8x48 : run_8x32)(part, lines, n);
     else if (part->plain && !prefetch) (wide ? plain_7x48 : plain_7x32)(part, lines, n);
     else if (wide) run_7x48(part, lines, n);
-    else (prefetch && !part->bias ? ahead_7x32 : run_7x32)(part, lines, n);
+    else (prefetch && !part->bias ? prefetch_7x32 : run_7x32)(part, lines, n);
 }
 
 /* How many of `left` blocks to do together: threes, and twos at the end so that no single one is left. */

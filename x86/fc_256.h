@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Matrix products with 256-bit registers, for an ISA that says what a dot product is: fc_dot(acc, u, w), eight sums plus four products
- * each. The weights of a block are read once from front to back, four groups of four inputs at a time.
+ * each. The weights of a block are read once from front to back, four quads of inputs at a time.
  */
 #include "requant_avx2.h"
 #include "seven_avx2.h"
@@ -13,7 +13,7 @@ struct fc_sums {
     __m256i a, b; /* channels 0..7, 8..15 */
 };
 
-/* Four inputs and a group of weights; the inputs that are missing meet weights that are 0. */
+/* A quad of inputs and its weights; the inputs that are missing meet weights that are 0. */
 MORSEL_INLINE void fc_add(struct fc_sums *s, const uint8_t *x, const int8_t *w, __m256i flip) {
     __m256i u = _mm256_xor_si256(morsel_broadcast256(x), flip);
     s->a = fc_dot(s->a, u, _mm256_loadu_si256((const __m256i *)(const void *)w));

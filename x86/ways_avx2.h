@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How AVX2 multiplies each group of four inputs k0..k3 with eight channels' weights: the cheapest way that a proof allows.
+ * How AVX2 multiplies each quad, four inputs, k0..k3 with eight channels' weights: the cheapest way that a proof allows.
  *
  * vpmaddubsw adds two products of a byte each in 16 bits and saturates. With inputs up to 255 it is exact where the two weights add up to
  * -128..128: 255 * 128 = 32640, and weights of different signs do no worse than the larger of them alone. Most pairs of real weights
- * do, so most groups have one of three pairings in which all 16 pairs do. What is left is multiplied as 16-bit integers. Where all
- * groups of the eight channels are proven as they are, pairs of two groups that stay below even together are added in 16 bits too.
+ * do, so most quads have one of three pairings in which all 16 pairs do. What is left is multiplied as 16-bit integers. Where all
+ * quads of the eight channels are proven as they are, pairs of two quads that stay below even together are added in 16 bits too.
  */
 #ifndef MORSEL_WAYS_AVX2_H
 #define MORSEL_WAYS_AVX2_H
@@ -14,7 +14,7 @@
 
 #include <immintrin.h>
 
-#define MORSEL_WAYS_MOST 2048u /* groups */
+#define MORSEL_WAYS_MOST 2048u /* quads */
 #define MORSEL_WAYS_LEAST 6u   /* that are worth lists */
 #define MORSEL_WAYS_TRIED 32u  /* of those, before hope is given up */
 
@@ -23,13 +23,13 @@
 #define MORSEL_TURN 2u /* (k1, k2), (k3, k0) */
 
 /*
- * Numbers of groups by their way, in two lists of `groups` places: in the first one those that are multiplied as they are from the
+ * Numbers of quads by their way, in two lists of `quads` places: in the first one those that are multiplied as they are from the
  * front and words from the back, in the second one those to swap from the front and to turn from the back. There are no lists where
- * all groups are words. Where all are as they are, `second` says of each two groups whether they are added in 16 bits.
+ * all quads are words. Where all are as they are, `second` says of each two quads whether they are added in 16 bits.
  */
 struct morsel_ways {
     uint16_t *first, *second;
-    uint32_t groups;
+    uint32_t quads;
     uint32_t plain, words, swap, turn; /* how many */
 };
 
@@ -50,9 +50,9 @@ MORSEL_INLINE uint32_t morsel_too_large(__m256i w) {
     return _mm256_movemask_epi8(_mm256_cmpgt_epi16(size, _mm256_set1_epi16(128))) != 0;
 }
 
-/* Finds the ways of groups begin .. end of eight channels, 64 bytes apart; `pairings` are those to be had beside the first. */
+/* Finds the ways of quads begin .. end of eight channels, 64 bytes apart; `pairings` are those to be had beside the first. */
 MORSEL_INLINE void morsel_find_ways_of(struct morsel_ways *to, const int8_t *w, uint32_t pairings, uint32_t begin, uint32_t end) {
-    const uint32_t no_swap = !(pairings & MORSEL_SWAP), no_turn = !(pairings & MORSEL_TURN), n = to->groups;
+    const uint32_t no_swap = !(pairings & MORSEL_SWAP), no_turn = !(pairings & MORSEL_TURN), n = to->quads;
     uint16_t *plain = to->first + to->plain, *words = to->first + n - 1 - to->words;
     uint16_t *swap = to->second + to->swap, *turn = to->second + n - 1 - to->turn;
     w += begin * (size_t)64;
@@ -104,11 +104,11 @@ MORSEL_INLINE int morsel_extent_fits(struct morsel_extent e) {
     return _mm256_testz_si256(bad, bad);
 }
 
-/* Whether all groups can be multiplied as they are, and then, which two of them together; a kernel row has `row` groups. */
+/* Whether all quads can be multiplied as they are, and then, which two of them together; a kernel row has `row` quads. */
 static inline int morsel_all_plain(struct morsel_ways *to, const int8_t *w, uint32_t row) {
     struct morsel_extent all = {_mm256_setzero_si256(), _mm256_setzero_si256()};
     uint16_t *two = to->second;
-    for (uint32_t i = 0, left = row; i < to->groups; w += 64) {
+    for (uint32_t i = 0, left = row; i < to->quads; w += 64) {
         struct morsel_extent a = morsel_extent(w), b = a;
         int more = left > 1;
         if (more) b = morsel_extent(w += 64);
@@ -122,25 +122,25 @@ static inline int morsel_all_plain(struct morsel_ways *to, const int8_t *w, uint
         left = left > 2 ? left - 2 : row;
         if (i % 4 < 2 && !morsel_extent_fits(all)) return 0;
     }
-    for (uint32_t i = 0; i < to->groups; i++) to->first[i] = (uint16_t)i;
-    to->plain = to->groups;
+    for (uint32_t i = 0; i < to->quads; i++) to->first[i] = (uint16_t)i;
+    to->plain = to->quads;
     to->words = to->swap = to->turn = 0;
     return morsel_extent_fits(all);
 }
 
 static inline void morsel_all_words(struct morsel_ways *to) {
     to->plain = to->swap = to->turn = 0;
-    to->words = to->groups;
+    to->words = to->quads;
 }
 
-/* Whether so many of n groups are words that lists do not pay. */
+/* Whether so many of n quads are words that lists do not pay. */
 static inline int morsel_mostly_words(const struct morsel_ways *to, uint32_t n) {
     return to->words * 2 > n;
 }
 
-/* The ways that the weights `w` are proven for; a kernel row has `row` groups. */
+/* The ways that the weights `w` are proven for; a kernel row has `row` quads. */
 static inline void morsel_choose_ways(struct morsel_ways *to, const int8_t *w, uint32_t row, uint32_t pairings) {
-    uint32_t n = to->groups, tried = n < MORSEL_WAYS_TRIED ? n : MORSEL_WAYS_TRIED;
+    uint32_t n = to->quads, tried = n < MORSEL_WAYS_TRIED ? n : MORSEL_WAYS_TRIED;
     if (morsel_all_plain(to, w, row)) return;
     to->plain = to->words = to->swap = to->turn = 0;
     if (n >= MORSEL_WAYS_LEAST) morsel_find_ways(to, w, pairings, 0, tried);

@@ -5,19 +5,20 @@
 #include "../kernels/requant.h"
 
 /* Sixteen channels from `at` on, channel `first` of all. */
-static void fill_block(struct morsel_group *g, uint32_t at, const struct morsel_channels *c, uint32_t first, int32_t shift, int32_t begin) {
+static void fill_block(struct morsel_span *span, uint32_t at, const struct morsel_channels *c, uint32_t first, int32_t shift,
+                       int32_t begin) {
     const int32_t *bias = c->bias + first, *sum = c->weight_sum + first;
     const float *multiplier = c->multiplier + first;
     int32x4_t all = vdupq_n_s32(begin);
     for (uint32_t i = 0; i < 16; i += 8) {
         float32x4_t m0 = vld1q_f32(multiplier + i), m1 = vld1q_f32(multiplier + i + 4);
-        vst1q_s32(g->start + at + i, vaddq_s32(vmlaq_n_s32(vld1q_s32(bias + i), vld1q_s32(sum + i), shift), all));
-        vst1q_s32(g->start + at + i + 4, vaddq_s32(vmlaq_n_s32(vld1q_s32(bias + i + 4), vld1q_s32(sum + i + 4), shift), all));
-        vst1q_f32(g->multiplier + at + i, m0);
-        vst1q_f32(g->multiplier + at + i + 4, m1);
-        if (g->requant.mode != MORSEL_REQUANT_RELU) continue;
-        vst1q_f32(g->offset + at + i, vmulq_n_f32(m0, -8388608.0f));
-        vst1q_f32(g->offset + at + i + 4, vmulq_n_f32(m1, -8388608.0f));
+        vst1q_s32(span->start + at + i, vaddq_s32(vmlaq_n_s32(vld1q_s32(bias + i), vld1q_s32(sum + i), shift), all));
+        vst1q_s32(span->start + at + i + 4, vaddq_s32(vmlaq_n_s32(vld1q_s32(bias + i + 4), vld1q_s32(sum + i + 4), shift), all));
+        vst1q_f32(span->multiplier + at + i, m0);
+        vst1q_f32(span->multiplier + at + i + 4, m1);
+        if (span->requant.mode != MORSEL_REQUANT_RELU) continue;
+        vst1q_f32(span->offset + at + i, vmulq_n_f32(m0, -8388608.0f));
+        vst1q_f32(span->offset + at + i + 4, vmulq_n_f32(m1, -8388608.0f));
     }
 }
 
@@ -38,17 +39,17 @@ static int32_t use_magic(struct morsel_requant *f, int relu) {
     return relu ? 0x4b000000 : MORSEL_MAGIC_BITS;
 }
 
-void morsel_group_prepare(struct morsel_group *g, const struct morsel_channels *c, const struct morsel_input *x,
-                          const struct morsel_output *y, uint32_t first, uint32_t blocks) {
+void morsel_span_prepare(struct morsel_span *span, const struct morsel_channels *c, const struct morsel_input *x,
+                         const struct morsel_output *y, uint32_t first, uint32_t blocks) {
     uint32_t proven = c->proofs ? MORSEL_PROOF_SMALL | MORSEL_PROOF_POSITIVE : 0; /* of all channels of the group */
     int32_t begin = 0;
-    morsel_requant_describe(&g->requant, y);
-    g->pairs = g->ready = 0;
-    if (c->float_bias) g->requant.mode = MORSEL_REQUANT_RAW;
-    if (g->requant.mode == MORSEL_REQUANT_RAW || !g->requant.whole) proven = 0;
+    morsel_requant_describe(&span->requant, y);
+    span->pairs = span->ready = 0;
+    if (c->float_bias) span->requant.mode = MORSEL_REQUANT_RAW;
+    if (span->requant.mode == MORSEL_REQUANT_RAW || !span->requant.whole) proven = 0;
     for (uint32_t b = 0; proven && b < blocks; b++) proven &= c->proofs[first / 16 + b];
-    if (proven & MORSEL_PROOF_SMALL) begin = use_magic(&g->requant, g->requant.zero == -128 && proven & MORSEL_PROOF_POSITIVE);
-    for (uint32_t b = 0; b < blocks; b++) fill_block(g, b * 16, c, first + b * 16, 128 - x->qparams.zero, begin);
+    if (proven & MORSEL_PROOF_SMALL) begin = use_magic(&span->requant, span->requant.zero == -128 && proven & MORSEL_PROOF_POSITIVE);
+    for (uint32_t b = 0; b < blocks; b++) fill_block(span, b * 16, c, first + b * 16, 128 - x->qparams.zero, begin);
 }
 
 void morsel_store_raw(const struct morsel_output *y, const struct morsel_channels *c, const int32_t *sums, uint32_t channel, uint32_t n,
