@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""arenas.py [FILE.onnx ...]: the README's table of arenas, of the networks that are built in and of files.
+"""arenas.py [FILE.onnx ...]: the table of arenas in core/README.md, of the networks that are built in and of files.
 
 MORSEL names the tool [build/morsel]. The last column is what TensorFlow Lite Micro's own recorder says of the same topology
 (pip install tflite-micro ai-edge-litert onnx numpy); without those packages, and for files, it is empty."""

@@ -229,6 +229,13 @@ def open_peers(case):
     return peers
 
 
+def machine():
+    """The processor's name, as it says it itself."""
+    with open("/proc/cpuinfo") as f:
+        names = [line.split(":", 1)[1].strip() for line in f if line.startswith("model name")]
+    return names[0] if names else os.uname().machine
+
+
 PEERS = [Morsel, OnnxRuntime, OpenVino, LiteRt, Ncnn]
 
 
@@ -244,7 +251,7 @@ def measure(net):
     ours = rows[0][2]
     for name, form, middle, least in rows:
         print(f"{case.name:28} {name:22} {middle:9.3f} {least:9.3f} {A.batch * 1e3 / middle:8.1f} {middle / ours:7.2f}  {form}")
-    return {"net": case.name, "cap": A.cpu, "threads": A.threads, "batch": A.batch, "rows": rows}
+    return {"net": case.name, "machine": machine(), "cap": A.cpu, "threads": A.threads, "batch": A.batch, "rows": rows}
 
 
 def main():
