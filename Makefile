@@ -186,7 +186,7 @@ demo:  ## classifies the shipped pictures with the shipped network; needs a C co
 # ---- tests -----------------------------------------------------------------------------------------------------------
 # `make test` runs every stage below and adds up what passed and failed; each stage can be called by itself: make test-unit.
 
-STAGES := unit kernels sanitize threads cli link golden arm64 a76 fuzz lint
+STAGES := unit kernels sanitize threads cli docs link golden arm64 a76 fuzz lint
 RESULTS := build/test
 TALLY = sh tests/tally.sh $(RESULTS)
 SANITIZE := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
@@ -276,6 +276,9 @@ test-threads:  ## the unit tests whose name says threads, under ThreadSanitizer
 	@$(sub) BUILD=build/threads OPT='-O1 -g -fsanitize=thread' unit-run UNIT_ONLY=%threads UNIT_NAME=threads
 test-cli:
 	@$(sub) cli-run CLI_NAME=cli
+test-docs:  ## what README and the rooms' pages tell a reader to type, and the man pages
+	@$(sub) all
+	@MORSEL=$(BUILD)/morsel $(TALLY) docs sh tests/docs/run.sh
 test-link:
 	@$(TALLY) link sh tests/link/link.sh
 
@@ -366,6 +369,10 @@ PEERS_VENV := build/bench-venv
 .PHONY: bench-peers
 bench-peers: all $(PEERS_VENV)/.ready  ## the same network in ONNX Runtime, OpenVINO, LiteRT and ncnn; PEERS="--cpu avx2 NET|FILE.onnx"
 	@MORSEL=$(BUILD)/morsel $(PEERS_VENV)/bin/python tests/bench_peers/run.py $(PEERS)
+.PHONY: figures
+figures:  ## draws the README's pictures from tests/bench_peers/latency.json and the table of arenas in core/README.md
+	@python3 tests/bench_peers/draw.py latency tests/bench_peers/latency.json > tests/bench_peers/latency.svg
+	@python3 tests/bench_peers/draw.py arena core/README.md > tests/bench_peers/arena.svg
 # The first answer of a process, by a program that knows the public header alone.
 COLD := $(BUILD)/tests/bench_peers/cold
 -include $(COLD).d

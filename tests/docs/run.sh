@@ -1,0 +1,146 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# run.sh [PAGE.md...]: everything that the pages tell a reader to type is typed. Fenced blocks of a page run in order, in a folder of
+# the page's own below build/docs: the repository's tree by links, and the files that the pages speak of (food.onnx, photo.jpg ...), tiny.
+#   ```sh    a script; its first failing command fails it
+#   ```c     named by its first line, /* app.c ... */; it compiles without a warning, and the next script may build it
+#   ```text  below <!-- output of: COMMAND -->: what the command prints, but for times and names of kernels
+# <!-- not run: WHY --> above a block leaves it out. Then the man pages: sound roff, every option of --help, examples that run.
+# Then the pictures, as drawn from their figures; links to files that are there; the README's length.
+# MORSEL is the tool [build/morsel]. Prints "ok NAME", "FAIL NAME" or "skip NAME: why"; exit status 1 after a failure.
+cd "$(dirname "$0")/../.." || exit 1
+root=$PWD
+work=$root/build/docs
+morsel=${MORSEL:-build/morsel}
+compiler=${CC:-cc}
+pages=${*:-$(ls README.md CONTRIBUTING.md core/README.md kernels/README.md tools/README.md models/README.md models/*/README.md tests/README.md \
+    2>/dev/null)}
+status=0
+unset MORSEL_CPU MAKEFLAGS MAKELEVEL MFLAGS
+ok() { echo "ok $1"; }
+fail() { echo "FAIL $1"; [ -z "$2" ] || tail -n 15 "$2" | sed 's/^/    /'; status=1; }
+
+# The folder that a page's blocks run in.
+furnish() { # FOLDER
+    rm -rf "$1"
+    mkdir -p "$1/bin" "$1/pictures" "$1/out"
+    for entry in "$root"/*; do ln -s "$entry" "$1/"; done
+    ln -s "$root/$morsel" "$1/bin/morsel"
+    for picture in models/cifar10/pictures/*.ppm; do
+        class=$(basename "$picture" .ppm)
+        mkdir "$1/pictures/$class"
+        cp "$picture" "$1/pictures/$class/"
+    done
+    cp -r "$1/pictures" "$1/train"
+    cp -r "$1/pictures" "$1/test"
+    cp models/cifar10/network.onnx "$1/food.onnx"
+    cp models/cifar10/picture.json "$1/rule.json"
+    cp models/cifar10/labels.txt "$1/labels.txt"
+    cp models/cifar10/pictures/cat.ppm "$1/photo.ppm"
+    cp models/cifar10/pictures/cat.ppm "$1/photo.jpg" # the tool looks into a file, not at its name
+    cp tests/cli/float_small.onnx "$1/food_float.onnx"
+    { printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 3, 32, 32), }"
+      head -c 12288 /dev/zero; } >"$1/x.npy"
+}
+
+# Writes each block to FOLDER/blocks/LINE.KIND, and what is said of it to LINE.note.
+extract() { # PAGE FOLDER
+    mkdir -p "$2/blocks"
+    awk -v folder="$2/blocks" '
+        /^```/ && on { on = 0; close(file); note = ""; next }
+        /^```(sh|c|text)$/ && !on { on = 1; file = sprintf("%s/%04d.%s", folder, FNR, substr($0, 4)); printf "" > file
+            if (note) { print note > (file ".note"); close(file ".note") }
+            next }
+        /^```/ { on = 1; file = "/dev/null"; next }
+        on { print > file; next }
+        /^<!-- (not run|output of): / { note = $0; sub(/^<!-- /, "", note); sub(/ -->$/, "", note); next }
+        NF { note = "" }' "$1"
+}
+
+# Figures of this run and this machine become N and ISA.
+masked() {
+    sed -E 's/avx512vnni|avxvnni|avx2|dotprod|i8mm|neon/ISA/; s/[0-9.]+ (ms|us|FPS)/N \1/g; s/(p99\/median|library) [0-9.]+/\1 N/g; s/ +/ /g' "$1"
+}
+
+run_block() { # NAME BLOCK FOLDER
+    note=$(cat "$2.note" 2>/dev/null)
+    case $2:$note in
+    *:"not run: "*) echo "skip $1: ${note#not run: }" ;;
+    *.sh:*)
+        if (cd "$3" && PATH="$3/bin:$PATH" timeout 300 sh -eu "$2" >out/log 2>&1 </dev/null); then ok "$1"; else fail "$1" "$3/out/log"; fi
+        ;;
+    *.c:*)
+        name=$(sed -n '1s,^/\* \([a-z_]*\.c\).*,\1,p' "$2")
+        if [ -z "$name" ]; then fail "$1: its first line names no file"; return; fi
+        cp "$2" "$3/$name"
+        if (cd "$3" && "$compiler" -std=c11 -Wall -Wextra -Werror -I. -Icore -c "$name" -o out/block.o >out/log 2>&1); then ok "$1"
+        else fail "$1" "$3/out/log"; fi
+        ;;
+    *.text:"output of: "*)
+        (cd "$3" && PATH="$3/bin:$PATH" timeout 300 sh -eu -c "${note#output of: }" >out/log 2>&1 </dev/null)
+        masked "$3/out/log" >"$3/out/is"
+        masked "$2" >"$3/out/said"
+        if grep -vxF -f "$3/out/is" "$3/out/said" >"$3/out/log"; then fail "$1: ${note#output of: } does not print" "$3/out/log"
+        else ok "$1"; fi
+        ;;
+    esac
+}
+
+run_page() { # PAGE
+    folder=$work/$(echo "$1" | tr '/' '_')
+    furnish "$folder"
+    extract "$1" "$folder"
+    for block in "$folder"/blocks/*.sh "$folder"/blocks/*.c "$folder"/blocks/*.text; do [ -f "$block" ] && echo "$block"; done | sort >"$folder/out/list"
+    while read -r block; do
+        run_block "$1:$(basename "${block%.*}" | sed 's/^0*//')" "$block" "$folder"
+    done <"$folder/out/list"
+    # Links to files, from the page's own folder.
+    gone=$(sed '/^```/,/^```/d' "$1" | grep -oE '\]\([^)#:]+\)|src="[^":]+"' | sed -E 's/^\]\(|^src="|[)"]$//g' | while read -r link; do
+        [ -e "$(dirname "$1")/$link" ] || echo "$link"; done)
+    if [ -z "$gone" ]; then ok "$1: links"; else fail "$1: links to what is not there: $gone"; fi
+}
+
+# A man page of each verb, from the source of --help.
+man_page() { # VERB, or nothing
+    page=$work/man/morsel${1:+-$1}.1
+    # shellcheck disable=SC2086
+    "$morsel" $1 --help=man >"$page" && "$morsel" $1 --help >"$page.help" || { fail "man $1: no page"; return; }
+    lacking=$(for section in NAME SYNOPSIS DESCRIPTION OPTIONS "EXIT STATUS" "SEE ALSO"; do
+        grep -q "^\.SH $section\$" "$page" || echo "$section"; done
+        sed -n '/^options:/,/^[a-z]*:$/s/^  \(-[a-z-]*\).*/\1/p' "$page.help" | sed 's/-/\\\\-/g' | while read -r option; do
+        grep -q "^\.B $option" "$page" || echo "$option"; done)
+    if [ -n "$lacking" ]; then fail "man $1: lacks $lacking"; else ok "man page ${1:-of the tool}"; fi
+    command -v groff >/dev/null 2>&1 || return 0
+    if [ -z "$(groff -man -Tutf8 -ww "$page" 2>&1 >/dev/null)" ]; then ok "groff ${1:-of the tool}"; else fail "groff $1"; fi
+}
+
+examples() { # VERB: the commands that its page shows
+    sed -n '/^examples:/,/^[a-z ]*:$/s/^  \(morsel .*\)/\1/p' "$work/man/morsel-$1.1.help" >"$work/man/$1.examples"
+    while read -r command; do
+        if (cd "$work/examples" && PATH="$PWD/bin:$PATH" timeout 300 sh -eu -c "$command" >out/log 2>&1 </dev/null); then ok "$command"
+        else fail "$command" "$work/examples/out/log"; fi
+    done <"$work/man/$1.examples"
+}
+
+picture() { # KIND FIGURES
+    if ! command -v python3 >/dev/null 2>&1; then echo "skip picture $1: no python3"; return; fi
+    if python3 tests/bench_peers/draw.py "$1" "$2" | cmp -s - "tests/bench_peers/$1.svg"; then ok "picture $1"
+    else fail "picture $1: make figures draws it anew from $2"; fi
+}
+
+for page in $pages; do run_page "$page"; done
+[ $# -eq 0 ] || exit $status
+
+rm -rf "$work/man"
+mkdir -p "$work/man"
+furnish "$work/examples"
+man_page ""
+for verb in $("$morsel" --help=verbs); do
+    man_page "$verb"
+    examples "$verb"
+done
+picture latency tests/bench_peers/latency.json
+picture arena core/README.md
+words=$(sed '/^```/,/^```/d' README.md | wc -w)
+if [ "$words" -le 900 ]; then ok "README: $words words"; else fail "README: $words words, 900 at most"; fi
+exit $status
