@@ -1,7 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A prepared call: the kernel chosen for a step and its arguments, filled once by morsel_session_open(), read by morsel_run().
- * Calls lie in the step slots at the front of the arena.
+ * A prepared call: the kernel chosen for a step, its arguments, and how it runs. morsel_session_open() fills it once, morsel_run() only
+ * reads it. Calls lie in the step slots at the front of the arena.
+ *
+ * The words of core/:
+ *   unit    the least that a kernel computes: a row, 16 outputs of a product, an element (kernels/kernels.h says it for each)
+ *   part    the least of a step that a task can have: a unit, a row of elements, or 16 channels with all their rows
+ *   task    one of the calls that parallel_for makes at once
+ *   share   the parts of a step that one task has
+ *   entry   what is handed to the tasks at once: a step, several steps, a group or a chain
+ *   group   steps that take turns of some rows, so that what lies between them never is whole (core/format.h)
+ *   chain   steps that a task goes through without waiting for others; groups stand in it as a whole (core/plan_chain.c)
+ *   stage   a step of a group or a chain, as one task goes through it
+ *   band    the rows of the last stage that one task makes, and those of all stages that they need
+ *   ring    memory of some rows of a tensor: row y lies at y % ring_rows
+ *   trail   an output trails behind an input that it lies over: rows are written once those they lie over were read (core/check_group.c)
+ *   moved   an output that lies in the spare memory, because tasks would write over what others still read
  */
 #ifndef MORSEL_CALL_H
 #define MORSEL_CALL_H
@@ -51,25 +65,45 @@ union morsel_kernel {
     morsel_copy_fn *copy;
 };
 
+/* What an entry is. */
+enum morsel_mode {
+    MORSEL_MODE_STEPS, /* one step; or several, where a task goes on from its share of one to that of the next without waiting */
+    MORSEL_MODE_GROUP,
+    MORSEL_MODE_CHAIN
+};
+
+/* What the parts of a step are, for steps of the first mode. */
+enum morsel_split {
+    MORSEL_SPLIT_UNITS,
+    MORSEL_SPLIT_ROWS,   /* rows of an elementwise step */
+    MORSEL_SPLIT_BLOCKS, /* 16 output channels of a convolution, with all rows of them */
+    MORSEL_SPLIT_FETCH,  /* rows of a convolution, of whose prefetch each task does all, in step with its own rows */
+    MORSEL_SPLIT_BORDER  /* rows of a depthwise convolution; those at the border to another share come last */
+};
+
 struct morsel_call {
     union morsel_kernel kernel;
-    uint16_t kind;         /* enum morsel_step_kind */
-    uint16_t isa;          /* of the kernel, for who watches: core/watch.c */
-    uint32_t units;        /* what a run of the step is cut into: see the kernel's function type */
-    uint32_t row_elements; /* elementwise steps over N H W C: W * C */
-    uint32_t cut;          /* how tasks share it: MORSEL_CUT_ */
+    uint32_t kind : 8;            /* enum morsel_step_kind */
+    uint32_t isa : 4;             /* of the kernel, for who watches: core/watch.c */
+    uint32_t mode : 2;            /* enum morsel_mode of the entry that the step belongs to */
+    uint32_t split : 3;           /* enum morsel_split */
+    uint32_t moved : 1;           /* its output lies in the spare memory */
+    uint32_t own_padding_row : 1; /* each task fills a padding row of its own */
+    uint32_t fetch : 5;           /* 0, or tasks share the weights of the step so far behind: each fetches what will be its own */
+    uint32_t count : 8;           /* how many steps the entry takes that begins here */
+    uint8_t writer[2];            /* how far before it stands the stage that writes input n; 0: the input was there before */
+    uint16_t tasks;               /* of the entry */
+    uint32_t units;               /* what the kernel is called for: see its function type */
+    uint32_t row_elements;        /* elementwise steps over N H W C: W * C */
     union morsel_args args;
 };
 
 _Static_assert(sizeof(union morsel_args) <= MORSEL_KERNEL_MAX_ARGS, "arguments fit a step slot");
 _Static_assert(sizeof(struct morsel_call) <= MORSEL_FORMAT_STEP_SLOT, "a call fits a step slot");
 
-/* By units, unless .. */
-#define MORSEL_CUT_ROWS 1u   /* .. by whole rows of an elementwise step */
-#define MORSEL_CUT_BLOCKS 2u /* .. by 16 output channels of a convolution, all units of them */
-#define MORSEL_CUT_ON 4u     /* besides: a task goes on from its share of the step before to the one of this, without waiting for others */
-#define MORSEL_CUT_CHAIN 8u  /* besides: it goes on in a chain */
-#define MORSEL_CUT_MOVED 16u /* its output lies in the spare memory */
+#define MORSEL_MOST_TASKS UINT16_MAX
+#define MORSEL_MOST_FETCH 31u  /* steps behind */
+#define MORSEL_MOST_COUNT 255u /* steps of an entry */
 
 /* Where share i of n begins, of shares that are equal but for one: 32-bit machines have no 64-bit division of their own. */
 static inline uint32_t morsel_share_from(uint32_t all, uint32_t n, uint32_t i) {
@@ -77,9 +111,31 @@ static inline uint32_t morsel_share_from(uint32_t all, uint32_t n, uint32_t i) {
     return all / n * i + (i < longer ? i : longer);
 }
 
+static inline uint32_t morsel_aligned(uint32_t bytes) {
+    return (bytes + MORSEL_ALIGNMENT - 1) / MORSEL_ALIGNMENT * MORSEL_ALIGNMENT;
+}
+
 static inline struct morsel_call *morsel_call_at(const struct morsel_session *s, uint32_t index) {
     return (struct morsel_call *)(void *)((uint8_t *)s->steps + (size_t)index * MORSEL_FORMAT_STEP_SLOT);
 }
+
+static inline int morsel_call_is_conv(const struct morsel_call *call) {
+    return call->kind == MORSEL_STEP_CONV || call->kind == MORSEL_STEP_DEPTHWISE;
+}
+
+/* NULL: the step has none. */
+const struct morsel_window *morsel_call_window(const struct morsel_call *call);
+
+/* Of how many parts shares of a step consist. */
+uint32_t morsel_call_parts(const struct morsel_call *call);
+
+/* Weights of a part: of 16 outputs. */
+size_t morsel_call_part_bytes(const struct morsel_call *call);
+
+/* The row of a step that stands for all rows outside the picture; NULL: it needs none. Another one may take its place if it is as long
+ * and was filled. */
+uint8_t *morsel_call_padding_row(const struct morsel_call *call);
+void morsel_fill_padding_row(const struct morsel_call *call, uint8_t *padding_row);
 
 /* How the bytes of a tensor are stored, as in struct morsel_qparams: constants, inputs and outputs of the network in their own type, those
  * inside it as the kernels want them. 0 for what is no byte. */
@@ -88,55 +144,10 @@ uint32_t morsel_stored_flip(const struct morsel_model *model, const struct morse
 /* Where a tensor lies: a ring's place is that of a run in one task. */
 uint8_t *morsel_tensor_place(const struct morsel_model *model, uint8_t *arena, const struct morsel_blob_tensor *t);
 
-/* Fills the call of step `index` from the blob, but for `cut`; the model is open and the arena large enough. */
-void morsel_prepare(struct morsel_call *call, const struct morsel_session *session, const struct morsel_kernels *kernels, uint32_t index);
+/* A tensor in the arena, but for its name and what the ONNX graph states. */
+void morsel_view_tensor(struct morsel_view *view, const struct morsel_session *session, const struct morsel_blob_tensor *t);
 
-/* Gives each convolution the constants of later steps that it fetches; all calls are filled. */
-void morsel_plan_prefetch(const struct morsel_session *session);
-
-/* Has share `place` of convolution `index`, of `tasks` that fetch, fetch the share of the next step's weights that the same task will
- * have, if tasks share them. */
-void morsel_fetch_share(const struct morsel_session *session, uint32_t index, struct morsel_conv_args *part, uint32_t tasks,
-                        uint32_t place);
-
-/* Decides how tasks share each step; all calls are filled, `strided_pixels` is that of the kernels. Returns whether tensors were moved:
- * then the calls have to be filled again. */
-int morsel_plan_cuts(const struct morsel_session *session, uint32_t strided_pixels);
-
-/* Weights of 16 output channels of a convolution in one group, or of a depthwise one. */
-size_t morsel_block_bytes(const struct morsel_call *call);
-
-/* Of how many parts shares of a step consist, and how many tasks share them. */
-uint32_t morsel_call_parts(const struct morsel_call *call);
-uint32_t morsel_call_tasks(const struct morsel_session *session, const struct morsel_call *call);
-
-/* The row of a step that stands for all rows outside the picture; NULL: it needs none. Another one may take its place if it is as long
- * and was filled. */
-uint8_t *morsel_call_padding_row(const struct morsel_call *call);
-void morsel_fill_padding_row(const struct morsel_call *call, uint8_t *padding_row);
-
-/* Units begin .. end of a call. */
-void morsel_call_range(const struct morsel_call *call, const uint8_t *padding_row, uint32_t begin, uint32_t end);
-
-/* Rows of one picture, all or some: row y lies at data + (y - first) % rows * its length. */
-struct morsel_held {
-    uint8_t *data;
-    uint32_t rows, first;
-};
-
-/* Rows begin .. end of one picture, of a call whose step stands in a group. tests/a76 counts its calls. */
-void morsel_call_rows(const struct morsel_call *call, const struct morsel_held *in, const struct morsel_held *out,
-                      const uint8_t *padding_row, uint32_t begin, uint32_t end);
-
-/* How its rows lie over those of its inputs: row y reads `window` rows from y * stride - pad on. */
-struct morsel_reach {
-    uint32_t stride, pad, window;
-};
-struct morsel_reach morsel_call_reach(const struct morsel_call *call);
-
-/* The first input row that row y reads. */
-uint32_t morsel_call_first(const struct morsel_call *call, uint32_t y);
-/* One behind the last that the rows before y read, of `height`. */
-uint32_t morsel_call_end(const struct morsel_call *call, uint32_t y, uint32_t height);
+/* The memory of task `index` from 1 on, below session->bands: session->band_bytes of it, behind the planned arena and the spare memory. */
+uint8_t *morsel_band_memory(const struct morsel_session *session, uint32_t index);
 
 #endif

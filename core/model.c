@@ -2,7 +2,7 @@
 /* Opening a blob: the one trust boundary. The checks stand in check_*.c, in the order in which they build on each other. */
 #include "blob.h"
 #include "check.h"
-#include "stream.h"
+#include "plan.h"
 
 #include <string.h>
 

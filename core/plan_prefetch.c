@@ -13,7 +13,7 @@
  *
  * They are hints. No result depends on them, and a blob in another order only runs without.
  */
-#include "call.h"
+#include "plan.h"
 
 #define PREFETCH 262144u /* bytes; a part of a second-level cache */
 #define FEW_USES 128u    /* of a weight: below, fetching pays */
@@ -55,6 +55,35 @@ static uint32_t least(uint64_t a, uint64_t b, uint64_t c) {
     return (uint32_t)(ab < c ? ab : c);
 }
 
+/* How far behind step `index` the next one with constants stands, if as many tasks share its weights; 0: it does not, or too far. */
+static uint32_t sharer_behind(const struct morsel_session *session, uint32_t index) {
+    const struct morsel_call *own = morsel_call_at(session, index);
+    for (uint32_t i = 1; i <= MORSEL_MOST_FETCH && index + i < session->step_count; i++) {
+        const struct morsel_call *call = morsel_call_at(session, index + i);
+        if (!constants_of(session, index + i)) continue;
+        int shares =
+            call->kind == MORSEL_STEP_FC ? call->args.fc.rows == 1 : call->kind == MORSEL_STEP_CONV && call->split == MORSEL_SPLIT_BLOCKS;
+        return shares && call->tasks == own->tasks && constants_of(session, index + i) > own->args.conv.weights ? i : 0;
+    }
+    return 0;
+}
+
+/* Where tasks share a convolution, each prefetches in step with its own rows or blocks, and of shared weights only what will be its own:
+ * then `prefetch` is where all of them begin, `prefetch_bytes` what a task fetches of them at most. */
+static void share_prefetch(const struct morsel_session *session, uint32_t index) {
+    struct morsel_call *call = morsel_call_at(session, index);
+    struct morsel_conv_args *a = &call->args.conv;
+    if (call->kind != MORSEL_STEP_CONV || call->tasks < 2 || call->mode == MORSEL_MODE_GROUP) return;
+    if (call->mode == MORSEL_MODE_STEPS && call->split != MORSEL_SPLIT_BLOCKS) {
+        if (!a->prefetch_bytes || call->units != a->window.out_h) return;
+        call->split = MORSEL_SPLIT_FETCH;
+    }
+    call->fetch = sharer_behind(session, index);
+    if (!call->fetch) return;
+    a->prefetch = (uint32_t)(constants_of(session, index + call->fetch) - a->weights);
+    a->prefetch_bytes = least(least(macs_of(session, index) / MACS_A_BYTE, UINT32_MAX, UINT32_MAX) / call->tasks, PREFETCH, PREFETCH);
+}
+
 void morsel_plan_prefetch(const struct morsel_session *session) {
     const struct morsel_model *model = session->model;
     uint32_t end = morsel_blob_header(model)->blob_bytes, fetched = 0;
@@ -69,28 +98,5 @@ void morsel_plan_prefetch(const struct morsel_session *session) {
         a->prefetch_bytes = to - from;
         fetched = to;
     }
-}
-
-/* The next step with constants behind step `index`, if tasks share its weights; NULL: they do not. */
-static const struct morsel_call *sharer_behind(const struct morsel_session *session, uint32_t index) {
-    for (uint32_t i = index + 1; i < session->step_count; i++) {
-        const struct morsel_call *call = morsel_call_at(session, i);
-        if (call->kind == MORSEL_STEP_FC) return call->args.fc.rows == 1 ? call : NULL;
-        if (constants_of(session, i)) return call->kind == MORSEL_STEP_CONV && call->cut & MORSEL_CUT_BLOCKS ? call : NULL;
-    }
-    return NULL;
-}
-
-void morsel_fetch_share(const struct morsel_session *session, uint32_t index, struct morsel_conv_args *part, uint32_t tasks,
-                        uint32_t place) {
-    const struct morsel_call *call = sharer_behind(session, index);
-    if (!call || morsel_call_tasks(session, call) != tasks || morsel_call_at(session, index)->kind != MORSEL_STEP_CONV) return;
-    int is_fc = call->kind == MORSEL_STEP_FC;
-    uint32_t parts = morsel_call_parts(call), begin = morsel_share_from(parts, tasks, place);
-    size_t block = is_fc ? ((size_t)call->args.fc.inputs + 3) / 4 * 64 : morsel_block_bytes(call);
-    const int8_t *from = (is_fc ? call->args.fc.weights : call->args.conv.weights) + begin * block;
-    if (from < part->weights) return;
-    part->prefetch = (uint32_t)(from - part->weights);
-    part->prefetch_bytes = least((morsel_share_from(parts, tasks, place + 1) - begin) * (uint64_t)block,
-                                 least(macs_of(session, index) / MACS_A_BYTE, UINT32_MAX, UINT32_MAX) / tasks, PREFETCH);
+    for (uint32_t i = 0; i < session->step_count; i++) share_prefetch(session, i);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How tasks share the steps that stand in no group.
+ * How tasks share the steps that stand in no group and no chain.
  *
- * Most steps are cut by their units. A convolution whose weights are larger than its pictures is cut by output channels instead: each
+ * Most steps are split by their units. A convolution whose weights are larger than its pictures is split by output channels instead: each
  * task reads a share of the weights and all of the pictures. A depthwise convolution behind it goes on with the channels that its task
  * made.
  *
@@ -11,35 +11,12 @@
  * that make each row from the same row of their inputs. `touches` proves that nothing is overwritten too soon.
  */
 #include "check.h"
-#include "stream.h"
+#include "plan.h"
 
-static int is_conv(const struct morsel_call *call) {
-    return call->kind == MORSEL_STEP_CONV || call->kind == MORSEL_STEP_DEPTHWISE;
-}
+#define BORDER_SHARE 8u /* rows of a share, below which borders are not worth calls of their own; 6 at the edge of a picture */
 
 static int is_elementwise(const struct morsel_call *call) {
     return call->kind == MORSEL_STEP_BINARY || call->kind == MORSEL_STEP_UNARY || call->kind == MORSEL_STEP_LUT;
-}
-
-size_t morsel_block_bytes(const struct morsel_call *call) {
-    const struct morsel_window *w = &call->args.conv.window;
-    if (call->kind == MORSEL_STEP_DEPTHWISE) return (size_t)w->kernel_w * ((w->kernel_h + 3) / 4) * 64;
-    return (size_t)w->kernel_h * ((w->kernel_w * w->in_c + 3) / 4) * 64;
-}
-
-static uint32_t blocks_of(const struct morsel_call *call) {
-    return (call->args.conv.window.out_c + 15) / 16;
-}
-
-uint32_t morsel_call_parts(const struct morsel_call *call) {
-    if (call->cut & MORSEL_CUT_BLOCKS) return blocks_of(call);
-    return call->cut & MORSEL_CUT_ROWS ? call->units / call->row_elements : call->units;
-}
-
-uint32_t morsel_call_tasks(const struct morsel_session *session, const struct morsel_call *call) {
-    uint32_t tasks = session->options.tasks, parts = morsel_call_parts(call);
-    if (parts < tasks) tasks = parts;
-    return tasks ? tasks : 1;
 }
 
 /* --- By channels --- */
@@ -53,14 +30,16 @@ static int wants_blocks(const struct morsel_session *session, uint32_t index) {
     const struct morsel_call *call = morsel_call_at(session, index);
     const struct morsel_blob_step *step = morsel_blob_step(session->model, index);
     uint32_t x = morsel_blob_input(session->model, step, 0)->bytes, y = morsel_blob_output(session->model, step)->bytes;
-    if (!is_conv(call) || call->args.conv.y.qparams.is_float || step->group || blocks_of(call) < 2) return 0;
+    if (!morsel_call_is_conv(call) || call->args.conv.y.qparams.is_float || step->group) return 0;
+    uint32_t blocks = (call->args.conv.window.out_c + 15) / 16;
+    if (blocks < 2) return 0;
     if (call->kind == MORSEL_STEP_DEPTHWISE) {
         const struct morsel_call *before = index ? morsel_call_at(session, index - 1) : NULL;
-        return before && before->cut & MORSEL_CUT_BLOCKS && before->args.conv.y.data == call->args.conv.x.data;
+        return before && before->split == MORSEL_SPLIT_BLOCKS && before->args.conv.y.data == call->args.conv.x.data;
     }
-    uint64_t weights = (uint64_t)blocks_of(call) * morsel_block_bytes(call);
+    uint64_t weights = (uint64_t)blocks * morsel_call_part_bytes(call);
     return call->args.conv.groups == 1 && weights > 8 * (uint64_t)x && weights > 4 * (uint64_t)y &&
-           divides_as_well(blocks_of(call), call->units, session->options.tasks);
+           divides_as_well(blocks, call->units, session->options.tasks);
 }
 
 /* --- Without waiting --- */
@@ -89,7 +68,7 @@ static int is_by_row(const struct morsel_session *session, uint32_t index) {
     const struct morsel_blob_tensor *y = morsel_blob_output(session->model, step);
     if (call->kind == MORSEL_STEP_CONV) {
         const struct morsel_window *w = &call->args.conv.window;
-        return w->kernel_h == 1 && w->stride_h == 1 && w->pad_top == 0 && w->in_h == w->out_h && !(call->cut & MORSEL_CUT_BLOCKS);
+        return w->kernel_h == 1 && w->stride_h == 1 && w->pad_top == 0 && w->in_h == w->out_h && call->split != MORSEL_SPLIT_BLOCKS;
     }
     if (!is_elementwise(call) || y->rank != 4 || call->units != y->dims[0] * y->dims[1] * call->row_elements) return 0;
     for (uint32_t n = 0; n < step->input_count; n++)
@@ -99,12 +78,12 @@ static int is_by_row(const struct morsel_session *session, uint32_t index) {
     return call->kind != MORSEL_STEP_BINARY || (morsel_lies_like_y(p, 0) && morsel_lies_like_y(p, 1));
 }
 
-/* Rows, as far as the step is or can be cut by them. */
+/* Rows, as far as the step is or can be split by them. */
 static uint32_t rows_of(const struct morsel_session *session, uint32_t index) {
     const struct morsel_call *call = morsel_call_at(session, index);
-    if (call->cut & MORSEL_CUT_BLOCKS) return 0;
+    if (call->split == MORSEL_SPLIT_BLOCKS) return 0;
     if (is_elementwise(call)) return is_by_row(session, index) ? call->units / call->row_elements : 0;
-    return is_conv(call) ? call->units : 0;
+    return morsel_call_is_conv(call) ? call->units : 0;
 }
 
 /* Whether step `index` goes on from the steps first .. index - 1, which do so among themselves. */
@@ -112,10 +91,10 @@ static int goes_on(const struct morsel_session *session, uint32_t first, uint32_
     const struct morsel_model *model = session->model;
     const struct morsel_blob_step *step = morsel_blob_step(model, index);
     const struct morsel_blob_tensor *y = morsel_blob_output(model, step);
-    const struct morsel_call *call = morsel_call_at(session, index), *before = morsel_call_at(session, index - 1);
+    const struct morsel_call *call = morsel_call_at(session, index);
     uint32_t rows = rows_of(session, index);
     int by_row = rows && is_by_row(session, index) && rows == rows_of(session, index - 1);
-    int by_block = call->kind == MORSEL_STEP_DEPTHWISE && call->cut & before->cut & MORSEL_CUT_BLOCKS;
+    int by_block = call->kind == MORSEL_STEP_DEPTHWISE && call->split == MORSEL_SPLIT_BLOCKS; /* as the one before it is: wants_blocks() */
     if (!by_row && !by_block) return 0;
     if (step->scratch_bytes &&
         (session->bands < session->options.tasks || touches(model, first, index - 1, step->scratch_offset, step->scratch_bytes, NULL)))
@@ -123,26 +102,38 @@ static int goes_on(const struct morsel_session *session, uint32_t first, uint32_
     return !touches(model, first, index - 1, y->offset, y->bytes, by_row ? y : NULL);
 }
 
-/* In a group or a chain. */
-static int strides_pixels(const struct morsel_session *session, uint32_t index) {
-    int chained = index + 1 < session->step_count && morsel_call_at(session, index + 1)->cut & MORSEL_CUT_CHAIN;
-    return chained || morsel_call_at(session, index)->cut & MORSEL_CUT_CHAIN || morsel_blob_step(session->model, index)->group;
+/* Takes the steps behind `first` into its entry, as far as each goes on from those before it. */
+static void join_steps(const struct morsel_session *session, uint32_t first) {
+    struct morsel_call *entry = morsel_call_at(session, first);
+    for (uint32_t i; (i = first + entry->count) < session->step_count && entry->count < MORSEL_MOST_COUNT; entry->count++) {
+        struct morsel_call *call = morsel_call_at(session, i);
+        if (call->mode != MORSEL_MODE_STEPS || !goes_on(session, first, i)) return;
+        if (is_elementwise(call)) call->split = MORSEL_SPLIT_ROWS;
+        if (is_elementwise(entry)) entry->split = MORSEL_SPLIT_ROWS;
+    }
 }
 
-int morsel_plan_cuts(const struct morsel_session *session, uint32_t strided_pixels) {
-    if (session->options.tasks < 2) return 0;
-    for (uint32_t i = 0; strided_pixels && i < session->step_count; i++)
-        if (wants_blocks(session, i)) morsel_call_at(session, i)->cut = MORSEL_CUT_BLOCKS;
-    if (session->watch) return 0;
-    int moved = morsel_plan_chains(session);
-    for (uint32_t i = 1, first = 0; i < session->step_count; i++) {
-        struct morsel_call *call = morsel_call_at(session, i);
-        if (strides_pixels(session, i) || strides_pixels(session, first) || !goes_on(session, first, i)) {
-            first = i;
-            continue;
-        }
-        call->cut |= MORSEL_CUT_ON | (is_elementwise(call) ? MORSEL_CUT_ROWS : 0);
-        if (is_elementwise(morsel_call_at(session, first))) morsel_call_at(session, first)->cut |= MORSEL_CUT_ROWS;
+/* Steps of one entry have as many parts. */
+static void count_tasks(const struct morsel_session *session, struct morsel_call *call) {
+    uint32_t tasks = session->options.tasks, parts = morsel_call_parts(call);
+    if (parts < tasks) tasks = parts ? parts : 1;
+    call->tasks = (uint16_t)tasks;
+    call->own_padding_row = tasks <= session->bands;
+    if (call->kind == MORSEL_STEP_DEPTHWISE && call->split == MORSEL_SPLIT_UNITS && tasks > 1 && parts == call->args.conv.window.out_h &&
+        parts / tasks >= (tasks > 2 ? BORDER_SHARE : BORDER_SHARE - 2))
+        call->split = MORSEL_SPLIT_BORDER;
+}
+
+int morsel_plan_split(const struct morsel_session *session, uint32_t strided_pixels) {
+    for (uint32_t i = 0; i < session->step_count; i++) {
+        morsel_call_at(session, i)->count = 1;
+        if (session->options.tasks > 1 && strided_pixels && wants_blocks(session, i))
+            morsel_call_at(session, i)->split = MORSEL_SPLIT_BLOCKS;
     }
+    int moved = morsel_plan_chains(session);
+    for (uint32_t i = 0; i < session->step_count; i += morsel_call_at(session, i)->count)
+        if (morsel_call_at(session, i)->mode == MORSEL_MODE_STEPS && session->options.tasks > 1 && !session->watch) join_steps(session, i);
+    for (uint32_t i = 0; i < session->step_count; i++)
+        if (morsel_call_at(session, i)->mode == MORSEL_MODE_STEPS) count_tasks(session, morsel_call_at(session, i));
     return moved;
 }

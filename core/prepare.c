@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* From a step of the blob to a call: every choice that a run would otherwise repeat is made here. */
-#include "call.h"
+#include "plan.h"
 
 #include <string.h>
 
@@ -23,12 +23,6 @@ static float infinity(void) {
     return v;
 }
 
-uint32_t morsel_stored_flip(const struct morsel_model *model, const struct morsel_blob_tensor *t, uint32_t store_flip) {
-    int padding_row = t->place || t->first_step == MORSEL_STEP_BEFORE || t->last_step == morsel_blob_header(model)->steps.count;
-    if (!morsel_is_byte(t)) return 0;
-    return padding_row ? own_flip(t) : store_flip;
-}
-
 static uint32_t flip_of(const struct work *w, const struct morsel_blob_tensor *t) {
     return morsel_stored_flip(w->model, t, w->kernels->store_flip);
 }
@@ -42,15 +36,6 @@ static struct morsel_qparams qparams_of(const struct work *w, const struct morse
     qparams.zero = t->zero_point + qparams.own;
     qparams.is_float = 0;
     return qparams;
-}
-
-uint8_t *morsel_tensor_place(const struct morsel_model *model, uint8_t *arena, const struct morsel_blob_tensor *t) {
-    if (t->place) return (uint8_t *)(uintptr_t)morsel_blob_at(model, t->offset);
-    if (t->first_step != MORSEL_STEP_BEFORE) {
-        const struct morsel_call *writer = (const void *)(arena + (size_t)t->first_step * MORSEL_FORMAT_STEP_SLOT);
-        if (writer->cut & MORSEL_CUT_MOVED) return arena + morsel_blob_header(model)->arena_bytes;
-    }
-    return arena + t->offset;
 }
 
 static uint8_t *place_of(const struct work *w, const struct morsel_blob_tensor *t) {
@@ -306,7 +291,7 @@ void morsel_prepare(struct morsel_call *call, const struct morsel_session *sessi
     struct work work = {session->model, session->arena, morsel_blob_step(session->model, index), kernels};
     const void *p = morsel_blob_at(work.model, work.step->parameters);
     const struct morsel_blob_tensor *y = morsel_blob_output(work.model, work.step);
-    call->kind = (uint16_t)work.step->kind;
+    call->kind = (uint8_t)work.step->kind;
     call->row_elements = y->dims[2] * y->dims[3];
     switch (call->kind) {
     case MORSEL_STEP_CONV:

@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* The loop over steps and groups of steps. */
-#include "stream.h"
+/* A run: one entry of the schedule after the other, and the tasks of entries that are single steps. */
+#include "run.h"
+#include "watch.h"
 
-#include <string.h>
-
+#define CALLER UINT32_MAX
 #define BORDER_ROWS 2u /* of results, that kernels make together */
 
-/* Steps cut into `tasks` shares of nearly the same length. */
-struct cut {
-    const struct morsel_session *session;
-    uint32_t first, count;
-    uint32_t tasks;
-    int own_padding_row; /* every task fills a row of its own */
+/* --- A task's share of a step --- */
+
+struct share {
+    const struct morsel_call *call; /* of the step, or `part` */
+    struct morsel_call part;
+    uint8_t *padding_row;
+    uint32_t first, last; /* parts */
+    uint32_t count;       /* of ranges */
+    uint32_t begin[3], end[3];
 };
 
-/* Blocks begin .. end of 16 output channels of a convolution: a convolution by itself, whose pixels lie apart. What it would fetch ahead
- * is not for it. */
-static struct morsel_call blocks_of(const struct morsel_call *call, uint32_t begin, uint32_t end) {
-    struct morsel_call part = *call;
-    struct morsel_conv_args *a = &part.args.conv;
+/* Blocks begin .. end of 16 output channels of a convolution: a convolution by itself, whose pixels lie apart. What the whole would
+ * prefetch is not for it. */
+static void take_blocks(struct morsel_call *part, uint32_t begin, uint32_t end) {
+    struct morsel_conv_args *a = &part->args.conv;
     struct morsel_window *w = &a->window;
     struct morsel_channels *c = &a->channels;
     uint32_t first = 16 * begin, last = 16 * end < w->out_c ? 16 * end : w->out_c;
-    a->weights += begin * morsel_block_bytes(call);
+    a->weights += begin * morsel_call_part_bytes(part);
     a->y.data = (uint8_t *)a->y.data + first;
     c->bias += first;
     c->multiplier += first;
@@ -31,13 +33,71 @@ static struct morsel_call blocks_of(const struct morsel_call *call, uint32_t beg
     if (c->float_bias) c->float_bias += first;
     if (c->proofs) c->proofs += begin;
     w->out_c = last - first;
-    if (call->kind == MORSEL_STEP_DEPTHWISE) {
+    if (part->kind == MORSEL_STEP_DEPTHWISE) {
         a->x.data = (const uint8_t *)a->x.data + first;
         w->in_c = w->out_c;
     }
     a->prefetch_bytes = 0;
-    return part;
 }
+
+void morsel_fetch_share(const struct morsel_session *session, uint32_t index, struct morsel_conv_args *part, uint32_t place) {
+    const struct morsel_call *call = morsel_call_at(session, index), *next = morsel_call_at(session, index + call->fetch);
+    if (!call->fetch) return;
+    uint32_t parts = morsel_call_parts(next), begin = morsel_share_from(parts, next->tasks, place);
+    uint64_t bytes = morsel_call_part_bytes(next), all = (morsel_share_from(parts, next->tasks, place + 1) - begin) * bytes;
+    part->prefetch = (uint32_t)(call->args.conv.weights + call->args.conv.prefetch + begin * bytes - part->weights);
+    part->prefetch_bytes = all < call->args.conv.prefetch_bytes ? (uint32_t)all : call->args.conv.prefetch_bytes;
+}
+
+static void add_range(struct share *s, uint32_t begin, uint32_t end) {
+    s->begin[s->count] = begin;
+    s->end[s->count++] = end;
+}
+
+/* First the rows that are not at a border to another share. */
+static void split_border(struct share *s) {
+    uint32_t above = s->first ? BORDER_ROWS : 0, below = s->last < s->call->units ? BORDER_ROWS : 0;
+    add_range(s, s->first + above, s->last - below);
+    if (above) add_range(s, s->first, s->first + above);
+    if (below) add_range(s, s->last - below, s->last);
+}
+
+/* Share `task`: the first task, in the caller's thread, has the last parts. Where a network writes over its input, which the caller wrote,
+ * it does so from behind. */
+static void find_share(struct share *s, const struct morsel_session *session, uint32_t index, uint32_t task) {
+    const struct morsel_call *call = s->call = morsel_call_at(session, index);
+    uint32_t parts = morsel_call_parts(call), place = call->tasks - 1u - task;
+    s->first = morsel_share_from(parts, call->tasks, place);
+    s->last = morsel_share_from(parts, call->tasks, place + 1);
+    s->count = 0;
+    s->padding_row = morsel_call_padding_row(call);
+    if (s->padding_row && call->own_padding_row) {
+        if (task) s->padding_row = morsel_band_memory(session, task);
+        morsel_fill_padding_row(call, s->padding_row);
+    }
+    if (call->split == MORSEL_SPLIT_BLOCKS || call->split == MORSEL_SPLIT_FETCH) {
+        s->part = *call;
+        s->call = &s->part;
+    }
+    switch (call->split) {
+    case MORSEL_SPLIT_ROWS: add_range(s, s->first * call->row_elements, s->last * call->row_elements); break;
+    case MORSEL_SPLIT_BORDER: split_border(s); break;
+    case MORSEL_SPLIT_BLOCKS:
+        add_range(s, 0, call->units);
+        take_blocks(&s->part, s->first, s->last);
+        morsel_fetch_share(session, index, &s->part.args.conv, place);
+        break;
+    case MORSEL_SPLIT_FETCH:
+        add_range(s, s->first, s->last);
+        s->part.args.conv.prefetch_row = s->first;
+        s->part.args.conv.prefetch_rows = s->last - s->first;
+        morsel_fetch_share(session, index, &s->part.args.conv, place);
+        break;
+    default: add_range(s, s->first, s->last); break;
+    }
+}
+
+/* --- Rows at the border between two shares --- */
 
 /* Asks for rows first .. last of a picture. */
 static void fetch_rows(const struct morsel_call *call, uint32_t first, uint32_t last) {
@@ -49,133 +109,65 @@ static void fetch_rows(const struct morsel_call *call, uint32_t first, uint32_t 
 }
 
 /*
- * Rows begin .. end of a depthwise convolution of one picture. The input rows at a border between two tasks are read by both, and lie in
- * the caches of whoever wrote them: asked for at once, and used last. Who reads such a row takes it away from its writer, who asks for
- * it again before using it.
+ * The input rows at a border are read by both tasks, and lie in the caches of whoever wrote them: the other's are asked for at once, and
+ * used last. Who reads such a row takes it away from its writer, who asks for it again before using it.
  */
-static void run_bordered(const struct morsel_call *call, uint8_t *padding_row, uint32_t begin, uint32_t end) {
-    const struct morsel_window *w = &call->args.conv.window;
-    uint32_t above = begin ? BORDER_ROWS : 0, below = end < call->units ? BORDER_ROWS : 0;
-    uint32_t first = begin * w->stride_h > w->pad_top ? begin * w->stride_h - w->pad_top : 0;
-    uint32_t last = (end - 1) * w->stride_h + w->kernel_h - w->pad_top;
-    if (end - begin < above + below + 2 * BORDER_ROWS) { /* more calls would cost more */
-        morsel_call_range(call, padding_row, begin, end);
-        return;
+static void fetch_border(const struct share *s, int others) {
+    const struct morsel_window *w = &s->call->args.conv.window;
+    uint32_t pad = w->pad_top, first = s->first * w->stride_h, last = s->last * w->stride_h;
+    for (uint32_t i = 1; i < s->count; i++) {
+        if (s->begin[i] == s->first) fetch_rows(s->call, others ? (first > pad ? first - pad : 0) : first, others ? first : first + pad);
+        else fetch_rows(s->call, others ? last : last - pad, others ? last - w->stride_h + w->kernel_h - pad : last);
     }
-    if (above) fetch_rows(call, first, first + w->pad_top);
-    if (below) fetch_rows(call, end * w->stride_h, last);
-    morsel_call_range(call, padding_row, begin + above, end - below);
-    if (above) fetch_rows(call, begin * w->stride_h, begin * w->stride_h + w->pad_top);
-    if (below) fetch_rows(call, end * w->stride_h - w->pad_top, end * w->stride_h);
-    if (above) morsel_call_range(call, padding_row, begin, begin + above);
-    if (below) morsel_call_range(call, padding_row, end - below, end);
 }
 
-/* Share i of a step: the first task, in the caller's thread, has the last rows. Where a network writes over its input, which the caller
- * wrote, it does so from behind. */
-static void run_share(const struct morsel_session *session, uint32_t index, uint8_t *padding_row, uint32_t tasks, uint32_t i) {
-    const struct morsel_call *call = morsel_call_at(session, index);
-    if (tasks < 2) {
-        morsel_call_range(call, padding_row, 0, call->units);
-        return;
-    }
-    uint32_t parts = morsel_call_parts(call);
-    uint32_t begin = morsel_share_from(parts, tasks, tasks - 1 - i), end = morsel_share_from(parts, tasks, tasks - i);
-    if (call->cut & MORSEL_CUT_BLOCKS) {
-        struct morsel_call part = blocks_of(call, begin, end);
-        morsel_fetch_share(session, index, &part.args.conv, tasks, tasks - 1 - i);
-        morsel_call_range(&part, padding_row, 0, part.units);
-    } else if (call->cut & MORSEL_CUT_ROWS) {
-        morsel_call_range(call, padding_row, begin * call->row_elements, end * call->row_elements);
-    } else if (call->kind == MORSEL_STEP_CONV && call->args.conv.prefetch_bytes && parts == call->args.conv.window.out_h) {
-        struct morsel_call part = *call; /* each task needs all that is fetched ahead */
-        part.args.conv.prefetch_row = begin;
-        part.args.conv.prefetch_rows = end - begin;
-        morsel_fetch_share(session, index, &part.args.conv, tasks, tasks - 1 - i);
-        morsel_call_range(&part, padding_row, begin, end);
-    } else if (call->kind == MORSEL_STEP_DEPTHWISE && parts == call->args.conv.window.out_h) {
-        run_bordered(call, padding_row, begin, end);
-    } else morsel_call_range(call, padding_row, begin, end);
-}
-
-static void run_task(void *arg, uint32_t i) {
-    const struct cut *cut = arg;
-    for (uint32_t k = 0; k < cut->count; k++) {
-        const struct morsel_call *call = morsel_call_at(cut->session, cut->first + k);
-        uint8_t *padding_row = morsel_call_padding_row(call);
-        if (padding_row && cut->own_padding_row) {
-            if (i) padding_row = morsel_band_memory(cut->session, i);
-            morsel_fill_padding_row(call, padding_row);
+static void run_steps(void *entry, uint32_t task) {
+    const struct morsel_entry *e = entry;
+    uint32_t count = morsel_call_at(e->session, e->first)->count;
+    struct share s;
+    struct morsel_held x, y;
+    for (uint32_t k = 0; k < count; k++) {
+        find_share(&s, e->session, e->first + k, task);
+        const struct morsel_window *w = morsel_call_window(s.call);
+        if (w) morsel_whole_pictures(s.call, &x, &y);
+        for (uint32_t i = 0; i < s.count; i++) {
+            if (s.count > 1 && i < 2) fetch_border(&s, !i);
+            if (w) morsel_run_rows(s.call, &x, &y, s.padding_row, s.begin[i], s.end[i]);
+            else morsel_run_units(s.call, s.begin[i], s.end[i]);
         }
-        run_share(cut->session, cut->first + k, padding_row, cut->tasks, i);
     }
 }
 
-uint8_t *morsel_call_padding_row(const struct morsel_call *call) {
-    return call->kind == MORSEL_STEP_CONV || call->kind == MORSEL_STEP_DEPTHWISE ? call->args.conv.padding_row : NULL;
-}
+/* --- The schedule --- */
 
-void morsel_fill_padding_row(const struct morsel_call *call, uint8_t *padding_row) {
-    const struct morsel_conv_args *a = &call->args.conv;
-    if (padding_row) memset(padding_row, (int)((uint32_t)a->x.qparams.zero ^ a->x.qparams.sign_flip), a->padding_row_bytes);
-}
+static morsel_task *const runs[] = {
+    [MORSEL_MODE_STEPS] = run_steps, [MORSEL_MODE_GROUP] = morsel_run_group, [MORSEL_MODE_CHAIN] = morsel_run_chain};
 
-void morsel_run_tasks(const struct morsel_runner *runner, uint32_t n, morsel_task *fn, void *arg) {
-    const struct morsel_options *options = &runner->session->options;
-    if (runner->task < n) fn(arg, runner->task);
-    if (runner->task != MORSEL_CALLER) return;
-    if (n < 2) fn(arg, 0);
-    else options->parallel_for(options->parallel_ctx, n, fn, arg);
-}
-
-void morsel_run_steps(const struct morsel_runner *runner, uint32_t first, uint32_t count) {
-    const struct morsel_session *session = runner->session;
-    const struct morsel_call *call = morsel_call_at(session, first);
-    struct cut cut = {session, first, count, morsel_call_tasks(session, call), 0};
-    cut.own_padding_row = cut.tasks <= session->bands;
-    if (!cut.own_padding_row) morsel_fill_padding_row(call, morsel_call_padding_row(call));
-    morsel_run_tasks(runner, cut.tasks, run_task, &cut);
-}
-
-/* Steps from `first` on, as far as each one behind it is marked `cut`. */
-static uint32_t steps_together(const struct morsel_session *session, uint32_t first, uint32_t cut) {
-    uint32_t count = 1;
-    while (first + count < session->step_count && morsel_call_at(session, first + count)->cut & cut) count++;
-    return count;
-}
-
-static void morsel_run_all(const struct morsel_runner *runner) {
-    const struct morsel_session *session = runner->session;
+/* As the caller, who hands tasks to parallel_for; or as one of the tasks of a single parallel_for, that wait for one another between
+ * entries. */
+static void run_entries(const struct morsel_session *session, uint32_t task) {
     const struct morsel_options *options = &session->options;
-    for (uint32_t i = 0, count; i < session->step_count; i += count) {
-        uint32_t group = morsel_blob_step(session->model, i)->group;
-        if (i && runner->task != MORSEL_CALLER) options->barrier(options->parallel_ctx, options->tasks, runner->task);
-        count = steps_together(session, i, MORSEL_CUT_CHAIN);
-        if (count > 1) {
-            morsel_run_chain(runner, i, count);
-        } else if (group) {
-            morsel_run_group(runner, group - 1);
-            count = morsel_blob_group(session->model, group - 1)->step_count;
-        } else {
-            count = steps_together(session, i, MORSEL_CUT_ON);
-            morsel_run_steps(runner, i, count);
-        }
-        for (uint32_t k = 0; session->watch && k < count; k++) morsel_watch_tell(session, i + k, 1);
+    struct morsel_entry entry = {session, 0};
+    for (uint32_t count; entry.first < session->step_count; entry.first += count) {
+        const struct morsel_call *call = morsel_call_at(session, entry.first);
+        count = call->count;
+        if (task == CALLER && !call->own_padding_row) morsel_fill_padding_row(call, morsel_call_padding_row(call));
+        if (task != CALLER && entry.first) options->barrier(options->parallel_ctx, options->tasks, task);
+        if (task == CALLER && call->tasks > 1) options->parallel_for(options->parallel_ctx, call->tasks, runs[call->mode], &entry);
+        else if (task == CALLER || task < call->tasks) runs[call->mode](&entry, task == CALLER ? 0 : task);
+        for (uint32_t k = 0; session->watch && k < count; k++) morsel_tell_watch(session, entry.first + k, 1);
     }
 }
 
-/* Between steps tasks wait for one another. */
-static void run_as_task(void *arg, uint32_t index) {
-    struct morsel_runner runner = {arg, index};
-    morsel_run_all(&runner);
+static void run_as_task(void *session, uint32_t task) {
+    run_entries(session, task);
 }
 
 enum morsel_error morsel_run(const struct morsel_session *session) {
     if (!session || !session->model || !session->steps) return MORSEL_ERR_ARGUMENT;
-    struct morsel_runner caller = {session, MORSEL_CALLER};
     const struct morsel_options *options = &session->options;
     if (options->barrier && !session->watch)
         options->parallel_for(options->parallel_ctx, options->tasks, run_as_task, (void *)(uintptr_t)session);
-    else morsel_run_all(&caller);
+    else run_entries(session, CALLER);
     return MORSEL_OK;
 }

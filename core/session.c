@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A session: the caller's arena, a prepared call for each step, and views of what goes in and out. */
-#include "stream.h"
+#include "plan.h"
 
 #include <string.h>
 
@@ -20,6 +20,7 @@ static enum morsel_error take_options(struct morsel_options *own, const struct m
     }
     if (!own->cpu_mask) own->cpu_mask = UINT32_MAX;
     if (!own->tasks || !own->parallel_for) own->tasks = 1;
+    if (own->tasks > MORSEL_MOST_TASKS) own->tasks = MORSEL_MOST_TASKS;
     return own->flags ? MORSEL_ERR_OPTIONS : MORSEL_OK;
 }
 
@@ -34,19 +35,6 @@ static void count_bands(struct morsel_session *session, size_t arena_bytes) {
         session->bands = more < session->options.tasks - 1 ? (uint32_t)more + 1 : session->options.tasks;
     }
     if (session->options.tasks < 2 || (session->band_bytes && session->bands < session->options.tasks)) session->options.barrier = NULL;
-}
-
-static void fill_calls(const struct morsel_session *session, const struct morsel_kernels *kernels) {
-    for (uint32_t i = 0; i < session->step_count; i++) morsel_prepare(morsel_call_at(session, i), session, kernels, i);
-}
-
-void morsel_session_plan(const struct morsel_session *session) {
-    struct morsel_kernels kernels;
-    morsel_kernels_choose(&kernels, session->cpu);
-    for (uint32_t i = 0; i < session->step_count; i++) morsel_call_at(session, i)->cut = 0;
-    fill_calls(session, &kernels);
-    if (morsel_plan_cuts(session, kernels.strided_pixels)) fill_calls(session, &kernels);
-    morsel_plan_prefetch(session);
 }
 
 enum morsel_error morsel_session_open(struct morsel_session *session, const struct morsel_model *model, void *arena, size_t arena_bytes,
@@ -65,27 +53,15 @@ enum morsel_error morsel_session_open(struct morsel_session *session, const stru
     session->step_count = morsel_blob_header(model)->steps.count;
     count_bands(session, arena_bytes);
     session->cpu = morsel_kernels_choose(&kernels, morsel_cpu_features() & session->options.cpu_mask);
-    morsel_session_plan(session);
+    morsel_plan(session);
     return MORSEL_OK;
-}
-
-void morsel_fill_view(struct morsel_view *view, const struct morsel_session *session, const struct morsel_blob_tensor *t) {
-    memset(view, 0, sizeof *view);
-    view->data = morsel_tensor_place(session->model, session->arena, t);
-    view->bytes = t->bytes;
-    view->type = (enum morsel_type)t->type;
-    view->layout = (enum morsel_layout)t->layout;
-    view->rank = t->rank;
-    memcpy(view->dims, t->dims, sizeof view->dims);
-    view->scale = t->scale;
-    view->zero_point = t->zero_point;
 }
 
 static enum morsel_error view_of(const struct morsel_session *session, const struct morsel_blob_section *section, uint32_t index,
                                  struct morsel_view *view) {
     if (index >= section->count) return MORSEL_ERR_ARGUMENT;
     const struct morsel_blob_io *io = (const struct morsel_blob_io *)morsel_blob_at(session->model, section->offset) + index;
-    morsel_fill_view(view, session, morsel_blob_tensor(session->model, io->tensor));
+    morsel_view_tensor(view, session, morsel_blob_tensor(session->model, io->tensor));
     view->name = morsel_blob_string(session->model, io->name);
     view->onnx_type = (enum morsel_type)io->onnx_type;
     view->onnx_rank = io->onnx_rank;

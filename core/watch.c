@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Watching a session step by step: which kernel each step got, and where its result lies. */
-#include "stream.h"
+#include "watch.h"
+#include "plan.h"
 
 #include <string.h>
 
@@ -80,13 +81,13 @@ static void fill_step(struct morsel_step *step, const struct morsel_session *ses
     step->isa = isas[isa].name;
     step->group = s->group;
     step->done = 0;
-    morsel_fill_view(&step->result, session, y);
+    morsel_view_tensor(&step->result, session, y);
     find_onnx_shape(&step->result);
     step->result.name = morsel_blob_string(model, y->name);
     if (morsel_is_byte(y)) step->result.sign_flip = morsel_stored_flip(model, y, kernels.store_flip) ^ (y->type == MORSEL_INT8 ? 0x80 : 0);
 }
 
-void morsel_watch_tell(const struct morsel_session *session, uint32_t index, int done) {
+void morsel_tell_watch(const struct morsel_session *session, uint32_t index, int done) {
     struct morsel_step step;
     fill_step(&step, session, index, morsel_call_at(session, index)->isa);
     step.done = (uint32_t)done;
@@ -105,7 +106,7 @@ enum morsel_error morsel_session_watch(struct morsel_session *session, morsel_wa
     if (!session || !session->model || !session->steps) return MORSEL_ERR_ARGUMENT;
     session->watch = watch;
     session->watch_ctx = ctx;
-    morsel_session_plan(session);
+    morsel_plan(session);
     for (uint32_t i = 0; watch && i < session->step_count; i++)
         morsel_call_at(session, i)->isa = isa_of(session, morsel_call_at(session, i));
     return MORSEL_OK;

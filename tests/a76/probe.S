@@ -107,18 +107,18 @@ function across /* 500 loads that each lie in two lines, of the 32 KB that were 
     b.ne 1b
 done across
 
-function morsel_run_steps /* (session, index) */
+function morsel_run_units /* (session, index) */
     address x2, steps
     ldr x2, [x2, x1, lsl #3]
     br x2
-done morsel_run_steps
+done morsel_run_units
 
 function morsel_run
     mov x20, x30
     mov x19, #0
 1:
     mov x1, x19
-    bl morsel_run_steps
+    bl morsel_run_units
     add x19, x19, #1
     cmp x19, #STEPS
     b.ne 1b

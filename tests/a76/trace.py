@@ -58,8 +58,8 @@ def build_plugin(compiler, qemu, folder):
 
 def run(qemu, plugin, program, command):
     """The trace of the second inference where the program has morsel_run, else of everything. Raises where the program fails."""
-    loop = program.find("morsel_run_all") or program.find("morsel_run")
-    steps = [s for s in map(program.find, ("morsel_run_steps", "morsel_call_rows")) if s]
+    loop = program.find("run_entries") or program.find("morsel_run")
+    steps = [s for s in map(program.find, ("morsel_run_units", "morsel_run_rows")) if s]
     with tempfile.TemporaryDirectory() as work:
         out = os.path.join(work, "trace")
         arguments = [f"{plugin},out={out}"]

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The network as C: an array in one file, and a header with its declaration and its numbers. Both serve C11 and C++11. */
 #include "core/morsel.h"
-#include "core/stream.h"
+#include "core/plan.h"
 #include "tools/net/blob/blob.h"
 
 #include <ctype.h>

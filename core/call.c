@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* What a prepared call says of its step, and where tensors lie. */
+#include "call.h"
+
+#include <string.h>
+
+const struct morsel_window *morsel_call_window(const struct morsel_call *call) {
+    switch (call->kind) {
+    case MORSEL_STEP_CONV:
+    case MORSEL_STEP_DEPTHWISE: return &call->args.conv.window;
+    case MORSEL_STEP_FLOAT_CONV: return &call->args.float_conv.window;
+    case MORSEL_STEP_AVERAGE_POOL:
+    case MORSEL_STEP_MAX_POOL: return &call->args.pool.window;
+    default: return NULL;
+    }
+}
+
+uint32_t morsel_call_parts(const struct morsel_call *call) {
+    if (call->split == MORSEL_SPLIT_BLOCKS) return (call->args.conv.window.out_c + 15) / 16;
+    return call->split == MORSEL_SPLIT_ROWS ? call->units / call->row_elements : call->units;
+}
+
+size_t morsel_call_part_bytes(const struct morsel_call *call) {
+    const struct morsel_window *w = &call->args.conv.window;
+    if (call->kind == MORSEL_STEP_FC) return ((size_t)call->args.fc.inputs + 3) / 4 * 64;
+    if (call->kind == MORSEL_STEP_DEPTHWISE) return (size_t)w->kernel_w * ((w->kernel_h + 3) / 4) * 64;
+    return (size_t)w->kernel_h * ((w->kernel_w * w->in_c + 3) / 4) * 64;
+}
+
+uint8_t *morsel_call_padding_row(const struct morsel_call *call) {
+    return morsel_call_is_conv(call) ? call->args.conv.padding_row : NULL;
+}
+
+void morsel_fill_padding_row(const struct morsel_call *call, uint8_t *padding_row) {
+    const struct morsel_conv_args *a = &call->args.conv;
+    if (padding_row) memset(padding_row, (int)((uint32_t)a->x.qparams.zero ^ a->x.qparams.sign_flip), a->padding_row_bytes);
+}
+
+uint32_t morsel_stored_flip(const struct morsel_model *model, const struct morsel_blob_tensor *t, uint32_t store_flip) {
+    int outside = t->place || t->first_step == MORSEL_STEP_BEFORE || t->last_step == morsel_blob_header(model)->steps.count;
+    if (!morsel_is_byte(t)) return 0;
+    return !outside ? store_flip : t->type == MORSEL_INT8 ? 0x80 : 0;
+}
+
+uint8_t *morsel_tensor_place(const struct morsel_model *model, uint8_t *arena, const struct morsel_blob_tensor *t) {
+    if (t->place) return (uint8_t *)(uintptr_t)morsel_blob_at(model, t->offset);
+    if (t->first_step != MORSEL_STEP_BEFORE) {
+        const struct morsel_call *writer = (const void *)(arena + (size_t)t->first_step * MORSEL_FORMAT_STEP_SLOT);
+        if (writer->moved) return arena + morsel_blob_header(model)->arena_bytes;
+    }
+    return arena + t->offset;
+}
+
+uint8_t *morsel_band_memory(const struct morsel_session *session, uint32_t index) {
+    return session->arena + morsel_blob_header(session->model)->arena_bytes + session->spare_bytes +
+           (size_t)(index - 1) * session->band_bytes;
+}
+
+void morsel_view_tensor(struct morsel_view *view, const struct morsel_session *session, const struct morsel_blob_tensor *t) {
+    memset(view, 0, sizeof *view);
+    view->data = morsel_tensor_place(session->model, session->arena, t);
+    view->bytes = t->bytes;
+    view->type = (enum morsel_type)t->type;
+    view->layout = (enum morsel_layout)t->layout;
+    view->rank = t->rank;
+    memcpy(view->dims, t->dims, sizeof view->dims);
+    view->scale = t->scale;
+    view->zero_point = t->zero_point;
+}

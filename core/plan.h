@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Every choice of a session, made once: which kernels, what tasks share and how, what is chained, moved and prefetched. */
+#ifndef MORSEL_PLAN_H
+#define MORSEL_PLAN_H
+
+#include "call.h"
+
+/* Makes them all: fills the calls. With a watch every step is an entry by itself, and groups run in one task. */
+void morsel_plan(const struct morsel_session *session);
+
+/* Fills the call of step `index` from the blob, but for how it runs; the model is open and the arena large enough. */
+void morsel_prepare(struct morsel_call *call, const struct morsel_session *session, const struct morsel_kernels *kernels, uint32_t index);
+
+/* Makes entries of all steps, and says how their tasks share them; all calls are filled, `strided_pixels` is that of the kernels. Returns
+ * whether outputs were moved: then the calls have to be filled again. */
+int morsel_plan_split(const struct morsel_session *session, uint32_t strided_pixels);
+
+/* Makes entries of groups and chains, and moves outputs; steps that may not stand in a chain are split by blocks. Returns as above. */
+int morsel_plan_chains(const struct morsel_session *session);
+
+/* Gives each convolution what it prefetches. */
+void morsel_plan_prefetch(const struct morsel_session *session);
+
+/* The spare memory, which follows the planned arena: for an output that may not lie where it was planned, and for what the first task
+ * holds of a chain. */
+uint32_t morsel_spare_bytes(const struct morsel_model *model);
+
+/* What one more task takes for itself, of rings and scratch: the most of any group or step. */
+uint32_t morsel_band_bytes(const struct morsel_model *model);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Running what was planned: nothing is decided here. Frames of a run: morsel_run, the entries, an entry's task, rows or units, a kernel. */
+#ifndef MORSEL_RUN_H
+#define MORSEL_RUN_H
+
+#include "stage.h"
+
+/* The argument of an entry's tasks. */
+struct morsel_entry {
+    const struct morsel_session *session;
+    uint32_t first; /* step */
+};
+
+/* Tasks of a group and of a chain. */
+void morsel_run_group(void *entry, uint32_t task);
+void morsel_run_chain(void *entry, uint32_t task);
+
+/* Has the convolution `part`, a piece of step `index`, fetch the weights that share `place` of a later step will need. */
+void morsel_fetch_share(const struct morsel_session *session, uint32_t index, struct morsel_conv_args *part, uint32_t place);
+
+/* Rows begin .. end of a step with a window, counted through the batch, or of one picture of a step of a group. tests/a76 counts its
+ * calls. */
+void morsel_run_rows(const struct morsel_call *call, const struct morsel_held *x, const struct morsel_held *y, const uint8_t *padding_row,
+                     uint32_t begin, uint32_t end);
+
+/* Units begin .. end of a step without a window. */
+void morsel_run_units(const struct morsel_call *call, uint32_t begin, uint32_t end);
+
+/* What a step with a window reads and writes, whole. */
+void morsel_whole_pictures(const struct morsel_call *call, struct morsel_held *x, struct morsel_held *y);
+
+#endif
