@@ -3,6 +3,7 @@
 #include "core/morsel.h"
 #include "tools/base/options_help.h"
 #include "tools/base/message.h"
+#include "tools/network/host/float.h"
 #include "tools/verbs/verbs.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,12 @@ static const struct verb verbs[] = {
 #endif
     {"run", verb_run},         {"bench", verb_bench},       {"eval", verb_eval},       {"inspect", verb_inspect},
 };
+
+static void take_kinds(void) {
+#ifndef MORSEL_TOOL_REDUCED
+    network_take_onnx(&network_of_onnx);
+#endif
+}
 
 enum { VERB_COUNT = sizeof verbs / sizeof verbs[0] };
 
@@ -67,6 +74,7 @@ static int unknown_verb(const char *name) {
 }
 
 int main(int argc, char **argv) {
+    take_kinds();
     if (argc < 2) {
         message_error("a verb is missing; 'morsel --help' lists them");
         return 2;

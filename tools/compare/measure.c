@@ -6,7 +6,7 @@
  */
 #include "tools/compare/compare.h"
 #include "tools/compare/whole.h"
-#include "tools/quant/calibrate/over.h"
+#include "tools/network/host/over.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -32,8 +32,6 @@ struct worker {
     float **floats; /* [input of the cut graph] */
     size_t *slots;  /* [point]: the input that holds it */
     struct own_sums *own;
-    bool failed;
-    struct failure failure;
 };
 
 struct measuring {
@@ -137,9 +135,10 @@ static void merge_first(struct comparison *c, struct worker *w) {
 }
 
 static bool first_pass(struct measuring *m, const struct executor *executor, struct failure *failure) {
+    const struct network network = network_of_executor(executor);
     for (unsigned i = 0; i < m->count; i++)
         if (!open_first(&m->workers[i], failure)) return false;
-    if (!over_data(executor, m->c->data, m->count, "samples, in the network as it runs", watch_both, NULL, m, failure)) return false;
+    if (!over_data(&network, m->c->data, m->count, "samples, in the network as it runs", watch_both, NULL, m, failure)) return false;
     for (unsigned i = 0; i < m->count; i++) merge_first(m->c, &m->workers[i]);
     return true;
 }
@@ -233,15 +232,13 @@ static void watch_own(void *context, const struct onnx_value *value, const float
     if (value->lowered) add_own(context, value->lowered, data);
 }
 
-static void run_own(void *context, unsigned index, size_t sample, const struct executor_run *run) {
+static bool run_own(void *context, unsigned index, size_t sample, struct network_run *run, struct failure *failure) {
     struct measuring *m = context;
     struct worker *w = &m->workers[index];
-    (void)sample;
-    (void)run;
-    if (w->failed) return;
+    (void)sample, (void)run;
     for (size_t i = 0; i < m->c->point_count; i++) /* the rounding of inputs is theirs */
         if (!m->c->points[i].node) add_own(w, &m->c->points[i], w->floats[w->slots[i]]);
-    w->failed = !executor_run(w->run, (const float *const *)w->floats, watch_own, w, &w->failure);
+    return executor_run(w->run, (const float *const *)w->floats, watch_own, w, failure);
 }
 
 static bool open_second(struct worker *w, const struct onnx_graph *cut, const struct executor *own, struct failure *failure) {
@@ -280,14 +277,10 @@ static void merge_second(struct comparison *c, const struct worker *workers, uns
 
 static bool second_pass(struct measuring *m, const struct executor *executor, const struct onnx_graph *cut, const struct executor *own,
                         struct failure *failure) {
+    const struct network network = network_of_executor(executor);
     for (unsigned i = 0; i < m->count; i++)
         if (!open_second(&m->workers[i], cut, own, failure)) return false;
-    if (!over_data(executor, m->c->data, m->count, "samples, each layer on its own", keep_float, run_own, m, failure)) return false;
-    for (unsigned i = 0; i < m->count; i++)
-        if (m->workers[i].failed) {
-            *failure = m->workers[i].failure;
-            return false;
-        }
+    if (!over_data(&network, m->c->data, m->count, "samples, each layer on its own", keep_float, run_own, m, failure)) return false;
     merge_second(m->c, m->workers, m->count);
     return true;
 }
@@ -310,8 +303,7 @@ static void worker_close(struct worker *w, size_t floats) {
 }
 
 bool compare_measure(struct comparison *c, struct failure *failure) {
-    unsigned count = c->threads < 1 ? 1 : c->threads < OVER_THREADS_MOST ? c->threads : OVER_THREADS_MOST;
-    count = quant_data_count(c->data) < count ? (unsigned)quant_data_count(c->data) : count;
+    unsigned count = each_workers(quant_data_count(c->data), c->threads);
     struct measuring m = {.c = c, .count = count, .workers = calloc(count + 1, sizeof(struct worker))};
     struct executor *executor = executor_open(c->graph, failure), *own = NULL;
     struct onnx_graph *cut = NULL;

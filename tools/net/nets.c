@@ -2,12 +2,9 @@
 #include "tools/net/nets.h"
 
 #include "tools/net/blob/blob.h"
-#include "tools/base/clock.h"
-#include "tools/net/memory.h"
 #include "tools/net/nets_build.h"
 #include "tools/net/plan/plan.h"
 #include <string.h>
-#include <unistd.h>
 
 static struct net_buffer *point(struct maker *m, struct net_buffer *x, uint32_t outputs, enum activation activation) {
     return make_conv(m, x, outputs, 1, 1, 1, activation);
@@ -125,30 +122,4 @@ bool nets_blob(const char *name, bool no_streaming, uint32_t arena_room, struct 
     uint64_t bytes = m.net->arena_bytes;
     net_free(m.net);
     return blob->data ? true : failure_memory(failure, bytes);
-}
-
-/* --- For a verb --- */
-
-static bool open_builtin(const struct nets_call *call, uint32_t cpu_mask, unsigned threads, struct model *model, struct failure *failure) {
-    if (!nets_blob(call->path, call->no_streaming, (uint32_t)call->arena, &model->blob, failure)) return false;
-    double start = clock_seconds();
-    enum morsel_error error = morsel_open(&model->network, model->blob.data, model->blob.size, 0);
-    model->open_seconds = clock_seconds() - start;
-    if (error) return failure_set(failure, STATUS_SYSTEM, "the built-in network cannot be opened: %s", morsel_error_text(error));
-    memory_notice(call->arena, morsel_arena_bytes(&model->network));
-    return model_start(model, cpu_mask, threads, failure);
-}
-
-bool nets_open(const struct nets_call *call, uint32_t cpu_mask, unsigned threads, struct model *model, struct failure *failure) {
-    bool is_file = !access(call->path, F_OK) || strpbrk(call->path, "./");
-    if (!memory_call_fits(call->arena, call->no_streaming, failure)) return false;
-    if (is_file && (call->arena || call->no_streaming))
-        return failure_set(failure, STATUS_CALL,
-                           "%s is for networks that are built in: the arena of %s was chosen when it was made; for "
-                           "another use 'morsel convert %s'",
-                           call->arena ? "--arena" : "--no-streaming", call->path, call->arena ? "--arena BYTES" : "--no-streaming");
-    if (is_file) return model_open(model, call->path, cpu_mask, threads, failure);
-    if (nets_has(call->path)) return open_builtin(call, cpu_mask, threads, model, failure);
-    return failure_set(failure, STATUS_INPUT, "there is no file '%s', and no network is built in under that name; these are: %s",
-                       call->path, nets_names());
 }

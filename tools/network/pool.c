@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/network/pool.h"
-#include "tools/base/clock.h"
+/* The functions that bind threads to processors are beyond POSIX. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "pool.h"
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /*
@@ -62,6 +68,12 @@ struct pool {
 static const double awake_seconds = 40e-6; /* for a job */
 static const double barrier_seconds = 1e-3;
 
+static double seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
 static void pause_briefly(void) {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
@@ -80,7 +92,7 @@ struct patience {
 static bool wait_briefly(struct patience *patience) {
     pause_briefly();
     if (++patience->turns % 16) return true;
-    double now = clock_seconds();
+    double now = seconds();
     if (patience->turns == 16) patience->until = now + patience->seconds;
     return now < patience->until;
 }
@@ -188,12 +200,9 @@ static void *work(void *ctx) {
     }
 }
 
-struct pool *pool_open(unsigned threads, struct failure *failure) {
+struct pool *pool_open(unsigned threads) {
     struct pool *pool = aligned_alloc(_Alignof(struct pool), sizeof *pool);
-    if (!pool) {
-        failure_memory(failure, sizeof *pool);
-        return NULL;
-    }
+    if (!pool) return NULL;
     memset(pool, 0, sizeof *pool);
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->opened, NULL);
@@ -206,10 +215,9 @@ struct pool *pool_open(unsigned threads, struct failure *failure) {
         pool->threads[i].index = i;
         int code = pthread_create(&pool->threads[i].id, NULL, work, &pool->threads[i]);
         if (code) {
-            failure_set(failure, STATUS_SYSTEM, "cannot start thread %u of %u: %s; ask for fewer with --threads", i + 1, threads,
-                        strerror(code));
             pool->threads[i].pool = NULL;
             pool_close(pool);
+            errno = code;
             return NULL;
         }
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A small pool of threads: an example of what an app hands to Morsel as parallel_for. Workers wait some 40 microseconds awake for the next
+ * A small pool of threads: an example of what an app hands to Morsel as parallel_for. This pair of files stands alone, so that an app can
+ * copy it. Workers wait some 40 microseconds awake for the next
  * step of a run, then sleep until there is one. Task i runs in thread i where that is in time: what a task finds in its caches is what
  * task i of the step before left there.
  */
@@ -8,7 +9,6 @@
 #define MORSEL_TOOLS_NETWORK_POOL_H
 
 #include "core/morsel.h"
-#include "tools/base/failure.h"
 
 enum { POOL_THREADS_MOST = 256 };
 
@@ -17,8 +17,8 @@ unsigned pool_processors(void);
 
 struct pool;
 
-/* A pool in which `threads` threads work, the caller of pool_run() among them. */
-struct pool *pool_open(unsigned threads, struct failure *failure);
+/* A pool in which `threads` threads work, the caller of pool_run() among them. NULL: errno says why. */
+struct pool *pool_open(unsigned threads);
 void pool_close(struct pool *pool); /* NULL is legal */
 
 /* A morsel_parallel_for: ctx is the pool. One caller at a time, and not from within a task. */

@@ -29,10 +29,10 @@ bool scores_are_probabilities(const struct morsel_model *network, uint32_t outpu
     return false;
 }
 
-bool scores_are_classes(const struct morsel_view *output) {
-    for (uint32_t i = 2; i < output->onnx_rank; i++)
-        if (output->onnx_dims[i] != 1) return false;
-    return output->onnx_rank > 0;
+bool scores_are_classes(const struct network_tensor *output) {
+    for (uint32_t i = 2; i < output->rank; i++)
+        if (output->dims[i] != 1) return false;
+    return output->rank > 0;
 }
 
 void scores_softmax(float *scores, size_t count) {
@@ -58,9 +58,4 @@ size_t scores_rank(const float *scores, size_t count, size_t truth) {
     size_t rank = 0;
     for (size_t i = 0; i < count; i++) rank += scores[i] > scores[truth] || (i < truth && scores[i] == scores[truth]);
     return rank;
-}
-
-size_t scores_images(const struct morsel_view *input, const struct morsel_view *output) {
-    if (input->onnx_rank < 2 || output->onnx_rank < 1 || output->onnx_dims[0] != input->onnx_dims[0]) return 1;
-    return input->onnx_dims[0];
 }

@@ -3,7 +3,7 @@
 #ifndef MORSEL_TOOLS_NETWORK_SCORES_H
 #define MORSEL_TOOLS_NETWORK_SCORES_H
 
-#include "core/morsel.h"
+#include "tools/network/network.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -11,7 +11,7 @@
 bool scores_are_probabilities(const struct morsel_model *network, uint32_t output);
 
 /* Whether an output is a list of scores for each image, [N, classes] or [classes], other dimensions being 1. */
-bool scores_are_classes(const struct morsel_view *output);
+bool scores_are_classes(const struct network_tensor *output);
 
 /* exp(x) / sum(exp(x)), in place. */
 void scores_softmax(float *scores, size_t count);
@@ -21,8 +21,5 @@ size_t scores_top(const float *scores, size_t count, size_t top, uint32_t *indic
 
 /* How many scores stand before index `truth` in that order: 0 is the first place. */
 size_t scores_rank(const float *scores, size_t count, size_t truth);
-
-/* Scores of one image: the elements of the view divided by its images. */
-size_t scores_images(const struct morsel_view *input, const struct morsel_view *output);
 
 #endif

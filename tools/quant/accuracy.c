@@ -1,28 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/quant/accuracy.h"
 #include "tools/base/clock.h"
-#include "tools/network/model.h"
-#include "tools/base/progress.h"
-#include "tools/quant/calibrate/over.h"
+#include "tools/network/host/over.h"
 #include "tools/network/scores.h"
-#include "tools/network/tensor.h"
 
 #include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { INPUTS_MOST = 16, TIMED_RUNS = 12 };
+enum { TIMED_RUNS = 12 };
 
 /* --- the float network --- */
 
-static void keep(void *context, unsigned worker, size_t sample, const struct executor_run *run) {
-    struct reference *r = context;
-    size_t count;
-    const float *out = executor_output(run, 0, &count);
+static bool keep(void *context, unsigned worker, size_t sample, struct network_run *run, struct failure *failure) {
+    const struct reference *r = context;
     (void)worker;
-    memcpy(r->outputs + sample * r->width, out, r->width * sizeof *out);
+    return network_scores(run, r->outputs + sample * r->width, failure);
 }
 
 static bool is_right(const struct reference *r, size_t sample, const float *scores) {
@@ -32,12 +25,12 @@ static bool is_right(const struct reference *r, size_t sample, const float *scor
 
 bool accuracy_of_float(struct reference *r, const struct onnx_graph *graph, const struct executor *executor, const struct quant_data *data,
                        bool labelled, unsigned threads, struct failure *failure) {
-    const struct onnx_value *first = graph->outputs[0];
-    size_t width = (size_t)onnx_elements(&first->shape);
+    const struct network network = network_of_executor(executor);
+    size_t width = (size_t)onnx_elements(&graph->outputs[0]->shape);
     *r = (struct reference){.data = data, .samples = quant_data_count(data), .width = width, .labelled = labelled};
     r->outputs = calloc(r->samples + 1, width * sizeof *r->outputs);
     if (!r->outputs) return failure_memory(failure, r->samples * width * sizeof *r->outputs);
-    if (!over_data(executor, data, threads, "samples in float", NULL, keep, r, failure)) return false;
+    if (!over_data(&network, data, threads, "samples in float", NULL, keep, r, failure)) return false;
     for (size_t i = 0; i < r->samples; i++) r->right += is_right(r, i, r->outputs + i * width);
     return true;
 }
@@ -49,157 +42,84 @@ void reference_free(struct reference *r) {
 
 /* --- the blob --- */
 
-struct judging;
-
-/* One thread's own: a session, a sample's inputs, its output. */
-struct judge {
-    struct judging *all;
-    struct model model; /* shares the blob */
-    uint32_t input_count;
-    struct morsel_view inputs[INPUTS_MOST], output;
-    float *values[INPUTS_MOST], *scores;
-    bool failed, started;
-    struct failure failure;
-    pthread_t thread;
+/* By sample, so that sums do not depend on the threads. */
+struct verdict {
+    double signal, noise;
+    bool right, changed;
 };
 
 struct judging {
     const struct reference *reference;
-    struct morsel_model network;
-    atomic_size_t next, done;
-    atomic_bool stop;
-    double *signal, *noise;  /* by sample, so that their sums do not depend on the threads */
-    unsigned char *verdicts; /* bit 0: right, bit 1: changed */
-    struct judge *judges;
+    float *scores; /* [worker][width] */
+    struct verdict *verdicts;
 };
 
-static bool judge_open(struct judge *j, struct judging *all, struct failure *failure) {
-    j->all = all;
-    j->model.network = all->network;
-    j->input_count = morsel_input_count(&all->network);
-    if (j->input_count > INPUTS_MOST) return failure_set(failure, STATUS_INPUT, "the network has more than %d inputs", INPUTS_MOST);
-    if (!model_start(&j->model, MORSEL_CPU_ALL, 1, failure)) return false;
-    for (uint32_t i = 0; i < j->input_count; i++) {
-        morsel_input(&j->model.session, i, &j->inputs[i]);
-        j->values[i] = calloc(model_elements(&j->inputs[i]) + 1, sizeof(float));
-        if (!j->values[i]) return failure_memory(failure, model_elements(&j->inputs[i]) * sizeof(float));
-    }
-    morsel_output(&j->model.session, 0, &j->output);
-    j->scores = calloc(model_elements(&j->output) + 1, sizeof(float));
-    return j->scores || failure_memory(failure, model_elements(&j->output) * sizeof(float));
-}
-
-static void judge_close(struct judge *j) {
-    for (uint32_t i = 0; i < INPUTS_MOST; i++) free(j->values[i]);
-    free(j->scores);
-    model_close(&j->model);
-}
-
-static bool judge_run(struct judge *j) {
-    enum morsel_error error = morsel_run(&j->model.session);
-    return !error || failure_set(&j->failure, STATUS_SYSTEM, "the quantized network does not run: %s", morsel_error_text(error));
-}
-
-static bool judge_sample(struct judge *j, size_t sample) {
-    const struct reference *r = j->all->reference;
+static bool judge(void *context, unsigned worker, size_t sample, struct network_run *run, struct failure *failure) {
+    const struct judging *j = context;
+    const struct reference *r = j->reference;
     const float *wanted = r->outputs + sample * r->width;
-    if (!quant_data_load(r->data, sample, j->values, &j->failure)) return false;
-    for (uint32_t i = 0; i < j->input_count; i++)
-        if (!tensor_store(&j->inputs[i], j->values[i], &j->failure)) return false;
-    if (!judge_run(j) || !tensor_load(&j->output, j->scores, &j->failure)) return false;
-    double signal = 0, noise = 0;
+    float *scores = j->scores + worker * r->width;
+    struct verdict verdict = {0};
     uint32_t answers[2];
+    if (!network_scores(run, scores, failure)) return false;
     for (size_t i = 0; i < r->width; i++) {
-        double error = (double)wanted[i] - (double)j->scores[i];
-        signal += (double)wanted[i] * (double)wanted[i];
-        noise += error * error;
+        double error = (double)wanted[i] - (double)scores[i];
+        verdict.signal += (double)wanted[i] * (double)wanted[i];
+        verdict.noise += error * error;
     }
     scores_top(wanted, r->width, 1, &answers[0]);
-    scores_top(j->scores, r->width, 1, &answers[1]);
-    j->all->signal[sample] = signal;
-    j->all->noise[sample] = noise;
-    j->all->verdicts[sample] = (unsigned char)(is_right(r, sample, j->scores) | (answers[0] != answers[1]) << 1);
+    scores_top(scores, r->width, 1, &answers[1]);
+    verdict.right = is_right(r, sample, scores);
+    verdict.changed = answers[0] != answers[1];
+    j->verdicts[sample] = verdict;
     return true;
 }
 
-static void work(struct judge *j, struct progress *progress) {
-    struct judging *all = j->all;
-    while (!atomic_load(&all->stop)) {
-        size_t sample = atomic_fetch_add(&all->next, 1);
-        if (sample >= all->reference->samples) return;
-        if (!judge_sample(j, sample)) {
-            j->failed = true;
-            atomic_store(&all->stop, true);
-            return;
-        }
-        size_t done = atomic_fetch_add(&all->done, 1) + 1;
-        if (progress) progress_show(progress, done);
-    }
-}
-
-static void *work_thread(void *context) {
-    work(context, NULL);
-    return NULL;
-}
-
-/* Judge 0 works in this thread. Where a thread cannot be started the others do its part. */
-static bool run_judges(struct judging *all, unsigned threads, struct failure *failure) {
-    struct progress progress;
-    progress_start(&progress, "samples in bytes", all->reference->samples);
-    for (unsigned t = 1; t < threads; t++)
-        all->judges[t].started = !pthread_create(&all->judges[t].thread, NULL, work_thread, &all->judges[t]);
-    work(&all->judges[0], &progress);
-    for (unsigned t = 1; t < threads; t++)
-        if (all->judges[t].started) pthread_join(all->judges[t].thread, NULL);
-    progress_end(&progress);
-    for (unsigned t = 0; t < threads; t++)
-        if (all->judges[t].failed) {
-            *failure = all->judges[t].failure;
-            return false;
-        }
-    return true;
-}
-
-static bool add_up(struct judging *all, struct accuracy *a, struct failure *failure) {
-    double signal = 0, noise = 0, shortest = INFINITY;
-    for (size_t i = 0; i < all->reference->samples; i++) {
-        signal += all->signal[i];
-        noise += all->noise[i];
-        a->right += all->verdicts[i] & 1;
-        a->changed += all->verdicts[i] >> 1;
+static void add_up(const struct judging *j, struct accuracy *a) {
+    double signal = 0, noise = 0;
+    for (size_t i = 0; i < j->reference->samples; i++) {
+        signal += j->verdicts[i].signal;
+        noise += j->verdicts[i].noise;
+        a->right += j->verdicts[i].right;
+        a->changed += j->verdicts[i].changed;
     }
     a->sqnr_db = noise == 0 ? INFINITY : 10 * log10(fmax(signal, 1e-300) / noise);
-    for (int run = 0; run < TIMED_RUNS; run++) {
-        double start = clock_seconds();
-        if (!judge_run(&all->judges[0])) {
-            *failure = all->judges[0].failure;
-            return false;
-        }
-        shortest = fmin(shortest, clock_seconds() - start);
+}
+
+/* When nothing else runs. What the inputs hold makes no difference. */
+static bool time_runs(const struct network *network, struct accuracy *a, struct failure *failure) {
+    struct network_run *run = network_run_open(network, failure);
+    bool good = run != NULL;
+    a->run_ms = INFINITY;
+    for (uint32_t i = 0; good && i < network->input_count; i++) {
+        float *zeros = calloc(network->inputs[i].count + 1, sizeof *zeros);
+        good = zeros ? network_put(run, i, zeros, failure) : failure_memory(failure, network->inputs[i].count * sizeof *zeros);
+        free(zeros);
     }
-    a->run_ms = shortest * 1e3;
-    return true;
+    for (int i = 0; good && i < TIMED_RUNS; i++) {
+        double start = clock_seconds();
+        good = network_compute(run, NULL, NULL, failure);
+        a->run_ms = fmin(a->run_ms, (clock_seconds() - start) * 1e3);
+    }
+    network_run_close(run);
+    return good;
 }
 
 bool accuracy_of_blob(struct accuracy *accuracy, const struct reference *reference, const void *blob, size_t blob_bytes, unsigned threads,
                       struct failure *failure) {
-    struct judging all = {.reference = reference};
-    size_t samples = reference->samples + 1;
+    struct judging j = {.reference = reference};
+    struct network network;
+    size_t samples = reference->samples + 1, width = reference->width;
     *accuracy = (struct accuracy){0};
-    enum morsel_error error = morsel_open(&all.network, blob, blob_bytes, 0);
-    if (error) return failure_set(failure, STATUS_SYSTEM, "the blob that was made does not open: %s", morsel_error_text(error));
-    all.signal = calloc(samples, sizeof *all.signal);
-    all.noise = calloc(samples, sizeof *all.noise);
-    all.verdicts = calloc(samples, 1);
-    all.judges = calloc(threads, sizeof *all.judges);
-    bool good = all.signal && all.noise && all.verdicts && all.judges;
-    if (!good) failure_memory(failure, samples * (2 * sizeof(double) + 1));
-    for (unsigned t = 0; good && t < threads; t++) good = judge_open(&all.judges[t], &all, failure);
-    good = good && run_judges(&all, threads, failure) && add_up(&all, accuracy, failure);
-    for (unsigned t = 0; all.judges && t < threads; t++) judge_close(&all.judges[t]);
-    free(all.signal);
-    free(all.noise);
-    free(all.verdicts);
-    free(all.judges);
+    bool good = network_of_blob(&network, blob, blob_bytes, failure);
+    j.verdicts = calloc(samples, sizeof *j.verdicts);
+    j.scores = calloc(each_workers(samples, threads), width * sizeof *j.scores);
+    if (good && (!j.verdicts || !j.scores)) good = failure_memory(failure, samples * sizeof *j.verdicts);
+    good = good && over_data(&network, reference->data, threads, "samples in bytes", NULL, judge, &j, failure) &&
+           time_runs(&network, accuracy, failure);
+    if (good) add_up(&j, accuracy);
+    network_close(&network);
+    free(j.verdicts);
+    free(j.scores);
     return good;
 }

@@ -2,9 +2,9 @@
 /* morsel bench: how long a run takes, of the whole network and of each step. */
 #include "core/morsel.h"
 #include "tools/base/clock.h"
-#include "tools/network/crowd.h"
+#include "tools/network/each.h"
+#include "tools/network/network.h"
 #include "tools/base/json.h"
-#include "tools/net/nets.h"
 #include "tools/base/options.h"
 #include "core/blob.h"
 #include "tools/verbs/verbs.h"
@@ -15,14 +15,17 @@
 #include <string.h>
 
 struct bench {
-    struct model model;
-    struct nets_call call;
+    struct network_call call;
+    struct network network;
+    struct network_run *run;
     long runs, seconds, warmup, threads, batch;
     bool layers, want_json;
     uint8_t **inputs; /* what is written into each input before every run, of one image after the other */
     uint32_t input_count;
-    struct crowd *crowd; /* for a batch of several times the network's own; else NULL */
-    uint32_t crowd_runs; /* how many times */
+    /* For a batch of several times the network's own: so many images, each run whole by one of some threads. */
+    uint32_t images; /* 0: the network's own batch */
+    struct pool *pool;
+    struct network_run *crowd[POOL_THREADS_MOST];
     double first_ms;
     double *ms;      /* of every run, sorted */
     double *step_ms; /* [step] median */
@@ -60,40 +63,42 @@ static void fill(const struct morsel_view *view, uint8_t *to, uint32_t *state) {
 }
 
 static bool make_inputs(struct bench *bench, struct failure *failure) {
-    uint32_t count = morsel_input_count(&bench->model.network), state = 2463534242u;
+    uint32_t count = bench->network.input_count, state = 2463534242u;
     if (!(bench->inputs = calloc((size_t)count + 1, sizeof *bench->inputs))) return failure_memory(failure, count * sizeof *bench->inputs);
     bench->input_count = count;
     for (uint32_t i = 0; i < count; i++) {
         struct morsel_view view;
-        morsel_input(&bench->model.session, i, &view);
-        uint32_t runs = bench->crowd ? bench->crowd_runs : 1;
+        morsel_input(&bench->run->session, i, &view);
+        uint32_t runs = bench->images ? bench->images : 1;
         if (!(bench->inputs[i] = malloc((size_t)view.bytes * runs + 1))) return failure_memory(failure, (size_t)view.bytes * runs);
         for (uint32_t k = 0; k < runs; k++) fill(&view, bench->inputs[i] + (size_t)k * view.bytes, &state);
     }
     return true;
 }
 
-static void put_image(void *context, const struct morsel_session *session, uint32_t image) {
-    const struct bench *bench = context;
+/* Inputs are spent by a run. */
+static void put_image(const struct bench *bench, const struct network_run *run, size_t image) {
     for (uint32_t i = 0; i < bench->input_count; i++) {
         struct morsel_view view;
-        morsel_input(session, i, &view);
-        memcpy(view.data, bench->inputs[i] + (size_t)image * view.bytes, view.bytes);
+        morsel_input(&run->session, i, &view);
+        memcpy(view.data, bench->inputs[i] + image * view.bytes, view.bytes);
     }
 }
 
-/* Inputs are spent by a run. */
-static void put_inputs(struct bench *bench) {
-    put_image(bench, &bench->model.session, 0);
+static bool run_image(void *context, unsigned worker, size_t image, struct failure *failure) {
+    const struct bench *bench = context;
+    put_image(bench, bench->crowd[worker], image);
+    return network_compute(bench->crowd[worker], NULL, NULL, failure);
 }
 
-/* A batch through sessions of a crowd includes that each image is copied into an arena. */
-static double run_ms(struct bench *bench) {
-    if (!bench->crowd) put_inputs(bench);
+/* A batch that threads share by images includes that each image is copied into an arena. */
+static bool time_run(struct bench *bench, double *ms, struct failure *failure) {
+    if (!bench->images) put_image(bench, bench->run, 0);
     double start = clock_seconds();
-    if (bench->crowd) crowd_run(bench->crowd, bench->crowd_runs, put_image, NULL, bench);
-    else morsel_run(&bench->model.session);
-    return (clock_seconds() - start) * 1e3;
+    bool good = bench->images ? each_in(bench->pool, bench->images, (unsigned)bench->threads, NULL, run_image, bench, failure)
+                              : network_compute(bench->run, NULL, NULL, failure);
+    *ms = (clock_seconds() - start) * 1e3;
+    return good;
 }
 
 /* As many runs as asked for, or for so many seconds. */
@@ -107,15 +112,17 @@ static bool measure_runs(struct bench *bench, struct failure *failure) {
             if (!more) return failure_memory(failure, room * sizeof *more);
             bench->ms = more;
         }
-        bench->ms[count++] = run_ms(bench);
+        if (!time_run(bench, &bench->ms[count++], failure)) return false;
     }
     bench->runs = (long)count;
     return true;
 }
 
 static bool measure(struct bench *bench, struct failure *failure) {
-    bench->first_ms = run_ms(bench);
-    for (long i = 0; i < bench->warmup; i++) run_ms(bench);
+    double ms;
+    if (!time_run(bench, &bench->first_ms, failure)) return false;
+    for (long i = 0; i < bench->warmup; i++)
+        if (!time_run(bench, &ms, failure)) return false;
     if (!measure_runs(bench, failure)) return false;
     qsort(bench->ms, (size_t)bench->runs, sizeof *bench->ms, compare);
     return true;
@@ -136,7 +143,7 @@ static void add_time(void *context, const struct morsel_step *step) {
 
 /* Runs of their own, so that looking at the clock between steps does not lengthen the others. */
 static bool measure_steps(struct bench *bench, struct failure *failure) {
-    struct morsel_session *session = &bench->model.session;
+    struct morsel_session *session = &bench->run->session;
     size_t steps = session->step_count, runs = bench->seconds && bench->runs > 1000 ? 1000 : (size_t)bench->runs;
     double *all = calloc(steps * (runs + 1) + 1, sizeof *all); /* [step][run], then those of one run */
     bench->step_ms = calloc(steps + 1, sizeof *bench->step_ms);
@@ -149,7 +156,7 @@ static bool measure_steps(struct bench *bench, struct failure *failure) {
     for (size_t run = 0; run < runs; run++) {
         double *ms = times.ms;
         memset(ms, 0, steps * sizeof *ms);
-        put_inputs(bench);
+        put_image(bench, bench->run, 0);
         times.before = clock_seconds();
         morsel_run(session);
         for (size_t i = 0; i < steps; i++) all[i * runs + run] = ms[i];
@@ -165,26 +172,26 @@ static bool measure_steps(struct bench *bench, struct failure *failure) {
 
 static double gmacs_per_second(const struct bench *bench, uint32_t step) {
     double ms = bench->step_ms[step];
-    return ms > 0 ? (double)morsel_step_macs(morsel_blob_step(&bench->model.network, step)) / ms * 1e-6 : 0;
+    return ms > 0 ? (double)morsel_step_macs(morsel_blob_step(&bench->network.model, step)) / ms * 1e-6 : 0;
 }
 
 static struct morsel_step step_of(const struct bench *bench, uint32_t index) {
     struct morsel_step step = {0};
-    morsel_session_step(&bench->model.session, index, &step);
+    morsel_session_step(&bench->run->session, index, &step);
     return step;
 }
 
 static double all_steps_ms(const struct bench *bench) {
     double total = 0;
-    for (uint32_t i = 0; i < bench->model.session.step_count; i++) total += bench->step_ms[i];
+    for (uint32_t i = 0; i < bench->run->session.step_count; i++) total += bench->step_ms[i];
     return total;
 }
 
 /* Why the steps do not add up to the median of whole runs. */
 static void print_difference(const struct bench *bench, double total) {
     printf("  ");
-    if (!bench->crowd) printf("%+.4f ms to the median above: ", total - median(bench->ms, bench->runs));
-    printf("steps are timed in runs of their own%s, with a look at the clock after every turn of each\n", bench->crowd ? ", of one image"
+    if (!bench->images) printf("%+.4f ms to the median above: ", total - median(bench->ms, bench->runs));
+    printf("steps are timed in runs of their own%s, with a look at the clock after every turn of each\n", bench->images ? ", of one image"
                                                                                                           : bench->threads > 1
                                                                                                               ? ", groups in one thread"
                                                                                                               : "");
@@ -193,7 +200,7 @@ static void print_difference(const struct bench *bench, double total) {
 static void print_layers(const struct bench *bench) {
     double total = all_steps_ms(bench);
     printf("\n%4s %5s  %-12s %-10s %9s %6s %8s  %s\n", "step", "group", "op", "isa", "ms", "share", "GMAC/s", "name");
-    for (uint32_t i = 0; i < bench->model.session.step_count; i++) {
+    for (uint32_t i = 0; i < bench->run->session.step_count; i++) {
         struct morsel_step step = step_of(bench, i);
         char group[16] = "";
         if (step.group) snprintf(group, sizeof group, "%u", step.group);
@@ -205,23 +212,27 @@ static void print_layers(const struct bench *bench) {
 }
 
 static size_t arena_bytes(const struct bench *bench) {
-    return bench->crowd ? crowd_arena_bytes(bench->crowd) : bench->model.arena_bytes;
+    return bench->run->arena_bytes * (bench->images ? (size_t)bench->threads : 1);
+}
+
+static double open_us(const struct bench *bench) {
+    return (bench->network.open_seconds + bench->run->open_seconds) * 1e6;
 }
 
 static void print_text(const struct bench *bench) {
     double middle = median(bench->ms, bench->runs);
-    printf("%s: %s, %ld thread%s, batch %ld, %ld runs after %ld to warm up\n", bench->call.path, options_cpu_name(bench->model.session.cpu),
+    printf("%s: %s, %ld thread%s, batch %ld, %ld runs after %ld to warm up\n", bench->call.path, options_cpu_name(bench->run->session.cpu),
            bench->threads, bench->threads > 1 ? "s" : "", bench->batch, bench->runs, bench->warmup);
     double p99 = percentile(bench->ms, bench->runs, 0.99);
     printf("  min %.3f ms   median %.3f ms   p95 %.3f ms   p99 %.3f ms   p99/median %.3f   %.1f FPS\n", bench->ms[0], middle,
            percentile(bench->ms, bench->runs, 0.95), p99, p99 / middle, (double)bench->batch * 1e3 / middle);
-    printf("  open %.0f us   first run %.3f ms   arena %zu bytes   blob %zu bytes\n", bench->model.open_seconds * 1e6, bench->first_ms,
-           arena_bytes(bench), bench->model.blob.size);
+    printf("  open %.0f us   first run %.3f ms   arena %zu bytes   blob %zu bytes\n", open_us(bench), bench->first_ms, arena_bytes(bench),
+           bench->network.blob.size);
     if (bench->layers) print_layers(bench);
 }
 
 static void put_operand(struct json *json, const char *key, const struct bench *bench, const struct morsel_blob_step *step, uint32_t at) {
-    const struct morsel_model *network = &bench->model.network;
+    const struct morsel_model *network = &bench->network.model;
     const struct morsel_blob_tensor *tensor = morsel_blob_tensor(network, morsel_blob_operand(network, step, at));
     json_dims(json, key, tensor->dims, tensor->rank);
 }
@@ -230,15 +241,15 @@ static void put_operand(struct json *json, const char *key, const struct bench *
 static void put_stage(const struct bench *bench, struct json *json, const struct morsel_blob_step *step) {
     json_integer(json, "group", step->group);
     if (!step->group) return;
-    json_integer(json, "strip_rows", morsel_blob_group(&bench->model.network, step->group - 1)->strip_rows);
+    json_integer(json, "strip_rows", morsel_blob_group(&bench->network.model, step->group - 1)->strip_rows);
     json_integer(json, "stage_scale", step->stage_scale);
     json_integer(json, "stage_lead", step->stage_lead);
 }
 
 static void layers_json(const struct bench *bench, struct json *json) {
     json_open_array(json, "layers");
-    for (uint32_t i = 0; bench->layers && i < bench->model.session.step_count; i++) {
-        const struct morsel_blob_step *step = morsel_blob_step(&bench->model.network, i);
+    for (uint32_t i = 0; bench->layers && i < bench->run->session.step_count; i++) {
+        const struct morsel_blob_step *step = morsel_blob_step(&bench->network.model, i);
         struct morsel_step info = step_of(bench, i);
         json_open_flat(json, NULL);
         json_text(json, "name", info.name);
@@ -260,7 +271,7 @@ static void print_json(const struct bench *bench) {
     double middle = median(bench->ms, bench->runs);
     json_open(&json, NULL);
     json_text(&json, "model", bench->call.path);
-    json_text(&json, "isa", options_cpu_name(bench->model.session.cpu));
+    json_text(&json, "isa", options_cpu_name(bench->run->session.cpu));
     json_integer(&json, "threads", bench->threads);
     json_integer(&json, "batch", bench->batch);
     json_integer(&json, "runs", bench->runs);
@@ -271,23 +282,21 @@ static void print_json(const struct bench *bench) {
     json_number(&json, "p99_over_median", percentile(bench->ms, bench->runs, 0.99) / middle);
     json_number(&json, "fps", (double)bench->batch * 1e3 / middle);
     json_integer(&json, "arena_bytes", (int64_t)arena_bytes(bench));
-    json_integer(&json, "blob_bytes", (int64_t)bench->model.blob.size);
-    json_number(&json, "open_us", bench->model.open_seconds * 1e6);
+    json_integer(&json, "blob_bytes", (int64_t)bench->network.blob.size);
+    json_number(&json, "open_us", open_us(bench));
     json_number(&json, "first_ms", bench->first_ms);
     if (bench->layers) json_number(&json, "all_steps_ms", all_steps_ms(bench));
     layers_json(bench, &json);
     json_close(&json);
 }
 
-/* The network's own batch, or several of them, in a session for each thread. */
-static bool check_batch(struct bench *bench, uint32_t cpu, struct failure *failure) {
-    struct morsel_view view;
-    long batch = 1;
-    if (morsel_input(&bench->model.session, 0, &view) == MORSEL_OK && view.onnx_rank > 1) batch = (long)view.onnx_dims[0];
+/* The network's own batch, or several of them. */
+static bool check_batch(struct bench *bench, struct failure *failure) {
+    const struct network_tensor *input = bench->network.inputs;
+    long batch = bench->network.input_count && input->rank > 1 ? (long)input->dims[0] : 1;
     if (bench->batch > batch && bench->batch % batch == 0) {
-        bench->crowd_runs = (uint32_t)(bench->batch / batch);
-        bench->crowd = crowd_open(&bench->model.network, cpu, (unsigned)bench->threads, failure);
-        return bench->crowd != NULL;
+        bench->images = (uint32_t)(bench->batch / batch);
+        return true;
     }
     if (bench->batch && bench->batch != batch)
         return failure_set(failure, STATUS_CALL,
@@ -297,8 +306,18 @@ static bool check_batch(struct bench *bench, uint32_t cpu, struct failure *failu
     return true;
 }
 
-static bool run(struct bench *bench, uint32_t cpu, struct failure *failure) {
-    return nets_open(&bench->call, cpu, (unsigned)bench->threads, &bench->model, failure) && check_batch(bench, cpu, failure) &&
+/* A run whose steps the threads share, or one for each thread; the first tells of the steps. */
+static bool open_runs(struct bench *bench, struct failure *failure) {
+    bench->network.call.threads = bench->images ? 1 : (unsigned)bench->threads;
+    if (!(bench->run = network_run_open(&bench->network, failure))) return false;
+    if (bench->images && !(bench->pool = each_pool((unsigned)bench->threads, failure))) return false;
+    for (long i = 0; bench->images && i < bench->threads; i++)
+        if (!(bench->crowd[i] = network_run_open(&bench->network, failure))) return false;
+    return true;
+}
+
+static bool run(struct bench *bench, struct failure *failure) {
+    return network_open(&bench->network, &bench->call, failure) && check_batch(bench, failure) && open_runs(bench, failure) &&
            make_inputs(bench, failure) && measure(bench, failure) && (!bench->layers || measure_steps(bench, failure));
 }
 
@@ -307,21 +326,22 @@ static void bench_free(struct bench *bench) {
     free(bench->inputs);
     free(bench->ms);
     free(bench->step_ms);
-    crowd_close(bench->crowd);
-    model_close(&bench->model);
+    for (long i = 0; i < bench->threads; i++) network_run_close(bench->crowd[i]);
+    pool_close(bench->pool);
+    network_run_close(bench->run);
+    network_close(&bench->network);
 }
 
 int verb_bench(int argc, char **argv) {
-    static struct bench bench = {.runs = 50, .warmup = 5, .threads = 1};
+    static struct bench bench = {.call.blob_only = true, .runs = 50, .warmup = 5, .threads = 1};
     struct failure failure;
-    uint32_t cpu;
     const struct option list[] = {
         {"--runs", "N", OPTION_NUMBER, &bench.runs, 1, 1000000, "runs that are measured"},
         {"--seconds", "N", OPTION_NUMBER, &bench.seconds, 0, 3600, "measure for so long instead; --layers then takes at most 1000 runs"},
         {"--warmup", "N", OPTION_NUMBER, &bench.warmup, 0, 1000000, "runs before those"},
         {"--threads", "N", OPTION_NUMBER, &bench.threads, 1, POOL_THREADS_MOST, "threads that share each step"},
         {"--batch", "N", OPTION_NUMBER, &bench.batch, 0, 65536, "images of a run; more than its own: threads run whole ones; 0: its own"},
-        {"--cpu", "NAME", OPTION_CPU, &cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
+        {"--cpu", "NAME", OPTION_CPU, &bench.call.cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
         {"--layers", NULL, OPTION_FLAG, &bench.layers, 0, 0, "time each step too"},
         {"--arena", "BYTES", OPTION_NUMBER, &bench.call.arena, 0, INT32_MAX, "of a NET: at most so large an arena; 1: the least"},
         {"--no-streaming", NULL, OPTION_FLAG, &bench.call.no_streaming, 0, 0, "of a NET: run step by step, every tensor whole"},
@@ -337,7 +357,7 @@ int verb_bench(int argc, char **argv) {
         .examples = {{"morsel bench food.morsel --layers", "the median of 50 runs, and of each step"},
                      {"morsel bench mobilenetv2-224 --threads 2 --runs 20", "a network that is built in, on two threads"}},
     };
-    if (!options_cpu_default(&cpu)) return STATUS_CALL;
+    if (!options_cpu_default(&bench.call.cpu)) return STATUS_CALL;
     int count = options_parse(&options, argc, argv);
     if (count < 0) return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
     if (count != 1) {
@@ -345,7 +365,7 @@ int verb_bench(int argc, char **argv) {
         return STATUS_CALL;
     }
     bench.call.path = argv[0];
-    bool good = run(&bench, cpu, &failure);
+    bool good = run(&bench, &failure);
     if (good && bench.want_json) print_json(&bench);
     else if (good) print_text(&bench);
     bench_free(&bench);

@@ -1,179 +1,132 @@
 /* SPDX-License-Identifier: MIT */
-/* morsel eval: top-1 and top-5 over labelled pictures. Threads take whole pictures: each has a session of its own. */
+/* morsel eval: top-1 and top-5 over labelled pictures. Threads take whole pictures: each has a run of its own. */
 #include "core/morsel.h"
 #include "tools/base/clock.h"
-#include "tools/samples/dataset.h"
-#include "tools/verbs/host/eval_float.h"
 #include "tools/base/json.h"
-#include "tools/network/model.h"
-#include "tools/base/options.h"
-#include "tools/network/pool.h"
-#include "tools/base/progress.h"
-#include "tools/verbs/host/run_float.h"
-#include "tools/network/scores.h"
-#include "tools/verbs/verbs.h"
 #include "tools/base/message.h"
-#include <stdatomic.h>
+#include "tools/base/options.h"
+#include "tools/network/each.h"
+#include "tools/network/network.h"
+#include "tools/network/scores.h"
+#include "tools/samples/dataset.h"
+#include "tools/verbs/verbs.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct eval;
-
-/* A task's own: an arena, a session, its counts. */
-struct worker {
-    struct eval *eval;
-    struct model model; /* shares the blob of eval->model */
-    struct morsel_view input, output;
-    float *scores;
+struct counts {
     size_t images, top1, top5;
-    bool failed;
-    struct failure failure;
+};
+
+/* A thread's own. */
+struct worker {
+    struct network_run *run;
+    float *scores;
+    struct counts counts;
 };
 
 struct eval {
-    struct model model;
+    struct network network;
     struct dataset dataset;
-    uint32_t cpu;
-    atomic_size_t next, done;
-    atomic_bool stop;
+    uint32_t batch; /* images of a run */
+    size_t classes;
     unsigned worker_count;
     struct worker *workers;
-    struct progress progress;
     double seconds;
 };
 
-static bool worker_open(struct worker *worker, struct eval *eval, struct failure *failure) {
-    worker->eval = eval;
-    worker->model.network = eval->model.network;
-    if (!model_start(&worker->model, eval->cpu, 1, failure)) return false;
-    morsel_input(&worker->model.session, 0, &worker->input);
-    morsel_output(&worker->model.session, 0, &worker->output);
-    size_t bytes = model_elements(&worker->output) * sizeof(float);
-    worker->scores = malloc(bytes);
-    return worker->scores || failure_memory(failure, bytes);
-}
-
-static void worker_close(struct worker *worker) {
-    free(worker->scores);
-    model_close(&worker->model);
-}
-
-static bool put_image(struct worker *worker, size_t index, uint32_t slot) {
-    const struct dataset *dataset = &worker->eval->dataset;
+static bool put_image(const struct eval *eval, struct worker *worker, size_t index, uint32_t slot, struct failure *failure) {
+    const struct dataset_item *item = &eval->dataset.items[index];
     struct image image;
-    if (!dataset_image(dataset, index, &image, &worker->failure)) return false;
-    bool good = model_picture(&worker->model, image.rgb, image.width, image.height, &worker->input, slot, &worker->failure);
-    if (!good && dataset->items[index].path) failure_prefix(&worker->failure, dataset->items[index].path);
+    if (!dataset_image(&eval->dataset, index, &image, failure)) return false;
+    bool good = network_picture(worker->run, &image, slot, failure) || failure_prefix(failure, item->path ? item->path : item->binary);
     image_free(&image);
     return good;
 }
 
-/* Pictures first .. first + used, one run. */
-static bool judge(struct worker *worker, size_t first, uint32_t batch, uint32_t used) {
-    size_t classes = model_elements(&worker->output) / batch;
-    for (uint32_t i = 0; i < batch; i++)
-        if (!put_image(worker, first + (i < used ? i : used - 1), i)) return false;
-    enum morsel_error error = morsel_run(&worker->model.session);
-    if (!error) error = morsel_dequantize(&worker->output, worker->scores, classes * batch);
-    if (error) return failure_set(&worker->failure, STATUS_INPUT, "the run failed: %s", morsel_error_text(error));
+/* One run; a last batch that is not full repeats its last picture. */
+static bool judge(void *context, unsigned index, size_t task, struct failure *failure) {
+    const struct eval *eval = context;
+    struct worker *worker = &eval->workers[index];
+    size_t first = task * eval->batch, left = eval->dataset.count - first;
+    uint32_t used = left < eval->batch ? (uint32_t)left : eval->batch;
+    for (uint32_t i = 0; i < eval->batch; i++)
+        if (!put_image(eval, worker, first + (i < used ? i : used - 1), i, failure)) return false;
+    if (!network_compute(worker->run, NULL, NULL, failure) || !network_scores(worker->run, worker->scores, failure)) return false;
     for (uint32_t i = 0; i < used; i++) {
-        size_t truth = worker->eval->dataset.items[first + i].class;
-        if (truth >= classes)
-            return failure_set(&worker->failure, STATUS_INPUT, "the dataset has class %zu, the network's output %zu classes", truth,
-                               classes);
-        size_t rank = scores_rank(worker->scores + i * classes, classes, truth);
-        worker->images++;
-        worker->top1 += rank < 1;
-        worker->top5 += rank < 5;
+        size_t rank = scores_rank(worker->scores + i * eval->classes, eval->classes, eval->dataset.items[first + i].class);
+        worker->counts.images++;
+        worker->counts.top1 += rank < 1;
+        worker->counts.top5 += rank < 5;
     }
     return true;
 }
 
-/* Takes pictures, a batch at a time, until there are none. The first worker alone draws the progress. */
-static void work(struct worker *worker, struct progress *progress) {
-    struct eval *eval = worker->eval;
-    uint32_t batch = (uint32_t)scores_images(&worker->input, &worker->output);
-    while (!atomic_load(&eval->stop)) {
-        size_t first = atomic_fetch_add(&eval->next, batch);
-        if (first >= eval->dataset.count) return;
-        size_t left = eval->dataset.count - first;
-        if (!judge(worker, first, batch, left < batch ? (uint32_t)left : batch)) {
-            worker->failed = true;
-            atomic_store(&eval->stop, true);
-            return;
-        }
-        size_t done = atomic_fetch_add(&eval->done, left < batch ? left : batch);
-        if (progress) progress_show(progress, done);
-    }
+static bool check_network(const struct eval *eval, struct failure *failure) {
+    const struct network *network = &eval->network;
+    if (network->input_count != 1 || network->output_count < 1)
+        return failure_set(failure, STATUS_INPUT,
+                           "the network has %u inputs and %u outputs; accuracy is measured on networks with one input",
+                           network->input_count, network->output_count);
+    if (eval->classes < 1 || eval->classes > 1 << 20) return failure_set(failure, STATUS_INPUT, "its first output is no list of classes");
+    return true;
 }
 
-static void work_task(void *arg, uint32_t index) {
-    struct eval *eval = arg;
-    work(&eval->workers[index], index ? NULL : &eval->progress);
+static bool open_network(struct eval *eval, const struct network_call *call, struct failure *failure) {
+    struct network *network = &eval->network;
+    if (!network_read(network, call, failure) || !network_takes_pictures(network, failure) || !network_start(network, NULL, failure))
+        return false;
+    eval->batch = network_images(network);
+    eval->classes = network->output_count ? network->outputs[0].count / eval->batch : 0;
+    return check_network(eval, failure) || failure_prefix(failure, call->path);
 }
 
-static bool run_workers(struct eval *eval, struct failure *failure) {
-    struct pool *pool = pool_open(eval->worker_count, failure);
-    if (!pool) return false;
-    progress_start(&eval->progress, "pictures", eval->dataset.count);
-    double start = clock_seconds();
-    pool_run(pool, eval->worker_count, work_task, eval);
-    eval->seconds = clock_seconds() - start;
-    progress_end(&eval->progress);
-    pool_close(pool);
+static bool open_workers(struct eval *eval, struct failure *failure) {
+    size_t bytes = eval->network.outputs[0].count * sizeof(float);
+    if (!(eval->workers = calloc(eval->worker_count, sizeof *eval->workers)))
+        return failure_memory(failure, eval->worker_count * sizeof *eval->workers);
     for (unsigned i = 0; i < eval->worker_count; i++) {
-        if (eval->workers[i].failed) {
-            *failure = eval->workers[i].failure;
-            return false;
-        }
+        struct worker *worker = &eval->workers[i];
+        if (!(worker->run = network_run_open(&eval->network, failure))) return false;
+        if (!(worker->scores = malloc(bytes))) return failure_memory(failure, bytes);
     }
-    return true;
-}
-
-static const char *label_of(const void *ctx, uint32_t index) {
-    return morsel_label(ctx, index);
-}
-
-static bool check_model(const struct eval *eval, struct failure *failure) {
-    if (!morsel_picture_bytes(&eval->model.network, 1, 1))
-        return failure_set(failure, STATUS_INPUT, "the blob has no picture rule: convert the network with --picture RULE.json");
-    if (morsel_input_count(&eval->model.network) != 1 || morsel_output_count(&eval->model.network) < 1)
-        return failure_set(failure, STATUS_INPUT, "the network has %u inputs; accuracy is measured on networks with one",
-                           morsel_input_count(&eval->model.network));
     return true;
 }
 
 static bool open_data(struct eval *eval, const char *path, size_t limit, struct failure *failure) {
-    const struct worker *worker = &eval->workers[0];
-    size_t classes = model_elements(&worker->output) / scores_images(&worker->input, &worker->output);
-    const struct dataset_classes known = {(uint32_t)classes, label_of, &eval->model.network};
-    return dataset_open(&eval->dataset, path, limit, &known, failure);
+    const struct dataset_classes known = {(uint32_t)eval->classes, network_label, &eval->network};
+    if (!dataset_open(&eval->dataset, path, limit, &known, failure)) return false;
+    for (size_t i = 0; i < eval->dataset.count; i++)
+        if (eval->dataset.items[i].class >= eval->classes)
+            return failure_set(failure, STATUS_INPUT, "the dataset has class %u, the network's output %zu classes",
+                               eval->dataset.items[i].class, eval->classes);
+    return true;
 }
 
-static bool run(struct eval *eval, const char *model, const char *data, size_t limit, struct failure *failure) {
-    if (!model_read(&eval->model, model, failure)) return false;
-    if (!check_model(eval, failure)) return failure_prefix(failure, model);
-    if (!(eval->workers = calloc(eval->worker_count, sizeof *eval->workers)))
-        return failure_memory(failure, eval->worker_count * sizeof *eval->workers);
-    for (unsigned i = 0; i < eval->worker_count; i++)
-        if (!worker_open(&eval->workers[i], eval, failure)) return false;
-    return open_data(eval, data, limit, failure) && run_workers(eval, failure);
+static bool run(struct eval *eval, const struct network_call *call, const char *data, size_t limit, struct failure *failure) {
+    if (!open_network(eval, call, failure) || !open_workers(eval, failure) || !open_data(eval, data, limit, failure)) return false;
+    size_t runs = (eval->dataset.count + eval->batch - 1) / eval->batch;
+    double start = clock_seconds();
+    bool good = each(runs, eval->worker_count, eval->batch > 1 ? "batches of pictures" : "pictures", judge, eval, failure);
+    eval->seconds = clock_seconds() - start;
+    return good;
 }
 
-static struct eval_counts add_up(const struct eval *eval) {
-    struct eval_counts counts = {.seconds = eval->seconds};
+static struct counts add_up(const struct eval *eval) {
+    struct counts all = {0};
     for (unsigned i = 0; i < eval->worker_count; i++) {
-        counts.images += eval->workers[i].images;
-        counts.top1 += eval->workers[i].top1;
-        counts.top5 += eval->workers[i].top5;
+        all.images += eval->workers[i].counts.images;
+        all.top1 += eval->workers[i].counts.top1;
+        all.top5 += eval->workers[i].counts.top5;
     }
-    return counts;
+    return all;
 }
 
-static void report(const struct eval_counts *counts, unsigned threads, const char *isa, bool want_json) {
-    size_t images = counts->images, top1 = counts->top1, top5 = counts->top5;
-    double n = (double)images, rate = n / (counts->seconds + 1e-9);
+static void report(const struct eval *eval, bool want_json) {
+    const struct counts counts = add_up(eval);
+    size_t images = counts.images, top1 = counts.top1, top5 = counts.top5;
+    unsigned threads = eval->worker_count;
+    double n = (double)images, rate = n / (eval->seconds + 1e-9);
     if (!want_json) {
         printf("%zu images: top-1 %.2f %% (%zu), top-5 %.2f %% (%zu), %.1f images/s with %u thread%s\n", images, 100 * (double)top1 / n,
                top1, 100 * (double)top5 / n, top5, rate, threads, threads > 1 ? "s" : "");
@@ -188,15 +141,18 @@ static void report(const struct eval_counts *counts, unsigned threads, const cha
     json_integer(&json, "top5_count", (int64_t)top5);
     json_number(&json, "images_per_s", rate);
     json_integer(&json, "threads", threads);
-    json_text(&json, "isa", isa);
+    json_text(&json, "isa", network_isa(eval->workers[0].run));
     json_close(&json);
 }
 
 static void eval_free(struct eval *eval) {
-    for (unsigned i = 0; eval->workers && i < eval->worker_count; i++) worker_close(&eval->workers[i]);
+    for (unsigned i = 0; eval->workers && i < eval->worker_count; i++) {
+        network_run_close(eval->workers[i].run);
+        free(eval->workers[i].scores);
+    }
     free(eval->workers);
     dataset_close(&eval->dataset);
-    model_close(&eval->model);
+    network_close(&eval->network);
 }
 
 int verb_eval(int argc, char **argv) {
@@ -204,13 +160,13 @@ int verb_eval(int argc, char **argv) {
     struct failure failure;
     long threads = 1, limit = 0;
     bool want_json = false;
-    const char *picture = NULL, *labels = NULL;
+    struct network_call call = {0};
     const struct option list[] = {
         {"--limit", "N", OPTION_NUMBER, &limit, 0, INT32_MAX, "take N pictures, of folders as many of each class; 0: all"},
         {"--threads", "N", OPTION_NUMBER, &threads, 1, POOL_THREADS_MOST, "threads, each with pictures and an arena of its own"},
-        {"--cpu", "NAME", OPTION_CPU, &eval.cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
-        {"--picture", "RULE.json", OPTION_TEXT, &picture, 0, 0, "how a picture becomes the input of an ONNX file; a blob has its own"},
-        {"--labels", "FILE", OPTION_TEXT, &labels, 0, 0, "class names for an ONNX file; a blob has its own"},
+        {"--cpu", "NAME", OPTION_CPU, &call.cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
+        {"--picture", "RULE.json", OPTION_TEXT, &call.picture, 0, 0, "how a picture becomes the input of an ONNX file; a blob has its own"},
+        {"--labels", "FILE", OPTION_TEXT, &call.labels, 0, 0, "class names for an ONNX file; a blob has its own"},
         {"--json", NULL, OPTION_FLAG, &want_json, 0, 0, "one JSON object on stdout"},
     };
     const struct options options = {
@@ -225,7 +181,7 @@ int verb_eval(int argc, char **argv) {
         .examples = {{"morsel eval food.morsel pictures/ --threads 2", "the accuracy of a blob"},
                      {"morsel eval food_float.onnx pictures/ --picture rule.json --labels labels.txt", "the float network beside it"}},
     };
-    if (!options_cpu_default(&eval.cpu)) return STATUS_CALL;
+    if (!options_cpu_default(&call.cpu)) return STATUS_CALL;
     int count = options_parse(&options, argc, argv);
     if (count < 0) return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
     if (count != 2) {
@@ -233,24 +189,9 @@ int verb_eval(int argc, char **argv) {
         return STATUS_CALL;
     }
     eval.worker_count = (unsigned)threads;
-#ifndef MORSEL_TOOL_REDUCED
-    if (run_float_wanted(argv[0])) {
-        const struct eval_float_call call = {argv[0], argv[1], picture, labels, (size_t)limit, (unsigned)threads};
-        struct eval_counts counts;
-        if (!eval_float(&call, &counts, &failure)) return message_failure(&failure);
-        report(&counts, (unsigned)threads, "float", want_json);
-        return STATUS_DONE;
-    }
-#endif
-    if (picture || labels) {
-        message_error("eval: %s is for ONNX files; a blob has its own", picture ? "--picture" : "--labels");
-        return STATUS_CALL;
-    }
-    bool good = run(&eval, argv[0], argv[1], (size_t)limit, &failure);
-    if (good) {
-        const struct eval_counts counts = add_up(&eval);
-        report(&counts, eval.worker_count, options_cpu_name(eval.workers[0].model.session.cpu), want_json);
-    }
+    call.path = argv[0];
+    bool good = run(&eval, &call, argv[1], (size_t)limit, &failure);
+    if (good) report(&eval, want_json);
     eval_free(&eval);
     return good ? STATUS_DONE : message_failure(&failure);
 }

@@ -30,7 +30,7 @@ void inspect_sections(const struct inspect *inspect, struct inspect_section sect
 }
 
 const struct morsel_blob_picture *inspect_picture(const struct inspect *inspect) {
-    return inspect->header->picture.count ? morsel_blob_at(&inspect->model.network, inspect->header->picture.offset) : NULL;
+    return inspect->header->picture.count ? morsel_blob_at(&inspect->network.model, inspect->header->picture.offset) : NULL;
 }
 
 const char *inspect_resize_name(uint32_t resize) {
@@ -44,7 +44,7 @@ const char *inspect_channels_name(uint32_t channels) {
 }
 
 const char *inspect_tensor_name(const struct inspect *inspect, uint32_t index, char text[16]) {
-    const char *name = morsel_blob_string(&inspect->model.network, morsel_blob_tensor(&inspect->model.network, index)->name);
+    const char *name = morsel_blob_string(&inspect->network.model, morsel_blob_tensor(&inspect->network.model, index)->name);
     snprintf(text, 16, "#%u", index);
     return *name ? name : text;
 }
@@ -55,44 +55,43 @@ const char *inspect_slice_name(const struct inspect *inspect, const struct memor
     if (slice->kind == MEMORY_WHOLE || slice->kind == MEMORY_RING) name = inspect_tensor_name(inspect, slice->index, number);
     snprintf(text, size, "%s", name);
     if (slice->kind != MEMORY_SCRATCH) return text;
-    const char *step = morsel_blob_string(&inspect->model.network, morsel_blob_step(&inspect->model.network, slice->index)->name);
+    const char *step = morsel_blob_string(&inspect->network.model, morsel_blob_step(&inspect->network.model, slice->index)->name);
     snprintf(text, size, "scratch of step %u%s%s", slice->index, *step ? ", " : "", step);
     return text;
 }
 
 uint32_t inspect_rows(const struct inspect *inspect, const struct morsel_blob_step *step) {
-    return step->stage_scale * morsel_blob_group(&inspect->model.network, step->group - 1)->strip_rows;
+    return step->stage_scale * morsel_blob_group(&inspect->network.model, step->group - 1)->strip_rows;
 }
 
 const char *inspect_isa(const struct inspect *inspect, uint32_t step) {
     struct morsel_step info = {0};
-    morsel_session_step(&inspect->model.session, step, &info);
+    morsel_session_step(&inspect->run->session, step, &info);
     return info.isa;
 }
 
 uint32_t inspect_ring_bytes(const struct inspect *inspect, const struct morsel_blob_group *group) {
-    const struct morsel_model *network = &inspect->model.network;
+    const struct morsel_model *network = &inspect->network.model;
     uint32_t bytes = 0;
     for (uint32_t i = group->first_step; i < group->first_step + group->step_count - 1; i++)
         bytes += morsel_slice_bytes(morsel_blob_output(network, morsel_blob_step(network, i)));
     return bytes;
 }
 
-static bool gather(struct inspect *inspect, const struct nets_call *call, uint32_t cpu, struct failure *failure) {
-    if (!nets_open(call, cpu, 1, &inspect->model, failure)) return false;
-    inspect->header = morsel_blob_header(&inspect->model.network);
-    return memory_read(&inspect->model.network, &inspect->memory, failure);
+static bool gather(struct inspect *inspect, const struct network_call *call, struct failure *failure) {
+    if (!network_open(&inspect->network, call, failure) || !(inspect->run = network_run_open(&inspect->network, failure))) return false;
+    inspect->header = morsel_blob_header(&inspect->network.model);
+    return memory_read(&inspect->network.model, &inspect->memory, failure);
 }
 
 int verb_inspect(int argc, char **argv) {
     static struct inspect inspect;
     struct failure failure;
-    struct nets_call call = {0};
-    uint32_t cpu;
+    struct network_call call = {.blob_only = true};
     bool want_json = false;
     const char *plan = NULL;
     const struct option list[] = {
-        {"--cpu", "NAME", OPTION_CPU, &cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
+        {"--cpu", "NAME", OPTION_CPU, &call.cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
         {"--plan", "FILE.svg", OPTION_TEXT, &plan, 0, 0, "draw the arena over the steps: who lives where, what holds the peak"},
         {"--arena", "BYTES", OPTION_NUMBER, &call.arena, 0, INT32_MAX, "of a NET: at most so large an arena; 1: the least"},
         {"--no-streaming", NULL, OPTION_FLAG, &call.no_streaming, 0, 0, "of a NET: run step by step, every tensor whole"},
@@ -115,7 +114,7 @@ int verb_inspect(int argc, char **argv) {
 #ifndef MORSEL_TOOL_REDUCED
     if (inspect_onnx_wanted(argc, argv)) return inspect_onnx(argc, argv);
 #endif
-    if (!options_cpu_default(&cpu)) return STATUS_CALL;
+    if (!options_cpu_default(&call.cpu)) return STATUS_CALL;
     int count = options_parse(&options, argc, argv);
     if (count < 0) return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
     if (count != 1) {
@@ -127,10 +126,11 @@ int verb_inspect(int argc, char **argv) {
         return STATUS_CALL;
     }
     call.path = argv[0];
-    bool good = gather(&inspect, &call, cpu, &failure) && (!plan || inspect_plan(&inspect, plan, &failure));
+    bool good = gather(&inspect, &call, &failure) && (!plan || inspect_plan(&inspect, plan, &failure));
     if (good && want_json) inspect_json(&inspect);
     else if (good) inspect_text(&inspect);
     memory_free(&inspect.memory);
-    model_close(&inspect.model);
+    network_run_close(inspect.run);
+    network_close(&inspect.network);
     return good ? STATUS_DONE : message_failure(&failure);
 }

@@ -4,10 +4,11 @@
 #define MORSEL_TOOLS_VERBS_INSPECT_H
 
 #include "tools/net/memory.h"
-#include "tools/network/model.h"
+#include "tools/network/tensor.h"
 
 struct inspect {
-    struct model model;
+    struct network network;
+    struct network_run *run;
     const struct morsel_blob_header *header;
     struct memory memory;
 };

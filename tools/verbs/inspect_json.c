@@ -9,12 +9,12 @@ static void put_io(struct json *json, const char *key, uint32_t count, const str
     json_open_array(json, key);
     for (uint32_t i = 0; i < count; i++) {
         struct morsel_view view;
-        get(&inspect->model.session, i, &view);
+        get(&inspect->run->session, i, &view);
         json_open_flat(json, NULL);
         json_text(json, "name", view.name);
-        json_text(json, "onnx_type", model_type_name(view.onnx_type));
+        json_text(json, "onnx_type", tensor_type_name(view.onnx_type));
         json_dims(json, "onnx_shape", view.onnx_dims, view.onnx_rank);
-        json_text(json, "type", model_type_name(view.type));
+        json_text(json, "type", tensor_type_name(view.type));
         json_dims(json, "shape", view.dims, view.rank);
         json_text(json, "layout", layouts[view.layout]);
         json_float(json, "scale", view.scale);
@@ -29,18 +29,18 @@ static void put_io(struct json *json, const char *key, uint32_t count, const str
 static void put_operands(struct json *json, const char *key, const struct inspect *inspect, const struct morsel_blob_step *step,
                          uint32_t from, uint32_t to) {
     json_open_array(json, key);
-    for (uint32_t k = from; k < to; k++) json_integer(json, NULL, morsel_blob_operand(&inspect->model.network, step, k));
+    for (uint32_t k = from; k < to; k++) json_integer(json, NULL, morsel_blob_operand(&inspect->network.model, step, k));
     json_close_array(json);
 }
 
 static void put_steps(struct json *json, const struct inspect *inspect) {
     json_open_array(json, "steps");
     for (uint32_t i = 0; i < inspect->header->steps.count; i++) {
-        const struct morsel_blob_step *step = morsel_blob_step(&inspect->model.network, i);
+        const struct morsel_blob_step *step = morsel_blob_step(&inspect->network.model, i);
         json_open_flat(json, NULL);
         json_integer(json, "index", i);
         json_text(json, "kind", morsel_kind_name(step->kind));
-        json_text(json, "name", morsel_blob_string(&inspect->model.network, step->name));
+        json_text(json, "name", morsel_blob_string(&inspect->network.model, step->name));
         put_operands(json, "inputs", inspect, step, 0, step->input_count);
         put_operands(json, "outputs", inspect, step, step->input_count, step->input_count + step->output_count);
         json_integer(json, "macs", (int64_t)morsel_step_macs(step));
@@ -54,11 +54,11 @@ static void put_steps(struct json *json, const struct inspect *inspect) {
 }
 
 static void put_tensor(struct json *json, const struct inspect *inspect, uint32_t index) {
-    const struct morsel_blob_tensor *tensor = morsel_blob_tensor(&inspect->model.network, index);
+    const struct morsel_blob_tensor *tensor = morsel_blob_tensor(&inspect->network.model, index);
     json_open_flat(json, NULL);
     json_integer(json, "index", index);
-    json_text(json, "name", morsel_blob_string(&inspect->model.network, tensor->name));
-    json_text(json, "type", model_type_name((enum morsel_type)tensor->type));
+    json_text(json, "name", morsel_blob_string(&inspect->network.model, tensor->name));
+    json_text(json, "type", tensor_type_name((enum morsel_type)tensor->type));
     json_dims(json, "shape", tensor->dims, tensor->rank);
     json_text(json, "layout", layouts[tensor->layout]);
     json_float(json, "scale", tensor->scale);
@@ -83,7 +83,7 @@ static void put_tensors(struct json *json, const struct inspect *inspect) {
 static void put_groups(struct json *json, const struct inspect *inspect) {
     json_open_array(json, "groups");
     for (uint32_t i = 0; i < inspect->header->groups.count; i++) {
-        const struct morsel_blob_group *group = morsel_blob_group(&inspect->model.network, i);
+        const struct morsel_blob_group *group = morsel_blob_group(&inspect->network.model, i);
         json_open_flat(json, NULL);
         json_integer(json, "group", i + 1);
         json_integer(json, "first_step", group->first_step);
@@ -102,7 +102,7 @@ static void put_holder(struct json *json, const struct inspect *inspect, const s
     json_text(json, "what", memory_kind_name(slice->kind));
     if (tensor) json_integer(json, "tensor", slice->index);
     json_text(json, "name", inspect_slice_name(inspect, slice, name, sizeof name));
-    if (slice->kind == MEMORY_RING) json_integer(json, "ring_rows", morsel_blob_tensor(&inspect->model.network, slice->index)->ring_rows);
+    if (slice->kind == MEMORY_RING) json_integer(json, "ring_rows", morsel_blob_tensor(&inspect->network.model, slice->index)->ring_rows);
     json_integer(json, "offset", slice->offset);
     json_integer(json, "bytes", slice->own);
     if (slice->over != MEMORY_NONE) {
@@ -117,7 +117,7 @@ static void put_peak(struct json *json, const struct inspect *inspect) {
     const struct memory *memory = &inspect->memory;
     json_open(json, "arena_peak");
     json_integer(json, "step", memory->peak_step);
-    if (inspect->header->steps.count) json_integer(json, "group", morsel_blob_step(&inspect->model.network, memory->peak_step)->group);
+    if (inspect->header->steps.count) json_integer(json, "group", morsel_blob_step(&inspect->network.model, memory->peak_step)->group);
     json_integer(json, "bytes", memory->peak_bytes);
     json_open_array(json, "holders");
     for (uint32_t i = 0; i < memory->holder_count; i++) put_holder(json, inspect, &memory->holders[i]);
@@ -168,7 +168,7 @@ static void put_sections(struct json *json, const struct inspect *inspect) {
 
 static void put_labels(struct json *json, const struct inspect *inspect) {
     json_open_array(json, "labels");
-    for (uint32_t i = 0; i < inspect->header->labels.count; i++) json_text(json, NULL, morsel_label(&inspect->model.network, i));
+    for (uint32_t i = 0; i < inspect->header->labels.count; i++) json_text(json, NULL, morsel_label(&inspect->network.model, i));
     json_close_array(json);
 }
 
@@ -176,7 +176,7 @@ void inspect_json(const struct inspect *inspect) {
     const struct morsel_blob_header *header = inspect->header;
     struct json json = {.file = stdout};
     json_open(&json, NULL);
-    json_text(&json, "name", morsel_blob_string(&inspect->model.network, header->name));
+    json_text(&json, "name", morsel_blob_string(&inspect->network.model, header->name));
     json_integer(&json, "format_version", header->format_version);
     put_io(&json, "inputs", header->inputs.count, inspect, morsel_input);
     put_io(&json, "outputs", header->outputs.count, inspect, morsel_output);

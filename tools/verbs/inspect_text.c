@@ -7,14 +7,14 @@ enum { MOST_COLUMNS = 140, LEAST_NAME = 24 };
 
 static const char *const layouts[] = {"row-major", "channels-last"};
 
-static void print_io(const char *title, uint32_t count, const struct inspect *inspect,
+static void print_io(const char *title, const struct network_tensor *tensors, uint32_t count, const struct inspect *inspect,
                      enum morsel_error (*get)(const struct morsel_session *, uint32_t, struct morsel_view *)) {
     for (uint32_t i = 0; i < count; i++) {
         struct morsel_view view;
         char stated[256], dims[128];
-        get(&inspect->model.session, i, &view);
-        printf("%s %u: %s\n    in memory %s %s %s", title, i, model_describe(&view, stated, sizeof stated), model_type_name(view.type),
-               model_dims(view.dims, view.rank, dims, sizeof dims), layouts[view.layout]);
+        get(&inspect->run->session, i, &view);
+        printf("%s %u: %s\n    in memory %s %s %s", title, i, tensor_describe(&tensors[i], stated, sizeof stated),
+               tensor_type_name(view.type), tensor_dims(view.dims, view.rank, dims, sizeof dims), layouts[view.layout]);
         if (view.type == MORSEL_UINT8 || view.type == MORSEL_INT8)
             printf(", scale %.9g, zero point %d", (double)view.scale, view.zero_point);
         printf(", %u bytes\n", view.bytes);
@@ -40,7 +40,7 @@ static void print_picture(const struct inspect *inspect) {
 static void print_labels(const struct inspect *inspect) {
     uint32_t count = inspect->header->labels.count;
     printf("labels: %u", count);
-    for (uint32_t i = 0; i < count && i < 12; i++) printf("%s%s", i ? ", " : ": ", morsel_label(&inspect->model.network, i));
+    for (uint32_t i = 0; i < count && i < 12; i++) printf("%s%s", i ? ", " : ": ", morsel_label(&inspect->network.model, i));
     printf("%s\n", count > 12 ? ", ..." : "");
 }
 
@@ -63,9 +63,9 @@ static int print_shapes(const struct inspect *inspect, const struct morsel_blob_
     int columns = 0;
     for (uint32_t k = 0; k < step->input_count + step->output_count; k++) {
         const struct morsel_blob_tensor *tensor =
-            morsel_blob_tensor(&inspect->model.network, morsel_blob_operand(&inspect->model.network, step, k));
+            morsel_blob_tensor(&inspect->network.model, morsel_blob_operand(&inspect->network.model, step, k));
         const char *between = k == 0 ? "" : k == step->input_count ? " -> " : " ";
-        columns += printf("%s%s", between, model_dims(tensor->dims, tensor->rank, dims, sizeof dims));
+        columns += printf("%s%s", between, tensor_dims(tensor->dims, tensor->rank, dims, sizeof dims));
     }
     return columns;
 }
@@ -78,14 +78,14 @@ static const char *rows_text(const struct inspect *inspect, const struct morsel_
 }
 
 static void print_group(const struct inspect *inspect, uint32_t number) {
-    const struct morsel_blob_group *group = morsel_blob_group(&inspect->model.network, number - 1);
+    const struct morsel_blob_group *group = morsel_blob_group(&inspect->network.model, number - 1);
     printf("      group %u, steps %u to %u: %u row%s of the last one at a time; rings %u bytes\n", number, group->first_step,
            group->first_step + group->step_count - 1, group->strip_rows, group->strip_rows == 1 ? "" : "s",
            inspect_ring_bytes(inspect, group));
 }
 
 static void print_steps(const struct inspect *inspect) {
-    const struct morsel_model *network = &inspect->model.network;
+    const struct morsel_model *network = &inspect->network.model;
     printf("\nsteps\n%4s  %-12s %-10s %12s %5s  shapes as in memory, name\n", "", "kind", "isa", "MACs", "rows");
     for (uint32_t i = 0; i < inspect->header->steps.count; i++) {
         const struct morsel_blob_step *step = morsel_blob_step(network, i);
@@ -107,11 +107,11 @@ static const char *place_text(const struct morsel_blob_tensor *tensor, char *tex
 }
 
 static void print_tensor(const struct inspect *inspect, uint32_t index) {
-    const struct morsel_blob_tensor *tensor = morsel_blob_tensor(&inspect->model.network, index);
+    const struct morsel_blob_tensor *tensor = morsel_blob_tensor(&inspect->network.model, index);
     char dims[128], name[16], place[40], first[16] = "before";
     if (tensor->first_step != MORSEL_STEP_BEFORE) snprintf(first, sizeof first, "%u", tensor->first_step);
-    int used = printf("%4u  %-7s %-20s %-14s %9u %9u  %6s..%-4u %11.6g %4d  ", index, model_type_name((enum morsel_type)tensor->type),
-                      model_dims(tensor->dims, tensor->rank, dims, sizeof dims), place_text(tensor, place, sizeof place), tensor->offset,
+    int used = printf("%4u  %-7s %-20s %-14s %9u %9u  %6s..%-4u %11.6g %4d  ", index, tensor_type_name((enum morsel_type)tensor->type),
+                      tensor_dims(tensor->dims, tensor->rank, dims, sizeof dims), place_text(tensor, place, sizeof place), tensor->offset,
                       tensor->place ? tensor->bytes : morsel_slice_bytes(tensor), first, tensor->last_step, (double)tensor->scale,
                       tensor->zero_point);
     print_name(inspect_tensor_name(inspect, index, name), used);
@@ -127,7 +127,7 @@ static void print_holder(const struct inspect *inspect, const struct memory_slic
     char name[512], other[16], what[48];
     snprintf(what, sizeof what, "%s", memory_kind_name(slice->kind));
     if (slice->kind == MEMORY_RING) {
-        const struct morsel_blob_tensor *tensor = morsel_blob_tensor(&inspect->model.network, slice->index);
+        const struct morsel_blob_tensor *tensor = morsel_blob_tensor(&inspect->network.model, slice->index);
         snprintf(what, sizeof what, "ring of %u of %u rows", tensor->ring_rows, tensor->dims[1]);
     }
     int used = printf("  %10u  %-24s ", slice->own, what);
@@ -146,7 +146,7 @@ static void print_holder(const struct inspect *inspect, const struct memory_slic
 
 static void print_memory(const struct inspect *inspect) {
     const struct memory *memory = &inspect->memory;
-    const struct morsel_model *network = &inspect->model.network;
+    const struct morsel_model *network = &inspect->network.model;
     printf("\narena: %u bytes", inspect->header->arena_bytes);
     if (!inspect->header->steps.count) {
         putchar('\n');
@@ -176,11 +176,11 @@ static void print_blob(const struct inspect *inspect) {
 void inspect_text(const struct inspect *inspect) {
     const struct morsel_blob_header *header = inspect->header;
     uint64_t macs = (uint64_t)header->macs_high << 32 | header->macs_low;
-    const char *name = morsel_blob_string(&inspect->model.network, header->name);
+    const char *name = morsel_blob_string(&inspect->network.model, header->name);
     printf("%s: format %u, %u steps, %llu MACs, %u parameters\n", *name ? name : "(stripped of names)", header->format_version,
            header->steps.count, (unsigned long long)macs, header->parameter_count);
-    print_io("input", header->inputs.count, inspect, morsel_input);
-    print_io("output", header->outputs.count, inspect, morsel_output);
+    print_io("input", inspect->network.inputs, header->inputs.count, inspect, morsel_input);
+    print_io("output", inspect->network.outputs, header->outputs.count, inspect, morsel_output);
     print_picture(inspect);
     print_labels(inspect);
     print_steps(inspect);

@@ -139,8 +139,8 @@ static void put_title(const struct drawing *d, const struct memory_slice *slice)
     at += (size_t)snprintf(text + at, sizeof text - at, "%s\n", name);
     if (is_tensor(slice)) {
         const struct morsel_blob_tensor *tensor = morsel_blob_tensor(d->network, slice->index);
-        at += (size_t)snprintf(text + at, sizeof text - at, "%s %s, %s\n", model_type_name((enum morsel_type)tensor->type),
-                               model_dims(tensor->dims, tensor->rank, dims, sizeof dims), kind_of(d, slice, kind, sizeof kind));
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s %s, %s\n", tensor_type_name((enum morsel_type)tensor->type),
+                               tensor_dims(tensor->dims, tensor->rank, dims, sizeof dims), kind_of(d, slice, kind, sizeof kind));
     }
     at += (size_t)snprintf(text + at, sizeof text - at, "%s bytes at %s, steps %u to %u", grouped(slice->bytes, bytes),
                            grouped(slice->offset, offset), slice->first, slice->last);
@@ -402,7 +402,7 @@ bool inspect_plan(const struct inspect *inspect, const char *path, struct failur
     struct drawing d = {.file = open_memstream(&text, &size),
                         .inspect = inspect,
                         .memory = &inspect->memory,
-                        .network = &inspect->model.network,
+                        .network = &inspect->network.model,
                         .steps = header->steps.count,
                         .bytes = header->arena_bytes ? header->arena_bytes : 1};
     if (!d.file) return failure_memory(failure, 0);

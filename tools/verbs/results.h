@@ -4,7 +4,8 @@
 #define MORSEL_TOOLS_VERBS_RESULTS_H
 
 #include "tools/base/json.h"
-#include "tools/network/model.h"
+#include "tools/base/failure.h"
+#include <stdint.h>
 
 enum { RESULTS_TOP_MOST = 1000 };
 

@@ -247,23 +247,23 @@ static void test_npy_truncated(void **state) {
 
 static void test_tensor_convert(void **state) {
     (void)state;
-    struct morsel_view view = {.name = "x", .onnx_type = MORSEL_INT32, .type = MORSEL_INT32, .onnx_rank = 1, .onnx_dims = {3}};
+    struct network_tensor input = {.name = "x", .type = NPY_INT32, .rank = 1, .dims = {3}};
     int64_t values[3] = {-5, INT32_MAX, INT32_MIN};
     struct npy npy = {.type = NPY_INT64, .rank = 1, .dims = {3}, .count = 3, .data = values};
     struct failure failure;
     bool converted;
-    assert_true(tensor_convert(&npy, &view, &converted, &failure));
+    assert_true(tensor_convert(&npy, &input, &converted, &failure));
     assert_true(converted);
     assert_int_equal(npy.type, NPY_INT32);
     const int32_t wanted[3] = {-5, INT32_MAX, INT32_MIN};
     assert_memory_equal(values, wanted, sizeof wanted);
     values[1] = (int64_t)INT32_MAX + 1;
     npy.type = NPY_INT64;
-    assert_false(tensor_convert(&npy, &view, &converted, &failure));
+    assert_false(tensor_convert(&npy, &input, &converted, &failure));
     assert_non_null(strstr(failure.text, "int64 [3]"));
-    view.onnx_type = MORSEL_UINT8;
+    input.type = NPY_UINT8;
     npy.type = NPY_FLOAT32;
-    assert_false(tensor_convert(&npy, &view, &converted, &failure));
+    assert_false(tensor_convert(&npy, &input, &converted, &failure));
     assert_int_equal(failure.status, STATUS_INPUT);
 }
 

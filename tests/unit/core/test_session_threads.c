@@ -246,7 +246,6 @@ static void barrier_counted(void *ctx, uint32_t n, uint32_t index) {
 /* Runs a session of its own, again and again. */
 static void *call(void *arg) {
     struct caller *caller = arg;
-    struct failure failure;
     struct morsel_options options = {.size = sizeof options,
                                      .tasks = caller->threads,
                                      .parallel_for = run_counted,
@@ -256,7 +255,7 @@ static void *call(void *arg) {
     struct morsel_view in, out;
     uint32_t bytes = morsel_arena_bytes_for(caller->model, caller->threads); /* streaming steps run in as many tasks, too */
     uint8_t *arena = builder_aligned(bytes);
-    caller->pool = pool_open(caller->threads, &failure);
+    caller->pool = pool_open(caller->threads);
     caller->wrong = !caller->pool || morsel_session_open(&session, caller->model, arena, bytes, &options) != MORSEL_OK;
     caller->wrong |= session.bands != (morsel_band_bytes(caller->model) ? caller->threads : 1);
     for (int run = 0; run < RUNS && !caller->wrong; run++) {

@@ -8,7 +8,7 @@
 
 #include "tests/unit/support/skip.h"
 #include "tools/base/clock.h"
-#include "tools/net/nets.h"
+#include "tools/network/network.h"
 #include "tools/network/pool.h"
 
 #include <sched.h>
@@ -23,9 +23,8 @@ static void count_task(void *arg, uint32_t index) {
 
 static void test_pool(void **state) {
     (void)state;
-    struct failure failure;
     for (unsigned threads = 1; threads <= 5; threads++) {
-        struct pool *pool = pool_open(threads, &failure);
+        struct pool *pool = pool_open(threads);
         assert_non_null(pool);
         for (uint32_t round = 0; round < 500; round++) {
             int done[TASKS] = {0};
@@ -41,8 +40,7 @@ static void test_pool(void **state) {
 /* Short jobs of few and of many tasks in turn, of more threads than there are cores: workers come late to most of them. */
 static void test_late_workers(void **state) {
     (void)state;
-    struct failure failure;
-    struct pool *pool = pool_open(8, &failure);
+    struct pool *pool = pool_open(8);
     assert_non_null(pool);
     for (uint32_t round = 0; round < 20000; round++) {
         int done[TASKS] = {0};
@@ -61,9 +59,8 @@ static void note_processors(void *arg, uint32_t index) {
 /* Threads that begin on processors of their own may still run on any. */
 static void test_processors(void **state) {
     (void)state;
-    struct failure failure;
     cpu_set_t all, seen[MEMBERS];
-    struct pool *pool = pool_open(MEMBERS, &failure);
+    struct pool *pool = pool_open(MEMBERS);
     assert_non_null(pool);
     sched_getaffinity(0, sizeof all, &all);
     for (unsigned round = 0; round < 100; round++) {
@@ -94,9 +91,8 @@ static void take_part(void *arg, uint32_t index) {
 
 static void test_barrier(void **state) {
     (void)state;
-    struct failure failure;
     for (unsigned threads = 1; threads <= MEMBERS; threads *= 2) {
-        struct meeting m = {.pool = pool_open(threads, &failure)};
+        struct meeting m = {.pool = pool_open(threads)};
         assert_non_null(m.pool);
         for (unsigned job = 0; job < 2 * threads; job++) { /* of ever fewer tasks, then of ever more */
             m.n = job < threads ? threads - job : job - threads + 1;
@@ -116,8 +112,7 @@ static void barrier_once(void *arg, uint32_t index) {
  * job took tells whether the worker was awake, and so whether the next one is to come later or sooner. */
 static void test_barrier_sleepers(void **state) {
     (void)state;
-    struct failure failure;
-    struct pool *pool = pool_open(2, &failure);
+    struct pool *pool = pool_open(2);
     assert_non_null(pool);
     double gap = 40e-6;
     for (unsigned job = 0; job < 20000; job++) {
@@ -132,13 +127,15 @@ static void test_barrier_sleepers(void **state) {
 
 /* `morsel bench` of a small network: its tasks meet, or not. */
 static void check_bench(unsigned threads, bool barrier) {
-    const struct nets_call call = {.path = "ds-cnn-kws"};
     struct failure failure;
-    struct model model = {0};
-    assert_true(nets_open(&call, MORSEL_CPU_ALL, threads, &model, &failure));
-    assert_int_equal(model.options.barrier != NULL, barrier);
-    assert_int_equal(morsel_run(&model.session), MORSEL_OK);
-    model_close(&model);
+    struct network network;
+    assert_true(network_open(&network, &(struct network_call){.path = "ds-cnn-kws", .cpu = MORSEL_CPU_ALL, .threads = threads}, &failure));
+    struct network_run *run = network_run_open(&network, &failure);
+    assert_non_null(run);
+    assert_int_equal(run->session.options.barrier != NULL, barrier);
+    assert_true(network_compute(run, NULL, NULL, &failure));
+    network_run_close(run);
+    network_close(&network);
 }
 
 /* They do so where each thread has a processor of those that the process may run on, whatever others the machine has. */

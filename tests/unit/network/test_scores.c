@@ -69,14 +69,15 @@ static void test_network_softmax(void **state) {
 
 static void test_images(void **state) {
     (void)state;
-    struct morsel_view in = {.onnx_rank = 4, .onnx_dims = {8, 3, 4, 4}}, out = {.onnx_rank = 2, .onnx_dims = {8, 10}};
-    assert_int_equal(scores_images(&in, &out), 8);
-    out.onnx_dims[0] = 1;
-    assert_int_equal(scores_images(&in, &out), 1);
+    struct network_tensor in = {.rank = 4, .dims = {8, 3, 4, 4}}, out = {.rank = 2, .dims = {8, 10}};
+    const struct network network = {.inputs = &in, .outputs = &out, .input_count = 1, .output_count = 1};
+    assert_int_equal(network_images(&network), 8);
+    out.dims[0] = 1;
+    assert_int_equal(network_images(&network), 1);
     assert_true(scores_are_classes(&out));
-    out = (struct morsel_view){.onnx_rank = 4, .onnx_dims = {1, 10, 1, 1}};
+    out = (struct network_tensor){.rank = 4, .dims = {1, 10, 1, 1}};
     assert_true(scores_are_classes(&out));
-    out.onnx_dims[3] = 2;
+    out.dims[3] = 2;
     assert_false(scores_are_classes(&out));
 }
 

@@ -45,25 +45,24 @@ static void see(void *context, unsigned worker, size_t sample, const struct onnx
     seen->values[sample]++;
 }
 
-static void end(void *context, unsigned worker, size_t sample, const struct executor_run *run) {
+static bool end(void *context, unsigned worker, size_t sample, struct network_run *run, struct failure *failure) {
     struct seen *seen = context;
-    size_t count;
-    const float *output = executor_output(run, 0, &count);
-    assert_true(count == 4 && seen->worker[sample] == worker);
-    memcpy(seen->outputs[sample], output, sizeof seen->outputs[sample]);
+    assert_int_equal(seen->worker[sample], worker);
     seen->ends[sample]++;
+    return network_get(run, 0, seen->outputs[sample], failure);
 }
 
 static void test_every_sample_once(void **unused) {
     (void)unused;
     struct onnx_graph *graph = make_graph(false);
     struct executor *executor = must_execute(graph);
+    const struct network network = network_of_executor(executor);
     struct quant_data *data = open_samples(graph, SAMPLES, SAMPLES);
     struct seen first = {0};
     for (unsigned threads = 1; threads <= THREADS; threads++) {
         struct seen seen = {0};
         struct failure failure = {0};
-        assert_true(over_data(executor, data, threads, "samples", see, end, &seen, &failure));
+        assert_true(over_data(&network, data, threads, "samples", see, end, &seen, &failure));
         for (int i = 0; i < SAMPLES; i++) {
             assert_int_equal(seen.values[i], 5);
             assert_int_equal(seen.ends[i], 1);
@@ -119,10 +118,11 @@ static void test_failures(void **unused) {
     (void)unused;
     struct onnx_graph *graph = make_graph(false);
     struct executor *executor = must_execute(graph);
+    const struct network network = network_of_executor(executor);
     struct quant_data *data = open_samples(graph, 9, 8);
     for (unsigned threads = 1; threads <= THREADS; threads++) {
         struct failure failure = {0};
-        assert_false(over_data(executor, data, threads, "samples", NULL, NULL, NULL, &failure));
+        assert_false(over_data(&network, data, threads, "samples", NULL, NULL, NULL, &failure));
         assert_int_equal(failure.status, STATUS_INPUT);
         assert_non_null(strstr(failure.text, "element [8, 0, 1, 1] is infinite"));
         assert_null(over_observe(graph, executor, data, threads, NULL, &failure));

@@ -6,6 +6,7 @@
 #include "tests/unit/support/onnx_file.h"
 #include "tools/base/npy.h"
 #include "tools/quant/insert/insert.h"
+#include "tools/network/host/over.h"
 #include "tools/quant/calibrate/over.h"
 #include "tools/quant/quantize.h"
 
@@ -64,19 +65,24 @@ static inline void setup_quantize(struct setup *s) {
     if (!quantize_refine(&s->q, &failure)) fail_msg("%s", failure.text);
 }
 
-static inline void keep_output(void *context, unsigned worker, size_t sample, const struct executor_run *run) {
-    float *outputs = context;
+struct kept {
+    float *outputs;
     size_t width;
-    const float *y = executor_output(run, 0, &width);
+};
+
+static inline bool keep_output(void *context, unsigned worker, size_t sample, struct network_run *run, struct failure *failure) {
+    const struct kept *kept = context;
     (void)worker;
-    memcpy(outputs + sample * width, y, width * sizeof *y);
+    return network_get(run, 0, kept->outputs + sample * kept->width, failure);
 }
 
 /* Output 0 of a graph over the setup's data, one sample behind the other. */
 static inline void setup_run(const struct setup *s, const struct onnx_graph *graph, float *outputs) {
     struct failure failure = {0};
     struct executor *executor = must_execute(graph);
-    if (!over_data(executor, s->data, 1, "samples", NULL, keep_output, outputs, &failure)) fail_msg("%s", failure.text);
+    const struct network network = network_of_executor(executor);
+    struct kept kept = {outputs, (size_t)onnx_elements(&graph->outputs[0]->shape)};
+    if (!over_data(&network, s->data, 1, "samples", NULL, keep_output, &kept, &failure)) fail_msg("%s", failure.text);
     executor_close(executor);
 }
 

@@ -2,7 +2,7 @@
 /* How many labels go with an output. */
 #include "tests/unit/support/graph_words.h"
 
-#include "tools/verbs/host/convert_extras.h"
+#include "tools/network/host/extras.h"
 
 static bool go_with(const char *nodes, size_t count, size_t *notices) {
     static char *labels[] = {"cat", "dog", "cow", "pig"};

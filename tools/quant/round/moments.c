@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/quant/round/moments.h"
 #include "tools/float/product.h"
-#include "tools/quant/calibrate/over.h"
+#include "tools/network/host/over.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -240,7 +240,8 @@ struct moments *moments_collect(const struct moments_wish *wish, struct failure 
         bytes += moments_bytes(layer, wish->second_most);
     }
     if (!good) failure_memory(failure, bytes);
-    good = good && over_data(wish->executor, wish->data, wish->threads, "samples, what layers read", watch, NULL, &c, failure);
+    const struct network network = network_of_executor(wish->executor);
+    good = good && over_data(&network, wish->data, wish->threads, "samples, what layers read", watch, NULL, &c, failure);
     if (good && atomic_load(&c.no_memory)) good = failure_memory(failure, sizeof(double));
     if (good) return moments;
     moments_free(moments, wish->count);

@@ -23,7 +23,7 @@ static size_t some_layers(const struct refine *refine, size_t first) {
 bool refine_layers(const struct refine *refine, struct failure *failure) {
     struct scheme *scheme = refine->scheme;
     if (!refine->round_most && refine->keep_biases) return true;
-    struct pool *pool = pool_open(refine->threads, failure);
+    struct pool *pool = each_pool(refine->threads, failure);
     bool good = pool != NULL;
     for (size_t first = 0, count; good && first < scheme->layer_count; first += count) {
         count = some_layers(refine, first);

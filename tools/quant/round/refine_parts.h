@@ -3,7 +3,7 @@
 #ifndef MORSEL_TOOLS_QUANT_ROUND_REFINE_PARTS_H
 #define MORSEL_TOOLS_QUANT_ROUND_REFINE_PARTS_H
 
-#include "tools/network/pool.h"
+#include "tools/network/each.h"
 #include "tools/quant/round/moments.h"
 
 /* The layer's integers by its second moments, which are spent. False: no memory. */

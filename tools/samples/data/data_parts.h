@@ -18,6 +18,8 @@ struct data_pictures {
 /* What stands in the dataset is for `input`, by the rule; NULL: there is none, which is a failure. */
 bool data_pictures_fit(struct data_pictures *pictures, const struct onnx_value *input, const struct morsel_blob_picture *rule,
                        struct failure *failure);
+/* One picture as the input takes it; one of the dataset. */
+bool data_pictures_put(const struct data_pictures *pictures, const struct image *image, float *out, struct failure *failure);
 bool data_pictures_load(const struct data_pictures *pictures, size_t index, float *out, struct failure *failure);
 void data_pictures_close(struct data_pictures *pictures);
 

@@ -77,7 +77,7 @@ static bool size_misfits(const struct data_pictures *pictures, const struct imag
                        rule->resize == MORSEL_RESIZE_NONE ? "does not resize" : "resizes the short side and does not crop", width, height);
 }
 
-static bool normalize(const struct data_pictures *pictures, const struct image *image, float *out, struct failure *failure) {
+bool data_pictures_put(const struct data_pictures *pictures, const struct image *image, float *out, struct failure *failure) {
     struct morsel_view view = pictures->view;
     size_t bytes = morsel_rule_bytes(&pictures->rule, image->width, image->height);
     if (!bytes) return size_misfits(pictures, image, failure);
@@ -101,7 +101,7 @@ bool data_pictures_load(const struct data_pictures *pictures, size_t index, floa
     const struct dataset_item *item = &pictures->dataset.items[index];
     struct image image;
     if (!dataset_image(&pictures->dataset, index, &image, failure)) return false;
-    bool good = normalize(pictures, &image, out, failure) || failure_prefix(failure, item->path ? item->path : item->binary);
+    bool good = data_pictures_put(pictures, &image, out, failure) || failure_prefix(failure, item->path ? item->path : item->binary);
     image_free(&image);
     return good;
 }

@@ -7,7 +7,8 @@
 #include "tools/verbs/host/convert_report.h"
 #include "tools/float/executor.h"
 #include "tools/optimize/optimize.h"
-#include "tools/network/model.h"
+#include "tools/network/each.h"
+#include "tools/network/network.h"
 #include "tools/samples/rules/picture_rule.h"
 #include "tools/verbs/verbs.h"
 #include "tools/base/message.h"
@@ -27,7 +28,7 @@ struct call {
 
 struct work {
     struct conversion first, second;
-    struct model model;          /* where MODEL is a blob */
+    struct network blob;         /* where MODEL is one */
     struct morsel_model network; /* either, whole */
     struct quant_data *data;
     struct noise noise;
@@ -39,23 +40,18 @@ static void work_free(struct work *w) {
     compare_close(&w->comparison);
     quant_data_close(w->data);
     noise_remove(&w->noise);
-    model_close(&w->model);
+    network_close(&w->blob);
     conversion_free(&w->first);
     conversion_free(&w->second);
     onnx_report_free(&w->warnings);
 }
 
-static bool is_onnx(const char *path) {
-    size_t length = strlen(path);
-    return length > 5 && !strcmp(path + length - 5, ".onnx");
-}
-
 /* A quantized ONNX file becomes a blob in memory: it gives the same bytes. False with refusals and no failure, or with a failure. */
 static bool read_model(const struct call *call, struct work *w, struct failure *failure) {
     const char *path = call->second.input;
-    if (!is_onnx(path))
-        return model_read(&w->model, path, failure) &&
-               (whole_open(&w->network, w->model.blob.data, w->model.blob.size, failure) || failure_prefix(failure, path));
+    if (!network_is_onnx(path))
+        return network_read(&w->blob, &(struct network_call){.path = path}, failure) &&
+               (whole_open(&w->network, w->blob.blob.data, w->blob.blob.size, failure) || failure_prefix(failure, path));
     if (!conversion_read(&call->second, &w->second, failure) || w->second.report.refusal_count ||
         !conversion_make(&call->second, &w->second, w->second.graph, failure))
         return false;

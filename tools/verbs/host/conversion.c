@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/verbs/host/conversion.h"
-#include "tools/verbs/host/convert_extras.h"
+#include "tools/network/host/extras.h"
 #include "tools/verbs/host/convert_report.h"
 #include "tools/optimize/optimize.h"
 #include "tools/lower/half.h"
@@ -78,7 +78,7 @@ static bool bind(const struct conversion_call *call, struct conversion *c, struc
     return true;
 }
 
-bool conversion_extras(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
+static bool read_extras(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
     c->extras.strip = call->strip;
     if (call->picture && !picture_rule_read(call->picture, &c->rule, failure)) return false;
     c->extras.picture = call->picture ? &c->rule : NULL;
@@ -162,20 +162,6 @@ static bool check_blob(const struct conversion *c, struct failure *failure) {
     return true;
 }
 
-struct onnx_graph *conversion_load(const char *path, struct failure *failure) {
-    char start[sizeof MORSEL_MAGIC] = "";
-    struct stat status;
-    size_t got;
-    struct onnx_graph *graph = onnx_load(path, failure);
-    if (graph) return graph;
-    bool look = stat(path, &status) || S_ISREG(status.st_mode); /* opening a pipe would wait */
-    if (look && !file_read_part(path, 0, start, sizeof start - 1, &got, NULL, failure)) return NULL;
-    if (!strcmp(start, MORSEL_MAGIC))
-        failure_set(failure, STATUS_INPUT, "%s is a blob already; what is wanted here is the ONNX file that it was made from", path);
-    else failure_prefix(failure, path);
-    return NULL;
-}
-
 bool conversion_reads(const struct conversion *c, const char *path) {
     for (size_t i = 0; c->graph && i < c->graph->file_count; i++)
         if (file_same(path, c->graph->files[i])) return true;
@@ -192,8 +178,8 @@ static bool weights_stay(const struct conversion_call *call, const struct conver
 }
 
 bool conversion_read(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
-    c->graph = conversion_load(call->input, failure);
-    return c->graph && weights_stay(call, c, failure) && conversion_extras(call, c, failure) && bind(call, c, failure) &&
+    c->graph = extras_load(call->input, failure);
+    return c->graph && weights_stay(call, c, failure) && read_extras(call, c, failure) && bind(call, c, failure) &&
            (!call->labels || extras_check_labels(call->labels, c->labels, c->label_count, c->graph, &c->report, failure));
 }
 

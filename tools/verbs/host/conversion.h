@@ -44,12 +44,6 @@ bool conversion_check_files(const struct conversion_call *call, struct conversio
 /* Whether weights of the network that was read come from this file. */
 bool conversion_reads(const struct conversion *c, const char *path);
 
-/* Reads an ONNX file. NULL: `failure` says why that cannot be done, also what to do with a blob. */
-struct onnx_graph *conversion_load(const char *path, struct failure *failure);
-
-/* The picture rule and the labels alone. */
-bool conversion_extras(const struct conversion_call *call, struct conversion *c, struct failure *failure);
-
 /* The graph with shapes and constants; the picture rule and the labels. No file of weights beside the network may be one that is
  * written. */
 bool conversion_read(const struct conversion_call *call, struct conversion *c, struct failure *failure);

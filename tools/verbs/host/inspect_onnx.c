@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/verbs/host/inspect_onnx.h"
 #include "tools/verbs/host/conversion.h"
+#include "tools/network/host/extras.h"
 #include "tools/base/message.h"
 #include "tools/verbs/host/convert_report.h"
 #include "tools/optimize/optimize.h"
@@ -95,7 +96,7 @@ static struct totals total(const struct onnx_graph *g) {
 }
 
 static bool gather(const struct conversion_call *call, bool optimized, struct overview *o, struct failure *failure) {
-    o->file = conversion_load(call->input, failure);
+    o->file = extras_load(call->input, failure);
     if (!o->file || !conversion_read(call, &o->conversion, failure)) return false;
     count_operators(o, o->file, false);
     o->before = total(o->conversion.graph);

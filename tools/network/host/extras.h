@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* How the picture rule and the labels go with the network that they are for. */
-#ifndef MORSEL_TOOLS_VERBS_HOST_CONVERT_EXTRAS_H
-#define MORSEL_TOOLS_VERBS_HOST_CONVERT_EXTRAS_H
+/* An ONNX file, and how the picture rule and the labels go with it. */
+#ifndef MORSEL_TOOLS_NETWORK_HOST_EXTRAS_H
+#define MORSEL_TOOLS_NETWORK_HOST_EXTRAS_H
 
 #include "core/format.h"
 #include "tools/base/failure.h"
 #include "tools/onnx/graph.h"
+
+/* Reads an ONNX file. NULL: `failure` says why that cannot be done, also what to do with a blob. */
+struct onnx_graph *extras_load(const char *path, struct failure *failure);
 
 /* Says what the rule makes of pictures and what the network's first input is; always false. */
 bool extras_rule_misfits(const struct morsel_blob_picture *rule, const struct onnx_graph *graph, struct failure *failure);

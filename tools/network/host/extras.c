@@ -1,8 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/verbs/host/convert_extras.h"
+#include "tools/network/host/extras.h"
+#include "tools/base/file.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+
+struct onnx_graph *extras_load(const char *path, struct failure *failure) {
+    char start[sizeof MORSEL_MAGIC] = "";
+    struct stat status;
+    size_t got;
+    struct onnx_graph *graph = onnx_load(path, failure);
+    if (graph) return graph;
+    bool look = stat(path, &status) || S_ISREG(status.st_mode); /* opening a pipe would wait */
+    if (look && !file_read_part(path, 0, start, sizeof start - 1, &got, NULL, failure)) return NULL;
+    if (!strcmp(start, MORSEL_MAGIC))
+        failure_set(failure, STATUS_INPUT, "%s is a blob already; what is wanted here is the ONNX file that it was made from", path);
+    else failure_prefix(failure, path);
+    return NULL;
+}
 
 /* "[1, 3, 32, 32]" */
 static const char *dims_text(const struct onnx_shape *shape, char *text, size_t size) {

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/* The kind of network that a blob is, from a file or built in. */
+#include "core/blob.h"
+#include "tools/base/clock.h"
+#include "tools/base/options.h"
+#include "tools/net/memory.h"
+#include "tools/net/nets.h"
+#include "tools/network/each.h"
+#include "tools/network/scores.h"
+#include "tools/network/tensor.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct blob_run {
+    struct morsel_view *inputs, *outputs;
+    uint8_t *arena;
+    struct pool *pool;
+    void *scratch; /* of pictures, kept from one to the next */
+    size_t scratch_bytes;
+};
+
+/* --- The blob --- */
+
+/* "step 12: ", where the blob was found at fault; "" where that is no part of it. */
+static const char *part_of(const struct morsel_model *model, char *text, size_t size) {
+    static const char *const names[] = {"", "tensor", "step", "group", "input", "output", "label"};
+    uint32_t index;
+    enum morsel_part part = morsel_open_part(model, &index);
+    *text = 0;
+    if (part != MORSEL_PART_BLOB) snprintf(text, size, "%s %u: ", names[part], index);
+    return text;
+}
+
+static bool open_failed(const struct network *network, enum morsel_error error, struct failure *failure) {
+    char part[32];
+    const char *advice = "; write it anew with 'morsel convert'";
+    if (error == MORSEL_ERR_MAGIC || error == MORSEL_ERR_TRUNCATED)
+        advice = network_is_onnx(network->call.path) ? "; of an ONNX file a blob is made first: by morsel convert if it is quantized, by "
+                                                       "morsel quantize if it is float"
+                                                     : "; a blob is what 'morsel convert' writes";
+    return failure_set(failure, STATUS_INPUT, "%s: %s%s%s", network->call.path, part_of(&network->model, part, sizeof part),
+                       morsel_error_text(error), advice);
+}
+
+static bool open_model(struct network *network, const void *blob, size_t bytes, struct failure *failure) {
+    double start = clock_seconds();
+    enum morsel_error error = morsel_open(&network->model, blob, bytes, 0);
+    network->open_seconds = clock_seconds() - start;
+    return !error || open_failed(network, error, failure);
+}
+
+static bool no_such_network(const struct network_call *call, struct failure *failure) {
+    return failure_set(failure, STATUS_INPUT, "there is no file '%s', and no network is built in under that name; these are: %s",
+                       call->path, nets_names());
+}
+
+/* A path that is no file's may be a built-in network's name. */
+static bool get_bytes(struct network *network, struct failure *failure) {
+    const struct network_call *call = &network->call;
+    bool is_file = !access(call->path, F_OK) || strpbrk(call->path, "./");
+    if (call->picture || call->labels)
+        return failure_set(failure, STATUS_CALL, "%s is for ONNX files; a blob has its own, from morsel convert or quantize",
+                           call->picture ? "--picture" : "--labels");
+    if (!memory_call_fits(call->arena, call->no_streaming, failure)) return false;
+    if (is_file && (call->arena || call->no_streaming))
+        return failure_set(failure, STATUS_CALL,
+                           "%s is for networks that are built in: the arena of %s was chosen when it was made; for "
+                           "another use 'morsel convert %s'",
+                           call->arena ? "--arena" : "--no-streaming", call->path, call->arena ? "--arena BYTES" : "--no-streaming");
+    if (is_file) return file_read(call->path, INT32_MAX, &network->blob, failure);
+    return nets_has(call->path) ? nets_blob(call->path, call->no_streaming, (uint32_t)call->arena, &network->blob, failure)
+                                : no_such_network(call, failure);
+}
+
+static struct network_tensor *tensors_of(const struct morsel_model *model, const struct morsel_blob_section *section) {
+    const struct morsel_blob_io *io = morsel_blob_at(model, section->offset);
+    struct network_tensor *tensors = calloc((size_t)section->count + 1, sizeof *tensors);
+    for (uint32_t i = 0; tensors && i < section->count; i++) {
+        const struct morsel_blob_tensor *in_memory = morsel_blob_tensor(model, io[i].tensor);
+        tensors[i].name = morsel_blob_string(model, io[i].name);
+        tensors[i].type = tensor_npy_type((enum morsel_type)io[i].onnx_type);
+        tensors[i].rank = io[i].onnx_rank;
+        for (uint32_t k = 0; k < io[i].onnx_rank; k++) tensors[i].dims[k] = io[i].onnx_dims[k];
+        tensors[i].count = in_memory->bytes / npy_type_bytes(tensor_npy_type((enum morsel_type)in_memory->type));
+    }
+    return tensors;
+}
+
+static bool make_tensors(struct network *network, struct failure *failure) {
+    const struct morsel_blob_header *header = morsel_blob_header(&network->model);
+    network->input_count = header->inputs.count;
+    network->output_count = header->outputs.count;
+    network->inputs = tensors_of(&network->model, &header->inputs);
+    network->outputs = tensors_of(&network->model, &header->outputs);
+    if (!network->inputs || !network->outputs) return failure_memory(failure, sizeof *network->inputs);
+    network->has_rule = header->picture.count != 0;
+    network->probabilities = network->output_count && scores_are_probabilities(&network->model, 0);
+    return true;
+}
+
+static bool blob_read(struct network *network, struct failure *failure) {
+    if (!get_bytes(network, failure) || !open_model(network, network->blob.data, network->blob.size, failure)) return false;
+    memory_notice(network->call.arena, morsel_arena_bytes(&network->model));
+    return make_tensors(network, failure);
+}
+
+static bool blob_start(struct network *network, const struct npy *arrays, struct failure *failure) {
+    (void)network, (void)arrays, (void)failure;
+    return true;
+}
+
+static void blob_close(struct network *network) {
+    file_free(&network->blob);
+}
+
+bool network_of_blob(struct network *network, const void *blob, size_t bytes, struct failure *failure) {
+    *network = (struct network){.kind = &network_of_blobs, .call = {.path = "the blob that was made", .cpu = MORSEL_CPU_ALL}};
+    return open_model(network, blob, bytes, failure) && make_tensors(network, failure);
+}
+
+static bool blob_reads(const struct network *network, const char *path) {
+    (void)network, (void)path;
+    return false;
+}
+
+static const char *blob_label(const struct network *network, uint32_t index) {
+    return morsel_label(&network->model, index);
+}
+
+static bool blob_rule_missing(const struct network *network, struct failure *failure) {
+    (void)network;
+    return failure_set(
+        failure, STATUS_INPUT,
+        "the blob has no picture rule: convert it with --picture RULE.json; morsel run takes tensors, too, with --input X.npy");
+}
+
+/* --- A run --- */
+
+static size_t aligned(size_t bytes) {
+    return (bytes + MORSEL_ALIGNMENT) / MORSEL_ALIGNMENT * MORSEL_ALIGNMENT;
+}
+
+static bool open_session(struct network_run *run, unsigned threads, struct failure *failure) {
+    struct blob_run *own = run->own;
+    struct morsel_options options = {.size = sizeof options, .cpu_mask = run->network->call.cpu};
+    if (threads > 1) {
+        if (!(own->pool = each_pool(threads, failure))) return false;
+        options.parallel_for = pool_run;
+        options.parallel_ctx = own->pool;
+        options.tasks = threads;
+        if (pool_processors() >= threads) options.barrier = pool_barrier;
+    }
+    double start = clock_seconds();
+    enum morsel_error error = morsel_session_open(&run->session, &run->network->model, own->arena, run->arena_bytes, &options);
+    run->open_seconds = clock_seconds() - start;
+    return !error ||
+           failure_set(failure, STATUS_INPUT, "%s: no session can be opened: %s", run->network->call.path, morsel_error_text(error));
+}
+
+static bool get_views(struct network_run *run, struct failure *failure) {
+    const struct network *network = run->network;
+    struct blob_run *own = run->own;
+    own->inputs = calloc((size_t)network->input_count + 1, sizeof *own->inputs);
+    own->outputs = calloc((size_t)network->output_count + 1, sizeof *own->outputs);
+    if (!own->inputs || !own->outputs) return failure_memory(failure, network->input_count * sizeof *own->inputs);
+    for (uint32_t i = 0; i < network->input_count; i++) morsel_input(&run->session, i, &own->inputs[i]);
+    for (uint32_t i = 0; i < network->output_count; i++) morsel_output(&run->session, i, &own->outputs[i]);
+    return true;
+}
+
+static bool blob_run_open(struct network_run *run, struct failure *failure) {
+    const struct network *network = run->network;
+    unsigned threads = network->call.threads > 1 ? network->call.threads : 1;
+    struct blob_run *own = run->own = calloc(1, sizeof *own);
+    if (!own) return failure_memory(failure, sizeof *own);
+    run->arena_bytes = morsel_arena_bytes_for(&network->model, threads);
+    if (!run->arena_bytes)
+        return failure_set(failure, STATUS_CALL, "%s: the arena for %u threads would take more than 2^31 bytes", network->call.path,
+                           threads);
+    own->arena = aligned_alloc(MORSEL_ALIGNMENT, aligned(run->arena_bytes));
+    if (!own->arena) return failure_memory(failure, run->arena_bytes);
+    return open_session(run, threads, failure) && get_views(run, failure);
+}
+
+static void blob_run_close(struct network_run *run) {
+    struct blob_run *own = run->own;
+    if (!own) return;
+    pool_close(own->pool);
+    free(own->arena);
+    free(own->scratch);
+    free(own->inputs);
+    free(own->outputs);
+    free(own);
+}
+
+static bool blob_put(struct network_run *run, uint32_t input, const void *values, struct failure *failure) {
+    const struct blob_run *own = run->own;
+    return tensor_store(&own->inputs[input], values, failure);
+}
+
+static bool compute_failed(enum morsel_error error, struct failure *failure) {
+    return !error || failure_set(failure, STATUS_INPUT, "the run failed: %s", morsel_error_text(error));
+}
+
+struct watching {
+    network_watch *watch;
+    void *context;
+};
+
+static void watch_step(void *context, const struct morsel_step *step) {
+    const struct watching *w = context;
+    w->watch(w->context, &(struct network_value){.step = step});
+}
+
+static bool blob_compute(struct network_run *run, network_watch *watch, void *context, struct failure *failure) {
+    struct watching watching = {watch, context};
+    if (!watch) return compute_failed(morsel_run(&run->session), failure);
+    enum morsel_error error = morsel_session_watch(&run->session, watch_step, &watching);
+    if (!error) error = morsel_run(&run->session);
+    morsel_session_watch(&run->session, NULL, NULL);
+    return compute_failed(error, failure);
+}
+
+static bool blob_get(const struct network_run *run, uint32_t output, void *values, struct failure *failure) {
+    const struct blob_run *own = run->own;
+    return tensor_load(&own->outputs[output], values, failure);
+}
+
+static bool blob_scores(const struct network_run *run, float *scores, struct failure *failure) {
+    const struct blob_run *own = run->own;
+    return !morsel_dequantize(&own->outputs[0], scores, run->network->outputs[0].count) ||
+           failure_set(failure, STATUS_INPUT, "output 0 cannot be read");
+}
+
+static const char *blob_isa(const struct network_run *run) {
+    return options_cpu_name(run->session.cpu);
+}
+
+/* --- Pictures --- */
+
+/* A picture whose size the rule leaves alone, or not enough alone: what it is and what is wanted. */
+static bool picture_misfits(const struct network_run *run, const struct image *image, struct failure *failure) {
+    const struct morsel_model *model = &run->network->model;
+    const struct blob_run *own = run->own;
+    const struct morsel_view *view = &own->inputs[0];
+    const struct morsel_blob_picture *rule = morsel_blob_at(model, morsel_blob_header(model)->picture.offset);
+    const uint32_t *sides = view->dims + (view->rank - 3), channels = rule->channels == MORSEL_CHANNELS_GRAY ? 1 : 3;
+    if (view->layout == MORSEL_ROW_MAJOR && sides[0] == channels) sides++; /* C H W; else H W C */
+    const char *does = rule->resize == MORSEL_RESIZE_NONE ? "does not resize" : "resizes the short side and does not crop";
+    return failure_set(failure, STATUS_INPUT, "the picture is %u x %u (width x height); the blob's rule %s, so %u x %u is wanted",
+                       image->width, image->height, does, sides[1], sides[0]);
+}
+
+static bool blob_picture(struct network_run *run, const struct image *image, uint32_t index, struct failure *failure) {
+    struct blob_run *own = run->own;
+    const struct morsel_model *model = &run->network->model;
+    size_t bytes = morsel_picture_bytes(model, image->width, image->height);
+    if (!bytes) return failure_set(failure, STATUS_INPUT, "%s", morsel_error_text(MORSEL_ERR_PICTURE));
+    if (bytes > own->scratch_bytes) {
+        free(own->scratch);
+        own->scratch = aligned_alloc(MORSEL_ALIGNMENT, aligned(bytes));
+        own->scratch_bytes = own->scratch ? bytes : 0;
+    }
+    if (!own->scratch) return failure_memory(failure, bytes);
+    enum morsel_error error = morsel_picture(model, image->rgb, (size_t)image->width * image->height * 3, image->width, image->height, 0,
+                                             own->scratch, bytes, &own->inputs[0], index);
+    if (error == MORSEL_ERR_PICTURE && own->inputs[0].rank >= 3) return picture_misfits(run, image, failure);
+    return !error || failure_set(failure, STATUS_INPUT, "%s", morsel_error_text(error));
+}
+
+const struct network_kind network_of_blobs = {
+    .read = blob_read,
+    .start = blob_start,
+    .close = blob_close,
+    .reads = blob_reads,
+    .label = blob_label,
+    .rule_missing = blob_rule_missing,
+    .run_open = blob_run_open,
+    .run_close = blob_run_close,
+    .put = blob_put,
+    .picture = blob_picture,
+    .compute = blob_compute,
+    .get = blob_get,
+    .scores = blob_scores,
+    .isa = blob_isa,
+};

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/network/host/float.h"
+#include "tools/base/arena.h"
+#include "tools/network/host/extras.h"
+#include "tools/samples/data/data_parts.h"
+#include "tools/samples/rules/picture_rule.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { INPUTS_MOST = 512 };
+
+struct float_network {
+    struct onnx_graph *graph;
+    struct executor *executor;     /* the network's */
+    struct data_pictures pictures; /* the rule for input 0 */
+    struct morsel_blob_picture rule;
+    char **labels;
+    size_t label_count;
+};
+
+struct float_run {
+    struct executor_run *executor;
+    const float *inputs[INPUTS_MOST]; /* what was put: the caller's memory, or `picture` */
+    float *picture;
+};
+
+/* --- The file --- */
+
+static struct network_tensor tensor_of(const struct onnx_value *value) {
+    const struct onnx_shape *shape = &value->shape;
+    struct network_tensor tensor = {.name = value->name, .type = NPY_FLOAT32, .takes_any = true, .rank = NETWORK_RANK_UNKNOWN};
+    bool known = shape->rank >= 0;
+    for (int i = 0; i < shape->rank; i++) known = known && shape->dims[i] >= 0;
+    if (!known) return tensor;
+    tensor.rank = (uint32_t)shape->rank;
+    for (int i = 0; i < shape->rank; i++) tensor.dims[i] = (uint64_t)shape->dims[i];
+    tensor.count = (size_t)onnx_elements(shape);
+    return tensor;
+}
+
+static void set_tensors(struct network *network) {
+    const struct float_network *own = network->own;
+    for (uint32_t i = 0; i < network->input_count; i++) network->inputs[i] = tensor_of(own->graph->inputs[i]);
+    for (uint32_t i = 0; i < network->output_count; i++) network->outputs[i] = tensor_of(own->graph->outputs[i]);
+}
+
+static bool read_extras(const struct network_call *call, struct float_network *own, struct failure *failure) {
+    return (!call->picture || picture_rule_read(call->picture, &own->rule, failure)) &&
+           (!call->labels || labels_read(call->labels, &own->labels, &own->label_count, failure));
+}
+
+static bool float_read(struct network *network, struct failure *failure) {
+    const struct network_call *call = &network->call;
+    struct float_network *own = network->own = must_have(calloc(1, sizeof *own), sizeof *own);
+    if (!(own->graph = extras_load(call->path, failure)) || !read_extras(call, own, failure)) return false;
+    size_t inputs = own->graph->input_count, outputs = own->graph->output_count;
+    if (inputs > INPUTS_MOST)
+        return failure_set(failure, STATUS_INPUT, "%s has %zu inputs; %d are the most", call->path, inputs, INPUTS_MOST);
+    network->input_count = (uint32_t)inputs;
+    network->output_count = (uint32_t)outputs;
+    network->inputs = must_have(calloc(inputs + 1, sizeof *network->inputs), inputs);
+    network->outputs = must_have(calloc(outputs + 1, sizeof *network->outputs), outputs);
+    network->has_rule = call->picture != NULL;
+    set_tensors(network);
+    return true;
+}
+
+/* Dimensions that the network leaves free, but for the batch, are the arrays'. */
+static size_t shapes_of_arrays(const struct float_network *own, const struct npy *arrays, struct onnx_binding *bindings) {
+    size_t count = 0;
+    for (size_t i = 0; arrays && i < own->graph->input_count; i++) {
+        const struct onnx_value *input = own->graph->inputs[i];
+        const struct onnx_shape *shape = &input->shape;
+        const struct npy *array = &arrays[i];
+        struct onnx_binding binding = {.name = input->name, .shape = *shape};
+        bool free_one = shape->rank < 0;
+        if (array->rank > ONNX_MAX_RANK || (shape->rank >= 0 && array->rank != (uint32_t)shape->rank)) continue; /* said by tensor_fits() */
+        binding.shape.rank = (int)array->rank;
+        for (int d = 0; d < binding.shape.rank; d++) {
+            bool is_free = shape->rank < 0 || shape->dims[d] < 0;
+            free_one = free_one || (d && is_free);
+            if (is_free) binding.shape.dims[d] = d || shape->rank < 0 ? (int64_t)array->dims[d] : 1;
+        }
+        if (free_one) bindings[count++] = binding;
+    }
+    return count;
+}
+
+static bool infer(struct network *network, const struct npy *arrays, struct failure *failure) {
+    const struct float_network *own = network->own;
+    struct onnx_binding *bindings = calloc(own->graph->input_count + 1, sizeof *bindings);
+    struct onnx_report report = {0};
+    if (!bindings) return failure_memory(failure, own->graph->input_count * sizeof *bindings);
+    size_t count = shapes_of_arrays(own, arrays, bindings);
+    bool good = (onnx_bind(own->graph, bindings, count, 1, &report, failure) && onnx_infer(own->graph, &report, failure)) ||
+                failure_prefix(failure, network->call.path);
+    good = good && (!own->labels || extras_check_labels(network->call.labels, own->labels, own->label_count, own->graph, &report, failure));
+    onnx_report_free(&report);
+    free(bindings);
+    return good;
+}
+
+/* Operators of QOperator form have no float form. */
+static bool no_executor(const struct network *network, struct failure *failure) {
+    const struct float_network *own = network->own;
+    size_t length = strlen(failure->text);
+    for (size_t i = 0; i < own->graph->node_count; i++)
+        if (!strncmp(own->graph->nodes[i]->op, "QLinear", 7) || !strcmp(own->graph->nodes[i]->op, "QGemm")) {
+            snprintf(failure->text + length, sizeof failure->text - length,
+                     "; the network is quantized, in QOperator form: run the blob that morsel convert makes of it");
+            break;
+        }
+    return failure_prefix(failure, network->call.path);
+}
+
+static bool float_start(struct network *network, const struct npy *arrays, struct failure *failure) {
+    struct float_network *own = network->own;
+    if (!infer(network, arrays, failure)) return false;
+    const struct onnx_value *first = network->output_count ? own->graph->outputs[0] : NULL;
+    set_tensors(network);
+    network->probabilities = first && first->producer && !strcmp(first->producer->op, "Softmax");
+    bool pictures = network->has_rule && network->input_count == 1;
+    if (pictures && !data_pictures_fit(&own->pictures, own->graph->inputs[0], &own->rule, failure)) return false;
+    network->executor = own->executor = executor_open(own->graph, failure);
+    return own->executor || no_executor(network, failure);
+}
+
+static void float_close(struct network *network) {
+    struct float_network *own = network->own;
+    if (!own) return;
+    executor_close(own->executor);
+    onnx_free(own->graph);
+    labels_free(own->labels, own->label_count);
+    free(own);
+}
+
+static bool float_reads(const struct network *network, const char *path) {
+    const struct float_network *own = network->own;
+    for (size_t i = 0; own->graph && i < own->graph->file_count; i++)
+        if (file_same(path, own->graph->files[i])) return true;
+    return false;
+}
+
+static const char *float_label(const struct network *network, uint32_t index) {
+    const struct float_network *own = network->own;
+    return index < own->label_count ? own->labels[index] : NULL;
+}
+
+static bool float_rule_missing(const struct network *network, struct failure *failure) {
+    (void)network;
+    return failure_set(failure, STATUS_CALL, "an ONNX file has no picture rule: give one by --picture RULE.json");
+}
+
+struct network network_of_executor(const struct executor *executor) {
+    return (struct network){.kind = &network_of_onnx, .executor = executor};
+}
+
+/* --- A run --- */
+
+static bool float_run_open(struct network_run *run, struct failure *failure) {
+    struct float_run *own = run->own = calloc(1, sizeof *own);
+    if (!own) return failure_memory(failure, sizeof *own);
+    own->executor = executor_run_open(run->network->executor, failure);
+    return own->executor != NULL;
+}
+
+static void float_run_close(struct network_run *run) {
+    struct float_run *own = run->own;
+    if (!own) return;
+    executor_run_close(own->executor);
+    free(own->picture);
+    free(own);
+}
+
+static bool float_put(struct network_run *run, uint32_t input, const void *values, struct failure *failure) {
+    struct float_run *own = run->own;
+    (void)failure;
+    own->inputs[input] = values;
+    return true;
+}
+
+static bool float_picture(struct network_run *run, const struct image *image, uint32_t index, struct failure *failure) {
+    const struct float_network *network = run->network->own;
+    struct float_run *own = run->own;
+    size_t bytes = run->network->inputs[0].count * sizeof(float);
+    (void)index; /* there is one: data_pictures_fit() */
+    if (!own->picture) own->picture = malloc(bytes + 1);
+    own->inputs[0] = own->picture;
+    return own->picture ? data_pictures_put(&network->pictures, image, own->picture, failure) : failure_memory(failure, bytes);
+}
+
+struct watching {
+    network_watch *watch;
+    void *context;
+};
+
+static void watch_value(void *context, const struct onnx_value *value, const float *data, size_t count) {
+    const struct watching *w = context;
+    w->watch(w->context, &(struct network_value){.value = value, .data = data, .count = count});
+}
+
+static bool float_compute(struct network_run *run, network_watch *watch, void *context, struct failure *failure) {
+    const struct float_run *own = run->own;
+    struct watching watching = {watch, context};
+    return executor_run(own->executor, own->inputs, watch ? watch_value : NULL, &watching, failure);
+}
+
+static bool float_get(const struct network_run *run, uint32_t output, void *values, struct failure *failure) {
+    const struct float_run *own = run->own;
+    size_t count;
+    const float *from = executor_output(own->executor, output, &count);
+    (void)failure;
+    if (count) memcpy(values, from, count * sizeof *from);
+    return true;
+}
+
+static bool float_scores(const struct network_run *run, float *scores, struct failure *failure) {
+    return float_get(run, 0, scores, failure);
+}
+
+static const char *float_isa(const struct network_run *run) {
+    (void)run;
+    return "float";
+}
+
+const struct network_kind network_of_onnx = {
+    .read = float_read,
+    .start = float_start,
+    .close = float_close,
+    .reads = float_reads,
+    .label = float_label,
+    .rule_missing = float_rule_missing,
+    .run_open = float_run_open,
+    .run_close = float_run_close,
+    .put = float_put,
+    .picture = float_picture,
+    .compute = float_compute,
+    .get = float_get,
+    .scores = float_scores,
+    .isa = float_isa,
+};
