@@ -23,7 +23,8 @@ if ! "${MAKE:-make}" -s CROSS= install PREFIX="$prefix" DESTDIR= >"$work/log" 2>
     fail install "$work/log"
     exit 1
 fi
-missing=$(for file in bin/morsel include/morsel.h lib/libmorsel.a lib/pkgconfig/morsel.pc; do [ -f "$prefix/$file" ] || echo "$file"; done)
+missing=$(for file in bin/morsel include/morsel.h lib/libmorsel.a lib/pkgconfig/morsel.pc \
+    share/man/man1/morsel.1 share/man/man1/morsel-run.1; do [ -f "$prefix/$file" ] || echo "$file"; done)
 if [ -z "$missing" ]; then echo "ok install"; else fail "install: no $missing"; exit 1; fi
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
 if [ "$(pkg-config --modversion morsel)" = "$("$prefix/bin/morsel" --version 2>/dev/null | awk '{ print $2 }')" ]; then echo "ok version"
@@ -115,4 +116,7 @@ if command -v c++ >/dev/null 2>&1; then
 else
     echo "skip c++: not installed"
 fi
+
+if "${MAKE:-make}" -s CROSS= uninstall PREFIX="$prefix" DESTDIR= >"$work/log" 2>&1 && [ -z "$(find "$prefix" -type f)" ]; then echo "ok uninstall"
+else fail "uninstall: leaves $(find "$prefix" -type f)" "$work/log"; fi
 exit $status

@@ -6,7 +6,8 @@
 #   ```c     named by its first line, /* app.c ... */; it compiles without a warning, and the next script may build it
 #   ```text  below <!-- output of: COMMAND -->: what the command prints, but for times and names of kernels
 # <!-- not run: WHY --> above a block leaves it out. Then the man pages: sound roff, every option of --help, examples that run.
-# Then the pictures, as drawn from their figures; links to files that are there; the README's length.
+# What a page names in passing is there: links, paths, tasks of make, options. The table of arenas is what arenas.py prints, and the
+# pictures are drawn from their figures; the README has its length.
 # MORSEL is the tool [build/morsel]. Prints "ok NAME", "FAIL NAME" or "skip NAME: why"; exit status 1 after a failure.
 cd "$(dirname "$0")/../.." || exit 1
 root=$PWD
@@ -100,6 +101,23 @@ run_page() { # PAGE
     if [ -z "$gone" ]; then ok "$1: links"; else fail "$1: links to what is not there: $gone"; fi
 }
 
+# Paths, tasks and options that a page names between `...`.
+mentions() { # PAGE
+    sed '/^```/,/^```/d' "$1" | grep -oE '`[^`]+`' | tr -d '`' | sort -u >"$work/mentions"
+    gone=$(grep -E '^(core|kernels|arm64|x86|tools|tests|models)/[a-zA-Z0-9_./*-]*$' "$work/mentions" | grep -v '[A-Z][A-Z][A-Z]_\|NAME' |
+        while read -r path; do
+            # shellcheck disable=SC2086
+            ls -d $path >/dev/null 2>&1 || echo "$path"
+        done
+        sed -nE 's/^make ([a-z][a-z0-9-]*).*/\1/p' "$work/mentions" | sort -u | while read -r task; do
+            grep -q "^$task:" Makefile || echo "make $task"
+        done
+        sed -nE 's/^(--[a-z0-9-]+).*/\1/p' "$work/mentions" | sort -u | while read -r option; do
+            grep -qE -e "^  $option( |\$)" "$work"/help || echo "$option"
+        done)
+    if [ -z "$gone" ]; then ok "$1: what it names"; else fail "$1: names what is not there: $(echo "$gone" | tr '\n' ' ')"; fi
+}
+
 # A man page of each verb, from the source of --help.
 man_page() { # VERB, or nothing
     page=$work/man/morsel${1:+-$1}.1
@@ -128,7 +146,22 @@ picture() { # KIND FIGURES
     else fail "picture $1: make figures draws it anew from $2"; fi
 }
 
-for page in $pages; do run_page "$page"; done
+# The table of arenas, but for what another runtime takes.
+arenas() { # PAGE
+    if ! command -v python3 >/dev/null 2>&1; then echo "skip arenas: no python3"; return; fi
+    MORSEL=$morsel python3 tests/bench_peers/arenas.py models/cifar10/network.onnx | sed -nE 's/^\| ([a-z][^ ]*) (\|[0-9 ,|]*)\|[^|]*\|$/\1 \2/p' >"$work/arenas"
+    while read -r name figures; do
+        grep -F -- "$figures" "$1" | grep -q "^| .\{0,1\}$name" || echo "$name $figures"
+    done <"$work/arenas" >"$work/arenas.lacking"
+    if [ -s "$work/arenas" ] && [ ! -s "$work/arenas.lacking" ]; then ok "$1: arenas"; else fail "$1: arenas differ" "$work/arenas.lacking"; fi
+}
+
+mkdir -p "$work"
+{ "$morsel" --help; for verb in $("$morsel" --help=verbs); do "$morsel" "$verb" --help; done; } >"$work/help"
+for page in $pages; do
+    run_page "$page"
+    mentions "$page"
+done
 [ $# -eq 0 ] || exit $status
 
 rm -rf "$work/man"
@@ -139,6 +172,7 @@ for verb in $("$morsel" --help=verbs); do
     man_page "$verb"
     examples "$verb"
 done
+arenas core/README.md
 picture latency tests/bench_peers/latency.json
 picture arena core/README.md
 words=$(sed '/^```/,/^```/d' README.md | wc -w)
