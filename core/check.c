@@ -51,6 +51,18 @@ static enum morsel_error check_sections(const struct morsel_blob_header *h) {
     return fit ? MORSEL_OK : MORSEL_ERR_SECTION;
 }
 
+enum morsel_error morsel_check_each(const struct morsel_check *c, enum morsel_part part, uint32_t count,
+                                    enum morsel_error (*check)(const struct morsel_check *c, uint32_t index)) {
+    c->report->error_part = part;
+    for (uint32_t i = 0; i < count; i++) {
+        enum morsel_error error = check(c, c->report->error_index = i);
+        if (error) return error;
+    }
+    c->report->error_part = MORSEL_PART_BLOB;
+    c->report->error_index = 0;
+    return MORSEL_OK;
+}
+
 static enum morsel_error check_parts(struct morsel_model *report, const struct morsel_blob_header *h) {
     struct morsel_model model = {.blob = (const uint8_t *)h, .blob_bytes = h->blob_bytes};
     struct morsel_check c = {report, &model, h, morsel_blob_tensor(&model, 0), morsel_blob_step(&model, 0), morsel_blob_group(&model, 0)};
@@ -59,7 +71,6 @@ static enum morsel_error check_parts(struct morsel_model *report, const struct m
     if (!error) error = morsel_check_groups(&c);
     if (!error) error = morsel_check_plan(&c);
     if (!error) error = morsel_check_picture(&c);
-    if (!error) morsel_check_at(&c, MORSEL_PART_BLOB, 0);
     return error;
 }
 

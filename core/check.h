@@ -32,11 +32,9 @@ struct morsel_step_check {
 
 enum morsel_error morsel_check_blob(struct morsel_model *report, const void *blob, size_t bytes, uint32_t flags);
 
-/* What is checked from here on: an error that follows is told of it. */
-static inline void morsel_check_at(const struct morsel_check *c, enum morsel_part part, uint32_t index) {
-    c->report->error_part = part;
-    c->report->error_index = index;
-}
+/* Checks `count` parts in turn. Which one an error is in goes into the report. */
+enum morsel_error morsel_check_each(const struct morsel_check *c, enum morsel_part part, uint32_t count,
+                                    enum morsel_error (*check)(const struct morsel_check *c, uint32_t index));
 
 enum morsel_error morsel_check_records(const struct morsel_check *c);
 enum morsel_error morsel_check_picture(const struct morsel_check *c);

@@ -157,9 +157,10 @@ static int covers_one(const struct morsel_check *c, const struct morsel_blob_gro
     return !x || !morsel_covered_input(c->model, g->first_step, last, y, x);
 }
 
-static int check_group(const struct morsel_check *c, uint32_t index, uint32_t after) {
+static int group_fits(const struct morsel_check *c, uint32_t index) {
     const struct morsel_blob_group *g = &c->groups[index];
-    if (g->first_step < after || g->step_count < 2 || g->step_count > MORSEL_FORMAT_MAX_GROUP) return 0;
+    if (index && g->first_step < g[-1].first_step + g[-1].step_count) return 0;
+    if (g->step_count < 2 || g->step_count > MORSEL_FORMAT_MAX_GROUP) return 0;
     if ((uint64_t)g->first_step + g->step_count > c->header->steps.count) return 0;
     if (g->strip_rows < 1 || g->strip_rows > MORSEL_FORMAT_MAX_STAGE) return 0;
     for (uint32_t i = 0; i < g->step_count; i++)
@@ -167,32 +168,32 @@ static int check_group(const struct morsel_check *c, uint32_t index, uint32_t af
     return covers_one(c, g);
 }
 
+static enum morsel_error check_group(const struct morsel_check *c, uint32_t index) {
+    return group_fits(c, index) ? MORSEL_OK : MORSEL_ERR_PLAN;
+}
+
+/* A step that says it is in a group is one of those that the group counts. */
+static enum morsel_error check_member(const struct morsel_check *c, uint32_t index) {
+    const struct morsel_blob_step *s = &c->steps[index];
+    if (!s->group) return s->stage_scale || s->stage_lead ? MORSEL_ERR_PLAN : MORSEL_OK;
+    if (s->group > c->header->groups.count) return MORSEL_ERR_PLAN;
+    const struct morsel_blob_group *g = &c->groups[s->group - 1];
+    return index - g->first_step < g->step_count ? MORSEL_OK : MORSEL_ERR_PLAN;
+}
+
 /* A ring is written by a step of a group and read by no later step. */
-static int ring_is_inside(const struct morsel_check *c, const struct morsel_blob_tensor *t) {
-    if (!t->ring_rows) return 1;
-    if (t->first_step >= c->header->steps.count || !c->steps[t->first_step].group) return 0;
+static enum morsel_error check_ring(const struct morsel_check *c, uint32_t index) {
+    const struct morsel_blob_tensor *t = &c->tensors[index];
+    if (!t->ring_rows) return MORSEL_OK;
+    if (t->first_step >= c->header->steps.count || !c->steps[t->first_step].group) return MORSEL_ERR_PLAN;
     const struct morsel_blob_group *g = &c->groups[c->steps[t->first_step].group - 1];
-    return t->last_step != MORSEL_STEP_BEFORE && t->last_step < g->first_step + g->step_count;
+    int inside = t->last_step != MORSEL_STEP_BEFORE && t->last_step < g->first_step + g->step_count;
+    return inside ? MORSEL_OK : MORSEL_ERR_PLAN;
 }
 
 enum morsel_error morsel_check_groups(const struct morsel_check *c) {
-    uint32_t after = 0, members = 0;
-    for (uint32_t i = 0; i < c->header->groups.count; i++) {
-        morsel_check_at(c, MORSEL_PART_GROUP, i);
-        if (!check_group(c, i, after)) return MORSEL_ERR_PLAN;
-        after = c->groups[i].first_step + c->groups[i].step_count;
-        members += c->groups[i].step_count;
-    }
-    for (uint32_t i = 0; i < c->header->steps.count; i++) {
-        const struct morsel_blob_step *s = &c->steps[i];
-        morsel_check_at(c, MORSEL_PART_STEP, i);
-        if (s->group) members--;
-        else if (s->stage_scale || s->stage_lead) return MORSEL_ERR_PLAN;
-    }
-    if (members) return MORSEL_ERR_PLAN;
-    for (uint32_t i = 0; i < c->header->tensors.count; i++) {
-        morsel_check_at(c, MORSEL_PART_TENSOR, i);
-        if (!ring_is_inside(c, &c->tensors[i])) return MORSEL_ERR_PLAN;
-    }
-    return MORSEL_OK;
+    enum morsel_error error = morsel_check_each(c, MORSEL_PART_GROUP, c->header->groups.count, check_group);
+    if (!error) error = morsel_check_each(c, MORSEL_PART_STEP, c->header->steps.count, check_member);
+    if (!error) error = morsel_check_each(c, MORSEL_PART_TENSOR, c->header->tensors.count, check_ring);
+    return error;
 }

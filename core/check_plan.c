@@ -26,7 +26,6 @@ static int listed(const struct morsel_check *c, const struct morsel_blob_section
 static enum morsel_error check_writer(const struct morsel_check *c, uint32_t index) {
     const struct morsel_blob_tensor *t = &c->tensors[index];
     uint32_t steps = c->header->steps.count;
-    morsel_check_at(c, MORSEL_PART_TENSOR, index);
     if (t->place) return t->first_step == MORSEL_STEP_BEFORE ? MORSEL_OK : MORSEL_ERR_ORDER;
     if (t->last_step != MORSEL_STEP_BEFORE && t->last_step > steps) return MORSEL_ERR_ORDER;
     if (t->first_step + 1 > t->last_step + 1) return MORSEL_ERR_ORDER;
@@ -39,7 +38,6 @@ static enum morsel_error check_writer(const struct morsel_check *c, uint32_t ind
 /* Step i reads what is alive and was written before it, and writes a tensor that names it. */
 static enum morsel_error check_reads(const struct morsel_check *c, uint32_t i) {
     const struct morsel_blob_step *step = &c->steps[i];
-    morsel_check_at(c, MORSEL_PART_STEP, i);
     for (uint32_t n = 0; n < step->input_count; n++) {
         const struct morsel_blob_tensor *t = morsel_blob_input(c->model, step, n);
         if (!t->place && (t->first_step + 1 > i || t->last_step + 1 < i + 1)) return MORSEL_ERR_ORDER;
@@ -47,22 +45,16 @@ static enum morsel_error check_reads(const struct morsel_check *c, uint32_t i) {
     return morsel_blob_output(c->model, step)->first_step == i ? MORSEL_OK : MORSEL_ERR_ORDER;
 }
 
-static enum morsel_error check_ends(const struct morsel_check *c) {
-    const struct morsel_blob_header *h = c->header;
-    const struct morsel_blob_io *in = morsel_blob_at(c->model, h->inputs.offset), *out = morsel_blob_at(c->model, h->outputs.offset);
-    for (uint32_t i = 0; i < h->inputs.count; i++) {
-        morsel_check_at(c, MORSEL_PART_INPUT, i);
-        if (c->tensors[in[i].tensor].first_step != MORSEL_STEP_BEFORE) return MORSEL_ERR_ORDER;
-    }
-    for (uint32_t i = 0; i < h->outputs.count; i++) {
-        morsel_check_at(c, MORSEL_PART_OUTPUT, i);
-        if (c->tensors[out[i].tensor].last_step != h->steps.count) return MORSEL_ERR_ORDER;
-    }
-    return MORSEL_OK;
+static enum morsel_error check_input(const struct morsel_check *c, uint32_t i) {
+    const struct morsel_blob_io *in = morsel_blob_at(c->model, c->header->inputs.offset);
+    return c->tensors[in[i].tensor].first_step == MORSEL_STEP_BEFORE ? MORSEL_OK : MORSEL_ERR_ORDER;
 }
 
-/* A step may write its output over an input that nobody reads later, where each element depends on the element in the same place alone.
- * Not in a group, whose steps take turns. */
+static enum morsel_error check_output(const struct morsel_check *c, uint32_t i) {
+    const struct morsel_blob_io *out = morsel_blob_at(c->model, c->header->outputs.offset);
+    return c->tensors[out[i].tensor].last_step == c->header->steps.count ? MORSEL_OK : MORSEL_ERR_ORDER;
+}
+
 static int may_replace(const struct morsel_check *c, const struct morsel_blob_tensor *old, const struct morsel_blob_tensor *new) {
     if (old->last_step != new->first_step || old->offset != new->offset || old->bytes != new->bytes) return 0;
     const struct morsel_blob_step *step = &c->steps[new->first_step];
@@ -85,7 +77,6 @@ static int may_trail(const struct morsel_check *c, const struct morsel_blob_tens
 /* All pairs are tried, so what rules most of them out comes first. */
 static enum morsel_error check_overlaps(const struct morsel_check *c, uint32_t index) {
     const struct morsel_blob_tensor *a = &c->tensors[index];
-    morsel_check_at(c, MORSEL_PART_TENSOR, index);
     if (a->place) return MORSEL_OK;
     uint32_t from = birth(c, a), to = death(c, a), bytes = morsel_slice_bytes(a);
     for (const struct morsel_blob_tensor *b = c->tensors; b < a; b++) {
@@ -103,7 +94,6 @@ static enum morsel_error check_overlaps(const struct morsel_check *c, uint32_t i
 static enum morsel_error check_scratch(const struct morsel_check *c, uint32_t i) {
     const struct morsel_blob_step *step = &c->steps[i];
     uint32_t first = morsel_group_first(c->model, i), last = morsel_group_last(c->model, i);
-    morsel_check_at(c, MORSEL_PART_STEP, i);
     if (!step->scratch_bytes) return MORSEL_OK;
     for (uint32_t k = 0; k < c->header->tensors.count; k++) {
         const struct morsel_blob_tensor *t = &c->tensors[k];
@@ -117,11 +107,12 @@ static enum morsel_error check_scratch(const struct morsel_check *c, uint32_t i)
 }
 
 enum morsel_error morsel_check_plan(const struct morsel_check *c) {
-    enum morsel_error error = MORSEL_OK;
-    for (uint32_t i = 0; !error && i < c->header->tensors.count; i++) error = check_writer(c, i);
-    for (uint32_t i = 0; !error && i < c->header->steps.count; i++) error = check_reads(c, i);
-    if (!error) error = check_ends(c);
-    for (uint32_t i = 0; !error && i < c->header->tensors.count; i++) error = check_overlaps(c, i);
-    for (uint32_t i = 0; !error && i < c->header->steps.count; i++) error = check_scratch(c, i);
+    const struct morsel_blob_header *h = c->header;
+    enum morsel_error error = morsel_check_each(c, MORSEL_PART_TENSOR, h->tensors.count, check_writer);
+    if (!error) error = morsel_check_each(c, MORSEL_PART_STEP, h->steps.count, check_reads);
+    if (!error) error = morsel_check_each(c, MORSEL_PART_INPUT, h->inputs.count, check_input);
+    if (!error) error = morsel_check_each(c, MORSEL_PART_OUTPUT, h->outputs.count, check_output);
+    if (!error) error = morsel_check_each(c, MORSEL_PART_TENSOR, h->tensors.count, check_overlaps);
+    if (!error) error = morsel_check_each(c, MORSEL_PART_STEP, h->steps.count, check_scratch);
     return error;
 }

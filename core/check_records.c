@@ -10,20 +10,16 @@ static enum morsel_error check_strings(const struct morsel_check *c) {
     const struct morsel_blob_header *h = c->header;
     const char *strings = morsel_blob_string(c->model, 0);
     if (strings[0] || strings[h->strings.count - 1] || !string_fits(c, h->name)) return MORSEL_ERR_STRING;
-    const uint32_t *labels = morsel_blob_at(c->model, h->labels.offset);
-    for (uint32_t i = 0; i < h->labels.count; i++) {
-        morsel_check_at(c, MORSEL_PART_LABEL, i);
-        if (!string_fits(c, labels[i])) return MORSEL_ERR_STRING;
-    }
-    for (uint32_t i = 0; i < h->tensors.count; i++) {
-        morsel_check_at(c, MORSEL_PART_TENSOR, i);
-        if (!string_fits(c, c->tensors[i].name)) return MORSEL_ERR_STRING;
-    }
-    for (uint32_t i = 0; i < h->steps.count; i++) {
-        morsel_check_at(c, MORSEL_PART_STEP, i);
-        if (!string_fits(c, c->steps[i].name)) return MORSEL_ERR_STRING;
-    }
     return MORSEL_OK;
+}
+
+static enum morsel_error check_label(const struct morsel_check *c, uint32_t index) {
+    const uint32_t *labels = morsel_blob_at(c->model, c->header->labels.offset);
+    return string_fits(c, labels[index]) ? MORSEL_OK : MORSEL_ERR_STRING;
+}
+
+static enum morsel_error check_step_name(const struct morsel_check *c, uint32_t index) {
+    return string_fits(c, c->steps[index].name) ? MORSEL_OK : MORSEL_ERR_STRING;
 }
 
 /* Elements of dims[0..rank), 0 where a dimension is 0 or the product exceeds 2^31 - 1. */
@@ -50,7 +46,7 @@ static enum morsel_error check_place(const struct morsel_check *c, const struct 
 
 static enum morsel_error check_tensor(const struct morsel_check *c, uint32_t index) {
     const struct morsel_blob_tensor *t = &c->tensors[index];
-    morsel_check_at(c, MORSEL_PART_TENSOR, index);
+    if (!string_fits(c, t->name)) return MORSEL_ERR_STRING;
     if (t->type > MORSEL_FLOAT32 || t->layout > MORSEL_CHANNELS_LAST) return MORSEL_ERR_TENSOR;
     if (t->rank > MORSEL_MAX_RANK || t->place > 1) return MORSEL_ERR_TENSOR;
     uint32_t elements = elements_of(t->dims, t->rank);
@@ -72,23 +68,29 @@ static int onnx_shape_fits(const struct morsel_blob_tensor *t, const struct mors
     return 1;
 }
 
-static enum morsel_error check_io(const struct morsel_check *c, const struct morsel_blob_section *section, enum morsel_part part) {
-    const struct morsel_blob_io *io = morsel_blob_at(c->model, section->offset);
-    for (uint32_t i = 0; i < section->count; i++, io++) {
-        morsel_check_at(c, part, i);
-        if (io->tensor >= c->header->tensors.count || c->tensors[io->tensor].place) return MORSEL_ERR_TENSOR;
-        if (io->onnx_type > MORSEL_FLOAT32 || io->onnx_rank > MORSEL_MAX_RANK) return MORSEL_ERR_TENSOR;
-        if (!onnx_shape_fits(&c->tensors[io->tensor], io)) return MORSEL_ERR_SHAPE;
-        if (!string_fits(c, io->name)) return MORSEL_ERR_STRING;
-    }
-    return MORSEL_OK;
+static enum morsel_error check_io(const struct morsel_check *c, const struct morsel_blob_io *io) {
+    if (io->tensor >= c->header->tensors.count || c->tensors[io->tensor].place) return MORSEL_ERR_TENSOR;
+    if (io->onnx_type > MORSEL_FLOAT32 || io->onnx_rank > MORSEL_MAX_RANK) return MORSEL_ERR_TENSOR;
+    if (!onnx_shape_fits(&c->tensors[io->tensor], io)) return MORSEL_ERR_SHAPE;
+    return string_fits(c, io->name) ? MORSEL_OK : MORSEL_ERR_STRING;
+}
+
+static enum morsel_error check_input(const struct morsel_check *c, uint32_t index) {
+    return check_io(c, (const struct morsel_blob_io *)morsel_blob_at(c->model, c->header->inputs.offset) + index);
+}
+
+static enum morsel_error check_output(const struct morsel_check *c, uint32_t index) {
+    return check_io(c, (const struct morsel_blob_io *)morsel_blob_at(c->model, c->header->outputs.offset) + index);
 }
 
 enum morsel_error morsel_check_records(const struct morsel_check *c) {
+    const struct morsel_blob_header *h = c->header;
     enum morsel_error error = check_strings(c);
-    for (uint32_t i = 0; !error && i < c->header->tensors.count; i++) error = check_tensor(c, i);
-    if (!error) error = check_io(c, &c->header->inputs, MORSEL_PART_INPUT);
-    if (!error) error = check_io(c, &c->header->outputs, MORSEL_PART_OUTPUT);
+    if (!error) error = morsel_check_each(c, MORSEL_PART_LABEL, h->labels.count, check_label);
+    if (!error) error = morsel_check_each(c, MORSEL_PART_STEP, h->steps.count, check_step_name);
+    if (!error) error = morsel_check_each(c, MORSEL_PART_TENSOR, h->tensors.count, check_tensor);
+    if (!error) error = morsel_check_each(c, MORSEL_PART_INPUT, h->inputs.count, check_input);
+    if (!error) error = morsel_check_each(c, MORSEL_PART_OUTPUT, h->outputs.count, check_output);
     return error;
 }
 
@@ -115,7 +117,6 @@ static int numbers_fit(const struct morsel_blob_picture *p) {
 enum morsel_error morsel_check_picture(const struct morsel_check *c) {
     const struct morsel_blob_header *h = c->header;
     if (!h->picture.count) return MORSEL_OK;
-    morsel_check_at(c, MORSEL_PART_BLOB, 0);
     const struct morsel_blob_picture *p = morsel_blob_at(c->model, h->picture.offset);
     if (p->input >= h->inputs.count || p->resize > MORSEL_RESIZE_SHORT_SIDE) return MORSEL_ERR_PICTURE;
     if (p->channels > MORSEL_CHANNELS_GRAY) return MORSEL_ERR_PICTURE;

@@ -68,7 +68,6 @@ static int scratch_fits(const struct morsel_check *c, const struct morsel_blob_s
 
 static enum morsel_error check_step(const struct morsel_check *c, uint32_t index) {
     const struct morsel_blob_step *step = &c->steps[index];
-    morsel_check_at(c, MORSEL_PART_STEP, index);
     if (step->kind < 1 || step->kind >= MORSEL_STEP_KIND_COUNT) return MORSEL_ERR_STEP;
     const struct rule *rule = &rules[step->kind];
     enum morsel_error error = check_operands(c, step, rule);
@@ -81,9 +80,7 @@ static enum morsel_error check_step(const struct morsel_check *c, uint32_t index
 }
 
 enum morsel_error morsel_check_steps(const struct morsel_check *c) {
-    enum morsel_error error = MORSEL_OK;
-    for (uint32_t i = 0; !error && i < c->header->steps.count; i++) error = check_step(c, i);
-    return error;
+    return morsel_check_each(c, MORSEL_PART_STEP, c->header->steps.count, check_step);
 }
 
 int morsel_check_data(const struct morsel_check *c, uint32_t offset, uint64_t bytes) {

@@ -3,7 +3,7 @@
 
 static const char *const texts[MORSEL_ERR_COUNT] = {
     [MORSEL_OK] = "no error",
-    [MORSEL_ERR_ARGUMENT] = "a null pointer, an index or a name that does not exist, a model that is not open, or a view that is none",
+    [MORSEL_ERR_ARGUMENT] = "a null pointer, an index or a name that does not exist, a model that is not open, or no view",
     [MORSEL_ERR_ALIGNMENT] = "the blob or the arena does not start at a multiple of 64 bytes",
     [MORSEL_ERR_ENDIAN] = "this machine is big-endian; blobs are little-endian",
     [MORSEL_ERR_TRUNCATED] = "the blob is shorter than it says, or than a header",
@@ -24,8 +24,8 @@ static const char *const texts[MORSEL_ERR_COUNT] = {
     [MORSEL_ERR_PICTURE] = "the blob has no picture rule, or one that does not fit its input",
     [MORSEL_ERR_ARENA] = "the arena is too small: morsel_arena_bytes() says what it needs",
     [MORSEL_ERR_SCRATCH] = "the scratch memory is too small: morsel_picture_bytes() says what it needs",
-    [MORSEL_ERR_CAPACITY] = "a buffer is too small: morsel_view_elements() says how many numbers it has to hold",
-    [MORSEL_ERR_OPTIONS] = "the options do not state their size, or hold a field or a flag that this library does not know",
+    [MORSEL_ERR_CAPACITY] = "a buffer is too small for its view or its picture",
+    [MORSEL_ERR_OPTIONS] = "options without their size, or with fields or flags of a newer library",
 };
 
 const char *morsel_error_text(enum morsel_error error) {

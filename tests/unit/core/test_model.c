@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <math.h>
@@ -29,6 +30,11 @@ static void the_sample_opens(void **state) {
     assert_int_equal(morsel_output_count(&model), 2);
     assert_string_equal(morsel_label(&model, 1), "dog");
     assert_null(morsel_label(&model, 2));
+    assert_int_equal(morsel_label_count(&model), 2);
+    assert_string_equal(morsel_network_name(&model), (const char *)b.bytes + b.header->strings.offset + b.header->name);
+    uint32_t index = 9;
+    assert_int_equal(morsel_open_part(&model, &index), MORSEL_PART_BLOB);
+    assert_int_equal(index, 0);
     free(b.bytes);
 }
 
@@ -76,6 +82,11 @@ static void wrong_calls(void **state) {
     assert_int_equal(morsel_input_count(&model), 0);
     assert_int_equal(morsel_output_count(&model), 0);
     assert_null(morsel_label(&model, 0));
+    assert_int_equal(morsel_label_count(&model), 0);
+    assert_int_equal(morsel_label_count(NULL), 0);
+    assert_string_equal(morsel_network_name(&model), "");
+    assert_string_equal(morsel_network_name(NULL), "");
+    assert_int_equal(morsel_open_part(NULL, NULL), MORSEL_PART_BLOB);
     free(b.bytes);
 }
 
@@ -463,6 +474,10 @@ static void every_error_has_its_words(void **state) {
             assert_string_not_equal(morsel_error_text((enum morsel_error)i), morsel_error_text((enum morsel_error)j));
     assert_non_null(morsel_error_text((enum morsel_error)1000));
     assert_string_equal(morsel_version(), MORSEL_VERSION);
+    assert_int_equal(morsel_version_number(), MORSEL_VERSION_NUMBER);
+    char text[32];
+    snprintf(text, sizeof text, "%d.%d.%d", MORSEL_VERSION_MAJOR, MORSEL_VERSION_MINOR, MORSEL_VERSION_PATCH);
+    assert_string_equal(morsel_version(), text);
 }
 
 int main(void) {

@@ -357,6 +357,11 @@ static void refuses_what_does_not_fit(void **state) {
     assert_int_equal(PUT(10, 10, 30, 1), MORSEL_ERR_ARGUMENT);
     assert_int_equal(PUT(0, 10, 30, 0), MORSEL_ERR_ARGUMENT);
     assert_int_equal(PUT(10, 32769, 30, 0), MORSEL_ERR_ARGUMENT);
+    view.type = (enum morsel_type)4;
+    assert_int_equal(PUT(10, 10, 30, 0), MORSEL_ERR_PICTURE);
+    view = good, view.rank = UINT32_MAX;
+    assert_int_equal(PUT(10, 10, 30, 0), MORSEL_ERR_PICTURE);
+    view = good;
     view.dims[3] = 1;
     assert_int_equal(PUT(10, 10, 30, 0), MORSEL_ERR_PICTURE);
     view = good, view.rank = 2;
@@ -375,8 +380,32 @@ static void refuses_what_does_not_fit(void **state) {
     assert_int_equal(morsel_picture(&model, rgb, sizeof rgb, 10, 10, 30, scratch, sizeof scratch, NULL, 0), MORSEL_ERR_ARGUMENT);
 }
 
+/* The picture ends with the last pixel of its last row: one byte less is refused, and nothing is written. */
+static void pictures_that_end_too_soon_are_refused(void **state) {
+    (void)state;
+    struct rule_blob blob;
+    struct morsel_blob_picture rule = {0, MORSEL_RESIZE_NONE, 0, 0, 0, 0, MORSEL_CHANNELS_RGB, PLAIN};
+    struct morsel_model model = open_rule(&blob, &rule);
+    uint8_t out[300], scratch[400];
+    struct morsel_view view = last_view(out, 10, 10, 3);
+    memset(out, 0xa5, sizeof out);
+    const struct { size_t stride, bytes; } cases[] = {{0, 300}, {30, 300}, {37, 9 * 37 + 30}};
+    for (unsigned i = 0; i < 3; i++) {
+        uint8_t *rgb = noise(10, 10, cases[i].stride ? cases[i].stride : 30);
+        size_t bytes = cases[i].bytes, stride = cases[i].stride;
+        for (size_t few = 0; few < bytes; few += bytes - 1)
+            assert_int_equal(morsel_picture(&model, rgb, few, 10, 10, stride, scratch, sizeof scratch, &view, 0), MORSEL_ERR_CAPACITY);
+        for (unsigned k = 0; k < sizeof out && !i; k++) assert_int_equal(out[k], 0xa5);
+        assert_int_equal(morsel_picture(&model, rgb, bytes, 10, 10, stride, scratch, sizeof scratch, &view, 0), MORSEL_OK);
+        assert_int_equal(morsel_picture(&model, rgb, SIZE_MAX, 10, 10, stride, scratch, sizeof scratch, &view, 0), MORSEL_OK);
+        for (unsigned y = 0; y < 10; y++) assert_memory_equal(out + 30 * y, rgb + y * (stride ? stride : 30), 30);
+        free(rgb);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pictures_that_end_too_soon_are_refused),
         cmocka_unit_test(gives_pillows_bytes),
         cmocka_unit_test(matches_a_sum_by_hand),
         cmocka_unit_test(flat_pictures_stay_flat),

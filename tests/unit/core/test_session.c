@@ -72,6 +72,61 @@ static void views_show_inputs_and_outputs(void **state) {
     close_sample(&o);
 }
 
+static void views_are_found_by_name(void **state) {
+    (void)state;
+    struct opened o = open_sample();
+    struct morsel_session s, closed = {0};
+    struct morsel_view v, w;
+    assert_int_equal(morsel_session_open(&s, &o.model, o.arena, o.arena_bytes, NULL), MORSEL_OK);
+    assert_int_equal(morsel_input_named(&s, "picture", &v), MORSEL_OK);
+    assert_int_equal(morsel_input(&s, 0, &w), MORSEL_OK);
+    assert_ptr_equal(v.data, w.data);
+    assert_int_equal(morsel_output_named(&s, "others", &v), MORSEL_OK);
+    assert_int_equal(morsel_output(&s, 1, &w), MORSEL_OK);
+    assert_ptr_equal(v.data, w.data);
+    const char *const none[] = {"", "pictur", "picture2", "others", NULL};
+    for (unsigned i = 0; i < 5; i++) assert_int_equal(morsel_input_named(&s, none[i], &v), MORSEL_ERR_ARGUMENT);
+    assert_int_equal(morsel_output_named(&s, "picture", &v), MORSEL_ERR_ARGUMENT);
+    assert_int_equal(morsel_output_named(&s, "others", NULL), MORSEL_ERR_ARGUMENT);
+    assert_int_equal(morsel_output_named(NULL, "others", &v), MORSEL_ERR_ARGUMENT);
+    assert_int_equal(morsel_input_named(&closed, "picture", &v), MORSEL_ERR_ARGUMENT);
+    close_sample(&o);
+}
+
+/* Options of an app that was compiled with another header: fewer fields, or more. */
+static void options_of_other_sizes(void **state) {
+    (void)state;
+    struct opened o = open_sample();
+    struct morsel_session s;
+    struct {
+        struct morsel_options options;
+        uint8_t more[16];
+    } newer;
+    memset(&newer, 0, sizeof newer);
+    newer.options.cpu_mask = MORSEL_CPU_C;
+#define OPEN(bytes) (newer.options.size = (uint32_t)(bytes), morsel_session_open(&s, &o.model, o.arena, o.arena_bytes, &newer.options))
+    assert_int_equal(OPEN(0), MORSEL_ERR_OPTIONS);
+    assert_int_equal(OPEN(3), MORSEL_ERR_OPTIONS);
+    assert_int_equal(morsel_run(&s), MORSEL_ERR_ARGUMENT);
+    assert_int_equal(OPEN(sizeof newer.options), MORSEL_OK);
+    assert_int_equal(s.options.cpu_mask, MORSEL_CPU_C);
+    assert_int_equal(OPEN(sizeof newer), MORSEL_OK);
+    newer.more[15] = 1;
+    assert_int_equal(OPEN(sizeof newer), MORSEL_ERR_OPTIONS);
+    assert_int_equal(OPEN(sizeof newer - 1), MORSEL_OK);
+    newer.options.flags = 1;
+    assert_int_equal(OPEN(sizeof newer.options), MORSEL_ERR_OPTIONS);
+    assert_int_equal(OPEN(offsetof(struct morsel_options, flags)), MORSEL_OK); /* what is behind the size does not count */
+    assert_int_equal(s.options.flags, 0);
+    assert_int_equal(s.options.cpu_mask & MORSEL_CPU_AVX2, MORSEL_CPU_AVX2);
+    newer.options.flags = 0;
+    newer.options.tasks = 7; /* without parallel_for */
+    assert_int_equal(OPEN(offsetof(struct morsel_options, parallel_for)), MORSEL_OK);
+    assert_int_equal(s.options.tasks, 1);
+#undef OPEN
+    close_sample(&o);
+}
+
 /* A caller's threads that run the tasks backwards, or odd ones first: the order must not matter. */
 static void backwards(void *ctx, uint32_t n, morsel_task *fn, void *arg) {
     ++*(int *)ctx;
@@ -156,6 +211,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sessions_refuse_what_they_cannot_use),
         cmocka_unit_test(views_show_inputs_and_outputs),
+        cmocka_unit_test(views_are_found_by_name),
+        cmocka_unit_test(options_of_other_sizes),
         cmocka_unit_test(cuts_change_no_byte),
         cmocka_unit_test(a_session_runs_again_with_the_same_bytes),
         cmocka_unit_test(the_mask_leaves_plain_c),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pools on random shapes, and the views' floats. */
+/* Pools on random shapes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -130,66 +130,9 @@ static void pools_match_the_definition(void **state) {
     }
 }
 
-static void quantize_changes_the_layout(void **state) {
-    (void)state;
-    int8_t data[2 * 3 * 2];
-    /* memory: N = 1, H = 2, W = 1, C = 3 twice over W; ONNX order: channel by channel */
-    struct morsel_view view = {.data = data,
-                               .bytes = 12,
-                               .type = MORSEL_INT8,
-                               .layout = MORSEL_CHANNELS_LAST,
-                               .rank = 4,
-                               .dims = {1, 2, 2, 3},
-                               .scale = 0.5f,
-                               .zero_point = 10};
-    const float values[12] = {0, 1, 2, 3, 10, 11, 12, 13, -20, -21, 1e9f, NAN};
-    const int8_t want[12] = {10, 30, -30, 12, 32, -32, 14, 34, 127, 16, 36, -128};
-    float back[12];
-    assert_int_equal(morsel_quantize(&view, values, 12), MORSEL_OK);
-    assert_memory_equal(data, want, 12);
-    assert_int_equal(morsel_dequantize(&view, back, 12), MORSEL_OK);
-    for (int i = 0; i < 10; i++) assert_true(back[i] == values[i]);
-    assert_true(back[10] == 58.5f && back[11] == -69);
-}
-
-static void float_and_int32_views_keep_their_values(void **state) {
-    (void)state;
-    float data[4], back[4];
-    int32_t whole[4];
-    const float values[4] = {1.5f, -2.5f, 3e9f, NAN};
-    struct morsel_view view = {.data = data, .bytes = 16, .type = MORSEL_FLOAT32, .rank = 2, .dims = {2, 2}, .scale = 1};
-    assert_int_equal(morsel_quantize(&view, values, 4), MORSEL_OK);
-    assert_memory_equal(data, values, 16);
-    view.type = MORSEL_INT32;
-    view.data = whole;
-    assert_int_equal(morsel_quantize(&view, values, 4), MORSEL_OK);
-    assert_int_equal(whole[0], 2);
-    assert_int_equal(whole[1], -2);
-    assert_int_equal(whole[2], INT32_MAX);
-    assert_int_equal(whole[3], 0);
-    assert_int_equal(morsel_dequantize(&view, back, 4), MORSEL_OK);
-    assert_true(back[0] == 2 && back[1] == -2);
-    assert_int_equal(morsel_quantize(NULL, values, 4), MORSEL_ERR_ARGUMENT);
-    assert_int_equal(morsel_quantize(&view, NULL, 4), MORSEL_ERR_ARGUMENT);
-    assert_int_equal(morsel_dequantize(&view, NULL, 4), MORSEL_ERR_ARGUMENT);
-}
-
-static void int32_views_round_half_to_even(void **state) {
-    (void)state;
-    int32_t whole[8];
-    const float values[8] = {0.5f, 1.5f, 2.5f, 2.75f, -0.5f, -1.5f, -3.75f, 3.25f};
-    const int32_t want[8] = {0, 2, 2, 3, 0, -2, -4, 3};
-    struct morsel_view view = {.data = whole, .bytes = 32, .type = MORSEL_INT32, .rank = 1, .dims = {8}, .scale = 1};
-    assert_int_equal(morsel_quantize(&view, values, 8), MORSEL_OK);
-    assert_memory_equal(whole, want, 32);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pools_match_the_definition),
-        cmocka_unit_test(quantize_changes_the_layout),
-        cmocka_unit_test(float_and_int32_views_keep_their_values),
-        cmocka_unit_test(int32_views_round_half_to_even),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
