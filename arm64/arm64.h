@@ -11,8 +11,8 @@
 #endif
 
 /*
- * A tile's own copy of a group's weights and constants, made at the group's first tile (conv_i8mm.c). Groups are as wide as it holds; where
- * it does not hold even sixteen channels they are given piece by piece, and the sums of up to MORSEL_STRIP tiles wait in between.
+ * A tile's own copy of a span's weights and constants, made at the span's first tile (conv_i8mm.c). Spans are as wide as the room holds.
+ * Where it does not hold even sixteen channels, they are given piece by piece. The sums of up to MORSEL_STRIP tiles wait in between.
  */
 #define MORSEL_ROOM_BYTES 18432u /* sixteen channels of 3x3x128 */
 #define MORSEL_ROOM_PIXELS 8u    /* with fewer it does not pay */
@@ -25,9 +25,9 @@ struct morsel_room {
 };
 
 /*
- * Four output pixels of a group of channels, as a matrix product. Pixel p's inputs are `segments` pieces of `depth` bytes (a multiple
- * of 4) in the signed domain at x[4 * segment + p]; where there are fewer than four pixels, all four addresses can still be read.
- * Weights [blocks][segments * depth / 4][16][4].
+ * Four output pixels of a span of channels, as a matrix product. Pixel p's inputs are `segments` pieces of `depth` bytes (a multiple of 4)
+ * in the signed domain at x[4 * segment + p]. All four addresses can be read, also where there are fewer than four pixels. Weights
+ * [blocks][segments * depth / 4][16][4].
  */
 struct morsel_tile {
     const uint8_t *const *x;
@@ -44,7 +44,7 @@ struct morsel_tile {
     struct morsel_room *room;
     int32_t *sums; /* of earlier pieces, if `begun`; not `ended`: where sums go instead of results */
     uint32_t begun, ended;
-    const int8_t *next; /* the weights that come after these, or NULL: worth fetching from memory meanwhile */
+    const int8_t *next; /* the weights that come after these, or NULL: worth a prefetch meanwhile */
     size_t next_bytes;
 };
 typedef void morsel_tile_fn(const struct morsel_tile *t);

@@ -10,7 +10,7 @@
         DOT((p).s3, w3, x, lane); \
     } while (0)
 
-/* Four k of all sixteen channels meet lane `lane` of the pixels' inputs. */
+/* Four k of all sixteen channels, times lane `lane` of the pixels' inputs. */
 #define STEP4(s, w, lane) \
     do { \
         int8x16_t w0 = vld1q_s8((w) + 64 * (lane)), w1 = vld1q_s8((w) + 64 * (lane) + 16); \
@@ -137,7 +137,7 @@ static void tile_part(const struct morsel_tile *t, uint32_t c) {
     }
 }
 
-/* Nothing of the pixels c and d before a and b are done: narrowing has one pipe, and must not be left to the end in a lump. */
+/* Nothing of the next pixel before this one is done: narrowing has one pipe, and must not be left to the end in a lump. */
 #define AFTER(done, next) __asm__ volatile("" : "+w"((next).s0), "+w"((next).s1), "+w"((next).s2), "+w"((next).s3) : "w"(done))
 
 INLINE void put_four(struct sums *s, const float *m, const float *o, const struct morsel_requant *f, uint8_t *to, size_t step,
@@ -166,8 +166,8 @@ struct blocks {
     uint32_t c; /* first channel of the next block */
 };
 
-/* The next block: the one beside it, or the first of the next tile. No branch: predictors would have to
- * learn how many blocks a tile has. */
+/* The next block: the one beside it, or the first of the next tile. There is no branch: its period is the number of blocks, and predictors
+ * would have to learn it. */
 INLINE void next_block(struct blocks *b, uint32_t channels, size_t x_step, size_t tile_y, size_t tile_w) {
     b->c += 16;
     size_t last = 0 - (size_t)(b->c == channels);
@@ -203,10 +203,10 @@ INLINE void run_blocks(struct blocks *of, const struct morsel_tile *t, uint32_t 
 INLINE void run_dense(const struct morsel_tile *t, uint32_t channels, uint32_t depth, uint32_t mode) {
     struct blocks b = {{t->x[0], t->x[1], t->x[2], t->x[3]}, t->weights, t->y, 0};
     const int8_t *next = t->next;
-    size_t fetched = next ? t->next_bytes / t->tiles / 64 * 64 : 0; /* at each tile */
-    uint32_t tiles = fetched ? 1 : t->tiles;
-    for (uint32_t i = 0; i < t->tiles; i += tiles, next += fetched) {
-        prefetch(next, fetched);
+    size_t share = next ? t->next_bytes / t->tiles / 64 * 64 : 0; /* at each tile */
+    uint32_t tiles = share ? 1 : t->tiles;
+    for (uint32_t i = 0; i < t->tiles; i += tiles, next += share) {
+        prefetch(next, share);
         run_blocks(&b, t, channels, tiles * (channels / 16), depth, mode);
     }
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Convolution and matrix product with SMMLA, which multiplies eight inputs of two pixels by those of two channels: 4 pixels x 16 channels.
- * A register of sums holds [pixel, channel]: [p, c], [p, c + 1], [p + 1, c], [p + 1, c + 1].
+ * Convolution and matrix product with SMMLA, 4 pixels x 16 channels. It multiplies eight inputs of two pixels by those of two channels. A
+ * register of sums holds [pixel, channel]: [p, c], [p, c + 1], [p + 1, c], [p + 1, c + 1].
  *
  * The blob keeps four inputs of four channels together. Weights are brought into pairs of channels once for all pixels of a call, in the
- * caller's room; doing so in the tile would cost an instruction for every two products. Constants stand there twice each, as the sums
- * do, so that the order of pixels and channels is set right among bytes, not among sums. Pixels are too few or weights too many for
- * that: dot products.
+ * caller's room. Doing so in the tile would cost an instruction for every two products. Constants stand there twice each, as the sums do:
+ * the order of pixels and channels is then set right among bytes, not among sums. Where pixels are too few or weights too many for that,
+ * dot products take over.
  */
 #include "arm64.h"
 
@@ -266,7 +266,7 @@ static void twice_float(float *to, float32x4_t v) {
     vst1q_f32(to + 4, vreinterpretq_f32_s64(vzip2q_s64(pairs, pairs)));
 }
 
-/* Whether the room holds the group from now on. */
+/* Whether the room holds the span from now on. */
 static int fill_room(const struct morsel_tile *t) {
     const struct morsel_span *span = t->span;
     uint32_t blocks = (t->channels + 15) / 16, k = t->segments * ((t->depth + 7) / 8 * 8);

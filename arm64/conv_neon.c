@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Convolution and matrix product for any ARMv8: 2 pixels x 16 channels. Two byte products are added in 16 bits where no weight is -128
- * (2 * 128 * 127 < 2^15), else each goes to 32 bits at once: nothing can overflow. A register of sums holds two channels, each as the sum
- * of its even and of its odd pairs of inputs. */
+/* Convolution and matrix product for any ARMv8: 2 pixels x 16 channels. Two byte products are added in 16 bits where no weight is -128 (2 *
+ * 128 * 127 < 2^15). Else each goes to 32 bits at once, and nothing can overflow. A register of sums holds two channels, each as the sum of
+ * its even and of its odd pairs of inputs. */
 #include "arm64.h"
 
 #define INLINE static inline __attribute__((always_inline))
@@ -25,7 +25,7 @@ INLINE int32x4_t add_high(int32x4_t sum, int8x16_t x, int8x16_t w) {
     return vpadalq_s16(sum, vmull_high_s8(x, w));
 }
 
-/* Four inputs of two pixels, repeated four times, meet the weights of sixteen channels. */
+/* Four inputs of two pixels, repeated four times, times the weights of sixteen channels. */
 INLINE void add_four(struct pairs *s, struct pairs *z, const uint8_t *x, const uint8_t *x2, const int8_t *w) {
     int8x16_t v = load_four(x), v2 = load_four(x2);
     int8x16_t w0 = vld1q_s8(w), w1 = vld1q_s8(w + 16), w2 = vld1q_s8(w + 32), w3 = vld1q_s8(w + 48);
@@ -104,7 +104,7 @@ static void one_tile(const struct morsel_tile *t, const uint8_t *const *x, uint8
     if (t->pixels > 2) two_pixels(t, x, y, 2);
 }
 
-/* No weight of the group is -128. */
+/* Whether no weight of the span is -128. */
 static int find_pairs(const struct morsel_tile *t) {
     size_t n = (size_t)((t->channels + 15) / 16) * t->segments * t->depth * 16; /* a multiple of 64 */
     int8x16_t least = vdupq_n_s8(0);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Depthwise convolution with SDOT. Four rows of one column are zipped into (channel, row 0..3) vectors: one dot product then does a
- * column of taps for four channels. For windows 3x3, eight channels at a time, the taps stay in registers, and so do columns while they
- * pass under the three tap columns; with stride 1 one column serves two output rows, the lower with its taps moved one row down.
+ * Depthwise convolution with SDOT. Four rows of one column are zipped into (channel, row 0..3) vectors: one dot product then does a column
+ * of taps for four channels. For windows 3x3, eight channels at a time, the taps stay in registers, and so do columns while they pass under
+ * the three tap columns. With stride 1 one column serves two output rows, the lower with its taps moved one row down.
  */
 #include "arm64.h"
 
 #define INLINE static inline __attribute__((always_inline))
 #define NOINLINE __attribute__((noinline)) /* registers are given out for one loop at a time */
 #define NEAR 32768u                        /* bytes of input and output that stay in the nearest cache from channels to channels */
-#define FAR 262144u                        /* bytes of a picture that comes from far: it had better come a little at a time */
+#define FAR 262144u                        /* bytes of a picture that comes from memory: it had better come a little at a time */
 
 /* ---- windows 3x3 ---- */
 
@@ -39,7 +39,7 @@ struct strip {
     size_t in_c, out_c;
 };
 
-/* What stays in registers; the second output row's taps lie one row lower, and the fourth row of a column has weight 0 in the first. */
+/* What stays in registers. The second output row's taps lie one row lower; the fourth row of a column has weight 0 in the first. */
 struct kept {
     struct column upper[3], lower[3];
     struct morsel_requant8 requant;
@@ -51,8 +51,8 @@ struct kind {
     int two; /* two output rows at a time, stride 1 */
 };
 
-/* In asm, and into the registers that hold a column no longer needed, because the compiler would copy columns about as they move from
- * tap to tap. */
+/* In asm, and into the registers of a column that is no longer needed. The compiler would copy columns about as they move from tap to
+ * tap. */
 INLINE void load_inside(struct column *r, const struct strip *s, uint32_t ix) {
     size_t at = ix * s->in_c;
     int8x8_t a = vld1_s8((const int8_t *)s->r0 + at), b = vld1_s8((const int8_t *)s->r1 + at), c = vld1_s8((const int8_t *)s->r2 + at);
@@ -282,7 +282,7 @@ static inline int8x16_t load_row(const uint8_t *row, size_t at, size_t bytes, ui
     return vreinterpretq_s8_u8(veorq_u8(vld1q_u8(part), flip));
 }
 
-/* Tap rows ky .. ky + 3 of input column ix; rows that the window has not meet weights of 0. */
+/* Tap rows ky .. ky + 3 of input column ix; rows that the window has not have weights of 0. */
 static struct wide_column load_quad(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t ky, uint32_t ix, uint32_t c) {
     const struct morsel_window *win = &a->window;
     int8x16_t v[4];
@@ -306,7 +306,7 @@ INLINE void add_whole(struct morsel_sum16 *s, const struct morsel_conv_args *a, 
     int8x16_t zero = vdupq_n_s8((int8_t)(a->x.qparams.zero - 128));
     size_t quads = (win->kernel_h + 3) / 4;
     for (uint32_t ky = 0; ky < win->kernel_h; ky += 4, w += 64) {
-        uint32_t last = win->kernel_h - 1 - ky; /* rows that the window has not meet weights of 0 */
+        uint32_t last = win->kernel_h - 1 - ky; /* rows that the window has not have weights of 0 */
         const int8_t *r0 = (const int8_t *)rows[ky], *r1 = (const int8_t *)rows[ky + (last < 1 ? last : 1)];
         const int8_t *r2 = (const int8_t *)rows[ky + (last < 2 ? last : 2)], *r3 = (const int8_t *)rows[ky + (last < 3 ? last : 3)];
         const int8_t *tap = w;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Depthwise convolution for any ARMv8: sixteen channels of one tap at a time. Products have 16 bits; two taps are added there before they
- * go to 32 where the two weights' sizes add up to at most 255 (128 * 255 < 2^15), which is asked once for each block.
+ * Depthwise convolution for any ARMv8: sixteen channels of one tap at a time. Products have 16 bits. Two taps are added there before they
+ * go to 32, where the sizes of both weights add up to at most 255 (128 * 255 < 2^15). That is asked once for each block.
  */
 #include "arm64.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A last block of at most 8 channels with SDOT: 8 pixels, two in each group of four registers. */
+/* A last channel block of at most 8 channels with SDOT: 8 pixels, two in every four registers of sums. */
 #include "dotprod.h"
 
 #define DOT8(p, xa, xb, lane) \
@@ -33,7 +33,7 @@ INLINE void half_four(struct sums *s, struct inputs x, struct inputs z, uint32_t
     HALF4(s, w, 0);
 }
 
-/* Two pixels' sums lie in each group of four registers. */
+/* Two pixels' sums lie in every four registers. */
 INLINE void put_eights(struct morsel_sum16 s, const struct morsel_requant8 *k, const float *o, uint8_t *y, size_t step, uint32_t mode) {
     struct morsel_sum8 first = {s.s0, s.s1}, second = {s.s2, s.s3};
     morsel_store8(y, first, k, o, mode);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Real numbers with NEON, two vectors for eight: products and sums apart, as in plain C. */
+/* Floats with NEON, eight in two vectors: products and sums are never fused, as in plain C. */
 #include "arm64.h"
 
 typedef float32x4x2_t eight;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Gathers of bytes. */
+/* Gathers with NEON: pairs of bytes are interleaved. */
 #include "arm64.h"
 
 #include "../kernels/gather.h"

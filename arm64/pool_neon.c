@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Maxima over windows, sixteen channels at a time; a last block that is not whole starts further left. */
+/* Maxima over windows with NEON, sixteen channels at a time; a last block that is not whole starts further left. */
 #include "arm64.h"
 
 struct limits {

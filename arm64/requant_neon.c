@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a group of channels needs before its sums: constants, and whether the cheap arithmetic is proven to be exact for it. */
+/* What a span of channels needs before its sums: constants, and whether the cheap arithmetic is proven to be exact for it. */
 #include "requant_neon.h"
 
 #include "../kernels/requant.h"
@@ -32,7 +32,7 @@ void morsel_requant_describe(struct morsel_requant *f, const struct morsel_outpu
     f->whole = y->out_min == 0 && y->out_max == 255 && y->qparams.sign_flip == 0x80;
 }
 
-/* Returns what all sums of the group begin with. */
+/* Returns what all sums of the span begin with. */
 static int32_t use_magic(struct morsel_requant *f, int relu) {
     f->mode = relu ? MORSEL_REQUANT_RELU : f->zero % 2 ? MORSEL_REQUANT_SHIFTED : MORSEL_REQUANT_FOLDED;
     if (f->zero % 2 == 0) f->round = MORSEL_MAGIC_FLOAT + (float)f->zero;
@@ -41,7 +41,7 @@ static int32_t use_magic(struct morsel_requant *f, int relu) {
 
 void morsel_span_prepare(struct morsel_span *span, const struct morsel_channels *c, const struct morsel_input *x,
                          const struct morsel_output *y, uint32_t first, uint32_t blocks) {
-    uint32_t proven = c->proofs ? MORSEL_PROOF_SMALL | MORSEL_PROOF_POSITIVE : 0; /* of all channels of the group */
+    uint32_t proven = c->proofs ? MORSEL_PROOF_SMALL | MORSEL_PROOF_POSITIVE : 0; /* of all channels of the span */
     int32_t begin = 0;
     morsel_requant_describe(&span->requant, y);
     span->pairs = span->ready = 0;

@@ -2,14 +2,14 @@
 /*
  * Sums of sixteen channels become sixteen bytes: kernels/requant.h in vectors, to the bit.
  *
- * With "magic" = 1.5 * 2^23, the float whose bits are 0x4b400000: for |s| < 2^22 the integer 0x4b400000 + s is the float magic + s, so a
- * subtraction converts s exactly, and adding magic to a float below 2^22 rounds it half to even and leaves the integer in the low
- * bits. On a Cortex-A76 both cost a quarter of the conversions they replace. Sums therefore start at bias + 0x4b400000 wherever
- * the blob states that the channels' weights prove |s| < 2^22 and |s * multiplier| < 32000 (so the low 16 bits hold the rounded product).
+ * "Magic" is 1.5 * 2^23, the float whose bits are 0x4b400000. For |s| < 2^22 the integer 0x4b400000 + s is the float magic + s, so a
+ * subtraction converts s exactly. Adding magic to a float below 2^22 rounds it half to even and leaves the integer in the low bits. On a
+ * Cortex-A76 both cost a quarter of the conversions they replace. So sums start at bias + 0x4b400000 wherever the blob states that the
+ * channels' weights prove |s| < 2^22 and |s * multiplier| < 32000. Then the low 16 bits hold the rounded product.
  *
- * Results that are cut at their zero point (ReLU: the lowest byte stands for 0) need no subtraction either. There sums start at
- * bias + 0x4b000000, the float 2^23 + s for s >= 0, and one fused operation computes (2^23 + s) * m - 2^23 * m = s * m, rounded once,
- * because 2^23 * m is exact. Below 2^23 floats are half as far apart, so a negative s gives s / 2 * m: the same byte, as m is not
+ * Results that are cut at their zero point (ReLU: the lowest byte stands for 0) need no subtraction either. There sums start at bias +
+ * 0x4b000000, the float 2^23 + s for s >= 0. One fused operation computes (2^23 + s) * m - 2^23 * m = s * m, rounded once, because 2^23 * m
+ * is exact. Below 2^23 floats are half as far from each other, so a negative s gives s / 2 * m. That is the same byte, as m is not
  * negative.
  *
  * All that is computed in the signed domain: byte ^ 0x80, -128..127. An even zero point may be added together with magic: it moves no tie.
@@ -42,13 +42,13 @@ struct morsel_requant {
     uint32_t whole;     /* all 256 values allowed, stored signed */
 };
 
-/* Constants of up to 128 channels, padded to whole blocks of 16. */
+/* A span: the constants of up to 128 channels, eight channel blocks, prepared together. */
 #define MORSEL_SPAN 128u
 struct morsel_span {
     struct morsel_requant requant;
     uint32_t uses;              /* about how many sums each channel has */
     uint32_t pairs;             /* whether two products of bytes fit 16 bits: 0 unknown, 1 no, 2 yes; for the tiles that ask */
-    uint32_t ready;             /* whether the tile's room holds the group: 0 unknown, 1 never, 2 yes */
+    uint32_t ready;             /* whether the tile's room holds the span: 0 unknown, 1 never, 2 yes */
     int32_t start[MORSEL_SPAN]; /* where sums begin: bias and zero point, magic too where it is proven */
     float multiplier[MORSEL_SPAN];
     float offset[MORSEL_SPAN]; /* RELU: -2^23 * multiplier */
@@ -69,8 +69,8 @@ struct morsel_sum16 {
     int32x4_t s0, s1, s2, s3;
 };
 
-/* Two vectors at p + at, here and not where the compiler would rather have them: single loads right before their use cost more to decode,
- * and copies of what is loaded already take the arithmetic's pipes. */
+/* Two vectors at p + at, loaded here and not where the compiler would rather have them. Single loads right before their use cost more to
+ * decode; copies of what is loaded already take the arithmetic's pipes. */
 #define MORSEL_LOAD_PAIR(a, b, p, at) \
     __asm__ volatile("ldp %q0, %q1, [%2, #" #at "]" : "=w"(a), "=w"(b) : "r"(p), "m"(*(const int8_t(*)[at + 32])(const void *)(p)))
 

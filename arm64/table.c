@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The arm64 kernels, in rising order: each feature takes over the slots that it computes faster. */
+/* The arm64 kernels, from the oldest instructions to the newest: each feature takes over the slots that it computes faster. */
 #include "arm64.h"
 
 static void use_neon(struct morsel_kernels *table) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Convolutions and matrix products cut into tiles: finds the inputs of four output pixels and the channel groups, and leaves the
- * arithmetic to the ISA's tile. Inputs are used where they lie if they are signed and their channels come in fours; else the four
- * windows are copied side by side first.
+ * Convolutions and matrix products cut into tiles: the inputs of four output pixels, and spans of channels. The arithmetic is left to the
+ * ISA's tile. Inputs are used where they lie if they are signed and their channels come in fours. Else the four windows are copied side by
+ * side first.
  */
 #include "arm64.h"
 
 #define PIECES 64u        /* window cells that a tile addresses one by one */
-#define LINE 1024u        /* channels of a cell outside the picture */
+#define LINE 1024u        /* channels of a cell of padding */
 #define PACKED 1536u      /* bytes of a window that is copied */
 #define SPARE 16u         /* copies go 16 bytes at a time */
 #define FEW_WEIGHTS 6144u /* bytes */
@@ -19,7 +19,7 @@ struct walk {
     const uint8_t *const *rows;
     uint32_t depth, outs, row_k, k, pieces;
     uint32_t packing;
-    uint32_t most; /* channels of a group */
+    uint32_t most; /* channels of a span */
     uint32_t deep; /* pieces of a window whose weights the room holds at once, where it does not hold all; else 0 */
     struct morsel_room *room;
     uint32_t nine;   /* windows of three rows of nine bytes lie closer than the weights of the blob */
@@ -41,7 +41,7 @@ static void copy_line(uint8_t *to, const uint8_t *x, uint32_t n, const uint8_t *
     for (; i < n; i++) to[i] = x[i] ^ flip;
 }
 
-/* One row of a window, tap by tap; taps outside the picture are zero points. */
+/* One row of a window, tap by tap; padding is zero points. */
 static void pack_edge(const struct walk *w, uint8_t *to, const uint8_t *row, uint32_t left, uint32_t channel) {
     const struct morsel_window *win = &w->a->window;
     for (uint32_t kx = 0; kx < win->kernel_w; kx++, to += w->depth) {
@@ -75,7 +75,7 @@ static int pack_four(struct walk *w, uint8_t *to, const uint8_t *const *rows, ui
     return 1;
 }
 
-/* The window of a pixel as one line of K bytes. What lands in the padding of a row meets weights of 0. */
+/* The window of a pixel as one line of K bytes. What lands in the padding of a row of weights is multiplied by 0. */
 static void pack_pixel(const struct walk *w, uint8_t *to, const uint8_t *const *rows, uint32_t ox, uint32_t channel) {
     const struct morsel_window *win = &w->a->window;
     uint32_t left = ox * win->stride_w - win->pad_left; /* left of the picture: huge */
@@ -252,29 +252,24 @@ static void run_strips(struct walk *w, struct morsel_tile t, uint32_t pixels, ui
     }
 }
 
-/* Channels c .. of group g of the convolution, for `pixels` pixels from element `first` of y on. */
+/* Channels c .. of convolution group g, for `pixels` pixels from element `first` of y on. */
 static void run_span(struct walk *w, uint32_t g, uint32_t c, uint32_t pixels, size_t first, morsel_tile_fn *fn) {
     const struct morsel_conv_args *a = w->a;
     uint32_t blocks = (w->outs + 15) / 16, start = (g * blocks + c / 16) * 16, left = w->outs - c;
-    uint32_t pieces = w->packing ? 1 : w->pieces, depth = w->packing ? w->tile_k : w->depth, line = w->packing ? w->line : a->window.in_c;
-    struct morsel_tile t = {w->x,
-                            pieces,
-                            depth,
-                            a->weights + (size_t)start * w->k,
-                            &w->span,
-                            left < w->most ? left : w->most,
-                            0,
-                            1,
-                            4 * (size_t)line,
-                            NULL,
-                            a->window.out_c,
-                            w->raw,
-                            w->room,
-                            NULL,
-                            0,
-                            1,
-                            NULL,
-                            0};
+    struct morsel_tile t = {
+        .x = w->x,
+        .segments = w->packing ? 1 : w->pieces,
+        .depth = w->packing ? w->tile_k : w->depth,
+        .weights = a->weights + (size_t)start * w->k,
+        .span = &w->span,
+        .channels = left < w->most ? left : w->most,
+        .tiles = 1,
+        .x_step = 4 * (size_t)(w->packing ? w->line : a->window.in_c),
+        .y_step = a->window.out_c,
+        .raw = w->raw,
+        .room = w->room,
+        .ended = 1,
+    };
     morsel_span_prepare(&w->span, &a->channels, &a->x, &a->y, start, (t.channels + 15) / 16);
     w->span.uses = pixels;
     if (w->nine) {
@@ -334,8 +329,8 @@ static void fill_spare(struct walk *w) {
     else memset(w->padding, (int)((uint32_t)w->a->x.qparams.zero ^ 0x80), w->depth < LINE ? w->depth : LINE);
 }
 
-/* Channels that go over all pixels before the next ones do. Where the inputs stay in a cache, so few that their weights come from memory
- * beside the arithmetic of those before, and meet every pixel while they are in the nearest cache. */
+/* Channels of a span, which goes over all pixels before the next one does. Where the inputs stay in a cache they are few. Then the weights
+ * come from memory beside the arithmetic of those before, and stay in the nearest cache for all pixels. */
 static uint32_t span_channels(const struct walk *w, uint32_t pixels) {
     if (w->packing || w->pieces != 1 || pixels < 4 || (size_t)pixels * w->k > MANY_INPUTS) return MORSEL_SPAN;
     if ((size_t)w->outs * w->k <= FEW_WEIGHTS) return MORSEL_SPAN;
@@ -343,8 +338,8 @@ static uint32_t span_channels(const struct walk *w, uint32_t pixels) {
     return n > MORSEL_SPAN ? MORSEL_SPAN : n ? n : 16;
 }
 
-/* How many channels, and of how many pieces, are taken at once: with a room, their weights fill it, where each piece is rounded up to
- * eight inputs. All shares are about as large. */
+/* How many channels, and of how many pieces, are taken at once. With a room, their weights fill it, each piece rounded up to eight inputs.
+ * All shares are about as large. */
 static void share(struct walk *w, uint32_t pixels) {
     uint32_t depth = ((w->packing ? w->tile_k : w->depth) + 7) / 8 * 8;
     uint32_t pieces = w->packing ? 1 : w->pieces, blocks = (w->outs + 15) / 16, most = MORSEL_SPAN / 16;
@@ -359,8 +354,8 @@ static void share(struct walk *w, uint32_t pixels) {
         return;
     }
     if (most > fit / pieces) most = fit / pieces;
-    uint32_t groups = (blocks + most - 1) / most;
-    w->most = (blocks + groups - 1) / groups * 16;
+    uint32_t spans = (blocks + most - 1) / most;
+    w->most = (blocks + spans - 1) / spans * 16;
 }
 
 /* A 1x1 window too deep for the room becomes a row of cells that it holds; the bytes and the weights lie the same. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Elementwise operators of two operands with broadcasting, sixteen elements at a time. */
+/* Elementwise operators of two operands with broadcasting, in plain C, sixteen elements at a time. */
 #include "requant.h"
 #include "walk.h"
 
@@ -58,8 +58,8 @@ static struct extent extent_of(float v) {
 }
 
 /*
- * Whether a * a_ratio + (b * b_ratio + offset), its inner sum rounded to float or not, is exact in double for all integers below 2^8: all
- * of it are multiples of 2^low, since rounding only clears last bits, and three terms below 2^high stay below 2^(high + 2). Then rounding
+ * Whether a * a_ratio + (b * b_ratio + offset) is exact in double for all integers below 2^8. Its inner sum may be rounded to float or not.
+ * All terms are multiples of 2^low, since rounding only clears last bits. Three terms below 2^high stay below 2^(high + 2). Then rounding
  * to float once is all that a fused multiply-add does.
  */
 static bool exact_in_double(const struct morsel_binary_args *args) {
@@ -103,7 +103,7 @@ void morsel_qmul_c(const struct morsel_binary_args *args, uint32_t begin, uint32
     for_runs(args, begin, end, true, qmul_run);
 }
 
-/* ---- real numbers ---- */
+/* ---- floats ---- */
 
 static void apply(uint32_t op, float *restrict v, const float *restrict b) {
     enum { N = MORSEL_LANES };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Convolution: the window of each output pixel is a line of the product with its group's weights. */
+/* Convolution in plain C: the window of each output pixel is a line of the product with its convolution group's weights. */
 #include "product.h"
 
 struct job {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Depthwise convolution: one filter for each channel, sixteen channels at a time. */
+/* Depthwise convolution in plain C: one filter for each channel, sixteen channels at a time. */
 #include "product.h"
 
 #define TAPS 64u /* whose weights are at hand; at least the most rows of a window */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Exponentials and what is made of them, in double. */
 #include "float.h"
 
 #include <stdint.h>
@@ -14,8 +15,8 @@ static double infinity(void) {
     return from_bits((uint64_t)0x7ff << 52);
 }
 
-/* e^x = 2^k * e^r with k the integer nearest to x / ln 2 and |r| <= 0.35; there the series to r^13 leaves less than 1e-16. Its divisions
- * are multiplications: a chain of divisions would be four times as slow. */
+/* e^x = 2^k * e^r with k the integer nearest to x / ln 2, so that |r| <= 0.35. There the series to r^13 leaves less than 1e-16. Its
+ * divisions are multiplications: a chain of divisions would be four times as slow. */
 double morsel_exp_wide(double x) {
     static const double inverse[] = {1. / 2, 1. / 3, 1. / 4, 1. / 5, 1. / 6, 1. / 7, 1. / 8, 1. / 9, 1. / 10, 1. / 11, 1. / 12, 1. / 13};
     if (x != x) return x;
@@ -49,9 +50,9 @@ float morsel_tanh(float x) {
     return (float)((e - 1) / (e + 1));
 }
 
-/* erf x = 2 / sqrt(pi) * e^(-x^2) * sum of x (2 x^2)^n / (1 * 3 * 5 ... (2n + 1)): all terms have one sign, nothing cancels.
- * From 4 on, 1 - erf x is below 1.6e-8, less than half a float step. The terms fall from n = x^2 on; 80 of them leave 1e-13, and
- * where one is too small to change the sum, so are all after it. */
+/* erf x = 2 / sqrt(pi) * e^(-x^2) * sum of x (2 x^2)^n / (1 * 3 * 5 ... (2n + 1)): all terms have one sign, nothing cancels. From 4 on, 1 -
+ * erf x is below 1.6e-8, less than half a float step. The terms fall from n = x^2 on, and 80 of them leave 1e-13. Where one is too small to
+ * change the sum, so are all after it. */
 float morsel_erf(float x) {
     double v = (double)x;
     if (v >= 4) return 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions of real numbers without libm: the same bits on every CPU, because they are made of IEEE additions, multiplications
- * and divisions in one order. Worked in double and rounded once to float at the end, with a relative error below 1e-7.
+ * Functions of floats without libm: the same bits on every CPU, because they are made of IEEE additions, multiplications and divisions in
+ * one order. They work in double and round once to float at the end, with a relative error below 1e-7.
  */
 #ifndef MORSEL_FLOAT_H
 #define MORSEL_FLOAT_H
@@ -19,8 +19,8 @@ float morsel_sqrt(float x); /* correctly rounded; a NaN below 0 */
 double morsel_exp_wide(double x);
 
 /* A finite binary16 by its bits, exactly. Its fraction has ten bits and its exponent a bias of 15, those of a float 23 and 127. What is
- * below 2^-14 is its bits in steps of 2^-24, made a float as an integer and divided in the exponent, so that no float on the way is too
- * small for a CPU that takes such for 0. */
+ * below 2^-14 is a count of steps of 2^-24: an integer made a float and divided in the exponent. So no float on the way is one that a CPU
+ * may take for 0. */
 static inline float morsel_from_half(uint16_t half) {
     uint32_t size = half & 0x7fffu, bits = (size << 13) + ((127u - 15) << 23);
     float v = (float)size;

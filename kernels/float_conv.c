@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Convolution of real numbers. The order of the additions is part of the meaning: ky, kx, channel, each product and each sum rounded to
- * float. Taps outside the picture are left out, or added as 0 times a weight: that changes no sum, because weights are finite and a sum
- * that starts at 0 is never -0.
+ * Convolution with float weights, in plain C. The order of the additions is part of the meaning: ky, kx, channel, each product and each sum
+ * rounded to float. Taps on padding are left out, or added as 0 times a weight. That changes no sum: weights are finite, and a sum that
+ * starts at 0 is never -0.
  */
 #include "float_conv.h"
 

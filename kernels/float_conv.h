@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the kernels of convolutions of real numbers share: real_strip.c walks over a picture and gathers what a strip of pixels needs as
- * floats; how that is multiplied, added and stored each instruction set says by itself.
+ * What the kernels of float convolutions share. float_strip.c walks over a picture and gathers what a strip of pixels needs as floats. How
+ * that is multiplied, added and stored each instruction set says by itself.
  */
 #ifndef MORSEL_FLOAT_CONV_H
 #define MORSEL_FLOAT_CONV_H
@@ -19,10 +19,10 @@ struct morsel_float_strip {
     const struct morsel_float_conv_args *args;
     const struct morsel_float_isa *isa;
     const uint8_t *const *rows;
-    const float *line;    /* all pixels' inputs where they lie: 1 x 1, row behind row without a gap; else NULL */
-    uint32_t taps;        /* of an output */
-    uint32_t cell, cells; /* taps that lie side by side in a row of the picture; how many times so many a row of the window has */
-    uint32_t group_at;    /* the first input channel */
+    const float *line;      /* all pixels' inputs where they lie: 1 x 1, row behind row without a gap; else NULL */
+    uint32_t taps;          /* of an output */
+    uint32_t cell, cells;   /* taps that lie side by side in a row of the picture; how many times so many a row of the window has */
+    uint32_t first_channel; /* the first input channel */
     uint32_t first, pixels;
     uint32_t block, blocks;
     float sums[MORSEL_FLOAT_BLOCKS][MORSEL_FLOAT_PIXELS][8];
@@ -30,7 +30,7 @@ struct morsel_float_strip {
 };
 
 struct morsel_float_isa {
-    /* n bytes as real numbers; up to fifteen floats behind them may change too. */
+    /* n bytes as floats; up to fifteen floats behind them may change too. */
     void (*take_bytes)(const struct morsel_input *x, size_t at, uint32_t n, float *to);
     /* Adds taps k .. k + n to the sums: those of pixel p stand at x + p * step. */
     void (*add_taps)(struct morsel_float_strip *s, const float *x, size_t step, uint32_t k, uint32_t n);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Real numbers eight at a time, for instruction sets that have so many at hand; lanes are outputs or channels, so that each sum keeps the
- * order of plain C. The file that includes this says before what they are:
+ * Floats eight at a time, for instruction sets that have so many at hand. Lanes are outputs or channels, so that each sum keeps the order
+ * of plain C. The file that includes this says before what they are:
  *
  *     eight                              eight floats
  *     eight_load, eight_save             from and to floats, at any address
  *     eight_load_half                    from eight binary16
  *     eight_all                          one float in all places
  *     eight_add, eight_mul, eight_scale  each result rounded, nothing fused; eight_scale by one float
- *     struct eight_reader, eight_reader  how eight bytes become real numbers; eight_load_bytes reads them
+ *     struct eight_reader, eight_reader  how eight bytes become floats; eight_load_bytes reads them
  *     struct eight_writer, eight_writer  how results become elements of y; eight_write stores n of eight, from one on
  */
 #ifndef MORSEL_FLOAT_LOOPS_H
@@ -59,7 +59,7 @@ static void eight_pixels(const float *x, size_t step, uint32_t taps, const void 
     eight_save(sums[7], s7);
 }
 
-/* A pixel with four blocks of outputs, the weights of each `next` behind those of the one before; or with up to `last`, which then stands
+/* A pixel with four blocks of outputs, the weights of each `next` behind those of the one before. Or with up to `last`, which then stands
  * for those after it too, with the same result. */
 static void eight_blocks(const float *x, uint32_t taps, const void *weights, size_t at, size_t next, uint32_t half, float (*sums)[8],
                          uint32_t last) {

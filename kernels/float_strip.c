@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Convolutions of real numbers, but for the arithmetic: how they are cut into strips of pixels, and what a strip reads. */
+/* Convolutions with float weights, but for the arithmetic: how they are cut into strips of pixels, and what a strip reads. */
 #include "float_conv.h"
 
 /* Taps k .. k + n of one pixel. Elements of a cell that stand outside its row are 0: whole columns, where cells are of one column. */
@@ -10,7 +10,7 @@ static void take_pixel(const struct morsel_float_strip *s, uint32_t pixel, uint3
     uint32_t ky = k / s->cell / s->cells, kx = k / s->cell % s->cells;
     for (uint32_t part, skip = k % s->cell; n; n -= part, to += part, skip = 0) {
         const struct morsel_input row = {rows[ky], s->args->x.qparams};
-        int64_t at = (column + (int64_t)kx * w->dilation_w) * w->in_c + s->group_at + skip;
+        int64_t at = (column + (int64_t)kx * w->dilation_w) * w->in_c + s->first_channel + skip;
         part = s->cell - skip < n ? s->cell - skip : n;
         int64_t from = at < 0 ? -at : 0, until = end - at < part ? end - at : part;
         if (!row.data || from >= until) from = until = part;
@@ -26,7 +26,7 @@ static void take_pixel(const struct morsel_float_strip *s, uint32_t pixel, uint3
 static void run_strip(struct morsel_float_strip *s, uint32_t y, uint32_t from, uint32_t end) {
     const struct morsel_window *w = &s->args->window;
     memset(s->sums, 0, sizeof s->sums);
-    if (s->line) s->isa->add_taps(s, s->line + (size_t)s->first * w->in_c + s->group_at, w->in_c, 0, s->taps);
+    if (s->line) s->isa->add_taps(s, s->line + (size_t)s->first * w->in_c + s->first_channel, w->in_c, 0, s->taps);
     for (uint32_t k = 0, n; !s->line && k < s->taps; k += n) {
         n = s->taps - k < MORSEL_FLOAT_TAPS ? s->taps - k : MORSEL_FLOAT_TAPS;
         for (uint32_t p = 0; p < s->pixels; p++) take_pixel(s, s->first + p, k, n, s->inputs + (size_t)p * n);
@@ -45,8 +45,8 @@ static const float *find_line(const struct morsel_float_conv_args *a, const uint
     return (const float *)(const void *)rows[0];
 }
 
-/* All pixels with the outputs of a group. A last strip that is short overlaps with the one before; a block that a group has to share with
- * others is multiplied by the inputs of each. */
+/* All pixels with the outputs of a convolution group. A last strip that is short overlaps with the one before. A block that several groups
+ * share is multiplied by the inputs of each. */
 static void run_group(struct morsel_float_strip *s, uint32_t y, uint32_t all, uint32_t from, uint32_t end) {
     for (s->block = from / 8; s->block * 8 < end; s->block += s->blocks) {
         uint32_t left = (end + 7) / 8 - s->block;
@@ -76,7 +76,7 @@ void morsel_float_conv(const struct morsel_float_isa *isa, const struct morsel_f
     s.cell = depth * (w->kernel_w / s.cells);
     s.pixels = all < MORSEL_FLOAT_PIXELS ? all : MORSEL_FLOAT_PIXELS;
     for (uint32_t g = 0; g < a->groups; g++) {
-        s.group_at = g * depth;
+        s.first_channel = g * depth;
         run_group(&s, y, all, g * outs, (g + 1) * outs);
     }
 }

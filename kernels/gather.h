@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Gathers, for an ISA that says how two lines of bytes are interleaved. Three kinds of lines make nearly all of them: a stretch of x as it
- * stands (slices, padding), two stretches in turn (a shuffle of two groups of channels), and any order.
+ * Gathers, for an ISA that says how two lines of bytes are interleaved. Nearly all lines are of three kinds. A stretch of x as it stands is
+ * a slice or padding; two stretches in turn are a shuffle of channels in two halves; the third kind is any order.
  */
 #ifndef MORSEL_GATHER_H
 #define MORSEL_GATHER_H

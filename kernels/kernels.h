@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernels: the arguments of each operator, and the table that holds one function for each. What an operator means stands in
- * reference/, one output at a time; every kernel gives the same bytes.
+ * The kernels: the arguments of each operator, and the table that holds one function for each. What an operator means stands in reference/,
+ * one output at a time; every kernel gives the same bytes.
  *
- * Bytes. A quantized tensor is a tensor of bytes, and `struct morsel_qparams` says what a byte means. Kernels work in the unsigned
- * domain: u = byte ^ flip, 0..255; zero points and output limits stand in the same domain. So one kernel serves uint8 and int8, and
- * u - zero is what the tensor's own type would give. How bytes are stored is not the tensor's type: inside a network all of them
- * are stored as the instruction set multiplies them fastest (store_flip), and only `own` tells the integers of the type.
+ * Bytes. A quantized tensor is a tensor of bytes, and `struct morsel_qparams` (quantization parameters) says what a byte means. Kernels
+ * work in the unsigned domain: u = byte ^ flip, 0..255; zero points and output limits stand in the same domain. So one kernel serves uint8
+ * and int8, and u - zero is what the tensor's own type would give. Inside a network all bytes are stored as the instruction set multiplies
+ * them fastest (store_flip), whatever the tensor's type. Only `own` tells the integers of the type.
  *
- * Ranges. Every kernel computes a range of its step's units, and no unit depends on another: any cut into ranges, in any order,
- * gives the same bytes. Spatial kernels take output rows y .. y + n, counted through the batch; the others take elements, rows or
- * blocks as said at the function type.
+ * Ranges. Every kernel computes a range of its step's units, and no unit depends on another. Any cut into ranges, in any order, gives the
+ * same bytes. Spatial kernels take output rows y .. y + n, counted through the batch. The others take elements, rows or channel blocks, as
+ * said at the function type. A channel block is 16 output channels, the unit of the weights' layout.
  *
- * Rows of spatial kernels. Input rows are given by address and need not lie in order: in a streaming group they are those of a ring.
- * There y says where results go, a place in the output's ring, and not which row of the picture it is, so that no kernel may conclude
- * from it what lies above or below. Only the average pool asks for the row's number (where padding counts in its divisor), and it stays
- * out of groups.
+ * Rows of spatial kernels. Input rows are given by address and need not lie in order: in a streaming group they are those of a ring. There
+ * y is a place in the output's ring, not a row of the picture. No kernel may conclude from it what lies above or below. Only the average
+ * pool asks for the row's number, where padding counts in its divisor, and it stays out of streaming groups.
  *
  * Every argument struct fits a step slot of the arena (256 bytes) beside the call's own 24 bytes, on every ABI.
  */
@@ -56,8 +55,9 @@ struct morsel_output {
     float float_min, float_max;
 };
 
-/* A window over a channels-last picture. Row sizes in bytes. Pixels of y, and of a depthwise convolution's x, may lie further apart than
- * they have channels, where kernels say that they take it (apart, below): then the row says how far. */
+/* A window over a channels-last picture. Row sizes in bytes. Pixels of y may be strided, further apart than they have channels, and so
+ * may those of a depthwise convolution's x. Then the row size says how far. Only kernels of a table with `strided_pixels` are asked for
+ * that. */
 struct morsel_window {
     uint32_t in_h, in_w, in_c;
     uint32_t out_h, out_w, out_c;
@@ -82,26 +82,26 @@ struct morsel_channels {
     const int32_t *weight_sum;
     const int32_t *weight_zero; /* may be NULL: all 0 */
     const float *float_bias;    /* may be NULL: none */
-    const uint8_t *proofs;      /* for each 16 of them: what holds whatever the input, enum morsel_proof; may be NULL: nothing is known */
+    const uint8_t *proofs; /* for each channel block: what holds whatever the input, enum morsel_proof; may be NULL: nothing is known */
 };
 
-/* rows[i * kernel_h + ky] is the input row under tap row ky of output row i, which goes to row y + i of y.data; rows above and below the
+/* rows[i * kernel_h + ky] is the input row under tap row ky of output row i, which goes to row y + i of y.data. Rows above and below the
  * picture are `padding_row`. */
 struct morsel_conv_args {
     struct morsel_window window;
     struct morsel_input x;
     struct morsel_output y;
-    uint8_t *padding_row;  /* window.in_row bytes of the zero point, filled before each run; NULL where no row is outside */
+    uint8_t *padding_row;  /* window.in_row bytes of the zero point, filled before each run; NULL where no window needs it */
     const int8_t *weights; /* layouts: core/format.h, CONV and DEPTHWISE */
     struct morsel_channels channels;
     uint32_t groups;
     uint32_t padding_row_bytes;
-    uint32_t prefetch, prefetch_bytes; /* constants of later steps, for the caches: from weights + ahead on; 0 bytes where there are none */
-    uint32_t prefetch_row, prefetch_rows; /* output rows of an image that fetch all of that, each its part */
+    uint32_t prefetch, prefetch_bytes; /* constants of later steps to prefetch: from weights + prefetch on; 0 bytes where there are none */
+    uint32_t prefetch_row, prefetch_rows; /* the output rows of an image that prefetch all of that, each its part */
 };
 typedef void morsel_conv_fn(const struct morsel_conv_args *args, const uint8_t *const *rows, uint32_t y, uint32_t n);
 
-/* Float weights over real numbers; rows outside the picture are NULL. */
+/* Float weights; inputs and outputs in bytes or floats. Padding rows are NULL. */
 struct morsel_float_conv_args {
     struct morsel_window window;
     struct morsel_input x;
@@ -113,7 +113,7 @@ struct morsel_float_conv_args {
 };
 typedef void morsel_float_conv_fn(const struct morsel_float_conv_args *args, const uint8_t *const *rows, uint32_t y, uint32_t n);
 
-/* As above, but rows outside the picture are NULL. */
+/* Padding rows are NULL. */
 struct morsel_pool_args {
     struct morsel_window window;
     struct morsel_input x;
@@ -123,7 +123,7 @@ struct morsel_pool_args {
 };
 typedef void morsel_pool_fn(const struct morsel_pool_args *args, const uint8_t *const *rows, uint32_t y, uint32_t n);
 
-/* y[row][o] = x[row][..] . weights[o]; a unit is 16 outputs of a row: unit = row * blocks + block. */
+/* y[row][o] = x[row][..] . weights[o]; a unit is a channel block of a row: unit = row * blocks + block. */
 struct morsel_fc_args {
     struct morsel_input x;
     struct morsel_output y;
@@ -240,7 +240,7 @@ struct morsel_kernels {
     morsel_copy_fn *copy;
     morsel_gather_fn *gather;
     uint32_t store_flip;     /* of bytes inside a network: 0 or 0x80, whichever conv and its like read without a conversion */
-    uint32_t strided_pixels; /* whether conv and depthwise take pixels that lie apart */
+    uint32_t strided_pixels; /* whether conv and depthwise take strided pixels */
 };
 
 /* Features of a CPU; the same bits as enum morsel_cpu, which kernels do not know. */

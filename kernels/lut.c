@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any function of a byte, by table. */
+/* Any function of a byte, by table, in plain C. */
 #include "kernels.h"
 
 /* n elements from `first` that share a table. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Matrix products: with constant weights (fc) and of two activations (matmul). */
+/* Matrix products in plain C: with constant weights (fc) and of two activations (matmul). */
 #include "product.h"
 
 /* ---- constant weights ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The mean over a dimension. Bytes are summed exactly (count is below 2^31 / 255), floats in order. */
+/* The mean over a dimension, in plain C. Bytes are summed exactly (count is below 2^31 / 255), floats in order. */
 #include "requant.h"
 
 enum { N = MORSEL_LANES };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Data that moves without changing: rows copied side by side, and elements gathered by index tables. */
+/* Data that moves without changing, in plain C: rows copied side by side, and elements gathered by index tables. */
 #include "gather.h"
 
 void morsel_copy_c(const struct morsel_copy_args *a, uint32_t begin, uint32_t end) {

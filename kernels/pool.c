@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pooling over windows. Cells outside the picture never enter a maximum, nor a sum. */
+/* Pooling over windows, in plain C. Padding never enters a maximum, nor a sum. */
 #include "requant.h"
 
 enum { N = MORSEL_LANES }; /* channels that are taken at a time */
@@ -61,7 +61,7 @@ static void add_columns(const struct morsel_pool_args *a, const uint8_t *row, co
     }
 }
 
-/* Sums of the real values of n channels in row-major order, in float, each addition rounded. */
+/* Sums of the values of n channels in row-major order, in float, each addition rounded. */
 static void window_sums(const struct morsel_pool_args *a, const uint8_t *const *rows, const struct columns *cols, uint32_t channel,
                         uint32_t n, float *sums) {
     memset(sums, 0, N * sizeof *sums);

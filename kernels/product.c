@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Products of many lines with many outputs, in tiles that stay in the nearest cache. */
 #include "product.h"
 
 #include <stdbool.h>

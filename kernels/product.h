@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Products of lines of inputs with outputs' weights, as convolutions and matrix products need them: y[line][output] is the sum over k of
- * line[k] * weights[output][k]. Who asks says how a line and how weights become 16-bit integers without their zero points, and where sums
- * go; this keeps sixteen or more lines and four outputs at hand, so that neither is fetched or converted often.
+ * line[k] * weights[output][k]. The caller says how a line and how weights become 16-bit integers without their zero points, and where sums
+ * go. This keeps sixteen or more lines and four outputs at hand, so that neither is loaded or converted often.
  *
  * A sum of 16-bit products along two arrays is what compilers know to make of the vector instructions that any CPU has (pmaddwd, smlal).
  */
@@ -12,7 +12,7 @@
 #include "requant.h"
 
 struct morsel_product {
-    const void *args; /* of who asks */
+    const void *args; /* the caller's */
     uint32_t lines, taps;
     uint32_t first, end; /* outputs; `first` is a multiple of 16 */
     /* Taps k .. k + n of `count` lines from `line` on, one every n entries. k and n are multiples of 8; past the taps stands 0. */
@@ -28,7 +28,7 @@ void morsel_multiply(const struct morsel_product *p);
 /* n bytes less their zero point. */
 void morsel_widen(int16_t *to, const uint8_t *x, uint32_t n, const struct morsel_qparams *qparams);
 
-/* The next n of `taps` weights of four outputs, laid out [taps / 4][16][4] with the first output's first at `w`; each output's have n
+/* The next n of `taps` weights of four outputs. They are laid out [taps / 4][16][4], the first output's first at `w`. Each output's have n
  * entries, 0 past the taps. `zero`: of the four, or NULL. */
 void morsel_take_weights(int16_t *to, const int8_t *w, uint32_t taps, uint32_t n, const int32_t *zero);
 

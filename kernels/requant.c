@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The arithmetic of requant.h for sixteen elements at a time. Loops count to sixteen, whatever is asked for, and stand on arrays of their
- * own: so any compiler makes vectors of them, with no other instructions than the CPU's least.
+ * The arithmetic of requant.h for sixteen elements at a time. Loops always count to sixteen and stand on arrays of their own. So any
+ * compiler makes vectors of them, with the instructions that every CPU has.
  */
 #include "requant.h"
 

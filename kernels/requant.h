@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The arithmetic of results: how a sum or a real number becomes a byte. Every ISA has its vector twin of these few functions.
+ * The arithmetic of results: how a sum or a float becomes a byte. Every ISA has its vector twin of these few functions.
  *
- * Rule for sums:   byte = round_half_even(clamp(float(acc) * multiplier, out_min - zero, out_max - zero)) + zero
- *   float(acc): nearest float, ties to even, for any int32. The product is rounded once and never fused with anything.
- *   Clamping before rounding equals rounding before clamping: the limits are integers, rounding is monotone and keeps integers.
- *   An infinite product (a multiplier may be as large as FLT_MAX) is clamped like any other; a NaN cannot arise, because both
- *   factors are finite.
- * Rule for reals:  the same with value / scale (a true division) for the product, and a NaN gives the lowest byte.
- * Sums with a float bias (quantizers that leave biases in float): the bias, in steps of y, is added to the product in float.
+ *     sums      byte = round_half_even(clamp(float(acc) * multiplier, out_min - zero, out_max - zero)) + zero
+ *     floats    the same with value / scale (a true division) for the product; a NaN gives the lowest byte
  *
- * Round half to even without libm: for |v| <= 2^22, v + 1.5 * 2^23 lies in [2^23, 2^24], where floats are exactly the integers, so
- * the addition itself rounds to an integer, ties to even. The low bits of the sum are that integer above those of 1.5 * 2^23.
- * Limits minus zero points lie within -255..255, so the clamped value is always in range.
+ * float(acc) is the nearest float, ties to even, for any int32. The product is rounded once and never fused with anything. Clamping before
+ * rounding equals rounding before clamping: the limits are integers, rounding is monotone and keeps integers. An infinite product (a
+ * multiplier may be as large as FLT_MAX) is clamped like any other. A NaN cannot arise in sums: both factors are finite. A float bias (of
+ * quantizers that leave biases in float) is in steps of y, and is added to the product in float.
+ *
+ * Round half to even without libm: for |v| <= 2^22, v + 1.5 * 2^23 lies in [2^23, 2^24], where floats are exactly the integers. So the
+ * addition itself rounds to an integer, ties to even. The low bits of the sum are that integer above those of 1.5 * 2^23. Limits minus zero
+ * points lie within -255..255, so the clamped value is always in range.
  */
 #ifndef MORSEL_REQUANT_H
 #define MORSEL_REQUANT_H
@@ -56,7 +56,7 @@ static inline void morsel_store_sum(const struct morsel_output *y, size_t i, int
     ((float *)y->data)[i] = morsel_clamp(v, y->float_min, y->float_max);
 }
 
-/* A real number into element i. CPUs differ in the NaN that they make, so it is stored as 0x7fc00000. */
+/* A float into element i. CPUs differ in the NaN that they make, so it is stored as 0x7fc00000. */
 static inline void morsel_store_float(const struct morsel_output *y, size_t i, float v) {
     static const uint32_t nan_bits = 0x7fc00000;
     v = morsel_clamp(v, y->float_min, y->float_max);
@@ -69,7 +69,7 @@ static inline void morsel_store_float(const struct morsel_output *y, size_t i, f
     ((uint8_t *)y->data)[i] = (uint8_t)(morsel_limit(y, steps == steps ? steps : -FLT_MAX) ^ y->qparams.sign_flip);
 }
 
-/* Element i as a real number. */
+/* Element i as a float. */
 static inline float morsel_load_float(const struct morsel_input *x, size_t i) {
     if (x->qparams.is_float) return ((const float *)x->data)[i];
     return x->qparams.scale * (float)((int32_t)(((const uint8_t *)x->data)[i] ^ x->qparams.sign_flip) - x->qparams.zero);
@@ -85,11 +85,11 @@ static inline int32_t morsel_signed(uint32_t v) {
 /*
  * a * b + c rounded once to float, for finite arguments, on any CPU.
  *
- * The product of two floats has at most 48 bits and an exponent of -298 or more: exact in double. The sum with c is split by Knuth's
- * two-sum into s = double(p + c) and the exact rest e (no step can overflow: all are below 2^257). Where e is not 0, s is moved to
- * the one of the two doubles around the exact sum whose last bit is 1 ("round to odd"): s itself if it is odd, else its
- * neighbour in the direction of e, which is odd. That value lies on the same side of every float and of every midpoint of floats
- * as the exact sum, since those have their last 53 - 25 bits 0 and are even; so the last conversion rounds as the exact sum would.
+ * The product of two floats has at most 48 bits and an exponent of -298 or more: exact in double. Knuth's two-sum splits the sum with c
+ * into s = double(p + c) and the exact rest e. No step can overflow: all are below 2^257. Where e is not 0, s is rounded to odd. Of the two
+ * doubles around the exact sum the one is taken whose last bit is 1. That is s itself if it is odd, else its neighbour in the direction of
+ * e. It lies on the same side of every float and of every midpoint of floats as the exact sum: those have their last 53 - 25 bits 0 and are
+ * even. So the last conversion rounds as the exact sum would.
  */
 static inline float morsel_fma(float a, float b, float c) {
     double p = (double)a * (double)b;
@@ -107,7 +107,7 @@ static inline float morsel_fma(float a, float b, float c) {
 
 #define MORSEL_LANES 16 /* elements that the functions below work on at a time; arrays have as many entries */
 
-/* n elements, at most sixteen, from element i on, `step` elements apart: as bytes in the unsigned domain, or as real numbers. */
+/* n elements, at most sixteen, from element i on, `step` elements apart: as bytes in the unsigned domain, or as floats. */
 void morsel_load_bytes(const struct morsel_input *x, size_t i, uint32_t step, uint32_t n, uint8_t *to);
 void morsel_load_floats(const struct morsel_input *x, size_t i, uint32_t step, uint32_t n, float *to);
 

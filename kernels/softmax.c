@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Softmax along a dimension: of bytes by a table of exponentials (ONNX Runtime's QLinearSoftmax), else in float. */
+/* Softmax along a dimension, in plain C: of bytes by a table of exponentials (ONNX Runtime's QLinearSoftmax), else in float. */
 #include "float.h"
 #include "requant.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Elementwise operators of one operand, in float, sixteen elements at a time; and with the identity, quantize, dequantize, requantize. */
+/* Elementwise operators of one operand, in plain C, sixteen elements at a time, in float. With the identity they quantize, dequantize and
+ * requantize. */
 #include "float.h"
 #include "requant.h"
 

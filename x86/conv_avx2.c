@@ -2,9 +2,9 @@
 /*
  * Convolution with AVX2, exact for every weight: tiles of seven pixels x 8 channels.
  *
- * Each quad of inputs is multiplied in the cheapest way that is proven exact for it (ways_avx2.h). The ways want their inputs in
- * different orders: as they are, their pairs exchanged, and as 16-bit integers, (k0, k2) and (k1, k3). All are made once for some
- * pixels, `views`, before the blocks of channels meet them. Short windows are multiplied in 16 bits alone (words_avx2.h).
+ * Each quad of inputs is multiplied in the cheapest way that is proven exact for it (ways_avx2.h). The ways want their inputs in different
+ * orders: as they are, their pairs exchanged, and as 16-bit integers, (k0, k2) and (k1, k3). These `views` are made once for some pixels,
+ * before all channel blocks use them. Short windows are multiplied in 16 bits alone (words_avx2.h).
  */
 #define MORSEL_BELOW_1
 #include "conv_plan.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Convolution with AVX512-VNNI. A block of weights [16 out][4 in] is one register; four input bytes are broadcast against it. Tiles are
- * 7 or 8 pixels x 48 or 32 channels, twice 7 or 8 x 16: at least fourteen independent sums hide the latency of vpdpbusd, and seven or
- * eight divides the rows of the usual pictures. What is left of a run of pixels is done by a tile that begins earlier, over results that
- * are already there and come out the same.
+ * Convolution with AVX512-VNNI. A block of weights [16 out][4 in] is one register; four input bytes are broadcast against it.
+ *
+ * Tiles are 7 or 8 pixels x 48 or 32 channels, or twice 7 or 8 x 16. At least fourteen independent sums hide the latency of vpdpbusd, and
+ * seven or eight divides the rows of the usual pictures. What is left of a run of pixels is done by a tile that begins earlier: results
+ * that are already there come out the same.
  */
 #include "prefetch_avx512.h"
 #include "conv_plan.h"
@@ -95,7 +96,7 @@ MORSEL_INLINE void dot_block(struct pixels *s, const struct pixels *u, __m512i w
     if (tall == 8) s->p7 = morsel_dot512(s->p7, u->p7, w);
 }
 
-/* A pixel meets three blocks. */
+/* A pixel times three blocks. */
 MORSEL_INLINE void dot_pixel(__m512i *a, __m512i *b, __m512i *c, const uint8_t *x, __m512i wa, __m512i wb, __m512i wc) {
     __m512i u = morsel_broadcast512(x);
     *a = morsel_dot512(*a, u, wa);
@@ -129,7 +130,7 @@ enum {
     LIMITS = 1,   /* zero points and limits of results; without, parts are plain */
     EITHER = 2,   /* plain parts too */
     BIAS = 4,     /* float biases */
-    PREFETCH = 8, /* fetching what later steps need, where there is something */
+    PREFETCH = 8, /* of what later steps need, where there is something */
     ALWAYS = 16,  /* there is */
     STRIDED = 32  /* plain parts too, with an end of their own */
 };
@@ -302,7 +303,7 @@ MORSEL_INLINE void tile_16(const struct part *part, const struct morsel_lines *l
     }
 }
 
-/* What to fetch in `tiles` tiles: as much of it as the part is of the work on the rows that fetch. */
+/* What to prefetch in `tiles` tiles: as much of it as the part is of the work on the rows that prefetch. */
 static struct morsel_prefetch prefetch_of(const struct part *part, size_t n, int blocks, size_t tiles) {
     const struct morsel_conv_args *a = part->job->args;
     const struct morsel_window *w = &a->window;

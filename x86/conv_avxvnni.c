@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Convolution with AVX-VNNI: tiles of seven pixels x 16 channels. The fourteen sums, a broadcast of four input bytes and half a block of
- * weights are all of the sixteen registers; the other half comes from memory each time. A last block of up to eight channels takes
- * fourteen pixels.
+ * Convolution with AVX-VNNI: tiles of seven pixels x 16 channels. Sixteen registers hold the fourteen sums, a broadcast of four input bytes
+ * and half a block of weights; the other half comes from memory each time. A last block of up to eight channels takes fourteen pixels.
  */
 #define MORSEL_BELOW_1
 #include "conv_plan.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* In which order a convolution meets its pixels and its weights; the tiles of each ISA do the rest. */
+/* In which order a convolution takes its pixels and its weights; the tiles of each ISA do the rest. */
 #include "conv_plan.h"
 
-#define WEIGHTS_AT_ONCE 1048576u /* bytes of weights that stay in the second-level cache while the rows pass */
-#define WEIGHTS_FETCHED 262144u  /* the same where they arrive evenly (core/plan_prefetch.c): all rows use them before the next do */
-#define PIXELS_AT_ONCE 65536u    /* bytes of pixels that do while the weights pass */
+#define WEIGHTS_AT_ONCE 1048576u   /* bytes of weights that stay in the second-level cache while the rows pass */
+#define WEIGHTS_PREFETCHED 262144u /* the same where they arrive evenly (core/plan_prefetch.c): all rows use them before the next do */
+#define PIXELS_AT_ONCE 65536u      /* bytes of pixels that do while the weights pass */
 
 static struct morsel_conv_job job_of(const struct morsel_conv_args *a, uint32_t group, morsel_conv_pixels_fn *pixels, void *kept) {
     const struct morsel_window *w = &a->window;
@@ -124,7 +124,7 @@ static void conv_groups(const struct morsel_conv_args *a, const uint8_t *const *
     for (uint32_t group = 0; group < a->groups; group++) {
         struct morsel_conv_job job = job_of(a, group, pixels, kept);
         uint32_t blocks = job.end;
-        size_t most = (a->prefetch_bytes ? WEIGHTS_FETCHED : WEIGHTS_AT_ONCE) / job.block_bytes / 3 * 3;
+        size_t most = (a->prefetch_bytes ? WEIGHTS_PREFETCHED : WEIGHTS_AT_ONCE) / job.block_bytes / 3 * 3;
         if (most < 3) most = 3;
         for (; job.begin < blocks; job.begin = job.end) {
             job.end = blocks - job.begin <= most + 1 ? blocks : job.begin + (uint32_t)most;

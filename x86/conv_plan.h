@@ -10,17 +10,17 @@ struct morsel_conv_job;
 /* All blocks begin .. end of the job for n pixels, of which the first is pixel `pixel` of y. */
 typedef void morsel_conv_pixels_fn(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t pixel, size_t n);
 
-/* Channels of one group. */
+/* Channels of one convolution group. */
 struct morsel_conv_job {
     const struct morsel_conv_args *args;
     morsel_conv_pixels_fn *pixels;
     void *kept;            /* by `pixels` from call to call, or NULL */
     const int8_t *weights; /* of the group */
-    size_t block_bytes;    /* of 16 channels */
+    size_t block_bytes;    /* of a channel block */
     uint32_t kernel_h, quads;
     uint32_t constants;   /* first entry of the group in the channel constants */
     uint32_t first, outs; /* the group's channels in y */
-    uint32_t begin, end;  /* blocks of 16 channels to do */
+    uint32_t begin, end;  /* channel blocks to do */
 };
 
 /* Rows of a convolution: by `pixels` where that can be, else by plain C. */

@@ -2,17 +2,18 @@
 /*
  * Depthwise convolution with 256-bit registers, 32 channels at a time, for an ISA that says how four taps are kept and multiplied:
  *
- *   DW_VECTORS                        registers for 32 channels x four taps: 4 of bytes, or 8 of 16-bit integers;
- *                                     with 8, 3x3 windows two columns apart have a way of their own
- *   dw_keep(to, q)                    input bytes, brought to that form
- *   dw_keep_taps(to, q)               the same for weights
- *   dw_dot(acc, x, taps, j)           register j of four: acc + x . taps
+ *     DW_VECTORS                        registers for 32 channels x four taps: 4 of bytes, or 8 of 16-bit integers;
+ *                                       with 8, 3x3 windows with stride 2 have a way of their own
+ *     dw_keep(to, q)                    input bytes, brought to that form
+ *     dw_keep_taps(to, q)               the same for weights
+ *     dw_dot(acc, x, taps, j)           register j of four: acc + x . taps
  *
- * Bytes of four input rows in one column are interleaved to (r0, r1, r2, r3) for each channel. The interleaving works in lanes of 16
- * bytes, so register j of four holds channels 16 L + 4 j + 0..3 in lane L. Weights and constants are brought into that order once
- * for many rows, and the packs of the results undo it. The interleaved columns of a piece of a row stand in a small buffer, each used by
- * all windows that it is in; and by two rows of results where a 3x3 kernel leaves one of four taps free: weights (w0, w1, w2, 0)
- * for the upper, (0, w0, w1, w2) for the lower.
+ * Bytes of four input rows in one column are interleaved to (r0, r1, r2, r3) for each channel. The interleaving works in lanes of 16 bytes,
+ * so register j of four holds channels 16 L + 4 j + 0..3 in lane L. Weights and constants are brought into that order once for many rows,
+ * and the packs of the results undo it.
+ *
+ * The interleaved columns of a piece of a row stand in a small buffer, each used by all windows that it is in. A 3x3 kernel leaves one of
+ * four taps free, so two rows of results share them: weights (w0, w1, w2, 0) for the upper, (0, w0, w1, w2) for the lower.
  */
 #include "requant_avx2.h"
 #include "x86.h"
@@ -47,7 +48,8 @@ struct dw_strip {
     uint32_t rows, quads;   /* of input, and those by four */
 };
 
-/* Lane j of block L becomes lane L of register j. Blocks of 64 bytes, `step` bytes apart, one or two; a second that is missing is 0. */
+/* Lane j of block L becomes lane L of register j. Blocks of 64 bytes, one or two, `step` bytes from one to the next. A second that is
+ * missing is 0. */
 MORSEL_INLINE void dw_spread(__m256i *q, const void *p, size_t step, uint32_t blocks) {
     const uint8_t *from = p;
     MORSEL_UNROLL
@@ -88,7 +90,7 @@ MORSEL_INLINE __m256i dw_load(const uint8_t *x, uint32_t n) {
     return _mm256_loadu_si256((const __m256i *)(const void *)bytes);
 }
 
-/* Columns ix .. ix + count of four rows, every `step`th entry of `to`; n channels. Zero points outside the picture. */
+/* Columns ix .. ix + count of four rows, every `step`th entry of `to`; n channels. Padding is zero points. */
 MORSEL_INLINE void dw_columns(const struct dw_strip *s, struct dw_kept *to, const uint8_t *const *row, uint32_t ix, uint32_t count,
                               uint32_t n) {
     const struct morsel_window *w = &s->args->window;
@@ -126,7 +128,7 @@ static __attribute__((noinline)) void dw_columns_some(const struct dw_strip *s, 
     dw_columns(s, to, row, ix, count, s->channels->count);
 }
 
-/* All quads of rows of columns ix .. ix + count; rows that are missing in the last quad meet weights that are 0. */
+/* All quads of rows of columns ix .. ix + count; rows that are missing in the last quad have weights of 0. */
 static void dw_fill(const struct dw_strip *s, struct dw_kept *to, uint32_t ix, uint32_t count) {
     uint32_t n = s->channels->count, last = s->rows - 1;
     for (uint32_t k = 0; k < s->rows; k += 4, to++) {
@@ -163,7 +165,8 @@ MORSEL_INLINE void dw_store(const struct dw_strip *s, const __m256i *acc, uint8_
     dw_put(y, morsel_pack256(r, v[0], v[1], v[2], v[3]), n);
 }
 
-/* Two windows of 3 columns that begin `step` columns apart, without float biases. Register by register, so that each is loaded once. */
+/* Two windows of 3 columns, the second `step` columns further right, without float biases. Register by register, so that each is loaded
+ * once. */
 MORSEL_INLINE void dw_pair_3(const struct dw_strip *s, const struct dw_kept *x, uint32_t step, const struct dw_kept *taps, uint8_t *y0,
                              uint8_t *y1, uint32_t count) {
     const struct dw_channels *t = s->channels;
@@ -204,7 +207,7 @@ static __attribute__((noinline)) void dw_windows_3(const struct dw_strip *s, con
     else dw_pairs_3(s, x, stride, taps, y, n, count);
 }
 
-/* n windows of any kind: the columns of one stand `dilation` apart, with `quads` entries each. */
+/* n windows of any kind: the columns of one are every `dilation`th, with `quads` entries each. */
 static __attribute__((noinline)) void dw_windows(const struct dw_strip *s, const struct dw_kept *x, const struct dw_kept *taps_at,
                                                  uint8_t *y, uint32_t n) {
     const struct morsel_window *w = &s->args->window;

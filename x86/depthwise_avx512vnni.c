@@ -2,15 +2,16 @@
 /*
  * Depthwise convolution with AVX512-VNNI, 64 channels at a time.
  *
- * Bytes of four input rows in one column are interleaved to (r0, r1, r2, r3) for each channel; vpdpbusd multiplies them with the four
- * taps of a kernel column. The interleaving works in lanes of 16 bytes, so register j of four holds channels 16 L + 4 j + 0..3 in lane
- * L. Weights and constants are brought into that order once for many rows, and the packs of the results undo it.
+ * Bytes of four input rows in one column are interleaved to (r0, r1, r2, r3) for each channel. vpdpbusd multiplies them with the four taps
+ * of a kernel column. The interleaving works in lanes of 16 bytes, so register j of four holds channels 16 L + 4 j + 0..3 in lane L.
+ * Weights and constants are brought into that order once for many rows, and the packs of the results undo it.
  *
- * A 3x3 kernel needs three of four rows. With stride 1 two rows of results share the interleaved columns: weights (w0, w1, w2, 0)
- * for the upper, (0, w0, w1, w2) for the lower; and a column serves three pixels. With stride 2 two pixels side by side share five
- * columns of three rows, of which the last is the first of the next two: the twelve new bytes of a channel are three quads.
+ * A 3x3 kernel needs three of four rows. With stride 1 two rows of results share the interleaved columns, and a column serves three pixels.
+ * The weights are (w0, w1, w2, 0) for the upper row, (0, w0, w1, w2) for the lower. With stride 2 two pixels side by side share five
+ * columns of three rows, of which the last is the first of the next two. The twelve new bytes of a channel are three quads.
  *
- * Where 32 or 16 channels are left, a register holds those of two or four pixels, from as many parts of the row, that advance together.
+ * Where 32 or 16 channels are left, a register holds those of two or four pixels. They come from as many parts of the row, which advance
+ * together.
  */
 #include "depthwise_channels_avx512.h"
 #include "dot_avx512.h"
@@ -37,7 +38,7 @@ MORSEL_INLINE struct quad interleave(__m512i r0, __m512i r1, __m512i r2, __m512i
     return q;
 }
 
-/* Column ix of rows k .. k + count, at most four; zero points outside the picture. */
+/* Column ix of rows k .. k + count, at most four; padding is zero points. */
 MORSEL_INLINE struct quad column(const struct strip *s, uint32_t k, uint32_t count, uint32_t ix) {
     const struct morsel_window *w = &s->args->window;
     __m512i r[4];
@@ -109,7 +110,7 @@ MORSEL_INLINE __m512i load(const struct places *p, const uint8_t *x, enum kind k
     return _mm512_inserti32x4(_mm512_inserti32x4(v, lane(x + p->x[2]), 2), lane(x + p->x[3]), 3);
 }
 
-/* Columns ix .. ix + n where one of them is outside the picture for a part. */
+/* Columns ix .. ix + n where one of them is padding for a part. */
 static __attribute__((noinline)) void edges(const struct strip *s, uint32_t ix, uint32_t n, struct quad *to) {
     const struct channels *t = s->channels;
     uint32_t width = 64 >> t->parts / 2;
@@ -186,7 +187,7 @@ MORSEL_INLINE void strip_stride_1(const struct strip *s, enum kind kind) {
     }
 }
 
-/* Pixels in twos. Of an odd one at the end, columns that meet taps of 0 are not read. */
+/* Pixels in twos. Of an odd one at the end, columns whose taps are 0 are not read. */
 MORSEL_INLINE void strip_stride_2(const struct strip *s, enum kind kind) {
     const struct channels *t = s->channels;
     const struct places p = places_of(s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the depthwise tiles of AVX-512 need of 64 channels: weights and constants in the order of the interleaved inputs
- * (depthwise_avx512vnni.c), and where the parts of a row begin that share registers.
+ * (depthwise_avx512vnni.c). And where those parts of a row begin that share registers.
  */
 #ifndef MORSEL_DEPTHWISE_CHANNELS_AVX512_H
 #define MORSEL_DEPTHWISE_CHANNELS_AVX512_H
@@ -18,7 +18,7 @@ struct quad {
 
 /* What 64 channels need. */
 struct channels {
-    struct quad taps[TAPS]; /* by column; of 3x3 kernels what meets three registers of inputs, for a first and a second result */
+    struct quad taps[TAPS]; /* by column; of 3x3 kernels those for three registers of inputs, for a first and a second result */
     struct quad start;      /* bias - zero * weight_sum */
     struct quad multiplier;
     struct quad offset; /* where `plain` those of requant_avx512.h, else float biases, if any */
@@ -46,7 +46,7 @@ static struct order order_of(uint32_t blocks) {
     return o;
 }
 
-/* Lane j of lane L's block becomes lane L of register j. Blocks are `step` bytes apart. */
+/* Lane j of lane L's block becomes lane L of register j. From block to block are `step` bytes. */
 static __attribute__((noinline)) void spread(struct quad *to, const void *p, size_t step, const struct order *o) {
     const uint8_t *b0 = p, *b1 = b0 + o->block[1] * step, *b2 = b0 + o->block[2] * step, *b3 = b0 + o->block[3] * step;
     MORSEL_UNROLL

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Depthwise 3x3 windows two columns apart, a part of depthwise_256.h for AVX2: five pairs of taps instead of six with a zero each, and
- * inputs that become 16-bit integers as they are interleaved.
+ * Depthwise 3x3 windows with stride 2, a part of depthwise_256.h for AVX2: five pairs of taps instead of six with a zero each. Inputs
+ * become 16-bit integers as they are interleaved.
  *
- * Of two columns c and d: (r0c, r2c), (r0d, r2d) and (r1c, r1d), four registers each. A window has those of its first two columns, then
- * the first and the last of the next two: its third column, and one that meets weights of 0.
+ * Of two columns c and d: (r0c, r2c), (r0d, r2d) and (r1c, r1d), four registers each. A window has those of its first two columns, then the
+ * first and the last of the next two. Those are its third column, and one whose weights are 0.
  */
 #ifndef MORSEL_DEPTHWISE_STRIDE2_256_H
 #define MORSEL_DEPTHWISE_STRIDE2_256_H
@@ -23,7 +23,7 @@ MORSEL_INLINE void dw_widen_pairs(__m256i *to, __m256i a, __m256i b) {
     to[3] = _mm256_unpackhi_epi8(high, zero);
 }
 
-/* Columns ix .. ix + 2 count, zero points outside the picture. */
+/* Columns ix .. ix + 2 count; padding is zero points. */
 static __attribute__((noinline)) void dw_fill_two(const struct dw_strip *s, struct dw_two_columns *to, uint32_t ix, uint32_t count) {
     const struct morsel_window *w = &s->args->window;
     const __m256i zero = _mm256_set1_epi8((char)s->args->x.qparams.zero);

@@ -13,7 +13,7 @@ struct fc_sums {
     __m256i a, b; /* channels 0..7, 8..15 */
 };
 
-/* A quad of inputs and its weights; the inputs that are missing meet weights that are 0. */
+/* A quad of inputs and its weights; the inputs that are missing have weights of 0. */
 MORSEL_INLINE void fc_add(struct fc_sums *s, const uint8_t *x, const int8_t *w, __m256i flip) {
     __m256i u = _mm256_xor_si256(morsel_broadcast256(x), flip);
     s->a = fc_dot(s->a, u, _mm256_loadu_si256((const __m256i *)(const void *)w));

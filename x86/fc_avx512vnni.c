@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Matrix products with AVX512-VNNI. The weights of a block are read once from front to back, eight sums wide, which is as fast as memory
- * gives them; four rows share them where there are as many.
+ * gives them. Four rows share them where there are as many.
  */
 #include "dot_avx512.h"
 #include "requant_avx512.h"
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* The last inputs of a row, zeros behind them: they meet weights that are 0. */
+/* The last inputs of a row, zeros behind them, whose weights are 0. */
 static __m512i broadcast_rest(const uint8_t *p, uint32_t n) {
     uint8_t bytes[4] = {0};
     for (uint32_t i = 0; i < n; i++) bytes[i] = p[i];

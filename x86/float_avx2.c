@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Real numbers with AVX2 and F16C: products and sums apart, as in plain C. */
+/* Floats with AVX2 and F16C: products and sums are never fused, as in plain C. */
 #include "x86.h"
 
 #include <immintrin.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes gathered with AVX2's byte shuffles: sixteen neighbours of a line whose entries lie in two pieces of sixteen bytes of x, as they do
- * where channels are shuffled, split or reversed. The pieces and shuffles are found once for all lines.
+ * Gathers with AVX2's byte shuffles: sixteen neighbours of a line whose entries lie in two pieces of sixteen bytes of x. So they do where
+ * channels are shuffled, split or reversed. The pieces and shuffles are found once for all lines.
  */
 #include "x86.h"
 

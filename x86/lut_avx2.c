@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions of a byte, by table. */
+/* Functions of a byte with AVX2, by table. */
 #include "x86.h"
 
 #include <immintrin.h>
 
 /*
- * A table of 256 bytes as sixteen of sixteen. pshufb gives 0 where bit 7 of the index is set. The index v is first made signed; then, with
- * 16 taken off saturating before each next sixteen, what was below its sixteen is negative and what lies above is found again by
- * every later lookup of its low four bits: so the sixteens hold differences to the ones after them, and exclusive or sums them up.
+ * A table of 256 bytes as sixteen of sixteen. pshufb gives 0 where bit 7 of the index is set. The index v is first made signed; before each
+ * next sixteen, 16 is taken off with saturation. What was below its sixteen is then negative. What lies above is found again by every later
+ * lookup of its low four bits. So the sixteens hold differences to the ones after them, and exclusive or sums them up.
  */
 struct table {
     __m256i part[16];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Means with AVX2: sixteen of the elements that stand side by side at a time. */
+/* Means with AVX2: sixteen elements side by side at a time. */
 #include "requant_avx2.h"
 #include "x86.h"
 

@@ -8,7 +8,7 @@
 struct cells {
     const uint8_t *row[64];
     uint32_t rows;
-    uint32_t first, columns; /* byte of the first column; how many columns, dilation_w apart */
+    uint32_t first, columns; /* byte of the first column; how many columns, every dilation_w-th */
 };
 
 /* Columns of the window at `ix`, which is huge where it begins left of the picture. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prefetching constants of later steps (core/plan_prefetch.c) in the loops of a kernel. Each turn asks for the cache lines at `at`, which
- * then goes on by `step` bytes, so that the piece is done when the turns are. It may end a little past the piece: to ask for an address
- * that is not there does nothing.
+ * Prefetches of constants of later steps (core/plan_prefetch.c) in the loops of a kernel. Each turn asks for the cache lines at `at`, which
+ * then goes on by `step` bytes: the piece is done when the turns are. It may end a little past the piece. To ask for an address that is not
+ * there does nothing.
  */
 #ifndef MORSEL_PREFETCH_AVX512_H
 #define MORSEL_PREFETCH_AVX512_H

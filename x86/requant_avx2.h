@@ -3,9 +3,9 @@
  * Results with AVX2: the vector twin of kernels/requant.h, for bytes.
  *
  * Only the upper limit is applied in float, so that no product is above what an int32 holds. A product below -2^31 becomes -2^31 in the
- * conversion, and both packs saturate; the lower limit then holds as bytes. A file that defines MORSEL_BELOW_1 takes only multipliers
- * below 1 (morsel_fits256 says whether they are): no product leaves the int32s then, and the upper limit holds as bytes too.
- * Conversions round as float arithmetic does, to nearest even, in plain C too.
+ * conversion, and both packs saturate; the lower limit then holds as bytes. A file that defines MORSEL_BELOW_1 takes only multipliers below
+ * 1, which morsel_fits256 asks. No product leaves the int32s then, and the upper limit holds as bytes too. Conversions round as float
+ * arithmetic does, to nearest even, in plain C too.
  */
 #ifndef MORSEL_REQUANT_AVX2_H
 #define MORSEL_REQUANT_AVX2_H
@@ -64,7 +64,7 @@ static inline int morsel_fits256(const float *multiplier, const float *bias, siz
     return _mm256_movemask_ps(small) == 0xff;
 }
 
-/* 32 of those to bytes: in lane i of 16 bytes stand the four integers of lane i of a, then of b, c and d. */
+/* 32 of those to bytes. In lane i of 16 bytes stand the four integers of lane i of a, then of b, c and d. */
 static inline __m256i morsel_pack256(const struct morsel_requant256 *r, __m256i a, __m256i b, __m256i c, __m256i d) {
     __m256i ab = _mm256_packs_epi32(a, b), cd = _mm256_packs_epi32(c, d);
     if (r->whole) return _mm256_packus_epi16(ab, cd);

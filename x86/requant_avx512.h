@@ -2,13 +2,12 @@
 /*
  * Results with AVX-512: the vector twin of kernels/requant.h, for bytes.
  *
- * Multipliers are below 1 here (morsel_small512 says whether; others are left to plain C), so that no product leaves the int32s.
- * Then the limits hold as bytes: both packs saturate, and the limits lie within 0..255. Rounding is nearest-even, said in the
- * instruction.
+ * Multipliers are below 1 here, so that no product leaves the int32s. morsel_small512 says whether they are; others are left to plain C.
+ * Then the limits hold as bytes: both packs saturate, and the limits lie within 0..255. Rounding is nearest-even, said in the instruction.
  *
- * Where negative results become 0 and the sums are proven small, they need no conversion to floats: as bits 0x4b000000 + sum is the float
- * 2^23 + sum for sums from 0 to 2^23, and something below 2^23 for negative ones down to -2^22. A fused multiplication by m and addition of
- * -2^23 m, which is exact, gives sum * m rounded once, as the product of floats is; and something negative for negative sums.
+ * Where negative results become 0 and the sums are proven small, they need no conversion to floats. As bits, 0x4b000000 + sum is the float
+ * 2^23 + sum for sums from 0 to 2^23. For negative sums down to -2^22 it is something below 2^23. A fused multiplication by m and addition
+ * of -2^23 m, which is exact, gives sum * m rounded once, as the product of floats is. Of negative sums it gives something negative.
  */
 #ifndef MORSEL_REQUANT_AVX512_H
 #define MORSEL_REQUANT_AVX512_H

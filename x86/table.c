@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The x86 kernels, from the oldest instructions to the newest; a later one takes over where it is faster. */
+/* The x86 kernels, from the oldest instructions to the newest: each feature takes over the slots that it computes faster. */
 #include "x86.h"
 
 uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu) {

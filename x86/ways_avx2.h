@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How AVX2 multiplies each quad, four inputs, k0..k3 with eight channels' weights: the cheapest way that a proof allows.
+ * How AVX2 multiplies each quad of inputs, k0..k3, with eight channels' weights: the cheapest way that a proof allows.
  *
  * vpmaddubsw adds two products of a byte each in 16 bits and saturates. With inputs up to 255 it is exact where the two weights add up to
- * -128..128: 255 * 128 = 32640, and weights of different signs do no worse than the larger of them alone. Most pairs of real weights
- * do, so most quads have one of three pairings in which all 16 pairs do. What is left is multiplied as 16-bit integers. Where all
- * quads of the eight channels are proven as they are, pairs of two quads that stay below even together are added in 16 bits too.
+ * -128..128, as 255 * 128 = 32640. Weights of different signs do no worse than the larger of them alone. Most pairs of weights do, so most
+ * quads have one of three pairings in which all 16 pairs do. What is left is multiplied as 16-bit integers. Where all quads of the eight
+ * channels are proven as they are, two that stay exact together are added in 16 bits too.
  */
 #ifndef MORSEL_WAYS_AVX2_H
 #define MORSEL_WAYS_AVX2_H
@@ -23,9 +23,9 @@
 #define MORSEL_TURN 2u /* (k1, k2), (k3, k0) */
 
 /*
- * Numbers of quads by their way, in two lists of `quads` places: in the first one those that are multiplied as they are from the
- * front and words from the back, in the second one those to swap from the front and to turn from the back. There are no lists where
- * all quads are words. Where all are as they are, `second` says of each two quads whether they are added in 16 bits.
+ * Numbers of quads by their way, in two lists of `quads` places. The first has those that are multiplied as they are, from the front, and
+ * words, from the back. The second has those to swap, from the front, and to turn, from the back. There are no lists where all quads are
+ * words. Where all are as they are, `second` says of each two quads whether they are added in 16 bits.
  */
 struct morsel_ways {
     uint16_t *first, *second;

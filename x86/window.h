@@ -2,9 +2,9 @@
 /*
  * What the convolutions of every ISA share: input windows laid side by side in a small buffer.
  *
- * The tiles want, for each kernel row, a line of bytes in which the window of pixel p starts at p * step and goes on for pad4(kernel_w *
- * depth) bytes. Without dilation and groups a piece of the input row, with zero points for the columns outside, is such a line;
- * otherwise the windows are copied one behind the other. Bytes past a window meet weights that are 0.
+ * The tiles want a line of bytes for each kernel row. In it the window of pixel p starts at p * step and goes on for pad4(kernel_w * depth)
+ * bytes. Without dilation and convolution groups a piece of the input row, with zero points for padding, is such a line. Otherwise the
+ * windows are copied one behind the other. Bytes past a window have weights of 0.
  */
 #ifndef MORSEL_X86_WINDOW_H
 #define MORSEL_X86_WINDOW_H
@@ -52,7 +52,7 @@ static inline void morsel_copy_flipped(uint8_t *to, const uint8_t *from, size_t 
         for (size_t i = 0; i < n; i++) to[i] = (uint8_t)(to[i] ^ flip);
 }
 
-/* Columns ix .. ix + n of a row, zero points where they are outside. */
+/* Columns ix .. ix + n of a row, zero points where they are padding. */
 static inline void morsel_copy_columns(const struct morsel_conv_args *a, uint8_t *to, const uint8_t *row, int64_t ix, size_t n) {
     size_t c = a->window.in_c, left = 0, inside = n;
     if (ix < 0) left = (size_t)-ix < n ? (size_t)-ix : n;
@@ -66,7 +66,7 @@ static inline void morsel_copy_columns(const struct morsel_conv_args *a, uint8_t
     memset(to + (left + inside) * c, a->x.qparams.zero, (n - left - inside) * c);
 }
 
-/* Windows ox .. ox + n of a row one behind the other, channels of one group. */
+/* Windows ox .. ox + n of a row one behind the other, channels of one convolution group. */
 static inline void morsel_copy_windows(const struct morsel_conv_args *a, uint8_t *to, const uint8_t *row, uint32_t ox, uint32_t n,
                                        uint32_t group) {
     const struct morsel_window *w = &a->window;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tiles of seven pixels x 16 channels with everything in 16 bits, exact for any weights: for windows so short that a proof, and the orders
- * that it asks for, do not pay. Bytes take fewer multiplications, words fewer instructions, which count where two threads share a core.
+ * Tiles of seven pixels x 16 channels with everything in 16 bits, exact for any weights. They are for windows so short that a proof, and
+ * the orders that it asks for, do not pay. Bytes take fewer multiplications, words fewer instructions, which count where two threads share
+ * a core.
  *
  * Lines of inputs become words once for all blocks, the weights of a block once for all tiles of a run. Fourteen sums leave two registers:
  * weights are read where they are multiplied, and both halves of a block share what was read of a pixel.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The x86 kernels: each computes what its plain C namesake in kernels/kernels.h does, to the byte. */
+/* The x86 kernels: each computes what its reference in kernels/reference/ does, to the byte. */
 #ifndef MORSEL_X86_H
 #define MORSEL_X86_H
 

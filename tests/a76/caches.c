@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Caches that hold line numbers alone: least recently used lines leave, L3 takes what L2 has no room for. */
 #include "tests/a76/caches.h"
 
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Cycles of a block of instructions on the core alone: llvm-mca's model of the Neoverse N1, the Cortex-A76's twin for servers (llvm's
-own cortex-a76 is its Cortex-A57), every load in L1 and every branch foreseen. A block is repeated ROUNDS times, as a loop's body is.
+"""Cycles of a block of instructions on the core alone, every load in L1 and every branch foreseen. The model is llvm-mca's of the Neoverse
+N1, the Cortex-A76's twin for servers; llvm's own cortex-a76 is its Cortex-A57. A block is repeated ROUNDS times, as a loop's body is.
 
 Two things the model lacks are put right:
-- The core decodes DECODED instructions a cycle, the model takes 8 micro-operations: a block costs at least instructions / DECODED.
+- The core decodes DECODED instructions a cycle, the model takes 8 micro-operations. A block costs at least instructions / DECODED.
 - A sum that only the next fmla of a chain reads is forwarded late: 2 cycles after the fmla before it, not 4. Such an fmla is shown to the
-  model as a BIT of the same registers, which reads and writes the same, uses the same pipes, and takes 2."""
+  model as a BIT of the same registers. That reads and writes the same, uses the same pipes, and takes 2."""
 import json
 import os
 import re

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """estimate.py [options] [NET|BLOB ...]: cycles of an inference on a Cortex-A76, by step, without and with the caches of a Raspberry Pi 5.
 
-QEMU counts which blocks of instructions run (trace.c), llvm-mca says what each costs the core (core.py), and each line that moves between
+QEMU counts which blocks of instructions run (trace.c), and llvm-mca says what each costs the core (core.py). Each line that moves between
 the caches costs its LINE cycles (caches.c). Over windows of up to 5000 instructions of a step
     cycles = OTHER * sum of max(core, lines)
 The second of two inferences is estimated: the caches are as the first left them. The same program gives the same figures.
@@ -9,12 +9,14 @@ The second of two inferences is estimated: the caches are as the first left them
 Columns: core kcyc, the core alone with all data in L1; with caches, the formula; waiting, the share of that in which the core waits for
 lines; DRAM MB, loaded from there and written back; x floor, with caches to one cycle for 32 MACs, what two dot products a cycle make.
 
-Limits. One thread, data only: no instruction fetch, no wrong branches, no TLB, no kernel, no other user of L3 and DRAM; virtual addresses
-index the caches; PRFM and DC ZVA do nothing, but `make a76` builds prefetches as loads (prefetch.h). No latency of lines: all are taken to come in streams that the prefetchers foresee, so a
-network with many loads outside of streams is slower than its estimate. A block is priced as if repeated, its branch foreseen. OTHER, the
-one fitted number, stands for what all this costs on average: by this method 26 networks of another runtime came out within 10 % of what a
-Raspberry Pi 5 (2.4 GHz) takes for them. Two programs that differ by less are told apart only where the difference is in instructions that
-run or lines that move, not in what is listed here."""
+Limits. One thread, data only: no instruction fetch, no wrong branches, no TLB, no kernel, no other user of L3 and DRAM. Virtual addresses
+index the caches. PRFM and DC ZVA do nothing, but `make a76` builds prefetches as loads (prefetch.h). No latency of lines: all are taken to
+come in streams that the prefetchers foresee. A network with many loads outside of streams is slower than its estimate. A block is priced as
+if repeated, its branch foreseen. What overlaps across blocks on the core, up to 128 instructions, is priced as if it did not.
+
+OTHER, the one fitted number, stands for what all this costs on average. By this method 26 networks of another runtime came out within 10 %
+of what a Raspberry Pi 5 (2.4 GHz) takes for them. Two programs that differ by less are told apart by instructions that run or lines that
+move alone, not by what is listed here."""
 import argparse
 import json
 import os
@@ -41,10 +43,10 @@ def line_cycles(traffic):
 
 
 class Chains:
-    """Blocks with what they run on into. QEMU also ends a block where a page or its buffer does, and the core sees nothing of that: a
-    block that does not end in a branch is priced together with the next. Where blocks A, B and C follow upon each other, C can be entered
-    through B, or by a branch; each entry that comes from a branch is one run of the whole rest of the chain. So a run of B is worth
-    chain(B) - chain(C), and the sum is right whatever the counts."""
+    """Blocks with what they run on into. QEMU also ends a block where a page or its buffer does, and the core sees nothing of that. So
+    a block that does not end in a branch is priced together with the next. Where blocks A, B and C follow upon each other, C can be
+    entered through B, or by a branch. Each entry that comes from a branch is one run of the whole rest of the chain. So a run of B is
+    worth chain(B) - chain(C), and the sum is right whatever the counts."""
 
     def __init__(self, program, blocks):
         words = [program.words(b.address, b.count) for b in blocks]

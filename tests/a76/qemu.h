@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The part of QEMU's plugin interface that trace.c uses; Debian's packages have no header for it. These functions are the same in every
  * version of the interface from 1 (QEMU 5) on. QEMU refuses a plugin whose number is not among those it takes: 0 or 1 until QEMU 8, 2 and
- * more from 9.0 on, so QEMU_VERSION comes from the compiler's command line. */
+ * more from 9.0 on. So QEMU_VERSION comes from the compiler's command line. */
 #ifndef MORSEL_TESTS_A76_QEMU_H
 #define MORSEL_TESTS_A76_QEMU_H
 

@@ -63,8 +63,8 @@ struct trial {
     bool tame;           /* bytes and constants as inside a network, which the fastest ways ask for */
     uint32_t sign_flip;  /* of a fixed or tame case: the domain that tensors inside a network have */
     uint32_t number;     /* of the case: the first ones have fixed shapes */
-    bool strided_pixels; /* the kernel takes pixels that lie apart */
-    uint32_t blocks;     /* 16 output channels of convolutions in a call, apart from the others; 0: all */
+    bool strided_pixels; /* the kernel takes strided pixels */
+    uint32_t blocks;     /* channel blocks of a convolution in each call; 0: all */
     uint32_t turn;       /* spatial: rows of a picture lie as in a ring, its row y at (y + turn) % height */
 };
 
@@ -100,9 +100,9 @@ void make_output(struct trial *t, struct morsel_output *y, uint32_t float_one_in
 struct weights {
     int8_t *data;
     uint32_t entries;           /* channels with their padding, a multiple of 16 */
-    uint32_t per_group, padded; /* outputs of a group, and rounded up to 16: entry e is real where e % padded < per_group */
+    uint32_t per_group, padded; /* outputs of a convolution group, and rounded up to 16: entry e is padding where e % padded >= per_group */
     uint32_t taps;              /* stored weights of a channel, a multiple of 4 */
-    uint32_t row, row_used;     /* of each `row` taps the first row_used meet an input */
+    uint32_t row, row_used;     /* of each `row` taps the first row_used have an input */
     bool calm;                  /* no odd multipliers, for which many kernels leave all channels to plain C; made with the constants */
 };
 /* Fills in `data` and makes the constants so that many sums land inside y's range, on its ties and at the edges of exactness. */

@@ -183,7 +183,7 @@ static void make_conv(struct trial *t, const struct shape *s, bool depthwise) {
     if (!t->bench && chance_one_in(&t->chance, 2)) {
         a->prefetch = 64 * chance_below(&t->chance, 4);
         a->prefetch_bytes = 1 + chance_below(&t->chance, 4 * w.entries * w.taps);
-        trial_say(t, " ahead %u", (unsigned)a->prefetch_bytes);
+        trial_say(t, " prefetch %u", (unsigned)a->prefetch_bytes);
     }
     a->prefetch_row = chance_below(&t->chance, a->window.out_h);
     a->prefetch_rows = 1 + chance_below(&t->chance, a->window.out_h - a->prefetch_row);
@@ -226,7 +226,7 @@ static uint32_t next_rows(const struct morsel_window *w, uint32_t begin, uint32_
     return n;
 }
 
-/* Channels from block `begin` on, as a convolution by itself whose pixels lie apart. */
+/* Channels from block `begin` on, as a convolution by itself with strided pixels. */
 static struct morsel_conv_args blocks_of(const struct morsel_conv_args *whole, uint32_t begin, uint32_t blocks, bool depthwise) {
     struct morsel_conv_args a = *whole;
     struct morsel_window *w = &a.window;

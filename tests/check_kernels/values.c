@@ -103,7 +103,7 @@ static int8_t weight(struct chance *c, uint32_t kind, uint32_t k) {
     case 5: return (int8_t)(v / 4);
     case 6: return chance_one_in(c, 12) ? v : (int8_t)(v / 4); /* saturated here and there */
     case 7: return chance_one_in(c, 50) ? v : (int8_t)(v / 4);
-    case 8: /* pairs of 128 and 129, the least that is too much: 255 * 129 > 32767; and fours of which k0 + k1 and k0 + k2 are */
+    case 8: /* pairs of 128 and 129, the least that is too much (255 * 129 > 32767); fours of which k0 + k1 and k0 + k2 are */
         if (k / 4 % 8 == 5) return (int8_t)(k % 4 == 0 ? 100 : k % 4 == 3 ? v / 8 : 50);
         if (k / 4 % 8 != 3 || k % 4 > 1) return (int8_t)(v / 4);
         v = (int8_t)(64 + (k % 2 && chance_one_in(c, 8)));
@@ -123,7 +123,7 @@ static float power_of_two(int32_t exponent) {
     return ldexpf(1, exponent);
 }
 
-/* So that sums of this size fall inside a byte, or a little outside; often a power of two, for ties. */
+/* So that sums of this size fall inside a byte, or a little beyond; often a power of two, for ties. */
 static float multiplier(struct chance *c, float size, bool calm) {
     static const float odd[] = {FLT_MAX, FLT_MIN, 1, 0.5f, 1e-45f};
     float m = chance_float(c, 20, 300) / (size < 1 ? 1 : size);
