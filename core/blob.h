@@ -6,7 +6,6 @@
 #ifndef MORSEL_BLOB_H
 #define MORSEL_BLOB_H
 
-#include "../kernels/kernels.h"
 #include "format.h"
 #include "morsel.h"
 
@@ -68,11 +67,6 @@ static inline const struct morsel_blob_tensor *morsel_blob_output(const struct m
     return morsel_blob_tensor(m, morsel_blob_operand(m, step, step->input_count));
 }
 
-/* Whether the elements of operand 0 or 1 of a BINARY step lie in the order of y's, each used once. */
-static inline int morsel_lies_like_y(const struct morsel_blob_binary *p, uint32_t operand) {
-    return morsel_is_contiguous(p->dims, operand ? p->b_stride : p->a_stride, p->rank);
-}
-
 static inline const char *morsel_blob_string(const struct morsel_model *m, uint32_t offset) {
     return (const char *)morsel_blob_at(m, morsel_blob_header(m)->strings.offset) + offset;
 }
@@ -80,9 +74,6 @@ static inline const char *morsel_blob_string(const struct morsel_model *m, uint3
 static inline uint64_t morsel_step_macs(const struct morsel_blob_step *step) {
     return (uint64_t)step->macs_high << 32 | step->macs_low;
 }
-
-/* "conv": of a step of an open model. */
-const char *morsel_kind_name(uint32_t kind);
 
 static inline uint32_t morsel_type_bytes(uint32_t type) {
     return type == MORSEL_UINT8 || type == MORSEL_INT8 ? 1 : 4;

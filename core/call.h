@@ -22,6 +22,7 @@
 
 #include "../kernels/kernels.h"
 #include "blob.h"
+#include "kind.h"
 
 /* One piece of a concatenation is found at each run: a step may have more inputs than a slot has room for. */
 struct morsel_concat {

@@ -61,6 +61,11 @@ enum morsel_error morsel_check_softmax(const struct morsel_step_check *s);
 enum morsel_error morsel_check_concat(const struct morsel_step_check *s);
 enum morsel_error morsel_check_gather(const struct morsel_step_check *s);
 
+/* struct morsel_kind's `period` (core/kind.h). */
+uint32_t morsel_binary_period(const void *parameters, uint32_t n);
+uint32_t morsel_unary_period(const void *parameters, uint32_t n);
+uint32_t morsel_lut_period(const void *parameters, uint32_t n);
+
 /* `bytes` bytes at `offset`: a multiple of 64, inside the data section. */
 int morsel_check_data(const struct morsel_check *c, uint32_t offset, uint64_t bytes);
 /* The same, and every float there is finite. */

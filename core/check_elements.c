@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The parameters of everything that is not a window. */
+#include "../kernels/kernels.h"
 #include "check.h"
 
 #define RATIO_MOST 1.2676506e30f /* 2^100: keeps every intermediate of a quantized add or product finite */
@@ -61,6 +62,11 @@ enum morsel_error morsel_check_binary(const struct morsel_step_check *s) {
     return ratio_fits(p->a_ratio) && ratio_fits(p->b_ratio) && ratio_fits(p->offset) ? MORSEL_OK : MORSEL_ERR_PARAMETER;
 }
 
+uint32_t morsel_binary_period(const void *parameters, uint32_t n) {
+    const struct morsel_blob_binary *p = parameters;
+    return (uint32_t)morsel_is_contiguous(p->dims, n ? p->b_stride : p->a_stride, p->rank);
+}
+
 enum morsel_error morsel_check_unary(const struct morsel_step_check *s) {
     const struct morsel_blob_unary *p = s->parameters;
     if (p->op >= MORSEL_UNARY_OP_COUNT || p->count != morsel_elements(s->x)) return MORSEL_ERR_PARAMETER;
@@ -73,11 +79,24 @@ enum morsel_error morsel_check_unary(const struct morsel_step_check *s) {
     return fit ? MORSEL_OK : MORSEL_ERR_CONSTANT;
 }
 
+uint32_t morsel_unary_period(const void *parameters, uint32_t n) {
+    (void)n;
+    return ((const struct morsel_blob_unary *)parameters)->channels;
+}
+
 enum morsel_error morsel_check_lut(const struct morsel_step_check *s) {
     const struct morsel_blob_lut *p = s->parameters;
     if (p->count != morsel_elements(s->x) || p->count != morsel_elements(s->y) || !p->channels || !p->inner) return MORSEL_ERR_PARAMETER;
     uint64_t bytes = (uint64_t)p->channels * 256 * morsel_type_bytes(s->y->type);
     return morsel_check_data(s->check, p->table, bytes) ? MORSEL_OK : MORSEL_ERR_CONSTANT;
+}
+
+/* Longer than any tensor where the product is. */
+uint32_t morsel_lut_period(const void *parameters, uint32_t n) {
+    const struct morsel_blob_lut *p = parameters;
+    uint32_t period = p->channels == 1 ? 1 : morsel_product(p->channels, p->inner);
+    (void)n;
+    return period ? period : UINT32_MAX;
 }
 
 /* A sum of `count` differences of bytes stays in int32. */

@@ -9,64 +9,25 @@
  * Cutting a group's rows into bands, each of which begins with the first rows that it needs, only leaves rows out.
  */
 #include "check.h"
+#include "kind.h"
 
-/* How a step goes over the rows of its inputs. */
-struct reach {
-    uint32_t stride, window, pad;
-};
-
-/* An elementwise step whose operands all lie like its output and whose constants repeat within a row. */
-static int by_rows(const struct morsel_model *model, const struct morsel_blob_step *step) {
-    const struct morsel_blob_tensor *y = morsel_blob_output(model, step);
-    const void *p = morsel_blob_at(model, step->parameters);
-    uint32_t row = y->dims[2] * y->dims[3];
-    for (uint32_t n = 0; n < step->input_count; n++) {
-        const struct morsel_blob_tensor *x = morsel_blob_input(model, step, n);
-        if (x->rank != 4 || x->place) return 0;
-        for (uint32_t k = 0; k < 4; k++)
-            if (x->dims[k] != y->dims[k]) return 0;
-    }
-    if (step->kind == MORSEL_STEP_UNARY) return row % ((const struct morsel_blob_unary *)p)->channels == 0;
-    if (step->kind == MORSEL_STEP_LUT) {
-        const struct morsel_blob_lut *lut = p;
-        uint32_t period = morsel_product(lut->channels, lut->inner);
-        return lut->channels == 1 || (period && row % period == 0);
-    }
-    const struct morsel_blob_binary *b = p;
-    return morsel_lies_like_y(b, 0) && morsel_lies_like_y(b, 1);
-}
-
-static int is_window(const struct morsel_blob_step *step) {
-    switch (step->kind) {
-    case MORSEL_STEP_CONV:
-    case MORSEL_STEP_DEPTHWISE:
-    case MORSEL_STEP_FLOAT_CONV:
-    case MORSEL_STEP_MAX_POOL: return 1; /* not AVERAGE_POOL, which may ask for the row's number */
-    default: return 0;
-    }
-}
+#include <string.h>
 
 int morsel_check_rows(const struct morsel_model *model, const struct morsel_blob_step *step) {
-    int elementwise = step->kind == MORSEL_STEP_BINARY || step->kind == MORSEL_STEP_UNARY || step->kind == MORSEL_STEP_LUT;
-    return is_window(step) || (elementwise && by_rows(model, step));
+    const struct morsel_blob_tensor *y = morsel_blob_output(model, step);
+    for (uint32_t n = 0; morsel_kinds[step->kind].rows == MORSEL_ROWS_SAME && n < step->input_count; n++) {
+        const struct morsel_blob_tensor *x = morsel_blob_input(model, step, n);
+        if (x->rank != 4 || x->place || memcmp(x->dims, y->dims, 4 * sizeof *x->dims)) return 0;
+    }
+    return morsel_kind_streams(step->kind, morsel_blob_at(model, step->parameters), step->input_count, y->dims[2] * y->dims[3]);
 }
 
-/* 0: a step that cannot stand in a group. */
-static int find_reach(const struct morsel_check *c, const struct morsel_blob_step *step, struct reach *reach) {
-    const struct morsel_blob_window *w = morsel_blob_at(c->model, step->parameters);
-    struct reach one = {1, 1, 0};
-    *reach = one;
-    if (is_window(step)) {
-        reach->stride = w->stride_h;
-        reach->window = (w->kernel_h - 1) * w->dilation_h + 1;
-        reach->pad = w->pad_top;
-        return 1;
-    }
-    return morsel_check_rows(c->model, step);
+static struct morsel_reach reach_of(const struct morsel_check *c, const struct morsel_blob_step *step) {
+    return morsel_kind_reach(step->kind, morsel_blob_at(c->model, step->parameters));
 }
 
 /* Rows come in time, and stay. */
-static int ring_serves(const struct morsel_blob_group *g, const struct reach *r, const struct morsel_blob_tensor *ring,
+static int ring_serves(const struct morsel_blob_group *g, const struct morsel_reach *r, const struct morsel_blob_tensor *ring,
                        const struct morsel_blob_step *writer, const struct morsel_blob_step *reader) {
     int64_t stride = r->stride, lead = writer->stage_lead, strip = (int64_t)writer->stage_scale * g->strip_rows;
     if (writer->stage_scale != stride * reader->stage_scale) return 0;
@@ -77,8 +38,8 @@ static int ring_serves(const struct morsel_blob_group *g, const struct reach *r,
 
 static int inputs_serve(const struct morsel_check *c, const struct morsel_blob_group *g, const struct morsel_blob_step *step) {
     uint32_t index = (uint32_t)(step - c->steps);
-    struct reach reach;
-    if (!find_reach(c, step, &reach)) return 0;
+    if (!morsel_check_rows(c->model, step)) return 0;
+    struct morsel_reach reach = reach_of(c, step);
     for (uint32_t n = 0; n < step->input_count; n++) {
         const struct morsel_blob_tensor *x = morsel_blob_input(c->model, step, n);
         if (!x->ring_rows) {
@@ -92,7 +53,7 @@ static int inputs_serve(const struct morsel_check *c, const struct morsel_blob_g
 }
 
 /* The output's first t rows end before the rows that are still to be read. */
-static int trails_at(const struct reach *r, const struct morsel_blob_step *reader, const struct morsel_blob_tensor *x,
+static int trails_at(const struct morsel_reach *r, const struct morsel_blob_step *reader, const struct morsel_blob_tensor *x,
                      const struct morsel_blob_tensor *y, uint32_t t) {
     int64_t next = (int64_t)r->stride * ((int64_t)reader->stage_scale * t + reader->stage_lead) - r->pad;
     uint64_t kept = x->offset + (next > 0 ? (uint64_t)next : 0) * morsel_row_bytes(x);
@@ -101,7 +62,7 @@ static int trails_at(const struct reach *r, const struct morsel_blob_step *reade
 
 /* For each T of the rule. What is written grows evenly with T; what is kept stands still and then grows evenly: the worst T is the last
  * at which it stands, the first at which it has grown, or the last of all. The first two are found by halving. */
-static int trails_reader(const struct morsel_blob_group *g, const struct reach *r, const struct morsel_blob_step *reader,
+static int trails_reader(const struct morsel_blob_group *g, const struct morsel_reach *r, const struct morsel_blob_step *reader,
                          const struct morsel_blob_tensor *x, const struct morsel_blob_tensor *y) {
     uint32_t strip = g->strip_rows, last = (y->dims[1] - 1) / strip, low = 0, high = last; /* T in strips, 1 .. last */
     if (!last) return 1;
@@ -123,12 +84,13 @@ int morsel_check_trails(const struct morsel_check *c, const struct morsel_blob_g
     if (x->rank != 4 || x->dims[0] != 1 || x->ring_rows) return 0;
     if (y != morsel_blob_output(c->model, &c->steps[last]) || x->last_step == MORSEL_STEP_BEFORE || x->last_step > last) return 0;
     for (uint32_t i = g->first_step; i <= last; i++) {
-        struct reach reach;
         int reads = 0;
         for (uint32_t n = 0; n < c->steps[i].input_count; n++) reads |= morsel_blob_input(c->model, &c->steps[i], n) == x;
         if (!reads) continue;
-        if (!find_reach(c, &c->steps[i], &reach)) return 0;
-        if (i == last && (is_window(&c->steps[i]) || x->bytes != y->bytes || x->offset != y->offset)) return 0;
+        if (!morsel_check_rows(c->model, &c->steps[i])) return 0;
+        struct morsel_reach reach = reach_of(c, &c->steps[i]);
+        if (i == last && (morsel_kinds[c->steps[i].kind].rows != MORSEL_ROWS_SAME || x->bytes != y->bytes || x->offset != y->offset))
+            return 0;
         if (!trails_reader(g, &reach, &c->steps[i], x, y)) return 0;
     }
     return 1;

@@ -5,6 +5,7 @@
  * group that does either; MORSEL_STEP_BEFORE + 1 wraps to time 0.
  */
 #include "check.h"
+#include "kind.h"
 
 static uint32_t birth(const struct morsel_check *c, const struct morsel_blob_tensor *t) {
     return morsel_group_first(c->model, t->first_step) + 1;
@@ -58,13 +59,11 @@ static enum morsel_error check_output(const struct morsel_check *c, uint32_t i) 
 static int may_replace(const struct morsel_check *c, const struct morsel_blob_tensor *old, const struct morsel_blob_tensor *new) {
     if (old->last_step != new->first_step || old->offset != new->offset || old->bytes != new->bytes) return 0;
     const struct morsel_blob_step *step = &c->steps[new->first_step];
-    if (step->group) return 0;
-    if (step->kind == MORSEL_STEP_UNARY || step->kind == MORSEL_STEP_LUT) return 1;
-    if (step->kind != MORSEL_STEP_BINARY) return 0;
-    const struct morsel_blob_binary *p = morsel_blob_at(c->model, step->parameters);
-    int a_fits = morsel_blob_input(c->model, step, 0) != old || morsel_lies_like_y(p, 0);
-    int b_fits = morsel_blob_input(c->model, step, 1) != old || morsel_lies_like_y(p, 1);
-    return a_fits && b_fits;
+    const struct morsel_kind *kind = &morsel_kinds[step->kind];
+    if (step->group || kind->rows != MORSEL_ROWS_SAME) return 0;
+    for (uint32_t n = 0; n < step->input_count; n++)
+        if (morsel_blob_input(c->model, step, n) == old && !kind->period(morsel_blob_at(c->model, step->parameters), n)) return 0;
+    return 1;
 }
 
 /* Two that live during the same group: its output behind its input. */

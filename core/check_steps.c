@@ -1,60 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /* Steps: kind, tensors and their types, where the parameters stand; and the checks of constants that the kinds share. */
 #include "check.h"
+#include "kind.h"
 
 #include <string.h>
 
-/* Sets of tensor types. */
-#define BYTES (1u << MORSEL_UINT8 | 1u << MORSEL_INT8)
-#define FLOATS (1u << MORSEL_FLOAT32)
-#define ANY (BYTES | FLOATS | 1u << MORSEL_INT32)
-
-/* What a kind of step takes. */
-struct rule {
-    uint32_t inputs;  /* 0: one or more */
-    uint32_t x_types; /* of all inputs */
-    uint32_t y_types;
-    uint32_t same_type; /* inputs and y have one type */
-    uint32_t record;    /* bytes of the parameters */
-    enum morsel_error (*check)(const struct morsel_step_check *s);
-};
-
-static const struct rule rules[MORSEL_STEP_KIND_COUNT] = {
-    [MORSEL_STEP_CONV] = {1, BYTES, BYTES | FLOATS, 0, sizeof(struct morsel_blob_conv), morsel_check_conv},
-    [MORSEL_STEP_DEPTHWISE] = {1, BYTES, BYTES | FLOATS, 0, sizeof(struct morsel_blob_conv), morsel_check_conv},
-    [MORSEL_STEP_FC] = {1, BYTES, BYTES | FLOATS, 0, sizeof(struct morsel_blob_fc), morsel_check_fc},
-    [MORSEL_STEP_MATMUL] = {2, BYTES, BYTES | FLOATS, 0, sizeof(struct morsel_blob_matmul), morsel_check_matmul},
-    [MORSEL_STEP_BINARY] = {2, BYTES | FLOATS, BYTES | FLOATS, 0, sizeof(struct morsel_blob_binary), morsel_check_binary},
-    [MORSEL_STEP_UNARY] = {1, BYTES | FLOATS, BYTES | FLOATS, 0, sizeof(struct morsel_blob_unary), morsel_check_unary},
-    [MORSEL_STEP_LUT] = {1, BYTES, BYTES | FLOATS, 0, sizeof(struct morsel_blob_lut), morsel_check_lut},
-    [MORSEL_STEP_AVERAGE_POOL] = {1, BYTES | FLOATS, BYTES | FLOATS, 1, sizeof(struct morsel_blob_pool), morsel_check_pool},
-    [MORSEL_STEP_MAX_POOL] = {1, BYTES | FLOATS, BYTES | FLOATS, 1, sizeof(struct morsel_blob_pool), morsel_check_pool},
-    [MORSEL_STEP_MEAN] = {1, BYTES | FLOATS, BYTES | FLOATS, 0, sizeof(struct morsel_blob_mean), morsel_check_mean},
-    [MORSEL_STEP_SOFTMAX] = {1, BYTES | FLOATS, BYTES | FLOATS, 0, sizeof(struct morsel_blob_softmax), morsel_check_softmax},
-    [MORSEL_STEP_CONCAT] = {0, ANY, ANY, 1, sizeof(struct morsel_blob_concat), morsel_check_concat},
-    [MORSEL_STEP_FLOAT_CONV] = {1, BYTES | FLOATS, BYTES | FLOATS, 0, sizeof(struct morsel_blob_float_conv), morsel_check_float_conv},
-    [MORSEL_STEP_GATHER] = {1, ANY, ANY, 1, sizeof(struct morsel_blob_gather), morsel_check_gather},
-};
-
-static enum morsel_error check_operands(const struct morsel_check *c, const struct morsel_blob_step *step, const struct rule *rule) {
+static enum morsel_error check_operands(const struct morsel_check *c, const struct morsel_blob_step *step, const struct morsel_kind *kind) {
     const struct morsel_blob_header *h = c->header;
-    if (!step->input_count || step->output_count != 1 || (rule->inputs && step->input_count != rule->inputs)) return MORSEL_ERR_STEP;
+    if (!step->input_count || step->output_count != 1 || (kind->inputs && step->input_count != kind->inputs)) return MORSEL_ERR_STEP;
     if ((uint64_t)step->first_operand + step->input_count + 1 > h->operands.count) return MORSEL_ERR_STEP;
     for (uint32_t n = 0; n <= step->input_count; n++)
         if (morsel_blob_operand(c->model, step, n) >= h->tensors.count) return MORSEL_ERR_STEP;
     const struct morsel_blob_tensor *y = morsel_blob_output(c->model, step);
-    if (y->place || !(rule->y_types >> y->type & 1)) return MORSEL_ERR_STEP;
+    if (y->place || !(kind->y_types >> y->type & 1)) return MORSEL_ERR_STEP;
     for (uint32_t n = 0; n < step->input_count; n++) {
         uint32_t type = morsel_blob_input(c->model, step, n)->type;
-        if (!(rule->x_types >> type & 1) || (rule->same_type && type != y->type)) return MORSEL_ERR_STEP;
+        if (!(kind->x_types >> type & 1) || (kind->same_type && type != y->type)) return MORSEL_ERR_STEP;
     }
     return MORSEL_OK;
 }
 
-/* The parameters lie in their section, at a multiple of 4. A concatenation has 4 bytes more for each input. */
-static int parameters_fit(const struct morsel_check *c, const struct morsel_blob_step *step, const struct rule *rule) {
+/* The parameters lie in their section, at a multiple of 4. */
+static int parameters_fit(const struct morsel_check *c, const struct morsel_blob_step *step, const struct morsel_kind *kind) {
     const struct morsel_blob_section *p = &c->header->parameters;
-    uint64_t bytes = rule->record + (step->kind == MORSEL_STEP_CONCAT ? 4 * (uint64_t)step->input_count : 0);
+    uint64_t bytes = kind->record + kind->record_input * (uint64_t)step->input_count;
     if (step->parameters % 4 || step->parameters < p->offset) return 0;
     return (uint64_t)step->parameters + bytes <= (uint64_t)p->offset + 4 * (uint64_t)p->count;
 }
@@ -69,14 +38,14 @@ static int scratch_fits(const struct morsel_check *c, const struct morsel_blob_s
 static enum morsel_error check_step(const struct morsel_check *c, uint32_t index) {
     const struct morsel_blob_step *step = &c->steps[index];
     if (step->kind < 1 || step->kind >= MORSEL_STEP_KIND_COUNT) return MORSEL_ERR_STEP;
-    const struct rule *rule = &rules[step->kind];
-    enum morsel_error error = check_operands(c, step, rule);
+    const struct morsel_kind *kind = &morsel_kinds[step->kind];
+    enum morsel_error error = check_operands(c, step, kind);
     if (error) return error;
-    if (!parameters_fit(c, step, rule)) return MORSEL_ERR_PARAMETER;
+    if (!parameters_fit(c, step, kind)) return MORSEL_ERR_PARAMETER;
     if (!scratch_fits(c, step)) return MORSEL_ERR_PLAN;
     struct morsel_step_check s = {c, step, morsel_blob_input(c->model, step, 0), morsel_blob_output(c->model, step),
                                   morsel_blob_at(c->model, step->parameters)};
-    return rule->check(&s);
+    return kind->check(&s);
 }
 
 enum morsel_error morsel_check_steps(const struct morsel_check *c) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* All choices of a session, in their order. */
 #include "plan.h"
+#include "prepare.h"
 
 #include <string.h>
 

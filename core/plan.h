@@ -8,9 +8,6 @@
 /* Makes them all: fills the calls. With a watch every step is an entry by itself, and groups run in one task. */
 void morsel_plan(const struct morsel_session *session);
 
-/* Fills the call of step `index` from the blob, but for how it runs; the model is open and the arena large enough. */
-void morsel_prepare(struct morsel_call *call, const struct morsel_session *session, const struct morsel_kernels *kernels, uint32_t index);
-
 /* Makes entries of all steps, and says how their tasks share them; all calls are filled, `strided_pixels` is that of the kernels. Returns
  * whether outputs were moved: then the calls have to be filled again. */
 int morsel_plan_split(const struct morsel_session *session, uint32_t strided_pixels);

@@ -75,7 +75,7 @@ static int is_by_row(const struct morsel_session *session, uint32_t index) {
         for (uint32_t k = 0; k < 4; k++)
             if (morsel_blob_input(session->model, step, n)->dims[k] != y->dims[k]) return 0;
     const struct morsel_blob_binary *p = morsel_blob_at(session->model, step->parameters); /* it may read a transposed input */
-    return call->kind != MORSEL_STEP_BINARY || (morsel_lies_like_y(p, 0) && morsel_lies_like_y(p, 1));
+    return call->kind != MORSEL_STEP_BINARY || (morsel_binary_period(p, 0) && morsel_binary_period(p, 1));
 }
 
 /* Rows, as far as the step is or can be split by them. */

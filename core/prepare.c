@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* From a step of the blob to a call: every choice that a run would otherwise repeat is made here. */
-#include "plan.h"
+#include "prepare.h"
+
+#include "kind.h"
 
 #include <string.h>
-
-/* What the fillers below work on. */
-struct work {
-    const struct morsel_model *model;
-    uint8_t *arena;
-    const struct morsel_blob_step *step;
-    const struct morsel_kernels *kernels;
-};
 
 static uint32_t own_flip(const struct morsel_blob_tensor *t) {
     return t->type == MORSEL_INT8 ? 0x80 : 0;
@@ -23,11 +17,11 @@ static float infinity(void) {
     return v;
 }
 
-static uint32_t flip_of(const struct work *w, const struct morsel_blob_tensor *t) {
+static uint32_t flip_of(const struct morsel_preparation *w, const struct morsel_blob_tensor *t) {
     return morsel_stored_flip(w->model, t, w->kernels->store_flip);
 }
 
-static struct morsel_qparams qparams_of(const struct work *w, const struct morsel_blob_tensor *t) {
+static struct morsel_qparams qparams_of(const struct morsel_preparation *w, const struct morsel_blob_tensor *t) {
     struct morsel_qparams qparams = {1, 0, 0, 1, 0};
     if (!morsel_is_byte(t)) return qparams;
     qparams.scale = t->scale;
@@ -38,17 +32,18 @@ static struct morsel_qparams qparams_of(const struct work *w, const struct morse
     return qparams;
 }
 
-static uint8_t *place_of(const struct work *w, const struct morsel_blob_tensor *t) {
+static uint8_t *place_of(const struct morsel_preparation *w, const struct morsel_blob_tensor *t) {
     return morsel_tensor_place(w->model, w->arena, t);
 }
 
-static struct morsel_input input_of(const struct work *w, uint32_t n) {
+static struct morsel_input input_of(const struct morsel_preparation *w, uint32_t n) {
     const struct morsel_blob_tensor *t = morsel_blob_input(w->model, w->step, n);
     struct morsel_input x = {place_of(w, t), qparams_of(w, t)};
     return x;
 }
 
-static struct morsel_output output_of(const struct work *w, int32_t out_min, int32_t out_max, float float_min, float float_max) {
+static struct morsel_output output_of(const struct morsel_preparation *w, int32_t out_min, int32_t out_max, float float_min,
+                                      float float_max) {
     const struct morsel_blob_tensor *t = morsel_blob_output(w->model, w->step);
     struct morsel_output y = {place_of(w, t), qparams_of(w, t), 0, 0, float_min, float_max};
     y.out_min = out_min + y.qparams.own;
@@ -57,22 +52,22 @@ static struct morsel_output output_of(const struct work *w, int32_t out_min, int
 }
 
 /* An output without limits of its own: the whole range of its type. */
-static struct morsel_output whole_output(const struct work *w) {
+static struct morsel_output whole_output(const struct morsel_preparation *w) {
     struct morsel_output y = output_of(w, 0, 0, -infinity(), infinity());
     y.out_min = 0;
     y.out_max = 255;
     return y;
 }
 
-static struct morsel_output sums_output(const struct work *w, const struct morsel_blob_sums *p) {
+static struct morsel_output sums_output(const struct morsel_preparation *w, const struct morsel_blob_sums *p) {
     return output_of(w, p->out_min, p->out_max, p->float_min, p->float_max);
 }
 
-static uint32_t output_elements(const struct work *w) {
+static uint32_t output_elements(const struct morsel_preparation *w) {
     return morsel_elements(morsel_blob_output(w->model, w->step));
 }
 
-static struct morsel_window window_of(const struct work *w, const struct morsel_blob_window *p) {
+static struct morsel_window window_of(const struct morsel_preparation *w, const struct morsel_blob_window *p) {
     const struct morsel_blob_tensor *x = morsel_blob_input(w->model, w->step, 0);
     const struct morsel_blob_tensor *y = morsel_blob_output(w->model, w->step);
     struct morsel_window win = {
@@ -96,7 +91,7 @@ static struct morsel_window window_of(const struct work *w, const struct morsel_
     return win;
 }
 
-static struct morsel_channels channels_of(const struct work *w, const struct morsel_blob_sums *p) {
+static struct morsel_channels channels_of(const struct morsel_preparation *w, const struct morsel_blob_sums *p) {
     struct morsel_channels channels = {
         morsel_blob_at(w->model, p->bias),
         morsel_blob_at(w->model, p->multiplier),
@@ -108,7 +103,8 @@ static struct morsel_channels channels_of(const struct work *w, const struct mor
     return channels;
 }
 
-static void prepare_conv(struct morsel_call *call, const struct work *w, const struct morsel_blob_conv *p) {
+void morsel_prepare_conv(struct morsel_call *call, const struct morsel_preparation *w) {
+    const struct morsel_blob_conv *p = w->parameters;
     struct morsel_conv_args *a = &call->args.conv;
     a->window = window_of(w, &p->window);
     a->x = input_of(w, 0);
@@ -124,7 +120,8 @@ static void prepare_conv(struct morsel_call *call, const struct work *w, const s
     call->units = morsel_blob_output(w->model, w->step)->dims[0] * a->window.out_h;
 }
 
-static void prepare_float_conv(struct morsel_call *call, const struct work *w, const struct morsel_blob_float_conv *p) {
+void morsel_prepare_float_conv(struct morsel_call *call, const struct morsel_preparation *w) {
+    const struct morsel_blob_float_conv *p = w->parameters;
     struct morsel_float_conv_args *a = &call->args.float_conv;
     a->window = window_of(w, &p->window);
     a->x = input_of(w, 0);
@@ -137,7 +134,8 @@ static void prepare_float_conv(struct morsel_call *call, const struct work *w, c
     call->units = morsel_blob_output(w->model, w->step)->dims[0] * a->window.out_h;
 }
 
-static void prepare_pool(struct morsel_call *call, const struct work *w, const struct morsel_blob_pool *p) {
+void morsel_prepare_pool(struct morsel_call *call, const struct morsel_preparation *w) {
+    const struct morsel_blob_pool *p = w->parameters;
     struct morsel_pool_args *a = &call->args.pool;
     a->window = window_of(w, &p->window);
     a->x = input_of(w, 0);
@@ -149,7 +147,8 @@ static void prepare_pool(struct morsel_call *call, const struct work *w, const s
     call->units = morsel_blob_output(w->model, w->step)->dims[0] * a->window.out_h;
 }
 
-static void prepare_fc(struct morsel_call *call, const struct work *w, const struct morsel_blob_fc *p) {
+void morsel_prepare_fc(struct morsel_call *call, const struct morsel_preparation *w) {
+    const struct morsel_blob_fc *p = w->parameters;
     struct morsel_fc_args *a = &call->args.fc;
     a->x = input_of(w, 0);
     a->y = sums_output(w, &p->sums);
@@ -163,7 +162,8 @@ static void prepare_fc(struct morsel_call *call, const struct work *w, const str
     call->units = a->rows * a->blocks;
 }
 
-static void prepare_matmul(struct morsel_call *call, const struct work *w, const struct morsel_blob_matmul *p) {
+void morsel_prepare_matmul(struct morsel_call *call, const struct morsel_preparation *w) {
+    const struct morsel_blob_matmul *p = w->parameters;
     struct morsel_matmul_args *a = &call->args.matmul;
     a->a = input_of(w, 0);
     a->b = input_of(w, 1);
@@ -180,7 +180,8 @@ static void prepare_matmul(struct morsel_call *call, const struct work *w, const
     call->units = p->batch * p->rows;
 }
 
-static void prepare_binary(struct morsel_call *call, const struct work *w, const struct morsel_blob_binary *p) {
+void morsel_prepare_binary(struct morsel_call *call, const struct morsel_preparation *w) {
+    const struct morsel_blob_binary *p = w->parameters;
     struct morsel_binary_args *a = &call->args.binary;
     a->a = input_of(w, 0);
     a->b = input_of(w, 1);
@@ -199,7 +200,8 @@ static void prepare_binary(struct morsel_call *call, const struct work *w, const
     call->units = output_elements(w);
 }
 
-static void prepare_unary(struct morsel_call *call, const struct work *w, const struct morsel_blob_unary *p) {
+void morsel_prepare_unary(struct morsel_call *call, const struct morsel_preparation *w) {
+    const struct morsel_blob_unary *p = w->parameters;
     struct morsel_unary_args *a = &call->args.unary;
     a->x = input_of(w, 0);
     a->y = whole_output(w);
@@ -213,7 +215,8 @@ static void prepare_unary(struct morsel_call *call, const struct work *w, const 
     call->units = p->count;
 }
 
-static void prepare_lut(struct morsel_call *call, const struct work *w, const struct morsel_blob_lut *p) {
+void morsel_prepare_lut(struct morsel_call *call, const struct morsel_preparation *w) {
+    const struct morsel_blob_lut *p = w->parameters;
     struct morsel_lut_args *a = &call->args.lut;
     const struct morsel_blob_tensor *x = morsel_blob_input(w->model, w->step, 0), *y = morsel_blob_output(w->model, w->step);
     a->x = place_of(w, x);
@@ -228,7 +231,8 @@ static void prepare_lut(struct morsel_call *call, const struct work *w, const st
     call->units = p->count;
 }
 
-static void prepare_mean(struct morsel_call *call, const struct work *w, const struct morsel_blob_mean *p) {
+void morsel_prepare_mean(struct morsel_call *call, const struct morsel_preparation *w) {
+    const struct morsel_blob_mean *p = w->parameters;
     struct morsel_mean_args *a = &call->args.mean;
     a->x = input_of(w, 0);
     a->y = output_of(w, p->out_min, p->out_max, -infinity(), infinity());
@@ -245,7 +249,8 @@ static float whole_steps(float scale) {
     return steps < 8388608.0f ? (float)(int32_t)steps : steps;
 }
 
-static void prepare_softmax(struct morsel_call *call, const struct work *w, const struct morsel_blob_softmax *p) {
+void morsel_prepare_softmax(struct morsel_call *call, const struct morsel_preparation *w) {
+    const struct morsel_blob_softmax *p = w->parameters;
     struct morsel_softmax_args *a = &call->args.softmax;
     a->x = input_of(w, 0);
     a->y = whole_output(w);
@@ -257,7 +262,8 @@ static void prepare_softmax(struct morsel_call *call, const struct work *w, cons
     call->units = p->outer * p->inner;
 }
 
-static void prepare_concat(struct morsel_call *call, const struct work *w, const struct morsel_blob_concat *p) {
+void morsel_prepare_concat(struct morsel_call *call, const struct morsel_preparation *w) {
+    const struct morsel_blob_concat *p = w->parameters;
     struct morsel_concat *a = &call->args.concat;
     const struct morsel_blob_tensor *y = morsel_blob_output(w->model, w->step);
     a->model = w->model;
@@ -272,7 +278,8 @@ static void prepare_concat(struct morsel_call *call, const struct work *w, const
     call->units = p->outer;
 }
 
-static void prepare_gather(struct morsel_call *call, const struct work *w, const struct morsel_blob_gather *p) {
+void morsel_prepare_gather(struct morsel_call *call, const struct morsel_preparation *w) {
+    const struct morsel_blob_gather *p = w->parameters;
     struct morsel_gather_args *a = &call->args.gather;
     const struct morsel_blob_tensor *y = morsel_blob_output(w->model, w->step);
     a->x = place_of(w, morsel_blob_input(w->model, w->step, 0));
@@ -288,25 +295,11 @@ static void prepare_gather(struct morsel_call *call, const struct work *w, const
 }
 
 void morsel_prepare(struct morsel_call *call, const struct morsel_session *session, const struct morsel_kernels *kernels, uint32_t index) {
-    struct work work = {session->model, session->arena, morsel_blob_step(session->model, index), kernels};
-    const void *p = morsel_blob_at(work.model, work.step->parameters);
-    const struct morsel_blob_tensor *y = morsel_blob_output(work.model, work.step);
-    call->kind = (uint8_t)work.step->kind;
+    const struct morsel_blob_step *step = morsel_blob_step(session->model, index);
+    const struct morsel_preparation work = {session->model, session->arena, step, morsel_blob_at(session->model, step->parameters),
+                                            kernels};
+    const struct morsel_blob_tensor *y = morsel_blob_output(session->model, step);
+    call->kind = (uint8_t)step->kind;
     call->row_elements = y->dims[2] * y->dims[3];
-    switch (call->kind) {
-    case MORSEL_STEP_CONV:
-    case MORSEL_STEP_DEPTHWISE: prepare_conv(call, &work, p); break;
-    case MORSEL_STEP_FLOAT_CONV: prepare_float_conv(call, &work, p); break;
-    case MORSEL_STEP_FC: prepare_fc(call, &work, p); break;
-    case MORSEL_STEP_MATMUL: prepare_matmul(call, &work, p); break;
-    case MORSEL_STEP_BINARY: prepare_binary(call, &work, p); break;
-    case MORSEL_STEP_UNARY: prepare_unary(call, &work, p); break;
-    case MORSEL_STEP_LUT: prepare_lut(call, &work, p); break;
-    case MORSEL_STEP_AVERAGE_POOL:
-    case MORSEL_STEP_MAX_POOL: prepare_pool(call, &work, p); break;
-    case MORSEL_STEP_MEAN: prepare_mean(call, &work, p); break;
-    case MORSEL_STEP_SOFTMAX: prepare_softmax(call, &work, p); break;
-    case MORSEL_STEP_CONCAT: prepare_concat(call, &work, p); break;
-    default: prepare_gather(call, &work, p); break;
-    }
+    morsel_kinds[step->kind].prepare(call, &work);
 }

@@ -23,13 +23,7 @@ void morsel_find_stages(struct morsel_stage *stages, const struct morsel_session
 
 struct morsel_reach morsel_call_reach(const struct morsel_call *call) {
     const struct morsel_window *w = morsel_call_window(call);
-    struct morsel_reach reach = {1, 0, 1};
-    if (w) {
-        reach.stride = w->stride_h;
-        reach.pad = w->pad_top;
-        reach.window = (w->kernel_h - 1) * w->dilation_h + 1;
-    }
-    return reach;
+    return w ? morsel_reach(w->kernel_h, w->stride_h, w->dilation_h, w->pad_top) : morsel_reach(1, 1, 1, 0);
 }
 
 /* Adds the rows of `writer` that the rows of `stage`, some at least, need. */

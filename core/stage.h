@@ -44,10 +44,6 @@ struct morsel_held morsel_hold_whole(const struct morsel_session *session, const
  * bytes that takes; the places are put where that memory, which ends at `end`, has them. NULL: none is needed. */
 uint64_t morsel_find_chain_places(struct morsel_stage *stages, uint32_t first, uint32_t count, uint8_t *end);
 
-/* How the rows of a step lie over those of its inputs: row y reads `window` rows from y * stride - pad on. */
-struct morsel_reach {
-    uint32_t stride, pad, window;
-};
 struct morsel_reach morsel_call_reach(const struct morsel_call *call);
 
 #endif

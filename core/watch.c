@@ -19,32 +19,11 @@ static const struct {
 
 #define ISA_COUNT (sizeof isas / sizeof isas[0])
 
-static const char kinds[MORSEL_STEP_KIND_COUNT][16] = {
-    [MORSEL_STEP_CONV] = "conv",
-    [MORSEL_STEP_DEPTHWISE] = "depthwise",
-    [MORSEL_STEP_FC] = "fc",
-    [MORSEL_STEP_MATMUL] = "matmul",
-    [MORSEL_STEP_BINARY] = "binary",
-    [MORSEL_STEP_UNARY] = "unary",
-    [MORSEL_STEP_LUT] = "lut",
-    [MORSEL_STEP_AVERAGE_POOL] = "average_pool",
-    [MORSEL_STEP_MAX_POOL] = "max_pool",
-    [MORSEL_STEP_MEAN] = "mean",
-    [MORSEL_STEP_SOFTMAX] = "softmax",
-    [MORSEL_STEP_CONCAT] = "concat",
-    [MORSEL_STEP_GATHER] = "gather",
-    [MORSEL_STEP_FLOAT_CONV] = "float_conv",
-};
-
 static int is_among(const struct morsel_kernels *kernels, const union morsel_kernel *kernel) {
     const uint8_t *slots = (const uint8_t *)kernels;
     for (size_t at = 0; at < offsetof(struct morsel_kernels, store_flip); at += sizeof *kernel)
         if (!memcmp(slots + at, kernel, sizeof *kernel)) return 1;
     return 0;
-}
-
-const char *morsel_kind_name(uint32_t kind) {
-    return kinds[kind];
 }
 
 /* The first instruction set with whose kernels a session would have chosen this one. */
@@ -77,7 +56,7 @@ static void fill_step(struct morsel_step *step, const struct morsel_session *ses
     morsel_kernels_choose(&kernels, session->cpu);
     step->index = index;
     step->name = morsel_blob_string(model, s->name);
-    step->kind = morsel_kind_name(s->kind);
+    step->kind = morsel_kinds[s->kind].name;
     step->isa = isas[isa].name;
     step->group = s->group;
     step->done = 0;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "core/kind.h"
 #include "tools/net/net.h"
 
 #include <stdarg.h>
@@ -67,25 +68,6 @@ struct net_buffer *net_add_like(struct net *net, const struct net_buffer *model,
     return net_add_buffer(net, type, model->layout, model->rank, model->dims, name);
 }
 
-static uint32_t parameter_words(enum morsel_step_kind kind) {
-    switch (kind) {
-    case MORSEL_STEP_CONV:
-    case MORSEL_STEP_DEPTHWISE: return sizeof(struct morsel_blob_conv) / 4;
-    case MORSEL_STEP_FC: return sizeof(struct morsel_blob_fc) / 4;
-    case MORSEL_STEP_FLOAT_CONV: return sizeof(struct morsel_blob_float_conv) / 4;
-    case MORSEL_STEP_MATMUL: return sizeof(struct morsel_blob_matmul) / 4;
-    case MORSEL_STEP_BINARY: return sizeof(struct morsel_blob_binary) / 4;
-    case MORSEL_STEP_UNARY: return sizeof(struct morsel_blob_unary) / 4;
-    case MORSEL_STEP_LUT: return sizeof(struct morsel_blob_lut) / 4;
-    case MORSEL_STEP_AVERAGE_POOL:
-    case MORSEL_STEP_MAX_POOL: return sizeof(struct morsel_blob_pool) / 4;
-    case MORSEL_STEP_MEAN: return sizeof(struct morsel_blob_mean) / 4;
-    case MORSEL_STEP_SOFTMAX: return sizeof(struct morsel_blob_softmax) / 4;
-    case MORSEL_STEP_GATHER: return sizeof(struct morsel_blob_gather) / 4;
-    default: return 0; /* CONCAT: set by whoever adds it */
-    }
-}
-
 struct net_step *net_add_step(struct net *net, enum morsel_step_kind kind, const char *name, struct net_buffer *a, struct net_buffer *b,
                               struct net_buffer *output) {
     struct net_step *step = net_alloc(net, sizeof *step);
@@ -95,7 +77,7 @@ struct net_step *net_add_step(struct net *net, enum morsel_step_kind kind, const
     if (a) step->inputs[step->input_count++] = a;
     if (b) step->inputs[step->input_count++] = b;
     step->output = output;
-    step->parameter_words = parameter_words(kind);
+    step->parameter_words = morsel_kinds[kind].record / 4;
     net->steps = grown(net->steps, net->step_count, sizeof *net->steps);
     net->steps[net->step_count++] = step;
     return step;
@@ -106,7 +88,7 @@ void net_add_constant(struct net_step *step, const void *data, size_t bytes, siz
 }
 
 size_t net_sums(const struct net_step *step) {
-    return step->kind == MORSEL_STEP_FC ? offsetof(struct morsel_blob_fc, sums) : offsetof(struct morsel_blob_conv, sums);
+    return morsel_kinds[step->kind].sums;
 }
 
 void net_add_io(struct net *net, bool output, struct net_io io) {

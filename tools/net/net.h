@@ -115,7 +115,7 @@ struct net_step *net_add_step(struct net *net, enum morsel_step_kind kind, const
                               struct net_buffer *output);
 void net_add_constant(struct net_step *step, const void *data, size_t bytes, size_t field);
 
-/* Where the sums stand in the record of a CONV, DEPTHWISE or FC step. */
+/* Where the sums stand in the record of a CONV, DEPTHWISE or FC step; 0: in no other. */
 size_t net_sums(const struct net_step *step);
 
 /* Adds what the weights of a CONV, DEPTHWISE or FC step prove (core/format.h, enum morsel_proof); its other constants are in place. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "core/kind.h"
 #include "tools/verbs/inspect.h"
 #include <stdio.h>
 #include <string.h>
@@ -91,7 +92,7 @@ static void print_steps(const struct inspect *inspect) {
         const struct morsel_blob_step *step = morsel_blob_step(network, i);
         char rows[16];
         if (step->group && morsel_blob_group(network, step->group - 1)->first_step == i) print_group(inspect, step->group);
-        int used = printf("%4u  %-12s %-10s %12llu %5s  ", i, morsel_kind_name(step->kind), inspect_isa(inspect, i),
+        int used = printf("%4u  %-12s %-10s %12llu %5s  ", i, morsel_kinds[step->kind].name, inspect_isa(inspect, i),
                           (unsigned long long)morsel_step_macs(step), rows_text(inspect, step, rows, sizeof rows));
         used += print_shapes(inspect, step);
         used += printf("  ");
@@ -153,7 +154,7 @@ static void print_memory(const struct inspect *inspect) {
         return;
     }
     const struct morsel_blob_step *step = morsel_blob_step(network, memory->peak_step);
-    printf(", fullest at step %u (%s%s%s)", memory->peak_step, morsel_kind_name(step->kind), step->name ? " " : "",
+    printf(", fullest at step %u (%s%s%s)", memory->peak_step, morsel_kinds[step->kind].name, step->name ? " " : "",
            morsel_blob_string(network, step->name));
     if (step->group) {
         const struct morsel_blob_group *group = morsel_blob_group(network, step->group - 1);

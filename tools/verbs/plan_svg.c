@@ -6,6 +6,7 @@
  * A rectangle of a slice has a line of its own, which says in data- attributes what it stands for: kind, tensor or step, first and last
  * step, offset, bytes, and the tensor that it lies over.
  */
+#include "core/kind.h"
 #include "tools/verbs/inspect.h"
 #include "tools/base/json.h"
 #include <stdlib.h>
@@ -245,7 +246,7 @@ static void put_steps_axis(const struct drawing *d) {
         snprintf(text, sizeof text, "%u", s);
         if (s % every == 0) put_text(d, x, y + 13, "text-anchor=\"middle\" font-size=\"9\"", text);
         snprintf(more, sizeof more, "class=\"kind\" transform=\"rotate(-90 %.1f %.1f)\"", x + 3, y + 20);
-        put_text(d, x + 3, y + 20, more, morsel_kind_name(morsel_blob_step(d->network, s)->kind));
+        put_text(d, x + 3, y + 20, more, morsel_kinds[morsel_blob_step(d->network, s)->kind].name);
     }
 }
 

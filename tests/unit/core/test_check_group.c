@@ -86,7 +86,7 @@ static uint32_t whole_row(const struct net_buffer *b) {
 static int64_t lag_by_turns(const struct net *net, const struct morsel_blob_group *g, uint32_t i, const struct net_buffer *x) {
     const struct net_step *step = net->steps[i];
     const struct net_buffer *y = net->steps[g->first_step + g->step_count - 1]->output;
-    struct row_reach r;
+    struct morsel_reach r;
     int64_t lag = -(int64_t)x->bytes;
     assert_true(plan_reach(step, &r));
     for (uint32_t t = g->strip_rows; t < y->dims[1]; t += g->strip_rows) {

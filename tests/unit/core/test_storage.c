@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "core/plan.h"
+#include "core/prepare.h"
 #include "tests/unit/support/sample_blob.h"
 
 /* Prepares every step again, in plain C, for bytes stored with this flip. */

@@ -13,7 +13,7 @@ enum { DILATED = MORSEL_STEP_KIND_COUNT, IN_FLOATS, BESIDE, SEEN };
 static void count_kinds(const struct net *net, uint32_t seen[SEEN]) {
     for (uint32_t i = 0; i < net->step_count; i++) {
         const struct net_step *step = net->steps[i];
-        struct row_reach r;
+        struct morsel_reach r;
         if (!step->group) {
             seen[BESIDE] += step->kind == MORSEL_STEP_AVERAGE_POOL && net->group_count;
             continue;
@@ -119,7 +119,7 @@ static void touch_scratch(const struct mind *m, uint32_t s, bool write) {
 
 static void make_row(const struct mind *m, uint32_t s, uint32_t row) {
     const struct net_step *step = m->net->steps[s];
-    struct row_reach r;
+    struct morsel_reach r;
     touch_scratch(m, s, false);
     if (plan_reach(step, &r)) {
         for (uint32_t k = 0; k < step->input_count; k++)
@@ -133,7 +133,7 @@ static void make_row(const struct mind *m, uint32_t s, uint32_t row) {
 
 static void run_step(const struct mind *m, uint32_t s) {
     const struct net_step *step = m->net->steps[s];
-    struct row_reach r;
+    struct morsel_reach r;
     touch_scratch(m, s, true);
     if (!plan_reach(step, &r))
         for (uint32_t k = 0; k < step->input_count; k++)

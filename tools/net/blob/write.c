@@ -176,8 +176,7 @@ static void put_io(struct out *out, const struct net_io *list, uint32_t count, c
 
 /* Whether morsel_open() reads a constant, and does not only check where it lies. */
 static bool read_at_open(const struct net_step *step, size_t field) {
-    bool sums = step->kind == MORSEL_STEP_CONV || step->kind == MORSEL_STEP_DEPTHWISE || step->kind == MORSEL_STEP_FC;
-    if (!sums) return step->kind != MORSEL_STEP_LUT;
+    if (!net_sums(step)) return step->kind != MORSEL_STEP_LUT;
     size_t own = field - net_sums(step);
     return own == offsetof(struct morsel_blob_sums, multiplier) || own == offsetof(struct morsel_blob_sums, weight_zero) ||
            own == offsetof(struct morsel_blob_sums, float_bias);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/blob.h"
+#include "core/kind.h"
 #include "tools/net/plan/plan_groups.h"
 #include "tools/net/plan/plan.h"
 
@@ -75,9 +75,8 @@ uint32_t plan_last(const struct net *net, const struct net_buffer *b) {
 
 /* A step that reads element i before it writes element i, and no other. */
 static bool by_element(const struct net_step *step, uint32_t input) {
-    if (step->kind == MORSEL_STEP_LUT || step->kind == MORSEL_STEP_UNARY) return true;
-    if (step->kind != MORSEL_STEP_BINARY) return false;
-    return morsel_lies_like_y(&step->parameters.binary, input);
+    const struct morsel_kind *kind = &morsel_kinds[step->kind];
+    return kind->rows == MORSEL_ROWS_SAME && kind->period(&step->parameters, input);
 }
 
 struct net_buffer *plan_in_place(const struct net *net, uint32_t s) {

@@ -39,7 +39,7 @@ static bool set_stage(const struct net *net, struct chain *c, uint32_t i) {
     bool any = false;
     for (uint32_t k = i + 1; k <= c->last; k++) {
         const struct net_step *reader = net->steps[k];
-        struct row_reach r;
+        struct morsel_reach r;
         for (uint32_t n = 0; n < reader->input_count; n++) {
             if (reader->inputs[n] != x) continue;
             if (!plan_reach(reader, &r)) return false;
@@ -62,7 +62,7 @@ static bool is_inside(const struct net *net, const struct net_buffer *y, uint32_
 
 static bool set_stages(const struct net *net, struct chain *c) {
     const struct net_buffer *y = net->steps[c->last]->output;
-    struct row_reach r;
+    struct morsel_reach r;
     uint32_t end = c->last - c->first;
     c->scale[end] = 1;
     c->lead[end] = 0;
@@ -79,7 +79,7 @@ static uint32_t ring_rows(const struct net *net, const struct chain *c, uint32_t
     uint32_t own = i - c->first;
     int64_t made = (int64_t)c->scale[own] * c->strip, most = made;
     for (uint32_t k = i + 1; k <= c->last; k++) {
-        struct row_reach r;
+        struct morsel_reach r;
         for (uint32_t n = 0; n < net->steps[k]->input_count; n++) {
             if (net->steps[k]->inputs[n] != x || !plan_reach(net->steps[k], &r)) continue;
             int64_t rows = made + c->lead[own] - (int64_t)r.stride * c->lead[k - c->first] + r.pad;
@@ -105,7 +105,7 @@ static uint64_t ring_bytes(const struct net *net, struct chain *c) {
 static int64_t lag_of_reader(const struct net *net, const struct chain *c, uint32_t i, const struct net_buffer *x) {
     const struct net_buffer *y = net->steps[c->last]->output;
     int64_t lag = 0;
-    struct row_reach r;
+    struct morsel_reach r;
     if (!plan_reach(net->steps[i], &r) || (i == c->last && (net->steps[i]->kind != MORSEL_STEP_BINARY || x->bytes != y->bytes))) return -1;
     for (uint32_t t = c->strip; t < y->dims[1]; t += c->strip) {
         int64_t next = (int64_t)r.stride * ((int64_t)c->scale[i - c->first] * t + c->lead[i - c->first]) - r.pad;
@@ -277,7 +277,7 @@ static void add_options(const struct net *net, struct options *all, uint32_t fir
 
 static void find_options(const struct net *net, struct options *all) {
     for (uint32_t i = 0; i < net->step_count; i++) {
-        struct row_reach r;
+        struct morsel_reach r;
         all->first[i] = all->count;
         for (uint32_t k = i; k < net->step_count && k - i < MORSEL_FORMAT_MAX_GROUP && (k == i || plan_reach(net->steps[k], &r)); k++)
             add_options(net, all, i, k);

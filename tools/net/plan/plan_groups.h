@@ -10,16 +10,14 @@
 #ifndef MORSEL_TOOLS_NET_PLAN_PLAN_GROUPS_H
 #define MORSEL_TOOLS_NET_PLAN_PLAN_GROUPS_H
 
+#include "core/kind.h"
 #include "tools/net/net.h"
 
 /* Fills net->groups, the ring_rows of buffers and the stages of steps; lifetimes are known. Returns the peak of the cut, in bytes of the
  * arena as `room` is; UINT64_MAX where nothing was chosen. */
 uint64_t plan_groups(struct net *net, uint32_t room);
 
-/* How a step goes over the rows of its inputs. False: it cannot stand in a group. */
-struct row_reach {
-    uint32_t stride, window, pad;
-};
-bool plan_reach(const struct net_step *step, struct row_reach *reach);
+/* False: the step cannot stand in a group. */
+bool plan_reach(const struct net_step *step, struct morsel_reach *reach);
 
 #endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One table of step kinds: what the checks, the session and the tools know of a kind. A new kind is a number at the end of enum
+ * morsel_step_kind with its record (core/format.h), a row of core/kinds.c, and the functions that the row names.
+ */
+#ifndef MORSEL_KIND_H
+#define MORSEL_KIND_H
+
+#include "format.h"
+#include "morsel.h"
+
+struct morsel_step_check;  /* check.h */
+struct morsel_preparation; /* prepare.h */
+struct morsel_call;        /* call.h */
+
+/* How rows of y are made of rows of the inputs. */
+enum morsel_rows {
+    MORSEL_ROWS_NONE,     /* not by rows */
+    MORSEL_ROWS_WINDOW,   /* each of those under a window: the record begins with a struct morsel_blob_window */
+    MORSEL_ROWS_NUMBERED, /* the same, but by the row's number in the picture, which rings do not keep: it stands in no group */
+    MORSEL_ROWS_SAME      /* each of the same rows, element by element, where `period` says so */
+};
+
+struct morsel_kind {
+    char name[16];
+    uint8_t inputs;           /* 0: one or more */
+    uint8_t x_types, y_types; /* sets of types: of all inputs, of y */
+    uint8_t same_type;        /* inputs and y have one type */
+    uint8_t rows;             /* enum morsel_rows */
+    uint8_t sums;             /* where a struct morsel_blob_sums stands in the record; 0: there is none */
+    uint16_t record;          /* bytes of the parameters, and ... */
+    uint16_t record_input;    /* ... for each input */
+    enum morsel_error (*check)(const struct morsel_step_check *s); /* the parameters; the number and the types of tensors are right */
+    void (*prepare)(struct morsel_call *call, const struct morsel_preparation *w);
+    /* ROWS_SAME: after how many elements the constants that go with input n repeat. 0: its elements do not lie in y's order. */
+    uint32_t (*period)(const void *parameters, uint32_t n);
+};
+
+/* By enum morsel_step_kind; the row of 0, which no step has, is empty. */
+extern const struct morsel_kind morsel_kinds[MORSEL_STEP_KIND_COUNT];
+
+/* How the rows of a step lie over those of its inputs: row y reads `window` rows from y * stride - pad on. */
+struct morsel_reach {
+    uint32_t stride, pad, window;
+};
+
+static inline struct morsel_reach morsel_reach(uint32_t kernel, uint32_t stride, uint32_t dilation, uint32_t pad) {
+    struct morsel_reach reach = {stride, pad, (kernel - 1) * dilation + 1};
+    return reach;
+}
+
+/* Without a window a row reads the same row. */
+struct morsel_reach morsel_kind_reach(uint32_t kind, const void *parameters);
+
+/* Whether a step may stand in a group, as far as its kind and its constants say: rows of `row` elements. Operands of ROWS_SAME must besides
+ * have y's shape, and not be constant. */
+int morsel_kind_streams(uint32_t kind, const void *parameters, uint32_t inputs, uint32_t row);
+
+#endif

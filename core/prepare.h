@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* From a step of the blob to a call: what the function of a kind gets, and those functions, which core/kinds.c names. */
+#ifndef MORSEL_PREPARE_H
+#define MORSEL_PREPARE_H
+
+#include "call.h"
+
+/* Fills the call of step `index` from the blob, but for how it runs; the model is open and the arena large enough. */
+void morsel_prepare(struct morsel_call *call, const struct morsel_session *session, const struct morsel_kernels *kernels, uint32_t index);
+
+struct morsel_preparation {
+    const struct morsel_model *model;
+    uint8_t *arena;
+    const struct morsel_blob_step *step;
+    const void *parameters; /* the step's record */
+    const struct morsel_kernels *kernels;
+};
+
+void morsel_prepare_conv(struct morsel_call *call, const struct morsel_preparation *w);
+void morsel_prepare_float_conv(struct morsel_call *call, const struct morsel_preparation *w);
+void morsel_prepare_pool(struct morsel_call *call, const struct morsel_preparation *w);
+void morsel_prepare_fc(struct morsel_call *call, const struct morsel_preparation *w);
+void morsel_prepare_matmul(struct morsel_call *call, const struct morsel_preparation *w);
+void morsel_prepare_binary(struct morsel_call *call, const struct morsel_preparation *w);
+void morsel_prepare_unary(struct morsel_call *call, const struct morsel_preparation *w);
+void morsel_prepare_lut(struct morsel_call *call, const struct morsel_preparation *w);
+void morsel_prepare_mean(struct morsel_call *call, const struct morsel_preparation *w);
+void morsel_prepare_softmax(struct morsel_call *call, const struct morsel_preparation *w);
+void morsel_prepare_concat(struct morsel_call *call, const struct morsel_preparation *w);
+void morsel_prepare_gather(struct morsel_call *call, const struct morsel_preparation *w);
+
+#endif
