@@ -29,7 +29,7 @@ say() { # NAME OUTPUT
 # What each room of tools/ may include beside core, kernels and tools/base. A room below another never looks up to it.
 allowed='
 base:
-net: network
+net:
 onnx:
 optimize: onnx
 float: onnx

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* One interface for a blob, a built-in network and an ONNX file: what each says of itself, and that it runs by it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/network/host/float.h"
+#include "tools/network/scores.h"
+#include "tools/network/tensor.h"
+
+static size_t steps, values;
+
+static void count(void *context, const struct network_value *value) {
+    (void)context;
+    steps += value->step != NULL;
+    values += value->value != NULL && value->count && value->data;
+}
+
+/* Zeros go in; what comes out is told. */
+static void run_zeros(const struct network *network, float *scores) {
+    struct failure failure;
+    struct network_run *run = network_run_open(network, &failure);
+    assert_non_null(run);
+    float *zeros = calloc(network->inputs[0].count, sizeof *zeros);
+    steps = values = 0;
+    assert_true(network_put(run, 0, zeros, &failure));
+    assert_true(network_compute(run, count, NULL, &failure));
+    assert_true(network_scores(run, scores, &failure));
+    free(zeros);
+    network_run_close(run);
+}
+
+static const struct network_call blob = {.path = "models/cifar10/network.morsel"};
+static const struct network_call onnx = {.path = "models/cifar10/network.onnx",
+                                         .picture = "models/cifar10/picture.json",
+                                         .labels = "models/cifar10/labels.txt"};
+
+/* The blob was made of the file. */
+static void test_blob_and_onnx(void **unused) {
+    (void)unused;
+    const struct network_call *calls[] = {&blob, &onnx};
+    float scores[2][10];
+    for (int i = 0; i < 2; i++) {
+        struct network network;
+        struct failure failure;
+        char text[128];
+        if (!network_open(&network, calls[i], &failure)) fail_msg("%s", failure.text);
+        assert_int_equal(network.input_count, 1);
+        assert_string_equal(strchr(tensor_describe(&network.inputs[0], text, sizeof text), ','), ", float32 [1, 3, 32, 32]");
+        assert_int_equal(network.outputs[0].count, 10);
+        assert_int_equal(network_images(&network), 1);
+        assert_true(network_takes_pictures(&network, &failure));
+        assert_string_equal(network_label(&network, 0), "airplane");
+        assert_null(network_label(&network, 10));
+        assert_true(network_reads(&network, calls[i]->path));
+        run_zeros(&network, scores[i]);
+        assert_true(i ? values > 10 && !steps : steps > 10 && !values);
+        network_close(&network);
+    }
+    uint32_t best[2];
+    for (int i = 0; i < 2; i++) scores_top(scores[i], 10, 1, &best[i]);
+    assert_int_equal(best[0], best[1]);
+}
+
+static void refuse(const struct network_call *call, int status, const char *says) {
+    struct network network;
+    struct failure failure = {0};
+    assert_false(network_open(&network, call, &failure));
+    assert_int_equal(failure.status, status);
+    if (!strstr(failure.text, says)) fail_msg("'%s' does not say '%s'", failure.text, says);
+    network_close(&network);
+}
+
+static void test_refusals(void **unused) {
+    (void)unused;
+    refuse(&(struct network_call){.path = "no-such-net"}, STATUS_INPUT, "no network is built in");
+    refuse(&(struct network_call){.path = onnx.path, .blob_only = true}, STATUS_INPUT, "of an ONNX file a blob is made first");
+    refuse(&(struct network_call){.path = blob.path, .picture = onnx.picture}, STATUS_CALL, "--picture is for ONNX files");
+    refuse(&(struct network_call){.path = blob.path, .no_streaming = true}, STATUS_CALL, "--no-streaming is for networks");
+    refuse(&(struct network_call){.path = onnx.path, .labels = onnx.path}, STATUS_INPUT, "labels");
+}
+
+static void test_built_in(void **unused) {
+    (void)unused;
+    struct network network;
+    struct failure failure;
+    float scores[12];
+    assert_true(network_open(&network, &(struct network_call){.path = "ds-cnn-kws", .threads = 2}, &failure));
+    assert_true(network.probabilities);
+    assert_false(network_takes_pictures(&network, &failure));
+    assert_int_equal(network.outputs[0].count, 12);
+    run_zeros(&network, scores);
+    assert_true(steps > 5);
+    network_close(&network);
+}
+
+static int take_onnx(void **unused) {
+    (void)unused;
+    network_take_onnx(&network_of_onnx);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_blob_and_onnx), cmocka_unit_test(test_refusals),
+                                       cmocka_unit_test(test_built_in)};
+    return cmocka_run_group_tests(tests, take_onnx, NULL);
+}
