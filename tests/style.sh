@@ -23,6 +23,9 @@ if clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
     # shellcheck disable=SC2086
     check "formatted as .clang-format says (clang-format -i)" "$(clang-format --dry-run $files 2>&1 | grep -F '[-Wclang-format-violations]')"
 else echo "skip style: clang-format 14 is not there"; fi
+# The name of a test says what is true where it passes: a_smaller_buffer_is_refused.
+check "tests are named by what they hold" "$(grep -rnoE '(cmocka_unit_test[a-z_]*|IN_FOLDER)\([a-z0-9_]+' tests/unit |
+    awk -F'(' '$2 != "test" && ($2 ~ /^test_/ || split($2, words, "_") < 3)')"
 # shellcheck disable=SC2086
 check "nothing unfinished" "$(grep -nE 'TO[D]O|FIX[M]E' $files)"
 exit $status

@@ -52,7 +52,7 @@ static int remove_folder(void **state) {
     return rmdir(folder);
 }
 
-static void test_file_round_trip(void **state) {
+static void files_read_back_as_written(void **state) {
     (void)state;
     struct failure failure;
     struct file_bytes got;
@@ -74,7 +74,7 @@ static void test_file_round_trip(void **state) {
     assert_int_equal(count_files(), 2);
 }
 
-static void test_file_keeps_mode_and_link(void **state) {
+static void a_written_file_keeps_its_mode_and_link(void **state) {
     (void)state;
     struct failure failure;
     struct stat status;
@@ -91,7 +91,7 @@ static void test_file_keeps_mode_and_link(void **state) {
     assert_int_equal(status.st_mode & 0777, 0640);
 }
 
-static void test_file_failures(void **state) {
+static void files_that_cannot_be_read_say_why(void **state) {
     (void)state;
     struct failure failure;
     struct file_bytes got;
@@ -110,7 +110,7 @@ static void test_file_failures(void **state) {
 }
 
 /* Three files, of which the last cannot be written: the old ones stay as they are, and nothing new is left. */
-static void test_file_all_or_none(void **state) {
+static void a_file_is_written_whole_or_not_at_all(void **state) {
     (void)state;
     struct failure failure;
     struct file_bytes got;
@@ -133,7 +133,7 @@ static void test_file_all_or_none(void **state) {
 }
 
 /* A disk that is full after ten bytes: the old file stays, and nothing else. */
-static void test_file_full_disk(void **state) {
+static void a_full_disk_leaves_the_old_file(void **state) {
     (void)state;
     struct failure failure;
     struct file_bytes got;
@@ -165,7 +165,7 @@ static void write_npy(uint8_t version, const char *header, const void *data, siz
     assert_true(file_write(in_folder("x.npy"), file, at + length + bytes, &failure));
 }
 
-static void test_npy_round_trip(void **state) {
+static void arrays_read_back_as_written(void **state) {
     (void)state;
     static const double values[6] = {0, 1.5, -2, 3, 1e300, -0.0};
     struct failure failure;
@@ -190,7 +190,7 @@ static void test_npy_round_trip(void **state) {
 }
 
 /* numpy.asfortranarray([[1, 2, 3], [4, 5, 6]]) stores 1 4 2 5 3 6. */
-static void test_npy_fortran_order(void **state) {
+static void fortran_order_is_turned(void **state) {
     (void)state;
     static const int32_t stored[6] = {1, 4, 2, 5, 3, 6}, wanted[6] = {1, 2, 3, 4, 5, 6};
     struct failure failure;
@@ -203,7 +203,7 @@ static void test_npy_fortran_order(void **state) {
     }
 }
 
-static void test_npy_refusals(void **state) {
+static void arrays_of_other_forms_are_refused(void **state) {
     (void)state;
     static const char *const headers[] = {
         "{'descr': '>f4', 'fortran_order': False, 'shape': (2,), }\n",
@@ -229,7 +229,7 @@ static void test_npy_refusals(void **state) {
 }
 
 /* Every truncation of a sound file is refused. */
-static void test_npy_truncated(void **state) {
+static void truncated_arrays_are_refused(void **state) {
     (void)state;
     static const float values[4] = {1, 2, 3, 4};
     struct failure failure;
@@ -245,7 +245,7 @@ static void test_npy_truncated(void **state) {
     file_free(&whole);
 }
 
-static void test_tensor_convert(void **state) {
+static void tensors_convert_between_types(void **state) {
     (void)state;
     struct network_tensor input = {.name = "x", .type = NPY_INT32, .rank = 1, .dims = {3}};
     int64_t values[3] = {-5, INT32_MAX, INT32_MIN};
@@ -267,7 +267,7 @@ static void test_tensor_convert(void **state) {
     assert_int_equal(failure.status, STATUS_INPUT);
 }
 
-static void test_json(void **state) {
+static void json_is_escaped_and_numbers_are_exact(void **state) {
     (void)state;
     char *text = NULL;
     size_t size = 0;
@@ -301,12 +301,17 @@ static void test_json(void **state) {
 int main(void) {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_file_round_trip),   IN_FOLDER(test_file_keeps_mode_and_link),
-        IN_FOLDER(test_file_failures),     IN_FOLDER(test_file_all_or_none),
-        IN_FOLDER(test_file_full_disk),    IN_FOLDER(test_npy_round_trip),
-        IN_FOLDER(test_npy_fortran_order), IN_FOLDER(test_npy_refusals),
-        IN_FOLDER(test_npy_truncated),     cmocka_unit_test(test_tensor_convert),
-        cmocka_unit_test(test_json),
+        IN_FOLDER(files_read_back_as_written),
+        IN_FOLDER(a_written_file_keeps_its_mode_and_link),
+        IN_FOLDER(files_that_cannot_be_read_say_why),
+        IN_FOLDER(a_file_is_written_whole_or_not_at_all),
+        IN_FOLDER(a_full_disk_leaves_the_old_file),
+        IN_FOLDER(arrays_read_back_as_written),
+        IN_FOLDER(fortran_order_is_turned),
+        IN_FOLDER(arrays_of_other_forms_are_refused),
+        IN_FOLDER(truncated_arrays_are_refused),
+        cmocka_unit_test(tensors_convert_between_types),
+        cmocka_unit_test(json_is_escaped_and_numbers_are_exact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

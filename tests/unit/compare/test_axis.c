@@ -11,7 +11,7 @@ static int axis_of(const struct onnx_graph *g, const char *name) {
     return -1;
 }
 
-static void of_three_dimensions(void **state) {
+static void channels_of_three_dimensions_follow_the_operator(void **state) {
     (void)state;
     static const struct {
         const char *words, *value;
@@ -34,7 +34,7 @@ static void of_three_dimensions(void **state) {
     }
 }
 
-static void of_others(void **state) {
+static void channels_of_pictures_are_axis_one(void **state) {
     (void)state;
     struct onnx_graph *g = network(13, "1,3,16,16", "Conv x %4x3x5x5 > c; GlobalAveragePool c > p; Flatten p > y");
     assert_int_equal(axis_of(g, "c"), 1);
@@ -44,8 +44,8 @@ static void of_others(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_three_dimensions),
-        cmocka_unit_test(of_others),
+        cmocka_unit_test(channels_of_three_dimensions_follow_the_operator),
+        cmocka_unit_test(channels_of_pictures_are_axis_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

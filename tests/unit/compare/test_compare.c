@@ -9,7 +9,7 @@ static bool near(double a, double b) {
     return fabs(a - b) < 1e-6;
 }
 
-static void figures(void **state) {
+static void figures_are_those_by_hand(void **state) {
     const float x[] = {3, 4}, y[] = {3, 3}, twice[] = {6.1f, 7.9f}, away[] = {4, -3};
     struct metric_sums sums = {0}, other = {0}, none = {0}, all = {0};
     (void)state;
@@ -41,7 +41,7 @@ static void figures(void **state) {
     assert_true(near(sums.xx, 50) && near(sums.xy, 21 + 18.3 + 31.6));
 }
 
-static void bytes(void **state) {
+static void stored_bytes_are_what_the_scale_gives(void **state) {
     const struct metric_qparams qparams = {0.5f, 10, 0, 255};
     const struct metric_channel one = {1, 0}, two = {2, 0}, moved = {2, -1.25f};
     (void)state;
@@ -73,7 +73,7 @@ static uint8_t *output_of(const struct morsel_model *network, uint32_t *size) {
     return copy;
 }
 
-static void whole_blob_gives_the_same(void **state) {
+static void a_whole_blob_gives_the_same(void **state) {
     struct file_bytes blob;
     struct morsel_model network;
     struct failure failure;
@@ -105,7 +105,7 @@ static const struct compare_point *worst_of(const struct made *m) {
     return order[0];
 }
 
-static void sound_network(void **state) {
+static void a_sound_network_has_nothing_named(void **state) {
     struct made *m = make(NULL, NULL);
     (void)state;
     assert_int_equal(m->comparison.point_count, 6); /* five layers, and the input */
@@ -148,7 +148,7 @@ static void narrow_range(struct scheme *scheme) {
         if (scheme->values[i].group == group) scheme->values[i].scale /= 4;
 }
 
-static void damaged_layer_is_worst(void **state) {
+static void a_damaged_layer_is_the_worst(void **state) {
     change_scheme *const damages[] = {zero_weights, scale_weights, scale_one_channel};
     (void)state;
     for (size_t d = 0; d < sizeof damages / sizeof *damages; d++)
@@ -167,7 +167,7 @@ static void damaged_layer_is_worst(void **state) {
         }
 }
 
-static void narrow_range_clips(void **state) {
+static void a_narrow_range_clips(void **state) {
     (void)state;
     victim = 2;
     struct made *m = make(NULL, narrow_range);
@@ -251,7 +251,7 @@ static void add_head(struct onnx_graph *g) {
     edit_clean(g);
 }
 
-static void heads_that_share_a_scale(void **state) {
+static void heads_that_share_a_scale_are_named(void **state) {
     (void)state;
     head_size = 50;
     struct made *m = make_of(add_head, NULL, NULL);
@@ -271,7 +271,7 @@ static void widen_range(struct scheme *scheme) {
         if (scheme->values[i].group == group) scheme->values[i].scale *= (float)wider_by;
 }
 
-static void channels_and_ranges(void **state) {
+static void dead_channels_and_wide_ranges_are_named(void **state) {
     (void)state;
     struct made *m = make(NULL, NULL);
     assert_true(warned(m, "0 whatever the sample", "2 of 8 of depthwise"));
@@ -295,7 +295,7 @@ static bool matches(struct made *m, struct failure *failure) {
     return good;
 }
 
-static void networks_that_have_nothing_in_common(void **state) {
+static void networks_with_nothing_in_common_are_refused(void **state) {
     (void)state;
     struct made *m = make(NULL, NULL);
     struct onnx_graph *g = m->wanted.graph;
@@ -321,16 +321,16 @@ static void networks_that_have_nothing_in_common(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(figures),
-        cmocka_unit_test(bytes),
-        cmocka_unit_test(whole_blob_gives_the_same),
-        cmocka_unit_test(sound_network),
-        cmocka_unit_test(damaged_layer_is_worst),
-        cmocka_unit_test(narrow_range_clips),
+        cmocka_unit_test(figures_are_those_by_hand),
+        cmocka_unit_test(stored_bytes_are_what_the_scale_gives),
+        cmocka_unit_test(a_whole_blob_gives_the_same),
+        cmocka_unit_test(a_sound_network_has_nothing_named),
+        cmocka_unit_test(a_damaged_layer_is_the_worst),
+        cmocka_unit_test(a_narrow_range_clips),
         cmocka_unit_test(rescaled_channels_are_no_error),
-        cmocka_unit_test(heads_that_share_a_scale),
-        cmocka_unit_test(channels_and_ranges),
-        cmocka_unit_test(networks_that_have_nothing_in_common),
+        cmocka_unit_test(heads_that_share_a_scale_are_named),
+        cmocka_unit_test(dead_channels_and_wide_ranges_are_named),
+        cmocka_unit_test(networks_with_nothing_in_common_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ static double farthest(const double *solution) {
     return most;
 }
 
-static void solutions(void **state) {
+static void equations_are_solved(void **state) {
     struct failure failure;
     struct onnx_graph *g = onnx_load(NETWORK, &failure);
     double solution[UNKNOWNS] = {0}, doubts[UNKNOWNS];
@@ -182,7 +182,7 @@ static void damage_bias(struct onnx_graph *g) {
     assert_true(linear_rewrite(g, &l, NULL, NULL, bias));
 }
 
-static void damaged_bias_is_blamed(void **state) {
+static void a_damaged_bias_is_blamed(void **state) {
     static const char *const victims[] = {"squeeze", "expand", "project", "widen", "head"};
     (void)state;
     for (size_t i = 0; i < 4 * sizeof victims / sizeof *victims; i++) {
@@ -202,10 +202,10 @@ static void damaged_bias_is_blamed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(solutions),
+        cmocka_unit_test(equations_are_solved),
         cmocka_unit_test(moved_channels_are_no_error),
         cmocka_unit_test(unmoved_channels_stay),
-        cmocka_unit_test(damaged_bias_is_blamed),
+        cmocka_unit_test(a_damaged_bias_is_blamed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,7 +63,7 @@ static void the_sample_opens(void **state) {
 #define FLOAT_AT(offset, i) (((float *)(void *)(b.bytes + (offset)))[i])
 #define INT_AT(offset, i) (((int32_t *)(void *)(b.bytes + (offset)))[i])
 
-static void wrong_calls(void **state) {
+static void wrong_calls_are_refused(void **state) {
     (void)state;
     struct blob b = sample();
     struct morsel_model model;
@@ -89,7 +89,7 @@ static void wrong_calls(void **state) {
     free(b.bytes);
 }
 
-static void damaged_header(void **state) {
+static void a_damaged_header_is_refused(void **state) {
     (void)state;
     DAMAGED(MORSEL_ERR_MAGIC, b.header->magic[7] = 0);
     DAMAGED(MORSEL_ERR_VERSION, b.header->format_version = MORSEL_FORMAT_VERSION + 1);
@@ -149,7 +149,7 @@ static void the_checksum_sees_every_byte(void **state) {
     }
 }
 
-static void damaged_strings(void **state) {
+static void damaged_strings_are_refused(void **state) {
     (void)state;
     DAMAGED(MORSEL_ERR_STRING, b.header->name = b.header->strings.count);
     DAMAGED(MORSEL_ERR_STRING, b.bytes[b.header->strings.offset] = 'x');
@@ -161,7 +161,7 @@ static void damaged_strings(void **state) {
     DAMAGED(MORSEL_ERR_STRING, b.outputs[1].name = 100000);
 }
 
-static void damaged_tensors(void **state) {
+static void damaged_tensors_are_refused(void **state) {
     (void)state;
     DAMAGED(MORSEL_ERR_TENSOR, b.tensors[T_LUT].type = 4);
     DAMAGED(MORSEL_ERR_TENSOR, b.tensors[T_LUT].layout = 2);
@@ -191,7 +191,7 @@ static void damaged_tensors(void **state) {
     DAMAGED(MORSEL_ERR_CONSTANT, b.tensors[T_CONSTANT].offset = 0xffffffc0);
 }
 
-static void damaged_steps(void **state) {
+static void damaged_steps_are_refused(void **state) {
     (void)state;
     DAMAGED(MORSEL_ERR_STEP, b.steps[S_LUT].kind = 0);
     DAMAGED(MORSEL_ERR_STEP, b.steps[S_LUT].kind = MORSEL_STEP_KIND_COUNT);
@@ -209,7 +209,7 @@ static void damaged_steps(void **state) {
     DAMAGED(MORSEL_ERR_PARAMETER, b.header->parameters.count -= 1);
 }
 
-static void damaged_windows(void **state) {
+static void damaged_windows_are_refused(void **state) {
     (void)state;
     DAMAGED(MORSEL_ERR_PARAMETER, CONV(S_CONV)->window.kernel_h = 0);
     DAMAGED(MORSEL_ERR_PARAMETER, CONV(S_CONV)->window.kernel_w = 65);
@@ -247,7 +247,7 @@ static void damaged_windows(void **state) {
     DAMAGED(MORSEL_ERR_PARAMETER, POOL(S_AVERAGE)->window.dilation_h = 2, POOL(S_AVERAGE)->window.pad_bottom = 1);
 }
 
-static void damaged_elements(void **state) {
+static void damaged_elements_are_refused(void **state) {
     (void)state;
     DAMAGED(MORSEL_ERR_PARAMETER, FC->inputs = 7);
     DAMAGED(MORSEL_ERR_PARAMETER, FC->rows = 0x80000001, FC->outputs = 10);
@@ -358,7 +358,7 @@ static void replace_lut_input(struct blob *b) {
     b->tensors[T_LUT].offset = b->tensors[T_AVERAGE].offset;
 }
 
-static void damaged_plans(void **state) {
+static void damaged_plans_are_refused(void **state) {
     (void)state;
     DAMAGED(MORSEL_ERR_PLAN, b.tensors[T_LUT].offset += 4);
     DAMAGED(MORSEL_ERR_PLAN, b.tensors[T_LUT].offset = 0);
@@ -395,7 +395,7 @@ static void damaged_plans(void **state) {
     DAMAGED(MORSEL_ERR_ORDER, b.header->inputs.count = 0, b.header->picture.count = 0);
 }
 
-static void damaged_pictures(void **state) {
+static void damaged_pictures_are_refused(void **state) {
     (void)state;
     DAMAGED(MORSEL_ERR_PICTURE, b.picture->input = 1);
     DAMAGED(MORSEL_ERR_PICTURE, b.picture->resize = 3);
@@ -469,19 +469,19 @@ static void no_random_words_can_do_harm(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_sample_opens),
-        cmocka_unit_test(wrong_calls),
-        cmocka_unit_test(damaged_header),
+        cmocka_unit_test(wrong_calls_are_refused),
+        cmocka_unit_test(a_damaged_header_is_refused),
         cmocka_unit_test(damaged_bytes_fail_the_checksum),
         cmocka_unit_test(the_checksum_sees_every_byte),
-        cmocka_unit_test(damaged_strings),
-        cmocka_unit_test(damaged_tensors),
-        cmocka_unit_test(damaged_steps),
-        cmocka_unit_test(damaged_windows),
-        cmocka_unit_test(damaged_elements),
+        cmocka_unit_test(damaged_strings_are_refused),
+        cmocka_unit_test(damaged_tensors_are_refused),
+        cmocka_unit_test(damaged_steps_are_refused),
+        cmocka_unit_test(damaged_windows_are_refused),
+        cmocka_unit_test(damaged_elements_are_refused),
         cmocka_unit_test(constants_end_within_the_data),
         cmocka_unit_test(values_at_their_limits_open),
-        cmocka_unit_test(damaged_plans),
-        cmocka_unit_test(damaged_pictures),
+        cmocka_unit_test(damaged_plans_are_refused),
+        cmocka_unit_test(damaged_pictures_are_refused),
         cmocka_unit_test(no_single_byte_can_do_harm),
         cmocka_unit_test(no_random_words_can_do_harm),
     };

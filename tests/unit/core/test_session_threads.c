@@ -187,7 +187,7 @@ static uint32_t count_ways(uint8_t *(*make)(uint32_t *), uint32_t bands, int (*i
 }
 
 /* The networks above run in every way that there is. */
-static void test_ways(void **state) {
+static void every_way_to_run_is_taken(void **state) {
     (void)state;
     assert_true(count_ways(make_weighty_blob, 2, by_blocks) >= 6); /* three convolutions, and the depthwise ones behind them */
     assert_true(count_ways(make_weighty_blob, 1, goes_on) >= 3);
@@ -201,7 +201,7 @@ static void test_ways(void **state) {
     assert_int_equal(count_ways(make_chained_blob, 1, is_moved), 0);
 }
 
-static void test_orders(void **state) {
+static void tasks_in_any_order_give_the_same_bytes(void **state) {
     (void)state;
     uint8_t *(*const makers[])(uint32_t *) = {make_weighty_blob, make_transposing_blob, make_streaming_blob, make_chained_blob,
                                               make_padded_blob};
@@ -295,22 +295,22 @@ static void run_callers(uint8_t *(*make)(uint32_t *bytes)) {
     free(wanted);
 }
 
-static void test_sessions(void **state) {
+static void sessions_run_side_by_side(void **state) {
     (void)state;
     run_callers(make_blob);
 }
 
-static void test_streaming_sessions(void **state) {
+static void sessions_that_stream_run_side_by_side(void **state) {
     (void)state;
     run_callers(make_streaming_blob);
 }
 
-static void test_chained_sessions(void **state) {
+static void sessions_of_chains_run_side_by_side(void **state) {
     (void)state;
     run_callers(make_chained_blob);
 }
 
-static void test_weighty_sessions(void **state) {
+static void sessions_of_large_weights_run_side_by_side(void **state) {
     (void)state;
     run_callers(make_weighty_blob);
 }
@@ -321,7 +321,7 @@ static void barrier_never(void *ctx, uint32_t n, uint32_t index) {
 }
 
 /* Tasks do not meet where there is one, or where the arena has no room for all of them. */
-static void test_no_barrier(void **state) {
+static void no_barrier_where_there_is_one_task_or_no_room(void **state) {
     (void)state;
     uint32_t bytes;
     static uint8_t x[PIXELS * PIXELS * CHANNELS];
@@ -356,7 +356,7 @@ static void run_never(void *ctx, uint32_t n, morsel_task *fn, void *arg) {
 }
 
 /* 0 tasks are one, with parallel_for, too. */
-static void test_tasks_unstated(void **state) {
+static void no_tasks_stated_are_one(void **state) {
     (void)state;
     uint32_t bytes;
     uint8_t *blob = make_blob(&bytes);
@@ -376,9 +376,13 @@ static void test_tasks_unstated(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_barrier),       cmocka_unit_test(test_tasks_unstated),  cmocka_unit_test(test_ways),
-        cmocka_unit_test(test_orders),           cmocka_unit_test(test_sessions),        cmocka_unit_test(test_streaming_sessions),
-        cmocka_unit_test(test_weighty_sessions), cmocka_unit_test(test_chained_sessions)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(no_barrier_where_there_is_one_task_or_no_room),
+                                       cmocka_unit_test(no_tasks_stated_are_one),
+                                       cmocka_unit_test(every_way_to_run_is_taken),
+                                       cmocka_unit_test(tasks_in_any_order_give_the_same_bytes),
+                                       cmocka_unit_test(sessions_run_side_by_side),
+                                       cmocka_unit_test(sessions_that_stream_run_side_by_side),
+                                       cmocka_unit_test(sessions_of_large_weights_run_side_by_side),
+                                       cmocka_unit_test(sessions_of_chains_run_side_by_side)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

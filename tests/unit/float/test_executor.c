@@ -36,7 +36,7 @@ static void expect_node(const char *op, int opset, const char *inputs, const cha
 #define EXPECT(op, opset, inputs, attributes, ...) \
     expect_node(op, opset, inputs, attributes, (const float[]){__VA_ARGS__}, sizeof((const float[]){__VA_ARGS__}) / sizeof(float))
 
-static void test_operators(void **state) {
+static void operators_give_their_numbers(void **state) {
     (void)state;
     EXPECT("Relu", 13, "f:4", "", .25F, .5F, .75F, 1);
     EXPECT("Clip", 13, "f:4 f#0.4 f#0.8", "", .4F, .5F, .75F, .8F);
@@ -70,7 +70,7 @@ static void test_operators(void **state) {
 }
 
 /* A picture of 2 x 2 to twice its size: the middle values are of four corners each, added in ONNX Runtime's order. */
-static void test_blend_order(void **state) {
+static void resize_adds_corners_in_their_order(void **state) {
     (void)state;
     struct bytes model = one_node("Resize", 13, "f:1,1,2,2 - f=1,1,2,2", "mode@linear", 1);
     struct onnx_graph *graph = inferred_bytes(&model);
@@ -128,7 +128,7 @@ static void see(void *context, const struct onnx_value *value, const float *data
     seen->count++;
 }
 
-static void test_watch(void **state) {
+static void every_value_is_watched(void **state) {
     (void)state;
     struct bytes model = small_net();
     struct onnx_graph *graph = inferred_bytes(&model);
@@ -155,7 +155,7 @@ static void test_watch(void **state) {
 }
 
 /* What depends on constants alone is computed once and not watched; an output may be such a constant. */
-static void test_known(void **state) {
+static void what_is_constant_is_computed_once(void **state) {
     (void)state;
     struct bytes graph_bytes = {0};
     const int64_t two = 2;
@@ -186,7 +186,7 @@ static void test_known(void **state) {
 }
 
 /* Twenty elementwise steps in a row need the memory of one value. */
-static void test_memory(void **state) {
+static void a_chain_takes_the_memory_of_one_value(void **state) {
     (void)state;
     struct bytes graph_bytes = {0};
     add_value(&graph_bytes, 11, "v0", 1, "1,1,10,100");
@@ -208,7 +208,7 @@ static void test_memory(void **state) {
 }
 
 /* Every node that is at fault is named, and nobody else. */
-static void test_refusals(void **state) {
+static void every_node_at_fault_is_named(void **state) {
     (void)state;
     struct bytes graph_bytes = {0};
     add_value(&graph_bytes, 11, "x", 1, "1,2,4,4");
@@ -235,7 +235,7 @@ static void test_refusals(void **state) {
     onnx_free(graph);
 }
 
-static void test_positions(void **state) {
+static void positions_out_of_range_are_refused(void **state) {
     (void)state;
     struct bytes model = one_node("Gather", 13, "f=1,2,3 l:2", "axis:0", 1);
     struct onnx_graph *graph = inferred_bytes(&model);
@@ -257,9 +257,13 @@ static void test_positions(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_operators), cmocka_unit_test(test_blend_order), cmocka_unit_test(test_watch),
-        cmocka_unit_test(test_known),     cmocka_unit_test(test_memory),      cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_positions),
+        cmocka_unit_test(operators_give_their_numbers),
+        cmocka_unit_test(resize_adds_corners_in_their_order),
+        cmocka_unit_test(every_value_is_watched),
+        cmocka_unit_test(what_is_constant_is_computed_once),
+        cmocka_unit_test(a_chain_takes_the_memory_of_one_value),
+        cmocka_unit_test(every_node_at_fault_is_named),
+        cmocka_unit_test(positions_out_of_range_are_refused),
     };
     return cmocka_run_group_tests_name("float executor", tests, NULL, NULL);
 }

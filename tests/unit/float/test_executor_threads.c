@@ -57,7 +57,7 @@ static void *work(void *context) {
     return NULL;
 }
 
-static void test_shared(void **state) {
+static void threads_share_an_executor(void **state) {
     (void)state;
     static struct worker alone, workers[THREADS];
     struct onnx_graph *graph = make_graph();
@@ -82,6 +82,6 @@ static void test_shared(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_shared)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(threads_share_an_executor)};
     return cmocka_run_group_tests_name("float threads", tests, NULL, NULL);
 }

@@ -99,12 +99,12 @@ static void check(const struct loops *loops) {
     for (size_t count = 0; count <= MOST; count += count < 70 ? 1 : 23) check_taps(loops, count);
 }
 
-static void test_plain(void **state) {
+static void plain_loops_give_those_of_a_sum_in_order(void **state) {
     (void)state;
     check(&loops_plain);
 }
 
-static void test_avx2(void **state) {
+static void avx2_gives_the_same_bits(void **state) {
     (void)state;
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2")) {
@@ -115,7 +115,7 @@ static void test_avx2(void **state) {
     skip_because("this CPU has no AVX2");
 }
 
-static void test_avx512f(void **state) {
+static void avx512f_gives_the_same_bits(void **state) {
     (void)state;
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx512f")) {
@@ -127,6 +127,7 @@ static void test_avx512f(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_plain), cmocka_unit_test(test_avx2), cmocka_unit_test(test_avx512f)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(plain_loops_give_those_of_a_sum_in_order),
+                                       cmocka_unit_test(avx2_gives_the_same_bits), cmocka_unit_test(avx512f_gives_the_same_bits)};
     return cmocka_run_group_tests_name("float loops", tests, NULL, NULL);
 }

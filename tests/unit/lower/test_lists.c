@@ -41,7 +41,7 @@ static uint8_t *blob_of(const char *op, const struct form *form, size_t *bytes) 
     return blob;
 }
 
-static void test_forms_of_lists(void **state) {
+static void forms_of_a_list_give_the_same_blob(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         size_t bytes[2];
@@ -55,6 +55,6 @@ static void test_forms_of_lists(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_forms_of_lists)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(forms_of_a_list_give_the_same_blob)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

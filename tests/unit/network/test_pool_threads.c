@@ -21,7 +21,7 @@ static void count_task(void *arg, uint32_t index) {
     ((int *)arg)[index]++;
 }
 
-static void test_pool(void **state) {
+static void every_task_is_done_once(void **state) {
     (void)state;
     for (unsigned threads = 1; threads <= 5; threads++) {
         struct pool *pool = pool_open(threads);
@@ -38,7 +38,7 @@ static void test_pool(void **state) {
 }
 
 /* Short jobs of few and of many tasks in turn, of more threads than there are cores: workers come late to most of them. */
-static void test_late_workers(void **state) {
+static void workers_may_come_late(void **state) {
     (void)state;
     struct pool *pool = pool_open(8);
     assert_non_null(pool);
@@ -57,7 +57,7 @@ static void note_processors(void *arg, uint32_t index) {
 }
 
 /* Threads that begin on processors of their own may still run on any. */
-static void test_processors(void **state) {
+static void threads_may_run_on_any_processor(void **state) {
     (void)state;
     cpu_set_t all, seen[MEMBERS];
     struct pool *pool = pool_open(MEMBERS);
@@ -89,7 +89,7 @@ static void take_part(void *arg, uint32_t index) {
     }
 }
 
-static void test_barrier(void **state) {
+static void tasks_wait_for_each_other_at_a_barrier(void **state) {
     (void)state;
     for (unsigned threads = 1; threads <= MEMBERS; threads *= 2) {
         struct meeting m = {.pool = pool_open(threads)};
@@ -110,7 +110,7 @@ static void barrier_once(void *arg, uint32_t index) {
 
 /* Jobs that are opened while the worker is going to sleep: it has to see each, or its task never comes and the test never ends. How long a
  * job took tells whether the worker was awake, and so whether the next one is to come later or sooner. */
-static void test_barrier_sleepers(void **state) {
+static void a_worker_that_falls_asleep_sees_the_next_job(void **state) {
     (void)state;
     struct pool *pool = pool_open(2);
     assert_non_null(pool);
@@ -139,7 +139,7 @@ static void check_bench(unsigned threads, bool barrier) {
 }
 
 /* They do so where each thread has a processor of those that the process may run on, whatever others the machine has. */
-static void test_processors_allowed(void **state) {
+static void threads_take_the_processors_that_are_allowed(void **state) {
     (void)state;
     cpu_set_t all, some;
     assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
@@ -157,8 +157,11 @@ static void test_processors_allowed(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pool),    cmocka_unit_test(test_late_workers),     cmocka_unit_test(test_processors),
-        cmocka_unit_test(test_barrier), cmocka_unit_test(test_barrier_sleepers), cmocka_unit_test(test_processors_allowed)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_task_is_done_once),
+                                       cmocka_unit_test(workers_may_come_late),
+                                       cmocka_unit_test(threads_may_run_on_any_processor),
+                                       cmocka_unit_test(tasks_wait_for_each_other_at_a_barrier),
+                                       cmocka_unit_test(a_worker_that_falls_asleep_sees_the_next_job),
+                                       cmocka_unit_test(threads_take_the_processors_that_are_allowed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void test_top(void **state) {
+static void ties_come_in_the_order_of_their_index(void **state) {
     (void)state;
     static const float scores[7] = {1, 5, 3, 5, -2, 3, 0};
     static const uint32_t order[7] = {1, 3, 2, 5, 0, 6, 4};
@@ -28,7 +28,7 @@ static void test_top(void **state) {
     for (size_t i = 0; i < 7; i++) assert_int_equal(scores_rank(scores, 7, order[i]), i);
 }
 
-static void test_softmax(void **state) {
+static void softmax_of_large_scores_is_finite(void **state) {
     (void)state;
     float scores[3] = {1000, 1001, 999}; /* exp() of these alone overflows */
     scores_softmax(scores, 3);
@@ -61,13 +61,13 @@ static bool has_softmax(bool with) {
     return answer;
 }
 
-static void test_network_softmax(void **state) {
+static void a_softmax_in_the_network_is_seen(void **state) {
     (void)state;
     assert_true(has_softmax(true));
     assert_false(has_softmax(false));
 }
 
-static void test_images(void **state) {
+static void images_are_counted_by_the_output(void **state) {
     (void)state;
     struct network_tensor in = {.rank = 4, .dims = {8, 3, 4, 4}}, out = {.rank = 2, .dims = {8, 10}};
     const struct network network = {.inputs = &in, .outputs = &out, .input_count = 1, .output_count = 1};
@@ -81,7 +81,7 @@ static void test_images(void **state) {
     assert_false(scores_are_classes(&out));
 }
 
-static void test_caps(void **state) {
+static void caps_name_instruction_sets(void **state) {
     (void)state;
     uint32_t mask;
     assert_true(options_cpu_mask("c", &mask));
@@ -96,7 +96,7 @@ static void test_caps(void **state) {
     assert_string_equal(options_cpu_name(MORSEL_CPU_NEON), "neon");
 }
 
-static void test_nearest(void **state) {
+static void the_nearest_name_is_proposed(void **state) {
     (void)state;
     static const char *const names[] = {"convert", "run", "inspect", NULL};
     assert_string_equal(message_nearest("convrt", names), "convert");
@@ -106,8 +106,11 @@ static void test_nearest(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_top),    cmocka_unit_test(test_softmax), cmocka_unit_test(test_network_softmax),
-        cmocka_unit_test(test_images), cmocka_unit_test(test_caps),    cmocka_unit_test(test_nearest)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ties_come_in_the_order_of_their_index),
+                                       cmocka_unit_test(softmax_of_large_scores_is_finite),
+                                       cmocka_unit_test(a_softmax_in_the_network_is_seen),
+                                       cmocka_unit_test(images_are_counted_by_the_output),
+                                       cmocka_unit_test(caps_name_instruction_sets),
+                                       cmocka_unit_test(the_nearest_name_is_proposed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,12 +74,12 @@ static void check_row(const struct row *row) {
     onnx_report_free(&report);
 }
 
-static void bindings(void **state) {
+static void shapes_are_bound_or_refused(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) check_row(&rows[i]);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(bindings)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shapes_are_bound_or_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

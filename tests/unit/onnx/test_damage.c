@@ -126,7 +126,7 @@ static void check_whole(const struct bytes *model) {
     onnx_report_free(&report);
 }
 
-static void truncated(void **state) {
+static void truncated_files_do_no_harm(void **state) {
     (void)state;
     struct bytes model = rich_model();
     check_whole(&model);
@@ -134,7 +134,7 @@ static void truncated(void **state) {
     free(model.data);
 }
 
-static void changed(void **state) {
+static void changed_files_do_no_harm(void **state) {
     (void)state;
     struct bytes model = rich_model();
     random_state = 2463534242u;
@@ -143,7 +143,7 @@ static void changed(void **state) {
 }
 
 /* The files of the shared folder beside a checkout. */
-static void shared_files(void **state) {
+static void damaged_models_do_no_harm(void **state) {
     (void)state;
     static const char *const names[] = {"food11_quantized_aggressive.onnx", "mbv2_cifar10_int8.onnx", "mlperf_ic_int8.onnx",
                                         "food11_quantized_dynamic.onnx"};
@@ -167,6 +167,7 @@ static void shared_files(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(truncated), cmocka_unit_test(changed), cmocka_unit_test(shared_files)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(truncated_files_do_no_harm), cmocka_unit_test(changed_files_do_no_harm),
+                                       cmocka_unit_test(damaged_models_do_no_harm)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

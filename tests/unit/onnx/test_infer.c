@@ -161,7 +161,7 @@ static void check_row(const struct row *row) {
     onnx_report_free(&report);
 }
 
-static void shapes(void **state) {
+static void shapes_are_inferred(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) check_row(&rows[i]);
 }
@@ -248,7 +248,7 @@ static void check_fold(const struct row *row) {
     onnx_report_free(&report);
 }
 
-static void constants(void **state) {
+static void constants_are_folded(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof folds / sizeof *folds; i++) check_fold(&folds[i]);
 }
@@ -293,7 +293,7 @@ static const struct row refused[] = {
     {"Constant", 13, "", "", "no value"},
 };
 
-static void refusals(void **state) {
+static void nodes_at_fault_are_refused(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         const struct row *row = &refused[i];
@@ -311,7 +311,7 @@ static void refusals(void **state) {
 }
 
 /* The way a PyTorch export flattens: Shape, Gather, Unsqueeze, Concat, Reshape. Only the Reshape is left to run. */
-static void shape_arithmetic(void **state) {
+static void arithmetic_on_shapes_is_folded(void **state) {
     (void)state;
     struct bytes graph = {0};
     struct onnx_report report = {0};
@@ -342,7 +342,7 @@ static void shape_arithmetic(void **state) {
 }
 
 /* value_info fills what cannot be inferred, but not once a fixed shape was overridden. */
-static void declared_shapes(void **state) {
+static void declared_shapes_fill_what_is_unknown(void **state) {
     (void)state;
     for (int override = 0; override < 2; override++) {
         struct bytes graph = {0};
@@ -366,8 +366,11 @@ static void declared_shapes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes),           cmocka_unit_test(constants),       cmocka_unit_test(refusals),
-        cmocka_unit_test(shape_arithmetic), cmocka_unit_test(declared_shapes),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(constants_are_folded),
+        cmocka_unit_test(nodes_at_fault_are_refused),
+        cmocka_unit_test(arithmetic_on_shapes_is_folded),
+        cmocka_unit_test(declared_shapes_fill_what_is_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

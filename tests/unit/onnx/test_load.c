@@ -27,7 +27,7 @@ static struct bytes relu_graph(void) {
     return graph;
 }
 
-static void names_and_numbers(void **state) {
+static void names_and_numbers_are_read(void **state) {
     (void)state;
     struct bytes graph = relu_graph();
     struct bytes model = model_message(&graph, 17);
@@ -46,7 +46,7 @@ static void names_and_numbers(void **state) {
     onnx_free(net);
 }
 
-static void attributes(void **state) {
+static void attributes_are_read(void **state) {
     (void)state;
     struct bytes graph = {0};
     int64_t ints[3];
@@ -70,7 +70,7 @@ static void attributes(void **state) {
 }
 
 /* A constant in one of the typed fields: floats 4, int32 5 (all small types), int64 7, double 10, uint64 11. */
-static void typed_fields(void **state) {
+static void typed_fields_are_read(void **state) {
     (void)state;
     static const struct {
         int type, field;
@@ -106,7 +106,7 @@ static void typed_fields(void **state) {
 }
 
 /* IR version 3 lists initializers among the inputs too. */
-static void initializer_is_no_input(void **state) {
+static void an_initializer_is_no_input(void **state) {
     (void)state;
     struct bytes graph = {0};
     struct number values[3] = {{1, 1}, {2, 2}, {3, 3}};
@@ -133,7 +133,7 @@ static struct bytes with_tensor(struct bytes *tensor) {
     return model_message(&graph, 17);
 }
 
-static void bad_tensors(void **state) {
+static void bad_tensors_are_refused(void **state) {
     (void)state;
     static const struct {
         int64_t dims[9];
@@ -162,7 +162,7 @@ static void bad_tensors(void **state) {
 }
 
 /* Strings, 4-bit integers, sparse tensors: no harm until a node reads one. */
-static void unreadable_types(void **state) {
+static void unreadable_types_do_no_harm_until_read(void **state) {
     (void)state;
     int64_t four = 4;
     for (int used = 0; used < 2; used++) {
@@ -205,7 +205,7 @@ static struct bytes external_model(const char *location, const char *offset, con
     return with_tensor(&tensor);
 }
 
-static void external_data(void **state) {
+static void external_data_is_read(void **state) {
     (void)state;
     static const float values[5] = {0, 1, 2, 3, 4};
     static const struct {
@@ -249,7 +249,7 @@ static void external_data(void **state) {
     }
 }
 
-static void versions(void **state) {
+static void versions_out_of_range_are_refused(void **state) {
     (void)state;
     static const struct {
         int ir, opset;
@@ -266,7 +266,7 @@ static void versions(void **state) {
     }
 }
 
-static void broken_graphs(void **state) {
+static void broken_graphs_are_refused(void **state) {
     (void)state;
     static const struct {
         const char *nodes[2][2], *why; /* inputs and outputs */
@@ -293,7 +293,7 @@ static void broken_graphs(void **state) {
 }
 
 /* Nodes in the wrong order are sorted; one that nobody needs is dropped; a circle is an error. */
-static void order(void **state) {
+static void nodes_are_sorted(void **state) {
     (void)state;
     for (int circle = 0; circle < 2; circle++) {
         struct bytes graph = {0};
@@ -362,7 +362,7 @@ static struct bytes calling_model(const char *inner_op) {
     return model;
 }
 
-static void functions(void **state) {
+static void functions_are_inlined(void **state) {
     (void)state;
     struct bytes model = calling_model("LeakyRelu");
     struct onnx_graph *net = load_good(&model);
@@ -379,7 +379,7 @@ static void functions(void **state) {
     load_bad(&model, "deep");
 }
 
-static void no_models(void **state) {
+static void what_is_no_model_is_refused(void **state) {
     (void)state;
     static const char text[] = "This is a text, not a network.\n";
     struct failure failure;
@@ -397,12 +397,12 @@ static void no_models(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_and_numbers), cmocka_unit_test(attributes),
-        cmocka_unit_test(typed_fields),      cmocka_unit_test(initializer_is_no_input),
-        cmocka_unit_test(bad_tensors),       cmocka_unit_test(unreadable_types),
-        cmocka_unit_test(external_data),     cmocka_unit_test(versions),
-        cmocka_unit_test(broken_graphs),     cmocka_unit_test(order),
-        cmocka_unit_test(functions),         cmocka_unit_test(no_models),
+        cmocka_unit_test(names_and_numbers_are_read), cmocka_unit_test(attributes_are_read),
+        cmocka_unit_test(typed_fields_are_read),      cmocka_unit_test(an_initializer_is_no_input),
+        cmocka_unit_test(bad_tensors_are_refused),    cmocka_unit_test(unreadable_types_do_no_harm_until_read),
+        cmocka_unit_test(external_data_is_read),      cmocka_unit_test(versions_out_of_range_are_refused),
+        cmocka_unit_test(broken_graphs_are_refused),  cmocka_unit_test(nodes_are_sorted),
+        cmocka_unit_test(functions_are_inlined),      cmocka_unit_test(what_is_no_model_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

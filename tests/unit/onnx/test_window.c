@@ -79,12 +79,12 @@ static void check_row(size_t i) {
     onnx_free(graph);
 }
 
-static void geometry(void **state) {
+static void sizes_and_pads_follow_the_definition(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) check_row(i);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(geometry)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sizes_and_pads_follow_the_definition)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

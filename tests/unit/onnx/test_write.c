@@ -133,7 +133,7 @@ static struct bytes rich_model(void) {
     return model;
 }
 
-static void round_trip(void **state) {
+static void a_written_graph_reads_back_the_same(void **state) {
     (void)state;
     struct bytes model = rich_model();
     struct onnx_graph *first = load(&model), *second = again(first);
@@ -145,7 +145,7 @@ static void round_trip(void **state) {
 }
 
 /* Inferred: shapes of values between nodes go out as value_info, and what is folded comes back as a constant. */
-static void inferred(void **state) {
+static void inferred_shapes_are_written(void **state) {
     (void)state;
     struct bytes graph = {0};
     struct number numbers[3] = {{1, 1}, {2, 2}, {3, 3}};
@@ -183,7 +183,7 @@ static void cannot_write(struct bytes *model, const char *piece) {
     onnx_free(graph);
 }
 
-static void unwritable(void **state) {
+static void what_cannot_be_written_is_named(void **state) {
     (void)state;
     struct bytes graph = {0}, attribute = {0};
     int64_t one = 1;
@@ -207,7 +207,7 @@ static void unwritable(void **state) {
 }
 
 /* Up to IR version 3 a constant has to be listed as an input, which is not done here. */
-static void old_version(void **state) {
+static void old_versions_are_refused(void **state) {
     (void)state;
     struct bytes model = rich_model();
     struct onnx_graph *first = load(&model);
@@ -220,10 +220,10 @@ static void old_version(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(round_trip),
-        cmocka_unit_test(inferred),
-        cmocka_unit_test(unwritable),
-        cmocka_unit_test(old_version),
+        cmocka_unit_test(a_written_graph_reads_back_the_same),
+        cmocka_unit_test(inferred_shapes_are_written),
+        cmocka_unit_test(what_cannot_be_written_is_named),
+        cmocka_unit_test(old_versions_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

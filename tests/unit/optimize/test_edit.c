@@ -64,7 +64,7 @@ static void check_order(const struct onnx_graph *g) {
         }
 }
 
-static void cleaning(void **state) {
+static void what_no_output_needs_is_cleaned_away(void **state) {
     (void)state;
     struct onnx_graph *g = small_net();
     edit_clean(g);
@@ -79,7 +79,7 @@ static void cleaning(void **state) {
     onnx_free(g);
 }
 
-static void inserting(void **state) {
+static void nodes_are_inserted(void **state) {
     (void)state;
     struct onnx_graph *g = small_net();
     edit_clean(g);
@@ -125,7 +125,7 @@ static void inputs_grow_and_shrink(void **state) {
     onnx_free(g);
 }
 
-static void becoming(void **state) {
+static void a_node_becomes_another(void **state) {
     (void)state;
     struct onnx_graph *g = small_net();
     struct onnx_node *node = named(g, "t")->producer;
@@ -145,7 +145,7 @@ static void becoming(void **state) {
 }
 
 /* The graph's output is still called y, whoever makes it. */
-static void output_names(void **state) {
+static void outputs_keep_their_names(void **state) {
     (void)state;
     struct onnx_graph *g = small_net();
     edit_clean(g);
@@ -168,7 +168,7 @@ static void output_names(void **state) {
     onnx_free(g);
 }
 
-static void attributes(void **state) {
+static void attributes_are_set_and_copied(void **state) {
     (void)state;
     struct onnx_graph *g = small_net();
     struct onnx_graph *copy = edit_copy(g);
@@ -194,7 +194,7 @@ static void attributes(void **state) {
     onnx_free(g);
 }
 
-static void copies(void **state) {
+static void a_copy_is_on_its_own(void **state) {
     (void)state;
     struct onnx_graph *g = small_net();
     edit_clean(g);
@@ -216,7 +216,7 @@ static void copies(void **state) {
     onnx_free(g);
 }
 
-static void readers(void **state) {
+static void readers_are_found(void **state) {
     (void)state;
     struct onnx_graph *g = small_net();
     struct onnx_node *list[1];
@@ -229,9 +229,14 @@ static void readers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cleaning),     cmocka_unit_test(inserting),  cmocka_unit_test(inputs_grow_and_shrink),
-        cmocka_unit_test(output_names), cmocka_unit_test(attributes), cmocka_unit_test(copies),
-        cmocka_unit_test(readers),      cmocka_unit_test(becoming),
+        cmocka_unit_test(what_no_output_needs_is_cleaned_away),
+        cmocka_unit_test(nodes_are_inserted),
+        cmocka_unit_test(inputs_grow_and_shrink),
+        cmocka_unit_test(outputs_keep_their_names),
+        cmocka_unit_test(attributes_are_set_and_copied),
+        cmocka_unit_test(a_copy_is_on_its_own),
+        cmocka_unit_test(readers_are_found),
+        cmocka_unit_test(a_node_becomes_another),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

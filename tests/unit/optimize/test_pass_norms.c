@@ -7,7 +7,7 @@
 #define ROOT "ReduceMean Sub Mul ReduceMean Add Sqrt Div"
 #define POOLED "GlobalAveragePool Sub Mul GlobalAveragePool Add Sqrt Div"
 
-static void layers(void **state) {
+static void layer_norms_are_decomposed(void **state) {
     (void)state;
     static const struct row rows[] = {
         {17, WORDS, "LayerNormalization x %8 %8 > y", ROOT " Mul Add"},
@@ -22,7 +22,7 @@ static void layers(void **state) {
     CHECK(rows);
 }
 
-static void channels(void **state) {
+static void instance_and_group_norms_are_decomposed(void **state) {
     (void)state;
     static const struct row rows[] = {
         {11, WORDS, "InstanceNormalization x %6 %6 > y", ROOT " BatchNormalization"},
@@ -37,7 +37,7 @@ static void channels(void **state) {
     CHECK(rows);
 }
 
-static void lengths(void **state) {
+static void lp_norms_are_decomposed(void **state) {
     (void)state;
     static const struct row rows[] = {
         {13, WORDS, "LpNormalization x > y axis:-1", "Mul ReduceMean Mul Sqrt Clip Div"},
@@ -47,7 +47,7 @@ static void lengths(void **state) {
     CHECK(rows);
 }
 
-static void choices(void **state) {
+static void choices_become_arithmetic(void **state) {
     (void)state;
     static const struct row rows[] = {
         {13, PICTURE, "ReduceMean x > m axes=1,2,3 keepdims:0; Clip x m > y", "ReduceMean Max"},
@@ -62,7 +62,7 @@ static void choices(void **state) {
 }
 
 /* Casts between floats of any width are gone, what they lie between is float; others stay. */
-static void reals(void **state) {
+static void casts_between_floats_are_gone(void **state) {
     (void)state;
     static const struct row rows[] = {
         {13, PICTURE, "Cast x > a to:10; Relu a > b; Cast b > y to:1", "Relu"},
@@ -80,7 +80,7 @@ static void reals(void **state) {
 }
 
 /* Factors of a group stand where its rows are; epsilon is the node's. */
-static void numbers(void **state) {
+static void factors_stand_where_their_rows_are(void **state) {
     (void)state;
     struct onnx_graph *g = network(18, PICTURE, "GroupNormalization x %2 %2 > y num_groups:2 epsilon~0.5");
     bool epsilon = false;
@@ -99,7 +99,7 @@ static void numbers(void **state) {
 }
 
 /* What does not fit stays as the file has it, so that a refusal names the file's node. */
-static void misfits(void **state) {
+static void what_does_not_fit_stays(void **state) {
     (void)state;
     static const struct row rows[] = {
         {17, WORDS, "LayerNormalization x %5 > y", "LayerNormalization"},
@@ -120,7 +120,7 @@ static void misfits(void **state) {
 #define MEANS "ReduceMean x > m axes=1,2,3 keepdims:0; "
 
 /* What a normalization gives is what it gave, for inputs as small as epsilon, too. */
-static void results(void **state) {
+static void normalizations_give_what_they_gave(void **state) {
     (void)state;
     check_numbers(17, WORDS, "LayerNormalization x %8 %8 > y", 1, 0.1F);
     check_numbers(17, WORDS, "LayerNormalization x %8 > y", 0.003F, 0.1F);
@@ -145,8 +145,10 @@ static void results(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layers),  cmocka_unit_test(channels), cmocka_unit_test(lengths), cmocka_unit_test(reals),
-        cmocka_unit_test(choices), cmocka_unit_test(numbers),  cmocka_unit_test(misfits), cmocka_unit_test(results),
+        cmocka_unit_test(layer_norms_are_decomposed), cmocka_unit_test(instance_and_group_norms_are_decomposed),
+        cmocka_unit_test(lp_norms_are_decomposed),    cmocka_unit_test(casts_between_floats_are_gone),
+        cmocka_unit_test(choices_become_arithmetic),  cmocka_unit_test(factors_stand_where_their_rows_are),
+        cmocka_unit_test(what_does_not_fit_stays),    cmocka_unit_test(normalizations_give_what_they_gave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 #define IN "Reshape Transpose Reshape Conv"
 #define OUT " Reshape Transpose Reshape"
 
-static void windows(void **state) {
+static void large_windows_become_channels(void **state) {
     (void)state;
     static const struct row rows[] = {
         {13, "1,1,1024", "Conv x %2x1x256 > y strides=128", IN},
@@ -30,7 +30,7 @@ static void windows(void **state) {
     CHECK(rows);
 }
 
-static void pools(void **state) {
+static void large_pools_are_split(void **state) {
     (void)state;
     static const struct row rows[] = {
         {13, "1,4,508", "GlobalMaxPool x > y", "MaxPool GlobalMaxPool"},
@@ -41,7 +41,7 @@ static void pools(void **state) {
 }
 
 /* A window of 66 and a stride of 33: two taps of 33 channels. */
-static void numbers(void **state) {
+static void weights_follow_their_taps(void **state) {
     (void)state;
     struct onnx_graph *g = network(13, "1,1,165", "Conv x %1x1x66 > y strides=33");
     graph_optimize(g, NULL);
@@ -56,7 +56,7 @@ static void numbers(void **state) {
 }
 
 /* Several outputs of a position, each with a bias of its own, are what they were. */
-static void results(void **state) {
+static void outputs_with_biases_are_what_they_were(void **state) {
     (void)state;
     check_numbers(13, "1,1,200", "Conv x %2x1x130 %2 > y", 1, 1);
     check_numbers(13, "1,2,500", "Conv x %3x2x300 %3 > y strides=2 pads=7,20", 1, 1);
@@ -68,10 +68,10 @@ static void results(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(windows),
-        cmocka_unit_test(pools),
-        cmocka_unit_test(numbers),
-        cmocka_unit_test(results),
+        cmocka_unit_test(large_windows_become_channels),
+        cmocka_unit_test(large_pools_are_split),
+        cmocka_unit_test(weights_follow_their_taps),
+        cmocka_unit_test(outputs_with_biases_are_what_they_were),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 /* What the passes make of small networks, and what they leave alone. tests/parity/optimize.py checks that the results stay the same. */
 #include "tests/unit/support/graph_words.h"
 
-static void noops(void **state) {
+static void what_does_nothing_is_gone(void **state) {
     (void)state;
     static const struct row rows[] = {
         {13, PICTURE, "Identity x > a; Relu a > y", "Relu"},
@@ -32,7 +32,7 @@ static void noops(void **state) {
     CHECK(rows);
 }
 
-static void moves(void **state) {
+static void moves_in_a_row_become_one(void **state) {
     (void)state;
     static const struct row rows[] = {
         {13, PICTURE, "Flatten x > a; Unsqueeze a $2 > b; Relu b > y", "Reshape Relu"},
@@ -53,7 +53,7 @@ static void moves(void **state) {
     CHECK(rows);
 }
 
-static void functions(void **state) {
+static void bounds_become_functions(void **state) {
     (void)state;
     static const struct row rows[] = {
         {13, PICTURE, "Max x #0 > y", "Relu"},
@@ -101,7 +101,7 @@ static void functions(void **state) {
     CHECK(rows);
 }
 
-static void pads(void **state) {
+static void pads_fold_into_windows(void **state) {
     (void)state;
     static const struct row rows[] = {
         {13, PICTURE, "Pad x $0,0,1,1,0,0,1,1 > p; Conv p %6x4x3x3 > y", "Conv"},
@@ -120,7 +120,7 @@ static void pads(void **state) {
     CHECK(rows);
 }
 
-static void pools(void **state) {
+static void reduces_over_pictures_become_pools(void **state) {
     (void)state;
     static const struct row rows[] = {
         {13, PICTURE, "ReduceMean x > y axes=2,3", "GlobalAveragePool"},
@@ -140,7 +140,7 @@ static void pools(void **state) {
     CHECK(rows);
 }
 
-static void reduces(void **state) {
+static void maxima_become_pools(void **state) {
     (void)state;
     static const struct row rows[] = {
         {13, PICTURE, "ReduceMax x > y axes=1", "Transpose Reshape GlobalMaxPool Reshape"},
@@ -160,7 +160,7 @@ static void reduces(void **state) {
 #define NORM4 " %4 %4 %4 %4 "
 #define NORM6 " %6 %6 %6 %6 "
 
-static void affine(void **state) {
+static void affine_steps_fold_into_convolutions(void **state) {
     (void)state;
     static const struct row rows[] = {
         {13, PICTURE, CONV "BatchNormalization c" NORM6 "> b; Relu b > y", "Conv Relu"},
@@ -214,7 +214,7 @@ static double at(const struct onnx_node *node, int input, size_t i) {
 }
 
 /* Weights and biases against the formula, written down again: grouped convolution, batch norm behind it. */
-static void batch_norm_numbers(void **state) {
+static void batch_norm_gives_its_formula(void **state) {
     (void)state;
     struct onnx_graph *g = network(13, PICTURE, "Conv x %6x2x3x3 %6 > c group:2; BatchNormalization c" NORM6 "> y epsilon~0.01");
     graph_optimize(g, NULL);
@@ -228,7 +228,7 @@ static void batch_norm_numbers(void **state) {
 }
 
 /* Batch norm before a grouped convolution: a group's outputs see its own inputs only. */
-static void numbers_behind(void **state) {
+static void batch_norm_before_a_grouped_convolution_folds(void **state) {
     (void)state;
     struct onnx_graph *g = network(13, PICTURE, "Mul x %4x1x1 > m; Add m %1x4x1x1 > a; Conv a %6x2x1x1 > y group:2");
     graph_optimize(g, NULL);
@@ -245,7 +245,7 @@ static void numbers_behind(void **state) {
     onnx_free(g);
 }
 
-static void pads_add_up(void **state) {
+static void pads_in_a_row_add_up(void **state) {
     (void)state;
     static const int64_t wanted[4] = {2, 1, 2, 3};
     int64_t pads[4];
@@ -256,7 +256,7 @@ static void pads_add_up(void **state) {
     onnx_free(g);
 }
 
-static void padding_counted(void **state) {
+static void padding_that_counts_is_kept(void **state) {
     (void)state;
     struct onnx_graph *g = network(13, PICTURE, "AveragePool x > y kernel_shape=3,3 strides=2,2 ceil_mode:1 count_include_pad:1");
     graph_optimize(g, NULL);
@@ -268,7 +268,7 @@ static void padding_counted(void **state) {
     onnx_free(g);
 }
 
-static void bounds(void **state) {
+static void bounds_of_clips_meet(void **state) {
     (void)state;
     struct onnx_graph *g = network(13, PICTURE, "Clip x #-1 #5 > a; Clip a #0.5 #6 > y");
     graph_optimize(g, NULL);
@@ -282,7 +282,7 @@ static void bounds(void **state) {
     onnx_free(g);
 }
 
-static void opsets(void **state) {
+static void older_opsets_are_raised(void **state) {
     (void)state;
     static const struct row rows[] = {
         {10, PICTURE, "Clip x > a min~-1 max~2; Pad a > p pads=0,0,1,0,0,0,0,0 value~3; MaxPool p > y kernel_shape=3,3",
@@ -313,7 +313,7 @@ static double dot(int left, int right, int along, int count) {
 }
 
 /* As the first state of an unrolled LSTM: a product of constants is a constant, its sums in double. */
-static void products_of_constants(void **state) {
+static void products_of_constants_are_constants(void **state) {
     (void)state;
     struct onnx_graph *g = network(13, "1,2,4", "Gemm %2x3 %4x3 %4 > a transB:1 alpha~2 beta~0.5; Add x a > y");
     const struct onnx_tensor *a = g->nodes[0]->outputs[0]->constant;
@@ -331,7 +331,7 @@ static void products_of_constants(void **state) {
 }
 
 /* A notice for each pass that did something, and none twice. */
-static void notices(void **state) {
+static void every_pass_is_noticed_once(void **state) {
     (void)state;
     struct onnx_report report = {0};
     struct onnx_graph *g = network(14, PICTURE, CONV "BatchNormalization c" NORM6 "> b; Identity b > i; Relu i > y");
@@ -348,21 +348,21 @@ static void notices(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(noops),
-        cmocka_unit_test(moves),
-        cmocka_unit_test(functions),
-        cmocka_unit_test(pads),
-        cmocka_unit_test(pools),
-        cmocka_unit_test(affine),
-        cmocka_unit_test(batch_norm_numbers),
-        cmocka_unit_test(numbers_behind),
-        cmocka_unit_test(bounds),
-        cmocka_unit_test(notices),
-        cmocka_unit_test(pads_add_up),
-        cmocka_unit_test(opsets),
-        cmocka_unit_test(padding_counted),
-        cmocka_unit_test(reduces),
-        cmocka_unit_test(products_of_constants),
+        cmocka_unit_test(what_does_nothing_is_gone),
+        cmocka_unit_test(moves_in_a_row_become_one),
+        cmocka_unit_test(bounds_become_functions),
+        cmocka_unit_test(pads_fold_into_windows),
+        cmocka_unit_test(reduces_over_pictures_become_pools),
+        cmocka_unit_test(affine_steps_fold_into_convolutions),
+        cmocka_unit_test(batch_norm_gives_its_formula),
+        cmocka_unit_test(batch_norm_before_a_grouped_convolution_folds),
+        cmocka_unit_test(bounds_of_clips_meet),
+        cmocka_unit_test(every_pass_is_noticed_once),
+        cmocka_unit_test(pads_in_a_row_add_up),
+        cmocka_unit_test(older_opsets_are_raised),
+        cmocka_unit_test(padding_that_counts_is_kept),
+        cmocka_unit_test(maxima_become_pools),
+        cmocka_unit_test(products_of_constants_are_constants),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -137,7 +137,7 @@ static struct onnx_graph *classifier(int opset) {
     return built(&b, opset);
 }
 
-static void placing(void **state) {
+static void pairs_are_placed_and_share_scales(void **state) {
     (void)state;
     struct onnx_graph *g = classifier(13);
     struct scheme *s = place(g, &(struct scheme_options){0});
@@ -151,7 +151,7 @@ static void placing(void **state) {
     onnx_free(g);
 }
 
-static void excluding(void **state) {
+static void excluded_layers_stay_in_float(void **state) {
     (void)state;
     struct onnx_graph *g = classifier(13);
     const char *const names[] = {"node0", "Gemm"};
@@ -182,14 +182,14 @@ static void check_inserted(int opset, const char *domain) {
     onnx_free(g);
 }
 
-static void inserting(void **state) {
+static void an_inserted_graph_lowers(void **state) {
     (void)state;
     check_inserted(13, "");
     check_inserted(11, "com.microsoft"); /* DequantizeLinear has no axis there */
 }
 
 /* Zero is a byte to the bit, whatever the range, and the range fits. */
-static void scales(void **state) {
+static void zero_is_a_byte_of_every_scale(void **state) {
     (void)state;
     const float ranges[][2] = {{0, 0}, {0, 6}, {-1, 3}, {-2, -1}, {5, 9}, {0, 1e30F}, {-1e-30F, 1e-30F}, {-1e6F, 1e-3F}};
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
@@ -206,7 +206,7 @@ static void scales(void **state) {
 }
 
 /* What goes into x * HardSigmoid(x) ends at -3, and what goes into a Clip at its bounds; not where anything else reads it. */
-static void limits(void **state) {
+static void ranges_end_where_functions_do(void **state) {
     (void)state;
     struct building b = begin("1,2,8,8");
     constant(&b, "w", 4, (const int64_t[]){2, 2, 1, 1}, wave);
@@ -229,7 +229,7 @@ static void limits(void **state) {
 }
 
 /* A layer normalization that was written out runs in float from its difference to its term; what goes in and comes out are bytes. */
-static void norms(void **state) {
+static void norms_run_in_float_between_bytes(void **state) {
     (void)state;
     struct building b = begin("1,6,8");
     constant(&b, "w", 2, (const int64_t[]){8, 8}, wave);
@@ -259,7 +259,7 @@ static void norms(void **state) {
 }
 
 /* Boxes and scores in one Concat at the end of a network: each keeps a scale of its own, however large they are. */
-static void heads(void **state) {
+static void heads_keep_scales_of_their_own(void **state) {
     (void)state;
     struct building b = begin("1,2,128,128");
     constant(&b, "w", 4, (const int64_t[]){4, 2, 1, 1}, wave);
@@ -297,7 +297,7 @@ static struct onnx_graph *one_gemm(const char *inputs, const char *attributes) {
     return built(&b, 13);
 }
 
-static void layers(void **state) {
+static void layers_get_their_scales(void **state) {
     (void)state;
     struct onnx_graph *g = one_gemm("x w b", "transB:1");
     struct scheme *s = place(g, &(struct scheme_options){0});
@@ -318,7 +318,7 @@ static void layers(void **state) {
     onnx_free(g);
 }
 
-static void layer_forms(void **state) {
+static void forms_of_a_layer_are_read(void **state) {
     (void)state;
     struct onnx_graph *g = one_gemm("x w b", "transB:1 alpha~2.0 beta~0.000000001");
     struct scheme *s = place(g, &(struct scheme_options){.per_tensor = true, .reduced = true});
@@ -336,7 +336,7 @@ static void layer_forms(void **state) {
 }
 
 /* A layer that was excluded is named as the network names it, also where it is lowered as another one. */
-static void named(void **state) {
+static void an_excluded_layer_is_named(void **state) {
     (void)state;
     static const char *const names[] = {"ConvTranspose"};
     struct building b = begin("1,2,4,4");
@@ -357,7 +357,7 @@ static void named(void **state) {
 
 /* Products of two activations, one of them of a MatMul that had no bias and got one: what comes out of the sum is quantized, not the
  * product in front of it. */
-static void products(void **state) {
+static void products_are_quantized_behind_their_sum(void **state) {
     (void)state;
     struct building b = begin("1,6,8");
     constant(&b, "w", 2, (const int64_t[]){8, 8}, wave);
@@ -381,7 +381,7 @@ static void products(void **state) {
 
 /* A function of a value that is an output is no part of a chain: what it meets the value again in is a step of two operands, and in
  * bytes. */
-static void chain_with_output(void **state) {
+static void a_chain_ends_at_an_output(void **state) {
     (void)state;
     struct building b = begin("1,2,128,128");
     add_value(&b.graph, 12, "a", 1, NULL);
@@ -398,7 +398,7 @@ static void chain_with_output(void **state) {
 }
 
 /* A function of a function is in one table with it, but what something else reads, too, is there as bytes. */
-static void chain_with_two_readers(void **state) {
+static void a_chain_ends_where_another_reads(void **state) {
     (void)state;
     struct building b = begin("1,2,128,128");
     constant(&b, "w", 4, (const int64_t[]){2, 2, 1, 1}, wave);
@@ -434,7 +434,7 @@ static void check_softmax(int64_t width, int opset, const char *axis, bool bytes
     onnx_free(g);
 }
 
-static void softmax(void **state) {
+static void softmax_in_bytes_where_it_fits(void **state) {
     (void)state;
     check_softmax(8, 13, "axis:-1", true);
     check_softmax(8, 13, "", true);
@@ -449,20 +449,13 @@ static void softmax(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(placing),
-        cmocka_unit_test(excluding),
-        cmocka_unit_test(inserting),
-        cmocka_unit_test(limits),
-        cmocka_unit_test(norms),
-        cmocka_unit_test(heads),
-        cmocka_unit_test(named),
-        cmocka_unit_test(products),
-        cmocka_unit_test(softmax),
-        cmocka_unit_test(chain_with_output),
-        cmocka_unit_test(chain_with_two_readers),
-        cmocka_unit_test(scales),
-        cmocka_unit_test(layers),
-        cmocka_unit_test(layer_forms),
+        cmocka_unit_test(pairs_are_placed_and_share_scales), cmocka_unit_test(excluded_layers_stay_in_float),
+        cmocka_unit_test(an_inserted_graph_lowers),          cmocka_unit_test(ranges_end_where_functions_do),
+        cmocka_unit_test(norms_run_in_float_between_bytes),  cmocka_unit_test(heads_keep_scales_of_their_own),
+        cmocka_unit_test(an_excluded_layer_is_named),        cmocka_unit_test(products_are_quantized_behind_their_sum),
+        cmocka_unit_test(softmax_in_bytes_where_it_fits),    cmocka_unit_test(a_chain_ends_at_an_output),
+        cmocka_unit_test(a_chain_ends_where_another_reads),  cmocka_unit_test(zero_is_a_byte_of_every_scale),
+        cmocka_unit_test(layers_get_their_scales),           cmocka_unit_test(forms_of_a_layer_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

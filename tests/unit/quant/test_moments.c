@@ -160,7 +160,7 @@ static void check_products(const struct trial *t, const float *x, const float *y
         }
 }
 
-static void products(void **state) {
+static void products_are_what_the_network_gives(void **state) {
     (void)state;
     static struct trial t;
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
@@ -202,7 +202,7 @@ static void check_group(const struct trial *t, const struct moments *m, int64_t 
     assert_memory_equal(m->second_eb + g * n * n, second[1], (size_t)(n * n) * sizeof(double));
 }
 
-static void definitions(void **state) {
+static void moments_are_what_their_definitions_say(void **state) {
     (void)state;
     static struct trial t;
     for (size_t i = 0; i < 2 * sizeof layers / sizeof *layers; i++) {
@@ -272,7 +272,7 @@ static void check_row(const struct trial *t, const float *exact, int64_t g, int6
     }
 }
 
-static void rounding(void **state) {
+static void rounding_makes_the_error_less(void **state) {
     (void)state;
     static struct trial t;
     for (size_t i = 0; i < 2 * sizeof layers / sizeof *layers; i++) {
@@ -287,7 +287,7 @@ static void rounding(void **state) {
     }
 }
 
-static void averages(void **state) {
+static void no_channel_is_off_on_average(void **state) {
     (void)state;
     static struct trial t;
     for (size_t i = 0; i < 2 * sizeof layers / sizeof *layers; i++) {
@@ -307,7 +307,7 @@ static void averages(void **state) {
 }
 
 /* Inputs that never change say nothing of weights: they stay at the nearest integers, and biases make up for the rest. */
-static void constant_inputs(void **state) {
+static void inputs_that_never_change_leave_weights_alone(void **state) {
     (void)state;
     static struct trial t;
     static int8_t nearest[256];
@@ -321,7 +321,9 @@ static void constant_inputs(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(products), cmocka_unit_test(definitions), cmocka_unit_test(averages),
-                                       cmocka_unit_test(rounding), cmocka_unit_test(constant_inputs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(products_are_what_the_network_gives),
+                                       cmocka_unit_test(moments_are_what_their_definitions_say),
+                                       cmocka_unit_test(no_channel_is_off_on_average), cmocka_unit_test(rounding_makes_the_error_less),
+                                       cmocka_unit_test(inputs_that_never_change_leave_weights_alone)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -125,7 +125,7 @@ static const struct shape_row {
     {4, {1, 1, 9, 9}, "Sigmoid", 1, 1, 81},
 };
 
-static void test_sums(void **unused) {
+static void sums_are_plain_sums(void **unused) {
     (void)unused;
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         struct lone l;
@@ -186,7 +186,7 @@ static void check_same(const struct observed *a, const struct observed *b) {
 }
 
 /* Samples of ever other magnitudes, so that every histogram moves its octaves on the way. */
-static void test_order(void **unused) {
+static void any_order_gives_the_same(void **unused) {
     (void)unused;
     struct lone l;
     make_lone(&l, 4, (const int64_t[]){1, 5, 7, 11}, "Conv");
@@ -217,7 +217,7 @@ static void test_order(void **unused) {
 }
 
 /* What is not finite is counted, and counts as 0. */
-static void test_broken(void **unused) {
+static void what_is_not_finite_counts_as_zero(void **unused) {
     (void)unused;
     struct lone l;
     float numbers[10] = {1, 2, NAN, -INFINITY, 3, INFINITY, -1, -NAN, 0.5f, 2}, zeros[10] = {1, 2, 0, 0, 3, 0, -1, 0, 0.5f, 2};
@@ -235,7 +235,7 @@ static void test_broken(void **unused) {
 }
 
 /* Constants, integers and what is not wanted are not watched; what was never seen has no numbers. */
-static void test_wanted(void **unused) {
+static void only_what_is_wanted_is_watched(void **unused) {
     (void)unused;
     static const struct onnx_tensor constant = {.type = ONNX_FLOAT};
     struct onnx_value values[5], *list[5];
@@ -262,7 +262,7 @@ static void test_wanted(void **unused) {
 }
 
 /* Of a large sample some numbers are in the histograms, as many from every part of it; the extremes are of all. */
-static void test_large(void **unused) {
+static void of_large_samples_some_numbers_are_taken(void **unused) {
     (void)unused;
     struct lone l;
     make_lone(&l, 4, (const int64_t[]){1, 8, 120, 121}, "Conv");
@@ -296,7 +296,7 @@ static void test_large(void **unused) {
 }
 
 /* A cell that is full stays full. */
-static void test_full_cell(void **unused) {
+static void a_full_cell_stays_full(void **unused) {
     (void)unused;
     uint32_t *cells = calloc(histogram_cells(4, 1), sizeof *cells), *others = calloc(histogram_cells(4, 1), sizeof *others);
     struct histogram h = histogram_start(cells, 4, 1), other = histogram_start(others, 4, 1);
@@ -321,7 +321,7 @@ static void test_full_cell(void **unused) {
 
 /* Bytes of two channels, one of them times a factor: numbers spread evenly over 0 .. 1 cost a twelfth of a step's square; an end that few
  * reach is clipped where that costs less, and costs less than steps for all of it would. */
-static void test_equal_error(void **unused) {
+static void channels_of_equal_error_are_told(void **unused) {
     (void)unused;
     enum { MANY = 20000 };
     float *numbers = calloc(2 * MANY, sizeof *numbers);
@@ -350,8 +350,12 @@ static void test_equal_error(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums),       cmocka_unit_test(test_order), cmocka_unit_test(test_broken),
-                                       cmocka_unit_test(test_wanted),     cmocka_unit_test(test_large), cmocka_unit_test(test_full_cell),
-                                       cmocka_unit_test(test_equal_error)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sums_are_plain_sums),
+                                       cmocka_unit_test(any_order_gives_the_same),
+                                       cmocka_unit_test(what_is_not_finite_counts_as_zero),
+                                       cmocka_unit_test(only_what_is_wanted_is_watched),
+                                       cmocka_unit_test(of_large_samples_some_numbers_are_taken),
+                                       cmocka_unit_test(a_full_cell_stays_full),
+                                       cmocka_unit_test(channels_of_equal_error_are_told)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

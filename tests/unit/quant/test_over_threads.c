@@ -52,7 +52,7 @@ static bool end(void *context, unsigned worker, size_t sample, struct network_ru
     return network_get(run, 0, seen->outputs[sample], failure);
 }
 
-static void test_every_sample_once(void **unused) {
+static void every_sample_comes_once(void **unused) {
     (void)unused;
     struct onnx_graph *graph = make_graph(false);
     struct executor *executor = must_execute(graph);
@@ -88,7 +88,7 @@ static void check_same(const struct observed *a, const struct observed *b) {
                         histogram_cells(a->histogram->octaves, a->histogram->detail) * sizeof *a->histogram->cells);
 }
 
-static void test_observers(void **unused) {
+static void any_number_of_threads_observes_the_same(void **unused) {
     (void)unused;
     struct onnx_graph *graph = make_graph(false);
     struct executor *executor = must_execute(graph);
@@ -114,7 +114,7 @@ static void test_observers(void **unused) {
     onnx_free(graph);
 }
 
-static void test_failures(void **unused) {
+static void the_first_failure_of_several_is_told(void **unused) {
     (void)unused;
     struct onnx_graph *graph = make_graph(false);
     struct executor *executor = must_execute(graph);
@@ -133,7 +133,7 @@ static void test_failures(void **unused) {
 }
 
 /* Data are finite, and a value in the network is not. */
-static void test_broken_network(void **unused) {
+static void a_value_that_is_not_finite_is_named(void **unused) {
     (void)unused;
     struct onnx_graph *graph = make_graph(true);
     struct executor *executor = must_execute(graph);
@@ -147,7 +147,8 @@ static void test_broken_network(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_sample_once), cmocka_unit_test(test_observers),
-                                       cmocka_unit_test(test_failures), cmocka_unit_test(test_broken_network)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_sample_comes_once), cmocka_unit_test(any_number_of_threads_observes_the_same),
+                                       cmocka_unit_test(the_first_failure_of_several_is_told),
+                                       cmocka_unit_test(a_value_that_is_not_finite_is_named)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,7 +55,7 @@ static void end(struct trial *t) {
 
 /* A function out of the middle of a chain is excluded: a value that would have been inside the chain's table gets a range, and from the
  * data. */
-static void excluded_function(void **state) {
+static void a_function_amid_a_chain_may_be_excluded(void **state) {
     (void)state;
     const char *const names[] = {"Exp"};
     struct trial t = begin("1,4,6,6");
@@ -77,7 +77,7 @@ static void check_better_than(struct trial *t, double least) {
 }
 
 /* What comes out of a Softmax over many is far from 1. */
-static void softmax_over_many(void **state) {
+static void softmax_over_many_keeps_its_range(void **state) {
     (void)state;
     struct trial t = begin("1,4,128");
     add_noise(&t, "w", 2, (const int64_t[]){128, 2}, 1);
@@ -106,7 +106,7 @@ static void attention(double masked) {
     check_better_than(&t, 25);
 }
 
-static void masks(void **state) {
+static void masks_of_attention_are_no_range(void **state) {
     (void)state;
     attention(-1e4);
     attention(-3.4e38);
@@ -114,7 +114,7 @@ static void masks(void **state) {
 }
 
 /* One number of a million among thousands, which the range leaves out: the bias must not make up for it in all the others. */
-static void outlier(void **state) {
+static void an_outlier_moves_no_bias(void **state) {
     (void)state;
     struct trial t = begin("1,4,64,64");
     add_noise(&t, "w", 4, (const int64_t[]){4, 4, 3, 3}, 1);
@@ -125,7 +125,8 @@ static void outlier(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(excluded_function), cmocka_unit_test(softmax_over_many), cmocka_unit_test(masks),
-                                       cmocka_unit_test(outlier)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_function_amid_a_chain_may_be_excluded),
+                                       cmocka_unit_test(softmax_over_many_keeps_its_range),
+                                       cmocka_unit_test(masks_of_attention_are_no_range), cmocka_unit_test(an_outlier_moves_no_bias)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,7 +83,7 @@ static void check_near(double x, double wanted, double tolerance) {
     if (!(fabs(x - wanted) <= tolerance)) fail_msg("%.9g is not within %.3g of %.9g", x, tolerance, wanted);
 }
 
-static void test_minmax_average(void **unused) {
+static void minmax_and_average_are_plain(void **unused) {
     (void)unused;
     float numbers[] = {1, -2, 3, 0.5f, /**/ 5, -1, 2, 2, /**/ 4, -6, 0, 1};
     struct seen s;
@@ -115,7 +115,7 @@ static void check_among(double x, const float *sorted, size_t k, size_t count) {
     if (!(x >= low - margin && x <= high + margin)) fail_msg("%.9g is not within %.9g .. %.9g", x, low, high);
 }
 
-static void test_percentile(void **unused) {
+static void percentiles_are_those_of_sorted_numbers(void **unused) {
     (void)unused;
     static const double percentiles[] = {90, 99, 99.9, 99.99, 100};
     for (int kind = 0; kind < KINDS; kind++) {
@@ -169,7 +169,7 @@ static double least_error(const struct seen *s, bool symmetric) {
 }
 
 /* Over the numbers themselves the range found is as good as the best of those tried, but for a few per mille. */
-static void test_mse(void **unused) {
+static void mse_is_as_good_as_trying_everything(void **unused) {
     (void)unused;
     for (int kind = 0; kind < KINDS; kind++) {
         for (int symmetric = 0; symmetric < 2; symmetric++) {
@@ -212,7 +212,7 @@ static double divergence(const double *mass, size_t half, bool both, size_t leve
     return sum;
 }
 
-static void test_entropy(void **unused) {
+static void entropy_is_as_good_as_trying_everything(void **unused) {
     (void)unused;
     enum { HALF = 96, CODES = 16 };
     for (int round = 0; round < 60; round++) {
@@ -231,7 +231,7 @@ static void test_entropy(void **unused) {
 }
 
 /* An even distribution keeps its whole range; a normal one with one number far out does not keep that. */
-static void test_entropy_threshold(void **unused) {
+static void entropy_keeps_an_even_distribution(void **unused) {
     (void)unused;
     float *numbers = malloc(NUMBERS * sizeof *numbers);
     struct seen s;
@@ -281,7 +281,7 @@ static const struct hard {
     {"outlier below 0", 1, -1e6f, 0, 1, -1e6, 0},
 };
 
-static void test_hard(void **unused) {
+static void hard_numbers_have_a_range(void **unused) {
     (void)unused;
     for (size_t k = 0; k < sizeof hards / sizeof *hards; k++) {
         const struct hard *h = &hards[k];
@@ -308,7 +308,7 @@ static void test_hard(void **unused) {
 }
 
 /* One number of a million, in a million: those methods that clip leave the others their bytes. */
-static void test_outlier(void **unused) {
+static void methods_that_clip_leave_an_outlier_out(void **unused) {
     (void)unused;
     enum { MANY = 1000000 };
     float *numbers = malloc(MANY * sizeof *numbers);
@@ -329,7 +329,7 @@ static void test_outlier(void **unused) {
 }
 
 /* Never seen: as if all 0. Names and methods belong together. */
-static void test_unseen(void **unused) {
+static void what_was_never_seen_is_zero(void **unused) {
     (void)unused;
     struct seen s;
     see(&s, NULL, 0, 1);
@@ -345,13 +345,10 @@ static void test_unseen(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_minmax_average),
-                                       cmocka_unit_test(test_percentile),
-                                       cmocka_unit_test(test_mse),
-                                       cmocka_unit_test(test_entropy),
-                                       cmocka_unit_test(test_entropy_threshold),
-                                       cmocka_unit_test(test_hard),
-                                       cmocka_unit_test(test_outlier),
-                                       cmocka_unit_test(test_unseen)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(minmax_and_average_are_plain),           cmocka_unit_test(percentiles_are_those_of_sorted_numbers),
+        cmocka_unit_test(mse_is_as_good_as_trying_everything),    cmocka_unit_test(entropy_is_as_good_as_trying_everything),
+        cmocka_unit_test(entropy_keeps_an_even_distribution),     cmocka_unit_test(hard_numbers_have_a_range),
+        cmocka_unit_test(methods_that_clip_leave_an_outlier_out), cmocka_unit_test(what_was_never_seen_is_zero)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,7 +108,7 @@ static void try(struct trial *t, enum shape shape, const struct quantize_options
 
 static struct trial a, b;
 
-static void equalizing(void **state) {
+static void equalized_channels_compute_the_same(void **state) {
     (void)state;
     try(&a, WIDE, &(struct quantize_options){.keep_channels = true, .keep_biases = true});
     try(&b, WIDE, &(struct quantize_options){.keep_biases = true});
@@ -125,7 +125,7 @@ static void equalizing(void **state) {
     setup_close(&b.setup);
 }
 
-static void one_scale(void **state) {
+static void equalizing_helps_where_there_is_one_scale(void **state) {
     (void)state;
     try(&a, WIDE, &(struct quantize_options){.scheme.per_tensor = true, .keep_channels = true, .keep_biases = true});
     try(&b, WIDE, &(struct quantize_options){.scheme.per_tensor = true, .keep_biases = true});
@@ -136,7 +136,7 @@ static void one_scale(void **state) {
     setup_close(&b.setup);
 }
 
-static void centring(void **state) {
+static void centred_channels_gain_six_decibels(void **state) {
     (void)state;
     for (int per_tensor = 0; per_tensor < 2; per_tensor++) {
         try(&a, STRIDED, &(struct quantize_options){.scheme.per_tensor = per_tensor, .keep_channels = true});
@@ -152,7 +152,7 @@ static void centring(void **state) {
     setup_close(&a.setup);
 }
 
-static void biases(void **state) {
+static void corrected_biases_halve_the_average_error(void **state) {
     (void)state;
     try(&a, EVEN, &(struct quantize_options){.scheme.reduced = true, .keep_biases = true});
     try(&b, EVEN, &(struct quantize_options){.scheme.reduced = true});
@@ -162,7 +162,7 @@ static void biases(void **state) {
     setup_close(&b.setup);
 }
 
-static void rounding(void **state) {
+static void rounding_is_better_and_repeats(void **state) {
     (void)state;
     const struct quantize_options plain = {.scheme = {.reduced = true, .per_tensor = true}};
     struct quantize_options one = plain, three = plain;
@@ -184,7 +184,7 @@ static void rounding(void **state) {
 }
 
 /* One layer at a time, for want of memory, is as good as all at once. */
-static void one_by_one(void **state) {
+static void one_layer_at_a_time_is_as_good(void **state) {
     (void)state;
     struct failure failure = {0};
     try(&a, EVEN, &(struct quantize_options){.round_most = REFINE_LARGE});
@@ -201,7 +201,7 @@ static void one_by_one(void **state) {
 }
 
 /* Layers with more products to the sum stay as they are. */
-static void rounding_small_sums(void **state) {
+static void layers_of_large_sums_stay(void **state) {
     (void)state;
     size_t changed[2] = {0, 0};
     const int64_t most = 9; /* of depthwise convolutions */
@@ -220,9 +220,12 @@ static void rounding_small_sums(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(equalizing),         cmocka_unit_test(one_scale),
-                                       cmocka_unit_test(centring),           cmocka_unit_test(biases),
-                                       cmocka_unit_test(rounding),           cmocka_unit_test(one_by_one),
-                                       cmocka_unit_test(rounding_small_sums)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(equalized_channels_compute_the_same),
+                                       cmocka_unit_test(equalizing_helps_where_there_is_one_scale),
+                                       cmocka_unit_test(centred_channels_gain_six_decibels),
+                                       cmocka_unit_test(corrected_biases_halve_the_average_error),
+                                       cmocka_unit_test(rounding_is_better_and_repeats),
+                                       cmocka_unit_test(one_layer_at_a_time_is_as_good),
+                                       cmocka_unit_test(layers_of_large_sums_stay)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

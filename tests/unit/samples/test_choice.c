@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 /* The same on every machine, none twice, even over classes as far as they go. */
-static void test_choice(void **unused) {
+static void choices_repeat_and_are_even(void **unused) {
     (void)unused;
     static const size_t golden[] = {93, 931, 830, 611, 39, 620, 973, 897};
     uint32_t classes[1000];
@@ -36,6 +36,6 @@ static void test_choice(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_choice)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(choices_repeat_and_are_even)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

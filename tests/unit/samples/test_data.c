@@ -139,7 +139,7 @@ static void refuse_load(const struct quant_data *data, size_t index, const char 
 /* --- Pictures --- */
 
 /* (pixel * scale - mean) / std, in the graph's layout; and quantized they are what morsel_picture() puts into a byte view. */
-static void test_pictures(void **unused) {
+static void pictures_become_what_the_rule_says(void **unused) {
     (void)unused;
     struct inputs inputs;
     make_folder("pictures");
@@ -171,7 +171,7 @@ static void test_pictures(void **unused) {
     }
 }
 
-static void test_picture_bytes(void **unused) {
+static void picture_bytes_become_samples(void **unused) {
     (void)unused;
     const struct morsel_blob_picture rule = {.resize = MORSEL_RESIZE_SHORT_SIDE,
                                              .resize_height = 7,
@@ -207,7 +207,7 @@ static void test_picture_bytes(void **unused) {
     quant_data_close(data);
 }
 
-static void test_picture_trouble(void **unused) {
+static void bad_pictures_are_refused(void **unused) {
     (void)unused;
     static const int64_t gray[] = {1, 1, H, W}, flat[] = {1, 10}, larger[] = {1, 3, 8, 8}, two[] = {2, 3, H, W};
     struct inputs inputs;
@@ -262,7 +262,7 @@ static const char *no_label(const void *ctx, uint32_t index) {
     return NULL;
 }
 
-static void test_binaries(void **unused) {
+static void cifar_files_become_samples(void **unused) {
     (void)unused;
     static const int64_t dims[] = {1, 3, 32, 32};
     struct inputs inputs;
@@ -297,7 +297,7 @@ static void test_binaries(void **unused) {
     refuse(graph, &rule, at("odd.bin"), NULL, "no multiple of 3073", "odd.bin");
 }
 
-static void test_seed(void **unused) {
+static void a_seed_chooses_other_samples(void **unused) {
     (void)unused;
     struct inputs inputs;
     struct onnx_graph *graph = graph_of(&inputs, 1, 1, (const int64_t[]){1});
@@ -324,7 +324,7 @@ static void test_seed(void **unused) {
 
 /* --- Arrays --- */
 
-static void test_arrays(void **unused) {
+static void arrays_become_samples(void **unused) {
     (void)unused;
     enum { N = 6 };
     static const struct {
@@ -364,7 +364,7 @@ static void test_arrays(void **unused) {
 }
 
 /* More than is read at once, from every part of the file; and Fortran order. */
-static void test_long_array(void **unused) {
+static void long_arrays_are_read_from_every_part(void **unused) {
     (void)unused;
     enum { N = 3, LONG = 40000 };
     struct inputs inputs;
@@ -391,7 +391,7 @@ static void test_long_array(void **unused) {
     free(x);
 }
 
-static void test_several_inputs(void **unused) {
+static void several_inputs_go_together(void **unused) {
     (void)unused;
     struct inputs inputs;
     struct onnx_graph *graph = graph_of(&inputs, 2, 2, (const int64_t[]){1, 2});
@@ -419,7 +419,7 @@ static void test_several_inputs(void **unused) {
     refuse(graph_of(&inputs, 1, 2, (const int64_t[]){1, 2}), NULL, at("many"), at("pictures"), "both given", "");
 }
 
-static void test_array_trouble(void **unused) {
+static void bad_arrays_are_refused(void **unused) {
     (void)unused;
     struct inputs inputs;
     struct onnx_graph *graph = graph_of(&inputs, 1, 4, planes);
@@ -455,9 +455,14 @@ static void test_array_trouble(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pictures),   cmocka_unit_test(test_picture_bytes),  cmocka_unit_test(test_picture_trouble),
-        cmocka_unit_test(test_binaries),   cmocka_unit_test(test_seed),           cmocka_unit_test(test_arrays),
-        cmocka_unit_test(test_long_array), cmocka_unit_test(test_several_inputs), cmocka_unit_test(test_array_trouble)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(pictures_become_what_the_rule_says),
+                                       cmocka_unit_test(picture_bytes_become_samples),
+                                       cmocka_unit_test(bad_pictures_are_refused),
+                                       cmocka_unit_test(cifar_files_become_samples),
+                                       cmocka_unit_test(a_seed_chooses_other_samples),
+                                       cmocka_unit_test(arrays_become_samples),
+                                       cmocka_unit_test(long_arrays_are_read_from_every_part),
+                                       cmocka_unit_test(several_inputs_go_together),
+                                       cmocka_unit_test(bad_arrays_are_refused)};
     return cmocka_run_group_tests(tests, start, finish);
 }

@@ -25,7 +25,7 @@ static void corner(uint32_t x, uint32_t y, uint32_t width, uint32_t height, uint
     rgb[2] = right == low ? 255 : 0;
 }
 
-static void test_pnm(void **state) {
+static void pnm_pixels_are_where_they_belong(void **state) {
     (void)state;
     static const struct {
         const char *text;
@@ -107,7 +107,7 @@ static void check_corners(const struct image *image, uint32_t width, uint32_t he
     }
 }
 
-static void test_bmp(void **state) {
+static void bmp_pixels_are_where_they_belong(void **state) {
     (void)state;
     static const uint32_t bits[] = {8, 24, 32};
     uint8_t file[2048];
@@ -171,7 +171,7 @@ static void quarters(const struct image *image, int out[4]) {
     }
 }
 
-static void test_jpeg(void **state) {
+static void jpeg_pixels_are_where_they_belong(void **state) {
     (void)state;
     /* Which quarter of the stored picture comes to stand at the top left, top right, bottom left, bottom right (EXIF 2.3, 4.6.4). */
     static const int from[9][4] = {{0, 1, 2, 3}, {0, 1, 2, 3}, {1, 0, 3, 2}, {3, 2, 1, 0}, {2, 3, 0, 1},
@@ -199,7 +199,7 @@ static void test_jpeg(void **state) {
     }
 }
 
-static void test_jpeg_cut(void **state) {
+static void a_jpeg_cut_short_is_refused(void **state) {
     (void)state;
     struct failure failure;
     struct image image = {0};
@@ -216,7 +216,7 @@ static void test_jpeg_cut(void **state) {
     free(file);
 }
 
-static void test_png(void **state) {
+static void png_pixels_are_where_they_belong(void **state) {
     (void)state;
     static const uint32_t formats[] = {PNG_FORMAT_RGB, PNG_FORMAT_RGBA, PNG_FORMAT_RGB_COLORMAP};
     uint8_t pixels[W * H * 4], map[8 * 3], file[4096];
@@ -249,7 +249,9 @@ static void test_png(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pnm), cmocka_unit_test(test_bmp), cmocka_unit_test(test_jpeg),
-                                       cmocka_unit_test(test_jpeg_cut), cmocka_unit_test(test_png)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(pnm_pixels_are_where_they_belong),
+                                       cmocka_unit_test(bmp_pixels_are_where_they_belong),
+                                       cmocka_unit_test(jpeg_pixels_are_where_they_belong), cmocka_unit_test(a_jpeg_cut_short_is_refused),
+                                       cmocka_unit_test(png_pixels_are_where_they_belong)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

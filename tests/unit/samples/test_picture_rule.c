@@ -33,7 +33,7 @@ static void put(const char *text) {
     assert_true(file_write(path, text, strlen(text), &failure));
 }
 
-static void test_rules(void **state) {
+static void rules_are_read(void **state) {
     (void)state;
     struct morsel_blob_picture rule;
     put("{\"resize\": {\"mode\": \"short_side\", \"size\": 256}, \"crop\": [224, 192], \"channels\": \"BGR\",\n"
@@ -62,7 +62,7 @@ static void test_rules(void **state) {
 #define REST "\"channels\": \"RGB\", \"scale\": 1, \"mean\": [0, 0, 0], \"std\": [1, 1, 1]}"
 #define HEAD "{\"resize\": {\"mode\": \"none\"}, "
 
-static void test_rule_mistakes(void **state) {
+static void each_mistake_is_told(void **state) {
     (void)state;
     static const char *const mistakes[][2] = {
         {"", "line 1 is not JSON"},
@@ -104,7 +104,7 @@ static void test_rule_mistakes(void **state) {
 }
 
 /* What --help shows is a rule. */
-static void test_rule_example(void **state) {
+static void the_example_of_help_is_a_rule(void **state) {
     (void)state;
     struct morsel_blob_picture rule;
     put(PICTURE_RULE_EXAMPLE);
@@ -124,7 +124,7 @@ static void read_three(const char *text) {
     labels_free(labels, count);
 }
 
-static void test_labels(void **state) {
+static void labels_are_read(void **state) {
     (void)state;
     char **labels;
     size_t count;
@@ -145,10 +145,10 @@ static void test_labels(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_rules, make_file, remove_file),
-        cmocka_unit_test_setup_teardown(test_rule_mistakes, make_file, remove_file),
-        cmocka_unit_test_setup_teardown(test_rule_example, make_file, remove_file),
-        cmocka_unit_test_setup_teardown(test_labels, make_file, remove_file),
+        cmocka_unit_test_setup_teardown(rules_are_read, make_file, remove_file),
+        cmocka_unit_test_setup_teardown(each_mistake_is_told, make_file, remove_file),
+        cmocka_unit_test_setup_teardown(the_example_of_help_is_a_rule, make_file, remove_file),
+        cmocka_unit_test_setup_teardown(labels_are_read, make_file, remove_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@ static bool go_with(const char *nodes, size_t count, size_t *notices) {
     return good;
 }
 
-static void classes(void **state) {
+static void labels_go_with_an_output_of_classes(void **state) {
     (void)state;
     static const char one[] = "Conv x %1x3x4x4 > c; Flatten c > f; Sigmoid f > y", three[] = "Conv x %3x3x4x4 > c; Flatten c > y";
     size_t notices;
@@ -29,6 +29,6 @@ static void classes(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(classes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(labels_go_with_an_output_of_classes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
