@@ -27,7 +27,7 @@ static bool see(void *context, unsigned worker, size_t task, struct failure *fai
     return task < seen->broken || failure_set(failure, STATUS_INPUT, "task %zu", task);
 }
 
-static void test_every_task_once(void **unused) {
+static void every_task_comes_once(void **unused) {
     (void)unused;
     for (unsigned workers = 1; workers <= WORKERS; workers++) {
         struct seen seen = {.broken = TASKS};
@@ -41,7 +41,7 @@ static void test_every_task_once(void **unused) {
     }
 }
 
-static void test_first_failure(void **unused) {
+static void the_first_failure_is_told(void **unused) {
     (void)unused;
     struct pool *pool = pool_open(WORKERS);
     assert_non_null(pool);
@@ -57,7 +57,7 @@ static void test_first_failure(void **unused) {
     pool_close(pool);
 }
 
-static void test_no_tasks(void **unused) {
+static void no_tasks_are_no_failure(void **unused) {
     (void)unused;
     struct seen seen = {.broken = 0};
     struct failure failure;
@@ -69,7 +69,7 @@ static void test_no_tasks(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_task_once), cmocka_unit_test(test_first_failure),
-                                       cmocka_unit_test(test_no_tasks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_task_comes_once), cmocka_unit_test(the_first_failure_is_told),
+                                       cmocka_unit_test(no_tasks_are_no_failure)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,7 +41,7 @@ static const struct network_call onnx = {.path = "models/cifar10/network.onnx",
                                          .labels = "models/cifar10/labels.txt"};
 
 /* The blob was made of the file. */
-static void test_blob_and_onnx(void **unused) {
+static void a_blob_and_its_onnx_file_answer_alike(void **unused) {
     (void)unused;
     const struct network_call *calls[] = {&blob, &onnx};
     float scores[2][10];
@@ -76,7 +76,7 @@ static void refuse(const struct network_call *call, int status, const char *says
     network_close(&network);
 }
 
-static void test_refusals(void **unused) {
+static void what_cannot_be_opened_is_refused(void **unused) {
     (void)unused;
     refuse(&(struct network_call){.path = "no-such-net"}, STATUS_INPUT, "no network is built in");
     refuse(&(struct network_call){.path = onnx.path, .blob_only = true}, STATUS_INPUT, "of an ONNX file a blob is made first");
@@ -85,7 +85,7 @@ static void test_refusals(void **unused) {
     refuse(&(struct network_call){.path = onnx.path, .labels = onnx.path}, STATUS_INPUT, "labels");
 }
 
-static void test_built_in(void **unused) {
+static void built_in_networks_open_by_name(void **unused) {
     (void)unused;
     struct network network;
     struct failure failure;
@@ -106,7 +106,8 @@ static int take_onnx(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_blob_and_onnx), cmocka_unit_test(test_refusals),
-                                       cmocka_unit_test(test_built_in)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_blob_and_its_onnx_file_answer_alike),
+                                       cmocka_unit_test(what_cannot_be_opened_is_refused),
+                                       cmocka_unit_test(built_in_networks_open_by_name)};
     return cmocka_run_group_tests(tests, take_onnx, NULL);
 }
