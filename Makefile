@@ -121,7 +121,7 @@ isa_flags_avx512f := -mavx2 -mfma -mavx512f -mprefer-vector-width=512
 isa_files = arm64/% x86/% $(if $(filter x86,$(ISA_FOLDER)),tools/float/loops_%)
 isa_flags = $(if $(filter $(isa_files),$(1)),$(isa_flags_$(lastword $(subst _, ,$(basename $(notdir $(1)))))))
 # The float executor is loops over floats: they become vectors. Nobody asks for errno or traps; the numbers stay as they are.
-float_flags = $(if $(filter tools/float/%,$(1)),$(if $(filter -O2,$(OPT)),-O3 -fno-trapping-math -fno-math-errno))
+float_flags = $(if $(filter tools/float/% tools/onnx/functions%,$(1)),$(if $(filter -O2,$(OPT)),-O3 -fno-trapping-math -fno-math-errno))
 # Loops that are written for compilers to make vectors of; gcc before 12 does so at -O2 only when asked.
 vector_flags = $(if $(filter kernels/product.c kernels/depthwise.c kernels/requant.c,$(1)),-ftree-vectorize)
 # The core decides and checks, and computes hardly anything: the loops over values, and over pairs of tensors, stand in these files.

@@ -55,7 +55,8 @@ RUNTIME_DECIDES = {
 def operators():
     """The converter's tables: what it has an operator for, and what it writes out."""
     found = set()
-    for path, row in (("tools/lower/lower.c", r'\{""\s*, "(\w+)", lower_'), ("tools/optimize/pass_norms.c", r'\{"(\w+)", change_')):
+    for path, row in (("tools/lower/lower.c", r'\{""\s*, "(\w+)", lower_'), ("tools/optimize/pass_norms.c", r'\{"(\w+)", change_'),
+                      ("tools/onnx/operators.c", r'\{"", "(\w+)",[^}]*\.class = ONNX_(?:FUNCTION|PAIR)')):
         with open(os.path.join(ROOT, path), encoding="utf-8") as f:
             found.update(re.findall(row, f.read()))
     return sorted(found)

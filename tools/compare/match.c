@@ -84,7 +84,7 @@ static struct onnx_node *layer_of(const struct onnx_value *value) {
 static struct onnx_value *behind_activation(const struct comparison *c, struct onnx_value *value) {
     struct onnx_node *reader;
     if (value->is_input || value->is_output || value->uses != 1 || edit_readers(c->graph, value, &reader, 1) != 1) return value;
-    bool bounds = graph_is(reader, "Relu") || graph_is(reader, "Clip");
+    bool bounds = onnx_has(reader, ONNX_BOUND);
     return bounds && reader->outputs[0] && find_tensor(c, reader->outputs[0]) == COMPARE_NONE ? reader->outputs[0] : value;
 }
 

@@ -121,7 +121,7 @@ static double share_beyond(const struct observed *seen, double bound, struct his
 
 static void warn_range(struct comparison *c, const struct compare_point *p) {
     const struct observed *seen = p->stored ? observer_of(c->observer, p->value) : NULL;
-    if (!seen || graph_is(p->node, "Softmax") || graph_is(p->node, "Sigmoid") || graph_is(p->node, "HardSigmoid")) return;
+    if (!seen || onnx_has(p->node, ONNX_AT_MOST_ONE)) return;
     double scale = (double)p->qparams.scale;
     double low = (double)(p->qparams.least - p->qparams.zero) * scale, high = (double)(p->qparams.most - p->qparams.zero) * scale;
     double reach = fmax(fabs(low), fabs(high));

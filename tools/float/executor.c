@@ -223,7 +223,7 @@ static bool prepare(struct preparation *p, const struct float_operator *operator
 static bool add_node(struct preparation *p, const struct onnx_graph *graph) {
     struct executor *executor = p->executor;
     const struct onnx_node *node = p->node;
-    const struct float_operator *operator= float_operator_find(node->domain, node->op);
+    const struct float_operator *operator= float_operator_of(node);
     p->step->node = node;
     p->step->input_count = node->input_count;
     p->step->output_count = node->output_count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Over axes: ReduceMean and its kin, global pools, ArgMax and ArgMin, Softmax and LogSoftmax, LpNormalization. Sums are kept in double. */
-#include "tools/float/exp.h"
+#include "tools/onnx/exp.h"
 #include "tools/float/operator.h"
 #include "tools/onnx/operator.h"
 

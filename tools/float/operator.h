@@ -56,8 +56,8 @@ struct float_operator {
     prepare_fn *prepare;
 };
 
-/* NULL: not in the table. */
-const struct float_operator *float_operator_find(const char *domain, const char *name);
+/* NULL: it does not run in float. */
+const struct float_operator *float_operator_of(const struct onnx_node *node);
 
 /* ---- for prepare functions ---- */
 
@@ -93,7 +93,7 @@ prepare_fn prepare_conv, prepare_conv_transpose, prepare_gemm, prepare_matmul;
 prepare_fn prepare_pool, prepare_global_pool, prepare_reduce, prepare_arg, prepare_softmax;
 prepare_fn prepare_batch_norm, prepare_instance_norm, prepare_group_norm, prepare_layer_norm, prepare_lp_norm;
 prepare_fn prepare_lrn;
-prepare_fn prepare_unary, prepare_clip, prepare_cast, prepare_binary, prepare_where;
+prepare_fn prepare_unary, prepare_clip, prepare_cast, prepare_binary, prepare_mean, prepare_where;
 prepare_fn prepare_alias, prepare_transpose, prepare_slice, prepare_split, prepare_concat, prepare_expand, prepare_tile, prepare_gather;
 prepare_fn prepare_pad, prepare_depth_to_space, prepare_space_to_depth, prepare_resize;
 prepare_fn prepare_quantize, prepare_dequantize;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of operators that run in float. */
+/* The table of operators that run in float and are no functions of one number or two. */
 #include "tools/float/operator.h"
+#include "tools/onnx/operator.h"
 
 #include <limits.h>
 #include <string.h>
@@ -42,57 +43,12 @@ static const struct float_operator operators[] = {
     {"", "LpNormalization", 1, FLOATS, prepare_lp_norm},
     {"", "LRN", 1, FLOATS, prepare_lrn},
 
-    {"", "Add", 1, FLOATS, prepare_binary},
-    {"", "Sub", 1, FLOATS, prepare_binary},
-    {"", "Mul", 1, FLOATS, prepare_binary},
-    {"", "Div", 1, FLOATS, prepare_binary},
-    {"", "Pow", 1, FLOATS, prepare_binary},
-    {"", "Max", 1, NUMBERS, prepare_binary},
-    {"", "Min", 1, NUMBERS, prepare_binary},
-    {"", "Sum", 1, FLOATS, prepare_binary},
-    {"", "Mean", 1, FLOATS, prepare_binary},
-    {"", "PRelu", 1, FLOATS, prepare_binary},
-    {"", "Equal", 1, NUMBERS, prepare_binary},
-    {"", "Greater", 1, NUMBERS, prepare_binary},
-    {"", "Less", 1, NUMBERS, prepare_binary},
-    {"", "GreaterOrEqual", 1, NUMBERS, prepare_binary},
-    {"", "LessOrEqual", 1, NUMBERS, prepare_binary},
-    {"", "And", 1, NUMBERS, prepare_binary},
-    {"", "Or", 1, NUMBERS, prepare_binary},
-    {"", "Xor", 1, NUMBERS, prepare_binary},
+    {"", "Mean", 1, FLOATS, prepare_mean},
     {"", "Where", 1, NUMBERS, prepare_where},
 
     {"", "Clip", 1, NUMBERS, prepare_clip},
     {"", "Cast", 1, NUMBERS, prepare_cast},
     {"", "CastLike", 1, NUMBERS, prepare_cast},
-    {"", "Relu", 1, NUMBERS, prepare_unary},
-    {"", "LeakyRelu", 1, FLOATS, prepare_unary},
-    {"", "ThresholdedRelu", 1, FLOATS, prepare_unary},
-    {"", "Elu", 1, FLOATS, prepare_unary},
-    {"", "Selu", 1, FLOATS, prepare_unary},
-    {"", "Celu", 1, FLOATS, prepare_unary},
-    {"", "Sigmoid", 1, FLOATS, prepare_unary},
-    {"", "HardSigmoid", 1, FLOATS, prepare_unary},
-    {"", "HardSwish", 1, FLOATS, prepare_unary},
-    {"", "Swish", 1, FLOATS, prepare_unary},
-    {"", "Mish", 1, FLOATS, prepare_unary},
-    {"", "Softplus", 1, FLOATS, prepare_unary},
-    {"", "Softsign", 1, FLOATS, prepare_unary},
-    {"", "Tanh", 1, FLOATS, prepare_unary},
-    {"", "Erf", 1, FLOATS, prepare_unary},
-    {"", "Gelu", 1, FLOATS, prepare_unary},
-    {MICROSOFT, "Gelu", 1, FLOATS, prepare_unary},
-    {"", "Exp", 1, FLOATS, prepare_unary},
-    {"", "Log", 1, FLOATS, prepare_unary},
-    {"", "Sqrt", 1, FLOATS, prepare_unary},
-    {"", "Abs", 1, FLOATS, prepare_unary},
-    {"", "Neg", 1, FLOATS, prepare_unary},
-    {"", "Sign", 1, FLOATS, prepare_unary},
-    {"", "Reciprocal", 1, FLOATS, prepare_unary},
-    {"", "Floor", 1, FLOATS, prepare_unary},
-    {"", "Ceil", 1, FLOATS, prepare_unary},
-    {"", "Round", 1, FLOATS, prepare_unary},
-    {"", "Not", 1, NUMBERS, prepare_unary},
 
     {"", "Identity", 1, NUMBERS, prepare_alias},
     {"", "Dropout", 1, NUMBERS, prepare_alias},
@@ -118,8 +74,17 @@ static const struct float_operator operators[] = {
     {MICROSOFT, "DequantizeLinear", 1, NUMBERS, prepare_dequantize},
 };
 
-const struct float_operator *float_operator_find(const char *domain, const char *name) {
+/* Elementwise operators come with their functions; with whole numbers, too, where those stay whole. */
+static const struct float_operator of_one[] = {{.outputs = 1, .types = FLOATS, .prepare = prepare_unary},
+                                               {.outputs = 1, .types = NUMBERS, .prepare = prepare_unary}};
+static const struct float_operator of_two[] = {{.outputs = 1, .types = FLOATS, .prepare = prepare_binary},
+                                               {.outputs = 1, .types = NUMBERS, .prepare = prepare_binary}};
+
+const struct float_operator *float_operator_of(const struct onnx_node *node) {
+    const struct onnx_operator *op = onnx_operator_of(node);
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
-        if (!strcmp(operators[i].name, name) && !strcmp(operators[i].domain, domain)) return &operators[i];
-    return NULL;
+        if (!strcmp(operators[i].name, node->op) && !strcmp(operators[i].domain, node->domain)) return &operators[i];
+    bool whole = onnx_has(node, ONNX_WHOLE);
+    if (!op || op->traits & ONNX_QUANTIZED) return NULL;
+    return op->function ? &of_one[whole] : op->of_two && op->of_two->line ? &of_two[whole] : NULL;
 }

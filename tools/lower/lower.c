@@ -10,7 +10,8 @@
 /* Of one value: views keep a table entry for each element of an axis. */
 #define MOST_ELEMENTS (1 << 26)
 
-/* Every operator the converter takes. An operator that only moves data works on bytes and on floats alike. */
+/* Every operator the converter takes but functions of one number and arithmetic, which their class tells. An operator that only moves data
+ * works on bytes and on floats alike. */
 static const struct operator_entry {
     const char *domain, *op;
     lower_fn *lower;
@@ -34,39 +35,10 @@ static const struct operator_entry {
     {"", "ConvTranspose", lower_conv_transpose},
     {"", "MatMul", lower_matmul},
     {"", "Gemm", lower_gemm},
-    {"", "Add", lower_binary},
-    {"", "Sub", lower_binary},
-    {"", "Mul", lower_binary},
-    {"", "Div", lower_binary},
-    {"", "Max", lower_binary},
-    {"", "Min", lower_binary},
-    {"", "Sum", lower_binary},
-    {"", "Relu", lower_unary},
-    {"", "Clip", lower_unary},
-    {"", "LeakyRelu", lower_unary},
-    {"", "Sigmoid", lower_unary},
-    {"", "HardSigmoid", lower_unary},
-    {"", "HardSwish", lower_unary},
-    {"", "Tanh", lower_unary},
-    {"", "Erf", lower_unary},
-    {"", "Exp", lower_unary},
-    {"", "Sqrt", lower_unary},
-    {"", "Abs", lower_unary},
-    {"", "Neg", lower_unary},
-    {"", "Swish", lower_unary},
-    {"", "Gelu", lower_unary},
-    {"com.microsoft", "Gelu", lower_unary},
-    {"", "Elu", lower_unary},
-    {"", "Softplus", lower_unary},
-    {"", "PRelu", lower_unary},
-    {"", "Log", lower_unary},
-    {"", "Reciprocal", lower_unary},
-    {"", "Mish", lower_unary},
-    {"", "ThresholdedRelu", lower_unary},
-    {"", "Celu", lower_unary},
-    {"", "Selu", lower_unary},
-    {"", "Softsign", lower_unary},
-    {"", "Pow", lower_unary},
+    {"", "Relu", lower_clip},
+    {"", "Clip", lower_clip},
+    {"", "PRelu", lower_function_by_channel},
+    {"", "Pow", lower_function_by_channel},
     {"", "BatchNormalization", lower_batch_norm},
     {"", "MaxPool", lower_pool},
     {"", "AveragePool", lower_pool},
@@ -96,9 +68,11 @@ static const struct operator_entry {
 };
 
 static lower_fn *find_operator(const struct onnx_node *node) {
+    const struct onnx_operator *op = onnx_operator_of(node);
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
         if (!strcmp(operators[i].op, node->op) && !strcmp(operators[i].domain, node->domain)) return operators[i].lower;
-    return NULL;
+    if (!op || (op->class != ONNX_FUNCTION && op->class != ONNX_PAIR)) return NULL;
+    return op->class == ONNX_PAIR ? lower_binary : lower_unary;
 }
 
 bool refuse(struct lowering *l, struct onnx_node *node, const char *format, ...) {
@@ -188,13 +162,6 @@ static void find_readers(struct lowering *l) {
     }
 }
 
-static bool moves_only(const struct onnx_node *node) {
-    static const char *const names[] = {"Identity", "Dropout", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Slice", "Split"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (node_is(node, names[i]) && !node->domain[0]) return true;
-    return false;
-}
-
 /* A float input that every path takes to a QuantizeLinear by the same numbers lives in bytes from the start. */
 static bool input_quantization(const struct onnx_value *value, unsigned depth, struct quantization *q, bool *found) {
     const struct value_slot *slot = value_slot(value);
@@ -203,7 +170,7 @@ static bool input_quantization(const struct onnx_value *value, unsigned depth, s
     for (int i = 0; i < slot->reader_count; i++) {
         struct onnx_node *node = slot->readers[i];
         struct quantization one;
-        if (moves_only(node) && node->inputs[0] == value) {
+        if (onnx_has(node, ONNX_VIEW) && node->inputs[0] == value) {
             for (int k = 0; k < node->output_count; k++)
                 if (node->outputs[k] && !input_quantization(node->outputs[k], depth + 1, q, found)) return false;
             continue;
@@ -343,7 +310,7 @@ static void lower_node(struct lowering *l, struct onnx_node *node) {
     if (!node->output_count || !node->outputs[0]) good = refuse(l, node, "its first output has no name");
     else if (!fn)
         refuse(l, node, "operator %s%s%s is not supported%s", node->domain, node->domain[0] ? "." : "", node->op,
-               strstr(node->op, "Integer") || strstr(node->op, "Dynamic") ? ": quantize the model statically (with calibration)" : "");
+               onnx_has(node, ONNX_DYNAMIC) ? ": quantize the model statically (with calibration)" : "");
     else if (poisoned(l, node)) good = false;
     else good = shapes_fit(l, node) && fn(l, node);
     if (!good) stand_in_outputs(l, node);

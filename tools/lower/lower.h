@@ -9,7 +9,7 @@
 
 #include "tools/net/net.h"
 #include "tools/lower/view.h"
-#include "tools/onnx/graph.h"
+#include "tools/onnx/operator.h"
 
 struct meaning {
     bool poison;               /* comes from a node that was refused, and nothing can be said of it */
@@ -56,7 +56,7 @@ lower_fn lower_quantize, lower_dequantize, lower_cast;
 lower_fn lower_qlinear_conv, lower_conv, lower_conv_transpose;
 lower_fn lower_qlinear_matmul, lower_qgemm, lower_matmul, lower_gemm;
 lower_fn lower_qlinear_binary, lower_binary;
-lower_fn lower_unary, lower_qlinear_unary, lower_batch_norm;
+lower_fn lower_unary, lower_clip, lower_function_by_channel, lower_qlinear_unary, lower_batch_norm;
 lower_fn lower_pool, lower_qlinear_average_pool, lower_global_pool, lower_qlinear_global_pool, lower_reduce_mean;
 lower_fn lower_softmax, lower_qlinear_softmax;
 lower_fn lower_concat, lower_qlinear_concat;

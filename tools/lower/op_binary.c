@@ -167,37 +167,32 @@ bool lower_qlinear_binary(struct lowering *l, struct onnx_node *node) {
 
 /* --- The float forms --- */
 
-static float apply(enum morsel_binary_op op, float a, float b) {
-    switch (op) {
-    case MORSEL_BINARY_ADD: return a + b;
-    case MORSEL_BINARY_SUB: return a - b;
-    case MORSEL_BINARY_MUL: return a * b;
-    case MORSEL_BINARY_DIV: return a / b;
-    case MORSEL_BINARY_MAX: return a > b ? a : b;
-    default: return a < b ? a : b;
-    }
+static enum morsel_binary_op float_op(const struct onnx_function_of_two *f) {
+    static const struct onnx_function_of_two *const functions[] = {&onnx_add, &onnx_sub, &onnx_mul, &onnx_div, &onnx_max, &onnx_min};
+    for (int i = 0; i < 6; i++)
+        if (f == functions[i]) return (enum morsel_binary_op)(MORSEL_BINARY_ADD + i);
+    return MORSEL_BINARY_MUL; /* a power, by lower_square() */
 }
 
-static enum morsel_binary_op float_op(const struct onnx_node *node) {
-    static const char *const names[] = {"Add", "Sub", "Mul", "Div", "Max", "Min"};
-    if (node_is(node, "Sum")) return MORSEL_BINARY_ADD;
-    if (node_is(node, "Pow")) /* lower_square() */
-        return MORSEL_BINARY_MUL;
-    for (int i = 0; i < 6; i++)
-        if (node_is(node, names[i])) return (enum morsel_binary_op)(MORSEL_BINARY_ADD + i);
-    return MORSEL_BINARY_OP_COUNT;
+static const struct onnx_function_of_two *function_of(const struct onnx_node *node) {
+    return onnx_operator_of(node)->of_two;
+}
+
+/* Rounded once, which for arithmetic is what float arithmetic gives. */
+static float apply(const struct onnx_function_of_two *f, float a, float b) {
+    return (float)f->number((double)a, (double)b);
 }
 
 /* One constant operand: numbers by channel (or one), and on which side it stands. */
 struct constant_side {
-    enum morsel_binary_op op;
+    const struct onnx_function_of_two *f;
     const float *numbers;
     bool left;
 };
 
 static float with_constant(const void *context, uint32_t channel, float x) {
     const struct constant_side *c = context;
-    return c->left ? apply(c->op, c->numbers[channel], x) : apply(c->op, x, c->numbers[channel]);
+    return c->left ? apply(c->f, c->numbers[channel], x) : apply(c->f, x, c->numbers[channel]);
 }
 
 /* A constant's numbers as floats, whether it is a float constant or one behind a DequantizeLinear. NULL: it is none. */
@@ -231,7 +226,7 @@ int varying_axis(const struct onnx_tensor *t, int rank) {
 /* A q8 value and a constant that varies along one axis at most: still a function of a byte. */
 static bool table_with_constant(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct onnx_tensor *t, bool left) {
     int rank = node->outputs[0]->shape.rank, axis = varying_axis(t, rank);
-    struct constant_side side = {float_op(node), t->data, left};
+    struct constant_side side = {function_of(node), t->data, left};
     return set_function(l, node, m, node->outputs[0], with_constant, &side, axis < 0 ? 1 : (uint32_t)t->count,
                         axis < 0 ? 0 : (uint32_t)axis);
 }
@@ -251,7 +246,7 @@ static bool table_of_both(struct lowering *l, struct onnx_node *node, const stru
     float *table = net_alloc(l->net, (size_t)channels * 256 * sizeof *table);
     for (uint32_t c = 0; c < channels; c++)
         for (int i = 0; i < 256; i++)
-            table[c * 256 + (uint32_t)i] = apply(float_op(node), meaning_number(a, c, i), meaning_number(b, c, i));
+            table[c * 256 + (uint32_t)i] = apply(function_of(node), meaning_number(a, c, i), meaning_number(b, c, i));
     struct meaning made = *wide;
     made.table = table;
     made.table_channels = channels;
@@ -275,7 +270,7 @@ static bool float_operand(struct lowering *l, struct onnx_node *node, struct mea
 }
 
 static bool add_float_binary(struct lowering *l, struct onnx_node *node, struct meaning a, struct meaning b, const struct tail *tail) {
-    struct morsel_blob_binary p = {.op = float_op(node), .a_ratio = 1, .b_ratio = 1};
+    struct morsel_blob_binary p = {.op = float_op(function_of(node)), .a_ratio = 1, .b_ratio = 1};
     return float_operand(l, node, &a) && float_operand(l, node, &b) && add_binary(l, node, &a, &b, tail, p);
 }
 

@@ -3,125 +3,22 @@
 #include "tools/lower/lower.h"
 
 #include <math.h>
-#include <string.h>
 
-struct unary {
-    enum morsel_unary_op op;
-    float alpha, beta;
+struct function {
+    const struct onnx_function *f;
+    struct onnx_parameters p;
 };
 
-static float unary_number(const void *context, uint32_t channel, float x) {
-    const struct unary *u = context;
+static float function_number(const void *context, uint32_t channel, float x) {
+    const struct function *function = context;
     (void)channel;
-    switch (u->op) {
-    case MORSEL_UNARY_CLIP: return fminf(fmaxf(x, u->alpha), u->beta);
-    case MORSEL_UNARY_LEAKY_RELU: return x >= 0 ? x : u->alpha * x;
-    case MORSEL_UNARY_HARD_SIGMOID: return fmaxf(0, fminf(1, u->alpha * x + u->beta));
-    case MORSEL_UNARY_HARD_SWISH: return x * fmaxf(0, fminf(1, u->alpha * x + u->beta));
-    case MORSEL_UNARY_SIGMOID: return (float)(1 / (1 + exp(-(double)x)));
-    case MORSEL_UNARY_TANH: return (float)tanh(x);
-    case MORSEL_UNARY_SILU: return (float)(x / (1 + exp(-(double)x)));
-    case MORSEL_UNARY_ERF: return (float)erf(x);
-    case MORSEL_UNARY_EXP: return (float)exp(x);
-    case MORSEL_UNARY_SQRT: return sqrtf(x);
-    case MORSEL_UNARY_ABS: return fabsf(x);
-    case MORSEL_UNARY_NEG: return -x;
-    default: return x;
-    }
+    return onnx_function_in_table(function->f, &function->p, x);
 }
 
-/* Functions that no float step has: good for tables only. */
-static float gelu_number(const void *context, uint32_t channel, float x) {
-    const bool *tanh_form = context;
+static float clip_number(const void *context, uint32_t channel, float x) {
+    const struct onnx_parameters *bounds = context;
     (void)channel;
-    if (*tanh_form) return (float)(0.5 * x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * (double)x * x * x))));
-    return (float)(0.5 * x * (1 + erf(x * 0.7071067811865476)));
-}
-
-static float elu_number(const void *context, uint32_t channel, float x) {
-    (void)channel;
-    return x >= 0 ? x : (float)(*(const float *)context * expm1(x));
-}
-
-static float softplus_number(const void *context, uint32_t channel, float x) {
-    (void)context, (void)channel;
-    return (float)(x > 0 ? x + log1p(exp(-(double)x)) : log1p(exp(x)));
-}
-
-static float prelu_number(const void *context, uint32_t channel, float x) {
-    return x >= 0 ? x : ((const float *)context)[channel] * x;
-}
-
-static float pow_number(const void *context, uint32_t channel, float x) {
-    return (float)pow(x, ((const float *)context)[channel]);
-}
-
-/* Those of one number that take no constants, or attributes: which of them, and what its attributes are. */
-struct rare {
-    const char *op;
-    float alpha, gamma;
-};
-
-static float rare_number(const void *context, uint32_t channel, float x) {
-    const struct rare *r = context;
-    (void)channel;
-    switch (r->op[0]) {
-    case 'L': /* Log */ return (float)log(x);
-    case 'R': /* Reciprocal */ return 1 / x;
-    case 'M': /* Mish */ return (float)(x * tanh(x > 0 ? x + log1p(exp(-(double)x)) : log1p(exp(x))));
-    case 'T': /* ThresholdedRelu */ return x > r->alpha ? x : 0;
-    case 'C': /* Celu */ return (float)(fmax(0, x) + fmin(0, r->alpha * expm1((double)x / r->alpha)));
-    default: /* Selu, Softsign */ return r->op[1] == 'o' ? x / (1 + fabsf(x)) : (float)(r->gamma * (x > 0 ? x : r->alpha * expm1(x)));
-    }
-}
-
-static bool find_rare(const struct onnx_node *node, struct rare *rare) {
-    static const struct rare known[] = {{"Log", 0, 0},
-                                        {"Reciprocal", 0, 0},
-                                        {"Mish", 0, 0},
-                                        {"ThresholdedRelu", 1, 0},
-                                        {"Celu", 1, 0},
-                                        {"Softsign", 0, 0},
-                                        {"Selu", 1.67326319217681884765625F, 1.05070102214813232421875F}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (node_is(node, known[i].op)) {
-            *rare = known[i];
-            rare->alpha = onnx_attribute_float(node, "alpha", rare->alpha);
-            rare->gamma = onnx_attribute_float(node, "gamma", rare->gamma);
-            return true;
-        }
-    return false;
-}
-
-static bool find_unary(const struct onnx_node *node, struct unary *u) {
-    static const struct {
-        const char *name;
-        struct unary unary;
-    } known[] = {
-        {"LeakyRelu", {MORSEL_UNARY_LEAKY_RELU, 0.01F, 0}},
-        {"QLinearLeakyRelu", {MORSEL_UNARY_LEAKY_RELU, 0.01F, 0}},
-        {"Sigmoid", {MORSEL_UNARY_SIGMOID, 0, 0}},
-        {"QLinearSigmoid", {MORSEL_UNARY_SIGMOID, 0, 0}},
-        {"HardSigmoid", {MORSEL_UNARY_HARD_SIGMOID, 0.2F, 0.5F}},
-        {"HardSwish", {MORSEL_UNARY_HARD_SWISH, 1.0F / 6, 0.5F}},
-        {"Tanh", {MORSEL_UNARY_TANH, 0, 0}},
-        {"Erf", {MORSEL_UNARY_ERF, 0, 0}},
-        {"Exp", {MORSEL_UNARY_EXP, 0, 0}},
-        {"Sqrt", {MORSEL_UNARY_SQRT, 0, 0}},
-        {"Abs", {MORSEL_UNARY_ABS, 0, 0}},
-        {"Neg", {MORSEL_UNARY_NEG, 0, 0}},
-        {"Swish", {MORSEL_UNARY_SILU, 0, 0}},
-    };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (node_is(node, known[i].name)) {
-            *u = known[i].unary;
-            if (u->op == MORSEL_UNARY_LEAKY_RELU || u->op == MORSEL_UNARY_HARD_SIGMOID)
-                u->alpha = onnx_attribute_float(node, "alpha", u->alpha);
-            if (u->op == MORSEL_UNARY_HARD_SIGMOID) u->beta = onnx_attribute_float(node, "beta", u->beta);
-            return true;
-        }
-    u->op = MORSEL_UNARY_CLIP;
-    return clip_bounds(node, &u->alpha, &u->beta);
+    return fminf(fmaxf(x, bounds->alpha), bounds->beta);
 }
 
 static bool float_step(struct lowering *l, struct onnx_node *node, struct meaning *m, struct morsel_blob_unary p, const float *scale,
@@ -151,15 +48,12 @@ static bool float_step(struct lowering *l, struct onnx_node *node, struct meanin
 }
 
 /* Clip of an integer tensor (PyTorch's seven bits): a table on the bytes themselves. */
-static bool integer_clip(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct unary *u) {
+static bool integer_clip(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct onnx_parameters *bounds) {
     struct view view;
     struct net_buffer *in = meaning_any_buffer(l, node, m, &view);
     if (!in) return false;
     uint8_t *table = net_alloc(l->net, 256);
-    for (int b = 0; b < 256; b++) {
-        float q = (float)(in->type == MORSEL_INT8 ? (int8_t)b : b);
-        table[b] = (uint8_t)(int)fminf(fmaxf(q, u->alpha), u->beta);
-    }
+    for (int b = 0; b < 256; b++) table[b] = (uint8_t)(int)clip_number(bounds, 0, (float)(in->type == MORSEL_INT8 ? (int8_t)b : b));
     struct net_buffer *out = net_add_like(l->net, in, in->type, node->outputs[0]->name);
     out->scale = in->scale;
     out->zero = in->zero;
@@ -172,62 +66,108 @@ static bool integer_clip(struct lowering *l, struct onnx_node *node, struct mean
     return true;
 }
 
-static bool table_only(struct lowering *l, struct onnx_node *node, const struct meaning *m) {
-    struct onnx_value *out = node->outputs[0];
-    if (node_is(node, "Gelu")) {
-        bool tanh_form = !strcmp(onnx_attribute_string(node, "approximate", "none"), "tanh");
-        return set_function(l, node, m, out, gelu_number, &tanh_form, 1, 0);
+bool lower_clip(struct lowering *l, struct onnx_node *node) {
+    struct meaning *m = activation(l, node, 0);
+    struct onnx_parameters bounds;
+    if (!m) return false;
+    if (!clip_bounds(node, &bounds.alpha, &bounds.beta)) return refuse(l, node, "its bounds are not constant numbers");
+    if (m->buffer->type == MORSEL_FLOAT32)
+        return float_step(l, node, m,
+                          (struct morsel_blob_unary){.op = MORSEL_UNARY_CLIP, .alpha = bounds.alpha, .beta = bounds.beta, .channels = 1},
+                          NULL, NULL);
+    if (m->dequantized || m->table) return set_function(l, node, m, node->outputs[0], clip_number, &bounds, 1, 0);
+    return integer_clip(l, node, m, &bounds);
+}
+
+/* The step that computes a function in float; false: none does, tables alone have it. */
+static bool step_of(const struct function *function, struct morsel_blob_unary *step) {
+    static const struct {
+        const struct onnx_function *f;
+        enum morsel_unary_op op;
+        bool has_parameters;
+    } steps[] = {
+        {&onnx_leaky_relu, MORSEL_UNARY_LEAKY_RELU, true},
+        {&onnx_hard_sigmoid, MORSEL_UNARY_HARD_SIGMOID, true},
+        {&onnx_hard_swish, MORSEL_UNARY_HARD_SWISH, true},
+        {&onnx_sigmoid, MORSEL_UNARY_SIGMOID, false},
+        {&onnx_tanh, MORSEL_UNARY_TANH, false},
+        {&onnx_erf, MORSEL_UNARY_ERF, false},
+        {&onnx_exp, MORSEL_UNARY_EXP, false},
+        {&onnx_sqrt, MORSEL_UNARY_SQRT, false},
+        {&onnx_abs, MORSEL_UNARY_ABS, false},
+        {&onnx_neg, MORSEL_UNARY_NEG, false},
+        {&onnx_swish, MORSEL_UNARY_SILU, false},
+    };
+    if (function->f == &onnx_swish && function->p.alpha != 1) return false;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        if (steps[i].f != function->f) continue;
+        *step = (struct morsel_blob_unary){.op = steps[i].op, .channels = 1};
+        if (!steps[i].has_parameters) return true;
+        step->alpha = function->p.alpha;
+        step->beta = function->p.beta;
+        return true;
     }
-    if (node_is(node, "Elu")) {
-        float alpha = onnx_attribute_float(node, "alpha", 1);
-        return set_function(l, node, m, out, elu_number, &alpha, 1, 0);
-    }
-    if (node_is(node, "Softplus")) return set_function(l, node, m, out, softplus_number, NULL, 1, 0);
-    struct rare rare;
-    if (find_rare(node, &rare)) return set_function(l, node, m, out, rare_number, &rare, 1, 0);
-    const struct onnx_tensor *slope = constant_numbers(l, node->input_count > 1 ? node->inputs[1] : NULL);
-    int axis = slope ? varying_axis(slope, out->shape.rank) : -2;
-    bool power = node_is(node, "Pow");
-    if ((!node_is(node, "PRelu") && !power) || axis == -2)
-        return refuse(l, node, "its %s is not a constant that varies along one axis at most", power ? "exponent" : "slope");
-    if (power && (out->shape.rank != (int)m->view.rank || slope->type != ONNX_FLOAT))
-        return refuse(l, node, "its exponent is not a float constant of its input's dimensions");
-    uint32_t channels = axis < 0 ? 1 : (uint32_t)slope->count;
-    return set_function(l, node, m, out, power ? pow_number : prelu_number, slope->data, channels, axis < 0 ? 0 : (uint32_t)axis);
+    return false;
 }
 
 bool lower_unary(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0);
-    struct unary u;
+    struct morsel_blob_unary step;
+    struct function function;
     if (!m) return false;
-    bool q8 = m->buffer->type != MORSEL_FLOAT32, number = m->dequantized || m->table;
-    if (!find_unary(node, &u)) {
-        if (node_is(node, "Clip")) return refuse(l, node, "its bounds are not constant numbers");
-        const struct onnx_tensor *exponent = node_is(node, "Pow") ? onnx_input_constant(node, 1) : NULL;
-        if (!q8 && exponent && exponent->count == 1 && onnx_number(exponent, 0) == 2) return lower_square(l, node, m);
-        return q8 && number ? table_only(l, node, m)
-                            : refuse(l, node, "only supported on a quantized input (between DequantizeLinear and QuantizeLinear)");
+    function.f = onnx_function_of(node, &function.p);
+    bool q8 = m->buffer->type != MORSEL_FLOAT32, has_step = step_of(&function, &step);
+    if (q8 && (m->dequantized || m->table)) return set_function(l, node, m, node->outputs[0], function_number, &function, 1, 0);
+    if (!has_step) return refuse(l, node, "only supported on a quantized input (between DequantizeLinear and QuantizeLinear)");
+    return q8 ? refuse(l, node, "its input is an integer tensor") : float_step(l, node, m, step, NULL, NULL);
+}
+
+struct function_by_channel {
+    const struct onnx_function_of_two *f;
+    const float *numbers;
+};
+
+static float function_by_channel(const void *context, uint32_t channel, float x) {
+    const struct function_by_channel *function = context;
+    return (float)function->f->number((double)x, (double)function->numbers[channel]);
+}
+
+/* PRelu and Pow: of one number and a constant. */
+bool lower_function_by_channel(struct lowering *l, struct onnx_node *node) {
+    struct meaning *m = activation(l, node, 0);
+    struct onnx_value *out = node->outputs[0];
+    bool power = node_is(node, "Pow");
+    if (!m) return false;
+    if (m->buffer->type == MORSEL_FLOAT32 || (!m->dequantized && !m->table)) {
+        const struct onnx_tensor *exponent = power && m->buffer->type == MORSEL_FLOAT32 ? onnx_input_constant(node, 1) : NULL;
+        if (exponent && exponent->count == 1 && onnx_number(exponent, 0) == 2) return lower_square(l, node, m);
+        return refuse(l, node, "only supported on a quantized input (between DequantizeLinear and QuantizeLinear)");
     }
-    if (q8 && number) return set_function(l, node, m, node->outputs[0], unary_number, &u, 1, 0);
-    if (q8) return u.op == MORSEL_UNARY_CLIP ? integer_clip(l, node, m, &u) : refuse(l, node, "its input is an integer tensor");
-    struct morsel_blob_unary p = {.op = u.op, .alpha = u.alpha, .beta = u.beta, .channels = 1};
-    return float_step(l, node, m, p, NULL, NULL);
+    const struct onnx_tensor *numbers = constant_numbers(l, onnx_input(node, 1));
+    int axis = numbers ? varying_axis(numbers, out->shape.rank) : -2;
+    if (axis == -2) return refuse(l, node, "its %s is not a constant that varies along one axis at most", power ? "exponent" : "slope");
+    if (power && (out->shape.rank != (int)m->view.rank || numbers->type != ONNX_FLOAT))
+        return refuse(l, node, "its exponent is not a float constant of its input's dimensions");
+    struct function_by_channel function = {onnx_operator_of(node)->of_two, numbers->data};
+    return set_function(l, node, m, out, function_by_channel, &function, axis < 0 ? 1 : (uint32_t)numbers->count,
+                        axis < 0 ? 0 : (uint32_t)axis);
 }
 
 /* Inputs X, X_scale, X_zero_point, Y_scale, Y_zero_point. */
 bool lower_qlinear_unary(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0);
     struct quantization in, out;
+    struct function function;
     const char *why;
-    struct unary u;
     if (!m) return false;
     if (!read_quantization(node, 1, 2, node->inputs[0]->type, &in, &why) ||
         !read_quantization(node, 3, 4, node->inputs[0]->type, &out, &why))
         return refuse(l, node, "%s", why);
-    if (!meaning_qualify(l, node, m, in.scale, in.zero) || !find_unary(node, &u)) return false;
+    if (!meaning_qualify(l, node, m, in.scale, in.zero)) return false;
     struct meaning dequantized = *m;
     dequantized.dequantized = true;
-    return set_function(l, node, &dequantized, node->outputs[0], unary_number, &u, 1, 0) &&
+    function.f = onnx_function_of(node, &function.p);
+    return set_function(l, node, &dequantized, node->outputs[0], function_number, &function, 1, 0) &&
            requantize(l, node, meaning_of(l, node->outputs[0]), &out);
 }
 

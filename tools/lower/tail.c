@@ -92,7 +92,7 @@ static bool quantized_alike(struct lowering *l, const struct onnx_value *value, 
 
 bool leads_to_quantize(const struct onnx_value *value) {
     const struct onnx_node *node = only_reader(value);
-    while (node && (node_is(node, "Relu") || node_is(node, "Clip")) && node->inputs[0] == value) {
+    while (node && onnx_has(node, ONNX_BOUND) && node->inputs[0] == value) {
         value = node->outputs[0];
         node = only_reader(value);
     }

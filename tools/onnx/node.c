@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Questions about one node: its attributes and inputs. */
-#include "tools/onnx/graph.h"
+#include "tools/onnx/operator.h"
 #include <string.h>
 
 enum { A_FLOAT = 1, A_INT = 2, A_STRING = 3, A_INTS = 7 };
@@ -44,9 +44,7 @@ const struct onnx_tensor *onnx_input_constant(const struct onnx_node *node, int 
 }
 
 bool onnx_is_quantized(const struct onnx_graph *graph) {
-    for (size_t i = 0; i < graph->node_count; i++) {
-        const char *op = graph->nodes[i]->op;
-        if (strstr(op, "QuantizeLinear") || !strncmp(op, "QLinear", 7) || !strcmp(op, "QGemm")) return true;
-    }
+    for (size_t i = 0; i < graph->node_count; i++)
+        if (onnx_has(graph->nodes[i], ONNX_QUANTIZED)) return true;
     return false;
 }

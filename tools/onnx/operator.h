@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an operator is to shape inference: a row of the table in operators.c and one or two functions in an op_*.c file.
+ * What an operator is: a row of the table in operators.c, and one or two functions in an op_*.c file. The rooms that compute with it go by
+ * its class, its traits and the function of numbers that it states, or have a row of their own for it.
  *
  * An infer function gets a node whose inputs all have known types and shapes, as many as the row demands, and gives its outputs their
  * shapes. A fold function runs when all inputs are constants, after infer, and computes the outputs.
@@ -10,6 +11,7 @@
 #ifndef MORSEL_TOOLS_ONNX_OPERATOR_H
 #define MORSEL_TOOLS_ONNX_OPERATOR_H
 
+#include "tools/onnx/functions.h"
 #include "tools/onnx/graph.h"
 
 struct onnx_context {
@@ -43,6 +45,36 @@ struct onnx_list_input {
     int input, from_opset;
 };
 
+/* What an operator is to those who quantize and lower: how its result follows from its inputs. */
+enum onnx_class {
+    ONNX_OTHER,
+    ONNX_LAYER, /* sums of an activation times weights */
+    ONNX_POOL,  /* averages */
+    ONNX_SOFTMAX,
+    ONNX_MOVE,     /* elements of the first input, in another shape, order or choice */
+    ONNX_JOIN,     /* elements of all inputs */
+    ONNX_PAIR,     /* of two operands, element by element: arithmetic that blobs have steps for */
+    ONNX_FUNCTION, /* of the first input, element by element; what stands beside it is constant */
+};
+
+/* What holds for an operator whatever its attributes, or in the cases that whoever asks has checked. */
+enum onnx_trait {
+    ONNX_FLOAT_STEP = 1 << 0,      /* a step computes it in float, too; other functions are tables of bytes only */
+    ONNX_BOUND = 1 << 1,           /* keeps its first input between two numbers */
+    ONNX_NOT_NEGATIVE = 1 << 2,    /* gives 0 or more */
+    ONNX_AT_MOST_ONE = 1 << 3,     /* gives 1 or less */
+    ONNX_SCALES = 1 << 4,          /* f(s * x) = s * f(x) for s > 0, by channel; if it reshapes, where channels stay */
+    ONNX_SHIFTS = 1 << 5,          /* f(x + s) = f(x) + s by channel, where nothing is padded and channels stay */
+    ONNX_RESHAPES = 1 << 6,        /* states another shape of the same elements in the same order */
+    ONNX_KEEPS_ORDER = 1 << 7,     /* gives what it gets where the shape stays the same */
+    ONNX_KEEPS_ONE = 1 << 8,       /* of one operand it gives that */
+    ONNX_VIEW = 1 << 9,            /* whoever quantizes its results may as well quantize its input */
+    ONNX_CHANNELS_FIRST = 1 << 10, /* axis 1 of its result is channels, however many dimensions there are */
+    ONNX_WHOLE = 1 << 11,          /* gives an operand, 0 or a truth value: the float executor takes integers as well */
+    ONNX_QUANTIZED = 1 << 12,      /* only networks that are quantized have it */
+    ONNX_DYNAMIC = 1 << 13,        /* quantizes activations at run time, or reads such */
+};
+
 struct onnx_operator {
     const char *domain, *name;
     int since, until; /* opsets of its domain in which it exists */
@@ -50,12 +82,21 @@ struct onnx_operator {
     int type; /* number of an input, or enum onnx_type_rule */
     onnx_infer_fn *infer;
     onnx_fold_fn *fold;
+    enum onnx_class class;
+    unsigned traits;                      /* enum onnx_trait */
+    const struct onnx_function *function; /* of one number */
+    const struct onnx_function_of_two *of_two;
     const struct onnx_list_input *lists; /* NULL: none is ever an input */
 };
 
 /* NULL: not in the table. */
 const struct onnx_operator *onnx_operator_find(const char *domain, const char *name);
 const struct onnx_operator *onnx_operator_of(const struct onnx_node *node);
+/* The function of one number that the node is, and its parameters; NULL: it is none. */
+const struct onnx_function *onnx_function_of(const struct onnx_node *node, struct onnx_parameters *p);
+/* False also of no node, and of one whose operator is not in the table. */
+bool onnx_has(const struct onnx_node *node, enum onnx_trait trait);
+enum onnx_class onnx_class_of(const struct onnx_node *node);
 
 /* ---- for infer functions ---- */
 
@@ -102,7 +143,7 @@ onnx_infer_fn onnx_infer_matmul, onnx_infer_qlinear_matmul, onnx_infer_gemm, onn
 onnx_fold_fn onnx_fold_matmul, onnx_fold_gemm;
 onnx_infer_fn onnx_infer_same, onnx_infer_broadcast_all, onnx_infer_arithmetic, onnx_infer_qlinear_binary, onnx_infer_qlinear_where;
 onnx_infer_fn onnx_infer_dropout, onnx_infer_batch_norm, onnx_infer_layer_norm, onnx_infer_prelu, onnx_infer_axis_same;
-onnx_fold_fn onnx_fold_unary, onnx_fold_binary, onnx_fold_where, onnx_fold_clip, onnx_fold_copy, onnx_fold_cast;
+onnx_fold_fn onnx_fold_function, onnx_fold_function_of_two, onnx_fold_where, onnx_fold_clip, onnx_fold_copy, onnx_fold_cast;
 onnx_infer_fn onnx_infer_quantize, onnx_infer_dynamic_quantize;
 onnx_fold_fn onnx_fold_quantize, onnx_fold_dequantize;
 onnx_infer_fn onnx_infer_reshape, onnx_infer_flatten, onnx_infer_squeeze, onnx_infer_unsqueeze, onnx_infer_transpose, onnx_infer_expand;

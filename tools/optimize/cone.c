@@ -6,52 +6,6 @@
 
 enum { FAR_BACK = 256 }; /* nodes: a decomposed function stands together */
 
-enum op {
-    NO_OP,
-    ADD,
-    SUB,
-    MUL,
-    DIV,
-    MAX,
-    MIN,
-    POW,
-    PRELU,
-    RELU,
-    CLIP,
-    SIGMOID,
-    HARD_SIGMOID,
-    HARD_SWISH,
-    LEAKY_RELU,
-    TANH,
-    ERF,
-    EXP,
-    LOG,
-    SQRT,
-    ABS,
-    NEG,
-    RECIPROCAL,
-    ELU,
-    SOFTPLUS
-};
-
-static enum op op_of(const struct onnx_node *node) {
-    static const struct {
-        const char *name;
-        enum op op;
-        int inputs;
-    } known[] = {{"Add", ADD, 2},   {"Sub", SUB, 2},           {"Mul", MUL, 2},
-                 {"Div", DIV, 2},   {"Max", MAX, 2},           {"Min", MIN, 2},
-                 {"Pow", POW, 2},   {"PRelu", PRELU, 2},       {"Relu", RELU, 1},
-                 {"Clip", CLIP, 0}, {"Sigmoid", SIGMOID, 1},   {"HardSigmoid", HARD_SIGMOID, 1},
-                 {"Tanh", TANH, 1}, {"Erf", ERF, 1},           {"HardSwish", HARD_SWISH, 1},
-                 {"Exp", EXP, 1},   {"Log", LOG, 1},           {"LeakyRelu", LEAKY_RELU, 1},
-                 {"Sqrt", SQRT, 1}, {"Abs", ABS, 1},           {"Neg", NEG, 1},
-                 {"Elu", ELU, 1},   {"Softplus", SOFTPLUS, 1}, {"Reciprocal", RECIPROCAL, 1}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (graph_is(node, known[i].name) && (!known[i].inputs || node->input_count == known[i].inputs)) return known[i].op;
-    return NO_OP;
-}
-
 /* NaN where there is no such constant. */
 static double constant_at(const struct onnx_value *value, int64_t channel) {
     const struct onnx_tensor *t = value ? value->constant : NULL;
@@ -68,38 +22,22 @@ static double clip_at(const struct onnx_node *node, double x) {
     return high < x ? high : x;
 }
 
-static double hard_sigmoid(double alpha, double beta, double x) {
-    return fmax(0, fmin(1, alpha * x + beta));
+static bool is_clip(const struct onnx_node *node) {
+    return graph_is(node, "Clip");
 }
 
-static double compute(const struct onnx_node *node, enum op op, double a, double b) {
-    switch (op) {
-    case ADD: return a + b;
-    case SUB: return a - b;
-    case MUL: return a * b;
-    case DIV: return a / b;
-    case MAX: return a > b ? a : b;
-    case MIN: return a < b ? a : b;
-    case POW: return pow(a, b);
-    case PRELU: return a < 0 ? a * b : a;
-    case RELU: return a > 0 ? a : 0;
-    case CLIP: return clip_at(node, a);
-    case SIGMOID: return 1 / (1 + exp(-a));
-    case HARD_SIGMOID: return hard_sigmoid(onnx_attribute_float(node, "alpha", 0.2F), onnx_attribute_float(node, "beta", 0.5F), a);
-    case HARD_SWISH: return a * hard_sigmoid(1.0 / 6, 0.5, a);
-    case LEAKY_RELU: return a < 0 ? a * onnx_attribute_float(node, "alpha", 0.01F) : a;
-    case TANH: return tanh(a);
-    case ERF: return erf(a);
-    case EXP: return exp(a);
-    case LOG: return log(a);
-    case SQRT: return sqrt(a);
-    case ABS: return fabs(a);
-    case NEG: return -a;
-    case RECIPROCAL: return 1 / a;
-    case ELU: return a < 0 ? onnx_attribute_float(node, "alpha", 1) * expm1(a) : a;
-    case SOFTPLUS: return a > 0 ? a + log1p(exp(-a)) : log1p(exp(a));
-    default: return NAN;
-    }
+/* A function of one number, or of two. */
+static bool computes(const struct onnx_node *node) {
+    const struct onnx_operator *op = *node->domain ? NULL : onnx_operator_of(node);
+    return op &&
+           ((op->function && (node->input_count == 1 || is_clip(node))) || (op->of_two && op->of_two->number && node->input_count == 2));
+}
+
+static double compute(const struct onnx_node *node, double a, double b) {
+    struct onnx_parameters p;
+    const struct onnx_function *f = onnx_function_of(node, &p);
+    if (is_clip(node)) return clip_at(node, a);
+    return f ? onnx_function_number(f, &p, a) : onnx_operator_of(node)->of_two->number(a, b);
 }
 
 double cone_at(const struct cone *cone, int64_t channel, double x) {
@@ -112,7 +50,7 @@ double cone_at(const struct cone *cone, int64_t channel, double x) {
             for (int j = i + 1; j < cone->count; j++)
                 if (node->inputs[k] == cone->nodes[j]->outputs[0]) in[k] = made[j];
         }
-        made[i] = compute(node, (enum op)cone->ops[i], in[0], in[1]);
+        made[i] = compute(node, in[0], in[1]);
     }
     return made[0];
 }
@@ -154,14 +92,13 @@ static bool take_constant(struct cone *cone, const struct onnx_value *value) {
 
 /* False: the node does not belong into a cone. */
 static bool take_node(struct cone *cone, struct frontier *f, struct onnx_node *node) {
-    enum op op = op_of(node);
-    if (cone->count == CONE_NODES || op == NO_OP || node->folded || !graph_same_shape(node->outputs[0], cone->y) ||
+    if (cone->count == CONE_NODES || !computes(node) || node->folded || !graph_same_shape(node->outputs[0], cone->y) ||
         node->outputs[0]->type != ONNX_FLOAT)
         return false;
     for (int i = 0; i < node->input_count; i++) {
         struct onnx_value *value = node->inputs[i];
         double bound;
-        if (op == CLIP && i > 0) {
+        if (i > 0 && is_clip(node)) {
             if (value && !graph_scalar(value, &bound)) return false;
         } else if (!value || (value->constant && !take_constant(cone, value))) {
             return false;
@@ -170,7 +107,6 @@ static bool take_node(struct cone *cone, struct frontier *f, struct onnx_node *n
             add_read(f, value);
         }
     }
-    cone->ops[cone->count] = op;
     cone->nodes[cone->count++] = node;
     return true;
 }

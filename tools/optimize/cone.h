@@ -12,7 +12,6 @@ enum { CONE_NODES = 16 };
 
 struct cone {
     struct onnx_node *nodes[CONE_NODES]; /* from the last, which gives y, to the first */
-    int ops[CONE_NODES];                 /* what each computes, for cone_at() */
     int count;
     struct onnx_value *x, *y;
     int axis;         /* -1: the same function everywhere */

@@ -9,7 +9,7 @@ bool graph_is(const struct onnx_node *node, const char *op) {
 }
 
 bool graph_reshapes(const struct onnx_node *node) {
-    return graph_is(node, "Reshape") || graph_is(node, "Flatten") || graph_is(node, "Squeeze") || graph_is(node, "Unsqueeze");
+    return onnx_has(node, ONNX_RESHAPES);
 }
 
 bool graph_alone(const struct onnx_value *value) {

@@ -10,6 +10,7 @@
 #ifndef MORSEL_TOOLS_OPTIMIZE_PASS_H
 #define MORSEL_TOOLS_OPTIMIZE_PASS_H
 
+#include "tools/onnx/operator.h"
 #include "tools/optimize/edit.h"
 
 int pass_floats(struct onnx_graph *g);        /* float16 and double are float */

@@ -6,14 +6,7 @@
 
 /* Whatever their attributes: the same elements in the same order, as long as the shape is the same. */
 static bool keeps_order(const struct onnx_node *node) {
-    static const char *const names[] = {"Identity", "Reshape",  "Flatten", "Squeeze", "Unsqueeze",         "Expand",
-                                        "Cast",     "CastLike", "Split",   "Tile",    "GlobalAveragePool", "GlobalMaxPool"};
-    static const char *const of_one[] = {"Concat", "Sum", "Max", "Min", "Mean"};
-    for (size_t i = 0; i < sizeof of_one / sizeof *of_one; i++)
-        if (graph_is(node, of_one[i])) return node->input_count == 1;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (graph_is(node, names[i])) return true;
-    return false;
+    return onnx_has(node, ONNX_KEEPS_ORDER) || (onnx_has(node, ONNX_KEEPS_ONE) && node->input_count == 1);
 }
 
 /* Arithmetic with a constant that changes nothing: x + 0, x - 0, x * 1, x / 1, x ^ 1. */
@@ -76,10 +69,6 @@ static bool resize_of_nothing(const struct onnx_node *node) {
     return !scales || (scales->constant && !scales->constant->count) || (graph_scalar(scales, &scale) && scale == 1);
 }
 
-static bool mean_of_one(const struct onnx_node *node) {
-    return graph_is(node, "ReduceMean") || graph_is(node, "ReduceMax") || graph_is(node, "ReduceMin") || graph_is(node, "ReduceSum");
-}
-
 static bool clip_of_nothing(const struct onnx_node *node) {
     double low = -INFINITY, high = INFINITY;
     if (!graph_is(node, "Clip") || node->inputs[0]->type != ONNX_FLOAT) return false;
@@ -94,7 +83,7 @@ static struct onnx_value *handed_on(const struct onnx_node *node) {
     struct onnx_value *x = onnx_input(node, 0), *y = node->output_count ? node->outputs[0] : NULL;
     if (!x || !y || y->constant) return NULL;
     bool nothing = keeps_order(node) || neutral_number(node, &x) || pool_of_one(node) || slice_of_all(node) || pad_of_nothing(node) ||
-                   transpose_of_nothing(node) || resize_of_nothing(node) || mean_of_one(node) || clip_of_nothing(node) ||
+                   transpose_of_nothing(node) || resize_of_nothing(node) || clip_of_nothing(node) ||
                    (graph_is(node, "Dropout") && graph_inference(node));
     return nothing && x->type == y->type && graph_same_shape(x, y) ? x : NULL;
 }

@@ -35,7 +35,7 @@ static bool not_negative(const struct onnx_value *value, int depth) {
     const struct onnx_node *node = value->producer;
     double low = -1;
     if (!node || !depth) return false;
-    if (graph_is(node, "Relu") || graph_is(node, "Sigmoid") || graph_is(node, "HardSigmoid") || graph_is(node, "Softmax")) return true;
+    if (onnx_has(node, ONNX_NOT_NEGATIVE)) return true;
     if (graph_is(node, "MaxPool") || graph_is(node, "AveragePool")) return not_negative(node->inputs[0], depth - 1);
     if (!graph_is(node, "Clip")) return false;
     return node->opset < 11 ? onnx_attribute_float(node, "min", -1) >= 0 : graph_scalar(onnx_input(node, 1), &low) && low >= 0;

@@ -4,6 +4,7 @@
  * input. Where all readers of a value are such functions, its range ends where they do. Limits are exact, or so far out that what is cut
  * off is less than half a step of eight bits.
  */
+#include "tools/onnx/operator.h"
 #include "tools/optimize/edit.h"
 #include "tools/quant/insert/place.h"
 
@@ -13,7 +14,7 @@
 enum { READERS_MOST = 16 };
 
 static bool is_gate(const struct onnx_node *node) {
-    return node && (!strcmp(node->op, "Sigmoid") || !strcmp(node->op, "HardSigmoid"));
+    return onnx_class_of(node) == ONNX_FUNCTION && onnx_has(node, ONNX_AT_MOST_ONE);
 }
 
 static float constant_or(const struct onnx_node *node, int i, float otherwise) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/quant/calibrate/observe.h"
+#include "tools/onnx/operator.h"
 #include "tools/quant/calibrate/scan.h"
 #include <math.h>
 #include <stdlib.h>
@@ -209,27 +210,12 @@ const struct observed *observer_of(struct observer *o, const struct onnx_value *
 
 /* --- Which values, and where their channels are --- */
 
-static bool makes_channels_first(const char *op) {
-    static const char *const list[] = {"Conv",
-                                       "ConvTranspose",
-                                       "MaxPool",
-                                       "AveragePool",
-                                       "GlobalAveragePool",
-                                       "GlobalMaxPool",
-                                       "BatchNormalization",
-                                       "InstanceNormalization",
-                                       "LpPool"};
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        if (!strcmp(op, list[i])) return true;
-    return false;
-}
-
 /* Of three dimensions: what an operator of that kind made, by way of others that keep the shape. */
 static bool is_channels_first(const struct onnx_value *value, int steps) {
     const struct onnx_node *node = value->producer;
     if (!node || steps == 0) return false;
-    if (makes_channels_first(node->op)) return true;
-    bool mixes = !strcmp(node->op, "Transpose") || !strcmp(node->op, "MatMul") || !strcmp(node->op, "Gemm"), first = false;
+    if (onnx_has(node, ONNX_CHANNELS_FIRST)) return true;
+    bool mixes = onnx_class_of(node) == ONNX_LAYER || !strcmp(node->op, "Transpose"), first = false;
     for (int i = 0; i < 2 && !mixes && !first; i++) {
         const struct onnx_value *x = onnx_input(node, i);
         first = x && x->shape.rank == value->shape.rank && !memcmp(x->shape.dims, value->shape.dims, 3 * sizeof *x->shape.dims) &&

@@ -32,25 +32,12 @@ static void spoil(struct finding *f, const struct onnx_value *value) {
     if (value && !value->constant) f->bad[scheme_index(f->scheme, value)] = true;
 }
 
-static bool is_any(const struct onnx_node *node, const char *const *names) {
-    for (; *names; names++)
-        if (graph_is(node, *names)) return true;
-    return false;
-}
-
-/* f(s * x) = s * f(x) for s > 0, channel by channel. */
+/* f(s * x) = s * f(x) for s > 0, channel by channel; [N, C, 1, 1] as [N, C]. */
 static bool keeps_factors(const struct onnx_node *node) {
-    static const char *const names[] = {"Relu",          "LeakyRelu", "PRelu",   "MaxPool", "AveragePool", "GlobalAveragePool",
-                                        "GlobalMaxPool", "Identity",  "Dropout", NULL};
-    return is_any(node, names);
-}
-
-/* [N, C, 1, 1] as [N, C]. */
-static bool keeps_channels(const struct onnx_node *node) {
-    static const char *const names[] = {"Flatten", "Reshape", "Squeeze", NULL};
+    if (!onnx_has(node, ONNX_SCALES) || !graph_reshapes(node)) return onnx_has(node, ONNX_SCALES);
     const struct onnx_shape *x = node->input_count && node->inputs[0] ? &node->inputs[0]->shape : NULL;
     const struct onnx_shape *y = node->outputs[0] ? &node->outputs[0]->shape : NULL;
-    return is_any(node, names) && x && y && x->rank >= 2 && y->rank >= 2 && x->dims[0] == y->dims[0] && x->dims[1] == y->dims[1] &&
+    return x && y && x->rank >= 2 && y->rank >= 2 && x->dims[0] == y->dims[0] && x->dims[1] == y->dims[1] &&
            onnx_elements(x) == x->dims[0] * x->dims[1] && onnx_elements(y) == onnx_elements(x);
 }
 
@@ -69,7 +56,7 @@ static void visit(struct finding *f, struct onnx_node *node) {
                graph_same_shape(node->inputs[0], node->inputs[1]);
     if (linear_read(node, &l) && l.in_axis == 1 && l.out_axis == 1) return;
     if (sum) tie(f, node->inputs[0], node->inputs[1]);
-    if (sum || keeps_factors(node) || keeps_channels(node) || clips_as_relu(node)) {
+    if (sum || keeps_factors(node) || clips_as_relu(node)) {
         tie(f, node->inputs[0], node->outputs[0]);
         for (int i = 1; i < node->input_count && !sum; i++) /* slopes of PRelu that are computed keep what they are */
             spoil(f, node->inputs[i]);
@@ -79,9 +66,9 @@ static void visit(struct finding *f, struct onnx_node *node) {
     for (int i = 0; i < node->output_count; i++) spoil(f, node->outputs[i]);
 }
 
+/* Of what keeps factors: a function, or a maximum. */
 static bool rectifies(const struct onnx_node *node) {
-    static const char *const names[] = {"Relu", "LeakyRelu", "PRelu", "Clip", "MaxPool", "GlobalMaxPool", NULL};
-    return is_any(node, names);
+    return onnx_class_of(node) == ONNX_FUNCTION || graph_is(node, "MaxPool") || graph_is(node, "GlobalMaxPool");
 }
 
 /* What node n is to the group whose root is r. False: its channels are not the group's. */

@@ -29,8 +29,7 @@ bool equal_reads_evenly(const struct linear *l) {
 
 bool equal_keeps_shifts(const struct onnx_node *node) {
     if (graph_is(node, "AveragePool") || graph_is(node, "MaxPool")) return pads_nothing(node, NULL);
-    return graph_is(node, "GlobalAveragePool") || graph_is(node, "GlobalMaxPool") || graph_is(node, "Identity") ||
-           graph_is(node, "Dropout") || graph_is(node, "Flatten") || graph_is(node, "Reshape") || graph_is(node, "Squeeze");
+    return onnx_has(node, ONNX_SHIFTS);
 }
 
 /* By value of the graph, how often what is added at each producer is in it; NULL: not a value of the group. */

@@ -1,36 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/quant/insert/kind.h"
+#include "tools/onnx/operator.h"
+#include "tools/optimize/pass.h"
 
 #include <string.h>
-
-static bool one_of(const char *op, const char *const *names) {
-    for (; *names; names++)
-        if (!strcmp(op, *names)) return true;
-    return false;
-}
-
-static const char *const functions[] = {"Relu",        "Clip",
-                                        "LeakyRelu",   "Sigmoid",
-                                        "HardSigmoid", "HardSwish",
-                                        "Tanh",        "Erf",
-                                        "Exp",         "Sqrt",
-                                        "Abs",         "Neg",
-                                        "Swish",       "Gelu",
-                                        "Elu",         "Softplus",
-                                        "PRelu",       "Pow",
-                                        "Log",         "Reciprocal",
-                                        "Mish",        "ThresholdedRelu",
-                                        "Celu",        "Selu",
-                                        "Softsign",    "BatchNormalization",
-                                        NULL};
-static const char *const tables_only[] = {"Gelu", "Elu",  "Softplus",        "PRelu", "Pow",      "Log", "Reciprocal",
-                                          "Mish", "Celu", "ThresholdedRelu", "Selu",  "Softsign", NULL};
-static const char *const binaries[] = {"Add", "Sub", "Mul", "Div", "Max", "Min", "Sum", NULL};
-static const char *const layers[] = {"Conv", "ConvTranspose", "Gemm", "MatMul", NULL};
-static const char *const pools[] = {"AveragePool", "GlobalAveragePool", "ReduceMean", NULL};
-static const char *const moves[] = {"Identity",     "Dropout", "Reshape",       "Flatten", "Squeeze",  "Unsqueeze", "Transpose",
-                                    "Slice",        "Split",   "Pad",           "Expand",  "Tile",     "Gather",    "DepthToSpace",
-                                    "SpaceToDepth", "MaxPool", "GlobalMaxPool", "Resize",  "Upsample", NULL};
 
 static bool is_constant(const struct onnx_value *value) {
     return value && value->constant;
@@ -45,13 +18,6 @@ static int varying_axis(const struct onnx_value *value, int rank) {
     return axis;
 }
 
-static bool same_shape(const struct onnx_shape *a, const struct onnx_shape *b) {
-    if (a->rank != b->rank || a->rank < 0) return false;
-    for (int i = 0; i < a->rank; i++)
-        if (a->dims[i] != b->dims[i]) return false;
-    return true;
-}
-
 /* Two operands: a table beside a constant that varies along one axis and does not make the other operand larger. */
 static enum kind kind_of_binary(const struct onnx_node *node, int *axis) {
     if (node->input_count != 2 || !node->inputs[0] || !node->inputs[1]) return KIND_UNKNOWN;
@@ -59,7 +25,7 @@ static enum kind kind_of_binary(const struct onnx_node *node, int *axis) {
     if (constant < 0) return KIND_PAIR;
     *axis = varying_axis(node->inputs[constant], node->outputs[0]->shape.rank);
     bool fits = *axis > -2 && node->inputs[constant]->constant->type == ONNX_FLOAT &&
-                same_shape(&node->inputs[1 - constant]->shape, &node->outputs[0]->shape);
+                graph_same_shape(node->inputs[1 - constant], node->outputs[0]);
     return fits ? KIND_FUNCTION : KIND_PAIR;
 }
 
@@ -85,11 +51,10 @@ static enum kind kind_of_layer(const struct onnx_node *node) {
 static enum kind kind_of_function(const struct onnx_node *node, int *axis) {
     if (is_constant(onnx_input(node, 0))) return KIND_UNKNOWN;
     if (!strcmp(node->op, "BatchNormalization")) *axis = 1;
-    if (strcmp(node->op, "PRelu") && strcmp(node->op, "Pow"))
-        return strcmp(node->op, "Clip") || kind_is_bound(node) ? KIND_FUNCTION : KIND_UNKNOWN;
+    if (!onnx_operator_of(node)->of_two) return !onnx_has(node, ONNX_BOUND) || kind_is_bound(node) ? KIND_FUNCTION : KIND_UNKNOWN;
     if (!is_constant(onnx_input(node, 1))) return KIND_UNKNOWN;
     *axis = varying_axis(node->inputs[1], node->outputs[0]->shape.rank);
-    bool fits = *axis > -2 && same_shape(&node->inputs[0]->shape, &node->outputs[0]->shape);
+    bool fits = *axis > -2 && graph_same_shape(node->inputs[0], node->outputs[0]);
     return fits && node->inputs[1]->constant->type == ONNX_FLOAT ? KIND_FUNCTION : KIND_UNKNOWN;
 }
 
@@ -97,17 +62,21 @@ enum kind kind_of(const struct onnx_node *node, int *axis) {
     int ignored;
     axis = axis ? axis : &ignored;
     *axis = -1;
-    if (!node->output_count || !node->outputs[0] || (node->domain[0] && strcmp(node->op, "Gelu"))) return KIND_UNKNOWN;
-    if (one_of(node->op, layers)) return kind_of_layer(node);
-    if (one_of(node->op, binaries)) return kind_of_binary(node, axis);
-    if (one_of(node->op, functions)) return kind_of_function(node, axis);
-    if (one_of(node->op, pools)) return KIND_POOL;
-    if (one_of(node->op, moves)) return node->inputs[0] && node->outputs[0]->type == ONNX_FLOAT ? KIND_MOVE : KIND_UNKNOWN;
-    return !strcmp(node->op, "Softmax") ? KIND_SOFTMAX : !strcmp(node->op, "Concat") ? KIND_JOIN : KIND_UNKNOWN;
+    if (!node->output_count || !node->outputs[0]) return KIND_UNKNOWN;
+    switch (onnx_class_of(node)) {
+    case ONNX_LAYER: return kind_of_layer(node);
+    case ONNX_PAIR: return kind_of_binary(node, axis);
+    case ONNX_FUNCTION: return kind_of_function(node, axis);
+    case ONNX_POOL: return KIND_POOL;
+    case ONNX_MOVE: return node->inputs[0] && node->outputs[0]->type == ONNX_FLOAT ? KIND_MOVE : KIND_UNKNOWN;
+    case ONNX_SOFTMAX: return KIND_SOFTMAX;
+    case ONNX_JOIN: return KIND_JOIN;
+    default: return KIND_UNKNOWN;
+    }
 }
 
 bool kind_is_bound(const struct onnx_node *node) {
-    if (node->domain[0] || (strcmp(node->op, "Relu") && strcmp(node->op, "Clip"))) return false;
+    if (!onnx_has(node, ONNX_BOUND)) return false;
     for (int i = 1; i < node->input_count; i++)
         if (node->inputs[i] && !node->inputs[i]->constant) return false;
     return true;
@@ -122,6 +91,6 @@ bool kind_is_bias(const struct onnx_node *node, const struct onnx_value *to) {
 }
 
 bool kind_runs_in_float(const struct onnx_node *node, enum kind kind) {
-    if (kind == KIND_FUNCTION) return !one_of(node->op, tables_only);
+    if (kind == KIND_FUNCTION) return onnx_has(node, ONNX_FLOAT_STEP);
     return kind == KIND_SOFTMAX || kind == KIND_JOIN || kind == KIND_MOVE || (kind == KIND_PAIR && strcmp(node->op, "MatMul"));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The exponential function in a form that compilers make vectors of, the same bits on every machine. */
-#ifndef MORSEL_TOOLS_FLOAT_EXP_H
-#define MORSEL_TOOLS_FLOAT_EXP_H
+#ifndef MORSEL_TOOLS_ONNX_EXP_H
+#define MORSEL_TOOLS_ONNX_EXP_H
 
 #include <stdint.h>
 
