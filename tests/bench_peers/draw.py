@@ -57,6 +57,8 @@ def latency(path):
         parts += panel(16 + PANEL * (i % COLUMNS), TOP + 12 + step * (i // COLUMNS), case)
     first = cases[0]
     note = f"Median, {first['threads']} thread, batch {first['batch']}, {first['machine']} held to {first['cap']}; shorter is better."
+    if max(case["load"] for case in cases) > first["threads"] + 1:
+        note += " Measured on a busy machine."
     return picture(32 + PANEL * COLUMNS, TOP + step * lines, "One inference, beside other runtimes", note, parts)
 
 

@@ -43,6 +43,8 @@ if len(CORES) < A.threads:
     sys.exit(f"{A.threads} threads want as many cores; there are {len(CORES)}")
 os.sched_setaffinity(0, CORES)
 
+LOAD = round(os.getloadavg()[0], 1)  # what else the machine does
+
 logging.disable(logging.WARNING)
 
 import numpy as np  # noqa: E402
@@ -251,7 +253,7 @@ def measure(net):
     ours = rows[0][2]
     for name, form, middle, least in rows:
         print(f"{case.name:28} {name:22} {middle:9.3f} {least:9.3f} {A.batch * 1e3 / middle:8.1f} {middle / ours:7.2f}  {form}")
-    return {"net": case.name, "machine": machine(), "cap": A.cpu, "threads": A.threads, "batch": A.batch, "rows": rows}
+    return {"net": case.name, "machine": machine(), "load": LOAD, "cap": A.cpu, "threads": A.threads, "batch": A.batch, "rows": rows}
 
 
 def main():
