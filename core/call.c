@@ -4,15 +4,13 @@
 
 #include <string.h>
 
+_Static_assert(offsetof(struct morsel_conv_args, y) == offsetof(struct morsel_window_args, y) &&
+                   offsetof(struct morsel_float_conv_args, y) == offsetof(struct morsel_window_args, y) &&
+                   offsetof(struct morsel_pool_args, y) == offsetof(struct morsel_window_args, y),
+               "arguments begin alike");
+
 const struct morsel_window *morsel_call_window(const struct morsel_call *call) {
-    switch (call->kind) {
-    case MORSEL_STEP_CONV:
-    case MORSEL_STEP_DEPTHWISE: return &call->args.conv.window;
-    case MORSEL_STEP_FLOAT_CONV: return &call->args.float_conv.window;
-    case MORSEL_STEP_AVERAGE_POOL:
-    case MORSEL_STEP_MAX_POOL: return &call->args.pool.window;
-    default: return NULL;
-    }
+    return morsel_kind_windows(call->kind) ? &call->args.windowed.window : NULL;
 }
 
 uint32_t morsel_call_parts(const struct morsel_call *call) {

@@ -36,7 +36,15 @@ struct morsel_concat {
     uint32_t store_flip; /* ... and those of a tensor inside the network */
 };
 
+/* What the arguments of every kernel with a window begin with. */
+struct morsel_window_args {
+    struct morsel_window window;
+    struct morsel_input x;
+    struct morsel_output y;
+};
+
 union morsel_args {
+    struct morsel_window_args windowed;
     struct morsel_conv_args conv;
     struct morsel_float_conv_args float_conv;
     struct morsel_pool_args pool;

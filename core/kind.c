@@ -3,8 +3,7 @@
 
 struct morsel_reach morsel_kind_reach(uint32_t kind, const void *parameters) {
     const struct morsel_blob_window *w = parameters;
-    int windows = morsel_kinds[kind].rows == MORSEL_ROWS_WINDOW || morsel_kinds[kind].rows == MORSEL_ROWS_NUMBERED;
-    return windows ? morsel_reach(w->kernel_h, w->stride_h, w->dilation_h, w->pad_top) : morsel_reach(1, 1, 1, 0);
+    return morsel_kind_windows(kind) ? morsel_reach(w->kernel_h, w->stride_h, w->dilation_h, w->pad_top) : morsel_reach(1, 1, 1, 0);
 }
 
 int morsel_kind_streams(uint32_t kind, const void *parameters, uint32_t inputs, uint32_t row) {

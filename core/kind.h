@@ -12,6 +12,8 @@
 struct morsel_step_check;  /* check.h */
 struct morsel_preparation; /* prepare.h */
 struct morsel_call;        /* call.h */
+union morsel_args;
+struct morsel_held; /* stage.h */
 
 /* How rows of y are made of rows of the inputs. */
 enum morsel_rows {
@@ -32,12 +34,21 @@ struct morsel_kind {
     uint16_t record_input;    /* ... for each input */
     enum morsel_error (*check)(const struct morsel_step_check *s); /* the parameters; the number and the types of tensors are right */
     void (*prepare)(struct morsel_call *call, const struct morsel_preparation *w);
+    /* Calls the kernel, for units begin .. end; with a window for n output rows from row y on, whose input rows are `rows`. */
+    void (*run)(const struct morsel_call *call, const union morsel_args *args, uint32_t begin, uint32_t end);
+    void (*run_rows)(const struct morsel_call *call, const union morsel_args *args, const uint8_t *const *rows, uint32_t y, uint32_t n);
+    /* ROWS_SAME: points the arguments at a row of so many elements. */
+    void (*point)(union morsel_args *args, const struct morsel_held *x, const struct morsel_held *y, uint32_t row, uint32_t elements);
     /* ROWS_SAME: after how many elements the constants that go with input n repeat. 0: its elements do not lie in y's order. */
     uint32_t (*period)(const void *parameters, uint32_t n);
 };
 
 /* By enum morsel_step_kind; the row of 0, which no step has, is empty. */
 extern const struct morsel_kind morsel_kinds[MORSEL_STEP_KIND_COUNT];
+
+static inline int morsel_kind_windows(uint32_t kind) {
+    return morsel_kinds[kind].rows == MORSEL_ROWS_WINDOW || morsel_kinds[kind].rows == MORSEL_ROWS_NUMBERED;
+}
 
 /* How the rows of a step lie over those of its inputs: row y reads `window` rows from y * stride - pad on. */
 struct morsel_reach {

@@ -3,6 +3,7 @@
 
 #include "check.h"
 #include "prepare.h"
+#include "run.h"
 
 /* Sets of tensor types. */
 #define BYTES (1u << MORSEL_UINT8 | 1u << MORSEL_INT8)
@@ -18,35 +19,38 @@
 #define CONV_SUMS offsetof(struct morsel_blob_conv, sums)
 #define FC_SUMS offsetof(struct morsel_blob_fc, sums)
 
-/* name, inputs, x types, y types, same type, rows, sums, record, for each input, check, prepare, period */
+/* name, inputs, x types, y types, same type, rows, sums, record, for each input; functions */
 const struct morsel_kind morsel_kinds[MORSEL_STEP_KIND_COUNT] = {
-    [MORSEL_STEP_CONV] = {"conv", 1, BYTES, BOTH, 0, WINDOW, CONV_SUMS, sizeof(struct morsel_blob_conv), 0, morsel_check_conv,
-                          morsel_prepare_conv, NULL},
-    [MORSEL_STEP_DEPTHWISE] = {"depthwise", 1, BYTES, BOTH, 0, WINDOW, CONV_SUMS, sizeof(struct morsel_blob_conv), 0, morsel_check_conv,
-                               morsel_prepare_conv, NULL},
-    [MORSEL_STEP_FC] = {"fc", 1, BYTES, BOTH, 0, NONE, FC_SUMS, sizeof(struct morsel_blob_fc), 0, morsel_check_fc, morsel_prepare_fc, NULL},
-    [MORSEL_STEP_MATMUL] = {"matmul", 2, BYTES, BOTH, 0, NONE, 0, sizeof(struct morsel_blob_matmul), 0, morsel_check_matmul,
-                            morsel_prepare_matmul, NULL},
-    [MORSEL_STEP_BINARY] = {"binary", 2, BOTH, BOTH, 0, SAME, 0, sizeof(struct morsel_blob_binary), 0, morsel_check_binary,
-                            morsel_prepare_binary, morsel_binary_period},
-    [MORSEL_STEP_UNARY] = {"unary", 1, BOTH, BOTH, 0, SAME, 0, sizeof(struct morsel_blob_unary), 0, morsel_check_unary,
-                           morsel_prepare_unary, morsel_unary_period},
-    [MORSEL_STEP_LUT] = {"lut", 1, BYTES, BOTH, 0, SAME, 0, sizeof(struct morsel_blob_lut), 0, morsel_check_lut, morsel_prepare_lut,
-                         morsel_lut_period},
-    [MORSEL_STEP_AVERAGE_POOL] = {"average_pool", 1, BOTH, BOTH, 1, NUMBERED, 0, sizeof(struct morsel_blob_pool), 0, morsel_check_pool,
-                                  morsel_prepare_pool, NULL},
-    [MORSEL_STEP_MAX_POOL] = {"max_pool", 1, BOTH, BOTH, 1, WINDOW, 0, sizeof(struct morsel_blob_pool), 0, morsel_check_pool,
-                              morsel_prepare_pool, NULL},
-    [MORSEL_STEP_MEAN] = {"mean", 1, BOTH, BOTH, 0, NONE, 0, sizeof(struct morsel_blob_mean), 0, morsel_check_mean, morsel_prepare_mean,
-                          NULL},
-    [MORSEL_STEP_SOFTMAX] = {"softmax", 1, BOTH, BOTH, 0, NONE, 0, sizeof(struct morsel_blob_softmax), 0, morsel_check_softmax,
-                             morsel_prepare_softmax, NULL},
-    [MORSEL_STEP_CONCAT] = {"concat", 0, ANY, ANY, 1, NONE, 0, sizeof(struct morsel_blob_concat), 4, morsel_check_concat,
-                            morsel_prepare_concat, NULL},
-    [MORSEL_STEP_GATHER] = {"gather", 1, ANY, ANY, 1, NONE, 0, sizeof(struct morsel_blob_gather), 0, morsel_check_gather,
-                            morsel_prepare_gather, NULL},
+    [MORSEL_STEP_CONV] = {"conv", 1, BYTES, BOTH, 0, WINDOW, CONV_SUMS, sizeof(struct morsel_blob_conv), 0, .check = morsel_check_conv,
+                          .prepare = morsel_prepare_conv, .run_rows = morsel_run_conv},
+    [MORSEL_STEP_DEPTHWISE] = {"depthwise", 1, BYTES, BOTH, 0, WINDOW, CONV_SUMS, sizeof(struct morsel_blob_conv), 0,
+                               .check = morsel_check_conv, .prepare = morsel_prepare_conv, .run_rows = morsel_run_conv},
+    [MORSEL_STEP_FC] = {"fc", 1, BYTES, BOTH, 0, NONE, FC_SUMS, sizeof(struct morsel_blob_fc), 0, .check = morsel_check_fc,
+                        .prepare = morsel_prepare_fc, .run = morsel_run_fc},
+    [MORSEL_STEP_MATMUL] = {"matmul", 2, BYTES, BOTH, 0, NONE, 0, sizeof(struct morsel_blob_matmul), 0, .check = morsel_check_matmul,
+                            .prepare = morsel_prepare_matmul, .run = morsel_run_matmul},
+    [MORSEL_STEP_BINARY] = {"binary", 2, BOTH, BOTH, 0, SAME, 0, sizeof(struct morsel_blob_binary), 0, .check = morsel_check_binary,
+                            .prepare = morsel_prepare_binary, .run = morsel_run_binary, .point = morsel_point_binary,
+                            .period = morsel_binary_period},
+    [MORSEL_STEP_UNARY] = {"unary", 1, BOTH, BOTH, 0, SAME, 0, sizeof(struct morsel_blob_unary), 0, .check = morsel_check_unary,
+                           .prepare = morsel_prepare_unary, .run = morsel_run_unary, .point = morsel_point_unary,
+                           .period = morsel_unary_period},
+    [MORSEL_STEP_LUT] = {"lut", 1, BYTES, BOTH, 0, SAME, 0, sizeof(struct morsel_blob_lut), 0, .check = morsel_check_lut,
+                         .prepare = morsel_prepare_lut, .run = morsel_run_lut, .point = morsel_point_lut, .period = morsel_lut_period},
+    [MORSEL_STEP_AVERAGE_POOL] = {"average_pool", 1, BOTH, BOTH, 1, NUMBERED, 0, sizeof(struct morsel_blob_pool), 0,
+                                  .check = morsel_check_pool, .prepare = morsel_prepare_pool, .run_rows = morsel_run_pool},
+    [MORSEL_STEP_MAX_POOL] = {"max_pool", 1, BOTH, BOTH, 1, WINDOW, 0, sizeof(struct morsel_blob_pool), 0, .check = morsel_check_pool,
+                              .prepare = morsel_prepare_pool, .run_rows = morsel_run_pool},
+    [MORSEL_STEP_MEAN] = {"mean", 1, BOTH, BOTH, 0, NONE, 0, sizeof(struct morsel_blob_mean), 0, .check = morsel_check_mean,
+                          .prepare = morsel_prepare_mean, .run = morsel_run_mean},
+    [MORSEL_STEP_SOFTMAX] = {"softmax", 1, BOTH, BOTH, 0, NONE, 0, sizeof(struct morsel_blob_softmax), 0, .check = morsel_check_softmax,
+                             .prepare = morsel_prepare_softmax, .run = morsel_run_softmax},
+    [MORSEL_STEP_CONCAT] = {"concat", 0, ANY, ANY, 1, NONE, 0, sizeof(struct morsel_blob_concat), 4, .check = morsel_check_concat,
+                            .prepare = morsel_prepare_concat, .run = morsel_run_concat},
+    [MORSEL_STEP_GATHER] = {"gather", 1, ANY, ANY, 1, NONE, 0, sizeof(struct morsel_blob_gather), 0, .check = morsel_check_gather,
+                            .prepare = morsel_prepare_gather, .run = morsel_run_gather},
     [MORSEL_STEP_FLOAT_CONV] = {"float_conv", 1, BOTH, BOTH, 0, WINDOW, 0, sizeof(struct morsel_blob_float_conv), 0,
-                                morsel_check_float_conv, morsel_prepare_float_conv, NULL},
+                                .check = morsel_check_float_conv, .prepare = morsel_prepare_float_conv, .run_rows = morsel_run_float_conv},
 };
 
 _Static_assert(!offsetof(struct morsel_blob_conv, window) && !offsetof(struct morsel_blob_float_conv, window) &&

@@ -23,8 +23,25 @@ void morsel_fetch_share(const struct morsel_session *session, uint32_t index, st
 void morsel_run_rows(const struct morsel_call *call, const struct morsel_held *x, const struct morsel_held *y, const uint8_t *padding_row,
                      uint32_t begin, uint32_t end);
 
-/* Units begin .. end of a step without a window. */
+/* Units begin .. end of a step without a window. tests/a76 counts these calls, too. */
 void morsel_run_units(const struct morsel_call *call, uint32_t begin, uint32_t end);
+
+/* Of kinds, by core/kinds.c: points at a row, calls of kernels with a window, and of others for units begin .. end. */
+void morsel_point_binary(union morsel_args *a, const struct morsel_held *x, const struct morsel_held *y, uint32_t row, uint32_t elements);
+void morsel_point_unary(union morsel_args *a, const struct morsel_held *x, const struct morsel_held *y, uint32_t row, uint32_t elements);
+void morsel_point_lut(union morsel_args *a, const struct morsel_held *x, const struct morsel_held *y, uint32_t row, uint32_t elements);
+void morsel_run_conv(const struct morsel_call *call, const union morsel_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n);
+void morsel_run_float_conv(const struct morsel_call *call, const union morsel_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n);
+void morsel_run_pool(const struct morsel_call *call, const union morsel_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n);
+void morsel_run_fc(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
+void morsel_run_matmul(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
+void morsel_run_binary(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
+void morsel_run_unary(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
+void morsel_run_lut(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
+void morsel_run_mean(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
+void morsel_run_softmax(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
+void morsel_run_gather(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
+void morsel_run_concat(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
 
 /* What a step with a window reads and writes, whole. */
 void morsel_whole_pictures(const struct morsel_call *call, struct morsel_held *x, struct morsel_held *y);

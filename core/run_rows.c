@@ -41,79 +41,111 @@ static uint32_t find_rows(const uint8_t **rows, const struct morsel_window *w, c
     return n;
 }
 
-static void *output_of(const struct morsel_call *call) {
-    if (morsel_call_is_conv(call)) return call->args.conv.y.data;
-    return call->kind == MORSEL_STEP_FLOAT_CONV ? call->args.float_conv.y.data : call->args.pool.y.data;
-}
-
-/* The arguments for an output that begins at `data`: the call's own where it does. */
-static const union morsel_args *args_for(const struct morsel_call *call, union morsel_args *own, void *data) {
-    if (output_of(call) == data) return &call->args;
-    *own = call->args;
-    if (morsel_call_is_conv(call)) own->conv.y.data = data;
-    else if (call->kind == MORSEL_STEP_FLOAT_CONV) own->float_conv.y.data = data;
-    else own->pool.y.data = data;
-    return own;
-}
-
 static void *row_at(const struct morsel_held *x, uint32_t y, uint32_t elements, const struct morsel_qparams *qparams) {
     return x->data + (size_t)place_of(x, y) * elements * morsel_element_bytes(qparams);
 }
 
-/* Points the arguments of an elementwise step at row y; returns how many of n rows lie side by side everywhere. */
-static uint32_t point_at(const struct morsel_call *call, union morsel_args *a, const struct morsel_held *x, const struct morsel_held *y,
-                         uint32_t row, uint32_t n) {
-    uint32_t elements = call->row_elements;
-    n = together(&x[0], row, n);
-    if (call->kind == MORSEL_STEP_BINARY) {
-        a->binary.a.data = row_at(&x[0], row, elements, &a->binary.a.qparams);
-        a->binary.b.data = row_at(&x[1], row, elements, &a->binary.b.qparams);
-        a->binary.y.data = row_at(y, row, elements, &a->binary.y.qparams);
-        return together(&x[1], row, n);
+void morsel_point_binary(union morsel_args *a, const struct morsel_held *x, const struct morsel_held *y, uint32_t row, uint32_t elements) {
+    a->binary.a.data = row_at(&x[0], row, elements, &a->binary.a.qparams);
+    a->binary.b.data = row_at(&x[1], row, elements, &a->binary.b.qparams);
+    a->binary.y.data = row_at(y, row, elements, &a->binary.y.qparams);
+}
+
+void morsel_point_unary(union morsel_args *a, const struct morsel_held *x, const struct morsel_held *y, uint32_t row, uint32_t elements) {
+    a->unary.x.data = row_at(x, row, elements, &a->unary.x.qparams);
+    a->unary.y.data = row_at(y, row, elements, &a->unary.y.qparams);
+}
+
+void morsel_point_lut(union morsel_args *a, const struct morsel_held *x, const struct morsel_held *y, uint32_t row, uint32_t elements) {
+    a->lut.x = x->data + (size_t)place_of(x, row) * elements;
+    a->lut.y = y->data + (size_t)place_of(y, row) * elements * (a->lut.is_float ? 4 : 1);
+}
+
+static void run_window(const struct morsel_call *call, const struct morsel_held *x, const struct morsel_held *y, const uint8_t *padding_row,
+                       uint32_t begin, uint32_t end) {
+    const uint8_t *rows[ROW_POINTERS];
+    union morsel_args own;
+    const union morsel_args *a = &call->args;
+    if (a->windowed.y.data != y->data) {
+        own = *a;
+        own.windowed.y.data = y->data;
+        a = &own;
     }
-    if (call->kind == MORSEL_STEP_UNARY) {
-        a->unary.x.data = row_at(&x[0], row, elements, &a->unary.x.qparams);
-        a->unary.y.data = row_at(y, row, elements, &a->unary.y.qparams);
-    } else {
-        a->lut.x = x->data + (size_t)place_of(x, row) * elements;
-        a->lut.y = y->data + (size_t)place_of(y, row) * elements * (a->lut.is_float ? 4 : 1);
+    for (uint32_t n; begin < end; begin += n) {
+        n = find_rows(rows, &a->windowed.window, x, padding_row, begin, together(y, begin, end - begin));
+        morsel_kinds[call->kind].run_rows(call, a, rows, place_of(y, begin), n);
     }
-    return n;
 }
 
 void morsel_run_rows(const struct morsel_call *call, const struct morsel_held *x, const struct morsel_held *y, const uint8_t *padding_row,
                      uint32_t begin, uint32_t end) {
-    const struct morsel_window *w = morsel_call_window(call);
-    const uint8_t *rows[ROW_POINTERS];
-    union morsel_args own;
-    const union morsel_args *a = w ? args_for(call, &own, y->data) : &own;
-    if (!w) own = call->args;
+    const struct morsel_kind *kind = &morsel_kinds[call->kind];
+    if (kind->run_rows) {
+        run_window(call, x, y, padding_row, begin, end);
+        return;
+    }
+    union morsel_args own = call->args;
     for (uint32_t n; begin < end; begin += n) {
         n = together(y, begin, end - begin);
-        n = w ? find_rows(rows, w, x, padding_row, begin, n) : point_at(call, &own, x, y, begin, n);
-        uint32_t to = place_of(y, begin), elements = n * call->row_elements;
-        switch (call->kind) {
-        case MORSEL_STEP_CONV:
-        case MORSEL_STEP_DEPTHWISE: call->kernel.conv(&a->conv, rows, to, n); break;
-        case MORSEL_STEP_FLOAT_CONV: call->kernel.float_conv(&a->float_conv, rows, to, n); break;
-        case MORSEL_STEP_AVERAGE_POOL:
-        case MORSEL_STEP_MAX_POOL: call->kernel.pool(&a->pool, rows, to, n); break;
-        case MORSEL_STEP_BINARY: call->kernel.binary(&a->binary, 0, elements); break;
-        case MORSEL_STEP_UNARY: call->kernel.unary(&a->unary, 0, elements); break;
-        default: call->kernel.lut(&a->lut, 0, elements); break;
-        }
+        for (uint32_t k = 0; k < kind->inputs; k++) n = together(&x[k], begin, n);
+        kind->point(&own, x, y, begin, call->row_elements);
+        kind->run(call, &own, 0, n * call->row_elements);
     }
 }
 
 void morsel_whole_pictures(const struct morsel_call *call, struct morsel_held *x, struct morsel_held *y) {
-    const struct morsel_input *in = &call->args.pool.x;
-    if (morsel_call_is_conv(call)) in = &call->args.conv.x;
-    if (call->kind == MORSEL_STEP_FLOAT_CONV) in = &call->args.float_conv.x;
-    x->data = (uint8_t *)(uintptr_t)in->data;
-    x->rows = morsel_call_window(call)->in_h;
-    y->data = output_of(call);
+    const struct morsel_window_args *a = &call->args.windowed;
+    x->data = (uint8_t *)(uintptr_t)a->x.data;
+    x->rows = a->window.in_h;
+    y->data = a->y.data;
     y->rows = call->units;
     x->first = y->first = 0;
+}
+
+/* --- Calls of kernels, which core/kinds.c names --- */
+
+void morsel_run_conv(const struct morsel_call *call, const union morsel_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+    call->kernel.conv(&a->conv, rows, y, n);
+}
+
+void morsel_run_float_conv(const struct morsel_call *call, const union morsel_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+    call->kernel.float_conv(&a->float_conv, rows, y, n);
+}
+
+void morsel_run_pool(const struct morsel_call *call, const union morsel_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+    call->kernel.pool(&a->pool, rows, y, n);
+}
+
+void morsel_run_fc(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end) {
+    call->kernel.fc(&a->fc, begin, end);
+}
+
+void morsel_run_matmul(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end) {
+    call->kernel.matmul(&a->matmul, begin, end);
+}
+
+void morsel_run_binary(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end) {
+    call->kernel.binary(&a->binary, begin, end);
+}
+
+void morsel_run_unary(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end) {
+    call->kernel.unary(&a->unary, begin, end);
+}
+
+void morsel_run_lut(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end) {
+    call->kernel.lut(&a->lut, begin, end);
+}
+
+void morsel_run_mean(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end) {
+    call->kernel.mean(&a->mean, begin, end);
+}
+
+void morsel_run_softmax(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end) {
+    call->kernel.softmax(&a->softmax, begin, end);
+}
+
+void morsel_run_gather(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end) {
+    call->kernel.gather(&a->gather, begin, end);
 }
 
 /* Points at input k of a concatenation, and at its place in each row of y. */
@@ -127,22 +159,14 @@ static void point_at_piece(const struct morsel_concat *c, uint32_t k, struct mor
     copy->sign_flip = morsel_stored_flip(c->model, x, c->store_flip) ^ c->y_flip;
 }
 
-void morsel_run_units(const struct morsel_call *call, uint32_t begin, uint32_t end) {
+void morsel_run_concat(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end) {
     struct morsel_copy_args copy;
-    switch (call->kind) {
-    case MORSEL_STEP_FC: call->kernel.fc(&call->args.fc, begin, end); break;
-    case MORSEL_STEP_MATMUL: call->kernel.matmul(&call->args.matmul, begin, end); break;
-    case MORSEL_STEP_BINARY: call->kernel.binary(&call->args.binary, begin, end); break;
-    case MORSEL_STEP_UNARY: call->kernel.unary(&call->args.unary, begin, end); break;
-    case MORSEL_STEP_LUT: call->kernel.lut(&call->args.lut, begin, end); break;
-    case MORSEL_STEP_MEAN: call->kernel.mean(&call->args.mean, begin, end); break;
-    case MORSEL_STEP_SOFTMAX: call->kernel.softmax(&call->args.softmax, begin, end); break;
-    case MORSEL_STEP_CONCAT:
-        for (uint32_t k = 0; k < call->args.concat.step->input_count; k++) {
-            point_at_piece(&call->args.concat, k, &copy);
-            call->kernel.copy(&copy, begin, end);
-        }
-        break;
-    default: call->kernel.gather(&call->args.gather, begin, end); break;
+    for (uint32_t k = 0; k < a->concat.step->input_count; k++) {
+        point_at_piece(&a->concat, k, &copy);
+        call->kernel.copy(&copy, begin, end);
     }
+}
+
+void morsel_run_units(const struct morsel_call *call, uint32_t begin, uint32_t end) {
+    morsel_kinds[call->kind].run(call, &call->args, begin, end);
 }
