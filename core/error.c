@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* What errors say in words, and which version of the library this is. */
 #include "morsel.h"
 
 static const char *const texts[MORSEL_ERR_COUNT] = {

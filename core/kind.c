@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* What a kind of step says of its rows: the ones of an input that a row of the output reads. */
 #include "kind.h"
 
 struct morsel_reach morsel_kind_reach(uint32_t kind, const void *parameters) {

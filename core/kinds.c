@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The table of step kinds: a row says all that is particular to one. */
 #include "kind.h"
 
 #include "check.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* How a run tells the session's watch of the steps that it has done. */
 #ifndef MORSEL_WATCH_H
 #define MORSEL_WATCH_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Blocks of an arena: pieces are cut from the newest, and all blocks go at once. */
 #include "tools/base/arena.h"
 #include "tools/base/message.h"
 #include <stdint.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The clock that runs are timed by. */
 #ifndef MORSEL_TOOLS_BASE_CLOCK_H
 #define MORSEL_TOOLS_BASE_CLOCK_H
 

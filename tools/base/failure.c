@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* A failure's words: put together once, where it happens, and safe to print. */
 #include "tools/base/failure.h"
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Whole files: read however they come, written beside the old file and then put in its place. */
 #include "tools/base/file.h"
 #include <errno.h>
 #include <fcntl.h>

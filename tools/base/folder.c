@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Walks a folder and all that lies below it. */
 #include "tools/base/folder.h"
 #include <dirent.h>
 #include <errno.h>

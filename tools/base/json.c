@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* JSON as it is printed: commas, indentation, escapes, numbers that read back the same. */
 #include "tools/base/json.h"
 #include <inttypes.h>
 #include <math.h>

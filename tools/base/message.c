@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Lines on stderr, and the nearest of names to one that is unknown. */
 #include "tools/base/message.h"
 #include <errno.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Parses a command line by its table of options. */
 #include "tools/base/options.h"
 #include "core/morsel.h"
 #include "tools/base/options_help.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Prints a verb's table of options, for the terminal and as a man page. */
 #include "tools/base/options_help.h"
 #include "core/morsel.h"
 #include <ctype.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Draws a line of progress anew at most a few times a second. */
 #include "tools/base/progress.h"
 #include "tools/base/clock.h"
 #include <stdarg.h>

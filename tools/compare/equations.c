@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Least squares over equations of which some are wrong. */
 #include "tools/compare/equations.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Sums over pairs of numbers, and the figures that come of them. */
 #include "tools/compare/metrics.h"
 #include "tools/quant/equalize/equalize.h"
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Writes arrays of noise into a folder of their own. */
 #include "tools/compare/noise.h"
 #include "tools/base/npy.h"
 #include "tools/samples/data/choice.h"

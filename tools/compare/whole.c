@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Lays a blob's tensors side by side, each for a whole run. */
 #include "tools/compare/whole.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Which elements a strided or irregular move reads, axis by axis. */
 #include "tools/float/pick.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The geometry of windows over planes, read from a node once. */
 #include "tools/float/planes.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Matrix products in float: packs both sides, then goes over them by tiles. */
 #include "tools/float/product.h"
 
 #include <string.h>

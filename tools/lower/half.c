@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Turns the weights of float layers into binary16, to the nearest. */
 #include "tools/lower/half.h"
 
 #include <math.h>

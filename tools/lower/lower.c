@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Lowers a graph node by node: finds each operator's function, and keeps what was refused and why. */
 #include "tools/lower/lower.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* What values mean: their buffers, views and quantization, and bytes of them where a step needs some. */
 #include "tools/lower/lower.h"
 
 #include <math.h>

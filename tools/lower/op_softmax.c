@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Softmax: a step of its own, with a table of exponentials. */
 #include "tools/lower/lower.h"
 
 #include <float.h>

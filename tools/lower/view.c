@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Views of buffers through reshapes, transposes and slices, without a byte moved. */
 #include "tools/lower/view.h"
 
 #include <stdlib.h>

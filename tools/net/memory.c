@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Lists what lives in the arena from a blob's own plan. */
 #include "tools/net/memory.h"
 #include "tools/base/message.h"
 #include <stdlib.h>

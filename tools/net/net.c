@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Builds networks: buffers, constants and steps, in memory that goes with the network. */
 #include "core/kind.h"
 #include "tools/net/net.h"
 

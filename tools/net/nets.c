@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The networks that are built in, by name: published shapes with random weights. */
 #include "tools/net/nets.h"
 
 #include "tools/net/blob/blob.h"

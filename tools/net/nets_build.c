@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Layers with random weights, whose scales keep activations within their bytes. */
 #include "tools/net/nets_build.h"
 
 #include <math.h>

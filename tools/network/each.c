@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Workers take tasks in order; the first failure, by the order of tasks, is the one that counts. */
 #include "tools/network/each.h"
 #include "tools/base/progress.h"
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Opens a network by its path, and hands calls on to the kind that it is of. */
 #include "tools/network/network.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads a classifier's output: whether it is one, its best classes, its probabilities. */
 #include "tools/network/scores.h"
 #include "core/blob.h"
 #include <math.h>

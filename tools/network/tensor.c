@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Arrays to tensors and back: types, shapes, numbers converted. */
 #include "tools/network/tensor.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Positions and neighbours along one axis of Resize. */
 #include "tools/onnx/resize.h"
 
 #include <math.h>

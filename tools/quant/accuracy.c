@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Counts right answers over labelled samples, in float and by a blob. */
 #include "tools/quant/accuracy.h"
 #include "tools/base/clock.h"
 #include "tools/network/host/over.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* All stages of quantizing in their order, and what each leaves to the next. */
 #include "tools/quant/quantize.h"
 #include "tools/float/executor.h"
 #include "tools/optimize/edit.h"

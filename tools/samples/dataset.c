@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Lists a labelled dataset: folders by class, or CIFAR-10's binary files. */
 #include "tools/samples/dataset.h"
 #include "tools/base/message.h"
 #include <dirent.h>

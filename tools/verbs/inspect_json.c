@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* What inspect says of a blob, as JSON. */
 #include "core/kind.h"
 #include "tools/verbs/inspect.h"
 #include "tools/base/json.h"

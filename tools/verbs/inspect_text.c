@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* What inspect says of a blob, as text. */
 #include "core/kind.h"
 #include "tools/verbs/inspect.h"
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Collects answers picture by picture, and prints them as text or JSON. */
 #include "tools/verbs/results.h"
 #include "tools/network/scores.h"
 #include <math.h>

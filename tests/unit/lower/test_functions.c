@@ -38,7 +38,7 @@ static size_t steps_of(const char *op, bool quantized) {
     return steps;
 }
 
-static void test_float_steps(void **state) {
+static void the_table_tells_what_the_lowering_does(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         const struct onnx_operator *op = onnx_operator_find("", functions[i]);
@@ -52,6 +52,6 @@ static void test_float_steps(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_float_steps)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_table_tells_what_the_lowering_does)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

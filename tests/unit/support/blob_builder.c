@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Blobs in memory, section by section, as tests describe them. */
 #define _POSIX_C_SOURCE 200112L
 #include "tests/unit/support/blob_builder.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Random networks: layers by chance, of windows and sizes that streaming finds hard. */
 #include "tests/unit/support/random_net.h"
 
 #include "tests/unit/support/blob_builder.h"

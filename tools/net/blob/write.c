@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Writes a network as a blob, in the sections of core/format.h. */
 #include "tools/net/blob/blob.h"
 
 #include "core/checksum.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Lifetimes, and places in the arena: several orders of slices, each slice at the lowest place that is free. */
 #include "core/kind.h"
 #include "tools/net/plan/plan_groups.h"
 #include "tools/net/plan/plan.h"

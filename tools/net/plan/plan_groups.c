@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Chooses the groups that stream: a shortest way through all cuts of the steps. */
 #include "tools/net/plan/plan_groups.h"
 #include "tools/net/plan/plan.h"
 

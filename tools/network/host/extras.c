@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Finds rule and labels for an ONNX file, and checks that they fit it. */
 #include "tools/network/host/extras.h"
 #include "tools/base/file.h"
 #include <inttypes.h>

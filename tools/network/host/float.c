@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* A network out of an ONNX file: opened, run and watched in the float executor. */
 #include "tools/network/host/float.h"
 #include "tools/base/arena.h"
 #include "tools/network/host/extras.h"

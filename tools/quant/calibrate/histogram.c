@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Histograms over octaves of magnitude: no range has to be known before the first number. */
 #include "tools/quant/calibrate/histogram.h"
 #include <float.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Gathers each value's extremes, histograms and sums, the same whatever the order. */
 #include "tools/quant/calibrate/observe.h"
 #include "tools/onnx/operator.h"
 #include "tools/quant/calibrate/scan.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Observes a network over samples, with an observer for each thread. */
 #include "tools/quant/calibrate/over.h"
 #include "tools/network/host/over.h"
 #include "tools/quant/insert/place.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The methods by name, and ranges that are sane whatever the numbers were. */
 #include "tools/quant/calibrate/range.h"
 #include "tools/quant/calibrate/range_parts.h"
 #include <math.h>

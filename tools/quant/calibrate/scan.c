@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* One pass over numbers: extremes and sums, four side by side. */
 #include "tools/quant/calibrate/scan.h"
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Chooses factors between layers, by the noise that they leave, and applies them. */
 #include "tools/quant/equalize/equalize.h"
 #include "tools/quant/equalize/equalize_parts.h"
 #include "tools/quant/insert/place.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Puts QuantizeLinear and DequantizeLinear where a scheme wants them, and integers for weights. */
 #include "tools/quant/insert/insert.h"
 #include "tools/optimize/edit.h"
 

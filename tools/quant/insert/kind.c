@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Tells operators apart for quantization, by name and constants. */
 #include "tools/quant/insert/kind.h"
 #include "tools/onnx/operator.h"
 #include "tools/optimize/pass.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Finds layers, chains of functions and the float end of a network, then groups values by scale. */
 #include "tools/quant/insert/place.h"
 #include "tools/quant/insert/kind.h"
 

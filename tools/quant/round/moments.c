@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Sums up the products of patches that rounding and bias correction work from. */
 #include "tools/quant/round/moments.h"
 #include "tools/float/product.h"
 #include "tools/network/host/over.h"

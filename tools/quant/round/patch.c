@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Where a layer's patches lie in its input. */
 #include "tools/quant/round/patch.h"
 
 #include <string.h>

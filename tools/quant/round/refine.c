@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Goes through layers in order, as many at once as memory allows. */
 #include "tools/quant/round/refine.h"
 #include "tools/quant/round/refine_parts.h"
 

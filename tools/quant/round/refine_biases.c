@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Bias correction: what quantized weights and inputs miss on average goes into biases. */
 #include "tools/quant/round/refine_parts.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Chooses samples evenly over classes, by a generator of its own. */
 #include "tools/samples/data/choice.h"
 #include <stdlib.h>
 

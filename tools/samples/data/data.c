@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Opens what lies at a path as samples, whatever kind it is. */
 #include "tools/samples/data/data.h"
 #include "tools/base/folder.h"
 #include "tools/samples/data/choice.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Samples out of arrays, read by parts. */
 #include "tools/samples/data/data_parts.h"
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Samples out of pictures: the path that a picture takes into a blob, in float. */
 #include "core/picture.h"
 #include "tools/samples/data/data_parts.h"
 #include <math.h>

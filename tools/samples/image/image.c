@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Tells kinds of pictures apart by their first bytes, and decodes them. */
 #include "tools/samples/image/image.h"
 #include "tools/base/file.h"
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads the picture rule and the labels, and says what is wrong with them. */
 #include "tools/samples/rules/picture_rule.h"
 #include "tools/base/file.h"
 #include "tools/base/message.h"

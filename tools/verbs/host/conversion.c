@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* From an ONNX file to a blob on the disk, as two verbs do it. */
 #include "tools/verbs/host/conversion.h"
 #include "tools/network/host/extras.h"
 #include "tools/verbs/host/convert_report.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Groups refusals by operator and reason, and prints them. */
 #include "tools/verbs/host/convert_report.h"
 #include "tools/base/message.h"
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Counts an ONNX file's operators, before and after the passes. */
 #include "tools/verbs/host/inspect_onnx.h"
 #include "tools/verbs/host/conversion.h"
 #include "tools/network/host/extras.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads the options of morsel quantize, and refuses those that do not go together. */
 #include "tools/verbs/host/quantize_call.h"
 #include "tools/base/message.h"
 #include "tools/samples/rules/picture_rule.h"
