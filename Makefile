@@ -206,7 +206,7 @@ test: deps-test  ## everything that decides whether a change is right
 
 # Every tests/unit/ROOM/test_*.c is a program; what stands in tests/unit/support is linked to each of them.
 UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*/test_*.c))
-UNIT_HELPERS := $(call objects,$(wildcard tests/unit/support/*.c))
+UNIT_HELPERS := $(call objects,$(wildcard tests/unit/support/*.c kernels/reference/*.c))
 -include $(UNIT_TESTS:=.d) $(UNIT_HELPERS:.o=.d)
 
 # These may read the schema's header by way of tools/onnx; check_kernels and bench_peers, which share the rule below, need no protobuf.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Elementwise steps, pools, means, softmax and moves, against references written from their definitions in format.h. */
+/* Elementwise steps, means, softmax and moves, against kernels/reference/ and against libm. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +11,7 @@
 
 #include "kernels/float.h"
 #include "kernels/requant.h"
+#include "kernels/reference/reference.h"
 #include "tests/unit/support/blob_builder.h"
 
 static uint32_t seed = 7;
@@ -30,15 +31,6 @@ static uint8_t *random_bytes(uint32_t n) {
     uint8_t *p = malloc(n);
     for (uint32_t i = 0; i < n; i++) p[i] = (uint8_t)builder_random(&seed);
     return p;
-}
-
-static int32_t integer(enum morsel_type type, uint8_t byte) {
-    return type == MORSEL_INT8 ? (int32_t)(int8_t)byte : (int32_t)byte;
-}
-
-static int limit(double v, int low, int high) {
-    v = rint(v);
-    return v < low ? low : v > high ? high : (int)v;
 }
 
 /* --- Numbers ------------------------------------------------------------------------------------------------------ */
@@ -112,12 +104,6 @@ static uint32_t set_strides(uint32_t *stride, const uint32_t *dims, uint32_t ran
     return step;
 }
 
-static uint32_t offset_of(const uint32_t *stride, const uint32_t *dims, uint32_t rank, uint32_t i) {
-    uint32_t at = 0;
-    for (uint32_t k = rank; k-- > 0; i /= dims[k]) at += i % dims[k] * stride[k];
-    return at;
-}
-
 struct pair {
     struct morsel_blob_binary p;
     enum morsel_type at, bt, yt;
@@ -162,33 +148,42 @@ static uint8_t *run_pair(const struct pair *q) {
     return builder_run(blob, bytes, q->a, q->b);
 }
 
-static double pair_result(const struct pair *q, int32_t a, int32_t b) {
-    if (q->p.op == MORSEL_BINARY_QADD) return fmaf((float)a, q->p.a_ratio, fmaf((float)b, q->p.b_ratio, q->p.offset));
-    if (q->p.op == MORSEL_BINARY_QMUL) return (float)((float)((a - q->az) * (b - q->bz)) * q->p.a_ratio) + (float)q->yz;
-    float x = 0.5f * (float)(a - q->az), z = 0.25f * (float)(b - q->bz), v = 0;
-    if (q->p.op == MORSEL_BINARY_ADD) v = x + z;
-    if (q->p.op == MORSEL_BINARY_SUB) v = x - z;
-    if (q->p.op == MORSEL_BINARY_MUL) v = x * z;
-    if (q->p.op == MORSEL_BINARY_DIV) v = x / z;
-    if (q->p.op == MORSEL_BINARY_MAX) v = x > z ? x : z;
-    if (q->p.op == MORSEL_BINARY_MIN) v = x < z ? x : z;
-    v = v < -30 ? -30 : v > 60 ? 60 : v;
-    return isnan(v) ? q->p.out_min : rint((double)(v / 0.125f)) + q->yz;
+/* Quantization parameters as kernels take them: bytes as they are, in the unsigned domain. */
+static struct morsel_qparams qparams_of(enum morsel_type type, float scale, int32_t zero) {
+    int32_t own = type == MORSEL_INT8 ? 128 : 0;
+    return (struct morsel_qparams){scale, zero + own, (uint32_t)own, 0, own};
 }
 
-static void binary_matches_the_definition(void **state) {
+static uint8_t *pair_by_reference(const struct pair *q) {
+    int32_t own = q->yt == MORSEL_INT8 ? 128 : 0;
+    uint8_t *y = malloc(q->y_count);
+    struct morsel_binary_args args = {
+        .a = {q->a, qparams_of(q->at, 0.5f, q->az)},
+        .b = {q->b, qparams_of(q->bt, 0.25f, q->bz)},
+        .y = {y, qparams_of(q->yt, 0.125f, q->yz), q->p.out_min + own, q->p.out_max + own, q->p.float_min, q->p.float_max},
+        .op = q->p.op,
+        .rank = q->p.rank,
+        .a_ratio = q->p.a_ratio,
+        .b_ratio = q->p.b_ratio,
+        .offset = q->p.offset,
+    };
+    memcpy(args.dims, q->p.dims, sizeof args.dims);
+    memcpy(args.a_stride, q->p.a_stride, sizeof args.a_stride);
+    memcpy(args.b_stride, q->p.b_stride, sizeof args.b_stride);
+    if (q->p.op == MORSEL_BINARY_QADD) morsel_qadd_reference(&args, 0, q->y_count);
+    else if (q->p.op == MORSEL_BINARY_QMUL) morsel_qmul_reference(&args, 0, q->y_count);
+    else morsel_binary_reference(&args, 0, q->y_count);
+    return y;
+}
+
+static void binary_matches_the_reference(void **state) {
     (void)state;
     for (uint32_t round = 0; round < 400; round++) {
         struct pair q;
         random_pair(&q, 1 + round % (MORSEL_BINARY_OP_COUNT - 1));
-        uint8_t *y = run_pair(&q);
-        for (uint32_t i = 0; i < q.y_count; i++) {
-            uint8_t a = ((uint8_t *)q.a)[offset_of(q.p.a_stride, q.p.dims, q.p.rank, i)];
-            uint8_t b = ((uint8_t *)q.b)[offset_of(q.p.b_stride, q.p.dims, q.p.rank, i)];
-            double want = pair_result(&q, integer(q.at, a), integer(q.bt, b));
-            assert_int_equal(integer(q.yt, y[i]), limit(want, q.p.out_min, q.p.out_max));
-        }
-        free(y), free(q.a), free(q.b);
+        uint8_t *got = run_pair(&q), *want = pair_by_reference(&q);
+        assert_memory_equal(got, want, q.y_count);
+        free(got), free(want), free(q.a), free(q.b);
     }
 }
 
@@ -283,7 +278,7 @@ static void lut_takes_the_channel_s_table(void **state) {
 
 /* --- Along dimensions ------------------------------------------------------------------------------------------------ */
 
-static void mean_matches_the_definition(void **state) {
+static void mean_matches_the_reference(void **state) {
     (void)state;
     for (int round = 0; round < 60; round++) {
         struct builder b;
@@ -297,28 +292,21 @@ static void mean_matches_the_definition(void **state) {
         builder_output(&b, out, "y");
         uint8_t *blob = builder_finish(&b, &bytes);
         uint8_t *y = builder_run(blob, bytes, x, NULL);
-        for (uint32_t i = 0; i < y_count; i++) {
-            int32_t sum = 0;
-            for (uint32_t k = 0; k < p.count; k++) sum += (int8_t)x[(i / p.inner * p.count + k) * p.inner + i % p.inner] + 9;
-            assert_int_equal(y[i], limit(rint((double)((float)sum * p.multiplier)) + 100, 4, 200));
-        }
-        free(x), free(y);
+        uint8_t *want = malloc(y_count);
+        const struct morsel_mean_args args = {
+            .x = {x, qparams_of(MORSEL_INT8, 1, -9)},
+            .y = {want, qparams_of(MORSEL_UINT8, 1, 100), 4, 200, 0, 0},
+            .count = p.count,
+            .inner = p.inner,
+            .multiplier = p.multiplier,
+        };
+        morsel_mean_reference(&args, 0, y_count);
+        assert_memory_equal(y, want, y_count);
+        free(x), free(y), free(want);
     }
 }
 
-/* One line of `count` elements at a stride, by the formula at MORSEL_STEP_SOFTMAX. */
-static void check_softmax_line(const uint8_t *x, const int8_t *y, uint32_t count, uint32_t stride, const float *table, float levels) {
-    uint8_t most = 0;
-    float sum = 0;
-    for (uint32_t i = 0; i < count; i++) most = x[i * stride] > most ? x[i * stride] : most;
-    for (uint32_t i = 0; i < count; i++) sum += table[255 - (most - x[i * stride])];
-    for (uint32_t i = 0; i < count; i++) {
-        float steps = table[255 - (most - x[i * stride])] * levels / sum;
-        assert_int_equal(y[i * stride], limit(rint((double)steps) - 128, -128, 127));
-    }
-}
-
-static void softmax_matches_the_definition(void **state) {
+static void softmax_matches_the_reference(void **state) {
     (void)state;
     float table[256];
     for (int i = 0; i < 256; i++) table[i] = (float)exp((i - 255) * 0.05 + 60);
@@ -335,12 +323,18 @@ static void softmax_matches_the_definition(void **state) {
         builder_input(&b, in, "x");
         builder_output(&b, out, "y");
         uint8_t *blob = builder_finish(&b, &bytes);
-        int8_t *y = builder_run(blob, bytes, x, NULL);
-        for (uint32_t u = 0; u < p.outer * p.inner; u++) {
-            uint32_t first = u / p.inner * p.count * p.inner + u % p.inner;
-            check_softmax_line(x + first, y + first, p.count, p.inner, table, floorf(1 / (1.0f / 255)));
-        }
-        free(x), free(y);
+        uint8_t *got = builder_run(blob, bytes, x, NULL), *want = malloc(count);
+        const struct morsel_softmax_args args = {
+            .x = {x, qparams_of(MORSEL_UINT8, 0.05f, 3)},
+            .y = {want, qparams_of(MORSEL_INT8, 1.0f / 255, -128), 0, 255, 0, 0},
+            .table = table,
+            .levels = floorf(1 / (1.0f / 255)),
+            .count = p.count,
+            .inner = p.inner,
+        };
+        morsel_softmax_reference(&args, 0, p.outer * p.inner);
+        assert_memory_equal(got, want, count);
+        free(x), free(got), free(want);
     }
 }
 
@@ -455,12 +449,12 @@ int main(void) {
         cmocka_unit_test(round_takes_ties_to_even),
         cmocka_unit_test(functions_are_within_a_ten_millionth),
         cmocka_unit_test(functions_have_the_same_bits_everywhere),
-        cmocka_unit_test(binary_matches_the_definition),
+        cmocka_unit_test(binary_matches_the_reference),
         cmocka_unit_test(unary_matches_the_definition),
         cmocka_unit_test(quantize_step_rounds_saturates_and_takes_nan),
         cmocka_unit_test(lut_takes_the_channel_s_table),
-        cmocka_unit_test(mean_matches_the_definition),
-        cmocka_unit_test(softmax_matches_the_definition),
+        cmocka_unit_test(mean_matches_the_reference),
+        cmocka_unit_test(softmax_matches_the_reference),
         cmocka_unit_test(softmax_of_bytes_to_floats),
         cmocka_unit_test(float_softmax_along_an_inner_dimension),
         cmocka_unit_test(concat_puts_inputs_side_by_side),
