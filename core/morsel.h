@@ -19,19 +19,14 @@
  *     morsel_run(&session);
  *     morsel_dequantize(&out, scores, CLASSES);
  *
- * Threads: a model is immutable once open and may be shared by any number of sessions on any threads.
- * A session belongs to one caller at a time. Two sessions need two arenas.
- *
+ * Threads: a model is immutable once open and may be shared by any number of sessions on any threads. A session belongs to one caller at a
+ * time; two need two arenas.
  * Numbers: the same blob and the same input give the same output bytes on every CPU, with any number of threads.
- *
- * Capacities: each pointer to a caller's memory comes with how much there is, in elements or in bytes. Less than is needed is refused
- * before anything is written; more is fine.
- *
- * Defaults: 0 and NULL always mean the default, the same everywhere.
- *
- * Binary interface: within 0.N every release takes the place of an earlier one. 0.N+1 may change what is declared here, sizes of structs
- * too: compile the app anew. struct morsel_options may grow at any time, which its `size` takes care of. Numbers of enums stay, and
- * new ones follow them.
+ * Capacities: each pointer to a caller's memory comes with how much there is, in elements or bytes. Less than is needed is refused before
+ * anything is written; more is fine.
+ * Defaults: 0 and NULL mean the default, everywhere.
+ * Binary interface: within 0.N a later library takes the place of an earlier one without compiling the app anew: no size, number or call
+ * changes, and struct morsel_options grows only as its `size` provides for. 0.N+1 may change all of that.
  */
 #ifndef MORSEL_H
 #define MORSEL_H
@@ -48,16 +43,12 @@ extern "C" {
 #define MORSEL_VERSION_MINOR 2
 #define MORSEL_VERSION_PATCH 0
 #define MORSEL_VERSION_NUMBER (MORSEL_VERSION_MAJOR * 1000000 + MORSEL_VERSION_MINOR * 1000 + MORSEL_VERSION_PATCH)
-
 /* The versions of the blob's format that this library opens, both included. */
 #define MORSEL_FORMAT_OLDEST 1
 #define MORSEL_FORMAT_NEWEST 1
 
-/* The largest number of dimensions of a tensor. */
-#define MORSEL_MAX_RANK 6
-
-/* Blobs and arenas start at a multiple of this many bytes. */
-#define MORSEL_ALIGNMENT 64
+#define MORSEL_MAX_RANK 6   /* the largest number of dimensions of a tensor */
+#define MORSEL_ALIGNMENT 64 /* blobs and arenas start at a multiple of this many bytes */
 
 /* Every function that can fail returns one of these; morsel_error_text() puts it into words. */
 enum morsel_error {
@@ -105,7 +96,7 @@ enum morsel_cpu {
     MORSEL_CPU_ALL = 0 /* whatever the CPU has */
 };
 
-/* Where morsel_open() found an error. What it counts, it counts from 0, in the order of the blob: `morsel inspect` prints it so. */
+/* What morsel_open() found at fault, counted from 0 in the order of the blob, which is that of `morsel inspect`. */
 enum morsel_part {
     MORSEL_PART_BLOB = 0, /* no part of it, or all */
     MORSEL_PART_TENSOR = 1,
@@ -133,8 +124,7 @@ typedef void morsel_parallel_for(void *ctx, uint32_t n, morsel_task *fn, void *a
  * all may read after it. The tasks have to run at once: none waits for its thread until another is done. */
 typedef void morsel_barrier(void *ctx, uint32_t n, uint32_t index);
 
-/* How a session runs. State `size`, and what is to differ from the default; all other fields are 0:
- *     struct morsel_options options = {.size = sizeof options, .tasks = 4, .parallel_for = run_on_pool, .parallel_ctx = pool}; */
+/* How a session runs: {.size = sizeof options, .tasks = 4, .parallel_for = run_on_pool, .parallel_ctx = pool}. All else is 0. */
 struct morsel_options {
     uint32_t size;                     /* sizeof(struct morsel_options), as the app was compiled: fields behind it count as 0 */
     uint32_t flags;                    /* 0: there are none yet */
@@ -163,6 +153,7 @@ struct morsel_session {
     struct morsel_options options;
     morsel_watch *watch;
     void *watch_ctx;
+    void *reserve[8]; /* for fields to come, of the options, too: the size stays */
 };
 
 /* An input or output of the network: where it lies in the arena and what its bytes mean. */
@@ -200,16 +191,14 @@ uint32_t morsel_arena_bytes(const struct morsel_model *model);
  * with morsel_arena_bytes() alone they run in one, the others in options.tasks. 0 tasks are 1. Returns 0 above 2^31 - 1 bytes. */
 uint32_t morsel_arena_bytes_for(const struct morsel_model *model, uint32_t tasks);
 
+/* All are 0 of a model that is not open. */
 uint32_t morsel_input_count(const struct morsel_model *model);
 uint32_t morsel_output_count(const struct morsel_model *model);
-
-/* The network's name, from the ONNX graph; "" where it has none. Never NULL. */
-const char *morsel_network_name(const struct morsel_model *model);
-
 uint32_t morsel_label_count(const struct morsel_model *model);
 
-/* The label of class `index`, from the blob; NULL where it has none. */
+/* The label of class `index`; NULL where there is none. The network's name, from the ONNX graph; "" where there is none. */
 const char *morsel_label(const struct morsel_model *model, uint32_t index);
+const char *morsel_network_name(const struct morsel_model *model);
 
 /* --- A session -------------------------------------------------------------------------------------------------- */
 
@@ -218,10 +207,9 @@ const char *morsel_label(const struct morsel_model *model, uint32_t index);
 enum morsel_error morsel_session_open(struct morsel_session *session, const struct morsel_model *model, void *arena, size_t arena_bytes,
                                       const struct morsel_options *options);
 
+/* Where an input or output lies: by its index, or by the ONNX graph's name. MORSEL_ERR_ARGUMENT: there is none; "" finds none. */
 enum morsel_error morsel_input(const struct morsel_session *session, uint32_t index, struct morsel_view *view);
 enum morsel_error morsel_output(const struct morsel_session *session, uint32_t index, struct morsel_view *view);
-
-/* By the ONNX graph's name. MORSEL_ERR_ARGUMENT: none is called so; "" finds none. */
 enum morsel_error morsel_input_named(const struct morsel_session *session, const char *name, struct morsel_view *view);
 enum morsel_error morsel_output_named(const struct morsel_session *session, const char *name, struct morsel_view *view);
 
@@ -258,13 +246,12 @@ enum morsel_error morsel_session_watch(struct morsel_session *session, morsel_wa
 /* How many elements a view has, in memory and to the ONNX graph alike; 0: it is no view (rank, dims, bytes, type do not agree). */
 uint32_t morsel_view_elements(const struct morsel_view *view);
 
-/* Floats in the ONNX graph's order (row-major onnx_dims) to the view's bytes: round half to even of value / scale, plus the
- * zero point, saturated (ONNX QuantizeLinear; a NaN gives the lowest value). A float view gets a copy in its own layout.
- * `values` holds `count` floats; morsel_view_elements() are read. Fewer: MORSEL_ERR_CAPACITY. */
+/* Floats in the ONNX graph's order (row-major onnx_dims) to the view's bytes: round half to even of value / scale, plus the zero point,
+ * saturated (ONNX QuantizeLinear; a NaN gives the lowest value). A float view gets a copy in its own layout. `values` holds `count`
+ * floats, of which morsel_view_elements() are read. Fewer: MORSEL_ERR_CAPACITY; no view: MORSEL_ERR_ARGUMENT. */
 enum morsel_error morsel_quantize(const struct morsel_view *view, const float *values, size_t count);
 
-/* The view's bytes to floats in the ONNX graph's order: scale * (byte - zero_point) (ONNX DequantizeLinear).
- * `values` has room for `count` floats; morsel_view_elements() are written. Fewer: MORSEL_ERR_CAPACITY. */
+/* The way back, scale * (byte - zero_point) (ONNX DequantizeLinear), into room for `count` floats. The same errors. */
 enum morsel_error morsel_dequantize(const struct morsel_view *view, float *values, size_t count);
 
 /* --- Pictures ----------------------------------------------------------------------------------------------------- */
@@ -284,7 +271,7 @@ enum morsel_error morsel_picture(const struct morsel_model *model, const uint8_t
 /* What an error means, in English, never NULL. */
 const char *morsel_error_text(enum morsel_error error);
 
-/* Of the library that is linked: MORSEL_VERSION and MORSEL_VERSION_NUMBER when it was compiled. */
+/* Of the library that is linked, as MORSEL_VERSION and MORSEL_VERSION_NUMBER are of the header. */
 const char *morsel_version(void);
 uint32_t morsel_version_number(void);
 
