@@ -6,9 +6,13 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "core/blob.h"
+#include "core/checksum.h"
 #include "tools/network/host/float.h"
 #include "tools/network/scores.h"
 #include "tools/network/tensor.h"
@@ -99,6 +103,29 @@ static void built_in_networks_open_by_name(void **unused) {
     network_close(&network);
 }
 
+/* The blob with a step of no kind, its checksum made anew. */
+static void write_damaged(const char *path) {
+    struct file_bytes file;
+    struct failure failure;
+    assert_true(file_read(blob.path, INT32_MAX, &file, &failure));
+    struct morsel_blob_header *header = (void *)file.data;
+    ((struct morsel_blob_step *)(void *)(file.data + header->steps.offset))[3].kind = 99;
+    header->checksum = morsel_checksum(file.data, header->blob_bytes);
+    FILE *f = fopen(path, "wb");
+    assert_true(f && fwrite(file.data, 1, file.size, f) == file.size && !fclose(f));
+    file_free(&file);
+}
+
+static void a_damaged_blob_is_refused_by_step(void **unused) {
+    (void)unused;
+    char path[] = "/tmp/morsel-test-XXXXXX";
+    int f = mkstemp(path);
+    assert_true(f >= 0 && !close(f));
+    write_damaged(path);
+    refuse(&(struct network_call){.path = path}, STATUS_INPUT, ": step 3: an unknown step");
+    assert_int_equal(remove(path), 0);
+}
+
 static int take_onnx(void **unused) {
     (void)unused;
     network_take_onnx(&network_of_onnx);
@@ -108,6 +135,7 @@ static int take_onnx(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_blob_and_its_onnx_file_answer_alike),
                                        cmocka_unit_test(what_cannot_be_opened_is_refused),
+                                       cmocka_unit_test(a_damaged_blob_is_refused_by_step),
                                        cmocka_unit_test(built_in_networks_open_by_name)};
     return cmocka_run_group_tests(tests, take_onnx, NULL);
 }
