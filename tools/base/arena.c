@@ -52,6 +52,10 @@ void *must_have(void *memory, size_t bytes) {
     exit(STATUS_SYSTEM);
 }
 
+void *must_calloc(size_t count, size_t size) {
+    return must_have(calloc(count ? count : 1, size ? size : 1), count * size);
+}
+
 void *arena_alloc(struct arena *arena, size_t bytes) {
     return must_have(arena_try(arena, bytes), bytes);
 }

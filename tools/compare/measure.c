@@ -5,6 +5,7 @@
  * weights and rounding, on the float network's values: it measures what each layer adds by itself.
  */
 #include "tools/compare/compare.h"
+#include "tools/base/arena.h"
 #include "tools/compare/whole.h"
 #include "tools/network/host/over.h"
 
@@ -95,25 +96,23 @@ static void watch_both(void *context, unsigned index, size_t sample, const struc
 static bool open_first(struct worker *w, struct failure *failure) {
     const struct comparison *c = w->c;
     size_t most = 1;
-    w->sums = calloc(c->point_count + 1, sizeof *w->sums);
-    w->lows = malloc((c->value_count + 1) * sizeof(float));
-    w->highs = malloc((c->value_count + 1) * sizeof(float));
-    bool good = w->sums && w->lows && w->highs;
-    for (size_t i = 0; good && i < c->point_count; i++) {
+    w->sums = must_calloc(c->point_count, sizeof *w->sums);
+    w->lows = must_calloc(c->value_count, sizeof(float));
+    w->highs = must_calloc(c->value_count, sizeof(float));
+    for (size_t i = 0; i < c->point_count; i++) {
         most = c->points[i].count > most ? c->points[i].count : most;
-        good = (w->sums[i] = calloc(2 * c->points[i].channels, sizeof **w->sums)) != NULL;
+        w->sums[i] = must_calloc(2 * c->points[i].channels, sizeof **w->sums);
     }
-    good = good && (w->numbers = malloc(2 * most * sizeof(float))) != NULL;
-    if (!good) return failure_memory(failure, 2 * most * sizeof(float));
+    w->numbers = must_calloc(2 * most, sizeof(float));
+    bool *wanted = must_calloc(c->value_count, sizeof *wanted);
     for (size_t i = 0; i < c->value_count; i++) {
         w->lows[i] = INFINITY;
         w->highs[i] = -INFINITY;
+        wanted[i] = c->values[i].point != NULL;
     }
-    bool *wanted = calloc(c->value_count + 1, sizeof *wanted);
-    for (size_t i = 0; wanted && i < c->value_count; i++) wanted[i] = c->values[i].point != NULL;
-    w->observer = wanted ? observer_open(c->graph, wanted, failure) : NULL;
+    w->observer = observer_open(c->graph, wanted);
     free(wanted);
-    return w->observer ? whole_run_open(&w->model, c->network, failure) : failure_memory(failure, c->value_count);
+    return whole_run_open(&w->model, c->network, failure);
 }
 
 static void merge_first(struct comparison *c, struct worker *w) {
@@ -244,14 +243,10 @@ static bool run_own(void *context, unsigned index, size_t sample, struct network
 static bool open_second(struct worker *w, const struct onnx_graph *cut, const struct executor *own, struct failure *failure) {
     const struct comparison *c = w->c;
     size_t next = c->graph->input_count;
-    w->floats = calloc(cut->input_count + 1, sizeof *w->floats);
-    w->slots = calloc(c->point_count + 1, sizeof *w->slots);
-    w->own = calloc(c->point_count + 1, sizeof *w->own);
-    if (!w->floats || !w->slots || !w->own) return failure_memory(failure, cut->input_count * sizeof *w->floats);
-    for (size_t i = 0; i < cut->input_count; i++) {
-        size_t bytes = (size_t)onnx_elements(&cut->inputs[i]->shape) * sizeof(float);
-        if (!(w->floats[i] = calloc(1, bytes + 1))) return failure_memory(failure, bytes);
-    }
+    w->floats = must_calloc(cut->input_count, sizeof *w->floats);
+    w->slots = must_calloc(c->point_count, sizeof *w->slots);
+    w->own = must_calloc(c->point_count, sizeof *w->own);
+    for (size_t i = 0; i < cut->input_count; i++) w->floats[i] = must_calloc((size_t)onnx_elements(&cut->inputs[i]->shape), sizeof(float));
     for (size_t i = 0; i < c->point_count; i++) {
         const struct compare_point *p = &c->points[i];
         for (size_t k = 0; !p->node && k < c->graph->input_count; k++) w->slots[i] = c->graph->inputs[k] == p->value ? k : w->slots[i];
@@ -304,11 +299,11 @@ static void worker_close(struct worker *w, size_t floats) {
 
 bool compare_measure(struct comparison *c, struct failure *failure) {
     unsigned count = each_workers(quant_data_count(c->data), c->threads);
-    struct measuring m = {.c = c, .count = count, .workers = calloc(count + 1, sizeof(struct worker))};
+    struct measuring m = {.c = c, .count = count, .workers = must_calloc(count, sizeof(struct worker))};
     struct executor *executor = executor_open(c->graph, failure), *own = NULL;
     struct onnx_graph *cut = NULL;
-    bool good = executor && (m.workers || failure_memory(failure, count * sizeof *m.workers));
-    for (unsigned i = 0; good && i < count; i++) m.workers[i].c = c;
+    bool good = executor != NULL;
+    for (unsigned i = 0; i < count; i++) m.workers[i].c = c;
     good = good && first_pass(&m, executor, failure);
     if (good) {
         compare_find_movable(c);
@@ -320,7 +315,7 @@ bool compare_measure(struct comparison *c, struct failure *failure) {
         own = executor_open(cut, failure);
         good = own && second_pass(&m, executor, cut, own, failure);
     }
-    for (unsigned i = 0; m.workers && i < count; i++) worker_close(&m.workers[i], cut ? cut->input_count : 0);
+    for (unsigned i = 0; i < count; i++) worker_close(&m.workers[i], cut ? cut->input_count : 0);
     free(m.workers);
     executor_close(own);
     executor_close(executor);

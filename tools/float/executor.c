@@ -286,12 +286,8 @@ static void add_nodes(struct executor *executor, const struct onnx_graph *graph,
 }
 
 static struct executor *open_checked(const struct onnx_graph *graph, struct onnx_report *report, struct failure *failure) {
-    struct executor *executor = calloc(1, sizeof *executor);
+    struct executor *executor = must_calloc(1, sizeof *executor);
     size_t refused = report->refusal_count;
-    if (!executor) {
-        failure_memory(failure, sizeof *executor);
-        return NULL;
-    }
     make_slots(executor, graph);
     executor->input_count = graph->input_count;
     executor->output_count = graph->output_count;

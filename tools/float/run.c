@@ -32,18 +32,14 @@ static void place_values(struct executor_run *run) {
 }
 
 struct executor_run *executor_run_open(const struct executor *executor, struct failure *failure) {
-    struct executor_run *run = calloc(1, sizeof *run);
-    if (!run) {
-        failure_memory(failure, sizeof *run);
-        return NULL;
-    }
+    struct executor_run *run = must_calloc(1, sizeof *run);
     run->executor = executor;
     run->work = aligned_floats(executor->work);
     run->scratch = aligned_floats(executor->scratch);
-    run->values = calloc(executor->slot_count + 1, sizeof *run->values);
-    run->in = calloc((size_t)executor->most_operands + 1, sizeof *run->in);
-    run->out = calloc((size_t)executor->most_operands + 1, sizeof *run->out);
-    if (!run->work || !run->scratch || !run->values || !run->in || !run->out) {
+    run->values = must_calloc(executor->slot_count, sizeof *run->values);
+    run->in = must_calloc((size_t)executor->most_operands, sizeof *run->in);
+    run->out = must_calloc((size_t)executor->most_operands, sizeof *run->out);
+    if (!run->work || !run->scratch) {
         failure_memory(failure, executor_run_bytes(executor));
         executor_run_close(run);
         return NULL;

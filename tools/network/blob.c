@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The kind of network that a blob is, from a file or built in. */
 #include "core/blob.h"
+#include "tools/base/arena.h"
 #include "tools/base/clock.h"
-#include "tools/base/options.h"
 #include "tools/net/memory.h"
 #include "tools/net/nets.h"
 #include "tools/network/each.h"
@@ -76,8 +76,8 @@ static bool get_bytes(struct network *network, struct failure *failure) {
 
 static struct network_tensor *tensors_of(const struct morsel_model *model, const struct morsel_blob_section *section) {
     const struct morsel_blob_io *io = morsel_blob_at(model, section->offset);
-    struct network_tensor *tensors = calloc((size_t)section->count + 1, sizeof *tensors);
-    for (uint32_t i = 0; tensors && i < section->count; i++) {
+    struct network_tensor *tensors = must_calloc(section->count, sizeof *tensors);
+    for (uint32_t i = 0; i < section->count; i++) {
         const struct morsel_blob_tensor *in_memory = morsel_blob_tensor(model, io[i].tensor);
         tensors[i].name = morsel_blob_string(model, io[i].name);
         tensors[i].type = tensor_npy_type((enum morsel_type)io[i].onnx_type);
@@ -88,26 +88,20 @@ static struct network_tensor *tensors_of(const struct morsel_model *model, const
     return tensors;
 }
 
-static bool make_tensors(struct network *network, struct failure *failure) {
+static void make_tensors(struct network *network) {
     const struct morsel_blob_header *header = morsel_blob_header(&network->model);
     network->input_count = header->inputs.count;
     network->output_count = header->outputs.count;
     network->inputs = tensors_of(&network->model, &header->inputs);
     network->outputs = tensors_of(&network->model, &header->outputs);
-    if (!network->inputs || !network->outputs) return failure_memory(failure, sizeof *network->inputs);
     network->has_rule = header->picture.count != 0;
     network->probabilities = network->output_count && scores_are_probabilities(&network->model, 0);
-    return true;
 }
 
 static bool blob_read(struct network *network, struct failure *failure) {
     if (!get_bytes(network, failure) || !open_model(network, network->blob.data, network->blob.size, failure)) return false;
     memory_notice(network->call.arena, morsel_arena_bytes(&network->model));
-    return make_tensors(network, failure);
-}
-
-static bool blob_start(struct network *network, const struct npy *arrays, struct failure *failure) {
-    (void)network, (void)arrays, (void)failure;
+    make_tensors(network);
     return true;
 }
 
@@ -117,23 +111,13 @@ static void blob_close(struct network *network) {
 
 bool network_of_blob(struct network *network, const void *blob, size_t bytes, struct failure *failure) {
     *network = (struct network){.kind = &network_of_blobs, .call = {.path = "the blob that was made", .cpu = MORSEL_CPU_ALL}};
-    return open_model(network, blob, bytes, failure) && make_tensors(network, failure);
-}
-
-static bool blob_reads(const struct network *network, const char *path) {
-    (void)network, (void)path;
-    return false;
+    if (!open_model(network, blob, bytes, failure)) return false;
+    make_tensors(network);
+    return true;
 }
 
 static const char *blob_label(const struct network *network, uint32_t index) {
     return morsel_label(&network->model, index);
-}
-
-static bool blob_rule_missing(const struct network *network, struct failure *failure) {
-    (void)network;
-    return failure_set(
-        failure, STATUS_INPUT,
-        "the blob has no picture rule: convert it with --picture RULE.json; morsel run takes tensors, too, with --input X.npy");
 }
 
 /* --- A run --- */
@@ -159,29 +143,28 @@ static bool open_session(struct network_run *run, unsigned threads, struct failu
            failure_set(failure, STATUS_INPUT, "%s: no session can be opened: %s", run->network->call.path, morsel_error_text(error));
 }
 
-static bool get_views(struct network_run *run, struct failure *failure) {
+static void get_views(struct network_run *run) {
     const struct network *network = run->network;
     struct blob_run *own = run->own;
-    own->inputs = calloc((size_t)network->input_count + 1, sizeof *own->inputs);
-    own->outputs = calloc((size_t)network->output_count + 1, sizeof *own->outputs);
-    if (!own->inputs || !own->outputs) return failure_memory(failure, network->input_count * sizeof *own->inputs);
+    own->inputs = must_calloc(network->input_count, sizeof *own->inputs);
+    own->outputs = must_calloc(network->output_count, sizeof *own->outputs);
     for (uint32_t i = 0; i < network->input_count; i++) morsel_input(&run->session, i, &own->inputs[i]);
     for (uint32_t i = 0; i < network->output_count; i++) morsel_output(&run->session, i, &own->outputs[i]);
-    return true;
 }
 
 static bool blob_run_open(struct network_run *run, struct failure *failure) {
     const struct network *network = run->network;
     unsigned threads = network->call.threads > 1 ? network->call.threads : 1;
-    struct blob_run *own = run->own = calloc(1, sizeof *own);
-    if (!own) return failure_memory(failure, sizeof *own);
+    struct blob_run *own = run->own = must_calloc(1, sizeof *own);
     run->arena_bytes = morsel_arena_bytes_for(&network->model, threads);
     if (!run->arena_bytes)
         return failure_set(failure, STATUS_CALL, "%s: the arena for %u threads would take more than 2^31 bytes", network->call.path,
                            threads);
     own->arena = aligned_alloc(MORSEL_ALIGNMENT, aligned(run->arena_bytes));
     if (!own->arena) return failure_memory(failure, run->arena_bytes);
-    return open_session(run, threads, failure) && get_views(run, failure);
+    if (!open_session(run, threads, failure)) return false;
+    get_views(run);
+    return true;
 }
 
 static void blob_run_close(struct network_run *run) {
@@ -234,10 +217,6 @@ static bool blob_scores(const struct network_run *run, float *scores, struct fai
            failure_set(failure, STATUS_INPUT, "output 0 cannot be read");
 }
 
-static const char *blob_isa(const struct network_run *run) {
-    return options_cpu_name(run->session.cpu);
-}
-
 /* --- Pictures --- */
 
 /* A picture whose size the rule leaves alone, or not enough alone: what it is and what is wanted. */
@@ -272,11 +251,8 @@ static bool blob_picture(struct network_run *run, const struct image *image, uin
 
 const struct network_kind network_of_blobs = {
     .read = blob_read,
-    .start = blob_start,
     .close = blob_close,
-    .reads = blob_reads,
     .label = blob_label,
-    .rule_missing = blob_rule_missing,
     .run_open = blob_run_open,
     .run_close = blob_run_close,
     .put = blob_put,
@@ -284,5 +260,4 @@ const struct network_kind network_of_blobs = {
     .compute = blob_compute,
     .get = blob_get,
     .scores = blob_scores,
-    .isa = blob_isa,
 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Opens a network by its path, and hands calls on to the kind that it is of. */
 #include "tools/network/network.h"
+#include "tools/base/arena.h"
+#include "tools/base/options.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +24,7 @@ bool network_read(struct network *network, const struct network_call *call, stru
 }
 
 bool network_start(struct network *network, const struct npy *arrays, struct failure *failure) {
-    return network->kind->start(network, arrays, failure);
+    return !network->kind->start || network->kind->start(network, arrays, failure);
 }
 
 bool network_open(struct network *network, const struct network_call *call, struct failure *failure) {
@@ -39,7 +41,7 @@ void network_close(struct network *network) {
 bool network_reads(const struct network *network, const char *path) {
     const struct network_call *call = &network->call;
     return file_same(path, call->path) || file_same(path, call->picture) || file_same(path, call->labels) ||
-           network->kind->reads(network, path);
+           (network->kind->reads && network->kind->reads(network, path));
 }
 
 const char *network_label(const void *network, uint32_t index) {
@@ -48,7 +50,12 @@ const char *network_label(const void *network, uint32_t index) {
 }
 
 bool network_takes_pictures(const struct network *network, struct failure *failure) {
-    return network->has_rule || network->kind->rule_missing(network, failure);
+    if (network->has_rule) return true;
+    if (network->kind != &network_of_blobs)
+        return failure_set(failure, STATUS_CALL, "an ONNX file has no picture rule: give one by --picture RULE.json");
+    return failure_set(
+        failure, STATUS_INPUT,
+        "the blob has no picture rule: convert it with --picture RULE.json; morsel run takes tensors, too, with --input X.npy");
 }
 
 uint32_t network_images(const struct network *network) {
@@ -58,11 +65,7 @@ uint32_t network_images(const struct network *network) {
 }
 
 struct network_run *network_run_open(const struct network *network, struct failure *failure) {
-    struct network_run *run = calloc(1, sizeof *run);
-    if (!run) {
-        failure_memory(failure, sizeof *run);
-        return NULL;
-    }
+    struct network_run *run = must_calloc(1, sizeof *run);
     run->network = network;
     if (network->kind->run_open(run, failure)) return run;
     network_run_close(run);
@@ -96,5 +99,5 @@ bool network_scores(const struct network_run *run, float *scores, struct failure
 }
 
 const char *network_isa(const struct network_run *run) {
-    return run->network->kind->isa(run);
+    return run->network->executor ? "float" : options_cpu_name(run->session.cpu);
 }

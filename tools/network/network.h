@@ -70,11 +70,10 @@ typedef void network_watch(void *context, const struct network_value *value);
 /* What a kind of network does; network_*() below call it. */
 struct network_kind {
     bool (*read)(struct network *network, struct failure *failure);
-    bool (*start)(struct network *network, const struct npy *arrays, struct failure *failure);
+    bool (*start)(struct network *network, const struct npy *arrays, struct failure *failure); /* NULL: nothing is left to do */
     void (*close)(struct network *network);
-    bool (*reads)(const struct network *network, const char *path);
+    bool (*reads)(const struct network *network, const char *path); /* files beside the call's; NULL: none */
     const char *(*label)(const struct network *network, uint32_t index);
-    bool (*rule_missing)(const struct network *network, struct failure *failure);
     bool (*run_open)(struct network_run *run, struct failure *failure);
     void (*run_close)(struct network_run *run);
     bool (*put)(struct network_run *run, uint32_t input, const void *values, struct failure *failure);
@@ -82,7 +81,6 @@ struct network_kind {
     bool (*compute)(struct network_run *run, network_watch *watch, void *context, struct failure *failure);
     bool (*get)(const struct network_run *run, uint32_t output, void *values, struct failure *failure);
     bool (*scores)(const struct network_run *run, float *scores, struct failure *failure);
-    const char *(*isa)(const struct network_run *run);
 };
 extern const struct network_kind network_of_blobs;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Counts right answers over labelled samples, in float and by a blob. */
 #include "tools/quant/accuracy.h"
+#include "tools/base/arena.h"
 #include "tools/base/clock.h"
 #include "tools/network/host/over.h"
 #include "tools/network/scores.h"
@@ -29,8 +30,7 @@ bool accuracy_of_float(struct reference *r, const struct onnx_graph *graph, cons
     const struct network network = network_of_executor(executor);
     size_t width = (size_t)onnx_elements(&graph->outputs[0]->shape);
     *r = (struct reference){.data = data, .samples = quant_data_count(data), .width = width, .labelled = labelled};
-    r->outputs = calloc(r->samples + 1, width * sizeof *r->outputs);
-    if (!r->outputs) return failure_memory(failure, r->samples * width * sizeof *r->outputs);
+    r->outputs = must_calloc(r->samples, width * sizeof *r->outputs);
     if (!over_data(&network, data, threads, "samples in float", NULL, keep, r, failure)) return false;
     for (size_t i = 0; i < r->samples; i++) r->right += is_right(r, i, r->outputs + i * width);
     return true;
@@ -93,8 +93,8 @@ static bool time_runs(const struct network *network, struct accuracy *a, struct 
     bool good = run != NULL;
     a->run_ms = INFINITY;
     for (uint32_t i = 0; good && i < network->input_count; i++) {
-        float *zeros = calloc(network->inputs[i].count + 1, sizeof *zeros);
-        good = zeros ? network_put(run, i, zeros, failure) : failure_memory(failure, network->inputs[i].count * sizeof *zeros);
+        float *zeros = must_calloc(network->inputs[i].count, sizeof *zeros);
+        good = network_put(run, i, zeros, failure);
         free(zeros);
     }
     for (int i = 0; good && i < TIMED_RUNS; i++) {
@@ -110,14 +110,13 @@ bool accuracy_of_blob(struct accuracy *accuracy, const struct reference *referen
                       struct failure *failure) {
     struct judging j = {.reference = reference};
     struct network network;
-    size_t samples = reference->samples + 1, width = reference->width;
+    size_t samples = reference->samples, width = reference->width;
     *accuracy = (struct accuracy){0};
-    bool good = network_of_blob(&network, blob, blob_bytes, failure);
-    j.verdicts = calloc(samples, sizeof *j.verdicts);
-    j.scores = calloc(each_workers(samples, threads), width * sizeof *j.scores);
-    if (good && (!j.verdicts || !j.scores)) good = failure_memory(failure, samples * sizeof *j.verdicts);
-    good = good && over_data(&network, reference->data, threads, "samples in bytes", NULL, judge, &j, failure) &&
-           time_runs(&network, accuracy, failure);
+    j.verdicts = must_calloc(samples, sizeof *j.verdicts);
+    j.scores = must_calloc(each_workers(samples, threads), width * sizeof *j.scores);
+    bool good = network_of_blob(&network, blob, blob_bytes, failure) &&
+                over_data(&network, reference->data, threads, "samples in bytes", NULL, judge, &j, failure) &&
+                time_runs(&network, accuracy, failure);
     if (good) add_up(&j, accuracy);
     network_close(&network);
     free(j.verdicts);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Lists a labelled dataset: folders by class, or CIFAR-10's binary files. */
 #include "tools/samples/dataset.h"
+#include "tools/base/arena.h"
 #include "tools/base/message.h"
 #include <dirent.h>
 #include <errno.h>
@@ -11,16 +12,13 @@
 
 enum { CIFAR_SIDE = 32, CIFAR_PLANE = CIFAR_SIDE * CIFAR_SIDE, CIFAR_RECORD = 1 + 3 * CIFAR_PLANE, CLASSES_MOST = 100000 };
 
-bool dataset_add_item(struct dataset *dataset, struct dataset_item item, struct failure *failure) {
+void dataset_add_item(struct dataset *dataset, struct dataset_item item) {
     if (dataset->count == dataset->room) {
-        size_t room = dataset->room ? 2 * dataset->room : 1024;
-        struct dataset_item *items = realloc(dataset->items, room * sizeof *items);
-        if (!items) return failure_memory(failure, room * sizeof *items);
-        dataset->items = items;
-        dataset->room = room;
+        dataset->room = dataset->room ? 2 * dataset->room : 1024;
+        size_t bytes = dataset->room * sizeof *dataset->items;
+        dataset->items = must_have(realloc(dataset->items, bytes), bytes);
     }
     dataset->items[dataset->count++] = item;
-    return true;
 }
 
 /* --- Folders ------------------------------------------------------------------------------------------------------ */
@@ -43,7 +41,7 @@ static bool is_folder(const char *path) {
 
 static char *join(const char *folder, const char *name) {
     char *path = NULL;
-    return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
+    return must_have(asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path, strlen(folder));
 }
 
 static int compare(const void *a, const void *b) {
@@ -59,17 +57,15 @@ static bool is_wanted(const char *folder, const char *name, enum wanted wanted) 
     if (wanted == PICTURES) return image_name(name);
     if (wanted == BINARIES) return length > 4 && !strcmp(name + length - 4, ".bin");
     char *path = join(folder, name);
-    bool folder_found = path && is_folder(path);
+    bool folder_found = is_folder(path);
     free(path);
     return folder_found;
 }
 
-static bool keep(struct names *names, const char *name, struct failure *failure) {
-    char **list = realloc(names->list, ((size_t)names->count + 1) * sizeof *list);
-    if (list) names->list = list;
-    if (!list || !(list[names->count] = strdup(name))) return failure_memory(failure, strlen(name) + 1);
-    names->count++;
-    return true;
+static void keep(struct names *names, const char *name) {
+    size_t bytes = ((size_t)names->count + 1) * sizeof *names->list;
+    names->list = must_have(realloc(names->list, bytes), bytes);
+    names->list[names->count++] = must_have(strdup(name), strlen(name));
 }
 
 /* The entries of a folder that are wanted, sorted. */
@@ -77,13 +73,11 @@ static bool list_folder(const char *folder, enum wanted wanted, struct names *na
     DIR *dir = opendir(folder);
     *names = (struct names){0};
     if (!dir) return failure_set(failure, STATUS_INPUT, "cannot read the folder %s: %s", folder, strerror(errno));
-    bool good = true;
-    for (struct dirent *entry; good && (entry = readdir(dir));)
-        if (is_wanted(folder, entry->d_name, wanted)) good = keep(names, entry->d_name, failure);
+    for (struct dirent *entry; (entry = readdir(dir));)
+        if (is_wanted(folder, entry->d_name, wanted)) keep(names, entry->d_name);
     closedir(dir);
-    if (!good) names_free(names);
-    else if (names->count > 1) qsort(names->list, (size_t)names->count, sizeof *names->list, compare);
-    return good;
+    if (names->count > 1) qsort(names->list, (size_t)names->count, sizeof *names->list, compare);
+    return true;
 }
 
 /* A letter of a label as a folder's name may have it: folders cannot hold '/', and people write '_' or '-' for it and for spaces. */
@@ -170,30 +164,27 @@ static bool find_classes(const struct names *folders, long *result, const struct
 }
 
 /* Picture `index` of every class in turn, so that a limit takes as many of each. */
-static bool interleave(struct dataset *dataset, const char *path, const struct names *folders, const struct names *pictures,
-                       const long *classes, size_t limit, struct failure *failure) {
+static void interleave(struct dataset *dataset, const char *path, const struct names *folders, const struct names *pictures,
+                       const long *classes, size_t limit) {
     bool more = true;
     for (int index = 0; more; index++) {
         more = false;
         for (int i = 0; i < folders->count && (!limit || dataset->count < limit); i++) {
             if (index >= pictures[i].count) continue;
             struct dataset_item item = {.class = (uint32_t)classes[i]};
-            if (asprintf(&item.path, "%s/%s/%s", path, folders->list[i], pictures[i].list[index]) < 0)
-                return failure_memory(failure, strlen(path) + 512);
-            if (!dataset_add_item(dataset, item, failure)) {
-                free(item.path);
-                return false;
-            }
+            char *folder = join(path, folders->list[i]);
+            item.path = join(folder, pictures[i].list[index]);
+            free(folder);
+            dataset_add_item(dataset, item);
             more = true;
         }
     }
-    return true;
 }
 
 static bool list_pictures(const char *path, const struct names *folders, struct names *pictures, struct failure *failure) {
     for (int i = 0; i < folders->count; i++) {
         char *folder = join(path, folders->list[i]);
-        bool good = folder ? list_folder(folder, PICTURES, &pictures[i], failure) : failure_memory(failure, strlen(path) + 512);
+        bool good = list_folder(folder, PICTURES, &pictures[i], failure);
         free(folder);
         if (!good) return false;
     }
@@ -202,12 +193,11 @@ static bool list_pictures(const char *path, const struct names *folders, struct 
 
 static bool open_folders(struct dataset *dataset, const char *path, const struct names *folders, size_t limit,
                          const struct dataset_classes *known, struct failure *failure) {
-    struct names *pictures = calloc((size_t)folders->count, sizeof *pictures);
-    long *classes = calloc((size_t)folders->count, sizeof *classes);
-    bool good = pictures && classes ? true : failure_memory(failure, (size_t)folders->count * sizeof *pictures);
-    good = good && find_classes(folders, classes, known, failure) && list_pictures(path, folders, pictures, failure) &&
-           interleave(dataset, path, folders, pictures, classes, limit, failure);
-    for (int i = 0; pictures && i < folders->count; i++) names_free(&pictures[i]);
+    struct names *pictures = must_calloc((size_t)folders->count, sizeof *pictures);
+    long *classes = must_calloc((size_t)folders->count, sizeof *classes);
+    bool good = find_classes(folders, classes, known, failure) && list_pictures(path, folders, pictures, failure);
+    if (good) interleave(dataset, path, folders, pictures, classes, limit);
+    for (int i = 0; i < folders->count; i++) names_free(&pictures[i]);
     free(pictures);
     free(classes);
     return good;
@@ -225,7 +215,7 @@ static bool add_records(struct dataset *dataset, const char *path, const struct 
         if (class > 9)
             return failure_set(failure, STATUS_INPUT, "%s: record %zu has label %u, and CIFAR-10 has 0 to 9", path, at / CIFAR_RECORD,
                                class);
-        if (!dataset_add_item(dataset, (struct dataset_item){.binary = path, .offset = at, .class = class}, failure)) return false;
+        dataset_add_item(dataset, (struct dataset_item){.binary = path, .offset = at, .class = class});
     }
     return true;
 }
@@ -235,8 +225,7 @@ bool dataset_add_binary(struct dataset *dataset, const char *path, size_t limit,
     struct file_bytes file;
     if (dataset->file_count == sizeof dataset->files / sizeof dataset->files[0])
         return failure_set(failure, STATUS_INPUT, "%s: there are more binary files than %zu", path, dataset->file_count);
-    char *name = strdup(path);
-    if (!name) return failure_memory(failure, strlen(path) + 1);
+    char *name = must_have(strdup(path), strlen(path));
     dataset->files[dataset->file_count++] = name;
     if (!file_read(path, 1 << 30, &file, failure)) return false;
     bool good = add_records(dataset, name, &file, limit, failure);
@@ -250,7 +239,7 @@ static bool open_binaries(struct dataset *dataset, const char *path, size_t limi
     bool good = true;
     for (int i = 0; good && i < names.count; i++) {
         char *file = join(path, names.list[i]);
-        good = file ? dataset_add_binary(dataset, file, limit, failure) : failure_memory(failure, strlen(path) + 512);
+        good = dataset_add_binary(dataset, file, limit, failure);
         free(file);
     }
     names_free(&names);

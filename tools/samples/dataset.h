@@ -50,7 +50,7 @@ bool dataset_image(const struct dataset *dataset, size_t index, struct image *im
 void dataset_close(struct dataset *dataset);
 
 /* For dataset_add(): one item; the records of a binary file. */
-bool dataset_add_item(struct dataset *dataset, struct dataset_item item, struct failure *failure);
+void dataset_add_item(struct dataset *dataset, struct dataset_item item);
 bool dataset_add_binary(struct dataset *dataset, const char *path, size_t limit, struct failure *failure);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Pictures wherever they lie, for calibration, which does not ask what they show. */
 #include "tools/samples/dataset.h"
+#include "tools/base/arena.h"
 #include "tools/base/folder.h"
 #include <stdlib.h>
 #include <string.h>
@@ -10,20 +11,20 @@ static bool is_binary(const char *name) {
 }
 
 /* The files' paths go over to the items. */
-static bool take_pictures(struct dataset *dataset, struct folder_files *files, struct failure *failure) {
+static void take_pictures(struct dataset *dataset, struct folder_files *files) {
     uint32_t classes = 0;
     for (size_t i = 0; i < dataset->count; i++) classes = dataset->items[i].class >= classes ? dataset->items[i].class + 1 : classes;
     for (size_t i = 0; i < files->count; i++) {
         struct dataset_item item = {.path = files->list[i].path, .class = classes + files->list[i].folder};
-        if (!dataset_add_item(dataset, item, failure)) return false;
+        dataset_add_item(dataset, item);
         files->list[i].path = NULL;
     }
-    return true;
 }
 
 static bool add_folder(struct dataset *dataset, const char *path, struct failure *failure) {
     struct folder_files files = {0};
-    bool good = folder_walk(path, image_name, &files, failure) && take_pictures(dataset, &files, failure);
+    bool good = folder_walk(path, image_name, &files, failure);
+    if (good) take_pictures(dataset, &files);
     bool pictures = files.count;
     folder_free(&files);
     if (!good || pictures) return good;
@@ -36,9 +37,6 @@ static bool add_folder(struct dataset *dataset, const char *path, struct failure
 bool dataset_add(struct dataset *dataset, const char *path, struct failure *failure) {
     if (folder_is(path)) return add_folder(dataset, path, failure);
     if (!image_name(path)) return dataset_add_binary(dataset, path, 0, failure);
-    struct dataset_item item = {.path = strdup(path)};
-    if (!item.path) return failure_memory(failure, strlen(path) + 1);
-    if (dataset_add_item(dataset, item, failure)) return true;
-    free(item.path);
-    return false;
+    dataset_add_item(dataset, (struct dataset_item){.path = must_have(strdup(path), strlen(path))});
+    return true;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* morsel bench: how long a run takes, of the whole network and of each step. */
 #include "core/morsel.h"
+#include "tools/base/arena.h"
 #include "tools/base/clock.h"
 #include "tools/network/each.h"
 #include "tools/network/network.h"
@@ -62,18 +63,17 @@ static void fill(const struct morsel_view *view, uint8_t *to, uint32_t *state) {
     }
 }
 
-static bool make_inputs(struct bench *bench, struct failure *failure) {
+static void make_inputs(struct bench *bench) {
     uint32_t count = bench->network.input_count, state = 2463534242u;
-    if (!(bench->inputs = calloc((size_t)count + 1, sizeof *bench->inputs))) return failure_memory(failure, count * sizeof *bench->inputs);
+    bench->inputs = must_calloc(count, sizeof *bench->inputs);
     bench->input_count = count;
     for (uint32_t i = 0; i < count; i++) {
         struct morsel_view view;
         morsel_input(&bench->run->session, i, &view);
         uint32_t runs = bench->images ? bench->images : 1;
-        if (!(bench->inputs[i] = malloc((size_t)view.bytes * runs + 1))) return failure_memory(failure, (size_t)view.bytes * runs);
+        bench->inputs[i] = must_calloc(runs, view.bytes);
         for (uint32_t k = 0; k < runs; k++) fill(&view, bench->inputs[i] + (size_t)k * view.bytes, &state);
     }
-    return true;
 }
 
 /* Inputs are spent by a run. */
@@ -108,9 +108,7 @@ static bool measure_runs(struct bench *bench, struct failure *failure) {
     while (count < wanted || (!wanted && (!count || clock_seconds() < end))) {
         if (count == room) {
             room = wanted ? wanted : room * 2 + 1024;
-            double *more = realloc(bench->ms, room * sizeof *more);
-            if (!more) return failure_memory(failure, room * sizeof *more);
-            bench->ms = more;
+            bench->ms = must_have(realloc(bench->ms, room * sizeof *bench->ms), room * sizeof *bench->ms);
         }
         if (!time_run(bench, &bench->ms[count++], failure)) return false;
     }
@@ -142,15 +140,11 @@ static void add_time(void *context, const struct morsel_step *step) {
 }
 
 /* Runs of their own, so that looking at the clock between steps does not lengthen the others. */
-static bool measure_steps(struct bench *bench, struct failure *failure) {
+static void measure_steps(struct bench *bench) {
     struct morsel_session *session = &bench->run->session;
     size_t steps = session->step_count, runs = bench->seconds && bench->runs > 1000 ? 1000 : (size_t)bench->runs;
-    double *all = calloc(steps * (runs + 1) + 1, sizeof *all); /* [step][run], then those of one run */
-    bench->step_ms = calloc(steps + 1, sizeof *bench->step_ms);
-    if (!all || !bench->step_ms) {
-        free(all);
-        return failure_memory(failure, steps * runs * sizeof *all);
-    }
+    double *all = must_calloc(steps * (runs + 1), sizeof *all); /* [step][run], then those of one run */
+    bench->step_ms = must_calloc(steps, sizeof *bench->step_ms);
     struct times times = {0, all + steps * runs};
     morsel_session_watch(session, add_time, &times);
     for (size_t run = 0; run < runs; run++) {
@@ -167,7 +161,6 @@ static bool measure_steps(struct bench *bench, struct failure *failure) {
     }
     morsel_session_watch(session, NULL, NULL);
     free(all);
-    return true;
 }
 
 static double gmacs_per_second(const struct bench *bench, uint32_t step) {
@@ -317,8 +310,11 @@ static bool open_runs(struct bench *bench, struct failure *failure) {
 }
 
 static bool run(struct bench *bench, struct failure *failure) {
-    return network_open(&bench->network, &bench->call, failure) && check_batch(bench, failure) && open_runs(bench, failure) &&
-           make_inputs(bench, failure) && measure(bench, failure) && (!bench->layers || measure_steps(bench, failure));
+    if (!network_open(&bench->network, &bench->call, failure) || !check_batch(bench, failure) || !open_runs(bench, failure)) return false;
+    make_inputs(bench);
+    if (!measure(bench, failure)) return false;
+    if (bench->layers) measure_steps(bench);
+    return true;
 }
 
 static void bench_free(struct bench *bench) {

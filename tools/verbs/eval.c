@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* morsel eval: top-1 and top-5 over labelled pictures. Threads take whole pictures: each has a run of its own. */
 #include "core/morsel.h"
+#include "tools/base/arena.h"
 #include "tools/base/clock.h"
 #include "tools/base/json.h"
 #include "tools/base/message.h"
@@ -82,13 +83,10 @@ static bool open_network(struct eval *eval, const struct network_call *call, str
 }
 
 static bool open_workers(struct eval *eval, struct failure *failure) {
-    size_t bytes = eval->network.outputs[0].count * sizeof(float);
-    if (!(eval->workers = calloc(eval->worker_count, sizeof *eval->workers)))
-        return failure_memory(failure, eval->worker_count * sizeof *eval->workers);
+    eval->workers = must_calloc(eval->worker_count, sizeof *eval->workers);
     for (unsigned i = 0; i < eval->worker_count; i++) {
-        struct worker *worker = &eval->workers[i];
-        if (!(worker->run = network_run_open(&eval->network, failure))) return false;
-        if (!(worker->scores = malloc(bytes))) return failure_memory(failure, bytes);
+        eval->workers[i].scores = must_calloc(eval->network.outputs[0].count, sizeof(float));
+        if (!(eval->workers[i].run = network_run_open(&eval->network, failure))) return false;
     }
     return true;
 }

@@ -1,38 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* Collects answers picture by picture, and prints them as text or JSON. */
 #include "tools/verbs/results.h"
+#include "tools/base/arena.h"
 #include "tools/network/scores.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool make_room(struct results *results, struct failure *failure) {
-    if (results->count < results->room) return true;
-    size_t room = results->room ? 2 * results->room : 64;
-    struct result *list = realloc(results->list, room * sizeof *list);
-    if (!list) return failure_memory(failure, room * sizeof *list);
-    results->list = list;
-    results->room = room;
-    return true;
-}
-
-bool results_add(struct results *results, const char *file, uint32_t image, bool numbered, float *scores, size_t count, double ms,
-                 struct failure *failure) {
+void results_add(struct results *results, const char *file, uint32_t image, bool numbered, float *scores, size_t count, double ms) {
     uint32_t indices[RESULTS_TOP_MOST];
-    if (!make_room(results, failure)) return false;
-    struct result *result = &results->list[results->count];
+    size_t room = results->count + 1; /* a power of two is full */
+    if (!(results->count & (results->count - 1)))
+        results->list = must_have(realloc(results->list, 2 * room * sizeof *results->list), 2 * room * sizeof *results->list);
+    struct result *result = &results->list[results->count++];
     *result = (struct result){.file = file, .image = image, .numbered = numbered, .ms = ms};
     result->top_count = (uint32_t)scores_top(scores, count, results->top, indices);
     if (!results->probabilities) scores_softmax(scores, count);
-    result->top = malloc((result->top_count + 1) * sizeof *result->top);
-    if (!result->top) return failure_memory(failure, result->top_count * sizeof *result->top);
+    result->top = must_calloc(result->top_count, sizeof *result->top);
     for (uint32_t i = 0; i < result->top_count; i++) result->top[i] = (struct results_class){indices[i], scores[indices[i]]};
-    results->count++;
-    return true;
 }
 
 static const char *label_of(const struct results *results, uint32_t index) {
-    return results->label(results->source, index);
+    return network_label(results->network, index);
 }
 
 /* A file's name without folders. */

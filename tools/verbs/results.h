@@ -4,8 +4,7 @@
 #define MORSEL_TOOLS_VERBS_RESULTS_H
 
 #include "tools/base/json.h"
-#include "tools/base/failure.h"
-#include <stdint.h>
+#include "tools/network/network.h"
 
 enum { RESULTS_TOP_MOST = 1000 };
 
@@ -24,18 +23,16 @@ struct result {
 };
 
 struct results {
-    const char *(*label)(const void *source, uint32_t index); /* of a class; NULL from the first that has none */
-    const void *source;
+    const struct network *network;
     uint32_t top;     /* how many classes are wanted */
     bool check_names; /* say whether the answer is what the file's name starts with */
     bool probabilities;
-    size_t count, room;
+    size_t count;
     struct result *list;
 };
 
 /* Adds the scores of one picture, which are turned into probabilities in place. */
-bool results_add(struct results *results, const char *file, uint32_t image, bool numbered, float *scores, size_t count, double ms,
-                 struct failure *failure);
+void results_add(struct results *results, const char *file, uint32_t image, bool numbered, float *scores, size_t count, double ms);
 void results_print(const struct results *results, const struct result *result);
 void results_json(const struct results *results, struct json *json);
 void results_free(struct results *results);

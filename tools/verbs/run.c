@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* morsel run: a network on pictures, or on tensors from .npy files. */
+#include "tools/base/arena.h"
 #include "tools/base/clock.h"
 #include "tools/base/folder.h"
 #include "tools/base/message.h"
@@ -181,35 +182,28 @@ static bool put_pictures(struct job *job, uint32_t run, struct failure *failure)
 /* --- Runs --- */
 
 /* Room for what the outputs give in all runs, and for the scores of one. */
-static bool prepare_outputs(struct job *job, struct failure *failure) {
+static void prepare_outputs(struct job *job) {
     const struct network *n = &job->network;
-    for (uint32_t i = 0; i < n->output_count; i++) {
-        size_t bytes = n->outputs[i].count * npy_type_bytes(n->outputs[i].type);
-        if (job->output_paths[i] && !(job->stacked[i] = calloc(job->runs, bytes ? bytes : 1)))
-            return failure_memory(failure, bytes * job->runs);
-    }
-    job->scores = malloc(n->outputs[0].count * sizeof(float) + 1);
-    job->results.label = network_label;
-    job->results.source = n;
+    for (uint32_t i = 0; i < n->output_count; i++)
+        if (job->output_paths[i]) job->stacked[i] = must_calloc(job->runs, n->outputs[i].count * npy_type_bytes(n->outputs[i].type));
+    job->scores = must_calloc(n->outputs[0].count, sizeof *job->scores);
+    job->results.network = n;
     job->results.probabilities = n->probabilities;
     if (!scores_are_classes(&n->outputs[0])) job->results.top = 0;
-    return job->scores || failure_memory(failure, n->outputs[0].count * sizeof(float));
 }
 
 /* Adds the images of a run to the results: each has a picture's file, or all have that of the first array. */
-static bool add_results(struct job *job, uint32_t run, double seconds, struct failure *failure) {
+static void add_results(struct job *job, uint32_t run, double seconds) {
     uint32_t images = network_images(&job->network), first = run * images, left = job->picture_count - first;
     bool pictures = job->picture_count;
     size_t count = job->network.outputs[0].count / images;
     for (uint32_t i = 0; i < images && (!pictures || i < left); i++) {
         const char *file = pictures ? job->pictures[first + i] : job->input_paths[0];
         bool numbered = !pictures && (size_t)job->runs * images > 1;
-        if (!results_add(&job->results, file, pictures ? i : first + i, numbered, job->scores + i * count, count, seconds * 1e3, failure))
-            return false;
+        results_add(&job->results, file, pictures ? i : first + i, numbered, job->scores + i * count, count, seconds * 1e3);
         if (!job->want_json && (pictures || !job->output_texts.count))
             results_print(&job->results, &job->results.list[job->results.count - 1]);
     }
-    return true;
 }
 
 /* Runs once, keeps the outputs asked for. */
@@ -224,7 +218,9 @@ static bool run_once(struct job *job, uint32_t run, struct failure *failure) {
         size_t bytes = output->count * npy_type_bytes(output->type);
         if (job->stacked[i] && !network_get(job->run, i, job->stacked[i] + run * bytes, failure)) return false;
     }
-    return network_scores(job->run, job->scores, failure) && add_results(job, run, seconds, failure);
+    if (!network_scores(job->run, job->scores, failure)) return false;
+    add_results(job, run, seconds);
+    return true;
 }
 
 static bool write_outputs(const struct job *job, struct failure *failure) {
@@ -252,7 +248,8 @@ static bool open_network(struct job *job, struct failure *failure) {
 }
 
 static bool run(struct job *job, struct failure *failure) {
-    if (!check_call(job, failure) || !open_network(job, failure) || !prepare_outputs(job, failure)) return false;
+    if (!check_call(job, failure) || !open_network(job, failure)) return false;
+    prepare_outputs(job);
     for (uint32_t run = 0; run < job->runs; run++)
         if (!run_once(job, run, failure)) return false;
     return write_outputs(job, failure);

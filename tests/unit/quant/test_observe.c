@@ -58,8 +58,7 @@ static void make_lone(struct lone *l, int rank, const int64_t *dims, const char 
 }
 
 static struct observer *must_open(const struct onnx_graph *graph) {
-    struct failure failure;
-    struct observer *observer = observer_open(graph, NULL, &failure);
+    struct observer *observer = observer_open(graph, NULL);
     assert_non_null(observer);
     return observer;
 }
@@ -248,8 +247,7 @@ static void only_what_is_wanted_is_watched(void **unused) {
     values[2].type = ONNX_INT64;
     struct onnx_graph graph = {.values = list, .value_count = 5};
     const bool wanted[5] = {true, true, true, false, true};
-    struct failure failure;
-    struct observer *o = observer_open(&graph, wanted, &failure);
+    struct observer *o = observer_open(&graph, wanted);
     for (int i = 0; i < 4; i++) observer_see(o, &values[i], numbers, 4);
     assert_int_equal(observer_of(o, &values[0])->count, 4);
     assert_null(observer_of(o, &values[1]));

@@ -53,13 +53,12 @@ struct seen {
 };
 
 static void see(struct seen *s, float *numbers, size_t count, size_t samples) {
-    struct failure failure;
     memset(s, 0, sizeof *s);
     s->value = (struct onnx_value){.name = "x", .type = ONNX_FLOAT, .is_input = true};
     s->value.shape = (struct onnx_shape){.rank = 3, .dims = {1, (int64_t)(count / samples / 2), 2}};
     s->values[0] = &s->value;
     s->graph = (struct onnx_graph){.values = s->values, .value_count = 1};
-    s->observer = observer_open(&s->graph, NULL, &failure);
+    s->observer = observer_open(&s->graph, NULL);
     assert_non_null(s->observer);
     for (size_t i = 0; i < samples; i++) observer_see(s->observer, &s->value, numbers + i * (count / samples), count / samples);
     s->observed = observer_of(s->observer, &s->value);

@@ -53,15 +53,15 @@ static bool read_extras(const struct network_call *call, struct float_network *o
 
 static bool float_read(struct network *network, struct failure *failure) {
     const struct network_call *call = &network->call;
-    struct float_network *own = network->own = must_have(calloc(1, sizeof *own), sizeof *own);
+    struct float_network *own = network->own = must_calloc(1, sizeof *own);
     if (!(own->graph = extras_load(call->path, failure)) || !read_extras(call, own, failure)) return false;
     size_t inputs = own->graph->input_count, outputs = own->graph->output_count;
     if (inputs > INPUTS_MOST)
         return failure_set(failure, STATUS_INPUT, "%s has %zu inputs; %d are the most", call->path, inputs, INPUTS_MOST);
     network->input_count = (uint32_t)inputs;
     network->output_count = (uint32_t)outputs;
-    network->inputs = must_have(calloc(inputs + 1, sizeof *network->inputs), inputs);
-    network->outputs = must_have(calloc(outputs + 1, sizeof *network->outputs), outputs);
+    network->inputs = must_calloc(inputs, sizeof *network->inputs);
+    network->outputs = must_calloc(outputs, sizeof *network->outputs);
     network->has_rule = call->picture != NULL;
     set_tensors(network);
     return true;
@@ -90,9 +90,8 @@ static size_t shapes_of_arrays(const struct float_network *own, const struct npy
 
 static bool infer(struct network *network, const struct npy *arrays, struct failure *failure) {
     const struct float_network *own = network->own;
-    struct onnx_binding *bindings = calloc(own->graph->input_count + 1, sizeof *bindings);
+    struct onnx_binding *bindings = must_calloc(own->graph->input_count, sizeof *bindings);
     struct onnx_report report = {0};
-    if (!bindings) return failure_memory(failure, own->graph->input_count * sizeof *bindings);
     size_t count = shapes_of_arrays(own, arrays, bindings);
     bool good = (onnx_bind(own->graph, bindings, count, 1, &report, failure) && onnx_infer(own->graph, &report, failure)) ||
                 failure_prefix(failure, network->call.path);
@@ -148,11 +147,6 @@ static const char *float_label(const struct network *network, uint32_t index) {
     return index < own->label_count ? own->labels[index] : NULL;
 }
 
-static bool float_rule_missing(const struct network *network, struct failure *failure) {
-    (void)network;
-    return failure_set(failure, STATUS_CALL, "an ONNX file has no picture rule: give one by --picture RULE.json");
-}
-
 struct network network_of_executor(const struct executor *executor) {
     return (struct network){.kind = &network_of_onnx, .executor = executor};
 }
@@ -160,8 +154,7 @@ struct network network_of_executor(const struct executor *executor) {
 /* --- A run --- */
 
 static bool float_run_open(struct network_run *run, struct failure *failure) {
-    struct float_run *own = run->own = calloc(1, sizeof *own);
-    if (!own) return failure_memory(failure, sizeof *own);
+    struct float_run *own = run->own = must_calloc(1, sizeof *own);
     own->executor = executor_run_open(run->network->executor, failure);
     return own->executor != NULL;
 }
@@ -184,11 +177,10 @@ static bool float_put(struct network_run *run, uint32_t input, const void *value
 static bool float_picture(struct network_run *run, const struct image *image, uint32_t index, struct failure *failure) {
     const struct float_network *network = run->network->own;
     struct float_run *own = run->own;
-    size_t bytes = run->network->inputs[0].count * sizeof(float);
     (void)index; /* there is one: data_pictures_fit() */
-    if (!own->picture) own->picture = malloc(bytes + 1);
+    if (!own->picture) own->picture = must_calloc(run->network->inputs[0].count, sizeof(float));
     own->inputs[0] = own->picture;
-    return own->picture ? data_pictures_put(&network->pictures, image, own->picture, failure) : failure_memory(failure, bytes);
+    return data_pictures_put(&network->pictures, image, own->picture, failure);
 }
 
 struct watching {
@@ -220,18 +212,12 @@ static bool float_scores(const struct network_run *run, float *scores, struct fa
     return float_get(run, 0, scores, failure);
 }
 
-static const char *float_isa(const struct network_run *run) {
-    (void)run;
-    return "float";
-}
-
 const struct network_kind network_of_onnx = {
     .read = float_read,
     .start = float_start,
     .close = float_close,
     .reads = float_reads,
     .label = float_label,
-    .rule_missing = float_rule_missing,
     .run_open = float_run_open,
     .run_close = float_run_close,
     .put = float_put,
@@ -239,5 +225,4 @@ const struct network_kind network_of_onnx = {
     .compute = float_compute,
     .get = float_get,
     .scores = float_scores,
-    .isa = float_isa,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs a float network over samples by the loop of workers. */
 #include "tools/network/host/over.h"
+#include "tools/base/arena.h"
 #include <stdlib.h>
 
 struct over;
@@ -42,12 +43,8 @@ static bool worker_open(struct worker *worker, const struct over *over, const st
     size_t inputs = quant_data_inputs(over->data);
     worker->over = over;
     worker->index = (unsigned)(worker - over->workers);
-    if (!(worker->inputs = calloc(inputs + 1, sizeof *worker->inputs)))
-        return failure_memory(failure, (inputs + 1) * sizeof *worker->inputs);
-    for (size_t i = 0; i < inputs; i++) {
-        size_t bytes = quant_data_elements(over->data, i) * sizeof(float);
-        if (!(worker->inputs[i] = malloc(bytes + 1))) return failure_memory(failure, bytes);
-    }
+    worker->inputs = must_calloc(inputs + 1, sizeof *worker->inputs);
+    for (size_t i = 0; i < inputs; i++) worker->inputs[i] = must_calloc(quant_data_elements(over->data, i), sizeof(float));
     worker->run = network_run_open(network, failure);
     return worker->run != NULL;
 }
@@ -63,11 +60,11 @@ bool over_data(const struct network *network, const struct quant_data *data, uns
     struct over over = {.data = data, .watch = watch, .after = after, .context = context};
     size_t samples = quant_data_count(data);
     unsigned count = each_workers(samples, threads);
-    over.workers = calloc(count, sizeof *over.workers);
-    bool good = over.workers || failure_memory(failure, count * sizeof *over.workers);
+    bool good = true;
+    over.workers = must_calloc(count, sizeof *over.workers);
     for (unsigned i = 0; good && i < count; i++) good = worker_open(&over.workers[i], &over, network, failure);
     good = good && each(samples, count, what, run_sample, &over, failure);
-    for (unsigned i = 0; over.workers && i < count; i++) worker_close(&over.workers[i]);
+    for (unsigned i = 0; i < count; i++) worker_close(&over.workers[i]);
     free(over.workers);
     return good;
 }

@@ -2,6 +2,7 @@
 /* Gathers each value's extremes, histograms and sums, the same whatever the order. */
 #include "tools/quant/calibrate/observe.h"
 #include "tools/onnx/operator.h"
+#include "tools/base/arena.h"
 #include "tools/quant/calibrate/scan.h"
 #include <math.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ struct watched {
 };
 
 struct observer {
+    struct arena memory;
     size_t count, bytes;
     struct watched *list; /* in the order of the values' addresses */
     size_t channels_most;
@@ -256,10 +258,10 @@ static int by_address(const void *a, const void *b) {
 /* Takes `bytes` of zeroed memory and counts them. */
 static void *take(struct observer *o, size_t count, size_t bytes) {
     o->bytes += count * bytes;
-    return calloc(count + 1, bytes);
+    return arena_alloc(&o->memory, (count + 1) * bytes);
 }
 
-static bool allocate(struct observer *o, size_t channels) {
+static void allocate(struct observer *o, size_t channels) {
     size_t cells = histogram_cells(OCTAVES, DETAIL), channel_cells = histogram_cells(CHANNEL_OCTAVES, CHANNEL_DETAIL);
     o->cells = take(o, o->count * cells + channels * channel_cells, sizeof *o->cells);
     o->scans = take(o, o->channels_most, sizeof *o->scans);
@@ -267,7 +269,6 @@ static bool allocate(struct observer *o, size_t channels) {
     o->doubles = take(o, 2 * channels, sizeof *o->doubles);
     o->sums = take(o, 2 * channels, sizeof *o->sums);
     o->histograms = take(o, channels, sizeof *o->histograms);
-    return o->cells && o->scans && o->floats && o->doubles && o->sums && o->histograms;
 }
 
 /* Gives every value its part of the memory. */
@@ -295,14 +296,10 @@ static void deal(struct observer *o, size_t channels) {
     }
 }
 
-struct observer *observer_open(const struct onnx_graph *graph, const bool *wanted, struct failure *failure) {
-    struct observer *o = calloc(1, sizeof *o);
+struct observer *observer_open(const struct onnx_graph *graph, const bool *wanted) {
+    struct observer *o = must_calloc(1, sizeof *o);
     size_t channels = 0;
-    if (!o || !(o->list = take(o, graph->value_count, sizeof *o->list))) {
-        failure_memory(failure, (graph->value_count + 1) * sizeof *o->list);
-        observer_close(o);
-        return NULL;
-    }
+    o->list = take(o, graph->value_count, sizeof *o->list);
     for (size_t i = 0; i < graph->value_count; i++) {
         if (!is_watched(graph, i, wanted)) continue;
         struct watched *w = &o->list[o->count++];
@@ -311,24 +308,13 @@ struct observer *observer_open(const struct onnx_graph *graph, const bool *wante
         o->channels_most = w->seen.channels > o->channels_most ? w->seen.channels : o->channels_most;
     }
     qsort(o->list, o->count, sizeof *o->list, by_address);
-    if (allocate(o, channels)) {
-        deal(o, channels);
-        return o;
-    }
-    failure_memory(failure, o->bytes);
-    observer_close(o);
-    return NULL;
+    allocate(o, channels);
+    deal(o, channels);
+    return o;
 }
 
 void observer_close(struct observer *o) {
-    if (!o) return;
-    free(o->cells);
-    free(o->scans);
-    free(o->floats);
-    free(o->doubles);
-    free(o->sums);
-    free(o->histograms);
-    free(o->list);
+    if (o) arena_free(&o->memory);
     free(o);
 }
 

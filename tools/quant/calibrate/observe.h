@@ -40,7 +40,7 @@ struct observer;
  * An observer of a graph's float values that are no constants; where `wanted` is not NULL of those alone for which it is true (by their
  * index in graph->values). One for each thread, merged in the end.
  */
-struct observer *observer_open(const struct onnx_graph *graph, const bool *wanted, struct failure *failure);
+struct observer *observer_open(const struct onnx_graph *graph, const bool *wanted);
 void observer_close(struct observer *observer); /* NULL is legal */
 
 /* One sample's array of a value; nothing where that is not watched. */

@@ -32,10 +32,9 @@ struct observer *over_observe(const struct onnx_graph *graph, const struct execu
     struct observer *observers[POOL_THREADS_MOST] = {0};
     const struct network network = network_of_executor(executor);
     unsigned count = each_workers(quant_data_count(data), threads);
-    bool good = true;
-    for (unsigned i = 0; good && i < count; i++) good = (observers[i] = observer_open(graph, wanted, failure)) != NULL;
+    for (unsigned i = 0; i < count; i++) observers[i] = observer_open(graph, wanted);
     const char *what = wanted ? "samples, ranges" : "samples, widths of channels";
-    good = good && over_data(&network, data, count, what, see, NULL, observers, failure);
+    bool good = over_data(&network, data, count, what, see, NULL, observers, failure);
     for (unsigned i = 1; i < count; i++) {
         if (good) observer_merge(observers[0], observers[i]);
         observer_close(observers[i]);

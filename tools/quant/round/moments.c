@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Sums up the products of patches that rounding and bias correction work from. */
 #include "tools/quant/round/moments.h"
+#include "tools/base/arena.h"
 #include "tools/float/product.h"
 #include "tools/network/host/over.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,30 +26,21 @@ struct collecting {
     const struct moments_wish *wish;
     struct moments *moments;
     size_t samples;
-    atomic_bool no_memory;
 };
 
-static void *zeroed(size_t count, size_t size, bool *good) {
-    void *p = calloc(count ? count : 1, size);
-    *good = *good && p;
-    return p;
-}
-
-static bool moments_open(struct moments *m, const struct scheme_layer *layer, int64_t second_most) {
-    bool good = true;
+static void moments_open(struct moments *m, const struct scheme_layer *layer, int64_t second_most) {
     m->layer = layer;
     pthread_mutex_init(&m->lock, NULL);
     m->known = patch_of(layer, &m->patch);
-    if (!m->known) return true;
+    if (!m->known) return;
     m->second = m->patch.length <= second_most;
     size_t all = (size_t)(m->patch.groups * m->patch.length), some = m->second ? all : 0, square = some * (size_t)m->patch.length;
-    m->first_u = zeroed(all, sizeof(double), &good);
-    m->first_b = zeroed(all, sizeof(double), &good);
-    m->some_b = zeroed(some, sizeof(double), &good);
-    m->some_e = zeroed(some, sizeof(double), &good);
-    m->second_bb = zeroed(square, sizeof(double), &good);
-    m->second_eb = zeroed(square, sizeof(double), &good);
-    return good;
+    m->first_u = must_calloc(all, sizeof(double));
+    m->first_b = must_calloc(all, sizeof(double));
+    m->some_b = must_calloc(some, sizeof(double));
+    m->some_e = must_calloc(some, sizeof(double));
+    m->second_bb = must_calloc(square, sizeof(double));
+    m->second_eb = must_calloc(square, sizeof(double));
 }
 
 void moments_free(struct moments *moments, size_t count) {
@@ -133,8 +124,8 @@ struct room {
 
 static float *room_open(struct room *room, int64_t length) {
     size_t patch = (size_t)length * BLOCK, rows = packed_rows_floats(length, BLOCK), panels = packed_panels_floats(BLOCK, length);
-    float *all = malloc((2 * patch + rows + panels) * sizeof *all);
-    if (all) *room = (struct room){all, all + patch, all + 2 * patch, all + 2 * patch + rows};
+    float *all = must_have(malloc((2 * patch + rows + panels) * sizeof *all), (2 * patch + rows + panels) * sizeof *all);
+    *room = (struct room){all, all + patch, all + 2 * patch, all + 2 * patch + rows};
     return all;
 }
 
@@ -183,7 +174,7 @@ static void add_block(struct moments *m, const float *b, const float *e, const i
 }
 
 /* Some positions of each sample, other ones in each, evenly spread. */
-static bool add_second(const struct collecting *c, struct moments *m, size_t sample, const float *b, const float *e) {
+static void add_second(const struct collecting *c, struct moments *m, size_t sample, const float *b, const float *e) {
     const struct patch *p = &m->patch;
     int64_t wanted = p->length * PATCHES_AN_ELEMENT;
     wanted = (wanted < PATCHES_LEAST ? PATCHES_LEAST : wanted) / (int64_t)c->samples + 1;
@@ -193,7 +184,7 @@ static bool add_second(const struct collecting *c, struct moments *m, size_t sam
     float *memory = room_open(&room, p->length);
     int64_t positions[BLOCK];
     int count = 0;
-    for (int64_t at = (int64_t)(sample * 7) % step; memory && at < p->positions; at += step) {
+    for (int64_t at = (int64_t)(sample * 7) % step; at < p->positions; at += step) {
         positions[count++] = at;
         if (count == BLOCK || at + step >= p->positions) {
             add_block(m, b, e, positions, count, &room);
@@ -201,24 +192,18 @@ static bool add_second(const struct collecting *c, struct moments *m, size_t sam
         }
     }
     free(memory);
-    return memory != NULL;
 }
 
-/* One sample's moments of one layer; false: no memory. */
-static bool add_sample(const struct collecting *c, struct moments *m, size_t sample, const float *x, size_t count) {
+/* One sample's moments of one layer. */
+static void add_sample(const struct collecting *c, struct moments *m, size_t sample, const float *x, size_t count) {
     const struct scheme_value *v = &c->wish->scheme->values[m->layer->x];
-    float *u = malloc(3 * count * sizeof *u);
-    double *room = malloc((size_t)(m->patch.groups * m->patch.length) * 2 * sizeof *room);
-    bool good = u && room;
-    if (good) {
-        float *b = u + count, *e = m->second ? b + count : NULL;
-        split(c->wish->scheme, v, x, count, u, b, e);
-        add_first(m, u, b, room);
-        good = !m->second || add_second(c, m, sample, b, e);
-    }
+    float *u = must_have(malloc(3 * count * sizeof *u), 3 * count * sizeof *u), *b = u + count, *e = m->second ? b + count : NULL;
+    double *room = must_calloc((size_t)(m->patch.groups * m->patch.length), 2 * sizeof *room);
+    split(c->wish->scheme, v, x, count, u, b, e);
+    add_first(m, u, b, room);
+    if (m->second) add_second(c, m, sample, b, e);
     free(u);
     free(room);
-    return good;
 }
 
 static void watch(void *context, unsigned worker, size_t sample, const struct onnx_value *value, const float *data, size_t count) {
@@ -226,24 +211,16 @@ static void watch(void *context, unsigned worker, size_t sample, const struct on
     (void)worker;
     for (size_t i = 0; i < c->wish->count; i++) {
         struct moments *m = &c->moments[i];
-        if (m->known && m->layer->node->inputs[0] == value && !add_sample(c, m, sample, data, count)) atomic_store(&c->no_memory, true);
+        if (m->known && m->layer->node->inputs[0] == value) add_sample(c, m, sample, data, count);
     }
 }
 
 struct moments *moments_collect(const struct moments_wish *wish, struct failure *failure) {
-    struct moments *moments = calloc(wish->count ? wish->count : 1, sizeof *moments);
-    struct collecting c = {wish, moments, quant_data_count(wish->data), false};
-    size_t bytes = wish->count * sizeof *moments;
-    bool good = moments != NULL;
-    for (size_t i = 0; moments && i < wish->count; i++) {
-        const struct scheme_layer *layer = &wish->scheme->layers[wish->first + i];
-        good = moments_open(&moments[i], layer, wish->second_most) && good;
-        bytes += moments_bytes(layer, wish->second_most);
-    }
-    if (!good) failure_memory(failure, bytes);
+    struct moments *moments = must_calloc(wish->count, sizeof *moments);
+    struct collecting c = {wish, moments, quant_data_count(wish->data)};
     const struct network network = network_of_executor(wish->executor);
-    good = good && over_data(&network, wish->data, wish->threads, "samples, what layers read", watch, NULL, &c, failure);
-    if (good && atomic_load(&c.no_memory)) good = failure_memory(failure, sizeof(double));
+    for (size_t i = 0; i < wish->count; i++) moments_open(&moments[i], &wish->scheme->layers[wish->first + i], wish->second_most);
+    bool good = over_data(&network, wish->data, wish->threads, "samples, what layers read", watch, NULL, &c, failure);
     if (good) return moments;
     moments_free(moments, wish->count);
     return NULL;

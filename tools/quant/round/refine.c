@@ -3,11 +3,10 @@
 #include "tools/quant/round/refine.h"
 #include "tools/quant/round/refine_parts.h"
 
-static bool refine_layer(const struct refine *refine, struct scheme_layer *layer, struct moments *m, struct pool *pool,
-                         struct failure *failure) {
-    if (!m->known || !(m->count > 0)) return true;
-    if (m->second_count > 0 && !refine_weights(layer, m, pool, failure)) return false;
-    return refine->keep_biases || refine_biases(refine->scheme, layer, m, failure);
+static void refine_layer(const struct refine *refine, struct scheme_layer *layer, struct moments *m, struct pool *pool) {
+    if (!m->known || !(m->count > 0)) return;
+    if (m->second_count > 0) refine_weights(layer, m, pool);
+    if (!refine->keep_biases) refine_biases(refine->scheme, layer, m);
 }
 
 /* How many layers from `first` on are looked at together. */
@@ -31,7 +30,7 @@ bool refine_layers(const struct refine *refine, struct failure *failure) {
         const struct moments_wish wish = {scheme, refine->executor, refine->data, refine->threads, first, count, refine->round_most};
         struct moments *moments = moments_collect(&wish, failure);
         good = moments != NULL;
-        for (size_t i = 0; good && i < count; i++) good = refine_layer(refine, &scheme->layers[first + i], &moments[i], pool, failure);
+        for (size_t i = 0; good && i < count; i++) refine_layer(refine, &scheme->layers[first + i], &moments[i], pool);
         moments_free(moments, count);
     }
     pool_close(pool);

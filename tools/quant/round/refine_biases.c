@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Bias correction: what quantized weights and inputs miss on average goes into biases. */
+#include "tools/base/arena.h"
 #include "tools/quant/round/refine_parts.h"
 
 #include <stdlib.h>
@@ -20,14 +21,12 @@ static double missing(const struct moments *m, const float *exact, int64_t group
     return sum / m->count;
 }
 
-bool refine_biases(const struct scheme *scheme, struct scheme_layer *layer, const struct moments *m, struct failure *failure) {
-    float *exact = malloc(layer->weights->count * sizeof *exact);
-    if (!exact) return failure_memory(failure, layer->weights->count * sizeof *exact);
+void refine_biases(const struct scheme *scheme, struct scheme_layer *layer, const struct moments *m) {
+    float *exact = must_calloc(layer->weights->count, sizeof *exact);
     scheme_exact_weights(layer, exact);
     for (int64_t o = 0; o < m->patch.groups * m->patch.rows; o++) {
         double more = missing(m, exact, o / m->patch.rows, o % m->patch.rows);
         layer->bias[o] += (float)(more * (double)scheme->values[layer->x].scale * (double)scale_of(layer, o));
     }
     free(exact);
-    return true;
 }

@@ -6,10 +6,10 @@
 #include "tools/network/each.h"
 #include "tools/quant/round/moments.h"
 
-/* The layer's integers by its second moments, which are spent. False: no memory. */
-bool refine_weights(struct scheme_layer *layer, struct moments *moments, struct pool *pool, struct failure *failure);
+/* The layer's integers by its second moments, which are spent. */
+void refine_weights(struct scheme_layer *layer, struct moments *moments, struct pool *pool);
 
 /* Its biases, as its integers now are. */
-bool refine_biases(const struct scheme *scheme, struct scheme_layer *layer, const struct moments *moments, struct failure *failure);
+void refine_biases(const struct scheme *scheme, struct scheme_layer *layer, const struct moments *moments);
 
 #endif

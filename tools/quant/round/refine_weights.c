@@ -6,10 +6,10 @@
  *
  * A little of the plain squared error |q - w|^2 is added, so that elements that hardly vary over the data stay near their weights.
  */
+#include "tools/base/arena.h"
 #include "tools/quant/round/refine_parts.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +22,6 @@ struct rounding {
     int8_t *values;
     const double *c, *d; /* of one group: [length][length] */
     int most;
-    atomic_bool no_memory;
 };
 
 /* Sums over patches become covariances, in place: second_bb is C, second_eb becomes D; the plain share goes on both diagonals. */
@@ -76,11 +75,7 @@ static int sweep(const struct rounding *r, double *q, double *slope) {
 static void round_row(struct rounding *r, int64_t group, int64_t row) {
     const struct patch *p = &r->m->patch;
     int64_t n = p->length, first = group * p->weight_group + row * p->weight_row;
-    double *w = malloc((size_t)n * 3 * sizeof *w);
-    if (!w) {
-        atomic_store(&r->no_memory, true);
-        return;
-    }
+    double *w = must_calloc((size_t)n * 3, sizeof *w);
     double *q = w + n, *slope = q + n;
     for (int64_t k = 0; k < n; k++) {
         w[k] = (double)r->exact[first + k * p->weight_column];
@@ -102,10 +97,9 @@ static void round_task(void *context, uint32_t row) {
     round_row(task->rounding, task->group, row);
 }
 
-bool refine_weights(struct scheme_layer *layer, struct moments *m, struct pool *pool, struct failure *failure) {
+void refine_weights(struct scheme_layer *layer, struct moments *m, struct pool *pool) {
     struct rounding r = {.m = m, .values = layer->values, .most = layer->most};
-    float *exact = malloc(layer->weights->count * sizeof *exact);
-    if (!exact) return failure_memory(failure, layer->weights->count * sizeof *exact);
+    float *exact = must_calloc(layer->weights->count, sizeof *exact);
     scheme_exact_weights(layer, exact);
     make_covariances(m);
     r.exact = exact;
@@ -118,5 +112,4 @@ bool refine_weights(struct scheme_layer *layer, struct moments *m, struct pool *
         else round_row(&r, g, 0);
     }
     free(exact);
-    return !atomic_load(&r.no_memory) || failure_memory(failure, (size_t)m->patch.length * 3 * sizeof(double));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Opens what lies at a path as samples, whatever kind it is. */
 #include "tools/samples/data/data.h"
+#include "tools/base/arena.h"
 #include "tools/base/folder.h"
 #include "tools/samples/data/choice.h"
 #include "tools/samples/data/data_parts.h"
@@ -124,33 +125,30 @@ static bool fill(struct quant_data *data, const struct quant_data_wish *wish, st
     return data_pictures_fit(&data->pictures, data->graph->inputs[0], wish->rule, failure);
 }
 
-static bool choose(struct quant_data *data, const struct quant_data_wish *wish, struct failure *failure) {
+static void choose(struct quant_data *data, const struct quant_data_wish *wish) {
     data->count = data->total;
     if (wish->count > data->total && wish->count != wish->usual)
         message_notice("%s%s: %zu sample%s, fewer than the %zu asked for: all are taken", wish->paths[0],
                        wish->path_count > 1 ? " ..." : "", data->total, data->total == 1 ? "" : "s", wish->count);
-    if (!wish->count || wish->count >= data->total) return true;
-    uint32_t *classes = data->has_pictures ? calloc(data->total, sizeof *classes) : NULL;
-    if (data->has_pictures && !classes) return failure_memory(failure, data->total * sizeof *classes);
+    if (!wish->count || wish->count >= data->total) return;
+    uint32_t *classes = data->has_pictures ? must_calloc(data->total, sizeof *classes) : NULL;
     for (size_t i = 0; classes && i < data->total; i++) classes[i] = data->pictures.dataset.items[i].class;
     data->count = wish->count;
-    data->chosen = choice_of(classes, data->total, wish->count, wish->seed);
+    data->chosen = must_have(choice_of(classes, data->total, wish->count, wish->seed), data->total * sizeof *data->chosen);
     free(classes);
-    return data->chosen || failure_memory(failure, data->total * sizeof *data->chosen);
 }
 
 struct quant_data *quant_data_open(const struct quant_data_wish *wish, const struct onnx_graph *graph, struct failure *failure) {
-    struct quant_data *data = calloc(1, sizeof *data);
-    if (!data || !(data->arrays = calloc(graph->input_count + 1, sizeof *data->arrays))) {
-        failure_memory(failure, sizeof *data);
-        free(data);
-        return NULL;
-    }
+    struct quant_data *data = must_calloc(1, sizeof *data);
+    data->arrays = must_calloc(graph->input_count + 1, sizeof *data->arrays);
     data->graph = graph;
     for (size_t i = 0; i < graph->input_count; i++) data->arrays[i].input = graph->inputs[i];
-    if (fill(data, wish, failure) && choose(data, wish, failure)) return data;
-    quant_data_close(data);
-    return NULL;
+    if (!fill(data, wish, failure)) {
+        quant_data_close(data);
+        return NULL;
+    }
+    choose(data, wish);
+    return data;
 }
 
 void quant_data_close(struct quant_data *data) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Samples out of arrays, read by parts. */
+#include "tools/base/arena.h"
 #include "tools/samples/data/data_parts.h"
 #include <math.h>
 #include <stdio.h>
@@ -69,13 +70,10 @@ static bool type_fits(const struct npy *array, const struct onnx_value *input, s
 }
 
 bool data_arrays_add(struct data_arrays *arrays, const char *path, struct failure *failure) {
-    struct data_array *list = realloc(arrays->list, (arrays->count + 1) * sizeof *list);
-    if (!list) return failure_memory(failure, (arrays->count + 1) * sizeof *list);
-    arrays->list = list;
-    struct data_array *array = &list[arrays->count];
-    *array = (struct data_array){.path = strdup(path), .first = arrays->samples};
-    if (!array->path) return failure_memory(failure, strlen(path) + 1);
-    arrays->count++;
+    size_t bytes = (arrays->count + 1) * sizeof *arrays->list;
+    arrays->list = must_have(realloc(arrays->list, bytes), bytes);
+    struct data_array *array = &arrays->list[arrays->count++];
+    *array = (struct data_array){.path = must_have(strdup(path), strlen(path)), .first = arrays->samples};
     if (!npy_open(path, &array->source, failure)) return false;
     array->samples = count_samples(&array->source.array, &arrays->input->shape);
     arrays->samples += array->samples;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether samples are worth making ranges from. */
+#include "tools/base/arena.h"
 #include "tools/samples/data/data.h"
 #include "tools/base/message.h"
 
@@ -14,13 +15,12 @@ struct pair {
     float *first, *next, **places;
 };
 
-static bool pair_open(struct pair *p, const struct quant_data *data, struct failure *failure) {
+static void pair_open(struct pair *p, const struct quant_data *data) {
     *p = (struct pair){.inputs = quant_data_inputs(data)};
     for (size_t i = 0; i < p->inputs; i++) p->elements += quant_data_elements(data, i);
-    p->first = calloc(p->elements + 1, sizeof *p->first);
-    p->next = calloc(p->elements + 1, sizeof *p->next);
-    p->places = calloc(p->inputs + 1, sizeof *p->places);
-    return (p->first && p->next && p->places) || failure_memory(failure, p->elements * 2 * sizeof *p->first);
+    p->first = must_calloc(p->elements + 1, sizeof *p->first);
+    p->next = must_calloc(p->elements + 1, sizeof *p->next);
+    p->places = must_calloc(p->inputs, sizeof *p->places);
 }
 
 static void pair_close(struct pair *p) {
@@ -60,7 +60,8 @@ bool quant_data_look(const struct quant_data *data, struct failure *failure) {
     struct pair p;
     bool alike = false, constant = false;
     size_t count = quant_data_count(data);
-    bool good = pair_open(&p, data, failure) && compare_all(data, &p, &alike, &constant, failure);
+    pair_open(&p, data);
+    bool good = compare_all(data, &p, &alike, &constant, failure);
     pair_close(&p);
     if (!good) return false;
     if (constant) message_notice("the data are constant: every sample is one number all over; ranges made from them fit no real input");
