@@ -60,7 +60,7 @@ def build(cc, folder):
     lib.place, lib.header_bytes, lib.rule_bytes, lib.opened_mark = (c.c_uint32 * 4).in_dll(lib, "layout")
     lib.morsel_picture_bytes.restype = c.c_size_t
     lib.morsel_picture_bytes.argtypes = [c.c_void_p, c.c_uint32, c.c_uint32]
-    lib.morsel_picture.argtypes = [c.c_void_p, c.c_void_p, c.c_uint32, c.c_uint32, c.c_size_t, c.c_void_p,
+    lib.morsel_picture.argtypes = [c.c_void_p, c.c_void_p, c.c_size_t, c.c_uint32, c.c_uint32, c.c_size_t, c.c_void_p,
                                    c.c_size_t, c.c_void_p, c.c_uint32]
     return lib
 
@@ -132,8 +132,8 @@ def ours(lib, picture, rule, kind, layout, rank, scale, zero, shape):
     out = np.zeros(dims, dtype)
     view = View(out.ctypes.data, out.nbytes, kind, layout, rank, (c.c_uint32 * 6)(*dims), scale, zero)
     scratch = np.zeros(lib.morsel_picture_bytes(c.byref(model), width, height), np.uint8)
-    error = lib.morsel_picture(c.byref(model), picture.ctypes.data, c.c_size_t(picture.nbytes), width, height, c.c_size_t(3 * width), scratch.ctypes.data, c.c_size_t(scratch.nbytes),
-                               c.byref(view), 1 if rank == 4 else 0)
+    error = lib.morsel_picture(c.byref(model), picture.ctypes.data, picture.nbytes, width, height, 3 * width, scratch.ctypes.data,
+                               scratch.nbytes, c.byref(view), 1 if rank == 4 else 0)
     if error:
         raise SystemExit(f"morsel_picture: error {error} for {width}x{height} and {rule}")
     image = out[1] if rank == 4 else out
