@@ -45,14 +45,6 @@ static inline __attribute__((always_inline)) void put_sixteen(const struct limit
     vst1q_u8(y, veorq_u8(vreinterpretq_u8_s8(bytes), k->flip));
 }
 
-/* Whether element i of y has element i of the operand. */
-static int is_flat(const struct morsel_binary_args *args, const uint32_t *stride) {
-    uint32_t step = 1;
-    for (uint32_t k = args->rank; k-- > 0; step *= args->dims[k])
-        if (args->dims[k] > 1 && stride[k] != step) return 0;
-    return 1;
-}
-
 struct add {
     uint8x16_t a_flip, b_flip;
     float32x4_t a_offset, b_offset, a_ratio, b_ratio, offset, round;
@@ -149,7 +141,7 @@ void morsel_qmul_neon(const struct morsel_binary_args *args, uint32_t begin, uin
     uint32_t last = args->rank - 1, n;
     struct multiply k = describe_multiply(args);
     struct morsel_walk walk;
-    if (is_flat(args, args->a_stride) && is_flat(args, args->b_stride)) {
+    if (morsel_is_contiguous(args->dims, args->a_stride, args->rank) && morsel_is_contiguous(args->dims, args->b_stride, args->rank)) {
         multiply_line(args, &k, begin, begin, begin, end - begin);
         return;
     }

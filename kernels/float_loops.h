@@ -130,7 +130,7 @@ static void eight_four_pixels(const struct morsel_float_conv_args *a, const floa
     eight_save(sums[3], s3);
 }
 
-/* `columns` columns of a row from the one `left` on, channels c .. c + 8, as floats: 0 outside the picture. */
+/* `columns` columns of a row from the one `left` on, channels c .. c + 8, as floats: 0 for padding. */
 static void eight_gather(const struct morsel_float_conv_args *a, const uint8_t *row, uint32_t left, uint32_t columns, uint32_t c,
                          float *to) {
     struct eight_reader r = eight_reader(&a->x.qparams);

@@ -2,7 +2,7 @@
 /* Convolutions with float weights, but for the arithmetic: how they are cut into strips of pixels, and what a strip reads. */
 #include "float_conv.h"
 
-/* Taps k .. k + n of one pixel. Elements of a cell that stand outside its row are 0: whole columns, where cells are of one column. */
+/* Taps k .. k + n of one pixel. Padding is 0: elements of a cell beyond its row, whole columns where cells are of one column. */
 static void take_pixel(const struct morsel_float_strip *s, uint32_t pixel, uint32_t k, uint32_t n, float *to) {
     const struct morsel_window *w = &s->args->window;
     const uint8_t *const *rows = s->rows + (size_t)(pixel / w->out_w) * w->kernel_h;

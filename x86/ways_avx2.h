@@ -50,7 +50,7 @@ MORSEL_INLINE uint32_t morsel_too_large(__m256i w) {
     return _mm256_movemask_epi8(_mm256_cmpgt_epi16(size, _mm256_set1_epi16(128))) != 0;
 }
 
-/* Finds the ways of quads begin .. end of eight channels, 64 bytes apart; `pairings` are those to be had beside the first. */
+/* Finds the ways of quads begin .. end of eight channels, every 64 bytes; `pairings` are those to be had beside the first. */
 MORSEL_INLINE void morsel_find_ways_of(struct morsel_ways *to, const int8_t *w, uint32_t pairings, uint32_t begin, uint32_t end) {
     const uint32_t no_swap = !(pairings & MORSEL_SWAP), no_turn = !(pairings & MORSEL_TURN), n = to->quads;
     uint16_t *plain = to->first + to->plain, *words = to->first + n - 1 - to->words;
