@@ -133,9 +133,9 @@ struct morsel_options {
     morsel_parallel_for *parallel_for; /* the caller's threads; NULL: everything runs in the calling thread, in one task */
     void *parallel_ctx;                /* handed to parallel_for, and to barrier, as it is */
     morsel_barrier *barrier;           /* NULL: parallel_for is called for each step. Else once a run, with `tasks` tasks that wait for each
-                                          other between steps: if the arena has room for all (morsel_arena_bytes_for), and `tasks` is at
-                                          most as many as threads that run at once. That takes less time where runs follow each other at
-                                          once: a thread that went to sleep since is waited for, some 50 microseconds */
+                                          other between steps. That needs an arena with room for all of them (morsel_arena_bytes_for),
+                                          and `tasks` threads that run at once. It takes less time where runs follow each other at once:
+                                          a thread that went to sleep since is waited for, some 50 microseconds */
 };
 
 struct morsel_step;
@@ -178,7 +178,7 @@ struct morsel_view {
 #define MORSEL_SKIP_CHECKSUM 1u /* for morsel_open(): trust the storage, check only the structure */
 
 /* Opens a blob in place. Every count, offset, shape, scale and arena slice is checked against `bytes` before anything
- * is used, so a damaged or hostile file gives an error and nothing else. `blob` is aligned to MORSEL_ALIGNMENT. */
+ * is used. A damaged or hostile file gives an error and nothing else. `blob` is aligned to MORSEL_ALIGNMENT. */
 enum morsel_error morsel_open(struct morsel_model *model, const void *blob, size_t bytes, uint32_t flags);
 
 /* After morsel_open() gave an error: the part of the blob that it found at fault, for logs. `index` (may be NULL): which one. */
@@ -187,8 +187,8 @@ enum morsel_part morsel_open_part(const struct morsel_model *model, uint32_t *in
 /* How many bytes of arena a session needs, exactly. Depends on the blob alone: the same on every CPU. */
 uint32_t morsel_arena_bytes(const struct morsel_model *model);
 
-/* The same for up to `tasks` tasks at once: with parallel_for, steps that stream rows run in as many tasks as the arena has room for;
- * with morsel_arena_bytes() alone they run in one, the others in options.tasks. 0 tasks are 1. Returns 0 above 2^31 - 1 bytes. */
+/* The same for up to `tasks` tasks at once. With parallel_for, steps that stream rows run in as many tasks as the arena has room for.
+ * With morsel_arena_bytes() alone they run in one, the others in options.tasks. 0 tasks are 1. Returns 0 above 2^31 - 1 bytes. */
 uint32_t morsel_arena_bytes_for(const struct morsel_model *model, uint32_t tasks);
 
 /* All are 0 of a model that is not open. */
@@ -237,16 +237,16 @@ enum morsel_error morsel_session_step(const struct morsel_session *session, uint
  * From the next run on, calls watch(ctx, step) in the thread that called morsel_run(): once with `done` for each step, in order, right
  * after it. Steps of a group are told of after each of their turns, too, and are all done when the group is. So the time since the call
  * before (or since morsel_run() was called) is what the step took; turns add up. Values stay the same. What only helps speed may be left
- * out: a watched run hands every step to parallel_for by itself, groups run in one task, and no barrier is used. NULL ends it.
+ * out. A watched run hands every step to parallel_for by itself, groups run in one task, and no barrier is used. NULL ends it.
  */
 enum morsel_error morsel_session_watch(struct morsel_session *session, morsel_watch *watch, void *ctx);
 
 /* --- Numbers in and out ------------------------------------------------------------------------------------------- */
 
-/* How many elements a view has, in memory and to the ONNX graph alike; 0: it is no view (rank, dims, bytes, type do not agree). */
+/* How many elements a view has, in memory and to the ONNX graph alike. 0: it is no view (rank, dims, bytes, type do not agree). */
 uint32_t morsel_view_elements(const struct morsel_view *view);
 
-/* Floats in the ONNX graph's order (row-major onnx_dims) to the view's bytes: round half to even of value / scale, plus the zero point,
+/* Floats in the ONNX graph's order (row-major onnx_dims) to the view's bytes. Value / scale is rounded half to even, plus the zero point,
  * saturated (ONNX QuantizeLinear; a NaN gives the lowest value). A float view gets a copy in its own layout. `values` holds `count`
  * floats, of which morsel_view_elements() are read. Fewer: MORSEL_ERR_CAPACITY; no view: MORSEL_ERR_ARGUMENT. */
 enum morsel_error morsel_quantize(const struct morsel_view *view, const float *values, size_t count);
@@ -259,10 +259,10 @@ enum morsel_error morsel_dequantize(const struct morsel_view *view, float *value
 /* Bytes of scratch that morsel_picture() needs for pictures of this size; 0: no picture rule, or a size out of range. */
 size_t morsel_picture_bytes(const struct morsel_model *model, uint32_t width, uint32_t height);
 
-/* An RGB8 picture (3 bytes a pixel, `stride` bytes from a row to the next; 0: rows without gaps) to image `image` (0 but for batches) of
- * the input `view`, by the rule stored in the blob: resize (Pillow's antialiased bilinear), centre crop, (pixel * scale - mean) / std by
- * channel, quantize. Width and height: 1..32768. `rgb` holds `rgb_bytes`: up to the last pixel of the last row they are read, and fewer
- * are MORSEL_ERR_CAPACITY. */
+/* An RGB8 picture to image `image` (0 but for batches) of the input `view`, by the rule stored in the blob. That resizes (Pillow's
+ * antialiased bilinear), crops the centre, computes (pixel * scale - mean) / std by channel, and quantizes. A pixel has 3 bytes; `stride`
+ * bytes lead from a row to the next (0: rows without gaps). Width and height: 1..32768. `rgb` holds `rgb_bytes`: up to the last pixel
+ * of the last row they are read, and fewer are MORSEL_ERR_CAPACITY. */
 enum morsel_error morsel_picture(const struct morsel_model *model, const uint8_t *rgb, size_t rgb_bytes, uint32_t width, uint32_t height,
                                  size_t stride, void *scratch, size_t scratch_bytes, const struct morsel_view *view, uint32_t image);
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# style.sh: what every source file keeps to: a licence line, at most 140 columns and 500 lines, no tabs, no line ends in spaces, no
-# words that say that something is unfinished.
+# style.sh: what every source file keeps to: a licence line, and one that says what the file is for; at most 140 columns and 500 lines;
+# the form of .clang-format; nothing unfinished. Tests are named by what they hold, and sentences of pages are short.
 cd "$(dirname "$0")/.." || exit 1
 status=0
 check() { # NAME OUTPUT
@@ -29,6 +29,7 @@ else echo "skip style: clang-format 14 is not there"; fi
 # The name of a test says what is true where it passes: a_smaller_buffer_is_refused.
 check "tests are named by what they hold" "$(grep -rnoE '(cmocka_unit_test[a-z_]*|IN_FOLDER)\([a-z0-9_]+' tests/unit |
     awk -F'(' '$2 != "test" && ($2 ~ /^test_/ || split($2, words, "_") < 3)')"
+check "sentences of at most 25 words" "$(sh tests/prose.sh)"
 # shellcheck disable=SC2086
 check "nothing unfinished" "$(grep -nE 'TO[D]O|FIX[M]E' $files)"
 exit $status
