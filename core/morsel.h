@@ -25,7 +25,7 @@
  * Capacities: each pointer to a caller's memory comes with how much there is, in elements or bytes. Less than is needed is refused before
  * anything is written; more is fine.
  * Defaults: 0 and NULL mean the default, everywhere.
- * Binary interface: within 0.N a later library takes the place of an earlier one without compiling the app anew: no size, number or call
+ * Binary interface: within 0.N a later library takes the place of an earlier one without compiling the app anew. No size, number or call
  * changes, and struct morsel_options grows only as its `size` provides for. 0.N+1 may change all of that.
  */
 #ifndef MORSEL_H
