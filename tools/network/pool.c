@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Deals a job's tasks out to threads, which stay awake for the next one for a while. */
+
 /* The functions that bind threads to processors are beyond POSIX. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -15,9 +17,9 @@
 #include <unistd.h>
 
 /*
- * Every thread, the caller too, has a share of a job's tasks: thread k has tasks k, k + threads, .. So a task meets what its like of the
- * step before left in the thread's caches. The caller also does what others have not begun when its own share is done, unless tasks meet
- * (below): a thread that wakes late costs nothing. Workers help where shares have several tasks.
+ * Every thread, the caller too, has a share of a job's tasks: thread k has tasks k, k + threads, .. So a task finds what its like of the
+ * step before left in the thread's caches. The caller also does what others have not begun when its own share is done, unless there is a
+ * barrier (below): a thread that wakes late costs nothing. Workers help where shares have several tasks.
  *
  * Cache lines that travel between cores are what a short job costs. There is one each way: the job's, which the caller writes and workers
  * watch, and each worker's own, which says what it has taken and done.
@@ -27,8 +29,8 @@
  * one. Who takes a task reads fn and arg before: they are of the right job if the exchange succeeds, as no other job begins as long as
  * one task of a job is left.
  *
- * Tasks that meet run each in a thread of its own: nobody, the caller included, takes a second one, as the first is not done before all
- * have begun. So a thread that wakes late is waited for. Where they meet, too, one line travels each way: a task's, which says how often
+ * Tasks with a barrier run each in a thread of its own: nobody, the caller included, takes a second one, as the first is not done before
+ * all have begun. So a thread that wakes late is waited for. At a barrier, too, one line travels each way: a task's, which says how often
  * it was there.
  */
 struct job {
@@ -39,7 +41,7 @@ struct job {
 struct thread {
     _Alignas(64) atomic_ullong taken; /* number << TASK_BITS | tasks; by whom it may be */
     _Alignas(64) atomic_ullong done;  /* tasks that this thread did, of all jobs and any share */
-    atomic_ullong met;                /* number << TASK_BITS | how often the task of this index was where tasks meet */
+    atomic_ullong reached;            /* number << TASK_BITS | how often the task of this index came to a barrier */
     struct pool *pool;
     unsigned index;
     pthread_t id;
@@ -55,7 +57,7 @@ struct pool {
     struct job job;
     _Alignas(64) atomic_uint sleepers; /* workers that want to be woken */
     atomic_bool waits;                 /* the caller wants to be woken when all are done */
-    atomic_uint early;                 /* tasks that want to be woken when others come to where they meet */
+    atomic_uint early;                 /* tasks that want to be woken when others come to the barrier */
     unsigned long long opened_tasks;   /* of all jobs */
     pthread_mutex_t lock;
     pthread_cond_t opened, finished, came;
@@ -241,7 +243,7 @@ void pool_close(struct pool *pool) {
 /* --- Jobs --- */
 
 /* No worker sleeps through it: who goes to sleep says so before it looks for a job a last time, and here a job is opened before anybody
- * looks for sleepers, both in the one order of such accesses. Tasks that meet would wait for ever. */
+ * looks for sleepers, both in the one order of such accesses. Tasks with a barrier would wait for ever. */
 static unsigned long long open_job(struct pool *pool, uint32_t n, morsel_task *fn, void *arg) {
     struct job *job = &pool->job;
     unsigned long long number = (atomic_load_explicit(&job->opened, memory_order_relaxed) >> TASK_BITS) + 1;
@@ -294,23 +296,23 @@ void pool_run(void *ctx, uint32_t n, morsel_task *fn, void *arg) {
     run_job(pool, n, fn, arg);
 }
 
-/* --- Meeting --- */
+/* --- Barrier --- */
 
 enum { PAUSES = 64 }; /* some microseconds: most come in time */
 
 /*
- * Tasks that meet are all under way, or are being woken, which takes longer than the work between two barriers: who went to sleep as soon
- * as without a job would have the others do so at the next meeting. A thread that shares its processor with the one that it waits for
+ * Tasks with a barrier are all under way, or are being woken, which takes longer than the work between two barriers: who went to sleep as
+ * soon as without a job would have the others do so at the next one. A thread that shares its processor with the one that it waits for
  * lets it go on.
  */
-static void await_met(struct pool *pool, const atomic_ullong *met, unsigned long long wanted) {
+static void await_reached(struct pool *pool, const atomic_ullong *reached, unsigned long long wanted) {
     struct patience patience = {.seconds = barrier_seconds};
-    while (atomic_load_explicit(met, memory_order_acquire) < wanted) {
+    while (atomic_load_explicit(reached, memory_order_acquire) < wanted) {
         if (patience.turns > PAUSES) sched_yield();
         if (wait_briefly(&patience)) continue;
         pthread_mutex_lock(&pool->lock);
         atomic_fetch_add(&pool->early, 1);
-        while (atomic_load(met) < wanted) pthread_cond_wait(&pool->came, &pool->lock);
+        while (atomic_load(reached) < wanted) pthread_cond_wait(&pool->came, &pool->lock);
         atomic_fetch_sub(&pool->early, 1);
         pthread_mutex_unlock(&pool->lock);
     }
@@ -318,7 +320,7 @@ static void await_met(struct pool *pool, const atomic_ullong *met, unsigned long
 
 void pool_barrier(void *ctx, uint32_t n, uint32_t index) {
     struct pool *pool = ctx;
-    atomic_ullong *own = &pool->threads[index].met;
+    atomic_ullong *own = &pool->threads[index].reached;
     unsigned long long number = atomic_load_explicit(&pool->job.opened, memory_order_relaxed) >> TASK_BITS;
     unsigned long long before = atomic_load_explicit(own, memory_order_relaxed);
     unsigned long long now = before >> TASK_BITS == number ? before + 1 : number << TASK_BITS | 1;
@@ -328,5 +330,5 @@ void pool_barrier(void *ctx, uint32_t n, uint32_t index) {
         pthread_cond_broadcast(&pool->came);
         pthread_mutex_unlock(&pool->lock);
     }
-    for (uint32_t k = 0; k < n; k++) await_met(pool, &pool->threads[k].met, now);
+    for (uint32_t k = 0; k < n; k++) await_reached(pool, &pool->threads[k].reached, now);
 }

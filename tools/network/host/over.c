@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs a float network over samples by the loop of workers. */
+/* Runs a network over samples by the loop of workers. */
 #include "tools/network/host/over.h"
 #include "tools/base/arena.h"
 #include <stdlib.h>
