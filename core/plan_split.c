@@ -10,13 +10,14 @@
  * shares follow those of the step before and nobody waits. That holds for the depthwise convolution above, and for steps of as many rows
  * that make each row from the same row of their inputs. `touches` proves that nothing is overwritten too soon.
  */
-#include "check.h"
 #include "plan.h"
+
+#include <string.h>
 
 #define BORDER_SHARE 8u /* rows of a share, below which borders are not worth calls of their own; 6 at the edge of a picture */
 
 static int is_elementwise(const struct morsel_call *call) {
-    return call->kind == MORSEL_STEP_BINARY || call->kind == MORSEL_STEP_UNARY || call->kind == MORSEL_STEP_LUT;
+    return morsel_kinds[call->kind].rows == MORSEL_ROWS_SAME;
 }
 
 /* --- By channels --- */
@@ -71,11 +72,11 @@ static int is_by_row(const struct morsel_session *session, uint32_t index) {
         return w->kernel_h == 1 && w->stride_h == 1 && w->pad_top == 0 && w->in_h == w->out_h && call->split != MORSEL_SPLIT_BLOCKS;
     }
     if (!is_elementwise(call) || y->rank != 4 || call->units != y->dims[0] * y->dims[1] * call->row_elements) return 0;
-    for (uint32_t n = 0; n < step->input_count; n++)
-        for (uint32_t k = 0; k < 4; k++)
-            if (morsel_blob_input(session->model, step, n)->dims[k] != y->dims[k]) return 0;
-    const struct morsel_blob_binary *p = morsel_blob_at(session->model, step->parameters); /* it may read a transposed input */
-    return call->kind != MORSEL_STEP_BINARY || (morsel_binary_period(p, 0) && morsel_binary_period(p, 1));
+    for (uint32_t n = 0; n < step->input_count; n++) {
+        if (memcmp(morsel_blob_input(session->model, step, n)->dims, y->dims, 4 * sizeof *y->dims)) return 0;
+        if (!morsel_kinds[call->kind].period(morsel_blob_at(session->model, step->parameters), n)) return 0; /* it lies another way */
+    }
+    return 1;
 }
 
 /* Rows, as far as the step is or can be split by them. */
