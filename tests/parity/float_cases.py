@@ -245,6 +245,8 @@ def functions():
         yield Case(f"{attributes}" if attributes else "", op, wide, **attributes)
     yield Case("half", "Round", np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 0.49999997, 3.2, -3.7], np.float32))
     yield Case("Microsoft's", "Gelu", wide, domain=MICROSOFT)
+    yield Case("", "QuickGelu", wide, domain=MICROSOFT)
+    yield Case("alpha", "QuickGelu", wide, domain=MICROSOFT, alpha=0.8)
     for op in ("Log", "Sqrt"):
         yield Case("", op, uniform(op, 3, 50, low=1e-3, high=40))
     yield Case("", "Not", wide > 0)

@@ -47,7 +47,8 @@ static void combine(const struct onnx_function_of_two *f, const struct onnx_tens
 
 /* Two inputs; Max, Min and Sum of more are left to run time. */
 void onnx_fold_function_of_two(struct onnx_context *c) {
-    const struct onnx_function_of_two *f = onnx_attribute_int(c->node, "fmod", 0) ? &onnx_fmod : onnx_operator_of(c->node)->of_two;
+    const struct onnx_function_of_two *f = onnx_operator_of(c->node)->of_two;
+    if (f == &onnx_mod && onnx_attribute_int(c->node, "fmod", 0)) f = &onnx_fmod;
     if (c->node->input_count != 2) return;
     const struct onnx_tensor *a = onnx_input_constant(c->node, 0), *b = onnx_input_constant(c->node, 1);
     bool number = onnx_is_float(a->type) || onnx_is_float(b->type);
