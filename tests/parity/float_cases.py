@@ -243,6 +243,8 @@ def functions():
                            ("Gelu", {"opset": 20}), ("Gelu", {"opset": 20, "approximate": "tanh"}), ("Exp", {}), ("Abs", {}), ("Neg", {}),
                            ("Sign", {}), ("Floor", {}), ("Ceil", {}), ("Reciprocal", {})):
         yield Case(f"{attributes}" if attributes else "", op, wide, **attributes)
+    yield Case("", "Shrink", wide)
+    yield Case("numbers", "Shrink", wide, lambd=1.5, bias=0.3)
     yield Case("half", "Round", np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 0.49999997, 3.2, -3.7], np.float32))
     yield Case("Microsoft's", "Gelu", wide, domain=MICROSOFT)
     yield Case("", "QuickGelu", wide, domain=MICROSOFT)

@@ -200,7 +200,8 @@ many(one, relu="Relu", leaky=("LeakyRelu", dict(alpha=0.1)), leaky_default="Leak
      hard_sigmoid="HardSigmoid",
      hard_sigmoid_sixth=("HardSigmoid", dict(alpha=1 / 6)), erf="Erf", exp="Exp", absolute="Abs", negative="Neg", elu="Elu",
      softplus="Softplus")
-many(one, softsign="Softsign", selu="Selu", celu=("Celu", dict(alpha=0.7)), thresholded=("ThresholdedRelu", dict(alpha=0.4)))
+many(one, softsign="Softsign", selu="Selu", celu=("Celu", dict(alpha=0.7)), thresholded=("ThresholdedRelu", dict(alpha=0.4)),
+     shrink=("Shrink", dict(lambd=0.4, bias=0.1)))
 many(one, opset=14, hard_swish="HardSwish")
 many(one, opset=18, mish="Mish")
 many(one, opset=20, gelu="Gelu", gelu_tanh=("Gelu", dict(approximate="tanh")))
@@ -211,6 +212,11 @@ many(one, sign="Sign", floor="Floor", ceil="Ceil", round="Round")
 @net()
 def one_clip(b):
     return b.out(b.op("Clip", b.input(1, 5, 6), b.const(np.float32(-0.7)), b.const(np.float32(0.9))))
+
+
+@net()
+def one_hard_tanh(b):
+    return b.out(b.op("Min", b.op("Max", b.input(1, 5, 6), b.const(np.float32(-1))), b.const(np.float32(1))))
 
 
 @net()

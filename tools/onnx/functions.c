@@ -58,6 +58,11 @@ static double thresholded(double x, double alpha, double beta) {
 }
 const struct onnx_function onnx_thresholded_relu = {.with = thresholded, .parameters = {{"alpha", 1}}};
 
+static double shrink(double x, double lambd, double bias) {
+    return x < -lambd ? x + bias : x > lambd ? x - bias : 0;
+}
+const struct onnx_function onnx_shrink = {.with = shrink, .parameters = {{"lambd", 0.5F}, {"bias", 0}}};
+
 INLINE float hard_sigmoid_float(float x, float alpha, float beta) {
     return between(alpha * x + beta, 0, 1);
 }

@@ -52,7 +52,7 @@ void onnx_function_many(const struct onnx_function *f, const struct onnx_paramet
 
 extern const struct onnx_function onnx_abs, onnx_ceil, onnx_celu, onnx_clip, onnx_elu, onnx_erf, onnx_exp, onnx_floor, onnx_gelu,
     onnx_hard_sigmoid, onnx_hard_swish, onnx_leaky_relu, onnx_log, onnx_mish, onnx_neg, onnx_not, onnx_quick_gelu, onnx_reciprocal,
-    onnx_relu, onnx_round, onnx_selu, onnx_sigmoid, onnx_sign, onnx_softplus, onnx_softsign, onnx_sqrt, onnx_swish, onnx_tanh,
+    onnx_relu, onnx_round, onnx_selu, onnx_shrink, onnx_sigmoid, onnx_sign, onnx_softplus, onnx_softsign, onnx_sqrt, onnx_swish, onnx_tanh,
     onnx_thresholded_relu;
 
 extern const struct onnx_function_of_two onnx_add, onnx_and, onnx_div, onnx_equal, onnx_fmod, onnx_greater, onnx_greater_or_equal,

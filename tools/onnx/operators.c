@@ -145,6 +145,8 @@ static const struct onnx_operator operators[] = {
     {"", "Softplus", 1, ANY, 1, 1, 1, 0, .infer = onnx_infer_same, .class = ONNX_FUNCTION, .function = &onnx_softplus},
     {"", "Softsign", 1, ANY, 1, 1, 1, 0, .infer = onnx_infer_same, .class = ONNX_FUNCTION, .function = &onnx_softsign},
     {"", "ThresholdedRelu", 10, ANY, 1, 1, 1, 0, .infer = onnx_infer_same, .class = ONNX_FUNCTION, .function = &onnx_thresholded_relu},
+    {"", "Shrink", 9, ANY, 1, 1, 1, 0, .infer = onnx_infer_same, .fold = onnx_fold_function, .class = ONNX_FUNCTION,
+     .function = &onnx_shrink},
     {"", "Elu", 1, ANY, 1, 1, 1, 0, .infer = onnx_infer_same, .class = ONNX_FUNCTION, .function = &onnx_elu},
     {"", "Selu", 1, ANY, 1, 1, 1, 0, .infer = onnx_infer_same, .class = ONNX_FUNCTION, .function = &onnx_selu},
     {"", "Celu", 12, ANY, 1, 1, 1, 0, .infer = onnx_infer_same, .class = ONNX_FUNCTION, .function = &onnx_celu},

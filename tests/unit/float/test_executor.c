@@ -39,6 +39,8 @@ static void expect_node(const char *op, int opset, const char *inputs, const cha
 static void operators_give_their_numbers(void **state) {
     (void)state;
     EXPECT("Relu", 13, "f:4", "", .25F, .5F, .75F, 1);
+    EXPECT("Shrink", 13, "f:4", "", 0, 0, .75F, 1);
+    EXPECT("Shrink", 13, "f:4", "lambd~0.25 bias~0.25", 0, .25F, .5F, .75F);
     EXPECT("Clip", 13, "f:4 f#0.4 f#0.8", "", .4F, .5F, .75F, .8F);
     EXPECT("Clip", 10, "f:4", "max~0.5", .25F, .5F, .5F, .5F);
     EXPECT("Clip", 13, "f:4 f#0.8 f#0.4", "", .4F, .4F, .4F, .4F); /* the upper bound counts */

@@ -8,7 +8,8 @@ static const char *const functions[] = {"Abs",        "Ceil",      "Celu",      
                                         "Exp",        "Floor",     "Gelu",      "HardSigmoid", "Log",
                                         "Mish",       "HardSwish", "Neg",       "Relu",        "Round",
                                         "Selu",       "Sigmoid",   "LeakyRelu", "Sign",        "Sqrt",
-                                        "Reciprocal", "Tanh",      "Softplus",  "Softsign",    "ThresholdedRelu"};
+                                        "Reciprocal", "Tanh",      "Softplus",  "Softsign",    "ThresholdedRelu",
+                                        "Shrink"};
 
 /* The steps of a node between a DequantizeLinear and a QuantizeLinear, or of a float node alone; 0: it is refused. */
 static size_t steps_of(const char *op, bool quantized) {

@@ -72,6 +72,7 @@ static const struct row rows[] = {
     {"BatchNormalization", 15, "f:2,3,4 f:3 f:3 f:3 f:3", "", "f2,3,4"},
     {"LayerNormalization", 17, "f:2,3,4 f:3,4 f:3,4", "axis:1", "f2,3,4 f2,1,1 f2,1,1"},
 
+    {"Shrink", 13, "f:2,3", "lambd~1.5 bias~0.5", "f2,3"},
     {"Reshape", 13, "f:2,3,4 l=0,-1", "", "f2,12"},
     {"Reshape", 13, "f:2,3,4 l=-1,4,2,3", "", "f1,4,2,3"},
     {"Reshape", 13, "f:2,3,4 l:2", "", "f?"},

@@ -58,6 +58,8 @@ static void bounds_become_functions(void **state) {
     static const struct row rows[] = {
         {13, PICTURE, "Max x #0 > y", "Relu"},
         {13, PICTURE, "Min #6 x > a; Max a #0 > y", "Clip"},
+        {13, PICTURE, "Max x #-1 > a; Min a #1 > y", "Clip"}, /* HardTanh */
+        {13, PICTURE, "Min #1 x > a; Max #-1 a > y", "Clip"},
         {10, PICTURE, "Relu x > a; Clip a > y max~6", "Clip"},
         {13, PICTURE, "Clip x #-1 #1 > a; Clip a #0 #6 > y", "Clip"},
         {13, PICTURE, "Clip x #0 > y", "Relu"},
