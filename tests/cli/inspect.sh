@@ -72,19 +72,19 @@ check "operators" 0 "^  Conv +52$" inspect $network/network.onnx
 check "inputs" 0 "^input input: float 1x3x32x32$" inspect $network/network.onnx
 check "another shape" 0 "^input input: float 1x3x64x64$" inspect $network/network.onnx --shape input=1,3,64,64
 check "a notice of the free batch" 0 "notice: .*batch_size.*--dim" inspect tests/cli/free_batch.onnx
-check "before and after" 0 "^  nodes +7 +3$" inspect tests/cli/written_out.onnx --optimized
-check "what became of the operators" 0 "^  HardSwish +0 +1$" inspect tests/cli/written_out.onnx --optimized
-check "what the passes did" 0 "^  affine-before +1 " inspect tests/cli/written_out.onnx --optimized
-check "JSON" 0 '"name": "affine-before", "changes": 1,' inspect tests/cli/written_out.onnx --optimized --json
+check "before and after" 0 "^  nodes +7 +3$" inspect tests/cli/decomposed.onnx --optimized
+check "what became of the operators" 0 "^  HardSwish +0 +1$" inspect tests/cli/decomposed.onnx --optimized
+check "what the passes did" 0 "^  affine-before +1 " inspect tests/cli/decomposed.onnx --optimized
+check "JSON" 0 '"name": "affine-before", "changes": 1,' inspect tests/cli/decomposed.onnx --optimized --json
 verify "JSON has both" test "$(grep -c '"nodes": [0-9]' "$work/out")" -eq 2
 verify "and nothing else speaks" test ! -s "$work/err"
 check "the file's own opset" 0 "^tests/cli/old_opset.onnx: opset 11" inspect tests/cli/old_opset.onnx --optimized
 check "and the one it is optimized in" 0 '^    "opset": 14' inspect tests/cli/old_opset.onnx --optimized --json
-check "JSON of the file alone" 0 '"BatchNormalization": 1' inspect tests/cli/written_out.onnx --json
+check "JSON of the file alone" 0 '"BatchNormalization": 1' inspect tests/cli/decomposed.onnx --json
 check "writes ONNX" 0 "Conv" inspect $network/network.onnx --onnx "$work/network.onnx"
 check "which converts" 0 "layers" convert "$work/network.onnx" -o "$work/network.morsel" --picture $network/picture.json --labels $network/labels.txt
 verify "to the same blob" cmp "$work/network.morsel" $network/network.morsel
-check "writes what is left" 0 "HardSwish" inspect tests/cli/written_out.onnx --optimized --onnx "$work/left.onnx"
+check "writes what is left" 0 "HardSwish" inspect tests/cli/decomposed.onnx --optimized --onnx "$work/left.onnx"
 check "which has no more to give" 0 "^  nodes +3 +3$" inspect "$work/left.onnx" --optimized
 cp $network/network.onnx "$work/mine.onnx"
 check "ONNX over the model" 2 "would be written over" inspect "$work/mine.onnx" --onnx "$work/mine.onnx"

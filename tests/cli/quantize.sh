@@ -92,7 +92,7 @@ verify "--eval after bad ranges" eval_call $bad -o "$work/e.morsel" --json
 for key in float_top1 int8_top1 drop layers_float attempts; do verify "JSON has $key" says "\"$key\": "; done
 verify "answers are wrong" sh -c "[ '$(value float_top1)' = 1 ] && [ '$(value int8_top1)' != 1 ]"
 # shellcheck disable=SC2086
-verify "--max-drop gives layers back" eval_call $bad --max-drop 0 -o "$work/e2.morsel" --json
+verify "--max-drop keeps layers in float" eval_call $bad --max-drop 0 -o "$work/e2.morsel" --json
 verify "attempt by attempt" says '^morsel: attempt 1, all layers in 8 bits$'
 verify "each layer alone" says '^morsel: top-1 drops by more than 0: each of 5 layers runs in float alone, over 10 of the typical inputs$'
 verify "and how many at most" says '^morsel: attempt 2 of at most 8, 1 layer in float$'
@@ -107,7 +107,7 @@ mkdir "$work/black"
 cp "$work/black/a.ppm" "$work/black/b.ppm"
 verify "data that show nothing" call 0 $float --data "$work/black" --picture $rule --labels models/cifar10/labels.txt --eval "$work/labelled" \
     --max-drop 0 -o "$work/e4.morsel"
-verify "give most layers back, which is noticed" says 'notice: --max-drop 0 holds with [345] of 5 layers in float'
+verify "keep most layers in float, which is noticed" says 'notice: --max-drop 0 holds with [345] of 5 layers in float'
 verify "--max-drop that no sample is" eval_call --max-drop 0.0999 -o "$work/e3.morsel"
 verify "is noticed" says 'notice: --max-drop 0.0999: one of 10 labelled samples is a drop of 0.1, .* the smallest value that means more is 0.1,'
 verify "--max-drop of a sample" eval_call --max-drop 0.1 -o "$work/e3.morsel"

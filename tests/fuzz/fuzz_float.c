@@ -18,7 +18,7 @@ enum { ELEMENTS_MOST = 1 << 18, WORK_MOST = 1 << 24 };
 /* ---- seeds: a few float operators, each with attributes that it knows and inputs of about the right kind -------------- */
 
 /* Inputs: x a value of the graph, w a float constant with the channels of x, c any float constant, i a list of integers, s a number.
- * Attributes: name and kind, L a list, I a number, F a real number, T a text. */
+ * Attributes: name and kind, L a list, I a number, F a float, T a text. */
 struct recipe {
     const char *op, *inputs, *attributes;
 };

@@ -104,10 +104,10 @@ static int onnx_constant(struct seed_onnx *m, int type, const int64_t *dims, int
     if (elements * bytes > sizeof data) elements = sizeof data / bytes;
     for (size_t i = 0; i < elements * bytes; i++) data[i] = (uint8_t)fuzz_random(&m->random);
     for (size_t i = 0; i < elements && bytes > 1; i++) {
-        float real = 0.002f + (float)onnx_below(m, 100) / 500;
+        float floating = 0.002f + (float)onnx_below(m, 100) / 500;
         int32_t small = (int32_t)onnx_below(m, 2000) - 1000;
         int64_t wide = onnx_any_int(m);
-        memcpy(data + i * bytes, type == TYPE_FLOAT ? (void *)&real : type == TYPE_INT64 ? (void *)&wide : (void *)&small, bytes);
+        memcpy(data + i * bytes, type == TYPE_FLOAT ? (void *)&floating : type == TYPE_INT64 ? (void *)&wide : (void *)&small, bytes);
     }
     pb_int(&m->tensor, 2, type);
     onnx_name(name, value);
@@ -175,10 +175,10 @@ static int onnx_node(struct seed_onnx *m, const char *op, const char *domain, co
 }
 
 static int onnx_dequantize(struct seed_onnx *m, int x) {
-    struct seed_value real = m->values[x];
-    int inputs[3] = {x, onnx_scalar(m, TYPE_FLOAT), onnx_scalar(m, real.type)};
-    real.type = TYPE_FLOAT;
-    return onnx_node(m, "DequantizeLinear", "", inputs, 3, real);
+    struct seed_value floating = m->values[x];
+    int inputs[3] = {x, onnx_scalar(m, TYPE_FLOAT), onnx_scalar(m, floating.type)};
+    floating.type = TYPE_FLOAT;
+    return onnx_node(m, "DequantizeLinear", "", inputs, 3, floating);
 }
 
 static int onnx_quantize(struct seed_onnx *m, int x) {
@@ -237,8 +237,8 @@ static int onnx_conv(struct seed_onnx *m, int x) {
     m->attributes.size = 0;
     int wide[3] = {weights, scales, by_channel ? onnx_constant(m, TYPE_INT8, channels, 1) : onnx_scalar(m, TYPE_INT8)};
     if (by_channel) onnx_int(m, "axis", 0);
-    int real = onnx_node(m, "DequantizeLinear", "", wide, 3, (struct seed_value){.type = TYPE_FLOAT}),
-        inputs[2] = {onnx_dequantize(m, x), real};
+    int floating = onnx_node(m, "DequantizeLinear", "", wide, 3, (struct seed_value){.type = TYPE_FLOAT}),
+        inputs[2] = {onnx_dequantize(m, x), floating};
     m->attributes = saved;
     y.type = TYPE_FLOAT;
     return onnx_quantize(m, onnx_node(m, "Conv", "", inputs, 2, y));
@@ -248,11 +248,11 @@ static int onnx_unary(struct seed_onnx *m, int x) {
     static const char *const ops[] = {"Relu", "Sigmoid", "HardSwish", "HardSigmoid",       "LeakyRelu", "Tanh", "Exp",
                                       "Erf",  "Clip",    "Softmax",   "Identity",          "Abs",       "Neg",  "Sqrt",
                                       "Gelu", "Elu",     "Softplus",  "GlobalAveragePool", "Dropout"};
-    int real = onnx_dequantize(m, x);
-    struct seed_value y = m->values[real];
+    int floating = onnx_dequantize(m, x);
+    struct seed_value y = m->values[floating];
     const char *op = PICK(m, ops);
     if (!strcmp(op, "GlobalAveragePool")) y.h = y.w = 1;
-    return onnx_quantize(m, onnx_node(m, op, "", &real, 1, y));
+    return onnx_quantize(m, onnx_node(m, op, "", &floating, 1, y));
 }
 
 static int onnx_qlinear(struct seed_onnx *m, int x) {

@@ -140,7 +140,7 @@ class Vector:
             if name in feeds:
                 node.input[i] = made.pair(name, name, self.values[name])
         weight = node.input[1] if node.op_type in WEIGHTED and len(node.input) > 1 else None
-        if weight and weight not in feeds and not weight.endswith("/real"):
+        if weight and weight not in feeds and not weight.endswith("/float"):
             node.input[1] = made.weight(weight)
         before = list(made.nodes)
         made.nodes.clear()
@@ -177,9 +177,9 @@ class Pairs:
         self.rounded[name] = self.through(name, values)
         numbers = [self.const(name + "/scale", scale), self.const(name + "/zero", zero)]
         self.nodes.append(helper.make_node("QuantizeLinear", [tensor, *numbers], [name + "/q"], name=name + "/Quantize"))
-        self.nodes.append(helper.make_node("DequantizeLinear", [name + "/q", *numbers], [last or name + "/real"],
+        self.nodes.append(helper.make_node("DequantizeLinear", [name + "/q", *numbers], [last or name + "/float"],
                                            name=name + "/Dequantize"))
-        return last or name + "/real"
+        return last or name + "/float"
 
     def through(self, name, values):
         """What a pair of that tensor's numbers makes of the values."""
@@ -194,8 +194,8 @@ class Pairs:
         self.rounded[name] = (rounded * scale).astype(np.float32)
         codes = self.const(name + "/codes", rounded.astype(np.int8))
         numbers = [self.const(name + "/scale", scale), self.const(name + "/zero", np.int8(0))]
-        self.nodes.append(helper.make_node("DequantizeLinear", [codes, *numbers], [name + "/real"], name=name + "/Dequantize"))
-        return name + "/real"
+        self.nodes.append(helper.make_node("DequantizeLinear", [codes, *numbers], [name + "/float"], name=name + "/Dequantize"))
+        return name + "/float"
 
     @staticmethod
     def rename_output(node, name):

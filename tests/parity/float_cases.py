@@ -56,7 +56,7 @@ def ints(*values):
     return Constant(np.array(values, np.int64))
 
 
-def real(*values):
+def floats(*values):
     return Constant(np.array(values[0] if len(values) == 1 else values, np.float32))
 
 
@@ -129,7 +129,7 @@ def products():
         yield Case(f"{rows}", "Gemm", uniform("a", rows, 50), weights("b", 50, 37), weights("c", 37))
     yield Case("transB", "Gemm", uniform("a", 5, 50), weights("b", 37, 50), weights("c", 37), transB=1)
     yield Case("transA alpha beta", "Gemm", uniform("a", 50, 5), weights("b", 50, 37), weights("c", 5, 1), transA=1, alpha=0.5, beta=-2.0)
-    yield Case("number", "Gemm", uniform("a", 5, 50), weights("b", 50, 37), real(3.0))
+    yield Case("number", "Gemm", uniform("a", 5, 50), weights("b", 50, 37), floats(3.0))
     yield Case("no bias", "Gemm", uniform("a", 5, 50), weights("b", 50, 37))
     yield Case("moving", "Gemm", uniform("a", 5, 50), uniform("b", 33, 50), uniform("c", 5, 33), transB=1)
     yield Case("old", "Gemm", uniform("a", 5, 50), weights("b", 50, 37), weights("c", 37), opset=10)
@@ -219,9 +219,9 @@ def arithmetic():
             yield Case(f"{a} {b}", op, x, y)
         yield Case("constant", op, uniform("a", 2, 3, 4, low=low), weights("b", 3, 1))
         yield Case("same twice", op, *[uniform("a", 2, 3, low=low)] * 2)
-    yield Case("square", "Pow", uniform("a", 2, 3), real(2.0))
-    yield Case("cube", "Pow", uniform("a", 2, 3), real(3.0))
-    yield Case("root", "Pow", uniform("a", 2, 3, low=0.1), real(0.5))
+    yield Case("square", "Pow", uniform("a", 2, 3), floats(2.0))
+    yield Case("cube", "Pow", uniform("a", 2, 3), floats(3.0))
+    yield Case("root", "Pow", uniform("a", 2, 3, low=0.1), floats(0.5))
     for op in ("Max", "Min", "Sum", "Mean"):
         yield Case("three", op, uniform("a", 2, 1, 4), uniform("b", 3, 1), uniform("c", 1))
         yield Case("one", op, uniform("a", 2, 1, 4))
@@ -231,7 +231,7 @@ def arithmetic():
     for slope in ((4,), (3, 1), (2, 3, 4), (1,)):
         yield Case(f"{slope}", "PRelu", uniform("x", 2, 3, 4), weights("s", *slope))
     yield Case("", "Where", uniform("c", 2, 3, 1) > 0, uniform("a", 3, 4), uniform("b", 1))
-    yield Case("constants", "Where", uniform("c", 2, 3) > 0, real(1.0), real(-1e9))
+    yield Case("constants", "Where", uniform("c", 2, 3) > 0, floats(1.0), floats(-1e9))
 
 
 def functions():
@@ -253,7 +253,7 @@ def functions():
         yield Case("", op, uniform(op, 3, 50, low=1e-3, high=40))
     yield Case("", "Not", wide > 0)
     for low, high in ((-1.0, 1.0), (None, 1.0), (-1.0, None), (None, None), (2.0, -2.0)):
-        yield Case(f"{low} {high}", "Clip", wide, *[None if b is None else real(b) for b in (low, high)])
+        yield Case(f"{low} {high}", "Clip", wide, *[None if b is None else floats(b) for b in (low, high)])
     low, high = np.array(-1.25, np.float32), np.array(2.75, np.float32)
     yield Case("computed", "Clip", wide, low, high)
     yield Case("computed, above below", "Clip", wide, high, low)
@@ -285,7 +285,7 @@ def moves():
     yield Case("old", "Unsqueeze", x, opset=11, axes=[1, 2])
     yield Case("", "Identity", x)
     yield Case("", "Dropout", x)
-    yield Case("ratio", "Dropout", x, real(0.3))
+    yield Case("ratio", "Dropout", x, floats(0.3))
     for starts, ends, axes, steps in (((1,), (3,), (2,), (1,)), ((0, -4), (9, -1), (1, 3), (2, 1)), ((-1,), (-99,), (3,), (-2,)),
                                       ((3, 2), (0, -99), (2, 1), (-1, -1)), ((1,), (2**62,), (0,), (2**40,)), ((2,), (2,), (2,), (1,))):
         yield Case(f"{starts} {ends} {axes} {steps}", "Slice", x, ints(*starts), ints(*ends), ints(*axes), ints(*steps))
@@ -323,9 +323,9 @@ def borders():
             if mode == "reflect" and pads[0]:
                 pads = (1, 2, 0, 0, 1, 2, 0, 0)
             yield Case(f"{mode} {pads}", "Pad", x, ints(*pads), mode=mode, opset=opset)
-    yield Case("value", "Pad", x, ints(0, 0, 1, 2, 0, 0, 3, 1), real(-7.5))
-    yield Case("cuts", "Pad", x, ints(0, 0, -1, 2, 0, 0, 0, -2), real(1.0))
-    yield Case("axes", "Pad", x, ints(1, 2, 3, 4), real(1.0), ints(-1, 1), opset=18)
+    yield Case("value", "Pad", x, ints(0, 0, 1, 2, 0, 0, 3, 1), floats(-7.5))
+    yield Case("cuts", "Pad", x, ints(0, 0, -1, 2, 0, 0, 0, -2), floats(1.0))
+    yield Case("axes", "Pad", x, ints(1, 2, 3, 4), floats(1.0), ints(-1, 1), opset=18)
     yield Case("old", "Pad", x, pads=[0, 0, 1, 1, 0, 0, 1, 1], mode="reflect", opset=10)
     yield Case("old value", "Pad", x, pads=[0, 0, 1, 1, 0, 0, 1, 1], value=2.5, opset=10)
 
@@ -337,24 +337,24 @@ def resizes():
         opset = 19 if transformation == "half_pixel_symmetric" else 13
         for scales in ((1, 1, 2, 2), (1, 1, 1.6, 0.7), (1, 1, 3, 1), (1, 1, 0.4, 0.3)):
             for mode, more in (("nearest", {"nearest_mode": "floor"}), ("nearest", {"nearest_mode": "round_prefer_ceil"}), ("linear", {})):
-                yield Case(f"{mode} {transformation} {scales} {list(more.values())}", "Resize", x, None, real(*scales), mode=mode,
+                yield Case(f"{mode} {transformation} {scales} {list(more.values())}", "Resize", x, None, floats(*scales), mode=mode,
                            coordinate_transformation_mode=transformation, opset=opset, **more)
         for size in ((9, 4), (1, 1), (5, 6), (13, 17)):
             for mode in ("nearest", "linear"):
                 yield Case(f"{mode} {transformation} {size}", "Resize", x, None, None, ints(1, 3, *size), mode=mode, opset=opset,
                            coordinate_transformation_mode=transformation)
     for mode in ("nearest", "linear"):
-        yield Case(f"{mode} 10", "Resize", x, real(1, 1, 2, 2), opset=10, mode=mode)
-        yield Case(f"{mode} 10 down", "Resize", x, real(1, 1, 0.6, 0.6), opset=10, mode=mode)
+        yield Case(f"{mode} 10", "Resize", x, floats(1, 1, 2, 2), opset=10, mode=mode)
+        yield Case(f"{mode} 10 down", "Resize", x, floats(1, 1, 0.6, 0.6), opset=10, mode=mode)
         for roi in ((0, 0, 0.2, 0.3, 1, 1, 0.8, 0.9), (0, 0, -0.2, 0.1, 1, 1, 0.6, 1.3)):
-            yield Case(f"{mode} crop {roi}", "Resize", x, real(*roi), None, ints(1, 3, 4, 5), mode=mode, extrapolation_value=9.0,
+            yield Case(f"{mode} crop {roi}", "Resize", x, floats(*roi), None, ints(1, 3, 4, 5), mode=mode, extrapolation_value=9.0,
                        coordinate_transformation_mode="tf_crop_and_resize")
-    yield Case("channels last", "Resize", uniform("x", 1, 5, 6, 3), None, real(1, 2, 2, 1), mode="linear")
-    yield Case("channels last, rows", "Resize", uniform("x", 2, 5, 6, 3), None, real(1, 1.7, 1, 1), mode="linear")
-    yield Case("two dimensions", "Resize", uniform("x", 5, 6), None, real(2, 2), mode="linear")
-    yield Case("rows", "Resize", uniform("x", 2, 3, 7), None, real(1, 1, 2.5), mode="linear")
-    yield Case("volumes", "Resize", uniform("x", 2, 3, 4, 5, 6), None, real(1, 1, 2, 0.6, 3), mode="linear")
-    yield Case("volumes, crop", "Resize", uniform("x", 1, 2, 4, 5, 6), real(0, 0, 0, -0.2, 0.1, 1, 1, 0.7, 0.9, 1.2), None,
+    yield Case("channels last", "Resize", uniform("x", 1, 5, 6, 3), None, floats(1, 2, 2, 1), mode="linear")
+    yield Case("channels last, rows", "Resize", uniform("x", 2, 5, 6, 3), None, floats(1, 1.7, 1, 1), mode="linear")
+    yield Case("two dimensions", "Resize", uniform("x", 5, 6), None, floats(2, 2), mode="linear")
+    yield Case("rows", "Resize", uniform("x", 2, 3, 7), None, floats(1, 1, 2.5), mode="linear")
+    yield Case("volumes", "Resize", uniform("x", 2, 3, 4, 5, 6), None, floats(1, 1, 2, 0.6, 3), mode="linear")
+    yield Case("volumes, crop", "Resize", uniform("x", 1, 2, 4, 5, 6), floats(0, 0, 0, -0.2, 0.1, 1, 1, 0.7, 0.9, 1.2), None,
                ints(1, 2, 3, 6, 7), mode="linear", coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=9.0)
 
 
@@ -363,16 +363,16 @@ def quantization():
     ties = (np.arange(-40, 40) / 4).astype(np.float32).reshape(2, 40)
     for kind in (np.uint8, np.int8):
         zero = 7 if kind == np.uint8 else -3
-        yield Case(f"{kind.__name__}", "QuantizeLinear", x, real(0.1), Constant(kind(zero)))
-        yield Case(f"{kind.__name__} ties", "QuantizeLinear", ties, real(0.5), Constant(kind(zero)))
-        yield Case(f"{kind.__name__} axis", "QuantizeLinear", x, real(0.1, 0.2, 0.3), Constant(np.array([1, 2, 3], kind)), axis=1)
+        yield Case(f"{kind.__name__}", "QuantizeLinear", x, floats(0.1), Constant(kind(zero)))
+        yield Case(f"{kind.__name__} ties", "QuantizeLinear", ties, floats(0.5), Constant(kind(zero)))
+        yield Case(f"{kind.__name__} axis", "QuantizeLinear", x, floats(0.1, 0.2, 0.3), Constant(np.array([1, 2, 3], kind)), axis=1)
         codes = np.random.default_rng(1).integers(-100 if kind == np.int8 else 0, 100, (2, 3, 4, 5)).astype(kind)
-        yield Case(f"{kind.__name__}", "DequantizeLinear", codes, real(0.1), Constant(kind(zero)))
-        yield Case(f"{kind.__name__} axis", "DequantizeLinear", codes, real(0.1, 0.2, 0.3), Constant(np.array([1, 2, 3], kind)), axis=-3)
-    yield Case("no zero point", "QuantizeLinear", x, real(0.1))
-    yield Case("int32", "DequantizeLinear", np.arange(-9, 9, dtype=np.int32), real(0.1))
+        yield Case(f"{kind.__name__}", "DequantizeLinear", codes, floats(0.1), Constant(kind(zero)))
+        yield Case(f"{kind.__name__} axis", "DequantizeLinear", codes, floats(0.1, 0.2, 0.3), Constant(np.array([1, 2, 3], kind)), axis=-3)
+    yield Case("no zero point", "QuantizeLinear", x, floats(0.1))
+    yield Case("int32", "DequantizeLinear", np.arange(-9, 9, dtype=np.int32), floats(0.1))
     for kind in (np.int16, np.uint16):
-        yield Case(f"{kind.__name__}", "QuantizeLinear", x, real(0.001), Constant(kind(5)), opset=21)
+        yield Case(f"{kind.__name__}", "QuantizeLinear", x, floats(0.001), Constant(kind(5)), opset=21)
 
 
 def cases():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Networks put together by chance: what no list of cases thinks of is how operators meet."""
+"""Networks put together by chance: what no list of cases thinks of is which operators come together."""
 import numpy as np
 
 from netbuilder import Net

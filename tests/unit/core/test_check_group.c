@@ -97,19 +97,19 @@ static int64_t lag_by_turns(const struct net *net, const struct morsel_blob_grou
     return lag;
 }
 
-/* Whether the group's output may begin `ahead` bytes before x. */
-static bool may_trail(const struct net *net, const struct morsel_blob_group *g, const struct net_buffer *x, int64_t ahead) {
+/* Whether the group's output may begin `lead` bytes before x. */
+static bool may_trail(const struct net *net, const struct morsel_blob_group *g, const struct net_buffer *x, int64_t lead) {
     uint32_t last = g->first_step + g->step_count - 1;
     const struct net_buffer *y = net->steps[last]->output;
-    if (ahead >= (int64_t)y->bytes || -ahead >= (int64_t)x->bytes) return true;
+    if (lead >= (int64_t)y->bytes || -lead >= (int64_t)x->bytes) return true;
     if (x->rank != 4 || x->dims[0] != 1 || x->last_step > last) return false;
     for (uint32_t i = g->first_step; i <= last; i++) {
         const struct net_step *step = net->steps[i];
         bool elementwise = step->kind == MORSEL_STEP_BINARY || step->kind == MORSEL_STEP_UNARY || step->kind == MORSEL_STEP_LUT;
         for (uint32_t n = 0; n < step->input_count; n++) {
             if (step->inputs[n] != x) continue;
-            if (i == last && (!elementwise || ahead || x->bytes != y->bytes)) return false;
-            if (lag_by_turns(net, g, i, x) > ahead) return false;
+            if (i == last && (!elementwise || lead || x->bytes != y->bytes)) return false;
+            if (lag_by_turns(net, g, i, x) > lead) return false;
         }
     }
     return true;
@@ -117,19 +117,19 @@ static bool may_trail(const struct net *net, const struct morsel_blob_group *g, 
 
 /* x alone behind the arena as it was, and y so many bytes before it: open takes it where it may, and then it works. */
 static void try_ahead(const uint8_t *blob, size_t bytes, const struct net *net, const struct morsel_blob_group *g, uint32_t reader,
-                      uint32_t n, int64_t ahead, const uint8_t *want, uint32_t want_bytes, uint32_t taken[2]) {
+                      uint32_t n, int64_t lead, const uint8_t *want, uint32_t want_bytes, uint32_t taken[2]) {
     uint8_t *moved = builder_aligned(bytes);
     struct morsel_model model;
     uint32_t last = g->first_step + g->step_count - 1;
     memcpy(moved, blob, bytes);
     struct morsel_blob_tensor *x = operand_of(moved, reader, n), *y = operand_of(moved, last, net->steps[last]->input_count);
     x->offset = header_of(moved)->arena_bytes + (y->bytes + 127) / 64 * 64;
-    y->offset = x->offset - (uint32_t)ahead;
+    y->offset = x->offset - (uint32_t)lead;
     header_of(moved)->arena_bytes = x->offset + (x->bytes + y->bytes + 191) / 64 * 64;
-    bool may = may_trail(net, g, net->steps[reader]->inputs[n], ahead);
+    bool may = may_trail(net, g, net->steps[reader]->inputs[n], lead);
     assert_int_equal(morsel_open(&model, moved, bytes, MORSEL_SKIP_CHECKSUM), may ? MORSEL_OK : MORSEL_ERR_PLAN);
     taken[may]++;
-    if (may && ahead < (int64_t)y->bytes && -ahead < (int64_t)x->bytes) {
+    if (may && lead < (int64_t)y->bytes && -lead < (int64_t)x->bytes) {
         compare(moved, bytes, 1, MORSEL_CPU_ALL, want, want_bytes);
         compare(moved, bytes, 3, MORSEL_CPU_ALL, want, want_bytes);
     }

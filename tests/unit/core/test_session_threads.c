@@ -227,7 +227,7 @@ struct caller {
     const uint8_t *x, *wanted;
     struct pool *pool;
     unsigned threads;
-    int meets, jobs, barriers, wrong;
+    int with_barrier, jobs, barriers, wrong;
     pthread_t thread;
 };
 
@@ -250,7 +250,7 @@ static void *call(void *arg) {
                                      .tasks = caller->threads,
                                      .parallel_for = run_counted,
                                      .parallel_ctx = caller,
-                                     .barrier = caller->meets ? barrier_counted : NULL};
+                                     .barrier = caller->with_barrier ? barrier_counted : NULL};
     struct morsel_session session;
     struct morsel_view in, out;
     uint32_t bytes = morsel_arena_bytes_for(caller->model, caller->threads); /* streaming steps run in as many tasks, too */
@@ -264,7 +264,7 @@ static void *call(void *arg) {
         memcpy(in.data, caller->x, in.bytes);
         caller->wrong = morsel_run(&session) != MORSEL_OK || memcmp(out.data, caller->wanted, out.bytes) != 0;
     }
-    if (caller->meets && caller->threads > 1) /* one job a run; tasks meet between steps where there are several */
+    if (caller->with_barrier && caller->threads > 1) /* one job a run; tasks wait for each other between steps where there are several */
         caller->wrong |= caller->jobs != RUNS || (caller->barriers >= RUNS) != (session.step_count > 1);
     else caller->wrong |= caller->barriers != 0;
     free(arena);
@@ -272,7 +272,7 @@ static void *call(void *arg) {
     return NULL;
 }
 
-/* Many callers with a session each, all on one model, half of them with tasks that meet; `make` gives its blob twice. */
+/* Many callers with a session each, all on one model, half of them with tasks that wait at a barrier; `make` gives its blob twice. */
 static void run_callers(uint8_t *(*make)(uint32_t *bytes)) {
     uint32_t bytes, seed = 7;
     struct morsel_model model;
@@ -284,7 +284,7 @@ static void run_callers(uint8_t *(*make)(uint32_t *bytes)) {
     blob = make(&bytes);
     assert_int_equal(morsel_open(&model, blob, bytes, 0), MORSEL_OK);
     for (unsigned i = 0; i < CALLERS; i++) {
-        callers[i] = (struct caller){.model = &model, .x = x, .wanted = wanted, .threads = 1 + i / 2, .meets = i % 2};
+        callers[i] = (struct caller){.model = &model, .x = x, .wanted = wanted, .threads = 1 + i / 2, .with_barrier = i % 2};
         assert_int_equal(pthread_create(&callers[i].thread, NULL, call, &callers[i]), 0);
     }
     for (unsigned i = 0; i < CALLERS; i++) {
@@ -320,7 +320,7 @@ static void barrier_never(void *ctx, uint32_t n, uint32_t index) {
     fail();
 }
 
-/* Tasks do not meet where there is one, or where the arena has no room for all of them. */
+/* There is no barrier where there is one task, or where the arena has no room for all of them. */
 static void no_barrier_where_there_is_one_task_or_no_room(void **state) {
     (void)state;
     uint32_t bytes;

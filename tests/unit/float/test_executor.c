@@ -165,7 +165,7 @@ static void what_is_constant_is_computed_once(void **state) {
     add_value(&graph_bytes, 11, "x", 1, "2");
     add_constant(&graph_bytes, "q", 3, 1, &two, weights, 2);
     add_constant(&graph_bytes, "s", 1, 0, NULL, &scale, 1);
-    add_node(&graph_bytes, "real", "DequantizeLinear", "q s", "w", "");
+    add_node(&graph_bytes, "float", "DequantizeLinear", "q s", "w", "");
     add_node(&graph_bytes, "sum", "Add", "x w", "y", "");
     add_value(&graph_bytes, 12, "y", 1, NULL);
     add_value(&graph_bytes, 12, "w", 1, NULL);

@@ -14,7 +14,7 @@ static struct onnx_graph *make_graph(void) {
     struct onnx_report report = {0};
     const int64_t first[4] = {CHANNELS, 3, 3, 3}, depthwise[4] = {CHANNELS, 1, 3, 3};
     struct number w[CHANNELS * 27];
-    for (int i = 0; i < CHANNELS * 27; i++) w[i].real = (i * 29 % 41 - 20) / 16.0;
+    for (int i = 0; i < CHANNELS * 27; i++) w[i].floating = (i * 29 % 41 - 20) / 16.0;
     add_value(&graph, 11, "x", 1, "1,3,12,12");
     add_constant(&graph, "w1", 1, 4, first, w, CHANNELS * 27);
     add_constant(&graph, "w2", 1, 4, depthwise, w, CHANNELS * 9);

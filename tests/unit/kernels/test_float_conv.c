@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The convolution of real numbers, on random shapes, against its definition. */
+/* The convolution of floats, on random shapes, against its definition. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The pool does every task once, and tasks meet. Also run under ThreadSanitizer. */
+/* The pool does every task once, and tasks wait for each other at a barrier. Also run under ThreadSanitizer. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -70,7 +70,7 @@ static void threads_may_run_on_any_processor(void **state) {
     pool_close(pool);
 }
 
-/* Tasks that meet: each has written its cell before any reads it, and nobody writes the next round before all have read. */
+/* Tasks with a barrier: each has written its cell before any reads it, and nobody writes the next round before all have read. */
 struct meeting {
     struct pool *pool;
     uint32_t n;
@@ -125,7 +125,7 @@ static void a_worker_that_falls_asleep_sees_the_next_job(void **state) {
     pool_close(pool);
 }
 
-/* `morsel bench` of a small network: its tasks meet, or not. */
+/* `morsel bench` of a small network: its tasks have a barrier, or none. */
 static void check_bench(unsigned threads, bool barrier) {
     struct failure failure;
     struct network network;

@@ -241,9 +241,9 @@ static void check_fold(const struct row *row) {
     for (int i = 0; i < count; i++) {
         assert_int_equal(constant->count, count);
         bool good = constant->type == ONNX_INT64 ? onnx_integer(constant, (size_t)i) == numbers[i].integer
-                                                 : (float)onnx_number(constant, (size_t)i) == (float)numbers[i].real;
+                                                 : (float)onnx_number(constant, (size_t)i) == (float)numbers[i].floating;
         if (!good)
-            fail_msg("%s '%s': value %d is %.9g, not %.9g", row->op, row->inputs, i, onnx_number(constant, (size_t)i), numbers[i].real);
+            fail_msg("%s '%s': value %d is %.9g, not %.9g", row->op, row->inputs, i, onnx_number(constant, (size_t)i), numbers[i].floating);
     }
     assert_int_equal(graph->nodes[0]->folded, constant != NULL);
     onnx_free(graph);

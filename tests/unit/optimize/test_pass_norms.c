@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Normalizations written out, floats of other widths made float, choices made arithmetic. tests/parity/optimize.py checks that the results
+/* Normalizations decomposed, floats of other widths made float, choices made arithmetic. tests/parity/optimize.py checks that the results
  * stay the same. */
 #include "tests/unit/support/graph_words.h"
 

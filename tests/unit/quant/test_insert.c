@@ -17,7 +17,7 @@ static void constant(struct building *b, const char *name, int rank, const int64
     size_t count = 1;
     for (int i = 0; i < rank; i++) count *= (size_t)dims[i];
     assert_true(count <= 512);
-    for (size_t i = 0; i < count; i++) numbers[i].real = (double)f((int)i);
+    for (size_t i = 0; i < count; i++) numbers[i].floating = (double)f((int)i);
     add_constant(&b->graph, name, 1, rank, dims, numbers, count);
 }
 
@@ -228,7 +228,7 @@ static void ranges_end_where_functions_do(void **state) {
     onnx_free(g);
 }
 
-/* A layer normalization that was written out runs in float from its difference to its term; what goes in and comes out are bytes. */
+/* A layer normalization that was decomposed runs in float from its difference to its term; what goes in and comes out are bytes. */
 static void norms_run_in_float_between_bytes(void **state) {
     (void)state;
     struct building b = begin("1,6,8");
@@ -379,8 +379,8 @@ static void products_are_quantized_behind_their_sum(void **state) {
     onnx_free(g);
 }
 
-/* A function of a value that is an output is no part of a chain: what it meets the value again in is a step of two operands, and in
- * bytes. */
+/* A function of a value that is an output is no part of a chain. Where it comes together with the value again is a step of two operands,
+ * and in bytes. */
 static void a_chain_ends_at_an_output(void **state) {
     (void)state;
     struct building b = begin("1,2,128,128");

@@ -40,7 +40,7 @@ static void add_noise(struct bytes *graph, const char *name, const char *shape) 
     struct number numbers[256];
     int64_t dims[4];
     int count, rank = read_dims(shape, dims, &count);
-    for (int i = 0; i < count; i++) numbers[i].real = (double)noise();
+    for (int i = 0; i < count; i++) numbers[i].floating = (double)noise();
     add_constant(graph, name, 1, rank, dims, numbers, count);
 }
 

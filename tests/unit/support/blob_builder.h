@@ -42,7 +42,7 @@ uint32_t builder_data(struct builder *b, const void *bytes, uint32_t count);
 void builder_step(struct builder *b, enum morsel_step_kind kind, const uint32_t *inputs, uint32_t input_count, uint32_t output,
                   const void *parameters, uint32_t parameter_bytes, uint32_t scratch_bytes);
 
-/* The whole blob in aligned memory, for free(); the builder's own memory is given back. */
+/* The whole blob in aligned memory, for free(); the builder's own memory is freed. */
 uint8_t *builder_finish(struct builder *b, uint32_t *bytes);
 
 /* Opens the blob, runs it once on one or two inputs (NULL: only one) and gives a copy of output 0, for free(); the blob is freed.

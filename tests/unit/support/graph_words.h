@@ -34,7 +34,7 @@ static void add_word(struct bytes *graph, const char *word, const char *name) {
     struct number numbers[16];
     int64_t dims[8], count = 1;
     if (*word == '#') {
-        numbers[0].real = atof(word + 1);
+        numbers[0].floating = atof(word + 1);
         add_constant(graph, name, 1, 0, NULL, numbers, 1);
         return;
     }

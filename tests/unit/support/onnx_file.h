@@ -70,9 +70,9 @@ static inline void put_message(struct bytes *b, int field, struct bytes *inner) 
     *inner = (struct bytes){0};
 }
 
-/* As a real and as an integer: a double does not hold every int64. */
+/* As a float and as an integer: a double does not hold every int64. */
 struct number {
-    double real;
+    double floating;
     int64_t integer;
 };
 
@@ -83,7 +83,7 @@ static inline int read_numbers(const char *text, struct number *out, int max) {
         char *end;
         assert_true(count < max);
         out[count].integer = strtoll(text, NULL, 10);
-        out[count++].real = strtod(text, &end);
+        out[count++].floating = strtod(text, &end);
         assert_true(end != text);
         text = *end == ',' ? end + 1 : end;
     }
@@ -111,8 +111,8 @@ static inline struct bytes tensor_message(const char *name, int type, int rank, 
 static inline size_t raw_numbers(int type, const struct number *from, int count, unsigned char *to) {
     size_t width = onnx_type_bytes((enum onnx_type)type);
     for (int i = 0; i < count; i++) {
-        float f = (float)from[i].real;
-        const void *raw = type == ONNX_FLOAT ? (const void *)&f : type == ONNX_DOUBLE ? (const void *)&from[i].real : &from[i].integer;
+        float f = (float)from[i].floating;
+        const void *raw = type == ONNX_FLOAT ? (const void *)&f : type == ONNX_DOUBLE ? (const void *)&from[i].floating : &from[i].integer;
         memcpy(to + (size_t)i * width, raw, width);
     }
     return width * (size_t)count;
@@ -171,7 +171,7 @@ static inline void add_attribute(struct bytes *node, const char *text) {
         int count = read_numbers(value + floats, numbers, 64);
         put_number(&a, 20, floats ? 6 : 7);
         for (int i = 0; i < count; i++) {
-            if (floats) put_float(&a, 7, (float)numbers[i].real);
+            if (floats) put_float(&a, 7, (float)numbers[i].floating);
             else put_number(&a, 8, numbers[i].integer);
         }
     }

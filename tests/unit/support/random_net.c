@@ -134,7 +134,7 @@ static struct net_buffer *float_sum(struct random *r, struct net_buffer *a, stru
 
 /* --- Pieces --- */
 
-/* A convolution of real numbers. */
+/* A convolution of floats. */
 static struct net_buffer *float_conv(struct random *r, struct net_buffer *x, enum morsel_type type) {
     struct net *net = r->maker.net;
     uint32_t outputs = between(r, 1, 6), kernel = 2 * between(r, 0, 1) + 1, taps = kernel * kernel * x->dims[3];
@@ -142,7 +142,7 @@ static struct net_buffer *float_conv(struct random *r, struct net_buffer *x, enu
     y->scale = type == MORSEL_FLOAT32 ? 1 : 0.02f;
     y->zero = type == MORSEL_FLOAT32 ? 0 : 128;
     y->qualified = true;
-    struct net_step *step = net_add_step(net, MORSEL_STEP_FLOAT_CONV, "real", x, NULL, y);
+    struct net_step *step = net_add_step(net, MORSEL_STEP_FLOAT_CONV, "float", x, NULL, y);
     uint32_t pad = kernel / 2;
     step->parameters.float_conv = (struct morsel_blob_float_conv){.window = {kernel, kernel, 1, 1, 1, 1, pad, pad, pad, pad},
                                                                   .groups = 1,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Gives layers back to float until accuracy holds, the most harmful ones first. */
+/* Keeps layers in float until accuracy holds, the most harmful ones first. */
 #include "tools/verbs/host/max_drop.h"
 #include "tools/base/clock.h"
 #include "tools/optimize/edit.h"
