@@ -8,7 +8,7 @@ const struct morsel_blob_tensor *morsel_covered_input(const struct morsel_model 
         const struct morsel_blob_step *step = morsel_blob_step(m, i);
         for (uint32_t n = 0; n < step->input_count; n++) {
             const struct morsel_blob_tensor *x = morsel_blob_input(m, step, n);
-            if (x->place || x->ring_rows || x == y || x == known) continue;
+            if (x->place || x->ring_rows || x->first_step - first <= last - first || x == known) continue;
             if (morsel_overlap(x->offset, x->bytes, y->offset, morsel_slice_bytes(y))) return x;
         }
     }

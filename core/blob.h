@@ -102,7 +102,7 @@ static inline uint32_t morsel_slice_bytes(const struct morsel_blob_tensor *t) {
     return t->ring_rows ? t->ring_rows * morsel_row_bytes(t) : t->bytes;
 }
 
-/* The first whole input of steps first .. last, but `known`, that y lies over in the arena; NULL: there is none. */
+/* The first whole input of steps first .. last, but `known` and what they write themselves, that y lies over in the arena; NULL: none. */
 const struct morsel_blob_tensor *morsel_covered_input(const struct morsel_model *m, uint32_t first, uint32_t last,
                                                       const struct morsel_blob_tensor *y, const struct morsel_blob_tensor *known);
 

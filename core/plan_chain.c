@@ -23,10 +23,6 @@
 #define DEPTHWISE 4u    /* .. a unit of a depthwise convolution, whose multiplications take longer */
 #define BYTES_A_UNIT 6u /* .. of rows that another core has written */
 
-static int is_moved(const struct morsel_session *session, const struct morsel_blob_tensor *t) {
-    return !t->place && t->first_step != MORSEL_STEP_BEFORE && morsel_call_at(session, t->first_step)->moved;
-}
-
 /* --- Memory --- */
 
 uint32_t morsel_band_bytes(const struct morsel_model *model) {
@@ -67,19 +63,12 @@ static int may_move(const struct plan *plan, uint32_t first, const struct morsel
     return !is_busy(plan, first) && y->last_step != plan->session->step_count && morsel_aligned(y->bytes) <= plan->session->spare_bytes;
 }
 
-/* Whether the output of steps first .. last lies over what other tasks may still read. */
+/* Whether the output of steps first .. last lies over what other tasks may still read. Of the outputs that were moved only the last one
+ * may still be read. */
 static int covers(const struct plan *plan, uint32_t first, uint32_t last) {
     const struct morsel_model *model = plan->session->model;
     const struct morsel_blob_tensor *y = morsel_blob_output(model, morsel_blob_step(model, last));
-    for (uint32_t i = first; i <= last; i++) {
-        const struct morsel_blob_step *step = morsel_blob_step(model, i);
-        for (uint32_t n = 0; n < step->input_count; n++) {
-            const struct morsel_blob_tensor *x = morsel_blob_input(model, step, n);
-            if (x->place || x->ring_rows || x->first_step - first <= last - first || is_moved(plan->session, x)) continue;
-            if (morsel_overlap(x->offset, x->bytes, y->offset, y->bytes)) return 1;
-        }
-    }
-    return 0;
+    return morsel_covered_input(model, first, last, y, plan->moved) != NULL;
 }
 
 /* Gives it another place if it must have one and can; returns whether it still must. */

@@ -37,7 +37,8 @@ static void take_blocks(struct morsel_call *part, uint32_t begin, uint32_t end) 
         a->x.data = (const uint8_t *)a->x.data + first;
         w->in_c = w->out_c;
     }
-    a->prefetch_bytes = 0;
+    a->prefetch_row = a->prefetch_bytes = 0;
+    a->prefetch_rows = w->out_h;
 }
 
 void morsel_fetch_share(const struct morsel_session *session, uint32_t index, struct morsel_conv_args *part, uint32_t place) {
@@ -75,26 +76,17 @@ static void find_share(struct share *s, const struct morsel_session *session, ui
         if (task) s->padding_row = morsel_band_memory(session, task);
         morsel_fill_padding_row(call, s->padding_row);
     }
-    if (call->split == MORSEL_SPLIT_BLOCKS || call->split == MORSEL_SPLIT_FETCH) {
-        s->part = *call;
-        s->call = &s->part;
-    }
-    switch (call->split) {
-    case MORSEL_SPLIT_ROWS: add_range(s, s->first * call->row_elements, s->last * call->row_elements); break;
-    case MORSEL_SPLIT_BORDER: split_border(s); break;
-    case MORSEL_SPLIT_BLOCKS:
-        add_range(s, 0, call->units);
-        take_blocks(&s->part, s->first, s->last);
-        morsel_fetch_share(session, index, &s->part.args.conv, place);
-        break;
-    case MORSEL_SPLIT_FETCH:
-        add_range(s, s->first, s->last);
-        s->part.args.conv.prefetch_row = s->first;
-        s->part.args.conv.prefetch_rows = s->last - s->first;
-        morsel_fetch_share(session, index, &s->part.args.conv, place);
-        break;
-    default: add_range(s, s->first, s->last); break;
-    }
+    if (call->split == MORSEL_SPLIT_BORDER) split_border(s);
+    else if (call->split == MORSEL_SPLIT_ROWS) add_range(s, s->first * call->row_elements, s->last * call->row_elements);
+    else if (call->split == MORSEL_SPLIT_BLOCKS) add_range(s, 0, call->units);
+    else add_range(s, s->first, s->last);
+    if (call->split != MORSEL_SPLIT_BLOCKS && call->split != MORSEL_SPLIT_FETCH) return;
+    s->part = *call;
+    s->call = &s->part;
+    s->part.args.conv.prefetch_row = s->first;
+    s->part.args.conv.prefetch_rows = s->last - s->first;
+    if (call->split == MORSEL_SPLIT_BLOCKS) take_blocks(&s->part, s->first, s->last);
+    morsel_fetch_share(session, index, &s->part.args.conv, place);
 }
 
 /* --- Rows at the border between two shares --- */
