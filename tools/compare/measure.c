@@ -48,8 +48,7 @@ static float within(const struct compare_point *p, float x) {
 /* --- First pass --- */
 
 static void put_input(struct worker *w, const struct compare_point *p, const float *data) {
-    struct morsel_view view = whole_view(w->c->network, p->tensor);
-    view.data = w->model.arena + morsel_blob_tensor(w->c->network, p->tensor)->offset;
+    const struct morsel_view view = whole_view(&w->model, p->tensor);
     morsel_quantize(&view, data, p->count);
     w->ran = false;
 }
@@ -80,7 +79,8 @@ static void watch_both(void *context, unsigned index, size_t sample, const struc
     if (value->is_input) {
         put_input(w, p, data);
     } else if (!w->ran) {
-        morsel_run(&w->model.session);
+        struct failure failure; /* a session that is open runs */
+        whole_compute(&w->model, &failure);
         w->ran = true;
     }
     float *wanted = w->numbers + count;

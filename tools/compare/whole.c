@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Lays a blob's tensors side by side, each for a whole run. */
 #include "tools/compare/whole.h"
+#include "tools/base/arena.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,35 +44,35 @@ bool whole_open(struct morsel_model *network, uint8_t *blob, size_t bytes, struc
                        morsel_error_text(error));
 }
 
-static void note_result(void *context, const struct morsel_step *step) {
+static void note_result(void *context, const struct network_value *value) {
     struct whole_run *run = context;
-    const struct morsel_model *network = run->session.model;
-    const struct morsel_blob_step *s = morsel_blob_step(network, step->index);
-    run->views[morsel_blob_operand(network, s, s->input_count)] = step->result;
+    const struct morsel_model *model = &run->network.model;
+    const struct morsel_blob_step *s = morsel_blob_step(model, value->step->index);
+    run->views[morsel_blob_operand(model, s, s->input_count)] = value->step->result;
 }
 
-bool whole_run_open(struct whole_run *run, const struct morsel_model *network, struct failure *failure) {
-    size_t arena = morsel_arena_bytes(network), count = morsel_blob_header(network)->tensors.count;
-    run->arena = aligned_alloc(MORSEL_ALIGNMENT, (size_t)aligned(arena + 1));
-    run->views = calloc(count + 1, sizeof *run->views);
-    if (!run->arena || !run->views) return failure_memory(failure, arena + count * sizeof *run->views);
-    for (uint32_t i = 0; i < count; i++) {
-        run->views[i] = whole_view(network, i);
-        run->views[i].data = run->arena + morsel_blob_tensor(network, i)->offset;
-    }
-    enum morsel_error error = morsel_session_open(&run->session, network, run->arena, arena, NULL);
-    if (!error) error = morsel_session_watch(&run->session, note_result, run);
-    return !error || failure_set(failure, STATUS_INPUT, "no session can be opened: %s", morsel_error_text(error));
+bool whole_run_open(struct whole_run *run, const struct morsel_model *model, struct failure *failure) {
+    uint32_t count = morsel_blob_header(model)->tensors.count;
+    run->network = network_of_model(model);
+    if (!(run->run = network_run_open(&run->network, failure))) return false;
+    run->views = must_calloc(count, sizeof *run->views);
+    for (uint32_t i = 0; i < count; i++) run->views[i] = whole_view(run, i);
+    return true;
+}
+
+bool whole_compute(struct whole_run *run, struct failure *failure) {
+    return network_compute(run->run, note_result, run, failure);
 }
 
 void whole_run_close(struct whole_run *run) {
-    free(run->arena);
+    network_run_close(run->run);
     free(run->views);
 }
 
-struct morsel_view whole_view(const struct morsel_model *network, uint32_t tensor) {
-    const struct morsel_blob_tensor *t = morsel_blob_tensor(network, tensor);
-    struct morsel_view view = {.bytes = t->bytes,
+struct morsel_view whole_view(const struct whole_run *run, uint32_t tensor) {
+    const struct morsel_blob_tensor *t = morsel_blob_tensor(&run->network.model, tensor);
+    struct morsel_view view = {.data = run->run->session.arena + t->offset,
+                               .bytes = t->bytes,
                                .type = (enum morsel_type)t->type,
                                .layout = (enum morsel_layout)t->layout,
                                .rank = t->rank,

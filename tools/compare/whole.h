@@ -4,7 +4,7 @@
 #define MORSEL_TOOLS_COMPARE_WHOLE_H
 
 #include "core/blob.h"
-#include "tools/base/failure.h"
+#include "tools/network/network.h"
 
 /*
  * Changes a sound blob in place, and opens it: nothing streams, every tensor is whole and has a place of its own. It computes the same
@@ -12,19 +12,20 @@
  */
 bool whole_open(struct morsel_model *network, uint8_t *blob, size_t bytes, struct failure *failure);
 
-/* A session of it, with its arena. */
+/* A run of it. */
 struct whole_run {
-    struct morsel_session session;
-    uint8_t *arena;
+    struct network network;
+    struct network_run *run;
     struct morsel_view *views; /* [tensor] what it holds once its step is done */
 };
-bool whole_run_open(struct whole_run *run, const struct morsel_model *network, struct failure *failure);
+bool whole_run_open(struct whole_run *run, const struct morsel_model *model, struct failure *failure);
+bool whole_compute(struct whole_run *run, struct failure *failure);
 void whole_run_close(struct whole_run *run);
 
 /* What a tensor of the arena holds after a run, in the order of ONNX: N C H W. */
 void whole_values(const struct whole_run *run, uint32_t tensor, float *values);
 
-/* The view of a tensor, without data. */
-struct morsel_view whole_view(const struct morsel_model *network, uint32_t tensor);
+/* Where a tensor lies in the arena. */
+struct morsel_view whole_view(const struct whole_run *run, uint32_t tensor);
 
 #endif

@@ -109,6 +109,10 @@ static void blob_close(struct network *network) {
     file_free(&network->blob);
 }
 
+struct network network_of_model(const struct morsel_model *model) {
+    return (struct network){.kind = &network_of_blobs, .call.path = "the model", .model = *model};
+}
+
 bool network_of_blob(struct network *network, const void *blob, size_t bytes, struct failure *failure) {
     *network = (struct network){.kind = &network_of_blobs, .call = {.path = "the blob that was made", .cpu = MORSEL_CPU_ALL}};
     if (!open_model(network, blob, bytes, failure)) return false;

@@ -97,6 +97,9 @@ bool network_start(struct network *network, const struct npy *arrays, struct fai
 bool network_open(struct network *network, const struct network_call *call, struct failure *failure); /* both */
 void network_close(struct network *network);
 
+/* A model that is open, which stays the caller's; its inputs and outputs are not told, and there is nothing to close. */
+struct network network_of_model(const struct morsel_model *model);
+
 /* A blob in memory, which stays the caller's. */
 bool network_of_blob(struct network *network, const void *blob, size_t bytes, struct failure *failure);
 
