@@ -141,8 +141,7 @@ uint32_t morsel_call_parts(const struct morsel_call *call);
 /* Weights of a part: of 16 outputs. */
 size_t morsel_call_part_bytes(const struct morsel_call *call);
 
-/* The row of a step that stands for all rows outside the picture; NULL: it needs none. Another one may take its place if it is as long
- * and was filled. */
+/* The padding row of a step; NULL: it needs none. Another one may take its place if it is as long and was filled. */
 uint8_t *morsel_call_padding_row(const struct morsel_call *call);
 void morsel_fill_padding_row(const struct morsel_call *call, uint8_t *padding_row);
 

@@ -17,8 +17,8 @@ struct share {
     uint32_t begin[3], end[3];
 };
 
-/* Blocks begin .. end of 16 output channels of a convolution: a convolution by itself, whose pixels lie apart. What the whole would
- * prefetch is not for it. */
+/* Blocks begin .. end of 16 output channels of a convolution: a convolution by itself, with strided pixels. What the whole would prefetch
+ * is not for it. */
 static void take_blocks(struct morsel_call *part, uint32_t begin, uint32_t end) {
     struct morsel_conv_args *a = &part->args.conv;
     struct morsel_window *w = &a->window;
