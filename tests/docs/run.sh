@@ -6,8 +6,8 @@
 #   ```c     named by its first line, /* app.c ... */; it compiles without a warning, and the next script may build it
 #   ```text  below <!-- output of: COMMAND -->: what the command prints, but for times and names of kernels
 # <!-- not run: WHY --> above a block leaves it out. Then the man pages: sound roff, every option of --help, examples that run.
-# What a page names in passing is there: links, paths, tasks of make, options. The table of arenas is what arenas.py prints, and the
-# pictures are drawn from their figures; the README has its length.
+# What a page names in passing is there: links, paths, tasks of make, options. The table of arenas is what arenas.py prints, sizes
+# are what bench says, and the pictures are drawn from their figures; the README has its length.
 # MORSEL is the tool [build/morsel]. Prints "ok NAME", "FAIL NAME" or "skip NAME: why"; exit status 1 after a failure.
 cd "$(dirname "$0")/../.." || exit 1
 root=$PWD
@@ -156,6 +156,18 @@ arenas() { # PAGE
     if [ -s "$work/arenas" ] && [ ! -s "$work/arenas.lacking" ]; then ok "$1: arenas"; else fail "$1: arenas differ" "$work/arenas.lacking"; fi
 }
 
+# Sizes in a table's rows of "| `NET` | blob | arena bytes |" are what bench says of NET.
+sizes() { # PAGE
+    sed -nE 's/^\| `([^`]*)`[^|]*\| ([0-9.]+ [KM]B) \| ([0-9,]+) bytes .*/\1|\2|\3/p' "$1" >"$work/sizes"
+    while IFS='|' read -r net blob arena; do
+        "$morsel" bench "$net" --runs 1 --warmup 0 --json | awk -v blob="$blob" -v arena="$(echo "$arena" | tr -d ,)" -v net="$net" '
+            /"arena_bytes"/ { is = $2 + 0 } /"blob_bytes"/ { bytes = $2 + 0 }
+            END { size = bytes < 1e6 ? sprintf("%.0f KB", bytes / 1e3) : sprintf("%.1f MB", bytes / 1e6)
+                  if (is != arena || size != blob) print net ": arena " is ", blob " size }'
+    done <"$work/sizes" >"$work/sizes.wrong"
+    if [ -s "$work/sizes" ] && [ ! -s "$work/sizes.wrong" ]; then ok "$1: sizes"; else fail "$1: sizes differ" "$work/sizes.wrong"; fi
+}
+
 mkdir -p "$work"
 { "$morsel" --help; for verb in $("$morsel" --help=verbs); do "$morsel" "$verb" --help; done; } >"$work/help"
 for page in $pages; do
@@ -173,6 +185,7 @@ for verb in $("$morsel" --help=verbs); do
     examples "$verb"
 done
 arenas core/README.md
+sizes README.md
 picture latency tests/bench_peers/latency.json
 picture arena core/README.md
 words=$(sed '/^```/,/^```/d' README.md | wc -w)
