@@ -308,7 +308,7 @@ test-arm64:  ## the recorded answers on emulated cores: Cortex-A76, Cortex-A53, 
 test-a76:
 	@CC='$(CC)' $(TALLY) a76 sh tests/a76/run.sh --test
 
-# Every tests/fuzz/fuzz_*.c with the driver that damages sound inputs; FUZZ_RUNS inputs each.
+# Every tests/fuzz/fuzz_*.c with the driver that damages sound inputs, the shipped blob among them; FUZZ_RUNS inputs each.
 FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_RUNS ?= 3000
 FUZZ_SECONDS ?= 120
@@ -319,7 +319,9 @@ $(FUZZERS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/fuzz/driver.o $(UNIT_HELPERS
 .PHONY: fuzz-programs fuzz-run
 fuzz-programs: $(FUZZERS)
 fuzz-run: fuzz-programs
-	@for program in $(FUZZERS); do $(TALLY) $${program##*/} $$program $(FUZZ_LIMIT) || exit 1; done
+	@for program in $(FUZZERS); do \
+	    case $$program in *fuzz_open) sound=$(DEMO)/network.morsel ;; *) sound= ;; esac; \
+	    $(TALLY) $${program##*/} $$program $(FUZZ_LIMIT) $$sound || exit 1; done
 test-fuzz:
 	@$(sub) BUILD=build/sanitize OPT='$(SANITIZE)' fuzz-programs
 	@$(MAKE) --no-print-directory BUILD=build/sanitize OPT='$(SANITIZE)' fuzz-run FUZZ_LIMIT='--runs $(FUZZ_RUNS)'
