@@ -9,24 +9,6 @@
 
 enum { NEW_OPSET = 14, NEW_IR = 7 };
 
-/* What means the same in opsets 10 to 14, as far as its inputs and attributes go. */
-static const char *const unchanged[] = {
-    "Abs",           "Add",          "ArgMax",       "ArgMin",
-    "AveragePool",   "Cast",         "Concat",       "Conv",
-    "ConvTranspose", "DepthToSpace", "Div",          "Elu",
-    "Equal",         "Erf",          "Exp",          "Expand",
-    "Flatten",       "Gather",       "Gemm",         "GlobalAveragePool",
-    "GlobalMaxPool", "HardSigmoid",  "Identity",     "InstanceNormalization",
-    "LeakyRelu",     "Log",          "MatMul",       "Max",
-    "MaxPool",       "Mean",         "Min",          "Mul",
-    "Neg",           "PRelu",        "Pow",          "Reciprocal",
-    "ReduceMax",     "ReduceMean",   "ReduceMin",    "Relu",
-    "Reshape",       "Selu",         "Sigmoid",      "Slice",
-    "Softplus",      "Softsign",     "SpaceToDepth", "Sqrt",
-    "Sub",           "Sum",          "Tanh",         "ThresholdedRelu",
-    "Tile",          "Transpose",    "Where",        NULL,
-};
-
 static bool has_equal(const struct onnx_node *node) {
     (void)node;
     return true;
@@ -184,9 +166,8 @@ static const struct changed *change_of(const struct onnx_node *node) {
     static const struct changed nothing = {"", has_equal, raise_nothing};
     for (size_t i = 0; i < sizeof changed / sizeof *changed; i++)
         if (graph_is(node, changed[i].op)) return &changed[i];
-    for (size_t i = 0; unchanged[i]; i++)
-        if (graph_is(node, unchanged[i])) return &nothing;
-    return NULL;
+    const struct onnx_operator *op = onnx_operator_of(node);
+    return op && (op->function || op->traits & ONNX_UNCHANGED) ? &nothing : NULL;
 }
 
 int pass_opset(struct onnx_graph *g) {
