@@ -122,7 +122,7 @@ bool lower_reduce_mean(struct lowering *l, struct onnx_node *node) {
     int rank = m ? (int)m->view.rank : 0, kept[VIEW_MAX_RANK], n = 0;
     if (!m) return false;
     if (!onnx_reduced(node, rank, axes.on)) return refuse(l, node, "its axes are not constant");
-    if (rank && !memchr(axes.on, true, (size_t)rank)) return lower_identity(l, node);
+    if (rank && !memchr(axes.on, 1, (size_t)rank)) return lower_identity(l, node);
     bool keep = onnx_attribute_int(node, "keepdims", 1) != 0;
     for (int i = 0; i < rank; i++)
         if (keep || !axes.on[i]) kept[n++] = i;
