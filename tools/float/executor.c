@@ -360,6 +360,10 @@ bool executor_check(const struct onnx_graph *graph, struct onnx_report *report) 
     return executor != NULL;
 }
 
+size_t executor_inputs(const struct executor *executor) {
+    return executor->input_count;
+}
+
 void executor_close(struct executor *executor) {
     if (executor) arena_free(&executor->memory);
     free(executor);

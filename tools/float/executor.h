@@ -38,6 +38,8 @@ typedef void executor_watch(void *context, const struct onnx_value *value, const
  * for something impossible (a position that is not there). */
 bool executor_run(struct executor_run *run, const float *const *inputs, executor_watch *watch, void *context, struct failure *failure);
 
+size_t executor_inputs(const struct executor *executor); /* of the graph */
+
 /* Output i of the graph after a run, valid until the next one. */
 const float *executor_output(const struct executor_run *run, size_t i, size_t *count);
 

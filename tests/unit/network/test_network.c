@@ -13,6 +13,7 @@
 
 #include "core/blob.h"
 #include "core/checksum.h"
+#include "tests/unit/support/onnx_file.h"
 #include "tools/network/host/float.h"
 #include "tools/network/scores.h"
 #include "tools/network/tensor.h"
@@ -126,6 +127,35 @@ static void a_damaged_blob_is_refused_by_step(void **unused) {
     assert_int_equal(remove(path), 0);
 }
 
+/* More than a command line names: statistics and comparisons put as many as the graph has. */
+static void a_graph_has_as_many_inputs_as_it_likes(void **unused) {
+    (void)unused;
+    enum { INPUTS = 2000 };
+    struct bytes graph = {0};
+    struct failure failure;
+    float numbers[INPUTS], sum;
+    char name[16];
+    for (int i = 0; i < INPUTS; i++) {
+        snprintf(name, sizeof name, "x%d", i);
+        add_value(&graph, 11, name, 1, "1");
+        numbers[i] = (float)i;
+    }
+    add_node(&graph, "sum", "Sum", "x1 x1999", "y", "");
+    add_value(&graph, 12, "y", 1, "1");
+    struct bytes model = model_message(&graph, 13);
+    struct onnx_graph *loaded = inferred_bytes(&model);
+    struct executor *executor = executor_open(loaded, &failure);
+    assert_non_null(executor);
+    const struct network network = network_of_executor(executor);
+    struct network_run *run = network_run_open(&network, &failure);
+    for (uint32_t i = 0; i < INPUTS; i++) assert_true(network_put(run, i, &numbers[i], &failure));
+    assert_true(network_compute(run, NULL, NULL, &failure) && network_get(run, 0, &sum, &failure));
+    assert_true(sum == 2000);
+    network_run_close(run);
+    executor_close(executor);
+    onnx_free(loaded);
+}
+
 static int take_onnx(void **unused) {
     (void)unused;
     network_take_onnx(&network_of_onnx);
@@ -136,6 +166,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_blob_and_its_onnx_file_answer_alike),
                                        cmocka_unit_test(what_cannot_be_opened_is_refused),
                                        cmocka_unit_test(a_damaged_blob_is_refused_by_step),
+                                       cmocka_unit_test(a_graph_has_as_many_inputs_as_it_likes),
                                        cmocka_unit_test(built_in_networks_open_by_name)};
     return cmocka_run_group_tests(tests, take_onnx, NULL);
 }

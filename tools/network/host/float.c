@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INPUTS_MOST = 512 };
-
 struct float_network {
     struct onnx_graph *graph;
     struct executor *executor;     /* the network's */
@@ -22,7 +20,7 @@ struct float_network {
 
 struct float_run {
     struct executor_run *executor;
-    const float *inputs[INPUTS_MOST]; /* what was put: the caller's memory, or `picture` */
+    const float **inputs; /* what was put: the caller's memory, or `picture` */
     float *picture;
 };
 
@@ -56,8 +54,6 @@ static bool float_read(struct network *network, struct failure *failure) {
     struct float_network *own = network->own = must_calloc(1, sizeof *own);
     if (!(own->graph = extras_load(call->path, failure)) || !read_extras(call, own, failure)) return false;
     size_t inputs = own->graph->input_count, outputs = own->graph->output_count;
-    if (inputs > INPUTS_MOST)
-        return failure_set(failure, STATUS_INPUT, "%s has %zu inputs; %d are the most", call->path, inputs, INPUTS_MOST);
     network->input_count = (uint32_t)inputs;
     network->output_count = (uint32_t)outputs;
     network->inputs = must_calloc(inputs, sizeof *network->inputs);
@@ -155,6 +151,7 @@ struct network network_of_executor(const struct executor *executor) {
 
 static bool float_run_open(struct network_run *run, struct failure *failure) {
     struct float_run *own = run->own = must_calloc(1, sizeof *own);
+    own->inputs = must_calloc(executor_inputs(run->network->executor), sizeof *own->inputs);
     own->executor = executor_run_open(run->network->executor, failure);
     return own->executor != NULL;
 }
@@ -163,6 +160,7 @@ static void float_run_close(struct network_run *run) {
     struct float_run *own = run->own;
     if (!own) return;
     executor_run_close(own->executor);
+    free(own->inputs);
     free(own->picture);
     free(own);
 }
