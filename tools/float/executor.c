@@ -141,7 +141,7 @@ static bool check_shapes(struct preparation *p, const struct onnx_graph *graph) 
     return true;
 }
 
-static bool check_operands(struct preparation *p, const struct float_operator *operator) {
+static bool check_operands(struct preparation *p, const struct float_operator *row) {
     const struct onnx_node *node = p->node;
     for (int i = 0; i < node->input_count; i++) {
         if (!node->inputs[i]) continue;
@@ -157,13 +157,13 @@ static bool check_operands(struct preparation *p, const struct float_operator *o
         p->executor->elements += onnx_elements(&node->outputs[i]->shape);
     }
     if (p->executor->elements > MOST_IN_ALL) return cannot(p, "the values up to here are too large for the float executor");
-    if (operator->types == FLOATS && node->input_count && node->inputs[0] && !is_float_type(node->inputs[0]->type))
+    if (row->types == FLOATS && node->input_count && node->inputs[0] && !is_float_type(node->inputs[0]->type))
         return cannot(p, "it computes in integers");
     return node->output_count && node->outputs[0] ? true : cannot(p, "it has no output");
 }
 
 /* Every input that the step reads has floats; true: all of them are known. */
-static bool requant_inputs(struct preparation *p) {
+static bool all_known(struct preparation *p) {
     bool known = true;
     for (int i = 0; i < p->step->input_count; i++) {
         size_t at = p->step->inputs[i];
@@ -197,8 +197,8 @@ static bool run_known(struct preparation *p) {
 }
 
 /* Outputs that the operator cannot compute are left out where nobody reads them. */
-static bool drop_outputs(struct preparation *p, const struct float_operator *operator) {
-    for (int i = operator->outputs; i < p->node->output_count; i++) {
+static bool drop_outputs(struct preparation *p, const struct float_operator *row) {
+    for (int i = row->outputs; i < p->node->output_count; i++) {
         if (p->node->outputs[i] && p->node->outputs[i]->uses) return cannot(p, "its output %d is not computed", i);
         p->step->outputs[i] = NO_SLOT;
     }
@@ -211,10 +211,10 @@ static void run_nothing(const void *plan, const struct call *call) {
 }
 
 /* Prepares the node; where its outputs have no elements there is nothing to do, however large their other dimensions. */
-static bool prepare(struct preparation *p, const struct float_operator *operator) {
+static bool prepare(struct preparation *p, const struct float_operator *row) {
     bool empty = true;
     for (int i = 0; i < p->node->output_count; i++) empty = empty && (!p->node->outputs[i] || !onnx_elements(&p->node->outputs[i]->shape));
-    if (!empty) return operator->prepare(p);
+    if (!empty) return row->prepare(p);
     p->step->run = run_nothing;
     p->reads = 0;
     return true;
@@ -223,16 +223,16 @@ static bool prepare(struct preparation *p, const struct float_operator *operator
 static bool add_node(struct preparation *p, const struct onnx_graph *graph) {
     struct executor *executor = p->executor;
     const struct onnx_node *node = p->node;
-    const struct float_operator *operator= float_operator_of(node);
+    const struct float_operator *row = float_operator_of(node);
     p->step->node = node;
     p->step->input_count = node->input_count;
     p->step->output_count = node->output_count;
     p->step->inputs = slots_of(executor, node->inputs, (size_t)node->input_count);
     p->step->outputs = slots_of(executor, node->outputs, (size_t)node->output_count);
     p->reads = node->input_count;
-    if (!operator) return cannot(p, "the float executor does not have this operator");
-    if (!check_operands(p, operator) || !check_shapes(p, graph) || !prepare(p, operator) || !drop_outputs(p, operator)) return false;
-    if (requant_inputs(p)) return run_known(p);
+    if (!row) return cannot(p, "the float executor does not have this operator");
+    if (!check_operands(p, row) || !check_shapes(p, graph) || !prepare(p, row) || !drop_outputs(p, row)) return false;
+    if (all_known(p)) return run_known(p);
     for (int i = 0; i < node->output_count; i++)
         if (p->step->outputs[i] != NO_SLOT) executor->slots[p->step->outputs[i]].kind = SLOT_WORK;
     if (p->step->scratch > executor->scratch) executor->scratch = p->step->scratch;

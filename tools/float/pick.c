@@ -21,7 +21,7 @@ static bool is_even(const int32_t *table, int64_t count, int64_t step) {
     return true;
 }
 
-void pick_requant(struct pick *pick) {
+void pick_join(struct pick *pick) {
     if (!pick->rank) return;
     int last = pick->rank - 1;
     pick->straight = is_even(pick->table[last], pick->dims[last], 1);
@@ -65,7 +65,7 @@ static void run_pick(const void *plan, const struct call *call) {
 
 bool pick_use(struct preparation *p, struct pick *pick) {
     struct pick *kept = prepare_alloc(p, sizeof *kept);
-    pick_requant(pick);
+    pick_join(pick);
     *kept = *pick;
     p->step->plan = kept;
     p->step->run = run_pick;
