@@ -237,7 +237,8 @@ enum morsel_error morsel_session_step(const struct morsel_session *session, uint
  * From the next run on, calls watch(ctx, step) in the thread that called morsel_run(): once with `done` for each step, in order, right
  * after it. Steps of a group are told of after each of their turns, too, and are all done when the group is. So the time since the call
  * before (or since morsel_run() was called) is what the step took; turns add up. Values stay the same. What only helps speed may be left
- * out. A watched run hands every step to parallel_for by itself, groups run in one task, and no barrier is used. NULL ends it.
+ * out. A watched run hands every step to parallel_for by itself, groups run in one task, and no barrier is used. NULL ends it. The
+ * callback itself calls neither this nor morsel_run() for its session.
  */
 enum morsel_error morsel_session_watch(struct morsel_session *session, morsel_watch *watch, void *ctx);
 

@@ -176,15 +176,21 @@ static void run_fenced(const struct morsel_session *session, uint8_t *arena, uin
     free(owned);
 }
 
-static uint32_t run_once(const struct morsel_model *model, const struct morsel_options *options, uint64_t seed) {
+/* Reads all of a step's result. */
+static void look(void *sum, const struct morsel_step *step) {
+    const uint8_t *bytes = step->result.data;
+    for (uint32_t i = 0; bytes && i < step->result.bytes; i++) *(uint32_t *)sum += bytes[i];
+}
+
+static uint32_t run_once(const struct morsel_model *model, const struct morsel_options *options, morsel_watch *watch, uint64_t seed) {
     struct morsel_session session;
     struct morsel_view view;
-    uint32_t bytes = morsel_arena_bytes_for(model, options->tasks), mark;
+    uint32_t bytes = morsel_arena_bytes_for(model, options->tasks), sum = 0, mark;
     if (!bytes || bytes > BANDS_MOST) /* of further tasks */
         bytes = morsel_arena_bytes(model);
     uint8_t *arena = aligned(NULL, bytes);
     memset(arena, NOBODYS, bytes);
-    if (morsel_session_open(&session, model, arena, bytes, options)) abort();
+    if (morsel_session_open(&session, model, arena, bytes, options) || morsel_session_watch(&session, watch, &sum)) abort();
     for (uint32_t i = 0; !morsel_input(&session, i, &view); i++) fill(&view, seed + i);
     run_fenced(&session, arena, bytes);
     mark = mark_outputs(&session);
@@ -207,13 +213,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     uint8_t *blob = aligned(bytes, size);
     uint64_t seed = size;
     if (!morsel_open(&model, blob, size, MORSEL_SKIP_CHECKSUM) && affordable(&model)) {
-        uint32_t mark = run_once(&model, &whole, seed);
-        same(mark, run_once(&model, &cut, seed), "one range and three");
+        uint32_t mark = run_once(&model, &whole, NULL, seed);
+        same(mark, run_once(&model, &cut, NULL, seed), "one range and three");
+        same(mark, run_once(&model, &cut, look, seed), "a run that is watched and one that is not");
         int sound = !morsel_open(&model, blob, size, 0);
         if (!sound) morsel_open(&model, blob, size, MORSEL_SKIP_CHECKSUM);
         grouped += morsel_blob_header(&model)->groups.count > 0;
         damaged += morsel_blob_header(&model)->groups.count > 0 && !sound;
-        uint32_t in_c = run_once(&model, &plain, seed);
+        uint32_t in_c = run_once(&model, &plain, NULL, seed);
         if (sound) same(mark, in_c, "the CPU's kernels and plain C");
     }
     free(blob);

@@ -315,6 +315,63 @@ static void sessions_of_large_weights_run_side_by_side(void **state) {
     run_callers(make_weighty_blob);
 }
 
+/* In the caller's thread, each step once. */
+struct watched {
+    pthread_t thread;
+    uint32_t done, wrong;
+};
+
+static void watch(void *ctx, const struct morsel_step *step) {
+    struct watched *watched = ctx;
+    watched->wrong += !pthread_equal(pthread_self(), watched->thread) || (step->done && step->index != watched->done);
+    watched->done += step->done;
+}
+
+/* A session with a barrier, watched in every other run: only the other ones use it, and all give the same bytes. */
+static void watch_network(uint8_t *(*make)(uint32_t *bytes)) {
+    uint32_t bytes, seed = 7;
+    struct morsel_model model;
+    struct morsel_session session;
+    struct morsel_view in, out;
+    struct caller caller = {.pool = pool_open(3)};
+    struct watched watched = {.thread = pthread_self()};
+    struct morsel_options options = {
+        .size = sizeof options, .tasks = 3, .parallel_for = run_counted, .parallel_ctx = &caller, .barrier = barrier_counted};
+    static uint8_t x[PIXELS * PIXELS * CHANNELS];
+    for (size_t i = 0; i < sizeof x; i++) x[i] = (uint8_t)builder_random(&seed);
+    uint8_t *blob = make(&bytes), *wanted = builder_run(blob, bytes, x, NULL);
+    blob = make(&bytes);
+    assert_int_equal(morsel_open(&model, blob, bytes, 0), MORSEL_OK);
+    uint32_t room = morsel_arena_bytes_for(&model, 3);
+    uint8_t *arena = builder_aligned(room);
+    assert_int_equal(morsel_session_open(&session, &model, arena, room, &options), MORSEL_OK);
+    for (uint32_t run = 0; run < 6; run++) {
+        int before = caller.barriers;
+        assert_int_equal(morsel_session_watch(&session, run % 2 ? watch : NULL, &watched), MORSEL_OK);
+        morsel_input(&session, 0, &in);
+        morsel_output(&session, 0, &out);
+        memcpy(in.data, x, in.bytes);
+        watched.done = 0;
+        assert_int_equal(morsel_run(&session), MORSEL_OK);
+        assert_memory_equal(out.data, wanted, out.bytes);
+        assert_int_equal(caller.barriers == before, run % 2);
+        assert_int_equal(watched.done, run % 2 ? session.step_count : 0);
+    }
+    assert_int_equal(watched.wrong, 0);
+    pool_close(caller.pool);
+    free(arena);
+    free(blob);
+    free(wanted);
+}
+
+static void a_watch_comes_and_goes(void **state) {
+    (void)state;
+    watch_network(make_weighty_blob);
+    watch_network(make_streaming_blob);
+    watch_network(make_chained_blob);
+    watch_network(make_padded_blob);
+}
+
 static void barrier_never(void *ctx, uint32_t n, uint32_t index) {
     (void)ctx, (void)n, (void)index;
     fail();
@@ -383,6 +440,7 @@ int main(void) {
                                        cmocka_unit_test(sessions_run_side_by_side),
                                        cmocka_unit_test(sessions_that_stream_run_side_by_side),
                                        cmocka_unit_test(sessions_of_large_weights_run_side_by_side),
-                                       cmocka_unit_test(sessions_of_chains_run_side_by_side)};
+                                       cmocka_unit_test(sessions_of_chains_run_side_by_side),
+                                       cmocka_unit_test(a_watch_comes_and_goes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
