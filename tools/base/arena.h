@@ -21,8 +21,8 @@ char *arena_text(struct arena *arena, const char *format, va_list list);
 void arena_free(struct arena *arena);
 
 /*
- * What the tool keeps its books in: where there is none of it, nothing else can be done either, and the process ends with exit status 3.
- * What files ask for (their bytes, pictures, arenas of networks) fails by struct failure.
+ * Memory for the tool's own books. Without it nothing else can be done either: the process ends with exit status 3. What files ask for
+ * (their bytes, pictures, arenas of networks) fails by struct failure.
  */
 void *must_have(void *memory, size_t bytes);  /* the memory */
 void *must_calloc(size_t count, size_t size); /* zeroed, for free() */

@@ -2,7 +2,7 @@
 /*
  * Two passes over the data. In the first the float network and the model run side by side, as they are: it measures errors as they
  * accumulate. Then it is known which channels the model holds rescaled or shifted. In the second each layer runs alone, with the model's
- * weights and rounding, on the float network's values: it measures what each layer adds by itself.
+ * weights and rounding, on the float network's values. It measures what each layer adds by itself.
  */
 #include "tools/compare/compare.h"
 #include "tools/base/arena.h"

@@ -3,10 +3,10 @@
  * Numbers that the model adds to channels. Quantizers shift channels so that one range fits all of them. The biases of the layers that
  * read them make up for it. The model holds factor * (x + shift).
  *
- * They are found twice: forwards, by what a value takes on in both networks, and backwards, by the biases of the layers that read it.
- * Those are mostly far more than channels. Where the two agree, that is the shift. Where they do not, the readers decide, unless no
- * shift explains their biases, or no channel of the value is seen to be shifted at all. So a bias that is merely wrong, with no layer
- * behind it that makes up for it, is an error. That holds in a network whose channels were shifted, too.
+ * They are found twice: forwards, by what a value takes on in both networks, and backwards, by the biases of the layers that read it. Those
+ * are mostly far more than channels. Where the two agree, that is the shift. Where they do not, the readers decide. Exceptions: no shift
+ * explains their biases, or no channel of the value is seen to be shifted. So a bias that is merely wrong, with no layer behind it that
+ * makes up for it, is an error. That holds in a network whose channels were shifted, too.
  */
 #include "tools/compare/compare.h"
 #include "tools/compare/equations.h"

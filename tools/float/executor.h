@@ -6,10 +6,9 @@
  * truth values) are floats that hold integers, so that graphs with QuantizeLinear and DequantizeLinear are simulated exactly; float16 and
  * double are computed in float. Each output is summed up in one fixed order, whatever the CPU: the same bits in every run and thread.
  *
- * The graph is one that onnx_infer() was through (or that an editor left in that state): shapes are numbers, nodes stand in an order in
- * which they can run. Only its lists of nodes, inputs and outputs are read, so a graph made of a part of another's nodes serves as well:
- * what its nodes read is a constant, one of its inputs, or an output of an earlier node. Values and constants must outlive the executor,
- * the lists need not.
+ * The graph is as onnx_infer() or an editor leaves it: shapes are numbers, and nodes stand in an order in which they can run. Only its
+ * lists of nodes, inputs and outputs are read, so a graph made of a part of another's nodes serves as well. Nodes read constants, inputs,
+ * and outputs of earlier nodes. Values and constants must outlive the executor, the lists need not.
  */
 #ifndef MORSEL_TOOLS_FLOAT_EXECUTOR_H
 #define MORSEL_TOOLS_FLOAT_EXECUTOR_H

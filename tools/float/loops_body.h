@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The body of a loops_ISA.c, which says how many floats a vector has (LANES), how many rows of a tile the registers hold (ROWS_AT_ONCE)
- * and what the result is called (LOOPS). */
+/* The body of a loops_ISA.c, which defines LANES (floats of a vector), ROWS_AT_ONCE (of a tile, in registers) and LOOPS (the result's
+ * name). */
 #include "tools/float/loops.h"
 
 typedef float vector __attribute__((vector_size(4 * LANES), aligned(4), may_alias));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ConvTranspose in one and two dimensions: the products of 32 neighbouring inputs with all weights come out in tiles, [output channel and
- * tap][input], and each is added where it belongs.
+ * ConvTranspose in one and two dimensions. The products of 32 neighbouring inputs with all weights come out in tiles, [output channel and
+ * tap][input]. Each is added where it belongs.
  */
 #include "tools/float/operator.h"
 #include "tools/float/product.h"

@@ -30,9 +30,9 @@ static bool prepare_nearest(struct preparation *p) {
 /* ---- linear ---- */
 
 /*
- * An output is the sum of the input's values at the corners round it, two along each axis, in ONNX Runtime's arithmetic: it adds corner by
- * corner, the last axis going from near to far first, and multiplies the weights from the last axis to the first. Any other order gives
- * other last bits, and blends of quantized values often lie half way between two steps, where the last bit decides which of them it is.
+ * An output is the sum of the input's values at the corners round it, two along each axis, in ONNX Runtime's arithmetic. It adds corner by
+ * corner, the last axis going from near to far first. It multiplies the weights from the last axis to the first. Any other order gives
+ * other last bits. They matter: blends of quantized values often lie half way between two steps.
  */
 struct linear_axis {
     int64_t in, out;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an operator is to the float executor: a row of the table in operators.c, and in an op_*.c file a function that prepares a node and
- * one that runs it.
+ * What an operator is to the float executor: a row of the table in operators.c. Two functions in an op_*.c file prepare a node and run it.
  *
  * prepare() is called when the executor opens. The node's inputs and outputs have known shapes that fit each other by onnx_infer()'s own
  * rules. It reads attributes and constants, packs weights into memory of the executor and sets p->step->run. What a step reads at run

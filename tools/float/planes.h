@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A channel's plane cut up so that a window operator runs over it in long straight lines: padded, and with strides s split by the
- * remainders of row and column modulo s. Then tap t of the windows reads a plane at a fixed distance, and one loop over
- * (out_height - 1) * pitch + out_width neighbours computes all results (with some between the rows that nobody wants).
+ * A channel's plane cut up so that a window operator runs over it in long straight lines. It is padded, and with strides s split by the
+ * remainders of row and column modulo s. Then tap t of the windows reads a plane at a fixed distance. One loop over (out_height - 1) *
+ * pitch + out_width neighbours computes all results, and some between the rows that nobody wants.
  */
 #ifndef MORSEL_TOOLS_FLOAT_PLANES_H
 #define MORSEL_TOOLS_FLOAT_PLANES_H

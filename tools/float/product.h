@@ -25,8 +25,8 @@ size_t packed_panels_floats(int64_t depth, int64_t columns);
 void pack_panels(const struct matrix *m, float *to);
 
 /*
- * y (pitch: floats from row to row) of 1 to TILE_ROWS rows and 1 to TILE_COLUMNS columns: what is there, or start[row] where start is not
- * NULL (TILE_ROWS of them, however few rows), plus rows (packed, `depth` deep) times panel.
+ * y, of 1 to TILE_ROWS rows and 1 to TILE_COLUMNS columns, gets rows (packed, `depth` deep) times panel added. `pitch`: floats from row to
+ * row. With `start`, y is start[row] before; it has TILE_ROWS numbers, however few rows.
  */
 void product_tile(const struct loops *loops, const float *rows, const float *panel, size_t depth, float *y, size_t pitch, int row_count,
                   int column_count, const float *start);

@@ -274,8 +274,8 @@ static bool add_float_binary(struct lowering *l, struct onnx_node *node, struct 
     return float_operand(l, node, &a) && float_operand(l, node, &b) && add_binary(l, node, &a, &b, tail, p);
 }
 
-/* Which form ONNX Runtime would take: the integer one only where nothing stands between the operator and its QuantizeLinear, and all three
- * tensors have one type. */
+/* Whether ONNX Runtime would take the integer form: nothing stands between the operator and its QuantizeLinear, and all three tensors have
+ * one type. */
 static bool integer_form(const struct onnx_node *node, const struct meaning *a, const struct meaning *b, const struct tail *tail) {
     return (node_is(node, "Add") || node_is(node, "Mul")) && tail->quantized && !tail->activation_stays && a->dequantized &&
            b->dequantized && meaning_is_affine(a) && meaning_is_affine(b) && a->buffer->type == b->buffer->type &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a logical tensor (the shape ONNX states, row-major in its mind) lies in a buffer: element [i0, i1, ...] is the buffer's element
- * table[0][i0] + table[1][i1] + ..., or the fill value where any entry is -1. Reshape, Transpose, Slice, Pad, ... change only this.
+ * How a logical tensor, of the shape ONNX states, lies in a buffer. Element [i0, i1, ...] is the buffer's element table[0][i0] +
+ * table[1][i1] + ..., or the fill value where any entry is -1. Reshape, Transpose, Slice, Pad, ... change only this.
  */
 #ifndef MORSEL_TOOLS_LOWER_VIEW_H
 #define MORSEL_TOOLS_LOWER_VIEW_H

@@ -114,8 +114,8 @@ bool pack_weights(struct lowering *l, struct onnx_node *node, struct net_step *s
     return true;
 }
 
-/* A float bias in units of the sum, rounded in float as ONNX Runtime does. Where it would not fit (a channel with almost no weight), the
- * channel's scale grows by powers of two until it does, and its weights shrink with it. */
+/* A float bias in units of the sum, rounded in float as ONNX Runtime does. Where it does not fit, in a channel with almost no weight, the
+ * channel's scale grows by powers of two. Its weights shrink with it. */
 static int32_t fitted_bias(struct weights *w, uint32_t o, float bias, float x_scale, int8_t *values, float *scales) {
     size_t taps = (size_t)w->inputs * w->kernel_h * w->kernel_w;
     if (bias == 0) return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Networks that are built in: well-known topologies with weights made by a fixed rule, so that a device can be timed with nothing but the
- * tool. They take the same steps as a converted network of that name, and recognize nothing.
+ * Networks that are built in: well-known topologies with weights made by a fixed rule. So a device can be timed with nothing but the tool.
+ * They take the same steps as a converted network of that name, and recognize nothing.
  */
 #ifndef MORSEL_TOOLS_NET_NETS_H
 #define MORSEL_TOOLS_NET_NETS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A network behind one interface, whatever it comes from: a blob, a network that is built in, or (on the host) an ONNX file, which runs in
- * float. What goes in and comes out is as the ONNX graph states it. Each thread has a run of its own; the network is shared.
+ * A network behind one interface, whatever it comes from: a blob, a built-in network, or (on the host) an ONNX file, which runs in float.
+ * What goes in and comes out is as the ONNX graph states it. Each thread has a run of its own; the network is shared.
  */
 #ifndef MORSEL_TOOLS_NETWORK_NETWORK_H
 #define MORSEL_TOOLS_NETWORK_NETWORK_H
@@ -89,7 +89,7 @@ void network_take_onnx(const struct network_kind *kind);
 bool network_is_onnx(const char *path);
 
 /*
- * In two parts, as arrays may say what dimensions an ONNX file leaves free: after the first names are known, after the second all of it.
+ * In two parts: names are known after the first, all else after the second. Arrays may say what dimensions an ONNX file leaves free.
  * arrays[i] is for input i; NULL: there are none. Where one fails, network_close() is still due.
  */
 bool network_read(struct network *network, const struct network_call *call, struct failure *failure);

@@ -18,20 +18,19 @@
 
 /*
  * Every thread, the caller too, has a share of a job's tasks: thread k has tasks k, k + threads, .. So a task finds what its like of the
- * step before left in the thread's caches. The caller also does what others have not begun when its own share is done, unless there is a
- * barrier (below): a thread that wakes late costs nothing. Workers help where shares have several tasks.
+ * step before left in the thread's caches. When its own share is done the caller also does what others have not begun, unless there is a
+ * barrier (below). A thread that wakes late costs nothing. Workers help where shares have several tasks.
  *
- * Cache lines that travel between cores are what a short job costs. There is one each way: the job's, which the caller writes and workers
- * watch, and each worker's own, which says what it has taken and done.
+ * Cache lines that travel between cores are what a short job costs. There is one each way. The caller writes the job's, which workers
+ * watch. Each worker's own says what it has taken and done.
  *
  * Jobs are numbered. A thread's `taken` is the number of the latest job of which somebody took a task of its share, and how many were
- * taken. A job's number and how many tasks it has are one word, so that a late thread does not measure an old job by the tasks of a new
- * one. Who takes a task reads fn and arg before: they are of the right job if the exchange succeeds, as no other job begins as long as
- * one task of a job is left.
+ * taken. A job's number and its count of tasks are one word, lest a late thread measures an old job by the tasks of a new one. Who takes a
+ * task reads fn and arg before. They are of the right job if the exchange succeeds: no other job begins while a task of this one is left.
  *
- * Tasks with a barrier run each in a thread of its own: nobody, the caller included, takes a second one, as the first is not done before
- * all have begun. So a thread that wakes late is waited for. At a barrier, too, one line travels each way: a task's, which says how often
- * it was there.
+ * Tasks with a barrier run each in a thread of its own. Nobody, the caller included, takes a second one: the first is not done before all
+ * have begun. So a thread that wakes late is waited for. At a barrier, too, one line travels each way: a task's, which says how often it
+ * was there.
  */
 struct job {
     _Alignas(64) atomic_ullong opened; /* number << TASK_BITS | tasks; the last thing that opens one */
@@ -242,8 +241,8 @@ void pool_close(struct pool *pool) {
 
 /* --- Jobs --- */
 
-/* No worker sleeps through it: who goes to sleep says so before it looks for a job a last time, and here a job is opened before anybody
- * looks for sleepers, both in the one order of such accesses. Tasks with a barrier would wait for ever. */
+/* No worker sleeps through it: tasks with a barrier would wait for ever. Who goes to sleep says so before it looks for a job a last time.
+ * Here a job is opened before anybody looks for sleepers. Both are in the one order of such accesses. */
 static unsigned long long open_job(struct pool *pool, uint32_t n, morsel_task *fn, void *arg) {
     struct job *job = &pool->job;
     unsigned long long number = (atomic_load_explicit(&job->opened, memory_order_relaxed) >> TASK_BITS) + 1;
@@ -301,9 +300,9 @@ void pool_run(void *ctx, uint32_t n, morsel_task *fn, void *arg) {
 enum { PAUSES = 64 }; /* some microseconds: most come in time */
 
 /*
- * Tasks with a barrier are all under way, or are being woken, which takes longer than the work between two barriers: who went to sleep as
- * soon as without a job would have the others do so at the next one. A thread that shares its processor with the one that it waits for
- * lets it go on.
+ * Tasks with a barrier are all under way, or are being woken, which takes longer than the work between two barriers. Who went to sleep as
+ * soon as without a job would have the others do so at the next one. A thread that shares its processor with the one that it waits for lets
+ * it go on.
  */
 static void await_reached(struct pool *pool, const atomic_ullong *reached, unsigned long long wanted) {
     struct patience patience = {.seconds = barrier_seconds};

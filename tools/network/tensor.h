@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tensors as the ONNX graph states them (its type, its shape, row-major): arrays that are to be one, and what a blob's views hold of it. */
+/* Tensors as the ONNX graph states them, row-major: whether arrays fit one, and the way into a blob's views and out of them. */
 #ifndef MORSEL_TOOLS_NETWORK_TENSOR_H
 #define MORSEL_TOOLS_NETWORK_TENSOR_H
 

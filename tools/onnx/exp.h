@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * exp(x) within 2 units in the last place: x = n ln 2 + r with |r| <= ln 2 / 2, a polynomial for exp(r), and 2^n in two factors, so that
- * what is too large becomes infinite and what is too small fades into zero. No number stays no number.
+ * exp(x) within 2 units in the last place: x = n ln 2 + r with |r| <= ln 2 / 2, and a polynomial for exp(r). 2^n comes in two factors: what
+ * is too large becomes infinite, and what is too small fades into zero. No number stays no number.
  */
 static inline float exp_float(float x) {
     union bits {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions of one number. + - * / and the square root in double, rounded to float once, give exactly what they give in float: such a
+ * Functions of one number. + - * / and the square root in double, rounded to float once, give exactly what they give in float. Such a
  * function needs a float form for speed alone. For others both forms stand here, and differ in the last place.
  */
 #include "tools/onnx/functions.h"

@@ -2,9 +2,9 @@
 /*
  * An ONNX graph in memory, as the converter works on it: values and nodes, constants evaluated, every dimension a number.
  *
- * onnx_load() reads a file; onnx_bind() fixes its dimensions; onnx_infer() gives every value a type and a shape and folds what is
- * constant. After that nodes stand in an order in which they can run, and a value is a constant, a graph input or the output of a node.
- * Everything lives in the graph's own memory and goes with onnx_free().
+ * onnx_load() reads a file; onnx_bind() fixes its dimensions; onnx_infer() gives every value a type and a shape and folds what is constant.
+ * After that nodes stand in an order in which they can run. A value is a constant, a graph input or a node's output. Everything lives in
+ * the graph's own memory and goes with onnx_free().
  */
 #ifndef MORSEL_TOOLS_ONNX_GRAPH_H
 #define MORSEL_TOOLS_ONNX_GRAPH_H
@@ -124,8 +124,8 @@ struct onnx_binding {
 /* Reads a file (external data only beside it, inside its folder). NULL: `failure` says why (one line, no file name). */
 struct onnx_graph *onnx_load(const char *path, struct failure *failure);
 
-/* Makes every input dimension a number: bindings first, then the batch (a free first dimension) becomes `batch` with a notice, others are
- * an error that names them. False: `failure` says why. */
+/* Makes every input dimension a number. Bindings come first. Then the batch, a free first dimension, becomes `batch` with a notice. Others
+ * are an error that names them. False: `failure` says why. */
 bool onnx_bind(struct onnx_graph *graph, const struct onnx_binding *bindings, size_t count, int64_t batch, struct onnx_report *report,
                struct failure *failure);
 

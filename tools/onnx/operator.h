@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What an operator is: a row of the table in operators.c, and one or two functions in an op_*.c file. The rooms that compute with it go by
- * its class, its traits and the function of numbers that it states, or have a row of their own for it.
+ * its class, its traits and its function of numbers, or have a row of their own.
  *
- * An infer function gets a node whose inputs all have known types and shapes, as many as the row demands, and gives its outputs their
- * shapes. A fold function runs when all inputs are constants, after infer, and computes the outputs.
+ * An infer function gives a node's outputs their shapes. The inputs all have known types and shapes, and are as many as the row demands. A
+ * fold function runs when all inputs are constants, after infer, and computes the outputs.
  *
  * To add an operator: write its infer function (and fold, if shapes are computed with it) beside its family, declare it here, add a row.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Affine maps (batch norms, arithmetic with constants) are folded where they can be: into another affine map, into the weights before
- * them, or into the weights behind them.
+ * Affine maps (batch norms, arithmetic with constants) are folded where they can be: into another affine map, or into the weights before or
+ * behind them.
  */
 #include "tools/optimize/affine.h"
 #include "tools/optimize/linear.h"

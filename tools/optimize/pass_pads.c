@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A border of zeros made by Pad becomes the padding of the window behind it: of a convolution, or of an average that counts its padding.
- * So it does for a maximum over values that are not negative: one more zero changes nothing there.
+ * A border of zeros made by Pad becomes the padding of the window behind it: a convolution, or an average that counts its padding. So it
+ * does for a maximum over values that are not negative: one more zero changes nothing there.
  */
 #include "tools/optimize/pass.h"
 #include <string.h>

@@ -31,15 +31,15 @@ struct dataset_classes {
 };
 
 /*
- * Lists what is in `path`, at most `limit` items (0: all), the same ones each time: of folders every class in turn, as evenly as can be.
- * A subfolder's name is a label (whatever its case, '/', ' ', '-' and '_' being the same), or a class number, or, where no name is one, the
- * subfolders are the classes in the order of their names.
+ * Lists what is in `path`, at most `limit` items (0: all), the same ones each time. Of folders every class comes in turn, as evenly as can
+ * be. A subfolder's name is a label or a class number; case does not count, and '/', ' ', '-' and '_' are the same. Where no name is one,
+ * the subfolders are the classes in the order of their names.
  */
 bool dataset_open(struct dataset *dataset, const char *path, size_t limit, const struct dataset_classes *classes, struct failure *failure);
 
 /*
- * Adds all the pictures of `path`, whatever they show: one picture, a folder that holds some at any depth (the class of each is the folder
- * that it lies in, counted from 0), CIFAR-10 binary files. Of a folder without any the count stays as it is.
+ * Adds all the pictures of `path`, whatever they show: one picture, a folder that holds some at any depth, CIFAR-10 binary files. The class
+ * of each is the folder that it lies in, counted from 0. Of a folder without any the count stays as it is.
  */
 bool dataset_add(struct dataset *dataset, const char *path, struct failure *failure);
 

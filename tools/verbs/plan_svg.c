@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The arena as a picture: steps from left to right, bytes from the bottom up, a rectangle for each slice from its birth to its death. Below
+ * The arena as a picture: steps from left to right, bytes from the bottom up. Each slice is a rectangle from its birth to its death. Below
  * it, how many bytes are in use at each step; beside it, what fills the arena where it is fullest.
  *
- * A rectangle of a slice has a line of its own, which says in data- attributes what it stands for: kind, tensor or step, first and last
- * step, offset, bytes, and the tensor that it lies over.
+ * A rectangle of a slice has a line of its own. Its data- attributes say what it stands for: kind, tensor or step, first and last step,
+ * offset, bytes, and the tensor that it lies over.
  */
 #include "core/kind.h"
 #include "tools/verbs/inspect.h"

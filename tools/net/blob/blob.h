@@ -15,8 +15,8 @@ struct blob_extras {
 /* The blob's bytes, from malloc, aligned to 64; NULL where it would pass 2^31 - 1 bytes or memory ran out. */
 uint8_t *blob_write(const struct net *net, const struct blob_extras *extras, size_t *bytes);
 
-/* C source (C++ too) that defines the blob as `NAME_blob[]`, with NAME_BYTES, NAME_ARENA_BYTES and NAME_ARENA_BYTES_FOR(tasks) in capitals,
- * and MODEL_BLOB, MODEL_BLOB_BYTES, MODEL_ARENA_BYTES and MODEL_ARENA_BYTES_FOR(tasks) for the same; and a header with all of that but the
+/* C source (C++ too) that defines the blob as `NAME_blob[]`, with NAME_BYTES, NAME_ARENA_BYTES and NAME_ARENA_BYTES_FOR(tasks) in capitals.
+ * MODEL_BLOB, MODEL_BLOB_BYTES, MODEL_ARENA_BYTES and MODEL_ARENA_BYTES_FOR(tasks) stand for the same. A header has all of that but the
  * bytes. The name is that of the source's file, letters and digits. From malloc; NULL where memory ran out. */
 char *blob_c_source(const uint8_t *blob, size_t bytes, const char *path, size_t *length);
 char *blob_c_header(const uint8_t *blob, size_t bytes, const char *path, size_t *length);

@@ -2,10 +2,10 @@
 /*
  * Which steps stream rows together: core/format.h, struct morsel_blob_group.
  *
- * Groups are runs of consecutive steps. Every cut of the steps into such runs has a peak, the most bytes that live during any run, and a
- * cost: an estimate of the cycles that a small core spends on bringing tensors and weights to its first cache and on calling kernels for
- * a few rows. Taken is the cheapest cut within the room given (where none is: the one with the least peak), or, where that is 0, within
- * the least room in which the network is hardly slower than in any.
+ * Groups are runs of consecutive steps. Every cut of the steps into such runs has a peak, the most bytes that live during any run. It also
+ * has a cost, in estimated cycles of a small core: to bring tensors and weights to its first cache, to call kernels for few rows. Taken is
+ * the cheapest cut within the room given; where there is none, the one with the least peak. A room of 0 is the least in which the network
+ * is hardly slower than in any.
  */
 #ifndef MORSEL_TOOLS_NET_PLAN_PLAN_GROUPS_H
 #define MORSEL_TOOLS_NET_PLAN_PLAN_GROUPS_H

@@ -106,8 +106,8 @@ static bool spread_open(struct spread *spread, const struct histogram *histogram
     return true;
 }
 
-/* All numbers: where a method leaves nothing of numbers that are not all 0 (a percentile of what is 0 nearly always), or there is no
- * memory for it. */
+/* All numbers count where there is no memory for the method, or where it leaves nothing of numbers that are not all 0. A percentile of what
+ * is 0 nearly always does so. */
 static struct range range_by(const struct histogram *histogram, float least, float largest, enum range_method method, double percentile,
                              bool symmetric, int levels) {
     struct spread spread;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Clipping by the Kullback-Leibler divergence of two distributions. One is that of the numbers up to a threshold, with the numbers beyond
- * it in the outermost bins. The other is the same with its bins merged to as many as there are quantized levels, each spread evenly over
- * those of its bins that were not empty.
+ * it in the outermost bins. The other is the same with its bins merged, one for each quantized level. Each is spread evenly over those of
+ * its bins that were not empty.
  */
 #include "tools/quant/calibrate/range_parts.h"
 #include <math.h>

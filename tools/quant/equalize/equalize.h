@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Cross-layer equalization: channels of values between layers are made equally wide. What makes channel c of a value is multiplied by a
- * factor, what reads it divides by the same: the network computes what it did before. One scale for all channels then fits each of them.
- * Where all readers of a value sum over whole windows, channels are also shifted, so that their ranges overlap.
+ * factor. What reads it divides by the same, and the network computes what it did before. One scale for all channels then fits each of
+ * them. Where all readers of a value sum over whole windows, channels are also shifted, so that their ranges overlap.
  *
  * After Nagel et al., "Data-Free Quantization through Weight Equalization and Bias Correction" (2019). Unlike there, ranges of values count
  * instead of weights, over whole trunks of residual networks. An estimate of the noise says how far to go: what the bytes of values gain,

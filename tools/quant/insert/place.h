@@ -12,7 +12,7 @@
  * - behind a layer, sum or mean and the Relu or Clip that follows it, but not between the two;
  * - not inside a chain of functions of one value (HardSwish, x * Sigmoid(x), Gelu in five nodes): that is one table of 256 entries;
  * - behind what only moves numbers (Reshape, Concat, MaxPool ...), in the scale of what went in, so that bytes move;
- * - not at the end of the network: the last layer's sums come out as floats at no cost, and small functions behind it run in float.
+ * - not at the end of the network: the last layer's sums come out as floats at no cost. Small functions behind it run in float.
  */
 struct scheme *place(struct onnx_graph *graph, const struct scheme_options *options);
 

@@ -11,7 +11,7 @@
 
 /* Patches of one block: 64 * 255 * MOST_STEPS and 64 * 255 * 255 lie below 2^24, so that floats add them up exactly. */
 enum { BLOCK = PATCH_BLOCK, MOST_STEPS = 1008 };
-/* How far beyond the bytes u may lie: a number a million times as far out says nothing of others, but would outweigh all of them. */
+/* How far beyond the bytes u may lie. A number a million times as far out says nothing of others, but would outweigh all of them. */
 #define MOST_BEYOND 1024.0F
 /* So many patches to the element of a patch, and at least PATCHES_LEAST, are enough to tell how elements vary together. */
 enum { PATCHES_AN_ELEMENT = 8, PATCHES_LEAST = 4000 };

@@ -7,8 +7,8 @@
  * descent. As in "Optimal Brain Compression" (Frantar et al., 2022) any integer may be taken. As far as the weights can, they also make up
  * for the error of rounding the input.
  *
- * Bias correction takes away what weights and inputs in bytes add to each channel on average (Nagel et al., "Data-Free Quantization
- * through Weight Equalization and Bias Correction", 2019).
+ * Bias correction takes away what weights and inputs in bytes add to each channel on average. It is that of Nagel et al., "Data-Free
+ * Quantization through Weight Equalization and Bias Correction" (2019).
  */
 #ifndef MORSEL_TOOLS_QUANT_ROUND_REFINE_H
 #define MORSEL_TOOLS_QUANT_ROUND_REFINE_H

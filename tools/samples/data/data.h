@@ -13,9 +13,8 @@
 
 struct quant_data_wish {
     /*
-     * Each a picture, a folder of pictures at any depth, CIFAR-10 binary files or a folder of them, a .npy file or a folder of them. Arrays
-     * for one of several inputs: NAME=PATH. The first dimension of an array counts samples: [N, C, H, W], or [N, 1, C, H, W], or one sample
-     * alone.
+     * Each is a picture, a folder of pictures at any depth, or one or a folder of CIFAR-10's binary files or of .npy files. Arrays for one
+     * of several inputs: NAME=PATH. The first dimension of an array counts samples: [N, C, H, W], or [N, 1, C, H, W], or one sample alone.
      */
     const char *const *paths;
     size_t path_count;

@@ -37,8 +37,8 @@ struct conversion {
     size_t c_length, c_header_length;
 };
 
-/* Whether the options go together, and the files that would be written are none of those that are read, and each is one of its own;
- * names the header of --c. `more`: one more that is written, or NULL. */
+/* Whether the options go together, and each file that would be written is one of its own and none that is read. Names the header of --c.
+ * `more`: one more that is written, or NULL. */
 bool conversion_check_files(const struct conversion_call *call, struct conversion *c, const char *more, struct failure *failure);
 
 /* Whether weights of the network that was read come from this file. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* PNG through libpng: any colour kind, depth and interlacing. 16 bits keep their upper byte, alpha is left out and gamma not applied:
- * what Pillow's convert("RGB") gives. */
+/* PNG through libpng: any colour kind, depth and interlacing. 16 bits keep their upper byte, alpha is left out and gamma not applied, as by
+ * Pillow's convert("RGB"). */
 #include "tools/samples/image/image.h"
 #include <png.h>
 #include <setjmp.h>
