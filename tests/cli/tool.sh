@@ -16,6 +16,9 @@ for verb in run bench eval inspect; do
     check "$verb without a model" 2 "morsel $verb MODEL" $verb
     check "$verb with an unknown option" 2 "no option '--jsn'; did you mean '--json'" $verb "$work/color.morsel" --jsn
 done
+for verb in $($morsel --help=verbs); do
+    verify "$verb --help in 96 columns" sh -c "! $morsel $verb --help | grep -E '.{97}'"
+done
 check "an option without its value" 2 "--runs wants a value" bench "$work/color.morsel" --runs
 check "a value that is no number" 2 "--runs wants a whole number" bench "$work/color.morsel" --runs ten
 check "a value out of range" 2 "--threads wants a whole number from 1" run "$work/color.morsel" --threads 0

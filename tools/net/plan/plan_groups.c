@@ -101,8 +101,8 @@ static uint64_t ring_bytes(const struct net *net, struct chain *c) {
 
 /* --- Writing over an input --- */
 
-/* How far before x the output y must begin. Its first T rows have to end before what step i of the chain reads of x after them. -1: never.
- * */
+/* How far before x the output y must begin: its first T rows have to end before what step i of the chain reads of x after them.
+ * -1: never. */
 static int64_t lag_of_reader(const struct net *net, const struct chain *c, uint32_t i, const struct net_buffer *x) {
     const struct net_buffer *y = net->steps[c->last]->output;
     int64_t lag = 0;

@@ -61,7 +61,7 @@ static const struct options options = {
     .count = sizeof list / sizeof *list,
     .examples = {{"morsel quantize food_float.onnx --data train/ --picture rule.json -o food.morsel -o food.onnx",
                   "a blob, and the same network in QDQ form"},
-                 {"morsel quantize food_float.onnx --data train/ --picture rule.json -o food.morsel --eval pictures/ --labels labels.txt",
+                 {"morsel quantize food_float.onnx --data train/ --picture rule.json --eval test/ -o food.morsel",
                   "and what it costs in accuracy"}},
 };
 
