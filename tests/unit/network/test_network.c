@@ -156,6 +156,18 @@ static void a_graph_has_as_many_inputs_as_it_likes(void **unused) {
     onnx_free(loaded);
 }
 
+/* What computes in bytes has no float form: the blob that is made of it has. */
+static void a_network_of_bytes_is_run_as_a_blob(void **unused) {
+    (void)unused;
+    char path[] = "/tmp/morsel-test-XXXXXX.onnx";
+    int f = mkstemps(path, 5);
+    struct bytes model = one_node("QLinearMatMul", 13, "u:2,2 f#0.5 u#1 u:2,2 f#0.5 u#1 f#0.5 u#1", "", 1);
+    assert_true(f >= 0 && write(f, model.data, model.size) == (ssize_t)model.size && !close(f));
+    free(model.data);
+    refuse(&(struct network_call){.path = path}, STATUS_INPUT, "in QOperator form: run the blob that morsel convert makes of it");
+    assert_int_equal(remove(path), 0);
+}
+
 static int take_onnx(void **unused) {
     (void)unused;
     network_take_onnx(&network_of_onnx);
@@ -167,6 +179,7 @@ int main(void) {
                                        cmocka_unit_test(what_cannot_be_opened_is_refused),
                                        cmocka_unit_test(a_damaged_blob_is_refused_by_step),
                                        cmocka_unit_test(a_graph_has_as_many_inputs_as_it_likes),
+                                       cmocka_unit_test(a_network_of_bytes_is_run_as_a_blob),
                                        cmocka_unit_test(built_in_networks_open_by_name)};
     return cmocka_run_group_tests(tests, take_onnx, NULL);
 }

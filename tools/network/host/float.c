@@ -2,7 +2,9 @@
 /* A network out of an ONNX file: opened, run and watched in the float executor. */
 #include "tools/network/host/float.h"
 #include "tools/base/arena.h"
+#include "tools/float/operator.h"
 #include "tools/network/host/extras.h"
+#include "tools/onnx/operator.h"
 #include "tools/samples/data/data_parts.h"
 #include "tools/samples/rules/picture_rule.h"
 #include <stdio.h>
@@ -98,11 +100,15 @@ static bool infer(struct network *network, const struct npy *arrays, struct fail
 }
 
 /* Operators of QOperator form have no float form. */
+static bool needs_bytes(const struct onnx_node *node) {
+    return onnx_has(node, ONNX_QUANTIZED) && !onnx_has(node, ONNX_DYNAMIC) && !float_operator_of(node);
+}
+
 static bool no_executor(const struct network *network, struct failure *failure) {
     const struct float_network *own = network->own;
     size_t length = strlen(failure->text);
     for (size_t i = 0; i < own->graph->node_count; i++)
-        if (!strncmp(own->graph->nodes[i]->op, "QLinear", 7) || !strcmp(own->graph->nodes[i]->op, "QGemm")) {
+        if (needs_bytes(own->graph->nodes[i])) {
             snprintf(failure->text + length, sizeof failure->text - length,
                      "; the network is quantized, in QOperator form: run the blob that morsel convert makes of it");
             break;

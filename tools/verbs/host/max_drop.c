@@ -4,6 +4,7 @@
 #include "tools/base/clock.h"
 #include "tools/optimize/edit.h"
 #include "tools/lower/lower.h"
+#include "tools/onnx/operator.h"
 #include "tools/net/plan/plan.h"
 #include "tools/base/message.h"
 #include "tools/base/progress.h"
@@ -246,17 +247,15 @@ void max_drop_free(struct attempts *a) {
 
 /* Layers kept in float for --max-drop, and those that the caller left in float. */
 static void floats_json(struct json *json, const struct attempts *a) {
-    static const char *const layers[] = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
     const struct scheme *scheme = a->quantizer ? a->quantizer->scheme : NULL;
     size_t given = a->count ? a->list[a->chosen].float_count : 0;
     json_open_array(json, "layers_float");
     for (size_t i = 0; i < given; i++) json_text(json, NULL, a->ranked[i]);
     for (size_t n = 0; scheme && n < scheme->graph->node_count; n++) {
         const struct onnx_node *node = scheme->graph->nodes[n];
-        bool listed = scheme->nodes[n].role != SCHEME_FLOAT, layer = false;
+        bool listed = scheme->nodes[n].role != SCHEME_FLOAT;
         for (size_t i = 0; i < given; i++) listed = listed || !strcmp(a->ranked[i], node->name);
-        for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) layer = layer || !strcmp(node->op, layers[i]);
-        if (layer && !listed) json_text(json, NULL, node->name);
+        if (onnx_class_of(node) == ONNX_LAYER && !listed) json_text(json, NULL, node->name);
     }
     json_close_array(json);
 }
