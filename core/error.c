@@ -4,10 +4,10 @@
 
 static const char *const texts[MORSEL_ERR_COUNT] = {
     [MORSEL_OK] = "no error",
-    [MORSEL_ERR_ARGUMENT] = "a null pointer, an index or a name that does not exist, a model that is not open, or no view",
+    [MORSEL_ERR_ARGUMENT] = "a null pointer; no such index or name; a size out of range; a model that is not open; no view",
     [MORSEL_ERR_ALIGNMENT] = "the blob or the arena does not start at a multiple of 64 bytes",
     [MORSEL_ERR_ENDIAN] = "this machine is big-endian; blobs are little-endian",
-    [MORSEL_ERR_TRUNCATED] = "the blob is shorter than it says, or than a header",
+    [MORSEL_ERR_TRUNCATED] = "cut short, or no blob: fewer bytes than a header, or than it says",
     [MORSEL_ERR_MAGIC] = "not a Morsel blob",
     [MORSEL_ERR_VERSION] = "a blob of a format version that this library does not know",
     [MORSEL_ERR_CHECKSUM] = "the blob is damaged: its bytes do not match its checksum",
@@ -25,7 +25,7 @@ static const char *const texts[MORSEL_ERR_COUNT] = {
     [MORSEL_ERR_PICTURE] = "the blob has no picture rule, or one that does not fit its input",
     [MORSEL_ERR_ARENA] = "the arena is too small: morsel_arena_bytes() says what it needs",
     [MORSEL_ERR_SCRATCH] = "the scratch memory is too small: morsel_picture_bytes() says what it needs",
-    [MORSEL_ERR_CAPACITY] = "a buffer is too small for its view or its picture",
+    [MORSEL_ERR_CAPACITY] = "a buffer holds less than its view or picture takes: morsel_view_elements()",
     [MORSEL_ERR_OPTIONS] = "options without their size, or with fields or flags of a newer library",
 };
 

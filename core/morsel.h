@@ -53,7 +53,7 @@ extern "C" {
 /* Every function that can fail returns one of these; morsel_error_text() puts it into words. */
 enum morsel_error {
     MORSEL_OK = 0,
-    MORSEL_ERR_ARGUMENT,     /* a null pointer, an index or a name that does not exist, a view that is none */
+    MORSEL_ERR_ARGUMENT,     /* a null pointer; no such index or name; a size out of range; a model that is not open; no view */
     MORSEL_ERR_ALIGNMENT,    /* the blob or the arena does not start at a multiple of MORSEL_ALIGNMENT */
     MORSEL_ERR_ENDIAN,       /* the machine is big-endian */
     MORSEL_ERR_TRUNCATED,    /* fewer bytes than a header, or than the header says */
