@@ -12,13 +12,11 @@ static const struct compare_point *point_of(const struct onnx_value *value) {
     return ((const struct compare_value *)value->lowered)->point;
 }
 
-static bool write_one(const struct comparison *c, const struct onnx_value *value, const char *path, size_t samples, uint64_t *seed,
-                      struct failure *failure) {
+static bool write_one(const struct onnx_value *value, const char *path, size_t samples, uint64_t *seed, struct failure *failure) {
     const struct compare_point *p = point_of(value);
     uint64_t dims[ONNX_MAX_RANK + 1] = {samples};
     size_t count = samples * (size_t)onnx_elements(&value->shape);
     float low = -1, high = 1, *numbers = malloc(count * sizeof *numbers + 1);
-    (void)c;
     if (!numbers) return failure_memory(failure, count * sizeof *numbers);
     if (p && p->stored) {
         low = (float)(p->qparams.least - p->qparams.zero) * p->qparams.scale;
@@ -58,7 +56,7 @@ bool noise_make(struct noise *noise, const struct comparison *c, size_t samples,
         noise->texts[i] = noise->files[i] ? joined(c->graph->inputs[i]->name, "=", noise->files[i]) : NULL;
         noise->count = i + 1;
         if (!noise->texts[i]) return failure_memory(failure, 4096);
-        if (!write_one(c, c->graph->inputs[i], noise->files[i], samples ? samples : 30, &seed, failure)) return false;
+        if (!write_one(c->graph->inputs[i], noise->files[i], samples ? samples : 30, &seed, failure)) return false;
     }
     return true;
 }

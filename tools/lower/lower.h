@@ -219,8 +219,6 @@ bool lower_square(struct lowering *l, struct onnx_node *node, struct meaning *m)
 
 /* A constant's numbers as floats, also behind a DequantizeLinear; NULL: it is none. */
 const struct onnx_tensor *constant_numbers(struct lowering *l, const struct onnx_value *value);
-/* The one output axis (of `rank`) along which a constant varies; -1 for a scalar, -2 for more than one. */
-int varying_axis(const struct onnx_tensor *t, int rank);
 /* QuantizeLinear of a value that stands for numbers (by table or not) as a LUT step; sets the node's first output. */
 bool requantize(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct quantization *q);
 

@@ -215,17 +215,9 @@ const struct onnx_tensor *constant_numbers(struct lowering *l, const struct onnx
     return made;
 }
 
-/* The one output axis along which a constant varies; -1 for a scalar, -2 for more than one. */
-int varying_axis(const struct onnx_tensor *t, int rank) {
-    int axis = -1;
-    for (int i = 0; i < t->shape.rank; i++)
-        if (t->shape.dims[i] != 1) axis = axis == -1 ? rank - t->shape.rank + i : -2;
-    return axis;
-}
-
 /* A q8 value and a constant that varies along one axis at most: still a function of a byte. */
 static bool table_with_constant(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct onnx_tensor *t, bool left) {
-    int rank = node->outputs[0]->shape.rank, axis = varying_axis(t, rank);
+    int rank = node->outputs[0]->shape.rank, axis = onnx_varying_axis(t, rank);
     struct constant_side side = {function_of(node), t->data, left};
     return set_function(l, node, m, node->outputs[0], with_constant, &side, axis < 0 ? 1 : (uint32_t)t->count,
                         axis < 0 ? 0 : (uint32_t)axis);
@@ -307,7 +299,7 @@ static bool binary_constant(struct lowering *l, struct onnx_node *node, struct m
     }
     bool q8 = m->buffer->type != MORSEL_FLOAT32;
     if (q8 && !m->dequantized && !m->table) return refuse(l, node, "an operand is an integer tensor");
-    int axis = varying_axis(t, node->outputs[0]->shape.rank);
+    int axis = onnx_varying_axis(t, node->outputs[0]->shape.rank);
     if (q8 && shape_kept(node, m) && axis > -2 && function_fits(m, axis < 0 ? 1 : (uint32_t)t->count, axis < 0 ? 0 : (uint32_t)axis))
         return table_with_constant(l, node, m, t, left);
     struct meaning number;

@@ -144,7 +144,7 @@ bool lower_function_by_channel(struct lowering *l, struct onnx_node *node) {
         return refuse(l, node, "only supported on a quantized input (between DequantizeLinear and QuantizeLinear)");
     }
     const struct onnx_tensor *numbers = constant_numbers(l, onnx_input(node, 1));
-    int axis = numbers ? varying_axis(numbers, out->shape.rank) : -2;
+    int axis = numbers ? onnx_varying_axis(numbers, out->shape.rank) : -2;
     if (axis == -2) return refuse(l, node, "its %s is not a constant that varies along one axis at most", power ? "exponent" : "slope");
     if (power && (out->shape.rank != (int)m->view.rank || numbers->type != ONNX_FLOAT))
         return refuse(l, node, "its exponent is not a float constant of its input's dimensions");

@@ -43,6 +43,14 @@ const struct onnx_tensor *onnx_input_constant(const struct onnx_node *node, int 
     return value ? value->constant : NULL;
 }
 
+int onnx_varying_axis(const struct onnx_tensor *constant, int rank) {
+    const struct onnx_shape *shape = &constant->shape;
+    int axis = -1;
+    for (int i = 0; i < shape->rank; i++)
+        if (shape->dims[i] != 1) axis = axis == -1 ? rank - shape->rank + i : -2;
+    return axis;
+}
+
 bool onnx_is_quantized(const struct onnx_graph *graph) {
     for (size_t i = 0; i < graph->node_count; i++)
         if (onnx_has(graph->nodes[i], ONNX_QUANTIZED)) return true;

@@ -11,17 +11,6 @@ static void make_room(struct onnx_graph *g, struct affine *a, int axis, int64_t 
     for (int64_t c = 0; c < channels; c++) a->scale[c] = 1;
 }
 
-/* The axis of `rank` along which a constant varies, -1: none, -2: more than one. */
-static int varying_axis(const struct onnx_tensor *constant, int rank) {
-    int axis = -1;
-    for (int d = 0; d < constant->shape.rank; d++) {
-        if (constant->shape.dims[d] == 1) continue;
-        if (axis != -1) return -2;
-        axis = rank - constant->shape.rank + d;
-    }
-    return axis;
-}
-
 static bool sound_number(double x) {
     return isfinite(x) && fabs(x) <= 3.0e38;
 }
@@ -42,7 +31,7 @@ static bool read_arithmetic(struct onnx_graph *g, const struct onnx_node *node, 
     else return false;
     if (!graph_constant_and_other(node, &side, &a->x) || (op == DIV && side == 0)) return false;
     const struct onnx_tensor *numbers = node->inputs[side]->constant;
-    int axis = numbers->type == ONNX_FLOAT && numbers->count ? varying_axis(numbers, a->x->shape.rank) : -2;
+    int axis = numbers->type == ONNX_FLOAT && numbers->count ? onnx_varying_axis(numbers, a->x->shape.rank) : -2;
     if (axis == -2) return false;
     make_room(g, a, axis, (int64_t)numbers->count);
     for (int64_t c = 0; c < a->channels; c++) {

@@ -61,10 +61,13 @@ static struct onnx_value *reduce(struct onnx_graph *g, struct onnx_node *node, c
     return y;
 }
 
-static void change_min(struct onnx_graph *g, struct onnx_node *node) {
+static bool change_min(struct onnx_graph *g, struct onnx_node *node) {
+    int64_t order[ONNX_MAX_RANK];
+    if (split_axes(node, order) < 0) return false;
     struct onnx_value *x = graph_put(g, node, "Neg", node->inputs, 1, &node->inputs[0]->shape);
     x = reduce(g, node, "ReduceMax", x);
     edit_become(g, node, "Neg", "", &x, 1);
+    return true;
 }
 
 /* The mean times the count; of squares, and then the root, for a norm. */
@@ -87,18 +90,11 @@ static bool change_sum(struct onnx_graph *g, struct onnx_node *node, bool norm) 
 
 static bool change(struct onnx_graph *g, struct onnx_node *node) {
     const struct onnx_value *x = onnx_input(node, 0);
-    if (node->domain[0] || strncmp(node->op, "Reduce", 6) || node->folded || !x || x->type != ONNX_FLOAT || x->shape.rank < 1 ||
+    bool max = graph_is(node, "ReduceMax"), min = graph_is(node, "ReduceMin"), norm = graph_is(node, "ReduceL2");
+    if ((!max && !min && !norm && !graph_is(node, "ReduceSum")) || node->folded || !x || x->type != ONNX_FLOAT || x->shape.rank < 1 ||
         onnx_elements(&x->shape) < 1 || onnx_elements(&node->outputs[0]->shape) < 1)
         return false;
-    if (graph_is(node, "ReduceMax")) return change_max(g, node);
-    if (graph_is(node, "ReduceMin")) {
-        int64_t order[ONNX_MAX_RANK];
-        if (split_axes(node, order) < 0) return false;
-        change_min(g, node);
-        return true;
-    }
-    bool sum = graph_is(node, "ReduceSum"), norm = graph_is(node, "ReduceL2");
-    return (sum || norm) && change_sum(g, node, norm);
+    return max ? change_max(g, node) : min ? change_min(g, node) : change_sum(g, node, norm);
 }
 
 int pass_reduces(struct onnx_graph *g) {

@@ -10,21 +10,12 @@ static bool is_constant(const struct onnx_value *value) {
     return value && value->constant;
 }
 
-/* The axis of `rank` along which a constant varies: -1 for one number, -2 for more axes. */
-static int varying_axis(const struct onnx_value *value, int rank) {
-    const struct onnx_shape *shape = &value->constant->shape;
-    int axis = -1;
-    for (int i = 0; i < shape->rank; i++)
-        if (shape->dims[i] != 1) axis = axis == -1 ? rank - shape->rank + i : -2;
-    return axis;
-}
-
 /* Two operands: a table beside a constant that varies along one axis and does not make the other operand larger. */
 static enum kind kind_of_binary(const struct onnx_node *node, int *axis) {
     if (node->input_count != 2 || !node->inputs[0] || !node->inputs[1]) return KIND_UNKNOWN;
     int constant = is_constant(node->inputs[0]) ? 0 : is_constant(node->inputs[1]) ? 1 : -1;
     if (constant < 0) return KIND_PAIR;
-    *axis = varying_axis(node->inputs[constant], node->outputs[0]->shape.rank);
+    *axis = onnx_varying_axis(node->inputs[constant]->constant, node->outputs[0]->shape.rank);
     bool fits = *axis > -2 && node->inputs[constant]->constant->type == ONNX_FLOAT &&
                 graph_same_shape(node->inputs[1 - constant], node->outputs[0]);
     return fits ? KIND_FUNCTION : KIND_PAIR;
@@ -54,7 +45,7 @@ static enum kind kind_of_function(const struct onnx_node *node, int *axis) {
     if (!strcmp(node->op, "BatchNormalization")) *axis = 1;
     if (!onnx_operator_of(node)->of_two) return !onnx_has(node, ONNX_BOUND) || kind_is_bound(node) ? KIND_FUNCTION : KIND_UNKNOWN;
     if (!is_constant(onnx_input(node, 1))) return KIND_UNKNOWN;
-    *axis = varying_axis(node->inputs[1], node->outputs[0]->shape.rank);
+    *axis = onnx_varying_axis(node->inputs[1]->constant, node->outputs[0]->shape.rank);
     bool fits = *axis > -2 && graph_same_shape(node->inputs[0], node->outputs[0]);
     return fits && node->inputs[1]->constant->type == ONNX_FLOAT ? KIND_FUNCTION : KIND_UNKNOWN;
 }
