@@ -32,8 +32,8 @@ static uint32_t detect(void) {
     uint32_t leaves = a;
     if (!(b & (1u << 5))) return 0;
     features = MORSEL_CPU_AVX2;
-    /* AVX512: F, BW, VL and VNNI */
-    uint32_t avx512 = 1u << 16 | 1u << 30 | 1u << 31;
+    /* AVX512: F, DQ, BW, VL and VNNI, what files named avx512vnni are compiled for */
+    uint32_t avx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;
     if ((state & 0xe6) == 0xe6 && (b & avx512) == avx512 && (c & (1u << 11))) features |= MORSEL_CPU_AVX512VNNI;
     if (!leaves) return features;
     __cpuid_count(7, 1, a, b, c, d);
