@@ -98,7 +98,7 @@ static int side_fits(uint32_t side) {
     return side >= 1 && side <= 32768;
 }
 
-/* What the rule makes of any picture is as large as the input; without resize and crop that is for the picture to meet. */
+/* What the rule makes of any picture is as large as the input; without resize and crop the picture itself has to be. */
 static int size_fits(const struct morsel_blob_picture *p, uint32_t height, uint32_t width) {
     if (p->resize != MORSEL_RESIZE_NONE && (!side_fits(p->resize_height) || !side_fits(p->resize_width))) return 0;
     if (p->resize == MORSEL_RESIZE_SHORT_SIDE && p->resize_height != p->resize_width) return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Convolutions and pools. With in < 2^31, pads, strides and dilations at most 65536 and kernels at most 64, an index of the picture
- * (out * stride + tap * dilation - pad) taken modulo 2^32 is below `in` exactly where it is inside: the largest value before the
- * subtraction is below 2^31 + 2^23, so no two of them meet.
+ * Convolutions and pools. An index of the picture, out * stride + tap * dilation - pad, taken modulo 2^32, is below `in` exactly where it
+ * is inside. For in < 2^31, pads, strides and dilations are at most 65536, and kernels at most 64. So the largest value before the
+ * subtraction is below 2^31 + 2^23, and no two values become the same.
  */
 #include "check.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sixteen lanes take the 32-bit words in turn. A step, x = lane ^ word; lane = (x ^ x >> 15) * prime, is a bijection of the lane for any
- * word and of the word for any lane, so no change of a single word goes unseen; and a flipped bit never leaves a step as a single one,
+ * Sixteen lanes take the 32-bit words in turn. A step is x = lane ^ word; lane = (x ^ x >> 15) * prime. For any word it is a bijection of
+ * the lane, and for any lane one of the word: no change of a single word goes unseen. A flipped bit never leaves a step as a single one,
  * which another flipped bit could undo. The lanes do not wait for each other: a multiplication can begin in each cycle, and where there
- * are vectors, compilers use them; the prime is 2^21 + 2^12 + 1, two shifts and two additions where vectors cannot multiply. The last
+ * are vectors, compilers use them. The prime is 2^21 + 2^12 + 1: two shifts and two additions where vectors cannot multiply. The last
  * bytes count as a block padded with zeros, and the length is mixed in at the end. Words are read as the machine has them: only
  * little-endian machines write and open blobs.
  */
@@ -24,7 +24,7 @@ static inline uint32_t mix(uint32_t lane, uint32_t word) {
     return (lane ^ lane >> 15) * 0x00201001u;
 }
 
-/* Written out, so that the lanes stay in registers. */
+/* Unrolled by hand, so that the lanes stay in registers. */
 static inline void mix_four(uint32_t *lanes, const uint32_t *words) {
     lanes[0] = mix(lanes[0], words[0]);
     lanes[1] = mix(lanes[1], words[1]);

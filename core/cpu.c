@@ -44,9 +44,9 @@ static uint32_t detect(void) {
 #elif defined(__aarch64__)
 
 /*
- * User space may not read the ID registers unless the kernel says that it emulates them, and it says so in the auxiliary vector, which
- * only the C library can reach. So getauxval() is a weak reference: where an app links a C library that has it, it is asked;
- * in a freestanding link it is absent, and the features that the compiler was told of are all that is known.
+ * User space may not read the ID registers unless the kernel says that it emulates them. It says so in the auxiliary vector, which only
+ * the C library can reach. So getauxval() is a weak reference: where an app links a C library that has it, it is asked. In a freestanding
+ * link it is absent, and the features that the compiler was told of are all that is known.
  */
 extern unsigned long getauxval(unsigned long type) __attribute__((weak));
 

@@ -102,18 +102,18 @@ struct morsel_blob_step {
 /*
  * Steps that run together, some rows of each in turn, so that nothing between them exists as a whole. A group works on one picture of a
  * batch after the other. For t = .., -strip_rows, 0, strip_rows, .. every step in turn makes the rows that it must have made at t +
- * strip_rows and has not yet. Only the output of the last step, whose scale is 1 and whose lead is 0, is whole; all others are rings
- * that nobody outside the group reads, with
+ * strip_rows and has not yet. Only the output of the last step, whose scale is 1 and whose lead is 0, is whole. All others are rings
+ * that nobody outside the group reads. For every ring x that a step reads to write y,
  *     scale(x) = stride * scale(y),   lead(x) >= stride * (lead(y) - 1) + (kernel - 1) * dilation + 1 - pad        rows come in time
  *     ring_rows(x) >= scale(x) * strip_rows,   ring_rows(x) >= scale(x) * strip_rows + lead(x) - stride * lead(y) + pad     and stay
- * for every ring x that a step reads to write y (the second line is void where ring_rows is the whole height). Steps of a group are
- * windows (CONV, DEPTHWISE, FLOAT_CONV, MAX_POOL), or elementwise (BINARY, UNARY, LUT) with every operand of y's shape and constants that
- * repeat within a row. AVERAGE_POOL stays out: its divisor may depend on the row's number, which a kernel is not told of rows in rings.
+ * where the second line is void if ring_rows is the whole height. Steps of a group are windows (CONV, DEPTHWISE, FLOAT_CONV, MAX_POOL),
+ * or elementwise (BINARY, UNARY, LUT). Every operand of those has y's shape, and their constants repeat within a row. AVERAGE_POOL stays
+ * out: its divisor may depend on the row's number, which a kernel is not told of rows in rings.
  *
- * All that a group touches is alive from its first step to its last, with one exception: in a batch of 1 the whole output may lie over
- * a whole input that nobody reads later, if it trails behind it: for T = strip_rows, 2 * strip_rows, .. below the output's height and
- * every step that reads the input, the first T rows of the output end no later than the row at which that step goes on reading,
- * stride * (scale * T + lead) - pad. A last step that reads the input itself is elementwise, and both begin and end together.
+ * All that a group touches is alive from its first step to its last, with one exception. In a batch of 1 the whole output may lie over
+ * a whole input that nobody reads later, if it trails behind it. That is asked of T = strip_rows, 2 * strip_rows, .. below the output's
+ * height, and of every step that reads the input. It goes on reading at row stride * (scale * T + lead) - pad: the first T rows of the
+ * output end no later. A last step that reads the input itself is elementwise, and both begin and end together.
  */
 struct morsel_blob_group {
     uint32_t first_step;

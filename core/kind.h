@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One table of step kinds: what the checks, the session and the tools know of a kind. A new kind is a number at the end of enum
- * morsel_step_kind with its record (core/format.h), a row of core/kinds.c, and the functions that the row names.
+ * One table of step kinds: what the checks, the session and the tools know of a kind. A new kind takes a number at the end of enum
+ * morsel_step_kind, a record (core/format.h), a row of core/kinds.c, and the functions that the row names.
  */
 #ifndef MORSEL_KIND_H
 #define MORSEL_KIND_H

@@ -2,8 +2,8 @@
 /*
  * What convolutions fetch into the caches while they compute: constants of the steps after them.
  *
- * A run reads every constant of a network once, in the order in which a blob usually holds them, and most networks have more of them
- * than a second-level cache holds. On small pictures each weight is used so seldom that waiting for it costs more than multiplying it.
+ * A run reads every constant of a network once, in the order in which a blob usually holds them. Most networks have more of them than a
+ * second-level cache holds. On small pictures each weight is used so seldom that waiting for it costs more than multiplying it.
  * So a convolution with such weights, or in front of one, gets a piece of the blob to fetch in step with its own work. The pieces follow
  * one another and end at most PREFETCH bytes behind the step's own constants; none is longer than what memory gives while the step runs.
  *

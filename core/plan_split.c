@@ -6,8 +6,8 @@
  * task reads a share of the weights and all of the pictures. A depthwise convolution behind it goes on with the channels that its task
  * made.
  *
- * Where a step reads nothing that another task of the step before writes, and writes nothing that another one may still read, its
- * shares follow those of the step before and nobody waits. That holds for the depthwise convolution above, and for steps of as many rows
+ * A step may read nothing that another task of the step before writes, and write nothing that another one may still read. Then its
+ * shares follow those of the step before, and nobody waits. That holds for the depthwise convolution above, and for steps of as many rows
  * that make each row from the same row of their inputs. `touches` proves that nothing is overwritten too soon.
  */
 #include "plan.h"

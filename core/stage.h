@@ -44,6 +44,7 @@ struct morsel_held morsel_hold_whole(const struct morsel_session *session, const
  * bytes that takes; the places are put where that memory, which ends at `end`, has them. NULL: none is needed. */
 uint64_t morsel_find_chain_places(struct morsel_stage *stages, uint32_t first, uint32_t count, uint8_t *end);
 
+/* morsel_kind_reach() of a step that is prepared. */
 struct morsel_reach morsel_call_reach(const struct morsel_call *call);
 
 #endif
