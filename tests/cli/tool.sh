@@ -29,7 +29,9 @@ case $morsel in qemu-aarch64*) other=avx2 ;; esac
 check "kernels of another machine" 0 "notice: --cpu $other: .* plain C runs" bench "$work/color.morsel" --runs 1 --cpu $other
 MORSEL_CPU=mmx
 export MORSEL_CPU
-check "unknown kernels in MORSEL_CPU" 2 "MORSEL_CPU=mmx names no kernels" inspect "$work/color.morsel"
+for verb in inspect run bench eval $($morsel --help=verbs | grep -x -e quantize -e compare); do
+    check "$verb with unknown kernels in MORSEL_CPU" 2 "MORSEL_CPU=mmx names no kernels" $verb "$work/color.morsel"
+done
 unset MORSEL_CPU
 
 # --- the model's file

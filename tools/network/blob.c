@@ -3,6 +3,7 @@
 #include "core/blob.h"
 #include "tools/base/arena.h"
 #include "tools/base/clock.h"
+#include "tools/base/options.h"
 #include "tools/net/memory.h"
 #include "tools/net/nets.h"
 #include "tools/network/each.h"
@@ -109,12 +110,19 @@ static void blob_close(struct network *network) {
     file_free(&network->blob);
 }
 
+/* What has no --cpu goes by MORSEL_CPU. */
+static struct network_call call_of(const char *path) {
+    struct network_call call = {.path = path};
+    options_cpu_default(&call.cpu);
+    return call;
+}
+
 struct network network_of_model(const struct morsel_model *model) {
-    return (struct network){.kind = &network_of_blobs, .call.path = "the model", .model = *model};
+    return (struct network){.kind = &network_of_blobs, .call = call_of("the model"), .model = *model};
 }
 
 bool network_of_blob(struct network *network, const void *blob, size_t bytes, struct failure *failure) {
-    *network = (struct network){.kind = &network_of_blobs, .call = {.path = "the blob that was made", .cpu = MORSEL_CPU_ALL}};
+    *network = (struct network){.kind = &network_of_blobs, .call = call_of("the blob that was made")};
     if (!open_model(network, blob, bytes, failure)) return false;
     make_tensors(network);
     return true;

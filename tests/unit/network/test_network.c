@@ -168,6 +168,22 @@ static void a_network_of_bytes_is_run_as_a_blob(void **unused) {
     assert_int_equal(remove(path), 0);
 }
 
+/* Blobs that verbs make or open themselves, too. */
+static void the_environment_caps_kernels(void **unused) {
+    (void)unused;
+    struct network network, models;
+    struct failure failure;
+    assert_int_equal(setenv("MORSEL_CPU", "c", 1), 0);
+    assert_true(network_open(&network, &blob, &failure));
+    models = network_of_model(&network.model);
+    struct network_run *run = network_run_open(&models, &failure);
+    assert_non_null(run);
+    assert_string_equal(network_isa(run), "c");
+    network_run_close(run);
+    network_close(&network);
+    assert_int_equal(unsetenv("MORSEL_CPU"), 0);
+}
+
 static int take_onnx(void **unused) {
     (void)unused;
     network_take_onnx(&network_of_onnx);
@@ -180,6 +196,7 @@ int main(void) {
                                        cmocka_unit_test(a_damaged_blob_is_refused_by_step),
                                        cmocka_unit_test(a_graph_has_as_many_inputs_as_it_likes),
                                        cmocka_unit_test(a_network_of_bytes_is_run_as_a_blob),
+                                       cmocka_unit_test(the_environment_caps_kernels),
                                        cmocka_unit_test(built_in_networks_open_by_name)};
     return cmocka_run_group_tests(tests, take_onnx, NULL);
 }

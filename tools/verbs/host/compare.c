@@ -127,6 +127,7 @@ static int run(const struct call *call, struct work *w) {
 int verb_compare(int argc, char **argv) {
     static struct call call = {.first = {.batch = 1}, .count = USUAL_SAMPLES, .limit = 20};
     struct conversion_call *c = &call.first;
+    uint32_t cpu;
     const struct option list[] = {
         {"--data", "PATH", OPTION_TEXTS, &call.data, 0, 0, "typical inputs, as quantize takes them [noise]"},
         {"--count", "N", OPTION_NUMBER, &call.count, 0, INT32_MAX, "so many of them, chosen evenly and by --seed; 0: all"},
@@ -150,6 +151,7 @@ int verb_compare(int argc, char **argv) {
         .examples = {{"morsel compare food_float.onnx food.morsel --data test/ --picture rule.json", "the layers, worst first"},
                      {"morsel compare food_float.onnx food.onnx --svg food.svg", "a QDQ file, on noise, and a drawing"}},
     };
+    if (!options_cpu_default(&cpu)) return STATUS_CALL;
     int count = options_parse(&options, argc, argv);
     if (count < 0) return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
     if (count != 2) {

@@ -152,6 +152,9 @@ static bool read_paths(struct quantize_call *call, int argc, char **argv, struct
 
 const struct quantize_call *quantize_call_read(int argc, char **argv, int *status) {
     struct failure failure = {0};
+    uint32_t cpu;
+    *status = STATUS_CALL;
+    if (!options_cpu_default(&cpu)) return NULL;
     int count = options_parse(&options, argc, argv);
     *status = count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
     if (count < 0) return NULL;
