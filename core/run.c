@@ -46,7 +46,9 @@ void morsel_fetch_share(const struct morsel_session *session, uint32_t index, st
     if (!call->fetch) return;
     uint32_t parts = morsel_call_parts(next), begin = morsel_share_from(parts, next->tasks, place);
     uint64_t bytes = morsel_call_part_bytes(next), all = (morsel_share_from(parts, next->tasks, place + 1) - begin) * bytes;
-    part->prefetch = (uint32_t)(call->args.conv.weights + call->args.conv.prefetch + begin * bytes - part->weights);
+    const int8_t *from = call->args.conv.weights + call->args.conv.prefetch + begin * bytes;
+    if (from < part->weights) return; /* the constants of both steps lie over each other */
+    part->prefetch = (uint32_t)(from - part->weights);
     part->prefetch_bytes = all < call->args.conv.prefetch_bytes ? (uint32_t)all : call->args.conv.prefetch_bytes;
 }
 

@@ -8,6 +8,7 @@
 
 #include "tests/unit/support/blob_builder.h"
 #include "core/plan.h"
+#include "core/run.h"
 #include "tools/net/blob/blob.h"
 #include "tools/net/nets_build.h"
 #include "tools/net/plan/plan.h"
@@ -372,6 +373,30 @@ static void a_watch_comes_and_goes(void **state) {
     watch_network(make_padded_blob);
 }
 
+/* A blob may have the weights of a product begin among those of the convolution before it. Blocks behind that place do not count from
+ * themselves to it: that would be 4 GB away. */
+static void nothing_is_fetched_from_behind(void **state) {
+    (void)state;
+    static int8_t weights[4096];
+    static _Alignas(64) uint8_t slots[2 * MORSEL_FORMAT_STEP_SLOT];
+    struct morsel_session session = {.steps = slots, .step_count = 2};
+    struct morsel_call *conv = morsel_call_at(&session, 0), *fc = morsel_call_at(&session, 1);
+    *conv = (struct morsel_call){.kind = MORSEL_STEP_CONV, .split = MORSEL_SPLIT_BLOCKS, .tasks = 2, .fetch = 1, .count = 1};
+    *fc = (struct morsel_call){.kind = MORSEL_STEP_FC, .tasks = 2, .units = 4, .count = 1};
+    conv->args.conv.weights = weights;
+    conv->args.conv.prefetch = 64;
+    conv->args.conv.prefetch_bytes = 4096;
+    fc->args.fc.weights = weights + 64;
+    fc->args.fc.inputs = 4;
+    struct morsel_conv_args part = {.weights = weights};
+    morsel_fetch_share(&session, 0, &part, 1);
+    assert_int_equal(part.prefetch, 64 + 2 * 64);
+    assert_int_equal(part.prefetch_bytes, 2 * 64);
+    part = (struct morsel_conv_args){.weights = weights + 2048};
+    morsel_fetch_share(&session, 0, &part, 1);
+    assert_int_equal(part.prefetch_bytes, 0);
+}
+
 static void barrier_never(void *ctx, uint32_t n, uint32_t index) {
     (void)ctx, (void)n, (void)index;
     fail();
@@ -441,6 +466,7 @@ int main(void) {
                                        cmocka_unit_test(sessions_that_stream_run_side_by_side),
                                        cmocka_unit_test(sessions_of_large_weights_run_side_by_side),
                                        cmocka_unit_test(sessions_of_chains_run_side_by_side),
-                                       cmocka_unit_test(a_watch_comes_and_goes)};
+                                       cmocka_unit_test(a_watch_comes_and_goes),
+                                       cmocka_unit_test(nothing_is_fetched_from_behind)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
