@@ -45,12 +45,12 @@ static bool read_layer(struct layer *l, const struct linear *linear) {
     } else if (kind == MORSEL_STEP_CONV || kind == MORSEL_STEP_DEPTHWISE) {
         l->p = *(const struct morsel_blob_conv *)p;
     } else if (kind == MORSEL_STEP_FLOAT_CONV) {
-        const struct morsel_blob_float_conv *real = p;
-        l->p = (struct morsel_blob_conv){.window = real->window,
-                                         .groups = real->groups,
-                                         .sums = {.weights = real->weights, .bias = real->bias}};
+        const struct morsel_blob_float_conv *conv = p;
+        l->p = (struct morsel_blob_conv){.window = conv->window,
+                                         .groups = conv->groups,
+                                         .sums = {.weights = conv->weights, .bias = conv->bias}};
         l->is_float = true;
-        l->half = real->weights_half;
+        l->half = conv->weights_half;
     } else {
         return false;
     }

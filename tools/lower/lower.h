@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From an ONNX graph to steps. Nodes are walked in order; each value gets a meaning (struct meaning): which buffer holds it, how it lies
- * there, and what a byte of it stands for. Most nodes only change the meaning: DequantizeLinear says "read it as real numbers", Transpose
+ * there, and what a byte of it stands for. Most nodes only change the meaning: DequantizeLinear says "read it as floats", Transpose
  * changes the view, Sigmoid between DequantizeLinear and QuantizeLinear becomes a table. Steps come out where numbers must be computed.
  */
 #ifndef MORSEL_TOOLS_LOWER_LOWER_H
@@ -23,7 +23,8 @@ struct meaning {
     int32_t zero;
     const float *table; /* [table_channels][256] by byte: stands for table[c][byte] instead; NULL: none */
     uint32_t table_channels, table_axis;
-    const float *channel_scales;  /* quantized by channel along axis 1: then scale is 1, and `real` comes with a table; NULL: per tensor */
+    const float
+        *channel_scales; /* quantized by channel along axis 1: then scale is 1, and `dequantized` comes with a table; NULL: per tensor */
     const int32_t *channel_zeros; /* where they differ by channel; then only the table says what a byte stands for */
     /* Constants behind a DequantizeLinear (weights, biases): scales and zero points by `axis`, or one. */
     const struct onnx_tensor *quantized;
@@ -73,10 +74,10 @@ bool poisoned(struct lowering *l, const struct onnx_node *node);
 
 /* Settles scale and zero point of a q8 integer value as a reader states them; copies where the buffer was known under others. */
 bool meaning_qualify(struct lowering *l, struct onnx_node *node, struct meaning *m, float scale, int32_t zero);
-/* A value that is a real number kept in bytes by scale and zero point alone (no table)? */
+/* Whether the value is kept in bytes by scale and zero point alone, without a table. */
 bool meaning_is_affine(const struct meaning *m);
 
-/* The buffer that holds the value in the layout, gathered where it must be; `real` tables are applied first (float). For rank 4 values
+/* The buffer that holds the value in the layout, gathered where it must be; tables are applied first (float). For rank 4 values
  * CHANNELS_LAST buffers have dims N H W C; rank 3 values N L C. */
 struct net_buffer *meaning_buffer(struct lowering *l, struct onnx_node *node, struct meaning *m, enum morsel_layout layout);
 /* The same, but any permutation of the buffer will do: *view says how the value lies in it. */
@@ -151,7 +152,7 @@ bool clip_bounds(const struct onnx_node *node, float *low, float *high);
 int32_t quantize_value(float x, const struct quantization *q);
 int32_t type_min(enum morsel_type type), type_max(enum morsel_type type);
 
-/* The output buffer of a tail's value with the bounds put into the meaning; marks the meaning real or not. */
+/* The output buffer of a tail's value with the bounds put into the meaning; says whether it is dequantized. */
 struct net_buffer *tail_buffer(struct lowering *l, const struct tail *tail, enum morsel_layout layout);
 
 /* --- Weights (weights.c) --- */
@@ -188,7 +189,7 @@ struct morsel_blob_window window_record(const struct onnx_window *window);
 bool lower_window(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct morsel_blob_conv *window,
                   const struct weights *geometry);
 
-/* Float weights, or a float input: layers that run in real numbers (op_real.c). The window of a convolution is read already. */
+/* Float weights, or a float input: layers that run in float (op_float.c). The window of a convolution is read already. */
 bool lower_float_conv(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct morsel_blob_conv *window);
 bool lower_float_product(struct lowering *l, struct onnx_node *node, struct meaning *m, bool transposed, float alpha, float beta);
 /* Rows [rows, 1, 1, inputs] times weights [outputs][inputs]: [rows, 1, 1, outputs], in float. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Layers that a quantizer left in float (excluded nodes, squeeze-and-excitation in NNCF): a convolution of real numbers. */
+/* Layers that a quantizer left in float (excluded nodes, squeeze-and-excitation in NNCF): a convolution in float. */
 #include "tools/lower/lower.h"
 
 #include <string.h>

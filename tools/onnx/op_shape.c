@@ -9,7 +9,7 @@ bool onnx_infer_reshape(struct onnx_context *c) {
     struct onnx_shape y;
     int count = onnx_list(c, "shape", y.dims, ONNX_MAX_RANK), free_at = -1;
     bool zeros = onnx_attribute_int(c->node, "allowzero", 0) != 0;
-    if (count < 0) return count == -1;
+    if (count < 0) return count == ONNX_LATE_LIST;
     y.rank = count;
     for (int i = 0; i < count; i++) {
         if (y.dims[i] == 0 && !zeros) {
@@ -49,7 +49,7 @@ static int mark_axes(struct onnx_context *c, int rank, bool *marked, int *count)
         if (marked[axis]) return onnx_bad(c, "axis %d is listed twice", axis), -1;
         marked[axis] = true;
     }
-    return listed == -2 ? -1 : listed >= 0;
+    return listed == ONNX_NO_LIST ? -1 : listed >= 0;
 }
 
 bool onnx_infer_squeeze(struct onnx_context *c) {
@@ -71,7 +71,7 @@ bool onnx_infer_unsqueeze(struct onnx_context *c) {
     bool marked[ONNX_MAX_RANK];
     int64_t axes[ONNX_MAX_RANK];
     int count = onnx_list(c, "axes", axes, ONNX_MAX_RANK), at = 0;
-    if (count < 0) return count == -1;
+    if (count < 0) return count == ONNX_LATE_LIST;
     if (x->rank + count > ONNX_MAX_RANK)
         return onnx_bad(c, "its output would have %d dimensions; %d are the most", x->rank + count, ONNX_MAX_RANK);
     y.rank = x->rank + count;
@@ -121,7 +121,7 @@ bool onnx_infer_tile(struct onnx_context *c) {
     struct onnx_shape y = *onnx_in(c, 0);
     int64_t repeats[ONNX_MAX_RANK];
     int count = onnx_list(c, "repeats", repeats, ONNX_MAX_RANK);
-    if (count < 0) return count == -1;
+    if (count < 0) return count == ONNX_LATE_LIST;
     if (count != y.rank) return onnx_bad(c, "it has %d repeats for %d dimensions", count, y.rank);
     for (int i = 0; i < y.rank; i++)
         if (repeats[i] < 0 || __builtin_mul_overflow(y.dims[i], repeats[i], &y.dims[i]))

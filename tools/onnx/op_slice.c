@@ -40,7 +40,7 @@ static int find_slices(struct onnx_context *c, struct slices *s) {
     int64_t starts[ONNX_MAX_RANK], ends[ONNX_MAX_RANK], axes[ONNX_MAX_RANK], steps[ONNX_MAX_RANK];
     int count = onnx_list(c, "starts", starts, ONNX_MAX_RANK), end_count = onnx_list(c, "ends", ends, ONNX_MAX_RANK);
     int axis_count = onnx_list(c, "axes", axes, ONNX_MAX_RANK), step_count = onnx_list(c, "steps", steps, ONNX_MAX_RANK);
-    if (count == -2 || end_count == -2 || axis_count == -2 || step_count == -2) return -1;
+    if (count == ONNX_NO_LIST || end_count == ONNX_NO_LIST || axis_count == ONNX_NO_LIST || step_count == ONNX_NO_LIST) return -1;
     if (count < 0 || end_count < 0 || axis_count < 0 || step_count < 0) return 0;
     if (count != end_count || (axis_count && axis_count != count) || (step_count && step_count != count) || count > x->rank)
         return onnx_bad(c, "its starts, ends, axes and steps do not fit each other"), -1;

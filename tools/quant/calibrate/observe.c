@@ -27,7 +27,7 @@ struct watched {
 
 struct observer {
     struct arena memory;
-    size_t count, bytes;
+    size_t count;
     struct watched *list; /* in the order of the values' addresses */
     size_t channels_most;
     struct scan *scans; /* [channels_most]: of one sample */
@@ -255,9 +255,8 @@ static int by_address(const void *a, const void *b) {
 
 /* --- Memory --- */
 
-/* Takes `bytes` of zeroed memory and counts them. */
+/* Zeroed memory. */
 static void *take(struct observer *o, size_t count, size_t bytes) {
-    o->bytes += count * bytes;
     return arena_alloc(&o->memory, (count + 1) * bytes);
 }
 
@@ -316,8 +315,4 @@ struct observer *observer_open(const struct onnx_graph *graph, const bool *wante
 void observer_close(struct observer *o) {
     if (o) arena_free(&o->memory);
     free(o);
-}
-
-size_t observer_bytes(const struct observer *o) {
-    return o->bytes;
 }

@@ -52,6 +52,4 @@ void observer_merge(struct observer *into, const struct observer *from);
 /* What was seen of a value since the observer was opened, as long as nothing more is seen. NULL: it is not watched. */
 const struct observed *observer_of(struct observer *observer, const struct onnx_value *value);
 
-size_t observer_bytes(const struct observer *observer); /* of memory, at most */
-
 #endif

@@ -25,8 +25,8 @@ bool range_method_find(const char *name, enum range_method *method);
 const char *range_method_name(enum range_method method);
 
 /*
- * For `levels` codes, 256 for bytes: a step is (high - low) / (levels - 1), and 0 is the code that is nearest to where it falls. Symmetric:
- * low = -high, and 0 is code levels / 2.
+ * For `levels` quantized levels, 256 for bytes: a step is (high - low) / (levels - 1), and 0 is the level nearest to where it falls.
+ * Symmetric: low = -high, and 0 is level levels / 2.
  */
 struct range range_of(const struct observed *seen, enum range_method method, double percentile, bool symmetric, int levels);
 

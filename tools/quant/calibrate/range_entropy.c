@@ -31,7 +31,7 @@ static bool sums_open(struct sums *sums, const double *mass, size_t count) {
     return memory != NULL;
 }
 
-/* The divergence where bins first .. end - 1 are kept; infinite where mass from beyond falls on a code that has none. `mass` has `count`
+/* The divergence where bins first .. end - 1 are kept; infinite where mass from beyond falls on a level that has none. `mass` has `count`
  * bins. */
 static double divergence(const struct sums *sums, const double *mass, size_t count, size_t first, size_t end, size_t levels) {
     double before = sums->mass[first], behind = sums->mass[count] - sums->mass[end];
@@ -96,8 +96,8 @@ double entropy_threshold(const struct spread *spread, bool symmetric, int levels
         if (spread->bins[i].low != 0 || spread->bins[i].high != 0) pour(&spread->bins[i], largest / HALF, mass);
     bool both = spread->low < 0 && spread->high > 0;
     for (size_t i = 0; i < HALF && !both && spread->low < 0; i++) mass[HALF + i] = mass[HALF - 1 - i];
-    size_t codes = (size_t)(!both && symmetric ? levels / 2 : levels);
-    double threshold = (double)entropy_bins(mass, HALF, both, codes) * largest / HALF;
+    size_t kept = (size_t)(!both && symmetric ? levels / 2 : levels);
+    double threshold = (double)entropy_bins(mass, HALF, both, kept) * largest / HALF;
     free(mass);
     return threshold;
 }

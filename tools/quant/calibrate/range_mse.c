@@ -6,7 +6,7 @@
 enum { PER_OCTAVE = 4, OCTAVES = 24, REFINEMENTS = 3, ROUNDS = 3, OUTLIER_TIMES = 64 };
 static const double outlier_share = 1e-5;
 
-/* The codes stand for step * k, lowest <= step * k <= highest, 0 among them. */
+/* The quantized levels stand for step * k, lowest <= step * k <= highest, 0 among them. */
 struct grid {
     double step, lowest, highest;
 };

@@ -18,7 +18,7 @@ struct spread {
 double spread_quantile(const struct spread *spread, double share);
 double spread_quantile_of_magnitudes(const struct spread *spread, double share);
 
-/* The magnitude at which to clip. Where all numbers are of one sign, symmetric codes are half as many. */
+/* The magnitude at which to clip. Where all numbers are of one sign, symmetric levels are half as many. */
 double entropy_threshold(const struct spread *spread, bool symmetric, int levels);
 
 /*
@@ -30,7 +30,7 @@ size_t entropy_bins(const double *mass, size_t half, bool both, size_t levels);
 /* low .. high with the least error. */
 void mse_range(const struct spread *spread, bool symmetric, int levels, double *low, double *high);
 
-/* The sum of squared errors that codes for low .. high make, and the part of it by clipping; where it is above `limit` it may be a part. */
+/* The sum of squared errors of quantized levels for low .. high, and the part by clipping; above `limit` it may be a part. */
 double mse_error(const struct spread *spread, double low, double high, bool symmetric, int levels, double limit, double *clipped);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tells operators apart for quantization, by name and constants. */
+/* Tells operators apart for quantization, by class and constants. */
 #include "tools/quant/insert/kind.h"
 #include "tools/onnx/operator.h"
 #include "tools/optimize/pass.h"
