@@ -124,5 +124,9 @@ verify "an option that does not exist" call_says "did you mean '--strip'" 2 $net
 verify "a shape that is no shape" call_says "of the form --shape" 2 $network/network.onnx -o "$work/x.morsel" --shape input=1,x
 verify "a folder that does not exist" call 2 $network/network.onnx -o "$work/none/x.morsel"
 verify "a full disk" sh -c '[ ! -e /dev/full ] || { "$1" convert "$2" -o /dev/full; [ $? -eq 3 ]; }' sh "$morsel" $network/network.onnx
+truncate -s 1900M "$work/large.onnx"
+# A sanitizer's own memory is beyond such a limit.
+verify "no memory" sh -c 'ulimit -v 900000; "$1" --version || exit 0; "$1" convert "$2/large.onnx" -o "$2/x.morsel"; [ $? -eq 3 ]' sh \
+    "$morsel" "$work"
 verify "nothing was written" absent "$work/x.morsel"
 exit $status

@@ -79,7 +79,7 @@ static void *read_piece(struct onnx_graph *graph, const Onnx__Tensor *tensor, co
                     "tensor '%s': external data file '%.100s' has %" PRId64 " bytes, but %zu bytes from %" PRIu64 " on are asked for",
                     tensor->name, place->location, (int64_t)info.st_size, size, place->offset);
     else if (!(data = arena_try(&graph->memory->arena, size)))
-        failure_set(failure, STATUS_INPUT, "tensor '%s': no memory for %zu bytes", tensor->name, size);
+        failure_set(failure, STATUS_SYSTEM, "tensor '%s': no memory for %zu bytes", tensor->name, size);
     else if (fseeko(file, (off_t)place->offset, SEEK_SET) || fread(data, 1, size, file) != size) {
         failure_set(failure, STATUS_INPUT, "tensor '%s': its external data file '%.100s' cannot be read", tensor->name, place->location);
         data = NULL;

@@ -32,7 +32,7 @@ static uint8_t *read_file(const char *path, size_t *size, struct failure *failur
         failure_set(failure, STATUS_INPUT,
                     "it has over 2 GiB, the most a protobuf file can have; keep large weights in an external data file");
     else if (!(bytes = malloc((size_t)info.st_size)))
-        failure_set(failure, STATUS_INPUT, "it needs %" PRId64 " bytes of memory, which are not there", (int64_t)info.st_size);
+        failure_set(failure, STATUS_SYSTEM, "it needs %" PRId64 " bytes of memory, which are not there", (int64_t)info.st_size);
     else if (fread(bytes, 1, (size_t)info.st_size, file) != (size_t)info.st_size) {
         failure_set(failure, STATUS_INPUT, "it cannot be read to its end");
         free(bytes);
