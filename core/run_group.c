@@ -9,11 +9,12 @@
 #include "run.h"
 #include "watch.h"
 
-/* Rows of stage `s` that are made once the group has reached row t of its last output. */
+/* Rows of stage `s` that are made once the group has reached row t of its last output. Where another stage leads, t is as low as minus
+ * the largest lead and a strip: times the largest scale that leaves int32. */
 static int32_t rows_at(const struct morsel_stage *s, int32_t t) {
-    int32_t rows = (int32_t)s->step->stage_scale * t + s->step->stage_lead;
+    int64_t rows = (int64_t)s->step->stage_scale * t + s->step->stage_lead;
     if (rows < (int32_t)s->begin) return (int32_t)s->begin;
-    return rows < (int32_t)s->end ? rows : (int32_t)s->end;
+    return rows < (int32_t)s->end ? (int32_t)rows : (int32_t)s->end;
 }
 
 /* Finds a place for every ring, and one for every padding row, which it fills. */

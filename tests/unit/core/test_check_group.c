@@ -248,6 +248,40 @@ static void one_turn_may_cover_anything(void **unused) {
     net_free(net);
 }
 
+/* The largest scale beside the largest lead: the first turn stands at minus the lead, and there the product leaves 32 bits. */
+static void the_largest_scale_stands_beside_the_largest_lead(void **unused) {
+    (void)unused;
+    struct maker maker;
+    size_t bytes;
+    uint32_t want_bytes;
+    make_start(&maker, "odds");
+    struct net_buffer *x = make_picture(&maker, 1, 512, 64), *far = make_conv(&maker, x, 64, 1, 1, 1, RELU);
+    far = make_conv(&maker, far, 64, 1, 1, 1, RELU);
+    make_end(&maker, make_sum(&maker, far, make_conv(&maker, x, 64, 1, 1, 1, RELU), PLAIN));
+    struct net *net = maker.net;
+    net->arena_room = 1;
+    uint8_t *blob = blob_of(net, &bytes), *want = run(blob, bytes, 1, MORSEL_CPU_C, &want_bytes);
+    assert_true(net->group_count == 2 && net->groups[0].step_count == 2);
+    struct morsel_blob_header *h = header_of(blob); /* both groups become one */
+    ((struct morsel_blob_group *)(void *)(blob + h->groups.offset))->step_count = 4;
+    h->groups.count = 1;
+    for (uint32_t i = 0; i < 4; i++) {
+        struct morsel_blob_tensor *y = operand_of(blob, i, net->steps[i]->input_count);
+        y->ring_rows = i < 3;
+        y->offset = h->arena_bytes;
+        h->arena_bytes += y->bytes;
+        step_of(blob, i)->group = 1;
+    }
+    struct morsel_blob_conv *second = (struct morsel_blob_conv *)(void *)(blob + step_of(blob, 1)->parameters);
+    second->window.stride_h = step_of(blob, 0)->stage_scale = MORSEL_FORMAT_MAX_STAGE; /* of one row: the same */
+    step_of(blob, 2)->stage_lead = MORSEL_FORMAT_MAX_STAGE;
+    compare(blob, bytes, 1, MORSEL_CPU_ALL, want, want_bytes);
+    compare(blob, bytes, 3, MORSEL_CPU_ALL, want, want_bytes);
+    free(blob);
+    free(want);
+    net_free(net);
+}
+
 /* Constants of elementwise steps that do not repeat with the rows: every step of a group starts with the first one at each row. */
 static void constants_that_do_not_repeat_are_refused(void **unused) {
     (void)unused;
@@ -288,6 +322,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test_teardown(the_worst_turn_may_lie_between, say_seed),
         cmocka_unit_test_teardown(a_sum_covers_what_it_adds_or_nothing, say_seed),
         cmocka_unit_test_teardown(one_turn_may_cover_anything, say_seed),
+        cmocka_unit_test_teardown(the_largest_scale_stands_beside_the_largest_lead, say_seed),
         cmocka_unit_test_teardown(constants_that_do_not_repeat_are_refused, say_seed),
     };
     read_seed(argc, argv);
