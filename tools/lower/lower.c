@@ -294,17 +294,10 @@ static bool shapes_fit(struct lowering *l, struct onnx_node *node) {
     return true;
 }
 
-/* Shape inference had the first word on malformed nodes. */
-static bool refused_before(const struct lowering *l, const struct onnx_node *node) {
-    for (size_t i = 0; i < l->report->refusal_count; i++)
-        if (!strcmp(l->report->refusals[i].node, node->name)) return true;
-    return false;
-}
-
 static void lower_node(struct lowering *l, struct onnx_node *node) {
     lower_fn *fn = find_operator(node);
     bool good = fn != NULL;
-    if (refused_before(l, node)) {
+    if (node->refused) { /* shape inference had the first word */
         stand_in_outputs(l, node);
         return;
     }
@@ -352,7 +345,9 @@ struct net *lower(struct onnx_graph *graph, struct onnx_report *report) {
     for (size_t i = 0; i < graph->output_count; i++) add_output(&l, graph->outputs[i]);
     pass_scales_back(l.net);
     notice_floats(&l);
-    if (report->refusal_count == refused) return l.net;
+    bool good = report->refusal_count == refused;
+    for (size_t i = 0; i < graph->node_count; i++) good = good && !graph->nodes[i]->refused;
+    if (good) return l.net;
     net_free(l.net);
     return NULL;
 }

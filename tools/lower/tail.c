@@ -7,7 +7,7 @@
 #include <string.h>
 
 bool node_is(const struct onnx_node *node, const char *op) {
-    return node && !strcmp(node->op, op);
+    return node && !node->refused && !strcmp(node->op, op);
 }
 
 struct onnx_node *only_reader(const struct onnx_value *value) {

@@ -95,7 +95,7 @@ const struct onnx_operator *onnx_operator_find(const char *domain, const char *n
 const struct onnx_operator *onnx_operator_of(const struct onnx_node *node);
 /* The function of one number that the node is, and its parameters; NULL: it is none. */
 const struct onnx_function *onnx_function_of(const struct onnx_node *node, struct onnx_parameters *p);
-/* False also of no node, and of one whose operator is not in the table. */
+/* False also of no node, of one that was refused, and of one whose operator is not in the table. */
 bool onnx_has(const struct onnx_node *node, enum onnx_trait trait);
 enum onnx_class onnx_class_of(const struct onnx_node *node);
 

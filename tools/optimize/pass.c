@@ -5,7 +5,7 @@
 #include <string.h>
 
 bool graph_is(const struct onnx_node *node, const char *op) {
-    return node && !*node->domain && !strcmp(node->op, op);
+    return node && !node->refused && !*node->domain && !strcmp(node->op, op);
 }
 
 bool graph_reshapes(const struct onnx_node *node) {

@@ -54,7 +54,40 @@ static void forms_of_a_list_give_the_same_blob(void **state) {
     }
 }
 
+/* A Relu of two inputs behind a quantized convolution: refused by inference, and no part of the convolution's step. */
+static void nothing_takes_in_a_refused_node(void **state) {
+    (void)state;
+    static const int64_t dims[] = {2, 2, 1, 1};
+    static const struct number scale = {0.5, 0}, zero = {0, 0}, weights[4] = {{0, 1}, {0, 2}, {0, 3}, {0, 4}};
+    struct bytes nodes = {0};
+    struct failure failure = {0};
+    struct onnx_report report = {0};
+    add_value(&nodes, 11, "x", ONNX_FLOAT, "1,2,4,4");
+    add_value(&nodes, 12, "y", ONNX_FLOAT, NULL);
+    add_constant(&nodes, "s", ONNX_FLOAT, 0, NULL, &scale, 1);
+    add_constant(&nodes, "z", ONNX_UINT8, 0, NULL, &zero, 1);
+    add_constant(&nodes, "zw", ONNX_INT8, 0, NULL, &zero, 1);
+    add_constant(&nodes, "w", ONNX_INT8, 4, dims, weights, 4);
+    add_node(&nodes, "q", "QuantizeLinear", "x s z", "a", "");
+    add_node(&nodes, "d", "DequantizeLinear", "a s z", "b", "");
+    add_node(&nodes, "dw", "DequantizeLinear", "w s zw", "wf", "");
+    add_node(&nodes, "conv", "Conv", "b wf", "c", "");
+    add_node(&nodes, "relu", "Relu", "c b", "r", "");
+    add_node(&nodes, "q2", "QuantizeLinear", "r s z", "e", "");
+    add_node(&nodes, "d2", "DequantizeLinear", "e s z", "y", "");
+    struct bytes model = model_message(&nodes, 13);
+    struct onnx_graph *graph = load_bytes(&model, &failure);
+    if (!graph || !onnx_bind(graph, NULL, 0, 1, &report, &failure) || !onnx_infer(graph, &report, &failure)) fail_msg("%s", failure.text);
+    assert_int_equal(report.refusal_count, 1);
+    assert_null(lower(graph, &report));
+    assert_true(report.refusal_count >= 1);
+    assert_string_equal(report.refusals[0].node, "relu");
+    onnx_report_free(&report);
+    onnx_free(graph);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(forms_of_a_list_give_the_same_blob)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(forms_of_a_list_give_the_same_blob),
+                                       cmocka_unit_test(nothing_takes_in_a_refused_node)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
