@@ -5,9 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
+/* C0, DEL, and C1 in UTF-8. */
 char *failure_tame(char *text) {
-    for (char *c = text; *c; c++)
-        if ((unsigned char)*c < 32 || *c == 127) *c = '?';
+    for (char *c = text; *c; c++) {
+        unsigned char one = (unsigned char)*c, two = (unsigned char)c[1];
+        if (one == 0xC2 && two >= 0x80 && two < 0xA0) *c++ = '?';
+        else if (one >= 32 && one != 127) continue;
+        *c = '?';
+    }
     return text;
 }
 

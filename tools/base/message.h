@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tool says on stderr. */
+/* What the tool says: text on stdout, lines on stderr. */
 #ifndef MORSEL_TOOLS_BASE_MESSAGE_H
 #define MORSEL_TOOLS_BASE_MESSAGE_H
 
@@ -11,6 +11,10 @@ int message_failure(const struct failure *failure);
 /* One line on stderr, "morsel: " in front. */
 void message_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void message_notice(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* printf() for all text on stdout that holds what a file says: only line ends of the format end lines, and nothing steers a terminal.
+ * Returns the characters written. */
+int message_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Sees to it that stdout was written: 0, or 3 with a line on stderr (a full disk, a closed pipe). */
 int message_flush(void);

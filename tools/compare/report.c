@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A comparison in words, and as JSON. */
 #include "tools/compare/compare.h"
+#include "tools/base/message.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -79,25 +80,26 @@ static void put_point(const struct compare_point *p) {
     char name[64], weights[16] = "-", clipped[16] = "-";
     if (p->weights) snprintf(weights, sizeof weights, "%.1f", p->sqnr_weight);
     if (p->clipped > 0) snprintf(clipped, sizeof clipped, "%.3f %%", p->clipped * 100);
-    printf("%8.1f %10.1f %9s %10.6f %10s  %-18s %s\n", p->sqnr_own, p->sqnr_out, weights, p->cosine, clipped,
-           p->node ? p->node->op : "Input", ending(p->node ? p->node->name : p->value->name, 48, name));
+    message_print("%8.1f %10.1f %9s %10.6f %10s  %-18s %s\n", p->sqnr_own, p->sqnr_out, weights, p->cosine, clipped,
+                  p->node ? p->node->op : "Input", ending(p->node ? p->node->name : p->value->name, 48, name));
 }
 
 void compare_text(const struct comparison *c, size_t most) {
     const struct compare_point **order = onnx_alloc(c->graph, c->point_count * sizeof *order);
     size_t count = compare_layers(c, true, order), shown = most && most < count ? most : count, rescaled = all_rescaled(c);
     size_t samples = quant_data_count(c->data);
-    printf("output SQNR %.2f dB over %zu sample%s\n\n", c->output_sqnr, samples, samples == 1 ? "" : "s");
-    printf("layers, worst first: SQNR in dB on its own, of what comes out in the network as it runs, of the weights\n");
-    printf("     own    network   weights     cosine    clipped  operator           layer\n");
+    message_print("output SQNR %.2f dB over %zu sample%s\n\n", c->output_sqnr, samples, samples == 1 ? "" : "s");
+    message_print("layers, worst first: SQNR in dB on its own, of what comes out in the network as it runs, of the weights\n");
+    message_print("     own    network   weights     cosine    clipped  operator           layer\n");
     for (size_t i = 0; i < shown; i++) put_point(order[i]);
-    if (shown < count) printf("  ... and %zu more: --limit 0 shows all\n", count - shown);
+    if (shown < count) message_print("  ... and %zu more: --limit 0 shows all\n", count - shown);
     for (size_t i = 0; i < c->point_count; i++)
         if (!c->points[i].node) put_point(&c->points[i]);
     if (rescaled)
-        printf("\n%zu channels inside the model are rescaled by powers of 2^(1/4), or have a number added, which the layers around them\n"
-               "make up for: that is no error, and taken out of these figures\n",
-               rescaled);
-    if (c->report->notice_count) printf("\nlikely causes\n");
-    for (size_t i = 0; i < c->report->notice_count; i++) printf("  %s\n", c->report->notices[i]);
+        message_print(
+            "\n%zu channels inside the model are rescaled by powers of 2^(1/4), or have a number added, which the layers around them\n"
+            "make up for: that is no error, and taken out of these figures\n",
+            rescaled);
+    if (c->report->notice_count) message_print("\nlikely causes\n");
+    for (size_t i = 0; i < c->report->notice_count; i++) message_print("  %s\n", c->report->notices[i]);
 }

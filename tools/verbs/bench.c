@@ -182,25 +182,25 @@ static double all_steps_ms(const struct bench *bench) {
 
 /* Why the steps do not add up to the median of whole runs. */
 static void print_difference(const struct bench *bench, double total) {
-    printf("  ");
-    if (!bench->images) printf("%+.4f ms to the median above: ", total - median(bench->ms, bench->runs));
-    printf("steps are timed in runs of their own%s, with a look at the clock after every turn of each\n", bench->images ? ", of one image"
-                                                                                                          : bench->threads > 1
-                                                                                                              ? ", groups in one thread"
-                                                                                                              : "");
+    message_print("  ");
+    if (!bench->images) message_print("%+.4f ms to the median above: ", total - median(bench->ms, bench->runs));
+    message_print("steps are timed in runs of their own%s, with a look at the clock after every turn of each\n",
+                  bench->images        ? ", of one image"
+                  : bench->threads > 1 ? ", groups in one thread"
+                                       : "");
 }
 
 static void print_layers(const struct bench *bench) {
     double total = all_steps_ms(bench);
-    printf("\n%4s %5s  %-12s %-10s %9s %6s %8s  %s\n", "step", "group", "op", "isa", "ms", "share", "GMAC/s", "name");
+    message_print("\n%4s %5s  %-12s %-10s %9s %6s %8s  %s\n", "step", "group", "op", "isa", "ms", "share", "GMAC/s", "name");
     for (uint32_t i = 0; i < bench->run->session.step_count; i++) {
         struct morsel_step step = step_of(bench, i);
         char group[16] = "";
         if (step.group) snprintf(group, sizeof group, "%u", step.group);
-        printf("%4u %5s  %-12s %-10s %9.4f %5.1f%% %8.2f  %s\n", i, group, step.kind, step.isa, bench->step_ms[i],
-               total > 0 ? 100 * bench->step_ms[i] / total : 0, gmacs_per_second(bench, i), step.name);
+        message_print("%4u %5s  %-12s %-10s %9.4f %5.1f%% %8.2f  %s\n", i, group, step.kind, step.isa, bench->step_ms[i],
+                      total > 0 ? 100 * bench->step_ms[i] / total : 0, gmacs_per_second(bench, i), step.name);
     }
-    printf("%4s %5s  %-12s %-10s %9.4f\n", "", "", "all steps", "", total);
+    message_print("%4s %5s  %-12s %-10s %9.4f\n", "", "", "all steps", "", total);
     print_difference(bench, total);
 }
 
@@ -214,13 +214,14 @@ static double open_us(const struct bench *bench) {
 
 static void print_text(const struct bench *bench) {
     double middle = median(bench->ms, bench->runs);
-    printf("%s: %s, %ld thread%s, batch %ld, %ld runs after %ld to warm up\n", bench->call.path, options_cpu_name(bench->run->session.cpu),
-           bench->threads, bench->threads > 1 ? "s" : "", bench->batch, bench->runs, bench->warmup);
+    message_print("%s: %s, %ld thread%s, batch %ld, %ld runs after %ld to warm up\n", bench->call.path,
+                  options_cpu_name(bench->run->session.cpu), bench->threads, bench->threads > 1 ? "s" : "", bench->batch, bench->runs,
+                  bench->warmup);
     double p99 = percentile(bench->ms, bench->runs, 0.99);
-    printf("  min %.3f ms   median %.3f ms   p95 %.3f ms   p99 %.3f ms   p99/median %.3f   %.1f FPS\n", bench->ms[0], middle,
-           percentile(bench->ms, bench->runs, 0.95), p99, p99 / middle, (double)bench->batch * 1e3 / middle);
-    printf("  open %.0f us   first run %.3f ms   arena %zu bytes   blob %zu bytes\n", open_us(bench), bench->first_ms, arena_bytes(bench),
-           bench->network.blob.size);
+    message_print("  min %.3f ms   median %.3f ms   p95 %.3f ms   p99 %.3f ms   p99/median %.3f   %.1f FPS\n", bench->ms[0], middle,
+                  percentile(bench->ms, bench->runs, 0.95), p99, p99 / middle, (double)bench->batch * 1e3 / middle);
+    message_print("  open %.0f us   first run %.3f ms   arena %zu bytes   blob %zu bytes\n", open_us(bench), bench->first_ms,
+                  arena_bytes(bench), bench->network.blob.size);
     if (bench->layers) print_layers(bench);
 }
 

@@ -126,8 +126,8 @@ static void report(const struct eval *eval, bool want_json) {
     unsigned threads = eval->worker_count;
     double n = (double)images, rate = n / (eval->seconds + 1e-9);
     if (!want_json) {
-        printf("%zu images: top-1 %.2f %% (%zu), top-5 %.2f %% (%zu), %.1f images/s with %u thread%s\n", images, 100 * (double)top1 / n,
-               top1, 100 * (double)top5 / n, top5, rate, threads, threads > 1 ? "s" : "");
+        message_print("%zu images: top-1 %.2f %% (%zu), top-5 %.2f %% (%zu), %.1f images/s with %u thread%s\n", images,
+                      100 * (double)top1 / n, top1, 100 * (double)top5 / n, top5, rate, threads, threads > 1 ? "s" : "");
         return;
     }
     struct json json = {.file = stdout};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What inspect says of a blob, as text. */
 #include "core/kind.h"
+#include "tools/base/message.h"
 #include "tools/verbs/inspect.h"
 #include <stdio.h>
 #include <string.h>
@@ -15,48 +16,48 @@ static void print_io(const char *title, const struct network_tensor *tensors, ui
         struct morsel_view view;
         char stated[256], dims[128];
         get(&inspect->run->session, i, &view);
-        printf("%s %u: %s\n    in memory %s %s %s", title, i, tensor_describe(&tensors[i], stated, sizeof stated),
-               tensor_type_name(view.type), tensor_dims(view.dims, view.rank, dims, sizeof dims), layouts[view.layout]);
+        message_print("%s %u: %s\n    in memory %s %s %s", title, i, tensor_describe(&tensors[i], stated, sizeof stated),
+                      tensor_type_name(view.type), tensor_dims(view.dims, view.rank, dims, sizeof dims), layouts[view.layout]);
         if (view.type == MORSEL_UINT8 || view.type == MORSEL_INT8)
-            printf(", scale %.9g, zero point %d", (double)view.scale, view.zero_point);
-        printf(", %u bytes\n", view.bytes);
+            message_print(", scale %.9g, zero point %d", (double)view.scale, view.zero_point);
+        message_print(", %u bytes\n", view.bytes);
     }
 }
 
 static void print_picture(const struct inspect *inspect) {
     const struct morsel_blob_picture *rule = inspect_picture(inspect);
     if (!rule) {
-        printf("picture rule: none\n");
+        message_print("picture rule: none\n");
         return;
     }
-    printf("picture rule: input %u, resize %s", rule->input, inspect_resize_name(rule->resize));
-    if (rule->resize == MORSEL_RESIZE_EXACT) printf(" %u x %u", rule->resize_height, rule->resize_width);
-    if (rule->resize == MORSEL_RESIZE_SHORT_SIDE) printf(" %u", rule->resize_height);
-    if (rule->crop_height) printf(", crop %u x %u", rule->crop_height, rule->crop_width);
-    printf(", %s, (pixel * %.9g - mean) / std", inspect_channels_name(rule->channels), (double)rule->scale);
+    message_print("picture rule: input %u, resize %s", rule->input, inspect_resize_name(rule->resize));
+    if (rule->resize == MORSEL_RESIZE_EXACT) message_print(" %u x %u", rule->resize_height, rule->resize_width);
+    if (rule->resize == MORSEL_RESIZE_SHORT_SIDE) message_print(" %u", rule->resize_height);
+    if (rule->crop_height) message_print(", crop %u x %u", rule->crop_height, rule->crop_width);
+    message_print(", %s, (pixel * %.9g - mean) / std", inspect_channels_name(rule->channels), (double)rule->scale);
     int channels = rule->channels == MORSEL_CHANNELS_GRAY ? 1 : 3;
-    for (int c = 0; c < channels; c++) printf("%s%.6g / %.6g", c ? ", " : " with ", (double)rule->mean[c], (double)rule->std[c]);
-    putchar('\n');
+    for (int c = 0; c < channels; c++) message_print("%s%.6g / %.6g", c ? ", " : " with ", (double)rule->mean[c], (double)rule->std[c]);
+    message_print("\n");
 }
 
 static void print_labels(const struct inspect *inspect) {
     uint32_t count = inspect->header->labels.count;
-    printf("labels: %u", count);
-    for (uint32_t i = 0; i < count && i < 12; i++) printf("%s%s", i ? ", " : ": ", morsel_label(&inspect->network.model, i));
-    printf("%s\n", count > 12 ? ", ..." : "");
+    message_print("labels: %u", count);
+    for (uint32_t i = 0; i < count && i < 12; i++) message_print("%s%s", i ? ", " : ": ", morsel_label(&inspect->network.model, i));
+    message_print("%s\n", count > 12 ? ", ..." : "");
 }
 
 /* The end of a line that has `used` columns so far: a name, cut in front where it does not fit. */
 static void print_name(const char *name, int used) {
     size_t room = used < MOST_COLUMNS - LEAST_NAME ? (size_t)(MOST_COLUMNS - used) : LEAST_NAME, length = strlen(name);
     if (length <= room) {
-        printf("%s\n", name);
+        message_print("%s\n", name);
         return;
     }
     name += length - room + 3;
     while ((*name & 0xC0) == 0x80) /* not within a character */
         name++;
-    printf("...%s\n", name);
+    message_print("...%s\n", name);
 }
 
 /* Returns columns. */
@@ -67,7 +68,7 @@ static int print_shapes(const struct inspect *inspect, const struct morsel_blob_
         const struct morsel_blob_tensor *tensor =
             morsel_blob_tensor(&inspect->network.model, morsel_blob_operand(&inspect->network.model, step, k));
         const char *between = k == 0 ? "" : k == step->input_count ? " -> " : " ";
-        columns += printf("%s%s", between, tensor_dims(tensor->dims, tensor->rank, dims, sizeof dims));
+        columns += message_print("%s%s", between, tensor_dims(tensor->dims, tensor->rank, dims, sizeof dims));
     }
     return columns;
 }
@@ -81,22 +82,22 @@ static const char *rows_text(const struct inspect *inspect, const struct morsel_
 
 static void print_group(const struct inspect *inspect, uint32_t number) {
     const struct morsel_blob_group *group = morsel_blob_group(&inspect->network.model, number - 1);
-    printf("      group %u, steps %u to %u: %u row%s of the last one at a time; rings %u bytes\n", number, group->first_step,
-           group->first_step + group->step_count - 1, group->strip_rows, group->strip_rows == 1 ? "" : "s",
-           inspect_ring_bytes(inspect, group));
+    message_print("      group %u, steps %u to %u: %u row%s of the last one at a time; rings %u bytes\n", number, group->first_step,
+                  group->first_step + group->step_count - 1, group->strip_rows, group->strip_rows == 1 ? "" : "s",
+                  inspect_ring_bytes(inspect, group));
 }
 
 static void print_steps(const struct inspect *inspect) {
     const struct morsel_model *network = &inspect->network.model;
-    printf("\nsteps\n%4s  %-12s %-10s %12s %5s  shapes as in memory, name\n", "", "kind", "isa", "MACs", "rows");
+    message_print("\nsteps\n%4s  %-12s %-10s %12s %5s  shapes as in memory, name\n", "", "kind", "isa", "MACs", "rows");
     for (uint32_t i = 0; i < inspect->header->steps.count; i++) {
         const struct morsel_blob_step *step = morsel_blob_step(network, i);
         char rows[16];
         if (step->group && morsel_blob_group(network, step->group - 1)->first_step == i) print_group(inspect, step->group);
-        int used = printf("%4u  %-12s %-10s %12llu %5s  ", i, morsel_kinds[step->kind].name, inspect_isa(inspect, i),
-                          (unsigned long long)morsel_step_macs(step), rows_text(inspect, step, rows, sizeof rows));
+        int used = message_print("%4u  %-12s %-10s %12llu %5s  ", i, morsel_kinds[step->kind].name, inspect_isa(inspect, i),
+                                 (unsigned long long)morsel_step_macs(step), rows_text(inspect, step, rows, sizeof rows));
         used += print_shapes(inspect, step);
-        used += printf("  ");
+        used += message_print("  ");
         print_name(morsel_blob_string(network, step->name), used);
     }
 }
@@ -112,7 +113,8 @@ static void print_tensor(const struct inspect *inspect, uint32_t index) {
     const struct morsel_blob_tensor *tensor = morsel_blob_tensor(&inspect->network.model, index);
     char dims[128], name[16], place[40], first[16] = "before";
     if (tensor->first_step != MORSEL_STEP_BEFORE) snprintf(first, sizeof first, "%u", tensor->first_step);
-    int used = printf("%4u  %-7s %-20s %-14s %9u %9u  %6s..%-4u %11.6g %4d  ", index, tensor_type_name((enum morsel_type)tensor->type),
+    int used =
+        message_print("%4u  %-7s %-20s %-14s %9u %9u  %6s..%-4u %11.6g %4d  ", index, tensor_type_name((enum morsel_type)tensor->type),
                       tensor_dims(tensor->dims, tensor->rank, dims, sizeof dims), place_text(tensor, place, sizeof place), tensor->offset,
                       tensor->place ? tensor->bytes : morsel_slice_bytes(tensor), first, tensor->last_step, (double)tensor->scale,
                       tensor->zero_point);
@@ -120,8 +122,8 @@ static void print_tensor(const struct inspect *inspect, uint32_t index) {
 }
 
 static void print_tensors(const struct inspect *inspect) {
-    printf("\ntensors\n%4s  %-7s %-20s %-14s %9s %9s  %-12s %11s %4s  name\n", "", "type", "shape in memory", "place: rows", "offset",
-           "bytes", "written..read", "scale", "zero");
+    message_print("\ntensors\n%4s  %-7s %-20s %-14s %9s %9s  %-12s %11s %4s  name\n", "", "type", "shape in memory", "place: rows",
+                  "offset", "bytes", "written..read", "scale", "zero");
     for (uint32_t i = 0; i < inspect->header->tensors.count; i++) print_tensor(inspect, i);
 }
 
@@ -132,7 +134,7 @@ static void print_holder(const struct inspect *inspect, const struct memory_slic
         const struct morsel_blob_tensor *tensor = morsel_blob_tensor(&inspect->network.model, slice->index);
         snprintf(what, sizeof what, "ring of %u of %u rows", tensor->ring_rows, tensor->dims[1]);
     }
-    int used = printf("  %10u  %-24s ", slice->own, what);
+    int used = message_print("  %10u  %-24s ", slice->own, what);
     inspect_slice_name(inspect, slice, name, sizeof name);
     if (slice->over != MEMORY_NONE) {
         size_t end = strlen(name);
@@ -149,38 +151,38 @@ static void print_holder(const struct inspect *inspect, const struct memory_slic
 static void print_memory(const struct inspect *inspect) {
     const struct memory *memory = &inspect->memory;
     const struct morsel_model *network = &inspect->network.model;
-    printf("\narena: %u bytes", inspect->header->arena_bytes);
+    message_print("\narena: %u bytes", inspect->header->arena_bytes);
     if (!inspect->header->steps.count) {
-        putchar('\n');
+        message_print("\n");
         return;
     }
     const struct morsel_blob_step *step = morsel_blob_step(network, memory->peak_step);
-    printf(", fullest at step %u (%s%s%s)", memory->peak_step, morsel_kinds[step->kind].name, step->name ? " " : "",
-           morsel_blob_string(network, step->name));
+    message_print(", fullest at step %u (%s%s%s)", memory->peak_step, morsel_kinds[step->kind].name, step->name ? " " : "",
+                  morsel_blob_string(network, step->name));
     if (step->group) {
         const struct morsel_blob_group *group = morsel_blob_group(network, step->group - 1);
-        printf(" in group %u (steps %u to %u)", step->group, group->first_step, group->first_step + group->step_count - 1);
+        message_print(" in group %u (steps %u to %u)", step->group, group->first_step, group->first_step + group->step_count - 1);
     }
-    printf(" with %u bytes:\n", memory->peak_bytes);
+    message_print(" with %u bytes:\n", memory->peak_bytes);
     for (uint32_t i = 0; i < memory->holder_count; i++) print_holder(inspect, &memory->holders[i]);
     if (inspect->header->arena_bytes > memory->peak_bytes)
-        printf("  %10u  %-24s between them or above\n", inspect->header->arena_bytes - memory->peak_bytes, "free there");
+        message_print("  %10u  %-24s between them or above\n", inspect->header->arena_bytes - memory->peak_bytes, "free there");
 }
 
 static void print_blob(const struct inspect *inspect) {
     struct inspect_section sections[INSPECT_SECTIONS];
     inspect_sections(inspect, sections);
-    printf("\nblob: %u bytes\n", inspect->header->blob_bytes);
+    message_print("\nblob: %u bytes\n", inspect->header->blob_bytes);
     for (int i = 0; i < INSPECT_SECTIONS; i++)
-        if (sections[i].bytes) printf("  %10u  %s\n", sections[i].bytes, sections[i].name);
+        if (sections[i].bytes) message_print("  %10u  %s\n", sections[i].bytes, sections[i].name);
 }
 
 void inspect_text(const struct inspect *inspect) {
     const struct morsel_blob_header *header = inspect->header;
     uint64_t macs = (uint64_t)header->macs_high << 32 | header->macs_low;
     const char *name = morsel_blob_string(&inspect->network.model, header->name);
-    printf("%s: format %u, %u steps, %llu MACs, %u parameters\n", *name ? name : "(stripped of names)", header->format_version,
-           header->steps.count, (unsigned long long)macs, header->parameter_count);
+    message_print("%s: format %u, %u steps, %llu MACs, %u parameters\n", *name ? name : "(stripped of names)", header->format_version,
+                  header->steps.count, (unsigned long long)macs, header->parameter_count);
     print_io("input", inspect->network.inputs, header->inputs.count, inspect, morsel_input);
     print_io("output", inspect->network.outputs, header->outputs.count, inspect, morsel_output);
     print_picture(inspect);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Collects answers picture by picture, and prints them as text or JSON. */
 #include "tools/verbs/results.h"
+#include "tools/base/message.h"
 #include "tools/base/arena.h"
 #include "tools/network/scores.h"
 #include <math.h>
@@ -63,14 +64,14 @@ void results_print(const struct results *results, const struct result *result) {
     const char *base = base_name(result->file);
     if (result->numbered) snprintf(name, sizeof name, "%.50s[%u]", base, result->image);
     else snprintf(name, sizeof name, "%.60s", base);
-    printf("%-20s", name);
-    if (results->check_names) printf("  %-5s", is_right(results, result) ? "right" : is_known(results, result) ? "wrong" : "?");
+    message_print("%-20s", name);
+    if (results->check_names) message_print("  %-5s", is_right(results, result) ? "right" : is_known(results, result) ? "wrong" : "?");
     for (uint32_t i = 0; i < result->top_count; i++) {
         const char *label = label_of(results, result->top[i].index);
-        if (label) printf("  %-12s %.4f", label, (double)result->top[i].p);
-        else printf("  class %-6u %.4f", result->top[i].index, (double)result->top[i].p);
+        if (label) message_print("  %-12s %.4f", label, (double)result->top[i].p);
+        else message_print("  class %-6u %.4f", result->top[i].index, (double)result->top[i].p);
     }
-    printf("  %8.3f ms\n", result->ms);
+    message_print("  %8.3f ms\n", result->ms);
 }
 
 static void result_json(const struct results *results, const struct result *result, struct json *json) {

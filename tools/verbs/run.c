@@ -233,7 +233,7 @@ static bool write_outputs(const struct job *job, struct failure *failure) {
         for (uint32_t k = 0; k < output->rank; k++) dims[k] = output->dims[k];
         dims[0] *= job->runs;
         if (!npy_write(path, output->type, dims, rank, job->stacked[i], failure)) return false;
-        if (!job->want_json) printf("%s: output '%s' of %u run%s\n", path, output->name, job->runs, job->runs > 1 ? "s" : "");
+        if (!job->want_json) message_print("%s: output '%s' of %u run%s\n", path, output->name, job->runs, job->runs > 1 ? "s" : "");
     }
     return true;
 }
@@ -285,12 +285,14 @@ static void print_answers(const struct job *job) {
     if (job->output_texts.count && job->input_texts.count) return;
     if (!results->top) {
         char text[256];
-        printf("output %s is no list of classes; --output Y.npy keeps it\n", tensor_describe(&job->network.outputs[0], text, sizeof text));
+        message_print("output %s is no list of classes; --output Y.npy keeps it\n",
+                      tensor_describe(&job->network.outputs[0], text, sizeof text));
         return;
     }
-    if (results->check_names) printf("%zu of %zu right; ", results_right(results), results_known(results));
-    if (network_images(&job->network) > 1) printf("times are those of a whole batch; ");
-    printf("the numbers are %s\n", results->probabilities ? "the network's own probabilities" : "a softmax over the network's scores");
+    if (results->check_names) message_print("%zu of %zu right; ", results_right(results), results_known(results));
+    if (network_images(&job->network) > 1) message_print("times are those of a whole batch; ");
+    message_print("the numbers are %s\n",
+                  results->probabilities ? "the network's own probabilities" : "a softmax over the network's scores");
 }
 
 static void print_ending(const struct job *job) {
@@ -299,7 +301,7 @@ static void print_ending(const struct job *job) {
         return;
     }
     print_answers(job);
-    if (job->network.executor) printf("%.1f ms a run, in float on one thread\n", job->seconds * 1e3 / job->runs);
+    if (job->network.executor) message_print("%.1f ms a run, in float on one thread\n", job->seconds * 1e3 / job->runs);
 }
 
 static void job_free(struct job *job) {

@@ -266,24 +266,26 @@ void conversion_notices(const struct conversion *c) {
 static void print_streaming(const struct conversion *c) {
     const struct net *net = c->net;
     if (net->group_count)
-        printf("  streaming    %u of the layers, in %u group%s", streaming_steps(net), net->group_count, net->group_count > 1 ? "s" : "");
-    else printf("  streaming    none%s", net->no_streaming ? ", as asked" : "");
+        message_print("  streaming    %u of the layers, in %u group%s", streaming_steps(net), net->group_count,
+                      net->group_count > 1 ? "s" : "");
+    else message_print("  streaming    none%s", net->no_streaming ? ", as asked" : "");
     if (c->other_arena && (net->group_count || net->no_streaming))
-        printf("; with%s it the arena takes %u bytes", net->no_streaming ? "" : "out", c->other_arena);
-    printf("%s\n", c->other_arena ? "" : "; without it the arena takes more than 2^31 bytes");
+        message_print("; with%s it the arena takes %u bytes", net->no_streaming ? "" : "out", c->other_arena);
+    message_print("%s\n", c->other_arena ? "" : "; without it the arena takes more than 2^31 bytes");
 }
 
 void conversion_summary(const struct conversion_call *call, const struct conversion *c) {
     uint32_t live, peak = plan_peak(c->net, &live);
-    printf("%s\n", call->output);
-    printf("  layers       %u\n", c->net->step_count);
-    printf("  MACs         %.2f M\n", (double)net_macs(c->net) / 1e6);
-    printf("  parameters   %.3f M\n", (double)c->net->parameter_count / 1e6);
-    printf("  blob bytes   %zu\n", c->blob_bytes);
-    printf("  arena bytes  %u", c->net->arena_bytes);
-    if (c->net->step_count) printf("  (%u live at step %u, %s)", live, peak, c->net->steps[peak]->name);
-    printf("\n");
+    message_print("%s\n", call->output);
+    message_print("  layers       %u\n", c->net->step_count);
+    message_print("  MACs         %.2f M\n", (double)net_macs(c->net) / 1e6);
+    message_print("  parameters   %.3f M\n", (double)c->net->parameter_count / 1e6);
+    message_print("  blob bytes   %zu\n", c->blob_bytes);
+    message_print("  arena bytes  %u", c->net->arena_bytes);
+    if (c->net->step_count) message_print("  (%u live at step %u, %s)", live, peak, c->net->steps[peak]->name);
+    message_print("\n");
     print_streaming(c);
     if (c->c_header)
-        printf("%s, %s\n  the blob as a C array, and what declares it and the size of its arena\n", call->c_source, c->c_header_path);
+        message_print("%s, %s\n  the blob as a C array, and what declares it and the size of its arena\n", call->c_source,
+                      c->c_header_path);
 }

@@ -121,30 +121,31 @@ static bool write_onnx(const char *path, const struct onnx_graph *g, struct fail
 
 static void print_value(const char *kind, const struct onnx_value *value) {
     char shape[200];
-    printf("%s %s: %s %s\n", kind, value->name, onnx_type_name((int)value->type), onnx_shape_text(&value->shape, shape, sizeof shape));
+    message_print("%s %s: %s %s\n", kind, value->name, onnx_type_name((int)value->type),
+                  onnx_shape_text(&value->shape, shape, sizeof shape));
 }
 
 static void print_row(const char *name, int64_t before, int64_t after, bool optimized) {
-    printf("  %-26s %14" PRId64, name, before);
-    if (optimized) printf(" %14" PRId64, after);
-    printf("\n");
+    message_print("  %-26s %14" PRId64, name, before);
+    if (optimized) message_print(" %14" PRId64, after);
+    message_print("\n");
 }
 
 static void print_text(const char *path, const struct overview *o, bool optimized) {
     const struct onnx_graph *g = o->conversion.graph;
-    printf("%s: opset %d%s%s\n", path, o->file->opset, *g->producer ? ", made by " : "", g->producer);
+    message_print("%s: opset %d%s%s\n", path, o->file->opset, *g->producer ? ", made by " : "", g->producer);
     for (size_t i = 0; i < g->input_count; i++) print_value("input", g->inputs[i]);
     for (size_t i = 0; i < g->output_count; i++) print_value("output", g->outputs[i]);
-    if (optimized) printf("  %-26s %14s %14s\n", "", "as it is", "optimized");
+    if (optimized) message_print("  %-26s %14s %14s\n", "", "as it is", "optimized");
     print_row("nodes", o->before.nodes, o->after.nodes, optimized);
     print_row("parameters", o->before.parameters, o->after.parameters, optimized);
     print_row("MACs", o->before.macs, o->after.macs, optimized);
-    printf("operators\n");
+    message_print("operators\n");
     for (int i = 0; i < o->operator_count; i++) print_row(o->operators[i].name, o->operators[i].before, o->operators[i].after, optimized);
     bool any = false;
     for (int i = 0; optimized && i < GRAPH_PASSES; i++) {
         if (!o->passes[i].changes) continue;
-        printf("%s  %-14s %6d  %s\n", any ? "" : "passes\n", o->passes[i].name, o->passes[i].changes, o->passes[i].what);
+        message_print("%s  %-14s %6d  %s\n", any ? "" : "passes\n", o->passes[i].name, o->passes[i].changes, o->passes[i].what);
         any = true;
     }
 }

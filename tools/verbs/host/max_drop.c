@@ -290,24 +290,25 @@ void max_drop_json(struct json *json, const struct attempts *a) {
 /* What the figures mean, and how far those of other samples may be from them. Top-1 differs by answers that changed alone. */
 static void print_errors(const struct attempts *a, const struct attempt *chosen) {
     double n = (double)(a->reference.samples ? a->reference.samples : 1), p = share(a, a->reference.right);
-    printf("points: how much more top-1 than the float network's; changed: answers that are not its own; ms: of one run in\n"
-           "one thread, the shortest on this machine. Standard error of so many samples: %.2f points of top-1, at most %.2f of the "
-           "difference\n",
-           100 * sqrt(p * (1 - p) / n), 100 * sqrt((double)(chosen->accuracy.changed ? chosen->accuracy.changed : 1)) / n);
+    message_print("points: how much more top-1 than the float network's; changed: answers that are not its own; ms: of one run in\n"
+                  "one thread, the shortest on this machine. Standard error of so many samples: %.2f points of top-1, at most %.2f of the "
+                  "difference\n",
+                  100 * sqrt(p * (1 - p) / n), 100 * sqrt((double)(chosen->accuracy.changed ? chosen->accuracy.changed : 1)) / n);
 }
 
 void max_drop_print(const struct attempts *a) {
     if (!a->count) return;
     const struct attempt *chosen = &a->list[a->chosen];
-    printf("\n%zu samples, float network: top-1 %.2f %%\n", a->reference.samples, 100 * share(a, a->reference.right));
-    printf("float layers    top-1 %%   points  changed  SQNR dB  blob bytes arena bytes        ms\n");
+    message_print("\n%zu samples, float network: top-1 %.2f %%\n", a->reference.samples, 100 * share(a, a->reference.right));
+    message_print("float layers    top-1 %%   points  changed  SQNR dB  blob bytes arena bytes        ms\n");
     for (size_t i = 0; i < a->count; i++) {
         const struct attempt *one = &a->list[i];
-        printf("%-14zu %8.2f %+8.2f %8zu %8.2f %11zu %11u %9.3f%s\n", one->float_count, 100 * share(a, one->accuracy.right),
-               0 - 100 * one->drop, one->accuracy.changed, one->accuracy.sqnr_db, one->blob_bytes, one->arena_bytes, one->accuracy.run_ms,
-               i == a->chosen && a->count > 1 ? "  <" : "");
+        message_print("%-14zu %8.2f %+8.2f %8zu %8.2f %11zu %11u %9.3f%s\n", one->float_count, 100 * share(a, one->accuracy.right),
+                      0 - 100 * one->drop, one->accuracy.changed, one->accuracy.sqnr_db, one->blob_bytes, one->arena_bytes,
+                      one->accuracy.run_ms, i == a->chosen && a->count > 1 ? "  <" : "");
     }
     print_errors(a, chosen);
-    for (size_t i = 0; i < chosen->float_count && i < LISTED_MOST; i++) printf("float: %s (alone: %+.2f dB)\n", a->ranked[i], a->gains[i]);
-    if (chosen->float_count > LISTED_MOST) printf("float: %zu others, which --json lists\n", chosen->float_count - LISTED_MOST);
+    for (size_t i = 0; i < chosen->float_count && i < LISTED_MOST; i++)
+        message_print("float: %s (alone: %+.2f dB)\n", a->ranked[i], a->gains[i]);
+    if (chosen->float_count > LISTED_MOST) message_print("float: %zu others, which --json lists\n", chosen->float_count - LISTED_MOST);
 }

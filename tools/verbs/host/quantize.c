@@ -151,7 +151,8 @@ static int run(const struct quantize_call *call, struct work *w) {
     }
     conversion_notices(c);
     if (!call->conversion.json && call->conversion.output) conversion_summary(&call->conversion, c);
-    if (!call->conversion.json && call->qdq) printf("%s\n  QDQ form, for ONNX Runtime; opset %d\n", call->qdq, w->attempts.graph->opset);
+    if (!call->conversion.json && call->qdq)
+        message_print("%s\n  QDQ form, for ONNX Runtime; opset %d\n", call->qdq, w->attempts.graph->opset);
     if (!call->conversion.json) max_drop_print(&w->attempts);
     return message_flush();
 }
