@@ -100,6 +100,14 @@ static bool check_counts(struct onnx_context *c, const struct onnx_operator *op)
     return true;
 }
 
+/* Older opsets have no input there: who reads the list's attribute and who reads the input would see two lists. */
+static bool check_lists(struct onnx_context *c, const struct onnx_operator *op) {
+    for (const struct onnx_list_input *list = op->lists; list && list->name; list++)
+        if (c->node->opset < list->from_opset && onnx_input(c->node, list->input))
+            return onnx_bad(c, "%s is an input from opset %d on, the model uses opset %d", list->name, list->from_opset, c->node->opset);
+    return true;
+}
+
 static bool check_readable(struct onnx_context *c) {
     for (int i = 0; i < c->node->input_count; i++) {
         struct onnx_value *value = c->node->inputs[i];
@@ -132,7 +140,7 @@ static void forget_outputs(struct onnx_node *node) {
 /* False: the node is malformed. */
 static bool infer_known(struct onnx_context *c, const struct onnx_operator *op) {
     struct onnx_node *node = c->node;
-    if (!check_counts(c, op)) return false;
+    if (!check_counts(c, op) || !check_lists(c, op)) return false;
     for (int i = 0; i < node->output_count; i++) onnx_out_type(c, i, output_type(node, op));
     if (!inputs_known(node)) return true;
     if (!op->infer(c)) return false;

@@ -79,6 +79,8 @@ bool onnx_window(const struct onnx_node *node, const struct onnx_shape *x, const
     window->ceil_mode = onnx_attribute_int(node, "ceil_mode", 0) != 0;
     window->count_include_pad = onnx_attribute_int(node, "count_include_pad", 0) != 0;
     for (int i = 0; i < rank && !*why; i++)
-        if (!count_windows(x, window, i)) *why = "the window is larger than the padded input";
+        if (window->ceil_mode && (window->pad_begin[i] >= window->kernel[i] || window->pad_end[i] >= window->kernel[i]))
+            *why = "with ceil_mode, pads must be smaller than the window"; /* as in ONNX Runtime: or windows saw padding alone */
+        else if (!count_windows(x, window, i)) *why = "the window is larger than the padded input";
     return !*why;
 }

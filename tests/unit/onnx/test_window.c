@@ -40,6 +40,8 @@ static const struct row rows[] = {
     {"1,3,8,8", "strides=0,1", {3, 3}, NULL, NULL, NULL},
     {"1,3,8,8", "dilations=1,-1", {3, 3}, NULL, NULL, NULL},
     {"1,3,8,8", "pads=1,1", {3, 3}, NULL, NULL, NULL},
+    {"1,3,1,1", "kernel_shape=1,1 strides=2,2 ceil_mode:1 pads=2,2,2,2", {0}, NULL, NULL, NULL},
+    {"1,3,9,9", "kernel_shape=2,2 strides=2,2 ceil_mode:1 pads=0,0,2,0", {0}, NULL, NULL, NULL},
     {"1,3,8,8", "pads=-1,0,0,0", {3, 3}, NULL, NULL, NULL},
     {"1,3,8,8", "auto_pad@FULL", {3, 3}, NULL, NULL, NULL},
     {"1,3,2,8", "", {3, 3}, NULL, NULL, NULL},
