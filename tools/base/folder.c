@@ -45,8 +45,8 @@ static int by_path(const void *a, const void *b) {
     return strcmp(((const struct folder_file *)a)->path, ((const struct folder_file *)b)->path);
 }
 
-static void sort(struct folder_file *list, size_t count) {
-    if (count > 1) qsort(list, count, sizeof *list, by_path);
+static void sort(struct folder_files *files, size_t first) {
+    if (files->count - first > 1) qsort(files->list + first, files->count - first, sizeof *files->list, by_path);
 }
 
 /* The folders that one is in. */
@@ -85,8 +85,8 @@ static bool walk(const char *path, const struct inside *outer, folder_wanted *wa
     size_t first = files->count;
     bool good = is_inside(outer, &status) || list_folder(dir, path, wanted, files, &folders, failure);
     closedir(dir);
-    sort(files->list + first, files->count - first);
-    sort(folders.list, folders.count);
+    sort(files, first);
+    sort(&folders, 0);
     files->folders += files->count > first;
     for (size_t i = 0; good && i < folders.count; i++) good = walk(folders.list[i].path, &here, wanted, files, failure);
     folder_free(&folders);
