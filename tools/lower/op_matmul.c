@@ -118,6 +118,7 @@ static bool add_matmul(struct lowering *l, struct onnx_node *node, struct meanin
         return refuse(l, node, "an inner dimension of %u could leave the range of int32 in its sum", p.inner);
     p.multiplier = left->scale * right->scale;
     if (tail->quantized) p.multiplier = p.multiplier / tail->q.scale;
+    if (!isfinite(p.multiplier)) return refuse(l, node, "its scales are too far apart: their ratio is infinite");
     struct net_buffer *y = tail_buffer(l, tail, MORSEL_ROW_MAJOR);
     struct net_step *step = net_add_step(l->net, MORSEL_STEP_MATMUL, node->name, left, right, y);
     step->parameters.matmul = p;

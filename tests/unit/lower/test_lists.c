@@ -20,6 +20,7 @@ static const struct {
     {"Slice", {13, "f:2,3,4 l=0,1 l=1,3", ""}, {13, "f:2,3,4 l=0,1 l=1,3 l=-3,-2", ""}},
     {"Slice", {13, "f:2,3,4 l=0,1 l=1,3", ""}, {13, "f:2,3,4 l=0,1 l=1,3", "axes=5,6 steps=7,8"}}, /* attributes of older opsets */
     {"Pad", {10, "f:2,3", "pads=0,1,0,2"}, {13, "f:2,3 l=0,1,0,2", ""}},
+    {"Pad", {13, "f:2,3 l=0,1,0,2", ""}, {13, "f:2,3 l=0,1,0,2", "pads=9,9,9,9"}},
     {"Pad", {18, "f:2,3 l=0,1,0,2", ""}, {18, "f:2,3 l=1,2 - l=-1", ""}},
     {"ReduceMean", {13, "f:2,3,4", "axes=1,2"}, {18, "f:2,3,4 l=-1,-2", ""}},
     {"ReduceMean", {13, "f:2,3,4", ""}, {18, "f:2,3,4", "axes=0"}},
@@ -86,8 +87,61 @@ static void nothing_takes_in_a_refused_node(void **state) {
     onnx_free(graph);
 }
 
+/* S, T and U stand for scales. */
+static const struct {
+    const char *op, *inputs;
+} scaled[] = {
+    {"QuantizeLinear", "f:2,3 f#S b#0"},
+    {"DequantizeLinear", "b:2,3 f#S b#0"},
+    {"QLinearMatMul", "b:2,3 f#S b#0 b:3,2 f#T b#0 f#U b#0"},
+    {"QLinearConv", "b:1,1,4,4 f#S b#0 b=1 f#T b#0 f#U b#0"},
+    {"ms.QLinearAdd", "b:2,3 f#S b#0 b:2,3 f#T b#0 f#U b#0"},
+    {"ms.QLinearMul", "b:2,3 f#S b#0 b:2,3 f#T b#0 f#U b#0"},
+    {"ms.QLinearSigmoid", "b:2,3 f#S b#0 f#U b#0"},
+    {"ms.QLinearGlobalAveragePool", "b:1,2,4,4 f#S b#0 f#U b#0"},
+};
+
+static void convert_scaled(size_t i, const char *const scales[3], size_t made[2]) {
+    static const struct blob_extras extras = {0};
+    struct onnx_report report = {0};
+    struct morsel_model opened;
+    char inputs[200], *to = inputs;
+    size_t bytes;
+    for (const char *c = scaled[i].inputs; *c; c++) {
+        if (*c >= 'S' && *c <= 'U') to += sprintf(to, "%s", scales[*c - 'S']);
+        else *to++ = *c;
+    }
+    *to = 0;
+    struct bytes model = one_node(scaled[i].op, 13, inputs, "", 1);
+    struct onnx_graph *graph = inferred_bytes(&model);
+    struct net *net = lower(graph, &report);
+    made[net != NULL]++;
+    if (net) {
+        assert_true(plan_arena(net));
+        uint8_t *blob = blob_write(net, &extras, &bytes);
+        assert_non_null(blob);
+        enum morsel_error error = morsel_open(&opened, blob, bytes, 0);
+        if (error) fail_msg("%s %s: %s", scaled[i].op, inputs, morsel_error_text(error));
+        net_free(net);
+        free(blob);
+    }
+    onnx_report_free(&report);
+    onnx_free(graph);
+}
+
+/* The smallest and the largest there are: refused, or of a blob that opens. */
+static void odd_scales_make_blobs_that_open(void **state) {
+    (void)state;
+    static const char *const sizes[] = {"1e-45", "1e-39", "1", "3e38"};
+    size_t made[2] = {0};
+    for (size_t i = 0; i < sizeof scaled / sizeof *scaled; i++)
+        for (unsigned k = 0; k < 64; k++) convert_scaled(i, (const char *const[]){sizes[k % 4], sizes[k / 4 % 4], sizes[k / 16]}, made);
+    assert_true(made[0] > 20 && made[1] > 20);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(forms_of_a_list_give_the_same_blob),
-                                       cmocka_unit_test(nothing_takes_in_a_refused_node)};
+                                       cmocka_unit_test(nothing_takes_in_a_refused_node),
+                                       cmocka_unit_test(odd_scales_make_blobs_that_open)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
