@@ -124,11 +124,10 @@ isa_flags = $(if $(filter $(isa_files),$(1)),$(isa_flags_$(lastword $(subst _, ,
 float_flags = $(if $(filter tools/float/% tools/onnx/functions%,$(1)),$(if $(filter -O2,$(OPT)),-O3 -fno-trapping-math -fno-math-errno))
 # Loops that are written for compilers to make vectors of; gcc before 12 does so at -O2 only when asked.
 vector_flags = $(if $(filter kernels/product.c kernels/depthwise.c kernels/requant.c,$(1)),-ftree-vectorize)
-# The core decides and checks, and computes hardly anything: the loops over values, and over pairs of tensors, stand in these files. Pairs
-# are as fast with -O1, in less; pictures are not: 4 % slower with gcc 12, up to 30 % with clang 14.
-CORE_LOOPS := core/picture.c core/checksum.c core/check_plan.c core/check_values.c core/quantize.c
+# The core decides and checks, and computes hardly anything: its loops over values stand in these files. Pictures at -O1 would be 4 % slower
+# with gcc 12, up to 30 % with clang 14.
+CORE_LOOPS := core/picture.c core/checksum.c core/check_values.c core/quantize.c
 size_flags = $(if $(filter-out $(CORE_LOOPS),$(filter core/%,$(1))),$(if $(filter -O2,$(OPT)),$(SMALL))) \
-	$(if $(filter core/check_plan.c,$(1)),$(if $(filter -O2,$(OPT)),-O1)) \
 	$(if $(filter-out x86/conv_%,$(1)),$(NARROW))
 # gcc 12 and later. It would hand on fields of structs one by one, which saves nothing.
 SMALL := $(shell echo | $(CC) -Werror -Oz -fno-ipa-sra -fsyntax-only -x c - 2>/dev/null && echo -Oz -fno-ipa-sra || echo -Os)
