@@ -46,7 +46,7 @@ static struct bytes rich_model(void) {
     add_node(&graph, "row", "Unsqueeze", "t axes", "row", "");
     add_node(&graph, "flat", "Flatten", "d", "flat", "axis:1");
     add_node(&graph, "out", "Concat", "flat row", "y", "axis:-1");
-    struct bytes model = model_message(&graph, 17);
+    struct bytes model = model_message(&graph, 18);
     put_text(&function, 1, "F");
     put_text(&function, 10, "my");
     put_text(&function, 4, "a");
