@@ -119,9 +119,14 @@ def judge(result):
 
 
 def vectors():
-    """ONNX's own for the operators in the executor's table, of numbers that it takes."""
-    with open(os.path.join(ROOT, "tools", "float", "operators.c"), encoding="utf-8") as f:
-        known = set(re.findall(r'\{""\s*, "(\w+)",', f.read()))
+    """ONNX's own for the operators that the executor has, by its table or by their function, of numbers that it takes."""
+    known = set()
+    for room, row in (("float", r'\{""\s*, "(\w+)",'), ("onnx", r'\{""\s*, "(\w+)",[^}]*?\.(?:function|of_two) = ')):
+        with open(os.path.join(ROOT, "tools", room, "operators.c"), encoding="utf-8") as f:
+            found = re.findall(row, f.read())
+        if not found:
+            raise SystemExit(f"tools/{room}/operators.c: no rows of the form {row}")
+        known.update(found)
     where = os.path.join(ROOT, "tests", "onnx_vectors", "run.py")
     spec = importlib.util.spec_from_file_location("onnx_vectors", where)
     module = importlib.util.module_from_spec(spec)
