@@ -367,6 +367,8 @@ build/venv/.ready: tests/parity/requirements.txt
 	@build/venv/bin/pip install --quiet --disable-pip-version-check -r tests/parity/requirements.txt
 	@touch $@
 
+include tests/trust.mk
+
 # ---- measurements ----------------------------------------------------------------------------------------------------
 
 PEERS ?=
@@ -460,5 +462,5 @@ size: lib  ## bytes of code and constants in the library, by object
 clean:  ## removes build/
 	rm -rf build
 help:  ## this list
-	@sed -n 's/^\([a-z][a-z0-9-]*\):[^#]*## \(.*\)/\1|\2/p' Makefile | \
+	@sed -n 's/^\([a-z][a-z0-9-]*\):[^#]*## \(.*\)/\1|\2/p' Makefile tests/trust.mk | \
 	    while IFS='|' read -r name what; do printf '  make %-14s %s\n' "$$name" "$$what"; done
