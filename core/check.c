@@ -63,9 +63,11 @@ enum morsel_error morsel_check_each(const struct morsel_check *c, enum morsel_pa
     return MORSEL_OK;
 }
 
-static enum morsel_error check_parts(struct morsel_model *report, const struct morsel_blob_header *h) {
+static enum morsel_error check_parts(struct morsel_model *report, const struct morsel_blob_header *h, int verify) {
     struct morsel_model model = {.blob = (const uint8_t *)h, .blob_bytes = h->blob_bytes};
-    struct morsel_check c = {report, &model, h, morsel_blob_tensor(&model, 0), morsel_blob_step(&model, 0), morsel_blob_group(&model, 0)};
+    uint64_t read = 0;
+    struct morsel_check c = {report, &model, h, morsel_blob_tensor(&model, 0), morsel_blob_step(&model, 0), morsel_blob_group(&model, 0),
+                             &read,  verify};
     enum morsel_error error = morsel_check_records(&c);
     if (!error) error = morsel_check_steps(&c);
     if (!error) error = morsel_check_groups(&c);
@@ -83,6 +85,6 @@ enum morsel_error morsel_check_blob(struct morsel_model *report, const void *blo
     if (!(flags & MORSEL_SKIP_CHECKSUM) && morsel_checksum(blob, h->blob_bytes) != h->checksum) return MORSEL_ERR_CHECKSUM;
     error = check_counts(h);
     if (!error) error = check_sections(h);
-    if (!error) error = check_parts(report, h);
+    if (!error) error = check_parts(report, h, !(flags & MORSEL_SKIP_CHECKSUM));
     return error;
 }

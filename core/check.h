@@ -19,6 +19,8 @@ struct morsel_check {
     const struct morsel_blob_tensor *tensors;
     const struct morsel_blob_step *steps;
     const struct morsel_blob_group *groups;
+    uint64_t *read; /* bytes of operands and constants looked at so far, each as often as a step names it */
+    int verify;     /* whether constants are what kernels take them for, too: 0 with MORSEL_SKIP_CHECKSUM */
 };
 
 /* A step under check: its record, tensors and parameters. */
@@ -61,10 +63,32 @@ enum morsel_error morsel_check_softmax(const struct morsel_step_check *s);
 enum morsel_error morsel_check_concat(const struct morsel_step_check *s);
 enum morsel_error morsel_check_gather(const struct morsel_step_check *s);
 
+/* struct morsel_kind's `work` (core/kind.h), in work.c. */
+struct morsel_step_work;
+uint64_t morsel_work_conv(const struct morsel_step_work *w);
+uint64_t morsel_work_float_conv(const struct morsel_step_work *w);
+uint64_t morsel_work_pool(const struct morsel_step_work *w);
+uint64_t morsel_work_fc(const struct morsel_step_work *w);
+uint64_t morsel_work_matmul(const struct morsel_step_work *w);
+uint64_t morsel_work_softmax(const struct morsel_step_work *w);
+uint64_t morsel_work_gather(const struct morsel_step_work *w);
+uint64_t morsel_work_binary(const struct morsel_step_work *w);
+uint64_t morsel_work_concat(const struct morsel_step_work *w);
+uint64_t morsel_work_elements(const struct morsel_step_work *w); /* no more than that */
+
 /* struct morsel_kind's `period` (core/kind.h). */
 uint32_t morsel_binary_period(const void *parameters, uint32_t n);
 uint32_t morsel_unary_period(const void *parameters, uint32_t n);
 uint32_t morsel_lut_period(const void *parameters, uint32_t n);
+
+/*
+ * Any number of steps may name the same constant, which is looked at for each of them. All of that is at most MORSEL_READ_MOST times the
+ * blob's bytes: beyond it `bytes` more are not afforded. A network whose steps share weights stays far below: from MORSEL_READ_MUCH on,
+ * a step that equals one before it is not checked again.
+ */
+#define MORSEL_READ_MUCH 4u
+#define MORSEL_READ_MOST 64u
+int morsel_check_affords(const struct morsel_check *c, uint64_t bytes);
 
 /* `bytes` bytes at `offset`: a multiple of 64, inside the data section. */
 int morsel_check_data(const struct morsel_check *c, uint32_t offset, uint64_t bytes);
@@ -76,9 +100,23 @@ int morsel_check_halves(const struct morsel_check *c, uint32_t offset, uint64_t 
 int morsel_all_finite(const uint32_t *bits, uint32_t count);
 int morsel_all_finite_halves(const uint32_t *bits, uint32_t count);
 int morsel_all_small(const uint32_t *values, uint32_t count);
-/* `weights` bytes of weights, constants by channel, `channels` of them with the padding, and the range of results. */
-enum morsel_error morsel_check_sums(const struct morsel_step_check *s, const struct morsel_blob_sums *p, uint64_t channels,
-                                    uint64_t weights);
+/* Weights as they are packed: [channels / 16][quads][16][4]. Of each `line` quads the last one ends in so many values of padding. */
+struct morsel_packed {
+    uint64_t channels, bytes; /* with all padding */
+    uint64_t line;
+    uint32_t padding; /* 0..3 */
+};
+/* Weights, constants by channel, and the range of results; what they state of the weights, where that is verified. */
+enum morsel_error morsel_check_sums(const struct morsel_step_check *s, const struct morsel_blob_sums *p, const struct morsel_packed *w);
+/* Whether the weights of all channel blocks have the sums, the padding and the proofs that `p` states. */
+int morsel_verify_sums(const struct morsel_step_check *s, const struct morsel_blob_sums *p, const struct morsel_packed *w);
+
+/* Of one channel's stored weights w, plus 128: their sum, and the sum of all w - zero above 0. */
+struct morsel_weighed {
+    uint64_t sum, above;
+};
+/* Weighs the 16 channels of a block. `words`: 4 weights each, 16 words a quad. A sum is below 255 * 2^29. */
+void morsel_weigh_block(struct morsel_weighed *weighed, const uint32_t *words, uint32_t quads, const int32_t *zero);
 /* A range of results: integers within y's type where y is of bytes, ordered floats (no NaN) otherwise. */
 int morsel_check_integers(const struct morsel_blob_tensor *y, int32_t low, int32_t high);
 int morsel_check_range(const struct morsel_blob_tensor *y, int32_t low, int32_t high, float float_low, float float_high);

@@ -9,8 +9,10 @@ enum morsel_error morsel_check_fc(const struct morsel_step_check *s) {
     const struct morsel_blob_fc *p = s->parameters;
     if (morsel_product(p->rows, p->inputs) != morsel_elements(s->x)) return MORSEL_ERR_PARAMETER;
     if (morsel_product(p->rows, p->outputs) != morsel_elements(s->y)) return MORSEL_ERR_PARAMETER;
-    uint64_t channels = ((uint64_t)p->outputs + 15) / 16 * 16, inputs = ((uint64_t)p->inputs + 3) / 4 * 4;
-    return morsel_check_sums(s, &p->sums, channels, channels * inputs); /* both <= 2^31 */
+    struct morsel_packed w = {.channels = ((uint64_t)p->outputs + 15) / 16 * 16, .line = ((uint64_t)p->inputs + 3) / 4};
+    w.padding = (uint32_t)(w.line * 4 - p->inputs);
+    w.bytes = w.channels * w.line * 4; /* both <= 2^31 */
+    return morsel_check_sums(s, &p->sums, &w);
 }
 
 /* Any batch index leads inside an operand, because it is taken modulo the operand's own batch. */
@@ -154,6 +156,6 @@ enum morsel_error morsel_check_gather(const struct morsel_step_check *s) {
     uint64_t entries = 0;
     if (!dims_fit(p->dims, p->rank, morsel_elements(s->y))) return MORSEL_ERR_PARAMETER;
     for (uint32_t k = 0; k < p->rank; k++) entries += p->dims[k];
-    if (!morsel_check_data(s->check, p->table, 4 * entries)) return MORSEL_ERR_CONSTANT;
+    if (!morsel_check_data(s->check, p->table, 4 * entries) || !morsel_check_affords(s->check, 4 * entries)) return MORSEL_ERR_CONSTANT;
     return entries_fit(s, morsel_blob_at(s->check->model, p->table)) ? MORSEL_OK : MORSEL_ERR_CONSTANT;
 }

@@ -9,6 +9,7 @@ static enum morsel_error check_operands(const struct morsel_check *c, const stru
     const struct morsel_blob_header *h = c->header;
     if (!step->input_count || step->output_count != 1 || (kind->inputs && step->input_count != kind->inputs)) return MORSEL_ERR_STEP;
     if ((uint64_t)step->first_operand + step->input_count + 1 > h->operands.count) return MORSEL_ERR_STEP;
+    if (!morsel_check_affords(c, 4 * (uint64_t)step->input_count)) return MORSEL_ERR_STEP;
     for (uint32_t n = 0; n <= step->input_count; n++)
         if (morsel_blob_operand(c->model, step, n) >= h->tensors.count) return MORSEL_ERR_STEP;
     const struct morsel_blob_tensor *y = morsel_blob_output(c->model, step);
@@ -35,6 +36,24 @@ static int scratch_fits(const struct morsel_check *c, const struct morsel_blob_s
     return (uint64_t)step->scratch_offset + step->scratch_bytes <= h->arena_bytes;
 }
 
+static int same_operands(const struct morsel_check *c, const struct morsel_blob_step *a, const struct morsel_blob_step *b) {
+    for (uint32_t n = 0; n <= a->input_count; n++)
+        if (memcmp(morsel_blob_input(c->model, a, n), morsel_blob_input(c->model, b, n), offsetof(struct morsel_blob_tensor, place)))
+            return 0;
+    return 1;
+}
+
+/* Whether a step before is of the same kind, with the same parameters and operands of the same type and shape: so is what is found. */
+static int is_checked(const struct morsel_check *c, const struct morsel_blob_step *step, const struct morsel_kind *kind) {
+    if (*c->read <= MORSEL_READ_MUCH * (uint64_t)c->header->blob_bytes || kind->record_input) return 0;
+    for (const struct morsel_blob_step *old = c->steps; old < step; old++) {
+        if (old->kind != step->kind || old->input_count != step->input_count || old->scratch_bytes != step->scratch_bytes) continue;
+        if (memcmp(morsel_blob_at(c->model, old->parameters), morsel_blob_at(c->model, step->parameters), kind->record)) continue;
+        if (same_operands(c, old, step)) return 1;
+    }
+    return 0;
+}
+
 static enum morsel_error check_step(const struct morsel_check *c, uint32_t index) {
     const struct morsel_blob_step *step = &c->steps[index];
     if (step->kind < 1 || step->kind >= MORSEL_STEP_KIND_COUNT) return MORSEL_ERR_STEP;
@@ -43,6 +62,7 @@ static enum morsel_error check_step(const struct morsel_check *c, uint32_t index
     if (error) return error;
     if (!parameters_fit(c, step, kind)) return MORSEL_ERR_PARAMETER;
     if (!scratch_fits(c, step)) return MORSEL_ERR_PLAN;
+    if (is_checked(c, step, kind)) return MORSEL_OK;
     struct morsel_step_check s = {c, step, morsel_blob_input(c->model, step, 0), morsel_blob_output(c->model, step),
                                   morsel_blob_at(c->model, step->parameters)};
     return kind->check(&s);
@@ -50,6 +70,11 @@ static enum morsel_error check_step(const struct morsel_check *c, uint32_t index
 
 enum morsel_error morsel_check_steps(const struct morsel_check *c) {
     return morsel_check_each(c, MORSEL_PART_STEP, c->header->steps.count, check_step);
+}
+
+int morsel_check_affords(const struct morsel_check *c, uint64_t bytes) {
+    *c->read += bytes; /* each is at most 2^31 * 4, for at most 4,096 steps of which each reads ten */
+    return *c->read <= MORSEL_READ_MOST * (uint64_t)c->header->blob_bytes;
 }
 
 int morsel_check_data(const struct morsel_check *c, uint32_t offset, uint64_t bytes) {
@@ -60,12 +85,12 @@ int morsel_check_data(const struct morsel_check *c, uint32_t offset, uint64_t by
 
 int morsel_check_floats(const struct morsel_check *c, uint32_t offset, uint64_t count) {
     if (count > MORSEL_SIZE_LIMIT || !morsel_check_data(c, offset, 4 * count)) return 0;
-    return morsel_all_finite(morsel_blob_at(c->model, offset), (uint32_t)count);
+    return morsel_check_affords(c, 4 * count) && morsel_all_finite(morsel_blob_at(c->model, offset), (uint32_t)count);
 }
 
 int morsel_check_halves(const struct morsel_check *c, uint32_t offset, uint64_t count) {
     if (count > MORSEL_SIZE_LIMIT || !morsel_check_data(c, offset, 2 * count)) return 0;
-    return morsel_all_finite_halves(morsel_blob_at(c->model, offset), (uint32_t)count / 2);
+    return morsel_check_affords(c, 2 * count) && morsel_all_finite_halves(morsel_blob_at(c->model, offset), (uint32_t)count / 2);
 }
 
 /* weight_zero, float_bias and the proofs may be absent. */
@@ -77,13 +102,14 @@ static int channels_fit(const struct morsel_check *c, const struct morsel_blob_s
     if (p->proofs && !morsel_check_data(c, p->proofs, channels / 16)) return 0;
     if (!p->weight_zero) return 1;
     if (!morsel_check_data(c, p->weight_zero, 4 * channels)) return 0;
-    return morsel_all_small(morsel_blob_at(c->model, p->weight_zero), (uint32_t)channels);
+    return morsel_check_affords(c, 4 * channels) && morsel_all_small(morsel_blob_at(c->model, p->weight_zero), (uint32_t)channels);
 }
 
-enum morsel_error morsel_check_sums(const struct morsel_step_check *s, const struct morsel_blob_sums *p, uint64_t channels,
-                                    uint64_t weights) {
+enum morsel_error morsel_check_sums(const struct morsel_step_check *s, const struct morsel_blob_sums *p, const struct morsel_packed *w) {
     if (!morsel_check_range(s->y, p->out_min, p->out_max, p->float_min, p->float_max)) return MORSEL_ERR_PARAMETER;
-    return morsel_check_data(s->check, p->weights, weights) && channels_fit(s->check, p, channels) ? MORSEL_OK : MORSEL_ERR_CONSTANT;
+    if (!morsel_check_data(s->check, p->weights, w->bytes) || !channels_fit(s->check, p, w->channels)) return MORSEL_ERR_CONSTANT;
+    if (!s->check->verify) return MORSEL_OK;
+    return morsel_check_affords(s->check, w->bytes) && morsel_verify_sums(s, p, w) ? MORSEL_OK : MORSEL_ERR_CONSTANT;
 }
 
 int morsel_check_integers(const struct morsel_blob_tensor *y, int32_t low, int32_t high) {

@@ -39,19 +39,25 @@ enum morsel_error morsel_check_pool(const struct morsel_step_check *s) {
     return dilated && s->step->kind == MORSEL_STEP_AVERAGE_POOL ? MORSEL_ERR_PARAMETER : MORSEL_OK;
 }
 
-/* Sizes of the constants: channels with padding, and bytes of weights. All factors are checked to be below 2^31. */
-static void constant_sizes(const struct morsel_step_check *s, uint64_t *channels, uint64_t *weights) {
+/* The constants of a step; bytes are UINT64_MAX where they are too many. All factors are checked to be below 2^31. */
+static struct morsel_packed packed_of(const struct morsel_step_check *s) {
     const struct morsel_blob_conv *p = s->parameters;
     uint32_t depth = s->x->dims[3] / p->groups, outs = s->y->dims[3] / p->groups;
+    struct morsel_packed w;
     if (s->step->kind == MORSEL_STEP_DEPTHWISE) {
-        *channels = ((uint64_t)outs * p->groups + 15) / 16 * 16;
-        *weights = *channels * p->window.kernel_w * ((p->window.kernel_h + 3) / 4 * 4); /* < 2^32 * 2^6 * 2^6 */
-        return;
+        w.line = (p->window.kernel_h + 3) / 4;
+        w.padding = (uint32_t)w.line * 4 - p->window.kernel_h;
+        w.channels = ((uint64_t)outs * p->groups + 15) / 16 * 16;
+        w.bytes = w.channels * p->window.kernel_w * (w.line * 4); /* < 2^32 * 2^6 * 2^6 */
+        return w;
     }
-    uint64_t row = ((uint64_t)p->window.kernel_w * depth + 3) / 4 * 4; /* < 2^38 */
-    *channels = ((uint64_t)outs + 15) / 16 * 16 * p->groups;
-    *weights = row > MORSEL_SIZE_LIMIT || *channels > MORSEL_SIZE_LIMIT ? UINT64_MAX : *channels * row;
-    *weights = *weights > MORSEL_SIZE_LIMIT ? UINT64_MAX : *weights * p->window.kernel_h;
+    uint64_t taps = (uint64_t)p->window.kernel_w * depth; /* < 2^37 */
+    w.line = (taps + 3) / 4;
+    w.padding = (uint32_t)(w.line * 4 - taps);
+    w.channels = ((uint64_t)outs + 15) / 16 * 16 * p->groups;
+    w.bytes = w.line * 4 > MORSEL_SIZE_LIMIT || w.channels > MORSEL_SIZE_LIMIT ? UINT64_MAX : w.channels * (w.line * 4);
+    w.bytes = w.bytes > MORSEL_SIZE_LIMIT ? UINT64_MAX : w.bytes * p->window.kernel_h;
+    return w;
 }
 
 static int shapes_fit(const struct morsel_step_check *s, const struct morsel_blob_window *window, uint32_t groups) {
@@ -74,10 +80,9 @@ enum morsel_error morsel_check_float_conv(const struct morsel_step_check *s) {
 /* Sums wrap at 2^32 in the kernels, so a blob whose sums leave int32 gives wrong numbers but nothing worse; the converter refuses it. */
 enum morsel_error morsel_check_conv(const struct morsel_step_check *s) {
     const struct morsel_blob_conv *p = s->parameters;
-    uint64_t channels, weights;
     if (!shapes_fit(s, &p->window, p->groups)) return MORSEL_ERR_PARAMETER;
     uint32_t row = s->x->dims[2] * s->x->dims[3];
     if ((p->window.pad_top || p->window.pad_bottom) && s->step->scratch_bytes < (row + 3) / 4 * 4) return MORSEL_ERR_PARAMETER;
-    constant_sizes(s, &channels, &weights);
-    return morsel_check_sums(s, &p->sums, channels, weights);
+    struct morsel_packed w = packed_of(s);
+    return morsel_check_sums(s, &p->sums, &w);
 }

@@ -6,7 +6,7 @@
 #ifndef MORSEL_KIND_H
 #define MORSEL_KIND_H
 
-#include "format.h"
+#include "blob.h"
 #include "morsel.h"
 
 struct morsel_step_check;  /* check.h */
@@ -14,6 +14,13 @@ struct morsel_preparation; /* prepare.h */
 struct morsel_call;        /* call.h */
 union morsel_args;
 struct morsel_held; /* stage.h */
+
+/* A step whose work is to be bounded; open has checked it. */
+struct morsel_step_work {
+    const struct morsel_blob_step *step;
+    const struct morsel_blob_tensor *x, *y; /* its first input, its output */
+    const void *parameters;
+};
 
 /* How rows of y are made of rows of the inputs. */
 enum morsel_rows {
@@ -25,13 +32,14 @@ enum morsel_rows {
 
 struct morsel_kind {
     char name[16];
-    uint8_t inputs;           /* 0: one or more */
-    uint8_t x_types, y_types; /* sets of types: of all inputs, of y */
-    uint8_t same_type;        /* inputs and y have one type */
-    uint8_t rows;             /* enum morsel_rows */
-    uint8_t sums;             /* where a struct morsel_blob_sums stands in the record; 0: there is none */
-    uint16_t record;          /* bytes of the parameters, and ... */
-    uint16_t record_input;    /* ... for each input */
+    uint8_t inputs;                                     /* 0: one or more */
+    uint8_t x_types, y_types;                           /* sets of types: of all inputs, of y */
+    uint8_t same_type;                                  /* inputs and y have one type */
+    uint8_t rows;                                       /* enum morsel_rows */
+    uint8_t sums;                                       /* where a struct morsel_blob_sums stands in the record; 0: there is none */
+    uint16_t record;                                    /* bytes of the parameters, and ... */
+    uint16_t record_input;                              /* ... for each input */
+    uint64_t (*work)(const struct morsel_step_work *w); /* at most, beside reading inputs and writing y once */
     enum morsel_error (*check)(const struct morsel_step_check *s); /* the parameters; the number and the types of tensors are right */
     void (*prepare)(struct morsel_call *call, const struct morsel_preparation *w);
     /* Calls the kernel, for units begin .. end; with a window for n output rows from row y on, whose input rows are `rows`. */

@@ -175,10 +175,14 @@ struct morsel_view {
 
 /* --- The network ------------------------------------------------------------------------------------------------ */
 
-#define MORSEL_SKIP_CHECKSUM 1u /* for morsel_open(): trust the storage, check only the structure */
+/* For morsel_open(): trust the storage, check only the structure. Memory stays safe from any blob. But of one that lies about its weights
+ * the answers may depend on CPU and tasks. */
+#define MORSEL_SKIP_CHECKSUM 1u
 
-/* Opens a blob in place. Every count, offset, shape, scale and arena slice is checked against `bytes` before anything
- * is used. A damaged or hostile file gives an error and nothing else. `blob` is aligned to MORSEL_ALIGNMENT. */
+/* Opens a blob in place. Every count, offset, shape, scale and arena slice is checked against `bytes` before anything is used. So is what
+ * kernels rely on: sums of weights, padding, proofs. A damaged or hostile file gives an error, or a network like any other. It takes time
+ * in proportion to `bytes`. `blob` is aligned to MORSEL_ALIGNMENT. Nobody writes it while it is open, as another process may in a shared
+ * mapping: that voids all checks. */
 enum morsel_error morsel_open(struct morsel_model *model, const void *blob, size_t bytes, uint32_t flags);
 
 /* After morsel_open() gave an error: the part of the blob that it found at fault, for logs. `index` (may be NULL): which one. */
@@ -191,7 +195,11 @@ uint32_t morsel_arena_bytes(const struct morsel_model *model);
  * With morsel_arena_bytes() alone they run in one, the others in options.tasks. 0 tasks are 1. Returns 0 above 2^31 - 1 bytes. */
 uint32_t morsel_arena_bytes_for(const struct morsel_model *model, uint32_t tasks);
 
-/* All are 0 of a model that is not open. */
+/* How much a run in one task computes at most: multiply-accumulates, padding of weights included, and bytes read and written. From shapes
+ * that were checked: no blob understates it. UINT64_MAX: that or more. An app that runs blobs of others refuses what it has no time for. */
+uint64_t morsel_work(const struct morsel_model *model);
+
+/* All are 0 of a model that is not open; morsel_work(), too. */
 uint32_t morsel_input_count(const struct morsel_model *model);
 uint32_t morsel_output_count(const struct morsel_model *model);
 uint32_t morsel_label_count(const struct morsel_model *model);

@@ -36,7 +36,8 @@ enum morsel_unary_op {
     MORSEL_UNARY_OP_COUNT
 };
 
-/* What the weights of 16 channels prove, whatever the input; one that does not hold gives wrong numbers and nothing worse. */
+/* What the weights of 16 channels prove, whatever the input. core/check_sums.c verifies it; one that does not hold gives wrong numbers
+ * and nothing worse. */
 enum morsel_proof {
     MORSEL_PROOF_SMALL = 1,   /* |acc| < 2^22 and |acc * multiplier| < 32000 */
     MORSEL_PROOF_POSITIVE = 2 /* no multiplier is negative */

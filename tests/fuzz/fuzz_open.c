@@ -37,42 +37,9 @@ static void *aligned(const void *bytes, size_t size) {
     return copy;
 }
 
-static uint64_t product(uint32_t a, uint32_t b, uint32_t c) {
-    uint64_t ab = (uint64_t)a * b;
-    return ab > 0xffffffffu ? UINT64_MAX / 64 : ab * c;
-}
-
-/* Roughly, the inner loops of a step: a legal blob may ask for hours. */
-static uint64_t work_of(const struct morsel_model *model, const struct morsel_blob_step *step) {
-    const void *record = morsel_blob_at(model, step->parameters);
-    uint32_t y = morsel_elements(morsel_blob_output(model, step)), x = morsel_elements(morsel_blob_input(model, step, 0));
-    const struct morsel_blob_conv *conv = record;
-    const struct morsel_blob_fc *fc = record;
-    const struct morsel_blob_matmul *matmul = record;
-    const struct morsel_blob_softmax *softmax = record;
-    switch (step->kind) {
-    case MORSEL_STEP_CONV:
-        return product(y, conv->window.kernel_h * conv->window.kernel_w,
-                       (morsel_blob_input(model, step, 0)->dims[3] / conv->groups + 3) / 4 * 4) +
-               product(x, conv->window.kernel_h, 1);
-    case MORSEL_STEP_DEPTHWISE:
-    case MORSEL_STEP_AVERAGE_POOL:
-    case MORSEL_STEP_MAX_POOL: return product(y, conv->window.kernel_h * conv->window.kernel_w, 1);
-    case MORSEL_STEP_FC: return product(fc->rows, fc->inputs + 4, fc->outputs + 16);
-    case MORSEL_STEP_MATMUL: return product(y, matmul->inner, 1);
-    case MORSEL_STEP_SOFTMAX: return product(x, 4, 1) + product(y, softmax->count < 4 ? softmax->count : 4, 1);
-    case MORSEL_STEP_CONCAT: return (uint64_t)y + step->input_count;
-    default: return (uint64_t)x + y;
-    }
-}
-
+/* A legal blob may ask for hours. */
 static int affordable(const struct morsel_model *model) {
-    uint64_t work = 0;
-    for (uint32_t i = 0; i < morsel_blob_header(model)->steps.count; i++) {
-        work += work_of(model, morsel_blob_step(model, i));
-        if (work > WORK_MOST) return 0;
-    }
-    return morsel_arena_bytes(model) <= ARENA_MOST;
+    return morsel_work(model) <= WORK_MOST && morsel_arena_bytes(model) <= ARENA_MOST;
 }
 
 static void backwards(void *ctx, uint32_t n, morsel_task *fn, void *arg) {

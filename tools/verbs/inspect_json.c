@@ -177,6 +177,7 @@ static void put_labels(struct json *json, const struct inspect *inspect) {
 void inspect_json(const struct inspect *inspect) {
     const struct morsel_blob_header *header = inspect->header;
     struct json json = {.file = stdout};
+    uint64_t work = morsel_work(&inspect->network.model);
     json_open(&json, NULL);
     json_text(&json, "name", morsel_blob_string(&inspect->network.model, header->name));
     json_integer(&json, "format_version", header->format_version);
@@ -186,6 +187,7 @@ void inspect_json(const struct inspect *inspect) {
     put_groups(&json, inspect);
     put_tensors(&json, inspect);
     json_integer(&json, "arena_bytes", header->arena_bytes);
+    json_integer(&json, "work", work > INT64_MAX ? INT64_MAX : (int64_t)work);
     put_peak(&json, inspect);
     json_integer(&json, "blob_bytes", header->blob_bytes);
     put_sections(&json, inspect);

@@ -118,7 +118,7 @@ uint32_t builder_data(struct builder *b, const void *bytes, uint32_t count) {
 void builder_step(struct builder *b, enum morsel_step_kind kind, const uint32_t *inputs, uint32_t input_count, uint32_t output,
                   const void *parameters, uint32_t parameter_bytes, uint32_t scratch_bytes) {
     uint32_t index = b->step_count++;
-    must(index < BUILDER_MAX && b->parameter_count + parameter_bytes / 4 <= 1024);
+    must(index < BUILDER_MAX && b->parameter_count + parameter_bytes / 4 <= sizeof b->parameters / 4);
     struct morsel_blob_step *s = &b->steps[index];
     s->kind = kind;
     s->first_operand = b->operand_count;

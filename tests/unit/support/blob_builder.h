@@ -6,7 +6,7 @@
 #include "core/format.h"
 #include "core/morsel.h"
 
-#define BUILDER_MAX 32
+#define BUILDER_MAX 512
 
 struct builder {
     struct morsel_blob_tensor tensors[BUILDER_MAX];
@@ -17,9 +17,9 @@ struct builder {
     struct morsel_blob_picture picture;
     uint8_t *data;
     uint32_t data_bytes;
-    uint32_t parameters[1024];
+    uint32_t parameters[16384];
     uint32_t parameter_count;
-    char strings[1024];
+    char strings[16384];
     uint32_t string_bytes;
     uint32_t arena_bytes;
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "tests/unit/support/blob_builder.h"
+#include "tests/unit/support/honest.h"
 
 /* The numbers of its tensors and steps. */
 enum {
@@ -63,7 +64,9 @@ static inline void add_windows(struct builder *b) {
     channels(b, k, 1);
     struct morsel_blob_conv conv = {{3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, 1, {w, k[0], k[1], k[2], k[3], k[4], 0, 255, 0, 0, k[5]}};
     builder_step(b, MORSEL_STEP_CONV, (uint32_t[]){T_IN}, 1, T_CONV, &conv, sizeof conv, 12);
+    channels(b, k, 1);
     conv.groups = 3;
+    conv.sums = (struct morsel_blob_sums){builder_data(b, weights, sizeof weights), k[0], k[1], k[2], k[3], k[4], 0, 255, 0, 0, k[5]};
     builder_step(b, MORSEL_STEP_DEPTHWISE, (uint32_t[]){T_CONV}, 1, T_DEPTHWISE, &conv, sizeof conv, 12);
     struct morsel_blob_pool pool = {{2, 2, 2, 2, 1, 1, 0, 0, 0, 0}, 0, 0, 255};
     builder_step(b, MORSEL_STEP_MAX_POOL, (uint32_t[]){T_DEPTHWISE}, 1, T_MAX, &pool, sizeof pool, 0);
@@ -140,6 +143,7 @@ static inline struct blob sample(void) {
     s.spare = builder_data(&b, zeros, 4096);
     free(zeros);
     s.bytes = builder_finish(&b, &s.count);
+    honest_make(s.bytes);
     s.header = (void *)s.bytes;
     s.tensors = (void *)(s.bytes + s.header->tensors.offset);
     s.steps = (void *)(s.bytes + s.header->steps.offset);
