@@ -86,7 +86,7 @@ uint64_t morsel_work_elements(const struct morsel_step_work *w) {
 
 static uint64_t step_work(const struct morsel_model *model, const struct morsel_blob_step *step) {
     struct morsel_step_work w = {step, morsel_blob_input(model, step, 0), morsel_blob_output(model, step),
-                            morsel_blob_at(model, step->parameters)};
+                                 morsel_blob_at(model, step->parameters)};
     uint64_t work = add(step->scratch_bytes, (uint64_t)w.y->bytes + 1);
     for (uint32_t n = 0; n < step->input_count; n++) work = add(work, morsel_blob_input(model, step, n)->bytes);
     return add(work, morsel_kinds[step->kind].work(&w));
