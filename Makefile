@@ -236,7 +236,7 @@ CLI_FILES := $(BUILD)/tests/cli/make_files
 -include $(CLI_FILES).d
 $(CLI_FILES): $(CLI_FILES).o $(UNIT_HELPERS) $(BUILD)/libtool.a $(BUILD)/libmorsel.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(TOOL_LIBS)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ -lcmocka $(TOOL_LIBS)
 # What the reduced tool is tried by, and the whole tool: a script a verb.
 CLI_REDUCED := tool run bench eval inspect
 CLI_SCRIPTS := $(patsubst tests/cli/%.sh,%,$(filter-out %/calls.sh,$(wildcard tests/cli/*.sh)))

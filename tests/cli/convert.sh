@@ -7,6 +7,13 @@ verb=convert title='convert: '
 network=models/cifar10
 free=tests/cli/free_batch.onnx # of any batch
 
+make_files
+
+# --- what a blob holds
+verify "4,095 steps" call 0 "$work/most.onnx" -o "$work/most.morsel"
+verify "more are told" call_says "comes to 4097 steps, and a blob holds 4096: cut it" 1 "$work/too_long.onnx" -o "$work/too_long.morsel"
+verify "and nothing is written" test ! -e "$work/too_long.morsel"
+
 # --- what it writes
 verify "the shipped network" call 0 $network/network.onnx -o "$work/a.morsel" --picture $network/picture.json --labels $network/labels.txt
 verify "gives the shipped blob, byte for byte" cmp "$work/a.morsel" $network/network.morsel

@@ -11,6 +11,7 @@
  *   data_*.npy     samples to quantize float_small.onnx by: sound ones and strange ones, float32 [N, 3, 32, 32]
  */
 #include "tests/unit/support/blob_builder.h"
+#include "tests/unit/support/onnx_file.h"
 #include "tools/base/message.h"
 #include "tools/base/file.h"
 #include "tools/net/nets.h"
@@ -219,6 +220,22 @@ static void make_cifar(void) {
     write_file("cifar.bin", file, sizeof file);
 }
 
+/* A chain of functions, in float. */
+static void make_chain(const char *name, uint32_t steps) {
+    struct bytes graph = {0}, model;
+    char from[16], to[16];
+    add_value(&graph, 11, "x", 1, "1,4");
+    add_value(&graph, 12, "y", 1, "1,4");
+    for (uint32_t i = 0; i < steps; i++) {
+        snprintf(from, sizeof from, i ? "t%u" : "x", i);
+        snprintf(to, sizeof to, i + 1 < steps ? "t%u" : "y", i + 1);
+        add_node(&graph, to, "Sigmoid", from, to, "");
+    }
+    model = model_message(&graph, 17);
+    write_file(name, model.data, model.size);
+    free(model.data);
+}
+
 int main(int argc, char **argv) {
     if (argc != 2) return 2;
     folder = argv[1];
@@ -226,6 +243,8 @@ int main(int argc, char **argv) {
     make_color("color2.morsel", 2, (const char *const[]){"red", "green", "blue"});
     make_color("slash.morsel", 1, (const char *const[]){"Red/or so", "dark green", "blue"});
     make_color("twins.morsel", 1, (const char *const[]){"light red", "dark green", "Light/Red"});
+    make_chain("most.onnx", MORSEL_FORMAT_MAX_TENSORS - 1);
+    make_chain("too_long.onnx", MORSEL_FORMAT_MAX_STEPS + 1);
     make_bytes();
     make_order();
     make_two();

@@ -17,11 +17,12 @@ struct slice {
 };
 
 #define PLACE_TRIES 2000u
+#define PLACE_WORK 200000000u /* comparisons of two slices after which no more orders are tried: half a second */
 #define ROOM_TRIES 8u
 
 /* --- Lifetimes --- */
 
-static void drop_dead_steps(struct net *net) {
+void plan_drop_dead_steps(struct net *net) {
     bool *needed = net_alloc(net, net->buffer_count * sizeof *needed + 1);
     uint32_t kept = net->step_count;
     for (uint32_t i = 0; i < net->output_count; i++) needed[net->outputs[i].buffer->index] = true;
@@ -142,11 +143,11 @@ static bool alive_together(const struct slice *a, const struct slice *b) {
 }
 
 /* Where the slice and its heirs, put at `at`, would be past what is placed in their way; `at` where nothing is. */
-static uint64_t past(const struct slice *placed, const struct slice *slice, uint64_t at) {
+static uint64_t past(const struct slice *placed, const struct slice *slice, uint64_t at, uint64_t *work) {
     uint64_t next = at;
     for (const struct slice *p = placed; p; p = p->heir) {
         uint64_t begin = (uint64_t)placed->offset + p->rise, end = begin + p->bytes;
-        for (const struct slice *s = slice; s; s = s->heir)
+        for (const struct slice *s = slice; s; s = s->heir, ++*work)
             if (alive_together(p, s) && at + s->rise < end && begin < at + s->rise + s->bytes && next + s->rise < end) next = end - s->rise;
     }
     return next;
@@ -159,12 +160,12 @@ static uint64_t height(const struct slice *slice) {
 }
 
 /* The lowest place for a slice and its heirs. Whatever is in the way at some place is in the way up to its own end. */
-static uint64_t lowest_gap(struct slice **placed, uint32_t count, const struct slice *slice) {
+static uint64_t lowest_gap(struct slice **placed, uint32_t count, const struct slice *slice, uint64_t *work) {
     uint64_t at = 0, next = 0;
     do {
         at = next;
         for (uint32_t i = 0; i < count; i++) {
-            uint64_t end = past(placed[i], slice, at);
+            uint64_t end = past(placed[i], slice, at, work);
             next = end > next ? end : next;
         }
     } while (next > at);
@@ -172,10 +173,10 @@ static uint64_t lowest_gap(struct slice **placed, uint32_t count, const struct s
 }
 
 /* Places the slices in the order given; how many bytes that takes, or UINT64_MAX. */
-static uint64_t place(struct slice **order, uint32_t count) {
+static uint64_t place(struct slice **order, uint32_t count, uint64_t *work) {
     uint64_t total = 0;
     for (uint32_t i = 0; i < count; i++) {
-        uint64_t at = lowest_gap(order, i, order[i]);
+        uint64_t at = lowest_gap(order, i, order[i], work);
         uint64_t end = at + height(order[i]);
         if (end > INT32_MAX) return UINT64_MAX;
         order[i]->offset = (uint32_t)at;
@@ -188,11 +189,11 @@ static uint64_t place(struct slice **order, uint32_t count) {
 struct placement {
     struct slice **slices; /* in an order of their own */
     uint32_t count, *offsets;
-    uint64_t total;
+    uint64_t total, *work;
 };
 
 static bool try_order(struct placement *best, struct slice **order) {
-    uint64_t total = place(order, best->count);
+    uint64_t total = place(order, best->count, best->work);
     if (total >= best->total) return false;
     best->total = total;
     for (uint32_t i = 0; i < best->count; i++) best->offsets[i] = best->slices[i]->offset;
@@ -205,11 +206,20 @@ static void swap(struct slice **a, struct slice **b) {
     *b = t;
 }
 
+/* All slices: those of the buffers, then the scratch of the steps. */
+struct layout {
+    struct net *net;
+    struct slice *slices, **order;
+    uint64_t bound; /* bytes that no placement goes below */
+    uint64_t work;  /* comparisons so far */
+};
+
 /* Tries the orders that do well on one network or another; as long as the arena is larger than its fullest step, neighbours of the best
  * too. */
-static uint64_t place_best(struct net *net, struct slice **order, uint32_t count, uint64_t bound, uint32_t tries) {
+static uint64_t place_best(struct layout *l, struct slice **order, uint32_t count, uint32_t tries) {
     static int (*const orders[])(const void *, const void *) = {larger_first, longer_first, earlier_first};
-    struct placement best = {.count = count, .total = UINT64_MAX};
+    struct placement best = {.count = count, .total = UINT64_MAX, .work = &l->work};
+    struct net *net = l->net;
     best.slices = net_alloc(net, (count + 1) * sizeof *order);
     best.offsets = net_alloc(net, (count + 1) * sizeof *best.offsets);
     struct slice **kept = net_alloc(net, (count + 1) * sizeof *order);
@@ -219,7 +229,8 @@ static uint64_t place_best(struct net *net, struct slice **order, uint32_t count
         if (try_order(&best, order)) memcpy(kept, order, count * sizeof *order);
     }
     uint32_t state = 1;
-    for (uint32_t i = 0; i < tries && count > 1 && count <= PLACE_TRIES && best.total > bound && best.total != UINT64_MAX; i++) {
+    bool more = count > 1 && best.total != UINT64_MAX;
+    for (uint32_t i = 0; i < tries && more && best.total > l->bound && l->work < PLACE_WORK; i++) {
         memcpy(order, kept, count * sizeof *order);
         for (uint32_t k = 0; k <= i % 3; k++) {
             state = state * 1664525u + 1013904223u;
@@ -230,13 +241,6 @@ static uint64_t place_best(struct net *net, struct slice **order, uint32_t count
     for (uint32_t i = 0; i < count && best.total != UINT64_MAX; i++) best.slices[i]->offset = best.offsets[i];
     return best.total;
 }
-
-/* All slices: those of the buffers, then the scratch of the steps. */
-struct layout {
-    struct net *net;
-    struct slice *slices, **order;
-    uint64_t bound; /* bytes that no placement goes below */
-};
 
 static void find_slices(struct layout *l) {
     struct net *net = l->net;
@@ -264,7 +268,7 @@ static uint64_t place_slices(struct layout *l, uint32_t tries) {
         }
     for (uint32_t s = 0; s < l->net->step_count; s++)
         if (l->net->steps[s]->scratch_bytes) l->order[n++] = &l->slices[buffers + s];
-    uint64_t total = place_best(l->net, l->order, n, l->bound, tries);
+    uint64_t total = place_best(l, l->order, n, tries);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t lowest = l->order[i]->offset;
         for (struct slice *s = l->order[i]; s; s = s->heir) s->offset = lowest + s->rise;
@@ -281,7 +285,7 @@ static void set_heir(struct slice *parent, struct slice *heir) {
 /* Slices that inherit bind others far from their own time; each that the arena is smaller without is placed by itself. */
 static void part_heirs(struct layout *l) {
     uint64_t best = place_slices(l, 0);
-    for (uint32_t i = 0; i < l->net->buffer_count && best > l->bound; i++) {
+    for (uint32_t i = 0; i < l->net->buffer_count && best > l->bound && l->work < PLACE_WORK; i++) {
         struct slice *heir = l->slices[i].heir;
         if (!heir) continue;
         set_heir(&l->slices[i], NULL);
@@ -291,25 +295,26 @@ static void part_heirs(struct layout *l) {
     }
 }
 
+/* What is written over an input is so no longer where its slice was placed by itself. */
+static void drop_parted(struct layout *l) {
+    for (uint32_t s = 0; s < l->net->step_count; s++) {
+        struct net_step *step = l->net->steps[s];
+        if (step->over && l->slices[step->over->index].heir != &l->slices[step->output->index]) step->over = NULL;
+    }
+}
+
 /* The smaller of two placements: with all heirs, and without some. */
 static uint64_t place_all(struct layout *l) {
-    uint32_t count = l->net->buffer_count;
+    uint32_t count = l->net->buffer_count + l->net->step_count;
     uint64_t whole = place_slices(l, PLACE_TRIES);
-    if (whole <= l->bound || count > PLACE_TRIES) return whole;
-    struct slice **heirs = net_alloc(l->net, (count + 1) * sizeof *heirs);
-    for (uint32_t i = 0; i < count; i++) heirs[i] = l->slices[i].heir;
+    if (whole <= l->bound || l->work >= PLACE_WORK) return whole;
+    struct slice *kept = net_alloc(l->net, (count + 1) * sizeof *kept);
+    memcpy(kept, l->slices, count * sizeof *kept);
     part_heirs(l);
     uint64_t parted = place_slices(l, PLACE_TRIES);
-    if (parted < whole) {
-        for (uint32_t s = 0; s < l->net->step_count; s++) {
-            struct net_step *step = l->net->steps[s];
-            if (step->over && l->slices[step->over->index].heir != &l->slices[step->output->index]) step->over = NULL;
-        }
-        return parted;
-    }
-    for (uint32_t i = 0; i < count; i++) set_heir(&l->slices[i], NULL);
-    for (uint32_t i = 0; i < count; i++) set_heir(&l->slices[i], heirs[i]);
-    return place_slices(l, PLACE_TRIES);
+    if (parted >= whole) memcpy(l->slices, kept, count * sizeof *kept);
+    else drop_parted(l);
+    return parted < whole ? parted : whole;
 }
 
 /* Groups within `room`, and the places. */
@@ -317,7 +322,7 @@ static bool plan_within(struct net *net, uint32_t room, uint64_t *cut_peak) {
     find_lifetimes(net);
     *cut_peak = plan_groups(net, room);
     uint32_t slots = net->step_count * MORSEL_FORMAT_STEP_SLOT, count = net->buffer_count + net->step_count + 1, peak;
-    struct layout l = {net, net_alloc(net, count * sizeof *l.slices), net_alloc(net, count * sizeof *l.order), 0};
+    struct layout l = {net, net_alloc(net, count * sizeof *l.slices), net_alloc(net, count * sizeof *l.order), 0, 0};
     plan_peak(net, &peak);
     l.bound = peak - slots;
     find_slices(&l);
@@ -334,7 +339,8 @@ static bool plan_within(struct net *net, uint32_t room, uint64_t *cut_peak) {
 bool plan_arena(struct net *net) {
     uint64_t peak, before = UINT64_MAX;
     uint32_t asked = net->arena_room, least, room = asked;
-    drop_dead_steps(net);
+    plan_drop_dead_steps(net);
+    if (net->step_count > MORSEL_FORMAT_MAX_STEPS) return false;
     if (!plan_within(net, asked, &peak)) return false;
     least = net->arena_bytes;
     for (uint32_t i = 1; asked && net->arena_bytes > asked && peak <= asked && peak < before && i <= ROOM_TRIES; i++) {

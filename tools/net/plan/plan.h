@@ -11,8 +11,12 @@
 
 #include "tools/net/net.h"
 
-/* Drops steps whose output nobody reads, then fills bytes, offset, first_step and last_step of every buffer, scratch_offset of every step,
- * the groups and net->arena_bytes. False: the arena would pass 2^31 bytes. */
+/* Drops steps whose output nobody reads, and says which buffers are used. */
+void plan_drop_dead_steps(struct net *net);
+
+/* The same, then fills bytes, offset, first_step and last_step of every buffer, scratch_offset of every step,
+ * the groups and net->arena_bytes. False: the arena would pass 2^31 bytes,
+ * or there are more steps than a blob holds. */
 bool plan_arena(struct net *net);
 
 /* What a buffer takes of the arena, and the steps between which it lives. */

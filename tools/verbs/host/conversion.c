@@ -184,6 +184,25 @@ bool conversion_read(const struct conversion_call *call, struct conversion *c, s
            (!call->labels || extras_check_labels(call->labels, c->labels, c->label_count, c->graph, &c->report, failure));
 }
 
+/* The limits of a blob, before the work of a plan. */
+static bool counts_fit(const struct conversion_call *call, struct net *net, struct failure *failure) {
+    uint32_t tensors = 0;
+    plan_drop_dead_steps(net);
+    for (uint32_t i = 0; i < net->buffer_count; i++) tensors += net->buffers[i]->used;
+    const struct {
+        const char *what;
+        uint32_t count, most;
+    } limits[] = {{"steps", net->step_count, MORSEL_FORMAT_MAX_STEPS},
+                  {"tensors", tensors, MORSEL_FORMAT_MAX_TENSORS},
+                  {"inputs", net->input_count, MORSEL_FORMAT_MAX_IO},
+                  {"outputs", net->output_count, MORSEL_FORMAT_MAX_IO}};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if (limits[i].count > limits[i].most)
+            return failure_set(failure, STATUS_INPUT, "%s: the network comes to %u %s, and a blob holds %u: cut it into several networks",
+                               call->input, limits[i].count, limits[i].what, limits[i].most);
+    return true;
+}
+
 /* The arena; before that the one that was not asked for, to tell what streaming saves. */
 static bool plan(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
     c->net->arena_room = (uint32_t)call->arena;
@@ -202,7 +221,7 @@ bool conversion_make(const struct conversion_call *call, struct conversion *c, s
     c->net = lower(graph, &c->report);
     if (!c->net || c->report.refusal_count) return false;
     if (call->half) half_net(c->net, &c->report);
-    if (!plan(call, c, failure)) return false;
+    if (!counts_fit(call, c->net, failure) || !plan(call, c, failure)) return false;
     c->blob = blob_write(c->net, &c->extras, &c->blob_bytes);
     if (!c->blob) return failure_set(failure, STATUS_SYSTEM, "no memory for the blob, or it would take more than 2^31 bytes");
     if (!check_blob(c, failure)) return false;

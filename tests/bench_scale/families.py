@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: MIT
+"""Networks that grow in one way each, for run.py: a family is a function of n that gives an ONNX file's bytes.
+
+    families.py FAMILY N OUT.onnx
+"""
+import sys
+
+
+def load():
+    global np, onnx, helper, numpy_helper, FLOAT
+    import numpy as np
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+    FLOAT = TensorProto.FLOAT
+
+
+def scalar(name, value, kind="float32"):
+    return numpy_helper.from_array(np.array(value, kind), name)
+
+
+def model(nodes, inputs, outputs, constants=(), opsets=None, infos=()):
+    graph = helper.make_graph(nodes, "scale", inputs, outputs, list(constants), value_info=list(infos))
+    imports = opsets or [helper.make_opsetid("", 17)]
+    return helper.make_model(graph, opset_imports=imports, ir_version=8).SerializeToString()
+
+
+def quantized(n, layer, shape=(1, 1, 4, 4)):
+    """x -> n quantized layers -> y, in QDQ form: layer(i, name in, name out) gives the nodes of one, on floats."""
+    constants = [scalar("s", 0.05), scalar("z", 3, np.uint8)]
+    nodes = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q0"])]
+    for i in range(n):
+        nodes.append(helper.make_node("DequantizeLinear", [f"q{i}", "s", "z"], [f"d{i}"]))
+        made, more = layer(i, f"d{i}", f"f{i + 1}")
+        nodes += made
+        constants += more
+        nodes.append(helper.make_node("QuantizeLinear", [f"f{i + 1}", "s", "z"], [f"q{i + 1}"]))
+    nodes.append(helper.make_node("DequantizeLinear", [f"q{n}", "s", "z"], ["y"]))
+    values = [helper.make_tensor_value_info(name, FLOAT, list(shape)) for name in "xy"]
+    return model(nodes, values[:1], values[1:], constants)
+
+
+def conv(i, x, y):
+    weights = numpy_helper.from_array(np.ones((1, 1, 1, 1), np.int8), f"w{i}")
+    nodes = [helper.make_node("DequantizeLinear", [f"w{i}", "ws", "wz"], [f"v{i}"]), helper.make_node("Conv", [x, f"v{i}"], [y])]
+    return nodes, [weights] + ([scalar("ws", 1.0), scalar("wz", 0, np.int8)] if i == 0 else [])
+
+
+def convs(n):
+    return quantized(n, conv)
+
+
+def pools(n):
+    return quantized(n, lambda i, x, y: ([helper.make_node("MaxPool", [x], [y], kernel_shape=[1, 1])], []))
+
+
+def wide_pools(n):
+    return quantized(n, lambda i, x, y: ([helper.make_node("MaxPool", [x], [y], kernel_shape=[3, 3], pads=[1, 1, 1, 1])], []))
+
+
+def adds(n):
+    return quantized(n, lambda i, x, y: ([helper.make_node("Add", [x, x if i < 2 else f"d{i - 1}"], [y])], []))
+
+
+def reshapes(n):
+    def layer(i, x, y):
+        shape = numpy_helper.from_array(np.array([1, 16, 1, 1] if i % 2 == 0 else [1, 1, 4, 4], np.int64), f"shape{i}")
+        return [helper.make_node("Reshape", [x, f"shape{i}"], [y])], [shape]
+    return quantized(n + n % 2, layer)
+
+
+def transposes(n):
+    return quantized(n, lambda i, x, y: ([helper.make_node("Transpose", [x], [y], perm=[0, 1, 3, 2])], []))
+
+
+def sigmoids(n):
+    return quantized(n, lambda i, x, y: ([helper.make_node("Sigmoid", [x], [y])], []))
+
+
+def bare(n, op, constants=(), **attributes):
+    """n nodes between one QuantizeLinear and one DequantizeLinear, all on quantized bytes."""
+    nodes = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["t0"])]
+    nodes += [helper.make_node(op, [f"t{i}"] + list(constants), [f"t{i + 1}"], **attributes) for i in range(n)]
+    nodes.append(helper.make_node("DequantizeLinear", [f"t{n}", "s", "z"], ["y"]))
+    values = [helper.make_tensor_value_info(name, FLOAT, [1, 1, 4, 4]) for name in "xy"]
+    shape = [numpy_helper.from_array(np.array([1, 1, 4, 4], np.int64), "shape")]
+    return model(nodes, values[:1], values[1:], [scalar("s", 0.05), scalar("z", 3, np.uint8)] + shape)
+
+
+def bare_reshapes(n):
+    return bare(n, "Reshape", ["shape"])
+
+
+def bare_transposes(n):
+    return bare(n, "Transpose", perm=[0, 1, 3, 2])
+
+
+def bare_pools(n):
+    return bare(n, "MaxPool", kernel_shape=[1, 1])
+
+
+def identities(n):
+    return bare(n, "Identity")
+
+
+def float_relus(n):
+    nodes = [helper.make_node("Relu", [f"t{i}" if i else "x"], [f"t{i + 1}" if i < n - 1 else "y"]) for i in range(n)]
+    values = [helper.make_tensor_value_info(name, FLOAT, [1, 1, 4, 4]) for name in "xy"]
+    return model(nodes, values[:1], values[1:])
+
+
+def fan_out(n):
+    nodes = [helper.make_node("Sigmoid", ["x"], [f"t{i}"]) for i in range(n)]
+    nodes.append(helper.make_node("Concat", [f"t{i}" for i in range(n)], ["y"], axis=1))
+    values = [helper.make_tensor_value_info("x", FLOAT, [1, 1, 4, 4]), helper.make_tensor_value_info("y", FLOAT, [1, n, 4, 4])]
+    return model(nodes, values[:1], values[1:])
+
+
+def dead_nodes(n):
+    nodes = [helper.make_node("Sigmoid", ["x"], [f"t{i}"]) for i in range(n)] + [helper.make_node("Relu", ["x"], ["y"])]
+    values = [helper.make_tensor_value_info(name, FLOAT, [1, 1, 4, 4]) for name in "xy"]
+    return model(nodes, values[:1], values[1:])
+
+
+def constants_nodes(n):
+    nodes = [helper.make_node("Constant", [], [f"c{i}"], value=scalar("", i)) for i in range(n)] + [helper.make_node("Relu", ["x"], ["y"])]
+    values = [helper.make_tensor_value_info(name, FLOAT, [1, 1, 4, 4]) for name in "xy"]
+    return model(nodes, values[:1], values[1:])
+
+
+def initializers(n):
+    values = [helper.make_tensor_value_info(name, FLOAT, [1, 1, 4, 4]) for name in "xy"]
+    return model([helper.make_node("Relu", ["x"], ["y"])], values[:1], values[1:], [scalar(f"a_long_common_prefix_{i}", i) for i in range(n)])
+
+
+def value_infos(n):
+    values = [helper.make_tensor_value_info(name, FLOAT, [1, 1, 4, 4]) for name in "xy"]
+    infos = [helper.make_tensor_value_info(f"v{i}", FLOAT, [1]) for i in range(n)]
+    return model([helper.make_node("Relu", ["x"], ["y"])], values[:1], values[1:], infos=infos)
+
+
+def inputs(n):
+    values = [helper.make_tensor_value_info(name, FLOAT, [1, 1, 4, 4]) for name in "xy"]
+    more = [helper.make_tensor_value_info(f"i{i}", FLOAT, [1]) for i in range(n)]
+    return model([helper.make_node("Relu", ["x"], ["y"])], values[:1] + more, values[1:])
+
+
+def outputs(n):
+    values = [helper.make_tensor_value_info(name, FLOAT, [1, 1, 4, 4]) for name in "xy"]
+    more = [helper.make_tensor_value_info(f"o{i}", FLOAT, [1, 1, 4, 4]) for i in range(n)]
+    nodes = [helper.make_node("Relu", ["x"], [name]) for name in ["y"] + [f"o{i}" for i in range(n)]]
+    return model(nodes, values[:1], values[1:] + more)
+
+
+def opset_imports(n):
+    values = [helper.make_tensor_value_info(name, FLOAT, [1, 1, 4, 4]) for name in "xy"]
+    imports = [helper.make_opsetid("", 17)] + [helper.make_opsetid(f"d{i}", 1) for i in range(n)]
+    nodes = [helper.make_node("Relu", [f"t{i}" if i else "x"], [f"t{i + 1}" if i < 99 else "y"]) for i in range(100)]
+    return model(nodes, values[:1], values[1:], opsets=imports)
+
+
+def empty_attributes(n):
+    node = onnx.NodeProto(op_type="Relu", input=["x"], output=["y"])
+    for _ in range(n):
+        node.attribute.add()
+    values = [helper.make_tensor_value_info(name, FLOAT, [1, 1, 4, 4]) for name in "xy"]
+    return model([node], values[:1], values[1:])
+
+
+def attributes(n):
+    node = helper.make_node("Relu", ["x"], ["y"], **{f"a{i}": i for i in range(n)})
+    values = [helper.make_tensor_value_info(name, FLOAT, [1, 1, 4, 4]) for name in "xy"]
+    return model([node], values[:1], values[1:])
+
+
+STEPS = [convs, pools, wide_pools, adds, reshapes, transposes, sigmoids, bare_pools]
+FOLDED = [bare_reshapes, bare_transposes, identities, float_relus, fan_out, dead_nodes, constants_nodes, initializers, value_infos, inputs,
+          outputs, opset_imports, empty_attributes, attributes]
+
+if __name__ == "__main__":
+    load()
+    with open(sys.argv[3], "wb") as out:
+        out.write(globals()[sys.argv[1]](int(sys.argv[2])))

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""How the converter's time and memory grow: families of networks at three sizes each, the last two apart by a factor of 4.
+
+    MORSEL=build/morsel build/venv/bin/python tests/bench_scale/run.py [--check] [FAMILY...]
+
+Steps of a blob go up to 4,096, what is folded or refused up to 100,000. The exponent is that of time over n between the last two
+sizes: n log n is 1.2 there. --check: fails where it is above 1.5, or where memory is more than 100 MB and 200 times the file.
+"""
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import families
+
+MORSEL = os.environ.get("MORSEL", "build/morsel")
+STARTED = 0.02  # seconds that time is not measured below
+MOST_EXPONENT = 1.5
+
+
+def convert(path, out):
+    """Seconds, MB at the peak, and how it ended."""
+    start = time.monotonic()
+    process = subprocess.Popen([MORSEL, "convert", path, "-o", out], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    message = process.stderr.read().decode(errors="replace")
+    _, status, usage = os.wait4(process.pid, 0)
+    code = os.waitstatus_to_exitcode(status)
+    process.returncode = code
+    return time.monotonic() - start, usage.ru_maxrss / 1024, code, message.strip().split("\n")[-1]
+
+
+def row(family, sizes, folder):
+    path, out = os.path.join(folder, "n.onnx"), os.path.join(folder, "n.morsel")
+    took = []
+    for n in sizes:
+        write = [sys.executable, families.__file__, family.__name__, str(n), path]
+        subprocess.run(write, check=True)  # apart: what this process holds would count as the converter's peak
+        size = os.path.getsize(path) / 1e6
+        seconds, peak, code, message = convert(path, out)
+        took.append(seconds)
+        print(f"{family.__name__:18} {n:7} {size:7.2f} MB {seconds:8.3f} s {peak:8.1f} MB  {'ok' if code == 0 else message[:110]}",
+              flush=True)
+    exponent = math.log(max(took[-1], STARTED) / max(took[-2], STARTED)) / math.log(sizes[-1] / sizes[-2])
+    good = exponent <= MOST_EXPONENT and peak <= 100 + 200 * size and code in (0, 1)
+    print(f"{family.__name__:18} grows by n^{exponent:.2f}{'' if good else '   MISSED'}", flush=True)
+    return good
+
+
+def main():
+    names = [name for name in sys.argv[1:] if not name.startswith("--")]
+    good = True
+    with tempfile.TemporaryDirectory() as folder:
+        for group, sizes in ((families.STEPS, (250, 1000, 4000)), (families.FOLDED, (6250, 25000, 100000))):
+            for family in group:
+                if not names or family.__name__ in names:
+                    good &= row(family, sizes, folder)
+    sys.exit(0 if good or "--check" not in sys.argv else 1)
+
+
+if __name__ == "__main__":
+    main()
