@@ -5,3 +5,20 @@
 .PHONY: bench-scale
 bench-scale: all build/venv/.ready  ## how the converter's time and memory grow, up to 4,000 steps and 100,000 nodes; SCALE="--check FAMILY"
 	@$(PYTHON) tests/bench_scale/run.py $(SCALE)
+
+# ---- branch coverage of the library ----------------------------------------------------------------------------------
+# COVERED=1 counts the branches of the library alone. Nothing is optimized or inlined there, so that a branch of the source is one branch
+# of the object. gcov counts each inlined copy apart, and no copy takes all of its branches: their conditions are constants there.
+ifneq ($(COVERED),)
+$(LIBRARY_OBJECTS): CFLAGS_ALL += -O0 --coverage -fprofile-update=atomic -Dalways_inline=unused
+LDFLAGS += --coverage
+endif
+
+COVERAGE_LEAST ?= 97
+.PHONY: coverage
+coverage:  ## branches of core, kernels, arm64, x86 that tests take, and those never taken; fails below COVERAGE_LEAST (97) %
+	@$(sub) COVERED=1 BUILD=build/coverage OPT=-O1 all unit-programs fuzz-programs kernels-program
+	@$(sub) COVERED=1 CROSS=aarch64-linux-gnu- BUILD=build/coverage-arm64 OPT=-O1 all kernels-program
+	@sh tests/coverage/run.sh build/coverage build/coverage-arm64
+	@python3 tests/coverage/report.py --list --least $(COVERAGE_LEAST) core,kernels,arm64,x86 \
+	    build/coverage=gcov build/coverage-arm64=aarch64-linux-gnu-gcov

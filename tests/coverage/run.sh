@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Runs what counts branches: the unit tests, the kernels' checker, the recorded answers and the fuzzers on this CPU, in the build folder
+# $1; checker and answers on emulated cores, in the arm64 build $2. Counts add up beside the objects. Prints what failed.
+cd "$(dirname "$0")/../.." || exit 1
+[ $# -eq 2 ] || { echo "usage: run.sh BUILD ARM64_BUILD" >&2; exit 2; }
+native=$1 arm64=$2 status=0
+log=$native/coverage.log
+find "$native" "$arm64" -name '*.gcda' -exec rm -f {} +
+try() { # NAME COMMAND...
+    name=$1
+    shift
+    if "$@" >"$log" 2>&1; then echo "ok $name"; else echo "FAIL $name"; tail -n 20 "$log" | sed 's/^/    /'; status=1; fi
+}
+for source in tests/unit/core/test_*.c tests/unit/kernels/test_*.c tests/unit/network/test_*.c; do
+    try "${source%.c}" "$native/${source%.c}"
+done
+try "kernels here" "$native/tests/check_kernels/check_kernels" --seed 1 --cases 400
+if command -v qemu-x86_64 >/dev/null; then
+    try "kernels Penryn" qemu-x86_64 -cpu Penryn "$native/tests/check_kernels/check_kernels" --seed 1 --cases 20 --random-only
+else echo "skip kernels Penryn: no qemu-x86_64"; fi
+try "answers here" env MORSEL="$native/morsel" CONVERTER="$native/morsel" sh tests/golden/run.sh
+for fuzzer in open picture rule; do try "fuzz_$fuzzer" "$native/tests/fuzz/fuzz_$fuzzer" --runs 3000 --seed 1; done
+for cpu in cortex-a53 cortex-a76 max; do
+    try "kernels $cpu" qemu-aarch64 -cpu $cpu "$arm64/tests/check_kernels/check_kernels" --seed 1 --cases 100
+    try "answers $cpu" env MORSEL="qemu-aarch64 -cpu $cpu $arm64/morsel" CONVERTER="$native/morsel" sh tests/golden/run.sh
+done
+exit $status
