@@ -149,6 +149,8 @@ bool node_is(const struct onnx_node *node, const char *op);
 bool leads_to_quantize(const struct onnx_value *value);
 /* Bounds of a Clip, Relu, or Relu6-like node; false where they are not constants or it is something else. */
 bool clip_bounds(const struct onnx_node *node, float *low, float *high);
+/* A byte's integer between such bounds, which may be any floats, and within its type. */
+int32_t clipped(int32_t byte, float low, float high, enum morsel_type type);
 int32_t quantize_value(float x, const struct quantization *q);
 int32_t type_min(enum morsel_type type), type_max(enum morsel_type type);
 

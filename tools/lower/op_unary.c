@@ -53,7 +53,8 @@ static bool integer_clip(struct lowering *l, struct onnx_node *node, struct mean
     struct net_buffer *in = meaning_any_buffer(l, node, m, &view);
     if (!in) return false;
     uint8_t *table = net_alloc(l->net, 256);
-    for (int b = 0; b < 256; b++) table[b] = (uint8_t)(int)clip_number(bounds, 0, (float)(in->type == MORSEL_INT8 ? (int8_t)b : b));
+    for (int b = 0; b < 256; b++)
+        table[b] = (uint8_t)clipped(in->type == MORSEL_INT8 ? (int8_t)b : b, bounds->alpha, bounds->beta, in->type);
     struct net_buffer *out = net_add_like(l->net, in, in->type, node->outputs[0]->name);
     out->scale = in->scale;
     out->zero = in->zero;
@@ -119,6 +120,7 @@ bool lower_unary(struct lowering *l, struct onnx_node *node) {
     bool q8 = m->buffer->type != MORSEL_FLOAT32, has_step = step_of(&function, &step);
     if (q8 && (m->dequantized || m->table)) return set_function(l, node, m, node->outputs[0], function_number, &function, 1, 0);
     if (!has_step) return refuse(l, node, "only supported on a quantized input (between DequantizeLinear and QuantizeLinear)");
+    if (!isfinite(step.alpha) || !isfinite(step.beta)) return refuse(l, node, "its alpha or beta is not a finite number");
     return q8 ? refuse(l, node, "its input is an integer tensor") : float_step(l, node, m, step, NULL, NULL);
 }
 

@@ -64,6 +64,11 @@ bool clip_bounds(const struct onnx_node *node, float *low, float *high) {
     return true;
 }
 
+int32_t clipped(int32_t byte, float low, float high, enum morsel_type type) {
+    float x = fminf(fmaxf((float)byte, low), high);
+    return (int32_t)fminf(fmaxf(x, (float)type_min(type)), (float)type_max(type));
+}
+
 static bool is_quantize(const struct onnx_node *node) {
     return node_is(node, "QuantizeLinear") && (!node->domain[0] || !strcmp(node->domain, "com.microsoft"));
 }
@@ -121,8 +126,8 @@ static void follow_integer_clip(struct tail *tail, const struct onnx_value *valu
     struct onnx_node *quantize = only_reader(value), *clip = quantize ? only_reader(quantize->outputs[0]) : NULL;
     float low, high;
     if (!node_is(clip, "Clip") || !clip_bounds(clip, &low, &high)) return;
-    tail->out_min = fmaxf((float)tail->out_min, low);
-    tail->out_max = fminf((float)tail->out_max, high);
+    tail->out_min = clipped(tail->out_min, low, high, tail->q.type);
+    tail->out_max = clipped(tail->out_max, low, high, tail->q.type);
     tail->value = clip->outputs[0];
     tail->dequantized = false;
     quantize->done = clip->done = true;

@@ -4,6 +4,7 @@
  *
  * A node is given in words. Inputs, separated by blanks:
  *     f:1,3,8,8   a graph input of that type and shape      f=1,2.5   a constant list      f#3   a constant scalar      -   left out
+ *     f%1,1,3,3   a constant of that shape, of ones
  * types: f float, d double, u uint8, b int8, s int16, w int32, l int64, o bool.
  * Attributes, separated by blanks: axis:1 (int)  pads=1,1 (ints)  alpha~0.5 (float)  scales~~1,2 (floats)  mode@nearest (text)
  */
@@ -125,6 +126,16 @@ static inline void add_constant(struct bytes *graph, const char *name, int type,
     size_t size = raw_numbers(type, values, count, raw);
     struct bytes t = tensor_message(name, type, rank, dims, raw, size);
     put_message(graph, 5, &t);
+}
+
+static inline void add_ones(struct bytes *graph, const char *name, int type, const struct number *dims, int rank) {
+    struct number ones[256];
+    int64_t shape[ONNX_MAX_RANK];
+    int count = 1;
+    for (int i = 0; i < rank; i++) count *= (int)(shape[i] = dims[i].integer);
+    assert_true(count <= 256);
+    for (int i = 0; i < count; i++) ones[i] = (struct number){1, 1};
+    add_constant(graph, name, type, rank, shape, ones, count);
 }
 
 /* A graph input (field 11), output (12) or value_info (13). Dimensions: numbers, names, or `?`; NULL: no shape. */
@@ -286,6 +297,7 @@ static inline struct bytes one_node(const char *op, int opset, const char *input
             int count = read_numbers(word + 2, numbers, 64);
             dim = count;
             if (word[1] == ':') add_value(&graph, 11, name, type_of_letter(word[0]), word + 2);
+            else if (word[1] == '%') add_ones(&graph, name, type_of_letter(word[0]), numbers, count);
             else add_constant(&graph, name, type_of_letter(word[0]), word[1] == '=', &dim, numbers, count);
         }
         strcat(strcat(names, i++ ? " " : ""), name);
