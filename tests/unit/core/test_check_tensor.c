@@ -19,7 +19,7 @@ static void a_tensor_too_large_to_count_is_refused(void **state) {
     builder_tensor(&b, MORSEL_UINT8, 4, one, 1, 0);
     builder_tensor(&b, MORSEL_FLOAT32, 4, one, 1, 0);
     builder_tensor(&b, MORSEL_FLOAT32, 4, one, 1, 0);
-    struct morsel_blob_float_conv conv = {.window = {1, 1, 1, 1, 1, 1}, .groups = 1, .float_min = -1, .float_max = 1};
+    struct morsel_blob_float_conv conv = {.window = {1, 1, 1, 1, 1, 1, 0, 0, 0, 0}, .groups = 1, .float_min = -1, .float_max = 1};
     conv.weights = builder_data(&b, weights, sizeof weights);
     builder_step(&b, MORSEL_STEP_FLOAT_CONV, (uint32_t[]){0}, 1, 2, &conv, sizeof conv, 0);
     conv.window.pad_top = dims[1] - 1, conv.window.pad_left = dims[2] - 1;
