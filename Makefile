@@ -126,7 +126,7 @@ float_flags = $(if $(filter tools/float/% tools/onnx/functions%,$(1)),$(if $(fil
 vector_flags = $(if $(filter kernels/product.c kernels/depthwise.c kernels/requant.c,$(1)),-ftree-vectorize)
 # The core decides and checks, and computes hardly anything: its loops over values stand in these files. Pictures at -O1 would be 4 % slower
 # with gcc 12, up to 30 % with clang 14.
-CORE_LOOPS := core/picture.c core/checksum.c core/check_values.c core/quantize.c
+CORE_LOOPS := core/picture.c core/checksum.c core/check_values.c core/weights.c core/quantize.c
 size_flags = $(if $(filter-out $(CORE_LOOPS),$(filter core/%,$(1))),$(if $(filter -O2,$(OPT)),$(SMALL))) \
 	$(if $(filter-out x86/conv_%,$(1)),$(NARROW))
 # gcc 12 and later. It would hand on fields of structs one by one, which saves nothing.

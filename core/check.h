@@ -4,6 +4,9 @@
  *   sections (check.c) -> records: strings, tensors, inputs and outputs, picture rule -> steps, their parameters and constants -> plan.
  * All products and sums are formed in 64 bits from 32-bit fields, so none can wrap; nothing is divided in 64 bits, which
  * would need a library function on 32-bit machines.
+ *
+ * Work is bounded by the blob's bytes: constants are read 64 times them at most (MORSEL_READ_MOST). Tensors, and steps in search of their
+ * equals, are compared by pairs, of which a record has 4,096 at most.
  */
 #ifndef MORSEL_CHECK_H
 #define MORSEL_CHECK_H
@@ -110,13 +113,6 @@ struct morsel_packed {
 enum morsel_error morsel_check_sums(const struct morsel_step_check *s, const struct morsel_blob_sums *p, const struct morsel_packed *w);
 /* Whether the weights of all channel blocks have the sums, the padding and the proofs that `p` states. */
 int morsel_verify_sums(const struct morsel_step_check *s, const struct morsel_blob_sums *p, const struct morsel_packed *w);
-
-/* Of one channel's stored weights w, plus 128: their sum, and the sum of all w - zero above 0. */
-struct morsel_weighed {
-    uint64_t sum, above;
-};
-/* Weighs the 16 channels of a block. `words`: 4 weights each, 16 words a quad. A sum is below 255 * 2^29. */
-void morsel_weigh_block(struct morsel_weighed *weighed, const uint32_t *words, uint32_t quads, const int32_t *zero);
 /* A range of results: integers within y's type where y is of bytes, ordered floats (no NaN) otherwise. */
 int morsel_check_integers(const struct morsel_blob_tensor *y, int32_t low, int32_t high);
 int morsel_check_range(const struct morsel_blob_tensor *y, int32_t low, int32_t high, float float_low, float float_high);

@@ -49,9 +49,8 @@ static enum morsel_error check_tensor(const struct morsel_check *c, uint32_t ind
     if (!string_fits(c, t->name)) return MORSEL_ERR_STRING;
     if (t->type > MORSEL_FLOAT32 || t->layout > MORSEL_CHANNELS_LAST) return MORSEL_ERR_TENSOR;
     if (t->rank > MORSEL_MAX_RANK || t->place > 1) return MORSEL_ERR_TENSOR;
-    uint32_t elements = elements_of(t->dims, t->rank);
-    /* A product that is too large is 0, which must not pass for that of an empty tensor. */
-    if (!elements || !t->bytes || morsel_product(elements, morsel_type_bytes(t->type)) != t->bytes) return MORSEL_ERR_SHAPE;
+    uint32_t bytes = morsel_product(elements_of(t->dims, t->rank), morsel_type_bytes(t->type)); /* 0: empty, or too large */
+    if (!bytes || bytes != t->bytes) return MORSEL_ERR_SHAPE;
     for (uint32_t k = t->rank; k < MORSEL_MAX_RANK; k++)
         if (t->dims[k] != 1) return MORSEL_ERR_SHAPE;
     if (t->ring_rows && (t->place || t->rank != 4 || t->ring_rows > t->dims[1])) return MORSEL_ERR_SHAPE;

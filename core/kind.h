@@ -6,7 +6,7 @@
 #ifndef MORSEL_KIND_H
 #define MORSEL_KIND_H
 
-#include "blob.h"
+#include "format.h"
 #include "morsel.h"
 
 struct morsel_step_check;  /* check.h */
@@ -32,14 +32,15 @@ enum morsel_rows {
 
 struct morsel_kind {
     char name[16];
-    uint8_t inputs;                                     /* 0: one or more */
-    uint8_t x_types, y_types;                           /* sets of types: of all inputs, of y */
-    uint8_t same_type;                                  /* inputs and y have one type */
-    uint8_t rows;                                       /* enum morsel_rows */
-    uint8_t sums;                                       /* where a struct morsel_blob_sums stands in the record; 0: there is none */
-    uint16_t record;                                    /* bytes of the parameters, and ... */
-    uint16_t record_input;                              /* ... for each input */
-    uint64_t (*work)(const struct morsel_step_work *w); /* at most, beside reading inputs and writing y once */
+    uint8_t inputs;           /* 0: one or more */
+    uint8_t x_types, y_types; /* sets of types: of all inputs, of y */
+    uint8_t same_type;        /* inputs and y have one type */
+    uint8_t rows;             /* enum morsel_rows */
+    uint8_t sums;             /* where a struct morsel_blob_sums stands in the record; 0: there is none */
+    uint16_t record;          /* bytes of the parameters, and ... */
+    uint16_t record_input;    /* ... for each input */
+    /* At most, beside reading inputs and writing y once. */
+    uint64_t (*work)(const struct morsel_step_work *w);
     enum morsel_error (*check)(const struct morsel_step_check *s); /* the parameters; the number and the types of tensors are right */
     void (*prepare)(struct morsel_call *call, const struct morsel_preparation *w);
     /* Calls the kernel, for units begin .. end; with a window for n output rows from row y on, whose input rows are `rows`. */

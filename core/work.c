@@ -52,7 +52,7 @@ uint64_t morsel_work_fc(const struct morsel_step_work *w) {
     return times((uint64_t)up(p->inputs, 4) * up(p->outputs, 16), p->rows);
 }
 
-/* Each row of the result may bring the second operand into another form first, and each element of that is of 16 columns. */
+/* Each row of the result may pack the second operand first, in blocks of 16 columns. */
 uint64_t morsel_work_matmul(const struct morsel_step_work *w) {
     const struct morsel_blob_matmul *p = w->parameters;
     return times(product4(p->batch, p->rows, up(p->inner, 4), up(p->columns, 16)), 2);
@@ -95,7 +95,7 @@ static uint64_t step_work(const struct morsel_model *model, const struct morsel_
 /* Turns of a group's steps: from the largest lead before the first row on, in strips, for each image. */
 static uint64_t group_work(const struct morsel_model *model, const struct morsel_blob_group *g) {
     const struct morsel_blob_tensor *y = morsel_blob_output(model, morsel_blob_step(model, g->first_step + g->step_count - 1));
-    return product4((y->dims[1] + MORSEL_FORMAT_MAX_STAGE) / g->strip_rows + 2, g->step_count, y->dims[0], 1);
+    return times((uint64_t)((y->dims[1] + MORSEL_FORMAT_MAX_STAGE) / g->strip_rows + 2) * g->step_count, y->dims[0]);
 }
 
 uint64_t morsel_work(const struct morsel_model *model) {

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What the packed weights of a step prove about its sums. */
+#include "core/weights.h"
 #include "tools/net/net.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 /* The constants of a step, in the blob's layout. */
 struct packed {
-    const int8_t *weights;
+    const uint32_t *weights; /* four a word */
     const int32_t *bias, *zero;
     const float *multiplier;
     uint32_t channels, taps; /* with the padding */
@@ -36,28 +34,17 @@ static struct packed unpack(const struct net_step *step) {
     return p;
 }
 
-/* The largest |sum| of a channel: inputs are `low` below the zero point to `high` above it. */
-static int64_t largest_sum(const struct packed *p, uint32_t c, int32_t low, int32_t high) {
-    const int8_t *w = p->weights + (size_t)(c / 16) * p->taps * 16 + c % 16 * 4;
-    int64_t most = p->bias[c], least = p->bias[c];
-    for (uint32_t k = 0; k < p->taps; k++) {
-        int32_t v = w[(size_t)(k / 4) * 64 + k % 4] - (p->zero ? p->zero[c] : 0);
-        most += v > 0 ? v * high : -v * low;
-        least += v > 0 ? -v * low : v * high;
-    }
-    return llabs(most) > llabs(least) ? llabs(most) : llabs(least);
-}
-
 void net_add_proofs(struct net *net, struct net_step *step) {
     const struct net_buffer *x = step->inputs[0];
     struct packed p = unpack(step);
     int32_t low = x->zero - (x->type == MORSEL_INT8 ? -128 : 0);
-    uint8_t *proofs = net_alloc(net, p.channels / 16);
-    for (uint32_t c = 0; c < p.channels; c++) {
-        int64_t sum = largest_sum(&p, c, low, 255 - low);
-        if (c % 16 == 0) proofs[c / 16] = MORSEL_PROOF_SMALL | MORSEL_PROOF_POSITIVE;
-        if (sum >= 1 << 22 || !(fabsf((float)sum * p.multiplier[c]) < 32000)) proofs[c / 16] &= (uint8_t)~MORSEL_PROOF_SMALL;
-        if (!(p.multiplier[c] >= 0)) proofs[c / 16] &= (uint8_t)~MORSEL_PROOF_POSITIVE;
+    uint32_t blocks = p.channels / 16;
+    uint8_t *proofs = net_alloc(net, blocks);
+    for (uint32_t b = 0; b < blocks; b++) {
+        struct morsel_weighed weighed[16];
+        struct morsel_channels k = {p.bias + 16 * b, p.zero ? p.zero + 16 * b : NULL, p.multiplier + 16 * b};
+        morsel_weigh_block(weighed, p.weights + (size_t)b * p.taps * 4, p.taps / 4, k.zero);
+        proofs[b] = (uint8_t)morsel_find_proofs(weighed, &k, p.taps, low);
     }
-    net_add_constant(step, proofs, p.channels / 16, net_sums(step) + offsetof(struct morsel_blob_sums, proofs));
+    net_add_constant(step, proofs, blocks, net_sums(step) + offsetof(struct morsel_blob_sums, proofs));
 }
