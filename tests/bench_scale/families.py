@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Networks that grow in one way each, for run.py: a family is a function of n that gives an ONNX file's bytes.
 
+    families.py --list              prints `steps` or `folded` and the name of each
     families.py FAMILY N OUT.onnx
 """
 import sys
 
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
 
-def load():
-    global np, onnx, helper, numpy_helper, FLOAT
-    import numpy as np
-    import onnx
-    from onnx import TensorProto, helper, numpy_helper
-    FLOAT = TensorProto.FLOAT
+FLOAT = TensorProto.FLOAT
 
 
 def scalar(name, value, kind="float32"):
@@ -22,6 +21,10 @@ def model(nodes, inputs, outputs, constants=(), opsets=None, infos=()):
     graph = helper.make_graph(nodes, "scale", inputs, outputs, list(constants), value_info=list(infos))
     imports = opsets or [helper.make_opsetid("", 17)]
     return helper.make_model(graph, opset_imports=imports, ir_version=8).SerializeToString()
+
+
+def x_and_y(shape=(1, 1, 4, 4)):
+    return [helper.make_tensor_value_info(name, FLOAT, list(shape)) for name in "xy"]
 
 
 def quantized(n, layer, shape=(1, 1, 4, 4)):
@@ -35,7 +38,7 @@ def quantized(n, layer, shape=(1, 1, 4, 4)):
         constants += more
         nodes.append(helper.make_node("QuantizeLinear", [f"f{i + 1}", "s", "z"], [f"q{i + 1}"]))
     nodes.append(helper.make_node("DequantizeLinear", [f"q{n}", "s", "z"], ["y"]))
-    values = [helper.make_tensor_value_info(name, FLOAT, list(shape)) for name in "xy"]
+    values = x_and_y(shape)
     return model(nodes, values[:1], values[1:], constants)
 
 
@@ -81,7 +84,7 @@ def bare(n, op, constants=(), **attributes):
     nodes = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["t0"])]
     nodes += [helper.make_node(op, [f"t{i}"] + list(constants), [f"t{i + 1}"], **attributes) for i in range(n)]
     nodes.append(helper.make_node("DequantizeLinear", [f"t{n}", "s", "z"], ["y"]))
-    values = [helper.make_tensor_value_info(name, FLOAT, [1, 1, 4, 4]) for name in "xy"]
+    values = x_and_y()
     shape = [numpy_helper.from_array(np.array([1, 1, 4, 4], np.int64), "shape")]
     return model(nodes, values[:1], values[1:], [scalar("s", 0.05), scalar("z", 3, np.uint8)] + shape)
 
@@ -104,7 +107,7 @@ def identities(n):
 
 def float_relus(n):
     nodes = [helper.make_node("Relu", [f"t{i}" if i else "x"], [f"t{i + 1}" if i < n - 1 else "y"]) for i in range(n)]
-    values = [helper.make_tensor_value_info(name, FLOAT, [1, 1, 4, 4]) for name in "xy"]
+    values = x_and_y()
     return model(nodes, values[:1], values[1:])
 
 
@@ -117,42 +120,42 @@ def fan_out(n):
 
 def dead_nodes(n):
     nodes = [helper.make_node("Sigmoid", ["x"], [f"t{i}"]) for i in range(n)] + [helper.make_node("Relu", ["x"], ["y"])]
-    values = [helper.make_tensor_value_info(name, FLOAT, [1, 1, 4, 4]) for name in "xy"]
+    values = x_and_y()
     return model(nodes, values[:1], values[1:])
 
 
 def constants_nodes(n):
     nodes = [helper.make_node("Constant", [], [f"c{i}"], value=scalar("", i)) for i in range(n)] + [helper.make_node("Relu", ["x"], ["y"])]
-    values = [helper.make_tensor_value_info(name, FLOAT, [1, 1, 4, 4]) for name in "xy"]
+    values = x_and_y()
     return model(nodes, values[:1], values[1:])
 
 
 def initializers(n):
-    values = [helper.make_tensor_value_info(name, FLOAT, [1, 1, 4, 4]) for name in "xy"]
+    values = x_and_y()
     return model([helper.make_node("Relu", ["x"], ["y"])], values[:1], values[1:], [scalar(f"a_long_common_prefix_{i}", i) for i in range(n)])
 
 
 def value_infos(n):
-    values = [helper.make_tensor_value_info(name, FLOAT, [1, 1, 4, 4]) for name in "xy"]
+    values = x_and_y()
     infos = [helper.make_tensor_value_info(f"v{i}", FLOAT, [1]) for i in range(n)]
     return model([helper.make_node("Relu", ["x"], ["y"])], values[:1], values[1:], infos=infos)
 
 
 def inputs(n):
-    values = [helper.make_tensor_value_info(name, FLOAT, [1, 1, 4, 4]) for name in "xy"]
+    values = x_and_y()
     more = [helper.make_tensor_value_info(f"i{i}", FLOAT, [1]) for i in range(n)]
     return model([helper.make_node("Relu", ["x"], ["y"])], values[:1] + more, values[1:])
 
 
 def outputs(n):
-    values = [helper.make_tensor_value_info(name, FLOAT, [1, 1, 4, 4]) for name in "xy"]
+    values = x_and_y()
     more = [helper.make_tensor_value_info(f"o{i}", FLOAT, [1, 1, 4, 4]) for i in range(n)]
     nodes = [helper.make_node("Relu", ["x"], [name]) for name in ["y"] + [f"o{i}" for i in range(n)]]
     return model(nodes, values[:1], values[1:] + more)
 
 
 def opset_imports(n):
-    values = [helper.make_tensor_value_info(name, FLOAT, [1, 1, 4, 4]) for name in "xy"]
+    values = x_and_y()
     imports = [helper.make_opsetid("", 17)] + [helper.make_opsetid(f"d{i}", 1) for i in range(n)]
     nodes = [helper.make_node("Relu", [f"t{i}" if i else "x"], [f"t{i + 1}" if i < 99 else "y"]) for i in range(100)]
     return model(nodes, values[:1], values[1:], opsets=imports)
@@ -162,13 +165,13 @@ def empty_attributes(n):
     node = onnx.NodeProto(op_type="Relu", input=["x"], output=["y"])
     for _ in range(n):
         node.attribute.add()
-    values = [helper.make_tensor_value_info(name, FLOAT, [1, 1, 4, 4]) for name in "xy"]
+    values = x_and_y()
     return model([node], values[:1], values[1:])
 
 
 def attributes(n):
     node = helper.make_node("Relu", ["x"], ["y"], **{f"a{i}": i for i in range(n)})
-    values = [helper.make_tensor_value_info(name, FLOAT, [1, 1, 4, 4]) for name in "xy"]
+    values = x_and_y()
     return model([node], values[:1], values[1:])
 
 
@@ -177,6 +180,8 @@ FOLDED = [bare_reshapes, bare_transposes, identities, float_relus, fan_out, dead
           outputs, opset_imports, empty_attributes, attributes]
 
 if __name__ == "__main__":
-    load()
+    if sys.argv[1] == "--list":
+        print("\n".join([f"steps {f.__name__}" for f in STEPS] + [f"folded {f.__name__}" for f in FOLDED]))
+        sys.exit()
     with open(sys.argv[3], "wb") as out:
         out.write(globals()[sys.argv[1]](int(sys.argv[2])))

@@ -7,6 +7,7 @@
  *   bytes.morsel   uint8 [1, 3, 2, 2] to the same uint8 [1, 3, 2, 2]
  *   order.morsel   copies in memory, so that pixels become planes and back: line [12] to to_planes [1, 3, 2, 2], planes to to_line
  *   stream.morsel  a built-in network whose steps stream, and whole.morsel, the same step by step
+ *   most.onnx, too_long.onnx  as many nodes as a blob may have tensors for, and more than it may have steps
  *   two.morsel     a, b float32 [2, 3] to sum = a + b and minus = -a
  *   data_*.npy     samples to quantize float_small.onnx by: sound ones and strange ones, float32 [N, 3, 32, 32]
  */

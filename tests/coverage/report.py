@@ -81,7 +81,8 @@ def main(words):
         for name in names:
             row("  " + name, *total(counts, [name]))
             if listed:
-                print(*never_taken(name, counts[name]), sep="\n", end="\n" if any(never_taken(name, counts[name])) else "")
+                for line in never_taken(name, counts[name]):
+                    print(line)
         good &= row(folder, *total(counts, names)) >= least
     good &= row("all", *total(counts, sorted(counts))) >= least
     if not good:

@@ -110,7 +110,7 @@ mentions() { # PAGE
             ls -d $path >/dev/null 2>&1 || echo "$path"
         done
         sed -nE 's/^make ([a-z][a-z0-9-]*).*/\1/p' "$work/mentions" | sort -u | while read -r task; do
-            grep -qs "^$task:" Makefile tests/trust.mk || echo "make $task"
+            grep -q "^$task:" Makefile tests/trust.mk || echo "make $task"
         done
         sed -nE 's/^(--[a-z0-9-]+).*/\1/p' "$work/mentions" | sort -u | while read -r option; do
             grep -qE -e "^  $option( |\$)" "$work"/help || echo "$option"

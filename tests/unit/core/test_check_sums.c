@@ -175,7 +175,7 @@ static enum morsel_error open_products(const struct fc_blob *blob) {
 /* Weights of all sizes; honest.c adds them up one by one, in double. A change of any single one is seen. */
 static void weights_of_any_size_are_added_up(void **state) {
     (void)state;
-    uint32_t random = 1;
+    uint32_t random = 1, proven[2] = {0, 0};
     for (uint32_t trial = 0; trial < 60; trial++) {
         static const uint32_t depths[] = {1, 4, 511, 512, 513, 516, 1024, 1030, 3001};
         uint32_t inputs = depths[trial % 9], outputs = builder_between(&random, 1, 40);
@@ -189,13 +189,13 @@ static void weights_of_any_size_are_added_up(void **state) {
         for (uint32_t c = 0; c < w.channels; c++) ((float *)(uintptr_t)w.multiplier)[c] = 1e-6f;
         honest_make(blob.bytes);
         assert_int_equal(open_products(&blob), MORSEL_OK);
-        if (inputs <= 516)
-            for (uint32_t block = 0; block < w.channels / 16; block++) assert_int_equal(w.proofs[block] & MORSEL_PROOF_POSITIVE, 2);
+        for (uint32_t block = 0; block < w.channels / 16; block++) proven[w.proofs[block] & MORSEL_PROOF_SMALL]++;
         uint32_t at = builder_between(&random, 0, w.channels * w.taps - 1);
         w.values[at] = (int8_t)(w.values[at] ^ 1);
         assert_int_equal(open_products(&blob), MORSEL_ERR_CONSTANT);
         free(blob.bytes);
     }
+    assert_true(proven[0] > 10 && proven[1] > 10);
 }
 
 /* A step that equals one before it costs nothing once much was read; steps that differ are refused when too much is. */

@@ -13,7 +13,8 @@ static void every_kind_has_its_row(void **state) {
     (void)state;
     for (uint32_t k = 1; k < MORSEL_STEP_KIND_COUNT; k++) {
         const struct morsel_kind *kind = &morsel_kinds[k];
-        if (!kind->name[0] || !kind->x_types || !kind->y_types || !kind->record || !kind->check || !kind->prepare) fail_msg("kind %u", k);
+        if (!kind->name[0] || !kind->x_types || !kind->y_types || !kind->record || !kind->check || !kind->prepare || !kind->work)
+            fail_msg("kind %u", k);
         assert_int_equal(kind->record % 4, 0);
         assert_int_equal(kind->record_input % 4, 0);
         assert_true(kind->record_input || kind->inputs);

@@ -6,7 +6,6 @@
 #include "core/kind.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 static uint32_t up(uint32_t n, uint32_t multiple) {
     return (n + multiple - 1) / multiple * multiple;
@@ -26,8 +25,7 @@ int honest_find(uint8_t *blob, uint32_t index, struct honest_weights *w) {
     const struct morsel_blob_tensor *x = morsel_blob_input(&model, step, 0), *y = morsel_blob_output(&model, step);
     const struct morsel_blob_sums *s = (const void *)(blob + step->parameters + morsel_kinds[step->kind].sums);
     const struct morsel_blob_fc *fc = (const void *)(blob + step->parameters);
-    *w = (struct honest_weights){.sums = s,
-                                 .values = (int8_t *)blob + s->weights,
+    *w = (struct honest_weights){.values = (int8_t *)blob + s->weights,
                                  .sum = (int32_t *)(void *)(blob + s->weight_sum),
                                  .zero = s->weight_zero ? (const int32_t *)(void *)(blob + s->weight_zero) : NULL,
                                  .bias = (const int32_t *)(void *)(blob + s->bias),
@@ -63,7 +61,8 @@ static int is_small(const struct honest_weights *w, uint32_t channel) {
     return sum < 4194304 && fabsf((float)sum * w->multiplier[channel]) < 32000;
 }
 
-void honest_set(const struct honest_weights *w) {
+/* Padding, then sums, then proofs: all that hold. */
+static void set(const struct honest_weights *w) {
     for (uint32_t c = 0; c < w->channels; c++) {
         int64_t sum = 0;
         for (uint32_t k = 0; k < w->taps; k++) {
@@ -82,6 +81,6 @@ void honest_make(uint8_t *blob) {
     struct morsel_blob_header *h = (void *)blob;
     struct honest_weights w;
     for (uint32_t i = 0; i < h->steps.count; i++)
-        if (honest_find(blob, i, &w)) honest_set(&w);
+        if (honest_find(blob, i, &w)) set(&w);
     h->checksum = morsel_checksum(blob, h->blob_bytes);
 }

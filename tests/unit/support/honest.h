@@ -7,7 +7,6 @@
 
 /* A step's weights, one by one. */
 struct honest_weights {
-    const struct morsel_blob_sums *sums;
     int8_t *values;
     int32_t *sum;        /* by channel, as the blob states it */
     const int32_t *zero; /* may be NULL */
@@ -22,10 +21,7 @@ struct honest_weights {
 /* 0: the step has no such weights. They lie inside the blob, which opens with MORSEL_SKIP_CHECKSUM. */
 int honest_find(uint8_t *blob, uint32_t step, struct honest_weights *w);
 
-/* Padding, then sums, then proofs: all that hold. */
-void honest_set(const struct honest_weights *w);
-
-/* All steps; then the checksum. */
+/* All steps: padding, then sums, then the proofs that hold; then the checksum. */
 void honest_make(uint8_t *blob);
 
 #endif
