@@ -18,6 +18,8 @@ struct quant_data_wish {
      */
     const char *const *paths;
     size_t path_count;
+    float *const *made; /* instead of paths: so many samples for each input, in memory that outlives the data */
+    size_t made_count;
     size_t count; /* so many of all, chosen by the seed, as evenly over classes as can be; 0: all */
     size_t usual; /* the count where nobody asked for one: that there are fewer is not worth a notice */
     uint64_t seed;

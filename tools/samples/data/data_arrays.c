@@ -69,11 +69,23 @@ static bool type_fits(const struct npy *array, const struct onnx_value *input, s
                             : "whole numbers are wanted");
 }
 
-bool data_arrays_add(struct data_arrays *arrays, const char *path, struct failure *failure) {
+static struct data_array *next(struct data_arrays *arrays, const char *path) {
     size_t bytes = (arrays->count + 1) * sizeof *arrays->list;
     arrays->list = must_have(realloc(arrays->list, bytes), bytes);
     struct data_array *array = &arrays->list[arrays->count++];
     *array = (struct data_array){.path = must_have(strdup(path), strlen(path)), .first = arrays->samples};
+    return array;
+}
+
+bool data_arrays_take(struct data_arrays *arrays, float *numbers, size_t samples, struct failure *failure) {
+    struct data_array *array = next(arrays, "");
+    array->source.array = (struct npy){.type = NPY_FLOAT32, .data = numbers};
+    arrays->samples += array->samples = samples;
+    return type_fits(&array->source.array, arrays->input, failure);
+}
+
+bool data_arrays_add(struct data_arrays *arrays, const char *path, struct failure *failure) {
+    struct data_array *array = next(arrays, path);
     if (!npy_open(path, &array->source, failure)) return false;
     array->samples = count_samples(&array->source.array, &arrays->input->shape);
     arrays->samples += array->samples;

@@ -39,7 +39,7 @@ struct work {
 static void work_free(struct work *w) {
     compare_close(&w->comparison);
     quant_data_close(w->data);
-    noise_remove(&w->noise);
+    noise_free(&w->noise);
     network_close(&w->blob);
     conversion_free(&w->first);
     conversion_free(&w->second);
@@ -79,8 +79,8 @@ static bool open_data(const struct call *call, struct work *w, struct failure *f
         message_notice("without --data the inputs are noise, and what the figures say holds for noise: give some pictures or arrays as the "
                        "network sees them");
         if (!noise_make(&w->noise, &w->comparison, (size_t)call->count, (uint64_t)call->seed, failure)) return false;
-        wish.paths = w->noise.texts;
-        wish.path_count = w->noise.count;
+        wish.made = w->noise.numbers;
+        wish.made_count = w->noise.samples;
     }
     w->data = quant_data_open(&wish, w->first.graph, failure);
     bool read = w->data &&
