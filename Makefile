@@ -237,12 +237,19 @@ CLI_FILES := $(BUILD)/tests/cli/make_files
 $(CLI_FILES): $(CLI_FILES).o $(UNIT_HELPERS) $(BUILD)/libtool.a $(BUILD)/libmorsel.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ -lcmocka $(TOOL_LIBS)
+# Calls that fail and signals that come at a chosen point; under the sanitizers it is none of what they watch.
+FAULTS := $(BUILD)/tests/faults/preload.so
+$(FAULTS): tests/faults/preload.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) -std=c11 $(WARNINGS) -O1 -g -fPIC -shared -o $@ $< -ldl
 # What the reduced tool is tried by, and the whole tool: a script a verb.
 CLI_REDUCED := tool run bench eval inspect
 CLI_SCRIPTS := $(patsubst tests/cli/%.sh,%,$(filter-out %/calls.sh,$(wildcard tests/cli/*.sh)))
-cli = @for script in $(3); do MORSEL="$(2)" MAKE_FILES=$(CLI_FILES) $(TALLY) $(1)-$$script sh tests/cli/$$script.sh || exit 1; done
+cli = @for script in $(3); do MORSEL="$(2)" MAKE_FILES=$(CLI_FILES) FAULTS_SO=$(FAULTS) \
+	$(TALLY) $(1)-$$script sh tests/cli/$$script.sh || exit 1; done
 .PHONY: cli-programs cli-run
-cli-programs: tool $(CLI_FILES)
+cli-programs: tool $(CLI_FILES) $(FAULTS)
 cli-run: cli-programs
 	$(call cli,$(CLI_NAME),$(BUILD)/morsel,$(CLI_SCRIPTS))
 

@@ -61,7 +61,7 @@ number() { sed -n "s/^ *\"$1\": \([-0-9.]*\),*$/\1/p" "$work/out"; }
 absent() { [ ! -e "$1" ]; }
 differs() { ! cmp -s "$1" "$2"; }
 # nothing_left: no temporary file of a write that failed.
-nothing_left() { [ -z "$(find "$work" -name '*.[A-Za-z0-9][A-Za-z0-9][A-Za-z0-9][A-Za-z0-9][A-Za-z0-9][A-Za-z0-9]' ! -name '*.morsel')" ]; }
+nothing_left() { [ -z "$(find "$work" -name '*.morsel-[0-9]*')" ]; }
 # reduced: the tool is one of few verbs, that reads blobs alone.
 reduced() { ! $morsel convert --help >/dev/null 2>&1; }
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Whole files: read however they come, written beside the old file and then put in its place. */
 #include "tools/base/file.h"
+#include "tools/base/temporary.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -104,17 +103,6 @@ bool file_same(const char *a, const char *b) {
     return !stat(a, &x) && !stat(b, &y) && S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-static bool write_all(int fd, const uint8_t *data, size_t size) {
-    while (size) {
-        ssize_t put = write(fd, data, size < (1u << 30) ? size : 1u << 30);
-        if (put < 0 && errno == EINTR) continue;
-        if (put < 0) return false;
-        data += put;
-        size -= (size_t)put;
-    }
-    return true;
-}
-
 static bool write_failed(const char *path, int code, struct failure *failure) {
     bool call = code == ENOENT || code == ENOTDIR || code == EISDIR || code == ENAMETOOLONG;
     return failure_set(failure, call ? STATUS_CALL : STATUS_SYSTEM, "cannot write %s: %s; nothing was written", path, strerror(code));
@@ -133,86 +121,71 @@ bool file_can_write(const char *path, struct failure *failure) {
 }
 
 /* Devices and pipes: there is no name to take over. */
-static bool write_through(const char *path, const void *data, size_t size, struct failure *failure) {
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0) return write_failed(path, errno, failure);
-    int code = write_all(fd, data, size) ? 0 : errno;
+static bool write_through(const struct file_new *file, struct failure *failure) {
+    int fd = open(file->path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return write_failed(file->path, errno, failure);
+    int code = temporary_put(fd, file->data, file->size);
     if (close(fd) && !code) code = errno;
-    return code ? failure_set(failure, STATUS_SYSTEM, "cannot write %s: %s", path, strerror(code)) : true;
+    return code ? failure_set(failure, STATUS_SYSTEM, "cannot write %s: %s", file->path, strerror(code)) : true;
 }
 
-/* The mode that a new file gets, or that of the file it replaces. */
-static mode_t mode_of(const struct stat *old) {
-    if (old) return old->st_mode & 07777;
-    mode_t mask = umask(0);
-    umask(mask);
-    return 0666 & ~mask;
-}
-
-/* Writes the bytes under the temporary name; 0 or an errno, and then nothing is left. */
-static int write_temporary(char *temporary, const struct stat *old, const void *data, size_t size) {
-    int fd = mkostemp(temporary, O_CLOEXEC);
-    if (fd < 0) return errno;
-    int code = 0;
-    if (!write_all(fd, data, size) || (fsync(fd) && errno != EINVAL && errno != ENOTSUP)) /* some file systems have no fsync() */
-        code = errno;
-    (void)fchmod(fd, mode_of(old)); /* where the file system has no modes the file is as good */
-    if (close(fd) && !code) code = errno;
-    if (code) unlink(temporary);
-    return code;
-}
-
-/* A file on its way: complete under its temporary name, or a device that was written to. */
-struct pending {
-    char target[PATH_MAX], temporary[PATH_MAX + 16]; /* temporary: empty where there is nothing to rename */
-};
-
-/* A stop waits while there are temporary files, so that it leaves none behind; but not for whoever reads from a pipe. */
-static void hold_signals(const struct file_new *files, size_t count, sigset_t *before) {
-    sigset_t stops;
+static bool is_through(const char *path) {
     struct stat old;
-    pthread_sigmask(SIG_SETMASK, NULL, before);
-    for (size_t i = 0; i < count; i++)
-        if (!stat(files[i].path, &old) && !S_ISREG(old.st_mode)) return;
-    sigemptyset(&stops);
-    sigaddset(&stops, SIGINT);
-    sigaddset(&stops, SIGTERM);
-    sigaddset(&stops, SIGHUP);
-    pthread_sigmask(SIG_BLOCK, &stops, NULL);
+    return !stat(path, &old) && !S_ISREG(old.st_mode) && !S_ISDIR(old.st_mode);
 }
 
-static bool prepare(const struct file_new *file, struct pending *pending, struct failure *failure) {
-    struct stat old;
+/* A stop waits while there are temporary files, so that it leaves none behind. */
+static void hold_signals(sigset_t *before) {
+    static const int stops[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGALRM, SIGUSR1, SIGUSR2};
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof stops / sizeof stops[0]; i++) sigaddset(&set, stops[i]);
+    pthread_sigmask(SIG_BLOCK, &set, before);
+}
+
+static bool prepare(const struct file_new *file, struct temporary *temporary, struct failure *failure) {
+    struct stat old, link;
     const char *path = file->path;
     bool exists = stat(path, &old) == 0;
-    pending->temporary[0] = 0;
-    if (exists && S_ISDIR(old.st_mode)) return write_failed(path, EISDIR, failure);
-    if (exists && !S_ISREG(old.st_mode)) return write_through(path, file->data, file->size, failure);
-    if (!exists || !realpath(path, pending->target)) { /* through a symbolic link to the file that it names */
-        if (strlen(path) >= sizeof pending->target) return write_failed(path, ENAMETOOLONG, failure);
-        strcpy(pending->target, path);
-    }
     if (!*path) return failure_set(failure, STATUS_CALL, "cannot write to a file without a name");
-    snprintf(pending->temporary, sizeof pending->temporary, "%s.XXXXXX", pending->target);
-    int code = write_temporary(pending->temporary, exists ? &old : NULL, file->data, file->size);
-    if (code) pending->temporary[0] = 0;
-    return code ? write_failed(path, code, failure) : true;
+    if (exists && S_ISDIR(old.st_mode)) return write_failed(path, EISDIR, failure);
+    if (strlen(path) >= sizeof temporary->target) return write_failed(path, ENAMETOOLONG, failure);
+    strcpy(temporary->target, path);
+    if (exists && !lstat(path, &link) && S_ISLNK(link.st_mode) && !realpath(path, temporary->target))
+        return write_failed(path, errno, failure); /* the link stays, and the file that it names is written */
+    int code = temporary_write(temporary, exists ? &old : NULL, file->data, file->size);
+    return !code || write_failed(path, code, failure);
+}
+
+/* All lie on the disk: they take their names, the first one first. */
+static bool take_names(const struct file_new *files, size_t count, struct temporary *temporary, struct failure *failure) {
+    for (size_t i = 0; i < count; i++) {
+        int code = temporary[i].path[0] ? temporary_take_name(&temporary[i]) : 0;
+        if (code && !i) return write_failed(files[i].path, code, failure);
+        if (code)
+            return failure_set(failure, STATUS_SYSTEM, "cannot write %s: %s; what stands before it in the call was written", files[i].path,
+                               strerror(code));
+    }
+    for (size_t i = 0; i < count; i++) {
+        int code = temporary[i].target[0] ? temporary_sync_folder(&temporary[i]) : 0;
+        if (code) return failure_set(failure, STATUS_SYSTEM, "cannot write the folder of %s: %s", files[i].path, strerror(code));
+    }
+    return true;
 }
 
 bool file_write_all(const struct file_new *files, size_t count, struct failure *failure) {
-    struct pending *pending = calloc(count, sizeof *pending);
-    bool good = pending ? true : failure_memory(failure, count * sizeof *pending);
+    struct temporary *temporary = calloc(count, sizeof *temporary);
+    bool good = temporary ? true : failure_memory(failure, count * sizeof *temporary);
     sigset_t before;
-    hold_signals(files, count, &before);
-    for (size_t i = 0; good && i < count; i++) good = prepare(&files[i], &pending[i], failure);
-    for (size_t i = 0; good && i < count; i++) {
-        if (pending[i].temporary[0] && rename(pending[i].temporary, pending[i].target)) good = write_failed(files[i].path, errno, failure);
-        else pending[i].temporary[0] = 0;
-    }
-    for (size_t i = 0; pending && i < count; i++)
-        if (pending[i].temporary[0]) unlink(pending[i].temporary);
+    for (size_t i = 0; good && i < count; i++) /* whoever reads from a pipe may take long */
+        if (is_through(files[i].path)) good = write_through(&files[i], failure);
+    hold_signals(&before);
+    for (size_t i = 0; good && i < count; i++)
+        if (!is_through(files[i].path)) good = prepare(&files[i], &temporary[i], failure);
+    good = good && take_names(files, count, temporary, failure);
+    for (size_t i = 0; temporary && i < count; i++) temporary_drop(&temporary[i]);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    free(pending);
+    free(temporary);
     return good;
 }
 

@@ -23,8 +23,9 @@ bool file_read_part(const char *path, uint64_t from, void *out, size_t size, siz
 bool file_same(const char *a, const char *b);
 
 /*
- * Writes a temporary file in the same folder, which then takes the name. So a reader sees the old file or the whole new one, and a failure
- * leaves nothing. A path that is a device or a pipe is written to directly.
+ * Writes a temporary file in the same folder, which then takes the name (temporary.h). So a reader sees the old file or the whole new one,
+ * a loss of power leaves one of them, and a failure or a stop leaves nothing else. A path that is a device or a pipe is written to
+ * directly.
  */
 bool file_write(const char *path, const void *data, size_t size, struct failure *failure);
 
