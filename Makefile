@@ -189,7 +189,7 @@ demo:  ## classifies the shipped pictures with the shipped network; needs a C co
 # ---- tests -----------------------------------------------------------------------------------------------------------
 # `make test` runs every stage below and adds up what passed and failed; each stage can be called by itself: make test-unit.
 
-STAGES := unit kernels sanitize threads cli docs link golden arm64 a76 fuzz lint
+STAGES := unit kernels sanitize threads cli docs link golden arm64 determinism a76 fuzz lint
 RESULTS := build/test
 TALLY = sh tests/tally.sh $(RESULTS)
 SANITIZE := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
@@ -309,6 +309,11 @@ test-arm64:  ## the recorded answers on emulated cores: Cortex-A76, Cortex-A53, 
 	$(call cli,cortex-a53-cli,qemu-aarch64 -cpu cortex-a53 build/aarch64-linux-gnu/morsel,$(CLI_REDUCED))
 	@$(call golden,cortex-a53,qemu-aarch64 -cpu cortex-a53 build/aarch64-linux-gnu/morsel)
 	@$(call golden,max,qemu-aarch64 -cpu max build/aarch64-linux-gnu/morsel)
+
+# One table of answers, of these builds and clang's.
+test-determinism:
+	@$(sub) all networks-program
+	@$(TALLY) determinism $(MAKE) --no-print-directory determinism-quick
 
 # The estimator of `make a76` on a program whose cycles and cache lines are known.
 test-a76:

@@ -22,3 +22,33 @@ coverage:  ## branches of core, kernels, arm64, x86 that tests take, and those n
 	@sh tests/coverage/run.sh build/coverage build/coverage-arm64
 	@python3 tests/coverage/report.py --list --least $(COVERAGE_LEAST) core,kernels,arm64,x86 \
 	    build/coverage=gcov build/coverage-arm64=aarch64-linux-gnu-gcov
+
+# ---- one table of answers --------------------------------------------------------------------------------------------
+# Runs blobs with nothing but the library, so that it is built for any machine.
+ANSWERS := $(BUILD)/tests/determinism/answers
+ANSWERS_OBJECTS := $(call objects,tests/determinism/answers.c tools/network/pool.c)
+MAKE_NETWORKS := $(BUILD)/tests/determinism/make_networks
+-include $(ANSWERS_OBJECTS:.o=.d) $(MAKE_NETWORKS).d
+STATIC ?= -static
+$(ANSWERS): $(ANSWERS_OBJECTS) $(BUILD)/libmorsel.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $(STATIC) -o $@ $^ -lpthread
+$(MAKE_NETWORKS): $(MAKE_NETWORKS).o $(UNIT_HELPERS) $(BUILD)/libtool.a $(BUILD)/libmorsel.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(TOOL_LIBS)
+.PHONY: answers-program networks-program
+answers-program: $(ANSWERS)
+networks-program: $(MAKE_NETWORKS)
+.PHONY: determinism determinism-quick
+determinism: deps-trust all networks-program  ## CRCs of all networks by every kernel set, in 1 to 8 tasks, by many builds: all equal
+	@JOBS=$(JOBS) CC='$(CC)' sh tests/determinism/run.sh
+determinism-quick: all networks-program  ## a part of it, which `make test` runs
+	@JOBS=$(JOBS) CC='$(CC)' sh tests/determinism/run.sh --quick
+	@sh tests/determinism/test_compare.sh build/determinism
+
+# ---- what it all needs -----------------------------------------------------------------------------------------------
+
+APT_TRUST := valgrind gcc-arm-linux-gnueabihf libc6-dev-armhf-cross gcc-riscv64-linux-gnu libc6-dev-riscv64-cross
+.PHONY: deps-trust
+deps-trust: deps-test
+	@sh tests/deps.sh $(APT_TRUST)
