@@ -169,6 +169,15 @@ def empty_attributes(n):
     return model([node], values[:1], values[1:])
 
 
+def pieces(n):
+    """A graph in n pieces, which a reader of protobuf has to join."""
+    values = [helper.make_tensor_value_info(name, FLOAT, [1, 1, 4, 4]) for name in "xy"]
+    whole = model([helper.make_node("Relu", ["x"], ["y"])], values[:1], values[1:])
+    piece = onnx.ModelProto()
+    piece.graph.node.add().op_type = "Relu"
+    return whole + piece.SerializeToString() * (n - 1)
+
+
 def attributes(n):
     node = helper.make_node("Relu", ["x"], ["y"], **{f"a{i}": i for i in range(n)})
     values = x_and_y()
@@ -177,7 +186,7 @@ def attributes(n):
 
 STEPS = [convs, pools, wide_pools, adds, reshapes, transposes, sigmoids, bare_pools]
 FOLDED = [bare_reshapes, bare_transposes, identities, float_relus, fan_out, dead_nodes, constants_nodes, initializers, value_infos, inputs,
-          outputs, opset_imports, empty_attributes, attributes]
+          outputs, opset_imports, empty_attributes, pieces, attributes]
 
 if __name__ == "__main__":
     if sys.argv[1] == "--list":

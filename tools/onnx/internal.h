@@ -48,6 +48,9 @@ void onnx_keep_values(struct onnx_graph *graph, bool (*keep)(const struct onnx_v
 /* An empty graph; the model, where there is one, goes with it. */
 struct onnx_graph *onnx_new_graph(Onnx__Model *model);
 
+/* wire.c. Whether protobuf-c may unpack a file of these bytes: false where they are damaged, or would take far more memory than they are.
+ * *taken: a bound of what it allocates. */
+bool onnx_check_message(const uint8_t *bytes, size_t size, uint64_t *taken, struct failure *failure);
 /* load_tensor.c. The file's tensor, checked; NULL with a failure, or NULL with *unreadable where its type is not read here. */
 struct onnx_tensor *onnx_read_tensor(struct onnx_graph *graph, const Onnx__Tensor *tensor, const char *folder, const char **unreadable,
                                      struct failure *failure);

@@ -277,8 +277,11 @@ struct onnx_graph *onnx_load(const char *path, struct failure *failure) {
     size_t size = 0;
     uint8_t *bytes = read_file(path, &size, failure);
     if (!bytes) return NULL;
-    Onnx__Model *model = onnx__model__unpack(NULL, size, bytes);
+    uint64_t taken;
+    bool sound = onnx_check_message(bytes, size, &taken, failure);
+    Onnx__Model *model = sound ? onnx__model__unpack(NULL, size, bytes) : NULL;
     free(bytes);
+    if (!sound) return NULL;
     if (!model) {
         failure_set(failure, STATUS_INPUT, "not an ONNX model, or a damaged one: its protobuf message cannot be read");
         return NULL;
