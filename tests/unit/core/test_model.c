@@ -10,14 +10,7 @@
 #include <cmocka.h>
 
 #include "core/checksum.h"
-#include "tests/unit/support/sample_blob.h"
-
-static enum morsel_error try_open(const struct blob *b, uint32_t flags) {
-    struct morsel_model model;
-    enum morsel_error error = morsel_open(&model, b->bytes, b->count, flags);
-    if (error) assert_int_equal(morsel_arena_bytes(&model), 0); /* not open */
-    return error;
-}
+#include "tests/unit/support/damaged.h"
 
 static void the_sample_opens(void **state) {
     (void)state;
@@ -36,35 +29,6 @@ static void the_sample_opens(void **state) {
     assert_int_equal(index, 0);
     free(b.bytes);
 }
-
-/* The damage must give `error` in a sample that opens before it, with a checksum that is right. */
-#define DAMAGED(error, ...) DAMAGED_FOR(0, error, __VA_ARGS__)
-/* The same for the structure alone: what constants hold may be a lie. */
-#define MISSHAPEN(error, ...) DAMAGED_FOR(MORSEL_SKIP_CHECKSUM, error, __VA_ARGS__)
-#define DAMAGED_FOR(flags, error, ...) \
-    do { \
-        struct blob b = sample(); \
-        assert_int_equal(try_open(&b, 0), MORSEL_OK); \
-        __VA_ARGS__; \
-        if (b.header->blob_bytes == b.count) builder_seal(b.bytes); \
-        enum morsel_error got = try_open(&b, flags); \
-        if (got != (error)) fail_msg("%s: %s, not %s", #__VA_ARGS__, morsel_error_text(got), morsel_error_text(error)); \
-        free(b.bytes); \
-    } while (0)
-
-#define CONV(step) ((struct morsel_blob_conv *)parameters(&b, step))
-#define POOL(step) ((struct morsel_blob_pool *)parameters(&b, step))
-#define FC ((struct morsel_blob_fc *)parameters(&b, S_FC))
-#define MATMUL ((struct morsel_blob_matmul *)parameters(&b, S_MATMUL))
-#define BINARY ((struct morsel_blob_binary *)parameters(&b, S_ADD))
-#define UNARY ((struct morsel_blob_unary *)parameters(&b, S_UNARY))
-#define LUT ((struct morsel_blob_lut *)parameters(&b, S_LUT))
-#define MEAN ((struct morsel_blob_mean *)parameters(&b, S_MEAN))
-#define SOFTMAX ((struct morsel_blob_softmax *)parameters(&b, S_SOFTMAX))
-#define CONCAT ((struct morsel_blob_concat *)parameters(&b, S_CONCAT))
-#define GATHER ((struct morsel_blob_gather *)parameters(&b, S_GATHER))
-#define FLOAT_AT(offset, i) (((float *)(void *)(b.bytes + (offset)))[i])
-#define INT_AT(offset, i) (((int32_t *)(void *)(b.bytes + (offset)))[i])
 
 static void wrong_calls_are_refused(void **state) {
     (void)state;
@@ -415,60 +379,6 @@ static void damaged_pictures_are_refused(void **state) {
     DAMAGED(MORSEL_ERR_PICTURE, b.picture->std[2] = 0);
 }
 
-/* Opens the damaged blob without its checksum; where it opens, runs it. Sanitizers watch. */
-static void open_and_run(const struct blob *b) {
-    struct morsel_model model;
-    struct morsel_session session;
-    if (morsel_open(&model, b->bytes, b->count, MORSEL_SKIP_CHECKSUM) != MORSEL_OK) return;
-    if (morsel_arena_bytes(&model) > 1 << 20) return;
-    uint8_t *arena = builder_aligned(morsel_arena_bytes(&model));
-    memset(arena, 0x5a, morsel_arena_bytes(&model));
-    assert_int_equal(morsel_session_open(&session, &model, arena, morsel_arena_bytes(&model), NULL), MORSEL_OK);
-    assert_int_equal(morsel_run(&session), MORSEL_OK);
-    for (uint32_t i = 0; i < morsel_output_count(&model); i++) {
-        struct morsel_view view;
-        assert_int_equal(morsel_output(&session, i, &view), MORSEL_OK);
-        float *values = malloc((size_t)view.bytes * 4);
-        assert_int_equal(morsel_dequantize(&view, values, view.bytes), MORSEL_OK);
-        assert_true(strlen(view.name) < b->count);
-        free(values);
-    }
-    for (uint32_t i = 0; morsel_label(&model, i) && i < 100; i++) assert_true(strlen(morsel_label(&model, i)) < b->count);
-    free(arena);
-}
-
-static void no_single_byte_can_do_harm(void **state) {
-    (void)state;
-    struct blob b = sample();
-    const uint8_t masks[] = {0x01, 0x80, 0xff, 0x10};
-    for (uint32_t i = 0; i < b.count; i++) {
-        for (uint32_t m = 0; m < sizeof masks; m++) {
-            b.bytes[i] ^= masks[m];
-            open_and_run(&b);
-            b.bytes[i] ^= masks[m];
-        }
-    }
-    assert_int_equal(try_open(&b, 0), MORSEL_OK);
-    free(b.bytes);
-}
-
-/* Several words at once take values that checks trip over. */
-static void no_random_words_can_do_harm(void **state) {
-    (void)state;
-    uint32_t seed = 11;
-    const uint32_t values[] = {0,          1,          2,          3,          63,         64,         128,       255,
-                               0x7fffffff, 0x80000000, 0xffffffff, 0xfffffffe, 0xffffffc0, 0x7fc00000, 0x7f800000};
-    for (int round = 0; round < 20000; round++) {
-        struct blob b = sample();
-        for (uint32_t n = builder_between(&seed, 1, 3); n > 0; n--) {
-            uint32_t word = builder_between(&seed, 5, b.count / 4 - 1), pick = builder_between(&seed, 0, 16);
-            INT_AT(0, word) = pick < 15 ? (int32_t)values[pick] : (int32_t)builder_between(&seed, 0, 4000);
-        }
-        open_and_run(&b);
-        free(b.bytes);
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_sample_opens),
@@ -485,8 +395,6 @@ int main(void) {
         cmocka_unit_test(values_at_their_limits_open),
         cmocka_unit_test(damaged_plans_are_refused),
         cmocka_unit_test(damaged_pictures_are_refused),
-        cmocka_unit_test(no_single_byte_can_do_harm),
-        cmocka_unit_test(no_random_words_can_do_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
