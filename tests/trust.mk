@@ -23,6 +23,15 @@ coverage:  ## branches of core, kernels, arm64, x86 that tests take, and those n
 	@python3 tests/coverage/report.py --list --least $(COVERAGE_LEAST) core,kernels,arm64,x86 \
 	    build/coverage=gcov build/coverage-arm64=aarch64-linux-gnu-gcov
 
+# ---- mutants ---------------------------------------------------------------------------------------------------------
+# Objects that a shared library can be made of, and the tests that know them; MUTANTS="--file core/check.c" chooses.
+MUTANTS ?=
+.PHONY: mutants
+mutants:  ## small changes of the checks at open and of requantization: which does no test see? MUTANTS="--file core/check.c"
+	@$(sub) BUILD=build/mutants CFLAGS=-fPIC all unit-programs fuzz-programs kernels-program
+	@$(sub) CROSS=aarch64-linux-gnu- BUILD=build/mutants-arm64 CFLAGS=-fPIC kernels-program
+	@python3 tests/mutants/run.py $(MUTANTS)
+
 # ---- one table of answers --------------------------------------------------------------------------------------------
 # Runs blobs with nothing but the library, so that it is built for any machine.
 ANSWERS := $(BUILD)/tests/determinism/answers

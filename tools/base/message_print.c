@@ -3,7 +3,6 @@
 #include "tools/base/message.h"
 
 #include "tools/base/arena.h"
-#include "tools/base/text.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +23,7 @@ int message_print(const char *format, ...) {
     for (char *line = text, *end; line; line = end) {
         end = marks ? NULL : strchr(line, MARK);
         if (end) *end = 0;
-        text_tame(line);
+        failure_tame(line);
         if (end) *end++ = '\n';
     }
     if (length && format[length - 1] == '\n') text[count - 1] = '\n';

@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: MIT
+"""Mutation testing: each small change of a source (operators.py) should make a test fail.
+
+usage: run.py [--file PATH]... [--jobs N] [--again] [--lines FIRST-LAST]
+
+Rooms and programs are built before in build/mutants (and build/mutants-arm64 for arm64/): `make mutants` does. A mutant is compiled by the
+commands of the Makefile, linked to a shared library that goes before the whole one, and the programs that know its file run on it, the fastest first, until one fails.
+A mutant whose objects are the same bytes as without the change is equal, and so is one that equal.txt proves to be.
+--again tries only those that survived the last time. Exit status: 0 where no other mutant survives and equal.txt names nothing else.
+"""
+import argparse
+import collections
+import concurrent.futures
+import fnmatch
+import glob
+import os
+import pathlib
+import queue
+import resource
+import shutil
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import operators  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOMS = ["core", "kernels", "arm64", "x86"]
+UNIT, CHECKER = "tests/unit/", ["tests/check_kernels/check_kernels", "--seed", "1", "--random-only", "--cases"]
+FUZZER = ["tests/fuzz/fuzz_open", "--runs", "3000", "--seed", "1"]
+NATIVE, ARM64 = ("build/mutants", "", [[]]), ("build/mutants-arm64", "aarch64-linux-gnu-", [
+    ["qemu-aarch64", "-cpu", cpu, "-L", "/usr/aarch64-linux-gnu"] for cpu in ("max", "cortex-a53")])
+
+# Files, the build that has them, and what is run on their mutants.
+SUBJECTS = [
+    ("core/check*.c core/model.c core/work.c core/kind.c core/blob.c", NATIVE, [[UNIT + "core/test_check*"], [UNIT + "core/test_model*"], [
+        UNIT + "core/test_work"], [UNIT + "core/test_kinds"], FUZZER]),
+    ("core/*", NATIVE, [[UNIT + "core/test_*"]]),
+    ("kernels/*", NATIVE, [[UNIT + "kernels/test_*"], [UNIT + "core/test_quantize"], [UNIT + "core/test_picture"], CHECKER + ["40"]]),
+    ("x86/*", NATIVE, [CHECKER + ["40"]]),
+    ("arm64/*", ARM64, [CHECKER + ["20"]]),
+]
+FILES = ["core/check*.c", "core/work.c", "kernels/requant.c", "kernels/requant.h", "x86/requant_*.h", "arm64/requant_*"]
+WALL_MOST = 300  # seconds; what never ends is stopped by its CPU time long before
+
+
+class Build:
+    """A build folder: its objects, the commands that made them, and programs linked to a library that can be exchanged."""
+
+    def __init__(self, folder, cross, machines):
+        self.folder, self.cross, self.machines, self.programs = folder, cross, machines, {}
+        self.objects = sorted(o for room in ROOMS for o in glob.glob(f"{folder}/{room}/*.o"))
+        if not self.objects:
+            sys.exit(f"run.py: {folder} holds no library: call make mutants")
+        self.commands = self.make_says(self.objects)
+
+    def make_says(self, targets):
+        """The command of each target, by `make -n`, as words."""
+        options = ["CROSS=" + self.cross] if self.cross else []
+        lines = subprocess.run(["make", "-nB", "--no-print-directory", "V=1", "CFLAGS=-fPIC", "BUILD=" + self.folder, *options, *targets],
+                               capture_output=True, text=True, check=True).stdout.splitlines()
+        said = {}
+        for words in (line.split() for line in lines):
+            if "-o" in words and words[words.index("-o") + 1] in targets:
+                said[words[words.index("-o") + 1]] = words
+        return said
+
+    def dependents(self, source):
+        """The objects that a source, or a header, is part of."""
+        found = []
+        for o in self.objects:
+            needs = pathlib.Path(o).with_suffix(".d").read_text().replace("\\\n", " ").splitlines()[0].split()[1:]
+            if source in map(os.path.normpath, needs):
+                found.append(o)
+        return found
+
+    def link_library(self, path, objects):
+        run([self.commands[self.objects[0]][0], "-shared", "-o", path, *objects])
+
+    def link_programs(self, names):
+        library = os.path.abspath(f"{self.folder}/shared")
+        os.makedirs(library, exist_ok=True)
+        self.link_library(library + "/libmorsel.so", self.objects)
+        wanted = [n for n in names if n not in self.programs]
+        for name, words in self.make_says(wanted).items() if wanted else []:
+            self.programs[name] = program = f"{library}/{os.path.basename(name)}"
+            words = [w for w in words if w not in ("-static", self.folder + "/libmorsel.a")]
+            words[words.index("-o") + 1] = program
+            run([*words, "-L" + library, "-lmorsel", "-Wl,-rpath," + library])
+
+
+def run(words):
+    subprocess.run(words, check=True, capture_output=True)
+
+
+class Trial:
+    """Programs with their options on every machine of a build, fastest first, and the CPU time that each may take."""
+
+    def __init__(self, build, orders, most):
+        self.build, self.steps = build, []
+        commands = []
+        for pattern, *options in orders:
+            sources = glob.glob(pattern + ".c") if pattern.startswith(UNIT) else [pattern + ".c"]
+            commands += [(f"{build.folder}/{s[:-2]}", options) for s in sorted(sources)]
+        build.link_programs([name for name, _ in commands])
+        for machine in build.machines:
+            for name, options in commands:
+                words, before = [*machine, build.programs[name], *options], used_time()
+                if self.fails(words, "", 600):
+                    sys.exit(f"run.py: {' '.join(words)} fails without any change")
+                self.steps.append((used_time() - before, words))
+        self.steps = [s for s in sorted(self.steps) if s[0] <= most]
+
+    def fails(self, words, mutant, seconds):
+        """Whether a program fails where what `mutant` holds takes the place of the library's."""
+        def limit():
+            resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 1))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        environment = dict(os.environ)
+        if words[0].startswith("qemu"):
+            words = [words[0], "-E", "LD_PRELOAD=" + mutant, *words[1:]]
+        else:
+            environment["LD_PRELOAD"] = mutant
+        try:
+            return subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=limit,
+                                  env=environment, timeout=WALL_MOST).returncode
+        except subprocess.TimeoutExpired:
+            return 1
+
+    def kills(self, mutant):
+        return any(self.fails(words, mutant, 4 * seconds + 2) for seconds, words in self.steps)
+
+
+def used_time():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+class Worker:
+    """A copy of the rooms in which one mutant at a time is compiled, as the Makefile would, and tried."""
+
+    def __init__(self, build, number):
+        self.build, self.folder = build, pathlib.Path(build.folder, f"worker{number}").resolve()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        for room in ROOMS:
+            shutil.copytree(ROOT / room, self.folder / room, ignore=shutil.ignore_patterns("reference"))
+            os.makedirs(self.folder / build.folder / room)
+
+    def compile(self, objects):
+        """The bytes of each object; None where the source does not compile."""
+        for o in objects:
+            words = [w for w in self.build.commands[o] if w not in ("-MMD", "-MP")] + ["-w"]
+            if subprocess.run(words, cwd=self.folder, capture_output=True).returncode:
+                return None
+        return [(self.folder / o).read_bytes() for o in objects]
+
+    def verdict(self, source, text, objects, originals, seen, trial):
+        (self.folder / source).write_text(text)
+        made = self.compile(objects)
+        if made is None:
+            return "no C"
+        if made == originals:
+            return "same objects"
+        if not seen.first(tuple(made)):
+            return "seen before"
+        mutant = str(self.folder / "mutant.so")
+        self.build.link_library(mutant, [str(self.folder / o) for o in objects])
+        return "killed" if trial.kills(mutant) else "survived"
+
+
+class Seen:
+    """Objects that were tried: two changes with one result count once."""
+
+    def __init__(self):
+        self.marks, self.lock = set(), threading.Lock()
+
+    def first(self, made):
+        with self.lock:
+            new = hash(made) not in self.marks
+            self.marks.add(hash(made))
+            return new
+
+
+class Proofs:
+    """equal.txt: blocks of a file's name, lines "+ what only the mutant's line holds", and why nothing can tell it from the original."""
+
+    def __init__(self, path):
+        self.entries, self.used = [], set()
+        for block in path.read_text().split("\n\n"):
+            lines = [line for line in block.splitlines() if not line.startswith("#")]
+            if lines:
+                marks = [line[2:] for line in lines[1:] if line.startswith("+ ")]
+                if not marks or not any(not line.startswith("+ ") for line in lines[1:]):
+                    sys.exit(f"run.py: {path}: without a mutant or a reason: {lines[0]}")
+                self.entries += [(lines[0], mark) for mark in marks]
+
+    def hold(self, source, old, new):
+        found = [(s, mark) for s, mark in self.entries if s == source and mark in new and mark not in old]
+        self.used.update(found)
+        return bool(found)
+
+    def stale(self, sources):
+        return [(s, mark) for s, mark in self.entries if s in sources and (s, mark) not in self.used]
+
+
+def try_file(source, mutants, text, build, trial, workers):
+    objects = build.dependents(source)
+    spare, seen = queue.Queue(), Seen()
+    for w in workers:
+        (w.folder / source).write_text(text)
+        originals = w.compile(objects)
+        spare.put(w)
+    if not objects or originals is None:
+        sys.exit(f"run.py: {source} is part of no object")
+
+    def one(mutant):
+        worker = spare.get()
+        try:
+            return mutant, worker.verdict(source, operators.apply(text, mutant), objects, originals, seen, trial)
+        finally:
+            spare.put(worker)
+    with concurrent.futures.ThreadPoolExecutor(len(workers)) as pool:
+        yield from pool.map(one, mutants)
+    for w in workers:
+        (w.folder / source).write_text(text)
+        w.compile(objects)
+
+
+def chosen(arguments):
+    patterns = arguments.file or FILES
+    named = sorted(str(p.relative_to(ROOT)) for room in ROOMS for p in (ROOT / room).glob("*.[ch]"))
+    files = [f for f in named if any(fnmatch.fnmatch(f, p) for p in patterns)]
+    if not files:
+        sys.exit("run.py: no such file")
+    return files
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--file", action="append", help="a file, or a pattern, of core, kernels, x86 or arm64")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--again", action="store_true", help="only what survived the last time")
+    parser.add_argument("--most", type=float, default=WALL_MOST, help="leave out programs that take more seconds")
+    parser.add_argument("--lines", help="FIRST-LAST")
+    arguments = parser.parse_args()
+    os.chdir(ROOT)
+    proofs, builds, trials, counts, left = Proofs(ROOT / "tests/mutants/equal.txt"), {}, {}, collections.Counter(), []
+    low, high = map(int, (arguments.lines or "1-1000000").split("-"))
+    print(f"{'':26} {'mutants':>8} {'killed':>8} {'equal':>8} {'proven':>8} {'survived':>8} {'seconds':>8}", flush=True)
+    for source in chosen(arguments):
+        started, text = time.time(), (ROOT / source).read_text()
+        survivors = pathlib.Path("build/mutants", "left-" + source.replace("/", "-"))
+        mutants = [m for m in operators.mutants(text) if low <= m.line <= high]
+        if arguments.again:
+            last = set(survivors.read_text().splitlines()) if survivors.exists() else set()
+            mutants = [m for m in mutants if str(tuple(m)) in last]
+        _, order, programs = next(s for s in SUBJECTS if any(fnmatch.fnmatch(source, p) for p in s[0].split()))
+        if order[0] not in builds:
+            build = Build(*order)
+            builds[order[0]] = build, [Worker(build, n) for n in range(arguments.jobs)]
+        build, workers = builds[order[0]]
+        key = order[0], str(programs)
+        if key not in trials:
+            trials[key] = Trial(build, programs, arguments.most)
+        file_counts, file_left = collections.Counter(), []
+        for mutant, verdict in try_file(source, mutants, text, build, trials[key], workers):
+            old, new = operators.changed_line(text, mutant)
+            if proofs.hold(source, old, new) and verdict == "survived":
+                verdict = "proven"
+            file_counts[verdict] += 1
+            if verdict == "survived":
+                file_left.append((mutant, old, new))
+        survivors.write_text("".join(f"{tuple(m)}\n" for m, _, _ in file_left))
+        row(source, file_counts, time.time() - started)
+        for mutant, old, new in file_left:
+            print(f"    {source}:{mutant.line}: {old}\n    {' ' * len(f'{source}:{mutant.line}')}> {new}", flush=True)
+        counts += file_counts
+        left += file_left
+        if not (arguments.again or arguments.lines):
+            left += [print(f"    equal.txt names what no mutant of {s} holds: {mark}") for s, mark in proofs.stale([source])]
+    row("all", counts, 0)
+    return 1 if left else 0
+
+
+def row(name, counts, seconds):
+    mutants = sum(counts[v] for v in ("killed", "same objects", "proven", "survived"))
+    print(f"{name:26} {mutants:8} {counts['killed']:8} {counts['same objects']:8} {counts['proven']:8} {counts['survived']:8} "
+          f"{seconds:8.0f}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
