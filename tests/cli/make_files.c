@@ -9,6 +9,7 @@
  *   stream.morsel  a built-in network whose steps stream, and whole.morsel, the same step by step
  *   most.onnx, too_long.onnx  as many nodes as a blob may have tensors for, and more than it may have steps
  *   two.morsel     a, b float32 [2, 3] to sum = a + b and minus = -a
+ *   hostile.onnx   float_small.onnx, whose names hold all that could steer a terminal; hostile_op.onnx has such an operator, too
  *   data_*.npy     samples to quantize float_small.onnx by: sound ones and strange ones, float32 [N, 3, 32, 32]
  */
 #include "tests/unit/support/blob_builder.h"
@@ -18,6 +19,7 @@
 #include "tools/net/nets.h"
 #include "tools/base/npy.h"
 
+#include "onnx.pb-c.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -237,6 +239,63 @@ static void make_chain(const char *name, uint32_t steps) {
     free(model.data);
 }
 
+/* A title, a bell, a wiped screen, ends of lines, CSI in one byte and in two, writing from right to left, bytes that are no UTF-8. */
+#define HOSTILE "\033]0;x\a\033[2J\r\n\t\b\177\302\2331m\2332m\342\200\256\342\201\246\342\200\250\330\234\377\300\200\"<&>*/ \303\244"
+
+static void soil(char **text) {
+    if (!text || !*text || !**text) return;
+    char *longer = malloc(strlen(*text) + sizeof HOSTILE);
+    if (!longer) exit(1);
+    strcpy(longer, *text);
+    strcat(longer, HOSTILE);
+    free(*text);
+    *text = longer;
+}
+
+static void soil_values(Onnx__ValueInfo **values, size_t count) {
+    for (size_t i = 0; i < count; i++) soil(&values[i]->name);
+}
+
+static void soil_names(Onnx__Model *model) {
+    Onnx__Graph *graph = model->graph;
+    soil(&model->producer_name);
+    soil(&graph->name);
+    soil_values(graph->input, graph->n_input);
+    soil_values(graph->output, graph->n_output);
+    soil_values(graph->value_info, graph->n_value_info);
+    for (size_t i = 0; i < graph->n_initializer; i++) soil(&graph->initializer[i]->name);
+    for (size_t i = 0; i < graph->n_node; i++) {
+        soil(&graph->node[i]->name);
+        for (size_t k = 0; k < graph->node[i]->n_input; k++) soil(&graph->node[i]->input[k]);
+        for (size_t k = 0; k < graph->node[i]->n_output; k++) soil(&graph->node[i]->output[k]);
+    }
+}
+
+static void write_model(const char *name, const Onnx__Model *model) {
+    size_t size = onnx__model__get_packed_size(model);
+    uint8_t *bytes = malloc(size);
+    if (!bytes) exit(1);
+    onnx__model__pack(model, bytes);
+    write_file(name, bytes, size);
+    free(bytes);
+}
+
+static void make_hostile(void) {
+    struct file_bytes file;
+    struct failure failure;
+    if (!file_read("tests/cli/float_small.onnx", 1 << 20, &file, &failure)) exit(message_failure(&failure));
+    Onnx__Model *model = onnx__model__unpack(NULL, file.size, file.data);
+    if (!model) exit(1);
+    soil_names(model);
+    write_model("hostile.onnx", model);
+    soil(&model->graph->node[0]->op_type);
+    model->graph->node[0]->domain = strdup("domain");
+    soil(&model->graph->node[0]->domain);
+    write_model("hostile_op.onnx", model);
+    onnx__model__free_unpacked(model, NULL);
+    file_free(&file);
+}
+
 int main(int argc, char **argv) {
     if (argc != 2) return 2;
     folder = argv[1];
@@ -246,6 +305,7 @@ int main(int argc, char **argv) {
     make_color("twins.morsel", 1, (const char *const[]){"light red", "dark green", "Light/Red"});
     make_chain("most.onnx", MORSEL_FORMAT_MAX_TENSORS - 1);
     make_chain("too_long.onnx", MORSEL_FORMAT_MAX_STEPS + 1);
+    make_hostile();
     make_bytes();
     make_order();
     make_two();

@@ -14,7 +14,7 @@ struct failure {
     char text[768];
 };
 
-/* Always returns false, so that a function can end with `return failure_set(...)`. */
+/* Always returns false, so that a function can end with `return failure_set(...)`. Names in the text are tamed (text.h). */
 bool failure_set(struct failure *failure, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* "out of memory", status 3. */
@@ -22,8 +22,5 @@ bool failure_memory(struct failure *failure, size_t bytes);
 
 /* Puts "CONTEXT: " in front of the text. */
 bool failure_prefix(struct failure *failure, const char *context);
-
-/* Names come from files: what would break a line or steer a terminal becomes '?', in place. failure_set() does so. */
-char *failure_tame(char *text);
 
 #endif

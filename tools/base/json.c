@@ -1,32 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* JSON as it is printed: commas, indentation, escapes, numbers that read back the same. */
 #include "tools/base/json.h"
+#include "tools/base/text.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-unsigned json_utf8_length(const unsigned char *s) {
-    unsigned n = s[0] < 0x80 ? 1 : s[0] >= 0xC2 && s[0] < 0xE0 ? 2 : s[0] >= 0xE0 && s[0] < 0xF0 ? 3 : s[0] >= 0xF0 && s[0] < 0xF5 ? 4 : 0;
-    for (unsigned i = 1; i < n; i++)
-        if ((s[i] & 0xC0) != 0x80) return 0;
-    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) || (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F))
-        return 0;
-    return n;
-}
-
 static void put_string(FILE *file, const char *value) {
     const unsigned char *s = (const unsigned char *)value;
     putc('"', file);
     while (*s) {
-        unsigned n = json_utf8_length(s);
+        unsigned n = text_utf8_length(s), c = n ? text_character(s, n) : 0;
         if (n == 0) {
             fputs("\\ufffd", file);
             n = 1;
         } else if (*s == '"' || *s == '\\') {
             fprintf(file, "\\%c", *s);
-        } else if (*s < 0x20 || *s == 0x7F) {
-            fprintf(file, "\\u%04x", *s);
+        } else if (text_steers(c)) {
+            fprintf(file, "\\u%04x", c);
         } else {
             fwrite(s, 1, n, file);
         }

@@ -15,19 +15,17 @@ struct json {
     uint32_t flat;      /* a bit for each depth: written on one line */
 };
 
-void json_open(struct json *json, const char *key);                    /* { */
-void json_close(struct json *json);                                    /* }, and a line end behind the outermost */
-void json_open_array(struct json *json, const char *key);              /* [ */
-void json_close_array(struct json *json);                              /* ] */
-void json_open_flat(struct json *json, const char *key);               /* { with everything in it on one line; ends with json_close */
-void json_text(struct json *json, const char *key, const char *value); /* NULL writes null; bytes that are not UTF-8 become U+FFFD */
+void json_open(struct json *json, const char *key);       /* { */
+void json_close(struct json *json);                       /* }, and a line end behind the outermost */
+void json_open_array(struct json *json, const char *key); /* [ */
+void json_close_array(struct json *json);                 /* ] */
+void json_open_flat(struct json *json, const char *key);  /* { with everything in it on one line; ends with json_close */
+void json_text(struct json *json, const char *key,
+               const char *value); /* NULL writes null; bytes that are not UTF-8 become U+FFFD, what steers an escape */
 void json_integer(struct json *json, const char *key, int64_t value);
 void json_number(struct json *json, const char *key, double value); /* the shortest digits that read back the same; not finite: null */
 void json_float(struct json *json, const char *key, float value);   /* the same for a float */
 void json_bool(struct json *json, const char *key, bool value);
 void json_dims(struct json *json, const char *key, const uint32_t *dims, uint32_t rank); /* [1, 3, 32, 32] */
-
-/* The length of the UTF-8 sequence at s, 0 where there is none (overlong forms and surrogates are none). */
-unsigned json_utf8_length(const unsigned char *s);
 
 #endif

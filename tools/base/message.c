@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Lines on stderr, and the nearest of names to one that is unknown. */
 #include "tools/base/message.h"
+#include "tools/base/text.h"
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int message_failure(const struct failure *failure) {
@@ -11,23 +12,31 @@ int message_failure(const struct failure *failure) {
     return failure->status;
 }
 
+/* Where there is no memory for a long line its beginning is said: that there is none is itself a message. */
+void message_line(const char *start, const char *format, va_list list) {
+    char part[2048], *whole = NULL;
+    va_list again;
+    va_copy(again, list);
+    int length = vsnprintf(part, sizeof part, format, list);
+    if (length >= (int)sizeof part && vasprintf(&whole, format, again) < 0) whole = NULL;
+    va_end(again);
+    fprintf(stderr, "%s%s\n", start, length < 0 ? "?" : text_tame(whole ? whole : part));
+    free(whole);
+}
+
 void message_error(const char *format, ...) {
     va_list list;
     fflush(stdout);
-    fputs("morsel: ", stderr);
     va_start(list, format);
-    vfprintf(stderr, format, list);
+    message_line("morsel: ", format, list);
     va_end(list);
-    fputc('\n', stderr);
 }
 
 void message_notice(const char *format, ...) {
     va_list list;
-    fputs("morsel: notice: ", stderr);
     va_start(list, format);
-    vfprintf(stderr, format, list);
+    message_line("morsel: notice: ", format, list);
     va_end(list);
-    fputc('\n', stderr);
 }
 
 int message_flush(void) {

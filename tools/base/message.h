@@ -4,13 +4,16 @@
 #define MORSEL_TOOLS_BASE_MESSAGE_H
 
 #include "tools/base/failure.h"
+#include <stdarg.h>
 
 /* Prints the failure and returns its status: `return message_failure(&failure);` at the end of a verb. */
 int message_failure(const struct failure *failure);
 
-/* One line on stderr, "morsel: " in front. */
+/* One line on stderr, "morsel: " in front. Names in it are tamed (text.h). */
 void message_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void message_notice(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+void message_line(const char *start, const char *format, va_list list) __attribute__((format(printf, 2, 0))); /* what they have in common */
 
 /* printf() for all text on stdout that holds what a file says: only line ends of the format end lines, and nothing steers a terminal.
  * Returns the characters written. */

@@ -3,6 +3,7 @@
 #include "tools/base/message.h"
 
 #include "tools/base/arena.h"
+#include "tools/base/text.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ int message_print(const char *format, ...) {
     for (char *line = text, *end; line; line = end) {
         end = marks ? NULL : strchr(line, MARK);
         if (end) *end = 0;
-        failure_tame(line);
+        text_tame(line);
         if (end) *end++ = '\n';
     }
     if (length && format[length - 1] == '\n') text[count - 1] = '\n';

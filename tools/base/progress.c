@@ -2,6 +2,7 @@
 /* Draws a line of progress anew at most a few times a second. */
 #include "tools/base/progress.h"
 #include "tools/base/clock.h"
+#include "tools/base/message.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -36,9 +37,7 @@ void progress_end(struct progress *progress) {
 
 void progress_say(const char *format, ...) {
     va_list list;
-    fputs("morsel: ", stderr);
     va_start(list, format);
-    vfprintf(stderr, format, list);
+    message_line("morsel: ", format, list);
     va_end(list);
-    fputc('\n', stderr);
 }

@@ -6,6 +6,7 @@
  * A layer has a group of its own, which says in data- attributes what it stands for.
  */
 #include "tools/compare/compare.h"
+#include "tools/base/text.h"
 #include "tools/base/file.h"
 
 #include <math.h>
@@ -32,21 +33,9 @@ static double y_of(const struct drawing *d, double sqnr) {
     return TOP + HEIGHT * (1 - (fmin(d->high, fmax(d->low, sqnr)) - d->low) / (d->high - d->low));
 }
 
-/* What XML can hold of a text: control characters become blanks, and bytes that are no UTF-8, or stand for nothing, question marks. */
-static void put_escaped(FILE *file, const char *text) {
-    for (const unsigned char *s = (const unsigned char *)text; *s;) {
-        unsigned n = json_utf8_length(s);
-        if (n == 0 || (n == 3 && s[0] == 0xEF && s[1] == 0xBF && s[2] >= 0xBE)) putc('?', file);
-        else if (*s == '&' || *s == '<' || *s == '>' || *s == '"') fprintf(file, "&#%u;", *s);
-        else if (*s < 0x20 || *s == 0x7F) putc(' ', file);
-        else fwrite(s, 1, n, file);
-        s += n ? n : 1;
-    }
-}
-
 static void put_text(const struct drawing *d, double x, double y, const char *more, const char *text) {
     fprintf(d->file, "<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, more);
-    put_escaped(d->file, text);
+    text_put_xml(d->file, text, false);
     fputs("</text>\n", d->file);
 }
 
@@ -104,9 +93,9 @@ static void put_layer(const struct drawing *d, size_t i) {
     bool bad = false;
     for (size_t k = 0; k < d->worst_count; k++) bad = bad || d->worst[k] == p;
     fputs("<g data-layer=\"", d->file);
-    put_escaped(d->file, p->node->name);
+    text_put_xml(d->file, p->node->name, false);
     fprintf(d->file, "\" data-own=\"%.4f\" data-out=\"%.4f\" data-clipped=\"%.6f\"><title>", p->sqnr_own, p->sqnr_out, p->clipped);
-    put_escaped(d->file, p->node->name);
+    text_put_xml(d->file, p->node->name, false);
     fprintf(d->file, " (%s): on its own %.1f dB, in the network %.1f dB", p->node->op, p->sqnr_own, p->sqnr_out);
     if (p->weights) fprintf(d->file, ", weights %.1f dB", p->sqnr_weight);
     fprintf(d->file, ", %.3f %% clipped</title><circle class=\"outdot\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.5\"/>", p->clipped * 100, x,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Notices and refusals in words. */
+#include "tools/base/text.h"
 #include "tools/onnx/internal.h"
 #include <inttypes.h>
 #include <stdarg.h>
@@ -25,11 +26,11 @@ const char *onnx_shape_text(const struct onnx_shape *shape, char *text, size_t s
 
 static char *format_text(const char *format, va_list args) {
     char *text = NULL;
-    return failure_tame(must_have(vasprintf(&text, format, args) < 0 ? NULL : text, strlen(format)));
+    return text_tame(must_have(vasprintf(&text, format, args) < 0 ? NULL : text, strlen(format)));
 }
 
 static char *copy_name(const char *name) {
-    return failure_tame(must_have(strdup(name), strlen(name)));
+    return text_tame(must_have(strdup(name), strlen(name)));
 }
 
 static void *grow(void *array, size_t count, size_t item) {

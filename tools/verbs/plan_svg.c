@@ -8,7 +8,7 @@
  */
 #include "core/kind.h"
 #include "tools/verbs/inspect.h"
-#include "tools/base/json.h"
+#include "tools/base/text.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,24 +53,10 @@ static const char *grouped(uint32_t number, char text[16]) {
     return text;
 }
 
-/* What XML can hold of a text: control characters become blanks, and bytes that are no UTF-8, or stand for nothing, question marks. */
-static void put_escaped(FILE *file, const char *text) {
-    for (const unsigned char *s = (const unsigned char *)text; *s;) {
-        unsigned n = json_utf8_length(s);
-        bool none = n == 0 || (n == 3 && s[0] == 0xEF && s[1] == 0xBF && s[2] >= 0xBE);
-        if (none) putc('?', file);
-        else if (*s == '&' || *s == '<' || *s == '>' || *s == '"') fprintf(file, "&#%u;", *s);
-        else if (*s < 0x20 && *s != '\n') putc(' ', file);
-        else if (*s == 0x7F) putc(' ', file);
-        else fwrite(s, 1, n, file);
-        s += n ? n : 1;
-    }
-}
-
 /* `more`: further attributes. */
 static void put_text(const struct drawing *d, double x, double y, const char *more, const char *text) {
     fprintf(d->file, "<text x=\"%.1f\" y=\"%.1f\"%s%s>", x, y, *more ? " " : "", more);
-    put_escaped(d->file, text);
+    text_put_xml(d->file, text, true);
     fputs("</text>\n", d->file);
 }
 
@@ -148,7 +134,7 @@ static void put_title(const struct drawing *d, const struct memory_slice *slice)
     if (slice->over != MEMORY_NONE && at < sizeof text)
         snprintf(text + at, sizeof text - at, "\nlies over its input %s", inspect_tensor_name(d->inspect, slice->over, number));
     fputs("<title>", d->file);
-    put_escaped(d->file, text);
+    text_put_xml(d->file, text, true);
     fputs("</title>", d->file);
 }
 

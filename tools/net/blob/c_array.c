@@ -2,6 +2,7 @@
 /* The network as C: an array in one file, and a header with its declaration and its numbers. Both serve C11 and C++11. */
 #include "core/morsel.h"
 #include "core/plan.h"
+#include "tools/base/text.h"
 #include "tools/net/blob/blob.h"
 
 #include <ctype.h>
@@ -12,6 +13,14 @@
 struct names {
     char lower[64], capitals[64];
 };
+
+/* The name in a comment of C, which it must not end. */
+static void put_name(FILE *out, const char *path) {
+    char name[1024];
+    snprintf(name, sizeof name, "%s", path);
+    for (char *star = name; (star = strchr(star, '*'));) *star = '_';
+    fputs(text_tame(name), out);
+}
 
 static const char *file_of(const char *path) {
     const char *slash = strrchr(path, '/');
@@ -111,7 +120,9 @@ char *blob_c_header(const uint8_t *blob, size_t bytes, const char *path, size_t 
     char *text = NULL;
     FILE *out = open_memstream(&text, length);
     if (!out) return NULL;
-    fprintf(out, "%s The array is in %s. The MODEL_ names stand for the first network that is included. */\n", BLOB_C_MARK, file_of(path));
+    fprintf(out, "%s The array is in ", BLOB_C_MARK);
+    put_name(out, file_of(path));
+    fprintf(out, ". The MODEL_ names stand for the first network that is included. */\n");
     fprintf(out, "#ifndef MORSEL_NETWORK_%s\n#define MORSEL_NETWORK_%s\n\n", names.capitals, names.capitals);
     put_declarations(out, &names, blob, bytes);
     fprintf(out, "#endif\n");

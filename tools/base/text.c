@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* UTF-8 read with suspicion. */
+#include "tools/base/text.h"
+
+unsigned text_utf8_length(const unsigned char *s) {
+    unsigned n = s[0] < 0x80 ? 1 : s[0] >= 0xC2 && s[0] < 0xE0 ? 2 : s[0] >= 0xE0 && s[0] < 0xF0 ? 3 : s[0] >= 0xF0 && s[0] < 0xF5 ? 4 : 0;
+    for (unsigned i = 1; i < n; i++)
+        if ((s[i] & 0xC0) != 0x80) return 0;
+    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) || (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F))
+        return 0;
+    return n;
+}
+
+unsigned text_character(const unsigned char *s, unsigned length) {
+    unsigned character = length < 2 ? s[0] : s[0] & (0xFFu >> (length + 1));
+    for (unsigned i = 1; i < length; i++) character = character << 6 | (s[i] & 0x3F);
+    return character;
+}
+
+bool text_steers(unsigned c) {
+    bool control = c < 0x20 || (c >= 0x7F && c < 0xA0), line = c == 0x2028 || c == 0x2029;
+    bool direction = c == 0x061C || c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+    return control || line || direction;
+}
+
+char *text_tame(char *text) {
+    for (unsigned char *s = (unsigned char *)text; *s;) {
+        unsigned n = text_utf8_length(s);
+        bool bad = n == 0 || text_steers(text_character(s, n));
+        for (n = n ? n : 1; n; n--, s++) *s = bad ? '?' : *s;
+    }
+    return text;
+}
+
+void text_put_xml(FILE *file, const char *text, bool lines) {
+    for (const unsigned char *s = (const unsigned char *)text; *s;) {
+        unsigned n = text_utf8_length(s), c = n ? text_character(s, n) : 0;
+        if (n == 0 || c == 0xFFFE || c == 0xFFFF) putc('?', file);
+        else if (*s == '&' || *s == '<' || *s == '>' || *s == '"') fprintf(file, "&#%u;", *s);
+        else if (text_steers(c) && !(lines && c == '\n')) putc(' ', file);
+        else fwrite(s, 1, n, file);
+        s += n ? n : 1;
+    }
+}

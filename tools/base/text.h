@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Text that files say: names, labels, paths. Whatever prints it goes through here, so that it steers no terminal and breaks no line.
+ *
+ * What steers: control characters (C0, DEL, C1), what turns the direction of writing, and Unicode's own ends of lines.
+ */
+#ifndef MORSEL_TOOLS_BASE_TEXT_H
+#define MORSEL_TOOLS_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* The length of the UTF-8 sequence at s, 0 where there is none (overlong forms and surrogates are none). */
+unsigned text_utf8_length(const unsigned char *s);
+
+/* The number of the character at s, `length` bytes long. */
+unsigned text_character(const unsigned char *s, unsigned length);
+bool text_steers(unsigned character);
+
+/* Bytes of what steers, and bytes that are no UTF-8, become '?', in place. */
+char *text_tame(char *text);
+
+/* As XML holds it: what steers becomes a blank, what is no UTF-8 or stands for nothing '?'. `lines`: ends of lines stay. */
+void text_put_xml(FILE *file, const char *text, bool lines);
+
+#endif
