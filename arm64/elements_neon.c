@@ -188,7 +188,7 @@ static void mean_sixteen(const struct morsel_mean_args *a, uint32_t u, const str
 void morsel_mean_neon(const struct morsel_mean_args *a, uint32_t begin, uint32_t end) {
     struct morsel_requant f;
     if (a->x.qparams.is_float || a->y.qparams.is_float) {
-        morsel_mean_c(a, begin, end);
+        (a->x.qparams.is_float ? morsel_mean_floats_neon : morsel_mean_c)(a, begin, end);
         return;
     }
     morsel_requant_describe(&f, &a->y);

@@ -41,6 +41,51 @@ MORSEL_INLINE eight eight_scale(eight a, float b) {
     return eight_of(vmulq_n_f32(a.val[0], b), vmulq_n_f32(a.val[1], b));
 }
 
+MORSEL_INLINE eight eight_sub(eight a, eight b) {
+    return eight_of(vsubq_f32(a.val[0], b.val[0]), vsubq_f32(a.val[1], b.val[1]));
+}
+
+MORSEL_INLINE eight eight_div(eight a, eight b) {
+    return eight_of(vdivq_f32(a.val[0], b.val[0]), vdivq_f32(a.val[1], b.val[1]));
+}
+
+MORSEL_INLINE eight eight_sqrt(eight a) {
+    return eight_of(vsqrtq_f32(a.val[0]), vsqrtq_f32(a.val[1]));
+}
+
+MORSEL_INLINE eight eight_select(eight a, eight b, eight x, eight y) {
+    return eight_of(vbslq_f32(vcltq_f32(a.val[0], b.val[0]), x.val[0], y.val[0]),
+                    vbslq_f32(vcltq_f32(a.val[1], b.val[1]), x.val[1], y.val[1]));
+}
+
+MORSEL_INLINE eight eight_number(eight a, eight x, eight y) {
+    return eight_of(vbslq_f32(vceqq_f32(a.val[0], a.val[0]), x.val[0], y.val[0]),
+                    vbslq_f32(vceqq_f32(a.val[1], a.val[1]), x.val[1], y.val[1]));
+}
+
+MORSEL_INLINE eight eight_abs(eight a) {
+    return eight_of(vabsq_f32(a.val[0]), vabsq_f32(a.val[1]));
+}
+
+MORSEL_INLINE eight eight_signed(eight a, eight from) {
+    const uint32x4_t sign = vdupq_n_u32(0x80000000);
+    return eight_of(vbslq_f32(sign, from.val[0], a.val[0]), vbslq_f32(sign, from.val[1], a.val[1]));
+}
+
+/* 2^n for integers -126..127 */
+MORSEL_INLINE float32x4_t power_of_2(int32x4_t n) {
+    return vreinterpretq_f32_s32(vshlq_n_s32(vaddq_s32(n, vdupq_n_s32(127)), 23));
+}
+
+MORSEL_INLINE float32x4_t times_power(float32x4_t v, float32x4_t shifted) {
+    int32x4_t n = vsubq_s32(vreinterpretq_s32_f32(shifted), vdupq_n_s32(0x4b400000)), half = vshrq_n_s32(n, 1);
+    return vmulq_f32(vmulq_f32(v, power_of_2(half)), power_of_2(vsubq_s32(n, half)));
+}
+
+MORSEL_INLINE eight eight_power(eight v, eight shifted) {
+    return eight_of(times_power(v.val[0], shifted.val[0]), times_power(v.val[1], shifted.val[1]));
+}
+
 struct eight_reader {
     uint8x8_t sign_flip;
     int16x8_t zero;
@@ -117,6 +162,14 @@ void morsel_float_conv_rows_neon(const struct morsel_float_conv_args *a, const u
 
 void morsel_unary_neon(const struct morsel_unary_args *a, uint32_t begin, uint32_t end) {
     eight_unary(a, begin, end);
+}
+
+void morsel_softmax_neon(const struct morsel_softmax_args *a, uint32_t begin, uint32_t end) {
+    eight_softmax(a, begin, end);
+}
+
+void morsel_mean_floats_neon(const struct morsel_mean_args *a, uint32_t begin, uint32_t end) {
+    eight_mean(a, begin, end);
 }
 
 void morsel_binary_neon(const struct morsel_binary_args *a, uint32_t begin, uint32_t end) {

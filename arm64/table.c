@@ -15,6 +15,7 @@ static void use_neon(struct morsel_kernels *table) {
     table->float_conv = morsel_float_conv_rows_neon;
     table->unary = morsel_unary_neon;
     table->binary = morsel_binary_neon;
+    table->softmax = morsel_softmax_neon;
     table->store_flip = 0x80;
     table->strided_pixels = 0;
 }

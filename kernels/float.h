@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Functions of floats without libm: the same bits on every CPU, because they are made of IEEE additions, multiplications and divisions in
- * one order. They work in double and round once to float at the end, with a relative error below 1e-7.
+ * one order (float_functions.h, which states their errors).
  */
 #ifndef MORSEL_FLOAT_H
 #define MORSEL_FLOAT_H
@@ -13,10 +13,13 @@ float morsel_exp(float x);
 float morsel_sigmoid(float x);
 float morsel_tanh(float x);
 float morsel_erf(float x);
-float morsel_sqrt(float x); /* correctly rounded; a NaN below 0 */
+/* Eight partial sums of a line, element i being in number i % 8. */
+static inline float morsel_add_eight(const float *partial) {
+    const float even = (partial[0] + partial[4]) + (partial[2] + partial[6]), odd = (partial[1] + partial[5]) + (partial[3] + partial[7]);
+    return even + odd;
+}
 
-/* e^x in double, relative error below 1e-14; 0 below -700, infinite above 700. */
-double morsel_exp_wide(double x);
+float morsel_sqrt(float x); /* correctly rounded; a NaN below 0 */
 
 /* A finite binary16 by its bits, exactly. Its fraction has ten bits and its exponent a bias of 15, those of a float 23 and 127. What is
  * below 2^-14 is a count of steps of 2^-24: an integer made a float and divided in the exponent. So no float on the way is one that a CPU

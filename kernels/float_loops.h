@@ -8,15 +8,19 @@
  *     eight_load_half                    from eight binary16
  *     eight_all                          one float in all places
  *     eight_add, eight_mul, eight_scale  each result rounded, nothing fused; eight_scale by one float
+ *     eight_sqrt                         the root, correctly rounded
+ *     eight_number(a, x, y)              a NaN in `a` gives y, all else x
+ *     eight_sub, eight_div and others    float_functions.h says what
  *     struct eight_reader, eight_reader  how eight bytes become floats; eight_load_bytes reads them
  *     struct eight_writer, eight_writer  how results become elements of y; eight_write stores n of eight, from one on
  */
 #ifndef MORSEL_FLOAT_LOOPS_H
 #define MORSEL_FLOAT_LOOPS_H
 
+#include "float.h"
 #include "float_conv.h"
-
-#define EIGHT_INLINE static inline __attribute__((always_inline))
+#include "float_functions.h"
+#include "walk.h"
 
 EIGHT_INLINE eight eight_weights(const void *w, size_t i, uint32_t half) {
     return half ? eight_load_half((const uint16_t *)w + i) : eight_load((const float *)w + i);
@@ -182,44 +186,236 @@ static void eight_each_row(const struct morsel_float_conv_args *a, const uint8_t
 
 static const struct morsel_float_isa eight_isa = {eight_take_bytes, eight_add_taps, eight_store, eight_each_row};
 
-/* ---- element by element; plain C does what is left over ---- */
+/* ---- element by element ---- */
 
 EIGHT_INLINE eight eight_read(const struct eight_reader *r, const struct morsel_input *x, size_t i) {
     return x->qparams.is_float ? eight_load((const float *)x->data + i) : eight_load_bytes(r, (const uint8_t *)x->data + i);
 }
 
-/* y = a, or a + b, elements begin .. end of each, as far as they are whole eights. Returns where those end. */
-static uint32_t eight_elements(const struct morsel_input *a, const struct morsel_input *b, const struct morsel_output *y, uint32_t begin,
-                               uint32_t end) {
-    struct eight_reader ra = eight_reader(&a->qparams), rb = ra;
-    struct eight_writer w = eight_writer(y);
-    if (b) rb = eight_reader(&b->qparams);
-    for (; end - begin >= 8; begin += 8) {
-        eight v = eight_read(&ra, a, begin);
-        if (b) v = eight_add(v, eight_read(&rb, b, begin));
-        eight_write(&w, y->data, begin, 0, 8, v);
-    }
-    return begin;
+/* The first n of eight, `step` elements apart; 0 in the other places. */
+static eight eight_read_some(const struct morsel_input *x, size_t i, uint32_t step, uint32_t n) {
+    float v[MORSEL_LANES];
+    morsel_load_floats(x, i, step, n, v);
+    return eight_load(v);
 }
 
-/* Quantize, dequantize, requantize, and clip: two limits one after the other are those of the second, with the first ones limited by it. */
+/* The first n of eight floats, 0 in the other places. */
+EIGHT_INLINE eight eight_first(const float *v, uint32_t n) {
+    float some[8] = {0};
+    if (n == 8) return eight_load(v);
+    memcpy(some, v, n * sizeof *some);
+    return eight_load(some);
+}
+
+EIGHT_INLINE eight eight_linear_step(eight x, float alpha, float beta) {
+    const eight zero = eight_all(0), one = eight_all(1), v = eight_horner(x, eight_all(alpha), beta);
+    const eight w = eight_select(v, zero, zero, v);
+    return eight_select(one, w, one, w);
+}
+
+/* The limits of CLIP hold as those of y; AFFINE takes its constants from `channel` on. */
+EIGHT_INLINE eight eight_apply(const struct morsel_unary_args *a, eight v, eight scale, eight offset) {
+    const eight zero = eight_all(0);
+    switch (a->op) {
+    case MORSEL_UNARY_LEAKY_RELU: return eight_select(v, zero, eight_scale(v, a->alpha), v);
+    case MORSEL_UNARY_HARD_SIGMOID: return eight_linear_step(v, a->alpha, a->beta);
+    case MORSEL_UNARY_HARD_SWISH: return eight_mul(v, eight_linear_step(v, a->alpha, a->beta));
+    case MORSEL_UNARY_SIGMOID: return eight_sigmoid(v);
+    case MORSEL_UNARY_TANH: return eight_tanh(v);
+    case MORSEL_UNARY_SILU: return eight_mul(v, eight_sigmoid(v));
+    case MORSEL_UNARY_AFFINE: return eight_add(eight_mul(v, scale), offset);
+    case MORSEL_UNARY_ERF: return eight_erf(v);
+    case MORSEL_UNARY_EXP: return eight_exp(v);
+    case MORSEL_UNARY_SQRT: return eight_sqrt(v);
+    case MORSEL_UNARY_ABS: return eight_abs(v);
+    case MORSEL_UNARY_NEG: return eight_scale(v, -1);
+    default: return v;
+    }
+}
+
+/* Elements begin .. end, which with AFFINE belong to channels from `channel` on. */
+static void eight_unary_line(const struct morsel_unary_args *a, const struct morsel_output *y, uint32_t begin, uint32_t end,
+                             uint32_t channel) {
+    const struct eight_reader r = eight_reader(&a->x.qparams);
+    const struct eight_writer w = eight_writer(y);
+    const int affine = a->op == MORSEL_UNARY_AFFINE;
+    eight scale = eight_all(0), offset = scale;
+    for (uint32_t n; begin < end; begin += n, channel += n) {
+        n = end - begin < 8 ? end - begin : 8;
+        eight v = n == 8 ? eight_read(&r, &a->x, begin) : eight_read_some(&a->x, begin, 1, n);
+        if (affine) scale = eight_first(a->scale + channel, n), offset = eight_first(a->offset + channel, n);
+        eight_write(&w, y->data, begin, 0, n, eight_apply(a, v, scale, offset));
+    }
+}
+
+/* CLIP: two limits one after the other are those of the second, with the first ones limited by it. */
 static void eight_unary(const struct morsel_unary_args *a, uint32_t begin, uint32_t end) {
     struct morsel_output y = a->y;
-    int clips = a->op == MORSEL_UNARY_CLIP && a->alpha <= a->beta;
-    if (clips) {
+    if (a->op == MORSEL_UNARY_CLIP && !(a->alpha <= a->beta)) {
+        morsel_unary_c(a, begin, end);
+        return;
+    }
+    if (a->op == MORSEL_UNARY_CLIP) {
         y.float_min = morsel_clamp(a->alpha, a->y.float_min, a->y.float_max);
         y.float_max = morsel_clamp(a->beta, a->y.float_min, a->y.float_max);
     }
-    if (clips || a->op == MORSEL_UNARY_IDENTITY) begin = eight_elements(&a->x, NULL, &y, begin, end);
-    morsel_unary_c(a, begin, end);
+    if (a->op != MORSEL_UNARY_AFFINE) eight_unary_line(a, &y, begin, end, 0);
+    else
+        for (uint32_t channel, n; begin < end; begin += n) {
+            channel = begin % a->channels;
+            n = a->channels - channel < end - begin ? a->channels - channel : end - begin;
+            eight_unary_line(a, &y, begin, begin + n, channel);
+        }
 }
 
-/* Sums of operands that lie as y does. */
-static void eight_binary(const struct morsel_binary_args *a, uint32_t begin, uint32_t end) {
-    if (a->op == MORSEL_BINARY_ADD && morsel_is_contiguous(a->dims, a->a_stride, a->rank) &&
-        morsel_is_contiguous(a->dims, a->b_stride, a->rank))
-        begin = eight_elements(&a->a, &a->b, &a->y, begin, end);
-    morsel_binary_c(a, begin, end);
+/* ---- two operands ---- */
+
+EIGHT_INLINE eight eight_combine(uint32_t op, eight a, eight b) {
+    switch (op) {
+    case MORSEL_BINARY_ADD: return eight_add(a, b);
+    case MORSEL_BINARY_SUB: return eight_sub(a, b);
+    case MORSEL_BINARY_MUL: return eight_mul(a, b);
+    case MORSEL_BINARY_DIV: return eight_div(a, b);
+    case MORSEL_BINARY_MAX: return eight_number(a, eight_select(b, a, a, b), a);
+    default: return eight_number(a, eight_select(a, b, a, b), a);
+    }
+}
+
+/* An operand along a line: in order, or one element for all. */
+struct eight_operand {
+    const struct morsel_input *x;
+    struct eight_reader reader;
+    size_t at;
+    uint32_t step; /* 0 or 1 */
+};
+
+EIGHT_INLINE eight eight_next(const struct eight_operand *o, eight same, uint32_t i) {
+    return o->step ? eight_read(&o->reader, o->x, o->at + i) : same;
+}
+
+/* n elements of y from `first` on. An operand in place is y at the same elements: they are read before they are written. */
+static void eight_binary_line(const struct morsel_binary_args *args, const struct eight_writer *w, const struct eight_operand *a,
+                              const struct eight_operand *b, uint32_t first, uint32_t n) {
+    const eight same_a = eight_all(a->step ? 0 : morsel_load_float(a->x, a->at)),
+                same_b = eight_all(b->step ? 0 : morsel_load_float(b->x, b->at));
+    for (uint32_t i = 0, now; i < n; i += now) {
+        now = n - i < 8 ? n - i : 8;
+        eight va = now == 8 ? eight_next(a, same_a, i) : eight_read_some(a->x, a->at + (size_t)i * a->step, a->step, now);
+        eight vb = now == 8 ? eight_next(b, same_b, i) : eight_read_some(b->x, b->at + (size_t)i * b->step, b->step, now);
+        eight_write(w, args->y.data, first + i, 0, now, eight_combine(args->op, va, vb));
+    }
+}
+
+/* Line by line where an operand repeats. */
+static void eight_binary(const struct morsel_binary_args *args, uint32_t begin, uint32_t end) {
+    const uint32_t last = args->rank - 1;
+    const struct eight_writer w = eight_writer(&args->y);
+    struct eight_operand a = {&args->a, eight_reader(&args->a.qparams), begin, 1}, b = {&args->b, eight_reader(&args->b.qparams), begin, 1};
+    struct morsel_walk walk;
+    if (morsel_is_contiguous(args->dims, args->a_stride, args->rank) && morsel_is_contiguous(args->dims, args->b_stride, args->rank)) {
+        eight_binary_line(args, &w, &a, &b, begin, end - begin);
+        return;
+    }
+    a.step = args->a_stride[last];
+    b.step = args->b_stride[last];
+    if (a.step > 1 || b.step > 1) {
+        morsel_binary_c(args, begin, end);
+        return;
+    }
+    morsel_walk_start(&walk, args->dims, args->rank, begin, end);
+    for (uint32_t n; (n = morsel_walk_run(&walk)) != 0; morsel_walk_next(&walk, n)) {
+        a.at = morsel_walk_offset(&walk, args->a_stride);
+        b.at = morsel_walk_offset(&walk, args->b_stride);
+        eight_binary_line(args, &w, &a, &b, walk.begin, n);
+    }
+}
+
+/* ---- along lines ---- */
+
+static float eight_sum(eight v) {
+    float partial[8];
+    eight_save(partial, v);
+    return morsel_add_eight(partial);
+}
+
+/* Means of lines that lie in order, units begin .. end. */
+static void eight_mean_lines(const struct morsel_mean_args *a, uint32_t begin, uint32_t end) {
+    for (; begin < end; begin++) {
+        const size_t first = (size_t)begin * a->count;
+        eight sum = eight_all(0);
+        uint32_t i = 0;
+        for (; a->count - i >= 8; i += 8) sum = eight_add(sum, eight_load((const float *)a->x.data + first + i));
+        if (i < a->count) sum = eight_add(sum, eight_read_some(&a->x, first + i, 1, a->count - i));
+        morsel_store_float(&a->y, begin, eight_sum(sum) / (float)a->count);
+    }
+}
+
+/* Of floats. Eight lines side by side, each in its order; fewer are left to plain C. */
+static void eight_mean(const struct morsel_mean_args *a, uint32_t begin, uint32_t end) {
+    const struct eight_writer w = eight_writer(&a->y);
+    if (a->inner == 1) {
+        eight_mean_lines(a, begin, end);
+        return;
+    }
+    for (uint32_t line; begin < end; begin = line) {
+        uint32_t at = begin % a->inner;
+        line = a->inner - at < end - begin ? begin + a->inner - at : end;
+        const float *x = (const float *)a->x.data + (size_t)(begin / a->inner) * a->count * a->inner + at;
+        for (; line - begin >= 8; begin += 8, x += 8) {
+            eight sum = eight_all(0);
+            for (uint32_t i = 0; i < a->count; i++) sum = eight_add(sum, eight_load(x + (size_t)i * a->inner));
+            eight_write(&w, a->y.data, begin, 0, 8, eight_div(sum, eight_all((float)a->count)));
+        }
+        if (begin < line) morsel_mean_c(a, begin, line);
+    }
+}
+
+/* The largest of a line; no NaN is. */
+static float eight_largest(const struct morsel_input *x, const struct eight_reader *r, size_t first, uint32_t count) {
+    float largest[8], most = -FLT_MAX;
+    eight v = eight_all(most);
+    uint32_t i = 0;
+    for (; count - i >= 8; i += 8) {
+        eight next = eight_read(r, x, first + i);
+        v = eight_select(v, next, next, v);
+    }
+    eight_save(largest, v);
+    for (uint32_t o = 0; o < 8; o++) most = largest[o] > most ? largest[o] : most;
+    for (; i < count; i++) {
+        float next = morsel_load_float(x, first + i);
+        most = next > most ? next : most;
+    }
+    return most;
+}
+
+/* A line in order. Exponentials wait in y where y is of floats. */
+static void eight_softmax_line(const struct morsel_softmax_args *a, size_t first) {
+    const struct eight_reader r = eight_reader(&a->x.qparams);
+    const struct eight_writer w = eight_writer(&a->y);
+    const uint32_t kept = a->y.qparams.is_float;
+    const eight most = eight_all(eight_largest(&a->x, &r, first, a->count));
+    float *y = (float *)a->y.data + first;
+    float exponentials[8];
+    eight sum = eight_all(0);
+    for (uint32_t i = 0, n; i < a->count; i += n) {
+        n = a->count - i < 8 ? a->count - i : 8;
+        eight v = n == 8 ? eight_read(&r, &a->x, first + i) : eight_read_some(&a->x, first + i, 1, n);
+        eight_save(exponentials, eight_exp(eight_sub(v, most)));
+        if (kept) memcpy(y + i, exponentials, n * sizeof *y);
+        sum = eight_add(sum, eight_first(exponentials, n));
+    }
+    sum = eight_all(eight_sum(sum));
+    for (uint32_t i = 0, n; i < a->count; i += n) {
+        n = a->count - i < 8 ? a->count - i : 8;
+        eight v = kept ? eight_first(y + i, n) : n == 8 ? eight_read(&r, &a->x, first + i) : eight_read_some(&a->x, first + i, 1, n);
+        eight_write(&w, a->y.data, first + i, 0, n, eight_div(kept ? v : eight_exp(eight_sub(v, most)), sum));
+    }
+}
+
+static void eight_softmax(const struct morsel_softmax_args *a, uint32_t begin, uint32_t end) {
+    if (a->table || a->inner != 1) morsel_softmax_c(a, begin, end);
+    else
+        for (; begin < end; begin++) eight_softmax_line(a, (size_t)begin * a->count);
 }
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The mean over a dimension, in plain C. Bytes are summed exactly (count is below 2^31 / 255), floats in order. */
+/* The mean over a dimension, in plain C. Bytes are summed exactly (count is below 2^31 / 255). Floats are summed in order, those of a line
+ * that lie in order in eight parts. */
+#include "float.h"
 #include "requant.h"
 
 enum { N = MORSEL_LANES };
@@ -31,14 +33,26 @@ static void sum_floats(float *sums, const float *x, uint32_t count, uint32_t inn
     }
 }
 
+/* A line in order has eight partial sums, so that vectors add it up. */
+static float sum_line(const float *x, uint32_t count) {
+    float partial[8] = {0};
+    uint32_t i = 0;
+    for (; count - i >= 8; i += 8)
+        for (uint32_t o = 0; o < 8; o++) partial[o] += x[i + o];
+    for (uint32_t o = 0; i + o < count; o++) partial[o] += x[i + o];
+    return morsel_add_eight(partial);
+}
+
 /* n elements of y from `unit` on; the first of them sums what stands from `first` on. */
 static void mean_of(const struct morsel_mean_args *a, size_t first, uint32_t unit, uint32_t n) {
     uint32_t sums[N];
     int32_t bias[N];
-    float multiplier[N], floats[N];
+    float multiplier[N], floats[N] = {0};
     const struct morsel_channels constants = {.bias = bias, .multiplier = multiplier};
     if (a->x.qparams.is_float) {
-        sum_floats(floats, (const float *)a->x.data + first, a->count, a->inner, n);
+        const float *x = (const float *)a->x.data + first;
+        if (a->inner == 1) floats[0] = sum_line(x, a->count);
+        else sum_floats(floats, x, a->count, a->inner, n);
         for (uint32_t o = 0; o < N; o++) floats[o] = floats[o] / (float)a->count;
         morsel_store_floats(&a->y, unit, n, floats);
         return;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Softmax along a dimension, in plain C: of bytes by a table of exponentials (ONNX Runtime's QLinearSoftmax), else in float. */
 #include "float.h"
+#include "float_plain.h"
 #include "requant.h"
 
 static uint32_t byte_at(const struct morsel_softmax_args *a, size_t i) {
@@ -24,20 +25,34 @@ static void softmax_bytes(const struct morsel_softmax_args *a, size_t first) {
     }
 }
 
+/* Sixteen elements of a line from element i on, or as many as there are; 0 in the other places. */
+static uint32_t load_some(const struct morsel_softmax_args *a, size_t first, uint32_t i, float *v) {
+    uint32_t n = a->count - i < MORSEL_LANES ? a->count - i : MORSEL_LANES;
+    morsel_load_floats(&a->x, first + (size_t)i * a->inner, a->inner, n, v);
+    return n;
+}
+
+/* Less `most`, that is. */
+static uint32_t exponentials_of_some(const struct morsel_softmax_args *a, size_t first, uint32_t i, float most, float *v) {
+    uint32_t n = load_some(a, first, i, v);
+    for (uint32_t o = 0; o < MORSEL_LANES; o++) v[o] = eight_exp(v[o] - most);
+    return n;
+}
+
 static void softmax_floats(const struct morsel_softmax_args *a, size_t first) {
-    float most = morsel_load_float(&a->x, first);
-    for (uint32_t i = 1; i < a->count; i++) {
-        float v = morsel_load_float(&a->x, first + (size_t)i * a->inner);
-        if (v > most) most = v;
+    float v[MORSEL_LANES], partial[8] = {0}, most = -FLT_MAX;
+    for (uint32_t i = 0, n; i < a->count; i += n) {
+        n = load_some(a, first, i, v);
+        for (uint32_t o = 0; o < n; o++) most = v[o] > most ? v[o] : most;
     }
-    double sum = 0;
-    for (uint32_t i = 0; i < a->count; i++) {
-        sum += morsel_exp_wide((double)morsel_load_float(&a->x, first + (size_t)i * a->inner) - (double)most);
+    for (uint32_t i = 0, n; i < a->count; i += n) {
+        n = exponentials_of_some(a, first, i, most, v);
+        for (uint32_t o = 0; o < n; o++) partial[o % 8] += v[o];
     }
-    for (uint32_t i = 0; i < a->count; i++) {
-        size_t at = first + (size_t)i * a->inner;
-        double e = morsel_exp_wide((double)morsel_load_float(&a->x, at) - (double)most);
-        morsel_store_float(&a->y, at, (float)(e / sum));
+    const float sum = morsel_add_eight(partial);
+    for (uint32_t i = 0, n; i < a->count; i += n) {
+        n = exponentials_of_some(a, first, i, most, v);
+        for (uint32_t o = 0; o < n; o++) morsel_store_float(&a->y, first + (size_t)(i + o) * a->inner, v[o] / sum);
     }
 }
 

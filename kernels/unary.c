@@ -2,6 +2,7 @@
 /* Elementwise operators of one operand, in plain C, sixteen elements at a time, in float. With the identity they quantize, dequantize and
  * requantize. */
 #include "float.h"
+#include "float_plain.h"
 #include "requant.h"
 
 enum { N = MORSEL_LANES };
@@ -10,19 +11,6 @@ static float linear_step(float x, float alpha, float beta) {
     float v = alpha * x + beta;
     v = v < 0 ? 0 : v;
     return v > 1 ? 1 : v;
-}
-
-/* Where a function is worth a call by itself. */
-static float apply_slow(uint32_t op, float x) {
-    switch (op) {
-    case MORSEL_UNARY_TANH: return morsel_tanh(x);
-    case MORSEL_UNARY_ERF: return morsel_erf(x);
-    case MORSEL_UNARY_EXP: return morsel_exp(x);
-    case MORSEL_UNARY_SIGMOID: return morsel_sigmoid(x);
-    case MORSEL_UNARY_SILU: return x * morsel_sigmoid(x);
-    case MORSEL_UNARY_SQRT: return morsel_sqrt(x);
-    default: return x;
-    }
 }
 
 static void apply(const struct morsel_unary_args *a, float *v) {
@@ -47,8 +35,23 @@ static void apply(const struct morsel_unary_args *a, float *v) {
     case MORSEL_UNARY_NEG:
         for (uint32_t i = 0; i < N; i++) v[i] = -v[i];
         break;
-    default:
-        for (uint32_t i = 0; i < N; i++) v[i] = apply_slow(a->op, v[i]);
+    case MORSEL_UNARY_EXP:
+        for (uint32_t i = 0; i < N; i++) v[i] = eight_exp(v[i]);
+        break;
+    case MORSEL_UNARY_SIGMOID:
+        for (uint32_t i = 0; i < N; i++) v[i] = eight_sigmoid(v[i]);
+        break;
+    case MORSEL_UNARY_SILU:
+        for (uint32_t i = 0; i < N; i++) v[i] = v[i] * eight_sigmoid(v[i]);
+        break;
+    case MORSEL_UNARY_TANH:
+        for (uint32_t i = 0; i < N; i++) v[i] = eight_tanh(v[i]);
+        break;
+    case MORSEL_UNARY_ERF:
+        for (uint32_t i = 0; i < N; i++) v[i] = eight_erf(v[i]);
+        break;
+    default: /* MORSEL_UNARY_SQRT */
+        for (uint32_t i = 0; i < N; i++) v[i] = morsel_sqrt(v[i]);
     }
 }
 

@@ -35,6 +35,44 @@ MORSEL_INLINE eight eight_scale(eight a, float b) {
     return _mm256_mul_ps(a, _mm256_set1_ps(b));
 }
 
+MORSEL_INLINE eight eight_sub(eight a, eight b) {
+    return _mm256_sub_ps(a, b);
+}
+
+MORSEL_INLINE eight eight_div(eight a, eight b) {
+    return _mm256_div_ps(a, b);
+}
+
+MORSEL_INLINE eight eight_sqrt(eight a) {
+    return _mm256_sqrt_ps(a);
+}
+
+MORSEL_INLINE eight eight_select(eight a, eight b, eight x, eight y) {
+    return _mm256_blendv_ps(y, x, _mm256_cmp_ps(a, b, _CMP_LT_OQ));
+}
+
+MORSEL_INLINE eight eight_number(eight a, eight x, eight y) {
+    return _mm256_blendv_ps(y, x, _mm256_cmp_ps(a, a, _CMP_ORD_Q));
+}
+
+MORSEL_INLINE eight eight_abs(eight a) {
+    return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a);
+}
+
+MORSEL_INLINE eight eight_signed(eight a, eight from) {
+    return _mm256_or_ps(eight_abs(a), _mm256_and_ps(_mm256_set1_ps(-0.0f), from));
+}
+
+/* 2^n for integers -126..127 */
+MORSEL_INLINE __m256 power_of_2(__m256i n) {
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(n, _mm256_set1_epi32(127)), 23));
+}
+
+MORSEL_INLINE eight eight_power(eight v, eight shifted) {
+    __m256i n = _mm256_sub_epi32(_mm256_castps_si256(shifted), _mm256_set1_epi32(0x4b400000)), half = _mm256_srai_epi32(n, 1);
+    return _mm256_mul_ps(_mm256_mul_ps(v, power_of_2(half)), power_of_2(_mm256_sub_epi32(n, half)));
+}
+
 struct eight_reader {
     __m128i sign_flip;
     __m256i zero;
@@ -98,6 +136,14 @@ void morsel_float_conv_rows_avx2(const struct morsel_float_conv_args *a, const u
 
 void morsel_unary_avx2(const struct morsel_unary_args *a, uint32_t begin, uint32_t end) {
     eight_unary(a, begin, end);
+}
+
+void morsel_softmax_avx2(const struct morsel_softmax_args *a, uint32_t begin, uint32_t end) {
+    eight_softmax(a, begin, end);
+}
+
+void morsel_mean_floats_avx2(const struct morsel_mean_args *a, uint32_t begin, uint32_t end) {
+    eight_mean(a, begin, end);
 }
 
 void morsel_binary_avx2(const struct morsel_binary_args *a, uint32_t begin, uint32_t end) {

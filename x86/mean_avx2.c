@@ -34,5 +34,5 @@ void morsel_mean_avx2(const struct morsel_mean_args *a, uint32_t begin, uint32_t
             _mm_storeu_si128((__m128i *)(void *)(y + u), _mm256_castsi256_si128(morsel_pack256_in_order(&r, low, high, low, high)));
         }
     }
-    if (u < end) morsel_mean_c(a, u, end);
+    if (u < end) (a->x.qparams.is_float ? morsel_mean_floats_avx2 : morsel_mean_c)(a, u, end);
 }

@@ -13,6 +13,7 @@ uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu) {
     table->float_conv = morsel_float_conv_rows_avx2;
     table->unary = morsel_unary_avx2;
     table->binary = morsel_binary_avx2;
+    table->softmax = morsel_softmax_avx2;
     table->gather = morsel_gather_avx2;
     table->max_pool = morsel_max_pool_rows_avx2;
     table->lut = morsel_lut_avx2;

@@ -20,12 +20,12 @@ static void mean_bytes(const struct morsel_mean_args *a, uint32_t u) {
     morsel_store_sum(&a->y, u, sum, a->multiplier, NULL);
 }
 
-/* Added in order. */
+/* Added in order; elements that lie side by side, in eight parts. */
 static void mean_floats(const struct morsel_mean_args *a, uint32_t u) {
     size_t at = first_of(u, a->count, a->inner);
-    float sum = 0;
-    for (uint32_t i = 0; i < a->count; i++, at += a->inner) sum += morsel_load_float(&a->x, at);
-    morsel_store_float(&a->y, u, sum / (float)a->count);
+    float partial[8] = {0};
+    for (uint32_t i = 0; i < a->count; i++, at += a->inner) partial[a->inner == 1 ? i % 8 : 0] += morsel_load_float(&a->x, at);
+    morsel_store_float(&a->y, u, morsel_add_eight(partial) / (float)a->count);
 }
 
 void morsel_mean_reference(const struct morsel_mean_args *a, uint32_t begin, uint32_t end) {
@@ -48,19 +48,17 @@ static void softmax_bytes(const struct morsel_softmax_args *a, size_t first) {
     }
 }
 
-/* Exponentials and their sum in double. */
+/* Exponentials, their sum in eight parts. */
 static void softmax_floats(const struct morsel_softmax_args *a, size_t first) {
-    float most = morsel_load_float(&a->x, first);
-    double sum = 0;
-    for (uint32_t i = 1; i < a->count; i++) {
+    float most = -FLT_MAX, partial[8] = {0};
+    for (uint32_t i = 0; i < a->count; i++) {
         float v = morsel_load_float(&a->x, first + (size_t)i * a->inner);
         if (v > most) most = v;
     }
-    for (uint32_t i = 0; i < a->count; i++)
-        sum += morsel_exp_wide((double)morsel_load_float(&a->x, first + (size_t)i * a->inner) - (double)most);
+    for (uint32_t i = 0; i < a->count; i++) partial[i % 8] += morsel_exp(morsel_load_float(&a->x, first + (size_t)i * a->inner) - most);
     for (uint32_t i = 0; i < a->count; i++) {
         size_t at = first + (size_t)i * a->inner;
-        morsel_store_float(&a->y, at, (float)(morsel_exp_wide((double)morsel_load_float(&a->x, at) - (double)most) / sum));
+        morsel_store_float(&a->y, at, morsel_exp(morsel_load_float(&a->x, at) - most) / morsel_add_eight(partial));
     }
 }
 

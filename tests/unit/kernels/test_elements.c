@@ -55,20 +55,24 @@ static void round_takes_ties_to_even(void **state) {
     assert_int_equal(morsel_round(0.49999997f), 0);
 }
 
-static void near(const char *name, float x, double got, double want) {
-    double error = fabs(got - want), most = fabs(want) * 1e-7 + 1.5e-45;
-    if (!(error <= most) && !(isinf(got) && fabs(want) > 3.4e38)) fail_msg("%s(%a) = %a, not %a", name, (double)x, got, want);
+/* Within so many units in the last place of the nearest float. */
+static void near(const char *name, float x, double got, double want, double units) {
+    int exponent;
+    frexp((float)want, &exponent);
+    double unit = ldexp(1, exponent < -125 ? -149 : exponent - 24), error = fabs(got - want);
+    if (isinf((float)want) && got >= 3.4028234e38) return;
+    if (!(error <= units * unit)) fail_msg("%s(%a) = %a, not %a: %.2f units", name, (double)x, got, want, error / unit);
 }
 
-static void functions_are_within_a_ten_millionth(void **state) {
+static void functions_are_as_near_as_they_say(void **state) {
     (void)state;
-    for (int i = 0; i < 300000; i++) {
+    for (int i = 0; i < 1000000; i++) {
         float x = i % 3 ? ((float)between(0, 1u << 20) / (1 << 20) - 0.5f) * (i % 2 ? 20 : 200) : any_float();
         if (!isfinite(x)) continue;
-        near("exp", x, morsel_exp(x), exp(x));
-        near("sigmoid", x, morsel_sigmoid(x), 1 / (1 + exp(-(double)x)));
-        near("tanh", x, morsel_tanh(x), tanh(x));
-        near("erf", x, morsel_erf(x), erf(x));
+        near("exp", x, morsel_exp(x), exp(x), 1);
+        near("sigmoid", x, morsel_sigmoid(x), 1 / (1 + exp(-(double)x)), 2.4);
+        near("tanh", x, morsel_tanh(x), tanh(x), 1.4);
+        near("erf", x, morsel_erf(x), erf(x), 1.4);
         if (x >= 0) assert_true(morsel_sqrt(x) == sqrtf(x));
     }
     assert_true(isnan(morsel_sqrt(-1)) && isnan(morsel_exp(NAN)) && isnan(morsel_tanh(NAN)) && isnan(morsel_erf(NAN)));
@@ -89,7 +93,7 @@ static void functions_have_the_same_bits_everywhere(void **state) {
             mixed = (mixed ^ bits) * 16777619u;
         }
     }
-    assert_int_equal(mixed, 0xa5a33916);
+    assert_int_equal(mixed, 0xeb2f2f7d);
 }
 
 /* --- Two operands --------------------------------------------------------------------------------------------------- */
@@ -230,7 +234,7 @@ static void unary_matches_the_definition(void **state) {
             float v = 0.0625f * (float)((int8_t)x[i] - 5);
             float want = op == MORSEL_UNARY_AFFINE ? v * scales[i % 3] + offsets[i % 3] : unary_result(op, v);
             if (isnan(want)) assert_true(isnan(y[i]));
-            else near("unary", v, (double)y[i], (double)want);
+            else near("unary", v, (double)y[i], (double)want, 3.5);
         }
         free(y);
     }
@@ -352,10 +356,10 @@ static void softmax_of_bytes_to_floats(void **state) {
     uint8_t *blob = builder_finish(&b, &bytes);
     float *y = builder_run(blob, bytes, x, NULL);
     double sum = exp(-1) + exp(-0.5) + 1;
-    near("softmax", 0, (double)y[0], exp(-1) / sum);
-    near("softmax", 0, (double)y[2], 1 / sum);
-    near("softmax", 0, (double)y[3], 1 / (2 + exp(-100)));
-    near("softmax", 0, (double)y[4], exp(-100) / (2 + exp(-100)));
+    near("softmax", 0, (double)y[0], exp(-1) / sum, 3);
+    near("softmax", 0, (double)y[2], 1 / sum, 3);
+    near("softmax", 0, (double)y[3], 1 / (2 + exp(-100)), 3);
+    near("softmax", 0, (double)y[4], exp(-100) / (2 + exp(-100)), 3);
     free(y);
 }
 
@@ -376,7 +380,7 @@ static void float_softmax_along_an_inner_dimension(void **state) {
     for (int i = 0; i < 12; i++) {
         double sum = 0;
         for (int k = 0; k < 3; k++) sum += exp((double)x[i / 6 * 6 + k * 2 + i % 2] - (double)x[i]);
-        near("softmax", x[i], (double)y[i], 1 / sum);
+        near("softmax", x[i], (double)y[i], 1 / sum, 3);
     }
     free(y);
 }
@@ -447,7 +451,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fma_is_exact),
         cmocka_unit_test(round_takes_ties_to_even),
-        cmocka_unit_test(functions_are_within_a_ten_millionth),
+        cmocka_unit_test(functions_are_as_near_as_they_say),
         cmocka_unit_test(functions_have_the_same_bits_everywhere),
         cmocka_unit_test(binary_matches_the_reference),
         cmocka_unit_test(unary_matches_the_definition),
