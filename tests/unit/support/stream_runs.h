@@ -28,7 +28,7 @@ static inline uint32_t between(uint32_t low, uint32_t high) {
 
 static uint32_t current; /* the seed that is tried */
 
-static struct net *make_random(uint32_t seed, uint32_t images) {
+static inline struct net *make_random(uint32_t seed, uint32_t images) {
     static const struct random_net_limits limits = {40, 24, 20, 40, 6};
     state = current = seed;
     return random_net(seed, images, &limits);
@@ -85,7 +85,7 @@ static inline void compare(const uint8_t *blob, size_t bytes, uint32_t tasks, ui
 }
 
 /* After a failure: what to call this with to see it first. */
-static int say_seed(void **unused) {
+static inline int say_seed(void **unused) {
     (void)unused;
     if (current) print_message("# at seed %u\n", current);
     current = 0;
@@ -93,7 +93,7 @@ static int say_seed(void **unused) {
 }
 
 /* The program's argument is the first seed. */
-static void read_seed(int argc, char **argv) {
+static inline void read_seed(int argc, char **argv) {
     first = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 0) : first;
     print_message("# seeds from %u on\n", first);
 }
