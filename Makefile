@@ -255,13 +255,14 @@ cli-run: cli-programs
 	$(call cli,$(CLI_NAME),$(BUILD)/morsel,$(CLI_SCRIPTS))
 
 # Kernels against kernels/reference, which no library holds; a plain static program, so that it runs on any emulated CPU too.
-# KERNELS="--kernel conv --bench" hands it options.
+# KERNELS="--kernel conv --bench" hands it options. With STATIC= it is not static, which some sanitizers want.
+STATIC ?= -static
 CHECK_KERNELS := $(BUILD)/tests/check_kernels/check_kernels
 CHECK_OBJECTS := $(call objects,$(wildcard tests/check_kernels/*.c kernels/reference/*.c))
 -include $(CHECK_OBJECTS:.o=.d)
 $(CHECK_KERNELS): $(CHECK_OBJECTS) $(BUILD)/libmorsel.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -static -o $@ $^ -lm
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $(STATIC) -o $@ $^ -lm
 .PHONY: check-kernels kernels-program
 kernels-program: $(CHECK_KERNELS)
 check-kernels: kernels-program  ## every kernel of this CPU against its reference; KERNELS=options

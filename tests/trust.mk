@@ -38,7 +38,6 @@ ANSWERS := $(BUILD)/tests/determinism/answers
 ANSWERS_OBJECTS := $(call objects,tests/determinism/answers.c tools/network/pool.c)
 MAKE_NETWORKS := $(BUILD)/tests/determinism/make_networks
 -include $(ANSWERS_OBJECTS:.o=.d) $(MAKE_NETWORKS).d
-STATIC ?= -static
 $(ANSWERS): $(ANSWERS_OBJECTS) $(BUILD)/libmorsel.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $(STATIC) -o $@ $^ -lpthread
@@ -54,6 +53,13 @@ determinism: deps-trust all networks-program  ## CRCs of all networks by every k
 determinism-quick: all networks-program  ## a part of it, which `make test` runs
 	@JOBS=$(JOBS) CC='$(CC)' sh tests/determinism/run.sh --quick
 	@sh tests/determinism/test_compare.sh build/determinism
+
+# ---- every compiler and sanitizer ------------------------------------------------------------------------------------
+
+MATRIX ?=
+.PHONY: matrix
+matrix: deps-trust all unit-programs cli-programs networks-program  ## tests by gcc, clang, -O0..-O3, -m32, sanitizers, valgrind
+	@JOBS=$(JOBS) sh tests/matrix/run.sh $(MATRIX)
 
 # ---- what it all needs -----------------------------------------------------------------------------------------------
 

@@ -60,8 +60,8 @@ static bool add_softmax(struct lowering *l, struct onnx_node *node, struct meani
 
 bool lower_softmax(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0);
-    uint32_t axis;
-    bool to_end;
+    uint32_t axis = 0; /* gcc -O3 does not see that read_axis() sets both */
+    bool to_end = false;
     if (!m || !read_axis(l, node, node->opset, m->view.rank, &axis, &to_end)) return false;
     struct tail tail = tail_follow(l, node->outputs[0], TAIL_NO_ACTIVATION);
     struct meaning number = *m;
@@ -79,8 +79,8 @@ bool lower_qlinear_softmax(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0);
     struct quantization in, out;
     const char *why;
-    uint32_t axis;
-    bool to_end;
+    uint32_t axis = 0; /* gcc -O3 does not see that read_axis() sets both */
+    bool to_end = false;
     if (!m) return false;
     if (!read_quantization(node, 1, 2, node->inputs[0]->type, &in, &why) ||
         !read_quantization(node, 3, 4, node->inputs[0]->type, &out, &why))
