@@ -40,7 +40,7 @@ alone() {
 
 all=$1
 count=0
-for source in tests/unit/*/*.c tests/fuzz/*.c tests/cli/*.c tests/check_kernels/*.c tests/determinism/*.c \
+for source in tests/unit/*/*.c tests/fuzz/*.c tests/cli/*.c tests/check_kernels/*.c tests/determinism/*.c tests/soak/*.c \
     $(for room in $(find core kernels tools -type d); do ls "$room"/*.c 2>/dev/null | head -n 1; done); do
     alone "${source%.c}.o" 1 "$work/build/${source%.c}.o" && count=$((count + 1))
 done
@@ -48,7 +48,7 @@ done
 [ -n "$all" ] || exit $status
 
 for target in libmorsel.a libtool.a morsel tests/cli/make_files tests/check_kernels/check_kernels tests/bench_peers/cold \
-    tests/determinism/answers tests/determinism/make_networks \
+    tests/determinism/answers tests/determinism/make_networks tests/soak/soak \
     $(ls tests/unit/*/test_*.c tests/fuzz/fuzz_*.c | sed 's/\.c$//'); do
     alone "$target" 4 "$work/build/$target" && echo "ok $target alone, with -j4"
 done

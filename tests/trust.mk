@@ -61,6 +61,20 @@ MATRIX ?=
 matrix: deps-trust all unit-programs cli-programs networks-program  ## tests by gcc, clang, -O0..-O3, -m32, sanitizers, valgrind
 	@JOBS=$(JOBS) sh tests/matrix/run.sh $(MATRIX)
 
+# ---- models in turns -------------------------------------------------------------------------------------------------
+
+SOAK ?= 3600
+SOAKER := $(BUILD)/tests/soak/soak
+-include $(SOAKER).d
+$(SOAKER): $(call objects,tests/soak/soak.c tools/network/pool.c) $(BUILD)/libmorsel.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ -lpthread
+.PHONY: soak
+soak: tool $(SOAKER)  ## two models take one arena in turns, for SOAK (3600) seconds: answers and memory stay the same
+	@$(BUILD)/morsel quantize tests/cli/float_small.onnx --data $(DEMO)/pictures --picture $(DEMO)/picture.json --exclude Conv \
+	    -o $(BUILD)/tests/soak/other.morsel >$(BUILD)/tests/soak/log 2>&1
+	@$(SOAKER) $(SOAK) $(DEMO)/network.morsel $(BUILD)/tests/soak/other.morsel
+
 # ---- what it all needs -----------------------------------------------------------------------------------------------
 
 APT_TRUST := valgrind gcc-arm-linux-gnueabihf libc6-dev-armhf-cross gcc-riscv64-linux-gnu libc6-dev-riscv64-cross
