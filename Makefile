@@ -322,13 +322,18 @@ test-a76:
 	@CC='$(CC)' $(TALLY) a76 sh tests/a76/run.sh --test
 
 # Every tests/fuzz/fuzz_*.c with the driver that damages sound inputs, the shipped blob among them; FUZZ_RUNS inputs each.
+# FUZZ_ENGINE="-fsanitize=fuzzer" and FUZZ_LINK take an engine and a linker in the driver's place; FUZZ_LIBS are libraries named otherwise.
 FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_RUNS ?= 3000
 FUZZ_SECONDS ?= 120
+FUZZ_ENGINE ?=
+FUZZ_LINK ?= $(CC) $(CFLAGS_ALL)
+FUZZ_LIBS ?= $(TOOL_LIBS)
+FUZZ_MAIN := $(if $(FUZZ_ENGINE),,$(BUILD)/tests/fuzz/driver.o)
 -include $(FUZZERS:=.d) $(BUILD)/tests/fuzz/driver.d
-$(FUZZERS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/fuzz/driver.o $(UNIT_HELPERS) $(BUILD)/libtool.a $(BUILD)/libmorsel.a
+$(FUZZERS): $(BUILD)/%: $(BUILD)/%.o $(FUZZ_MAIN) $(UNIT_HELPERS) $(BUILD)/libtool.a $(BUILD)/libmorsel.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(TOOL_LIBS)
+	$(Q)$(FUZZ_LINK) $(LDFLAGS) -o $@ $^ $(FUZZ_ENGINE) $(FUZZ_LIBS)
 .PHONY: fuzz-programs fuzz-run
 fuzz-programs: $(FUZZERS)
 fuzz-run: fuzz-programs

@@ -6,6 +6,21 @@
 bench-scale: all build/venv/.ready  ## how the converter's time and memory grow, up to 4,000 steps and 100,000 nodes; SCALE="--check FAMILY"
 	@$(PYTHON) tests/bench_scale/run.py $(SCALE)
 
+# ---- a campaign of fuzzers -------------------------------------------------------------------------------------------
+# libFuzzer drives them; meter.c stands between, to find what is slow for its size. The plain build counts edges alone, for speed.
+
+CAMPAIGN ?=
+comma := ,
+METERED = tests/fuzz/meter.o -Wl,--wrap=LLVMFuzzerTestOneInput -fsanitize=fuzzer
+campaign_build = CC=clang BUILD=build/campaign/$(1) FUZZ_ENGINE='build/campaign/$(1)/$(METERED)' OPT='$(2)' \
+	build/campaign/$(1)/tests/fuzz/meter.o fuzz-programs
+.PHONY: campaign
+campaign:  ## every fuzzer under libFuzzer, with and without sanitizers, and a table of it; CAMPAIGN="seconds=3600 jobs=2", "report"
+	@$(sub) fuzz-programs
+	@$(sub) $(call campaign_build,fast,-O2 -g1 -fsanitize-coverage=inline-8bit-counters$(comma)pc-table)
+	@$(sub) $(call campaign_build,sanitize,$(SANITIZE) -fsanitize=fuzzer-no-link -Wno-pass-failed)
+	@python3 tests/fuzz/campaign.py $(CAMPAIGN)
+
 # ---- branch coverage of the library ----------------------------------------------------------------------------------
 # COVERED=1 counts the branches of the library alone. Nothing is optimized or inlined there, so that a branch of the source is one branch
 # of the object. gcov counts each inlined copy apart, and no copy takes all of its branches: their conditions are constants there.

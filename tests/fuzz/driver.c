@@ -73,28 +73,11 @@ static size_t pick_place(uint64_t *state, size_t size) {
     return (size_t)place;
 }
 
-static uint32_t interesting(uint64_t *state, uint32_t old, size_t size) {
-    static const uint32_t values[] = {0,          1,          2,          3,          4,          15,         16,
-                                      17,         63,         64,         65,         127,        128,        255,
-                                      256,        4095,       4096,       65535,      65536,      0x3fffffff, 0x40000000,
-                                      0x7fffffff, 0x80000000, 0x80000001, 0xffffff80, 0xffffffc0, 0xfffffffe, 0xffffffff,
-                                      0x7f800000, 0xff800000, 0x7fc00000, 0x00800000, 1000000};
-    switch (fuzz_below(state, 8)) {
-    case 0: return old + 1;
-    case 1: return old - 1;
-    case 2: return old + 64;
-    case 3: return old * 2;
-    case 4: return (uint32_t)size - fuzz_below(state, 65);
-    case 5: return fuzz_below(state, 16);
-    default: return values[fuzz_below(state, sizeof values / sizeof values[0])];
-    }
-}
-
 static void damage_field(uint64_t *state, uint8_t *bytes, size_t size) {
     uint32_t value;
     size_t place = pick_place(state, size - 3) & ~(size_t)3;
     memcpy(&value, bytes + place, 4);
-    value = interesting(state, value, size);
+    value = fuzz_word(state, value, size);
     memcpy(bytes + place, &value, 4);
 }
 
@@ -127,14 +110,19 @@ static size_t damage_once(uint64_t *state, uint8_t *bytes, size_t size) {
     }
 }
 
+static size_t damage(uint64_t *state, uint8_t *bytes, size_t size) {
+    if (LLVMFuzzerCustomMutator && fuzz_below(state, 8))
+        return LLVMFuzzerCustomMutator(bytes, size, CAPACITY, (uint32_t)fuzz_random(state));
+    for (uint32_t times = fuzz_between(state, 1, 1u << fuzz_below(state, 4)); times; times--) size = damage_once(state, bytes, size);
+    return size;
+}
+
 /* Run `index` of `seed`: every eighth stays sound. */
 static size_t make_input(const struct corpus *corpus, uint64_t seed, uint64_t index, uint8_t *bytes) {
     uint64_t state = seed * 0x100000001b3u + index;
     uint32_t file = fuzz_below(&state, (uint32_t)corpus->count + 1);
     size_t size = file < (uint32_t)corpus->count ? read_file(corpus->paths[file], bytes) : fuzz_seed(fuzz_random(&state), bytes, CAPACITY);
-    uint32_t times = index % 8 == 0 ? 0 : fuzz_between(&state, 1, 1u << fuzz_below(&state, 4));
-    for (uint32_t i = 0; i < times; i++) size = damage_once(&state, bytes, size);
-    return size;
+    return index % 8 == 0 ? size : damage(&state, bytes, size);
 }
 
 /* In memory of its own, so that a sanitizer sees a step beyond its end. */

@@ -1,30 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes as an ONNX file, through the whole converter, and what comes out through the library. Links the tool's files and the library.
+ * Networks damaged byte by byte, through the converter (through_converter.h says what is promised). Links the tool's files and the library.
  *
  *     fuzz_onnx [--runs N] [--seconds N] [--seed N] [MODEL.onnx...]        (driver.c has the rest of the command line)
- *
- * Besides what sanitizers see: whatever is converted opens, whatever is not converted has a reason, and the passes over float networks
- * leave a graph that is as sound as before and can be written and read again.
  */
-#include "as_file.h"
-#include "core/blob.h"
 #include "fuzz.h"
 #include "seed_onnx.h"
-#include "tools/net/blob/blob.h"
-#include "tools/optimize/edit.h"
-#include "tools/optimize/optimize.h"
-#include "tools/lower/lower.h"
-#include "tools/onnx/graph.h"
-#include "tools/onnx/write.h"
-#include "tools/net/plan/plan.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-
-enum { ARENA_MOST = 1 << 22, WORK_MOST = 1 << 22, ELEMENTS_MOST = 1 << 22 };
-
-static unsigned long long converted, grouped;
+#include "through_converter.h"
 
 size_t fuzz_seed(uint64_t seed, uint8_t *bytes, size_t capacity) {
     return seed_onnx(seed, bytes, capacity);
@@ -35,86 +17,6 @@ int fuzz_report(unsigned long long runs) {
     return runs < 1000 || grouped;
 }
 
-static void run_blob(const uint8_t *blob, size_t bytes, uint64_t work) {
-    struct morsel_model model;
-    struct morsel_session session;
-    void *arena = NULL;
-    enum morsel_error error = morsel_open(&model, blob, bytes, 0);
-    if (error) {
-        fprintf(stderr, "the blob that was made does not open: %s\n", morsel_error_text(error));
-        abort();
-    }
-    size_t need = morsel_arena_bytes(&model);
-    if (need > ARENA_MOST || work > WORK_MOST) return;
-    if (posix_memalign(&arena, MORSEL_ALIGNMENT, need ? need : 1)) exit(3);
-    memset(arena, 0, need);
-    if (morsel_session_open(&session, &model, arena, need, NULL) || morsel_run(&session)) abort();
-    free(arena);
-}
-
-/* Legal networks that would take gigabytes are no defect. */
-static int small(const struct onnx_graph *graph) {
-    int64_t total = 0;
-    for (size_t i = 0; i < graph->value_count && total < ELEMENTS_MOST; i++) {
-        int64_t elements = onnx_elements(&graph->values[i]->shape);
-        total += elements > 0 ? elements : 0;
-    }
-    return total < ELEMENTS_MOST;
-}
-
-/* A graph that was sound is so after the passes, and as a file. */
-static void optimize(const struct onnx_graph *graph) {
-    struct onnx_report report = {0};
-    struct onnx_graph *copy = edit_copy(graph);
-    struct failure failure = {0};
-    size_t bytes;
-    graph_optimize(copy, NULL);
-    if (!onnx_infer(copy, &report, &failure) || report.refusal_count) {
-        fprintf(stderr, "the passes spoil it: %s%s\n", failure.text, report.refusal_count ? report.refusals[0].why : "");
-        abort();
-    }
-    uint8_t *file = onnx_write(copy, &bytes, &failure);
-    struct onnx_graph *again = file ? onnx_load(as_file(file, bytes), &failure) : NULL;
-    if (file && !again) {
-        fprintf(stderr, "what was written cannot be read: %s\n", failure.text);
-        abort();
-    }
-    free(file);
-    onnx_free(again);
-    onnx_free(copy);
-    onnx_report_free(&report);
-}
-
-static void convert(struct onnx_graph *graph, struct onnx_report *report) {
-    static const struct blob_extras extras = {0};
-    struct failure failure = {0};
-    size_t bytes;
-    if (!onnx_bind(graph, NULL, 0, 1, report, &failure) || !onnx_infer(graph, report, &failure)) {
-        if (!*failure.text && !report->refusal_count) abort();
-        return;
-    }
-    if (!small(graph)) return;
-    if (!report->refusal_count) optimize(graph);
-    struct net *net = lower(graph, report);
-    if (!net && !report->refusal_count) abort();
-    if (net) net->arena_room = graph->node_count % 2; /* the least arena for some */
-    if (net && !report->refusal_count && plan_arena(net)) {
-        converted++;
-        grouped += net->group_count > 0;
-        uint8_t *blob = blob_write(net, &extras, &bytes);
-        if (blob) run_blob(blob, bytes, net_macs(net));
-        free(blob);
-    }
-    if (net) net_free(net);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
-    struct onnx_report report = {0};
-    struct failure failure = {0};
-    struct onnx_graph *graph = onnx_load(as_file(bytes, size), &failure);
-    if (!graph && !*failure.text) abort();
-    if (graph) convert(graph, &report);
-    onnx_report_free(&report);
-    if (graph) onnx_free(graph);
-    return 0;
+    return through_converter(bytes, size);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Sound blobs whose steps stream: small random networks, planned by the tool into the least arena. Included once, by the fuzzer. */
+/* Sound blobs, half of them with steps that stream: small random networks, planned by the tool into the least arena. Included once, by the
+ * fuzzer. */
 #ifndef MORSEL_TEST_SEED_STREAM_H
 #define MORSEL_TEST_SEED_STREAM_H
 
 #include "fuzz.h"
+#include "seed_blob.h"
 #include "tests/unit/support/random_net.h"
 #include "tools/net/blob/blob.h"
 #include "tools/net/plan/plan.h"
@@ -24,6 +26,11 @@ static size_t seed_stream(uint64_t seed, uint8_t *out, size_t capacity) {
     if (bytes) memcpy(out, blob, bytes);
     free(blob);
     return bytes;
+}
+
+static inline size_t seed_any_blob(uint64_t seed, uint8_t *bytes, size_t capacity) {
+    size_t size = seed % 2 ? seed_stream(seed / 2, bytes, capacity) : 0;
+    return size ? size : seed_blob(seed, bytes, capacity);
 }
 
 #endif

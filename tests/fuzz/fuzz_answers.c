@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One blob, one answer: blobs damaged field by field, made honest (sums, padding, proofs, checksum) and opened. What opens is run with
+ * every set of kernels that this CPU has, plain C among them, in 1, 2, 3 and 8 tasks: the bytes of the outputs are the same. Links the
+ * library, the tool's files and tests/unit/support.
+ *
+ *     fuzz_answers [--runs N] [--seconds N] [--seed N] [BLOB...]        (driver.c has the rest of the command line)
+ *
+ * NaNs count as one: which of two operands' bits they keep is left to the CPU. Of blobs that lie about their weights no more is asked
+ * than that nothing outside the arena is touched, and that a run takes no more turns than morsel_work() says.
+ */
+#include "blob_fields.h"
+#include "core/blob.h"
+#include "fuzz.h"
+#include "seed_stream.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { ARENA_MOST = 1 << 20, WORK_MOST = 1 << 20, GUARD = 4096, NOBODYS = 0x55, CAPS = 16, OUTPUT_MOST = 1 << 16 };
+
+static unsigned long long honest, lying; /* blobs that were run */
+
+size_t fuzz_seed(uint64_t seed, uint8_t *bytes, size_t capacity) {
+    return seed_any_blob(seed, bytes, capacity);
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t most, unsigned int seed) {
+    uint64_t state = seed;
+    size_t fresh = fuzz_below(&state, 64) ? 0 : seed_any_blob(fuzz_random(&state), fields_blob, sizeof fields_blob);
+    if (!fresh || fresh > most) return fields_mutate(bytes, size, &state);
+    memcpy(bytes, fields_blob, fresh);
+    return fields_mutate(bytes, fresh, &state);
+}
+
+int fuzz_report(unsigned long long runs) {
+    printf("   %llu honest blobs and %llu others were run\n", honest, lying);
+    return runs < 1000 || (honest > runs / 20 && lying);
+}
+
+/* --- The arena between two guards ------------------------------------------------------------------------------------ */
+
+/* The address sanitizer's, where the program is built with it. */
+void __asan_poison_memory_region(void const volatile *start, size_t bytes) __attribute__((weak));
+void __asan_unpoison_memory_region(void const volatile *start, size_t bytes) __attribute__((weak));
+
+static _Alignas(MORSEL_ALIGNMENT) uint8_t memory[GUARD + ARENA_MOST + GUARD];
+static uint8_t *const arena = memory + GUARD;
+
+static void guard(uint32_t bytes) {
+    memset(memory, NOBODYS, GUARD);
+    memset(arena + bytes, NOBODYS, GUARD);
+    if (!__asan_poison_memory_region) return;
+    __asan_poison_memory_region(memory, GUARD);
+    __asan_poison_memory_region(arena + bytes, GUARD);
+}
+
+static void check_guards(uint32_t bytes) {
+    if (__asan_unpoison_memory_region) __asan_unpoison_memory_region(memory, sizeof memory);
+    for (uint32_t i = 0; i < GUARD; i++) {
+        if (memory[i] == NOBODYS && arena[bytes + i] == NOBODYS) continue;
+        fprintf(stderr, "a run wrote outside its arena, %u bytes from its end\n", i);
+        abort();
+    }
+}
+
+/* --- Runs ------------------------------------------------------------------------------------------------------------ */
+
+struct answer {
+    uint32_t bytes;
+    uint8_t outputs[OUTPUT_MOST];
+};
+
+static void backwards(void *ctx, uint32_t n, morsel_task *fn, void *arg) {
+    (void)ctx;
+    while (n--) fn(arg, n);
+}
+
+static void count_turn(void *turns, const struct morsel_step *step) {
+    (void)step;
+    ++*(uint64_t *)turns;
+}
+
+static void fill(const struct morsel_session *session) {
+    struct morsel_view view;
+    uint64_t state = 7;
+    for (uint32_t i = 0; !morsel_input(session, i, &view); i++) {
+        uint8_t *to = view.data;
+        for (uint32_t k = 0; k < view.bytes; k++) to[k] = (uint8_t)(k % 8 ? state >> 8 * (k % 8) : fuzz_random(&state));
+    }
+}
+
+static void one_nan(uint8_t *bytes, uint32_t size) {
+    for (uint32_t k = 0; k + 4 <= size; k += 4) {
+        float value, one = 1;
+        memcpy(&value, bytes + k, 4);
+        if (value != value) memcpy(bytes + k, &one, 4);
+    }
+}
+
+/* The outputs behind each other, as far as there is room. */
+static void take(struct answer *answer, const struct morsel_session *session) {
+    struct morsel_view view;
+    answer->bytes = 0;
+    for (uint32_t i = 0; !morsel_output(session, i, &view); i++) {
+        uint32_t room = OUTPUT_MOST - answer->bytes, bytes = view.bytes < room ? view.bytes : room;
+        memcpy(answer->outputs + answer->bytes, view.data, bytes);
+        if (view.type == MORSEL_FLOAT32) one_nan(answer->outputs + answer->bytes, bytes);
+        answer->bytes += bytes;
+    }
+}
+
+/* `turns`: NULL, or counts those of a watched run. */
+static void run(struct answer *answer, const struct morsel_model *model, uint32_t cpu, uint32_t tasks, uint64_t *turns) {
+    struct morsel_options options = {.size = sizeof options, .cpu_mask = cpu, .tasks = tasks, .parallel_for = backwards};
+    struct morsel_session session;
+    uint32_t bytes = morsel_arena_bytes_for(model, tasks);
+    if (!bytes || bytes > ARENA_MOST) bytes = morsel_arena_bytes(model);
+    guard(bytes);
+    if (morsel_session_open(&session, model, arena, bytes, &options)) abort();
+    if (turns && morsel_session_watch(&session, count_turn, turns)) abort();
+    fill(&session);
+    if (morsel_run(&session)) abort();
+    take(answer, &session);
+    check_guards(bytes);
+}
+
+static void same(const struct answer *a, const struct answer *b, uint32_t cpu, uint32_t tasks) {
+    if (a->bytes == b->bytes && !memcmp(a->outputs, b->outputs, a->bytes)) return;
+    uint32_t i = 0;
+    while (i < a->bytes && a->outputs[i] == b->outputs[i]) i++;
+    fprintf(stderr, "the outputs of plain C in one task and of CPU features %#x in %u tasks differ from byte %u on\n", (unsigned)cpu,
+            (unsigned)tasks, (unsigned)i);
+    abort();
+}
+
+/* Plain C; then the CPU's features, one more each time. */
+static uint32_t list_caps(uint32_t caps[CAPS]) {
+    uint32_t count = 1, features = morsel_cpu_features();
+    caps[0] = MORSEL_CPU_C;
+    for (uint32_t k = 0, mask = 0; k < 30 && count < CAPS; k++)
+        if (features >> k & 1) caps[count++] = mask |= 1u << k;
+    return count;
+}
+
+static void run_all(const struct morsel_model *model, int compare) {
+    static const uint32_t tasks[] = {1, 2, 3, 8};
+    static struct answer first, other;
+    uint32_t caps[CAPS], count = list_caps(caps);
+    uint64_t turns = 0;
+    run(&first, model, MORSEL_CPU_C, 1, &turns);
+    if (turns > morsel_work(model)) {
+        fprintf(stderr, "%llu turns, beyond what morsel_work() says\n", (unsigned long long)turns);
+        abort();
+    }
+    for (uint32_t c = 0; c < count; c++)
+        for (uint32_t t = 0; t < 4; t++) {
+            run(&other, model, caps[c], tasks[t], NULL);
+            if (compare) same(&first, &other, caps[c], tasks[t]);
+        }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
+    struct morsel_model model;
+    void *blob = NULL;
+    if (posix_memalign(&blob, MORSEL_ALIGNMENT, size ? size : 1)) exit(3);
+    if (size) memcpy(blob, bytes, size);
+    int whole = !morsel_open(&model, blob, size, 0);
+    if (!whole && morsel_open(&model, blob, size, MORSEL_SKIP_CHECKSUM)) morsel_open(&model, NULL, 0, 0); /* leaves it closed */
+    if (morsel_work(&model) && morsel_work(&model) <= WORK_MOST && morsel_arena_bytes(&model) <= ARENA_MOST) {
+        honest += whole;
+        lying += !whole;
+        run_all(&model, whole);
+    }
+    free(blob);
+    return 0;
+}
