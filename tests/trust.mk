@@ -21,6 +21,10 @@ campaign:  ## every fuzzer under libFuzzer, with and without sanitizers, and a t
 	@$(sub) $(call campaign_build,sanitize,$(SANITIZE) -fsanitize=fuzzer-no-link -Wno-pass-failed)
 	@python3 tests/fuzz/campaign.py $(CAMPAIGN)
 
+.PHONY: oss-fuzz
+oss-fuzz:  ## every fuzzer built and started by OSS-Fuzz's conventions (tests/fuzz/oss-fuzz)
+	@$(TALLY) oss-fuzz sh tests/fuzz/oss-fuzz/check.sh build/oss-fuzz
+
 # ---- branch coverage of the library ----------------------------------------------------------------------------------
 # COVERED=1 counts the branches of the library alone. Nothing is optimized or inlined there, so that a branch of the source is one branch
 # of the object. gcov counts each inlined copy apart, and no copy takes all of its branches: their conditions are constants there.
