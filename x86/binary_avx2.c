@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums of two quantized tensors with AVX2; the fused multiply-adds of kernels/requant.h are one instruction here. */
+/* Sums and products of two quantized tensors with AVX2; the fused multiply-adds of kernels/requant.h are one instruction here. */
 #include "requant_avx2.h"
 #include "x86.h"
+
+#include "../kernels/walk.h"
 
 /* What an operand's byte means: (byte ^ flip) - own. */
 struct operand {
@@ -62,4 +64,67 @@ void morsel_qadd_avx2(const struct morsel_binary_args *args, uint32_t begin, uin
     struct sum s = {operand_of(&args->a, args->a_ratio), operand_of(&args->b, args->b_ratio), _mm256_set1_ps(args->offset),
                     morsel_requant256(&args->y, args->y.qparams.own)};
     sum_run(&s, args->y.data, begin, end);
+}
+
+/* ---- products ---- */
+
+struct product {
+    __m128i a_flip, b_flip;
+    __m256i a_zero, b_zero;
+    __m256 ratio, zero;
+    struct morsel_requant256 requant;
+};
+
+static inline __m256i load8_integers(const uint8_t *x, __m128i flip, __m256i zero) {
+    __m128i bytes = _mm_xor_si128(_mm_loadl_epi64((const __m128i *)(const void *)x), flip);
+    return _mm256_sub_epi32(_mm256_cvtepu8_epi32(bytes), zero);
+}
+
+/* A product is an integer of at most 17 bits, which madd forms of the low halves: the high ones are signs, of which one is cleared. */
+static inline __m256i product8(const struct product *p, const uint8_t *a, const uint8_t *b) {
+    __m256i low = _mm256_and_si256(load8_integers(b, p->b_flip, p->b_zero), _mm256_set1_epi32(0xffff));
+    __m256 v = _mm256_cvtepi32_ps(_mm256_madd_epi16(load8_integers(a, p->a_flip, p->a_zero), low));
+    return morsel_round256(&p->requant, _mm256_add_ps(_mm256_mul_ps(v, p->ratio), p->zero));
+}
+
+static inline __m256i product32(const struct product *p, const uint8_t *a, const uint8_t *b) {
+    return morsel_pack256_in_order(&p->requant, product8(p, a, b), product8(p, a + 8, b + 8), product8(p, a + 16, b + 16),
+                                   product8(p, a + 24, b + 24));
+}
+
+/* n elements, side by side in all three tensors. y may be a or b: a piece is read before it is written. */
+static void product_line(const struct product *p, const uint8_t *a, const uint8_t *b, uint8_t *y, uint32_t n) {
+    uint8_t rest_a[32] = {0}, rest_b[32] = {0};
+    for (; n >= 32; n -= 32, a += 32, b += 32, y += 32) _mm256_storeu_si256((__m256i *)(void *)y, product32(p, a, b));
+    if (!n) return;
+    memcpy(rest_a, a, n);
+    memcpy(rest_b, b, n);
+    _mm256_storeu_si256((__m256i *)(void *)rest_a, product32(p, rest_a, rest_b));
+    memcpy(y, rest_a, n);
+}
+
+/* Line by line where an operand repeats, as a factor for each channel does. */
+void morsel_qmul_avx2(const struct morsel_binary_args *args, uint32_t begin, uint32_t end) {
+    const uint8_t *a = args->a.data, *b = args->b.data;
+    uint8_t *y = args->y.data;
+    const uint32_t last = args->rank - 1;
+    struct morsel_walk walk;
+    struct product p = {_mm_set1_epi8((char)args->a.qparams.sign_flip),
+                        _mm_set1_epi8((char)args->b.qparams.sign_flip),
+                        _mm256_set1_epi32(args->a.qparams.zero),
+                        _mm256_set1_epi32(args->b.qparams.zero),
+                        _mm256_set1_ps(args->a_ratio),
+                        _mm256_set1_ps((float)(args->y.qparams.zero - args->y.qparams.own)),
+                        morsel_requant256(&args->y, args->y.qparams.own)};
+    if (morsel_is_contiguous(args->dims, args->a_stride, args->rank) && morsel_is_contiguous(args->dims, args->b_stride, args->rank)) {
+        product_line(&p, a + begin, b + begin, y + begin, end - begin);
+        return;
+    }
+    if (args->a_stride[last] != 1 || args->b_stride[last] != 1) {
+        morsel_qmul_c(args, begin, end);
+        return;
+    }
+    morsel_walk_start(&walk, args->dims, args->rank, begin, end);
+    for (uint32_t n; (n = morsel_walk_run(&walk)) != 0; morsel_walk_next(&walk, n))
+        product_line(&p, a + morsel_walk_offset(&walk, args->a_stride), b + morsel_walk_offset(&walk, args->b_stride), y + walk.begin, n);
 }

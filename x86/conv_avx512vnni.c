@@ -394,7 +394,8 @@ void morsel_conv_rows_avx512vnni(const struct morsel_conv_args *a, const uint8_t
     const struct morsel_channels *c = &a->channels;
     struct kept kept;
     kept.first = kept.begin = kept.end = kept.count = 0;
-    if (morsel_small512(c->multiplier, constants) && morsel_small_bias512(c->multiplier, c->float_bias, constants))
+    if (morsel_conv_is_plain(a) && morsel_small512(c->multiplier, constants) &&
+        morsel_small_bias512(c->multiplier, c->float_bias, constants))
         morsel_conv_plan_keep(a, rows, y, n, run_pixels, &kept);
-    else morsel_conv_rows_c(a, rows, y, n);
+    else morsel_conv_by_fc(a, rows, y, n, morsel_fc_blocks_avx512vnni);
 }

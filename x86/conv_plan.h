@@ -23,9 +23,17 @@ struct morsel_conv_job {
     uint32_t begin, end;  /* channel blocks to do */
 };
 
-/* Rows of a convolution: by `pixels` where that can be, else by plain C. */
+/* Rows of a convolution of bytes whose weights have no zero points: by `pixels` where that can be, else by plain C. */
 void morsel_conv_plan(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_conv_pixels_fn *pixels);
 void morsel_conv_plan_keep(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n,
                            morsel_conv_pixels_fn *pixels, void *kept);
+
+/* What tiles take: bytes whose weights have no zero points. */
+static inline int morsel_conv_is_plain(const struct morsel_conv_args *a) {
+    return !a->y.qparams.is_float && !a->channels.weight_zero;
+}
+
+/* Any convolution, by the kernel of matrix products. */
+void morsel_conv_by_fc(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_fc_fn *run);
 
 #endif

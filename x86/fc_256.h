@@ -3,6 +3,7 @@
  * Matrix products with 256-bit registers, for an ISA that says what a dot product is: fc_dot(acc, u, w), eight sums plus four products
  * each. The weights of a block are read once from front to back, four quads of inputs at a time.
  */
+#include "fc_rows.h"
 #include "requant_avx2.h"
 #include "seven_avx2.h"
 #include "x86.h"
@@ -50,6 +51,12 @@ static void fc_store_floats(const struct morsel_fc_args *a, size_t first, uint32
     memcpy((float *)a->y.data + first, bytes, (n < 8 ? n : 8) * sizeof(float));
 }
 
+/* What weights with a zero point add to eight channels. */
+static __m256i fc_zero(const struct morsel_fc_args *a, int32_t below, uint32_t channel) {
+    __m256i zero = _mm256_loadu_si256((const __m256i *)(const void *)(a->channels.weight_zero + channel));
+    return _mm256_mullo_epi32(zero, _mm256_set1_epi32(below));
+}
+
 static void fc_block(const struct morsel_fc_args *a, uint32_t row, uint32_t block) {
     const uint8_t *x = (const uint8_t *)a->x.data + (size_t)row * a->inputs;
     const int8_t *w = a->weights + (size_t)block * ((a->inputs + 3) / 4) * 64;
@@ -57,6 +64,11 @@ static void fc_block(const struct morsel_fc_args *a, uint32_t row, uint32_t bloc
     size_t first = (size_t)row * a->outputs + channel;
     struct fc_sums s = {morsel_start256(&a->channels, channel, a->x.qparams.zero),
                         morsel_start256(&a->channels, channel + 8, a->x.qparams.zero)};
+    if (a->channels.weight_zero) {
+        int32_t below = morsel_fc_below(a, x);
+        s.a = _mm256_add_epi32(s.a, fc_zero(a, below, channel));
+        s.b = _mm256_add_epi32(s.b, fc_zero(a, below, channel + 8));
+    }
     s = fc_row(a, x, w, s);
     if (a->y.qparams.is_float) {
         fc_store_floats(a, first, channel, left, s.a);
@@ -64,14 +76,19 @@ static void fc_block(const struct morsel_fc_args *a, uint32_t row, uint32_t bloc
         return;
     }
     struct morsel_requant256 r = morsel_requant256(&a->y, a->y.qparams.zero);
-    s.a = morsel_scale256(&r, s.a, _mm256_loadu_ps(a->channels.multiplier + channel));
-    s.b = morsel_scale256(&r, s.b, _mm256_loadu_ps(a->channels.multiplier + channel + 8));
+    const float *multiplier = a->channels.multiplier + channel, *bias = a->channels.float_bias;
+    __m256 bias_a = bias ? _mm256_loadu_ps(bias + channel) : _mm256_setzero_ps(), bias_b = bias_a;
+    if (bias) bias_b = _mm256_loadu_ps(bias + channel + 8);
+    s.a = morsel_scale256_bias(&r, s.a, _mm256_loadu_ps(multiplier), bias_a); /* adding 0 changes no result of rounding */
+    s.b = morsel_scale256_bias(&r, s.b, _mm256_loadu_ps(multiplier + 8), bias_b);
     __m256i v = morsel_pack256_in_order(&r, s.a, s.b, s.a, s.b);
     morsel_store_first((uint8_t *)a->y.data + first, _mm256_castsi256_si128(v), left < 16 ? left : 16);
 }
 
 static void fc_blocks(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
-    if (a->channels.weight_zero || (a->channels.float_bias && !a->y.qparams.is_float)) morsel_fc_blocks_c(a, begin, end);
-    else
-        for (uint32_t u = begin; u < end; u++) fc_block(a, u / a->blocks, u % a->blocks);
+    for (uint32_t u = begin; u < end; u++) fc_block(a, u / a->blocks, u % a->blocks);
+}
+
+static int fc_fits(const struct morsel_fc_args *a) {
+    return morsel_fits256(a->channels.multiplier, a->channels.float_bias, (size_t)a->blocks * 16);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Matrix products with AVX2. */
-#define MORSEL_BELOW_1
 #include "dot_avx2.h"
 
 MORSEL_INLINE __m256i fc_dot(__m256i acc, __m256i u, __m256i w) {
@@ -10,6 +9,5 @@ MORSEL_INLINE __m256i fc_dot(__m256i acc, __m256i u, __m256i w) {
 #include "fc_256.h"
 
 void morsel_fc_blocks_avx2(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
-    if (morsel_fits256(a->channels.multiplier, NULL, (size_t)a->blocks * 16)) fc_blocks(a, begin, end);
-    else morsel_fc_blocks_c(a, begin, end);
+    morsel_fc_rows(a, begin, end, fc_fits(a), morsel_conv_rows_avx2, fc_blocks);
 }

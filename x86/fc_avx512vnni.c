@@ -4,6 +4,7 @@
  * gives them. Four rows share them where there are as many.
  */
 #include "dot_avx512.h"
+#include "fc_rows.h"
 #include "requant_avx512.h"
 #include "x86.h"
 
@@ -48,6 +49,14 @@ MORSEL_INLINE void sum_rows(const struct morsel_fc_args *a, const uint8_t *x, co
     }
 }
 
+/* Sixteen sums to integers, limited from above: any multiplier will do. */
+static inline __m512i round_sums(const struct morsel_fc_args *a, __m512i acc, __m512 m, uint32_t channel) {
+    __m512 v = _mm512_mul_ps(_mm512_cvtepi32_ps(acc), m);
+    if (a->channels.float_bias) v = _mm512_add_ps(v, _mm512_loadu_ps(a->channels.float_bias + channel));
+    v = _mm512_min_ps(v, _mm512_set1_ps((float)(a->y.out_max - a->y.qparams.zero)));
+    return _mm512_cvt_roundps_epi32(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
 /* Out of the way, as it comes once for many inputs. */
 static __attribute__((noinline)) void store(const struct morsel_fc_args *a, __m512i acc, size_t row, uint32_t block) {
     const struct morsel_channels *c = &a->channels;
@@ -57,6 +66,10 @@ static __attribute__((noinline)) void store(const struct morsel_fc_args *a, __m5
     __m512 m = _mm512_loadu_ps(c->multiplier + channel);
     size_t first = row * a->outputs + channel;
     acc = _mm512_add_epi32(acc, _mm512_sub_epi32(_mm512_loadu_si512(c->bias + channel), zero));
+    if (c->weight_zero) {
+        __m512i below = _mm512_set1_epi32(morsel_fc_below(a, (const uint8_t *)a->x.data + row * a->inputs));
+        acc = _mm512_add_epi32(acc, _mm512_mullo_epi32(_mm512_loadu_si512(c->weight_zero + channel), below));
+    }
     if (a->y.qparams.is_float) {
         __m512 v = _mm512_mul_ps(_mm512_cvtepi32_ps(acc), m);
         if (c->float_bias) v = _mm512_add_ps(v, _mm512_loadu_ps(c->float_bias + channel));
@@ -65,7 +78,7 @@ static __attribute__((noinline)) void store(const struct morsel_fc_args *a, __m5
         return;
     }
     struct morsel_requant512 r = morsel_requant512(&a->y);
-    acc = morsel_scale512(acc, m);
+    acc = round_sums(a, acc, m, channel);
     __m512i bytes = morsel_apart512(morsel_pack512(&r, acc, acc, acc, acc));
     _mm_mask_storeu_epi8((uint8_t *)a->y.data + first, mask, _mm512_castsi512_si128(bytes));
 }
@@ -91,14 +104,16 @@ static void run_rows(const struct morsel_fc_args *a, size_t row, size_t end) {
         for (uint32_t block = 0; block < a->blocks; block++) run_one(a, row, block);
 }
 
-void morsel_fc_blocks_avx512vnni(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
-    int fits = a->y.qparams.is_float || (!a->channels.float_bias && morsel_small512(a->channels.multiplier, (size_t)a->blocks * 16));
-    if (a->channels.weight_zero || !fits) {
-        morsel_fc_blocks_c(a, begin, end);
-        return;
-    }
+static void fc_blocks(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
     for (; begin < end && begin % a->blocks; begin++) run_one(a, begin / a->blocks, begin % a->blocks);
     uint32_t whole = (end - begin) / a->blocks * a->blocks;
     run_rows(a, begin / a->blocks, (begin + whole) / a->blocks);
     for (begin += whole; begin < end; begin++) run_one(a, begin / a->blocks, begin % a->blocks);
+}
+
+void morsel_fc_blocks_avx512vnni(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
+    const struct morsel_channels *c = &a->channels;
+    size_t constants = (size_t)a->blocks * 16;
+    int fits = morsel_small512(c->multiplier, constants) && morsel_small_bias512(c->multiplier, c->float_bias, constants);
+    morsel_fc_rows(a, begin, end, fits, morsel_conv_rows_avx512vnni, fc_blocks);
 }

@@ -8,7 +8,9 @@ uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu) {
     table->conv = morsel_conv_rows_avx2;
     table->depthwise = morsel_depthwise_rows_avx2;
     table->fc = morsel_fc_blocks_avx2;
+    table->matmul = morsel_matmul_rows_avx2;
     table->qadd = morsel_qadd_avx2;
+    table->qmul = morsel_qmul_avx2;
     table->mean = morsel_mean_avx2;
     table->float_conv = morsel_float_conv_rows_avx2;
     table->unary = morsel_unary_avx2;
@@ -23,12 +25,14 @@ uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu) {
         table->conv = morsel_conv_rows_avxvnni;
         table->depthwise = morsel_depthwise_rows_avxvnni;
         table->fc = morsel_fc_blocks_avxvnni;
+        table->matmul = morsel_matmul_rows_avxvnni;
         used |= MORSEL_HAS_AVXVNNI;
     }
     if (!(cpu & MORSEL_HAS_AVX512VNNI)) return used;
     table->conv = morsel_conv_rows_avx512vnni;
     table->depthwise = morsel_depthwise_rows_avx512vnni;
     table->fc = morsel_fc_blocks_avx512vnni;
+    table->matmul = morsel_matmul_rows_avx512vnni;
     table->qadd = morsel_qadd_avx512vnni;
     table->strided_pixels = 1;
     return used | MORSEL_HAS_AVX512VNNI;

@@ -16,7 +16,9 @@
 morsel_conv_fn morsel_conv_rows_avx2;
 morsel_conv_fn morsel_depthwise_rows_avx2;
 morsel_fc_fn morsel_fc_blocks_avx2;
+morsel_matmul_fn morsel_matmul_rows_avx2;
 morsel_binary_fn morsel_qadd_avx2;
+morsel_binary_fn morsel_qmul_avx2;
 morsel_mean_fn morsel_mean_avx2;
 morsel_float_conv_fn morsel_float_conv_rows_avx2;
 morsel_unary_fn morsel_unary_avx2;
@@ -30,10 +32,12 @@ morsel_lut_fn morsel_lut_avx2;
 morsel_conv_fn morsel_conv_rows_avxvnni;
 morsel_conv_fn morsel_depthwise_rows_avxvnni;
 morsel_fc_fn morsel_fc_blocks_avxvnni;
+morsel_matmul_fn morsel_matmul_rows_avxvnni;
 
 morsel_conv_fn morsel_conv_rows_avx512vnni;
 morsel_conv_fn morsel_depthwise_rows_avx512vnni;
 morsel_fc_fn morsel_fc_blocks_avx512vnni;
+morsel_matmul_fn morsel_matmul_rows_avx512vnni;
 morsel_binary_fn morsel_qadd_avx512vnni;
 
 #endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Products of two activations by the kernel for constant weights: sixteen columns at a time of the second operand are packed as weights,
+ * and its zero point becomes theirs. The file that includes this says how sixteen columns of four rows are packed:
+ *
+ *     pack_quad(to, rows, flip)    to[c][k] = rows[k][c] ^ flip, 16 x 4
+ */
+#ifndef MORSEL_MATMUL_PACKED_H
+#define MORSEL_MATMUL_PACKED_H
+
+#include "kernels.h"
+
+#include <string.h>
+
+#define PACKED_BYTES 8192u /* of weights: up to 512 inputs with sixteen columns */
+#define PACKED_RESULTS 512u
+#define PACKED_BLOCKS 8u
+
+/* Blocks of sixteen columns, and their constants. */
+struct packed {
+    _Alignas(64) int8_t weights[PACKED_BYTES];
+    _Alignas(16) uint8_t results[PACKED_RESULTS * 4];
+    int32_t bias[PACKED_BLOCKS * 16], sum[PACKED_BLOCKS * 16], zero[PACKED_BLOCKS * 16];
+    float multiplier[PACKED_BLOCKS * 16];
+};
+
+/* Sixteen columns, or n of them, from b on. What is missing is the zero point, which adds nothing. */
+static void pack_block(int8_t *to, int32_t *sum, const uint8_t *b, uint32_t inner, uint32_t columns, uint32_t n, uint8_t flip,
+                       int8_t zero) {
+    uint8_t some[4][16];
+    const uint8_t *rows[4];
+    memset(some, (uint8_t)zero ^ flip, sizeof some);
+    memset(sum, 0, 16 * sizeof *sum);
+    for (uint32_t k = 0; k < inner; k += 4, to += 64) {
+        for (uint32_t i = 0; i < 4; i++) {
+            const uint8_t *row = b + (size_t)(k + i) * columns;
+            rows[i] = n == 16 && k + i < inner ? row : some[i];
+            if (n < 16 && k + i < inner) memcpy(some[i], row, n);
+            if (k + i >= inner) memset(some[i], (uint8_t)zero ^ flip, 16);
+        }
+        pack_quad((uint8_t *)to, rows, flip);
+        for (uint32_t c = 0; c < 16; c++) sum[c] += to[4 * c] + to[4 * c + 1] + to[4 * c + 2] + to[4 * c + 3];
+    }
+}
+
+/* Rows row .. row + n of y, whose first byte or float is at y, with the blocks that are packed: by pieces, which are copied into place. */
+static void packed_rows(const struct morsel_matmul_args *a, struct packed *p, const uint8_t *x, uint8_t *y, uint32_t n, uint32_t outputs,
+                        uint32_t blocks, int32_t zero, morsel_fc_fn *fc) {
+    const uint32_t size = morsel_element_bytes(&a->y.qparams), most = PACKED_RESULTS / outputs;
+    struct morsel_fc_args args = {.x = a->a, .y = a->y, .weights = p->weights, .inputs = a->inner, .outputs = outputs, .blocks = blocks};
+    args.channels =
+        (struct morsel_channels){.bias = p->bias, .multiplier = p->multiplier, .weight_sum = p->sum, .weight_zero = zero ? p->zero : NULL};
+    args.y.data = p->results;
+    for (uint32_t now; n; n -= now, x += (size_t)now * a->inner) {
+        now = n < most ? n : most;
+        args.x.data = x;
+        args.rows = now;
+        fc(&args, 0, now * blocks);
+        for (uint32_t i = 0; i < now; i++, y += (size_t)a->columns * size)
+            memcpy(y, p->results + (size_t)i * outputs * size, (size_t)outputs * size);
+    }
+}
+
+/* n rows of a batch. */
+static void packed_batch(const struct morsel_matmul_args *a, struct packed *p, const uint8_t *x, const uint8_t *b, uint8_t *y, uint32_t n,
+                         morsel_fc_fn *fc) {
+    const uint8_t flip = (uint8_t)(a->b.qparams.sign_flip ^ 0x80);
+    const int32_t zero = a->b.qparams.zero - 128;
+    const uint32_t block_bytes = (a->inner + 3) / 4 * 64, fit = PACKED_BYTES / block_bytes,
+                   most = fit < PACKED_BLOCKS ? fit : PACKED_BLOCKS;
+    for (uint32_t first = 0, outputs; first < a->columns; first += outputs) {
+        outputs = a->columns - first < most * 16 ? a->columns - first : most * 16;
+        const uint32_t blocks = (outputs + 15) / 16;
+        for (uint32_t i = 0; i < blocks; i++) {
+            uint32_t c = first + i * 16, left = a->columns - c;
+            pack_block(p->weights + (size_t)i * block_bytes, p->sum + 16 * i, b + c, a->inner, a->columns, left < 16 ? left : 16, flip,
+                       (int8_t)zero);
+        }
+        packed_rows(a, p, x, y + (size_t)first * morsel_element_bytes(&a->y.qparams), n, outputs, blocks, zero, fc);
+    }
+}
+
+/* Whether it can be done so: few rows are not worth the packing. */
+static int packs(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end) {
+    return a->inner <= PACKED_BYTES / 16 && end - begin >= 4 && a->rows >= 4;
+}
+
+static void matmul_packed(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end, morsel_fc_fn *fc) {
+    struct packed p;
+    memset(p.bias, 0, sizeof p.bias);
+    for (uint32_t c = 0; c < PACKED_BLOCKS * 16; c++) {
+        p.zero[c] = a->b.qparams.zero - 128;
+        p.multiplier[c] = a->multiplier;
+    }
+    for (uint32_t n; begin < end; begin += n) {
+        uint32_t batch = begin / a->rows, row = begin % a->rows;
+        size_t x = ((size_t)(batch / a->a_divide % a->a_batch) * a->rows + row) * a->inner;
+        size_t b = (size_t)(batch / a->b_divide % a->b_batch) * a->inner * a->columns;
+        uint8_t *y = (uint8_t *)a->y.data + (size_t)begin * a->columns * morsel_element_bytes(&a->y.qparams);
+        n = a->rows - row < end - begin ? a->rows - row : end - begin;
+        packed_batch(a, &p, (const uint8_t *)a->a.data + x, (const uint8_t *)a->b.data + b, y, n, fc);
+    }
+}
+
+#endif

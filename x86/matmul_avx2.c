@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* Products of two activations with the kernel of each instruction set for constant weights. */
+#include "x86.h"
+
+#include <immintrin.h>
+
+MORSEL_INLINE void pack_quad(uint8_t *to, const uint8_t *const *rows, uint8_t flip) {
+    __m128i f = _mm_set1_epi8((char)flip), v[4];
+    for (int i = 0; i < 4; i++) v[i] = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(const void *)rows[i]), f);
+    __m128i a = _mm_unpacklo_epi8(v[0], v[1]), b = _mm_unpackhi_epi8(v[0], v[1]);
+    __m128i c = _mm_unpacklo_epi8(v[2], v[3]), d = _mm_unpackhi_epi8(v[2], v[3]);
+    _mm_storeu_si128((__m128i *)(void *)to, _mm_unpacklo_epi16(a, c));
+    _mm_storeu_si128((__m128i *)(void *)(to + 16), _mm_unpackhi_epi16(a, c));
+    _mm_storeu_si128((__m128i *)(void *)(to + 32), _mm_unpacklo_epi16(b, d));
+    _mm_storeu_si128((__m128i *)(void *)(to + 48), _mm_unpackhi_epi16(b, d));
+}
+
+#include "../kernels/matmul_packed.h"
+
+static void multiply(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end, morsel_fc_fn *fc) {
+    if (packs(a, begin, end)) matmul_packed(a, begin, end, fc);
+    else morsel_matmul_rows_c(a, begin, end);
+}
+
+void morsel_matmul_rows_avx2(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end) {
+    multiply(a, begin, end, morsel_fc_blocks_avx2);
+}
+
+void morsel_matmul_rows_avxvnni(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end) {
+    multiply(a, begin, end, morsel_fc_blocks_avxvnni);
+}
+
+void morsel_matmul_rows_avx512vnni(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end) {
+    multiply(a, begin, end, morsel_fc_blocks_avx512vnni);
+}
