@@ -238,8 +238,13 @@ CLI_FILES := $(BUILD)/tests/cli/make_files
 $(CLI_FILES): $(CLI_FILES).o $(UNIT_HELPERS) $(BUILD)/libtool.a $(BUILD)/libmorsel.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ -lcmocka $(TOOL_LIBS)
-# Calls that fail and signals that come at a chosen point; under the sanitizers it is none of what they watch.
+# Calls that fail and signals that come at a chosen point, and who tries each allocation; under the sanitizers none of what they watch.
 FAULTS := $(BUILD)/tests/faults/preload.so
+FAULTS_ALL := $(FAULTS) $(BUILD)/tests/faults/allocations
+$(BUILD)/tests/faults/allocations: tests/faults/allocations.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) -std=c11 $(WARNINGS) -O1 -g -o $@ $<
 $(FAULTS): tests/faults/preload.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
@@ -250,7 +255,7 @@ CLI_SCRIPTS := $(patsubst tests/cli/%.sh,%,$(filter-out %/calls.sh,$(wildcard te
 cli = @for script in $(3); do MORSEL="$(2)" MAKE_FILES=$(CLI_FILES) FAULTS_SO=$(FAULTS) \
 	$(TALLY) $(1)-$$script sh tests/cli/$$script.sh || exit 1; done
 .PHONY: cli-programs cli-run
-cli-programs: tool $(CLI_FILES) $(FAULTS)
+cli-programs: tool $(CLI_FILES) $(FAULTS_ALL)
 cli-run: cli-programs
 	$(call cli,$(CLI_NAME),$(BUILD)/morsel,$(CLI_SCRIPTS))
 

@@ -25,6 +25,17 @@ campaign:  ## every fuzzer under libFuzzer, with and without sanitizers, and a t
 oss-fuzz:  ## every fuzzer built and started by OSS-Fuzz's conventions (tests/fuzz/oss-fuzz)
 	@$(TALLY) oss-fuzz sh tests/fuzz/oss-fuzz/check.sh build/oss-fuzz
 
+# ---- without memory --------------------------------------------------------------------------------------------------
+# Under the sanitizers each piece of an arena is an allocation: there are ten times as many, of which some are tried.
+.PHONY: failing-allocations
+failing-allocations:  ## each allocation of each verb fails once: an error, nothing half-written; ALLOCATIONS_SANITIZED=400 under ASan
+	@$(sub) cli-programs
+	@$(sub) BUILD=build/sanitize OPT='$(SANITIZE)' cli-programs
+	@ALLOCATIONS_MOST=0 MORSEL=$(BUILD)/morsel MAKE_FILES=$(CLI_FILES) FAULTS_SO=$(FAULTS) sh tests/cli/allocations.sh
+	@echo "under ASan and UBSan:"
+	@ALLOCATIONS_MOST=$(or $(ALLOCATIONS_SANITIZED),400) MORSEL=build/sanitize/morsel MAKE_FILES=$(CLI_FILES) \
+	    FAULTS_SO=build/sanitize/tests/faults/preload.so sh tests/cli/allocations.sh
+
 # ---- branch coverage of the library ----------------------------------------------------------------------------------
 # COVERED=1 counts the branches of the library alone. Nothing is optimized or inlined there, so that a branch of the source is one branch
 # of the object. gcov counts each inlined copy apart, and no copy takes all of its branches: their conditions are constants there.

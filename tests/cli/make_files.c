@@ -25,6 +25,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <jpeglib.h>
+#include <png.h>
+
 static const char *folder;
 
 static void write_file(const char *name, const void *data, size_t size) {
@@ -213,6 +216,31 @@ static void make_picture(const char *name, int width, int height, const uint8_t 
     write_file(name, file, at);
 }
 
+static void make_compressed(void) {
+    uint8_t png_file[4096], rgb[8 * 8 * 3], *jpeg_file = NULL;
+    unsigned long jpeg_size = 0;
+    png_alloc_size_t png_size = sizeof png_file;
+    png_image png = {.version = PNG_IMAGE_VERSION, .width = 8, .height = 8, .format = PNG_FORMAT_RGB};
+    struct jpeg_compress_struct jpeg;
+    struct jpeg_error_mgr errors;
+    for (size_t i = 0; i < sizeof rgb; i++) rgb[i] = i % 3 ? 0 : 255;
+    if (!png_image_write_to_memory(&png, png_file, &png_size, 0, rgb, 0, NULL)) exit(1);
+    write_file("red.png", png_file, png_size);
+    jpeg.err = jpeg_std_error(&errors);
+    jpeg_create_compress(&jpeg);
+    jpeg_mem_dest(&jpeg, &jpeg_file, &jpeg_size);
+    jpeg.image_width = jpeg.image_height = 8;
+    jpeg.input_components = 3;
+    jpeg.in_color_space = JCS_RGB;
+    jpeg_set_defaults(&jpeg);
+    jpeg_start_compress(&jpeg, TRUE);
+    for (int y = 0; y < 8; y++) jpeg_write_scanlines(&jpeg, (JSAMPROW[]){rgb + y * 24}, 1);
+    jpeg_finish_compress(&jpeg);
+    jpeg_destroy_compress(&jpeg);
+    write_file("red.jpg", jpeg_file, jpeg_size);
+    free(jpeg_file);
+}
+
 /* CIFAR-10 binary: six records of classes 0, 1, 2, 0, 1, 2, in the class's colour but for the last, which is red. */
 static void make_cifar(void) {
     static uint8_t file[6 * 3073];
@@ -317,6 +345,7 @@ int main(int argc, char **argv) {
     make_picture("red.ppm", 9, 5, (const uint8_t[]){255, 0, 0});
     make_picture("green.ppm", 4, 4, (const uint8_t[]){0, 200, 0});
     make_picture("blue_sky.ppm", 3, 30, (const uint8_t[]){0, 0, 255});
+    make_compressed();
     write_file("cut.ppm", "P6 4 4 255\nabc", 14);
     return 0;
 }

@@ -2,6 +2,7 @@
 /* A failure's words: put together once, where it happens, and safe to print. */
 #include "tools/base/failure.h"
 #include "tools/base/text.h"
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +15,11 @@ bool failure_set(struct failure *failure, int status, const char *format, ...) {
     va_end(list);
     text_tame(failure->text);
     return false;
+}
+
+int failure_status(int code) {
+    bool system = code == EIO || code == ENOMEM || code == EMFILE || code == ENFILE;
+    return system ? STATUS_SYSTEM : STATUS_INPUT;
 }
 
 bool failure_memory(struct failure *failure, size_t bytes) {

@@ -17,6 +17,9 @@ struct failure {
 /* Always returns false, so that a function can end with `return failure_set(...)`. Names in the text are tamed (text.h). */
 bool failure_set(struct failure *failure, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/* The status of a system call that failed with this errno: whether what it was asked for is at fault, or the system. */
+int failure_status(int code);
+
 /* "out of memory", status 3. */
 bool failure_memory(struct failure *failure, size_t bytes);
 

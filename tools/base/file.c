@@ -25,8 +25,7 @@ static bool grow(struct file_bytes *bytes, size_t capacity, struct failure *fail
 
 static bool read_failed(const char *path, struct failure *failure) {
     int code = errno;
-    bool system = code == EIO || code == ENOMEM || code == EMFILE || code == ENFILE;
-    return failure_set(failure, system ? STATUS_SYSTEM : STATUS_INPUT, "cannot read %s: %s", path, strerror(code));
+    return failure_set(failure, failure_status(code), "cannot read %s: %s", path, strerror(code));
 }
 
 /* Reads to the end of the file, whose size may be unknown (a pipe) or change meanwhile. */

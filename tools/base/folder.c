@@ -80,7 +80,7 @@ static bool walk(const char *path, const struct inside *outer, folder_wanted *wa
     struct stat status;
     struct folder_files folders = {0};
     DIR *dir = stat(path, &status) == 0 ? opendir(path) : NULL;
-    if (!dir) return failure_set(failure, STATUS_INPUT, "cannot read the folder %s: %s", path, strerror(errno));
+    if (!dir) return failure_set(failure, failure_status(errno), "cannot read the folder %s: %s", path, strerror(errno));
     struct inside here = {outer, status.st_dev, status.st_ino};
     size_t first = files->count;
     bool good = is_inside(outer, &status) || list_folder(dir, path, wanted, files, &folders, failure);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* UTF-8 read with suspicion. */
 #include "tools/base/text.h"
+#include <stdlib.h>
+#include <string.h>
 
 unsigned text_utf8_length(const unsigned char *s) {
     unsigned n = s[0] < 0x80 ? 1 : s[0] >= 0xC2 && s[0] < 0xE0 ? 2 : s[0] >= 0xE0 && s[0] < 0xF0 ? 3 : s[0] >= 0xF0 && s[0] < 0xF5 ? 4 : 0;
@@ -41,4 +43,34 @@ void text_put_xml(FILE *file, const char *text, bool lines) {
         else fwrite(s, 1, n, file);
         s += n ? n : 1;
     }
+}
+
+/* As fopencookie() wants it: 0 is an error. */
+static ssize_t put(void *cookie, const char *from, size_t size) {
+    struct text_stream *stream = cookie;
+    if (size >= stream->room - stream->size) {
+        size_t room = 2 * (stream->size + size) + 4096;
+        char *more = realloc(stream->text, room);
+        if (!more) return 0;
+        stream->text = more;
+        stream->room = room;
+    }
+    memcpy(stream->text + stream->size, from, size);
+    stream->size += size;
+    stream->text[stream->size] = 0;
+    return (ssize_t)size;
+}
+
+FILE *text_open(struct text_stream *stream) {
+    *stream = (struct text_stream){0};
+    return stream->file = fopencookie(stream, "w", (cookie_io_functions_t){.write = put});
+}
+
+char *text_close(struct text_stream *stream) {
+    bool bad = ferror(stream->file) != 0;
+    if (fclose(stream->file) || bad) {
+        free(stream->text);
+        stream->text = NULL;
+    }
+    return stream->text;
 }

@@ -8,6 +8,7 @@
 #define MORSEL_TOOLS_BASE_TEXT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 /* The length of the UTF-8 sequence at s, 0 where there is none (overlong forms and surrogates are none). */
@@ -22,5 +23,16 @@ char *text_tame(char *text);
 
 /* As XML holds it: what steers becomes a blank, what is no UTF-8 or stands for nothing '?'. `lines`: ends of lines stay. */
 void text_put_xml(FILE *file, const char *text, bool lines);
+
+/* A stream into memory. That of open_memstream() loses bytes where memory ends, and tells nobody (glibc 2.36). */
+struct text_stream {
+    FILE *file; /* NULL: there is no memory for it */
+    char *text;
+    size_t size, room;
+};
+FILE *text_open(struct text_stream *stream); /* which stays where it is until it is closed */
+
+/* The text, for free(), with a 0 behind `size` bytes; NULL where there was no memory for all of it. */
+char *text_close(struct text_stream *stream);
 
 #endif

@@ -130,9 +130,8 @@ static void choose(struct drawing *d) {
 }
 
 bool compare_svg(const struct comparison *c, const char *path, struct failure *failure) {
-    char *text = NULL;
-    size_t size = 0;
-    struct drawing d = {.file = open_memstream(&text, &size), .c = c};
+    struct text_stream stream;
+    struct drawing d = {.file = text_open(&stream), .c = c};
     if (!d.file) return failure_memory(failure, 0);
     choose(&d);
     put_start(&d);
@@ -142,9 +141,7 @@ bool compare_svg(const struct comparison *c, const char *path, struct failure *f
     put_line(&d, true);
     for (size_t i = 0; i < d.count; i++) put_layer(&d, i);
     fputs("</svg>\n", d.file);
-    bool written = !ferror(d.file);
-    written = !fclose(d.file) && written;
-    bool good = written ? file_write(path, text, size, failure) : failure_memory(failure, size);
-    free(text);
+    bool good = text_close(&stream) ? file_write(path, stream.text, stream.size, failure) : failure_memory(failure, stream.size);
+    free(stream.text);
     return good;
 }

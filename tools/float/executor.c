@@ -180,7 +180,7 @@ static bool run_known(struct preparation *p) {
     struct step *step = p->step;
     size_t operands = (size_t)(step->input_count + step->output_count), k = 0;
     const float **in = arena_alloc(&executor->memory, (operands + 1) * sizeof *in);
-    float **out = arena_alloc(&executor->memory, (operands + 1) * sizeof *out), *scratch = calloc(step->scratch + 1, sizeof(float));
+    float **out = arena_alloc(&executor->memory, (operands + 1) * sizeof *out), *scratch = must_calloc(step->scratch + 1, sizeof(float));
     const char *why = NULL;
     for (int i = 0; i < step->input_count; i++, k++) in[k] = step->inputs[i] == NO_SLOT ? NULL : executor->slots[step->inputs[i]].known;
     for (int i = 0; i < step->output_count; i++) {
@@ -189,7 +189,6 @@ static bool run_known(struct preparation *p) {
         slot->kind = SLOT_KNOWN;
         slot->known = out[i] = arena_alloc(&executor->memory, (slot->count + 1) * sizeof(float));
     }
-    if (!scratch) return cannot(p, "there is no memory for it");
     if (step->run) step->run(step->plan, &(struct call){in, out, scratch, &why});
     else executor->slots[step->outputs[0]].known = in[0];
     free(scratch);
@@ -303,8 +302,10 @@ static struct executor *open_checked(const struct onnx_graph *graph, struct onnx
                failure_set(failure, STATUS_INPUT, "graph output '%.200s' is computed by no node", slot->value->name);
         if (slot->kind == SLOT_KNOWN) constant_floats(executor, slot);
     }
-    if (good && !plan_memory(executor)) good = failure_memory(failure, executor->slot_count * sizeof(struct slot));
-    if (good) return executor;
+    if (good) {
+        plan_memory(executor);
+        return executor;
+    }
     executor_close(executor);
     return NULL;
 }

@@ -43,7 +43,7 @@ struct executor {
 };
 
 /* Gives every value of the steps its place in the workspace. False: there is no memory to plan in. */
-bool plan_memory(struct executor *executor);
+void plan_memory(struct executor *executor);
 
 static inline size_t slot_root(const struct executor *executor, size_t i) {
     while (executor->slots[i].root != i) i = executor->slots[i].root;

@@ -5,6 +5,7 @@
  * steps where they are its last reader.
  */
 #include "tools/float/internal.h"
+#include "tools/base/arena.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -127,9 +128,8 @@ static void free_unread(struct executor *e, struct space *space, const size_t *s
     }
 }
 
-bool plan_memory(struct executor *e) {
-    struct space space = {.gaps = calloc(e->slot_count + 2, sizeof *space.gaps)};
-    if (!space.gaps) return false;
+void plan_memory(struct executor *e) {
+    struct space space = {.gaps = must_calloc(e->slot_count + 2, sizeof *space.gaps)};
     join_aliases(e);
     find_lifetimes(e);
     for (size_t i = 0; i < e->step_count; i++) {
@@ -139,5 +139,4 @@ bool plan_memory(struct executor *e) {
     }
     e->work = space.end;
     free(space.gaps);
-    return true;
 }

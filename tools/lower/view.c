@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Views of buffers through reshapes, transposes and slices, without a byte moved. */
 #include "tools/lower/view.h"
+#include "tools/base/arena.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,8 +72,8 @@ static int32_t offset_of(const struct view *view, uint32_t index) {
 bool view_is_permutation(const struct view *view, uint32_t elements) {
     if (view_elements(view) != elements || view_has_fill(view)) return false;
     if (view_is_whole(view, MORSEL_ROW_MAJOR, elements) || view_is_whole(view, MORSEL_CHANNELS_LAST, elements)) return true;
-    unsigned char *seen = calloc(elements ? elements : 1, 1);
-    bool once = seen != NULL;
+    unsigned char *seen = must_calloc(elements, 1);
+    bool once = true;
     for (uint32_t i = 0; once && i < elements; i++) {
         int32_t offset = offset_of(view, i);
         once = offset >= 0 && (uint32_t)offset < elements && !seen[offset];

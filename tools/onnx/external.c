@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Weights in a file of their own. A model names that file, so it is only followed inside the model's own folder. */
 #include "tools/onnx/internal.h"
+#include "tools/base/arena.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -48,11 +49,11 @@ static bool climbs(const char *location) {
 /* The real path of the file, malloc'ed, if it lies inside the folder also after symbolic links. */
 static char *resolve(const Onnx__Tensor *tensor, const char *folder, const char *location, struct failure *failure) {
     char *path = NULL, *root = realpath(folder, NULL), *real = NULL;
-    if (asprintf(&path, "%s%s", folder, location) < 0) path = NULL;
-    if (path && root) real = realpath(path, NULL);
+    path = must_have(asprintf(&path, "%s%s", folder, location) < 0 ? NULL : path, strlen(folder) + strlen(location));
+    if (root) real = realpath(path, NULL);
     size_t length = root ? strlen(root) : 0;
     if (!real)
-        failure_set(failure, STATUS_INPUT, "tensor '%s': its external data file '%.100s' cannot be found beside the model: %s",
+        failure_set(failure, failure_status(errno), "tensor '%s': its external data file '%.100s' cannot be found beside the model: %s",
                     tensor->name, location, strerror(errno));
     else if (strncmp(real, root, length) || (real[length] != '/' && length > 1)) {
         failure_set(failure, STATUS_INPUT, "tensor '%s': its external data file '%.100s' lies outside the model's folder", tensor->name,
@@ -73,7 +74,9 @@ static void *read_piece(struct onnx_graph *graph, const Onnx__Tensor *tensor, co
     FILE *file = regular ? fopen(path, "rb") : NULL;
     void *data = NULL;
     if (!file)
-        failure_set(failure, STATUS_INPUT, "tensor '%s': its external data file '%.100s' cannot be read", tensor->name, place->location);
+        failure_set(failure, regular ? failure_status(errno) : STATUS_INPUT,
+                    "tensor '%s': its external data file '%.100s' cannot be read%s%s", tensor->name, place->location, regular ? ": " : "",
+                    regular ? strerror(errno) : "");
     else if (place->offset > (uint64_t)info.st_size || size > (uint64_t)info.st_size - place->offset)
         failure_set(failure, STATUS_INPUT,
                     "tensor '%s': external data file '%.100s' has %" PRId64 " bytes, but %zu bytes from %" PRIu64 " on are asked for",

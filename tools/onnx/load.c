@@ -26,7 +26,7 @@ static uint8_t *read_file(const char *path, size_t *size, struct failure *failur
     bool there = !stat(path, &info), regular = there && S_ISREG(info.st_mode); /* asked first: opening a pipe would wait */
     FILE *file = regular ? fopen(path, "rb") : NULL;
     if (there && !regular) failure_set(failure, STATUS_INPUT, "not a regular file");
-    else if (!file) failure_set(failure, STATUS_INPUT, "it cannot be read: %s", strerror(errno));
+    else if (!file) failure_set(failure, failure_status(errno), "it cannot be read: %s", strerror(errno));
     else if (!info.st_size) failure_set(failure, STATUS_INPUT, "the file is empty");
     else if (info.st_size > INT32_MAX)
         failure_set(failure, STATUS_INPUT,
@@ -273,19 +273,36 @@ static void split_path(struct loader *l, const char *path) {
     l->folder = slash ? onnx_text(l->graph, "%.*s", (int)(slash - path + 1), path) : "./";
 }
 
+/* protobuf-c gives NULL for a damaged message and for want of memory alike. */
+static void *take(void *lacking, size_t size) {
+    void *memory = malloc(size);
+    if (!memory) *(size_t *)lacking = size;
+    return memory;
+}
+
+static void give(void *lacking, void *memory) {
+    (void)lacking;
+    free(memory);
+}
+
+static Onnx__Model *unpack(const uint8_t *bytes, size_t size, struct failure *failure) {
+    size_t lacking = 0;
+    ProtobufCAllocator allocator = {take, give, &lacking};
+    Onnx__Model *model = onnx__model__unpack(&allocator, size, bytes);
+    if (lacking) failure_memory(failure, lacking);
+    else if (!model) failure_set(failure, STATUS_INPUT, "not an ONNX model, or a damaged one: its protobuf message cannot be read");
+    return model;
+}
+
 struct onnx_graph *onnx_load(const char *path, struct failure *failure) {
     size_t size = 0;
     uint8_t *bytes = read_file(path, &size, failure);
     if (!bytes) return NULL;
     uint64_t taken;
     bool sound = onnx_check_message(bytes, size, &taken, failure);
-    Onnx__Model *model = sound ? onnx__model__unpack(NULL, size, bytes) : NULL;
+    Onnx__Model *model = sound ? unpack(bytes, size, failure) : NULL;
     free(bytes);
-    if (!sound) return NULL;
-    if (!model) {
-        failure_set(failure, STATUS_INPUT, "not an ONNX model, or a damaged one: its protobuf message cannot be read");
-        return NULL;
-    }
+    if (!model) return NULL;
     struct onnx_graph *graph = onnx_new_graph(model);
     struct loader l = {graph, model, NULL, failure};
     split_path(&l, path);

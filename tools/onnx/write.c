@@ -187,7 +187,7 @@ static uint8_t *pack(struct writer *w, const Onnx__Model *m, size_t *bytes) {
     }
     uint8_t *packed = malloc(*bytes + 1);
     if (packed) onnx__model__pack(m, packed);
-    else FAIL(w, "needs %zu bytes of memory, which are not there", *bytes);
+    else failure_memory(w->failure, *bytes);
     return packed;
 }
 

@@ -72,7 +72,7 @@ static void keep(struct names *names, const char *name) {
 static bool list_folder(const char *folder, enum wanted wanted, struct names *names, struct failure *failure) {
     DIR *dir = opendir(folder);
     *names = (struct names){0};
-    if (!dir) return failure_set(failure, STATUS_INPUT, "cannot read the folder %s: %s", folder, strerror(errno));
+    if (!dir) return failure_set(failure, failure_status(errno), "cannot read the folder %s: %s", folder, strerror(errno));
     for (struct dirent *entry; (entry = readdir(dir));)
         if (is_wanted(folder, entry->d_name, wanted)) keep(names, entry->d_name);
     closedir(dir);

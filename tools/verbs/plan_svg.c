@@ -384,9 +384,8 @@ static void draw(const struct drawing *d) {
 
 bool inspect_plan(const struct inspect *inspect, const char *path, struct failure *failure) {
     const struct morsel_blob_header *header = inspect->header;
-    char *text = NULL;
-    size_t size = 0;
-    struct drawing d = {.file = open_memstream(&text, &size),
+    struct text_stream stream;
+    struct drawing d = {.file = text_open(&stream),
                         .inspect = inspect,
                         .memory = &inspect->memory,
                         .network = &inspect->network.model,
@@ -406,9 +405,7 @@ bool inspect_plan(const struct inspect *inspect, const char *path, struct failur
     d.width = d.width < 480 ? 480 : d.width; /* the heading */
     d.height = TOP + HEIGHT + AXIS + LOWER + BOTTOM;
     draw(&d);
-    bool written = !ferror(d.file);
-    written = !fclose(d.file) && written;
-    bool good = written ? file_write(path, text, size, failure) : failure_memory(failure, size);
-    free(text);
+    bool good = text_close(&stream) ? file_write(path, stream.text, stream.size, failure) : failure_memory(failure, stream.size);
+    free(stream.text);
     return good;
 }

@@ -83,6 +83,18 @@ static void xml_has_blanks_for_what_steers(void **state) {
     free(text);
 }
 
+static void a_stream_keeps_all_that_is_printed(void **state) {
+    struct text_stream stream;
+    (void)state;
+    assert_non_null(text_open(&stream));
+    for (int i = 0; i < 100000; i++) fprintf(stream.file, "%06d ", i);
+    assert_non_null(text_close(&stream));
+    assert_int_equal(stream.size, 700000);
+    assert_int_equal(strlen(stream.text), 700000);
+    assert_memory_equal(stream.text + 7 * 54321, "054321 ", 7);
+    free(stream.text);
+}
+
 /* What the calls say on stderr. */
 static char said[20000];
 
@@ -132,9 +144,13 @@ static void long_lines_are_whole(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_steers_becomes_question_marks), cmocka_unit_test(what_is_no_utf8_becomes_question_marks),
-        cmocka_unit_test(json_escapes_what_steers),           cmocka_unit_test(xml_has_blanks_for_what_steers),
-        cmocka_unit_test(lines_on_stderr_are_tamed),          cmocka_unit_test(long_lines_are_whole),
+        cmocka_unit_test(what_steers_becomes_question_marks),
+        cmocka_unit_test(what_is_no_utf8_becomes_question_marks),
+        cmocka_unit_test(json_escapes_what_steers),
+        cmocka_unit_test(xml_has_blanks_for_what_steers),
+        cmocka_unit_test(a_stream_keeps_all_that_is_printed),
+        cmocka_unit_test(lines_on_stderr_are_tamed),
+        cmocka_unit_test(long_lines_are_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

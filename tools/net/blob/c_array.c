@@ -90,19 +90,10 @@ static void put_array(FILE *out, const uint8_t *blob, size_t bytes) {
     }
 }
 
-static char *finish(FILE *out, char **text) {
-    bool bad = ferror(out) != 0;
-    if (fclose(out) || bad) {
-        free(*text);
-        return NULL;
-    }
-    return *text;
-}
-
 char *blob_c_source(const uint8_t *blob, size_t bytes, const char *path, size_t *length) {
     struct names names = names_of(path);
-    char *text = NULL;
-    FILE *out = open_memstream(&text, length);
+    struct text_stream stream;
+    FILE *out = text_open(&stream);
     if (!out) return NULL;
     fprintf(out,
             "%s Compile this file with the app, whose sources include the .h beside it; or include\n"
@@ -112,13 +103,15 @@ char *blob_c_source(const uint8_t *blob, size_t bytes, const char *path, size_t 
     fprintf(out, "#ifdef __cplusplus\nalignas(64)\n#else\n_Alignas(64)\n#endif\nconst uint8_t %s_blob[%zu] = {", names.lower, bytes);
     put_array(out, blob, bytes);
     fprintf(out, "\n};\n");
-    return finish(out, &text);
+    text_close(&stream);
+    *length = stream.size;
+    return stream.text;
 }
 
 char *blob_c_header(const uint8_t *blob, size_t bytes, const char *path, size_t *length) {
     struct names names = names_of(path);
-    char *text = NULL;
-    FILE *out = open_memstream(&text, length);
+    struct text_stream stream;
+    FILE *out = text_open(&stream);
     if (!out) return NULL;
     fprintf(out, "%s The array is in ", BLOB_C_MARK);
     put_name(out, file_of(path));
@@ -126,5 +119,7 @@ char *blob_c_header(const uint8_t *blob, size_t bytes, const char *path, size_t 
     fprintf(out, "#ifndef MORSEL_NETWORK_%s\n#define MORSEL_NETWORK_%s\n\n", names.capitals, names.capitals);
     put_declarations(out, &names, blob, bytes);
     fprintf(out, "#endif\n");
-    return finish(out, &text);
+    text_close(&stream);
+    *length = stream.size;
+    return stream.text;
 }

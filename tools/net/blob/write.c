@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes a network as a blob, in the sections of core/format.h. */
 #include "tools/net/blob/blob.h"
+#include "tools/base/arena.h"
 
 #include "core/checksum.h"
 
@@ -23,11 +24,7 @@ static void out_reserve(struct out *out, size_t bytes) {
     if (out->size + bytes <= out->room) return;
     size_t room = (out->size + bytes) * 2 + 4096;
     room = (room + MORSEL_FORMAT_ALIGN - 1) / MORSEL_FORMAT_ALIGN * MORSEL_FORMAT_ALIGN;
-    uint8_t *more = aligned_alloc(MORSEL_FORMAT_ALIGN, room);
-    if (!more) {
-        out->failed = true;
-        return;
-    }
+    uint8_t *more = must_have(aligned_alloc(MORSEL_FORMAT_ALIGN, room), room);
     if (out->size) memcpy(more, out->data, out->size);
     free(out->data);
     out->data = more;
@@ -267,12 +264,11 @@ uint8_t *blob_write(const struct net *net, const struct blob_extras *extras, siz
     s.constants.out = &out;
     for (uint32_t i = 0; i < net->step_count; i++) s.constants.room += net->steps[i]->constant_count;
     s.constants.room += net->buffer_count;
-    s.constants.known = calloc(s.constants.room + 1, sizeof *s.constants.known);
-    s.index = calloc(net->buffer_count + 1, sizeof *s.index);
-    s.parameters = calloc(net->step_count + 1, sizeof *s.parameters);
+    s.constants.known = must_calloc(s.constants.room + 1, sizeof *s.constants.known);
+    s.index = must_calloc(net->buffer_count + 1, sizeof *s.index);
+    s.parameters = must_calloc(net->step_count + 1, sizeof *s.parameters);
     out_put(&s.strings.text, "", 1);
-    if (s.constants.known && s.index && s.parameters) write_all(&out, net, extras, &s, &h);
-    else out.failed = true;
+    write_all(&out, net, extras, &s, &h);
     out.failed = out.failed || s.strings.text.failed;
     free(s.constants.known);
     free(s.index);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Chooses the groups that stream: a shortest way through all cuts of the steps. */
 #include "tools/net/plan/plan_groups.h"
+#include "tools/base/arena.h"
 #include "tools/net/plan/plan.h"
 
 #include <math.h>
@@ -247,12 +248,7 @@ struct options {
 static void add_option(struct options *all, struct option option) {
     if (all->count == all->room) {
         all->room = all->room * 2 + 256;
-        struct option *more = realloc(all->list, all->room * sizeof *more);
-        if (!more) { /* as net_alloc does */
-            message_error("no memory for the plan of the arena");
-            exit(STATUS_SYSTEM);
-        }
-        all->list = more;
+        all->list = must_have(realloc(all->list, all->room * sizeof *all->list), all->room * sizeof *all->list);
     }
     all->list[all->count++] = option;
 }

@@ -56,8 +56,8 @@ static void scan_sample(struct observer *o, const struct watched *w, const float
 
 /* A copy with zeros for what is not finite, the count of which goes to `broken`. */
 static float *repaired(const float *data, size_t count, uint64_t *broken) {
-    float *copy = malloc(count * sizeof *copy);
-    for (size_t i = 0; copy && i < count; i++) {
+    float *copy = must_have(malloc(count * sizeof *copy), count * sizeof *copy);
+    for (size_t i = 0; i < count; i++) {
         copy[i] = isfinite(data[i]) ? data[i] : 0.0f;
         *broken += !isfinite(data[i]);
     }
@@ -169,11 +169,12 @@ void observer_see(struct observer *o, const struct onnx_value *value, const floa
     scan_sample(o, w, data, count);
     bool good = true;
     for (size_t c = 0; c < w->seen.channels; c++) good = good && isfinite(o->scans[c].square); /* or so large that squares are not */
-    if (!good && (copy = repaired(data, count, &w->seen.broken))) scan_sample(o, w, copy, count);
-    if (good || copy) {
-        add_scans(w, o->scans, count);
-        add_numbers(w, good ? data : copy, count, salt_of(o->scans, w->seen.channels));
+    if (!good) {
+        copy = repaired(data, count, &w->seen.broken);
+        scan_sample(o, w, copy, count);
     }
+    add_scans(w, o->scans, count);
+    add_numbers(w, good ? data : copy, count, salt_of(o->scans, w->seen.channels));
     free(copy);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The methods by name, and ranges that are sane whatever the numbers were. */
 #include "tools/quant/calibrate/range.h"
+#include "tools/base/arena.h"
 #include "tools/quant/calibrate/range_parts.h"
 #include <math.h>
 #include <stdlib.h>
@@ -91,11 +92,11 @@ static void choose(const struct spread *spread, enum range_method method, double
     }
 }
 
-/* Bins that reach beyond low .. high are cut there. False: no memory. */
-static bool spread_open(struct spread *spread, const struct histogram *histogram, float low, float high) {
-    *spread =
-        (struct spread){.bins = calloc(histogram_bins_most(histogram), sizeof *spread->bins), .low = (double)low, .high = (double)high};
-    if (!spread->bins) return false;
+/* Bins that reach beyond low .. high are cut there. */
+static void spread_open(struct spread *spread, const struct histogram *histogram, float low, float high) {
+    *spread = (struct spread){.bins = must_calloc(histogram_bins_most(histogram), sizeof *spread->bins),
+                              .low = (double)low,
+                              .high = (double)high};
     spread->count = histogram_bins(histogram, spread->bins);
     for (size_t i = 0; i < spread->count; i++) {
         struct histogram_bin *bin = &spread->bins[i];
@@ -103,16 +104,15 @@ static bool spread_open(struct spread *spread, const struct histogram *histogram
         bin->high = fmin(fmax(bin->high, spread->low), spread->high);
         spread->total += (double)bin->count;
     }
-    return true;
 }
 
-/* All numbers count where there is no memory for the method, or where it leaves nothing of numbers that are not all 0. A percentile of what
- * is 0 nearly always does so. */
+/* All numbers count where the method leaves nothing of numbers that are not all 0. A percentile of what is 0 nearly always does so. */
 static struct range range_by(const struct histogram *histogram, float least, float largest, enum range_method method, double percentile,
                              bool symmetric, int levels) {
     struct spread spread;
     double low = (double)least, high = (double)largest;
-    if (method != RANGE_MINMAX && spread_open(&spread, histogram, least, largest)) {
+    if (method != RANGE_MINMAX) {
+        spread_open(&spread, histogram, least, largest);
         if (spread.count) choose(&spread, method, percentile, symmetric, levels, &low, &high);
         free(spread.bins);
     }

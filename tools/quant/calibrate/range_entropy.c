@@ -5,6 +5,7 @@
  * its bins that were not empty.
  */
 #include "tools/quant/calibrate/range_parts.h"
+#include "tools/base/arena.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -20,15 +21,14 @@ static double term(double p) {
     return p > 0 ? p * log(p) : 0;
 }
 
-static bool sums_open(struct sums *sums, const double *mass, size_t count) {
-    double *memory = calloc(count + 1, 3 * sizeof *memory);
+static void sums_open(struct sums *sums, const double *mass, size_t count) {
+    double *memory = must_calloc(count + 1, 3 * sizeof *memory);
     *sums = (struct sums){memory, memory + count + 1, memory + 2 * (count + 1)};
-    for (size_t i = 0; memory && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         sums->mass[i + 1] = sums->mass[i] + mass[i];
         sums->entropy[i + 1] = sums->entropy[i] + term(mass[i]);
         sums->used[i + 1] = sums->used[i] + (mass[i] > 0);
     }
-    return memory != NULL;
 }
 
 /* The divergence where bins first .. end - 1 are kept; infinite where mass from beyond falls on a level that has none. `mass` has `count`
@@ -57,8 +57,8 @@ size_t entropy_bins(const double *mass, size_t half, bool both, size_t levels) {
     double best = INFINITY;
     size_t result = half, count = both ? 2 * half : half;
     mass += both ? 0 : half;
-    bool good = sums_open(&sums, mass, count);
-    for (size_t n = both ? (levels + 1) / 2 : levels; good && n <= half; n++) {
+    sums_open(&sums, mass, count);
+    for (size_t n = both ? (levels + 1) / 2 : levels; n <= half; n++) {
         size_t first = both ? half - n : 0, end = both ? half + n : n;
         double d = divergence(&sums, mass, count, first, end, levels);
         if (d < best) {
@@ -86,9 +86,9 @@ static void pour(const struct histogram_bin *bin, double width, double *mass) {
  */
 double entropy_threshold(const struct spread *spread, bool symmetric, int levels) {
     double largest = fmax(-spread->low, spread->high), reach = 8 * spread_quantile_of_magnitudes(spread, 0.999);
-    double *mass = calloc(2 * HALF, sizeof *mass);
+    double *mass = must_calloc(2 * HALF, sizeof *mass);
     if (reach > 0 && reach < largest) largest = reach;
-    if (!mass || largest <= 0) {
+    if (largest <= 0) {
         free(mass);
         return largest;
     }

@@ -4,6 +4,7 @@
  * sought for which rounding and clipping cost least.
  */
 #include "tools/quant/equalize/equalize_parts.h"
+#include "tools/base/arena.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -61,19 +62,19 @@ static double least_error(const struct cells *cells, bool symmetric) {
 
 double equal_error(const struct equal_group *group, const struct observed *seen, const double *factors, bool symmetric) {
     struct cells cells = {0};
-    struct histogram_bin *bins = malloc(histogram_bins_most(seen->channel_histogram) * sizeof *bins);
+    struct histogram_bin *bins = must_calloc(histogram_bins_most(seen->channel_histogram), sizeof *bins);
     double high = 0;
     for (uint32_t c = 0; c < group->channels; c++) {
         cells.low = fmin(cells.low, (double)seen->channel_low[c] * factors[c]);
         high = fmax(high, (double)seen->channel_high[c] * factors[c]);
     }
     cells.width = (high - cells.low) / CELLS;
-    for (uint32_t c = 0; bins && cells.width > 0 && c < group->channels; c++) {
+    for (uint32_t c = 0; cells.width > 0 && c < group->channels; c++) {
         double least = (double)seen->channel_low[c], most = (double)seen->channel_high[c];
         size_t count = histogram_bins(&seen->channel_histogram[c], bins);
         for (size_t b = 0; b < count; b++)
             pour(&cells, fmax(bins[b].low, least) * factors[c], fmin(bins[b].high, most) * factors[c], (double)bins[b].count);
     }
     free(bins);
-    return !bins ? -1 : cells.width > 0 ? least_error(&cells, symmetric) : 0;
+    return cells.width > 0 ? least_error(&cells, symmetric) : 0;
 }

@@ -4,6 +4,7 @@
  * D / factor in what the channel stood for; of weights D = largest / 127 by output, in front of inputs that are larger by the factor.
  */
 #include "tools/quant/equalize/equalize_parts.h"
+#include "tools/base/arena.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@ struct range equal_range(const struct observed *seen, uint32_t channel) {
 }
 
 /*
- * The mean squared error of a value's bytes; negative: no memory. Sums are spread much alike in all channels, and what lies beyond
+ * The mean squared error of a value's bytes. Sums are spread much alike in all channels, and what lies beyond
  * equal_range() of them comes by chance. Rectified channels are near 0 in most pictures and large in few: their
  * histograms say how far their range has to reach.
  */
@@ -32,12 +33,11 @@ static double value_error(const struct equal_group *group, const struct observed
     return step * step / 12;
 }
 
-/* noise[c] += of a value's bytes, in what channel c stood for. False: no memory. */
-static bool add_value_noise(const struct equal_group *group, const struct observed *seen, const struct scheme_options *options,
+/* noise[c] += of a value's bytes, in what channel c stood for. */
+static void add_value_noise(const struct equal_group *group, const struct observed *seen, const struct scheme_options *options,
                             const double *factors, const double *shifts, double *noise) {
     double error = value_error(group, seen, options, factors, shifts);
     for (uint32_t c = 0; c < group->channels; c++) noise[c] += error / (factors[c] * factors[c]);
-    return error >= 0;
 }
 
 /* The largest weight of each output (of all, in [0], where there is one scale), out_factors and in_factors applied (NULL: 1). */
@@ -74,8 +74,7 @@ static double reader_noise(const struct linear *l, const struct observed *x, con
                            double *largest) {
     const float *w = l->weights->data;
     bool apart = l->groups == l->in_channels && l->inner == 1;
-    double *power = calloc((size_t)l->out_channels * 2, sizeof *power), sum = 0, all = 0, total = 0;
-    if (!power) return 0;
+    double *power = must_calloc((size_t)l->out_channels * 2, sizeof *power), sum = 0, all = 0, total = 0;
     double *carried = power + l->out_channels;
     largest_weights(l, NULL, factors, one, largest);
     for (size_t e = 0; e < l->weights->count; e++) {
@@ -97,16 +96,14 @@ static double reader_noise(const struct linear *l, const struct observed *x, con
 double equal_noise(const struct equal_group *group, const struct scheme_options *options, const double *factors, bool shifted) {
     int64_t most = group->channels;
     for (size_t i = 0; i < group->reader_count; i++) most = group->readers[i].out_channels > most ? group->readers[i].out_channels : most;
-    double *noise = calloc((size_t)group->channels + (size_t)most, sizeof *noise), sum = 0;
-    if (!noise) return INFINITY; /* nothing is better than what there is */
+    double *noise = must_calloc((size_t)group->channels + (size_t)most, sizeof *noise), sum = 0;
     double *largest = noise + group->channels;
-    bool good = true;
-    for (size_t i = 0; good && i < group->member_count; i++)
-        good = add_value_noise(group, group->members[i], options, factors, shifted ? group->member_shifts[i] : NULL, noise);
+    for (size_t i = 0; i < group->member_count; i++)
+        add_value_noise(group, group->members[i], options, factors, shifted ? group->member_shifts[i] : NULL, noise);
     for (size_t i = 0; options->per_tensor && i < group->producer_count; i++)
         add_producer_noise(group, &group->producers[i], factors, noise, largest);
     for (size_t i = 0; i < group->reader_count; i++)
         sum += reader_noise(&group->readers[i], group->read[i], factors, noise, options->per_tensor, largest);
     free(noise);
-    return good ? sum : INFINITY; /* as above */
+    return sum;
 }

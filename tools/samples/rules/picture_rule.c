@@ -146,11 +146,26 @@ static bool read_rule(const cJSON *root, struct morsel_blob_picture *out, struct
            read_channels(root, out, failure) && read_normalization(root, out, failure);
 }
 
+/* cJSON gives NULL for what is no JSON and for want of memory alike. */
+static size_t lacking;
+
+static void *take(size_t size) {
+    void *memory = malloc(size);
+    if (!memory) lacking = size;
+    return memory;
+}
+
 /* The whole file as one JSON value; NULL: `failure` names the line. */
 static cJSON *parse(const struct file_bytes *file, struct failure *failure) {
     const char *end = NULL, *text = (const char *)file->data;
+    lacking = 0;
+    cJSON_InitHooks(&(cJSON_Hooks){take, free});
     cJSON *root = cJSON_ParseWithLengthOpts(text, file->size + 1, &end, 1);
     if (root) return root;
+    if (lacking) {
+        failure_memory(failure, lacking);
+        return NULL;
+    }
     int line = 1;
     for (const char *at = text; end && at < end; at++) line += *at == '\n';
     failure_set(failure, STATUS_INPUT, "line %d is not JSON", line);

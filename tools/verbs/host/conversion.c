@@ -93,7 +93,8 @@ static bool read_extras(const struct conversion_call *call, struct conversion *c
 static bool header_is_ours(const char *path, struct failure *failure) {
     char start[sizeof BLOB_C_MARK] = "";
     FILE *file = fopen(path, "rb");
-    if (!file) return true;
+    if (!file && (errno == ENOENT || errno == ENOTDIR)) return true;
+    if (!file) return failure_set(failure, failure_status(errno), "cannot read %s: %s", path, strerror(errno));
     size_t got = fread(start, 1, sizeof start - 1, file);
     fclose(file);
     return !got || !strcmp(start, BLOB_C_MARK) ||
@@ -223,7 +224,7 @@ bool conversion_make(const struct conversion_call *call, struct conversion *c, s
     if (call->half) half_net(c->net, &c->report);
     if (!counts_fit(call, c->net, failure) || !plan(call, c, failure)) return false;
     c->blob = blob_write(c->net, &c->extras, &c->blob_bytes);
-    if (!c->blob) return failure_set(failure, STATUS_SYSTEM, "no memory for the blob, or it would take more than 2^31 bytes");
+    if (!c->blob) return failure_set(failure, STATUS_SYSTEM, "the blob would take more than 2^31 bytes");
     if (!check_blob(c, failure)) return false;
     if (call->c_source && !(c->c_source = blob_c_source(c->blob, c->blob_bytes, call->c_source, &c->c_length)))
         return failure_memory(failure, c->blob_bytes * 5);

@@ -8,6 +8,7 @@
 /* The library's headers want stdio.h and size_t before them. */
 #include <jpeglib.h>
 #include <jerror.h>
+#include <jerror.h>
 
 struct decoder {
     struct jpeg_decompress_struct jpeg;
@@ -23,7 +24,9 @@ static void stop(j_common_ptr common) {
     struct decoder *decoder = common->client_data;
     char text[JMSG_LENGTH_MAX];
     common->err->format_message(common, text);
-    failure_set(decoder->failure, STATUS_INPUT, "it is a damaged JPEG picture: %s", text);
+    bool memory = common->err->msg_code == JERR_OUT_OF_MEMORY;
+    failure_set(decoder->failure, memory ? STATUS_SYSTEM : STATUS_INPUT, "%s: %s", memory ? "libjpeg" : "it is a damaged JPEG picture",
+                text);
     longjmp(decoder->stop, 1);
 }
 

@@ -14,11 +14,24 @@ struct reader {
     png_structp png;
     png_infop info;
     png_bytep *rows;
+    size_t lacking; /* memory that there was none of */
 };
+
+static png_voidp take(png_structp png, png_alloc_size_t size) {
+    void *memory = malloc(size);
+    if (!memory) ((struct reader *)png_get_mem_ptr(png))->lacking = size;
+    return memory;
+}
+
+static void give(png_structp png, png_voidp memory) {
+    (void)png;
+    free(memory);
+}
 
 static void stop(png_structp png, png_const_charp text) {
     struct reader *reader = png_get_error_ptr(png);
-    failure_set(reader->failure, STATUS_INPUT, "it is a damaged PNG picture: %s", text);
+    if (reader->lacking) failure_memory(reader->failure, reader->lacking);
+    else failure_set(reader->failure, STATUS_INPUT, "it is a damaged PNG picture: %s", text);
     longjmp(png_jmpbuf(png), 1);
 }
 
@@ -72,7 +85,7 @@ static bool read_guarded(struct reader *reader) {
 
 bool image_decode_png(const uint8_t *bytes, size_t size, struct image *image, struct failure *failure) {
     struct reader reader = {.at = bytes, .end = bytes + size, .image = image, .failure = failure};
-    reader.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &reader, stop, warn);
+    reader.png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &reader, stop, warn, &reader, take, give);
     if (!reader.png) return failure_memory(failure, sizeof reader);
     reader.info = png_create_info_struct(reader.png);
     bool good = reader.info ? read_guarded(&reader) : failure_memory(failure, sizeof reader);
