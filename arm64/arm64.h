@@ -56,6 +56,7 @@ void morsel_fc_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t en
 
 morsel_conv_fn morsel_conv_rows_i8mm;
 morsel_fc_fn morsel_fc_blocks_i8mm;
+morsel_matmul_fn morsel_matmul_rows_i8mm;
 
 /* The channels, from the first on, that it took: those of several tiles with few inputs, or none. */
 uint32_t morsel_shallow_dotprod(const struct morsel_tile *t);
@@ -67,10 +68,12 @@ morsel_tile_fn morsel_tile_dotprod;
 morsel_conv_fn morsel_conv_rows_dotprod;
 morsel_conv_fn morsel_depthwise_rows_dotprod;
 morsel_fc_fn morsel_fc_blocks_dotprod;
+morsel_matmul_fn morsel_matmul_rows_dotprod;
 
 morsel_conv_fn morsel_conv_rows_neon;
 morsel_conv_fn morsel_depthwise_rows_neon;
 morsel_fc_fn morsel_fc_blocks_neon;
+morsel_matmul_fn morsel_matmul_rows_neon;
 morsel_binary_fn morsel_qadd_neon;
 morsel_binary_fn morsel_qmul_neon;
 morsel_mean_fn morsel_mean_neon;

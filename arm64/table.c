@@ -6,6 +6,7 @@ static void use_neon(struct morsel_kernels *table) {
     table->conv = morsel_conv_rows_neon;
     table->depthwise = morsel_depthwise_rows_neon;
     table->fc = morsel_fc_blocks_neon;
+    table->matmul = morsel_matmul_rows_neon;
     table->max_pool = morsel_max_pool_rows_neon;
     table->qadd = morsel_qadd_neon;
     table->qmul = morsel_qmul_neon;
@@ -24,12 +25,14 @@ static void use_dotprod(struct morsel_kernels *table) {
     table->conv = morsel_conv_rows_dotprod;
     table->depthwise = morsel_depthwise_rows_dotprod;
     table->fc = morsel_fc_blocks_dotprod;
+    table->matmul = morsel_matmul_rows_dotprod;
     table->store_flip = 0x80;
 }
 
 static void use_i8mm(struct morsel_kernels *table) {
     table->conv = morsel_conv_rows_i8mm;
     table->fc = morsel_fc_blocks_i8mm;
+    table->matmul = morsel_matmul_rows_i8mm;
 }
 
 uint32_t morsel_kernels_arm64(struct morsel_kernels *table, uint32_t cpu) {

@@ -4,11 +4,14 @@
  * and its zero point becomes theirs. The file that includes this says how sixteen columns of four rows are packed:
  *
  *     pack_quad(to, rows, flip)    to[c][k] = rows[k][c] ^ flip, 16 x 4
+ *     sum_bytes(x, n, flip)        of x[i] ^ flip
+ *     FC_TAKES_ZERO                whether the kernel takes weights with a zero point. If not, and there is one, it gives sums as floats:
+ *                                  of 512 products of 255 * 128, they are exact. What the zero point adds is then a number for each row.
  */
 #ifndef MORSEL_MATMUL_PACKED_H
 #define MORSEL_MATMUL_PACKED_H
 
-#include "kernels.h"
+#include "requant.h"
 
 #include <string.h>
 
@@ -16,15 +19,17 @@
 #define PACKED_RESULTS 512u
 #define PACKED_BLOCKS 8u
 
+_Static_assert(255 * 128 * (PACKED_BYTES / 16) < 1 << 24, "exact in float");
+
 /* Blocks of sixteen columns, and their constants. */
 struct packed {
     _Alignas(64) int8_t weights[PACKED_BYTES];
     _Alignas(16) uint8_t results[PACKED_RESULTS * 4];
     int32_t bias[PACKED_BLOCKS * 16], sum[PACKED_BLOCKS * 16], zero[PACKED_BLOCKS * 16];
-    float multiplier[PACKED_BLOCKS * 16];
+    float multiplier[PACKED_BLOCKS * 16], ones[PACKED_BLOCKS * 16];
 };
 
-/* Sixteen columns, or n of them, from b on. What is missing is the zero point, which adds nothing. */
+/* Sixteen columns, or n of them, from b on. What is missing is `zero`, which adds nothing. */
 static void pack_block(int8_t *to, int32_t *sum, const uint8_t *b, uint32_t inner, uint32_t columns, uint32_t n, uint8_t flip,
                        int8_t zero) {
     uint8_t some[4][16];
@@ -43,6 +48,22 @@ static void pack_block(int8_t *to, int32_t *sum, const uint8_t *b, uint32_t inne
     }
 }
 
+/* A row's sums, which lack what the zero point adds: -zero * the sum of the row's integers. */
+static void store_apart(const struct morsel_matmul_args *a, const struct packed *p, const uint8_t *x, const float *sums, uint32_t outputs,
+                        int32_t zero, uint8_t *to) {
+    const struct morsel_channels constants = {.bias = p->bias, .multiplier = p->multiplier};
+    const int32_t row = (int32_t)sum_bytes(x, a->inner, (uint8_t)a->a.qparams.sign_flip) - (int32_t)a->inner * a->a.qparams.zero;
+    struct morsel_output y = a->y;
+    y.data = to;
+    for (uint32_t c = 0; c < outputs; c += 16) {
+        uint32_t whole[16], n = outputs - c < 16 ? outputs - c : 16;
+        float some[16] = {0};
+        memcpy(some, sums + c, n * sizeof *some);
+        for (uint32_t o = 0; o < 16; o++) whole[o] = (uint32_t)((int32_t)some[o] - zero * row);
+        morsel_store_sums(&y, c, n, whole, &constants, 0);
+    }
+}
+
 /* Rows row .. row + n of y, whose first byte or float is at y, with the blocks that are packed: by pieces, which are copied into place. */
 static void packed_rows(const struct morsel_matmul_args *a, struct packed *p, const uint8_t *x, uint8_t *y, uint32_t n, uint32_t outputs,
                         uint32_t blocks, int32_t zero, morsel_fc_fn *fc) {
@@ -51,11 +72,24 @@ static void packed_rows(const struct morsel_matmul_args *a, struct packed *p, co
     args.channels =
         (struct morsel_channels){.bias = p->bias, .multiplier = p->multiplier, .weight_sum = p->sum, .weight_zero = zero ? p->zero : NULL};
     args.y.data = p->results;
+    const int apart = zero && !FC_TAKES_ZERO;
+    if (apart) {
+        args.channels.weight_zero = NULL;
+        args.channels.multiplier = p->ones;
+        args.y.qparams = (struct morsel_qparams){1, 0, 0, 1, 0};
+        args.y.float_min = -FLT_MAX, args.y.float_max = FLT_MAX;
+    }
     for (uint32_t now; n; n -= now, x += (size_t)now * a->inner) {
         now = n < most ? n : most;
         args.x.data = x;
         args.rows = now;
         fc(&args, 0, now * blocks);
+        if (apart) {
+            for (uint32_t i = 0; i < now; i++, y += (size_t)a->columns * size)
+                store_apart(a, p, x + (size_t)i * a->inner, (const float *)(const void *)p->results + (size_t)i * outputs, outputs, zero,
+                            y);
+            continue;
+        }
         for (uint32_t i = 0; i < now; i++, y += (size_t)a->columns * size)
             memcpy(y, p->results + (size_t)i * outputs * size, (size_t)outputs * size);
     }
@@ -74,7 +108,7 @@ static void packed_batch(const struct morsel_matmul_args *a, struct packed *p, c
         for (uint32_t i = 0; i < blocks; i++) {
             uint32_t c = first + i * 16, left = a->columns - c;
             pack_block(p->weights + (size_t)i * block_bytes, p->sum + 16 * i, b + c, a->inner, a->columns, left < 16 ? left : 16, flip,
-                       (int8_t)zero);
+                       FC_TAKES_ZERO ? (int8_t)zero : 0);
         }
         packed_rows(a, p, x, y + (size_t)first * morsel_element_bytes(&a->y.qparams), n, outputs, blocks, zero, fc);
     }
@@ -91,6 +125,7 @@ static void matmul_packed(const struct morsel_matmul_args *a, uint32_t begin, ui
     for (uint32_t c = 0; c < PACKED_BLOCKS * 16; c++) {
         p.zero[c] = a->b.qparams.zero - 128;
         p.multiplier[c] = a->multiplier;
+        p.ones[c] = 1;
     }
     for (uint32_t n; begin < end; begin += n) {
         uint32_t batch = begin / a->rows, row = begin % a->rows;

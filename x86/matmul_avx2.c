@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Products of two activations with the kernel of each instruction set for constant weights. */
+#include "fc_rows.h"
 #include "x86.h"
 
 #include <immintrin.h>
@@ -14,6 +15,9 @@ MORSEL_INLINE void pack_quad(uint8_t *to, const uint8_t *const *rows, uint8_t fl
     _mm_storeu_si128((__m128i *)(void *)(to + 32), _mm_unpacklo_epi16(b, d));
     _mm_storeu_si128((__m128i *)(void *)(to + 48), _mm_unpackhi_epi16(b, d));
 }
+
+#define sum_bytes morsel_sum_bytes
+#define FC_TAKES_ZERO 1
 
 #include "../kernels/matmul_packed.h"
 

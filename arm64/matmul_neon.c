@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Products of two activations with the kernel of each instruction set for constant weights. */
+#include "arm64.h"
+
+static inline void pack_quad(uint8_t *to, const uint8_t *const *rows, uint8_t flip) {
+    const uint8x16_t f = vdupq_n_u8(flip);
+    uint8x16x4_t v = {
+        {veorq_u8(vld1q_u8(rows[0]), f), veorq_u8(vld1q_u8(rows[1]), f), veorq_u8(vld1q_u8(rows[2]), f), veorq_u8(vld1q_u8(rows[3]), f)}};
+    vst4q_u8(to, v);
+}
+
+static uint32_t sum_bytes(const uint8_t *x, uint32_t n, uint8_t flip) {
+    uint32x4_t sums = vdupq_n_u32(0);
+    uint32_t i = 0, sum = 0;
+    for (; n - i >= 16; i += 16) sums = vpadalq_u16(sums, vpaddlq_u8(veorq_u8(vld1q_u8(x + i), vdupq_n_u8(flip))));
+    for (; i < n; i++) sum += x[i] ^ flip;
+    return sum + vaddvq_u32(sums);
+}
+
+#define FC_TAKES_ZERO 0
+
+#include "../kernels/matmul_packed.h"
+
+static void multiply(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end, morsel_fc_fn *fc) {
+    if (packs(a, begin, end)) matmul_packed(a, begin, end, fc);
+    else morsel_matmul_rows_c(a, begin, end);
+}
+
+void morsel_matmul_rows_neon(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end) {
+    multiply(a, begin, end, morsel_fc_blocks_neon);
+}
+
+void morsel_matmul_rows_dotprod(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end) {
+    multiply(a, begin, end, morsel_fc_blocks_dotprod);
+}
+
+void morsel_matmul_rows_i8mm(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end) {
+    multiply(a, begin, end, morsel_fc_blocks_i8mm);
+}
