@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes as a NumPy file. Links the tool's files.
+ * Bytes as a NumPy file, read whole and in parts. Links the tool's files.
  *
  *     fuzz_npy [--runs N] [--seconds N] [--seed N] [X.npy...]        (driver.c has the rest of the command line)
  */
@@ -33,17 +33,36 @@ size_t fuzz_seed(uint64_t seed, uint8_t *bytes, size_t capacity) {
     return size;
 }
 
+/* Read in parts, as floats: the file that is whole is so here. */
+static void read_parts(const char *path, const struct npy *npy) {
+    enum { MOST = 1 << 16 };
+    static float values[MOST];
+    struct failure failure = {0};
+    struct npy_source source;
+    size_t count = npy->count < MOST ? npy->count : MOST, first = npy->count - count;
+    if (!npy_open(path, &source, &failure)) abort();
+    if (source.array.count != npy->count || source.array.rank != npy->rank) abort();
+    if (!npy_floats(path, &source, first, count, values, &failure)) abort();
+    for (size_t i = 0; npy->type == NPY_FLOAT32 && source.array.type == NPY_FLOAT32 && i < count; i++)
+        if (memcmp(&values[i], (const float *)npy->data + first + i, sizeof(float))) abort();
+    npy_close(&source);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     struct failure failure = {0};
     struct npy npy = {0};
+    struct npy_source source;
+    const char *path = as_file(bytes, size);
     char text[200];
     volatile uint8_t sum = 0;
-    if (npy_read(as_file(bytes, size), &npy, &failure)) {
+    if (npy_read(path, &npy, &failure)) {
         npy_describe(&npy, text, sizeof text);
         for (size_t i = 0; i < npy.count * npy_type_bytes(npy.type); i++) sum = (uint8_t)(sum + ((const uint8_t *)npy.data)[i]);
+        read_parts(path, &npy);
         npy_free(&npy);
-    } else if (!failure.text[0] || !failure.status) {
-        abort();
+        return 0;
     }
+    if (!failure.text[0] || !failure.status) abort();
+    if (npy_open(path, &source, &failure)) npy_close(&source);
     return 0;
 }

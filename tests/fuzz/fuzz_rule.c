@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes as a picture rule (JSON) and as labels. Links the tool's files and libcjson.
+ * Bytes as a picture rule (JSON). Links the tool's files and libcjson.
  *
  *     fuzz_rule [--runs N] [--seconds N] [--seed N] [RULE.json...]        (driver.c has the rest of the command line)
  */
@@ -25,13 +25,7 @@ size_t fuzz_seed(uint64_t seed, uint8_t *bytes, size_t capacity) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     struct morsel_blob_picture rule = {0};
-    char **labels = NULL;
     struct failure failure = {0};
-    size_t count = 0;
-    const char *path = as_file(bytes, size);
-    if (!picture_rule_read(path, &rule, &failure) && !*failure.text) abort();
-    *failure.text = 0;
-    if (labels_read(path, &labels, &count, &failure)) labels_free(labels, count);
-    else if (!*failure.text) abort();
+    if (!picture_rule_read(as_file(bytes, size), &rule, &failure) && !*failure.text) abort();
     return 0;
 }
