@@ -14,6 +14,13 @@ verify "4,095 steps" call 0 "$work/most.onnx" -o "$work/most.morsel"
 verify "more are told" call_says "comes to 4097 steps, and a blob holds 4096: cut it" 1 "$work/too_long.onnx" -o "$work/too_long.morsel"
 verify "and nothing is written" test ! -e "$work/too_long.morsel"
 
+# --- what no blob can say is refused, and what it says opens
+verify "a pool whose windows begin behind its input" call_says "the_node .MaxPool.*pads" 1 "$work/behind_pads.onnx" -o "$work/behind.morsel"
+verify "a product whose scales are too far apart" call_says "the_node .MatMul.*scales are too far apart" 1 "$work/denormal.onnx" -o "$work/denormal.morsel"
+verify "are no blobs" test ! -e "$work/behind.morsel" -a ! -e "$work/denormal.morsel"
+verify "pads as an input, none, count; as an attribute they are of before" call_says "layers +0" 0 "$work/two_pads.onnx" -o "$work/two_pads.morsel"
+verify "and the blob opens" sh -c "$morsel inspect '$work/two_pads.morsel' >/dev/null"
+
 # --- what it writes
 verify "the shipped network" call 0 $network/network.onnx -o "$work/a.morsel" --picture $network/picture.json --labels $network/labels.txt
 verify "gives the shipped blob, byte for byte" cmp "$work/a.morsel" $network/network.morsel

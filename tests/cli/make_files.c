@@ -8,6 +8,8 @@
  *   order.morsel   copies in memory, so that pixels become planes and back: line [12] to to_planes [1, 3, 2, 2], planes to to_line
  *   stream.morsel  a built-in network whose steps stream, and whole.morsel, the same step by step
  *   most.onnx, too_long.onnx  as many nodes as a blob may have tensors for, and more than it may have steps
+ *   behind_pads.onnx, two_pads.onnx, denormal.onnx  a pool whose windows begin behind its input, a Pad with pads both as an input and
+ *                  as an attribute, a product whose output's scale is denormal; each between bytes
  *   two.morsel     a, b float32 [2, 3] to sum = a + b and minus = -a
  *   hostile.onnx   float_small.onnx, whose names hold all that could steer a terminal; hostile_op.onnx has such an operator, too
  *   data_*.npy     samples to quantize float_small.onnx by: sound ones and strange ones, float32 [N, 3, 32, 32]
@@ -267,6 +269,30 @@ static void make_chain(const char *name, uint32_t steps) {
     free(model.data);
 }
 
+/* bytes -> a node on floats -> bytes of a scale of their own; `constants` are further inputs of the node, one word each. */
+static void make_between(const char *name, const char *dims, const char *op, const char *attributes, const char *constants,
+                         double out_scale) {
+    static const struct number half = {0.5, 0}, zero = {0, 0}, zeros[8] = {{0, 0}};
+    const struct number scale = {out_scale, 0};
+    struct bytes graph = {0}, model;
+    char inputs[100];
+    add_value(&graph, 11, "x", ONNX_FLOAT, dims);
+    add_value(&graph, 12, "y", ONNX_FLOAT, NULL);
+    add_constant(&graph, "s", ONNX_FLOAT, 0, NULL, &half, 1);
+    add_constant(&graph, "t", ONNX_FLOAT, 0, NULL, &scale, 1);
+    add_constant(&graph, "z", ONNX_UINT8, 0, NULL, &zero, 1);
+    add_constant(&graph, "eight", ONNX_INT64, 1, (const int64_t[]){8}, zeros, 8);
+    add_node(&graph, "q", "QuantizeLinear", "x s z", "a", "");
+    add_node(&graph, "d", "DequantizeLinear", "a s z", "b", "");
+    snprintf(inputs, sizeof inputs, "b %s", constants);
+    add_node(&graph, "the_node", op, inputs, "c", attributes);
+    add_node(&graph, "q2", "QuantizeLinear", "c t z", "e", "");
+    add_node(&graph, "d2", "DequantizeLinear", "e t z", "y", "");
+    model = model_message(&graph, 13);
+    write_file(name, model.data, model.size);
+    free(model.data);
+}
+
 /* A title, a bell, a wiped screen, ends of lines, CSI in one byte and in two, writing from right to left, bytes that are no UTF-8. */
 #define HOSTILE "\033]0;x\a\033[2J\r\n\t\b\177\302\2331m\2332m\342\200\256\342\201\246\342\200\250\330\234\377\300\200\"<&>*/ \303\244"
 
@@ -334,6 +360,9 @@ int main(int argc, char **argv) {
     make_chain("most.onnx", MORSEL_FORMAT_MAX_TENSORS - 1);
     make_chain("too_long.onnx", MORSEL_FORMAT_MAX_STEPS + 1);
     make_hostile();
+    make_between("behind_pads.onnx", "1,3,4,4", "MaxPool", "kernel_shape=1,1 strides=2,2 pads=2,2,2,2 ceil_mode:1", "", 0.5);
+    make_between("two_pads.onnx", "1,3,4,4", "Pad", "pads=0,0,3,3,0,0,3,3 mode@reflect", "eight", 0.5);
+    make_between("denormal.onnx", "1,4,4", "MatMul", "", "b", 1e-45);
     make_bytes();
     make_order();
     make_two();

@@ -195,7 +195,7 @@ bool lower_window(struct lowering *l, struct onnx_node *node, struct meaning *m,
 bool lower_float_conv(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct morsel_blob_conv *window);
 bool lower_float_product(struct lowering *l, struct onnx_node *node, struct meaning *m, bool transposed, float alpha, float beta);
 /* Rows [rows, 1, 1, inputs] times weights [outputs][inputs]: [rows, 1, 1, outputs], in float. */
-void lower_float_rows(struct lowering *l, struct onnx_node *node, struct net_buffer *x, struct net_buffer *y, const struct tail *tail,
+bool lower_float_rows(struct lowering *l, struct onnx_node *node, struct net_buffer *x, struct net_buffer *y, const struct tail *tail,
                       const float *weights);
 /* Conv, MatMul and Gemm run in integers: an activation in bytes behind a DequantizeLinear, weights in integers. */
 bool quantized_operands(const struct meaning *x, const struct meaning *weights);

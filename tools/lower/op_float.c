@@ -2,6 +2,7 @@
 /* Layers that a quantizer left in float (excluded nodes, squeeze-and-excitation in NNCF): a convolution in float. */
 #include "tools/lower/lower.h"
 
+#include <math.h>
 #include <string.h>
 
 static uint32_t up8(uint32_t n) {
@@ -50,8 +51,16 @@ static bool float_input(struct lowering *l, struct onnx_node *node, struct meani
     return m->buffer != NULL;
 }
 
-static void add_float_conv(struct lowering *l, struct onnx_node *node, struct net_buffer *x, struct net_buffer *y, const struct tail *tail,
+static bool all_finite(const float *values, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(values[i])) return false;
+    return true;
+}
+
+static bool add_float_conv(struct lowering *l, struct onnx_node *node, struct net_buffer *x, struct net_buffer *y, const struct tail *tail,
                            struct morsel_blob_float_conv p, const float *weights, uint32_t per_output, const float *bias) {
+    if (!all_finite(weights, (size_t)y->dims[3] * per_output)) return refuse(l, node, "its weights are not all finite numbers");
+    if (bias && !all_finite(bias, y->dims[3])) return refuse(l, node, "its bias is not all finite numbers");
     struct net_step *step = net_add_step(l->net, MORSEL_STEP_FLOAT_CONV, node->name, x, NULL, y);
     uint32_t outputs = y->dims[3];
     p.float_min = tail->float_min;
@@ -65,15 +74,16 @@ static void add_float_conv(struct lowering *l, struct onnx_node *node, struct ne
                      offsetof(struct morsel_blob_float_conv, weights));
     if (bias) net_add_constant(step, bias, up8(outputs) * sizeof *bias, offsetof(struct morsel_blob_float_conv, bias));
     l->net->parameter_count += (uint64_t)outputs * per_output + (bias ? outputs : 0);
-    if (node_is(node, "Resize")) return;
+    if (node_is(node, "Resize")) return true;
     l->first_float = l->float_count++ ? l->first_float : node;
     l->last_float = node;
+    return true;
 }
 
-void lower_float_rows(struct lowering *l, struct onnx_node *node, struct net_buffer *x, struct net_buffer *y, const struct tail *tail,
+bool lower_float_rows(struct lowering *l, struct onnx_node *node, struct net_buffer *x, struct net_buffer *y, const struct tail *tail,
                       const float *weights) {
     const struct morsel_blob_float_conv p = {.window = {1, 1, 1, 1, 1, 1, 0, 0, 0, 0}, .groups = 1};
-    add_float_conv(l, node, x, y, tail, p, weights, x->dims[3], NULL);
+    return add_float_conv(l, node, x, y, tail, p, weights, x->dims[3], NULL);
 }
 
 bool lower_float_conv(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct morsel_blob_conv *window) {
@@ -89,9 +99,8 @@ bool lower_float_conv(struct lowering *l, struct onnx_node *node, struct meaning
     struct net_buffer *in = meaning_buffer(l, node, &x, MORSEL_CHANNELS_LAST);
     if (!in) return false;
     struct morsel_blob_float_conv p = {.window = window->window, .groups = window->groups};
-    add_float_conv(l, node, in, tail_buffer(l, &tail, MORSEL_CHANNELS_LAST), &tail, p, ordered(l->net, w->data, outputs, inputs, taps),
-                   inputs * taps, bias);
-    return true;
+    return add_float_conv(l, node, in, tail_buffer(l, &tail, MORSEL_CHANNELS_LAST), &tail, p,
+                          ordered(l->net, w->data, outputs, inputs, taps), inputs * taps, bias);
 }
 
 /* A product with constant float weights [inputs, outputs] (or transposed), as a convolution 1 x 1 over rows. */
@@ -122,6 +131,5 @@ bool lower_float_product(struct lowering *l, struct onnx_node *node, struct mean
     y->rank = 4;
     memcpy(y->dims, dims, sizeof dims);
     const struct morsel_blob_float_conv p = {.window = {1, 1, 1, 1, 1, 1, 0, 0, 0, 0}, .groups = 1};
-    add_float_conv(l, node, in, y, &tail, p, weights, inputs, bias);
-    return true;
+    return add_float_conv(l, node, in, y, &tail, p, weights, inputs, bias);
 }

@@ -65,7 +65,7 @@ static bool linear_axis(struct lowering *l, struct onnx_node *node, struct meani
     y->scale = bytes ? tail->q.scale : 1;
     y->zero = bytes ? tail->q.zero : 0;
     y->qualified = true;
-    lower_float_rows(l, node, x, y, tail, weights);
+    if (!lower_float_rows(l, node, x, y, tail, weights)) return false;
     dims[n] = (uint32_t)r->out;
     struct view made = view_whole(l->net, MORSEL_ROW_MAJOR, rank, dims);
     *m = (struct meaning){.buffer = y, .view = view_transpose(&made, back), .scale = y->scale, .zero = y->zero};

@@ -119,11 +119,11 @@ bool pack_weights(struct lowering *l, struct onnx_node *node, struct net_step *s
 static int32_t fitted_bias(struct weights *w, uint32_t o, float bias, float x_scale, int8_t *values, float *scales) {
     size_t taps = (size_t)w->inputs * w->kernel_h * w->kernel_w;
     if (bias == 0) return 0;
-    while (fabsf(bias / (x_scale * scales[o])) > (1 << 30)) {
+    while (fabsf(bias / (x_scale * scales[o])) > (1 << 30) && isfinite(scales[o])) {
         scales[o] *= 2;
         for (size_t t = 0; t < taps; t++) values[o * taps + t] = (int8_t)(w->zeros[o] + (values[o * taps + t] - w->zeros[o]) / 2);
     }
-    return (int32_t)rintf(bias / (x_scale * scales[o]));
+    return isfinite(scales[o]) ? (int32_t)rintf(bias / (x_scale * scales[o])) : 0; /* or pack_weights() refuses it */
 }
 
 void weights_float_bias(struct net *net, struct weights *w, const float *bias, float x_scale) {

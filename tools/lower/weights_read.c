@@ -80,7 +80,10 @@ bool read_any_bias(struct lowering *l, struct onnx_node *node, const struct onnx
         weights_float_bias(l->net, w, bias, x_scale);
         return true;
     }
-    for (uint32_t o = 0; tail->quantized && o < w->outputs; o++) bias[o] = bias[o] / (tail->q.scales ? tail->q.scales[o] : tail->q.scale);
+    for (uint32_t o = 0; tail->quantized && o < w->outputs; o++) {
+        bias[o] = bias[o] / (tail->q.scales ? tail->q.scales[o] : tail->q.scale);
+        if (!isfinite(bias[o])) return refuse(l, node, "bias %u is too large beside the scale of the output: their ratio is infinite", o);
+    }
     w->float_bias = bias;
     return read_bias(l, node, NULL, w);
 }
