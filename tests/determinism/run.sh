@@ -24,24 +24,29 @@ machine() {
 }
 
 # Networks above this much work are left out: emulators and programs that are not optimized take tens of times longer.
-work_most() { # MACHINE OPT
-    case $runner:$2 in
-    :O0 | :*threads) echo 400000000 ;;
+work_most() { # OPT
+    case $runner:$1 in
+    :O0 | :*threads) echo 60000000 ;;
     :*) echo 18000000000000000000 ;;
     *:O0) echo 2000000 ;;
-    *) echo "${EMULATED_MOST:-100000000}" ;;
+    *) echo "${EMULATED_MOST:-60000000}" ;;
     esac
 }
 
-# column MACHINE COMPILER OPT [FOLDER]: builds and runs; OPT is O0 .. O3, then perhaps -threads. FOLDER is one that other tests build in.
+# column MACHINE COMPILER OPT [FOLDER]: builds and runs. COMPILER is gcc, clang, or cc for CC; OPT is O0 .. O3, then perhaps -threads.
+# FOLDER is one that other tests build in.
 column() {
     name=$1.$2.$3 opt=${3%-threads} threads= reduced=1 compiler=$2
     machine "$1"
-    for needed in "${cross}gcc" "$2" ${runner%% *}; do
+    case $2 in
+    cc) compiler=${CC:-cc} ;;
+    gcc) compiler=${cross}gcc ;;
+    *) [ -z "$cross" ] || compiler="clang --target=${cross%-}" ;;
+    esac
+    for needed in ${cross:+"${cross}gcc"} "${compiler%% *}" ${runner%% *}; do
         command -v "$needed" >/dev/null || { echo "skip $name: no $needed" && return; }
     done
-    if [ -n "$cross" ]; then compiler="clang --target=${cross%-}"; elif [ -n "$4" ]; then reduced=; fi
-    if [ "$2" = gcc ]; then compiler=${cross}gcc; fi
+    [ -z "$4" ] || [ -n "$cross" ] || reduced=
     start=$(date +%s)
     [ "$opt" = "$3" ] || threads=--threads
     set -- "$1" "$2" "$3" "${4:-$work/$name}"
@@ -51,7 +56,7 @@ column() {
         return 1
     fi
     # shellcheck disable=SC2086
-    if ! $runner "$4/tests/determinism/answers" --work "$(work_most "$1" "$3")" $threads "$work"/networks/*.morsel \
+    if ! $runner "$4/tests/determinism/answers" --work "$(work_most "$3")" $threads "$work"/networks/*.morsel \
         >"$work/answers/$name.part" 2>"$work/$name.log"; then
         echo "FAIL $name: it does not run"
         tail -n 5 "$work/$name.log"
@@ -79,7 +84,7 @@ columns() {
     if [ -n "$quick" ]; then
         [ "$here" = aarch64 ] || echo "aarch64 gcc O2 build/aarch64-linux-gnu"
         [ "$here" != x86_64 ] || echo "i686 gcc O2 build/i686-linux-gnu"
-        printf '%s\n' "$here ${CC:-cc} O2 build" "$here clang O2 build/clang"
+        printf '%s\n' "$here cc O2 build" "$here clang O2 build/clang"
         return
     fi
     [ "$here" = aarch64 ] || printf 'aarch64 %s\n' "gcc O2" "gcc O3" "clang O3" "gcc O0"

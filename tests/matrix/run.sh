@@ -5,7 +5,7 @@
 #   gcc-O0 .. clang-O3           the unit tests, the kernels' checker
 #   i686-gcc-O2 ..               32 bits, plain C: the checker, the command line of the reduced tool
 #   address-gcc, address-clang   ASan and UBSan: the unit tests, the checker, random networks in 1 to 8 tasks
-#   undefined-clang              UBSan alone, with all its checks of integers that are errors
+#   undefined-clang              UBSan alone, at -O2: the checker, networks, the command line of the reduced tool
 #   memory-clang                 MSan: what needs no library that is not instrumented. The checker, networks, damaged blobs, the command line
 #   thread-gcc, thread-clang     TSan: the unit tests of threads, networks in a pool of threads with and without barrier
 #   valgrind                     some unit tests and runs of the tool
