@@ -32,11 +32,15 @@ static struct net_buffer *softmax_input(struct lowering *l, struct onnx_node *no
     return x;
 }
 
-/* ONNX Runtime's table: exponentials scaled up so far that their sum stays finite. */
-static const float *exponentials(struct lowering *l, float x_scale, uint32_t count) {
-    float *table = net_alloc(l->net, 256 * sizeof *table);
+/* ONNX Runtime's table: exponentials scaled up so far that their sum stays finite, and e^5 times less. They are multiplied by whole steps
+ * of the output in 1 before they are divided by the sum. With more than e^5 steps for each element the largest became infinite: there all
+ * are halved until it does not, which changes no quotient. An infinite number of steps is right as it is. */
+static const float *exponentials(struct lowering *l, float x_scale, uint32_t count, float y_scale) {
+    float *table = net_alloc(l->net, 256 * sizeof *table), steps = floorf(1 / y_scale);
     double shift = fmax(0, log((double)(FLT_MAX / (float)count)) - 5) / (double)x_scale;
     for (int i = 0; i < 256; i++) table[i] = (float)exp(((double)i - 255 + shift) * (double)x_scale);
+    while (isfinite(steps) && !isfinite(table[255] * steps))
+        for (int i = 0; i < 256; i++) table[i] /= 2;
     return table;
 }
 
@@ -52,7 +56,9 @@ static bool add_softmax(struct lowering *l, struct onnx_node *node, struct meani
     y->zero = q ? q->zero : 0;
     struct net_step *step = net_add_step(l->net, MORSEL_STEP_SOFTMAX, node->name, x, NULL, y);
     step->parameters.softmax = p;
-    if (q) net_add_constant(step, exponentials(l, x->scale, p.count), 256 * sizeof(float), offsetof(struct morsel_blob_softmax, table));
+    if (q)
+        net_add_constant(step, exponentials(l, x->scale, p.count, q->scale), 256 * sizeof(float),
+                         offsetof(struct morsel_blob_softmax, table));
     meaning_set(l, node->outputs[0],
                 (struct meaning){.buffer = y, .view = view, .dequantized = dequantized, .scale = y->scale, .zero = y->zero});
     return true;
