@@ -155,6 +155,36 @@ static void the_first_and_the_last_record_are_looked_at(void **state) {
     MISSHAPEN(MORSEL_ERR_STEP, b.steps[S_COUNT - 1].kind = 0);
 }
 
+/* 64 steps read 8,192 scales and offsets each, and name one input: 64 times as many bytes as this blob is made to have. */
+static void all_that_is_read_is_counted(void **state) {
+    (void)state;
+    enum { STEPS = 64, CHANNELS = 8192, EACH = 4 + 2 * 4 * CHANNELS };
+    struct builder b;
+    struct morsel_model model;
+    uint32_t count;
+    uint8_t *zeros = calloc(STEPS, 64 + 4 * CHANNELS);
+    builder_start(&b);
+    for (uint32_t i = 0; i <= STEPS; i++) builder_tensor(&b, MORSEL_FLOAT32, 1, (uint32_t[]){1}, 1, 0);
+    uint32_t data = builder_data(&b, zeros, STEPS * 64 + 4 * CHANNELS);
+    for (uint32_t i = 0; i < STEPS; i++) {
+        struct morsel_blob_unary affine = {MORSEL_UNARY_AFFINE, 1, 0, 0, CHANNELS, data, data + 64 * i};
+        builder_step(&b, MORSEL_STEP_UNARY, &i, 1, i + 1, &affine, sizeof affine, 0);
+    }
+    builder_input(&b, 0, "x");
+    builder_output(&b, STEPS, "y");
+    uint8_t *blob = builder_finish(&b, &count), *longer = builder_aligned(EACH);
+    assert_true(count < EACH);
+    memset(longer, 0, EACH);
+    memcpy(longer, blob, count);
+    for (uint32_t less = 0; less < 2; less++) {
+        ((struct morsel_blob_header *)(void *)longer)->blob_bytes = EACH - less;
+        assert_int_equal(morsel_open(&model, longer, EACH, MORSEL_SKIP_CHECKSUM), less ? MORSEL_ERR_CONSTANT : MORSEL_OK);
+    }
+    free(longer);
+    free(blob);
+    free(zeros);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_pass_up_to_their_limits),
@@ -166,6 +196,7 @@ int main(void) {
         cmocka_unit_test(sections_begin_behind_the_header),
         cmocka_unit_test(an_empty_section_may_stand_anywhere),
         cmocka_unit_test(the_first_and_the_last_record_are_looked_at),
+        cmocka_unit_test(all_that_is_read_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
