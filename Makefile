@@ -285,6 +285,10 @@ test-kernels:  ## every kernel against its reference, here and on emulated CPUs
 	@for cpu in cortex-a53 cortex-a76 max; do \
 	    $(TALLY) kernels-$$cpu qemu-aarch64 -cpu $$cpu build/aarch64-linux-gnu/tests/check_kernels/check_kernels --seed 1 --cases 150 \
 	    || exit 1; done
+	@if grep -qw avx512_vnni /proc/cpuinfo && [ -n '$(EVEX)' ]; then \
+	    $(sub) BUILD=build/evex OPT=-O1 CFLAGS='$(EVEX)' kernels-program && $(TALLY) kernels-avxvnni \
+	        build/evex/tests/check_kernels/check_kernels --seed 1 --cases 60 --random-only --isa avxvnni; \
+	else $(TALLY) --skip kernels-avxvnni "no AVX512-VNNI without AVX-VNNI: where there is AVX-VNNI, kernels-native runs them"; fi
 	@for cpu in Penryn Haswell; do \
 	    if command -v qemu-x86_64 >/dev/null; then \
 	        $(TALLY) kernels-$$cpu qemu-x86_64 -cpu $$cpu $(CHECK_KERNELS) --seed 1 --cases 60 --random-only || exit 1; \

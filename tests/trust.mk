@@ -43,11 +43,13 @@ ifneq ($(COVERED),)
 $(LIBRARY_OBJECTS): CFLAGS_ALL += -O0 --coverage -fprofile-update=atomic -Dalways_inline=unused
 LDFLAGS += --coverage
 endif
+# Kernels of AVX-VNNI run on a CPU that has AVX512-VNNI alone, in its encoding (x86/dot_avxvnni.h).
+EVEX := $(if $(CROSS),,$(shell grep -qw avx_vnni /proc/cpuinfo 2>/dev/null || echo -DMORSEL_AVXVNNI_EVEX))
 
 COVERAGE_LEAST ?= 97
 .PHONY: coverage
 coverage:  ## branches of core, kernels, arm64, x86 that tests take, and those never taken; fails below COVERAGE_LEAST (97) %
-	@$(sub) COVERED=1 BUILD=build/coverage OPT=-O1 all unit-programs fuzz-programs kernels-program
+	@$(sub) COVERED=1 BUILD=build/coverage OPT=-O1 CFLAGS='$(EVEX)' all unit-programs fuzz-programs kernels-program
 	@$(sub) COVERED=1 CROSS=aarch64-linux-gnu- BUILD=build/coverage-arm64 OPT=-O1 all kernels-program
 	@sh tests/coverage/run.sh build/coverage build/coverage-arm64
 	@python3 tests/coverage/report.py --list --least $(COVERAGE_LEAST) core,kernels,arm64,x86 \

@@ -181,6 +181,16 @@ static void time_case(struct trial *t, const struct family *f, any_fn *fn, const
 
 /* ---- kernels ---- */
 
+/* What this CPU has; in a build with MORSEL_AVXVNNI_EVEX (x86/dot_avxvnni.h) AVX-VNNI where it has AVX512-VNNI. */
+static uint32_t cpu_features(void) {
+    uint32_t cpu = morsel_cpu_features();
+#if defined(MORSEL_AVXVNNI_EVEX)
+    cpu &= ~(uint32_t)MORSEL_CPU_AVXVNNI;
+    if (cpu & MORSEL_CPU_AVX512VNNI) cpu |= MORSEL_CPU_AVXVNNI;
+#endif
+    return cpu;
+}
+
 static uint32_t case_count(const struct family *f) {
     return options.bench ? f->fixed : f->fixed + options.cases;
 }
@@ -215,7 +225,7 @@ static bool check_isa(const struct isa *isa, struct morsel_kernels *seen, uint32
     struct morsel_kernels table;
     bool good = true;
     uint32_t lower = isa->bit ? isa->bit - 1 : 0;
-    morsel_kernels_choose(&table, morsel_cpu_features() & (isa->bit | lower));
+    morsel_kernels_choose(&table, cpu_features() & (isa->bit | lower));
     for (size_t i = 0; i < FAMILIES; i++) {
         const struct family *f = families[i];
         if (options.kernel && strcmp(options.kernel, f->name)) continue;
@@ -232,9 +242,9 @@ static int check_all(void) {
     uint32_t compared = 0;
     bool good = true;
     for (size_t i = 0; i < ISAS; i++) {
-        bool here = !isas[i].bit || (morsel_cpu_features() & isas[i].bit);
+        bool here = !isas[i].bit || (cpu_features() & isas[i].bit);
         if (here && (!options.isa || !strcmp(options.isa, isas[i].name))) good &= check_isa(&isas[i], &seen, &compared);
-        else if (here) morsel_kernels_choose(&seen, morsel_cpu_features() & (isas[i].bit | (isas[i].bit ? isas[i].bit - 1 : 0)));
+        else if (here) morsel_kernels_choose(&seen, cpu_features() & (isas[i].bit | (isas[i].bit ? isas[i].bit - 1 : 0)));
     }
     if (!compared) printf("FAIL nothing was compared: no such kernel, or none of its own for an instruction set of this CPU\n");
     return good && compared ? 0 : 1;

@@ -15,9 +15,13 @@ try() { # NAME COMMAND...
 for source in tests/unit/core/test_*.c tests/unit/kernels/test_*.c tests/unit/network/test_*.c; do
     try "${source%.c}" "$native/${source%.c}"
 done
-try "kernels here" "$native/tests/check_kernels/check_kernels" --seed 1 --cases 400
+checker=$native/tests/check_kernels/check_kernels
+try "kernels here" "$checker" --seed 1 --cases 400
+for kernel in conv depthwise gather; do try "more of $kernel" "$checker" --seed 2 --cases 1500 --random-only --kernel $kernel; done
 if command -v qemu-x86_64 >/dev/null; then
-    try "kernels Penryn" qemu-x86_64 -cpu Penryn "$native/tests/check_kernels/check_kernels" --seed 1 --cases 20 --random-only
+    try "kernels Penryn" qemu-x86_64 -cpu Penryn "$checker" --seed 1 --cases 20 --random-only
+    # How features are found, on CPUs that lack one after the other.
+    for cpu in phenom Haswell Haswell,-avx2; do try "features of $cpu" qemu-x86_64 -cpu $cpu "$checker" --kernel fc --cases 2 --random-only; done
 else echo "skip kernels Penryn: no qemu-x86_64"; fi
 try "answers here" env MORSEL="$native/morsel" CONVERTER="$native/morsel" sh tests/golden/run.sh
 for fuzzer in open picture rule; do try "fuzz_$fuzzer" "$native/tests/fuzz/fuzz_$fuzzer" --runs 3000 --seed 1; done
