@@ -69,6 +69,8 @@ def changed_tokens(all_tokens):
             news = BINARY[t.text]
         elif t.text in ALONE and (t.text in ("++", "--") or not is_value(before)):
             news = ALONE[t.text]
+        elif t.kind == "number" and before.text == "return" and all_tokens[i + 1].text == ";":
+            continue  # what a function returns is changed as a statement
         elif t.kind == "number":
             news = moved_number(t.text)
         elif t.kind == "name" and is_limit(all_tokens, i):

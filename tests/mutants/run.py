@@ -197,7 +197,7 @@ class Proofs:
                 self.entries += [(lines[0], mark) for mark in marks]
 
     def hold(self, source, old, new):
-        found = [(s, mark) for s, mark in self.entries if s == source and mark in new and mark not in old]
+        found = [(s, mark) for s, mark in self.entries if s == source and mark in new + "$" and mark not in old + "$"]
         self.used.update(found)
         return bool(found)
 

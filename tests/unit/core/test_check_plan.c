@@ -270,6 +270,8 @@ static void slices_of_a_group_lie_apart(void **state) {
     (void)state;
     GROUPED(MORSEL_ERR_PLAN, b.tensors[T_CONV].offset = b.tensors[T_DEPTHWISE].offset);
     GROUPED(MORSEL_OK, b.tensors[T_DEPTHWISE].offset = b.tensors[T_IN].offset); /* behind what is still read */
+    GROUPED(MORSEL_ERR_PLAN, b.tensors[T_DEPTHWISE].offset = b.tensors[T_IN].offset, b.tensors[T_IN].last_step = S_MAX);
+    GROUPED(MORSEL_ERR_PLAN, b.tensors[T_DEPTHWISE].offset = b.tensors[T_IN].offset, b.tensors[T_IN].last_step = S_COUNT);
     GROUPED(MORSEL_OK, b.tensors[T_MAX].offset = b.tensors[T_IN].offset);
     GROUPED(MORSEL_OK, b.tensors[T_MAX].offset = b.tensors[T_CONV].offset);
 }
