@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""campaign.py [seconds=N] [jobs=N] [only=NAME,NAME] [report]: every fuzzer under libFuzzer, plain and with sanitizers, for N seconds in all.
+"""campaign.py [seconds=N] [jobs=N] [only=NAME,NAME] [builds=fast] [report]: every fuzzer under libFuzzer, plain and with sanitizers, for N seconds in all.
 
 `make campaign` builds them first. What was found grows from call to call, in build/campaign: first inputs and those that reached something
 new (corpus/), inputs that crash or hang (found/), and a line for each slice of time (totals). `report` prints the table of what there is.
 The exit status is 1 where this call met a crash or an input that hangs: more than a second of one thread, and a second a megabyte."""
 import concurrent.futures
+import functools
 import os
 import pathlib
 import re
@@ -32,6 +33,7 @@ def fuzzers(only):
     return [name for name in names if not only or name in only.split(",")]
 
 
+@functools.cache  # of the programs, however long they run
 def commit():
     return subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip() or "none"
 
@@ -79,11 +81,12 @@ def run_slice(name, build, seconds, seed):
     return crashes + hangs
 
 
-def run_all(seconds, jobs, only):
+def run_all(seconds, jobs, only, builds):
     """Slices of all, in rounds, until the time is over; each round lasts at most as long as slices of LONGEST seconds allow."""
-    pairs = [(name, build) for name in fuzzers(only) for build in BUILDS]
+    pairs = [(name, build) for name in fuzzers(only) for build in builds]
     shares = sum(SHARES.get(pair, 1) for pair in pairs)
     end, bad, seed = time.time() + seconds, 0, int(time.time())
+    commit()
     for name, _ in pairs:
         first_inputs(name)
     while (left := end - time.time()) >= 1:
@@ -124,11 +127,12 @@ def report():
 
 def main():
     words = dict(word.split("=", 1) if "=" in word else (word, "") for word in sys.argv[1:])
-    if set(words) - {"seconds", "jobs", "only", "report"}:
+    if set(words) - {"seconds", "jobs", "only", "builds", "report"}:
         sys.exit(__doc__)
     bad = 0
     if "report" not in words:
-        bad = run_all(int(words.get("seconds", 120)), int(words.get("jobs", os.cpu_count())), words.get("only", ""))
+        bad = run_all(int(words.get("seconds", 120)), int(words.get("jobs", os.cpu_count())), words.get("only", ""),
+                      words["builds"].split(",") if "builds" in words else BUILDS)
     report()
     sys.exit(bad != 0)
 

@@ -222,6 +222,7 @@ int main(int argc, char **argv) {
     if (__sanitizer_set_death_callback) __sanitizer_set_death_callback(say_where);
     else signal(SIGSEGV, on_signal);
     signal(SIGABRT, on_signal);
+    if (LLVMFuzzerInitialize) LLVMFuzzerInitialize(&argc, &argv);
     const char *name = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
     unsigned long long runs = run_call(&call, bytes);
     int good = !fuzz_report || call.folder || call.replay || call.has_only || fuzz_report(runs);

@@ -9,6 +9,9 @@
 /* Looks at one input. Returns 0. It aborts where a promise is broken that no sanitizer sees. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
+/* If there is one: is called once, before all inputs. The name is libFuzzer's. */
+int LLVMFuzzerInitialize(int *argc, char ***argv) __attribute__((weak));
+
 /* Writes a sound input for `seed`, another one for each, of at most `capacity` bytes; returns its size. The driver damages these. */
 size_t fuzz_seed(uint64_t seed, uint8_t *bytes, size_t capacity);
 

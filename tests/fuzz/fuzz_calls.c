@@ -58,7 +58,8 @@ static void expect(enum morsel_error got, enum morsel_error wanted, const char *
 }
 
 /* Sound networks of which runs are short, made once. */
-static void make_blobs(void) {
+int LLVMFuzzerInitialize(int *argc, char ***argv) {
+    (void)argc, (void)argv;
     static uint8_t bytes[DATA_START + SEED_DATA];
     struct morsel_model model;
     for (uint64_t n = 0, seed = 1; n < BLOBS; seed++) {
@@ -69,6 +70,7 @@ static void make_blobs(void) {
         if (!morsel_open(&model, blobs[n].bytes, size, 0) && morsel_arena_bytes_for(&model, 4) <= ARENA && morsel_work(&model) < WORK_MOST)
             n++;
     }
+    return 0;
 }
 
 size_t fuzz_seed(uint64_t seed, uint8_t *bytes, size_t capacity) {
@@ -289,7 +291,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
                                                     run_session,     ask_model,       ask_step,     view_by_name, run_session, open_session,
                                                     convert_numbers, convert_numbers, put_picture,  put_picture};
     static struct world w;
-    if (!blobs[BLOBS - 1].size) make_blobs();
     memset(&w, 0, sizeof w);
     w.at = bytes;
     w.end = bytes + (size < 1024 ? size : 1024);

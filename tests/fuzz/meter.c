@@ -14,6 +14,8 @@
 int __real_LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 int __wrap_LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
+enum { SMALL = 4096 }; /* a shorter input counts as so many bytes */
+
 static const double megabyte = 1 << 20, long_wall = 0.001;
 
 static struct {
@@ -46,7 +48,7 @@ static void keep(const uint8_t *bytes, size_t size) {
 }
 
 static void note(const uint8_t *bytes, size_t size, double seconds) {
-    double megabytes = (double)(size ? size : 1) / megabyte, rate = seconds / megabytes;
+    double megabytes = (double)(size > SMALL ? size : SMALL) / megabyte, rate = seconds / megabytes;
     if (rate > meter.slowest) {
         meter.slowest = rate;
         meter.seconds = seconds;
