@@ -46,7 +46,7 @@ static void fc_store_floats(const struct morsel_fc_args *a, size_t first, uint32
     float bytes[8];
     __m256 v = _mm256_mul_ps(_mm256_cvtepi32_ps(sums), _mm256_loadu_ps(a->channels.multiplier + channel));
     if (bias) v = _mm256_add_ps(v, _mm256_loadu_ps(bias + channel));
-    v = _mm256_min_ps(_mm256_max_ps(v, _mm256_set1_ps(a->y.float_min)), _mm256_set1_ps(a->y.float_max));
+    v = _mm256_min_ps(_mm256_set1_ps(a->y.float_max), _mm256_max_ps(_mm256_set1_ps(a->y.float_min), v)); /* of two zeros the second */
     _mm256_storeu_ps(bytes, v);
     memcpy((float *)a->y.data + first, bytes, (n < 8 ? n : 8) * sizeof(float));
 }

@@ -73,7 +73,7 @@ static __attribute__((noinline)) void store(const struct morsel_fc_args *a, __m5
     if (a->y.qparams.is_float) {
         __m512 v = _mm512_mul_ps(_mm512_cvtepi32_ps(acc), m);
         if (c->float_bias) v = _mm512_add_ps(v, _mm512_loadu_ps(c->float_bias + channel));
-        v = _mm512_min_ps(_mm512_max_ps(v, _mm512_set1_ps(a->y.float_min)), _mm512_set1_ps(a->y.float_max));
+        v = _mm512_min_ps(_mm512_set1_ps(a->y.float_max), _mm512_max_ps(_mm512_set1_ps(a->y.float_min), v)); /* of two zeros the second */
         _mm512_mask_storeu_ps((float *)a->y.data + first, mask, v);
         return;
     }

@@ -27,6 +27,7 @@ struct problem {
     enum morsel_type xt, yt;
     float xs, ys;
     int32_t xz, yz, out_min, out_max;
+    float low, high; /* y f32 */
     int with_zero, with_float_bias;
     int16_t *weights; /* [oc][c / groups][kh][kw], -128..127 as stored */
     int32_t *bias, *zero;
@@ -62,6 +63,7 @@ static void random_numbers(struct problem *p) {
     p->out_min = p->yt == MORSEL_INT8 ? -128 : 0;
     p->out_max = p->out_min + 255;
     if (between(0, 1)) p->out_min += 20, p->out_max -= 30;
+    p->low = between(0, 1) ? -100 : 0, p->high = between(0, 1) ? 90 : 0;
     p->with_zero = between(0, 1), p->with_float_bias = between(0, 1);
     uint32_t taps = p->c / p->groups * p->kh * p->kw;
     p->weights = malloc(p->oc * taps * sizeof *p->weights);
@@ -71,6 +73,7 @@ static void random_numbers(struct problem *p) {
         p->bias[i] = (int32_t)between(0, 4000) - 2000;
         p->zero[i] = p->with_zero ? (int32_t)between(0, 255) - 128 : 0;
         p->multiplier[i] = between(0, 1) ? 1.0f / 64 : (float)between(1, 1000) / 70000.0f; /* powers of two make ties */
+        if (!between(0, 7)) p->multiplier[i] = between(0, 1) ? 0.0f : -0.0f;
         p->float_bias[i] = (float)between(0, 100) / 7.0f;
     }
     p->x = malloc(p->n * p->h * p->w * p->c);
@@ -104,7 +107,7 @@ static void check_element(const struct problem *p, const void *y, size_t i, int6
     float v = (float)(int32_t)sum * p->multiplier[oc];
     if (p->with_float_bias) v = v + p->float_bias[oc];
     if (p->yt == MORSEL_FLOAT32) {
-        float want = v < -100 ? -100 : v > 90 ? 90 : v;
+        float want = v < p->low ? p->low : v > p->high ? p->high : v; /* a zero keeps its sign */
         assert_memory_equal((const float *)y + i, &want, 4);
         return;
     }
@@ -172,7 +175,7 @@ static struct constants pack(struct builder *b, const struct problem *p, int dep
 
 static struct morsel_blob_sums sums_of(const struct problem *p, const struct constants *k) {
     struct morsel_blob_sums sums = {
-        k->weights, k->bias, k->multiplier, k->weight_sum, k->weight_zero, k->float_bias, p->out_min, p->out_max, -100, 90, 0};
+        k->weights, k->bias, k->multiplier, k->weight_sum, k->weight_zero, k->float_bias, p->out_min, p->out_max, p->low, p->high, 0};
     return sums;
 }
 
