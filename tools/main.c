@@ -5,6 +5,9 @@
 #include "tools/base/message.h"
 #include "tools/network/host/float.h"
 #include "tools/verbs/verbs.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +76,16 @@ static int unknown_verb(const char *name) {
     return 2;
 }
 
+/* Where a standard stream is closed a file that is opened would take its place, and what is printed would go there. A write to what stands
+ * in for stdout fails. A file that may not grow is a write that fails, too, and no reason to stop in the midst of it. */
+static void settle(void) {
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd) exit(STATUS_SYSTEM);
+    signal(SIGXFSZ, SIG_IGN);
+}
+
 int main(int argc, char **argv) {
+    settle();
     take_kinds();
     if (argc < 2) {
         message_error("a verb is missing; 'morsel --help' lists them");

@@ -52,7 +52,9 @@ __attribute__((format(printf, 1, 2))) static void note(const char *format, ...) 
 __attribute__((constructor)) static void begin(void) {
     const char *faults = getenv("FAULTS"), *log = getenv("FAULTS_LOG"), *colon = faults ? strchr(faults, ':') : NULL;
     char *end;
-    if (log) log_fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = log ? open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
+    if (fd >= 0) log_fd = fcntl(fd, F_DUPFD_CLOEXEC, 100); /* a stream that is closed stays so for the tool */
+    if (fd >= 0) close(fd);
     if (colon && (size_t)(colon - faults) < sizeof wanted) {
         memcpy(wanted, faults, (size_t)(colon - faults));
         at_number = strtoul(colon + 1, &end, 10);

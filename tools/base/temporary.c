@@ -139,7 +139,6 @@ int temporary_write(struct temporary *t, const struct stat *old, const void *dat
     code = temporary_put(t->fd, data, size);
     (void)fchmod(t->fd, mode_of(old)); /* where the file system has no modes the file is as good */
     if (!code && fsync(t->fd) && !unsupported(errno)) code = errno;
-    if (code) temporary_drop(t);
     return code;
 }
 

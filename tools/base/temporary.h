@@ -20,7 +20,7 @@ struct temporary {
 };
 
 /* Removes what others left of the target, then makes a file, locks it and writes the bytes to the disk. `old`: the file that it replaces,
- * whose mode it gets, or NULL. 0 or an errno, and then nothing is left. `target` is set. */
+ * whose mode it gets, or NULL. 0 or an errno; temporary_drop() comes after either. `target` is set. */
 int temporary_write(struct temporary *temporary, const struct stat *old, const void *data, size_t size);
 
 /* Gives it the target's name; 0 or an errno. */

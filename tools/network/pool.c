@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -201,6 +202,18 @@ static void *work(void *ctx) {
     }
 }
 
+/* Workers take no signals from outside: what the app's own threads hold back is held back. 0 or an errno. */
+static int start(struct thread *thread) {
+    static const int own[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGPROF};
+    sigset_t others, before;
+    sigfillset(&others);
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) sigdelset(&others, own[i]);
+    pthread_sigmask(SIG_SETMASK, &others, &before);
+    int code = pthread_create(&thread->id, NULL, work, thread);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return code;
+}
+
 struct pool *pool_open(unsigned threads) {
     struct pool *pool = aligned_alloc(_Alignof(struct pool), sizeof *pool);
     if (!pool) return NULL;
@@ -214,7 +227,7 @@ struct pool *pool_open(unsigned threads) {
     for (unsigned i = 1; i < pool->thread_count; i++) {
         pool->threads[i].pool = pool;
         pool->threads[i].index = i;
-        int code = pthread_create(&pool->threads[i].id, NULL, work, &pool->threads[i]);
+        int code = start(&pool->threads[i]);
         if (code) {
             pool->threads[i].pool = NULL;
             pool_close(pool);
