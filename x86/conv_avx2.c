@@ -156,13 +156,12 @@ MORSEL_INLINE struct morsel_seven256 sum_lists(const struct views *v, size_t at,
     const struct morsel_places o = v->at;
     struct morsel_seven256 s = morsel_same7(start);
     if (v->wide && ways->words == ways->quads) return sum_words(v, at, w, start, ways->quads);
-    const uint8_t *x = v->plain + at * v->step;
-    FOR_LIST(g, ways->first, ways->plain) add_bytes_7(&s, x + *g * (size_t)4, &o, load_weights(w + *g * (size_t)64));
-    x = v->swap + at * v->step;
-    FOR_LIST(g, ways->second, ways->swap) add_bytes_7(&s, x + *g * (size_t)4, &o, morsel_swap256(load_weights(w + *g * (size_t)64)));
-    x = v->turn + at * v->step;
+    const size_t from = at * v->step; /* a view that no quad is read from is NULL, and nothing is added to it */
+    FOR_LIST(g, ways->first, ways->plain) add_bytes_7(&s, v->plain + (from + *g * (size_t)4), &o, load_weights(w + *g * (size_t)64));
+    FOR_LIST(g, ways->second, ways->swap)
+    add_bytes_7(&s, v->swap + (from + *g * (size_t)4), &o, morsel_swap256(load_weights(w + *g * (size_t)64)));
     FOR_LIST(g, ways->second + ways->quads - ways->turn, ways->turn)
-    add_bytes_7(&s, x + *g * (size_t)4, &o, morsel_turn256(load_weights(w + *g * (size_t)64)));
+    add_bytes_7(&s, v->turn + (from + *g * (size_t)4), &o, morsel_turn256(load_weights(w + *g * (size_t)64)));
     if (ways->words) sum_rest(&s, v, at, w, ways);
     return s;
 }

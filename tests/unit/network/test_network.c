@@ -133,7 +133,7 @@ static void a_graph_has_as_many_inputs_as_it_likes(void **unused) {
     enum { INPUTS = 2000 };
     struct bytes graph = {0};
     struct failure failure;
-    float numbers[INPUTS], sum;
+    float numbers[INPUTS], sum = 0;
     char name[16];
     for (int i = 0; i < INPUTS; i++) {
         snprintf(name, sizeof name, "x%d", i);
