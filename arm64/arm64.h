@@ -85,5 +85,6 @@ morsel_binary_fn morsel_binary_neon;
 morsel_softmax_fn morsel_softmax_neon;
 morsel_mean_fn morsel_mean_floats_neon; /* of float x */
 morsel_pool_fn morsel_max_pool_rows_neon;
+morsel_pool_fn morsel_average_pool_rows_neon;
 
 #endif

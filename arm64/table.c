@@ -8,6 +8,7 @@ static void use_neon(struct morsel_kernels *table) {
     table->fc = morsel_fc_blocks_neon;
     table->matmul = morsel_matmul_rows_neon;
     table->max_pool = morsel_max_pool_rows_neon;
+    table->average_pool = morsel_average_pool_rows_neon;
     table->qadd = morsel_qadd_neon;
     table->qmul = morsel_qmul_neon;
     table->lut = morsel_lut_neon;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Pooling over windows, in plain C. Padding never enters a maximum, nor a sum. */
+#include "pool.h"
 #include "requant.h"
 
 enum { N = MORSEL_LANES }; /* channels that are taken at a time */
@@ -16,20 +17,6 @@ static void find_columns(struct columns *c, const struct morsel_window *w, uint3
         uint32_t ix = ox * w->stride_w + kx * w->dilation_w - w->pad_left; /* left of the picture: huge */
         if (ix < w->in_w) c->x[c->n++] = ix;
     }
-}
-
-/* How many of the `kernel` cells from `start` (counted from the edge of the padding) lie before `padded`. */
-static uint32_t cells_within(uint32_t start, uint32_t kernel, uint32_t padded) {
-    if (start >= padded) return 0;
-    return padded - start < kernel ? padded - start : kernel;
-}
-
-/* What the sum is divided by: ONNX Runtime counts padding differently for bytes (all cells) and floats (cells that ceil_mode adds not). */
-static uint32_t divisor(const struct morsel_pool_args *a, uint32_t inside, uint32_t oy, uint32_t ox) {
-    const struct morsel_window *w = &a->window;
-    if (!a->count_include_pad) return inside;
-    if (!a->x.qparams.is_float) return w->kernel_h * w->kernel_w;
-    return cells_within(oy * w->stride_h, w->kernel_h, a->padded_h) * cells_within(ox * w->stride_w, w->kernel_w, a->padded_w);
 }
 
 static uint32_t rows_inside(const struct morsel_window *w, const uint8_t *const *rows) {
@@ -85,7 +72,7 @@ static void average_pixel(const struct morsel_pool_args *a, const uint8_t *const
     const struct morsel_window *w = &a->window;
     struct columns cols;
     find_columns(&cols, w, ox);
-    uint32_t count = divisor(a, rows_inside(w, rows) * cols.n, oy, ox);
+    uint32_t count = morsel_pool_divisor(a, rows_inside(w, rows) * cols.n, oy, ox);
     for (uint32_t c = 0, n; c < w->out_c; c += n) {
         float v[N];
         n = w->out_c - c < N ? w->out_c - c : N;

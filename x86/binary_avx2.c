@@ -7,7 +7,6 @@
 
 /* What an operand's byte means: (byte ^ flip) - own. */
 struct operand {
-    const uint8_t *data;
     __m128i sign_flip; /* bytes */
     __m256i own;       /* int32s */
     __m256 ratio;
@@ -21,7 +20,6 @@ struct sum {
 
 static struct operand operand_of(const struct morsel_input *x, float ratio) {
     struct operand o = {
-        x->data,
         _mm_set1_epi8((char)x->qparams.sign_flip),
         _mm256_set1_epi32(x->qparams.own),
         _mm256_set1_ps(ratio),
@@ -43,27 +41,36 @@ static inline __m256i sum32(const struct sum *s, const uint8_t *a, const uint8_t
     return morsel_pack256_in_order(&s->requant, sum8(s, a, b), sum8(s, a + 8, b + 8), sum8(s, a + 16, b + 16), sum8(s, a + 24, b + 24));
 }
 
-/* Elements begin .. end, each of all three tensors in the same place. y may be a or b: a piece is read before it is written. */
-static void sum_run(const struct sum *s, uint8_t *y, uint32_t begin, uint32_t end) {
-    const uint8_t *a = s->a.data, *b = s->b.data;
+/* n elements, side by side in all three tensors. y may be a or b: a piece is read before it is written. */
+static void sum_line(const struct sum *s, const uint8_t *a, const uint8_t *b, uint8_t *y, uint32_t n) {
     uint8_t rest_a[32] = {0}, rest_b[32] = {0};
-    uint32_t i = begin;
-    for (; end - i >= 32; i += 32) _mm256_storeu_si256((__m256i *)(void *)(y + i), sum32(s, a + i, b + i));
-    if (i == end) return;
-    memcpy(rest_a, a + i, end - i);
-    memcpy(rest_b, b + i, end - i);
+    for (; n >= 32; n -= 32, a += 32, b += 32, y += 32) _mm256_storeu_si256((__m256i *)(void *)y, sum32(s, a, b));
+    if (!n) return;
+    memcpy(rest_a, a, n);
+    memcpy(rest_b, b, n);
     _mm256_storeu_si256((__m256i *)(void *)rest_a, sum32(s, rest_a, rest_b));
-    memcpy(y + i, rest_a, end - i);
+    memcpy(y, rest_a, n);
 }
 
+/* Line by line where an operand repeats. */
 void morsel_qadd_avx2(const struct morsel_binary_args *args, uint32_t begin, uint32_t end) {
-    if (!morsel_is_contiguous(args->dims, args->a_stride, args->rank) || !morsel_is_contiguous(args->dims, args->b_stride, args->rank)) {
+    const uint8_t *a = args->a.data, *b = args->b.data;
+    uint8_t *y = args->y.data;
+    const uint32_t last = args->rank - 1;
+    struct morsel_walk walk;
+    struct sum s = {operand_of(&args->a, args->a_ratio), operand_of(&args->b, args->b_ratio), _mm256_set1_ps(args->offset),
+                    morsel_requant256(&args->y, args->y.qparams.own)};
+    if (morsel_is_contiguous(args->dims, args->a_stride, args->rank) && morsel_is_contiguous(args->dims, args->b_stride, args->rank)) {
+        sum_line(&s, a + begin, b + begin, y + begin, end - begin);
+        return;
+    }
+    if (args->a_stride[last] != 1 || args->b_stride[last] != 1) {
         morsel_qadd_c(args, begin, end);
         return;
     }
-    struct sum s = {operand_of(&args->a, args->a_ratio), operand_of(&args->b, args->b_ratio), _mm256_set1_ps(args->offset),
-                    morsel_requant256(&args->y, args->y.qparams.own)};
-    sum_run(&s, args->y.data, begin, end);
+    morsel_walk_start(&walk, args->dims, args->rank, begin, end);
+    for (uint32_t n; (n = morsel_walk_run(&walk)) != 0; morsel_walk_next(&walk, n))
+        sum_line(&s, a + morsel_walk_offset(&walk, args->a_stride), b + morsel_walk_offset(&walk, args->b_stride), y + walk.begin, n);
 }
 
 /* ---- products ---- */

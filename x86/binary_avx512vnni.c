@@ -65,7 +65,7 @@ static uint32_t sum_plain_pieces(const struct sum *s, uint8_t *y, uint32_t begin
 /* Operands in the same order as y. y may be one of them: a piece is read before it is written. */
 void morsel_qadd_avx512vnni(const struct morsel_binary_args *args, uint32_t begin, uint32_t end) {
     if (!morsel_is_contiguous(args->dims, args->a_stride, args->rank) || !morsel_is_contiguous(args->dims, args->b_stride, args->rank)) {
-        morsel_qadd_c(args, begin, end);
+        morsel_qadd_avx2(args, begin, end);
         return;
     }
     struct sum s = {operand_of(&args->a, args->a_ratio), operand_of(&args->b, args->b_ratio), _mm512_set1_ps(args->offset),

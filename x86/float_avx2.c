@@ -129,6 +129,7 @@ MORSEL_INLINE void eight_write(const struct eight_writer *w, void *y, size_t i, 
 }
 
 #include "../kernels/float_loops.h"
+#include "../kernels/float_pools.h"
 
 void morsel_float_conv_rows_avx2(const struct morsel_float_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     morsel_float_conv(&eight_isa, a, rows, y, n);
@@ -144,6 +145,10 @@ void morsel_softmax_avx2(const struct morsel_softmax_args *a, uint32_t begin, ui
 
 void morsel_mean_floats_avx2(const struct morsel_mean_args *a, uint32_t begin, uint32_t end) {
     eight_mean(a, begin, end);
+}
+
+void morsel_average_pool_rows_avx2(const struct morsel_pool_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+    eight_average_pool(a, rows, y, n);
 }
 
 void morsel_binary_avx2(const struct morsel_binary_args *a, uint32_t begin, uint32_t end) {

@@ -18,6 +18,7 @@ uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu) {
     table->softmax = morsel_softmax_avx2;
     table->gather = morsel_gather_avx2;
     table->max_pool = morsel_max_pool_rows_avx2;
+    table->average_pool = morsel_average_pool_rows_avx2;
     table->lut = morsel_lut_avx2;
     table->strided_pixels = 0;
     used |= MORSEL_HAS_AVX2;

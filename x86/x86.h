@@ -27,6 +27,7 @@ morsel_softmax_fn morsel_softmax_avx2;
 morsel_mean_fn morsel_mean_floats_avx2; /* of float x */
 morsel_gather_fn morsel_gather_avx2;
 morsel_pool_fn morsel_max_pool_rows_avx2;
+morsel_pool_fn morsel_average_pool_rows_avx2;
 morsel_lut_fn morsel_lut_avx2;
 
 morsel_conv_fn morsel_conv_rows_avxvnni;
