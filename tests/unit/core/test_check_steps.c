@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* Steps and what they name, at their limits; a step that equals one before it, and one that hardly does. */
+#include <float.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <math.h>
+#include <cmocka.h>
+
+#include "tests/unit/support/check_desk.h"
+#include "tests/unit/support/damaged.h"
+
+static struct desk d;
+
+/* --- Operands, parameters, scratch --- */
+
+static void operands_end_with_their_section(void **state) {
+    (void)state;
+    MISSHAPEN(MORSEL_ERR_STEP, b.header->operands.count--);
+    MISSHAPEN(MORSEL_ERR_STEP, b.steps[S_MATMUL].first_operand++);
+    MISSHAPEN(MORSEL_ERR_STEP, b.steps[S_MATMUL].first_operand = 0xffffffff);
+    MISSHAPEN(MORSEL_ERR_STEP, b.steps[S_LUT].input_count = 0);
+    MISSHAPEN(MORSEL_ERR_STEP, b.steps[S_LUT].output_count = 0);
+    MISSHAPEN(MORSEL_ERR_STEP, b.steps[S_LUT].output_count = 2);
+    MISSHAPEN(MORSEL_ERR_STEP, b.steps[S_ADD].input_count = 1);
+    for (uint32_t n = 0; n < 3; n++) {
+        MISSHAPEN(MORSEL_ERR_STEP, INT_AT(b.header->operands.offset, b.steps[S_ADD].first_operand + n) = T_COUNT);
+        MISSHAPEN(MORSEL_ERR_PARAMETER, INT_AT(b.header->operands.offset, b.steps[S_ADD].first_operand + n) = T_COUNT - 1);
+    }
+}
+
+static void types_are_those_of_the_kind(void **state) {
+    (void)state;
+    struct morsel_blob_tensor *t;
+    MISSHAPEN(MORSEL_ERR_STEP, t = &b.tensors[T_MAX], t->place = 1, t->offset = b.spare); /* nobody writes constants */
+    MISSHAPEN(MORSEL_ERR_STEP, t = &b.tensors[T_MAX], t->type = MORSEL_INT8);             /* x is uint8 */
+    MISSHAPEN(MORSEL_ERR_STEP, t = &b.tensors[T_DEPTHWISE], t->type = MORSEL_FLOAT32, t->scale = 1, t->zero_point = 0, t->bytes *= 4,
+              b.header->arena_bytes += 4096, t->offset = b.header->arena_bytes - 256);
+    MISSHAPEN(MORSEL_ERR_STEP, t = &b.tensors[T_ADD], t->type = MORSEL_INT32, t->scale = 1, t->zero_point = 0, t->bytes *= 4);
+    MISSHAPEN(MORSEL_ERR_STEP, t = &b.tensors[T_AVERAGE], t->type = MORSEL_INT32, t->scale = 1, t->zero_point = 0, t->bytes *= 4);
+}
+
+static void parameters_lie_in_their_section(void **state) {
+    (void)state;
+    MISSHAPEN(MORSEL_ERR_PARAMETER, b.header->parameters.count--);
+    MISSHAPEN(MORSEL_ERR_PARAMETER, b.steps[S_MATMUL].parameters += 4);
+    for (uint32_t by = 1; by < 4; by++) MISSHAPEN(MORSEL_ERR_PARAMETER, b.steps[S_MATMUL].parameters -= by);
+    MISSHAPEN(MORSEL_ERR_PARAMETER, b.steps[S_CONV].parameters -= 4);
+    MISSHAPEN(MORSEL_ERR_PARAMETER, b.steps[S_MATMUL].parameters = 0xfffffffc);
+    /* A concat's record is as long as its inputs are many. */
+    MISSHAPEN(MORSEL_ERR_PARAMETER, b.header->parameters.count = (b.steps[S_CONCAT].parameters - b.header->parameters.offset) / 4 + 2,
+              b.header->steps.count = S_CONCAT + 1);
+    MISSHAPEN(MORSEL_ERR_ORDER, b.header->parameters.count = (b.steps[S_CONCAT].parameters - b.header->parameters.offset) / 4 + 3,
+              b.header->steps.count = S_CONCAT + 1);
+}
+
+static void scratch_lies_in_the_arena(void **state) {
+    (void)state;
+    MISSHAPEN(MORSEL_ERR_PLAN, b.steps[S_CONV].scratch_offset = b.header->arena_bytes);
+    MISSHAPEN(MORSEL_ERR_PLAN, b.steps[S_CONV].scratch_bytes = 0xffffffff);
+    MISSHAPEN(MORSEL_ERR_PLAN, b.steps[S_CONV].scratch_offset = 0xffffffc0, b.steps[S_CONV].scratch_bytes = 64);
+    MISSHAPEN(MORSEL_ERR_PLAN, b.steps[S_CONV].scratch_offset = 0);
+}
+
+/* --- Constants that the kinds share --- */
+
+static void data_ends_with_its_section(void **state) {
+    (void)state;
+    desk_set(&d, MORSEL_STEP_UNARY, 1, NULL);
+    const uint32_t end = DESK_BYTES, all = end - DESK_DATA;
+    assert_true(morsel_check_data(&d.check, DESK_DATA, all));
+    assert_false(morsel_check_data(&d.check, DESK_DATA, all + 1));
+    assert_false(morsel_check_data(&d.check, DESK_DATA - 64, 64));
+    assert_true(morsel_check_data(&d.check, end, 0));
+    assert_false(morsel_check_data(&d.check, end, 1));
+    assert_false(morsel_check_data(&d.check, end + 64, 0));
+    assert_false(morsel_check_data(&d.check, DESK_DATA, UINT64_MAX));
+    assert_false(morsel_check_data(&d.check, DESK_DATA, UINT64_MAX - DESK_DATA + 1)); /* the sum is 0 */
+    for (uint32_t by = 1; by < 64; by++) assert_false(morsel_check_data(&d.check, DESK_DATA + by, 4));
+}
+
+static void floats_are_counted_and_finite(void **state) {
+    (void)state;
+    desk_set(&d, MORSEL_STEP_UNARY, 1, NULL);
+    float *values = (float *)(void *)(d.bytes + DESK_DATA);
+    for (uint32_t count = 0; count < 40; count++)
+        for (uint32_t bad = 0; bad < 40; bad++) {
+            d.read = 0;
+            values[bad] = bad % 2 ? INFINITY : NAN;
+            assert_int_equal(morsel_check_floats(&d.check, DESK_DATA, count), bad >= count);
+            assert_true(d.read == 4 * count);
+            values[bad] = FLT_MAX;
+        }
+    const uint64_t most = 0x7fffffff;
+    d.header->data.count = 0xffffffff;
+    d.read = 64 * (uint64_t)DESK_BYTES - 1; /* nothing more is read */
+    assert_false(morsel_check_floats(&d.check, DESK_DATA, most + 1));
+    assert_true(d.read == 64 * (uint64_t)DESK_BYTES - 1);
+}
+
+/* Numbers of binary16, two in a word. */
+static void halves_are_counted_and_finite(void **state) {
+    (void)state;
+    desk_set(&d, MORSEL_STEP_UNARY, 1, NULL);
+    uint16_t *values = (uint16_t *)(void *)(d.bytes + DESK_DATA);
+    for (uint32_t count = 0; count < 80; count += 2)
+        for (uint32_t bad = 0; bad < 80; bad++) {
+            static const uint16_t odd[] = {0x7c00, 0xfc00, 0x7c01, 0xffff};
+            d.read = 0;
+            values[bad] = odd[bad % 4];
+            assert_int_equal(morsel_check_halves(&d.check, DESK_DATA, count), bad >= count);
+            assert_true(d.read == 2 * count);
+            values[bad] = bad % 2 ? 0x7bff : 0xfbff; /* the largest there are */
+        }
+    d.header->data.count = 0xffffffff;
+    d.read = 5;
+    assert_false(morsel_check_halves(&d.check, DESK_DATA, (uint64_t)0x7fffffff + 1));
+    assert_true(d.read == 5);
+}
+
+static void zeros_of_weights_are_bytes(void **state) {
+    (void)state;
+    for (uint32_t count = 0; count < 40; count++)
+        for (uint32_t at = 0; at < 40; at++)
+            for (int32_t v = -130; v <= 130; v += v == -127 ? 253 : 1) {
+                int32_t values[40] = {0};
+                values[at] = v;
+                assert_int_equal(morsel_all_small((const uint32_t *)values, count), at >= count || (v >= -128 && v <= 127));
+            }
+}
+
+static void reading_has_an_end(void **state) {
+    (void)state;
+    desk_set(&d, MORSEL_STEP_UNARY, 1, NULL);
+    const uint64_t most = 64 * (uint64_t)DESK_BYTES;
+    assert_true(morsel_check_affords(&d.check, most));
+    assert_true(morsel_check_affords(&d.check, 0));
+    assert_false(morsel_check_affords(&d.check, 1));
+    assert_true(d.read == most + 1);
+}
+
+static void ranges_are_those_of_the_type(void **state) {
+    (void)state;
+    struct morsel_blob_tensor y = {.type = MORSEL_UINT8};
+    for (int32_t low = -130; low < 260; low++)
+        for (int32_t high = -130; high < 260; high += 13) {
+            y.type = MORSEL_UINT8;
+            assert_int_equal(morsel_check_integers(&y, low, high), low >= 0 && low <= high && high <= 255);
+            assert_int_equal(morsel_check_range(&y, low, high, 1, 0), low >= 0 && low <= high && high <= 255);
+            y.type = MORSEL_INT8;
+            assert_int_equal(morsel_check_integers(&y, low, high), low >= -128 && low <= high && high <= 127);
+            y.type = MORSEL_FLOAT32;
+            assert_true(morsel_check_integers(&y, low, high));
+            assert_int_equal(morsel_check_range(&y, low, high, (float)low, (float)high), low <= high);
+        }
+    y.type = MORSEL_UINT8;
+    assert_true(morsel_check_integers(&y, 255, 255) && morsel_check_integers(&y, 0, 255) && !morsel_check_integers(&y, 0, 256));
+    y.type = MORSEL_INT8;
+    assert_true(morsel_check_integers(&y, -128, 127) && !morsel_check_integers(&y, -129, 127) && !morsel_check_integers(&y, -128, 128));
+    y.type = MORSEL_FLOAT32;
+    assert_true(morsel_check_range(&y, 0, 0, -INFINITY, INFINITY) && !morsel_check_range(&y, 0, 0, NAN, 1));
+}
+
+/* --- Steps that equal one before, once much was read --- */
+
+enum change { SAME, KIND, PARAMETERS, INPUT, OUTPUT, SECOND_INPUT };
+
+/* Two pools, or two sums; the second is refused where it is looked at by itself. */
+static enum morsel_error check_two(enum change change, uint64_t read) {
+    struct builder b;
+    struct morsel_model model, report;
+    uint32_t count, x[2] = {0, 2}, dims[4] = {1, 4, 4, 1};
+    builder_start(&b);
+    for (int i = 0; i < 4; i++) builder_tensor(&b, MORSEL_UINT8, 4, dims, 1, 0);
+    struct morsel_blob_pool pool = {{1, 1, 1, 1, 2, 1, 0, 0, 0, 0}, 0, 0, 255};
+    struct morsel_blob_binary sum = {MORSEL_BINARY_ADD, 1, {16, 1, 1, 1, 1, 1}, {1}, {1}, 1, 1, 0, 0, 255, -1, 1};
+    for (uint32_t i = 0; i < 2; i++) {
+        if (change != SECOND_INPUT) builder_step(&b, MORSEL_STEP_MAX_POOL, &x[i], 1, 2 * i + 1, &pool, sizeof pool, 0);
+        else builder_step(&b, MORSEL_STEP_BINARY, (uint32_t[]){0, x[i]}, 2, 2 * i + 1, &sum, sizeof sum, 0);
+    }
+    builder_data(&b, "", 1);
+    builder_input(&b, 0, "x");
+    builder_input(&b, 2, "x2");
+    builder_output(&b, 3, "y");
+    uint8_t *blob = builder_finish(&b, &count);
+    struct morsel_blob_header *h = (void *)blob;
+    struct morsel_blob_step *steps = (void *)(blob + h->steps.offset);
+    struct morsel_blob_tensor *tensors = (void *)(blob + h->tensors.offset);
+    struct morsel_blob_pool *second = (void *)(blob + steps[1].parameters);
+    if (change == KIND) steps[1].kind = MORSEL_STEP_AVERAGE_POOL; /* which takes no dilation */
+    if (change == PARAMETERS) second->out_max = 256;
+    if (change == INPUT) tensors[2].dims[1] = 5;
+    if (change == OUTPUT) tensors[3].dims[1] = 5;
+    if (change == SECOND_INPUT) tensors[2].bytes = 15;
+    memset(&model, 0, sizeof model);
+    model.blob = blob;
+    model.blob_bytes = count;
+    read *= count;
+    struct morsel_check c = {&report, &model, h, tensors, steps, NULL, &read, 0};
+    enum morsel_error error = morsel_check_steps(&c);
+    free(blob);
+    return error;
+}
+
+static void steps_that_differ_are_looked_at(void **state) {
+    (void)state;
+    for (uint64_t read = 0; read < 9; read += 4) {
+        assert_int_equal(check_two(SAME, read), MORSEL_OK);
+        assert_int_equal(check_two(KIND, read), MORSEL_ERR_PARAMETER);
+        assert_int_equal(check_two(PARAMETERS, read), MORSEL_ERR_PARAMETER);
+        assert_int_equal(check_two(INPUT, read), MORSEL_ERR_PARAMETER);
+        assert_int_equal(check_two(OUTPUT, read), MORSEL_ERR_PARAMETER);
+        assert_int_equal(check_two(SECOND_INPUT, read), MORSEL_ERR_PARAMETER);
+    }
+}
+
+/* A convolution with less scratch than the same one before it. */
+static void steps_with_less_scratch_are_looked_at(void **state) {
+    (void)state;
+    struct blob b = sample();
+    struct morsel_model model = {.blob = b.bytes, .blob_bytes = b.count}, report;
+    uint64_t read = 5 * (uint64_t)b.count;
+    b.steps[S_DEPTHWISE] = b.steps[S_CONV];
+    struct morsel_check c = {&report, &model, b.header, b.tensors, b.steps, NULL, &read, 0};
+    b.header->steps.count = 2;
+    assert_int_equal(morsel_check_steps(&c), MORSEL_OK);
+    b.steps[S_DEPTHWISE].scratch_bytes = 11;
+    assert_int_equal(morsel_check_steps(&c), MORSEL_ERR_PARAMETER);
+    free(b.bytes);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(operands_end_with_their_section),
+        cmocka_unit_test(types_are_those_of_the_kind),
+        cmocka_unit_test(parameters_lie_in_their_section),
+        cmocka_unit_test(scratch_lies_in_the_arena),
+        cmocka_unit_test(data_ends_with_its_section),
+        cmocka_unit_test(floats_are_counted_and_finite),
+        cmocka_unit_test(halves_are_counted_and_finite),
+        cmocka_unit_test(zeros_of_weights_are_bytes),
+        cmocka_unit_test(reading_has_an_end),
+        cmocka_unit_test(ranges_are_those_of_the_type),
+        cmocka_unit_test(steps_that_differ_are_looked_at),
+        cmocka_unit_test(steps_with_less_scratch_are_looked_at),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
