@@ -14,6 +14,7 @@ try() { # NAME COMMAND...
 on_this_cpu() {
     log=$native/coverage.log checker=$native/tests/check_kernels/check_kernels
     for source in tests/unit/core/test_*.c tests/unit/kernels/test_*.c tests/unit/network/test_*.c; do
+        case $source in *system_calls*) continue ;; esac # its processes may not even write what they took
         try "${source%.c}" "$native/${source%.c}"
     done
     try "kernels here" "$checker" --seed 1 --cases 400
