@@ -8,8 +8,7 @@
 
 /* Reshape, Flatten, Squeeze, Unsqueeze, Identity, Dropout unless it is to train. */
 bool prepare_alias(struct preparation *p) {
-    const float *training = strcmp(p->node->op, "Dropout") ? NULL : prepare_constant(p, 2);
-    if (training && onnx_elements(shape_in(p, 2)) == 1 && *training != 0) return cannot(p, "it is in training mode");
+    if (onnx_drops(p->node)) return cannot(p, "it is in training mode");
     p->reads = 1;
     p->step->run = NULL;
     return true;

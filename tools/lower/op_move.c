@@ -13,12 +13,12 @@ static bool set_view(struct lowering *l, struct onnx_node *node, const struct me
 }
 
 bool lower_identity(struct lowering *l, struct onnx_node *node) {
-    struct meaning *m = activation(l, node, 0);
+    struct onnx_value *x = onnx_input(node, 0);
+    struct meaning *m = x && !x->constant ? meaning_of(l, x) : NULL;
+    if (!m || !m->quantized) m = activation(l, node, 0); /* weights and biases behind their DequantizeLinear pass as well */
     if (!m) return false;
     if (node->output_count > 1 && node->outputs[1] && node->outputs[1]->uses) return refuse(l, node, "its second output is not supported");
-    const struct onnx_tensor *training = node_is(node, "Dropout") ? onnx_input_constant(node, 2) : NULL;
-    if (training && training->count == 1 && onnx_integer(training, 0))
-        return refuse(l, node, "training_mode is true: export the model for inference (model.eval() in PyTorch)");
+    if (onnx_drops(node)) return refuse(l, node, "training_mode is true: export the model for inference (model.eval() in PyTorch)");
     meaning_set(l, node->outputs[0], *m);
     return true;
 }

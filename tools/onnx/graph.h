@@ -165,6 +165,8 @@ struct onnx_value *onnx_input(const struct onnx_node *node, int i);
 const struct onnx_tensor *onnx_input_constant(const struct onnx_node *node, int i);
 /* The one axis, of the `rank` that it broadcasts to, along which a constant varies; -1: it is one number, -2: more than one. */
 int onnx_varying_axis(const struct onnx_tensor *constant, int rank);
+/* A Dropout that is to train, and drops some. */
+bool onnx_drops(const struct onnx_node *node);
 
 /* A window operator's geometry with auto_pad resolved: rank spatial dimensions (1, 2 or 3). False: the attributes contradict each other or
  * the shapes (`why` says how). Pads are begin then end, by dimension. */

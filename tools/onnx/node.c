@@ -43,6 +43,13 @@ const struct onnx_tensor *onnx_input_constant(const struct onnx_node *node, int 
     return value ? value->constant : NULL;
 }
 
+bool onnx_drops(const struct onnx_node *node) {
+    if (strcmp(node->op, "Dropout")) return false;
+    const struct onnx_tensor *ratio = onnx_input_constant(node, 1), *training = onnx_input_constant(node, 2);
+    if (ratio && ratio->count == 1 && onnx_number(ratio, 0) == 0) return false;
+    return training && training->count == 1 && onnx_integer(training, 0);
+}
+
 int onnx_varying_axis(const struct onnx_tensor *constant, int rank) {
     const struct onnx_shape *shape = &constant->shape;
     int axis = -1;

@@ -59,6 +59,10 @@ bool onnx_infer_dropout(struct onnx_context *c) {
     return onnx_out(c, 0, onnx_in(c, 0)) && onnx_out(c, 1, onnx_in(c, 0));
 }
 
+void onnx_fold_dropout(struct onnx_context *c) {
+    if (!onnx_drops(c->node)) onnx_fold_copy(c);
+}
+
 bool onnx_infer_batch_norm(struct onnx_context *c) {
     const struct onnx_shape *x = onnx_in(c, 0);
     int64_t channels = x->rank > 1 ? x->dims[1] : 1;

@@ -144,7 +144,8 @@ onnx_infer_fn onnx_infer_matmul, onnx_infer_qlinear_matmul, onnx_infer_gemm, onn
 onnx_fold_fn onnx_fold_matmul, onnx_fold_gemm;
 onnx_infer_fn onnx_infer_same, onnx_infer_broadcast_all, onnx_infer_arithmetic, onnx_infer_qlinear_binary, onnx_infer_qlinear_where;
 onnx_infer_fn onnx_infer_dropout, onnx_infer_batch_norm, onnx_infer_layer_norm, onnx_infer_prelu, onnx_infer_axis_same;
-onnx_fold_fn onnx_fold_function, onnx_fold_function_of_two, onnx_fold_where, onnx_fold_clip, onnx_fold_copy, onnx_fold_cast;
+onnx_fold_fn onnx_fold_dropout, onnx_fold_function, onnx_fold_function_of_two, onnx_fold_where, onnx_fold_clip, onnx_fold_copy,
+    onnx_fold_cast;
 onnx_infer_fn onnx_infer_quantize, onnx_infer_dynamic_quantize;
 onnx_fold_fn onnx_fold_quantize, onnx_fold_dequantize;
 onnx_infer_fn onnx_infer_reshape, onnx_infer_flatten, onnx_infer_squeeze, onnx_infer_unsqueeze, onnx_infer_transpose, onnx_infer_expand;
@@ -153,7 +154,9 @@ onnx_fold_fn onnx_fold_transpose, onnx_fold_expand, onnx_fold_tile;
 onnx_infer_fn onnx_infer_slice, onnx_infer_split, onnx_infer_pad;
 onnx_fold_fn onnx_fold_slice, onnx_fold_split;
 onnx_infer_fn onnx_infer_concat, onnx_infer_qlinear_concat, onnx_infer_gather, onnx_infer_gather_elements;
-onnx_fold_fn onnx_fold_concat, onnx_fold_gather;
+onnx_infer_fn onnx_infer_gather_nd;
+onnx_fold_fn onnx_fold_concat, onnx_fold_gather, onnx_fold_gather_elements, onnx_fold_gather_nd;
+onnx_fold_fn onnx_fold_scatter_elements, onnx_fold_scatter_nd;
 onnx_infer_fn onnx_infer_constant, onnx_infer_constant_of_shape, onnx_infer_range, onnx_infer_shape_of, onnx_infer_size_of;
 onnx_fold_fn onnx_fold_constant, onnx_fold_constant_of_shape, onnx_fold_range, onnx_fold_shape_of, onnx_fold_size_of;
 onnx_infer_fn onnx_infer_reduce, onnx_infer_arg, onnx_infer_qlinear_reduce;

@@ -160,7 +160,8 @@ static const struct onnx_operator operators[] = {
     {"", "LogSoftmax", 1, ANY, 1, 1, 1, 0, .infer = onnx_infer_axis_same},
     {"", "Hardmax", 1, ANY, 1, 1, 1, 0, .infer = onnx_infer_axis_same},
     {"", "LpNormalization", 1, ANY, 1, 1, 1, 0, .infer = onnx_infer_axis_same},
-    {"", "Dropout", 1, ANY, 1, 3, 2, 0, .infer = onnx_infer_dropout, .class = ONNX_MOVE, .traits = ONNX_SCALES | ONNX_SHIFTS | ONNX_VIEW},
+    {"", "Dropout", 1, ANY, 1, 3, 2, 0, .infer = onnx_infer_dropout, .fold = onnx_fold_dropout, .class = ONNX_MOVE,
+     .traits = ONNX_SCALES | ONNX_SHIFTS | ONNX_VIEW},
     {"", "Cast", 1, ANY, 1, 1, 1, GIVES_TO, .infer = onnx_infer_same, .fold = onnx_fold_cast, .traits = ONNX_KEEPS_ORDER | ONNX_UNCHANGED},
     {"", "CastLike", 15, ANY, 2, 2, 1, 1, .infer = onnx_infer_same, .fold = onnx_fold_cast, .traits = ONNX_KEEPS_ORDER},
     {"", "BatchNormalization", 1, ANY, 5, 5, 5, 0, .infer = onnx_infer_batch_norm, .class = ONNX_FUNCTION,
@@ -196,7 +197,10 @@ static const struct onnx_operator operators[] = {
     {"", "Concat", 4, ANY, 1, ANY, 1, 0, .infer = onnx_infer_concat, .fold = onnx_fold_concat, .class = ONNX_JOIN,
      .traits = ONNX_KEEPS_ONE | ONNX_UNCHANGED},
     {"", "Gather", 1, ANY, 2, 2, 1, 0, .infer = onnx_infer_gather, .fold = onnx_fold_gather, .class = ONNX_MOVE, .traits = ONNX_UNCHANGED},
-    {"", "GatherElements", 11, ANY, 2, 2, 1, 0, .infer = onnx_infer_gather_elements},
+    {"", "GatherElements", 11, ANY, 2, 2, 1, 0, .infer = onnx_infer_gather_elements, .fold = onnx_fold_gather_elements},
+    {"", "GatherND", 11, ANY, 2, 2, 1, 0, .infer = onnx_infer_gather_nd, .fold = onnx_fold_gather_nd},
+    {"", "ScatterElements", 11, ANY, 3, 3, 1, 0, .infer = onnx_infer_same, .fold = onnx_fold_scatter_elements},
+    {"", "ScatterND", 11, ANY, 3, 3, 1, 0, .infer = onnx_infer_same, .fold = onnx_fold_scatter_nd},
     {"", "Resize", 10, ANY, 1, 4, 1, 0, .infer = onnx_infer_resize, .class = ONNX_MOVE},
     {"", "Upsample", 7, 9, 2, 2, 1, 0, .infer = onnx_infer_resize, .class = ONNX_MOVE}, /* too old to be read: here for its refusal */
 

@@ -42,8 +42,7 @@ bool graph_inference(const struct onnx_node *node) {
     for (int i = 1; i < node->output_count; i++)
         if (node->outputs[i] && node->outputs[i]->uses) return false;
     if (!graph_is(node, "Dropout") || !onnx_input(node, 2)) return true;
-    const struct onnx_tensor *training = onnx_input_constant(node, 2);
-    return training && training->count == 1 && !onnx_integer(training, 0);
+    return onnx_input_constant(node, 2) && !onnx_drops(node);
 }
 
 double *graph_doubles(struct onnx_graph *g, int64_t count) {

@@ -55,6 +55,58 @@ static void forms_of_a_list_give_the_same_blob(void **state) {
     }
 }
 
+/* A convolution in QDQ form, whose weights and bias pass through what changes nothing. */
+static uint8_t *conv_blob(const char *between, size_t *bytes) {
+    static const int64_t dims[] = {2, 2, 1, 1}, two[] = {2};
+    static const struct number scale = {0.5, 0}, quarter = {0.25, 0}, zero = {0, 0}, numbers[4] = {{0, 1}, {0, 2}, {0, 3}, {0, 4}};
+    static const struct blob_extras extras = {0};
+    struct bytes file = {0};
+    struct onnx_report report = {0};
+    add_value(&file, 11, "x", ONNX_FLOAT, "1,2,4,4");
+    add_value(&file, 12, "y", ONNX_FLOAT, NULL);
+    add_constant(&file, "s", ONNX_FLOAT, 0, NULL, &scale, 1);
+    add_constant(&file, "sb", ONNX_FLOAT, 0, NULL, &quarter, 1);
+    add_constant(&file, "z", ONNX_UINT8, 0, NULL, &zero, 1);
+    add_constant(&file, "zw", ONNX_INT8, 0, NULL, &zero, 1);
+    add_constant(&file, "w", ONNX_INT8, 4, dims, numbers, 4);
+    add_constant(&file, "b", ONNX_INT32, 1, two, numbers, 2);
+    add_node(&file, "q", "QuantizeLinear", "x s z", "a", "");
+    add_node(&file, "d", "DequantizeLinear", "a s z", "a2", "");
+    add_node(&file, "dw", "DequantizeLinear", "w s zw", *between ? "w1" : "w2", "");
+    add_node(&file, "db", "DequantizeLinear", "b sb", *between ? "b1" : "b2", "");
+    if (*between) add_node(&file, "iw", between, "w1", "w2", "");
+    if (*between) add_node(&file, "ib", between, "b1", "b2", "");
+    add_node(&file, "conv", "Conv", "a2 w2 b2", "c", "");
+    add_node(&file, "q2", "QuantizeLinear", "c s z", "e", "");
+    add_node(&file, "d2", "DequantizeLinear", "e s z", "y", "");
+    struct bytes model = model_message(&file, 13);
+    struct onnx_graph *graph = inferred_bytes(&model);
+    struct net *net = lower(graph, &report);
+    if (!net) fail_msg("%s: %s", between, report.refusals[0].why);
+    assert_true(plan_arena(net));
+    uint8_t *blob = blob_write(net, &extras, bytes);
+    assert_non_null(blob);
+    net_free(net);
+    onnx_report_free(&report);
+    onnx_free(graph);
+    return blob;
+}
+
+/* PyTorch's exporter puts an Identity behind constants that are equal, and quantizers a DequantizeLinear in front of it. */
+static void constants_pass_through_identities(void **state) {
+    (void)state;
+    static const char *const between[] = {"Identity", "Dropout"};
+    size_t plain_bytes, bytes;
+    uint8_t *plain = conv_blob("", &plain_bytes);
+    for (size_t i = 0; i < 2; i++) {
+        uint8_t *blob = conv_blob(between[i], &bytes);
+        assert_int_equal(bytes, plain_bytes);
+        assert_memory_equal(blob, plain, bytes);
+        free(blob);
+    }
+    free(plain);
+}
+
 /* A Relu of two inputs behind a quantized convolution: refused by inference, and no part of the convolution's step. */
 static void nothing_takes_in_a_refused_node(void **state) {
     (void)state;
@@ -141,6 +193,7 @@ static void odd_scales_make_blobs_that_open(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(forms_of_a_list_give_the_same_blob),
+                                       cmocka_unit_test(constants_pass_through_identities),
                                        cmocka_unit_test(nothing_takes_in_a_refused_node),
                                        cmocka_unit_test(odd_scales_make_blobs_that_open)};
     return cmocka_run_group_tests(tests, NULL, NULL);
