@@ -155,34 +155,43 @@ static void the_first_and_the_last_record_are_looked_at(void **state) {
     MISSHAPEN(MORSEL_ERR_STEP, b.steps[S_COUNT - 1].kind = 0);
 }
 
-/* 64 steps read 8,192 scales and offsets each, and name one input: 64 times as many bytes as this blob is made to have. */
-static void all_that_is_read_is_counted(void **state) {
-    (void)state;
-    enum { STEPS = 64, CHANNELS = 8192, EACH = 4 + 2 * 4 * CHANNELS };
+enum { STEPS = 65, CHANNELS = 8192, EACH = 4 + 2 * 4 * CHANNELS };
+
+/* Steps of an affine function of one element that read 8,192 scales and offsets each, and name one input. As long as a step reads. */
+static uint8_t *make_readers(uint32_t steps) {
     struct builder b;
-    struct morsel_model model;
     uint32_t count;
     uint8_t *zeros = calloc(STEPS, 64 + 4 * CHANNELS);
     builder_start(&b);
-    for (uint32_t i = 0; i <= STEPS; i++) builder_tensor(&b, MORSEL_FLOAT32, 1, (uint32_t[]){1}, 1, 0);
+    for (uint32_t i = 0; i <= steps; i++) builder_tensor(&b, MORSEL_FLOAT32, 1, (uint32_t[]){1}, 1, 0);
     uint32_t data = builder_data(&b, zeros, STEPS * 64 + 4 * CHANNELS);
-    for (uint32_t i = 0; i < STEPS; i++) {
+    for (uint32_t i = 0; i < steps; i++) {
         struct morsel_blob_unary affine = {MORSEL_UNARY_AFFINE, 1, 0, 0, CHANNELS, data, data + 64 * i};
         builder_step(&b, MORSEL_STEP_UNARY, &i, 1, i + 1, &affine, sizeof affine, 0);
     }
     builder_input(&b, 0, "x");
-    builder_output(&b, STEPS, "y");
+    builder_output(&b, steps, "y");
     uint8_t *blob = builder_finish(&b, &count), *longer = builder_aligned(EACH);
     assert_true(count < EACH);
     memset(longer, 0, EACH);
     memcpy(longer, blob, count);
-    for (uint32_t less = 0; less < 2; less++) {
-        ((struct morsel_blob_header *)(void *)longer)->blob_bytes = EACH - less;
-        assert_int_equal(morsel_open(&model, longer, EACH, MORSEL_SKIP_CHECKSUM), less ? MORSEL_ERR_CONSTANT : MORSEL_OK);
-    }
-    free(longer);
     free(blob);
     free(zeros);
+    return longer;
+}
+
+/* 64 of them read 64 times as many bytes as there are, and the next has no more than its operand to ask for. */
+static void all_that_is_read_is_counted(void **state) {
+    (void)state;
+    for (uint32_t more = 0; more < 2; more++)
+        for (uint32_t less = 0; less < 2; less++) {
+            struct morsel_model model;
+            uint8_t *blob = make_readers(64 + more);
+            ((struct morsel_blob_header *)(void *)blob)->blob_bytes = EACH - less;
+            enum morsel_error want = less ? MORSEL_ERR_CONSTANT : more ? MORSEL_ERR_STEP : MORSEL_OK;
+            assert_int_equal(morsel_open(&model, blob, EACH, MORSEL_SKIP_CHECKSUM), want);
+            free(blob);
+        }
 }
 
 int main(void) {

@@ -249,6 +249,15 @@ static void steps_of_groups_are_counted_once(void **state) {
     GROUPED(MORSEL_ERR_PLAN, b.header->groups.count = 0);
 }
 
+/* Tables over tensors of rank 2. */
+static void groups_are_of_pictures(void **state) {
+    (void)state;
+    struct morsel_blob_group *groups;
+    DAMAGED(MORSEL_ERR_PLAN, groups = (struct morsel_blob_group *)(void *)(b.bytes + b.spare), groups[0].first_step = S_LUT,
+            groups[0].step_count = 2, groups[0].strip_rows = 1, b.header->groups = (struct morsel_blob_section){b.spare, 1},
+            b.steps[S_LUT].group = b.steps[S_ADD].group = 1, b.steps[S_LUT].stage_scale = b.steps[S_ADD].stage_scale = 1);
+}
+
 static void rings_are_of_their_group(void **state) {
     (void)state;
     GROUPED(MORSEL_ERR_PLAN, b.tensors[T_MAX].ring_rows = 2); /* of no group */
@@ -289,6 +298,7 @@ int main(void) {
         cmocka_unit_test(rings_hold_what_is_read),
         cmocka_unit_test(stages_have_limits),
         cmocka_unit_test(steps_of_groups_are_counted_once),
+        cmocka_unit_test(groups_are_of_pictures),
         cmocka_unit_test(rings_are_of_their_group),
         cmocka_unit_test(scratch_of_a_group_lies_apart),
         cmocka_unit_test(slices_of_a_group_lie_apart),

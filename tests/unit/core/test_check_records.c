@@ -261,6 +261,8 @@ static void pictures_are_pixels_or_planes(void **state) {
         assert_int_equal(open_picture(MORSEL_INT8, MORSEL_CHANNELS_LAST, rank, x, gray), bad);
         assert_int_equal(open_picture(MORSEL_INT32, MORSEL_CHANNELS_LAST, rank, x, color), bad);
     }
+    assert_int_equal(open_picture(MORSEL_UINT8, MORSEL_ROW_MAJOR, 3, (const uint32_t[]){3, 4, 6}, color), bad);
+    assert_int_equal(open_picture(MORSEL_UINT8, MORSEL_ROW_MAJOR, 3, (const uint32_t[]){3, 5, 5}, color), bad);
     assert_int_equal(open_picture(MORSEL_UINT8, MORSEL_ROW_MAJOR, 3, gray_planes, gray), MORSEL_OK);
     assert_int_equal(open_picture(MORSEL_UINT8, MORSEL_CHANNELS_LAST, 3, gray_planes, gray), bad);
     assert_int_equal(open_picture(MORSEL_UINT8, MORSEL_CHANNELS_LAST, 3, gray_pixels, gray), MORSEL_OK);

@@ -115,6 +115,8 @@ static void halves_are_counted_and_finite(void **state) {
             assert_true(d.read == 2 * count);
             values[bad] = bad % 2 ? 0x7bff : 0xfbff; /* the largest there are */
         }
+    d.read = 64 * (uint64_t)DESK_BYTES - 7;
+    assert_false(morsel_check_halves(&d.check, DESK_DATA, 4));
     d.header->data.count = 0xffffffff;
     d.read = 5;
     assert_false(morsel_check_halves(&d.check, DESK_DATA, (uint64_t)0x7fffffff + 1));

@@ -272,6 +272,29 @@ static void constants_too_large_to_count_are_refused(void **state) {
         }
 }
 
+/* Of each group sixteen channels are stored, however few there are. */
+static void channels_too_many_to_count_are_refused(void **state) {
+    (void)state;
+    for (int groups = 26; groups < 31; groups++) {
+        struct morsel_blob_conv conv = a_conv(1u << groups);
+        desk_set(&d, MORSEL_STEP_CONV, 1, &conv);
+        d.x->dims[3] = d.y->dims[3] = 1u << groups;
+        assert_int_equal(morsel_check_conv(&d.of_step), MORSEL_ERR_CONSTANT);
+    }
+}
+
+/* Zeros of weights are the last that is read. */
+static void zeros_of_weights_are_counted(void **state) {
+    (void)state;
+    struct morsel_blob_conv conv = a_conv(1);
+    conv.sums.weight_zero = DESK_DATA;
+    for (uint32_t left = 120; left < 140; left++) {
+        desk_set(&d, MORSEL_STEP_CONV, 1, &conv);
+        d.read = 64 * (uint64_t)DESK_BYTES - left; /* sixteen multipliers and sixteen zeros */
+        assert_int_equal(morsel_check_conv(&d.of_step), left < 128 ? MORSEL_ERR_CONSTANT : MORSEL_OK);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(windows_are_as_many_as_fit),
@@ -284,6 +307,8 @@ int main(void) {
         cmocka_unit_test(constants_of_float_convolutions_end_with_the_data),
         cmocka_unit_test(float_convolutions_have_ordered_limits),
         cmocka_unit_test(constants_too_large_to_count_are_refused),
+        cmocka_unit_test(channels_too_many_to_count_are_refused),
+        cmocka_unit_test(zeros_of_weights_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

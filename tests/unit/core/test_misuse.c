@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "core/kind.h"
+#include "core/call.h"
 #include "core/check.h"
 #include "core/picture.h"
 #include "tests/unit/support/sample_blob.h"
@@ -75,6 +76,11 @@ static void sessions_refuse_what_is_not_theirs(void **state) {
     free(b.bytes);
 }
 
+static void run_tasks(void *pool, uint32_t n, morsel_task *task, void *arg) {
+    (void)pool;
+    for (uint32_t i = 0; i < n; i++) task(arg, i);
+}
+
 /* More tasks than there can be count as the most. */
 static void too_many_tasks_are_fewer(void **state) {
     (void)state;
@@ -86,6 +92,10 @@ static void too_many_tasks_are_fewer(void **state) {
     struct morsel_options options = {.size = sizeof options, .tasks = 1000000};
     assert_int_equal(morsel_session_open(&s, &model, arena, morsel_arena_bytes(&model), &options), MORSEL_OK);
     assert_int_equal(s.options.tasks, 1); /* nobody runs them */
+    options.parallel_for = run_tasks;
+    assert_int_equal(morsel_session_open(&s, &model, arena, morsel_arena_bytes(&model), &options), MORSEL_OK);
+    assert_int_equal(s.options.tasks, MORSEL_MOST_TASKS);
+    assert_int_equal(morsel_run(&s), MORSEL_OK);
     assert_int_equal(morsel_arena_bytes_for(&model, 0), morsel_arena_bytes(&model));
     assert_int_equal(morsel_arena_bytes_for(&model, 1), morsel_arena_bytes(&model));
     assert_int_equal(morsel_arena_bytes_for(NULL, 4), 0);
