@@ -16,7 +16,7 @@ for source in tests/fuzz/fuzz_*.c; do
     ldd "$OUT/$name" | awk '/libprotobuf-c|libcjson|libpng|libjpeg|libz\./ { print $3 }' | xargs -r cp -n -t "$OUT/lib"
     rm -rf "$WORK/seeds"
     mkdir -p "$WORK/seeds"
-    "$WORK/driver/tests/fuzz/$name" --write "$WORK/seeds" --runs 500
+    "$WORK/driver/tests/fuzz/$name" --write "$WORK/seeds" --runs 500 >/dev/null
     case $name in fuzz_onnx | fuzz_graph) for net in tests/golden/cases/*/net.onnx; do cp "$net" "$WORK/seeds/$(basename "$(dirname "$net")")"; done ;; esac
     rm -f "$OUT/${name}_seed_corpus.zip"
     (cd "$WORK/seeds" && zip -q -r "$OUT/${name}_seed_corpus.zip" .)
