@@ -112,7 +112,7 @@ static bool check_readable(struct onnx_context *c) {
     for (int i = 0; i < c->node->input_count; i++) {
         struct onnx_value *value = c->node->inputs[i];
         if (value && onnx_declared(value)->unreadable)
-            return onnx_bad(c, "its constant input '%s' %s, which is not read", value->name, onnx_declared(value)->unreadable);
+            return onnx_bad(c, "its constant input '%s' %s", value->name, onnx_declared(value)->unreadable);
     }
     return true;
 }
@@ -176,7 +176,7 @@ bool onnx_infer(struct onnx_graph *graph, struct onnx_report *report, struct fai
     if (!onnx_sort(graph, failure)) return false;
     for (size_t i = 0; i < graph->output_count; i++)
         if (onnx_declared(graph->outputs[i])->unreadable)
-            return failure_set(failure, STATUS_INPUT, "graph output '%s' %s, which is not read", graph->outputs[i]->name,
+            return failure_set(failure, STATUS_INPUT, "graph output '%s' %s", graph->outputs[i]->name,
                                onnx_declared(graph->outputs[i])->unreadable);
     for (size_t i = 0; i < graph->node_count; i++) infer_node(graph, graph->nodes[i], report);
     onnx_prune(graph);

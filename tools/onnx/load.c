@@ -115,7 +115,8 @@ static bool load_initializers(struct loader *l) {
     }
     for (size_t i = 0; i < g->n_sparse_initializer; i++) {
         const Onnx__Tensor *values = g->sparse_initializer[i]->values;
-        if (values && *values->name) onnx_declared(onnx_named(l->graph, values->name))->unreadable = "is a sparse tensor";
+        if (values && *values->name)
+            onnx_declared(onnx_named(l->graph, values->name))->unreadable = "is a sparse tensor, which is not read";
     }
     return true;
 }

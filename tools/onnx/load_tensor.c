@@ -4,7 +4,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { DATA_EXTERNAL = 1 };
+enum {
+    DATA_EXTERNAL = 1,
+    FIRST_NARROW = 17, /* of the element types: float8 and, behind it, those of 4 bits */
+};
 
 static bool read_shape(const Onnx__Tensor *from, struct onnx_tensor *to, struct failure *failure) {
     if (from->n_dims > ONNX_MAX_RANK)
@@ -89,7 +92,9 @@ struct onnx_tensor *onnx_read_tensor(struct onnx_graph *graph, const Onnx__Tenso
     if (!read_shape(from, to, failure)) return NULL;
     to->type = from->data_type > 0 && from->data_type < 64 ? (enum onnx_type)from->data_type : ONNX_UNKNOWN;
     if (!onnx_type_bytes(to->type)) {
-        *unreadable = onnx_text(graph, "has element type %s (%" PRId32 ")", onnx_type_name(from->data_type), from->data_type);
+        *unreadable =
+            onnx_text(graph, "has element type %s (%" PRId32 "), which is not read%s", onnx_type_name(from->data_type), from->data_type,
+                      from->data_type >= FIRST_NARROW ? ": quantize the float network to 8 bits, int8 or uint8" : "");
         return NULL;
     }
     return read_data(graph, from, to, folder, failure) ? to : NULL;

@@ -59,7 +59,8 @@ int onnx_varying_axis(const struct onnx_tensor *constant, int rank) {
 }
 
 bool onnx_is_quantized(const struct onnx_graph *graph) {
+    /* Refused ones, too: what is quantized in a way that is not read is no float network. */
     for (size_t i = 0; i < graph->node_count; i++)
-        if (onnx_has(graph->nodes[i], ONNX_QUANTIZED)) return true;
+        if (onnx_operator_of(graph->nodes[i]) && onnx_operator_of(graph->nodes[i])->traits & ONNX_QUANTIZED) return true;
     return false;
 }

@@ -115,7 +115,7 @@ static Onnx__Node *node_message(struct writer *w, const struct onnx_node *from) 
         }
     for (int i = 0; i < from->input_count; i++)
         if (from->inputs[i] && onnx_declared(from->inputs[i])->unreadable) {
-            FAIL(w, "node '%s' (%s): its constant '%s' %s and cannot be written", from->name, from->op, from->inputs[i]->name,
+            FAIL(w, "node '%s' (%s): its constant '%s' %s (it cannot be written either)", from->name, from->op, from->inputs[i]->name,
                  onnx_declared(from->inputs[i])->unreadable);
             return NULL;
         }

@@ -386,9 +386,33 @@ static void declared_shapes_fill_what_is_unknown(void **state) {
     }
 }
 
+/* Weights of 4 bits: the network is quantized all the same, and the reason says to what it should be. */
+static void narrow_weights_are_refused_with_what_to_do(void **state) {
+    (void)state;
+    static const int64_t dims[] = {2, 2};
+    static const struct number scale = {0.5, 0};
+    struct bytes file = {0};
+    struct onnx_report report = {0};
+    struct bytes tensor = tensor_message("w", 22, 2, dims, "\x12\x34", 2);
+    add_value(&file, 11, "x", ONNX_FLOAT, "1,2");
+    add_value(&file, 12, "y", ONNX_FLOAT, NULL);
+    add_constant(&file, "s", ONNX_FLOAT, 0, NULL, &scale, 1);
+    put_message(&file, 5, &tensor);
+    add_node(&file, "d", "DequantizeLinear", "w s", "f", "");
+    add_node(&file, "m", "MatMul", "x f", "y", "");
+    struct bytes model = model_message(&file, 21);
+    struct onnx_graph *graph = infer(&model, &report);
+    assert_true(onnx_is_quantized(graph));
+    assert_int_equal(report.refusal_count, 1);
+    assert_non_null(strstr(report.refusals[0].why, "has element type int4 (22), which is not read: quantize the float network to 8 bits"));
+    onnx_free(graph);
+    onnx_report_free(&report);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(narrow_weights_are_refused_with_what_to_do),
         cmocka_unit_test(constants_are_folded),
         cmocka_unit_test(nodes_at_fault_are_refused),
         cmocka_unit_test(arithmetic_on_shapes_is_folded),

@@ -82,7 +82,7 @@ static bool observe(const struct quantize_call *call, struct work *w, struct fai
     struct quantizer *q = &w->quantizer;
     struct quant_data_wish wish = {.paths = call->data.values, .path_count = (size_t)call->data.count, .count = (size_t)call->count};
     if (!conversion_read(&call->conversion, c, failure)) return false;
-    if (onnx_is_quantized(c->graph))
+    if (onnx_is_quantized(c->graph) && (!c->report.refusal_count || report_dynamic(c->graph)))
         return failure_set(failure, STATUS_INPUT, "%s is quantized already%s", call->conversion.input,
                            report_dynamic(c->graph) ? ", dynamically: quantize takes the float network that it was made from"
                                                     : ": morsel convert takes it");
