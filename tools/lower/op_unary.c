@@ -141,8 +141,13 @@ bool lower_function_by_channel(struct lowering *l, struct onnx_node *node) {
     bool power = node_is(node, "Pow");
     if (!m) return false;
     if (m->buffer->type == MORSEL_FLOAT32 || (!m->dequantized && !m->table)) {
-        const struct onnx_tensor *exponent = power && m->buffer->type == MORSEL_FLOAT32 ? onnx_input_constant(node, 1) : NULL;
-        if (exponent && exponent->count == 1 && onnx_number(exponent, 0) == 2) return lower_square(l, node, m);
+        const struct onnx_tensor *one = m->buffer->type == MORSEL_FLOAT32 ? onnx_input_constant(node, 1) : NULL;
+        if (one && (one->count != 1 || one->shape.rank > out->shape.rank)) one = NULL;
+        if (power && one && onnx_number(one, 0) == 2) return lower_square(l, node, m);
+        if (!power && one && isfinite((float)onnx_number(one, 0)))
+            return float_step(l, node, m,
+                              (struct morsel_blob_unary){.op = MORSEL_UNARY_LEAKY_RELU, .alpha = (float)onnx_number(one, 0), .channels = 1},
+                              NULL, NULL);
         return refuse(l, node, "only supported on a quantized input (between DequantizeLinear and QuantizeLinear)");
     }
     const struct onnx_tensor *numbers = constant_numbers(l, onnx_input(node, 1));

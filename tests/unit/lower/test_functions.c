@@ -52,7 +52,30 @@ static void the_table_tells_what_the_lowering_does(void **state) {
     }
 }
 
+/* In float a PRelu of one slope is a LeakyRelu; slopes by channel are left to tables. */
+static void one_slope_is_a_leaky_relu(void **state) {
+    (void)state;
+    static const char *const inputs[] = {"f:1,3,2,2 f#0.25", "f:1,3,2,2 f=0.25", "f:1,3,2,2 f%3,1,1"};
+    for (size_t i = 0; i < 3; i++) {
+        struct onnx_report report = {0};
+        struct bytes model = one_node("PRelu", 16, inputs[i], "", 1);
+        struct onnx_graph *graph = inferred_bytes(&model);
+        struct net *net = lower(graph, &report);
+        assert_true(!net == (i == 2));
+        for (uint32_t s = 0; net && s < net->step_count; s++) {
+            assert_int_equal(net->steps[s]->kind, MORSEL_STEP_UNARY);
+            assert_int_equal(net->steps[s]->parameters.unary.op, MORSEL_UNARY_LEAKY_RELU);
+            assert_true(net->steps[s]->parameters.unary.alpha == 0.25f);
+        }
+        if (net) assert_int_equal(net->step_count, 1);
+        if (net) net_free(net);
+        onnx_report_free(&report);
+        onnx_free(graph);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_table_tells_what_the_lowering_does)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_table_tells_what_the_lowering_does),
+                                       cmocka_unit_test(one_slope_is_a_leaky_relu)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
