@@ -184,7 +184,8 @@ class Seen:
 
 
 class Proofs:
-    """equal.txt: blocks of a file's name, lines "+ what only the mutant's line holds", and why nothing can tell it from the original."""
+    """equal.txt: blocks of a file's name, lines "+ what only the mutant's line holds" or "+ what the original's holds => what the
+    mutant's", and why nothing can tell one from the other."""
 
     def __init__(self, path):
         self.entries, self.used = [], set()
@@ -197,9 +198,14 @@ class Proofs:
                 self.entries += [(lines[0], mark) for mark in marks]
 
     def hold(self, source, old, new):
-        found = [(s, mark) for s, mark in self.entries if s == source and mark in new + "$" and mark not in old + "$"]
+        found = [(s, mark) for s, mark in self.entries if s == source and self.fits(mark, old + "$", new + "$")]
         self.used.update(found)
         return bool(found)
+
+    @staticmethod
+    def fits(mark, old, new):
+        before, arrow, after = mark.partition(" => ")
+        return before in old and after in new if arrow else mark in new and mark not in old
 
     def stale(self, sources):
         return [(s, mark) for s, mark in self.entries if s in sources and (s, mark) not in self.used]
