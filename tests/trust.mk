@@ -64,7 +64,7 @@ MUTANTS ?=
 mutants:  ## small changes of the checks at open and of requantization: which does no test see? MUTANTS="--file core/check.c"
 	@$(sub) BUILD=build/mutants CFLAGS=-fPIC all unit-programs fuzz-programs kernels-program
 	@$(sub) CROSS=aarch64-linux-gnu- BUILD=build/mutants-arm64 CFLAGS=-fPIC kernels-program
-	@python3 tests/mutants/run.py $(MUTANTS)
+	@PYTHONDONTWRITEBYTECODE=1 python3 tests/mutants/run.py $(MUTANTS)
 
 # ---- one table of answers --------------------------------------------------------------------------------------------
 # Runs blobs with nothing but the library, so that it is built for any machine.
