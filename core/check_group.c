@@ -7,6 +7,7 @@
  *   The first needs rows from stride * (scale(c) * t + lead(c)) - pad on: at most ring_rows before the last that was made. Where
  *   scale(c) * t + lead(c) is below 0 the first row is 0, and fewer than ring_rows were made in all.
  * Cutting a group's rows into bands, each of which begins with the first rows that it needs, only leaves rows out.
+ * Proven: tests/prove, ring.
  */
 #include "check.h"
 #include "kind.h"
@@ -56,12 +57,14 @@ static int inputs_serve(const struct morsel_check *c, const struct morsel_blob_g
 static int trails_at(const struct morsel_reach *r, const struct morsel_blob_step *reader, const struct morsel_blob_tensor *x,
                      const struct morsel_blob_tensor *y, uint32_t t) {
     int64_t next = (int64_t)r->stride * ((int64_t)reader->stage_scale * t + reader->stage_lead) - r->pad;
+    if (next > (int64_t)MORSEL_SIZE_LIMIT) return 1; /* so many rows end behind every output */
     uint64_t kept = x->offset + (next > 0 ? (uint64_t)next : 0) * morsel_row_bytes(x);
     return y->offset + (uint64_t)t * morsel_row_bytes(y) <= kept;
 }
 
 /* For each T of the rule. What is written grows evenly with T; what is kept stands still and then grows evenly: the worst T is the last
- * at which it stands, the first at which it has grown, or the last of all. The first two are found by halving. */
+ * at which it stands, the first at which it has grown, or the last of all. The first two are found by halving.
+ * Proven: tests/prove, trails. */
 static int trails_reader(const struct morsel_blob_group *g, const struct morsel_reach *r, const struct morsel_blob_step *reader,
                          const struct morsel_blob_tensor *x, const struct morsel_blob_tensor *y) {
     uint32_t strip = g->strip_rows, last = (y->dims[1] - 1) / strip, low = 0, high = last; /* T in strips, 1 .. last */
