@@ -121,7 +121,7 @@ static inline int morsel_finite(float v) {
     return v - v == 0;
 }
 
-/* a * b, at most 2^31 - 1; otherwise 0, which no valid size is. */
+/* a * b, at most 2^31 - 1; otherwise 0, which no valid size is. Proven: tests/prove, product. */
 static inline uint32_t morsel_product(uint32_t a, uint32_t b) {
     uint64_t p = (uint64_t)a * b;
     return p > MORSEL_SIZE_LIMIT ? 0 : (uint32_t)p;

@@ -39,7 +39,7 @@ static void find_places(struct morsel_stage *stages, const struct morsel_session
 }
 
 /* The latest t, a whole number of strips before `begin`, at which no stage has made a row. Nothing here leaves int32, as scale * end +
- * lead, which is no less than the stage's first row, does not (core/check_group.c). */
+ * lead, which is no less than the stage's first row, does not (core/check_group.c). Proven: tests/prove, find_start. */
 static int32_t find_start(const struct morsel_stage *stages, uint32_t count, int32_t begin, int32_t strip) {
     int32_t least = begin;
     for (const struct morsel_stage *s = stages; s < stages + count; s++) {

@@ -7,7 +7,7 @@
 #define SMALL_SUM (1 << 22)
 #define SMALL_RESULT 32000.0f
 
-/* Fields of 16 bits hold the sums of at most so many quads: 255 * 256 < 2^16. */
+/* Fields of 16 bits hold the sums of at most so many quads: 255 * 256 < 2^16. Proven: tests/prove, weigh_four. */
 #define RUN 256u
 
 /* Each of a quad's 64 places on its own, so that vectors of bytes do it: the sum of all weights, and of each or its zero, whichever is
@@ -50,7 +50,7 @@ void morsel_weigh_block(struct morsel_weighed *weighed, const uint32_t *words, u
 }
 
 /* Inputs are at most `low` below the zero point and `high` above it, 255 together. `above` and `below` are less than 255 * 2^29: no product
- * or sum leaves 2^47. */
+ * or sum leaves 2^47. Proven: tests/prove, is_small. */
 static int is_small(int64_t bias, int64_t above, int64_t below, int32_t low, float multiplier) {
     int64_t high = 255 - low, most = bias + above * high + below * low, least = bias - above * low - below * high;
     if (most >= SMALL_SUM || least <= -SMALL_SUM) return 0;

@@ -12,7 +12,7 @@
  *
  * Round half to even without libm: for |v| <= 2^22, v + 1.5 * 2^23 lies in [2^23, 2^24], where floats are exactly the integers. So the
  * addition itself rounds to an integer, ties to even. The low bits of the sum are that integer above those of 1.5 * 2^23. Limits minus zero
- * points lie within -255..255, so the clamped value is always in range.
+ * points lie within -255..255, so the clamped value is always in range. Proven: tests/prove, round and limit.
  */
 #ifndef MORSEL_REQUANT_H
 #define MORSEL_REQUANT_H

@@ -115,3 +115,16 @@ APT_TRUST := valgrind gcc-arm-linux-gnueabihf libc6-dev-armhf-cross gcc-riscv64-
 .PHONY: deps-trust
 deps-trust: deps-test
 	@sh tests/deps.sh $(APT_TRUST)
+
+# ---- proofs ----------------------------------------------------------------------------------------------------------
+PROVE_VENV := build/prove-venv
+
+$(PROVE_VENV)/.ready: tests/prove/requirements.txt
+	@python3 -m venv $(PROVE_VENV)
+	@$(PROVE_VENV)/bin/pip install --quiet --disable-pip-version-check -r tests/prove/requirements.txt
+	@touch $@
+
+.PHONY: prove
+prove: $(PROVE_VENV)/.ready  ## the arithmetic of what open checks, for all inputs (tests/prove/); PROVE="REGEX" or --self-test
+	@sh tests/deps.sh clang python3-venv
+	@PYTHONDONTWRITEBYTECODE=1 $(PROVE_VENV)/bin/python tests/prove/run.py $(PROVE)
