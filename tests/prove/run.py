@@ -31,7 +31,7 @@ def compiled(root, file):
                f"-fsanitize-ignorelist={HERE}/wraps.txt", str(file)]
     found = subprocess.run(command, capture_output=True, text=True)
     if found.returncode:
-        raise SystemExit(f"{file.name} does not compile:\n{found.stderr}")
+        raise ir.Unsupported(f"{file.name} does not compile:\n{found.stderr}")
     return ir.Module(found.stdout)
 
 

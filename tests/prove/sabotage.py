@@ -25,7 +25,6 @@ LIST = [
     ("core/check_group.c", "strip + lead - stride * reader->stage_lead + r->pad", "strip + lead - stride * reader->stage_lead", "ring"),
     ("core/check_group.c", "if (lead < stride * ((int64_t)reader->stage_lead - 1)", "if (lead + 1 < stride * ((int64_t)reader->stage_lead - 1)",
      "ring"),
-    ("core/check_group.c", "int64_t stride = r->stride, lead", "int64_t stride = r->stride; int32_t lead", "ring"),
     ("core/check_group.c", "    if (next > (int64_t)MORSEL_SIZE_LIMIT) return 1; /* so many rows end behind every output */\n", "", "trails_at"),
     ("core/check_group.c", "int64_t rows = (int64_t)r->stride * (", "int64_t rows = (int64_t)r->stride + (", "trails"),
     ("core/check_group.c", "uint32_t before = low ? low : 1, behind = low < last ? low + 1 : last;",
