@@ -67,6 +67,20 @@ static void a_graph_of_too_many_pieces_is_refused(void **state) {
     }
 }
 
+/* Each node looks for its own. */
+static void too_many_operator_sets_are_refused(void **state) {
+    (void)state;
+    for (int more = 254; more <= 255; more++) { /* beside the two that model_message() imports */
+        struct bytes graph = {0};
+        struct failure failure = {0};
+        relu(&graph);
+        struct bytes model = model_message(&graph, 17);
+        for (int i = 0; i < more; i++) add_opset(&model, 8, "my", 1);
+        if (more > 254) load_bad(&model, "imports 257 operator sets (opset_import); 256 are the most");
+        else onnx_free(load_bytes(&model, &failure)), assert_string_equal(failure.text, "");
+    }
+}
+
 /* The walk and protobuf-c go as deep as the schema does. */
 static int depth_of(const ProtobufCMessageDescriptor *message, int above) {
     int most = above;
@@ -208,6 +222,7 @@ int main(void) {
         cmocka_unit_test(empty_attributes_are_refused_by_what_they_would_take),
         cmocka_unit_test(empty_unknown_fields_are_refused_by_what_they_would_take),
         cmocka_unit_test(a_graph_of_too_many_pieces_is_refused),
+        cmocka_unit_test(too_many_operator_sets_are_refused),
         cmocka_unit_test(no_message_of_the_schema_contains_itself),
         cmocka_unit_test(subgraphs_nest_as_deep_as_they_like),
         cmocka_unit_test(the_bound_holds_for_what_is_allocated),
