@@ -60,7 +60,8 @@ static void see(struct seen *s, float *numbers, size_t count, size_t samples) {
     s->graph = (struct onnx_graph){.values = s->values, .value_count = 1};
     s->observer = observer_open(&s->graph, NULL);
     assert_non_null(s->observer);
-    for (size_t i = 0; i < samples; i++) observer_see(s->observer, &s->value, numbers + i * (count / samples), count / samples);
+    for (size_t i = 0; i < samples; i++)
+        observer_see(s->observer, &s->value, numbers ? numbers + i * (count / samples) : NULL, count / samples);
     s->observed = observer_of(s->observer, &s->value);
     s->numbers = numbers;
     s->count = count;

@@ -112,7 +112,8 @@ static inline void check_row(const struct row *row) {
     if (strcmp(left, row->left)) fail_msg("opset %d, x %s, %s\n    became %s, not %s", row->opset, row->x, row->nodes, left, row->left);
     assert_string_equal(g->inputs[0]->name, "x");
     assert_string_equal(g->outputs[0]->name, "y");
-    assert_memory_equal(&g->outputs[0]->shape, &shape, sizeof shape);
+    assert_int_equal(g->outputs[0]->shape.rank, shape.rank);
+    assert_memory_equal(g->outputs[0]->shape.dims, shape.dims, sizeof shape.dims);
     /* What inference makes of the new graph is what the passes said. */
     struct onnx_graph *copy = edit_copy(g);
     struct onnx_report report = {0};
