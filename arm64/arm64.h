@@ -87,4 +87,12 @@ morsel_mean_fn morsel_mean_floats_neon; /* of float x */
 morsel_pool_fn morsel_max_pool_rows_neon;
 morsel_pool_fn morsel_average_pool_rows_neon;
 
+morsel_refusal_fn morsel_conv_refusal_neon; /* of the tiles of every ISA */
+morsel_refusal_fn morsel_fc_refusal_neon;
+morsel_refusal_fn morsel_depthwise_refusal_neon, morsel_depthwise_refusal_dotprod;
+morsel_refusal_fn morsel_matmul_refusal_neon;
+morsel_refusal_fn morsel_max_pool_refusal_neon;
+morsel_refusal_fn morsel_lut_refusal_neon;
+morsel_refusal_fn morsel_mean_refusal_neon;
+
 #endif

@@ -159,12 +159,18 @@ static void run_block(struct block *b, const uint8_t *const *rows, uint32_t y, u
     }
 }
 
+const char *morsel_depthwise_refusal_neon(const void *args) {
+    const struct morsel_conv_args *a = args;
+    if (a->channels.weight_zero) return MORSEL_REFUSES_ZERO;
+    return a->window.kernel_h * a->window.kernel_w > TAPS ? MORSEL_REFUSES_WINDOW : NULL;
+}
+
 void morsel_depthwise_rows_neon(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     const struct morsel_window *win = &a->window;
     uint32_t quads = win->kernel_w * ((win->kernel_h + 3) / 4);
     struct morsel_span span;
     struct block b;
-    if (a->channels.weight_zero || win->kernel_h * win->kernel_w > TAPS) {
+    if (morsel_depthwise_refusal_neon(a)) {
         morsel_depthwise_rows_c(a, rows, y, n);
         return;
     }

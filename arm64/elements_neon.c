@@ -90,15 +90,32 @@ static struct add describe_add(const struct morsel_binary_args *args) {
     return k;
 }
 
+/* n elements that lie side by side in all three tensors; what is left of sixteens goes to plain C. */
+static void add_line(const struct morsel_binary_args *args, const struct add *k, size_t from_a, size_t from_b, uint32_t at, uint32_t n) {
+    const uint8_t *a = (const uint8_t *)args->a.data + from_a, *b = (const uint8_t *)args->b.data + from_b;
+    uint8_t *y = (uint8_t *)args->y.data + at;
+    uint32_t i = 0;
+    for (; k->plain && n - i >= 16; i += 16) add_sixteen_plain(k, a + i, b + i, y + i);
+    for (; n - i >= 16; i += 16) put_sixteen(&k->limits, add_floats(k, a + i, b + i), y + i);
+    if (i < n) morsel_qadd_c(args, at + i, at + n);
+}
+
+/* Line by line where an operand repeats. */
 void morsel_qadd_neon(const struct morsel_binary_args *args, uint32_t begin, uint32_t end) {
+    uint32_t n;
+    struct add k = describe_add(args);
+    struct morsel_walk walk;
     if (morsel_is_contiguous(args->dims, args->a_stride, args->rank) && morsel_is_contiguous(args->dims, args->b_stride, args->rank)) {
-        struct add k = describe_add(args);
-        const uint8_t *a = args->a.data, *b = args->b.data;
-        uint8_t *y = args->y.data;
-        for (; k.plain && end - begin >= 16; begin += 16) add_sixteen_plain(&k, a + begin, b + begin, y + begin);
-        for (; end - begin >= 16; begin += 16) put_sixteen(&k.limits, add_floats(&k, a + begin, b + begin), y + begin);
+        add_line(args, &k, begin, begin, begin, end - begin);
+        return;
     }
-    if (begin < end) morsel_qadd_c(args, begin, end);
+    if (morsel_lines_refusal(args)) {
+        morsel_qadd_c(args, begin, end);
+        return;
+    }
+    morsel_walk_start(&walk, args->dims, args->rank, begin, end);
+    for (; (n = morsel_walk_run(&walk)) != 0; morsel_walk_next(&walk, n))
+        add_line(args, &k, morsel_walk_offset(&walk, args->a_stride), morsel_walk_offset(&walk, args->b_stride), walk.begin, n);
 }
 
 struct multiply {
@@ -138,14 +155,14 @@ static void multiply_line(const struct morsel_binary_args *args, const struct mu
 
 /* Line by line where an operand repeats, as a factor for each channel does. */
 void morsel_qmul_neon(const struct morsel_binary_args *args, uint32_t begin, uint32_t end) {
-    uint32_t last = args->rank - 1, n;
+    uint32_t n;
     struct multiply k = describe_multiply(args);
     struct morsel_walk walk;
     if (morsel_is_contiguous(args->dims, args->a_stride, args->rank) && morsel_is_contiguous(args->dims, args->b_stride, args->rank)) {
         multiply_line(args, &k, begin, begin, begin, end - begin);
         return;
     }
-    if (args->a_stride[last] != 1 || args->b_stride[last] != 1) {
+    if (morsel_lines_refusal(args)) {
         morsel_qmul_c(args, begin, end);
         return;
     }
@@ -185,6 +202,13 @@ static void mean_sixteen(const struct morsel_mean_args *a, uint32_t u, const str
     vst1q_s8((int8_t *)a->y.data + u, morsel_requant16(s, m, m, f, MORSEL_REQUANT_CLAMPED));
 }
 
+const char *morsel_mean_refusal_neon(const void *args) {
+    const struct morsel_mean_args *a = args;
+    if (a->x.qparams.is_float) return NULL;
+    if (a->y.qparams.is_float) return MORSEL_REFUSES_FLOATS;
+    return a->inner < 16 ? MORSEL_REFUSES_NARROW : NULL;
+}
+
 void morsel_mean_neon(const struct morsel_mean_args *a, uint32_t begin, uint32_t end) {
     struct morsel_requant f;
     if (a->x.qparams.is_float || a->y.qparams.is_float) {
@@ -214,8 +238,14 @@ static void lut_bytes(const struct morsel_lut_args *a, const uint8_t *x, uint8_t
     }
 }
 
+const char *morsel_lut_refusal_neon(const void *args) {
+    const struct morsel_lut_args *a = args;
+    if (a->is_float) return MORSEL_REFUSES_FLOATS;
+    return a->channels != 1 ? MORSEL_REFUSES_TABLES : NULL;
+}
+
 void morsel_lut_neon(const struct morsel_lut_args *a, uint32_t begin, uint32_t end) {
-    uint32_t n = a->is_float || a->channels != 1 ? 0 : (end - begin) / 16 * 16;
+    uint32_t n = morsel_lut_refusal_neon(a) ? 0 : (end - begin) / 16 * 16;
     if (n) lut_bytes(a, a->x + begin, (uint8_t *)a->y + begin, n);
     if (begin + n < end) morsel_lut_c(a, begin + n, end);
 }

@@ -17,11 +17,17 @@ static void max_block(const struct morsel_window *w, const uint8_t *const *rows,
     vst1q_u8(y + c, veorq_u8(vminq_u8(most, limits->max), limits->y_flip));
 }
 
+const char *morsel_max_pool_refusal_neon(const void *args) {
+    const struct morsel_pool_args *a = args;
+    if (a->y.qparams.is_float) return MORSEL_REFUSES_FLOATS;
+    return a->window.out_c < 16 ? MORSEL_REFUSES_NARROW : NULL;
+}
+
 void morsel_max_pool_rows_neon(const struct morsel_pool_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     const struct morsel_window *w = &a->window;
     struct limits limits = {vdupq_n_u8((uint8_t)a->y.out_min), vdupq_n_u8((uint8_t)a->y.out_max),
                             vdupq_n_u8((uint8_t)a->x.qparams.sign_flip), vdupq_n_u8((uint8_t)a->y.qparams.sign_flip)};
-    if (a->y.qparams.is_float || w->out_c < 16) {
+    if (morsel_max_pool_refusal_neon(a)) {
         morsel_max_pool_rows_c(a, rows, y, n);
         return;
     }

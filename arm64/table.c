@@ -3,6 +3,17 @@
 #include "arm64.h"
 
 static void use_neon(struct morsel_kernels *table) {
+    table->refusals = (struct morsel_refusals){
+        .conv = morsel_conv_refusal_neon,
+        .depthwise = morsel_depthwise_refusal_neon,
+        .max_pool = morsel_max_pool_refusal_neon,
+        .fc = morsel_fc_refusal_neon,
+        .matmul = morsel_matmul_refusal_neon,
+        .qadd = morsel_lines_refusal,
+        .qmul = morsel_lines_refusal,
+        .lut = morsel_lut_refusal_neon,
+        .mean = morsel_mean_refusal_neon,
+    };
     table->conv = morsel_conv_rows_neon;
     table->depthwise = morsel_depthwise_rows_neon;
     table->fc = morsel_fc_blocks_neon;
@@ -24,6 +35,7 @@ static void use_neon(struct morsel_kernels *table) {
 
 static void use_dotprod(struct morsel_kernels *table) {
     table->conv = morsel_conv_rows_dotprod;
+    table->refusals.depthwise = morsel_depthwise_refusal_dotprod;
     table->depthwise = morsel_depthwise_rows_dotprod;
     table->fc = morsel_fc_blocks_dotprod;
     table->matmul = morsel_matmul_rows_dotprod;

@@ -407,6 +407,22 @@ static void as_conv(struct morsel_conv_args *conv, const struct morsel_fc_args *
     conv->groups = 1;
 }
 
+static const char *refusal_of(const struct morsel_conv_args *a) {
+    struct walk w = {.a = a};
+    if (plan(&w)) return NULL;
+    return a->channels.weight_zero ? MORSEL_REFUSES_ZERO : MORSEL_REFUSES_WINDOW;
+}
+
+const char *morsel_conv_refusal_neon(const void *args) {
+    return refusal_of(args);
+}
+
+const char *morsel_fc_refusal_neon(const void *args) {
+    struct morsel_conv_args conv;
+    as_conv(&conv, args);
+    return refusal_of(&conv);
+}
+
 void morsel_fc_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, morsel_tile_fn *tile, struct morsel_room *room) {
     struct morsel_conv_args conv;
     struct walk w;

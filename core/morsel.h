@@ -232,6 +232,7 @@ struct morsel_step {
     const char *name;          /* of the ONNX node it comes from; "" where the blob was stripped */
     const char *kind;          /* "conv", "depthwise", "fc" .. */
     const char *isa;           /* whose kernel computes it: "c", "neon", "avx2" .. */
+    const char *why_c;         /* why plain C computes it and no kernel of the session's instruction set; else NULL */
     uint32_t group;            /* steps that take turns of some rows have the same number, from 1 on; 0: it runs by itself */
     uint32_t done;             /* 1: the result is complete. 0: after one of its turns in a group */
     struct morsel_view result; /* by its name inside the network. Its data: NULL until done, and where a group holds only some rows at a

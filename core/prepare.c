@@ -63,6 +63,11 @@ static struct morsel_output sums_output(const struct morsel_preparation *w, cons
     return output_of(w, p->out_min, p->out_max, p->float_min, p->float_max);
 }
 
+/* Whether the table's kernel takes these arguments; else plain C does. */
+static int takes(morsel_refusal_fn *refusal, const void *args) {
+    return !refusal || !refusal(args);
+}
+
 static uint32_t output_elements(const struct morsel_preparation *w) {
     return morsel_elements(morsel_blob_output(w->model, w->step));
 }
@@ -116,7 +121,8 @@ void morsel_prepare_conv(struct morsel_call *call, const struct morsel_preparati
     a->groups = p->groups;
     a->prefetch = a->prefetch_bytes = a->prefetch_row = 0;
     a->prefetch_rows = a->window.out_h;
-    call->kernel.conv = call->kind == MORSEL_STEP_CONV ? w->kernels->conv : w->kernels->depthwise;
+    if (call->kind == MORSEL_STEP_CONV) call->kernel.conv = takes(w->kernels->refusals.conv, a) ? w->kernels->conv : morsel_conv_rows_c;
+    else call->kernel.conv = takes(w->kernels->refusals.depthwise, a) ? w->kernels->depthwise : morsel_depthwise_rows_c;
     call->units = morsel_blob_output(w->model, w->step)->dims[0] * a->window.out_h;
 }
 
@@ -144,6 +150,7 @@ void morsel_prepare_pool(struct morsel_call *call, const struct morsel_preparati
     a->padded_h = a->window.in_h + p->window.pad_top + p->window.pad_bottom;
     a->padded_w = a->window.in_w + p->window.pad_left + p->window.pad_right;
     call->kernel.pool = call->kind == MORSEL_STEP_MAX_POOL ? w->kernels->max_pool : w->kernels->average_pool;
+    if (call->kind == MORSEL_STEP_MAX_POOL && !takes(w->kernels->refusals.max_pool, a)) call->kernel.pool = morsel_max_pool_rows_c;
     call->units = morsel_blob_output(w->model, w->step)->dims[0] * a->window.out_h;
 }
 
@@ -158,7 +165,7 @@ void morsel_prepare_fc(struct morsel_call *call, const struct morsel_preparation
     a->inputs = p->inputs;
     a->outputs = p->outputs;
     a->blocks = (p->outputs + 15) / 16;
-    call->kernel.fc = w->kernels->fc;
+    call->kernel.fc = takes(w->kernels->refusals.fc, a) ? w->kernels->fc : morsel_fc_blocks_c;
     call->units = a->rows * a->blocks;
 }
 
@@ -176,7 +183,7 @@ void morsel_prepare_matmul(struct morsel_call *call, const struct morsel_prepara
     a->b_batch = p->b_batch;
     a->b_divide = p->b_divide;
     a->multiplier = p->multiplier;
-    call->kernel.matmul = w->kernels->matmul;
+    call->kernel.matmul = takes(w->kernels->refusals.matmul, a) ? w->kernels->matmul : morsel_matmul_rows_c;
     call->units = p->batch * p->rows;
 }
 
@@ -195,8 +202,8 @@ void morsel_prepare_binary(struct morsel_call *call, const struct morsel_prepara
     a->b_ratio = p->b_ratio;
     a->offset = p->offset;
     call->kernel.binary = w->kernels->binary;
-    if (p->op == MORSEL_BINARY_QADD) call->kernel.binary = w->kernels->qadd;
-    if (p->op == MORSEL_BINARY_QMUL) call->kernel.binary = w->kernels->qmul;
+    if (p->op == MORSEL_BINARY_QADD) call->kernel.binary = takes(w->kernels->refusals.qadd, a) ? w->kernels->qadd : morsel_qadd_c;
+    if (p->op == MORSEL_BINARY_QMUL) call->kernel.binary = takes(w->kernels->refusals.qmul, a) ? w->kernels->qmul : morsel_qmul_c;
     call->units = output_elements(w);
 }
 
@@ -227,7 +234,7 @@ void morsel_prepare_lut(struct morsel_call *call, const struct morsel_preparatio
     a->channels = p->channels;
     a->inner = p->inner;
     a->is_float = !morsel_is_byte(y);
-    call->kernel.lut = w->kernels->lut;
+    call->kernel.lut = takes(w->kernels->refusals.lut, a) ? w->kernels->lut : morsel_lut_c;
     call->units = p->count;
 }
 
@@ -239,7 +246,7 @@ void morsel_prepare_mean(struct morsel_call *call, const struct morsel_preparati
     a->count = p->count;
     a->inner = p->inner;
     a->multiplier = p->multiplier;
-    call->kernel.mean = w->kernels->mean;
+    call->kernel.mean = takes(w->kernels->refusals.mean, a) ? w->kernels->mean : morsel_mean_c;
     call->units = p->outer * p->inner;
 }
 
@@ -290,7 +297,7 @@ void morsel_prepare_gather(struct morsel_call *call, const struct morsel_prepara
     a->size = morsel_type_bytes(y->type);
     a->fill = morsel_is_byte(y) ? p->fill ^ flip_of(w, y) ^ own_flip(y) : p->fill;
     a->sign_flip = flip_of(w, morsel_blob_input(w->model, w->step, 0)) ^ flip_of(w, y);
-    call->kernel.gather = w->kernels->gather;
+    call->kernel.gather = takes(w->kernels->refusals.gather, a) ? w->kernels->gather : morsel_gather_c;
     call->units = morsel_elements(y);
 }
 

@@ -21,7 +21,7 @@ static const struct {
 
 static int is_among(const struct morsel_kernels *kernels, const union morsel_kernel *kernel) {
     const uint8_t *slots = (const uint8_t *)kernels;
-    for (size_t at = 0; at < offsetof(struct morsel_kernels, store_flip); at += sizeof *kernel)
+    for (size_t at = 0; at < offsetof(struct morsel_kernels, refusals); at += sizeof *kernel)
         if (!memcmp(slots + at, kernel, sizeof *kernel)) return 1;
     return 0;
 }
@@ -38,6 +38,23 @@ static uint16_t isa_of(const struct morsel_session *session, const struct morsel
     return ISA_COUNT - 1;
 }
 
+static morsel_refusal_fn *refusal_of(const struct morsel_refusals *refusals, const struct morsel_call *call) {
+    switch (call->kind) {
+    case MORSEL_STEP_CONV: return refusals->conv;
+    case MORSEL_STEP_DEPTHWISE: return refusals->depthwise;
+    case MORSEL_STEP_MAX_POOL: return refusals->max_pool;
+    case MORSEL_STEP_FC: return refusals->fc;
+    case MORSEL_STEP_MATMUL: return refusals->matmul;
+    case MORSEL_STEP_BINARY:
+        if (call->args.binary.op == MORSEL_BINARY_QADD) return refusals->qadd;
+        return call->args.binary.op == MORSEL_BINARY_QMUL ? refusals->qmul : NULL;
+    case MORSEL_STEP_LUT: return refusals->lut;
+    case MORSEL_STEP_MEAN: return refusals->mean;
+    case MORSEL_STEP_GATHER: return refusals->gather;
+    default: return NULL;
+    }
+}
+
 /* The shape as ONNX has it: CHANNELS_LAST is N C H W. */
 static void find_onnx_shape(struct morsel_view *view) {
     view->onnx_type = view->type;
@@ -52,12 +69,15 @@ static void fill_step(struct morsel_step *step, const struct morsel_session *ses
     const struct morsel_model *model = session->model;
     const struct morsel_blob_step *s = morsel_blob_step(model, index);
     const struct morsel_blob_tensor *y = morsel_blob_output(model, s);
+    const struct morsel_call *call = morsel_call_at(session, index);
     struct morsel_kernels kernels;
     morsel_kernels_choose(&kernels, session->cpu);
+    morsel_refusal_fn *refusal = refusal_of(&kernels.refusals, call);
     step->index = index;
     step->name = morsel_blob_string(model, s->name);
     step->kind = morsel_kinds[s->kind].name;
     step->isa = isas[isa].name;
+    step->why_c = refusal ? refusal(&call->args) : NULL;
     step->group = s->group;
     step->done = 0;
     morsel_view_tensor(&step->result, session, y);

@@ -140,6 +140,13 @@ void morsel_binary_c(const struct morsel_binary_args *args, uint32_t begin, uint
     for_runs(args, begin, end, true, float_run);
 }
 
+const char *morsel_lines_refusal(const void *args) {
+    const struct morsel_binary_args *a = args;
+    const uint32_t last = a->rank - 1;
+    if (morsel_is_contiguous(a->dims, a->a_stride, a->rank) && morsel_is_contiguous(a->dims, a->b_stride, a->rank)) return NULL;
+    return a->a_stride[last] == 1 && a->b_stride[last] == 1 ? NULL : MORSEL_REFUSES_REPEATED;
+}
+
 int morsel_is_contiguous(const uint32_t *dims, const uint32_t *strides, uint32_t rank) {
     uint32_t step = 1;
     for (uint32_t k = rank; k-- > 0; step *= dims[k])

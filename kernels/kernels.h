@@ -29,6 +29,20 @@
 #define MORSEL_KERNEL_MAX_RANK 6
 #define MORSEL_KERNEL_MAX_ARGS 232
 
+/* Why the kernel in a slot does not take these arguments, in English: then the step gets plain C. NULL: it takes them. */
+typedef const char *morsel_refusal_fn(const void *args);
+
+#define MORSEL_REFUSES_ZERO "its weights have a zero point"
+#define MORSEL_REFUSES_FLOATS "its result is in float"
+#define MORSEL_REFUSES_INT8 "its input comes from outside, in int8"
+#define MORSEL_REFUSES_WINDOW "its window is large"
+#define MORSEL_REFUSES_FACTORS "a multiplier or a bias is out of the kernel's range"
+#define MORSEL_REFUSES_NARROW "it has few channels"
+#define MORSEL_REFUSES_REPEATED "an operand repeats along the last dimension"
+#define MORSEL_REFUSES_TABLES "it has a table for each channel"
+#define MORSEL_REFUSES_ORDER "its elements lie too far apart"
+#define MORSEL_REFUSES_SMALL "it has few rows or long ones"
+
 /* What an element means: value = scale * ((byte ^ flip) - zero), or the float itself. */
 struct morsel_qparams {
     float scale;
@@ -156,6 +170,9 @@ struct morsel_binary_args {
 };
 typedef void morsel_binary_fn(const struct morsel_binary_args *args, uint32_t begin, uint32_t end);
 
+/* The refusal of kernels that compute line by line, where the last dimension's elements lie side by side in both operands. */
+morsel_refusal_fn morsel_lines_refusal;
+
 /* Whether these are the strides of a row-major tensor of `dims`: each element once, in order. */
 int morsel_is_contiguous(const uint32_t *dims, const uint32_t *strides, uint32_t rank);
 
@@ -222,6 +239,20 @@ struct morsel_gather_args {
 };
 typedef void morsel_gather_fn(const struct morsel_gather_args *args, uint32_t begin, uint32_t end);
 
+/* A member is NULL where the slot's kernel takes all. */
+struct morsel_refusals {
+    morsel_refusal_fn *conv;
+    morsel_refusal_fn *depthwise;
+    morsel_refusal_fn *max_pool;
+    morsel_refusal_fn *fc;
+    morsel_refusal_fn *matmul;
+    morsel_refusal_fn *qadd;
+    morsel_refusal_fn *qmul;
+    morsel_refusal_fn *lut;
+    morsel_refusal_fn *mean;
+    morsel_refusal_fn *gather;
+};
+
 struct morsel_kernels {
     morsel_conv_fn *conv;
     morsel_conv_fn *depthwise;
@@ -239,6 +270,7 @@ struct morsel_kernels {
     morsel_softmax_fn *softmax;
     morsel_copy_fn *copy;
     morsel_gather_fn *gather;
+    struct morsel_refusals refusals;
     uint32_t store_flip;     /* of bytes inside a network: 0 or 0x80, whichever conv and its like read without a conversion */
     uint32_t strided_pixels; /* whether conv and depthwise take strided pixels */
 };

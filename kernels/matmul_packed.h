@@ -115,8 +115,12 @@ static void packed_batch(const struct morsel_matmul_args *a, struct packed *p, c
 }
 
 /* Whether it can be done so: few rows are not worth the packing. */
+static const char *packed_refusal(const struct morsel_matmul_args *a) {
+    return a->inner <= PACKED_BYTES / 16 && a->rows >= 4 ? NULL : MORSEL_REFUSES_SMALL;
+}
+
 static int packs(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end) {
-    return a->inner <= PACKED_BYTES / 16 && end - begin >= 4 && a->rows >= 4;
+    return !packed_refusal(a) && end - begin >= 4;
 }
 
 static void matmul_packed(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end, morsel_fc_fn *fc) {

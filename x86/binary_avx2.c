@@ -56,7 +56,6 @@ static void sum_line(const struct sum *s, const uint8_t *a, const uint8_t *b, ui
 void morsel_qadd_avx2(const struct morsel_binary_args *args, uint32_t begin, uint32_t end) {
     const uint8_t *a = args->a.data, *b = args->b.data;
     uint8_t *y = args->y.data;
-    const uint32_t last = args->rank - 1;
     struct morsel_walk walk;
     struct sum s = {operand_of(&args->a, args->a_ratio), operand_of(&args->b, args->b_ratio), _mm256_set1_ps(args->offset),
                     morsel_requant256(&args->y, args->y.qparams.own)};
@@ -64,7 +63,7 @@ void morsel_qadd_avx2(const struct morsel_binary_args *args, uint32_t begin, uin
         sum_line(&s, a + begin, b + begin, y + begin, end - begin);
         return;
     }
-    if (args->a_stride[last] != 1 || args->b_stride[last] != 1) {
+    if (morsel_lines_refusal(args)) {
         morsel_qadd_c(args, begin, end);
         return;
     }
@@ -114,7 +113,6 @@ static void product_line(const struct product *p, const uint8_t *a, const uint8_
 void morsel_qmul_avx2(const struct morsel_binary_args *args, uint32_t begin, uint32_t end) {
     const uint8_t *a = args->a.data, *b = args->b.data;
     uint8_t *y = args->y.data;
-    const uint32_t last = args->rank - 1;
     struct morsel_walk walk;
     struct product p = {_mm_set1_epi8((char)args->a.qparams.sign_flip),
                         _mm_set1_epi8((char)args->b.qparams.sign_flip),
@@ -127,7 +125,7 @@ void morsel_qmul_avx2(const struct morsel_binary_args *args, uint32_t begin, uin
         product_line(&p, a + begin, b + begin, y + begin, end - begin);
         return;
     }
-    if (args->a_stride[last] != 1 || args->b_stride[last] != 1) {
+    if (morsel_lines_refusal(args)) {
         morsel_qmul_c(args, begin, end);
         return;
     }

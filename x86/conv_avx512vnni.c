@@ -389,13 +389,21 @@ static void run_pixels(const struct morsel_conv_job *job, const struct morsel_li
     }
 }
 
-void morsel_conv_rows_avx512vnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+/* Whether the tiles take it; else it is a matrix product. */
+static int has_tiles(const struct morsel_conv_args *a) {
     uint32_t constants = (a->window.out_c / a->groups + 15) / 16 * 16 * a->groups;
     const struct morsel_channels *c = &a->channels;
+    return morsel_conv_is_plain(a) && morsel_small512(c->multiplier, constants) &&
+           morsel_small_bias512(c->multiplier, c->float_bias, constants);
+}
+
+const char *morsel_conv_refusal_avx512vnni(const void *args) {
+    return morsel_conv_refusal(args, !has_tiles(args));
+}
+
+void morsel_conv_rows_avx512vnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     struct kept kept;
     kept.first = kept.begin = kept.end = kept.count = 0;
-    if (morsel_conv_is_plain(a) && morsel_small512(c->multiplier, constants) &&
-        morsel_small_bias512(c->multiplier, c->float_bias, constants))
-        morsel_conv_plan_keep(a, rows, y, n, run_pixels, &kept);
+    if (has_tiles(a)) morsel_conv_plan_keep(a, rows, y, n, run_pixels, &kept);
     else morsel_conv_by_fc(a, rows, y, n, morsel_fc_blocks_avx512vnni);
 }

@@ -79,9 +79,17 @@ static void run_pixels(const struct morsel_conv_job *job, const struct morsel_li
     }
 }
 
-void morsel_conv_rows_avxvnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+/* Whether the tiles take it; else it is a matrix product. */
+static int has_tiles(const struct morsel_conv_args *a) {
     uint32_t constants = (a->window.out_c / a->groups + 15) / 16 * 16 * a->groups;
-    if (morsel_conv_is_plain(a) && morsel_fits256(a->channels.multiplier, a->channels.float_bias, constants))
-        morsel_conv_plan(a, rows, y, n, run_pixels);
+    return morsel_conv_is_plain(a) && morsel_fits256(a->channels.multiplier, a->channels.float_bias, constants);
+}
+
+const char *morsel_conv_refusal_avxvnni(const void *args) {
+    return morsel_conv_refusal(args, !has_tiles(args));
+}
+
+void morsel_conv_rows_avxvnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+    if (has_tiles(a)) morsel_conv_plan(a, rows, y, n, run_pixels);
     else morsel_conv_by_fc(a, rows, y, n, morsel_fc_blocks_avxvnni);
 }

@@ -209,6 +209,12 @@ void morsel_conv_by_fc(const struct morsel_conv_args *a, const uint8_t *const *r
     }
 }
 
+const char *morsel_conv_refusal(const struct morsel_conv_args *a, int by_fc) {
+    struct product p;
+    if (by_fc) return start_product(&p, a, NULL) ? NULL : MORSEL_REFUSES_WINDOW;
+    return rows_serve(a) || morsel_windows_at_once(a) ? NULL : MORSEL_REFUSES_WINDOW;
+}
+
 void morsel_conv_plan_keep(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n,
                            morsel_conv_pixels_fn *pixels, void *kept) {
     uint32_t at_once = morsel_windows_at_once(a);

@@ -36,4 +36,7 @@ static inline int morsel_conv_is_plain(const struct morsel_conv_args *a) {
 /* Any convolution, by the kernel of matrix products. */
 void morsel_conv_by_fc(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_fc_fn *run);
 
+/* Why neither the tiles nor, if `by_fc`, the matrix product take it; NULL: they do. */
+const char *morsel_conv_refusal(const struct morsel_conv_args *a, int by_fc);
+
 #endif

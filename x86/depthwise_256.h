@@ -280,10 +280,19 @@ static void dw_run_rows(const struct morsel_conv_args *a, const uint8_t *const *
     }
 }
 
+static const char *dw_refusal(const struct morsel_conv_args *a) {
+    const struct morsel_window *w = &a->window;
+    const struct morsel_channels *c = &a->channels;
+    if (c->weight_zero) return MORSEL_REFUSES_ZERO;
+    if (a->y.qparams.is_float) return MORSEL_REFUSES_FLOATS;
+    if (a->x.qparams.sign_flip) return MORSEL_REFUSES_INT8;
+    if (w->kernel_w * ((w->kernel_h + 3) / 4) > DW_TAPS || dw_results_at_once(w) == 0) return MORSEL_REFUSES_WINDOW;
+    return morsel_fits256(c->multiplier, c->float_bias, (w->out_c + 15) / 16 * 16) ? NULL : MORSEL_REFUSES_FACTORS;
+}
+
 static void dw_rows(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     const struct morsel_window *w = &a->window;
-    if (a->y.qparams.is_float || a->channels.weight_zero || a->x.qparams.sign_flip || w->kernel_w * ((w->kernel_h + 3) / 4) > DW_TAPS ||
-        dw_results_at_once(w) == 0) {
+    if (dw_refusal(a)) {
         morsel_depthwise_rows_c(a, rows, y, n);
         return;
     }

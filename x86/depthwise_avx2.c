@@ -33,8 +33,10 @@ MORSEL_INLINE __m256i dw_dot_words(__m256i acc, __m256i even, __m256i even_taps,
 
 #include "depthwise_256.h"
 
+const char *morsel_depthwise_refusal_avx2(const void *args) {
+    return dw_refusal(args);
+}
+
 void morsel_depthwise_rows_avx2(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
-    size_t constants = (a->window.out_c + 15) / 16 * 16;
-    if (morsel_fits256(a->channels.multiplier, a->channels.float_bias, constants)) dw_rows(a, rows, y, n);
-    else morsel_depthwise_rows_c(a, rows, y, n);
+    dw_rows(a, rows, y, n);
 }

@@ -291,12 +291,22 @@ static void run_rows(const struct morsel_conv_args *a, const uint8_t *const *row
     }
 }
 
-void morsel_depthwise_rows_avx512vnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+const char *morsel_depthwise_refusal_avx512vnni(const void *args) {
+    const struct morsel_conv_args *a = args;
     const struct morsel_window *w = &a->window;
     const struct morsel_channels *c = &a->channels;
     size_t constants = (w->out_c + 15) / 16 * 16;
-    if (a->y.qparams.is_float || c->weight_zero || a->x.qparams.sign_flip || w->kernel_w * ((w->kernel_h + 3) / 4) > TAPS ||
-        !morsel_small512(c->multiplier, constants) || !morsel_small_bias512(c->multiplier, c->float_bias, constants)) {
+    if (c->weight_zero) return MORSEL_REFUSES_ZERO;
+    if (a->y.qparams.is_float) return MORSEL_REFUSES_FLOATS;
+    if (a->x.qparams.sign_flip) return MORSEL_REFUSES_INT8;
+    if (w->kernel_w * ((w->kernel_h + 3) / 4) > TAPS) return MORSEL_REFUSES_WINDOW;
+    if (!morsel_small512(c->multiplier, constants)) return MORSEL_REFUSES_FACTORS;
+    return morsel_small_bias512(c->multiplier, c->float_bias, constants) ? NULL : MORSEL_REFUSES_FACTORS;
+}
+
+void morsel_depthwise_rows_avx512vnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+    const struct morsel_window *w = &a->window;
+    if (morsel_depthwise_refusal_avx512vnni(a)) {
         morsel_depthwise_rows_c(a, rows, y, n);
         return;
     }

@@ -17,8 +17,10 @@ MORSEL_INLINE void dw_keep(__m256i *to, const __m256i *q) {
 
 #include "depthwise_256.h"
 
+const char *morsel_depthwise_refusal_avxvnni(const void *args) {
+    return dw_refusal(args);
+}
+
 void morsel_depthwise_rows_avxvnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
-    size_t constants = (a->window.out_c + 15) / 16 * 16;
-    if (morsel_fits256(a->channels.multiplier, a->channels.float_bias, constants)) dw_rows(a, rows, y, n);
-    else morsel_depthwise_rows_c(a, rows, y, n);
+    dw_rows(a, rows, y, n);
 }

@@ -95,11 +95,24 @@ static void run_lines(const struct morsel_gather_args *a, const struct plan *pla
     }
 }
 
+/* The table of the last dimension. */
+static const int32_t *last_table(const struct morsel_gather_args *a) {
+    const int32_t *entries = a->table;
+    for (uint32_t k = 0; k + 1 < a->rank; k++) entries += a->dims[k];
+    return entries;
+}
+
+const char *morsel_gather_refusal_avx2(const void *args) {
+    const struct morsel_gather_args *a = args;
+    struct plan plan;
+    if (a->size != 1) return MORSEL_REFUSES_FLOATS;
+    return plan_line(&plan, last_table(a), a->dims[a->rank - 1]) ? NULL : MORSEL_REFUSES_ORDER;
+}
+
 void morsel_gather_avx2(const struct morsel_gather_args *a, uint32_t begin, uint32_t end) {
     struct plan plan;
-    const int32_t *entries = a->table;
+    const int32_t *entries = last_table(a);
     uint32_t line = a->dims[a->rank - 1];
-    for (uint32_t k = 0; k + 1 < a->rank; k++) entries += a->dims[k];
     uint32_t first = (begin + line - 1) / line * line, last = end / line * line;
     if (a->size != 1 || first >= last || !plan_line(&plan, entries, line)) {
         morsel_gather_c(a, begin, end);

@@ -40,8 +40,14 @@ static inline __m256i look_up(const struct table *t, __m256i v) {
     return _mm256_xor_si256(low, high);
 }
 
+const char *morsel_lut_refusal_avx2(const void *args) {
+    const struct morsel_lut_args *a = args;
+    if (a->is_float) return MORSEL_REFUSES_FLOATS;
+    return a->channels != 1 ? MORSEL_REFUSES_TABLES : NULL;
+}
+
 void morsel_lut_avx2(const struct morsel_lut_args *a, uint32_t begin, uint32_t end) {
-    if (a->is_float || a->channels != 1 || end - begin < 64) {
+    if (morsel_lut_refusal_avx2(a) || end - begin < 64) {
         morsel_lut_c(a, begin, end);
         return;
     }

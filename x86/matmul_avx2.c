@@ -21,6 +21,10 @@ MORSEL_INLINE void pack_quad(uint8_t *to, const uint8_t *const *rows, uint8_t fl
 
 #include "../kernels/matmul_packed.h"
 
+const char *morsel_matmul_refusal_avx2(const void *args) {
+    return packed_refusal(args);
+}
+
 static void multiply(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end, morsel_fc_fn *fc) {
     if (packs(a, begin, end)) matmul_packed(a, begin, end, fc);
     else morsel_matmul_rows_c(a, begin, end);

@@ -17,6 +17,13 @@ static inline void sum16(const struct morsel_mean_args *a, const uint8_t *x, __m
     *high = _mm256_sub_epi32(*high, zero);
 }
 
+const char *morsel_mean_refusal_avx2(const void *args) {
+    const struct morsel_mean_args *a = args;
+    if (a->x.qparams.is_float) return NULL;
+    if (a->y.qparams.is_float) return MORSEL_REFUSES_FLOATS;
+    return a->inner < 16 ? MORSEL_REFUSES_NARROW : NULL;
+}
+
 void morsel_mean_avx2(const struct morsel_mean_args *a, uint32_t begin, uint32_t end) {
     struct morsel_requant256 r = morsel_requant256(&a->y, a->y.qparams.zero);
     __m256 m = _mm256_set1_ps(a->multiplier);

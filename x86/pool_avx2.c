@@ -53,9 +53,15 @@ static void max_pixel(const struct morsel_pool_args *a, const struct cells *cell
     if (c < channels) _mm_storeu_si128((__m128i *)(void *)(y + channels - 16), largest(a, cells, channels - 16, flip));
 }
 
+const char *morsel_max_pool_refusal_avx2(const void *args) {
+    const struct morsel_pool_args *a = args;
+    if (a->y.qparams.is_float) return MORSEL_REFUSES_FLOATS;
+    return a->window.out_c < 16 ? MORSEL_REFUSES_NARROW : NULL;
+}
+
 void morsel_max_pool_rows_avx2(const struct morsel_pool_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     const struct morsel_window *w = &a->window;
-    if (a->y.qparams.is_float || w->out_c < 16) {
+    if (morsel_max_pool_refusal_avx2(a)) {
         morsel_max_pool_rows_c(a, rows, y, n);
         return;
     }

@@ -5,6 +5,17 @@
 uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu) {
     uint32_t used = 0;
     if (!(cpu & MORSEL_HAS_AVX2)) return used;
+    table->refusals = (struct morsel_refusals){
+        .conv = morsel_conv_refusal_avx2,
+        .depthwise = morsel_depthwise_refusal_avx2,
+        .max_pool = morsel_max_pool_refusal_avx2,
+        .matmul = morsel_matmul_refusal_avx2,
+        .qadd = morsel_lines_refusal,
+        .qmul = morsel_lines_refusal,
+        .lut = morsel_lut_refusal_avx2,
+        .mean = morsel_mean_refusal_avx2,
+        .gather = morsel_gather_refusal_avx2,
+    };
     table->conv = morsel_conv_rows_avx2;
     table->depthwise = morsel_depthwise_rows_avx2;
     table->fc = morsel_fc_blocks_avx2;
@@ -23,6 +34,8 @@ uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu) {
     table->strided_pixels = 0;
     used |= MORSEL_HAS_AVX2;
     if (cpu & MORSEL_HAS_AVXVNNI) { /* some CPUs with AVX512-VNNI lack it */
+        table->refusals.conv = morsel_conv_refusal_avxvnni;
+        table->refusals.depthwise = morsel_depthwise_refusal_avxvnni;
         table->conv = morsel_conv_rows_avxvnni;
         table->depthwise = morsel_depthwise_rows_avxvnni;
         table->fc = morsel_fc_blocks_avxvnni;
@@ -30,6 +43,8 @@ uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu) {
         used |= MORSEL_HAS_AVXVNNI;
     }
     if (!(cpu & MORSEL_HAS_AVX512VNNI)) return used;
+    table->refusals.conv = morsel_conv_refusal_avx512vnni;
+    table->refusals.depthwise = morsel_depthwise_refusal_avx512vnni;
     table->conv = morsel_conv_rows_avx512vnni;
     table->depthwise = morsel_depthwise_rows_avx512vnni;
     table->fc = morsel_fc_blocks_avx512vnni;

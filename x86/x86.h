@@ -41,4 +41,12 @@ morsel_fc_fn morsel_fc_blocks_avx512vnni;
 morsel_matmul_fn morsel_matmul_rows_avx512vnni;
 morsel_binary_fn morsel_qadd_avx512vnni;
 
+morsel_refusal_fn morsel_conv_refusal_avx2, morsel_conv_refusal_avxvnni, morsel_conv_refusal_avx512vnni;
+morsel_refusal_fn morsel_depthwise_refusal_avx2, morsel_depthwise_refusal_avxvnni, morsel_depthwise_refusal_avx512vnni;
+morsel_refusal_fn morsel_matmul_refusal_avx2;
+morsel_refusal_fn morsel_max_pool_refusal_avx2;
+morsel_refusal_fn morsel_lut_refusal_avx2;
+morsel_refusal_fn morsel_mean_refusal_avx2;
+morsel_refusal_fn morsel_gather_refusal_avx2;
+
 #endif

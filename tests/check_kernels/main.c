@@ -19,7 +19,7 @@ static const struct family *const families[] = {
     &family_binary,   &family_unary,      &family_lut,  &family_mean,   &family_softmax, &family_average_pool,
     &family_max_pool, &family_float_conv, &family_copy, &family_gather,
 };
-_Static_assert(sizeof families / sizeof *families == offsetof(struct morsel_kernels, store_flip) / sizeof(any_fn *), "one for each slot");
+_Static_assert(sizeof families / sizeof *families == offsetof(struct morsel_kernels, refusals) / sizeof(any_fn *), "one for each slot");
 #define FAMILIES (sizeof families / sizeof *families)
 
 static const struct isa {

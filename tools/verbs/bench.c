@@ -190,6 +190,15 @@ static void print_difference(const struct bench *bench, double total) {
                                        : "");
 }
 
+/* What plain C took where the session has kernels for more, and why. */
+static void print_plain_c(const struct bench *bench, double total) {
+    for (uint32_t i = 0; i < bench->run->session.step_count; i++) {
+        struct morsel_step step = step_of(bench, i);
+        if (!step.why_c || bench->step_ms[i] < 0.01 * total) continue;
+        message_print("  step %u (%s) takes plain C: %s\n", i, step.kind, step.why_c);
+    }
+}
+
 static void print_layers(const struct bench *bench) {
     double total = all_steps_ms(bench);
     message_print("\n%4s %5s  %-12s %-10s %9s %6s %8s  %s\n", "step", "group", "op", "isa", "ms", "share", "GMAC/s", "name");
@@ -201,6 +210,7 @@ static void print_layers(const struct bench *bench) {
                       total > 0 ? 100 * bench->step_ms[i] / total : 0, gmacs_per_second(bench, i), step.name);
     }
     message_print("%4s %5s  %-12s %-10s %9.4f\n", "", "", "all steps", "", total);
+    print_plain_c(bench, total);
     print_difference(bench, total);
 }
 
@@ -249,6 +259,7 @@ static void layers_json(const struct bench *bench, struct json *json) {
         json_text(json, "name", info.name);
         json_text(json, "op", info.kind);
         json_text(json, "isa", info.isa);
+        if (info.why_c) json_text(json, "why_c", info.why_c);
         json_number(json, "ms", bench->step_ms[i]);
         json_number(json, "gmacs", gmacs_per_second(bench, i));
         put_stage(bench, json, step);

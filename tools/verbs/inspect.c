@@ -64,10 +64,10 @@ uint32_t inspect_rows(const struct inspect *inspect, const struct morsel_blob_st
     return step->stage_scale * morsel_blob_group(&inspect->network.model, step->group - 1)->strip_rows;
 }
 
-const char *inspect_isa(const struct inspect *inspect, uint32_t step) {
+struct morsel_step inspect_step(const struct inspect *inspect, uint32_t step) {
     struct morsel_step info = {0};
     morsel_session_step(&inspect->run->session, step, &info);
-    return info.isa;
+    return info;
 }
 
 uint32_t inspect_ring_bytes(const struct inspect *inspect, const struct morsel_blob_group *group) {

@@ -36,7 +36,7 @@ const char *inspect_slice_name(const struct inspect *inspect, const struct memor
 uint32_t inspect_rows(const struct inspect *inspect, const struct morsel_blob_step *step);
 
 /* "avx2": whose kernel a step gets. */
-const char *inspect_isa(const struct inspect *inspect, uint32_t step);
+struct morsel_step inspect_step(const struct inspect *inspect, uint32_t step);
 
 /* Bytes of a group's rings. */
 uint32_t inspect_ring_bytes(const struct inspect *inspect, const struct morsel_blob_group *group);

@@ -47,7 +47,9 @@ static void put_steps(struct json *json, const struct inspect *inspect) {
         put_operands(json, "outputs", inspect, step, step->input_count, step->input_count + step->output_count);
         json_integer(json, "macs", (int64_t)morsel_step_macs(step));
         json_integer(json, "scratch_bytes", step->scratch_bytes);
-        json_text(json, "isa", inspect_isa(inspect, i));
+        struct morsel_step info = inspect_step(inspect, i);
+        json_text(json, "isa", info.isa);
+        if (info.why_c) json_text(json, "why_c", info.why_c);
         json_integer(json, "group", step->group);
         if (step->group) json_integer(json, "rows_at_a_time", inspect_rows(inspect, step));
         json_close(json);

@@ -94,11 +94,13 @@ static void print_steps(const struct inspect *inspect) {
         const struct morsel_blob_step *step = morsel_blob_step(network, i);
         char rows[16];
         if (step->group && morsel_blob_group(network, step->group - 1)->first_step == i) print_group(inspect, step->group);
-        int used = message_print("%4u  %-12s %-10s %12llu %5s  ", i, morsel_kinds[step->kind].name, inspect_isa(inspect, i),
+        struct morsel_step info = inspect_step(inspect, i);
+        int used = message_print("%4u  %-12s %-10s %12llu %5s  ", i, morsel_kinds[step->kind].name, info.isa,
                                  (unsigned long long)morsel_step_macs(step), rows_text(inspect, step, rows, sizeof rows));
         used += print_shapes(inspect, step);
         used += message_print("  ");
         print_name(morsel_blob_string(network, step->name), used);
+        if (info.why_c) message_print("      plain C: %s\n", info.why_c);
     }
 }
 

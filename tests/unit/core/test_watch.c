@@ -8,7 +8,7 @@ enum { STEPS = 256, SEEDS = 40 };
 
 struct seen {
     const struct morsel_session *session;
-    uint32_t done, turns, wrong, missing;
+    uint32_t done, turns, wrong, missing, refused;
     float *values[STEPS]; /* of a step's result, where it is whole */
     uint32_t counts[STEPS];
 };
@@ -24,6 +24,8 @@ static void see(void *ctx, const struct morsel_step *step) {
     struct morsel_step known;
     seen->wrong += morsel_session_step(seen->session, step->index, &known) != MORSEL_OK || known.index != step->index;
     seen->wrong += known.name != step->name || known.kind != step->kind || known.isa != step->isa || known.group != step->group;
+    seen->wrong += known.why_c != step->why_c || (step->why_c && strcmp(step->isa, "c"));
+    seen->refused += step->why_c != NULL;
     if (!step->done) {
         seen->turns++;
         seen->wrong += !step->group || step->result.data != NULL;
@@ -138,7 +140,11 @@ static void views_tell_how_bytes_are_stored(void **unused) {
     struct morsel_model model;
     struct seen seen = {0};
     assert_int_equal(morsel_open(&model, blob, bytes, 0), MORSEL_OK);
+    watch_run(&model, 1, MORSEL_CPU_C, &seen);
+    assert_int_equal(seen.refused, 0);
+    forget(&seen);
     watch_run(&model, 1, MORSEL_CPU_ALL, &seen);
+    if (morsel_cpu_features()) assert_int_equal(seen.refused, 1); /* vectors want sixteen channels */
     uint32_t fill = 7;
     for (int c = 0; c < 12; c++) { /* bytes come channels last, values N C H W */
         float value = 0.5f * (float)((int8_t)(uint8_t)builder_random(&fill) - 3);
