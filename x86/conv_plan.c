@@ -10,6 +10,7 @@ static struct morsel_conv_job job_of(const struct morsel_conv_args *a, uint32_t 
     const struct morsel_window *w = &a->window;
     uint32_t outs = w->out_c / a->groups, blocks = (outs + 15) / 16;
     struct morsel_conv_job job = {.args = a, .pixels = pixels, .kept = kept, .kernel_h = w->kernel_h, .quads = morsel_row_k(a) / 4};
+    job.taps = w->kernel_w * (w->in_c / a->groups);
     job.block_bytes = (size_t)w->kernel_h * job.quads * 64;
     job.weights = a->weights + (size_t)group * blocks * job.block_bytes;
     job.constants = group * blocks * 16;
@@ -17,6 +18,10 @@ static struct morsel_conv_job job_of(const struct morsel_conv_args *a, uint32_t 
     job.outs = outs;
     job.end = blocks;
     return job;
+}
+
+static uint32_t least(uint32_t a, uint32_t b) {
+    return a < b ? a : b;
 }
 
 /* Kernels one pixel wide read the rows where they are; the last pixel of an odd depth would be read past its end. */
@@ -66,9 +71,8 @@ struct buffer {
     _Alignas(64) uint8_t bytes[MORSEL_WINDOW_BYTES];
 };
 
-/* Empty lines for n windows. */
-static void clear_buffer(struct buffer *b, const struct morsel_conv_args *a, uint32_t n) {
-    size_t bytes = morsel_line_bytes(a, n);
+/* Empty lines of `bytes` bytes. */
+static void clear_buffer(struct buffer *b, const struct morsel_conv_args *a, size_t bytes) {
     for (uint32_t ky = 0; ky < a->window.kernel_h; ky++) {
         b->line[ky] = b->bytes + ky * bytes;
         b->row[ky] = NULL;
@@ -96,7 +100,7 @@ static void conv_columns(const struct morsel_conv_job *job, struct buffer *b, co
     const struct morsel_conv_args *a = job->args;
     const struct morsel_window *w = &a->window;
     struct morsel_lines lines = {.step = morsel_line_is_row(a) ? (size_t)w->stride_w * w->in_c : morsel_row_k(a)};
-    clear_buffer(b, a, windows);
+    clear_buffer(b, a, morsel_line_bytes(a, windows));
     for (uint32_t i = 0; i < n; i++, rows += w->kernel_h) {
         if (i) move_lines(b, w);
         for (uint32_t ky = 0; ky < w->kernel_h; ky++) {
@@ -116,6 +120,53 @@ static void conv_copied(const struct morsel_conv_job *job, const uint8_t *const 
     for (uint32_t ox = 0, now; ox < out_w; ox += now) {
         now = out_w - ox < at_once ? out_w - ox : at_once;
         conv_columns(job, &b, rows, y, n, group, ox, now);
+    }
+}
+
+/* ---- taps as lines: rows are copied once for all groups ---- */
+
+/* The rows of a window, as columns from `ix` on. */
+static void fill_columns(const struct morsel_conv_args *a, struct buffer *b, const uint8_t *const *rows, int64_t ix, size_t columns) {
+    for (uint32_t ky = 0; ky < a->window.kernel_h; ky++) {
+        if (b->row[ky] != rows[ky]) morsel_copy_columns(a, b->line[ky], rows[ky], ix, columns);
+        b->row[ky] = rows[ky];
+    }
+}
+
+/* A group's lines in the rows of the buffer. */
+static void find_taps(struct morsel_lines *lines, const struct morsel_conv_args *a, const struct buffer *b, uint32_t group) {
+    const struct morsel_window *w = &a->window;
+    const uint8_t **line = lines->line;
+    for (uint32_t ky = 0; ky < w->kernel_h; ky++)
+        for (uint32_t kx = 0; kx < w->kernel_w; kx++)
+            *line++ = b->line[ky] + (size_t)kx * w->dilation_w * w->in_c + group * (w->in_c / a->groups);
+}
+
+static void multiply_taps(const struct morsel_conv_args *a, const struct buffer *b, size_t pixel, uint32_t windows,
+                          morsel_conv_pixels_fn *pixels, void *kept) {
+    struct morsel_lines lines = {.step = (size_t)a->window.stride_w * a->window.in_c};
+    for (uint32_t group = 0; group < a->groups; group++) {
+        struct morsel_conv_job job = job_of(a, group, pixels, kept);
+        job.kernel_h = a->window.kernel_h * a->window.kernel_w;
+        job.taps = a->window.in_c / a->groups;
+        job.quads = job.taps / 4;
+        find_taps(&lines, a, b, group);
+        pixels(&job, &lines, pixel, windows);
+    }
+}
+
+static void conv_taps(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t at_once,
+                      morsel_conv_pixels_fn *pixels, void *kept) {
+    const struct morsel_window *w = &a->window;
+    struct buffer b;
+    for (uint32_t ox = 0, now; ox < w->out_w; ox += now) {
+        now = least(w->out_w - ox, at_once);
+        clear_buffer(&b, a, morsel_columns(w, now) * w->in_c);
+        for (uint32_t i = 0; i < n; i++) {
+            if (i) move_lines(&b, w);
+            fill_columns(a, &b, rows + (size_t)i * w->kernel_h, (int64_t)ox * w->stride_w - w->pad_left, morsel_columns(w, now));
+            multiply_taps(a, &b, (size_t)(y + i) * w->out_w + ox, now, pixels, kept);
+        }
     }
 }
 
@@ -146,10 +197,6 @@ struct product {
     _Alignas(64) uint8_t windows[MORSEL_WINDOW_BYTES];
     _Alignas(64) uint8_t results[RESULTS_AT_ONCE];
 };
-
-static uint32_t least(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
-}
 
 static int start_product(struct product *p, const struct morsel_conv_args *a, morsel_fc_fn *run) {
     const struct morsel_window *w = &a->window;
@@ -218,7 +265,9 @@ const char *morsel_conv_refusal(const struct morsel_conv_args *a, int by_fc) {
 void morsel_conv_plan_keep(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n,
                            morsel_conv_pixels_fn *pixels, void *kept) {
     uint32_t at_once = morsel_windows_at_once(a);
+    uint32_t of_taps = morsel_taps_are_lines(a) ? morsel_windows_of_taps(a) : 0;
     if (rows_serve(a)) conv_direct(a, rows, y, n, pixels, kept);
+    else if (of_taps) conv_taps(a, rows, y, n, of_taps, pixels, kept);
     else if (at_once) conv_groups(a, rows, y, n, at_once, pixels, kept);
     else morsel_conv_rows_c(a, rows, y, n);
 }

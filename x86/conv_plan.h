@@ -17,10 +17,11 @@ struct morsel_conv_job {
     void *kept;            /* by `pixels` from call to call, or NULL */
     const int8_t *weights; /* of the group */
     size_t block_bytes;    /* of a channel block */
-    uint32_t kernel_h, quads;
-    uint32_t constants;   /* first entry of the group in the channel constants */
-    uint32_t first, outs; /* the group's channels in y */
-    uint32_t begin, end;  /* channel blocks to do */
+    uint32_t kernel_h;     /* lines of a window */
+    uint32_t taps, quads;  /* bytes of a line's window, and fours of them */
+    uint32_t constants;    /* first entry of the group in the channel constants */
+    uint32_t first, outs;  /* the group's channels in y */
+    uint32_t begin, end;   /* channel blocks to do */
 };
 
 /* Rows of a convolution of bytes whose weights have no zero points: by `pixels` where that can be, else by plain C. */

@@ -31,6 +31,29 @@ static inline int morsel_line_is_row(const struct morsel_conv_args *a) {
     return a->window.dilation_w == 1 && a->groups == 1;
 }
 
+/*
+ * Whether each tap of a window is a line of its own, over rows of all channels: where windows would be copied for each convolution group
+ * or, with dilation, tap by tap. Then a row is copied once, and a window of line ky * kernel_w + kx is a group's channels of one pixel.
+ */
+static inline int morsel_taps_are_lines(const struct morsel_conv_args *a) {
+    const struct morsel_window *w = &a->window;
+    return !morsel_line_is_row(a) && w->in_c / a->groups % 4 == 0 && w->kernel_h * w->kernel_w <= MORSEL_WINDOW_MOST;
+}
+
+/* Columns of the input that n windows of a row lie over. */
+static inline size_t morsel_columns(const struct morsel_window *w, uint32_t n) {
+    return (size_t)(n - 1) * w->stride_w + (size_t)(w->kernel_w - 1) * w->dilation_w + 1;
+}
+
+/* How many windows of a row fit the buffer where taps are lines. 0: not one. */
+static inline uint32_t morsel_windows_of_taps(const struct morsel_conv_args *a) {
+    const struct morsel_window *w = &a->window;
+    uint32_t n = w->out_w;
+    if (morsel_columns(w, 1) * w->in_c * w->kernel_h > MORSEL_WINDOW_BYTES) return 0;
+    while (morsel_columns(w, n) * w->in_c * w->kernel_h > MORSEL_WINDOW_BYTES) n = n > 14 ? (n - 1) / 7 * 7 : n - 1;
+    return n;
+}
+
 /* Bytes of a line of n windows, and what may be read behind it. */
 static inline size_t morsel_line_bytes(const struct morsel_conv_args *a, uint32_t n) {
     const struct morsel_window *w = &a->window;

@@ -29,7 +29,7 @@ struct morsel_wide_block {
 };
 
 MORSEL_INLINE size_t morsel_row_taps(const struct morsel_conv_job *job) {
-    return job->args->window.kernel_w * (size_t)(job->args->window.in_c / job->args->groups);
+    return job->taps;
 }
 
 /* Words that n windows of a kernel row take, and what is written behind them. */
@@ -40,7 +40,7 @@ MORSEL_INLINE size_t morsel_line_words(const struct morsel_conv_job *job, const 
 /* Whether the job is one for these tiles: not where bytes seem to be exact as they are. */
 static inline int morsel_words_serve(const struct morsel_conv_job *job, const struct morsel_lines *lines) {
     size_t pairs = job->kernel_h * ((morsel_row_taps(job) + 1) / 2);
-    if (pairs > MORSEL_WORDS_MOST) return 0;
+    if (pairs > MORSEL_WORDS_MOST || lines->step > 2 * morsel_row_taps(job)) return 0; /* most words would not be used */
     if (morsel_line_words(job, lines, 7) * job->kernel_h > MORSEL_WORDS_ROOM) return 0;
     const int8_t *w = job->weights + job->begin * job->block_bytes, *end = w + job->block_bytes;
     while (w != end && !morsel_too_large(_mm256_loadu_si256((const __m256i *)(const void *)w))) w += 32;
@@ -163,7 +163,7 @@ static inline void morsel_run_words(const struct morsel_conv_job *job, const str
     wide.kernel_h = job->kernel_h;
     wide.pairs = (uint32_t)((morsel_row_taps(job) + 1) / 2);
     if (morsel_line_words(job, lines, n) * job->kernel_h > MORSEL_WORDS_ROOM)
-        most = (MORSEL_WORDS_ROOM / job->kernel_h - morsel_row_taps(job) - 31) / lines->step / 7 * 7;
+        most = ((MORSEL_WORDS_ROOM / job->kernel_h - morsel_row_taps(job) - 31) / lines->step + 1) / 7 * 7;
     for (size_t begin = 0; begin < n; begin += most)
         morsel_run_wide(job, lines, pixel, n, begin, n - begin < most ? n : begin + most, &wide);
 }

@@ -97,6 +97,31 @@ static void absorb_padding(struct lowering *l, struct meaning *m, struct morsel_
     p->pad_right += end[1];
 }
 
+/* How many convolution groups make one of at most sixteen outputs, which is as wide as a block of weights. */
+static uint32_t groups_together(const struct weights *w) {
+    uint32_t each = w->outputs / w->groups, n = 16 / each;
+    while (n > 1 && w->groups % n) n--;
+    return n > 1 ? n : 1;
+}
+
+/* Joins groups narrower than a block: their weights take no more room, since blocks are filled, and what is not their input has weight 0.
+ * The sums stay the same. */
+static void join_groups(struct lowering *l, struct morsel_blob_conv *p, struct weights *w) {
+    uint32_t n = groups_together(w), each = w->outputs / w->groups;
+    size_t area = (size_t)w->kernel_h * w->kernel_w, row = w->inputs * area;
+    if (n == 1) return;
+    int8_t *values = net_alloc(l->net, w->outputs * n * row);
+    for (uint32_t o = 0; o < w->outputs; o++) {
+        int8_t *to = values + o * n * row;
+        memset(to, w->zeros[o], n * row);
+        memcpy(to + o / each % n * row, w->values + o * row, row);
+    }
+    w->values = values;
+    w->inputs *= n;
+    w->groups /= n;
+    p->groups = w->groups;
+}
+
 static bool add_conv(struct lowering *l, struct onnx_node *node, struct net_buffer *x, const struct morsel_blob_conv *p, struct weights *w,
                      const struct tail *tail) {
     bool depthwise = p->groups > 1 && w->inputs == 1 && w->outputs == p->groups;
@@ -104,9 +129,12 @@ static bool add_conv(struct lowering *l, struct onnx_node *node, struct net_buff
     struct net_step *step = net_add_step(l->net, depthwise ? MORSEL_STEP_DEPTHWISE : MORSEL_STEP_CONV, node->name, x, NULL, y);
     step->parameters.conv = *p;
     put_bounds(&step->parameters.conv.sums, tail);
-    step->macs = (uint64_t)net_elements(y) * w->inputs * w->kernel_h * w->kernel_w;
     if (p->window.pad_top || p->window.pad_bottom) step->scratch_bytes = (x->dims[2] * x->dims[3] + 3) / 4 * 4;
-    return pack_weights(l, node, step, w, x, multipliers(l, w, x->scale, tail));
+    l->net->parameter_count += (uint64_t)w->outputs * w->inputs * w->kernel_h * w->kernel_w + w->outputs;
+    const float *multiplier = multipliers(l, w, x->scale, tail);
+    if (!depthwise) join_groups(l, &step->parameters.conv, w);
+    step->macs = (uint64_t)net_elements(y) * w->inputs * w->kernel_h * w->kernel_w;
+    return pack_weights(l, node, step, w, x, multiplier);
 }
 
 bool lower_qlinear_conv(struct lowering *l, struct onnx_node *node) {

@@ -31,6 +31,7 @@ static bool add_fc(struct lowering *l, struct onnx_node *node, struct meaning *m
         .outputs = w->outputs,
         .sums = {.out_min = tail->out_min, .out_max = tail->out_max, .float_min = tail->float_min, .float_max = tail->float_max}};
     step->macs = (uint64_t)net_elements(y) * w->inputs;
+    l->net->parameter_count += (uint64_t)w->outputs * w->inputs + w->outputs;
     float *multiplier = net_alloc(l->net, w->outputs * sizeof *multiplier);
     for (uint32_t o = 0; o < w->outputs; o++) {
         multiplier[o] = factor * x->scale * w->scales[o];

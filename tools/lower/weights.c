@@ -110,7 +110,6 @@ bool pack_weights(struct lowering *l, struct onnx_node *node, struct net_step *s
     net_add_constant(step, packed, bytes, net_sums(step) + offsetof(struct morsel_blob_sums, weights));
     put_columns(step, &c, w->float_bias != NULL);
     net_add_proofs(l->net, step);
-    l->net->parameter_count += (uint64_t)w->outputs * w->inputs * w->kernel_h * w->kernel_w + w->outputs;
     return true;
 }
 
