@@ -376,6 +376,7 @@ PYTHON := PYTHONDONTWRITEBYTECODE=1 MORSEL=$(BUILD)/morsel build/venv/bin/python
 parity: all build/venv/.ready  ## byte comparison with ONNX Runtime, some four minutes
 	@$(PYTHON) tests/parity/run.py
 	@$(PYTHON) tests/parity/float.py
+	@$(PYTHON) tests/parity/activations.py
 	@$(PYTHON) tests/parity/ranges.py
 	@$(PYTHON) tests/parity/picture.py
 	@$(PYTHON) tests/parity/optimize.py

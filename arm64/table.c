@@ -11,6 +11,7 @@ static void use_neon(struct morsel_kernels *table) {
         .matmul = morsel_matmul_refusal_neon,
         .qadd = morsel_lines_refusal,
         .qmul = morsel_lines_refusal,
+        .binary = morsel_float_pair_refusal,
         .lut = morsel_lut_refusal_neon,
         .mean = morsel_mean_refusal_neon,
     };

@@ -201,7 +201,7 @@ void morsel_prepare_binary(struct morsel_call *call, const struct morsel_prepara
     a->a_ratio = p->a_ratio;
     a->b_ratio = p->b_ratio;
     a->offset = p->offset;
-    call->kernel.binary = w->kernels->binary;
+    call->kernel.binary = takes(w->kernels->refusals.binary, a) ? w->kernels->binary : morsel_binary_c;
     if (p->op == MORSEL_BINARY_QADD) call->kernel.binary = takes(w->kernels->refusals.qadd, a) ? w->kernels->qadd : morsel_qadd_c;
     if (p->op == MORSEL_BINARY_QMUL) call->kernel.binary = takes(w->kernels->refusals.qmul, a) ? w->kernels->qmul : morsel_qmul_c;
     call->units = output_elements(w);

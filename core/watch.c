@@ -47,7 +47,7 @@ static morsel_refusal_fn *refusal_of(const struct morsel_refusals *refusals, con
     case MORSEL_STEP_MATMUL: return refusals->matmul;
     case MORSEL_STEP_BINARY:
         if (call->args.binary.op == MORSEL_BINARY_QADD) return refusals->qadd;
-        return call->args.binary.op == MORSEL_BINARY_QMUL ? refusals->qmul : NULL;
+        return call->args.binary.op == MORSEL_BINARY_QMUL ? refusals->qmul : refusals->binary;
     case MORSEL_STEP_LUT: return refusals->lut;
     case MORSEL_STEP_MEAN: return refusals->mean;
     case MORSEL_STEP_GATHER: return refusals->gather;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Elementwise operators of two operands with broadcasting, in plain C, sixteen elements at a time. */
+#include "float.h"
 #include "requant.h"
 #include "walk.h"
 
@@ -120,6 +121,12 @@ static void apply(uint32_t op, float *restrict v, const float *restrict b) {
     case MORSEL_BINARY_DIV:
         for (uint32_t o = 0; o < N; o++) v[o] = v[o] / b[o];
         break;
+    case MORSEL_BINARY_PRELU:
+        for (uint32_t o = 0; o < N; o++) v[o] = v[o] < 0 ? v[o] * b[o] : v[o];
+        break;
+    case MORSEL_BINARY_POW:
+        for (uint32_t o = 0; o < N; o++) v[o] = morsel_pow(v[o], b[o]);
+        break;
     case MORSEL_BINARY_MAX:
         for (uint32_t o = 0; o < N; o++) v[o] = v[o] != v[o] || v[o] > b[o] ? v[o] : b[o];
         break; /* a NaN wins */
@@ -145,6 +152,10 @@ const char *morsel_lines_refusal(const void *args) {
     const uint32_t last = a->rank - 1;
     if (morsel_is_contiguous(a->dims, a->a_stride, a->rank) && morsel_is_contiguous(a->dims, a->b_stride, a->rank)) return NULL;
     return a->a_stride[last] == 1 && a->b_stride[last] == 1 ? NULL : MORSEL_REFUSES_REPEATED;
+}
+
+const char *morsel_float_pair_refusal(const void *args) {
+    return ((const struct morsel_binary_args *)args)->op == MORSEL_BINARY_POW ? MORSEL_REFUSES_POWERS : NULL;
 }
 
 int morsel_is_contiguous(const uint32_t *dims, const uint32_t *strides, uint32_t rank) {

@@ -19,7 +19,8 @@ static inline float morsel_add_eight(const float *partial) {
     return even + odd;
 }
 
-float morsel_sqrt(float x); /* correctly rounded; a NaN below 0 */
+float morsel_sqrt(float x);         /* correctly rounded; a NaN below 0 */
+float morsel_pow(float x, float y); /* within 0.5002 units in the last place; special values as C's powf() has them */
 
 /* A finite binary16 by its bits, exactly. Its fraction has ten bits and its exponent a bias of 15, those of a float 23 and 127. What is
  * below 2^-14 is a count of steps of 2^-24: an integer made a float and divided in the exponent. So no float on the way is one that a CPU

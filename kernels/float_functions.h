@@ -2,7 +2,7 @@
 /*
  * Exponentials and what is made of them: one text for plain C and for vectors, so that all give the same bits. Polynomials are minimax
  * fits of ours. The errors are the largest of all floats, in units in the last place: exp 1, sigmoid 2.4, tanh 1.4, erf 1.4
- * (tests/unit/kernels/test_elements.c). A NaN stays one.
+ * (tests/unit/kernels/test_float.c). A NaN stays one.
  *
  * `eight` is eight floats, or one in plain C. The file that includes this says what these are:
  *
@@ -27,19 +27,25 @@ EIGHT_INLINE eight eight_horner(eight sum, eight x, float next) {
     return eight_add(eight_mul(sum, x), eight_all(next));
 }
 
-/* e^x = 2^k e^r, |r| <= ln 2 / 2. The first part of ln 2 has nine bits: k times it is exact. Beyond the limits lie 0 and infinity. */
-EIGHT_INLINE eight eight_exp(eight x) {
+/* e^r - 1 of e^x = 2^k e^r, |r| <= ln 2 / 2, and k + EIGHT_SHIFT. The first part of ln 2 has nine bits: k times it is exact. Beyond the
+ * limits lie 0 and infinity. */
+EIGHT_INLINE eight eight_exp_rest(eight x, eight *shifted) {
     const eight low = eight_all(-104), high = eight_all(89);
     x = eight_select(x, low, low, x);
     x = eight_select(high, x, high, x);
-    const eight shifted = eight_horner(x, eight_all(1.44269504f), EIGHT_SHIFT), k = eight_sub(shifted, eight_all(EIGHT_SHIFT));
+    *shifted = eight_horner(x, eight_all(1.44269504f), EIGHT_SHIFT);
+    const eight k = eight_sub(*shifted, eight_all(EIGHT_SHIFT));
     const eight r = eight_sub(eight_sub(x, eight_mul(k, eight_all(0.693359375f))), eight_mul(k, eight_all(-2.12194440e-4f)));
     eight p = eight_all(0.0013814318226650357f);
     p = eight_horner(p, r, 0.008368851616978645f);
     p = eight_horner(p, r, 0.041668400168418884f);
     p = eight_horner(p, r, 0.1666651964187622f);
     p = eight_horner(p, r, 0.4999999403953552f);
-    p = eight_add(eight_mul(eight_mul(r, r), p), r);
+    return eight_add(eight_mul(eight_mul(r, r), p), r);
+}
+
+EIGHT_INLINE eight eight_exp(eight x) {
+    eight shifted, p = eight_exp_rest(x, &shifted);
     return eight_power(eight_add(p, eight_all(1)), shifted);
 }
 

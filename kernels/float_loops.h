@@ -20,6 +20,8 @@
 #include "float.h"
 #include "float_conv.h"
 #include "float_functions.h"
+
+#include "float_activations.h"
 #include "walk.h"
 
 EIGHT_INLINE eight eight_weights(const void *w, size_t i, uint32_t half) {
@@ -229,7 +231,9 @@ EIGHT_INLINE eight eight_apply(const struct morsel_unary_args *a, eight v, eight
     case MORSEL_UNARY_SQRT: return eight_sqrt(v);
     case MORSEL_UNARY_ABS: return eight_abs(v);
     case MORSEL_UNARY_NEG: return eight_scale(v, -1);
-    default: return v;
+    case MORSEL_UNARY_IDENTITY:
+    case MORSEL_UNARY_CLIP: return v;
+    default: return eight_activation(a->op, v, a->alpha, a->beta);
     }
 }
 
@@ -277,6 +281,7 @@ EIGHT_INLINE eight eight_combine(uint32_t op, eight a, eight b) {
     case MORSEL_BINARY_MUL: return eight_mul(a, b);
     case MORSEL_BINARY_DIV: return eight_div(a, b);
     case MORSEL_BINARY_MAX: return eight_number(a, eight_select(b, a, a, b), a);
+    case MORSEL_BINARY_PRELU: return eight_select(a, eight_all(0), eight_mul(a, b), a);
     default: return eight_number(a, eight_select(a, b, a, b), a);
     }
 }
@@ -312,6 +317,10 @@ static void eight_binary(const struct morsel_binary_args *args, uint32_t begin, 
     const struct eight_writer w = eight_writer(&args->y);
     struct eight_operand a = {&args->a, eight_reader(&args->a.qparams), begin, 1}, b = {&args->b, eight_reader(&args->b.qparams), begin, 1};
     struct morsel_walk walk;
+    if (morsel_float_pair_refusal(args)) {
+        morsel_binary_c(args, begin, end);
+        return;
+    }
     if (morsel_is_contiguous(args->dims, args->a_stride, args->rank) && morsel_is_contiguous(args->dims, args->b_stride, args->rank)) {
         eight_binary_line(args, &w, &a, &b, begin, end - begin);
         return;

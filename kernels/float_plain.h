@@ -60,4 +60,6 @@ static inline eight eight_power(eight v, eight shifted) {
 
 #include "float_functions.h"
 
+#include "float_activations.h"
+
 #endif

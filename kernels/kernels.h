@@ -41,6 +41,7 @@ typedef const char *morsel_refusal_fn(const void *args);
 #define MORSEL_REFUSES_REPEATED "an operand repeats along the last dimension"
 #define MORSEL_REFUSES_TABLES "it has a table for each channel"
 #define MORSEL_REFUSES_ORDER "its elements lie too far apart"
+#define MORSEL_REFUSES_POWERS "it is a power"
 #define MORSEL_REFUSES_SMALL "it has few rows or long ones"
 
 /* What an element means: value = scale * ((byte ^ flip) - zero), or the float itself. */
@@ -172,6 +173,8 @@ typedef void morsel_binary_fn(const struct morsel_binary_args *args, uint32_t be
 
 /* The refusal of kernels that compute line by line, where the last dimension's elements lie side by side in both operands. */
 morsel_refusal_fn morsel_lines_refusal;
+/* That of kernels of floats, which have no powers. */
+morsel_refusal_fn morsel_float_pair_refusal;
 
 /* Whether these are the strides of a row-major tensor of `dims`: each element once, in order. */
 int morsel_is_contiguous(const uint32_t *dims, const uint32_t *strides, uint32_t rank);
@@ -248,6 +251,7 @@ struct morsel_refusals {
     morsel_refusal_fn *matmul;
     morsel_refusal_fn *qadd;
     morsel_refusal_fn *qmul;
+    morsel_refusal_fn *binary;
     morsel_refusal_fn *lut;
     morsel_refusal_fn *mean;
     morsel_refusal_fn *gather;

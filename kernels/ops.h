@@ -15,6 +15,8 @@ enum morsel_binary_op {
     MORSEL_BINARY_DIV = 6,
     MORSEL_BINARY_MAX = 7,
     MORSEL_BINARY_MIN = 8,
+    MORSEL_BINARY_PRELU = 9, /* a < 0 ? a * b : a */
+    MORSEL_BINARY_POW = 10,
     MORSEL_BINARY_OP_COUNT
 };
 
@@ -33,6 +35,22 @@ enum morsel_unary_op {
     MORSEL_UNARY_SQRT = 11,
     MORSEL_UNARY_ABS = 12,
     MORSEL_UNARY_NEG = 13,
+    MORSEL_UNARY_ELU = 14,   /* x < 0 ? alpha * (e^x - 1) : beta * x (Elu, Selu) */
+    MORSEL_UNARY_CELU = 15,  /* x < 0 ? alpha * (e^(x / alpha) - 1) : x, alpha > 0 */
+    MORSEL_UNARY_SWISH = 16, /* x * sigmoid(alpha * x) */
+    MORSEL_UNARY_SOFTPLUS = 17,
+    MORSEL_UNARY_SOFTSIGN = 18, /* x / (1 + |x|) */
+    MORSEL_UNARY_MISH = 19,
+    MORSEL_UNARY_GELU = 20,
+    MORSEL_UNARY_GELU_TANH = 21,
+    MORSEL_UNARY_THRESHOLD = 22, /* x > alpha ? x : 0 */
+    MORSEL_UNARY_SHRINK = 23,    /* x < -alpha ? x + beta : x > alpha ? x - beta : 0 */
+    MORSEL_UNARY_LOG = 24,
+    MORSEL_UNARY_RECIPROCAL = 25,
+    MORSEL_UNARY_SIGN = 26,
+    MORSEL_UNARY_ROUND = 27, /* ties to even */
+    MORSEL_UNARY_FLOOR = 28,
+    MORSEL_UNARY_CEIL = 29,
     MORSEL_UNARY_OP_COUNT
 };
 

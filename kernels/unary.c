@@ -13,6 +13,35 @@ static float linear_step(float x, float alpha, float beta) {
     return v > 1 ? 1 : v;
 }
 
+/* A loop for each, so that compilers make vectors of it. */
+static void activate(const struct morsel_unary_args *a, float *v) {
+    const float alpha = a->alpha, beta = a->beta;
+    switch (a->op) {
+#define EACH(op) \
+    case op: \
+        for (uint32_t i = 0; i < N; i++) v[i] = eight_activation(op, v[i], alpha, beta); \
+        break;
+        EACH(MORSEL_UNARY_ELU)
+        EACH(MORSEL_UNARY_CELU)
+        EACH(MORSEL_UNARY_SWISH)
+        EACH(MORSEL_UNARY_SOFTPLUS)
+        EACH(MORSEL_UNARY_SOFTSIGN)
+        EACH(MORSEL_UNARY_MISH)
+        EACH(MORSEL_UNARY_GELU)
+        EACH(MORSEL_UNARY_GELU_TANH)
+        EACH(MORSEL_UNARY_THRESHOLD)
+        EACH(MORSEL_UNARY_SHRINK)
+        EACH(MORSEL_UNARY_LOG)
+        EACH(MORSEL_UNARY_RECIPROCAL)
+        EACH(MORSEL_UNARY_SIGN)
+        EACH(MORSEL_UNARY_ROUND)
+        EACH(MORSEL_UNARY_FLOOR)
+    default:
+        for (uint32_t i = 0; i < N; i++) v[i] = eight_activation(MORSEL_UNARY_CEIL, v[i], alpha, beta);
+#undef EACH
+    }
+}
+
 static void apply(const struct morsel_unary_args *a, float *v) {
     float alpha = a->alpha, beta = a->beta;
     switch (a->op) {
@@ -50,8 +79,10 @@ static void apply(const struct morsel_unary_args *a, float *v) {
     case MORSEL_UNARY_ERF:
         for (uint32_t i = 0; i < N; i++) v[i] = eight_erf(v[i]);
         break;
-    default: /* MORSEL_UNARY_SQRT */
+    case MORSEL_UNARY_SQRT:
         for (uint32_t i = 0; i < N; i++) v[i] = morsel_sqrt(v[i]);
+        break;
+    default: activate(a, v);
     }
 }
 

@@ -12,6 +12,7 @@ uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu) {
         .matmul = morsel_matmul_refusal_avx2,
         .qadd = morsel_lines_refusal,
         .qmul = morsel_lines_refusal,
+        .binary = morsel_float_pair_refusal,
         .lut = morsel_lut_refusal_avx2,
         .mean = morsel_mean_refusal_avx2,
         .gather = morsel_gather_refusal_avx2,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What elementwise operators of two operands mean, with broadcasting: in bytes as ONNX Runtime does, and in float. */
+#include "../float.h"
 #include "../requant.h"
 #include "reference.h"
 
@@ -46,6 +47,8 @@ static float apply(uint32_t op, float a, float b) {
     case MORSEL_BINARY_SUB: return a - b;
     case MORSEL_BINARY_MUL: return a * b;
     case MORSEL_BINARY_DIV: return a / b;
+    case MORSEL_BINARY_PRELU: return a < 0 ? a * b : a;
+    case MORSEL_BINARY_POW: return morsel_pow(a, b);
     case MORSEL_BINARY_MAX: return a != a || a > b ? a : b; /* a NaN wins */
     default: return a != a || a < b ? a : b;
     }

@@ -1,11 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* What functions of one value mean, computed in float or looked up. */
 #include "../float.h"
+#include "../float_plain.h"
 #include "../requant.h"
 #include "reference.h"
 
 static float step(float x, float alpha, float beta) {
     return morsel_clamp(alpha * x + beta, 0, 1);
+}
+
+/* Exponentials and logarithms are defined by their text, in float_activations.h; the rest is plain. */
+static float activation(uint32_t op, float x, float alpha, float beta) {
+    switch (op) {
+    case MORSEL_UNARY_ELU: return x < 0 ? alpha * eight_expm1(x) : beta * x;
+    case MORSEL_UNARY_CELU: return x < 0 ? alpha * eight_expm1(x / alpha) : x;
+    case MORSEL_UNARY_SWISH: return x * morsel_sigmoid(alpha * x);
+    case MORSEL_UNARY_SOFTSIGN: return x / (1 + (x < 0 ? -x : x));
+    case MORSEL_UNARY_THRESHOLD: return x > alpha ? x : 0;
+    case MORSEL_UNARY_SHRINK: return x < -alpha ? x + beta : x > alpha ? x - beta : 0;
+    case MORSEL_UNARY_RECIPROCAL: return 1 / x;
+    case MORSEL_UNARY_SIGN: return x > 0 ? 1 : x < 0 ? -1 : x;
+    default: return eight_activation(op, x, alpha, beta);
+    }
 }
 
 static float apply(const struct morsel_unary_args *a, float x, uint32_t channel) {
@@ -23,7 +39,8 @@ static float apply(const struct morsel_unary_args *a, float x, uint32_t channel)
     case MORSEL_UNARY_SQRT: return morsel_sqrt(x);
     case MORSEL_UNARY_ABS: return x < 0 ? -x : x + 0.0f;
     case MORSEL_UNARY_NEG: return -x;
-    default: return x;
+    case MORSEL_UNARY_IDENTITY: return x;
+    default: return activation(a->op, x, a->alpha, a->beta);
     }
 }
 

@@ -106,7 +106,7 @@ static void make_qmul(struct trial *t) {
 }
 
 static void make_binary(struct trial *t) {
-    make_two(t, (uint32_t)chance_range(&t->chance, MORSEL_BINARY_ADD, MORSEL_BINARY_MIN), true);
+    make_two(t, (uint32_t)chance_range(&t->chance, MORSEL_BINARY_ADD, MORSEL_BINARY_POW), true);
 }
 
 static void call_binary(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {
@@ -121,7 +121,7 @@ static void make_unary(struct trial *t) {
     uint32_t n = t->bench ? 14 * 14 * 96 : chance_size(c, 500);
     static const uint32_t fixed[] = {MORSEL_UNARY_IDENTITY, MORSEL_UNARY_AFFINE, MORSEL_UNARY_HARD_SWISH, MORSEL_UNARY_SIGMOID,
                                      MORSEL_UNARY_ERF};
-    a->op = t->bench ? fixed[t->number] : chance_below(c, MORSEL_UNARY_NEG + 1);
+    a->op = t->bench ? fixed[t->number] : chance_below(c, MORSEL_UNARY_OP_COUNT);
     if (!t->bench && chance_one_in(c, 4)) a->op = chance_below(c, MORSEL_UNARY_CLIP + 1);
     trial_say(t, "op %u, %u elements:", (unsigned)a->op, (unsigned)n);
     a->x = make_values_of(t, n, chance_one_in(c, 2));

@@ -168,10 +168,11 @@ bool lower_qlinear_binary(struct lowering *l, struct onnx_node *node) {
 /* --- The float forms --- */
 
 static enum morsel_binary_op float_op(const struct onnx_function_of_two *f) {
-    static const struct onnx_function_of_two *const functions[] = {&onnx_add, &onnx_sub, &onnx_mul, &onnx_div, &onnx_max, &onnx_min};
-    for (int i = 0; i < 6; i++)
-        if (f == functions[i]) return (enum morsel_binary_op)(MORSEL_BINARY_ADD + i);
-    return MORSEL_BINARY_MUL; /* a power, by lower_square() */
+    static const struct onnx_function_of_two *const functions[] = {&onnx_add, &onnx_sub, &onnx_mul,   &onnx_div,
+                                                                   &onnx_max, &onnx_min, &onnx_prelu, &onnx_pow};
+    enum morsel_binary_op op = MORSEL_BINARY_ADD;
+    while (functions[op - MORSEL_BINARY_ADD] != f) op++;
+    return op;
 }
 
 static const struct onnx_function_of_two *function_of(const struct onnx_node *node) {
@@ -261,8 +262,9 @@ static bool float_operand(struct lowering *l, struct onnx_node *node, struct mea
     return true;
 }
 
-static bool add_float_binary(struct lowering *l, struct onnx_node *node, struct meaning a, struct meaning b, const struct tail *tail) {
-    struct morsel_blob_binary p = {.op = float_op(function_of(node)), .a_ratio = 1, .b_ratio = 1};
+static bool add_float_binary(struct lowering *l, struct onnx_node *node, enum morsel_binary_op op, struct meaning a, struct meaning b,
+                             const struct tail *tail) {
+    struct morsel_blob_binary p = {.op = op, .a_ratio = 1, .b_ratio = 1};
     return float_operand(l, node, &a) && float_operand(l, node, &b) && add_binary(l, node, &a, &b, tail, p);
 }
 
@@ -276,13 +278,13 @@ static bool integer_form(const struct onnx_node *node, const struct meaning *a, 
 
 static bool binary_of(struct lowering *l, struct onnx_node *node, struct meaning *a, struct meaning *b) {
     struct tail tail = tail_follow(l, node->outputs[0], 0);
-    if (!integer_form(node, a, b, &tail)) return add_float_binary(l, node, *a, *b, &tail);
+    if (!integer_form(node, a, b, &tail)) return add_float_binary(l, node, float_op(function_of(node)), *a, *b, &tail);
     return node_is(node, "Add") ? add_qadd(l, node, a, b, &tail) : add_qmul(l, node, a, b, &tail);
 }
 
 bool lower_square(struct lowering *l, struct onnx_node *node, struct meaning *m) {
     struct tail tail = tail_follow(l, node->outputs[0], 0);
-    return add_float_binary(l, node, *m, *m, &tail);
+    return add_float_binary(l, node, MORSEL_BINARY_MUL, *m, *m, &tail);
 }
 
 /* A constant beside an activation. */
@@ -295,7 +297,7 @@ static bool binary_constant(struct lowering *l, struct onnx_node *node, struct m
         if (!meaning_constant_bytes(l, node, c->quantized, quantized_scale(c, 0), quantized_zero(c, 0), &kept)) return false;
         struct tail tail = tail_follow(l, node->outputs[0], 0);
         if (integer_form(node, m, &kept, &tail)) return binary_of(l, node, left ? &kept : m, left ? m : &kept);
-        return add_float_binary(l, node, left ? kept : *m, left ? *m : kept, &tail);
+        return add_float_binary(l, node, float_op(function_of(node)), left ? kept : *m, left ? *m : kept, &tail);
     }
     bool q8 = m->buffer->type != MORSEL_FLOAT32;
     if (q8 && !m->dequantized && !m->table) return refuse(l, node, "an operand is an integer tensor");

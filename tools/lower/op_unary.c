@@ -80,8 +80,8 @@ bool lower_clip(struct lowering *l, struct onnx_node *node) {
     return integer_clip(l, node, m, &bounds);
 }
 
-/* The step that computes a function in float; false: none does, tables alone have it. */
-static bool step_of(const struct function *function, struct morsel_blob_unary *step) {
+/* The step that computes a function in float. */
+static struct morsel_blob_unary step_of(const struct function *function) {
     static const struct {
         const struct onnx_function *f;
         enum morsel_unary_op op;
@@ -97,30 +97,47 @@ static bool step_of(const struct function *function, struct morsel_blob_unary *s
         {&onnx_sqrt, MORSEL_UNARY_SQRT, false},
         {&onnx_abs, MORSEL_UNARY_ABS, false},
         {&onnx_neg, MORSEL_UNARY_NEG, false},
-        {&onnx_swish, MORSEL_UNARY_SILU, false},
+        {&onnx_swish, MORSEL_UNARY_SWISH, true},
+        {&onnx_quick_gelu, MORSEL_UNARY_SWISH, true},
+        {&onnx_elu, MORSEL_UNARY_ELU, true},
+        {&onnx_selu, MORSEL_UNARY_ELU, true},
+        {&onnx_celu, MORSEL_UNARY_CELU, true},
+        {&onnx_softplus, MORSEL_UNARY_SOFTPLUS, false},
+        {&onnx_softsign, MORSEL_UNARY_SOFTSIGN, false},
+        {&onnx_mish, MORSEL_UNARY_MISH, false},
+        {&onnx_gelu, MORSEL_UNARY_GELU, false},
+        {&onnx_thresholded_relu, MORSEL_UNARY_THRESHOLD, true},
+        {&onnx_shrink, MORSEL_UNARY_SHRINK, true},
+        {&onnx_log, MORSEL_UNARY_LOG, false},
+        {&onnx_reciprocal, MORSEL_UNARY_RECIPROCAL, false},
+        {&onnx_sign, MORSEL_UNARY_SIGN, false},
+        {&onnx_round, MORSEL_UNARY_ROUND, false},
+        {&onnx_floor, MORSEL_UNARY_FLOOR, false},
+        {&onnx_ceil, MORSEL_UNARY_CEIL, false},
     };
-    if (function->f == &onnx_swish && function->p.alpha != 1) return false;
+    struct morsel_blob_unary step = {.op = MORSEL_UNARY_GELU_TANH, .channels = 1}; /* the one that is a form of another */
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         if (steps[i].f != function->f) continue;
-        *step = (struct morsel_blob_unary){.op = steps[i].op, .channels = 1};
-        if (!steps[i].has_parameters) return true;
-        step->alpha = function->p.alpha;
-        step->beta = function->p.beta;
-        return true;
+        step.op = steps[i].op;
+        if (!steps[i].has_parameters) return step;
+        step.alpha = function->p.alpha;
+        step.beta = function->f == &onnx_elu ? 1 : function->p.beta;
     }
-    return false;
+    if (function->f == &onnx_selu) step.alpha *= step.beta;
+    if (step.op == MORSEL_UNARY_SWISH && step.alpha == 1) step.op = MORSEL_UNARY_SILU;
+    return step;
 }
 
 bool lower_unary(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0);
-    struct morsel_blob_unary step;
     struct function function;
     if (!m) return false;
     function.f = onnx_function_of(node, &function.p);
-    bool q8 = m->buffer->type != MORSEL_FLOAT32, has_step = step_of(&function, &step);
+    bool q8 = m->buffer->type != MORSEL_FLOAT32;
     if (q8 && (m->dequantized || m->table)) return set_function(l, node, m, node->outputs[0], function_number, &function, 1, 0);
-    if (!has_step) return refuse(l, node, "only supported on a quantized input (between DequantizeLinear and QuantizeLinear)");
+    const struct morsel_blob_unary step = step_of(&function);
     if (!isfinite(step.alpha) || !isfinite(step.beta)) return refuse(l, node, "its alpha or beta is not a finite number");
+    if (step.op == MORSEL_UNARY_CELU && step.alpha <= 0) return refuse(l, node, "its alpha is not above 0");
     return q8 ? refuse(l, node, "its input is an integer tensor") : float_step(l, node, m, step, NULL, NULL);
 }
 
@@ -134,25 +151,30 @@ static float function_by_channel(const void *context, uint32_t channel, float x)
     return (float)function->f->number((double)x, (double)function->numbers[channel]);
 }
 
+/* In float a PRelu of one slope is a LeakyRelu, and some powers have steps of their own. */
+static bool function_in_float(struct lowering *l, struct onnx_node *node, struct meaning *m, bool power) {
+    const struct onnx_tensor *t = onnx_input_constant(node, 1);
+    if (!t) t = constant_numbers(l, onnx_input(node, 1));
+    if (!t || t->count != 1 || t->shape.rank > (int)m->view.rank || !isfinite((float)onnx_number(t, 0))) return lower_binary(l, node);
+    struct morsel_blob_unary step = {.op = MORSEL_UNARY_LEAKY_RELU, .alpha = (float)onnx_number(t, 0), .channels = 1};
+    if (power && step.alpha == 2) return lower_square(l, node, m);
+    if (power && step.alpha != -1) return lower_binary(l, node);
+    if (power) step.op = MORSEL_UNARY_RECIPROCAL;
+    return float_step(l, node, m, step, NULL, NULL);
+}
+
 /* PRelu and Pow: of one number and a constant. */
 bool lower_function_by_channel(struct lowering *l, struct onnx_node *node) {
+    if (onnx_input_constant(node, 0)) return lower_binary(l, node);
     struct meaning *m = activation(l, node, 0);
     struct onnx_value *out = node->outputs[0];
     bool power = node_is(node, "Pow");
     if (!m) return false;
-    if (m->buffer->type == MORSEL_FLOAT32 || (!m->dequantized && !m->table)) {
-        const struct onnx_tensor *one = m->buffer->type == MORSEL_FLOAT32 ? onnx_input_constant(node, 1) : NULL;
-        if (one && (one->count != 1 || one->shape.rank > out->shape.rank)) one = NULL;
-        if (power && one && onnx_number(one, 0) == 2) return lower_square(l, node, m);
-        if (!power && one && isfinite((float)onnx_number(one, 0)))
-            return float_step(l, node, m,
-                              (struct morsel_blob_unary){.op = MORSEL_UNARY_LEAKY_RELU, .alpha = (float)onnx_number(one, 0), .channels = 1},
-                              NULL, NULL);
-        return refuse(l, node, "only supported on a quantized input (between DequantizeLinear and QuantizeLinear)");
-    }
+    if (m->buffer->type == MORSEL_FLOAT32) return function_in_float(l, node, m, power);
+    if (!m->dequantized && !m->table) return refuse(l, node, "its input is an integer tensor");
     const struct onnx_tensor *numbers = constant_numbers(l, onnx_input(node, 1));
     int axis = numbers ? onnx_varying_axis(numbers, out->shape.rank) : -2;
-    if (axis == -2) return refuse(l, node, "its %s is not a constant that varies along one axis at most", power ? "exponent" : "slope");
+    if (axis == -2) return lower_binary(l, node);
     if (power && (out->shape.rank != (int)m->view.rank || numbers->type != ONNX_FLOAT))
         return refuse(l, node, "its exponent is not a float constant of its input's dimensions");
     struct function_by_channel function = {onnx_operator_of(node)->of_two, numbers->data};

@@ -59,7 +59,6 @@ enum onnx_class {
 
 /* What holds for an operator whatever its attributes, or in the cases that whoever asks has checked. */
 enum onnx_trait {
-    ONNX_FLOAT_STEP = 1 << 0,      /* a step computes it in float, too; other functions are tables of bytes only */
     ONNX_BOUND = 1 << 1,           /* keeps its first input between two numbers */
     ONNX_NOT_NEGATIVE = 1 << 2,    /* gives 0 or more */
     ONNX_AT_MOST_ONE = 1 << 3,     /* gives 1 or less */

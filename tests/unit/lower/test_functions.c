@@ -39,43 +39,51 @@ static size_t steps_of(const char *op, bool quantized) {
     return steps;
 }
 
-static void the_table_tells_what_the_lowering_does(void **state) {
+static void every_function_is_a_table_and_a_float_step(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         const struct onnx_operator *op = onnx_operator_find("", functions[i]);
         assert_non_null(op);
         assert_int_equal(op->class, ONNX_FUNCTION);
         assert_non_null(op->function);
-        if (!steps_of(functions[i], true)) fail_msg("%s is no table", functions[i]);
-        if (!steps_of(functions[i], false) == !!(op->traits & ONNX_FLOAT_STEP))
-            fail_msg("whether a step computes %s in float: the table of operators says something else", functions[i]);
+        if (steps_of(functions[i], true) != 1) fail_msg("%s is no table", functions[i]);
+        if (steps_of(functions[i], false) != 1) fail_msg("%s is no step in float", functions[i]);
     }
 }
 
-/* In float a PRelu of one slope is a LeakyRelu; slopes by channel are left to tables. */
-static void one_slope_is_a_leaky_relu(void **state) {
+/* The one step of a node in float: its kind, its operation and its alpha. */
+static void one_step(const char *op, const char *inputs, const char *attributes, uint32_t kind, uint32_t operation, float alpha) {
+    struct onnx_report report = {0};
+    struct bytes model = one_node(op, 16, inputs, attributes, 1);
+    struct onnx_graph *graph = inferred_bytes(&model);
+    struct net *net = lower(graph, &report);
+    if (!net) fail_msg("%s of %s is refused", op, inputs);
+    assert_int_equal(net->step_count, 1);
+    assert_int_equal(net->steps[0]->kind, kind);
+    if (kind == MORSEL_STEP_BINARY) assert_int_equal(net->steps[0]->parameters.binary.op, operation);
+    else assert_int_equal(net->steps[0]->parameters.unary.op, operation);
+    if (kind == MORSEL_STEP_UNARY) assert_true(net->steps[0]->parameters.unary.alpha == alpha);
+    net_free(net);
+    onnx_report_free(&report);
+    onnx_free(graph);
+}
+
+static void powers_and_slopes_are_steps_of_their_own(void **state) {
     (void)state;
-    static const char *const inputs[] = {"f:1,3,2,2 f#0.25", "f:1,3,2,2 f=0.25", "f:1,3,2,2 f%3,1,1"};
-    for (size_t i = 0; i < 3; i++) {
-        struct onnx_report report = {0};
-        struct bytes model = one_node("PRelu", 16, inputs[i], "", 1);
-        struct onnx_graph *graph = inferred_bytes(&model);
-        struct net *net = lower(graph, &report);
-        assert_true(!net == (i == 2));
-        for (uint32_t s = 0; net && s < net->step_count; s++) {
-            assert_int_equal(net->steps[s]->kind, MORSEL_STEP_UNARY);
-            assert_int_equal(net->steps[s]->parameters.unary.op, MORSEL_UNARY_LEAKY_RELU);
-            assert_true(net->steps[s]->parameters.unary.alpha == 0.25f);
-        }
-        if (net) assert_int_equal(net->step_count, 1);
-        if (net) net_free(net);
-        onnx_report_free(&report);
-        onnx_free(graph);
-    }
+    one_step("PRelu", "f:1,3,2,2 f#0.25", "", MORSEL_STEP_UNARY, MORSEL_UNARY_LEAKY_RELU, 0.25f);
+    one_step("PRelu", "f:1,3,2,2 f=0.25", "", MORSEL_STEP_UNARY, MORSEL_UNARY_LEAKY_RELU, 0.25f);
+    one_step("PRelu", "f:1,3,2,2 f%3,1,1", "", MORSEL_STEP_BINARY, MORSEL_BINARY_PRELU, 0);
+    one_step("PRelu", "f:1,3,2,2 f%3,2,1", "", MORSEL_STEP_BINARY, MORSEL_BINARY_PRELU, 0);
+    one_step("Pow", "f:1,3,2,2 f#2", "", MORSEL_STEP_BINARY, MORSEL_BINARY_MUL, 0);
+    one_step("Pow", "f:1,3,2,2 f#-1", "", MORSEL_STEP_UNARY, MORSEL_UNARY_RECIPROCAL, -1);
+    one_step("Pow", "f:1,3,2,2 f#0.5", "", MORSEL_STEP_BINARY, MORSEL_BINARY_POW, 0);
+    one_step("Pow", "f:1,3,2,2 f%3,1,1", "", MORSEL_STEP_BINARY, MORSEL_BINARY_POW, 0);
+    one_step("Elu", "f:1,3,2,2", "alpha~0.5", MORSEL_STEP_UNARY, MORSEL_UNARY_ELU, 0.5f);
+    one_step("Selu", "f:1,3,2,2", "alpha~2 gamma~3", MORSEL_STEP_UNARY, MORSEL_UNARY_ELU, 6);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_table_tells_what_the_lowering_does),
-                                       cmocka_unit_test(one_slope_is_a_leaky_relu)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_function_is_a_table_and_a_float_step),
+                                       cmocka_unit_test(powers_and_slopes_are_steps_of_their_own)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -109,7 +109,11 @@ static struct net_buffer *unary(struct random *r, struct net_buffer *x, enum mor
     struct net_buffer *y = like(r, x, type);
     struct net_step *step = net_add_step(r->maker.net, MORSEL_STEP_UNARY, "unary", x, NULL, y);
     struct morsel_blob_unary *p = &step->parameters.unary;
-    *p = (struct morsel_blob_unary){.op = ops[between(r, 0, 6)], .count = net_elements(x), .alpha = 1 / 6.0f, .beta = 0.5f, .channels = 1};
+    *p = (struct morsel_blob_unary){.op = chance(r, 3) ? between(r, 0, MORSEL_UNARY_OP_COUNT - 1) : ops[between(r, 0, 6)],
+                                    .count = net_elements(x),
+                                    .alpha = 1 / 6.0f,
+                                    .beta = 0.5f,
+                                    .channels = 1};
     if (p->op != MORSEL_UNARY_AFFINE) return y;
     p->channels = chance(r, 5) ? x->dims[3] + 1 : x->dims[3]; /* one more does not repeat with the rows */
     for (uint32_t i = 0; i < 2; i++)

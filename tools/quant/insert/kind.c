@@ -83,6 +83,6 @@ bool kind_is_bias(const struct onnx_node *node, const struct onnx_value *to) {
 }
 
 bool kind_runs_in_float(const struct onnx_node *node, enum kind kind) {
-    if (kind == KIND_FUNCTION) return onnx_has(node, ONNX_FLOAT_STEP);
-    return kind == KIND_SOFTMAX || kind == KIND_JOIN || kind == KIND_MOVE || (kind == KIND_PAIR && strcmp(node->op, "MatMul"));
+    return kind == KIND_FUNCTION || kind == KIND_SOFTMAX || kind == KIND_JOIN || kind == KIND_MOVE ||
+           (kind == KIND_PAIR && strcmp(node->op, "MatMul"));
 }

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Activations in float: one text for plain C and for vectors, as float_functions.h, which says what `eight` is. The errors are the largest
+ * of all floats, in units in the last place: expm1 below 0 1, log 1, softplus 2.8, Mish 5 above -80, where its results are normal. The
+ * Gelus are within 1.5e-7 |x| (tests/unit/kernels/test_float.c).
+ */
+#ifndef MORSEL_FLOAT_ACTIVATIONS_H
+#define MORSEL_FLOAT_ACTIVATIONS_H
+
+#include "ops.h"
+#include <float.h>
+#include <stdint.h>
+#include <string.h>
+
+/* e^x - 1 = 2^k (e^r - 1) + (2^k - 1), for x up to 88. */
+EIGHT_INLINE eight eight_expm1(eight x) {
+    const eight one = eight_all(1);
+    eight shifted, p = eight_exp_rest(x, &shifted), power = eight_power(one, shifted);
+    return eight_add(eight_mul(power, p), eight_sub(power, one));
+}
+
+/* ln (1 + e) for e from 0 to 1: twice the area tangent of s = e / (2 + e). */
+EIGHT_INLINE eight eight_log1p(eight e) {
+    const eight s = eight_div(e, eight_add(e, eight_all(2))), z = eight_mul(s, s);
+    eight p = eight_all(0.2802765369415283f);
+    p = eight_horner(p, z, 0.2799847424030304f);
+    p = eight_horner(p, z, 0.4002174139022827f);
+    p = eight_horner(p, z, 0.6666641235351562f);
+    return eight_add(eight_mul(eight_mul(s, z), p), eight_add(s, s));
+}
+
+/* Of a normal x > 0: from the root of 1/2 to that of 2, times 2^exponent. */
+EIGHT_INLINE eight eight_fraction(eight x, eight *exponent) {
+    uint32_t bits[sizeof x / sizeof(float)];
+    float whole[sizeof x / sizeof(float)];
+    memcpy(bits, &x, sizeof x);
+    for (uint32_t i = 0; i < sizeof x / sizeof(float); i++) {
+        const int32_t n = (int32_t)((bits[i] - 0x3f3504f3u + (150u << 23)) >> 23) - 150;
+        whole[i] = (float)n;
+        bits[i] -= (uint32_t)n << 23;
+    }
+    memcpy(exponent, whole, sizeof x);
+    memcpy(&x, bits, sizeof x);
+    return x;
+}
+
+/* ln x = k ln 2 + ln (1 + f), with f - f^2 / 2 apart, so that it is exact where it matters. A NaN below 0, minus infinity of 0. */
+EIGHT_INLINE eight eight_log(eight x) {
+    const eight zero = eight_all(0), one = eight_all(1), least = eight_all(FLT_MIN);
+    eight k, m = eight_fraction(eight_select(x, least, eight_mul(x, eight_all(16777216)), x), &k);
+    k = eight_sub(k, eight_select(x, least, eight_all(24), zero));
+    const eight f = eight_sub(m, one), s = eight_div(f, eight_add(f, eight_all(2))), z = eight_mul(s, s);
+    eight p = eight_all(0.2987079620361328f);
+    p = eight_horner(p, z, 0.39977583289146423f);
+    p = eight_mul(eight_horner(p, z, 0.6666677594184875f), z);
+    const eight half = eight_mul(eight_mul(f, f), eight_all(0.5f)), low = eight_mul(k, eight_all(-2.12194440e-4f));
+    const eight rest = eight_sub(eight_add(eight_mul(s, eight_add(half, p)), low), half);
+    const eight log = eight_add(eight_add(rest, f), eight_mul(k, eight_all(0.693359375f)));
+    const eight infinity = eight_mul(eight_all(FLT_MAX), eight_select(x, zero, zero, eight_all(FLT_MAX)));
+    const eight none = eight_sub(x, eight_mul(infinity, eight_select(x, zero, zero, one))); /* of 0, of a NaN */
+    return eight_select(zero, x, eight_select(eight_all(FLT_MAX), x, x, log), eight_select(x, zero, eight_div(zero, zero), none));
+}
+
+/* ln (1 + e^x), so that neither end loses bits. */
+EIGHT_INLINE eight eight_softplus(eight x) {
+    const eight zero = eight_all(0), e = eight_exp(eight_signed(x, eight_all(-1)));
+    return eight_add(eight_select(x, zero, zero, x), eight_log1p(e));
+}
+
+/* x tanh (ln (1 + e^x)) without the logarithm: n = e (e + 2) of e = e^x gives x n / (n + 2), divided by e^2x above 0. */
+EIGHT_INLINE eight eight_mish(eight x) {
+    const eight zero = eight_all(0), one = eight_all(1), two = eight_all(2), e = eight_exp(eight_signed(x, eight_all(-1)));
+    const eight below = eight_mul(e, eight_add(e, two)), above = eight_add(eight_add(e, e), one);
+    const eight n = eight_select(x, zero, below, above), rest = eight_select(x, zero, two, eight_mul(two, eight_mul(e, e)));
+    return eight_mul(x, eight_div(n, eight_add(n, rest)));
+}
+
+EIGHT_INLINE eight eight_gelu(eight x) {
+    const eight half = eight_mul(x, eight_all(0.5f));
+    return eight_mul(half, eight_add(eight_all(1), eight_erf(eight_mul(x, eight_all(0.707106781f)))));
+}
+
+/* x / 2 (1 + tanh u) is x sigmoid(2u). */
+EIGHT_INLINE eight eight_gelu_tanh(eight x) {
+    const eight cube = eight_mul(eight_mul(eight_mul(x, x), x), eight_all(0.044715f));
+    return eight_mul(x, eight_sigmoid(eight_mul(eight_add(x, cube), eight_all(1.59576912f))));
+}
+
+/* The nearest integer, ties to even: beyond 2^23 there is nothing else. */
+EIGHT_INLINE eight eight_round(eight x) {
+    const eight many = eight_all(8388608);
+    return eight_select(eight_abs(x), many, eight_signed(eight_sub(eight_add(eight_abs(x), many), many), x), x);
+}
+
+EIGHT_INLINE eight eight_activation(uint32_t op, eight x, float alpha, float beta) {
+    const eight zero = eight_all(0), one = eight_all(1), a = eight_all(alpha), b = eight_all(beta);
+    switch (op) {
+    case MORSEL_UNARY_ELU: return eight_select(x, zero, eight_mul(a, eight_expm1(x)), eight_mul(b, x));
+    case MORSEL_UNARY_CELU: return eight_select(x, zero, eight_mul(a, eight_expm1(eight_div(x, a))), x);
+    case MORSEL_UNARY_SWISH: return eight_mul(x, eight_sigmoid(eight_mul(a, x)));
+    case MORSEL_UNARY_SOFTPLUS: return eight_softplus(x);
+    case MORSEL_UNARY_SOFTSIGN: return eight_div(x, eight_add(one, eight_abs(x)));
+    case MORSEL_UNARY_MISH: return eight_mish(x);
+    case MORSEL_UNARY_GELU: return eight_gelu(x);
+    case MORSEL_UNARY_GELU_TANH: return eight_gelu_tanh(x);
+    case MORSEL_UNARY_THRESHOLD: return eight_select(a, x, x, zero);
+    case MORSEL_UNARY_SHRINK: return eight_select(x, eight_all(-alpha), eight_add(x, b), eight_select(a, x, eight_sub(x, b), zero));
+    case MORSEL_UNARY_LOG: return eight_log(x);
+    case MORSEL_UNARY_RECIPROCAL: return eight_div(one, x);
+    case MORSEL_UNARY_SIGN: return eight_select(zero, x, one, eight_select(x, zero, eight_all(-1), x));
+    case MORSEL_UNARY_ROUND: return eight_round(x);
+    case MORSEL_UNARY_FLOOR: {
+        const eight near = eight_round(x);
+        return eight_select(x, near, eight_sub(near, one), near);
+    }
+    default: { /* MORSEL_UNARY_CEIL */
+        const eight near = eight_round(x);
+        return eight_signed(eight_select(near, x, eight_add(near, one), near), x);
+    }
+    }
+}
+
+#endif
