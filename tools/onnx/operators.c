@@ -224,7 +224,7 @@ static const struct onnx_operator operators[] = {
 
 const struct onnx_operator *onnx_operator_find(const char *domain, const char *name) {
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
-        if (!strcmp(operators[i].name, name) && !strcmp(operators[i].domain, domain)) return &operators[i];
+        if (*operators[i].name == *name && !strcmp(operators[i].name, name) && !strcmp(operators[i].domain, domain)) return &operators[i];
     return NULL;
 }
 

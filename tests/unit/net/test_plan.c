@@ -104,6 +104,20 @@ static void random_plans_keep_every_tensor_whole(void **state) {
     }
 }
 
+/* A search that ends too soon finds larger arenas: these are as small as a search to its end has found them. */
+static void random_arenas_are_as_small_as_can_be_found(void **state) {
+    (void)state;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < 300; i++) {
+        seed = i;
+        struct net *net = random_net(1 + below(12));
+        assert_true(plan_arena(net));
+        bytes += net->arena_bytes;
+        net_free(net);
+    }
+    assert_true(bytes <= 2639104);
+}
+
 static void steps_that_nobody_needs_are_dropped(void **state) {
     (void)state;
     struct net *net = net_new("dead");
@@ -140,6 +154,7 @@ static void an_arena_beyond_two_gigabytes_is_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_plans_keep_every_tensor_whole),
+        cmocka_unit_test(random_arenas_are_as_small_as_can_be_found),
         cmocka_unit_test(steps_that_nobody_needs_are_dropped),
         cmocka_unit_test(an_arena_beyond_two_gigabytes_is_refused),
     };

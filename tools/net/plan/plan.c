@@ -19,6 +19,7 @@ struct slice {
 #define PLACE_TRIES 2000u
 #define PLACE_WORK 200000000u /* comparisons of two slices after which no more orders are tried: half a second */
 #define ROOM_TRIES 8u
+#define TOO_MUCH ((uint64_t)INT32_MAX + 1) /* bytes of an arena that no placement is taken for */
 
 /* --- Lifetimes --- */
 
@@ -172,13 +173,13 @@ static uint64_t lowest_gap(struct slice **placed, uint32_t count, const struct s
     return at;
 }
 
-/* Places the slices in the order given; how many bytes that takes, or UINT64_MAX. */
-static uint64_t place(struct slice **order, uint32_t count, uint64_t *work) {
+/* Places the slices in the order given; how many bytes that takes, or UINT64_MAX where it is not less than `most`. */
+static uint64_t place(struct slice **order, uint32_t count, uint64_t most, uint64_t *work) {
     uint64_t total = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint64_t at = lowest_gap(order, i, order[i], work);
         uint64_t end = at + height(order[i]);
-        if (end > INT32_MAX) return UINT64_MAX;
+        if (end >= most) return UINT64_MAX;
         order[i]->offset = (uint32_t)at;
         total = end > total ? end : total;
     }
@@ -193,8 +194,8 @@ struct placement {
 };
 
 static bool try_order(struct placement *best, struct slice **order) {
-    uint64_t total = place(order, best->count, best->work);
-    if (total >= best->total) return false;
+    uint64_t total = place(order, best->count, best->total, best->work);
+    if (total == UINT64_MAX) return false;
     best->total = total;
     for (uint32_t i = 0; i < best->count; i++) best->offsets[i] = best->slices[i]->offset;
     return true;
@@ -218,7 +219,7 @@ struct layout {
  * too. */
 static uint64_t place_best(struct layout *l, struct slice **order, uint32_t count, uint32_t tries) {
     static int (*const orders[])(const void *, const void *) = {larger_first, longer_first, earlier_first};
-    struct placement best = {.count = count, .total = UINT64_MAX, .work = &l->work};
+    struct placement best = {.count = count, .total = TOO_MUCH, .work = &l->work};
     struct net *net = l->net;
     best.slices = net_alloc(net, (count + 1) * sizeof *order);
     best.offsets = net_alloc(net, (count + 1) * sizeof *best.offsets);
@@ -229,7 +230,7 @@ static uint64_t place_best(struct layout *l, struct slice **order, uint32_t coun
         if (try_order(&best, order)) memcpy(kept, order, count * sizeof *order);
     }
     uint32_t state = 1;
-    bool more = count > 1 && best.total != UINT64_MAX;
+    bool more = count > 1 && best.total != TOO_MUCH;
     for (uint32_t i = 0; i < tries && more && best.total > l->bound && l->work < PLACE_WORK; i++) {
         memcpy(order, kept, count * sizeof *order);
         for (uint32_t k = 0; k <= i % 3; k++) {
@@ -238,7 +239,7 @@ static uint64_t place_best(struct layout *l, struct slice **order, uint32_t coun
         }
         if (try_order(&best, order)) memcpy(kept, order, count * sizeof *order);
     }
-    for (uint32_t i = 0; i < count && best.total != UINT64_MAX; i++) best.slices[i]->offset = best.offsets[i];
+    for (uint32_t i = 0; i < count && best.total != TOO_MUCH; i++) best.slices[i]->offset = best.offsets[i];
     return best.total;
 }
 
@@ -256,6 +257,31 @@ static void find_slices(struct layout *l) {
                                                           .last = group ? first + net->groups[group - 1].step_count - 1 : s};
     }
     share_slices(net, l->slices);
+}
+
+static void add_alive(int64_t *changes, uint32_t first, uint32_t last, int64_t bytes) {
+    changes[first] += bytes;
+    changes[last + 1] -= bytes;
+}
+
+/* Bytes that no placement goes below: of the slices that are alive at a step, each counted as it is placed, in whole lines, without what an
+ * heir lies over. */
+static uint64_t fullest_step(const struct layout *l) {
+    uint32_t steps = l->net->step_count, buffers = l->net->buffer_count;
+    int64_t *changes = net_alloc(l->net, (steps + 2) * sizeof *changes), live = 0, most = 0;
+    for (uint32_t i = 0; i < buffers + steps; i++) {
+        const struct slice *s = &l->slices[i], *heir = s->heir;
+        if (i < buffers && (!l->net->buffers[i]->used || l->net->buffers[i]->constant)) continue;
+        add_alive(changes, s->first, s->last, s->bytes);
+        if (!heir || heir->bytes <= heir->lag || heir->first > s->last) continue;
+        int64_t shared = heir->bytes - heir->lag < s->bytes ? heir->bytes - heir->lag : s->bytes;
+        add_alive(changes, heir->first, s->last, -shared);
+    }
+    for (uint32_t s = 0; s <= steps; s++) {
+        live += changes[s];
+        most = live > most ? live : most;
+    }
+    return (uint64_t)most;
 }
 
 /* Offsets for all slices; how many bytes that takes. */
@@ -321,13 +347,12 @@ static uint64_t place_all(struct layout *l) {
 static bool plan_within(struct net *net, uint32_t room, uint64_t *cut_peak) {
     find_lifetimes(net);
     *cut_peak = plan_groups(net, room);
-    uint32_t slots = net->step_count * MORSEL_FORMAT_STEP_SLOT, count = net->buffer_count + net->step_count + 1, peak;
+    uint32_t slots = net->step_count * MORSEL_FORMAT_STEP_SLOT, count = net->buffer_count + net->step_count + 1;
     struct layout l = {net, net_alloc(net, count * sizeof *l.slices), net_alloc(net, count * sizeof *l.order), 0, 0};
-    plan_peak(net, &peak);
-    l.bound = peak - slots;
     find_slices(&l);
+    l.bound = fullest_step(&l);
     uint64_t total = place_all(&l);
-    if (total == UINT64_MAX || total + slots > INT32_MAX) return false;
+    if (total + slots > INT32_MAX) return false;
     for (uint32_t i = 0; i < net->buffer_count; i++) net->buffers[i]->offset = slots + l.slices[i].offset;
     for (uint32_t s = 0; s < net->step_count; s++)
         net->steps[s]->scratch_offset = net->steps[s]->scratch_bytes ? slots + l.slices[net->buffer_count + s].offset : 0;
