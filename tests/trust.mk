@@ -13,14 +13,16 @@ bench-scale: all build/venv/.ready  ## how the converter's time and memory grow,
 CAMPAIGN ?=
 comma := ,
 METER = build/campaign/$(1)/tests/fuzz/meter.o
-campaign_build = CC=clang BUILD=build/campaign/$(1) FUZZ_ENGINE="$(METER) -Wl$(comma)--wrap=LLVMFuzzerTestOneInput $(2)" OPT='$(3)' \
+WRAPPED = -Wl$(comma)--wrap=LLVMFuzzerTestOneInput$(comma)--wrap=morsel_cpu_features
+UNCOUNTED = -fsanitize-coverage-ignorelist=tests/fuzz/uncounted
+campaign_build = CC=clang BUILD=build/campaign/$(1) FUZZ_ENGINE="$(METER) build/campaign/$(1)/libmorsel.a $(WRAPPED) $(2)" OPT='$(3)' \
 	$(METER) fuzz-programs
 .PHONY: campaign
 campaign:  ## every fuzzer under libFuzzer, with and without sanitizers, and a table of it; CAMPAIGN="seconds=3600 jobs=2", "report"
 	@$(sub) fuzz-programs
 	@$(sub) $(call campaign_build,fast,$$(clang -print-resource-dir)/lib/linux/libclang_rt.fuzzer-$$(uname -m).a -lstdc++,-O2 -g1 \
-	    -fsanitize-coverage=inline-8bit-counters$(comma)pc-table)
-	@$(sub) $(call campaign_build,sanitize,-fsanitize=fuzzer,$(SANITIZE) -fsanitize=fuzzer-no-link -Wno-pass-failed)
+	    -fsanitize-coverage=inline-8bit-counters$(comma)pc-table $(UNCOUNTED))
+	@$(sub) $(call campaign_build,sanitize,-fsanitize=fuzzer,$(SANITIZE) -fsanitize=fuzzer-no-link $(UNCOUNTED) -Wno-pass-failed)
 	@python3 tests/fuzz/campaign.py $(CAMPAIGN)
 
 .PHONY: oss-fuzz

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Looks at one input. Returns 0. It aborts where a promise is broken that no sanitizer sees. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
@@ -28,6 +29,13 @@ static inline uint64_t fuzz_random(uint64_t *state) {
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
+}
+
+static inline void fuzz_fill(void *to, size_t bytes, uint64_t seed) {
+    for (size_t i = 0; i < bytes; i += 8) {
+        uint64_t word = fuzz_random(&seed);
+        memcpy((uint8_t *)to + i, &word, bytes - i < 8 ? bytes - i : 8);
+    }
 }
 
 /* 0 .. most - 1 */
