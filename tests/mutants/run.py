@@ -4,11 +4,13 @@
 usage: run.py [--file PATH]... [--jobs N] [--again] [--lines FIRST-LAST]
 
 Rooms and programs are built before in build/mutants (and build/mutants-arm64 for arm64/): `make mutants` does. A mutant is compiled by the
-commands of the Makefile, linked to a shared library that goes before the whole one, and the programs that know its file run on it, the fastest first, until one fails.
+commands of the Makefile, linked to a shared library that goes before the whole one, and the programs that know its file run on it until
+one fails: first the file's own test, then the fastest. Where some objects of a header fail, the others are not compiled.
 A mutant whose objects are the same bytes as without the change is equal, and so is one that equal.txt proves to be.
 --again tries only those that survived the last time. Exit status: 0 where no other mutant survives and equal.txt names nothing else.
 """
 import argparse
+import atexit
 import collections
 import concurrent.futures
 import fnmatch
@@ -35,14 +37,17 @@ NATIVE, ARM64 = ("build/mutants", "", [[]]), ("build/mutants-arm64", "aarch64-li
 
 # Files, the build that has them, and what is run on their mutants.
 SUBJECTS = [
-    ("core/check*.c core/model.c core/work.c core/kind.c core/blob.c", NATIVE, [[UNIT + "core/test_check*"], [UNIT + "core/test_model*"], [
-        UNIT + "core/test_work"], [UNIT + "core/test_kinds"], FUZZER]),
+    ("core/check*.c core/model.c core/work.c core/weights.c core/kind.c core/blob.c", NATIVE, [
+        [UNIT + "core/test_check*"], [UNIT + "core/test_model*"], [UNIT + "core/test_work"], [UNIT + "core/test_weights"],
+        [UNIT + "core/test_kinds"], FUZZER]),
     ("core/*", NATIVE, [[UNIT + "core/test_*"]]),
     ("kernels/*", NATIVE, [[UNIT + "kernels/test_*"], [UNIT + "core/test_quantize"], [UNIT + "core/test_picture"], CHECKER + ["40"]]),
     ("x86/*", NATIVE, [CHECKER + ["40"]]),
     ("arm64/*", ARM64, [CHECKER + ["20"]]),
 ]
 FILES = ["core/check*.c", "core/work.c", "kernels/requant.c", "kernels/requant.h", "x86/requant_*.h", "arm64/requant_*"]
+SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+SOME = 3  # objects of a header that are compiled first
 WALL_MOST = 300  # seconds; what never ends is stopped by its CPU time long before
 
 
@@ -51,10 +56,13 @@ class Build:
 
     def __init__(self, folder, cross, machines):
         self.folder, self.cross, self.machines, self.programs = folder, cross, machines, {}
+        self.scratch = f"{folder}/run-{os.getpid()}"
+        atexit.register(shutil.rmtree, self.scratch, ignore_errors=True)
         self.objects = sorted(o for room in ROOMS for o in glob.glob(f"{folder}/{room}/*.o"))
         if not self.objects:
             sys.exit(f"run.py: {folder} holds no library: call make mutants")
         self.commands = self.make_says(self.objects)
+        self.lock, self.sound = threading.Lock(), {}
 
     def make_says(self, targets):
         """The command of each target, by `make -n`, as words."""
@@ -74,13 +82,25 @@ class Build:
             needs = pathlib.Path(o).with_suffix(".d").read_text().replace("\\\n", " ").splitlines()[0].split()[1:]
             if source in map(os.path.normpath, needs):
                 found.append(o)
-        return found
+        return sorted(found, key=os.path.getsize)
 
-    def link_library(self, path, objects):
-        run([self.commands[self.objects[0]][0], "-shared", "-o", path, *objects])
+    def link_library(self, path, objects, options=()):
+        run([self.commands[self.objects[0]][0], "-shared", *options, "-o", path, *objects])
+
+    def sanitized(self):
+        """The library's objects without a change, under sanitizers: where each lies."""
+        with self.lock:
+            if not self.sound:
+                self.asan = run([self.commands[self.objects[0]][0], "-print-file-name=libasan.so"]).strip()
+                for o in self.objects:
+                    self.sound[o] = path = f"{self.scratch}/sanitized-{o.replace('/', '-')}"
+                    words = [w for w in self.commands[o] if w not in ("-MMD", "-MP")]
+                    words[words.index("-o") + 1] = path
+                    run([*words, "-w", *SANITIZE])
+        return self.sound
 
     def link_programs(self, names):
-        library = os.path.abspath(f"{self.folder}/shared")
+        library = os.path.abspath(self.scratch)
         os.makedirs(library, exist_ok=True)
         self.link_library(library + "/libmorsel.so", self.objects)
         wanted = [n for n in names if n not in self.programs]
@@ -92,7 +112,7 @@ class Build:
 
 
 def run(words):
-    subprocess.run(words, check=True, capture_output=True)
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
 
 
 class Trial:
@@ -118,7 +138,7 @@ class Trial:
         def limit():
             resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 1))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        environment = dict(os.environ)
+        environment = dict(os.environ, ASAN_OPTIONS="detect_leaks=0")
         if words[0].startswith("qemu"):
             words = [words[0], "-E", "LD_PRELOAD=" + mutant, *words[1:]]
         else:
@@ -129,8 +149,10 @@ class Trial:
         except subprocess.TimeoutExpired:
             return 1
 
-    def kills(self, mutant):
-        return any(self.fails(words, mutant, 4 * seconds + 2) for seconds, words in self.steps)
+    def kills(self, mutant, source, slower=1):
+        own = "test_" + pathlib.Path(source).stem
+        steps = sorted(self.steps, key=lambda step: not any(word.endswith(own) for word in step[1]))
+        return any(self.fails(words, mutant, slower * (4 * seconds + 2)) for seconds, words in steps)
 
 
 def used_time():
@@ -142,32 +164,51 @@ class Worker:
     """A copy of the rooms in which one mutant at a time is compiled, as the Makefile would, and tried."""
 
     def __init__(self, build, number):
-        self.build, self.folder = build, pathlib.Path(build.folder, f"worker{number}").resolve()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.build, self.folder = build, pathlib.Path(build.scratch, f"worker{number}").resolve()
         for room in ROOMS:
             shutil.copytree(ROOT / room, self.folder / room, ignore=shutil.ignore_patterns("reference"))
             os.makedirs(self.folder / build.folder / room)
 
-    def compile(self, objects):
+    def compile(self, objects, options=()):
         """The bytes of each object; None where the source does not compile."""
         for o in objects:
-            words = [w for w in self.build.commands[o] if w not in ("-MMD", "-MP")] + ["-w"]
+            words = [w for w in self.build.commands[o] if w not in ("-MMD", "-MP")] + ["-w", *options]
             if subprocess.run(words, cwd=self.folder, capture_output=True).returncode:
                 return None
         return [(self.folder / o).read_bytes() for o in objects]
 
     def verdict(self, source, text, objects, originals, seen, trial):
         (self.folder / source).write_text(text)
-        made = self.compile(objects)
+        some = objects[:SOME]
+        made = self.compile(some)
         if made is None:
             return "no C"
+        if made != originals[:SOME] and some != objects and self.killed(source, some, trial):
+            return "killed"
+        rest = self.compile(objects[SOME:])
+        if rest is None:
+            return "no C"
+        made += rest
         if made == originals:
             return "same objects"
         if not seen.first(tuple(made)):
             return "seen before"
+        if self.killed(source, objects, trial) or self.killed_sanitized(source, objects, trial):
+            return "killed"
+        return "survived"
+
+    def killed(self, source, objects, trial):
         mutant = str(self.folder / "mutant.so")
         self.build.link_library(mutant, [str(self.folder / o) for o in objects])
-        return "killed" if trial.kills(mutant) else "survived"
+        return trial.kills(mutant, source)
+
+    def killed_sanitized(self, source, objects, trial):
+        """The same with the whole library under ASan and UBSan; emulated machines have none."""
+        if self.build.cross or self.compile(objects, SANITIZE) is None:
+            return False
+        mutant, whole = str(self.folder / "sanitized.so"), self.build.sanitized()
+        self.build.link_library(mutant, [str(self.folder / o) if o in objects else whole[o] for o in self.build.objects], SANITIZE)
+        return trial.kills(f"{self.build.asan} {mutant}", source, 10)
 
 
 class Seen:
@@ -220,6 +261,8 @@ def try_file(source, mutants, text, build, trial, workers):
         spare.put(w)
     if not objects or originals is None:
         sys.exit(f"run.py: {source} is part of no object")
+    if workers[0].killed_sanitized(source, objects, trial):
+        sys.exit(f"run.py: {source} fails under sanitizers without any change")
 
     def one(mutant):
         worker = spare.get()
