@@ -109,6 +109,10 @@ EIGHT_INLINE eight eight_activation(uint32_t op, eight x, float alpha, float bet
     case MORSEL_UNARY_RECIPROCAL: return eight_div(one, x);
     case MORSEL_UNARY_SIGN: return eight_select(zero, x, one, eight_select(x, zero, eight_all(-1), x));
     case MORSEL_UNARY_ROUND: return eight_round(x);
+    case MORSEL_UNARY_TRUNCATE: {
+        const eight size = eight_abs(x), near = eight_round(size);
+        return eight_signed(eight_select(size, near, eight_sub(near, one), near), x);
+    }
     case MORSEL_UNARY_FLOOR: {
         const eight near = eight_round(x);
         return eight_select(x, near, eight_sub(near, one), near);

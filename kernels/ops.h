@@ -51,6 +51,7 @@ enum morsel_unary_op {
     MORSEL_UNARY_ROUND = 27, /* ties to even */
     MORSEL_UNARY_FLOOR = 28,
     MORSEL_UNARY_CEIL = 29,
+    MORSEL_UNARY_TRUNCATE = 30, /* towards 0 */
     MORSEL_UNARY_OP_COUNT
 };
 

@@ -36,6 +36,7 @@ static void activate(const struct morsel_unary_args *a, float *v) {
         EACH(MORSEL_UNARY_SIGN)
         EACH(MORSEL_UNARY_ROUND)
         EACH(MORSEL_UNARY_FLOOR)
+        EACH(MORSEL_UNARY_TRUNCATE)
     default:
         for (uint32_t i = 0; i < N; i++) v[i] = eight_activation(MORSEL_UNARY_CEIL, v[i], alpha, beta);
 #undef EACH

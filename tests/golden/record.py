@@ -33,7 +33,7 @@ ZEROS, QOP_ZEROS = Form(weight_zero=True), Form(qdq=False, weight="u8", weight_z
 BYTES, QOP_BYTES_S8 = Form(byte_io=True), Form(qdq=False, activation="s8", byte_io=True)
 KEPT, TENSOR = Form(keep_bounds=True, float_bias=True), Form(per_channel=False)
 # Where the float sum of ONNX Runtime has room for rounding, but rounds as an exact one on this input.
-IN_FLOAT = {"mean_picture", "mean_float_tail", "transposed_padded", "transposed_depthwise"}
+IN_FLOAT = {"mean_picture", "mean_float_tail", "transposed_padded", "transposed_depthwise", "linear_of_bytes_mixed", "linear_of_bytes_twice"}
 
 CASES = [
     ("conv_dense", QOP), ("conv_dense", QDQ_S8), ("conv_pointwise", QDQ), ("conv_pointwise_odd",
@@ -60,7 +60,7 @@ CASES = [
     ("concat_three", QDQ), ("concat_branches", QOP), ("move_transpose",
      QOP), ("move_reshape", QDQ), ("move_slice_back", QDQ), ("move_pad", QOP_S8),
     ("move_pad_reflect", QOP), ("move_resize_half_pixel_round_prefer_ceil",
-     QOP), ("move_resize_old", QOP), ("move_gather", QDQ), ("move_tile", QOP),
+     QOP), ("move_resize_old", QOP), ("linear_of_bytes_mixed", QOP), ("linear_of_bytes_twice", QOP_S8), ("move_gather", QDQ), ("move_tile", QOP),
     ("move_depth_to_space_crd", QOP), ("move_space_to_depth", QDQ), ("split", QDQ), ("split_old", QOP),
     ("mobile", QOP), ("mobile", QDQ_S8), ("residual", QDQ_U8), ("residual",
      QOP_S8), ("squeeze_excite", QDQ), ("shuffle", QDQ), ("attention", QOP_S8), ("upsampling", QOP),

@@ -38,6 +38,7 @@ class Net:
         self.rng = np.random.default_rng(zlib.crc32(name.encode()))
         self.nodes, self.inputs, self.outputs = [], {}, []
         self.constants, self.weights, self.raw, self.plain, self.count = {}, set(), set(), set(), 0
+        self.blends_bytes = False  # QOperator: a linear Resize of bytes
 
     def fresh(self, hint):
         self.count += 1
@@ -300,7 +301,7 @@ class Writer:
         self.add(node.op, inputs, node.outputs, domain=node.domain, **node.attributes)
 
     def float_inputs(self, node):
-        arithmetic = node.op in ("Add", "Mul", "Sub", "Div", "MatMul", "Concat", "Sum") and self.form.qdq
+        arithmetic = node.op in ("Add", "Mul", "Sub", "Div", "MatMul", "Concat", "Sum", "InstanceNormalization") and self.form.qdq
         return [self.as_float(i, arithmetic) if i else "" for i in node.inputs]
 
     def write_output(self, node):
@@ -371,7 +372,7 @@ class Writer:
             self.add("QLinear" + node.op, sum(ins, []) + y, [out + "_q"], domain=MICROSOFT, **attributes)
 
     def qop_node(self, node):
-        if node.op in MOVES_ON_BYTES and node.inputs[0] in self.bytes and node.attributes.get("mode") != "linear":
+        if node.op in MOVES_ON_BYTES and node.inputs[0] in self.bytes and (node.attributes.get("mode") != "linear" or self.net.blends_bytes):
             inputs = [self.bytes[node.inputs[0]]] + [self.as_float(i, False) if i else "" for i in node.inputs[1:]]
             if node.op == "Pad" and len(inputs) > 2:
                 inputs[2] = self.const(node.outputs[0] + "_fill", self.learn(node.inputs[0])[2](self.learn(node.inputs[0])[1]))

@@ -399,6 +399,16 @@ def linear(b, shape, scales, attributes):
     return b.out(b.conv(b.op("Resize", x, "", b.const(np.array(scales, np.float32)), mode="linear", **attributes), 8, 4, 1))
 
 
+def linear_of_bytes(b, scales, attributes):
+    """Where ONNX Runtime cuts off what is behind the point. Its sums are exact where the scales are powers of two."""
+    b.blends_bytes = True
+    x = b.conv(b.input(*PICTURE), PICTURE[1], 8, 3)
+    y = b.op("Resize", x, "", b.const(np.array(scales, np.float32)), mode="linear", **attributes)
+    return b.out(b.conv(y, 8, 4, 1), b.op("Add", b.conv(x, 8, 5, 1), b.floats(5, 1, 1)))
+
+
+many(linear_of_bytes, twice=([1, 1, 2, 2], {}), mixed=([1, 1, 4, 0.5], {}),
+     asymmetric=([1, 1, 2, 4], dict(coordinate_transformation_mode="asymmetric")))
 many(linear, twice=(PICTURE, [1, 1, 2, 2], {}), corners=(PICTURE, [1, 1, 2, 3], dict(coordinate_transformation_mode="align_corners")),
      uneven=(PICTURE, [1, 1, 1.5, 2.5], dict(coordinate_transformation_mode="asymmetric")), smaller=(PICTURE, [1, 1, 0.5, 0.75], {}),
      pytorch=(PICTURE, [1, 1, 4, 1], dict(coordinate_transformation_mode="pytorch_half_pixel")))
@@ -520,6 +530,14 @@ def layer_norm_operator(b):
 def instance_norm_operator(b):
     x = b.conv(b.input(1, 3, 10, 10), 3, 8, 3, pads=[1, 1, 1, 1])
     x = b.op("InstanceNormalization", x, b.plain_floats(8), b.plain_floats(8))
+    return b.out(b.conv(x, 8, 6, 3, relu=True))
+
+
+@net()
+def instance_norm_in_integers(b):
+    """Its factors and terms are bytes, as ONNX Runtime's quantizer leaves them."""
+    x = b.conv(b.input(1, 3, 10, 10), 3, 8, 3)
+    x = b.op("InstanceNormalization", x, b.floats(8), b.floats(8))
     return b.out(b.conv(x, 8, 6, 3, relu=True))
 
 

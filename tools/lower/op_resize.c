@@ -72,6 +72,20 @@ static bool linear_axis(struct lowering *l, struct onnx_node *node, struct meani
     return true;
 }
 
+/* ONNX Runtime blends bytes in float and cuts off what is behind the point: of the bytes as they stand, whatever scale they have. */
+static bool whole_bytes(struct lowering *l, struct onnx_node *node, struct meaning *m, enum morsel_type type) {
+    struct view view;
+    struct net_buffer *in = meaning_any_buffer(l, node, m, &view);
+    if (!in) return false;
+    struct net_buffer *out = net_add_like(l->net, in, type, node->outputs[0]->name);
+    out->scale = 1;
+    out->qualified = true;
+    struct net_step *step = net_add_step(l->net, MORSEL_STEP_UNARY, node->name, in, NULL, out);
+    step->parameters.unary = (struct morsel_blob_unary){.op = MORSEL_UNARY_TRUNCATE, .count = net_elements(in), .channels = 1};
+    meaning_set(l, node->outputs[0], (struct meaning){.buffer = out, .view = view, .scale = 1});
+    return true;
+}
+
 static bool lower_linear(struct lowering *l, struct onnx_node *node, struct meaning *m) {
     const struct tail none = {.float_min = -INFINITY, .float_max = INFINITY};
     struct onnx_resize axes[VIEW_MAX_RANK];
@@ -87,16 +101,18 @@ static bool lower_linear(struct lowering *l, struct onnx_node *node, struct mean
         meaning_set(l, node->outputs[0], *m);
         return true;
     }
-    if (m->buffer->type != MORSEL_FLOAT32 && !m->dequantized && !m->table) return refuse(l, node, "its input is an integer tensor");
+    bool integers = m->buffer->type != MORSEL_FLOAT32 && !m->dequantized && !m->table;
     struct meaning now = *m;
+    if (integers && !meaning_qualify(l, node, &now, 1, 0)) return false;
     if (now.table || now.channel_scales) {
         now.buffer = meaning_float_buffer(l, node, &now, &now.view);
         now = (struct meaning){.buffer = now.buffer, .view = now.view, .scale = 1};
     }
-    struct tail tail = tail_follow(l, node->outputs[0], TAIL_NO_ACTIVATION);
+    struct tail tail = integers ? none : tail_follow(l, node->outputs[0], TAIL_NO_ACTIVATION);
     for (uint32_t i = 0; now.buffer && i < now.view.rank; i++)
         if (!onnx_resize_keeps(&axes[i]) && !linear_axis(l, node, &now, i, &axes[i], i == last ? &tail : &none)) return false;
     if (!now.buffer) return false;
+    if (integers) return whole_bytes(l, node, &now, m->buffer->type);
     now.dequantized = tail.quantized && tail.dequantized;
     meaning_set(l, tail.value, now);
     return true;

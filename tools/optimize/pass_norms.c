@@ -72,14 +72,30 @@ static struct onnx_value *centre(struct onnx_graph *g, struct onnx_node *node, s
     return x;
 }
 
+/* Number i of a list: a constant, or integers behind the DequantizeLinear `pair`, with one scale or one for each. */
+static double listed(const struct onnx_tensor *list, const struct onnx_node *pair, size_t i) {
+    if (!pair) return onnx_number(list, i);
+    const struct onnx_tensor *scale = onnx_input_constant(pair, 1), *zero = onnx_input_constant(pair, 2);
+    int64_t steps = onnx_integer(list, i) - (zero ? onnx_integer(zero, zero->count > 1 ? i : 0) : 0);
+    return (double)((float)steps * (float)onnx_number(scale, scale->count > 1 ? i : 0));
+}
+
+static bool fits_list(const struct onnx_tensor *t, int64_t count) {
+    return t && (t->count == 1 || (int64_t)t->count == count);
+}
+
 /* A list of `count` constants along the second dimension of `rank`. NULL: it is none. */
 static struct onnx_value *by_channel(struct onnx_graph *g, struct onnx_node *node, int input, const char *part, int64_t count, int rank) {
-    const struct onnx_tensor *list = onnx_input_constant(node, input);
+    const struct onnx_value *value = onnx_input(node, input);
+    const struct onnx_node *pair = value && !value->constant ? value->producer : NULL;
+    if (pair && (strcmp(pair->op, "DequantizeLinear") || pair->refused)) return NULL;
+    const struct onnx_tensor *list = pair ? onnx_input_constant(pair, 0) : onnx_input_constant(node, input);
     struct onnx_shape shape = {.rank = rank - 1};
-    if (!list || (int64_t)list->count != count) return NULL;
+    if (!list || (int64_t)list->count != count || (pair && !fits_list(onnx_input_constant(pair, 1), count))) return NULL;
+    if (pair && onnx_input(pair, 2) && !fits_list(onnx_input_constant(pair, 2), count)) return NULL;
     double *numbers = graph_doubles(g, count);
     for (int d = 0; d < rank - 1; d++) shape.dims[d] = d ? 1 : count;
-    for (int64_t i = 0; i < count; i++) numbers[i] = onnx_number(list, (size_t)i);
+    for (int64_t i = 0; i < count; i++) numbers[i] = listed(list, pair, (size_t)i);
     return graph_floats(g, node, part, &shape, numbers);
 }
 

@@ -141,6 +141,7 @@ static float activation_result(uint32_t op, double x, double alpha, double beta)
     case MORSEL_UNARY_ROUND: return (float)nearbyint(x);
     case MORSEL_UNARY_FLOOR: return (float)floor(x);
     case MORSEL_UNARY_CEIL: return (float)ceil(x);
+    case MORSEL_UNARY_TRUNCATE: return (float)trunc(x);
     default: return (float)x;
     }
 }

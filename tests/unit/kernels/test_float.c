@@ -78,6 +78,7 @@ static void activations_are_as_near_as_they_say(void **state) {
         if (fabsf(x) > 1e-30f && fabsf(x) < 1e10f) assert_true(fabs((double)eight_gelu_tanh(x) - gelu_tanh(v)) <= 1.5e-7 * fabs(v));
         assert_true(eight_round(x) == nearbyintf(x));
         assert_true(eight_activation(MORSEL_UNARY_FLOOR, x, 0, 0) == floorf(x) && eight_activation(MORSEL_UNARY_CEIL, x, 0, 0) == ceilf(x));
+        assert_true(eight_activation(MORSEL_UNARY_TRUNCATE, x, 0, 0) == truncf(x));
     }
     const float none[3] = {-1, -INFINITY, NAN};
     for (int i = 0; i < 3; i++) assert_true(isnan(eight_log(none[i])));
@@ -122,7 +123,7 @@ static void activations_have_the_same_bits_everywhere(void **state) {
             mixed = (mixed ^ bits) * 16777619u;
         }
     }
-    assert_int_equal(mixed, 0x74015ef8);
+    assert_int_equal(mixed, 0x8cb6acc6);
 }
 
 /* Their bits, mixed into one number that was recorded once: no compiler and no CPU may give another. */

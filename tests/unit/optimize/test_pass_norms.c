@@ -98,6 +98,27 @@ static void factors_stand_where_their_rows_are(void **state) {
     onnx_free(g);
 }
 
+/* As ONNX Runtime's quantizer leaves them: factors and terms in integers, behind a DequantizeLinear. */
+static void factors_in_integers_are_taken(void **state) {
+    (void)state;
+    static const char *const pairs[] = {"DequantizeLinear k #0.5 > f", "DequantizeLinear k %4 z > f axis:0"};
+    for (int i = 0; i < 2; i++) {
+        char words[300];
+        snprintf(words, sizeof words, "Cast $3,5,7,9 > k to:3; Cast $1,1,1,2 > z to:3; %s; InstanceNormalization x f %%4 > y", pairs[i]);
+        struct onnx_graph *g = network(13, PICTURE, words);
+        const struct onnx_tensor *factor = NULL;
+        graph_decompose(g, NULL);
+        for (size_t n = 0; n < g->node_count; n++) {
+            assert_string_not_equal(g->nodes[n]->op, "InstanceNormalization");
+            if (!strcmp(g->nodes[n]->op, "Mul") && onnx_input_constant(g->nodes[n], 1)) factor = onnx_input_constant(g->nodes[n], 1);
+        }
+        assert_true(factor && factor->count == 4);
+        double want = i ? (double)((9 - 2) * some_number(3)) : 4.5;
+        assert_true(onnx_number(factor, 3) == want);
+        onnx_free(g);
+    }
+}
+
 /* What does not fit stays as the file has it, so that a refusal names the file's node. */
 static void what_does_not_fit_stays(void **state) {
     (void)state;
@@ -145,10 +166,15 @@ static void normalizations_give_what_they_gave(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layer_norms_are_decomposed), cmocka_unit_test(instance_and_group_norms_are_decomposed),
-        cmocka_unit_test(lp_norms_are_decomposed),    cmocka_unit_test(casts_between_floats_are_gone),
-        cmocka_unit_test(choices_become_arithmetic),  cmocka_unit_test(factors_stand_where_their_rows_are),
-        cmocka_unit_test(what_does_not_fit_stays),    cmocka_unit_test(normalizations_give_what_they_gave),
+        cmocka_unit_test(layer_norms_are_decomposed),
+        cmocka_unit_test(instance_and_group_norms_are_decomposed),
+        cmocka_unit_test(lp_norms_are_decomposed),
+        cmocka_unit_test(casts_between_floats_are_gone),
+        cmocka_unit_test(choices_become_arithmetic),
+        cmocka_unit_test(factors_stand_where_their_rows_are),
+        cmocka_unit_test(what_does_not_fit_stays),
+        cmocka_unit_test(factors_in_integers_are_taken),
+        cmocka_unit_test(normalizations_give_what_they_gave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
