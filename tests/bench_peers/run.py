@@ -12,36 +12,23 @@ import json
 import logging
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-MORSEL = os.environ.get("MORSEL", os.path.join(HERE, "../../build/morsel"))
-ONEDNN = {"avx2": "AVX2", "avxvnni": "AVX2_VNNI", "avx512vnni": "AVX512_CORE_VNNI"}
+import peers
 
 
 def arguments():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--cpu", default="avx512vnni", choices=sorted(ONEDNN))
-    p.add_argument("--rounds", type=int, default=9)
-    p.add_argument("--seconds", type=float, default=0.3, help="of each peer in a round")
+    peers.add_options(p, rounds=9, seconds=0.3)
     p.add_argument("--batch", type=int, default=1, help="images of a run")
-    p.add_argument("--threads", type=int, default=1)
-    p.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)), help="the last core to run on")
-    p.add_argument("--json", help="a file for the figures")
     nets = ["mobilenetv2-224", "shufflenetv2-224", "resnet18-224", "resnet8-32", "ds-cnn-kws", "autoencoder-ad"]
     p.add_argument("nets", nargs="*", default=nets)
     return p.parse_args()
 
 
 A = arguments()
-os.environ.update(ONEDNN_MAX_CPU_ISA=ONEDNN[A.cpu], DNNL_MAX_CPU_ISA=ONEDNN[A.cpu], OMP_NUM_THREADS=str(A.threads))
-CORES = sorted(c for c in os.sched_getaffinity(0) if c <= A.core)[-A.threads:]
-if len(CORES) < A.threads:
-    sys.exit(f"{A.threads} threads want as many cores; there are {len(CORES)}")
-os.sched_setaffinity(0, CORES)
+CORES = peers.settle(A)
 
 LOAD = round(os.getloadavg()[0], 1)  # what else the machine does
 
@@ -88,74 +75,26 @@ def for_batch(path, batch, work):
     return to
 
 
-class Peer:
-    """run() is one inference; form says what runs."""
-
-    def time(self):
-        times, end = [], time.perf_counter() + A.seconds
-        self.run()
-        while len(times) < 3 or time.perf_counter() < end:
-            start = time.perf_counter()
-            self.run()
-            times.append(time.perf_counter() - start)
-        return statistics.median(times) * 1e3
+def morsel(case):
+    blob = os.path.join(case.work, "network.morsel")
+    peers.convert(case.path, blob, case.shape)
+    return peers.Morsel(blob, A, A.batch)
 
 
-class Morsel(Peer):
-    def __init__(self, case):
-        self.name, self.form, self.runs = "morsel " + A.cpu, "the same file", 3
-        self.blob = os.path.join(case.work, "network.morsel")
-        done = subprocess.run([MORSEL, "convert", case.path, "-o", self.blob, *case.shape], capture_output=True, text=True)
-        if done.returncode:
-            raise RuntimeError(done.stderr.strip().splitlines()[-1])
-
-    def time(self):
-        command = [MORSEL, "bench", self.blob, "--cpu", A.cpu, "--json", "--warmup", "2", "--runs", str(self.runs),
-                   "--threads", str(A.threads), *(["--batch", str(A.batch)] if A.batch > 1 else [])]
-        out = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-        self.runs = max(3, min(2000, int(A.seconds * 1e3 / out["median_ms"])))
-        return out["median_ms"]
+def onnxruntime(case):
+    path = for_batch(case.path, A.batch, case.work) if A.batch > 1 else case.path
+    return peers.OnnxRuntime(path, {case.input: case.values}, A, "QOperator, uint8 x int8 per channel" if case.float else "the file")
 
 
-class OnnxRuntime(Peer):
-    def __init__(self, case):
-        import onnxruntime
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads, options.inter_op_num_threads = A.threads, 1
-        options.log_severity_level = 3
-        self.name, self.form = "onnxruntime " + onnxruntime.__version__, "QOperator, uint8 x int8 per channel" if case.float else "the file"
-        path = for_batch(case.path, A.batch, case.work) if A.batch > 1 else case.path
-        self.session = onnxruntime.InferenceSession(path, options, ["CPUExecutionProvider"])
-        self.feed = {case.input: case.values}
-
-    def run(self):
-        self.session.run(None, self.feed)
+def openvino(case):
+    feed = {case.input: case.values}
+    if not case.float:
+        return peers.OpenVino(case.path, feed, A, "the file")
+    model = peers.nncf_model(os.path.join(case.work, "float.onnx"), inputs_of(case.float, 4)[1])
+    return peers.OpenVino(model, feed, A, "NNCF, performance preset")
 
 
-class OpenVino(Peer):
-    def __init__(self, case):
-        import openvino
-        core = openvino.Core()
-        if case.float:
-            import nncf
-            model = openvino.convert_model(os.path.join(case.work, "float.onnx"))
-            nncf.set_log_level(40)
-            model = nncf.quantize(model, nncf.Dataset(inputs_of(case.float, 4)[1]), subset_size=4)
-            self.form = "NNCF, performance preset, " + ONEDNN[A.cpu]
-        else:
-            model, self.form = core.read_model(case.path), "the file, " + ONEDNN[A.cpu]
-        model.reshape(list(case.values.shape))
-        self.name = "openvino " + openvino.__version__.split("-")[0]
-        self.compiled = core.compile_model(model, "CPU", {"INFERENCE_NUM_THREADS": A.threads, "PERFORMANCE_HINT": "LATENCY",
-                                                          "ENABLE_CPU_PINNING": False})
-        self.request = self.compiled.create_infer_request()
-        self.request.set_input_tensor(openvino.Tensor(case.values))
-
-    def run(self):
-        self.request.infer()
-
-
-class LiteRt(Peer):
+class LiteRt(peers.Peer):
     def __init__(self, case):
         from ai_edge_litert.interpreter import Interpreter
         import importlib.metadata
@@ -175,7 +114,7 @@ class LiteRt(Peer):
         self.interpreter.invoke()
 
 
-class Ncnn(Peer):
+class Ncnn(peers.Peer):
     def __init__(self, case):
         import importlib.metadata
         import ncnn
@@ -220,40 +159,30 @@ class Case:
 
 
 def open_peers(case):
-    peers = []
+    found = []
     for kind in PEERS:
         try:
-            peers.append(kind(case))
+            found.append(kind(case))
         except Exception as error:  # a peer that cannot run this network is left out, and said so
-            print(f"  {kind.__name__}: left out: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
-    if not peers or not isinstance(peers[0], Morsel):
+            lines = str(error).splitlines() or [""]
+            print(f"  {kind.__name__}: left out: {type(error).__name__}: {lines[-1 if kind is morsel else 0]}")
+    if not found or not isinstance(found[0], peers.Morsel):
         sys.exit(f"{case.name}: there is nothing to compare with")
-    return peers
+    return found
 
 
-def machine():
-    """The processor's name, as it says it itself."""
-    with open("/proc/cpuinfo") as f:
-        names = [line.split(":", 1)[1].strip() for line in f if line.startswith("model name")]
-    return names[0] if names else os.uname().machine
-
-
-PEERS = [Morsel, OnnxRuntime, OpenVino, LiteRt, Ncnn]
+PEERS = [morsel, onnxruntime, openvino, LiteRt, Ncnn]
 
 
 def measure(net):
     with tempfile.TemporaryDirectory() as work:
         case = Case(net, work)
-        peers = open_peers(case)
-        times = {p: [] for p in peers}
-        for r in range(A.rounds):
-            for p in peers[r % len(peers):] + peers[:r % len(peers)]:
-                times[p].append(p.time())
+        times = peers.interleave(open_peers(case), A.rounds, A.seconds)
         rows = [(p.name, p.form, statistics.median(t), min(t)) for p, t in times.items()]
     ours = rows[0][2]
     for name, form, middle, least in rows:
         print(f"{case.name:28} {name:22} {middle:9.3f} {least:9.3f} {A.batch * 1e3 / middle:8.1f} {middle / ours:7.2f}  {form}")
-    return {"net": case.name, "machine": machine(), "load": LOAD, "cap": A.cpu, "threads": A.threads, "batch": A.batch, "rows": rows}
+    return {"net": case.name, "machine": peers.machine(), "load": LOAD, "cap": A.cpu, "threads": A.threads, "batch": A.batch, "rows": rows}
 
 
 def main():
