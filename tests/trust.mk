@@ -6,6 +6,18 @@
 bench-scale: all build/venv/.ready  ## how the converter's time and memory grow, up to 4,000 steps and 100,000 nodes; SCALE="--check FAMILY"
 	@$(PYTHON) tests/bench_scale/run.py $(SCALE)
 
+# ---- the zoo ---------------------------------------------------------------------------------------------------------
+# Debian's torch belongs to Debian's Python; whatever else measures or quantizes is bench-peers' own.
+
+ZOO ?=
+zoo_folder := $(or $(MORSEL_ZOO),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/morsel/zoo)
+.PHONY: zoo bench-zoo
+zoo:  ## the networks of bench-zoo that torchvision makes, some GB in MORSEL_ZOO or ~/.cache/morsel/zoo
+	@sh tests/deps.sh python3-torch python3-torchvision
+	@/usr/bin/python3 -W ignore tests/zoo/torchvision_nets.py $(zoo_folder)
+bench-zoo: all zoo build/bench-venv/.ready  ## others' networks, all forms, beside peers: taken, equal, size, time; ZOO="--quick PATTERN"
+	@MORSEL=$(BUILD)/morsel $(PEERS_VENV)/bin/python -W ignore tests/zoo/run.py $(ZOO)
+
 # ---- a campaign of fuzzers -------------------------------------------------------------------------------------------
 # libFuzzer drives them; meter.c stands between, to find what is slow for its size. The plain build counts edges alone, for speed, and
 # leaves out what listens to strcmp().
