@@ -114,6 +114,7 @@ $(BUILD)/morsel: $(BUILD)/tools/main.o $(BUILD)/libtool.a $(BUILD)/libmorsel.a
 isa_flags_avx2 := -mavx2 -mfma -mf16c
 isa_flags_avxvnni := -mavx2 -mfma -mavxvnni
 isa_flags_avx512vnni := -mavx2 -mfma -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni
+isa_flags_avx512vbmi := $(isa_flags_avx512vnni) -mavx512vbmi
 isa_flags_neon :=
 isa_flags_dotprod := -march=armv8.2-a+dotprod
 isa_flags_i8mm := -march=armv8.2-a+dotprod+i8mm

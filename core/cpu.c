@@ -6,7 +6,8 @@
 
 _Static_assert((int)MORSEL_HAS_NEON == (int)MORSEL_CPU_NEON && (int)MORSEL_HAS_DOTPROD == (int)MORSEL_CPU_DOTPROD &&
                    (int)MORSEL_HAS_I8MM == (int)MORSEL_CPU_I8MM && (int)MORSEL_HAS_AVX2 == (int)MORSEL_CPU_AVX2 &&
-                   (int)MORSEL_HAS_AVXVNNI == (int)MORSEL_CPU_AVXVNNI && (int)MORSEL_HAS_AVX512VNNI == (int)MORSEL_CPU_AVX512VNNI,
+                   (int)MORSEL_HAS_AVXVNNI == (int)MORSEL_CPU_AVXVNNI && (int)MORSEL_HAS_AVX512VNNI == (int)MORSEL_CPU_AVX512VNNI &&
+                   (int)MORSEL_HAS_AVX512VBMI == (int)MORSEL_CPU_AVX512VBMI,
                "one set of bits");
 
 #if defined(__x86_64__)
@@ -35,6 +36,7 @@ static uint32_t detect(void) {
     /* AVX512: F, DQ, BW, VL and VNNI, what files named avx512vnni are compiled for */
     uint32_t avx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;
     if ((state & 0xe6) == 0xe6 && (b & avx512) == avx512 && (c & (1u << 11))) features |= MORSEL_CPU_AVX512VNNI;
+    if (features & MORSEL_CPU_AVX512VNNI && c & (1u << 1)) features |= MORSEL_CPU_AVX512VBMI;
     if (!leaves) return features;
     __cpuid_count(7, 1, a, b, c, d);
     if (a & (1u << 4)) features |= MORSEL_CPU_AVXVNNI;

@@ -92,6 +92,7 @@ enum morsel_cpu {
     MORSEL_CPU_AVX2 = 1 << 8,
     MORSEL_CPU_AVXVNNI = 1 << 9,
     MORSEL_CPU_AVX512VNNI = 1 << 10,
+    MORSEL_CPU_AVX512VBMI = 1 << 11, /* beside AVX512VNNI: some of its kernels */
     MORSEL_CPU_C = 1 << 30,
     MORSEL_CPU_ALL = 0 /* whatever the CPU has */
 };

@@ -15,7 +15,7 @@ static const struct {
             {MORSEL_HAS_I8MM, "i8mm"},
             {MORSEL_HAS_AVX2, "avx2"},
             {MORSEL_HAS_AVXVNNI, "avxvnni"},
-            {MORSEL_HAS_AVX512VNNI, "avx512vnni"}};
+            {MORSEL_HAS_AVX512VNNI | MORSEL_HAS_AVX512VBMI, "avx512vnni"}};
 
 #define ISA_COUNT (sizeof isas / sizeof isas[0])
 

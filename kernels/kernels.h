@@ -286,7 +286,8 @@ enum morsel_has {
     MORSEL_HAS_I8MM = 1 << 2,
     MORSEL_HAS_AVX2 = 1 << 8,
     MORSEL_HAS_AVXVNNI = 1 << 9,
-    MORSEL_HAS_AVX512VNNI = 1 << 10
+    MORSEL_HAS_AVX512VNNI = 1 << 10,
+    MORSEL_HAS_AVX512VBMI = 1 << 11 /* beside AVX512VNNI; it has no name of its own */
 };
 
 /* Fills the table with the best kernels for the features in `cpu`. Returns those bits of `cpu` that

@@ -52,5 +52,8 @@ uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu) {
     table->matmul = morsel_matmul_rows_avx512vnni;
     table->qadd = morsel_qadd_avx512vnni;
     table->strided_pixels = 1;
-    return used | MORSEL_HAS_AVX512VNNI;
+    used |= MORSEL_HAS_AVX512VNNI;
+    if (!(cpu & MORSEL_HAS_AVX512VBMI)) return used;
+    table->lut = morsel_lut_avx512vbmi;
+    return used | MORSEL_HAS_AVX512VBMI;
 }

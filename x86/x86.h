@@ -40,6 +40,7 @@ morsel_conv_fn morsel_depthwise_rows_avx512vnni;
 morsel_fc_fn morsel_fc_blocks_avx512vnni;
 morsel_matmul_fn morsel_matmul_rows_avx512vnni;
 morsel_binary_fn morsel_qadd_avx512vnni;
+morsel_lut_fn morsel_lut_avx512vbmi;
 
 morsel_refusal_fn morsel_conv_refusal_avx2, morsel_conv_refusal_avxvnni, morsel_conv_refusal_avx512vnni;
 morsel_refusal_fn morsel_depthwise_refusal_avx2, morsel_depthwise_refusal_avxvnni, morsel_depthwise_refusal_avx512vnni;

@@ -32,7 +32,7 @@ static const struct isa {
     {"i8mm", MORSEL_CPU_I8MM},
     {"avx2", MORSEL_CPU_AVX2},
     {"avxvnni", MORSEL_CPU_AVXVNNI},
-    {"avx512vnni", MORSEL_CPU_AVX512VNNI},
+    {"avx512vnni", MORSEL_CPU_AVX512VNNI | MORSEL_CPU_AVX512VBMI},
 };
 #define ISAS (sizeof isas / sizeof *isas)
 
