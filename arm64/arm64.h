@@ -81,6 +81,7 @@ morsel_lut_fn morsel_lut_neon;
 morsel_gather_fn morsel_gather_neon;
 morsel_float_conv_fn morsel_float_conv_rows_neon;
 morsel_unary_fn morsel_unary_neon;
+morsel_unary_fn morsel_qaffine_neon; /* of one operation */
 morsel_binary_fn morsel_binary_neon;
 morsel_softmax_fn morsel_softmax_neon;
 morsel_mean_fn morsel_mean_floats_neon; /* of float x */

@@ -171,6 +171,46 @@ void morsel_qmul_neon(const struct morsel_binary_args *args, uint32_t begin, uin
         multiply_line(args, &k, morsel_walk_offset(&walk, args->a_stride), morsel_walk_offset(&walk, args->b_stride), walk.begin, n);
 }
 
+struct affine {
+    uint8x16_t flip;
+    float32x4_t own;
+    struct limits limits;
+};
+
+static inline __attribute__((always_inline)) float32x4_t affine_four(float32x4_t v, const float *scale, const float *offset) {
+    return vaddq_f32(vmulq_f32(v, vld1q_f32(scale)), vld1q_f32(offset));
+}
+
+/* n elements of as many channels. y may be x: a piece is read before it is written. */
+static void affine_line(const struct affine *k, const uint8_t *x, uint8_t *y, const float *scale, const float *offset, uint32_t n) {
+    uint8_t rest[16] = {0};
+    float scales[16] = {0}, offsets[16] = {0};
+    for (uint32_t some; n; n -= some, x += some, y += some, scale += some, offset += some) {
+        some = n < 16 ? n : 16;
+        if (some < 16) {
+            memcpy(rest, x, some);
+            memcpy(scales, scale, some * sizeof *scale);
+            memcpy(offsets, offset, some * sizeof *offset);
+        }
+        const float *s = some < 16 ? scales : scale, *o = some < 16 ? offsets : offset;
+        struct floats v = load_floats(some < 16 ? rest : x, k->flip, k->own);
+        v.f0 = affine_four(v.f0, s, o), v.f1 = affine_four(v.f1, s + 4, o + 4);
+        v.f2 = affine_four(v.f2, s + 8, o + 8), v.f3 = affine_four(v.f3, s + 12, o + 12);
+        put_sixteen(&k->limits, v, some < 16 ? rest : y);
+        if (some < 16) memcpy(y, rest, some);
+    }
+}
+
+void morsel_qaffine_neon(const struct morsel_unary_args *a, uint32_t begin, uint32_t end) {
+    const struct morsel_output y = morsel_whole_bytes(&a->y);
+    const struct affine k = {vdupq_n_u8((uint8_t)a->x.qparams.sign_flip), vdupq_n_f32(8388608.0f + (float)a->x.qparams.own), limits_of(&y)};
+    for (uint32_t n; begin < end; begin += n) {
+        uint32_t channel = begin % a->channels;
+        n = a->channels - channel < end - begin ? a->channels - channel : end - begin;
+        affine_line(&k, (const uint8_t *)a->x.data + begin, (uint8_t *)y.data + begin, a->scale + channel, a->offset + channel, n);
+    }
+}
+
 /* Sums of `count` bytes ^ flip of sixteen columns; 257 of them fit sixteen bits. */
 static void sum_columns(uint32_t *sums, const uint8_t *x, uint32_t count, uint32_t inner, uint8x16_t flip) {
     uint32x4_t s0 = vdupq_n_u32(0), s1 = s0, s2 = s0, s3 = s0;

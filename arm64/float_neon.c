@@ -162,7 +162,8 @@ void morsel_float_conv_rows_neon(const struct morsel_float_conv_args *a, const u
 }
 
 void morsel_unary_neon(const struct morsel_unary_args *a, uint32_t begin, uint32_t end) {
-    eight_unary(a, begin, end);
+    if (a->op == MORSEL_UNARY_QAFFINE) morsel_qaffine_neon(a, begin, end);
+    else eight_unary(a, begin, end);
 }
 
 void morsel_softmax_neon(const struct morsel_softmax_args *a, uint32_t begin, uint32_t end) {

@@ -76,7 +76,8 @@ enum morsel_error morsel_check_unary(const struct morsel_step_check *s) {
     if (p->alpha != p->alpha || p->beta != p->beta || !p->channels) return MORSEL_ERR_PARAMETER;
     if (p->op == MORSEL_UNARY_CLIP) return MORSEL_OK; /* limits may be infinite */
     if (!morsel_finite(p->alpha) || !morsel_finite(p->beta)) return MORSEL_ERR_PARAMETER;
-    if (p->op != MORSEL_UNARY_AFFINE) return MORSEL_OK;
+    if (p->op == MORSEL_UNARY_QAFFINE && !(morsel_is_byte(s->x) && morsel_is_byte(s->y))) return MORSEL_ERR_STEP;
+    if (p->op != MORSEL_UNARY_AFFINE && p->op != MORSEL_UNARY_QAFFINE) return MORSEL_OK;
     int fit = morsel_check_floats(s->check, p->affine_scale, p->channels) && morsel_check_floats(s->check, p->affine_offset, p->channels);
     return fit ? MORSEL_OK : MORSEL_ERR_CONSTANT;
 }

@@ -259,8 +259,8 @@ struct morsel_blob_unary {
     uint32_t op;    /* enum morsel_unary_op */
     uint32_t count; /* elements */
     float alpha, beta;
-    uint32_t channels;                    /* AFFINE: c = index % channels; else 1 */
-    uint32_t affine_scale, affine_offset; /* AFFINE: float[channels] */
+    uint32_t channels;                    /* AFFINE, QAFFINE: c = index % channels; else 1 */
+    uint32_t affine_scale, affine_offset; /* AFFINE, QAFFINE: float[channels] */
 };
 
 /* y[i] = table[i / inner % channels][x[i] as a byte]; the byte of an int8 is its two's complement. */

@@ -186,8 +186,17 @@ struct morsel_unary_args {
     uint32_t op;
     uint32_t channels; /* of scale and offset: c = i % channels */
     float alpha, beta;
-    const float *scale, *offset; /* AFFINE */
+    const float *scale, *offset; /* AFFINE, QAFFINE */
 };
+
+/* An output as QAFFINE has it: values are integers of y's own type, and no limits. */
+static inline struct morsel_output morsel_whole_bytes(const struct morsel_output *y) {
+    struct morsel_output whole = *y;
+    whole.qparams.zero = y->qparams.own;
+    whole.out_min = 0;
+    whole.out_max = 255;
+    return whole;
+}
 typedef void morsel_unary_fn(const struct morsel_unary_args *args, uint32_t begin, uint32_t end);
 
 /* y[i] = table[i / inner % channels][x[i] ^ x_flip] ^ y_flip (floats are not flipped); a unit is an element. */

@@ -52,6 +52,9 @@ enum morsel_unary_op {
     MORSEL_UNARY_FLOOR = 28,
     MORSEL_UNARY_CEIL = 29,
     MORSEL_UNARY_TRUNCATE = 30, /* towards 0 */
+    /* bytes to bytes, as integers: round(x * scale[c] + offset[c]), two roundings before the last; what AFFINE gives where zero points
+     * and the scales of x and y are in the constants */
+    MORSEL_UNARY_QAFFINE = 31,
     MORSEL_UNARY_OP_COUNT
 };
 

@@ -98,8 +98,20 @@ static void affine(const struct morsel_unary_args *a, float *restrict v, uint32_
     for (uint32_t i = 0; i < N; i++) v[i] = v[i] * scale[i] + offset[i];
 }
 
+static void qaffine(const struct morsel_unary_args *a, uint32_t begin, uint32_t end) {
+    const struct morsel_output y = morsel_whole_bytes(&a->y);
+    const uint8_t *x = a->x.data, x_flip = (uint8_t)a->x.qparams.sign_flip, y_flip = (uint8_t)y.qparams.sign_flip;
+    uint32_t channel = begin % a->channels;
+    for (; begin < end; begin++) {
+        float v = (float)((int32_t)(x[begin] ^ x_flip) - a->x.qparams.own);
+        ((uint8_t *)y.data)[begin] = (uint8_t)(morsel_limit(&y, v * a->scale[channel] + a->offset[channel]) ^ y_flip);
+        if (++channel == a->channels) channel = 0;
+    }
+}
+
 void morsel_unary_c(const struct morsel_unary_args *a, uint32_t begin, uint32_t end) {
-    for (uint32_t n; begin < end; begin += n) {
+    if (a->op == MORSEL_UNARY_QAFFINE) qaffine(a, begin, end);
+    for (uint32_t n; a->op != MORSEL_UNARY_QAFFINE && begin < end; begin += n) {
         float v[N];
         n = end - begin < N ? end - begin : N;
         morsel_load_floats(&a->x, begin, 1, n, v);

@@ -72,6 +72,49 @@ void morsel_qadd_avx2(const struct morsel_binary_args *args, uint32_t begin, uin
         sum_line(&s, a + morsel_walk_offset(&walk, args->a_stride), b + morsel_walk_offset(&walk, args->b_stride), y + walk.begin, n);
 }
 
+/* ---- a factor and an offset for each channel ---- */
+
+struct affine {
+    struct operand x;
+    struct morsel_requant256 requant;
+};
+
+static inline __m256i affine8(const struct affine *k, const uint8_t *x, const float *scale, const float *offset) {
+    return morsel_round256(&k->requant, _mm256_add_ps(_mm256_mul_ps(load8(&k->x, x), _mm256_loadu_ps(scale)), _mm256_loadu_ps(offset)));
+}
+
+static inline __m256i affine32(const struct affine *k, const uint8_t *x, const float *scale, const float *offset) {
+    return morsel_pack256_in_order(&k->requant, affine8(k, x, scale, offset), affine8(k, x + 8, scale + 8, offset + 8),
+                                   affine8(k, x + 16, scale + 16, offset + 16), affine8(k, x + 24, scale + 24, offset + 24));
+}
+
+/* n elements of as many channels. y may be x: a piece is read before it is written. */
+static void affine_line(const struct affine *k, const uint8_t *x, uint8_t *y, const float *scale, const float *offset, uint32_t n) {
+    for (; n >= 32; n -= 32, x += 32, y += 32, scale += 32, offset += 32)
+        _mm256_storeu_si256((__m256i *)(void *)y, affine32(k, x, scale, offset));
+    for (uint32_t some; n; n -= some, x += some, y += some, scale += some, offset += some) {
+        uint8_t rest[8] = {0};
+        float scales[8] = {0}, offsets[8] = {0};
+        some = n < 8 ? n : 8;
+        memcpy(rest, x, some);
+        memcpy(scales, scale, some * sizeof *scale);
+        memcpy(offsets, offset, some * sizeof *offset);
+        __m256i v = affine8(k, rest, scales, offsets);
+        _mm_storel_epi64((__m128i *)(void *)rest, _mm256_castsi256_si128(morsel_pack256_in_order(&k->requant, v, v, v, v)));
+        memcpy(y, rest, some);
+    }
+}
+
+void morsel_qaffine_avx2(const struct morsel_unary_args *a, uint32_t begin, uint32_t end) {
+    const struct morsel_output y = morsel_whole_bytes(&a->y);
+    const struct affine k = {operand_of(&a->x, 1), morsel_requant256(&y, y.qparams.own)};
+    for (uint32_t n; begin < end; begin += n) {
+        uint32_t channel = begin % a->channels;
+        n = a->channels - channel < end - begin ? a->channels - channel : end - begin;
+        affine_line(&k, (const uint8_t *)a->x.data + begin, (uint8_t *)y.data + begin, a->scale + channel, a->offset + channel, n);
+    }
+}
+
 /* ---- products ---- */
 
 struct product {

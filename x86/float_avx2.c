@@ -136,7 +136,8 @@ void morsel_float_conv_rows_avx2(const struct morsel_float_conv_args *a, const u
 }
 
 void morsel_unary_avx2(const struct morsel_unary_args *a, uint32_t begin, uint32_t end) {
-    eight_unary(a, begin, end);
+    if (a->op == MORSEL_UNARY_QAFFINE) morsel_qaffine_avx2(a, begin, end);
+    else eight_unary(a, begin, end);
 }
 
 void morsel_softmax_avx2(const struct morsel_softmax_args *a, uint32_t begin, uint32_t end) {

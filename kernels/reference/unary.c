@@ -44,7 +44,16 @@ static float apply(const struct morsel_unary_args *a, float x, uint32_t channel)
     }
 }
 
+static uint8_t qaffine(const struct morsel_unary_args *a, uint32_t i) {
+    int32_t x = (int32_t)(((const uint8_t *)a->x.data)[i] ^ a->x.qparams.sign_flip) - a->x.qparams.own;
+    float product = (float)x * a->scale[i % a->channels], low = (float)-a->y.qparams.own, high = (float)(255 - a->y.qparams.own);
+    int32_t y = morsel_round(morsel_clamp(product + a->offset[i % a->channels], low, high)) + a->y.qparams.own;
+    return (uint8_t)((uint32_t)y ^ a->y.qparams.sign_flip);
+}
+
 void morsel_unary_reference(const struct morsel_unary_args *a, uint32_t begin, uint32_t end) {
+    for (uint32_t i = begin; a->op == MORSEL_UNARY_QAFFINE && i < end; i++) ((uint8_t *)a->y.data)[i] = qaffine(a, i);
+    if (a->op == MORSEL_UNARY_QAFFINE) return;
     for (uint32_t i = begin; i < end; i++) morsel_store_float(&a->y, i, apply(a, morsel_load_float(&a->x, i), i % a->channels));
 }
 

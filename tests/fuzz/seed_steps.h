@@ -177,7 +177,8 @@ static void seed_unary(struct seed_blob *b) {
     uint32_t x = seed_pick(b, 1);
     struct morsel_blob_tensor in = b->tensors[x];
     uint32_t y = seed_like(b, x, seed_type(b, 1));
-    struct morsel_blob_unary p = {fuzz_below(&b->random, MORSEL_UNARY_OP_COUNT),
+    uint32_t bytes = in.type != MORSEL_FLOAT32 && b->tensors[y].type != MORSEL_FLOAT32;
+    struct morsel_blob_unary p = {fuzz_below(&b->random, bytes ? MORSEL_UNARY_OP_COUNT : MORSEL_UNARY_QAFFINE),
                                   seed_elements(&in),
                                   seed_float(b, 2),
                                   seed_float(b, 2),

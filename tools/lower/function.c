@@ -25,6 +25,7 @@ bool set_function(struct lowering *l, struct onnx_node *node, const struct meani
     made.table = table;
     made.table_channels = both;
     made.table_axis = channels > 1 ? axis : m->table_axis;
+    if (channels > 1) made.line_scale = made.line_offset = NULL;
     made.channel_scales = NULL;
     made.channel_zeros = NULL;
     meaning_set(l, out, made);

@@ -23,6 +23,8 @@ struct meaning {
     int32_t zero;
     const float *table; /* [table_channels][256] by byte: stands for table[c][byte] instead; NULL: none */
     uint32_t table_channels, table_axis;
+    const float *line_scale,
+        *line_offset; /* [table_channels]: but for limits, the table is a line through the bytes' numbers; may be NULL */
     const float
         *channel_scales; /* quantized by channel along axis 1: then scale is 1, and `dequantized` comes with a table; NULL: per tensor */
     const int32_t *channel_zeros; /* where they differ by channel; then only the table says what a byte stands for */
@@ -203,9 +205,18 @@ bool quantized_operands(const struct meaning *x, const struct meaning *weights);
 /* Makes a float-typed reading of a value available in a buffer: DequantizeLinear as a step, reported as unfused. */
 struct net_buffer *meaning_float_buffer(struct lowering *l, struct onnx_node *node, struct meaning *m, struct view *view);
 
-/* A LUT step by `table` ([channels][256] of the output's type; as many channels as the value's own table has, else 1). */
+/* A LUT step by `table` ([channels][256] of the output's type; as many channels as the value's own table has, else 1); or, where the
+ * tables by channel hold what scale * x + offset gives, the UNARY step of that, whose constants take a thirtieth of the room. */
 struct net_step *add_lut(struct lowering *l, struct onnx_node *node, const struct meaning *m, const struct view *view,
                          struct net_buffer *in, struct net_buffer *out, const void *table);
+
+/* --- Tables by channel that are lines (line.c) --- */
+
+/* The value, which came from `before` by such tables, is scale[c] * x + offset[c]. */
+void set_line(struct lowering *l, const struct meaning *before, struct onnx_value *value, const float *scale, const float *offset);
+/* The step in place of such tables; NULL where it would not give the same. */
+struct net_step *add_line(struct lowering *l, struct onnx_node *node, const struct meaning *m, struct net_buffer *in,
+                          struct net_buffer *out, const void *table);
 
 /* --- Functions of one quantized value (function.c) --- */
 /* What byte b of channel c stands for. */

@@ -237,6 +237,8 @@ struct net_buffer *meaning_table_buffer(struct lowering *l, struct onnx_node *no
 
 struct net_step *add_lut(struct lowering *l, struct onnx_node *node, const struct meaning *m, const struct view *view,
                          struct net_buffer *in, struct net_buffer *out, const void *table) {
+    struct net_step *line = m->line_scale && table_inner(m, view) == 1 ? add_line(l, node, m, in, out, table) : NULL;
+    if (line) return line;
     struct net_step *step = net_add_step(l->net, MORSEL_STEP_LUT, node->name, in, NULL, out);
     uint32_t channels = m->table ? m->table_channels : 1;
     step->parameters.lut =

@@ -216,12 +216,24 @@ const struct onnx_tensor *constant_numbers(struct lowering *l, const struct onnx
     return made;
 }
 
+/* Products and sums with a constant for each channel are lines. */
+static void set_line_of_constant(struct lowering *l, struct onnx_node *node, const struct meaning *before, const struct onnx_tensor *t) {
+    bool product = node_is(node, "Mul"), sum = node_is(node, "Add");
+    float *other = net_alloc(l->net, t->count * sizeof *other);
+    for (size_t c = 0; c < t->count; c++) other[c] = product ? 0 : 1;
+    if (product) set_line(l, before, node->outputs[0], t->data, other);
+    if (sum) set_line(l, before, node->outputs[0], other, t->data);
+}
+
 /* A q8 value and a constant that varies along one axis at most: still a function of a byte. */
 static bool table_with_constant(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct onnx_tensor *t, bool left) {
     int rank = node->outputs[0]->shape.rank, axis = onnx_varying_axis(t, rank);
     struct constant_side side = {function_of(node), t->data, left};
-    return set_function(l, node, m, node->outputs[0], with_constant, &side, axis < 0 ? 1 : (uint32_t)t->count,
-                        axis < 0 ? 0 : (uint32_t)axis);
+    const struct meaning before = *m;
+    bool made =
+        set_function(l, node, m, node->outputs[0], with_constant, &side, axis < 0 ? 1 : (uint32_t)t->count, axis < 0 ? 0 : (uint32_t)axis);
+    if (made && axis >= 0) set_line_of_constant(l, node, &before, t);
+    return made;
 }
 
 static bool shape_kept(const struct onnx_node *node, const struct meaning *m) {

@@ -171,6 +171,7 @@ static void unary_matches_the_definition(void **state) {
     (void)state;
     const float scales[3] = {1.0f / 16, 3, 0.5f}, offsets[3] = {0, -1, 100};
     for (uint32_t op = 0; op < MORSEL_UNARY_OP_COUNT; op++) {
+        if (op == MORSEL_UNARY_QAFFINE) continue; /* below */
         struct builder b;
         uint32_t bytes, count = 256;
         uint8_t x[256];
@@ -190,6 +191,38 @@ static void unary_matches_the_definition(void **state) {
             else if (isinf(want)) assert_true(y[i] == want);
             else if (op == MORSEL_UNARY_GELU || op == MORSEL_UNARY_GELU_TANH) assert_true(fabsf(y[i] - want) <= 1.5e-7f * fabsf(v));
             else near("unary", v, (double)y[i], (double)want, 3.5);
+        }
+        free(y);
+    }
+}
+
+/* All 256 bytes as integers of their type, by three channels; what is no pair of bytes is refused. */
+static void qaffine_matches_the_definition(void **state) {
+    (void)state;
+    const float scales[3] = {0.4375f, -3, 0.5f}, offsets[3] = {7.25f, -1, 100};
+    for (uint32_t type = MORSEL_UINT8; type <= MORSEL_FLOAT32; type += 1 + (type == MORSEL_INT8)) {
+        struct builder b;
+        struct morsel_model model;
+        uint32_t bytes, count = 256;
+        uint8_t x[256];
+        for (uint32_t i = 0; i < 256; i++) x[i] = (uint8_t)i;
+        builder_start(&b);
+        uint32_t in = builder_tensor(&b, MORSEL_INT8, 1, &count, 0.0625f, 5), out = builder_tensor(&b, type, 1, &count, 1, 0);
+        struct morsel_blob_unary p = {MORSEL_UNARY_QAFFINE, 256, 0, 0, 3, builder_data(&b, scales, 12), builder_data(&b, offsets, 12)};
+        builder_step(&b, MORSEL_STEP_UNARY, &in, 1, out, &p, sizeof p, 0);
+        builder_input(&b, in, "x");
+        builder_output(&b, out, "y");
+        uint8_t *blob = builder_finish(&b, &bytes);
+        if (type == MORSEL_FLOAT32) {
+            assert_int_equal(morsel_open(&model, blob, bytes, 0), MORSEL_ERR_STEP);
+            free(blob);
+            continue;
+        }
+        uint8_t *y = builder_run(blob, bytes, x, NULL);
+        for (int i = 0; i < 256; i++) {
+            double low = type == MORSEL_INT8 ? -128 : 0, v = (double)(int8_t)x[i] * (double)scales[i % 3] + (double)offsets[i % 3];
+            double want = fmin(fmax(rint(v), low), low + 255);
+            assert_int_equal(y[i], (uint8_t)(int)want);
         }
         free(y);
     }
@@ -406,6 +439,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(binary_matches_the_reference),
         cmocka_unit_test(unary_matches_the_definition),
+        cmocka_unit_test(qaffine_matches_the_definition),
         cmocka_unit_test(quantize_step_rounds_saturates_and_takes_nan),
         cmocka_unit_test(lut_takes_the_channel_s_table),
         cmocka_unit_test(mean_matches_the_reference),

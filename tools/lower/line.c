@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tables by channel that are lines, as those of a batch norm or of a factor for each channel. As a factor and an offset they take a
+ * thirtieth of the room. They are tried on all 256 bytes: a step computes what the tables hold, or they stay.
+ */
+#include "tools/lower/lower.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Where there is no other table before. */
+void set_line(struct lowering *l, const struct meaning *before, struct onnx_value *value, const float *scale, const float *offset) {
+    struct meaning made = *meaning_of(l, value);
+    if (before->table) return;
+    made.line_scale = scale;
+    made.line_offset = offset;
+    meaning_set(l, value, made);
+}
+
+/* What the runtime gives for a byte on the line of channel c, as a byte or as a float. */
+static bool is_on_line(const struct meaning *m, const struct net_buffer *in, const struct net_buffer *out, const void *table, uint32_t c,
+                       uint32_t b) {
+    int32_t q = in->type == MORSEL_INT8 ? (int8_t)b : (int32_t)b;
+    float x = (float)(q - in->zero) * in->scale, scaled = x * m->line_scale[c], y = scaled + m->line_offset[c];
+    if (out->type == MORSEL_FLOAT32) return ((const float *)table)[c * 256 + b] == y;
+    struct quantization to = {.type = out->type, .scale = out->scale, .zero = out->zero};
+    return ((const uint8_t *)table)[c * 256 + b] == (uint8_t)quantize_value(y, &to);
+}
+
+static bool is_line(const struct meaning *m, const struct net_buffer *in, const struct net_buffer *out, const void *table) {
+    for (uint32_t c = 0; c < m->table_channels; c++)
+        for (uint32_t b = 0; b < 256; b++)
+            if (!is_on_line(m, in, out, table, c, b)) return false;
+    return true;
+}
+
+/* Whether scale and offset give a channel's table from bytes as integers. */
+static bool gives_table(const struct net_buffer *in, const struct net_buffer *out, const uint8_t *table, float scale, float offset) {
+    const struct quantization integers = {.type = out->type, .scale = 1};
+    for (int b = 0; b < 256; b++) {
+        float product = (float)(in->type == MORSEL_INT8 ? (int8_t)b : b) * scale;
+        if (table[b] != (uint8_t)quantize_value(product + offset, &integers)) return false;
+    }
+    return true;
+}
+
+/* A number and those beside it: 0, +1, -1, +2, -2 .. */
+static float neighbour(float v, int number) {
+    for (int i = 0; i < (number + 1) / 2; i++) v = nextafterf(v, number % 2 ? INFINITY : -INFINITY);
+    return v;
+}
+
+/* The constants of QAFFINE for one channel: what it rounds differently than the line, its neighbours may not. */
+static bool integer_line(const struct net_buffer *in, const struct net_buffer *out, const uint8_t *table, float *scale, float *offset) {
+    const double s = (double)*scale * (double)in->scale / (double)out->scale;
+    const float slope = (float)s, at_zero = (float)((double)*offset / (double)out->scale + out->zero - s * in->zero);
+    for (int i = 0; i < 25 && isfinite(slope) && isfinite(at_zero); i++) {
+        *scale = neighbour(slope, i / 5);
+        *offset = neighbour(at_zero, i % 5);
+        if (gives_table(in, out, table, *scale, *offset)) return true;
+    }
+    return false;
+}
+
+struct net_step *add_line(struct lowering *l, struct onnx_node *node, const struct meaning *m, struct net_buffer *in,
+                          struct net_buffer *out, const void *table) {
+    if (m->table_channels < 2 || !is_line(m, in, out, table)) return NULL;
+    struct net_step *step = net_add_step(l->net, MORSEL_STEP_UNARY, node->name, in, NULL, out);
+    uint32_t channels = m->table_channels;
+    size_t bytes = channels * sizeof(float);
+    float *scale = net_alloc(l->net, bytes), *offset = net_alloc(l->net, bytes);
+    bool integers = out->type != MORSEL_FLOAT32;
+    memcpy(scale, m->line_scale, bytes);
+    memcpy(offset, m->line_offset, bytes);
+    for (uint32_t c = 0; integers && c < channels; c++)
+        integers = integer_line(in, out, (const uint8_t *)table + (size_t)c * 256, scale + c, offset + c);
+    step->parameters.unary = (struct morsel_blob_unary){.op = integers ? MORSEL_UNARY_QAFFINE : MORSEL_UNARY_AFFINE,
+                                                        .count = net_elements(in),
+                                                        .channels = channels};
+    net_add_constant(step, integers ? scale : m->line_scale, bytes, offsetof(struct morsel_blob_unary, affine_scale));
+    net_add_constant(step, integers ? offset : m->line_offset, bytes, offsetof(struct morsel_blob_unary, affine_offset));
+    return step;
+}
