@@ -241,7 +241,7 @@ static void unary_steps_have_limits(void **state) {
     d.x->bytes = d.y->bytes = 12;
     PASSES(unary);
     for (p.op = 0; p.op < MORSEL_UNARY_OP_COUNT + 2; p.op++) {
-        if (p.op == MORSEL_UNARY_AFFINE) continue;
+        if (p.op == MORSEL_UNARY_AFFINE || p.op == MORSEL_UNARY_QAFFINE) continue;
         if (p.op < MORSEL_UNARY_OP_COUNT) PASSES(unary);
         else REFUSED(unary);
     }
@@ -260,6 +260,15 @@ static void unary_steps_have_limits(void **state) {
     DESK_ENDS(&d, morsel_check_unary, p.affine_scale, 28);
     DESK_ENDS(&d, morsel_check_unary, p.affine_offset, 28);
     assert_int_equal(morsel_unary_period(&p, 0), 7);
+    p.op = MORSEL_UNARY_QAFFINE;
+    PASSES(unary);
+    DESK_ENDS(&d, morsel_check_unary, p.affine_scale, 28);
+    DESK_ENDS(&d, morsel_check_unary, p.affine_offset, 28);
+    bytes_of(d.y, MORSEL_FLOAT32, 12);
+    assert_int_equal(morsel_check_unary(&d.of_step), MORSEL_ERR_STEP);
+    bytes_of(d.y, MORSEL_INT8, 12);
+    bytes_of(d.x, MORSEL_FLOAT32, 12);
+    assert_int_equal(morsel_check_unary(&d.of_step), MORSEL_ERR_STEP);
 }
 
 /* --- Tables --- */
