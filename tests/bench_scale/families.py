@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Networks that grow in one way each, for run.py: a family is a function of n that gives an ONNX file's bytes.
 
-    families.py --list              prints `steps` or `folded` and the name of each
+    families.py --list              prints `steps`, `folded` or `optimized` and the name of each
     families.py FAMILY N OUT.onnx
 """
 import sys
@@ -184,13 +184,55 @@ def attributes(n):
     return model([node], values[:1], values[1:])
 
 
+def chain(n, op, constants=(), shape=(1, 1, 4, 4), **attributes):
+    """A float network of n equal nodes."""
+    names = [constant.name for constant in constants]
+    nodes = [helper.make_node(op, [f"t{i}" if i else "x"] + names, [f"t{i + 1}" if i < n - 1 else "y"], **attributes) for i in range(n)]
+    values = x_and_y(shape)
+    return model(nodes, values[:1], values[1:], constants)
+
+
+def float_products(n):
+    return chain(n, "Mul", [scalar("c", 1.5)])
+
+
+def float_identities(n):
+    return chain(n, "Identity")
+
+
+def float_transposes(n):
+    return chain(n, "Transpose", perm=[0, 1, 3, 2])
+
+
+def float_sums(n):
+    return chain(n, "ReduceSum", [numpy_helper.from_array(np.array([3], np.int64), "axes")], keepdims=1)
+
+
+def float_norms(n):
+    return chain(n, "LayerNormalization", [numpy_helper.from_array(np.ones(4, np.float32), "weight")])
+
+
+def batch_norms(n):
+    """Each behind a convolution, whose weights take it in."""
+    ones = numpy_helper.from_array(np.ones(1, np.float32), "ones")
+    weights = [numpy_helper.from_array(np.ones((1, 1, 1, 1), np.float32), f"w{i}") for i in range(n)]
+    nodes = []
+    for i in range(n):
+        nodes.append(helper.make_node("Conv", [f"t{i}" if i else "x", f"w{i}"], [f"c{i}"]))
+        nodes.append(helper.make_node("BatchNormalization", [f"c{i}"] + ["ones"] * 4, [f"t{i + 1}" if i < n - 1 else "y"]))
+    values = x_and_y()
+    return model(nodes, values[:1], values[1:], [ones] + weights)
+
+
 STEPS = [convs, pools, wide_pools, adds, reshapes, transposes, sigmoids, bare_pools]
 FOLDED = [bare_reshapes, bare_transposes, identities, float_relus, fan_out, dead_nodes, constants_nodes, initializers, value_infos, inputs,
           outputs, opset_imports, empty_attributes, pieces, attributes]
+OPTIMIZED = [float_relus, float_products, float_identities, float_transposes, float_sums, float_norms, batch_norms, fan_out]
+GROUPS = {"steps": STEPS, "folded": FOLDED, "optimized": OPTIMIZED}
 
 if __name__ == "__main__":
     if sys.argv[1] == "--list":
-        print("\n".join([f"steps {f.__name__}" for f in STEPS] + [f"folded {f.__name__}" for f in FOLDED]))
+        print("\n".join(f"{group} {f.__name__}" for group, families in GROUPS.items() for f in families))
         sys.exit()
     with open(sys.argv[3], "wb") as out:
         out.write(globals()[sys.argv[1]](int(sys.argv[2])))

@@ -38,11 +38,13 @@ void onnx_free(struct onnx_graph *graph) {
     struct arena arena = memory->arena; /* which holds the graph as well */
     if (memory->model) onnx__model__free_unpacked(memory->model, NULL);
     free(memory->names.slots);
+    free(memory->reads.notes);
+    free(memory->node_names.slots);
     free(graph->values);
     arena_free(&arena);
 }
 
-static size_t hash_name(const char *name) {
+size_t onnx_hash_name(const char *name) {
     uint64_t h = 14695981039346656037u; /* FNV-1a */
     for (; *name; name++) h = (h ^ (unsigned char)*name) * 1099511628211u;
     return (size_t)(h ^ h >> 32);
@@ -50,7 +52,7 @@ static size_t hash_name(const char *name) {
 
 /* The slot where the name is or would be; the table is never full. */
 static struct onnx_value **slot_of(const struct onnx_names *names, const char *name) {
-    size_t i = hash_name(name) & (names->slot_count - 1);
+    size_t i = onnx_hash_name(name) & (names->slot_count - 1);
     while (names->slots[i] && strcmp(names->slots[i]->name, name)) i = (i + 1) & (names->slot_count - 1);
     return &names->slots[i];
 }

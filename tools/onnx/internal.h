@@ -13,12 +13,33 @@ struct onnx_names {
     size_t slot_count, used;
 };
 
+/* A node that reads a value, or did, and the value's next such note (0: none). tools/optimize/readers.c keeps them. */
+struct onnx_read {
+    struct onnx_node *node;
+    size_t next;
+};
+
+struct onnx_reads {
+    struct onnx_read *notes;
+    size_t count, room;
+    bool known; /* all reads of the graph are noted */
+};
+
+/* The names of nodes, for tools/optimize/node_names.c: a set as above. */
+struct onnx_node_names {
+    const char **slots;
+    size_t slot_count, used;
+};
+
 struct onnx_memory {
     struct arena arena; /* holds the graph, and this, as well */
     Onnx__Model *model; /* tensors, names and attributes point into it */
     struct onnx_names names;
+    struct onnx_reads reads;
+    struct onnx_node_names node_names;
     size_t value_room;   /* of graph->values */
     size_t node_room;    /* of graph->nodes; 0 where nobody knows */
+    size_t place;        /* in graph->nodes: where one was last looked for */
     size_t folded_bytes; /* constants made by folding so far */
     size_t folded_work;  /* elements computed by folding so far */
     bool rebound;        /* a fixed dimension was overridden: what the file says of shapes is out of date */
@@ -30,6 +51,7 @@ struct onnx_declared {
     enum onnx_type type; /* as the file says */
     struct onnx_shape shape;
     const char *symbols[ONNX_MAX_RANK]; /* names of free dimensions, NULL where there is none */
+    size_t reads;                       /* the first note of who reads it, counted from 1 */
     const char *unreadable;             /* why a constant's data was skipped, or NULL */
 };
 
@@ -37,6 +59,7 @@ static inline struct onnx_declared *onnx_declared(struct onnx_value *value) {
     return (struct onnx_declared *)value;
 }
 
+size_t onnx_hash_name(const char *name);
 struct onnx_value *onnx_find(const struct onnx_graph *graph, const char *name);
 /* The value of that name, made if it is new. */
 struct onnx_value *onnx_named(struct onnx_graph *graph, const char *name);

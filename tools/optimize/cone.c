@@ -12,16 +12,6 @@ static double constant_at(const struct onnx_value *value, int64_t channel) {
     return t && t->count ? onnx_number(t, t->count == 1 ? 0 : (size_t)channel % t->count) : NAN;
 }
 
-static double clip_at(const struct onnx_node *node, double x) {
-    double low = constant_at(onnx_input(node, 1), 0), high = constant_at(onnx_input(node, 2), 0);
-    if (node->opset < 11) {
-        low = onnx_attribute_float(node, "min", -INFINITY);
-        high = onnx_attribute_float(node, "max", INFINITY);
-    }
-    x = low > x ? low : x; /* absent: NaN, which is not larger */
-    return high < x ? high : x;
-}
-
 static bool is_clip(const struct onnx_node *node) {
     return graph_is(node, "Clip");
 }
@@ -33,11 +23,36 @@ static bool computes(const struct onnx_node *node) {
            ((op->function && (node->input_count == 1 || is_clip(node))) || (op->of_two && op->of_two->number && node->input_count == 2));
 }
 
-static double compute(const struct onnx_node *node, double a, double b) {
-    struct onnx_parameters p;
-    const struct onnx_function *f = onnx_function_of(node, &p);
-    if (is_clip(node)) return clip_at(node, a);
-    return f ? onnx_function_number(f, &p, a) : onnx_operator_of(node)->of_two->number(a, b);
+static struct cone_work work_of(const struct onnx_node *node) {
+    struct cone_work work = {.clips = is_clip(node), .low = NAN, .high = NAN};
+    if (work.clips && node->opset < 11) {
+        work.low = onnx_attribute_float(node, "min", -INFINITY);
+        work.high = onnx_attribute_float(node, "max", INFINITY);
+    } else if (work.clips) {
+        work.low = constant_at(onnx_input(node, 1), 0);
+        work.high = constant_at(onnx_input(node, 2), 0);
+    } else if (!(work.of_one = onnx_function_of(node, &work.parameters))) {
+        work.of_two = onnx_operator_of(node)->of_two->number;
+    }
+    return work;
+}
+
+static double compute(const struct cone_work *work, double a, double b) {
+    if (!work->clips) return work->of_one ? onnx_function_number(work->of_one, &work->parameters, a) : work->of_two(a, b);
+    a = work->low > a ? work->low : a; /* absent: NaN, which is not larger */
+    return work->high < a ? work->high : a;
+}
+
+/* Whose result each node reads: it follows from which value is x. */
+static void link_nodes(struct cone *cone) {
+    for (int i = 0; i < cone->count; i++)
+        for (int k = 0; k < 2; k++) {
+            const struct onnx_value *value = k < cone->nodes[i]->input_count ? cone->nodes[i]->inputs[k] : NULL;
+            int *from = &cone->work[i].from[k];
+            *from = value && value == cone->x ? CONE_X : CONE_CONSTANT;
+            for (int j = i + 1; j < cone->count; j++)
+                if (value == cone->nodes[j]->outputs[0]) *from = j;
+        }
 }
 
 double cone_at(const struct cone *cone, int64_t channel, double x) {
@@ -46,11 +61,10 @@ double cone_at(const struct cone *cone, int64_t channel, double x) {
         const struct onnx_node *node = cone->nodes[i];
         double in[2] = {NAN, NAN};
         for (int k = 0; k < node->input_count && k < 2; k++) {
-            in[k] = node->inputs[k] == cone->x ? x : constant_at(node->inputs[k], channel);
-            for (int j = i + 1; j < cone->count; j++)
-                if (node->inputs[k] == cone->nodes[j]->outputs[0]) in[k] = made[j];
+            int from = cone->work[i].from[k];
+            in[k] = from == CONE_X ? x : from == CONE_CONSTANT ? constant_at(node->inputs[k], channel) : made[from];
         }
-        made[i] = compute(node, in[0], in[1]);
+        made[i] = compute(&cone->work[i], in[0], in[1]);
     }
     return made[0];
 }
@@ -107,6 +121,7 @@ static bool take_node(struct cone *cone, struct frontier *f, struct onnx_node *n
             add_read(f, value);
         }
     }
+    cone->work[cone->count] = work_of(node);
     cone->nodes[cone->count++] = node;
     return true;
 }
@@ -132,6 +147,7 @@ void cone_grow(const struct onnx_graph *g, size_t root, void (*see)(void *contex
         if (explained && !explain(&cone, &f, i)) return;
         if (f.count == 1 && (explained || at == root)) {
             cone.x = f.values[0];
+            link_nodes(&cone);
             see(context, &cone);
         }
         if (!f.count || (f.count == 1 && !f.values[0]->producer)) return;

@@ -2,6 +2,7 @@
 /* Changes to a graph's values and nodes; lists grow in the graph's own memory. */
 #include "tools/optimize/edit.h"
 #include "tools/onnx/internal.h"
+#include "tools/optimize/notes.h"
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,14 +10,30 @@
 
 enum { A_FLOAT = 1, A_INT = 2, A_STRING = 3, A_INTS = 7 };
 
-static const char *free_name(struct onnx_graph *g, const char *name) {
-    char *text = onnx_text(g, "%s", name);
-    for (int i = 2; onnx_find(g, text); i++) text = onnx_text(g, "%s_%d", name, i);
+/* NAME, or NAME_2, NAME_3 .. where that is taken. After some of them in doubled steps, and then by halves: there may be 100,000. */
+static const char *free_name(struct onnx_graph *g, const char *name, bool (*taken)(struct onnx_graph *g, const char *name)) {
+    size_t room = strlen(name) + 24;
+    char *text = onnx_alloc(g, room);
+    unsigned low = 1, high = 2;
+    memcpy(text, name, strlen(name) + 1);
+    if (!taken(g, text)) return text;
+    for (; snprintf(text, room, "%s_%u", name, high), taken(g, text); high += high < 16 ? 1 : high) low = high;
+    while (high - low > 1) {
+        unsigned middle = low + (high - low) / 2;
+        snprintf(text, room, "%s_%u", name, middle);
+        if (taken(g, text)) low = middle;
+        else high = middle;
+    }
+    snprintf(text, room, "%s_%u", name, high);
     return text;
 }
 
+static bool value_name_taken(struct onnx_graph *g, const char *name) {
+    return onnx_find(g, name) != NULL;
+}
+
 struct onnx_value *edit_value(struct onnx_graph *g, const char *name, enum onnx_type type, const struct onnx_shape *shape) {
-    struct onnx_value *value = onnx_named(g, free_name(g, name));
+    struct onnx_value *value = onnx_named(g, free_name(g, name, value_name_taken));
     value->type = onnx_declared(value)->type = type;
     value->shape = onnx_declared(value)->shape = *shape;
     return value;
@@ -33,15 +50,10 @@ struct onnx_value *edit_constant(struct onnx_graph *g, const char *name, enum on
     return value;
 }
 
-static bool node_name_taken(const struct onnx_graph *g, const char *name) {
-    for (size_t i = 0; i < g->node_count; i++)
-        if (!strcmp(g->nodes[i]->name, name)) return true;
-    return false;
-}
-
 static const char *free_node_name(struct onnx_graph *g, const char *name, const char *op) {
-    char *text = name ? onnx_text(g, "%s", name) : onnx_text(g, "%s_%zu", op, g->node_count);
-    for (int i = 2; node_name_taken(g, text); i++) text = onnx_text(g, "%s_%d", name ? name : op, i);
+    const char *own = name ? name : onnx_text(g, "%s_%zu", op, g->node_count);
+    const char *text = edit_node_name_taken(g, own) ? free_name(g, name ? name : op, edit_node_name_taken) : onnx_text(g, "%s", own);
+    edit_note_node_name(g, text);
     return text;
 }
 
@@ -65,10 +77,14 @@ static void open_gap(struct onnx_graph *g, size_t at) {
     g->node_count++;
 }
 
+/* From where one was last looked for outwards: passes go from node to node. The count of nodes where it is not there. */
 static size_t place_of(const struct onnx_graph *g, const struct onnx_node *node) {
-    size_t at = 0;
-    while (at < g->node_count && g->nodes[at] != node) at++;
-    return at;
+    size_t from = g->memory->place < g->node_count ? g->memory->place : 0, n = g->node_count;
+    for (size_t d = 0; d < n; d++) {
+        if (from + d < n && g->nodes[from + d] == node) return g->memory->place = from + d;
+        if (d <= from && g->nodes[from - d] == node) return g->memory->place = from - d;
+    }
+    return n;
 }
 
 static struct onnx_value **copy_values(struct onnx_graph *g, struct onnx_value *const *values, int count) {
@@ -93,7 +109,10 @@ struct onnx_node *edit_node(struct onnx_graph *g, const struct onnx_node *before
     open_gap(g, at);
     g->nodes[at] = node;
     for (int i = 0; i < input_count; i++)
-        if (inputs[i]) inputs[i]->uses++;
+        if (inputs[i]) {
+            inputs[i]->uses++;
+            edit_note_read(g, node, inputs[i]);
+        }
     for (int i = 0; i < output_count; i++)
         if (outputs[i]) {
             assert(!outputs[i]->producer && !outputs[i]->constant && !outputs[i]->is_input);
@@ -117,6 +136,7 @@ void edit_set_input(struct onnx_graph *g, struct onnx_node *node, int i, struct 
     }
     count_use(node, node->inputs[i], -1);
     count_use(node, value, 1);
+    edit_note_read(g, node, value);
     node->inputs[i] = value;
     while (node->input_count && !node->inputs[node->input_count - 1]) node->input_count--;
 }
@@ -124,7 +144,10 @@ void edit_set_input(struct onnx_graph *g, struct onnx_node *node, int i, struct 
 void edit_become(struct onnx_graph *g, struct onnx_node *node, const char *op, const char *domain, struct onnx_value *const *inputs,
                  int input_count) {
     struct onnx_value **list = copy_values(g, inputs, input_count);
-    for (int i = 0; i < input_count; i++) count_use(node, list[i], 1);
+    for (int i = 0; i < input_count; i++) {
+        count_use(node, list[i], 1);
+        edit_note_read(g, node, list[i]);
+    }
     for (int i = 0; i < node->input_count; i++) count_use(node, node->inputs[i], -1);
     node->inputs = list;
     node->input_count = input_count;
@@ -147,9 +170,9 @@ static void replace_output(struct onnx_graph *g, struct onnx_value *from, struct
 bool edit_replace_uses(struct onnx_graph *g, struct onnx_value *from, struct onnx_value *to, bool outputs) {
     if (from == to) return true;
     if (outputs && from->is_output && (from->is_input || to->is_input || to->is_output)) return false;
-    for (size_t i = 0; i < g->node_count; i++)
-        for (int k = 0; k < g->nodes[i]->input_count; k++)
-            if (g->nodes[i]->inputs[k] == from) edit_set_input(g, g->nodes[i], k, to);
+    for (struct onnx_node *node; (node = edit_pop_reader(g, from));)
+        for (int k = 0; k < node->input_count && !node->removed; k++)
+            if (node->inputs[k] == from) edit_set_input(g, node, k, to);
     if (outputs && from->is_output) replace_output(g, from, to);
     return true;
 }
@@ -165,6 +188,7 @@ void edit_remove_node(struct onnx_graph *g, struct onnx_node *node) {
         }
     memmove(g->nodes + at, g->nodes + at + 1, (g->node_count - at - 1) * sizeof(void *));
     g->node_count--;
+    node->removed = true;
 }
 
 /* The attribute of that name, emptied, or a new one. The list is copied: another graph may share it. */
@@ -227,6 +251,7 @@ static bool still_there(const struct onnx_value *value) {
 
 void edit_clean(struct onnx_graph *g) {
     struct failure failure;
+    edit_forget(g);
     drop_folded(g);
     find_producers(g);
     if (!onnx_sort(g, &failure)) {

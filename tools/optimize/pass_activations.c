@@ -10,7 +10,7 @@
 
 #define FARTHEST 3.0e38 /* bounds beyond it are none */
 
-enum { DENSE = 321 }; /* samples */
+enum { DENSE = 321, RARE = 15, SAMPLES = DENSE + 2 * RARE };
 
 enum kind { NOTHING, SAME, RELU, CLIP, LEAKY_RELU, PRELU, SIGMOID, TANH, HARD_SIGMOID, HARD_SWISH, SILU, GELU, GELU_TANH, AFFINE, KINDS };
 
@@ -40,11 +40,10 @@ static double target_at(const struct target *t, double x) {
 
 /* Dense where functions bend, some close to 0, where a small number added would show, and some far out, where bounds do. */
 static double sample(int i) {
-    static const double rare[] = {1e-3, 1e-6, 1e-9, 1e-13, 1e-30, 13.1, 17.3, 27.7, 50.3, 88.9, 101, 1003, 1e4, 1e6, FARTHEST};
-    enum { RARE = sizeof rare / sizeof *rare };
+    static const double rare[RARE] = {1e-3, 1e-6, 1e-9, 1e-13, 1e-30, 13.1, 17.3, 27.7, 50.3, 88.9, 101, 1003, 1e4, 1e6, FARTHEST};
     if (i < DENSE) return (i - DENSE / 2) * 0.0637;
     i -= DENSE;
-    return i < RARE ? rare[i] : i < 2 * RARE ? -rare[i - RARE] : NAN;
+    return i < RARE ? rare[i] : -rare[i - RARE];
 }
 
 /* Constants are written with seven digits. Functions made of straight lines are met exactly but for that: 0 is 0. */
@@ -60,19 +59,33 @@ static double tolerance(const struct target *t, double x, double wanted) {
     }
 }
 
-static bool computes(const struct cone *cone, int64_t channel, const struct target *t) {
-    for (int i = 0; !isnan(sample(i)); i++) {
+/* What a channel of a cone gives at the samples, as far as it was asked. */
+struct curve {
+    const struct cone *cone;
+    int64_t channel;
+    int count;
+    double y[SAMPLES];
+};
+
+static double curve_at(struct curve *curve, int i) {
+    for (; curve->count <= i; curve->count++) curve->y[curve->count] = cone_at(curve->cone, curve->channel, sample(curve->count));
+    return curve->y[i];
+}
+
+static bool computes(struct curve *curve, const struct target *t) {
+    for (int i = 0; i < SAMPLES; i++) {
         double x = sample(i), wanted = target_at(t, x);
-        if (!(fabs(cone_at(cone, channel, x) - wanted) <= tolerance(t, x, wanted))) return false;
+        if (!(fabs(curve_at(curve, i) - wanted) <= tolerance(t, x, wanted))) return false;
     }
     return true;
 }
 
-/* Slope and height of the part that is neither 0 nor 1. */
-static bool fit_hard_sigmoid(const struct cone *cone, struct target *t) {
+/* Slope and height of the part that is neither 0 nor 1. Far out there is nothing else, which rules most functions out. */
+static bool fit_hard_sigmoid(struct curve *curve, struct target *t) {
     double low_x = NAN, low = 0, high_x = NAN, high = 0;
+    if (!(fabs(cone_at(curve->cone, 0, -FARTHEST)) <= 3e-8 && fabs(cone_at(curve->cone, 0, FARTHEST) - 1) <= 5e-7)) return false;
     for (int i = 0; i < DENSE; i++) {
-        double x = sample(i), y = cone_at(cone, 0, x);
+        double x = sample(i), y = curve_at(curve, i);
         if (!(y > 1e-3 && y < 1 - 1e-3)) continue;
         if (isnan(low_x)) low_x = x, low = y;
         high_x = x, high = y;
@@ -84,7 +97,8 @@ static bool fit_hard_sigmoid(const struct cone *cone, struct target *t) {
 }
 
 /* The parameters that the function would have to have if it were of this kind. */
-static bool fit(const struct cone *cone, struct target *t) {
+static bool fit(struct curve *curve, struct target *t) {
+    const struct cone *cone = curve->cone;
     switch (t->kind) {
     case CLIP:
         t->a = cone_at(cone, 0, -FARTHEST);
@@ -92,7 +106,7 @@ static bool fit(const struct cone *cone, struct target *t) {
         return t->a < t->b && (t->a > -FARTHEST || t->b < FARTHEST);
     case LEAKY_RELU:
     case PRELU: t->a = -cone_at(cone, 0, -1); return isfinite(t->a);
-    case HARD_SIGMOID: return fit_hard_sigmoid(cone, t);
+    case HARD_SIGMOID: return fit_hard_sigmoid(curve, t);
     case AFFINE:
         t->b = cone_at(cone, 0, 0);
         t->a = cone_at(cone, 0, 1) - t->b;
@@ -134,7 +148,8 @@ struct found {
 static bool is_prelu(const struct cone *cone) {
     for (int64_t c = 0; c < cone->channels; c++) {
         struct target t = {PRELU, -cone_at(cone, c, -1), 0};
-        if (!isfinite(t.a) || !computes(cone, c, &t)) return false;
+        struct curve curve = {.cone = cone, .channel = c};
+        if (!isfinite(t.a) || !computes(&curve, &t)) return false;
     }
     return cone->count > 1;
 }
@@ -147,8 +162,9 @@ static void see(void *context, const struct cone *cone) {
         if (is_prelu(cone)) *found = (struct found){*cone, {PRELU, 0, 0}};
         return;
     }
+    struct curve curve = {.cone = cone};
     for (; t.kind < KINDS; t.kind++)
-        if (t.kind != PRELU && fit(cone, &t) && computes(cone, 0, &t)) {
+        if (t.kind != PRELU && fit(&curve, &t) && computes(&curve, &t)) {
             if (shorter(cone, &t)) *found = (struct found){*cone, t};
             return;
         }

@@ -2,6 +2,7 @@
 /* Changes to a graph: after each of them producers, counts of uses and names are right, and a copy is on its own. */
 #include "tests/unit/support/onnx_file.h"
 
+#include "tests/unit/support/blob_builder.h"
 #include "tools/optimize/edit.h"
 #include "tools/onnx/internal.h"
 
@@ -227,6 +228,81 @@ static void readers_are_found(void **state) {
     onnx_free(g);
 }
 
+/* A value of the graph, the last ones more often. */
+static struct onnx_value *any_value(const struct onnx_graph *g, uint32_t *random) {
+    size_t back = builder_between(random, 0, 20) % g->value_count;
+    return g->values[g->value_count - 1 - back];
+}
+
+static struct onnx_node *any_node(const struct onnx_graph *g, uint32_t *random) {
+    return g->nodes[builder_between(random, 0, (uint32_t)g->node_count - 1)];
+}
+
+/* One change that leaves the graph without a cycle: what is read instead, or too, is made by nobody. */
+static void change(struct onnx_graph *g, uint32_t *random) {
+    struct onnx_value *always[] = {named(g, "x"), named(g, "k")}, *value = any_value(g, random);
+    struct onnx_value *other = always[builder_between(random, 0, 1)];
+    struct onnx_node *node = any_node(g, random);
+    const struct onnx_shape shape = {1, {3}};
+    switch (builder_between(random, 0, 4)) {
+    case 0:
+    case 1: {
+        struct onnx_value *y = edit_value(g, "made", ONNX_FLOAT, &shape), *inputs[] = {value, other};
+        edit_node(g, builder_between(random, 0, 1) ? NULL : node, "Add", "", "made", inputs, 2, &y, 1);
+        break;
+    }
+    case 2:
+        assert_true(edit_replace_uses(g, value, other, false));
+        if (value != other) assert_int_equal(value->uses, value->is_output);
+        break;
+    case 3:
+        if (!node->outputs[0]->uses) edit_remove_node(g, node);
+        break;
+    default:
+        if (node->inputs[0]->constant || strcmp(node->name, "made")) edit_become(g, node, "Neg", "", &other, 1);
+        else edit_set_input(g, node, 0, other);
+    }
+}
+
+/* Who reads what is noted from change to change: nothing is left behind, nothing is counted twice, and names stay unique. */
+static void many_changes_leave_the_graph_whole(void **state) {
+    (void)state;
+    uint32_t random = 1;
+    for (int trial = 0; trial < 20; trial++) {
+        struct onnx_graph *g = small_net();
+        for (int i = 0; i < 200 && g->node_count; i++) {
+            change(g, &random);
+            check_whole(g);
+            if (i % 70 == 69) {
+                edit_clean(g);
+                check_whole(g);
+                check_order(g);
+            }
+            if (!onnx_find(g, "k")) break; /* nobody reads it any more */
+        }
+        for (size_t i = 0; i < g->node_count; i++)
+            for (size_t k = 0; k < i; k++) assert_string_not_equal(g->nodes[i]->name, g->nodes[k]->name);
+        onnx_free(g);
+    }
+}
+
+/* NAME, NAME_2, NAME_3 .. without a gap, however many there are. */
+static void names_that_are_taken_are_numbered(void **state) {
+    (void)state;
+    struct onnx_graph *g = small_net();
+    const struct onnx_shape shape = {1, {3}};
+    char want[20];
+    for (int i = 1; i <= 700; i++) {
+        struct onnx_value *x = named(g, "x"), *y = edit_value(g, "v", ONNX_FLOAT, &shape);
+        struct onnx_node *node = edit_node(g, NULL, "Neg", "", "node", &x, 1, &y, 1);
+        snprintf(want, sizeof want, i > 1 ? "v_%d" : "v", i);
+        assert_string_equal(y->name, want);
+        snprintf(want, sizeof want, i > 1 ? "node_%d" : "node", i);
+        assert_string_equal(node->name, want);
+    }
+    onnx_free(g);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_no_output_needs_is_cleaned_away),
@@ -237,6 +313,8 @@ int main(void) {
         cmocka_unit_test(a_copy_is_on_its_own),
         cmocka_unit_test(readers_are_found),
         cmocka_unit_test(a_node_becomes_another),
+        cmocka_unit_test(many_changes_leave_the_graph_whole),
+        cmocka_unit_test(names_that_are_taken_are_numbered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* Lists of readers and a set of names, made when they are first asked for. */
+#include "tools/optimize/notes.h"
+#include "tools/onnx/internal.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* --- Reads: a note is made where a node begins to read, and never taken back. Who asks looks whether it still does. --- */
+
+static void add_note(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *value) {
+    struct onnx_reads *reads = &g->memory->reads;
+    if (reads->count == reads->room) {
+        reads->room = reads->room ? 2 * reads->room : 1024;
+        size_t bytes = reads->room * sizeof *reads->notes;
+        reads->notes = must_have(realloc(reads->notes, bytes), bytes);
+    }
+    struct onnx_declared *declared = onnx_declared(value);
+    reads->notes[reads->count] = (struct onnx_read){node, declared->reads};
+    declared->reads = ++reads->count;
+}
+
+static void note_all(struct onnx_graph *g) {
+    g->memory->reads.known = true;
+    g->memory->reads.count = 0;
+    for (size_t i = 0; i < g->node_count; i++)
+        for (int k = 0; k < g->nodes[i]->input_count; k++)
+            if (g->nodes[i]->inputs[k]) add_note(g, g->nodes[i], g->nodes[i]->inputs[k]);
+}
+
+void edit_note_read(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *value) {
+    if (value && g->memory->reads.known) add_note(g, node, value);
+}
+
+struct onnx_node *edit_pop_reader(struct onnx_graph *g, struct onnx_value *value) {
+    if (!g->memory->reads.known) note_all(g);
+    size_t *first = &onnx_declared(value)->reads;
+    if (!*first) return NULL;
+    struct onnx_read note = g->memory->reads.notes[*first - 1];
+    *first = note.next;
+    return note.node;
+}
+
+/* --- Names of nodes --- */
+
+/* The slot where the name is or would be; the table is never full. */
+static const char **slot_of(const struct onnx_node_names *names, const char *name) {
+    size_t i = onnx_hash_name(name) & (names->slot_count - 1);
+    while (names->slots[i] && strcmp(names->slots[i], name)) i = (i + 1) & (names->slot_count - 1);
+    return &names->slots[i];
+}
+
+/* With room for as many again. */
+static void enter_all(struct onnx_graph *g) {
+    struct onnx_node_names *names = &g->memory->node_names;
+    size_t slots = 256;
+    while (slots < 4 * (g->node_count + names->used)) slots *= 2;
+    const char **old = names->slots, **made = must_have(calloc(slots, sizeof *made), slots * sizeof *made);
+    size_t old_count = names->slot_count;
+    *names = (struct onnx_node_names){made, slots, 0};
+    for (size_t i = 0; i < g->node_count; i++) edit_note_node_name(g, g->nodes[i]->name);
+    for (size_t i = 0; i < old_count; i++)
+        if (old[i]) edit_note_node_name(g, old[i]);
+    free(old);
+}
+
+bool edit_node_name_taken(struct onnx_graph *g, const char *name) {
+    struct onnx_node_names *names = &g->memory->node_names;
+    if (!names->slot_count) enter_all(g);
+    return *slot_of(names, name) != NULL;
+}
+
+void edit_note_node_name(struct onnx_graph *g, const char *name) {
+    struct onnx_node_names *names = &g->memory->node_names;
+    if (!names->slot_count) return;
+    if (2 * names->used >= names->slot_count) enter_all(g);
+    const char **slot = slot_of(names, name);
+    names->used += !*slot;
+    *slot = name;
+}
+
+void edit_forget(struct onnx_graph *g) {
+    struct onnx_node_names *names = &g->memory->node_names;
+    free(names->slots);
+    *names = (struct onnx_node_names){0};
+    for (size_t i = 0; i < g->value_count && g->memory->reads.known; i++) onnx_declared(g->values[i])->reads = 0;
+    g->memory->reads.known = false;
+}
