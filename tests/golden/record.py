@@ -42,7 +42,7 @@ CASES = [
          ("conv_dilated_uneven", QDQ),
     ("conv_grouped", QDQ_S8), ("conv_grouped_odd", QOP_TIES), ("conv_whole",
      TIES), ("conv_relu", QDQ), ("conv_relu6", KEPT), ("conv_clip_inside", QDQ),
-    ("conv_old", TENSOR), ("conv_depthwise", QOP), ("conv_depthwise_stride",
+    ("conv_old", TENSOR), ("conv_bias_ends", QOP), ("conv_bias_ends", QOP_S8), ("conv_depthwise", QOP), ("conv_depthwise_stride",
      QOP_S8), ("conv_depthwise_5x5", ZEROS), ("conv_depthwise_5x5_stride", QDQ_U8),
     ("conv_depthwise_dilated", QDQ_S8), ("conv_multiplier", QOP), ("conv_one_dimension", QOP_U8), ("conv_one_dimension_depthwise", QDQ),
     ("transposed_padded", QDQ), ("transposed_depthwise", QDQ_S8),

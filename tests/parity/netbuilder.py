@@ -38,6 +38,7 @@ class Net:
         self.rng = np.random.default_rng(zlib.crc32(name.encode()))
         self.nodes, self.inputs, self.outputs = [], {}, []
         self.constants, self.weights, self.raw, self.plain, self.count = {}, set(), set(), set(), 0
+        self.bias_ends = False  # QOperator: biases near the ends of int32, where sums wrap
         self.blends_bytes = False  # QOperator: a linear Resize of bytes
 
     def fresh(self, hint):
@@ -249,7 +250,10 @@ class Writer:
 
     def bias(self, name, x_scale, w_scale):
         scale = np.asarray(x_scale * w_scale, np.float32)
-        return self.const(name + "_codes", np.clip(np.rint(self.net.constants[name] / scale), -2**30, 2**30).astype(np.int32)), scale
+        codes = np.clip(np.rint(self.net.constants[name] / scale), -2**30, 2**30).astype(np.int32)
+        if self.net.bias_ends and not self.form.qdq:
+            codes[::3], codes[1::3] = 2147268975, -2147483648
+        return self.const(name + "_codes", codes), scale
 
     def weight_axis(self, node):
         if node.op == "Conv":

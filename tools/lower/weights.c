@@ -50,12 +50,38 @@ static int8_t *pack_depthwise(struct net *net, const struct weights *w, size_t *
     return packed;
 }
 
-/* The largest |sum| that any input could give must fit int32. */
-static bool sum_fits(const struct weights *w, uint32_t o, int32_t x_zero, enum morsel_type x_type, int32_t bias) {
+/* The ends of a channel's sum, whatever the input. */
+struct reach {
+    int64_t least, most;
+};
+
+static struct reach sum_reach(const struct weights *w, uint32_t o, int32_t x_zero, enum morsel_type x_type) {
     size_t taps = (size_t)w->inputs * w->kernel_h * w->kernel_w;
-    int64_t low = x_zero - type_min(x_type), high = type_max(x_type) - x_zero, reach = low > high ? low : high, sum = llabs((int64_t)bias);
-    for (size_t t = 0; t < taps; t++) sum += reach * llabs((int64_t)w->values[o * taps + t] - w->zeros[o]);
-    return sum <= INT32_MAX;
+    int64_t low = x_zero - type_min(x_type), high = type_max(x_type) - x_zero;
+    struct reach r = {0, 0};
+    for (size_t t = 0; t < taps; t++) {
+        int64_t v = (int64_t)w->values[o * taps + t] - w->zeros[o];
+        r.most += v > 0 ? v * high : -v * low;
+        r.least -= v > 0 ? v * low : -v * high;
+    }
+    return r;
+}
+
+/* A sum must fit int32. With its bias it may wrap: a channel with hardly any weight has a bias near the end of int32, from quantizers that
+ * choose its scale so. Kernels wrap as ONNX Runtime does. */
+static bool sum_fits(struct lowering *l, struct onnx_node *node, const struct weights *w, uint32_t o, const struct net_buffer *x,
+                     bool *told) {
+    const struct reach r = sum_reach(w, o, x->zero, x->type);
+    if (r.most > INT32_MAX || r.least < -INT32_MAX)
+        return refuse(l, node, "output channel %u could leave the range of int32 in its sum", o);
+    if ((r.most + w->bias[o] > INT32_MAX || r.least + w->bias[o] < INT32_MIN) && !*told) {
+        onnx_notice(l->report,
+                    "%s (%s): the bias of output channel %u lies so near the end of int32 that its sum could wrap, as it does in "
+                    "ONNX Runtime",
+                    node->name, node->op, o);
+        *told = true;
+    }
+    return true;
 }
 
 static int32_t channel_sum(const struct weights *w, uint32_t o, uint32_t padded_taps) {
@@ -93,10 +119,10 @@ bool pack_weights(struct lowering *l, struct onnx_node *node, struct net_step *s
     c.zero = net_alloc(l->net, c.bytes);
     c.multiplier = net_alloc(l->net, c.bytes);
     c.float_bias = net_alloc(l->net, c.bytes);
+    bool told = false;
     for (uint32_t o = 0; o < w->outputs; o++) {
         uint32_t at = depthwise ? o : o / outputs * wide + o % outputs;
-        if (!sum_fits(w, o, x->zero, x->type, w->bias[o]))
-            return refuse(l, node, "output channel %u could leave the range of int32 in its sum", o);
+        if (!sum_fits(l, node, w, o, x, &told)) return false;
         if (!isfinite(multiplier[o])) return refuse(l, node, "output channel %u has a scale ratio that is not finite", o);
         c.bias[at] = w->bias[o];
         c.sum[at] = channel_sum(w, o, padded_taps);
