@@ -23,6 +23,10 @@ size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t most, unsigne
 /* If there is one: says after `runs` inputs of its own what they reached. 0 where that is too little. */
 int fuzz_report(unsigned long long runs) __attribute__((weak));
 
+/* Inputs that were sound enough to be used: blobs that ran, networks that were converted. 0 where nobody counts. */
+extern unsigned long long fuzz_taken;
+unsigned long long fuzz_taken __attribute__((weak));
+
 /* A small generator, the same everywhere: splitmix64. */
 static inline uint64_t fuzz_random(uint64_t *state) {
     uint64_t z = (*state += 0x9e3779b97f4a7c15u);

@@ -167,6 +167,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     int whole = !morsel_open(&model, blob, size, 0);
     if (!whole && morsel_open(&model, blob, size, MORSEL_SKIP_CHECKSUM)) morsel_open(&model, NULL, 0, 0); /* leaves it closed */
     if (morsel_work(&model) && morsel_work(&model) <= WORK_MOST && morsel_arena_bytes(&model) <= ARENA_MOST) {
+        fuzz_taken++;
         honest += whole;
         lying += !whole;
         run_all(&model, whole);

@@ -199,6 +199,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     uint8_t *blob = aligned(bytes, size);
     if (!morsel_open(&model, blob, size, MORSEL_SKIP_CHECKSUM) && affordable(&model)) {
         int honest = is_honest(blob, size);
+        fuzz_taken++;
         grouped += morsel_blob_header(&model)->groups.count > 0;
         lying += morsel_blob_header(&model)->groups.count > 0 && !honest;
         run_model(&model, size, honest);
