@@ -90,23 +90,28 @@ static struct add describe_add(const struct morsel_binary_args *args) {
     return k;
 }
 
-/* n elements that lie side by side in all three tensors; what is left of sixteens goes to plain C. */
-static void add_line(const struct morsel_binary_args *args, const struct add *k, size_t from_a, size_t from_b, uint32_t at, uint32_t n) {
-    const uint8_t *a = (const uint8_t *)args->a.data + from_a, *b = (const uint8_t *)args->b.data + from_b;
+/* n elements of y; what is left of sixteens goes to plain C. */
+static void add_line(const struct morsel_binary_args *args, const struct add *k, const struct morsel_operand *line_a,
+                     const struct morsel_operand *line_b, uint32_t at, uint32_t n) {
+    const uint8_t *a = line_a->x, *b = line_b->x;
     uint8_t *y = (uint8_t *)args->y.data + at;
     uint32_t i = 0;
-    for (; k->plain && n - i >= 16; i += 16) add_sixteen_plain(k, a + i, b + i, y + i);
-    for (; n - i >= 16; i += 16) put_sixteen(&k->limits, add_floats(k, a + i, b + i), y + i);
+    for (; k->plain && n - i >= 16; i += 16, a += line_a->step, b += line_b->step) add_sixteen_plain(k, a, b, y + i);
+    for (; n - i >= 16; i += 16, a += line_a->step, b += line_b->step) put_sixteen(&k->limits, add_floats(k, a, b), y + i);
     if (i < n) morsel_qadd_c(args, at + i, at + n);
 }
 
 /* Line by line where an operand repeats. */
 void morsel_qadd_neon(const struct morsel_binary_args *args, uint32_t begin, uint32_t end) {
+    const uint32_t last = args->rank - 1;
     uint32_t n;
+    struct morsel_operand a, b;
     struct add k = describe_add(args);
     struct morsel_walk walk;
     if (morsel_is_contiguous(args->dims, args->a_stride, args->rank) && morsel_is_contiguous(args->dims, args->b_stride, args->rank)) {
-        add_line(args, &k, begin, begin, begin, end - begin);
+        morsel_operand_line(&a, &args->a, begin, 0, 16);
+        morsel_operand_line(&b, &args->b, begin, 0, 16);
+        add_line(args, &k, &a, &b, begin, end - begin);
         return;
     }
     if (morsel_lines_refusal(args)) {
@@ -114,8 +119,11 @@ void morsel_qadd_neon(const struct morsel_binary_args *args, uint32_t begin, uin
         return;
     }
     morsel_walk_start(&walk, args->dims, args->rank, begin, end);
-    for (; (n = morsel_walk_run(&walk)) != 0; morsel_walk_next(&walk, n))
-        add_line(args, &k, morsel_walk_offset(&walk, args->a_stride), morsel_walk_offset(&walk, args->b_stride), walk.begin, n);
+    for (; (n = morsel_walk_run(&walk)) != 0; morsel_walk_next(&walk, n)) {
+        morsel_operand_line(&a, &args->a, morsel_walk_offset(&walk, args->a_stride), !args->a_stride[last], 16);
+        morsel_operand_line(&b, &args->b, morsel_walk_offset(&walk, args->b_stride), !args->b_stride[last], 16);
+        add_line(args, &k, &a, &b, walk.begin, n);
+    }
 }
 
 struct multiply {
@@ -140,26 +148,31 @@ static inline __attribute__((always_inline)) float32x4_t multiply_four(const str
     return vaddq_f32(vmulq_f32(vmulq_f32(a, b), k->ratio), k->zero);
 }
 
-/* n elements that lie side by side in all three tensors; what is left of sixteens goes to plain C. */
-static void multiply_line(const struct morsel_binary_args *args, const struct multiply *k, size_t a, size_t b, uint32_t y, uint32_t n) {
+/* n elements of y; what is left of sixteens goes to plain C. */
+static void multiply_line(const struct morsel_binary_args *args, const struct multiply *k, const struct morsel_operand *line_a,
+                          const struct morsel_operand *line_b, uint32_t at, uint32_t n) {
+    const uint8_t *a = line_a->x, *b = line_b->x;
     uint32_t i = 0;
-    for (; n - i >= 16; i += 16) {
-        struct floats v = load_floats((const uint8_t *)args->a.data + a + i, k->a_flip, k->a_offset);
-        struct floats w = load_floats((const uint8_t *)args->b.data + b + i, k->b_flip, k->b_offset);
+    for (; n - i >= 16; i += 16, a += line_a->step, b += line_b->step) {
+        struct floats v = load_floats(a, k->a_flip, k->a_offset), w = load_floats(b, k->b_flip, k->b_offset);
         v.f0 = multiply_four(k, v.f0, w.f0), v.f1 = multiply_four(k, v.f1, w.f1);
         v.f2 = multiply_four(k, v.f2, w.f2), v.f3 = multiply_four(k, v.f3, w.f3);
-        put_sixteen(&k->limits, v, (uint8_t *)args->y.data + y + i);
+        put_sixteen(&k->limits, v, (uint8_t *)args->y.data + at + i);
     }
-    if (i < n) morsel_qmul_c(args, y + i, y + n);
+    if (i < n) morsel_qmul_c(args, at + i, at + n);
 }
 
 /* Line by line where an operand repeats, as a factor for each channel does. */
 void morsel_qmul_neon(const struct morsel_binary_args *args, uint32_t begin, uint32_t end) {
+    const uint32_t last = args->rank - 1;
     uint32_t n;
+    struct morsel_operand a, b;
     struct multiply k = describe_multiply(args);
     struct morsel_walk walk;
     if (morsel_is_contiguous(args->dims, args->a_stride, args->rank) && morsel_is_contiguous(args->dims, args->b_stride, args->rank)) {
-        multiply_line(args, &k, begin, begin, begin, end - begin);
+        morsel_operand_line(&a, &args->a, begin, 0, 16);
+        morsel_operand_line(&b, &args->b, begin, 0, 16);
+        multiply_line(args, &k, &a, &b, begin, end - begin);
         return;
     }
     if (morsel_lines_refusal(args)) {
@@ -167,8 +180,11 @@ void morsel_qmul_neon(const struct morsel_binary_args *args, uint32_t begin, uin
         return;
     }
     morsel_walk_start(&walk, args->dims, args->rank, begin, end);
-    for (; (n = morsel_walk_run(&walk)) != 0; morsel_walk_next(&walk, n))
-        multiply_line(args, &k, morsel_walk_offset(&walk, args->a_stride), morsel_walk_offset(&walk, args->b_stride), walk.begin, n);
+    for (; (n = morsel_walk_run(&walk)) != 0; morsel_walk_next(&walk, n)) {
+        morsel_operand_line(&a, &args->a, morsel_walk_offset(&walk, args->a_stride), !args->a_stride[last], 16);
+        morsel_operand_line(&b, &args->b, morsel_walk_offset(&walk, args->b_stride), !args->b_stride[last], 16);
+        multiply_line(args, &k, &a, &b, walk.begin, n);
+    }
 }
 
 struct affine {

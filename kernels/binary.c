@@ -151,7 +151,7 @@ const char *morsel_lines_refusal(const void *args) {
     const struct morsel_binary_args *a = args;
     const uint32_t last = a->rank - 1;
     if (morsel_is_contiguous(a->dims, a->a_stride, a->rank) && morsel_is_contiguous(a->dims, a->b_stride, a->rank)) return NULL;
-    return a->a_stride[last] == 1 && a->b_stride[last] == 1 ? NULL : MORSEL_REFUSES_REPEATED;
+    return a->a_stride[last] <= 1 && a->b_stride[last] <= 1 ? NULL : MORSEL_REFUSES_STRIDED;
 }
 
 const char *morsel_float_pair_refusal(const void *args) {

@@ -38,7 +38,7 @@ typedef const char *morsel_refusal_fn(const void *args);
 #define MORSEL_REFUSES_WINDOW "its window is large"
 #define MORSEL_REFUSES_FACTORS "a multiplier or a bias is out of the kernel's range"
 #define MORSEL_REFUSES_NARROW "it has few channels"
-#define MORSEL_REFUSES_REPEATED "an operand repeats along the last dimension"
+#define MORSEL_REFUSES_STRIDED "an operand's elements lie apart"
 #define MORSEL_REFUSES_TABLES "it has a table for each channel"
 #define MORSEL_REFUSES_ORDER "its elements lie too far apart"
 #define MORSEL_REFUSES_POWERS "it is a power"
@@ -171,7 +171,7 @@ struct morsel_binary_args {
 };
 typedef void morsel_binary_fn(const struct morsel_binary_args *args, uint32_t begin, uint32_t end);
 
-/* The refusal of kernels that compute line by line, where the last dimension's elements lie side by side in both operands. */
+/* The refusal of kernels that compute line by line, where the last dimension's elements lie side by side or are the same one. */
 morsel_refusal_fn morsel_lines_refusal;
 /* That of kernels of floats, which have no powers. */
 morsel_refusal_fn morsel_float_pair_refusal;

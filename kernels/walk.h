@@ -5,6 +5,8 @@
 
 #include "kernels.h"
 
+#include <string.h>
+
 struct morsel_walk {
     uint32_t rank;
     const uint32_t *dims;
@@ -40,6 +42,23 @@ static inline uint32_t morsel_walk_offset(const struct morsel_walk *w, const uin
     uint32_t offset = 0;
     for (uint32_t k = 0; k < w->rank; k++) offset += w->at[k] * stride[k];
     return offset;
+}
+
+/* What an operand of bytes is along a line: its elements side by side, or the same one everywhere. */
+struct morsel_operand {
+    const uint8_t *x;
+    uint32_t step;      /* bytes from a piece to the next, or 0 */
+    uint8_t copies[32]; /* of the element that repeats */
+};
+
+/* Pieces have `piece` bytes, at most 32. The line lies where it is not copied: it moves nowhere. */
+static inline void morsel_operand_line(struct morsel_operand *line, const struct morsel_input *x, size_t at, uint32_t repeats,
+                                       uint32_t piece) {
+    line->x = (const uint8_t *)x->data + at;
+    line->step = repeats ? 0 : piece;
+    if (!repeats) return;
+    memset(line->copies, *line->x, sizeof line->copies);
+    line->x = line->copies;
 }
 
 #endif

@@ -41,10 +41,12 @@ static inline __m256i sum32(const struct sum *s, const uint8_t *a, const uint8_t
     return morsel_pack256_in_order(&s->requant, sum8(s, a, b), sum8(s, a + 8, b + 8), sum8(s, a + 16, b + 16), sum8(s, a + 24, b + 24));
 }
 
-/* n elements, side by side in all three tensors. y may be a or b: a piece is read before it is written. */
-static void sum_line(const struct sum *s, const uint8_t *a, const uint8_t *b, uint8_t *y, uint32_t n) {
+/* n elements of y. It may be a or b: a piece is read before it is written. */
+static void sum_line(const struct sum *s, const struct morsel_operand *line_a, const struct morsel_operand *line_b, uint8_t *y,
+                     uint32_t n) {
+    const uint8_t *a = line_a->x, *b = line_b->x;
     uint8_t rest_a[32] = {0}, rest_b[32] = {0};
-    for (; n >= 32; n -= 32, a += 32, b += 32, y += 32) _mm256_storeu_si256((__m256i *)(void *)y, sum32(s, a, b));
+    for (; n >= 32; n -= 32, a += line_a->step, b += line_b->step, y += 32) _mm256_storeu_si256((__m256i *)(void *)y, sum32(s, a, b));
     if (!n) return;
     memcpy(rest_a, a, n);
     memcpy(rest_b, b, n);
@@ -54,13 +56,16 @@ static void sum_line(const struct sum *s, const uint8_t *a, const uint8_t *b, ui
 
 /* Line by line where an operand repeats. */
 void morsel_qadd_avx2(const struct morsel_binary_args *args, uint32_t begin, uint32_t end) {
-    const uint8_t *a = args->a.data, *b = args->b.data;
     uint8_t *y = args->y.data;
+    const uint32_t last = args->rank - 1;
+    struct morsel_operand a, b;
     struct morsel_walk walk;
     struct sum s = {operand_of(&args->a, args->a_ratio), operand_of(&args->b, args->b_ratio), _mm256_set1_ps(args->offset),
                     morsel_requant256(&args->y, args->y.qparams.own)};
     if (morsel_is_contiguous(args->dims, args->a_stride, args->rank) && morsel_is_contiguous(args->dims, args->b_stride, args->rank)) {
-        sum_line(&s, a + begin, b + begin, y + begin, end - begin);
+        morsel_operand_line(&a, &args->a, begin, 0, 32);
+        morsel_operand_line(&b, &args->b, begin, 0, 32);
+        sum_line(&s, &a, &b, y + begin, end - begin);
         return;
     }
     if (morsel_lines_refusal(args)) {
@@ -68,8 +73,11 @@ void morsel_qadd_avx2(const struct morsel_binary_args *args, uint32_t begin, uin
         return;
     }
     morsel_walk_start(&walk, args->dims, args->rank, begin, end);
-    for (uint32_t n; (n = morsel_walk_run(&walk)) != 0; morsel_walk_next(&walk, n))
-        sum_line(&s, a + morsel_walk_offset(&walk, args->a_stride), b + morsel_walk_offset(&walk, args->b_stride), y + walk.begin, n);
+    for (uint32_t n; (n = morsel_walk_run(&walk)) != 0; morsel_walk_next(&walk, n)) {
+        morsel_operand_line(&a, &args->a, morsel_walk_offset(&walk, args->a_stride), !args->a_stride[last], 32);
+        morsel_operand_line(&b, &args->b, morsel_walk_offset(&walk, args->b_stride), !args->b_stride[last], 32);
+        sum_line(&s, &a, &b, y + walk.begin, n);
+    }
 }
 
 /* ---- a factor and an offset for each channel ---- */
@@ -141,10 +149,12 @@ static inline __m256i product32(const struct product *p, const uint8_t *a, const
                                    product8(p, a + 24, b + 24));
 }
 
-/* n elements, side by side in all three tensors. y may be a or b: a piece is read before it is written. */
-static void product_line(const struct product *p, const uint8_t *a, const uint8_t *b, uint8_t *y, uint32_t n) {
+/* n elements of y. It may be a or b: a piece is read before it is written. */
+static void product_line(const struct product *p, const struct morsel_operand *line_a, const struct morsel_operand *line_b, uint8_t *y,
+                         uint32_t n) {
+    const uint8_t *a = line_a->x, *b = line_b->x;
     uint8_t rest_a[32] = {0}, rest_b[32] = {0};
-    for (; n >= 32; n -= 32, a += 32, b += 32, y += 32) _mm256_storeu_si256((__m256i *)(void *)y, product32(p, a, b));
+    for (; n >= 32; n -= 32, a += line_a->step, b += line_b->step, y += 32) _mm256_storeu_si256((__m256i *)(void *)y, product32(p, a, b));
     if (!n) return;
     memcpy(rest_a, a, n);
     memcpy(rest_b, b, n);
@@ -154,8 +164,9 @@ static void product_line(const struct product *p, const uint8_t *a, const uint8_
 
 /* Line by line where an operand repeats, as a factor for each channel does. */
 void morsel_qmul_avx2(const struct morsel_binary_args *args, uint32_t begin, uint32_t end) {
-    const uint8_t *a = args->a.data, *b = args->b.data;
     uint8_t *y = args->y.data;
+    const uint32_t last = args->rank - 1;
+    struct morsel_operand a, b;
     struct morsel_walk walk;
     struct product p = {_mm_set1_epi8((char)args->a.qparams.sign_flip),
                         _mm_set1_epi8((char)args->b.qparams.sign_flip),
@@ -165,7 +176,9 @@ void morsel_qmul_avx2(const struct morsel_binary_args *args, uint32_t begin, uin
                         _mm256_set1_ps((float)(args->y.qparams.zero - args->y.qparams.own)),
                         morsel_requant256(&args->y, args->y.qparams.own)};
     if (morsel_is_contiguous(args->dims, args->a_stride, args->rank) && morsel_is_contiguous(args->dims, args->b_stride, args->rank)) {
-        product_line(&p, a + begin, b + begin, y + begin, end - begin);
+        morsel_operand_line(&a, &args->a, begin, 0, 32);
+        morsel_operand_line(&b, &args->b, begin, 0, 32);
+        product_line(&p, &a, &b, y + begin, end - begin);
         return;
     }
     if (morsel_lines_refusal(args)) {
@@ -173,6 +186,9 @@ void morsel_qmul_avx2(const struct morsel_binary_args *args, uint32_t begin, uin
         return;
     }
     morsel_walk_start(&walk, args->dims, args->rank, begin, end);
-    for (uint32_t n; (n = morsel_walk_run(&walk)) != 0; morsel_walk_next(&walk, n))
-        product_line(&p, a + morsel_walk_offset(&walk, args->a_stride), b + morsel_walk_offset(&walk, args->b_stride), y + walk.begin, n);
+    for (uint32_t n; (n = morsel_walk_run(&walk)) != 0; morsel_walk_next(&walk, n)) {
+        morsel_operand_line(&a, &args->a, morsel_walk_offset(&walk, args->a_stride), !args->a_stride[last], 32);
+        morsel_operand_line(&b, &args->b, morsel_walk_offset(&walk, args->b_stride), !args->b_stride[last], 32);
+        product_line(&p, &a, &b, y + walk.begin, n);
+    }
 }
