@@ -122,14 +122,56 @@ static void join_groups(struct lowering *l, struct morsel_blob_conv *p, struct w
     p->groups = w->groups;
 }
 
+/* Taps of an axis, of which some at either end lie in the padding in every window. */
+struct taps {
+    uint32_t in, out, stride, dilation;
+    uint32_t kernel, before, after; /* taps, and the padding */
+    uint32_t first;                 /* of the taps that stay */
+};
+
+/* Drops taps that no window has inside: they add nothing, as padding is the zero point. The padding shrinks with them, and where it is less
+ * than the step from tap to tap, which a strided window can have, they stay. */
+static void drop_taps(struct taps *t) {
+    uint64_t last = (uint64_t)(t->out - 1) * t->stride; /* where the last window begins, from the padding's begin */
+    while (t->kernel > 1 && t->before >= t->dilation && last < t->before) t->first++, t->kernel--, t->before -= t->dilation;
+    while (t->kernel > 1 && t->after >= t->dilation && (uint64_t)(t->kernel - 1) * t->dilation >= (uint64_t)t->in + t->before)
+        t->kernel--, t->after -= t->dilation;
+    if (t->kernel == 1) t->dilation = 1;
+}
+
+/* The weights of the taps that stay. */
+static void keep_taps(struct lowering *l, struct weights *w, const struct taps *rows, const struct taps *columns) {
+    size_t planes = (size_t)w->outputs * w->inputs, area = (size_t)w->kernel_h * w->kernel_w;
+    int8_t *values = net_alloc(l->net, planes * rows->kernel * columns->kernel), *to = values;
+    for (size_t i = 0; i < planes; i++)
+        for (uint32_t y = 0; y < rows->kernel; y++, to += columns->kernel)
+            memcpy(to, w->values + i * area + (size_t)(rows->first + y) * w->kernel_w + columns->first, columns->kernel);
+    w->values = values;
+    w->kernel_h = rows->kernel;
+    w->kernel_w = columns->kernel;
+}
+
+/* A window without the rows and columns of taps that lie in the padding throughout, as those of a dilation do over a small picture. */
+static void trim_window(struct lowering *l, const uint32_t *in, const uint32_t *out, struct morsel_blob_window *p, struct weights *w) {
+    struct taps rows = {in[1], out[1], p->stride_h, p->dilation_h, p->kernel_h, p->pad_top, p->pad_bottom, 0};
+    struct taps columns = {in[2], out[2], p->stride_w, p->dilation_w, p->kernel_w, p->pad_left, p->pad_right, 0};
+    drop_taps(&rows);
+    drop_taps(&columns);
+    if (rows.kernel < p->kernel_h || columns.kernel < p->kernel_w) keep_taps(l, w, &rows, &columns);
+    p->kernel_h = rows.kernel, p->dilation_h = rows.dilation, p->pad_top = rows.before, p->pad_bottom = rows.after;
+    p->kernel_w = columns.kernel, p->dilation_w = columns.dilation, p->pad_left = columns.before, p->pad_right = columns.after;
+}
+
 static bool add_conv(struct lowering *l, struct onnx_node *node, struct net_buffer *x, const struct morsel_blob_conv *p, struct weights *w,
                      const struct tail *tail) {
     bool depthwise = p->groups > 1 && w->inputs == 1 && w->outputs == p->groups;
     struct net_buffer *y = tail_buffer(l, tail, MORSEL_CHANNELS_LAST);
     struct net_step *step = net_add_step(l->net, depthwise ? MORSEL_STEP_DEPTHWISE : MORSEL_STEP_CONV, node->name, x, NULL, y);
     step->parameters.conv = *p;
+    trim_window(l, x->dims, y->dims, &step->parameters.conv.window, w);
     put_bounds(&step->parameters.conv.sums, tail);
-    if (p->window.pad_top || p->window.pad_bottom) step->scratch_bytes = (x->dims[2] * x->dims[3] + 3) / 4 * 4;
+    if (step->parameters.conv.window.pad_top || step->parameters.conv.window.pad_bottom)
+        step->scratch_bytes = (x->dims[2] * x->dims[3] + 3) / 4 * 4;
     l->net->parameter_count += (uint64_t)w->outputs * w->inputs * w->kernel_h * w->kernel_w + w->outputs;
     const float *multiplier = multipliers(l, w, x->scale, tail);
     if (!depthwise) join_groups(l, &step->parameters.conv, w);
