@@ -107,16 +107,16 @@ static void powers_are_those_of_libm(void **state) {
     }
 }
 
-/* Their bits, mixed into one number that was recorded once: no compiler and no CPU may give another. */
+/* Their bits, mixed into one number that was recorded once: no compiler and no CPU may give another. QAFFINE, behind them, is of bytes. */
 static void activations_have_the_same_bits_everywhere(void **state) {
     (void)state;
     uint32_t mixed = 0, own = 54321;
     for (int i = 0; i < 20000; i++) {
         float x = ((float)(builder_random(&own) >> 8) / (1 << 24) - 0.5f) * (i % 2 ? 16 : 120);
-        float y[MORSEL_UNARY_OP_COUNT - MORSEL_UNARY_ELU + 1];
-        for (uint32_t op = MORSEL_UNARY_ELU; op < MORSEL_UNARY_OP_COUNT; op++)
+        float y[MORSEL_UNARY_QAFFINE - MORSEL_UNARY_ELU + 1];
+        for (uint32_t op = MORSEL_UNARY_ELU; op < MORSEL_UNARY_QAFFINE; op++)
             y[op - MORSEL_UNARY_ELU] = eight_activation(op, op == MORSEL_UNARY_LOG && x < 0 ? -x : x, 0.75f, 0.5f);
-        y[MORSEL_UNARY_OP_COUNT - MORSEL_UNARY_ELU] = morsel_pow(x < 0 ? -x : x, x / 50);
+        y[MORSEL_UNARY_QAFFINE - MORSEL_UNARY_ELU] = morsel_pow(x < 0 ? -x : x, x / 50);
         for (size_t k = 0; k < sizeof y / sizeof *y; k++) {
             uint32_t bits;
             memcpy(&bits, &y[k], 4);
