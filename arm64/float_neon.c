@@ -137,8 +137,15 @@ MORSEL_INLINE float32x4_t eight_sound(float32x4_t v) {
 
 /* Of a NaN the number that it is compared with is left. */
 MORSEL_INLINE int32x4_t eight_steps(const struct eight_writer *w, float32x4_t v) {
-    v = vminnmq_f32(vmaxnmq_f32(vdivq_f32(v, w->scale), w->low), w->high);
-    return vaddq_s32(vcvtnq_s32_f32(v), w->zero);
+    return vaddq_s32(vcvtnq_s32_f32(vminnmq_f32(vmaxnmq_f32(v, w->low), w->high)), w->zero);
+}
+
+/* Values in steps of y's scale, into bytes. */
+MORSEL_INLINE void eight_write_steps(const struct eight_writer *w, void *y, size_t i, uint32_t first, uint32_t n, eight v) {
+    uint8_t bytes[8];
+    int16x8_t steps = vcombine_s16(vmovn_s32(eight_steps(w, v.val[0])), vmovn_s32(eight_steps(w, v.val[1])));
+    vst1_u8(n < 8 ? bytes : (uint8_t *)y + i, veor_u8(vmovn_u16(vreinterpretq_u16_s16(steps)), w->sign_flip));
+    if (n < 8) memcpy((uint8_t *)y + i, bytes + first, n);
 }
 
 MORSEL_INLINE void eight_write(const struct eight_writer *w, void *y, size_t i, uint32_t first, uint32_t n, eight v) {
@@ -149,9 +156,7 @@ MORSEL_INLINE void eight_write(const struct eight_writer *w, void *y, size_t i, 
         if (n < 8) memcpy((float *)y + i, bytes + first * sizeof(float), n * sizeof(float));
         return;
     }
-    int16x8_t steps = vcombine_s16(vmovn_s32(eight_steps(w, low)), vmovn_s32(eight_steps(w, high)));
-    vst1_u8(n < 8 ? bytes : (uint8_t *)y + i, veor_u8(vmovn_u16(vreinterpretq_u16_s16(steps)), w->sign_flip));
-    if (n < 8) memcpy((uint8_t *)y + i, bytes + first, n);
+    eight_write_steps(w, y, i, first, n, eight_of(vdivq_f32(low, w->scale), vdivq_f32(high, w->scale)));
 }
 
 #include "../kernels/float_loops.h"

@@ -12,7 +12,8 @@
  *     eight_number(a, x, y)              a NaN in `a` gives y, all else x
  *     eight_sub, eight_div and others    float_functions.h says what
  *     struct eight_reader, eight_reader  how eight bytes become floats; eight_load_bytes reads them
- *     struct eight_writer, eight_writer  how results become elements of y; eight_write stores n of eight, from one on
+ *     struct eight_writer, eight_writer  how results become elements of y; eight_write stores n of eight, from one on, and
+ *                                        eight_write_steps what is in steps of y already, as bytes
  */
 #ifndef MORSEL_FLOAT_LOOPS_H
 #define MORSEL_FLOAT_LOOPS_H
@@ -22,6 +23,7 @@
 #include "float_functions.h"
 
 #include "float_activations.h"
+#include "softmax.h"
 #include "walk.h"
 
 EIGHT_INLINE eight eight_weights(const void *w, size_t i, uint32_t half) {
@@ -421,8 +423,21 @@ static void eight_softmax_line(const struct morsel_softmax_args *a, size_t first
     }
 }
 
+/* Of lines of bytes. The last eight overlap with those before them, unless there are fewer. */
+static void eight_divide(const struct morsel_softmax_args *a, const float *exponentials, float sum, uint32_t n, uint8_t *to) {
+    const struct eight_writer w = eight_writer(&a->y);
+    const eight all = eight_all(sum), none = eight_all(0);
+    const uint32_t now = n < 8 ? n : 8;
+    for (uint32_t first = 0; first < n; first += 8) {
+        uint32_t i = n - first < now ? n - now : first;
+        eight v = eight_div(eight_scale(eight_first(exponentials + i, now), a->levels), all);
+        eight_write_steps(&w, to, i, 0, now, eight_number(v, v, none));
+    }
+}
+
 static void eight_softmax(const struct morsel_softmax_args *a, uint32_t begin, uint32_t end) {
-    if (a->table || a->inner != 1) morsel_softmax_c(a, begin, end);
+    if (a->table) morsel_softmax_bytes(a, eight_divide, begin, end);
+    else if (a->inner != 1) morsel_softmax_c(a, begin, end);
     else
         for (; begin < end; begin++) eight_softmax_line(a, (size_t)begin * a->count);
 }

@@ -3,25 +3,103 @@
 #include "float.h"
 #include "float_plain.h"
 #include "requant.h"
+#include "softmax.h"
 
-static uint32_t byte_at(const struct morsel_softmax_args *a, size_t i) {
-    return ((const uint8_t *)a->x.data)[i] ^ a->x.qparams.sign_flip;
+/* The first element of line u. */
+static size_t first_of(const struct morsel_softmax_args *a, uint32_t u) {
+    return (size_t)(u / a->inner) * a->count * a->inner + u % a->inner;
 }
 
-/* Exponentials are looked up by their distance to the largest and summed in order; each is scaled to whole steps of y, then divided. */
-static void softmax_bytes(const struct morsel_softmax_args *a, size_t first) {
-    uint32_t most = 0;
-    for (uint32_t i = 0; i < a->count; i++) {
-        uint32_t u = byte_at(a, first + (size_t)i * a->inner);
+enum { LINES = 4, KEPT = 256 };
+
+/* Lines of bytes whose sums are made side by side: each is a chain of additions, as its order is part of the result. */
+struct lines {
+    size_t first[LINES];       /* elements */
+    const float *table[LINES]; /* by byte in the unsigned domain */
+    uint32_t most[LINES];
+    float sum[LINES];
+    float kept[LINES][KEPT]; /* exponentials of lines that are not longer */
+};
+
+static inline void larger_sixteen(uint8_t *restrict most, const uint8_t *restrict x, uint8_t flip) {
+    for (uint32_t o = 0; o < MORSEL_LANES; o++) most[o] = (x[o] ^ flip) > most[o] ? x[o] ^ flip : most[o];
+}
+
+/* The largest of a line, in the unsigned domain. The last sixteen overlap with those before them. */
+static uint32_t largest_byte(const struct morsel_softmax_args *a, size_t first) {
+    const uint8_t *x = (const uint8_t *)a->x.data + first, flip = (uint8_t)a->x.qparams.sign_flip;
+    uint8_t some[MORSEL_LANES] = {0}, most = 0;
+    uint32_t i = 0;
+    if (a->inner == 1 && a->count >= MORSEL_LANES) {
+        for (; a->count - i >= MORSEL_LANES; i += MORSEL_LANES) larger_sixteen(some, x + i, flip);
+        larger_sixteen(some, x + a->count - MORSEL_LANES, flip);
+        i = a->count;
+    }
+    for (uint32_t o = 0; o < 8; o++) some[o] = some[o] > some[o + 8] ? some[o] : some[o + 8];
+    for (uint32_t o = 0; o < 8; o++) most = some[o] > most ? some[o] : most;
+    for (; i < a->count; i++) {
+        uint8_t u = x[(size_t)i * a->inner] ^ flip;
         if (u > most) most = u;
     }
-    const float *table = a->table + (255 - most);
-    float sum = 0;
-    for (uint32_t i = 0; i < a->count; i++) sum += table[byte_at(a, first + (size_t)i * a->inner)];
-    for (uint32_t i = 0; i < a->count; i++) {
-        size_t at = first + (size_t)i * a->inner;
-        float steps = table[byte_at(a, at)] * a->levels / sum;
-        ((uint8_t *)a->y.data)[at] = (uint8_t)(morsel_limit(&a->y, steps == steps ? steps : 0) ^ a->y.qparams.sign_flip);
+    return most;
+}
+
+/* `kept` says whether the exponentials are; a constant. */
+static inline void sum_lines(const struct morsel_softmax_args *a, struct lines *l, int kept) {
+    const uint8_t *x0 = (const uint8_t *)a->x.data + l->first[0], *x1 = (const uint8_t *)a->x.data + l->first[1];
+    const uint8_t *x2 = (const uint8_t *)a->x.data + l->first[2], *x3 = (const uint8_t *)a->x.data + l->first[3];
+    const float *t0 = l->table[0], *t1 = l->table[1], *t2 = l->table[2], *t3 = l->table[3];
+    const uint32_t count = a->count, flip = a->x.qparams.sign_flip;
+    const size_t step = a->inner;
+    float s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    for (uint32_t i = 0; i < count; i++, x0 += step, x1 += step, x2 += step, x3 += step) {
+        const float e0 = t0[*x0 ^ flip], e1 = t1[*x1 ^ flip], e2 = t2[*x2 ^ flip], e3 = t3[*x3 ^ flip];
+        s0 += e0, s1 += e1, s2 += e2, s3 += e3;
+        if (kept) l->kept[0][i] = e0, l->kept[1][i] = e1, l->kept[2][i] = e2, l->kept[3][i] = e3;
+    }
+    l->sum[0] = s0, l->sum[1] = s1, l->sum[2] = s2, l->sum[3] = s3;
+}
+
+static void divide_some(const struct morsel_softmax_args *a, const float *exponentials, float sum, uint32_t n, uint8_t *to) {
+    struct morsel_output y = a->y;
+    float v[MORSEL_LANES];
+    y.data = to;
+    for (uint32_t i = 0, now; i < n; i += now) {
+        now = n - i < MORSEL_LANES ? n - i : MORSEL_LANES;
+        if (now < MORSEL_LANES) memset(v, 0, sizeof v);
+        memcpy(v, exponentials + i, now < MORSEL_LANES ? now * sizeof *v : sizeof v);
+        for (uint32_t o = 0; o < MORSEL_LANES; o++) v[o] = v[o] * a->levels / sum;
+        for (uint32_t o = 0; o < MORSEL_LANES; o++) v[o] = v[o] == v[o] ? v[o] : 0;
+        morsel_store_steps(&y, i, now, v, y.qparams.zero);
+    }
+}
+
+/* Line o, whose sum is known. A long one has fewer values than elements: the result of each value is looked up. */
+static void finish_line(const struct morsel_softmax_args *a, morsel_divide_fn *divide, const struct lines *l, uint32_t o) {
+    const uint8_t *x = (const uint8_t *)a->x.data + l->first[o], flip = (uint8_t)a->x.qparams.sign_flip;
+    uint8_t *y = (uint8_t *)a->y.data + l->first[o], results[KEPT];
+    if (a->count > KEPT) {
+        divide(a, l->table[o], l->sum[o], l->most[o] + 1, results);
+        for (size_t i = 0, n = (size_t)a->count * a->inner; i < n; i += a->inner) y[i] = results[x[i] ^ flip];
+        return;
+    }
+    divide(a, l->kept[o], l->sum[o], a->count, a->inner == 1 ? y : results);
+    for (uint32_t i = 0; a->inner != 1 && i < a->count; i++) y[(size_t)i * a->inner] = results[i];
+}
+
+/* Exponentials are looked up by their distance to the largest. Where fewer lines are left, the last one stands for those that lack. */
+void morsel_softmax_bytes(const struct morsel_softmax_args *a, morsel_divide_fn *divide, uint32_t begin, uint32_t end) {
+    struct lines l;
+    for (uint32_t n; begin < end; begin += n) {
+        n = end - begin < LINES ? end - begin : LINES;
+        for (uint32_t o = 0; o < LINES; o++) {
+            l.first[o] = o < n ? first_of(a, begin + o) : l.first[o - 1];
+            l.most[o] = o < n ? largest_byte(a, l.first[o]) : l.most[o - 1];
+            l.table[o] = a->table + (255 - l.most[o]);
+        }
+        if (a->count > KEPT) sum_lines(a, &l, 0);
+        else sum_lines(a, &l, 1);
+        for (uint32_t o = 0; o < n; o++) finish_line(a, divide, &l, o);
     }
 }
 
@@ -57,8 +135,7 @@ static void softmax_floats(const struct morsel_softmax_args *a, size_t first) {
 }
 
 void morsel_softmax_c(const struct morsel_softmax_args *a, uint32_t begin, uint32_t end) {
-    for (uint32_t u = begin; u < end; u++) {
-        size_t first = (size_t)(u / a->inner) * a->count * a->inner + u % a->inner;
-        (a->table ? softmax_bytes : softmax_floats)(a, first);
-    }
+    if (a->table) morsel_softmax_bytes(a, divide_some, begin, end);
+    else
+        for (; begin < end; begin++) softmax_floats(a, first_of(a, begin));
 }

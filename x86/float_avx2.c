@@ -110,6 +110,17 @@ static inline struct eight_writer eight_writer(const struct morsel_output *y) {
     return w;
 }
 
+/* Values in steps of y's scale, into bytes. */
+MORSEL_INLINE void eight_write_steps(const struct eight_writer *w, void *y, size_t i, uint32_t first, uint32_t n, eight v) {
+    uint8_t bytes[8];
+    v = _mm256_min_ps(_mm256_max_ps(v, w->low), w->high);
+    __m256i steps = _mm256_add_epi32(_mm256_cvtps_epi32(v), w->zero);
+    __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(steps), _mm256_extracti128_si256(steps, 1));
+    __m128i result = _mm_xor_si128(_mm_packus_epi16(words, words), w->sign_flip);
+    _mm_storel_epi64((__m128i *)(void *)(n < 8 ? bytes : (uint8_t *)y + i), result);
+    if (n < 8) memcpy((uint8_t *)y + i, bytes + first, n);
+}
+
 /* The second operand of a minimum or a maximum is the one that a NaN, and a tie of zeros, leads to. */
 MORSEL_INLINE void eight_write(const struct eight_writer *w, void *y, size_t i, uint32_t first, uint32_t n, eight v) {
     uint8_t bytes[32];
@@ -120,12 +131,7 @@ MORSEL_INLINE void eight_write(const struct eight_writer *w, void *y, size_t i, 
         if (n < 8) memcpy((float *)y + i, bytes + first * sizeof(float), n * sizeof(float));
         return;
     }
-    v = _mm256_min_ps(_mm256_max_ps(_mm256_div_ps(v, w->scale), w->low), w->high);
-    __m256i steps = _mm256_add_epi32(_mm256_cvtps_epi32(v), w->zero);
-    __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(steps), _mm256_extracti128_si256(steps, 1));
-    __m128i result = _mm_xor_si128(_mm_packus_epi16(words, words), w->sign_flip);
-    _mm_storel_epi64((__m128i *)(void *)(n < 8 ? bytes : (uint8_t *)y + i), result);
-    if (n < 8) memcpy((uint8_t *)y + i, bytes + first, n);
+    eight_write_steps(w, y, i, first, n, _mm256_div_ps(v, w->scale));
 }
 
 #include "../kernels/float_loops.h"

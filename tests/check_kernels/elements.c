@@ -207,9 +207,9 @@ static void call_mean(const struct trial *t, any_fn *fn, uint32_t begin, uint32_
 static void make_softmax(struct trial *t) {
     struct morsel_softmax_args *a = &t->args.softmax;
     struct chance *c = &t->chance;
-    uint32_t outer = 1 + chance_below(c, 3);
-    bool bytes = t->bench ? t->number == 0 : chance_one_in(c, 2);
-    a->count = t->bench ? 1000 : chance_size(c, 200);
+    uint32_t outer = t->bench ? (t->number == 2 ? 147 : 4) : 1 + chance_below(c, chance_one_in(c, 4) ? 12 : 3);
+    bool bytes = t->bench ? t->number != 1 : chance_one_in(c, 2);
+    a->count = t->bench ? (t->number == 2 ? 49 : 1000) : chance_one_in(c, 6) ? 200 + chance_below(c, 600) : chance_size(c, 200);
     a->inner = t->bench ? 1 : chance_one_in(c, 2) ? 1 : chance_size(c, 20);
     size_t n = (size_t)outer * a->count * a->inner;
     trial_say(t, "%u x %u x %u%s:", (unsigned)outer, (unsigned)a->count, (unsigned)a->inner, bytes ? " by table" : "");
@@ -217,7 +217,9 @@ static void make_softmax(struct trial *t) {
     make_output(t, &a->y, bytes ? 0 : 2);
     if (bytes) {
         float *table = trial_room(t, 256 * sizeof *table, 64);
-        for (int i = 0; i < 256; i++) table[i] = expf((float)(i - 255) * a->x.qparams.scale);
+        float odd = chance_one_in(c, 2) ? 0 : FLT_MAX; /* quotients that are no numbers */
+        bool sound = t->bench || !chance_one_in(c, 12);
+        for (int i = 0; i < 256; i++) table[i] = sound ? expf((float)(i - 255) * a->x.qparams.scale) : odd;
         a->table = table;
     }
     a->levels = chance_one_in(c, 2) ? 256 : chance_float(c, 1, 300);
@@ -236,4 +238,4 @@ const struct family family_binary = {"binary", offsetof(struct morsel_kernels, b
 const struct family family_unary = {"unary", offsetof(struct morsel_kernels, unary), 6, make_unary, call_unary};
 const struct family family_lut = {"lut", offsetof(struct morsel_kernels, lut), 1, make_lut, call_lut};
 const struct family family_mean = {"mean", offsetof(struct morsel_kernels, mean), 1, make_mean, call_mean};
-const struct family family_softmax = {"softmax", offsetof(struct morsel_kernels, softmax), 2, make_softmax, call_softmax};
+const struct family family_softmax = {"softmax", offsetof(struct morsel_kernels, softmax), 3, make_softmax, call_softmax};
