@@ -66,8 +66,10 @@ enum morsel_error morsel_check_each(const struct morsel_check *c, enum morsel_pa
 static enum morsel_error check_parts(struct morsel_model *report, const struct morsel_blob_header *h, int verify) {
     struct morsel_model model = {.blob = (const uint8_t *)h, .blob_bytes = h->blob_bytes};
     uint64_t read = 0;
-    struct morsel_check c = {report, &model, h, morsel_blob_tensor(&model, 0), morsel_blob_step(&model, 0), morsel_blob_group(&model, 0),
-                             &read,  verify};
+    uint16_t checked[MORSEL_CHECKED] = {0};
+    struct morsel_check c = {
+        report, &model,  h,     morsel_blob_tensor(&model, 0), morsel_blob_step(&model, 0), morsel_blob_group(&model, 0),
+        &read,  checked, verify};
     enum morsel_error error = morsel_check_records(&c);
     if (!error) error = morsel_check_steps(&c);
     if (!error) error = morsel_check_groups(&c);

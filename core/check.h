@@ -5,8 +5,8 @@
  * All products and sums are formed in 64 bits from 32-bit fields, so none can wrap; nothing is divided in 64 bits, which
  * would need a library function on 32-bit machines.
  *
- * Work is bounded by the blob's bytes: constants are read 64 times them at most (MORSEL_READ_MOST). Tensors, and steps in search of their
- * equals, are compared by pairs, of which a record has 4,096 at most.
+ * Work is bounded by the blob's bytes: constants are read 64 times them at most (MORSEL_READ_MOST). Tensors are compared by pairs, and
+ * scratch with tensors, of which a record has 4,096 at most.
  */
 #ifndef MORSEL_CHECK_H
 #define MORSEL_CHECK_H
@@ -14,6 +14,7 @@
 #include "blob.h"
 
 #define MORSEL_SIZE_LIMIT 0x7fffffffu /* of blobs and arenas */
+#define MORSEL_CHECKED 512u           /* a power of two */
 
 struct morsel_check {
     struct morsel_model *report;      /* gets error_part and error_index */
@@ -22,8 +23,9 @@ struct morsel_check {
     const struct morsel_blob_tensor *tensors;
     const struct morsel_blob_step *steps;
     const struct morsel_blob_group *groups;
-    uint64_t *read; /* bytes of operands and constants looked at so far, each as often as a step names it */
-    int verify;     /* whether constants are what kernels take them for, too: 0 with MORSEL_SKIP_CHECKSUM */
+    uint64_t *read;    /* bytes of operands and constants looked at so far, each as often as a step names it */
+    uint16_t *checked; /* MORSEL_CHECKED numbers of steps, counted from 1: where one may stand that a step is equal to */
+    int verify;        /* whether constants are what kernels take them for, too: 0 with MORSEL_SKIP_CHECKSUM */
 };
 
 /* A step under check: its record, tensors and parameters. */

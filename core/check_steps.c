@@ -43,15 +43,30 @@ static int same_operands(const struct morsel_check *c, const struct morsel_blob_
     return 1;
 }
 
-/* Whether a step before is of the same kind, with the same parameters and operands of the same type and shape: so is what is found. */
-static int is_checked(const struct morsel_check *c, const struct morsel_blob_step *step, const struct morsel_kind *kind) {
-    if (*c->read <= MORSEL_READ_MUCH * (uint64_t)c->header->blob_bytes || kind->record_input) return 0;
-    for (const struct morsel_blob_step *old = c->steps; old < step; old++) {
-        if (old->kind != step->kind || old->input_count != step->input_count || old->scratch_bytes != step->scratch_bytes) continue;
-        if (memcmp(morsel_blob_at(c->model, old->parameters), morsel_blob_at(c->model, step->parameters), kind->record)) continue;
-        if (same_operands(c, old, step)) return 1;
+/* Mixes words into a number of which nothing but speed depends. */
+static uint32_t mixed(uint32_t mix, const void *words, uint32_t bytes) {
+    const uint32_t *w = words;
+    for (uint32_t n = bytes / 4; n; n--, w++) {
+        mix = (mix << 5 | mix >> 27) ^ *w;
+        mix = (uint32_t)((uint64_t)mix * 0x9e3779b1u);
     }
-    return 0;
+    return mix;
+}
+
+/* Whether a step before is of the same kind, with the same parameters and operands of the same type and shape: so is what is found. The
+ * last one that comes to the same place of a table is asked, so that steps are not compared by pairs. */
+static int is_checked(const struct morsel_check *c, const struct morsel_blob_step *step, const struct morsel_kind *kind) {
+    if (kind->record_input) return 0;
+    const void *parameters = morsel_blob_at(c->model, step->parameters);
+    uint32_t mix = mixed(step->kind, parameters, kind->record);
+    for (uint32_t n = 0; n <= step->input_count; n++)
+        mix = mixed(mix, morsel_blob_input(c->model, step, n), offsetof(struct morsel_blob_tensor, place));
+    uint16_t *place = &c->checked[mix >> 16 & (MORSEL_CHECKED - 1)];
+    const struct morsel_blob_step *old = *place ? &c->steps[*place - 1] : NULL;
+    *place = (uint16_t)(step - c->steps + 1); /* 4,096 at most */
+    if (!old || *c->read <= MORSEL_READ_MUCH * (uint64_t)c->header->blob_bytes) return 0;
+    if (old->kind != step->kind || old->input_count != step->input_count || old->scratch_bytes != step->scratch_bytes) return 0;
+    return !memcmp(morsel_blob_at(c->model, old->parameters), parameters, kind->record) && same_operands(c, old, step);
 }
 
 static enum morsel_error check_step(const struct morsel_check *c, uint32_t index) {

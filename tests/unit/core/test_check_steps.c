@@ -201,7 +201,8 @@ static enum morsel_error check_two(enum change change, uint64_t read) {
     model.blob = blob;
     model.blob_bytes = count;
     read *= count;
-    struct morsel_check c = {&report, &model, h, tensors, steps, NULL, &read, 0};
+    uint16_t checked[MORSEL_CHECKED] = {0};
+    struct morsel_check c = {&report, &model, h, tensors, steps, NULL, &read, checked, 0};
     enum morsel_error error = morsel_check_steps(&c);
     free(blob);
     return error;
@@ -226,7 +227,8 @@ static void steps_with_less_scratch_are_looked_at(void **state) {
     struct morsel_model model = {.blob = b.bytes, .blob_bytes = b.count}, report;
     uint64_t read = 5 * (uint64_t)b.count;
     b.steps[S_DEPTHWISE] = b.steps[S_CONV];
-    struct morsel_check c = {&report, &model, b.header, b.tensors, b.steps, NULL, &read, 0};
+    uint16_t checked[MORSEL_CHECKED] = {0};
+    struct morsel_check c = {&report, &model, b.header, b.tensors, b.steps, NULL, &read, checked, 0};
     b.header->steps.count = 2;
     assert_int_equal(morsel_check_steps(&c), MORSEL_OK);
     b.steps[S_DEPTHWISE].scratch_bytes = 11;

@@ -140,8 +140,8 @@ struct fc_blob {
 
 enum { LAYERS_MOST = 400 };
 
-/* `layers` products of the same input and weights. `different`: each has limits of its own. */
-static struct fc_blob make_products(uint32_t inputs, uint32_t outputs, uint32_t layers, int different, int with_zero) {
+/* `layers` products of the same input and weights, in turn with so many different limits. */
+static struct fc_blob make_products(uint32_t inputs, uint32_t outputs, uint32_t layers, uint32_t limits, int with_zero) {
     struct builder b;
     struct fc_blob blob;
     uint32_t wide = (outputs + 15) / 16 * 16, deep = (inputs + 3) / 4 * 4, k[6];
@@ -154,7 +154,7 @@ static struct fc_blob make_products(uint32_t inputs, uint32_t outputs, uint32_t 
     for (uint32_t i = 0; i < 4; i++) k[i] = builder_data(&b, zeros, 4 * wide);
     uint32_t proofs = builder_data(&b, zeros, wide / 16);
     for (uint32_t i = 0; i < layers; i++) {
-        int32_t low = different ? (int32_t)i % 256 : 0, high = different ? 255 - (int32_t)i / 256 : 255;
+        int32_t low = (int32_t)(i % limits % 256), high = 255 - (int32_t)(i % limits / 256);
         struct morsel_blob_fc fc = {1, inputs, outputs, {weights, k[0], k[1], k[2], with_zero ? k[3] : 0, 0, low, high, 0, 0, proofs}};
         if (low > high) fc.sums.out_min = 0;
         builder_step(&b, MORSEL_STEP_FC, &x, 1, y[i], &fc, sizeof fc, 0);
@@ -179,7 +179,7 @@ static void weights_of_any_size_are_added_up(void **state) {
     for (uint32_t trial = 0; trial < 60; trial++) {
         static const uint32_t depths[] = {1, 4, 511, 512, 513, 516, 1024, 1030, 3001};
         uint32_t inputs = depths[trial % 9], outputs = builder_between(&random, 1, 40);
-        struct fc_blob blob = make_products(inputs, outputs, 1, 0, trial % 2);
+        struct fc_blob blob = make_products(inputs, outputs, 1, 1, trial % 2);
         struct honest_weights w;
         assert_true(honest_find(blob.bytes, 0, &w));
         for (uint32_t i = 0; i < w.channels * w.taps; i++)
@@ -201,12 +201,16 @@ static void weights_of_any_size_are_added_up(void **state) {
 /* A step that equals one before it costs nothing once much was read; steps that differ are refused when too much is. */
 static void shared_weights_are_not_read_without_end(void **state) {
     (void)state;
-    struct fc_blob same = make_products(512, 512, 300, 0, 0), few = make_products(512, 512, 50, 1, 0),
-                   many = make_products(512, 512, 300, 1, 0);
-    honest_make(same.bytes);
+    static const uint32_t turns[] = {1, 2, 30};
+    for (size_t i = 0; i < sizeof turns / sizeof *turns; i++) {
+        struct fc_blob same = make_products(512, 512, 300, turns[i], 0);
+        honest_make(same.bytes);
+        assert_int_equal(open_products(&same), MORSEL_OK);
+        free(same.bytes);
+    }
+    struct fc_blob few = make_products(512, 512, 50, 300, 0), many = make_products(512, 512, 300, 300, 0);
     honest_make(few.bytes);
     honest_make(many.bytes);
-    assert_int_equal(open_products(&same), MORSEL_OK);
     assert_int_equal(open_products(&few), MORSEL_OK);
     assert_int_equal(open_products(&many), MORSEL_ERR_CONSTANT);
     struct morsel_model model;
@@ -214,7 +218,6 @@ static void shared_weights_are_not_read_without_end(void **state) {
     assert_int_equal(morsel_open(&model, many.bytes, many.count, 0), MORSEL_ERR_CONSTANT);
     assert_int_equal(morsel_open_part(&model, &index), MORSEL_PART_STEP);
     assert_in_range(index, 60, 120); /* 64 times the blob, of which the weights are three quarters */
-    free(same.bytes);
     free(few.bytes);
     free(many.bytes);
 }
