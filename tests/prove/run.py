@@ -6,7 +6,7 @@ UNKNOWN; the last line counts. Seconds of a proof are those of the processor. No
     run.py [--self-test] [--list] [--jobs N] [--root FOLDER] [REGEX]
 """
 import argparse
-import concurrent.futures
+import multiprocessing
 import pathlib
 import re
 import subprocess
@@ -60,12 +60,9 @@ def prove(job):
 
 
 def run_all(jobs, workers):
-    """Results in the order of the jobs."""
-    if workers < 2:
-        yield from map(prove, jobs)
-        return
-    with concurrent.futures.ProcessPoolExecutor(workers) as pool:
-        yield from pool.map(prove, jobs)
+    """Results in the order of the jobs. Each has a process of its own: a solver that has proven others takes other ways, and may give up."""
+    with multiprocessing.Pool(max(workers, 1), maxtasksperchild=1) as pool:
+        yield from pool.imap(prove, jobs)
 
 
 def find_jobs(root, pattern):
