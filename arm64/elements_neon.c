@@ -2,6 +2,7 @@
 /* Elementwise kernels: quantized sums and products, means over a picture, tables. Sixteen bytes at a time, the rest by plain C. */
 #include "arm64.h"
 
+#include "../kernels/mean.h"
 #include "../kernels/walk.h"
 
 /* Bytes as floats: `bytes` ^ flip is u = 0..255, 0x4b000000 + u is the float 2^23 + u, and offset is what to take from that. */
@@ -250,6 +251,10 @@ static void mean_sixteen(const struct morsel_mean_args *a, uint32_t u, const str
     const uint8_t *x = (const uint8_t *)a->x.data + (size_t)(u / a->inner) * a->count * a->inner + u % a->inner;
     int32x4_t zero = vdupq_n_s32((int32_t)(a->count * (uint32_t)a->x.qparams.zero));
     sum_columns(sums, x, a->count, a->inner, vdupq_n_u8((uint8_t)a->x.qparams.sign_flip));
+    if (a->y.qparams.is_float) {
+        morsel_store_means(a, u, 16, sums);
+        return;
+    }
     for (uint32_t i = 0; i < 16; i += 4) vst1q_f32(m + i, vdupq_n_f32(a->multiplier));
     struct morsel_sum16 s = {vsubq_s32(vreinterpretq_s32_u32(vld1q_u32(sums)), zero),
                              vsubq_s32(vreinterpretq_s32_u32(vld1q_u32(sums + 4)), zero),
@@ -258,17 +263,25 @@ static void mean_sixteen(const struct morsel_mean_args *a, uint32_t u, const str
     vst1q_s8((int8_t *)a->y.data + u, morsel_requant16(s, m, m, f, MORSEL_REQUANT_CLAMPED));
 }
 
+static uint32_t sum_line(const uint8_t *x, uint32_t n, uint8_t flip) {
+    const uint8x16_t flips = vdupq_n_u8(flip);
+    uint32x4_t sums = vdupq_n_u32(0);
+    uint32_t i = 0, sum = 0;
+    for (; n - i >= 16; i += 16) sums = vpadalq_u16(sums, vpaddlq_u8(veorq_u8(vld1q_u8(x + i), flips)));
+    for (; i < n; i++) sum += x[i] ^ flip;
+    return sum + vaddvq_u32(sums);
+}
+
 const char *morsel_mean_refusal_neon(const void *args) {
     const struct morsel_mean_args *a = args;
-    if (a->x.qparams.is_float) return NULL;
-    if (a->y.qparams.is_float) return MORSEL_REFUSES_FLOATS;
-    return a->inner < 16 ? MORSEL_REFUSES_NARROW : NULL;
+    return !a->x.qparams.is_float && a->inner > 1 && a->inner < 16 ? MORSEL_REFUSES_NARROW : NULL;
 }
 
 void morsel_mean_neon(const struct morsel_mean_args *a, uint32_t begin, uint32_t end) {
     struct morsel_requant f;
-    if (a->x.qparams.is_float || a->y.qparams.is_float) {
-        (a->x.qparams.is_float ? morsel_mean_floats_neon : morsel_mean_c)(a, begin, end);
+    if (a->x.qparams.is_float || a->inner == 1) {
+        if (a->x.qparams.is_float) morsel_mean_floats_neon(a, begin, end);
+        else morsel_mean_lines(a, sum_line, begin, end);
         return;
     }
     morsel_requant_describe(&f, &a->y);

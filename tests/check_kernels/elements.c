@@ -186,13 +186,14 @@ static void call_lut(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t
 static void make_mean(struct trial *t) {
     struct morsel_mean_args *a = &t->args.mean;
     struct chance *c = &t->chance;
-    uint32_t outer = t->bench ? 1 : 1 + chance_below(c, 3);
-    a->count = t->bench ? 49 : chance_one_in(c, 8) ? 200 + chance_below(c, 500) : chance_size(c, 70);
-    a->inner = t->bench ? 1280 : chance_size(c, 150);
+    bool along = t->bench ? t->number > 0 : chance_one_in(c, 3); /* a line that lies in order */
+    uint32_t outer = t->bench ? (along ? 1024 : 1) : 1 + chance_below(c, along ? 40 : 3);
+    a->count = t->bench ? (along ? 96 : 49) : chance_one_in(c, 8) ? 200 + chance_below(c, 500) : chance_size(c, 70);
+    a->inner = along ? 1 : t->bench ? 1280 : chance_size(c, 150);
     size_t n = (size_t)outer * a->count * a->inner;
     trial_say(t, "%u x %u x %u:", (unsigned)outer, (unsigned)a->count, (unsigned)a->inner);
     a->x = make_values_of(t, n, !t->bench && chance_one_in(c, 6));
-    make_output(t, &a->y, t->bench ? 0 : 6);
+    make_output(t, &a->y, t->bench ? t->number == 2 : 4);
     float near = chance_float(c, 0.2f, 3) / (float)a->count;
     a->multiplier = chance_one_in(c, 3) ? ldexpf(1, (int)floorf(log2f(near))) : near;
     t->units = outer * a->inner;
@@ -237,5 +238,5 @@ const struct family family_qmul = {"qmul", offsetof(struct morsel_kernels, qmul)
 const struct family family_binary = {"binary", offsetof(struct morsel_kernels, binary), 2, make_binary, call_binary};
 const struct family family_unary = {"unary", offsetof(struct morsel_kernels, unary), 6, make_unary, call_unary};
 const struct family family_lut = {"lut", offsetof(struct morsel_kernels, lut), 1, make_lut, call_lut};
-const struct family family_mean = {"mean", offsetof(struct morsel_kernels, mean), 1, make_mean, call_mean};
+const struct family family_mean = {"mean", offsetof(struct morsel_kernels, mean), 3, make_mean, call_mean};
 const struct family family_softmax = {"softmax", offsetof(struct morsel_kernels, softmax), 3, make_softmax, call_softmax};
