@@ -2,6 +2,8 @@
 /* Lowers a graph node by node: finds each operator's function, and keeps what was refused and why. */
 #include "tools/lower/lower.h"
 
+#include "tools/net/tables.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -347,7 +349,10 @@ struct net *lower(struct onnx_graph *graph, struct onnx_report *report) {
     notice_floats(&l);
     bool good = report->refusal_count == refused;
     for (size_t i = 0; i < graph->node_count; i++) good = good && !graph->nodes[i]->refused;
-    if (good) return l.net;
+    if (good) {
+        net_merge_tables(l.net);
+        return l.net;
+    }
     net_free(l.net);
     return NULL;
 }
