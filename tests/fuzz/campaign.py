@@ -65,8 +65,8 @@ def run_slice(name, build, seconds, seed):
     corpus.mkdir(parents=True, exist_ok=True)
     found.mkdir(parents=True, exist_ok=True)
     command = [str(CAMPAIGN / build / "tests/fuzz" / f"fuzz_{name}"), f"-max_total_time={seconds}", "-print_final_stats=1", f"-max_len={most_bytes(name)}",
-               f"-seed={seed}", "-timeout=300", "-rss_limit_mb=3000", f"-artifact_prefix={found}/{name}-", "-verbosity=1", "-reload=0",
-               f"-entropic={int(build != 'fast')}", str(corpus), str(first_inputs(name))]
+               f"-seed={seed}", "-timeout=300", "-report_slow_units=300", "-rss_limit_mb=3000", "-verbosity=1", "-reload=0",
+               f"-artifact_prefix={found}/{name}-", f"-entropic={int(build != 'fast')}", str(corpus), str(first_inputs(name))]
     log = CAMPAIGN / f"{name}-{build}.log"
     with open(log, "wb") as out:
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env={**os.environ, "MORSEL_METER": str(found)})
