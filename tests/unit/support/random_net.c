@@ -114,7 +114,8 @@ static struct net_buffer *unary(struct random *r, struct net_buffer *x, enum mor
                                     .alpha = 1 / 6.0f,
                                     .beta = 0.5f,
                                     .channels = 1};
-    if (p->op != MORSEL_UNARY_AFFINE) return y;
+    if (p->op == MORSEL_UNARY_QAFFINE && (x->type == MORSEL_FLOAT32 || type == MORSEL_FLOAT32)) p->op = MORSEL_UNARY_AFFINE;
+    if (p->op != MORSEL_UNARY_AFFINE && p->op != MORSEL_UNARY_QAFFINE) return y;
     p->channels = chance(r, 5) ? x->dims[3] + 1 : x->dims[3]; /* one more does not repeat with the rows */
     for (uint32_t i = 0; i < 2; i++)
         net_add_constant(step, floats(r, p->channels), p->channels * sizeof(float),
