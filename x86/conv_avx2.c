@@ -257,7 +257,7 @@ static void copy_windows(const struct copies *views, const struct morsel_conv_jo
     const struct copies c = *views;
     size_t bytes = job->quads * (size_t)4, at = 0;
     for (size_t p = base; p < base + count; p++) {
-        size_t from = (p < n ? p : n - 1) * lines->step;
+        size_t from = morsel_place(lines, p < n ? p : n - 1);
         for (uint32_t ky = 0; ky < job->kernel_h; ky++, at += bytes) copy_line(&c, at, lines->line[ky] + from, bytes);
     }
 }
@@ -273,7 +273,7 @@ struct view_plan {
 
 static struct view_plan plan_views(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t n) {
     struct view_plan p = {.window = job->block_bytes / 16};
-    p.in_place = job->kernel_h == 1 && lines->step == p.window && n >= 7;
+    p.in_place = job->kernel_h == 1 && lines->step == p.window && n >= 7 && !lines->across;
     p.all = p.window * (p.in_place ? 4 : 5) * 7 <= VIEW_ROOM;
     return p;
 }

@@ -71,6 +71,16 @@ static struct places places_of(size_t step, size_t n) {
     return o;
 }
 
+/* The same for windows. */
+static struct places places_in(const struct morsel_lines *lines, size_t n) {
+    struct places o = places_of(1, n);
+    if (!lines->across) return places_of(lines->step, n);
+    o.p1 = morsel_place(lines, o.p1), o.p2 = morsel_place(lines, o.p2), o.p3 = morsel_place(lines, o.p3);
+    o.p4 = morsel_place(lines, o.p4), o.p5 = morsel_place(lines, o.p5), o.p6 = morsel_place(lines, o.p6);
+    o.p7 = morsel_place(lines, o.p7);
+    return o;
+}
+
 MORSEL_INLINE struct pixels same_pixels(__m512i v) {
     struct pixels s = {v, v, v, v, v, v, v, v};
     return s;
@@ -316,7 +326,7 @@ static struct morsel_prefetch prefetch_of(const struct part *part, size_t n, int
 
 /* A part's n pixels in tiles. The last tile may lie over the end of the one before. */
 MORSEL_INLINE void run(const struct part *part, const struct morsel_lines *lines, size_t n, int blocks, int tall, int can) {
-    struct places o = places_of(lines->step, n), oy = places_of(part->y_step, n);
+    struct places o = places_in(lines, n), oy = places_of(part->y_step, n);
     size_t size = (size_t)tall, last = n < size ? 0 : n - size, step = blocks == 1 ? 2 * size : size;
     struct morsel_prefetch prefetch = {0, 0};
     if (can & PREFETCH && part->job->args->prefetch_bytes) prefetch = prefetch_of(part, n, blocks, (n + step - 1) / step);
@@ -404,6 +414,6 @@ const char *morsel_conv_refusal_avx512vnni(const void *args) {
 void morsel_conv_rows_avx512vnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     struct kept kept;
     kept.first = kept.begin = kept.end = kept.count = 0;
-    if (has_tiles(a)) morsel_conv_plan_keep(a, rows, y, n, run_pixels, &kept);
+    if (has_tiles(a)) morsel_conv_plan_keep(a, rows, y, n, a->channels.float_bias ? 7 : 8, run_pixels, &kept);
     else morsel_conv_by_fc(a, rows, y, n, morsel_fc_blocks_avx512vnni);
 }

@@ -24,11 +24,19 @@ static uint32_t least(uint32_t a, uint32_t b) {
     return a < b ? a : b;
 }
 
-/* Kernels one pixel wide read the rows where they are; the last pixel of an odd depth would be read past its end. */
+/* Windows without padding at their sides read the rows where they are; the last one of an odd length would be read past its end. */
 static int rows_serve(const struct morsel_conv_args *a) {
     const struct morsel_window *w = &a->window;
-    return w->kernel_w == 1 && w->pad_left == 0 && a->groups == 1 && a->x.qparams.sign_flip == 0 && w->in_c % 4 == 0 &&
-           (uint64_t)(w->out_w - 1) * w->stride_w < w->in_w;
+    return morsel_line_is_row(a) && w->pad_left == 0 && a->x.qparams.sign_flip == 0 && (uint64_t)w->kernel_w * w->in_c % 4 == 0 &&
+           (uint64_t)(w->out_w - 1) * w->stride_w + w->kernel_w <= w->in_w;
+}
+
+/* The blocks from job->begin on whose weights stay in the cache while all rows pass; 0: there are no more of `blocks`. */
+static int next_blocks(struct morsel_conv_job *job, uint32_t blocks) {
+    size_t most = (job->args->prefetch_bytes ? WEIGHTS_PREFETCHED : WEIGHTS_AT_ONCE) / job->block_bytes / 3 * 3;
+    if (most < 3) most = 3;
+    job->end = blocks - job->begin <= most + 1 ? blocks : job->begin + (uint32_t)most;
+    return job->begin < blocks;
 }
 
 /* n pixels of lines that stand in the input itself. */
@@ -51,17 +59,41 @@ static uint32_t rows_that_touch(const struct morsel_conv_args *a, const uint8_t 
     return count;
 }
 
-static void conv_direct(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n,
-                        morsel_conv_pixels_fn *pixels_fn, void *kept) {
+/* How many of the n output rows have windows as far apart as their rows are in a picture, and fit a tile. */
+static uint32_t rows_of_tile(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t n, uint32_t tall) {
     const struct morsel_window *w = &a->window;
-    struct morsel_conv_job job = job_of(a, 0, pixels_fn, kept);
+    uint32_t most = least(n, tall / w->out_w), count = 1;
+    for (; count < most; count++, rows += w->kernel_h)
+        for (uint32_t ky = 0; ky < w->kernel_h; ky++)
+            if (rows[w->kernel_h + ky] != rows[ky] + (size_t)w->stride_h * w->in_row) return count;
+    return count;
+}
+
+/* n rows, for the blocks that the job names. */
+static void conv_rows(const struct morsel_conv_job *job, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t tall) {
+    const struct morsel_window *w = &job->args->window;
     struct morsel_lines lines;
     lines.step = (size_t)w->stride_w * w->in_c;
+    lines.down = (size_t)w->stride_h * w->in_row;
     for (uint32_t i = 0, together; i < n; i += together) {
-        together = rows_that_touch(a, rows + (size_t)i * w->kernel_h, n - i);
-        memcpy(lines.line, rows + (size_t)i * w->kernel_h, w->kernel_h * sizeof *rows);
-        run_direct(&job, &lines, (size_t)(y + i) * w->out_w, (size_t)together * w->out_w);
+        const uint8_t *const *first = rows + (size_t)i * w->kernel_h;
+        lines.across = 0;
+        together = rows_that_touch(job->args, first, n - i);
+        if (together == 1 && (together = rows_of_tile(job->args, first, n - i, tall)) > 1) lines.across = w->out_w;
+        memcpy(lines.line, first, w->kernel_h * sizeof *rows);
+        run_direct(job, &lines, (size_t)(y + i) * w->out_w, (size_t)together * w->out_w);
     }
+}
+
+static void conv_direct(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t tall,
+                        morsel_conv_pixels_fn *pixels, void *kept) {
+    struct morsel_conv_job job = job_of(a, 0, pixels, kept);
+    const uint32_t blocks = job.end;
+    if (a->window.kernel_w == 1) {
+        conv_rows(&job, rows, y, n, tall);
+        return;
+    }
+    for (; next_blocks(&job, blocks); job.begin = job.end) conv_rows(&job, rows, y, n, tall);
 }
 
 /* Lines in a buffer, of the rows that they hold. */
@@ -142,14 +174,20 @@ static void find_taps(struct morsel_lines *lines, const struct morsel_conv_args 
             *line++ = b->line[ky] + (size_t)kx * w->dilation_w * w->in_c + group * (w->in_c / a->groups);
 }
 
+/* The job for windows of which each tap is a line. */
+static void make_taps(struct morsel_conv_job *job) {
+    const struct morsel_conv_args *a = job->args;
+    job->kernel_h = a->window.kernel_h * a->window.kernel_w;
+    job->taps = a->window.in_c / a->groups;
+    job->quads = job->taps / 4;
+}
+
 static void multiply_taps(const struct morsel_conv_args *a, const struct buffer *b, size_t pixel, uint32_t windows,
                           morsel_conv_pixels_fn *pixels, void *kept) {
     struct morsel_lines lines = {.step = (size_t)a->window.stride_w * a->window.in_c};
     for (uint32_t group = 0; group < a->groups; group++) {
         struct morsel_conv_job job = job_of(a, group, pixels, kept);
-        job.kernel_h = a->window.kernel_h * a->window.kernel_w;
-        job.taps = a->window.in_c / a->groups;
-        job.quads = job.taps / 4;
+        make_taps(&job);
         find_taps(&lines, a, b, group);
         pixels(&job, &lines, pixel, windows);
     }
@@ -175,13 +213,78 @@ static void conv_groups(const struct morsel_conv_args *a, const uint8_t *const *
     for (uint32_t group = 0; group < a->groups; group++) {
         struct morsel_conv_job job = job_of(a, group, pixels, kept);
         uint32_t blocks = job.end;
-        size_t most = (a->prefetch_bytes ? WEIGHTS_PREFETCHED : WEIGHTS_AT_ONCE) / job.block_bytes / 3 * 3;
-        if (most < 3) most = 3;
-        for (; job.begin < blocks; job.begin = job.end) {
-            job.end = blocks - job.begin <= most + 1 ? blocks : job.begin + (uint32_t)most;
-            conv_copied(&job, rows, y, n, group, at_once);
+        for (; next_blocks(&job, blocks); job.begin = job.end) conv_copied(&job, rows, y, n, group, at_once);
+    }
+}
+
+/* ---- small pictures: a tile has pixels of several output rows, over a buffer with all input rows under them ---- */
+
+/* From a row of the buffer to the next: the columns, and what may be read behind them. */
+static uint64_t picture_row(const struct morsel_window *w) {
+    return (uint64_t)morsel_columns(w, w->out_w) * w->in_c + 4;
+}
+
+/* How many output rows fit a tile and the buffer. */
+static uint32_t rows_together(const struct morsel_conv_args *a, uint32_t tall) {
+    const struct morsel_window *w = &a->window;
+    const uint64_t window = (uint64_t)(w->kernel_h - 1) * w->dilation_h + 1;
+    uint32_t n = least(tall / w->out_w, w->out_h);
+    if (!(morsel_line_is_row(a) || morsel_taps_are_lines(a)) || picture_row(w) > MORSEL_WINDOW_BYTES) return 1;
+    while (n > 1 && ((uint64_t)(n - 1) * w->stride_h + window) * picture_row(w) > MORSEL_WINDOW_BYTES) n--;
+    return n;
+}
+
+/* The input rows of n output rows. Those that the output row before has, too, are there. */
+static void fill_picture(const struct morsel_conv_args *a, struct buffer *b, const uint8_t *const *rows, uint32_t n) {
+    const struct morsel_window *w = &a->window;
+    const size_t row = (size_t)picture_row(w), columns = morsel_columns(w, w->out_w);
+    const uint32_t up = w->stride_h % w->dilation_h ? w->kernel_h : w->stride_h / w->dilation_h;
+    for (uint32_t i = 0; i < n; i++, rows += w->kernel_h)
+        for (uint32_t ky = i && up < w->kernel_h ? w->kernel_h - up : 0; ky < w->kernel_h; ky++) {
+            uint8_t *to = b->line[ky] + (size_t)i * w->stride_h * row;
+            morsel_copy_columns(a, to, rows[ky], -(int64_t)w->pad_left, columns);
+            memset(to + row - 4, 0, 4);
+        }
+}
+
+/* n pixels over output rows in the buffer, for a group's blocks. */
+static void multiply_picture(struct morsel_conv_job *job, const struct buffer *b, uint32_t group, size_t pixel, size_t n) {
+    const struct morsel_window *w = &job->args->window;
+    struct morsel_lines lines = {.step = (size_t)w->stride_w * w->in_c, .across = w->out_w};
+    lines.down = w->stride_h * (size_t)picture_row(w);
+    if (morsel_line_is_row(job->args)) {
+        for (uint32_t ky = 0; ky < w->kernel_h; ky++) lines.line[ky] = b->line[ky];
+    } else {
+        make_taps(job);
+        find_taps(&lines, job->args, b, group);
+    }
+    job->pixels(job, &lines, pixel, n);
+}
+
+/* n rows, for the blocks that the job names, of each group. */
+static void multiply_pictures(const struct morsel_conv_job *blocks, struct buffer *b, const uint8_t *const *rows, uint32_t y, uint32_t n,
+                              uint32_t together) {
+    const struct morsel_conv_args *a = blocks->args;
+    for (uint32_t i = 0, now; i < n; i += now) {
+        now = least(n - i, together);
+        fill_picture(a, b, rows + (size_t)i * a->window.kernel_h, now);
+        for (uint32_t group = 0; group < a->groups; group++) {
+            struct morsel_conv_job job = job_of(a, group, blocks->pixels, blocks->kept);
+            job.begin = blocks->begin, job.end = blocks->end;
+            multiply_picture(&job, b, group, (size_t)(y + i) * a->window.out_w, (size_t)now * a->window.out_w);
         }
     }
+}
+
+static void conv_pictures(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t together,
+                          morsel_conv_pixels_fn *pixels, void *kept) {
+    struct morsel_conv_job job = job_of(a, 0, pixels, kept);
+    const uint32_t blocks = job.end;
+    struct buffer b;
+    clear_buffer(&b, a, a->window.dilation_h * (size_t)picture_row(&a->window));
+    if (a->groups > 1) multiply_pictures(&job, &b, rows, y, n, together);
+    else
+        for (; next_blocks(&job, blocks); job.begin = job.end) multiply_pictures(&job, &b, rows, y, n, together);
 }
 
 /* ---- what the tiles do not take: a matrix product with a row for each window ---- */
@@ -262,16 +365,17 @@ const char *morsel_conv_refusal(const struct morsel_conv_args *a, int by_fc) {
     return rows_serve(a) || morsel_windows_at_once(a) ? NULL : MORSEL_REFUSES_WINDOW;
 }
 
-void morsel_conv_plan_keep(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n,
+void morsel_conv_plan_keep(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t tall,
                            morsel_conv_pixels_fn *pixels, void *kept) {
-    uint32_t at_once = morsel_windows_at_once(a);
+    uint32_t at_once = morsel_windows_at_once(a), together = rows_together(a, tall);
     uint32_t of_taps = morsel_taps_are_lines(a) ? morsel_windows_of_taps(a) : 0;
-    if (rows_serve(a)) conv_direct(a, rows, y, n, pixels, kept);
+    if (rows_serve(a)) conv_direct(a, rows, y, n, tall, pixels, kept);
+    else if (together > 1) conv_pictures(a, rows, y, n, together, pixels, kept);
     else if (of_taps) conv_taps(a, rows, y, n, of_taps, pixels, kept);
     else if (at_once) conv_groups(a, rows, y, n, at_once, pixels, kept);
     else morsel_conv_rows_c(a, rows, y, n);
 }
 
 void morsel_conv_plan(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_conv_pixels_fn *pixels) {
-    morsel_conv_plan_keep(a, rows, y, n, pixels, NULL);
+    morsel_conv_plan_keep(a, rows, y, n, 7, pixels, NULL);
 }

@@ -26,7 +26,8 @@ struct morsel_conv_job {
 
 /* Rows of a convolution of bytes whose weights have no zero points: by `pixels` where that can be, else by plain C. */
 void morsel_conv_plan(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_conv_pixels_fn *pixels);
-void morsel_conv_plan_keep(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n,
+/* tall: pixels of a tile, which may be of several output rows. */
+void morsel_conv_plan_keep(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t tall,
                            morsel_conv_pixels_fn *pixels, void *kept);
 
 /* What tiles take: bytes whose weights have no zero points. */

@@ -45,6 +45,15 @@ static inline struct morsel_places morsel_places(size_t step, size_t n) {
     return o;
 }
 
+/* The same for windows. */
+static inline struct morsel_places morsel_places_in(const struct morsel_lines *lines, size_t n) {
+    struct morsel_places o = morsel_places(1, n);
+    if (!lines->across) return morsel_places(lines->step, n);
+    o.p1 = morsel_place(lines, o.p1), o.p2 = morsel_place(lines, o.p2), o.p3 = morsel_place(lines, o.p3);
+    o.p4 = morsel_place(lines, o.p4), o.p5 = morsel_place(lines, o.p5), o.p6 = morsel_place(lines, o.p6);
+    return o;
+}
+
 /* bias - zero * weight_sum of eight channels. */
 static inline __m256i morsel_start256(const struct morsel_channels *c, uint32_t channel, int32_t zero) {
     __m256i sum = _mm256_loadu_si256((const __m256i *)(const void *)(c->weight_sum + channel));
@@ -61,7 +70,7 @@ static inline struct morsel_part256 morsel_part256(const struct morsel_conv_job 
     part.multiplier = a->channels.multiplier + channel;
     part.bias = a->channels.float_bias ? a->channels.float_bias + channel : NULL;
     part.requant = morsel_requant256(&a->y, a->y.qparams.zero);
-    part.x_places = morsel_places(lines->step, n);
+    part.x_places = morsel_places_in(lines, n);
     part.y_places = morsel_places(part.y_step, n);
     part.start[0] = morsel_start256(&a->channels, channel, a->x.qparams.zero);
     part.start[1] = morsel_start256(&a->channels, channel + 8, a->x.qparams.zero);

@@ -16,11 +16,19 @@
 #define MORSEL_WINDOW_BYTES 16384u
 #define MORSEL_WINDOW_MOST 64u /* rows of a kernel */
 
-/* One line for each kernel row; window p of line ky starts at line[ky] + p * step. */
+/* One line for each kernel row; window p of line ky starts at line[ky] + p * step. Where `across` is not 0, the windows are those of several
+ * output rows, as many of each, and those of the next row start `down` bytes further. Such a run is no longer than a tile. */
 struct morsel_lines {
     const uint8_t *line[MORSEL_WINDOW_MOST];
-    size_t step;
+    size_t step, down;
+    uint32_t across;
 };
+
+/* Where window p starts in its line. */
+static inline size_t morsel_place(const struct morsel_lines *lines, size_t p) {
+    if (!lines->across) return p * lines->step;
+    return p / lines->across * lines->down + p % lines->across * lines->step;
+}
 
 static inline uint32_t morsel_row_k(const struct morsel_conv_args *a) {
     return (a->window.kernel_w * (a->window.in_c / a->groups) + 3) / 4 * 4;
