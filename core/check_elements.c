@@ -37,7 +37,8 @@ static int dims_fit(const uint32_t *dims, uint32_t rank, uint32_t elements) {
     return n == elements;
 }
 
-/* The last element that the strides reach lies inside the operand. An addend is below 2^31 * 2^32, and the sum is checked as it grows. */
+/* The last element that the strides reach lies inside the operand. An addend is below 2^31 * 2^32, and the sum is checked as it grows.
+ * Proven: tests/prove, strides. */
 static int strides_fit(const struct morsel_blob_binary *p, const uint32_t *stride, uint32_t elements) {
     uint64_t last = 0;
     for (uint32_t k = 0; k < p->rank; k++) {

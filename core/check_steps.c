@@ -87,6 +87,7 @@ enum morsel_error morsel_check_steps(const struct morsel_check *c) {
     return morsel_check_each(c, MORSEL_PART_STEP, c->header->steps.count, check_step);
 }
 
+/* The sum does not wrap. Proven: tests/prove, affords. */
 int morsel_check_affords(const struct morsel_check *c, uint64_t bytes) {
     *c->read += bytes; /* each is at most 2^31 * 4, for at most 4,096 steps of which each reads ten */
     return *c->read <= MORSEL_READ_MOST * (uint64_t)c->header->blob_bytes;

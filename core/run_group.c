@@ -10,7 +10,7 @@
 #include "watch.h"
 
 /* Rows of stage `s` that are made once the group has reached row t of its last output. Where another stage leads, t is as low as minus
- * the largest lead and a strip: times the largest scale that leaves int32. */
+ * the largest lead and a strip: times the largest scale that leaves int32. Proven: tests/prove, rows_at. */
 static int32_t rows_at(const struct morsel_stage *s, int32_t t) {
     int64_t rows = (int64_t)s->step->stage_scale * t + s->step->stage_lead;
     if (rows < (int32_t)s->begin) return (int32_t)s->begin;
