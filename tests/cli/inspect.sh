@@ -99,4 +99,8 @@ check "two files" 2 "one ONNX file is wanted, 2 given" inspect a.onnx b.onnx
 check "--optimized without a file" 2 "one ONNX file is wanted, 0 given" inspect --optimized
 check "a blob with --optimized" 1 "is a blob already" inspect $network/network.morsel --optimized
 check "help" 0 "--optimized" inspect x.onnx --help
+# A mapping that others write would void the checks: what is checked is a copy. A pipe can only be read.
+cat models/cifar10/network.morsel | $morsel inspect /dev/stdin >"$work/out" 2>"$work/err"
+verify "a blob is read, not mapped" grep -q '^network: format' "$work/out"
+
 exit $status
