@@ -56,7 +56,7 @@ CASES = [
     ("pool_MaxPool_pads", QDQ), ("pool_MaxPool_dilated", QOP_S8), ("pool_AveragePool_uneven", QOP_TIES),
          ("pool_AveragePool_padded_count", QDQ),
     ("pool_GlobalAveragePool", QOP_S8_TIES), ("mean_picture", QDQ), ("mean_float_tail",
-     QOP), ("softmax_channels", QOP), ("softmax_flattened", QOP_S8),
+     QOP), ("softmax_channels", QOP), ("softmax_flattened", QOP_S8), ("softmax_dropped", QDQ),
     ("concat_three", QDQ), ("concat_branches", QOP), ("move_transpose",
      QOP), ("move_reshape", QDQ), ("move_slice_back", QDQ), ("move_pad", QOP_S8),
     ("move_pad_reflect", QOP), ("move_resize_half_pixel_round_prefer_ceil",

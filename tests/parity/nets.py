@@ -57,6 +57,21 @@ many(conv, opset=23, newest=(4, 8, 3, (6, 6), dict(relu=True)))
 
 
 @net()
+def softmax_dropped(b):
+    """ONNX Runtime drops a Relu and a Clip that the QuantizeLinear behind them makes needless."""
+    x = b.conv(b.input(1, 3, 6, 5), 3, 8, 1)
+    y = b.op("Clip", b.op("Softmax", x, axis=1), b.const(np.float32(0)), b.const(np.float32(1)))
+    return b.out(b.op("Relu", b.op("Softmax", x, axis=3)), y)
+
+
+@net()
+def softmax_bounded(b):
+    """And leaves one that bounds something."""
+    x = b.conv(b.input(1, 3, 6, 5), 3, 8, 1)
+    return b.out(b.op("Clip", b.op("Softmax", x, axis=2), b.const(np.float32(0.05)), ""))
+
+
+@net()
 def conv_bias_ends(b):
     """What ONNX Runtime's quantizer writes for channels with hardly any weight; here they have some, and sums wrap."""
     b.bias_ends = True

@@ -131,11 +131,12 @@ struct tail {
 };
 /* Follows readers while there is one: Relu, Clip, QuantizeLinear, integer Clip. Absorbed nodes are marked done. */
 enum tail_wish {
-    TAIL_BIAS = 1,            /* takes an Add of a constant vector */
-    TAIL_CHANNELS = 2,        /* can quantize by channel */
-    TAIL_ONLY_QUANTIZED = 4,  /* has no use for a Relu or Clip that no QuantizeLinear follows: leaves it alone */
-    TAIL_NO_ACTIVATION = 8,   /* takes no Relu or Clip at all */
-    TAIL_NO_INTEGER_CLIP = 16 /* takes none behind the QuantizeLinear */
+    TAIL_BIAS = 1,             /* takes an Add of a constant vector */
+    TAIL_CHANNELS = 2,         /* can quantize by channel */
+    TAIL_ONLY_QUANTIZED = 4,   /* has no use for a Relu or Clip that no QuantizeLinear follows: leaves it alone */
+    TAIL_NO_ACTIVATION = 8,    /* takes no Relu or Clip at all */
+    TAIL_NO_INTEGER_CLIP = 16, /* takes none behind the QuantizeLinear */
+    TAIL_ONLY_DROPPED = 32     /* takes a Relu or Clip only where ONNX Runtime drops it: all that it bounds is clipped behind it anyway */
 };
 struct tail tail_follow(struct lowering *l, struct onnx_value *value, unsigned wishes);
 /* The same numbers for every channel as a quantization by channel states? Reads a QuantizeLinear or DequantizeLinear. */

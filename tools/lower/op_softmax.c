@@ -45,7 +45,7 @@ static const float *exponentials(struct lowering *l, float x_scale, uint32_t cou
 }
 
 static bool add_softmax(struct lowering *l, struct onnx_node *node, struct meaning *m, uint32_t axis, bool to_end,
-                        const struct quantization *q, bool dequantized) {
+                        const struct quantization *q, bool dequantized, struct onnx_value *value) {
     struct morsel_blob_softmax p = {0};
     struct view view;
     struct net_buffer *x = softmax_input(l, node, m, axis, to_end, &p, &view);
@@ -59,8 +59,7 @@ static bool add_softmax(struct lowering *l, struct onnx_node *node, struct meani
     if (q)
         net_add_constant(step, exponentials(l, x->scale, p.count, q->scale), 256 * sizeof(float),
                          offsetof(struct morsel_blob_softmax, table));
-    meaning_set(l, node->outputs[0],
-                (struct meaning){.buffer = y, .view = view, .dequantized = dequantized, .scale = y->scale, .zero = y->zero});
+    meaning_set(l, value, (struct meaning){.buffer = y, .view = view, .dequantized = dequantized, .scale = y->scale, .zero = y->zero});
     return true;
 }
 
@@ -69,7 +68,7 @@ bool lower_softmax(struct lowering *l, struct onnx_node *node) {
     uint32_t axis = 0; /* gcc -O3 does not see that read_axis() sets both */
     bool to_end = false;
     if (!m || !read_axis(l, node, node->opset, m->view.rank, &axis, &to_end)) return false;
-    struct tail tail = tail_follow(l, node->outputs[0], TAIL_NO_ACTIVATION);
+    struct tail tail = tail_follow(l, node->outputs[0], TAIL_ONLY_DROPPED | TAIL_NO_INTEGER_CLIP);
     struct meaning number = *m;
     bool bytes = tail.quantized && !tail.q.scales && m->dequantized && meaning_is_affine(m) && m->buffer->type == tail.q.type;
     if (!m->dequantized && !m->table && m->buffer->type != MORSEL_FLOAT32) return refuse(l, node, "its input is an integer tensor");
@@ -77,7 +76,7 @@ bool lower_softmax(struct lowering *l, struct onnx_node *node) {
         number.buffer = meaning_float_buffer(l, node, &number, &number.view);
         number.table = NULL;
     }
-    return number.buffer && add_softmax(l, node, &number, axis, to_end, bytes ? &tail.q : NULL, bytes);
+    return number.buffer && add_softmax(l, node, &number, axis, to_end, bytes ? &tail.q : NULL, bytes, tail.value);
 }
 
 /* Inputs X, X_scale, x_zero_point, y_scale, y_zero_point; attribute opset says whose Softmax it was. */
@@ -93,5 +92,5 @@ bool lower_qlinear_softmax(struct lowering *l, struct onnx_node *node) {
         return refuse(l, node, "%s", why);
     return meaning_qualify(l, node, m, in.scale, in.zero) &&
            read_axis(l, node, (int)onnx_attribute_int(node, "opset", 13), m->view.rank, &axis, &to_end) &&
-           add_softmax(l, node, m, axis, to_end, &out, false);
+           add_softmax(l, node, m, axis, to_end, &out, false, node->outputs[0]);
 }

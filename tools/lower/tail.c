@@ -168,14 +168,15 @@ struct tail tail_follow(struct lowering *l, struct onnx_value *value, unsigned w
         node = only_reader(tail.value);
     }
     tail.quantized = quantized_alike(l, tail.value, (wishes & TAIL_CHANNELS) != 0, &tail.q) && byte_bounds(&tail);
-    if (!tail.quantized && (wishes & TAIL_ONLY_QUANTIZED)) {
+    bool stays = tail.activation && (!tail.quantized || !removable(&tail));
+    if ((!tail.quantized && (wishes & TAIL_ONLY_QUANTIZED)) || (stays && (wishes & TAIL_ONLY_DROPPED))) {
         tail = without;
         count = 0;
     }
     if (bias) bias->done = true;
     for (int i = 0; i < count; i++) activations[i]->done = true;
     if (!tail.quantized) return tail;
-    tail.activation_stays = tail.activation && !removable(&tail);
+    tail.activation_stays = stays;
     if (!(wishes & (TAIL_NO_ACTIVATION | TAIL_NO_INTEGER_CLIP))) follow_integer_clip(&tail, tail.value);
     return tail;
 }
