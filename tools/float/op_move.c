@@ -8,7 +8,7 @@
 
 /* Reshape, Flatten, Squeeze, Unsqueeze, Identity, Dropout unless it is to train. */
 bool prepare_alias(struct preparation *p) {
-    if (onnx_drops(p->node)) return cannot(p, "it is in training mode");
+    if (onnx_drops(p->node)) return cannot(p, "it is in training mode: export the network for inference, model.eval() in PyTorch");
     p->reads = 1;
     p->step->run = NULL;
     return true;

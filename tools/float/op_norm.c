@@ -26,7 +26,8 @@ bool prepare_batch_norm(struct preparation *p) {
     const float *constants[5] = {NULL};
     for (int i = 1; i < 5; i++)
         if (!(constants[i] = prepare_constant(p, i))) return cannot(p, "its scale, shift, mean and variance are not constant");
-    if (onnx_attribute_int(p->node, "training_mode", 0)) return cannot(p, "it is in training mode");
+    if (onnx_attribute_int(p->node, "training_mode", 0))
+        return cannot(p, "it is in training mode: export the network for inference, model.eval() in PyTorch");
     bool one = x->rank < 2;
     *b = (struct batch_norm){one ? 1 : x->dims[0], one ? 1 : x->dims[1], one ? onnx_elements(x) : shape_part(x, 2, x->rank), NULL, NULL};
     b->factor = prepare_alloc(p, (size_t)(b->channels + 1) * sizeof *b->factor);

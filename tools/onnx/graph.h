@@ -192,6 +192,8 @@ char *onnx_text(struct onnx_graph *graph, const char *format, ...) __attribute__
 void onnx_notice(struct onnx_report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Adds a refusal; the shapes of the node's inputs are put into words here. */
 void onnx_refuse(struct onnx_report *report, const struct onnx_node *node, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Of refusals from number `from` on, those of nodes that were refused before are dropped. */
+void onnx_report_once(struct onnx_report *report, size_t from);
 void onnx_report_free(struct onnx_report *report);
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { FIRST_IR = 3, FIRST_OPSET = 10, LAST_OPSET = 23, MOST_IMPORTS = 256 }; /* imports: each node looks for its own */
+enum { FIRST_IR = 3, FIRST_OPSET = 10, USUAL_OPSET = 13, LAST_OPSET = 23, MOST_IMPORTS = 256 }; /* imports: each node looks for its own */
 
 struct loader {
     struct onnx_graph *graph;
@@ -73,8 +73,11 @@ static bool check_opset(struct loader *l) {
     int64_t opset = opset_of(m, "");
     if (needed && !opset) return FAIL(l, "does not say which opset of ai.onnx it uses (opset_import)");
     if (opset && (opset < FIRST_OPSET || opset > LAST_OPSET))
-        return FAIL(l, "uses opset %" PRId64 " of ai.onnx; opsets %d to %d can be read (onnx.version_converter can change it)", opset,
-                    FIRST_OPSET, LAST_OPSET);
+        return FAIL(l,
+                    "uses opset %" PRId64 " of ai.onnx, and %d to %d are read: export it with opset_version=%d, or let "
+                    "onnx.version_converter.convert_version(model, %d) change it",
+                    opset, FIRST_OPSET, LAST_OPSET, opset < FIRST_OPSET ? USUAL_OPSET : LAST_OPSET,
+                    opset < FIRST_OPSET ? USUAL_OPSET : LAST_OPSET);
     l->graph->opset = (int)opset;
     return true;
 }

@@ -92,9 +92,10 @@ struct onnx_tensor *onnx_read_tensor(struct onnx_graph *graph, const Onnx__Tenso
     if (!read_shape(from, to, failure)) return NULL;
     to->type = from->data_type > 0 && from->data_type < 64 ? (enum onnx_type)from->data_type : ONNX_UNKNOWN;
     if (!onnx_type_bytes(to->type)) {
-        *unreadable =
-            onnx_text(graph, "has element type %s (%" PRId32 "), which is not read%s", onnx_type_name(from->data_type), from->data_type,
-                      from->data_type >= FIRST_NARROW ? ": quantize the float network to 8 bits, int8 or uint8" : "");
+        const char *name = onnx_type_name(from->data_type);
+        *unreadable = from->data_type >= FIRST_NARROW
+                          ? onnx_text(graph, "is of type %s: quantize the float network to 8 bits, int8 or uint8", name)
+                          : onnx_text(graph, "has element type %s (%" PRId32 "), which is not read", name, from->data_type);
         return NULL;
     }
     return read_data(graph, from, to, folder, failure) ? to : NULL;

@@ -72,14 +72,34 @@ void onnx_refuse(struct onnx_report *report, const struct onnx_node *node, const
     va_end(args);
 }
 
+/* Whether an earlier refusal is of the same node. */
+static bool is_named(const struct onnx_report *report, size_t i) {
+    const struct onnx_refusal *r = &report->refusals[i];
+    for (size_t k = 0; k < i; k++)
+        if (!strcmp(report->refusals[k].node, r->node) && !strcmp(report->refusals[k].op, r->op)) return true;
+    return false;
+}
+
+static void free_refusal(struct onnx_refusal *refusal) {
+    free((void *)refusal->node);
+    free((void *)refusal->op);
+    free((void *)refusal->shapes);
+    free((void *)refusal->why);
+}
+
+void onnx_report_once(struct onnx_report *report, size_t from) {
+    size_t kept = from;
+    for (size_t i = from; i < report->refusal_count; i++) {
+        report->refusals[kept] = report->refusals[i];
+        if (is_named(report, kept)) free_refusal(&report->refusals[kept]);
+        else kept++;
+    }
+    report->refusal_count = kept;
+}
+
 void onnx_report_free(struct onnx_report *report) {
     for (size_t i = 0; i < report->notice_count; i++) free(report->notices[i]);
-    for (size_t i = 0; i < report->refusal_count; i++) {
-        free((void *)report->refusals[i].node);
-        free((void *)report->refusals[i].op);
-        free((void *)report->refusals[i].shapes);
-        free((void *)report->refusals[i].why);
-    }
+    for (size_t i = 0; i < report->refusal_count; i++) free_refusal(&report->refusals[i]);
     free(report->notices);
     free(report->refusals);
     *report = (struct onnx_report){0};

@@ -217,8 +217,10 @@ static void every_node_at_fault_is_named(void **state) {
     add_value(&graph_bytes, 11, "k", 1, "2,2,1,1");
     add_node(&graph_bytes, "odd", "my.Odd", "x", "a", "");
     add_node(&graph_bytes, "after", "Relu", "a", "b", "");
+    add_node(&graph_bytes, "odder", "my.Odder", "a", "e", "");
     add_node(&graph_bytes, "moving", "Conv", "x k", "c", "");
     add_node(&graph_bytes, "fine", "Relu", "x", "d", "");
+    add_value(&graph_bytes, 12, "e", 1, NULL);
     add_value(&graph_bytes, 12, "b", 1, NULL);
     add_value(&graph_bytes, 12, "c", 1, NULL);
     add_value(&graph_bytes, 12, "d", 1, NULL);
@@ -228,12 +230,13 @@ static void every_node_at_fault_is_named(void **state) {
     assert_null(executor_open(graph, &failure));
     assert_int_equal(failure.status, STATUS_INPUT);
     assert_string_equal(failure.text,
-                        "the float executor cannot run 2 nodes: 'odd' (Odd): the float executor does not have this operator of my; "
+                        "the float executor cannot run 3 nodes: 'odd' (Odd): the float executor does not have this operator of my; "
+                        "'odder' (Odder): the float executor does not have this operator of my; "
                         "'moving' (Conv): its weights are not constant");
     struct onnx_report report = {0};
     assert_false(executor_check(graph, &report));
-    assert_int_equal(report.refusal_count, 2);
-    assert_string_equal(report.refusals[1].node, "moving");
+    assert_int_equal(report.refusal_count, 3);
+    assert_string_equal(report.refusals[2].node, "moving");
     onnx_report_free(&report);
     onnx_free(graph);
 }

@@ -67,6 +67,18 @@ static bool can_come_out(const struct quantizer *q) {
     return good;
 }
 
+/* The optimized network. Where the float executor lacks operators, what blobs lack is told with them. */
+static bool prepare(struct quantizer *q, bool blob, struct failure *failure) {
+    size_t refused = q->report->refusal_count;
+    if (quantize_prepare(q, failure)) return !blob || can_come_out(q);
+    if (blob && q->report->refusal_count > refused) {
+        refused = q->report->refusal_count;
+        can_come_out(q);
+        onnx_report_once(q->report, refused);
+    }
+    return false;
+}
+
 /* No output is one of the samples' files. */
 static bool data_stay(const struct quantize_call *call, const struct work *w, const struct quant_data *data, struct failure *failure) {
     const char *written[] = {call->conversion.output, call->qdq, call->conversion.c_source, w->conversion.c_header_path};
@@ -94,7 +106,7 @@ static bool observe(const struct quantize_call *call, struct work *w, struct fai
     q->graph = c->graph;
     q->report = &c->report;
     bool blob = call->conversion.output || call->eval;
-    if (!quantize_prepare(q, failure) || (blob && !can_come_out(q)) || !(q->data = w->data = quant_data_open(&wish, q->graph, failure)) ||
+    if (!prepare(q, blob, failure) || !(q->data = w->data = quant_data_open(&wish, q->graph, failure)) ||
         !data_stay(call, w, w->data, failure) || !quant_data_look(w->data, failure))
         return false;
     w->attempts.wish = wish;
