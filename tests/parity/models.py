@@ -333,18 +333,24 @@ def dressed_cases():
         yield Case(f"{name} seven_bits", "written: seven bits", functools.partial(small_in_seven_bits, name), quick=True)
 
 
-RANDOM_NETS = 600
+RANDOM_NETS, NARROW = 600, 300
+
+
+def random_form(seed):
+    form = FORMS[seed % len(FORMS)]
+    return dataclasses.replace(form, wild=seed // len(FORMS) % 2 == 1) if seed >= NARROW else form
 
 
 def random_one(seed):
-    model = quantize(random_net(seed), FORMS[seed % len(FORMS)])
+    model = quantize(random_net(seed, seed >= NARROW), random_form(seed))
     return model, feeds_for(model, seed=seed)
 
 
-def random_cases():
-    for seed in range(RANDOM_NETS):
-        form = FORMS[seed % len(FORMS)]
-        yield Case(f"random {seed} {form.name}", "random networks", functools.partial(random_one, seed), quick=seed < 90)
+def random_cases(count):
+    for seed in range(count):
+        name = "random networks" if seed < NARROW else "random networks, drawn wide"
+        yield Case(f"random {seed} {random_form(seed).name}", name, functools.partial(random_one, seed),
+                   quick=seed < 60 or NARROW <= seed < NARROW + 30)
 
 
 def small_in_seven_bits(name):
@@ -352,7 +358,7 @@ def small_in_seven_bits(name):
     return seven_bits(model), feeds
 
 
-def cases():
+def cases(random=RANDOM_NETS):
     if os.path.exists(shared("models", "mbv2_cifar10_int8.onnx")):
         yield from shared_cases()
         yield from quantizer_cases()
@@ -361,4 +367,4 @@ def cases():
     yield from net_cases()
     yield from quantize_cases()
     yield from dressed_cases()
-    yield from random_cases()
+    yield from random_cases(random)

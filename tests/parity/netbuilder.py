@@ -163,12 +163,13 @@ class Form:
     keep_bounds: bool = False   # QDQ: a pair between an operator and its Relu or Clip
     move_scales: bool = False   # QDQ: operators that move data get another scale behind them
     mixed: bool = False         # QDQ: some tensors int8, some uint8
+    wild: bool = False          # scales up to eight times as coarse or fine as the values ask for
 
     @property
     def name(self):
         text = ("qdq-" if self.qdq else "qop-") + self.activation + self.weight + ("pc" if self.per_channel else "pt")
         return text + "".join("-" + k for k in ("weight_zero", "ties", "symmetric", "float_bias", "byte_io", "keep_bounds", "move_scales",
-                                                  "mixed")
+                                                  "mixed", "wild")
                               if getattr(self, k)).replace("_", "")
 
 
@@ -209,11 +210,25 @@ class Writer:
             high = max(-low, high)
             low = -high
         scale = max((high - low) / 255, 1e-4) * 0.93  # a few values saturate
+        if self.form.wild:
+            scale = self.wild(tensor, scale)
+        scale = max(scale, self.least_scale(tensor))
         if self.form.ties:
-            scale = 2.0 ** np.round(np.log2(scale))
+            scale = 2.0 ** np.round(np.log2(scale) + (0.5 if scale == self.least_scale(tensor) else 0))
         scale = np.float32(scale)
         zero = (0 if lo else 128) if self.form.symmetric else int(np.clip(np.rint(lo - low / scale), lo, hi))
         return scale, zero, kind
+
+    def wild(self, tensor, scale):
+        """Finer ones clip, and make multipliers above 1."""
+        return max(scale * 2.0 ** (zlib.crc32((self.net.name + tensor).encode()) % 7 - 3), 1e-4)
+
+    def least_scale(self, tensor):
+        """Of more than 148 steps for each element a Softmax of bytes overflows in ONNX Runtime."""
+        for n in self.net.nodes:
+            if n.op == "Softmax" and tensor in n.outputs and "random" in self.net.name:
+                return 1 / 140 / self.values[tensor].shape[1:][n.attributes["axis"]]
+        return 0
 
     def learn(self, tensor):
         if tensor not in self.numbers:

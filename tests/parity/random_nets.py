@@ -152,6 +152,89 @@ def island(b, x, kept):
     return x.like(b.op("Add", y, b.plain_floats(x.c, 1, 1)))
 
 
+# --- drawn wider
+
+def wide_conv(b, x, kept):
+    """Dilations, uneven kernels, strides and pads, groups; a few large weights."""
+    kh, kw, dh, dw = b.pick(1, 2, 3, 5), b.pick(1, 3, 4), b.pick(1, 1, 2, 3), b.pick(1, 1, 2)
+    pads = [int(v) for v in b.rng.integers(0, 3, 4)]
+    strides = [b.pick(1, 1, 2, 3), b.pick(1, 1, 2)]
+    rows, columns = x.h + pads[0] + pads[2] - (kh - 1) * dh - 1, x.w + pads[1] + pads[3] - (kw - 1) * dw - 1
+    group = b.pick(*[g for g in (1, 1, 2, 3, x.c) if x.c % g == 0])
+    out = b.pick(1, 4, 7, 16, 33) * group if group < x.c else x.c * b.pick(1, 1, 2)
+    if rows < 0 or columns < 0 or out > 70:
+        return None
+    y = b.conv(x.name, x.c, out, [kh, kw], group=group, strides=strides, dilations=[dh, dw], pads=pads, relu=b.pick(True, False),
+               bias=b.pick(True, True, False))
+    return x.like(y, out, rows // strides[0] + 1, columns // strides[1] + 1)
+
+
+def wide_pool(b, x, kept):
+    op = b.pick("MaxPool", "AveragePool", "AveragePool")
+    kernel = [min(b.pick(1, 2, 3, 5), x.h), min(b.pick(1, 2, 3), x.w)]
+    strides, pads = [b.pick(1, 2, 3), b.pick(1, 2)], [int(b.rng.integers(0, k)) for k in kernel + kernel]
+    more = {"count_include_pad": b.pick(0, 1)} if op == "AveragePool" else {}
+    y = b.op(op, x.name, kernel_shape=kernel, strides=strides, pads=pads, **more)
+    return x.like(y, x.c, (x.h + pads[0] + pads[2] - kernel[0]) // strides[0] + 1, (x.w + pads[1] + pads[3] - kernel[1]) // strides[1] + 1)
+
+
+def broadcast(b, x, kept):
+    """An operand that repeats along any axes: a constant, or an activation's slice or mean."""
+    shape = [1] + [b.pick(1, dim) for dim in (x.c, x.h, x.w)]
+    if b.pick(True, False):
+        other = b.floats(*(shape if b.pick(True, False) else shape[1:]))
+    else:
+        other = x.name
+        for axis in (1, 2, 3):
+            if shape[axis] == 1:
+                other = b.op("Slice", other, b.ints(0), b.ints(1), b.ints(axis))
+    return x.like(b.op(b.pick("Add", "Mul", "Sub", "Add", "Mul"), *b.pick((x.name, other), (other, x.name))))
+
+
+def softmax(b, x, kept):
+    return x.like(b.op("Softmax", x.name, axis=b.pick(1, 2, 3, -1)))
+
+
+def product(b, x, kept):
+    """Of two activations, or of one and a constant of rows."""
+    if b.pick(True, False):
+        n = b.pick(3, 8, 17)
+        return x.like(b.op("MatMul", x.name, b.weight(x.w, n)), x.c, x.h, n)
+    return x.like(b.op("MatMul", x.name, b.op("Transpose", x.name, perm=[0, 1, 3, 2])), x.c, x.h, x.h)
+
+
+EXACT = ("Relu", "LeakyRelu", "Abs", "Neg", "HardSigmoid", "Floor", "Ceil", "Round", "Sign", "ThresholdedRelu", "Softsign")
+TABLES = (*EXACT, "Sigmoid", "Tanh", "Elu", "Softplus", "HardSwish")
+
+
+def wide_function(b, x, kept):
+    op = b.pick(*TABLES, "PRelu")
+    return x.like(b.op(op, x.name, b.plain_floats(x.c, 1, 1)) if op == "PRelu" else b.op(op, x.name))
+
+
+def wide_island(b, x, kept):
+    """Float operators without a pair between them, of operands that repeat."""
+    y = x.name
+    for _ in range(int(b.rng.integers(1, 5))):
+        op = b.pick("Mul", "Add", "Sub", "Max", "Min", "Square", *EXACT[:5], "Slice")
+        if op in ("Mul", "Add", "Sub", "Max", "Min"):
+            y = b.op(op, y, b.plain_floats(1, b.pick(1, x.c), b.pick(1, x.h), b.pick(1, x.w)))
+        elif op == "Slice":
+            y = b.op("Add", y, b.keep_float(b.op("Slice", y, b.ints(0), b.ints(1), b.ints(1))))
+        else:
+            y = b.op("Mul", y, y) if op == "Square" else b.op(op, y)
+        b.keep_float(y)
+    return x.like(b.op("Add", y, b.plain_floats(x.c, 1, 1)))
+
+
+def float_conv(b, x, kept):
+    """A convolution whose result stays float: what follows reads it so."""
+    y = b.keep_float(b.conv(x.name, x.c, 8, b.pick(1, 3)))
+    return x.like(b.op(b.pick("Relu", "Abs", "HardSigmoid"), y), 8)
+
+
+WIDE = [wide_conv, wide_conv, wide_conv, wide_pool, wide_pool, broadcast, broadcast, broadcast, softmax, product, wide_function, wide_function,
+        wide_island, float_conv]
 PARTS = [conv, conv, conv, depthwise, pool, arithmetic, arithmetic, excite, concat, split, cut, turned, swapped, shuffle, reshaped, padded,
          resized, spaced, gathered,
          function, island]
@@ -162,14 +245,15 @@ class RandomNet(Net):
         return choices[int(self.rng.integers(len(choices)))]
 
 
-def random_net(seed):
+def random_net(seed, wide=False):
     b = RandomNet(f"random{seed}", opset=14)
+    parts = PARTS + WIDE if wide else PARTS
     c, h, w = int(b.rng.integers(1, 9)), int(b.rng.integers(5, 13)), int(b.rng.integers(5, 13))
     x = Picture(b.input(1, c, h, w), c, h, w)
     kept = [x]
     for _ in range(int(b.rng.integers(3, 9))):
-        y = b.pick(*PARTS)(b, x, kept)
-        if y is None or y.h > 40 or y.w > 60:
+        y = b.pick(*parts)(b, x, kept)
+        if y is None or y.h > 40 or y.w > 60 or min(y.h, y.w) < 1:
             continue
         kept.append(y)
         x = y if b.rng.random() < 0.85 else b.pick(*kept)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """make parity: Morsel beside ONNX Runtime, tensor by tensor.
 
-    run.py [--quick] [--only REGEX] [--jobs N]        MORSEL is the tool, build/morsel where it is not set
+    run.py [--quick] [--only REGEX] [--random N] [--jobs N]        MORSEL is the tool, build/morsel where it is not set
 
 Every quantized tensor of every network is compared. Where ONNX Runtime computes in integers, all bytes have to be equal. Where it computes
 in float (read off its optimized graph), each step is given ONNX Runtime's own bytes, and may differ by one step at the most, and that only
@@ -68,10 +68,11 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true", help="a part of the networks, in under a minute")
     parser.add_argument("--only", default="", help="networks whose name has this regular expression")
+    parser.add_argument("--random", type=int, default=models.RANDOM_NETS, help="so many random networks")
     parser.add_argument("--jobs", type=int, default=multiprocessing.cpu_count())
     arguments = parser.parse_args()
     start, table, failures = time.time(), Table(), []
-    cases = [c for c in models.cases() if re.search(arguments.only, c.name) and (c.quick or not arguments.quick)]
+    cases = [c for c in models.cases(arguments.random) if re.search(arguments.only, c.name) and (c.quick or not arguments.quick)]
     print(f"ONNX Runtime {ort.__version__}, {len(cases)} networks; dB: SQNR of the untouched networks' outputs, = where all are equal\n")
     print(f"{'network':<44} {'tensors':>7} {'bytes':>12} {'differing':>9} {'max step':>8} {'dB':>6}  verdict", flush=True)
     with multiprocessing.Pool(arguments.jobs, maxtasksperchild=400) as pool:
@@ -93,6 +94,13 @@ def main():
         print("\nWhere a step is allowed (given equal bytes before it):")
         print("\n".join(reasons_text(reasons)))
     bad = len({name for name, _ in failures})
+    drawn = [r for row, results in table.rows.items() if row.startswith("random") for r in results]
+    if drawn:
+        refused = collections.Counter(re.sub(r"\S*\d\S*", "#", f) for r in drawn for f in r.failed if f.startswith("refused"))
+        print(f"\n{len(drawn)} random networks: {sum(refused.values())} refused, {sum(not r.failed for r in drawn)} as they should be, "
+              f"{sum(not r.failed and not r.allowed for r in drawn)} of them equal in every byte")
+        for why, count in refused.most_common():
+            print(f"  {count:>5}  {why[:200]}")
     print(f"\n{time.time() - start:.0f} s")
     print(f"{len(cases) - bad} passed, {bad} failed")
     return 1 if bad or not cases else 0
