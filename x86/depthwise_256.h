@@ -3,7 +3,8 @@
  * Depthwise convolution with 256-bit registers, 32 channels at a time, for an ISA that says how four taps are kept and multiplied:
  *
  *     DW_VECTORS                        registers for 32 channels x four taps: 4 of bytes, or 8 of 16-bit integers;
- *                                       with 8, 3x3 windows with stride 2 have a way of their own
+ *                                       with 8, 3x3 windows with stride 2 have a way of their own, and zero points of
+ *                                       weights, float results and any multiplier are taken
  *     dw_keep(to, q)                    input bytes, brought to that form
  *     dw_keep_taps(to, q)               the same for weights
  *     dw_dot(acc, x, taps, j)           register j of four: acc + x . taps
@@ -45,6 +46,8 @@ struct dw_strip {
     struct morsel_requant256 requant;
     const uint8_t *row[64]; /* at the first channel */
     uint8_t *y;             /* the same */
+    size_t x_step, y_step;  /* from pixel to pixel, in bytes */
+    int quick;              /* bytes as results, no float bias, multipliers that morsel_fits256 takes */
     uint32_t rows, quads;   /* of input, and those by four */
 };
 
@@ -60,6 +63,26 @@ MORSEL_INLINE void dw_spread(__m256i *q, const void *p, size_t step, uint32_t bl
     }
 }
 
+#if DW_VECTORS == 8
+/* Takes the zero points off the taps; those of a row that is missing are zero points. They make sums begin elsewhere, too. */
+static void dw_take_zeros(struct dw_channels *t, const int32_t *zeros, uint32_t taps, uint32_t blocks, __m256i zero) {
+    const __m256i ones = _mm256_set1_epi16(1);
+    __m256i q[4];
+    dw_spread(q, zeros, 64, blocks);
+    for (uint32_t j = 0; j < 4; j++) {
+        __m256i two = _mm256_or_si256(_mm256_slli_epi32(q[j], 16), _mm256_and_si256(q[j], _mm256_set1_epi32(0xffff)));
+        __m256i sum = _mm256_setzero_si256();
+        for (uint32_t i = 0; i < taps; i++) {
+            __m256i even = _mm256_sub_epi16(t->taps[i].v[j], two), odd = _mm256_sub_epi16(t->taps[i].v[j + 4], two);
+            sum = _mm256_add_epi32(sum, _mm256_add_epi32(_mm256_madd_epi16(even, ones), _mm256_madd_epi16(odd, ones)));
+            t->taps[i].v[j] = even, t->taps[i].v[j + 4] = odd;
+            if (i < 3) t->lower[i].v[j] = _mm256_slli_epi32(odd, 16), t->lower[i].v[j + 4] = even; /* taps 0 and 2: none, and 1 */
+        }
+        t->start[j] = _mm256_sub_epi32(t->start[j], _mm256_mullo_epi32(sum, zero));
+    }
+}
+#endif
+
 static void dw_take_channels(struct dw_channels *t, const struct morsel_conv_args *a, uint32_t c) {
     const struct morsel_window *w = &a->window;
     uint32_t taps = w->kernel_w * ((w->kernel_h + 3) / 4), left = w->out_c - c;
@@ -74,7 +97,11 @@ static void dw_take_channels(struct dw_channels *t, const struct morsel_conv_arg
     }
     dw_spread(q, a->channels.weight_sum + c, 64, blocks);
     dw_spread(t->start, a->channels.bias + c, 64, blocks);
-    for (uint32_t j = 0; j < 4; j++) t->start[j] = _mm256_sub_epi32(t->start[j], _mm256_mullo_epi32(q[j], zero));
+#if DW_VECTORS == 8
+    if (a->channels.weight_zero) dw_take_zeros(t, a->channels.weight_zero + c, taps, blocks, zero);
+#endif
+    for (uint32_t j = 0; j < 4 && !a->channels.weight_zero; j++)
+        t->start[j] = _mm256_sub_epi32(t->start[j], _mm256_mullo_epi32(q[j], zero));
     dw_spread(t->multiplier, a->channels.multiplier + c, 64, blocks);
     t->has_bias = a->channels.float_bias != NULL;
     if (t->has_bias) dw_spread(t->bias, a->channels.float_bias + c, 64, blocks);
@@ -96,9 +123,9 @@ MORSEL_INLINE void dw_columns(const struct dw_strip *s, struct dw_kept *to, cons
     const struct morsel_window *w = &s->args->window;
     const __m256i zero = _mm256_set1_epi8((char)s->args->x.qparams.zero);
     const uint8_t *x0 = row[0], *x1 = row[1], *x2 = row[2], *x3 = row[3];
-    size_t at = (size_t)ix * w->in_c, in_c = w->in_c;
+    size_t x_step = s->x_step, at = (size_t)ix * x_step;
     uint32_t in_w = w->in_w, step = s->quads;
-    for (; count; count--, ix++, at = (size_t)ix * in_c, to += step) {
+    for (; count; count--, ix++, at = (size_t)ix * x_step, to += step) {
         __m256i q[4] = {zero, zero, zero, zero};
         if (ix < in_w) {
             __m256i r0 = dw_load(x0 + at, n), r1 = dw_load(x1 + at, n), r2 = dw_load(x2 + at, n), r3 = dw_load(x3 + at, n);
@@ -156,10 +183,42 @@ MORSEL_INLINE void dw_put(uint8_t *y, __m256i v, uint32_t n) {
     if (n > 16) morsel_store_first(y + 16, _mm256_extracti128_si256(v, 1), n - 16);
 }
 
+#if DW_VECTORS == 8
+/* Four floats, or the first of them, of channels c and on. */
+MORSEL_INLINE void dw_put_floats(uint8_t *y, __m128 v, uint32_t c, uint32_t n) {
+    if (n >= c + 4) _mm_storeu_ps((float *)(void *)y + c, v);
+    else if (n > c) memcpy(y + c * sizeof(float), &v, (n - c) * sizeof(float));
+}
+
+/* Results in float, and those in bytes whose products may leave the int32s: from above they are cut in float. */
+static __attribute__((noinline)) void dw_store_any(const struct dw_strip *s, const __m256i *acc, uint8_t *y) {
+    const struct dw_channels *t = s->channels;
+    const struct morsel_output *to = &s->args->y;
+    const __m256 low = _mm256_set1_ps(to->float_min), high = _mm256_set1_ps(to->float_max);
+    __m256i steps[4];
+    for (uint32_t j = 0; j < 4; j++) {
+        __m256 v = _mm256_mul_ps(_mm256_cvtepi32_ps(acc[j]), _mm256_castsi256_ps(t->multiplier[j]));
+        if (t->has_bias) v = _mm256_add_ps(v, _mm256_castsi256_ps(t->bias[j]));
+        steps[j] = _mm256_cvtps_epi32(_mm256_min_ps(v, s->requant.high));
+        if (!to->qparams.is_float) continue;
+        v = _mm256_min_ps(high, _mm256_max_ps(low, v)); /* of two zeros the second, as in plain C */
+        dw_put_floats(y, _mm256_castps256_ps128(v), 4 * j, t->count);
+        dw_put_floats(y, _mm256_extractf128_ps(v, 1), 16 + 4 * j, t->count);
+    }
+    if (!to->qparams.is_float) dw_put(y, morsel_pack256(&s->requant, steps[0], steps[1], steps[2], steps[3]), t->count);
+}
+#endif
+
 MORSEL_INLINE void dw_store(const struct dw_strip *s, const __m256i *acc, uint8_t *y) {
     const struct morsel_requant256 *r = &s->requant;
     uint32_t n = s->channels->count;
     __m256i v[4];
+#if DW_VECTORS == 8
+    if (!s->quick) {
+        dw_store_any(s, acc, y);
+        return;
+    }
+#endif
     MORSEL_UNROLL
     for (int j = 0; j < 4; j++) v[j] = dw_scale(s, acc[j], j);
     dw_put(y, morsel_pack256(r, v[0], v[1], v[2], v[3]), n);
@@ -189,7 +248,7 @@ MORSEL_INLINE void dw_pair_3(const struct dw_strip *s, const struct dw_kept *x, 
 /* n windows, two or more; the last two may lie over the ones before. */
 MORSEL_INLINE void dw_pairs_3(const struct dw_strip *s, const struct dw_kept *x, uint32_t step, const struct dw_kept *taps, uint8_t *y,
                               uint32_t n, uint32_t count) {
-    size_t y_step = s->args->window.out_c;
+    size_t y_step = s->y_step;
     for (uint32_t i = 0; i < n; i += 2) {
         uint32_t at = i < n - 2 ? i : n - 2;
         dw_pair_3(s, x + at * step, step, taps, y + at * y_step, y + (at + 1) * y_step, count);
@@ -212,7 +271,7 @@ static __attribute__((noinline)) void dw_windows(const struct dw_strip *s, const
                                                  uint8_t *y, uint32_t n) {
     const struct morsel_window *w = &s->args->window;
     const struct dw_channels *t = s->channels;
-    for (; n; n--, x += w->stride_w * s->quads, y += w->out_c) {
+    for (; n; n--, x += w->stride_w * s->quads, y += s->y_step) {
         const struct dw_kept *taps = taps_at, *column = x;
         __m256i acc[4] = {t->start[0], t->start[1], t->start[2], t->start[3]};
         for (uint32_t kx = 0; kx < w->kernel_w; kx++, column += s->quads * w->dilation_w)
@@ -232,7 +291,7 @@ static __attribute__((noinline)) void dw_windows(const struct dw_strip *s, const
 static void dw_piece(const struct dw_strip *s, uint32_t ox, uint32_t n, int two) {
     struct dw_kept kept[DW_COLUMNS];
     const struct morsel_window *w = &s->args->window;
-    uint8_t *y = s->y + (size_t)ox * w->out_c;
+    uint8_t *y = s->y + (size_t)ox * s->y_step;
 #if DW_VECTORS == 8
     if (dw_two_serve(s)) {
         dw_piece_two(s, ox, y, n);
@@ -240,7 +299,7 @@ static void dw_piece(const struct dw_strip *s, uint32_t ox, uint32_t n, int two)
     }
 #endif
     dw_fill(s, kept, ox * w->stride_w - w->pad_left, (n - 1) * w->stride_w + (w->kernel_w - 1) * w->dilation_w + 1);
-    int three = w->kernel_w == 3 && w->dilation_w == 1 && w->stride_w <= 2 && s->quads == 1 && n > 1 && !s->channels->has_bias;
+    int three = w->kernel_w == 3 && w->dilation_w == 1 && w->stride_w <= 2 && s->quads == 1 && n > 1 && s->quick && !s->channels->has_bias;
     (three ? dw_windows_3 : dw_windows)(s, kept, s->channels->taps, y, n);
     if (two) (three ? dw_windows_3 : dw_windows)(s, kept, s->channels->lower, y + w->out_row, n);
 }
@@ -263,18 +322,28 @@ static uint32_t dw_run_strip(struct dw_strip *s, const uint8_t *const *rows, uin
     return two ? 2 : 1;
 }
 
+/* What is left to AVX2's kernel, and to its slower ways. */
+static const char *dw_slow(const struct morsel_conv_args *a) {
+    const struct morsel_channels *c = &a->channels;
+    if (a->y.qparams.is_float) return MORSEL_REFUSES_FLOATS;
+    return morsel_fits256(c->multiplier, c->float_bias, (a->window.out_c + 15) / 16 * 16) ? NULL : MORSEL_REFUSES_FACTORS;
+}
+
 /* Some rows, all channels. */
 static void dw_run_rows(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     struct dw_channels channels;
     struct dw_strip strip = {.args = a, .channels = &channels, .quads = (a->window.kernel_h + 3) / 4};
     strip.requant = morsel_requant256(&a->y, a->y.qparams.zero);
+    strip.x_step = morsel_x_step(&a->window);
+    strip.y_step = a->window.out_row / a->window.out_w;
+    strip.quick = !dw_slow(a);
     for (uint32_t at = 0, c; at < a->window.out_c; at += 32) {
         /* The last piece may lie over the one before. */
         uint32_t most = a->window.out_c - 32;
         c = a->window.out_c % 16 == 0 && a->window.out_c >= 32 && at > most ? most : at;
         dw_take_channels(&channels, a, c);
         for (uint32_t i = 0, done; i < n; i += done) {
-            strip.y = (uint8_t *)a->y.data + (size_t)(y + i) * a->window.out_row + c;
+            strip.y = (uint8_t *)a->y.data + (size_t)(y + i) * a->window.out_row + (size_t)c * morsel_element_bytes(&a->y.qparams);
             done = dw_run_strip(&strip, rows, i, n, c);
         }
     }
@@ -282,18 +351,16 @@ static void dw_run_rows(const struct morsel_conv_args *a, const uint8_t *const *
 
 static const char *dw_refusal(const struct morsel_conv_args *a) {
     const struct morsel_window *w = &a->window;
-    const struct morsel_channels *c = &a->channels;
-    if (c->weight_zero) return MORSEL_REFUSES_ZERO;
-    if (a->y.qparams.is_float) return MORSEL_REFUSES_FLOATS;
+    if (DW_VECTORS != 8 && a->channels.weight_zero) return MORSEL_REFUSES_ZERO;
     if (a->x.qparams.sign_flip) return MORSEL_REFUSES_INT8;
     if (w->kernel_w * ((w->kernel_h + 3) / 4) > DW_TAPS || dw_results_at_once(w) == 0) return MORSEL_REFUSES_WINDOW;
-    return morsel_fits256(c->multiplier, c->float_bias, (w->out_c + 15) / 16 * 16) ? NULL : MORSEL_REFUSES_FACTORS;
+    return DW_VECTORS != 8 ? dw_slow(a) : NULL;
 }
 
 static void dw_rows(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     const struct morsel_window *w = &a->window;
     if (dw_refusal(a)) {
-        morsel_depthwise_rows_c(a, rows, y, n);
+        (DW_VECTORS == 8 ? morsel_depthwise_rows_c : morsel_depthwise_rows_avx2)(a, rows, y, n);
         return;
     }
     uint32_t most = DW_BYTES_AT_ONCE / w->in_row / w->stride_h / 2 * 2;

@@ -291,23 +291,23 @@ static void run_rows(const struct morsel_conv_args *a, const uint8_t *const *row
     }
 }
 
-const char *morsel_depthwise_refusal_avx512vnni(const void *args) {
-    const struct morsel_conv_args *a = args;
+/* Others are AVX2's. */
+static int is_taken(const struct morsel_conv_args *a) {
     const struct morsel_window *w = &a->window;
     const struct morsel_channels *c = &a->channels;
     size_t constants = (w->out_c + 15) / 16 * 16;
-    if (c->weight_zero) return MORSEL_REFUSES_ZERO;
-    if (a->y.qparams.is_float) return MORSEL_REFUSES_FLOATS;
-    if (a->x.qparams.sign_flip) return MORSEL_REFUSES_INT8;
-    if (w->kernel_w * ((w->kernel_h + 3) / 4) > TAPS) return MORSEL_REFUSES_WINDOW;
-    if (!morsel_small512(c->multiplier, constants)) return MORSEL_REFUSES_FACTORS;
-    return morsel_small_bias512(c->multiplier, c->float_bias, constants) ? NULL : MORSEL_REFUSES_FACTORS;
+    if (c->weight_zero || a->y.qparams.is_float || a->x.qparams.sign_flip || w->kernel_w * ((w->kernel_h + 3) / 4) > TAPS) return 0;
+    return morsel_small512(c->multiplier, constants) && morsel_small_bias512(c->multiplier, c->float_bias, constants);
+}
+
+const char *morsel_depthwise_refusal_avx512vnni(const void *args) {
+    return is_taken(args) ? NULL : morsel_depthwise_refusal_avx2(args);
 }
 
 void morsel_depthwise_rows_avx512vnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     const struct morsel_window *w = &a->window;
-    if (morsel_depthwise_refusal_avx512vnni(a)) {
-        morsel_depthwise_rows_c(a, rows, y, n);
+    if (!is_taken(a)) {
+        morsel_depthwise_rows_avx2(a, rows, y, n);
         return;
     }
     uint32_t most = BYTES_AT_ONCE / w->in_row / w->stride_h / 2 * 2;

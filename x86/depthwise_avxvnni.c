@@ -18,7 +18,7 @@ MORSEL_INLINE void dw_keep(__m256i *to, const __m256i *q) {
 #include "depthwise_256.h"
 
 const char *morsel_depthwise_refusal_avxvnni(const void *args) {
-    return dw_refusal(args);
+    return dw_refusal(args) ? morsel_depthwise_refusal_avx2(args) : NULL;
 }
 
 void morsel_depthwise_rows_avxvnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {

@@ -29,11 +29,11 @@ static __attribute__((noinline)) void dw_fill_two(const struct dw_strip *s, stru
     const __m256i zero = _mm256_set1_epi8((char)s->args->x.qparams.zero);
     for (; count; count--, to++, ix += 2) {
         __m256i c[3] = {zero, zero, zero}, d[3] = {zero, zero, zero};
-        size_t at = (size_t)ix * w->in_c;
+        size_t at = (size_t)ix * s->x_step;
         MORSEL_UNROLL
         for (int k = 0; k < 3; k++) {
             if (ix < w->in_w) c[k] = dw_load(s->row[k] + at, 32);
-            if (ix + 1 < w->in_w) d[k] = dw_load(s->row[k] + (size_t)(ix + 1) * w->in_c, 32);
+            if (ix + 1 < w->in_w) d[k] = dw_load(s->row[k] + (size_t)(ix + 1) * s->x_step, 32);
         }
         dw_widen_pairs(to->c, c[0], c[2]);
         dw_widen_pairs(to->d, d[0], d[2]);
@@ -56,7 +56,7 @@ MORSEL_INLINE __m256i dw_sum_two(const struct dw_channels *t, const struct dw_tw
 
 static __attribute__((noinline)) void dw_windows_two(const struct dw_strip *s, const struct dw_two_columns *x, uint8_t *y, uint32_t n) {
     const struct dw_channels *t = s->channels;
-    size_t y_step = s->args->window.out_c;
+    size_t y_step = s->y_step;
     __m256i middle[4];
     MORSEL_UNROLL
     for (int j = 0; j < 4; j++) middle[j] = _mm256_or_si256(t->taps[0].v[j + 4], _mm256_slli_epi32(t->taps[1].v[j + 4], 16));
@@ -73,7 +73,7 @@ static __attribute__((noinline)) void dw_windows_two(const struct dw_strip *s, c
 static int dw_two_serve(const struct dw_strip *s) {
     const struct morsel_window *w = &s->args->window;
     return w->kernel_h == 3 && w->kernel_w == 3 && w->stride_w == 2 && w->dilation_w == 1 && s->rows == 3 && s->channels->count == 32 &&
-           !s->channels->has_bias;
+           s->quick && !s->channels->has_bias;
 }
 
 /* n results of the strip from column ox; dw_results_at_once has left room for their columns. */
