@@ -129,6 +129,12 @@ static inline uint32_t morsel_product(uint32_t a, uint32_t b) {
     return p > MORSEL_SIZE_LIMIT ? 0 : (uint32_t)p;
 }
 
+/* a * b, at most UINT64_MAX, where it stays; without a division. Proven: tests/prove, times. */
+static inline uint64_t morsel_times(uint64_t a, uint32_t b) {
+    uint64_t low = (uint64_t)(uint32_t)a * b, high = (a >> 32) * b + (low >> 32); /* both factors below 2^32: no sum leaves 64 bits */
+    return high >> 32 ? UINT64_MAX : high << 32 | (uint32_t)low;
+}
+
 static inline uint32_t morsel_product3(uint32_t a, uint32_t b, uint32_t c) {
     return morsel_product(morsel_product(a, b), c);
 }

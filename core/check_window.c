@@ -39,7 +39,7 @@ enum morsel_error morsel_check_pool(const struct morsel_step_check *s) {
     return dilated && s->step->kind == MORSEL_STEP_AVERAGE_POOL ? MORSEL_ERR_PARAMETER : MORSEL_OK;
 }
 
-/* The constants of a step; bytes are UINT64_MAX where they are too many. All factors are checked to be below 2^31. Proven:
+/* The constants of a step; bytes stay at UINT64_MAX where they are too many to count. All factors are checked to be below 2^31. Proven:
  * tests/prove, packed and packed_depthwise. */
 static struct morsel_packed packed_of(const struct morsel_step_check *s) {
     const struct morsel_blob_conv *p = s->parameters;
@@ -55,9 +55,9 @@ static struct morsel_packed packed_of(const struct morsel_step_check *s) {
     uint64_t taps = (uint64_t)p->window.kernel_w * depth; /* < 2^37 */
     w.line = (taps + 3) / 4;
     w.padding = (uint32_t)(w.line * 4 - taps);
-    w.channels = ((uint64_t)outs + 15) / 16 * 16 * p->groups;
-    w.bytes = w.line * 4 > MORSEL_SIZE_LIMIT || w.channels > MORSEL_SIZE_LIMIT ? UINT64_MAX : w.channels * (w.line * 4);
-    w.bytes = w.bytes > MORSEL_SIZE_LIMIT ? UINT64_MAX : w.bytes * p->window.kernel_h;
+    outs = (outs + 15) / 16 * 16;
+    w.channels = (uint64_t)outs * p->groups; /* < 2^36 */
+    w.bytes = morsel_times(morsel_times(w.line * (4 * p->window.kernel_h), outs), p->groups);
     return w;
 }
 
@@ -72,9 +72,9 @@ enum morsel_error morsel_check_float_conv(const struct morsel_step_check *s) {
     if (!shapes_fit(s, &p->window, p->groups) || !(p->float_min <= p->float_max)) return MORSEL_ERR_PARAMETER;
     if (!morsel_check_integers(s->y, p->out_min, p->out_max)) return MORSEL_ERR_PARAMETER;
     if (p->weights_half > 1) return MORSEL_ERR_PARAMETER;
-    uint64_t outputs = ((uint64_t)s->y->dims[3] + 7) / 8 * 8;
+    uint32_t outputs = (s->y->dims[3] + 7) / 8 * 8;
     uint64_t taps = (uint64_t)(s->x->dims[3] / p->groups) * p->window.kernel_h * p->window.kernel_w; /* < 2^43 */
-    uint64_t weights = taps > MORSEL_SIZE_LIMIT ? UINT64_MAX : taps * outputs;                       /* a multiple of 8 */
+    uint64_t weights = morsel_times(taps, outputs);                                                  /* a multiple of 8, or too many */
     int fit = p->weights_half ? morsel_check_halves(s->check, p->weights, weights) : morsel_check_floats(s->check, p->weights, weights);
     return fit && (!p->bias || morsel_check_floats(s->check, p->bias, outputs)) ? MORSEL_OK : MORSEL_ERR_CONSTANT;
 }

@@ -3,18 +3,13 @@
 #include "check.h"
 #include "kind.h"
 
-/* Sums and products that stop at UINT64_MAX, without a division. Proven: tests/prove, add and times. */
+/* A sum that stops at UINT64_MAX. Proven: tests/prove, add. */
 static uint64_t add(uint64_t a, uint64_t b) {
     return a + b < a ? UINT64_MAX : a + b;
 }
 
-static uint64_t times(uint64_t a, uint32_t b) {
-    uint64_t low = (uint64_t)(uint32_t)a * b, high = (a >> 32) * b + (low >> 32); /* both factors below 2^32: no sum leaves 64 bits */
-    return high >> 32 ? UINT64_MAX : high << 32 | (uint32_t)low;
-}
-
 static uint64_t product4(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
-    return times(times((uint64_t)a * b, c), d);
+    return morsel_times(morsel_times((uint64_t)a * b, c), d);
 }
 
 /* Below 2^31 + 16, as n is. */
@@ -27,7 +22,7 @@ static uint64_t windows(const struct morsel_step_work *w, uint32_t taps, uint32_
     const struct morsel_blob_window *p = w->parameters;
     const uint32_t *x = w->x->dims, *y = w->y->dims;
     uint64_t rows = product4(y[0] * y[1], p->kernel_h, x[2], x[3]);
-    return add(rows, times(product4(y[0] * y[1] * y[2], taps, depth, each), groups));
+    return add(rows, morsel_times(product4(y[0] * y[1] * y[2], taps, depth, each), groups));
 }
 
 uint64_t morsel_work_conv(const struct morsel_step_work *w) {
@@ -49,13 +44,13 @@ uint64_t morsel_work_pool(const struct morsel_step_work *w) {
 
 uint64_t morsel_work_fc(const struct morsel_step_work *w) {
     const struct morsel_blob_fc *p = w->parameters;
-    return times((uint64_t)up(p->inputs, 4) * up(p->outputs, 16), p->rows);
+    return morsel_times((uint64_t)up(p->inputs, 4) * up(p->outputs, 16), p->rows);
 }
 
 /* Each row of the result may pack the second operand first, in blocks of 16 columns. */
 uint64_t morsel_work_matmul(const struct morsel_step_work *w) {
     const struct morsel_blob_matmul *p = w->parameters;
-    return times(product4(p->batch, p->rows, up(p->inner, 4), up(p->columns, 16)), 2);
+    return morsel_times(product4(p->batch, p->rows, up(p->inner, 4), up(p->columns, 16)), 2);
 }
 
 /* Lines are read for the maximum, the sum and the results. */
@@ -95,7 +90,7 @@ static uint64_t step_work(const struct morsel_model *model, const struct morsel_
 /* Turns of a group's steps: from the largest lead before the first row on, in strips, for each image. */
 static uint64_t group_work(const struct morsel_model *model, const struct morsel_blob_group *g) {
     const struct morsel_blob_tensor *y = morsel_blob_output(model, morsel_blob_step(model, g->first_step + g->step_count - 1));
-    return times((uint64_t)((y->dims[1] + MORSEL_FORMAT_MAX_STAGE) / g->strip_rows + 2) * g->step_count, y->dims[0]);
+    return morsel_times((uint64_t)((y->dims[1] + MORSEL_FORMAT_MAX_STAGE) / g->strip_rows + 2) * g->step_count, y->dims[0]);
 }
 
 uint64_t morsel_work(const struct morsel_model *model) {

@@ -46,7 +46,7 @@ SUBJECTS = [
     ("arm64/*", ARM64, [CHECKER + ["20"]]),
 ]
 FILES = ["core/check*.c", "core/work.c", "kernels/requant.c", "kernels/requant.h", "x86/requant_*.h", "arm64/requant_*"]
-SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-O1"]
 SOME = 3  # objects of a header that are compiled first
 WALL_MOST = 300  # seconds; what never ends is stopped by its CPU time long before
 
@@ -87,17 +87,18 @@ class Build:
     def link_library(self, path, objects, options=()):
         run([self.commands[self.objects[0]][0], "-shared", *options, "-o", path, *objects])
 
-    def sanitized(self):
-        """The library's objects without a change, under sanitizers: where each lies."""
+    def sanitized(self, room):
+        """The library's objects without a change, those of a room under sanitizers: where each lies."""
         with self.lock:
-            if not self.sound:
+            if room not in self.sound:
                 self.asan = run([self.commands[self.objects[0]][0], "-print-file-name=libasan.so"]).strip()
-                for o in self.objects:
-                    self.sound[o] = path = f"{self.scratch}/sanitized-{o.replace('/', '-')}"
+                self.sound[room] = {o: o for o in self.objects}
+                for o in fnmatch.filter(self.objects, f"{self.folder}/{room}/*"):
+                    self.sound[room][o] = path = f"{self.scratch}/sanitized-{o.replace('/', '-')}"
                     words = [w for w in self.commands[o] if w not in ("-MMD", "-MP")]
                     words[words.index("-o") + 1] = path
                     run([*words, "-w", *SANITIZE])
-        return self.sound
+        return self.sound[room]
 
     def link_programs(self, names):
         library = os.path.abspath(self.scratch)
@@ -203,10 +204,10 @@ class Worker:
         return trial.kills(mutant, source)
 
     def killed_sanitized(self, source, objects, trial):
-        """The same with the whole library under ASan and UBSan; emulated machines have none."""
+        """The same with its room of the library under ASan and UBSan; emulated machines have none."""
         if self.build.cross or self.compile(objects, SANITIZE) is None:
             return False
-        mutant, whole = str(self.folder / "sanitized.so"), self.build.sanitized()
+        mutant, whole = str(self.folder / "sanitized.so"), self.build.sanitized(source.split("/")[0])
         self.build.link_library(mutant, [str(self.folder / o) if o in objects else whole[o] for o in self.build.objects], SANITIZE)
         return trial.kills(f"{self.build.asan} {mutant}", source, 10)
 

@@ -41,6 +41,10 @@ void prove_index(uint32_t out, uint32_t tap, _Bool round_up) {
     prove_assert(((exact & 0xffffffff) < a.in) == (exact >= 0 & exact < a.in));
 }
 
+static wide at_most(wide n) {
+    return n > (wide)UINT64_MAX ? (wide)UINT64_MAX : n;
+}
+
 static void any_step(struct morsel_step_check *s, struct morsel_blob_conv *p) {
     const uint32_t *x = s->x->dims, *y = s->y->dims;
     prove_assume(x[3] >= 1 & x[3] <= MORSEL_SIZE_LIMIT & y[3] >= 1 & y[3] <= MORSEL_SIZE_LIMIT);
@@ -48,7 +52,7 @@ static void any_step(struct morsel_step_check *s, struct morsel_blob_conv *p) {
     prove_assume(p->groups >= 1 & p->groups <= x[3] & p->groups <= y[3]);
 }
 
-/* Weights of a convolution are as many bytes as kernels read, or UINT64_MAX where those are 2^31 or more; nothing wraps on the way. */
+/* Weights of a convolution are as many bytes as kernels read, or UINT64_MAX where those are more; nothing wraps on the way. */
 void prove_packed(void) {
     struct morsel_blob_conv p;
     struct morsel_blob_tensor x, y;
@@ -60,15 +64,14 @@ void prove_packed(void) {
     struct morsel_step_check s = {NULL, &step, &x, &y, &p};
     any_step(&s, &p);
     struct morsel_packed w = packed_of(&s);
-    wide taps = (wide)p.window.kernel_w * (x.dims[3] / p.groups), channels = ((wide)(y.dims[3] / p.groups) + 15) / 16 * 16 * p.groups;
+    wide taps = (wide)p.window.kernel_w * (x.dims[3] / p.groups), outs = ((wide)(y.dims[3] / p.groups) + 15) / 16 * 16;
     prove_assert(taps < (wide)1 << 37);
-    prove_assert(w.line == (taps + 3) / 4 & w.padding <= 3 & w.line * 4 - w.padding == taps & w.channels == channels);
-    if (w.bytes <= MORSEL_SIZE_LIMIT) prove_assert(w.bytes == channels * ((wide)w.line * 4) * p.window.kernel_h);
-    else if (w.bytes == UINT64_MAX) {
-        if (w.line * 4 > MORSEL_SIZE_LIMIT) return; /* one channel has more */
-        if (w.channels > MORSEL_SIZE_LIMIT) return; /* one tap has more */
-        prove_assert(channels * ((wide)w.line * 4) > MORSEL_SIZE_LIMIT);
-    }
+    prove_assert(w.line == (taps + 3) / 4 & w.padding <= 3 & w.line * 4 - w.padding == taps);
+    prove_assert(w.channels == outs * p.groups);
+    wide channel = (wide)w.line * (4 * p.window.kernel_h);
+    prove_assert(channel < (wide)1 << 44);
+    prove_assert(outs <= UINT32_MAX);
+    prove_assert(w.bytes == morsel_times(morsel_times((uint64_t)channel, (uint32_t)outs), p.groups)); /* prove_times: exact, or the most */
 }
 
 void prove_packed_depthwise(void) {
@@ -90,7 +93,7 @@ void prove_packed_depthwise(void) {
     prove_assert(w.bytes < (wide)1 << 44);
 }
 
-/* Weights of a float convolution: a product above 2^31 - 1 is refused, not cut off. */
+/* Weights of a float convolution: a product that leaves 64 bits stays at their most, and is not cut off. */
 void prove_float_taps(void) {
     struct morsel_blob_float_conv p;
     struct morsel_blob_tensor x, y;
@@ -103,6 +106,8 @@ void prove_float_taps(void) {
     uint32_t depth = s.x->dims[3] / p.groups;
     prove_assert((wide)depth * p.window.kernel_h <= (wide)1 << 37);
     prove_assert((wide)depth * p.window.kernel_h * p.window.kernel_w < (wide)1 << 43);
-    uint64_t outputs = ((uint64_t)s.y->dims[3] + 7) / 8 * 8, taps = (uint64_t)depth * p.window.kernel_h * p.window.kernel_w;
-    if (taps <= MORSEL_SIZE_LIMIT) prove_assert((wide)taps * outputs <= (wide)1 << 62);
+    uint64_t taps = (uint64_t)depth * p.window.kernel_h * p.window.kernel_w;
+    uint32_t outputs = (s.y->dims[3] + 7) / 8 * 8;
+    prove_assert(outputs == ((wide)s.y->dims[3] + 7) / 8 * 8);
+    prove_assert(morsel_times(taps, outputs) == at_most((wide)taps * outputs));
 }

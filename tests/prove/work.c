@@ -12,7 +12,7 @@ void prove_add(uint64_t a, uint64_t b) {
 }
 
 void prove_times(uint64_t a, uint32_t b) {
-    prove_assert(times(a, b) == at_most((wide)a * b));
+    prove_assert(morsel_times(a, b) == at_most((wide)a * b));
 }
 
 void prove_product4(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
@@ -53,5 +53,5 @@ void prove_group_work(uint32_t images, uint32_t height) {
     prove_assume(height >= 1 & images >= 1 & (wide)height * images <= MORSEL_SIZE_LIMIT);
     uint64_t turns = (uint64_t)((height + MORSEL_FORMAT_MAX_STAGE) / g.strip_rows + 2) * g.step_count;
     prove_assert(turns < (wide)1 << 37);
-    prove_assert(times(turns, images) == at_most((wide)turns * images));
+    prove_assert(morsel_times(turns, images) == at_most((wide)turns * images));
 }

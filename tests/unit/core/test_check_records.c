@@ -126,6 +126,29 @@ static void slices_lie_between_the_slots_and_the_end(void **state) {
     free(blob);
 }
 
+/* With 64 steps, a slice in the last 64 bytes of their slots. */
+static void slices_begin_behind_the_last_slot(void **state) {
+    (void)state;
+    enum { STEPS = 64 };
+    static const uint8_t table[256];
+    struct builder b;
+    struct morsel_model model;
+    uint32_t count;
+    builder_start(&b);
+    for (int i = 0; i <= STEPS; i++) builder_tensor(&b, MORSEL_UINT8, 2, (uint32_t[]){2, 32}, 1, 0);
+    struct morsel_blob_lut lut = {64, 1, 1, builder_data(&b, table, 256)};
+    for (uint32_t i = 0; i < STEPS; i++) builder_step(&b, MORSEL_STEP_LUT, &i, 1, i + 1, &lut, sizeof lut, 0);
+    builder_input(&b, 0, "x");
+    builder_output(&b, STEPS, "y");
+    uint8_t *blob = builder_finish(&b, &count);
+    struct morsel_blob_tensor *x = (void *)(blob + ((struct morsel_blob_header *)(void *)blob)->tensors.offset);
+    assert_int_equal(x->offset, STEPS * MORSEL_FORMAT_STEP_SLOT);
+    assert_int_equal(morsel_open(&model, blob, count, MORSEL_SKIP_CHECKSUM), MORSEL_OK);
+    x->offset -= 64;
+    assert_int_equal(morsel_open(&model, blob, count, MORSEL_SKIP_CHECKSUM), MORSEL_ERR_PLAN);
+    free(blob);
+}
+
 /* --- Inputs and outputs --- */
 
 static void shapes_of_inputs_are_their_tensors(void **state) {
@@ -136,6 +159,7 @@ static void shapes_of_inputs_are_their_tensors(void **state) {
     MISSHAPEN(MORSEL_OK, b.inputs[0].onnx_type = MORSEL_FLOAT32);
     MISSHAPEN(MORSEL_ERR_TENSOR, b.inputs[0].onnx_type = MORSEL_FLOAT32 + 1);
     MISSHAPEN(MORSEL_ERR_TENSOR, b.inputs[0].tensor = T_COUNT);
+    MISSHAPEN(MORSEL_ERR_TENSOR, b.header->tensors.count = T_MATMUL); /* behind them stands what is one */
     MISSHAPEN(MORSEL_OK, b.inputs[0].name = b.header->strings.count - 1);
     MISSHAPEN(MORSEL_ERR_STRING, b.inputs[0].name = b.header->strings.count);
 }
@@ -173,6 +197,15 @@ static void shapes_of_channels_last_are_in_order(void **state) {
             free(blob);
         }
     }
+}
+
+/* Below rank 3 there are no pixels that channels could be last of: as many elements will do. */
+static void shapes_of_lines_are_as_many_elements(void **state) {
+    (void)state;
+    MISSHAPEN(MORSEL_OK, b.tensors[T_FLOAT].layout = MORSEL_CHANNELS_LAST, b.outputs[0].onnx_rank = 2, b.outputs[0].onnx_dims[0] = 5,
+              b.outputs[0].onnx_dims[1] = 1);
+    MISSHAPEN(MORSEL_ERR_SHAPE, b.tensors[T_FLOAT].layout = MORSEL_CHANNELS_LAST, b.outputs[0].onnx_rank = 2, b.outputs[0].onnx_dims[0] = 5,
+              b.outputs[0].onnx_dims[1] = 2);
 }
 
 /* --- Pictures --- */
@@ -271,6 +304,33 @@ static void pictures_are_pixels_or_planes(void **state) {
     assert_int_equal(open_picture(MORSEL_UINT8, MORSEL_ROW_MAJOR, 5, (const uint32_t[]){1, 2, 4, 5, 3}, color), bad);
 }
 
+/* Of two inputs the second is a picture. */
+static void pictures_are_of_the_input_that_is_named(void **state) {
+    (void)state;
+    struct builder b;
+    struct morsel_model model;
+    uint32_t count, concat[3] = {1, 5, 60};
+    builder_start(&b);
+    builder_tensor(&b, MORSEL_UINT8, 2, (uint32_t[]){1, 5}, 1, 0);
+    builder_tensor(&b, MORSEL_UINT8, 3, (uint32_t[]){4, 5, 3}, 1, 0);
+    builder_tensor(&b, MORSEL_UINT8, 2, (uint32_t[]){1, 65}, 1, 0);
+    builder_step(&b, MORSEL_STEP_CONCAT, (uint32_t[]){0, 1}, 2, 2, concat, sizeof concat, 0);
+    builder_data(&b, concat, 4);
+    builder_input(&b, 0, "x");
+    builder_input(&b, 1, "picture");
+    builder_output(&b, 2, "y");
+    b.picture = (struct morsel_blob_picture){1, MORSEL_RESIZE_EXACT, 4, 5, 0, 0, MORSEL_CHANNELS_RGB, 1, {0, 0, 0}, {1, 1, 1}};
+    b.picture_count = 1;
+    uint8_t *blob = builder_finish(&b, &count);
+    struct morsel_blob_picture *rule = (void *)(blob + ((struct morsel_blob_header *)(void *)blob)->picture.offset);
+    assert_int_equal(morsel_open(&model, blob, count, MORSEL_SKIP_CHECKSUM), MORSEL_OK);
+    for (uint32_t input = 0; input < 4; input++) {
+        rule->input = input;
+        assert_int_equal(morsel_open(&model, blob, count, MORSEL_SKIP_CHECKSUM), input == 1 ? MORSEL_OK : MORSEL_ERR_PICTURE);
+    }
+    free(blob);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_stands_behind_a_section_is_not_its_own),
@@ -279,7 +339,10 @@ int main(void) {
         cmocka_unit_test(rings_are_rows_of_pictures_in_the_arena),
         cmocka_unit_test(scales_are_positive_and_finite),
         cmocka_unit_test(slices_lie_between_the_slots_and_the_end),
+        cmocka_unit_test(slices_begin_behind_the_last_slot),
         cmocka_unit_test(shapes_of_inputs_are_their_tensors),
+        cmocka_unit_test(shapes_of_lines_are_as_many_elements),
+        cmocka_unit_test(pictures_are_of_the_input_that_is_named),
         cmocka_unit_test(shapes_of_channels_last_are_in_order),
         cmocka_unit_test(sides_of_pictures_have_limits),
         cmocka_unit_test(pictures_become_as_large_as_the_input),

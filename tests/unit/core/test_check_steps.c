@@ -65,6 +65,106 @@ static void scratch_lies_in_the_arena(void **state) {
     MISSHAPEN(MORSEL_ERR_PLAN, b.steps[S_CONV].scratch_offset = 0);
 }
 
+enum { PARAMETERS_AT = 2048, PARAMETER_WORDS = 64 };
+
+static struct morsel_model report;
+
+/* A pool of one pixel alone on the desk; its record lies at `at`. */
+static const struct morsel_blob_pool one_pixel = {{1, 1, 1, 1, 1, 1, 0, 0, 0, 0}, 0, 0, 255};
+
+static void set_alone(uint32_t kind, uint32_t inputs, uint32_t at) {
+    desk_set(&d, kind, inputs, NULL);
+    d.header->steps.count = 1;
+    d.header->parameters = (struct morsel_blob_section){PARAMETERS_AT, PARAMETER_WORDS};
+    d.check.report = &report;
+    d.step.parameters = at;
+    memcpy(d.bytes + at, &one_pixel, sizeof one_pixel);
+}
+
+static void records_lie_in_their_section_and_are_aligned(void **state) {
+    (void)state;
+    const uint32_t end = PARAMETERS_AT + 4 * PARAMETER_WORDS;
+    for (uint32_t at = PARAMETERS_AT - 64; at < end; at++) {
+        set_alone(MORSEL_STEP_MAX_POOL, 1, at);
+        int fits = at % 4 == 0 && at >= PARAMETERS_AT && at + sizeof one_pixel <= end;
+        assert_int_equal(morsel_check_steps(&d.check), fits ? MORSEL_OK : MORSEL_ERR_PARAMETER);
+    }
+}
+
+/* 64 steps have 16 KB of slots. */
+static void scratch_begins_behind_the_last_slot(void **state) {
+    (void)state;
+    struct morsel_blob_step steps[64];
+    for (uint32_t at = 0; at < 20480; at += 64) {
+        set_alone(MORSEL_STEP_MAX_POOL, 1, PARAMETERS_AT);
+        d.step.scratch_offset = at;
+        d.step.scratch_bytes = 64;
+        d.header->arena_bytes = 1 << 20;
+        d.header->steps.count = 64;
+        for (int i = 0; i < 64; i++) steps[i] = d.step;
+        d.check.steps = steps;
+        assert_int_equal(morsel_check_steps(&d.check), at >= 16384 ? MORSEL_OK : MORSEL_ERR_PLAN);
+    }
+}
+
+/* Four bytes an input: so much is read, where so much is left to read. */
+static void operands_are_counted(void **state) {
+    (void)state;
+    for (uint32_t inputs = 1; inputs <= 3; inputs++)
+        for (uint64_t left = 0; left < 20; left++) {
+            set_alone(inputs == 1 ? MORSEL_STEP_MAX_POOL : MORSEL_STEP_CONCAT, inputs, PARAMETERS_AT);
+            d.read = 64 * (uint64_t)DESK_BYTES - left;
+            assert_int_equal(morsel_check_steps(&d.check) == MORSEL_ERR_STEP, left < 4 * (uint64_t)inputs);
+            assert_true(d.read == 64 * (uint64_t)DESK_BYTES - left + 4 * (uint64_t)inputs);
+        }
+}
+
+static void kinds_are_those_of_the_format(void **state) {
+    (void)state;
+    static const uint32_t none[] = {0, 15, 16, 17, 20, 0x7fffffff, 0x80000000, 0xffffffff};
+    for (uint32_t i = 0; i < 8; i++) {
+        set_alone(MORSEL_STEP_MAX_POOL, 1, PARAMETERS_AT);
+        d.step.kind = none[i];
+        assert_int_equal(morsel_check_steps(&d.check), MORSEL_ERR_STEP);
+    }
+}
+
+/* As core/format.h lists them: which types x may have, and y; whether all have one. */
+static int types_fit(uint32_t kind, uint32_t x, uint32_t second, uint32_t y) {
+    int x_bytes = x <= MORSEL_INT8 && second <= MORSEL_INT8, y_ok = y != MORSEL_INT32;
+    int x_ok = x != MORSEL_INT32 && second != MORSEL_INT32;
+    switch (kind) {
+    case MORSEL_STEP_CONV:
+    case MORSEL_STEP_DEPTHWISE:
+    case MORSEL_STEP_FC:
+    case MORSEL_STEP_MATMUL:
+    case MORSEL_STEP_LUT: return x_bytes && y_ok;
+    case MORSEL_STEP_AVERAGE_POOL:
+    case MORSEL_STEP_MAX_POOL: return x_ok && y == x;
+    case MORSEL_STEP_CONCAT:
+    case MORSEL_STEP_GATHER: return x == y && second == y;
+    default: return x_ok && y_ok;
+    }
+}
+
+/* Parameters of 0 are refused later, if at all. */
+static void types_are_in_the_sets_of_the_kind(void **state) {
+    (void)state;
+    assert_true(MORSEL_UINT8 == 0 && MORSEL_INT8 == 1 && MORSEL_FLOAT32 == 3);
+    for (uint32_t pick = 0; pick < 64 * MORSEL_STEP_KIND_COUNT; pick++) {
+        uint32_t kind = pick / 64, x = pick & 3, second = pick >> 2 & 3, y = pick >> 4 & 3;
+        int two = kind == MORSEL_STEP_MATMUL || kind == MORSEL_STEP_BINARY || kind == MORSEL_STEP_CONCAT;
+        if (!kind) continue;
+        set_alone(kind, two ? 2 : 1, PARAMETERS_AT);
+        memset(d.bytes + PARAMETERS_AT, 0, 4 * PARAMETER_WORDS);
+        if (!two) second = x;
+        d.b->type = second;
+        d.x->type = x;
+        d.y->type = y;
+        assert_int_equal(morsel_check_steps(&d.check) == MORSEL_ERR_STEP, !types_fit(kind, x, second, y));
+    }
+}
+
 /* --- Constants that the kinds share --- */
 
 static void data_ends_with_its_section(void **state) {
@@ -168,19 +268,20 @@ static void ranges_are_those_of_the_type(void **state) {
 
 /* --- Steps that equal one before, once much was read --- */
 
-enum change { SAME, KIND, PARAMETERS, INPUT, OUTPUT, SECOND_INPUT };
+enum change { SAME, KIND, PARAMETERS, INPUT, OUTPUT, SECOND_INPUT, INNER };
 
-/* Two pools, or two sums; the second is refused where it is looked at by itself. */
+/* Two pools, sums, or lists of one; the second is refused where it is looked at by itself. */
 static enum morsel_error check_two(enum change change, uint64_t read) {
     struct builder b;
-    struct morsel_model model, report;
-    uint32_t count, x[2] = {0, 2}, dims[4] = {1, 4, 4, 1};
+    struct morsel_model model;
+    uint32_t count, x[2] = {0, 2}, dims[4] = {1, 4, 4, 1}, list[2] = {1, 16};
     builder_start(&b);
     for (int i = 0; i < 4; i++) builder_tensor(&b, MORSEL_UINT8, 4, dims, 1, 0);
     struct morsel_blob_pool pool = {{1, 1, 1, 1, 2, 1, 0, 0, 0, 0}, 0, 0, 255};
     struct morsel_blob_binary sum = {MORSEL_BINARY_ADD, 1, {16, 1, 1, 1, 1, 1}, {1}, {1}, 1, 1, 0, 0, 255, -1, 1};
     for (uint32_t i = 0; i < 2; i++) {
-        if (change != SECOND_INPUT) builder_step(&b, MORSEL_STEP_MAX_POOL, &x[i], 1, 2 * i + 1, &pool, sizeof pool, 0);
+        if (change == INNER) builder_step(&b, MORSEL_STEP_CONCAT, &x[i], 1, 2 * i + 1, list, sizeof list, 0);
+        else if (change != SECOND_INPUT) builder_step(&b, MORSEL_STEP_MAX_POOL, &x[i], 1, 2 * i + 1, &pool, sizeof pool, 0);
         else builder_step(&b, MORSEL_STEP_BINARY, (uint32_t[]){0, x[i]}, 2, 2 * i + 1, &sum, sizeof sum, 0);
     }
     builder_data(&b, "", 1);
@@ -193,6 +294,7 @@ static enum morsel_error check_two(enum change change, uint64_t read) {
     struct morsel_blob_tensor *tensors = (void *)(blob + h->tensors.offset);
     struct morsel_blob_pool *second = (void *)(blob + steps[1].parameters);
     if (change == KIND) steps[1].kind = MORSEL_STEP_AVERAGE_POOL; /* which takes no dilation */
+    if (change == INNER) ((struct morsel_blob_concat *)(void *)second)->inner[0] = 15;
     if (change == PARAMETERS) second->out_max = 256;
     if (change == INPUT) tensors[2].dims[1] = 5;
     if (change == OUTPUT) tensors[3].dims[1] = 5;
@@ -217,6 +319,7 @@ static void steps_that_differ_are_looked_at(void **state) {
         assert_int_equal(check_two(INPUT, read), MORSEL_ERR_PARAMETER);
         assert_int_equal(check_two(OUTPUT, read), MORSEL_ERR_PARAMETER);
         assert_int_equal(check_two(SECOND_INPUT, read), MORSEL_ERR_PARAMETER);
+        assert_int_equal(check_two(INNER, read), MORSEL_ERR_PARAMETER);
     }
 }
 
@@ -224,7 +327,7 @@ static void steps_that_differ_are_looked_at(void **state) {
 static void steps_with_less_scratch_are_looked_at(void **state) {
     (void)state;
     struct blob b = sample();
-    struct morsel_model model = {.blob = b.bytes, .blob_bytes = b.count}, report;
+    struct morsel_model model = {.blob = b.bytes, .blob_bytes = b.count};
     uint64_t read = 5 * (uint64_t)b.count;
     b.steps[S_DEPTHWISE] = b.steps[S_CONV];
     uint16_t checked[MORSEL_CHECKED] = {0};
@@ -236,12 +339,51 @@ static void steps_with_less_scratch_are_looked_at(void **state) {
     free(b.bytes);
 }
 
+/* Three equal steps, each with 128 bytes of floats. The first is looked at, the others as long as not more than four times the blob was
+ * read. */
+static void equal_steps_are_read_until_much_was(void **state) {
+    (void)state;
+    struct builder b;
+    struct morsel_model model;
+    uint32_t count, steps = 3;
+    float floats[16] = {1};
+    builder_start(&b);
+    for (uint32_t i = 0; i <= steps; i++) builder_tensor(&b, MORSEL_UINT8, 2, (uint32_t[]){1, 16}, 1, 0);
+    uint32_t at = builder_data(&b, floats, sizeof floats);
+    struct morsel_blob_unary affine = {MORSEL_UNARY_AFFINE, 16, 0, 0, 16, at, at};
+    for (uint32_t i = 0; i < steps; i++) builder_step(&b, MORSEL_STEP_UNARY, (uint32_t[]){0}, 1, i + 1, &affine, sizeof affine, 0);
+    builder_input(&b, 0, "x");
+    builder_output(&b, steps, "y");
+    uint8_t *blob = builder_finish(&b, &count);
+    assert_int_equal(morsel_open(&model, blob, count, 0), MORSEL_OK);
+    const struct morsel_blob_header *h = (const void *)blob;
+    for (uint64_t start = 0; start < 6 * (uint64_t)count; start += start + 300 < 4 * (uint64_t)count ? 7 : 1) {
+        uint64_t read = start, want = start;
+        uint16_t checked[MORSEL_CHECKED] = {0};
+        struct morsel_check c = {.report = &report, .model = &model, .header = h, .read = &read, .checked = checked};
+        c.tensors = (void *)(blob + h->tensors.offset);
+        c.steps = (void *)(blob + h->steps.offset);
+        assert_int_equal(morsel_check_steps(&c), MORSEL_OK);
+        for (uint32_t i = 0; i < steps; i++) {
+            want += 4;
+            if (!i || want <= 4 * (uint64_t)count) want += 128;
+        }
+        assert_true(read == want);
+    }
+    free(blob);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operands_end_with_their_section),
         cmocka_unit_test(types_are_those_of_the_kind),
         cmocka_unit_test(parameters_lie_in_their_section),
         cmocka_unit_test(scratch_lies_in_the_arena),
+        cmocka_unit_test(records_lie_in_their_section_and_are_aligned),
+        cmocka_unit_test(scratch_begins_behind_the_last_slot),
+        cmocka_unit_test(operands_are_counted),
+        cmocka_unit_test(kinds_are_those_of_the_format),
+        cmocka_unit_test(types_are_in_the_sets_of_the_kind),
         cmocka_unit_test(data_ends_with_its_section),
         cmocka_unit_test(floats_are_counted_and_finite),
         cmocka_unit_test(halves_are_counted_and_finite),
@@ -250,6 +392,7 @@ int main(void) {
         cmocka_unit_test(ranges_are_those_of_the_type),
         cmocka_unit_test(steps_that_differ_are_looked_at),
         cmocka_unit_test(steps_with_less_scratch_are_looked_at),
+        cmocka_unit_test(equal_steps_are_read_until_much_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

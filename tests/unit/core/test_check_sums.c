@@ -178,7 +178,7 @@ static void weights_of_any_size_are_added_up(void **state) {
     uint32_t random = 1, proven[2] = {0, 0};
     for (uint32_t trial = 0; trial < 60; trial++) {
         static const uint32_t depths[] = {1, 4, 511, 512, 513, 516, 1024, 1030, 3001};
-        uint32_t inputs = depths[trial % 9], outputs = builder_between(&random, 1, 40);
+        uint32_t inputs = depths[trial % 9], outputs = trial % 10 ? builder_between(&random, 1, 40) : 241; /* 16 blocks */
         struct fc_blob blob = make_products(inputs, outputs, 1, 1, trial % 2);
         struct honest_weights w;
         assert_true(honest_find(blob.bytes, 0, &w));
@@ -196,6 +196,63 @@ static void weights_of_any_size_are_added_up(void **state) {
         free(blob.bytes);
     }
     assert_true(proven[0] > 10 && proven[1] > 10);
+}
+
+/* Inputs of int8 with the zero point 7 are -135 .. 120 steps away from it. */
+static void proofs_know_the_inputs_type(void **state) {
+    (void)state;
+    static const int32_t edges[2] = {100 * 120, 100 * 135}; /* what a weight of 100, of -100 adds at most */
+    for (int negative = 0; negative < 2; negative++)
+        for (int32_t beyond = 0; beyond < 2; beyond++) {
+            struct fc_blob blob = make_products(4, 16, 1, 1, 0);
+            struct honest_weights w;
+            assert_true(honest_find(blob.bytes, 0, &w));
+            limit_channel(&w, (int8_t)(negative ? -100 : 100), (1 << 22) - 1 - edges[negative] + beyond, 0.0001f, MORSEL_PROOF_SMALL);
+            assert_int_equal(open_products(&blob), beyond ? MORSEL_ERR_CONSTANT : MORSEL_OK);
+            free(blob.bytes);
+        }
+}
+
+/* What is stated of a block is asked of its own sixteen channels: of each of them, and of no other. */
+static void every_block_states_its_own_proofs(void **state) {
+    (void)state;
+    const uint8_t all = MORSEL_PROOF_SMALL | MORSEL_PROOF_POSITIVE;
+    for (uint32_t c = 0; c < 48; c++)
+        for (int zeros = 0; zeros < 2; zeros++) {
+            struct fc_blob blob = make_products(4, 48, 1, 1, zeros);
+            struct honest_weights w;
+            assert_true(honest_find(blob.bytes, 0, &w));
+            int32_t *bias = (int32_t *)(uintptr_t)w.bias;
+            float *multiplier = (float *)(uintptr_t)w.multiplier;
+            memset(w.proofs, all, 3);
+            bias[c] = (1 << 22) - 1;
+            assert_int_equal(open_products(&blob), MORSEL_OK);
+            bias[c]++;
+            assert_int_equal(open_products(&blob), MORSEL_ERR_CONSTANT);
+            w.proofs[c / 16] = MORSEL_PROOF_POSITIVE;
+            assert_int_equal(open_products(&blob), MORSEL_OK);
+            multiplier[c] = -1;
+            assert_int_equal(open_products(&blob), MORSEL_ERR_CONSTANT);
+            w.proofs[c / 16] = 0;
+            assert_int_equal(open_products(&blob), MORSEL_OK);
+            free(blob.bytes);
+        }
+}
+
+/* Without proofs nothing is stated: sums may be of any size. */
+static void absent_proofs_state_nothing(void **state) {
+    (void)state;
+    struct fc_blob blob = make_products(4, 16, 1, 1, 0);
+    struct honest_weights w;
+    struct morsel_model model = {.blob = blob.bytes};
+    assert_true(honest_find(blob.bytes, 0, &w));
+    ((int32_t *)(uintptr_t)w.bias)[0] = INT32_MAX;
+    ((float *)(uintptr_t)w.multiplier)[0] = -1;
+    w.proofs[0] = MORSEL_PROOF_SMALL;
+    assert_int_equal(open_products(&blob), MORSEL_ERR_CONSTANT);
+    ((struct morsel_blob_fc *)(void *)(blob.bytes + morsel_blob_step(&model, 0)->parameters))->sums.proofs = 0;
+    assert_int_equal(open_products(&blob), MORSEL_OK);
+    free(blob.bytes);
 }
 
 /* A step that equals one before it costs nothing once much was read; steps that differ are refused when too much is. */
@@ -224,9 +281,15 @@ static void shared_weights_are_not_read_without_end(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_wrong_sum_is_refused),           cmocka_unit_test(padding_that_adds_something_is_refused),
-        cmocka_unit_test(padding_without_zeros_is_zero),    cmocka_unit_test(proofs_hold_or_are_refused),
-        cmocka_unit_test(weights_of_any_size_are_added_up), cmocka_unit_test(shared_weights_are_not_read_without_end),
+        cmocka_unit_test(a_wrong_sum_is_refused),
+        cmocka_unit_test(padding_that_adds_something_is_refused),
+        cmocka_unit_test(padding_without_zeros_is_zero),
+        cmocka_unit_test(proofs_hold_or_are_refused),
+        cmocka_unit_test(proofs_know_the_inputs_type),
+        cmocka_unit_test(every_block_states_its_own_proofs),
+        cmocka_unit_test(absent_proofs_state_nothing),
+        cmocka_unit_test(weights_of_any_size_are_added_up),
+        cmocka_unit_test(shared_weights_are_not_read_without_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

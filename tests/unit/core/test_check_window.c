@@ -194,10 +194,10 @@ static uint32_t up(uint32_t n, uint32_t multiple) {
 
 static void constants_of_convolutions_end_with_the_data(void **state) {
     (void)state;
-    static const uint32_t outs[] = {1, 2, 15, 16, 17, 32, 33};
-    for (uint32_t pick = 0; pick < 7 * 2 * 3 * 4 * 5; pick++) {
-        uint32_t groups = pick / 7 % 2 + 1, out = outs[pick % 7], depth = pick / 14 % 3 + 1, rows = pick / 42 % 4 + 1,
-                 columns = pick / 168 + 1;
+    static const uint32_t outs[] = {1, 2, 15, 16, 17, 32, 33, 120};
+    for (uint32_t pick = 0; pick < 8 * 2 * 3 * 4 * 5; pick++) {
+        uint32_t groups = pick / 8 % 2 + 1, out = outs[pick % 8], depth = pick / 16 % 3 + 1, rows = pick / 48 % 4 + 1,
+                 columns = pick / 192 + 1;
         struct morsel_blob_conv conv = a_conv(groups);
         uint32_t channels = groups * up(out, 16), weights = channels * rows * up(columns * depth, 4);
         conv.window.kernel_h = rows, conv.window.kernel_w = columns;

@@ -149,8 +149,7 @@ static void proofs_are_those_of_all_weights(void **state) {
     for (uint32_t proofs = 0; proofs < 4; proofs++) assert_true(found[proofs] > 100);
 }
 
-/* Gives channel c one weight that differs from its zero by `by`. Whatever the bias, sums end below 2^22 in both directions, or are not
- * small. */
+/* Channel c has one weight that differs from its zero by `by`: biases up to which sums end below 2^22, in both directions. */
 static void try_sums(uint32_t c, int32_t by, int has_zero, int32_t low) {
     const int32_t most = (1 << 22) - 1;
     struct block b = a_block(has_zero, low);

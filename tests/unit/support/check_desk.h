@@ -17,6 +17,7 @@ struct desk {
     struct morsel_blob_step step;
     struct morsel_model model;
     uint64_t read;
+    uint16_t checked[MORSEL_CHECKED];
     struct morsel_check check;
     struct morsel_step_check of_step;
 };
@@ -44,7 +45,8 @@ static inline void desk_set(struct desk *d, uint32_t kind, uint32_t inputs, cons
     d->step.output_count = 1;
     d->model.blob = d->bytes;
     d->model.blob_bytes = DESK_BYTES;
-    d->check = (struct morsel_check){.model = &d->model, .header = d->header, .tensors = tensors, .steps = &d->step, .read = &d->read};
+    d->check = (struct morsel_check){
+        .model = &d->model, .header = d->header, .tensors = tensors, .steps = &d->step, .read = &d->read, .checked = d->checked};
     d->of_step = (struct morsel_step_check){&d->check, &d->step, d->x, d->y, parameters};
 }
 
