@@ -15,8 +15,12 @@ zoo_folder := $(or $(MORSEL_ZOO),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/morsel/z
 zoo:  ## the networks of bench-zoo that torchvision makes, some GB in MORSEL_ZOO or ~/.cache/morsel/zoo
 	@sh tests/deps.sh python3-torch python3-torchvision
 	@/usr/bin/python3 -W ignore tests/zoo/torchvision_nets.py $(zoo_folder)
-bench-zoo: all zoo build/bench-venv/.ready  ## others' networks, all forms, beside peers: taken, equal, size, time; ZOO="--quick PATTERN"
-	@MORSEL=$(BUILD)/morsel $(PEERS_VENV)/bin/python -W ignore tests/zoo/run.py $(ZOO)
+build/litert-venv/.ready: tests/zoo/litert.txt
+	@python3 -m venv $(@D)
+	@$(@D)/bin/pip install --quiet --disable-pip-version-check --no-deps --ignore-requires-python -r tests/zoo/litert.txt
+	@touch $@
+bench-zoo: all zoo build/bench-venv/.ready build/litert-venv/.ready  ## networks of others, all forms, beside peers; ZOO="--quick PATTERN"
+	@MORSEL=$(BUILD)/morsel LITERT_PYTHON=build/litert-venv/bin/python $(PEERS_VENV)/bin/python -W ignore tests/zoo/run.py $(ZOO)
 
 # ---- a campaign of fuzzers -------------------------------------------------------------------------------------------
 # libFuzzer drives them; meter.c stands between, to find what is slow for its size. The plain build counts edges alone, for speed, and

@@ -106,6 +106,27 @@ class OpenVino(Peer):
         self.request.infer()
 
 
+class LiteRt(Peer):
+    """A TFLite model by its bytes, with random inputs."""
+
+    def __init__(self, content, options, batch=1):
+        import importlib.metadata
+        import numpy as np
+        from ai_edge_litert.interpreter import Interpreter
+        self.name, self.form = "litert " + importlib.metadata.version("ai-edge-litert"), "int8 TFLite, by channel, XNNPACK"
+        self.interpreter = Interpreter(model_content=content, num_threads=options.threads)
+        if batch > 1:
+            into = self.interpreter.get_input_details()[0]
+            self.interpreter.resize_tensor_input(into["index"], [batch, *into["shape"][1:]])
+        self.interpreter.allocate_tensors()
+        for into in self.interpreter.get_input_details():
+            values = np.random.default_rng(3).integers(-128, 128, into["shape"])
+            self.interpreter.set_tensor(into["index"], values.astype(into["dtype"]))
+
+    def run(self):
+        self.interpreter.invoke()
+
+
 def nncf_model(path, feeds):
     """What NNCF makes of a float network by these inputs."""
     import nncf

@@ -94,24 +94,11 @@ def openvino(case):
     return peers.OpenVino(model, feed, A, "NNCF, performance preset")
 
 
-class LiteRt(peers.Peer):
-    def __init__(self, case):
-        from ai_edge_litert.interpreter import Interpreter
-        import importlib.metadata
-        import tflite
-        if not case.float:
-            raise RuntimeError("a TFLite model is made of built-in networks only")
-        self.interpreter = Interpreter(model_content=topologies.make(case.name, tflite.Maker), num_threads=A.threads)
-        into = self.interpreter.get_input_details()[0]
-        if A.batch > 1:
-            self.interpreter.resize_tensor_input(into["index"], [A.batch, *into["shape"][1:]])
-        self.interpreter.allocate_tensors()
-        into = self.interpreter.get_input_details()[0]
-        self.interpreter.set_tensor(into["index"], np.random.default_rng(3).integers(-128, 128, into["shape"]).astype(np.int8))
-        self.name, self.form = "litert " + importlib.metadata.version("ai-edge-litert"), "int8 TFLite, by channel, XNNPACK"
-
-    def run(self):
-        self.interpreter.invoke()
+def litert(case):
+    import tflite
+    if not case.float:
+        raise RuntimeError("a TFLite model is made of built-in networks only")
+    return peers.LiteRt(topologies.make(case.name, tflite.Maker), A, A.batch)
 
 
 class Ncnn(peers.Peer):
@@ -171,7 +158,7 @@ def open_peers(case):
     return found
 
 
-PEERS = [morsel, onnxruntime, openvino, LiteRt, Ncnn]
+PEERS = [morsel, onnxruntime, openvino, litert, Ncnn]
 
 
 def measure(net):

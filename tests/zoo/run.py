@@ -3,8 +3,8 @@
 
 NETWORK may be a pattern (resnet*) or a folder of the cache; left out: all. --forms chooses forms. Files are made once and kept in
 MORSEL_ZOO, else in ~/.cache/morsel/zoo. For each form of a network: does Morsel take it, are its outputs ONNX Runtime's, how large is
-the blob beside the file, and the time of both, of OpenVINO on the same file, of OpenVINO on what NNCF makes of the float network, and of
-ONNX Runtime on the float network itself. All forms of a network take turns in one run. The ratio is that of the fastest of these peers
+the blob beside the file, and the time of both, of OpenVINO on the same file, of OpenVINO on what NNCF makes of the float network, of
+LiteRT on what its own quantizer makes of it, and of ONNX Runtime on the float network itself. All forms of a network take turns in one run. The ratio is that of the fastest of these peers
 to Morsel: below 1.0 another is faster. Below the table stand the slowest steps of such rows, and what was refused."""
 import argparse
 import fnmatch
@@ -126,7 +126,7 @@ class Row:
                 names = [o.name for o in self.peers["ort"].session.get_outputs()]
                 self.differ, self.far = difference(outputs_of_morsel(self.blob, case.feed, names), self.peers["ort"].run())
             except Exception as error:
-                self.refused = "answers: " + str(error)
+                self.refused = "its answers: " + str(error)
 
     def open_peer(self, name, make):
         try:
@@ -182,14 +182,16 @@ class Case:
         there = [r for r in rows if r.make(self)]
         common = {}
         if self.float:
-            ir = forms_of_openvino(self)
+            ir, tflite = model_of_openvino(self), model_of_litert(self)
             if A.make:
                 return []
             opener = rows[0].open_peer
             opener("ort-float", lambda: peers.OnnxRuntime(self.float, self.feed, A, "float"))
             if ir:
                 opener("ov-nncf", lambda: peers.OpenVino(ir, self.feed, A, "NNCF"))
-            common = {k: rows[0].peers.pop(k) for k in ("ort-float", "ov-nncf") if k in rows[0].peers}
+            if tflite:
+                opener("litert", lambda: peers.LiteRt(tflite, A))
+            common = {k: rows[0].peers.pop(k) for k in ("ort-float", "ov-nncf", "litert") if k in rows[0].peers}
         if A.make:
             return []
         for row in there:
@@ -199,7 +201,20 @@ class Case:
         return [r.figures(times, common) for r in rows]
 
 
-def forms_of_openvino(case):
+def model_of_litert(case):
+    """By a Python of its own, which LITERT_PYTHON names: the packages want other versions than the peers do."""
+    path, refused = (os.path.join(case.folder, "litert" + end) for end in (".tflite", ".refused"))
+    if os.environ.get("LITERT_PYTHON") and not (os.path.exists(path) or os.path.exists(refused)):
+        subprocess.run([os.environ["LITERT_PYTHON"], os.path.join(HERE, "litert.py"), case.folder], capture_output=True)
+    if os.path.exists(path):
+        with open(path, "rb") as f:
+            return f.read()
+    said = first_line(open(refused).read()) if os.path.exists(refused) else "no model was made"
+    print(f"  {case.name}: without LiteRT: {said[:160]}", flush=True)
+    return None
+
+
+def model_of_openvino(case):
     try:
         return forms.nncf_of_openvino(case.folder, forms.feeds_of(case.float, 4))
     except Exception as error:
@@ -207,14 +222,14 @@ def forms_of_openvino(case):
     return None
 
 
-HEAD = f"{'network':34} {'form':9} {'morsel':>9} {'ort':>9} {'ov':>9} {'ov-nncf':>9} {'ort-float':>9} {'ratio':>6} {'best':9} {'blob':>6}  bytes"
+HEAD = f"{'network':34} {'form':9} {'morsel':>9} {'ort':>9} {'ov':>9} {'ov-nncf':>9} {'litert':>9} {'ort-float':>9} {'ratio':>6} {'best':9} {'blob':>6}  bytes"
 
 
 def line(row):
     t = row["ms"]
-    cell = [f"{t[n]:9.3f}" if n in t else f"{'-':>9}" for n in ("morsel", "ort", "ov", "ov-nncf", "ort-float")]
+    cell = [f"{t[n]:9.3f}" if n in t else f"{'-':>9}" for n in ("morsel", "ort", "ov", "ov-nncf", "litert", "ort-float")]
     if row["differ"] is None:
-        same = "refused" if row["made"] else "no such form"
+        same = "no such form" if not row["made"] else "refused" if "morsel" not in t else "ONNX Runtime has no answer"
     else:
         same = "equal" if row["differ"] == 0 else f"{row['differ']:.1%} differ, by {row['far']:.1%} at most"
     ratio = f"{row['ratio']:6.2f}" if row["ratio"] else f"{'-':>6}"
