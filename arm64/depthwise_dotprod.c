@@ -363,14 +363,14 @@ static int is_three(const struct morsel_conv_args *a) {
 
 const char *morsel_depthwise_refusal_dotprod(const void *args) {
     const struct morsel_conv_args *a = args;
-    return a->channels.weight_zero ? MORSEL_REFUSES_ZERO : NULL;
+    return a->channels.weight_zero ? morsel_depthwise_refusal_neon(args) : NULL;
 }
 
 void morsel_depthwise_rows_dotprod(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     const struct morsel_window *win = &a->window;
     struct morsel_span span;
-    if (morsel_depthwise_refusal_dotprod(a)) {
-        morsel_depthwise_rows_c(a, rows, y, n);
+    if (a->channels.weight_zero) {
+        morsel_depthwise_rows_neon(a, rows, y, n);
         return;
     }
     for (uint32_t c = 0; c < win->out_c; c += MORSEL_SPAN) {

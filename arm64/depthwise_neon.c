@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Depthwise convolution for any ARMv8: sixteen channels of one tap at a time. Products have 16 bits. Two taps are added there before they
- * go to 32, where the sizes of both weights add up to at most 255 (128 * 255 < 2^15). That is asked once for each block.
+ * go to 32, where the sizes of both weights add up to at most 255 (128 * 255 < 2^15). That is asked once for each block. Weights less
+ * their zero points have 16 bits themselves.
  */
 #include "arm64.h"
 
@@ -13,6 +14,8 @@ struct block {
     uint32_t taps;
     int pairs;
     int8_t w[TAPS][16];
+    int32_t start[16]; /* with zero points of weights: where sums begin, and the weights less those */
+    int16_t wide[TAPS][16];
     int8_t padding[16];
     const uint8_t *x[TAPS];
     uint8_t partial[TAPS][16];
@@ -34,6 +37,18 @@ static void prepare_block(struct block *b, const int8_t *w) {
         most = vmaxq_u8(most, vcgtq_u8(w1, vmvnq_u8(w0))); /* w0 + w1 > 255 */
     }
     b->pairs = vmaxvq_u8(most) == 0;
+}
+
+/* The weights less their zero points. Those of rows that are missing are zero points, and weight_sum has them too. */
+static void take_zeros(struct block *b, const int32_t *start) {
+    const struct morsel_conv_args *a = b->a;
+    const int32_t shift = 128 - a->x.qparams.zero, stored = (int32_t)(a->window.kernel_w * ((a->window.kernel_h + 3) / 4) * 4);
+    for (uint32_t o = 0; o < 16; o++) {
+        int32_t zero = a->channels.weight_zero[b->c + o];
+        b->start[o] = (int32_t)((uint32_t)start[o] - (uint32_t)(shift * stored * zero));
+        for (uint32_t i = 0; i < b->taps; i++) b->wide[i][o] = (int16_t)(b->w[i][o] - zero);
+    }
+    b->pairs = 0;
 }
 
 /* The addresses of a pixel's taps; a block that reaches past the end of its row is copied. */
@@ -73,6 +88,19 @@ static inline struct morsel_sum16 sum_taps(const struct block *b, const int32_t 
             hi = vmlal_high_s8(hi, x, w);
         }
         widen(&s, lo, hi);
+    }
+    return s;
+}
+
+static inline struct morsel_sum16 sum_wide_taps(const struct block *b, uint8x16_t flip) {
+    struct morsel_sum16 s = morsel_load_start(b->start);
+    for (uint32_t i = 0; i < b->taps; i++) {
+        int8x16_t x = vreinterpretq_s8_u8(veorq_u8(vld1q_u8(b->x[i]), flip));
+        int16x8_t lo = vmovl_s8(vget_low_s8(x)), hi = vmovl_high_s8(x), w0 = vld1q_s16(b->wide[i]), w1 = vld1q_s16(b->wide[i] + 8);
+        s.s0 = vmlal_s16(s.s0, vget_low_s16(lo), vget_low_s16(w0));
+        s.s1 = vmlal_high_s16(s.s1, lo, w0);
+        s.s2 = vmlal_s16(s.s2, vget_low_s16(hi), vget_low_s16(w1));
+        s.s3 = vmlal_high_s16(s.s3, hi, w1);
     }
     return s;
 }
@@ -154,14 +182,15 @@ static void run_block(struct block *b, const uint8_t *const *rows, uint32_t y, u
             }
             if (ox == win->out_w) break;
             find_taps(b, rows, ox);
-            put(b, sum_taps(b, span->start + b->c % MORSEL_SPAN, flip), span, at + (size_t)ox * win->out_c);
+            struct morsel_sum16 s =
+                b->a->channels.weight_zero ? sum_wide_taps(b, flip) : sum_taps(b, span->start + b->c % MORSEL_SPAN, flip);
+            put(b, s, span, at + (size_t)ox * win->out_c);
         }
     }
 }
 
 const char *morsel_depthwise_refusal_neon(const void *args) {
     const struct morsel_conv_args *a = args;
-    if (a->channels.weight_zero) return MORSEL_REFUSES_ZERO;
     return a->window.kernel_h * a->window.kernel_w > TAPS ? MORSEL_REFUSES_WINDOW : NULL;
 }
 
@@ -183,6 +212,7 @@ void morsel_depthwise_rows_neon(const struct morsel_conv_args *a, const uint8_t 
         if (b.c % MORSEL_SPAN == 0) morsel_span_prepare(&span, &a->channels, &a->x, &a->y, b.c, blocks);
         b.n = left < 16 ? left : 16;
         prepare_block(&b, w);
+        if (a->channels.weight_zero) take_zeros(&b, span.start + b.c % MORSEL_SPAN);
         run_block(&b, rows, y, n, &span);
     }
 }
