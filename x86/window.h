@@ -16,8 +16,8 @@
 #define MORSEL_WINDOW_BYTES 16384u
 #define MORSEL_WINDOW_MOST 64u /* rows of a kernel */
 
-/* One line for each kernel row; window p of line ky starts at line[ky] + p * step. Where `across` is not 0, the windows are those of several
- * output rows, as many of each, and those of the next row start `down` bytes further. Such a run is no longer than a tile. */
+/* One line for each kernel row; window p of line ky starts at line[ky] + p * step. Where `across` is not 0, the windows are those of
+ * several output rows, as many of each, and those of the next row start `down` bytes further. Such a run is no longer than a tile. */
 struct morsel_lines {
     const uint8_t *line[MORSEL_WINDOW_MOST];
     size_t step, down;
