@@ -287,6 +287,62 @@ static void conv_pictures(const struct morsel_conv_args *a, const uint8_t *const
         for (; next_blocks(&job, blocks); job.begin = job.end) multiply_pictures(&job, &b, rows, y, n, together);
 }
 
+/* ---- windows of which a buffer holds too few for a tile: taps are lines in the rows themselves, or of zero points ---- */
+
+static int taps_stay(const struct morsel_conv_args *a) {
+    const struct morsel_window *w = &a->window;
+    const uint32_t depth = w->in_c / a->groups;
+    return a->x.qparams.sign_flip == 0 && depth % 4 == 0 && depth <= MORSEL_WINDOW_BYTES && w->kernel_h * w->kernel_w <= MORSEL_WINDOW_MOST;
+}
+
+/* Of n windows from ox on, how many have each tap on the same side of the picture's edges as the first. */
+static uint32_t windows_alike(const struct morsel_window *w, uint32_t ox, uint32_t n) {
+    for (uint32_t kx = 0; kx < w->kernel_w; kx++) {
+        int64_t ix = (int64_t)ox * w->stride_w + (int64_t)kx * w->dilation_w - w->pad_left, edge = ix < 0 ? 0 : w->in_w;
+        if (ix < edge && (edge - ix + w->stride_w - 1) / w->stride_w < n) n = (uint32_t)((edge - ix + w->stride_w - 1) / w->stride_w);
+    }
+    return n;
+}
+
+/* A group's lines from window ox on. */
+static void point_taps(struct morsel_lines *lines, const struct morsel_conv_args *a, const uint8_t *const *rows, const uint8_t *zeros,
+                       uint32_t ox, uint32_t group) {
+    const struct morsel_window *w = &a->window;
+    const uint8_t **line = lines->line;
+    for (uint32_t ky = 0; ky < w->kernel_h; ky++)
+        for (uint32_t kx = 0; kx < w->kernel_w; kx++) {
+            uint32_t ix = ox * w->stride_w + kx * w->dilation_w - w->pad_left; /* left of the picture: huge */
+            *line++ = ix < w->in_w ? rows[ky] + (size_t)ix * w->in_c + group * (w->in_c / a->groups) : zeros;
+        }
+}
+
+static void multiply_in_place(const struct morsel_conv_job *job, const uint8_t *const *rows, const uint8_t *zeros, size_t pixel,
+                              uint32_t group) {
+    const struct morsel_window *w = &job->args->window;
+    struct morsel_lines lines = {.step = (size_t)w->stride_w * w->in_c};
+    const size_t most = (MORSEL_WINDOW_BYTES - job->taps) / lines.step + 1;
+    for (uint32_t ox = 0, now; ox < w->out_w; ox += now) {
+        now = windows_alike(w, ox, w->out_w - ox < most ? w->out_w - ox : (uint32_t)most);
+        point_taps(&lines, job->args, rows, zeros, ox, group);
+        job->pixels(job, &lines, pixel + ox, now);
+    }
+}
+
+static void conv_in_place(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n,
+                          morsel_conv_pixels_fn *pixels, void *kept) {
+    const struct morsel_window *w = &a->window;
+    _Alignas(64) uint8_t zeros[MORSEL_WINDOW_BYTES];
+    memset(zeros, a->x.qparams.zero, sizeof zeros);
+    for (uint32_t group = 0; group < a->groups; group++) {
+        struct morsel_conv_job job = job_of(a, group, pixels, kept);
+        const uint32_t blocks = job.end;
+        make_taps(&job);
+        for (; next_blocks(&job, blocks); job.begin = job.end)
+            for (uint32_t i = 0; i < n; i++)
+                multiply_in_place(&job, rows + (size_t)i * w->kernel_h, zeros, (size_t)(y + i) * w->out_w, group);
+    }
+}
+
 /* ---- what the tiles do not take: a matrix product with a row for each window ---- */
 
 #define RESULTS_AT_ONCE 4096u /* bytes of results that do not lie in order, and are copied */
@@ -362,15 +418,17 @@ void morsel_conv_by_fc(const struct morsel_conv_args *a, const uint8_t *const *r
 const char *morsel_conv_refusal(const struct morsel_conv_args *a, int by_fc) {
     struct product p;
     if (by_fc) return start_product(&p, a, NULL) ? NULL : MORSEL_REFUSES_WINDOW;
-    return rows_serve(a) || morsel_windows_at_once(a) ? NULL : MORSEL_REFUSES_WINDOW;
+    return rows_serve(a) || morsel_windows_at_once(a) || taps_stay(a) ? NULL : MORSEL_REFUSES_WINDOW;
 }
 
 void morsel_conv_plan_keep(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t tall,
                            morsel_conv_pixels_fn *pixels, void *kept) {
     uint32_t at_once = morsel_windows_at_once(a), together = rows_together(a, tall);
     uint32_t of_taps = morsel_taps_are_lines(a) ? morsel_windows_of_taps(a) : 0;
+    uint32_t fit = of_taps > at_once ? of_taps : at_once;
     if (rows_serve(a)) conv_direct(a, rows, y, n, tall, pixels, kept);
     else if (together > 1) conv_pictures(a, rows, y, n, together, pixels, kept);
+    else if (fit < least(7, a->window.out_w) && taps_stay(a)) conv_in_place(a, rows, y, n, pixels, kept);
     else if (of_taps) conv_taps(a, rows, y, n, of_taps, pixels, kept);
     else if (at_once) conv_groups(a, rows, y, n, at_once, pixels, kept);
     else morsel_conv_rows_c(a, rows, y, n);
