@@ -4,6 +4,7 @@
 What they cannot take leaves its reason in litert.refused. That quantizer takes no pads but of zeros: those of a maximum become zeros,
 which takes the same time."""
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -58,6 +59,15 @@ def quantized(path, to):
     q.quantize(q.calibrate(data)).export_model(to, overwrite=True)
 
 
+def runs(path):
+    """Some models that were made divide by zero, or crash: another process tries."""
+    code = ("import sys; from ai_edge_litert.interpreter import Interpreter; i = Interpreter(model_path=sys.argv[1]); "
+            "i.allocate_tensors(); i.invoke()")
+    done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError((done.stderr.strip().splitlines() or [""])[-1] if done.returncode > 0 else f"signal {-done.returncode}")
+
+
 def make(folder):
     to, refused = (os.path.join(folder, "litert" + end) for end in (".tflite", ".refused"))
     if os.path.exists(to) or os.path.exists(refused):
@@ -66,7 +76,10 @@ def make(folder):
         with tempfile.TemporaryDirectory() as work:
             model = float_model(folder, work)
             pad_with_zeros(model)
-            quantized(model, to)
+            made = os.path.join(work, "int8.tflite")
+            quantized(model, made)
+            runs(made)
+            shutil.move(made, to)
     except Exception as error:
         with open(refused, "w") as f:
             f.write(f"{type(error).__name__}: {error}")
