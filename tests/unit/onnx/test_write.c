@@ -203,7 +203,7 @@ static void what_cannot_be_written_is_named(void **state) {
     put_message(&graph, 5, &t);
     add_node(&graph, "n", "Any", "x small", "y", "");
     model = model_message(&graph, 13);
-    cannot_write(&model, "its constant 'small' has element type");
+    cannot_write(&model, "'n' (Any): its constant 'small' is of type float8");
 }
 
 /* Up to IR version 3 a constant has to be listed as an input, which is not done here. */
