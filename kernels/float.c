@@ -68,7 +68,7 @@ static double exponential(double v) {
 
 /* 0: no integer, 1: odd, 2: even. */
 static int parity(double y) {
-    if (absolute(y) >= 16777216) return 2;
+    if (!(absolute(y) < 16777216)) return 2; /* or a NaN, which none asks for */
     int64_t whole = (int64_t)y;
     return (double)whole != y ? 0 : whole & 1 ? 1 : 2;
 }
