@@ -160,16 +160,14 @@ static uint64_t height(const struct slice *slice) {
     return most;
 }
 
-/* The lowest place for a slice and its heirs. Whatever is in the way at some place is in the way up to its own end. */
+/* The lowest place for a slice and its heirs. Whatever is in the way at some place is in the way up to its own end: nothing lower is free.
+ * Slices that lie one above the other in the order of their placing are passed in one go. */
 static uint64_t lowest_gap(struct slice **placed, uint32_t count, const struct slice *slice, uint64_t *work) {
-    uint64_t at = 0, next = 0;
+    uint64_t at = 0, before;
     do {
-        at = next;
-        for (uint32_t i = 0; i < count; i++) {
-            uint64_t end = past(placed[i], slice, at, work);
-            next = end > next ? end : next;
-        }
-    } while (next > at);
+        before = at;
+        for (uint32_t i = 0; i < count; i++) at = past(placed[i], slice, at, work);
+    } while (at > before);
     return at;
 }
 
