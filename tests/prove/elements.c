@@ -83,6 +83,7 @@ void prove_dims(uint32_t rank, uint32_t elements) {
     for (uint32_t k = 0; k < 6; k++) {
         n *= dims[k];
         prove_assert(n >= 1 & n <= MORSEL_SIZE_LIMIT);
+        prove_assert(k < rank | dims[k] == 1);
     }
     prove_assert(n == elements);
 }

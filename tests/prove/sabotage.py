@@ -36,7 +36,7 @@ LIST = [
     ("core/call.h", "(i < longer ? i : longer)", "(longer ? 0 : 0)", "share_covers"),
     ("core/blob.h", "(a < b + b_bytes) & (b < a + a_bytes)", "(a <= b + b_bytes) & (b < a + a_bytes)", "overlap"),
     ("core/run_rows.c", "return y < x->rows ? y", "return y <= x->rows ? y", "ring_place"),
-    ("core/stage.c", "end = end < height ? end : height;", "", "need_rows"),
+    ("core/stage.c", "end = end < height ? end : height;", "end = end < height ? end : height + 1;", "need_rows"),
     ("core/plan_chain.c", "more += ((int64_t)(s->end - s->begin) - share)", "more += (int32_t)(s->end - s->begin - share)", "more_work"),
     ("core/model.c", "tasks - 1 > (room - spare) / band", "tasks > (room - spare) / band + 2", "arena"),
     ("core/session.c", "(uint32_t)more + 1 :", "(uint32_t)more + 2 :", "bands"),
@@ -48,7 +48,7 @@ LIST = [
     ("core/weights.c", "#define RUN 256u", "#define RUN 258u", "weigh_four"),
     ("core/weights.c", "static int is_small(int64_t bias, int64_t above,", "static int is_small(int64_t bias, int32_t above,", "is_small"),
     ("kernels/requant.h", "v + 12582912.0f", "v + 8388608.0f", "round"),
-    ("kernels/requant.h", "return v < low ? low : v > high ? high : v;", "return v > high ? high : v;", "limit"),
+    ("kernels/requant.h", "return v < low ? low : v > high ? high : v;", "return v < low ? high : v > high + 1 ? high : v;", "limit"),
 ]
 
 
