@@ -5,7 +5,7 @@
 `make campaign` builds them first. What was found grows from call to call, in build/campaign: first inputs and those that reached something
 new (corpus/), inputs that crash or hang (found/), and a line for each slice of time (totals). `report` prints the table of what there is.
 The exit status is 1 where this call met a crash or an input that hangs: more than a tenth of a second of its thread's own time and a second
-a megabyte; ten times as much under sanitizers (meter.c)."""
+a megabyte, for pictures 50 ns a pixel besides; ten times as much under sanitizers (meter.c)."""
 import concurrent.futures
 import functools
 import os

@@ -27,6 +27,10 @@ int fuzz_report(unsigned long long runs) __attribute__((weak));
 extern unsigned long long fuzz_taken;
 unsigned long long fuzz_taken __attribute__((weak));
 
+/* Pixels of the picture that the last input states, if it was read so far. 0 where inputs are no pictures. */
+extern unsigned long long fuzz_pixels;
+unsigned long long fuzz_pixels __attribute__((weak));
+
 /* A small generator, the same everywhere: splitmix64. */
 static inline uint64_t fuzz_random(uint64_t *state) {
     uint64_t z = (*state += 0x9e3779b97f4a7c15u);

@@ -99,7 +99,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     struct failure failure = {0};
     struct image image = {0};
     volatile uint8_t sum = 0;
-    if (image_read(as_file(bytes, size), &image, &failure)) {
+    bool taken = image_read(as_file(bytes, size), &image, &failure);
+    fuzz_pixels = (unsigned long long)image.width * image.height;
+    if (taken) {
         for (size_t i = 0; i < (size_t)3 * image.width * image.height; i += 97) sum = (uint8_t)(sum + image.rgb[i]);
         image_free(&image);
     } else if (!failure.text[0] || !failure.status) {

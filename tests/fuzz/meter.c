@@ -4,8 +4,9 @@
  * a line that begins with "meter:", when the program ends. An input that hangs is kept, as MORSEL_METER says.
  *
  * Time is that of this thread on its CPU: what others take is none of it. A fuzzer runs a blob several times, of up to four million turns
- * each, and a small file may state a picture of some megapixels: so an input may take a tenth of a second, and a second for each of its
- * megabytes. Sanitizers take ten times as long. What takes longer, or longest so far, is tried twice more, and its least time counts.
+ * each: so an input may take a tenth of a second, and a second for each of its megabytes. A picture that its bytes can hold may be large
+ * all the same, of a thousand pixels in a byte: it may take 50 ns besides for each pixel, of which there are 2^28 at most. Sanitizers take
+ * ten times as long. What takes longer, or longest so far, is tried twice more, and its least time counts.
  */
 #include "fuzz.h"
 
@@ -31,7 +32,7 @@ static const double slowdown = 10;
 static const double slowdown = 1;
 #endif
 
-static const double megabyte = 1 << 20, least_allowed = 0.1, long_wall = 0.001;
+static const double megabyte = 1 << 20, least_allowed = 0.1, a_pixel = 50e-9, long_wall = 0.001;
 
 enum { TRIES = 3 };
 
@@ -65,7 +66,7 @@ static void keep(const uint8_t *bytes, size_t size) {
 }
 
 static int hangs(size_t size, double seconds) {
-    return seconds > slowdown * (least_allowed + (double)size / megabyte);
+    return seconds > slowdown * (least_allowed + (double)size / megabyte + a_pixel * (double)fuzz_pixels);
 }
 
 static void note(const uint8_t *bytes, size_t size, double seconds) {

@@ -216,6 +216,84 @@ static void a_jpeg_cut_short_is_refused(void **state) {
     free(file);
 }
 
+/* 127 bytes that a fuzzer found: a progressive picture of 7938 x 4352 pixels, which took a fifth of a second. */
+static const uint8_t wide_claim[] = {0xff, 0xd8, 0xff, 0x01, 0x00, 0x00, 0xff, 0xdb, 0x00, 0x43, 0x00, 0x08, 0x06, 0x06, 0x07, 0x06,
+                                     0x05, 0x08, 0x07, 0x07, 0x07, 0x09, 0x09, 0x08, 0x0a, 0x0c, 0x14, 0x0d, 0x0c, 0x0b, 0x0b, 0x0c,
+                                     0x19, 0x12, 0x13, 0x0f, 0x14, 0x1d, 0x1a, 0x01, 0x00, 0x00, 0x00, 0x1f, 0x1e, 0x1d, 0x1a, 0x1c,
+                                     0x1c, 0x20, 0x24, 0x2e, 0x27, 0x20, 0x22, 0x2c, 0x23, 0x1c, 0x1c, 0x28, 0x34, 0x29, 0x2c, 0x30,
+                                     0x31, 0x34, 0x34, 0x34, 0x1f, 0x27, 0x39, 0x3d, 0x38, 0x32, 0x3c, 0x2e, 0x33, 0x34, 0x32, 0xff,
+                                     0xc2, 0x00, 0x0b, 0x08, 0x11, 0x00, 0x1f, 0x02, 0x01, 0x01, 0x11, 0x00, 0xd6, 0x93, 0x96, 0x7b,
+                                     0xa1, 0xe1, 0x79, 0x1b, 0x2f, 0xff, 0xda, 0x00, 0x08, 0x01, 0x01, 0x00, 0x00, 0x00, 0x10, 0xdf,
+                                     0x01, 0x00, 0x0a, 0x48, 0x44, 0xf2, 0xba, 0xd1, 0x3d, 0xd5, 0xe4, 0x52, 0x5a, 0xff, 0xd9};
+
+static void pixels_that_no_byte_holds_are_refused(void **state) {
+    (void)state;
+    struct failure failure;
+    struct image image = {0};
+    assert_false(image_decode_jpeg(wide_claim, sizeof wide_claim, &image, &failure));
+    assert_null(image.rgb);
+    assert_string_equal(failure.text, "it is a damaged JPEG picture: it states 7938 x 4352 pixels, more than its 127 bytes can hold");
+}
+
+/* A gray picture, all white. `scans`, if not 0: one of the means, and one for each coefficient from the first. */
+static uint8_t *make_white(uint32_t width, uint32_t height, int scans, unsigned long *size) {
+    struct jpeg_compress_struct jpeg;
+    struct jpeg_error_mgr errors;
+    jpeg_scan_info script[128];
+    uint8_t *file = NULL, *row = malloc(width);
+    memset(row, 255, width);
+    jpeg.err = jpeg_std_error(&errors);
+    jpeg_create_compress(&jpeg);
+    jpeg_mem_dest(&jpeg, &file, size);
+    jpeg.image_width = width;
+    jpeg.image_height = height;
+    jpeg.input_components = 1;
+    jpeg.in_color_space = JCS_GRAYSCALE;
+    jpeg_set_defaults(&jpeg);
+    jpeg_simple_progression(&jpeg);
+    for (int i = 0; i < scans; i++)
+        script[i] = (jpeg_scan_info){
+            .comps_in_scan = 1, .Ss = i ? (i - 1) % 63 + 1 : 0, .Se = i ? (i - 1) % 63 + 1 : 0, .Ah = i > 63, .Al = i > 0 && i <= 63};
+    if (scans) jpeg.scan_info = script, jpeg.num_scans = scans;
+    jpeg_start_compress(&jpeg, TRUE);
+    while (jpeg.next_scanline < height) jpeg_write_scanlines(&jpeg, &row, 1);
+    jpeg_finish_compress(&jpeg);
+    jpeg_destroy_compress(&jpeg);
+    free(row);
+    return file;
+}
+
+static void a_white_picture_is_taken_however_few_its_bytes_are(void **state) {
+    (void)state;
+    static const uint32_t sizes[][2] = {{4000, 3000}, {8, 1}, {9, 17}, {32768, 8}};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        struct failure failure;
+        struct image image = {0};
+        unsigned long size;
+        uint8_t *file = make_white(sizes[i][0], sizes[i][1], 0, &size);
+        if (!image_decode_jpeg(file, size, &image, &failure)) fail_msg("%lu bytes: %s", size, failure.text);
+        size_t bytes = (size_t)sizes[i][0] * sizes[i][1] * 3;
+        assert_int_equal(image.rgb[0], 255);
+        assert_memory_equal(image.rgb, image.rgb + 1, bytes - 1);
+        image_free(&image);
+        free(file);
+    }
+}
+
+static void a_hundred_scans_are_taken_and_no_more(void **state) {
+    (void)state;
+    for (int scans = 100; scans <= 101; scans++) {
+        struct failure failure;
+        struct image image = {0};
+        unsigned long size;
+        uint8_t *file = make_white(16, 16, scans, &size);
+        assert_int_equal(image_decode_jpeg(file, size, &image, &failure), scans == 100);
+        if (scans > 100) assert_string_equal(failure.text, "it is a JPEG picture of more than 100 scans; save it anew");
+        image_free(&image);
+        free(file);
+    }
+}
+
 static void png_pixels_are_where_they_belong(void **state) {
     (void)state;
     static const uint32_t formats[] = {PNG_FORMAT_RGB, PNG_FORMAT_RGBA, PNG_FORMAT_RGB_COLORMAP};
@@ -249,9 +327,10 @@ static void png_pixels_are_where_they_belong(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(pnm_pixels_are_where_they_belong),
-                                       cmocka_unit_test(bmp_pixels_are_where_they_belong),
-                                       cmocka_unit_test(jpeg_pixels_are_where_they_belong), cmocka_unit_test(a_jpeg_cut_short_is_refused),
-                                       cmocka_unit_test(png_pixels_are_where_they_belong)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pnm_pixels_are_where_they_belong),      cmocka_unit_test(bmp_pixels_are_where_they_belong),
+        cmocka_unit_test(jpeg_pixels_are_where_they_belong),     cmocka_unit_test(a_jpeg_cut_short_is_refused),
+        cmocka_unit_test(pixels_that_no_byte_holds_are_refused), cmocka_unit_test(a_white_picture_is_taken_however_few_its_bytes_are),
+        cmocka_unit_test(a_hundred_scans_are_taken_and_no_more), cmocka_unit_test(png_pixels_are_where_they_belong)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

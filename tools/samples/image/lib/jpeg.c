@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* JPEG through libjpeg-turbo: baseline and progressive; gray, YCbCr, RGB, CMYK and YCCK; turned as its EXIF orientation says. */
+/* JPEG through libjpeg-turbo: baseline and progressive; gray, YCbCr, RGB, CMYK and YCCK; turned as its EXIF orientation says.
+ * The time it takes is bounded by bytes and pixels: pixels are no more than the bytes can hold, and scans over them are few. */
 #include "tools/samples/image/image.h"
 #include <setjmp.h>
 #include <stdio.h>
@@ -8,11 +9,13 @@
 /* The library's headers want stdio.h and size_t before them. */
 #include <jpeglib.h>
 #include <jerror.h>
-#include <jerror.h>
+
+enum { SCANS_MOST = 100 }; /* encoders write a dozen at most */
 
 struct decoder {
     struct jpeg_decompress_struct jpeg;
     struct jpeg_error_mgr errors;
+    struct jpeg_progress_mgr progress;
     jmp_buf stop;
     struct image *image;
     struct failure *failure;
@@ -106,16 +109,37 @@ static unsigned find_orientation(const struct jpeg_decompress_struct *jpeg) {
     return 1;
 }
 
+/* In a few bytes a scan says that it adds nothing to a whole picture, and takes its time to do so. */
+static void count_scans(j_common_ptr common) {
+    struct decoder *decoder = common->client_data;
+    if (decoder->jpeg.input_scan_number <= SCANS_MOST) return;
+    failure_set(decoder->failure, STATUS_INPUT, "it is a JPEG picture of more than %d scans; save it anew", SCANS_MOST);
+    longjmp(decoder->stop, 1);
+}
+
+/* Each block of 8 x 8 takes a bit at least: codes of Huffman's kind have one, and a first scan has one for each block. The arithmetic kind
+ * knows no such bound. */
+static bool can_hold(const struct jpeg_decompress_struct *jpeg, size_t size, struct failure *failure) {
+    uint64_t blocks = 0;
+    for (int c = 0; c < jpeg->num_components; c++)
+        blocks += (uint64_t)jpeg->comp_info[c].width_in_blocks * jpeg->comp_info[c].height_in_blocks;
+    return jpeg->arith_code || blocks / 8 <= size ||
+           failure_set(failure, STATUS_INPUT, "it is a damaged JPEG picture: it states %u x %u pixels, more than its %zu bytes can hold",
+                       jpeg->image_width, jpeg->image_height, size);
+}
+
 /* Everything that may end in a jump to decoder->stop. */
 static bool read_picture(struct decoder *decoder, const uint8_t *bytes, size_t size) {
     struct jpeg_decompress_struct *jpeg = &decoder->jpeg;
     jpeg_create_decompress(jpeg);
+    jpeg->progress = &decoder->progress;
     jpeg_save_markers(jpeg, JPEG_APP0 + 1, 0xFFFF);
     jpeg_mem_src(jpeg, bytes, size);
     jpeg_read_header(jpeg, TRUE);
     decoder->orientation = find_orientation(jpeg);
     bool cmyk = jpeg->jpeg_color_space == JCS_CMYK || jpeg->jpeg_color_space == JCS_YCCK;
     jpeg->out_color_space = cmyk ? JCS_CMYK : JCS_RGB;
+    if (!can_hold(jpeg, size, decoder->failure)) return false;
     if (!image_allocate(decoder->image, jpeg->image_width, jpeg->image_height, decoder->failure)) return false;
     if (cmyk && !(decoder->row = malloc((size_t)jpeg->image_width * 4)))
         return failure_memory(decoder->failure, (size_t)jpeg->image_width * 4);
@@ -137,6 +161,7 @@ bool image_decode_jpeg(const uint8_t *bytes, size_t size, struct image *image, s
     decoder.jpeg.client_data = &decoder;
     decoder.errors.error_exit = stop;
     decoder.errors.emit_message = warn;
+    decoder.progress.progress_monitor = count_scans;
     bool good = read_guarded(&decoder, bytes, size);
     jpeg_destroy_decompress(&decoder.jpeg);
     free(decoder.row);
