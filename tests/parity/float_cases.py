@@ -290,6 +290,7 @@ def moves():
                                       ((3, 2), (0, -99), (2, 1), (-1, -1)), ((1,), (2**62,), (0,), (2**40,)), ((2,), (2,), (2,), (1,))):
         yield Case(f"{starts} {ends} {axes} {steps}", "Slice", x, ints(*starts), ints(*ends), ints(*axes), ints(*steps))
     yield Case("plain", "Slice", x, ints(0, 1), ints(1, 3))
+    yield Case("old", "Slice", x, starts=[0, 1], ends=[1, 3], axes=[0, 2], opset=9)
     for axis, parts in ((1, (1, 2)), (3, (2, 3)), (-2, (1, 1, 2)), (0, (1, 1)), (1, (0, 3))):
         yield Case(f"{axis} {parts}", "Split", x, ints(*parts), axis=axis, outputs=len(parts))
         yield Case(f"{axis} {parts} old", "Split", x, axis=axis, split=list(parts), opset=11, outputs=len(parts))
@@ -344,6 +345,8 @@ def resizes():
                 yield Case(f"{mode} {transformation} {size}", "Resize", x, None, None, ints(1, 3, *size), mode=mode, opset=opset,
                            coordinate_transformation_mode=transformation)
     for mode in ("nearest", "linear"):
+        yield Case(f"{mode} 7", "Upsample", x, opset=7, scales=[1.0, 1.0, 2.0, 3.0], mode=mode)
+        yield Case(f"{mode} 9", "Upsample", x, floats(1, 1, 2, 2.5), opset=9, mode=mode)
         yield Case(f"{mode} 10", "Resize", x, floats(1, 1, 2, 2), opset=10, mode=mode)
         yield Case(f"{mode} 10 down", "Resize", x, floats(1, 1, 0.6, 0.6), opset=10, mode=mode)
         for roi in ((0, 0, 0.2, 0.3, 1, 1, 0.8, 0.9), (0, 0, -0.2, 0.1, 1, 1, 0.6, 1.3)):

@@ -67,6 +67,7 @@ static const struct float_operator operators[] = {
     {"", "DepthToSpace", 1, NUMBERS, prepare_depth_to_space},
     {"", "SpaceToDepth", 1, NUMBERS, prepare_space_to_depth},
     {"", "Resize", 1, FLOATS, prepare_resize},
+    {"", "Upsample", 1, FLOATS, prepare_resize},
 
     {"", "QuantizeLinear", 1, FLOATS, prepare_quantize},
     {"", "DequantizeLinear", 1, NUMBERS, prepare_dequantize},

@@ -284,8 +284,10 @@ static void stand_in_outputs(struct lowering *l, struct onnx_node *node) {
     }
 }
 
-/* Every output has a shape that can be laid out; refuses by the first that has not. */
+/* Every output has a shape that can be laid out; refuses by the first that has not. Weights behind their DequantizeLinear need no place
+ * of their own: they may be empty, for a Concat, and as large as the file. */
 static bool shapes_fit(struct lowering *l, struct onnx_node *node) {
+    if (node_is(node, "DequantizeLinear") && onnx_input_constant(node, 0)) return true;
     for (int i = 0; i < node->output_count; i++) {
         const struct onnx_shape *shape = node->outputs[i] ? &node->outputs[i]->shape : NULL;
         int64_t elements = shape ? onnx_elements(shape) : 1;

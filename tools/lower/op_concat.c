@@ -58,24 +58,19 @@ bool lower_qlinear_concat(struct lowering *l, struct onnx_node *node) {
     const char *why;
     if (node->input_count < 5 || (node->input_count - 2) % 3 || !onnx_input(node, 2))
         return refuse(l, node, "it has no operands, or one without scale and zero point");
-    uint32_t count = (uint32_t)(node->input_count - 2) / 3;
-    struct meaning **parts = net_alloc(l->net, count * sizeof *parts);
+    uint32_t count = 0;
+    struct meaning **parts = net_alloc(l->net, (size_t)node->input_count * sizeof *parts);
     if (!read_quantization(node, 0, 1, node->inputs[2]->type, &tail.q, &why)) return refuse(l, node, "%s", why);
-    for (uint32_t k = 0; k < count; k++) {
+    for (int i = 2; i < node->input_count; i += 3) {
         struct quantization q;
-        int i = 2 + 3 * (int)k;
         const struct onnx_tensor *t = onnx_input_constant(node, i);
         if (!onnx_input(node, i) || !read_quantization(node, i + 1, i + 2, node->inputs[i]->type, &q, &why))
-            return refuse(l, node, "operand %u: %s", k, onnx_input(node, i) ? why : "missing");
-        if (t) {
-            parts[k] = net_alloc(l->net, sizeof **parts);
-            if (!meaning_constant_bytes(l, node, t, q.scale, q.zero, parts[k])) return false;
-            continue;
-        }
-        struct meaning *m = activation(l, node, i);
-        if (!m || !meaning_qualify(l, node, m, q.scale, q.zero)) return false;
-        parts[k] = net_alloc(l->net, sizeof **parts);
-        *parts[k] = *m;
+            return refuse(l, node, "operand %d: %s", (i - 2) / 3, onnx_input(node, i) ? why : "missing");
+        if (onnx_elements(&node->inputs[i]->shape) == 0) continue;
+        struct meaning *m = t ? NULL : activation(l, node, i), *part = parts[count++] = net_alloc(l->net, sizeof *part);
+        if (t && !meaning_constant_bytes(l, node, t, q.scale, q.zero, part)) return false;
+        if (!t && (!m || !meaning_qualify(l, node, m, q.scale, q.zero))) return false;
+        if (m) *part = *m;
     }
     tail.out_min = type_min(tail.q.type);
     tail.out_max = type_max(tail.q.type);

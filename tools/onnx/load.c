@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { FIRST_IR = 3, FIRST_OPSET = 10, USUAL_OPSET = 13, LAST_OPSET = 23, MOST_IMPORTS = 256 }; /* imports: each node looks for its own */
+enum { FIRST_IR = 3, FIRST_OPSET = 7, USUAL_OPSET = 13, LAST_OPSET = 23, MOST_IMPORTS = 256 }; /* imports: each node looks for its own */
 
 struct loader {
     struct onnx_graph *graph;

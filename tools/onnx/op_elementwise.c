@@ -66,6 +66,7 @@ void onnx_fold_dropout(struct onnx_context *c) {
 bool onnx_infer_batch_norm(struct onnx_context *c) {
     const struct onnx_shape *x = onnx_in(c, 0);
     int64_t channels = x->rank > 1 ? x->dims[1] : 1;
+    if (c->node->opset < 9 && !onnx_attribute_int(c->node, "spatial", 1)) return onnx_bad(c, "spatial 0 is not supported");
     for (int i = 1; i < 5; i++)
         if (onnx_in(c, i)->rank != 1 || onnx_in(c, i)->dims[0] != channels)
             return onnx_bad(c, "input %d must be a list of %lld numbers, one for each channel", i, (long long)channels);

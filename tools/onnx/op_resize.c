@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Resize (opsets 10, 11, 13, 18, 19): output sizes. */
+/* Upsample (opsets 7, 9) and Resize (10, 11, 13, 18, 19): output sizes. */
 #include "tools/onnx/operator.h"
+#include "tools/onnx/resize.h"
 #include <math.h>
 #include <string.h>
 
@@ -86,7 +87,8 @@ bool onnx_infer_resize(struct onnx_context *c) {
         const struct onnx_tensor *sizes = onnx_input_constant(c->node, 3);
         return !sizes || (apply_sizes(c, &r, sizes, &y) && onnx_out(c, 0, &y));
     }
-    if (!is_there(c, scales)) return onnx_bad(c, "it has neither scales nor sizes");
-    const struct onnx_tensor *given = onnx_input_constant(c->node, scales);
+    struct onnx_tensor listed;
+    const struct onnx_tensor *given = onnx_resize_scales(c->node, &listed);
+    if (!given && !is_there(c, scales)) return onnx_bad(c, "it has neither scales nor sizes");
     return !given || (apply_scales(c, &r, given, old ? NULL : onnx_input_constant(c->node, 1), &y) && onnx_out(c, 0, &y));
 }

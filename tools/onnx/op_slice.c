@@ -34,12 +34,19 @@ static void slice_axis(struct slices *s, int axis, int64_t dim, int64_t start, i
     }
 }
 
+/* They are attributes before opset 10. */
+static bool has_bounds(const struct onnx_node *node) {
+    if (node->opset < 10) return onnx_attribute(node, "starts") && onnx_attribute(node, "ends");
+    return onnx_input(node, 1) && onnx_input(node, 2);
+}
+
 /* 1: known, 0: at run time only, -1: malformed. */
 static int find_slices(struct onnx_context *c, struct slices *s) {
     const struct onnx_shape *x = onnx_in(c, 0);
     int64_t starts[ONNX_MAX_RANK], ends[ONNX_MAX_RANK], axes[ONNX_MAX_RANK], steps[ONNX_MAX_RANK];
     int count = onnx_list(c, "starts", starts, ONNX_MAX_RANK), end_count = onnx_list(c, "ends", ends, ONNX_MAX_RANK);
     int axis_count = onnx_list(c, "axes", axes, ONNX_MAX_RANK), step_count = onnx_list(c, "steps", steps, ONNX_MAX_RANK);
+    if (!has_bounds(c->node)) return onnx_bad(c, "its starts or ends are left out"), -1;
     if (count == ONNX_NO_LIST || end_count == ONNX_NO_LIST || axis_count == ONNX_NO_LIST || step_count == ONNX_NO_LIST) return -1;
     if (count < 0 || end_count < 0 || axis_count < 0 || step_count < 0) return 0;
     if (count != end_count || (axis_count && axis_count != count) || (step_count && step_count != count) || count > x->rank)

@@ -71,7 +71,7 @@ enum onnx_trait {
     ONNX_CHANNELS_FIRST = 1 << 10, /* axis 1 of its result is channels, however many dimensions there are */
     ONNX_WHOLE = 1 << 11,          /* gives an operand, 0 or a truth value: the float executor takes integers as well */
     ONNX_QUANTIZED = 1 << 12,      /* only networks that are quantized have it */
-    ONNX_UNCHANGED = 1 << 14,      /* means the same in opsets 10 to 14, as every function of one number but Clip does */
+    ONNX_UNCHANGED = 1 << 14,      /* means the same in opsets 7 to 14, as every function of one number but Clip does */
     ONNX_DYNAMIC = 1 << 13,        /* quantizes activations at run time, or reads such */
 };
 

@@ -180,7 +180,7 @@ static const struct onnx_operator operators[] = {
      .traits = ONNX_KEEPS_ORDER | ONNX_UNCHANGED, .lists = repeats_list},
     {"", "DepthToSpace", 1, ANY, 1, 1, 1, 0, .infer = onnx_infer_depth_to_space, .class = ONNX_MOVE, .traits = ONNX_UNCHANGED},
     {"", "SpaceToDepth", 1, ANY, 1, 1, 1, 0, .infer = onnx_infer_space_to_depth, .class = ONNX_MOVE, .traits = ONNX_UNCHANGED},
-    {"", "Slice", 1, ANY, 3, 5, 1, 0, .infer = onnx_infer_slice, .fold = onnx_fold_slice, .class = ONNX_MOVE,
+    {"", "Slice", 1, ANY, 1, 5, 1, 0, .infer = onnx_infer_slice, .fold = onnx_fold_slice, .class = ONNX_MOVE,
      .traits = ONNX_VIEW | ONNX_UNCHANGED, .lists = slice_lists},
     {"", "Split", 2, ANY, 1, 2, ANY, 0, .infer = onnx_infer_split, .fold = onnx_fold_split, .class = ONNX_MOVE,
      .traits = ONNX_KEEPS_ORDER | ONNX_VIEW, .lists = split_list},
@@ -193,7 +193,7 @@ static const struct onnx_operator operators[] = {
     {"", "ScatterElements", 11, ANY, 3, 3, 1, 0, .infer = onnx_infer_same, .fold = onnx_fold_scatter_elements},
     {"", "ScatterND", 11, ANY, 3, 3, 1, 0, .infer = onnx_infer_same, .fold = onnx_fold_scatter_nd},
     {"", "Resize", 10, ANY, 1, 4, 1, 0, .infer = onnx_infer_resize, .class = ONNX_MOVE},
-    {"", "Upsample", 7, 9, 2, 2, 1, 0, .infer = onnx_infer_resize, .class = ONNX_MOVE}, /* too old to be read: here for its refusal */
+    {"", "Upsample", 7, 9, 1, 2, 1, 0, .infer = onnx_infer_resize, .class = ONNX_MOVE},
 
     /* from attributes and shapes */
     {"", "Constant", 1, ANY, 0, 0, 1, GIVES_CONSTANT, .infer = onnx_infer_constant, .fold = onnx_fold_constant},

@@ -80,18 +80,29 @@ static float common_scale(const struct onnx_node *node, const struct onnx_shape 
     return best;
 }
 
+const struct onnx_tensor *onnx_resize_scales(const struct onnx_node *node, struct onnx_tensor *listed) {
+    const struct onnx_attribute *a = node->opset < 9 ? onnx_attribute(node, "scales") : NULL;
+    if (node->opset >= 9) return onnx_input_constant(node, node->opset < 11 ? 1 : 2);
+    if (!a || !a->count || !a->floats) return NULL;
+    *listed = (struct onnx_tensor){ONNX_FLOAT, {1, {(int64_t)a->count}}, a->count, (void *)a->floats};
+    return listed;
+}
+
 bool onnx_resize_read(const struct onnx_node *node, int axis, struct onnx_resize *r, const char **why) {
     const struct onnx_shape *x = &node->inputs[0]->shape;
-    const struct onnx_tensor *scales, *roi = NULL, *sizes = NULL;
+    const struct onnx_tensor *roi = NULL, *sizes = NULL, *ignored;
+    struct onnx_tensor listed_scales;
     *r = (struct onnx_resize){.transformation = onnx_attribute_string(node, "coordinate_transformation_mode", "half_pixel"),
                               .rounding = onnx_attribute_string(node, "nearest_mode", "round_prefer_floor"),
                               .in = x->dims[axis],
                               .out = node->outputs[0]->shape.dims[axis],
                               .roi_end = 1,
-                              .opset10 = !strcmp(node->op, "Upsample") || node->opset == 10};
+                              .opset10 = node->opset <= 10};
     *why = "its scales, sizes or roi are not constant";
-    if (!numbers(node, r->opset10 ? 1 : 2, &scales) || (!r->opset10 && (!numbers(node, 1, &roi) || !numbers(node, 3, &sizes))))
+    if (!numbers(node, r->opset10 ? 1 : 2, &ignored) || (!r->opset10 && (!numbers(node, 1, &roi) || !numbers(node, 3, &sizes))))
         return false;
+    const struct onnx_tensor *scales = onnx_resize_scales(node, &listed_scales);
+    if (scales && !scales->count) scales = NULL;
     bool crops = !strcmp(r->transformation, "tf_crop_and_resize");
     *why = "tf_crop_and_resize is only supported with sizes: runtimes disagree on what scales mean with it";
     if (crops && !sizes) return false;

@@ -12,6 +12,9 @@ struct onnx_resize {
     bool opset10;
 };
 
+/* Its scales; NULL: they are not constant, or left out. Before opset 9 they are an attribute, and *listed holds what is returned. */
+const struct onnx_tensor *onnx_resize_scales(const struct onnx_node *node, struct onnx_tensor *listed);
+
 /* Reads the node's numbers for one axis of its input. False: they are not constant, or not supported (`why` says it). */
 bool onnx_resize_read(const struct onnx_node *node, int axis, struct onnx_resize *r, const char **why);
 

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Networks of opsets 10 to 13 become networks of opset 14: it has scales by channel (13) and HardSwish (14). Later passes then see one form
+ * Networks of opsets 7 to 13 become networks of opset 14: it has scales by channel (13) and HardSwish (14). Later passes then see one form
  * of each operator. All of a network or nothing: where a node has no equal, every node stays as it is.
  */
 #include "tools/optimize/pass.h"
+#include "tools/onnx/resize.h"
+
 #include <math.h>
 #include <string.h>
 
 enum { NEW_OPSET = 14, NEW_IR = 7 };
 
+/* Shape inference has refused what has none. */
 static bool has_equal(const struct onnx_node *node) {
     (void)node;
     return true;
@@ -41,6 +44,17 @@ static void list_to_input(struct onnx_graph *g, struct onnx_node *node, const ch
 static bool short_list(const struct onnx_node *node, const char *attribute) {
     int64_t list[2 * ONNX_MAX_RANK];
     return onnx_attribute_ints(node, attribute, list, 2 * ONNX_MAX_RANK) <= 2 * ONNX_MAX_RANK;
+}
+
+/* Bounds, axes and all become inputs in opset 10. */
+static void raise_slice(struct onnx_graph *g, struct onnx_node *node) {
+    static const char *const names[] = {"starts", "ends", "axes"};
+    int64_t list[ONNX_MAX_RANK];
+    for (int i = 0; i < 3 && node->opset < 10; i++) {
+        int count = onnx_attribute_ints(node, names[i], list, ONNX_MAX_RANK);
+        if (count >= 0) edit_set_input(g, node, i + 1, graph_int64s(g, node, names[i], list, count));
+        edit_attribute_drop(node, names[i]);
+    }
 }
 
 /* Pads and value become inputs in opset 11. */
@@ -108,11 +122,15 @@ static bool softmax_has_equal(const struct onnx_node *node) {
     return x && x->shape.rank > 0 && onnx_elements(&x->shape) > 0 && axis >= -x->shape.rank && axis < x->shape.rank;
 }
 
-/* Of opset 10: from the corner, to the pixel before when it grows and the one behind when it shrinks. */
+/* Upsample, and Resize of opset 10: from the corner, to the pixel before when it grows and the one behind when it shrinks. */
 static void raise_resize(struct onnx_graph *g, struct onnx_node *node) {
     if (node->opset >= 11) return;
-    struct onnx_value *inputs[3] = {node->inputs[0], NULL, node->inputs[1]};
-    const struct onnx_tensor *scales = node->inputs[1]->constant;
+    struct onnx_tensor listed;
+    const struct onnx_tensor *scales = onnx_resize_scales(node, &listed);
+    struct onnx_value *inputs[3] = {node->inputs[0]};
+    double numbers[ONNX_MAX_RANK];
+    for (size_t i = 0; i < scales->count; i++) numbers[i] = onnx_number(scales, i);
+    inputs[2] = onnx_input(node, 1) ? node->inputs[1] : graph_floats(g, node, "scales", &scales->shape, numbers);
     const char *mode = onnx_attribute_string(node, "mode", "nearest");
     bool grows = true;
     for (size_t i = 0; i < scales->count; i++) grows = grows && onnx_number(scales, i) >= 1;
@@ -123,10 +141,11 @@ static void raise_resize(struct onnx_graph *g, struct onnx_node *node) {
 }
 
 static bool resize_has_equal(const struct onnx_node *node) {
-    const struct onnx_tensor *scales = onnx_input_constant(node, 1);
+    struct onnx_tensor listed;
+    const struct onnx_tensor *scales = node->opset < 11 ? onnx_resize_scales(node, &listed) : NULL;
     bool grows = true, shrinks = true;
     if (node->opset >= 11) return strcmp(onnx_attribute_string(node, "coordinate_transformation_mode", ""), "tf_half_pixel_for_nn") != 0;
-    if (!scales || scales->type != ONNX_FLOAT || node->input_count != 2) return false;
+    if (!scales || scales->type != ONNX_FLOAT || scales->count > ONNX_MAX_RANK || node->input_count > 2) return false;
     for (size_t i = 0; i < scales->count; i++) {
         grows = grows && onnx_number(scales, i) >= 1;
         shrinks = shrinks && onnx_number(scales, i) <= 1;
@@ -137,6 +156,7 @@ static bool resize_has_equal(const struct onnx_node *node) {
 /* Its outputs beyond the first are those of training. */
 static void raise_batch_norm(struct onnx_graph *g, struct onnx_node *node) {
     (void)g;
+    edit_attribute_drop(node, "spatial");
     node->output_count = 1;
 }
 
@@ -159,6 +179,8 @@ static const struct changed {
     {"Softmax", softmax_has_equal, raise_softmax},
     {"LogSoftmax", softmax_has_equal, raise_softmax},
     {"Resize", resize_has_equal, raise_resize},
+    {"Upsample", resize_has_equal, raise_resize},
+    {"Slice", has_equal, raise_slice},
 };
 
 /* NULL: nobody knows what becomes of it. */

@@ -295,6 +295,8 @@ static void older_opsets_are_raised(void **state) {
         {11, PICTURE, "Softmax x > y", "Reshape Softmax Reshape"},
         {11, PICTURE, "Split x > a b axis:1 split=1,3; Concat b a > y axis:1", "Split Concat"},
         {10, "4,4,8,8", "Resize x ~4 > y", "Resize"}, /* to a quarter */
+        {7, "1,4,8,8", "Upsample x > u scales~~1,1,2,2; Slice u > y starts=1,2 ends=9,6 axes=1,3", "Resize Slice"},
+        {9, "4,4,8,8", "Upsample x ~4 > y", "Resize"},
         {13, PICTURE, "Hardmax x > y", "Hardmax"},
     };
     CHECK(rows);
