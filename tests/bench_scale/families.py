@@ -79,6 +79,40 @@ def sigmoids(n):
     return quantized(n, lambda i, x, y: ([helper.make_node("Sigmoid", [x], [y])], []))
 
 
+def side_by_side(n):
+    """n convolutions of x: constants, and nodes whose quantized results are d0 .. d(n - 1)."""
+    constants = [scalar("s", 0.05), scalar("z", 3, np.uint8)]
+    nodes = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]), helper.make_node("DequantizeLinear", ["q", "s", "z"], ["d"])]
+    for i in range(n):
+        made, more = conv(i, "d", f"f{i}")
+        nodes += made + requantized(f"f{i}", f"d{i}")
+        constants += more
+    return constants, nodes
+
+
+def requantized(x, y):
+    return [helper.make_node("QuantizeLinear", [x, "s", "z"], [y + "_q"]), helper.make_node("DequantizeLinear", [y + "_q", "s", "z"], [y])]
+
+
+def wide(n):
+    """All results are alive until they are joined behind the last."""
+    constants, nodes = side_by_side(n)
+    nodes += [helper.make_node("Concat", [f"d{i}" for i in range(n)], ["c"], axis=1)] + requantized("c", "y")
+    values = [helper.make_tensor_value_info("x", FLOAT, [1, 1, 4, 4]), helper.make_tensor_value_info("y", FLOAT, [1, n, 4, 4])]
+    return model(nodes, values[:1], values[1:], constants)
+
+
+def wide_sums(n):
+    """Half of the steps add up the results of the other half, each sum written over the one before."""
+    half = n // 2
+    constants, nodes = side_by_side(half)
+    for i in range(1, half):
+        nodes.append(helper.make_node("Add", [f"e{i - 1}" if i > 1 else "d0", f"d{i}"], [f"a{i}"]))
+        nodes += requantized(f"a{i}", f"e{i}" if i < half - 1 else "y")
+    values = x_and_y()
+    return model(nodes, values[:1], values[1:], constants)
+
+
 def bare(n, op, constants=(), **attributes):
     """n nodes between one QuantizeLinear and one DequantizeLinear, all on quantized bytes."""
     nodes = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["t0"])]
@@ -224,7 +258,7 @@ def batch_norms(n):
     return model(nodes, values[:1], values[1:], [ones] + weights)
 
 
-STEPS = [convs, pools, wide_pools, adds, reshapes, transposes, sigmoids, bare_pools]
+STEPS = [convs, pools, wide_pools, adds, reshapes, transposes, sigmoids, bare_pools, wide, wide_sums]
 FOLDED = [bare_reshapes, bare_transposes, identities, float_relus, fan_out, dead_nodes, constants_nodes, initializers, value_infos, inputs,
           outputs, opset_imports, empty_attributes, pieces, attributes]
 OPTIMIZED = [float_relus, float_products, float_identities, float_transposes, float_sums, float_norms, batch_norms, fan_out]

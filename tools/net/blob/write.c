@@ -55,14 +55,21 @@ static struct morsel_blob_section section(struct out *out, uint32_t count) {
 struct strings {
     struct out text;
     bool strip;
+    uint32_t *known, room; /* where those so far begin, by their hashes; 0: none. The room is a power of 2, and half of it stays free */
 };
 
+static uint32_t *slot_of_string(const struct strings *s, const char *text) {
+    uint32_t slot = 2166136261u;
+    for (const char *c = text; *c; c++) slot = (slot ^ (uint8_t)*c) * 16777619u;
+    for (slot %= s->room; s->known[slot] && strcmp((const char *)s->text.data + s->known[slot], text); slot = (slot + 1) % s->room) {}
+    return &s->known[slot];
+}
+
 static uint32_t put_string(struct strings *s, const char *text) {
-    if (!text || !text[0]) return 0;
-    size_t length = strlen(text) + 1;
-    for (size_t at = 0; at < s->text.size; at += strlen((const char *)s->text.data + at) + 1)
-        if (!strcmp((const char *)s->text.data + at, text)) return (uint32_t)at;
-    return out_put(&s->text, text, length);
+    if (!text || !text[0] || s->text.failed) return 0;
+    uint32_t *slot = slot_of_string(s, text);
+    if (!*slot) *slot = out_put(&s->text, text, strlen(text) + 1);
+    return *slot;
 }
 
 static uint32_t put_name(struct strings *s, const char *text) {
@@ -267,6 +274,9 @@ uint8_t *blob_write(const struct net *net, const struct blob_extras *extras, siz
     s.constants.known = must_calloc(s.constants.room + 1, sizeof *s.constants.known);
     s.index = must_calloc(net->buffer_count + 1, sizeof *s.index);
     s.parameters = must_calloc(net->step_count + 1, sizeof *s.parameters);
+    uint32_t names = net->buffer_count + net->step_count + net->input_count + net->output_count + 1;
+    for (s.strings.room = 2; s.strings.room < 2 * names;) s.strings.room *= 2;
+    s.strings.known = must_calloc(s.strings.room, sizeof *s.strings.known);
     out_put(&s.strings.text, "", 1);
     write_all(&out, net, extras, &s, &h);
     out.failed = out.failed || s.strings.text.failed;
@@ -274,6 +284,7 @@ uint8_t *blob_write(const struct net *net, const struct blob_extras *extras, siz
     free(s.index);
     free(s.parameters);
     free(s.strings.text.data);
+    free(s.strings.known);
     if (out.failed) {
         free(out.data);
         return NULL;

@@ -160,10 +160,39 @@ static uint64_t height(const struct slice *slice) {
     return most;
 }
 
-/* The lowest place for a slice and its heirs. Whatever is in the way at some place is in the way up to its own end: nothing lower is free.
- * Slices that lie one above the other in the order of their placing are passed in one go. */
-static uint64_t lowest_gap(struct slice **placed, uint32_t count, const struct slice *slice, uint64_t *work) {
-    uint64_t at = 0, before;
+/* What is placed, by the steps at which it is alive: up to where there is no free byte, and where the highest slice ends. */
+struct skyline {
+    uint32_t steps, *solid, *top;
+};
+
+/* The lowest place at which a slice and its heirs lie above a line. */
+static uint64_t above(const uint32_t *line, const struct slice *slice) {
+    int64_t at = 0;
+    for (; slice; slice = slice->heir) {
+        uint32_t most = 0;
+        for (uint32_t t = slice->first; t <= slice->last; t++) most = line[t] > most ? line[t] : most;
+        at = (int64_t)most - slice->rise > at ? (int64_t)most - slice->rise : at;
+    }
+    return (uint64_t)at;
+}
+
+static void raise_skyline(struct skyline *sky, const struct slice *slice, uint32_t at, uint64_t *work) {
+    for (; slice; slice = slice->heir) {
+        uint32_t begin = at + slice->rise, end = begin + slice->bytes;
+        for (uint32_t t = slice->first; t <= slice->last; t++) {
+            sky->solid[t] = begin <= sky->solid[t] && end > sky->solid[t] ? end : sky->solid[t];
+            sky->top[t] = end > sky->top[t] ? end : sky->top[t];
+        }
+        *work += slice->last - slice->first + 1;
+    }
+}
+
+/* The lowest place for a slice and its heirs. Where all is solid up to the top, that is the top: so networks of thousands of branches are
+ * planned in no time. Otherwise whatever is in the way at some place is in the way up to its own end: nothing lower is free. Slices that
+ * lie one above the other in the order of their placing are passed in one go. */
+static uint64_t lowest_gap(struct slice **placed, uint32_t count, const struct skyline *sky, const struct slice *slice, uint64_t *work) {
+    uint64_t at = above(sky->solid, slice), before;
+    if (at >= above(sky->top, slice)) return at;
     do {
         before = at;
         for (uint32_t i = 0; i < count; i++) at = past(placed[i], slice, at, work);
@@ -172,13 +201,16 @@ static uint64_t lowest_gap(struct slice **placed, uint32_t count, const struct s
 }
 
 /* Places the slices in the order given; how many bytes that takes, or UINT64_MAX where it is not less than `most`. */
-static uint64_t place(struct slice **order, uint32_t count, uint64_t most, uint64_t *work) {
+static uint64_t place(struct slice **order, uint32_t count, struct skyline *sky, uint64_t most, uint64_t *work) {
     uint64_t total = 0;
+    memset(sky->solid, 0, sky->steps * sizeof *sky->solid);
+    memset(sky->top, 0, sky->steps * sizeof *sky->top);
     for (uint32_t i = 0; i < count; i++) {
-        uint64_t at = lowest_gap(order, i, order[i], work);
+        uint64_t at = lowest_gap(order, i, sky, order[i], work);
         uint64_t end = at + height(order[i]);
         if (end >= most) return UINT64_MAX;
         order[i]->offset = (uint32_t)at;
+        raise_skyline(sky, order[i], (uint32_t)at, work);
         total = end > total ? end : total;
     }
     return total;
@@ -189,10 +221,11 @@ struct placement {
     struct slice **slices; /* in an order of their own */
     uint32_t count, *offsets;
     uint64_t total, *work;
+    struct skyline sky;
 };
 
 static bool try_order(struct placement *best, struct slice **order) {
-    uint64_t total = place(order, best->count, best->total, best->work);
+    uint64_t total = place(order, best->count, &best->sky, best->total, best->work);
     if (total == UINT64_MAX) return false;
     best->total = total;
     for (uint32_t i = 0; i < best->count; i++) best->offsets[i] = best->slices[i]->offset;
@@ -221,9 +254,12 @@ static uint64_t place_best(struct layout *l, struct slice **order, uint32_t coun
     struct net *net = l->net;
     best.slices = net_alloc(net, (count + 1) * sizeof *order);
     best.offsets = net_alloc(net, (count + 1) * sizeof *best.offsets);
+    best.sky.steps = net->step_count + 1; /* outputs are alive behind the last */
+    best.sky.solid = net_alloc(net, best.sky.steps * sizeof *best.sky.solid);
+    best.sky.top = net_alloc(net, best.sky.steps * sizeof *best.sky.top);
     struct slice **kept = net_alloc(net, (count + 1) * sizeof *order);
     memcpy(best.slices, order, count * sizeof *order);
-    for (size_t o = 0; o < sizeof orders / sizeof *orders; o++) {
+    for (size_t o = 0; o < sizeof orders / sizeof *orders && best.total > l->bound; o++) {
         qsort(order, count, sizeof *order, orders[o]);
         if (try_order(&best, order)) memcpy(kept, order, count * sizeof *order);
     }
@@ -384,22 +420,30 @@ static uint32_t shared_bytes(const struct net *net, uint32_t s, const struct net
     return y->bytes - writer->lag < writer->over->bytes ? y->bytes - writer->lag : writer->over->bytes;
 }
 
-uint32_t plan_peak(const struct net *net, uint32_t *bytes) {
+/* A step and its scratch, or all those of its group. */
+static void add_scratch(const struct net *net, uint32_t s, int64_t *changes) {
+    uint32_t group = net->steps[s]->group, first = group ? net->groups[group - 1].first_step : s;
+    add_alive(changes, first, group ? first + net->groups[group - 1].step_count - 1 : s, net->steps[s]->scratch_bytes);
+}
+
+/* A buffer; until its writer is done, without what lies over an input. */
+static void add_buffer(const struct net *net, const struct net_buffer *b, int64_t *changes) {
+    if (!b->used || b->constant) return;
+    add_alive(changes, plan_first(net, b), plan_last(net, b), plan_slice_bytes(b));
+    if (b->first_step < net->step_count)
+        add_alive(changes, plan_first(net, b), b->first_step, -(int64_t)shared_bytes(net, b->first_step, net->steps[b->first_step]));
+}
+
+uint32_t plan_peak(struct net *net, uint32_t *bytes) {
     uint32_t peak = 0;
+    int64_t *changes = net_alloc(net, (net->step_count + 2) * sizeof *changes), live = (int64_t)net->step_count * MORSEL_FORMAT_STEP_SLOT;
+    for (uint32_t s = 0; s < net->step_count; s++) add_scratch(net, s, changes);
+    for (uint32_t i = 0; i < net->buffer_count; i++) add_buffer(net, net->buffers[i], changes);
     *bytes = 0;
     for (uint32_t s = 0; s < net->step_count; s++) {
-        uint32_t live = net->step_count * MORSEL_FORMAT_STEP_SLOT;
-        for (uint32_t k = 0; k < net->step_count; k++)
-            if (k == s || (net->steps[s]->group && net->steps[k]->group == net->steps[s]->group)) live += net->steps[k]->scratch_bytes;
-        for (uint32_t i = 0; i < net->buffer_count; i++) {
-            const struct net_buffer *b = net->buffers[i];
-            const struct net_step *writer = b->first_step < net->step_count ? net->steps[b->first_step] : NULL;
-            bool now = writer && plan_first(net, b) <= s && s <= b->first_step;
-            uint32_t own = plan_slice_bytes(b), shared = now ? shared_bytes(net, s, writer) : 0; /* lies over an input */
-            if (b->used && !b->constant && plan_first(net, b) <= s && plan_last(net, b) >= s) live += own - shared;
-        }
+        live += changes[s];
         if (live > *bytes) {
-            *bytes = live;
+            *bytes = (uint32_t)live;
             peak = s;
         }
     }

@@ -28,6 +28,6 @@ uint32_t plan_last(const struct net *net, const struct net_buffer *buffer);
 struct net_buffer *plan_in_place(const struct net *net, uint32_t s);
 
 /* The step at which most bytes are live, slots included, and how many. */
-uint32_t plan_peak(const struct net *net, uint32_t *bytes);
+uint32_t plan_peak(struct net *net, uint32_t *bytes);
 
 #endif

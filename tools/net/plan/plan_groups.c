@@ -158,17 +158,23 @@ static struct net_buffer *covered(const struct net *net, const struct chain *c, 
 
 /* --- What a chain holds and costs --- */
 
-/* Bytes of whole tensors that live while first .. last run. */
-static uint64_t whole_bytes(const struct net *net, uint32_t first, uint32_t last) {
-    uint64_t bytes = 0;
+/* Bytes of the tensors that are there before each step, and are read by it or later. */
+static uint64_t *through_bytes(struct net *net) {
+    uint64_t *bytes = net_alloc(net, (net->step_count + 2) * sizeof *bytes);
     for (uint32_t i = 0; i < net->buffer_count; i++) {
         const struct net_buffer *b = net->buffers[i];
-        uint32_t from = b->first_step == MORSEL_STEP_BEFORE ? 0 : b->first_step;
-        bool before = b->first_step == MORSEL_STEP_BEFORE || from < first;
-        if (b->used && !b->constant && b->last_step >= first && b->last_step != MORSEL_STEP_BEFORE && (before || from == last))
-            bytes += net_aligned(b->bytes);
+        if (!b->used || b->constant || b->last_step == MORSEL_STEP_BEFORE) continue;
+        bytes[b->first_step == MORSEL_STEP_BEFORE ? 0 : b->first_step + 1] += net_aligned(b->bytes);
+        bytes[b->last_step + 1] -= net_aligned(b->bytes);
     }
+    for (uint32_t i = 0; i < net->step_count; i++) bytes[i + 1] += bytes[i];
     return bytes;
+}
+
+/* Bytes of whole tensors that live while first .. last run. */
+static uint64_t whole_bytes(const struct net *net, const uint64_t *through, uint32_t first, uint32_t last) {
+    const struct net_buffer *out = net->steps[last]->output;
+    return through[first] + (out->used && !out->constant ? net_aligned(out->bytes) : 0);
 }
 
 static uint64_t scratch_bytes(const struct net *net, uint32_t first, uint32_t last) {
@@ -222,8 +228,8 @@ static bool find_chain(const struct net *net, uint32_t first, uint32_t last, str
     return last == first || set_stages(net, c);
 }
 
-static uint64_t chain_peak(const struct net *net, struct chain *c) {
-    uint64_t bytes = whole_bytes(net, c->first, c->last) + scratch_bytes(net, c->first, c->last), saved = 0;
+static uint64_t chain_peak(const struct net *net, const uint64_t *through, struct chain *c) {
+    uint64_t bytes = whole_bytes(net, through, c->first, c->last) + scratch_bytes(net, c->first, c->last), saved = 0;
     uint32_t lag;
     if (c->first < c->last) covered(net, c, &lag, &saved);
     else if (plan_in_place(net, c->first)) saved = net_aligned(net->steps[c->last]->output->bytes);
@@ -243,6 +249,7 @@ struct option {
 struct options {
     struct option *list;
     size_t count, room, *first;
+    uint64_t *through;
 };
 
 static void add_option(struct options *all, struct option option) {
@@ -264,12 +271,12 @@ static void add_options(const struct net *net, struct options *all, uint32_t fir
     struct chain c;
     if (!find_chain(net, first, last, &c)) return;
     if (first == last) {
-        add_option(all, (struct option){last, 0, chain_peak(net, &c), single_cost(net, first)});
+        add_option(all, (struct option){last, 0, chain_peak(net, all->through, &c), single_cost(net, first)});
         return;
     }
     uint32_t height = net->steps[last]->output->dims[1];
     for (; c.strip <= height && c.strip <= MORSEL_FORMAT_MAX_STAGE && rows_fit(&c, height); c.strip *= 2)
-        add_option(all, (struct option){last, c.strip, chain_peak(net, &c), chain_cost(net, &c)});
+        add_option(all, (struct option){last, c.strip, chain_peak(net, all->through, &c), chain_cost(net, &c)});
 }
 
 static void find_options(const struct net *net, struct options *all) {
@@ -352,7 +359,7 @@ uint64_t plan_groups(struct net *net, uint32_t room) {
     net->groups = net_alloc(net, (steps / 2 + 1) * sizeof *net->groups);
     net->group_count = 0;
     if (net->no_streaming || !steps) return UINT64_MAX;
-    struct options all = {.first = net_alloc(net, (steps + 1) * sizeof *all.first)};
+    struct options all = {.first = net_alloc(net, (steps + 1) * sizeof *all.first), .through = through_bytes(net)};
     struct best *best = net_alloc(net, (steps + 1) * sizeof *best);
     find_options(net, &all);
     find_least_cost(&all, steps, choose_room(net, room, &all, net_alloc(net, (steps + 1) * sizeof(uint64_t)), best), best);
