@@ -30,7 +30,7 @@ restore() { rm -rf "$work/now"; cp -r "$work/old" "$work/now"; }
 left() { find "$work/now" -name '*.morsel-[0-9]*' | wc -l; }
 call_at() { sed -n "${1}s/ .*//p" "$work/steps"; } # the name of a step's call
 
-# writer NAME FILES ARGUMENTS...: what is tried; F/ in an argument stands for the folder of the outputs.
+# writer NAME FILES ARGUMENTS...: what is tried; @/ in an argument stands for the folder of the outputs.
 writer() {
     writes=$1 outputs=$2
     shift 2
@@ -38,10 +38,10 @@ writer() {
     rm -rf "$work/new" "$work/old" "$work/now"
     mkdir "$work/new" "$work/old"
     # shellcheck disable=SC2086,SC2046
-    faulty none:0 $(echo "$given" | sed "s|F/|$work/new/|g")
+    faulty none:0 $(echo "$given" | sed "s|@/|$work/new/|g")
     for file in $outputs; do { cat "$work/new/$file"; echo old; } >"$work/old/$file"; done
     # shellcheck disable=SC2046
-    set -- $(echo "$given" | sed "s|F/|$work/now/|g")
+    set -- $(echo "$given" | sed "s|@/|$work/now/|g")
     if [ $code -ne 0 ]; then failed "$writes writes" "$work/err"; return; fi
     grep -v '^allocations' "$work/calls" >"$work/steps"
     steps=$(wc -l <"$work/steps")
@@ -120,13 +120,13 @@ small=tests/cli/float_small.onnx
 sound="--data $work/data_sound.npy --count 30 --threads 2"
 # shellcheck disable=SC2086
 $morsel quantize $small $sound -o "$work/small.morsel" -o "$work/small.onnx" >"$work/log" 2>&1 || failed "quantize makes a blob" "$work/log"
-writer convert "a.morsel a.c a.h" convert tests/cli/free_batch.onnx -o F/a.morsel --c F/a.c
-writer quantize "q.morsel q.onnx q.c q.h" quantize $small "$sound" -o F/q.morsel -o F/q.onnx --c F/q.c
-writer compare c.svg compare $small "$work/small.morsel" --svg F/c.svg
-writer "inspect of a blob" p.svg inspect "$work/color.morsel" --plan F/p.svg
-writer "inspect of a network" o.onnx inspect $small --optimized --onnx F/o.onnx
-writer run "sum.npy minus.npy" run "$work/two.morsel" --input "a=$work/a2.npy" --input "b=$work/a2.npy" --output sum=F/sum.npy \
-    --output minus=F/minus.npy --threads 2
+writer convert "a.morsel a.c a.h" convert tests/cli/free_batch.onnx -o @/a.morsel --c @/a.c
+writer quantize "q.morsel q.onnx q.c q.h" quantize $small "$sound" -o @/q.morsel -o @/q.onnx --c @/q.c
+writer compare c.svg compare $small "$work/small.morsel" --svg @/c.svg
+writer "inspect of a blob" p.svg inspect "$work/color.morsel" --plan @/p.svg
+writer "inspect of a network" o.onnx inspect $small --optimized --onnx @/o.onnx
+writer run "sum.npy minus.npy" run "$work/two.morsel" --input "a=$work/a2.npy" --input "b=$work/a2.npy" --output sum=@/sum.npy \
+    --output minus=@/minus.npy --threads 2
 
 # --- stdout that is full or closed, as text and as JSON; a file that may not grow
 for given in "convert $work/small.onnx -o $work/x.morsel" "quantize $small $sound -o $work/x.morsel" "compare $small $work/small.morsel" \
