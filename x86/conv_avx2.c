@@ -107,7 +107,7 @@ MORSEL_INLINE struct morsel_seven256 sum_plain(const struct morsel_part256 *part
     const struct morsel_places o = part->x_places;
     const int8_t *w = part->weights + 32 * half;
     const uint16_t *two = ways->second;
-    struct morsel_seven256 s = morsel_same7(part->start[half]);
+    struct morsel_seven256 s = morsel_start7(part, half);
     const uint8_t *const *line = lines->line, *const *end = line + part->job->kernel_h;
     do {
         const uint8_t *x = *line + at * lines->step;
@@ -126,8 +126,7 @@ MORSEL_INLINE struct morsel_seven256 sum_plain(const struct morsel_part256 *part
 }
 
 /* Eight channels whose quads are all multiplied as words. */
-MORSEL_INLINE struct morsel_seven256 sum_words(const struct views *v, size_t at, const int8_t *w, __m256i start, size_t quads) {
-    struct morsel_seven256 s = morsel_same7(start);
+MORSEL_INLINE struct morsel_seven256 sum_words(const struct views *v, size_t at, const int8_t *w, struct morsel_seven256 s, size_t quads) {
     const uint8_t *x = v->wide + at * v->step * 2;
     for (const int8_t *stop = w + quads * 64; w != stop; w += 64, x += 8) add_words_7(&s, x, &v->wide_at, morsel_pairs(load_weights(w)));
     return s;
@@ -151,11 +150,10 @@ MORSEL_INLINE void sum_rest(struct morsel_seven256 *s, const struct views *v, si
 }
 
 /* Eight channels whose quads are multiplied in many ways. */
-MORSEL_INLINE struct morsel_seven256 sum_lists(const struct views *v, size_t at, const int8_t *w, __m256i start,
+MORSEL_INLINE struct morsel_seven256 sum_lists(const struct views *v, size_t at, const int8_t *w, struct morsel_seven256 s,
                                                const struct morsel_ways *ways) {
     const struct morsel_places o = v->at;
-    struct morsel_seven256 s = morsel_same7(start);
-    if (v->wide && ways->words == ways->quads) return sum_words(v, at, w, start, ways->quads);
+    if (v->wide && ways->words == ways->quads) return sum_words(v, at, w, s, ways->quads);
     const size_t from = at * v->step; /* a view that no quad is read from is NULL, and nothing is added to it */
     FOR_LIST(g, ways->first, ways->plain) add_bytes_7(&s, v->plain + (from + *g * (size_t)4), &o, load_weights(w + *g * (size_t)64));
     FOR_LIST(g, ways->second, ways->swap)
@@ -183,7 +181,8 @@ static __attribute__((noinline)) void tile_lists(const struct morsel_part256 *pa
                                                  const struct morsel_ways *ways) {
     struct morsel_seven256 s[2];
     for (int half = 0; half < 2; half++) {
-        if (half == 0 || part->channels > 8) s[half] = sum_lists(v, view, part->weights + 32 * half, part->start[half], ways + half);
+        if (half == 0 || part->channels > 8)
+            s[half] = sum_lists(v, view, part->weights + 32 * half, morsel_start7(part, half), ways + half);
         else s[1] = s[0];
     }
     store_tile(part, at, s);
@@ -200,10 +199,11 @@ static int all_plain(const struct morsel_part256 *part, const struct morsel_ways
 }
 
 static void run_tiles(const struct morsel_part256 *part, const struct morsel_lines *lines, const struct views *v,
-                      const struct morsel_ways *ways, struct stretch s) {
+                      const struct morsel_ways *ways, struct stretch s, __m256i *starts) {
     int plain = all_plain(part, ways);
     for (size_t i = s.begin; i < s.end; i += 7) {
         size_t at = i < s.last ? i : s.last;
+        if (part->starts) morsel_start_zeros_avx2(part, starts, at);
         if (plain) tile_plain(part, lines, at, ways);
         else tile_lists(part, v, at, at - s.base, ways);
     }
@@ -337,6 +337,7 @@ static uint32_t worth_a_view(const struct morsel_conv_job *job, const struct vie
 static void run_blocks(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t pixel, size_t n,
                        const struct view_plan *p) {
     _Alignas(32) uint8_t room[VIEW_BYTES];
+    __m256i starts[14];
     struct plan plan;
     size_t last = n < 7 ? 0 : n - 7;
     make_plan(&plan, job, n > FEW, worth_a_view(job, p, n), p->all);
@@ -345,8 +346,8 @@ static void run_blocks(const struct morsel_conv_job *job, const struct morsel_li
         struct stretch s = {begin, n - begin < most ? n : begin + most, begin < last ? begin : last, last};
         struct views v = make_views(p, &plan, room, job, lines, s.base, s.end - s.base < 7 ? 7 : s.end - s.base, n);
         for (uint32_t block = job->begin; block < job->end; block++) {
-            struct morsel_part256 part = morsel_part256(job, lines, block, pixel, n);
-            run_tiles(&part, lines, &v, plan.ways + (size_t)(block - job->begin) * 2, s);
+            struct morsel_part256 part = morsel_part_avx2(job, lines, block, pixel, n, starts);
+            run_tiles(&part, lines, &v, plan.ways + (size_t)(block - job->begin) * 2, s, starts);
         }
     }
 }
@@ -357,7 +358,7 @@ static void run_blocks(const struct morsel_conv_job *job, const struct morsel_li
 MORSEL_INLINE struct morsel_seven256 sum_long(const struct morsel_part256 *part, const struct morsel_lines *lines, size_t at, int half) {
     const struct morsel_places o = part->x_places;
     const int8_t *w = part->weights + 32 * half;
-    struct morsel_seven256 s = morsel_same7(part->start[half]);
+    struct morsel_seven256 s = morsel_start7(part, half);
     const uint8_t *const *line = lines->line, *const *end = line + part->job->kernel_h;
     do {
         const uint8_t *x = *line + at * lines->step;
@@ -375,9 +376,14 @@ static __attribute__((noinline)) void tile_long(const struct morsel_part256 *par
 
 static void run_long(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t pixel, size_t n) {
     size_t last = n < 7 ? 0 : n - 7;
+    __m256i starts[14];
     for (uint32_t block = job->begin; block < job->end; block++) {
-        struct morsel_part256 part = morsel_part256(job, lines, block, pixel, n);
-        for (size_t at = 0; at < n; at += 7) tile_long(&part, lines, at < last ? at : last);
+        struct morsel_part256 part = morsel_part_avx2(job, lines, block, pixel, n, starts);
+        for (size_t i = 0; i < n; i += 7) {
+            size_t at = i < last ? i : last;
+            if (part.starts) morsel_start_zeros_avx2(&part, starts, at);
+            tile_long(&part, lines, at);
+        }
     }
 }
 
@@ -400,17 +406,17 @@ static void run_pixels(const struct morsel_conv_job *job, const struct morsel_li
     }
 }
 
-/* Whether the tiles take it; else it is a matrix product. */
-static int has_tiles(const struct morsel_conv_args *a) {
+int morsel_conv_has_tiles_avx2(const struct morsel_conv_args *a) {
     uint32_t constants = (a->window.out_c / a->groups + 15) / 16 * 16 * a->groups;
-    return morsel_conv_is_plain(a) && morsel_fits256(a->channels.multiplier, a->channels.float_bias, constants);
+    if (a->y.qparams.is_float || (a->channels.weight_zero && !morsel_conv_is_summed(a))) return 0;
+    return morsel_fits256(a->channels.multiplier, a->channels.float_bias, constants);
 }
 
 const char *morsel_conv_refusal_avx2(const void *args) {
-    return morsel_conv_refusal(args, !has_tiles(args));
+    return morsel_conv_refusal(args, !morsel_conv_has_tiles_avx2(args));
 }
 
 void morsel_conv_rows_avx2(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
-    if (has_tiles(a)) morsel_conv_plan(a, rows, y, n, run_pixels);
+    if (morsel_conv_has_tiles_avx2(a)) morsel_conv_plan(a, rows, y, n, run_pixels);
     else morsel_conv_by_fc(a, rows, y, n, morsel_fc_blocks_avx2);
 }

@@ -22,6 +22,7 @@ struct part {
     const float *multiplier, *bias; /* bias: NULL where there is none */
     __m512i start[3];               /* bias - zero * weight_sum */
     __m512 offset[3];               /* of plain parts */
+    __m512i zero[3];                /* of weights, and 256 times that, as int16s; of use with job->below */
     int plain;                      /* as requant_avx512.h says */
     __mmask64 mask;                 /* channels that exist */
     size_t channel;                 /* the first, in y */
@@ -45,6 +46,10 @@ static void take_part(struct part *part, const struct morsel_conv_job *job, uint
         __m512i sum = _mm512_loadu_si512(c->weight_sum + channel + 16 * b);
         __m512i start = _mm512_sub_epi32(_mm512_loadu_si512(c->bias + channel + 16 * b), _mm512_mullo_epi32(sum, x_zero));
         part->start[b] = part->plain ? morsel_start512(start) : start;
+        if (job->below) {
+            __m512i zero = _mm512_loadu_si512(c->weight_zero + channel + 16 * b);
+            part->zero[b] = _mm512_mask_blend_epi16(0xaaaaaaaa, zero, _mm512_slli_epi32(zero, 24));
+        }
         part->offset[b] = morsel_offset512(_mm512_loadu_ps(part->multiplier + 16 * b));
     }
     part->mask = ~(__mmask64)0 >> (64 - (left < 16 * nb ? left : 16 * nb));
@@ -83,6 +88,32 @@ static struct places places_in(const struct morsel_lines *lines, size_t n) {
 
 MORSEL_INLINE struct pixels same_pixels(__m512i v) {
     struct pixels s = {v, v, v, v, v, v, v, v};
+    return s;
+}
+
+/* In asm, as morsel_dot512 is. */
+MORSEL_INLINE void add_zero(__m512i *s, __m512i zero, const int32_t *below) {
+#if defined(__clang__)
+    *s = _mm512_dpwssd_epi32(*s, zero, _mm512_set1_epi32(*below));
+#else
+    __asm__("vpdpwssd %2%{1to16%}, %1, %0" : "+v"(*s) : "v"(zero), "m"(*below));
+#endif
+}
+
+/* Where the sums of a block's pixels from `at` on start. Zero points of weights are one dot product more. */
+MORSEL_INLINE struct pixels start_pixels(const struct part *part, int block, size_t at, int tall) {
+    struct pixels s = same_pixels(part->start[block]);
+    if (tall < 8 || !part->job->below) return s;
+    const __m512i zero = part->zero[block];
+    const int32_t *below = part->job->below + at;
+    add_zero(&s.p0, zero, below + 0);
+    add_zero(&s.p1, zero, below + 1);
+    add_zero(&s.p2, zero, below + 2);
+    add_zero(&s.p3, zero, below + 3);
+    add_zero(&s.p4, zero, below + 4);
+    add_zero(&s.p5, zero, below + 5);
+    add_zero(&s.p6, zero, below + 6);
+    add_zero(&s.p7, zero, below + 7);
     return s;
 }
 
@@ -248,7 +279,7 @@ MORSEL_INLINE void tile_48(const struct part *part, struct morsel_prefetch *pref
     const struct morsel_conv_job *job = part->job;
     size_t block = job->block_bytes;
     const int8_t *w = part->weights;
-    struct pixels a = same_pixels(part->start[0]), b = same_pixels(part->start[1]), c = same_pixels(part->start[2]);
+    struct pixels a = start_pixels(part, 0, at, tall), b = start_pixels(part, 1, at, tall), c = start_pixels(part, 2, at, tall);
     const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
     do {
         const uint8_t *x = *line + at * lines->step;
@@ -272,7 +303,7 @@ MORSEL_INLINE void tile_32(const struct part *part, struct morsel_prefetch *pref
     const struct morsel_conv_job *job = part->job;
     size_t block = job->block_bytes;
     const int8_t *w = part->weights;
-    struct pixels a = same_pixels(part->start[0]), b = same_pixels(part->start[1]);
+    struct pixels a = start_pixels(part, 0, at, tall), b = start_pixels(part, 1, at, tall);
     const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
     do {
         const uint8_t *x = *line + at * lines->step;
@@ -295,7 +326,7 @@ MORSEL_INLINE void tile_16(const struct part *part, const struct morsel_lines *l
                            const struct places *oy, int tall, int can) {
     const struct morsel_conv_job *job = part->job;
     const int8_t *w = part->weights;
-    struct pixels a = same_pixels(part->start[0]), b = a;
+    struct pixels a = start_pixels(part, 0, at, tall), b = tall == 8 ? start_pixels(part, 0, next, tall) : a;
     const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
     do {
         const uint8_t *x = *line + at * lines->step, *x2 = *line + next * lines->step;
@@ -353,9 +384,10 @@ RUN(run_8x16, 1, 8, LIMITS | EITHER)
 RUN(run_8x32, 2, 8, LIMITS | EITHER | PREFETCH)
 RUN(run_8x48, 3, 8, LIMITS | EITHER | PREFETCH)
 
-/* In tiles of the height that leaves less of the last tile over the one before. */
+/* In tiles of the height that leaves less of the last tile over the one before. Those of eight pixels know zero points of weights. */
 static void run_part(const struct part *part, const struct morsel_lines *lines, size_t n, uint32_t blocks) {
-    int eight = (n + 7) / 8 * 8 < (n + 6) / 7 * 7 && !part->bias, wide = blocks == 3, prefetch = part->job->args->prefetch_bytes != 0;
+    int eight = part->job->below || ((n + 7) / 8 * 8 < (n + 6) / 7 * 7 && !part->bias);
+    int wide = blocks == 3, prefetch = part->job->args->prefetch_bytes != 0;
     if (blocks == 1) (eight ? run_8x16 : run_7x16)(part, lines, n);
     else if (eight) (wide ? run_8x48 : run_8x32)(part, lines, n);
     else if (part->plain && !prefetch) (wide ? plain_7x48 : plain_7x32)(part, lines, n);
@@ -399,21 +431,20 @@ static void run_pixels(const struct morsel_conv_job *job, const struct morsel_li
     }
 }
 
-/* Whether the tiles take it; else it is a matrix product. */
-static int has_tiles(const struct morsel_conv_args *a) {
+int morsel_conv_has_tiles_avx512vnni(const struct morsel_conv_args *a) {
     uint32_t constants = (a->window.out_c / a->groups + 15) / 16 * 16 * a->groups;
     const struct morsel_channels *c = &a->channels;
-    return morsel_conv_is_plain(a) && morsel_small512(c->multiplier, constants) &&
-           morsel_small_bias512(c->multiplier, c->float_bias, constants);
+    if (a->y.qparams.is_float || (c->weight_zero && (c->float_bias || !morsel_conv_is_summed(a)))) return 0;
+    return morsel_small512(c->multiplier, constants) && morsel_small_bias512(c->multiplier, c->float_bias, constants);
 }
 
 const char *morsel_conv_refusal_avx512vnni(const void *args) {
-    return morsel_conv_refusal(args, !has_tiles(args));
+    return morsel_conv_refusal(args, !morsel_conv_has_tiles_avx512vnni(args));
 }
 
 void morsel_conv_rows_avx512vnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     struct kept kept;
     kept.first = kept.begin = kept.end = kept.count = 0;
-    if (has_tiles(a)) morsel_conv_plan_keep(a, rows, y, n, a->channels.float_bias ? 7 : 8, run_pixels, &kept);
+    if (morsel_conv_has_tiles_avx512vnni(a)) morsel_conv_plan_keep(a, rows, y, n, a->channels.float_bias ? 7 : 8, run_pixels, &kept);
     else morsel_conv_by_fc(a, rows, y, n, morsel_fc_blocks_avx512vnni);
 }

@@ -21,7 +21,7 @@ static void tile_7x16(const struct morsel_part256 *part, const struct morsel_lin
     const struct morsel_conv_job *job = part->job;
     const struct morsel_places o = part->x_places;
     const int8_t *w = part->weights;
-    struct morsel_seven256 a = morsel_same7(part->start[0]), b = morsel_same7(part->start[1]);
+    struct morsel_seven256 a = morsel_start7(part, 0), b = morsel_start7(part, 1);
     const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
     do {
         const uint8_t *x = *line + at * lines->step;
@@ -49,7 +49,8 @@ static void tile_14x8(const struct morsel_part256 *part, const struct morsel_lin
     const struct morsel_conv_job *job = part->job;
     const struct morsel_places o = part->x_places;
     const int8_t *w = part->weights;
-    struct morsel_seven256 a = morsel_same7(part->start[0]), b = a;
+    struct morsel_seven256 a = morsel_start7(part, 0),
+                           b = part->starts ? morsel_start7(part, 1) : a; /* its second half is that of `next` */
     const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
     do {
         const uint8_t *x = *line + at * lines->step, *x2 = *line + next * lines->step;
@@ -70,26 +71,25 @@ static void tile_14x8(const struct morsel_part256 *part, const struct morsel_lin
 
 static void run_pixels(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t pixel, size_t n) {
     size_t last = n < 7 ? 0 : n - 7;
+    __m256i starts[21]; /* the last seven are not read */
     for (uint32_t block = job->begin; block < job->end; block++) {
-        struct morsel_part256 part = morsel_part256(job, lines, block, pixel, n);
-        if (part.channels <= 8)
-            for (size_t at = 0; at < n; at += 14) tile_14x8(&part, lines, at < last ? at : last, at + 7 < last ? at + 7 : last);
-        else
-            for (size_t at = 0; at < n; at += 7) tile_7x16(&part, lines, at < last ? at : last);
+        struct morsel_part256 part = morsel_part_avx2(job, lines, block, pixel, n, starts);
+        int wide = part.channels > 8;
+        for (size_t i = 0; i < n; i += wide ? 7 : 14) {
+            size_t at = i < last ? i : last, next = i + 7 < last ? i + 7 : last;
+            if (part.starts) morsel_start_zeros_avx2(&part, starts, at);
+            if (part.starts && !wide) morsel_start_zeros_avx2(&part, starts + 7, next);
+            if (wide) tile_7x16(&part, lines, at);
+            else tile_14x8(&part, lines, at, next);
+        }
     }
 }
 
-/* Whether the tiles take it; else it is a matrix product. */
-static int has_tiles(const struct morsel_conv_args *a) {
-    uint32_t constants = (a->window.out_c / a->groups + 15) / 16 * 16 * a->groups;
-    return morsel_conv_is_plain(a) && morsel_fits256(a->channels.multiplier, a->channels.float_bias, constants);
-}
-
 const char *morsel_conv_refusal_avxvnni(const void *args) {
-    return morsel_conv_refusal(args, !has_tiles(args));
+    return morsel_conv_refusal(args, !morsel_conv_has_tiles_avx2(args));
 }
 
 void morsel_conv_rows_avxvnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
-    if (has_tiles(a)) morsel_conv_plan(a, rows, y, n, run_pixels);
+    if (morsel_conv_has_tiles_avx2(a)) morsel_conv_plan(a, rows, y, n, run_pixels);
     else morsel_conv_by_fc(a, rows, y, n, morsel_fc_blocks_avxvnni);
 }

@@ -5,6 +5,7 @@
 #define WEIGHTS_AT_ONCE 1048576u   /* bytes of weights that stay in the second-level cache while the rows pass */
 #define WEIGHTS_PREFETCHED 262144u /* the same where they arrive evenly (core/plan_prefetch.c): all rows use them before the next do */
 #define PIXELS_AT_ONCE 65536u      /* bytes of pixels that do while the weights pass */
+#define BELOW_MOST 504u            /* pixels whose inputs are added up at once; of whole tiles */
 
 static struct morsel_conv_job job_of(const struct morsel_conv_args *a, uint32_t group, morsel_conv_pixels_fn *pixels, void *kept) {
     const struct morsel_window *w = &a->window;
@@ -22,6 +23,27 @@ static struct morsel_conv_job job_of(const struct morsel_conv_args *a, uint32_t 
 
 static uint32_t least(uint32_t a, uint32_t b) {
     return a < b ? a : b;
+}
+
+/* n pixels where weights have zero points. Tiles ask for up to eight pixels, also of fewer. */
+static __attribute__((noinline)) void run_zeros(const struct morsel_conv_job *plain, const struct morsel_lines *from, size_t pixel,
+                                                size_t n) {
+    int32_t below[BELOW_MOST + 8];
+    struct morsel_conv_job job = *plain;
+    struct morsel_lines lines = *from;
+    job.below = below;
+    for (size_t now; n; n -= now, pixel += now) {
+        now = n < BELOW_MOST ? n : BELOW_MOST;
+        morsel_sum_below_avx2(below, &job, &lines, now);
+        for (size_t i = now; i < now + 8; i++) below[i] = below[now - 1];
+        job.pixels(&job, &lines, pixel, now);
+        for (uint32_t ky = 0; ky < job.kernel_h; ky++) lines.line[ky] += now * lines.step;
+    }
+}
+
+/* n pixels of the job, of which the first is pixel `pixel` of y. */
+static void run_pixels(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t pixel, size_t n) {
+    (job->args->channels.weight_zero ? run_zeros : job->pixels)(job, lines, pixel, n);
 }
 
 /* Windows without padding at their sides read the rows where they are; the last one of an odd length would be read past its end. */
@@ -45,7 +67,7 @@ static void run_direct(const struct morsel_conv_job *job, struct morsel_lines *l
     if (most == 0) most = 14;
     for (; n; n -= now, pixel += now) {
         now = n < most ? n : most;
-        job->pixels(job, lines, pixel, now);
+        run_pixels(job, lines, pixel, now);
         for (uint32_t ky = 0; ky < job->kernel_h; ky++) lines->line[ky] += now * lines->step;
     }
 }
@@ -140,7 +162,7 @@ static void conv_columns(const struct morsel_conv_job *job, struct buffer *b, co
             b->row[ky] = rows[ky];
             lines.line[ky] = b->line[ky];
         }
-        job->pixels(job, &lines, (size_t)(y + i) * w->out_w + ox, windows);
+        run_pixels(job, &lines, (size_t)(y + i) * w->out_w + ox, windows);
     }
 }
 
@@ -189,7 +211,7 @@ static void multiply_taps(const struct morsel_conv_args *a, const struct buffer 
         struct morsel_conv_job job = job_of(a, group, pixels, kept);
         make_taps(&job);
         find_taps(&lines, a, b, group);
-        pixels(&job, &lines, pixel, windows);
+        run_pixels(&job, &lines, pixel, windows);
     }
 }
 
@@ -258,7 +280,7 @@ static void multiply_picture(struct morsel_conv_job *job, const struct buffer *b
         make_taps(job);
         find_taps(&lines, job->args, b, group);
     }
-    job->pixels(job, &lines, pixel, n);
+    run_pixels(job, &lines, pixel, n);
 }
 
 /* n rows, for the blocks that the job names, of each group. */
@@ -324,7 +346,7 @@ static void multiply_in_place(const struct morsel_conv_job *job, const uint8_t *
     for (uint32_t ox = 0, now; ox < w->out_w; ox += now) {
         now = windows_alike(w, ox, w->out_w - ox < most ? w->out_w - ox : (uint32_t)most);
         point_taps(&lines, job->args, rows, zeros, ox, group);
-        job->pixels(job, &lines, pixel + ox, now);
+        run_pixels(job, &lines, pixel + ox, now);
     }
 }
 

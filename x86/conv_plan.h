@@ -22,18 +22,23 @@ struct morsel_conv_job {
     uint32_t constants;    /* first entry of the group in the channel constants */
     uint32_t first, outs;  /* the group's channels in y */
     uint32_t begin, end;   /* channel blocks to do */
+    const int32_t *below;  /* of each pixel where weights have zero points, else NULL: as morsel_sum_below_avx2 gives them */
 };
 
-/* Rows of a convolution of bytes whose weights have no zero points: by `pixels` where that can be, else by plain C. */
+/* Rows of a convolution of bytes: by `pixels` where that can be, else by plain C. */
 void morsel_conv_plan(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_conv_pixels_fn *pixels);
 /* tall: pixels of a tile, which may be of several output rows. */
 void morsel_conv_plan_keep(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t tall,
                            morsel_conv_pixels_fn *pixels, void *kept);
 
-/* What tiles take: bytes whose weights have no zero points. */
-static inline int morsel_conv_is_plain(const struct morsel_conv_args *a) {
-    return !a->y.qparams.is_float && !a->channels.weight_zero;
+/* Whether the sums below fit. */
+static inline int morsel_conv_is_summed(const struct morsel_conv_args *a) {
+    return (uint64_t)a->window.kernel_h * morsel_row_k(a) <= 32768;
 }
+
+/* For n pixels what a zero point of 1 of the weights adds to their sums: the zero points of the bytes that weights are multiplied with,
+ * less those bytes. As two int16s: its low byte, and the rest / 256. At most 32768 * 255. */
+void morsel_sum_below_avx2(int32_t *below, const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t n);
 
 /* Any convolution, by the kernel of matrix products. */
 void morsel_conv_by_fc(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_fc_fn *run);

@@ -88,7 +88,3 @@ static void fc_block(const struct morsel_fc_args *a, uint32_t row, uint32_t bloc
 static void fc_blocks(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
     for (uint32_t u = begin; u < end; u++) fc_block(a, u / a->blocks, u % a->blocks);
 }
-
-static int fc_fits(const struct morsel_fc_args *a) {
-    return morsel_fits256(a->channels.multiplier, a->channels.float_bias, (size_t)a->blocks * 16);
-}

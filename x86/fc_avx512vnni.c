@@ -112,8 +112,5 @@ static void fc_blocks(const struct morsel_fc_args *a, uint32_t begin, uint32_t e
 }
 
 void morsel_fc_blocks_avx512vnni(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
-    const struct morsel_channels *c = &a->channels;
-    size_t constants = (size_t)a->blocks * 16;
-    int fits = morsel_small512(c->multiplier, constants) && morsel_small_bias512(c->multiplier, c->float_bias, constants);
-    morsel_fc_rows(a, begin, end, fits, morsel_conv_rows_avx512vnni, fc_blocks);
+    morsel_fc_rows(a, begin, end, morsel_conv_has_tiles_avx512vnni, morsel_conv_rows_avx512vnni, fc_blocks);
 }

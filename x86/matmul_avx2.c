@@ -16,7 +16,7 @@ MORSEL_INLINE void pack_quad(uint8_t *to, const uint8_t *const *rows, uint8_t fl
     _mm_storeu_si128((__m128i *)(void *)(to + 48), _mm_unpackhi_epi16(b, d));
 }
 
-#define sum_bytes morsel_sum_bytes
+#define sum_bytes morsel_sum_bytes_avx2
 #define FC_TAKES_ZERO 1
 
 #include "../kernels/matmul_packed.h"

@@ -15,7 +15,7 @@ static inline void sum16(const struct morsel_mean_args *a, const uint8_t *x, __m
     }
 }
 
-static uint32_t sum_line(const uint8_t *x, uint32_t n, uint8_t flip) {
+uint32_t morsel_sum_bytes_avx2(const uint8_t *x, uint32_t n, uint8_t flip) {
     const __m256i flips = _mm256_set1_epi8((char)flip), none = _mm256_setzero_si256();
     __m256i sums = none; /* of 64 bits */
     uint32_t i = 0, sum = 0;
@@ -63,7 +63,7 @@ static uint32_t mean_columns(const struct morsel_mean_args *a, const uint8_t *x,
 void morsel_mean_avx2(const struct morsel_mean_args *a, uint32_t begin, uint32_t end) {
     if (a->x.qparams.is_float || a->inner == 1) {
         if (a->x.qparams.is_float) morsel_mean_floats_avx2(a, begin, end);
-        else morsel_mean_lines(a, sum_line, begin, end);
+        else morsel_mean_lines(a, morsel_sum_bytes_avx2, begin, end);
         return;
     }
     for (uint32_t line; begin < end; begin = line) {

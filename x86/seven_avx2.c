@@ -3,6 +3,60 @@
 #define MORSEL_BELOW_1
 #include "seven_avx2.h"
 
+struct morsel_part256 morsel_part_avx2(const struct morsel_conv_job *job, const struct morsel_lines *lines, uint32_t block, size_t pixel,
+                                       size_t n, const __m256i *starts) {
+    const struct morsel_conv_args *a = job->args;
+    uint32_t channel = job->constants + block * 16, left = job->outs - block * 16;
+    struct morsel_part256 part = {.job = job,
+                                  .y_step = a->window.out_c,
+                                  .channels = left < 16 ? left : 16,
+                                  .starts = job->below ? starts : NULL};
+    part.weights = job->weights + block * job->block_bytes;
+    part.multiplier = a->channels.multiplier + channel;
+    part.bias = a->channels.float_bias ? a->channels.float_bias + channel : NULL;
+    part.requant = morsel_requant256(&a->y, a->y.qparams.zero);
+    part.x_places = morsel_places_in(lines, n);
+    part.y_places = morsel_places(part.y_step, n);
+    part.start[0] = morsel_start256(&a->channels, channel, a->x.qparams.zero);
+    part.start[1] = morsel_start256(&a->channels, channel + 8, a->x.qparams.zero);
+    part.y = (uint8_t *)a->y.data + pixel * part.y_step + job->first + block * 16;
+    return part;
+}
+
+void morsel_start_zeros_avx2(const struct morsel_part256 *part, __m256i *room, size_t at) {
+    const struct morsel_conv_job *job = part->job;
+    const size_t block = (size_t)(part->weights - job->weights) / job->block_bytes;
+    const int32_t *zeros = job->args->channels.weight_zero + job->constants + block * 16;
+    for (size_t i = 0; i < 14; i++) {
+        __m256i zero = _mm256_loadu_si256((const __m256i *)(const void *)(zeros + i / 7 * 8));
+        zero = _mm256_blend_epi16(zero, _mm256_slli_epi32(zero, 24), 0xaa); /* and 256 times that */
+        room[i] = _mm256_add_epi32(part->start[i / 7], _mm256_madd_epi16(zero, _mm256_set1_epi32(job->below[at + i % 7])));
+    }
+}
+
+void morsel_sum_below_avx2(int32_t *below, const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t n) {
+    const uint32_t bytes = job->quads * 4, zeros = job->kernel_h * bytes * (uint32_t)job->args->x.qparams.zero;
+    const __m256i none = _mm256_setzero_si256();
+    for (size_t p = 0; p < n; p++) {
+        const size_t from = morsel_place(lines, p);
+        __m256i sums = none;
+        __m128i s = _mm256_castsi256_si128(none);
+        for (uint32_t ky = 0; ky < job->kernel_h; ky++) {
+            const uint8_t *x = lines->line[ky] + from, *end = x + bytes;
+            int32_t four = 0;
+            for (; end - x >= 32; x += 32)
+                sums = _mm256_add_epi64(sums, _mm256_sad_epu8(_mm256_loadu_si256((const __m256i *)(const void *)x), none));
+            for (; end - x >= 8; x += 8)
+                s = _mm_add_epi64(s, _mm_sad_epu8(_mm_loadl_epi64((const __m128i *)(const void *)x), _mm256_castsi256_si128(none)));
+            if (x != end) memcpy(&four, x, 4);
+            s = _mm_add_epi64(s, _mm_sad_epu8(_mm_cvtsi32_si128(four), _mm256_castsi256_si128(none)));
+        }
+        s = _mm_add_epi64(s, _mm_add_epi64(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1)));
+        int32_t less = (int32_t)(zeros - (uint32_t)_mm_cvtsi128_si32(_mm_add_epi64(s, _mm_unpackhi_epi64(s, s))));
+        below[p] = (int32_t)(((uint32_t)(less >> 8) << 16) | ((uint32_t)less & 255));
+    }
+}
+
 void morsel_store_copies_avx2(const struct morsel_part256 *part, uint8_t *y, const struct morsel_seven256 *a,
                               const struct morsel_seven256 *b) {
     const struct morsel_places *o = &part->y_places;

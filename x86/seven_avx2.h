@@ -24,9 +24,10 @@ struct morsel_part256 {
     const float *multiplier, *bias; /* bias: NULL where there is none */
     struct morsel_requant256 requant;
     struct morsel_places x_places, y_places;
-    __m256i start[2];  /* bias - zero * weight_sum */
-    uint32_t channels; /* that exist */
-    uint8_t *y;        /* of pixel 0 */
+    __m256i start[2];      /* bias - zero * weight_sum */
+    const __m256i *starts; /* where weights have zero points, those of seven pixels, for each half of the block; else NULL */
+    uint32_t channels;     /* that exist */
+    uint8_t *y;            /* of pixel 0 */
     size_t y_step;
 };
 
@@ -61,25 +62,23 @@ static inline __m256i morsel_start256(const struct morsel_channels *c, uint32_t 
     return _mm256_sub_epi32(bias, _mm256_mullo_epi32(sum, _mm256_set1_epi32(zero)));
 }
 
-static inline struct morsel_part256 morsel_part256(const struct morsel_conv_job *job, const struct morsel_lines *lines, uint32_t block,
-                                                   size_t pixel, size_t n) {
-    const struct morsel_conv_args *a = job->args;
-    uint32_t channel = job->constants + block * 16, left = job->outs - block * 16;
-    struct morsel_part256 part = {.job = job, .y_step = a->window.out_c, .channels = left < 16 ? left : 16};
-    part.weights = job->weights + block * job->block_bytes;
-    part.multiplier = a->channels.multiplier + channel;
-    part.bias = a->channels.float_bias ? a->channels.float_bias + channel : NULL;
-    part.requant = morsel_requant256(&a->y, a->y.qparams.zero);
-    part.x_places = morsel_places_in(lines, n);
-    part.y_places = morsel_places(part.y_step, n);
-    part.start[0] = morsel_start256(&a->channels, channel, a->x.qparams.zero);
-    part.start[1] = morsel_start256(&a->channels, channel + 8, a->x.qparams.zero);
-    part.y = (uint8_t *)a->y.data + pixel * part.y_step + job->first + block * 16;
-    return part;
-}
+/* A block of a job for n pixels, the first of which is pixel `pixel` of y. starts: room for 14, if weights have zero points. */
+struct morsel_part256 morsel_part_avx2(const struct morsel_conv_job *job, const struct morsel_lines *lines, uint32_t block, size_t pixel,
+                                       size_t n, const __m256i *starts);
 
 MORSEL_INLINE struct morsel_seven256 morsel_same7(__m256i v) {
     struct morsel_seven256 s = {v, v, v, v, v, v, v};
+    return s;
+}
+
+/* Where the sums of seven pixels from `at` on start whose weights have zero points: seven for each half of the block. */
+void morsel_start_zeros_avx2(const struct morsel_part256 *part, __m256i *room, size_t at);
+
+/* Where those of eight channels start. Loads, from one place or seven, take no longer than copies. */
+MORSEL_INLINE struct morsel_seven256 morsel_start7(const struct morsel_part256 *part, int half) {
+    const __m256i *p = part->starts ? part->starts + 7 * half : part->start + half;
+    const size_t step = part->starts != NULL;
+    struct morsel_seven256 s = {p[0], p[step], p[2 * step], p[3 * step], p[4 * step], p[5 * step], p[6 * step]};
     return s;
 }
 

@@ -87,6 +87,21 @@ static inline void morsel_widen_block(struct morsel_wide_block *to, const struct
     }
 }
 
+/* The same weights less their zero points. Those of inputs that are not there are zero points, and the starts have them too. */
+static __attribute__((noinline)) void morsel_widen_zeros(struct morsel_wide_block *block, struct morsel_part256 *part, const int32_t *zeros,
+                                                         uint32_t pairs) {
+    const int32_t stored = (int32_t)(part->job->block_bytes / 16) * part->job->args->x.qparams.zero;
+    for (int half = 0; half < 2; half++) {
+        __m256i zero = _mm256_loadu_si256((const __m256i *)(const void *)(zeros + 8 * half));
+        part->start[half] = _mm256_add_epi32(part->start[half], _mm256_mullo_epi32(zero, _mm256_set1_epi32(stored)));
+        zero = _mm256_or_si256(_mm256_slli_epi32(zero, 16), _mm256_and_si256(zero, _mm256_set1_epi32(0xffff)));
+        for (uint32_t i = 0; i < pairs * part->job->kernel_h; i++) {
+            __m256i *w = (__m256i *)(void *)(block->word + i * 32 + 16 * half);
+            _mm256_store_si256(w, _mm256_sub_epi16(_mm256_load_si256(w), zero));
+        }
+    }
+}
+
 /* x: a pair of inputs in each 32 bits. In asm, or a compiler would first load the weights to registers that it has not. */
 MORSEL_INLINE __m256i morsel_add_words(__m256i acc, __m256i x, const int16_t *w) {
     __m256i t;
@@ -150,8 +165,9 @@ static inline void morsel_run_wide(const struct morsel_conv_job *job, const stru
     struct morsel_wide_block weights;
     morsel_widen_lines(wide, job, lines, run.base, end - run.base);
     for (uint32_t block = job->begin; block < job->end; block++) {
-        struct morsel_part256 part = morsel_part256(job, lines, block, pixel, n);
+        struct morsel_part256 part = morsel_part_avx2(job, lines, block, pixel, n, NULL);
         morsel_widen_block(&weights, job, part.weights, wide->pairs);
+        if (job->below) morsel_widen_zeros(&weights, &part, job->args->channels.weight_zero + job->constants + block * 16, wide->pairs);
         (part.channels > 8 ? morsel_tiles_words_16 : morsel_tiles_words_8)(&part, wide, &run, &weights);
     }
 }

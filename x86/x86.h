@@ -43,6 +43,14 @@ morsel_matmul_fn morsel_matmul_rows_avx512vnni;
 morsel_binary_fn morsel_qadd_avx512vnni;
 morsel_lut_fn morsel_lut_avx512vbmi;
 
+/* Whether the tiles take a convolution; else it is a matrix product. */
+typedef int morsel_conv_has_tiles_fn(const struct morsel_conv_args *args);
+morsel_conv_has_tiles_fn morsel_conv_has_tiles_avx2; /* those of AVX-VNNI, too */
+morsel_conv_has_tiles_fn morsel_conv_has_tiles_avx512vnni;
+
+/* The sum of n bytes ^ flip. */
+uint32_t morsel_sum_bytes_avx2(const uint8_t *x, uint32_t n, uint8_t flip);
+
 morsel_refusal_fn morsel_conv_refusal_avx2, morsel_conv_refusal_avxvnni, morsel_conv_refusal_avx512vnni;
 morsel_refusal_fn morsel_depthwise_refusal_avx2, morsel_depthwise_refusal_avxvnni, morsel_depthwise_refusal_avx512vnni;
 morsel_refusal_fn morsel_matmul_refusal_avx2;

@@ -2,6 +2,10 @@
 /* Matrix products: with constant weights, and of two activations. */
 #include "check.h"
 
+#include <string.h>
+
+#define DEEP 32896u /* inputs whose sum may exceed 2^23: all are the highest */
+
 struct fc_shape {
     uint32_t rows, inputs, outputs;
 };
@@ -16,13 +20,17 @@ static void make_fc(struct trial *t) {
     if (chance_one_in(c, 8)) s.inputs = 200 + chance_below(c, 900), s.outputs = chance_size(c, 40);
     if (chance_one_in(c, 8)) s.rows = chance_size(c, 70), s.outputs = chance_size(c, 40);
     if (chance_one_in(c, 8)) s.rows = 8 + chance_below(c, 12), s.inputs = 1132 + 4 * chance_below(c, 40);
+    if (chance_one_in(c, 12)) s.rows = 480 + chance_below(c, 200), s.inputs = chance_size(c, 24), s.outputs = chance_size(c, 24);
+    if (chance_one_in(c, 24)) s.rows = 4 + chance_below(c, 3), s.inputs = DEEP + chance_below(c, 64), s.outputs = 1 + chance_below(c, 4);
     if (t->bench) s = fc_shapes[t->number];
     trial_say(t, "%u rows of %u to %u", (unsigned)s.rows, (unsigned)s.inputs, (unsigned)s.outputs);
     uint8_t *x = trial_room(t, (size_t)s.rows * s.inputs, 1);
     a->x.qparams = make_qparams(c);
     if (t->bench) a->x.qparams.sign_flip = t->sign_flip;
+    if (s.inputs >= DEEP) a->x.qparams.zero = 0;
     trial_say(t, " x flip %u zero %d", (unsigned)a->x.qparams.sign_flip, (int)a->x.qparams.zero);
     make_values(t, x, (size_t)s.rows * s.inputs, &a->x.qparams);
+    if (s.inputs >= DEEP) memset(x, (int)(a->x.qparams.sign_flip ^ 255), (size_t)s.rows * s.inputs);
     a->x.data = x;
     make_output(t, &a->y, t->bench ? 0 : 6);
     if (t->bench) a->y.qparams.sign_flip = t->sign_flip;

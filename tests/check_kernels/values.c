@@ -171,7 +171,8 @@ struct morsel_channels make_channels(struct trial *t, struct weights *w, const s
     size_t size = (size_t)w->entries * 4, bytes = (size_t)w->entries * w->taps;
     struct morsel_channels to = {0};
     void *rooms[5] = {0};
-    bool odd = !t->bench && !t->tame, zero = odd && chance_one_in(c, 8), float_bias = odd && chance_one_in(c, y->qparams.is_float ? 2 : 8);
+    bool odd = !t->bench && !t->tame, zero = !t->bench && chance_one_in(c, 6);
+    bool float_bias = odd && chance_one_in(c, y->qparams.is_float ? 2 : 8);
     w->data = trial_room(t, bytes, 64);
     w->calm = chance_one_in(c, 2);
     memset(w->data, 0, bytes);
