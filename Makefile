@@ -74,6 +74,7 @@ LIBRARIES :=
 endif
 
 GENERATED := $(if $(PROTO),$(BUILD)/generated/onnx.pb-c.c)
+TEXTS := $(if $(PROTO),$(BUILD)/generated/unicode.inc)
 objects = $(patsubst %,$(BUILD)/%.o,$(basename $(1)))
 LIBRARY_OBJECTS := $(call objects,$(LIBRARY_SOURCES))
 TOOL_OBJECTS := $(call objects,$(TOOL_SOURCES)) $(GENERATED:.c=.o)
@@ -137,7 +138,7 @@ SMALL := $(shell echo | $(CC) -Werror -Oz -fno-ipa-sra -fsyntax-only -x c - 2>/d
 NARROW := $(shell echo | $(CC) -Werror -falign-jumps=1 -falign-labels=1 -fsyntax-only -x c - 2>/dev/null && \
 	echo -falign-jumps=1 -falign-labels=1)
 
-$(BUILD)/tools/%.o: tools/%.c $(BUILD)/flags | libraries $(GENERATED)
+$(BUILD)/tools/%.o: tools/%.c $(BUILD)/flags | libraries $(GENERATED) $(TEXTS)
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(TOOL_CFLAGS) $(call isa_flags,$<) $(call float_flags,$<) -c -o $@ $<
@@ -160,6 +161,12 @@ $(BUILD)/generated/onnx.pb-c.c: tools/onnx/onnx.proto | libraries
 $(BUILD)/generated/onnx.pb-c.o: $(BUILD)/generated/onnx.pb-c.c $(BUILD)/flags
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) -w $(TOOL_CFLAGS) -c -o $@ $<
+
+# A file that a tool is compiled with, as a string: its lines in a row, but for comments.
+$(BUILD)/generated/unicode.inc: tools/samples/rules/unicode.txt
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)sed -e '/^#/d' -e 's/.*/"& "/' $< > $@
 
 # Other flags or another compiler: everything again.
 .PHONY: always

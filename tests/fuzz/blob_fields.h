@@ -40,7 +40,7 @@ static uint32_t *fields_at(struct fields *f, uint32_t offset, uint64_t words) {
     return (uint32_t *)(void *)(f->blob + offset);
 }
 
-/* Words of a record of each section but the last two, in the header's order. */
+/* Words of a record of each section but strings and data, in the header's order; then of the text rule. */
 static const uint8_t fields_words[] = {sizeof(struct morsel_blob_tensor) / 4,
                                        1,
                                        sizeof(struct morsel_blob_step) / 4,
@@ -49,12 +49,18 @@ static const uint8_t fields_words[] = {sizeof(struct morsel_blob_tensor) / 4,
                                        sizeof(struct morsel_blob_io) / 4,
                                        sizeof(struct morsel_blob_io) / 4,
                                        sizeof(struct morsel_blob_picture) / 4,
+                                       1,
                                        1};
+enum { FIELDS_TEXT = sizeof fields_words - 1 };
+
+static const struct morsel_blob_section *fields_place(const uint8_t *blob, uint32_t index) {
+    const struct morsel_blob_header *h = (const void *)blob;
+    return index == FIELDS_TEXT ? &h->text : &h->tensors + index;
+}
 
 /* Section `index` of the header, cut to what is there. */
 static struct fields_table fields_section(struct fields *f, uint32_t index) {
-    const struct morsel_blob_header *h = (const void *)f->blob;
-    const struct morsel_blob_section *s = &h->tensors + index;
+    const struct morsel_blob_section *s = fields_place(f->blob, index);
     struct fields_table table = {s->offset, s->count, fields_words[index]};
     uint32_t room = s->offset % 4 || s->offset > f->size ? 0 : (f->size - s->offset) / 4 / table.words;
     if (table.count > room) table.count = room;
@@ -63,7 +69,7 @@ static struct fields_table fields_section(struct fields *f, uint32_t index) {
 
 /* Some section with records, or the header. Records of tensors, steps and parameters are looked at most. */
 static struct fields_table fields_table(struct fields *f) {
-    static const uint8_t order[] = {0, 0, 0, 1, 2, 2, 2, 3, 3, 4, 4, 4, 4, 5, 6, 7, 8};
+    static const uint8_t order[] = {0, 0, 0, 1, 2, 2, 2, 3, 3, 4, 4, 4, 4, 5, 6, 7, 8, FIELDS_TEXT, FIELDS_TEXT};
     struct fields_table header = {24, 1, (uint32_t)(sizeof(struct morsel_blob_header) - 24) / 4};
     for (uint32_t tries = 0; tries < 8; tries++) {
         struct fields_table table = fields_section(f, order[fields_below(f, sizeof order)]);
@@ -194,7 +200,7 @@ static void fields_extremes(struct fields *f) {
 static int fields_data_apart(const uint8_t *blob) {
     const struct morsel_blob_header *h = (const void *)blob;
     for (uint32_t i = 0; i < sizeof fields_words; i++) {
-        const struct morsel_blob_section *s = &h->tensors + i;
+        const struct morsel_blob_section *s = fields_place(blob, i);
         if (s->count && s->offset + 4 * (uint64_t)fields_words[i] * s->count > h->data.offset) return 0;
     }
     return 1;

@@ -18,14 +18,16 @@
 enum { ARENA_MOST = 4 << 20, WORK_MOST = 4 << 20, FLOATS_MOST = 1 << 20, BANDS_MOST = 16 << 20 };
 
 static unsigned long long grouped, lying; /* blobs with groups that were run, and those of them that lie about their weights */
+static unsigned long long texts;          /* blobs with a text rule that was used */
 
 size_t fuzz_seed(uint64_t seed, uint8_t *bytes, size_t capacity) {
     return seed_any_blob(seed, bytes, capacity);
 }
 
 int fuzz_report(unsigned long long runs) {
-    printf("   %llu blobs with groups were run, %llu of them lie about their weights\n", grouped, lying);
-    return runs < 1000 || (grouped > runs / 50 && lying);
+    printf("   %llu blobs with groups were run, %llu of them lie about their weights; of %llu blobs the text rule was used\n", grouped,
+           lying, texts);
+    return runs < 1000 || (grouped > runs / 50 && lying && texts > runs / 100);
 }
 
 static void *aligned(const void *bytes, size_t size) {
@@ -92,6 +94,18 @@ static void use_picture(const struct morsel_session *session, uint64_t seed) {
     morsel_picture(model, rgb, 3 * width * height, width, height, 0, scratch, bytes, &view, 0);
     free(scratch);
     free(rgb);
+}
+
+/* Damaged rules give ids all the same, as many as there is room for. */
+static void use_text(const struct morsel_model *model) {
+    static const char text[] = "a [b] Abc \xc3\xa9\xff ";
+    int32_t ids[40];
+    uint32_t count = 0, most = morsel_text_ids(model);
+    enum morsel_error error = morsel_text(model, text, sizeof text - 1, ids, 40, &count);
+    if ((error == MORSEL_ERR_TEXT) != !most || count > morsel_text_length(model)) abort();
+    for (uint32_t i = 0; !error && i < 40; i++)
+        if (ids[i] < 0 || (uint32_t)ids[i] >= most) abort();
+    texts += !error;
 }
 
 /* The address sanitizer's, where the program is built with it. */
@@ -164,6 +178,7 @@ static uint64_t run_once(const struct morsel_model *model, const struct morsel_o
     mark = mark_outputs(&session);
     use_views(&session);
     use_picture(&session, seed);
+    use_text(session.model);
     free(arena);
     return mark;
 }

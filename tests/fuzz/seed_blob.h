@@ -10,6 +10,7 @@
 
 #include "core/checksum.h"
 #include "seed_steps.h"
+#include "seed_text.h"
 
 static struct morsel_blob_section seed_section(uint8_t *out, uint32_t *at, const void *records, uint32_t count, uint32_t bytes) {
     struct morsel_blob_section s = {*at, count};
@@ -80,6 +81,8 @@ static void seed_lay_out(struct seed_blob *b, uint8_t *out) {
     h.picture = seed_section(out, &at, &rule, pictures, sizeof rule);
     h.labels = seed_section(out, &at, &label, 1, 4);
     h.strings = seed_section(out, &at, "\0name", 6, 1);
+    uint32_t words[SEED_TEXT_WORDS], count = fuzz_below(&b->random, 2) ? seed_text(&b->random, words) : 0;
+    if (at + 4 * count <= DATA_START) h.text = seed_section(out, &at, words, count, 4);
     h.data.offset = DATA_START;
     h.data.count = b->data_bytes;
     memcpy(out + DATA_START, b->data, b->data_bytes);

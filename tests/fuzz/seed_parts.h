@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { SEED_TENSORS = 16, SEED_STEPS = 6, SEED_WORDS = 256, DATA_START = 4096, SEED_DATA = 1 << 18 };
+enum { SEED_TENSORS = 16, SEED_STEPS = 6, SEED_WORDS = 256, DATA_START = 6144, SEED_DATA = 1 << 18 };
 
 #define SEED_GONE 0x80u /* in the layout, while a blob is made: another tensor has taken the place */
 

@@ -55,10 +55,10 @@ static void blobs_are_as_large_as_the_header_or_31_bits(void **state) {
     assert_int_equal(morsel_open(&model, b.bytes, huge, MORSEL_SKIP_CHECKSUM), MORSEL_OK);
     b.header->blob_bytes = 0x80000000;
     assert_int_equal(morsel_open(&model, b.bytes, huge, MORSEL_SKIP_CHECKSUM), MORSEL_ERR_HEADER);
-    b.header->blob_bytes = sizeof *b.header;
+    b.header->blob_bytes = MORSEL_FORMAT_HEADER_1;
     assert_int_equal(morsel_open(&model, b.bytes, b.count, MORSEL_SKIP_CHECKSUM), MORSEL_ERR_SECTION);
-    assert_int_equal(morsel_open(&model, b.bytes, sizeof *b.header, MORSEL_SKIP_CHECKSUM), MORSEL_ERR_SECTION);
-    b.header->blob_bytes = sizeof *b.header - 1;
+    assert_int_equal(morsel_open(&model, b.bytes, MORSEL_FORMAT_HEADER_1, MORSEL_SKIP_CHECKSUM), MORSEL_ERR_SECTION);
+    b.header->blob_bytes = MORSEL_FORMAT_HEADER_1 - 1;
     assert_int_equal(morsel_open(&model, b.bytes, b.count, MORSEL_SKIP_CHECKSUM), MORSEL_ERR_HEADER);
     free(b.bytes);
 }
@@ -128,7 +128,7 @@ static void sections_begin_behind_the_header(void **state) {
         if (!s->count) s->count = 1; /* groups */
         for (uint32_t offset = 0; offset <= 192; offset += 4) {
             s->offset = offset;
-            if (offset < sizeof *b.header || offset % 64) assert_int_equal(try_open(&b, MORSEL_SKIP_CHECKSUM), MORSEL_ERR_SECTION);
+            if (offset < MORSEL_FORMAT_HEADER_1 || offset % 64) assert_int_equal(try_open(&b, MORSEL_SKIP_CHECKSUM), MORSEL_ERR_SECTION);
             else assert_int_not_equal(try_open(&b, MORSEL_SKIP_CHECKSUM), MORSEL_ERR_SECTION);
         }
         free(b.bytes);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DATA_START 128u /* behind the header */
+#define DATA_START 192u /* behind the header */
 
 static void must(int holds) {
     if (!holds) abort();

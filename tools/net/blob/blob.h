@@ -9,6 +9,8 @@ struct blob_extras {
     const struct morsel_blob_picture *picture; /* NULL: none */
     uint32_t label_count;
     char *const *labels;
+    const uint32_t *text; /* struct morsel_blob_text and what stands behind it, so many words; NULL: none */
+    size_t text_words;
     bool strip; /* drop the names of network, tensors, steps, inputs and outputs */
 };
 

@@ -222,11 +222,15 @@ struct scratch {
     struct strings strings;
 };
 
+static size_t header_bytes(const struct morsel_blob_header *h) {
+    return h->format_version == 1 ? MORSEL_FORMAT_HEADER_1 : sizeof *h;
+}
+
 static void write_all(struct out *out, const struct net *net, const struct blob_extras *extras, struct scratch *s,
                       struct morsel_blob_header *h) {
     uint64_t macs = net_macs(net);
     uint32_t used = 0;
-    out_put(out, NULL, sizeof *h);
+    out_put(out, NULL, header_bytes(h));
     h->tensors = section(out, 0);
     put_tensors(out, net, &s->strings, s->index);
     for (uint32_t i = 0; i < net->buffer_count; i++) used += net->buffers[i]->used;
@@ -258,6 +262,11 @@ static void write_all(struct out *out, const struct net *net, const struct blob_
     put_data(out, net, h, s->index, s->parameters, &s->constants);
     out_align(out);
     h->data.count = (uint32_t)out->size - h->data.offset;
+    if (extras->text) {
+        h->text = section(out, (uint32_t)extras->text_words);
+        out_put(out, extras->text, extras->text_words * sizeof *extras->text);
+        out_align(out);
+    }
     h->arena_bytes = net->arena_bytes;
     h->macs_low = (uint32_t)macs;
     h->macs_high = (uint32_t)(macs >> 32);
@@ -265,7 +274,7 @@ static void write_all(struct out *out, const struct net *net, const struct blob_
 }
 
 uint8_t *blob_write(const struct net *net, const struct blob_extras *extras, size_t *bytes) {
-    struct morsel_blob_header h = {.magic = {0}, .format_version = MORSEL_FORMAT_VERSION};
+    struct morsel_blob_header h = {.magic = {0}, .format_version = extras->text ? 2 : 1}; /* the oldest that can say it */
     struct out out = {0};
     struct scratch s = {.strings = {.strip = extras->strip}};
     s.constants.out = &out;
@@ -291,9 +300,9 @@ uint8_t *blob_write(const struct net *net, const struct blob_extras *extras, siz
     }
     memcpy(h.magic, MORSEL_MAGIC, sizeof h.magic);
     h.blob_bytes = (uint32_t)out.size;
-    memcpy(out.data, &h, sizeof h);
+    memcpy(out.data, &h, header_bytes(&h));
     h.checksum = morsel_checksum(out.data, out.size);
-    memcpy(out.data, &h, sizeof h);
+    memcpy(out.data, &h, header_bytes(&h));
     *bytes = out.size;
     return out.data;
 }

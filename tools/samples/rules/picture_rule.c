@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the picture rule and the labels, and says what is wrong with them. */
 #include "tools/samples/rules/picture_rule.h"
-#include "tools/base/file.h"
-#include "tools/base/message.h"
-#include <cjson/cJSON.h>
+#include "tools/samples/rules/rule_json.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,38 +9,8 @@
 
 enum { FILE_MOST = 16 << 20, SIDE_MOST = 32768 };
 
-static bool wrong(struct failure *failure, const char *what) {
-    return failure_set(failure, STATUS_INPUT, "%s", what);
-}
-
-/* Every key is one of `keys` (ended by NULL) and stands once. */
-static bool known_keys(const cJSON *object, const char *const *keys, struct failure *failure) {
-    for (const cJSON *item = object->child; item; item = item->next) {
-        const char *const *key = keys;
-        while (*key && strcmp(*key, item->string)) key++;
-        if (!*key) {
-            const char *near = message_nearest(item->string, keys);
-            return failure_set(failure, STATUS_INPUT, "key \"%s\" is unknown%s%s%s", item->string, near ? "; did you mean \"" : "",
-                               near ? near : "", near ? "\"?" : "");
-        }
-        for (const cJSON *other = item->next; other; other = other->next)
-            if (!strcmp(other->string, item->string)) return failure_set(failure, STATUS_INPUT, "key \"%s\" stands twice", item->string);
-    }
-    return true;
-}
-
-static const cJSON *member(const cJSON *object, const char *key, struct failure *failure) {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-    if (!item) failure_set(failure, STATUS_INPUT, "key \"%s\" is missing", key);
-    return item;
-}
-
 static bool side(const cJSON *item, uint32_t *out) {
-    if (!cJSON_IsNumber(item) || !(item->valuedouble >= 1 && item->valuedouble <= SIDE_MOST) ||
-        item->valuedouble != floor(item->valuedouble))
-        return false;
-    *out = (uint32_t)item->valuedouble;
-    return true;
+    return rule_whole(item, 1, SIDE_MOST, out);
 }
 
 /* [height, width] */
@@ -52,40 +20,40 @@ static bool sides(const cJSON *item, uint32_t *height, uint32_t *width) {
 
 static bool read_resize(const cJSON *root, struct morsel_blob_picture *out, struct failure *failure) {
     static const char *const keys[] = {"mode", "size", NULL};
-    const cJSON *resize = member(root, "resize", failure);
+    const cJSON *resize = rule_member(root, "resize", failure);
     if (!resize) return false;
-    if (!cJSON_IsObject(resize)) return wrong(failure, "\"resize\" is not an object like {\"mode\": \"short_side\", \"size\": 256}");
-    const cJSON *mode = member(resize, "mode", failure), *size = cJSON_GetObjectItemCaseSensitive(resize, "size");
-    if (!mode || !known_keys(resize, keys, failure)) return failure_prefix(failure, "\"resize\"");
+    if (!cJSON_IsObject(resize)) return rule_wrong(failure, "\"resize\" is not an object like {\"mode\": \"short_side\", \"size\": 256}");
+    const cJSON *mode = rule_member(resize, "mode", failure), *size = cJSON_GetObjectItemCaseSensitive(resize, "size");
+    if (!mode || !rule_keys(resize, keys, failure)) return failure_prefix(failure, "\"resize\"");
     const char *name = cJSON_IsString(mode) ? mode->valuestring : "";
     if (!strcmp(name, "none")) {
         out->resize = MORSEL_RESIZE_NONE;
-        return size ? wrong(failure, "\"resize\" has mode \"none\" and a \"size\" all the same") : true;
+        return size ? rule_wrong(failure, "\"resize\" has mode \"none\" and a \"size\" all the same") : true;
     }
     if (!strcmp(name, "exact")) {
         out->resize = MORSEL_RESIZE_EXACT;
         return sides(size, &out->resize_height, &out->resize_width) ||
-               wrong(failure, "\"resize\" with mode \"exact\" wants \"size\": [height, width], each 1 to 32768");
+               rule_wrong(failure, "\"resize\" with mode \"exact\" wants \"size\": [height, width], each 1 to 32768");
     }
     if (!strcmp(name, "short_side")) {
         out->resize = MORSEL_RESIZE_SHORT_SIDE;
         bool good = side(size, &out->resize_height);
         out->resize_width = out->resize_height;
-        return good || wrong(failure, "\"resize\" with mode \"short_side\" wants \"size\": one whole number, 1 to 32768");
+        return good || rule_wrong(failure, "\"resize\" with mode \"short_side\" wants \"size\": one whole number, 1 to 32768");
     }
-    return wrong(failure, "\"mode\" in \"resize\" is none of \"none\", \"exact\", \"short_side\"");
+    return rule_wrong(failure, "\"mode\" in \"resize\" is none of \"none\", \"exact\", \"short_side\"");
 }
 
 static bool read_crop(const cJSON *root, struct morsel_blob_picture *out, struct failure *failure) {
     const cJSON *crop = cJSON_GetObjectItemCaseSensitive(root, "crop");
     if (!crop) return true;
     return sides(crop, &out->crop_height, &out->crop_width) ||
-           wrong(failure, "\"crop\" wants [height, width], each 1 to 32768; leave it out for no crop");
+           rule_wrong(failure, "\"crop\" wants [height, width], each 1 to 32768; leave it out for no crop");
 }
 
 static bool read_channels(const cJSON *root, struct morsel_blob_picture *out, struct failure *failure) {
     static const char *const names[] = {[MORSEL_CHANNELS_RGB] = "RGB", [MORSEL_CHANNELS_BGR] = "BGR", [MORSEL_CHANNELS_GRAY] = "GRAY"};
-    const cJSON *channels = member(root, "channels", failure);
+    const cJSON *channels = rule_member(root, "channels", failure);
     if (!channels) return false;
     for (uint32_t i = 0; cJSON_IsString(channels) && i < 3; i++) {
         if (!strcmp(channels->valuestring, names[i])) {
@@ -93,7 +61,7 @@ static bool read_channels(const cJSON *root, struct morsel_blob_picture *out, st
             return true;
         }
     }
-    return wrong(failure, "\"channels\" is none of \"RGB\", \"BGR\", \"GRAY\"");
+    return rule_wrong(failure, "\"channels\" is none of \"RGB\", \"BGR\", \"GRAY\"");
 }
 
 static bool number(const cJSON *item, float *out) {
@@ -104,7 +72,7 @@ static bool number(const cJSON *item, float *out) {
 
 /* One number for each channel. */
 static bool read_numbers(const cJSON *root, const char *key, int count, float *out, struct failure *failure) {
-    const cJSON *item = member(root, key, failure);
+    const cJSON *item = rule_member(root, key, failure);
     if (!item) return false;
     bool good = cJSON_IsArray(item) && cJSON_GetArraySize(item) == count;
     const cJSON *element = good ? item->child : NULL;
@@ -115,12 +83,12 @@ static bool read_numbers(const cJSON *root, const char *key, int count, float *o
 
 static bool read_normalization(const cJSON *root, struct morsel_blob_picture *out, struct failure *failure) {
     int count = out->channels == MORSEL_CHANNELS_GRAY ? 1 : 3;
-    const cJSON *scale = member(root, "scale", failure);
+    const cJSON *scale = rule_member(root, "scale", failure);
     if (!scale) return false;
-    if (!number(scale, &out->scale) || out->scale == 0) return wrong(failure, "\"scale\" wants one number that is not 0");
+    if (!number(scale, &out->scale) || out->scale == 0) return rule_wrong(failure, "\"scale\" wants one number that is not 0");
     if (!read_numbers(root, "mean", count, out->mean, failure) || !read_numbers(root, "std", count, out->std, failure)) return false;
     for (int i = 0; i < count; i++)
-        if (out->std[i] == 0) return wrong(failure, "\"std\" has a 0: it is divided by");
+        if (out->std[i] == 0) return rule_wrong(failure, "\"std\" has a 0: it is divided by");
     return true;
 }
 
@@ -140,42 +108,16 @@ static bool has_keys(const cJSON *root, struct failure *failure) {
 
 static bool read_rule(const cJSON *root, struct morsel_blob_picture *out, struct failure *failure) {
     static const char *const keys[] = {"resize", "crop", "channels", "scale", "mean", "std", NULL};
-    if (!cJSON_IsObject(root)) return wrong(failure, "it is not a JSON object");
+    if (!cJSON_IsObject(root)) return rule_wrong(failure, "it is not a JSON object");
     *out = (struct morsel_blob_picture){.std = {1, 1, 1}};
-    return known_keys(root, keys, failure) && has_keys(root, failure) && read_resize(root, out, failure) && read_crop(root, out, failure) &&
+    return rule_keys(root, keys, failure) && has_keys(root, failure) && read_resize(root, out, failure) && read_crop(root, out, failure) &&
            read_channels(root, out, failure) && read_normalization(root, out, failure);
-}
-
-/* cJSON gives NULL for what is no JSON and for want of memory alike. */
-static size_t lacking;
-
-static void *take(size_t size) {
-    void *memory = malloc(size);
-    if (!memory) lacking = size;
-    return memory;
-}
-
-/* The whole file as one JSON value; NULL: `failure` names the line. */
-static cJSON *parse(const struct file_bytes *file, struct failure *failure) {
-    const char *end = NULL, *text = (const char *)file->data;
-    lacking = 0;
-    cJSON_InitHooks(&(cJSON_Hooks){take, free});
-    cJSON *root = cJSON_ParseWithLengthOpts(text, file->size + 1, &end, 1);
-    if (root) return root;
-    if (lacking) {
-        failure_memory(failure, lacking);
-        return NULL;
-    }
-    int line = 1;
-    for (const char *at = text; end && at < end; at++) line += *at == '\n';
-    failure_set(failure, STATUS_INPUT, "line %d is not JSON", line);
-    return NULL;
 }
 
 bool picture_rule_read(const char *path, struct morsel_blob_picture *out, struct failure *failure) {
     struct file_bytes file;
     if (!file_read(path, FILE_MOST, &file, failure)) return false;
-    cJSON *root = parse(&file, failure);
+    cJSON *root = rule_parse(&file, failure);
     bool good = root && read_rule(root, out, failure);
     if (!good) {
         failure_prefix(failure, path);
@@ -203,7 +145,7 @@ static bool labels_from_json(const cJSON *root, char **labels, size_t *count, st
 /* One a line; a line's end may be \r\n, and the last line may lack it. */
 static bool labels_from_text(const struct file_bytes *file, char **labels, size_t *count, struct failure *failure) {
     const char *at = (const char *)file->data, *end = at + file->size;
-    if (memchr(at, 0, file->size)) return wrong(failure, "it is not a text file: it holds a 0 byte");
+    if (memchr(at, 0, file->size)) return rule_wrong(failure, "it is not a text file: it holds a 0 byte");
     while (at < end) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         stop = stop ? stop : end;
@@ -222,7 +164,7 @@ static bool read_labels(const struct file_bytes *file, char ***labels, size_t *c
     for (size_t i = 0; i < file->size; i++) most += text[i] == '\n' || text[i] == ',';
     if (!(*labels = calloc(most, sizeof **labels))) return failure_memory(failure, most * sizeof **labels);
     if (text[blank] != '[') return labels_from_text(file, *labels, count, failure);
-    cJSON *root = parse(file, failure);
+    cJSON *root = rule_parse(file, failure);
     bool good = root && labels_from_json(root, *labels, count, failure);
     cJSON_Delete(root);
     return good;
@@ -234,7 +176,7 @@ bool labels_read(const char *path, char ***labels, size_t *count, struct failure
     *count = 0;
     if (!file_read(path, FILE_MOST, &file, failure)) return false;
     bool good = read_labels(&file, labels, count, failure);
-    if (good && !*count) good = wrong(failure, "it holds no label");
+    if (good && !*count) good = rule_wrong(failure, "it holds no label");
     if (!good) {
         labels_free(*labels, *count);
         *labels = NULL;
