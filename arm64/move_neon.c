@@ -1,10 +1,41 @@
 /* SPDX-License-Identifier: MIT */
-/* Gathers with NEON: pairs of bytes are interleaved. */
+/* Gathers with NEON: pairs of bytes are interleaved, lines that become columns turned by tiles. */
 #include "arm64.h"
 
-#include "../kernels/gather.h"
-
 #include <arm_neon.h>
+
+#define MORSEL_TURN_VECTOR uint8x16_t
+
+static inline uint8x16_t turn_load(const void *p) {
+    return vld1q_u8(p);
+}
+
+static inline void turn_store(void *p, uint8x16_t v) {
+    vst1q_u8(p, v);
+}
+
+static inline uint8x16_t turn_flip(uint8x16_t v, uint32_t flip) {
+    return veorq_u8(v, vdupq_n_u8((uint8_t)flip));
+}
+
+static inline uint8x16_t turn_low(uint8x16_t a, uint8x16_t b) {
+    return vzip1q_u8(a, b);
+}
+
+static inline uint8x16_t turn_high(uint8x16_t a, uint8x16_t b) {
+    return vzip2q_u8(a, b);
+}
+
+static inline uint8x16_t turn_low4(uint8x16_t a, uint8x16_t b) {
+    return vreinterpretq_u8_u32(vzip1q_u32(vreinterpretq_u32_u8(a), vreinterpretq_u32_u8(b)));
+}
+
+static inline uint8x16_t turn_high4(uint8x16_t a, uint8x16_t b) {
+    return vreinterpretq_u8_u32(vzip2q_u32(vreinterpretq_u32_u8(a), vreinterpretq_u32_u8(b)));
+}
+
+#include "../kernels/gather.h"
+#include "../kernels/turn_tiles.h"
 
 /* Sixteen pairs at a time; the last sixteen may lie over the ones before. */
 static void interleave_neon(uint8_t *y, const uint8_t *a, const uint8_t *b, uint32_t n) {
@@ -20,5 +51,10 @@ static void interleave_neon(uint8_t *y, const uint8_t *a, const uint8_t *b, uint
 }
 
 void morsel_gather_neon(const struct morsel_gather_args *a, uint32_t begin, uint32_t end) {
-    morsel_gather_with(a, begin, end, interleave_neon);
+    const int32_t *entries = a->table;
+    struct morsel_turn turn;
+    for (uint32_t k = 0; k + 1 < a->rank; k++) entries += a->dims[k];
+    if (morsel_line_kind(entries, a->dims[a->rank - 1]) == MORSEL_LINE_ANY && morsel_turn_find(&turn, a))
+        morsel_turn_run(a, &turn, morsel_turn_tile, begin, end);
+    else morsel_gather_with(a, begin, end, interleave_neon);
 }

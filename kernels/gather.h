@@ -47,8 +47,10 @@ static inline void morsel_gather_bytes(const struct morsel_gather_args *a, uint8
 }
 
 static inline void morsel_gather_words(const struct morsel_gather_args *a, uint32_t *y, const uint32_t *x, const int32_t *entries,
-                                       uint32_t n) {
-    for (uint32_t i = 0; i < n; i++) y[i] = entries[i] < 0 ? a->fill : x[entries[i]];
+                                       uint32_t n, enum morsel_line kind) {
+    if (kind == MORSEL_LINE_STRETCH && n >= 8) memcpy(y, x + entries[0], n * sizeof *y);
+    else
+        for (uint32_t i = 0; i < n; i++) y[i] = entries[i] < 0 ? a->fill : x[entries[i]];
 }
 
 static inline void morsel_gather_fill(const struct morsel_gather_args *a, uint32_t first, uint32_t n) {
@@ -73,13 +75,13 @@ static inline void morsel_gather_with(const struct morsel_gather_args *a, uint32
     const int32_t *last = a->table;
     uint32_t n;
     for (uint32_t k = 0; k + 1 < a->rank; k++) last += a->dims[k];
-    enum morsel_line kind = a->size == 1 ? morsel_line_kind(last, a->dims[a->rank - 1]) : MORSEL_LINE_ANY;
+    enum morsel_line kind = morsel_line_kind(last, a->dims[a->rank - 1]);
     morsel_walk_start(&walk, a->dims, a->rank, begin, end);
     while ((n = morsel_walk_run(&walk)) != 0) {
         int32_t base = morsel_gather_base(a, &walk, &last);
         const int32_t *entries = last + walk.at[a->rank - 1];
         if (base < 0) morsel_gather_fill(a, walk.begin, n);
-        else if (a->size != 1) morsel_gather_words(a, (uint32_t *)a->y + walk.begin, (const uint32_t *)a->x + base, entries, n);
+        else if (a->size != 1) morsel_gather_words(a, (uint32_t *)a->y + walk.begin, (const uint32_t *)a->x + base, entries, n, kind);
         else morsel_gather_bytes(a, (uint8_t *)a->y + walk.begin, (const uint8_t *)a->x + base, entries, n, kind, interleave);
         morsel_walk_next(&walk, n);
     }

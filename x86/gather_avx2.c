@@ -1,14 +1,46 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Gathers with AVX2's byte shuffles: sixteen neighbours of a line whose entries lie in two pieces of sixteen bytes of x. So they do where
- * channels are shuffled, split or reversed. The pieces and shuffles are found once for all lines.
+ * channels are shuffled, split or reversed. The pieces and shuffles are found once for all lines. Lines that become columns are turned by
+ * tiles.
  */
 #include "x86.h"
 
-#include "../kernels/walk.h"
-
 #include <immintrin.h>
 #include <string.h>
+
+#define MORSEL_TURN_VECTOR __m128i
+
+MORSEL_INLINE __m128i turn_load(const void *p) {
+    return _mm_loadu_si128(p);
+}
+
+MORSEL_INLINE void turn_store(void *p, __m128i v) {
+    _mm_storeu_si128(p, v);
+}
+
+MORSEL_INLINE __m128i turn_flip(__m128i v, uint32_t flip) {
+    return _mm_xor_si128(v, _mm_set1_epi8((char)flip));
+}
+
+MORSEL_INLINE __m128i turn_low(__m128i a, __m128i b) {
+    return _mm_unpacklo_epi8(a, b);
+}
+
+MORSEL_INLINE __m128i turn_high(__m128i a, __m128i b) {
+    return _mm_unpackhi_epi8(a, b);
+}
+
+MORSEL_INLINE __m128i turn_low4(__m128i a, __m128i b) {
+    return _mm_unpacklo_epi32(a, b);
+}
+
+MORSEL_INLINE __m128i turn_high4(__m128i a, __m128i b) {
+    return _mm_unpackhi_epi32(a, b);
+}
+
+#include "../kernels/gather.h"
+#include "../kernels/turn_tiles.h"
 
 #define LINE 1024u /* most elements of a line */
 
@@ -105,17 +137,23 @@ static const int32_t *last_table(const struct morsel_gather_args *a) {
 const char *morsel_gather_refusal_avx2(const void *args) {
     const struct morsel_gather_args *a = args;
     struct plan plan;
-    if (a->size != 1) return MORSEL_REFUSES_FLOATS;
-    return plan_line(&plan, last_table(a), a->dims[a->rank - 1]) ? NULL : MORSEL_REFUSES_ORDER;
+    struct morsel_turn turn;
+    const int32_t *entries = last_table(a);
+    uint32_t line = a->dims[a->rank - 1];
+    if (morsel_line_kind(entries, line) == MORSEL_LINE_STRETCH || morsel_turn_find(&turn, a)) return NULL;
+    return a->size == 1 && plan_line(&plan, entries, line) ? NULL : MORSEL_REFUSES_ORDER;
 }
 
 void morsel_gather_avx2(const struct morsel_gather_args *a, uint32_t begin, uint32_t end) {
     struct plan plan;
+    struct morsel_turn turn;
     const int32_t *entries = last_table(a);
     uint32_t line = a->dims[a->rank - 1];
     uint32_t first = (begin + line - 1) / line * line, last = end / line * line;
     if (a->size != 1 || first >= last || !plan_line(&plan, entries, line)) {
-        morsel_gather_c(a, begin, end);
+        if (morsel_line_kind(entries, line) != MORSEL_LINE_STRETCH && morsel_turn_find(&turn, a))
+            morsel_turn_run(a, &turn, morsel_turn_tile, begin, end);
+        else morsel_gather_c(a, begin, end);
         return;
     }
     if (begin < first) morsel_gather_c(a, begin, first);

@@ -51,11 +51,17 @@ static void make_gather(struct trial *t) {
     for (uint32_t k = 0; k < MORSEL_KERNEL_MAX_RANK; k++) a->dims[k] = 1;
     for (uint32_t k = 0; k < a->rank; k++) a->dims[k] = k + 1 == a->rank ? chance_size(c, 100) : 1 + chance_below(c, 5);
     if (t->bench) a->dims[0] = a->dims[1] = 28, a->dims[2] = 116;
+    uint32_t side = t->bench ? 2 : chance_below(c, a->rank); /* its elements may lie side by side */
+    bool turned = side + 1 < a->rank;
+    if (turned) a->dims[side] = chance_size(c, a->rank > 3 ? 20 : 60);
     for (uint32_t k = 0; k < a->rank; k++) entries += a->dims[k], elements *= a->dims[k];
-    int32_t *tables = trial_room(t, entries * sizeof *tables, 4), *table = tables + entries;
-    for (uint32_t k = a->rank; k-- > 0;) {
-        table -= a->dims[k];
-        most += make_entries(c, table, a->dims[k], step, t->bench ? k == 2 ? 3 : 0 : chance_below(c, 5), fill && !t->bench);
+    int32_t *tables = trial_room(t, entries * sizeof *tables, 4);
+    for (uint32_t i = 0; i < a->rank; i++) {
+        uint32_t k = i ? (a->rank - i <= side ? a->rank - i - 1 : a->rank - i) : side;
+        int32_t *table = tables;
+        for (uint32_t b = 0; b < k; b++) table += a->dims[b];
+        uint32_t kind = t->bench ? k == 2 ? 3 : 0 : k == side && turned && !chance_one_in(c, 4) ? 0 : chance_below(c, 5);
+        most += make_entries(c, table, a->dims[k], step, kind, fill && !t->bench && (k != side || chance_one_in(c, 2)));
         step = most + 1;
     }
     a->size = chance_one_in(c, 4) ? 4 : 1;

@@ -82,6 +82,8 @@ bool meaning_is_affine(const struct meaning *m);
 /* The buffer that holds the value in the layout, gathered where it must be; tables are applied first (float). For rank 4 values
  * CHANNELS_LAST buffers have dims N H W C; rank 3 values N L C. */
 struct net_buffer *meaning_buffer(struct lowering *l, struct onnx_node *node, struct meaning *m, enum morsel_layout layout);
+/* The same for steps that ask for no dimensions, only for bytes in that order. */
+struct net_buffer *meaning_bytes(struct lowering *l, struct onnx_node *node, struct meaning *m, enum morsel_layout layout);
 /* The same, but any permutation of the buffer will do: *view says how the value lies in it. */
 struct net_buffer *meaning_any_buffer(struct lowering *l, struct onnx_node *node, struct meaning *m, struct view *view);
 /* The same, and by-channel tables of the value can be applied to it as it lies. */

@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Entries of a gather's axis that runs straight. */
+enum { LEAST_STRAIGHT = 32, MOST_STRAIGHT = 512 };
+
 struct value_slot *value_slot(const struct onnx_value *value) {
     return value->lowered;
 }
@@ -131,10 +134,34 @@ static uint32_t gather_axes(struct lowering *l, const struct view *view, enum mo
     return rank;
 }
 
+/* An axis that runs straight needs no entry for each element: one too long becomes two, of which the outer steps over the inner. */
+static uint32_t split_axes(struct lowering *l, uint32_t rank, uint32_t *dims, int32_t **tables) {
+    for (uint32_t i = 0; i < rank && rank < MORSEL_FORMAT_MAX_RANK; i++) {
+        uint32_t inner = MOST_STRAIGHT;
+        while (dims[i] % inner) inner--;
+        if (dims[i] <= MOST_STRAIGHT || inner < LEAST_STRAIGHT) continue;
+        const int32_t *table = tables[i], step = table[1] - table[0];
+        uint32_t k = 0;
+        while (k < dims[i] && table[k] >= 0 && (int64_t)table[k] == table[0] + (int64_t)k * step) k++;
+        if (k < dims[i]) continue;
+        for (uint32_t n = rank++; n > i; n--) {
+            dims[n] = dims[n - 1];
+            tables[n] = tables[n - 1];
+        }
+        dims[i] /= inner;
+        dims[i + 1] = inner;
+        tables[i] = net_alloc(l->net, dims[i] * sizeof(int32_t));
+        tables[i + 1] = net_alloc(l->net, inner * sizeof(int32_t));
+        for (k = 0; k < dims[i]; k++) tables[i][k] = table[k * inner];
+        for (k = 0; k < inner; k++) tables[i + 1][k] = table[k] - table[0];
+    }
+    return rank;
+}
+
 static struct net_buffer *gather(struct lowering *l, struct onnx_node *node, struct meaning *m, enum morsel_layout layout) {
     uint32_t dims[VIEW_MAX_RANK], out_dims[VIEW_MAX_RANK], total = 0;
     int32_t *tables[VIEW_MAX_RANK];
-    uint32_t rank = gather_axes(l, &m->view, layout, dims, tables);
+    uint32_t rank = split_axes(l, gather_axes(l, &m->view, layout, dims, tables), dims, tables);
     if (rank > MORSEL_FORMAT_MAX_RANK) {
         refuse(l, node, "moving data over %u dimensions at once is not supported (at most %u)", rank, MORSEL_FORMAT_MAX_RANK);
         return NULL;
@@ -185,9 +212,12 @@ struct net_buffer *meaning_buffer(struct lowering *l, struct onnx_node *node, st
     return gather(l, node, &copy, layout);
 }
 
+struct net_buffer *meaning_bytes(struct lowering *l, struct onnx_node *node, struct meaning *m, enum morsel_layout layout) {
+    return view_is_whole(&m->view, layout, net_elements(m->buffer)) ? m->buffer : meaning_buffer(l, node, m, layout);
+}
+
 struct net_buffer *meaning_any_buffer(struct lowering *l, struct onnx_node *node, struct meaning *m, struct view *view) {
-    struct onnx_shape shape = {.rank = (int)m->view.rank};
-    if (!view_is_permutation(&m->view, net_elements(m->buffer)) && !settled(l, node, m, natural_layout(&shape))) return NULL;
+    if (!view_is_permutation(&m->view, net_elements(m->buffer)) && !settled(l, node, m, view_layout(&m->view))) return NULL;
     *view = m->view;
     return m->buffer;
 }
@@ -203,8 +233,7 @@ bool meaning_qualify(struct lowering *l, struct onnx_node *node, struct meaning 
         m->buffer->qualified = true;
     }
     if (m->buffer->scale != scale || m->buffer->zero != zero) {
-        struct onnx_shape shape = {.rank = (int)m->view.rank};
-        if (!settled(l, node, m, natural_layout(&shape))) return false;
+        if (!settled(l, node, m, view_layout(&m->view))) return false;
         m->buffer->scale = scale;
         m->buffer->zero = zero;
     }
@@ -227,10 +256,9 @@ static uint32_t table_inner(const struct meaning *m, const struct view *view) {
 }
 
 struct net_buffer *meaning_table_buffer(struct lowering *l, struct onnx_node *node, struct meaning *m, struct view *view) {
-    struct onnx_shape shape = {.rank = (int)m->view.rank};
     struct net_buffer *in = meaning_any_buffer(l, node, m, view);
     if (!in || table_inner(m, view)) return in;
-    in = settled(l, node, m, natural_layout(&shape));
+    in = settled(l, node, m, view_layout(&m->view));
     *view = m->view;
     return in;
 }

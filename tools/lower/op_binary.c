@@ -27,12 +27,11 @@ static bool view_strides(const struct view *v, uint32_t rank, uint32_t *step) {
 }
 
 static bool operand_strides(struct lowering *l, struct onnx_node *node, struct meaning *m, uint32_t rank, struct strides *out) {
-    struct onnx_shape shape = {.rank = (int)m->view.rank};
     out->buffer = m->buffer;
     if (view_strides(&m->view, rank, out->step)) return true;
     struct meaning copy = *m;
-    enum morsel_layout layout = natural_layout(&shape);
-    out->buffer = meaning_buffer(l, node, &copy, layout);
+    enum morsel_layout layout = view_layout(&m->view);
+    out->buffer = meaning_bytes(l, node, &copy, layout);
     if (!out->buffer) return false;
     struct view whole = view_whole(l->net, layout, m->view.rank, m->view.dims);
     return view_strides(&whole, rank, out->step);
@@ -80,7 +79,7 @@ static enum morsel_layout output_layout(const struct onnx_shape *shape, const st
             if (view_is_whole(&big->view, (enum morsel_layout)layout, elements) && natural_layout(shape) != (enum morsel_layout)layout &&
                 !view_is_whole(&big->view, natural_layout(shape), elements))
                 return (enum morsel_layout)layout;
-    return natural_layout(shape);
+    return (int)big->view.rank == shape->rank ? view_layout(&big->view) : natural_layout(shape);
 }
 
 static bool add_binary(struct lowering *l, struct onnx_node *node, struct meaning *a, struct meaning *b, const struct tail *tail,

@@ -10,16 +10,28 @@ static uint32_t memory_axis(enum morsel_layout layout, uint32_t rank, uint32_t a
     return layout == MORSEL_ROW_MAJOR || rank < 3 || axis == 0 ? axis : axis == 1 ? rank - 1 : axis - 1;
 }
 
+static uint32_t stated_axis(const struct onnx_node *node) {
+    int64_t axis = onnx_attribute_int(node, "axis", 0);
+    return (uint32_t)(axis < 0 ? axis + node->outputs[0]->shape.rank : axis);
+}
+
+/* That of the largest operand. */
+static enum morsel_layout layout_of(struct meaning **parts, uint32_t count) {
+    const struct view *largest = &parts[0]->view;
+    for (uint32_t k = 1; k < count; k++)
+        if (view_elements(&parts[k]->view) > view_elements(largest)) largest = &parts[k]->view;
+    return view_layout(largest);
+}
+
 static bool add_concat(struct lowering *l, struct onnx_node *node, struct meaning **parts, uint32_t count, struct net_buffer *y,
                        enum morsel_layout layout) {
     const struct onnx_shape *shape = &node->outputs[0]->shape;
-    int64_t stated = onnx_attribute_int(node, "axis", 0);
-    uint32_t rank = (uint32_t)shape->rank, axis = memory_axis(layout, rank, (uint32_t)(stated < 0 ? stated + rank : stated));
+    uint32_t rank = (uint32_t)shape->rank, axis = memory_axis(layout, rank, stated_axis(node));
     uint32_t *words = net_alloc(l->net, (count + 1) * sizeof *words);
     struct net_buffer **inputs = net_alloc(l->net, count * sizeof *inputs);
     for (uint32_t k = 0; k < count; k++) {
         uint32_t dims[VIEW_MAX_RANK];
-        inputs[k] = meaning_buffer(l, node, parts[k], layout);
+        inputs[k] = meaning_bytes(l, node, parts[k], layout);
         if (!inputs[k]) return false;
         view_physical(layout, &parts[k]->view, dims);
         words[0] = 1;
@@ -45,10 +57,44 @@ static struct meaning *in_scale(struct lowering *l, struct onnx_node *node, stru
     return good ? made : NULL;
 }
 
+/* Whether one step alone reads the value: as a view it is gathered for each that does. */
+static bool read_once(const struct onnx_value *value) {
+    for (;;) {
+        const struct onnx_node *reader = only_reader(value);
+        if (!reader) return value->is_output && !value_slot(value)->reader_count;
+        if (!node_is(reader, "QuantizeLinear") && !node_is(reader, "DequantizeLinear") && !node_is(reader, "Concat") &&
+            !node_is(reader, "QLinearConcat") && !onnx_has(reader, ONNX_VIEW))
+            return true;
+        value = reader->outputs[0];
+    }
+}
+
+/* Parts of one buffer that stand for the same numbers are a view of it: a picture that is rolled, for one. */
+static bool concat_view(struct lowering *l, struct onnx_node *node, struct meaning **parts, uint32_t count) {
+    const struct view **views = net_alloc(l->net, count * sizeof *views);
+    const struct meaning *a = parts[0];
+    struct meaning joined = *a;
+    bool filled = false;
+    for (uint32_t k = 0; k < count; k++) {
+        const struct meaning *b = parts[k];
+        if (a->buffer != b->buffer || a->buffer->constant || a->scale != b->scale || a->zero != b->zero ||
+            a->dequantized != b->dequantized || a->table || b->table || a->channel_scales || b->channel_scales)
+            return false;
+        views[k] = &b->view;
+        if (!view_has_fill(&b->view)) continue;
+        if (filled && joined.fill != b->fill) return false;
+        joined.fill = b->fill;
+        filled = true;
+    }
+    if (!read_once(node->outputs[0]) || !view_join(l->net, views, count, stated_axis(node), &joined.view)) return false;
+    meaning_set(l, node->outputs[0], joined);
+    return true;
+}
+
 static bool concat_bytes(struct lowering *l, struct onnx_node *node, struct meaning **parts, uint32_t count, const struct tail *tail) {
     for (uint32_t k = 0; k < count; k++)
         if (!(parts[k] = in_scale(l, node, parts[k], &tail->q))) return false;
-    enum morsel_layout layout = natural_layout(&node->outputs[0]->shape);
+    enum morsel_layout layout = layout_of(parts, count);
     return add_concat(l, node, parts, count, tail_buffer(l, tail, layout), layout);
 }
 
@@ -72,6 +118,10 @@ bool lower_qlinear_concat(struct lowering *l, struct onnx_node *node) {
         if (!t && (!m || !meaning_qualify(l, node, m, q.scale, q.zero))) return false;
         if (m) *part = *m;
     }
+    const struct meaning *first = parts[0];
+    if (first->scale == tail.q.scale && first->zero == tail.q.zero && first->buffer->type == tail.q.type &&
+        concat_view(l, node, parts, count))
+        return true;
     tail.out_min = type_min(tail.q.type);
     tail.out_max = type_max(tail.q.type);
     return concat_bytes(l, node, parts, count, &tail);
@@ -90,9 +140,10 @@ static bool alike(struct meaning **parts, uint32_t count) {
 
 static bool concat_alike(struct lowering *l, struct onnx_node *node, struct meaning **parts, uint32_t count) {
     const struct meaning *first = parts[0];
+    if (concat_view(l, node, parts, count)) return true;
     struct tail tail = {.value = node->outputs[0], .quantized = true, .dequantized = first->dequantized};
     tail.q = (struct quantization){.type = first->buffer->type, .scale = first->buffer->scale, .zero = first->buffer->zero};
-    enum morsel_layout layout = natural_layout(&node->outputs[0]->shape);
+    enum morsel_layout layout = layout_of(parts, count);
     struct net_buffer *y = tail_buffer(l, &tail, layout);
     y->qualified = first->buffer->qualified;
     return add_concat(l, node, parts, count, y, layout);
@@ -108,7 +159,7 @@ static bool concat_floats(struct lowering *l, struct onnx_node *node, struct mea
         if (!m->buffer) return false;
         m->table = NULL;
     }
-    enum morsel_layout layout = natural_layout(&node->outputs[0]->shape);
+    enum morsel_layout layout = layout_of(parts, count);
     return add_concat(l, node, parts, count, tail_buffer(l, &tail, layout), layout);
 }
 

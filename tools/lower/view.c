@@ -39,6 +39,17 @@ struct view view_whole(struct net *net, enum morsel_layout layout, uint32_t rank
     return view;
 }
 
+static bool side_by_side(const struct view *view, uint32_t axis) {
+    for (uint32_t k = 0; k < view->dims[axis]; k++)
+        if (view->table[axis][k] < 0 || view->table[axis][k] != view->table[axis][0] + (int32_t)k) return false;
+    return view->dims[axis] > 1;
+}
+
+enum morsel_layout view_layout(const struct view *view) {
+    bool pictures = view->rank == 4 && (view->dims[1] == 1 || side_by_side(view, 1) || !side_by_side(view, 3));
+    return pictures ? MORSEL_CHANNELS_LAST : MORSEL_ROW_MAJOR;
+}
+
 bool view_is_whole(const struct view *view, enum morsel_layout layout, uint32_t elements) {
     uint32_t order[VIEW_MAX_RANK], stride = 1;
     memory_order(layout, view->rank, order);
@@ -156,6 +167,26 @@ bool view_reshape(struct net *net, const struct view *view, uint32_t rank, const
         for (uint32_t k = 0; k < made.dims[0]; k++)
             made.table[0][k] = table[0] < 0 ? -1 : made.table[0][k] < 0 ? -1 : made.table[0][k] + table[0];
     }
+    *out = made;
+    return true;
+}
+
+bool view_join(struct net *net, const struct view *const *views, uint32_t count, uint32_t axis, struct view *out) {
+    struct view made = *views[0];
+    made.dims[axis] = 0;
+    for (uint32_t v = 0; v < count; v++) {
+        struct view other = *views[v];
+        other.dims[axis] = made.dims[axis];
+        other.table[axis] = made.table[axis];
+        for (uint32_t i = 0; i < made.rank; i++)
+            if (other.rank != made.rank || other.dims[i] != made.dims[i] ||
+                (i != axis && memcmp(other.table[i], made.table[i], made.dims[i] * sizeof(int32_t))))
+                return false;
+    }
+    for (uint32_t v = 0; v < count; v++) made.dims[axis] += views[v]->dims[axis];
+    made.table[axis] = net_alloc(net, made.dims[axis] * sizeof(int32_t));
+    for (uint32_t v = 0, at = 0; v < count; at += views[v++]->dims[axis])
+        memcpy(made.table[axis] + at, views[v]->table[axis], views[v]->dims[axis] * sizeof(int32_t));
     *out = made;
     return true;
 }

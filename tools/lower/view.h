@@ -21,6 +21,9 @@ struct view view_whole(struct net *net, enum morsel_layout layout, uint32_t rank
 /* Logical dimensions in the order of memory. */
 void view_physical(enum morsel_layout layout, const struct view *view, uint32_t *dims);
 
+/* The layout in which the view lies in the buffer, or would with fewer gaps; CHANNELS_LAST only for rank 4. */
+enum morsel_layout view_layout(const struct view *view);
+
 /* Whether the view is the whole buffer of `elements` in that layout. */
 bool view_is_whole(const struct view *view, enum morsel_layout layout, uint32_t elements);
 /* Whether every element of the buffer is seen exactly once, in any order. */
@@ -32,6 +35,9 @@ struct view view_transpose(const struct view *view, const uint32_t *axes);
 struct view view_pick(struct net *net, const struct view *view, uint32_t axis, uint32_t count, const int32_t *indices); /* -1: fill */
 /* False where the shape cuts an axis whose entries do not allow it: gather first. */
 bool view_reshape(struct net *net, const struct view *view, uint32_t rank, const uint32_t *dims, struct view *out);
+
+/* The views behind each other along an axis; false where they differ along another. */
+bool view_join(struct net *net, const struct view *const *views, uint32_t count, uint32_t axis, struct view *out);
 
 uint32_t view_elements(const struct view *view);
 bool view_same(const struct view *a, const struct view *b);

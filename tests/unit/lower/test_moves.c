@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* Data that moves on the way through a network: how many steps it takes, how large their tables are, and that every byte arrives. */
+#include "tests/unit/support/onnx_file.h"
+
+#include "core/morsel.h"
+#include "tests/unit/support/blob_builder.h"
+#include "tools/lower/lower.h"
+#include "tools/net/blob/blob.h"
+#include "tools/net/plan/plan.h"
+
+static void add_numbers(struct bytes *file, const char *name, const int64_t *list, int64_t count) {
+    struct number numbers[8];
+    for (int64_t i = 0; i < count; i++) numbers[i] = (struct number){0, list[i]};
+    add_constant(file, name, ONNX_INT64, 1, &count, numbers, (size_t)count);
+}
+
+/* Runs the network, whose only input counts up, and gives its steps. */
+static uint32_t run(struct bytes *file, uint8_t *y, size_t *blob_bytes, bool *concat) {
+    static const struct blob_extras none = {0};
+    struct onnx_report report = {0};
+    struct bytes message = model_message(file, 13);
+    struct onnx_graph *graph = inferred_bytes(&message);
+    struct net *net = lower(graph, &report);
+    struct morsel_model model;
+    struct morsel_session s;
+    struct morsel_view v;
+    const struct morsel_options options = {.size = sizeof options};
+    if (!net) fail_msg("%s", report.refusals[0].why);
+    uint32_t steps = net->step_count;
+    *concat = false;
+    for (uint32_t i = 0; i < steps; i++) *concat = *concat || net->steps[i]->kind == MORSEL_STEP_CONCAT;
+    assert_true(plan_arena(net));
+    uint8_t *blob = blob_write(net, &none, blob_bytes);
+    assert_non_null(blob);
+    assert_int_equal(morsel_open(&model, blob, *blob_bytes, 0), MORSEL_OK);
+    uint8_t *arena = builder_aligned(morsel_arena_bytes(&model));
+    assert_int_equal(morsel_session_open(&s, &model, arena, morsel_arena_bytes(&model), &options), MORSEL_OK);
+    assert_int_equal(morsel_input(&s, 0, &v), MORSEL_OK);
+    for (uint32_t i = 0; i < v.bytes; i++) ((uint8_t *)v.data)[i] = (uint8_t)(i * 7 + i / 256);
+    assert_int_equal(morsel_run(&s), MORSEL_OK);
+    assert_int_equal(morsel_output(&s, 0, &v), MORSEL_OK);
+    memcpy(y, v.data, v.bytes);
+    free(arena);
+    free(blob);
+    net_free(net);
+    onnx_report_free(&report);
+    onnx_free(graph);
+    return steps;
+}
+
+/* x[:, 3:] before x[:, :3], padded by one before and behind where `pad`: as windows of attention are shifted. */
+static void rolled(bool pad, bool twice) {
+    enum { ROWS = 5, WIDTH = 96 };
+    uint8_t y[4 * (ROWS + 2) * WIDTH];
+    struct bytes file = {0};
+    size_t bytes;
+    bool concat;
+    int rows = ROWS + (pad ? 2 : 0);
+    add_value(&file, 11, "x", ONNX_UINT8, "1,5,96");
+    add_value(&file, 12, "y", ONNX_UINT8, NULL);
+    add_numbers(&file, "zero", (const int64_t[]){0}, 1);
+    add_numbers(&file, "three", (const int64_t[]){3}, 1);
+    add_numbers(&file, "end", (const int64_t[]){99}, 1);
+    add_numbers(&file, "one", (const int64_t[]){1}, 1);
+    if (pad) {
+        const struct number nine = {0, 9};
+        add_numbers(&file, "pads", (const int64_t[]){0, 1, 0, 0, 1, 0}, 6);
+        add_constant(&file, "nine", ONNX_UINT8, 0, NULL, &nine, 1);
+        add_node(&file, "pad", "Pad", "x pads nine", "p", "");
+    }
+    add_node(&file, "a", "Slice", pad ? "p three end one" : "x three end one", "a", "");
+    add_node(&file, "b", "Slice", pad ? "p zero three one" : "x zero three one", "b", "");
+    add_node(&file, "c", "Concat", "a b", twice ? "r" : "y", "axis:1");
+    if (twice) add_node(&file, "d", "Concat", "r r", "y", "axis:1");
+    uint32_t steps = run(&file, y, &bytes, &concat);
+    assert_int_equal(steps, twice ? 4 : 1);
+    assert_int_equal(concat, twice); /* r has two readers: it is put together once */
+    for (int i = 0; i < rows * (twice ? 2 : 1) * WIDTH; i++) {
+        int row = (i / WIDTH + 3) % rows - (pad ? 1 : 0), from = row * WIDTH + i % WIDTH;
+        assert_int_equal(y[i], row < 0 || row >= ROWS ? 9 : (uint8_t)(from * 7 + from / 256));
+    }
+}
+
+static void parts_of_one_value_are_joined_in_one_step(void **state) {
+    (void)state;
+    rolled(false, false);
+    rolled(true, false);
+    rolled(false, true);
+}
+
+/* A table with an entry for each of these rows would be larger than all else in the blob. */
+static void long_axes_take_short_tables(void **state) {
+    (void)state;
+    enum { ROWS = 6000, COLUMNS = 3 };
+    static uint8_t y[ROWS * COLUMNS];
+    struct bytes file = {0};
+    size_t bytes;
+    bool concat;
+    add_value(&file, 11, "x", ONNX_UINT8, "1,6000,3");
+    add_value(&file, 12, "y", ONNX_UINT8, NULL);
+    add_node(&file, "t", "Transpose", "x", "y", "perm=0,2,1");
+    assert_int_equal(run(&file, y, &bytes, &concat), 1);
+    assert_true(bytes < 6000);
+    for (int i = 0; i < ROWS * COLUMNS; i++) {
+        int from = i % ROWS * COLUMNS + i / ROWS;
+        assert_int_equal(y[i], (uint8_t)(from * 7 + from / 256));
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(parts_of_one_value_are_joined_in_one_step),
+                                       cmocka_unit_test(long_axes_take_short_tables)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
