@@ -104,13 +104,16 @@ MORSEL_INLINE void add_narrow_7(struct morsel_seven256 *s, const uint8_t *x, con
 /* Eight channels whose quads are all multiplied as they are. */
 MORSEL_INLINE struct morsel_seven256 sum_plain(const struct morsel_part256 *part, const struct morsel_lines *lines, size_t at, int half,
                                                const struct morsel_ways *ways) {
-    const struct morsel_places o = part->x_places;
+    const struct morsel_places *places = &part->x_places;
+    struct morsel_tile tile;
     const int8_t *w = part->weights + 32 * half;
     const uint16_t *two = ways->second;
     struct morsel_seven256 s = morsel_start7(part, half);
+    if (lines->map) morsel_map_tile(&tile, lines->map, at);
     const uint8_t *const *line = lines->line, *const *end = line + part->job->kernel_h;
     do {
-        const uint8_t *x = *line + at * lines->step;
+        const uint8_t *x = morsel_line7(lines, *line, at, &tile, &places);
+        const struct morsel_places o = *places;
         uint32_t quads = part->job->quads;
         for (; quads >= 2; quads -= 2, w += 128, x += 8) {
             if (*two++) {
@@ -258,7 +261,11 @@ static void copy_windows(const struct copies *views, const struct morsel_conv_jo
     size_t bytes = job->quads * (size_t)4, at = 0;
     for (size_t p = base; p < base + count; p++) {
         size_t from = morsel_place(lines, p < n ? p : n - 1);
-        for (uint32_t ky = 0; ky < job->kernel_h; ky++, at += bytes) copy_line(&c, at, lines->line[ky] + from, bytes);
+        const struct morsel_places *places;
+        struct morsel_tile tile;
+        if (lines->map) morsel_map_tile(&tile, lines->map, p < n ? p : n - 1);
+        for (uint32_t ky = 0; ky < job->kernel_h; ky++, at += bytes)
+            copy_line(&c, at, lines->map ? morsel_map_tap(&tile, &places) : lines->line[ky] + from, bytes);
     }
 }
 
@@ -273,7 +280,7 @@ struct view_plan {
 
 static struct view_plan plan_views(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t n) {
     struct view_plan p = {.window = job->block_bytes / 16};
-    p.in_place = job->kernel_h == 1 && lines->step == p.window && n >= 7 && !lines->across;
+    p.in_place = job->kernel_h == 1 && lines->step == p.window && n >= 7 && !lines->across && !lines->map;
     p.all = p.window * (p.in_place ? 4 : 5) * 7 <= VIEW_ROOM;
     return p;
 }
@@ -291,7 +298,7 @@ static struct views make_views(const struct view_plan *p, const struct plan *pla
                                const struct morsel_lines *lines, size_t base, size_t count, size_t n) {
     size_t bytes = count * p->window, size = bytes + SLACK;
     struct copies c = {NULL, NULL, NULL, NULL};
-    const uint8_t *x = lines->line[0] + base * lines->step;
+    const uint8_t *x = p->in_place ? lines->line[0] + base * lines->step : NULL;
     if (plan->plain && !p->in_place) c.plain = room, room += size;
     if (plan->swap) c.swap = room, room += size;
     if (plan->turn) c.turn = room, room += size;
@@ -356,12 +363,15 @@ static void run_blocks(const struct morsel_conv_job *job, const struct morsel_li
 
 /* Seven pixels of eight channels. */
 MORSEL_INLINE struct morsel_seven256 sum_long(const struct morsel_part256 *part, const struct morsel_lines *lines, size_t at, int half) {
-    const struct morsel_places o = part->x_places;
+    const struct morsel_places *places = &part->x_places;
+    struct morsel_tile tile;
     const int8_t *w = part->weights + 32 * half;
     struct morsel_seven256 s = morsel_start7(part, half);
+    if (lines->map) morsel_map_tile(&tile, lines->map, at);
     const uint8_t *const *line = lines->line, *const *end = line + part->job->kernel_h;
     do {
-        const uint8_t *x = *line + at * lines->step;
+        const uint8_t *x = morsel_line7(lines, *line, at, &tile, &places);
+        const struct morsel_places o = *places;
         for (const int8_t *stop = w + (size_t)part->job->quads * 64; w != stop; w += 64, x += 4)
             add_narrow_7(&s, x, &o, morsel_pairs(load_weights(w)));
     } while (++line != end);

@@ -57,33 +57,49 @@ static void take_part(struct part *part, const struct morsel_conv_job *job, uint
     part->channel = job->first + block * 16;
 }
 
+/* What a tile can do besides: few need all of it, and each costs the others time or room. */
+enum {
+    LIMITS = 1,   /* zero points and limits of results; without, parts are plain */
+    EITHER = 2,   /* plain parts too */
+    BIAS = 4,     /* float biases */
+    PREFETCH = 8, /* of what later steps need, where there is something */
+    ALWAYS = 16,  /* there is */
+    STRIDED = 32, /* plain parts too, with an end of their own */
+    MAPS = 64     /* pixels that a map finds */
+};
+
 /* A value for each of `tall` pixels, seven or eight. Named fields: compilers keep arrays that long in memory. */
 struct pixels {
     __m512i p0, p1, p2, p3, p4, p5, p6, p7;
 };
 
-/* Where the pixels of a tile stand, from the first. Of a run that is shorter the last pixel stands in for those that are missing. */
-struct places {
-    size_t p1, p2, p3, p4, p5, p6, p7;
-};
-
-static struct places places_of(size_t step, size_t n) {
-    size_t last = n - 1;
-    struct places o = {
+/* Of a run that is shorter than a tile the last pixel stands in for those that are missing. */
+static struct morsel_places places_of(size_t bytes, size_t pixels) {
+    const ptrdiff_t step = (ptrdiff_t)bytes, last = (ptrdiff_t)pixels - 1;
+    struct morsel_places o = {
         step * (last < 1 ? last : 1), step * (last < 2 ? last : 2), step * (last < 3 ? last : 3), step * (last < 4 ? last : 4),
         step * (last < 5 ? last : 5), step * (last < 6 ? last : 6), step * (last < 7 ? last : 7),
     };
     return o;
 }
 
+static ptrdiff_t place(const struct morsel_lines *lines, ptrdiff_t p) {
+    return (ptrdiff_t)morsel_place(lines, (size_t)p);
+}
+
 /* The same for windows. */
-static struct places places_in(const struct morsel_lines *lines, size_t n) {
-    struct places o = places_of(1, n);
+static struct morsel_places places_in(const struct morsel_lines *lines, size_t n) {
+    struct morsel_places o = places_of(1, n);
     if (!lines->across) return places_of(lines->step, n);
-    o.p1 = morsel_place(lines, o.p1), o.p2 = morsel_place(lines, o.p2), o.p3 = morsel_place(lines, o.p3);
-    o.p4 = morsel_place(lines, o.p4), o.p5 = morsel_place(lines, o.p5), o.p6 = morsel_place(lines, o.p6);
-    o.p7 = morsel_place(lines, o.p7);
+    o.p1 = place(lines, o.p1), o.p2 = place(lines, o.p2), o.p3 = place(lines, o.p3), o.p4 = place(lines, o.p4);
+    o.p5 = place(lines, o.p5), o.p6 = place(lines, o.p6), o.p7 = place(lines, o.p7);
     return o;
+}
+
+/* The line from the tile's first pixel on; a map says where the others stand. */
+MORSEL_INLINE const uint8_t *line_from(const struct morsel_lines *lines, const uint8_t *line, size_t at, struct morsel_tile *tile,
+                                       const struct morsel_places **o, int can) {
+    return can & MAPS && lines->map ? morsel_map_tap(tile, o) : line + at * lines->step;
 }
 
 MORSEL_INLINE struct pixels same_pixels(__m512i v) {
@@ -117,7 +133,7 @@ MORSEL_INLINE struct pixels start_pixels(const struct part *part, int block, siz
     return s;
 }
 
-MORSEL_INLINE struct pixels load_pixels(const uint8_t *x, const struct places *o, int tall) {
+MORSEL_INLINE struct pixels load_pixels(const uint8_t *x, const struct morsel_places *o, int tall) {
     struct pixels u = {
         morsel_broadcast512(x),         morsel_broadcast512(x + o->p1), morsel_broadcast512(x + o->p2), morsel_broadcast512(x + o->p3),
         morsel_broadcast512(x + o->p4), morsel_broadcast512(x + o->p5), morsel_broadcast512(x + o->p6), _mm512_setzero_si512(),
@@ -146,7 +162,7 @@ MORSEL_INLINE void dot_pixel(__m512i *a, __m512i *b, __m512i *c, const uint8_t *
 }
 
 /* n blocks; block by block where the registers suffice for all broadcasts, else pixel by pixel. */
-MORSEL_INLINE void dot_pixels(struct pixels *a, struct pixels *b, struct pixels *c, const uint8_t *x, const struct places *o,
+MORSEL_INLINE void dot_pixels(struct pixels *a, struct pixels *b, struct pixels *c, const uint8_t *x, const struct morsel_places *o,
                               const int8_t *w, size_t block, int n, int tall) {
     if (n < 3 || tall < 8) {
         struct pixels u = load_pixels(x, o, tall);
@@ -165,16 +181,6 @@ MORSEL_INLINE void dot_pixels(struct pixels *a, struct pixels *b, struct pixels 
     dot_pixel(&a->p6, &b->p6, &c->p6, x + o->p6, wa, wb, wc);
     dot_pixel(&a->p7, &b->p7, &c->p7, x + o->p7, wa, wb, wc);
 }
-
-/* What a tile can do besides: few need all of it, and each costs the others time or room. */
-enum {
-    LIMITS = 1,   /* zero points and limits of results; without, parts are plain */
-    EITHER = 2,   /* plain parts too */
-    BIAS = 4,     /* float biases */
-    PREFETCH = 8, /* of what later steps need, where there is something */
-    ALWAYS = 16,  /* there is */
-    STRIDED = 32  /* plain parts too, with an end of their own */
-};
 
 enum how { SUMS, BIASED, PLAIN };
 
@@ -233,7 +239,7 @@ MORSEL_INLINE void store_32(const struct requant *f, uint8_t *y0, uint8_t *y1, _
 }
 
 /* A tile of 16 channels. */
-MORSEL_INLINE void store_16(const struct requant *f, uint8_t *y, const struct places *o, const struct pixels *s, int tall) {
+MORSEL_INLINE void store_16(const struct requant *f, uint8_t *y, const struct morsel_places *o, const struct pixels *s, int tall) {
     __m512i v = pack(f, s->p0, s->p1, s->p2, s->p3);
     __m512i w = pack(f, s->p4, s->p5, s->p6, s->p7);
     __mmask16 mask = (__mmask16)f->mask;
@@ -247,7 +253,7 @@ MORSEL_INLINE void store_16(const struct requant *f, uint8_t *y, const struct pl
     if (tall == 8) _mm_mask_storeu_epi8(y + o->p7, mask, _mm512_extracti32x4_epi32(w, 3));
 }
 
-MORSEL_INLINE void requant_48(const struct part *part, uint8_t *y, const struct places *oy, struct pixels a, struct pixels b,
+MORSEL_INLINE void requant_48(const struct part *part, uint8_t *y, const struct morsel_places *oy, struct pixels a, struct pixels b,
                               struct pixels c, int tall, int can) {
     struct requant f = requant_of(part, !(can & LIMITS));
     scale_pixels(&a, part, 0, tall, can);
@@ -263,8 +269,8 @@ MORSEL_INLINE void requant_48(const struct part *part, uint8_t *y, const struct 
     if (tall == 8) store_48(&f, y + oy->p7, a.p7, b.p7, c.p7);
 }
 
-MORSEL_INLINE void requant_32(const struct part *part, uint8_t *y, const struct places *oy, struct pixels a, struct pixels b, int tall,
-                              int can) {
+MORSEL_INLINE void requant_32(const struct part *part, uint8_t *y, const struct morsel_places *oy, struct pixels a, struct pixels b,
+                              int tall, int can) {
     struct requant f = requant_of(part, !(can & LIMITS));
     scale_pixels(&a, part, 0, tall, can);
     scale_pixels(&b, part, 1, tall, can);
@@ -275,14 +281,16 @@ MORSEL_INLINE void requant_32(const struct part *part, uint8_t *y, const struct 
 }
 
 MORSEL_INLINE void tile_48(const struct part *part, struct morsel_prefetch *prefetch, const struct morsel_lines *lines, size_t at,
-                           const struct places *o, const struct places *oy, int tall, int can) {
+                           const struct morsel_places *o, const struct morsel_places *oy, int tall, int can) {
     const struct morsel_conv_job *job = part->job;
     size_t block = job->block_bytes;
     const int8_t *w = part->weights;
     struct pixels a = start_pixels(part, 0, at, tall), b = start_pixels(part, 1, at, tall), c = start_pixels(part, 2, at, tall);
     const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
+    struct morsel_tile tile;
+    if (can & MAPS && lines->map) morsel_map_tile(&tile, lines->map, at);
     do {
-        const uint8_t *x = *line + at * lines->step;
+        const uint8_t *x = line_from(lines, *line, at, &tile, &o, can);
         const int8_t *stop = w + (size_t)job->quads * 64;
         if (!prefetch || (!(can & ALWAYS) && !prefetch->step)) {
             for (; w != stop; w += 64, x += 4) dot_pixels(&a, &b, &c, x, o, w, block, 3, tall);
@@ -299,14 +307,16 @@ MORSEL_INLINE void tile_48(const struct part *part, struct morsel_prefetch *pref
 }
 
 MORSEL_INLINE void tile_32(const struct part *part, struct morsel_prefetch *prefetch, const struct morsel_lines *lines, size_t at,
-                           const struct places *o, const struct places *oy, int tall, int can) {
+                           const struct morsel_places *o, const struct morsel_places *oy, int tall, int can) {
     const struct morsel_conv_job *job = part->job;
     size_t block = job->block_bytes;
     const int8_t *w = part->weights;
     struct pixels a = start_pixels(part, 0, at, tall), b = start_pixels(part, 1, at, tall);
     const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
+    struct morsel_tile tile;
+    if (can & MAPS && lines->map) morsel_map_tile(&tile, lines->map, at);
     do {
-        const uint8_t *x = *line + at * lines->step;
+        const uint8_t *x = line_from(lines, *line, at, &tile, &o, can);
         const int8_t *stop = w + (size_t)job->quads * 64;
         if (!prefetch || (!(can & ALWAYS) && !prefetch->step)) {
             for (; w != stop; w += 64, x += 4) dot_pixels(&a, &b, &a, x, o, w, block, 2, tall);
@@ -322,17 +332,20 @@ MORSEL_INLINE void tile_32(const struct part *part, struct morsel_prefetch *pref
 }
 
 /* Pixels from `at` and as many from `next`, which may be the same. */
-MORSEL_INLINE void tile_16(const struct part *part, const struct morsel_lines *lines, size_t at, size_t next, const struct places *o,
-                           const struct places *oy, int tall, int can) {
+MORSEL_INLINE void tile_16(const struct part *part, const struct morsel_lines *lines, size_t at, size_t next, const struct morsel_places *o,
+                           const struct morsel_places *oy, int tall, int can) {
     const struct morsel_conv_job *job = part->job;
     const int8_t *w = part->weights;
     struct pixels a = start_pixels(part, 0, at, tall), b = tall == 8 ? start_pixels(part, 0, next, tall) : a;
     const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
+    const struct morsel_places *o2 = o;
+    struct morsel_tile tile, tile2;
+    if (can & MAPS && lines->map) morsel_map_tile(&tile, lines->map, at), morsel_map_tile(&tile2, lines->map, next);
     do {
-        const uint8_t *x = *line + at * lines->step, *x2 = *line + next * lines->step;
+        const uint8_t *x = line_from(lines, *line, at, &tile, &o, can), *x2 = line_from(lines, *line, next, &tile2, &o2, can);
         for (const int8_t *stop = w + (size_t)job->quads * 64; w != stop; w += 64, x += 4, x2 += 4) {
             __m512i v = _mm512_loadu_si512(w);
-            struct pixels u = load_pixels(x, o, tall), u2 = load_pixels(x2, o, tall);
+            struct pixels u = load_pixels(x, o, tall), u2 = load_pixels(x2, o2, tall);
             dot_block(&a, &u, v, tall);
             dot_block(&b, &u2, v, tall);
         }
@@ -357,7 +370,7 @@ static struct morsel_prefetch prefetch_of(const struct part *part, size_t n, int
 
 /* A part's n pixels in tiles. The last tile may lie over the end of the one before. */
 MORSEL_INLINE void run(const struct part *part, const struct morsel_lines *lines, size_t n, int blocks, int tall, int can) {
-    struct places o = places_in(lines, n), oy = places_of(part->y_step, n);
+    struct morsel_places o = places_in(lines, n), oy = places_of(part->y_step, n);
     size_t size = (size_t)tall, last = n < size ? 0 : n - size, step = blocks == 1 ? 2 * size : size;
     struct morsel_prefetch prefetch = {0, 0};
     if (can & PREFETCH && part->job->args->prefetch_bytes) prefetch = prefetch_of(part, n, blocks, (n + step - 1) / step);
@@ -374,23 +387,24 @@ MORSEL_INLINE void run(const struct part *part, const struct morsel_lines *lines
         run(part, lines, n, blocks, tall, can); \
     }
 
-RUN(run_7x16, 1, 7, LIMITS | EITHER | BIAS)
-RUN(run_7x32, 2, 7, LIMITS | BIAS)
-RUN(run_7x48, 3, 7, LIMITS | STRIDED | BIAS | PREFETCH)
+RUN(run_7x16, 1, 7, LIMITS | EITHER | BIAS | MAPS)
+RUN(run_7x32, 2, 7, LIMITS | BIAS | MAPS)
+RUN(run_7x48, 3, 7, LIMITS | STRIDED | BIAS | PREFETCH | MAPS)
 RUN(plain_7x32, 2, 7, 0)
 RUN(plain_7x48, 3, 7, 0)
 RUN(prefetch_7x32, 2, 7, LIMITS | EITHER | PREFETCH | ALWAYS)
-RUN(run_8x16, 1, 8, LIMITS | EITHER)
-RUN(run_8x32, 2, 8, LIMITS | EITHER | PREFETCH)
-RUN(run_8x48, 3, 8, LIMITS | EITHER | PREFETCH)
+RUN(run_8x16, 1, 8, LIMITS | EITHER | MAPS)
+RUN(run_8x32, 2, 8, LIMITS | EITHER | PREFETCH | MAPS)
+RUN(run_8x48, 3, 8, LIMITS | EITHER | PREFETCH | MAPS)
 
 /* In tiles of the height that leaves less of the last tile over the one before. Those of eight pixels know zero points of weights. */
 static void run_part(const struct part *part, const struct morsel_lines *lines, size_t n, uint32_t blocks) {
-    int eight = part->job->below || ((n + 7) / 8 * 8 < (n + 6) / 7 * 7 && !part->bias);
-    int wide = blocks == 3, prefetch = part->job->args->prefetch_bytes != 0;
-    if (blocks == 1) (eight ? run_8x16 : run_7x16)(part, lines, n);
+    const int eight = part->job->below || ((n + 7) / 8 * 8 < (n + 6) / 7 * 7 && !part->bias);
+    const int wide = blocks == 3, prefetch = part->job->args->prefetch_bytes != 0;
+    if (lines->map && !wide) (blocks == 1 ? (part->bias ? run_7x16 : run_8x16) : (part->bias ? run_7x32 : run_8x32))(part, lines, n);
+    else if (blocks == 1) (eight ? run_8x16 : run_7x16)(part, lines, n);
     else if (eight) (wide ? run_8x48 : run_8x32)(part, lines, n);
-    else if (part->plain && !prefetch) (wide ? plain_7x48 : plain_7x32)(part, lines, n);
+    else if (part->plain && !prefetch && !lines->map) (wide ? plain_7x48 : plain_7x32)(part, lines, n);
     else if (wide) run_7x48(part, lines, n);
     else (prefetch && !part->bias ? prefetch_7x32 : run_7x32)(part, lines, n);
 }

@@ -19,12 +19,15 @@ MORSEL_INLINE void add_pixel(__m256i *a, __m256i *b, const uint8_t *x, __m256i l
 /* Seven pixels of a block. */
 static void tile_7x16(const struct morsel_part256 *part, const struct morsel_lines *lines, size_t at) {
     const struct morsel_conv_job *job = part->job;
-    const struct morsel_places o = part->x_places;
+    const struct morsel_places *places = &part->x_places;
+    struct morsel_tile tile;
     const int8_t *w = part->weights;
     struct morsel_seven256 a = morsel_start7(part, 0), b = morsel_start7(part, 1);
+    if (lines->map) morsel_map_tile(&tile, lines->map, at);
     const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
     do {
-        const uint8_t *x = *line + at * lines->step;
+        const uint8_t *x = morsel_line7(lines, *line, at, &tile, &places);
+        const struct morsel_places o = *places;
         for (const int8_t *stop = w + (size_t)job->quads * 64; w != stop; w += 64, x += 4) {
             __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)w);
             add_pixel(&a.p0, &b.p0, x, low, w + 32);
@@ -74,7 +77,7 @@ static void run_pixels(const struct morsel_conv_job *job, const struct morsel_li
     __m256i starts[21]; /* the last seven are not read */
     for (uint32_t block = job->begin; block < job->end; block++) {
         struct morsel_part256 part = morsel_part_avx2(job, lines, block, pixel, n, starts);
-        int wide = part.channels > 8;
+        const int wide = part.channels > 8 || lines->map;
         for (size_t i = 0; i < n; i += wide ? 7 : 14) {
             size_t at = i < last ? i : last, next = i + 7 < last ? i + 7 : last;
             if (part.starts) morsel_start_zeros_avx2(&part, starts, at);

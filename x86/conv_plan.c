@@ -37,7 +37,7 @@ static __attribute__((noinline)) void run_zeros(const struct morsel_conv_job *pl
         morsel_sum_below_avx2(below, &job, &lines, now);
         for (size_t i = now; i < now + 8; i++) below[i] = below[now - 1];
         job.pixels(&job, &lines, pixel, now);
-        for (uint32_t ky = 0; ky < job.kernel_h; ky++) lines.line[ky] += now * lines.step;
+        for (uint32_t ky = 0; ky < job.kernel_h && now < n; ky++) lines.line[ky] += now * lines.step;
     }
 }
 
@@ -95,6 +95,7 @@ static uint32_t rows_of_tile(const struct morsel_conv_args *a, const uint8_t *co
 static void conv_rows(const struct morsel_conv_job *job, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t tall) {
     const struct morsel_window *w = &job->args->window;
     struct morsel_lines lines;
+    lines.map = NULL;
     lines.step = (size_t)w->stride_w * w->in_c;
     lines.down = (size_t)w->stride_h * w->in_row;
     for (uint32_t i = 0, together; i < n; i += together) {
@@ -309,59 +310,55 @@ static void conv_pictures(const struct morsel_conv_args *a, const uint8_t *const
         for (; next_blocks(&job, blocks); job.begin = job.end) multiply_pictures(&job, &b, rows, y, n, together);
 }
 
-/* ---- windows of which a buffer holds too few for a tile: taps are lines in the rows themselves, or of zero points ---- */
+/* ---- windows in place: a tile has pixels of several output rows, and each tap is looked for where its row stands ---- */
 
-static int taps_stay(const struct morsel_conv_args *a) {
+static int map_serves(const struct morsel_conv_args *a) {
     const struct morsel_window *w = &a->window;
     const uint32_t depth = w->in_c / a->groups;
-    return a->x.qparams.sign_flip == 0 && depth % 4 == 0 && depth <= MORSEL_WINDOW_BYTES && w->kernel_h * w->kernel_w <= MORSEL_WINDOW_MOST;
+    return a->x.qparams.sign_flip == 0 && depth % 4 == 0 && depth <= MORSEL_ZEROS && w->kernel_h * w->kernel_w <= MORSEL_WINDOW_MOST;
 }
 
-/* Of n windows from ox on, how many have each tap on the same side of the picture's edges as the first. */
-static uint32_t windows_alike(const struct morsel_window *w, uint32_t ox, uint32_t n) {
-    for (uint32_t kx = 0; kx < w->kernel_w; kx++) {
-        int64_t ix = (int64_t)ox * w->stride_w + (int64_t)kx * w->dilation_w - w->pad_left, edge = ix < 0 ? 0 : w->in_w;
-        if (ix < edge && (edge - ix + w->stride_w - 1) / w->stride_w < n) n = (uint32_t)((edge - ix + w->stride_w - 1) / w->stride_w);
-    }
-    return n;
+/* Pixels that tiles do where there are n: seven each, or `tall`. */
+static uint64_t in_tiles(uint64_t n, uint32_t tall) {
+    const uint64_t sevens = (n + 6) / 7 * 7, others = (n + tall - 1) / tall * tall;
+    return sevens < others ? sevens : others;
 }
 
-/* A group's lines from window ox on. */
-static void point_taps(struct morsel_lines *lines, const struct morsel_conv_args *a, const uint8_t *const *rows, const uint8_t *zeros,
-                       uint32_t ox, uint32_t group) {
+/* Whether a map costs less for n rows than a buffer that holds `fit` windows of a row, or `together` rows. To find a tap takes a tile
+ * about as long as eight inputs of each pixel do, and four times that where there is one block of channels. */
+static int map_is_cheaper(const struct morsel_conv_args *a, uint32_t n, uint32_t fit, uint32_t together, uint32_t tall) {
     const struct morsel_window *w = &a->window;
-    const uint8_t **line = lines->line;
-    for (uint32_t ky = 0; ky < w->kernel_h; ky++)
-        for (uint32_t kx = 0; kx < w->kernel_w; kx++) {
-            uint32_t ix = ox * w->stride_w + kx * w->dilation_w - w->pad_left; /* left of the picture: huge */
-            *line++ = ix < w->in_w ? rows[ky] + (size_t)ix * w->in_c + group * (w->in_c / a->groups) : zeros;
-        }
+    const uint64_t depth = w->in_c / a->groups, found = depth + (w->out_c / a->groups > 16 ? 8 : 32);
+    if (fit == 0) return 1;
+    uint64_t buffered = n * (w->out_w / fit * in_tiles(fit, tall) + in_tiles(w->out_w % fit, tall));
+    if (together > 1) buffered = n / together * in_tiles(together * w->out_w, tall) + in_tiles(n % together * w->out_w, tall);
+    return in_tiles((uint64_t)n * w->out_w, tall) * found < buffered * depth;
 }
 
-static void multiply_in_place(const struct morsel_conv_job *job, const uint8_t *const *rows, const uint8_t *zeros, size_t pixel,
-                              uint32_t group) {
-    const struct morsel_window *w = &job->args->window;
-    struct morsel_lines lines = {.step = (size_t)w->stride_w * w->in_c};
-    const size_t most = (MORSEL_WINDOW_BYTES - job->taps) / lines.step + 1;
-    for (uint32_t ox = 0, now; ox < w->out_w; ox += now) {
-        now = windows_alike(w, ox, w->out_w - ox < most ? w->out_w - ox : (uint32_t)most);
-        point_taps(&lines, job->args, rows, zeros, ox, group);
-        run_pixels(job, &lines, pixel + ox, now);
-    }
+/* Pixels of a run, whole tiles of seven and of eight: their inputs stay in the second-level cache while the weights pass. */
+static size_t pixels_of_run(const struct morsel_window *w) {
+    const size_t most = PIXELS_AT_ONCE / ((size_t)w->in_c * w->stride_w * w->stride_h) / 56 * 56;
+    return most == 0 ? 56 : most < BELOW_MOST ? most : BELOW_MOST;
 }
 
-static void conv_in_place(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n,
-                          morsel_conv_pixels_fn *pixels, void *kept) {
+static void conv_mapped(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_conv_pixels_fn *pixels,
+                        void *kept) {
     const struct morsel_window *w = &a->window;
-    _Alignas(64) uint8_t zeros[MORSEL_WINDOW_BYTES];
-    memset(zeros, a->x.qparams.zero, sizeof zeros);
+    const size_t all = (size_t)n * w->out_w, most = pixels_of_run(w);
+    uint8_t zeros[MORSEL_ZEROS];
+    struct morsel_map map = {.args = a, .rows = rows, .zeros = zeros};
+    struct morsel_lines lines = {.map = &map};
+    memset(zeros, a->x.qparams.zero, w->in_c / a->groups);
     for (uint32_t group = 0; group < a->groups; group++) {
         struct morsel_conv_job job = job_of(a, group, pixels, kept);
         const uint32_t blocks = job.end;
         make_taps(&job);
+        map.channel = (size_t)group * job.taps;
         for (; next_blocks(&job, blocks); job.begin = job.end)
-            for (uint32_t i = 0; i < n; i++)
-                multiply_in_place(&job, rows + (size_t)i * w->kernel_h, zeros, (size_t)(y + i) * w->out_w, group);
+            for (map.first = 0; map.first < all; map.first += map.n) {
+                map.n = all - map.first < most ? all - map.first : most;
+                run_pixels(&job, &lines, (size_t)y * w->out_w + map.first, map.n);
+            }
     }
 }
 
@@ -440,17 +437,16 @@ void morsel_conv_by_fc(const struct morsel_conv_args *a, const uint8_t *const *r
 const char *morsel_conv_refusal(const struct morsel_conv_args *a, int by_fc) {
     struct product p;
     if (by_fc) return start_product(&p, a, NULL) ? NULL : MORSEL_REFUSES_WINDOW;
-    return rows_serve(a) || morsel_windows_at_once(a) || taps_stay(a) ? NULL : MORSEL_REFUSES_WINDOW;
+    return rows_serve(a) || morsel_windows_at_once(a) || map_serves(a) ? NULL : MORSEL_REFUSES_WINDOW;
 }
 
 void morsel_conv_plan_keep(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t tall,
                            morsel_conv_pixels_fn *pixels, void *kept) {
-    uint32_t at_once = morsel_windows_at_once(a), together = rows_together(a, tall);
-    uint32_t of_taps = morsel_taps_are_lines(a) ? morsel_windows_of_taps(a) : 0;
-    uint32_t fit = of_taps > at_once ? of_taps : at_once;
+    uint32_t at_once = morsel_windows_at_once(a), of_taps = morsel_taps_are_lines(a) ? morsel_windows_of_taps(a) : 0;
+    uint32_t fit = of_taps > at_once ? of_taps : at_once, together = rows_together(a, tall);
     if (rows_serve(a)) conv_direct(a, rows, y, n, tall, pixels, kept);
+    else if (map_serves(a) && map_is_cheaper(a, n, fit, together, tall)) conv_mapped(a, rows, y, n, pixels, kept);
     else if (together > 1) conv_pictures(a, rows, y, n, together, pixels, kept);
-    else if (fit < least(7, a->window.out_w) && taps_stay(a)) conv_in_place(a, rows, y, n, pixels, kept);
     else if (of_taps) conv_taps(a, rows, y, n, of_taps, pixels, kept);
     else if (at_once) conv_groups(a, rows, y, n, at_once, pixels, kept);
     else morsel_conv_rows_c(a, rows, y, n);

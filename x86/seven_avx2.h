@@ -12,11 +12,6 @@ struct morsel_seven256 {
     __m256i p0, p1, p2, p3, p4, p5, p6;
 };
 
-/* Where seven pixels stand, from the first. Of a run shorter than seven the last pixel stands in for those that are missing. */
-struct morsel_places {
-    size_t p1, p2, p3, p4, p5, p6;
-};
-
 /* A block of 16 channels of a job, for n pixels. */
 struct morsel_part256 {
     const struct morsel_conv_job *job;
@@ -37,22 +32,38 @@ MORSEL_INLINE __m256i morsel_broadcast256(const uint8_t *p) {
     return _mm256_set1_epi32(v);
 }
 
-static inline struct morsel_places morsel_places(size_t step, size_t n) {
-    size_t last = n - 1;
+/* Of a run shorter than seven the last pixel stands in for those that are missing. */
+static inline struct morsel_places morsel_places(size_t bytes, size_t pixels) {
+    const ptrdiff_t step = (ptrdiff_t)bytes, last = (ptrdiff_t)pixels - 1;
     struct morsel_places o = {
-        step * (last < 1 ? last : 1), step * (last < 2 ? last : 2), step * (last < 3 ? last : 3),
-        step * (last < 4 ? last : 4), step * (last < 5 ? last : 5), step * (last < 6 ? last : 6),
+        step * (last < 1 ? last : 1),
+        step * (last < 2 ? last : 2),
+        step * (last < 3 ? last : 3),
+        step * (last < 4 ? last : 4),
+        step * (last < 5 ? last : 5),
+        step * (last < 6 ? last : 6),
+        0,
     };
     return o;
+}
+
+static inline ptrdiff_t morsel_signed_place(const struct morsel_lines *lines, ptrdiff_t p) {
+    return (ptrdiff_t)morsel_place(lines, (size_t)p);
 }
 
 /* The same for windows. */
 static inline struct morsel_places morsel_places_in(const struct morsel_lines *lines, size_t n) {
     struct morsel_places o = morsel_places(1, n);
     if (!lines->across) return morsel_places(lines->step, n);
-    o.p1 = morsel_place(lines, o.p1), o.p2 = morsel_place(lines, o.p2), o.p3 = morsel_place(lines, o.p3);
-    o.p4 = morsel_place(lines, o.p4), o.p5 = morsel_place(lines, o.p5), o.p6 = morsel_place(lines, o.p6);
+    o.p1 = morsel_signed_place(lines, o.p1), o.p2 = morsel_signed_place(lines, o.p2), o.p3 = morsel_signed_place(lines, o.p3);
+    o.p4 = morsel_signed_place(lines, o.p4), o.p5 = morsel_signed_place(lines, o.p5), o.p6 = morsel_signed_place(lines, o.p6);
     return o;
+}
+
+/* The line from the first of seven pixels on; a map says where the others stand. */
+MORSEL_INLINE const uint8_t *morsel_line7(const struct morsel_lines *lines, const uint8_t *line, size_t at, struct morsel_tile *tile,
+                                          const struct morsel_places **o) {
+    return lines->map ? morsel_map_tap(tile, o) : line + at * lines->step;
 }
 
 /* bias - zero * weight_sum of eight channels. */

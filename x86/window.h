@@ -10,11 +10,13 @@
 #define MORSEL_X86_WINDOW_H
 
 #include "../kernels/kernels.h"
+#include "map.h"
 
 #include <string.h>
 
 #define MORSEL_WINDOW_BYTES 16384u
-#define MORSEL_WINDOW_MOST 64u /* rows of a kernel */
+#define MORSEL_WINDOW_MOST 64u /* rows of a kernel, or its taps */
+#define MORSEL_ZEROS 4096u     /* zero points of a padded tap */
 
 /* One line for each kernel row; window p of line ky starts at line[ky] + p * step. Where `across` is not 0, the windows are those of
  * several output rows, as many of each, and those of the next row start `down` bytes further. Such a run is no longer than a tile. */
@@ -22,6 +24,7 @@ struct morsel_lines {
     const uint8_t *line[MORSEL_WINDOW_MOST];
     size_t step, down;
     uint32_t across;
+    const struct morsel_map *map; /* where it is not NULL, it alone says where windows are */
 };
 
 /* Where window p starts in its line. */

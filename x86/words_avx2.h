@@ -40,7 +40,8 @@ MORSEL_INLINE size_t morsel_line_words(const struct morsel_conv_job *job, const 
 /* Whether the job is one for these tiles: not where bytes seem to be exact as they are. */
 static inline int morsel_words_serve(const struct morsel_conv_job *job, const struct morsel_lines *lines) {
     size_t pairs = job->kernel_h * ((morsel_row_taps(job) + 1) / 2);
-    if (pairs > MORSEL_WORDS_MOST || lines->step > 2 * morsel_row_taps(job) || lines->across) return 0; /* most words would not be used */
+    if (pairs > MORSEL_WORDS_MOST || lines->step > 2 * morsel_row_taps(job) || lines->across || lines->map)
+        return 0; /* most words would not be used */
     if (morsel_line_words(job, lines, 7) * job->kernel_h > MORSEL_WORDS_ROOM) return 0;
     const int8_t *w = job->weights + job->begin * job->block_bytes, *end = w + job->block_bytes;
     while (w != end && !morsel_too_large(_mm256_loadu_si256((const __m256i *)(const void *)w))) w += 32;
