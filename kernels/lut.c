@@ -29,17 +29,26 @@ static void look_up_each(const struct morsel_lut_args *a, size_t first, uint32_t
     for (; i < n; i++, bytes += 256) y[i] = (uint8_t)(bytes[x[i] ^ x_flip] ^ y_flip);
 }
 
+/* The same with tables of floats. */
+static void look_up_floats(const struct morsel_lut_args *a, size_t first, uint32_t n, uint32_t channel) {
+    const uint8_t *x = a->x + first, x_flip = (uint8_t)a->x_flip;
+    const float *floats = (const float *)a->table + (size_t)channel * 256;
+    float *y = (float *)a->y + first;
+    for (uint32_t i = 0; i < n; i++, floats += 256) y[i] = floats[x[i] ^ x_flip];
+}
+
 /* Elements begin .. end, where one lies beside that of the next channel. */
 static void look_up_channels(const struct morsel_lut_args *a, uint32_t begin, uint32_t end) {
     for (uint32_t n; begin < end; begin += n) {
         uint32_t channel = begin % a->channels;
         n = a->channels - channel < end - begin ? a->channels - channel : end - begin;
-        look_up_each(a, begin, n, channel);
+        if (a->is_float) look_up_floats(a, begin, n, channel);
+        else look_up_each(a, begin, n, channel);
     }
 }
 
 void morsel_lut_c(const struct morsel_lut_args *a, uint32_t begin, uint32_t end) {
-    if (a->inner == 1 && a->channels > 1 && !a->is_float) {
+    if (a->inner == 1 && a->channels > 1) {
         look_up_channels(a, begin, end);
         return;
     }

@@ -111,7 +111,8 @@ def transposed(b, cin, cout, kernel, size, attributes):
 
 
 many(transposed,
-     plain=(6, 9, (2, 2), (5, 6), dict(strides=[2, 2])),
+     plain=(6, 9, (2, 2), (5, 6), dict(strides=[2, 2])), apart_relu=(6, 5, (3, 2), (4, 5), dict(strides=[3, 2], relu=True)),
+     apart_one=(9, 1, (2, 2), (6, 7), dict(strides=[2, 2])), apart_line=(5, 6, (4,), (9,), dict(strides=[4], bias=False)),
      padded=(5, 7, (3, 3), (4, 6), dict(strides=[2, 2], pads=[1, 1, 1, 1], output_padding=[1, 1])),
      four=(8, 4, (4, 4), (5, 5), dict(strides=[2, 2], pads=[1, 1, 1, 1], relu=True)), stride_one=(4, 6, (3, 3), (6, 5), {}),
      uneven=(3, 5, (3, 2), (5, 4), dict(strides=[3, 1], pads=[0, 1, 2, 0])),

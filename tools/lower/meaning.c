@@ -107,6 +107,13 @@ static bool straight(const int32_t *a, uint32_t a_dim, const int32_t *b, uint32_
     return true;
 }
 
+/* Short stretches of the last axis and the axis around them are one line, which kernels take in pieces of 16. */
+static bool short_stretch(const int32_t *table, uint32_t dim, uint32_t outer) {
+    for (uint32_t k = 0; k < dim; k++)
+        if (table[k] != (int32_t)k) return false;
+    return dim > 1 && dim < 16 && dim * outer <= MOST_STRAIGHT;
+}
+
 /* The view's axes in the order of memory, with axes of one element dropped and straight neighbours merged. */
 static uint32_t gather_axes(struct lowering *l, const struct view *view, enum morsel_layout layout, uint32_t *dims, int32_t **tables) {
     uint32_t rank = 0, order[VIEW_MAX_RANK];
@@ -116,9 +123,11 @@ static uint32_t gather_axes(struct lowering *l, const struct view *view, enum mo
         uint32_t dim = view->dims[order[i]];
         int32_t *table = view->table[order[i]];
         if (dim == 1 && table[0] == 0 && view->rank > 1) continue;
-        if (rank && straight(tables[rank - 1], dims[rank - 1], table, dim)) {
+        bool last_axis = i + 1 == view->rank && short_stretch(table, dim, rank ? dims[rank - 1] : 1);
+        if (rank && (last_axis || straight(tables[rank - 1], dims[rank - 1], table, dim))) {
             int32_t *joined = net_alloc(l->net, (size_t)dims[rank - 1] * dim * sizeof *joined);
-            for (uint32_t k = 0; k < dims[rank - 1] * dim; k++) joined[k] = tables[rank - 1][k / dim] + table[k % dim];
+            for (uint32_t k = 0; k < dims[rank - 1] * dim; k++)
+                joined[k] = tables[rank - 1][k / dim] < 0 ? -1 : tables[rank - 1][k / dim] + table[k % dim];
             dims[rank - 1] *= dim;
             tables[rank - 1] = joined;
             continue;

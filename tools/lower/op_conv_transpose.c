@@ -2,6 +2,9 @@
 /*
  * ConvTranspose as a convolution: its input pulled apart by the stride, zeros (the zero point) in between, under weights turned by half
  * a turn. With strides of 1 nothing is pulled apart; otherwise one gather makes the wider input.
+ *
+ * Where windows of the output do not overlap (a kernel as large as its stride, no pads) nothing has to be pulled apart: each tap is a
+ * convolution of one pixel, which gives channels of its own, and the output is a view of them.
  */
 #include "tools/lower/lower.h"
 
@@ -68,17 +71,21 @@ static struct onnx_tensor *turned(struct lowering *l, const struct onnx_tensor *
     return made;
 }
 
-/* Scales or zero points along the outputs of a group: the same for each group. */
-static const struct onnx_tensor *for_each_group(struct lowering *l, const struct onnx_tensor *t, int64_t groups) {
-    if (!t || t->count == 1 || groups == 1) return t;
+/* A list, several times. */
+static const struct onnx_tensor *repeated(struct lowering *l, const struct onnx_tensor *t, int64_t times) {
     struct onnx_tensor *made = net_alloc(l->net, sizeof *made);
     size_t bytes = t->count * onnx_type_bytes(t->type);
     *made = *t;
-    made->count *= (size_t)groups;
-    made->shape.dims[0] = (int64_t)made->count;
-    made->data = net_alloc(l->net, bytes * (size_t)groups);
-    for (int64_t g = 0; g < groups; g++) memcpy((char *)made->data + (size_t)g * bytes, t->data, bytes);
+    made->count *= (size_t)times;
+    made->shape = (struct onnx_shape){1, {(int64_t)made->count}};
+    made->data = net_alloc(l->net, bytes * (size_t)times);
+    for (int64_t k = 0; k < times; k++) memcpy((char *)made->data + (size_t)k * bytes, t->data, bytes);
     return made;
+}
+
+/* Scales or zero points along the outputs of a group: the same for each group. */
+static const struct onnx_tensor *for_each_group(struct lowering *l, const struct onnx_tensor *t, int64_t groups) {
+    return !t || t->count == 1 || groups == 1 ? t : repeated(l, t, groups);
 }
 
 /* The weights' value as a convolution reads it: a float constant, or integers behind a DequantizeLinear. */
@@ -116,6 +123,135 @@ static bool set_fill(struct lowering *l, struct onnx_node *node, struct meaning 
     return m->buffer != NULL;
 }
 
+static bool is_apart(const struct pulled *d) {
+    return d->kernel == d->stride && d->stride > 1 && d->dilation == 1 && d->begin == d->kernel - 1 && d->out == d->in * d->stride;
+}
+
+/* Weights [inputs, outputs, taps] as [taps * outputs, inputs, 1 ..]. */
+static struct onnx_tensor *by_taps(struct lowering *l, const struct onnx_tensor *t) {
+    struct onnx_tensor *made = net_alloc(l->net, sizeof *made);
+    size_t size = onnx_type_bytes(t->type), taps = 1, inputs = (size_t)t->shape.dims[0], outputs = (size_t)t->shape.dims[1];
+    *made = *t;
+    for (int i = 2; i < t->shape.rank; i++) {
+        taps *= (size_t)t->shape.dims[i];
+        made->shape.dims[i] = 1;
+    }
+    made->shape.dims[0] = (int64_t)(taps * outputs);
+    made->shape.dims[1] = (int64_t)inputs;
+    made->data = net_alloc(l->net, t->count * size + 1);
+    for (size_t at = 0; at < t->count; at++) {
+        size_t i = at % inputs, o = at / inputs % outputs, k = at / inputs / outputs;
+        memcpy((char *)made->data + at * size, (const char *)t->data + ((i * outputs + o) * taps + k) * size, size);
+    }
+    return made;
+}
+
+/* A value of numbers for each output, as often as there are taps; false: it is none. */
+static bool for_each_tap(struct lowering *l, const struct onnx_value *value, int64_t taps, struct onnx_value *out) {
+    const struct meaning *m = meaning_of(l, value);
+    *out = *value;
+    out->lowered = net_alloc(l->net, sizeof(struct value_slot));
+    if (value->constant) {
+        out->constant = repeated(l, value->constant, taps);
+        return true;
+    }
+    if (!m || !m->quantized || (m->scales->count > 1 && m->axis != 0)) return false;
+    struct meaning integers = *m;
+    integers.quantized = repeated(l, m->quantized, taps);
+    integers.scales = for_each_group(l, m->scales, taps);
+    integers.zeros = for_each_group(l, m->zeros, taps);
+    meaning_set(l, out, integers);
+    return true;
+}
+
+enum { MOST_BEHIND = 16 };
+
+/* The values that a step of this node may give: its output, and what bounds and a QuantizeLinear make of it. 0: by channel. */
+static int values_behind(struct onnx_value *value, struct onnx_value **out) {
+    int count = 0;
+    while (count < MOST_BEHIND) {
+        const struct value_slot *slot = value_slot(value);
+        out[count++] = value;
+        for (int i = 0; i < slot->reader_count; i++) {
+            const struct onnx_tensor *scale = node_is(slot->readers[i], "QuantizeLinear") ? onnx_input_constant(slot->readers[i], 1) : NULL;
+            if (scale && scale->count > 1) return 0;
+        }
+        const struct onnx_node *reader = only_reader(value);
+        if (!reader || reader->inputs[0] != value || (!onnx_has(reader, ONNX_BOUND) && !node_is(reader, "QuantizeLinear"))) break;
+        value = reader->outputs[0];
+    }
+    return count;
+}
+
+/* Channels [taps * outputs] as the pixels that they are. */
+static bool spread(struct lowering *l, struct meaning *m, const struct pulled *d, int rank, const struct onnx_shape *shape) {
+    const struct pulled *width = &d[rank - 1];
+    uint32_t n = m->view.dims[0], o = (uint32_t)shape->dims[1], out[ONNX_MAX_RANK];
+    uint32_t two[6] = {n, (uint32_t)d->kernel, (uint32_t)width->kernel, o, (uint32_t)d->in, (uint32_t)width->in};
+    uint32_t one[4] = {n, (uint32_t)d->kernel, o, (uint32_t)d->in};
+    static const uint32_t two_axes[6] = {0, 3, 4, 1, 5, 2}, one_axes[4] = {0, 2, 3, 1};
+    struct view wide;
+    for (int i = 0; i < shape->rank; i++) out[i] = (uint32_t)shape->dims[i];
+    if (!view_reshape(l->net, &m->view, rank == 2 ? 6 : 4, rank == 2 ? two : one, &wide)) return false;
+    wide = view_transpose(&wide, rank == 2 ? two_axes : one_axes);
+    return view_reshape(l->net, &wide, (uint32_t)rank + 2, out, &m->view);
+}
+
+/* The node as a convolution of one pixel. Whoever reads its output sees channels while that is lowered. */
+static bool lower_apart(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct onnx_tensor *t, const struct pulled *d,
+                        int rank, struct onnx_value **behind, int count, struct onnx_value *bias) {
+    const struct onnx_shape shape = node->outputs[0]->shape;
+    int64_t taps = d[0].kernel * (rank == 2 ? d[1].kernel : 1);
+    struct morsel_blob_conv p = {.window = {1, 1, 1, 1, 1, 1, 0, 0, 0, 0}, .groups = 1};
+    struct weights w = {
+        .outputs = (uint32_t)(taps * shape.dims[1]), .kernel_h = 1, .kernel_w = 1, .inputs = (uint32_t)t->shape.dims[0], .groups = 1};
+    struct onnx_value weights = *node->inputs[1];
+    struct onnx_node *conv = net_alloc(l->net, sizeof *conv); /* a notice names it in the end */
+    struct onnx_tensor *made = by_taps(l, t);
+    weights.lowered = net_alloc(l->net, sizeof(struct value_slot));
+    weights.shape = made->shape;
+    weights.constant = meaning_of(l, node->inputs[1]) ? NULL : made;
+    if (!weights.constant) {
+        struct meaning integers = *meaning_of(l, node->inputs[1]);
+        integers.quantized = made;
+        integers.scales = for_each_group(l, integers.scales, taps);
+        integers.zeros = for_each_group(l, integers.zeros, taps);
+        integers.axis = 0;
+        meaning_set(l, &weights, integers);
+    }
+    *conv = *node;
+    conv->inputs = net_alloc(l->net, 3 * sizeof(void *));
+    conv->inputs[0] = node->inputs[0];
+    conv->inputs[1] = &weights;
+    conv->inputs[2] = bias;
+    for (int i = 0; i < count; i++) {
+        behind[i]->shape.dims[1] *= taps;
+        for (int k = 0; k < rank; k++) behind[i]->shape.dims[2 + k] = d[k].in;
+    }
+    bool good = lower_window(l, conv, m, &p, &w);
+    for (int i = 0; i < count; i++) behind[i]->shape = shape;
+    for (int i = 0; i < count && good; i++) {
+        struct meaning *given = meaning_of(l, behind[i]);
+        if (given) return spread(l, given, d, rank, &shape) || refuse(l, node, "its output cannot be seen as pixels");
+    }
+    return good;
+}
+
+/* Lowers the node so where it can be; *good says whether that went well. */
+static bool taken_apart(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct onnx_tensor *t, const struct pulled *d,
+                        int rank, bool *good) {
+    struct onnx_value *behind[MOST_BEHIND], bias;
+    const struct meaning *wm = meaning_of(l, node->inputs[1]);
+    struct onnx_value *given = onnx_input(node, 2);
+    int count = values_behind(node->outputs[0], behind);
+    int64_t taps = d[0].kernel * (rank == 2 ? d[1].kernel : 1);
+    if (!is_apart(&d[0]) || (rank == 2 && !is_apart(&d[1])) || !count || m->channel_scales) return false;
+    if (wm && wm->scales->count > 1 && wm->axis != 1) return false;
+    if (given && (onnx_elements(&given->shape) != t->shape.dims[1] || !for_each_tap(l, given, taps, &bias))) return false;
+    *good = lower_apart(l, node, m, t, d, rank, behind, count, given ? &bias : NULL);
+    return true;
+}
+
 bool lower_conv_transpose(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0);
     if (!m) return false;
@@ -132,6 +268,8 @@ bool lower_conv_transpose(struct lowering *l, struct onnx_node *node) {
     int64_t groups = onnx_attribute_int(node, "group", 1);
     if (groups < 1 || t->shape.dims[0] % groups)
         return refuse(l, node, "group %lld does not fit its weights %s", (long long)groups, shape_text(l, &t->shape));
+    bool good;
+    if (groups == 1 && taken_apart(l, node, m, t, d, rank, &good)) return good;
     const struct pulled *width = &d[rank - 1], *height = &d[0];
     struct morsel_blob_conv p = {.window = {.kernel_h = 1, .stride_h = 1, .dilation_h = 1, .stride_w = 1}, .groups = (uint32_t)groups};
     struct meaning wide = *m;

@@ -107,8 +107,43 @@ static void long_axes_take_short_tables(void **state) {
     }
 }
 
+/* Windows that do not overlap: one pixel of the input makes one window of the output, so nothing is pulled apart. */
+static void windows_side_by_side_take_no_zeros(void **state) {
+    (void)state;
+    enum { IN = 3, OUT = 2, SIDE = 4, TAPS = 6 };
+    static const int64_t dims[] = {IN, OUT, 2, 3};
+    static const struct number one = {1, 0}, quarter = {0.25, 0}, zero = {0, 0}, wide = {64, 0};
+    uint8_t y[OUT * SIDE * SIDE * TAPS];
+    struct number weights[IN * OUT * TAPS];
+    struct bytes file = {0};
+    size_t bytes;
+    bool concat;
+    for (int i = 0; i < IN * OUT * TAPS; i++) weights[i] = (struct number){0, i * 5 % 23 - 11};
+    add_value(&file, 11, "x", ONNX_UINT8, "1,3,4,4");
+    add_value(&file, 12, "y", ONNX_UINT8, NULL);
+    add_constant(&file, "s", ONNX_FLOAT, 0, NULL, &one, 1);
+    add_constant(&file, "sw", ONNX_FLOAT, 0, NULL, &quarter, 1);
+    add_constant(&file, "sy", ONNX_FLOAT, 0, NULL, &wide, 1);
+    add_constant(&file, "z", ONNX_UINT8, 0, NULL, &zero, 1);
+    add_constant(&file, "w", ONNX_INT8, 4, dims, weights, IN * OUT * TAPS);
+    add_node(&file, "dx", "DequantizeLinear", "x s z", "a", "");
+    add_node(&file, "dw", "DequantizeLinear", "w sw", "v", "");
+    add_node(&file, "t", "ConvTranspose", "a v", "c", "strides=2,3");
+    add_node(&file, "q", "QuantizeLinear", "c sy z", "y", "");
+    assert_int_equal(run(&file, y, &bytes, &concat), 2); /* the convolution, and the output in its layout */
+    for (int i = 0; i < OUT * SIDE * SIDE * TAPS; i++) { /* rows, columns, channels */
+        int o = i % OUT, column = i / OUT % (3 * SIDE), row = i / OUT / (3 * SIDE), sum = 0;
+        for (int k = 0; k < IN; k++) {
+            int from = (row / 2 * SIDE + column / 3) * IN + k;
+            sum += (uint8_t)(from * 7 + from / 256) * (int)weights[(k * OUT + o) * TAPS + row % 2 * 3 + column % 3].integer;
+        }
+        double want = nearbyint(sum / 256.0);
+        assert_int_equal(y[i], want < 0 ? 0 : want > 255 ? 255 : (int)want);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(parts_of_one_value_are_joined_in_one_step),
-                                       cmocka_unit_test(long_axes_take_short_tables)};
+                                       cmocka_unit_test(long_axes_take_short_tables), cmocka_unit_test(windows_side_by_side_take_no_zeros)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
