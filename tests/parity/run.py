@@ -8,7 +8,8 @@ Every quantized tensor of every network is compared. Where ONNX Runtime computes
 in float (read off its optimized graph), each step is given ONNX Runtime's own bytes, and may differ by one step at the most, and that only
 for operators whose float arithmetic cannot be met from outside; they are listed with the reason below the table. Networks of int8
 activations between QuantizeLinear and DequantizeLinear are also compared with the same network in uint8, which ONNX Runtime computes in
-integers. Exit status 1 where anything failed.
+integers. Where ONNX Runtime's optimizer changes the answer of a whole network, every byte has to be as it was without the optimizer.
+Exit status 1 where anything failed.
 """
 import argparse
 import collections
