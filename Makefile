@@ -125,7 +125,7 @@ isa_flags = $(if $(filter $(isa_files),$(1)),$(isa_flags_$(lastword $(subst _, ,
 # The float executor is loops over floats: they become vectors. Nobody asks for errno or traps; the numbers stay as they are.
 float_flags = $(if $(filter tools/float/% tools/onnx/functions%,$(1)),$(if $(filter -O2,$(OPT)),-O3 -fno-trapping-math -fno-math-errno))
 # Loops that are written for compilers to make vectors of; gcc before 12 does so at -O2 only when asked.
-VECTOR_LOOPS := kernels/product.c kernels/depthwise.c kernels/requant.c kernels/unary.c kernels/softmax.c
+VECTOR_LOOPS := kernels/product.c kernels/depthwise.c kernels/requant.c kernels/unary.c kernels/softmax.c kernels/dynamic.c
 vector_flags = $(if $(filter $(VECTOR_LOOPS),$(1)),-ftree-vectorize)
 # The core decides and checks, and computes hardly anything: its loops over values stand in these files. Pictures at -O1 would be 4 % slower
 # with gcc 12, up to 30 % with clang 14. turn.c only finds tiles.
@@ -389,11 +389,13 @@ parity: all build/venv/.ready  ## byte comparison with ONNX Runtime, some four m
 	@$(PYTHON) tests/parity/picture.py
 	@$(PYTHON) tests/parity/optimize.py
 	@$(PYTHON) tests/parity/layers.py
+	@$(PYTHON) tests/parity/dynamic.py
 	@$(PYTHON) tests/parity/quantized_nets.py
 	@$(PYTHON) tests/bench_quantize/hard.py --check
 parity-quick: all build/venv/.ready  ## a part of it
 	@$(PYTHON) tests/parity/run.py --quick
 	@$(PYTHON) tests/parity/float.py --quick
+	@$(PYTHON) tests/parity/dynamic.py --quick
 	@$(PYTHON) tests/parity/ranges.py
 onnx-vectors: all build/venv/.ready  ## ONNX's own vectors: a table of taken, passed, refused
 	@$(PYTHON) tests/onnx_vectors/run.py

@@ -20,8 +20,8 @@ uint32_t morsel_call_parts(const struct morsel_call *call) {
 
 size_t morsel_call_part_bytes(const struct morsel_call *call) {
     const struct morsel_window *w = &call->args.conv.window;
-    if (call->kind == MORSEL_STEP_FC) return ((size_t)call->args.fc.inputs + 3) / 4 * 64;
-    if (call->kind == MORSEL_STEP_DEPTHWISE) return (size_t)w->kernel_w * ((w->kernel_h + 3) / 4) * 64;
+    if (morsel_kind_base(call->kind) == MORSEL_STEP_FC) return ((size_t)call->args.fc.inputs + 3) / 4 * 64;
+    if (morsel_kind_base(call->kind) == MORSEL_STEP_DEPTHWISE) return (size_t)w->kernel_w * ((w->kernel_h + 3) / 4) * 64;
     return (size_t)w->kernel_h * ((w->kernel_w * w->in_c + 3) / 4) * 64;
 }
 
@@ -31,7 +31,9 @@ uint8_t *morsel_call_padding_row(const struct morsel_call *call) {
 
 void morsel_fill_padding_row(const struct morsel_call *call, uint8_t *padding_row) {
     const struct morsel_conv_args *a = &call->args.conv;
-    if (padding_row) memset(padding_row, (int)((uint32_t)a->x.qparams.zero ^ a->x.qparams.sign_flip), a->padding_row_bytes);
+    const float *numbers = morsel_call_numbers(call);
+    int32_t zero = numbers ? morsel_found_zero(numbers) : a->x.qparams.zero;
+    if (padding_row) memset(padding_row, (int)((uint32_t)zero ^ a->x.qparams.sign_flip), a->padding_row_bytes);
 }
 
 uint32_t morsel_stored_flip(const struct morsel_model *model, const struct morsel_blob_tensor *t, uint32_t store_flip) {

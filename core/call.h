@@ -56,6 +56,9 @@ union morsel_args {
     struct morsel_mean_args mean;
     struct morsel_softmax_args softmax;
     struct morsel_gather_args gather;
+    struct morsel_range_args range;
+    struct morsel_factors_args factors;
+    struct morsel_quantize_args quantize;
     struct morsel_concat concat;
 };
 
@@ -72,6 +75,9 @@ union morsel_kernel {
     morsel_softmax_fn *softmax;
     morsel_gather_fn *gather;
     morsel_copy_fn *copy;
+    morsel_range_fn *range;
+    morsel_factors_fn *factors;
+    morsel_quantize_fn *quantize;
 };
 
 /* What an entry is. */
@@ -129,7 +135,14 @@ static inline struct morsel_call *morsel_call_at(const struct morsel_session *s,
 }
 
 static inline int morsel_call_is_conv(const struct morsel_call *call) {
-    return call->kind == MORSEL_STEP_CONV || call->kind == MORSEL_STEP_DEPTHWISE;
+    uint32_t kind = morsel_kind_base(call->kind);
+    return kind == MORSEL_STEP_CONV || kind == MORSEL_STEP_DEPTHWISE;
+}
+
+/* Of a dynamic kind: what FACTORS found, in front of the multipliers that stand with it; NULL: it is of another kind. */
+static inline const float *morsel_call_numbers(const struct morsel_call *call) {
+    if (!morsel_kinds[call->kind].numbers || !morsel_call_is_conv(call)) return NULL;
+    return call->args.conv.channels.multiplier - MORSEL_NUMBERS;
 }
 
 /* NULL: the step has none. */

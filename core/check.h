@@ -67,6 +67,12 @@ enum morsel_error morsel_check_mean(const struct morsel_step_check *s);
 enum morsel_error morsel_check_softmax(const struct morsel_step_check *s);
 enum morsel_error morsel_check_concat(const struct morsel_step_check *s);
 enum morsel_error morsel_check_gather(const struct morsel_step_check *s);
+enum morsel_error morsel_check_range_step(const struct morsel_step_check *s);
+enum morsel_error morsel_check_factors(const struct morsel_step_check *s);
+enum morsel_error morsel_check_quantize(const struct morsel_step_check *s);
+/* Of a dynamic kind: x is of QUANTIZE's type, the second input has numbers for so many channels, or where `rows` is more than 1 for each
+ * row; and nothing is stated that depends on x's zero point. Of other kinds true. */
+int morsel_check_dynamic(const struct morsel_step_check *s, const struct morsel_blob_sums *p, uint64_t channels, uint32_t rows);
 
 /* struct morsel_kind's `work` (core/kind.h), in work.c. */
 struct morsel_step_work;

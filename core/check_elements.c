@@ -12,6 +12,7 @@ enum morsel_error morsel_check_fc(const struct morsel_step_check *s) {
     struct morsel_packed w = {.channels = ((uint64_t)p->outputs + 15) / 16 * 16, .line = ((uint64_t)p->inputs + 3) / 4};
     w.padding = (uint32_t)(w.line * 4 - p->inputs);
     w.bytes = w.channels * w.line * 4; /* both <= 2^31 */
+    if (!morsel_check_dynamic(s, &p->sums, w.channels, p->rows)) return MORSEL_ERR_PARAMETER;
     return morsel_check_sums(s, &p->sums, &w);
 }
 

@@ -36,9 +36,15 @@ static enum morsel_error check_writer(const struct morsel_check *c, uint32_t ind
     return morsel_blob_operand(c->model, writer, writer->input_count) == index ? MORSEL_OK : MORSEL_ERR_ORDER;
 }
 
+/* A tensor that a step of FACTORS writes: check_writer() holds that it is the one that the tensor names. */
+static int has_numbers(const struct morsel_check *c, const struct morsel_blob_tensor *t) {
+    return !t->place && t->first_step < c->header->steps.count && c->steps[t->first_step].kind == MORSEL_STEP_FACTORS;
+}
+
 /* Step i reads what is alive and was written before it, and writes a tensor that names it. */
 static enum morsel_error check_reads(const struct morsel_check *c, uint32_t i) {
     const struct morsel_blob_step *step = &c->steps[i];
+    if (morsel_kinds[step->kind].numbers && !has_numbers(c, morsel_blob_input(c->model, step, 1))) return MORSEL_ERR_ORDER;
     for (uint32_t n = 0; n < step->input_count; n++) {
         const struct morsel_blob_tensor *t = morsel_blob_input(c->model, step, n);
         if (!t->place && (t->first_step + 1 > i || t->last_step + 1 < i + 1)) return MORSEL_ERR_ORDER;

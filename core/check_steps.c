@@ -15,8 +15,8 @@ static enum morsel_error check_operands(const struct morsel_check *c, const stru
     const struct morsel_blob_tensor *y = morsel_blob_output(c->model, step);
     if (y->place || !(kind->y_types >> y->type & 1)) return MORSEL_ERR_STEP;
     for (uint32_t n = 0; n < step->input_count; n++) {
-        uint32_t type = morsel_blob_input(c->model, step, n)->type;
-        if (!(kind->x_types >> type & 1) || (kind->same_type && type != y->type)) return MORSEL_ERR_STEP;
+        uint32_t type = morsel_blob_input(c->model, step, n)->type, types = n && kind->numbers ? 1u << MORSEL_FLOAT32 : kind->x_types;
+        if (!(types >> type & 1) || (kind->same_type && type != y->type)) return MORSEL_ERR_STEP;
     }
     return MORSEL_OK;
 }
@@ -72,6 +72,7 @@ static int is_checked(const struct morsel_check *c, const struct morsel_blob_ste
 static enum morsel_error check_step(const struct morsel_check *c, uint32_t index) {
     const struct morsel_blob_step *step = &c->steps[index];
     if (step->kind < 1 || step->kind >= MORSEL_STEP_KIND_COUNT) return MORSEL_ERR_STEP;
+    if (c->header->format_version < 2 && step->kind >= MORSEL_STEP_SINCE_2) return MORSEL_ERR_STEP;
     const struct morsel_kind *kind = &morsel_kinds[step->kind];
     enum morsel_error error = check_operands(c, step, kind);
     if (error) return error;

@@ -5,6 +5,7 @@
  * subtraction is below 2^31 + 2^23, and no two values become the same. Proven: tests/prove, axis and index.
  */
 #include "check.h"
+#include "kind.h"
 
 #define MOST 65536u
 
@@ -45,7 +46,7 @@ static struct morsel_packed packed_of(const struct morsel_step_check *s) {
     const struct morsel_blob_conv *p = s->parameters;
     uint32_t depth = s->x->dims[3] / p->groups, outs = s->y->dims[3] / p->groups;
     struct morsel_packed w;
-    if (s->step->kind == MORSEL_STEP_DEPTHWISE) {
+    if (morsel_kind_base(s->step->kind) == MORSEL_STEP_DEPTHWISE) {
         w.line = (p->window.kernel_h + 3) / 4;
         w.padding = (uint32_t)w.line * 4 - p->window.kernel_h;
         w.channels = ((uint64_t)outs * p->groups + 15) / 16 * 16;
@@ -63,7 +64,7 @@ static struct morsel_packed packed_of(const struct morsel_step_check *s) {
 
 static int shapes_fit(const struct morsel_step_check *s, const struct morsel_blob_window *window, uint32_t groups) {
     if (!window_fits(s, window, 0) || !groups || s->x->dims[3] % groups || s->y->dims[3] % groups) return 0;
-    return s->step->kind != MORSEL_STEP_DEPTHWISE || (groups == s->x->dims[3] && groups == s->y->dims[3]);
+    return morsel_kind_base(s->step->kind) != MORSEL_STEP_DEPTHWISE || (groups == s->x->dims[3] && groups == s->y->dims[3]);
 }
 
 /* No count of weights leaves 64 bits. Proven: tests/prove, float_taps. */
@@ -86,5 +87,6 @@ enum morsel_error morsel_check_conv(const struct morsel_step_check *s) {
     uint32_t row = s->x->dims[2] * s->x->dims[3];
     if ((p->window.pad_top || p->window.pad_bottom) && s->step->scratch_bytes < (row + 3) / 4 * 4) return MORSEL_ERR_PARAMETER;
     struct morsel_packed w = packed_of(s);
+    if (!morsel_check_dynamic(s, &p->sums, w.channels, 1)) return MORSEL_ERR_PARAMETER;
     return morsel_check_sums(s, &p->sums, &w);
 }

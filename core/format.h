@@ -12,7 +12,7 @@
  * tables, each at a multiple of 64. The checksum covers every byte of the blob but its own four.
  *
  * The format only grows: a new field goes to the end of a record (a higher format_version says so), a new step kind gets the
- * next number. A library opens every version up to its own. Version 2 added the text rule.
+ * next number. A library opens every version up to its own. Version 2 added the text rule, and the kinds from RANGE on.
  */
 #ifndef MORSEL_FORMAT_H
 #define MORSEL_FORMAT_H
@@ -210,8 +210,17 @@ enum morsel_step_kind {
     MORSEL_STEP_CONCAT = 12,      /* n inputs of y's type, copied one behind the other: struct morsel_blob_concat */
     MORSEL_STEP_GATHER = 13,      /* x any type -> y the same type, by index tables: struct morsel_blob_gather */
     MORSEL_STEP_FLOAT_CONV = 14,  /* x q8 or f32 [N H W C] -> y q8 or f32 [N OH OW OC], float weights: struct morsel_blob_float_conv */
+
+    /* From version 2 on. */
+    MORSEL_STEP_RANGE = 15,             /* x f32 -> y f32, the ends of each piece of x: struct morsel_blob_range */
+    MORSEL_STEP_FACTORS = 16,           /* x f32 of a RANGE -> y f32, scales and zero points: struct morsel_blob_factors */
+    MORSEL_STEP_QUANTIZE = 17,          /* x f32, second input f32 of FACTORS -> y uint8: struct morsel_blob_quantize */
+    MORSEL_STEP_DYNAMIC_CONV = 18,      /* CONV, its second input f32 of FACTORS -> y f32: struct morsel_blob_conv */
+    MORSEL_STEP_DYNAMIC_DEPTHWISE = 19, /* DEPTHWISE, the same way */
+    MORSEL_STEP_DYNAMIC_FC = 20,        /* FC, the same way: struct morsel_blob_fc */
     MORSEL_STEP_KIND_COUNT
 };
+#define MORSEL_STEP_SINCE_2 MORSEL_STEP_RANGE /* the first kind that version 1 has not */
 
 /* A window over a picture N H W C: the first field of the record of every kind that has one. */
 struct morsel_blob_window {
@@ -350,6 +359,47 @@ struct morsel_blob_gather {
     uint32_t dims[MORSEL_FORMAT_MAX_RANK]; /* their product is the elements of y */
     uint32_t table;                        /* int32[sum of dims], element offsets into x, -1 for fill */
     uint32_t fill;                         /* the bits of the fill value, in the low bytes */
+};
+
+/*
+ * Quantization whose numbers are found at run time: RANGE, FACTORS and QUANTIZE make bytes of floats, as ONNX's DynamicQuantizeLinear does.
+ * What they make is uint8, and its record says scale 1, zero point 0: a byte means (byte - zero) * scale with the numbers of FACTORS.
+ *
+ * RANGE sees x as pieces of `count` elements, of which the last may be shorter, and y is [pieces, 2]: the lowest and the highest element of
+ * each, 0 at most and at least. A NaN counts as none.
+ */
+struct morsel_blob_range {
+    uint32_t count;
+};
+
+#define MORSEL_FORMAT_NUMBERS 16u /* floats in front of the factors by channel */
+
+/*
+ * x is [lines][pieces] of a RANGE's pairs. Of each line: low and high are the ends of all its pieces, and no further out than FLT_MAX;
+ *     scale = (high - low) / 255, or high / 255 - low / 255 where the difference is infinite, and 1 where either comes to 0
+ *     zero = round_half_even(clamp(-low / scale, 0, 255)), a whole number as a float
+ * With more than one line y is [lines, 2]: a scale and a zero point for each. With one line y has one dimension: the scale, the zero point,
+ * 0 up to MORSEL_FORMAT_NUMBERS, then of each of `channels` channels scale * factor, FLT_MAX at most. Behind these stand as many int32:
+ * floor(bias / (scale * factor)), within +-(2^31 - 128); 0 for a NaN, and where there is no bias.
+ */
+struct morsel_blob_factors {
+    uint32_t lines;
+    uint32_t channels; /* 0, or a multiple of 16 */
+    uint32_t factor;   /* float[channels], absent where there are none */
+    uint32_t bias;     /* float[channels], may be absent */
+};
+
+/*
+ * y = clamp(round_half_even(x / scale), -zero, 255 - zero) + zero, by the numbers of x's line; a NaN gives 0. Work is shared by pieces of
+ * `count` elements; with more than one line a piece is a line.
+ *
+ * The DYNAMIC kinds have the records of CONV, DEPTHWISE and FC. Their x is of a QUANTIZE, y is f32. The multipliers of the record are
+ * scale(w) alone, and nothing is proven. FACTORS with as many channels gives what serves in place of multipliers, biases and x's zero
+ * point. DYNAMIC_FC of more than one row also takes FACTORS of as many lines. Then each row has a zero point of its own, and a scale that
+ * the multipliers are multiplied by first.
+ */
+struct morsel_blob_quantize {
+    uint32_t lines, count;
 };
 
 /* Where version 1 has its fields, as files that were written once hold them. */

@@ -31,14 +31,15 @@ enum morsel_rows {
 };
 
 struct morsel_kind {
-    char name[16];
+    char name[20];
     uint8_t inputs;           /* 0: one or more */
-    uint8_t x_types, y_types; /* sets of types: of all inputs, of y */
+    uint8_t x_types, y_types; /* sets of types: of all inputs, but for `numbers`, and of y */
     uint8_t same_type;        /* inputs and y have one type */
     uint8_t rows;             /* enum morsel_rows */
     uint8_t sums;             /* where a struct morsel_blob_sums stands in the record; 0: there is none */
     uint16_t record;          /* bytes of the parameters, and ... */
     uint16_t record_input;    /* ... for each input */
+    uint8_t numbers;          /* whether its second input is floats of FACTORS, which makes nothing that is out of range */
     /* At most, beside reading inputs and writing y once. */
     uint64_t (*work)(const struct morsel_step_work *w);
     enum morsel_error (*check)(const struct morsel_step_check *s); /* the parameters; the number and the types of tensors are right */
@@ -54,6 +55,14 @@ struct morsel_kind {
 
 /* By enum morsel_step_kind; the row of 0, which no step has, is empty. */
 extern const struct morsel_kind morsel_kinds[MORSEL_STEP_KIND_COUNT];
+
+/* The kind whose record and layout of weights a dynamic kind has; others are their own. */
+static inline uint32_t morsel_kind_base(uint32_t kind) {
+    return kind == MORSEL_STEP_DYNAMIC_CONV        ? MORSEL_STEP_CONV
+           : kind == MORSEL_STEP_DYNAMIC_DEPTHWISE ? MORSEL_STEP_DEPTHWISE
+           : kind == MORSEL_STEP_DYNAMIC_FC        ? MORSEL_STEP_FC
+                                                   : kind;
+}
 
 static inline int morsel_kind_windows(uint32_t kind) {
     return morsel_kinds[kind].rows == MORSEL_ROWS_WINDOW || morsel_kinds[kind].rows == MORSEL_ROWS_NUMBERED;

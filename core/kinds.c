@@ -8,6 +8,7 @@
 
 /* Sets of tensor types. */
 #define BYTES (1u << MORSEL_UINT8 | 1u << MORSEL_INT8)
+#define FOUND (1u << MORSEL_UINT8) /* of bytes whose numbers are found at run time */
 #define FLOATS (1u << MORSEL_FLOAT32)
 #define BOTH (BYTES | FLOATS)
 #define ANY (BOTH | 1u << MORSEL_INT32)
@@ -17,10 +18,12 @@
 #define NUMBERED MORSEL_ROWS_NUMBERED
 #define SAME MORSEL_ROWS_SAME
 
+#define NUMBERS 1 /* the second input is of FACTORS */
+
 #define CONV_SUMS offsetof(struct morsel_blob_conv, sums)
 #define FC_SUMS offsetof(struct morsel_blob_fc, sums)
 
-/* name, inputs, x types, y types, same type, rows, sums, record, for each input; functions */
+/* name, inputs, x types, y types, same type, rows, sums, record, for each input, numbers; functions */
 const struct morsel_kind morsel_kinds[MORSEL_STEP_KIND_COUNT] = {
     [MORSEL_STEP_CONV] = {"conv", 1, BYTES, BOTH, 0, WINDOW, CONV_SUMS, sizeof(struct morsel_blob_conv), 0, .work = morsel_work_conv,
                           .check = morsel_check_conv, .prepare = morsel_prepare_conv, .run_rows = morsel_run_conv},
@@ -56,6 +59,22 @@ const struct morsel_kind morsel_kinds[MORSEL_STEP_KIND_COUNT] = {
     [MORSEL_STEP_FLOAT_CONV] = {"float_conv", 1, BOTH, BOTH, 0, WINDOW, 0, sizeof(struct morsel_blob_float_conv), 0,
                                 .work = morsel_work_float_conv, .check = morsel_check_float_conv, .prepare = morsel_prepare_float_conv,
                                 .run_rows = morsel_run_float_conv},
+    [MORSEL_STEP_RANGE] = {"range", 1, FLOATS, FLOATS, 0, NONE, 0, sizeof(struct morsel_blob_range), 0, .work = morsel_work_elements,
+                           .check = morsel_check_range_step, .prepare = morsel_prepare_range, .run = morsel_run_range},
+    [MORSEL_STEP_FACTORS] = {"factors", 1, FLOATS, FLOATS, 0, NONE, 0, sizeof(struct morsel_blob_factors), 0, .work = morsel_work_elements,
+                             .check = morsel_check_factors, .prepare = morsel_prepare_factors, .run = morsel_run_factors},
+    [MORSEL_STEP_QUANTIZE] = {"quantize", 2, FLOATS, FOUND, 0, NONE, 0, sizeof(struct morsel_blob_quantize), 0, NUMBERS,
+                              .work = morsel_work_elements, .check = morsel_check_quantize, .prepare = morsel_prepare_quantize,
+                              .run = morsel_run_quantize},
+    [MORSEL_STEP_DYNAMIC_CONV] = {"dynamic_conv", 2, FOUND, FLOATS, 0, NUMBERED, CONV_SUMS, sizeof(struct morsel_blob_conv), 0, NUMBERS,
+                                  .work = morsel_work_conv, .check = morsel_check_conv, .prepare = morsel_prepare_conv,
+                                  .run_rows = morsel_run_dynamic_conv},
+    [MORSEL_STEP_DYNAMIC_DEPTHWISE] = {"dynamic_depthwise", 2, FOUND, FLOATS, 0, NUMBERED, CONV_SUMS, sizeof(struct morsel_blob_conv), 0,
+                                       NUMBERS, .work = morsel_work_conv, .check = morsel_check_conv, .prepare = morsel_prepare_conv,
+                                       .run_rows = morsel_run_dynamic_conv},
+    [MORSEL_STEP_DYNAMIC_FC] = {"dynamic_fc", 2, FOUND, FLOATS, 0, NONE, FC_SUMS, sizeof(struct morsel_blob_fc), 0, NUMBERS,
+                                .work = morsel_work_fc, .check = morsel_check_fc, .prepare = morsel_prepare_fc,
+                                .run = morsel_run_dynamic_fc},
 };
 
 _Static_assert(!offsetof(struct morsel_blob_conv, window) && !offsetof(struct morsel_blob_float_conv, window) &&

@@ -108,6 +108,14 @@ static struct morsel_channels channels_of(const struct morsel_preparation *w, co
     return channels;
 }
 
+/* Of a dynamic kind: the constants of channels that FACTORS computes, in place of the record's. Kernels are chosen by those before. */
+static void take_numbers(const struct morsel_call *call, const struct morsel_preparation *w, struct morsel_channels *channels) {
+    if (!morsel_kinds[call->kind].numbers) return;
+    const struct morsel_blob_tensor *t = morsel_blob_input(w->model, w->step, 1);
+    channels->multiplier = (const float *)(const void *)place_of(w, t) + MORSEL_NUMBERS;
+    channels->bias = (const int32_t *)(const void *)(channels->multiplier + (t->dims[0] - MORSEL_NUMBERS) / 2);
+}
+
 void morsel_prepare_conv(struct morsel_call *call, const struct morsel_preparation *w) {
     const struct morsel_blob_conv *p = w->parameters;
     struct morsel_conv_args *a = &call->args.conv;
@@ -121,9 +129,11 @@ void morsel_prepare_conv(struct morsel_call *call, const struct morsel_preparati
     a->groups = p->groups;
     a->prefetch = a->prefetch_bytes = a->prefetch_row = 0;
     a->prefetch_rows = a->window.out_h;
-    if (call->kind == MORSEL_STEP_CONV) call->kernel.conv = takes(w->kernels->refusals.conv, a) ? w->kernels->conv : morsel_conv_rows_c;
+    if (morsel_kind_base(call->kind) == MORSEL_STEP_CONV)
+        call->kernel.conv = takes(w->kernels->refusals.conv, a) ? w->kernels->conv : morsel_conv_rows_c;
     else call->kernel.conv = takes(w->kernels->refusals.depthwise, a) ? w->kernels->depthwise : morsel_depthwise_rows_c;
     call->units = morsel_blob_output(w->model, w->step)->dims[0] * a->window.out_h;
+    take_numbers(call, w, &a->channels);
 }
 
 void morsel_prepare_float_conv(struct morsel_call *call, const struct morsel_preparation *w) {
@@ -157,6 +167,7 @@ void morsel_prepare_pool(struct morsel_call *call, const struct morsel_preparati
 void morsel_prepare_fc(struct morsel_call *call, const struct morsel_preparation *w) {
     const struct morsel_blob_fc *p = w->parameters;
     struct morsel_fc_args *a = &call->args.fc;
+    int by_line = morsel_kinds[call->kind].numbers && morsel_blob_input(w->model, w->step, 1)->rank == 2;
     a->x = input_of(w, 0);
     a->y = sums_output(w, &p->sums);
     a->weights = morsel_blob_at(w->model, p->sums.weights);
@@ -165,8 +176,10 @@ void morsel_prepare_fc(struct morsel_call *call, const struct morsel_preparation
     a->inputs = p->inputs;
     a->outputs = p->outputs;
     a->blocks = (p->outputs + 15) / 16;
+    a->lines = by_line ? (const float *)(const void *)place_of(w, morsel_blob_input(w->model, w->step, 1)) : NULL;
     call->kernel.fc = takes(w->kernels->refusals.fc, a) ? w->kernels->fc : morsel_fc_blocks_c;
     call->units = a->rows * a->blocks;
+    if (!by_line) take_numbers(call, w, &a->channels);
 }
 
 void morsel_prepare_matmul(struct morsel_call *call, const struct morsel_preparation *w) {
@@ -299,6 +312,45 @@ void morsel_prepare_gather(struct morsel_call *call, const struct morsel_prepara
     a->sign_flip = flip_of(w, morsel_blob_input(w->model, w->step, 0)) ^ flip_of(w, y);
     call->kernel.gather = takes(w->kernels->refusals.gather, a) ? w->kernels->gather : morsel_gather_c;
     call->units = morsel_elements(y);
+}
+
+void morsel_prepare_range(struct morsel_call *call, const struct morsel_preparation *w) {
+    const struct morsel_blob_range *p = w->parameters;
+    struct morsel_range_args *a = &call->args.range;
+    a->x = input_of(w, 0).data;
+    a->y = output_of(w, 0, 0, 0, 0).data;
+    a->elements = morsel_elements(morsel_blob_input(w->model, w->step, 0));
+    a->count = p->count;
+    call->kernel.range = w->kernels->range;
+    call->units = output_elements(w) / 2;
+}
+
+void morsel_prepare_factors(struct morsel_call *call, const struct morsel_preparation *w) {
+    const struct morsel_blob_factors *p = w->parameters;
+    struct morsel_factors_args *a = &call->args.factors;
+    a->x = input_of(w, 0).data;
+    a->y = output_of(w, 0, 0, 0, 0).data;
+    a->lines = p->lines;
+    a->pieces = morsel_elements(morsel_blob_input(w->model, w->step, 0)) / 2 / p->lines;
+    a->channels = p->channels;
+    a->factor = morsel_blob_optional(w->model, p->factor);
+    a->bias = morsel_blob_optional(w->model, p->bias);
+    call->kernel.factors = w->kernels->factors;
+    call->units = 1;
+}
+
+void morsel_prepare_quantize(struct morsel_call *call, const struct morsel_preparation *w) {
+    const struct morsel_blob_quantize *p = w->parameters;
+    struct morsel_quantize_args *a = &call->args.quantize;
+    a->x = input_of(w, 0).data;
+    a->numbers = input_of(w, 1).data;
+    a->y = output_of(w, 0, 0, 0, 0).data;
+    a->elements = output_elements(w);
+    a->count = p->count;
+    a->by_line = p->lines > 1;
+    a->sign_flip = flip_of(w, morsel_blob_output(w->model, w->step));
+    call->kernel.quantize = w->kernels->quantize;
+    call->units = (a->elements - 1) / p->count + 1;
 }
 
 void morsel_prepare(struct morsel_call *call, const struct morsel_session *session, const struct morsel_kernels *kernels, uint32_t index) {

@@ -28,5 +28,8 @@ void morsel_prepare_mean(struct morsel_call *call, const struct morsel_preparati
 void morsel_prepare_softmax(struct morsel_call *call, const struct morsel_preparation *w);
 void morsel_prepare_concat(struct morsel_call *call, const struct morsel_preparation *w);
 void morsel_prepare_gather(struct morsel_call *call, const struct morsel_preparation *w);
+void morsel_prepare_range(struct morsel_call *call, const struct morsel_preparation *w);
+void morsel_prepare_factors(struct morsel_call *call, const struct morsel_preparation *w);
+void morsel_prepare_quantize(struct morsel_call *call, const struct morsel_preparation *w);
 
 #endif

@@ -41,6 +41,12 @@ void morsel_run_lut(const struct morsel_call *call, const union morsel_args *a, 
 void morsel_run_mean(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
 void morsel_run_softmax(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
 void morsel_run_gather(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
+void morsel_run_range(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
+void morsel_run_factors(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
+void morsel_run_quantize(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
+void morsel_run_dynamic_conv(const struct morsel_call *call, const union morsel_args *a, const uint8_t *const *rows, uint32_t y,
+                             uint32_t n);
+void morsel_run_dynamic_fc(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
 void morsel_run_concat(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
 
 /* What a step with a window reads and writes, whole. */

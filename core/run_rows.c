@@ -148,6 +148,32 @@ void morsel_run_gather(const struct morsel_call *call, const union morsel_args *
     call->kernel.gather(&a->gather, begin, end);
 }
 
+void morsel_run_range(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end) {
+    call->kernel.range(&a->range, begin, end);
+}
+
+void morsel_run_factors(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end) {
+    call->kernel.factors(&a->factors, begin, end);
+}
+
+void morsel_run_quantize(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end) {
+    call->kernel.quantize(&a->quantize, begin, end);
+}
+
+/* With the zero point that stands in front of the multipliers now. */
+void morsel_run_dynamic_conv(const struct morsel_call *call, const union morsel_args *a, const uint8_t *const *rows, uint32_t y,
+                             uint32_t n) {
+    struct morsel_conv_args own = a->conv;
+    own.x.qparams.zero = morsel_found_zero(a->conv.channels.multiplier - MORSEL_NUMBERS);
+    call->kernel.conv(&own, rows, y, n);
+}
+
+void morsel_run_dynamic_fc(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end) {
+    struct morsel_fc_args own = a->fc;
+    if (!own.lines) own.x.qparams.zero = morsel_found_zero(own.channels.multiplier - MORSEL_NUMBERS);
+    call->kernel.fc(&own, begin, end);
+}
+
 /* Points at input k of a concatenation, and at its place in each row of y. */
 static void point_at_piece(const struct morsel_concat *c, uint32_t k, struct morsel_copy_args *copy) {
     const struct morsel_blob_concat *p = morsel_blob_at(c->model, c->step->parameters);

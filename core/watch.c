@@ -39,7 +39,7 @@ static uint16_t isa_of(const struct morsel_session *session, const struct morsel
 }
 
 static morsel_refusal_fn *refusal_of(const struct morsel_refusals *refusals, const struct morsel_call *call) {
-    switch (call->kind) {
+    switch (morsel_kind_base(call->kind)) {
     case MORSEL_STEP_CONV: return refusals->conv;
     case MORSEL_STEP_DEPTHWISE: return refusals->depthwise;
     case MORSEL_STEP_MAX_POOL: return refusals->max_pool;

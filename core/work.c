@@ -28,7 +28,7 @@ static uint64_t windows(const struct morsel_step_work *w, uint32_t taps, uint32_
 uint64_t morsel_work_conv(const struct morsel_step_work *w) {
     const struct morsel_blob_conv *p = w->parameters;
     uint32_t rows = p->window.kernel_h, columns = p->window.kernel_w, outputs = w->y->dims[3] / p->groups;
-    if (w->step->kind == MORSEL_STEP_DEPTHWISE) return windows(w, up(rows, 4) * columns, 1, up(w->y->dims[3], 16), 1);
+    if (morsel_kind_base(w->step->kind) == MORSEL_STEP_DEPTHWISE) return windows(w, up(rows, 4) * columns, 1, up(w->y->dims[3], 16), 1);
     return windows(w, rows * columns, up(w->x->dims[3] / p->groups, 4), up(outputs, 16), p->groups);
 }
 

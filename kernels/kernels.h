@@ -33,6 +33,7 @@
 typedef const char *morsel_refusal_fn(const void *args);
 
 #define MORSEL_REFUSES_ZERO "its weights have a zero point"
+#define MORSEL_REFUSES_LINES "its rows have scales of their own"
 #define MORSEL_REFUSES_FLOATS "its result is in float"
 #define MORSEL_REFUSES_INT8 "its input comes from outside, in int8"
 #define MORSEL_REFUSES_WINDOW "its window is large"
@@ -145,7 +146,8 @@ struct morsel_fc_args {
     const int8_t *weights; /* [blocks][pad4(inputs) / 4][16][4] */
     struct morsel_channels channels;
     uint32_t rows, inputs, outputs;
-    uint32_t blocks; /* pad16(outputs) / 16 */
+    uint32_t blocks;    /* pad16(outputs) / 16 */
+    const float *lines; /* scale and zero point of each row of x, found at run time; results are floats. NULL: those of x serve all */
 };
 typedef void morsel_fc_fn(const struct morsel_fc_args *args, uint32_t begin, uint32_t end);
 
@@ -251,6 +253,43 @@ struct morsel_gather_args {
 };
 typedef void morsel_gather_fn(const struct morsel_gather_args *args, uint32_t begin, uint32_t end);
 
+/* Quantization whose numbers are found at run time; core/format.h says what RANGE, FACTORS and QUANTIZE compute. */
+
+/* y[2 p], y[2 p + 1]: the ends of piece p of `count` elements; a unit is a piece. */
+struct morsel_range_args {
+    const float *x;
+    float *y;
+    uint32_t elements, count;
+};
+typedef void morsel_range_fn(const struct morsel_range_args *args, uint32_t begin, uint32_t end);
+
+/* Everything is one unit. */
+struct morsel_factors_args {
+    const float *x; /* [lines][pieces][2] */
+    float *y;
+    const float *factor, *bias; /* [channels], with one line; may be NULL */
+    uint32_t lines, pieces, channels;
+};
+typedef void morsel_factors_fn(const struct morsel_factors_args *args, uint32_t begin, uint32_t end);
+
+/* A unit is a piece of `count` elements, and where there are lines, a line. */
+struct morsel_quantize_args {
+    const float *x;
+    uint8_t *y;
+    const float *numbers; /* scale and zero point, of all or of each line */
+    uint32_t elements, count;
+    uint32_t by_line;   /* 0 or 1 */
+    uint32_t sign_flip; /* 0 or 0x80 */
+};
+typedef void morsel_quantize_fn(const struct morsel_quantize_args *args, uint32_t begin, uint32_t end);
+
+#define MORSEL_NUMBERS 16 /* floats in front of the factors of channels: scale, zero point, 0 */
+
+/* A zero point from `numbers`: within 0..255, whatever stands there. */
+static inline int32_t morsel_found_zero(const float *numbers) {
+    return numbers[1] >= 0 && numbers[1] <= 255 ? (int32_t)numbers[1] : 0;
+}
+
 /* A member is NULL where the slot's kernel takes all. */
 struct morsel_refusals {
     morsel_refusal_fn *conv;
@@ -283,6 +322,9 @@ struct morsel_kernels {
     morsel_softmax_fn *softmax;
     morsel_copy_fn *copy;
     morsel_gather_fn *gather;
+    morsel_range_fn *range;
+    morsel_factors_fn *factors;
+    morsel_quantize_fn *quantize;
     struct morsel_refusals refusals;
     uint32_t store_flip;     /* of bytes inside a network: 0 or 0x80, whichever conv and its like read without a conversion */
     uint32_t strided_pixels; /* whether conv and depthwise take strided pixels */
@@ -324,5 +366,8 @@ morsel_mean_fn morsel_mean_c;
 morsel_softmax_fn morsel_softmax_c;
 morsel_copy_fn morsel_copy_c;
 morsel_gather_fn morsel_gather_c;
+morsel_range_fn morsel_range_c;
+morsel_factors_fn morsel_factors_c;
+morsel_quantize_fn morsel_quantize_c;
 
 #endif

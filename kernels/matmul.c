@@ -21,7 +21,12 @@ static void take_rows(const uint8_t *x, uint32_t inputs, const struct morsel_qpa
 static void fc_lines(const struct morsel_product *p, int16_t *to, uint32_t line, uint32_t count, uint32_t k, uint32_t n) {
     const struct fc_job *j = p->args;
     const uint8_t *x = (const uint8_t *)j->args->x.data + (size_t)(j->row + line) * p->taps;
-    take_rows(x, p->taps, &j->args->x.qparams, to, count, k, n);
+    struct morsel_qparams qparams = j->args->x.qparams;
+    if (!j->args->lines) take_rows(x, p->taps, &qparams, to, count, k, n);
+    for (uint32_t i = 0; j->args->lines && i < count; i++, x += p->taps, to += n) {
+        qparams.zero = morsel_found_zero(j->args->lines + 2 * (size_t)(j->row + line + i));
+        take_rows(x, p->taps, &qparams, to, 1, k, n);
+    }
 }
 
 static void fc_weights(const struct morsel_product *p, int16_t *to, uint32_t output, uint32_t k, uint32_t n) {
@@ -34,8 +39,19 @@ static void fc_weights(const struct morsel_product *p, int16_t *to, uint32_t out
 
 static void fc_store(const struct morsel_product *p, uint32_t line, uint32_t output, uint32_t n, const uint32_t *sums) {
     const struct fc_job *j = p->args;
-    size_t first = (size_t)(j->row + line) * j->args->outputs + output;
-    morsel_store_sums(&j->args->y, first, n, sums, &j->args->channels, output);
+    const struct morsel_fc_args *a = j->args;
+    size_t first = (size_t)(j->row + line) * a->outputs + output;
+    struct morsel_channels c = a->channels;
+    float multiplier[16];
+    if (!a->lines) {
+        morsel_store_sums(&a->y, first, n, sums, &c, output);
+        return;
+    }
+    for (uint32_t o = 0; o < 16; o++) multiplier[o] = a->lines[2 * (size_t)(j->row + line)] * c.multiplier[output + o];
+    c.multiplier = multiplier;
+    c.bias += output;
+    if (c.float_bias) c.float_bias += output;
+    morsel_store_sums(&a->y, first, n, sums, &c, 0);
 }
 
 /* Blocks `first` .. `end` of rows row .. row + n. */

@@ -19,6 +19,9 @@ static void fill_c(struct morsel_kernels *t) {
     t->softmax = morsel_softmax_c;
     t->copy = morsel_copy_c;
     t->gather = morsel_gather_c;
+    t->range = morsel_range_c;
+    t->factors = morsel_factors_c;
+    t->quantize = morsel_quantize_c;
     t->refusals = (struct morsel_refusals){0};
     t->store_flip = 0;
     t->strided_pixels = 1;

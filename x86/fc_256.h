@@ -41,10 +41,12 @@ static struct fc_sums fc_row(const struct morsel_fc_args *a, const uint8_t *x, c
     return s;
 }
 
-static void fc_store_floats(const struct morsel_fc_args *a, size_t first, uint32_t channel, uint32_t n, __m256i sums) {
+static void fc_store_floats(const struct morsel_fc_args *a, uint32_t row, uint32_t channel, uint32_t n, __m256i sums) {
     const float *bias = a->channels.float_bias;
+    const __m256 m = _mm256_mul_ps(_mm256_loadu_ps(a->channels.multiplier + channel), _mm256_set1_ps(morsel_fc_scale(a, row)));
+    const size_t first = (size_t)row * a->outputs + channel;
     float bytes[8];
-    __m256 v = _mm256_mul_ps(_mm256_cvtepi32_ps(sums), _mm256_loadu_ps(a->channels.multiplier + channel));
+    __m256 v = _mm256_mul_ps(_mm256_cvtepi32_ps(sums), m);
     if (bias) v = _mm256_add_ps(v, _mm256_loadu_ps(bias + channel));
     v = _mm256_min_ps(_mm256_set1_ps(a->y.float_max), _mm256_max_ps(_mm256_set1_ps(a->y.float_min), v)); /* of two zeros the second */
     _mm256_storeu_ps(bytes, v);
@@ -62,17 +64,17 @@ static void fc_block(const struct morsel_fc_args *a, uint32_t row, uint32_t bloc
     const int8_t *w = a->weights + (size_t)block * ((a->inputs + 3) / 4) * 64;
     uint32_t channel = block * 16, left = a->outputs - channel;
     size_t first = (size_t)row * a->outputs + channel;
-    struct fc_sums s = {morsel_start256(&a->channels, channel, a->x.qparams.zero),
-                        morsel_start256(&a->channels, channel + 8, a->x.qparams.zero)};
+    const int32_t zero = morsel_fc_zero(a, row);
+    struct fc_sums s = {morsel_start256(&a->channels, channel, zero), morsel_start256(&a->channels, channel + 8, zero)};
     if (a->channels.weight_zero) {
-        int32_t below = morsel_fc_below(a, x);
+        int32_t below = morsel_fc_below(a, x, zero);
         s.a = _mm256_add_epi32(s.a, fc_zero(a, below, channel));
         s.b = _mm256_add_epi32(s.b, fc_zero(a, below, channel + 8));
     }
     s = fc_row(a, x, w, s);
     if (a->y.qparams.is_float) {
-        fc_store_floats(a, first, channel, left, s.a);
-        if (left > 8) fc_store_floats(a, first + 8, channel + 8, left - 8, s.b);
+        fc_store_floats(a, row, channel, left, s.a);
+        if (left > 8) fc_store_floats(a, row, channel + 8, left - 8, s.b);
         return;
     }
     struct morsel_requant256 r = morsel_requant256(&a->y, a->y.qparams.zero);

@@ -62,12 +62,13 @@ static __attribute__((noinline)) void store(const struct morsel_fc_args *a, __m5
     const struct morsel_channels *c = &a->channels;
     uint32_t channel = block * 16, left = a->outputs - channel;
     __mmask16 mask = left < 16 ? (__mmask16)((1u << left) - 1) : (__mmask16)0xffff;
-    __m512i zero = _mm512_mullo_epi32(_mm512_loadu_si512(c->weight_sum + channel), _mm512_set1_epi32(a->x.qparams.zero));
-    __m512 m = _mm512_loadu_ps(c->multiplier + channel);
+    const int32_t x_zero = morsel_fc_zero(a, row);
+    __m512i zero = _mm512_mullo_epi32(_mm512_loadu_si512(c->weight_sum + channel), _mm512_set1_epi32(x_zero));
+    __m512 m = _mm512_mul_ps(_mm512_loadu_ps(c->multiplier + channel), _mm512_set1_ps(morsel_fc_scale(a, row)));
     size_t first = row * a->outputs + channel;
     acc = _mm512_add_epi32(acc, _mm512_sub_epi32(_mm512_loadu_si512(c->bias + channel), zero));
     if (c->weight_zero) {
-        __m512i below = _mm512_set1_epi32(morsel_fc_below(a, (const uint8_t *)a->x.data + row * a->inputs));
+        __m512i below = _mm512_set1_epi32(morsel_fc_below(a, (const uint8_t *)a->x.data + row * a->inputs, x_zero));
         acc = _mm512_add_epi32(acc, _mm512_mullo_epi32(_mm512_loadu_si512(c->weight_zero + channel), below));
     }
     if (a->y.qparams.is_float) {

@@ -9,11 +9,20 @@
 
 #define MORSEL_FC_FEW 4u /* rows that are not worth it */
 
-/* Of a row whose weights have a zero point: K x.zero - the sum of its K bytes, with the padding, which is 0 ^ flip. */
-static inline int32_t morsel_fc_below(const struct morsel_fc_args *a, const uint8_t *x) {
+/* Zero point and scale of a row; the scale is 1 where the multipliers have it already. */
+static inline int32_t morsel_fc_zero(const struct morsel_fc_args *a, size_t row) {
+    return a->lines ? morsel_found_zero(a->lines + 2 * row) : a->x.qparams.zero;
+}
+
+static inline float morsel_fc_scale(const struct morsel_fc_args *a, size_t row) {
+    return a->lines ? a->lines[2 * row] : 1;
+}
+
+/* Of a row whose weights have a zero point: K zero - the sum of its K bytes, with the padding, which is 0 ^ flip. */
+static inline int32_t morsel_fc_below(const struct morsel_fc_args *a, const uint8_t *x, int32_t zero) {
     const uint8_t flip = (uint8_t)a->x.qparams.sign_flip;
     uint32_t wide = (a->inputs + 3) / 4 * 4;
-    return (int32_t)(wide * (uint32_t)a->x.qparams.zero - (wide - a->inputs) * flip - morsel_sum_bytes_avx2(x, a->inputs, flip));
+    return (int32_t)(wide * (uint32_t)zero - (wide - a->inputs) * flip - morsel_sum_bytes_avx2(x, a->inputs, flip));
 }
 
 /* The units begin .. end: rows that are whole, and many, by `conv` where its tiles take them; the others by `few`. */
@@ -29,7 +38,7 @@ static inline void morsel_fc_rows(const struct morsel_fc_args *a, uint32_t begin
         .channels = a->channels,
         .groups = 1,
     };
-    if (last < first + MORSEL_FC_FEW || !tiles(&args)) {
+    if (a->lines || last < first + MORSEL_FC_FEW || !tiles(&args)) {
         few(a, begin, end);
         return;
     }

@@ -3,16 +3,25 @@
 #include "reference.h"
 #include "sums.h"
 
+/* The row's scale times the channel's. */
+static void put_by_line(const struct morsel_fc_args *a, uint32_t row, uint32_t o, uint32_t sum) {
+    float multiplier = a->lines[2 * (size_t)row] * a->channels.multiplier[o];
+    const float *bias = a->channels.float_bias ? &a->channels.float_bias[o] : NULL;
+    morsel_store_sum(&a->y, (size_t)row * a->outputs + o, morsel_signed(sum + (uint32_t)a->channels.bias[o]), multiplier, bias);
+}
+
 void morsel_fc_blocks_reference(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
     for (uint32_t u = begin; u < end; u++) {
         uint32_t row = u / a->blocks, first = u % a->blocks * 16;
         const uint8_t *x = (const uint8_t *)a->x.data + (size_t)row * a->inputs;
+        struct morsel_qparams qparams = a->x.qparams;
+        if (a->lines) qparams.zero = morsel_found_zero(a->lines + 2 * (size_t)row);
         for (uint32_t o = first; o < a->outputs && o < first + 16; o++) {
             uint32_t sum = 0;
             for (uint32_t k = 0; k < a->inputs; k++)
-                sum += (uint32_t)(morsel_integer(&a->x.qparams, x[k]) *
-                                  morsel_weight(a->weights, &a->channels, (a->inputs + 3) / 4 * 4, o, k));
-            morsel_put_sum(&a->y, (size_t)row * a->outputs + o, sum, &a->channels, o);
+                sum += (uint32_t)(morsel_integer(&qparams, x[k]) * morsel_weight(a->weights, &a->channels, (a->inputs + 3) / 4 * 4, o, k));
+            if (!a->lines) morsel_put_sum(&a->y, (size_t)row * a->outputs + o, sum, &a->channels, o);
+            else put_by_line(a, row, o, sum);
         }
     }
 }

@@ -26,6 +26,9 @@ morsel_mean_fn morsel_mean_reference;
 morsel_softmax_fn morsel_softmax_reference;
 morsel_copy_fn morsel_copy_reference;
 morsel_gather_fn morsel_gather_reference;
+morsel_range_fn morsel_range_reference;
+morsel_factors_fn morsel_factors_reference;
+morsel_quantize_fn morsel_quantize_reference;
 
 /* All of them, as a table of kernels. */
 extern const struct morsel_kernels morsel_kernels_reference;

@@ -19,5 +19,8 @@ const struct morsel_kernels morsel_kernels_reference = {
     .softmax = morsel_softmax_reference,
     .copy = morsel_copy_reference,
     .gather = morsel_gather_reference,
+    .range = morsel_range_reference,
+    .factors = morsel_factors_reference,
+    .quantize = morsel_quantize_reference,
     .strided_pixels = 1,
 };

@@ -13,6 +13,17 @@ static const struct fc_shape fc_shapes[] = {
     {1, 1280, 1000}, {1, 512, 1000}, {1, 640, 128}, {1, 128, 128}, {1, 64, 12}, {8, 256, 256}, {17, 1536, 48},
 };
 
+/* A scale and a zero point for each row. */
+static const float *make_lines(struct trial *t, uint32_t rows) {
+    float *lines = trial_room(t, 2 * (size_t)rows * sizeof *lines, 4);
+    for (uint32_t i = 0; i < rows; i++) {
+        lines[2 * i] = chance_float(&t->chance, 0.001f, 0.1f);
+        lines[2 * i + 1] = (float)chance_below(&t->chance, 256);
+    }
+    trial_say(t, " by line");
+    return lines;
+}
+
 static void make_fc(struct trial *t) {
     struct morsel_fc_args *a = &t->args.fc;
     struct chance *c = &t->chance;
@@ -38,6 +49,7 @@ static void make_fc(struct trial *t) {
     w.entries = w.padded;
     w.taps = w.row = (s.inputs + 3) / 4 * 4;
     a->channels = make_channels(t, &w, &a->y);
+    a->lines = a->y.qparams.is_float && chance_one_in(c, 2) ? make_lines(t, s.rows) : NULL;
     a->weights = w.data;
     a->rows = s.rows;
     a->inputs = s.inputs;

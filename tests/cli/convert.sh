@@ -116,7 +116,7 @@ LC_ALL=C sed 's/DequantizeLinear/DexuantizeLinear/g; s/QuantizeLinear/XuantizeLi
 verify "a file without quantization is called float" call_says 'float.onnx is a float network: .*morsel quantize' 1 "$work/float.onnx" -o "$work/kept.morsel"
 LC_ALL=C sed 's/QuantizeLinear/DynamicXxLinea/g' $network/network.onnx >"$work/dynamic.onnx"
 verify "in one line" sh -c "[ \$(wc -l <'$work/err') -eq 1 ]"
-verify "a dynamic one is called so" call_says 'dynamic.onnx is a dynamically quantized network' 1 "$work/dynamic.onnx" -o "$work/kept.morsel"
+verify "a dynamic operator that is not taken is named" call_says 'DynamicXxLinea is not supported' 1 "$work/dynamic.onnx" -o "$work/kept.morsel"
 verify "JSON again" call 1 "$work/unknown.onnx" -o "$work/kept.morsel" --json
 for key in node op opset shape why; do
     verify "a refusal in JSON has $key" says "\"$key\": "

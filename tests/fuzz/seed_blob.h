@@ -9,7 +9,7 @@
 #define MORSEL_TEST_SEED_BLOB_H
 
 #include "core/checksum.h"
-#include "seed_steps.h"
+#include "seed_dynamic.h"
 #include "seed_text.h"
 
 static struct morsel_blob_section seed_section(uint8_t *out, uint32_t *at, const void *records, uint32_t count, uint32_t bytes) {
@@ -101,7 +101,10 @@ static size_t seed_blob(uint64_t seed, uint8_t *out, size_t capacity) {
     seed_input(&b);
     uint32_t steps = seed_from(&b, 1, SEED_STEPS);
     for (uint32_t i = 0; i < steps && b.data_bytes < SEED_DATA / 4; i++) {
-        seed_any_step(&b, seed_from(&b, 1, MORSEL_STEP_KIND_COUNT - 1));
+        uint32_t kind = seed_from(&b, 1, MORSEL_STEP_KIND_COUNT - 1);
+        if (kind >= MORSEL_STEP_RANGE) seed_dynamic(&b, kind);
+        else seed_any_step(&b, kind);
+        if (b.step_count >= SEED_STEPS) break;
         if (seed_elements(&b.tensors[b.tensor_count - 1]) > 4000) break;
     }
     if (b.step_count == 0) seed_gather(&b);

@@ -144,7 +144,7 @@ static uint32_t seed_input(struct seed_blob *b) {
 static uint32_t seed_pick(struct seed_blob *b, int floats) {
     for (uint32_t tries = 0; tries < 20; tries++) {
         uint32_t index = b->tensor_count - 1 - fuzz_below(&b->random, b->tensor_count);
-        if (b->tensors[index].layout & SEED_GONE) continue;
+        if (b->tensors[index].layout & SEED_GONE || b->tensors[index].rank != 4) continue;
         if (floats || seed_is_byte(&b->tensors[index])) return index;
     }
     return seed_input(b);

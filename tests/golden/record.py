@@ -22,6 +22,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "parity"))
 
 from compare import run_ort, shift  # noqa: E402
+from dynamic_nets import CHAINS  # noqa: E402
 from netbuilder import Form, feeds_for, quantize  # noqa: E402
 from nets import NETS  # noqa: E402
 from ortgraph import uint8_twin  # noqa: E402
@@ -82,11 +83,8 @@ def answers(name, model, feeds):
     return values
 
 
-def record(folder, name, form):
-    model = quantize(NETS[name](), form)
-    feeds = feeds_for(model)
-    values = answers(name, model, feeds)
-    case = os.path.join(folder, f"{name}-{form.name}")
+def write(folder, name, model, feeds, values):
+    case = os.path.join(folder, name)
     os.makedirs(case)
     onnx.save(model, os.path.join(case, "net.onnx"))
     for i, graph_input in enumerate(model.graph.input):
@@ -95,13 +93,28 @@ def record(folder, name, form):
         np.save(os.path.join(case, f"out{i}.npy"), values[graph_output.name])
 
 
+def record(folder, name, form):
+    model = quantize(NETS[name](), form)
+    feeds = feeds_for(model)
+    write(folder, f"{name}-{form.name}", model, feeds, answers(name, model, feeds))
+
+
+def record_chain(folder, name):
+    """A layer behind a DynamicQuantizeLinear: its float results are of integers, and are rounded in one way only."""
+    chain = CHAINS[name]()
+    model, feeds = chain.model(), chain.feeds()
+    write(folder, name, model, feeds, run_ort(model, feeds)[0])
+
+
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(HERE, "cases")
     shutil.rmtree(folder, ignore_errors=True)
     for name, form in CASES:
         record(folder, name, form)
+    for name in CHAINS:
+        record_chain(folder, name)
     files = [os.path.join(d, f) for d, _, names in os.walk(folder) for f in names]
-    print(f"{len(CASES)} cases, {sum(os.path.getsize(f) for f in files)} bytes in {folder}")
+    print(f"{len(CASES) + len(CHAINS)} cases, {sum(os.path.getsize(f) for f in files)} bytes in {folder}")
 
 
 if __name__ == "__main__":

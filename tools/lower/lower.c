@@ -34,6 +34,11 @@ static const struct operator_entry {
     {MICROSOFT, "QLinearSigmoid", lower_qlinear_unary},
     {MICROSOFT, "QLinearLeakyRelu", lower_qlinear_unary},
     {MICROSOFT, "QLinearSoftmax", lower_qlinear_softmax},
+    {"", "DynamicQuantizeLinear", lower_dynamic_quantize},
+    {"", "ConvInteger", lower_conv_integer},
+    {"", "MatMulInteger", lower_matmul_integer},
+    {MICROSOFT, "MatMulIntegerToFloat", lower_matmul_integer_to_float},
+    {MICROSOFT, "DynamicQuantizeMatMul", lower_dynamic_matmul},
     {"", "Conv", lower_conv},
     {"", "ConvTranspose", lower_conv_transpose},
     {"", "MatMul", lower_matmul},
@@ -240,6 +245,11 @@ static void add_output(struct lowering *l, struct onnx_value *value) {
     struct meaning *m = meaning_of(l, value);
     if (m && m->poison) return;
     if (!takes_value(l, value, "Output")) return;
+    if (m && m->reading && !dynamic_output(l, value)) {
+        refuse_value(l, value, "Output", "it stands between a DynamicQuantizeLinear and the float that comes of its bytes");
+        return;
+    }
+    if (m && m->reading) m = meaning_of(l, value);
     if (!m || !m->buffer) {
         refuse_value(l, value, "Output", "it does not depend on any input");
         return;
@@ -299,18 +309,19 @@ static bool shapes_fit(struct lowering *l, struct onnx_node *node) {
 }
 
 static void lower_node(struct lowering *l, struct onnx_node *node) {
-    lower_fn *fn = find_operator(node);
+    lower_fn *fn = dynamic_reads(l, node) ? lower_dynamic_arithmetic : find_operator(node);
     bool good = fn != NULL;
     if (node->refused) { /* shape inference had the first word */
         stand_in_outputs(l, node);
         return;
     }
     if (!node->output_count || !node->outputs[0]) good = refuse(l, node, "its first output has no name");
-    else if (!fn)
-        refuse(l, node, "operator %s%s%s is not supported%s", node->domain, node->domain[0] ? "." : "", node->op,
-               onnx_has(node, ONNX_DYNAMIC) ? ": quantize the model statically (with calibration)" : "");
+    else if (!fn) refuse(l, node, "operator %s%s%s is not supported", node->domain, node->domain[0] ? "." : "", node->op);
     else if (poisoned(l, node)) good = false;
-    else good = shapes_fit(l, node) && fn(l, node);
+    else {
+        dynamic_settle(l, node);
+        good = shapes_fit(l, node) && fn(l, node);
+    }
     if (!good) stand_in_outputs(l, node);
 }
 

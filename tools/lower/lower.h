@@ -32,6 +32,7 @@ struct meaning {
     const struct onnx_tensor *quantized;
     const struct onnx_tensor *scales, *zeros;
     int axis;
+    const struct reading *reading; /* of a DynamicQuantizeLinear (dynamic.h); but for its bytes there is no buffer then. NULL: none */
 };
 
 /* What the walk knows of a value; onnx_value.lowered points at it. */
@@ -62,9 +63,20 @@ lower_fn lower_qlinear_binary, lower_binary;
 lower_fn lower_unary, lower_clip, lower_function_by_channel, lower_qlinear_unary, lower_batch_norm;
 lower_fn lower_pool, lower_qlinear_average_pool, lower_global_pool, lower_qlinear_global_pool, lower_reduce_mean;
 lower_fn lower_softmax, lower_qlinear_softmax;
+lower_fn lower_dynamic_quantize, lower_conv_integer, lower_matmul_integer, lower_matmul_integer_to_float, lower_dynamic_matmul;
 lower_fn lower_concat, lower_qlinear_concat;
 lower_fn lower_identity, lower_reshape, lower_transpose, lower_slice, lower_split, lower_pad, lower_resize, lower_expand, lower_gather,
     lower_space;
+
+/* --- Dynamic quantization (op_dynamic.c) --- */
+
+/* Whether the node reads what only this knows: scales found at run time, and sums that wait for them. Then the next is for it. */
+bool dynamic_reads(struct lowering *l, const struct onnx_node *node);
+lower_fn lower_dynamic_arithmetic;
+/* Has the bytes that the node reads written, where nothing else does. */
+void dynamic_settle(struct lowering *l, const struct onnx_node *node);
+/* Gives the scale, the zero point or the bytes a buffer, for an output of the network; false: it is none of them. */
+bool dynamic_output(struct lowering *l, struct onnx_value *value);
 
 /* --- Meanings (meaning.c) --- */
 struct meaning *meaning_of(struct lowering *l, const struct onnx_value *value); /* NULL: a plain constant */
@@ -138,7 +150,9 @@ enum tail_wish {
     TAIL_ONLY_QUANTIZED = 4,   /* has no use for a Relu or Clip that no QuantizeLinear follows: leaves it alone */
     TAIL_NO_ACTIVATION = 8,    /* takes no Relu or Clip at all */
     TAIL_NO_INTEGER_CLIP = 16, /* takes none behind the QuantizeLinear */
-    TAIL_ONLY_DROPPED = 32     /* takes a Relu or Clip only where ONNX Runtime drops it: all that it bounds is clipped behind it anyway */
+    TAIL_ONLY_DROPPED = 32,    /* takes a Relu or Clip only where ONNX Runtime drops it: all that it bounds is clipped behind it anyway */
+    TAIL_FLOAT = 64,           /* stays float, whatever follows */
+    TAIL_CHANNEL_BIAS = 128    /* TAIL_BIAS along axis 1 */
 };
 struct tail tail_follow(struct lowering *l, struct onnx_value *value, unsigned wishes);
 /* The same numbers for every channel as a quantization by channel states? Reads a QuantizeLinear or DequantizeLinear. */
@@ -189,6 +203,20 @@ bool read_any_bias(struct lowering *l, struct onnx_node *node, const struct onnx
 /* Scale and zero point i of a quantized constant (by axis), checked. */
 float quantized_scale(const struct meaning *m, uint32_t i);
 int32_t quantized_zero(const struct meaning *m, uint32_t i);
+
+/* Window, groups and shape of weights of a convolution over x. */
+bool conv_geometry(struct lowering *l, struct onnx_node *node, const struct onnx_value *x, const struct onnx_shape *weights,
+                   struct morsel_blob_conv *p, struct weights *w);
+/* Joins groups narrower than a block. */
+void conv_join_groups(struct lowering *l, struct morsel_blob_conv *p, struct weights *w);
+/* A window without the rows and columns of taps that lie in the padding throughout; `in` and `out` are N H W C. */
+void conv_trim_window(struct lowering *l, const uint32_t *in, const uint32_t *out, struct morsel_blob_window *p, struct weights *w);
+/* Whether the groups of a convolution are channels, of one output each. */
+bool conv_is_depthwise(const struct morsel_blob_conv *p, const struct weights *w);
+/* Orders weights of a product as its input lies, a flattened picture; false: it has to lie as the weights count. */
+bool product_fold_order(struct lowering *l, const struct meaning *m, struct weights *w);
+/* Shape of weights of a product. */
+bool product_geometry(struct lowering *l, struct onnx_node *node, const struct onnx_tensor *t, bool transposed, struct weights *w);
 
 /* A convolution whose window and shape of weights are known; m is what it goes over, whatever the node's first input is. */
 /* That of a 1-D operator lies along the width. */

@@ -19,8 +19,8 @@ struct morsel_blob_window window_record(const struct onnx_window *window) {
                                        .pad_right = (uint32_t)window->pad_end[w]};
 }
 
-static bool read_geometry(struct lowering *l, struct onnx_node *node, const struct onnx_value *x, const struct onnx_shape *weights,
-                          struct morsel_blob_conv *p, struct weights *w) {
+bool conv_geometry(struct lowering *l, struct onnx_node *node, const struct onnx_value *x, const struct onnx_shape *weights,
+                   struct morsel_blob_conv *p, struct weights *w) {
     struct onnx_window window;
     const char *why;
     if (x->shape.rank != 3 && x->shape.rank != 4)
@@ -106,7 +106,7 @@ static uint32_t groups_together(const struct weights *w) {
 
 /* Joins groups narrower than a block: their weights take no more room, since blocks are filled, and what is not their input has weight 0.
  * The sums stay the same. */
-static void join_groups(struct lowering *l, struct morsel_blob_conv *p, struct weights *w) {
+void conv_join_groups(struct lowering *l, struct morsel_blob_conv *p, struct weights *w) {
     uint32_t n = groups_together(w), each = w->outputs / w->groups;
     size_t area = (size_t)w->kernel_h * w->kernel_w, row = w->inputs * area;
     if (n == 1) return;
@@ -152,7 +152,7 @@ static void keep_taps(struct lowering *l, struct weights *w, const struct taps *
 }
 
 /* A window without the rows and columns of taps that lie in the padding throughout, as those of a dilation do over a small picture. */
-static void trim_window(struct lowering *l, const uint32_t *in, const uint32_t *out, struct morsel_blob_window *p, struct weights *w) {
+void conv_trim_window(struct lowering *l, const uint32_t *in, const uint32_t *out, struct morsel_blob_window *p, struct weights *w) {
     struct taps rows = {in[1], out[1], p->stride_h, p->dilation_h, p->kernel_h, p->pad_top, p->pad_bottom, 0};
     struct taps columns = {in[2], out[2], p->stride_w, p->dilation_w, p->kernel_w, p->pad_left, p->pad_right, 0};
     drop_taps(&rows);
@@ -162,19 +162,23 @@ static void trim_window(struct lowering *l, const uint32_t *in, const uint32_t *
     p->kernel_w = columns.kernel, p->dilation_w = columns.dilation, p->pad_left = columns.before, p->pad_right = columns.after;
 }
 
+bool conv_is_depthwise(const struct morsel_blob_conv *p, const struct weights *w) {
+    return p->groups > 1 && w->inputs == 1 && w->outputs == p->groups;
+}
+
 static bool add_conv(struct lowering *l, struct onnx_node *node, struct net_buffer *x, const struct morsel_blob_conv *p, struct weights *w,
                      const struct tail *tail) {
-    bool depthwise = p->groups > 1 && w->inputs == 1 && w->outputs == p->groups;
+    bool depthwise = conv_is_depthwise(p, w);
     struct net_buffer *y = tail_buffer(l, tail, MORSEL_CHANNELS_LAST);
     struct net_step *step = net_add_step(l->net, depthwise ? MORSEL_STEP_DEPTHWISE : MORSEL_STEP_CONV, node->name, x, NULL, y);
     step->parameters.conv = *p;
-    trim_window(l, x->dims, y->dims, &step->parameters.conv.window, w);
+    conv_trim_window(l, x->dims, y->dims, &step->parameters.conv.window, w);
     put_bounds(&step->parameters.conv.sums, tail);
     if (step->parameters.conv.window.pad_top || step->parameters.conv.window.pad_bottom)
         step->scratch_bytes = (x->dims[2] * x->dims[3] + 3) / 4 * 4;
     l->net->parameter_count += (uint64_t)w->outputs * w->inputs * w->kernel_h * w->kernel_w + w->outputs;
     const float *multiplier = multipliers(l, w, x->scale, tail);
-    if (!depthwise) join_groups(l, &step->parameters.conv, w);
+    if (!depthwise) conv_join_groups(l, &step->parameters.conv, w);
     step->macs = (uint64_t)net_elements(y) * w->inputs * w->kernel_h * w->kernel_w;
     return pack_weights(l, node, step, w, x, multiplier);
 }
@@ -191,7 +195,7 @@ bool lower_qlinear_conv(struct lowering *l, struct onnx_node *node) {
     struct morsel_blob_conv p = {0};
     struct weights w;
     if (!values) return refuse(l, node, "its weights are not constant");
-    if (!meaning_qualify(l, node, m, in.scale, in.zero) || !read_geometry(l, node, node->inputs[0], &values->shape, &p, &w) ||
+    if (!meaning_qualify(l, node, m, in.scale, in.zero) || !conv_geometry(l, node, node->inputs[0], &values->shape, &p, &w) ||
         !read_weights(l, node, values, onnx_input_constant(node, 4), onnx_input_constant(node, 5), false, &w))
         return false;
     if (onnx_input(node, 8) && !onnx_input_constant(node, 8)) return refuse(l, node, "its bias is not constant");
@@ -229,7 +233,7 @@ bool lower_conv(struct lowering *l, struct onnx_node *node) {
     struct morsel_blob_conv p = {0};
     struct weights w;
     if (!shaped) return refuse(l, node, "its weights are not constant");
-    return read_geometry(l, node, node->inputs[0], &shaped->shape, &p, &w) && lower_window(l, node, m, &p, &w);
+    return conv_geometry(l, node, node->inputs[0], &shaped->shape, &p, &w) && lower_window(l, node, m, &p, &w);
 }
 
 bool lower_window(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct morsel_blob_conv *window,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* A flattened picture lies as H W C while its weights count C H W: reorder the weights, not the picture. */
-static bool fold_order(struct lowering *l, const struct meaning *m, struct weights *w) {
+bool product_fold_order(struct lowering *l, const struct meaning *m, struct weights *w) {
     const struct view *v = &m->view;
     uint32_t k = w->inputs, elements = net_elements(m->buffer);
     if (v->rank != 2 || v->dims[1] != k || elements != v->dims[0] * k || !view_is_permutation(v, elements)) return false;
@@ -21,7 +21,7 @@ static bool fold_order(struct lowering *l, const struct meaning *m, struct weigh
 
 static bool add_fc(struct lowering *l, struct onnx_node *node, struct meaning *m, struct weights *w, const struct tail *tail,
                    float factor) {
-    struct net_buffer *x = fold_order(l, m, w) ? m->buffer : meaning_buffer(l, node, m, MORSEL_ROW_MAJOR);
+    struct net_buffer *x = product_fold_order(l, m, w) ? m->buffer : meaning_buffer(l, node, m, MORSEL_ROW_MAJOR);
     if (!x) return false;
     struct net_buffer *y = tail_buffer(l, tail, MORSEL_ROW_MAJOR);
     struct net_step *step = net_add_step(l->net, MORSEL_STEP_FC, node->name, x, NULL, y);
@@ -41,7 +41,7 @@ static bool add_fc(struct lowering *l, struct onnx_node *node, struct meaning *m
 }
 
 /* Weights of a product: the last two dimensions, and nothing before them. */
-static bool weight_shape(struct lowering *l, struct onnx_node *node, const struct onnx_tensor *t, bool transposed, struct weights *w) {
+bool product_geometry(struct lowering *l, struct onnx_node *node, const struct onnx_tensor *t, bool transposed, struct weights *w) {
     int rank = t->shape.rank;
     if (rank == 1) { /* a vector on the right: one output */
         *w = (struct weights){.outputs = 1, .inputs = (uint32_t)t->count, .kernel_h = 1, .kernel_w = 1, .groups = 1};
@@ -161,7 +161,7 @@ bool lower_qlinear_matmul(struct lowering *l, struct onnx_node *node) {
     if (!ma || (!left && !meaning_qualify(l, node, ma, a.scale, a.zero))) return false;
     if (right && !by_batch(right)) {
         struct weights w;
-        return weight_shape(l, node, right, false, &w) &&
+        return product_geometry(l, node, right, false, &w) &&
                read_weights(l, node, right, onnx_input_constant(node, 4), onnx_input_constant(node, 5), true, &w) &&
                read_bias(l, node, NULL, &w) && add_fc(l, node, ma, &w, &tail, 1);
     }
@@ -196,7 +196,7 @@ bool lower_matmul(struct lowering *l, struct onnx_node *node) {
     struct weights w;
     if (a->channel_scales) return refuse(l, node, "an input quantized by channel is not supported");
     if (!quantized_operands(a, b)) return lower_float_product(l, node, a, false, 1, 0);
-    if (!scales_fit(l, node, b, false) || !weight_shape(l, node, b->quantized, false, &w)) return false;
+    if (!scales_fit(l, node, b, false) || !product_geometry(l, node, b->quantized, false, &w)) return false;
     const struct onnx_node *add = only_reader(node->outputs[0]); /* ONNX Runtime makes a Gemm of both, where there are two dimensions */
     bool round = a->view.rank == 2 && add && leads_to_quantize(add->outputs[0]);
     struct tail tail = tail_follow(l, node->outputs[0], TAIL_BIAS);
@@ -220,7 +220,7 @@ bool lower_gemm(struct lowering *l, struct onnx_node *node) {
         if (onnx_attribute_int(node, "transA", 0)) turned.view = view_transpose(&m->view, (const uint32_t[]){1, 0});
         return lower_float_product(l, node, &turned, transposed, alpha, beta);
     }
-    if (!scales_fit(l, node, wm, transposed) || !weight_shape(l, node, wm->quantized, transposed, &w)) return false;
+    if (!scales_fit(l, node, wm, transposed) || !product_geometry(l, node, wm->quantized, transposed, &w)) return false;
     struct meaning x = *m;
     if (onnx_attribute_int(node, "transA", 0)) x.view = view_transpose(&m->view, (const uint32_t[]){1, 0});
     bool round = leads_to_quantize(node->outputs[0]);
@@ -244,7 +244,7 @@ bool lower_qgemm(struct lowering *l, struct onnx_node *node) {
     bool transposed = onnx_attribute_int(node, "transB", 0) != 0;
     struct weights w;
     if (!values) return refuse(l, node, "its weights are not constant");
-    if (!meaning_qualify(l, node, m, a.scale, a.zero) || !weight_shape(l, node, values, transposed, &w)) return false;
+    if (!meaning_qualify(l, node, m, a.scale, a.zero) || !product_geometry(l, node, values, transposed, &w)) return false;
     struct meaning x = *m;
     if (onnx_attribute_int(node, "transA", 0)) x.view = view_transpose(&m->view, (const uint32_t[]){1, 0});
     tail.out_min = tail.quantized ? type_min(tail.q.type) : 0;

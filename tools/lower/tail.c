@@ -121,6 +121,15 @@ static const struct onnx_tensor *added_vector(const struct onnx_node *node, cons
     return (int64_t)c->count == to->shape.dims[rank - 1] && c->shape.dims[c->shape.rank - 1] == to->shape.dims[rank - 1] ? c : NULL;
 }
 
+/* The same along the channels, axis 1: a vector with a dimension of 1 for each behind it. */
+static const struct onnx_tensor *added_by_channel(const struct onnx_node *node, const struct onnx_value *to) {
+    if (!node_is(node, "Add") || node->domain[0]) return NULL;
+    const struct onnx_value *other = node->inputs[node->inputs[0] == to ? 1 : 0];
+    const struct onnx_tensor *c = other->constant;
+    int axis = c && c->type == ONNX_FLOAT && c->shape.rank <= to->shape.rank ? onnx_varying_axis(c, to->shape.rank) : -2;
+    return axis == -1 || (axis == 1 && (int64_t)c->count == to->shape.dims[1]) ? c : NULL;
+}
+
 /* PyTorch's seven-bit activations: QuantizeLinear, then Clip of the integers. */
 static void follow_integer_clip(struct tail *tail, const struct onnx_value *value) {
     struct onnx_node *quantize = only_reader(value), *clip = quantize ? only_reader(quantize->outputs[0]) : NULL;
@@ -152,7 +161,9 @@ struct tail tail_follow(struct lowering *l, struct onnx_value *value, unsigned w
     struct tail tail = {.value = value, .dequantized = true, .float_min = -INFINITY, .float_max = INFINITY};
     struct onnx_node *node = only_reader(value), *bias = NULL, *activations[8];
     int count = 0;
-    if ((wishes & TAIL_BIAS) && node && (tail.bias = added_vector(node, value))) {
+    if (node && (wishes & TAIL_BIAS)) tail.bias = added_vector(node, value);
+    if (node && (wishes & TAIL_CHANNEL_BIAS)) tail.bias = added_by_channel(node, value);
+    if (tail.bias) {
         bias = node;
         tail.value = node->outputs[0];
         node = only_reader(tail.value);
@@ -167,7 +178,7 @@ struct tail tail_follow(struct lowering *l, struct onnx_value *value, unsigned w
         tail.value = node->outputs[0];
         node = only_reader(tail.value);
     }
-    tail.quantized = quantized_alike(l, tail.value, (wishes & TAIL_CHANNELS) != 0, &tail.q) && byte_bounds(&tail);
+    tail.quantized = !(wishes & TAIL_FLOAT) && quantized_alike(l, tail.value, (wishes & TAIL_CHANNELS) != 0, &tail.q) && byte_bounds(&tail);
     bool stays = tail.activation && (!tail.quantized || !removable(&tail));
     if ((!tail.quantized && (wishes & TAIL_ONLY_QUANTIZED)) || (stays && (wishes & TAIL_ONLY_DROPPED))) {
         tail = without;

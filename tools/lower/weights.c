@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Weights and channel constants in the blob's layout: [groups][blocks of 16 outputs][K / 4][16][4], see core/format.h. */
+#include "core/kind.h"
 #include "tools/lower/lower.h"
 
 #include <math.h>
@@ -50,14 +51,13 @@ static int8_t *pack_depthwise(struct net *net, const struct weights *w, size_t *
     return packed;
 }
 
-/* The ends of a channel's sum, whatever the input. */
+/* The ends of a channel's sum, for inputs from -low to high. */
 struct reach {
     int64_t least, most;
 };
 
-static struct reach sum_reach(const struct weights *w, uint32_t o, int32_t x_zero, enum morsel_type x_type) {
+static struct reach sum_reach(const struct weights *w, uint32_t o, int64_t low, int64_t high) {
     size_t taps = (size_t)w->inputs * w->kernel_h * w->kernel_w;
-    int64_t low = x_zero - type_min(x_type), high = type_max(x_type) - x_zero;
     struct reach r = {0, 0};
     for (size_t t = 0; t < taps; t++) {
         int64_t v = (int64_t)w->values[o * taps + t] - w->zeros[o];
@@ -68,10 +68,10 @@ static struct reach sum_reach(const struct weights *w, uint32_t o, int32_t x_zer
 }
 
 /* A sum must fit int32. With its bias it may wrap: a channel with hardly any weight has a bias near the end of int32, from quantizers that
- * choose its scale so. Kernels wrap as ONNX Runtime does. */
+ * choose its scale so. Kernels wrap as ONNX Runtime does. `found`: x's zero point is found at run time. */
 static bool sum_fits(struct lowering *l, struct onnx_node *node, const struct weights *w, uint32_t o, const struct net_buffer *x,
-                     bool *told) {
-    const struct reach r = sum_reach(w, o, x->zero, x->type);
+                     bool found, bool *told) {
+    const struct reach r = sum_reach(w, o, found ? 255 : x->zero - type_min(x->type), found ? 255 : type_max(x->type) - x->zero);
     if (r.most > INT32_MAX || r.least < -INT32_MAX)
         return refuse(l, node, "output channel %u could leave the range of int32 in its sum", o);
     if ((r.most + w->bias[o] > INT32_MAX || r.least + w->bias[o] < INT32_MIN) && !*told) {
@@ -109,7 +109,7 @@ static void put_columns(struct net_step *step, const struct columns *c, bool wit
 
 bool pack_weights(struct lowering *l, struct onnx_node *node, struct net_step *step, struct weights *w, const struct net_buffer *x,
                   const float *multiplier) {
-    bool depthwise = step->kind == MORSEL_STEP_DEPTHWISE;
+    bool depthwise = morsel_kind_base(step->kind) == MORSEL_STEP_DEPTHWISE, found = morsel_kinds[step->kind].numbers != 0;
     uint32_t outputs = w->outputs / w->groups, wide = depthwise ? 0 : up(outputs, 16);
     uint32_t count = depthwise ? up(w->outputs, 16) : w->groups * wide;
     uint32_t padded_taps = depthwise ? w->kernel_w * up(w->kernel_h, 4) : w->kernel_h * up(w->kernel_w * w->inputs, 4);
@@ -122,7 +122,7 @@ bool pack_weights(struct lowering *l, struct onnx_node *node, struct net_step *s
     bool told = false;
     for (uint32_t o = 0; o < w->outputs; o++) {
         uint32_t at = depthwise ? o : o / outputs * wide + o % outputs;
-        if (!sum_fits(l, node, w, o, x, &told)) return false;
+        if (!sum_fits(l, node, w, o, x, found, &told)) return false;
         if (!isfinite(multiplier[o])) return refuse(l, node, "output channel %u has a scale ratio that is not finite", o);
         c.bias[at] = w->bias[o];
         c.sum[at] = channel_sum(w, o, padded_taps);
@@ -135,7 +135,7 @@ bool pack_weights(struct lowering *l, struct onnx_node *node, struct net_step *s
     int8_t *packed = depthwise ? pack_depthwise(l->net, w, &bytes) : pack_dense(l->net, w, &bytes);
     net_add_constant(step, packed, bytes, net_sums(step) + offsetof(struct morsel_blob_sums, weights));
     put_columns(step, &c, w->float_bias != NULL);
-    net_add_proofs(l->net, step);
+    if (!found) net_add_proofs(l->net, step);
     return true;
 }
 

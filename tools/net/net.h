@@ -53,6 +53,9 @@ union net_parameters {
     struct morsel_blob_mean mean;
     struct morsel_blob_softmax softmax;
     struct morsel_blob_gather gather;
+    struct morsel_blob_range range;
+    struct morsel_blob_factors factors;
+    struct morsel_blob_quantize quantize;
     uint32_t words[64];
 };
 

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <cmocka.h>
 
+#include "core/kind.h"
 #include "tests/unit/support/check_desk.h"
 #include "tests/unit/support/damaged.h"
 
@@ -121,11 +122,29 @@ static void operands_are_counted(void **state) {
 
 static void kinds_are_those_of_the_format(void **state) {
     (void)state;
-    static const uint32_t none[] = {0, 15, 16, 17, 20, 0x7fffffff, 0x80000000, 0xffffffff};
+    static const uint32_t none[] = {0, 21, 22, 23, 32, 0x7fffffff, 0x80000000, 0xffffffff};
     for (uint32_t i = 0; i < 8; i++) {
         set_alone(MORSEL_STEP_MAX_POOL, 1, PARAMETERS_AT);
+        d.header->format_version = MORSEL_FORMAT_VERSION;
         d.step.kind = none[i];
         assert_int_equal(morsel_check_steps(&d.check), MORSEL_ERR_STEP);
+    }
+}
+
+/* Those that an older library does not know are none of the version that it opens. */
+static void kinds_are_those_of_the_version(void **state) {
+    (void)state;
+    assert_int_equal(MORSEL_STEP_SINCE_2, 15);
+    for (uint32_t kind = 1; kind < MORSEL_STEP_KIND_COUNT; kind++) {
+        set_alone(kind, morsel_kinds[kind].numbers ? 2 : 1, PARAMETERS_AT);
+        d.header->format_version = 1;
+        d.x->type = morsel_kinds[kind].x_types == 1u << MORSEL_FLOAT32 ? MORSEL_FLOAT32 : MORSEL_UINT8;
+        d.b->type = morsel_kinds[kind].numbers ? MORSEL_FLOAT32 : d.x->type;
+        d.y->type = morsel_kinds[kind].y_types == 1u << MORSEL_FLOAT32 ? MORSEL_FLOAT32 : MORSEL_UINT8;
+        int two = morsel_kinds[kind].inputs == 2 && !morsel_kinds[kind].numbers;
+        assert_int_equal(morsel_check_steps(&d.check) == MORSEL_ERR_STEP, kind >= 15 || two);
+        d.header->format_version = 2;
+        assert_int_equal(morsel_check_steps(&d.check) == MORSEL_ERR_STEP, two);
     }
 }
 
@@ -143,6 +162,12 @@ static int types_fit(uint32_t kind, uint32_t x, uint32_t second, uint32_t y) {
     case MORSEL_STEP_MAX_POOL: return x_ok && y == x;
     case MORSEL_STEP_CONCAT:
     case MORSEL_STEP_GATHER: return x == y && second == y;
+    case MORSEL_STEP_RANGE:
+    case MORSEL_STEP_FACTORS: return x == MORSEL_FLOAT32 && y == MORSEL_FLOAT32;
+    case MORSEL_STEP_QUANTIZE: return x == MORSEL_FLOAT32 && second == MORSEL_FLOAT32 && y == MORSEL_UINT8;
+    case MORSEL_STEP_DYNAMIC_CONV:
+    case MORSEL_STEP_DYNAMIC_DEPTHWISE:
+    case MORSEL_STEP_DYNAMIC_FC: return x == MORSEL_UINT8 && second == MORSEL_FLOAT32 && y == MORSEL_FLOAT32;
     default: return x_ok && y_ok;
     }
 }
@@ -153,9 +178,10 @@ static void types_are_in_the_sets_of_the_kind(void **state) {
     assert_true(MORSEL_UINT8 == 0 && MORSEL_INT8 == 1 && MORSEL_FLOAT32 == 3);
     for (uint32_t pick = 0; pick < 64 * MORSEL_STEP_KIND_COUNT; pick++) {
         uint32_t kind = pick / 64, x = pick & 3, second = pick >> 2 & 3, y = pick >> 4 & 3;
-        int two = kind == MORSEL_STEP_MATMUL || kind == MORSEL_STEP_BINARY || kind == MORSEL_STEP_CONCAT;
+        int two = kind == MORSEL_STEP_MATMUL || kind == MORSEL_STEP_BINARY || kind == MORSEL_STEP_CONCAT || kind >= MORSEL_STEP_QUANTIZE;
         if (!kind) continue;
         set_alone(kind, two ? 2 : 1, PARAMETERS_AT);
+        d.header->format_version = MORSEL_FORMAT_VERSION;
         memset(d.bytes + PARAMETERS_AT, 0, 4 * PARAMETER_WORDS);
         if (!two) second = x;
         d.b->type = second;
@@ -383,6 +409,7 @@ int main(void) {
         cmocka_unit_test(scratch_begins_behind_the_last_slot),
         cmocka_unit_test(operands_are_counted),
         cmocka_unit_test(kinds_are_those_of_the_format),
+        cmocka_unit_test(kinds_are_those_of_the_version),
         cmocka_unit_test(types_are_in_the_sets_of_the_kind),
         cmocka_unit_test(data_ends_with_its_section),
         cmocka_unit_test(floats_are_counted_and_finite),

@@ -36,8 +36,9 @@ int honest_find(uint8_t *blob, uint32_t index, struct honest_weights *w) {
                                  .line = up(fc->inputs, 4),
                                  .used = fc->inputs,
                                  .input_low = x->zero_point + (x->type == MORSEL_INT8 ? 128 : 0)};
-    if (step->kind != MORSEL_STEP_FC)
-        measure_window(w, (const void *)(blob + step->parameters), step->kind == MORSEL_STEP_DEPTHWISE, x->dims[3], y->dims[3]);
+    uint32_t kind = morsel_kind_base(step->kind);
+    if (kind != MORSEL_STEP_FC)
+        measure_window(w, (const void *)(blob + step->parameters), kind == MORSEL_STEP_DEPTHWISE, x->dims[3], y->dims[3]);
     return 1;
 }
 

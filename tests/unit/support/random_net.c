@@ -137,6 +137,49 @@ static struct net_buffer *float_sum(struct random *r, struct net_buffer *a, stru
     return y;
 }
 
+/* --- Dynamic quantization --- */
+
+static struct net_buffer *flat(struct random *r, uint32_t rows, uint32_t columns) {
+    return net_add_buffer(r->maker.net, MORSEL_FLOAT32, MORSEL_ROW_MAJOR, columns ? 2 : 1, (uint32_t[]){rows, columns ? columns : 1}, "");
+}
+
+/* A convolution of bytes, 1 x 1 or depthwise, whose input is quantized by what it is at run time: made as one of constants first. */
+static struct net_buffer *dynamic(struct random *r, struct net_buffer *x) {
+    struct net_buffer *in = unary(r, x, MORSEL_FLOAT32), *bytes = net_add_like(r->maker.net, x, MORSEL_UINT8, "");
+    bytes->qualified = true;
+    uint32_t count = between(r, 1, net_elements(x)), at = r->maker.net->step_count;
+    struct net_buffer *ends = flat(r, (net_elements(x) - 1) / count + 1, 2);
+    struct net_buffer *y = chance(r, 2) ? depthwise(r, bytes, 3, between(r, 1, 2)) : conv(r, bytes, between(r, 1, 40), 1, 1, PLAIN);
+    struct net_step *layer = last_step(r), *range, *factors, *quantize;
+    uint32_t channels = (y->dims[3] + 15) / 16 * 16;
+    struct net_buffer *numbers = flat(r, MORSEL_FORMAT_NUMBERS + 2 * channels, 0);
+    range = net_add_step(r->maker.net, MORSEL_STEP_RANGE, "range", in, NULL, ends);
+    range->parameters.range.count = count;
+    factors = net_add_step(r->maker.net, MORSEL_STEP_FACTORS, "factors", ends, NULL, numbers);
+    factors->parameters.factors = (struct morsel_blob_factors){.lines = 1, .channels = channels};
+    float *factor = net_alloc(r->maker.net, channels * sizeof *factor);
+    for (uint32_t c = 0; c < channels; c++) factor[c] = 0.001f * (float)between(r, 1, 9);
+    net_add_constant(factors, factor, channels * sizeof *factor, offsetof(struct morsel_blob_factors, factor));
+    if (chance(r, 2)) net_add_constant(factors, floats(r, channels), channels * sizeof *factor, offsetof(struct morsel_blob_factors, bias));
+    quantize = net_add_step(r->maker.net, MORSEL_STEP_QUANTIZE, "quantize", in, numbers, bytes);
+    quantize->parameters.quantize = (struct morsel_blob_quantize){.lines = 1, .count = count};
+    layer->kind = layer->kind == MORSEL_STEP_CONV ? MORSEL_STEP_DYNAMIC_CONV : MORSEL_STEP_DYNAMIC_DEPTHWISE;
+    layer->inputs[layer->input_count++] = numbers;
+    for (uint32_t k = 0; k < layer->constant_count; k++) /* what is proven holds for one zero point */
+        if (layer->constants[k].field == net_sums(layer) + offsetof(struct morsel_blob_sums, proofs))
+            layer->constants[k--] = layer->constants[--layer->constant_count];
+    layer->parameters.conv.sums.float_min = -3;
+    layer->parameters.conv.sums.float_max = 3;
+    y->type = MORSEL_FLOAT32;
+    y->scale = 1;
+    y->zero = 0;
+    y->bytes *= 4;
+    struct net_step **steps = r->maker.net->steps; /* it comes last */
+    for (uint32_t i = at; i + 1 < r->maker.net->step_count; i++) steps[i] = steps[i + 1];
+    steps[r->maker.net->step_count - 1] = layer;
+    return unary(r, y, MORSEL_UINT8);
+}
+
 /* --- Pieces --- */
 
 /* A convolution of floats. */
@@ -188,7 +231,7 @@ static struct net_buffer *add_branches(struct random *r, struct net_buffer *x) {
 
 static struct net_buffer *add_piece(struct random *r, struct net_buffer *x) {
     const uint32_t outs = between(r, 1, r->limits->outputs);
-    switch (between(r, 0, 11)) {
+    switch (between(r, 0, 12)) {
     case 0: return make_conv(&r->maker, x, outs, between(r, 1, 5), between(r, 1, 5), between(r, 1, 3), RELU);
     case 1: return conv(r, x, outs, 2 * between(r, 0, 2) + 1, between(r, 1, 3), RELU);
     case 2: return depthwise(r, x, 2 * between(r, 0, 3) + 1, between(r, 1, 3));
@@ -198,6 +241,7 @@ static struct net_buffer *add_piece(struct random *r, struct net_buffer *x) {
     case 6: return unary(r, x, MORSEL_UINT8);
     case 7: return add_float(r, x);
     case 8: return add_branches(r, x);
+    case 9: return dynamic(r, x);
     default: return add_block(r, x);
     }
 }
@@ -206,6 +250,7 @@ static struct net_buffer *add_piece(struct random *r, struct net_buffer *x) {
 
 static void make_batch(struct net *net, uint32_t images) {
     for (uint32_t i = 0; i < net->buffer_count; i++) {
+        if (net->buffers[i]->rank != 4) continue; /* the pieces of a batch are longer, and as many */
         net->buffers[i]->bytes *= images;
         net->buffers[i]->dims[0] *= images;
     }
@@ -217,6 +262,8 @@ static void make_batch(struct net *net, uint32_t images) {
         case MORSEL_STEP_BINARY: p->binary.dims[0] *= images; break;
         case MORSEL_STEP_UNARY: p->unary.count *= images; break;
         case MORSEL_STEP_LUT: p->lut.count *= images; break;
+        case MORSEL_STEP_RANGE: p->range.count *= images; break;
+        case MORSEL_STEP_QUANTIZE: p->quantize.count *= images; break;
         default: break;
         }
     }

@@ -273,8 +273,16 @@ static void write_all(struct out *out, const struct net *net, const struct blob_
     h->parameter_count = net->parameter_count > UINT32_MAX ? UINT32_MAX : (uint32_t)net->parameter_count;
 }
 
+/* The oldest version that can say what the network needs. */
+static uint32_t version_of(const struct net *net, const struct blob_extras *extras) {
+    if (extras->text) return 2;
+    for (uint32_t i = 0; i < net->step_count; i++)
+        if (net->steps[i]->kind >= MORSEL_STEP_SINCE_2) return 2;
+    return 1;
+}
+
 uint8_t *blob_write(const struct net *net, const struct blob_extras *extras, size_t *bytes) {
-    struct morsel_blob_header h = {.magic = {0}, .format_version = extras->text ? 2 : 1}; /* the oldest that can say it */
+    struct morsel_blob_header h = {.magic = {0}, .format_version = version_of(net, extras)};
     struct out out = {0};
     struct scratch s = {.strings = {.strip = extras->strip}};
     s.constants.out = &out;

@@ -57,8 +57,6 @@ bool report_dynamic(const struct onnx_graph *graph) {
 
 /* NULL: the file is quantized as it should be, and it is single nodes that are in the way. */
 static const char *kind_of(const struct onnx_graph *graph) {
-    if (graph && report_dynamic(graph))
-        return "is a dynamically quantized network: its scales are computed while it runs. Quantize the float network it was made from";
     return !graph || onnx_is_quantized(graph) ? NULL : "is a float network: nothing in it is quantized. Quantize it";
 }
 

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Quantization whose numbers are found at run time, in plain C, sixteen elements at a time.
+ *
+ * The lowest and the highest are the same in whatever order elements are compared. Both begin at +0, a -0 is neither below nor above it,
+ * and a comparison with a NaN is false.
+ */
+#include "requant.h"
+
+enum { N = MORSEL_LANES };
+
+struct ends {
+    float low[N], high[N];
+};
+
+static inline void widen(struct ends *e, const float *x) {
+    for (uint32_t i = 0; i < N; i++) e->low[i] = x[i] < e->low[i] ? x[i] : e->low[i];
+    for (uint32_t i = 0; i < N; i++) e->high[i] = x[i] > e->high[i] ? x[i] : e->high[i];
+}
+
+void morsel_range_c(const struct morsel_range_args *a, uint32_t begin, uint32_t end) {
+    for (uint32_t u = begin; u < end; u++) {
+        const float *x = a->x + (size_t)u * a->count;
+        uint32_t left = a->elements - u * a->count, n = left < a->count ? left : a->count;
+        struct ends e = {{0}, {0}};
+        float last[N] = {0}, low = 0, high = 0;
+        for (; n >= N; n -= N, x += N) widen(&e, x);
+        memcpy(last, x, n * sizeof *x);
+        widen(&e, last);
+        for (uint32_t i = 0; i < N; i++) {
+            low = e.low[i] < low ? e.low[i] : low;
+            high = e.high[i] > high ? e.high[i] : high;
+        }
+        a->y[2 * (size_t)u] = low;
+        a->y[2 * (size_t)u + 1] = high;
+    }
+}
+
+/* The pairs may be any floats: what is made of them is finite, and the zero point within 0..255. */
+static void find_numbers(const float *pairs, uint32_t pieces, float *numbers) {
+    float low = 0, high = 0;
+    for (; pieces; pieces--, pairs += 2) {
+        low = pairs[0] < low ? pairs[0] : low;
+        high = pairs[1] > high ? pairs[1] : high;
+    }
+    low = low < -FLT_MAX ? -FLT_MAX : low;
+    high = high > FLT_MAX ? FLT_MAX : high;
+    float width = high - low, scale = width <= FLT_MAX ? width / 255 : high / 255 - low / 255;
+    if (scale == 0) scale = 1;
+    numbers[0] = scale;
+    numbers[1] = (float)morsel_round(morsel_clamp(-low / scale, 0, 255));
+}
+
+/* Down to a whole number of int32; a NaN becomes 0. */
+static int32_t whole_below(float v) {
+    v = v == v ? morsel_clamp(v, -2147483520.0f, 2147483520.0f) : 0;
+    int32_t whole = (int32_t)v;
+    return whole - ((float)whole > v);
+}
+
+void morsel_factors_c(const struct morsel_factors_args *a, uint32_t begin, uint32_t end) {
+    if (begin == end) return;
+    for (uint32_t l = 0; l < a->lines; l++) find_numbers(a->x + (size_t)l * a->pieces * 2, a->pieces, a->y + (size_t)l * 2);
+    if (a->lines > 1) return;
+    memset(a->y + 2, 0, (MORSEL_NUMBERS - 2) * sizeof *a->y);
+    const float scale = a->y[0];
+    float *factor = a->y + MORSEL_NUMBERS, *bias = factor + a->channels;
+    for (uint32_t c = 0; c < a->channels; c++) factor[c] = morsel_clamp(scale * a->factor[c], -FLT_MAX, FLT_MAX);
+    for (uint32_t c = 0; c < a->channels; c++) {
+        int32_t whole = a->bias ? whole_below(a->bias[c] / factor[c]) : 0;
+        memcpy(bias + c, &whole, sizeof whole);
+    }
+}
+
+static inline void quantize(uint8_t *to, const float *x, float scale, int32_t zero, uint32_t flip) {
+    const float low = (float)-zero, high = (float)(255 - zero);
+    float v[N];
+    for (uint32_t i = 0; i < N; i++) v[i] = x[i] / scale;
+    for (uint32_t i = 0; i < N; i++) v[i] = v[i] > low ? v[i] : low; /* a NaN, too */
+    for (uint32_t i = 0; i < N; i++) v[i] = v[i] < high ? v[i] : high;
+    for (uint32_t i = 0; i < N; i++) to[i] = (uint8_t)((uint32_t)(morsel_round(v[i]) + zero) ^ flip);
+}
+
+void morsel_quantize_c(const struct morsel_quantize_args *a, uint32_t begin, uint32_t end) {
+    for (uint32_t u = begin; u < end; u++) {
+        const float *numbers = a->numbers + (a->by_line ? 2 * (size_t)u : 0), *x = a->x + (size_t)u * a->count;
+        uint32_t left = a->elements - u * a->count, n = left < a->count ? left : a->count;
+        uint8_t *y = a->y + (size_t)u * a->count, bytes[N];
+        const int32_t zero = morsel_found_zero(numbers);
+        float last[N] = {0};
+        for (; n >= N; n -= N, x += N, y += N) quantize(y, x, numbers[0], zero, a->sign_flip);
+        memcpy(last, x, n * sizeof *x);
+        quantize(bytes, last, numbers[0], zero, a->sign_flip);
+        memcpy(y, bytes, n);
+    }
+}
