@@ -46,8 +46,13 @@ struct morsel_tile {
     uint32_t begun, ended;
     const int8_t *next; /* the weights that come after these, or NULL: worth a prefetch meanwhile */
     size_t next_bytes;
+    const int32_t *zero;  /* zero points of the channels' weights, or NULL: all 0 */
+    const int32_t *below; /* then for each pixel of all tiles, always four of each: what a zero point of 1 adds to its sums */
 };
 typedef void morsel_tile_fn(const struct morsel_tile *t);
+
+/* Where the sums of four pixels and sixteen channels from c on start where weights have zero points: sixteen of each pixel. */
+void morsel_start_zeros(const struct morsel_tile *t, const int32_t *below, uint32_t c, int32_t *to);
 
 /* Convolutions and matrix products in tiles; what they do not take goes to plain C. room: for the tiles that want one, else NULL. */
 void morsel_conv_tiles(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_tile_fn *tile,

@@ -30,6 +30,24 @@ INLINE struct sums start_four(const int32_t *start) { /* loads for every pixel: 
     return s;
 }
 
+/* Where those of a tile start: sixteen of each pixel `step` behind those of the one before. */
+INLINE const int32_t *find_start(const struct morsel_tile *t, uint32_t c, int32_t *room, size_t *step) {
+    *step = 0;
+    if (!t->zero) return t->span->start + c;
+    morsel_start_zeros(t, t->below, c, room);
+    *step = 16;
+    return room;
+}
+
+INLINE struct sums start_tile(const struct morsel_tile *t, uint32_t c) {
+    int32_t room[64];
+    size_t step;
+    const int32_t *start = find_start(t, c, room, &step);
+    struct sums s = {morsel_load_start(start), morsel_load_start(start + step), morsel_load_start(start + 2 * step),
+                     morsel_load_start(start + 3 * step)};
+    return s;
+}
+
 /* Inputs k .. k + 16. */
 INLINE void add_sixteen(struct sums *s, struct inputs x, uint32_t k, const int8_t *w) {
     int8x16_t x0 = load16(x.a + k), x1 = load16(x.b + k), x2 = load16(x.c + k), x3 = load16(x.d + k);
@@ -117,8 +135,10 @@ static void put(const struct morsel_tile *t, struct morsel_sum16 s, uint32_t p, 
 /* One pixel. */
 static void tile_one(const struct morsel_tile *t) {
     const int8_t *w = t->weights;
+    int32_t room[64];
+    size_t step;
     for (uint32_t c = 0; c < t->channels; c += 16) {
-        struct morsel_sum16 s = morsel_load_start(t->span->start + c);
+        struct morsel_sum16 s = morsel_load_start(find_start(t, c, room, &step));
         for (uint32_t i = 0; i < t->segments; i++) w = add_one_deep(&s, t->x[4 * i], t->depth, w);
         put(t, s, 0, c);
     }
@@ -128,7 +148,7 @@ static void tile_one(const struct morsel_tile *t) {
 static void tile_part(const struct morsel_tile *t, uint32_t c) {
     const int8_t *w = t->weights + (size_t)c * t->segments * t->depth;
     for (; c < t->channels; c += 16) {
-        struct sums s = start_four(t->span->start + c);
+        struct sums s = start_tile(t, c);
         w = add_pieces(&s, t, w);
         put(t, s.p0, 0, c);
         put(t, s.p1, 1, c);
@@ -218,7 +238,7 @@ static __attribute__((noinline)) void pieces(const struct morsel_tile *t, uint32
     for (uint32_t c = 0; c < channels; c += 16) {
         const float *m = t->span->multiplier + c, *o = t->span->offset + c;
         uint8_t *y = t->y + c;
-        struct sums s = start_four(t->span->start + c);
+        struct sums s = start_tile(t, c);
         w = add_pieces(&s, t, w);
         if (f.mode == MORSEL_REQUANT_RELU) put_four(&s, m, o, &f, y, t->y_step, MORSEL_REQUANT_RELU);
         else if (f.mode == MORSEL_REQUANT_FOLDED) put_four(&s, m, o, &f, y, t->y_step, MORSEL_REQUANT_FOLDED);
@@ -262,6 +282,7 @@ static void rest(const struct morsel_tile *t, uint32_t channel, uint32_t whole, 
         if (channel < whole) pieces(&one, whole);
         tile_part(&one, channel > whole ? channel : whole);
         for (uint32_t p = 0; p < 4; p++) x[p] += t->x_step;
+        one.below += 4;
     }
 }
 
@@ -272,9 +293,10 @@ void morsel_tile_dotprod(const struct morsel_tile *t) {
         tile_one(t);
         return;
     }
-    if ((done = morsel_shallow_dotprod(t))) whole = done;
-    else if (whole && t->segments == 1 && t->depth > 16 && t->depth % 8 == 0) dense(t, done = whole);
-    if (t->tiles > 1 && t->depth > 16 && done == whole && t->channels - whole <= 8 && whole < t->channels) {
+    done = t->zero ? 0 : morsel_shallow_dotprod(t);
+    if (done) whole = done;
+    else if (!t->zero && whole && t->segments == 1 && t->depth > 16 && t->depth % 8 == 0) dense(t, done = whole);
+    if (!t->zero && t->tiles > 1 && t->depth > 16 && done == whole && t->channels - whole <= 8 && whole < t->channels) {
         pairs = t->tiles / 2 * 2;
         morsel_eights_dotprod(t);
     }

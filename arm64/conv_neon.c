@@ -83,8 +83,9 @@ INLINE void put(const struct morsel_tile *t, struct morsel_sum16 s, uint8_t *y, 
 }
 
 /* Pixels p and p + 1 of the tile whose inputs are x. */
-static void two_pixels(const struct morsel_tile *t, const uint8_t *const *x, uint8_t *y, uint32_t p) {
+static void two_pixels(const struct morsel_tile *t, const uint8_t *const *x, uint8_t *y, uint32_t p, const int32_t *below) {
     int pairs = t->span->pairs == 2;
+    int32_t starts[4][16];
     const int8_t *w = t->weights;
     for (uint32_t c = 0; c < t->channels; c += 16) {
         int32x4_t none = vdupq_n_s32(0);
@@ -94,14 +95,15 @@ static void two_pixels(const struct morsel_tile *t, const uint8_t *const *x, uin
             for (; a != eights; a += 8, b += 8, w += 128) add_eight(&s, &z, a, b, w);
             for (; a != end; a += 4, b += 4, w += 64) add_four(&s, &z, a, b, w);
         }
-        put(t, total(&s, t->span->start + c), y, p, c);
-        if (p + 1 < t->pixels) put(t, total(&z, t->span->start + c), y, p + 1, c);
+        if (t->zero) morsel_start_zeros(t, below, c, starts[0]);
+        put(t, total(&s, t->zero ? starts[p] : t->span->start + c), y, p, c);
+        if (p + 1 < t->pixels) put(t, total(&z, t->zero ? starts[p + 1] : t->span->start + c), y, p + 1, c);
     }
 }
 
-static void one_tile(const struct morsel_tile *t, const uint8_t *const *x, uint8_t *y) {
-    two_pixels(t, x, y, 0);
-    if (t->pixels > 2) two_pixels(t, x, y, 2);
+static void one_tile(const struct morsel_tile *t, const uint8_t *const *x, uint8_t *y, const int32_t *below) {
+    two_pixels(t, x, y, 0, below);
+    if (t->pixels > 2) two_pixels(t, x, y, 2, below);
 }
 
 /* Whether no weight of the span is -128. */
@@ -116,9 +118,9 @@ static void tile_neon(const struct morsel_tile *t) {
     if (!t->span->pairs) t->span->pairs = find_pairs(t) ? 2 : 1;
     const uint8_t *x[4] = {t->x[0], t->x[1], t->x[2], t->x[3]};
     uint8_t *y = t->y;
-    if (t->tiles == 1) one_tile(t, t->x, y);
+    if (t->tiles == 1) one_tile(t, t->x, y, t->below);
     for (uint32_t i = 0; t->tiles > 1 && i < t->tiles; i++, y += 4 * t->y_step) {
-        one_tile(t, x, y);
+        one_tile(t, x, y, t->below + 4 * i);
         for (uint32_t p = 0; p < 4; p++) x[p] += t->x_step;
     }
 }

@@ -13,6 +13,7 @@
 #define FEW_WEIGHTS 6144u /* bytes */
 #define MANY_INPUTS 131072u
 #define NINE_K 28u /* three rows of nine bytes and one of padding */
+#define SUMMED 16u /* tiles whose inputs are added up at once */
 
 struct walk {
     const struct morsel_conv_args *a;
@@ -30,6 +31,7 @@ struct walk {
     uint8_t packed[4 * (PACKED + SPARE)];
     int8_t weights[MORSEL_SPAN * NINE_K]; /* of such windows */
     int32_t raw[4][MORSEL_SPAN];
+    int32_t below[4 * SUMMED];
     struct morsel_span span;
 };
 
@@ -212,6 +214,34 @@ static void store_raw(const struct walk *w, const struct morsel_tile *t, uint32_
         morsel_store_raw(&w->a->y, &w->a->channels, w->raw[p], channel, t->channels, first + (size_t)p * w->a->window.out_c);
 }
 
+static int32_t sum_signed(const uint8_t *x, uint32_t n) {
+    int32x4_t sum = vdupq_n_s32(0);
+    for (; n >= 16; n -= 16, x += 16) sum = vpadalq_s16(sum, vpaddlq_s8(vreinterpretq_s8_u8(vld1q_u8(x))));
+    for (; n; n -= 4, x += 4) {
+        int32_t four;
+        memcpy(&four, x, 4);
+        sum = vpadalq_s16(sum, vpaddlq_s8(vreinterpretq_s8_s32(vsetq_lane_s32(four, vdupq_n_s32(0), 0))));
+    }
+    return vaddvq_s32(sum);
+}
+
+/* For each pixel of the tiles: the zero points of the bytes that weights are multiplied with, less those bytes. */
+static void sum_below(struct walk *w, const struct morsel_tile *t) {
+    const int32_t zeros = (int32_t)(t->segments * t->depth) * (w->a->x.qparams.zero - 128);
+    int32_t *below = w->below;
+    for (uint32_t i = 0; i < t->tiles; i++)
+        for (uint32_t p = 0; p < 4; p++, below++) {
+            *below = zeros;
+            for (uint32_t s = 0; s < t->segments; s++) *below -= sum_signed(t->x[4 * s + p] + i * t->x_step, t->depth);
+        }
+}
+
+void morsel_start_zeros(const struct morsel_tile *t, const int32_t *below, uint32_t c, int32_t *to) {
+    for (uint32_t p = 0; p < 4; p++)
+        for (uint32_t i = c; i < c + 16; i += 4, to += 4)
+            vst1q_s32(to, vmlaq_n_s32(vld1q_s32(t->span->start + i), vld1q_s32(t->zero + i), below[p]));
+}
+
 /* How many tiles a call may take: inputs that lie side by side, where they are or once they are packed. */
 static uint32_t tiles_at_once(const struct walk *w, uint32_t pixels) {
     const struct morsel_window *win = &w->a->window;
@@ -269,6 +299,8 @@ static void run_span(struct walk *w, uint32_t g, uint32_t c, uint32_t pixels, si
         .raw = w->raw,
         .room = w->room,
         .ended = 1,
+        .zero = a->channels.weight_zero ? a->channels.weight_zero + start : NULL,
+        .below = w->below,
     };
     morsel_span_prepare(&w->span, &a->channels, &a->x, &a->y, start, (t.channels + 15) / 16);
     w->span.uses = pixels;
@@ -281,6 +313,7 @@ static void run_span(struct walk *w, uint32_t g, uint32_t c, uint32_t pixels, si
         t.next_bytes = (size_t)(left < 2 * w->most ? left - w->most : w->most) * w->k;
     }
     uint32_t most = tiles_at_once(w, pixels);
+    if (t.zero && most > SUMMED) most = SUMMED;
     first += g * w->outs + c;
     if (w->deep && pixels >= MORSEL_ROOM_PIXELS && w->span.requant.mode != MORSEL_REQUANT_RAW) {
         run_strips(w, t, pixels, (uint8_t *)a->y.data + first, g * w->depth, fn);
@@ -295,6 +328,7 @@ static void run_span(struct walk *w, uint32_t g, uint32_t c, uint32_t pixels, si
         else if (most > 1) point_along(w, p, t.pixels, g * w->depth);
         else point_pixels(w, p, t.pixels, g * w->depth);
         if (!a->y.qparams.is_float) t.y = (uint8_t *)a->y.data + first;
+        if (t.zero) sum_below(w, &t);
         fn(&t);
         if (w->span.requant.mode == MORSEL_REQUANT_RAW) store_raw(w, &t, start, first);
     }
@@ -317,9 +351,10 @@ static int plan(struct walk *w) {
     if (w->depth % 4 == 0 && w->a->x.qparams.sign_flip == 0x80 && w->pieces == 1 && win->pad_left == 0 &&
         (win->out_w - 1) * win->stride_w < win->in_w)
         w->packing = 0;
-    w->nine = win->kernel_h == 3 && win->kernel_w == 3 && w->depth == 3 && win->dilation_w == 1 && w->a->groups == 1;
+    w->nine = !w->a->channels.weight_zero && win->kernel_h == 3 && win->kernel_w == 3 && w->depth == 3 && win->dilation_w == 1 &&
+              w->a->groups == 1;
     w->tile_k = w->nine ? NINE_K : w->k;
-    return !w->a->channels.weight_zero && (!w->packing || w->k <= PACKED);
+    return !w->packing || w->k <= PACKED;
 }
 
 static void fill_spare(struct walk *w) {
@@ -409,8 +444,7 @@ static void as_conv(struct morsel_conv_args *conv, const struct morsel_fc_args *
 
 static const char *refusal_of(const struct morsel_conv_args *a) {
     struct walk w = {.a = a};
-    if (plan(&w)) return NULL;
-    return a->channels.weight_zero ? MORSEL_REFUSES_ZERO : MORSEL_REFUSES_WINDOW;
+    return plan(&w) ? NULL : MORSEL_REFUSES_WINDOW;
 }
 
 const char *morsel_conv_refusal_neon(const void *args) {
