@@ -141,6 +141,15 @@ def products():
     yield Case("constant left", "MatMul", weights("a", 7, 6), uniform("b", 2, 6, 9))
 
 
+def einsums():
+    for equation, left, right in (("bik,bkj->bij", (2, 3, 4), (2, 4, 5)), ("B G H I D, B G H J D -> B G H I J", (2, 3, 2, 4, 5), (2, 3, 2, 6, 5)),
+                                  ("ij,jk", (3, 4), (4, 5)), ("za,ab", (3, 4), (4, 5)), ("abcd,cdef->aebf", (2, 3, 4, 5), (4, 5, 3, 2)),
+                                  ("i,j->ji", (3,), (4,)), ("i,i->", (7,), (7,)), ("bhwc,hkc->bhwk", (2, 3, 4, 5), (3, 6, 5)),
+                                  ("ab,bc->c", (3, 4), (4, 5)), ("abc,abc->ba", (2, 3, 4), (2, 3, 4))):
+        yield Case(equation, "Einsum", uniform("x", *left), uniform("y", *right), equation=equation)
+    yield Case("one", "Einsum", uniform("x", 2, 3, 4), equation="abc->cb")
+
+
 def pools():
     for op in ("MaxPool", "AveragePool"):
         for name, shape, attributes in (
@@ -379,7 +388,7 @@ def quantization():
 
 
 def cases():
-    for family in (convolutions, transposed, products, pools, reductions, normalizations, arithmetic, functions, moves, borders, resizes,
-                   quantization):
+    for family in (convolutions, transposed, products, einsums, pools, reductions, normalizations, arithmetic, functions, moves, borders,
+                   resizes, quantization):
         for case in family():
             yield family.__name__, case

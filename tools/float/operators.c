@@ -16,6 +16,7 @@ static const struct float_operator operators[] = {
     {"", "ConvTranspose", 1, FLOATS, prepare_conv_transpose},
     {"", "Gemm", 1, FLOATS, prepare_gemm},
     {"", "MatMul", 1, FLOATS, prepare_matmul},
+    {"", "Einsum", 1, FLOATS, prepare_einsum},
 
     {"", "MaxPool", 1, NUMBERS, prepare_pool},
     {"", "AveragePool", 1, FLOATS, prepare_pool},

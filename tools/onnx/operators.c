@@ -36,6 +36,7 @@ static const struct onnx_operator operators[] = {
 
     /* matrices */
     {"", "MatMul", 1, ANY, 2, 2, 1, 0, .infer = onnx_infer_matmul, .fold = onnx_fold_matmul, .class = ONNX_LAYER, .traits = ONNX_UNCHANGED},
+    {"", "Einsum", 12, ANY, 1, ANY, 1, 0, .infer = onnx_infer_einsum, .traits = ONNX_UNCHANGED},
     {"", "MatMulInteger", 10, ANY, 2, 4, 1, GIVES_INT32, .infer = onnx_infer_matmul, .traits = ONNX_DYNAMIC},
     {"", "QLinearMatMul", 10, ANY, 8, 8, 1, 7, .infer = onnx_infer_qlinear_matmul, .traits = ONNX_QUANTIZED},
     {"", "Gemm", 1, ANY, 2, 3, 1, 0, .infer = onnx_infer_gemm, .fold = onnx_fold_gemm, .class = ONNX_LAYER, .traits = ONNX_UNCHANGED},

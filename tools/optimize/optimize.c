@@ -22,6 +22,7 @@ static const struct {
     {"floats", "values of float16 and double are float", pass_floats},
     {"noops", "nodes that give what they get are gone", pass_noops},
     {"opset", "old operators are said in opset 14", pass_opset}, /* before functions get names: HardSwish has one there */
+    {"einsum", "sums of products by letters are matrix products", pass_einsum},
     {"norms", "normalizations are decomposed into means and roots", pass_norms},
     {"choices", "computed bounds and divisions that spare zeros are arithmetic", pass_choices},
     {"moves", "reshapes of reshapes and transposes of transposes are one", pass_moves},
@@ -64,5 +65,5 @@ void graph_optimize(struct onnx_graph *g, struct onnx_report *report) {
 void graph_decompose(struct onnx_graph *g, struct onnx_report *report) {
     int reals = pass_floats(g);
     if (reals) onnx_notice(report, "%d values of float16 and double are float in the blob, its inputs and outputs, too", reals);
-    if (pass_norms(g) + pass_reduces(g)) edit_clean(g);
+    if (pass_einsum(g) + pass_norms(g) + pass_reduces(g)) edit_clean(g);
 }

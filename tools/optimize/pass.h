@@ -19,6 +19,7 @@ int pass_opset(struct onnx_graph *g);         /* old networks in a newer opset *
 int pass_moves(struct onnx_graph *g);         /* reshapes of reshapes, transposes of transposes */
 int pass_activations(struct onnx_graph *g);   /* decomposed functions of one value */
 int pass_dense(struct onnx_graph *g);         /* MatMul and Add become Gemm; its factors become 1 */
+int pass_einsum(struct onnx_graph *g);        /* Einsum of two operands is a matrix product */
 int pass_norms(struct onnx_graph *g);         /* normalizations are decomposed */
 int pass_choices(struct onnx_graph *g);       /* computed bounds, divisions that spare zeros */
 int pass_reduces(struct onnx_graph *g);       /* maxima, sums and norms over any axes */

@@ -50,6 +50,9 @@ static void operators_give_their_numbers(void **state) {
     EXPECT("Add", 13, "f:2,2 f:2", "", 1.5F, 2, 2, 2.5F);
     EXPECT("Sub", 13, "f:2,2 f:2,1", "", -1, -.75F, -.75F, -.5F);
     EXPECT("MatMul", 13, "f:1,2 f:2,2", "", .25F * .75F + .5F * 1.25F, .25F * 1 + .5F * 1.5F);
+    EXPECT("Einsum", 12, "f:1,2 f:2,2", "equation@ik,kj", .25F * .75F + .5F * 1.25F, .25F * 1 + .5F * 1.5F);
+    EXPECT("Einsum", 12, "f:2 f:2", "equation@a,b->ba", .25F * .75F, .5F * .75F, .25F * 1, .5F * 1);
+    EXPECT("Einsum", 12, "f:2,2", "equation@ab->b", 1, 1.5F);
     EXPECT("MaxPool", 12, "f:1,1,2,2", "kernel_shape=2,2", 1);
     EXPECT("AveragePool", 12, "f:1,1,2,2", "kernel_shape=2,2 pads=1,1,0,0", .25F, .375F, .5F, .625F);
     EXPECT("AveragePool", 12, "f:1,1,2,2", "kernel_shape=2,2 pads=1,1,0,0 count_include_pad:1", .0625F, .1875F, .25F, .625F);

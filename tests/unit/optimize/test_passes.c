@@ -310,6 +310,22 @@ static void older_opsets_are_raised(void **state) {
     }
 }
 
+static void sums_by_letters_are_products(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {12, "2,3,4", "Einsum x x > y equation@bik,bjk->bij", "Transpose MatMul"},
+        {12, "2,3,4", "Einsum x %4x5 > y equation@bik,kj->bij", "Reshape MatMul Reshape"}, /* a letter of the left operand alone */
+        {13, "2,3,2,4,5", "Einsum x x > y equation@BGHID,BGHJD->JBGHI", "Transpose MatMul Transpose"},
+        {13, "4,5", "Einsum x x > y equation@ab,ab->ab", "Reshape Reshape MatMul Reshape"},
+        {13, "4,4", "Einsum x x > y equation@ab,bc->c", "Einsum"}, /* summed over what the right operand lacks */
+        {13, "4,4", "Einsum x > y equation@ab->ba", "Einsum"},
+    };
+    CHECK(rows);
+    for (size_t i = 0; i < 4; i++) check_numbers(rows[i].opset, rows[i].x, rows[i].nodes, 1, 0.5F);
+    check_numbers(13, "2,3,4,5", "Einsum x %4x5x6 > y equation@abcd,cde->eba", 1, 0.5F);
+    check_numbers(13, "7", "Einsum x x > y equation@i,j->ji", 1, 0.5F);
+}
+
 static double dot(int left, int right, int along, int count) {
     double sum = 0;
     for (int k = 0; k < count; k++) sum += (double)some_number(left + k) * (double)some_number(right + k * along);
@@ -366,6 +382,7 @@ int main(void) {
         cmocka_unit_test(older_opsets_are_raised),
         cmocka_unit_test(padding_that_counts_is_kept),
         cmocka_unit_test(maxima_become_pools),
+        cmocka_unit_test(sums_by_letters_are_products),
         cmocka_unit_test(products_of_constants_are_constants),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* Einsum of one or two operands. */
+#include "tools/onnx/einsum.h"
+#include "tools/onnx/operator.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* Letters up to `,`, the arrow or the end, each once. NULL: something else stands there. */
+static const char *read_term(const char *at, char *out, int most) {
+    int n = 0;
+    for (; *at && *at != ',' && *at != '-'; at++) {
+        if (*at == ' ') continue;
+        if (!isalpha((unsigned char)*at) || n == most || memchr(out, *at, (size_t)n)) return NULL;
+        out[n++] = *at;
+    }
+    out[n] = 0;
+    return at;
+}
+
+/* Without an arrow: the letters that stand once, by alphabet. */
+static void implied(struct onnx_einsum *e) {
+    int n = 0;
+    for (char letter = 'A'; letter <= 'z'; letter++) {
+        int times = 0;
+        for (int i = 0; i < e->operands && isalpha((unsigned char)letter); i++) times += strchr(e->in[i], letter) != NULL;
+        if (times == 1) e->out[n++] = letter;
+    }
+    e->out[n] = 0;
+}
+
+bool onnx_einsum_read(const struct onnx_node *node, struct onnx_einsum *e, const char **why) {
+    const char *at = onnx_attribute_string(node, "equation", "");
+    e->operands = 0;
+    *why = "its equation has three dots, a letter twice in an operand, or is malformed";
+    for (;; at++) {
+        if (e->operands == 2) {
+            *why = "more than two operands are not supported";
+            return false;
+        }
+        at = read_term(at, e->in[e->operands], ONNX_MAX_RANK);
+        if (!at) return false;
+        e->operands++;
+        if (*at != ',') break;
+    }
+    if (!*at) {
+        implied(e);
+        return true;
+    }
+    if (at[1] != '>') return false;
+    at = read_term(at + 2, e->out, 2 * ONNX_MAX_RANK);
+    for (const char *o = e->out; at && *o; o++)
+        if (!strchr(e->in[0], *o) && (e->operands < 2 || !strchr(e->in[1], *o))) return false;
+    return at && !*at;
+}
+
+bool onnx_infer_einsum(struct onnx_context *c) {
+    struct onnx_einsum e;
+    struct onnx_shape y = {.rank = 0};
+    int64_t dims[128];
+    const char *why;
+    if (!onnx_einsum_read(c->node, &e, &why)) return onnx_bad(c, "%s", why);
+    if (c->node->input_count != e.operands || !onnx_input(c->node, e.operands - 1))
+        return onnx_bad(c, "its equation is of %d operands", e.operands);
+    for (int i = 0; i < 128; i++) dims[i] = -1;
+    for (int i = 0; i < e.operands; i++) {
+        const struct onnx_shape *x = onnx_in(c, i);
+        if ((int)strlen(e.in[i]) != x->rank) return onnx_bad(c, "'%s' does not name the %d dimensions of input %d", e.in[i], x->rank, i);
+        for (int d = 0; d < x->rank; d++) {
+            int64_t *dim = &dims[(int)e.in[i][d]];
+            if (*dim >= 0 && *dim != x->dims[d])
+                return onnx_bad(c, "dimension %c is %lld and %lld", e.in[i][d], (long long)*dim, (long long)x->dims[d]);
+            *dim = x->dims[d];
+        }
+    }
+    if (strlen(e.out) > ONNX_MAX_RANK) return onnx_bad(c, "its output would have more than %d dimensions", ONNX_MAX_RANK);
+    for (const char *o = e.out; *o; o++) y.dims[y.rank++] = dims[(int)*o];
+    return onnx_out(c, 0, &y);
+}
