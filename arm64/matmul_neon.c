@@ -26,7 +26,8 @@ const char *morsel_matmul_refusal_neon(const void *args) {
 }
 
 static void multiply(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end, morsel_fc_fn *fc) {
-    if (packs(a, begin, end)) matmul_packed(a, begin, end, fc);
+    const struct packed_by by = {fc, NULL};
+    if (packs(a, begin, end)) matmul_packed(a, begin, end, &by);
     else morsel_matmul_rows_c(a, begin, end);
 }
 

@@ -21,6 +21,12 @@
 
 _Static_assert(255 * 128 * (PACKED_BYTES / 16) < 1 << 24, "exact in float");
 
+/* Products with packed weights. `in_place`, if there is one, stores rows of results `step` elements apart, and says whether it could. */
+struct packed_by {
+    morsel_fc_fn *fc;
+    int (*in_place)(const struct morsel_fc_args *args, uint32_t step);
+};
+
 /* Blocks of sixteen columns, and their constants. */
 struct packed {
     _Alignas(64) int8_t weights[PACKED_BYTES];
@@ -64,13 +70,15 @@ static void store_apart(const struct morsel_matmul_args *a, const struct packed 
     }
 }
 
-/* Rows row .. row + n of y, whose first byte or float is at y, with the blocks that are packed: by pieces, which are copied into place. */
+/* Rows row .. row + n of y, whose first byte or float is at y, with the blocks that are packed: in place, or by pieces that are copied. */
 static void packed_rows(const struct morsel_matmul_args *a, struct packed *p, const uint8_t *x, uint8_t *y, uint32_t n, uint32_t outputs,
-                        uint32_t blocks, int32_t zero, morsel_fc_fn *fc) {
+                        uint32_t blocks, int32_t zero, const struct packed_by *by) {
     const uint32_t size = morsel_element_bytes(&a->y.qparams), most = PACKED_RESULTS / outputs;
     struct morsel_fc_args args = {.x = a->a, .y = a->y, .weights = p->weights, .inputs = a->inner, .outputs = outputs, .blocks = blocks};
     args.channels =
         (struct morsel_channels){.bias = p->bias, .multiplier = p->multiplier, .weight_sum = p->sum, .weight_zero = zero ? p->zero : NULL};
+    args.x.data = x, args.y.data = y, args.rows = n;
+    if (by->in_place && by->in_place(&args, a->columns)) return;
     args.y.data = p->results;
     const int apart = zero && !FC_TAKES_ZERO;
     if (apart) {
@@ -83,7 +91,7 @@ static void packed_rows(const struct morsel_matmul_args *a, struct packed *p, co
         now = n < most ? n : most;
         args.x.data = x;
         args.rows = now;
-        fc(&args, 0, now * blocks);
+        by->fc(&args, 0, now * blocks);
         if (apart) {
             for (uint32_t i = 0; i < now; i++, y += (size_t)a->columns * size)
                 store_apart(a, p, x + (size_t)i * a->inner, (const float *)(const void *)p->results + (size_t)i * outputs, outputs, zero,
@@ -97,7 +105,7 @@ static void packed_rows(const struct morsel_matmul_args *a, struct packed *p, co
 
 /* n rows of a batch. */
 static void packed_batch(const struct morsel_matmul_args *a, struct packed *p, const uint8_t *x, const uint8_t *b, uint8_t *y, uint32_t n,
-                         morsel_fc_fn *fc) {
+                         const struct packed_by *by) {
     const uint8_t flip = (uint8_t)(a->b.qparams.sign_flip ^ 0x80);
     const int32_t zero = a->b.qparams.zero - 128;
     const uint32_t block_bytes = (a->inner + 3) / 4 * 64, fit = PACKED_BYTES / block_bytes,
@@ -110,7 +118,7 @@ static void packed_batch(const struct morsel_matmul_args *a, struct packed *p, c
             pack_block(p->weights + (size_t)i * block_bytes, p->sum + 16 * i, b + c, a->inner, a->columns, left < 16 ? left : 16, flip,
                        FC_TAKES_ZERO ? (int8_t)zero : 0);
         }
-        packed_rows(a, p, x, y + (size_t)first * morsel_element_bytes(&a->y.qparams), n, outputs, blocks, zero, fc);
+        packed_rows(a, p, x, y + (size_t)first * morsel_element_bytes(&a->y.qparams), n, outputs, blocks, zero, by);
     }
 }
 
@@ -123,7 +131,7 @@ static int packs(const struct morsel_matmul_args *a, uint32_t begin, uint32_t en
     return !packed_refusal(a) && end - begin >= 4;
 }
 
-static void matmul_packed(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end, morsel_fc_fn *fc) {
+static void matmul_packed(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end, const struct packed_by *by) {
     struct packed p;
     memset(p.bias, 0, sizeof p.bias);
     for (uint32_t c = 0; c < PACKED_BLOCKS * 16; c++) {
@@ -137,7 +145,7 @@ static void matmul_packed(const struct morsel_matmul_args *a, uint32_t begin, ui
         size_t b = (size_t)(batch / a->b_divide % a->b_batch) * a->inner * a->columns;
         uint8_t *y = (uint8_t *)a->y.data + (size_t)begin * a->columns * morsel_element_bytes(&a->y.qparams);
         n = a->rows - row < end - begin ? a->rows - row : end - begin;
-        packed_batch(a, &p, (const uint8_t *)a->a.data + x, (const uint8_t *)a->b.data + b, y, n, fc);
+        packed_batch(a, &p, (const uint8_t *)a->a.data + x, (const uint8_t *)a->b.data + b, y, n, by);
     }
 }
 

@@ -25,19 +25,18 @@ static inline int32_t morsel_fc_below(const struct morsel_fc_args *a, const uint
     return (int32_t)(wide * (uint32_t)zero - (wide - a->inputs) * flip - morsel_sum_bytes_avx2(x, a->inputs, flip));
 }
 
+/* n rows from x, whose results are `step` elements apart. */
+static inline struct morsel_conv_args morsel_fc_as_conv(const struct morsel_fc_args *a, uint32_t n, uint32_t step) {
+    const struct morsel_window w = {1, n, a->inputs, 1, n, a->outputs, 1, 1, 1, 1, 1, 1, 0, 0, n * a->inputs, n * step};
+    return (struct morsel_conv_args){.window = w, .x = a->x, .y = a->y, .weights = a->weights, .channels = a->channels, .groups = 1};
+}
+
 /* The units begin .. end: rows that are whole, and many, by `conv` where its tiles take them; the others by `few`. */
 static inline void morsel_fc_rows(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, morsel_conv_has_tiles_fn *tiles,
                                   morsel_conv_fn *conv, morsel_fc_fn *few) {
     uint32_t first = (begin + a->blocks - 1) / a->blocks, last = end / a->blocks, n = last - first;
     const uint8_t *x = (const uint8_t *)a->x.data + (size_t)first * a->inputs;
-    struct morsel_conv_args args = {
-        .window = {1, n, a->inputs, 1, n, a->outputs, 1, 1, 1, 1, 1, 1, 0, 0, n * a->inputs, n * a->outputs},
-        .x = a->x,
-        .y = a->y,
-        .weights = a->weights,
-        .channels = a->channels,
-        .groups = 1,
-    };
+    struct morsel_conv_args args = morsel_fc_as_conv(a, n, a->outputs);
     if (a->lines || last < first + MORSEL_FC_FEW || !tiles(&args)) {
         few(a, begin, end);
         return;

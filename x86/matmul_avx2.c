@@ -25,19 +25,42 @@ const char *morsel_matmul_refusal_avx2(const void *args) {
     return packed_refusal(args);
 }
 
-static void multiply(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end, morsel_fc_fn *fc) {
-    if (packs(a, begin, end)) matmul_packed(a, begin, end, fc);
+static void multiply(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end, const struct packed_by *by) {
+    if (packs(a, begin, end)) matmul_packed(a, begin, end, by);
     else morsel_matmul_rows_c(a, begin, end);
 }
 
+static int in_place(const struct morsel_fc_args *a, uint32_t step, morsel_conv_has_tiles_fn *tiles, morsel_conv_fn *conv) {
+    const struct morsel_conv_args args = morsel_fc_as_conv(a, a->rows, step);
+    const uint8_t *x = a->x.data;
+    if (!tiles(&args)) return 0;
+    conv(&args, &x, 0, 1);
+    return 1;
+}
+
+static int in_place_avx2(const struct morsel_fc_args *a, uint32_t step) {
+    return in_place(a, step, morsel_conv_has_tiles_avx2, morsel_conv_rows_avx2);
+}
+
+static int in_place_avxvnni(const struct morsel_fc_args *a, uint32_t step) {
+    return in_place(a, step, morsel_conv_has_tiles_avx2, morsel_conv_rows_avxvnni);
+}
+
+static int in_place_avx512vnni(const struct morsel_fc_args *a, uint32_t step) {
+    return in_place(a, step, morsel_conv_has_tiles_avx512vnni, morsel_conv_rows_avx512vnni);
+}
+
 void morsel_matmul_rows_avx2(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end) {
-    multiply(a, begin, end, morsel_fc_blocks_avx2);
+    const struct packed_by by = {morsel_fc_blocks_avx2, in_place_avx2};
+    multiply(a, begin, end, &by);
 }
 
 void morsel_matmul_rows_avxvnni(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end) {
-    multiply(a, begin, end, morsel_fc_blocks_avxvnni);
+    const struct packed_by by = {morsel_fc_blocks_avxvnni, in_place_avxvnni};
+    multiply(a, begin, end, &by);
 }
 
 void morsel_matmul_rows_avx512vnni(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end) {
-    multiply(a, begin, end, morsel_fc_blocks_avx512vnni);
+    const struct packed_by by = {morsel_fc_blocks_avx512vnni, in_place_avx512vnni};
+    multiply(a, begin, end, &by);
 }

@@ -8,7 +8,7 @@ struct morsel_part256 morsel_part_avx2(const struct morsel_conv_job *job, const 
     const struct morsel_conv_args *a = job->args;
     uint32_t channel = job->constants + block * 16, left = job->outs - block * 16;
     struct morsel_part256 part = {.job = job,
-                                  .y_step = a->window.out_c,
+                                  .y_step = morsel_y_step(&a->window, 1),
                                   .channels = left < 16 ? left : 16,
                                   .starts = job->below ? starts : NULL};
     part.weights = job->weights + block * job->block_bytes;
