@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Entries of a gather's axis that runs straight. */
-enum { LEAST_STRAIGHT = 32, MOST_STRAIGHT = 512 };
+/* Entries of a gather's axis, where more are two axes. */
+enum { LEAST_STRAIGHT = 16, MOST_STRAIGHT = 512 };
 
 struct value_slot *value_slot(const struct onnx_value *value) {
     return value->lowered;
@@ -143,16 +143,26 @@ static uint32_t gather_axes(struct lowering *l, const struct view *view, enum mo
     return rank;
 }
 
-/* An axis that runs straight needs no entry for each element: one too long becomes two, of which the outer steps over the inner. */
+/* Whether the entries of an axis are the sums of those of an outer one and of one of `inner`. */
+static bool separable(const int32_t *table, uint32_t dim, uint32_t inner) {
+    for (uint32_t k = 0; k < dim; k++)
+        if (table[k] < 0 || table[k] - table[k / inner * inner] != table[k % inner] - table[0]) return false;
+    return true;
+}
+
+/* The most entries that an inner axis of this one may have; 0: it stays one. */
+static uint32_t inner_axis(const int32_t *table, uint32_t dim) {
+    for (uint32_t inner = MOST_STRAIGHT; dim > MOST_STRAIGHT && inner >= LEAST_STRAIGHT; inner--)
+        if (dim % inner == 0 && separable(table, dim, inner)) return inner;
+    return 0;
+}
+
+/* An axis that runs straight, or is made of two, needs no entry for each element: a long one becomes two. */
 static uint32_t split_axes(struct lowering *l, uint32_t rank, uint32_t *dims, int32_t **tables) {
     for (uint32_t i = 0; i < rank && rank < MORSEL_FORMAT_MAX_RANK; i++) {
-        uint32_t inner = MOST_STRAIGHT;
-        while (dims[i] % inner) inner--;
-        if (dims[i] <= MOST_STRAIGHT || inner < LEAST_STRAIGHT) continue;
-        const int32_t *table = tables[i], step = table[1] - table[0];
-        uint32_t k = 0;
-        while (k < dims[i] && table[k] >= 0 && (int64_t)table[k] == table[0] + (int64_t)k * step) k++;
-        if (k < dims[i]) continue;
+        const int32_t *table = tables[i];
+        uint32_t inner = inner_axis(table, dims[i]), k;
+        if (!inner) continue;
         for (uint32_t n = rank++; n > i; n--) {
             dims[n] = dims[n - 1];
             tables[n] = tables[n - 1];

@@ -69,11 +69,15 @@ static bool read_once(const struct onnx_value *value) {
     }
 }
 
+/* Its table has an entry for each element of the axis. */
+enum { MOST_JOINED = 1024 };
+
 /* Parts of one buffer that stand for the same numbers are a view of it: a picture that is rolled, for one. */
 static bool concat_view(struct lowering *l, struct onnx_node *node, struct meaning **parts, uint32_t count) {
     const struct view **views = net_alloc(l->net, count * sizeof *views);
     const struct meaning *a = parts[0];
     struct meaning joined = *a;
+    if (node->outputs[0]->shape.dims[stated_axis(node)] > MOST_JOINED) return false;
     bool filled = false;
     for (uint32_t k = 0; k < count; k++) {
         const struct meaning *b = parts[k];

@@ -47,7 +47,8 @@ static bool side_by_side(const struct view *view, uint32_t axis) {
 
 enum morsel_layout view_layout(const struct view *view) {
     bool pictures = view->rank == 4 && (view->dims[1] == 1 || side_by_side(view, 1) || !side_by_side(view, 3));
-    return pictures ? MORSEL_CHANNELS_LAST : MORSEL_ROW_MAJOR;
+    bool lines = view->rank == 3 && side_by_side(view, 1) && !side_by_side(view, 2);
+    return pictures || lines ? MORSEL_CHANNELS_LAST : MORSEL_ROW_MAJOR;
 }
 
 bool view_is_whole(const struct view *view, enum morsel_layout layout, uint32_t elements) {

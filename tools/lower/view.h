@@ -21,7 +21,7 @@ struct view view_whole(struct net *net, enum morsel_layout layout, uint32_t rank
 /* Logical dimensions in the order of memory. */
 void view_physical(enum morsel_layout layout, const struct view *view, uint32_t *dims);
 
-/* The layout in which the view lies in the buffer, or would with fewer gaps; CHANNELS_LAST only for rank 4. */
+/* The layout in which the view lies in the buffer, or would with fewer gaps; CHANNELS_LAST for rank 3 and 4 alone. */
 enum morsel_layout view_layout(const struct view *view);
 
 /* Whether the view is the whole buffer of `elements` in that layout. */

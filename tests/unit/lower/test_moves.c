@@ -107,6 +107,51 @@ static void long_axes_take_short_tables(void **state) {
     }
 }
 
+/* A picture flattened as ONNX counts it, channels first: neither straight nor short, but an axis in an axis. */
+static void flattened_pictures_take_short_tables(void **state) {
+    (void)state;
+    enum { CHANNELS = 3, PIXELS = 2000 };
+    static uint8_t y[CHANNELS * PIXELS];
+    struct bytes file = {0};
+    size_t bytes;
+    bool concat;
+    add_value(&file, 11, "x", ONNX_UINT8, "1,3,40,50");
+    add_value(&file, 12, "y", ONNX_UINT8, NULL);
+    add_node(&file, "f", "Flatten", "x", "y", "");
+    assert_int_equal(run(&file, y, &bytes, &concat), 1);
+    assert_true(bytes < 5000);
+    for (int i = 0; i < CHANNELS * PIXELS; i++) {
+        int from = i % PIXELS * CHANNELS + i / PIXELS;
+        assert_int_equal(y[i], (uint8_t)(from * 7 + from / 256));
+    }
+}
+
+/* As many lines as have no common factor: put together, as a table of them would be large. */
+static void long_parts_are_joined_as_bytes(void **state) {
+    (void)state;
+    enum { LINES = 1861, WIDTH = 16 };
+    static uint8_t y[LINES * WIDTH];
+    struct bytes file = {0};
+    size_t bytes;
+    bool concat;
+    add_value(&file, 11, "x", ONNX_UINT8, "1,1861,16");
+    add_value(&file, 12, "y", ONNX_UINT8, NULL);
+    add_numbers(&file, "zero", (const int64_t[]){0}, 1);
+    add_numbers(&file, "some", (const int64_t[]){500}, 1);
+    add_numbers(&file, "end", (const int64_t[]){9999}, 1);
+    add_numbers(&file, "one", (const int64_t[]){1}, 1);
+    add_node(&file, "a", "Slice", "x some end one", "a", "");
+    add_node(&file, "b", "Slice", "x zero some one", "b", "");
+    add_node(&file, "c", "Concat", "a b", "y", "axis:1");
+    run(&file, y, &bytes, &concat);
+    assert_true(concat);
+    assert_true(bytes < 6000);
+    for (int i = 0; i < LINES * WIDTH; i++) {
+        int from = (i + 500 * WIDTH) % (LINES * WIDTH);
+        assert_int_equal(y[i], (uint8_t)(from * 7 + from / 256));
+    }
+}
+
 /* Windows that do not overlap: one pixel of the input makes one window of the output, so nothing is pulled apart. */
 static void windows_side_by_side_take_no_zeros(void **state) {
     (void)state;
@@ -144,6 +189,9 @@ static void windows_side_by_side_take_no_zeros(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(parts_of_one_value_are_joined_in_one_step),
-                                       cmocka_unit_test(long_axes_take_short_tables), cmocka_unit_test(windows_side_by_side_take_no_zeros)};
+                                       cmocka_unit_test(long_axes_take_short_tables),
+                                       cmocka_unit_test(flattened_pictures_take_short_tables),
+                                       cmocka_unit_test(long_parts_are_joined_as_bytes),
+                                       cmocka_unit_test(windows_side_by_side_take_no_zeros)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
