@@ -292,6 +292,16 @@ def silu_island(b):
 
 
 @net()
+def fake_quantized(b):
+    """What PyTorch's training leaves: a Div and a BatchNormalization between a convolution and its QuantizeLinear."""
+    x = b.keep_float(b.conv(b.input(1, 3, 6, 6), 3, 8, 3))
+    x = b.keep_float(b.op("Div", x, b.plain_floats(1, 8, 1, 1, low=0.5, high=2)))
+    v = [b.plain_floats(8, low=lo, high=hi) for lo, hi in ((0.5, 1.5), (-0.3, 0.3), (-0.2, 0.6), (0.5, 2))]
+    x = b.op("Relu", b.keep_float(b.op("BatchNormalization", x, *v)))
+    return b.out(b.conv(x, 8, 4, 1))
+
+
+@net()
 def chain_island(b):
     x = b.keep_float(b.op("Mul", b.conv(b.input(1, 3, 6, 6), 3, 8, 3), b.plain_floats(1, 8, 1, 1)))
     x = b.keep_float(b.op("Add", x, b.plain_floats(8, 1, 1)))

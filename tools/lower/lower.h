@@ -200,6 +200,17 @@ bool read_bias(struct lowering *l, struct onnx_node *node, const struct onnx_ten
 bool read_any_bias(struct lowering *l, struct onnx_node *node, const struct onnx_value *value, float factor, bool round, float x_scale,
                    const struct tail *tail, struct weights *w);
 
+/* --- Factors and offsets by channel behind a convolution, up to its QuantizeLinear (scaled.c) --- */
+struct scaled {
+    struct onnx_value *value; /* where they end: the convolution's own, where there are none */
+    uint32_t channels;
+    double *scale, *offset; /* NULL: there are none */
+};
+/* Absorbed nodes are marked done. */
+struct scaled scaled_follow(struct lowering *l, struct onnx_value *value, uint32_t channels);
+/* Puts them into scales and float biases, when those of the file are read. */
+bool scaled_apply(struct lowering *l, struct onnx_node *node, const struct scaled *s, const struct tail *tail, struct weights *w);
+
 /* Scale and zero point i of a quantized constant (by axis), checked. */
 float quantized_scale(const struct meaning *m, uint32_t i);
 int32_t quantized_zero(const struct meaning *m, uint32_t i);

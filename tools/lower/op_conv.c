@@ -245,10 +245,12 @@ bool lower_window(struct lowering *l, struct onnx_node *node, struct meaning *m,
     if (wm->scales->count > 1 && wm->axis != 0)
         return refuse(l, node, "its weight scales lie along axis %d, not along the output channels", wm->axis);
     bool round = !m->channel_scales && leads_to_quantize(node->outputs[0]);
-    struct tail tail = tail_follow(l, node->outputs[0], TAIL_CHANNELS);
+    struct scaled scaled = scaled_follow(l, node->outputs[0], w.outputs);
+    struct tail tail = tail_follow(l, scaled.value, TAIL_CHANNELS);
     struct meaning padded = *m;
     absorb_padding(l, &padded, &p.window);
     struct net_buffer *x = meaning_buffer(l, node, &padded, MORSEL_CHANNELS_LAST);
     return x && read_weights(l, node, wm->quantized, wm->scales, wm->zeros, false, &w) && fold_channel_scales(l, node, m, &p, &w) &&
-           read_any_bias(l, node, onnx_input(node, 2), 1, round, x->scale, &tail, &w) && add_conv(l, node, x, &p, &w, &tail);
+           read_any_bias(l, node, onnx_input(node, 2), 1, round, x->scale, &tail, &w) && scaled_apply(l, node, &scaled, &tail, &w) &&
+           add_conv(l, node, x, &p, &w, &tail);
 }
