@@ -74,7 +74,8 @@ struct sink {
 
 /* --- Geometry ----------------------------------------------------------------------------------------------------- */
 
-/* Half of the leftover lies in front of the crop; a half pixel goes to the even number, as Python's round() has it. */
+/* Half of the leftover lies in front of the crop; a half pixel goes to the even number, as Python's round() has it.
+ * What is visible lies within the resized picture, and within the result. Proven: tests/prove, picture_axis and picture_inside. */
 static void plan_axis(struct axis *a, uint32_t in, uint32_t out, uint32_t crop) {
     a->in = in;
     a->out = out;
@@ -84,18 +85,19 @@ static void plan_axis(struct axis *a, uint32_t in, uint32_t out, uint32_t crop) 
         a->pad = (a->size - out) / 2;
     } else {
         uint32_t left = out - a->size, half = left / 2;
-        a->first = half + (left & half & 1u);
+        a->first = half + (left % 2 && half % 2);
     }
     a->visible = a->size < out ? a->size : out;
     a->taps = 0;
     if (in != out) {
-        /* Weights are positive within an open interval of 2 max(in, out) / out source pixels: it holds at most its length rounded up. */
+        /* Weights are positive within an open interval of 2 max(in, out) / out source pixels: it holds at most its length rounded up.
+         * Proven: tests/prove, picture_taps. */
         uint32_t taps = in < out ? 2 : (2 * in + out - 1) / out;
         a->taps = taps < in ? taps : in;
     }
 }
 
-/* in = 1 .. 2^15 and out = 1 .. 2^30 keep every product here below 2^47.
+/* in = 1 .. 2^15 and out = 1 .. 2^30 keep every product here below 2^47. Proven: tests/prove, picture_products.
  * The triangle filter, antialiased, in whole numbers: with f = max(in, out), source pixel x weighs 2f - |(2x + 1) out - (2i + 1) in| in
  * resized pixel i. Negative: it does not count. */
 static int64_t tap_weight(const struct axis *a, uint32_t i, uint32_t x) {
@@ -104,16 +106,25 @@ static int64_t tap_weight(const struct axis *a, uint32_t i, uint32_t x) {
     return 2 * widest - (distance < 0 ? -distance : distance);
 }
 
-/* The weights of resized pixel i, with WEIGHT_BITS after the point; returns how many. *first moves on from the window of the pixel before
- * (windows only move forward). The centre of i lies in the picture, so at least one weight is positive.
- * A double holds the quotient of these numbers so closely that rounding it gives the same on every machine, excess precision or not. */
-static uint32_t axis_weights(const struct axis *a, uint32_t i, uint32_t *first, int32_t *weights) {
+/* How many source pixels resized pixel i depends on, and the sum of what they weigh. *first moves on from the window of the pixel before:
+ * windows only move forward. The centre of i lies in the picture, so at least one weight is positive.
+ * Proven: tests/prove, picture_forward, picture_centre and picture_window. */
+static uint32_t find_window(const struct axis *a, uint32_t i, uint32_t *first, int64_t *total) {
     uint32_t x = *first, n = 0;
     int64_t sum = 0;
     while (tap_weight(a, i, x) <= 0) x++;
     for (; n < a->taps && x + n < a->in && tap_weight(a, i, x + n) > 0; n++) sum += tap_weight(a, i, x + n);
-    for (uint32_t k = 0; k < n; k++) weights[k] = (int32_t)((double)tap_weight(a, i, x + k) / (double)sum * (1 << WEIGHT_BITS) + 0.5);
     *first = x;
+    *total = sum;
+    return n;
+}
+
+/* The weights of resized pixel i, with WEIGHT_BITS after the point; returns how many.
+ * A double holds the quotient of these numbers so closely that rounding it gives the same on every machine, excess precision or not. */
+static uint32_t axis_weights(const struct axis *a, uint32_t i, uint32_t *first, int32_t *weights) {
+    int64_t sum;
+    uint32_t n = find_window(a, i, first, &sum);
+    for (uint32_t k = 0; k < n; k++) weights[k] = (int32_t)((double)tap_weight(a, i, *first + k) / (double)sum * (1 << WEIGHT_BITS) + 0.5);
     return n;
 }
 
@@ -130,7 +141,8 @@ static void resized_size(const struct morsel_blob_picture *rule, uint32_t width,
     }
 }
 
-/* Each side is at most 2^15, or 2^30 after SHORT_SIDE; taps <= 2^15: sums stay below 2^49. False where it is 2^31 bytes or more. */
+/* Each side is at most 2^15, or 2^30 after SHORT_SIDE; taps <= 2^15: sums stay below 2^49. False where it is 2^31 bytes or more.
+ * Proven: tests/prove, picture_sizes, picture_scratch and picture_regions. */
 static bool plan_scratch(struct plan *plan) {
     const struct axis *x = &plan->x, *y = &plan->y;
     uint64_t words = x->taps ? (uint64_t)x->visible * (2 + x->taps) : 0;
@@ -168,7 +180,8 @@ static uint8_t luma(const uint8_t *rgb) {
     return (uint8_t)((rgb[0] * 19595u + rgb[1] * 38470u + rgb[2] * 7471u + 32768u) >> 16);
 }
 
-/* Each weight is off by half a unit at most, so a sum is below 255 * (2^22 + 2^15 / 2) + 2^21 < 2^31. Weights are never negative. */
+/* Each weight is off by half a unit at most, so a sum is below 255 * (2^22 + 2^15 / 2) + 2^21 < 2^31. Weights are never negative.
+ * Proven: tests/prove, picture_sum and picture_luma. */
 static uint8_t to_pixel(int32_t sum) {
     int32_t pixel = sum >> WEIGHT_BITS;
     return (uint8_t)(pixel > 255 ? 255 : pixel);
@@ -276,7 +289,8 @@ static void blend_rows(const struct job *job, uint32_t count, size_t first, size
     }
 }
 
-/* Resized row i into job->row. Rows are asked for in order; a window is never taller than the ring. */
+/* Resized row i into job->row. Rows are asked for in order; a window is never taller than the ring. Proven: tests/prove, picture_window
+ * and picture_ring. */
 static void make_row(struct job *job, uint32_t i) {
     const struct plan *plan = job->plan;
     if (!plan->y.taps) {
@@ -333,7 +347,8 @@ static bool find_place(struct sink *sink, const struct plan *plan, const struct 
     if (view->layout == MORSEL_CHANNELS_LAST) planes = false;
     if ((!planes && !pixels) || view->type == MORSEL_INT32 || (unsigned)view->type > MORSEL_FLOAT32) return false;
     sink->element = view->type == MORSEL_FLOAT32 ? 4 : 1;
-    /* height and width up to 2^30, then at most 2^32: no product wraps. */
+    /* height and width up to 2^30, then at most 2^32: no product wraps. Proven: tests/prove, picture_sink and
+     * picture_elements. */
     uint64_t plane = (uint64_t)height * width, bytes = plane * channels * sink->element;
     uint32_t images = view->rank == 4 ? view->dims[0] : 1;
     if (plane > view->bytes || bytes > view->bytes || bytes * images > view->bytes) return false;
@@ -397,7 +412,8 @@ size_t morsel_rule_bytes(const struct morsel_blob_picture *rule, uint32_t width,
     return rule && plan_picture(&plan, rule, width, height) ? plan.scratch_bytes : 0;
 }
 
-/* Whether the rows lie in rgb_bytes. A stride of 0 stands for rows without gaps; no row may lie beyond the address space. */
+/* Whether the rows lie in rgb_bytes. A stride of 0 stands for rows without gaps; no row may lie beyond the address space.
+ * Proven: tests/prove, picture_rows. */
 static enum morsel_error check_rows(size_t rgb_bytes, uint32_t width, uint32_t height, size_t *stride) {
     if (width - 1 >= SIDE_MAX || height - 1 >= SIDE_MAX) return MORSEL_ERR_ARGUMENT;
     size_t row = (size_t)3 * width;

@@ -30,9 +30,9 @@ else echo "skip style: clang-format 14 is not there"; fi
 check "tests are named by what they hold" "$(grep -rnoE '(cmocka_unit_test[a-z_]*|IN_FOLDER)\([a-z0-9_]+' tests/unit |
     awk -F'(' '$2 != "test" && ($2 ~ /^test_/ || split($2, words, "_") < 3)')"
 check "sentences of at most 25 words" "$(sh tests/prose.sh)"
-# "Proven: tests/prove, trails." or "..., axis and index.", over the end of a line, too.
+# "Proven: tests/prove, trails." or "..., rows, axis and index.", over the end of a line, too.
 check "proofs that comments name are there" "$(cat core/*.[ch] kernels/*.h | tr '\n' ' ' | tr -s ' *' ' ' |
-    grep -oE 'Proven: tests/prove, [a-z_0-9, ]+' | sed 's/.*prove, //; s/ and /\n/g' | tr -d ' ' | sort -u | while read -r name; do
+    grep -oE 'Proven: tests/prove, [a-z_0-9, ]+' | sed 's/.*prove, //; s/, / and /g; s/ and /\n/g' | tr -d ' ' | sort -u | while read -r name; do
         grep -qsw "void prove_$name" tests/prove/*.c || echo "$name"
     done)"
 # shellcheck disable=SC2086

@@ -49,6 +49,14 @@ LIST = [
     ("core/weights.c", "static int is_small(int64_t bias, int64_t above,", "static int is_small(int64_t bias, int32_t above,", "is_small"),
     ("kernels/requant.h", "v + 12582912.0f", "v + 8388608.0f", "round"),
     ("kernels/requant.h", "return v < low ? low : v > high ? high : v;", "return v < low ? high : v > high + 1 ? high : v;", "limit"),
+    ("core/picture.c", "a->visible = a->size < out ? a->size : out;", "a->visible = a->size;", "picture_axis"),
+    ("core/picture.c", "(2 * in + out - 1) / out;", "2 * in / out;", "picture_taps"),
+    ("core/picture.c", "return 2 * widest - (", "return widest - (", "picture_centre"),
+    ("core/picture.c", "n < a->taps && x + n < a->in", "n <= a->taps && x + n < a->in", "picture_window"),
+    ("core/picture.c", "uint64_t bytes = 3 + 4 * (words + y->taps)", "uint64_t bytes = 3 + 4 * words + y->taps", "picture_scratch"),
+    ("core/picture.c", "*stride < row || *stride > SIZE_MAX / height", "*stride < row", "picture_rows"),
+    ("core/picture.c", "uint64_t plane = (uint64_t)height * width", "uint64_t plane = height * width", "picture_sink"),
+    ("core/picture.c", "rgb[2] * 7471u", "rgb[2] * 7472u", "picture_luma"),
 ]
 
 
