@@ -1,35 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Quantization whose numbers are found at run time, in plain C, sixteen elements at a time.
+ * Quantization whose numbers are found at run time, in plain C.
  *
  * The lowest and the highest are the same in whatever order elements are compared. Both begin at +0, a -0 is neither below nor above it,
  * and a comparison with a NaN is false.
  */
 #include "requant.h"
 
-enum { N = MORSEL_LANES };
-
-struct ends {
-    float low[N], high[N];
-};
-
-static inline void widen(struct ends *e, const float *x) {
-    for (uint32_t i = 0; i < N; i++) e->low[i] = x[i] < e->low[i] ? x[i] : e->low[i];
-    for (uint32_t i = 0; i < N; i++) e->high[i] = x[i] > e->high[i] ? x[i] : e->high[i];
+/* Elements of unit u, of pieces of `count`. */
+static uint32_t piece_elements(uint32_t u, uint32_t elements, uint32_t count) {
+    uint32_t left = elements - u * count;
+    return left < count ? left : count;
 }
 
 void morsel_range_c(const struct morsel_range_args *a, uint32_t begin, uint32_t end) {
     for (uint32_t u = begin; u < end; u++) {
-        const float *x = a->x + (size_t)u * a->count;
-        uint32_t left = a->elements - u * a->count, n = left < a->count ? left : a->count;
-        struct ends e = {{0}, {0}};
-        float last[N] = {0}, low = 0, high = 0;
-        for (; n >= N; n -= N, x += N) widen(&e, x);
-        memcpy(last, x, n * sizeof *x);
-        widen(&e, last);
-        for (uint32_t i = 0; i < N; i++) {
-            low = e.low[i] < low ? e.low[i] : low;
-            high = e.high[i] > high ? e.high[i] : high;
+        const float *x = a->x + (size_t)u * a->count, *stop = x + piece_elements(u, a->elements, a->count);
+        float low = 0, high = 0;
+        for (; x != stop; x++) {
+            low = *x < low ? *x : low;
+            high = *x > high ? *x : high;
         }
         a->y[2 * (size_t)u] = low;
         a->y[2 * (size_t)u + 1] = high;
@@ -72,25 +62,18 @@ void morsel_factors_c(const struct morsel_factors_args *a, uint32_t begin, uint3
     }
 }
 
-static inline void quantize(uint8_t *to, const float *x, float scale, int32_t zero, uint32_t flip) {
-    const float low = (float)-zero, high = (float)(255 - zero);
-    float v[N];
-    for (uint32_t i = 0; i < N; i++) v[i] = x[i] / scale;
-    for (uint32_t i = 0; i < N; i++) v[i] = v[i] > low ? v[i] : low; /* a NaN, too */
-    for (uint32_t i = 0; i < N; i++) v[i] = v[i] < high ? v[i] : high;
-    for (uint32_t i = 0; i < N; i++) to[i] = (uint8_t)((uint32_t)(morsel_round(v[i]) + zero) ^ flip);
-}
-
 void morsel_quantize_c(const struct morsel_quantize_args *a, uint32_t begin, uint32_t end) {
     for (uint32_t u = begin; u < end; u++) {
-        const float *numbers = a->numbers + (a->by_line ? 2 * (size_t)u : 0), *x = a->x + (size_t)u * a->count;
-        uint32_t left = a->elements - u * a->count, n = left < a->count ? left : a->count;
-        uint8_t *y = a->y + (size_t)u * a->count, bytes[N];
+        const float *numbers = a->numbers + (a->by_line ? 2 * (size_t)u : 0), scale = numbers[0];
         const int32_t zero = morsel_found_zero(numbers);
-        float last[N] = {0};
-        for (; n >= N; n -= N, x += N, y += N) quantize(y, x, numbers[0], zero, a->sign_flip);
-        memcpy(last, x, n * sizeof *x);
-        quantize(bytes, last, numbers[0], zero, a->sign_flip);
-        memcpy(y, bytes, n);
+        const float low = (float)-zero, high = (float)(255 - zero);
+        const float *x = a->x + (size_t)u * a->count;
+        uint8_t *y = a->y + (size_t)u * a->count;
+        for (uint32_t i = 0, n = piece_elements(u, a->elements, a->count); i < n; i++) {
+            float v = x[i] / scale;
+            v = v > low ? v : low; /* a NaN, too */
+            v = v < high ? v : high;
+            y[i] = (uint8_t)((uint32_t)(morsel_round(v) + zero) ^ a->sign_flip);
+        }
     }
 }

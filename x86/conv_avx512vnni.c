@@ -6,56 +6,11 @@
  * seven or eight divides the rows of the usual pictures. What is left of a run of pixels is done by a tile that begins earlier: results
  * that are already there come out the same.
  */
-#include "prefetch_avx512.h"
-#include "conv_plan.h"
+#include "conv_part_avx512.h"
 #include "dot_avx512.h"
-#include "requant_avx512.h"
-#include "x86.h"
+#include "prefetch_avx512.h"
 
 #define PARTS_KEPT 6u /* 288 channels */
-
-/* Some blocks of a job. */
-struct part {
-    const struct morsel_conv_job *job;
-    struct morsel_requant512 requant;
-    const int8_t *weights;
-    const float *multiplier, *bias; /* bias: NULL where there is none */
-    __m512i start[3];               /* bias - zero * weight_sum */
-    __m512 offset[3];               /* of plain parts */
-    __m512i zero[3];                /* of weights, and 256 times that, as int16s; of use with job->below */
-    int plain;                      /* as requant_avx512.h says */
-    __mmask64 mask;                 /* channels that exist */
-    size_t channel;                 /* the first, in y */
-    uint8_t *y;                     /* of pixel 0 */
-    size_t y_step;
-    size_t block, pixel; /* the first of each, of the whole step */
-};
-
-static void take_part(struct part *part, const struct morsel_conv_job *job, uint32_t block, uint32_t nb) {
-    const struct morsel_channels *c = &job->args->channels;
-    const __m512i x_zero = _mm512_set1_epi32(job->args->x.qparams.zero);
-    uint32_t channel = job->constants + block * 16, left = job->outs - block * 16;
-    part->job = job;
-    part->requant = morsel_requant512(&job->args->y);
-    part->y_step = morsel_y_step(&job->args->window, 1);
-    part->weights = job->weights + block * job->block_bytes;
-    part->multiplier = c->multiplier + channel;
-    part->bias = c->float_bias ? c->float_bias + channel : NULL;
-    part->plain = morsel_plain512(c, &job->args->y, channel / 16, nb);
-    for (uint32_t b = 0; b < nb; b++) {
-        __m512i sum = _mm512_loadu_si512(c->weight_sum + channel + 16 * b);
-        __m512i start = _mm512_sub_epi32(_mm512_loadu_si512(c->bias + channel + 16 * b), _mm512_mullo_epi32(sum, x_zero));
-        part->start[b] = part->plain ? morsel_start512(start) : start;
-        if (job->below) {
-            __m512i zero = _mm512_loadu_si512(c->weight_zero + channel + 16 * b);
-            part->zero[b] = _mm512_mask_blend_epi16(0xaaaaaaaa, zero, _mm512_slli_epi32(zero, 24));
-        }
-        part->offset[b] = morsel_offset512(_mm512_loadu_ps(part->multiplier + 16 * b));
-    }
-    part->mask = ~(__mmask64)0 >> (64 - (left < 16 * nb ? left : 16 * nb));
-    part->block = channel / 16;
-    part->channel = job->first + block * 16;
-}
 
 /* What a tile can do besides: few need all of it, and each costs the others time or room. */
 enum {
@@ -66,11 +21,6 @@ enum {
     ALWAYS = 16,  /* there is */
     STRIDED = 32, /* plain parts too, with an end of their own */
     MAPS = 64     /* pixels that a map finds */
-};
-
-/* A value for each of `tall` pixels, seven or eight. Named fields: compilers keep arrays that long in memory. */
-struct pixels {
-    __m512i p0, p1, p2, p3, p4, p5, p6, p7;
 };
 
 /* Of a run that is shorter than a tile the last pixel stands in for those that are missing. */
@@ -256,6 +206,11 @@ MORSEL_INLINE void store_16(const struct requant *f, uint8_t *y, const struct mo
 MORSEL_INLINE void requant_48(const struct part *part, uint8_t *y, const struct morsel_places *oy, struct pixels a, struct pixels b,
                               struct pixels c, int tall, int can) {
     struct requant f = requant_of(part, !(can & LIMITS));
+    if (tall == 8 && part->floats) {
+        const struct pixels s[3] = {a, b, c};
+        store_floats(part, y, oy, s, 3);
+        return;
+    }
     scale_pixels(&a, part, 0, tall, can);
     scale_pixels(&b, part, 1, tall, can);
     scale_pixels(&c, part, 2, tall, can);
@@ -272,6 +227,11 @@ MORSEL_INLINE void requant_48(const struct part *part, uint8_t *y, const struct 
 MORSEL_INLINE void requant_32(const struct part *part, uint8_t *y, const struct morsel_places *oy, struct pixels a, struct pixels b,
                               int tall, int can) {
     struct requant f = requant_of(part, !(can & LIMITS));
+    if (tall == 8 && part->floats) {
+        const struct pixels s[2] = {a, b};
+        store_floats(part, y, oy, s, 2);
+        return;
+    }
     scale_pixels(&a, part, 0, tall, can);
     scale_pixels(&b, part, 1, tall, can);
     store_32(&f, y, y + oy->p1, a.p0, b.p0, a.p1, b.p1);
@@ -352,6 +312,10 @@ MORSEL_INLINE void tile_16(const struct part *part, const struct morsel_lines *l
     } while (++line != end);
     struct requant f = requant_of(part, 0);
     for (int second = 0; second < 2; second++, a = b, at = next) { /* a loop, for the code to stand once */
+        if (tall == 8 && part->floats) {
+            store_floats(part, part->y + at * part->y_step, oy, &a, 1);
+            continue;
+        }
         scale_pixels(&a, part, 0, tall, can);
         store_16(&f, part->y + at * part->y_step, oy, &a, tall);
     }
@@ -397,11 +361,14 @@ RUN(run_8x16, 1, 8, LIMITS | EITHER | MAPS)
 RUN(run_8x32, 2, 8, LIMITS | EITHER | PREFETCH | MAPS)
 RUN(run_8x48, 3, 8, LIMITS | EITHER | PREFETCH | MAPS)
 
-/* In tiles of the height that leaves less of the last tile over the one before. Those of eight pixels know zero points of weights. */
+/* In tiles of the height that leaves less of the last tile over the one before. Those of eight pixels know zero points of weights, and
+ * results in float. */
 static void run_part(const struct part *part, const struct morsel_lines *lines, size_t n, uint32_t blocks) {
-    const int eight = part->job->below || ((n + 7) / 8 * 8 < (n + 6) / 7 * 7 && !part->bias);
+    const int eight = part->job->below || part->floats || ((n + 7) / 8 * 8 < (n + 6) / 7 * 7 && !part->bias);
     const int wide = blocks == 3, prefetch = part->job->args->prefetch_bytes != 0;
-    if (lines->map && !wide) (blocks == 1 ? (part->bias ? run_7x16 : run_8x16) : (part->bias ? run_7x32 : run_8x32))(part, lines, n);
+    if (lines->map && !wide)
+        (blocks == 1 ? (part->bias && !part->floats ? run_7x16 : run_8x16) : (part->bias && !part->floats ? run_7x32 : run_8x32))(part,
+                                                                                                                                  lines, n);
     else if (blocks == 1) (eight ? run_8x16 : run_7x16)(part, lines, n);
     else if (eight) (wide ? run_8x48 : run_8x32)(part, lines, n);
     else if (part->plain && !prefetch && !lines->map) (wide ? plain_7x48 : plain_7x32)(part, lines, n);
@@ -440,7 +407,7 @@ static void run_pixels(const struct morsel_conv_job *job, const struct morsel_li
         struct part *part = part_at(kept, job, i, block, nb);
         part->job = job;
         part->pixel = pixel;
-        part->y = (uint8_t *)job->args->y.data + pixel * part->y_step + part->channel;
+        part->y = (uint8_t *)job->args->y.data + pixel * part->y_step + (part->floats ? 4 * part->channel : part->channel);
         run_part(part, lines, n, nb);
     }
 }
@@ -448,7 +415,8 @@ static void run_pixels(const struct morsel_conv_job *job, const struct morsel_li
 int morsel_conv_has_tiles_avx512vnni(const struct morsel_conv_args *a) {
     uint32_t constants = (a->window.out_c / a->groups + 15) / 16 * 16 * a->groups;
     const struct morsel_channels *c = &a->channels;
-    if (a->y.qparams.is_float || (c->weight_zero && (c->float_bias || !morsel_conv_is_summed(a)))) return 0;
+    if (c->weight_zero && (c->float_bias || !morsel_conv_is_summed(a))) return 0;
+    if (a->y.qparams.is_float) return 1;
     return morsel_small512(c->multiplier, constants) && morsel_small_bias512(c->multiplier, c->float_bias, constants);
 }
 
@@ -459,6 +427,7 @@ const char *morsel_conv_refusal_avx512vnni(const void *args) {
 void morsel_conv_rows_avx512vnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     struct kept kept;
     kept.first = kept.begin = kept.end = kept.count = 0;
-    if (morsel_conv_has_tiles_avx512vnni(a)) morsel_conv_plan_keep(a, rows, y, n, a->channels.float_bias ? 7 : 8, run_pixels, &kept);
+    if (morsel_conv_has_tiles_avx512vnni(a))
+        morsel_conv_plan_keep(a, rows, y, n, a->channels.float_bias && !a->y.qparams.is_float ? 7 : 8, run_pixels, &kept);
     else morsel_conv_by_fc(a, rows, y, n, morsel_fc_blocks_avx512vnni);
 }

@@ -75,10 +75,30 @@ MORSEL_INLINE __m512i requant(const struct strip *s, const struct quad *acc, con
     return morsel_pack512(&s->requant, v[0], v[1], v[2], v[3]);
 }
 
+/* Results in float: the lanes of the four registers are turned, so that each has sixteen channels that follow one another. */
+static __attribute__((noinline)) void store_floats(const struct strip *s, const struct quad *acc, uint8_t *y) {
+    const struct channels *t = s->channels;
+    const struct morsel_output *to = &s->args->y;
+    __m512 v[4];
+    MORSEL_UNROLL
+    for (int j = 0; j < 4; j++) {
+        v[j] = _mm512_mul_ps(_mm512_cvtepi32_ps(acc->v[j]), _mm512_castsi512_ps(t->multiplier.v[j]));
+        if (t->has_bias) v[j] = _mm512_add_ps(v[j], _mm512_castsi512_ps(t->offset.v[j]));
+        v[j] = _mm512_max_ps(_mm512_set1_ps(to->float_min), v[j]); /* of two zeros the second, and a NaN */
+        v[j] = _mm512_min_ps(_mm512_set1_ps(to->float_max), v[j]);
+    }
+    __m512 a = _mm512_shuffle_f32x4(v[0], v[1], 0x44), b = _mm512_shuffle_f32x4(v[2], v[3], 0x44);
+    __m512 c = _mm512_shuffle_f32x4(v[0], v[1], 0xee), d = _mm512_shuffle_f32x4(v[2], v[3], 0xee);
+    const __m512 turned[4] = {_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xdd), _mm512_shuffle_f32x4(c, d, 0x88),
+                              _mm512_shuffle_f32x4(c, d, 0xdd)};
+    MORSEL_UNROLL
+    for (uint32_t k = 0; k < 4; k++) _mm512_mask_storeu_ps(y + 64 * k, (__mmask16)(t->mask >> 16 * k), turned[k]);
+}
+
 /* --- 3x3 kernels --- */
 
-/* What is in a register: 64 channels of a pixel, or those that exist, or 32 of two, or 16 of four. */
-enum kind { WHOLE, MASKED, HALVES, QUARTERS };
+/* What is in a register: 64 channels of a pixel, or those that exist, the same with results in float, or 32 of two, or 16 of four. */
+enum kind { WHOLE, MASKED, FLOATS, HALVES, QUARTERS };
 
 /* Where the tiles read and write, in registers. */
 struct places {
@@ -101,7 +121,7 @@ MORSEL_INLINE struct places places_of(const struct strip *s) {
 
 MORSEL_INLINE __m512i load(const struct places *p, const uint8_t *x, enum kind kind) {
     if (kind == WHOLE) return _mm512_loadu_si512(x);
-    if (kind == MASKED) return _mm512_maskz_loadu_epi8(p->mask, x);
+    if (kind == MASKED || kind == FLOATS) return _mm512_maskz_loadu_epi8(p->mask, x);
     if (kind == HALVES) {
         __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)x);
         return _mm512_inserti64x4(_mm512_castsi256_si512(low), _mm256_loadu_si256((const __m256i *)(const void *)(x + p->x[1])), 1);
@@ -178,7 +198,8 @@ MORSEL_INLINE void strip_stride_1(const struct strip *s, enum kind kind) {
             uint8_t *to = y;
             for (uint32_t i = 0; i < s->results; i++, to += s->args->window.out_row) {
                 struct quad acc = add_three(&t->start, &x0, &x1, &x2, &t->taps[3 * i]);
-                store(&p, to, requant(s, &acc, &multiplier, &offset), kind);
+                if (kind == FLOATS) store_floats(s, &acc, to);
+                else store(&p, to, requant(s, &acc, &multiplier, &offset), kind);
             }
             y += p.y_step;
         }
@@ -218,7 +239,8 @@ MORSEL_INLINE void strip_stride_2(const struct strip *s, enum kind kind) {
         x3 = interleave(c.v[2], d.v[0], d.v[1], d.v[2]);
         for (uint32_t i = 0; i < 2 && n < t->pixels; i++, n++, y += p.y_step) {
             struct quad acc = add_three(&t->start, &x0, &x1, &x2, &t->taps[3 * i]);
-            store(&p, y, requant(s, &acc, &multiplier, &offset), kind);
+            if (kind == FLOATS) store_floats(s, &acc, y);
+            else store(&p, y, requant(s, &acc, &multiplier, &offset), kind);
             x0 = x1;
             x1 = x2;
             x2 = x3;
@@ -234,6 +256,8 @@ typedef void strip_fn(const struct strip *s);
     }
 
 STRIP(whole_stride_1, strip_stride_1, WHOLE)
+STRIP(floats_stride_1, strip_stride_1, FLOATS)
+STRIP(floats_stride_2, strip_stride_2, FLOATS)
 STRIP(masked_stride_1, strip_stride_1, MASKED)
 STRIP(halves_stride_1, strip_stride_1, HALVES)
 STRIP(quarters_stride_1, strip_stride_1, QUARTERS)
@@ -253,12 +277,14 @@ static __attribute__((noinline)) void strip_any(const struct strip *s) {
             struct quad x = column(s, k, count, ox * w->stride_w + i / quads * w->dilation_w - w->pad_left);
             add_taps(&acc, &x, &s->channels->taps[i]);
         }
-        __m512i y = requant(s, &acc, &s->channels->multiplier, &s->channels->offset);
-        _mm512_mask_storeu_epi8(s->y + ox * s->y_step, s->channels->mask, y);
+        uint8_t *y = s->y + ox * s->y_step;
+        if (s->args->y.qparams.is_float) store_floats(s, &acc, y);
+        else _mm512_mask_storeu_epi8(y, s->channels->mask, requant(s, &acc, &s->channels->multiplier, &s->channels->offset));
     }
 }
 
-static strip_fn *strip_of(const struct channels *t, int one) {
+static strip_fn *strip_of(const struct channels *t, int one, uint32_t floats) {
+    if (floats) return one ? floats_stride_1 : floats_stride_2;
     if (t->parts == 4) return one ? quarters_stride_1 : quarters_stride_2;
     if (t->parts == 2) return one ? halves_stride_1 : halves_stride_2;
     if (t->mask == ~(__mmask64)0) return one ? whole_stride_1 : whole_stride_2;
@@ -275,15 +301,15 @@ static void run_rows(const struct morsel_conv_args *a, const uint8_t *const *row
     strip.channels = &channels;
     strip.requant = morsel_requant512(&a->y);
     strip.x_step = morsel_x_step(w);
-    strip.y_step = morsel_y_step(w, 1);
+    strip.y_step = w->out_row / w->out_w;
     for (uint32_t c = 0; c < w->out_c; c += 64) {
         take_channels(&channels, a, c, tiles);
         cut_rows(&channels, w, strip.x_step, strip.y_step);
-        strip_fn *fn = tiles ? strip_of(&channels, w->stride_w == 1) : strip_any;
+        strip_fn *fn = tiles ? strip_of(&channels, w->stride_w == 1, a->y.qparams.is_float) : strip_any;
         for (uint32_t i = 0; i < n; i += strip.results) {
             const uint8_t *const *row = rows + (size_t)i * w->kernel_h;
             strip.results = pairs && i + 1 < n ? 2 : 1;
-            strip.y = (uint8_t *)a->y.data + (size_t)(y + i) * w->out_row + c;
+            strip.y = (uint8_t *)a->y.data + (size_t)(y + i) * w->out_row + (size_t)c * morsel_element_bytes(&a->y.qparams);
             for (uint32_t k = 0; k < w->kernel_h; k++) strip.row[k] = row[k] + c;
             if (tiles) strip.row[3] = row[strip.results == 2 ? 5 : 2] + c; /* one row of results has taps of 0 for it */
             fn(&strip);
@@ -296,7 +322,8 @@ static int is_taken(const struct morsel_conv_args *a) {
     const struct morsel_window *w = &a->window;
     const struct morsel_channels *c = &a->channels;
     size_t constants = (w->out_c + 15) / 16 * 16;
-    if (c->weight_zero || a->y.qparams.is_float || a->x.qparams.sign_flip || w->kernel_w * ((w->kernel_h + 3) / 4) > TAPS) return 0;
+    if (c->weight_zero || a->x.qparams.sign_flip || w->kernel_w * ((w->kernel_h + 3) / 4) > TAPS) return 0;
+    if (a->y.qparams.is_float) return 1;
     return morsel_small512(c->multiplier, constants) && morsel_small_bias512(c->multiplier, c->float_bias, constants);
 }
 

@@ -82,7 +82,7 @@ static void take_tiles(struct quad *taps, uint32_t stride) {
 static void take_constants(struct channels *t, const struct morsel_conv_args *a, uint32_t c, uint32_t blocks) {
     const struct morsel_channels *k = &a->channels;
     struct order order = order_of(blocks);
-    t->plain = morsel_plain512(k, &a->y, c / 16, blocks);
+    t->plain = !a->y.qparams.is_float && morsel_plain512(k, &a->y, c / 16, blocks);
     spread(&t->start, k->bias + c, 64, &order);
     spread(&t->multiplier, k->multiplier + c, 64, &order);
     t->has_bias = k->float_bias != NULL;
@@ -122,7 +122,7 @@ static void take_channels(struct channels *t, const struct morsel_conv_args *a, 
     if (tiles) take_tiles(t->taps, w->stride_w);
     take_constants(t, a, c, blocks);
     t->mask = left < 64 ? ((__mmask64)1 << left) - 1 : ~(__mmask64)0;
-    t->parts = left == 32 ? 2 : left == 16 ? 4 : 1;
+    t->parts = a->y.qparams.is_float ? 1 : left == 32 ? 2 : left == 16 ? 4 : 1;
 }
 
 #endif

@@ -27,7 +27,8 @@ static inline int32_t morsel_fc_below(const struct morsel_fc_args *a, const uint
 
 /* n rows from x, whose results are `step` elements apart. */
 static inline struct morsel_conv_args morsel_fc_as_conv(const struct morsel_fc_args *a, uint32_t n, uint32_t step) {
-    const struct morsel_window w = {1, n, a->inputs, 1, n, a->outputs, 1, 1, 1, 1, 1, 1, 0, 0, n * a->inputs, n * step};
+    const struct morsel_window w = {
+        1, n, a->inputs, 1, n, a->outputs, 1, 1, 1, 1, 1, 1, 0, 0, n * a->inputs, n * step * morsel_element_bytes(&a->y.qparams)};
     return (struct morsel_conv_args){.window = w, .x = a->x, .y = a->y, .weights = a->weights, .channels = a->channels, .groups = 1};
 }
 
@@ -41,7 +42,7 @@ static inline void morsel_fc_rows(const struct morsel_fc_args *a, uint32_t begin
         few(a, begin, end);
         return;
     }
-    args.y.data = (uint8_t *)a->y.data + (size_t)first * a->outputs;
+    args.y.data = (uint8_t *)a->y.data + (size_t)first * a->outputs * morsel_element_bytes(&a->y.qparams);
     if (begin < first * a->blocks) few(a, begin, first * a->blocks);
     conv(&args, &x, 0, 1);
     if (last * a->blocks < end) few(a, last * a->blocks, end);

@@ -32,6 +32,8 @@ uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu) {
     table->max_pool = morsel_max_pool_rows_avx2;
     table->average_pool = morsel_average_pool_rows_avx2;
     table->lut = morsel_lut_avx2;
+    table->range = morsel_range_avx2;
+    table->quantize = morsel_quantize_avx2;
     table->strided_pixels = 0;
     used |= MORSEL_HAS_AVX2;
     if (cpu & MORSEL_HAS_AVXVNNI) { /* some CPUs with AVX512-VNNI lack it */

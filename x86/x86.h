@@ -43,6 +43,9 @@ morsel_matmul_fn morsel_matmul_rows_avx512vnni;
 morsel_binary_fn morsel_qadd_avx512vnni;
 morsel_lut_fn morsel_lut_avx512vbmi;
 
+morsel_range_fn morsel_range_avx2;
+morsel_quantize_fn morsel_quantize_avx2;
+
 /* Whether the tiles take a convolution; else it is a matrix product. */
 typedef int morsel_conv_has_tiles_fn(const struct morsel_conv_args *args);
 morsel_conv_has_tiles_fn morsel_conv_has_tiles_avx2; /* those of AVX-VNNI, too */

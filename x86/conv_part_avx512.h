@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* What the convolution tiles of AVX-512 (conv_avx512vnni.c) know of some channel blocks, and their results where those are floats. */
+#ifndef MORSEL_CONV_PART_AVX512_H
+#define MORSEL_CONV_PART_AVX512_H
+
+#include "conv_plan.h"
+#include "requant_avx512.h"
+#include "x86.h"
+
+/* Some blocks of a job. */
+struct part {
+    const struct morsel_conv_job *job;
+    struct morsel_requant512 requant;
+    const int8_t *weights;
+    const float *multiplier, *bias; /* bias: NULL where there is none */
+    __m512i start[3];               /* bias - zero * weight_sum */
+    __m512 offset[3];               /* of plain parts */
+    __m512i zero[3];                /* of weights, and 256 times that, as int16s; of use with job->below */
+    int plain;                      /* as requant_avx512.h says */
+    int floats;                     /* results are */
+    __mmask64 mask;                 /* channels that exist */
+    size_t channel;                 /* the first, in y */
+    uint8_t *y;                     /* of pixel 0 */
+    size_t y_step;
+    size_t block, pixel; /* the first of each, of the whole step */
+};
+
+static void take_part(struct part *part, const struct morsel_conv_job *job, uint32_t block, uint32_t nb) {
+    const struct morsel_channels *c = &job->args->channels;
+    const __m512i x_zero = _mm512_set1_epi32(job->args->x.qparams.zero);
+    uint32_t channel = job->constants + block * 16, left = job->outs - block * 16;
+    part->job = job;
+    part->requant = morsel_requant512(&job->args->y);
+    part->floats = job->args->y.qparams.is_float != 0;
+    part->y_step = job->args->window.out_row / job->args->window.out_w;
+    part->weights = job->weights + block * job->block_bytes;
+    part->multiplier = c->multiplier + channel;
+    part->bias = c->float_bias ? c->float_bias + channel : NULL;
+    part->plain = !part->floats && morsel_plain512(c, &job->args->y, channel / 16, nb);
+    for (uint32_t b = 0; b < nb; b++) {
+        __m512i sum = _mm512_loadu_si512(c->weight_sum + channel + 16 * b);
+        __m512i start = _mm512_sub_epi32(_mm512_loadu_si512(c->bias + channel + 16 * b), _mm512_mullo_epi32(sum, x_zero));
+        part->start[b] = part->plain ? morsel_start512(start) : start;
+        if (job->below) {
+            __m512i zero = _mm512_loadu_si512(c->weight_zero + channel + 16 * b);
+            part->zero[b] = _mm512_mask_blend_epi16(0xaaaaaaaa, zero, _mm512_slli_epi32(zero, 24));
+        }
+        part->offset[b] = morsel_offset512(_mm512_loadu_ps(part->multiplier + 16 * b));
+    }
+    part->mask = ~(__mmask64)0 >> (64 - (left < 16 * nb ? left : 16 * nb));
+    part->block = channel / 16;
+    part->channel = job->first + block * 16;
+}
+
+/* A value for each of `tall` pixels, seven or eight. Named fields: compilers keep arrays that long in memory. */
+struct pixels {
+    __m512i p0, p1, p2, p3, p4, p5, p6, p7;
+};
+
+/* One value of a block. */
+MORSEL_INLINE void store_float(const struct part *part, uint8_t *y, __m512i sum, __m512 m, __m512 bias, __mmask16 mask) {
+    __m512 v = _mm512_mul_ps(_mm512_cvtepi32_ps(sum), m);
+    if (part->bias) v = _mm512_add_ps(v, bias);
+    v = _mm512_max_ps(_mm512_set1_ps(part->job->args->y.float_min), v); /* of two zeros the second, and a NaN */
+    _mm512_mask_storeu_ps(y, mask, _mm512_min_ps(_mm512_set1_ps(part->job->args->y.float_max), v));
+}
+
+/* Results in float, of some blocks. */
+static __attribute__((noinline)) void store_floats(const struct part *part, uint8_t *y, const struct morsel_places *oy,
+                                                   const struct pixels *s, int blocks) {
+    for (int b = 0; b < blocks; b++, s++, y += 64) {
+        const __m512 m = _mm512_loadu_ps(part->multiplier + 16 * b);
+        const __m512 bias = part->bias ? _mm512_loadu_ps(part->bias + 16 * b) : m;
+        const __mmask16 mask = (__mmask16)(part->mask >> 16 * b);
+        store_float(part, y, s->p0, m, bias, mask);
+        store_float(part, y + oy->p1, s->p1, m, bias, mask);
+        store_float(part, y + oy->p2, s->p2, m, bias, mask);
+        store_float(part, y + oy->p3, s->p3, m, bias, mask);
+        store_float(part, y + oy->p4, s->p4, m, bias, mask);
+        store_float(part, y + oy->p5, s->p5, m, bias, mask);
+        store_float(part, y + oy->p6, s->p6, m, bias, mask);
+        store_float(part, y + oy->p7, s->p7, m, bias, mask);
+    }
+}
+
+#endif
