@@ -59,6 +59,8 @@ union morsel_args {
     struct morsel_range_args range;
     struct morsel_factors_args factors;
     struct morsel_quantize_args quantize;
+    struct morsel_lookup_args lookup;
+    struct morsel_cast_args cast;
     struct morsel_concat concat;
 };
 
@@ -74,6 +76,8 @@ union morsel_kernel {
     morsel_mean_fn *mean;
     morsel_softmax_fn *softmax;
     morsel_gather_fn *gather;
+    morsel_lookup_fn *lookup;
+    morsel_cast_fn *cast;
     morsel_copy_fn *copy;
     morsel_range_fn *range;
     morsel_factors_fn *factors;

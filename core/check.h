@@ -73,6 +73,8 @@ enum morsel_error morsel_check_quantize(const struct morsel_step_check *s);
 /* Of a dynamic kind: x is of QUANTIZE's type, the second input has numbers for so many channels, or where `rows` is more than 1 for each
  * row; and nothing is stated that depends on x's zero point. Of other kinds true. */
 int morsel_check_dynamic(const struct morsel_step_check *s, const struct morsel_blob_sums *p, uint64_t channels, uint32_t rows);
+enum morsel_error morsel_check_lookup(const struct morsel_step_check *s);
+enum morsel_error morsel_check_cast(const struct morsel_step_check *s);
 
 /* struct morsel_kind's `work` (core/kind.h), in work.c. */
 struct morsel_step_work;
@@ -83,6 +85,7 @@ uint64_t morsel_work_fc(const struct morsel_step_work *w);
 uint64_t morsel_work_matmul(const struct morsel_step_work *w);
 uint64_t morsel_work_softmax(const struct morsel_step_work *w);
 uint64_t morsel_work_gather(const struct morsel_step_work *w);
+uint64_t morsel_work_lookup(const struct morsel_step_work *w);
 uint64_t morsel_work_binary(const struct morsel_step_work *w);
 uint64_t morsel_work_concat(const struct morsel_step_work *w);
 uint64_t morsel_work_elements(const struct morsel_step_work *w); /* no more than that */

@@ -162,3 +162,16 @@ enum morsel_error morsel_check_gather(const struct morsel_step_check *s) {
     if (!morsel_check_data(s->check, p->table, 4 * entries) || !morsel_check_affords(s->check, 4 * entries)) return MORSEL_ERR_CONSTANT;
     return entries_fit(s, morsel_blob_at(s->check->model, p->table)) ? MORSEL_OK : MORSEL_ERR_CONSTANT;
 }
+
+enum morsel_error morsel_check_lookup(const struct morsel_step_check *s) {
+    const struct morsel_blob_lookup *p = s->parameters;
+    uint32_t elements = morsel_product(p->rows, p->width);
+    if (!elements || morsel_product(morsel_elements(s->x), p->width) != morsel_elements(s->y)) return MORSEL_ERR_PARAMETER;
+    int fit = morsel_is_byte(s->y) ? morsel_check_data(s->check, p->table, elements) : morsel_check_floats(s->check, p->table, elements);
+    return fit ? MORSEL_OK : MORSEL_ERR_CONSTANT;
+}
+
+enum morsel_error morsel_check_cast(const struct morsel_step_check *s) {
+    const struct morsel_blob_cast *p = s->parameters;
+    return p->count == morsel_elements(s->x) && p->count == morsel_elements(s->y) ? MORSEL_OK : MORSEL_ERR_PARAMETER;
+}

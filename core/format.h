@@ -218,6 +218,8 @@ enum morsel_step_kind {
     MORSEL_STEP_DYNAMIC_CONV = 18,      /* CONV, its second input f32 of FACTORS -> y f32: struct morsel_blob_conv */
     MORSEL_STEP_DYNAMIC_DEPTHWISE = 19, /* DEPTHWISE, the same way */
     MORSEL_STEP_DYNAMIC_FC = 20,        /* FC, the same way: struct morsel_blob_fc */
+    MORSEL_STEP_LOOKUP = 21,            /* x int32 -> y q8 or f32 [.. x .., width]: lines of a constant table: struct morsel_blob_lookup */
+    MORSEL_STEP_CAST = 22,              /* x int32 -> y f32, by element, rounded to nearest: struct morsel_blob_cast */
     MORSEL_STEP_KIND_COUNT
 };
 #define MORSEL_STEP_SINCE_2 MORSEL_STEP_RANGE /* the first kind that version 1 has not */
@@ -400,6 +402,17 @@ struct morsel_blob_factors {
  */
 struct morsel_blob_quantize {
     uint32_t lines, count;
+};
+
+/* Line i of y is line x[i] of the table; from the end where x[i] is negative (-1: the last line). Whatever lies outside is the nearest
+ * line inside: the first or the last. */
+struct morsel_blob_lookup {
+    uint32_t rows, width; /* of the table, which is of y's type: q8 by y's scale and zero point */
+    uint32_t table;
+};
+
+struct morsel_blob_cast {
+    uint32_t count; /* elements */
 };
 
 /* Where version 1 has its fields, as files that were written once hold them. */

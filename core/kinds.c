@@ -11,7 +11,8 @@
 #define FOUND (1u << MORSEL_UINT8) /* of bytes whose numbers are found at run time */
 #define FLOATS (1u << MORSEL_FLOAT32)
 #define BOTH (BYTES | FLOATS)
-#define ANY (BOTH | 1u << MORSEL_INT32)
+#define INTEGERS (1u << MORSEL_INT32)
+#define ANY (BOTH | INTEGERS)
 
 #define NONE MORSEL_ROWS_NONE
 #define WINDOW MORSEL_ROWS_WINDOW
@@ -75,6 +76,10 @@ const struct morsel_kind morsel_kinds[MORSEL_STEP_KIND_COUNT] = {
     [MORSEL_STEP_DYNAMIC_FC] = {"dynamic_fc", 2, FOUND, FLOATS, 0, NONE, FC_SUMS, sizeof(struct morsel_blob_fc), 0, NUMBERS,
                                 .work = morsel_work_fc, .check = morsel_check_fc, .prepare = morsel_prepare_fc,
                                 .run = morsel_run_dynamic_fc},
+    [MORSEL_STEP_LOOKUP] = {"lookup", 1, INTEGERS, BOTH, 0, NONE, 0, sizeof(struct morsel_blob_lookup), 0, .work = morsel_work_lookup,
+                            .check = morsel_check_lookup, .prepare = morsel_prepare_lookup, .run = morsel_run_lookup},
+    [MORSEL_STEP_CAST] = {"cast", 1, INTEGERS, FLOATS, 0, NONE, 0, sizeof(struct morsel_blob_cast), 0, .work = morsel_work_elements,
+                          .check = morsel_check_cast, .prepare = morsel_prepare_cast, .run = morsel_run_cast},
 };
 
 _Static_assert(!offsetof(struct morsel_blob_conv, window) && !offsetof(struct morsel_blob_float_conv, window) &&

@@ -353,6 +353,28 @@ void morsel_prepare_quantize(struct morsel_call *call, const struct morsel_prepa
     call->units = (a->elements - 1) / p->count + 1;
 }
 
+void morsel_prepare_lookup(struct morsel_call *call, const struct morsel_preparation *w) {
+    const struct morsel_blob_lookup *p = w->parameters;
+    struct morsel_lookup_args *a = &call->args.lookup;
+    const struct morsel_blob_tensor *y = morsel_blob_output(w->model, w->step);
+    a->x = (const int32_t *)(const void *)place_of(w, morsel_blob_input(w->model, w->step, 0));
+    a->y = place_of(w, y);
+    a->table = morsel_blob_at(w->model, p->table);
+    a->rows = p->rows;
+    a->bytes = p->width * morsel_type_bytes(y->type);
+    a->sign_flip = morsel_is_byte(y) ? flip_of(w, y) ^ own_flip(y) : 0;
+    call->kernel.lookup = w->kernels->lookup;
+    call->units = morsel_elements(morsel_blob_input(w->model, w->step, 0));
+}
+
+void morsel_prepare_cast(struct morsel_call *call, const struct morsel_preparation *w) {
+    const struct morsel_blob_cast *p = w->parameters;
+    call->args.cast.x = (const int32_t *)(const void *)place_of(w, morsel_blob_input(w->model, w->step, 0));
+    call->args.cast.y = (float *)(void *)place_of(w, morsel_blob_output(w->model, w->step));
+    call->kernel.cast = w->kernels->cast;
+    call->units = p->count;
+}
+
 void morsel_prepare(struct morsel_call *call, const struct morsel_session *session, const struct morsel_kernels *kernels, uint32_t index) {
     const struct morsel_blob_step *step = morsel_blob_step(session->model, index);
     const struct morsel_preparation work = {session->model, session->arena, step, morsel_blob_at(session->model, step->parameters),

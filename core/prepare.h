@@ -27,6 +27,8 @@ void morsel_prepare_lut(struct morsel_call *call, const struct morsel_preparatio
 void morsel_prepare_mean(struct morsel_call *call, const struct morsel_preparation *w);
 void morsel_prepare_softmax(struct morsel_call *call, const struct morsel_preparation *w);
 void morsel_prepare_concat(struct morsel_call *call, const struct morsel_preparation *w);
+void morsel_prepare_lookup(struct morsel_call *call, const struct morsel_preparation *w);
+void morsel_prepare_cast(struct morsel_call *call, const struct morsel_preparation *w);
 void morsel_prepare_gather(struct morsel_call *call, const struct morsel_preparation *w);
 void morsel_prepare_range(struct morsel_call *call, const struct morsel_preparation *w);
 void morsel_prepare_factors(struct morsel_call *call, const struct morsel_preparation *w);

@@ -174,6 +174,14 @@ void morsel_run_dynamic_fc(const struct morsel_call *call, const union morsel_ar
     call->kernel.fc(&own, begin, end);
 }
 
+void morsel_run_lookup(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end) {
+    call->kernel.lookup(&a->lookup, begin, end);
+}
+
+void morsel_run_cast(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end) {
+    call->kernel.cast(&a->cast, begin, end);
+}
+
 /* Points at input k of a concatenation, and at its place in each row of y. */
 static void point_at_piece(const struct morsel_concat *c, uint32_t k, struct morsel_copy_args *copy) {
     const struct morsel_blob_concat *p = morsel_blob_at(c->model, c->step->parameters);

@@ -64,6 +64,11 @@ uint64_t morsel_work_gather(const struct morsel_step_work *w) {
     return (uint64_t)morsel_elements(w->y) * p->rank;
 }
 
+/* Lines of the table, as many as y has. */
+uint64_t morsel_work_lookup(const struct morsel_step_work *w) {
+    return w->y->bytes;
+}
+
 uint64_t morsel_work_binary(const struct morsel_step_work *w) {
     const struct morsel_blob_binary *p = w->parameters;
     return (uint64_t)morsel_elements(w->y) * p->rank;

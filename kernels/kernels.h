@@ -289,6 +289,23 @@ typedef void morsel_quantize_fn(const struct morsel_quantize_args *args, uint32_
 static inline int32_t morsel_found_zero(const float *numbers) {
     return numbers[1] >= 0 && numbers[1] <= 255 ? (int32_t)numbers[1] : 0;
 }
+/* Line i of y is line x[i] of the table, each byte ^ sign_flip; a unit is a line. -1 is the last line, and so on; beyond either end the
+ * nearest line is taken. */
+struct morsel_lookup_args {
+    const int32_t *x;
+    const uint8_t *table;
+    uint8_t *y;
+    uint32_t rows, bytes; /* of the table; of a line */
+    uint32_t sign_flip;   /* 0 or 0x80; 0 for floats */
+};
+typedef void morsel_lookup_fn(const struct morsel_lookup_args *args, uint32_t begin, uint32_t end);
+
+/* y[i] = (float)x[i]; a unit is an element. */
+struct morsel_cast_args {
+    const int32_t *x;
+    float *y;
+};
+typedef void morsel_cast_fn(const struct morsel_cast_args *args, uint32_t begin, uint32_t end);
 
 /* A member is NULL where the slot's kernel takes all. */
 struct morsel_refusals {
@@ -325,6 +342,8 @@ struct morsel_kernels {
     morsel_range_fn *range;
     morsel_factors_fn *factors;
     morsel_quantize_fn *quantize;
+    morsel_lookup_fn *lookup;
+    morsel_cast_fn *cast;
     struct morsel_refusals refusals;
     uint32_t store_flip;     /* of bytes inside a network: 0 or 0x80, whichever conv and its like read without a conversion */
     uint32_t strided_pixels; /* whether conv and depthwise take strided pixels */
@@ -369,5 +388,7 @@ morsel_gather_fn morsel_gather_c;
 morsel_range_fn morsel_range_c;
 morsel_factors_fn morsel_factors_c;
 morsel_quantize_fn morsel_quantize_c;
+morsel_lookup_fn morsel_lookup_c;
+morsel_cast_fn morsel_cast_c;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Data that moves without changing, in plain C: rows copied side by side, and elements gathered by index tables. */
+/* Data that moves without changing, in plain C: rows copied side by side, elements gathered by index tables, lines by indices. */
 #include "gather.h"
 
 void morsel_copy_c(const struct morsel_copy_args *a, uint32_t begin, uint32_t end) {
@@ -33,4 +33,23 @@ static void interleave_c(uint8_t *y, const uint8_t *a, const uint8_t *b, uint32_
 
 void morsel_gather_c(const struct morsel_gather_args *a, uint32_t begin, uint32_t end) {
     morsel_gather_with(a, begin, end, interleave_c);
+}
+
+/* 0 .. rows - 1, whatever it was. */
+static uint32_t line_of(int32_t index, uint32_t rows) {
+    uint32_t back = 0u - (uint32_t)index;
+    if (index < 0) return back < rows ? rows - back : 0;
+    return (uint32_t)index < rows ? (uint32_t)index : rows - 1;
+}
+
+void morsel_lookup_c(const struct morsel_lookup_args *a, uint32_t begin, uint32_t end) {
+    for (uint32_t i = begin; i < end; i++) {
+        uint8_t *y = a->y + (size_t)i * a->bytes;
+        memcpy(y, a->table + (size_t)line_of(a->x[i], a->rows) * a->bytes, a->bytes);
+        morsel_flip_line(y, a->bytes, a->sign_flip);
+    }
+}
+
+void morsel_cast_c(const struct morsel_cast_args *a, uint32_t begin, uint32_t end) {
+    for (uint32_t i = begin; i < end; i++) a->y[i] = (float)a->x[i];
 }

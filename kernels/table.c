@@ -22,6 +22,8 @@ static void fill_c(struct morsel_kernels *t) {
     t->range = morsel_range_c;
     t->factors = morsel_factors_c;
     t->quantize = morsel_quantize_c;
+    t->lookup = morsel_lookup_c;
+    t->cast = morsel_cast_c;
     t->refusals = (struct morsel_refusals){0};
     t->store_flip = 0;
     t->strided_pixels = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What moving data means: rows copied, elements gathered by index tables. */
+/* What moving data means: rows copied, elements gathered by index tables, lines looked up. */
 #include "reference.h"
 
 void morsel_copy_reference(const struct morsel_copy_args *a, uint32_t begin, uint32_t end) {
@@ -26,5 +26,23 @@ void morsel_gather_reference(const struct morsel_gather_args *a, uint32_t begin,
         int64_t at = source_of(a, i);
         if (a->size == 4) ((uint32_t *)a->y)[i] = at < 0 ? a->fill : ((const uint32_t *)a->x)[at];
         else ((uint8_t *)a->y)[i] = (uint8_t)(at < 0 ? a->fill : ((const uint8_t *)a->x)[at] ^ a->sign_flip);
+    }
+}
+
+void morsel_lookup_reference(const struct morsel_lookup_args *a, uint32_t begin, uint32_t end) {
+    for (uint32_t i = begin; i < end; i++) {
+        int64_t line = a->x[i] < 0 ? (int64_t)a->x[i] + a->rows : a->x[i];
+        if (line < 0) line = 0;
+        if (line >= a->rows) line = a->rows - 1;
+        for (uint32_t k = 0; k < a->bytes; k++)
+            a->y[(size_t)i * a->bytes + k] = (uint8_t)(a->table[(size_t)line * a->bytes + k] ^ a->sign_flip);
+    }
+}
+
+/* By halves: neither rounds, and their sum does once. */
+void morsel_cast_reference(const struct morsel_cast_args *a, uint32_t begin, uint32_t end) {
+    for (uint32_t i = begin; i < end; i++) {
+        int32_t low = (int32_t)((uint32_t)a->x[i] & 0xffff), high = (a->x[i] - low) / 65536;
+        a->y[i] = (float)((double)high * 65536 + low);
     }
 }

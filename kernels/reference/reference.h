@@ -29,6 +29,8 @@ morsel_gather_fn morsel_gather_reference;
 morsel_range_fn morsel_range_reference;
 morsel_factors_fn morsel_factors_reference;
 morsel_quantize_fn morsel_quantize_reference;
+morsel_lookup_fn morsel_lookup_reference;
+morsel_cast_fn morsel_cast_reference;
 
 /* All of them, as a table of kernels. */
 extern const struct morsel_kernels morsel_kernels_reference;

@@ -22,5 +22,7 @@ const struct morsel_kernels morsel_kernels_reference = {
     .range = morsel_range_reference,
     .factors = morsel_factors_reference,
     .quantize = morsel_quantize_reference,
+    .lookup = morsel_lookup_reference,
+    .cast = morsel_cast_reference,
     .strided_pixels = 1,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies of rows and gathers by index tables. */
+/* Copies of rows, gathers by index tables, lines of tables, casts. */
 #include "check.h"
 
 #include <string.h>
@@ -83,5 +83,58 @@ static void call_gather(const struct trial *t, any_fn *fn, uint32_t begin, uint3
     ((morsel_gather_fn *)fn)(&t->args.gather, begin, end);
 }
 
+/* Indices inside the table, negative ones, some beyond either end. */
+static int32_t any_index(struct chance *c, uint32_t rows) {
+    static const int32_t far[] = {INT32_MIN, INT32_MAX, INT32_MIN + 1, -65536, 65536};
+    if (chance_one_in(c, 12)) return far[chance_below(c, 5)];
+    return (int32_t)chance_below(c, 3 * rows + 2) - (int32_t)rows - 1;
+}
+
+static void make_lookup(struct trial *t) {
+    struct morsel_lookup_args *a = &t->args.lookup;
+    struct chance *c = &t->chance;
+    struct morsel_qparams any = make_qparams(c);
+    uint32_t lines = t->bench ? 128 : chance_size(c, 40);
+    a->rows = t->bench ? 4096 : chance_size(c, 60);
+    a->bytes = t->bench ? 384 : chance_size(c, 100);
+    a->sign_flip = chance_one_in(c, 3) ? 0x80 : 0;
+    trial_say(t, "%u lines of %u bytes out of %u, flip %u", (unsigned)lines, (unsigned)a->bytes, (unsigned)a->rows, (unsigned)a->sign_flip);
+    int32_t *x = trial_room(t, lines * sizeof *x, 4);
+    uint8_t *table = trial_room(t, (size_t)a->rows * a->bytes, 1);
+    for (uint32_t i = 0; i < lines; i++) x[i] = t->bench ? (int32_t)chance_below(c, a->rows) : any_index(c, a->rows);
+    chance_bytes(c, table, (size_t)a->rows * a->bytes);
+    a->x = x;
+    a->table = table;
+    t->units = lines;
+    t->macs = (uint64_t)lines * a->bytes;
+    any.is_float = 0;
+    trial_output(t, (void **)(void *)&a->y, (size_t)lines * a->bytes, &any);
+}
+
+static void call_lookup(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {
+    ((morsel_lookup_fn *)fn)(&t->args.lookup, begin, end);
+}
+
+static void make_cast(struct trial *t) {
+    struct morsel_cast_args *a = &t->args.cast;
+    struct chance *c = &t->chance;
+    struct morsel_qparams any = make_qparams(c);
+    uint32_t count = t->bench ? 4096 : chance_size(c, 200);
+    int32_t *x = trial_room(t, count * sizeof *x, 4);
+    for (uint32_t i = 0; i < count; i++) x[i] = (int32_t)((chance_next(c) >> chance_below(c, 32)) * (chance_one_in(c, 3) ? ~0u : 1u));
+    if (chance_one_in(c, 3)) x[chance_below(c, count)] = chance_one_in(c, 2) ? INT32_MIN : INT32_MAX;
+    trial_say(t, "%u elements", (unsigned)count);
+    a->x = x;
+    t->units = t->macs = count;
+    any.is_float = 1;
+    trial_output(t, (void **)(void *)&a->y, count, &any);
+}
+
+static void call_cast(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {
+    ((morsel_cast_fn *)fn)(&t->args.cast, begin, end);
+}
+
+const struct family family_lookup = {"lookup", offsetof(struct morsel_kernels, lookup), 1, make_lookup, call_lookup};
+const struct family family_cast = {"cast", offsetof(struct morsel_kernels, cast), 1, make_cast, call_cast};
 const struct family family_copy = {"copy", offsetof(struct morsel_kernels, copy), 1, make_copy, call_copy};
 const struct family family_gather = {"gather", offsetof(struct morsel_kernels, gather), 1, make_gather, call_gather};

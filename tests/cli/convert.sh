@@ -127,7 +127,8 @@ verify "a name that no input has" call_says "no input.*inptu" 1 $network/network
 verify "a shape of another rank" call 1 $network/network.onnx -o "$work/x.morsel" --shape input=1,3,32
 verify "a picture rule of another size" call_says "resizes to 32 x 32 .*3 channels; .*'input' is \[1, 3, 48, 64\]" 1 $network/network.onnx -o "$work/x.morsel" --picture $network/picture.json --shape input=1,3,48,64
 verify "no such file" call_says "nothing.onnx" 1 "$work/nothing.onnx" -o "$work/x.morsel"
-verify "an input of another type" call_says "^morsel: ids .Input, opset 13, int64 8.: only float32" 1 tests/cli/ids.onnx -o "$work/x.morsel"
+verify "an input of another type" call_says "^morsel: flag .Input, opset 13, bool 8.: only float32" 1 tests/cli/flag.onnx -o "$work/x.morsel"
+verify "token ids" call 0 tests/cli/ids.onnx -o "$work/ids.morsel"
 verify "a blob instead of ONNX" call_says "network.morsel is a blob already" 1 $network/network.morsel -o "$work/x.morsel"
 head -c 1000000 $network/network.onnx >"$work/cut.onnx"
 verify "a file cut short" call 1 "$work/cut.onnx" -o "$work/x.morsel"

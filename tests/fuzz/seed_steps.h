@@ -236,6 +236,27 @@ static void seed_gather(struct seed_blob *b) {
     seed_step(b, MORSEL_STEP_GATHER, &p, sizeof p, x, 1, y);
 }
 
+/* Of integers by chance, which lines they are, or what floats. Nobody else reads them. */
+static uint32_t seed_indices(struct seed_blob *b) {
+    uint32_t x = seed_tensor(b, MORSEL_INT32, 1, 1, seed_from(b, 1, 3), seed_from(b, 1, 6));
+    b->tensors[x].layout |= SEED_GONE;
+    return x;
+}
+
+static void seed_lookup(struct seed_blob *b) {
+    uint32_t x = seed_indices(b), rows = seed_from(b, 1, 12), width = seed_from(b, 1, 9);
+    uint32_t y = seed_tensor(b, seed_type(b, 1), 1, b->tensors[x].dims[2], b->tensors[x].dims[3], width);
+    int floats = b->tensors[y].type == MORSEL_FLOAT32;
+    struct morsel_blob_lookup p = {rows, width, floats ? seed_floats(b, rows * width, -9, 9) : seed_bytes(b, rows * width)};
+    seed_step(b, MORSEL_STEP_LOOKUP, &p, sizeof p, x, 1, y);
+}
+
+static void seed_cast(struct seed_blob *b) {
+    uint32_t x = seed_indices(b), y = seed_like(b, x, MORSEL_FLOAT32);
+    struct morsel_blob_cast p = {seed_elements(&b->tensors[x])};
+    seed_step(b, MORSEL_STEP_CAST, &p, sizeof p, x, 1, y);
+}
+
 static void seed_any_step(struct seed_blob *b, uint32_t kind) {
     switch (kind) {
     case MORSEL_STEP_CONV:
@@ -251,6 +272,8 @@ static void seed_any_step(struct seed_blob *b, uint32_t kind) {
     case MORSEL_STEP_MEAN: seed_mean(b); break;
     case MORSEL_STEP_SOFTMAX: seed_softmax(b); break;
     case MORSEL_STEP_CONCAT: seed_concat(b); break;
+    case MORSEL_STEP_LOOKUP: seed_lookup(b); break;
+    case MORSEL_STEP_CAST: seed_cast(b); break;
     default: seed_gather(b); break;
     }
 }

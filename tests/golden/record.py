@@ -106,6 +106,35 @@ def record_chain(folder, name):
     write(folder, name, model, feeds, run_ort(model, feeds)[0])
 
 
+def tokens(folder):
+    """Token ids and a mask: lines of tables in float, in bytes and behind a DequantizeLinear; what is looked up of them is no arithmetic."""
+    rng = np.random.default_rng(list(b"tokens"))
+    node, const = onnx.helper.make_node, lambda name, a: onnx.numpy_helper.from_array(np.ascontiguousarray(a), name)
+    lines, last = 40, 7
+    constants = [const("floats", rng.normal(size=(lines, last)).astype(np.float32)), const("bytes", rng.integers(0, 256, (lines, last), np.uint8)),
+                 const("signed", rng.integers(-128, 128, (lines, last)).astype(np.int8)), const("columns", rng.uniform(.01, .1, last).astype(np.float32)),
+                 const("scale", np.float32(.03)), const("zero", np.uint8(113)), const("sign_zero", np.int8(-5)), const("zeros", np.zeros(last, np.int8)),
+                 const("axis", np.array([2], np.int64))]
+    nodes = [node("Gather", ["floats", "ids"], ["plain"]), node("Gather", ["bytes", "ids"], ["b"]), node("DequantizeLinear", ["b", "scale", "zero"], ["of_bytes"]),
+             node("DequantizeLinear", ["signed", "scale", "sign_zero"], ["s"]), node("Gather", ["s", "ids"], ["of_signed"]),
+             node("DequantizeLinear", ["signed", "columns", "zeros"], ["c"], axis=1), node("Gather", ["c", "ids"], ["of_columns"]),
+             node("Gather", ["floats", "ids"], ["f"]), node("QuantizeLinear", ["f", "scale", "zero"], ["q"]), node("DequantizeLinear", ["q", "scale", "zero"], ["quantized"]),
+             node("Cast", ["mask"], ["m"], to=onnx.TensorProto.FLOAT), node("Unsqueeze", ["m", "axis"], ["u"]), node("Mul", ["plain", "u"], ["masked"])]
+    values = [onnx.helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, [2, 6, last]) for n in
+              ("plain", "of_bytes", "of_signed", "of_columns", "quantized", "masked")]
+    inputs = [onnx.helper.make_tensor_value_info("ids", onnx.TensorProto.INT64, [2, 6]), onnx.helper.make_tensor_value_info("mask", onnx.TensorProto.INT32, [2, 6])]
+    model = onnx.helper.make_model(onnx.helper.make_graph(nodes, "tokens", inputs, values, constants), opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=8)
+    feeds = {"ids": np.array([[0, 39, -1, -40, 5, 5], rng.integers(0, lines, 6)]), "mask": np.array([[1, 1, 0, 1, 0, 3], [-1, 0, 1, 1, 1, 0]], np.int32)}
+    got, _ = run_ort(model, feeds, want_graph=True)
+    case = os.path.join(folder, "tokens")
+    os.makedirs(case)
+    onnx.save(model, os.path.join(case, "net.onnx"))
+    for i, name in enumerate(feeds):
+        np.save(os.path.join(case, f"in{i}.npy"), feeds[name])
+    for i, value in enumerate(values):
+        np.save(os.path.join(case, f"out{i}.npy"), got[value.name])
+
+
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(HERE, "cases")
     shutil.rmtree(folder, ignore_errors=True)
@@ -113,8 +142,9 @@ def main():
         record(folder, name, form)
     for name in CHAINS:
         record_chain(folder, name)
+    tokens(folder)
     files = [os.path.join(d, f) for d, _, names in os.walk(folder) for f in names]
-    print(f"{len(CASES) + len(CHAINS)} cases, {sum(os.path.getsize(f) for f in files)} bytes in {folder}")
+    print(f"{len(CASES) + len(CHAINS) + 1} cases, {sum(os.path.getsize(f) for f in files)} bytes in {folder}")
 
 
 if __name__ == "__main__":

@@ -201,7 +201,10 @@ static enum morsel_layout input_layout(const struct onnx_value *value) {
 
 static void io_of(struct net_io *io, const struct onnx_value *value) {
     io->name = value->name;
-    io->onnx_type = value->type == ONNX_FLOAT ? MORSEL_FLOAT32 : value->type == ONNX_INT8 ? MORSEL_INT8 : MORSEL_UINT8;
+    io->onnx_type = value->type == ONNX_FLOAT   ? MORSEL_FLOAT32
+                    : value->type == ONNX_INT8  ? MORSEL_INT8
+                    : value->type == ONNX_UINT8 ? MORSEL_UINT8
+                                                : MORSEL_INT32;
     io->onnx_rank = (uint32_t)value->shape.rank;
     for (int i = 0; i < (int)MORSEL_FORMAT_MAX_RANK; i++) io->onnx_dims[i] = i < value->shape.rank ? (uint32_t)value->shape.dims[i] : 1;
 }
@@ -213,19 +216,33 @@ static bool refuse_value(struct lowering *l, const struct onnx_value *value, con
     return refuse(l, &node, "%s", why);
 }
 
-static bool takes_value(struct lowering *l, const struct onnx_value *value, const char *op) {
+static bool takes_value(struct lowering *l, const struct onnx_value *value, const char *op, bool indices) {
     int64_t elements = onnx_elements(&value->shape);
     if (elements <= 0 || elements > MOST_ELEMENTS)
         return refuse_value(l, value, op, "its shape is not known, empty, or over 2^26 elements");
     if (value->shape.rank > (int)MORSEL_FORMAT_MAX_RANK) return refuse_value(l, value, op, "it has more than 6 dimensions");
-    if (value->type != ONNX_FLOAT && value->type != ONNX_UINT8 && value->type != ONNX_INT8)
+    if (value->type != ONNX_FLOAT && value->type != ONNX_UINT8 && value->type != ONNX_INT8 && !indices)
         return refuse_value(l, value, op, "only float32, uint8 and int8 are supported");
     return true;
 }
 
+/* Token ids and masks: int32 in memory, whatever the graph has. */
+static void add_integers(struct lowering *l, struct onnx_value *value) {
+    struct net_buffer *buffer = value_buffer(l, value, MORSEL_INT32, MORSEL_ROW_MAJOR, 1, 0);
+    meaning_set(l, value, meaning_fresh(l, buffer, &value->shape));
+    struct net_io io = {.buffer = buffer};
+    io_of(&io, value);
+    net_add_io(l->net, false, io);
+}
+
 static void add_input(struct lowering *l, struct onnx_value *value) {
-    if (!takes_value(l, value, "Input")) {
+    bool integers = value->type == ONNX_INT32 || value->type == ONNX_INT64;
+    if (!takes_value(l, value, "Input", integers)) {
         meaning_set(l, value, (struct meaning){.poison = true});
+        return;
+    }
+    if (integers) {
+        add_integers(l, value);
         return;
     }
     struct quantization q = {.type = value->type == ONNX_INT8 ? MORSEL_INT8 : MORSEL_UINT8, .scale = 1};
@@ -244,7 +261,7 @@ static void add_input(struct lowering *l, struct onnx_value *value) {
 static void add_output(struct lowering *l, struct onnx_value *value) {
     struct meaning *m = meaning_of(l, value);
     if (m && m->poison) return;
-    if (!takes_value(l, value, "Output")) return;
+    if (!takes_value(l, value, "Output", false)) return;
     if (m && m->reading && !dynamic_output(l, value)) {
         refuse_value(l, value, "Output", "it stands between a DynamicQuantizeLinear and the float that comes of its bytes");
         return;
@@ -308,6 +325,19 @@ static bool shapes_fit(struct lowering *l, struct onnx_node *node) {
     return true;
 }
 
+/* Indices and masks are moved, looked up by, and cast to floats; nothing is computed with them as integers. */
+static bool integers_fit(struct lowering *l, struct onnx_node *node) {
+    static const char *const moving[] = {"Cast",    "Identity",  "Reshape", "Squeeze", "Unsqueeze",
+                                         "Flatten", "Transpose", "Slice",   "Split",   "Expand"};
+    for (int i = 0; i < node->input_count; i++) {
+        const struct meaning *m = node->inputs[i] ? meaning_of(l, node->inputs[i]) : NULL;
+        bool fits = !m || !m->buffer || m->buffer->type != MORSEL_INT32 || (i == 1 && node_is(node, "Gather"));
+        for (size_t k = 0; !fits && i == 0 && k < sizeof moving / sizeof *moving; k++) fits = node_is(node, moving[k]);
+        if (!fits) return refuse(l, node, "its input %d is a tensor of integers; a Cast to float or a Gather takes one", i);
+    }
+    return true;
+}
+
 static void lower_node(struct lowering *l, struct onnx_node *node) {
     lower_fn *fn = dynamic_reads(l, node) ? lower_dynamic_arithmetic : find_operator(node);
     bool good = fn != NULL;
@@ -320,7 +350,7 @@ static void lower_node(struct lowering *l, struct onnx_node *node) {
     else if (poisoned(l, node)) good = false;
     else {
         dynamic_settle(l, node);
-        good = shapes_fit(l, node) && fn(l, node);
+        good = shapes_fit(l, node) && integers_fit(l, node) && fn(l, node);
     }
     if (!good) stand_in_outputs(l, node);
 }

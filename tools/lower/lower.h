@@ -78,6 +78,9 @@ void dynamic_settle(struct lowering *l, const struct onnx_node *node);
 /* Gives the scale, the zero point or the bytes a buffer, for an output of the network; false: it is none of them. */
 bool dynamic_output(struct lowering *l, struct onnx_value *value);
 
+/* A Gather from a constant table by indices that are known at run time. */
+bool lower_lookup(struct lowering *l, struct onnx_node *node);
+
 /* --- Meanings (meaning.c) --- */
 struct meaning *meaning_of(struct lowering *l, const struct onnx_value *value); /* NULL: a plain constant */
 struct meaning *meaning_set(struct lowering *l, struct onnx_value *value, struct meaning meaning);

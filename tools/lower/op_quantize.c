@@ -142,11 +142,27 @@ bool lower_dequantize(struct lowering *l, struct onnx_node *node) {
     return true;
 }
 
+static bool cast_integers(struct lowering *l, struct onnx_node *node, struct meaning *m) {
+    struct view view;
+    struct net_buffer *in = meaning_any_buffer(l, node, m, &view);
+    if (!in) return false;
+    struct net_buffer *out = net_add_like(l->net, in, MORSEL_FLOAT32, node->outputs[0]->name);
+    struct net_step *step = net_add_step(l->net, MORSEL_STEP_CAST, node->name, in, NULL, out);
+    step->parameters.cast.count = net_elements(in);
+    struct meaning made = *m;
+    made.buffer = out;
+    made.view = view;
+    meaning_set(l, node->outputs[0], made);
+    return true;
+}
+
 bool lower_cast(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0);
     if (!m) return false;
-    if (node->inputs[0]->type != node->outputs[0]->type)
-        return refuse(l, node, "only a Cast to the type that its input has already is supported");
+    if (m->buffer->type == MORSEL_INT32 && node->outputs[0]->type == ONNX_FLOAT) return cast_integers(l, node, m);
+    bool integers = m->buffer->type == MORSEL_INT32 && (node->outputs[0]->type == ONNX_INT32 || node->outputs[0]->type == ONNX_INT64);
+    if (node->inputs[0]->type != node->outputs[0]->type && !integers)
+        return refuse(l, node, "only a Cast to the type that its input has already is supported, or of integers to float");
     meaning_set(l, node->outputs[0], *m);
     return true;
 }

@@ -56,6 +56,8 @@ union net_parameters {
     struct morsel_blob_range range;
     struct morsel_blob_factors factors;
     struct morsel_blob_quantize quantize;
+    struct morsel_blob_lookup lookup;
+    struct morsel_blob_cast cast;
     uint32_t words[64];
 };
 

@@ -122,7 +122,7 @@ static void operands_are_counted(void **state) {
 
 static void kinds_are_those_of_the_format(void **state) {
     (void)state;
-    static const uint32_t none[] = {0, 21, 22, 23, 32, 0x7fffffff, 0x80000000, 0xffffffff};
+    static const uint32_t none[] = {0, 23, 24, 25, 32, 0x7fffffff, 0x80000000, 0xffffffff};
     for (uint32_t i = 0; i < 8; i++) {
         set_alone(MORSEL_STEP_MAX_POOL, 1, PARAMETERS_AT);
         d.header->format_version = MORSEL_FORMAT_VERSION;
@@ -138,7 +138,9 @@ static void kinds_are_those_of_the_version(void **state) {
     for (uint32_t kind = 1; kind < MORSEL_STEP_KIND_COUNT; kind++) {
         set_alone(kind, morsel_kinds[kind].numbers ? 2 : 1, PARAMETERS_AT);
         d.header->format_version = 1;
-        d.x->type = morsel_kinds[kind].x_types == 1u << MORSEL_FLOAT32 ? MORSEL_FLOAT32 : MORSEL_UINT8;
+        d.x->type = morsel_kinds[kind].x_types & 1u << MORSEL_UINT8     ? MORSEL_UINT8
+                    : morsel_kinds[kind].x_types & 1u << MORSEL_FLOAT32 ? MORSEL_FLOAT32
+                                                                        : MORSEL_INT32;
         d.b->type = morsel_kinds[kind].numbers ? MORSEL_FLOAT32 : d.x->type;
         d.y->type = morsel_kinds[kind].y_types == 1u << MORSEL_FLOAT32 ? MORSEL_FLOAT32 : MORSEL_UINT8;
         int two = morsel_kinds[kind].inputs == 2 && !morsel_kinds[kind].numbers;
@@ -168,6 +170,8 @@ static int types_fit(uint32_t kind, uint32_t x, uint32_t second, uint32_t y) {
     case MORSEL_STEP_DYNAMIC_CONV:
     case MORSEL_STEP_DYNAMIC_DEPTHWISE:
     case MORSEL_STEP_DYNAMIC_FC: return x == MORSEL_UINT8 && second == MORSEL_FLOAT32 && y == MORSEL_FLOAT32;
+    case MORSEL_STEP_LOOKUP: return x == MORSEL_INT32 && y_ok;
+    case MORSEL_STEP_CAST: return x == MORSEL_INT32 && y == MORSEL_FLOAT32;
     default: return x_ok && y_ok;
     }
 }
@@ -178,7 +182,8 @@ static void types_are_in_the_sets_of_the_kind(void **state) {
     assert_true(MORSEL_UINT8 == 0 && MORSEL_INT8 == 1 && MORSEL_FLOAT32 == 3);
     for (uint32_t pick = 0; pick < 64 * MORSEL_STEP_KIND_COUNT; pick++) {
         uint32_t kind = pick / 64, x = pick & 3, second = pick >> 2 & 3, y = pick >> 4 & 3;
-        int two = kind == MORSEL_STEP_MATMUL || kind == MORSEL_STEP_BINARY || kind == MORSEL_STEP_CONCAT || kind >= MORSEL_STEP_QUANTIZE;
+        int two = kind == MORSEL_STEP_MATMUL || kind == MORSEL_STEP_BINARY || kind == MORSEL_STEP_CONCAT ||
+                  (kind >= MORSEL_STEP_QUANTIZE && kind <= MORSEL_STEP_DYNAMIC_FC);
         if (!kind) continue;
         set_alone(kind, two ? 2 : 1, PARAMETERS_AT);
         d.header->format_version = MORSEL_FORMAT_VERSION;

@@ -400,6 +400,47 @@ static void concat_puts_inputs_side_by_side(void **state) {
     }
 }
 
+/* Whatever the indices are, each gets a line: the nearest where it lies outside. */
+static void lookups_stay_inside_their_table(void **state) {
+    (void)state;
+    enum { ROWS = 5, WIDTH = 3, COUNT = 12 };
+    static const int32_t x[COUNT] = {0, 4, 5, 6, -1, -5, -6, -7, INT32_MAX, INT32_MIN, INT32_MIN + 1, 2};
+    static const uint32_t lines[COUNT] = {0, 4, 4, 4, 4, 0, 0, 0, 4, 0, 0, 2};
+    for (int type = MORSEL_UINT8; type <= MORSEL_FLOAT32; type++) {
+        struct builder b;
+        uint32_t bytes, count = COUNT, dims[2] = {COUNT, WIDTH}, size = type == MORSEL_FLOAT32 ? 4 : 1;
+        if (type == MORSEL_INT32) continue;
+        uint8_t *table = random_bytes(ROWS * WIDTH * size);
+        for (int i = 3; i < ROWS * WIDTH * 4 && size == 4; i += 4) table[i] &= 0x3f; /* finite */
+        builder_start(&b);
+        struct morsel_blob_lookup p = {ROWS, WIDTH, builder_data(&b, table, ROWS * WIDTH * size)};
+        uint32_t in = builder_tensor(&b, MORSEL_INT32, 1, &count, 1, 0), out = builder_tensor(&b, (enum morsel_type)type, 2, dims, 1, 0);
+        builder_step(&b, MORSEL_STEP_LOOKUP, &in, 1, out, &p, sizeof p, 0);
+        builder_input(&b, in, "ids");
+        builder_output(&b, out, "y");
+        uint8_t *blob = builder_finish(&b, &bytes), *y = builder_run(blob, bytes, x, NULL);
+        for (uint32_t i = 0; i < COUNT; i++) assert_memory_equal(y + i * WIDTH * size, table + lines[i] * WIDTH * size, WIDTH * size);
+        free(y), free(table);
+    }
+}
+
+static void casts_round_to_the_nearest_float(void **state) {
+    (void)state;
+    static const int32_t x[] = {0, 1, -1, 16777216, 16777217, 16777219, -16777217, INT32_MAX, INT32_MIN};
+    static const float wanted[] = {0, 1, -1, 16777216, 16777216, 16777220, -16777216, 2147483648.0f, -2147483648.0f};
+    struct builder b;
+    uint32_t bytes, count = sizeof x / sizeof *x;
+    struct morsel_blob_cast p = {count};
+    builder_start(&b);
+    uint32_t in = builder_tensor(&b, MORSEL_INT32, 1, &count, 1, 0), out = builder_tensor(&b, MORSEL_FLOAT32, 1, &count, 1, 0);
+    builder_step(&b, MORSEL_STEP_CAST, &in, 1, out, &p, sizeof p, 0);
+    builder_input(&b, in, "mask");
+    builder_output(&b, out, "y");
+    uint8_t *blob = builder_finish(&b, &bytes), *y = builder_run(blob, bytes, x, NULL);
+    assert_memory_equal(y, wanted, sizeof wanted);
+    free(y);
+}
+
 static void gather_follows_its_tables(void **state) {
     (void)state;
     for (int round = 0; round < 80; round++) {
@@ -447,6 +488,8 @@ int main(void) {
         cmocka_unit_test(softmax_of_bytes_to_floats),
         cmocka_unit_test(float_softmax_along_an_inner_dimension),
         cmocka_unit_test(concat_puts_inputs_side_by_side),
+        cmocka_unit_test(lookups_stay_inside_their_table),
+        cmocka_unit_test(casts_round_to_the_nearest_float),
         cmocka_unit_test(gather_follows_its_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -181,6 +181,7 @@ static void put_io(struct out *out, const struct net_io *list, uint32_t count, c
 
 /* Whether morsel_open() reads a constant, and does not only check where it lies. */
 static bool read_at_open(const struct net_step *step, size_t field) {
+    if (step->kind == MORSEL_STEP_LOOKUP) return step->output->type == MORSEL_FLOAT32;
     if (!net_sums(step)) return step->kind != MORSEL_STEP_LUT;
     size_t own = field - net_sums(step);
     return own == offsetof(struct morsel_blob_sums, multiplier) || own == offsetof(struct morsel_blob_sums, weight_zero) ||
