@@ -21,13 +21,25 @@ static float clip_number(const void *context, uint32_t channel, float x) {
     return fminf(fmaxf(x, bounds->alpha), bounds->beta);
 }
 
+/* A Sigmoid or HardSigmoid whose only reader multiplies it by what it is of: then both are one step, by the same arithmetic. The value that
+ * the step gives. */
+static struct onnx_value *gated(const struct onnx_node *node, struct morsel_blob_unary *p) {
+    struct onnx_value *y = node->outputs[0], *x = node->inputs[0];
+    struct onnx_node *mul = p->op == MORSEL_UNARY_SIGMOID || p->op == MORSEL_UNARY_HARD_SIGMOID ? only_reader(y) : NULL;
+    if (!node_is(mul, "Mul") || mul->domain[0] || mul->input_count != 2 || mul->inputs[mul->inputs[0] == y ? 1 : 0] != x) return y;
+    p->op = p->op == MORSEL_UNARY_SIGMOID ? MORSEL_UNARY_SILU : MORSEL_UNARY_HARD_SWISH;
+    mul->done = true;
+    return mul->outputs[0];
+}
+
 static bool float_step(struct lowering *l, struct onnx_node *node, struct meaning *m, struct morsel_blob_unary p, const float *scale,
                        const float *offset) {
     struct view view;
     struct net_buffer *in = meaning_any_buffer(l, node, m, &view);
     if (!in) return false;
-    struct tail tail = tail_follow(l, node->outputs[0], TAIL_NO_ACTIVATION);
-    struct net_buffer *out = net_add_like(l->net, in, tail.quantized ? tail.q.type : MORSEL_FLOAT32, node->outputs[0]->name);
+    struct onnx_value *y = gated(node, &p);
+    struct tail tail = tail_follow(l, y, TAIL_NO_ACTIVATION);
+    struct net_buffer *out = net_add_like(l->net, in, tail.quantized ? tail.q.type : MORSEL_FLOAT32, y->name);
     out->qualified = true;
     out->scale = tail.quantized ? tail.q.scale : 1;
     out->zero = tail.quantized ? tail.q.zero : 0;

@@ -82,8 +82,44 @@ static void powers_and_slopes_are_steps_of_their_own(void **state) {
     one_step("Selu", "f:1,3,2,2", "alpha~2 gamma~3", MORSEL_STEP_UNARY, MORSEL_UNARY_ELU, 6);
 }
 
+/* `op` of x in float, times `by`, and whether somebody else reads its result: the steps, and the operation of the first. */
+static size_t steps_of_gate(const char *op, const char *by, bool read_twice, uint32_t *operation) {
+    struct bytes file = {0};
+    struct onnx_report report = {0};
+    add_value(&file, 11, "x", 1, "2,3");
+    add_value(&file, 11, "z", 1, "2,3");
+    add_value(&file, 12, "y", 1, NULL);
+    add_node(&file, "gate", op, "x", "g", "");
+    add_node(&file, "mul", "Mul", by, read_twice ? "m" : "y", "");
+    if (read_twice) add_node(&file, "add", "Add", "m g", "y", "");
+    struct bytes model = model_message(&file, 16);
+    struct onnx_graph *graph = inferred_bytes(&model);
+    struct net *net = lower(graph, &report);
+    assert_non_null(net);
+    size_t steps = net->step_count;
+    *operation = net->steps[0]->parameters.unary.op;
+    net_free(net);
+    onnx_report_free(&report);
+    onnx_free(graph);
+    return steps;
+}
+
+static void a_gate_and_its_product_are_one_step(void **state) {
+    (void)state;
+    uint32_t operation;
+    assert_int_equal(steps_of_gate("Sigmoid", "x g", false, &operation), 1);
+    assert_int_equal(operation, MORSEL_UNARY_SILU);
+    assert_int_equal(steps_of_gate("HardSigmoid", "g x", false, &operation), 1);
+    assert_int_equal(operation, MORSEL_UNARY_HARD_SWISH);
+    assert_int_equal(steps_of_gate("Sigmoid", "z g", false, &operation), 2);
+    assert_int_equal(operation, MORSEL_UNARY_SIGMOID);
+    assert_int_equal(steps_of_gate("Sigmoid", "x g", true, &operation), 3);
+    assert_int_equal(steps_of_gate("Tanh", "x g", false, &operation), 2);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_function_is_a_table_and_a_float_step),
-                                       cmocka_unit_test(powers_and_slopes_are_steps_of_their_own)};
+                                       cmocka_unit_test(powers_and_slopes_are_steps_of_their_own),
+                                       cmocka_unit_test(a_gate_and_its_product_are_one_step)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
