@@ -49,6 +49,7 @@ struct lowering {
     bool floats_meant; /* the graph has quantized operators at all, so that a float layer among them is meant; or says that it is */
     const struct onnx_node *first_float, *last_float; /* layers that run in float: */
     size_t float_count;
+    struct gathered *gathered; /* meaning.c's own: what was gathered lately, for other readers */
 };
 
 /* The whole pass. NULL where anything was refused: the report says what. */

@@ -222,13 +222,42 @@ bool meaning_channels_last(struct lowering *l, struct onnx_node *node, struct me
     return settled(l, node, m, MORSEL_CHANNELS_LAST) != NULL;
 }
 
+/* The last values that were gathered for a reader. */
+enum { GATHERED = 16 };
+struct gathered {
+    struct {
+        const struct net_buffer *from;
+        struct view view;
+        uint32_t fill;
+        enum morsel_layout layout;
+        struct net_buffer *to;
+    } last[GATHERED];
+    uint32_t next;
+};
+
+static struct net_buffer *gather_once(struct lowering *l, struct onnx_node *node, struct meaning *m, enum morsel_layout layout) {
+    if (!l->gathered) l->gathered = net_alloc(l->net, sizeof *l->gathered);
+    struct gathered *g = l->gathered;
+    for (uint32_t i = 0; i < GATHERED; i++)
+        if (g->last[i].from == m->buffer && g->last[i].layout == layout && g->last[i].fill == m->fill &&
+            view_same(&g->last[i].view, &m->view))
+            return g->last[i].to;
+    struct net_buffer *to = gather(l, node, m, layout);
+    uint32_t at = g->next++ % GATHERED;
+    g->last[at].from = to ? m->buffer : NULL;
+    g->last[at].view = m->view;
+    g->last[at].fill = m->fill;
+    g->last[at].layout = layout;
+    g->last[at].to = to;
+    return to;
+}
+
 struct net_buffer *meaning_buffer(struct lowering *l, struct onnx_node *node, struct meaning *m, enum morsel_layout layout) {
     uint32_t dims[VIEW_MAX_RANK];
     uint32_t rank = buffer_dims(layout, &m->view, dims);
     bool same = rank == m->buffer->rank && !memcmp(dims, m->buffer->dims, rank * sizeof *dims);
     if (view_is_whole(&m->view, layout, net_elements(m->buffer)) && (same || layout == MORSEL_ROW_MAJOR)) return m->buffer;
-    struct meaning copy = *m; /* another reader may want another layout: the value itself stays as it is */
-    return gather(l, node, &copy, layout);
+    return gather_once(l, node, m, layout); /* another reader may want another layout: the value itself stays as it is */
 }
 
 struct net_buffer *meaning_bytes(struct lowering *l, struct onnx_node *node, struct meaning *m, enum morsel_layout layout) {

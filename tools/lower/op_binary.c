@@ -82,13 +82,29 @@ static enum morsel_layout output_layout(const struct onnx_shape *shape, const st
     return (int)big->view.rank == shape->rank ? view_layout(&big->view) : natural_layout(shape);
 }
 
+/* An operand whose neighbours in the output lie apart is gathered first: kernels take lines. */
+static bool operand_lines(struct lowering *l, struct onnx_node *node, const struct meaning *m, uint32_t rank, enum morsel_layout layout,
+                          struct strides *out) {
+    struct meaning copy = *m;
+    if (m->view.rank != rank) return true;
+    out->buffer = meaning_bytes(l, node, &copy, layout);
+    if (!out->buffer) return false;
+    struct view whole = view_whole(l->net, layout, rank, m->view.dims);
+    return view_strides(&whole, rank, out->step);
+}
+
 static bool add_binary(struct lowering *l, struct onnx_node *node, struct meaning *a, struct meaning *b, const struct tail *tail,
                        struct morsel_blob_binary p) {
     const struct onnx_shape *shape = &node->outputs[0]->shape;
     enum morsel_layout layout = output_layout(shape, a, b);
+    uint32_t rank = (uint32_t)shape->rank;
     struct strides sa, sb;
-    if (!operand_strides(l, node, a, (uint32_t)shape->rank, &sa) || !operand_strides(l, node, b, (uint32_t)shape->rank, &sb) ||
+    if (!operand_strides(l, node, a, rank, &sa) || !operand_strides(l, node, b, rank, &sb) ||
         !put_strides(l, node, shape, layout, &sa, &sb, &p))
+        return false;
+    bool a_apart = p.a_stride[p.rank - 1] > 1, b_apart = p.b_stride[p.rank - 1] > 1;
+    if ((a_apart && !operand_lines(l, node, a, rank, layout, &sa)) || (b_apart && !operand_lines(l, node, b, rank, layout, &sb)) ||
+        ((a_apart || b_apart) && !put_strides(l, node, shape, layout, &sa, &sb, &p)))
         return false;
     p.out_min = tail->out_min;
     p.out_max = tail->out_max;

@@ -39,6 +39,19 @@ static void shape_dims(const struct onnx_shape *shape, uint32_t *dims) {
     for (int i = 0; i < shape->rank; i++) dims[i] = (uint32_t)shape->dims[i];
 }
 
+/* Puts the axis whose elements lie side by side behind the others; `back` brings it to its place. False: there is none, or it is last. */
+static bool lines_last(struct view *view, uint32_t *back) {
+    uint32_t axis = 0, order[VIEW_MAX_RANK], n = 0;
+    while (axis < view->rank && !view_side_by_side(view, axis)) axis++;
+    if (axis + 1 >= view->rank) return false;
+    for (uint32_t i = 0; i < view->rank; i++)
+        if (i != axis) order[n++] = i;
+    order[n] = axis;
+    for (uint32_t i = 0; i < view->rank; i++) back[order[i]] = i;
+    *view = view_transpose(view, order);
+    return true;
+}
+
 bool lower_reshape(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0), kept;
     const struct onnx_shape *shape = &node->outputs[0]->shape;
@@ -47,6 +60,17 @@ bool lower_reshape(struct lowering *l, struct onnx_node *node) {
     if (!m || !keep_table(l, node, m, false, &kept)) return false;
     shape_dims(shape, dims);
     if (view_reshape(l->net, &kept.view, (uint32_t)shape->rank, dims, &view)) return set_view(l, node, &kept, view, 0);
+    struct meaning lines = kept;
+    uint32_t back[VIEW_MAX_RANK];
+    if (lines_last(&lines.view, back)) { /* channels stay side by side */
+        struct view whole = view_whole(l->net, MORSEL_ROW_MAJOR, lines.view.rank, lines.view.dims);
+        whole = view_transpose(&whole, back);
+        if (view_reshape(l->net, &whole, (uint32_t)shape->rank, dims, &view)) {
+            lines.buffer = meaning_buffer(l, node, &lines, MORSEL_ROW_MAJOR);
+            lines.fill = 0;
+            return lines.buffer && set_view(l, node, &lines, view, 0);
+        }
+    }
     struct net_buffer *buffer = meaning_buffer(l, node, &kept, MORSEL_ROW_MAJOR);
     if (!buffer) return false;
     kept.buffer = buffer;

@@ -39,15 +39,15 @@ struct view view_whole(struct net *net, enum morsel_layout layout, uint32_t rank
     return view;
 }
 
-static bool side_by_side(const struct view *view, uint32_t axis) {
+bool view_side_by_side(const struct view *view, uint32_t axis) {
     for (uint32_t k = 0; k < view->dims[axis]; k++)
         if (view->table[axis][k] < 0 || view->table[axis][k] != view->table[axis][0] + (int32_t)k) return false;
     return view->dims[axis] > 1;
 }
 
 enum morsel_layout view_layout(const struct view *view) {
-    bool pictures = view->rank == 4 && (view->dims[1] == 1 || side_by_side(view, 1) || !side_by_side(view, 3));
-    bool lines = view->rank == 3 && side_by_side(view, 1) && !side_by_side(view, 2);
+    bool pictures = view->rank == 4 && (view->dims[1] == 1 || view_side_by_side(view, 1) || !view_side_by_side(view, 3));
+    bool lines = view->rank == 3 && view_side_by_side(view, 1) && !view_side_by_side(view, 2);
     return pictures || lines ? MORSEL_CHANNELS_LAST : MORSEL_ROW_MAJOR;
 }
 

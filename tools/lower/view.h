@@ -21,6 +21,8 @@ struct view view_whole(struct net *net, enum morsel_layout layout, uint32_t rank
 /* Logical dimensions in the order of memory. */
 void view_physical(enum morsel_layout layout, const struct view *view, uint32_t *dims);
 
+/* Whether the elements of an axis, two or more, stand behind each other in the buffer. */
+bool view_side_by_side(const struct view *view, uint32_t axis);
 /* The layout in which the view lies in the buffer, or would with fewer gaps; CHANNELS_LAST for rank 3 and 4 alone. */
 enum morsel_layout view_layout(const struct view *view);
 

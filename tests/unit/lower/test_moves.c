@@ -152,6 +152,60 @@ static void long_parts_are_joined_as_bytes(void **state) {
     }
 }
 
+/* Rows that are rolled cannot be cut where they lie. What is gathered then keeps its channels side by side, as the next step has them. */
+static void cut_axes_keep_channels_last(void **state) {
+    (void)state;
+    enum { CHANNELS = 4, SIDE = 6 };
+    uint8_t y[CHANNELS * SIDE * SIDE];
+    struct bytes file = {0};
+    size_t bytes;
+    bool concat;
+    add_value(&file, 11, "x", ONNX_UINT8, "1,4,6,6");
+    add_value(&file, 12, "y", ONNX_UINT8, NULL);
+    add_numbers(&file, "zero", (const int64_t[]){0}, 1);
+    add_numbers(&file, "one", (const int64_t[]){1}, 1);
+    add_numbers(&file, "end", (const int64_t[]){99}, 1);
+    add_numbers(&file, "two", (const int64_t[]){2}, 1);
+    add_numbers(&file, "cut", (const int64_t[]){1, 4, 2, 3, 6}, 5);
+    add_node(&file, "a", "Slice", "x one end two", "a", "");
+    add_node(&file, "b", "Slice", "x zero one two", "b", "");
+    add_node(&file, "c", "Concat", "a b", "c", "axis:2");
+    add_node(&file, "r", "Reshape", "c cut", "r", "");
+    add_numbers(&file, "whole", (const int64_t[]){1, 4, 6, 6}, 4);
+    add_node(&file, "w", "Reshape", "r whole", "w", "");
+    add_node(&file, "m", "MaxPool", "w", "y", "kernel_shape=1,1 strides=2,1");
+    assert_int_equal(run(&file, y, &bytes, &concat), 2);
+    for (int i = 0; i < CHANNELS * SIDE * SIDE / 2; i++) {
+        int row = (i / CHANNELS / SIDE * 2 + 1) % SIDE, from = row * CHANNELS * SIDE + i % (CHANNELS * SIDE);
+        assert_int_equal(y[i], (uint8_t)(from * 7 + from / 256));
+    }
+}
+
+/* A transposed operand is gathered, once for both readers, and kernels add lines. */
+static void operands_are_gathered_once_for_all(void **state) {
+    (void)state;
+    enum { SIDE = 8, ALL = SIDE * SIDE * SIDE };
+    uint8_t y[ALL];
+    struct bytes file = {0};
+    size_t bytes;
+    bool concat;
+    static const struct number one = {1, 0}, zero = {0, 0};
+    add_value(&file, 11, "x", ONNX_UINT8, "1,8,8,8");
+    add_value(&file, 12, "y", ONNX_UINT8, NULL);
+    add_constant(&file, "s", ONNX_FLOAT, 0, NULL, &one, 1);
+    add_constant(&file, "z", ONNX_UINT8, 0, NULL, &zero, 1);
+    add_node(&file, "t", "Transpose", "x", "t", "perm=0,2,1,3");
+    add_node(&file, "a", "ms.QLinearAdd", "x s z t s z s z", "a", "");
+    add_node(&file, "b", "ms.QLinearAdd", "a s z t s z s z", "y", "");
+    assert_int_equal(run(&file, y, &bytes, &concat), 3);
+    for (int i = 0; i < ALL; i++) { /* rows, columns, channels */
+        int row = i / SIDE / SIDE, column = i / SIDE % SIDE, channel = i % SIDE, from = (channel * SIDE + column) * SIDE + row;
+        int sum = (uint8_t)(i * 7 + i / 256) + (uint8_t)(from * 7 + from / 256);
+        sum = (sum > 255 ? 255 : sum) + (uint8_t)(from * 7 + from / 256);
+        assert_int_equal(y[i], sum > 255 ? 255 : sum);
+    }
+}
+
 /* Windows that do not overlap: one pixel of the input makes one window of the output, so nothing is pulled apart. */
 static void windows_side_by_side_take_no_zeros(void **state) {
     (void)state;
@@ -192,6 +246,8 @@ int main(void) {
                                        cmocka_unit_test(long_axes_take_short_tables),
                                        cmocka_unit_test(flattened_pictures_take_short_tables),
                                        cmocka_unit_test(long_parts_are_joined_as_bytes),
+                                       cmocka_unit_test(cut_axes_keep_channels_last),
+                                       cmocka_unit_test(operands_are_gathered_once_for_all),
                                        cmocka_unit_test(windows_side_by_side_take_no_zeros)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
