@@ -289,6 +289,10 @@ enum morsel_error morsel_picture(const struct morsel_model *model, const uint8_t
 enum morsel_error morsel_text(const struct morsel_model *model, const char *utf8, size_t bytes, int32_t *ids, size_t capacity,
                               uint32_t *count);
 
+/* The same into the inputs of a session: token ids, and as far as the network has them, mask and token types. `index` is the text's place
+ * in a batch, else 0. MORSEL_ERR_TEXT: the rule names no input that takes token ids. */
+enum morsel_error morsel_text_put(const struct morsel_session *session, const char *utf8, size_t bytes, uint32_t index);
+
 /* The rule's longest text, in ids; how many ids there are. 0: there is no text rule. */
 uint32_t morsel_text_length(const struct morsel_model *model);
 uint32_t morsel_text_ids(const struct morsel_model *model);

@@ -258,6 +258,35 @@ enum morsel_error morsel_text(const struct morsel_model *model, const char *utf8
     return error ? error : morsel_text_by_rule(&rule, utf8, bytes, ids, capacity, count);
 }
 
+/* Line `index` of an input of the rule, and its length; NULL: there is none. */
+static int32_t *line_of(const struct morsel_session *session, uint32_t input, uint32_t index, uint32_t *length) {
+    struct morsel_view view;
+    if (morsel_input(session, input, &view) || view.type != MORSEL_INT32) return NULL;
+    uint32_t lines = view.rank > 1 ? view.dims[0] : 1;
+    *length = view.bytes / 4 / lines;
+    return index < lines ? (int32_t *)view.data + (size_t)index * *length : NULL;
+}
+
+static void fill(int32_t *line, uint32_t ones, uint32_t length) {
+    for (uint32_t i = 0; line && i < length; i++) line[i] = i < ones;
+}
+
+enum morsel_error morsel_text_put(const struct morsel_session *session, const char *utf8, size_t bytes, uint32_t index) {
+    struct morsel_text_rule rule;
+    uint32_t length, count, other = 0;
+    enum morsel_error error = session ? morsel_text_find(&rule, session->model) : MORSEL_ERR_ARGUMENT;
+    if (error) return error;
+    int32_t *ids = line_of(session, rule.record->inputs[0], index, &length);
+    if (!ids) return MORSEL_ERR_TEXT;
+    error = morsel_text_by_rule(&rule, utf8, bytes, ids, length, &count);
+    if (error) return error;
+    int32_t *mask = line_of(session, rule.record->inputs[1], index, &other);
+    fill(mask, count, other);
+    int32_t *types = line_of(session, rule.record->inputs[2], index, &other);
+    fill(types, 0, other);
+    return MORSEL_OK;
+}
+
 uint32_t morsel_text_length(const struct morsel_model *model) {
     struct morsel_text_rule rule;
     return morsel_text_find(&rule, model) ? 0 : rule.record->max_length;

@@ -21,7 +21,7 @@ static const struct verb verbs[] = {
 #ifndef MORSEL_TOOL_REDUCED
     {"convert", verb_convert}, {"quantize", verb_quantize}, {"compare", verb_compare},
 #endif
-    {"run", verb_run},         {"bench", verb_bench},       {"eval", verb_eval},       {"inspect", verb_inspect},
+    {"run", verb_run},         {"bench", verb_bench},       {"eval", verb_eval},       {"inspect", verb_inspect}, {"embed", verb_embed},
 };
 
 static void take_kinds(void) {

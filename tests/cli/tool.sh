@@ -11,7 +11,7 @@ check "no verb" 2 "a verb is missing"
 check "unknown verb" 2 "did you mean 'inspect'" inspekt
 check "help" 0 "^usage: morsel VERB" --help
 check "version" 0 "^morsel [0-9]+\.[0-9]+\.[0-9]+$" --version
-for verb in run bench eval inspect; do
+for verb in run bench eval inspect embed; do
     check "$verb --help" 0 "^usage: morsel $verb " $verb --help
     check "$verb without a model" 2 "morsel $verb MODEL" $verb
     check "$verb with an unknown option" 2 "no option '--jsn'; did you mean '--json'" $verb "$work/color.morsel" --jsn

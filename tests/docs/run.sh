@@ -40,6 +40,10 @@ furnish() { # FOLDER
     cp models/cifar10/pictures/cat.ppm "$1/photo.ppm"
     cp models/cifar10/pictures/cat.ppm "$1/photo.jpg" # the tool looks into a file, not at its name
     cp tests/cli/float_small.onnx "$1/food_float.onnx"
+    printf '[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nb\n##c\n' >"$1/vocab.txt"
+    echo '{"tokenizer": "vocab.txt", "max_length": 8, "pooling": "mean"}' >"$1/text.json"
+    printf 'a b\nb bc\n' >"$1/lines.txt"
+    "$morsel" convert tests/cli/tokens.onnx -o "$1/minilm.morsel" --dim sequence=8 --text "$1/text.json" >/dev/null 2>&1
     { printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 3, 32, 32), }"
       head -c 12288 /dev/zero; } >"$1/x.npy"
 }

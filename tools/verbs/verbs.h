@@ -8,6 +8,7 @@ int verb_quantize(int argc, char **argv);
 int verb_run(int argc, char **argv);
 int verb_bench(int argc, char **argv);
 int verb_eval(int argc, char **argv);
+int verb_embed(int argc, char **argv);
 int verb_inspect(int argc, char **argv);
 int verb_compare(int argc, char **argv);
 

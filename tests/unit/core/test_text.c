@@ -319,6 +319,55 @@ static void a_rule_in_a_blob_lies_inside_it(void **state) {
     for (uint32_t shift = 1; shift < 64; shift++) assert_int_equal(in_blob(2, shift, 0, 0, &length), MORSEL_ERR_TEXT);
 }
 
+/* Two texts of up to 5 ids, with a mask and types, into a network that looks the ids up. */
+static void a_text_fills_the_inputs_of_its_place(void **state) {
+    (void)state;
+    static const uint8_t table[IDS];
+    struct text t = sample_text();
+    struct builder b;
+    struct morsel_model model;
+    struct morsel_session s;
+    struct morsel_view views[3];
+    uint32_t bytes, dims[2] = {2, 5};
+    builder_start(&b);
+    for (int i = 0; i < 4; i++) builder_tensor(&b, i < 3 ? MORSEL_INT32 : MORSEL_UINT8, 2, dims, 1, 0);
+    struct morsel_blob_lookup p = {IDS, 1, builder_data(&b, table, IDS)};
+    builder_step(&b, MORSEL_STEP_LOOKUP, (uint32_t[]){1}, 1, 3, &p, sizeof p, 0);
+    static const char *const names[] = {"mask", "ids", "types"};
+    for (uint32_t i = 0; i < 3; i++) builder_input(&b, i, names[i]);
+    builder_output(&b, 3, "y");
+    t.r.inputs[0] = 1, t.r.inputs[1] = 0, t.r.inputs[2] = 2;
+    uint32_t at = builder_data(&b, &t, sizeof t);
+    uint8_t *blob = builder_finish(&b, &bytes), *arena = builder_aligned(4096);
+    struct morsel_blob_header *h = (void *)blob;
+    struct morsel_blob_text *r = (void *)(blob + at);
+    h->text = (struct morsel_blob_section){at, WORDS};
+    builder_seal(blob);
+    assert_int_equal(morsel_open(&model, blob, bytes, 0), MORSEL_OK);
+    assert_int_equal(morsel_session_open(&s, &model, arena, 4096, NULL), MORSEL_OK);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(morsel_input(&s, i, &views[i]), MORSEL_OK);
+        memset(views[i].data, 0xff, views[i].bytes);
+    }
+    assert_int_equal(morsel_text_put(&s, "a ab", 4, 1), MORSEL_OK);
+    assert_memory_equal(views[1].data, ((int32_t[]){-1, -1, -1, -1, -1, CLS, A, AB, SEP, PAD}), 40);
+    assert_memory_equal(views[0].data, ((int32_t[]){-1, -1, -1, -1, -1, 1, 1, 1, 1, 0}), 40);
+    assert_memory_equal(views[2].data, ((int32_t[]){-1, -1, -1, -1, -1, 0, 0, 0, 0, 0}), 40);
+    assert_int_equal(morsel_text_put(&s, "a a a a a", 9, 0), MORSEL_OK); /* cut to the network's length */
+    assert_memory_equal(views[1].data, ((int32_t[]){CLS, A, A, A, SEP, CLS, A, AB, SEP, PAD}), 40);
+    assert_int_equal(morsel_text_put(&s, "a", 1, 2), MORSEL_ERR_TEXT);
+    assert_int_equal(morsel_text_put(NULL, "a", 1, 0), MORSEL_ERR_ARGUMENT);
+    assert_int_equal(morsel_text_put(&s, NULL, 1, 0), MORSEL_ERR_ARGUMENT);
+    r->inputs[1] = r->inputs[2] = MORSEL_TEXT_NO_INPUT;
+    memset(views[0].data, 0xff, views[0].bytes);
+    assert_int_equal(morsel_text_put(&s, "a", 1, 0), MORSEL_OK);
+    assert_int_equal(*(int32_t *)views[0].data, -1);
+    r->inputs[0] = 3;
+    assert_int_equal(morsel_text_put(&s, "a", 1, 0), MORSEL_ERR_TEXT);
+    free(arena);
+    free(blob);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_action_does_what_it_says),
@@ -331,6 +380,7 @@ int main(void) {
         cmocka_unit_test(damaged_rules_give_ids),
         cmocka_unit_test(calls_without_what_they_need_are_refused),
         cmocka_unit_test(a_rule_in_a_blob_lies_inside_it),
+        cmocka_unit_test(a_text_fills_the_inputs_of_its_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include "tools/network/host/extras.h"
 #include "tools/verbs/host/convert_report.h"
 #include "tools/optimize/optimize.h"
+#include "tools/optimize/sentence.h"
 #include "tools/lower/half.h"
 #include "tools/lower/lower.h"
 #include "tools/net/memory.h"
@@ -34,6 +35,7 @@ void conversion_free(struct conversion *c) {
     onnx_free(c->graph);
     onnx_report_free(&c->report);
     labels_free(c->labels, c->label_count);
+    text_rule_free(&c->text);
     free(c->c_header_path);
 }
 
@@ -83,6 +85,9 @@ static bool read_extras(const struct conversion_call *call, struct conversion *c
     c->extras.strip = call->strip;
     if (call->picture && !picture_rule_read(call->picture, &c->rule, failure)) return false;
     c->extras.picture = call->picture ? &c->rule : NULL;
+    if (call->text && !text_rule_read(call->text, &c->text, failure)) return false;
+    c->extras.text = c->text.words;
+    c->extras.text_words = c->text.word_count;
     if (call->labels && !labels_read(call->labels, &c->labels, &c->label_count, failure)) return false;
     c->extras.labels = c->labels;
     c->extras.label_count = (uint32_t)c->label_count;
@@ -111,9 +116,10 @@ static bool name_header(const struct conversion_call *call, struct conversion *c
 
 /* What is written is none of what is read, and each is a file of its own. */
 static bool files_differ(const struct conversion_call *call, const struct conversion *c, const char *more, struct failure *failure) {
-    const char *read[] = {call->input, call->picture, call->labels}, *written[] = {call->output, call->c_source, c->c_header_path, more};
+    const char *read[] = {call->input, call->picture, call->text, call->labels},
+               *written[] = {call->output, call->c_source, c->c_header_path, more};
     for (int i = 0; i < 4; i++)
-        for (int r = 0; r < 3; r++)
+        for (int r = 0; r < 4; r++)
             if (file_same(written[i], read[r]))
                 return failure_set(failure, STATUS_CALL, "%s would be written over: it is read as well; name another output", read[r]);
     for (int i = 1; i < 4; i++)
@@ -213,15 +219,37 @@ static bool plan(const struct conversion_call *call, struct conversion *c, struc
     return plan_arena(c->net) || failure_set(failure, STATUS_INPUT, "%s: its arena would take more than 2^31 bytes", call->input);
 }
 
+/* The vectors of tokens become one, where the text rule says so. */
+static bool pool(const struct conversion_call *call, const struct conversion *c, struct onnx_graph *graph, struct failure *failure) {
+    if (!call->text || c->text.pooling == TEXT_POOLING_NONE) return true;
+    enum sentence_pooling pooling = c->text.pooling == TEXT_POOLING_MEAN ? SENTENCE_MEAN : SENTENCE_FIRST;
+    return sentence_pool(graph, pooling, c->text.normalize, failure) || failure_prefix(failure, call->text);
+}
+
+/* Which inputs take token ids, mask and token types: those of these names. */
+static bool find_text_inputs(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
+    static const char *const names[] = {"input_ids", "attention_mask", "token_type_ids"};
+    struct morsel_blob_text *record = (struct morsel_blob_text *)(void *)c->text.words;
+    for (uint32_t k = 0; call->text && k < 3; k++) {
+        for (uint32_t i = 0; i < c->net->input_count; i++)
+            if (!strcmp(c->net->inputs[i].name, names[k]) && c->net->inputs[i].buffer->type == MORSEL_INT32) record->inputs[k] = i;
+    }
+    return !call->text || record->inputs[0] != MORSEL_TEXT_NO_INPUT ||
+           failure_set(failure, STATUS_INPUT, "%s: a text rule is given, and the network has no input 'input_ids' of integers",
+                       call->input);
+}
+
 bool conversion_make(const struct conversion_call *call, struct conversion *c, struct onnx_graph *graph, struct failure *failure) {
     drop_blob(c);
     while (c->made && c->report.notice_count > c->kept_notices) free(c->report.notices[--c->report.notice_count]);
     c->kept_notices = c->report.notice_count;
     c->made = true;
+    if (!pool(call, c, graph, failure)) return false;
     graph_decompose(graph, &c->report);
     c->net = lower(graph, &c->report);
     if (!c->net || c->report.refusal_count) return false;
     if (call->half) half_net(c->net, &c->report);
+    if (!find_text_inputs(call, c, failure)) return false;
     if (!counts_fit(call, c->net, failure) || !plan(call, c, failure)) return false;
     c->blob = blob_write(c->net, &c->extras, &c->blob_bytes);
     if (!c->blob) return failure_set(failure, STATUS_SYSTEM, "the blob would take more than 2^31 bytes");

@@ -9,10 +9,11 @@
 #include "tools/net/net.h"
 #include "tools/onnx/graph.h"
 #include "tools/base/options.h"
+#include "tools/samples/rules/text_rule.h"
 
 /* What the command line says. */
 struct conversion_call {
-    const char *input, *output, *c_source, *picture, *labels;
+    const char *input, *output, *c_source, *picture, *text, *labels;
     struct option_texts shapes, dims;
     long batch, arena;
     bool strip, no_streaming, half, json;
@@ -27,6 +28,7 @@ struct conversion {
     struct net *net;
     uint32_t other_arena; /* what it would take with streaming, or without it, whichever was not asked for; 0: more than 2^31 bytes */
     struct morsel_blob_picture rule;
+    struct text_rule text;
     struct blob_extras extras;
     char **labels;
     size_t label_count;

@@ -51,6 +51,8 @@ int verb_convert(int argc, char **argv) {
         {"--arena", "BYTES", OPTION_NUMBER, &call.arena, 0, INT32_MAX, "what the arena may take; 0: as little as costs hardly any time"},
         {"--no-streaming", NULL, OPTION_FLAG, &call.no_streaming, 0, 0, "run step by step: the same bytes, a larger arena"},
         {"--picture", "RULE.json", OPTION_TEXT, &call.picture, 0, 0, "how a picture becomes the input, see above [no rule]"},
+        {"--text", "RULE.json", OPTION_TEXT, &call.text, 0, 0,
+         "how a text becomes the input: a tokenizer and pooling, see tools/README.md [no rule]"},
         {"--labels", "FILE", OPTION_TEXT, &call.labels, 0, 0, "class names: one a line, or a JSON array [none]"},
         {"--json", NULL, OPTION_FLAG, &call.json, 0, 0, "one JSON object on stdout"},
     };

@@ -1,0 +1,47 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Text rules: --text of convert, and morsel embed. The network's vector of token i is i, 2 i, 0, 10. Prints "ok NAME" or "FAIL NAME".
+cd "$(dirname "$0")/../.." || exit 1
+verb='' title=''
+. tests/cli/calls.sh
+
+# vectors NAME TEXTS WORDS..: the floats that the lines of a text become.
+vectors() {
+    name=$1 lines=$2
+    shift 2
+    printf "$lines" >"$work/lines.txt"
+    if ! $morsel embed "$work/text.morsel" "$work/lines.txt" -o "$work/v.npy" --threads 2 >"$work/out" 2>"$work/err"; then fail "$name" "it failed"; return; fi
+    got=$(od -A n -t f4 -j 128 -v "$work/v.npy" | tr -s ' \n' ' ' | sed 's/^ //; s/ $//')
+    if [ "$got" = "$*" ]; then pass "$name"; else fail "$name" "$got"; fi
+}
+# rule FIELDS: writes the text rule, and converts the network by it.
+rule() {
+    printf '{"tokenizer": "vocab.txt", "max_length": 6, %s}' "$1" >"$work/text.json"
+    $morsel convert tests/cli/tokens.onnx -o "$work/text.morsel" --dim sequence="${2:-8}" --text "$work/text.json" >"$work/out" 2>"$work/err" ||
+        fail "a rule with $1" "it was not converted"
+}
+pass() { echo "ok $1"; }
+fail() { echo "FAIL $1: $2"; status=1; }
+
+printf '[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nb\n##c\n' >"$work/vocab.txt"
+rule '"pooling": "mean"'
+vectors "the mean of the tokens that are there" 'a b\r\n\na a a a a a a' 3.5 7 0 10 2.5 5 0 10 3.5 7 0 10
+rule '"pooling": "first"'
+vectors "the first token's vector" 'a b' 2 4 0 10
+rule '"pooling": "none"' 4
+vectors "no pooling, and padding" 'b' 2 4 0 10 5 10 0 10 3 6 0 10 0 0 0 10
+rule '"pooling": "none"' 3
+vectors "a network shorter than the rule" 'b a' 2 4 0 10 5 10 0 10 3 6 0 10
+rule '"pooling": "mean", "normalize": true'
+vectors "vectors of length 1" 'a' 0.24913645 0.4982729 0 0.8304548
+check "embed says what it did" 0 '"width": 4,' embed "$work/text.morsel" "$work/lines.txt" -o "$work/v.npy" --json
+check "embed without a text rule" 1 "has no text rule" embed models/cifar10/network.morsel "$work/lines.txt" -o "$work/v.npy"
+: >"$work/empty.txt"
+check "embed of no line" 1 "holds no line" embed "$work/text.morsel" "$work/empty.txt" -o "$work/v.npy"
+check "embed over its input" 2 "would be written over" embed "$work/text.morsel" "$work/lines.txt" -o "$work/lines.txt"
+check "embed without an output" 2 "an output are wanted" embed "$work/text.morsel" "$work/lines.txt"
+printf '{"tokenizer": "vocab.txt", "max_length": 6}' >"$work/rule.json"
+check "a text rule for a network without token ids" 1 "no input 'input_ids'" convert models/cifar10/network.onnx -o "$work/x.morsel" --text "$work/rule.json"
+check "pooling without vectors of tokens" 1 "pooling wants vectors of tokens" convert models/cifar10/network.onnx -o "$work/x.morsel" --text "$work/text.json"
+check "an output over the text rule" 2 "would be written over" convert tests/cli/tokens.onnx -o "$work/text.json" --text "$work/text.json"
+exit $status

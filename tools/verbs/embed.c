@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* morsel embed: a vector for each line of a text file. Threads take whole lines: each has a run of its own. */
+#include "tools/base/arena.h"
+#include "tools/base/clock.h"
+#include "tools/base/json.h"
+#include "tools/base/message.h"
+#include "tools/base/npy.h"
+#include "tools/base/options.h"
+#include "tools/network/each.h"
+#include "tools/network/network.h"
+#include "tools/verbs/verbs.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINES_MOST = 1 << 28 };
+
+struct line {
+    const char *text;
+    size_t bytes;
+};
+
+struct embed {
+    struct network_call call;
+    struct network network;
+    struct network_run **runs; /* of each worker */
+    unsigned worker_count;
+    struct file_bytes file;
+    struct line *lines;
+    size_t count, width;
+    float *vectors;
+    double seconds;
+};
+
+/* Without their ends, \n or \r\n; an empty line is a text, too. */
+static bool read_lines(struct embed *e, const char *path, struct failure *failure) {
+    if (!file_read(path, SIZE_MAX / 2, &e->file, failure)) return false;
+    const char *at = (const char *)e->file.data, *end = at + e->file.size;
+    size_t most = 1;
+    for (size_t i = 0; i < e->file.size; i++) most += at[i] == '\n';
+    if (!(e->lines = calloc(most, sizeof *e->lines))) return failure_memory(failure, most * sizeof *e->lines);
+    while (at < end) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        size_t length = (size_t)((stop ? stop : end) - at);
+        e->lines[e->count++] = (struct line){at, length - (length && at[length - 1] == '\r')};
+        at += length + 1;
+    }
+    if (!e->count || e->count > LINES_MOST)
+        return failure_set(failure, STATUS_INPUT, "%s holds %s", path, e->count ? "over 2^28 lines" : "no line");
+    return true;
+}
+
+static bool open_network(struct embed *e, struct failure *failure) {
+    struct network *n = &e->network;
+    if (!network_read(n, &e->call, failure)) return false;
+    if (!morsel_text_length(&n->model))
+        return failure_set(failure, STATUS_INPUT, "%s has no text rule: convert the network with --text RULE.json", e->call.path);
+    if (!network_start(n, NULL, failure)) return false;
+    if (n->inputs[0].rank < 1 || n->inputs[0].dims[0] != 1 || n->outputs[0].type != NPY_FLOAT32)
+        return failure_set(failure, STATUS_INPUT, "%s: a network of one text at a time is wanted, with floats as its first output",
+                           e->call.path);
+    e->width = n->outputs[0].count;
+    e->runs = must_calloc(e->worker_count, sizeof *e->runs);
+    for (unsigned i = 0; i < e->worker_count; i++)
+        if (!(e->runs[i] = network_run_open(n, failure))) return false;
+    return true;
+}
+
+static bool embed_line(void *context, unsigned worker, size_t task, struct failure *failure) {
+    struct embed *e = context;
+    struct network_run *run = e->runs[worker];
+    enum morsel_error error = morsel_text_put(&run->session, e->lines[task].text, e->lines[task].bytes, 0);
+    if (error) return failure_set(failure, STATUS_INPUT, "%s: %s", e->call.path, morsel_error_text(error));
+    return network_compute(run, NULL, NULL, failure) && network_get(run, 0, e->vectors + task * e->width, failure);
+}
+
+static bool embed(struct embed *e, const char *texts, const char *output, struct failure *failure) {
+    if (file_same(texts, output) || file_same(e->call.path, output))
+        return failure_set(failure, STATUS_CALL, "-o %s would be written over: it is read as well", output);
+    if (!file_can_write(output, failure) || !open_network(e, failure) || !read_lines(e, texts, failure)) return false;
+    if (!(e->vectors = calloc(e->count, e->width * sizeof *e->vectors))) return failure_memory(failure, e->count * e->width * 4);
+    double start = clock_seconds();
+    if (!each(e->count, e->worker_count, "lines", embed_line, e, failure)) return false;
+    e->seconds = clock_seconds() - start;
+    return npy_write(output, NPY_FLOAT32, (uint64_t[]){e->count, e->width}, 2, e->vectors, failure);
+}
+
+static void report(const struct embed *e, const char *output, bool want_json) {
+    double rate = (double)e->count / (e->seconds + 1e-9);
+    if (!want_json) {
+        message_print("%s: %zu lines, vectors of %zu floats, %.1f lines/s with %u thread%s\n", output, e->count, e->width, rate,
+                      e->worker_count, e->worker_count > 1 ? "s" : "");
+        return;
+    }
+    struct json json = {.file = stdout};
+    json_open(&json, NULL);
+    json_text(&json, "file", output);
+    json_integer(&json, "lines", (int64_t)e->count);
+    json_integer(&json, "width", (int64_t)e->width);
+    json_number(&json, "lines_per_s", rate);
+    json_integer(&json, "threads", e->worker_count);
+    json_text(&json, "isa", network_isa(e->runs[0]));
+    json_close(&json);
+}
+
+static void embed_free(struct embed *e) {
+    for (unsigned i = 0; e->runs && i < e->worker_count; i++) network_run_close(e->runs[i]);
+    free(e->runs);
+    free(e->lines);
+    free(e->vectors);
+    file_free(&e->file);
+    network_close(&e->network);
+}
+
+int verb_embed(int argc, char **argv) {
+    static struct embed e;
+    struct failure failure;
+    long threads = 1;
+    bool want_json = false;
+    const char *output = NULL;
+    const struct option list[] = {
+        {"-o", "X.npy", OPTION_TEXT, &output, 0, 0, "where the vectors go (required): float32 [lines, width]"},
+        {"--threads", "N", OPTION_NUMBER, &threads, 1, POOL_THREADS_MOST, "threads, each with lines and an arena of its own"},
+        {"--cpu", "NAME", OPTION_CPU, &e.call.cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
+        {"--json", NULL, OPTION_FLAG, &want_json, 0, 0, "one JSON object on stdout"},
+    };
+    const struct options options = {
+        .usage = "MODEL.morsel FILE.txt -o X.npy [options]",
+        .summary = "a vector for each line of a text file",
+        .about = "Runs a network on each line of a text file, by the text rule in the blob, and keeps its first output: a vector a line.",
+        .list = list,
+        .count = sizeof list / sizeof list[0],
+        .examples = {{"morsel embed minilm.morsel lines.txt -o vectors.npy --threads 2", "sentences as vectors"}},
+    };
+    if (!options_cpu_default(&e.call.cpu)) return STATUS_CALL;
+    int count = options_parse(&options, argc, argv);
+    if (count < 0) return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
+    if (count != 2 || !output) {
+        message_error("embed: a blob, a text file and an output are wanted: morsel embed MODEL.morsel FILE.txt -o X.npy");
+        return STATUS_CALL;
+    }
+    e.worker_count = (unsigned)threads;
+    e.call.path = argv[0];
+    e.call.blob_only = true;
+    bool good = embed(&e, argv[1], output, &failure);
+    if (good) report(&e, output, want_json);
+    embed_free(&e);
+    if (!good) return message_failure(&failure);
+    return message_flush() ? STATUS_SYSTEM : STATUS_DONE;
+}
