@@ -69,11 +69,40 @@ static void zeros_and_truncations_are_seen(void **state) {
     free(words);
 }
 
+static uint32_t step(uint32_t lane, uint32_t word) {
+    uint32_t x = lane ^ word;
+    return (x ^ x >> 15) * ((1u << 21) + (1u << 12) + 1);
+}
+
+/* Word by word, as core/checksum.c defines it. */
+static uint32_t by_definition(const uint8_t *bytes, uint32_t count) {
+    uint32_t lanes[16], sum = step(0, count);
+    for (uint32_t k = 0; k < 16; k++) lanes[k] = (k + 1) * 0x85ebca6bu;
+    for (uint32_t i = 0; i < (count + 63) / 64 * 16; i++) {
+        uint32_t word = 0;
+        for (uint32_t k = 0; k < 4 && i != OWN; k++) word |= 4 * i + k < count ? (uint32_t)bytes[4 * i + k] << 8 * k : 0;
+        lanes[i % 16] = step(lanes[i % 16], word);
+    }
+    for (uint32_t k = 0; k < 16; k++) sum = step(sum, lanes[k]);
+    return sum ^ sum >> 16;
+}
+
+/* Blobs that were written once are opened by what comes later: the number is a part of the format. */
+static void the_sum_is_that_of_the_format(void **state) {
+    (void)state;
+    uint32_t *words = some_words();
+    for (uint32_t n = 64; n <= BYTES; n++) assert_int_equal(morsel_checksum(words, n), by_definition((const uint8_t *)words, n));
+    assert_int_equal(morsel_checksum(words, BYTES), 0x251d6891);
+    assert_int_equal(morsel_checksum(words, 101), 0x1ae8bacd);
+    free(words);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_pair_of_bits_cancels),
         cmocka_unit_test(words_cannot_change_places),
         cmocka_unit_test(zeros_and_truncations_are_seen),
+        cmocka_unit_test(the_sum_is_that_of_the_format),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
