@@ -34,6 +34,14 @@ for option in "--method minmax" "--method percentile --percentile 99" --per-tens
 done
 verify "--adaround" call 0 $float --data $pictures --picture $rule --adaround -o "$work/o.morsel"
 verify "has nothing to add where all sums are small" cmp "$work/j.morsel" "$work/o.morsel"
+verify "scales that are found at run time, without data" call 0 $float --dynamic --picture $rule -o "$work/d.morsel" --json
+verify "JSON names that" says '"method": "dynamic"'
+verify "no layer is float" sh -c "! grep -A1 layers_float '$work/out' | grep -q head"
+verify "its layers are" sh -c "'$morsel' inspect '$work/d.morsel' --json | grep -c '\"dynamic_' | grep -qvx 0"
+verify "it runs" sh -c "'$morsel' run '$work/d.morsel' $pictures/bird.ppm"
+verify "and is compared" sh -c "'$morsel' compare $float '$work/d.morsel' --data $pictures --json | grep -q '\"sqnr_weight_db\": [0-9]'"
+verify "a layer of it in float" call_says "head .Gemm. runs in float" 0 $float --dynamic --picture $rule --exclude head -o "$work/e.morsel"
+verify "other bytes" differs "$work/d.morsel" "$work/e.morsel"
 verify "all sums and none" call_says "adaround or --no-adaround" 2 $float --data $pictures --picture $rule --adaround --no-adaround -o "$work/o.morsel"
 verify "the QDQ file alone" call 0 $float --data $pictures --picture $rule --format qdq -o "$work/alone.onnx"
 verify "is the same file" cmp "$work/qdq/float_small.onnx" "$work/alone.onnx"
@@ -141,6 +149,11 @@ if [ -f $dynamic ]; then
     verify "a dynamically quantized network" call_says "the float network that it was made from" 1 $dynamic --data $pictures --picture $rule \
         -o "$work/x.morsel"
 else echo "skip ${title}a dynamically quantized network: no $dynamic"; fi
+for option in "--data $pictures" "--method mse" --int8 --no-bias-correction --no-equalization --adaround; do
+    # shellcheck disable=SC2086
+    verify "it has no use for $option" call_says "and --dynamic has none" 2 $float --dynamic $option -o "$work/x.morsel"
+done
+verify "nor a QDQ form" call_says "QDQ form has no scales" 2 $float --dynamic -o "$work/x.onnx"
 verify "a percentile of another method" call_says "for --method percentile" 2 $float --data $pictures --percentile 99 -o "$work/x.morsel"
 refused=tests/cli/float_refused.onnx
 verify "an operator that no blob has, before the data are opened" call_says "operator LRN" 1 $refused --data "$work/nowhere" -o "$work/x.morsel"
@@ -148,7 +161,7 @@ verify "no advice to quantize what is being quantized" sh -c "! grep -q 'is a fl
 verify "beside what the float executor lacks" call_says "operator LogSoftmax" 1 tests/cli/float_lacking.onnx --data "$work/nowhere" \
     -o "$work/x.morsel"
 verify "each node once" sh -c "'$morsel' quantize tests/cli/float_lacking.onnx --data '$work/nowhere' -o '$work/x.morsel' 2>&1 |
-    grep -q ': 4 nodes are not supported'"
+    grep -q ': 3 nodes are not supported'"
 verify "a quantized network" call_says "quantized already" 1 models/cifar10/network.onnx --data $pictures --picture $rule -o "$work/x.morsel"
 mkdir "$work/empty"
 verify "an empty folder" call 1 $float --data "$work/empty" --picture $rule -o "$work/x.morsel"

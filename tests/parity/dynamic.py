@@ -26,7 +26,7 @@ from onnx import helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from onnxruntime.quantization.shape_inference import quant_pre_process
 
-from compare import Broken, Refused, convert, run_blob
+from compare import Broken, Refused, call, convert, run_blob
 from dynamic_nets import CHAINS
 from netbuilder import Net, quiet_session
 
@@ -229,6 +229,44 @@ def check_piece(name, x_name, piece, values, count, hard):
                                         f"{'' if agree else ' (and ONNX Runtime from itself)'}")
 
 
+# --- morsel quantize --dynamic ---
+
+def by_rows(x):
+    """Bytes less their zero point, and the scale, of each row: core/format.h."""
+    low, high = np.minimum(x.min(-1, keepdims=True), 0), np.maximum(x.max(-1, keepdims=True), 0)
+    scale = ((high - low) / np.float32(255)).astype(np.float32)
+    scale[scale == 0] = 1
+    zero = np.rint(np.clip(-low / scale, 0, 255))
+    return np.clip(np.rint(x / scale), -zero, 255 - zero).astype(np.int64), scale
+
+
+def check_own_rows(folder):
+    """Products whose rows have scales of their own: as numpy computes them, and the same in any company."""
+    failed, rng = [], np.random.default_rng(5)
+    for rows, inputs, outputs in ((1, 40, 9), (7, 33, 50), (64, 128, 96), (130, 384, 20)):
+        w, bias = (rng.standard_normal(s).astype(np.float32) for s in ((inputs, outputs), outputs))
+        net = Net(f"rows{rows}", 17)
+        net.out(net.op("Add", net.op("MatMul", net.input(rows, inputs), net.const(w)), net.const(bias)))
+        path, blob = os.path.join(folder, "rows.onnx"), os.path.join(folder, "rows.morsel")
+        onnx.save(net.float_model(), path)
+        code, errors = call(["quantize", path, "--dynamic", "-o", blob])
+        if code:
+            failed.append(f"rows {rows}: {errors.splitlines()[-1]}")
+            continue
+        x = (rng.standard_normal((rows, inputs)) * rng.uniform(0.01, 9, (rows, 1))).astype(np.float32)
+        steps = (np.abs(w).max(0) / np.float32(127)).astype(np.float32)
+        bytes_in, scale = by_rows(x)
+        sums = bytes_in @ np.rint(w / steps).astype(np.int64)
+        want = sums.astype(np.float32) * (scale * steps) + bias
+        got = run_blob(blob, path, {"x0": x}, folder)[net.outputs[0]]
+        turned = run_blob(blob, path, {"x0": x[::-1].copy()}, folder)[net.outputs[0]]
+        if not same(want, got):
+            failed.append(f"{rows} rows of {inputs} to {outputs}: {int((want != got).sum())} of {want.size} differ")
+        if not same(got, turned[::-1]):
+            failed.append(f"{rows} rows in another order are other bytes")
+    return failed
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true", help="fewer forms, and two inputs for each piece")
@@ -250,6 +288,11 @@ def main():
             for text in count.failed[:5]:
                 print("FAIL", text)
             failed += len(count.failed) + (count.pieces == 0)
+        own = check_own_rows(folder)
+        print(f"{'quantize --dynamic, by rows':<44} {'':>37} {len(own):>2}")
+        for text in own:
+            print("FAIL", text)
+        failed += len(own)
     print(f"{failed} failed")
     return 1 if failed else 0
 

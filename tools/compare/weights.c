@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Weights and biases out of a blob, in the places that they have in the float graph. Layouts: core/format.h. */
+#include "core/kind.h"
 #include "tools/compare/compare.h"
 #include "tools/optimize/pass.h"
 
@@ -37,7 +38,7 @@ static void read_product(struct layer *l, const struct morsel_blob_fc *fc) {
 
 static bool read_layer(struct layer *l, const struct linear *linear) {
     const void *p = morsel_blob_at(l->c->network, l->step->parameters);
-    uint32_t kind = l->step->kind;
+    uint32_t kind = morsel_kind_base(l->step->kind);
     l->x = morsel_blob_input(l->c->network, l->step, 0);
     l->y = morsel_blob_output(l->c->network, l->step);
     if (kind == MORSEL_STEP_FC) {

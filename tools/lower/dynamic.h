@@ -30,13 +30,14 @@ struct found {
     bool quantized;           /* the step that writes the bytes is there */
     struct net_buffer *plain; /* numbers without factors; NULL: nobody asked for them */
     const char *name;
+    struct meaning meaning; /* of the bytes */
 };
 
 /* Sums that wait for their factors. */
 struct sums {
     struct onnx_node *node;
-    struct meaning x; /* the bytes */
-    bool is_conv;
+    struct meaning x;            /* the bytes */
+    bool is_conv, outputs_first; /* else weights are [inputs, outputs] */
     const struct onnx_tensor *weights, *zeros;
     struct morsel_blob_conv conv;
     struct weights geometry;

@@ -42,7 +42,7 @@ struct found *dynamic_find(struct lowering *l, struct onnx_node *node, struct me
     found->bytes->qualified = true;
     struct net_step *step = net_add_step(l->net, MORSEL_STEP_RANGE, node->name, in, NULL, found->ends);
     step->parameters.range.count = found->count;
-    *bytes = (struct meaning){.buffer = found->bytes, .view = x.view, .scale = 1};
+    found->meaning = *bytes = (struct meaning){.buffer = found->bytes, .view = x.view, .scale = 1};
     return found;
 }
 
@@ -89,7 +89,7 @@ static struct net_buffer *numbers_of(struct lowering *l, struct found *found, co
 }
 
 static bool read_constants(struct lowering *l, const struct sums *sums, const struct sums_end *end, struct weights *w) {
-    if (!read_weights(l, sums->node, sums->weights, end->factor, sums->zeros, !sums->is_conv, w)) return false;
+    if (!read_weights(l, sums->node, sums->weights, end->factor, sums->zeros, !sums->is_conv && !sums->outputs_first, w)) return false;
     if (!read_bias(l, sums->node, NULL, w) || !end->float_bias) return w->bias != NULL;
     struct onnx_value bias = {.constant = end->float_bias, .lowered = net_alloc(l->net, sizeof(struct value_slot))};
     return read_any_bias(l, sums->node, &bias, 1, false, 1, &end->tail, w);

@@ -40,6 +40,7 @@ struct value_slot {
     struct meaning *meaning; /* NULL until its node was lowered, and for plain constants */
     int reader_count;
     struct onnx_node **readers;
+    struct found *found[2]; /* what quantizes it at run time for marked layers: as a whole, and by lines; NULL: nothing yet (dynamic.h) */
 };
 
 struct lowering {
@@ -70,6 +71,14 @@ lower_fn lower_identity, lower_reshape, lower_transpose, lower_slice, lower_spli
     lower_space;
 
 /* --- Dynamic quantization (op_dynamic.c) --- */
+
+/* A layer that `quantize --dynamic` marked, whose weights are integers behind a DequantizeLinear: a convolution whose window is read, or a
+ * product with weights [inputs, outputs], or transposed. */
+struct weights;
+bool dynamic_is_marked(const struct onnx_node *node, const struct meaning *weights);
+bool lower_dynamic_window(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct morsel_blob_conv *window,
+                          const struct weights *geometry);
+bool lower_dynamic_product(struct lowering *l, struct onnx_node *node, struct meaning *m, bool transposed);
 
 /* Whether the node reads what only this knows: scales found at run time, and sums that wait for them. Then the next is for it. */
 bool dynamic_reads(struct lowering *l, const struct onnx_node *node);

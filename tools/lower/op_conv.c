@@ -241,6 +241,7 @@ bool lower_window(struct lowering *l, struct onnx_node *node, struct meaning *m,
     struct morsel_blob_conv p = *window;
     struct weights w = *geometry;
     const struct meaning *wm = meaning_of(l, node->inputs[1]);
+    if (dynamic_is_marked(node, wm)) return lower_dynamic_window(l, node, m, &p, &w);
     if (!quantized_operands(m, wm)) return lower_float_conv(l, node, m, &p);
     if (wm->scales->count > 1 && wm->axis != 0)
         return refuse(l, node, "its weight scales lie along axis %d, not along the output channels", wm->axis);

@@ -123,6 +123,48 @@ bool lower_dynamic_matmul(struct lowering *l, struct onnx_node *node) {
     return found && add_with_bias(l, node, found, &sums, 2, 4);
 }
 
+/* ---- layers that quantize --dynamic marked ---- */
+
+bool dynamic_is_marked(const struct onnx_node *node, const struct meaning *weights) {
+    return onnx_attribute_int(node, ONNX_DYNAMIC_MARK, 0) && weights && weights->quantized;
+}
+
+/* Of several layers that read one value, the first has it quantized. */
+static struct found *find_once(struct lowering *l, struct onnx_node *node, struct meaning *m, bool by_line, struct sums *sums) {
+    struct found **known = &value_slot(node->inputs[0])->found[by_line];
+    if (!*known) *known = dynamic_find(l, node, m, by_line, &sums->x);
+    if (*known) sums->x = (*known)->meaning;
+    return *known;
+}
+
+/* The weights behind the DequantizeLinear; a bias is float, and constant. */
+static bool add_marked(struct lowering *l, struct onnx_node *node, struct meaning *m, struct sums *sums, unsigned wishes) {
+    const struct meaning *weights = meaning_of(l, node->inputs[1]);
+    struct sums_end end = {.factor = weights->scales, .float_bias = onnx_input_constant(node, 2)};
+    if (onnx_input(node, 2) && !end.float_bias) return refuse(l, node, "its bias is not constant");
+    struct found *found = find_once(l, node, m, !sums->is_conv, sums);
+    if (!found) return false;
+    end.tail = tail_follow(l, node->outputs[0], TAIL_FLOAT | wishes);
+    if (end.tail.bias) end.float_bias = end.tail.bias;
+    sums->node = node;
+    sums->weights = weights->quantized;
+    sums->zeros = weights->zeros;
+    return dynamic_add(l, found, sums, &end);
+}
+
+bool lower_dynamic_window(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct morsel_blob_conv *window,
+                          const struct weights *geometry) {
+    struct sums sums = {.is_conv = true, .conv = *window, .geometry = *geometry};
+    return add_marked(l, node, m, &sums, 0);
+}
+
+bool lower_dynamic_product(struct lowering *l, struct onnx_node *node, struct meaning *m, bool transposed) {
+    const struct onnx_tensor *weights = meaning_of(l, node->inputs[1])->quantized;
+    struct sums sums = {.outputs_first = transposed};
+    return product_geometry(l, node, weights, transposed, &sums.geometry) &&
+           add_marked(l, node, m, &sums, node_is(node, "MatMul") ? TAIL_BIAS : 0);
+}
+
 /* ---- arithmetic ---- */
 
 /* Whether a constant is one number, or one for each of the outputs of sums. */

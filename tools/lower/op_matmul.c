@@ -178,6 +178,7 @@ bool lower_matmul(struct lowering *l, struct onnx_node *node) {
     if (!a || !vb || (!a->buffer && (!b || !b->buffer)))
         return refuse(l, node, "its left operand is a float constant, or one is missing: quantize the model");
     if (!b) return lower_float_product(l, node, a, false, 1, 0);
+    if (a->buffer && dynamic_is_marked(node, b)) return lower_dynamic_product(l, node, a, false);
     if (!a->buffer) {
         float scale = a->quantized ? quantized_scale(a, 0) : 1;
         if (!one_quantization(l, node, a) || !constant_operand(l, node, a->quantized, scale, quantized_zero(a, 0), &constant)) return false;
@@ -215,6 +216,7 @@ bool lower_gemm(struct lowering *l, struct onnx_node *node) {
     struct weights w;
     if (!m) return false;
     if (m->channel_scales) return refuse(l, node, "an input quantized by channel is not supported");
+    if (dynamic_is_marked(node, wm)) return lower_dynamic_product(l, node, m, transposed);
     if (!quantized_operands(m, wm)) {
         struct meaning turned = *m;
         if (onnx_attribute_int(node, "transA", 0)) turned.view = view_transpose(&m->view, (const uint32_t[]){1, 0});

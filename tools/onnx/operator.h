@@ -75,6 +75,9 @@ enum onnx_trait {
     ONNX_DYNAMIC = 1 << 13,        /* quantizes activations at run time, or reads such */
 };
 
+/* The attribute of a Conv, MatMul or Gemm whose weights stand behind a DequantizeLinear: its input is quantized at run time. Ours alone. */
+#define ONNX_DYNAMIC_MARK "morsel_dynamic"
+
 struct onnx_operator {
     const char *domain, *name;
     int since, until; /* opsets of its domain in which it exists */

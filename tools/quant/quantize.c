@@ -93,7 +93,7 @@ static void seen_range(void *context, const struct onnx_value *value, float *low
 struct scheme *quantize_scheme(struct quantizer *q, struct onnx_graph *graph, const struct scheme_options *options) {
     struct scheme *scheme = place(graph, options);
     struct choosing c = {q, scheme};
-    scheme_set_ranges(scheme, seen_range, &c);
+    if (!options->dynamic) scheme_set_ranges(scheme, seen_range, &c);
     scheme_make_layers(scheme);
     return scheme;
 }
@@ -104,6 +104,7 @@ void quantize_choose(struct quantizer *q) {
 
 bool quantize_refine(struct quantizer *q, struct failure *failure) {
     const struct quantize_options *o = &q->options;
+    if (o->scheme.dynamic) return true; /* there are no samples */
     const struct refine refine = {q->scheme, q->executor, q->data, o->threads, o->round_most, o->keep_biases, REFINE_BYTES};
     return refine_layers(&refine, failure);
 }

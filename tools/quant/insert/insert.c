@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Puts QuantizeLinear and DequantizeLinear where a scheme wants them, and integers for weights. */
 #include "tools/quant/insert/insert.h"
+#include "tools/onnx/operator.h"
 #include "tools/optimize/edit.h"
 
 #include <math.h>
@@ -138,6 +139,21 @@ static void add_behind(struct inserting *in, struct onnx_node *node, const struc
     edit_node(in->graph, NULL, "Add", "", onnx_text(in->graph, "%s_Add", node->name), operands, 2, &y, 1);
 }
 
+/* Biases stay float; the mark says that the input is quantized at run time (tools/lower/op_dynamic.c). */
+static void insert_dynamic(struct inserting *in, struct onnx_node *node, const struct scheme_layer *layer) {
+    const char *name = onnx_text(in->graph, "%s_weights", node->name);
+    const struct onnx_shape each = vector(layer->outputs);
+    edit_set_input(in->graph, node, 1, layer_weights(in, layer, name));
+    edit_attribute_int(in->graph, node, ONNX_DYNAMIC_MARK, 1);
+    if (!strcmp(node->op, "MatMul")) return;
+    if (any_bias(layer))
+        edit_set_input(in->graph, node, 2,
+                       float_constant(in, onnx_text(in->graph, "%s_bias", node->name), &each, layer->bias, layer->outputs));
+    if (strcmp(node->op, "Gemm")) return;
+    edit_attribute_float(in->graph, node, "alpha", 1);
+    edit_attribute_float(in->graph, node, "beta", 1);
+}
+
 static void insert_layer(struct inserting *in, struct onnx_node *node, const struct scheme_layer *layer) {
     const struct onnx_node *original = layer->node;
     bool product = !strcmp(node->op, "MatMul");
@@ -197,7 +213,7 @@ struct onnx_graph *insert(const struct scheme *scheme) {
     memcpy(in.origins, in.graph->values, values * sizeof(void *));
     memcpy(copies, in.graph->nodes, nodes * sizeof(void *));
     for (size_t n = 0; n < nodes; n++) {
-        if (scheme->nodes[n].layer) insert_layer(&in, copies[n], scheme->nodes[n].layer);
+        if (scheme->nodes[n].layer) (scheme->options.dynamic ? insert_dynamic : insert_layer)(&in, copies[n], scheme->nodes[n].layer);
         insert_constants(&in, copies[n], scheme->graph->nodes[n], scheme->nodes[n].role);
     }
     for (size_t i = 0; i < values; i++)

@@ -306,6 +306,27 @@ static void list_layers(struct placing *p) {
         }
 }
 
+/* Of a dynamic scheme only layers are in integers, whose inputs are one picture or rows. */
+static void keep_layers(struct scheme *scheme) {
+    size_t count = 0;
+    for (size_t i = 0; i < scheme->value_count; i++) scheme->values[i].quantized = false;
+    for (size_t n = 0; n < scheme->graph->node_count; n++) {
+        const struct onnx_node *node = scheme->graph->nodes[n];
+        const bool conv = !strcmp(node->op, "Conv"), product = !strcmp(node->op, "Gemm") || !strcmp(node->op, "MatMul");
+        const bool taken = (conv && node->inputs[0]->shape.dims[0] == 1) || (product && !onnx_attribute_int(node, "transA", 0));
+        if (scheme->nodes[n].role == SCHEME_NOTHING || (scheme->nodes[n].role == SCHEME_LAYER && taken)) continue;
+        scheme->nodes[n].role = SCHEME_FLOAT;
+        scheme->nodes[n].layer = NULL;
+    }
+    for (size_t i = 0; i < scheme->layer_count; i++) {
+        struct scheme_node *node = &scheme->nodes[scheme_node_index(scheme, scheme->layers[i].node)];
+        if (!node->layer) continue;
+        scheme->layers[count] = scheme->layers[i];
+        node->layer = &scheme->layers[count++];
+    }
+    scheme->layer_count = count;
+}
+
 struct scheme *place(struct onnx_graph *graph, const struct scheme_options *options) {
     struct scheme *scheme = scheme_new(graph, options);
     size_t values = graph->value_count, nodes = graph->node_count;
@@ -332,5 +353,6 @@ struct scheme *place(struct onnx_graph *graph, const struct scheme_options *opti
     find_groups(&p);
     place_limits(scheme);
     list_layers(&p);
+    if (options->dynamic) keep_layers(scheme);
     return scheme;
 }

@@ -20,6 +20,7 @@ struct scheme_options {
     bool symmetric;              /* activations: the zero point in the middle */
     bool reduced;                /* weights in 7 bits */
     bool per_tensor;             /* one scale for all of a layer's weights */
+    bool dynamic;                /* layers quantize their input at run time; nothing else becomes bytes */
     bool clip_weights;           /* a layer's scale by least squared error, not by its largest weight */
     const char *const *excluded; /* nodes by name or operators, which stay float */
     size_t excluded_count;

@@ -116,7 +116,8 @@ static bool rank(struct attempts *a, struct failure *failure) {
     struct reference some = {0};
     struct quant_data_wish wish = a->wish;
     struct progress progress;
-    wish.count = quant_data_count(q->data) < RANKING_SAMPLES ? quant_data_count(q->data) : RANKING_SAMPLES;
+    const struct quant_data *typical = q->data ? q->data : a->data;
+    wish.count = quant_data_count(typical) < RANKING_SAMPLES ? quant_data_count(typical) : RANKING_SAMPLES;
     a->ranked = onnx_alloc(q->graph, q->graph->node_count * sizeof *a->ranked);
     a->gains = onnx_alloc(q->graph, q->graph->node_count * sizeof *a->gains);
     a->some = quant_data_open(&wish, q->graph, failure);

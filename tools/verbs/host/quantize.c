@@ -106,6 +106,12 @@ static bool observe(const struct quantize_call *call, struct work *w, struct fai
     q->graph = c->graph;
     q->report = &c->report;
     bool blob = call->conversion.output || call->eval;
+    if (call->dynamic) { /* layers that --max-drop ranks run over what it measures on */
+        wish.paths = &call->eval;
+        wish.path_count = 1;
+        w->attempts.wish = wish;
+        return prepare(q, blob, failure);
+    }
     if (!prepare(q, blob, failure) || !(q->data = w->data = quant_data_open(&wish, q->graph, failure)) ||
         !data_stay(call, w, w->data, failure) || !quant_data_look(w->data, failure))
         return false;
@@ -140,7 +146,7 @@ static void print_json(const struct work *w) {
     struct json json = {.file = stdout};
     json_open(&json, NULL);
     conversion_json(&json, &w->conversion);
-    json_text(&json, "method", range_method_name(w->quantizer.options.method));
+    json_text(&json, "method", w->quantizer.options.scheme.dynamic ? "dynamic" : range_method_name(w->quantizer.options.method));
     json_integer(&json, "samples", w->data ? (int64_t)quant_data_count(w->data) : 0);
     if (w->data) quant_data_json(w->data, &json);
     max_drop_json(&json, &w->attempts);

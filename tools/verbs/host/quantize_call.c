@@ -20,6 +20,7 @@ static const struct option list[] = {
     {"--method", "NAME", OPTION_TEXT, &given.method, 0, 0,
      "how ranges follow from the data: mse, percentile, minmax, average, entropy [mse]"},
     {"--percentile", "P", OPTION_TEXT, &given.percentile, 0, 0, "of --method percentile [99.999]"},
+    {"--dynamic", NULL, OPTION_FLAG, &given.dynamic, 0, 0, "layers quantize their input at run time, by row or picture; no --data"},
     {"--per-tensor", NULL, OPTION_FLAG, &given.per_tensor, 0, 0, "one scale for all of a layer's weights, not one for each channel"},
     {"--symmetric", NULL, OPTION_FLAG, &given.symmetric, 0, 0, "activations: zero in the middle of the bytes"},
     {"--int8", NULL, OPTION_FLAG, &given.signed_bytes, 0, 0, "activations in int8, not uint8"},
@@ -120,6 +121,7 @@ static bool read_flags(struct quantize_call *call, struct failure *failure) {
                                         .symmetric = call->symmetric,
                                         .reduced = call->reduced,
                                         .per_tensor = call->per_tensor,
+                                        .dynamic = call->dynamic,
                                         .clip_weights = call->clip_weights,
                                         .excluded = call->excluded.values,
                                         .excluded_count = (size_t)call->excluded.count};
@@ -139,11 +141,32 @@ static bool read_criterion(struct quantize_call *call, struct failure *failure) 
     return true;
 }
 
+/* What asks for ranges, or for what is done by them, has no use here. */
+static bool read_dynamic(struct quantize_call *call, const char *input, struct failure *failure) {
+    const char *other = call->data.count      ? "--data"
+                        : call->method        ? "--method"
+                        : call->percentile    ? "--percentile"
+                        : call->symmetric     ? "--symmetric"
+                        : call->signed_bytes  ? "--int8"
+                        : call->adaptive      ? "--adaround"
+                        : call->nearest       ? "--no-adaround"
+                        : call->keep_channels ? "--no-equalization"
+                        : call->keep_biases   ? "--no-bias-correction"
+                                              : NULL;
+    if (other)
+        return failure_set(failure, STATUS_CALL, "%s follows ranges of typical inputs, and --dynamic has none: leave one out", other);
+    call->conversion.input = input;
+    if (!sort_outputs(call, failure)) return false;
+    return !call->qdq ||
+           failure_set(failure, STATUS_CALL, "%s: QDQ form has no scales that are found at run time; --dynamic gives a blob", call->qdq);
+}
+
 static bool read_paths(struct quantize_call *call, int argc, char **argv, struct failure *failure) {
     if (argc != 1)
         return failure_set(failure, STATUS_CALL,
                            "quantize: one float network is wanted, %d given%s%s: morsel quantize FLOAT.onnx --data PATH -o MODEL.morsel",
                            argc, argc ? ", the last being " : "", argc ? argv[argc - 1] : "");
+    if (call->dynamic) return read_dynamic(call, argv[0], failure);
     if (!call->data.count)
         return failure_set(failure, STATUS_CALL,
                            "quantize: --data PATH is missing: some hundred typical inputs; see morsel quantize --help");

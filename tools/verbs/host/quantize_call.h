@@ -14,7 +14,7 @@ struct quantize_call {
     const char *method, *percentile, *format, *eval, *max_drop;
     struct option_texts outputs, data, excluded;
     long count, seed, eval_limit, threads;
-    bool signed_bytes, symmetric, reduced, per_tensor, clip_weights, adaptive, nearest, keep_biases, keep_channels;
+    bool signed_bytes, symmetric, reduced, per_tensor, dynamic, clip_weights, adaptive, nearest, keep_biases, keep_channels;
     struct quantize_options options; /* what these and the flags come to */
     double most_drop;                /* --max-drop; negative: it is not given */
 };
