@@ -258,6 +258,31 @@ static void add_input(struct lowering *l, struct onnx_value *value) {
     net_add_io(l->net, false, io);
 }
 
+/* Whether the step that makes the buffer counts elements alone, and nobody else reads it: then it may have any dimensions. */
+static bool only_counted(const struct net *net, const struct net_buffer *buffer) {
+    bool counted = false;
+    for (uint32_t i = 0; i < net->output_count; i++)
+        if (net->outputs[i].buffer == buffer) return false;
+    for (uint32_t i = 0; i < net->step_count; i++) {
+        const struct net_step *step = net->steps[i];
+        for (uint32_t k = 0; k < step->input_count; k++)
+            if (step->inputs[k] == buffer) return false;
+        if (step->output == buffer)
+            counted = step->kind == MORSEL_STEP_SOFTMAX || step->kind == MORSEL_STEP_UNARY || step->kind == MORSEL_STEP_LUT ||
+                      step->kind == MORSEL_STEP_BINARY;
+    }
+    return counted;
+}
+
+/* The output's own dimensions, where its bytes lie as they shall. */
+static void describe(struct lowering *l, const struct onnx_value *value, const struct meaning *m, enum morsel_layout layout) {
+    struct net_buffer *buffer = m->buffer;
+    if (m->table || !view_is_whole(&m->view, layout, net_elements(buffer)) || !only_counted(l->net, buffer)) return;
+    buffer->layout = layout;
+    buffer->rank = (uint32_t)value->shape.rank;
+    view_physical(layout, &m->view, buffer->dims);
+}
+
 static void add_output(struct lowering *l, struct onnx_value *value) {
     struct meaning *m = meaning_of(l, value);
     if (m && m->poison) return;
@@ -278,6 +303,7 @@ static void add_output(struct lowering *l, struct onnx_value *value) {
         now.table = NULL;
     }
     enum morsel_layout layout = natural_layout(&value->shape);
+    if (now.buffer) describe(l, value, &now, layout);
     struct net_io io = {.buffer = now.buffer ? meaning_buffer(l, &node, &now, layout) : NULL};
     if (io.buffer && (io.buffer->layout != layout || io.buffer->constant || (int)io.buffer->rank != value->shape.rank) &&
         meaning_settle(l, &node, &now)) /* its bytes are right, its description is not */

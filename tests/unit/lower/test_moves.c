@@ -206,6 +206,28 @@ static void operands_are_gathered_once_for_all(void **state) {
     }
 }
 
+/* The last step gives another number of dimensions than the network: its result is the output all the same, unless another reads it. */
+static void outputs_are_not_copied_for_their_shape(void **state) {
+    (void)state;
+    static const struct number one = {1, 0}, zero = {0, 0};
+    for (int both = 0; both < 2; both++) {
+        uint8_t y[35];
+        struct bytes file = {0};
+        size_t bytes;
+        bool concat;
+        add_value(&file, 11, "x", ONNX_UINT8, "5,7");
+        add_value(&file, 12, "y", ONNX_UINT8, NULL);
+        if (both) add_value(&file, 12, "a", ONNX_UINT8, NULL);
+        add_constant(&file, "s", ONNX_FLOAT, 0, NULL, &one, 1);
+        add_constant(&file, "z", ONNX_UINT8, 0, NULL, &zero, 1);
+        add_numbers(&file, "shape", (const int64_t[]){1, 5, 7}, 3);
+        add_node(&file, "l", "ms.QLinearLeakyRelu", "x s z s z", "a", "alpha~0.5");
+        add_node(&file, "r", "Reshape", "a shape", "y", "");
+        assert_int_equal(run(&file, y, &bytes, &concat), both ? 2 : 1);
+        for (int i = 0; i < 35; i++) assert_int_equal(y[i], (uint8_t)(i * 7));
+    }
+}
+
 /* Windows that do not overlap: one pixel of the input makes one window of the output, so nothing is pulled apart. */
 static void windows_side_by_side_take_no_zeros(void **state) {
     (void)state;
@@ -248,6 +270,7 @@ int main(void) {
                                        cmocka_unit_test(long_parts_are_joined_as_bytes),
                                        cmocka_unit_test(cut_axes_keep_channels_last),
                                        cmocka_unit_test(operands_are_gathered_once_for_all),
+                                       cmocka_unit_test(outputs_are_not_copied_for_their_shape),
                                        cmocka_unit_test(windows_side_by_side_take_no_zeros)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
