@@ -33,10 +33,10 @@ static __attribute__((noinline)) void morsel_turn_put(uint8_t *y, MORSEL_TURN_VE
     turn_store(bytes, v);
     if (n >= 8) {
         memcpy(y, bytes, 8);
-        memcpy(y + n - 8, bytes + n - 8, 8);
+        memcpy(y + (n - 8), bytes + (n - 8), 8);
     } else if (n >= 4) {
         memcpy(y, bytes, 4);
-        memcpy(y + n - 4, bytes + n - 4, 4);
+        memcpy(y + (n - 4), bytes + (n - 4), 4);
     } else {
         for (uint32_t i = 0; i < n; i++) y[i] = bytes[i];
     }
