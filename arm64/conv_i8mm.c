@@ -295,6 +295,6 @@ void morsel_conv_rows_i8mm(const struct morsel_conv_args *a, const uint8_t *cons
 
 void morsel_fc_blocks_i8mm(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
     struct morsel_room room;
-    if (a->channels.weight_zero || end - begin < MORSEL_ROOM_PIXELS * a->blocks) morsel_fc_blocks_dotprod(a, begin, end);
+    if (a->lines || a->channels.weight_zero || end - begin < MORSEL_ROOM_PIXELS * a->blocks) morsel_fc_blocks_dotprod(a, begin, end);
     else morsel_fc_tiles(a, begin, end, tile_i8mm, &room);
 }

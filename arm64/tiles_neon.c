@@ -454,7 +454,7 @@ const char *morsel_conv_refusal_neon(const void *args) {
 const char *morsel_fc_refusal_neon(const void *args) {
     struct morsel_conv_args conv;
     as_conv(&conv, args);
-    return ((const struct morsel_fc_args *)args)->lines ? MORSEL_REFUSES_LINES : refusal_of(&conv);
+    return refusal_of(&conv);
 }
 
 void morsel_fc_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, morsel_tile_fn *tile, struct morsel_room *room) {
@@ -464,7 +464,7 @@ void morsel_fc_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t en
     if (room) split_depth(&conv);
     w.a = &conv;
     w.room = room;
-    if (a->lines || !plan(&w)) {
+    if (!plan(&w)) {
         morsel_fc_blocks_c(a, begin, end);
         return;
     }

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* Quantization whose numbers are found at run time, with NEON. */
+#include "arm64.h"
+
+#include <arm_neon.h>
+#include <string.h>
+
+/* As plain C compares: a NaN leaves what is there, and so does a zero of either sign. */
+static inline float32x4_t lower_of(float32x4_t x, float32x4_t low) {
+    return vbslq_f32(vcltq_f32(x, low), x, low);
+}
+
+static inline float32x4_t higher_of(float32x4_t x, float32x4_t high) {
+    return vbslq_f32(vcgtq_f32(x, high), x, high);
+}
+
+static void ends_of(const float *x, size_t n, float *y) {
+    float32x4_t low[2] = {vdupq_n_f32(0), vdupq_n_f32(0)}, high[2] = {low[0], low[0]};
+    float last[8] = {0};
+    for (; n; n -= n < 8 ? n : 8, x += 8) {
+        const float *from = n < 8 ? memcpy(last, x, n * sizeof *x) : x;
+        for (int i = 0; i < 2; i++) {
+            float32x4_t v = vld1q_f32(from + 4 * i);
+            low[i] = lower_of(v, low[i]);
+            high[i] = higher_of(v, high[i]);
+        }
+        if (n < 8) break;
+    }
+    y[0] = vminvq_f32(lower_of(low[1], low[0])); /* no -0 is among them */
+    y[1] = vmaxvq_f32(higher_of(high[1], high[0]));
+}
+
+void morsel_range_neon(const struct morsel_range_args *a, uint32_t begin, uint32_t end) {
+    for (uint32_t u = begin; u < end; u++) {
+        uint32_t left = a->elements - u * a->count;
+        ends_of(a->x + (size_t)u * a->count, left < a->count ? left : a->count, a->y + 2 * (size_t)u);
+    }
+}
+
+/* x / scale, rounded to an integer, without a division: as x86/quotient_256.h has it. A NaN becomes less than any result. */
+static inline int16x4_t steps(const float *p, float32x4_t scale, float32x4_t inverse, float32x4_t most) {
+    float32x4_t x = vminq_f32(most, vld1q_f32(p)), v = vmulq_f32(x, inverse);
+    v = vfmaq_f32(v, vfmsq_f32(x, v, scale), inverse);
+    return vqmovn_s32(vcvtnq_s32_f32(vmaxnmq_f32(v, vdupq_n_f32(-1024))));
+}
+
+static void put_line(const struct morsel_quantize_args *a, const float *numbers, size_t at, size_t n) {
+    const float32x4_t scale = vdupq_n_f32(numbers[0]), inverse = vdupq_n_f32(1 / numbers[0]), most = vdupq_n_f32(numbers[0] * 1024);
+    const int16x8_t zero = vdupq_n_s16((int16_t)morsel_found_zero(numbers));
+    const uint8x16_t flip = vdupq_n_u8((uint8_t)a->sign_flip);
+    const float *x = a->x + at;
+    uint8_t *y = a->y + at, bytes[16];
+    float last[16] = {0};
+    for (size_t now; n; n -= now, x += now, y += now) {
+        const float *from = n < 16 ? memcpy(last, x, n * sizeof *x) : x;
+        now = n < 16 ? n : 16;
+        int16x8_t a0 = vcombine_s16(steps(from, scale, inverse, most), steps(from + 4, scale, inverse, most));
+        int16x8_t a1 = vcombine_s16(steps(from + 8, scale, inverse, most), steps(from + 12, scale, inverse, most));
+        uint8x16_t v = vcombine_u8(vqmovun_s16(vqaddq_s16(a0, zero)), vqmovun_s16(vqaddq_s16(a1, zero)));
+        vst1q_u8(now < 16 ? bytes : y, veorq_u8(v, flip));
+        if (now < 16) memcpy(y, bytes, now);
+    }
+}
+
+/* Scales between 2^-60 and 2^60. */
+static inline int fits(float scale) {
+    return scale >= 8.6736174e-19f && scale <= 1.1529215e18f;
+}
+
+void morsel_quantize_neon(const struct morsel_quantize_args *a, uint32_t begin, uint32_t end) {
+    for (uint32_t u = begin; u < end; u++) {
+        const float *numbers = a->numbers + (a->by_line ? 2 * (size_t)u : 0);
+        uint32_t left = a->elements - u * a->count;
+        if (fits(numbers[0])) put_line(a, numbers, (size_t)u * a->count, left < a->count ? left : a->count);
+        else morsel_quantize_c(a, u, u + 1);
+    }
+}
+
+/* ---- products ---- */
+
+#define AT_ONCE 16u /* blocks of a row */
+
+/* With multipliers that have the row's scale. */
+static void multiply_part(const struct morsel_fc_args *a, uint32_t row, uint32_t block, uint32_t blocks, morsel_fc_fn *fc) {
+    const float *numbers = a->lines + 2 * (size_t)row;
+    const struct morsel_channels *c = &a->channels;
+    const uint32_t first = block * 16, left = a->outputs - first;
+    float multiplier[AT_ONCE * 16];
+    struct morsel_fc_args own = *a;
+    for (uint32_t i = 0; i < blocks * 16; i++) multiplier[i] = numbers[0] * c->multiplier[first + i];
+    own.lines = NULL;
+    own.x.data = (const uint8_t *)a->x.data + (size_t)row * a->inputs;
+    own.x.qparams.zero = morsel_found_zero(numbers);
+    own.y.data = (float *)a->y.data + (size_t)row * a->outputs + first;
+    own.weights += (size_t)block * ((a->inputs + 3) / 4) * 64;
+    own.channels = (struct morsel_channels){.bias = c->bias + first, .multiplier = multiplier, .weight_sum = c->weight_sum + first};
+    if (c->weight_zero) own.channels.weight_zero = c->weight_zero + first;
+    if (c->float_bias) own.channels.float_bias = c->float_bias + first;
+    own.rows = 1;
+    own.outputs = left < blocks * 16 ? left : blocks * 16;
+    own.blocks = blocks;
+    fc(&own, 0, blocks);
+}
+
+void morsel_fc_lines_neon(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, morsel_fc_fn *fc) {
+    for (uint32_t now; begin < end; begin += now) {
+        uint32_t block = begin % a->blocks;
+        now = a->blocks - block < end - begin ? a->blocks - block : end - begin;
+        if (now > AT_ONCE) now = AT_ONCE;
+        multiply_part(a, begin / a->blocks, block, now, fc);
+    }
+}
