@@ -281,6 +281,7 @@ static void describe(struct lowering *l, const struct onnx_value *value, const s
     buffer->layout = layout;
     buffer->rank = (uint32_t)value->shape.rank;
     view_physical(layout, &m->view, buffer->dims);
+    for (uint32_t i = buffer->rank; i < MORSEL_FORMAT_MAX_RANK; i++) buffer->dims[i] = 1;
 }
 
 static void add_output(struct lowering *l, struct onnx_value *value) {

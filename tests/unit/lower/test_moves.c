@@ -210,20 +210,21 @@ static void operands_are_gathered_once_for_all(void **state) {
 static void outputs_are_not_copied_for_their_shape(void **state) {
     (void)state;
     static const struct number one = {1, 0}, zero = {0, 0};
-    for (int both = 0; both < 2; both++) {
+    for (int kind = 0; kind < 3; kind++) { /* 2: fewer dimensions than the step's */
         uint8_t y[35];
         struct bytes file = {0};
         size_t bytes;
         bool concat;
-        add_value(&file, 11, "x", ONNX_UINT8, "5,7");
+        add_value(&file, 11, "x", ONNX_UINT8, kind == 2 ? "5,7,1" : "5,7");
         add_value(&file, 12, "y", ONNX_UINT8, NULL);
-        if (both) add_value(&file, 12, "a", ONNX_UINT8, NULL);
+        if (kind == 1) add_value(&file, 12, "a", ONNX_UINT8, NULL);
         add_constant(&file, "s", ONNX_FLOAT, 0, NULL, &one, 1);
         add_constant(&file, "z", ONNX_UINT8, 0, NULL, &zero, 1);
-        add_numbers(&file, "shape", (const int64_t[]){1, 5, 7}, 3);
+        if (kind == 2) add_numbers(&file, "shape", (const int64_t[]){35}, 1);
+        else add_numbers(&file, "shape", (const int64_t[]){1, 5, 7}, 3);
         add_node(&file, "l", "ms.QLinearLeakyRelu", "x s z s z", "a", "alpha~0.5");
         add_node(&file, "r", "Reshape", "a shape", "y", "");
-        assert_int_equal(run(&file, y, &bytes, &concat), both ? 2 : 1);
+        assert_int_equal(run(&file, y, &bytes, &concat), kind == 1 ? 2 : 1);
         for (int i = 0; i < 35; i++) assert_int_equal(y[i], (uint8_t)(i * 7));
     }
 }
