@@ -124,6 +124,11 @@ static void call_everything(void) {
     require(morsel_quantize(&view, &value, 1) && morsel_dequantize(&view, &value, 1) && !morsel_view_elements(&view), 6);
     require(morsel_picture_bytes(&model, 1, 1) == 0, 7);
     require(morsel_picture(&model, zeros, sizeof zeros, 1, 1, 3, zeros, sizeof zeros, &view, 0) != MORSEL_OK, 8);
+    uint32_t count;
+    int32_t ids[4];
+    require(!morsel_text_length(&model) && !morsel_text_ids(&model) && morsel_text(&model, "a", 1, ids, 4, &count) &&
+                morsel_text_put(&session, "a", 1, 0),
+            16);
     require(morsel_error_text(MORSEL_ERR_MAGIC)[0] && morsel_version()[0] && morsel_version_number(), 9);
     (void)morsel_cpu_features();
 }
