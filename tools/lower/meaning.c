@@ -171,8 +171,10 @@ static uint32_t split_axes(struct lowering *l, uint32_t rank, uint32_t *dims, in
         dims[i + 1] = inner;
         tables[i] = net_alloc(l->net, dims[i] * sizeof(int32_t));
         tables[i + 1] = net_alloc(l->net, inner * sizeof(int32_t));
-        for (k = 0; k < dims[i]; k++) tables[i][k] = table[k * inner];
-        for (k = 0; k < inner; k++) tables[i + 1][k] = table[k] - table[0];
+        int32_t least = table[0]; /* entries below 0 are fill: of an axis that runs backwards the inner one counts from its end */
+        for (k = 0; k < inner; k++) least = table[k] < least ? table[k] : least;
+        for (k = 0; k < dims[i]; k++) tables[i][k] = table[k * inner] - (table[0] - least);
+        for (k = 0; k < inner; k++) tables[i + 1][k] = table[k] - least;
     }
     return rank;
 }

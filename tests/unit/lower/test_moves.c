@@ -107,6 +107,25 @@ static void long_axes_take_short_tables(void **state) {
     }
 }
 
+/* Backwards, from the last to the first. */
+static void long_axes_may_run_backwards(void **state) {
+    (void)state;
+    enum { COUNT = 6000 };
+    static uint8_t y[COUNT];
+    struct bytes file = {0};
+    size_t bytes;
+    bool concat;
+    add_value(&file, 11, "x", ONNX_UINT8, "1,6000");
+    add_value(&file, 12, "y", ONNX_UINT8, NULL);
+    add_numbers(&file, "last", (const int64_t[]){-1}, 1);
+    add_numbers(&file, "end", (const int64_t[]){-99999}, 1);
+    add_numbers(&file, "one", (const int64_t[]){1}, 1);
+    add_node(&file, "s", "Slice", "x last end one last", "y", "");
+    assert_int_equal(run(&file, y, &bytes, &concat), 1);
+    assert_true(bytes < 5000);
+    for (int i = 0; i < COUNT; i++) assert_int_equal(y[i], (uint8_t)((COUNT - 1 - i) * 7 + (COUNT - 1 - i) / 256));
+}
+
 /* A picture flattened as ONNX counts it, channels first: neither straight nor short, but an axis in an axis. */
 static void flattened_pictures_take_short_tables(void **state) {
     (void)state;
@@ -267,6 +286,7 @@ static void windows_side_by_side_take_no_zeros(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(parts_of_one_value_are_joined_in_one_step),
                                        cmocka_unit_test(long_axes_take_short_tables),
+                                       cmocka_unit_test(long_axes_may_run_backwards),
                                        cmocka_unit_test(flattened_pictures_take_short_tables),
                                        cmocka_unit_test(long_parts_are_joined_as_bytes),
                                        cmocka_unit_test(cut_axes_keep_channels_last),
