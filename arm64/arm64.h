@@ -77,6 +77,9 @@ morsel_matmul_fn morsel_matmul_rows_dotprod;
 
 morsel_conv_fn morsel_conv_rows_neon;
 morsel_conv_fn morsel_depthwise_rows_neon;
+/* Channels begin .. end alone, which begin with a block, of a window that it takes. */
+void morsel_depthwise_channels_neon(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t begin,
+                                    uint32_t end);
 morsel_fc_fn morsel_fc_blocks_neon;
 morsel_matmul_fn morsel_matmul_rows_neon;
 morsel_binary_fn morsel_qadd_neon;

@@ -218,9 +218,9 @@ static void single_rows(const struct band *b, uint32_t stride) {
     else stride == 2 ? strided_shifted(b) : single_shifted(b);
 }
 
-/* Channels c .. c + count, in eights, for windows 3x3 with stride 1 or 2. */
-static void run_three(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t c,
-                      const struct morsel_span *span, uint32_t count) {
+/* Channels begin .. end of a span, in eights, for windows 3x3 with stride 1 or 2. */
+static void run_three(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t begin, uint32_t end,
+                      const struct morsel_span *span) {
     const struct morsel_window *win = &a->window;
     int two = win->stride_h == 1 && win->stride_w == 1 && win->dilation_h == 1;
     size_t out_row = (size_t)win->out_w * win->out_c;
@@ -230,8 +230,9 @@ static void run_three(const struct morsel_conv_args *a, const uint8_t *const *ro
     if (most < 2 || (size_t)win->in_row * win->in_h > FAR) most = two ? 2 : 1;
     for (uint32_t i = 0; i < n; i += left) {
         left = n - i < most ? n - i : most;
-        for (uint32_t at = 0, pairs = two ? left / 2 * 2 : 0; at < count; at += 8) {
-            b.c = c + at;
+        for (uint32_t c = begin, pairs = two ? left / 2 * 2 : 0; c < end; c += 8) {
+            const uint32_t at = c % MORSEL_SPAN;
+            b.c = c;
             b.rows = rows + (size_t)i * 3;
             b.taps = a->weights + b.c / 16 * 192 + b.c % 16 * 4;
             b.start = span->start + at;
@@ -366,18 +367,40 @@ const char *morsel_depthwise_refusal_dotprod(const void *args) {
     return a->channels.weight_zero ? morsel_depthwise_refusal_neon(args) : NULL;
 }
 
+/* Whether any of sixteen channels' weights have a zero point. */
+static int has_zero(const struct morsel_conv_args *a, uint32_t c) {
+    const int32_t *zero = a->channels.weight_zero;
+    int32_t any = 0;
+    for (uint32_t i = 0; zero && i < 16; i++) any |= zero[c + i];
+    return any != 0;
+}
+
+/* Channels begin .. end of a span, whose weights have no zero points. */
+static void run_channels(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t begin, uint32_t end,
+                         const struct morsel_span *span) {
+    uint32_t count = end - begin, whole = 0;
+    if (is_three(a) && span->requant.mode != MORSEL_REQUANT_RAW) whole = count % 8 ? count / 16 * 16 : count;
+    if (whole) run_three(a, rows, y, n, begin, begin + whole, span);
+    run_any(a, rows, y, n, begin + whole, end, span);
+}
+
 void morsel_depthwise_rows_dotprod(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     const struct morsel_window *win = &a->window;
     struct morsel_span span;
-    if (a->channels.weight_zero) {
-        morsel_depthwise_rows_neon(a, rows, y, n);
+    if (morsel_depthwise_refusal_dotprod(a)) {
+        morsel_depthwise_rows_c(a, rows, y, n);
         return;
     }
-    for (uint32_t c = 0; c < win->out_c; c += MORSEL_SPAN) {
-        uint32_t left = win->out_c - c, count = left < MORSEL_SPAN ? left : MORSEL_SPAN, whole = 0;
-        morsel_span_prepare(&span, &a->channels, &a->x, &a->y, c, (count + 15) / 16);
-        if (is_three(a) && span.requant.mode != MORSEL_REQUANT_RAW) whole = count % 8 ? count / 16 * 16 : count;
-        if (whole) run_three(a, rows, y, n, c, &span, whole);
-        run_any(a, rows, y, n, c + whole, c + count, &span);
+    for (uint32_t c = 0, next; c < win->out_c; c = next) {
+        uint32_t first = c / MORSEL_SPAN * MORSEL_SPAN, left = win->out_c - first, end = first + (left < MORSEL_SPAN ? left : MORSEL_SPAN);
+        int zero = has_zero(a, c);
+        for (next = c + 16; next < end && has_zero(a, next) == zero; next += 16) continue;
+        if (next > end) next = end;
+        if (zero) {
+            morsel_depthwise_channels_neon(a, rows, y, n, c, next);
+            continue;
+        }
+        morsel_span_prepare(&span, &a->channels, &a->x, &a->y, first, (end - first + 15) / 16);
+        run_channels(a, rows, y, n, c, next, &span);
     }
 }

@@ -194,25 +194,28 @@ const char *morsel_depthwise_refusal_neon(const void *args) {
     return a->window.kernel_h * a->window.kernel_w > TAPS ? MORSEL_REFUSES_WINDOW : NULL;
 }
 
-void morsel_depthwise_rows_neon(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+void morsel_depthwise_channels_neon(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t begin,
+                                    uint32_t end) {
     const struct morsel_window *win = &a->window;
     uint32_t quads = win->kernel_w * ((win->kernel_h + 3) / 4);
     struct morsel_span span;
     struct block b;
-    if (morsel_depthwise_refusal_neon(a)) {
-        morsel_depthwise_rows_c(a, rows, y, n);
-        return;
-    }
     b.a = a;
     b.taps = win->kernel_h * win->kernel_w;
     memset(b.partial, 0, sizeof b.partial);
-    for (b.c = 0; b.c < win->out_c; b.c += 16) {
+    for (b.c = begin; b.c < end; b.c += 16) {
         const int8_t *w = a->weights + (size_t)(b.c / 16) * quads * 64;
-        uint32_t left = win->out_c - b.c, blocks = ((left < MORSEL_SPAN ? left : MORSEL_SPAN) + 15) / 16;
-        if (b.c % MORSEL_SPAN == 0) morsel_span_prepare(&span, &a->channels, &a->x, &a->y, b.c, blocks);
-        b.n = left < 16 ? left : 16;
+        uint32_t first = b.c / MORSEL_SPAN * MORSEL_SPAN, left = win->out_c - first;
+        uint32_t blocks = ((left < MORSEL_SPAN ? left : MORSEL_SPAN) + 15) / 16;
+        if (b.c == begin || b.c == first) morsel_span_prepare(&span, &a->channels, &a->x, &a->y, first, blocks);
+        b.n = win->out_c - b.c < 16 ? win->out_c - b.c : 16;
         prepare_block(&b, w);
         if (a->channels.weight_zero) take_zeros(&b, span.start + b.c % MORSEL_SPAN);
         run_block(&b, rows, y, n, &span);
     }
+}
+
+void morsel_depthwise_rows_neon(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+    if (morsel_depthwise_refusal_neon(a)) morsel_depthwise_rows_c(a, rows, y, n);
+    else morsel_depthwise_channels_neon(a, rows, y, n, 0, a->window.out_c);
 }

@@ -32,7 +32,6 @@
 /* Why the kernel in a slot does not take these arguments, in English: then the step gets plain C. NULL: it takes them. */
 typedef const char *morsel_refusal_fn(const void *args);
 
-#define MORSEL_REFUSES_ZERO "its weights have a zero point"
 #define MORSEL_REFUSES_FLOATS "its result is in float"
 #define MORSEL_REFUSES_INT8 "its input comes from outside, in int8"
 #define MORSEL_REFUSES_WINDOW "its window is large"

@@ -4,7 +4,8 @@
  *
  *     DW_VECTORS                        registers for 32 channels x four taps: 4 of bytes, or 8 of 16-bit integers;
  *                                       with 8, 3x3 windows with stride 2 have a way of their own, and zero points of
- *                                       weights, float results and any multiplier are taken
+ *                                       weights, float results and any multiplier are taken; else 32 channels with
+ *                                       such zero points are AVX2's
  *     dw_keep(to, q)                    input bytes, brought to that form
  *     dw_keep_taps(to, q)               the same for weights
  *     dw_dot(acc, x, taps, j)           register j of four: acc + x . taps
@@ -100,7 +101,7 @@ static void dw_take_channels(struct dw_channels *t, const struct morsel_conv_arg
 #if DW_VECTORS == 8
     if (a->channels.weight_zero) dw_take_zeros(t, a->channels.weight_zero + c, taps, blocks, zero);
 #endif
-    for (uint32_t j = 0; j < 4 && !a->channels.weight_zero; j++)
+    for (uint32_t j = 0; j < 4 && (DW_VECTORS != 8 || !a->channels.weight_zero); j++)
         t->start[j] = _mm256_sub_epi32(t->start[j], _mm256_mullo_epi32(q[j], zero));
     dw_spread(t->multiplier, a->channels.multiplier + c, 64, blocks);
     t->has_bias = a->channels.float_bias != NULL;
@@ -329,18 +330,35 @@ static const char *dw_slow(const struct morsel_conv_args *a) {
     return morsel_fits256(c->multiplier, c->float_bias, (a->window.out_c + 15) / 16 * 16) ? NULL : MORSEL_REFUSES_FACTORS;
 }
 
-/* Some rows, all channels. */
-static void dw_run_rows(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+#if DW_VECTORS != 8
+/* Whether any of 32 channels' weights have a zero point. */
+static int dw_has_zero(const struct morsel_conv_args *a, uint32_t c) {
+    uint32_t end = (a->window.out_c + 15) / 16 * 16;
+    int32_t any = 0;
+    for (uint32_t i = c; a->channels.weight_zero && i < c + 32 && i < end; i++) any |= a->channels.weight_zero[i];
+    return any != 0;
+}
+#endif
+
+/* Some rows, channels begin .. end, which begin with a block; or more. */
+static void dw_run_rows(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t begin,
+                        uint32_t end) {
     struct dw_channels channels;
     struct dw_strip strip = {.args = a, .channels = &channels, .quads = (a->window.kernel_h + 3) / 4};
     strip.requant = morsel_requant256(&a->y, a->y.qparams.zero);
     strip.x_step = morsel_x_step(&a->window);
     strip.y_step = a->window.out_row / a->window.out_w;
     strip.quick = !dw_slow(a);
-    for (uint32_t at = 0, c; at < a->window.out_c; at += 32) {
+    for (uint32_t at = begin, c; at < end; at += 32) {
         /* The last piece may lie over the one before. */
         uint32_t most = a->window.out_c - 32;
         c = a->window.out_c % 16 == 0 && a->window.out_c >= 32 && at > most ? most : at;
+#if DW_VECTORS != 8
+        if (dw_has_zero(a, c)) {
+            morsel_depthwise_channels_avx2(a, rows, y, n, c, at + 32 < end ? at + 32 : end);
+            continue;
+        }
+#endif
         dw_take_channels(&channels, a, c);
         for (uint32_t i = 0, done; i < n; i += done) {
             strip.y = (uint8_t *)a->y.data + (size_t)(y + i) * a->window.out_row + (size_t)c * morsel_element_bytes(&a->y.qparams);
@@ -351,7 +369,6 @@ static void dw_run_rows(const struct morsel_conv_args *a, const uint8_t *const *
 
 static const char *dw_refusal(const struct morsel_conv_args *a) {
     const struct morsel_window *w = &a->window;
-    if (DW_VECTORS != 8 && a->channels.weight_zero) return MORSEL_REFUSES_ZERO;
     if (a->x.qparams.sign_flip) return MORSEL_REFUSES_INT8;
     if (w->kernel_w * ((w->kernel_h + 3) / 4) > DW_TAPS || dw_results_at_once(w) == 0) return MORSEL_REFUSES_WINDOW;
     return DW_VECTORS != 8 ? dw_slow(a) : NULL;
@@ -367,6 +384,6 @@ static void dw_rows(const struct morsel_conv_args *a, const uint8_t *const *rows
     if (most < 2) most = 2;
     for (uint32_t i = 0, now; i < n; i += now) {
         now = n - i < most ? n - i : most;
-        dw_run_rows(a, rows + (size_t)i * w->kernel_h, y + i, now);
+        dw_run_rows(a, rows + (size_t)i * w->kernel_h, y + i, now, 0, w->out_c);
     }
 }

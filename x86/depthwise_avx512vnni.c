@@ -291,6 +291,17 @@ static strip_fn *strip_of(const struct channels *t, int one, uint32_t floats) {
     return one ? masked_stride_1 : masked_stride_2;
 }
 
+/* Whether any of 64 channels' weights have a zero point. */
+static int has_zero(const struct morsel_conv_args *a, uint32_t c) {
+    const int32_t *zero = a->channels.weight_zero;
+    uint32_t any = 0;
+    for (uint32_t i = c; zero && i < c + 64 && i < a->window.out_c; i += 16) {
+        __m512i v = _mm512_loadu_si512(zero + i);
+        any |= _mm512_test_epi32_mask(v, v);
+    }
+    return any != 0;
+}
+
 /* Some rows, all channels. Where two rows are made together, they have four rows under them. */
 static void run_rows(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     const struct morsel_window *w = &a->window;
@@ -303,6 +314,10 @@ static void run_rows(const struct morsel_conv_args *a, const uint8_t *const *row
     strip.x_step = morsel_x_step(w);
     strip.y_step = w->out_row / w->out_w;
     for (uint32_t c = 0; c < w->out_c; c += 64) {
+        if (has_zero(a, c)) {
+            morsel_depthwise_channels_avx2(a, rows, y, n, c, w->out_c - c < 64 ? w->out_c : c + 64);
+            continue;
+        }
         take_channels(&channels, a, c, tiles);
         cut_rows(&channels, w, strip.x_step, strip.y_step);
         strip_fn *fn = tiles ? strip_of(&channels, w->stride_w == 1, a->y.qparams.is_float) : strip_any;
@@ -322,7 +337,8 @@ static int is_taken(const struct morsel_conv_args *a) {
     const struct morsel_window *w = &a->window;
     const struct morsel_channels *c = &a->channels;
     size_t constants = (w->out_c + 15) / 16 * 16;
-    if (c->weight_zero || a->x.qparams.sign_flip || w->kernel_w * ((w->kernel_h + 3) / 4) > TAPS) return 0;
+    if (c->weight_zero && morsel_depthwise_refusal_avx2(a)) return 0;
+    if (a->x.qparams.sign_flip || w->kernel_w * ((w->kernel_h + 3) / 4) > TAPS) return 0;
     if (a->y.qparams.is_float) return 1;
     return morsel_small512(c->multiplier, constants) && morsel_small_bias512(c->multiplier, c->float_bias, constants);
 }

@@ -46,6 +46,11 @@ morsel_lut_fn morsel_lut_avx512vbmi;
 morsel_range_fn morsel_range_avx2;
 morsel_quantize_fn morsel_quantize_avx2;
 
+/* Some rows of channels begin .. end, which begin with a block, or of more: for kernels that do not know zero points of weights. The
+ * arguments are such that AVX2's kernel takes them. */
+void morsel_depthwise_channels_avx2(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t begin,
+                                    uint32_t end);
+
 /* Whether the tiles take a convolution; else it is a matrix product. */
 typedef int morsel_conv_has_tiles_fn(const struct morsel_conv_args *args);
 morsel_conv_has_tiles_fn morsel_conv_has_tiles_avx2; /* those of AVX-VNNI, too */

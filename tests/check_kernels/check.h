@@ -104,6 +104,7 @@ struct weights {
     uint32_t per_group, padded; /* outputs of a convolution group, and rounded up to 16: entry e is padding where e % padded >= per_group */
     uint32_t taps;              /* stored weights of a channel, a multiple of 4 */
     uint32_t row, row_used;     /* of each `row` taps the first row_used have an input */
+    uint32_t zeros;             /* bit b: weights of blocks b, b + 32 .. may have a zero point */
     bool calm;                  /* no odd multipliers, for which many kernels leave all channels to plain C; made with the constants */
 };
 /* Fills in `data` and makes the constants so that many sums land inside y's range, on its ties and at the edges of exactness. */

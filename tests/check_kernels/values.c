@@ -145,7 +145,7 @@ static void prove(const struct weights *w, uint32_t e, const struct morsel_chann
 static void make_channel(struct trial *t, const struct weights *w, uint32_t e, struct morsel_channels *to, uint32_t kind) {
     struct chance *c = &t->chance;
     int8_t *data = w->data + (size_t)(e / 16) * w->taps * 16 + e % 16 * 4;
-    int32_t zero = to->weight_zero ? chance_range(c, -128, 127) : 0, sum = 0;
+    int32_t zero = to->weight_zero && w->zeros >> (e / 16 % 32) & 1 ? chance_range(c, -128, 127) : 0, sum = 0;
     bool at_edge = !t->bench && !t->tame && !to->weight_zero && chance_one_in(c, 8);
     if (chance_one_in(c, kind >= 6 && kind <= 8 ? 64 : 4)) kind = chance_below(c, 10);
     if (at_edge) kind = 3;
@@ -175,6 +175,7 @@ struct morsel_channels make_channels(struct trial *t, struct weights *w, const s
     bool float_bias = odd && chance_one_in(c, y->qparams.is_float ? 2 : 8);
     w->data = trial_room(t, bytes, 64);
     w->calm = chance_one_in(c, 2);
+    w->zeros = chance_one_in(c, 2) ? UINT32_MAX : chance_next(c) & chance_next(c);
     memset(w->data, 0, bytes);
     for (unsigned i = 0; i < 5; i++) {
         if ((i == 3 && !zero) || (i == 4 && !float_bias)) continue;

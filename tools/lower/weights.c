@@ -91,6 +91,28 @@ static int32_t channel_sum(const struct weights *w, uint32_t o, uint32_t padded_
     return sum;
 }
 
+/* Weights of a channel that are bytes without their zero point, too, do without: most are, where quantizers choose one for all channels. */
+static void fold_zeros(struct net *net, struct weights *w) {
+    size_t taps = (size_t)w->inputs * w->kernel_h * w->kernel_w;
+    int8_t *values = net_alloc(net, w->outputs * taps);
+    int32_t *zeros = net_alloc(net, w->outputs * sizeof *zeros);
+    memcpy(values, w->values, w->outputs * taps);
+    memcpy(zeros, w->zeros, w->outputs * sizeof *zeros);
+    for (uint32_t o = 0; o < w->outputs; o++) {
+        int8_t *v = values + o * taps;
+        int32_t least = 0, most = 0;
+        for (size_t t = 0; t < taps; t++) {
+            least = v[t] - zeros[o] < least ? v[t] - zeros[o] : least;
+            most = v[t] - zeros[o] > most ? v[t] - zeros[o] : most;
+        }
+        if (least < INT8_MIN || most > INT8_MAX) continue;
+        for (size_t t = 0; t < taps; t++) v[t] = (int8_t)(v[t] - zeros[o]);
+        zeros[o] = 0;
+    }
+    w->values = values;
+    w->zeros = zeros;
+}
+
 struct columns {
     int32_t *bias, *sum, *zero;
     float *multiplier, *float_bias;
@@ -120,6 +142,7 @@ bool pack_weights(struct lowering *l, struct onnx_node *node, struct net_step *s
     c.multiplier = net_alloc(l->net, c.bytes);
     c.float_bias = net_alloc(l->net, c.bytes);
     bool told = false;
+    fold_zeros(l->net, w);
     for (uint32_t o = 0; o < w->outputs; o++) {
         uint32_t at = depthwise ? o : o / outputs * wide + o % outputs;
         if (!sum_fits(l, node, w, o, x, found, &told)) return false;
