@@ -30,6 +30,7 @@ static void use_neon(struct morsel_kernels *table) {
     table->unary = morsel_unary_neon;
     table->binary = morsel_binary_neon;
     table->softmax = morsel_softmax_neon;
+    table->layer_norm = morsel_layer_norm_neon;
     table->range = morsel_range_neon;
     table->quantize = morsel_quantize_neon;
     table->store_flip = 0x80;

@@ -127,6 +127,16 @@ enum morsel_error morsel_check_softmax(const struct morsel_step_check *s) {
     return MORSEL_OK;
 }
 
+enum morsel_error morsel_check_layer_norm(const struct morsel_step_check *s) {
+    const struct morsel_blob_layer_norm *p = s->parameters;
+    uint32_t elements = morsel_product(p->lines, p->count);
+    if (elements != morsel_elements(s->x) || elements != morsel_elements(s->y)) return MORSEL_ERR_PARAMETER;
+    if (p->centred > 1 || !morsel_finite(p->epsilon) || p->epsilon < 0) return MORSEL_ERR_PARAMETER;
+    if (!morsel_check_range(s->y, p->out_min, p->out_max, p->float_min, p->float_max)) return MORSEL_ERR_PARAMETER;
+    if (p->factor && !morsel_check_floats(s->check, p->factor, p->count)) return MORSEL_ERR_CONSTANT;
+    return !p->term || morsel_check_floats(s->check, p->term, p->count) ? MORSEL_OK : MORSEL_ERR_CONSTANT;
+}
+
 enum morsel_error morsel_check_concat(const struct morsel_step_check *s) {
     const struct morsel_blob_concat *p = s->parameters;
     uint64_t sum = 0;

@@ -220,6 +220,7 @@ enum morsel_step_kind {
     MORSEL_STEP_DYNAMIC_FC = 20,        /* FC, the same way: struct morsel_blob_fc */
     MORSEL_STEP_LOOKUP = 21,            /* x int32 -> y q8 or f32 [.. x .., width]: lines of a constant table: struct morsel_blob_lookup */
     MORSEL_STEP_CAST = 22,              /* x int32 -> y f32, by element, rounded to nearest: struct morsel_blob_cast */
+    MORSEL_STEP_LAYER_NORM = 23,        /* x q8 or f32 seen as [lines, count], along count -> y q8 or f32: struct morsel_blob_layer_norm */
     MORSEL_STEP_KIND_COUNT
 };
 #define MORSEL_STEP_SINCE_2 MORSEL_STEP_RANGE /* the first kind that version 1 has not */
@@ -346,6 +347,21 @@ struct morsel_blob_mean {
 struct morsel_blob_softmax {
     uint32_t outer, count, inner;
     uint32_t table;
+};
+
+/*
+ * LayerNormalization and RMSNormalization of the values of x, each operation rounded, sums in 32 parts (kernels/float.h):
+ *     d = x - sum(x) / count, or x itself where not `centred`
+ *     y = d * (1 / sqrt(sum(d * d) / count + epsilon)) * factor[i] + term[i], within float_min..float_max
+ * A factor or term that is absent changes nothing.
+ */
+struct morsel_blob_layer_norm {
+    uint32_t lines, count;
+    uint32_t factor, term; /* float[count], may be absent */
+    uint32_t centred;      /* 0 or 1 */
+    float epsilon;         /* not negative */
+    int32_t out_min, out_max;
+    float float_min, float_max;
 };
 
 /* y seen as [outer][sum of inner], input k as [outer][inner_k]; inner_k in elements, one for each input. Bytes are copied as they are. */

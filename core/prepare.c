@@ -263,6 +263,20 @@ void morsel_prepare_mean(struct morsel_call *call, const struct morsel_preparati
     call->units = p->outer * p->inner;
 }
 
+void morsel_prepare_layer_norm(struct morsel_call *call, const struct morsel_preparation *w) {
+    const struct morsel_blob_layer_norm *p = w->parameters;
+    struct morsel_layer_norm_args *a = &call->args.layer_norm;
+    a->x = input_of(w, 0);
+    a->y = output_of(w, p->out_min, p->out_max, p->float_min, p->float_max);
+    a->factor = p->factor ? morsel_blob_at(w->model, p->factor) : NULL;
+    a->term = p->term ? morsel_blob_at(w->model, p->term) : NULL;
+    a->count = p->count;
+    a->centred = p->centred;
+    a->epsilon = p->epsilon;
+    call->kernel.layer_norm = w->kernels->layer_norm;
+    call->units = p->lines;
+}
+
 /* Whole steps of `scale` in 1, rounded down; floats from 2^23 on are whole already. */
 static float whole_steps(float scale) {
     float steps = 1 / scale;

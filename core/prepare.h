@@ -25,6 +25,7 @@ void morsel_prepare_binary(struct morsel_call *call, const struct morsel_prepara
 void morsel_prepare_unary(struct morsel_call *call, const struct morsel_preparation *w);
 void morsel_prepare_lut(struct morsel_call *call, const struct morsel_preparation *w);
 void morsel_prepare_mean(struct morsel_call *call, const struct morsel_preparation *w);
+void morsel_prepare_layer_norm(struct morsel_call *call, const struct morsel_preparation *w);
 void morsel_prepare_softmax(struct morsel_call *call, const struct morsel_preparation *w);
 void morsel_prepare_concat(struct morsel_call *call, const struct morsel_preparation *w);
 void morsel_prepare_lookup(struct morsel_call *call, const struct morsel_preparation *w);

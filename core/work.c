@@ -58,6 +58,11 @@ uint64_t morsel_work_softmax(const struct morsel_step_work *w) {
     return 4 * (uint64_t)morsel_elements(w->x);
 }
 
+/* Lines are read for the mean, the variance and the results. */
+uint64_t morsel_work_layer_norm(const struct morsel_step_work *w) {
+    return 4 * (uint64_t)morsel_elements(w->x);
+}
+
 /* The index of an element has up to six digits. */
 uint64_t morsel_work_gather(const struct morsel_step_work *w) {
     const struct morsel_blob_gather *p = w->parameters;

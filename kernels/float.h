@@ -19,6 +19,13 @@ static inline float morsel_add_eight(const float *partial) {
     return even + odd;
 }
 
+/* Of 32 partial sums of a line, element i being in number i % 32. */
+static inline float morsel_add_32(const float *partial) {
+    float eight[8];
+    for (int i = 0; i < 8; i++) eight[i] = (partial[i] + partial[i + 16]) + (partial[i + 8] + partial[i + 24]);
+    return morsel_add_eight(eight);
+}
+
 float morsel_sqrt(float x);         /* correctly rounded; a NaN below 0 */
 float morsel_pow(float x, float y); /* within 0.5002 units in the last place; special values as C's powf() has them */
 

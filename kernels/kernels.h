@@ -229,6 +229,17 @@ struct morsel_softmax_args {
 };
 typedef void morsel_softmax_fn(const struct morsel_softmax_args *args, uint32_t begin, uint32_t end);
 
+/* Lines of `count` elements: core/format.h, LAYER_NORM. A unit is a line. */
+struct morsel_layer_norm_args {
+    struct morsel_input x;
+    struct morsel_output y;
+    const float *factor, *term; /* [count]; may be NULL */
+    uint32_t count;
+    uint32_t centred; /* 0 or 1 */
+    float epsilon;
+};
+typedef void morsel_layer_norm_fn(const struct morsel_layer_norm_args *args, uint32_t begin, uint32_t end);
+
 /* Copies rows of `bytes` bytes, each ^ flip; a unit is a row. Strides in bytes. */
 struct morsel_copy_args {
     const uint8_t *x;
@@ -335,6 +346,7 @@ struct morsel_kernels {
     morsel_lut_fn *lut;
     morsel_mean_fn *mean;
     morsel_softmax_fn *softmax;
+    morsel_layer_norm_fn *layer_norm;
     morsel_copy_fn *copy;
     morsel_gather_fn *gather;
     morsel_range_fn *range;
@@ -381,6 +393,7 @@ morsel_unary_fn morsel_unary_c;
 morsel_lut_fn morsel_lut_c;
 morsel_mean_fn morsel_mean_c;
 morsel_softmax_fn morsel_softmax_c;
+morsel_layer_norm_fn morsel_layer_norm_c;
 morsel_copy_fn morsel_copy_c;
 morsel_gather_fn morsel_gather_c;
 morsel_range_fn morsel_range_c;

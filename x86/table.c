@@ -28,6 +28,7 @@ uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu) {
     table->unary = morsel_unary_avx2;
     table->binary = morsel_binary_avx2;
     table->softmax = morsel_softmax_avx2;
+    table->layer_norm = morsel_layer_norm_avx2;
     table->gather = morsel_gather_avx2;
     table->max_pool = morsel_max_pool_rows_avx2;
     table->average_pool = morsel_average_pool_rows_avx2;

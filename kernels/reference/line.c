@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What operators along one dimension mean: mean and softmax. */
+/* What operators along one dimension mean: mean, softmax and layer normalization. */
 #include "../float.h"
 #include "reference.h"
 #include "sums.h"
@@ -64,4 +64,27 @@ static void softmax_floats(const struct morsel_softmax_args *a, size_t first) {
 
 void morsel_softmax_reference(const struct morsel_softmax_args *a, uint32_t begin, uint32_t end) {
     for (uint32_t u = begin; u < end; u++) (a->table ? softmax_bytes : softmax_floats)(a, first_of(u, a->count, a->inner));
+}
+
+/* Element i of a line, less `mean`. */
+static float centred(const struct morsel_layer_norm_args *a, size_t i, float mean) {
+    return morsel_load_float(&a->x, i) - mean;
+}
+
+static void normalize_line(const struct morsel_layer_norm_args *a, size_t first) {
+    float sums[32] = {0}, squares[32] = {0}, mean = 0;
+    for (uint32_t i = 0; i < a->count; i++) sums[i % 32] += centred(a, first + i, 0);
+    if (a->centred) mean = morsel_add_32(sums) / (float)a->count;
+    for (uint32_t i = 0; i < a->count; i++) squares[i % 32] += centred(a, first + i, mean) * centred(a, first + i, mean);
+    float inverse = 1 / morsel_sqrt(morsel_add_32(squares) / (float)a->count + a->epsilon);
+    for (uint32_t i = 0; i < a->count; i++) {
+        float v = centred(a, first + i, mean) * inverse;
+        if (a->factor) v = v * a->factor[i];
+        if (a->term) v = v + a->term[i];
+        morsel_store_float(&a->y, first + i, v);
+    }
+}
+
+void morsel_layer_norm_reference(const struct morsel_layer_norm_args *a, uint32_t begin, uint32_t end) {
+    for (uint32_t u = begin; u < end; u++) normalize_line(a, (size_t)u * a->count);
 }

@@ -233,6 +233,33 @@ static void call_softmax(const struct trial *t, any_fn *fn, uint32_t begin, uint
     ((morsel_softmax_fn *)fn)(&t->args.softmax, begin, end);
 }
 
+static float *make_list(struct trial *t, uint32_t n) {
+    float *list = trial_room(t, n * sizeof *list, 64);
+    for (uint32_t i = 0; i < n; i++) list[i] = chance_float(&t->chance, -2, 2);
+    return list;
+}
+
+static void make_layer_norm(struct trial *t) {
+    struct morsel_layer_norm_args *a = &t->args.layer_norm;
+    struct chance *c = &t->chance;
+    t->units = t->bench ? 128 : chance_size(c, 12);
+    a->count = t->bench ? 384 : chance_one_in(c, 6) ? 200 + chance_below(c, 600) : chance_size(c, 100);
+    a->centred = t->bench || !chance_one_in(c, 4);
+    a->epsilon = chance_one_in(c, 8) ? 0 : 1e-5f;
+    size_t n = (size_t)t->units * a->count;
+    trial_say(t, "%u x %u%s:", (unsigned)t->units, (unsigned)a->count, a->centred ? "" : " as it is");
+    a->x = make_values_of(t, n, t->bench ? t->number != 1 : chance_one_in(c, 2));
+    make_output(t, &a->y, t->bench ? t->number == 0 : 2);
+    if (t->bench || !chance_one_in(c, 4)) a->factor = make_list(t, a->count);
+    if (t->bench || !chance_one_in(c, 4)) a->term = make_list(t, a->count);
+    t->macs = n;
+    trial_output(t, &a->y.data, n, &a->y.qparams);
+}
+
+static void call_layer_norm(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {
+    ((morsel_layer_norm_fn *)fn)(&t->args.layer_norm, begin, end);
+}
+
 const struct family family_qadd = {"qadd", offsetof(struct morsel_kernels, qadd), 2, make_qadd, call_binary};
 const struct family family_qmul = {"qmul", offsetof(struct morsel_kernels, qmul), 2, make_qmul, call_binary};
 const struct family family_binary = {"binary", offsetof(struct morsel_kernels, binary), 2, make_binary, call_binary};
@@ -240,3 +267,4 @@ const struct family family_unary = {"unary", offsetof(struct morsel_kernels, una
 const struct family family_lut = {"lut", offsetof(struct morsel_kernels, lut), 1, make_lut, call_lut};
 const struct family family_mean = {"mean", offsetof(struct morsel_kernels, mean), 3, make_mean, call_mean};
 const struct family family_softmax = {"softmax", offsetof(struct morsel_kernels, softmax), 3, make_softmax, call_softmax};
+const struct family family_layer_norm = {"layer_norm", offsetof(struct morsel_kernels, layer_norm), 2, make_layer_norm, call_layer_norm};

@@ -218,6 +218,19 @@ static void seed_softmax(struct seed_blob *b) {
     seed_step(b, MORSEL_STEP_SOFTMAX, &p, sizeof p, x, 1, y);
 }
 
+static void seed_layer_norm(struct seed_blob *b) {
+    uint32_t x = seed_pick(b, 1);
+    struct morsel_blob_tensor in = b->tensors[x];
+    uint32_t y = seed_like(b, x, seed_type(b, 1));
+    struct morsel_blob_layer_norm p = {.lines = seed_elements(&in) / in.dims[3], .count = in.dims[3], .float_min = -9, .float_max = 9};
+    p.centred = seed_chance(b, 2);
+    p.epsilon = seed_chance(b, 4) ? 0 : 1e-5f;
+    if (seed_chance(b, 2)) p.factor = seed_floats(b, p.count, -2, 2);
+    if (seed_chance(b, 2)) p.term = seed_floats(b, p.count, -2, 2);
+    seed_limits(b, y, &p.out_min, &p.out_max);
+    seed_step(b, MORSEL_STEP_LAYER_NORM, &p, sizeof p, x, 1, y);
+}
+
 static void seed_concat(struct seed_blob *b) {
     uint32_t x = seed_pick(b, 1), pixel = b->tensors[x].dims[3], outer = seed_elements(&b->tensors[x]) / pixel;
     uint32_t y = seed_tensor(b, b->tensors[x].type, 1, 1, outer, 2 * pixel), record[3] = {outer, pixel, pixel};
@@ -271,6 +284,7 @@ static void seed_any_step(struct seed_blob *b, uint32_t kind) {
     case MORSEL_STEP_MAX_POOL: seed_pool(b, kind); break;
     case MORSEL_STEP_MEAN: seed_mean(b); break;
     case MORSEL_STEP_SOFTMAX: seed_softmax(b); break;
+    case MORSEL_STEP_LAYER_NORM: seed_layer_norm(b); break;
     case MORSEL_STEP_CONCAT: seed_concat(b); break;
     case MORSEL_STEP_LOOKUP: seed_lookup(b); break;
     case MORSEL_STEP_CAST: seed_cast(b); break;

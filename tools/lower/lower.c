@@ -2,6 +2,7 @@
 /* Lowers a graph node by node: finds each operator's function, and keeps what was refused and why. */
 #include "tools/lower/lower.h"
 
+#include "tools/net/norms.h"
 #include "tools/net/tables.h"
 
 #include <math.h>
@@ -421,6 +422,7 @@ struct net *lower(struct onnx_graph *graph, struct onnx_report *report) {
     for (size_t i = 0; i < graph->node_count; i++) good = good && !graph->nodes[i]->refused;
     if (good) {
         net_merge_tables(l.net);
+        net_merge_norms(l.net);
         return l.net;
     }
     net_free(l.net);
