@@ -35,6 +35,14 @@ vectors "a network shorter than the rule" 'b a' 2 4 0 10 5 10 0 10 3 6 0 10
 rule '"pooling": "mean", "normalize": true'
 vectors "vectors of length 1" 'a' 0.24913645 0.4982729 0 0.8304548
 check "embed says what it did" 0 '"width": 4,' embed "$work/text.morsel" "$work/lines.txt" -o "$work/v.npy" --json
+check "run of texts" 0 '"file": "a b"' run "$work/text.morsel" --text "a b" --text "b" --output "$work/v.npy" --json
+check "run of a text says so" 0 "output 'sentence_embedding'.* of 1 run" run "$work/text.morsel" --text "a" --output "$work/w.npy"
+$morsel embed "$work/text.morsel" "$work/lines.txt" -o "$work/one.npy" >"$work/out" 2>&1
+tail -c 16 "$work/one.npy" >"$work/one"
+tail -c 16 "$work/w.npy" >"$work/other"
+verify "run and embed give the same" cmp "$work/one" "$work/other"
+check "run of a text without a rule" 2 "has no text rule" run models/cifar10/network.morsel --text "a"
+check "run of a text and a tensor" 2 "a run takes one or the other" run "$work/text.morsel" --text "a" --input x.npy
 check "embed without a text rule" 1 "has no text rule" embed models/cifar10/network.morsel "$work/lines.txt" -o "$work/v.npy"
 : >"$work/empty.txt"
 check "embed of no line" 1 "holds no line" embed "$work/text.morsel" "$work/empty.txt" -o "$work/v.npy"

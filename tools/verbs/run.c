@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* morsel run: a network on pictures, or on tensors from .npy files. */
+/* morsel run: a network on pictures, on texts, or on tensors from .npy files. */
 #include "tools/base/arena.h"
 #include "tools/base/clock.h"
 #include "tools/base/folder.h"
@@ -22,7 +22,7 @@ struct job {
     struct network_call call;
     struct network network;
     struct network_run *run;
-    struct option_texts input_texts, output_texts;
+    struct option_texts input_texts, output_texts, texts;
     char *const *pictures;
     uint32_t picture_count, runs;
     /* Of each input and output: the file that it comes from or goes to (NULL: not asked for), and what is in it. */
@@ -99,7 +99,9 @@ static bool files_differ(const struct job *job, struct failure *failure) {
 static bool check_call(const struct job *job, struct failure *failure) {
     if (job->picture_count && job->input_texts.count)
         return failure_set(failure, STATUS_CALL, "pictures and --input are both given; a run takes one or the other");
-    if (!job->picture_count && !job->input_texts.count)
+    if (job->texts.count && (job->picture_count || job->input_texts.count))
+        return failure_set(failure, STATUS_CALL, "--text is given, and pictures or --input as well; a run takes one or the other");
+    if (!job->picture_count && !job->input_texts.count && !job->texts.count)
         return failure_set(failure, STATUS_CALL, "there is nothing to run on: give pictures, or --input X.npy");
     if (!job->picture_count && job->call.picture && network_is_onnx(job->call.path))
         return failure_set(failure, STATUS_CALL, "--picture is for pictures: name some behind the network");
@@ -179,6 +181,24 @@ static bool put_pictures(struct job *job, uint32_t run, struct failure *failure)
     return true;
 }
 
+/* --- Texts --- */
+
+/* A run each, by the rule in the blob. */
+static bool plan_texts(struct job *job, struct failure *failure) {
+    if (!morsel_text_length(&job->network.model))
+        return failure_set(failure, STATUS_CALL, "%s has no text rule: convert the network with --text RULE.json", job->call.path);
+    if (network_images(&job->network) != 1)
+        return failure_set(failure, STATUS_CALL, "%s takes several texts at a time; --text wants a batch of 1", job->call.path);
+    job->runs = (uint32_t)job->texts.count;
+    return true;
+}
+
+static bool put_text(struct job *job, uint32_t run, struct failure *failure) {
+    const char *text = job->texts.values[run];
+    enum morsel_error error = morsel_text_put(&job->run->session, text, strlen(text), 0);
+    return !error || failure_set(failure, STATUS_INPUT, "%s: %s", job->call.path, morsel_error_text(error));
+}
+
 /* --- Runs --- */
 
 /* Room for what the outputs give in all runs, and for the scores of one. */
@@ -198,8 +218,8 @@ static void add_results(struct job *job, uint32_t run, double seconds) {
     bool pictures = job->picture_count;
     size_t count = job->network.outputs[0].count / images;
     for (uint32_t i = 0; i < images && (!pictures || i < left); i++) {
-        const char *file = pictures ? job->pictures[first + i] : job->input_paths[0];
-        bool numbered = !pictures && (size_t)job->runs * images > 1;
+        const char *file = pictures ? job->pictures[first + i] : job->texts.count ? job->texts.values[run] : job->input_paths[0];
+        bool numbered = !pictures && !job->texts.count && (size_t)job->runs * images > 1;
         results_add(&job->results, file, pictures ? i : first + i, numbered, job->scores + i * count, count, seconds * 1e3);
         if (!job->want_json && (pictures || !job->output_texts.count))
             results_print(&job->results, &job->results.list[job->results.count - 1]);
@@ -208,7 +228,10 @@ static void add_results(struct job *job, uint32_t run, double seconds) {
 
 /* Runs once, keeps the outputs asked for. */
 static bool run_once(struct job *job, uint32_t run, struct failure *failure) {
-    if (!(job->picture_count ? put_pictures(job, run, failure) : put_arrays(job, run, failure))) return false;
+    if (job->texts.count     ? !put_text(job, run, failure)
+        : job->picture_count ? !put_pictures(job, run, failure)
+                             : !put_arrays(job, run, failure))
+        return false;
     double start = clock_seconds();
     if (!network_compute(job->run, NULL, NULL, failure)) return false;
     double seconds = clock_seconds() - start;
@@ -241,6 +264,9 @@ static bool write_outputs(const struct job *job, struct failure *failure) {
 static bool open_network(struct job *job, struct failure *failure) {
     bool pictures = job->picture_count;
     if (!network_read(&job->network, &job->call, failure) || !bind_all(job, failure) || !files_differ(job, failure)) return false;
+    if (job->texts.count)
+        return network_start(&job->network, NULL, failure) && plan_texts(job, failure) &&
+               (job->run = network_run_open(&job->network, failure)) != NULL;
     if (pictures ? !network_takes_pictures(&job->network, failure) : !read_arrays(job, failure)) return false;
     return network_start(&job->network, pictures ? NULL : job->arrays, failure) &&
            (pictures ? plan_pictures(job, failure) : fit_arrays(job, failure)) &&
@@ -324,6 +350,7 @@ int verb_run(int argc, char **argv) {
          "a tensor as the ONNX graph states it; a first dimension that is a multiple is run in turn"},
         {"--output", "[NAME=]Y.npy", OPTION_TEXTS, &job.output_texts, 0, 0,
          "where an output goes, as the ONNX graph states it; runs are stacked"},
+        {"--text", "TEXT", OPTION_TEXTS, &job.texts, 0, 0, "a text, by the rule in the blob; several are run in turn"},
         {"--picture", "RULE.json", OPTION_TEXT, &job.call.picture, 0, 0,
          "how a picture becomes the input of an ONNX file; a blob has its own"},
         {"--labels", "FILE", OPTION_TEXT, &job.call.labels, 0, 0, "class names for an ONNX file; a blob has its own"},
@@ -336,7 +363,7 @@ int verb_run(int argc, char **argv) {
     };
     const struct options options = {
         .usage = "MODEL [PICTURE...] [options]",
-        .summary = "a network on pictures or on .npy tensors",
+        .summary = "a network on pictures, texts or .npy tensors",
         .about =
             "Runs a network on pictures, or on tensors from .npy files. An ONNX file runs in float; pictures want a --picture rule for "
             "it.",
