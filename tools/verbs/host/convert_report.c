@@ -57,7 +57,8 @@ bool report_dynamic(const struct onnx_graph *graph) {
 
 /* NULL: the file is quantized as it should be, and it is single nodes that are in the way. */
 static const char *kind_of(const struct onnx_graph *graph) {
-    return !graph || onnx_is_quantized(graph) ? NULL : "is a float network: nothing in it is quantized. Quantize it";
+    return !graph || onnx_is_quantized(graph) || report_dynamic(graph) ? NULL
+                                                                       : "is a float network: nothing in it is quantized. Quantize it";
 }
 
 void report_refusals(const char *path, const struct onnx_graph *graph, const struct onnx_report *report) {
