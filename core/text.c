@@ -185,7 +185,7 @@ static void add_result(struct job *job, uint32_t c, uint32_t action) {
         if (value) job->sorted_from = job->length;
         break;
     case MORSEL_TEXT_SPACE: end_word(job); break;
-    case MORSEL_TEXT_SHIFT: add_point(job, (c + ((value ^ 0x800000) - 0x800000)) & 0x1fffff); break;
+    case MORSEL_TEXT_SHIFT: add_point(job, (c + value) & 0x1fffff); break; /* 21 bits of it: a sign needs no more */
     case MORSEL_TEXT_NEXT: add_point(job, c + ((c ^ value) & 1)); break;
     case MORSEL_TEXT_LIST: add_list(job, value); break;
     case MORSEL_TEXT_HANGUL: add_syllable(job, c); break;

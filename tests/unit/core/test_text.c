@@ -238,6 +238,7 @@ static void counts_and_ids_are_checked(void **state) {
     LIMIT(MORSEL_ERR_TEXT, t.r.padding = IDS);
     LIMIT(MORSEL_OK, t.r.front = 7);
     LIMIT(MORSEL_ERR_TEXT, t.r.front = 8);
+    LIMIT(MORSEL_ERR_TEXT, t.r.front = 9, t.r.back = 0, t.r.max_length = 100);
     LIMIT(MORSEL_OK, t.r.front = 0, t.r.back = 8);
     LIMIT(MORSEL_ERR_TEXT, t.r.front = 0, t.r.back = 9);
     LIMIT(MORSEL_ERR_TEXT, t.r.front = 2, t.r.back = 0xffffffff);
@@ -292,7 +293,7 @@ static enum morsel_error in_blob(uint32_t version, uint32_t shift, uint32_t offs
     struct morsel_model model;
     int32_t ids[8];
     uint32_t count;
-    memcpy(b.bytes + b.spare, &t, sizeof t);
+    memcpy(b.bytes + b.spare + shift, &t, sizeof t);
     b.header->format_version = version;
     b.header->text = (struct morsel_blob_section){offset ? offset : b.spare + shift, (uint32_t)WORDS + more};
     builder_seal(b.bytes);
@@ -330,11 +331,12 @@ static void a_text_fills_the_inputs_of_its_place(void **state) {
     struct morsel_view views[3];
     uint32_t bytes, dims[2] = {2, 5};
     builder_start(&b);
-    for (int i = 0; i < 4; i++) builder_tensor(&b, i < 3 ? MORSEL_INT32 : MORSEL_UINT8, 2, dims, 1, 0);
+    for (int i = 0; i < 5; i++) builder_tensor(&b, i < 3 ? MORSEL_INT32 : MORSEL_UINT8, 2, dims, 1, 0);
     struct morsel_blob_lookup p = {IDS, 1, builder_data(&b, table, IDS)};
     builder_step(&b, MORSEL_STEP_LOOKUP, (uint32_t[]){1}, 1, 3, &p, sizeof p, 0);
     static const char *const names[] = {"mask", "ids", "types"};
     for (uint32_t i = 0; i < 3; i++) builder_input(&b, i, names[i]);
+    builder_input(&b, 4, "bytes");
     builder_output(&b, 3, "y");
     t.r.inputs[0] = 1, t.r.inputs[1] = 0, t.r.inputs[2] = 2;
     uint32_t at = builder_data(&b, &t, sizeof t);
@@ -362,8 +364,8 @@ static void a_text_fills_the_inputs_of_its_place(void **state) {
     memset(views[0].data, 0xff, views[0].bytes);
     assert_int_equal(morsel_text_put(&s, "a", 1, 0), MORSEL_OK);
     assert_int_equal(*(int32_t *)views[0].data, -1);
-    r->inputs[0] = 3;
-    assert_int_equal(morsel_text_put(&s, "a", 1, 0), MORSEL_ERR_TEXT);
+    for (r->inputs[0] = 3; r->inputs[0] < 5; r->inputs[0]++) /* of bytes; none */
+        assert_int_equal(morsel_text_put(&s, "a", 1, 0), MORSEL_ERR_TEXT);
     free(arena);
     free(blob);
 }
