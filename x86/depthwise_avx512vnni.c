@@ -267,7 +267,7 @@ STRIP(halves_stride_2, strip_stride_2, HALVES)
 STRIP(quarters_stride_2, strip_stride_2, QUARTERS)
 
 /* Any kernel: columns are interleaved for each pixel anew. */
-static __attribute__((noinline)) void strip_any(const struct strip *s) {
+MORSEL_INLINE void strip_any(const struct strip *s, int floats) {
     const struct morsel_window *w = &s->args->window;
     uint32_t quads = (w->kernel_h + 3) / 4;
     for (uint32_t ox = 0; ox < w->out_w; ox++) {
@@ -278,9 +278,17 @@ static __attribute__((noinline)) void strip_any(const struct strip *s) {
             add_taps(&acc, &x, &s->channels->taps[i]);
         }
         uint8_t *y = s->y + ox * s->y_step;
-        if (s->args->y.qparams.is_float) store_floats(s, &acc, y);
+        if (floats) store_floats(s, &acc, y);
         else _mm512_mask_storeu_epi8(y, s->channels->mask, requant(s, &acc, &s->channels->multiplier, &s->channels->offset));
     }
+}
+
+static __attribute__((noinline)) void bytes_of_any(const struct strip *s) {
+    strip_any(s, 0);
+}
+
+static __attribute__((noinline)) void floats_of_any(const struct strip *s) {
+    strip_any(s, 1);
 }
 
 static strip_fn *strip_of(const struct channels *t, int one, uint32_t floats) {
@@ -320,7 +328,8 @@ static void run_rows(const struct morsel_conv_args *a, const uint8_t *const *row
         }
         take_channels(&channels, a, c, tiles);
         cut_rows(&channels, w, strip.x_step, strip.y_step);
-        strip_fn *fn = tiles ? strip_of(&channels, w->stride_w == 1, a->y.qparams.is_float) : strip_any;
+        const uint32_t floats = a->y.qparams.is_float;
+        strip_fn *fn = tiles ? strip_of(&channels, w->stride_w == 1, floats) : floats ? floats_of_any : bytes_of_any;
         for (uint32_t i = 0; i < n; i += strip.results) {
             const uint8_t *const *row = rows + (size_t)i * w->kernel_h;
             strip.results = pairs && i + 1 < n ? 2 : 1;
