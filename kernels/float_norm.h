@@ -33,8 +33,8 @@ EIGHT_INLINE eight eight_summand(eight d, int squares) {
     return squares ? eight_mul(d, d) : d;
 }
 
-/* The mean of the elements less l->mean, or of their squares. */
-EIGHT_INLINE float eight_mean_off(const struct eight_line *l, int squares) {
+/* The mean of the elements less l->mean, or of their squares. Both in one function, which is as fast and half as long. */
+static __attribute__((noinline)) float eight_mean_off(const struct eight_line *l, int squares) {
     const uint32_t count = l->args->count;
     eight s0 = eight_all(0), s1 = s0, s2 = s0, s3 = s0;
     float last[32];
