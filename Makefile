@@ -163,11 +163,11 @@ $(BUILD)/generated/onnx.pb-c.o: $(BUILD)/generated/onnx.pb-c.c $(BUILD)/flags
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) -w $(TOOL_CFLAGS) -c -o $@ $<
 
-# A file that a tool is compiled with, as a string: its lines in a row, but for comments.
+# A file that a tool is compiled with, as the string `text`: its lines in a row, but for comments.
 $(BUILD)/generated/unicode.inc: tools/samples/rules/unicode.txt
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)
-	$(Q)sed -e '/^#/d' -e 's/.*/"& "/' $< > $@
+	$(Q){ echo 'static const char text[] ='; sed -e '/^#/d' -e 's/.*/"& "/' $<; echo ';'; } > $@
 
 # Other flags or another compiler: everything again.
 .PHONY: always

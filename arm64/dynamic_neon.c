@@ -49,7 +49,7 @@ static void put_line(const struct morsel_quantize_args *a, const float *numbers,
     const int16x8_t zero = vdupq_n_s16((int16_t)morsel_found_zero(numbers));
     const uint8x16_t flip = vdupq_n_u8((uint8_t)a->sign_flip);
     const float *x = a->x + at;
-    uint8_t *y = a->y + at, bytes[16];
+    uint8_t *y = a->y + at, bytes[16] = {0};
     float last[16] = {0};
     for (size_t now; n; n -= now, x += now, y += now) {
         const float *from = n < 16 ? memcpy(last, x, n * sizeof *x) : x;

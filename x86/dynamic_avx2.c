@@ -54,7 +54,7 @@ void morsel_quantize_avx2(const struct morsel_quantize_args *a, uint32_t begin, 
         const float *numbers = a->numbers + (a->by_line ? 2 * (size_t)u : 0), *x = a->x + (size_t)u * a->count;
         const __m256i zero = _mm256_set1_epi16((short)morsel_found_zero(numbers));
         uint32_t left = a->elements - u * a->count, n = left < a->count ? left : a->count;
-        uint8_t *y = a->y + (size_t)u * a->count, bytes[32];
+        uint8_t *y = a->y + (size_t)u * a->count, bytes[32] = {0};
         float last[32] = {0};
         if (!morsel_quotient_fits(numbers[0])) {
             morsel_quantize_c(a, u, u + 1);

@@ -43,9 +43,11 @@ bool lower_dynamic_quantize(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0), bytes;
     struct found *found = m ? dynamic_find(l, node, m, onnx_attribute_int(node, "morsel_by_line", 0) != 0, &bytes) : NULL;
     if (!found) return false;
-    for (int i = 0; i < node->output_count; i++)
-        set_reading(l, node->outputs[i], i ? (struct meaning){.scale = 1} : bytes,
-                    (struct reading){.part = (enum reading_part)(READING_BYTES + i), .found = found});
+    for (int i = 0; i < node->output_count; i++) {
+        const struct reading reading = {.part = (enum reading_part)(READING_BYTES + i), .found = found};
+        if (i) bytes = (struct meaning){.scale = 1};
+        set_reading(l, node->outputs[i], bytes, reading);
+    }
     return true;
 }
 

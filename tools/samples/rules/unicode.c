@@ -12,9 +12,7 @@ enum { POINTS = 0x110000, HANGUL_FIRST = 0xac00, HANGUL_LAST = 0xd7a3, LISTS_MOS
 enum section { OTHER, SPACE, WHITE, ALONE, IDEOGRAPH, MARK, START, LOWER, BASE, ORDER, SECTIONS };
 static const char *const names[SECTIONS] = {"other", "space", "white", "alone", "ideograph", "mark", "start", "lower", "base", "order"};
 
-static const char text[] =
-#include "unicode.inc"
-    ;
+#include "unicode.inc" /* text */
 
 struct list {
     uint32_t count, points[LIST_MOST];
