@@ -37,4 +37,7 @@ check "proofs that comments name are there" "$(cat core/*.[ch] kernels/*.h | tr 
     done)"
 # shellcheck disable=SC2086
 check "nothing unfinished" "$(grep -nE 'TO[D]O|FIX[M]E' $files)"
+# What lies at the top by accident would go to every clone.
+check "nothing strays at the top level" "$(git ls-files 2>/dev/null | grep -v / |
+    grep -vxE 'Makefile|CMakeLists\.txt|LICENSE|[A-Z]+\.md|\..*')"
 exit $status
