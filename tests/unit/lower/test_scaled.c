@@ -57,7 +57,7 @@ static uint8_t want_at(const struct chain *chain, const uint8_t *x, int c) {
 }
 
 static void add_one(struct bytes *file, const char *name, enum onnx_type type, double v) {
-    const struct number number = {v, (int64_t)v};
+    const struct number number = {v, type == ONNX_FLOAT ? 0 : (int64_t)v};
     add_constant(file, name, type, 0, NULL, &number, 1);
 }
 
