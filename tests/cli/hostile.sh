@@ -98,7 +98,8 @@ for verb in $($morsel --help=verbs); do
     tame "$verb: no such file" 1 "$verb" "$folder/none$evil.onnx" $(
         case $verb in
         convert) echo "-o $work/b.morsel" ;; quantize) echo "--data $work/data_sound.npy -o $work/b.morsel" ;;
-        compare) echo "$work/color.morsel" ;; run) echo "--input $work/a.npy" ;; eval) echo "$work" ;; esac)
+        compare) echo "$work/color.morsel" ;; run) echo "--input $work/a.npy" ;; eval) echo "$work" ;;
+        embed) echo "$work/red.ppm -o $work/e.npy" ;; esac)
     tame "$verb: no such option" 2 "$verb" "--$evil"
     $morsel "$verb" --help | grep -q -- '--cpu' && tame "$verb: no such value" 2 "$verb" "$work/color.morsel" --cpu "$evil"
 done
