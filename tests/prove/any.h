@@ -8,7 +8,7 @@
 
 /* check_identity, check_counts and check_sections of core/check.c; prove_counts and prove_section show it. */
 static inline void any_header(const struct morsel_blob_header *h) {
-    prove_assume(h->blob_bytes >= sizeof *h & h->blob_bytes <= MORSEL_SIZE_LIMIT);
+    prove_assume(h->blob_bytes >= MORSEL_FORMAT_HEADER_1 & h->blob_bytes <= MORSEL_SIZE_LIMIT);
     prove_assume((wide)h->data.offset + h->data.count <= h->blob_bytes);
     prove_assume(h->parameters.offset + 4 * (wide)h->parameters.count <= h->blob_bytes);
     prove_assume(h->tensors.count <= MORSEL_FORMAT_MAX_TENSORS & h->steps.count <= MORSEL_FORMAT_MAX_STEPS);

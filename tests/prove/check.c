@@ -15,17 +15,17 @@ void prove_product3(uint32_t a, uint32_t b, uint32_t c) {
     if (!p && c) prove_assert((wide)a * b * c > MORSEL_SIZE_LIMIT || !a || !b);
 }
 
-/* What a section that fits holds lies in the blob, behind the header if there is anything. */
+/* What a section that fits holds lies in the blob, behind the header of version 1 if there is anything. */
 void prove_section(uint32_t record) {
     struct morsel_blob_header h;
     struct morsel_blob_section s;
     prove_any(&h);
     prove_any(&s);
-    prove_assume(h.blob_bytes >= sizeof h & h.blob_bytes <= MORSEL_SIZE_LIMIT);
+    prove_assume(h.blob_bytes >= MORSEL_FORMAT_HEADER_1 & h.blob_bytes <= MORSEL_SIZE_LIMIT);
     prove_assume(record >= 1);
     if (!section_fits(&h, &s, record)) return;
     prove_assert((wide)s.offset + (wide)s.count * record <= h.blob_bytes);
-    prove_assert(s.offset % 64 == 0 && (!s.count || s.offset >= sizeof h));
+    prove_assert(s.offset % 64 == 0 && (!s.count || s.offset >= MORSEL_FORMAT_HEADER_1));
 }
 
 /* What any_header of any.h takes for granted of counts. */
