@@ -164,7 +164,7 @@ $(BUILD)/generated/onnx.pb-c.o: $(BUILD)/generated/onnx.pb-c.c $(BUILD)/flags
 	$(Q)$(CC) $(CFLAGS_ALL) -w $(TOOL_CFLAGS) -c -o $@ $<
 
 # A file that a tool is compiled with, as the string `text`: its lines in a row, but for comments.
-$(BUILD)/generated/unicode.inc: tools/samples/rules/unicode.txt
+$(BUILD)/generated/unicode.inc: tools/samples/rules/unicode.txt Makefile
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)
 	$(Q){ echo 'static const char text[] ='; sed -e '/^#/d' -e 's/.*/"& "/' $<; echo ';'; } > $@
