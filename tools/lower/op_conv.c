@@ -246,7 +246,9 @@ bool lower_window(struct lowering *l, struct onnx_node *node, struct meaning *m,
     if (wm->scales->count > 1 && wm->axis != 0)
         return refuse(l, node, "its weight scales lie along axis %d, not along the output channels", wm->axis);
     bool round = !m->channel_scales && leads_to_quantize(node->outputs[0]);
-    struct scaled scaled = scaled_follow(l, node->outputs[0], w.outputs);
+    /* What a transposed convolution makes is moved before it is multiplied. */
+    struct scaled scaled =
+        strcmp(node->op, "ConvTranspose") ? scaled_follow(l, node->outputs[0], w.outputs) : (struct scaled){.value = node->outputs[0]};
     struct tail tail = tail_follow(l, scaled.value, TAIL_CHANNELS);
     struct meaning padded = *m;
     absorb_padding(l, &padded, &p.window);
