@@ -365,10 +365,9 @@ RUN(run_8x48, 3, 8, LIMITS | EITHER | PREFETCH | MAPS)
  * results in float. */
 static void run_part(const struct part *part, const struct morsel_lines *lines, size_t n, uint32_t blocks) {
     const int eight = part->job->below || part->floats || ((n + 7) / 8 * 8 < (n + 6) / 7 * 7 && !part->bias);
-    const int wide = blocks == 3, prefetch = part->job->args->prefetch_bytes != 0;
-    if (lines->map && !wide)
-        (blocks == 1 ? (part->bias && !part->floats ? run_7x16 : run_8x16) : (part->bias && !part->floats ? run_7x32 : run_8x32))(part,
-                                                                                                                                  lines, n);
+    const int wide = blocks == 3, bias = part->bias && !part->floats, prefetch = part->job->args->prefetch_bytes != 0;
+    if (lines->map && blocks == 1) (bias ? run_7x16 : run_8x16)(part, lines, n);
+    else if (lines->map && blocks == 2) (bias ? run_7x32 : run_8x32)(part, lines, n);
     else if (blocks == 1) (eight ? run_8x16 : run_7x16)(part, lines, n);
     else if (eight) (wide ? run_8x48 : run_8x32)(part, lines, n);
     else if (part->plain && !prefetch && !lines->map) (wide ? plain_7x48 : plain_7x32)(part, lines, n);

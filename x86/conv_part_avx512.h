@@ -32,7 +32,7 @@ static void take_part(struct part *part, const struct morsel_conv_job *job, uint
     part->job = job;
     part->requant = morsel_requant512(&job->args->y);
     part->floats = job->args->y.qparams.is_float != 0;
-    part->y_step = job->args->window.out_row / job->args->window.out_w;
+    part->y_step = morsel_y_step(&job->args->window, 1);
     part->weights = job->weights + block * job->block_bytes;
     part->multiplier = c->multiplier + channel;
     part->bias = c->float_bias ? c->float_bias + channel : NULL;

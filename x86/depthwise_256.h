@@ -347,7 +347,7 @@ static void dw_run_rows(const struct morsel_conv_args *a, const uint8_t *const *
     struct dw_strip strip = {.args = a, .channels = &channels, .quads = (a->window.kernel_h + 3) / 4};
     strip.requant = morsel_requant256(&a->y, a->y.qparams.zero);
     strip.x_step = morsel_x_step(&a->window);
-    strip.y_step = a->window.out_row / a->window.out_w;
+    strip.y_step = morsel_y_step(&a->window, 1);
     strip.quick = !dw_slow(a);
     for (uint32_t at = begin, c; at < end; at += 32) {
         /* The last piece may lie over the one before. */

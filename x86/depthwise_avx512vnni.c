@@ -320,7 +320,7 @@ static void run_rows(const struct morsel_conv_args *a, const uint8_t *const *row
     strip.channels = &channels;
     strip.requant = morsel_requant512(&a->y);
     strip.x_step = morsel_x_step(w);
-    strip.y_step = w->out_row / w->out_w;
+    strip.y_step = morsel_y_step(w, 1);
     for (uint32_t c = 0; c < w->out_c; c += 64) {
         if (has_zero(a, c)) {
             morsel_depthwise_channels_avx2(a, rows, y, n, c, w->out_c - c < 64 ? w->out_c : c + 64);

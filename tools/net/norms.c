@@ -6,17 +6,13 @@
 #include "tools/net/norms.h"
 
 #include "tools/net/plan/plan.h"
+#include "tools/net/uses.h"
 
 #include "kernels/kernels.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
-
-struct merging {
-    struct net_step **producers; /* by buffer */
-    uint32_t *readers;
-};
 
 /* What is found of a normalization. */
 struct norm {
@@ -28,9 +24,9 @@ struct norm {
 };
 
 /* The step that makes the value for `readers` readers alone; NULL: there is none of that kind. */
-static struct net_step *maker_of(const struct merging *m, const struct net_buffer *value, enum morsel_step_kind kind, uint32_t readers) {
-    struct net_step *step = m->producers[value->index];
-    if (!step || step->kind != kind || m->readers[value->index] != readers || value->type != MORSEL_FLOAT32) return NULL;
+static struct net_step *maker_of(const struct net_uses *u, const struct net_buffer *value, enum morsel_step_kind kind, uint32_t readers) {
+    struct net_step *step = u->producers[value->index];
+    if (!step || step->kind != kind || u->readers[value->index] != readers || value->type != MORSEL_FLOAT32) return NULL;
     return step;
 }
 
@@ -43,8 +39,8 @@ static bool is_unlimited(float low, float high) {
     return low <= -FLT_MAX && high >= FLT_MAX;
 }
 
-static struct net_step *binary_of(const struct merging *m, const struct net_buffer *value, uint32_t op, uint32_t readers) {
-    struct net_step *step = maker_of(m, value, MORSEL_STEP_BINARY, readers);
+static struct net_step *binary_of(const struct net_uses *u, const struct net_buffer *value, uint32_t op, uint32_t readers) {
+    struct net_step *step = maker_of(u, value, MORSEL_STEP_BINARY, readers);
     if (!is_binary(step, op)) return NULL;
     return is_unlimited(step->parameters.binary.float_min, step->parameters.binary.float_max) ? step : NULL;
 }
@@ -74,41 +70,41 @@ static bool repeats(const struct net_step *step, uint32_t k, uint32_t count, boo
 }
 
 /* The mean of lines that lie in order, whose length it says or shares. */
-static struct net_step *mean_of(const struct merging *m, struct norm *n, const struct net_buffer *value) {
-    struct net_step *step = maker_of(m, value, MORSEL_STEP_MEAN, 1);
+static struct net_step *mean_of(const struct net_uses *u, struct norm *n, const struct net_buffer *value) {
+    struct net_step *step = maker_of(u, value, MORSEL_STEP_MEAN, 1);
     if (!step || step->parameters.mean.inner != 1 || (n->count && step->parameters.mean.count != n->count)) return NULL;
     n->count = step->parameters.mean.count;
     return step;
 }
 
 /* The mean of squares behind the root, of which `value` is read once; gives what is squared. */
-static struct net_buffer *squared(const struct merging *m, struct norm *n, const struct net_buffer *root) {
-    struct net_step *sqrt = maker_of(m, root, MORSEL_STEP_UNARY, 1);
+static struct net_buffer *squared(const struct net_uses *u, struct norm *n, const struct net_buffer *root) {
+    struct net_step *sqrt = maker_of(u, root, MORSEL_STEP_UNARY, 1);
     if (!sqrt || sqrt->parameters.unary.op != MORSEL_UNARY_SQRT) return NULL;
-    struct net_step *add = binary_of(m, sqrt->inputs[0], MORSEL_BINARY_ADD, 1);
+    struct net_step *add = binary_of(u, sqrt->inputs[0], MORSEL_BINARY_ADD, 1);
     if (!add) return NULL;
     const uint32_t k = add->inputs[0]->constant ? 0 : 1;
     const struct net_buffer *epsilon = add->inputs[k];
     if (!epsilon->constant || epsilon->type != MORSEL_FLOAT32 || net_elements(epsilon) != 1) return NULL;
     memcpy(&n->epsilon, epsilon->constant, sizeof n->epsilon);
-    struct net_step *mean = mean_of(m, n, add->inputs[1 - k]);
-    struct net_step *square = mean ? binary_of(m, mean->inputs[0], MORSEL_BINARY_MUL, 1) : NULL;
+    struct net_step *mean = mean_of(u, n, add->inputs[1 - k]);
+    struct net_step *square = mean ? binary_of(u, mean->inputs[0], MORSEL_BINARY_MUL, 1) : NULL;
     if (!square || square->inputs[0] != square->inputs[1] || !is_whole(square, 0) || !is_whole(square, 1)) return NULL;
     return n->epsilon >= 0 && isfinite(n->epsilon) ? square->inputs[0] : NULL;
 }
 
 /* What is divided: x less its mean, which two steps read three times in all, or x. */
-static bool find_x(const struct merging *m, struct norm *n, struct net_buffer *divided) {
-    const struct net_step *sub = binary_of(m, divided, MORSEL_BINARY_SUB, 3);
-    struct net_step *mean = sub && is_whole(sub, 0) && repeats(sub, 1, n->count, true) ? mean_of(m, n, sub->inputs[1]) : NULL;
+static bool find_x(const struct net_uses *u, struct norm *n, struct net_buffer *divided) {
+    const struct net_step *sub = binary_of(u, divided, MORSEL_BINARY_SUB, 3);
+    struct net_step *mean = sub && is_whole(sub, 0) && repeats(sub, 1, n->count, true) ? mean_of(u, n, sub->inputs[1]) : NULL;
     n->centred = mean && mean->inputs[0] == sub->inputs[0];
     n->x = n->centred ? sub->inputs[0] : divided;
     return n->x->type == MORSEL_FLOAT32 || n->centred;
 }
 
-static bool find_quotient(const struct merging *m, struct norm *n, const struct net_step *div) {
-    struct net_buffer *x = is_binary(div, MORSEL_BINARY_DIV) && is_whole(div, 0) ? squared(m, n, div->inputs[1]) : NULL;
-    return x && x == div->inputs[0] && repeats(div, 1, n->count, true) && find_x(m, n, x);
+static bool find_quotient(const struct net_uses *u, struct norm *n, const struct net_step *div) {
+    struct net_buffer *x = is_binary(div, MORSEL_BINARY_DIV) && is_whole(div, 0) ? squared(u, n, div->inputs[1]) : NULL;
+    return x && x == div->inputs[0] && repeats(div, 1, n->count, true) && find_x(u, n, x);
 }
 
 /* The constant operand of a factor or a term; its other operand goes to *x. NULL: it has none. */
@@ -120,18 +116,19 @@ static const struct net_buffer *list_of(const struct net_step *step, struct net_
 }
 
 /* From its last step backwards: a term, a factor, the quotient. */
-static bool find_norm(const struct merging *m, struct norm *n, const struct net_step *last) {
+static bool find_norm(const struct net_uses *u, struct norm *n, const struct net_step *last) {
     const struct net_step *term = is_binary(last, MORSEL_BINARY_ADD) ? last : NULL, *factor = NULL, *div = last;
     struct net_buffer *x = NULL;
     uint32_t in_term = 0, in_factor = 0;
     const struct net_buffer *terms = term ? list_of(term, &x, &in_term) : NULL, *factors = NULL;
     if (term && !terms) return false;
-    if (term) div = binary_of(m, x, MORSEL_BINARY_MUL, 1) ? binary_of(m, x, MORSEL_BINARY_MUL, 1) : binary_of(m, x, MORSEL_BINARY_DIV, 1);
+    if (term) div = binary_of(u, x, MORSEL_BINARY_MUL, 1);
+    if (!div) div = binary_of(u, x, MORSEL_BINARY_DIV, 1);
     if (is_binary(div, MORSEL_BINARY_MUL)) factor = div;
     factors = factor ? list_of(factor, &x, &in_factor) : NULL;
     if (factor && !factors) return false;
-    if (factor) div = binary_of(m, x, MORSEL_BINARY_DIV, 1);
-    if (!div || !find_quotient(m, n, div)) return false;
+    if (factor) div = binary_of(u, x, MORSEL_BINARY_DIV, 1);
+    if (!div || !find_quotient(u, n, div)) return false;
     if (terms && !repeats(term, in_term, n->count, false)) return false;
     if (factors && !repeats(factor, in_factor, n->count, false)) return false;
     n->term = terms ? terms->constant : NULL;
@@ -139,17 +136,13 @@ static bool find_norm(const struct merging *m, struct norm *n, const struct net_
     return true;
 }
 
-static void become_norm(struct merging *m, struct net_step *step, const struct norm *n) {
+static void become_norm(struct net_uses *u, struct net_step *step, const struct norm *n) {
     const struct morsel_blob_binary last = step->parameters.binary;
     const size_t bytes = n->count * sizeof(float);
-    for (uint32_t k = 0; k < step->input_count; k++) m->readers[step->inputs[k]->index]--;
-    m->readers[n->x->index]++;
-    step->kind = MORSEL_STEP_LAYER_NORM;
-    step->inputs[0] = n->x;
-    step->input_count = 1;
-    step->constant_count = 0;
-    step->parameters = (union net_parameters){.layer_norm = {.lines = net_elements(n->x) / n->count, .count = n->count}};
+    net_become(u, step, MORSEL_STEP_LAYER_NORM, n->x);
     struct morsel_blob_layer_norm *p = &step->parameters.layer_norm;
+    p->lines = net_elements(n->x) / n->count;
+    p->count = n->count;
     p->centred = n->centred;
     p->epsilon = n->epsilon;
     p->out_min = last.out_min, p->out_max = last.out_max;
@@ -160,18 +153,10 @@ static void become_norm(struct merging *m, struct net_step *step, const struct n
 }
 
 void net_merge_norms(struct net *net) {
-    plan_drop_dead_steps(net);
-    struct merging m = {net_alloc(net, (net->buffer_count + 1) * sizeof *m.producers),
-                        net_alloc(net, (net->buffer_count + 1) * sizeof *m.readers)};
-    for (uint32_t i = 0; i < net->step_count; i++) {
-        const struct net_step *step = net->steps[i];
-        m.producers[step->output->index] = net->steps[i];
-        for (uint32_t k = 0; k < step->input_count; k++) m.readers[step->inputs[k]->index]++;
-    }
-    for (uint32_t i = 0; i < net->output_count; i++) m.readers[net->outputs[i].buffer->index]++;
+    struct net_uses uses = net_uses_of(net);
     for (uint32_t i = net->step_count; i--;) {
         struct norm n = {.count = 0};
-        if (net->steps[i]->kind == MORSEL_STEP_BINARY && find_norm(&m, &n, net->steps[i])) become_norm(&m, net->steps[i], &n);
+        if (net->steps[i]->kind == MORSEL_STEP_BINARY && find_norm(&uses, &n, net->steps[i])) become_norm(&uses, net->steps[i], &n);
     }
     plan_drop_dead_steps(net);
 }

@@ -7,6 +7,7 @@
 #include "tools/net/tables.h"
 
 #include "tools/net/plan/plan.h"
+#include "tools/net/uses.h"
 
 #include "kernels/kernels.h"
 
@@ -14,8 +15,7 @@
 
 struct merging {
     struct net *net;
-    struct net_step **producers; /* by buffer */
-    uint32_t *readers;
+    struct net_uses uses;
 };
 
 /* Where a value's bytes come from, and what they are for each byte there. */
@@ -34,8 +34,8 @@ static const void *table_of(const struct net_step *step) {
 }
 
 static struct origin origin_of(const struct merging *m, struct net_buffer *value) {
-    const struct net_step *producer = m->producers[value->index];
-    const uint8_t *table = m->readers[value->index] == 1 ? table_of(producer) : NULL;
+    const struct net_step *producer = m->uses.producers[value->index];
+    const uint8_t *table = m->uses.readers[value->index] == 1 ? table_of(producer) : NULL;
     struct origin o = {.value = value, .buffer = table ? producer->inputs[0] : value};
     for (int b = 0; b < 256; b++) o.table[b] = table ? table[b] : (uint8_t)b;
     if (!value->constant) return o;
@@ -49,13 +49,8 @@ static void become_table(struct merging *m, struct net_step *step, struct net_bu
     size_t bytes = 256 * net_type_bytes(step->output->type);
     void *table = net_alloc(m->net, bytes);
     memcpy(table, entries, bytes);
-    for (uint32_t k = 0; k < step->input_count; k++) m->readers[step->inputs[k]->index]--;
-    m->readers[x->index]++;
-    step->kind = MORSEL_STEP_LUT;
-    step->inputs[0] = x;
-    step->input_count = step->constant_count = 0;
-    step->input_count = 1;
-    step->parameters = (union net_parameters){.lut = {.count = net_elements(x), .channels = 1, .inner = 1}};
+    net_become(&m->uses, step, MORSEL_STEP_LUT, x);
+    step->parameters.lut = (struct morsel_blob_lut){.count = net_elements(x), .channels = 1, .inner = 1};
     step->parameter_words = sizeof step->parameters.lut / 4;
     net_add_constant(step, table, bytes, offsetof(struct morsel_blob_lut, table));
 }
@@ -114,15 +109,7 @@ static void merge_binary(struct merging *m, struct net_step *step) {
 }
 
 void net_merge_tables(struct net *net) {
-    plan_drop_dead_steps(net);
-    struct merging m = {net, net_alloc(net, (net->buffer_count + 1) * sizeof *m.producers),
-                        net_alloc(net, (net->buffer_count + 1) * sizeof *m.readers)};
-    for (uint32_t i = 0; i < net->step_count; i++) {
-        const struct net_step *step = net->steps[i];
-        m.producers[step->output->index] = net->steps[i];
-        for (uint32_t k = 0; k < step->input_count; k++) m.readers[step->inputs[k]->index]++;
-    }
-    for (uint32_t i = 0; i < net->output_count; i++) m.readers[net->outputs[i].buffer->index]++;
+    struct merging m = {net, net_uses_of(net)};
     for (uint32_t i = 0; i < net->step_count; i++) {
         struct net_step *step = net->steps[i];
         if (table_of(step)) merge_table(&m, step);

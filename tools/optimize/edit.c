@@ -157,14 +157,13 @@ void edit_become(struct onnx_graph *g, struct onnx_node *node, const char *op, c
     node->attribute_count = 0;
 }
 
-static void replace_output(struct onnx_graph *g, struct onnx_value *from, struct onnx_value *to) {
+void edit_replace_output(struct onnx_graph *g, struct onnx_value *from, struct onnx_value *to) {
     for (size_t i = 0; i < g->output_count; i++)
         if (g->outputs[i] == from) g->outputs[i] = to;
     from->is_output = false;
     to->is_output = true;
     from->uses--;
     to->uses++;
-    onnx_exchange_names(g, from, to);
 }
 
 bool edit_replace_uses(struct onnx_graph *g, struct onnx_value *from, struct onnx_value *to, bool outputs) {
@@ -173,7 +172,10 @@ bool edit_replace_uses(struct onnx_graph *g, struct onnx_value *from, struct onn
     for (struct onnx_node *node; (node = edit_pop_reader(g, from));)
         for (int k = 0; k < node->input_count && !node->removed; k++)
             if (node->inputs[k] == from) edit_set_input(g, node, k, to);
-    if (outputs && from->is_output) replace_output(g, from, to);
+    if (outputs && from->is_output) {
+        edit_replace_output(g, from, to);
+        onnx_exchange_names(g, from, to);
+    }
     return true;
 }
 

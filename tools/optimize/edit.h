@@ -36,6 +36,9 @@ void edit_set_input(struct onnx_graph *g, struct onnx_node *node, int i, struct 
  */
 bool edit_replace_uses(struct onnx_graph *g, struct onnx_value *from, struct onnx_value *to, bool outputs);
 
+/* The graph output `from` is `to` from now on, under `to`'s own name; readers of `from` stay. */
+void edit_replace_output(struct onnx_graph *g, struct onnx_value *from, struct onnx_value *to);
+
 /* Takes a node out of the graph. Its outputs must have no uses any more; they lose their producer. */
 void edit_remove_node(struct onnx_graph *g, struct onnx_node *node);
 

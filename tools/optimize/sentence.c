@@ -54,15 +54,6 @@ static struct onnx_value *normalized(struct onnx_graph *g, struct onnx_node *nod
     return two(g, node, "Div", x, two(g, node, "Max", length, number(g, node, "shortest", 1e-12), &one), &x->shape);
 }
 
-static void make_output(struct onnx_graph *g, struct onnx_value *from, struct onnx_value *to) {
-    for (size_t i = 0; i < g->output_count; i++)
-        if (g->outputs[i] == from) g->outputs[i] = to;
-    from->is_output = false;
-    to->is_output = true;
-    from->uses--;
-    to->uses++;
-}
-
 bool sentence_pool(struct onnx_graph *g, enum sentence_pooling pooling, bool normalize, struct failure *failure) {
     struct onnx_value *x = g->output_count ? g->outputs[0] : NULL;
     if (x && !strcmp(x->name, SENTENCE_OUTPUT)) return true;
@@ -78,7 +69,7 @@ bool sentence_pool(struct onnx_graph *g, enum sentence_pooling pooling, bool nor
     if (normalize) y = normalized(g, node, y);
     struct onnx_value *output = edit_value(g, SENTENCE_OUTPUT, ONNX_FLOAT, &y->shape);
     edit_node(g, NULL, "Identity", "", NULL, &y, 1, &output, 1);
-    make_output(g, x, output);
+    edit_replace_output(g, x, output);
     edit_clean(g);
     return true;
 }
