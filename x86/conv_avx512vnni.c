@@ -52,6 +52,12 @@ MORSEL_INLINE const uint8_t *line_from(const struct morsel_lines *lines, const u
     return can & MAPS && lines->map ? morsel_map_tap(tile, o) : line + at * lines->step;
 }
 
+/* Whether that line adds nothing. */
+MORSEL_INLINE int adds_nothing(const struct morsel_lines *lines, const uint8_t *const *line, const struct morsel_tile *tile, int can) {
+    const size_t ky = (size_t)(line - lines->line);
+    return can & MAPS ? morsel_adds_nothing(lines, ky, tile) : (int)(lines->nothing >> ky & 1);
+}
+
 MORSEL_INLINE struct pixels same_pixels(__m512i v) {
     struct pixels s = {v, v, v, v, v, v, v, v};
     return s;
@@ -252,6 +258,10 @@ MORSEL_INLINE void tile_48(const struct part *part, struct morsel_prefetch *pref
     do {
         const uint8_t *x = line_from(lines, *line, at, &tile, &o, can);
         const int8_t *stop = w + (size_t)job->quads * 64;
+        if (adds_nothing(lines, line, &tile, can)) {
+            w = stop;
+            continue;
+        }
         if (!prefetch || (!(can & ALWAYS) && !prefetch->step)) {
             for (; w != stop; w += 64, x += 4) dot_pixels(&a, &b, &c, x, o, w, block, 3, tall);
             continue;
@@ -278,6 +288,10 @@ MORSEL_INLINE void tile_32(const struct part *part, struct morsel_prefetch *pref
     do {
         const uint8_t *x = line_from(lines, *line, at, &tile, &o, can);
         const int8_t *stop = w + (size_t)job->quads * 64;
+        if (adds_nothing(lines, line, &tile, can)) {
+            w = stop;
+            continue;
+        }
         if (!prefetch || (!(can & ALWAYS) && !prefetch->step)) {
             for (; w != stop; w += 64, x += 4) dot_pixels(&a, &b, &a, x, o, w, block, 2, tall);
             continue;
@@ -303,7 +317,9 @@ MORSEL_INLINE void tile_16(const struct part *part, const struct morsel_lines *l
     if (can & MAPS && lines->map) morsel_map_tile(&tile, lines->map, at), morsel_map_tile(&tile2, lines->map, next);
     do {
         const uint8_t *x = line_from(lines, *line, at, &tile, &o, can), *x2 = line_from(lines, *line, next, &tile2, &o2, can);
-        for (const int8_t *stop = w + (size_t)job->quads * 64; w != stop; w += 64, x += 4, x2 += 4) {
+        const int8_t *stop = w + (size_t)job->quads * 64;
+        if (adds_nothing(lines, line, &tile, can) && adds_nothing(lines, line, &tile2, can)) w = stop;
+        for (; w != stop; w += 64, x += 4, x2 += 4) {
             __m512i v = _mm512_loadu_si512(w);
             struct pixels u = load_pixels(x, o, tall), u2 = load_pixels(x2, o2, tall);
             dot_block(&a, &u, v, tall);

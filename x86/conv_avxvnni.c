@@ -28,7 +28,9 @@ static void tile_7x16(const struct morsel_part256 *part, const struct morsel_lin
     do {
         const uint8_t *x = morsel_line7(lines, *line, at, &tile, &places);
         const struct morsel_places o = *places;
-        for (const int8_t *stop = w + (size_t)job->quads * 64; w != stop; w += 64, x += 4) {
+        const int8_t *stop = w + (size_t)job->quads * 64;
+        if (morsel_adds_nothing(lines, (size_t)(line - lines->line), &tile)) w = stop;
+        for (; w != stop; w += 64, x += 4) {
             __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)w);
             add_pixel(&a.p0, &b.p0, x, low, w + 32);
             add_pixel(&a.p1, &b.p1, x + o.p1, low, w + 32);

@@ -25,6 +25,14 @@ static uint32_t least(uint32_t a, uint32_t b) {
     return a < b ? a : b;
 }
 
+/* Which of the lines over a window's rows add nothing: `each` of a row. */
+static uint64_t lines_of_nothing(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t each) {
+    uint64_t found = 0;
+    for (uint32_t ky = 0; ky < a->window.kernel_h && a->x.qparams.zero == 0; ky++)
+        if (rows[ky] == a->padding_row) found |= ~(uint64_t)0 >> (64 - each) << ky * each;
+    return found;
+}
+
 /* n pixels where weights have zero points. Tiles ask for up to eight pixels, also of fewer. */
 static __attribute__((noinline)) void run_zeros(const struct morsel_conv_job *plain, const struct morsel_lines *from, size_t pixel,
                                                 size_t n) {
@@ -104,6 +112,7 @@ static void conv_rows(const struct morsel_conv_job *job, const uint8_t *const *r
         together = rows_that_touch(job->args, first, n - i);
         if (together == 1 && (together = rows_of_tile(job->args, first, n - i, tall)) > 1) lines.across = w->out_w;
         memcpy(lines.line, first, w->kernel_h * sizeof *rows);
+        lines.nothing = together == 1 ? lines_of_nothing(job->args, first, 1) : 0;
         run_direct(job, &lines, (size_t)(y + i) * w->out_w, (size_t)together * w->out_w);
     }
 }
@@ -163,6 +172,7 @@ static void conv_columns(const struct morsel_conv_job *job, struct buffer *b, co
             b->row[ky] = rows[ky];
             lines.line[ky] = b->line[ky];
         }
+        lines.nothing = lines_of_nothing(a, rows, 1);
         run_pixels(job, &lines, (size_t)(y + i) * w->out_w + ox, windows);
     }
 }
@@ -208,6 +218,7 @@ static void make_taps(struct morsel_conv_job *job) {
 static void multiply_taps(const struct morsel_conv_args *a, const struct buffer *b, size_t pixel, uint32_t windows,
                           morsel_conv_pixels_fn *pixels, void *kept) {
     struct morsel_lines lines = {.step = (size_t)a->window.stride_w * a->window.in_c};
+    lines.nothing = lines_of_nothing(a, b->row, a->window.kernel_w);
     for (uint32_t group = 0; group < a->groups; group++) {
         struct morsel_conv_job job = job_of(a, group, pixels, kept);
         make_taps(&job);

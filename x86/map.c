@@ -6,8 +6,9 @@
 static uintptr_t tap_of(const struct morsel_tile *tile, uint32_t pixel) {
     const struct morsel_map *map = tile->map;
     const uint32_t column = tile->column[pixel] + tile->kx;
-    const uintptr_t there = (uintptr_t)tile->row[pixel][tile->ky] + (uintptr_t)column * map->args->window.in_c + map->channel;
-    return column < map->args->window.in_w ? there : (uintptr_t)map->zeros;
+    const uint8_t *row = tile->row[pixel][tile->ky];
+    const uintptr_t there = (uintptr_t)row + (uintptr_t)column * map->args->window.in_c + map->channel;
+    return column < map->args->window.in_w && row != map->args->padding_row ? there : (uintptr_t)map->zeros;
 }
 
 static void find_next(struct morsel_tile *tile) {
@@ -21,6 +22,8 @@ static void find_next(struct morsel_tile *tile) {
     o->p6 = (ptrdiff_t)(tap_of(tile, 6) - first);
     o->p7 = (ptrdiff_t)(tap_of(tile, 7) - first);
     tile->first = (const uint8_t *)first;
+    tile->next =
+        tile->first == tile->map->zeros && tile->map->args->x.qparams.zero == 0 && !(o->p1 | o->p2 | o->p3 | o->p4 | o->p5 | o->p6 | o->p7);
 }
 
 void morsel_map_tile(struct morsel_tile *tile, const struct morsel_map *map, size_t at) {
@@ -41,6 +44,7 @@ const uint8_t *morsel_map_tap(struct morsel_tile *tile, const struct morsel_plac
     const struct morsel_window *w = &tile->map->args->window;
     const uint8_t *x = tile->first;
     *places = &tile->places[tile->places_at];
+    tile->nothing = tile->next;
     tile->kx += w->dilation_w;
     if (tile->kx == w->kernel_w * w->dilation_w) tile->kx = 0, tile->ky++;
     if (tile->ky < w->kernel_h) find_next(tile);

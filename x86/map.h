@@ -19,7 +19,7 @@ struct morsel_places {
 struct morsel_map {
     const struct morsel_conv_args *args;
     const uint8_t *const *rows; /* kernel_h for each output row */
-    const uint8_t *zeros;       /* as many zero points as a tap has bytes */
+    const uint8_t *zeros;       /* as many zero points as a tap has bytes; they stand for padding */
     size_t first, n, channel;   /* channel: the first of the convolution group */
 };
 
@@ -31,6 +31,7 @@ struct morsel_tile {
     uint32_t ky, kx;
     const uint8_t *first; /* where the next tap's first pixel stands, */
     uint32_t places_at;   /* and in which of these the others do, from there */
+    int nothing, next;    /* whether the tap adds nothing for any pixel; of the next one */
     struct morsel_places places[2];
 };
 

@@ -24,8 +24,14 @@ struct morsel_lines {
     const uint8_t *line[MORSEL_WINDOW_MOST];
     size_t step, down;
     uint32_t across;
+    uint64_t nothing;             /* a bit for each line: it is all padding, of bytes 0, and adds nothing */
     const struct morsel_map *map; /* where it is not NULL, it alone says where windows are */
 };
+
+/* Whether line `ky` adds nothing to any sum; where there is a map, the tap that the tile came to last. */
+static inline int morsel_adds_nothing(const struct morsel_lines *lines, size_t ky, const struct morsel_tile *tile) {
+    return lines->map ? tile->nothing : (int)(lines->nothing >> ky & 1);
+}
 
 /* Where window p starts in its line. */
 static inline size_t morsel_place(const struct morsel_lines *lines, size_t p) {
