@@ -85,7 +85,7 @@ enum morsel_error morsel_check_blob(struct morsel_model *report, const void *blo
     enum morsel_error error = check_identity(h, bytes);
     if (error) return error;
     int verify = !(flags & MORSEL_SKIP_CHECKSUM);
-    if (verify && morsel_checksum(blob, h->blob_bytes) != h->checksum) return MORSEL_ERR_CHECKSUM;
+    if (!flags && morsel_checksum(blob, h->blob_bytes) != h->checksum) return MORSEL_ERR_CHECKSUM;
     error = check_counts(h);
     if (!error) error = check_sections(h);
     if (!error) error = check_parts(report, h, verify);

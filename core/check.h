@@ -15,6 +15,7 @@
 
 #define MORSEL_SIZE_LIMIT 0x7fffffffu /* of blobs and arenas */
 #define MORSEL_CHECKED 512u           /* a power of two */
+#define MORSEL_SKIP_COMPARED 2u       /* beside MORSEL_SKIP_CHECKSUM: the checksum was compared before, nothing else is left out */
 
 struct morsel_check {
     struct morsel_model *report;      /* gets error_part and error_index */

@@ -12,7 +12,12 @@
  * tables, each at a multiple of 64. The checksum covers every byte of the blob but its own four.
  *
  * The format only grows: a new field goes to the end of a record (a higher format_version says so), a new step kind gets the
- * next number. A library opens every version up to its own. Version 2 added the text rule, and the kinds from RANGE on.
+ * next number. A library opens every version up to its own. Version 2 added the text rule, variants, and the kinds from RANGE on.
+ *
+ * Variants are the same network for several sizes of its inputs. Each has a header at a multiple of 64, from which its own offsets count,
+ * and is a blob by itself from there on. So what stands behind the last header may belong to all, and constants stand there once:
+ *
+ *     header 0 | its records | header 1 | its records | .. | list of variants | labels | strings | data | text rule
  */
 #ifndef MORSEL_FORMAT_H
 #define MORSEL_FORMAT_H
@@ -30,6 +35,7 @@
 #define MORSEL_FORMAT_MAX_TENSORS 4096u
 #define MORSEL_FORMAT_MAX_STEPS 4096u
 #define MORSEL_FORMAT_MAX_IO 256u
+#define MORSEL_FORMAT_MAX_VARIANTS 64u
 #define MORSEL_FORMAT_MAX_WINDOW 64u   /* rows and columns of a kernel window, without dilation */
 #define MORSEL_FORMAT_MAX_GROUP 32u    /* steps of a group */
 #define MORSEL_FORMAT_MAX_STAGE 65536u /* scale, lead and strip of a group */
@@ -63,7 +69,8 @@ struct morsel_blob_header {
     uint32_t macs_high;
     uint32_t parameter_count; /* weights and biases of the network, for people */
     /* From here on since version 2. */
-    struct morsel_blob_section text; /* uint32_t: struct morsel_blob_text and what stands behind it; none, or all of it */
+    struct morsel_blob_section text;     /* uint32_t: struct morsel_blob_text and what stands behind it; none, or all of it */
+    struct morsel_blob_section variants; /* uint32_t: where the header of each begins, the first being this one's; none: there is but one */
 };
 
 #define MORSEL_FORMAT_HEADER_1 128u /* bytes of version 1's header */

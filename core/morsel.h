@@ -210,6 +210,18 @@ uint32_t morsel_label_count(const struct morsel_model *model);
 const char *morsel_label(const struct morsel_model *model, uint32_t index);
 const char *morsel_network_name(const struct morsel_model *model);
 
+/* --- Several sizes of the inputs ----------------------------------------------------------------------------------- */
+
+/* A network that was converted for several sizes (`--dim sequence=16,32,64,128`) has a variant for each in one blob, and constants once.
+ * morsel_open() opens variant 0, the largest; what morsel_arena_bytes() says of that holds each of them. A variant is a network like any
+ * other. Its sessions may take the same arena in turns, each opened anew, or have one each.
+ * How many there are: 1 of most blobs, 0 of a model that is not open. */
+uint32_t morsel_variant_count(const struct morsel_model *model);
+
+/* Opens variant `index` of an open model; the blob is shared. Checks it as morsel_open() does, but for the checksum: that of the model
+ * covers them all. Time and `flags` are the same. MORSEL_ERR_ARGUMENT: there is no such variant. */
+enum morsel_error morsel_open_variant(struct morsel_model *variant, const struct morsel_model *model, uint32_t index, uint32_t flags);
+
 /* --- A session -------------------------------------------------------------------------------------------------- */
 
 /* Lays a session into `arena` (aligned to MORSEL_ALIGNMENT, at least morsel_arena_bytes() long) and chooses a kernel
@@ -292,6 +304,10 @@ enum morsel_error morsel_text(const struct morsel_model *model, const char *utf8
 /* The same into the inputs of a session: token ids, and as far as the network has them, mask and token types. `index` is the text's place
  * in a batch, else 0. MORSEL_ERR_TEXT: the rule names no input that takes token ids. */
 enum morsel_error morsel_text_put(const struct morsel_session *session, const char *utf8, size_t bytes, uint32_t index);
+
+/* Which variant of an open model takes the text in the shortest line that holds all of it, by the inputs that the rule names. Where none
+ * does, the longest, into which morsel_text_put() cuts it. */
+enum morsel_error morsel_text_variant(const struct morsel_model *model, const char *utf8, size_t bytes, uint32_t *index);
 
 /* The rule's longest text, in ids; how many ids there are. 0: there is no text rule. */
 uint32_t morsel_text_length(const struct morsel_model *model);

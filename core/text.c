@@ -21,7 +21,7 @@
 
 struct job {
     const struct morsel_text_rule *rule;
-    int32_t *ids;
+    int32_t *ids;                           /* NULL: they are only counted */
     uint32_t written, limit;                /* ids; more than the limit are counted and not written */
     uint32_t length;                        /* code points of the word so far; beyond the most there may be they are only counted */
     uint32_t sorted_from;                   /* combining characters are put in order from here on */
@@ -97,7 +97,7 @@ static uint32_t longest_token(const struct morsel_text_rule *rule, uint32_t low,
 }
 
 static void put_id(struct job *job, uint32_t id) {
-    if (job->written < job->limit) job->ids[job->written] = (int32_t)id;
+    if (job->ids && job->written < job->limit) job->ids[job->written] = (int32_t)id;
     job->written++;
 }
 
@@ -238,7 +238,7 @@ enum morsel_error morsel_text_by_rule(const struct morsel_text_rule *rule, const
     const struct morsel_blob_text *r = rule->record;
     struct job job = {.rule = rule, .ids = ids};
     uint32_t room = capacity < r->max_length ? (uint32_t)capacity : r->max_length;
-    if ((!utf8 && bytes) || !ids || !count) return MORSEL_ERR_ARGUMENT;
+    if ((!utf8 && bytes) || !count) return MORSEL_ERR_ARGUMENT;
     if (room < r->front + r->back) return MORSEL_ERR_CAPACITY;
     job.limit = room;
     for (uint32_t i = 0; i < r->front; i++) put_id(&job, r->around[i]);
@@ -247,14 +247,14 @@ enum morsel_error morsel_text_by_rule(const struct morsel_text_rule *rule, const
     job.limit = room;
     for (uint32_t i = 0; i < r->back; i++) put_id(&job, r->around[r->front + i]);
     *count = job.written;
-    for (size_t i = job.written; i < capacity; i++) ids[i] = (int32_t)r->padding;
+    for (size_t i = job.written; ids && i < capacity; i++) ids[i] = (int32_t)r->padding;
     return MORSEL_OK;
 }
 
 enum morsel_error morsel_text(const struct morsel_model *model, const char *utf8, size_t bytes, int32_t *ids, size_t capacity,
                               uint32_t *count) {
     struct morsel_text_rule rule;
-    enum morsel_error error = morsel_text_find(&rule, model);
+    enum morsel_error error = ids ? morsel_text_find(&rule, model) : MORSEL_ERR_ARGUMENT;
     return error ? error : morsel_text_by_rule(&rule, utf8, bytes, ids, capacity, count);
 }
 

@@ -19,7 +19,7 @@ enum morsel_error morsel_text_open(struct morsel_text_rule *rule, const uint32_t
 /* Of an open model. */
 enum morsel_error morsel_text_find(struct morsel_text_rule *rule, const struct morsel_model *model);
 
-/* As morsel_text(). */
+/* As morsel_text(); with no `ids` they are only counted. */
 enum morsel_error morsel_text_by_rule(const struct morsel_text_rule *rule, const char *utf8, size_t bytes, int32_t *ids, size_t capacity,
                                       uint32_t *count);
 

@@ -17,6 +17,10 @@ struct blob_extras {
 /* The blob's bytes, from malloc, aligned to 64; NULL where it would pass 2^31 - 1 bytes or memory ran out. */
 uint8_t *blob_write(const struct net *net, const struct blob_extras *extras, size_t *bytes);
 
+/* The same network for several sizes of its inputs, the largest first (core/format.h: variants). Each has extras, which differ in the
+ * picture rule alone. The arena of the first is stated as large as the largest of all. */
+uint8_t *blob_write_variants(const struct net *const *nets, uint32_t count, const struct blob_extras *extras, size_t *bytes);
+
 /* C source (C++ too) that defines the blob as `NAME_blob[]`, with NAME_BYTES, NAME_ARENA_BYTES and NAME_ARENA_BYTES_FOR(tasks) in capitals.
  * MODEL_BLOB, MODEL_BLOB_BYTES, MODEL_ARENA_BYTES and MODEL_ARENA_BYTES_FOR(tasks) stand for the same. A header has all of that but the
  * bytes. The name is that of the source's file, letters and digits. From malloc; NULL where memory ran out. */

@@ -80,6 +80,7 @@ static uint32_t put_name(struct strings *s, const char *text) {
 
 struct constants {
     struct out *out;
+    bool parts; /* what another one begins with is no constant by itself: positions of a shorter text */
     uint32_t count, room;
     struct {
         const void *data;
@@ -90,7 +91,8 @@ struct constants {
 
 static uint32_t put_constant(struct constants *c, const void *data, size_t bytes) {
     for (uint32_t i = 0; i < c->count; i++)
-        if (c->known[i].bytes == bytes && !memcmp(c->known[i].data, data, bytes)) return c->known[i].offset;
+        if ((c->parts ? c->known[i].bytes >= bytes : c->known[i].bytes == bytes) && !memcmp(c->known[i].data, data, bytes))
+            return c->known[i].offset;
     uint32_t at = out_align(c->out);
     out_put(c->out, data, bytes);
     if (c->count < c->room) {
@@ -103,7 +105,14 @@ static uint32_t put_constant(struct constants *c, const void *data, size_t bytes
 
 /* --- Records --- */
 
-static void put_tensors(struct out *out, const struct net *net, struct strings *strings, uint32_t *index) {
+/* A network on its way into the blob. Its header stands at `base`, from which its offsets count. */
+struct piece {
+    const struct net *net;
+    uint32_t base, *index, *parameters; /* of each buffer: its tensor; of each step: where its parameters stand in all */
+    struct morsel_blob_header header;
+};
+
+static uint32_t put_tensors(struct out *out, const struct net *net, struct strings *strings, uint32_t *index) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < net->buffer_count; i++) {
         const struct net_buffer *b = net->buffers[i];
@@ -124,6 +133,7 @@ static void put_tensors(struct out *out, const struct net *net, struct strings *
         memcpy(t.dims, b->dims, sizeof t.dims);
         out_put(out, &t, sizeof t);
     }
+    return n;
 }
 
 static uint32_t put_operands(struct out *out, const struct net *net, const uint32_t *index) {
@@ -189,89 +199,118 @@ static bool read_at_open(const struct net_step *step, size_t field) {
 }
 
 /* The constants of all steps that are read at open, or all others; their offsets go into the records that were written before them. */
-static void put_step_data(struct out *out, const struct net *net, const uint32_t *parameters, struct constants *constants, bool at_open) {
-    for (uint32_t s = 0; s < net->step_count; s++)
-        for (uint32_t k = 0; k < net->steps[s]->constant_count; k++) {
-            const struct net_constant *c = &net->steps[s]->constants[k];
-            if (read_at_open(net->steps[s], c->field) != at_open) continue;
-            uint32_t at = put_constant(constants, c->data, c->bytes);
-            if (!out->failed) memcpy(out->data + parameters[s] + c->field, &at, sizeof at);
+static void put_step_data(struct out *out, const struct piece *p, struct constants *constants, bool at_open) {
+    for (uint32_t s = 0; s < p->net->step_count; s++)
+        for (uint32_t k = 0; k < p->net->steps[s]->constant_count; k++) {
+            const struct net_constant *c = &p->net->steps[s]->constants[k];
+            if (read_at_open(p->net->steps[s], c->field) != at_open) continue;
+            uint32_t at = put_constant(constants, c->data, c->bytes) - p->base;
+            if (!out->failed) memcpy(out->data + p->parameters[s] + c->field, &at, sizeof at);
         }
 }
 
-/* What is read at open stands together and next to the records, so that few pages of a file are touched before the first run. */
-static void put_data(struct out *out, const struct net *net, const struct morsel_blob_header *header, const uint32_t *index,
-                     const uint32_t *parameters, struct constants *constants) {
-    put_step_data(out, net, parameters, constants, true);
-    for (uint32_t i = 0; i < net->buffer_count; i++) {
-        const struct net_buffer *b = net->buffers[i];
+static void put_tensor_data(struct out *out, const struct piece *p, struct constants *constants) {
+    for (uint32_t i = 0; i < p->net->buffer_count; i++) {
+        const struct net_buffer *b = p->net->buffers[i];
         if (!b->used || !b->constant) continue;
-        uint32_t at = put_constant(constants, b->constant, b->bytes);
-        size_t field = header->tensors.offset + index[i] * sizeof(struct morsel_blob_tensor) + offsetof(struct morsel_blob_tensor, offset);
-        if (!out->failed) memcpy(out->data + field, &at, sizeof at);
+        uint32_t at = put_constant(constants, b->constant, b->bytes) - p->base;
+        size_t field = p->header.tensors.offset + p->index[i] * sizeof(struct morsel_blob_tensor);
+        if (!out->failed) memcpy(out->data + p->base + field + offsetof(struct morsel_blob_tensor, offset), &at, sizeof at);
     }
-    for (uint32_t s = 0; s < net->step_count; s++) {
-        size_t field = header->steps.offset + s * sizeof(struct morsel_blob_step) + offsetof(struct morsel_blob_step, parameters);
-        if (!out->failed) memcpy(out->data + field, &parameters[s], sizeof parameters[s]);
-    }
-    put_step_data(out, net, parameters, constants, false);
 }
 
-struct scratch {
-    uint32_t *index, *parameters;
-    struct constants constants;
-    struct strings strings;
-};
+static void set_parameters(struct out *out, const struct piece *p) {
+    for (uint32_t s = 0; s < p->net->step_count; s++) {
+        size_t field = p->header.steps.offset + s * sizeof(struct morsel_blob_step) + offsetof(struct morsel_blob_step, parameters);
+        uint32_t at = p->parameters[s] - p->base;
+        if (!out->failed) memcpy(out->data + p->base + field, &at, sizeof at);
+    }
+}
+
+/* What is read at open stands together and next to the records, so that few pages of a file are touched before the first run. */
+static void put_data(struct out *out, const struct piece *pieces, uint32_t count, struct constants *constants) {
+    for (uint32_t i = 0; i < count; i++) put_step_data(out, &pieces[i], constants, true);
+    for (uint32_t i = 0; i < count; i++) put_tensor_data(out, &pieces[i], constants);
+    for (uint32_t i = 0; i < count; i++) set_parameters(out, &pieces[i]);
+    for (uint32_t i = 0; i < count; i++) put_step_data(out, &pieces[i], constants, false);
+}
 
 static size_t header_bytes(const struct morsel_blob_header *h) {
     return h->format_version == 1 ? MORSEL_FORMAT_HEADER_1 : sizeof *h;
 }
 
-static void write_all(struct out *out, const struct net *net, const struct blob_extras *extras, struct scratch *s,
-                      struct morsel_blob_header *h) {
+/* A section of one network, whose records follow. */
+static struct morsel_blob_section own(struct out *out, const struct piece *p, uint32_t count) {
+    return (struct morsel_blob_section){out_align(out) - p->base, count};
+}
+
+/* Header and records of one network. */
+static void write_records(struct out *out, struct piece *p, const struct morsel_blob_picture *picture, struct strings *strings) {
+    const struct net *net = p->net;
+    struct morsel_blob_header *h = &p->header;
     uint64_t macs = net_macs(net);
-    uint32_t used = 0;
+    p->base = out_align(out);
     out_put(out, NULL, header_bytes(h));
-    h->tensors = section(out, 0);
-    put_tensors(out, net, &s->strings, s->index);
-    for (uint32_t i = 0; i < net->buffer_count; i++) used += net->buffers[i]->used;
-    h->tensors.count = used;
-    h->operands = section(out, 0);
-    h->operands.count = put_operands(out, net, s->index);
-    h->steps = section(out, net->step_count);
-    put_steps(out, net, &s->strings);
-    h->groups = section(out, net->group_count);
+    h->tensors = own(out, p, 0);
+    h->tensors.count = put_tensors(out, net, strings, p->index);
+    h->operands = own(out, p, 0);
+    h->operands.count = put_operands(out, net, p->index);
+    h->steps = own(out, p, net->step_count);
+    put_steps(out, net, strings);
+    h->groups = own(out, p, net->group_count);
     out_put(out, net->groups, net->group_count * sizeof *net->groups);
-    h->parameters = section(out, 0);
-    h->parameters.count = put_parameters(out, net, s->parameters);
-    h->inputs = section(out, net->input_count);
-    put_io(out, net->inputs, net->input_count, s->index, &s->strings);
-    h->outputs = section(out, net->output_count);
-    put_io(out, net->outputs, net->output_count, s->index, &s->strings);
-    h->picture = section(out, extras->picture != NULL);
-    out_put(out, extras->picture, extras->picture ? sizeof *extras->picture : 0);
-    h->labels = section(out, extras->label_count);
-    for (uint32_t i = 0; i < extras->label_count; i++) {
-        const char *text = extras->labels[i]; /* labels are many, and hardly ever equal */
-        uint32_t label = text[0] ? out_put(&s->strings.text, text, strlen(text) + 1) : 0;
-        out_put(out, &label, sizeof label);
-    }
-    h->name = put_name(&s->strings, net->name);
-    h->strings = section(out, (uint32_t)s->strings.text.size);
-    out_put(out, s->strings.text.data, s->strings.text.size);
-    h->data = section(out, 0);
-    put_data(out, net, h, s->index, s->parameters, &s->constants);
-    out_align(out);
-    h->data.count = (uint32_t)out->size - h->data.offset;
-    if (extras->text) {
-        h->text = section(out, (uint32_t)extras->text_words);
-        out_put(out, extras->text, extras->text_words * sizeof *extras->text);
-        out_align(out);
-    }
+    h->parameters = own(out, p, 0);
+    h->parameters.count = put_parameters(out, net, p->parameters);
+    h->inputs = own(out, p, net->input_count);
+    put_io(out, net->inputs, net->input_count, p->index, strings);
+    h->outputs = own(out, p, net->output_count);
+    put_io(out, net->outputs, net->output_count, p->index, strings);
+    h->picture = own(out, p, picture != NULL);
+    out_put(out, picture, picture ? sizeof *picture : 0);
     h->arena_bytes = net->arena_bytes;
     h->macs_low = (uint32_t)macs;
     h->macs_high = (uint32_t)(macs >> 32);
     h->parameter_count = net->parameter_count > UINT32_MAX ? UINT32_MAX : (uint32_t)net->parameter_count;
+}
+
+static void put_labels(struct out *out, const struct blob_extras *extras, struct strings *strings) {
+    for (uint32_t i = 0; i < extras->label_count; i++) {
+        const char *text = extras->labels[i]; /* labels are many, and hardly ever equal */
+        uint32_t label = text[0] ? out_put(&strings->text, text, strlen(text) + 1) : 0;
+        out_put(out, &label, sizeof label);
+    }
+}
+
+/* All networks name the section that was written for them. */
+static void share(struct piece *pieces, uint32_t count, size_t field, struct morsel_blob_section section) {
+    for (uint32_t i = 0; i < count; i++) {
+        struct morsel_blob_section seen = {section.offset - pieces[i].base, section.count};
+        memcpy((uint8_t *)&pieces[i].header + field, &seen, sizeof seen);
+    }
+}
+#define SHARE(name, section) share(pieces, count, offsetof(struct morsel_blob_header, name), section)
+
+static void write_all(struct out *out, struct piece *pieces, uint32_t count, const struct blob_extras *extras, struct strings *strings,
+                      struct constants *constants) {
+    for (uint32_t i = 0; i < count; i++) {
+        write_records(out, &pieces[i], extras[i].picture, strings);
+        if (pieces[i].net->arena_bytes > pieces->header.arena_bytes) pieces->header.arena_bytes = pieces[i].net->arena_bytes;
+    }
+    if (count > 1) pieces->header.variants = section(out, count);
+    for (uint32_t i = 0; count > 1 && i < count; i++) out_put(out, &pieces[i].base, sizeof pieces[i].base);
+    SHARE(labels, section(out, extras->label_count));
+    put_labels(out, extras, strings);
+    for (uint32_t i = 0; i < count; i++) pieces[i].header.name = put_name(strings, pieces[i].net->name);
+    SHARE(strings, section(out, (uint32_t)strings->text.size));
+    out_put(out, strings->text.data, strings->text.size);
+    uint32_t data = out_align(out);
+    put_data(out, pieces, count, constants);
+    out_align(out);
+    SHARE(data, ((struct morsel_blob_section){data, (uint32_t)out->size - data}));
+    if (!extras->text) return;
+    SHARE(text, section(out, (uint32_t)extras->text_words));
+    out_put(out, extras->text, extras->text_words * sizeof *extras->text);
+    out_align(out);
 }
 
 /* The oldest version that can say what the network needs. */
@@ -282,36 +321,61 @@ static uint32_t version_of(const struct net *net, const struct blob_extras *extr
     return 1;
 }
 
-uint8_t *blob_write(const struct net *net, const struct blob_extras *extras, size_t *bytes) {
-    struct morsel_blob_header h = {.magic = {0}, .format_version = version_of(net, extras)};
-    struct out out = {0};
-    struct scratch s = {.strings = {.strip = extras->strip}};
-    s.constants.out = &out;
-    for (uint32_t i = 0; i < net->step_count; i++) s.constants.room += net->steps[i]->constant_count;
-    s.constants.room += net->buffer_count;
-    s.constants.known = must_calloc(s.constants.room + 1, sizeof *s.constants.known);
-    s.index = must_calloc(net->buffer_count + 1, sizeof *s.index);
-    s.parameters = must_calloc(net->step_count + 1, sizeof *s.parameters);
-    uint32_t names = net->buffer_count + net->step_count + net->input_count + net->output_count + 1;
-    for (s.strings.room = 2; s.strings.room < 2 * names;) s.strings.room *= 2;
-    s.strings.known = must_calloc(s.strings.room, sizeof *s.strings.known);
-    out_put(&s.strings.text, "", 1);
-    write_all(&out, net, extras, &s, &h);
-    out.failed = out.failed || s.strings.text.failed;
-    free(s.constants.known);
-    free(s.index);
-    free(s.parameters);
-    free(s.strings.text.data);
-    free(s.strings.known);
-    if (out.failed) {
-        free(out.data);
-        return NULL;
+/* From the last on, as the checksum of one covers the headers behind it. */
+static void put_headers(struct out *out, struct piece *pieces, uint32_t count) {
+    while (count--) {
+        struct morsel_blob_header *h = &pieces[count].header;
+        uint8_t *to = out->data + pieces[count].base;
+        memcpy(h->magic, MORSEL_MAGIC, sizeof h->magic);
+        h->blob_bytes = (uint32_t)out->size - pieces[count].base;
+        memcpy(to, h, header_bytes(h));
+        h->checksum = morsel_checksum(to, h->blob_bytes);
+        memcpy(to, h, header_bytes(h));
     }
-    memcpy(h.magic, MORSEL_MAGIC, sizeof h.magic);
-    h.blob_bytes = (uint32_t)out.size;
-    memcpy(out.data, &h, header_bytes(&h));
-    h.checksum = morsel_checksum(out.data, out.size);
-    memcpy(out.data, &h, header_bytes(&h));
+}
+
+static void start_pieces(struct piece *pieces, const struct net *const *nets, uint32_t count, const struct blob_extras *extras,
+                         struct strings *strings, struct constants *constants) {
+    uint32_t names = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct net *net = nets[i];
+        pieces[i] = (struct piece){.net = net, .header.format_version = version_of(net, &extras[i])};
+        pieces[i].index = must_calloc(net->buffer_count + 1, sizeof *pieces[i].index);
+        pieces[i].parameters = must_calloc(net->step_count + 1, sizeof *pieces[i].parameters);
+        for (uint32_t s = 0; s < net->step_count; s++) constants->room += net->steps[s]->constant_count;
+        constants->room += net->buffer_count;
+        names += net->buffer_count + net->step_count + net->input_count + net->output_count + 1;
+    }
+    if (count > 1) pieces->header.format_version = 2;
+    constants->known = must_calloc(constants->room + 1, sizeof *constants->known);
+    for (strings->room = 2; strings->room < 2 * names;) strings->room *= 2;
+    strings->known = must_calloc(strings->room, sizeof *strings->known);
+}
+
+uint8_t *blob_write_variants(const struct net *const *nets, uint32_t count, const struct blob_extras *extras, size_t *bytes) {
+    struct out out = {0};
+    struct constants constants = {.out = &out, .parts = count > 1};
+    struct strings strings = {.strip = extras->strip};
+    struct piece *pieces = must_calloc(count, sizeof *pieces);
+    start_pieces(pieces, nets, count, extras, &strings, &constants);
+    out_put(&strings.text, "", 1);
+    write_all(&out, pieces, count, extras, &strings, &constants);
+    out.failed = out.failed || strings.text.failed;
+    if (!out.failed) put_headers(&out, pieces, count);
+    for (uint32_t i = 0; i < count; i++) {
+        free(pieces[i].index);
+        free(pieces[i].parameters);
+    }
+    free(pieces);
+    free(constants.known);
+    free(strings.text.data);
+    free(strings.known);
     *bytes = out.size;
-    return out.data;
+    if (!out.failed) return out.data;
+    free(out.data);
+    return NULL;
+}
+
+uint8_t *blob_write(const struct net *net, const struct blob_extras *extras, size_t *bytes) {
+    return blob_write_variants(&net, 1, extras, bytes);
 }
