@@ -8,6 +8,11 @@
 #include <math.h>
 #include <string.h>
 
+/* Of floats. Bytes have those of their type. */
+struct limits {
+    float low, high;
+};
+
 /* Where there is no other table before. */
 void set_line(struct lowering *l, const struct meaning *before, struct onnx_value *value, const float *scale, const float *offset) {
     struct meaning made = *meaning_of(l, value);
@@ -17,21 +22,32 @@ void set_line(struct lowering *l, const struct meaning *before, struct onnx_valu
     meaning_set(l, value, made);
 }
 
-/* What the runtime gives for a byte on the line of channel c, as a byte or as a float. */
-static bool is_on_line(const struct meaning *m, const struct net_buffer *in, const struct net_buffer *out, const void *table, uint32_t c,
-                       uint32_t b) {
+/* What the runtime gives for a byte on the line of channel c, as a byte or as a float within limits. */
+static bool is_on_line(const struct meaning *m, const struct net_buffer *in, const struct net_buffer *out, const void *table,
+                       const struct limits *limits, uint32_t c, uint32_t b) {
     int32_t q = in->type == MORSEL_INT8 ? (int8_t)b : (int32_t)b;
     float x = (float)(q - in->zero) * in->scale, scaled = x * m->line_scale[c], y = scaled + m->line_offset[c];
-    if (out->type == MORSEL_FLOAT32) return ((const float *)table)[c * 256 + b] == y;
+    if (out->type == MORSEL_FLOAT32) return ((const float *)table)[c * 256 + b] == fminf(fmaxf(y, limits->low), limits->high);
     struct quantization to = {.type = out->type, .scale = out->scale, .zero = out->zero};
     return ((const uint8_t *)table)[c * 256 + b] == (uint8_t)quantize_value(y, &to);
 }
 
-static bool is_line(const struct meaning *m, const struct net_buffer *in, const struct net_buffer *out, const void *table) {
+static bool is_line(const struct meaning *m, const struct net_buffer *in, const struct net_buffer *out, const void *table,
+                    const struct limits *limits) {
     for (uint32_t c = 0; c < m->table_channels; c++)
         for (uint32_t b = 0; b < 256; b++)
-            if (!is_on_line(m, in, out, table, c, b)) return false;
+            if (!is_on_line(m, in, out, table, limits, c, b)) return false;
     return true;
+}
+
+/* The lowest and the highest number of tables of floats. */
+static struct limits ends_of(const float *table, size_t count) {
+    struct limits ends = {INFINITY, -INFINITY};
+    for (size_t i = 0; i < count; i++) {
+        ends.low = fminf(ends.low, table[i]);
+        ends.high = fmaxf(ends.high, table[i]);
+    }
+    return ends;
 }
 
 /* Whether scale and offset give a channel's table from bytes as integers. */
@@ -64,8 +80,16 @@ static bool integer_line(const struct net_buffer *in, const struct net_buffer *o
 
 struct net_step *add_line(struct lowering *l, struct onnx_node *node, const struct meaning *m, struct net_buffer *in,
                           struct net_buffer *out, const void *table) {
-    if (m->table_channels < 2 || !is_line(m, in, out, table)) return NULL;
-    struct net_step *step = net_add_step(l->net, MORSEL_STEP_UNARY, node->name, in, NULL, out);
+    struct limits limits = {-INFINITY, INFINITY};
+    struct net_buffer *whole = out;
+    if (m->table_channels < 2) return NULL;
+    if (!is_line(m, in, out, table, &limits)) {
+        if (out->type != MORSEL_FLOAT32) return NULL;
+        limits = ends_of(table, m->table_channels * (size_t)256);
+        if (!is_line(m, in, out, table, &limits)) return NULL;
+        whole = net_add_like(l->net, out, MORSEL_FLOAT32, net_text(l->net, "%s/line", out->name));
+    }
+    struct net_step *step = net_add_step(l->net, MORSEL_STEP_UNARY, node->name, in, NULL, whole);
     uint32_t channels = m->table_channels;
     size_t bytes = channels * sizeof(float);
     float *scale = net_alloc(l->net, bytes), *offset = net_alloc(l->net, bytes);
@@ -79,5 +103,9 @@ struct net_step *add_line(struct lowering *l, struct onnx_node *node, const stru
                                                         .channels = channels};
     net_add_constant(step, integers ? scale : m->line_scale, bytes, offsetof(struct morsel_blob_unary, affine_scale));
     net_add_constant(step, integers ? offset : m->line_offset, bytes, offsetof(struct morsel_blob_unary, affine_offset));
+    if (whole == out) return step;
+    step = net_add_step(l->net, MORSEL_STEP_UNARY, node->name, whole, NULL, out);
+    step->parameters.unary = (struct morsel_blob_unary){
+        .op = MORSEL_UNARY_CLIP, .count = net_elements(in), .alpha = limits.low, .beta = limits.high, .channels = 1};
     return step;
 }

@@ -117,9 +117,54 @@ static void a_gate_and_its_product_are_one_step(void **state) {
     assert_int_equal(steps_of_gate("Tanh", "x g", false, &operation), 2);
 }
 
+/* What computes `op` of bytes times a factor for each channel, in float: a bit for each kind of step. */
+static unsigned kinds_behind_factors(const char *op, uint32_t *first, uint32_t *last) {
+    struct bytes file = {0};
+    struct onnx_report report = {0};
+    const struct number scale = {0.01, 0}, zero = {0, 10}, factors[] = {{0.5, 0}, {-2, 0}, {3, 0}};
+    add_value(&file, 11, "x", 1, "1,3,4,4");
+    add_value(&file, 12, "y", 1, NULL);
+    add_constant(&file, "s", 1, 0, NULL, &scale, 1);
+    add_constant(&file, "z", 2, 0, NULL, &zero, 1);
+    add_constant(&file, "f", 1, 3, (const int64_t[]){3, 1, 1}, factors, 3);
+    add_node(&file, "in", "QuantizeLinear", "x s z", "q", "");
+    add_node(&file, "to", "DequantizeLinear", "q s z", "a", "");
+    add_node(&file, "mul", "Mul", "a f", "m", "");
+    add_node(&file, "node", op, "m", "r", "");
+    add_node(&file, "mean", "GlobalAveragePool", "r", "y", "");
+    struct bytes model = model_message(&file, 16);
+    struct onnx_graph *graph = inferred_bytes(&model);
+    struct net *net = lower(graph, &report);
+    assert_non_null(net);
+    unsigned kinds = 0;
+    *first = *last = MORSEL_UNARY_OP_COUNT;
+    for (size_t i = 0; i < net->step_count; i++) {
+        kinds |= 1u << net->steps[i]->kind;
+        if (net->steps[i]->kind != MORSEL_STEP_UNARY) continue;
+        if (*first == MORSEL_UNARY_OP_COUNT) *first = net->steps[i]->parameters.unary.op;
+        *last = net->steps[i]->parameters.unary.op;
+    }
+    net_free(net);
+    onnx_report_free(&report);
+    onnx_free(graph);
+    return kinds;
+}
+
+static void lines_within_limits_are_no_tables(void **state) {
+    (void)state;
+    uint32_t first, last;
+    assert_false(kinds_behind_factors("Relu", &first, &last) & 1u << MORSEL_STEP_LUT);
+    assert_int_equal(first, MORSEL_UNARY_AFFINE);
+    assert_int_equal(last, MORSEL_UNARY_CLIP);
+    assert_false(kinds_behind_factors("Identity", &first, &last) & 1u << MORSEL_STEP_LUT);
+    assert_int_equal(last, MORSEL_UNARY_AFFINE);
+    assert_true(kinds_behind_factors("Abs", &first, &last) & 1u << MORSEL_STEP_LUT);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_function_is_a_table_and_a_float_step),
                                        cmocka_unit_test(powers_and_slopes_are_steps_of_their_own),
-                                       cmocka_unit_test(a_gate_and_its_product_are_one_step)};
+                                       cmocka_unit_test(a_gate_and_its_product_are_one_step),
+                                       cmocka_unit_test(lines_within_limits_are_no_tables)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
