@@ -140,7 +140,7 @@ static void forget_outputs(struct onnx_node *node) {
 /* False: the node is malformed. */
 static bool infer_known(struct onnx_context *c, const struct onnx_operator *op) {
     struct onnx_node *node = c->node;
-    if (!check_counts(c, op) || !check_lists(c, op)) return false;
+    if (!check_counts(c, op) || !onnx_check_attributes(c) || !check_lists(c, op)) return false;
     for (int i = 0; i < node->output_count; i++) onnx_out_type(c, i, output_type(node, op));
     if (!inputs_known(node)) return true;
     if (!op->infer(c)) return false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* From a file to a graph: every name resolved, every constant checked, nothing inferred yet. */
 #include "tools/onnx/internal.h"
+#include "tools/onnx/operator.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -144,10 +145,11 @@ static bool load_inputs(struct loader *l) {
     return true;
 }
 
-/* Old files leave the type out; it follows from the field that is filled. */
-static int attribute_type(const Onnx__Attribute *a) {
+/* Old files leave the type out; it follows from the field that is filled, or where none is from the name. */
+static int attribute_type(const struct onnx_node *node, const Onnx__Attribute *a) {
     if (a->type) return a->type;
-    return a->t ? 4 : a->n_ints ? 7 : a->n_floats ? 6 : a->n_strings ? 8 : a->s.len ? 3 : a->f != 0 ? 1 : 2;
+    int known = onnx_attribute_type(node, a->name);
+    return a->t ? 4 : a->n_ints ? 7 : a->n_floats ? 6 : a->n_strings ? 8 : a->s.len ? 3 : a->f != 0 ? 1 : a->i || !known ? 2 : known;
 }
 
 static const char *bytes_text(struct onnx_graph *graph, const ProtobufCBinaryData *bytes) {
@@ -157,7 +159,7 @@ static const char *bytes_text(struct onnx_graph *graph, const ProtobufCBinaryDat
 }
 
 static bool load_attribute(struct loader *l, const struct onnx_node *node, const Onnx__Attribute *from, struct onnx_attribute *a) {
-    *a = (struct onnx_attribute){.name = from->name, .type = attribute_type(from), .f = from->f, .i = from->i, .s = ""};
+    *a = (struct onnx_attribute){.name = from->name, .type = attribute_type(node, from), .f = from->f, .i = from->i, .s = ""};
     switch (a->type) {
     case 3: a->s = bytes_text(l->graph, &from->s); break;
     case 4:

@@ -101,6 +101,11 @@ const struct onnx_function *onnx_function_of(const struct onnx_node *node, struc
 bool onnx_has(const struct onnx_node *node, enum onnx_trait trait);
 enum onnx_class onnx_class_of(const struct onnx_node *node);
 
+/* Of those that operators in the table have: the type that an attribute of the node must have, by ONNX's number; 0: nobody reads it. */
+int onnx_attribute_type(const struct onnx_node *node, const char *name);
+/* Whether all have their types; if not, c->why says which has not. */
+bool onnx_check_attributes(struct onnx_context *c);
+
 /* ---- for infer functions ---- */
 
 /* Writes c->why; always false. */

@@ -160,6 +160,7 @@ static inline void add_value(struct bytes *graph, int field, const char *name, i
     put_message(graph, field, &info);
 }
 
+/* name:1 name~0.5 name=1,2 name~~1,2 name@text; with name!6 in front of the sign the type is stated as 6, whatever stands there. */
 static inline void add_attribute(struct bytes *node, const char *text) {
     char name[64];
     struct number numbers[64];
@@ -167,25 +168,29 @@ static inline void add_attribute(struct bytes *node, const char *text) {
     struct bytes a = {0};
     snprintf(name, sizeof name, "%.*s", (int)length, text);
     const char *value = text + length + 1;
+    char *stated = strchr(name, '!');
+    int type = 7;
+    if (stated) *stated = 0;
     put_text(&a, 1, name);
     if (text[length] == '@') {
-        put_number(&a, 20, 3);
+        type = 3;
         put_text(&a, 4, value);
     } else if (text[length] == ':') {
-        put_number(&a, 20, 2);
+        type = 2;
         put_number(&a, 3, atoll(value));
     } else if (text[length] == '~' && *value != '~') {
-        put_number(&a, 20, 1);
+        type = 1;
         put_float(&a, 2, (float)atof(value));
     } else {
         bool floats = text[length] == '~';
         int count = read_numbers(value + floats, numbers, 64);
-        put_number(&a, 20, floats ? 6 : 7);
+        type = floats ? 6 : 7;
         for (int i = 0; i < count; i++) {
             if (floats) put_float(&a, 7, (float)numbers[i].floating);
             else put_number(&a, 8, numbers[i].integer);
         }
     }
+    put_number(&a, 20, stated ? atoi(stated + 1) : type);
     put_message(node, 5, &a);
 }
 
