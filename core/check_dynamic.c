@@ -19,10 +19,13 @@ enum morsel_error morsel_check_range_step(const struct morsel_step_check *s) {
     return fit ? MORSEL_OK : MORSEL_ERR_PARAMETER;
 }
 
-/* Whether a tensor has the shape of FACTORS' results: with more than one line a scale and a zero point for each, else `channels` factors
- * and as many biases. */
-static int has_shape(const struct morsel_blob_tensor *t, uint32_t lines, uint64_t channels) {
-    if (lines > 1) return t->rank == 2 && t->dims[0] == lines && t->dims[1] == 2;
+/* Whether a tensor has the shape of FACTORS' results: of more than one line, a scale and a zero point for each ... */
+static int has_lines(const struct morsel_blob_tensor *t, uint32_t lines) {
+    return t->rank == 2 && t->dims[0] == lines && t->dims[1] == 2;
+}
+
+/* ... and of one line, `channels` factors and as many biases. */
+static int has_channels(const struct morsel_blob_tensor *t, uint64_t channels) {
     return t->rank == 1 && t->dims[0] == MORSEL_FORMAT_NUMBERS + 2 * channels; /* below 2^37 */
 }
 
@@ -30,7 +33,7 @@ enum morsel_error morsel_check_factors(const struct morsel_step_check *s) {
     const struct morsel_blob_factors *p = s->parameters;
     if (!p->lines || morsel_elements(s->x) % 2 || morsel_elements(s->x) / 2 % p->lines) return MORSEL_ERR_PARAMETER;
     if (p->channels % 16 || (p->lines > 1 && p->channels)) return MORSEL_ERR_PARAMETER;
-    if (!has_shape(s->y, p->lines, p->channels)) return MORSEL_ERR_PARAMETER;
+    if (!(p->lines > 1 ? has_lines(s->y, p->lines) : has_channels(s->y, p->channels))) return MORSEL_ERR_PARAMETER;
     if (!p->channels) return p->factor || p->bias ? MORSEL_ERR_PARAMETER : MORSEL_OK;
     if (!morsel_check_floats(s->check, p->factor, p->channels)) return MORSEL_ERR_CONSTANT;
     return !p->bias || morsel_check_floats(s->check, p->bias, p->channels) ? MORSEL_OK : MORSEL_ERR_CONSTANT;
@@ -47,7 +50,7 @@ enum morsel_error morsel_check_quantize(const struct morsel_step_check *s) {
     uint32_t elements = morsel_elements(s->y);
     if (morsel_elements(s->x) != elements || !p->count || !p->lines || !is_found(s->y)) return MORSEL_ERR_PARAMETER;
     if (p->lines > 1 && morsel_product(p->lines, p->count) != elements) return MORSEL_ERR_PARAMETER;
-    if (p->lines > 1) return has_shape(numbers, p->lines, 0) ? MORSEL_OK : MORSEL_ERR_PARAMETER;
+    if (p->lines > 1) return has_lines(numbers, p->lines) ? MORSEL_OK : MORSEL_ERR_PARAMETER;
     return numbers->rank == 1 && numbers->dims[0] >= MORSEL_FORMAT_NUMBERS ? MORSEL_OK : MORSEL_ERR_PARAMETER;
 }
 
@@ -55,5 +58,5 @@ int morsel_check_dynamic(const struct morsel_step_check *s, const struct morsel_
     if (!morsel_kinds[s->step->kind].numbers) return 1;
     const struct morsel_blob_tensor *numbers = morsel_blob_input(s->check->model, s->step, 1);
     if (!is_found(s->x) || p->proofs) return 0;
-    return (rows > 1 && has_shape(numbers, rows, 0)) || has_shape(numbers, 1, channels);
+    return (rows > 1 && has_lines(numbers, rows)) || has_channels(numbers, channels);
 }

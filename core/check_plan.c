@@ -36,9 +36,9 @@ static enum morsel_error check_writer(const struct morsel_check *c, uint32_t ind
     return morsel_blob_operand(c->model, writer, writer->input_count) == index ? MORSEL_OK : MORSEL_ERR_ORDER;
 }
 
-/* A tensor that a step of FACTORS writes: check_writer() holds that it is the one that the tensor names. */
+/* A tensor that a step of FACTORS writes: check_writer() holds that it is the one that the tensor names. No step writes constants. */
 static int has_numbers(const struct morsel_check *c, const struct morsel_blob_tensor *t) {
-    return !t->place && t->first_step < c->header->steps.count && c->steps[t->first_step].kind == MORSEL_STEP_FACTORS;
+    return t->first_step < c->header->steps.count && c->steps[t->first_step].kind == MORSEL_STEP_FACTORS;
 }
 
 /* Step i reads what is alive and was written before it, and writes a tensor that names it. */

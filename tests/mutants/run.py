@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Mutation testing: each small change of a source (operators.py) should make a test fail.
 
-usage: run.py [--file PATH]... [--jobs N] [--again] [--lines FIRST-LAST]
+usage: run.py [--file PATH]... [--jobs N] [--fresh] [--lines FIRST-LAST] [--most SECONDS]
 
 Rooms and programs are built before in build/mutants (and build/mutants-arm64 for arm64/): `make mutants` does. A mutant is compiled by the
 commands of the Makefile, linked to a shared library that goes before the whole one, and the programs that know its file run on it until
-one fails: first the file's own test, then the fastest. Where some objects of a header fail, the others are not compiled.
+one fails: first what is fast and has killed many. Where some objects of a header fail, the others are not compiled.
 A mutant whose objects are the same bytes as without the change is equal, and so is one that equal.txt proves to be.
---again tries only those that survived the last time. Exit status: 0 where no other mutant survives and equal.txt names nothing else.
+What is known from runs before it is not tried again (record.py), unless --fresh. What never ends is killed by the CPU time that it takes,
+many times that of the sound library: other work on the machine decides nothing.
+Exit status: 0 where no mutant lives and equal.txt names nothing else.
 """
 import argparse
 import atexit
@@ -15,6 +17,7 @@ import collections
 import concurrent.futures
 import fnmatch
 import glob
+import itertools
 import os
 import pathlib
 import queue
@@ -27,6 +30,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import operators  # noqa: E402
+from record import Record  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ROOMS = ["core", "kernels", "arm64", "x86"]
@@ -48,7 +52,7 @@ SUBJECTS = [
 FILES = ["core/check*.c", "core/work.c", "kernels/requant.c", "kernels/requant.h", "x86/requant_*.h", "arm64/requant_*"]
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-O1"]
 SOME = 3  # objects of a header that are compiled first
-WALL_MOST = 300  # seconds; what never ends is stopped by its CPU time long before
+WALL_MOST = 3600  # seconds; only what waits and computes nothing comes so far, and that is no kill
 
 
 class Build:
@@ -120,7 +124,7 @@ class Trial:
     """Programs with their options on every machine of a build, fastest first, and the CPU time that each may take."""
 
     def __init__(self, build, orders, most):
-        self.build, self.steps = build, []
+        self.build, self.steps, self.kills, self.lock = build, [], {}, threading.Lock()
         commands = []
         for pattern, *options in orders:
             sources = glob.glob(pattern + ".c") if pattern.startswith(UNIT) else [pattern + ".c"]
@@ -131,8 +135,19 @@ class Trial:
                 words, before = [*machine, build.programs[name], *options], used_time()
                 if self.fails(words, "", 600):
                     sys.exit(f"run.py: {' '.join(words)} fails without any change")
-                self.steps.append((used_time() - before, words))
-        self.steps = [s for s in sorted(self.steps) if s[0] <= most]
+                step = used_time() - before, words, os.path.relpath(name, build.folder) + ".c"
+                self.steps.append(step)
+        self.steps = [s for s in self.steps if s[0] <= most]
+        self.start()
+
+    def start(self):
+        """Before another file: all have killed nothing so far."""
+        self.kills = {id(step): [1, 2] for step in self.steps}
+
+    def order(self):
+        """By what a second of each is worth: kills by tries so far, and what a start takes."""
+        with self.lock:
+            return sorted(self.steps, key=lambda s: (s[0] + 0.03) * self.kills[id(s)][1] / self.kills[id(s)][0])
 
     def fails(self, words, mutant, seconds):
         """Whether a program fails where what `mutant` holds takes the place of the library's."""
@@ -148,12 +163,19 @@ class Trial:
             return subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=limit,
                                   env=environment, timeout=WALL_MOST).returncode
         except subprocess.TimeoutExpired:
-            return 1
+            return 0
 
-    def kills(self, mutant, source, slower=1):
-        own = "test_" + pathlib.Path(source).stem
-        steps = sorted(self.steps, key=lambda step: not any(word.endswith(own) for word in step[1]))
-        return any(self.fails(words, mutant, slower * (4 * seconds + 2)) for seconds, words in steps)
+    def killer(self, mutant, slower=1):
+        """The source of a program that fails on the mutant, None where all pass."""
+        for step in self.order():
+            seconds, words, source = step
+            failed = self.fails(words, mutant, slower * (6 * seconds + 3))
+            with self.lock:
+                self.kills[id(step)][0] += bool(failed)
+                self.kills[id(step)][1] += 1
+            if failed:
+                return source
+        return None
 
 
 def used_time():
@@ -183,33 +205,33 @@ class Worker:
         some = objects[:SOME]
         made = self.compile(some)
         if made is None:
-            return "no C"
-        if made != originals[:SOME] and some != objects and self.killed(source, some, trial):
-            return "killed"
+            return "no C", None
+        killer = self.killer(some, trial) if made != originals[:SOME] and some != objects else None
+        if killer:
+            return "killed", killer
         rest = self.compile(objects[SOME:])
         if rest is None:
-            return "no C"
+            return "no C", None
         made += rest
         if made == originals:
-            return "same objects"
+            return "same objects", None
         if not seen.first(tuple(made)):
-            return "seen before"
-        if self.killed(source, objects, trial) or self.killed_sanitized(source, objects, trial):
-            return "killed"
-        return "survived"
+            return "seen before", None
+        killer = self.killer(objects, trial) or self.killer_sanitized(source, objects, trial)
+        return "killed" if killer else "survived", killer
 
-    def killed(self, source, objects, trial):
+    def killer(self, objects, trial):
         mutant = str(self.folder / "mutant.so")
         self.build.link_library(mutant, [str(self.folder / o) for o in objects])
-        return trial.kills(mutant, source)
+        return trial.killer(mutant)
 
-    def killed_sanitized(self, source, objects, trial):
+    def killer_sanitized(self, source, objects, trial):
         """The same with its room of the library under ASan and UBSan; emulated machines have none."""
         if self.build.cross or self.compile(objects, SANITIZE) is None:
-            return False
+            return None
         mutant, whole = str(self.folder / "sanitized.so"), self.build.sanitized(source.split("/")[0])
         self.build.link_library(mutant, [str(self.folder / o) if o in objects else whole[o] for o in self.build.objects], SANITIZE)
-        return trial.kills(f"{self.build.asan} {mutant}", source, 10)
+        return trial.killer(f"{self.build.asan} {mutant}", 10)
 
 
 class Seen:
@@ -240,21 +262,21 @@ class Proofs:
                 self.entries += [(lines[0], mark) for mark in marks]
 
     def hold(self, source, old, new):
-        found = [(s, mark) for s, mark in self.entries if s == source and self.fits(mark, old + "$", new + "$")]
-        self.used.update(found)
-        return bool(found)
+        return [(s, mark) for s, mark in self.entries if s == source and self.fits(mark, old + "$", new + "$")]
 
     @staticmethod
     def fits(mark, old, new):
         before, arrow, after = mark.partition(" => ")
         return before in old and after in new if arrow else mark in new and mark not in old
 
-    def stale(self, sources):
-        return [(s, mark) for s, mark in self.entries if s in sources and (s, mark) not in self.used]
+    def stale(self, source):
+        return [mark for s, mark in self.entries if s == source and (s, mark) not in self.used]
 
 
-def try_file(source, mutants, text, build, trial, workers):
+def try_file(source, mutants, text, build, trial, workers, record):
+    """Of each mutant, in turn, its verdict; each is recorded as soon as it is known."""
     objects = build.dependents(source)
+    trial.start()
     spare, seen = queue.Queue(), Seen()
     for w in workers:
         (w.folder / source).write_text(text)
@@ -262,13 +284,15 @@ def try_file(source, mutants, text, build, trial, workers):
         spare.put(w)
     if not objects or originals is None:
         sys.exit(f"run.py: {source} is part of no object")
-    if workers[0].killed_sanitized(source, objects, trial):
+    if mutants and workers[0].killer_sanitized(source, objects, trial):
         sys.exit(f"run.py: {source} fails under sanitizers without any change")
 
     def one(mutant):
         worker = spare.get()
         try:
-            return mutant, worker.verdict(source, operators.apply(text, mutant), objects, originals, seen, trial)
+            verdict, killer = worker.verdict(source, operators.apply(text, mutant), objects, originals, seen, trial)
+            record.put(mutant, verdict, killer)
+            return mutant, verdict
         finally:
             spare.put(worker)
     with concurrent.futures.ThreadPoolExecutor(len(workers)) as pool:
@@ -287,57 +311,77 @@ def chosen(arguments):
     return files
 
 
-def main():
+def arguments_of():
     parser = argparse.ArgumentParser()
     parser.add_argument("--file", action="append", help="a file, or a pattern, of core, kernels, x86 or arm64")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--again", action="store_true", help="only what survived the last time")
+    parser.add_argument("--fresh", action="store_true", help="also what is known from runs before")
     parser.add_argument("--most", type=float, default=WALL_MOST, help="leave out programs that take more seconds")
     parser.add_argument("--lines", help="FIRST-LAST")
-    arguments = parser.parse_args()
+    return parser.parse_args()
+
+
+class Rooms:
+    """The builds, their workers and trials, each made when the first file needs it."""
+
+    def __init__(self, jobs, most):
+        self.jobs, self.most, self.builds, self.trials = jobs, most, {}, {}
+
+    def of(self, source):
+        _, order, programs = next(s for s in SUBJECTS if any(fnmatch.fnmatch(source, p) for p in s[0].split()))
+        if order[0] not in self.builds:
+            build = Build(*order)
+            self.builds[order[0]] = build, [Worker(build, n) for n in range(self.jobs)]
+        build, workers = self.builds[order[0]]
+        key = order[0], str(programs)
+        if key not in self.trials:
+            self.trials[key] = Trial(build, programs, self.most)
+        return build, self.trials[key], workers
+
+
+def survey(source, text, mutants, record, proofs, rooms):
+    """How many mutants of a file there are of each verdict. Prints those that live: the line as it was and as it is."""
+    lines = {m: operators.changed_line(text, m) for m in mutants}
+    held = {m: proofs.hold(source, *lines[m]) for m in mutants}
+    known = [(m, record.get(m, held[m])) for m in mutants]
+    unknown = [m for m, verdict in known if not verdict]
+    tried = try_file(source, unknown, text, *rooms.of(source), record) if unknown else ()
+    counts = collections.Counter()
+    for mutant, verdict in itertools.chain(((m, verdict) for m, verdict in known if verdict), tried):
+        if verdict != "killed":
+            proofs.used.update(held[mutant])
+        if verdict == "survived" and held[mutant]:
+            verdict = "proven"
+        counts[verdict] += 1
+        if verdict == "survived":
+            old, new = lines[mutant]
+            print(f"    {source}:{mutant.line}: {old}\n    {' ' * len(f'{source}:{mutant.line}')}> {new}", flush=True)
+    return counts
+
+
+def main():
+    arguments = arguments_of()
     os.chdir(ROOT)
-    proofs, builds, trials, counts, left = Proofs(ROOT / "tests/mutants/equal.txt"), {}, {}, collections.Counter(), []
+    proofs, rooms, rows, left = Proofs(ROOT / "tests/mutants/equal.txt"), Rooms(arguments.jobs, arguments.most), [], 0
     low, high = map(int, (arguments.lines or "1-1000000").split("-"))
-    print(f"{'':26} {'mutants':>8} {'killed':>8} {'equal':>8} {'proven':>8} {'survived':>8} {'seconds':>8}", flush=True)
     for source in chosen(arguments):
         started, text = time.time(), (ROOT / source).read_text()
-        survivors = pathlib.Path("build/mutants", "left-" + source.replace("/", "-"))
         mutants = [m for m in operators.mutants(text) if low <= m.line <= high]
-        if arguments.again:
-            last = set(survivors.read_text().splitlines()) if survivors.exists() else set()
-            mutants = [m for m in mutants if str(tuple(m)) in last]
-        _, order, programs = next(s for s in SUBJECTS if any(fnmatch.fnmatch(source, p) for p in s[0].split()))
-        if order[0] not in builds:
-            build = Build(*order)
-            builds[order[0]] = build, [Worker(build, n) for n in range(arguments.jobs)]
-        build, workers = builds[order[0]]
-        key = order[0], str(programs)
-        if key not in trials:
-            trials[key] = Trial(build, programs, arguments.most)
-        file_counts, file_left = collections.Counter(), []
-        for mutant, verdict in try_file(source, mutants, text, build, trials[key], workers):
-            old, new = operators.changed_line(text, mutant)
-            if proofs.hold(source, old, new) and verdict == "survived":
-                verdict = "proven"
-            file_counts[verdict] += 1
-            if verdict == "survived":
-                file_left.append((mutant, old, new))
-        survivors.write_text("".join(f"{tuple(m)}\n" for m, _, _ in file_left))
-        row(source, file_counts, time.time() - started)
-        for mutant, old, new in file_left:
-            print(f"    {source}:{mutant.line}: {old}\n    {' ' * len(f'{source}:{mutant.line}')}> {new}", flush=True)
-        counts += file_counts
-        left += file_left
-        if not (arguments.again or arguments.lines):
-            left += [print(f"    equal.txt names what no mutant of {s} holds: {mark}") for s, mark in proofs.stale([source])]
-    row("all", counts, 0)
+        record = Record(ROOT / "build/mutants/record", source, text, arguments.fresh)
+        counts = survey(source, text, mutants, record, proofs, rooms)
+        print(f"{source}: {time.time() - started:.0f} seconds, {counts['survived']} live", flush=True)
+        rows.append((source, counts))
+        left += counts["survived"]
+        for mark in [] if arguments.lines else proofs.stale(source):
+            print(f"    equal.txt names what no mutant of {source} holds: {mark}")
+            left += 1
+    rows.append(("all", sum((counts for _, counts in rows), collections.Counter())))
+    print(f"{'':26} {'mutants':>8} {'killed':>8} {'equal':>8} {'live':>8}")
+    for name, counts in rows:
+        equal = counts["same objects"] + counts["proven"]
+        mutants = counts["killed"] + equal + counts["survived"]
+        print(f"{name:26} {mutants:8} {counts['killed']:8} {equal:8} {counts['survived']:8}")
     return 1 if left else 0
-
-
-def row(name, counts, seconds):
-    mutants = sum(counts[v] for v in ("killed", "same objects", "proven", "survived"))
-    print(f"{name:26} {mutants:8} {counts['killed']:8} {counts['same objects']:8} {counts['proven']:8} {counts['survived']:8} "
-          f"{seconds:8.0f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -59,6 +59,11 @@ static void factors_have_room_for_what_they_are(void **state) {
         assert_int_equal(factors((struct morsel_blob_factors){lines, 0, 0, 0}, 12, lines, 2) == MORSEL_OK, lines > 1 && 12 % lines == 0);
     assert_int_equal(factors((struct morsel_blob_factors){1, 17, at, 0}, 7, 16 + 34, 0), MORSEL_ERR_PARAMETER);
     assert_int_equal(factors((struct morsel_blob_factors){7, 16, at, 0}, 14, 7, 2), MORSEL_ERR_PARAMETER);
+    assert_int_equal(factors((struct morsel_blob_factors){2, 16, at, 0}, 14, 2, 2), MORSEL_ERR_PARAMETER);
+    assert_int_equal(factors((struct morsel_blob_factors){0, 0, 0, 0}, 7, 16, 0), MORSEL_ERR_PARAMETER);
+    assert_int_equal(factors((struct morsel_blob_factors){1, 0, 0, 0}, 7, 16, 0), MORSEL_OK);
+    floats(d.x, 13, 0); /* no pairs */
+    assert_int_equal(morsel_check_factors(&d.of_step), MORSEL_ERR_PARAMETER);
     assert_int_equal(factors((struct morsel_blob_factors){1, 16, 0, 0}, 7, 48, 0), MORSEL_ERR_CONSTANT);
     assert_int_equal(factors((struct morsel_blob_factors){1, 16, at, at + 1}, 7, 48, 0), MORSEL_ERR_CONSTANT);
     assert_int_equal(factors((struct morsel_blob_factors){1, 0, at, 0}, 7, 16, 0), MORSEL_ERR_PARAMETER);
@@ -101,6 +106,9 @@ static void bytes_have_their_lines_numbers(void **state) {
     assert_int_equal(quantize((struct morsel_blob_quantize){5, 12}, 60, 4, 2), MORSEL_ERR_PARAMETER);
     assert_int_equal(quantize((struct morsel_blob_quantize){5, 12}, 60, 16, 0), MORSEL_ERR_PARAMETER);
     assert_int_equal(quantize((struct morsel_blob_quantize){5, 11}, 60, 5, 2), MORSEL_ERR_PARAMETER);
+    assert_int_equal(quantize((struct morsel_blob_quantize){2, 30}, 60, 2, 2), MORSEL_OK);
+    assert_int_equal(quantize((struct morsel_blob_quantize){2, 29}, 60, 2, 2), MORSEL_ERR_PARAMETER);
+    assert_int_equal(quantize((struct morsel_blob_quantize){2, 30}, 60, 16, 0), MORSEL_ERR_PARAMETER);
     assert_int_equal(quantize((struct morsel_blob_quantize){0x10000, 0x10000}, 60, 0x10000, 2), MORSEL_ERR_PARAMETER);
     assert_int_equal(quantize((struct morsel_blob_quantize){1, 3}, 60, 16, 0), MORSEL_OK);
     d.y->zero_point = 1;
@@ -127,7 +135,8 @@ static enum morsel_error product(uint32_t rows, uint32_t a, uint32_t b) {
 static void products_have_numbers_for_their_channels_or_rows(void **state) {
     (void)state;
     for (uint32_t n = 16; n < 120; n += 16) assert_int_equal(product(3, n, 0) == MORSEL_OK, n == 16 + 2 * 32);
-    for (uint32_t n = 1; n < 6; n++) assert_int_equal(product(3, n, 2) == MORSEL_OK, n == 3);
+    for (uint32_t rows = 2; rows < 4; rows++)
+        for (uint32_t n = 1; n < 6; n++) assert_int_equal(product(rows, n, 2) == MORSEL_OK, n == rows);
     assert_int_equal(product(1, 1, 2), MORSEL_ERR_PARAMETER);
     assert_int_equal(product(1, 80, 0), MORSEL_OK);
     assert_int_equal(product(3, 80, 0), MORSEL_OK);

@@ -60,6 +60,7 @@ static void blobs_are_as_large_as_the_header_or_31_bits(void **state) {
     assert_int_equal(morsel_open(&model, b.bytes, MORSEL_FORMAT_HEADER_1, MORSEL_SKIP_CHECKSUM), MORSEL_ERR_SECTION);
     b.header->blob_bytes = MORSEL_FORMAT_HEADER_1 - 1;
     assert_int_equal(morsel_open(&model, b.bytes, b.count, MORSEL_SKIP_CHECKSUM), MORSEL_ERR_HEADER);
+    assert_int_equal(morsel_open(&model, b.bytes, MORSEL_FORMAT_HEADER_1 - 1, MORSEL_SKIP_CHECKSUM), MORSEL_ERR_TRUNCATED);
     free(b.bytes);
 }
 

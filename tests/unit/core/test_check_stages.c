@@ -18,7 +18,7 @@ static struct {
     struct morsel_blob_tensor tensors[ROOM + 1];
     struct morsel_blob_step steps[ROOM];
     struct morsel_blob_group groups[2];
-    uint32_t operands[2 * ROOM];
+    uint32_t operands[2 * ROOM + 3];
     struct morsel_blob_pool pools[ROOM];
 } blob;
 static struct morsel_model model, report;
@@ -64,11 +64,27 @@ static void set_up(uint32_t count) {
     set_group(1, 0, count);
 }
 
+static const struct morsel_check desk = {
+    .report = &report, .model = &model, .header = &blob.header, .tensors = blob.tensors, .steps = blob.steps, .groups = blob.groups};
+
 static enum morsel_error check(void) {
-    uint64_t read = 0;
-    uint16_t checked[MORSEL_CHECKED] = {0};
-    struct morsel_check c = {&report, &model, &blob.header, blob.tensors, blob.steps, blob.groups, &read, checked, 1};
-    return morsel_check_groups(&c);
+    return morsel_check_groups(&desk);
+}
+
+/* Makes a sum of step i, of tensors a and b. */
+static void set_sum(uint32_t i, uint32_t a, uint32_t b) {
+    static const struct morsel_blob_binary sum = {
+        .op = MORSEL_BINARY_QADD, .rank = 1, .dims = {8 * 4 * 16}, .a_stride = {1}, .b_stride = {1}};
+    uint32_t y = blob.operands[blob.steps[i].first_operand + 1];
+    memcpy(&blob.pools[ROOM - 3], &sum, sizeof sum);
+    memcpy(&blob.operands[2 * ROOM], (uint32_t[]){a, b, y}, 12);
+    blob.steps[i] = (struct morsel_blob_step){.kind = MORSEL_STEP_BINARY,
+                                              .input_count = 2,
+                                              .output_count = 1,
+                                              .first_operand = 2 * ROOM,
+                                              .parameters = place_of(&blob.pools[ROOM - 3]),
+                                              .group = blob.steps[i].group,
+                                              .stage_scale = blob.steps[i].stage_scale};
 }
 
 #define REFUSED(count, ...) \
@@ -193,12 +209,93 @@ static void rows_that_stay_are_those_of_one_picture(void **state) {
     }
 }
 
+static void all_that_is_added_has_the_rows_of_the_sum(void **state) {
+    (void)state;
+    for (uint32_t other = 0; other < 2; other++) {
+        set_up(3);
+        set_sum(0, other ? 3 : 0, other ? 0 : 3);
+        assert_true(morsel_check_rows(&model, &blob.steps[0]));
+        blob.tensors[3].dims[1] = 1;
+        assert_false(morsel_check_rows(&model, &blob.steps[0]));
+    }
+}
+
+/* Tensor 3 is there before the group, whose last step adds it. */
+static void an_output_lies_over_one_input_at_most(void **state) {
+    (void)state;
+    for (uint32_t over = 0; over < 4; over++) {
+        set_up(2);
+        set_sum(1, 1, 3);
+        blob.tensors[3] = blob.tensors[0];
+        blob.tensors[0].offset = over & 1 ? blob.tensors[2].offset : 0;
+        blob.tensors[3].offset = over & 2 ? blob.tensors[2].offset : 65536 * 3;
+        assert_int_equal(check(), over == 3 ? MORSEL_ERR_PLAN : MORSEL_OK);
+    }
+}
+
+/* Whether the output of two steps may begin `lead` bytes before their input. The pools make turns of a row of 64 bytes. */
+#define TRAILS(lead, ...) (set_up(2), blob.tensors[0].offset = 65536 * 2 + (lead), __VA_ARGS__, trails())
+static int trails(void) {
+    return morsel_check_trails(&desk, &blob.groups[0], &blob.tensors[0], &blob.tensors[2]);
+}
+
+static void outputs_trail_behind_pictures_that_nobody_reads_again(void **state) {
+    (void)state;
+    assert_true(TRAILS(0, (void)0));
+    assert_false(TRAILS(-64, (void)0));
+    assert_false(TRAILS(0, blob.tensors[0].rank = 3));
+    assert_false(TRAILS(0, blob.tensors[0].dims[0] = 2));
+    assert_false(TRAILS(0, blob.tensors[0].ring_rows = 1));
+    assert_true(TRAILS(0, blob.tensors[0].last_step = 1));
+    assert_false(TRAILS(0, blob.tensors[0].last_step = 2));
+    assert_false(TRAILS(0, blob.tensors[0].last_step = MORSEL_STEP_BEFORE));
+    assert_false(TRAILS(0, blob.operands[3] = 1)); /* it is not the output */
+}
+
+/* The last step reads the input, too. */
+static void the_last_step_reads_and_writes_element_by_element(void **state) {
+    (void)state;
+    struct morsel_blob_tensor *x = &blob.tensors[0];
+    assert_true(TRAILS(0, set_sum(1, 1, 0)));
+    assert_true(TRAILS(0, set_sum(1, 0, 1)));
+    assert_false(TRAILS(64, set_sum(1, 1, 0)));
+    assert_false(TRAILS(64, set_sum(1, 0, 1)));
+    assert_false(TRAILS(0, set_sum(1, 1, 0), x->type = MORSEL_FLOAT32, x->bytes *= 4)); /* lower rows of a larger picture */
+    assert_false(TRAILS(0, blob.operands[2] = 0));                                      /* a pool reads beside its place */
+}
+
+/* Rows of x are of 128 bytes, those of the output of 64. The first three turns read none that is gone in the end. */
+static void the_last_turn_before_rows_go_counts(void **state) {
+    (void)state;
+    for (uint32_t lead = 0; lead <= 256; lead += 64)
+        assert_int_equal(TRAILS(lead, blob.steps[0].stage_lead = -3, blob.tensors[0].dims[3] = 32), lead >= 3 * 64);
+    for (uint32_t lead = 0; lead <= 256; lead += 64) /* by padding */
+        assert_int_equal(TRAILS(lead, blob.pools[0].window.pad_top = 3, blob.tensors[0].dims[3] = 32), lead >= 3 * 64);
+}
+
+/* Row 2^34 of rows of 2^30 bytes: the product leaves 64 bits. */
+static void rows_far_behind_every_output_are_no_question(void **state) {
+    (void)state;
+    assert_true(TRAILS(-64, blob.tensors[0].dims[2] = 1 << 26, blob.tensors[2].dims[1] = 5, blob.steps[0].stage_scale = MOST,
+                       blob.pools[0].window.stride_h = MOST));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(groups_have_two_steps_or_some_more),  cmocka_unit_test(groups_stand_in_the_order_of_their_steps),
-        cmocka_unit_test(stages_make_pictures_of_their_group), cmocka_unit_test(scales_and_leads_have_limits),
-        cmocka_unit_test(row_numbers_stay_in_int32),           cmocka_unit_test(inputs_are_there_before_the_group_or_come_in_rings),
-        cmocka_unit_test(rings_are_written_by_steps),          cmocka_unit_test(rows_that_stay_are_those_of_one_picture),
+        cmocka_unit_test(groups_have_two_steps_or_some_more),
+        cmocka_unit_test(groups_stand_in_the_order_of_their_steps),
+        cmocka_unit_test(stages_make_pictures_of_their_group),
+        cmocka_unit_test(scales_and_leads_have_limits),
+        cmocka_unit_test(row_numbers_stay_in_int32),
+        cmocka_unit_test(inputs_are_there_before_the_group_or_come_in_rings),
+        cmocka_unit_test(rings_are_written_by_steps),
+        cmocka_unit_test(rows_that_stay_are_those_of_one_picture),
+        cmocka_unit_test(all_that_is_added_has_the_rows_of_the_sum),
+        cmocka_unit_test(an_output_lies_over_one_input_at_most),
+        cmocka_unit_test(outputs_trail_behind_pictures_that_nobody_reads_again),
+        cmocka_unit_test(the_last_step_reads_and_writes_element_by_element),
+        cmocka_unit_test(the_last_turn_before_rows_go_counts),
+        cmocka_unit_test(rows_far_behind_every_output_are_no_question),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
