@@ -105,13 +105,14 @@ static void groups_have_two_steps_or_some_more(void **state) {
 
 static void groups_stand_in_the_order_of_their_steps(void **state) {
     (void)state;
-    set_up(4);
+    set_up(6);
     blob.header.groups.count = 2;
-    set_group(1, 0, 2);
-    set_group(2, 2, 2);
-    assert_int_equal(check(), MORSEL_OK);
-    set_group(2, 0, 2);
+    for (uint32_t i = 0; i < 2; i++) blob.steps[i].group = blob.steps[i].stage_scale = blob.tensors[i + 1].ring_rows = 0;
     set_group(1, 2, 2);
+    set_group(2, 4, 2);
+    assert_int_equal(check(), MORSEL_OK);
+    set_group(1, 4, 2);
+    set_group(2, 2, 2);
     assert_int_equal(check(), MORSEL_ERR_PLAN);
 }
 
