@@ -75,15 +75,29 @@ EIGHT_INLINE eight eight_mish(eight x) {
     return eight_mul(x, eight_div(n, eight_add(n, rest)));
 }
 
-EIGHT_INLINE eight eight_gelu(eight x) {
+/* erf x, or the Gelu that is made of it. */
+EIGHT_INLINE eight eight_by_erf(uint32_t op, eight x) {
     const eight half = eight_mul(x, eight_all(0.5f));
-    return eight_mul(half, eight_add(eight_all(1), eight_erf(eight_mul(x, eight_all(0.707106781f)))));
+    const eight erf = eight_erf(op == MORSEL_UNARY_ERF ? x : eight_mul(x, eight_all(0.707106781f)));
+    return op == MORSEL_UNARY_ERF ? erf : eight_mul(half, eight_add(eight_all(1), erf));
 }
 
-/* x / 2 (1 + tanh u) is x sigmoid(2u). */
-EIGHT_INLINE eight eight_gelu_tanh(eight x) {
-    const eight cube = eight_mul(eight_mul(eight_mul(x, x), x), eight_all(0.044715f));
-    return eight_mul(x, eight_sigmoid(eight_mul(eight_add(x, cube), eight_all(1.59576912f))));
+/* A sigmoid, or x times one: x / 2 (1 + tanh u) is x sigmoid(2u). */
+EIGHT_INLINE eight eight_by_sigmoid(uint32_t op, eight x, float alpha) {
+    eight u = x;
+    if (op == MORSEL_UNARY_SWISH) u = eight_mul(eight_all(alpha), x);
+    if (op == MORSEL_UNARY_GELU_TANH) {
+        const eight cube = eight_mul(eight_mul(eight_mul(x, x), x), eight_all(0.044715f));
+        u = eight_mul(eight_add(x, cube), eight_all(1.59576912f));
+    }
+    u = eight_sigmoid(u);
+    return op == MORSEL_UNARY_SIGMOID ? u : eight_mul(x, u);
+}
+
+EIGHT_INLINE eight eight_by_expm1(uint32_t op, eight x, eight a, eight b) {
+    const int celu = op == MORSEL_UNARY_CELU;
+    const eight below = eight_mul(a, eight_expm1(celu ? eight_div(x, a) : x));
+    return eight_select(x, eight_all(0), below, celu ? x : eight_mul(b, x));
 }
 
 /* The nearest integer, ties to even: beyond 2^23 there is nothing else. */
@@ -92,35 +106,34 @@ EIGHT_INLINE eight eight_round(eight x) {
     return eight_select(eight_abs(x), many, eight_signed(eight_sub(eight_add(eight_abs(x), many), many), x), x);
 }
 
+EIGHT_INLINE eight eight_integer(uint32_t op, eight x) {
+    const eight one = eight_all(1), from = op == MORSEL_UNARY_TRUNCATE ? eight_abs(x) : x, near = eight_round(from);
+    if (op == MORSEL_UNARY_ROUND) return near;
+    if (op == MORSEL_UNARY_CEIL) return eight_signed(eight_select(near, x, eight_add(near, one), near), x);
+    const eight below = eight_select(from, near, eight_sub(near, one), near);
+    return op == MORSEL_UNARY_TRUNCATE ? eight_signed(below, x) : below;
+}
+
 EIGHT_INLINE eight eight_activation(uint32_t op, eight x, float alpha, float beta) {
     const eight zero = eight_all(0), one = eight_all(1), a = eight_all(alpha), b = eight_all(beta);
     switch (op) {
-    case MORSEL_UNARY_ELU: return eight_select(x, zero, eight_mul(a, eight_expm1(x)), eight_mul(b, x));
-    case MORSEL_UNARY_CELU: return eight_select(x, zero, eight_mul(a, eight_expm1(eight_div(x, a))), x);
-    case MORSEL_UNARY_SWISH: return eight_mul(x, eight_sigmoid(eight_mul(a, x)));
+    case MORSEL_UNARY_SIGMOID:
+    case MORSEL_UNARY_SILU:
+    case MORSEL_UNARY_SWISH:
+    case MORSEL_UNARY_GELU_TANH: return eight_by_sigmoid(op, x, alpha);
+    case MORSEL_UNARY_ERF:
+    case MORSEL_UNARY_GELU: return eight_by_erf(op, x);
+    case MORSEL_UNARY_ELU:
+    case MORSEL_UNARY_CELU: return eight_by_expm1(op, x, a, b);
     case MORSEL_UNARY_SOFTPLUS: return eight_softplus(x);
     case MORSEL_UNARY_SOFTSIGN: return eight_div(x, eight_add(one, eight_abs(x)));
     case MORSEL_UNARY_MISH: return eight_mish(x);
-    case MORSEL_UNARY_GELU: return eight_gelu(x);
-    case MORSEL_UNARY_GELU_TANH: return eight_gelu_tanh(x);
     case MORSEL_UNARY_THRESHOLD: return eight_select(a, x, x, zero);
     case MORSEL_UNARY_SHRINK: return eight_select(x, eight_all(-alpha), eight_add(x, b), eight_select(a, x, eight_sub(x, b), zero));
     case MORSEL_UNARY_LOG: return eight_log(x);
     case MORSEL_UNARY_RECIPROCAL: return eight_div(one, x);
     case MORSEL_UNARY_SIGN: return eight_select(zero, x, one, eight_select(x, zero, eight_all(-1), x));
-    case MORSEL_UNARY_ROUND: return eight_round(x);
-    case MORSEL_UNARY_TRUNCATE: {
-        const eight size = eight_abs(x), near = eight_round(size);
-        return eight_signed(eight_select(size, near, eight_sub(near, one), near), x);
-    }
-    case MORSEL_UNARY_FLOOR: {
-        const eight near = eight_round(x);
-        return eight_select(x, near, eight_sub(near, one), near);
-    }
-    default: { /* MORSEL_UNARY_CEIL */
-        const eight near = eight_round(x);
-        return eight_signed(eight_select(near, x, eight_add(near, one), near), x);
-    }
+    default: return eight_integer(op, x);
     }
 }
 

@@ -21,24 +21,20 @@ static void activate(const struct morsel_unary_args *a, float *v) {
     case op: \
         for (uint32_t i = 0; i < N; i++) v[i] = eight_activation(op, v[i], alpha, beta); \
         break;
-        EACH(MORSEL_UNARY_ELU)
-        EACH(MORSEL_UNARY_CELU)
-        EACH(MORSEL_UNARY_SWISH)
+    case MORSEL_UNARY_ELU:
+    case MORSEL_UNARY_CELU:
+        for (uint32_t i = 0; i < N; i++) v[i] = eight_by_expm1(a->op, v[i], alpha, beta);
+        break;
         EACH(MORSEL_UNARY_SOFTPLUS)
         EACH(MORSEL_UNARY_SOFTSIGN)
         EACH(MORSEL_UNARY_MISH)
-        EACH(MORSEL_UNARY_GELU)
-        EACH(MORSEL_UNARY_GELU_TANH)
         EACH(MORSEL_UNARY_THRESHOLD)
         EACH(MORSEL_UNARY_SHRINK)
         EACH(MORSEL_UNARY_LOG)
         EACH(MORSEL_UNARY_RECIPROCAL)
         EACH(MORSEL_UNARY_SIGN)
-        EACH(MORSEL_UNARY_ROUND)
-        EACH(MORSEL_UNARY_FLOOR)
-        EACH(MORSEL_UNARY_TRUNCATE)
     default:
-        for (uint32_t i = 0; i < N; i++) v[i] = eight_activation(MORSEL_UNARY_CEIL, v[i], alpha, beta);
+        for (uint32_t i = 0; i < N; i++) v[i] = eight_integer(a->op, v[i]);
 #undef EACH
     }
 }
@@ -69,16 +65,17 @@ static void apply(const struct morsel_unary_args *a, float *v) {
         for (uint32_t i = 0; i < N; i++) v[i] = eight_exp(v[i]);
         break;
     case MORSEL_UNARY_SIGMOID:
-        for (uint32_t i = 0; i < N; i++) v[i] = eight_sigmoid(v[i]);
-        break;
     case MORSEL_UNARY_SILU:
-        for (uint32_t i = 0; i < N; i++) v[i] = v[i] * eight_sigmoid(v[i]);
+    case MORSEL_UNARY_SWISH:
+    case MORSEL_UNARY_GELU_TANH:
+        for (uint32_t i = 0; i < N; i++) v[i] = eight_by_sigmoid(a->op, v[i], alpha);
         break;
     case MORSEL_UNARY_TANH:
         for (uint32_t i = 0; i < N; i++) v[i] = eight_tanh(v[i]);
         break;
     case MORSEL_UNARY_ERF:
-        for (uint32_t i = 0; i < N; i++) v[i] = eight_erf(v[i]);
+    case MORSEL_UNARY_GELU:
+        for (uint32_t i = 0; i < N; i++) v[i] = eight_by_erf(a->op, v[i]);
         break;
     case MORSEL_UNARY_SQRT:
         for (uint32_t i = 0; i < N; i++) v[i] = morsel_sqrt(v[i]);

@@ -246,25 +246,15 @@ MORSEL_INLINE void dw_pair_3(const struct dw_strip *s, const struct dw_kept *x, 
     dw_put(y1, morsel_pack256(&s->requant, b[0], b[1], b[2], b[3]), count);
 }
 
-/* n windows, two or more; the last two may lie over the ones before. */
-MORSEL_INLINE void dw_pairs_3(const struct dw_strip *s, const struct dw_kept *x, uint32_t step, const struct dw_kept *taps, uint8_t *y,
-                              uint32_t n, uint32_t count) {
-    size_t y_step = s->y_step;
-    for (uint32_t i = 0; i < n; i += 2) {
-        uint32_t at = i < n - 2 ? i : n - 2;
-        dw_pair_3(s, x + at * step, step, taps, y + at * y_step, y + (at + 1) * y_step, count);
-    }
-}
-
-/* n windows of 3 columns, with taps of the upper or of the lower row. */
+/* n windows of 3 columns, two or more, with taps of the upper or of the lower row. The last two may lie over the ones before. */
 static __attribute__((noinline)) void dw_windows_3(const struct dw_strip *s, const struct dw_kept *x, const struct dw_kept *taps,
                                                    uint8_t *y, uint32_t n) {
     uint32_t stride = s->args->window.stride_w, count = s->channels->count;
-    if (stride == 1 && count == 32) dw_pairs_3(s, x, 1, taps, y, n, 32);
-#if DW_VECTORS != 8
-    else if (count == 32) dw_pairs_3(s, x, 2, taps, y, n, 32);
-#endif
-    else dw_pairs_3(s, x, stride, taps, y, n, count);
+    size_t y_step = s->y_step;
+    for (uint32_t i = 0; i < n; i += 2) {
+        uint32_t at = i < n - 2 ? i : n - 2;
+        dw_pair_3(s, x + at * stride, stride, taps, y + at * y_step, y + (at + 1) * y_step, count);
+    }
 }
 
 /* n windows of any kind: the columns of one are every `dilation`th, with `quads` entries each. */
