@@ -92,8 +92,9 @@ static struct add describe_add(const struct morsel_binary_args *args) {
 }
 
 /* n elements of y; what is left of sixteens goes to plain C. */
-static void add_line(const struct morsel_binary_args *args, const struct add *k, const struct morsel_operand *line_a,
+static void add_line(const struct morsel_binary_args *args, const void *how, const struct morsel_operand *line_a,
                      const struct morsel_operand *line_b, uint32_t at, uint32_t n) {
+    const struct add *k = how;
     const uint8_t *a = line_a->x, *b = line_b->x;
     uint8_t *y = (uint8_t *)args->y.data + at;
     uint32_t i = 0;
@@ -102,29 +103,9 @@ static void add_line(const struct morsel_binary_args *args, const struct add *k,
     if (i < n) morsel_qadd_c(args, at + i, at + n);
 }
 
-/* Line by line where an operand repeats. */
 void morsel_qadd_neon(const struct morsel_binary_args *args, uint32_t begin, uint32_t end) {
-    const uint32_t last = args->rank - 1;
-    uint32_t n;
-    struct morsel_operand a, b;
-    struct add k = describe_add(args);
-    struct morsel_walk walk;
-    if (morsel_is_contiguous(args->dims, args->a_stride, args->rank) && morsel_is_contiguous(args->dims, args->b_stride, args->rank)) {
-        morsel_operand_line(&a, &args->a, begin, 0, 16);
-        morsel_operand_line(&b, &args->b, begin, 0, 16);
-        add_line(args, &k, &a, &b, begin, end - begin);
-        return;
-    }
-    if (morsel_lines_refusal(args)) {
-        morsel_qadd_c(args, begin, end);
-        return;
-    }
-    morsel_walk_start(&walk, args->dims, args->rank, begin, end);
-    for (; (n = morsel_walk_run(&walk)) != 0; morsel_walk_next(&walk, n)) {
-        morsel_operand_line(&a, &args->a, morsel_walk_offset(&walk, args->a_stride), !args->a_stride[last], 16);
-        morsel_operand_line(&b, &args->b, morsel_walk_offset(&walk, args->b_stride), !args->b_stride[last], 16);
-        add_line(args, &k, &a, &b, walk.begin, n);
-    }
+    const struct add k = describe_add(args);
+    morsel_for_pairs(args, begin, end, 16, add_line, &k, morsel_qadd_c);
 }
 
 struct multiply {
@@ -150,8 +131,9 @@ static inline __attribute__((always_inline)) float32x4_t multiply_four(const str
 }
 
 /* n elements of y; what is left of sixteens goes to plain C. */
-static void multiply_line(const struct morsel_binary_args *args, const struct multiply *k, const struct morsel_operand *line_a,
+static void multiply_line(const struct morsel_binary_args *args, const void *how, const struct morsel_operand *line_a,
                           const struct morsel_operand *line_b, uint32_t at, uint32_t n) {
+    const struct multiply *k = how;
     const uint8_t *a = line_a->x, *b = line_b->x;
     uint32_t i = 0;
     for (; n - i >= 16; i += 16, a += line_a->step, b += line_b->step) {
@@ -163,29 +145,9 @@ static void multiply_line(const struct morsel_binary_args *args, const struct mu
     if (i < n) morsel_qmul_c(args, at + i, at + n);
 }
 
-/* Line by line where an operand repeats, as a factor for each channel does. */
 void morsel_qmul_neon(const struct morsel_binary_args *args, uint32_t begin, uint32_t end) {
-    const uint32_t last = args->rank - 1;
-    uint32_t n;
-    struct morsel_operand a, b;
-    struct multiply k = describe_multiply(args);
-    struct morsel_walk walk;
-    if (morsel_is_contiguous(args->dims, args->a_stride, args->rank) && morsel_is_contiguous(args->dims, args->b_stride, args->rank)) {
-        morsel_operand_line(&a, &args->a, begin, 0, 16);
-        morsel_operand_line(&b, &args->b, begin, 0, 16);
-        multiply_line(args, &k, &a, &b, begin, end - begin);
-        return;
-    }
-    if (morsel_lines_refusal(args)) {
-        morsel_qmul_c(args, begin, end);
-        return;
-    }
-    morsel_walk_start(&walk, args->dims, args->rank, begin, end);
-    for (; (n = morsel_walk_run(&walk)) != 0; morsel_walk_next(&walk, n)) {
-        morsel_operand_line(&a, &args->a, morsel_walk_offset(&walk, args->a_stride), !args->a_stride[last], 16);
-        morsel_operand_line(&b, &args->b, morsel_walk_offset(&walk, args->b_stride), !args->b_stride[last], 16);
-        multiply_line(args, &k, &a, &b, walk.begin, n);
-    }
+    const struct multiply k = describe_multiply(args);
+    morsel_for_pairs(args, begin, end, 16, multiply_line, &k, morsel_qmul_c);
 }
 
 struct affine {

@@ -150,7 +150,7 @@ void morsel_binary_c(const struct morsel_binary_args *args, uint32_t begin, uint
 const char *morsel_lines_refusal(const void *args) {
     const struct morsel_binary_args *a = args;
     const uint32_t last = a->rank - 1;
-    if (morsel_is_contiguous(a->dims, a->a_stride, a->rank) && morsel_is_contiguous(a->dims, a->b_stride, a->rank)) return NULL;
+    if (morsel_is_in_order(a)) return NULL;
     return a->a_stride[last] <= 1 && a->b_stride[last] <= 1 ? NULL : MORSEL_REFUSES_STRIDED;
 }
 
@@ -163,4 +163,40 @@ int morsel_is_contiguous(const uint32_t *dims, const uint32_t *strides, uint32_t
     for (uint32_t k = rank; k-- > 0; step *= dims[k])
         if (dims[k] != 1 && strides[k] != step) return 0;
     return 1;
+}
+
+int morsel_is_in_order(const struct morsel_binary_args *args) {
+    return morsel_is_contiguous(args->dims, args->a_stride, args->rank) && morsel_is_contiguous(args->dims, args->b_stride, args->rank);
+}
+
+/* The line lies where it is not copied: it moves nowhere. */
+static void operand_line(struct morsel_operand *line, const struct morsel_input *x, size_t at, int repeats, uint32_t piece) {
+    line->x = (const uint8_t *)x->data + at;
+    line->step = repeats ? 0 : piece;
+    if (!repeats) return;
+    memset(line->copies, *line->x, sizeof line->copies);
+    line->x = line->copies;
+}
+
+void morsel_for_pairs(const struct morsel_binary_args *args, uint32_t begin, uint32_t end, uint32_t piece, morsel_pair_fn *fn,
+                      const void *how, morsel_binary_fn *plain) {
+    const uint32_t last = args->rank - 1;
+    struct morsel_operand a, b;
+    struct morsel_walk walk;
+    if (morsel_is_in_order(args)) {
+        operand_line(&a, &args->a, begin, 0, piece);
+        operand_line(&b, &args->b, begin, 0, piece);
+        fn(args, how, &a, &b, begin, end - begin);
+        return;
+    }
+    if (morsel_lines_refusal(args)) {
+        plain(args, begin, end);
+        return;
+    }
+    morsel_walk_start(&walk, args->dims, args->rank, begin, end);
+    for (uint32_t n; (n = morsel_walk_run(&walk)) != 0; morsel_walk_next(&walk, n)) {
+        operand_line(&a, &args->a, morsel_walk_offset(&walk, args->a_stride), !args->a_stride[last], piece);
+        operand_line(&b, &args->b, morsel_walk_offset(&walk, args->b_stride), !args->b_stride[last], piece);
+        fn(args, how, &a, &b, walk.begin, n);
+    }
 }

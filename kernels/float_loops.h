@@ -320,7 +320,7 @@ static void eight_binary(const struct morsel_binary_args *args, uint32_t begin, 
         morsel_binary_c(args, begin, end);
         return;
     }
-    if (morsel_is_contiguous(args->dims, args->a_stride, args->rank) && morsel_is_contiguous(args->dims, args->b_stride, args->rank)) {
+    if (morsel_is_in_order(args)) {
         eight_binary_line(args, &w, &a, &b, begin, end - begin);
         return;
     }

@@ -178,6 +178,7 @@ morsel_refusal_fn morsel_float_pair_refusal;
 
 /* Whether these are the strides of a row-major tensor of `dims`: each element once, in order. */
 int morsel_is_contiguous(const uint32_t *dims, const uint32_t *strides, uint32_t rank);
+int morsel_is_in_order(const struct morsel_binary_args *args); /* of both operands */
 
 /* y[i] = op(x[i]); a unit is an element. */
 struct morsel_unary_args {

@@ -51,14 +51,12 @@ struct morsel_operand {
     uint8_t copies[32]; /* of the element that repeats */
 };
 
-/* Pieces have `piece` bytes, at most 32. The line lies where it is not copied: it moves nowhere. */
-static inline void morsel_operand_line(struct morsel_operand *line, const struct morsel_input *x, size_t at, uint32_t repeats,
-                                       uint32_t piece) {
-    line->x = (const uint8_t *)x->data + at;
-    line->step = repeats ? 0 : piece;
-    if (!repeats) return;
-    memset(line->copies, *line->x, sizeof line->copies);
-    line->x = line->copies;
-}
+typedef void morsel_pair_fn(const struct morsel_binary_args *args, const void *how, const struct morsel_operand *a,
+                            const struct morsel_operand *b, uint32_t at, uint32_t n);
+
+/* Elements begin .. end of two operands of bytes by `fn`, in pieces of at most 32 bytes: all at once where none repeats, else line by line,
+ * with n elements from `at` on. By `plain` where morsel_lines_refusal() does. */
+void morsel_for_pairs(const struct morsel_binary_args *args, uint32_t begin, uint32_t end, uint32_t piece, morsel_pair_fn *fn,
+                      const void *how, morsel_binary_fn *plain);
 
 #endif

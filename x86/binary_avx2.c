@@ -42,42 +42,23 @@ static inline __m256i sum32(const struct sum *s, const uint8_t *a, const uint8_t
 }
 
 /* n elements of y. It may be a or b: a piece is read before it is written. */
-static void sum_line(const struct sum *s, const struct morsel_operand *line_a, const struct morsel_operand *line_b, uint8_t *y,
-                     uint32_t n) {
+static void sum_line(const struct morsel_binary_args *args, const void *how, const struct morsel_operand *line_a,
+                     const struct morsel_operand *line_b, uint32_t at, uint32_t n) {
     const uint8_t *a = line_a->x, *b = line_b->x;
-    uint8_t rest_a[32] = {0}, rest_b[32] = {0};
-    for (; n >= 32; n -= 32, a += line_a->step, b += line_b->step, y += 32) _mm256_storeu_si256((__m256i *)(void *)y, sum32(s, a, b));
-    if (!n) return;
-    memcpy(rest_a, a, n);
-    memcpy(rest_b, b, n);
-    _mm256_storeu_si256((__m256i *)(void *)rest_a, sum32(s, rest_a, rest_b));
-    memcpy(y, rest_a, n);
+    uint8_t *y = (uint8_t *)args->y.data + at, rest_a[32] = {0}, rest_b[32] = {0};
+    for (uint32_t some; n; n -= some, a += line_a->step, b += line_b->step, y += some) {
+        some = n < 32 ? n : 32;
+        if (some < 32) a = memcpy(rest_a, a, some), b = memcpy(rest_b, b, some);
+        __m256i v = sum32(how, a, b);
+        _mm256_storeu_si256((__m256i *)(void *)(some < 32 ? rest_a : y), v);
+        if (some < 32) memcpy(y, rest_a, some);
+    }
 }
 
-/* Line by line where an operand repeats. */
 void morsel_qadd_avx2(const struct morsel_binary_args *args, uint32_t begin, uint32_t end) {
-    uint8_t *y = args->y.data;
-    const uint32_t last = args->rank - 1;
-    struct morsel_operand a, b;
-    struct morsel_walk walk;
-    struct sum s = {operand_of(&args->a, args->a_ratio), operand_of(&args->b, args->b_ratio), _mm256_set1_ps(args->offset),
-                    morsel_requant256(&args->y, args->y.qparams.own)};
-    if (morsel_is_contiguous(args->dims, args->a_stride, args->rank) && morsel_is_contiguous(args->dims, args->b_stride, args->rank)) {
-        morsel_operand_line(&a, &args->a, begin, 0, 32);
-        morsel_operand_line(&b, &args->b, begin, 0, 32);
-        sum_line(&s, &a, &b, y + begin, end - begin);
-        return;
-    }
-    if (morsel_lines_refusal(args)) {
-        morsel_qadd_c(args, begin, end);
-        return;
-    }
-    morsel_walk_start(&walk, args->dims, args->rank, begin, end);
-    for (uint32_t n; (n = morsel_walk_run(&walk)) != 0; morsel_walk_next(&walk, n)) {
-        morsel_operand_line(&a, &args->a, morsel_walk_offset(&walk, args->a_stride), !args->a_stride[last], 32);
-        morsel_operand_line(&b, &args->b, morsel_walk_offset(&walk, args->b_stride), !args->b_stride[last], 32);
-        sum_line(&s, &a, &b, y + walk.begin, n);
-    }
+    const struct sum s = {operand_of(&args->a, args->a_ratio), operand_of(&args->b, args->b_ratio), _mm256_set1_ps(args->offset),
+                          morsel_requant256(&args->y, args->y.qparams.own)};
+    morsel_for_pairs(args, begin, end, 32, sum_line, &s, morsel_qadd_c);
 }
 
 /* ---- a factor and an offset for each channel ---- */
@@ -150,45 +131,26 @@ static inline __m256i product32(const struct product *p, const uint8_t *a, const
 }
 
 /* n elements of y. It may be a or b: a piece is read before it is written. */
-static void product_line(const struct product *p, const struct morsel_operand *line_a, const struct morsel_operand *line_b, uint8_t *y,
-                         uint32_t n) {
+static void product_line(const struct morsel_binary_args *args, const void *how, const struct morsel_operand *line_a,
+                     const struct morsel_operand *line_b, uint32_t at, uint32_t n) {
     const uint8_t *a = line_a->x, *b = line_b->x;
-    uint8_t rest_a[32] = {0}, rest_b[32] = {0};
-    for (; n >= 32; n -= 32, a += line_a->step, b += line_b->step, y += 32) _mm256_storeu_si256((__m256i *)(void *)y, product32(p, a, b));
-    if (!n) return;
-    memcpy(rest_a, a, n);
-    memcpy(rest_b, b, n);
-    _mm256_storeu_si256((__m256i *)(void *)rest_a, product32(p, rest_a, rest_b));
-    memcpy(y, rest_a, n);
+    uint8_t *y = (uint8_t *)args->y.data + at, rest_a[32] = {0}, rest_b[32] = {0};
+    for (uint32_t some; n; n -= some, a += line_a->step, b += line_b->step, y += some) {
+        some = n < 32 ? n : 32;
+        if (some < 32) a = memcpy(rest_a, a, some), b = memcpy(rest_b, b, some);
+        __m256i v = product32(how, a, b);
+        _mm256_storeu_si256((__m256i *)(void *)(some < 32 ? rest_a : y), v);
+        if (some < 32) memcpy(y, rest_a, some);
+    }
 }
 
-/* Line by line where an operand repeats, as a factor for each channel does. */
 void morsel_qmul_avx2(const struct morsel_binary_args *args, uint32_t begin, uint32_t end) {
-    uint8_t *y = args->y.data;
-    const uint32_t last = args->rank - 1;
-    struct morsel_operand a, b;
-    struct morsel_walk walk;
-    struct product p = {_mm_set1_epi8((char)args->a.qparams.sign_flip),
+    const struct product p = {_mm_set1_epi8((char)args->a.qparams.sign_flip),
                         _mm_set1_epi8((char)args->b.qparams.sign_flip),
                         _mm256_set1_epi32(args->a.qparams.zero),
                         _mm256_set1_epi32(args->b.qparams.zero),
                         _mm256_set1_ps(args->a_ratio),
                         _mm256_set1_ps((float)(args->y.qparams.zero - args->y.qparams.own)),
                         morsel_requant256(&args->y, args->y.qparams.own)};
-    if (morsel_is_contiguous(args->dims, args->a_stride, args->rank) && morsel_is_contiguous(args->dims, args->b_stride, args->rank)) {
-        morsel_operand_line(&a, &args->a, begin, 0, 32);
-        morsel_operand_line(&b, &args->b, begin, 0, 32);
-        product_line(&p, &a, &b, y + begin, end - begin);
-        return;
-    }
-    if (morsel_lines_refusal(args)) {
-        morsel_qmul_c(args, begin, end);
-        return;
-    }
-    morsel_walk_start(&walk, args->dims, args->rank, begin, end);
-    for (uint32_t n; (n = morsel_walk_run(&walk)) != 0; morsel_walk_next(&walk, n)) {
-        morsel_operand_line(&a, &args->a, morsel_walk_offset(&walk, args->a_stride), !args->a_stride[last], 32);
-        morsel_operand_line(&b, &args->b, morsel_walk_offset(&walk, args->b_stride), !args->b_stride[last], 32);
-        product_line(&p, &a, &b, y + walk.begin, n);
-    }
+    morsel_for_pairs(args, begin, end, 32, product_line, &p, morsel_qmul_c);
 }

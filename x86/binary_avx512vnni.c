@@ -64,7 +64,7 @@ static uint32_t sum_plain_pieces(const struct sum *s, uint8_t *y, uint32_t begin
 
 /* Operands in the same order as y. y may be one of them: a piece is read before it is written. */
 void morsel_qadd_avx512vnni(const struct morsel_binary_args *args, uint32_t begin, uint32_t end) {
-    if (!morsel_is_contiguous(args->dims, args->a_stride, args->rank) || !morsel_is_contiguous(args->dims, args->b_stride, args->rank)) {
+    if (!morsel_is_in_order(args)) {
         morsel_qadd_avx2(args, begin, end);
         return;
     }
