@@ -25,19 +25,15 @@ static struct table make_table(const struct morsel_lut_args *a) {
     return t;
 }
 
-/* Indices 0..127 in the low half; what is not in this half has bit 7 set throughout. */
-static inline __m256i look_up_half(const __m256i *part, __m256i v) {
-    __m256i r = _mm256_setzero_si256(), sixteen = _mm256_set1_epi8(16);
+/* Indices 0..127 in the low half of the table, the others in the high one; what is not in a half has bit 7 set throughout. */
+static inline __m256i look_up(const struct table *t, __m256i low) {
+    __m256i r = _mm256_setzero_si256(), sixteen = _mm256_set1_epi8(16), high = _mm256_xor_si256(low, _mm256_set1_epi8((char)0x80));
     for (int k = 0; k < 8; k++) {
-        r = _mm256_xor_si256(r, _mm256_shuffle_epi8(part[k], v));
-        v = _mm256_subs_epi8(v, sixteen);
+        r = _mm256_xor_si256(r, _mm256_shuffle_epi8(t->part[k], low));
+        r = _mm256_xor_si256(r, _mm256_shuffle_epi8(t->part[k + 8], high));
+        low = _mm256_subs_epi8(low, sixteen), high = _mm256_subs_epi8(high, sixteen);
     }
     return r;
-}
-
-static inline __m256i look_up(const struct table *t, __m256i v) {
-    __m256i low = look_up_half(t->part, v), high = look_up_half(t->part + 8, _mm256_xor_si256(v, _mm256_set1_epi8((char)0x80)));
-    return _mm256_xor_si256(low, high);
 }
 
 const char *morsel_lut_refusal_avx2(const void *args) {
