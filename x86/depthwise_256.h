@@ -84,7 +84,7 @@ static void dw_take_zeros(struct dw_channels *t, const int32_t *zeros, uint32_t 
 }
 #endif
 
-static __attribute__((noinline)) void dw_take_channels(struct dw_channels *t, const struct morsel_conv_args *a, uint32_t c) {
+static __attribute__((noinline, cold)) void dw_take_channels(struct dw_channels *t, const struct morsel_conv_args *a, uint32_t c) {
     const struct morsel_window *w = &a->window;
     uint32_t taps = w->kernel_w * ((w->kernel_h + 3) / 4), left = w->out_c - c;
     uint32_t blocks = left < 32 ? (left + 15) / 16 : 2;
