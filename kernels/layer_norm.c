@@ -6,7 +6,8 @@
 enum { PARTS = 32, N = MORSEL_LANES };
 
 /* Elements of a line from element i on, less `mean`, as many as there are parts or left. What is missing is 0. */
-static __attribute__((noinline)) uint32_t take_some(const struct morsel_layer_norm_args *a, size_t first, uint32_t i, float mean, float *restrict v) {
+static __attribute__((noinline)) uint32_t take_some(const struct morsel_layer_norm_args *a, size_t first, uint32_t i, float mean,
+                                                    float *restrict v) {
     const uint32_t n = a->count - i < PARTS ? a->count - i : PARTS;
     for (uint32_t o = 0; o < n; o += N) morsel_load_floats(&a->x, first + i + o, 1, n - o < N ? n - o : N, v + o);
     for (uint32_t o = 0; o < PARTS; o++) v[o] = v[o] - mean;

@@ -133,7 +133,7 @@ static inline __m256i product32(const struct product *p, const uint8_t *a, const
 
 /* n elements of y. It may be a or b: a piece is read before it is written. */
 static void product_line(const struct morsel_binary_args *args, const void *how, const struct morsel_operand *line_a,
-                     const struct morsel_operand *line_b, uint32_t at, uint32_t n) {
+                         const struct morsel_operand *line_b, uint32_t at, uint32_t n) {
     const uint8_t *a = line_a->x, *b = line_b->x;
     uint8_t *y = (uint8_t *)args->y.data + at, *to = y, rest_a[32] = {0}, rest_b[32] = {0};
     uint32_t rest = 0;
@@ -148,11 +148,11 @@ static void product_line(const struct morsel_binary_args *args, const void *how,
 
 void morsel_qmul_avx2(const struct morsel_binary_args *args, uint32_t begin, uint32_t end) {
     const struct product p = {_mm_set1_epi8((char)args->a.qparams.sign_flip),
-                        _mm_set1_epi8((char)args->b.qparams.sign_flip),
-                        _mm256_set1_epi32(args->a.qparams.zero),
-                        _mm256_set1_epi32(args->b.qparams.zero),
-                        _mm256_set1_ps(args->a_ratio),
-                        _mm256_set1_ps((float)(args->y.qparams.zero - args->y.qparams.own)),
-                        morsel_requant256(&args->y, args->y.qparams.own)};
+                              _mm_set1_epi8((char)args->b.qparams.sign_flip),
+                              _mm256_set1_epi32(args->a.qparams.zero),
+                              _mm256_set1_epi32(args->b.qparams.zero),
+                              _mm256_set1_ps(args->a_ratio),
+                              _mm256_set1_ps((float)(args->y.qparams.zero - args->y.qparams.own)),
+                              morsel_requant256(&args->y, args->y.qparams.own)};
     morsel_for_pairs(args, begin, end, 32, product_line, &p, morsel_qmul_c);
 }

@@ -75,7 +75,8 @@ static void activations_are_as_near_as_they_say(void **state) {
         near("softplus", x, (double)eight_softplus(x), softplus(v), 2.8);
         if (x > -80) near("mish", x, (double)eight_mish(x), v * tanh(softplus(v)), 5);
         if (fabsf(x) > 1e-30f) assert_true(fabs((double)eight_activation(MORSEL_UNARY_GELU, x, 0, 0) - gelu(v)) <= 1.5e-7 * fabs(v));
-        if (fabsf(x) > 1e-30f && fabsf(x) < 1e10f) assert_true(fabs((double)eight_activation(MORSEL_UNARY_GELU_TANH, x, 0, 0) - gelu_tanh(v)) <= 1.5e-7 * fabs(v));
+        if (fabsf(x) > 1e-30f && fabsf(x) < 1e10f)
+            assert_true(fabs((double)eight_activation(MORSEL_UNARY_GELU_TANH, x, 0, 0) - gelu_tanh(v)) <= 1.5e-7 * fabs(v));
         assert_true(eight_round(x) == nearbyintf(x));
         assert_true(eight_activation(MORSEL_UNARY_FLOOR, x, 0, 0) == floorf(x) && eight_activation(MORSEL_UNARY_CEIL, x, 0, 0) == ceilf(x));
         assert_true(eight_activation(MORSEL_UNARY_TRUNCATE, x, 0, 0) == truncf(x));
