@@ -37,7 +37,8 @@ static void for_runs(const struct morsel_binary_args *args, uint32_t begin, uint
 }
 
 /* Bytes less `zero`. */
-static void take_integers(const struct morsel_input *x, size_t i, uint32_t step, uint32_t n, int32_t zero, int32_t *to) {
+static __attribute__((noinline)) void take_integers(const struct morsel_input *x, size_t i, uint32_t step, uint32_t n, int32_t zero,
+                                                    int32_t *to) {
     uint8_t bytes[MORSEL_LANES];
     morsel_load_bytes(x, i, step, n, bytes);
     for (uint32_t o = 0; o < MORSEL_LANES; o++) to[o] = bytes[o] - zero;

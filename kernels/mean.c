@@ -12,7 +12,8 @@ static inline void add_sixteen(uint32_t *restrict sums, const uint8_t *restrict 
 }
 
 /* `count` lines of n bytes, `inner` apart, added up. */
-static void sum_bytes(uint32_t *sums, const uint8_t *x, uint8_t flip, uint32_t count, uint32_t inner, uint32_t n) {
+static __attribute__((noinline)) void sum_bytes(uint32_t *sums, const uint8_t *x, uint8_t flip, uint32_t count, uint32_t inner,
+                                                uint32_t n) {
     memset(sums, 0, N * sizeof *sums);
     for (uint32_t i = 0; i < count; i++, x += inner) {
         if (n == N) add_sixteen(sums, x, flip);

@@ -45,12 +45,14 @@ static inline __m256i sum32(const struct sum *s, const uint8_t *a, const uint8_t
 static void sum_line(const struct morsel_binary_args *args, const void *how, const struct morsel_operand *line_a,
                      const struct morsel_operand *line_b, uint32_t at, uint32_t n) {
     const uint8_t *a = line_a->x, *b = line_b->x;
-    uint8_t *y = (uint8_t *)args->y.data + at, *to = y, rest_a[32] = {0}, rest_b[32] = {0};
+    uint8_t *y = (uint8_t *)args->y.data + at, *to = y, rest_a[32], rest_b[32];
     uint32_t rest = 0;
     for (;; rest = n, n = 32, y = to, to = rest_a) {
         for (; n >= 32; n -= 32, a += line_a->step, b += line_b->step, to += 32)
             _mm256_storeu_si256((__m256i *)(void *)to, sum32(how, a, b));
         if (!n) break;
+        _mm256_storeu_si256((__m256i *)(void *)rest_a, _mm256_setzero_si256());
+        _mm256_storeu_si256((__m256i *)(void *)rest_b, _mm256_setzero_si256());
         a = memcpy(rest_a, a, n), b = memcpy(rest_b, b, n); /* a turn of their own, for the code to stand once */
     }
     memcpy(y, rest_a, rest);
@@ -80,18 +82,18 @@ static inline __m256i affine32(const struct affine *k, const uint8_t *x, const f
 
 /* n elements of as many channels. y may be x: a piece is read before it is written. */
 static void affine_line(const struct affine *k, const uint8_t *x, uint8_t *y, const float *scale, const float *offset, uint32_t n) {
-    uint8_t rest[32] = {0};
-    float scales[32] = {0}, offsets[32] = {0};
+    for (; n >= 32; n -= 32, x += 32, y += 32, scale += 32, offset += 32)
+        _mm256_storeu_si256((__m256i *)(void *)y, affine32(k, x, scale, offset));
     for (uint32_t some; n; n -= some, x += some, y += some, scale += some, offset += some) {
-        some = n < 32 ? n : 32;
-        if (some < 32) {
-            x = memcpy(rest, x, some);
-            scale = memcpy(scales, scale, some * sizeof *scale);
-            offset = memcpy(offsets, offset, some * sizeof *offset);
-        }
-        __m256i v = affine32(k, x, scale, offset);
-        _mm256_storeu_si256((__m256i *)(void *)(some < 32 ? rest : y), v);
-        if (some < 32) memcpy(y, rest, some);
+        uint8_t rest[8] = {0};
+        float scales[8] = {0}, offsets[8] = {0};
+        some = n < 8 ? n : 8;
+        memcpy(rest, x, some);
+        memcpy(scales, scale, some * sizeof *scale);
+        memcpy(offsets, offset, some * sizeof *offset);
+        __m256i v = affine8(k, rest, scales, offsets);
+        _mm_storel_epi64((__m128i *)(void *)rest, _mm256_castsi256_si128(morsel_pack256_in_order(&k->requant, v, v, v, v)));
+        memcpy(y, rest, some);
     }
 }
 
@@ -135,12 +137,14 @@ static inline __m256i product32(const struct product *p, const uint8_t *a, const
 static void product_line(const struct morsel_binary_args *args, const void *how, const struct morsel_operand *line_a,
                          const struct morsel_operand *line_b, uint32_t at, uint32_t n) {
     const uint8_t *a = line_a->x, *b = line_b->x;
-    uint8_t *y = (uint8_t *)args->y.data + at, *to = y, rest_a[32] = {0}, rest_b[32] = {0};
+    uint8_t *y = (uint8_t *)args->y.data + at, *to = y, rest_a[32], rest_b[32];
     uint32_t rest = 0;
     for (;; rest = n, n = 32, y = to, to = rest_a) {
         for (; n >= 32; n -= 32, a += line_a->step, b += line_b->step, to += 32)
             _mm256_storeu_si256((__m256i *)(void *)to, product32(how, a, b));
         if (!n) break;
+        _mm256_storeu_si256((__m256i *)(void *)rest_a, _mm256_setzero_si256());
+        _mm256_storeu_si256((__m256i *)(void *)rest_b, _mm256_setzero_si256());
         a = memcpy(rest_a, a, n), b = memcpy(rest_b, b, n); /* a turn of their own, for the code to stand once */
     }
     memcpy(y, rest_a, rest);
