@@ -126,7 +126,7 @@ isa_flags = $(if $(filter $(isa_files),$(1)),$(isa_flags_$(lastword $(subst _, ,
 float_flags = $(if $(filter tools/float/% tools/onnx/functions%,$(1)),$(if $(filter -O2,$(OPT)),-O3 -fno-trapping-math -fno-math-errno))
 # Loops that are written for compilers to make vectors of; gcc before 12 does so at -O2 only when asked.
 VECTOR_LOOPS := kernels/product.c kernels/depthwise.c kernels/requant.c kernels/unary.c kernels/softmax.c \
-	kernels/layer_norm.c
+	kernels/layer_norm.c kernels/float_matmul.c
 vector_flags = $(if $(filter $(VECTOR_LOOPS),$(1)),-ftree-vectorize)
 # The core decides and checks, and computes hardly anything: its loops over values stand in these files. Pictures at -O1 would be 4 % slower
 # with gcc 12, up to 30 % with clang 14. turn.c and conv_plan.c only find tiles.

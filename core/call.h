@@ -50,6 +50,7 @@ union morsel_args {
     struct morsel_pool_args pool;
     struct morsel_fc_args fc;
     struct morsel_matmul_args matmul;
+    struct morsel_float_matmul_args float_matmul;
     struct morsel_binary_args binary;
     struct morsel_unary_args unary;
     struct morsel_lut_args lut;
@@ -71,6 +72,7 @@ union morsel_kernel {
     morsel_pool_fn *pool;
     morsel_fc_fn *fc;
     morsel_matmul_fn *matmul;
+    morsel_float_matmul_fn *float_matmul;
     morsel_binary_fn *binary;
     morsel_unary_fn *unary;
     morsel_lut_fn *lut;

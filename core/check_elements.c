@@ -40,13 +40,28 @@ static int dims_fit(const uint32_t *dims, uint32_t rank, uint32_t elements) {
 
 /* The last element that the strides reach lies inside the operand. An addend is below 2^31 * 2^32, and the sum is checked as it grows.
  * Proven: tests/prove, strides. */
-static int strides_fit(const struct morsel_blob_binary *p, const uint32_t *stride, uint32_t elements) {
-    uint64_t last = 0;
-    for (uint32_t k = 0; k < p->rank; k++) {
-        last += (uint64_t)(p->dims[k] - 1) * stride[k];
+static int strides_fit(const uint32_t *dims, uint32_t rank, const uint32_t *stride, uint32_t first, uint32_t elements) {
+    uint64_t last = first;
+    for (uint32_t k = 0; k < rank; k++) {
+        last += (uint64_t)(dims[k] - 1) * stride[k];
         if (last >= elements) return 0;
     }
     return 1;
+}
+
+/* No operand is larger than a tensor, so that no stride that is used reaches beyond one. */
+enum morsel_error morsel_check_float_matmul(const struct morsel_step_check *s) {
+    const struct morsel_blob_float_matmul *p = s->parameters;
+    const uint32_t *d = p->dims, a[4] = {d[0], d[1], d[2], p->inner}, b[4] = {d[0], d[1], p->inner, d[3]};
+    const uint32_t a_stride[4] = {p->a_stride[0], p->a_stride[1], p->a_stride[2], 1};
+    const struct morsel_blob_tensor *second = morsel_blob_input(s->check->model, s->step, 1);
+    if (!p->inner || morsel_product(morsel_product3(d[0], d[1], d[2]), d[3]) != morsel_elements(s->y)) return MORSEL_ERR_PARAMETER;
+    if (p->turned > 1 || p->term_stride[3] > 1) return MORSEL_ERR_PARAMETER;
+    if (!strides_fit(a, 4, a_stride, p->a_first, morsel_elements(s->x))) return MORSEL_ERR_PARAMETER;
+    if (!strides_fit(b, 4, p->b_stride, p->b_first, morsel_elements(second))) return MORSEL_ERR_PARAMETER;
+    const struct morsel_blob_tensor *term = s->step->input_count > 2 ? morsel_blob_input(s->check->model, s->step, 2) : NULL;
+    if (term && !strides_fit(d, 4, p->term_stride, 0, morsel_elements(term))) return MORSEL_ERR_PARAMETER;
+    return morsel_finite(p->factor) && p->float_min <= p->float_max ? MORSEL_OK : MORSEL_ERR_PARAMETER;
 }
 
 static int ratio_fits(float v) {
@@ -57,8 +72,8 @@ enum morsel_error morsel_check_binary(const struct morsel_step_check *s) {
     const struct morsel_blob_binary *p = s->parameters;
     const struct morsel_blob_tensor *b = morsel_blob_input(s->check->model, s->step, 1);
     if (p->op < 1 || p->op >= MORSEL_BINARY_OP_COUNT || !dims_fit(p->dims, p->rank, morsel_elements(s->y))) return MORSEL_ERR_PARAMETER;
-    if (!strides_fit(p, p->a_stride, morsel_elements(s->x))) return MORSEL_ERR_PARAMETER;
-    if (!strides_fit(p, p->b_stride, morsel_elements(b))) return MORSEL_ERR_PARAMETER;
+    if (!strides_fit(p->dims, p->rank, p->a_stride, 0, morsel_elements(s->x))) return MORSEL_ERR_PARAMETER;
+    if (!strides_fit(p->dims, p->rank, p->b_stride, 0, morsel_elements(b))) return MORSEL_ERR_PARAMETER;
     if (!morsel_check_integers(s->y, p->out_min, p->out_max)) return MORSEL_ERR_PARAMETER;
     int in_float = p->op != MORSEL_BINARY_QADD && p->op != MORSEL_BINARY_QMUL;
     if (in_float) return p->float_min <= p->float_max ? MORSEL_OK : MORSEL_ERR_PARAMETER;

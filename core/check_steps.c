@@ -7,7 +7,8 @@
 
 static enum morsel_error check_operands(const struct morsel_check *c, const struct morsel_blob_step *step, const struct morsel_kind *kind) {
     const struct morsel_blob_header *h = c->header;
-    if (!step->input_count || step->output_count != 1 || (kind->inputs && step->input_count != kind->inputs)) return MORSEL_ERR_STEP;
+    if (!step->input_count || step->output_count != 1) return MORSEL_ERR_STEP;
+    if (kind->inputs && (step->input_count < kind->inputs || step->input_count > kind->inputs + kind->optional)) return MORSEL_ERR_STEP;
     if ((uint64_t)step->first_operand + step->input_count + 1 > h->operands.count) return MORSEL_ERR_STEP;
     if (!morsel_check_affords(c, 4 * (uint64_t)step->input_count)) return MORSEL_ERR_STEP;
     for (uint32_t n = 0; n <= step->input_count; n++)

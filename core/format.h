@@ -228,6 +228,7 @@ enum morsel_step_kind {
     MORSEL_STEP_LOOKUP = 21,            /* x int32 -> y q8 or f32 [.. x .., width]: lines of a constant table: struct morsel_blob_lookup */
     MORSEL_STEP_CAST = 22,              /* x int32 -> y f32, by element, rounded to nearest: struct morsel_blob_cast */
     MORSEL_STEP_LAYER_NORM = 23,        /* x q8 or f32 seen as [lines, count], along count -> y q8 or f32: struct morsel_blob_layer_norm */
+    MORSEL_STEP_FLOAT_MATMUL = 24,      /* x f32, second input f32, a third one f32 or none -> y f32: struct morsel_blob_float_matmul */
     MORSEL_STEP_KIND_COUNT
 };
 #define MORSEL_STEP_SINCE_2 MORSEL_STEP_RANGE /* the first kind that version 1 has not */
@@ -301,6 +302,24 @@ struct morsel_blob_matmul {
     uint32_t b_batch, b_divide;
     float multiplier; /* scale(a) * scale(b) [/ scale(y)] */
     int32_t out_min, out_max;
+    float float_min, float_max;
+};
+
+/*
+ * Matrix product of two float activations a and b, read where they lie, whatever they are transposed from. For each outer and middle index
+ *     y[row][column] = sum over k of a[row][k] * b[k][column], times factor, plus the third input if there is one,
+ * within float_min..float_max. Products and sums are rounded one by one, k in order from a sum of 0. Strides are in elements; those of the
+ * third input may be 0, where it repeats, and along columns are 0 or 1. The k of a lie side by side.
+ */
+struct morsel_blob_float_matmul {
+    uint32_t dims[4];          /* outer, middle, rows, columns */
+    uint32_t inner;            /* how many k */
+    uint32_t turned;           /* 0: y lies as dims say; 1: as outer, rows, middle, columns */
+    uint32_t a_first, b_first; /* where they begin, in elements */
+    uint32_t a_stride[3];      /* along outer, middle, rows */
+    uint32_t b_stride[4];      /* along outer, middle, k, columns */
+    uint32_t term_stride[4];   /* along dims */
+    float factor;
     float float_min, float_max;
 };
 

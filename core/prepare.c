@@ -200,6 +200,29 @@ void morsel_prepare_matmul(struct morsel_call *call, const struct morsel_prepara
     call->units = p->batch * p->rows;
 }
 
+void morsel_prepare_float_matmul(struct morsel_call *call, const struct morsel_preparation *w) {
+    const struct morsel_blob_float_matmul *p = w->parameters;
+    struct morsel_float_matmul_args *a = &call->args.float_matmul;
+    const uint32_t *dims = p->dims;
+    a->a = (const float *)input_of(w, 0).data + p->a_first;
+    a->b = (const float *)input_of(w, 1).data + p->b_first;
+    a->term = w->step->input_count > 2 ? input_of(w, 2).data : NULL;
+    a->y = output_of(w, 0, 0, p->float_min, p->float_max);
+    a->middle = dims[1];
+    a->rows = dims[2];
+    a->inner = p->inner;
+    a->columns = dims[3];
+    memcpy(a->a_stride, p->a_stride, sizeof a->a_stride);
+    memcpy(a->b_stride, p->b_stride, sizeof a->b_stride);
+    memcpy(a->term_stride, p->term_stride, sizeof a->term_stride);
+    a->y_stride[0] = dims[1] * dims[2] * dims[3];
+    a->y_stride[1] = (p->turned ? 1 : dims[2]) * dims[3];
+    a->y_stride[2] = (p->turned ? dims[1] : 1) * dims[3];
+    a->factor = p->factor;
+    call->kernel.float_matmul = w->kernels->float_matmul;
+    call->units = dims[0] * dims[1] * dims[2];
+}
+
 void morsel_prepare_binary(struct morsel_call *call, const struct morsel_preparation *w) {
     const struct morsel_blob_binary *p = w->parameters;
     struct morsel_binary_args *a = &call->args.binary;

@@ -35,6 +35,7 @@ void morsel_run_float_conv(const struct morsel_call *call, const union morsel_ar
 void morsel_run_pool(const struct morsel_call *call, const union morsel_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n);
 void morsel_run_fc(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
 void morsel_run_matmul(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
+void morsel_run_float_matmul(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
 void morsel_run_binary(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
 void morsel_run_unary(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
 void morsel_run_lut(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);

@@ -140,6 +140,10 @@ void morsel_run_mean(const struct morsel_call *call, const union morsel_args *a,
     call->kernel.mean(&a->mean, begin, end);
 }
 
+void morsel_run_float_matmul(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end) {
+    call->kernel.float_matmul(&a->float_matmul, begin, end);
+}
+
 void morsel_run_softmax(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end) {
     call->kernel.softmax(&a->softmax, begin, end);
 }

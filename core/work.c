@@ -53,6 +53,12 @@ uint64_t morsel_work_matmul(const struct morsel_step_work *w) {
     return morsel_times(product4(p->batch, p->rows, up(p->inner, 4), up(p->columns, 16)), 2);
 }
 
+/* Each row of the result may put columns of the second operand in order first. */
+uint64_t morsel_work_float_matmul(const struct morsel_step_work *w) {
+    const struct morsel_blob_float_matmul *p = w->parameters;
+    return morsel_times(product4(p->dims[0] * p->dims[1], p->dims[2], p->inner, up(p->dims[3], 16)), 2);
+}
+
 /* Lines are read for the maximum, the sum and the results. */
 uint64_t morsel_work_softmax(const struct morsel_step_work *w) {
     return 4 * (uint64_t)morsel_elements(w->x);

@@ -159,6 +159,40 @@ struct morsel_matmul_args {
 };
 typedef void morsel_matmul_fn(const struct morsel_matmul_args *args, uint32_t begin, uint32_t end);
 
+/* core/format.h, FLOAT_MATMUL; a unit is a row of y, counted through middle and outer. Strides in elements. */
+struct morsel_float_matmul_args {
+    const float *a, *b;
+    const float *term; /* NULL: there is none */
+    struct morsel_output y;
+    uint32_t middle, rows, inner, columns;
+    uint32_t a_stride[3];    /* along outer, middle, rows */
+    uint32_t b_stride[4];    /* along outer, middle, inner, columns */
+    uint32_t y_stride[3];    /* along outer, middle, rows */
+    uint32_t term_stride[4]; /* along outer, middle, rows, columns; the last is 0 or 1 */
+    float factor;
+};
+typedef void morsel_float_matmul_fn(const struct morsel_float_matmul_args *args, uint32_t begin, uint32_t end);
+
+/* Where rows row .. row + n of a product lie, all within one middle index; those of the second operand belong to all. */
+struct morsel_float_rows {
+    const float *a, *b, *term;
+    float *y;
+    uint32_t n;
+};
+
+static inline struct morsel_float_rows morsel_float_rows(const struct morsel_float_matmul_args *p, uint32_t begin, uint32_t end) {
+    const size_t batch = begin / p->rows, row = begin % p->rows, outer = batch / p->middle, middle = batch % p->middle;
+    const uint32_t left = p->rows - (uint32_t)row;
+    const struct morsel_float_rows rows = {
+        p->a + outer * p->a_stride[0] + middle * p->a_stride[1] + row * p->a_stride[2],
+        p->b + outer * p->b_stride[0] + middle * p->b_stride[1],
+        p->term ? p->term + outer * p->term_stride[0] + middle * p->term_stride[1] + row * p->term_stride[2] : NULL,
+        (float *)p->y.data + outer * p->y_stride[0] + middle * p->y_stride[1] + row * p->y_stride[2],
+        left < end - begin ? left : end - begin,
+    };
+    return rows;
+}
+
 /* y[i] = a[..] op b[..]; a unit is an element of y. Strides in elements. */
 struct morsel_binary_args {
     struct morsel_input a, b;
@@ -340,6 +374,7 @@ struct morsel_kernels {
     morsel_pool_fn *max_pool;
     morsel_fc_fn *fc;
     morsel_matmul_fn *matmul;
+    morsel_float_matmul_fn *float_matmul;
     morsel_binary_fn *qadd;
     morsel_binary_fn *qmul;
     morsel_binary_fn *binary;
@@ -387,6 +422,7 @@ morsel_pool_fn morsel_average_pool_rows_c;
 morsel_pool_fn morsel_max_pool_rows_c;
 morsel_fc_fn morsel_fc_blocks_c;
 morsel_matmul_fn morsel_matmul_rows_c;
+morsel_float_matmul_fn morsel_float_matmul_c;
 morsel_binary_fn morsel_qadd_c;
 morsel_binary_fn morsel_qmul_c;
 morsel_binary_fn morsel_binary_c;

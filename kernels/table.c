@@ -17,6 +17,7 @@ static void fill_c(struct morsel_kernels *t) {
     t->lut = morsel_lut_c;
     t->mean = morsel_mean_c;
     t->softmax = morsel_softmax_c;
+    t->float_matmul = morsel_float_matmul_c;
     t->layer_norm = morsel_layer_norm_c;
     t->copy = morsel_copy_c;
     t->gather = morsel_gather_c;

@@ -137,6 +137,7 @@ MORSEL_INLINE void eight_write(const struct eight_writer *w, void *y, size_t i, 
 #include "../kernels/float_loops.h"
 #include "../kernels/float_norm.h"
 #include "../kernels/float_pools.h"
+#include "../kernels/float_product.h"
 
 void morsel_float_conv_rows_avx2(const struct morsel_float_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     morsel_float_conv(&eight_isa, a, rows, y, n);
@@ -145,6 +146,10 @@ void morsel_float_conv_rows_avx2(const struct morsel_float_conv_args *a, const u
 void morsel_unary_avx2(const struct morsel_unary_args *a, uint32_t begin, uint32_t end) {
     if (a->op == MORSEL_UNARY_QAFFINE) morsel_qaffine_avx2(a, begin, end);
     else eight_unary(a, begin, end);
+}
+
+void morsel_float_matmul_avx2(const struct morsel_float_matmul_args *a, uint32_t begin, uint32_t end) {
+    product_range(a, begin, end);
 }
 
 void morsel_layer_norm_avx2(const struct morsel_layer_norm_args *a, uint32_t begin, uint32_t end) {

@@ -29,6 +29,7 @@ uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu) {
     table->binary = morsel_binary_avx2;
     table->softmax = morsel_softmax_avx2;
     table->layer_norm = morsel_layer_norm_avx2;
+    table->float_matmul = morsel_float_matmul_avx2;
     table->gather = morsel_gather_avx2;
     table->max_pool = morsel_max_pool_rows_avx2;
     table->average_pool = morsel_average_pool_rows_avx2;
@@ -53,6 +54,7 @@ uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu) {
     table->depthwise = morsel_depthwise_rows_avx512vnni;
     table->fc = morsel_fc_blocks_avx512vnni;
     table->matmul = morsel_matmul_rows_avx512vnni;
+    table->float_matmul = morsel_float_matmul_avx512vnni;
     table->qadd = morsel_qadd_avx512vnni;
     table->strided_pixels = 1;
     used |= MORSEL_HAS_AVX512VNNI;

@@ -26,6 +26,23 @@ void morsel_fc_blocks_reference(const struct morsel_fc_args *a, uint32_t begin, 
     }
 }
 
+/* Each product is rounded, then each sum, in the order of k; factor and term likewise. */
+void morsel_float_matmul_reference(const struct morsel_float_matmul_args *a, uint32_t begin, uint32_t end) {
+    for (; begin < end; begin++) {
+        const struct morsel_float_rows row = morsel_float_rows(a, begin, begin + 1);
+        for (size_t c = 0; c < a->columns; c++) {
+            float sum = 0;
+            for (size_t k = 0; k < a->inner; k++) {
+                const float product = row.a[k] * row.b[k * a->b_stride[2] + c * a->b_stride[3]];
+                sum = sum + product;
+            }
+            sum = sum * a->factor;
+            if (row.term) sum = sum + row.term[c * a->term_stride[3]];
+            morsel_store_float(&a->y, (size_t)(row.y - (float *)a->y.data) + c, sum);
+        }
+    }
+}
+
 void morsel_matmul_rows_reference(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end) {
     for (uint32_t u = begin; u < end; u++) {
         uint32_t batch = u / a->rows, a_at = batch / a->a_divide % a->a_batch, b_at = batch / a->b_divide % a->b_batch;

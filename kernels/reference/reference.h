@@ -17,6 +17,7 @@ morsel_pool_fn morsel_average_pool_rows_reference;
 morsel_pool_fn morsel_max_pool_rows_reference;
 morsel_fc_fn morsel_fc_blocks_reference;
 morsel_matmul_fn morsel_matmul_rows_reference;
+morsel_float_matmul_fn morsel_float_matmul_reference;
 morsel_binary_fn morsel_qadd_reference;
 morsel_binary_fn morsel_qmul_reference;
 morsel_binary_fn morsel_binary_reference;

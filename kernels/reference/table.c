@@ -10,6 +10,7 @@ const struct morsel_kernels morsel_kernels_reference = {
     .max_pool = morsel_max_pool_rows_reference,
     .fc = morsel_fc_blocks_reference,
     .matmul = morsel_matmul_rows_reference,
+    .float_matmul = morsel_float_matmul_reference,
     .qadd = morsel_qadd_reference,
     .qmul = morsel_qmul_reference,
     .binary = morsel_binary_reference,

@@ -70,6 +70,26 @@ static uint32_t seed_float_input(struct seed_blob *b) {
     return x;
 }
 
+/* Rows of a picture's channels with themselves, transposed where they lie; sometimes with a term that repeats. */
+static void seed_float_matmul(struct seed_blob *b) {
+    uint32_t x = seed_float_input(b), reads = seed_from(b, 2, 3), turned = seed_chance(b, 2);
+    struct morsel_blob_tensor in = b->tensors[x];
+    const uint32_t *d = in.dims, row = d[3], middle = d[2] * row, outer = d[1] * middle;
+    struct morsel_blob_float_matmul p = {.dims = {d[0], d[1], d[2], d[2]},
+                                         .inner = d[3],
+                                         .turned = turned,
+                                         .a_stride = {outer, middle, row},
+                                         .b_stride = {outer, middle, 1, row},
+                                         .term_stride = {outer, middle, seed_chance(b, 2) ? row : 0, 0},
+                                         .factor = seed_float(b, 2),
+                                         .float_min = -99,
+                                         .float_max = 99};
+    uint32_t y = seed_tensor(b, MORSEL_FLOAT32, d[0], turned ? d[2] : d[1], turned ? d[1] : d[2], d[2]);
+    b->tensors[y].scale = 1;
+    b->tensors[y].zero_point = 0;
+    seed_step(b, MORSEL_STEP_FLOAT_MATMUL, &p, sizeof p, x, reads, y);
+}
+
 /* The channel constants that the kind will have are known only when it is made: it is made of the bytes first. */
 static void seed_dynamic(struct seed_blob *b, uint32_t kind) {
     if (b->step_count + SEED_DYNAMIC_STEPS > SEED_STEPS || b->tensor_count + 6 > SEED_TENSORS) return;

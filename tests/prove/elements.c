@@ -11,7 +11,7 @@ void prove_strides(uint32_t elements) {
     prove_any(at);
     prove_assume(p.rank >= 1 & p.rank <= 6 & elements <= MORSEL_SIZE_LIMIT);
     for (uint32_t k = 0; k < p.rank; k++) prove_assume(p.dims[k] >= 1 & p.dims[k] <= MORSEL_SIZE_LIMIT);
-    if (!strides_fit(&p, p.a_stride, elements)) return;
+    if (!strides_fit(p.dims, p.rank, p.a_stride, 0, elements)) return;
     wide index = 0, last = 0;
     for (uint32_t k = 0; k < p.rank; k++) {
         prove_assume(at[k] < p.dims[k]);

@@ -88,6 +88,10 @@ void dynamic_settle(struct lowering *l, const struct onnx_node *node);
 /* Gives the scale, the zero point or the bytes a buffer, for an output of the network; false: it is none of them. */
 bool dynamic_output(struct lowering *l, struct onnx_value *value);
 
+/* A product of two activations of which one is float; out: its shape, where vectors are matrices (op_float_matmul.c). */
+bool lower_float_pair(struct lowering *l, struct onnx_node *node, const struct meaning *a, const struct meaning *b,
+                      const struct onnx_shape *out);
+
 /* A Gather from a constant table by indices that are known at run time. */
 bool lower_lookup(struct lowering *l, struct onnx_node *node);
 

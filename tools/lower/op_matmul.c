@@ -96,6 +96,14 @@ static bool as_matrix(struct lowering *l, struct meaning *a, struct meaning *b, 
     return true;
 }
 
+static bool add_float_matmul(struct lowering *l, struct onnx_node *node, struct meaning *a, struct meaning *b) {
+    struct onnx_shape out = node->outputs[0]->shape;
+    struct meaning row = *a, column = *b;
+    if (!as_matrix(l, &row, &column, &out))
+        return refuse(l, node, "a product of two activations needs one dimension or more on both sides");
+    return lower_float_pair(l, node, &row, &column, &out);
+}
+
 static bool add_matmul(struct lowering *l, struct onnx_node *node, struct meaning *a, struct meaning *b, const struct tail *tail) {
     struct onnx_shape shape = node->outputs[0]->shape, *out = &shape;
     struct meaning row = *a, column = *b;
@@ -189,8 +197,7 @@ bool lower_matmul(struct lowering *l, struct onnx_node *node) {
         b = &batched;
     }
     if (b->buffer) {
-        if (!a->dequantized || !b->dequantized || !meaning_is_affine(a) || !meaning_is_affine(b))
-            return refuse(l, node, "an operand is float: both have to stand behind a DequantizeLinear");
+        if (!a->dequantized || !b->dequantized || !meaning_is_affine(a) || !meaning_is_affine(b)) return add_float_matmul(l, node, a, b);
         struct tail tail = tail_follow(l, node->outputs[0], 0);
         return add_matmul(l, node, a, b, &tail);
     }

@@ -46,6 +46,7 @@ union net_parameters {
     struct morsel_blob_fc fc;
     struct morsel_blob_float_conv float_conv;
     struct morsel_blob_matmul matmul;
+    struct morsel_blob_float_matmul float_matmul;
     struct morsel_blob_binary binary;
     struct morsel_blob_unary unary;
     struct morsel_blob_lut lut;

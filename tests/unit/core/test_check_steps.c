@@ -122,7 +122,7 @@ static void operands_are_counted(void **state) {
 
 static void kinds_are_those_of_the_format(void **state) {
     (void)state;
-    static const uint32_t none[] = {0, 24, 25, 26, 32, 0x7fffffff, 0x80000000, 0xffffffff};
+    static const uint32_t none[] = {0, 25, 26, 27, 32, 0x7fffffff, 0x80000000, 0xffffffff};
     for (uint32_t i = 0; i < 8; i++) {
         set_alone(MORSEL_STEP_MAX_POOL, 1, PARAMETERS_AT);
         d.header->format_version = MORSEL_FORMAT_VERSION;
@@ -164,6 +164,7 @@ static int types_fit(uint32_t kind, uint32_t x, uint32_t second, uint32_t y) {
     case MORSEL_STEP_MAX_POOL: return x_ok && y == x;
     case MORSEL_STEP_CONCAT:
     case MORSEL_STEP_GATHER: return x == y && second == y;
+    case MORSEL_STEP_FLOAT_MATMUL: return x == MORSEL_FLOAT32 && second == MORSEL_FLOAT32 && y == MORSEL_FLOAT32;
     case MORSEL_STEP_RANGE:
     case MORSEL_STEP_FACTORS: return x == MORSEL_FLOAT32 && y == MORSEL_FLOAT32;
     case MORSEL_STEP_QUANTIZE: return x == MORSEL_FLOAT32 && second == MORSEL_FLOAT32 && y == MORSEL_UINT8;
@@ -176,6 +177,19 @@ static int types_fit(uint32_t kind, uint32_t x, uint32_t second, uint32_t y) {
     }
 }
 
+/* A product of floats has two inputs or three; a pool, with as many tensors, one alone. */
+static void inputs_that_may_be_absent_are_counted(void **state) {
+    (void)state;
+    for (uint32_t floats = 0; floats < 2; floats++)
+        for (uint32_t inputs = 1; inputs < 4; inputs++) {
+            set_alone(floats ? MORSEL_STEP_FLOAT_MATMUL : MORSEL_STEP_MAX_POOL, inputs, PARAMETERS_AT);
+            d.header->format_version = MORSEL_FORMAT_VERSION;
+            struct morsel_blob_tensor *tensors = (void *)(d.bytes + DESK_TENSORS_AT);
+            for (uint32_t i = 0; floats && i < DESK_TENSORS; i++) tensors[i].type = MORSEL_FLOAT32;
+            assert_int_equal(morsel_check_steps(&d.check) == MORSEL_ERR_STEP, floats ? inputs < 2 : inputs > 1);
+        }
+}
+
 /* Parameters of 0 are refused later, if at all. */
 static void types_are_in_the_sets_of_the_kind(void **state) {
     (void)state;
@@ -183,7 +197,7 @@ static void types_are_in_the_sets_of_the_kind(void **state) {
     for (uint32_t pick = 0; pick < 64 * MORSEL_STEP_KIND_COUNT; pick++) {
         uint32_t kind = pick / 64, x = pick & 3, second = pick >> 2 & 3, y = pick >> 4 & 3;
         int two = kind == MORSEL_STEP_MATMUL || kind == MORSEL_STEP_BINARY || kind == MORSEL_STEP_CONCAT ||
-                  (kind >= MORSEL_STEP_QUANTIZE && kind <= MORSEL_STEP_DYNAMIC_FC);
+                  kind == MORSEL_STEP_FLOAT_MATMUL || (kind >= MORSEL_STEP_QUANTIZE && kind <= MORSEL_STEP_DYNAMIC_FC);
         if (!kind) continue;
         set_alone(kind, two ? 2 : 1, PARAMETERS_AT);
         d.header->format_version = MORSEL_FORMAT_VERSION;
@@ -416,6 +430,7 @@ int main(void) {
         cmocka_unit_test(kinds_are_those_of_the_format),
         cmocka_unit_test(kinds_are_those_of_the_version),
         cmocka_unit_test(types_are_in_the_sets_of_the_kind),
+        cmocka_unit_test(inputs_that_may_be_absent_are_counted),
         cmocka_unit_test(data_ends_with_its_section),
         cmocka_unit_test(floats_are_counted_and_finite),
         cmocka_unit_test(halves_are_counted_and_finite),

@@ -139,6 +139,7 @@ static void other_kinds_count_elements(void **state) {
     (void)state;
     struct morsel_blob_fc fc = {.rows = 3, .inputs = 5, .outputs = 17};
     struct morsel_blob_matmul matmul = {.batch = 3, .rows = 5, .inner = 6, .columns = 17};
+    struct morsel_blob_float_matmul floats = {.dims = {3, 2, 5, 17}, .inner = 6};
     struct morsel_blob_gather gather = {.rank = 5};
     struct morsel_blob_binary binary = {.rank = 3};
     uint32_t concat[8] = {0};
@@ -147,6 +148,8 @@ static void other_kinds_count_elements(void **state) {
     assert_int_equal(morsel_work_fc(&w), 3 * 8 * 32);
     w = a_step(MORSEL_STEP_MATMUL, &matmul);
     assert_int_equal(morsel_work_matmul(&w), 2 * 3 * 5 * 8 * 32);
+    w = a_step(MORSEL_STEP_FLOAT_MATMUL, &floats);
+    assert_int_equal(morsel_work_float_matmul(&w), 2 * 3 * 2 * 5 * 6 * 32);
     w = a_step(MORSEL_STEP_SOFTMAX, NULL);
     assert_int_equal(morsel_work_softmax(&w), 4 * 2 * 7 * 5 * 6);
     w = a_step(MORSEL_STEP_LAYER_NORM, NULL);

@@ -93,7 +93,7 @@ static void spellings_become_one_step(void **unused) {
         struct lowered l = lower_words(s->text);
         float x[ELEMENTS], y[ELEMENTS], plain[ELEMENTS];
         uint32_t random = 7;
-        for (int i = 0; i < ELEMENTS; i++) x[i] = (float)builder_between(&random, -3000, 3000) / 1000 + (float)(i / COUNT);
+        for (int i = 0; i < ELEMENTS; i++) x[i] = ((float)builder_between(&random, 0, 6000) - 3000) / 1000 + (float)(i / COUNT);
         const struct net_step *norm = norm_in(l.net);
         if (!norm || l.net->step_count != 1) fail_msg("%s: %u steps", s->text, (unsigned)l.net->step_count);
         assert_int_equal(norm->parameters.layer_norm.centred, s->centred);

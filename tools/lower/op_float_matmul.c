@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Products of two activations that are float: attention between layers that quantize at run time, or that stay float. Operands are read
+ * where they lie; a constant factor behind a product, and what is added to it then, belong to its step; and where heads are put beside one
+ * another behind it, it is stored so.
+ */
+#include "tools/lower/lower.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { AXES = VIEW_MAX_RANK };
+
+/* Where an operand's elements lie: along each dimension of the product's result but the last two, and along its own last two. */
+struct lie {
+    struct net_buffer *buffer;
+    uint32_t first, step[AXES];
+};
+
+/* False where the entries of an axis are no straight run. */
+static bool lie_of(const struct view *v, uint32_t rank, struct net_buffer *buffer, struct lie *out) {
+    *out = (struct lie){.buffer = buffer};
+    for (uint32_t i = 0; i < v->rank; i++) {
+        const int32_t *t = v->table[i], stride = v->dims[i] > 1 ? t[1] - t[0] : 0;
+        for (uint32_t k = 0; k < v->dims[i]; k++)
+            if (stride < 0 || t[0] < 0 || t[k] != t[0] + (int32_t)k * stride) return false;
+        out->first += (uint32_t)t[0];
+        out->step[rank - v->rank + i] = (uint32_t)stride;
+    }
+    return true;
+}
+
+/* The float value in a buffer; where it is float already, it stays where it is, whatever part of that it is. */
+static bool float_value(struct lowering *l, struct onnx_node *node, struct meaning *m) {
+    if (m->buffer->type == MORSEL_FLOAT32) return true;
+    if (!m->dequantized && !m->table) return refuse(l, node, "an operand is an integer tensor");
+    m->buffer = meaning_float_buffer(l, node, m, &m->view);
+    m->table = NULL;
+    m->dequantized = false;
+    return m->buffer != NULL;
+}
+
+/* Row-major in a buffer of its own, for every index of the result. */
+static bool spread(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct onnx_shape *out, struct lie *lie) {
+    const uint32_t rank = (uint32_t)out->rank, extra = rank - m->view.rank;
+    struct view wide = {.rank = rank};
+    for (uint32_t i = 0; i < rank; i++) {
+        const bool own = i + 2 >= rank || (i >= extra && m->view.dims[i - extra] > 1);
+        wide.dims[i] = own ? m->view.dims[i - extra] : (uint32_t)out->dims[i];
+        wide.table[i] = own ? m->view.table[i - extra] : net_alloc(l->net, wide.dims[i] * sizeof(int32_t));
+        for (uint32_t k = 0; !own && i >= extra && k < wide.dims[i]; k++) wide.table[i][k] = m->view.table[i - extra][0];
+    }
+    struct meaning full = *m;
+    full.view = wide;
+    struct net_buffer *buffer = meaning_buffer(l, node, &full, MORSEL_ROW_MAJOR);
+    if (!buffer) return false;
+    wide = view_whole(l->net, MORSEL_ROW_MAJOR, rank, wide.dims);
+    return lie_of(&wide, rank, buffer, lie);
+}
+
+/* The dimensions in front of the last two as two at most; false where they are more. The last one, of two or more, is the middle. */
+static bool put_batch(const struct onnx_shape *out, const struct lie *const *lies, uint32_t count, struct morsel_blob_float_matmul *p) {
+    uint32_t *const strides[] = {p->a_stride, p->b_stride, p->term_stride}, n = (uint32_t)out->rank - 2;
+    uint32_t found = 0, dims[2] = {1, 1}, steps[3][2] = {{0}};
+    for (uint32_t i = n; i-- > 0;) {
+        const uint32_t dim = (uint32_t)out->dims[i];
+        bool runs_on = found > 0;
+        if (dim == 1) continue;
+        for (uint32_t k = 0; k < count; k++) runs_on = runs_on && lies[k]->step[i] == steps[k][found - 1] * dims[found - 1];
+        if (!runs_on && found == 2) return false;
+        if (!runs_on) {
+            for (uint32_t k = 0; k < count; k++) steps[k][found] = lies[k]->step[i];
+            found++;
+        }
+        dims[found - 1] *= dim;
+    }
+    p->dims[0] = dims[1];
+    p->dims[1] = dims[0];
+    for (uint32_t k = 0; k < count; k++) strides[k][0] = steps[k][1], strides[k][1] = steps[k][0];
+    return true;
+}
+
+/* ---- what follows ---- */
+
+struct behind {
+    struct onnx_value *value; /* what the step gives */
+    struct onnx_node *absorbed[2];
+    uint32_t count;
+    float factor;
+    struct meaning *term;
+};
+
+/* A product with one constant number, or a quotient by one. */
+static bool is_factor(struct lowering *l, const struct onnx_node *node, const struct onnx_value *x, float *factor) {
+    const bool mul = node_is(node, "Mul"), div = node_is(node, "Div");
+    if (node->domain[0] || (!mul && !div) || (div && node->inputs[0] != x) || node->inputs[0] == node->inputs[1]) return false;
+    const struct onnx_tensor *t = constant_numbers(l, node->inputs[node->inputs[0] == x]);
+    if (!t || t->count != 1 || t->shape.rank > x->shape.rank) return false;
+    const double number = onnx_number(t, 0);
+    *factor = (float)(mul ? number : 1 / number);
+    return isfinite(*factor);
+}
+
+/* A float of before, added; the sum has the product's shape. */
+static struct meaning *is_term(struct lowering *l, const struct onnx_node *node, const struct onnx_value *x) {
+    if (!node_is(node, "Add") || node->domain[0] || node->inputs[0] == node->inputs[1]) return NULL;
+    const struct onnx_shape *shape = &node->outputs[0]->shape;
+    if (shape->rank != x->shape.rank || onnx_elements(shape) != onnx_elements(&x->shape)) return NULL;
+    struct meaning *m = meaning_of(l, node->inputs[node->inputs[0] == x]);
+    return m && !m->poison && m->buffer && m->buffer->type == MORSEL_FLOAT32 && !m->table ? m : NULL;
+}
+
+static struct behind look_behind(struct lowering *l, struct onnx_value *value) {
+    struct behind b = {.value = value, .factor = 1};
+    struct onnx_node *node = only_reader(value);
+    if (node && is_factor(l, node, value, &b.factor)) {
+        b.absorbed[b.count++] = node;
+        b.value = node->outputs[0];
+        node = only_reader(b.value);
+    }
+    b.term = node ? is_term(l, node, b.value) : NULL;
+    return b;
+}
+
+/* Whether a step can read the term where it lies, beside operands that lie so. */
+static bool term_fits(const struct behind *b, const struct onnx_shape *out, struct lie *lies, struct morsel_blob_float_matmul *p) {
+    const struct lie *const all[3] = {&lies[0], &lies[1], &lies[2]};
+    const uint32_t rank = (uint32_t)out->rank;
+    if (!b->term || !lie_of(&b->term->view, rank, b->term->buffer, &lies[2]) || lies[2].first || lies[2].step[rank - 1] > 1) return false;
+    return put_batch(out, all, 3, p);
+}
+
+static void take_term(struct behind *b, struct lie *lie, struct morsel_blob_float_matmul *p, uint32_t rank) {
+    struct onnx_node *add = only_reader(b->value);
+    b->absorbed[b->count++] = add;
+    b->value = add->outputs[0];
+    memcpy(p->term_stride + 2, lie->step + rank - 2, 2 * sizeof(uint32_t));
+}
+
+/* A Transpose behind it puts its rows in front of the dimension before them. */
+static bool is_turned(const struct onnx_value *value) {
+    const struct onnx_node *node = only_reader(value);
+    const int rank = value->shape.rank;
+    if (rank < 3 || !node_is(node, "Transpose")) return false;
+    const struct onnx_attribute *perm = onnx_attribute(node, "perm");
+    for (int i = 0; i < rank; i++) {
+        const int64_t axis = i == rank - 3 ? rank - 2 : i == rank - 2 ? rank - 3 : i;
+        if (!perm || perm->ints[i] != axis) return false;
+    }
+    return true;
+}
+
+/* A buffer for the result that lies as dims say, or turned: rows in front of the dimension before them. */
+static struct net_buffer *result(struct lowering *l, struct onnx_value *value, bool turned) {
+    struct onnx_value lying = *value;
+    uint32_t axes[VIEW_MAX_RANK], rank = (uint32_t)value->shape.rank;
+    for (uint32_t i = 0; i < rank; i++) axes[i] = turned && i + 3 == rank ? i + 1 : turned && i + 2 == rank ? i - 1 : i;
+    for (uint32_t i = 0; i < rank; i++) lying.shape.dims[i] = value->shape.dims[axes[i]];
+    struct net_buffer *y = value_buffer(l, &lying, MORSEL_FLOAT32, MORSEL_ROW_MAJOR, 1, 0);
+    struct meaning m = meaning_fresh(l, y, &lying.shape);
+    m.view = view_transpose(&m.view, axes); /* which is its own inverse */
+    meaning_set(l, value, m);
+    return y;
+}
+
+static bool add_product(struct lowering *l, struct onnx_node *node, const struct lie *lies, struct behind *b, bool plain,
+                        struct morsel_blob_float_matmul p) {
+    struct tail tail = {.value = b->value, .float_min = -INFINITY, .float_max = INFINITY};
+    const uint32_t rank = (uint32_t)b->value->shape.rank;
+    for (uint32_t i = 0; i < b->count; i++) b->absorbed[i]->done = true;
+    if (plain) tail = tail_follow(l, b->value, TAIL_FLOAT);
+    p.turned = plain && p.dims[1] > 1 && is_turned(tail.value) && p.dims[1] == tail.value->shape.dims[rank - 3];
+    p.float_min = tail.float_min;
+    p.float_max = tail.float_max;
+    p.factor = b->factor;
+    struct net_buffer *y = result(l, tail.value, p.turned);
+    struct net_step *step = net_add_step(l->net, MORSEL_STEP_FLOAT_MATMUL, node->name, lies[0].buffer, lies[1].buffer, y);
+    if (b->term) {
+        struct net_buffer *const inputs[] = {lies[0].buffer, lies[1].buffer, lies[2].buffer};
+        step->inputs = net_alloc(l->net, sizeof inputs);
+        memcpy(step->inputs, inputs, sizeof inputs);
+        step->input_count = 3;
+    }
+    step->parameters.float_matmul = p;
+    step->macs = (uint64_t)net_elements(y) * p.inner;
+    return true;
+}
+
+bool lower_float_pair(struct lowering *l, struct onnx_node *node, const struct meaning *left, const struct meaning *right,
+                      const struct onnx_shape *out) {
+    struct meaning a = *left, b = *right;
+    struct lie lies[3];
+    const struct lie *const both[2] = {&lies[0], &lies[1]};
+    const uint32_t rank = (uint32_t)out->rank;
+    const bool plain = rank == (uint32_t)node->outputs[0]->shape.rank; /* no operand is a vector */
+    if (!float_value(l, node, &a) || !float_value(l, node, &b)) return false;
+    struct morsel_blob_float_matmul p = {.inner = a.view.dims[a.view.rank - 1]};
+    struct behind behind = {.value = node->outputs[0], .factor = 1};
+    if (plain) behind = look_behind(l, behind.value);
+    if ((!lie_of(&a.view, rank, a.buffer, &lies[0]) || lies[0].step[rank - 1] > 1) && !spread(l, node, &a, out, &lies[0])) return false;
+    if (!lie_of(&b.view, rank, b.buffer, &lies[1]) && !spread(l, node, &b, out, &lies[1])) return false;
+    if (term_fits(&behind, out, lies, &p)) take_term(&behind, &lies[2], &p, rank);
+    else if (behind.term = NULL, !put_batch(out, both, 2, &p)) {
+        if (!spread(l, node, &a, out, &lies[0]) || !spread(l, node, &b, out, &lies[1])) return false;
+        if (!put_batch(out, both, 2, &p)) return refuse(l, node, "its operands repeat along too many dimensions");
+    }
+    p.dims[2] = (uint32_t)out->dims[rank - 2];
+    p.dims[3] = (uint32_t)out->dims[rank - 1];
+    p.a_first = lies[0].first;
+    p.b_first = lies[1].first;
+    p.a_stride[2] = lies[0].step[rank - 2];
+    memcpy(p.b_stride + 2, lies[1].step + rank - 2, 2 * sizeof(uint32_t));
+    return add_product(l, node, lies, &behind, plain, p);
+}
