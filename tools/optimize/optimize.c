@@ -25,6 +25,7 @@ static const struct {
     {"einsum", "sums of products by letters are matrix products", pass_einsum},
     {"norms", "normalizations are decomposed into means and roots", pass_norms},
     {"choices", "computed bounds and divisions that spare zeros are arithmetic", pass_choices},
+    {"masks", "masks are arithmetic", pass_masks}, /* behind the choices, which are conditions, too */
     {"moves", "reshapes of reshapes and transposes of transposes are one", pass_moves},
     /* before affine maps: the sums and products of a decomposed function belong to it */
     {"activations", "decomposed activations have their names", pass_activations},
@@ -65,5 +66,7 @@ void graph_optimize(struct onnx_graph *g, struct onnx_report *report) {
 void graph_decompose(struct onnx_graph *g, struct onnx_report *report) {
     int reals = pass_floats(g);
     if (reals) onnx_notice(report, "%d values of float16 and double are float in the blob, its inputs and outputs, too", reals);
-    if (pass_einsum(g) + pass_norms(g) + pass_reduces(g)) edit_clean(g);
+    int masks = 0;
+    for (int changes = 1; changes; masks += changes) changes = pass_masks(g);
+    if (masks + pass_einsum(g) + pass_norms(g) + pass_reduces(g)) edit_clean(g);
 }

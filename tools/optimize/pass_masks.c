@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Masks as exports write them. What is true or false as a network runs becomes a float, 1 or 0: And is a product, Not the rest to 1, Equal
+ * the distance that is at most 1, and Where a sum of products. Of integers such floats are exact up to 2^24.
+ *
+ * Infinity as what is chosen becomes FLT_MAX: a product with 0 has to be 0. Behind a Softmax both give 0, but for a line that is masked
+ * throughout: its elements are equal then, not NaN. So what exports put behind a Softmax against such NaN goes.
+ */
+#include "tools/optimize/pass.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+static const struct onnx_shape scalar = {0};
+
+static bool is_integer(const struct onnx_value *x) {
+    return x->type == ONNX_INT64 || x->type == ONNX_INT32;
+}
+
+/* A constant as floats that are finite. */
+static struct onnx_value *finite_numbers(struct onnx_graph *g, const struct onnx_node *node, const char *part, const struct onnx_value *x) {
+    double *numbers = graph_doubles(g, (int64_t)x->constant->count);
+    for (size_t i = 0; i < x->constant->count; i++) numbers[i] = fmin(fmax(onnx_number(x->constant, i), -FLT_MAX), FLT_MAX);
+    return graph_floats(g, node, part, &x->shape, numbers);
+}
+
+/* The numbers of a condition or of integers as floats. NULL: it is something else. */
+static struct onnx_value *numbers_of(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x) {
+    if (!x || x->shape.rank < 0) return NULL;
+    if (x->constant && (x->type == ONNX_BOOL || is_integer(x))) return finite_numbers(g, node, "numbers", x);
+    if (x->type == ONNX_FLOAT) return x;
+    if (!is_integer(x)) return NULL;
+    struct onnx_value *y = graph_put(g, node, "Cast", &x, 1, &x->shape);
+    y->producer->opset = node->opset;
+    edit_attribute_int(g, y->producer, "to", ONNX_FLOAT);
+    return y;
+}
+
+static struct onnx_value *two(struct onnx_graph *g, struct onnx_node *node, const char *op, struct onnx_value *a, struct onnx_value *b,
+                              const struct onnx_shape *shape) {
+    struct onnx_value *inputs[2] = {a, b}, *y = graph_put(g, node, op, inputs, 2, shape);
+    y->producer->opset = node->opset;
+    return y;
+}
+
+static struct onnx_value *number(struct onnx_graph *g, struct onnx_node *node, double v) {
+    return graph_floats(g, node, "number", &scalar, &v);
+}
+
+/* The node gives 1 - x, or x. */
+static void become(struct onnx_graph *g, struct onnx_node *node, bool not, struct onnx_value *x) {
+    struct onnx_value *inputs[2] = {not ? number(g, node, 1) : x, x};
+    edit_become(g, node, not ? "Sub" : "Identity", "", inputs, not ? 2 : 1);
+    node->outputs[0]->type = ONNX_FLOAT;
+}
+
+/* x within 0 and 1 */
+static struct onnx_value *within(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x) {
+    const struct onnx_shape *shape = &x->shape;
+    return two(g, node, "Min", two(g, node, "Max", x, number(g, node, 0), shape), number(g, node, 1), shape);
+}
+
+/* Of integers a and b: whether a > b, or whether they differ. */
+static struct onnx_value *compared(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *a, struct onnx_value *b, bool differ) {
+    const struct onnx_shape *shape = &node->outputs[0]->shape;
+    struct onnx_value *d = two(g, node, "Sub", a, b, shape);
+    if (differ) d = graph_put(g, node, "Abs", &d, 1, shape);
+    return within(g, node, d);
+}
+
+static bool change_comparison(struct onnx_graph *g, struct onnx_node *node) {
+    const bool equal = graph_is(node, "Equal"), greater = graph_is(node, "Greater"), less = graph_is(node, "Less"),
+               not_less = graph_is(node, "GreaterOrEqual"), not_greater = graph_is(node, "LessOrEqual");
+    if (!(equal || greater || less || not_less || not_greater) || !is_integer(node->inputs[0]) || !is_integer(node->inputs[1]))
+        return false;
+    struct onnx_value *a = numbers_of(g, node, node->inputs[0]), *b = numbers_of(g, node, node->inputs[1]);
+    const bool swap = less || not_less;
+    if (!a || !b) return false;
+    become(g, node, equal || not_less || not_greater, compared(g, node, swap ? b : a, swap ? a : b, equal));
+    return true;
+}
+
+static bool change_logic(struct onnx_graph *g, struct onnx_node *node) {
+    const bool and = graph_is(node, "And"), or = graph_is(node, "Or"), not = graph_is(node, "Not");
+    if (!and&&! or &&!not ) return false;
+    struct onnx_value *a = numbers_of(g, node, node->inputs[0]), *b = not ? a : numbers_of(g, node, node->inputs[1]);
+    if (!a || !b) return false;
+    if (not ) become(g, node, true, a);
+    else become(g, node, false, two(g, node, and? "Mul" : "Max", a, b, &node->outputs[0]->shape));
+    return true;
+}
+
+/* To true or false, of integers; and from those to a float. */
+static bool change_cast(struct onnx_graph *g, struct onnx_node *node) {
+    struct onnx_value *x = onnx_input(node, 0), *y = node->outputs[0];
+    if (!graph_is(node, "Cast") || !x || x->constant) return false;
+    if (y->type != ONNX_BOOL || !is_integer(x)) return false;
+    struct onnx_value *zero = number(g, node, 0);
+    become(g, node, false, compared(g, node, numbers_of(g, node, x), zero, true));
+    return true;
+}
+
+/* What only moves follows the type of what it moves. */
+static bool change_move(struct onnx_graph *g, struct onnx_node *node) {
+    struct onnx_value *x = onnx_input(node, 0), *y = node->outputs[0];
+    (void)g;
+    if (!x || x->type != ONNX_FLOAT || y->type != ONNX_BOOL || onnx_class_of(node) != ONNX_MOVE) return false;
+    for (int i = 0; i < node->output_count; i++)
+        if (node->outputs[i]) node->outputs[i]->type = ONNX_FLOAT;
+    return true;
+}
+
+/* condition * x, where x is not 0 throughout; NULL: it is. */
+static struct onnx_value *chosen(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *condition, struct onnx_value *x) {
+    double all = 1;
+    if (x->constant) x = finite_numbers(g, node, "chosen", x);
+    if (graph_scalar(x, &all) && all == 0) return NULL;
+    return two(g, node, "Mul", condition, x, &node->outputs[0]->shape);
+}
+
+static bool change_where(struct onnx_graph *g, struct onnx_node *node) {
+    struct onnx_value *condition = onnx_input(node, 0);
+    const struct onnx_shape *shape = &node->outputs[0]->shape;
+    if (!graph_is(node, "Where") || !condition || condition->shape.rank < 0 || node->outputs[0]->type != ONNX_FLOAT) return false;
+    if (!condition->constant && condition->type != ONNX_FLOAT) return false;
+    struct onnx_value *c = numbers_of(g, node, condition), *rest = two(g, node, "Sub", number(g, node, 1), c, &c->shape);
+    struct onnx_value *a = chosen(g, node, c, node->inputs[1]), *b = chosen(g, node, rest, node->inputs[2]);
+    struct onnx_value *both[2] = {a ? a : b, b};
+    if (!a && !b) both[0] = two(g, node, "Mul", c, number(g, node, 0), shape);
+    edit_become(g, node, a && b ? "Add" : "Identity", "", both, a && b ? 2 : 1);
+    return true;
+}
+
+/* Where(IsNaN(y), 0, y) behind a Softmax that masks of this kind leave no NaN. */
+static bool change_guard(struct onnx_graph *g, struct onnx_node *node) {
+    const struct onnx_value *condition = onnx_input(node, 0);
+    if (!graph_is(node, "Where") || !condition || !graph_is(condition->producer, "IsNaN")) return false;
+    struct onnx_value *y = condition->producer->inputs[0];
+    if (node->inputs[2] != y || !graph_is(y->producer, "Softmax") || !node->inputs[1]->constant) return false;
+    return graph_bypass(g, node, y);
+}
+
+/* Elements by constant indices are lines of all elements in a row. */
+static bool change_gather(struct onnx_graph *g, struct onnx_node *node) {
+    struct onnx_value *x = onnx_input(node, 0), *at = onnx_input(node, 1), *y = node->outputs[0];
+    if (!graph_is(node, "GatherND") || !x || !at || x->constant || !at->constant || onnx_attribute_int(node, "batch_dims", 0)) return false;
+    const int rank = x->shape.rank, entries = at->shape.rank;
+    if (rank < 1 || entries < 1 || at->shape.dims[entries - 1] != rank || onnx_elements(&x->shape) < 1) return false;
+    const int64_t elements = onnx_elements(&x->shape);
+    const int count = (int)(at->constant->count / (size_t)rank);
+    int64_t *flat = onnx_alloc(g, (size_t)count * sizeof *flat);
+    for (int i = 0; i < count; i++)
+        for (int d = 0; d < rank; d++) {
+            const int64_t index = onnx_integer(at->constant, (size_t)(i * rank + d)), dim = x->shape.dims[d];
+            if (index < -dim || index >= dim) return false;
+            flat[i] = flat[i] * dim + (index < 0 ? index + dim : index);
+        }
+    struct onnx_shape row = {1, {elements}}, gathered = {1, {count}};
+    struct onnx_value *in = edit_value(g, x->name, x->type, &row), *out = edit_value(g, y->name, x->type, &gathered);
+    struct onnx_value *inputs[2] = {x, graph_int64s(g, node, "row", row.dims, 1)};
+    edit_node(g, node, "Reshape", "", NULL, inputs, 2, &in, 1)->opset = node->opset;
+    inputs[0] = in, inputs[1] = graph_int64s(g, node, "indices", flat, count);
+    edit_node(g, node, "Gather", "", NULL, inputs, 2, &out, 1)->opset = node->opset;
+    inputs[0] = out, inputs[1] = graph_int64s(g, node, "shape", y->shape.dims, y->shape.rank);
+    edit_become(g, node, "Reshape", "", inputs, 2);
+    return true;
+}
+
+static bool change(struct onnx_graph *g, struct onnx_node *node) {
+    if (node->folded || node->refused || !node->output_count || !node->outputs[0] || node->outputs[0]->constant) return false;
+    if (node->outputs[0]->shape.rank < 0) return false;
+    return change_guard(g, node) || change_gather(g, node) || change_cast(g, node) || change_comparison(g, node) || change_logic(g, node) ||
+           change_move(g, node) || change_where(g, node);
+}
+
+int pass_masks(struct onnx_graph *g) {
+    int changes = 0;
+    for (size_t i = 0; i < g->node_count; i++) changes += change(g, g->nodes[i]);
+    return changes;
+}
