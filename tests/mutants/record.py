@@ -26,15 +26,17 @@ class Record:
         self.path.write_text("".join(line + "\n" for line in kept))
 
     def state(self, killer):
-        """Of the source of a program."""
+        """Of the source of a program, or of all in its folder; None where there is neither."""
         if killer and killer not in self.sources:
-            self.sources[killer] = digest(pathlib.Path(killer).read_text())
+            path = pathlib.Path(killer)
+            texts = [p.read_text() for p in ([path] if path.exists() else sorted(path.parent.glob("*.[ch]")))]
+            self.sources[killer] = digest("".join(texts)) if texts else None
         return self.sources.get(killer)
 
     def get(self, mutant, proven):
         """The verdict on a mutant, None where it must be tried."""
         verdict, killer, state = self.found.get(tuple(mutant), (None, None, None))
-        if verdict == "killed" and (not pathlib.Path(killer).exists() or self.state(killer) != state):
+        if verdict == "killed" and (not state or self.state(killer) != state):
             return None
         return None if verdict == "survived" and not proven else verdict
 

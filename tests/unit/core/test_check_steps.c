@@ -315,8 +315,8 @@ static void ranges_are_those_of_the_type(void **state) {
 
 enum change { SAME, KIND, PARAMETERS, INPUT, OUTPUT, SECOND_INPUT, INNER };
 
-/* Two pools, sums, or lists of one; the second is refused where it is looked at by itself. */
-static enum morsel_error check_two(enum change change, uint64_t read) {
+/* Two pools, sums, or lists of one; the second is refused where it is looked at by itself. `odd` is what a changed operand states. */
+static enum morsel_error check_two(enum change change, uint64_t read, uint32_t odd) {
     struct builder b;
     struct morsel_model model;
     uint32_t count, x[2] = {0, 2}, dims[4] = {1, 4, 4, 1}, list[2] = {1, 16};
@@ -341,9 +341,9 @@ static enum morsel_error check_two(enum change change, uint64_t read) {
     if (change == KIND) steps[1].kind = MORSEL_STEP_AVERAGE_POOL; /* which takes no dilation */
     if (change == INNER) ((struct morsel_blob_concat *)(void *)second)->inner[0] = 15;
     if (change == PARAMETERS) second->out_max = 256;
-    if (change == INPUT) tensors[2].dims[1] = 5;
-    if (change == OUTPUT) tensors[3].dims[1] = 5;
-    if (change == SECOND_INPUT) tensors[2].bytes = 15;
+    if (change == INPUT) tensors[2].dims[1] = odd;
+    if (change == OUTPUT) tensors[3].dims[1] = odd;
+    if (change == SECOND_INPUT) tensors[2].bytes = 15, tensors[2].zero_point = (int32_t)odd;
     memset(&model, 0, sizeof model);
     model.blob = blob;
     model.blob_bytes = count;
@@ -358,13 +358,23 @@ static enum morsel_error check_two(enum change change, uint64_t read) {
 static void steps_that_differ_are_looked_at(void **state) {
     (void)state;
     for (uint64_t read = 0; read < 9; read += 4) {
-        assert_int_equal(check_two(SAME, read), MORSEL_OK);
-        assert_int_equal(check_two(KIND, read), MORSEL_ERR_PARAMETER);
-        assert_int_equal(check_two(PARAMETERS, read), MORSEL_ERR_PARAMETER);
-        assert_int_equal(check_two(INPUT, read), MORSEL_ERR_PARAMETER);
-        assert_int_equal(check_two(OUTPUT, read), MORSEL_ERR_PARAMETER);
-        assert_int_equal(check_two(SECOND_INPUT, read), MORSEL_ERR_PARAMETER);
-        assert_int_equal(check_two(INNER, read), MORSEL_ERR_PARAMETER);
+        assert_int_equal(check_two(SAME, read, 0), MORSEL_OK);
+        assert_int_equal(check_two(KIND, read, 0), MORSEL_ERR_PARAMETER);
+        assert_int_equal(check_two(PARAMETERS, read, 0), MORSEL_ERR_PARAMETER);
+        assert_int_equal(check_two(INPUT, read, 5), MORSEL_ERR_PARAMETER);
+        assert_int_equal(check_two(OUTPUT, read, 5), MORSEL_ERR_PARAMETER);
+        assert_int_equal(check_two(SECOND_INPUT, read, 0), MORSEL_ERR_PARAMETER);
+        assert_int_equal(check_two(INNER, read, 0), MORSEL_ERR_PARAMETER);
+    }
+}
+
+/* Steps are found by a number of 9 bits made of all that they state: now and then two that differ come to the same one. */
+static void steps_of_other_operands_are_looked_at_wherever_they_stand(void **state) {
+    (void)state;
+    for (uint32_t odd = 20; odd < 20 + 8 * MORSEL_CHECKED; odd++) {
+        assert_int_equal(check_two(INPUT, 8, odd), MORSEL_ERR_PARAMETER);
+        assert_int_equal(check_two(OUTPUT, 8, odd), MORSEL_ERR_PARAMETER);
+        assert_int_equal(check_two(SECOND_INPUT, 8, odd), MORSEL_ERR_PARAMETER);
     }
 }
 
@@ -438,6 +448,7 @@ int main(void) {
         cmocka_unit_test(reading_has_an_end),
         cmocka_unit_test(ranges_are_those_of_the_type),
         cmocka_unit_test(steps_that_differ_are_looked_at),
+        cmocka_unit_test(steps_of_other_operands_are_looked_at_wherever_they_stand),
         cmocka_unit_test(steps_with_less_scratch_are_looked_at),
         cmocka_unit_test(equal_steps_are_read_until_much_was),
     };
