@@ -166,10 +166,11 @@ enum morsel_text_action {
     MORSEL_TEXT_LIST = 5,   /* value >> 16 code points, from the (value & 0xffff)th of `points` on */
     MORSEL_TEXT_HANGUL = 6, /* a syllable's two or three parts */
 };
-#define MORSEL_TEXT_ALONE 8u       /* beside an action: the result is a word by itself */
-#define MORSEL_TEXT_NO_INPUT ~0u   /* in `inputs` */
-#define MORSEL_TEXT_WORD_MOST 100u /* of word_points */
-#define MORSEL_TEXT_AROUND_MOST 8u /* of front + back */
+#define MORSEL_TEXT_ALONE 8u        /* beside an action: the result is a word by itself */
+#define MORSEL_TEXT_NO_INPUT ~0u    /* in `inputs` */
+#define MORSEL_TEXT_WORD_MOST 100u  /* of word_points */
+#define MORSEL_TEXT_TOKEN_MOST 400u /* bytes of a token; nobody looks for what is longer */
+#define MORSEL_TEXT_AROUND_MOST 8u  /* of front + back */
 #define MORSEL_TEXT_LENGTH_MOST 65536u
 
 /*

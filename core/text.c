@@ -8,6 +8,7 @@
  *
  * A text takes time in proportion to its bytes, until as many ids stand there as may. A word has up to 100 code points and so 400 bytes.
  * At each of its bytes one token is looked for, and not further than the word goes: 400 * 400 / 2 steps of two binary searches at most.
+ * Special tokens are looked for at each byte of the text, 400 bytes far.
  */
 #include "text.h"
 
@@ -18,6 +19,7 @@
 #define NO_TOKEN 0xffffffffu
 #define REPLACEMENT 0xfffdu
 #define WORD_BYTES (4 * MORSEL_TEXT_WORD_MOST)
+_Static_assert(WORD_BYTES <= MORSEL_TEXT_TOKEN_MOST, "no word is longer than a token may be");
 
 struct job {
     const struct morsel_text_rule *rule;
@@ -221,9 +223,10 @@ static uint32_t decode(const uint8_t *text, size_t bytes, uint32_t *length) {
 static void take_text(struct job *job, const uint8_t *text, size_t bytes) {
     uint32_t length = 0;
     for (size_t at = 0; at < bytes && job->written < job->limit; at += length) {
-        uint32_t token = longest_token(job->rule, 0, job->rule->record->special, text + at, bytes - at, &length);
+        size_t rest = bytes - at, far = rest < MORSEL_TEXT_TOKEN_MOST ? rest : MORSEL_TEXT_TOKEN_MOST;
+        uint32_t token = longest_token(job->rule, 0, job->rule->record->special, text + at, far, &length);
         if (token == NO_TOKEN) {
-            take_point(job, decode(text + at, bytes - at, &length));
+            take_point(job, decode(text + at, rest, &length));
         } else {
             end_word(job);
             put_token(job, token);

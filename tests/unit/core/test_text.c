@@ -140,6 +140,34 @@ static void special_tokens_are_found_in_the_text_as_it_stands(void **state) {
     GIVES("[cls]", UNK);
 }
 
+/* A rule of one special token of so many bytes, and a text that is the token: how many ids it makes. */
+static uint32_t ids_of_a_token(uint32_t bytes) {
+    enum { RECORD = sizeof(struct morsel_blob_text) / 4, LARGEST = 2 * MORSEL_TEXT_TOKEN_MOST };
+    static uint32_t words[RECORD + 3 + LARGEST / 4];
+    struct morsel_blob_text r = {.max_length = 8, .id_count = 4, .unknown = 1, .word_points = 5, .special = 1, .strings = bytes};
+    struct morsel_text_rule rule;
+    char text[LARGEST];
+    int32_t ids[8];
+    uint32_t count;
+    memcpy(words, &r, sizeof r);
+    words[RECORD + 1] = bytes;
+    words[RECORD + 2] = 3; /* its id */
+    memset(words + RECORD + 3, 'a', LARGEST);
+    memset(text, 'a', sizeof text);
+    assert_int_equal(morsel_text_open(&rule, words, sizeof words / 4), MORSEL_OK);
+    assert_int_equal(morsel_text_by_rule(&rule, text, 2 * bytes < LARGEST ? 2 * bytes : LARGEST, ids, 8, &count), MORSEL_OK);
+    for (uint32_t i = 0; i < count; i++) assert_int_equal(ids[i], count == 1 ? 1 : 3);
+    return count;
+}
+
+/* A text would take time by the square of its length, where at each of its bytes a token may begin that is as long. */
+static void special_tokens_have_a_most(void **state) {
+    (void)state;
+    assert_int_equal(ids_of_a_token(7), 2);
+    assert_int_equal(ids_of_a_token(MORSEL_TEXT_TOKEN_MOST), 2);
+    assert_int_equal(ids_of_a_token(MORSEL_TEXT_TOKEN_MOST + 1), 1);
+}
+
 static void marks_are_put_in_order(void **state) {
     (void)state;
     GIVES("a\xcc\x81\xcc\x82", A, N_MARK, N_LATE);
@@ -377,6 +405,7 @@ int main(void) {
         cmocka_unit_test(each_action_does_what_it_says),
         cmocka_unit_test(the_longest_token_comes_first),
         cmocka_unit_test(special_tokens_are_found_in_the_text_as_it_stands),
+        cmocka_unit_test(special_tokens_have_a_most),
         cmocka_unit_test(marks_are_put_in_order),
         cmocka_unit_test(what_is_no_utf8_is_replaced),
         cmocka_unit_test(a_long_text_is_cut),

@@ -148,6 +148,22 @@ static void what_is_not_of_the_bert_kind_is_refused(void **state) {
     told(RULE, "{\"padding\": {\"pad_id\": 8}, " NORMALIZER SPLIT MODEL "}", "\"pad_id\" 8 is no token's");
 }
 
+/* A rule's reader looks no further than the most, so that a text takes time in proportion to its bytes. */
+static void special_tokens_are_not_too_long(void **state) {
+    (void)state;
+    char token[MORSEL_TEXT_TOKEN_MOST + 2] = {0}, text[1000];
+    struct tokenizer t;
+    memset(token, 'x', MORSEL_TEXT_TOKEN_MOST + 1);
+    for (uint32_t less = 0; less < 2; less++) {
+        token[MORSEL_TEXT_TOKEN_MOST + 1 - less] = 0;
+        snprintf(text, sizeof text, "{\"added_tokens\": [{\"id\": 5, \"content\": \"%s\"}], " NORMALIZER SPLIT MODEL "}", token);
+        if (!less) told(RULE, text, "has 401 bytes; 400 are the most");
+        put(tokenizer_path, text);
+        assert_int_equal(tokenizer_read(tokenizer_path, &t, &failure), less);
+        if (less) tokenizer_free(&t);
+    }
+}
+
 static void what_stands_around_a_text_is_checked(void **state) {
     (void)state;
     told(RULE, "{" TEMPLATE("", "") NORMALIZER SPLIT MODEL "}", "does not hold it");
@@ -189,9 +205,10 @@ static void a_tokenizer_states_its_length_and_padding(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_rule_stands_beside_its_vocabulary),  cmocka_unit_test(each_mistake_in_a_rule_is_told),
-        cmocka_unit_test(each_mistake_in_a_vocabulary_is_told), cmocka_unit_test(what_is_not_of_the_bert_kind_is_refused),
-        cmocka_unit_test(what_stands_around_a_text_is_checked), cmocka_unit_test(a_tokenizer_states_its_length_and_padding),
+        cmocka_unit_test(a_rule_stands_beside_its_vocabulary),       cmocka_unit_test(each_mistake_in_a_rule_is_told),
+        cmocka_unit_test(each_mistake_in_a_vocabulary_is_told),      cmocka_unit_test(what_is_not_of_the_bert_kind_is_refused),
+        cmocka_unit_test(special_tokens_are_not_too_long),           cmocka_unit_test(what_stands_around_a_text_is_checked),
+        cmocka_unit_test(a_tokenizer_states_its_length_and_padding),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

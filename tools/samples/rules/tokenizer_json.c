@@ -76,6 +76,9 @@ static bool read_added_token(struct tokenizer *t, const cJSON *item, struct fail
     uint32_t id;
     if (!*text || !id_of(cJSON_GetObjectItemCaseSensitive(item, "id"), &id))
         return rule_wrong(failure, "an element of \"added_tokens\" has no \"content\" or no \"id\"");
+    if (strlen(text) > MORSEL_TEXT_TOKEN_MOST)
+        return failure_set(failure, STATUS_INPUT, "added token \"%.60s...\" has %zu bytes; %u are the most", text, strlen(text),
+                           MORSEL_TEXT_TOKEN_MOST);
     if (!flag(item, "normalized", false, &normalized, failure) || !flag(item, "single_word", false, &single, failure)) return false;
     if (normalized || single)
         return failure_set(failure, STATUS_INPUT,
