@@ -203,6 +203,30 @@ static void insert_constants(struct inserting *in, struct onnx_node *node, const
             insert_constant(in, node, i, join ? y : NULL);
 }
 
+/* A table of embeddings: int8, with a scale for each line. Small ones stay as they are. */
+static void insert_table(struct inserting *in, struct onnx_node *node) {
+    const struct onnx_value *value = onnx_input(node, 0), *indices = onnx_input(node, 1);
+    const struct onnx_tensor *t = value ? value->constant : NULL;
+    if (strcmp(node->op, "Gather") || *node->domain || !t || t->type != ONNX_FLOAT || t->shape.rank != 2 || !indices || indices->constant ||
+        onnx_attribute_int(node, "axis", 0) || t->shape.dims[1] < 16 || t->count < 1 << 14)
+        return;
+    const size_t rows = (size_t)t->shape.dims[0], width = (size_t)t->shape.dims[1];
+    const struct onnx_shape each = vector(rows);
+    struct onnx_tensor *bytes, *scales, *zeros;
+    struct onnx_value *integers = edit_constant(in->graph, onnx_text(in->graph, "%s_quantized", value->name), ONNX_INT8, &t->shape, &bytes);
+    struct onnx_value *scale = edit_constant(in->graph, onnx_text(in->graph, "%s_scale", value->name), ONNX_FLOAT, &each, &scales);
+    struct onnx_value *zero = edit_constant(in->graph, onnx_text(in->graph, "%s_zero_point", value->name), ONNX_INT8, &each, &zeros);
+    for (size_t r = 0; r < rows; r++) {
+        const float *line = (const float *)t->data + r * width;
+        float most = 0;
+        for (size_t i = 0; i < width; i++) most = fmaxf(most, fabsf(line[i]));
+        const float step = most / 127 > 0 ? most / 127 : 1;
+        ((float *)scales->data)[r] = step;
+        for (size_t i = 0; i < width; i++) ((int8_t *)bytes->data)[r * width + i] = (int8_t)rintf(fminf(fmaxf(line[i] / step, -127), 127));
+    }
+    edit_set_input(in->graph, node, 0, dequantized(in, value->name, integers, scale, zero, 0));
+}
+
 struct onnx_graph *insert(const struct scheme *scheme) {
     struct inserting in = {.scheme = scheme, .graph = edit_copy(scheme->graph)};
     size_t values = scheme->value_count, nodes = in.graph->node_count;
@@ -214,6 +238,7 @@ struct onnx_graph *insert(const struct scheme *scheme) {
     memcpy(copies, in.graph->nodes, nodes * sizeof(void *));
     for (size_t n = 0; n < nodes; n++) {
         if (scheme->nodes[n].layer) (scheme->options.dynamic ? insert_dynamic : insert_layer)(&in, copies[n], scheme->nodes[n].layer);
+        if (scheme->options.dynamic && !scheme_excludes(&scheme->options, copies[n])) insert_table(&in, copies[n]);
         insert_constants(&in, copies[n], scheme->graph->nodes[n], scheme->nodes[n].role);
     }
     for (size_t i = 0; i < values; i++)

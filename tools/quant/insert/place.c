@@ -65,7 +65,7 @@ static void find_readers(struct placing *p) {
     }
 }
 
-static bool is_excluded(const struct scheme_options *options, const struct onnx_node *node) {
+bool scheme_excludes(const struct scheme_options *options, const struct onnx_node *node) {
     for (size_t i = 0; i < options->excluded_count; i++)
         if (!strcmp(options->excluded[i], node->name) || !strcmp(options->excluded[i], node->op)) return true;
     return false;
@@ -89,7 +89,7 @@ static void find_kinds(struct placing *p) {
         bool runs = false;
         for (int i = 0; i < node->input_count; i++) runs = runs || is_activation(node->inputs[i]);
         p->kinds[n] = runs && !node->folded ? kind_of(node, &p->axes[n]) : KIND_UNKNOWN;
-        if (is_excluded(&p->scheme->options, node) || (p->kinds[n] == KIND_SOFTMAX && wants_small_steps(node)))
+        if (scheme_excludes(&p->scheme->options, node) || (p->kinds[n] == KIND_SOFTMAX && wants_small_steps(node)))
             p->scheme->nodes[n].role = SCHEME_FLOAT;
         else p->scheme->nodes[n].role = runs && !node->folded ? roles[p->kinds[n]] : SCHEME_NOTHING;
         for (int i = 0; i < node->output_count; i++)

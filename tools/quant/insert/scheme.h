@@ -81,6 +81,9 @@ struct scheme {
     struct scheme_place *places; /* pointers to indices */
 };
 
+/* Whether a node shall stay float, by its name or its operator. */
+bool scheme_excludes(const struct scheme_options *options, const struct onnx_node *node);
+
 /* Everything float. */
 struct scheme *scheme_new(struct onnx_graph *graph, const struct scheme_options *options);
 
