@@ -45,6 +45,11 @@ $(TOKEN_IDS): $(TOKEN_IDS).o $(BUILD)/libtool.a $(BUILD)/libmorsel.a
 parity-text: $(TOKEN_IDS) $(TEXT_VENV)/.ready $(minilm_folder)/tokenizer.json  ## token ids beside Hugging Face's; TEXT="--lines 20000"
 	@$(TEXT_VENV)/bin/python tests/text/unicode.py --check
 	@TOKEN_IDS=$(TOKEN_IDS) $(TEXT_VENV)/bin/python tests/text/parity.py $(minilm_folder) $(TEXT)
+LENGTHS ?=
+.PHONY: text-lengths
+text-lengths: all  ## vectors of texts by threads, kernels and lengths, all equal; LENGTHS="BLOB LINES.txt", else a small network's
+	@if [ -n "$(LENGTHS)" ]; then MORSEL=$(BUILD)/morsel sh tests/text/lengths.sh $(LENGTHS); \
+	else MORSEL=$(BUILD)/morsel sh tests/cli/variants.sh; fi
 text-cases: $(TEXT_VENV)/.ready  ## records tests/text/cases anew, what test_text_cases reads
 	@$(TEXT_VENV)/bin/python tests/text/record.py
 

@@ -49,6 +49,7 @@ static bool open_model(struct network *network, const void *blob, size_t bytes, 
     double start = clock_seconds();
     enum morsel_error error = morsel_open(&network->model, blob, bytes, 0);
     network->open_seconds = clock_seconds() - start;
+    network->whole = network->model;
     return !error || open_failed(network, error, failure);
 }
 
@@ -99,9 +100,67 @@ static void make_tensors(struct network *network) {
     network->probabilities = network->output_count && scores_are_probabilities(&network->model, 0);
 }
 
+/* --- Variants --- */
+
+uint32_t network_variants(const struct network *network) {
+    return network->kind == &network_of_blobs ? morsel_variant_count(&network->whole) : 1;
+}
+
+static bool open_variant(struct network *network, uint32_t variant, struct failure *failure) {
+    uint32_t count = network_variants(network);
+    if (variant >= count)
+        return failure_set(failure, STATUS_CALL, "%s has %u variant%s: there is no number %u, as they count from 0", network->call.path,
+                           count, count > 1 ? "s" : "", variant);
+    double start = clock_seconds();
+    enum morsel_error error = morsel_open_variant(&network->model, &network->whole, variant, 0);
+    if (error) return open_failed(network, error, failure);
+    network->open_seconds += clock_seconds() - start;
+    network->variant = variant;
+    return true;
+}
+
+bool network_choose(struct network *network, uint32_t variant, struct failure *failure) {
+    if (variant == network->variant) return true;
+    if (!open_variant(network, variant, failure)) return false;
+    free(network->inputs);
+    free(network->outputs);
+    make_tensors(network);
+    return true;
+}
+
+bool network_variant(struct network *variant, const struct network *network, uint32_t index, struct failure *failure) {
+    *variant = *network;
+    variant->blob = (struct file_bytes){0};
+    variant->inputs = variant->outputs = NULL;
+    variant->open_seconds = 0;
+    if (!open_variant(variant, index, failure)) return false;
+    make_tensors(variant);
+    return true;
+}
+
+/* Whether each input takes its array. */
+static bool arrays_fit(const struct network *network, const struct npy *arrays) {
+    struct failure failure;
+    uint32_t runs;
+    for (uint32_t i = 0; i < network->input_count; i++)
+        if (!tensor_fits(&arrays[i], &network->inputs[i], &runs, &failure)) return false;
+    return true;
+}
+
+/* Where arrays fit none, the largest stays, and it is told what it takes. */
+static bool blob_start(struct network *network, const struct npy *arrays, struct failure *failure) {
+    if (!arrays || network->call.variant != NETWORK_FITTING) return true;
+    for (uint32_t k = 0; k < network_variants(network); k++) {
+        if (!network_choose(network, k, failure)) return false;
+        if (arrays_fit(network, arrays)) return true;
+    }
+    return network_choose(network, 0, failure);
+}
+
 static bool blob_read(struct network *network, struct failure *failure) {
     if (!get_bytes(network, failure) || !open_model(network, network->blob.data, network->blob.size, failure)) return false;
     memory_notice(network->call.arena, morsel_arena_bytes(&network->model));
+    if (network->call.variant > 0 && !open_variant(network, (uint32_t)network->call.variant, failure)) return false;
     make_tensors(network);
     return true;
 }
@@ -118,7 +177,7 @@ static struct network_call call_of(const char *path) {
 }
 
 struct network network_of_model(const struct morsel_model *model) {
-    return (struct network){.kind = &network_of_blobs, .call = call_of("the model"), .model = *model};
+    return (struct network){.kind = &network_of_blobs, .call = call_of("the model"), .model = *model, .whole = *model};
 }
 
 bool network_of_blob(struct network *network, const void *blob, size_t bytes, struct failure *failure) {
@@ -263,6 +322,7 @@ static bool blob_picture(struct network_run *run, const struct image *image, uin
 
 const struct network_kind network_of_blobs = {
     .read = blob_read,
+    .start = blob_start,
     .close = blob_close,
     .label = blob_label,
     .run_open = blob_run_open,

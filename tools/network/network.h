@@ -30,7 +30,9 @@ struct network_call {
     bool blob_only;               /* an ONNX file is refused, too */
     bool no_streaming;            /* of a built-in network: as in struct net */
     long arena;                   /* ... its arena_room; 0: not given */
+    long variant;                 /* of a blob with several sizes; NETWORK_FITTING: the one that arrays fit, else the largest */
 };
+#define NETWORK_FITTING (-1)
 
 struct network {
     const struct network_kind *kind;
@@ -42,7 +44,9 @@ struct network {
     double open_seconds; /* of a blob: morsel_open() */
     /* A blob's; model.blob is NULL for others. */
     struct file_bytes blob;
-    struct morsel_model model;
+    struct morsel_model model; /* the variant that is run */
+    struct morsel_model whole; /* the blob as it was opened */
+    uint32_t variant;
     /* A graph's in float. */
     const struct executor *executor;
     void *own; /* of the kind */
@@ -99,6 +103,13 @@ void network_close(struct network *network);
 
 /* A model that is open, which stays the caller's; its inputs and outputs are not told, and there is nothing to close. */
 struct network network_of_model(const struct morsel_model *model);
+
+/* Another variant of a blob takes the place of the one that was open: before there are runs. How many there are: 1 of what is no blob. */
+bool network_choose(struct network *network, uint32_t variant, struct failure *failure);
+uint32_t network_variants(const struct network *network);
+
+/* Another variant beside the one that is open, which has to outlive it. */
+bool network_variant(struct network *variant, const struct network *network, uint32_t index, struct failure *failure);
 
 /* A blob in memory, which stays the caller's. */
 bool network_of_blob(struct network *network, const void *blob, size_t bytes, struct failure *failure);

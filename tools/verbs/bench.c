@@ -5,6 +5,7 @@
 #include "tools/base/clock.h"
 #include "tools/network/each.h"
 #include "tools/network/network.h"
+#include "tools/network/tensor.h"
 #include "tools/base/json.h"
 #include "tools/base/options.h"
 #include "core/blob.h"
@@ -222,11 +223,23 @@ static double open_us(const struct bench *bench) {
     return (bench->network.open_seconds + bench->run->open_seconds) * 1e6;
 }
 
+/* " (variant 1, [1, 64])", of several. */
+static const char *variant_text(const struct network *network, char *text, size_t size) {
+    uint32_t dims[NPY_RANK_MOST], rank = network->input_count ? network->inputs[0].rank : 0;
+    char shape[160];
+    for (uint32_t k = 0; k < rank; k++) dims[k] = (uint32_t)network->inputs[0].dims[k];
+    text[0] = 0;
+    if (network_variants(network) > 1)
+        snprintf(text, size, " (variant %u, %s)", network->variant, tensor_dims(dims, rank, shape, sizeof shape));
+    return text;
+}
+
 static void print_text(const struct bench *bench) {
     double middle = median(bench->ms, bench->runs);
-    message_print("%s: %s, %ld thread%s, batch %ld, %ld runs after %ld to warm up\n", bench->call.path,
-                  options_cpu_name(bench->run->session.cpu), bench->threads, bench->threads > 1 ? "s" : "", bench->batch, bench->runs,
-                  bench->warmup);
+    char variant[256];
+    message_print("%s%s: %s, %ld thread%s, batch %ld, %ld runs after %ld to warm up\n", bench->call.path,
+                  variant_text(&bench->network, variant, sizeof variant), options_cpu_name(bench->run->session.cpu), bench->threads,
+                  bench->threads > 1 ? "s" : "", bench->batch, bench->runs, bench->warmup);
     double p99 = percentile(bench->ms, bench->runs, 0.99);
     message_print("  min %.3f ms   median %.3f ms   p95 %.3f ms   p99 %.3f ms   p99/median %.3f   %.1f FPS\n", bench->ms[0], middle,
                   percentile(bench->ms, bench->runs, 0.95), p99, p99 / middle, (double)bench->batch * 1e3 / middle);
@@ -271,28 +284,35 @@ static void layers_json(const struct bench *bench, struct json *json) {
     json_close_array(json);
 }
 
-static void print_json(const struct bench *bench) {
-    struct json json = {.file = stdout};
+/* Of which size these are: the shape of the first input. */
+static void put_variant(struct json *json, const struct bench *bench) {
+    const struct network *network = &bench->network;
+    uint32_t dims[NPY_RANK_MOST], rank = network->input_count ? network->inputs[0].rank : 0;
+    for (uint32_t k = 0; k < rank; k++) dims[k] = (uint32_t)network->inputs[0].dims[k];
+    json_integer(json, "variant", network->variant);
+    json_dims(json, "input", dims, rank);
+}
+
+static void put_figures(struct json *json, const struct bench *bench) {
     double middle = median(bench->ms, bench->runs);
-    json_open(&json, NULL);
-    json_text(&json, "model", bench->call.path);
-    json_text(&json, "isa", options_cpu_name(bench->run->session.cpu));
-    json_integer(&json, "threads", bench->threads);
-    json_integer(&json, "batch", bench->batch);
-    json_integer(&json, "runs", bench->runs);
-    json_number(&json, "min_ms", bench->ms[0]);
-    json_number(&json, "median_ms", middle);
-    json_number(&json, "p95_ms", percentile(bench->ms, bench->runs, 0.95));
-    json_number(&json, "p99_ms", percentile(bench->ms, bench->runs, 0.99));
-    json_number(&json, "p99_over_median", percentile(bench->ms, bench->runs, 0.99) / middle);
-    json_number(&json, "fps", (double)bench->batch * 1e3 / middle);
-    json_integer(&json, "arena_bytes", (int64_t)arena_bytes(bench));
-    json_integer(&json, "blob_bytes", (int64_t)bench->network.blob.size);
-    json_number(&json, "open_us", open_us(bench));
-    json_number(&json, "first_ms", bench->first_ms);
-    if (bench->layers) json_number(&json, "all_steps_ms", all_steps_ms(bench));
-    layers_json(bench, &json);
-    json_close(&json);
+    json_text(json, "model", bench->call.path);
+    json_text(json, "isa", options_cpu_name(bench->run->session.cpu));
+    json_integer(json, "threads", bench->threads);
+    json_integer(json, "batch", bench->batch);
+    json_integer(json, "runs", bench->runs);
+    json_number(json, "min_ms", bench->ms[0]);
+    json_number(json, "median_ms", middle);
+    json_number(json, "p95_ms", percentile(bench->ms, bench->runs, 0.95));
+    json_number(json, "p99_ms", percentile(bench->ms, bench->runs, 0.99));
+    json_number(json, "p99_over_median", percentile(bench->ms, bench->runs, 0.99) / middle);
+    json_number(json, "fps", (double)bench->batch * 1e3 / middle);
+    json_integer(json, "arena_bytes", (int64_t)arena_bytes(bench));
+    json_integer(json, "blob_bytes", (int64_t)bench->network.blob.size);
+    json_number(json, "open_us", open_us(bench));
+    json_number(json, "first_ms", bench->first_ms);
+    if (network_variants(&bench->network) > 1) put_variant(json, bench);
+    if (bench->layers) json_number(json, "all_steps_ms", all_steps_ms(bench));
+    layers_json(bench, json);
 }
 
 /* The network's own batch, or several of them. */
@@ -340,8 +360,36 @@ static void bench_free(struct bench *bench) {
     network_close(&bench->network);
 }
 
+/* The variant that was asked for, or the first; then, as elements of a list behind its figures, all of them. */
+static bool run_all(const struct bench *call, struct failure *failure) {
+    struct json json = {.file = stdout};
+    long asked = call->call.variant, count = 1;
+    bool good = true;
+    for (long k = 0; good && k < count; k++) {
+        struct bench bench = *call;
+        bench.call.variant = asked == NETWORK_FITTING ? k : asked;
+        good = run(&bench, failure);
+        if (good && asked == NETWORK_FITTING) count = network_variants(&bench.network);
+        if (good && !call->want_json) print_text(&bench);
+        if (good && call->want_json && !k) {
+            json_open(&json, NULL);
+            put_figures(&json, &bench);
+            if (count > 1) json_open_array(&json, "variants");
+        }
+        if (good && call->want_json && count > 1) {
+            json_open(&json, NULL);
+            put_figures(&json, &bench);
+            json_close(&json);
+        }
+        bench_free(&bench);
+    }
+    if (good && call->want_json && count > 1) json_close_array(&json);
+    if (good && call->want_json) json_close(&json);
+    return good;
+}
+
 int verb_bench(int argc, char **argv) {
-    static struct bench bench = {.call.blob_only = true, .runs = 50, .warmup = 5, .threads = 1};
+    static struct bench bench = {.call.blob_only = true, .call.variant = NETWORK_FITTING, .runs = 50, .warmup = 5, .threads = 1};
     struct failure failure;
     const struct option list[] = {
         {"--runs", "N", OPTION_NUMBER, &bench.runs, 1, 1000000, "runs that are measured"},
@@ -349,6 +397,8 @@ int verb_bench(int argc, char **argv) {
         {"--warmup", "N", OPTION_NUMBER, &bench.warmup, 0, 1000000, "runs before those"},
         {"--threads", "N", OPTION_NUMBER, &bench.threads, 1, POOL_THREADS_MOST, "threads that share each step"},
         {"--batch", "N", OPTION_NUMBER, &bench.batch, 0, 65536, "images of a run; more than its own: threads run whole ones; 0: its own"},
+        {"--variant", "N", OPTION_NUMBER, &bench.call.variant, -1, MORSEL_FORMAT_MAX_VARIANTS - 1,
+         "of a blob with several sizes: which one, as inspect counts them; -1: each"},
         {"--cpu", "NAME", OPTION_CPU, &bench.call.cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
         {"--layers", NULL, OPTION_FLAG, &bench.layers, 0, 0, "time each step too"},
         {"--arena", "BYTES", OPTION_NUMBER, &bench.call.arena, 0, INT32_MAX, "of a NET: at most so large an arena; 1: the least"},
@@ -373,9 +423,6 @@ int verb_bench(int argc, char **argv) {
         return STATUS_CALL;
     }
     bench.call.path = argv[0];
-    bool good = run(&bench, &failure);
-    if (good && bench.want_json) print_json(&bench);
-    else if (good) print_text(&bench);
-    bench_free(&bench);
+    bool good = run_all(&bench, &failure);
     return good ? STATUS_DONE : message_failure(&failure);
 }

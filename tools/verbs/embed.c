@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* morsel embed: a vector for each line of a text file. Threads take whole lines: each has a run of its own. */
+/* morsel embed: a vector for each line of a text file. Threads take whole lines: each has runs of its own, of each variant one. */
+#include "core/format.h"
 #include "tools/base/arena.h"
 #include "tools/base/clock.h"
 #include "tools/base/json.h"
@@ -23,7 +24,11 @@ struct line {
 struct embed {
     struct network_call call;
     struct network network;
-    struct network_run **runs; /* of each worker */
+    struct network variants[MORSEL_FORMAT_MAX_VARIANTS]; /* the network again, for each of its lengths */
+    uint32_t variant_count;
+    size_t lines_of[MORSEL_FORMAT_MAX_VARIANTS]; /* how many lines each of them took */
+    uint32_t *chosen;                            /* of each line */
+    struct network_run **runs;                   /* of each worker and variant */
     unsigned worker_count;
     struct file_bytes file;
     struct line *lines;
@@ -50,6 +55,21 @@ static bool read_lines(struct embed *e, const char *path, struct failure *failur
     return true;
 }
 
+/* All of them, or the one that was asked for. */
+static bool open_variants(struct embed *e, struct failure *failure) {
+    bool one = e->call.variant != NETWORK_FITTING;
+    e->variant_count = one ? 1 : network_variants(&e->network);
+    for (uint32_t k = 0; k < e->variant_count; k++) {
+        struct network *variant = &e->variants[k];
+        if (!network_variant(variant, &e->network, one ? e->network.variant : k, failure)) return false;
+        if (!variant->output_count || variant->outputs[0].count != e->width)
+            return failure_set(failure, STATUS_CALL,
+                               "%s: its first output grows with the length of the text: pool its vectors, or choose a --variant",
+                               e->call.path);
+    }
+    return true;
+}
+
 static bool open_network(struct embed *e, struct failure *failure) {
     struct network *n = &e->network;
     if (!network_read(n, &e->call, failure)) return false;
@@ -60,15 +80,28 @@ static bool open_network(struct embed *e, struct failure *failure) {
         return failure_set(failure, STATUS_INPUT, "%s: a network of one text at a time is wanted, with floats as its first output",
                            e->call.path);
     e->width = n->outputs[0].count;
-    e->runs = must_calloc(e->worker_count, sizeof *e->runs);
+    return open_variants(e, failure);
+}
+
+/* Each line goes to the shortest variant that holds it. */
+static bool choose_variants(struct embed *e, struct failure *failure) {
+    e->chosen = must_calloc(e->count, sizeof *e->chosen);
+    for (size_t i = 0; i < e->count; i++) {
+        enum morsel_error error = MORSEL_OK;
+        if (e->variant_count > 1) error = morsel_text_variant(&e->network.whole, e->lines[i].text, e->lines[i].bytes, &e->chosen[i]);
+        if (error) return failure_set(failure, STATUS_INPUT, "%s: %s", e->call.path, morsel_error_text(error));
+        e->lines_of[e->chosen[i]]++;
+    }
+    e->runs = must_calloc((size_t)e->worker_count * e->variant_count, sizeof *e->runs);
     for (unsigned i = 0; i < e->worker_count; i++)
-        if (!(e->runs[i] = network_run_open(n, failure))) return false;
+        for (uint32_t k = 0; k < e->variant_count; k++)
+            if (e->lines_of[k] && !(e->runs[i * e->variant_count + k] = network_run_open(&e->variants[k], failure))) return false;
     return true;
 }
 
 static bool embed_line(void *context, unsigned worker, size_t task, struct failure *failure) {
     struct embed *e = context;
-    struct network_run *run = e->runs[worker];
+    struct network_run *run = e->runs[worker * e->variant_count + e->chosen[task]];
     enum morsel_error error = morsel_text_put(&run->session, e->lines[task].text, e->lines[task].bytes, 0);
     if (error) return failure_set(failure, STATUS_INPUT, "%s: %s", e->call.path, morsel_error_text(error));
     return network_compute(run, NULL, NULL, failure) && network_get(run, 0, e->vectors + task * e->width, failure);
@@ -77,7 +110,8 @@ static bool embed_line(void *context, unsigned worker, size_t task, struct failu
 static bool embed(struct embed *e, const char *texts, const char *output, struct failure *failure) {
     if (file_same(texts, output) || file_same(e->call.path, output))
         return failure_set(failure, STATUS_CALL, "-o %s would be written over: it is read as well", output);
-    if (!file_can_write(output, failure) || !open_network(e, failure) || !read_lines(e, texts, failure)) return false;
+    if (!file_can_write(output, failure) || !open_network(e, failure) || !read_lines(e, texts, failure) || !choose_variants(e, failure))
+        return false;
     if (!(e->vectors = calloc(e->count, e->width * sizeof *e->vectors))) return failure_memory(failure, e->count * e->width * 4);
     double start = clock_seconds();
     if (!each(e->count, e->worker_count, "lines", embed_line, e, failure)) return false;
@@ -87,6 +121,8 @@ static bool embed(struct embed *e, const char *texts, const char *output, struct
 
 static void report(const struct embed *e, const char *output, bool want_json) {
     double rate = (double)e->count / (e->seconds + 1e-9);
+    const struct network_run *first = NULL;
+    for (uint32_t k = 0; !first; k++) first = e->runs[k];
     if (!want_json) {
         message_print("%s: %zu lines, vectors of %zu floats, %.1f lines/s with %u thread%s\n", output, e->count, e->width, rate,
                       e->worker_count, e->worker_count > 1 ? "s" : "");
@@ -99,13 +135,20 @@ static void report(const struct embed *e, const char *output, bool want_json) {
     json_integer(&json, "width", (int64_t)e->width);
     json_number(&json, "lines_per_s", rate);
     json_integer(&json, "threads", e->worker_count);
-    json_text(&json, "isa", network_isa(e->runs[0]));
+    json_text(&json, "isa", network_isa(first));
+    if (e->variant_count > 1) {
+        json_open_array(&json, "lines_by_variant");
+        for (uint32_t k = 0; k < e->variant_count; k++) json_integer(&json, NULL, (int64_t)e->lines_of[k]);
+        json_close_array(&json);
+    }
     json_close(&json);
 }
 
 static void embed_free(struct embed *e) {
-    for (unsigned i = 0; e->runs && i < e->worker_count; i++) network_run_close(e->runs[i]);
+    for (size_t i = 0; e->runs && i < (size_t)e->worker_count * e->variant_count; i++) network_run_close(e->runs[i]);
+    for (uint32_t k = 0; k < e->variant_count; k++) network_close(&e->variants[k]);
     free(e->runs);
+    free(e->chosen);
     free(e->lines);
     free(e->vectors);
     file_free(&e->file);
@@ -113,7 +156,7 @@ static void embed_free(struct embed *e) {
 }
 
 int verb_embed(int argc, char **argv) {
-    static struct embed e;
+    static struct embed e = {.call.variant = NETWORK_FITTING};
     struct failure failure;
     long threads = 1;
     bool want_json = false;
@@ -121,6 +164,8 @@ int verb_embed(int argc, char **argv) {
     const struct option list[] = {
         {"-o", "X.npy", OPTION_TEXT, &output, 0, 0, "where the vectors go (required): float32 [lines, width]"},
         {"--threads", "N", OPTION_NUMBER, &threads, 1, POOL_THREADS_MOST, "threads, each with lines and an arena of its own"},
+        {"--variant", "N", OPTION_NUMBER, &e.call.variant, -1, MORSEL_FORMAT_MAX_VARIANTS - 1,
+         "of a blob with several lengths: which one, as inspect counts them; -1: the shortest that holds each line"},
         {"--cpu", "NAME", OPTION_CPU, &e.call.cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
         {"--json", NULL, OPTION_FLAG, &want_json, 0, 0, "one JSON object on stdout"},
     };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* morsel eval: top-1 and top-5 over labelled pictures. Threads take whole pictures: each has a run of its own. */
 #include "core/morsel.h"
+#include "core/format.h"
 #include "tools/base/arena.h"
 #include "tools/base/clock.h"
 #include "tools/base/json.h"
@@ -162,6 +163,8 @@ int verb_eval(int argc, char **argv) {
     const struct option list[] = {
         {"--limit", "N", OPTION_NUMBER, &limit, 0, INT32_MAX, "take N pictures, of folders as many of each class; 0: all"},
         {"--threads", "N", OPTION_NUMBER, &threads, 1, POOL_THREADS_MOST, "threads, each with pictures and an arena of its own"},
+        {"--variant", "N", OPTION_NUMBER, &call.variant, 0, MORSEL_FORMAT_MAX_VARIANTS - 1,
+         "of a blob with several sizes: which one, as inspect counts them"},
         {"--cpu", "NAME", OPTION_CPU, &call.cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
         {"--picture", "RULE.json", OPTION_TEXT, &call.picture, 0, 0, "how a picture becomes the input of an ONNX file; a blob has its own"},
         {"--labels", "FILE", OPTION_TEXT, &call.labels, 0, 0, "class names for an ONNX file; a blob has its own"},

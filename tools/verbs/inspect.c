@@ -78,10 +78,28 @@ uint32_t inspect_ring_bytes(const struct inspect *inspect, const struct morsel_b
     return bytes;
 }
 
+static bool gather_variants(struct inspect *inspect, struct failure *failure) {
+    inspect->variant_count = network_variants(&inspect->network);
+    for (uint32_t k = 0; k < inspect->variant_count; k++) {
+        struct inspect_variant *v = &inspect->variants[k];
+        struct network network;
+        if (!network_variant(&network, &inspect->network, k, failure)) return false;
+        const struct morsel_blob_header *h = morsel_blob_header(&network.model);
+        const struct network_tensor *input = network.inputs;
+        v->rank = network.input_count ? input->rank : 0;
+        for (uint32_t i = 0; i < v->rank; i++) v->dims[i] = (uint32_t)input->dims[i];
+        v->steps = h->steps.count;
+        v->macs = (uint64_t)h->macs_high << 32 | h->macs_low;
+        v->arena_bytes = h->arena_bytes;
+        network_close(&network);
+    }
+    return true;
+}
+
 static bool gather(struct inspect *inspect, const struct network_call *call, struct failure *failure) {
     if (!network_open(&inspect->network, call, failure) || !(inspect->run = network_run_open(&inspect->network, failure))) return false;
     inspect->header = morsel_blob_header(&inspect->network.model);
-    return memory_read(&inspect->network.model, &inspect->memory, failure);
+    return gather_variants(inspect, failure) && memory_read(&inspect->network.model, &inspect->memory, failure);
 }
 
 int verb_inspect(int argc, char **argv) {
@@ -91,6 +109,8 @@ int verb_inspect(int argc, char **argv) {
     bool want_json = false;
     const char *plan = NULL;
     const struct option list[] = {
+        {"--variant", "N", OPTION_NUMBER, &call.variant, 0, MORSEL_FORMAT_MAX_VARIANTS - 1,
+         "of a blob with several sizes: which one, as inspect counts them"},
         {"--cpu", "NAME", OPTION_CPU, &call.cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
         {"--plan", "FILE.svg", OPTION_TEXT, &plan, 0, 0, "draw the arena over the steps: who lives where, what holds the peak"},
         {"--arena", "BYTES", OPTION_NUMBER, &call.arena, 0, INT32_MAX, "of a NET: at most so large an arena; 1: the least"},

@@ -6,7 +6,16 @@
 #include "tools/net/memory.h"
 #include "tools/network/tensor.h"
 
+/* A size of the network, of several in the blob. */
+struct inspect_variant {
+    uint32_t dims[MORSEL_MAX_RANK], rank; /* of its first input, as the ONNX graph states it */
+    uint32_t steps, arena_bytes;
+    uint64_t macs;
+};
+
 struct inspect {
+    uint32_t variant_count;
+    struct inspect_variant variants[MORSEL_FORMAT_MAX_VARIANTS];
     struct network network;
     struct network_run *run;
     const struct morsel_blob_header *header;

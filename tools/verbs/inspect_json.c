@@ -176,6 +176,21 @@ static void put_labels(struct json *json, const struct inspect *inspect) {
     json_close_array(json);
 }
 
+static void put_variants(struct json *json, const struct inspect *inspect) {
+    json_integer(json, "variant", inspect->network.variant);
+    json_open_array(json, "variants");
+    for (uint32_t k = 0; k < inspect->variant_count; k++) {
+        const struct inspect_variant *v = &inspect->variants[k];
+        json_open_flat(json, NULL);
+        json_dims(json, "input", v->dims, v->rank);
+        json_integer(json, "steps", v->steps);
+        json_integer(json, "macs", (int64_t)v->macs);
+        json_integer(json, "arena_bytes", v->arena_bytes);
+        json_close(json);
+    }
+    json_close_array(json);
+}
+
 void inspect_json(const struct inspect *inspect) {
     const struct morsel_blob_header *header = inspect->header;
     struct json json = {.file = stdout};
@@ -191,11 +206,12 @@ void inspect_json(const struct inspect *inspect) {
     json_integer(&json, "arena_bytes", header->arena_bytes);
     json_integer(&json, "work", work > INT64_MAX ? INT64_MAX : (int64_t)work);
     put_peak(&json, inspect);
-    json_integer(&json, "blob_bytes", header->blob_bytes);
+    json_integer(&json, "blob_bytes", inspect->network.whole.blob_bytes);
     put_sections(&json, inspect);
     json_integer(&json, "macs", (int64_t)((uint64_t)header->macs_high << 32 | header->macs_low));
     json_integer(&json, "params", header->parameter_count);
     put_picture(&json, inspect);
     put_labels(&json, inspect);
+    if (inspect->variant_count > 1) put_variants(&json, inspect);
     json_close(&json);
 }

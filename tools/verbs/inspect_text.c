@@ -174,9 +174,21 @@ static void print_memory(const struct inspect *inspect) {
 static void print_blob(const struct inspect *inspect) {
     struct inspect_section sections[INSPECT_SECTIONS];
     inspect_sections(inspect, sections);
-    message_print("\nblob: %u bytes\n", inspect->header->blob_bytes);
+    message_print("\nblob: %u bytes\n", inspect->network.whole.blob_bytes);
     for (int i = 0; i < INSPECT_SECTIONS; i++)
         if (sections[i].bytes) message_print("  %10u  %s\n", sections[i].bytes, sections[i].name);
+}
+
+/* Each with the shape of its first input. */
+static void print_variants(const struct inspect *inspect) {
+    char dims[128];
+    if (inspect->variant_count < 2) return;
+    message_print("variants: %u, of which this is number %u\n", inspect->variant_count, inspect->network.variant);
+    for (uint32_t k = 0; k < inspect->variant_count; k++) {
+        const struct inspect_variant *v = &inspect->variants[k];
+        message_print("  %2u  %-20s %5u steps %14llu MACs %10u bytes of arena\n", k, tensor_dims(v->dims, v->rank, dims, sizeof dims),
+                      v->steps, (unsigned long long)v->macs, v->arena_bytes);
+    }
 }
 
 void inspect_text(const struct inspect *inspect) {
@@ -185,6 +197,7 @@ void inspect_text(const struct inspect *inspect) {
     const char *name = morsel_blob_string(&inspect->network.model, header->name);
     message_print("%s: format %u, %u steps, %llu MACs, %u parameters\n", *name ? name : "(stripped of names)", header->format_version,
                   header->steps.count, (unsigned long long)macs, header->parameter_count);
+    print_variants(inspect);
     print_io("input", inspect->network.inputs, header->inputs.count, inspect, morsel_input);
     print_io("output", inspect->network.outputs, header->outputs.count, inspect, morsel_output);
     print_picture(inspect);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* morsel run: a network on pictures, on texts, or on tensors from .npy files. */
+#include "core/format.h"
 #include "tools/base/arena.h"
 #include "tools/base/clock.h"
 #include "tools/base/folder.h"
@@ -193,6 +194,20 @@ static bool plan_texts(struct job *job, struct failure *failure) {
     return true;
 }
 
+/* The shortest variant that holds each of them. */
+static bool choose_length(struct job *job, struct failure *failure) {
+    struct network *n = &job->network;
+    uint32_t chosen, longest = MORSEL_FORMAT_MAX_VARIANTS;
+    if (job->call.variant != NETWORK_FITTING || network_variants(n) == 1) return true;
+    for (int i = 0; i < job->texts.count; i++) {
+        const char *text = job->texts.values[i];
+        enum morsel_error error = morsel_text_variant(&n->whole, text, strlen(text), &chosen);
+        if (error) return failure_set(failure, STATUS_INPUT, "%s: %s", job->call.path, morsel_error_text(error));
+        if (chosen < longest) longest = chosen; /* the largest come first */
+    }
+    return network_choose(n, longest, failure);
+}
+
 static bool put_text(struct job *job, uint32_t run, struct failure *failure) {
     const char *text = job->texts.values[run];
     enum morsel_error error = morsel_text_put(&job->run->session, text, strlen(text), 0);
@@ -265,7 +280,7 @@ static bool open_network(struct job *job, struct failure *failure) {
     bool pictures = job->picture_count;
     if (!network_read(&job->network, &job->call, failure) || !bind_all(job, failure) || !files_differ(job, failure)) return false;
     if (job->texts.count)
-        return network_start(&job->network, NULL, failure) && plan_texts(job, failure) &&
+        return network_start(&job->network, NULL, failure) && plan_texts(job, failure) && choose_length(job, failure) &&
                (job->run = network_run_open(&job->network, failure)) != NULL;
     if (pictures ? !network_takes_pictures(&job->network, failure) : !read_arrays(job, failure)) return false;
     return network_start(&job->network, pictures ? NULL : job->arrays, failure) &&
@@ -302,6 +317,7 @@ static void print_json(const struct job *job) {
         json_close(&json);
     }
     json_close_array(&json);
+    if (network_variants(&job->network) > 1) json_integer(&json, "variant", job->network.variant);
     json_text(&json, "isa", network_isa(job->run));
     json_close(&json);
 }
@@ -342,7 +358,7 @@ static void job_free(struct job *job) {
 }
 
 int verb_run(int argc, char **argv) {
-    static struct job job;
+    static struct job job = {.call.variant = NETWORK_FITTING};
     struct failure failure;
     long threads = 1, top = 5;
     const struct option list[] = {
@@ -358,6 +374,8 @@ int verb_run(int argc, char **argv) {
         {"--check-names", NULL, OPTION_FLAG, &job.results.check_names, 0, 0,
          "say whether the answer is the label that the file's name starts with"},
         {"--threads", "N", OPTION_NUMBER, &threads, 1, POOL_THREADS_MOST, "threads that share each step"},
+        {"--variant", "N", OPTION_NUMBER, &job.call.variant, -1, MORSEL_FORMAT_MAX_VARIANTS - 1,
+         "of a blob with several sizes: which one, as inspect counts them; -1: the one that fits"},
         {"--cpu", "NAME", OPTION_CPU, &job.call.cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
         {"--json", NULL, OPTION_FLAG, &job.want_json, 0, 0, "one JSON object on stdout"},
     };

@@ -50,11 +50,23 @@ char *blob_c_header_path(const char *path) {
     return header;
 }
 
-/* The arena of several threads as morsel_arena_bytes_for() has it: so much for two, and so much more for each further one. */
+static uint32_t larger(uint32_t a, uint32_t b) {
+    return a > b ? a : b;
+}
+
+/* The arena of several threads as morsel_arena_bytes_for() has it: so much for two, and so much more for each further one; for whichever
+ * variant. */
 static void put_arena_for(FILE *out, const char *own, const uint8_t *blob, size_t bytes) {
-    struct morsel_model model;
+    struct morsel_model model, variant;
+    uint32_t one = 0, more = 0, first = 0;
     bool open = !morsel_open(&model, blob, bytes, MORSEL_SKIP_CHECKSUM);
-    uint32_t one = morsel_arena_bytes(&model), more = open ? morsel_band_bytes(&model) : 0, first = more ? morsel_spare_bytes(&model) : 0;
+    for (uint32_t i = 0; open && i < morsel_variant_count(&model); i++) {
+        if (morsel_open_variant(&variant, &model, i, MORSEL_SKIP_CHECKSUM)) continue;
+        uint32_t band = morsel_band_bytes(&variant);
+        one = larger(one, morsel_arena_bytes(&variant));
+        first = larger(first, band ? morsel_spare_bytes(&variant) : 0);
+        more = larger(more, band);
+    }
     fprintf(out, "/* For up to so many tasks at once, 1 and more: what morsel_arena_bytes_for() says. */\n");
     fprintf(out, "#define %s_ARENA_BYTES_FOR(tasks) ((tasks) > 1 ? %uu + ((tasks) - 1) * %uu : %uu)\n\n", own, one + first, more, one);
 }

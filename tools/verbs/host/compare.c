@@ -125,7 +125,7 @@ static int run(const struct call *call, struct work *w) {
 }
 
 int verb_compare(int argc, char **argv) {
-    static struct call call = {.first = {.batch = 1}, .count = USUAL_SAMPLES, .limit = 20};
+    static struct call call = {.first = {.batch = 1, .one_size = true}, .count = USUAL_SAMPLES, .limit = 20};
     struct conversion_call *c = &call.first;
     uint32_t cpu;
     const struct option list[] = {

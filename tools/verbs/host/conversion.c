@@ -8,6 +8,7 @@
 #include "tools/lower/half.h"
 #include "tools/lower/lower.h"
 #include "tools/net/memory.h"
+#include "tools/base/arena.h"
 #include "tools/base/message.h"
 #include "tools/samples/rules/picture_rule.h"
 #include "tools/net/plan/plan.h"
@@ -21,7 +22,12 @@
 #include <sys/stat.h>
 
 static void drop_blob(struct conversion *c) {
-    net_free(c->net);
+    for (uint32_t k = 0; c->nets && k < c->sizes.count; k++) net_free(c->nets[k]);
+    for (uint32_t k = 0; c->graphs && k < c->sizes.count; k++) onnx_free(c->graphs[k]);
+    free(c->nets);
+    free(c->graphs);
+    c->nets = NULL;
+    c->graphs = NULL;
     free(c->blob);
     free(c->c_source);
     free(c->c_header);
@@ -36,6 +42,7 @@ void conversion_free(struct conversion *c) {
     onnx_report_free(&c->report);
     labels_free(c->labels, c->label_count);
     text_rule_free(&c->text);
+    sizes_free(&c->sizes);
     free(c->c_header_path);
 }
 
@@ -44,41 +51,33 @@ const char *conversion_label(const void *conversion, uint32_t index) {
     return index < c->label_count ? c->labels[index] : NULL;
 }
 
-/* "name=1,3,32,32" or "name=4" */
-static bool read_binding(const char *text, bool is_dim, char *name, size_t room, struct onnx_binding *out, struct failure *failure) {
-    const char *equals = strrchr(text, '='), *at = equals ? equals + 1 : NULL;
-    const char *form = is_dim ? "--dim NAME=N" : "--shape NAME=1,3,224,224";
-    if (!equals || equals == text || (size_t)(equals - text) >= room)
-        return failure_set(failure, STATUS_CALL, "'%s' is not of the form %s", text, form);
-    memcpy(name, text, (size_t)(equals - text));
-    name[equals - text] = 0;
-    *out = (struct onnx_binding){.name = name, .is_dim = is_dim};
-    for (;; at++) {
-        char *end;
-        errno = 0;
-        long long n = strtoll(at, &end, 10);
-        if (end == at || errno || n < 1 || n > INT32_MAX || out->shape.rank >= ONNX_MAX_RANK || (*end && *end != ','))
-            return failure_set(failure, STATUS_CALL, "'%s' is not of the form %s, with whole numbers from 1 on", text, form);
-        out->shape.dims[out->shape.rank++] = n;
-        at = end;
-        if (!*end) break;
-    }
-    if (is_dim && out->shape.rank != 1) return failure_set(failure, STATUS_CALL, "'%s' gives a dimension more than one number", text);
+static bool bind(const struct conversion_call *call, const struct sizes *sizes, uint32_t variant, struct onnx_graph *graph,
+                 struct onnx_report *report, struct failure *failure) {
+    const struct onnx_binding *bindings = sizes->bindings + variant * sizes->binding_count;
+    return (onnx_bind(graph, bindings, sizes->binding_count, call->batch, report, failure) && onnx_infer(graph, report, failure)) ||
+           failure_prefix(failure, call->input);
+}
+
+struct onnx_graph *conversion_load(const struct conversion_call *call, const struct conversion *c, uint32_t variant,
+                                   struct onnx_report *report, struct failure *failure) {
+    struct onnx_graph *graph = extras_load(call->input, failure);
+    if (graph && bind(call, &c->sizes, variant, graph, report, failure)) return graph;
+    onnx_free(graph);
+    return NULL;
+}
+
+static bool bind_first(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
+    if (!bind(call, &c->sizes, 0, c->graph, &c->report, failure)) return false;
+    if (call->batch == 1 && !c->sizes.binding_count) extras_check_batch(c->graph, &c->report);
     return true;
 }
 
-static bool bind(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
-    struct onnx_binding bindings[128];
-    static char names[128][256];
-    size_t n = 0;
-    for (int i = 0; i < call->shapes.count; i++, n++)
-        if (!read_binding(call->shapes.values[i], false, names[n], sizeof names[n], &bindings[n], failure)) return false;
-    for (int i = 0; i < call->dims.count; i++, n++)
-        if (!read_binding(call->dims.values[i], true, names[n], sizeof names[n], &bindings[n], failure)) return false;
-    if (!onnx_bind(c->graph, bindings, n, call->batch, &c->report, failure) || !onnx_infer(c->graph, &c->report, failure))
-        return failure_prefix(failure, call->input);
-    if (call->batch == 1 && !n) extras_check_batch(c->graph, &c->report);
-    return true;
+static bool read_sizes(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
+    char text[256];
+    if (!sizes_read(&call->shapes, &call->dims, &c->sizes, failure)) return false;
+    return !call->one_size || c->sizes.count == 1 ||
+           failure_set(failure, STATUS_CALL, "--dim with several numbers is for convert and quantize; here one is wanted, as --dim %s",
+                       sizes_text(&c->sizes, 0, text, sizeof text));
 }
 
 static bool read_extras(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
@@ -161,8 +160,9 @@ bool conversion_check_files(const struct conversion_call *call, struct conversio
 
 /* The library itself has the last word on what was written. */
 static bool check_blob(const struct conversion *c, struct failure *failure) {
-    struct morsel_model model;
+    struct morsel_model model, variant;
     enum morsel_error error = morsel_open(&model, c->blob, c->blob_bytes, 0);
+    for (uint32_t k = 1; !error && k < c->sizes.count; k++) error = morsel_open_variant(&variant, &model, k, 0);
     if (error == MORSEL_ERR_PICTURE) return extras_rule_misfits(&c->rule, c->graph, failure);
     if (error)
         return failure_set(failure, STATUS_SYSTEM, "the blob that was made does not open (%s): this is a fault of morsel, please report it",
@@ -186,8 +186,9 @@ static bool weights_stay(const struct conversion_call *call, const struct conver
 }
 
 bool conversion_read(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
+    if (!read_sizes(call, c, failure)) return false;
     c->graph = extras_load(call->input, failure);
-    return c->graph && weights_stay(call, c, failure) && read_extras(call, c, failure) && bind(call, c, failure) &&
+    return c->graph && weights_stay(call, c, failure) && read_extras(call, c, failure) && bind_first(call, c, failure) &&
            (!call->labels || extras_check_labels(call->labels, c->labels, c->label_count, c->graph, &c->report, failure));
 }
 
@@ -211,12 +212,12 @@ static bool counts_fit(const struct conversion_call *call, struct net *net, stru
 }
 
 /* The arena; before that the one that was not asked for, to tell what streaming saves. */
-static bool plan(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
-    c->net->arena_room = (uint32_t)call->arena;
-    c->net->no_streaming = !call->no_streaming;
-    c->other_arena = plan_arena(c->net) ? c->net->arena_bytes : 0;
-    c->net->no_streaming = call->no_streaming;
-    return plan_arena(c->net) || failure_set(failure, STATUS_INPUT, "%s: its arena would take more than 2^31 bytes", call->input);
+static bool plan(const struct conversion_call *call, struct net *net, uint32_t *other_arena, struct failure *failure) {
+    net->arena_room = (uint32_t)call->arena;
+    net->no_streaming = !call->no_streaming;
+    if (other_arena) *other_arena = plan_arena(net) ? net->arena_bytes : 0;
+    net->no_streaming = call->no_streaming;
+    return plan_arena(net) || failure_set(failure, STATUS_INPUT, "%s: its arena would take more than 2^31 bytes", call->input);
 }
 
 /* The vectors of tokens become one, where the text rule says so. */
@@ -239,21 +240,98 @@ static bool find_text_inputs(const struct conversion_call *call, struct conversi
                        call->input);
 }
 
+/* Steps and arena of a variant. */
+static bool make_net(const struct conversion_call *call, struct conversion *c, uint32_t variant, struct onnx_graph *graph,
+                     struct onnx_report *report, struct failure *failure) {
+    if (!pool(call, c, graph, failure)) return false;
+    graph_decompose(graph, report);
+    struct net *net = c->nets[variant] = lower(graph, report);
+    if (!net || report->refusal_count) return false;
+    if (call->half) half_net(net, report);
+    return counts_fit(call, net, failure) && plan(call, net, variant ? NULL : &c->other_arena, failure);
+}
+
+/* Apps find inputs and outputs by their numbers. */
+static bool same_ends(const struct conversion_call *call, const struct conversion *c, uint32_t variant, struct failure *failure) {
+    const struct net *a = c->net, *b = c->nets[variant];
+    bool same = a->input_count == b->input_count && a->output_count == b->output_count;
+    for (uint32_t i = 0; same && i < a->input_count; i++) same = !strcmp(a->inputs[i].name, b->inputs[i].name);
+    char text[256];
+    return same || failure_set(failure, STATUS_INPUT, "%s: with %s it has other inputs or outputs: convert it by itself", call->input,
+                               sizes_text(&c->sizes, variant, text, sizeof text));
+}
+
+/* What there is to notice was told of the first; refusals take its place. */
+static bool make_variant(const struct conversion_call *call, struct conversion *c, uint32_t variant, struct failure *failure) {
+    struct onnx_report report = {0};
+    char text[256];
+    struct onnx_graph *graph = c->graph_of ? c->graph_of(c->graph_context, call, c, variant, &report, failure)
+                                           : conversion_load(call, c, variant, &report, failure);
+    c->graphs[variant] = graph;
+    bool good = graph && make_net(call, c, variant, graph, &report, failure) && same_ends(call, c, variant, failure);
+    if (report.refusal_count) {
+        onnx_report_free(&c->report);
+        c->report = report;
+        onnx_notice(&c->report, "it is the network with %s that is not taken", sizes_text(&c->sizes, variant, text, sizeof text));
+        c->kept_notices = 0;
+        return false;
+    }
+    onnx_report_free(&report);
+    return good;
+}
+
+/* Height and width of pictures, by the shape of the first input; false: it is not of pictures. */
+static bool sides_of(const struct net *net, const struct morsel_blob_picture *rule, uint32_t *sides) {
+    const struct net_io *in = net->inputs;
+    uint32_t channels = rule->channels == MORSEL_CHANNELS_GRAY ? 1 : 3;
+    if (!net->input_count || (in->onnx_rank != 3 && in->onnx_rank != 4)) return false;
+    const uint32_t *dims = in->onnx_dims + (in->onnx_rank - 3);
+    memcpy(sides, dims[0] == channels ? dims + 1 : dims, 2 * sizeof *sides);
+    return true;
+}
+
+/* The rule is for the first variant. Where others take pictures of another size, its sizes change in proportion. */
+static struct morsel_blob_picture rule_of(const struct conversion *c, uint32_t variant) {
+    struct morsel_blob_picture rule = c->rule;
+    uint32_t from[2], to[2];
+    if (!variant || !sides_of(c->net, &rule, from) || !sides_of(c->nets[variant], &rule, to)) return rule;
+    double down = (double)to[0] / from[0], across = (double)to[1] / from[1], more = down > across ? down : across;
+    bool crops = rule.crop_height, short_side = rule.resize == MORSEL_RESIZE_SHORT_SIDE;
+    rule.resize_height = (uint32_t)(rule.resize_height * (short_side ? more : down) + 0.5);
+    rule.resize_width = (uint32_t)(rule.resize_width * (short_side ? more : across) + 0.5);
+    rule.crop_height = crops ? to[0] : 0;
+    rule.crop_width = crops ? to[1] : 0;
+    return rule;
+}
+
+static bool write_blob(struct conversion *c, struct failure *failure) {
+    uint32_t count = c->sizes.count;
+    struct blob_extras *extras = must_calloc(count, sizeof *extras);
+    struct morsel_blob_picture *rules = must_calloc(count, sizeof *rules);
+    for (uint32_t k = 0; k < count; k++) {
+        rules[k] = rule_of(c, k);
+        extras[k] = c->extras;
+        if (extras[k].picture) extras[k].picture = &rules[k];
+    }
+    c->blob = blob_write_variants((const struct net *const *)c->nets, count, extras, &c->blob_bytes);
+    free(extras);
+    free(rules);
+    return c->blob || failure_set(failure, STATUS_SYSTEM, "the blob would take more than 2^31 bytes");
+}
+
 bool conversion_make(const struct conversion_call *call, struct conversion *c, struct onnx_graph *graph, struct failure *failure) {
     drop_blob(c);
     while (c->made && c->report.notice_count > c->kept_notices) free(c->report.notices[--c->report.notice_count]);
     c->kept_notices = c->report.notice_count;
     c->made = true;
-    if (!pool(call, c, graph, failure)) return false;
-    graph_decompose(graph, &c->report);
-    c->net = lower(graph, &c->report);
-    if (!c->net || c->report.refusal_count) return false;
-    if (call->half) half_net(c->net, &c->report);
-    if (!find_text_inputs(call, c, failure)) return false;
-    if (!counts_fit(call, c->net, failure) || !plan(call, c, failure)) return false;
-    c->blob = blob_write(c->net, &c->extras, &c->blob_bytes);
-    if (!c->blob) return failure_set(failure, STATUS_SYSTEM, "the blob would take more than 2^31 bytes");
-    if (!check_blob(c, failure)) return false;
+    c->nets = must_calloc(c->sizes.count, sizeof *c->nets);
+    c->graphs = must_calloc(c->sizes.count, sizeof *c->graphs);
+    bool good = make_net(call, c, 0, graph, &c->report, failure);
+    c->net = c->nets[0];
+    if (!good || !find_text_inputs(call, c, failure)) return false;
+    for (uint32_t k = 1; k < c->sizes.count; k++)
+        if (!make_variant(call, c, k, failure)) return false;
+    if (!write_blob(c, failure) || !check_blob(c, failure)) return false;
     if (call->c_source && !(c->c_source = blob_c_source(c->blob, c->blob_bytes, call->c_source, &c->c_length)))
         return failure_memory(failure, c->blob_bytes * 5);
     if (c->c_header_path && !(c->c_header = blob_c_header(c->blob, c->blob_bytes, call->c_source, &c->c_header_length)))
@@ -276,6 +354,31 @@ static uint32_t streaming_steps(const struct net *net) {
     return count;
 }
 
+uint32_t conversion_arena(const struct conversion *c) {
+    uint32_t most = 0;
+    for (uint32_t k = 0; k < c->sizes.count; k++)
+        if (c->nets[k]->arena_bytes > most) most = c->nets[k]->arena_bytes;
+    return most;
+}
+
+/* Each by what is particular to it. */
+static void variants_json(struct json *json, const struct conversion *c) {
+    const struct sizes *sizes = &c->sizes;
+    json_open_array(json, "variants");
+    for (uint32_t k = 0; k < sizes->count; k++) {
+        json_open_flat(json, NULL);
+        for (size_t i = 0; i < sizes->binding_count; i++) {
+            const struct onnx_binding *b = &sizes->bindings[k * sizes->binding_count + i];
+            if (sizes->listed[i]) json_integer(json, b->name, b->shape.dims[0]);
+        }
+        json_integer(json, "layers", c->nets[k]->step_count);
+        json_integer(json, "macs", (int64_t)net_macs(c->nets[k]));
+        json_integer(json, "arena_bytes", c->nets[k]->arena_bytes);
+        json_close(json);
+    }
+    json_close_array(json);
+}
+
 void conversion_json(struct json *json, const struct conversion *c) {
     bool done = c->net && !c->report.refusal_count;
     if (done) {
@@ -283,10 +386,11 @@ void conversion_json(struct json *json, const struct conversion *c) {
         json_integer(json, "macs", (int64_t)net_macs(c->net));
         json_integer(json, "params", (int64_t)c->net->parameter_count);
         json_integer(json, "blob_bytes", (int64_t)c->blob_bytes);
-        json_integer(json, "arena_bytes", c->net->arena_bytes);
+        json_integer(json, "arena_bytes", conversion_arena(c));
         json_integer(json, c->net->no_streaming ? "arena_bytes_streaming" : "arena_bytes_no_streaming", c->other_arena);
         json_integer(json, "groups", c->net->group_count);
         json_integer(json, "streaming_steps", streaming_steps(c->net));
+        if (c->sizes.count > 1) variants_json(json, c);
     }
     json_open_array(json, "notices");
     for (size_t i = 0; i < c->report.notice_count; i++) json_text(json, NULL, c->report.notices[i]);
@@ -307,7 +411,7 @@ void conversion_json(struct json *json, const struct conversion *c) {
 
 void conversion_notices(const struct conversion *c) {
     report_notices(&c->report);
-    if (c->net) memory_notice(c->net->arena_room, c->net->arena_bytes);
+    if (c->net) memory_notice(c->net->arena_room, conversion_arena(c));
 }
 
 /* What streams, and what the arena is without that, or with it. */
@@ -322,6 +426,13 @@ static void print_streaming(const struct conversion *c) {
     message_print("%s\n", c->other_arena ? "" : "; without it the arena takes more than 2^31 bytes");
 }
 
+static void print_variants(const struct conversion *c) {
+    char text[256];
+    for (uint32_t k = 0; k < c->sizes.count; k++)
+        message_print("  variant %-4u %s: %u layers, %.2f M MACs, arena %u bytes\n", k, sizes_text(&c->sizes, k, text, sizeof text),
+                      c->nets[k]->step_count, (double)net_macs(c->nets[k]) / 1e6, c->nets[k]->arena_bytes);
+}
+
 void conversion_summary(const struct conversion_call *call, const struct conversion *c) {
     uint32_t live, peak = plan_peak(c->net, &live);
     message_print("%s\n", call->output);
@@ -333,6 +444,7 @@ void conversion_summary(const struct conversion_call *call, const struct convers
     if (c->net->step_count) message_print("  (%u live at step %u, %s)", live, peak, c->net->steps[peak]->name);
     message_print("\n");
     print_streaming(c);
+    if (c->sizes.count > 1) print_variants(c);
     if (c->c_header)
         message_print("%s, %s\n  the blob as a C array, and what declares it and the size of its arena\n", call->c_source,
                       c->c_header_path);

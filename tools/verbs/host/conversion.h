@@ -10,6 +10,7 @@
 #include "tools/onnx/graph.h"
 #include "tools/base/options.h"
 #include "tools/samples/rules/text_rule.h"
+#include "tools/verbs/host/sizes.h"
 
 /* What the command line says. */
 struct conversion_call {
@@ -17,17 +18,28 @@ struct conversion_call {
     struct option_texts shapes, dims;
     long batch, arena;
     bool strip, no_streaming, half, json;
+    bool one_size; /* lists of --dim are refused */
 };
+
+struct conversion;
+
+/* The graph of a variant behind the first, ready to be lowered; the conversion frees it. NULL: refusals in the report, or a failure. */
+typedef struct onnx_graph *conversion_graph(void *context, const struct conversion_call *call, const struct conversion *c, uint32_t variant,
+                                            struct onnx_report *report, struct failure *failure);
 
 /* What a conversion holds. Zeroed at first; conversion_free() lets go of it. */
 struct conversion {
     struct onnx_graph *graph;
     struct onnx_report report;
-    bool made;           /* by conversion_make(), which may be called again */
-    size_t kept_notices; /* those from before it */
-    struct net *net;
-    uint32_t other_arena; /* what it would take with streaming, or without it, whichever was not asked for; 0: more than 2^31 bytes */
-    struct morsel_blob_picture rule;
+    bool made;                  /* by conversion_make(), which may be called again */
+    size_t kept_notices;        /* those from before it */
+    struct sizes sizes;         /* a variant each */
+    conversion_graph *graph_of; /* of all but the first; NULL: the file's, as it stands */
+    void *graph_context;
+    struct net *net, **nets;    /* net: the first variant's */
+    struct onnx_graph **graphs; /* of all but the first */
+    uint32_t other_arena;       /* what it would take with streaming, or without it, whichever was not asked for; 0: more than 2^31 bytes */
+    struct morsel_blob_picture rule; /* for the first variant */
     struct text_rule text;
     struct blob_extras extras;
     char **labels;
@@ -47,11 +59,15 @@ bool conversion_check_files(const struct conversion_call *call, struct conversio
 bool conversion_reads(const struct conversion *c, const char *path);
 
 /* The graph with shapes and constants; the picture rule and the labels. No file of weights beside the network may be one that is
- * written. */
+ * written. The sizes are those of the first variant. */
 bool conversion_read(const struct conversion_call *call, struct conversion *c, struct failure *failure);
 
-/* Steps, arena and blob of a graph: of c->graph or of what was made from it. False with refusals in the report (and no failure), or with
- * a failure. What was made before is freed. */
+/* The graph of the file at the sizes of a variant, or NULL. */
+struct onnx_graph *conversion_load(const struct conversion_call *call, const struct conversion *c, uint32_t variant,
+                                   struct onnx_report *report, struct failure *failure);
+
+/* Steps, arena and blob of a graph: of c->graph or of what was made from it; and those of the other variants. False with refusals in the
+ * report (and no failure), or with a failure. What was made before is freed. */
 bool conversion_make(const struct conversion_call *call, struct conversion *c, struct onnx_graph *graph, struct failure *failure);
 
 /* The blob, and the C array where one is wanted, put into files[0..3); how many. */
@@ -59,6 +75,9 @@ size_t conversion_files(const struct conversion_call *call, const struct convers
 
 /* What was noticed on the way, and an arena that was asked for and cannot be had. */
 void conversion_notices(const struct conversion *c);
+
+/* What the arena takes that holds each variant. */
+uint32_t conversion_arena(const struct conversion *c);
 
 /* layers macs params blob_bytes arena_bytes and what streams, where there is a blob; then notices and refused. */
 void conversion_json(struct json *json, const struct conversion *c);

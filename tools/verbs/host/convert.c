@@ -43,7 +43,8 @@ int verb_convert(int argc, char **argv) {
     const struct option list[] = {
         {"-o", "MODEL.morsel", OPTION_TEXT, &call.output, 0, 0, "where the blob goes (required)"},
         {"--shape", "NAME=1,3,224,224", OPTION_TEXTS, &call.shapes, 0, 0, "the shape of an input, whatever the file says"},
-        {"--dim", "NAME=N", OPTION_TEXTS, &call.dims, 0, 0, "a number for a free dimension"},
+        {"--dim", "NAME=N", OPTION_TEXTS, &call.dims, 0, 0,
+         "a number for a free dimension, or several: NAME=32,64,128 gives a variant each"},
         {"--batch", "N", OPTION_NUMBER, &call.batch, 1, 65536, "for a free first dimension"},
         {"--c", "FILE.c", OPTION_TEXT, &call.c_source, 0, 0, "also write the blob as a C array, and FILE.h that declares it and its arena"},
         {"--strip", NULL, OPTION_FLAG, &call.strip, 0, 0, "leave names out of the blob"},

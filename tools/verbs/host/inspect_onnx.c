@@ -207,7 +207,7 @@ static void print_json(const struct overview *o, bool optimized) {
 }
 
 /* One call is all that a process gets. */
-static struct conversion_call call = {.batch = 1};
+static struct conversion_call call = {.batch = 1, .one_size = true};
 static bool optimized;
 static const char *onnx;
 

@@ -187,7 +187,7 @@ static bool attempt(struct attempts *a, size_t float_count, struct failure *fail
     made->float_count = float_count;
     made->drop = ((double)r->right - (double)made->accuracy.right) / (double)(r->samples ? r->samples : 1);
     made->blob_bytes = a->conversion->blob_bytes;
-    made->arena_bytes = a->conversion->net->arena_bytes;
+    made->arena_bytes = conversion_arena(a->conversion);
     a->chosen = a->count++;
     say_outcome(a, made, clock_seconds() - start);
     return true;

@@ -3,11 +3,13 @@
 #include "tools/verbs/host/max_drop.h"
 #include "tools/verbs/host/convert_report.h"
 #include "tools/optimize/edit.h"
+#include "tools/optimize/optimize.h"
 #include "tools/lower/lower.h"
 #include "tools/base/message.h"
 #include "tools/onnx/write.h"
 #include "tools/quant/insert/insert.h"
 #include "tools/quant/insert/place.h"
+#include "tools/quant/insert/transfer.h"
 #include "tools/verbs/host/quantize_call.h"
 #include "tools/verbs/verbs.h"
 
@@ -19,7 +21,8 @@ struct work {
     struct conversion conversion;
     struct quantizer quantizer;
     struct quant_data *data;
-    struct attempts attempts; /* its graph: the quantized one */
+    struct attempts attempts;                             /* its graph: the quantized one */
+    struct onnx_graph *sizes[MORSEL_FORMAT_MAX_VARIANTS]; /* the float network of each variant behind the first */
     uint8_t *qdq;
     size_t qdq_bytes;
 };
@@ -29,6 +32,7 @@ static void work_free(struct work *w) {
     quantize_close(&w->quantizer);
     quant_data_close(w->data);
     conversion_free(&w->conversion);
+    for (size_t k = 0; k < MORSEL_FORMAT_MAX_VARIANTS; k++) onnx_free(w->sizes[k]);
     free(w->qdq);
 }
 
@@ -67,6 +71,24 @@ static bool can_come_out(const struct quantizer *q) {
     return good;
 }
 
+/* What was chosen for the first variant, at the sizes of another. */
+static struct onnx_graph *graph_of_variant(void *context, const struct conversion_call *call, const struct conversion *c, uint32_t variant,
+                                           struct onnx_report *report, struct failure *failure) {
+    struct work *w = context;
+    struct onnx_graph **own = &w->sizes[variant];
+    const struct quantizer *q = &w->quantizer;
+    char text[256];
+    if (!*own) {
+        if (!(*own = conversion_load(call, c, variant, report, failure))) return NULL;
+        (*own)->floats_meant = true;
+        graph_optimize(*own, NULL);
+    }
+    struct scheme *scheme = scheme_transfer(q->scheme, q->original ? q->original : q->graph, *own, failure);
+    if (scheme) return insert(scheme);
+    failure_prefix(failure, sizes_text(&c->sizes, variant, text, sizeof text));
+    return NULL;
+}
+
 /* The optimized network. Where the float executor lacks operators, what blobs lack is told with them. */
 static bool prepare(struct quantizer *q, bool blob, struct failure *failure) {
     size_t refused = q->report->refusal_count;
@@ -93,6 +115,8 @@ static bool observe(const struct quantize_call *call, struct work *w, struct fai
     struct conversion *c = &w->conversion;
     struct quantizer *q = &w->quantizer;
     struct quant_data_wish wish = {.paths = call->data.values, .path_count = (size_t)call->data.count, .count = (size_t)call->count};
+    c->graph_of = graph_of_variant;
+    c->graph_context = w;
     if (!conversion_read(&call->conversion, c, failure)) return false;
     if (onnx_is_quantized(c->graph) && (!c->report.refusal_count || report_dynamic(c->graph)))
         return failure_set(failure, STATUS_INPUT, "%s is quantized already%s", call->conversion.input,
