@@ -47,6 +47,10 @@ CFLAGS_ALL += -msse2 -mfpmath=sse
 endif
 CFLAGS_ALL += $(CFLAGS)
 
+# The library's objects also go into shared ones, where only the header's functions are seen. Nothing unwinds through them: debuggers have
+# the tables of -g. CFLAGS may say otherwise.
+LIBRARY_FLAGS := $(if $(findstring -none-,$(TARGET)),,-fPIC) -fvisibility=hidden -fno-asynchronous-unwind-tables -fno-unwind-tables
+
 # ---- sources ---------------------------------------------------------------------------------------------------------
 
 ISA_FOLDER :=
@@ -101,6 +105,14 @@ $(BUILD)/libmorsel.a: $(LIBRARY_OBJECTS)
 	$(call say,AR,$@)
 	$(Q)$(AR) rcs $@ $^
 
+# What programs link at run time. Its version stands in its name as long as 0.N+1 may change all.
+SHARED := libmorsel.so.$(basename $(VERSION))
+.PHONY: shared
+shared: $(BUILD)/$(SHARED)  ## the library as a shared object, which exports the functions of morsel.h
+$(BUILD)/$(SHARED): $(LIBRARY_OBJECTS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) -shared -Wl,-soname,$(SHARED) -Wl,-z,defs -Wl,--gc-sections -o $@ $^
+
 # Everything of the tool but main(): the tests link it too.
 $(BUILD)/libtool.a: $(filter-out $(BUILD)/tools/main.o,$(TOOL_OBJECTS))
 	@rm -f $@
@@ -147,7 +159,7 @@ $(BUILD)/tools/%.o: tools/%.c $(BUILD)/flags | libraries $(GENERATED) $(TEXTS)
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
-	$(Q)$(CC) $(CFLAGS_ALL) $(call isa_flags,$<) $(call vector_flags,$<) $(call size_flags,$<) -c -o $@ $<
+	$(Q)$(CC) $(LIBRARY_FLAGS) $(CFLAGS_ALL) $(call isa_flags,$<) $(call vector_flags,$<) $(call size_flags,$<) -c -o $@ $<
 
 $(BUILD)/%.o: %.S $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -173,7 +185,8 @@ $(BUILD)/generated/unicode.inc: tools/samples/rules/unicode.txt Makefile
 .PHONY: always
 $(BUILD)/flags: always
 	@mkdir -p $(@D)
-	@echo '$(CC) $(TARGET) $(CFLAGS_ALL) $(TOOL_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(TARGET) $(CFLAGS_ALL) $(TOOL_CFLAGS)' > $@
+	@echo '$(CC) $(TARGET) $(LIBRARY_FLAGS) $(CFLAGS_ALL) $(TOOL_CFLAGS)' | cmp -s - $@ || \
+	    echo '$(CC) $(TARGET) $(LIBRARY_FLAGS) $(CFLAGS_ALL) $(TOOL_CFLAGS)' > $@
 
 .PHONY: libraries
 libraries:

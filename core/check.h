@@ -11,6 +11,7 @@
 #ifndef MORSEL_CHECK_H
 #define MORSEL_CHECK_H
 
+#include "../kernels/exact.h"
 #include "blob.h"
 
 #define MORSEL_SIZE_LIMIT 0x7fffffffu /* of blobs and arenas */

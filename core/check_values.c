@@ -4,7 +4,7 @@
 
 /* A float is infinite or no number where all bits of its exponent are set: then, and only then, one more at their end carries into the
  * sign's place. `signs`: the places of the signs, `one`: the last bits of the exponents. */
-static int finite(const uint32_t *bits, uint32_t count, uint32_t signs, uint32_t one) {
+static int all_finite(const uint32_t *bits, uint32_t count, uint32_t signs, uint32_t one) {
     uint32_t carries = 0;
     for (; count >= 16; count -= 16, bits += 16)
         for (size_t k = 0; k < 16; k++) carries |= (bits[k] & ~signs) + one;
@@ -13,11 +13,11 @@ static int finite(const uint32_t *bits, uint32_t count, uint32_t signs, uint32_t
 }
 
 int morsel_all_finite(const uint32_t *bits, uint32_t count) {
-    return finite(bits, count, 0x80000000, 0x00800000);
+    return all_finite(bits, count, 0x80000000, 0x00800000);
 }
 
 int morsel_all_finite_halves(const uint32_t *bits, uint32_t count) {
-    return finite(bits, count, 0x80008000, 0x04000400);
+    return all_finite(bits, count, 0x80008000, 0x04000400);
 }
 
 /* Plus 128 they are 0..255: no higher bit is set. */

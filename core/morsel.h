@@ -37,6 +37,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#if defined(__GNUC__)
+#pragma GCC visibility push(default)
+#endif
 
 #define MORSEL_VERSION "0.2.0"
 #define MORSEL_VERSION_MAJOR 0
@@ -325,6 +328,9 @@ uint32_t morsel_version_number(void);
 /* The features of this CPU that the library has kernels for (enum morsel_cpu). */
 uint32_t morsel_cpu_features(void);
 
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

@@ -3,6 +3,7 @@
 #ifndef MORSEL_WEIGHTS_H
 #define MORSEL_WEIGHTS_H
 
+#include "../kernels/exact.h"
 #include "format.h"
 
 /* Of one channel's stored weights w, plus 128: their sum, and the sum of all w - zero above 0. */

@@ -6,6 +6,7 @@
 #ifndef MORSEL_FLOAT_H
 #define MORSEL_FLOAT_H
 
+#include "exact.h"
 #include <stdint.h>
 #include <string.h>
 

@@ -21,6 +21,7 @@
 #ifndef MORSEL_KERNELS_H
 #define MORSEL_KERNELS_H
 
+#include "exact.h"
 #include "ops.h"
 
 #include <stddef.h>

@@ -46,6 +46,16 @@ else
     fail pkg-config "$work/log"
 fi
 
+# shellcheck disable=SC2086
+if "${MAKE:-make}" -s CROSS= BUILD="$work/shared" shared >"$work/log" 2>&1 &&
+    "$compiler" $flags -I"$prefix/include" "$source/run_zero.c" "$work"/shared/libmorsel.so.* -Wl,-rpath,"$work/shared" \
+        -o "$work/run_shared" >"$work/log" 2>&1; then
+    "$work/run_shared" "$work/network.morsel" >"$work/shared.out" || fail "shared: does not run"
+    same shared
+else
+    fail shared "$work/log"
+fi
+
 # shellcheck disable=SC2046,SC2086
 if "$compiler" $flags -I"$work" "$source/static_arena.c" $(pkg-config --cflags --libs morsel) -o "$work/static_arena" >"$work/log" 2>&1; then
     "$work/static_arena" >"$work/static-arena.out" || fail "static arena: does not run"

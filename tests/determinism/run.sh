@@ -29,14 +29,16 @@ work_most() { # OPT
     :O0 | :*threads) echo 60000000 ;;
     :*) echo 18000000000000000000 ;;
     *:O0) echo 2000000 ;;
+    *:*foreign) echo 1000000 ;;
     *) echo "${EMULATED_MOST:-60000000}" ;;
     esac
 }
 
 # column MACHINE COMPILER OPT [FOLDER]: builds and runs. COMPILER is gcc, clang, or cc for CC; OPT is O0 .. O3, then perhaps -threads.
+# Or -foreign: with options as of a build system that knows nothing of ours, where gcc may fuse products and sums.
 # FOLDER is one that other tests build in.
 column() {
-    name=$1.$2.$3 opt=${3%-threads} threads= reduced=1 compiler=$2
+    name=$1.$2.$3 opt=${3%%-*} threads= flags= reduced=1 compiler=$2
     machine "$1"
     case $2 in
     cc) compiler=${CC:-cc} ;;
@@ -48,9 +50,12 @@ column() {
     done
     [ -z "$4" ] || [ -n "$cross" ] || reduced=
     start=$(date +%s)
-    [ "$opt" = "$3" ] || threads=--threads
+    case $3 in
+    *-threads) threads=--threads ;;
+    *-foreign) flags="-std=gnu11 -ffp-contract=$([ "$2" = clang ] && echo on || echo fast)" ;; # clang's fast heeds no source
+    esac
     set -- "$1" "$2" "$3" "${4:-$work/$name}"
-    if ! $MAKE -s QUIET=1 REDUCED=$reduced CROSS="$cross" CC="$compiler" OPT="-$opt" BUILD="$4" answers-program >"$work/$name.log" 2>&1; then
+    if ! $MAKE -s QUIET=1 REDUCED=$reduced CROSS="$cross" CC="$compiler" OPT="-$opt" CFLAGS="$flags" BUILD="$4" answers-program >"$work/$name.log" 2>&1; then
         echo "FAIL $name: it does not build"
         tail -n 20 "$work/$name.log"
         return 1
@@ -82,18 +87,18 @@ sh tests/determinism/networks.sh $work/networks "${NETWORKS:-$count}" $more || e
 # A line a column. The slow ones come first.
 columns() {
     if [ -n "$quick" ]; then
-        [ "$here" = aarch64 ] || echo "aarch64 gcc O2 build/aarch64-linux-gnu"
+        [ "$here" = aarch64 ] || printf 'aarch64 %s\n' "gcc O2 build/aarch64-linux-gnu" "gcc O2-foreign"
         [ "$here" != x86_64 ] || echo "i686 gcc O2 build/i686-linux-gnu"
-        printf '%s\n' "$here cc O2 build" "$here clang O2 build/clang"
+        printf '%s\n' "$here cc O2 build" "$here clang O2 build/clang" "$here gcc O2-foreign"
         return
     fi
-    [ "$here" = aarch64 ] || printf 'aarch64 %s\n' "gcc O2" "gcc O3" "clang O3" "gcc O0"
+    [ "$here" = aarch64 ] || printf 'aarch64 %s\n' "gcc O2" "gcc O3" "clang O3" "gcc O0" "gcc O2-foreign" "clang O2-foreign"
     printf '%s\n' "riscv64 gcc O2" "armv7 gcc O2" "armv7 clang O3"
     for compiler in gcc clang; do
         for opt in O0 O1 O2 O3; do printf '%s\n' "$here $compiler $opt"; done
         [ "$here" != x86_64 ] || printf '%s\n' "i686 $compiler O0" "i686 $compiler O2" "i686 $compiler O3"
     done
-    echo "$here gcc O2-threads"
+    printf '%s\n' "$here gcc O2-threads" "$here gcc O2-foreign" "$here clang O2-foreign"
 }
 status=0
 columns | xargs -P "${JOBS:-2}" -L 1 sh tests/determinism/run.sh --column || status=1

@@ -67,5 +67,6 @@ x86_64)
 esac
 sh tests/link/headers.sh "${CC:-cc}" "${CXX:-c++}" || status=1
 sh tests/link/arrows.sh || status=1
+sh tests/link/shared.sh "${CC:-cc}" || status=1
 sh tests/consumers/run.sh || status=1
 exit $status

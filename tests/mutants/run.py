@@ -71,8 +71,8 @@ class Build:
     def make_says(self, targets):
         """The command of each target, by `make -n`, as words."""
         options = ["CROSS=" + self.cross] if self.cross else []
-        lines = subprocess.run(["make", "-nB", "--no-print-directory", "V=1", "CFLAGS=-fPIC", "BUILD=" + self.folder, *options, *targets],
-                               capture_output=True, text=True, check=True).stdout.splitlines()
+        make = ["make", "-nB", "--no-print-directory", "V=1", "CFLAGS=-fPIC -fvisibility=default", "BUILD=" + self.folder]
+        lines = subprocess.run([*make, *options, *targets], capture_output=True, text=True, check=True).stdout.splitlines()
         said = {}
         for words in (line.split() for line in lines):
             if "-o" in words and words[words.index("-o") + 1] in targets:
