@@ -141,9 +141,11 @@ VECTOR_LOOPS := kernels/product.c kernels/depthwise.c kernels/requant.c kernels/
 	kernels/layer_norm.c kernels/float_matmul.c
 vector_flags = $(if $(filter $(VECTOR_LOOPS),$(1)),-ftree-vectorize)
 # The core decides and checks, and computes hardly anything: its loops over values stand in these files. Pictures at -O1 would be 4 % slower
-# with gcc 12, up to 30 % with clang 14. turn.c and conv_plan.c only find tiles.
+# with gcc 12, up to 30 % with clang 14. turn.c and conv_plan.c only find tiles; resize.c is for what has neither AVX2
+# nor NEON.
 CORE_LOOPS := core/picture.c core/checksum.c core/check_values.c core/weights.c core/quantize.c
-size_flags = $(if $(filter-out $(CORE_LOOPS),$(filter core/% kernels/turn.c x86/conv_plan.c,$(1))),$(if $(filter -O2,$(OPT)),$(SMALL))) \
+SMALL_FILES := core/% kernels/turn.c kernels/resize.c x86/conv_plan.c
+size_flags = $(if $(filter-out $(CORE_LOOPS),$(filter $(SMALL_FILES),$(1))),$(if $(filter -O2,$(OPT)),$(SMALL))) \
 	$(if $(filter-out x86/conv_%,$(1)),$(NARROW))
 # gcc 12 and later. It would hand on fields of structs one by one, which saves nothing.
 SMALL := $(shell echo | $(CC) -Werror -Oz -fno-ipa-sra -fsyntax-only -x c - 2>/dev/null && echo -Oz -fno-ipa-sra || echo -Os)

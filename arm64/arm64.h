@@ -94,6 +94,7 @@ morsel_binary_fn morsel_binary_neon;
 morsel_softmax_fn morsel_softmax_neon;
 morsel_layer_norm_fn morsel_layer_norm_neon;
 morsel_float_matmul_fn morsel_float_matmul_neon;
+morsel_resize_fn morsel_resize_neon;
 /* Rows that have scales of their own, each as a product by itself. */
 void morsel_fc_lines_neon(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, morsel_fc_fn *fc);
 morsel_range_fn morsel_range_neon;

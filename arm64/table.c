@@ -32,6 +32,7 @@ static void use_neon(struct morsel_kernels *table) {
     table->softmax = morsel_softmax_neon;
     table->layer_norm = morsel_layer_norm_neon;
     table->float_matmul = morsel_float_matmul_neon;
+    table->resize = morsel_resize_neon;
     table->range = morsel_range_neon;
     table->quantize = morsel_quantize_neon;
     table->store_flip = 0x80;

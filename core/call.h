@@ -57,6 +57,7 @@ union morsel_args {
     struct morsel_mean_args mean;
     struct morsel_softmax_args softmax;
     struct morsel_layer_norm_args layer_norm;
+    struct morsel_resize_args resize;
     struct morsel_gather_args gather;
     struct morsel_range_args range;
     struct morsel_factors_args factors;
@@ -79,6 +80,7 @@ union morsel_kernel {
     morsel_mean_fn *mean;
     morsel_softmax_fn *softmax;
     morsel_layer_norm_fn *layer_norm;
+    morsel_resize_fn *resize;
     morsel_gather_fn *gather;
     morsel_lookup_fn *lookup;
     morsel_cast_fn *cast;

@@ -152,6 +152,24 @@ enum morsel_error morsel_check_layer_norm(const struct morsel_step_check *s) {
     return !p->term || morsel_check_floats(s->check, p->term, p->count) ? MORSEL_OK : MORSEL_ERR_CONSTANT;
 }
 
+/* Whether floats are positions among n rows or columns; a number that is none is not. */
+static int are_positions(const struct morsel_step_check *s, uint32_t offset, uint32_t count, uint32_t n) {
+    if (n > 1u << 24 || !morsel_check_floats(s->check, offset, count)) return 0; /* n is a float, exactly */
+    const float *at = morsel_blob_at(s->check->model, offset);
+    for (uint32_t i = 0; i < count; i++)
+        if (at[i] < 0 || at[i] > (float)(n - 1)) return 0;
+    return 1;
+}
+
+enum morsel_error morsel_check_resize(const struct morsel_step_check *s) {
+    const struct morsel_blob_resize *p = s->parameters;
+    const struct morsel_blob_tensor *x = s->x, *y = s->y;
+    if (x->rank != 4 || y->rank != 4 || x->dims[0] != y->dims[0] || x->dims[3] != y->dims[3]) return MORSEL_ERR_PARAMETER;
+    if (p->truncate > 1 || !morsel_check_range(y, p->out_min, p->out_max, p->float_min, p->float_max)) return MORSEL_ERR_PARAMETER;
+    int fit = are_positions(s, p->rows, y->dims[1], x->dims[1]) && are_positions(s, p->columns, y->dims[2], x->dims[2]);
+    return fit ? MORSEL_OK : MORSEL_ERR_CONSTANT;
+}
+
 enum morsel_error morsel_check_concat(const struct morsel_step_check *s) {
     const struct morsel_blob_concat *p = s->parameters;
     uint64_t sum = 0;

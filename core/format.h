@@ -230,6 +230,7 @@ enum morsel_step_kind {
     MORSEL_STEP_CAST = 22,              /* x int32 -> y f32, by element, rounded to nearest: struct morsel_blob_cast */
     MORSEL_STEP_LAYER_NORM = 23,        /* x q8 or f32 seen as [lines, count], along count -> y q8 or f32: struct morsel_blob_layer_norm */
     MORSEL_STEP_FLOAT_MATMUL = 24,      /* x f32, second input f32, a third one f32 or none -> y f32: struct morsel_blob_float_matmul */
+    MORSEL_STEP_RESIZE = 25,            /* x q8 or f32 [N H W C] -> y q8 or f32 [N OH OW C], linearly: struct morsel_blob_resize */
     MORSEL_STEP_KIND_COUNT
 };
 #define MORSEL_STEP_SINCE_2 MORSEL_STEP_RANGE /* the first kind that version 1 has not */
@@ -387,6 +388,19 @@ struct morsel_blob_layer_norm {
     uint32_t factor, term; /* float[count], may be absent */
     uint32_t centred;      /* 0 or 1 */
     float epsilon;         /* not negative */
+    int32_t out_min, out_max;
+    float float_min, float_max;
+};
+
+/*
+ * Linear interpolation. Row i of y lies at p = rows[i] among those of x, between row floor(p) and the next one, which after the last is
+ * the last itself. Columns likewise. With the fraction f of p, and each operation rounded,
+ *     between(a, b, f) = a * (1 - f) + b * f,   y = between(left, right, f of the column)
+ * where left and right are `between` the rows. The result may be cut off behind the point, and is within float_min..float_max.
+ */
+struct morsel_blob_resize {
+    uint32_t rows, columns; /* float[OH], float[OW]: 0 .. H - 1 and 0 .. W - 1, which are 2^24 at most */
+    uint32_t truncate;      /* 0 or 1 */
     int32_t out_min, out_max;
     float float_min, float_max;
 };

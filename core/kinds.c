@@ -59,6 +59,8 @@ const struct morsel_kind morsel_kinds[MORSEL_STEP_KIND_COUNT] = {
     [MORSEL_STEP_LAYER_NORM] = {"layer_norm", 1, BOTH, BOTH, 0, NONE, 0, sizeof(struct morsel_blob_layer_norm), 0,
                                 .work = morsel_work_layer_norm, .check = morsel_check_layer_norm, .prepare = morsel_prepare_layer_norm,
                                 .run = morsel_run_layer_norm},
+    [MORSEL_STEP_RESIZE] = {"resize", 1, BOTH, BOTH, 0, NONE, 0, sizeof(struct morsel_blob_resize), 0, .work = morsel_work_resize,
+                            .check = morsel_check_resize, .prepare = morsel_prepare_resize, .run = morsel_run_resize},
     [MORSEL_STEP_CONCAT] = {"concat", 0, ANY, ANY, 1, NONE, 0, sizeof(struct morsel_blob_concat), 4, .work = morsel_work_concat,
                             .check = morsel_check_concat, .prepare = morsel_prepare_concat, .run = morsel_run_concat},
     [MORSEL_STEP_GATHER] = {"gather", 1, ANY, ANY, 1, NONE, 0, sizeof(struct morsel_blob_gather), 0, .work = morsel_work_gather,

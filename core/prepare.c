@@ -300,6 +300,24 @@ void morsel_prepare_layer_norm(struct morsel_call *call, const struct morsel_pre
     call->units = p->lines;
 }
 
+void morsel_prepare_resize(struct morsel_call *call, const struct morsel_preparation *w) {
+    const struct morsel_blob_resize *p = w->parameters;
+    const struct morsel_blob_tensor *x = morsel_blob_input(w->model, w->step, 0), *y = morsel_blob_output(w->model, w->step);
+    struct morsel_resize_args *a = &call->args.resize;
+    a->x = input_of(w, 0);
+    a->y = output_of(w, p->out_min, p->out_max, p->float_min, p->float_max);
+    a->rows = morsel_blob_at(w->model, p->rows);
+    a->columns = morsel_blob_at(w->model, p->columns);
+    a->in_h = x->dims[1];
+    a->in_w = x->dims[2];
+    a->out_h = y->dims[1];
+    a->out_w = y->dims[2];
+    a->channels = y->dims[3];
+    a->truncate = p->truncate;
+    call->kernel.resize = w->kernels->resize;
+    call->units = y->dims[0] * y->dims[1];
+}
+
 /* Whole steps of `scale` in 1, rounded down; floats from 2^23 on are whole already. */
 static float whole_steps(float scale) {
     float steps = 1 / scale;

@@ -27,6 +27,7 @@ void morsel_prepare_unary(struct morsel_call *call, const struct morsel_preparat
 void morsel_prepare_lut(struct morsel_call *call, const struct morsel_preparation *w);
 void morsel_prepare_mean(struct morsel_call *call, const struct morsel_preparation *w);
 void morsel_prepare_layer_norm(struct morsel_call *call, const struct morsel_preparation *w);
+void morsel_prepare_resize(struct morsel_call *call, const struct morsel_preparation *w);
 void morsel_prepare_softmax(struct morsel_call *call, const struct morsel_preparation *w);
 void morsel_prepare_concat(struct morsel_call *call, const struct morsel_preparation *w);
 void morsel_prepare_lookup(struct morsel_call *call, const struct morsel_preparation *w);

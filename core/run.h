@@ -41,6 +41,7 @@ void morsel_run_unary(const struct morsel_call *call, const union morsel_args *a
 void morsel_run_lut(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
 void morsel_run_mean(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
 void morsel_run_layer_norm(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
+void morsel_run_resize(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
 void morsel_run_softmax(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
 void morsel_run_lookup(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
 void morsel_run_cast(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);

@@ -152,6 +152,10 @@ void morsel_run_layer_norm(const struct morsel_call *call, const union morsel_ar
     call->kernel.layer_norm(&a->layer_norm, begin, end);
 }
 
+void morsel_run_resize(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end) {
+    call->kernel.resize(&a->resize, begin, end);
+}
+
 void morsel_run_gather(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end) {
     call->kernel.gather(&a->gather, begin, end);
 }

@@ -69,6 +69,11 @@ uint64_t morsel_work_layer_norm(const struct morsel_step_work *w) {
     return 4 * (uint64_t)morsel_elements(w->x);
 }
 
+/* Each element lies between four. */
+uint64_t morsel_work_resize(const struct morsel_step_work *w) {
+    return 4 * (uint64_t)morsel_elements(w->y);
+}
+
 /* The index of an element has up to six digits. */
 uint64_t morsel_work_gather(const struct morsel_step_work *w) {
     const struct morsel_blob_gather *p = w->parameters;

@@ -114,6 +114,11 @@ EIGHT_INLINE eight eight_integer(uint32_t op, eight x) {
     return op == MORSEL_UNARY_TRUNCATE ? eight_signed(below, x) : below;
 }
 
+EIGHT_INLINE eight eight_truncate(eight x) {
+    const eight size = eight_abs(x), near = eight_round(size);
+    return eight_signed(eight_select(size, near, eight_sub(near, eight_all(1)), near), x);
+}
+
 EIGHT_INLINE eight eight_activation(uint32_t op, eight x, float alpha, float beta) {
     const eight zero = eight_all(0), one = eight_all(1), a = eight_all(alpha), b = eight_all(beta);
     switch (op) {

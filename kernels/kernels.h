@@ -276,6 +276,16 @@ struct morsel_layer_norm_args {
 };
 typedef void morsel_layer_norm_fn(const struct morsel_layer_norm_args *args, uint32_t begin, uint32_t end);
 
+/* Pixels between those of x: core/format.h, RESIZE. A unit is a row of y. */
+struct morsel_resize_args {
+    struct morsel_input x;
+    struct morsel_output y;
+    const float *rows, *columns; /* [out_h], [out_w] */
+    uint32_t in_h, in_w, out_h, out_w, channels;
+    uint32_t truncate; /* 0 or 1 */
+};
+typedef void morsel_resize_fn(const struct morsel_resize_args *args, uint32_t begin, uint32_t end);
+
 /* Copies rows of `bytes` bytes, each ^ flip; a unit is a row. Strides in bytes. */
 struct morsel_copy_args {
     const uint8_t *x;
@@ -384,6 +394,7 @@ struct morsel_kernels {
     morsel_mean_fn *mean;
     morsel_softmax_fn *softmax;
     morsel_layer_norm_fn *layer_norm;
+    morsel_resize_fn *resize;
     morsel_copy_fn *copy;
     morsel_gather_fn *gather;
     morsel_range_fn *range;
@@ -432,6 +443,7 @@ morsel_lut_fn morsel_lut_c;
 morsel_mean_fn morsel_mean_c;
 morsel_softmax_fn morsel_softmax_c;
 morsel_layer_norm_fn morsel_layer_norm_c;
+morsel_resize_fn morsel_resize_c;
 morsel_copy_fn morsel_copy_c;
 morsel_gather_fn morsel_gather_c;
 morsel_range_fn morsel_range_c;

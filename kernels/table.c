@@ -19,6 +19,7 @@ static void fill_c(struct morsel_kernels *t) {
     t->softmax = morsel_softmax_c;
     t->float_matmul = morsel_float_matmul_c;
     t->layer_norm = morsel_layer_norm_c;
+    t->resize = morsel_resize_c;
     t->copy = morsel_copy_c;
     t->gather = morsel_gather_c;
     t->range = morsel_range_c;

@@ -138,6 +138,7 @@ MORSEL_INLINE void eight_write(const struct eight_writer *w, void *y, size_t i, 
 #include "../kernels/float_norm.h"
 #include "../kernels/float_pools.h"
 #include "../kernels/float_product.h"
+#include "../kernels/float_resize.h"
 
 void morsel_float_conv_rows_avx2(const struct morsel_float_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     morsel_float_conv(&eight_isa, a, rows, y, n);
@@ -154,6 +155,10 @@ void morsel_float_matmul_avx2(const struct morsel_float_matmul_args *a, uint32_t
 
 void morsel_layer_norm_avx2(const struct morsel_layer_norm_args *a, uint32_t begin, uint32_t end) {
     eight_layer_norm(a, begin, end);
+}
+
+void morsel_resize_avx2(const struct morsel_resize_args *a, uint32_t begin, uint32_t end) {
+    eight_resize(a, begin, end);
 }
 
 void morsel_softmax_avx2(const struct morsel_softmax_args *a, uint32_t begin, uint32_t end) {

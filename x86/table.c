@@ -30,6 +30,7 @@ uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu) {
     table->softmax = morsel_softmax_avx2;
     table->layer_norm = morsel_layer_norm_avx2;
     table->float_matmul = morsel_float_matmul_avx2;
+    table->resize = morsel_resize_avx2;
     table->gather = morsel_gather_avx2;
     table->max_pool = morsel_max_pool_rows_avx2;
     table->average_pool = morsel_average_pool_rows_avx2;

@@ -27,6 +27,7 @@ morsel_binary_fn morsel_binary_avx2;
 morsel_softmax_fn morsel_softmax_avx2;
 morsel_layer_norm_fn morsel_layer_norm_avx2;
 morsel_float_matmul_fn morsel_float_matmul_avx2, morsel_float_matmul_avx512vnni;
+morsel_resize_fn morsel_resize_avx2;
 morsel_mean_fn morsel_mean_floats_avx2; /* of float x */
 morsel_gather_fn morsel_gather_avx2;
 morsel_pool_fn morsel_max_pool_rows_avx2;

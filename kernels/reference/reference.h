@@ -26,6 +26,7 @@ morsel_lut_fn morsel_lut_reference;
 morsel_mean_fn morsel_mean_reference;
 morsel_softmax_fn morsel_softmax_reference;
 morsel_layer_norm_fn morsel_layer_norm_reference;
+morsel_resize_fn morsel_resize_reference;
 morsel_copy_fn morsel_copy_reference;
 morsel_gather_fn morsel_gather_reference;
 morsel_range_fn morsel_range_reference;

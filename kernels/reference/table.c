@@ -19,6 +19,7 @@ const struct morsel_kernels morsel_kernels_reference = {
     .mean = morsel_mean_reference,
     .softmax = morsel_softmax_reference,
     .layer_norm = morsel_layer_norm_reference,
+    .resize = morsel_resize_reference,
     .copy = morsel_copy_reference,
     .gather = morsel_gather_reference,
     .range = morsel_range_reference,

@@ -313,6 +313,41 @@ static void call_float_matmul(const struct trial *t, any_fn *fn, uint32_t begin,
 
 const struct family family_float_matmul = {"float_matmul", offsetof(struct morsel_kernels, float_matmul), 2, make_float_matmul,
                                            call_float_matmul};
+/* Positions among n, in any order: ends, whole numbers and those between. */
+static float *make_positions(struct trial *t, uint32_t count, uint32_t n) {
+    float *at = trial_room(t, count * sizeof *at, 64);
+    for (uint32_t i = 0; i < count; i++) {
+        at[i] = chance_one_in(&t->chance, 3) ? (float)chance_below(&t->chance, n) : chance_float(&t->chance, 0, (float)(n - 1));
+        if (t->bench) at[i] = (float)i * (float)(n - 1) / (float)count;
+    }
+    return at;
+}
+
+static void make_resize(struct trial *t) {
+    struct morsel_resize_args *a = &t->args.resize;
+    struct chance *c = &t->chance;
+    const uint32_t images = t->bench ? 1 : chance_size(c, 3);
+    a->in_h = t->bench ? 16 : chance_size(c, 6);
+    a->in_w = t->bench ? 16 : chance_size(c, 6);
+    a->out_h = t->bench ? 128 : chance_size(c, 12);
+    a->out_w = t->bench ? 128 : chance_size(c, 12);
+    a->channels = t->bench ? 21 : chance_size(c, 40);
+    a->truncate = !t->bench && chance_one_in(c, 3);
+    t->units = images * a->out_h;
+    trial_say(t, "%u x %u x %u -> %u x %u%s:", (unsigned)a->in_h, (unsigned)a->in_w, (unsigned)a->channels, (unsigned)a->out_h,
+              (unsigned)a->out_w, a->truncate ? " cut off" : "");
+    a->x = make_values_of(t, (size_t)images * a->in_h * a->in_w * a->channels, t->bench ? t->number != 1 : chance_one_in(c, 2));
+    make_output(t, &a->y, t->bench ? t->number == 0 : 2);
+    a->rows = make_positions(t, a->out_h, a->in_h);
+    a->columns = make_positions(t, a->out_w, a->in_w);
+    t->macs = (uint64_t)t->units * a->out_w * a->channels;
+    trial_output(t, &a->y.data, (size_t)t->macs, &a->y.qparams);
+}
+
+static void call_resize(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {
+    ((morsel_resize_fn *)fn)(&t->args.resize, begin, end);
+}
+
 const struct family family_qadd = {"qadd", offsetof(struct morsel_kernels, qadd), 2, make_qadd, call_binary};
 const struct family family_qmul = {"qmul", offsetof(struct morsel_kernels, qmul), 2, make_qmul, call_binary};
 const struct family family_binary = {"binary", offsetof(struct morsel_kernels, binary), 2, make_binary, call_binary};
@@ -321,3 +356,4 @@ const struct family family_lut = {"lut", offsetof(struct morsel_kernels, lut), 1
 const struct family family_mean = {"mean", offsetof(struct morsel_kernels, mean), 3, make_mean, call_mean};
 const struct family family_softmax = {"softmax", offsetof(struct morsel_kernels, softmax), 3, make_softmax, call_softmax};
 const struct family family_layer_norm = {"layer_norm", offsetof(struct morsel_kernels, layer_norm), 2, make_layer_norm, call_layer_norm};
+const struct family family_resize = {"resize", offsetof(struct morsel_kernels, resize), 2, make_resize, call_resize};

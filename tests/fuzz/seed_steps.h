@@ -231,6 +231,21 @@ static void seed_layer_norm(struct seed_blob *b) {
     seed_step(b, MORSEL_STEP_LAYER_NORM, &p, sizeof p, x, 1, y);
 }
 
+static uint32_t seed_positions(struct seed_blob *b, uint32_t count, uint32_t n) {
+    return seed_floats(b, count, 0, (float)(n - 1));
+}
+
+static void seed_resize(struct seed_blob *b) {
+    uint32_t x = seed_pick(b, 1);
+    struct morsel_blob_tensor in = b->tensors[x];
+    uint32_t h = seed_from(b, 1, 6), w = seed_from(b, 1, 6), y = seed_tensor(b, seed_type(b, 1), in.dims[0], h, w, in.dims[3]);
+    struct morsel_blob_resize p = {.truncate = seed_chance(b, 3), .float_min = -9, .float_max = 9};
+    p.rows = seed_positions(b, h, in.dims[1]);
+    p.columns = seed_positions(b, w, in.dims[2]);
+    seed_limits(b, y, &p.out_min, &p.out_max);
+    seed_step(b, MORSEL_STEP_RESIZE, &p, sizeof p, x, 1, y);
+}
+
 static void seed_concat(struct seed_blob *b) {
     uint32_t x = seed_pick(b, 1), pixel = b->tensors[x].dims[3], outer = seed_elements(&b->tensors[x]) / pixel;
     uint32_t y = seed_tensor(b, b->tensors[x].type, 1, 1, outer, 2 * pixel), record[3] = {outer, pixel, pixel};
@@ -285,6 +300,7 @@ static void seed_any_step(struct seed_blob *b, uint32_t kind) {
     case MORSEL_STEP_MEAN: seed_mean(b); break;
     case MORSEL_STEP_SOFTMAX: seed_softmax(b); break;
     case MORSEL_STEP_LAYER_NORM: seed_layer_norm(b); break;
+    case MORSEL_STEP_RESIZE: seed_resize(b); break;
     case MORSEL_STEP_CONCAT: seed_concat(b); break;
     case MORSEL_STEP_LOOKUP: seed_lookup(b); break;
     case MORSEL_STEP_CAST: seed_cast(b); break;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Resize and Upsample. Nearest: each axis is read by an index list. Linear: each axis is a product with a matrix, in float. */
+/* Resize and Upsample. Nearest: each axis is read by an index list. Linear: rows and columns of a picture in one step, any other axis as a
+ * product with a matrix, in float. */
 #include "tools/lower/lower.h"
 #include "tools/onnx/resize.h"
 
@@ -19,19 +20,28 @@ static bool resize_axis(struct lowering *l, struct onnx_node *node, struct meani
     return true;
 }
 
-/* [out][in]: each output between its two neighbours; beyond the picture its edge counts. */
+/* [out]: where each lies among the inputs; beyond the picture its edge counts. NULL where that is elsewhere. */
+static const float *linear_positions(struct lowering *l, const struct onnx_resize *r) {
+    float *positions = net_alloc(l->net, (size_t)r->out * sizeof *positions);
+    for (int64_t k = 0; k < r->out; k++) {
+        float position = onnx_resize_keeps(r) ? (float)k : onnx_resize_position(r, k);
+        if (isnan(position)) return NULL;
+        positions[k] = fminf(fmaxf(position, 0), (float)(r->in - 1));
+    }
+    return positions;
+}
+
+/* [out][in]: each output between its two neighbours. */
 static const float *linear_weights(struct lowering *l, const struct onnx_resize *r) {
     float *weights = net_alloc(l->net, (size_t)(r->out * r->in) * sizeof *weights);
-    for (int64_t k = 0; k < r->out; k++) {
-        float position = onnx_resize_position(r, k);
-        if (isnan(position)) return NULL;
-        position = fminf(fmaxf(position, 0), (float)(r->in - 1));
-        int64_t near = (int64_t)position, far = near + 1 < r->in ? near + 1 : near;
-        float part = position - (float)near;
+    const float *positions = linear_positions(l, r);
+    for (int64_t k = 0; positions && k < r->out; k++) {
+        int64_t near = (int64_t)positions[k], far = near + 1 < r->in ? near + 1 : near;
+        float part = positions[k] - (float)near;
         weights[k * r->in + near] += 1 - part;
         weights[k * r->in + far] += part;
     }
-    return weights;
+    return positions ? weights : NULL;
 }
 
 /* One axis: brought to the end, rows times the matrix, and back to its place. The last axis takes the QuantizeLinear behind. */
@@ -72,6 +82,32 @@ static bool linear_axis(struct lowering *l, struct onnx_node *node, struct meani
     return true;
 }
 
+/* Whether only rows and columns of pictures change, of which a step can tell the positions. */
+static bool is_picture(const struct view *view, const struct onnx_resize *axes) {
+    if (view->rank != 4 || !onnx_resize_keeps(&axes[0]) || !onnx_resize_keeps(&axes[1])) return false;
+    return axes[2].in <= 1 << 24 && axes[3].in <= 1 << 24;
+}
+
+static bool resize_picture(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct onnx_resize *axes,
+                           const struct tail *tail, bool truncate) {
+    const float *rows = linear_positions(l, &axes[2]), *columns = linear_positions(l, &axes[3]);
+    if (!rows || !columns) return refuse(l, node, "tf_crop_and_resize beyond the picture is not supported");
+    struct net_buffer *x = meaning_buffer(l, node, m, MORSEL_CHANNELS_LAST);
+    if (!x) return false;
+    struct net_buffer *y = tail_buffer(l, tail, MORSEL_CHANNELS_LAST);
+    struct net_step *step = net_add_step(l->net, MORSEL_STEP_RESIZE, node->name, x, NULL, y);
+    step->parameters.resize = (struct morsel_blob_resize){
+        .truncate = truncate,
+        .out_min = tail->quantized ? type_min(tail->q.type) : 0,
+        .out_max = tail->quantized ? type_max(tail->q.type) : 0,
+        .float_min = tail->float_min,
+        .float_max = tail->float_max,
+    };
+    net_add_constant(step, rows, (size_t)axes[2].out * sizeof *rows, offsetof(struct morsel_blob_resize, rows));
+    net_add_constant(step, columns, (size_t)axes[3].out * sizeof *columns, offsetof(struct morsel_blob_resize, columns));
+    return true;
+}
+
 /* ONNX Runtime blends bytes in float and cuts off what is behind the point: of the bytes as they stand, whatever scale they have. */
 static bool whole_bytes(struct lowering *l, struct onnx_node *node, struct meaning *m, enum morsel_type type) {
     struct view view;
@@ -109,6 +145,14 @@ static bool lower_linear(struct lowering *l, struct onnx_node *node, struct mean
         now = (struct meaning){.buffer = now.buffer, .view = now.view, .scale = 1};
     }
     struct tail tail = integers ? none : tail_follow(l, node->outputs[0], TAIL_NO_ACTIVATION);
+    if (now.buffer && is_picture(&now.view, axes)) {
+        if (integers) {
+            tail.value = node->outputs[0];
+            tail.quantized = true;
+            tail.q = (struct quantization){.type = m->buffer->type, .scale = 1};
+        }
+        return resize_picture(l, node, &now, axes, &tail, integers);
+    }
     for (uint32_t i = 0; now.buffer && i < now.view.rank; i++)
         if (!onnx_resize_keeps(&axes[i]) && !linear_axis(l, node, &now, i, &axes[i], i == last ? &tail : &none)) return false;
     if (!now.buffer) return false;

@@ -54,6 +54,7 @@ union net_parameters {
     struct morsel_blob_mean mean;
     struct morsel_blob_softmax softmax;
     struct morsel_blob_layer_norm layer_norm;
+    struct morsel_blob_resize resize;
     struct morsel_blob_gather gather;
     struct morsel_blob_range range;
     struct morsel_blob_factors factors;

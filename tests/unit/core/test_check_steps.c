@@ -122,7 +122,7 @@ static void operands_are_counted(void **state) {
 
 static void kinds_are_those_of_the_format(void **state) {
     (void)state;
-    static const uint32_t none[] = {0, 25, 26, 27, 32, 0x7fffffff, 0x80000000, 0xffffffff};
+    static const uint32_t none[] = {0, 26, 27, 28, 32, 0x7fffffff, 0x80000000, 0xffffffff};
     for (uint32_t i = 0; i < 8; i++) {
         set_alone(MORSEL_STEP_MAX_POOL, 1, PARAMETERS_AT);
         d.header->format_version = MORSEL_FORMAT_VERSION;

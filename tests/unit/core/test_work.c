@@ -154,6 +154,8 @@ static void other_kinds_count_elements(void **state) {
     assert_int_equal(morsel_work_softmax(&w), 4 * 2 * 7 * 5 * 6);
     w = a_step(MORSEL_STEP_LAYER_NORM, NULL);
     assert_int_equal(morsel_work_layer_norm(&w), 4 * 2 * 7 * 5 * 6);
+    w = a_step(MORSEL_STEP_RESIZE, NULL);
+    assert_int_equal(morsel_work_resize(&w), 4 * 2 * 3 * 11 * 20);
     w = a_step(MORSEL_STEP_GATHER, &gather);
     assert_int_equal(morsel_work_gather(&w), 2 * 3 * 11 * 20 * 5);
     w = a_step(MORSEL_STEP_BINARY, &binary);

@@ -225,6 +225,28 @@ static void operands_are_gathered_once_for_all(void **state) {
     }
 }
 
+/* Rows and columns in one step, bytes cut off behind the point. Any other axis is a product in float. */
+static void pictures_are_resized_in_one_step(void **state) {
+    (void)state;
+    static const struct number one = {1, 0}, two = {2, 0};
+    static const int64_t four = 4;
+    static const uint8_t resized[24] = {0, 3, 7, 10, 14, 14, 10, 14, 17, 21, 24, 24, 21, 24, 28, 31, 35, 35, 21, 24, 28, 31, 35, 35};
+    for (int channels = 0; channels < 2; channels++) {
+        const struct number factors[4] = {one, channels ? two : one, channels ? one : two, channels ? one : two};
+        uint8_t y[24];
+        struct bytes file = {0};
+        size_t bytes;
+        bool concat;
+        add_value(&file, 11, "x", ONNX_UINT8, "1,1,2,3");
+        add_value(&file, 12, "y", ONNX_UINT8, NULL);
+        add_constant(&file, "s", ONNX_FLOAT, 1, &four, factors, 4);
+        add_node(&file, "r", "Resize", "x - s", "y", "mode@linear coordinate_transformation_mode@asymmetric");
+        uint32_t steps = run(&file, y, &bytes, &concat);
+        assert_true(channels ? steps > 1 : steps == 1);
+        for (int i = 0; i < (channels ? 12 : 24); i++) assert_int_equal(y[i], channels ? i / 2 * 7 : resized[i]);
+    }
+}
+
 /* The last step gives another number of dimensions than the network: its result is the output all the same, unless another reads it. */
 static void outputs_are_not_copied_for_their_shape(void **state) {
     (void)state;
@@ -291,6 +313,7 @@ int main(void) {
                                        cmocka_unit_test(long_parts_are_joined_as_bytes),
                                        cmocka_unit_test(cut_axes_keep_channels_last),
                                        cmocka_unit_test(operands_are_gathered_once_for_all),
+                                       cmocka_unit_test(pictures_are_resized_in_one_step),
                                        cmocka_unit_test(outputs_are_not_copied_for_their_shape),
                                        cmocka_unit_test(windows_side_by_side_take_no_zeros)};
     return cmocka_run_group_tests(tests, NULL, NULL);
