@@ -15,19 +15,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ARENA_MOST = 4 << 20, WORK_MOST = 4 << 20, FLOATS_MOST = 1 << 20, BANDS_MOST = 16 << 20 };
+enum { ARENA_MOST = 4 << 20, WORK_MOST = 4 << 20, FLOATS_MOST = 1 << 20, BANDS_MOST = 16 << 20, VARIANTS_MOST = 4 };
 
 static unsigned long long grouped, lying; /* blobs with groups that were run, and those of them that lie about their weights */
 static unsigned long long texts;          /* blobs with a text rule that was used */
+static unsigned long long several;        /* variants that were run, behind the first */
 
 size_t fuzz_seed(uint64_t seed, uint8_t *bytes, size_t capacity) {
     return seed_any_blob(seed, bytes, capacity);
 }
 
 int fuzz_report(unsigned long long runs) {
-    printf("   %llu blobs with groups were run, %llu of them lie about their weights; of %llu blobs the text rule was used\n", grouped,
-           lying, texts);
-    return runs < 1000 || (grouped > runs / 50 && lying && texts > runs / 100);
+    printf("   %llu blobs with groups were run, %llu of them lie about their weights; of %llu blobs the text rule was used; %llu variants "
+           "were run\n",
+           grouped, lying, texts, several);
+    return runs < 1000 || (grouped > runs / 50 && lying && texts > runs / 100 && several > runs / 100);
 }
 
 static void *aligned(const void *bytes, size_t size) {
@@ -105,6 +107,7 @@ static void use_text(const struct morsel_model *model) {
     if ((error == MORSEL_ERR_TEXT) != !most || count > morsel_text_length(model)) abort();
     for (uint32_t i = 0; !error && i < 40; i++)
         if (ids[i] < 0 || (uint32_t)ids[i] >= most) abort();
+    if (morsel_text_variant(model, text, sizeof text - 1, &count) != error || (!error && count >= morsel_variant_count(model))) abort();
     texts += !error;
 }
 
@@ -209,6 +212,17 @@ static void run_model(const struct morsel_model *model, uint64_t seed, int hones
     same(mark, in_c, "the CPU's kernels and plain C");
 }
 
+/* The next few, whose checks are made anew: those that state nothing false are told by what open leaves out of them. */
+static void run_variants(const struct morsel_model *model, uint64_t seed) {
+    struct morsel_model variant, verified;
+    for (uint32_t i = 1; i < morsel_variant_count(model) && i < VARIANTS_MOST; i++) {
+        if (morsel_open_variant(&variant, model, i, MORSEL_SKIP_CHECKSUM)) continue;
+        if (!affordable(&variant)) continue;
+        several++;
+        run_model(&variant, seed, !morsel_open_variant(&verified, model, i, 0));
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     struct morsel_model model;
     uint8_t *blob = aligned(bytes, size);
@@ -218,6 +232,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
         grouped += morsel_blob_header(&model)->groups.count > 0;
         lying += morsel_blob_header(&model)->groups.count > 0 && !honest;
         run_model(&model, size, honest);
+        run_variants(&model, size);
     }
     free(blob);
     return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sound blobs, half of them with steps that stream: small random networks, planned by the tool into the least arena. Included once, by the
- * fuzzer. */
+/* Sound blobs, half of them with steps that stream: small random networks, planned by the tool into the least arena. Some have variants.
+ * Included once, by the fuzzer. */
 #ifndef MORSEL_TEST_SEED_STREAM_H
 #define MORSEL_TEST_SEED_STREAM_H
 
@@ -28,7 +28,35 @@ static size_t seed_stream(uint64_t seed, uint8_t *out, size_t capacity) {
     return bytes;
 }
 
+/* One network for batches of 2 and 1, which share what is alike; and another one beside them. 0: none for this seed. */
+static size_t seed_variants(uint64_t seed, uint8_t *out, size_t capacity) {
+    static const struct random_net_limits limits = {10, 6, 6, 6, 3};
+    uint32_t words[SEED_TEXT_WORDS], count = fuzz_between(&seed, 2, 3), first = (uint32_t)seed;
+    struct net *nets[3];
+    struct blob_extras extras[3] = {{0}};
+    bool planned = true;
+    if (fuzz_below(&seed, 2)) extras[0].text_words = seed_text(&seed, words);
+    for (uint32_t i = 0; i < count; i++) {
+        nets[i] = random_net(first + i / 2, i ? 1 : 2, &limits);
+        nets[i]->arena_room = 1;
+        planned = plan_arena(nets[i]) && planned;
+        extras[i].text_words = extras[0].text_words;
+        extras[i].text = extras[0].text_words ? words : NULL;
+    }
+    size_t bytes = 0;
+    uint8_t *blob = planned ? blob_write_variants((const struct net *const *)nets, count, extras, &bytes) : NULL;
+    for (uint32_t i = 0; i < count; i++) net_free(nets[i]);
+    bytes = blob && bytes <= capacity ? bytes : 0;
+    if (bytes) memcpy(out, blob, bytes);
+    free(blob);
+    return bytes;
+}
+
 static inline size_t seed_any_blob(uint64_t seed, uint8_t *bytes, size_t capacity) {
+    if (seed % 8 == 7) {
+        size_t several = seed_variants(seed / 8, bytes, capacity);
+        if (several) return several;
+    }
     size_t size = seed % 2 ? seed_stream(seed / 2, bytes, capacity) : 0;
     return size ? size : seed_blob(seed, bytes, capacity);
 }
