@@ -151,8 +151,7 @@ static enum morsel_error check_ring(const struct morsel_check *c, uint32_t index
     if (!t->ring_rows) return MORSEL_OK;
     if (t->first_step >= c->header->steps.count || !c->steps[t->first_step].group) return MORSEL_ERR_PLAN;
     const struct morsel_blob_group *g = &c->groups[c->steps[t->first_step].group - 1];
-    int inside = t->last_step != MORSEL_STEP_BEFORE && t->last_step < g->first_step + g->step_count;
-    return inside ? MORSEL_OK : MORSEL_ERR_PLAN;
+    return t->last_step < g->first_step + g->step_count ? MORSEL_OK : MORSEL_ERR_PLAN;
 }
 
 enum morsel_error morsel_check_groups(const struct morsel_check *c) {

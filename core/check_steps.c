@@ -60,8 +60,8 @@ static int is_checked(const struct morsel_check *c, const struct morsel_blob_ste
     if (kind->record_input) return 0;
     const void *parameters = morsel_blob_at(c->model, step->parameters);
     uint32_t mix = mixed(step->kind, parameters, kind->record);
-    for (uint32_t n = 0; n <= step->input_count; n++)
-        mix = mixed(mix, morsel_blob_input(c->model, step, n), offsetof(struct morsel_blob_tensor, place));
+    for (uint32_t k = 0; k <= step->input_count; k++)
+        mix = mixed(mix, morsel_blob_input(c->model, step, k), offsetof(struct morsel_blob_tensor, place));
     uint16_t *place = &c->checked[mix >> 16 & (MORSEL_CHECKED - 1)];
     const struct morsel_blob_step *old = *place ? &c->steps[*place - 1] : NULL;
     *place = (uint16_t)(step - c->steps + 1); /* 4,096 at most */

@@ -110,7 +110,7 @@ coverage:  ## branches of core, kernels, arm64, x86 that tests take, and those n
 # Objects that a shared library can be made of, and the tests that know them; MUTANTS="--file core/check.c" chooses.
 MUTANTS ?=
 .PHONY: mutants
-mutants:  ## small changes of the checks at open and of requantization: which does no test see? MUTANTS="--file core/check.c"
+mutants:  ## small changes of the checks at open and of requantization: which does no test see? Goes on where it stopped; MUTANTS="--fresh"
 	@$(sub) BUILD=build/mutants CFLAGS='-fPIC -fvisibility=default' all unit-programs fuzz-programs kernels-program
 	@$(sub) CROSS=aarch64-linux-gnu- BUILD=build/mutants-arm64 CFLAGS='-fPIC -fvisibility=default' kernels-program
 	@PYTHONDONTWRITEBYTECODE=1 python3 tests/mutants/run.py $(MUTANTS)

@@ -80,6 +80,10 @@ void make_output(struct trial *t, struct morsel_output *y, uint32_t float_one_in
     if (limits == 0) y->out_min = y->qparams.zero;                  /* relu */
     if (limits == 2) y->qparams.zero = 0, y->qparams.sign_flip = 0; /* relu with all its range, inside a network */
     if (limits == 1) y->out_min = (int32_t)chance_below(c, 256), y->out_max = chance_range(c, y->out_min, 255);
+    if (limits == 1 && chance_one_in(c, 2)) { /* nearly all the range, which some have cheaper arithmetic for */
+        y->out_min = (int32_t)chance_below(c, 2), y->out_max = 255 - (int32_t)chance_below(c, 2);
+        if (chance_one_in(c, 2)) y->qparams.zero = 0, y->qparams.sign_flip = 0;
+    }
     if (float_one_in && chance_one_in(c, float_one_in)) {
         y->qparams = float_qparams();
         if (limits == 0) y->float_min = 0, y->float_max = 6;

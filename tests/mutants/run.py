@@ -6,7 +6,8 @@ usage: run.py [--file PATH]... [--jobs N] [--fresh] [--lines FIRST-LAST] [--most
 Rooms and programs are built before in build/mutants (and build/mutants-arm64 for arm64/): `make mutants` does. A mutant is compiled by the
 commands of the Makefile, linked to a shared library that goes before the whole one, and the programs that know its file run on it until
 one fails: first what is fast and has killed many. Where some objects of a header fail, the others are not compiled.
-A mutant whose objects are the same bytes as without the change is equal, and so is one that equal.txt proves to be.
+A mutant whose objects are the same bytes as without the change is equal, and so is one that equal.txt proves to be: those are tried
+without sanitizers. What lives so far is tried with them.
 What is known from runs before it is not tried again (record.py), unless --fresh. What never ends is killed by the CPU time that it takes,
 many times that of the sound library: other work on the machine decides nothing.
 Exit status: 0 where no mutant lives and equal.txt names nothing else.
@@ -200,7 +201,7 @@ class Worker:
                 return None
         return [(self.folder / o).read_bytes() for o in objects]
 
-    def verdict(self, source, text, objects, originals, seen, trial):
+    def verdict(self, source, text, objects, originals, seen, trial, proven):
         (self.folder / source).write_text(text)
         some = objects[:SOME]
         made = self.compile(some)
@@ -217,7 +218,7 @@ class Worker:
             return "same objects", None
         if not seen.first(tuple(made)):
             return "seen before", None
-        killer = self.killer(objects, trial) or self.killer_sanitized(source, objects, trial)
+        killer = self.killer(objects, trial) or (None if proven else self.killer_sanitized(source, objects, trial))
         return "killed" if killer else "survived", killer
 
     def killer(self, objects, trial):
@@ -273,7 +274,7 @@ class Proofs:
         return [mark for s, mark in self.entries if s == source and (s, mark) not in self.used]
 
 
-def try_file(source, mutants, text, build, trial, workers, record):
+def try_file(source, mutants, held, text, build, trial, workers, record):
     """Of each mutant, in turn, its verdict; each is recorded as soon as it is known."""
     objects = build.dependents(source)
     trial.start()
@@ -290,7 +291,7 @@ def try_file(source, mutants, text, build, trial, workers, record):
     def one(mutant):
         worker = spare.get()
         try:
-            verdict, killer = worker.verdict(source, operators.apply(text, mutant), objects, originals, seen, trial)
+            verdict, killer = worker.verdict(source, operators.apply(text, mutant), objects, originals, seen, trial, held[mutant])
             record.put(mutant, verdict, killer)
             return mutant, verdict
         finally:
@@ -345,7 +346,7 @@ def survey(source, text, mutants, record, proofs, rooms):
     held = {m: proofs.hold(source, *lines[m]) for m in mutants}
     known = [(m, record.get(m, held[m])) for m in mutants]
     unknown = [m for m, verdict in known if not verdict]
-    tried = try_file(source, unknown, text, *rooms.of(source), record) if unknown else ()
+    tried = try_file(source, unknown, held, text, *rooms.of(source), record) if unknown else ()
     counts = collections.Counter()
     for mutant, verdict in itertools.chain(((m, verdict) for m, verdict in known if verdict), tried):
         if verdict != "killed":

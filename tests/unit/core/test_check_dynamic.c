@@ -32,6 +32,8 @@ static void a_range_has_a_pair_for_each_piece(void **state) {
     }
     floats(d.y, 22, 0);
     assert_int_equal(morsel_check_range_step(&d.of_step), MORSEL_ERR_PARAMETER);
+    floats(d.y, 11, 3);
+    assert_int_equal(morsel_check_range_step(&d.of_step), MORSEL_ERR_PARAMETER);
     floats(d.y, 11, 2);
     p.count = 0;
     assert_int_equal(morsel_check_range_step(&d.of_step), MORSEL_ERR_PARAMETER);
@@ -61,6 +63,7 @@ static void factors_have_room_for_what_they_are(void **state) {
     assert_int_equal(factors((struct morsel_blob_factors){7, 16, at, 0}, 14, 7, 2), MORSEL_ERR_PARAMETER);
     assert_int_equal(factors((struct morsel_blob_factors){2, 16, at, 0}, 14, 2, 2), MORSEL_ERR_PARAMETER);
     assert_int_equal(factors((struct morsel_blob_factors){0, 0, 0, 0}, 7, 16, 0), MORSEL_ERR_PARAMETER);
+    assert_int_equal(factors((struct morsel_blob_factors){7, 0, 0, 0}, 14, 7, 3), MORSEL_ERR_PARAMETER);
     assert_int_equal(factors((struct morsel_blob_factors){1, 0, 0, 0}, 7, 16, 0), MORSEL_OK);
     floats(d.x, 13, 0); /* no pairs */
     assert_int_equal(morsel_check_factors(&d.of_step), MORSEL_ERR_PARAMETER);

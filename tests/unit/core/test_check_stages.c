@@ -160,6 +160,9 @@ static void inputs_are_there_before_the_group_or_come_in_rings(void **state) {
     (void)state;
     /* Something whole that says it comes from the group's first step. */
     REFUSED(3, blob.tensors[0].first_step = 0);
+    /* A ring that nobody reads, or someone behind the group. */
+    REFUSED(3, blob.tensors[1].last_step = MORSEL_STEP_BEFORE);
+    REFUSED(3, blob.tensors[1].last_step = 3);
     /* A ring that the step itself writes. */
     REFUSED(3, blob.operands[2] = 2);
     /* A ring of another group, which says that nobody there reads it later. */
