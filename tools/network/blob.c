@@ -24,8 +24,7 @@ struct blob_run {
 
 /* --- The blob --- */
 
-/* "step 12: ", where the blob was found at fault; "" where that is no part of it. */
-static const char *part_of(const struct morsel_model *model, char *text, size_t size) {
+const char *network_part_at_fault(const struct morsel_model *model, char *text, size_t size) {
     static const char *const names[] = {"", "tensor", "step", "group", "input", "output", "label"};
     uint32_t index;
     enum morsel_part part = morsel_open_part(model, &index);
@@ -41,7 +40,7 @@ static bool open_failed(const struct network *network, enum morsel_error error, 
         advice = network_is_onnx(network->call.path) ? "; of an ONNX file a blob is made first: by morsel convert if it is quantized, by "
                                                        "morsel quantize if it is float"
                                                      : "; a blob is what 'morsel convert' writes";
-    return failure_set(failure, STATUS_INPUT, "%s: %s%s%s", network->call.path, part_of(&network->model, part, sizeof part),
+    return failure_set(failure, STATUS_INPUT, "%s: %s%s%s", network->call.path, network_part_at_fault(&network->model, part, sizeof part),
                        morsel_error_text(error), advice);
 }
 

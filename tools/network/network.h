@@ -111,6 +111,9 @@ uint32_t network_variants(const struct network *network);
 /* Another variant beside the one that is open, which has to outlive it. */
 bool network_variant(struct network *variant, const struct network *network, uint32_t index, struct failure *failure);
 
+/* After morsel_open() refused a blob: "step 12: ", where it was found at fault, in `text`; "" where that is no part of it. */
+const char *network_part_at_fault(const struct morsel_model *model, char *text, size_t size);
+
 /* A blob in memory, which stays the caller's. */
 bool network_of_blob(struct network *network, const void *blob, size_t bytes, struct failure *failure);
 

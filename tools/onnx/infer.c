@@ -163,6 +163,14 @@ static void take_declared(const struct onnx_graph *graph, struct onnx_node *node
     }
 }
 
+/* A shape that the file states for what only a run could say: a copy has no other number of elements. */
+static bool copies_all(struct onnx_context *c, const struct onnx_operator *op) {
+    if (!op || op->fold != onnx_fold_copy || !inputs_known(c->node) || !c->node->outputs[0]) return true;
+    int64_t have = onnx_elements(onnx_in(c, 0)), stated = onnx_elements(&c->node->outputs[0]->shape);
+    if (have == stated || have < 0 || stated < 0) return true;
+    return onnx_bad(c, "the file states %lld elements for its output, and it has %lld", (long long)stated, (long long)have);
+}
+
 static void infer_node(struct onnx_graph *graph, struct onnx_node *node, struct onnx_report *report) {
     struct onnx_context c = {graph, node, ""};
     const struct onnx_operator *op = onnx_operator_find(node->domain, node->op);
@@ -170,6 +178,9 @@ static void infer_node(struct onnx_graph *graph, struct onnx_node *node, struct 
     node->refused = !check_readable(&c) || (op && !infer_known(&c, op));
     if (node->refused) onnx_refuse(report, node, "%s", c.why);
     take_declared(graph, node);
+    if (node->refused || copies_all(&c, op)) return;
+    node->refused = true;
+    onnx_refuse(report, node, "%s", c.why);
 }
 
 bool onnx_infer(struct onnx_graph *graph, struct onnx_report *report, struct failure *failure) {

@@ -404,6 +404,26 @@ static void declared_shapes_fill_what_is_unknown(void **state) {
     }
 }
 
+/* A shape that is known at run time only is the one that the file states, if it holds what is copied. */
+static void stated_shapes_hold_what_is_copied(void **state) {
+    (void)state;
+    static const char *const stated[] = {"2,2,3", "2,2,7"};
+    for (int i = 0; i < 2; i++) {
+        struct bytes file = {0};
+        struct onnx_report report = {0};
+        add_value(&file, 11, "x", ONNX_FLOAT, "2,6");
+        add_value(&file, 11, "s", ONNX_INT64, "3");
+        add_value(&file, 12, "y", ONNX_FLOAT, stated[i]);
+        add_node(&file, "r", "Reshape", "x s", "y", "");
+        struct bytes model = model_message(&file, 13);
+        struct onnx_graph *graph = infer(&model, &report);
+        assert_int_equal(report.refusal_count, i);
+        if (i) assert_non_null(strstr(report.refusals[0].why, "states 28 elements for its output, and it has 12"));
+        onnx_free(graph);
+        onnx_report_free(&report);
+    }
+}
+
 /* Weights of 4 bits: the network is quantized all the same, and the reason says to what it should be. */
 static void narrow_weights_are_refused_with_what_to_do(void **state) {
     (void)state;
@@ -435,6 +455,7 @@ int main(void) {
         cmocka_unit_test(nodes_at_fault_are_refused),
         cmocka_unit_test(arithmetic_on_shapes_is_folded),
         cmocka_unit_test(declared_shapes_fill_what_is_unknown),
+        cmocka_unit_test(stated_shapes_hold_what_is_copied),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

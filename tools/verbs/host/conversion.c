@@ -2,6 +2,7 @@
 /* From an ONNX file to a blob on the disk, as two verbs do it. */
 #include "tools/verbs/host/conversion.h"
 #include "tools/network/host/extras.h"
+#include "tools/network/network.h"
 #include "tools/verbs/host/convert_report.h"
 #include "tools/optimize/optimize.h"
 #include "tools/optimize/sentence.h"
@@ -160,13 +161,16 @@ bool conversion_check_files(const struct conversion_call *call, struct conversio
 
 /* The library itself has the last word on what was written. */
 static bool check_blob(const struct conversion *c, struct failure *failure) {
-    struct morsel_model model, variant;
-    enum morsel_error error = morsel_open(&model, c->blob, c->blob_bytes, 0);
-    for (uint32_t k = 1; !error && k < c->sizes.count; k++) error = morsel_open_variant(&variant, &model, k, 0);
+    struct morsel_model models[2]; /* of the blob, and of one of its sizes */
+    const struct morsel_model *last = models;
+    char part[32];
+    enum morsel_error error = morsel_open(&models[0], c->blob, c->blob_bytes, 0);
+    for (uint32_t k = 1; !error && k < c->sizes.count; k++) error = morsel_open_variant(&models[1], &models[0], k, 0), last = &models[1];
     if (error == MORSEL_ERR_PICTURE) return extras_rule_misfits(&c->rule, c->graph, failure);
     if (error)
-        return failure_set(failure, STATUS_SYSTEM, "the blob that was made does not open (%s): this is a fault of morsel, please report it",
-                           morsel_error_text(error));
+        return failure_set(failure, STATUS_SYSTEM,
+                           "the blob that was made does not open (%s%s): this is a fault of morsel, please report it",
+                           network_part_at_fault(last, part, sizeof part), morsel_error_text(error));
     return true;
 }
 
