@@ -125,8 +125,8 @@ $(BUILD)/morsel: $(BUILD)/tools/main.o $(BUILD)/libtool.a $(BUILD)/libmorsel.a
 
 # One file is one ISA: the end of its name says which flags it gets, and nothing else gets any.
 isa_flags_avx2 := -mavx2 -mfma -mf16c
-isa_flags_avxvnni := -mavx2 -mfma -mavxvnni
-isa_flags_avx512vnni := -mavx2 -mfma -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni
+isa_flags_avxvnni := $(isa_flags_avx2) -mavxvnni
+isa_flags_avx512vnni := $(isa_flags_avx2) -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni
 isa_flags_avx512vbmi := $(isa_flags_avx512vnni) -mavx512vbmi
 isa_flags_neon :=
 isa_flags_dotprod := -march=armv8.2-a+dotprod
@@ -214,7 +214,7 @@ demo:  ## classifies the shipped pictures with the shipped network; needs a C co
 # ---- tests -----------------------------------------------------------------------------------------------------------
 # `make test` runs every stage below and adds up what passed and failed; each stage can be called by itself: make test-unit.
 
-STAGES := unit kernels sanitize threads cli docs link golden arm64 determinism a76 fuzz lint
+STAGES := unit kernels sanitize threads cli docs link package golden arm64 determinism a76 fuzz lint
 RESULTS := build/test
 TALLY = sh tests/tally.sh $(RESULTS)
 SANITIZE := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
@@ -326,6 +326,10 @@ test-docs:  ## what README and the rooms' pages tell a reader to type, and the m
 	@MORSEL=$(BUILD)/morsel $(TALLY) docs sh tests/docs/run.sh
 test-link:
 	@$(TALLY) link sh tests/link/link.sh
+
+test-package:  ## what other build systems take: each is made and used
+	@$(sub) all networks-program answers-program
+	@MORSEL=$(BUILD)/morsel CC='$(CC)' $(TALLY) amalgamation sh tests/package/amalgamation.sh
 
 # The recorded answers, on this machine, on 32 bits, and on emulated cores without and with newer instructions.
 golden = MORSEL="$(2)" CONVERTER=$(BUILD)/morsel $(TALLY) golden-$(1) sh tests/golden/run.sh
@@ -488,7 +492,7 @@ deps-test:
 
 # ---- the rest --------------------------------------------------------------------------------------------------------
 
-.PHONY: install uninstall man dist size clean help
+.PHONY: install uninstall man amalgamation dist size clean help
 INSTALLED := $(DESTDIR)$(PREFIX)
 # What a cross build makes does not run here: it has no man pages.
 install: all $(if $(CROSS),,man)  ## morsel, its man pages, libmorsel.a, morsel.h and morsel.pc below DESTDIR and PREFIX
@@ -506,6 +510,8 @@ man: tool  ## the tool's man pages, from its own --help, in build/man: man -l bu
 	@mkdir -p $(BUILD)/man
 	@$(BUILD)/morsel --help=man > $(BUILD)/man/morsel.1
 	@for verb in $$($(BUILD)/morsel --help=verbs); do $(BUILD)/morsel $$verb --help=man > $(BUILD)/man/morsel-$$verb.1 || exit 1; done
+amalgamation:  ## the library as one file, build/amalgamation/morsel.c, and its header; needs Python
+	@python3 tools/package/amalgamate.py build/amalgamation
 dist:  ## an archive of the committed sources
 	@mkdir -p build
 	git archive --format=tar.gz --prefix=morsel-$(VERSION)/ -o build/morsel-$(VERSION).tar.gz HEAD

@@ -24,8 +24,8 @@ int morsel_verify_sums(const struct morsel_step_check *s, const struct morsel_bl
     const int8_t *block = morsel_blob_at(model, p->weights);
     const int32_t *sum = morsel_blob_at(model, p->weight_sum);
     const uint8_t *proofs = morsel_blob_optional(model, p->proofs);
-    struct morsel_channels k = {morsel_blob_at(model, p->bias), morsel_blob_optional(model, p->weight_zero),
-                                morsel_blob_at(model, p->multiplier)};
+    struct morsel_block_channels k = {morsel_blob_at(model, p->bias), morsel_blob_optional(model, p->weight_zero),
+                                      morsel_blob_at(model, p->multiplier)};
     uint32_t blocks = (uint32_t)w->channels / 16, quads = (uint32_t)w->bytes / blocks / 64;
     struct morsel_weighed weighed[16];
     for (uint32_t b = 0; b < blocks; b++, block += 64 * (size_t)quads, sum += 16) {
@@ -35,7 +35,7 @@ int morsel_verify_sums(const struct morsel_step_check *s, const struct morsel_bl
         uint32_t stated = proofs ? proofs[b] & (MORSEL_PROOF_SMALL | MORSEL_PROOF_POSITIVE) : 0;
         if (stated & ~morsel_find_proofs(weighed, &k, 4 * (uint64_t)quads, inputs_below_zero(s->x))) return 0;
         if (!padding_adds_nothing(w, block, quads, k.zero)) return 0;
-        k = (struct morsel_channels){k.bias + 16, k.zero ? k.zero + 16 : NULL, k.multiplier + 16};
+        k = (struct morsel_block_channels){k.bias + 16, k.zero ? k.zero + 16 : NULL, k.multiplier + 16};
     }
     return 1;
 }

@@ -50,7 +50,7 @@ static uint32_t detect(void) {
  * the C library can reach. So getauxval() is a weak reference: where an app links a C library that has it, it is asked. In a freestanding
  * link it is absent, and the features that the compiler was told of are all that is known.
  */
-extern unsigned long getauxval(unsigned long type) __attribute__((weak));
+extern unsigned long getauxval(unsigned long type) __attribute__((weak, visibility("default")));
 
 static uint32_t detect(void) {
     uint32_t features = MORSEL_CPU_NEON;

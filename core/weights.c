@@ -58,7 +58,7 @@ static int is_small(int64_t bias, int64_t above, int64_t below, int32_t low, flo
     return result < SMALL_RESULT && result > -SMALL_RESULT;
 }
 
-uint32_t morsel_find_proofs(const struct morsel_weighed *weighed, const struct morsel_channels *k, uint64_t taps, int32_t low) {
+uint32_t morsel_find_proofs(const struct morsel_weighed *weighed, const struct morsel_block_channels *k, uint64_t taps, int32_t low) {
     uint32_t proofs = MORSEL_PROOF_SMALL | MORSEL_PROOF_POSITIVE;
     for (uint32_t c = 0; c < 16; c++) {
         int64_t zero = k->zero ? k->zero[c] : 0, above = (int64_t)weighed[c].above;

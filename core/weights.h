@@ -15,13 +15,13 @@ struct morsel_weighed {
 void morsel_weigh_block(struct morsel_weighed *weighed, const uint32_t *words, uint32_t quads, const int32_t *zero);
 
 /* Constants of the 16 channels of a block. */
-struct morsel_channels {
+struct morsel_block_channels {
     const int32_t *bias, *zero; /* zero may be NULL */
     const float *multiplier;
 };
 
 /* The bits of enum morsel_proof that hold of a block's 16 channels, of `taps` weights with their padding. Inputs reach from `low` below
  * their zero point to 255 - low above it. */
-uint32_t morsel_find_proofs(const struct morsel_weighed *weighed, const struct morsel_channels *k, uint64_t taps, int32_t low);
+uint32_t morsel_find_proofs(const struct morsel_weighed *weighed, const struct morsel_block_channels *k, uint64_t taps, int32_t low);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Activations in float: one text for plain C and for vectors, as float_functions.h, which says what `eight` is. The errors are the largest
- * of all floats, in units in the last place: expm1 below zero 1, log 1, softplus 2.8, Mish 5 above -80, where its results are normal. The
- * Gelus are within 1.5e-7 |x| (tests/unit/kernels/test_float.c).
+ * Activations in float: one text for plain C and for vectors. The file that includes this says what `eight` is: see float_functions.h. The
+ * errors are the largest of all floats, in units in the last place: expm1 below zero 1, log 1, softplus 2.8, Mish 5 above -80, where its
+ * results are normal. The Gelus are within 1.5e-7 |x| (tests/unit/kernels/test_float.c).
  */
 #ifndef MORSEL_FLOAT_ACTIVATIONS_H
 #define MORSEL_FLOAT_ACTIVATIONS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Layer normalization eight floats at a time. After float_loops.h, which says what `eight` is. */
+/* Layer normalization eight floats at a time. The file that includes this says what `eight` is: see float_loops.h. */
 #ifndef MORSEL_FLOAT_NORM_H
 #define MORSEL_FLOAT_NORM_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Average pools of floats and bytes, eight channels at a time, in float. After float_loops.h, which says what `eight` is. */
+/* Average pools of floats and bytes, eight channels at a time. The file that includes this says what `eight` is: see float_loops.h. */
 #ifndef MORSEL_FLOAT_POOLS_H
 #define MORSEL_FLOAT_POOLS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Depthwise convolution with 256-bit registers, 32 channels at a time, for an ISA that says how four taps are kept and multiplied:
+ * Depthwise convolution with 256-bit registers, 32 channels at a time. The file that includes this says how four taps are multiplied:
  *
  *     DW_VECTORS                        registers for 32 channels x four taps: 4 of bytes, or 8 of 16-bit integers;
  *                                       with 8, 3x3 windows with stride 2 have a way of their own, and zero points of

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Depthwise 3x3 windows with stride 2, a part of depthwise_256.h for AVX2: five pairs of taps instead of six with a zero each. Inputs
- * become 16-bit integers as they are interleaved.
+ * become 16-bit integers as they are interleaved. The file that includes this says how, before depthwise_256.h.
  *
  * Of two columns c and d: (r0c, r2c), (r0d, r2d) and (r1c, r1d), four registers each. A window has those of its first two columns, then the
  * first and the last of the next two. Those are its third column, and one whose weights are 0.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Matrix products with 256-bit registers, for an ISA that says what a dot product is: fc_dot(acc, u, w), eight sums plus four products
- * each. The weights of a block are read once from front to back, four quads of inputs at a time.
+ * Matrix products with 256-bit registers. The file that includes this says what a dot product is: fc_dot(acc, u, w), eight sums plus four
+ * products each. The weights of a block are read once from front to back, four quads of inputs at a time.
  */
 #include "fc_rows.h"
 #include "requant_avx2.h"

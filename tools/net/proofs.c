@@ -42,7 +42,7 @@ void net_add_proofs(struct net *net, struct net_step *step) {
     uint8_t *proofs = net_alloc(net, blocks);
     for (uint32_t b = 0; b < blocks; b++) {
         struct morsel_weighed weighed[16];
-        struct morsel_channels k = {p.bias + 16 * b, p.zero ? p.zero + 16 * b : NULL, p.multiplier + 16 * b};
+        struct morsel_block_channels k = {p.bias + 16 * b, p.zero ? p.zero + 16 * b : NULL, p.multiplier + 16 * b};
         morsel_weigh_block(weighed, p.weights + (size_t)b * p.taps * 4, p.taps / 4, k.zero);
         proofs[b] = (uint8_t)morsel_find_proofs(weighed, &k, p.taps, low);
     }

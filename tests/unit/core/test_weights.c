@@ -98,7 +98,7 @@ static struct block a_block(int has_zero, int32_t low) {
 
 static uint32_t proofs_of(const struct block *b) {
     struct morsel_weighed weighed[CHANNELS];
-    struct morsel_channels k = {b->bias, b->has_zero ? b->zero : NULL, b->multiplier};
+    struct morsel_block_channels k = {b->bias, b->has_zero ? b->zero : NULL, b->multiplier};
     for (uint32_t c = 0; c < CHANNELS; c++) {
         weighed[c] = (struct morsel_weighed){0, 0};
         for (uint32_t t = 0; t < TAPS; t++) {

@@ -4,7 +4,7 @@
 
 #include "tools/lower/lower.h"
 
-/* ids -> Gather of a table [3, 2] that ends with `last` -> floats, or bytes where `bytes`. The reason it was refused for, NULL where not. */
+/* ids -> Gather of a table [3, 2] that ends with `last` -> floats, or bytes where `bytes`. Why it was refused, NULL where it was not. */
 static const char *refusal(double last, bool bytes, struct onnx_report *report) {
     static const int64_t dims[] = {3, 2};
     const struct number values[6] = {{1, 0}, {-2, 0}, {3, 0}, {4, 0}, {5, 0}, {last, 0}}, scale = {0.5, 0}, zero = {0, 3};

@@ -1,0 +1,54 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# amalgamation.sh: morsel.c and morsel.h in a folder of their own, compiled by each compiler there is for each machine that can be run,
+# also with options that a careless build has. Each answers for every network, kernel set and number of tasks as the library does.
+# MORSEL, MAKE_NETWORKS, ANSWERS are the tool and the programs of tests/determinism; CC is one of the compilers.
+# Prints "ok NAME", "FAIL NAME" or "skip NAME: why"; exit status 1 after a failure.
+cd "$(dirname "$0")/../.." || exit 1
+work=build/package/amalgamation
+here=$(uname -m)
+status=0
+fail() { echo "FAIL amalgamation $1"; tail -n 10 "$work/log" | sed 's/^/    /'; status=1; }
+rm -rf $work && mkdir -p $work || exit 1
+export MAKE_NETWORKS="${MAKE_NETWORKS:-build/tests/determinism/make_networks}" MORSEL="${MORSEL:-build/morsel}"
+if ! python3 tools/package/amalgamate.py $work/alone || ! sh tests/determinism/networks.sh $work/networks 12 >$work/log 2>&1; then
+    fail "is made"
+    exit 1
+fi
+answers() { "$@" --work 3000000 $work/networks/*.morsel; } # small networks: emulators run them, too
+answers "${ANSWERS:-build/tests/determinism/answers}" >$work/library.txt 2>$work/log || { fail "beside the library"; exit 1; }
+
+# Kernel sets differ by machine; a network's sum does not.
+sums() { awk '!/large/ { print $1, $4 }' "$1" | sort -u; }
+sums $work/library.txt >$work/library.sums
+
+warn="-Wall -Wextra -Werror"
+try() { # NAME RUNNER COMPILER AND OPTIONS...
+    name=$1 runner=$2
+    shift 2
+    command -v "$1" >/dev/null || { echo "skip amalgamation $name: no $1"; return; }
+    [ -z "$runner" ] || command -v "$runner" >/dev/null || { echo "skip amalgamation $name: no $runner"; return; }
+    if ! "$@" -std=c11 -I$work/alone -c $work/alone/morsel.c -o $work/morsel.o >$work/log 2>&1 ||
+        ! "$@" -std=c11 -D_POSIX_C_SOURCE=200809L -I. tests/determinism/answers.c tools/network/pool.c $work/morsel.o -static -lpthread \
+            -o $work/answers >$work/log 2>&1; then
+        fail "$name: it does not build"
+        return
+    fi
+    answers $runner $work/answers >$work/answers.txt 2>$work/log || { fail "$name: it does not run"; return; }
+    sums $work/answers.txt >$work/answers.sums
+    if ! cmp $work/library.sums $work/answers.sums >$work/log; then fail "$name: other answers than the library's"
+    elif [ -z "$runner" ] && [ "${name%plain C}" = "$name" ] && ! cmp $work/library.txt $work/answers.txt >$work/log; then
+        fail "$name: other kernels than the library's"
+    else echo "ok amalgamation $name, $(grep -vc large $work/answers.txt) runs"; fi
+}
+# shellcheck disable=SC2086
+{
+    try "${CC:-cc}" "" "${CC:-cc}" -O2 $warn
+    try "${CC:-cc}, plain C" "" "${CC:-cc}" -O2 $warn -DMORSEL_PLAIN_C
+    try "clang" "" clang -O2 $warn
+    [ "$here" != x86_64 ] || try "gcc, contraction allowed" "" gcc -O3 -march=x86-64-v3 -ffp-contract=fast
+    [ "$here" != x86_64 ] || try "i686" env i686-linux-gnu-gcc -O1 -msse2 -mfpmath=sse
+    [ "$here" = aarch64 ] || try "aarch64" qemu-aarch64 aarch64-linux-gnu-gcc -O2 $warn
+    [ "$here" = aarch64 ] || try "aarch64, clang" qemu-aarch64 clang --target=aarch64-linux-gnu -O1 $warn
+}
+exit $status
