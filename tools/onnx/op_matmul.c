@@ -3,7 +3,7 @@
  * one) they are computed in double and rounded once. */
 #include "tools/onnx/operator.h"
 
-static bool multiply(struct onnx_context *c, const struct onnx_shape *left, const struct onnx_shape *right) {
+bool onnx_infer_product(struct onnx_context *c, const struct onnx_shape *left, const struct onnx_shape *right) {
     struct onnx_shape a = *left, b = *right, y;
     if (!a.rank || !b.rank) return onnx_bad(c, "a matrix product needs inputs of 1 dimension or more");
     bool row = a.rank == 1, column = b.rank == 1;
@@ -21,11 +21,11 @@ static bool multiply(struct onnx_context *c, const struct onnx_shape *left, cons
 }
 
 bool onnx_infer_matmul(struct onnx_context *c) {
-    return multiply(c, onnx_in(c, 0), onnx_in(c, 1));
+    return onnx_infer_product(c, onnx_in(c, 0), onnx_in(c, 1));
 }
 
 bool onnx_infer_qlinear_matmul(struct onnx_context *c) {
-    return multiply(c, onnx_in(c, 0), onnx_in(c, 3));
+    return onnx_infer_product(c, onnx_in(c, 0), onnx_in(c, 3));
 }
 
 static bool gemm(struct onnx_context *c, const struct onnx_shape *a, const struct onnx_shape *b, int bias_input) {

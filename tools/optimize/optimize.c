@@ -23,6 +23,7 @@ static const struct {
     {"noops", "nodes that give what they get are gone", pass_noops},
     {"opset", "old operators are said in opset 14", pass_opset}, /* before functions get names: HardSwish has one there */
     {"einsum", "sums of products by letters are matrix products", pass_einsum},
+    {"fused", "what ONNX Runtime fused is said in operators of ONNX again", pass_fused},
     {"norms", "normalizations are decomposed into means and roots", pass_norms},
     {"choices", "computed bounds and divisions that spare zeros are arithmetic", pass_choices},
     {"masks", "masks are arithmetic", pass_masks}, /* behind the choices, which are conditions, too */
@@ -66,7 +67,7 @@ void graph_optimize(struct onnx_graph *g, struct onnx_report *report) {
 void graph_decompose(struct onnx_graph *g, struct onnx_report *report) {
     int reals = pass_floats(g);
     if (reals) onnx_notice(report, "%d values of float16 and double are float in the blob, its inputs and outputs, too", reals);
-    int masks = 0;
+    int fused = pass_fused(g), masks = 0;
     for (int changes = 1; changes; masks += changes) changes = pass_masks(g);
-    if (masks + pass_einsum(g) + pass_norms(g) + pass_reduces(g)) edit_clean(g);
+    if (fused + masks + pass_einsum(g) + pass_norms(g) + pass_reduces(g)) edit_clean(g);
 }

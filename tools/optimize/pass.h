@@ -21,6 +21,7 @@ int pass_activations(struct onnx_graph *g);   /* decomposed functions of one val
 int pass_dense(struct onnx_graph *g);         /* MatMul and Add become Gemm; its factors become 1 */
 int pass_einsum(struct onnx_graph *g);        /* Einsum of two operands is a matrix product */
 int pass_norms(struct onnx_graph *g);         /* normalizations are decomposed */
+int pass_fused(struct onnx_graph *g);         /* what ONNX Runtime fused is said in ai.onnx again */
 int pass_masks(struct onnx_graph *g);         /* conditions are numbers, Where a sum of products */
 int pass_choices(struct onnx_graph *g);       /* computed bounds, divisions that spare zeros */
 int pass_reduces(struct onnx_graph *g);       /* maxima, sums and norms over any axes */

@@ -174,8 +174,19 @@ static bool change(struct onnx_graph *g, struct onnx_node *node) {
            change_move(g, node) || change_where(g, node);
 }
 
-int pass_masks(struct onnx_graph *g) {
+/* Before the first condition becomes a float: of a float it would be something else. */
+static int bypass_casts(struct onnx_graph *g) {
     int changes = 0;
+    for (size_t i = g->node_count; i-- > 0;) {
+        struct onnx_node *node = g->nodes[i];
+        if (graph_is(node, "Cast") && !node->folded && node->inputs[0]->type == ONNX_BOOL && node->outputs[0]->type == ONNX_BOOL)
+            changes += graph_bypass(g, node, node->inputs[0]);
+    }
+    return changes;
+}
+
+int pass_masks(struct onnx_graph *g) {
+    int changes = bypass_casts(g);
     for (size_t i = 0; i < g->node_count; i++) changes += change(g, g->nodes[i]);
     return changes;
 }

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* What ONNX Runtime's optimizers fuse gives what the operators give that it was made of; forms that nobody knows stay as they are. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/unit/support/graph_words.h"
+
+#define HEADS(name, from, to, perm) \
+    "Slice a $" from " $" to " $2 > s" name "; Reshape s" name " $1,5,2,4 > r" name "; Transpose r" name " > " name " perm=" perm ";"
+
+/* The same numbers, x being [1, 5, 8]. */
+static const struct {
+    const char *fused, *plain;
+} forms[] = {
+    {"ms.FusedMatMul x x > y transB:1 alpha~0.5", "Transpose x > t perm=0,2,1; MatMul x t > m; Mul m #0.5 > y"},
+    {"ms.FusedMatMul x x > y transA:1", "Transpose x > t perm=0,2,1; MatMul t x > y"},
+    {"ms.BiasGelu x %8 > y", "Add x %8 > a; ms.Gelu a > y"},
+    {"ms.FastGelu x > g; Sub g %8 > y", "Gelu x > g approximate@tanh; Sub g %8 > y"},
+    {"ms.FastGelu x %8 > y", "Add x %8 > a; Gelu a > y approximate@tanh"},
+    {"Mul x #2 > s; ms.SkipLayerNormalization x s %8 > y epsilon~0.01",
+     "Mul x #2 > s; Add x s > a; LayerNormalization a %8 > y epsilon~0.01"},
+    {"ms.SkipLayerNormalization x x %8 %8 %8 > n - - t epsilon~0.01; Mul n t > y",
+     "Add x %8 > b; Add b x > t; LayerNormalization t %8 %8 > n epsilon~0.01; Mul n t > y"},
+    {"ms.Attention x %8x24 %24 > y num_heads:2",
+     "MatMul x %8x24 > p; Add p %24 > a;" HEADS("q", "0", "8", "0,2,1,3") HEADS("k", "8", "16", "0,2,3,1")
+         HEADS("v", "16", "24", "0,2,1,3") "MatMul q k > m; Mul m #0.5 > f; Softmax f > w axis:-1; MatMul w v > o; Transpose o > z "
+                                           "perm=0,2,1,3; Reshape z $1,5,8 > y"},
+};
+
+static float *numbers_of(const char *text, const float *x, size_t *count) {
+    struct onnx_graph *g = network(20, "1,5,8", text);
+    graph_optimize(g, NULL);
+    for (size_t i = 0; i < g->node_count; i++)
+        if (*g->nodes[i]->domain && strcmp(g->nodes[i]->op, "Gelu")) fail_msg("%s: there is %s", text, g->nodes[i]->op);
+    float *y = run_graph(g, x, count);
+    onnx_free(g);
+    return y;
+}
+
+static void forms_are_alike(void **state) {
+    (void)state;
+    float x[40];
+    for (int i = 0; i < 40; i++) x[i] = (float)(i * 37 % 41) / 20 - 1;
+    for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
+        size_t count, again;
+        float *fused = numbers_of(forms[k].fused, x, &count), *plain = numbers_of(forms[k].plain, x, &again), most = 0;
+        assert_int_equal(count, again);
+        for (size_t i = 0; i < count; i++) most = fmaxf(most, fabsf(plain[i]));
+        assert_true(most > 0.1F);
+        for (size_t i = 0; i < count; i++)
+            if (!(fabsf(fused[i] - plain[i]) <= 1e-6F * most))
+                fail_msg("%s: %g, not %g", forms[k].fused, (double)fused[i], (double)plain[i]);
+        free(fused);
+        free(plain);
+    }
+}
+
+static void other_forms_stay(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {17, "2,4,4", "ms.FusedMatMul x x > y transBatchA:1", "ms.FusedMatMul"},
+        {17, "1,5,8", "ms.Attention x %8x24 %24 > y num_heads:2 unidirectional:1", "ms.Attention"},
+        {17, "1,5,8", "ms.Attention x %8x24 %24 - %2x1x2x3x4 > y num_heads:2", "ms.Attention"},
+        {17, "1,5,8", "ms.SkipLayerNormalization x x %8 > n m; Add n m > y", "ms.SkipLayerNormalization Add"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct onnx_graph *g = network(rows[i].opset, rows[i].x, rows[i].nodes);
+        graph_optimize(g, NULL);
+        assert_string_equal(g->nodes[0]->domain, "com.microsoft");
+        onnx_free(g);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(forms_are_alike),
+        cmocka_unit_test(other_forms_stay),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
