@@ -67,7 +67,7 @@ class Build:
         if not self.objects:
             sys.exit(f"run.py: {folder} holds no library: call make mutants")
         self.commands = self.make_says(self.objects)
-        self.lock, self.sound = threading.Lock(), {}
+        self.lock, self.trying, self.sound, self.tried = threading.Lock(), threading.Lock(), {}, set()
 
     def make_says(self, targets):
         """The command of each target, by `make -n`, as words."""
@@ -218,7 +218,7 @@ class Worker:
             return "same objects", None
         if not seen.first(tuple(made)):
             return "seen before", None
-        killer = self.killer(objects, trial) or (None if proven else self.killer_sanitized(source, objects, trial))
+        killer = self.killer(objects, trial) or (None if proven else self.killer_sanitized(source, text, objects, trial))
         return "killed" if killer else "survived", killer
 
     def killer(self, objects, trial):
@@ -226,9 +226,21 @@ class Worker:
         self.build.link_library(mutant, [str(self.folder / o) for o in objects])
         return trial.killer(mutant)
 
-    def killer_sanitized(self, source, objects, trial):
-        """The same with its room of the library under ASan and UBSan; emulated machines have none."""
-        if self.build.cross or self.compile(objects, SANITIZE) is None:
+    def killer_sanitized(self, source, text, objects, trial):
+        """The same with its room of the library under ASan and UBSan; emulated machines have none. The source is tried first as it was."""
+        if self.build.cross:
+            return None
+        with self.build.trying:
+            if source not in self.build.tried:
+                (self.folder / source).write_text(self.original)
+                if self.run_sanitized(source, objects, trial):
+                    sys.exit(f"run.py: {source} fails under sanitizers without any change")
+                self.build.tried.add(source)
+                (self.folder / source).write_text(text)
+        return self.run_sanitized(source, objects, trial)
+
+    def run_sanitized(self, source, objects, trial):
+        if self.compile(objects, SANITIZE) is None:
             return None
         mutant, whole = str(self.folder / "sanitized.so"), self.build.sanitized(source.split("/")[0])
         self.build.link_library(mutant, [str(self.folder / o) if o in objects else whole[o] for o in self.build.objects], SANITIZE)
@@ -280,13 +292,12 @@ def try_file(source, mutants, held, text, build, trial, workers, record):
     trial.start()
     spare, seen = queue.Queue(), Seen()
     for w in workers:
+        w.original = text
         (w.folder / source).write_text(text)
         originals = w.compile(objects)
         spare.put(w)
     if not objects or originals is None:
         sys.exit(f"run.py: {source} is part of no object")
-    if mutants and workers[0].killer_sanitized(source, objects, trial):
-        sys.exit(f"run.py: {source} fails under sanitizers without any change")
 
     def one(mutant):
         worker = spare.get()
