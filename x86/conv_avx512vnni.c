@@ -46,10 +46,10 @@ static struct morsel_places places_in(const struct morsel_lines *lines, size_t n
     return o;
 }
 
-/* The line from the tile's first pixel on; a map says where the others stand. */
-MORSEL_INLINE const uint8_t *line_from(const struct morsel_lines *lines, const uint8_t *line, size_t at, struct morsel_tile *tile,
+/* The line from the tile's first pixel on, `from` bytes further; a map says where that and the others stand. */
+MORSEL_INLINE const uint8_t *line_from(const struct morsel_lines *lines, const uint8_t *line, size_t from, struct morsel_tile *tile,
                                        const struct morsel_places **o, int can) {
-    return can & MAPS && lines->map ? morsel_map_tap(tile, o) : line + at * lines->step;
+    return can & MAPS && lines->map ? morsel_map_tap(tile, o) : line + from;
 }
 
 /* Whether that line adds nothing. */
@@ -256,7 +256,7 @@ MORSEL_INLINE void tile_48(const struct part *part, struct morsel_prefetch *pref
     struct morsel_tile tile;
     if (can & MAPS && lines->map) morsel_map_tile(&tile, lines->map, at);
     do {
-        const uint8_t *x = line_from(lines, *line, at, &tile, &o, can);
+        const uint8_t *x = line_from(lines, *line, at * lines->step, &tile, &o, can);
         const int8_t *stop = w + (size_t)job->quads * 64;
         if (adds_nothing(lines, line, &tile, can)) {
             w = stop;
@@ -286,7 +286,7 @@ MORSEL_INLINE void tile_32(const struct part *part, struct morsel_prefetch *pref
     struct morsel_tile tile;
     if (can & MAPS && lines->map) morsel_map_tile(&tile, lines->map, at);
     do {
-        const uint8_t *x = line_from(lines, *line, at, &tile, &o, can);
+        const uint8_t *x = line_from(lines, *line, at * lines->step, &tile, &o, can);
         const int8_t *stop = w + (size_t)job->quads * 64;
         if (adds_nothing(lines, line, &tile, can)) {
             w = stop;
@@ -313,10 +313,11 @@ MORSEL_INLINE void tile_16(const struct part *part, const struct morsel_lines *l
     struct pixels a = start_pixels(part, 0, at, tall), b = tall == 8 ? start_pixels(part, 0, next, tall) : a;
     const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
     const struct morsel_places *o2 = o;
+    const size_t from = morsel_place(lines, at), from2 = morsel_place(lines, next);
     struct morsel_tile tile, tile2;
     if (can & MAPS && lines->map) morsel_map_tile(&tile, lines->map, at), morsel_map_tile(&tile2, lines->map, next);
     do {
-        const uint8_t *x = line_from(lines, *line, at, &tile, &o, can), *x2 = line_from(lines, *line, next, &tile2, &o2, can);
+        const uint8_t *x = line_from(lines, *line, from, &tile, &o, can), *x2 = line_from(lines, *line, from2, &tile2, &o2, can);
         const int8_t *stop = w + (size_t)job->quads * 64;
         if (adds_nothing(lines, line, &tile, can) && adds_nothing(lines, line, &tile2, can)) w = stop;
         for (; w != stop; w += 64, x += 4, x2 += 4) {
@@ -378,9 +379,10 @@ RUN(run_8x32, 2, 8, LIMITS | EITHER | PREFETCH | MAPS)
 RUN(run_8x48, 3, 8, LIMITS | EITHER | PREFETCH | MAPS)
 
 /* In tiles of the height that leaves less of the last tile over the one before. Those of eight pixels know zero points of weights, and
- * results in float. */
+ * results in float, and two of them have whole rows. */
 static void run_part(const struct part *part, const struct morsel_lines *lines, size_t n, uint32_t blocks) {
-    const int eight = part->job->below || part->floats || ((n + 7) / 8 * 8 < (n + 6) / 7 * 7 && !part->bias);
+    const int paired = lines->across && n > 8;
+    const int eight = part->job->below || part->floats || paired || ((n + 7) / 8 * 8 < (n + 6) / 7 * 7 && !part->bias);
     const int wide = blocks == 3, bias = part->bias && !part->floats, prefetch = part->job->args->prefetch_bytes != 0;
     if (lines->map && blocks == 1) (bias ? run_7x16 : run_8x16)(part, lines, n);
     else if (lines->map && blocks == 2) (bias ? run_7x32 : run_8x32)(part, lines, n);

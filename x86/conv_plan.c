@@ -258,11 +258,12 @@ static uint64_t picture_row(const struct morsel_window *w) {
     return (uint64_t)morsel_columns(w, w->out_w) * w->in_c + 4;
 }
 
-/* How many output rows fit a tile and the buffer. */
+/* How many output rows fit a tile and the buffer. Tiles of eight go in pairs where there is one block of channels. */
 static uint32_t rows_together(const struct morsel_conv_args *a, uint32_t tall) {
     const struct morsel_window *w = &a->window;
     const uint64_t window = (uint64_t)(w->kernel_h - 1) * w->dilation_h + 1;
-    uint32_t n = least(tall / w->out_w, w->out_h);
+    const int pairs = tall == 8 && tall % w->out_w == 0 && w->out_c / a->groups <= 16;
+    uint32_t n = least((pairs ? 2 * tall : tall) / w->out_w, w->out_h);
     if (!(morsel_line_is_row(a) || morsel_taps_are_lines(a)) || picture_row(w) > MORSEL_WINDOW_BYTES) return 1;
     while (n > 1 && ((uint64_t)(n - 1) * w->stride_h + window) * picture_row(w) > MORSEL_WINDOW_BYTES) n--;
     return n;

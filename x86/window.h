@@ -19,7 +19,8 @@
 #define MORSEL_ZEROS 4096u     /* zero points of a padded tap */
 
 /* One line for each kernel row; window p of line ky starts at line[ky] + p * step. Where `across` is not 0, the windows are those of
- * several output rows, as many of each, and those of the next row start `down` bytes further. Such a run is no longer than a tile. */
+ * several output rows, as many of each, and those of the next row start `down` bytes further. Such a run is no longer than a tile, or two
+ * tiles of whole rows. */
 struct morsel_lines {
     const uint8_t *line[MORSEL_WINDOW_MOST];
     size_t step, down;
