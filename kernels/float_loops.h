@@ -396,28 +396,35 @@ static float eight_largest(const struct morsel_input *x, const struct eight_read
     return most;
 }
 
+/* Elements i and on of a line, and the largest: exponentials, n of eight, 0 in the other places. */
+EIGHT_INLINE eight eight_exponentials(const struct morsel_softmax_args *a, const struct eight_reader *r, size_t i, uint32_t n, eight most) {
+    float exponentials[8];
+    if (n == 8) return eight_exp(eight_sub(eight_read(r, &a->x, i), most));
+    eight_save(exponentials, eight_exp(eight_sub(eight_read_some(&a->x, i, 1, n), most)));
+    return eight_first(exponentials, n);
+}
+
 /* A line in order. Exponentials wait in y where y is of floats. */
 static void eight_softmax_line(const struct morsel_softmax_args *a, size_t first) {
     const struct eight_reader r = eight_reader(&a->x.qparams);
     const struct eight_writer w = eight_writer(&a->y);
-    const uint32_t kept = a->y.qparams.is_float;
+    const uint32_t kept = a->y.qparams.is_float, whole = a->count / 8 * 8, rest = a->count % 8;
     const eight most = eight_all(eight_largest(&a->x, &r, first, a->count));
-    float *y = (float *)a->y.data + first;
-    float exponentials[8];
+    float *y = (float *)a->y.data + first, last[8];
     eight sum = eight_all(0);
-    for (uint32_t i = 0, n; i < a->count; i += n) {
-        n = a->count - i < 8 ? a->count - i : 8;
-        eight v = n == 8 ? eight_read(&r, &a->x, first + i) : eight_read_some(&a->x, first + i, 1, n);
-        eight_save(exponentials, eight_exp(eight_sub(v, most)));
-        if (kept) memcpy(y + i, exponentials, n * sizeof *y);
-        sum = eight_add(sum, eight_first(exponentials, n));
+    for (uint32_t i = 0; i < whole; i += 8) {
+        const eight v = eight_exponentials(a, &r, first + i, 8, most);
+        if (kept) eight_save(y + i, v);
+        sum = eight_add(sum, v);
     }
+    const eight tail = rest ? eight_exponentials(a, &r, first + whole, rest, most) : eight_all(0);
+    if (rest) sum = eight_add(sum, tail);
+    eight_save(last, tail);
     sum = eight_all(eight_sum(sum));
-    for (uint32_t i = 0, n; i < a->count; i += n) {
-        n = a->count - i < 8 ? a->count - i : 8;
-        eight v = kept ? eight_first(y + i, n) : n == 8 ? eight_read(&r, &a->x, first + i) : eight_read_some(&a->x, first + i, 1, n);
-        eight_write(&w, a->y.data, first + i, 0, n, eight_div(kept ? v : eight_exp(eight_sub(v, most)), sum));
-    }
+    for (uint32_t i = 0; i < whole; i += 8)
+        eight_write(&w, a->y.data, first + i, 0, 8,
+                    eight_div(kept ? eight_load(y + i) : eight_exponentials(a, &r, first + i, 8, most), sum));
+    if (rest) eight_write(&w, a->y.data, first + whole, 0, rest, eight_div(eight_load(last), sum));
 }
 
 /* Of lines of bytes. The last eight overlap with those before them, unless there are fewer. */

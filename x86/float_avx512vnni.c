@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Products of two float activations with AVX-512: products and sums are never fused, as in plain C. */
+/* Floats with AVX-512, sixteen at a time: products of two activations, Gelu and its like, Softmax. Nothing is fused, as in plain C. */
 #include "x86.h"
 
+#include <float.h>
 #include <immintrin.h>
 
 #define SIXTEEN
@@ -37,4 +38,106 @@ SIXTEEN_INLINE sixteen sixteen_finish(sixteen v, const struct morsel_float_matmu
 
 void morsel_float_matmul_avx512vnni(const struct morsel_float_matmul_args *a, uint32_t begin, uint32_t end) {
     product_range(a, begin, end);
+}
+
+/* ---- element by element ---- */
+
+#define SIXTEEN_INLINE static inline __attribute__((always_inline))
+typedef __m512 eight; /* of twice as many: float_functions.h does not count them */
+
+SIXTEEN_INLINE eight eight_all(float v) {
+    return _mm512_set1_ps(v);
+}
+
+SIXTEEN_INLINE eight eight_add(eight a, eight b) {
+    return _mm512_add_ps(a, b);
+}
+
+SIXTEEN_INLINE eight eight_sub(eight a, eight b) {
+    return _mm512_sub_ps(a, b);
+}
+
+SIXTEEN_INLINE eight eight_mul(eight a, eight b) {
+    return _mm512_mul_ps(a, b);
+}
+
+SIXTEEN_INLINE eight eight_div(eight a, eight b) {
+    return _mm512_div_ps(a, b);
+}
+
+SIXTEEN_INLINE eight eight_select(eight a, eight b, eight x, eight y) {
+    return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), y, x);
+}
+
+SIXTEEN_INLINE eight eight_abs(eight a) {
+    return _mm512_abs_ps(a);
+}
+
+SIXTEEN_INLINE eight eight_signed(eight a, eight from) {
+    return _mm512_or_ps(_mm512_abs_ps(a), _mm512_and_ps(_mm512_set1_ps(-0.0f), from));
+}
+
+/* 2^n for integers -126..127 */
+SIXTEEN_INLINE __m512 power_of_2(__m512i n) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_add_epi32(n, _mm512_set1_epi32(127)), 23));
+}
+
+SIXTEEN_INLINE eight eight_power(eight v, eight shifted) {
+    const __m512i n = _mm512_sub_epi32(_mm512_castps_si512(shifted), _mm512_set1_epi32(0x4b400000)), half = _mm512_srai_epi32(n, 1);
+    return _mm512_mul_ps(_mm512_mul_ps(v, power_of_2(half)), power_of_2(_mm512_sub_epi32(n, half)));
+}
+
+#include "../kernels/float.h"
+#include "../kernels/float_functions.h"
+
+#include "../kernels/float_activations.h"
+
+SIXTEEN_INLINE __m512 limited(const struct morsel_output *y, __m512 v) {
+    v = _mm512_min_ps(_mm512_set1_ps(y->float_max), _mm512_max_ps(_mm512_set1_ps(y->float_min), v));
+    return _mm512_mask_mov_ps(v, _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q), _mm512_castsi512_ps(_mm512_set1_epi32(0x7fc00000)));
+}
+
+/* Gelu by erf, which takes longest; whatever else there is, is left to AVX2. */
+void morsel_unary_avx512vnni(const struct morsel_unary_args *a, uint32_t begin, uint32_t end) {
+    const float *x = a->x.data;
+    float *y = a->y.data;
+    if (a->op == MORSEL_UNARY_GELU && a->x.qparams.is_float && a->y.qparams.is_float)
+        for (; end - begin >= 16; begin += 16)
+            _mm512_storeu_ps(y + begin, limited(&a->y, eight_by_erf(MORSEL_UNARY_GELU, _mm512_loadu_ps(x + begin))));
+    if (begin < end) morsel_unary_avx2(a, begin, end);
+}
+
+/* ---- along lines ---- */
+
+static __mmask16 first_of(uint32_t n) {
+    return n < 16 ? (__mmask16)((1u << n) - 1) : (__mmask16)0xffff;
+}
+
+/* Element i is in sum i % 8; exponentials wait in y. */
+static void softmax_line(const struct morsel_softmax_args *a, size_t first) {
+    const float *x = (const float *)a->x.data + first;
+    float *y = (float *)a->y.data + first, parts[8];
+    __m512 most = _mm512_set1_ps(-FLT_MAX), sum;
+    __m256 sums = _mm256_setzero_ps();
+    for (uint32_t i = 0; i < a->count; i += 16) most = _mm512_max_ps(_mm512_mask_loadu_ps(most, first_of(a->count - i), x + i), most);
+    most = _mm512_set1_ps(_mm512_reduce_max_ps(most));
+    for (uint32_t i = 0; i < a->count; i += 16) {
+        const __mmask16 mask = first_of(a->count - i);
+        const __m512 v = _mm512_maskz_mov_ps(mask, eight_exp(_mm512_sub_ps(_mm512_maskz_loadu_ps(mask, x + i), most)));
+        _mm512_mask_storeu_ps(y + i, mask, v);
+        sums = _mm256_add_ps(sums, _mm512_castps512_ps256(v));
+        sums = _mm256_add_ps(sums, _mm512_extractf32x8_ps(v, 1));
+    }
+    _mm256_storeu_ps(parts, sums);
+    sum = _mm512_set1_ps(morsel_add_eight(parts));
+    for (uint32_t i = 0; i < a->count; i += 16) {
+        const __mmask16 mask = first_of(a->count - i);
+        _mm512_mask_storeu_ps(y + i, mask, limited(&a->y, _mm512_div_ps(_mm512_maskz_loadu_ps(mask, y + i), sum)));
+    }
+}
+
+void morsel_softmax_avx512vnni(const struct morsel_softmax_args *a, uint32_t begin, uint32_t end) {
+    const int floats = !a->table && a->inner == 1 && a->x.qparams.is_float && a->y.qparams.is_float;
+    for (; floats && begin < end; begin++) softmax_line(a, (size_t)begin * a->count);
+    if (begin < end) morsel_softmax_avx2(a, begin, end);
 }

@@ -56,6 +56,8 @@ uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu) {
     table->fc = morsel_fc_blocks_avx512vnni;
     table->matmul = morsel_matmul_rows_avx512vnni;
     table->float_matmul = morsel_float_matmul_avx512vnni;
+    table->unary = morsel_unary_avx512vnni;
+    table->softmax = morsel_softmax_avx512vnni;
     table->qadd = morsel_qadd_avx512vnni;
     table->strided_pixels = 1;
     used |= MORSEL_HAS_AVX512VNNI;

@@ -21,10 +21,10 @@ morsel_binary_fn morsel_qadd_avx2;
 morsel_binary_fn morsel_qmul_avx2;
 morsel_mean_fn morsel_mean_avx2;
 morsel_float_conv_fn morsel_float_conv_rows_avx2;
-morsel_unary_fn morsel_unary_avx2;
+morsel_unary_fn morsel_unary_avx2, morsel_unary_avx512vnni;
 morsel_unary_fn morsel_qaffine_avx2; /* of one operation */
 morsel_binary_fn morsel_binary_avx2;
-morsel_softmax_fn morsel_softmax_avx2;
+morsel_softmax_fn morsel_softmax_avx2, morsel_softmax_avx512vnni;
 morsel_layer_norm_fn morsel_layer_norm_avx2;
 morsel_float_matmul_fn morsel_float_matmul_avx2, morsel_float_matmul_avx512vnni;
 morsel_resize_fn morsel_resize_avx2;

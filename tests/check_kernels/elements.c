@@ -119,14 +119,14 @@ static void make_unary(struct trial *t) {
     struct morsel_unary_args *a = &t->args.unary;
     struct chance *c = &t->chance;
     uint32_t n = t->bench ? 14 * 14 * 96 : chance_size(c, 500);
-    static const uint32_t fixed[] = {MORSEL_UNARY_IDENTITY, MORSEL_UNARY_AFFINE, MORSEL_UNARY_HARD_SWISH,
-                                     MORSEL_UNARY_SIGMOID,  MORSEL_UNARY_ERF,    MORSEL_UNARY_QAFFINE};
+    static const uint32_t fixed[] = {MORSEL_UNARY_IDENTITY, MORSEL_UNARY_AFFINE,  MORSEL_UNARY_HARD_SWISH, MORSEL_UNARY_SIGMOID,
+                                     MORSEL_UNARY_ERF,      MORSEL_UNARY_QAFFINE, MORSEL_UNARY_GELU};
     a->op = t->bench ? fixed[t->number] : chance_below(c, MORSEL_UNARY_OP_COUNT);
     if (!t->bench && chance_one_in(c, 4)) a->op = chance_below(c, MORSEL_UNARY_CLIP + 1);
     trial_say(t, "op %u, %u elements:", (unsigned)a->op, (unsigned)n);
     const bool bytes = a->op == MORSEL_UNARY_QAFFINE;
-    a->x = make_values_of(t, n, !bytes && chance_one_in(c, 2));
-    make_output(t, &a->y, bytes ? 0 : 2);
+    a->x = make_values_of(t, n, t->bench && a->op == MORSEL_UNARY_GELU ? true : !bytes && chance_one_in(c, 2));
+    make_output(t, &a->y, t->bench && a->op == MORSEL_UNARY_GELU ? 1 : bytes ? 0 : 2);
     a->alpha = a->op == MORSEL_UNARY_CLIP ? chance_float(c, -4, 0) : chance_float(c, 0, 1);
     a->beta = a->op == MORSEL_UNARY_CLIP ? chance_float(c, 0, 6) : chance_float(c, 0, 1);
     if (a->op == MORSEL_UNARY_CLIP && chance_one_in(c, 4)) a->alpha = 0;
@@ -351,7 +351,7 @@ static void call_resize(const struct trial *t, any_fn *fn, uint32_t begin, uint3
 const struct family family_qadd = {"qadd", offsetof(struct morsel_kernels, qadd), 2, make_qadd, call_binary};
 const struct family family_qmul = {"qmul", offsetof(struct morsel_kernels, qmul), 2, make_qmul, call_binary};
 const struct family family_binary = {"binary", offsetof(struct morsel_kernels, binary), 2, make_binary, call_binary};
-const struct family family_unary = {"unary", offsetof(struct morsel_kernels, unary), 6, make_unary, call_unary};
+const struct family family_unary = {"unary", offsetof(struct morsel_kernels, unary), 7, make_unary, call_unary};
 const struct family family_lut = {"lut", offsetof(struct morsel_kernels, lut), 1, make_lut, call_lut};
 const struct family family_mean = {"mean", offsetof(struct morsel_kernels, mean), 3, make_mean, call_mean};
 const struct family family_softmax = {"softmax", offsetof(struct morsel_kernels, softmax), 3, make_softmax, call_softmax};
