@@ -339,6 +339,7 @@ static enum morsel_error check_two(enum change change, uint64_t read, uint32_t o
     struct morsel_blob_tensor *tensors = (void *)(blob + h->tensors.offset);
     struct morsel_blob_pool *second = (void *)(blob + steps[1].parameters);
     if (change == KIND) steps[1].kind = MORSEL_STEP_AVERAGE_POOL; /* which takes no dilation */
+    for (uint32_t i = 0; change == KIND && i < 4; i++) tensors[i].zero_point = (int32_t)odd;
     if (change == INNER) ((struct morsel_blob_concat *)(void *)second)->inner[0] = 15;
     if (change == PARAMETERS) second->out_max = 256;
     if (change == INPUT) tensors[2].dims[1] = odd;
@@ -369,13 +370,26 @@ static void steps_that_differ_are_looked_at(void **state) {
 }
 
 /* Steps are found by a number of 9 bits made of all that they state: now and then two that differ come to the same one. */
-static void steps_of_other_operands_are_looked_at_wherever_they_stand(void **state) {
+static void steps_that_differ_are_looked_at_wherever_they_stand(void **state) {
     (void)state;
     for (uint32_t odd = 20; odd < 20 + 8 * MORSEL_CHECKED; odd++) {
+        assert_int_equal(check_two(KIND, 8, odd), MORSEL_ERR_PARAMETER);
         assert_int_equal(check_two(INPUT, 8, odd), MORSEL_ERR_PARAMETER);
         assert_int_equal(check_two(OUTPUT, 8, odd), MORSEL_ERR_PARAMETER);
         assert_int_equal(check_two(SECOND_INPUT, 8, odd), MORSEL_ERR_PARAMETER);
     }
+}
+
+/* In front of the steps stands what would be one that equals the first. */
+static void nothing_stands_before_the_first_step(void **state) {
+    (void)state;
+    struct morsel_blob_step steps[2];
+    set_alone(MORSEL_STEP_MAX_POOL, 1, PARAMETERS_AT);
+    memset(d.bytes + PARAMETERS_AT, 0, sizeof one_pixel);
+    steps[0] = steps[1] = d.step;
+    d.check.steps = &steps[1];
+    d.read = 8 * (uint64_t)DESK_BYTES;
+    assert_int_equal(morsel_check_steps(&d.check), MORSEL_ERR_PARAMETER);
 }
 
 /* A convolution with less scratch than the same one before it. */
@@ -448,7 +462,8 @@ int main(void) {
         cmocka_unit_test(reading_has_an_end),
         cmocka_unit_test(ranges_are_those_of_the_type),
         cmocka_unit_test(steps_that_differ_are_looked_at),
-        cmocka_unit_test(steps_of_other_operands_are_looked_at_wherever_they_stand),
+        cmocka_unit_test(steps_that_differ_are_looked_at_wherever_they_stand),
+        cmocka_unit_test(nothing_stands_before_the_first_step),
         cmocka_unit_test(steps_with_less_scratch_are_looked_at),
         cmocka_unit_test(equal_steps_are_read_until_much_was),
     };
