@@ -13,6 +13,7 @@ static void use_neon(struct morsel_kernels *table) {
         .qmul = morsel_lines_refusal,
         .binary = morsel_float_pair_refusal,
         .lut = morsel_lut_refusal_neon,
+        .softmax = morsel_softmax_refusal,
         .mean = morsel_mean_refusal_neon,
     };
     table->conv = morsel_conv_rows_neon;

@@ -333,7 +333,7 @@ void morsel_prepare_softmax(struct morsel_call *call, const struct morsel_prepar
     a->levels = whole_steps(a->y.qparams.scale);
     a->count = p->count;
     a->inner = p->inner;
-    call->kernel.softmax = w->kernels->softmax;
+    call->kernel.softmax = takes(w->kernels->refusals.softmax, a) ? w->kernels->softmax : morsel_softmax_c;
     call->units = p->outer * p->inner;
 }
 

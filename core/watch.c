@@ -51,6 +51,7 @@ static morsel_refusal_fn *refusal_of(const struct morsel_refusals *refusals, con
     case MORSEL_STEP_LUT: return refusals->lut;
     case MORSEL_STEP_MEAN: return refusals->mean;
     case MORSEL_STEP_GATHER: return refusals->gather;
+    case MORSEL_STEP_SOFTMAX: return refusals->softmax;
     default: return NULL;
     }
 }

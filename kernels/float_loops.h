@@ -441,7 +441,7 @@ static void eight_divide(const struct morsel_softmax_args *a, const float *expon
 
 static void eight_softmax(const struct morsel_softmax_args *a, uint32_t begin, uint32_t end) {
     if (a->table) morsel_softmax_bytes(a, eight_divide, begin, end);
-    else if (a->inner != 1) morsel_softmax_c(a, begin, end);
+    else if (morsel_softmax_refusal(a)) morsel_softmax_c(a, begin, end);
     else
         for (; begin < end; begin++) eight_softmax_line(a, (size_t)begin * a->count);
 }

@@ -208,6 +208,8 @@ typedef void morsel_binary_fn(const struct morsel_binary_args *args, uint32_t be
 
 /* The refusal of kernels that compute line by line, where the last dimension's elements lie side by side or are the same one. */
 morsel_refusal_fn morsel_lines_refusal;
+/* That of Softmax kernels: floats along a dimension that is not the last one. */
+morsel_refusal_fn morsel_softmax_refusal;
 /* That of kernels of floats, which have no powers. */
 morsel_refusal_fn morsel_float_pair_refusal;
 
@@ -375,6 +377,7 @@ struct morsel_refusals {
     morsel_refusal_fn *lut;
     morsel_refusal_fn *mean;
     morsel_refusal_fn *gather;
+    morsel_refusal_fn *softmax;
 };
 
 struct morsel_kernels {

@@ -5,6 +5,11 @@
 #include "requant.h"
 #include "softmax.h"
 
+const char *morsel_softmax_refusal(const void *args) {
+    const struct morsel_softmax_args *a = args;
+    return !a->table && a->inner != 1 ? MORSEL_REFUSES_ORDER : NULL;
+}
+
 /* The first element of line u. */
 static size_t first_of(const struct morsel_softmax_args *a, uint32_t u) {
     return (size_t)(u / a->inner) * a->count * a->inner + u % a->inner;

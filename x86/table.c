@@ -14,6 +14,7 @@ uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu) {
         .qmul = morsel_lines_refusal,
         .binary = morsel_float_pair_refusal,
         .lut = morsel_lut_refusal_avx2,
+        .softmax = morsel_softmax_refusal,
         .mean = morsel_mean_refusal_avx2,
         .gather = morsel_gather_refusal_avx2,
     };

@@ -155,6 +155,30 @@ static void views_tell_how_bytes_are_stored(void **unused) {
     free(blob);
 }
 
+/* Floats along a dimension that others follow are plain C's: the name says so, and why. */
+static void softmax_tells_what_ran(void **unused) {
+    (void)unused;
+    for (uint32_t inner = 1; inner < 3; inner++) {
+        uint32_t bytes;
+        const uint32_t dims[] = {2, 3, inner};
+        const struct morsel_blob_softmax p = {2, 3, inner, 0};
+        struct builder b;
+        struct morsel_model model;
+        struct seen seen = {0};
+        builder_start(&b);
+        uint32_t x = builder_tensor(&b, MORSEL_FLOAT32, 3, dims, 1, 0), y = builder_tensor(&b, MORSEL_FLOAT32, 3, dims, 1, 0);
+        builder_step(&b, MORSEL_STEP_SOFTMAX, &x, 1, y, &p, sizeof p, 0);
+        builder_input(&b, x, "x");
+        builder_output(&b, y, "y");
+        uint8_t *blob = builder_finish(&b, &bytes);
+        assert_int_equal(morsel_open(&model, blob, bytes, 0), MORSEL_OK);
+        watch_run(&model, 1, MORSEL_CPU_ALL, &seen);
+        assert_int_equal(seen.refused, morsel_cpu_features() && inner > 1);
+        forget(&seen);
+        free(blob);
+    }
+}
+
 static void a_session_is_asked_for(void **unused) {
     (void)unused;
     struct morsel_session none = {0};
@@ -168,6 +192,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(watched_values_are_those_of_plain_steps, say_seed),
         cmocka_unit_test_teardown(views_tell_how_bytes_are_stored, say_seed),
+        cmocka_unit_test_teardown(softmax_tells_what_ran, say_seed),
         cmocka_unit_test(a_session_is_asked_for),
     };
     read_seed(argc, argv);
