@@ -108,6 +108,24 @@ check "arrays choose the largest" 0 '"shape": \[1, 5, 4\]' run "$work/tokens.mor
 check "arrays that fit none" 1 "does not fit input 'attention_mask', int32 \[1, 5\]" run "$work/tokens.morsel" $(arrays 4)
 check "arrays that do not fit the one asked for" 1 "does not fit input 'attention_mask', int32 \[1, 5\]" run "$work/tokens.morsel" $(arrays 3) --variant 0
 
+# ints FILE ROWS COLUMNS EXPRESSION: int32 [ROWS, COLUMNS], bytes by an expression of r and c.
+ints() {
+    { printf '\223NUMPY\001\000v\000%-117s\n' "{'descr': '<i4', 'fortran_order': False, 'shape': ($2, $3), }"
+      # shellcheck disable=SC2059
+      printf "$(awk -v rows="$2" -v columns="$3" "BEGIN { for (r = 0; r < rows; r++) for (c = 0; c < columns; c++) printf \"\\\\%03o\\\\000\\\\000\\\\000\", $4 }")"; } >"$1"
+}
+ints "$work/ids.npy" 4 16 '4 + (7 * r + 5 * c) % 36'
+ints "$work/mask.npy" 4 16 '(c < 4 * r + 3)'
+make quartet $encoder --dim sequence=16 --dim batch=4
+make single $encoder --dim sequence=16
+for blob in quartet single; do
+    check "a batch: $blob" 0 "output" run "$work/$blob.morsel" --input input_ids="$work/ids.npy" --input attention_mask="$work/mask.npy" --output "$work/$blob.npy"
+done
+tail -c +129 "$work/quartet.npy" >"$work/quartet"
+tail -c +129 "$work/single.npy" >"$work/single"
+verify "a batch of four gives what each gives alone" cmp "$work/quartet" "$work/single"
+verify "texts of a batch differ" test "$(od -A n -v -t x4 -w64 "$work/single" | sort -u | wc -l)" -ge 4
+
 check "lists of two lengths" 2 "lists go together, number by number" $pictures --dim height=24,32 --dim width=24,32,40 -o "$work/x.morsel"
 check "a size twice" 2 "a size is given twice" $pictures --dim height=24,32,24 --dim width=24,32,24 -o "$work/x.morsel"
 check "no number" 2 "is not of the form --dim NAME=N or NAME=N,N" $pictures --dim height=24, -o "$work/x.morsel"
