@@ -37,7 +37,10 @@ static void eight_resize_strip(const struct eight_strip *s, const struct eight_w
     eight left = eight_all(0), right = left;
     for (uint32_t ox = 0, last = a->in_w; ox < a->out_w; ox++, to += a->channels) {
         const uint32_t near = (uint32_t)a->columns[ox];
-        if (near != last) left = eight_column(s, near), right = near + 1 < a->in_w ? eight_column(s, near + 1) : left;
+        if (near != last) {
+            left = near == last + 1 ? right : eight_column(s, near);
+            right = near + 1 < a->in_w ? eight_column(s, near + 1) : left;
+        }
         last = near;
         eight v = eight_between(left, right, a->columns[ox] - (float)near);
         if (a->truncate) v = eight_truncate(v);
