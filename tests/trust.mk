@@ -50,6 +50,15 @@ LENGTHS ?=
 text-lengths: all  ## vectors of texts by threads, kernels and lengths, all equal; LENGTHS="BLOB LINES.txt", else a small network's
 	@if [ -n "$(LENGTHS)" ]; then MORSEL=$(BUILD)/morsel sh tests/text/lengths.sh $(LENGTHS); \
 	else MORSEL=$(BUILD)/morsel sh tests/cli/variants.sh; fi
+EMBED ?=
+EMBED_VENV := build/embed-venv
+$(EMBED_VENV)/.ready: tests/text/embed.txt
+	@python3 -m venv $(@D)
+	@$(@D)/bin/pip install --quiet --disable-pip-version-check -r tests/text/embed.txt
+	@touch $@
+.PHONY: embed-minilm
+embed-minilm: all $(EMBED_VENV)/.ready $(minilm_folder)/tokenizer.json  ## all-MiniLM-L6-v2 in nine forms beside float; 6 GB of PyTorch; EMBED="--lines 50"
+	@MORSEL=$(BUILD)/morsel $(EMBED_VENV)/bin/python -W ignore tests/text/embed.py $(minilm_folder) $(EMBED)
 text-cases: $(TEXT_VENV)/.ready  ## records tests/text/cases anew, what test_text_cases reads
 	@$(TEXT_VENV)/bin/python tests/text/record.py
 
