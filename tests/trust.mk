@@ -57,7 +57,7 @@ $(EMBED_VENV)/.ready: tests/text/embed.txt
 	@$(@D)/bin/pip install --quiet --disable-pip-version-check -r tests/text/embed.txt
 	@touch $@
 .PHONY: embed-minilm
-embed-minilm: all $(EMBED_VENV)/.ready $(minilm_folder)/tokenizer.json  ## all-MiniLM-L6-v2 in nine forms beside float; 6 GB of PyTorch; EMBED="--lines 50"
+embed-minilm: all $(EMBED_VENV)/.ready $(minilm_folder)/tokenizer.json  ## MiniLM in nine forms beside float; 6 GB of PyTorch
 	@MORSEL=$(BUILD)/morsel $(EMBED_VENV)/bin/python -W ignore tests/text/embed.py $(minilm_folder) $(EMBED)
 text-cases: $(TEXT_VENV)/.ready  ## records tests/text/cases anew, what test_text_cases reads
 	@$(TEXT_VENV)/bin/python tests/text/record.py
