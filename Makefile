@@ -330,6 +330,8 @@ test-link:
 test-package:  ## what other build systems take: each is made and used
 	@$(sub) all networks-program answers-program
 	@MORSEL=$(BUILD)/morsel CC='$(CC)' $(TALLY) amalgamation sh tests/package/amalgamation.sh
+	@MORSEL=$(BUILD)/morsel CC='$(CC)' JOBS=$(JOBS) $(TALLY) cmake sh tests/package/cmake.sh
+	@CC='$(CC)' $(TALLY) deb sh tests/package/deb.sh
 
 # The recorded answers, on this machine, on 32 bits, and on emulated cores without and with newer instructions.
 golden = MORSEL="$(2)" CONVERTER=$(BUILD)/morsel $(TALLY) golden-$(1) sh tests/golden/run.sh
@@ -480,7 +482,7 @@ rooms:  ## the arrows that includes draw between rooms: who includes whom, from 
 # ---- what it all needs -----------------------------------------------------------------------------------------------
 
 APT_TOOL := gcc libc6-dev pkg-config protobuf-c-compiler libprotobuf-c-dev libcjson-dev libpng-dev libjpeg-dev
-APT_TEST := g++ clang clang-format libcmocka-dev cppcheck qemu-user \
+APT_TEST := g++ cmake clang clang-format libcmocka-dev cppcheck qemu-user \
 	gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-i686-linux-gnu libc6-dev-i386-cross
 APT_PYTHON := python3-venv
 .PHONY: deps deps-test deps-tool
@@ -494,19 +496,23 @@ deps-test:
 
 # ---- the rest --------------------------------------------------------------------------------------------------------
 
-.PHONY: install uninstall man amalgamation dist size clean help
+.PHONY: install uninstall man amalgamation deb dist size clean help
 INSTALLED := $(DESTDIR)$(PREFIX)
+LIBDIR ?= lib
 # What a cross build makes does not run here: it has no man pages.
 install: all $(if $(CROSS),,man)  ## morsel, its man pages, libmorsel.a, morsel.h and morsel.pc below DESTDIR and PREFIX
-	install -d $(INSTALLED)/bin $(INSTALLED)/lib/pkgconfig $(INSTALLED)/include $(INSTALLED)/share/man/man1
+	install -d $(INSTALLED)/bin $(INSTALLED)/include $(INSTALLED)/share/man/man1
+	install -d $(INSTALLED)/$(LIBDIR)/pkgconfig $(INSTALLED)/$(LIBDIR)/cmake/morsel
 	install -m 755 $(BUILD)/morsel $(INSTALLED)/bin/morsel
-	install -m 644 $(BUILD)/libmorsel.a $(INSTALLED)/lib/libmorsel.a
+	install -m 644 $(BUILD)/libmorsel.a $(INSTALLED)/$(LIBDIR)/libmorsel.a
 	install -m 644 core/morsel.h $(INSTALLED)/include/morsel.h
 	$(if $(CROSS),,install -m 644 $(BUILD)/man/*.1 $(INSTALLED)/share/man/man1)
-	printf '%s\n' 'prefix=$(PREFIX)' 'Name: morsel' 'Description: int8 neural networks in memory that you hand it' 'Version: $(VERSION)' \
-	    'Libs: -L$${prefix}/lib -lmorsel' 'Cflags: -I$${prefix}/include' > $(INSTALLED)/lib/pkgconfig/morsel.pc
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@version@|$(VERSION)|' tools/package/morsel.pc.in \
+	    > $(INSTALLED)/$(LIBDIR)/pkgconfig/morsel.pc
+	install -m 644 tools/package/cmake/*.cmake $(INSTALLED)/$(LIBDIR)/cmake/morsel
 uninstall:  ## removes what install put there
-	rm -f $(INSTALLED)/bin/morsel $(INSTALLED)/lib/libmorsel.a $(INSTALLED)/include/morsel.h $(INSTALLED)/lib/pkgconfig/morsel.pc
+	rm -f $(INSTALLED)/bin/morsel $(INSTALLED)/$(LIBDIR)/libmorsel.a $(INSTALLED)/include/morsel.h $(INSTALLED)/$(LIBDIR)/pkgconfig/morsel.pc
+	rm -rf $(INSTALLED)/$(LIBDIR)/cmake/morsel
 	rm -f $(INSTALLED)/share/man/man1/morsel.1 $(INSTALLED)/share/man/man1/morsel-*.1
 man: tool  ## the tool's man pages, from its own --help, in build/man: man -l build/man/morsel.1
 	@mkdir -p $(BUILD)/man
@@ -514,6 +520,8 @@ man: tool  ## the tool's man pages, from its own --help, in build/man: man -l bu
 	@for verb in $$($(BUILD)/morsel --help=verbs); do $(BUILD)/morsel $$verb --help=man > $(BUILD)/man/morsel-$$verb.1 || exit 1; done
 amalgamation:  ## the library as one file, build/amalgamation/morsel.c, and its header; needs Python
 	@python3 tools/package/amalgamate.py build/amalgamation
+deb:  ## Debian packages of the library and the tool, dist/*.deb; needs debhelper
+	@JOBS=$(JOBS) sh tools/package/deb.sh
 dist:  ## an archive of the committed sources
 	@mkdir -p build
 	git archive --format=tar.gz --prefix=morsel-$(VERSION)/ -o build/morsel-$(VERSION).tar.gz HEAD

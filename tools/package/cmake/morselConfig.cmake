@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: MIT
+# find_package(morsel): the target morsel::morsel, and morsel_add_model() where the tool is installed, too. It may be moved as a whole.
+get_filename_component(morsel_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
+find_library(morsel_LIBRARY NAMES morsel PATHS ${CMAKE_CURRENT_LIST_DIR}/../.. NO_DEFAULT_PATH)
+find_path(morsel_INCLUDE NAMES morsel.h PATHS ${morsel_prefix}/include ${morsel_prefix}/../include NO_DEFAULT_PATH)
+find_program(MORSEL_EXECUTABLE NAMES morsel HINTS ${morsel_prefix}/bin ${morsel_prefix}/../bin)
+mark_as_advanced(morsel_LIBRARY morsel_INCLUDE MORSEL_EXECUTABLE)
+if(NOT morsel_LIBRARY OR NOT morsel_INCLUDE)
+  set(morsel_FOUND FALSE)
+  set(morsel_NOT_FOUND_MESSAGE "the library or morsel.h is not where it was installed, beside ${CMAKE_CURRENT_LIST_DIR}")
+elseif(NOT TARGET morsel::morsel)
+  add_library(morsel::morsel UNKNOWN IMPORTED)
+  set_target_properties(morsel::morsel PROPERTIES IMPORTED_LOCATION "${morsel_LIBRARY}" INTERFACE_INCLUDE_DIRECTORIES "${morsel_INCLUDE}")
+endif()
+include(${CMAKE_CURRENT_LIST_DIR}/morsel_add_model.cmake)
