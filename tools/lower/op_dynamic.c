@@ -219,12 +219,23 @@ static bool lower_div(struct lowering *l, struct onnx_node *node) {
     return true;
 }
 
+/* Whether a bias that was given another shape goes to the channels of sums, and leaves their shape. */
+static bool goes_to_channels(const struct onnx_node *node, int sums, bool is_conv) {
+    const struct onnx_shape *x = &node->inputs[sums]->shape, *bias = &node->inputs[1 - sums]->shape, *y = &node->outputs[0]->shape;
+    const int channels = is_conv ? 1 : y->rank - 1, lead = y->rank - bias->rank;
+    for (int i = 0; i < y->rank; i++)
+        if (x->rank != y->rank || x->dims[i] != y->dims[i] || (i >= lead && i != channels && bias->dims[i - lead] != 1)) return false;
+    return true;
+}
+
 static bool lower_add(struct lowering *l, struct onnx_node *node) {
     for (int i = 0; i < 2; i++) {
         const struct reading *a = reading_of(l, node->inputs[i]), *b = reading_of(l, node->inputs[1 - i]);
         if (!is_part(a, READING_SUMS) || !is_part(b, READING_WHOLE) || a->bias || b->found != a->found) continue;
         if (b->bias->count != 1 && b->bias->count != a->sums->geometry.outputs)
             return refuse(l, node, "its bias has %zu numbers for %u outputs", b->bias->count, a->sums->geometry.outputs);
+        if (!goes_to_channels(node, i, a->sums->is_conv))
+            return refuse(l, node, "its bias does not have the shape of a number for each output");
         struct reading sums = *a;
         sums.bias = b->bias;
         sums.factor = b->factor;

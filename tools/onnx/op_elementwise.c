@@ -15,6 +15,15 @@ bool onnx_infer_broadcast_all(struct onnx_context *c) {
     return onnx_out(c, 0, &y);
 }
 
+/* A condition that has become a float is one of 0 and 1 (pass_masks.c). */
+bool onnx_infer_where(struct onnx_context *c) {
+    const struct onnx_value *condition = c->node->inputs[0], *a = c->node->inputs[1], *b = c->node->inputs[2];
+    if (a->type && b->type && a->type != b->type) return onnx_bad(c, "its inputs have different types");
+    if (condition->type && condition->type != ONNX_BOOL && condition->type != ONNX_FLOAT)
+        return onnx_bad(c, "its condition is no truth value");
+    return onnx_infer_broadcast_all(c);
+}
+
 /* The same, of one type. */
 bool onnx_infer_arithmetic(struct onnx_context *c) {
     for (int i = 1; i < c->node->input_count; i++)

@@ -72,8 +72,8 @@ static struct onnx_value *compared(struct onnx_graph *g, struct onnx_node *node,
 static bool change_comparison(struct onnx_graph *g, struct onnx_node *node) {
     const bool equal = graph_is(node, "Equal"), greater = graph_is(node, "Greater"), less = graph_is(node, "Less"),
                not_less = graph_is(node, "GreaterOrEqual"), not_greater = graph_is(node, "LessOrEqual");
-    if (!(equal || greater || less || not_less || not_greater) || !is_integer(node->inputs[0]) || !is_integer(node->inputs[1]))
-        return false;
+    if (!(equal || greater || less || not_less || not_greater) || !node->inputs[0] || !node->inputs[1]) return false;
+    if (!is_integer(node->inputs[0]) || !is_integer(node->inputs[1])) return false;
     struct onnx_value *a = numbers_of(g, node, node->inputs[0]), *b = numbers_of(g, node, node->inputs[1]);
     const bool swap = less || not_less;
     if (!a || !b) return false;
@@ -96,8 +96,9 @@ static bool change_cast(struct onnx_graph *g, struct onnx_node *node) {
     struct onnx_value *x = onnx_input(node, 0), *y = node->outputs[0];
     if (!graph_is(node, "Cast") || !x || x->constant) return false;
     if (y->type != ONNX_BOOL || !is_integer(x)) return false;
-    struct onnx_value *zero = number(g, node, 0);
-    become(g, node, false, compared(g, node, numbers_of(g, node, x), zero, true));
+    struct onnx_value *numbers = numbers_of(g, node, x);
+    if (!numbers) return false;
+    become(g, node, false, compared(g, node, numbers, number(g, node, 0), true));
     return true;
 }
 
@@ -124,7 +125,9 @@ static bool change_where(struct onnx_graph *g, struct onnx_node *node) {
     const struct onnx_shape *shape = &node->outputs[0]->shape;
     if (!graph_is(node, "Where") || !condition || condition->shape.rank < 0 || node->outputs[0]->type != ONNX_FLOAT) return false;
     if (!condition->constant && condition->type != ONNX_FLOAT) return false;
-    struct onnx_value *c = numbers_of(g, node, condition), *rest = two(g, node, "Sub", number(g, node, 1), c, &c->shape);
+    struct onnx_value *c = node->inputs[1] && node->inputs[2] ? numbers_of(g, node, condition) : NULL;
+    if (!c) return false;
+    struct onnx_value *rest = two(g, node, "Sub", number(g, node, 1), c, &c->shape);
     struct onnx_value *a = chosen(g, node, c, node->inputs[1]), *b = chosen(g, node, rest, node->inputs[2]);
     struct onnx_value *both[2] = {a ? a : b, b};
     if (!a && !b) both[0] = two(g, node, "Mul", c, number(g, node, 0), shape);
@@ -137,7 +140,7 @@ static bool change_guard(struct onnx_graph *g, struct onnx_node *node) {
     const struct onnx_value *condition = onnx_input(node, 0);
     if (!graph_is(node, "Where") || !condition || !graph_is(condition->producer, "IsNaN")) return false;
     struct onnx_value *y = condition->producer->inputs[0];
-    if (node->inputs[2] != y || !graph_is(y->producer, "Softmax") || !node->inputs[1]->constant) return false;
+    if (!y || node->inputs[2] != y || !graph_is(y->producer, "Softmax") || !node->inputs[1] || !node->inputs[1]->constant) return false;
     return graph_bypass(g, node, y);
 }
 
@@ -179,7 +182,8 @@ static int bypass_casts(struct onnx_graph *g) {
     int changes = 0;
     for (size_t i = g->node_count; i-- > 0;) {
         struct onnx_node *node = g->nodes[i];
-        if (graph_is(node, "Cast") && !node->folded && node->inputs[0]->type == ONNX_BOOL && node->outputs[0]->type == ONNX_BOOL)
+        if (graph_is(node, "Cast") && !node->folded && !node->refused && node->inputs[0] && node->inputs[0]->type == ONNX_BOOL &&
+            node->outputs[0]->type == ONNX_BOOL)
             changes += graph_bypass(g, node, node->inputs[0]);
     }
     return changes;
