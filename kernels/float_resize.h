@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pixels between pixels, eight channels at a time. After float_loops.h, which says what `eight` is. */
+/* Pixels between pixels, eight channels at a time. The file that includes this says what `eight` is: see float_loops.h. */
 #ifndef MORSEL_FLOAT_RESIZE_H
 #define MORSEL_FLOAT_RESIZE_H
 

@@ -3,7 +3,11 @@
 #include "../requant.h"
 #include "reference.h"
 
-#include <math.h>
+/* Towards zero, whose sign stays. */
+static float whole(float v) {
+    if (!(v > -8388608 && v < 8388608)) return v;
+    return (int32_t)v ? (float)(int32_t)v : v * 0;
+}
 
 static float between(float a, float b, float part) {
     float first = a * (1 - part), second = b * part;
@@ -25,6 +29,6 @@ void morsel_resize_reference(const struct morsel_resize_args *a, uint32_t begin,
                 const float x = a->columns[ox], y = a->rows[u % a->out_h];
                 const uint32_t left = (uint32_t)x, right = left + 1 < a->in_w ? left + 1 : left;
                 float v = between(at_row(a, u / a->out_h, y, left, c), at_row(a, u / a->out_h, y, right, c), x - (float)left);
-                morsel_store_float(&a->y, ((size_t)u * a->out_w + ox) * a->channels + c, a->truncate ? truncf(v) : v);
+                morsel_store_float(&a->y, ((size_t)u * a->out_w + ox) * a->channels + c, a->truncate ? whole(v) : v);
             }
 }

@@ -24,7 +24,7 @@ enum { ARENA_MOST = 1 << 22, WORK_MOST = 1 << 22, ELEMENTS_MOST = 1 << 22 };
 
 static unsigned long long converted, grouped;
 
-static void run_blob(const uint8_t *blob, size_t bytes, uint64_t work) {
+static void run_blob(const uint8_t *blob, size_t bytes) {
     struct morsel_model model;
     struct morsel_session session;
     void *arena = NULL;
@@ -34,7 +34,7 @@ static void run_blob(const uint8_t *blob, size_t bytes, uint64_t work) {
         abort();
     }
     size_t need = morsel_arena_bytes(&model);
-    if (need > ARENA_MOST || work > WORK_MOST) return;
+    if (need > ARENA_MOST || morsel_work(&model) > WORK_MOST) return;
     if (posix_memalign(&arena, MORSEL_ALIGNMENT, need ? need : 1)) exit(3);
     memset(arena, 0, need);
     if (morsel_session_open(&session, &model, arena, need, NULL) || morsel_run(&session)) abort();
@@ -87,7 +87,7 @@ static void convert_inferred(struct onnx_graph *graph, struct onnx_report *repor
         converted++;
         grouped += net->group_count > 0;
         uint8_t *blob = blob_write(net, &extras, &bytes);
-        if (blob) run_blob(blob, bytes, net_macs(net));
+        if (blob) run_blob(blob, bytes);
         free(blob);
     }
     if (net) net_free(net);

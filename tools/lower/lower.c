@@ -366,6 +366,20 @@ static bool integers_fit(struct lowering *l, struct onnx_node *node) {
     return true;
 }
 
+/* What was made of a node has the shapes that inference gave its outputs: a file may state one for what only a run could say. */
+static bool shapes_kept(struct lowering *l, struct onnx_node *node) {
+    for (int i = 0; i < node->output_count; i++) {
+        const struct onnx_value *value = node->outputs[i];
+        struct meaning *m = value ? value_slot(value)->meaning : NULL;
+        if (!m || m->poison || !m->buffer) continue;
+        bool same = (int)m->view.rank == value->shape.rank;
+        for (uint32_t d = 0; same && d < m->view.rank; d++) same = (int64_t)m->view.dims[d] == value->shape.dims[d];
+        m->poison = !same; /* what follows gets a stand-in */
+        if (!same) return refuse(l, node, "the file states another shape for its output %d", i);
+    }
+    return true;
+}
+
 static void lower_node(struct lowering *l, struct onnx_node *node) {
     lower_fn *fn = dynamic_reads(l, node) ? lower_dynamic_arithmetic : find_operator(node);
     bool good = fn != NULL;
@@ -378,7 +392,7 @@ static void lower_node(struct lowering *l, struct onnx_node *node) {
     else if (poisoned(l, node)) good = false;
     else {
         dynamic_settle(l, node);
-        good = shapes_fit(l, node) && integers_fit(l, node) && fn(l, node);
+        good = shapes_fit(l, node) && integers_fit(l, node) && fn(l, node) && shapes_kept(l, node);
     }
     if (!good) stand_in_outputs(l, node);
 }

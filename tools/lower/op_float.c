@@ -126,7 +126,7 @@ bool lower_float_product(struct lowering *l, struct onnx_node *node, struct mean
                 ((const float *)w->data)[transposed ? (size_t)o * inputs + i : (size_t)i * outputs + o] * alpha;
     struct tail tail = tail_follow(l, node->outputs[0], TAIL_NO_INTEGER_CLIP);
     struct net_buffer *y = tail_buffer(l, &tail, MORSEL_ROW_MAJOR); /* the same bytes as [rows, 1, 1, outputs] */
-    const uint32_t dims[4] = {rows, 1, 1, outputs};
+    const uint32_t dims[MORSEL_MAX_RANK] = {rows, 1, 1, outputs, 1, 1};
     y->layout = MORSEL_CHANNELS_LAST;
     y->rank = 4;
     memcpy(y->dims, dims, sizeof dims);

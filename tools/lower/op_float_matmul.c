@@ -97,8 +97,9 @@ static bool is_factor(struct lowering *l, const struct onnx_node *node, const st
     const struct onnx_tensor *t = constant_numbers(l, node->inputs[node->inputs[0] == x]);
     if (!t || t->count != 1 || t->shape.rank > x->shape.rank) return false;
     const double number = onnx_number(t, 0);
-    *factor = (float)(mul ? number : 1 / number);
-    return isfinite(*factor);
+    const float by = (float)(mul ? number : 1 / number);
+    if (isfinite(by)) *factor = by;
+    return isfinite(by);
 }
 
 /* A float of before, added; the sum has the product's shape. */
