@@ -22,7 +22,7 @@ int onnx_integers(const struct onnx_node *node, const char *name, int64_t *out, 
     const struct onnx_value *value = list ? onnx_input(node, list->input) : NULL;
     if (!value) return list && node->opset >= list->from_opset ? 0 : from_attribute(node, name, out, max);
     const struct onnx_tensor *tensor = value->constant;
-    if (!tensor) return ONNX_LATE_LIST;
+    if (!tensor) return value->shape.rank > 1 || (value->type && !onnx_is_integer(value->type)) ? ONNX_NO_LIST : ONNX_LATE_LIST;
     if (tensor->shape.rank > 1 || tensor->count > (size_t)max || !onnx_is_integer(tensor->type)) return ONNX_NO_LIST;
     for (size_t i = 0; i < tensor->count; i++) out[i] = onnx_integer(tensor, i);
     return (int)tensor->count;

@@ -310,6 +310,8 @@ static const struct row refused[] = {
     {"Reshape", 13, "f:2,3 l=4,-1", "", "6 elements"},
     {"Reshape", 14, "f:2,3 l=0,6", "allowzero:1", "6 elements"},
     {"Reshape", 13, "f:2,3 l=-1,-1", "", "two dimensions of -1"},
+    {"Reshape", 13, "f:2,3 f:2", "", "must be a list"},
+    {"Reshape", 13, "f:2,3 l:2,1", "", "must be a list"},
     {"Where", 13, "l:2 f:2 f:2", "", "no truth value"},
     {"Where", 13, "o:2 f:2 b:2", "", "different types"},
     {"Reshape", 13, "f:2,3 l=-2,-3", "", "impossible"},
