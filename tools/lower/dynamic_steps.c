@@ -89,14 +89,14 @@ static struct net_buffer *numbers_of(struct lowering *l, struct found *found, co
                            end->bias ? spread(l, end->bias, w, depthwise, channels) : NULL);
 }
 
-static bool all_finite(const struct onnx_tensor *t) {
+static bool is_finite(const struct onnx_tensor *t) {
     for (size_t i = 0; i < t->count; i++)
         if (!isfinite((float)onnx_number(t, i))) return false;
     return true;
 }
 
 static bool read_constants(struct lowering *l, const struct sums *sums, const struct sums_end *end, struct weights *w) {
-    if (!all_finite(end->factor) || (end->bias && !all_finite(end->bias)))
+    if (!is_finite(end->factor) || (end->bias && !is_finite(end->bias)))
         return refuse(l, sums->node, "the factors or the bias behind its sums hold a NaN or an infinity");
     if (!read_weights(l, sums->node, sums->weights, end->factor, sums->zeros, !sums->is_conv && !sums->outputs_first, w)) return false;
     if (!read_bias(l, sums->node, NULL, w) || !end->float_bias) return w->bias != NULL;

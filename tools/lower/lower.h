@@ -296,6 +296,10 @@ const struct onnx_tensor *constant_numbers(struct lowering *l, const struct onnx
 bool requantize(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct quantization *q);
 
 const char *shape_text(struct lowering *l, const struct onnx_shape *shape);
+
+/* Whether none is a NaN or an infinity, which a blob does not hold as a constant. */
+bool all_finite(const float *values, size_t count);
+
 bool refuse(struct lowering *l, struct onnx_node *node, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -51,7 +51,7 @@ static bool float_input(struct lowering *l, struct onnx_node *node, struct meani
     return m->buffer != NULL;
 }
 
-static bool all_finite(const float *values, size_t count) {
+bool all_finite(const float *values, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (!isfinite(values[i])) return false;
     return true;

@@ -110,19 +110,12 @@ static void lookup_by_line(struct lowering *l, struct onnx_node *node, const str
     meaning_set(l, node->outputs[0], meaning_fresh(l, y, &node->outputs[0]->shape));
 }
 
-static bool all_finite(const struct table *t) {
-    const float *values = t->data;
-    for (size_t i = 0; !t->tail.quantized && i < t->shape->count; i++)
-        if (!isfinite(values[i])) return false;
-    return true;
-}
-
 bool lower_lookup(struct lowering *l, struct onnx_node *node) {
     struct meaning *indices = activation(l, node, 1);
     const struct meaning *m = node->inputs[0] && !node->inputs[0]->constant ? meaning_of(l, node->inputs[0]) : NULL;
     struct table t;
     if (!indices || !read_table(l, node, &t)) return false;
-    if (!all_finite(&t)) return refuse(l, node, "its table holds a NaN or an infinity");
+    if (!t.tail.quantized && !all_finite(t.data, t.shape->count)) return refuse(l, node, "its table holds a NaN or an infinity");
     if (m && !t.tail.quantized && has_line_scales(m)) {
         struct net_buffer *at = meaning_buffer(l, node, indices, MORSEL_ROW_MAJOR);
         if (at) lookup_by_line(l, node, m, at);

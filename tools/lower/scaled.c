@@ -53,7 +53,7 @@ static bool add_batch_norm(struct scaled *s, const struct onnx_node *node) {
     return true;
 }
 
-static bool all_finite(const struct scaled *s) {
+static bool is_finite(const struct scaled *s) {
     for (uint32_t c = 0; c < s->channels; c++)
         if (!isfinite((float)s->scale[c]) || !isfinite((float)s->offset[c])) return false;
     return true;
@@ -71,7 +71,7 @@ struct scaled scaled_follow(struct lowering *l, struct onnx_value *value, uint32
         s.value = node->outputs[0];
         node = only_reader(s.value);
     }
-    if (!count || !leads_to_quantize(s.value) || !all_finite(&s)) return none;
+    if (!count || !leads_to_quantize(s.value) || !is_finite(&s)) return none;
     for (int i = 0; i < count; i++) taken[i]->done = true;
     return s;
 }

@@ -42,29 +42,6 @@ static const struct pair pairs[] = {
     {"6,40", "Slice x $0 $1 $0 > a; Reshape a $40 > v; MatMul x v > y", 1, 1, 2, 0, 1},
 };
 
-static float *run_net(struct net *net, uint32_t cpu, const float *x, size_t count) {
-    struct morsel_model model;
-    struct morsel_session s;
-    struct morsel_view v;
-    size_t bytes;
-    const struct morsel_options options = {.size = sizeof options, .cpu_mask = cpu};
-    uint8_t *blob = blob_of(net, &bytes);
-    assert_int_equal(morsel_open(&model, blob, bytes, 0), MORSEL_OK);
-    uint8_t *arena = builder_aligned(morsel_arena_bytes(&model));
-    assert_int_equal(morsel_session_open(&s, &model, arena, morsel_arena_bytes(&model), &options), MORSEL_OK);
-    assert_int_equal(morsel_input(&s, 0, &v), MORSEL_OK);
-    memcpy(v.data, x, v.bytes);
-    assert_int_equal(morsel_run(&s), MORSEL_OK);
-    assert_int_equal(morsel_output(&s, 0, &v), MORSEL_OK);
-    assert_int_equal(v.bytes, count * sizeof(float));
-    float *y = malloc(v.bytes);
-    assert_non_null(y);
-    memcpy(y, v.data, v.bytes);
-    free(arena);
-    free(blob);
-    return y;
-}
-
 static void check_steps(const struct pair *p, const struct net *net) {
     const struct net_step *first_one = NULL, *last_one = NULL;
     uint32_t products = 0;
@@ -96,7 +73,7 @@ static void pairs_are_one_step(void **unused) {
         struct net *net = lower(graph, &report);
         if (!net) fail_msg("%s: %s", p->text, report.refusals[0].why);
         check_steps(p, net);
-        float *fast = run_net(net, MORSEL_CPU_ALL, x, count), *plain = run_net(net, MORSEL_CPU_C, x, count);
+        float *fast = run_floats(net, MORSEL_CPU_ALL, x, count), *plain = run_floats(net, MORSEL_CPU_C, x, count);
         assert_memory_equal(fast, plain, count * sizeof *fast);
         for (size_t i = 0; i < count; i++) most = fmaxf(most, fabsf(want[i]));
         for (size_t i = 0; i < count; i++)

@@ -98,4 +98,28 @@ static inline void read_seed(int argc, char **argv) {
     print_message("# seeds from %u on\n", first);
 }
 
+/* What a network makes of floats: its one output, of `count` floats, for free(). */
+static inline float *run_floats(struct net *net, uint32_t cpu, const float *x, size_t count) {
+    struct morsel_model model;
+    struct morsel_session s;
+    struct morsel_view v;
+    size_t bytes;
+    const struct morsel_options options = {.size = sizeof options, .cpu_mask = cpu};
+    uint8_t *blob = blob_of(net, &bytes);
+    assert_int_equal(morsel_open(&model, blob, bytes, 0), MORSEL_OK);
+    uint8_t *arena = builder_aligned(morsel_arena_bytes(&model));
+    assert_int_equal(morsel_session_open(&s, &model, arena, morsel_arena_bytes(&model), &options), MORSEL_OK);
+    assert_int_equal(morsel_input(&s, 0, &v), MORSEL_OK);
+    memcpy(v.data, x, v.bytes);
+    assert_int_equal(morsel_run(&s), MORSEL_OK);
+    assert_int_equal(morsel_output(&s, 0, &v), MORSEL_OK);
+    assert_int_equal(v.bytes, count * sizeof(float));
+    float *y = malloc(v.bytes);
+    assert_non_null(y);
+    memcpy(y, v.data, v.bytes);
+    free(arena);
+    free(blob);
+    return y;
+}
+
 #endif
