@@ -61,15 +61,15 @@ EIGHT_INLINE eight eight_log(eight x) {
     return eight_select(zero, x, eight_select(eight_all(FLT_MAX), x, x, log), eight_select(x, zero, eight_div(zero, zero), none));
 }
 
-/* ln (1 + e^x), so that neither end loses bits. */
-EIGHT_INLINE eight eight_softplus(eight x) {
-    const eight zero = eight_all(0), e = eight_exp(eight_signed(x, eight_all(-1)));
+/* ln (1 + e^x) of x and e^-|x|, so that neither end loses bits. */
+EIGHT_INLINE eight eight_softplus_of(eight x, eight e) {
+    const eight zero = eight_all(0);
     return eight_add(eight_select(x, zero, zero, x), eight_log1p(e));
 }
 
-/* x tanh (ln (1 + e^x)) without the logarithm: n = e (e + 2) of e = e^x gives x n / (n + 2), divided by e^2x above 0. */
-EIGHT_INLINE eight eight_mish(eight x) {
-    const eight zero = eight_all(0), one = eight_all(1), two = eight_all(2), e = eight_exp(eight_signed(x, eight_all(-1)));
+/* x tanh (ln (1 + e^x)) of x and e^-|x|, without the logarithm: n = e (e + 2) of e = e^x gives x n / (n + 2), divided by e^2x above 0. */
+EIGHT_INLINE eight eight_mish_of(eight x, eight e) {
+    const eight zero = eight_all(0), one = eight_all(1), two = eight_all(2);
     const eight below = eight_mul(e, eight_add(e, two)), above = eight_add(eight_add(e, e), one);
     const eight n = eight_select(x, zero, below, above), rest = eight_select(x, zero, two, eight_mul(two, eight_mul(e, e)));
     return eight_mul(x, eight_div(n, eight_add(n, rest)));
@@ -82,16 +82,27 @@ EIGHT_INLINE eight eight_by_erf(uint32_t op, eight x) {
     return op == MORSEL_UNARY_ERF ? erf : eight_mul(half, eight_add(eight_all(1), erf));
 }
 
-/* A sigmoid, or x times one: x / 2 (1 + tanh u) is x sigmoid(2u). */
+/* A sigmoid is of this, */
+EIGHT_INLINE eight eight_under_sigmoid(uint32_t op, eight x, float alpha) {
+    if (op == MORSEL_UNARY_SWISH) return eight_mul(eight_all(alpha), x);
+    if (op != MORSEL_UNARY_GELU_TANH) return x;
+    const eight cube = eight_mul(eight_mul(eight_mul(x, x), x), eight_all(0.044715f));
+    return eight_mul(eight_add(x, cube), eight_all(1.59576912f));
+}
+
+/* and stands for itself, or is multiplied by x: x / 2 (1 + tanh u) is x sigmoid(2u). */
 EIGHT_INLINE eight eight_by_sigmoid(uint32_t op, eight x, float alpha) {
-    eight u = x;
-    if (op == MORSEL_UNARY_SWISH) u = eight_mul(eight_all(alpha), x);
-    if (op == MORSEL_UNARY_GELU_TANH) {
-        const eight cube = eight_mul(eight_mul(eight_mul(x, x), x), eight_all(0.044715f));
-        u = eight_mul(eight_add(x, cube), eight_all(1.59576912f));
-    }
-    u = eight_sigmoid(u);
-    return op == MORSEL_UNARY_SIGMOID ? u : eight_mul(x, u);
+    const eight s = eight_sigmoid(eight_under_sigmoid(op, x, alpha));
+    return op == MORSEL_UNARY_SIGMOID ? s : eight_mul(x, s);
+}
+
+/* All that is made of e^-|u|, which stands once in the code. */
+EIGHT_INLINE eight eight_by_decay(uint32_t op, eight x, float alpha) {
+    const eight u = eight_under_sigmoid(op, x, alpha), e = eight_decay(u);
+    if (op == MORSEL_UNARY_SOFTPLUS) return eight_softplus_of(x, e);
+    if (op == MORSEL_UNARY_MISH) return eight_mish_of(x, e);
+    const eight s = eight_sigmoid_of(u, e);
+    return op == MORSEL_UNARY_SIGMOID ? s : eight_mul(x, s);
 }
 
 EIGHT_INLINE eight eight_by_expm1(uint32_t op, eight x, eight a, eight b) {
@@ -125,14 +136,14 @@ EIGHT_INLINE eight eight_activation(uint32_t op, eight x, float alpha, float bet
     case MORSEL_UNARY_SIGMOID:
     case MORSEL_UNARY_SILU:
     case MORSEL_UNARY_SWISH:
-    case MORSEL_UNARY_GELU_TANH: return eight_by_sigmoid(op, x, alpha);
+    case MORSEL_UNARY_GELU_TANH:
+    case MORSEL_UNARY_SOFTPLUS:
+    case MORSEL_UNARY_MISH: return eight_by_decay(op, x, alpha);
     case MORSEL_UNARY_ERF:
     case MORSEL_UNARY_GELU: return eight_by_erf(op, x);
     case MORSEL_UNARY_ELU:
     case MORSEL_UNARY_CELU: return eight_by_expm1(op, x, a, b);
-    case MORSEL_UNARY_SOFTPLUS: return eight_softplus(x);
     case MORSEL_UNARY_SOFTSIGN: return eight_div(x, eight_add(one, eight_abs(x)));
-    case MORSEL_UNARY_MISH: return eight_mish(x);
     case MORSEL_UNARY_THRESHOLD: return eight_select(a, x, x, zero);
     case MORSEL_UNARY_SHRINK: return eight_select(x, eight_all(-alpha), eight_add(x, b), eight_select(a, x, eight_sub(x, b), zero));
     case MORSEL_UNARY_LOG: return eight_log(x);

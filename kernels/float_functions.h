@@ -49,10 +49,19 @@ EIGHT_INLINE eight eight_exp(eight x) {
     return eight_power(eight_add(p, eight_all(1)), shifted);
 }
 
-/* e^x / (1 + e^x) below 0, so that small results keep their bits. */
-EIGHT_INLINE eight eight_sigmoid(eight x) {
-    const eight one = eight_all(1), e = eight_exp(eight_signed(x, eight_all(-1)));
+/* e^-|x| */
+EIGHT_INLINE eight eight_decay(eight x) {
+    return eight_exp(eight_signed(x, eight_all(-1)));
+}
+
+/* Of x and that: e^x / (1 + e^x) below 0, so that small results keep their bits. */
+EIGHT_INLINE eight eight_sigmoid_of(eight x, eight e) {
+    const eight one = eight_all(1);
     return eight_div(eight_select(x, eight_all(0), e, one), eight_add(one, e));
+}
+
+EIGHT_INLINE eight eight_sigmoid(eight x) {
+    return eight_sigmoid_of(x, eight_decay(x));
 }
 
 /* x + x^3 P(x^2), and from 0.625 on 1 - 2 / (e^2x + 1). */

@@ -211,6 +211,11 @@ EIGHT_INLINE eight eight_first(const float *v, uint32_t n) {
     return eight_load(some);
 }
 
+/* eight_write by a call, for what is behind much work or rare: the code of it stands once. */
+static __attribute__((noinline)) void eight_put(const struct eight_writer *w, void *y, size_t i, uint32_t n, eight v) {
+    eight_write(w, y, i, 0, n, v);
+}
+
 EIGHT_INLINE eight eight_linear_step(eight x, float alpha, float beta) {
     const eight zero = eight_all(0), one = eight_all(1), v = eight_horner(x, eight_all(alpha), beta);
     const eight w = eight_select(v, zero, zero, v);
@@ -372,7 +377,7 @@ static void eight_mean(const struct morsel_mean_args *a, uint32_t begin, uint32_
         for (; line - begin >= 8; begin += 8, x += 8) {
             eight sum = eight_all(0);
             for (uint32_t i = 0; i < a->count; i++) sum = eight_add(sum, eight_load(x + (size_t)i * a->inner));
-            eight_write(&w, a->y.data, begin, 0, 8, eight_div(sum, eight_all((float)a->count)));
+            eight_put(&w, a->y.data, begin, 8, eight_div(sum, eight_all((float)a->count)));
         }
         if (begin < line) morsel_mean_c(a, begin, line);
     }
@@ -424,7 +429,7 @@ static void eight_softmax_line(const struct morsel_softmax_args *a, size_t first
     for (uint32_t i = 0; i < whole; i += 8)
         eight_write(&w, a->y.data, first + i, 0, 8,
                     eight_div(kept ? eight_load(y + i) : eight_exponentials(a, &r, first + i, 8, most), sum));
-    if (rest) eight_write(&w, a->y.data, first + whole, 0, rest, eight_div(eight_load(last), sum));
+    if (rest) eight_put(&w, a->y.data, first + whole, rest, eight_div(eight_load(last), sum));
 }
 
 /* Of lines of bytes. The last eight overlap with those before them, unless there are fewer. */

@@ -69,12 +69,12 @@ static void eight_pool_pixel(const struct morsel_pool_args *a, const struct eigh
     uint32_t c = 0, channels = a->window.out_c;
     for (eight low, high; channels - c >= 16; c += 16) {
         eight_pool_sums(a, r, cells, c, &low, &high);
-        eight_write(w, a->y.data, at + c, 0, 8, eight_pool_mean(q, low, count));
-        eight_write(w, a->y.data, at + c + 8, 0, 8, eight_pool_mean(q, high, count));
+        eight_put(w, a->y.data, at + c, 8, eight_pool_mean(q, low, count));
+        eight_put(w, a->y.data, at + c + 8, 8, eight_pool_mean(q, high, count));
     }
     for (uint32_t n; c < channels; c += n) {
         n = channels - c < 8 ? channels - c : 8;
-        eight_write(w, a->y.data, at + c, 0, n, eight_pool_mean(q, eight_pool_some(a, cells, c, n), count));
+        eight_put(w, a->y.data, at + c, n, eight_pool_mean(q, eight_pool_some(a, cells, c, n), count));
     }
 }
 

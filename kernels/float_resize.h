@@ -26,11 +26,6 @@ static __attribute__((noinline)) eight eight_column(const struct eight_strip *s,
     return eight_between(eight_read_some(x, above, 1, s->channels), eight_read_some(x, below, 1, s->channels), s->part);
 }
 
-/* A call for each: the code of it stands once, for a tenth of the time. */
-static __attribute__((noinline)) void eight_put(const struct eight_writer *w, void *y, size_t i, uint32_t n, eight v) {
-    eight_write(w, y, i, 0, n, v);
-}
-
 /* The strip, from element `to` of y on. Columns of y that lie between the same two of x take them once. */
 static void eight_resize_strip(const struct eight_strip *s, const struct eight_writer *w, size_t to) {
     const struct morsel_resize_args *a = s->args;
