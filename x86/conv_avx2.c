@@ -418,12 +418,16 @@ static void run_pixels(const struct morsel_conv_job *job, const struct morsel_li
 
 int morsel_conv_has_tiles_avx2(const struct morsel_conv_args *a) {
     uint32_t constants = (a->window.out_c / a->groups + 15) / 16 * 16 * a->groups;
-    if (a->y.qparams.is_float || (a->channels.weight_zero && !morsel_conv_is_summed(a))) return 0;
-    return morsel_fits256(a->channels.multiplier, a->channels.float_bias, constants);
+    if (a->channels.weight_zero && !morsel_conv_is_summed(a)) return 0;
+    return a->y.qparams.is_float || morsel_fits256(a->channels.multiplier, a->channels.float_bias, constants);
 }
 
 const char *morsel_conv_refusal_avx2(const void *args) {
     return morsel_conv_refusal(args, !morsel_conv_has_tiles_avx2(args));
+}
+
+void morsel_conv_lines_avx2(const struct morsel_conv_args *a, const uint8_t *const *row, const float *lines) {
+    morsel_conv_plan_keep(a, row, 0, 1, 7, run_pixels, (void *)(uintptr_t)lines);
 }
 
 void morsel_conv_rows_avx2(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {

@@ -209,12 +209,13 @@ MORSEL_INLINE void store_16(const struct requant *f, uint8_t *y, const struct mo
     if (tall == 8) _mm_mask_storeu_epi8(y + o->p7, mask, _mm512_extracti32x4_epi32(w, 3));
 }
 
-MORSEL_INLINE void requant_48(const struct part *part, uint8_t *y, const struct morsel_places *oy, struct pixels a, struct pixels b,
+MORSEL_INLINE void requant_48(const struct part *part, size_t at, const struct morsel_places *oy, struct pixels a, struct pixels b,
                               struct pixels c, int tall, int can) {
     struct requant f = requant_of(part, !(can & LIMITS));
+    uint8_t *y = part->y + at * part->y_step;
     if (tall == 8 && part->floats) {
         const struct pixels s[3] = {a, b, c};
-        store_floats(part, y, oy, s, 3);
+        store_floats(part, at, s, 3);
         return;
     }
     scale_pixels(&a, part, 0, tall, can);
@@ -230,12 +231,13 @@ MORSEL_INLINE void requant_48(const struct part *part, uint8_t *y, const struct 
     if (tall == 8) store_48(&f, y + oy->p7, a.p7, b.p7, c.p7);
 }
 
-MORSEL_INLINE void requant_32(const struct part *part, uint8_t *y, const struct morsel_places *oy, struct pixels a, struct pixels b,
+MORSEL_INLINE void requant_32(const struct part *part, size_t at, const struct morsel_places *oy, struct pixels a, struct pixels b,
                               int tall, int can) {
     struct requant f = requant_of(part, !(can & LIMITS));
+    uint8_t *y = part->y + at * part->y_step;
     if (tall == 8 && part->floats) {
         const struct pixels s[2] = {a, b};
-        store_floats(part, y, oy, s, 2);
+        store_floats(part, at, s, 2);
         return;
     }
     scale_pixels(&a, part, 0, tall, can);
@@ -271,9 +273,8 @@ MORSEL_INLINE void tile_48(const struct part *part, struct morsel_prefetch *pref
             morsel_prefetch_lines(prefetch);
         }
     } while (++line != end);
-    uint8_t *y = part->y + at * part->y_step;
-    if (can & STRIDED && part->plain) requant_48(part, y, oy, a, b, c, tall, 0);
-    else requant_48(part, y, oy, a, b, c, tall, can);
+    if (can & STRIDED && part->plain) requant_48(part, at, oy, a, b, c, tall, 0);
+    else requant_48(part, at, oy, a, b, c, tall, can);
 }
 
 MORSEL_INLINE void tile_32(const struct part *part, struct morsel_prefetch *prefetch, const struct morsel_lines *lines, size_t at,
@@ -301,8 +302,7 @@ MORSEL_INLINE void tile_32(const struct part *part, struct morsel_prefetch *pref
             morsel_prefetch_lines(prefetch);
         }
     } while (++line != end);
-    uint8_t *y = part->y + at * part->y_step;
-    requant_32(part, y, oy, a, b, tall, can);
+    requant_32(part, at, oy, a, b, tall, can);
 }
 
 /* Pixels from `at` and as many from `next`, which may be the same. */
@@ -330,7 +330,7 @@ MORSEL_INLINE void tile_16(const struct part *part, const struct morsel_lines *l
     struct requant f = requant_of(part, 0);
     for (int second = 0; second < 2; second++, a = b, at = next) { /* a loop, for the code to stand once */
         if (tall == 8 && part->floats) {
-            store_floats(part, part->y + at * part->y_step, oy, &a, 1);
+            store_floats(part, at, &a, 1);
             continue;
         }
         scale_pixels(&a, part, 0, tall, can);
@@ -402,6 +402,7 @@ static uint32_t blocks_together(uint32_t left) {
 struct kept {
     uint32_t first, begin, end; /* of the job */
     uint32_t count;
+    const float *lines; /* scale and zero point of each pixel of the step, or NULL */
     struct part parts[PARTS_KEPT + 1];
 };
 
@@ -424,6 +425,8 @@ static void run_pixels(const struct morsel_conv_job *job, const struct morsel_li
         struct part *part = part_at(kept, job, i, block, nb);
         part->job = job;
         part->pixel = pixel;
+        part->last = n < 8 ? n - 1 : 7;
+        part->lines = kept->lines ? kept->lines + 2 * pixel : NULL;
         part->y = (uint8_t *)job->args->y.data + pixel * part->y_step + (part->floats ? 4 * part->channel : part->channel);
         run_part(part, lines, n, nb);
     }
@@ -432,8 +435,9 @@ static void run_pixels(const struct morsel_conv_job *job, const struct morsel_li
 int morsel_conv_has_tiles_avx512vnni(const struct morsel_conv_args *a) {
     uint32_t constants = (a->window.out_c / a->groups + 15) / 16 * 16 * a->groups;
     const struct morsel_channels *c = &a->channels;
-    if (c->weight_zero && (c->float_bias || !morsel_conv_is_summed(a))) return 0;
+    if (c->weight_zero && !morsel_conv_is_summed(a)) return 0;
     if (a->y.qparams.is_float) return 1;
+    if (c->weight_zero && c->float_bias) return 0;
     return morsel_small512(c->multiplier, constants) && morsel_small_bias512(c->multiplier, c->float_bias, constants);
 }
 
@@ -441,10 +445,18 @@ const char *morsel_conv_refusal_avx512vnni(const void *args) {
     return morsel_conv_refusal(args, !morsel_conv_has_tiles_avx512vnni(args));
 }
 
-void morsel_conv_rows_avx512vnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+static void conv_rows(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, const float *lines) {
     struct kept kept;
     kept.first = kept.begin = kept.end = kept.count = 0;
-    if (morsel_conv_has_tiles_avx512vnni(a))
-        morsel_conv_plan_keep(a, rows, y, n, a->channels.float_bias && !a->y.qparams.is_float ? 7 : 8, run_pixels, &kept);
+    kept.lines = lines;
+    morsel_conv_plan_keep(a, rows, y, n, a->channels.float_bias && !a->y.qparams.is_float ? 7 : 8, run_pixels, &kept);
+}
+
+void morsel_conv_lines_avx512vnni(const struct morsel_conv_args *a, const uint8_t *const *row, const float *lines) {
+    conv_rows(a, row, 0, 1, lines);
+}
+
+void morsel_conv_rows_avx512vnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+    if (morsel_conv_has_tiles_avx512vnni(a)) conv_rows(a, rows, y, n, NULL);
     else morsel_conv_by_fc(a, rows, y, n, morsel_fc_blocks_avx512vnni);
 }

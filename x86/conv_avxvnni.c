@@ -94,6 +94,10 @@ const char *morsel_conv_refusal_avxvnni(const void *args) {
     return morsel_conv_refusal(args, !morsel_conv_has_tiles_avx2(args));
 }
 
+void morsel_conv_lines_avxvnni(const struct morsel_conv_args *a, const uint8_t *const *row, const float *lines) {
+    morsel_conv_plan_keep(a, row, 0, 1, 7, run_pixels, (void *)(uintptr_t)lines);
+}
+
 void morsel_conv_rows_avxvnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     if (morsel_conv_has_tiles_avx2(a)) morsel_conv_plan(a, rows, y, n, run_pixels);
     else morsel_conv_by_fc(a, rows, y, n, morsel_fc_blocks_avxvnni);

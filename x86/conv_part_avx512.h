@@ -23,6 +23,8 @@ struct part {
     uint8_t *y;                     /* of pixel 0 */
     size_t y_step;
     size_t block, pixel; /* the first of each, of the whole step */
+    size_t last;         /* pixel of a tile: of a run shorter than one it stands in for those that are missing */
+    const float *lines;  /* scale and zero point of each pixel, or NULL */
 };
 
 static void take_part(struct part *part, const struct morsel_conv_job *job, uint32_t block, uint32_t nb) {
@@ -57,29 +59,49 @@ struct pixels {
     __m512i p0, p1, p2, p3, p4, p5, p6, p7;
 };
 
-/* One value of a block. */
-MORSEL_INLINE void store_float(const struct part *part, uint8_t *y, __m512i sum, __m512 m, __m512 bias, __mmask16 mask) {
-    __m512 v = _mm512_mul_ps(_mm512_cvtepi32_ps(sum), m);
-    if (part->bias) v = _mm512_add_ps(v, bias);
-    v = _mm512_max_ps(_mm512_set1_ps(part->job->args->y.float_min), v); /* of two zeros the second, and a NaN */
-    _mm512_mask_storeu_ps(y, mask, _mm512_min_ps(_mm512_set1_ps(part->job->args->y.float_max), v));
+/* Where results of a tile from pixel `at` on go, and what is found at run time of each. */
+struct places_of_floats {
+    float *y[8];
+    float scale[8];
+    int32_t zero[8];
+};
+
+static void find_places(struct places_of_floats *to, const struct part *part, size_t at) {
+    for (size_t p = 0; p < 8; p++) {
+        const size_t pixel = at + (p < part->last ? p : part->last);
+        to->y[p] = (float *)(void *)(part->y + pixel * part->y_step);
+        to->scale[p] = part->lines ? part->lines[2 * pixel] : 1;
+        to->zero[p] = part->lines ? morsel_found_zero(part->lines + 2 * pixel) : 0;
+    }
 }
 
-/* Results in float, of some blocks. */
-static __attribute__((noinline)) void store_floats(const struct part *part, uint8_t *y, const struct morsel_places *oy,
-                                                   const struct pixels *s, int blocks) {
-    for (int b = 0; b < blocks; b++, s++, y += 64) {
-        const __m512 m = _mm512_loadu_ps(part->multiplier + 16 * b);
-        const __m512 bias = part->bias ? _mm512_loadu_ps(part->bias + 16 * b) : m;
+/* Results in float, of some blocks. Pixels of scales of their own have zero points of their own, too. */
+static __attribute__((noinline)) void store_floats(const struct part *part, size_t at, const struct pixels *s, int blocks) {
+    const struct morsel_conv_job *job = part->job;
+    const struct morsel_channels *c = &job->args->channels;
+    const __m512 low = _mm512_set1_ps(job->args->y.float_min), high = _mm512_set1_ps(job->args->y.float_max);
+    struct places_of_floats to;
+    find_places(&to, part, at);
+    for (int b = 0; b < blocks; b++) {
+        const size_t channel = (size_t)(part->multiplier - c->multiplier) + 16 * (size_t)b;
         const __mmask16 mask = (__mmask16)(part->mask >> 16 * b);
-        store_float(part, y, s->p0, m, bias, mask);
-        store_float(part, y + oy->p1, s->p1, m, bias, mask);
-        store_float(part, y + oy->p2, s->p2, m, bias, mask);
-        store_float(part, y + oy->p3, s->p3, m, bias, mask);
-        store_float(part, y + oy->p4, s->p4, m, bias, mask);
-        store_float(part, y + oy->p5, s->p5, m, bias, mask);
-        store_float(part, y + oy->p6, s->p6, m, bias, mask);
-        store_float(part, y + oy->p7, s->p7, m, bias, mask);
+        const __m512 multiplier = _mm512_loadu_ps(c->multiplier + channel);
+        const __m512 bias = part->bias ? _mm512_loadu_ps(part->bias + 16 * b) : _mm512_set1_ps(-0.0f); /* adding that changes nothing */
+        __m512i sum = _mm512_loadu_si512(c->weight_sum + channel);
+        if (c->weight_zero)
+            sum = _mm512_sub_epi32(sum, _mm512_mullo_epi32(_mm512_set1_epi32((int32_t)(job->kernel_h * job->quads * 4)),
+                                                           _mm512_loadu_si512(c->weight_zero + channel)));
+        for (int p = 0; p < 8; p++) {
+            __m512i acc = (&s[b].p0)[p];
+            __m512 m = multiplier;
+            if (part->lines) {
+                acc = _mm512_sub_epi32(acc, _mm512_mullo_epi32(sum, _mm512_set1_epi32(to.zero[p])));
+                m = _mm512_mul_ps(m, _mm512_set1_ps(to.scale[p]));
+            }
+            __m512 v = _mm512_add_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(acc), m), bias);
+            v = _mm512_min_ps(high, _mm512_max_ps(low, v)); /* of two zeros the second, and a NaN */
+            _mm512_mask_storeu_ps(to.y[p] + 16 * b, mask, v);
+        }
     }
 }
 

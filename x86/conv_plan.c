@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* In which order a convolution takes its pixels and its weights; the tiles of each ISA do the rest. */
 #include "conv_plan.h"
+#include "fc_rows.h"
 
 #define WEIGHTS_AT_ONCE 1048576u   /* bytes of weights that stay in the second-level cache while the rows pass */
 #define WEIGHTS_PREFETCHED 262144u /* the same where they arrive evenly (core/plan_prefetch.c): all rows use them before the next do */
@@ -69,10 +70,11 @@ static int next_blocks(struct morsel_conv_job *job, uint32_t blocks) {
     return job->begin < blocks;
 }
 
-/* n pixels of lines that stand in the input itself. */
-static void run_direct(const struct morsel_conv_job *job, struct morsel_lines *lines, size_t pixel, size_t n) {
-    size_t most = PIXELS_AT_ONCE / lines->step / 14 * 14, now;
-    if (most == 0) most = 14;
+/* n pixels of lines that stand in the input itself, in whole tiles: those of floats are as tall as tiles get. */
+static void run_direct(const struct morsel_conv_job *job, struct morsel_lines *lines, size_t pixel, size_t n, uint32_t tall) {
+    const size_t tile = job->args->y.qparams.is_float ? tall : 14;
+    size_t most = PIXELS_AT_ONCE / lines->step / tile * tile, now;
+    if (most == 0) most = tile;
     for (; n; n -= now, pixel += now) {
         now = n < most ? n : most;
         run_pixels(job, lines, pixel, now);
@@ -113,7 +115,7 @@ static void conv_rows(const struct morsel_conv_job *job, const uint8_t *const *r
         if (together == 1 && (together = rows_of_tile(job->args, first, n - i, tall)) > 1) lines.across = w->out_w;
         memcpy(lines.line, first, w->kernel_h * sizeof *rows);
         lines.nothing = together == 1 ? lines_of_nothing(job->args, first, 1) : 0;
-        run_direct(job, &lines, (size_t)(y + i) * w->out_w, (size_t)together * w->out_w);
+        run_direct(job, &lines, (size_t)(y + i) * w->out_w, (size_t)together * w->out_w, tall);
     }
 }
 
@@ -466,4 +468,19 @@ void morsel_conv_plan_keep(const struct morsel_conv_args *a, const uint8_t *cons
 
 void morsel_conv_plan(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_conv_pixels_fn *pixels) {
     morsel_conv_plan_keep(a, rows, y, n, 7, pixels, NULL);
+}
+
+void morsel_fc_rows(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, uint32_t least, morsel_conv_has_tiles_fn *tiles,
+                    morsel_conv_lines_fn *conv, morsel_fc_fn *few) {
+    uint32_t first = (begin + a->blocks - 1) / a->blocks, last = end / a->blocks, n = last - first;
+    const uint8_t *x = (const uint8_t *)a->x.data + (size_t)first * a->inputs;
+    struct morsel_conv_args args = morsel_fc_as_conv(a, n, a->outputs);
+    if (last < first + least || !tiles(&args) || (a->lines && morsel_conv_refusal(&args, 0))) {
+        few(a, begin, end);
+        return;
+    }
+    args.y.data = (uint8_t *)a->y.data + (size_t)first * a->outputs * morsel_element_bytes(&a->y.qparams);
+    if (begin < first * a->blocks) few(a, begin, first * a->blocks);
+    conv(&args, &x, a->lines ? a->lines + 2 * (size_t)first : NULL);
+    if (last * a->blocks < end) few(a, last * a->blocks, end);
 }

@@ -14,7 +14,7 @@ typedef void morsel_conv_pixels_fn(const struct morsel_conv_job *job, const stru
 struct morsel_conv_job {
     const struct morsel_conv_args *args;
     morsel_conv_pixels_fn *pixels;
-    void *kept;            /* by `pixels` from call to call, or NULL */
+    void *kept;            /* AVX-512: by `pixels` from call to call; else scale and zero point of each pixel of the step, or NULL */
     const int8_t *weights; /* of the group */
     size_t block_bytes;    /* of a channel block */
     uint32_t kernel_h;     /* lines of a window */

@@ -97,61 +97,10 @@ static __attribute__((noinline)) void run_one(const struct morsel_fc_args *a, si
     run_block(a, row, block, 1);
 }
 
-/* Sums of four rows with a block. Floats by rows of their own scale, of weights without zero points: constants are loaded once. */
-static __attribute__((noinline)) void store_four(const struct morsel_fc_args *a, const __m512i *acc, size_t row, uint32_t block) {
-    const struct morsel_channels *c = &a->channels;
-    const uint32_t channel = block * 16;
-    float *y = (float *)a->y.data + row * a->outputs + channel;
-    if (!a->y.qparams.is_float || c->weight_zero || a->outputs - channel < 16) {
-        for (size_t r = 0; r < 4; r++) store(a, acc[r], row + r, block);
-        return;
-    }
-    const __m512i sum = _mm512_loadu_si512(c->weight_sum + channel), bias = _mm512_loadu_si512(c->bias + channel);
-    const __m512 multiplier = _mm512_loadu_ps(c->multiplier + channel);
-    const __m512 low = _mm512_set1_ps(a->y.float_min), high = _mm512_set1_ps(a->y.float_max);
-    for (size_t r = 0; r < 4; r++, y += a->outputs) {
-        const __m512i zero = _mm512_mullo_epi32(sum, _mm512_set1_epi32(morsel_fc_zero(a, row + r)));
-        const __m512 m = _mm512_mul_ps(multiplier, _mm512_set1_ps(morsel_fc_scale(a, row + r)));
-        __m512 v = _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_add_epi32(acc[r], _mm512_sub_epi32(bias, zero))), m);
-        if (c->float_bias) v = _mm512_add_ps(v, _mm512_loadu_ps(c->float_bias + channel));
-        _mm512_storeu_ps(y, _mm512_min_ps(high, _mm512_max_ps(low, v))); /* of two zeros the second */
-    }
-}
-
-/* Four rows with two blocks, for inputs that are whole fours: each input is loaded and flipped for both. */
-static void run_pair(const struct morsel_fc_args *a, size_t row, uint32_t block) {
-    const uint8_t *x = (const uint8_t *)a->x.data + row * a->inputs;
-    const size_t next = (size_t)a->inputs * 16;
-    const int8_t *w = a->weights + block * next;
-    const __m512i flip = _mm512_set1_epi8((char)a->x.qparams.sign_flip);
-    __m512i first[4], second[4];
-    MORSEL_UNROLL
-    for (int r = 0; r < 4; r++) first[r] = second[r] = _mm512_setzero_si512();
-    for (uint32_t k = 0; k < a->inputs; k += 4, w += 64) {
-        const __m512i v = _mm512_loadu_si512(w), v2 = _mm512_loadu_si512(w + next);
-        MORSEL_UNROLL
-        for (int r = 0; r < 4; r++) {
-            const __m512i u = _mm512_xor_si512(morsel_broadcast512(x + (size_t)r * a->inputs + k), flip);
-            first[r] = morsel_dot512(first[r], u, v);
-            second[r] = morsel_dot512(second[r], u, v2);
-        }
-    }
-    store_four(a, first, row, block);
-    store_four(a, second, row, block + 1);
-}
-
-/* Whole rows, all blocks. As many rows as stay in the nearest cache meet the weights of two blocks one after the other. */
+/* Whole rows, all blocks. */
 static void run_rows(const struct morsel_fc_args *a, size_t row, size_t end) {
-    enum { NEAR = 16384 };
-    const size_t most = a->inputs <= NEAR / 4 ? NEAR / a->inputs / 4 * 4 : 4;
-    const uint32_t pairs = a->inputs % 4 ? 0 : a->blocks / 2 * 2;
-    for (size_t n; end - row >= 4; row += n) {
-        n = end - row < most ? (end - row) / 4 * 4 : most;
-        for (uint32_t block = 0; block < pairs; block += 2)
-            for (size_t r = row; r < row + n; r += 4) run_pair(a, r, block);
-        for (uint32_t block = pairs; block < a->blocks; block++)
-            for (size_t r = row; r < row + n; r += 4) run_block(a, r, block, 4);
-    }
+    for (; end - row >= 4; row += 4)
+        for (uint32_t block = 0; block < a->blocks; block++) run_block(a, row, block, 4);
     for (; row < end; row++)
         for (uint32_t block = 0; block < a->blocks; block++) run_one(a, row, block);
 }
@@ -164,5 +113,5 @@ static void fc_blocks(const struct morsel_fc_args *a, uint32_t begin, uint32_t e
 }
 
 void morsel_fc_blocks_avx512vnni(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
-    morsel_fc_rows(a, begin, end, morsel_conv_has_tiles_avx512vnni, morsel_conv_rows_avx512vnni, fc_blocks);
+    morsel_fc_rows(a, begin, end, MORSEL_FC_LEAST, morsel_conv_has_tiles_avx512vnni, morsel_conv_lines_avx512vnni, fc_blocks);
 }

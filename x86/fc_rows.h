@@ -7,7 +7,7 @@
 
 #include <immintrin.h>
 
-#define MORSEL_FC_FEW 4u /* rows that are not worth it */
+#define MORSEL_FC_LEAST 4u /* rows that are worth it */
 
 /* Zero point and scale of a row; the scale is 1 where the multipliers have it already. */
 static inline int32_t morsel_fc_zero(const struct morsel_fc_args *a, size_t row) {
@@ -29,23 +29,13 @@ static inline int32_t morsel_fc_below(const struct morsel_fc_args *a, const uint
 static inline struct morsel_conv_args morsel_fc_as_conv(const struct morsel_fc_args *a, uint32_t n, uint32_t step) {
     const struct morsel_window w = {
         1, n, a->inputs, 1, n, a->outputs, 1, 1, 1, 1, 1, 1, 0, 0, n * a->inputs, n * step * morsel_element_bytes(&a->y.qparams)};
-    return (struct morsel_conv_args){.window = w, .x = a->x, .y = a->y, .weights = a->weights, .channels = a->channels, .groups = 1};
+    struct morsel_conv_args args = {.window = w, .x = a->x, .y = a->y, .weights = a->weights, .channels = a->channels, .groups = 1};
+    if (a->lines) args.x.qparams.zero = 0; /* zero points come with the results */
+    return args;
 }
 
-/* The units begin .. end: rows that are whole, and many, by `conv` where its tiles take them; the others by `few`. */
-static inline void morsel_fc_rows(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, morsel_conv_has_tiles_fn *tiles,
-                                  morsel_conv_fn *conv, morsel_fc_fn *few) {
-    uint32_t first = (begin + a->blocks - 1) / a->blocks, last = end / a->blocks, n = last - first;
-    const uint8_t *x = (const uint8_t *)a->x.data + (size_t)first * a->inputs;
-    struct morsel_conv_args args = morsel_fc_as_conv(a, n, a->outputs);
-    if (a->lines || last < first + MORSEL_FC_FEW || !tiles(&args)) {
-        few(a, begin, end);
-        return;
-    }
-    args.y.data = (uint8_t *)a->y.data + (size_t)first * a->outputs * morsel_element_bytes(&a->y.qparams);
-    if (begin < first * a->blocks) few(a, begin, first * a->blocks);
-    conv(&args, &x, 0, 1);
-    if (last * a->blocks < end) few(a, last * a->blocks, end);
-}
+/* The units begin .. end: rows that are whole, and at least `least`, by `conv` where its tiles take them; the others by `few`. */
+void morsel_fc_rows(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, uint32_t least, morsel_conv_has_tiles_fn *tiles,
+                    morsel_conv_lines_fn *conv, morsel_fc_fn *few);
 
 #endif

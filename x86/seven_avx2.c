@@ -19,7 +19,10 @@ struct morsel_part256 morsel_part_avx2(const struct morsel_conv_job *job, const 
     part.y_places = morsel_places(part.y_step, n);
     part.start[0] = morsel_start256(&a->channels, channel, a->x.qparams.zero);
     part.start[1] = morsel_start256(&a->channels, channel + 8, a->x.qparams.zero);
-    part.y = (uint8_t *)a->y.data + pixel * part.y_step + job->first + block * 16;
+    part.seldom = part.bias || a->y.qparams.is_float;
+    part.last = n < 7 ? (uint32_t)n - 1 : 6;
+    part.lines = job->kept ? (const float *)job->kept + 2 * pixel : NULL;
+    part.y = (uint8_t *)a->y.data + pixel * part.y_step + (size_t)(job->first + block * 16) * morsel_element_bytes(&a->y.qparams);
     return part;
 }
 
@@ -60,12 +63,48 @@ void morsel_sum_below_avx2(int32_t *below, const struct morsel_conv_job *job, co
     }
 }
 
-void morsel_store_copies_avx2(const struct morsel_part256 *part, uint8_t *y, const struct morsel_seven256 *a,
+/* Seven pixels of at most eight channels in float, from channel `first` of the part on. Pixels of scales of their own have zero points of
+ * their own, too. */
+static void store_floats(const struct morsel_part256 *part, size_t at, const __m256i *sums, uint32_t first) {
+    const struct morsel_conv_job *job = part->job;
+    const struct morsel_channels *c = &job->args->channels;
+    const size_t channel = (size_t)(part->multiplier - c->multiplier) + first;
+    const __m256 low = _mm256_set1_ps(job->args->y.float_min), high = _mm256_set1_ps(job->args->y.float_max);
+    const __m256 multiplier = _mm256_loadu_ps(c->multiplier + channel);
+    const size_t left = part->channels - first;
+    float some[8];
+    __m256i sum = _mm256_loadu_si256((const __m256i *)(const void *)(c->weight_sum + channel));
+    if (c->weight_zero) {
+        const __m256i zero = _mm256_loadu_si256((const __m256i *)(const void *)(c->weight_zero + channel));
+        sum = _mm256_sub_epi32(sum, _mm256_mullo_epi32(zero, _mm256_set1_epi32((int32_t)(job->kernel_h * job->quads * 4))));
+    }
+    for (size_t i = 0; i < 7; i++) {
+        const size_t to = at + (i < part->last ? i : part->last);
+        const float *line = part->lines + 2 * to;
+        const __m256i less = part->lines ? _mm256_mullo_epi32(sum, _mm256_set1_epi32(morsel_found_zero(line))) : _mm256_setzero_si256();
+        const __m256 m = part->lines ? _mm256_mul_ps(multiplier, _mm256_set1_ps(line[0])) : multiplier;
+        __m256 v = _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_sub_epi32(sums[i], less)), m);
+        if (part->bias) v = _mm256_add_ps(v, _mm256_loadu_ps(part->bias + first));
+        v = _mm256_min_ps(high, _mm256_max_ps(low, v)); /* of two zeros the second, and a NaN */
+        float *y = (float *)(void *)(part->y + to * part->y_step) + first;
+        _mm256_storeu_ps(left < 8 ? some : y, v);
+        if (left < 8) memcpy(y, some, left * sizeof *y);
+    }
+}
+
+void morsel_store_copies_avx2(const struct morsel_part256 *part, size_t at, const struct morsel_seven256 *a,
                               const struct morsel_seven256 *b) {
     const struct morsel_places *o = &part->y_places;
-    const size_t at[8] = {0, o->p1, o->p2, o->p3, o->p4, o->p5, o->p6, o->p6};
+    uint8_t *y = part->y + at * part->y_step;
+    const size_t place[8] = {0, o->p1, o->p2, o->p3, o->p4, o->p5, o->p6, o->p6};
     __m256i first[8] = {a->p0, a->p1, a->p2, a->p3, a->p4, a->p5, a->p6, a->p6};
     __m256i second[8] = {b->p0, b->p1, b->p2, b->p3, b->p4, b->p5, b->p6, b->p6};
+    if (part->job->args->y.qparams.is_float) {
+        store_floats(part, at, first, 0);
+        if (part->channels > 8) store_floats(part, at, second, 8);
+        return;
+    }
     for (uint32_t i = 0; i < 8; i += 2)
-        morsel_store_2x16(part, y + at[i], y + at[i + 1], first[i], second[i], first[i + 1], second[i + 1], part->channels, part->bias);
+        morsel_store_2x16(part, y + place[i], y + place[i + 1], first[i], second[i], first[i + 1], second[i + 1], part->channels,
+                          part->bias);
 }

@@ -22,6 +22,9 @@ struct morsel_part256 {
     __m256i start[2];      /* bias - zero * weight_sum */
     const __m256i *starts; /* where weights have zero points, those of seven pixels, for each half of the block; else NULL */
     uint32_t channels;     /* that exist */
+    uint32_t seldom;       /* whether there is a float bias, or results are floats */
+    uint32_t last;         /* pixel of a tile: of a run shorter than one it stands in for those that are missing */
+    const float *lines;    /* scale and zero point of each pixel, or NULL */
     uint8_t *y;            /* of pixel 0 */
     size_t y_step;
 };
@@ -124,30 +127,30 @@ MORSEL_INLINE void morsel_store_7(const struct morsel_part256 *part, uint8_t *y,
     morsel_store_2x16(part, y + o->p6, y + o->p6, a->p6, b->p6, a->p6, b->p6, channels, bias);
 }
 
-/* The same for all channels of the part, with its float biases if it has some. */
-void morsel_store_copies_avx2(const struct morsel_part256 *part, uint8_t *y, const struct morsel_seven256 *a,
+/* The same for all channels of the part, with its float biases if it has some, or in float. */
+void morsel_store_copies_avx2(const struct morsel_part256 *part, size_t at, const struct morsel_seven256 *a,
                               const struct morsel_seven256 *b);
 
 /* Any number of channels, or with float biases, out of the way. Copies are handed over: sums whose address is taken would live in
  * memory from the start. */
-MORSEL_INLINE void morsel_store_some(const struct morsel_part256 *part, uint8_t *y, const struct morsel_seven256 *a,
+MORSEL_INLINE void morsel_store_some(const struct morsel_part256 *part, size_t at, const struct morsel_seven256 *a,
                                      const struct morsel_seven256 *b) {
     struct morsel_seven256 copy_a = *a, copy_b = *b;
-    morsel_store_copies_avx2(part, y, &copy_a, &copy_b);
+    morsel_store_copies_avx2(part, at, &copy_a, &copy_b);
 }
 
 MORSEL_INLINE void morsel_store_7x16(const struct morsel_part256 *part, size_t at, const struct morsel_seven256 *a,
                                      const struct morsel_seven256 *b) {
     uint8_t *y = part->y + at * part->y_step;
-    if (part->channels == 16 && !part->bias) morsel_store_7(part, y, a, b, 16, NULL);
-    else morsel_store_some(part, y, a, b);
+    if (part->channels == 16 && !part->seldom) morsel_store_7(part, y, a, b, 16, NULL);
+    else morsel_store_some(part, at, a, b);
 }
 
 /* No more than eight channels. */
 MORSEL_INLINE void morsel_store_7x8(const struct morsel_part256 *part, size_t at, const struct morsel_seven256 *a) {
     uint8_t *y = part->y + at * part->y_step;
-    if (part->channels == 8 && !part->bias) morsel_store_7(part, y, a, a, 8, NULL);
-    else morsel_store_some(part, y, a, a);
+    if (part->channels == 8 && !part->seldom) morsel_store_7(part, y, a, a, 8, NULL);
+    else morsel_store_some(part, at, a, a);
 }
 
 #endif

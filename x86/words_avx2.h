@@ -144,7 +144,7 @@ MORSEL_INLINE void morsel_tiles_words(const struct morsel_part256 *part, const s
             }
         }
         if (both) morsel_store_7x16(part, at, &a, &b);
-        else morsel_store_some(part, part->y + at * part->y_step, &a, &a);
+        else morsel_store_some(part, at, &a, &a);
     }
 }
 
