@@ -105,7 +105,8 @@ struct weights {
     uint32_t taps;              /* stored weights of a channel, a multiple of 4 */
     uint32_t row, row_used;     /* of each `row` taps the first row_used have an input */
     uint32_t zeros;             /* bit b: weights of blocks b, b + 32 .. may have a zero point */
-    bool calm;                  /* no odd multipliers, for which many kernels leave all channels to plain C; made with the constants */
+    uint32_t wild;              /* a bit a block: odd multipliers, sums at the ends of int32; many kernels leave such channels to plain C */
+    uint32_t negative;          /* a bit a block: negative multipliers here and there */
 };
 /* Fills in `data` and makes the constants so that many sums land inside y's range, on its ties and at the edges of exactness. */
 struct morsel_channels make_channels(struct trial *t, struct weights *w, const struct morsel_output *y);

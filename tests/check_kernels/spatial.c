@@ -103,6 +103,7 @@ static struct shape random_conv(struct chance *c) {
     if (s.kernel_h == 3 && chance_one_in(c, 4)) s.depth = 3;
     s.outs = chance_size(c, 140);
     if (chance_one_in(c, 24)) s.depth = 300 + chance_below(c, 1000), s.outs = 1 + chance_below(c, 24); /* windows of many bytes */
+    if (chance_one_in(c, 40)) s.depth = few[chance_below(c, 7)], s.outs = 250 + chance_below(c, 60);   /* more than sixteen blocks */
     make_window(c, &s, 70);
     if (work(&s) > 600000) s.w = s.kernel_w * s.dilation_w + s.w % 8;
     while (work(&s) > 600000 && s.h > s.kernel_h * s.dilation_h) s.h--;

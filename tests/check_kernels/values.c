@@ -128,10 +128,10 @@ static float power_of_two(int32_t exponent) {
 }
 
 /* So that sums of this size fall inside a byte, or a little beyond; often a power of two, for ties. */
-static float multiplier(struct chance *c, float size, bool calm) {
+static float multiplier(struct chance *c, float size, bool wild) {
     static const float odd[] = {FLT_MAX, FLT_MIN, 1, 0.5f, 1e-45f};
     float m = chance_float(c, 20, 300) / (size < 1 ? 1 : size);
-    if (!calm && chance_one_in(c, 40)) return odd[chance_below(c, 5)];
+    if (wild && chance_one_in(c, 40)) return odd[chance_below(c, 5)];
     return chance_one_in(c, 3) ? power_of_two((int32_t)floorf(log2f(m))) : m;
 }
 
@@ -150,7 +150,7 @@ static void make_channel(struct trial *t, const struct weights *w, uint32_t e, s
     struct chance *c = &t->chance;
     int8_t *data = w->data + (size_t)(e / 16) * w->taps * 16 + e % 16 * 4;
     int32_t zero = to->weight_zero && w->zeros >> (e / 16 % 32) & 1 ? chance_range(c, -128, 127) : 0, sum = 0;
-    bool at_edge = !t->bench && !t->tame && !to->weight_zero && chance_one_in(c, 8);
+    bool wild = w->wild >> (e / 16 % 32) & 1, at_edge = wild && !to->weight_zero && chance_one_in(c, 8);
     if (chance_one_in(c, kind >= 6 && kind <= 8 ? 64 : 4)) kind = chance_below(c, 10);
     if (at_edge) kind = 3;
     for (uint32_t k = 0; k < w->taps; k++) {
@@ -162,9 +162,10 @@ static void make_channel(struct trial *t, const struct weights *w, uint32_t e, s
     if (kind < 2) size *= sqrtf((float)w->taps);
     int32_t bias = at_edge ? edge(c) : chance_range(c, -(int32_t)size, (int32_t)size);
     if (at_edge) size = fabsf((float)bias);
-    if (chance_one_in(c, 64) && !t->bench && !t->tame) bias = (int32_t)chance_next(c); /* sums that wrap */
+    if (wild && chance_one_in(c, 64)) bias = (int32_t)chance_next(c); /* sums that wrap */
     ((int32_t *)to->bias)[e] = bias;
-    ((float *)to->multiplier)[e] = multiplier(c, size, w->calm || t->tame);
+    ((float *)to->multiplier)[e] = multiplier(c, size, wild);
+    if (w->negative >> (e / 16 % 32) & 1 && chance_one_in(c, 8)) ((float *)to->multiplier)[e] *= -1;
     ((int32_t *)to->weight_sum)[e] = sum;
     if (to->weight_zero) ((int32_t *)to->weight_zero)[e] = zero;
     if (to->float_bias) ((float *)to->float_bias)[e] = chance_one_in(c, 2) ? (float)chance_range(c, -99, 99) / 2 : chance_float(c, -50, 50);
@@ -178,7 +179,8 @@ struct morsel_channels make_channels(struct trial *t, struct weights *w, const s
     bool odd = !t->bench && !t->tame, zero = !t->bench && chance_one_in(c, 6);
     bool float_bias = odd && chance_one_in(c, y->qparams.is_float ? 2 : 8);
     w->data = trial_room(t, bytes, 64);
-    w->calm = chance_one_in(c, 2);
+    w->wild = !odd || chance_one_in(c, 2) ? 0 : chance_one_in(c, 2) ? UINT32_MAX : chance_next(c) & chance_next(c);
+    w->negative = t->bench || !chance_one_in(c, 8) ? 0 : chance_next(c);
     w->zeros = chance_one_in(c, 2) ? UINT32_MAX : chance_next(c) & chance_next(c);
     memset(w->data, 0, bytes);
     for (unsigned i = 0; i < 5; i++) {
