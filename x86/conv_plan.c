@@ -70,9 +70,9 @@ static int next_blocks(struct morsel_conv_job *job, uint32_t blocks) {
     return job->begin < blocks;
 }
 
-/* n pixels of lines that stand in the input itself, in whole tiles: those of floats are as tall as tiles get. */
+/* n pixels of lines that stand in the input itself, in whole tiles. */
 static void run_direct(const struct morsel_conv_job *job, struct morsel_lines *lines, size_t pixel, size_t n, uint32_t tall) {
-    const size_t tile = job->args->y.qparams.is_float ? tall : 14;
+    const size_t tile = job->args->y.qparams.is_float || tall > 14 ? tall : 14;
     size_t most = PIXELS_AT_ONCE / lines->step / tile * tile, now;
     if (most == 0) most = tile;
     for (; n; n -= now, pixel += now) {

@@ -50,3 +50,12 @@ const uint8_t *morsel_map_tap(struct morsel_tile *tile, const struct morsel_plac
     if (tile->ky < w->kernel_h) find_next(tile);
     return x;
 }
+
+const uint8_t *morsel_map_find(const struct morsel_map *map, uint32_t tap, size_t pixel) {
+    const struct morsel_window *w = &map->args->window;
+    const uint32_t number = (uint32_t)(map->first + pixel), ky = tap / w->kernel_w, kx = tap % w->kernel_w;
+    const uint32_t column = number % w->out_w * w->stride_w + kx * w->dilation_w - w->pad_left; /* left of the picture: huge */
+    const uint8_t *row = map->rows[(size_t)(number / w->out_w) * w->kernel_h + ky];
+    if (column >= w->in_w || row == map->args->padding_row) return map->zeros;
+    return row + (size_t)column * w->in_c + map->channel;
+}

@@ -41,4 +41,7 @@ void morsel_map_tile(struct morsel_tile *tile, const struct morsel_map *map, siz
 /* Goes on to the next tap: gives where its first pixel stands, and where the others do. */
 const uint8_t *morsel_map_tap(struct morsel_tile *tile, const struct morsel_places **places);
 
+/* Where a pixel of the run has a tap, by their numbers. */
+const uint8_t *morsel_map_find(const struct morsel_map *map, uint32_t tap, size_t pixel);
+
 #endif

@@ -80,11 +80,6 @@ static inline __m256i morsel_start256(const struct morsel_channels *c, uint32_t 
 struct morsel_part256 morsel_part_avx2(const struct morsel_conv_job *job, const struct morsel_lines *lines, uint32_t block, size_t pixel,
                                        size_t n, const __m256i *starts);
 
-MORSEL_INLINE struct morsel_seven256 morsel_same7(__m256i v) {
-    struct morsel_seven256 s = {v, v, v, v, v, v, v};
-    return s;
-}
-
 /* Where the sums of seven pixels from `at` on start whose weights have zero points: seven for each half of the block. */
 void morsel_start_zeros_avx2(const struct morsel_part256 *part, __m256i *room, size_t at);
 
