@@ -118,8 +118,10 @@ def add(rows, label):
 
 
 def read_totals():
-    rows = []
-    for line in (CAMPAIGN / "totals").read_text().splitlines():
+    rows, totals = [], CAMPAIGN / "totals"
+    if not totals.exists():
+        sys.exit("campaign.py: none has run here so far: make campaign")
+    for line in totals.read_text().splitlines():
         row = dict(zip(FIELDS, line.split("\t")))
         rows.append({f: v if f in FIELDS[:3] else float(v) if f in ("seconds", "slowest") else int(v) for f, v in row.items()})
     return rows
