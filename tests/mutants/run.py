@@ -48,7 +48,7 @@ SUBJECTS = [
     ("core/*", NATIVE, [[UNIT + "core/test_*"]]),
     ("kernels/*", NATIVE, [[UNIT + "kernels/test_*"], [UNIT + "core/test_quantize"], [UNIT + "core/test_picture"], CHECKER + ["40"]]),
     ("x86/*", NATIVE, [CHECKER + ["40"], *(CHECKER + ["400", "--kernel", k] for k in ("conv", "depthwise", "fc", "matmul"))]),
-    ("arm64/*", ARM64, [CHECKER + ["20"], *(CHECKER + ["100", "--kernel", k] for k in ("conv", "depthwise", "fc", "matmul"))]),
+    ("arm64/*", ARM64, [CHECKER + ["20"], *(CHECKER + ["300", "--kernel", k] for k in ("conv", "depthwise", "fc", "matmul"))]),
 ]
 FILES = ["core/check*.c", "core/work.c", "kernels/requant.c", "kernels/requant.h", "x86/requant_*.h", "arm64/requant_*"]
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-O1"]
