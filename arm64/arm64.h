@@ -54,6 +54,11 @@ typedef void morsel_tile_fn(const struct morsel_tile *t);
 /* Where the sums of four pixels and sixteen channels from c on start where weights have zero points: sixteen of each pixel. */
 void morsel_start_zeros(const struct morsel_tile *t, const int32_t *below, uint32_t c, int32_t *to);
 
+/* A tile's raw sums as floats, from element `first` on; `channel` is the tile's first. lines: scale and zero point of each pixel, or NULL;
+ * sums then begin with a zero point of 128. Weights with zero points are `taps` a sum. */
+void morsel_store_tile_floats(const struct morsel_conv_args *a, const struct morsel_tile *t, uint32_t channel, size_t first,
+                              const float *lines, int32_t taps);
+
 /* Convolutions and matrix products in tiles; what they do not take goes to plain C. room: for the tiles that want one, else NULL. */
 void morsel_conv_tiles(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_tile_fn *tile,
                        struct morsel_room *room);
@@ -95,8 +100,6 @@ morsel_softmax_fn morsel_softmax_neon;
 morsel_layer_norm_fn morsel_layer_norm_neon;
 morsel_float_matmul_fn morsel_float_matmul_neon;
 morsel_resize_fn morsel_resize_neon;
-/* Rows that have scales of their own, each as a product by itself. */
-void morsel_fc_lines_neon(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, morsel_fc_fn *fc);
 morsel_range_fn morsel_range_neon;
 morsel_quantize_fn morsel_quantize_neon;
 morsel_mean_fn morsel_mean_floats_neon; /* of float x */

@@ -308,6 +308,5 @@ void morsel_conv_rows_dotprod(const struct morsel_conv_args *a, const uint8_t *c
 }
 
 void morsel_fc_blocks_dotprod(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
-    if (a->lines) morsel_fc_lines_neon(a, begin, end, morsel_fc_blocks_dotprod);
-    else morsel_fc_tiles(a, begin, end, morsel_tile_dotprod, NULL);
+    morsel_fc_tiles(a, begin, end, morsel_tile_dotprod, NULL);
 }

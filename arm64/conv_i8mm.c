@@ -127,11 +127,31 @@ INLINE void put_half(const struct morsel_tile *t, int8x16_t ab, int8x16_t cd, ui
     vst1_s8((int8_t *)y + 3 * t->y_step, vget_low_s8(d));
 }
 
+/* Sums of a pair of pixels and eight channels: two of one pixel, two of the other, ... */
+static void part_pair(const int32_t *sums, int32_t *even, int32_t *odd) {
+    for (uint32_t i = 0; i < 8; i += 4, sums += 8, even += 4, odd += 4) {
+        const int64x2_t a = vreinterpretq_s64_s32(vld1q_s32(sums)), b = vreinterpretq_s64_s32(vld1q_s32(sums + 4));
+        vst1q_s32(even, vreinterpretq_s32_s64(vuzp1q_s64(a, b)));
+        vst1q_s32(odd, vreinterpretq_s32_s64(vuzp2q_s64(a, b)));
+    }
+}
+
+static void put_raw(const struct morsel_tile *t, const int32_t *sums, uint32_t c) {
+    for (uint32_t p = 0; p < 4; p += 2, sums += 32) {
+        part_pair(sums, t->raw[p] + c, t->raw[p + 1] + c);
+        part_pair(sums + 16, t->raw[p] + c + 8, t->raw[p + 1] + c + 8);
+    }
+}
+
 /* Results of modes for which there is no code of their own go through memory, in a loop. */
 static __attribute__((noinline)) void requant_any(const struct morsel_tile *t, const int32_t *sums, uint32_t c, uint8_t *y) {
     const struct morsel_requant *f = &t->span->requant;
     const float *m = t->room->multiplier + 2 * c;
     int8x16_t v[4];
+    if (f->mode == MORSEL_REQUANT_RAW) {
+        put_raw(t, sums, c);
+        return;
+    }
     for (uint32_t i = 0; i < 4; i++, sums += 16) {
         struct morsel_sum16 s = morsel_load_start(sums);
         if (f->mode == MORSEL_REQUANT_SHIFTED) v[i] = morsel_requant16(s, m + i % 2 * 16, m, f, MORSEL_REQUANT_SHIFTED);
@@ -208,6 +228,12 @@ static __attribute__((noinline)) void half_block(const struct morsel_tile *t, si
         keep_sums(t->sums, &s);
         return;
     }
+    if (f->mode == MORSEL_REQUANT_RAW) {
+        int32_t sums[64] = {0};
+        keep_sums(sums, &s);
+        put_raw(t, sums, c);
+        return;
+    }
     int8x16_t a = morsel_requant16(s.a0, m, o, f, f->mode), b = morsel_requant16(s.b0, m, o, f, f->mode);
     put_half(t, a, b, y, t->channels - c);
 }
@@ -270,7 +296,7 @@ static void twice_float(float *to, float32x4_t v) {
 static int fill_room(const struct morsel_tile *t) {
     const struct morsel_span *span = t->span;
     uint32_t blocks = (t->channels + 15) / 16, k = t->segments * ((t->depth + 7) / 8 * 8);
-    if (span->requant.mode == MORSEL_REQUANT_RAW || span->uses < MORSEL_ROOM_PIXELS || k > MORSEL_ROOM_BYTES / 16 / blocks) return 0;
+    if (span->uses < MORSEL_ROOM_PIXELS || k > MORSEL_ROOM_BYTES / 16 / blocks) return 0;
     pair_weights(t, blocks);
     for (uint32_t c = 0; c < blocks * 16; c += 4) {
         twice(t->room->start + 2 * c, vld1q_s32(span->start + c));
@@ -295,6 +321,6 @@ void morsel_conv_rows_i8mm(const struct morsel_conv_args *a, const uint8_t *cons
 
 void morsel_fc_blocks_i8mm(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
     struct morsel_room room;
-    if (a->lines || a->channels.weight_zero || end - begin < MORSEL_ROOM_PIXELS * a->blocks) morsel_fc_blocks_dotprod(a, begin, end);
+    if (a->channels.weight_zero || end - begin < MORSEL_ROOM_PIXELS * a->blocks) morsel_fc_blocks_dotprod(a, begin, end);
     else morsel_fc_tiles(a, begin, end, tile_i8mm, &room);
 }

@@ -130,6 +130,5 @@ void morsel_conv_rows_neon(const struct morsel_conv_args *a, const uint8_t *cons
 }
 
 void morsel_fc_blocks_neon(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
-    if (a->lines) morsel_fc_lines_neon(a, begin, end, morsel_fc_blocks_neon);
-    else morsel_fc_tiles(a, begin, end, tile_neon, NULL);
+    morsel_fc_tiles(a, begin, end, tile_neon, NULL);
 }

@@ -78,35 +78,36 @@ void morsel_quantize_neon(const struct morsel_quantize_args *a, uint32_t begin, 
 
 /* ---- products ---- */
 
-#define AT_ONCE 16u /* blocks of a row */
-
-/* With multipliers that have the row's scale. */
-static void multiply_part(const struct morsel_fc_args *a, uint32_t row, uint32_t block, uint32_t blocks, morsel_fc_fn *fc) {
-    const float *numbers = a->lines + 2 * (size_t)row;
-    const struct morsel_channels *c = &a->channels;
-    const uint32_t first = block * 16, left = a->outputs - first;
-    float multiplier[AT_ONCE * 16];
-    struct morsel_fc_args own = *a;
-    for (uint32_t i = 0; i < blocks * 16; i++) multiplier[i] = numbers[0] * c->multiplier[first + i];
-    own.lines = NULL;
-    own.x.data = (const uint8_t *)a->x.data + (size_t)row * a->inputs;
-    own.x.qparams.zero = morsel_found_zero(numbers);
-    own.y.data = (float *)a->y.data + (size_t)row * a->outputs + first;
-    own.weights += (size_t)block * ((a->inputs + 3) / 4) * 64;
-    own.channels = (struct morsel_channels){.bias = c->bias + first, .multiplier = multiplier, .weight_sum = c->weight_sum + first};
-    if (c->weight_zero) own.channels.weight_zero = c->weight_zero + first;
-    if (c->float_bias) own.channels.float_bias = c->float_bias + first;
-    own.rows = 1;
-    own.outputs = left < blocks * 16 ? left : blocks * 16;
-    own.blocks = blocks;
-    fc(&own, 0, blocks);
+/* Four channels of a pixel in float; comparisons as plain C has them. */
+static inline float32x4_t finish(int32x4_t sum, float32x4_t m, float32x4_t bias, float32x4_t low, float32x4_t high) {
+    float32x4_t v = vaddq_f32(vmulq_f32(vcvtq_f32_s32(sum), m), bias);
+    v = vbslq_f32(vcltq_f32(v, low), low, v);
+    return vbslq_f32(vcgtq_f32(v, high), high, v);
 }
 
-void morsel_fc_lines_neon(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, morsel_fc_fn *fc) {
-    for (uint32_t now; begin < end; begin += now) {
-        uint32_t block = begin % a->blocks;
-        now = a->blocks - block < end - begin ? a->blocks - block : end - begin;
-        if (now > AT_ONCE) now = AT_ONCE;
-        multiply_part(a, begin / a->blocks, block, now, fc);
+void morsel_store_tile_floats(const struct morsel_conv_args *a, const struct morsel_tile *t, uint32_t channel, size_t first,
+                              const float *lines, int32_t taps) {
+    const struct morsel_channels *c = &a->channels;
+    const float32x4_t low = vdupq_n_f32(a->y.float_min), high = vdupq_n_f32(a->y.float_max);
+    float *y[4], scale[4];
+    int32_t shift[4];
+    for (uint32_t p = 0; p < t->pixels; p++) {
+        const float *line = lines + 2 * (size_t)p;
+        y[p] = (float *)a->y.data + first + (size_t)p * a->window.out_c;
+        scale[p] = lines ? line[0] : 1;
+        shift[p] = lines ? 128 - morsel_found_zero(line) : 0;
+    }
+    for (uint32_t i = 0; i < t->channels; i += 4, channel += 4) {
+        const uint32_t n = t->channels - i;
+        const float32x4_t m = vld1q_f32(c->multiplier + channel);
+        const float32x4_t bias = c->float_bias ? vld1q_f32(c->float_bias + channel) : vdupq_n_f32(-0.0f); /* adding that changes nothing */
+        int32x4_t slope = vld1q_s32(c->weight_sum + channel);
+        if (c->weight_zero) slope = vmlsq_n_s32(slope, vld1q_s32(c->weight_zero + channel), taps);
+        for (uint32_t p = 0; p < t->pixels; p++) {
+            const int32x4_t sum = vmlaq_n_s32(vld1q_s32(t->raw[p] + i), slope, shift[p]);
+            const float32x4_t v = finish(sum, vmulq_n_f32(m, scale[p]), bias, low, high);
+            if (n >= 4) vst1q_f32(y[p] + i, v);
+            else memcpy(y[p] + i, &v, n * sizeof v[0]);
+        }
     }
 }

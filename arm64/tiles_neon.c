@@ -31,6 +31,7 @@ struct walk {
     uint8_t packed[4 * (PACKED + SPARE)];
     int8_t weights[MORSEL_SPAN * NINE_K]; /* of such windows */
     int32_t raw[4][MORSEL_SPAN];
+    const float *lines; /* scale and zero point of each pixel, or NULL */
     int32_t below[4 * SUMMED];
     struct morsel_span span;
 };
@@ -209,7 +210,11 @@ static void point_pieces(struct walk *w, uint32_t first, uint32_t pixels, uint32
     }
 }
 
-static void store_raw(const struct walk *w, const struct morsel_tile *t, uint32_t channel, size_t first) {
+static void store_raw(const struct walk *w, const struct morsel_tile *t, uint32_t channel, size_t first, uint32_t pixel) {
+    if (w->a->y.qparams.is_float) {
+        morsel_store_tile_floats(w->a, t, channel, first, w->lines ? w->lines + 2 * (size_t)pixel : NULL, (int32_t)w->k);
+        return;
+    }
     for (uint32_t p = 0; p < t->pixels; p++)
         morsel_store_raw(&w->a->y, &w->a->channels, w->raw[p], channel, t->channels, first + (size_t)p * w->a->window.out_c);
 }
@@ -319,7 +324,9 @@ static void run_span(struct walk *w, uint32_t g, uint32_t c, uint32_t pixels, si
         run_strips(w, t, pixels, (uint8_t *)a->y.data + first, g * w->depth, fn);
         return;
     }
+    const size_t soon = t.next && w->span.requant.mode == MORSEL_REQUANT_RAW ? t.next_bytes / ((pixels + 3) / 4) / 64 * 64 : 0;
     for (uint32_t p = 0, step; p < pixels; p += step, first += step * (size_t)a->window.out_c) {
+        for (size_t i = 0; i < soon; i += 64, t.next += 64) MORSEL_PREFETCH(t.next);
         uint32_t tiles = (pixels - p) / 4;
         t.pixels = tiles ? 4 : pixels - p;
         t.tiles = !tiles ? 1 : tiles < most ? tiles : most;
@@ -330,7 +337,7 @@ static void run_span(struct walk *w, uint32_t g, uint32_t c, uint32_t pixels, si
         if (!a->y.qparams.is_float) t.y = (uint8_t *)a->y.data + first;
         if (t.zero) sum_below(w, &t);
         fn(&t);
-        if (w->span.requant.mode == MORSEL_REQUANT_RAW) store_raw(w, &t, start, first);
+        if (w->span.requant.mode == MORSEL_REQUANT_RAW) store_raw(w, &t, start, first, p);
     }
 }
 
@@ -368,8 +375,9 @@ static void fill_spare(struct walk *w) {
  * come from memory beside the arithmetic of those before, and stay in the nearest cache for all pixels. */
 static uint32_t span_channels(const struct walk *w, uint32_t pixels) {
     if (w->packing || w->pieces != 1 || pixels < 4 || (size_t)pixels * w->k > MANY_INPUTS) return MORSEL_SPAN;
-    if ((size_t)w->outs * w->k <= FEW_WEIGHTS) return MORSEL_SPAN;
-    uint32_t n = FEW_WEIGHTS / w->k / 16 * 16;
+    const uint32_t few = w->a->y.qparams.is_float ? 4 * FEW_WEIGHTS : FEW_WEIGHTS; /* tiles of floats are called one by one */
+    if ((size_t)w->outs * w->k <= few) return MORSEL_SPAN;
+    uint32_t n = few / w->k / 16 * 16;
     return n > MORSEL_SPAN ? MORSEL_SPAN : n ? n : 16;
 }
 
@@ -382,12 +390,14 @@ static void share(struct walk *w, uint32_t pixels) {
     w->most = w->room ? MORSEL_SPAN : span_channels(w, pixels);
     if (!w->room || depth > MORSEL_ROOM_BYTES / 16 || pixels < MORSEL_ROOM_PIXELS) return;
     uint32_t fit = MORSEL_ROOM_BYTES / 16 / depth;
-    if (fit < pieces) {
+    if (fit < pieces && w->a->y.qparams.is_float) {
+        w->most = span_channels(w, pixels); /* no strips: dot products do it */
+    } else if (fit < pieces) {
         uint32_t parts = (pieces + fit - 1) / fit;
         w->deep = (pieces + parts - 1) / parts;
         w->most = 16;
-        return;
     }
+    if (fit < pieces) return;
     if (most > fit / pieces) most = fit / pieces;
     uint32_t spans = (blocks + most - 1) / most;
     w->most = (blocks + spans - 1) / spans * 16;
@@ -418,6 +428,7 @@ void morsel_conv_tiles(const struct morsel_conv_args *a, const uint8_t *const *r
         w.a = &split;
     }
     w.rows = rows;
+    w.lines = NULL;
     w.room = room;
     if (!plan(&w)) {
         morsel_conv_rows_c(a, rows, y, n);
@@ -462,6 +473,7 @@ void morsel_fc_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t en
     struct walk w;
     as_conv(&conv, a);
     if (room) split_depth(&conv);
+    if (a->lines) conv.x.qparams.zero = 128; /* zero points come with the results */
     w.a = &conv;
     w.room = room;
     if (!plan(&w)) {
@@ -476,6 +488,7 @@ void morsel_fc_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t en
         rows = block ? 0 : (end - begin) / a->blocks;
         if (!rows && end - begin < a->blocks - block) stop = block + end - begin;
         w.rows = &line;
+        w.lines = a->lines ? a->lines + 2 * (size_t)row : NULL;
         conv.window.out_w = rows ? rows : 1;
         conv.window.in_w = conv.window.out_w * conv.window.kernel_w;
         conv.window.in_row = conv.window.out_w * a->inputs;
