@@ -76,7 +76,7 @@ if [ "$1" = --column ]; then
     column "$@"
     exit
 fi
-quick= count=400 more=--more
+quick= count=100 more=--more # 400 take some hours
 if [ "$1" = --quick ]; then
     quick=1 count=30 more=
     export EMULATED_MOST=5000000
