@@ -46,16 +46,18 @@ static struct morsel_places places_in(const struct morsel_lines *lines, size_t n
     return o;
 }
 
-/* The line from the tile's first pixel on, `from` bytes further; a map says where that and the others stand. */
-MORSEL_INLINE const uint8_t *line_from(const struct morsel_lines *lines, const uint8_t *line, size_t from, struct morsel_tile *tile,
+/* The line from the tile's first pixel on, `from` bytes further; or what a map found: where that and the others stand. */
+MORSEL_INLINE const uint8_t *line_from(const struct morsel_lines *lines, const uint8_t *line, size_t from, const struct morsel_tap *tap,
                                        const struct morsel_places **o, int can) {
-    return can & MAPS && lines->map ? morsel_map_tap(tile, o) : line + from;
+    if (!(can & MAPS && lines->map)) return line + from;
+    *o = &tap->places;
+    return tap->x;
 }
 
 /* Whether that line adds nothing. */
-MORSEL_INLINE int adds_nothing(const struct morsel_lines *lines, const uint8_t *const *line, const struct morsel_tile *tile, int can) {
-    const size_t ky = (size_t)(line - lines->line);
-    return can & MAPS ? morsel_adds_nothing(lines, ky, tile) : (int)(lines->nothing >> ky & 1);
+MORSEL_INLINE int adds_nothing(const struct morsel_lines *lines, const uint8_t *const *line, const struct morsel_tap *tap, int can) {
+    if (can & MAPS && lines->map) return tap->nothing;
+    return morsel_adds_nothing(lines, (size_t)(line - lines->line));
 }
 
 MORSEL_INLINE struct pixels same_pixels(__m512i v) {
@@ -255,12 +257,12 @@ MORSEL_INLINE void tile_48(const struct part *part, struct morsel_prefetch *pref
     const int8_t *w = part->weights;
     struct pixels a = start_pixels(part, 0, at, tall), b = start_pixels(part, 1, at, tall), c = start_pixels(part, 2, at, tall);
     const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
-    struct morsel_tile tile;
-    if (can & MAPS && lines->map) morsel_map_tile(&tile, lines->map, at);
+    struct morsel_tap taps[MORSEL_WINDOW_MOST], *tap = taps;
+    if (can & MAPS && lines->map) morsel_map_taps(taps, lines->map, at);
     do {
-        const uint8_t *x = line_from(lines, *line, at * lines->step, &tile, &o, can);
+        const uint8_t *x = line_from(lines, *line, at * lines->step, tap, &o, can);
         const int8_t *stop = w + (size_t)job->quads * 64;
-        if (adds_nothing(lines, line, &tile, can)) {
+        if (adds_nothing(lines, line, tap, can)) {
             w = stop;
             continue;
         }
@@ -272,7 +274,7 @@ MORSEL_INLINE void tile_48(const struct part *part, struct morsel_prefetch *pref
             dot_pixels(&a, &b, &c, x, o, w, block, 3, tall);
             morsel_prefetch_lines(prefetch);
         }
-    } while (++line != end);
+    } while (tap++, ++line != end);
     if (can & STRIDED && part->plain) requant_48(part, at, oy, a, b, c, tall, 0);
     else requant_48(part, at, oy, a, b, c, tall, can);
 }
@@ -284,12 +286,12 @@ MORSEL_INLINE void tile_32(const struct part *part, struct morsel_prefetch *pref
     const int8_t *w = part->weights;
     struct pixels a = start_pixels(part, 0, at, tall), b = start_pixels(part, 1, at, tall);
     const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
-    struct morsel_tile tile;
-    if (can & MAPS && lines->map) morsel_map_tile(&tile, lines->map, at);
+    struct morsel_tap taps[MORSEL_WINDOW_MOST], *tap = taps;
+    if (can & MAPS && lines->map) morsel_map_taps(taps, lines->map, at);
     do {
-        const uint8_t *x = line_from(lines, *line, at * lines->step, &tile, &o, can);
+        const uint8_t *x = line_from(lines, *line, at * lines->step, tap, &o, can);
         const int8_t *stop = w + (size_t)job->quads * 64;
-        if (adds_nothing(lines, line, &tile, can)) {
+        if (adds_nothing(lines, line, tap, can)) {
             w = stop;
             continue;
         }
@@ -301,7 +303,7 @@ MORSEL_INLINE void tile_32(const struct part *part, struct morsel_prefetch *pref
             dot_pixels(&a, &b, &a, x, o, w, block, 2, tall);
             morsel_prefetch_lines(prefetch);
         }
-    } while (++line != end);
+    } while (tap++, ++line != end);
     requant_32(part, at, oy, a, b, tall, can);
 }
 
@@ -311,22 +313,22 @@ MORSEL_INLINE void tile_16(const struct part *part, const struct morsel_lines *l
     const struct morsel_conv_job *job = part->job;
     const int8_t *w = part->weights;
     struct pixels a = start_pixels(part, 0, at, tall), b = tall == 8 ? start_pixels(part, 0, next, tall) : a;
+    const size_t from = morsel_place(lines, at), from2 = morsel_place(lines, next);
+    struct morsel_tap taps[MORSEL_WINDOW_MOST], taps2[MORSEL_WINDOW_MOST], *tap = taps, *tap2 = taps2;
     const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
     const struct morsel_places *o2 = o;
-    const size_t from = morsel_place(lines, at), from2 = morsel_place(lines, next);
-    struct morsel_tile tile, tile2;
-    if (can & MAPS && lines->map) morsel_map_tile(&tile, lines->map, at), morsel_map_tile(&tile2, lines->map, next);
+    if (can & MAPS && lines->map) morsel_map_taps(taps, lines->map, at), morsel_map_taps(taps2, lines->map, next);
     do {
-        const uint8_t *x = line_from(lines, *line, from, &tile, &o, can), *x2 = line_from(lines, *line, from2, &tile2, &o2, can);
+        const uint8_t *x = line_from(lines, *line, from, tap, &o, can), *x2 = line_from(lines, *line, from2, tap2, &o2, can);
         const int8_t *stop = w + (size_t)job->quads * 64;
-        if (adds_nothing(lines, line, &tile, can) && adds_nothing(lines, line, &tile2, can)) w = stop;
+        if (adds_nothing(lines, line, tap, can) && adds_nothing(lines, line, tap2, can)) w = stop;
         for (; w != stop; w += 64, x += 4, x2 += 4) {
             __m512i v = _mm512_loadu_si512(w);
             struct pixels u = load_pixels(x, o, tall), u2 = load_pixels(x2, o2, tall);
             dot_block(&a, &u, v, tall);
             dot_block(&b, &u2, v, tall);
         }
-    } while (++line != end);
+    } while (tap++, tap2++, ++line != end);
     struct requant f = requant_of(part, 0);
     for (int second = 0; second < 2; second++, a = b, at = next) { /* a loop, for the code to stand once */
         if (tall == 8 && part->floats) {

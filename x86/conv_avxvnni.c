@@ -19,17 +19,15 @@ MORSEL_INLINE void add_pixel(__m256i *a, __m256i *b, const uint8_t *x, __m256i l
 /* Seven pixels of a block. */
 static void tile_7x16(const struct morsel_part256 *part, const struct morsel_lines *lines, size_t at) {
     const struct morsel_conv_job *job = part->job;
-    const struct morsel_places *places = &part->x_places;
-    struct morsel_tile tile;
     const int8_t *w = part->weights;
     struct morsel_seven256 a = morsel_start7(part, 0), b = morsel_start7(part, 1);
-    if (lines->map) morsel_map_tile(&tile, lines->map, at);
-    const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
-    do {
-        const uint8_t *x = morsel_line7(lines, *line, at, &tile, &places);
-        const struct morsel_places o = *places;
+    struct morsel_tap taps[MORSEL_WINDOW_MOST];
+    if (lines->map) morsel_map_taps(taps, lines->map, at);
+    for (size_t ky = 0; ky < job->kernel_h; ky++) {
+        const uint8_t *x = lines->map ? taps[ky].x : lines->line[ky] + at * lines->step;
+        const struct morsel_places o = lines->map ? taps[ky].places : part->x_places;
         const int8_t *stop = w + (size_t)job->quads * 64;
-        if (morsel_adds_nothing(lines, (size_t)(line - lines->line), &tile)) w = stop;
+        if (lines->map ? taps[ky].nothing : morsel_adds_nothing(lines, ky)) w = stop;
         for (; w != stop; w += 64, x += 4) {
             __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)w);
             add_pixel(&a.p0, &b.p0, x, low, w + 32);
@@ -40,7 +38,7 @@ static void tile_7x16(const struct morsel_part256 *part, const struct morsel_lin
             add_pixel(&a.p5, &b.p5, x + o.p5, low, w + 32);
             add_pixel(&a.p6, &b.p6, x + o.p6, low, w + 32);
         }
-    } while (++line != end);
+    }
     morsel_store_7x16(part, at, &a, &b);
 }
 

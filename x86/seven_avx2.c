@@ -42,13 +42,10 @@ void morsel_sum_below_avx2(int32_t *below, const struct morsel_conv_job *job, co
     const __m256i none = _mm256_setzero_si256();
     for (size_t p = 0; p < n; p++) {
         const size_t from = morsel_place(lines, p);
-        const struct morsel_places *places;
-        struct morsel_tile tile;
         __m256i sums = none;
         __m128i s = _mm256_castsi256_si128(none);
-        if (lines->map) morsel_map_tile(&tile, lines->map, p);
         for (uint32_t ky = 0; ky < job->kernel_h; ky++) {
-            const uint8_t *x = lines->map ? morsel_map_tap(&tile, &places) : lines->line[ky] + from, *end = x + bytes;
+            const uint8_t *x = lines->map ? morsel_map_find(lines->map, ky, p) : lines->line[ky] + from, *end = x + bytes;
             int32_t four = 0;
             for (; end - x >= 32; x += 32)
                 sums = _mm256_add_epi64(sums, _mm256_sad_epu8(_mm256_loadu_si256((const __m256i *)(const void *)x), none));

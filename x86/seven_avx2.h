@@ -63,12 +63,6 @@ static inline struct morsel_places morsel_places_in(const struct morsel_lines *l
     return o;
 }
 
-/* The line from the first of seven pixels on; a map says where the others stand. */
-MORSEL_INLINE const uint8_t *morsel_line7(const struct morsel_lines *lines, const uint8_t *line, size_t at, struct morsel_tile *tile,
-                                          const struct morsel_places **o) {
-    return lines->map ? morsel_map_tap(tile, o) : line + at * lines->step;
-}
-
 /* bias - zero * weight_sum of eight channels. */
 static inline __m256i morsel_start256(const struct morsel_channels *c, uint32_t channel, int32_t zero) {
     __m256i sum = _mm256_loadu_si256((const __m256i *)(const void *)(c->weight_sum + channel));

@@ -29,9 +29,9 @@ struct morsel_lines {
     const struct morsel_map *map; /* where it is not NULL, it alone says where windows are */
 };
 
-/* Whether line `ky` adds nothing to any sum; where there is a map, the tap that the tile came to last. */
-static inline int morsel_adds_nothing(const struct morsel_lines *lines, size_t ky, const struct morsel_tile *tile) {
-    return lines->map ? tile->nothing : (int)(lines->nothing >> ky & 1);
+/* Whether line `ky` adds nothing to any sum. */
+static inline int morsel_adds_nothing(const struct morsel_lines *lines, size_t ky) {
+    return (int)(lines->nothing >> ky & 1);
 }
 
 /* Where window p starts in its line. */
