@@ -86,6 +86,12 @@ MORSEL_INLINE eight eight_power(eight v, eight shifted) {
     return eight_of(times_power(v.val[0], shifted.val[0]), times_power(v.val[1], shifted.val[1]));
 }
 
+/* The lowest nine bits of EIGHT_SHIFT are 0. */
+MORSEL_INLINE eight eight_power_near(eight v, eight shifted) {
+    return eight_of(vmulq_f32(v.val[0], power_of_2(vreinterpretq_s32_f32(shifted.val[0]))),
+                    vmulq_f32(v.val[1], power_of_2(vreinterpretq_s32_f32(shifted.val[1]))));
+}
+
 struct eight_reader {
     uint8x8_t sign_flip;
     int16x8_t zero;
@@ -157,6 +163,15 @@ MORSEL_INLINE void eight_write(const struct eight_writer *w, void *y, size_t i, 
         return;
     }
     eight_write_steps(w, y, i, first, n, eight_of(vdivq_f32(low, w->scale), vdivq_f32(high, w->scale)));
+}
+
+MORSEL_INLINE void product_turn(float *to, const float *x, size_t apart) {
+    const float32x4x2_t v = vtrnq_f32(vld1q_f32(x), vld1q_f32(x + apart)),
+                        w = vtrnq_f32(vld1q_f32(x + 2 * apart), vld1q_f32(x + 3 * apart));
+    vst1q_f32(to, vcombine_f32(vget_low_f32(v.val[0]), vget_low_f32(w.val[0])));
+    vst1q_f32(to + 16, vcombine_f32(vget_low_f32(v.val[1]), vget_low_f32(w.val[1])));
+    vst1q_f32(to + 32, vcombine_f32(vget_high_f32(v.val[0]), vget_high_f32(w.val[0])));
+    vst1q_f32(to + 48, vcombine_f32(vget_high_f32(v.val[1]), vget_high_f32(w.val[1])));
 }
 
 #include "../kernels/float_loops.h"

@@ -11,6 +11,7 @@
  *     eight_select(a, b, x, y)                     a < b ? x : y
  *     eight_abs, eight_signed(a, from)             without a sign; with the sign of `from`
  *     eight_power(v, shifted)                      v * 2^n, n the integer that EIGHT_SHIFT was added to; |n| <= 150
+ *     eight_power_near(v, shifted)                 the same for |n| <= 126
  */
 #ifndef MORSEL_FLOAT_FUNCTIONS_H
 #define MORSEL_FLOAT_FUNCTIONS_H
@@ -27,12 +28,9 @@ EIGHT_INLINE eight eight_horner(eight sum, eight x, float next) {
     return eight_add(eight_mul(sum, x), eight_all(next));
 }
 
-/* e^r - 1 of e^x = 2^k e^r, |r| <= ln 2 / 2, and k + EIGHT_SHIFT. The first part of ln 2 has nine bits: k times it is exact. Beyond the
- * limits lie 0 and infinity. */
-EIGHT_INLINE eight eight_exp_rest(eight x, eight *shifted) {
-    const eight low = eight_all(-104), high = eight_all(89);
-    x = eight_select(x, low, low, x);
-    x = eight_select(high, x, high, x);
+/* e^r - 1 of e^x = 2^k e^r, |r| <= ln 2 / 2, and k + EIGHT_SHIFT; for x from -104 to 89. The first part of ln 2 has nine bits: k times it
+ * is exact. */
+EIGHT_INLINE eight eight_exp_part(eight x, eight *shifted) {
     *shifted = eight_horner(x, eight_all(1.44269504f), EIGHT_SHIFT);
     const eight k = eight_sub(*shifted, eight_all(EIGHT_SHIFT));
     const eight r = eight_sub(eight_sub(x, eight_mul(k, eight_all(0.693359375f))), eight_mul(k, eight_all(-2.12194440e-4f)));
@@ -44,14 +42,34 @@ EIGHT_INLINE eight eight_exp_rest(eight x, eight *shifted) {
     return eight_add(eight_mul(eight_mul(r, r), p), r);
 }
 
+/* For any x: beyond the limits lie 0 and infinity. */
+EIGHT_INLINE eight eight_exp_rest(eight x, eight *shifted) {
+    const eight low = eight_all(-104), high = eight_all(89);
+    x = eight_select(x, low, low, x);
+    return eight_exp_part(eight_select(high, x, high, x), shifted);
+}
+
 EIGHT_INLINE eight eight_exp(eight x) {
     eight shifted, p = eight_exp_rest(x, &shifted);
     return eight_power(eight_add(p, eight_all(1)), shifted);
 }
 
+/* The same for x up to 89. */
+EIGHT_INLINE eight eight_exp_below(eight x) {
+    const eight low = eight_all(-104);
+    eight shifted, p = eight_exp_part(eight_select(x, low, low, x), &shifted);
+    return eight_power(eight_add(p, eight_all(1)), shifted);
+}
+
+/* The same for x from -87 to 87. */
+EIGHT_INLINE eight eight_exp_near(eight x) {
+    eight shifted, p = eight_exp_part(x, &shifted);
+    return eight_power_near(eight_add(p, eight_all(1)), shifted);
+}
+
 /* e^-|x| */
 EIGHT_INLINE eight eight_decay(eight x) {
-    return eight_exp(eight_signed(x, eight_all(-1)));
+    return eight_exp_below(eight_signed(x, eight_all(-1)));
 }
 
 /* Of x and that: e^x / (1 + e^x) below 0, so that small results keep their bits. */
@@ -73,7 +91,7 @@ EIGHT_INLINE eight eight_tanh(eight x) {
     p = eight_horner(p, t, 0.13331441581249237f);
     p = eight_horner(p, t, -0.3333328068256378f);
     p = eight_add(eight_mul(eight_mul(t, p), x), x);
-    const eight near = eight_select(most, a, most, a), e = eight_exp(eight_add(near, near));
+    const eight near = eight_select(most, a, most, a), e = eight_exp_near(eight_add(near, near));
     const eight large = eight_sub(one, eight_div(eight_all(2), eight_add(e, one)));
     return eight_select(a, eight_all(0.625f), p, eight_signed(large, x));
 }
@@ -97,7 +115,7 @@ EIGHT_INLINE eight eight_erf(eight x) {
     q = eight_horner(q, near, -0.6333469152450562f);
     q = eight_horner(q, near, -1.1295149326324463f);
     q = eight_horner(q, near, 0.00017468445003032684f);
-    return eight_select(a, eight_all(0.92f), p, eight_signed(eight_sub(eight_all(1), eight_exp(q)), x));
+    return eight_select(a, eight_all(0.92f), p, eight_signed(eight_sub(eight_all(1), eight_exp_near(q)), x));
 }
 
 #endif

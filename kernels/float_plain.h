@@ -58,6 +58,11 @@ static inline eight eight_power(eight v, eight shifted) {
     return v * eight_of_bits((half + 127) << 23) * eight_of_bits((rest + 127) << 23);
 }
 
+/* The lowest nine bits of what EIGHT_SHIFT is are 0. */
+static inline eight eight_power_near(eight v, eight shifted) {
+    return v * eight_of_bits((eight_bits(shifted) + 127) << 23);
+}
+
 #include "float_functions.h"
 
 #include "float_activations.h"

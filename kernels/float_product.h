@@ -8,6 +8,8 @@
  *     sixteen_zero                 sixteen times 0
  *     sixteen_more                 a sum plus products with one float, each rounded
  *     sixteen_finish               a sum times the factor, plus the term at an address if there is one, within the limits; a NaN as ever
+ *
+ * and product_turn, which puts four floats of each of four lines, `apart` from each other, as columns into lines of sixteen.
  */
 #ifndef MORSEL_FLOAT_PRODUCT_H
 #define MORSEL_FLOAT_PRODUCT_H
@@ -66,6 +68,15 @@ SIXTEEN_INLINE sixteen sixteen_finish(sixteen v, const struct morsel_float_matmu
 
 enum { PRODUCT_ROWS = 6, PRODUCT_TAPS = 128 };
 
+/* Before a loop over the sums of a tile, which must stay in registers. */
+#if defined(__clang__)
+#define PRODUCT_UNROLL _Pragma("unroll")
+#elif defined(__GNUC__)
+#define PRODUCT_UNROLL _Pragma("GCC unroll 8")
+#else
+#define PRODUCT_UNROLL
+#endif
+
 /* Sixteen columns with some of the k. */
 struct product_block {
     const struct morsel_float_matmul_args *args;
@@ -86,7 +97,11 @@ static void product_tile(const struct product_block *p, const struct product_til
     const float *b = p->b, *x0 = t->x[0], *x1 = t->x[1], *x2 = t->x[2], *x3 = t->x[3], *x4 = t->x[4], *x5 = t->x[5];
     const uint32_t more = p->from > 0, last = p->from + p->taps == p->args->inner;
     sixteen s[PRODUCT_ROWS];
-    for (int r = 0; r < PRODUCT_ROWS; r++) s[r] = more ? sixteen_load(t->y[r]) : sixteen_zero();
+    PRODUCT_UNROLL
+    for (int r = 0; r < PRODUCT_ROWS; r++) s[r] = sixteen_zero();
+    PRODUCT_UNROLL
+    for (int r = 0; r < PRODUCT_ROWS; r++)
+        if (more) s[r] = sixteen_load(t->y[r]);
     for (size_t k = 0; k < p->taps; k++, b += p->step) {
         const sixteen v = sixteen_load(b);
         s[0] = sixteen_more(s[0], v, x0[k]);
@@ -96,7 +111,13 @@ static void product_tile(const struct product_block *p, const struct product_til
         s[4] = sixteen_more(s[4], v, x4[k]);
         s[5] = sixteen_more(s[5], v, x5[k]);
     }
-    for (int r = 0; r < PRODUCT_ROWS; r++) sixteen_save(t->y[r], last ? sixteen_finish(s[r], p->args, t->term[r]) : s[r]);
+    if (!last) {
+        PRODUCT_UNROLL
+        for (int r = 0; r < PRODUCT_ROWS; r++) sixteen_save(t->y[r], s[r]);
+    } else {
+        PRODUCT_UNROLL
+        for (int r = 0; r < PRODUCT_ROWS; r++) sixteen_save(t->y[r], sixteen_finish(s[r], p->args, t->term[r]));
+    }
 }
 
 /* The terms of n columns, which may be one that repeats. */
@@ -134,12 +155,13 @@ static void product_some(const struct product_block *p, const struct morsel_floa
 /* The panel of a block's columns, column by column, as these are what lies side by side where rows do not. What there is not is 0. */
 static void product_pack(const struct product_block *p, const float *b, float *panel) {
     const size_t step = p->args->b_stride[2], apart = p->args->b_stride[3];
+    const uint32_t turned = step == 1 && p->n == 16 ? p->taps / 4 * 4 : 0;
+    b += p->from * step + p->column * apart;
     if (p->n < 16) memset(panel, 0, 16 * p->taps * sizeof *panel);
-    for (uint32_t c = 0; c < p->n; c++) {
-        const float *from = b + p->from * step + (p->column + c) * apart;
-        float *to = panel + c;
-        for (uint32_t k = p->taps; k; k--, from += step, to += 16) *to = *from;
-    }
+    for (uint32_t k = 0; k < turned; k += 4)
+        for (uint32_t c = 0; c < 16; c += 4) product_turn(panel + 16 * k + c, b + c * apart + k, apart);
+    for (uint32_t c = 0; c < p->n; c++)
+        for (uint32_t k = turned; k < p->taps; k++) panel[16 * k + c] = b[c * apart + k * step];
 }
 
 static void product_rows(const struct morsel_float_matmul_args *a, const struct morsel_float_rows *rows) {

@@ -73,6 +73,10 @@ MORSEL_INLINE eight eight_power(eight v, eight shifted) {
     return _mm256_mul_ps(_mm256_mul_ps(v, power_of_2(half)), power_of_2(_mm256_sub_epi32(n, half)));
 }
 
+MORSEL_INLINE eight eight_power_near(eight v, eight shifted) {
+    return _mm256_mul_ps(v, power_of_2(_mm256_castps_si256(shifted))); /* the lowest nine bits of EIGHT_SHIFT are 0 */
+}
+
 struct eight_reader {
     __m128i sign_flip;
     __m256i zero;
@@ -132,6 +136,15 @@ MORSEL_INLINE void eight_write(const struct eight_writer *w, void *y, size_t i, 
         return;
     }
     eight_write_steps(w, y, i, first, n, _mm256_div_ps(v, w->scale));
+}
+
+MORSEL_INLINE void product_turn(float *to, const float *x, size_t apart) {
+    __m128 a = _mm_loadu_ps(x), b = _mm_loadu_ps(x + apart), c = _mm_loadu_ps(x + 2 * apart), d = _mm_loadu_ps(x + 3 * apart);
+    _MM_TRANSPOSE4_PS(a, b, c, d);
+    _mm_storeu_ps(to, a);
+    _mm_storeu_ps(to + 16, b);
+    _mm_storeu_ps(to + 32, c);
+    _mm_storeu_ps(to + 48, d);
 }
 
 #include "../kernels/float_loops.h"

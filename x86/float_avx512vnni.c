@@ -33,6 +33,15 @@ SIXTEEN_INLINE sixteen sixteen_finish(sixteen v, const struct morsel_float_matmu
     return _mm512_mask_mov_ps(v, _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q), _mm512_castsi512_ps(_mm512_set1_epi32(0x7fc00000)));
 }
 
+SIXTEEN_INLINE void product_turn(float *to, const float *x, size_t apart) {
+    __m128 a = _mm_loadu_ps(x), b = _mm_loadu_ps(x + apart), c = _mm_loadu_ps(x + 2 * apart), d = _mm_loadu_ps(x + 3 * apart);
+    _MM_TRANSPOSE4_PS(a, b, c, d);
+    _mm_storeu_ps(to, a);
+    _mm_storeu_ps(to + 16, b);
+    _mm_storeu_ps(to + 32, c);
+    _mm_storeu_ps(to + 48, d);
+}
+
 #undef SIXTEEN_INLINE
 #include "../kernels/float_product.h"
 
@@ -77,15 +86,12 @@ SIXTEEN_INLINE eight eight_signed(eight a, eight from) {
     return _mm512_or_ps(_mm512_abs_ps(a), _mm512_and_ps(_mm512_set1_ps(-0.0f), from));
 }
 
-/* 2^n for integers -126..127 */
-SIXTEEN_INLINE __m512 power_of_2(__m512i n) {
-    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_add_epi32(n, _mm512_set1_epi32(127)), 23));
+/* Rounded once, as where 2^n is multiplied in two steps. */
+SIXTEEN_INLINE eight eight_power(eight v, eight shifted) {
+    return _mm512_scalef_ps(v, _mm512_sub_ps(shifted, _mm512_set1_ps(12582912.0f)));
 }
 
-SIXTEEN_INLINE eight eight_power(eight v, eight shifted) {
-    const __m512i n = _mm512_sub_epi32(_mm512_castps_si512(shifted), _mm512_set1_epi32(0x4b400000)), half = _mm512_srai_epi32(n, 1);
-    return _mm512_mul_ps(_mm512_mul_ps(v, power_of_2(half)), power_of_2(_mm512_sub_epi32(n, half)));
-}
+#define eight_power_near eight_power
 
 #include "../kernels/float.h"
 #include "../kernels/float_functions.h"
@@ -102,8 +108,12 @@ void morsel_unary_avx512vnni(const struct morsel_unary_args *a, uint32_t begin, 
     const float *x = a->x.data;
     float *y = a->y.data;
     if (a->op == MORSEL_UNARY_GELU && a->x.qparams.is_float && a->y.qparams.is_float)
-        for (; end - begin >= 16; begin += 16)
-            _mm512_storeu_ps(y + begin, limited(&a->y, eight_by_erf(MORSEL_UNARY_GELU, _mm512_loadu_ps(x + begin))));
+        for (; end - begin >= 32; begin += 32) { /* two side by side, as each waits for its own results */
+            const __m512 u = eight_by_erf(MORSEL_UNARY_GELU, _mm512_loadu_ps(x + begin));
+            const __m512 v = eight_by_erf(MORSEL_UNARY_GELU, _mm512_loadu_ps(x + begin + 16));
+            _mm512_storeu_ps(y + begin, limited(&a->y, u));
+            _mm512_storeu_ps(y + begin + 16, limited(&a->y, v));
+        }
     if (begin < end) morsel_unary_avx2(a, begin, end);
 }
 
@@ -123,7 +133,7 @@ static void softmax_line(const struct morsel_softmax_args *a, size_t first) {
     most = _mm512_set1_ps(_mm512_reduce_max_ps(most));
     for (uint32_t i = 0; i < a->count; i += 16) {
         const __mmask16 mask = first_of(a->count - i);
-        const __m512 v = _mm512_maskz_mov_ps(mask, eight_exp(_mm512_sub_ps(_mm512_maskz_loadu_ps(mask, x + i), most)));
+        const __m512 v = _mm512_maskz_mov_ps(mask, eight_exp_below(_mm512_sub_ps(_mm512_maskz_loadu_ps(mask, x + i), most)));
         _mm512_mask_storeu_ps(y + i, mask, v);
         sums = _mm256_add_ps(sums, _mm512_castps512_ps256(v));
         sums = _mm256_add_ps(sums, _mm512_extractf32x8_ps(v, 1));
