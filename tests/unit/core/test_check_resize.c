@@ -55,11 +55,13 @@ static void positions_are_inside(void **state) {
         at[0] = -0.0f, at[count - 1] = most;
         expect(MORSEL_OK);
         DESK_ENDS(&d, morsel_check_resize, *(columns ? &p.columns : &p.rows), count * 4);
-        for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-            at[count - 1] = bad[i];
+        for (uint32_t i = 0; i < 3 * sizeof bad / sizeof *bad; i++) {
+            const uint32_t where[] = {0, 1, count - 1};
+            at[where[i % 3]] = bad[i / 3];
             expect(MORSEL_ERR_CONSTANT);
+            at[where[i % 3]] = 0;
         }
-        at[count - 1] = 0, at[count] = 9; /* behind it */
+        at[count] = 9; /* behind it */
         expect(MORSEL_OK);
         at[count] = 0;
     }
