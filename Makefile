@@ -332,6 +332,7 @@ test-link:
 test-package:  ## what other build systems take: each is made and used
 	@$(sub) all networks-program answers-program
 	@MORSEL=$(BUILD)/morsel CC='$(CC)' $(TALLY) amalgamation sh tests/package/amalgamation.sh
+	@MORSEL=$(BUILD)/morsel CC='$(CC)' $(TALLY) bundle sh tests/package/bundle.sh
 	@MORSEL=$(BUILD)/morsel CC='$(CC)' JOBS=$(JOBS) $(TALLY) cmake sh tests/package/cmake.sh
 	@CC='$(CC)' $(TALLY) deb sh tests/package/deb.sh
 
@@ -484,7 +485,7 @@ rooms:  ## the arrows that includes draw between rooms: who includes whom, from 
 # ---- what it all needs -----------------------------------------------------------------------------------------------
 
 APT_TOOL := gcc libc6-dev pkg-config protobuf-c-compiler libprotobuf-c-dev libcjson-dev libpng-dev libjpeg-dev
-APT_TEST := g++ cmake clang clang-format libcmocka-dev cppcheck qemu-user \
+APT_TEST := g++ cmake meson clang clang-format libcmocka-dev cppcheck qemu-user \
 	gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-i686-linux-gnu libc6-dev-i386-cross
 APT_PYTHON := python3-venv
 .PHONY: deps deps-test deps-tool
@@ -498,7 +499,7 @@ deps-test:
 
 # ---- the rest --------------------------------------------------------------------------------------------------------
 
-.PHONY: install uninstall man amalgamation deb dist size clean help
+.PHONY: install uninstall man amalgamation bundle deb dist size clean help
 INSTALLED := $(DESTDIR)$(PREFIX)
 LIBDIR ?= lib
 # What a cross build makes does not run here: it has no man pages.
@@ -522,6 +523,8 @@ man: tool  ## the tool's man pages, from its own --help, in build/man: man -l bu
 	@for verb in $$($(BUILD)/morsel --help=verbs); do $(BUILD)/morsel $$verb --help=man > $(BUILD)/man/morsel-$$verb.1 || exit 1; done
 amalgamation:  ## the library as one file, build/amalgamation/morsel.c, and its header; needs Python
 	@python3 tools/package/amalgamate.py build/amalgamation
+bundle:  ## that file with manifests of ESP-IDF, Zephyr, PlatformIO, Arduino, CMake, Meson, Swift, Conan, vcpkg: build/bundle
+	@sh tools/package/bundle.sh build/bundle
 deb:  ## Debian packages of the library and the tool, dist/*.deb; needs debhelper
 	@JOBS=$(JOBS) sh tools/package/deb.sh
 dist:  ## an archive of the committed sources
