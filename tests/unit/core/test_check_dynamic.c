@@ -154,16 +154,16 @@ static void convolutions_have_numbers_for_their_channels(void **state) {
     (void)state;
     static struct morsel_blob_conv p;
     for (uint32_t kind = MORSEL_STEP_DYNAMIC_CONV; kind <= MORSEL_STEP_DYNAMIC_DEPTHWISE; kind++)
-        for (uint32_t n = 16; n < 120; n += 16) {
+        for (uint32_t n = 2; n < 120; n += 2) { /* 2: as pairs, of two lines */
             p = (struct morsel_blob_conv){{1, 1, 1, 1, 1, 1, 0, 0, 0, 0},
                                           kind == MORSEL_STEP_DYNAMIC_CONV ? 1 : 20,
                                           {DESK_DATA, DESK_DATA, DESK_DATA, DESK_DATA, 0, 0, 0, 0, -1, 1, 0}};
             desk_set(&d, kind, 2, &p);
             desk_shape(d.x, 1, 2, 3, 20);
-            floats(d.b, n, 0);
+            floats(d.b, n, n == 2 ? 2 : 0);
             d.y->type = MORSEL_FLOAT32;
             desk_shape(d.y, 1, 2, 3, 20);
-            assert_int_equal(morsel_check_conv(&d.of_step) == MORSEL_OK, n == 16 + 2 * 32);
+            assert_int_equal(morsel_check_conv(&d.of_step), n == 16 + 2 * 32 ? MORSEL_OK : MORSEL_ERR_PARAMETER);
         }
 }
 

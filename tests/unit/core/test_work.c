@@ -158,6 +158,9 @@ static void other_kinds_count_elements(void **state) {
     assert_int_equal(morsel_work_resize(&w), 4 * 2 * 3 * 11 * 20);
     w = a_step(MORSEL_STEP_GATHER, &gather);
     assert_int_equal(morsel_work_gather(&w), 2 * 3 * 11 * 20 * 5);
+    w = a_step(MORSEL_STEP_LOOKUP, NULL);
+    assert_int_equal(morsel_work_lookup(&w), d.y->bytes);
+    assert_true(d.y->bytes >= 2 * 3 * 11 * 20);
     w = a_step(MORSEL_STEP_BINARY, &binary);
     assert_int_equal(morsel_work_binary(&w), 2 * 3 * 11 * 20 * 3);
     w = a_step(MORSEL_STEP_CONCAT, concat);
