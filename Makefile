@@ -358,6 +358,7 @@ test-arm64:  ## the recorded answers on emulated cores: Cortex-A76, Cortex-A53, 
 test-determinism:
 	@$(sub) all networks-program
 	@$(TALLY) determinism $(MAKE) --no-print-directory determinism-quick
+	@$(TALLY) stack sh tests/stack/run.sh --quick
 
 # The estimator of `make a76` on a program whose cycles and cache lines are known.
 test-a76:

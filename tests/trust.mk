@@ -175,6 +175,13 @@ soak: tool $(SOAKER)  ## two models take one arena in turns, for SOAK (3600) sec
 	    -o $(BUILD)/tests/soak/other.morsel >$(BUILD)/tests/soak/log 2>&1
 	@$(SOAKER) $(SOAK) $(DEMO)/network.morsel $(BUILD)/tests/soak/other.morsel
 
+# ---- the stack -------------------------------------------------------------------------------------------------------
+
+.PHONY: stack
+stack: deps-test  ## how deep the stack gets by instruction set, from gcc's call graph and on painted stacks (tests/stack/)
+	@sh tests/deps.sh gcc-arm-none-eabi libnewlib-arm-none-eabi
+	@sh tests/stack/run.sh
+
 # ---- what it all needs -----------------------------------------------------------------------------------------------
 
 APT_TRUST := valgrind gcc-arm-linux-gnueabihf libc6-dev-armhf-cross gcc-riscv64-linux-gnu libc6-dev-riscv64-cross

@@ -390,19 +390,27 @@ struct product {
     _Alignas(64) uint8_t results[RESULTS_AT_ONCE];
 };
 
-static int start_product(struct product *p, const struct morsel_conv_args *a, morsel_fc_fn *run) {
+/* Rows of the product at a time; 0: not one. */
+static uint32_t rows_of_product(const struct morsel_conv_args *a, int in_order) {
+    const uint32_t most = MORSEL_WINDOW_BYTES / (a->window.kernel_h * morsel_row_k(a));
+    return in_order ? most : least(most, RESULTS_AT_ONCE / (a->window.out_c / a->groups * morsel_element_bytes(&a->y.qparams)));
+}
+
+static int is_in_order(const struct morsel_conv_args *a) {
+    return a->groups == 1 && morsel_y_step(&a->window, morsel_element_bytes(&a->y.qparams)) == a->window.out_c;
+}
+
+static void start_product(struct product *p, const struct morsel_conv_args *a, morsel_fc_fn *run) {
     const struct morsel_window *w = &a->window;
-    const uint32_t outs = w->out_c / a->groups, size = morsel_element_bytes(&a->y.qparams);
+    const uint32_t outs = w->out_c / a->groups;
     p->args = a;
     p->run = run;
     p->row_k = morsel_row_k(a);
-    p->in_order = a->groups == 1 && morsel_y_step(w, size) == w->out_c;
+    p->in_order = is_in_order(a);
     p->fc = (struct morsel_fc_args){.x = a->x, .y = a->y, .outputs = outs, .blocks = (outs + 15) / 16};
     p->fc.inputs = w->kernel_h * p->row_k;
     p->fc.x.qparams.sign_flip = 0; /* windows are copied as what their bytes mean */
-    p->most = MORSEL_WINDOW_BYTES / p->fc.inputs;
-    if (!p->in_order) p->most = least(p->most, RESULTS_AT_ONCE / (outs * size));
-    return p->most != 0;
+    p->most = rows_of_product(a, p->in_order);
 }
 
 static void choose_group(struct product *p, uint32_t group) {
@@ -431,13 +439,11 @@ static void multiply_windows(struct product *p, const uint8_t *const *rows, uint
         memcpy(y + i * step * size, p->results + i * p->fc.outputs * size, p->fc.outputs * size);
 }
 
-void morsel_conv_by_fc(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_fc_fn *run) {
+static __attribute__((noinline)) void conv_by_fc(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n,
+                                                 morsel_fc_fn *run) {
     const struct morsel_window *w = &a->window;
     struct product p;
-    if (!start_product(&p, a, run)) {
-        morsel_conv_rows_c(a, rows, y, n);
-        return;
-    }
+    start_product(&p, a, run);
     for (uint32_t group = 0; group < a->groups; group++) {
         choose_group(&p, group);
         for (uint32_t i = 0; i < n; i++)
@@ -448,9 +454,13 @@ void morsel_conv_by_fc(const struct morsel_conv_args *a, const uint8_t *const *r
     }
 }
 
+void morsel_conv_by_fc(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_fc_fn *run) {
+    if (rows_of_product(a, is_in_order(a))) conv_by_fc(a, rows, y, n, run);
+    else morsel_conv_rows_c(a, rows, y, n);
+}
+
 const char *morsel_conv_refusal(const struct morsel_conv_args *a, int by_fc) {
-    struct product p;
-    if (by_fc) return start_product(&p, a, NULL) ? NULL : MORSEL_REFUSES_WINDOW;
+    if (by_fc) return rows_of_product(a, is_in_order(a)) ? NULL : MORSEL_REFUSES_WINDOW;
     return rows_serve(a) || morsel_windows_at_once(a) || map_serves(a) ? NULL : MORSEL_REFUSES_WINDOW;
 }
 
