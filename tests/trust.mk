@@ -67,6 +67,15 @@ $(minilm_folder)/model.onnx: | $(TEXT_VENV)/.ready
 .PHONY: demo-text
 demo-text: all $(minilm_folder)/tokenizer.json $(minilm_folder)/model.onnx  ## from sentences to the nearest of a hundred; downloads MiniLM
 	@CC='$(CC)' sh models/demo_text.sh $(BUILD) $(minilm_folder)
+SPEED ?=
+SPEED_VENV := build/speed-venv
+$(SPEED_VENV)/.ready: tests/text/speed.txt
+	@python3 -m venv $(@D)
+	@$(@D)/bin/pip install --quiet --disable-pip-version-check -r tests/text/speed.txt
+	@touch $@
+.PHONY: bench-text
+bench-text: all $(SPEED_VENV)/.ready $(minilm_folder)/tokenizer.json $(minilm_folder)/model.onnx  ## MiniLM beside others; SPEED="--growth"
+	@MORSEL=$(BUILD)/morsel $(SPEED_VENV)/bin/python -W ignore tests/text/speed.py $(minilm_folder) $(SPEED)
 text-cases: $(TEXT_VENV)/.ready  ## records tests/text/cases anew, what test_text_cases reads
 	@$(TEXT_VENV)/bin/python tests/text/record.py
 
