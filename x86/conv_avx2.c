@@ -79,7 +79,7 @@ static void run_tiles(const struct stretch *s, const struct work *r, const struc
     struct morsel_words t = {.piece = &s->piece, .weights = r->weights, .soon = soon};
     for (size_t i = 0, pixels; i < s->count; i += pixels) {
         const size_t left = s->count - i;
-        pixels = s->count >= 6 && (left > 8 || left == 5 || left == 6) ? 6 : 4;
+        pixels = left > 8 || left == 5 || left == 6 ? 6 : 4;
         const size_t last = s->count < pixels ? 0 : s->count - pixels, at = i < last ? i : last;
         t.x = r->words + at * s->piece.step;
         t.to = sums + (whole ? 0 : i * 16);
@@ -98,13 +98,14 @@ static const uint8_t *window_line(const struct morsel_lines *lines, uint32_t lin
     return lines->line[line] + morsel_place(lines, pixel);
 }
 
-/* Windows one behind the other. */
+/* Windows one behind the other; of fewer than a tile, the last one again. */
 static void widen_windows(const struct stretch *s, uint16_t *to, const struct morsel_conv_job *job, const struct morsel_lines *lines) {
     const uint32_t quads = s->piece.pairs / 2;
+    const size_t least = s->count > 4 ? 6 : 4;
     for (uint32_t done = 0, now; done < quads; done += now, to += now * 4) {
         const uint32_t line = (s->piece.from + done) / job->quads, at = (s->piece.from + done) % job->quads;
         now = job->quads - at < quads - done ? job->quads - at : quads - done;
-        for (size_t p = 0; p < (s->count < 4 ? 4 : s->count); p++) {
+        for (size_t p = 0; p < (s->count < least ? least : s->count); p++) {
             const uint8_t *x = window_line(lines, line, s->base + (p < s->count ? p : s->count - 1));
             morsel_widen(to + p * s->piece.step, x + at * 4, now * (size_t)4);
         }
@@ -138,7 +139,7 @@ static uint32_t divide_up(size_t a, size_t b) {
 
 static struct cut cut_windows(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t n) {
     const uint32_t pairs = (job->taps + 1) / 2;
-    struct cut c = {.shared = !lines->map && !lines->across && n >= 4 && lines->step <= 2 * job->taps && pairs <= MORSEL_WORDS_PAIRS};
+    struct cut c = {.shared = !lines->map && !lines->across && n >= 6 && lines->step <= 2 * job->taps && pairs <= MORSEL_WORDS_PAIRS};
     c.all = c.shared ? job->kernel_h : job->kernel_h * job->quads;
     c.pieces = divide_up(c.all, c.shared ? MORSEL_WORDS_PAIRS / pairs : MORSEL_WORDS_PAIRS / 2);
     c.each = divide_up(c.all, c.pieces);
@@ -193,7 +194,7 @@ static void run_pixels(const struct morsel_conv_job *job, const struct morsel_li
     struct stretch s = {.n = n};
     for (; s.base < n; s.base += c.pixels) {
         s.count = n - s.base < c.pixels ? n - s.base : c.pixels;
-        if (s.count < 4 && n >= 4) s.base = n - 4, s.count = 4; /* no tile is smaller */
+        if (s.count < 6 && n >= 6) s.base = n - 6, s.count = 6; /* a whole tile */
         for (uint32_t block = job->begin, blocks; block < job->end; block += blocks) {
             blocks = job->end - block < BLOCKS ? job->end - block : BLOCKS;
             for (uint32_t b = 0; b < blocks; b++) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Matrix products with AVX2. */
-#define LEAST 10u /* rows: eight of them take two tiles of seven, in 16 bits */
 #include "dot_avx2.h"
 
 MORSEL_INLINE __m256i fc_dot(__m256i acc, __m256i u, __m256i w) {
@@ -10,5 +9,5 @@ MORSEL_INLINE __m256i fc_dot(__m256i acc, __m256i u, __m256i w) {
 #include "fc_256.h"
 
 void morsel_fc_blocks_avx2(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
-    morsel_fc_rows(a, begin, end, LEAST, morsel_conv_has_tiles_avx2, morsel_conv_lines_avx2, fc_blocks);
+    morsel_fc_rows(a, begin, end, MORSEL_FC_LEAST, morsel_conv_has_tiles_avx2, morsel_conv_lines_avx2, fc_blocks);
 }
