@@ -47,9 +47,9 @@ static void multiply_2x4(uint32_t *restrict sums, uint32_t *restrict sums1, cons
                          size_t n) {
     const int16_t *w1 = w + n, *w2 = w1 + n, *w3 = w2 + n;
     int32_t a = 0, a1 = 0, a2 = 0, a3 = 0, b = 0, b1 = 0, b2 = 0, b3 = 0;
-    n &= ~(size_t)7;                             /* it is such a multiple, and compilers may know */
-#ifdef __clang__                                 /* else it fills half of a vector */
-#if !__has_feature(undefined_behavior_sanitizer) /* whose checks leave no vectors: then the hint is an error */
+    n &= ~(size_t)7;                                                  /* it is such a multiple, and compilers may know */
+#if defined(__clang__) && (defined(__SSE2__) || defined(__aarch64__)) /* else it fills half of a vector */
+#if !__has_feature(undefined_behavior_sanitizer)                      /* whose checks leave no vectors: then the hint is an error */
 #pragma clang loop vectorize_width(8) interleave_count(1)
 #endif
 #endif
