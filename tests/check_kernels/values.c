@@ -129,9 +129,9 @@ static float power_of_two(int32_t exponent) {
 
 /* So that sums of this size fall inside a byte, or a little beyond; often a power of two, for ties. */
 static float multiplier(struct chance *c, float size, bool wild) {
-    static const float odd[] = {FLT_MAX, FLT_MIN, 1, 0.5f, 1e-45f};
+    static const float odd[] = {FLT_MAX, FLT_MIN, 1, 0.5f, 1e-45f, -1, -40, -FLT_MAX};
     float m = chance_float(c, 20, 300) / (size < 1 ? 1 : size);
-    if (wild && chance_one_in(c, 40)) return odd[chance_below(c, 5)];
+    if (wild && chance_one_in(c, 40)) return odd[chance_below(c, 8)];
     return chance_one_in(c, 3) ? power_of_two((int32_t)floorf(log2f(m))) : m;
 }
 
