@@ -8,8 +8,8 @@
 #include "x86.h"
 
 #define TALL 56u   /* pixels of several output rows that go together */
-#define PIXELS 64u /* whose sums wait, and those of */
-#define BLOCKS 4u
+#define PIXELS 48u /* whose sums wait, and those of */
+#define BLOCKS 6u
 
 /* What is in work. */
 struct work {

@@ -10,8 +10,8 @@
 
 #include "seven_avx2.h"
 
-#define MORSEL_WORDS_PAIRS 96u   /* pairs of inputs in a piece of a window */
-#define MORSEL_WORDS_ROOM 13312u /* words of inputs */
+#define MORSEL_WORDS_PAIRS 128u  /* pairs of inputs in a piece of a window */
+#define MORSEL_WORDS_ROOM 12288u /* words of inputs */
 
 /* A piece of the windows of some pixels. */
 struct morsel_piece {

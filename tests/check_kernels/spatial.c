@@ -39,7 +39,7 @@ static const struct shape conv_shapes[] = {
     {1, 2, 14, 2048, 40, 1, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1},
     {1, 8, 16, 512, 40, 1, 3, 3, 1, 1, 4, 4, 4, 4, 4, 4},
     /* a row whose last pixel is left over */
-    {1, 5, 1996, 8, 12, 1, 5, 12, 1, 1, 1, 1, 0, 0, 0, 0},
+    {1, 5, 1116, 8, 12, 1, 5, 12, 1, 1, 1, 1, 0, 0, 0, 0},
 };
 
 static const struct shape depthwise_shapes[] = {
