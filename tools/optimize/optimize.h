@@ -19,6 +19,9 @@ void graph_optimize_counted(struct onnx_graph *g, struct graph_pass_done done[GR
 /* The same; a notice for each pass that did something, where `report` is not NULL. */
 void graph_optimize(struct onnx_graph *g, struct onnx_report *report);
 
+/* Before that, of networks whose products of two activations stay in float: numbers that these are multiplied by come behind them. */
+void graph_scale_products(struct onnx_graph *g);
+
 /* Only what blobs have no form for, of a quantized graph: float16, normalizations, reductions. */
 void graph_decompose(struct onnx_graph *g, struct onnx_report *report);
 

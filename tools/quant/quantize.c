@@ -18,6 +18,7 @@ enum { ODD_SAMPLES = 8, ODD_TIMES = 32 };
 
 bool quantize_prepare(struct quantizer *q, struct failure *failure) {
     size_t refused = q->report->refusal_count;
+    if (q->options.scheme.dynamic) graph_scale_products(q->graph);
     graph_optimize(q->graph, q->report);
     if (!executor_check(q->graph, q->report) || q->report->refusal_count > refused) return false;
     q->executor = executor_open(q->graph, failure);

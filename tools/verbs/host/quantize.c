@@ -81,6 +81,7 @@ static struct onnx_graph *graph_of_variant(void *context, const struct conversio
     if (!*own) {
         if (!(*own = conversion_load(call, c, variant, report, failure))) return NULL;
         (*own)->floats_meant = true;
+        if (q->options.scheme.dynamic) graph_scale_products(*own);
         graph_optimize(*own, NULL);
     }
     struct scheme *scheme = scheme_transfer(q->scheme, q->original ? q->original : q->graph, *own, failure);
