@@ -164,11 +164,17 @@ static void make_channel(struct trial *t, const struct weights *w, uint32_t e, s
     if (at_edge) size = fabsf((float)bias);
     if (wild && chance_one_in(c, 64)) bias = (int32_t)chance_next(c); /* sums that wrap */
     ((int32_t *)to->bias)[e] = bias;
-    ((float *)to->multiplier)[e] = multiplier(c, size, wild);
+    bool far = at_edge && chance_one_in(c, 2); /* beyond int32, or nearly */
+    ((float *)to->multiplier)[e] = far ? chance_float(c, 0.2f, w->far_most) : multiplier(c, size, wild);
     if (w->negative >> (e / 16 % 32) & 1 && chance_one_in(c, 8)) ((float *)to->multiplier)[e] *= -1;
     ((int32_t *)to->weight_sum)[e] = sum;
     if (to->weight_zero) ((int32_t *)to->weight_zero)[e] = zero;
     if (to->float_bias) ((float *)to->float_bias)[e] = chance_one_in(c, 2) ? (float)chance_range(c, -99, 99) / 2 : chance_float(c, -50, 50);
+    if (to->float_bias && far) {
+        float much = chance_float(c, 0.5e9f, 2e9f);
+        ((int32_t *)to->bias)[e] = bias < 0 ? -INT32_MAX : INT32_MAX;
+        ((float *)to->float_bias)[e] = bias < 0 ? -much : much;
+    }
 }
 
 struct morsel_channels make_channels(struct trial *t, struct weights *w, const struct morsel_output *y) {
@@ -177,9 +183,12 @@ struct morsel_channels make_channels(struct trial *t, struct weights *w, const s
     struct morsel_channels to = {0};
     void *rooms[5] = {0};
     bool odd = !t->bench && !t->tame, zero = !t->bench && chance_one_in(c, 6);
-    bool float_bias = odd && chance_one_in(c, y->qparams.is_float ? 2 : 8);
+    bool float_bias = odd && chance_one_in(c, y->qparams.is_float ? 2 : 4);
     w->data = trial_room(t, bytes, 64);
-    w->wild = t->bench || chance_one_in(c, 2) ? 0 : odd && chance_one_in(c, 2) ? UINT32_MAX : chance_next(c) & chance_next(c);
+    w->wild = t->bench || chance_one_in(c, float_bias ? 4 : 2) ? 0
+              : odd && chance_one_in(c, 2)                     ? UINT32_MAX
+                                                               : chance_next(c) & chance_next(c);
+    w->far_most = chance_one_in(c, 2) ? 0.5f : 1.7f; /* two limits that kernels have */
     w->negative = t->bench || !chance_one_in(c, 8) ? 0 : chance_next(c);
     w->zeros = chance_one_in(c, 2) ? UINT32_MAX : chance_next(c) & chance_next(c);
     memset(w->data, 0, bytes);
