@@ -54,6 +54,9 @@ typedef void morsel_tile_fn(const struct morsel_tile *t);
 /* Where the sums of four pixels and sixteen channels from c on start where weights have zero points: sixteen of each pixel. */
 void morsel_start_zeros(const struct morsel_tile *t, const int32_t *below, uint32_t c, int32_t *to);
 
+/* Of n bytes in the signed domain, a multiple of 4. */
+int32_t morsel_sum_signed(const uint8_t *x, uint32_t n);
+
 /* A tile's raw sums as floats, from element `first` on; `channel` is the tile's first. lines: scale and zero point of each pixel, or NULL;
  * sums then begin with a zero point of 128. Weights with zero points are `taps` a sum. */
 void morsel_store_tile_floats(const struct morsel_conv_args *a, const struct morsel_tile *t, uint32_t channel, size_t first,

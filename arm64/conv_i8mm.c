@@ -313,14 +313,21 @@ static void tile_i8mm(const struct morsel_tile *t) {
     else run(t);
 }
 
-void morsel_conv_rows_i8mm(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+static __attribute__((noinline)) void conv_in_room(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     struct morsel_room room;
-    if (a->channels.weight_zero) morsel_conv_rows_dotprod(a, rows, y, n);
-    else morsel_conv_tiles(a, rows, y, n, tile_i8mm, &room);
+    morsel_conv_tiles(a, rows, y, n, tile_i8mm, &room);
+}
+
+void morsel_conv_rows_i8mm(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+    (a->channels.weight_zero ? morsel_conv_rows_dotprod : conv_in_room)(a, rows, y, n);
+}
+
+static __attribute__((noinline)) void fc_in_room(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
+    struct morsel_room room;
+    morsel_fc_tiles(a, begin, end, tile_i8mm, &room);
 }
 
 void morsel_fc_blocks_i8mm(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
-    struct morsel_room room;
     if (a->channels.weight_zero || end - begin < MORSEL_ROOM_PIXELS * a->blocks) morsel_fc_blocks_dotprod(a, begin, end);
-    else morsel_fc_tiles(a, begin, end, tile_i8mm, &room);
+    else fc_in_room(a, begin, end);
 }

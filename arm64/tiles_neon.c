@@ -15,6 +15,19 @@
 #define NINE_K 28u /* three rows of nine bytes and one of padding */
 #define SUMMED 16u /* tiles whose inputs are added up at once */
 
+/* What a walk keeps at hand. Plain C is not called with that on the stack. */
+struct walk_room {
+    union {
+        uint8_t padding[LINE]; /* zero points, signed domain */
+        uint8_t packed[4 * (PACKED + SPARE)];
+    };
+    int8_t weights[MORSEL_SPAN * NINE_K]; /* of windows of three rows of nine bytes, closer than in the blob */
+    int32_t raw[4][MORSEL_SPAN];
+    int32_t below[4 * SUMMED];
+    const uint8_t *x[4 * PIECES];
+    struct morsel_span span;
+};
+
 struct walk {
     const struct morsel_conv_args *a;
     const uint8_t *const *rows;
@@ -23,17 +36,11 @@ struct walk {
     uint32_t most; /* channels of a span */
     uint32_t deep; /* pieces of a window whose weights the room holds at once, where it does not hold all; else 0 */
     struct morsel_room *room;
-    uint32_t nine;   /* windows of three rows of nine bytes lie closer than the weights of the blob */
-    uint32_t tile_k; /* inputs of a copied window */
-    uint32_t line;   /* its bytes with the spare ones */
-    const uint8_t *x[4 * PIECES];
-    uint8_t padding[LINE]; /* zero points, signed domain */
-    uint8_t packed[4 * (PACKED + SPARE)];
-    int8_t weights[MORSEL_SPAN * NINE_K]; /* of such windows */
-    int32_t raw[4][MORSEL_SPAN];
+    uint32_t nine;      /* windows of three rows of nine bytes lie closer than the weights of the blob */
+    uint32_t tile_k;    /* inputs of a copied window */
+    uint32_t line;      /* its bytes with the spare ones */
     const float *lines; /* scale and zero point of each pixel, or NULL */
-    int32_t below[4 * SUMMED];
-    struct morsel_span span;
+    struct walk_room *own;
 };
 
 /* n bytes into the signed domain. Reads 16 at a time as long as they end before `end`, writes up to 15 too many. */
@@ -143,11 +150,11 @@ static void pack_weights(int8_t *to, const int8_t *from, uint32_t blocks) {
 /* The addresses of a pixel's window cells. */
 static void point_pixel(struct walk *w, uint32_t p, const uint8_t *const *rows, uint32_t ox, uint32_t channel) {
     const struct morsel_window *win = &w->a->window;
-    const uint8_t **x = w->x + p;
+    const uint8_t **x = w->own->x + p;
     for (uint32_t ky = 0; ky < win->kernel_h; ky++) {
         uint32_t ix = ox * win->stride_w - win->pad_left;
         for (uint32_t kx = 0; kx < win->kernel_w; kx++, ix += win->dilation_w, x += 4)
-            *x = ix < win->in_w ? rows[ky] + (size_t)ix * win->in_c + channel : w->padding;
+            *x = ix < win->in_w ? rows[ky] + (size_t)ix * win->in_c + channel : w->own->padding;
     }
 }
 
@@ -155,7 +162,7 @@ static void point_pixel(struct walk *w, uint32_t p, const uint8_t *const *rows, 
 static void pack_pixels(struct walk *w, uint32_t p, uint32_t pixels, uint32_t channel) {
     uint32_t out_w = w->a->window.out_w;
     const uint8_t *const *rows = w->rows + (size_t)(p / out_w) * w->a->window.kernel_h;
-    uint8_t *to = w->packed;
+    uint8_t *to = w->own->packed;
     for (uint32_t ox = p % out_w, n; pixels; pixels -= n, ox += n, to += n * w->line) {
         if (ox == out_w) {
             ox = 0;
@@ -189,7 +196,7 @@ static void point_along(struct walk *w, uint32_t first, uint32_t pixels, uint32_
     uint32_t step = w->a->window.in_c;
     const uint8_t *x = w->rows[0] + (size_t)first * step + channel;
     for (uint32_t p = 0; p < 4; p++) {
-        w->x[p] = x;
+        w->own->x[p] = x;
         if (p + 1 < pixels) x += step;
     }
 }
@@ -204,7 +211,7 @@ static void point_pieces(struct walk *w, uint32_t first, uint32_t pixels, uint32
         uint32_t left = at % win->out_w * win->stride_w - win->pad_left;
         for (uint32_t i = 0; i < pieces; i++) {
             uint32_t ix = left + kx * win->dilation_w;
-            w->x[4 * i + p] = ix < win->in_w ? rows[ky] + (size_t)ix * win->in_c + channel : w->padding;
+            w->own->x[4 * i + p] = ix < win->in_w ? rows[ky] + (size_t)ix * win->in_c + channel : w->own->padding;
             if (++kx == win->kernel_w) kx = 0, ky++;
         }
     }
@@ -216,42 +223,25 @@ static void store_raw(const struct walk *w, const struct morsel_tile *t, uint32_
         return;
     }
     for (uint32_t p = 0; p < t->pixels; p++)
-        morsel_store_raw(&w->a->y, &w->a->channels, w->raw[p], channel, t->channels, first + (size_t)p * w->a->window.out_c);
-}
-
-static int32_t sum_signed(const uint8_t *x, uint32_t n) {
-    int32x4_t sum = vdupq_n_s32(0);
-    for (; n >= 16; n -= 16, x += 16) sum = vpadalq_s16(sum, vpaddlq_s8(vreinterpretq_s8_u8(vld1q_u8(x))));
-    for (; n; n -= 4, x += 4) {
-        int32_t four;
-        memcpy(&four, x, 4);
-        sum = vpadalq_s16(sum, vpaddlq_s8(vreinterpretq_s8_s32(vsetq_lane_s32(four, vdupq_n_s32(0), 0))));
-    }
-    return vaddvq_s32(sum);
+        morsel_store_raw(&w->a->y, &w->a->channels, w->own->raw[p], channel, t->channels, first + (size_t)p * w->a->window.out_c);
 }
 
 /* For each pixel of the tiles: the zero points of the bytes that weights are multiplied with, less those bytes. */
 static void sum_below(struct walk *w, const struct morsel_tile *t) {
     const int32_t zeros = (int32_t)(t->segments * t->depth) * (w->a->x.qparams.zero - 128);
-    int32_t *below = w->below;
+    int32_t *below = w->own->below;
     for (uint32_t i = 0; i < t->tiles; i++)
         for (uint32_t p = 0; p < 4; p++, below++) {
             *below = zeros;
-            for (uint32_t s = 0; s < t->segments; s++) *below -= sum_signed(t->x[4 * s + p] + i * t->x_step, t->depth);
+            for (uint32_t s = 0; s < t->segments; s++) *below -= morsel_sum_signed(t->x[4 * s + p] + i * t->x_step, t->depth);
         }
-}
-
-void morsel_start_zeros(const struct morsel_tile *t, const int32_t *below, uint32_t c, int32_t *to) {
-    for (uint32_t p = 0; p < 4; p++)
-        for (uint32_t i = c; i < c + 16; i += 4, to += 4)
-            vst1q_s32(to, vmlaq_n_s32(vld1q_s32(t->span->start + i), vld1q_s32(t->zero + i), below[p]));
 }
 
 /* How many tiles a call may take: inputs that lie side by side, where they are or once they are packed. */
 static uint32_t tiles_at_once(const struct walk *w, uint32_t pixels) {
     const struct morsel_window *win = &w->a->window;
-    if (w->span.requant.mode == MORSEL_REQUANT_RAW) return 1;
-    if (w->packing) return (uint32_t)sizeof w->packed / w->line / 4;
+    if (w->own->span.requant.mode == MORSEL_REQUANT_RAW) return 1;
+    if (w->packing) return (uint32_t)sizeof w->own->packed / w->line / 4;
     if (w->pieces != 1 || win->stride_w != 1 || win->pad_left || win->out_w != win->in_w) return 1;
     const uint8_t *const *row = w->rows + 1;
     for (uint32_t at = win->out_w; at < pixels; at += win->out_w, row++)
@@ -268,7 +258,7 @@ static void run_strip(struct walk *w, struct morsel_tile t, uint32_t first, uint
         t.segments = w->deep < w->pieces - piece ? w->deep : w->pieces - piece;
         t.begun = piece > 0;
         t.ended = piece + t.segments == w->pieces;
-        w->span.ready = 0;
+        w->own->span.ready = 0;
         for (uint32_t p = 0; p < pixels; p += 4) {
             t.pixels = pixels - p < 4 ? pixels - p : 4;
             t.sums = w->room->sums[p / 4];
@@ -292,26 +282,26 @@ static void run_span(struct walk *w, uint32_t g, uint32_t c, uint32_t pixels, si
     const struct morsel_conv_args *a = w->a;
     uint32_t blocks = (w->outs + 15) / 16, start = (g * blocks + c / 16) * 16, left = w->outs - c;
     struct morsel_tile t = {
-        .x = w->x,
+        .x = w->own->x,
         .segments = w->packing ? 1 : w->pieces,
         .depth = w->packing ? w->tile_k : w->depth,
         .weights = a->weights + (size_t)start * w->k,
-        .span = &w->span,
+        .span = &w->own->span,
         .channels = left < w->most ? left : w->most,
         .tiles = 1,
         .x_step = 4 * (size_t)(w->packing ? w->line : a->window.in_c),
         .y_step = a->window.out_c,
-        .raw = w->raw,
+        .raw = w->own->raw,
         .room = w->room,
         .ended = 1,
         .zero = a->channels.weight_zero ? a->channels.weight_zero + start : NULL,
-        .below = w->below,
+        .below = w->own->below,
     };
-    morsel_span_prepare(&w->span, &a->channels, &a->x, &a->y, start, (t.channels + 15) / 16);
-    w->span.uses = pixels;
+    morsel_span_prepare(&w->own->span, &a->channels, &a->x, &a->y, start, (t.channels + 15) / 16);
+    w->own->span.uses = pixels;
     if (w->nine) {
-        pack_weights(w->weights, t.weights, (t.channels + 15) / 16);
-        t.weights = w->weights;
+        pack_weights(w->own->weights, t.weights, (t.channels + 15) / 16);
+        t.weights = w->own->weights;
     }
     if (!w->room && w->most < MORSEL_SPAN && left > w->most) {
         t.next = t.weights + (size_t)w->most * w->k;
@@ -320,11 +310,11 @@ static void run_span(struct walk *w, uint32_t g, uint32_t c, uint32_t pixels, si
     uint32_t most = tiles_at_once(w, pixels);
     if (t.zero && most > SUMMED) most = SUMMED;
     first += g * w->outs + c;
-    if (w->deep && pixels >= MORSEL_ROOM_PIXELS && w->span.requant.mode != MORSEL_REQUANT_RAW) {
+    if (w->deep && pixels >= MORSEL_ROOM_PIXELS && w->own->span.requant.mode != MORSEL_REQUANT_RAW) {
         run_strips(w, t, pixels, (uint8_t *)a->y.data + first, g * w->depth, fn);
         return;
     }
-    const size_t soon = t.next && w->span.requant.mode == MORSEL_REQUANT_RAW ? t.next_bytes / ((pixels + 3) / 4) / 64 * 64 : 0;
+    const size_t soon = t.next && w->own->span.requant.mode == MORSEL_REQUANT_RAW ? t.next_bytes / ((pixels + 3) / 4) / 64 * 64 : 0;
     for (uint32_t p = 0, step; p < pixels; p += step, first += step * (size_t)a->window.out_c) {
         for (size_t i = 0; i < soon; i += 64, t.next += 64) MORSEL_PREFETCH(t.next);
         uint32_t tiles = (pixels - p) / 4;
@@ -337,7 +327,7 @@ static void run_span(struct walk *w, uint32_t g, uint32_t c, uint32_t pixels, si
         if (!a->y.qparams.is_float) t.y = (uint8_t *)a->y.data + first;
         if (t.zero) sum_below(w, &t);
         fn(&t);
-        if (w->span.requant.mode == MORSEL_REQUANT_RAW) store_raw(w, &t, start, first, p);
+        if (w->own->span.requant.mode == MORSEL_REQUANT_RAW) store_raw(w, &t, start, first, p);
     }
 }
 
@@ -366,9 +356,9 @@ static int plan(struct walk *w) {
 
 static void fill_spare(struct walk *w) {
     w->line = (w->tile_k + SPARE + 15) / 16 * 16;
-    for (uint32_t p = 0; w->packing && p < 4; p++) w->x[p] = w->packed + p * w->line;
-    if (w->packing) memset(w->packed, 0, sizeof w->packed);
-    else memset(w->padding, (int)((uint32_t)w->a->x.qparams.zero ^ 0x80), w->depth < LINE ? w->depth : LINE);
+    for (uint32_t p = 0; w->packing && p < 4; p++) w->own->x[p] = w->own->packed + p * w->line;
+    if (w->packing) memset(w->own->packed, 0, sizeof w->own->packed);
+    else memset(w->own->padding, (int)((uint32_t)w->a->x.qparams.zero ^ 0x80), w->depth < LINE ? w->depth : LINE);
 }
 
 /* Channels of a span, which goes over all pixels before the next one does. Where the inputs stay in a cache they are few. Then the weights
@@ -417,6 +407,17 @@ static void split_depth(struct morsel_conv_args *a) {
     win->dilation_w = 1;
 }
 
+static __attribute__((noinline)) void walk_rows(struct walk *w, uint32_t y, uint32_t n, morsel_tile_fn *tile) {
+    const struct morsel_conv_args *a = w->a;
+    struct walk_room own;
+    w->own = &own;
+    fill_spare(w);
+    share(w, n * a->window.out_w);
+    size_t first = (size_t)y * a->window.out_w * a->window.out_c;
+    for (uint32_t g = 0; g < a->groups; g++)
+        for (uint32_t c = 0; c < w->outs; c += w->most) run_span(w, g, c, n * a->window.out_w, first, tile);
+}
+
 void morsel_conv_tiles(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_tile_fn *tile,
                        struct morsel_room *room) {
     struct morsel_conv_args split;
@@ -430,15 +431,8 @@ void morsel_conv_tiles(const struct morsel_conv_args *a, const uint8_t *const *r
     w.rows = rows;
     w.lines = NULL;
     w.room = room;
-    if (!plan(&w)) {
-        morsel_conv_rows_c(a, rows, y, n);
-        return;
-    }
-    fill_spare(&w);
-    share(&w, n * a->window.out_w);
-    size_t first = (size_t)y * a->window.out_w * a->window.out_c;
-    for (uint32_t g = 0; g < a->groups; g++)
-        for (uint32_t c = 0; c < w.outs; c += w.most) run_span(&w, g, c, n * a->window.out_w, first, tile);
+    if (plan(&w)) walk_rows(&w, y, n, tile);
+    else morsel_conv_rows_c(a, rows, y, n);
 }
 
 /* A matrix product as a convolution 1x1 over a picture of one row. */
@@ -468,6 +462,28 @@ const char *morsel_fc_refusal_neon(const void *args) {
     return refusal_of(&conv);
 }
 
+static __attribute__((noinline)) void walk_blocks(struct walk *w, struct morsel_window *window, const struct morsel_fc_args *a,
+                                                  uint32_t begin, uint32_t end, morsel_tile_fn *tile) {
+    struct walk_room own;
+    w->own = &own;
+    fill_spare(w);
+    share(w, a->rows);
+    for (uint32_t rows; begin < end; begin += rows * a->blocks) { /* whole rows together; parts of a row one by one */
+        uint32_t row = begin / a->blocks, block = begin % a->blocks, stop = a->blocks;
+        const uint8_t *line = (const uint8_t *)a->x.data + (size_t)row * a->inputs;
+        rows = block ? 0 : (end - begin) / a->blocks;
+        if (!rows && end - begin < a->blocks - block) stop = block + end - begin;
+        w->rows = &line;
+        w->lines = a->lines ? a->lines + 2 * (size_t)row : NULL;
+        window->out_w = rows ? rows : 1;
+        window->in_w = window->out_w * window->kernel_w;
+        window->in_row = window->out_w * a->inputs;
+        w->outs = stop * 16 < a->outputs ? stop * 16 : a->outputs;
+        for (uint32_t c = block * 16; c < w->outs; c += w->most) run_span(w, 0, c, window->out_w, (size_t)row * a->outputs, tile);
+        if (!rows) begin += stop - block;
+    }
+}
+
 void morsel_fc_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, morsel_tile_fn *tile, struct morsel_room *room) {
     struct morsel_conv_args conv;
     struct walk w;
@@ -476,24 +492,6 @@ void morsel_fc_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t en
     if (a->lines) conv.x.qparams.zero = 128; /* zero points come with the results */
     w.a = &conv;
     w.room = room;
-    if (!plan(&w)) {
-        morsel_fc_blocks_c(a, begin, end);
-        return;
-    }
-    fill_spare(&w);
-    share(&w, a->rows);
-    for (uint32_t rows; begin < end; begin += rows * a->blocks) { /* whole rows together; parts of a row one by one */
-        uint32_t row = begin / a->blocks, block = begin % a->blocks, stop = a->blocks;
-        const uint8_t *line = (const uint8_t *)a->x.data + (size_t)row * a->inputs;
-        rows = block ? 0 : (end - begin) / a->blocks;
-        if (!rows && end - begin < a->blocks - block) stop = block + end - begin;
-        w.rows = &line;
-        w.lines = a->lines ? a->lines + 2 * (size_t)row : NULL;
-        conv.window.out_w = rows ? rows : 1;
-        conv.window.in_w = conv.window.out_w * conv.window.kernel_w;
-        conv.window.in_row = conv.window.out_w * a->inputs;
-        w.outs = stop * 16 < a->outputs ? stop * 16 : a->outputs;
-        for (uint32_t c = block * 16; c < w.outs; c += w.most) run_span(&w, 0, c, conv.window.out_w, (size_t)row * a->outputs, tile);
-        if (!rows) begin += stop - block;
-    }
+    if (plan(&w)) walk_blocks(&w, &conv.window, a, begin, end, tile);
+    else morsel_fc_blocks_c(a, begin, end);
 }

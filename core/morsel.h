@@ -55,8 +55,8 @@ extern "C" {
 
 /* Bytes of stack that no function goes beyond, whatever the network: with kernels in plain C, on arm64, on x86-64. `make stack` proves it
  * for gcc. What libc's memcpy() and functions of the caller take comes on top. */
-#define MORSEL_STACK_C 21504
-#define MORSEL_STACK_ARM64 77824
+#define MORSEL_STACK_C 19456
+#define MORSEL_STACK_ARM64 66560
 #define MORSEL_STACK_X86 122880
 #if defined(__x86_64__) || defined(_M_X64)
 #define MORSEL_STACK_BYTES MORSEL_STACK_X86
