@@ -170,6 +170,7 @@ enum morsel_text_action {
 #define MORSEL_TEXT_NO_INPUT ~0u    /* in `inputs` */
 #define MORSEL_TEXT_WORD_MOST 100u  /* of word_points */
 #define MORSEL_TEXT_TOKEN_MOST 400u /* bytes of a token; nobody looks for what is longer */
+#define MORSEL_TEXT_STEPS_MOST 400u /* bytes of tokens that are looked at for a byte of text; a word that takes more is unknown */
 #define MORSEL_TEXT_AROUND_MOST 8u  /* of front + back */
 #define MORSEL_TEXT_LENGTH_MOST 65536u
 

@@ -313,7 +313,8 @@ enum morsel_error morsel_picture(const struct morsel_model *model, const uint8_t
  * the rest of the room gets the rule's padding. So an attention mask is 1 for the first `count`, and 0 behind them. A longer text is cut
  * to the capacity, or to the rule's length where that is less. Special tokens in the text, such as [SEP], become their ids.
  * Every id is below morsel_text_ids(). Damaged rules give MORSEL_ERR_TEXT, or wrong ids. Less room than the special tokens around a text
- * take is MORSEL_ERR_CAPACITY. */
+ * take is MORSEL_ERR_CAPACITY. Time is in proportion to `bytes`, whatever the rule: for each at most 800 bytes of tokens are looked at,
+ * each by two binary searches. A word that takes more than its 400 of them becomes the unknown token. */
 enum morsel_error morsel_text(const struct morsel_model *model, const char *utf8, size_t bytes, int32_t *ids, size_t capacity,
                               uint32_t *count);
 

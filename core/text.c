@@ -6,9 +6,11 @@
  * Only the counts of a rule are checked, at each call and in constant time. All else is read through functions that stay inside whatever
  * they find: morsel_open() has nothing to do with it, and a program without text has none of it.
  *
- * A text takes time in proportion to its bytes, until as many ids stand there as may. A word has up to 100 code points and so 400 bytes.
- * At each of its bytes one token is looked for, and not further than the word goes: 400 * 400 / 2 steps of two binary searches at most.
- * Special tokens are looked for at each byte of the text, 400 bytes far.
+ * A text takes time in proportion to its bytes, until as many ids stand there as may. A byte of a token that is looked for is a step: two
+ * binary searches. Special tokens take up to 400 steps at each byte of the text. A word has up to 100 code points and so 400 bytes. At each
+ * of those a token may be looked for as far as the word goes: 400 * 400 / 2 steps. One byte of text may be such a word, where a rule makes
+ * lists of it. So a word may take 400 steps for each byte of text that it is made of, and is unknown beyond. That is as many as tokens of
+ * 400 bytes need, where the rule does not lengthen the word, and as tokens of 133 bytes need where it makes it three times as long.
  */
 #include "text.h"
 
@@ -27,6 +29,7 @@ struct job {
     uint32_t written, limit;                /* ids; more than the limit are counted and not written */
     uint32_t length;                        /* code points of the word so far; beyond the most there may be they are only counted */
     uint32_t sorted_from;                   /* combining characters are put in order from here on */
+    uint64_t steps;                         /* that the word may take */
     uint32_t points[MORSEL_TEXT_WORD_MOST]; /* code point | order << 24 */
 };
 
@@ -83,11 +86,12 @@ static uint32_t token_bound(const struct morsel_text_rule *rule, uint32_t low, u
 }
 
 /* The longest of tokens low .. high - 1 that the text begins with, which is never empty. They are narrowed down byte by byte to those that
- * share all bytes so far. The one that ends there stands in front of all others. */
+ * share all bytes so far. The one that ends there stands in front of all others. None where it takes more steps than there are. */
 static uint32_t longest_token(const struct morsel_text_rule *rule, uint32_t low, uint32_t high, const uint8_t *text, size_t bytes,
-                              uint32_t *length) {
+                              uint32_t *length, uint64_t *steps) {
     uint32_t found = NO_TOKEN;
     for (uint32_t depth = 0; depth < bytes; depth++) {
+        if (!(*steps)--) return NO_TOKEN;
         low = token_bound(rule, low, high, depth, text[depth]);
         high = token_bound(rule, low, high, depth, text[depth] + 1);
         if (low == high) break;
@@ -125,7 +129,7 @@ static int put_pieces(struct job *job) {
     uint32_t bytes = 0, low = r->special, high = low + r->first, length = 0;
     for (uint32_t i = 0; i < job->length; i++) bytes += encode(job->points[i], word + bytes);
     for (uint32_t at = 0; at < bytes; at += length) {
-        uint32_t token = longest_token(job->rule, low, high, word + at, bytes - at, &length);
+        uint32_t token = longest_token(job->rule, low, high, word + at, bytes - at, &length, &job->steps);
         if (token == NO_TOKEN) return 0;
         put_token(job, token);
         low = r->special + r->first;
@@ -136,12 +140,12 @@ static int put_pieces(struct job *job) {
 
 static void end_word(struct job *job) {
     uint32_t written = job->written;
-    if (!job->length) return;
-    if (job->length > job->rule->record->word_points || !put_pieces(job)) {
+    if (job->length && (job->length > job->rule->record->word_points || !put_pieces(job))) {
         job->written = written;
         put_id(job, job->rule->record->unknown);
     }
     job->length = job->sorted_from = 0;
+    job->steps = 0;
 }
 
 /* A code point and its order: combining characters in a row are sorted by that, those of the same order as they came. */
@@ -166,7 +170,8 @@ static void add_syllable(struct job *job, uint32_t c) {
 
 static void add_list(struct job *job, uint32_t value) {
     uint32_t first = value & 0xffff, count = value >> 16;
-    for (uint32_t i = first; i < first + count && i < job->rule->record->points; i++) add_point(job, job->rule->points[i]);
+    for (uint32_t i = first; i < first + count && i < job->rule->record->points && job->length <= job->rule->record->word_points; i++)
+        add_point(job, job->rule->points[i]);
 }
 
 /* What the rule has for a code point. */
@@ -195,9 +200,11 @@ static void add_result(struct job *job, uint32_t c, uint32_t action) {
     }
 }
 
-static void take_point(struct job *job, uint32_t c) {
+/* A code point of so many bytes. */
+static void take_point(struct job *job, uint32_t c, uint32_t bytes) {
     uint32_t action = find_action(job->rule, c), alone = action & MORSEL_TEXT_ALONE;
     if (alone) end_word(job);
+    job->steps += (uint64_t)MORSEL_TEXT_STEPS_MOST * bytes;
     add_result(job, c, action);
     if (alone) end_word(job);
 }
@@ -224,9 +231,11 @@ static void take_text(struct job *job, const uint8_t *text, size_t bytes) {
     uint32_t length = 0;
     for (size_t at = 0; at < bytes && job->written < job->limit; at += length) {
         size_t rest = bytes - at, far = rest < MORSEL_TEXT_TOKEN_MOST ? rest : MORSEL_TEXT_TOKEN_MOST;
-        uint32_t token = longest_token(job->rule, 0, job->rule->record->special, text + at, far, &length);
+        uint64_t steps = MORSEL_TEXT_TOKEN_MOST;
+        uint32_t token = longest_token(job->rule, 0, job->rule->record->special, text + at, far, &length, &steps);
         if (token == NO_TOKEN) {
-            take_point(job, decode(text + at, rest, &length));
+            uint32_t c = decode(text + at, rest, &length);
+            take_point(job, c, length);
         } else {
             end_word(job);
             put_token(job, token);

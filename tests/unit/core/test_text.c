@@ -168,6 +168,47 @@ static void special_tokens_have_a_most(void **state) {
     assert_int_equal(ids_of_a_token(MORSEL_TEXT_TOKEN_MOST + 1), 1);
 }
 
+/* The ids of a text by a rule that makes `points` letters a of each code point from `from` on. A token is a; another begins with 100 of
+ * them and is never there, so that at each letter all the rest of the word is looked at. */
+static uint32_t ids_of_a_list(const char *text, uint32_t points, uint32_t from, uint32_t kind) {
+    enum { RECORD = sizeof(struct morsel_blob_text) / 4, LETTERS = 100 };
+    static uint32_t words[RECORD + 4 + LETTERS + 5 + 4 + (LETTERS + 2) / 2 + 1];
+    const uint32_t begins[5] = {0, 1, LETTERS + 2, LETTERS + 3, 2 * LETTERS + 4}, ids[4] = {2, 3, 2, 3};
+    struct morsel_blob_text r = {.max_length = 200, .id_count = 4, .word_points = LETTERS, .ranges = 2, .points = points};
+    uint32_t *at = words + RECORD, count;
+    int32_t got[200];
+    struct morsel_text_rule rule;
+    r.first = r.next = 2, r.unknown = 1, r.strings = begins[4];
+    memcpy(words, &r, sizeof r);
+    at[0] = 0, at[1] = from, at[2] = AT(SPACE, 0), at[3] = kind | points << 24;
+    for (at += 4; points; points--) *at++ = 'a';
+    memcpy(at, begins, sizeof begins);
+    memcpy(at + 5, ids, sizeof ids);
+    memset(at + 9, 'a', begins[4]);
+    ((char *)(at + 9))[begins[2] - 1] = ((char *)(at + 9))[begins[4] - 1] = 'b';
+    assert_int_equal(morsel_text_open(&rule, words, sizeof words / 4), MORSEL_OK);
+    assert_int_equal(morsel_text_by_rule(&rule, text, strlen(text), got, 200, &count), MORSEL_OK);
+    for (uint32_t i = 0; i < count; i++) assert_int_equal(got[i], count == 1 ? 1 : 2);
+    return count;
+}
+
+/* Of n letters n * (n + 1) / 2 bytes of tokens are looked at. A byte of text is worth 400, whatever it becomes. */
+static void a_byte_of_text_has_a_most(void **state) {
+    (void)state;
+    assert_int_equal(ids_of_a_list("+", 27, '+', ALONE(LIST, 0)), 27);
+    assert_int_equal(ids_of_a_list("+", 28, '+', ALONE(LIST, 0)), 1);
+    assert_int_equal(ids_of_a_list("\xc3\xa9", 39, '+', ALONE(LIST, 0)), 39);
+    assert_int_equal(ids_of_a_list("\xc3\xa9", 40, '+', ALONE(LIST, 0)), 1);
+    assert_int_equal(ids_of_a_list("\xf0\x9f\x90\xb1", 56, '+', ALONE(LIST, 0)), 56);
+    assert_int_equal(ids_of_a_list("\xf0\x9f\x90\xb1", 57, '+', ALONE(LIST, 0)), 1);
+    assert_int_equal(ids_of_a_list("++", 19, '+', AT(LIST, 0)), 38); /* a word of two bytes */
+    assert_int_equal(ids_of_a_list("++", 20, '+', AT(LIST, 0)), 1);
+    assert_int_equal(ids_of_a_list("   +", 28, '+', AT(LIST, 0)), 1); /* those in front are not its own */
+    char word[101] = {0};
+    memset(word, 'a', 100);
+    assert_int_equal(ids_of_a_list(word, 0, 'a', AT(KEEP, 0)), 100);
+}
+
 static void marks_are_put_in_order(void **state) {
     (void)state;
     GIVES("a\xcc\x81\xcc\x82", A, N_MARK, N_LATE);
@@ -406,6 +447,7 @@ int main(void) {
         cmocka_unit_test(the_longest_token_comes_first),
         cmocka_unit_test(special_tokens_are_found_in_the_text_as_it_stands),
         cmocka_unit_test(special_tokens_have_a_most),
+        cmocka_unit_test(a_byte_of_text_has_a_most),
         cmocka_unit_test(marks_are_put_in_order),
         cmocka_unit_test(what_is_no_utf8_is_replaced),
         cmocka_unit_test(a_long_text_is_cut),
