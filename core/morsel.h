@@ -229,8 +229,9 @@ const char *morsel_network_name(const struct morsel_model *model);
 /* --- Several sizes of the inputs ----------------------------------------------------------------------------------- */
 
 /* A network that was converted for several sizes (`--dim sequence=16,32,64,128`) has a variant for each in one blob, and constants once.
- * morsel_open() opens variant 0, the largest; what morsel_arena_bytes() says of that holds each of them. A variant is a network like any
- * other. Its sessions may take the same arena in turns, each opened anew, or have one each.
+ * morsel_open() opens variant 0, the largest; what morsel_arena_bytes() says of that holds each of them. One that wants more is not opened.
+ * A variant is a network like any other. morsel_work() and morsel_arena_bytes_for() are asked of each: none speaks for the others. Its
+ * sessions may take the same arena in turns, each opened anew, or have one each.
  * How many there are: 1 of most blobs, 0 of a model that is not open. */
 uint32_t morsel_variant_count(const struct morsel_model *model);
 

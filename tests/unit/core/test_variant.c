@@ -213,6 +213,25 @@ static void a_variant_is_checked_as_a_blob_is(void **state) {
     PLACED(0, MORSEL_OK, MORSEL_PART_BLOB, h->variants = (struct morsel_blob_section){0, 64});
 }
 
+/* What variant 0 takes holds each: no other is opened. */
+static void no_variant_wants_a_larger_arena(void **state) {
+    (void)state;
+    for (uint32_t flags = 0; flags <= MORSEL_SKIP_CHECKSUM; flags++) {
+        PLACED(flags, MORSEL_OK, MORSEL_PART_BLOB, h->arena_bytes = t.header->arena_bytes);
+        PLACED(flags, MORSEL_ERR_HEADER, MORSEL_PART_BLOB, h->arena_bytes = t.header->arena_bytes + 64);
+    }
+    uint8_t *blobs[2];
+    uint32_t count, list;
+    struct morsel_model model, variant;
+    for (uint32_t i = 0; i < 2; i++) blobs[i] = text_blob(2, i ? 400 : 8, &count);
+    uint8_t *all = joined(blobs, 2, &count, &list);
+    assert_int_equal(morsel_open(&model, all, count, 0), MORSEL_OK);
+    assert_int_equal(morsel_open_variant(&variant, &model, 1, 0), MORSEL_ERR_HEADER);
+    assert_int_equal(morsel_open_variant(&variant, &model, 0, 0), MORSEL_OK);
+    for (uint32_t i = 0; i < 2; i++) free(blobs[i]);
+    free(all);
+}
+
 /* That the bytes are those that were written is asked of the whole. What they state of weights is asked of each. */
 static void a_variant_that_lies_about_its_weights_is_refused(void **state) {
     (void)state;
@@ -329,6 +348,7 @@ int main(void) {
         cmocka_unit_test(a_list_lies_in_the_blob),
         cmocka_unit_test(a_short_header_has_no_list),
         cmocka_unit_test(a_variant_is_checked_as_a_blob_is),
+        cmocka_unit_test(no_variant_wants_a_larger_arena),
         cmocka_unit_test(a_variant_that_lies_about_its_weights_is_refused),
         cmocka_unit_test(wrong_calls_are_refused),
         cmocka_unit_test(the_shortest_line_that_holds_a_text_is_chosen),
