@@ -111,3 +111,20 @@ void morsel_store_tile_floats(const struct morsel_conv_args *a, const struct mor
         }
     }
 }
+
+int32_t morsel_sum_signed(const uint8_t *x, uint32_t n) {
+    int32x4_t sum = vdupq_n_s32(0);
+    for (; n >= 16; n -= 16, x += 16) sum = vpadalq_s16(sum, vpaddlq_s8(vreinterpretq_s8_u8(vld1q_u8(x))));
+    for (; n; n -= 4, x += 4) {
+        int32_t four;
+        memcpy(&four, x, 4);
+        sum = vpadalq_s16(sum, vpaddlq_s8(vreinterpretq_s8_s32(vsetq_lane_s32(four, vdupq_n_s32(0), 0))));
+    }
+    return vaddvq_s32(sum);
+}
+
+void morsel_start_zeros(const struct morsel_tile *t, const int32_t *below, uint32_t c, int32_t *to) {
+    for (uint32_t p = 0; p < 4; p++)
+        for (uint32_t i = c; i < c + 16; i += 4, to += 4)
+            vst1q_s32(to, vmlaq_n_s32(vld1q_s32(t->span->start + i), vld1q_s32(t->zero + i), below[p]));
+}
