@@ -10,11 +10,13 @@
  *   most.onnx, too_long.onnx  as many nodes as a blob may have tensors for, and more than it may have steps
  *   behind_pads.onnx, two_pads.onnx, denormal.onnx  a pool whose windows begin behind its input, a Pad with pads both as an input and
  *                  as an attribute, a product whose output's scale is denormal; each between bytes
+ *   ids.morsel     ids int32 [1, 4] to float32 [1, 4], by a text rule without tokens; a second variant gives uint8 [1, 4]
  *   two.morsel     a, b float32 [2, 3] to sum = a + b and minus = -a
  *   hostile.onnx   float_small.onnx, whose names hold all that could steer a terminal; hostile_op.onnx has such an operator, too
  *   data_*.npy     samples to quantize float_small.onnx by: sound ones and strange ones, float32 [N, 3, 32, 32]
  */
 #include "tests/unit/support/blob_builder.h"
+#include "tests/unit/support/joined.h"
 #include "tests/unit/support/onnx_file.h"
 #include "tools/base/message.h"
 #include "tools/base/file.h"
@@ -350,6 +352,42 @@ static void make_hostile(void) {
     file_free(&file);
 }
 
+static uint8_t *make_lookup(enum morsel_type type) {
+    static const uint8_t table[2] = {10, 20};
+    const struct morsel_blob_text rule = {{0, MORSEL_TEXT_NO_INPUT, MORSEL_TEXT_NO_INPUT},
+                                          .max_length = 4,
+                                          .id_count = 2,
+                                          .word_points = 9};
+    const uint32_t words[sizeof rule / 4 + 1] = {0}, dims[] = {1, 4};
+    struct builder b;
+    uint32_t bytes;
+    builder_start(&b);
+    builder_tensor(&b, MORSEL_INT32, 2, dims, 1, 0);
+    builder_tensor(&b, MORSEL_UINT8, 2, dims, 1, 0);
+    const struct morsel_blob_lookup p = {2, 1, builder_data(&b, table, 2)};
+    builder_step(&b, MORSEL_STEP_LOOKUP, (uint32_t[]){0}, 1, 1, &p, sizeof p, 0);
+    builder_input(&b, 0, "ids");
+    builder_output(&b, 1, "y");
+    uint32_t at = builder_data(&b, words, sizeof words);
+    uint8_t *blob = builder_finish(&b, &bytes);
+    struct morsel_blob_header *h = (void *)blob;
+    memcpy(blob + at, &rule, sizeof rule);
+    ((struct morsel_blob_io *)(void *)(blob + h->outputs.offset))->onnx_type = type;
+    h->text = (struct morsel_blob_section){at, sizeof words / 4};
+    builder_seal(blob);
+    return blob;
+}
+
+static void make_ids(void) {
+    uint8_t *blobs[] = {make_lookup(MORSEL_FLOAT32), make_lookup(MORSEL_UINT8)};
+    uint32_t bytes, list;
+    uint8_t *all = joined(blobs, 2, &bytes, &list);
+    write_file("ids.morsel", all, bytes);
+    free(all);
+    free(blobs[0]);
+    free(blobs[1]);
+}
+
 int main(int argc, char **argv) {
     if (argc != 2) return 2;
     folder = argv[1];
@@ -366,6 +404,7 @@ int main(int argc, char **argv) {
     make_bytes();
     make_order();
     make_two();
+    make_ids();
     make_net("stream.morsel", false);
     make_net("whole.morsel", true);
     make_arrays();

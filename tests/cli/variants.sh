@@ -5,6 +5,7 @@
 cd "$(dirname "$0")/../.." || exit 1
 verb='' title=''
 . tests/cli/calls.sh
+make_files
 
 # make NAME ARGUMENTS..: a blob, $work/NAME.morsel.
 make() {
@@ -65,6 +66,10 @@ printf '{"tokenizer": "vocab.txt", "max_length": 64, "pooling": "none"}' >"$work
 make tokens $encoder --dim sequence=8,16
 check "embed of vectors of tokens" 2 "grows with the length" embed "$work/tokens.morsel" "$work/texts.txt" -o "$work/y.npy"
 check "embed of vectors of tokens at one length" 0 "1000 lines" embed "$work/tokens.morsel" "$work/texts.txt" -o "$work/y.npy" --variant 1
+make batches $encoder --dim batch=1,2 --dim sequence=16,8
+check "embed where another variant takes two texts" 1 "one text at a time" embed "$work/batches.morsel" "$work/texts.txt" -o "$work/y.npy"
+check "embed where another variant gives bytes" 1 "with floats as its first output" embed "$work/ids.morsel" "$work/texts.txt" -o "$work/y.npy"
+check "embed by the one that gives floats" 0 "1000 lines" embed "$work/ids.morsel" "$work/texts.txt" -o "$work/y.npy" --variant 0
 
 # --- pictures ---
 rule='"channels": "RGB", "scale": 0.00392156862745098, "mean": [0.5, 0.5, 0.5], "std": [0.25, 0.25, 0.25]}'

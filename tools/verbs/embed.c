@@ -55,6 +55,10 @@ static bool read_lines(struct embed *e, const char *path, struct failure *failur
     return true;
 }
 
+static bool takes_one_text(const struct network *n) {
+    return n->input_count && n->inputs[0].rank >= 1 && n->inputs[0].dims[0] == 1 && n->output_count && n->outputs[0].type == NPY_FLOAT32;
+}
+
 /* All of them, or the one that was asked for. */
 static bool open_variants(struct embed *e, struct failure *failure) {
     bool one = e->call.variant != NETWORK_FITTING;
@@ -62,7 +66,11 @@ static bool open_variants(struct embed *e, struct failure *failure) {
     for (uint32_t k = 0; k < e->variant_count; k++) {
         struct network *variant = &e->variants[k];
         if (!network_variant(variant, &e->network, one ? e->network.variant : k, failure)) return false;
-        if (!variant->output_count || variant->outputs[0].count != e->width)
+        if (!takes_one_text(variant))
+            return failure_set(failure, STATUS_INPUT, "%s: a network of one text at a time is wanted, with floats as its first output",
+                               e->call.path);
+        if (!k) e->width = variant->outputs[0].count;
+        if (variant->outputs[0].count != e->width)
             return failure_set(failure, STATUS_CALL,
                                "%s: its first output grows with the length of the text: pool its vectors, or choose a --variant",
                                e->call.path);
@@ -75,12 +83,7 @@ static bool open_network(struct embed *e, struct failure *failure) {
     if (!network_read(n, &e->call, failure)) return false;
     if (!morsel_text_length(&n->model))
         return failure_set(failure, STATUS_INPUT, "%s has no text rule: convert the network with --text RULE.json", e->call.path);
-    if (!network_start(n, NULL, failure)) return false;
-    if (n->inputs[0].rank < 1 || n->inputs[0].dims[0] != 1 || n->outputs[0].type != NPY_FLOAT32)
-        return failure_set(failure, STATUS_INPUT, "%s: a network of one text at a time is wanted, with floats as its first output",
-                           e->call.path);
-    e->width = n->outputs[0].count;
-    return open_variants(e, failure);
+    return network_start(n, NULL, failure) && open_variants(e, failure);
 }
 
 /* Each line goes to the shortest variant that holds it. */
