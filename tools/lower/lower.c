@@ -380,6 +380,12 @@ static bool shapes_kept(struct lowering *l, struct onnx_node *node) {
     return true;
 }
 
+/* Passes put nodes where others stood: what they state is asked for once more, before anything relies on it. */
+static bool shapes_follow(struct lowering *l, struct onnx_node *node) {
+    char why[240];
+    return onnx_shapes_hold(l->graph, node, why, sizeof why) || refuse(l, node, "%s", why);
+}
+
 static void lower_node(struct lowering *l, struct onnx_node *node) {
     lower_fn *fn = dynamic_reads(l, node) ? lower_dynamic_arithmetic : find_operator(node);
     bool good = fn != NULL;
@@ -392,7 +398,7 @@ static void lower_node(struct lowering *l, struct onnx_node *node) {
     else if (poisoned(l, node)) good = false;
     else {
         dynamic_settle(l, node);
-        good = shapes_fit(l, node) && integers_fit(l, node) && fn(l, node) && shapes_kept(l, node);
+        good = shapes_fit(l, node) && shapes_follow(l, node) && integers_fit(l, node) && fn(l, node) && shapes_kept(l, node);
     }
     if (!good) stand_in_outputs(l, node);
 }

@@ -14,6 +14,7 @@ struct strides {
 
 /* Strides of a view along the output's logical axes; false where its entries are no straight runs. */
 static bool view_strides(const struct view *v, uint32_t rank, uint32_t *step) {
+    if (v->rank > rank) return false;
     uint32_t skip = rank - v->rank;
     for (uint32_t i = 0; i < rank; i++) step[i] = 0;
     for (uint32_t i = 0; i < v->rank; i++) {

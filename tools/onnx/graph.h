@@ -134,6 +134,8 @@ bool onnx_bind(struct onnx_graph *graph, const struct onnx_binding *bindings, si
 /* Sorts, infers types and shapes, folds constants and shape arithmetic; a value that cannot be inferred takes the file's value_info where
  * that agrees with the bindings, or stays unknown. Malformed nodes (missing inputs, impossible shapes) become refusals. */
 bool onnx_infer(struct onnx_graph *graph, struct onnx_report *report, struct failure *failure);
+/* Whether a node's inputs lead to the shapes that its outputs have, whatever a pass made of it; `why` says what does not fit. */
+bool onnx_shapes_hold(struct onnx_graph *graph, struct onnx_node *node, char *why, size_t size);
 
 void onnx_free(struct onnx_graph *graph);
 

@@ -193,3 +193,32 @@ bool onnx_infer(struct onnx_graph *graph, struct onnx_report *report, struct fai
     onnx_prune(graph);
     return true;
 }
+
+enum { FEW_OUTPUTS = 8 };
+
+/* Whether inference gives outputs the shapes they have; those of a node with more are taken as they are. */
+static bool infers_the_same(struct onnx_context *c, const struct onnx_operator *op, const struct onnx_value *before) {
+    if (!op->infer(c)) return false;
+    for (int i = 0; i < c->node->output_count; i++) {
+        const struct onnx_value *value = c->node->outputs[i];
+        if (value && onnx_elements(&value->shape) >= 0 && !onnx_same_shape(&value->shape, &before[i].shape))
+            return onnx_bad(c, "its output %d does not follow from its inputs", i);
+    }
+    return true;
+}
+
+bool onnx_shapes_hold(struct onnx_graph *graph, struct onnx_node *node, char *why, size_t size) {
+    const struct onnx_operator *op = onnx_operator_of(node);
+    struct onnx_context c = {graph, node, ""};
+    struct onnx_value before[FEW_OUTPUTS];
+    if (!op || node->output_count > FEW_OUTPUTS || !inputs_known(node)) return true;
+    for (int i = 0; i < op->min_inputs; i++)
+        if (!onnx_input(node, i)) return true; /* a pass left it out, and whoever lowers it knows */
+    for (int i = 0; i < node->output_count; i++)
+        if (node->outputs[i]) before[i] = *node->outputs[i];
+    const bool holds = infers_the_same(&c, op, before);
+    for (int i = 0; i < node->output_count; i++)
+        if (node->outputs[i]) *node->outputs[i] = before[i];
+    snprintf(why, size, "%s", c.why);
+    return holds;
+}

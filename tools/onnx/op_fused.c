@@ -14,17 +14,70 @@ bool onnx_infer_fused_matmul(struct onnx_context *c) {
     return onnx_infer_product(c, &a, &b);
 }
 
-/* x, then what is added to it and by what it is normalized; a fourth output is the sum. */
-bool onnx_infer_skip_layer_norm(struct onnx_context *c) {
+/* Input i is one number for each of `width`, or is not there. */
+static bool has_line(struct onnx_context *c, int i, int64_t width) {
+    const struct onnx_value *line = onnx_input(c->node, i);
+    if (!line || (line->shape.rank == 1 && line->shape.dims[0] == width && width)) return true;
+    return onnx_bad(c, "its input %d must be %lld numbers, in 1 dimension", i, (long long)width);
+}
+
+/* Input i has that shape, or is not there. */
+static bool has_shape(struct onnx_context *c, int i, const struct onnx_shape *shape) {
+    const struct onnx_value *value = onnx_input(c->node, i);
+    return !value || onnx_same_shape(&value->shape, shape) || onnx_bad(c, "its input %d must have the shape of its first", i);
+}
+
+static int64_t width_of(const struct onnx_shape *x) {
+    return x->rank ? x->dims[x->rank - 1] : 0;
+}
+
+/* x, then what is added to each of its lines. */
+bool onnx_infer_bias_gelu(struct onnx_context *c) {
     const struct onnx_shape *x = onnx_in(c, 0);
+    return has_line(c, 1, width_of(x)) && onnx_out(c, 0, x);
+}
+
+/* x, then what is added to it, by what it is normalized, and what is added to each line; a fourth output is the sum. */
+bool onnx_infer_skip_layer_norm(struct onnx_context *c) {
+    const struct onnx_shape *x = onnx_in(c, 0), *skip = onnx_in(c, 1);
+    struct onnx_shape sum;
+    for (int i = 2; i < 5; i++)
+        if (!has_line(c, i, width_of(x))) return false;
+    if (!onnx_broadcast(c, x, skip, &sum)) return false;
+    if (!onnx_same_shape(&sum, x)) return onnx_bad(c, "what is added to x must not be larger");
     return onnx_out(c, 0, x) && onnx_out(c, 3, x);
 }
 
-/* Lines of tables by ids, [batch, sequence] of integers. */
+/* Inputs 2 to 4 are tables of lines as long: of words, of positions, and perhaps of segments. */
+static bool has_tables(struct onnx_context *c, int64_t width) {
+    for (int i = 2; i < 5; i++) {
+        const struct onnx_value *table = onnx_input(c->node, i);
+        if (table && (table->shape.rank != 2 || table->shape.dims[1] != width || !onnx_elements(&table->shape)))
+            return onnx_bad(c, "its tables must have 2 dimensions, and lines that are as long");
+    }
+    return true;
+}
+
+/* Positions of each token, or of the tokens of any text; without them a line of the table for each token. */
+static bool has_positions(struct onnx_context *c, const struct onnx_shape *ids) {
+    const struct onnx_value *positions = onnx_input(c->node, 8);
+    if (!positions) return onnx_in(c, 3)->dims[0] >= ids->dims[1] || onnx_bad(c, "it has more tokens than positions");
+    const struct onnx_shape any = {2, {1, ids->dims[1]}};
+    if (onnx_same_shape(&positions->shape, &any)) return true;
+    return has_shape(c, 8, ids);
+}
+
+/* Lines of tables by ids, [batch, sequence] of integers. Inputs: ids, segments, tables, gamma, beta, mask, positions. */
 bool onnx_infer_embed_layer_norm(struct onnx_context *c) {
+    static const int needed[] = {2, 3, 5, 6}; /* segments may be left out */
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (!onnx_input(c->node, needed[i])) return onnx_bad(c, "input %d is missing", needed[i]);
     const struct onnx_shape *ids = onnx_in(c, 0), *words = onnx_in(c, 2);
     if (ids->rank != 2 || words->rank != 2) return onnx_bad(c, "ids and tables must have 2 dimensions");
-    const struct onnx_shape y = {3, {ids->dims[0], ids->dims[1], words->dims[1]}}, lengths = {1, {ids->dims[0]}};
+    const int64_t width = words->dims[1];
+    const struct onnx_shape y = {3, {ids->dims[0], ids->dims[1], width}}, lengths = {1, {ids->dims[0]}};
+    if (!has_tables(c, width) || !has_line(c, 5, width) || !has_line(c, 6, width) || !has_positions(c, ids)) return false;
+    if (!has_shape(c, 1, ids) || !has_shape(c, 7, ids)) return false;
     onnx_out_type(c, 1, ONNX_INT32);
     return onnx_out(c, 0, &y) && onnx_out(c, 1, &lengths) && onnx_out(c, 2, &y);
 }
@@ -37,5 +90,6 @@ bool onnx_infer_attention(struct onnx_context *c) {
     const int64_t heads = onnx_attribute_int(c->node, "num_heads", 0), hidden = w->dims[1] / 3;
     if (heads < 1 || hidden % heads) return onnx_bad(c, "%lld elements are no %lld heads", (long long)hidden, (long long)heads);
     const struct onnx_shape y = {3, {x->dims[0], x->dims[1], hidden}};
+    if (!has_line(c, 2, w->dims[1])) return false;
     return onnx_out(c, 0, &y);
 }

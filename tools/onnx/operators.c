@@ -164,10 +164,10 @@ static const struct onnx_operator operators[] = {
     {"", "GroupNormalization", 18, ANY, 3, 3, 1, 0, .infer = onnx_infer_same},
     {"", "RMSNormalization", 23, ANY, 2, 2, 1, 0, .infer = onnx_infer_same},
     {MICROSOFT, "FusedMatMul", 1, ANY, 2, 2, 1, 0, .infer = onnx_infer_fused_matmul},
-    {MICROSOFT, "BiasGelu", 1, ANY, 2, 2, 1, 0, .infer = onnx_infer_same},
-    {MICROSOFT, "FastGelu", 1, ANY, 1, 2, 1, 0, .infer = onnx_infer_same},
+    {MICROSOFT, "BiasGelu", 1, ANY, 2, 2, 1, 0, .infer = onnx_infer_bias_gelu},
+    {MICROSOFT, "FastGelu", 1, ANY, 1, 2, 1, 0, .infer = onnx_infer_bias_gelu},
     {MICROSOFT, "SkipLayerNormalization", 1, ANY, 3, 5, 4, 0, .infer = onnx_infer_skip_layer_norm},
-    {MICROSOFT, "EmbedLayerNormalization", 1, ANY, 7, 9, 3, 2, .infer = onnx_infer_embed_layer_norm},
+    {MICROSOFT, "EmbedLayerNormalization", 1, ANY, 1, 9, 3, 2, .infer = onnx_infer_embed_layer_norm},
     {MICROSOFT, "Attention", 1, ANY, 3, 7, 2, 0, .infer = onnx_infer_attention},
     {"", "LRN", 1, ANY, 1, 1, 1, 0, .infer = onnx_infer_same},
 

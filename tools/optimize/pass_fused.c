@@ -66,9 +66,10 @@ static struct onnx_value *last_two_turned(struct onnx_graph *g, struct onnx_node
 }
 
 static bool change_matmul(struct onnx_graph *g, struct onnx_node *node) {
+    if (!is_fused(node, "FusedMatMul")) return false;
     struct onnx_value *a = node->inputs[0], *b = node->inputs[1];
     const double alpha = (double)onnx_attribute_float(node, "alpha", 1);
-    if (!is_fused(node, "FusedMatMul") || a->shape.rank < 2 || b->shape.rank < 2) return false;
+    if (a->shape.rank < 2 || b->shape.rank < 2) return false;
     if (onnx_attribute_int(node, "transBatchA", 0) || onnx_attribute_int(node, "transBatchB", 0)) return false;
     if (onnx_attribute_int(node, "transA", 0)) a = last_two_turned(g, node, a);
     if (onnx_attribute_int(node, "transB", 0)) b = last_two_turned(g, node, b);
@@ -113,7 +114,8 @@ static bool change_skip_norm(struct onnx_graph *g, struct onnx_node *node) {
 }
 
 static struct onnx_value *lines(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *table, struct onnx_value *ids) {
-    return put(g, node, "Gather", table, ids, &node->outputs[0]->shape);
+    const struct onnx_shape shape = {3, {ids->shape.dims[0], ids->shape.dims[1], table->shape.dims[1]}};
+    return put(g, node, "Gather", table, ids, &shape);
 }
 
 /* As many lines of a constant table as there are tokens. */
@@ -132,8 +134,7 @@ static bool change_embed(struct onnx_graph *g, struct onnx_node *node) {
                       *positions = onnx_input(node, 8);
     if (!is_fused(node, "EmbedLayerNormalization") || shape->rank != 3 || (read(node, 1) && (!mask || node->outputs[1]->is_output)))
         return false;
-    if (positions ? positions->shape.rank != 2 : !node->inputs[3]->constant || node->inputs[3]->shape.dims[0] < shape->dims[1])
-        return false;
+    if (!positions && !node->inputs[3]->constant) return false;
     if (mask) hand_out(g, node, 1, mask);
     const float epsilon = onnx_attribute_float(node, "epsilon", 1e-12F);
     struct onnx_value *x = lines(g, node, node->inputs[2], node->inputs[0]);
