@@ -116,6 +116,9 @@ LC_ALL=C sed 's/DequantizeLinear/DexuantizeLinear/g; s/QuantizeLinear/XuantizeLi
 verify "a file without quantization is called float" call_says 'float.onnx is a float network: .*morsel quantize' 1 "$work/float.onnx" -o "$work/kept.morsel"
 LC_ALL=C sed 's/QuantizeLinear/DynamicXxLinea/g' $network/network.onnx >"$work/dynamic.onnx"
 verify "in one line" sh -c "[ \$(wc -l <'$work/err') -eq 1 ]"
+verify "nor what its sound nodes lack" sh -c "! grep -q 'is not supported' '$work/err'"
+verify "a malformed node of it is named" call_says "^morsel: the_node .Einsum, .*: input 0 is missing" 1 "$work/missing.onnx" -o "$work/kept.morsel"
+verify "and then its kind" says 'missing.onnx is a float network: '
 verify "a dynamic operator that is not taken is named" call_says 'DynamicXxLinea is not supported' 1 "$work/dynamic.onnx" -o "$work/kept.morsel"
 verify "JSON again" call 1 "$work/unknown.onnx" -o "$work/kept.morsel" --json
 for key in node op opset shape why; do

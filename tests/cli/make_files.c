@@ -10,6 +10,7 @@
  *   most.onnx, too_long.onnx  as many nodes as a blob may have tensors for, and more than it may have steps
  *   behind_pads.onnx, two_pads.onnx, denormal.onnx  a pool whose windows begin behind its input, a Pad with pads both as an input and
  *                  as an attribute, a product whose output's scale is denormal; each between bytes
+ *   missing.onnx   in float, an Einsum whose first input is missing
  *   ids.morsel     ids int32 [1, 4] to float32 [1, 4], by a text rule without tokens; a second variant gives uint8 [1, 4]
  *   two.morsel     a, b float32 [2, 3] to sum = a + b and minus = -a
  *   hostile.onnx   float_small.onnx, whose names hold all that could steer a terminal; hostile_op.onnx has such an operator, too
@@ -352,6 +353,16 @@ static void make_hostile(void) {
     file_free(&file);
 }
 
+static void make_missing(void) {
+    struct bytes graph = {0}, model;
+    add_value(&graph, 11, "x", ONNX_FLOAT, "2,3");
+    add_value(&graph, 12, "y", ONNX_FLOAT, "3,3");
+    add_node(&graph, "the_node", "Einsum", "- x", "y", "equation@ij,ik->jk");
+    model = model_message(&graph, 13);
+    write_file("missing.onnx", model.data, model.size);
+    free(model.data);
+}
+
 static uint8_t *make_lookup(enum morsel_type type) {
     static const uint8_t table[2] = {10, 20};
     const struct morsel_blob_text rule = {{0, MORSEL_TEXT_NO_INPUT, MORSEL_TEXT_NO_INPUT},
@@ -401,6 +412,7 @@ int main(int argc, char **argv) {
     make_between("behind_pads.onnx", "1,3,4,4", "MaxPool", "kernel_shape=1,1 strides=2,2 pads=2,2,2,2 ceil_mode:1", "", 0.5);
     make_between("two_pads.onnx", "1,3,4,4", "Pad", "pads=0,0,3,3,0,0,3,3 mode@reflect", "eight", 0.5);
     make_between("denormal.onnx", "1,4,4", "MatMul", "", "b", 1e-45);
+    make_missing();
     make_bytes();
     make_order();
     make_two();

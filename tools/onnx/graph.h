@@ -109,6 +109,7 @@ struct onnx_graph {
 struct onnx_refusal {
     const char *node, *op, *shapes, *why;
     int opset;
+    bool malformed; /* it is no such operator's node, whoever runs it */
 };
 struct onnx_report {
     size_t notice_count, refusal_count;

@@ -67,8 +67,8 @@ void onnx_refuse(struct onnx_report *report, const struct onnx_node *node, const
     report->refusals = grow(report->refusals, report->refusal_count, sizeof *report->refusals);
     struct onnx_refusal *refusal = &report->refusals[report->refusal_count++];
     /* Names are copied: a report outlives its graph. */
-    *refusal =
-        (struct onnx_refusal){copy_name(node->name), copy_name(node->op), input_shapes(node), format_text(format, args), node->opset};
+    *refusal = (struct onnx_refusal){copy_name(node->name),     copy_name(node->op), input_shapes(node),
+                                     format_text(format, args), node->opset,         node->refused};
     va_end(args);
 }
 

@@ -61,20 +61,23 @@ static const char *kind_of(const struct onnx_graph *graph) {
                                                                        : "is a float network: nothing in it is quantized. Quantize it";
 }
 
+static void print_refusal(const struct onnx_refusal *r) {
+    message_error("%s (%s, opset %d, %s): %s", r->node, r->op, r->opset, r->shapes, r->why);
+}
+
 void report_refusals(const char *path, const struct onnx_graph *graph, const struct onnx_report *report) {
     struct group groups[GROUPS_MOST];
     const char *kind = kind_of(graph);
-    if (kind) { /* a network of the wrong kind: what each node lacks does not help */
+    size_t count, n = report->refusal_count;
+    for (size_t i = 0; i < n; i++)
+        if (!kind || report->refusals[i].malformed) print_refusal(&report->refusals[i]);
+    if (kind) { /* a network of the wrong kind: what sound nodes lack does not help */
         message_error("%s %s, with some hundred typical inputs: morsel quantize; tools/README.md, 'Quantize', shows how. "
                       "Nothing was written",
                       path, kind);
         return;
     }
-    size_t count, n = report->refusal_count, left = collect(report, groups, &count);
-    for (size_t i = 0; i < n; i++) {
-        const struct onnx_refusal *r = &report->refusals[i];
-        message_error("%s (%s, opset %d, %s): %s", r->node, r->op, r->opset, r->shapes, r->why);
-    }
+    size_t left = collect(report, groups, &count);
     message_error("%s: %zu node%s not supported; nothing was written%s", path, n, n == 1 ? " is" : "s are", n > 1 ? ". In short:" : "");
     for (size_t g = 0; n > 1 && g < count; g++) message_error("%6zu x %s: %s", groups[g].count, groups[g].first->op, groups[g].first->why);
     if (left) message_error("%6zu others", left);
