@@ -71,7 +71,7 @@ void make_output(struct trial *t, struct morsel_output *y, uint32_t float_one_in
     y->out_max = 255;
     y->float_min = -INFINITY;
     y->float_max = INFINITY;
-    uint32_t limits = !t->tame ? chance_below(c, 4) : t->bench || !chance_one_in(c, 4) ? 3 : 1;
+    uint32_t limits = !t->tame ? chance_below(c, 4) : t->bench || !chance_one_in(c, 6) ? 3 : 1;
     if (limits == 0) y->out_min = y->qparams.zero;                  /* relu */
     if (limits == 2) y->qparams.zero = 0, y->qparams.sign_flip = 0; /* relu with all its range, inside a network */
     if (limits == 1) y->out_min = (int32_t)chance_below(c, 256), y->out_max = chance_range(c, y->out_min, 255);
@@ -185,9 +185,8 @@ struct morsel_channels make_channels(struct trial *t, struct weights *w, const s
     bool odd = !t->bench && !t->tame, zero = !t->bench && chance_one_in(c, 6);
     bool float_bias = odd && chance_one_in(c, y->qparams.is_float ? 2 : 4);
     w->data = trial_room(t, bytes, 64);
-    w->wild = t->bench || chance_one_in(c, float_bias ? 4 : 2) ? 0
-              : odd && chance_one_in(c, 2)                     ? UINT32_MAX
-                                                               : chance_next(c) & chance_next(c);
+    bool calm = t->bench || (t->tame ? !chance_one_in(c, 5) : chance_one_in(c, float_bias ? 4 : 2));
+    w->wild = calm ? 0 : odd && chance_one_in(c, 2) ? UINT32_MAX : chance_next(c) & chance_next(c);
     w->far_most = chance_one_in(c, 2) ? 0.5f : 1.7f; /* two limits that kernels have */
     w->negative = t->bench || !chance_one_in(c, 8) ? 0 : chance_next(c);
     w->zeros = chance_one_in(c, 2) ? UINT32_MAX : chance_next(c) & chance_next(c);

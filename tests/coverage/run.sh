@@ -34,6 +34,7 @@ on_emulated_cpus() {
     log=$arm64/coverage.log
     for cpu in cortex-a53 cortex-a76 max; do
         try "kernels $cpu" qemu-aarch64 -cpu $cpu "$arm64/tests/check_kernels/check_kernels" --seed 1 --cases 100
+        try "more of conv, $cpu" qemu-aarch64 -cpu $cpu "$arm64/tests/check_kernels/check_kernels" --seed 2 --cases 400 --random-only --kernel conv
         try "answers $cpu" env MORSEL="qemu-aarch64 -cpu $cpu $arm64/morsel" CONVERTER="$native/morsel" sh tests/golden/run.sh
     done
     return $status
