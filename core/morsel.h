@@ -21,7 +21,8 @@
  *
  * Threads: a model is immutable once open and may be shared by any number of sessions on any threads. A session belongs to one caller at a
  * time; two need two arenas.
- * Numbers: the same blob and the same input give the same output bytes on every CPU, with any number of threads.
+ * Numbers: the same blob and the same input give the same output bytes on every CPU, with any number of threads. Where a float is a NaN,
+ * it is one everywhere, but its bits may differ.
  * Capacities: each pointer to a caller's memory comes with how much there is, in elements or bytes. Less than is needed is refused before
  * anything is written; more is fine.
  * Defaults: 0 and NULL mean the default, everywhere.

@@ -7,8 +7,10 @@
  *
  * float(acc) is the nearest float, ties to even, for any int32. The product is rounded once and never fused with anything. Clamping before
  * rounding equals rounding before clamping: the limits are integers, rounding is monotone and keeps integers. An infinite product (a
- * multiplier may be as large as FLT_MAX) is clamped like any other. A NaN cannot arise in sums: both factors are finite. A float bias (of
- * quantizers that leave biases in float) is in steps of y, and is added to the product in float.
+ * multiplier may be as large as FLT_MAX) is clamped like any other. Where both factors are finite, no NaN arises. One multiplier need not
+ * be: of a row with a scale of its own (fc by lines), which is a product itself. Times a sum of 0 an infinite one is a NaN, which is stored
+ * as the CPU makes it; such results are floats. A float bias (of quantizers that leave biases in float) is in steps of y, and is added to
+ * the product in float.
  *
  * Round half to even without libm: for |v| <= 2^22, v + 1.5 * 2^23 lies in [2^23, 2^24], where floats are exactly the integers. So the
  * addition itself rounds to an integer, ties to even. The low bits of the sum are that integer above those of 1.5 * 2^23. Limits minus zero

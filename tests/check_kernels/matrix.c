@@ -2,6 +2,7 @@
 /* Matrix products: with constant weights, and of two activations. */
 #include "check.h"
 
+#include <float.h>
 #include <string.h>
 
 #define DEEP 32896u /* inputs whose sum may exceed 2^23: all are the highest */
@@ -22,6 +23,18 @@ static const float *make_lines(struct trial *t, uint32_t rows) {
     }
     trial_say(t, " by line");
     return lines;
+}
+
+/* Rows with the largest scale there is, whose multipliers may be infinite. Half of them have sums of 0, as far as biases are: NaNs. */
+static void make_infinite(struct trial *t, const struct morsel_fc_args *a, uint8_t *x, uint32_t biases) {
+    float *lines = (float *)a->lines;
+    if (chance_one_in(&t->chance, 2)) memset((int32_t *)a->channels.bias, 0, biases * sizeof(int32_t));
+    for (uint32_t i = 0; i < a->rows; i++) {
+        if (!chance_one_in(&t->chance, 4)) continue;
+        lines[2 * i] = FLT_MAX / 255 * 2;
+        int zero = (int)(a->x.qparams.sign_flip ^ (uint32_t)lines[2 * i + 1]);
+        if (chance_one_in(&t->chance, 2)) memset(x + (size_t)i * a->inputs, zero, a->inputs);
+    }
 }
 
 static void make_fc(struct trial *t) {
@@ -55,6 +68,7 @@ static void make_fc(struct trial *t) {
     a->inputs = s.inputs;
     a->outputs = s.outputs;
     a->blocks = w.entries / 16;
+    if (a->lines && chance_one_in(c, 4)) make_infinite(t, a, x, w.entries);
     t->units = a->rows * a->blocks;
     t->macs = (uint64_t)s.rows * s.inputs * s.outputs;
     trial_output(t, &a->y.data, (size_t)s.rows * s.outputs, &a->y.qparams);
