@@ -171,7 +171,7 @@ static void make_channel(struct trial *t, const struct weights *w, uint32_t e, s
     if (to->weight_zero) ((int32_t *)to->weight_zero)[e] = zero;
     if (to->float_bias) ((float *)to->float_bias)[e] = chance_one_in(c, 2) ? (float)chance_range(c, -99, 99) / 2 : chance_float(c, -50, 50);
     if (to->float_bias && far) {
-        float much = chance_float(c, 0.5e9f, 2e9f);
+        float much = chance_float(c, 0.5e9f, w->far_most == 1 ? 1e9f : 2e9f); /* kernels have limits on either */
         ((int32_t *)to->bias)[e] = bias < 0 ? -INT32_MAX : INT32_MAX;
         ((float *)to->float_bias)[e] = bias < 0 ? -much : much;
     }
@@ -187,7 +187,8 @@ struct morsel_channels make_channels(struct trial *t, struct weights *w, const s
     w->data = trial_room(t, bytes, 64);
     bool calm = t->bench || (t->tame ? !chance_one_in(c, 5) : chance_one_in(c, float_bias ? 4 : 2));
     w->wild = calm ? 0 : odd && chance_one_in(c, 2) ? UINT32_MAX : chance_next(c) & chance_next(c);
-    w->far_most = chance_one_in(c, 2) ? 0.5f : 1.7f; /* two limits that kernels have */
+    static const float limits[] = {0.5f, 1, 1.7f}; /* two that kernels have, and beyond */
+    w->far_most = limits[chance_below(c, 3)];
     w->negative = t->bench || !chance_one_in(c, 8) ? 0 : chance_next(c);
     w->zeros = chance_one_in(c, 2) ? UINT32_MAX : chance_next(c) & chance_next(c);
     memset(w->data, 0, bytes);
