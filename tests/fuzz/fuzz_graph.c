@@ -5,6 +5,7 @@
  *
  *     fuzz_graph [--runs N] [--seconds N] [--seed N] [MODEL.onnx...]        (driver.c has the rest of the command line)
  */
+#include "every_operator.h"
 #include "fuzz.h"
 #include "onnx_fields.h"
 #include "seed_graph.h"
@@ -17,6 +18,13 @@ size_t fuzz_seed(uint64_t seed, uint8_t *bytes, size_t capacity) {
 size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t most, unsigned int seed) {
     uint64_t state = seed;
     return tree_mutate(bytes, size, most, &state);
+}
+
+/* A seed for every operator there is: without one it would not be looked at. */
+int LLVMFuzzerInitialize(int *argc, char ***argv) {
+    (void)argc, (void)argv;
+    if (!every_operator_is_made()) exit(1);
+    return 0;
 }
 
 int fuzz_report(unsigned long long runs) {

@@ -11,6 +11,7 @@
 
 #include "fuzz.h"
 #include "onnx.pb-c.h"
+#include "tools/onnx/operator.h"
 
 #include <math.h>
 #include <stdalign.h>
@@ -294,68 +295,13 @@ static void redirect_edge(struct tree *t) {
 }
 
 static void change_operator(struct tree *t) {
-    static const char *const ops[] = {"Conv",
-                                      "ConvTranspose",
-                                      "MaxPool",
-                                      "AveragePool",
-                                      "GlobalAveragePool",
-                                      "GlobalMaxPool",
-                                      "MatMul",
-                                      "Gemm",
-                                      "Add",
-                                      "Sub",
-                                      "Mul",
-                                      "Div",
-                                      "Max",
-                                      "Min",
-                                      "Pow",
-                                      "Relu",
-                                      "Clip",
-                                      "Sigmoid",
-                                      "HardSwish",
-                                      "LeakyRelu",
-                                      "PRelu",
-                                      "Softmax",
-                                      "Transpose",
-                                      "Reshape",
-                                      "Flatten",
-                                      "Squeeze",
-                                      "Unsqueeze",
-                                      "Slice",
-                                      "Split",
-                                      "Pad",
-                                      "Concat",
-                                      "Gather",
-                                      "Resize",
-                                      "Tile",
-                                      "Expand",
-                                      "DepthToSpace",
-                                      "Identity",
-                                      "Dropout",
-                                      "ReduceMean",
-                                      "ReduceSum",
-                                      "ReduceMax",
-                                      "ReduceL2",
-                                      "Shape",
-                                      "Cast",
-                                      "Where",
-                                      "Constant",
-                                      "QuantizeLinear",
-                                      "DequantizeLinear",
-                                      "BatchNormalization",
-                                      "LayerNormalization",
-                                      "InstanceNormalization",
-                                      "SpaceToDepth",
-                                      "ConstantOfShape",
-                                      "Range",
-                                      "Size",
-                                      "LpNormalization",
-                                      "Sum",
-                                      "Mean",
-                                      "Exp",
-                                      "Neg"};
     Onnx__Node *node = tree_node(t);
-    if (node) node->op_type = (char *)(uintptr_t)ops[tree_below(t, sizeof ops / sizeof *ops)];
+    size_t count = 0;
+    while (onnx_operator_at(count)) count++;
+    const struct onnx_operator *op = onnx_operator_at(tree_below(t, count));
+    if (!node) return;
+    node->op_type = (char *)(uintptr_t)op->name;
+    node->domain = (char *)(uintptr_t)op->domain;
 }
 
 static Onnx__Attribute *tree_attribute(struct tree *t) {

@@ -1,104 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ONNX files by chance, with each operator that is converted, in a form that is: a chain of operators in QDQ style, now and then without a
- * quantization between two of them, as activations follow their layers. Included once, by the fuzzer.
+ * ONNX files by chance, of each operator, in a form that is known: a chain of operators in QDQ style, now and then without a
+ * quantization between two of them, as activations follow their layers. In some files operands do not fit. Included once, by the fuzzer.
  */
 #ifndef MORSEL_TEST_SEED_GRAPH_H
 #define MORSEL_TEST_SEED_GRAPH_H
 
+#include "graph_recipes.h"
 #include "seed_onnx.h"
 
 #include <stdlib.h>
 
-/*
- * An operator, its inputs, its attributes. x: the last value, u: an earlier one, -: none. %DIMS: constant floats, behind a
- * DequantizeLinear; =DIMS: as they are; #NUMBER: one of them; $LIST: integers. In dimensions and numbers C stands for the channels of x, W
- * for its width, F for all of a picture. A semicolon: the next operator, of the result.
- * name=LIST, name:INTEGER, name~FLOAT, name@TEXT
- */
-static const char *const graph_recipes[] = {
-    "Conv x %CxCx3x3 pads=1,1,1,1",
-    "Conv x %CxCx1x1 =C",
-    "Conv x %Cx1x3x3 pads=1,1,1,1 group:C",
-    "Conv x %CxCx3x3 =C pads=2,2,2,2 dilations=2,2",
-    "Conv x %CxCx2x2 auto_pad@SAME_UPPER strides=1,1",
-    "ConvTranspose x %CxCx2x2 strides=2,2",
-    "ConvTranspose x %CxCx3x3 =C strides=2,2 pads=1,1,1,1 output_padding=1,1",
-    "MaxPool x kernel_shape=2,2 strides=1,1 pads=0,0,1,1",
-    "MaxPool x kernel_shape=3,3 strides=2,2 pads=1,1,1,1 ceil_mode:1",
-    "AveragePool x kernel_shape=3,3 pads=1,1,1,1 count_include_pad:1",
-    "AveragePool x kernel_shape=2,2 auto_pad@SAME_LOWER",
-    "GlobalAveragePool x",
-    "GlobalMaxPool x",
-    "Add x u",
-    "Mul x %Cx1x1",
-    "Sub x =Cx1x1",
-    "Div x =1xCx1x1",
-    "Max x u",
-    "Min x #0.5",
-    "Pow x #2",
-    "Sum x u",
-    "Mean x u",
-    "PRelu x =Cx1x1",
-    "Clip x #-0.5 #0.5",
-    "Clip x - #6",
-    "LeakyRelu x alpha~0.1",
-    "HardSigmoid x alpha~0.2 beta~0.5",
-    "Elu x",
-    "Softmax x axis:1",
-    "Softmax x axis:-1",
-    "BatchNormalization x =C =C =C =C",
-    "LayerNormalization x =C axis:-1",
-    "InstanceNormalization x =C =C",
-    "GroupNormalization x =C =C num_groups:1",
-    "RMSNormalization x =C axis:-1",
-    "LpNormalization x axis:1",
-    "Transpose x perm=0,2,3,1",
-    "Transpose x perm=0,3,1,2",
-    "Transpose x perm=0,1,3,2",
-    "Transpose x",
-    "Reshape x $0,-1",
-    "Reshape x $1,C,-1,1",
-    "Flatten x axis:1",
-    "Squeeze x $0",
-    "Unsqueeze x $-1",
-    "Expand x $2,1,1,1",
-    "Tile x $1,1,2,1",
-    "Conv x %8xCx1x1;DepthToSpace x blocksize:2",
-    "Conv x %4xCx1x1;DepthToSpace x blocksize:2 mode@CRD",
-    "SpaceToDepth x blocksize:2",
-    "Slice x $0 $-1 $2 $1",
-    "Slice x $-1 $-9 $3 $-1",
-    "Split x axis:2 num_outputs:1",
-    "Pad x $0,0,1,1,0,0,1,1",
-    "Pad x $0,0,1,0,0,0,0,1 mode@edge",
-    "Concat x u axis:1",
-    "Concat x x axis:-2",
-    "Gather x $0,1 axis:1",
-    "Gather x $0,-1,0 axis:2",
-    "Resize x - =4v1,1,2,2 mode@nearest",
-    "Resize x - =4v1,1,2,2 mode@linear",
-    "Identity x",
-    "Dropout x",
-    "Cast x to:1",
-    "ReduceMean x $2,3 keepdims:1",
-    "ReduceMean x axes=2,3",
-    "ReduceMean x axes=-1 keepdims:0",
-    "ReduceSum x $1 keepdims:1",
-    "ReduceMax x axes=2",
-    "ReduceL2 x axes=1 keepdims:1",
-    "MatMul x %WxW",
-    "MatMul x %Wx3",
-    "Transpose x perm=0,1,3,2;MatMul x x",
-    "Flatten x axis:1;MatMul x %Fx3",
-    "Flatten x axis:1;Gemm x %3xF =3 transB:1",
-    "Relu x",
-    "Sigmoid x",
-    "Where =1 x u",
-};
-
-/* Follow a layer without a quantization between. */
-static const char *const graph_tails[] = {"Relu x", "Clip x #0 #6", "Clip x - #6", "Add x =Cx1x1", "Mul x =1", "Relu x", "Identity x"};
+enum { FIRST_QUANTIZED = 10 }; /* opset */
 
 struct graph_word {
     const char *at;
@@ -106,7 +19,14 @@ struct graph_word {
 };
 
 static int64_t graph_letter(const struct seed_value *x, char letter) {
-    return letter == 'C' ? x->c : letter == 'W' ? x->w : letter == 'F' ? (int64_t)x->c * x->h * x->w : 0;
+    int64_t plane = (int64_t)x->h * x->w;
+    switch (letter) {
+    case 'C': return x->c;
+    case 'W': return x->w;
+    case 'P': return plane;
+    case 'F': return x->c * plane;
+    default: return 0;
+    }
 }
 
 /* "1,C,-1" or "CxCx3x3": how many numbers. */
@@ -135,35 +55,94 @@ static int graph_list(struct seed_onnx *m, int type, const int64_t *dims, int ra
     return value;
 }
 
+/* As it is, or quantized on its way. */
+static int graph_between(struct seed_onnx *m, int x) {
+    return m->opset < FIRST_QUANTIZED ? x : onnx_dequantize(m, onnx_quantize(m, x));
+}
+
 /* The bytes of a constant behind a DequantizeLinear. */
 static int graph_quantized(struct seed_onnx *m, const int64_t *dims, int rank) {
-    int inputs[3] = {onnx_constant(m, TYPE_INT8, dims, rank), onnx_scalar(m, TYPE_FLOAT), -1};
     int8_t zero = 0;
+    if (m->opset < FIRST_QUANTIZED) return onnx_constant(m, TYPE_FLOAT, dims, rank);
+    int inputs[3] = {onnx_constant(m, TYPE_INT8, dims, rank), onnx_scalar(m, TYPE_FLOAT), -1};
     inputs[2] = graph_list(m, TYPE_INT8, NULL, 0, &zero, 1);
     return onnx_node(m, "DequantizeLinear", "", inputs, 3, (struct seed_value){.type = TYPE_FLOAT});
 }
 
-static int graph_input(struct seed_onnx *m, const char *word, int x, int u) {
-    struct graph_word w = {word + 1, m->values[x]};
-    int64_t values[8];
+/* Another rank; or a dimension that is another, absent, or one too many; or none of a great many. Returns the rank. */
+static int graph_misfit(struct seed_onnx *m, int64_t *dims, int rank) {
+    static const int64_t odd[] = {0, 1, 2, 3, 5, 24, 100, 1000}, huge[] = {1000, 1000000, 1 << 30, (int64_t)1 << 40, INT64_MAX};
+    int at = rank ? (int)onnx_below(m, (uint32_t)rank) : 0;
+    switch (onnx_below(m, 6)) {
+    case 0:
+        rank = (int)onnx_below(m, 7);
+        for (int i = 0; i < rank; i++) dims[i] = 1 + onnx_below(m, 4);
+        return rank;
+    case 1:
+        memmove(dims + 1, dims, (size_t)rank * sizeof *dims);
+        dims[0] = 1 + onnx_below(m, 3);
+        return rank + 1;
+    case 2: return rank ? rank - 1 : 0;
+    case 3:
+        dims[at] = huge[onnx_below(m, 5)];
+        dims[rank] = 0;
+        return rank + 1;
+    default: dims[at] = odd[onnx_below(m, 8)]; return rank ? rank : 1;
+    }
+}
+
+static int graph_given(struct seed_onnx *m, int type, const int64_t *dims, int rank) {
+    int value = onnx_new(m, (struct seed_value){.type = type});
+    onnx_shaped_info(m, 11, value, dims, rank);
+    return value;
+}
+
+/* An operand of these dimensions, by its sign. */
+static int graph_operand(struct seed_onnx *m, char sign, int64_t *dims, int rank) {
+    static const uint8_t zeros[8192];
+    int type = sign == '&' ? TYPE_UINT8 : sign == '~' ? TYPE_BOOL : sign == '*' || sign == '?' ? TYPE_INT32 : TYPE_FLOAT;
+    size_t bytes = type == TYPE_INT32 ? 4 : 1;
+    if (m->misfit && onnx_below(m, 4) == 0) rank = graph_misfit(m, dims, rank);
+    if (sign == '?' || (m->misfit && onnx_below(m, 8) == 0)) return graph_given(m, type, dims, rank);
+    if (sign == '%') return graph_quantized(m, dims, rank);
+    if (sign != '*') return onnx_constant(m, type, dims, rank);
+    for (int i = 0; i < rank && bytes < sizeof zeros; i++) bytes *= (uint64_t)dims[i] & 0xffff;
+    return graph_list(m, type, dims, rank, zeros, bytes < sizeof zeros ? bytes : sizeof zeros);
+}
+
+static int graph_scalar(struct seed_onnx *m, int type, const void *number, size_t bytes) {
+    int64_t dims[9];
+    int rank = m->misfit && onnx_below(m, 6) == 0 ? graph_misfit(m, dims, 0) : 0;
+    return rank ? onnx_constant(m, type, dims, rank) : graph_list(m, type, NULL, 0, number, bytes);
+}
+
+static int graph_input(struct seed_onnx *m, const char *word, const int *from) {
+    struct graph_word w = {word + 1, m->values[from[0]]};
+    int64_t values[10];
     float number = (float)atof(word + 1), floats[8];
     int count;
+    if (m->misfit && onnx_below(m, 20) == 0) return onnx_below(m, 2) ? -1 : (int)onnx_below(m, (uint32_t)m->count);
     switch (*word) {
-    case 'x': return x;
-    case 'u': return u;
+    case 'x': return from[0] + (word[1] ? word[1] - '0' : 0);
+    case 'u': return from[1];
+    case '^': return from[2];
     case '-': return -1;
-    case '#': return graph_list(m, TYPE_FLOAT, NULL, 0, &number, sizeof number);
-    case '$': count = graph_numbers(&w, values, 8); return graph_list(m, TYPE_INT64, (int64_t[]){count}, 1, values, 8 * (size_t)count);
+    case '#': return graph_scalar(m, TYPE_FLOAT, &number, sizeof number);
     default: break;
     }
-    count = graph_numbers(&w, values, 8);
+    count = word[1] ? graph_numbers(&w, values, 8) : 0;
+    if (*word == '!') return graph_scalar(m, TYPE_INT64, values, sizeof *values);
+    if (*word == '$') {
+        if (m->misfit && onnx_below(m, 6) == 0) values[onnx_below(m, (uint32_t)count)] = onnx_any_int(m);
+        return graph_list(m, TYPE_INT64, (int64_t[]){count}, 1, values, 8 * (size_t)count);
+    }
     if (*w.at == 'v') { /* so many floats, stated */
         w.at++;
         graph_numbers(&w, values, 8);
         for (int i = 0; i < 4; i++) floats[i] = (float)values[i];
         return graph_list(m, TYPE_FLOAT, (int64_t[]){4}, 1, floats, sizeof(float[4]));
     }
-    return *word == '%' ? graph_quantized(m, values, count) : onnx_constant(m, TYPE_FLOAT, values, count);
+    return graph_operand(m, *word, values, count);
 }
 
 static void graph_attribute(struct seed_onnx *m, char *word, int x) {
@@ -177,48 +156,74 @@ static void graph_attribute(struct seed_onnx *m, char *word, int x) {
         onnx_float_number(m, word, (float)atof(sign + 1));
     } else {
         int count = graph_numbers(&w, values, 8);
+        if (m->misfit && onnx_below(m, 8) == 0) values[onnx_below(m, (uint32_t)count)] = onnx_any_int(m);
         if (kind == ':') onnx_int(m, word, values[0]);
         else onnx_ints(m, word, values, count);
     }
 }
 
-static int graph_operator(struct seed_onnx *m, char *recipe, int x, int u) {
+static int graph_is_input(const char *word) {
+    return strchr("xu^-#$!%=&*~?", *word) && (strchr("=~", *word) || !strpbrk(word, "=:@~"));
+}
+
+/* from: the last value, an earlier one, the one that the recipe began with. */
+static int graph_operator(struct seed_onnx *m, char *recipe, const int *from) {
     char *op = strsep(&recipe, " "), *word;
-    int inputs[8], count = 0;
+    int inputs[16], count = 0, foreign = !strncmp(op, "ms.", 3), outputs = 1;
     while ((word = strsep(&recipe, " "))) {
-        if (strchr("xu-#$%=", *word) && (*word == '=' || !strpbrk(word, ":@~"))) inputs[count++] = graph_input(m, word, x, u);
-        else graph_attribute(m, word, x);
+        if (*word == '>') outputs = atoi(word + 1);
+        else if (graph_is_input(word)) inputs[count++] = graph_input(m, word, from);
+        else graph_attribute(m, word, from[0]);
     }
-    struct seed_value y = m->values[x];
+    if (m->misfit && onnx_below(m, 10) == 0) count = (int)onnx_below(m, (uint32_t)count + 1);
+    if (m->misfit && onnx_below(m, 10) == 0) inputs[count++] = (int)onnx_below(m, (uint32_t)m->count);
+    struct seed_value y = m->values[from[0]];
     y.type = TYPE_FLOAT;
-    return onnx_node(m, op, "", inputs, count, y);
+    m->outputs = outputs;
+    return onnx_node(m, op + 3 * foreign, foreign ? "com.microsoft" : "", inputs, count, y);
 }
 
 static int graph_operators(struct seed_onnx *m, const char *recipe, int x, int u) {
     char copy[200], *next = copy, *one;
+    int from[3] = {x, u, x};
     snprintf(copy, sizeof copy, "%s", recipe);
-    while ((one = strsep(&next, ";"))) x = graph_operator(m, one, x, u);
-    return x;
+    while ((one = strsep(&next, ";"))) from[0] = graph_operator(m, one, from);
+    return from[0];
+}
+
+/* An opset of 0: any, and operands that may not fit. */
+static int graph_begin(struct seed_onnx *m, uint64_t seed, int opset) {
+    memset(m, 0, offsetof(struct seed_onnx, values));
+    m->graph.size = m->node.size = m->attribute.size = m->tensor.size = m->attributes.size = 0;
+    m->random = seed;
+    m->opset = onnx_below(m, 2) ? 18 : 7 + (int)onnx_below(m, 17);
+    m->misfit = onnx_below(m, 3) == 0 && !opset;
+    if (opset) m->opset = opset;
+    int size = 2 + (int)onnx_below(m, 5), x = onnx_new(m, (struct seed_value){TYPE_FLOAT, 1, 1 + (int)onnx_below(m, 6), size, size});
+    onnx_value_info(m, 11, x, 1);
+    return graph_between(m, x);
 }
 
 static inline size_t seed_graph(uint64_t seed, uint8_t *bytes, size_t capacity) {
     static struct seed_onnx m;
-    memset(&m, 0, offsetof(struct seed_onnx, values));
-    m.graph.size = m.node.size = m.attribute.size = m.tensor.size = m.attributes.size = 0;
-    m.random = seed;
-    m.opset = onnx_below(&m, 2) ? 18 : 10 + (int)onnx_below(&m, 14);
-    int size = 2 + (int)onnx_below(&m, 5), x = onnx_new(&m, (struct seed_value){TYPE_FLOAT, 1, 1 + (int)onnx_below(&m, 6), size, size});
-    onnx_value_info(&m, 11, x, 1);
-    x = onnx_dequantize(&m, onnx_quantize(&m, x));
+    int x = graph_begin(&m, seed, 0);
     for (uint32_t n = 1 + onnx_below(&m, 4), u = (uint32_t)x; n > 0; n--) {
         int before = x;
         x = graph_operators(&m, PICK(&m, graph_recipes), x, (int)u);
         if (onnx_below(&m, 2)) x = graph_operators(&m, PICK(&m, graph_tails), x, before);
-        if (onnx_below(&m, 4)) x = onnx_dequantize(&m, onnx_quantize(&m, x));
+        if (onnx_below(&m, 4)) x = graph_between(&m, x);
         u = (uint32_t)before;
     }
-    if (onnx_below(&m, 2)) x = onnx_quantize(&m, x);
+    if (onnx_below(&m, 2) && m.opset >= FIRST_QUANTIZED) x = onnx_quantize(&m, x);
     onnx_value_info(&m, 12, x, 0);
+    return seed_finish(&m, bytes, capacity);
+}
+
+/* One recipe alone, whose operands fit, in that opset. */
+static inline size_t seed_recipe(const char *recipe, int opset, uint8_t *bytes, size_t capacity) {
+    static struct seed_onnx m;
+    int x = graph_begin(&m, 1, opset);
+    onnx_value_info(&m, 12, graph_operators(&m, recipe, x, x), 0);
     return seed_finish(&m, bytes, capacity);
 }
 

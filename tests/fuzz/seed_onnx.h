@@ -7,6 +7,7 @@
 #define MORSEL_TEST_SEED_ONNX_H
 
 #include "fuzz.h"
+#include "tools/onnx/operator.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -51,7 +52,7 @@ static void pb_float(struct pb *to, uint32_t field, float value) {
 
 /* --- The graph as it grows ------------------------------------------------------------------------------------------- */
 
-enum { VALUES = 96, TYPE_FLOAT = 1, TYPE_UINT8 = 2, TYPE_INT8 = 3, TYPE_INT32 = 6, TYPE_INT64 = 7 };
+enum { VALUES = 192, TYPE_FLOAT = 1, TYPE_UINT8 = 2, TYPE_INT8 = 3, TYPE_INT32 = 6, TYPE_INT64 = 7, TYPE_BOOL = 9 };
 
 struct seed_value {
     int type, n, c, h, w; /* n is 0 where the shape is not known */
@@ -60,6 +61,8 @@ struct seed_value {
 struct seed_onnx {
     uint64_t random;
     int opset, count;
+    int outputs; /* of the next node; 0: one */
+    int misfit;  /* operands come in wrong shapes now and then */
     struct seed_value values[VALUES];
     struct pb graph, node, attribute, tensor, attributes;
 };
@@ -94,7 +97,7 @@ static int onnx_new(struct seed_onnx *m, struct seed_value value) {
 static int onnx_constant(struct seed_onnx *m, int type, const int64_t *dims, int rank) {
     char name[16];
     int value = onnx_new(m, (struct seed_value){.type = type});
-    size_t elements = 1, bytes = type == TYPE_UINT8 || type == TYPE_INT8 ? 1 : type == TYPE_INT64 ? 8 : 4;
+    size_t elements = 1, bytes = type == TYPE_UINT8 || type == TYPE_INT8 || type == TYPE_BOOL ? 1 : type == TYPE_INT64 ? 8 : 4;
     static uint8_t data[8192];
     m->tensor.size = 0;
     for (int i = 0; i < rank; i++) {
@@ -166,6 +169,10 @@ static int onnx_node(struct seed_onnx *m, const char *op, const char *domain, co
     }
     onnx_name(name, value);
     pb_text(&m->node, 2, name);
+    for (; m->outputs > 1; m->outputs--) {
+        onnx_name(name, onnx_new(m, result));
+        pb_text(&m->node, 2, name);
+    }
     pb_text(&m->node, 4, op);
     if (*domain) pb_text(&m->node, 7, domain);
     for (size_t i = 0; i < m->attributes.size; i++) pb_byte(&m->node, m->attributes.bytes[i]);
@@ -275,82 +282,50 @@ static int onnx_pool(struct seed_onnx *m, int x) {
     return onnx_node(m, "MaxPool", "", &x, 1, y);
 }
 
+static size_t onnx_operators(void) {
+    static size_t count;
+    while (onnx_operator_at(count)) count++;
+    return count;
+}
+
+/* Of those that are known, or now and then one that is not. */
+static const struct onnx_operator *onnx_any_operator(struct seed_onnx *m) {
+    static const struct onnx_operator strangers[] = {{.domain = "", .name = "Nonsense", .max_inputs = 3},
+                                                     {.domain = "", .name = "TopK", .max_inputs = 2},
+                                                     {.domain = "", .name = "NonZero", .max_inputs = 1},
+                                                     {.domain = "com.microsoft", .name = "Relu", .max_inputs = 1}};
+    if (onnx_below(m, 30) == 0) return &strangers[onnx_below(m, 4)];
+    return onnx_operator_at(onnx_below(m, (uint32_t)onnx_operators()));
+}
+
+/* Mostly as many as the operator takes. */
+static int onnx_any_count(struct seed_onnx *m, const struct onnx_operator *op) {
+    int most = op->max_inputs < 8 ? op->max_inputs : 8, least = op->min_inputs < most ? op->min_inputs : most;
+    return onnx_below(m, 6) ? least + (int)onnx_below(m, (uint32_t)(most - least) + 1) : (int)onnx_below(m, 9);
+}
+
 /* Any operator, any inputs, any attributes: not part of the chain. */
 static inline void onnx_wild(struct seed_onnx *m) {
-    static const char *const ops[] = {"QLinearConv",
-                                      "Conv",
-                                      "MaxPool",
-                                      "AveragePool",
-                                      "QLinearMatMul",
-                                      "MatMul",
-                                      "Gemm",
-                                      "Reshape",
-                                      "Flatten",
-                                      "Squeeze",
-                                      "Unsqueeze",
-                                      "Transpose",
-                                      "Expand",
-                                      "Tile",
-                                      "DepthToSpace",
-                                      "SpaceToDepth",
-                                      "Slice",
-                                      "Split",
-                                      "Pad",
-                                      "Concat",
-                                      "Gather",
-                                      "Resize",
-                                      "Upsample",
-                                      "Constant",
-                                      "ConstantOfShape",
-                                      "Shape",
-                                      "Size",
-                                      "Range",
-                                      "Cast",
-                                      "Where",
-                                      "Add",
-                                      "Mul",
-                                      "Div",
-                                      "Mod",
-                                      "Pow",
-                                      "Max",
-                                      "ReduceMean",
-                                      "ReduceSum",
-                                      "ArgMax",
-                                      "TopK",
-                                      "QuantizeLinear",
-                                      "DequantizeLinear",
-                                      "DynamicQuantizeLinear",
-                                      "BatchNormalization",
-                                      "PRelu",
-                                      "Softmax",
-                                      "GlobalMaxPool",
-                                      "ConvTranspose",
-                                      "GatherElements",
-                                      "OneHot",
-                                      "NonZero",
-                                      "Einsum",
-                                      "Clip",
-                                      "Where",
-                                      "Equal",
-                                      "LayerNormalization",
-                                      "InstanceNormalization",
-                                      "GroupNormalization",
-                                      "LpNormalization",
-                                      "Nonsense"};
-    static const char *const quantized[] = {"QLinearConcat",     "QLinearAveragePool", "QGemm",     "QLinearAdd",
-                                            "QLinearReduceMean", "QLinearWhere",       "FusedConv", "MatMulIntegerToFloat"};
     static const char *const lists[] = {"kernel_shape", "strides", "dilations", "pads", "axes",
                                         "perm",         "split",   "starts",    "ends", "scales"};
-    static const char *const numbers[] = {"axis",        "group",      "ceil_mode",    "count_include_pad", "keepdims",
-                                          "to",          "blocksize",  "transB",       "channels_last",     "allowzero",
-                                          "num_outputs", "block_size", "output_dtype", "exclude_outside",   "batch_dims",
-                                          "num_groups"};
-    static const char *const words[] = {"SAME_UPPER", "VALID", "NOTSET",  "nearest",  "asymmetric",
-                                        "floor",      "DCR",   "reflect", "constant", ""};
-    static const char *const texts[] = {"auto_pad", "mode", "coordinate_transformation_mode", "nearest_mode"};
-    static const int types[] = {TYPE_INT64, TYPE_INT64, TYPE_FLOAT, TYPE_UINT8, TYPE_INT8, TYPE_INT32};
+    static const char *const numbers[] = {"axis",          "group",
+                                          "ceil_mode",     "count_include_pad",
+                                          "keepdims",      "to",
+                                          "blocksize",     "transB",
+                                          "channels_last", "allowzero",
+                                          "num_outputs",   "block_size",
+                                          "output_dtype",  "exclude_outside",
+                                          "batch_dims",    "num_groups",
+                                          "num_heads",     "transA",
+                                          "fmod",          "p",
+                                          "size"};
+    static const char *const words[] = {"SAME_UPPER", "VALID", "NOTSET", "nearest", "asymmetric", "floor",      "DCR",       "reflect",
+                                        "constant",   "",      "linear", "cubic",   "ab,bc->ac",  "abcd->dcba", "...a->...", "tanh"};
+    static const char *const texts[] = {"auto_pad", "mode", "coordinate_transformation_mode", "nearest_mode", "equation", "approximate"};
+    static const int types[] = {TYPE_INT64, TYPE_INT64, TYPE_FLOAT, TYPE_FLOAT, TYPE_UINT8, TYPE_INT8, TYPE_INT32, TYPE_BOOL};
+    const struct onnx_operator *op = onnx_any_operator(m);
     int64_t values[6];
-    int inputs[8], count = (int)onnx_below(m, 6), foreign = onnx_below(m, 4) == 0;
+    int inputs[8], count = onnx_any_count(m, op);
     for (uint32_t n = onnx_below(m, 3); n > 0; n--) {
         int length = (int)onnx_below(m, 6);
         for (int i = 0; i < length; i++) values[i] = onnx_any_int(m);
@@ -362,36 +337,41 @@ static inline void onnx_wild(struct seed_onnx *m) {
     struct pb saved = m->attributes; /* constants below are no nodes, but keep the order plain */
     for (int i = 0; i < count; i++) {
         int length = (int)onnx_below(m, 4);
-        for (int k = 0; k < length; k++) values[k] = 1 + onnx_below(m, 4);
-        inputs[i] = onnx_below(m, 3) ? (int)onnx_below(m, (uint32_t)m->count) : onnx_constant(m, types[onnx_below(m, 6)], values, length);
+        for (int k = 0; k < length; k++) values[k] = onnx_below(m, 20) ? 1 + onnx_below(m, 4) : 0;
+        inputs[i] = onnx_below(m, 3) ? (int)onnx_below(m, (uint32_t)m->count) : onnx_constant(m, types[onnx_below(m, 8)], values, length);
+        if (onnx_below(m, 20) == 0) inputs[i] = -1;
     }
     m->attributes = saved;
-    const char *op = foreign ? PICK(m, quantized) : PICK(m, ops);
-    onnx_node(m, op, foreign ? "com.microsoft" : "", inputs, count, (struct seed_value){.type = TYPE_FLOAT});
+    m->outputs = onnx_below(m, 4) ? 1 : 1 + (int)onnx_below(m, 4);
+    onnx_node(m, op->name, op->domain, inputs, count, (struct seed_value){.type = TYPE_FLOAT});
 }
 
 /* --- The file --------------------------------------------------------------------------------------------------------- */
 
-/* A graph input or output. */
-static void onnx_value_info(struct seed_onnx *m, uint32_t field, int value, int with_shape) {
+/* A graph input or output; one of unknown shape where rank is below 0. */
+static void onnx_shaped_info(struct seed_onnx *m, uint32_t field, int value, const int64_t *dims, int rank) {
     static struct pb info, type, tensor, shape, dim;
-    struct seed_value v = m->values[value];
-    int dims[4] = {v.n, v.c, v.h, v.w};
     char name[16];
     info.size = type.size = tensor.size = shape.size = 0;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < rank; i++) {
         dim.size = 0;
         if (i == 0 && onnx_below(m, 4) == 0) pb_text(&dim, 2, "batch");
         else pb_int(&dim, 1, dims[i]);
         pb_block(&shape, 1, dim.bytes, dim.size);
     }
-    pb_int(&tensor, 1, v.type);
-    if (with_shape) pb_block(&tensor, 2, shape.bytes, shape.size);
+    pb_int(&tensor, 1, m->values[value].type);
+    if (rank >= 0) pb_block(&tensor, 2, shape.bytes, shape.size);
     pb_block(&type, 1, tensor.bytes, tensor.size);
     onnx_name(name, value);
     pb_text(&info, 1, name);
     pb_block(&info, 2, type.bytes, type.size);
     pb_block(&m->graph, field, info.bytes, info.size);
+}
+
+static void onnx_value_info(struct seed_onnx *m, uint32_t field, int value, int with_shape) {
+    struct seed_value v = m->values[value];
+    int64_t dims[4] = {v.n, v.c, v.h, v.w};
+    onnx_shaped_info(m, field, value, dims, with_shape ? 4 : -1);
 }
 
 static inline int onnx_chain(struct seed_onnx *m, int x) {

@@ -94,6 +94,8 @@ struct onnx_operator {
 
 /* NULL: not in the table. */
 const struct onnx_operator *onnx_operator_find(const char *domain, const char *name);
+/* The rows one by one, for whoever must know them all; NULL behind the last. */
+const struct onnx_operator *onnx_operator_at(size_t index);
 const struct onnx_operator *onnx_operator_of(const struct onnx_node *node);
 /* The function of one number that the node is, and its parameters; NULL: it is none. */
 const struct onnx_function *onnx_function_of(const struct onnx_node *node, struct onnx_parameters *p);

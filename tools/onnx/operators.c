@@ -236,6 +236,10 @@ const struct onnx_operator *onnx_operator_find(const char *domain, const char *n
     return NULL;
 }
 
+const struct onnx_operator *onnx_operator_at(size_t index) {
+    return index < sizeof operators / sizeof *operators ? &operators[index] : NULL;
+}
+
 const struct onnx_operator *onnx_operator_of(const struct onnx_node *node) {
     return node ? onnx_operator_find(node->domain, node->op) : NULL;
 }
