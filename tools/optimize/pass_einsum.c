@@ -23,10 +23,11 @@ static bool add_letter(struct product *p, enum kind kind, char letter) {
     return true;
 }
 
-/* False: a letter of one operand alone is summed, or a dimension is empty. */
+/* False: a letter of one operand alone is summed, or a dimension is empty, or an operand's shape is not known. */
 static bool read_product(const struct onnx_node *node, struct product *p) {
     const char *why;
     if (!onnx_einsum_read(node, &p->e, &why) || p->e.operands != 2) return false;
+    if (node->inputs[0]->shape.rank < 0 || node->inputs[1]->shape.rank < 0) return false;
     for (int i = 0; i < 2; i++)
         for (int d = 0; d < node->inputs[i]->shape.rank; d++) {
             char letter = p->e.in[i][d];
