@@ -65,7 +65,7 @@ bool onnx_infer_conv_transpose(struct onnx_context *c) {
     struct onnx_shape y = {.rank = x->rank, .dims = {x->dims[0], w->dims[1] * group}};
     for (int i = 0; i < rank; i++) {
         int64_t kernel = w->dims[2 + i], in = x->dims[2 + i];
-        if (kernel > INT32_MAX || in > INT32_MAX) return onnx_bad(c, "its dimensions are too large");
+        if (kernel < 1 || in < 1 || kernel > INT32_MAX || in > INT32_MAX) return onnx_bad(c, "its dimensions are too large, or empty");
         int64_t reach = (kernel - 1) * dilations[i] + 1, full = strides[i] * (in - 1) + extra[i];
         y.dims[2 + i] = given[i] ? given[i] : !strncmp(pad, "SAME", 4) ? strides[i] * in : full + reach - pads[i] - pads[rank + i];
     }

@@ -68,8 +68,15 @@ bool onnx_infer_dropout(struct onnx_context *c) {
     return onnx_out(c, 0, onnx_in(c, 0)) && onnx_out(c, 1, onnx_in(c, 0));
 }
 
+/* A node is folded whole or not at all: the mask, too, which keeps all. */
 void onnx_fold_dropout(struct onnx_context *c) {
-    if (!onnx_drops(c->node)) onnx_fold_copy(c);
+    const bool masked = c->node->output_count > 1 && c->node->outputs[1];
+    if (onnx_drops(c->node)) return;
+    struct onnx_tensor *mask = masked ? onnx_out_constant(c, 1) : NULL;
+    if (masked && !mask) return;
+    for (size_t i = 0; mask && i < mask->count; i++) onnx_store_integer(mask, i, 1);
+    onnx_fold_copy(c);
+    if (mask && c->node->outputs[0] && !c->node->outputs[0]->constant) c->node->outputs[1]->constant = NULL;
 }
 
 bool onnx_infer_batch_norm(struct onnx_context *c) {

@@ -2,6 +2,17 @@
 /* Shapes of what ONNX Runtime makes of several nodes: products with a transposed matrix, attention, embeddings, normalization of a sum. */
 #include "tools/onnx/operator.h"
 
+/* None of these operators computes with integers. */
+static bool is_float(struct onnx_context *c, int i) {
+    return !onnx_is_integer(onnx_input(c->node, i)->type) || onnx_bad(c, "its input %d must be floats", i);
+}
+
+/* Input i has the type of input k, or is not there. */
+static bool is_alike(struct onnx_context *c, int i, int k) {
+    const struct onnx_value *value = onnx_input(c->node, i);
+    return !value || value->type == onnx_input(c->node, k)->type || onnx_bad(c, "its inputs %d and %d have different types", k, i);
+}
+
 static struct onnx_shape turned(const struct onnx_shape *shape, bool turn) {
     struct onnx_shape t = *shape;
     if (turn && t.rank > 1) t.dims[t.rank - 1] = shape->dims[t.rank - 2], t.dims[t.rank - 2] = shape->dims[t.rank - 1];
@@ -11,7 +22,7 @@ static struct onnx_shape turned(const struct onnx_shape *shape, bool turn) {
 bool onnx_infer_fused_matmul(struct onnx_context *c) {
     const struct onnx_shape a = turned(onnx_in(c, 0), onnx_attribute_int(c->node, "transA", 0) != 0);
     const struct onnx_shape b = turned(onnx_in(c, 1), onnx_attribute_int(c->node, "transB", 0) != 0);
-    return onnx_infer_product(c, &a, &b);
+    return is_float(c, 0) && is_alike(c, 1, 0) && onnx_infer_product(c, &a, &b);
 }
 
 /* Input i is one number for each of `width`, or is not there. */
@@ -34,15 +45,16 @@ static int64_t width_of(const struct onnx_shape *x) {
 /* x, then what is added to each of its lines. */
 bool onnx_infer_bias_gelu(struct onnx_context *c) {
     const struct onnx_shape *x = onnx_in(c, 0);
-    return has_line(c, 1, width_of(x)) && onnx_out(c, 0, x);
+    return is_float(c, 0) && is_alike(c, 1, 0) && has_line(c, 1, width_of(x)) && onnx_out(c, 0, x);
 }
 
 /* x, then what is added to it, by what it is normalized, and what is added to each line; a fourth output is the sum. */
 bool onnx_infer_skip_layer_norm(struct onnx_context *c) {
     const struct onnx_shape *x = onnx_in(c, 0), *skip = onnx_in(c, 1);
     struct onnx_shape sum;
-    for (int i = 2; i < 5; i++)
-        if (!has_line(c, i, width_of(x))) return false;
+    if (!is_float(c, 0)) return false;
+    for (int i = 1; i < 5; i++)
+        if (!is_alike(c, i, 0) || (i > 1 && !has_line(c, i, width_of(x)))) return false;
     if (!onnx_broadcast(c, x, skip, &sum)) return false;
     if (!onnx_same_shape(&sum, x)) return onnx_bad(c, "what is added to x must not be larger");
     return onnx_out(c, 0, x) && onnx_out(c, 3, x);
@@ -76,6 +88,9 @@ bool onnx_infer_embed_layer_norm(struct onnx_context *c) {
     if (ids->rank != 2 || words->rank != 2) return onnx_bad(c, "ids and tables must have 2 dimensions");
     const int64_t width = words->dims[1];
     const struct onnx_shape y = {3, {ids->dims[0], ids->dims[1], width}}, lengths = {1, {ids->dims[0]}};
+    if (!is_float(c, 2)) return false;
+    for (int i = 3; i < 7; i++)
+        if (!is_alike(c, i, 2)) return false;
     if (!has_tables(c, width) || !has_line(c, 5, width) || !has_line(c, 6, width) || !has_positions(c, ids)) return false;
     if (!has_shape(c, 1, ids) || !has_shape(c, 7, ids)) return false;
     onnx_out_type(c, 1, ONNX_INT32);
@@ -90,6 +105,6 @@ bool onnx_infer_attention(struct onnx_context *c) {
     const int64_t heads = onnx_attribute_int(c->node, "num_heads", 0), hidden = w->dims[1] / 3;
     if (heads < 1 || hidden % heads) return onnx_bad(c, "%lld elements are no %lld heads", (long long)hidden, (long long)heads);
     const struct onnx_shape y = {3, {x->dims[0], x->dims[1], hidden}};
-    if (!has_line(c, 2, w->dims[1])) return false;
+    if (!is_float(c, 0) || !is_alike(c, 1, 0) || !is_alike(c, 2, 0) || !has_line(c, 2, w->dims[1])) return false;
     return onnx_out(c, 0, &y);
 }

@@ -218,12 +218,25 @@ static void old_versions_are_refused(void **state) {
     onnx_free(first);
 }
 
+/* A node of which one output were a constant, and another none, would be written with both. */
+static void a_dropout_is_folded_with_its_mask(void **state) {
+    (void)state;
+    struct bytes model = one_node("Dropout", 13, "f=1,2", "", 2);
+    struct onnx_graph *first = load(&model);
+    infer(first);
+    for (size_t i = 0; i < 2; i++) assert_non_null(first->outputs[i]->constant);
+    const uint8_t *mask = first->outputs[1]->constant->data;
+    assert_int_equal(first->outputs[1]->constant->type, ONNX_BOOL);
+    assert_true(mask[0] == 1 && mask[1] == 1);
+    onnx_free(again(first));
+    onnx_free(first);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_written_graph_reads_back_the_same),
-        cmocka_unit_test(inferred_shapes_are_written),
-        cmocka_unit_test(what_cannot_be_written_is_named),
-        cmocka_unit_test(old_versions_are_refused),
+        cmocka_unit_test(a_written_graph_reads_back_the_same), cmocka_unit_test(inferred_shapes_are_written),
+        cmocka_unit_test(what_cannot_be_written_is_named),     cmocka_unit_test(old_versions_are_refused),
+        cmocka_unit_test(a_dropout_is_folded_with_its_mask),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
