@@ -192,10 +192,19 @@ static size_t named_count(size_t count, char *const *names) {
     return count;
 }
 
+/* A first output that has no name gets one, so that every node has that output. Nobody reads it. */
+static const char *first_name(struct onnx_graph *graph, const struct onnx_node *node) {
+    static const char format[] = "(first output of %s)";
+    const size_t size = strlen(node->name) + sizeof format;
+    char *name = onnx_alloc(graph, size);
+    snprintf(name, size, format, node->name);
+    return name;
+}
+
 static bool load_outputs_of(struct loader *l, struct onnx_node *node, const Onnx__Node *from) {
     for (int i = 0; i < node->output_count; i++) {
-        if (!*from->output[i]) continue;
-        struct onnx_value *value = onnx_named(l->graph, from->output[i]);
+        if (i && !*from->output[i]) continue;
+        struct onnx_value *value = onnx_named(l->graph, *from->output[i] ? from->output[i] : first_name(l->graph, node));
         if (value->producer)
             return FAIL(l, "value '%s' is made twice: by node '%s' and by node '%s'", value->name, value->producer->name, node->name);
         if (value->is_input || value->constant || onnx_declared(value)->unreadable)

@@ -27,6 +27,23 @@ static struct bytes relu_graph(void) {
     return graph;
 }
 
+/* Passes read a node's first output without asking whether it is there. */
+static void every_node_has_a_first_output(void **state) {
+    (void)state;
+    struct bytes graph = relu_graph(), node = {0};
+    put_text(&node, 1, "x");
+    put_text(&node, 2, "");
+    put_text(&node, 2, "i");
+    put_text(&node, 4, "MaxPool");
+    put_message(&graph, 1, &node);
+    struct bytes model = model_message(&graph, 17);
+    struct onnx_graph *net = load_good(&model);
+    assert_int_equal(net->nodes[1]->output_count, 2);
+    assert_non_null(net->nodes[1]->outputs[0]);
+    assert_ptr_equal(net->nodes[1]->outputs[0]->producer, net->nodes[1]);
+    onnx_free(net);
+}
+
 static void names_and_numbers_are_read(void **state) {
     (void)state;
     struct bytes graph = relu_graph();
@@ -398,12 +415,19 @@ static void what_is_no_model_is_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_and_numbers_are_read), cmocka_unit_test(attributes_are_read),
-        cmocka_unit_test(typed_fields_are_read),      cmocka_unit_test(an_initializer_is_no_input),
-        cmocka_unit_test(bad_tensors_are_refused),    cmocka_unit_test(unreadable_types_do_no_harm_until_read),
-        cmocka_unit_test(external_data_is_read),      cmocka_unit_test(versions_out_of_range_are_refused),
-        cmocka_unit_test(broken_graphs_are_refused),  cmocka_unit_test(nodes_are_sorted),
-        cmocka_unit_test(functions_are_inlined),      cmocka_unit_test(what_is_no_model_is_refused),
+        cmocka_unit_test(names_and_numbers_are_read),
+        cmocka_unit_test(every_node_has_a_first_output),
+        cmocka_unit_test(attributes_are_read),
+        cmocka_unit_test(typed_fields_are_read),
+        cmocka_unit_test(an_initializer_is_no_input),
+        cmocka_unit_test(bad_tensors_are_refused),
+        cmocka_unit_test(unreadable_types_do_no_harm_until_read),
+        cmocka_unit_test(external_data_is_read),
+        cmocka_unit_test(versions_out_of_range_are_refused),
+        cmocka_unit_test(broken_graphs_are_refused),
+        cmocka_unit_test(nodes_are_sorted),
+        cmocka_unit_test(functions_are_inlined),
+        cmocka_unit_test(what_is_no_model_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
