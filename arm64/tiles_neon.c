@@ -410,7 +410,7 @@ static void split_depth(struct morsel_conv_args *a) {
 static __attribute__((noinline)) void walk_rows(struct walk *w, uint32_t y, uint32_t n, morsel_tile_fn *tile) {
     const struct morsel_conv_args *a = w->a;
     struct walk_room own;
-    w->own = &own;
+    w->own = &own; /* cppcheck-suppress autoVariables; the walk ends here */
     fill_spare(w);
     share(w, n * a->window.out_w);
     size_t first = (size_t)y * a->window.out_w * a->window.out_c;
@@ -465,7 +465,7 @@ const char *morsel_fc_refusal_neon(const void *args) {
 static __attribute__((noinline)) void walk_blocks(struct walk *w, struct morsel_window *window, const struct morsel_fc_args *a,
                                                   uint32_t begin, uint32_t end, morsel_tile_fn *tile) {
     struct walk_room own;
-    w->own = &own;
+    w->own = &own; /* cppcheck-suppress autoVariables; the walk ends here */
     fill_spare(w);
     share(w, a->rows);
     for (uint32_t rows; begin < end; begin += rows * a->blocks) { /* whole rows together; parts of a row one by one */
@@ -473,7 +473,7 @@ static __attribute__((noinline)) void walk_blocks(struct walk *w, struct morsel_
         const uint8_t *line = (const uint8_t *)a->x.data + (size_t)row * a->inputs;
         rows = block ? 0 : (end - begin) / a->blocks;
         if (!rows && end - begin < a->blocks - block) stop = block + end - begin;
-        w->rows = &line;
+        w->rows = &line; /* cppcheck-suppress autoVariables */
         w->lines = a->lines ? a->lines + 2 * (size_t)row : NULL;
         window->out_w = rows ? rows : 1;
         window->in_w = window->out_w * window->kernel_w;

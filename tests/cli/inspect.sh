@@ -92,7 +92,7 @@ cp $network/network.onnx "$work/mine.onnx"
 check "ONNX over the model" 2 "would be written over" inspect "$work/mine.onnx" --onnx "$work/mine.onnx"
 verify "leaves it alone" cmp "$work/mine.onnx" $network/network.onnx
 check "a full disk" 3 "^morsel: cannot write /dev/full" inspect $network/network.onnx --onnx /dev/full
-check "no such file" 1 "^morsel: .*cannot read .*missing.onnx" inspect "$work/missing.onnx"
+check "no such file" 1 "^morsel: .*cannot read .*absent.onnx" inspect "$work/absent.onnx"
 head -c 1000 $network/network.onnx >"$work/short.onnx"
 check "a damaged file" 1 "^morsel: .*short.onnx: " inspect "$work/short.onnx"
 check "two files" 2 "one ONNX file is wanted, 2 given" inspect a.onnx b.onnx
