@@ -126,8 +126,7 @@ EIGHT_INLINE eight eight_integer(uint32_t op, eight x) {
 }
 
 EIGHT_INLINE eight eight_truncate(eight x) {
-    const eight size = eight_abs(x), near = eight_round(size);
-    return eight_signed(eight_select(size, near, eight_sub(near, eight_all(1)), near), x);
+    return eight_integer(MORSEL_UNARY_TRUNCATE, x);
 }
 
 EIGHT_INLINE eight eight_activation(uint32_t op, eight x, float alpha, float beta) {

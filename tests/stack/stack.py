@@ -36,7 +36,6 @@ RULES = [
     (r"run_entries", r"core/run\.c:run_steps|morsel_run_group|morsel_run_chain"),
     (r"morsel_run_units", "kinds run"),
     (r"morsel_run_rows|run_window", "kinds run|kinds run_rows|kinds point"),
-    (r"morsel_run_words|morsel_run_wide", r"morsel_tiles_words_\d+"),
     (r"morsel_run_\w+", "slots"),
     (r"for_runs", r"kernels/binary\.c:\w+_run"),
     (r"x86/matmul_avx2\.c:(matmul_packed|packed_rows)", r"newest morsel_fc_blocks_\w+|newest x86/matmul_avx2\.c:in_place_\w+"),
