@@ -91,8 +91,9 @@ static __attribute__((noinline)) void store_floats(const struct part *part, size
         if (c->weight_zero)
             sum = _mm512_sub_epi32(sum, _mm512_mullo_epi32(_mm512_set1_epi32((int32_t)(job->kernel_h * job->quads * 4)),
                                                            _mm512_loadu_si512(c->weight_zero + channel)));
+        const __m512i sums[8] = {s[b].p0, s[b].p1, s[b].p2, s[b].p3, s[b].p4, s[b].p5, s[b].p6, s[b].p7};
         for (int p = 0; p < 8; p++) {
-            __m512i acc = (&s[b].p0)[p];
+            __m512i acc = sums[p];
             __m512 m = multiplier;
             if (part->lines) {
                 acc = _mm512_sub_epi32(acc, _mm512_mullo_epi32(sum, _mm512_set1_epi32(to.zero[p])));

@@ -84,8 +84,12 @@ static void store_floats(const struct morsel_part256 *part, size_t at, const __m
         if (part->bias) v = _mm256_add_ps(v, _mm256_loadu_ps(part->bias + first));
         v = _mm256_min_ps(high, _mm256_max_ps(low, v)); /* of two zeros the second, and a NaN */
         float *y = (float *)(void *)(part->y + to * part->y_step) + first;
-        _mm256_storeu_ps(left < 8 ? some : y, v);
-        if (left < 8) memcpy(y, some, left * sizeof *y);
+        if (left >= 8) {
+            _mm256_storeu_ps(y, v);
+            continue;
+        }
+        _mm256_storeu_ps(some, v);
+        memcpy(y, some, left * sizeof *y);
     }
 }
 
