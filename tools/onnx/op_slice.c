@@ -142,9 +142,12 @@ bool onnx_infer_pad(struct onnx_context *c) {
     int count = onnx_list(c, "pads", pads, 2 * ONNX_MAX_RANK);
     int axis_count = onnx_list(c, "axes", axes, ONNX_MAX_RANK), axis;
     if (count == -2 || axis_count == -2) return false;
-    if (count < 0 || axis_count < 0) return true;
-    bool all = !onnx_input(c->node, 3);
+    const struct onnx_value *list = c->node->opset < 11 ? NULL : onnx_input(c->node, 1);
+    bool all = !onnx_input(c->node, 3), unknown = count < 0;
+    if (unknown && list) count = (int)onnx_elements(&list->shape); /* their number may be known, if not what they are */
+    if (count < 0 || axis_count < 0 || y.rank < 0) return true;
     if (count != 2 * (all ? y.rank : axis_count)) return onnx_bad(c, "it has %d pads for %d dimensions", count, all ? y.rank : axis_count);
+    if (unknown) return true;
     for (int i = 0; i < count / 2; i++) {
         if (!onnx_axis(c, all ? i : axes[i], y.rank, &axis)) return false;
         y.dims[axis] += clamp(pads[i], -FAR, FAR) + clamp(pads[count / 2 + i], -FAR, FAR);
