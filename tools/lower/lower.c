@@ -120,7 +120,7 @@ bool read_quantization(const struct onnx_node *node, int scale_input, int zero_i
     return out->scale > 0 && isfinite(out->scale);
 }
 
-bool read_channel_quantization(struct net *net, const struct onnx_node *node, enum onnx_type value_type, struct quantization *out,
+bool read_channel_quantization(struct lowering *l, const struct onnx_node *node, enum onnx_type value_type, struct quantization *out,
                                const char **why) {
     const char *ignored;
     why = why ? why : &ignored;
@@ -131,11 +131,13 @@ bool read_channel_quantization(struct net *net, const struct onnx_node *node, en
     if (!scale || scale->type != ONNX_FLOAT || x->shape.rank < 2 || (axis != 1 && axis != 1 - x->shape.rank) ||
         (int64_t)scale->count != x->shape.dims[1] || (onnx_input(node, 2) && (!zero || zero->count != scale->count)))
         return false;
+    *why = "it has more channels than its tables have room for";
+    if (scale->count > l->table_room) return false;
     enum onnx_type type = zero ? zero->type : value_type == ONNX_UNKNOWN ? ONNX_UINT8 : value_type;
     *why = "only int8 and uint8 are supported: quantize with 8-bit activations";
     if (type != ONNX_UINT8 && type != ONNX_INT8) return false;
-    int32_t *zeros = net_alloc(net, scale->count * sizeof *zeros);
-    float *scales = net_alloc(net, scale->count * sizeof *scales);
+    int32_t *zeros = net_alloc(l->net, scale->count * sizeof *zeros);
+    float *scales = net_alloc(l->net, scale->count * sizeof *scales);
     *out = (struct quantization){.type = type == ONNX_INT8 ? MORSEL_INT8 : MORSEL_UINT8, .scale = 1, .scales = scales};
     out->channels = (uint32_t)scale->count;
     out->zero = zero ? (int32_t)onnx_integer(zero, 0) : 0;
@@ -431,6 +433,7 @@ struct net *lower(struct onnx_graph *graph, struct onnx_report *report) {
     struct lowering l = {.graph = graph, .net = net_new(graph->name), .report = report};
     size_t refused = report->refusal_count;
     l.floats_meant = graph->floats_meant || onnx_is_quantized(graph);
+    l.table_room = table_room(graph);
     find_readers(&l);
     for (size_t i = 0; i < graph->input_count; i++) add_input(&l, graph->inputs[i]);
     for (size_t i = 0; i < graph->node_count; i++)

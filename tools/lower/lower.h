@@ -50,6 +50,7 @@ struct lowering {
     bool floats_meant; /* the graph has quantized operators at all, so that a float layer among them is meant; or says that it is */
     const struct onnx_node *first_float, *last_float; /* layers that run in float: */
     size_t float_count;
+    size_t table_room;         /* channels that tables by channel may yet have in all (function.c) */
     struct gathered *gathered; /* meaning.c's own: what was gathered lately, for other readers */
 };
 
@@ -173,7 +174,7 @@ enum tail_wish {
 };
 struct tail tail_follow(struct lowering *l, struct onnx_value *value, unsigned wishes);
 /* The same numbers for every channel as a quantization by channel states? Reads a QuantizeLinear or DequantizeLinear. */
-bool read_channel_quantization(struct net *net, const struct onnx_node *node, enum onnx_type value_type, struct quantization *out,
+bool read_channel_quantization(struct lowering *l, const struct onnx_node *node, enum onnx_type value_type, struct quantization *out,
                                const char **why);
 /* The table of a value quantized by channel. */
 void set_channel_table(struct lowering *l, struct meaning *m);
@@ -280,10 +281,14 @@ struct net_step *add_line(struct lowering *l, struct onnx_node *node, const stru
 /* --- Functions of one quantized value (function.c) --- */
 /* What byte b of channel c stands for. */
 float meaning_number(const struct meaning *m, uint32_t channel, int byte);
-/* Gives `out` the meaning f(c, x) for every x that `m` can stand for; f's channel is an index along `axis` where channels > 1. */
-/* Whether a table by these channels can go on top of the value's own. */
-bool function_fits(const struct meaning *m, uint32_t channels, uint32_t axis);
+/* How many channels a graph's tables may have: it follows from the constants that its file holds. */
+size_t table_room(const struct onnx_graph *graph);
+/* Whether a table by these channels can go on top of the value's own, and has room. */
+bool function_fits(const struct lowering *l, const struct meaning *m, uint32_t channels, uint32_t axis);
+/* Floats by channel and byte; takes its room. */
+float *new_table(struct lowering *l, uint32_t channels);
 typedef float number_fn(const void *context, uint32_t channel, float x);
+/* Gives `out` the meaning f(c, x) for every x that `m` can stand for; f's channel is an index along `axis` where channels > 1. */
 bool set_function(struct lowering *l, struct onnx_node *node, const struct meaning *m, struct onnx_value *out, number_fn *f,
                   const void *context, uint32_t channels, uint32_t axis);
 

@@ -264,7 +264,7 @@ static bool shape_kept(const struct onnx_node *node, const struct meaning *m) {
 static bool table_of_both(struct lowering *l, struct onnx_node *node, const struct meaning *a, const struct meaning *b) {
     const struct meaning *wide = a->table && a->table_channels > 1 ? a : b;
     uint32_t channels = wide->table ? wide->table_channels : 1;
-    float *table = net_alloc(l->net, (size_t)channels * 256 * sizeof *table);
+    float *table = new_table(l, channels);
     for (uint32_t c = 0; c < channels; c++)
         for (int i = 0; i < 256; i++)
             table[c * 256 + (uint32_t)i] = apply(function_of(node), meaning_number(a, c, i), meaning_number(b, c, i));
@@ -330,7 +330,7 @@ static bool binary_constant(struct lowering *l, struct onnx_node *node, struct m
     bool q8 = m->buffer->type != MORSEL_FLOAT32;
     if (q8 && !m->dequantized && !m->table) return refuse(l, node, "an operand is an integer tensor");
     int axis = onnx_varying_axis(t, node->outputs[0]->shape.rank);
-    if (q8 && shape_kept(node, m) && axis > -2 && function_fits(m, axis < 0 ? 1 : (uint32_t)t->count, axis < 0 ? 0 : (uint32_t)axis))
+    if (q8 && shape_kept(node, m) && axis > -2 && function_fits(l, m, axis < 0 ? 1 : (uint32_t)t->count, axis < 0 ? 0 : (uint32_t)axis))
         return table_with_constant(l, node, m, t, left);
     struct meaning number;
     if (!meaning_constant(l, node, t, 1, 0, &number)) return false;
@@ -345,7 +345,8 @@ bool lower_binary(struct lowering *l, struct onnx_node *node) {
     struct meaning *a = meaning_of(l, va), *b = meaning_of(l, vb);
     if (!a || !a->buffer) return b && b->buffer ? binary_constant(l, node, b, va, true) : refuse(l, node, "both operands are constants");
     if (!b || !b->buffer) return binary_constant(l, node, a, vb, false);
-    if (same_bytes(a, b) && (a->dequantized || a->table))
-        if (a->table || b->table) return table_of_both(l, node, a, b);
+    if (same_bytes(a, b) && (a->dequantized || a->table) && (a->table || b->table) &&
+        function_fits(l, a, b->table ? b->table_channels : 1, b->table_axis))
+        return table_of_both(l, node, a, b);
     return binary_of(l, node, a, b);
 }

@@ -83,7 +83,7 @@ static bool same_scales(const struct meaning *m, const struct quantization *q) {
 /* Per tensor, or by channel as NNCF writes it before depthwise convolutions. */
 static bool read_either(struct lowering *l, const struct onnx_node *node, enum onnx_type type, struct quantization *q, const char **why) {
     const struct onnx_tensor *scale = onnx_input_constant(node, 1);
-    if (scale && scale->count > 1) return read_channel_quantization(l->net, node, type, q, why);
+    if (scale && scale->count > 1) return read_channel_quantization(l, node, type, q, why);
     return read_quantization(node, 1, 2, type, q, why);
 }
 

@@ -247,7 +247,7 @@ bool lower_batch_norm(struct lowering *l, struct onnx_node *node) {
     }
     struct affine a = {scale, offset};
     if (m->buffer->type != MORSEL_FLOAT32 && !m->dequantized && !m->table) return refuse(l, node, "its input is an integer tensor");
-    if (m->buffer->type != MORSEL_FLOAT32 && function_fits(m, channels, 1))
+    if (m->buffer->type != MORSEL_FLOAT32 && function_fits(l, m, channels, 1))
         return set_function(l, node, m, node->outputs[0], affine_number, &a, channels, 1) &&
                (set_line(l, m, node->outputs[0], scale, offset), true);
     struct meaning last = *m;

@@ -87,7 +87,7 @@ static bool quantized_alike(struct lowering *l, const struct onnx_value *value, 
         struct onnx_node *node = slot->readers[i];
         if (!is_quantize(node) || node->inputs[0] != value) return false;
         if (!read_quantization(node, 1, 2, ONNX_UNKNOWN, &one, NULL) &&
-            (!channels || !read_channel_quantization(l->net, node, ONNX_UNKNOWN, &one, NULL) || one.zeros))
+            (!channels || !read_channel_quantization(l, node, ONNX_UNKNOWN, &one, NULL) || one.zeros))
             return false;
         if (i && !same_quantization(&one, q)) return false;
         *q = one;

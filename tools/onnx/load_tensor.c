@@ -98,5 +98,7 @@ struct onnx_tensor *onnx_read_tensor(struct onnx_graph *graph, const Onnx__Tenso
                           : onnx_text(graph, "has element type %s (%" PRId32 "), which is not read", name, from->data_type);
         return NULL;
     }
-    return read_data(graph, from, to, folder, failure) ? to : NULL;
+    if (!read_data(graph, from, to, folder, failure)) return NULL;
+    graph->numbers_read += to->count;
+    return to;
 }

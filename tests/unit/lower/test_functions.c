@@ -161,10 +161,55 @@ static void lines_within_limits_are_no_tables(void **state) {
     assert_true(kinds_behind_factors("Abs", &first, &last) & 1u << MORSEL_STEP_LUT);
 }
 
+/* Max of x and a number that Expand wrote out for each channel, between bytes: whether that is a table by channel, as it is for few. */
+static bool table_by_channel(const char *channels) {
+    struct bytes file = {0};
+    struct onnx_report report = {0};
+    char shape[40];
+    const struct number scale = {0.01, 0}, zero = {0, 10}, factor = {3, 0}, wide[] = {{0, strtol(channels, NULL, 10)}, {0, 1}};
+    const int64_t two = 2;
+    bool found = false;
+    snprintf(shape, sizeof shape, "1,%s,1", channels);
+    add_value(&file, 11, "x", ONNX_UINT8, shape);
+    add_value(&file, 12, "y", ONNX_UINT8, NULL);
+    add_constant(&file, "s", ONNX_FLOAT, 0, NULL, &scale, 1);
+    add_constant(&file, "z", ONNX_UINT8, 0, NULL, &zero, 1);
+    add_constant(&file, "f", ONNX_FLOAT, 0, NULL, &factor, 1);
+    add_constant(&file, "w", ONNX_INT64, 1, &two, wide, 2);
+    add_node(&file, "e", "Expand", "f w", "factors", "");
+    add_node(&file, "d", "DequantizeLinear", "x s z", "a", "");
+    add_node(&file, "m", "Max", "a factors", "c", "");
+    add_node(&file, "q", "QuantizeLinear", "c s z", "y", "");
+    struct bytes model = model_message(&file, 13);
+    struct onnx_graph *graph = inferred_bytes(&model);
+    struct net *net = lower(graph, &report);
+    if (!net) fail_msg("%s", report.refusals[0].why);
+    for (size_t i = 0; i < net->step_count; i++)
+        found |= net->steps[i]->kind == MORSEL_STEP_LUT && net->steps[i]->parameters.lut.channels > 1;
+    net_free(net);
+    onnx_report_free(&report);
+    onnx_free(graph);
+    return found;
+}
+
+static void small_files_make_no_large_tables(void **state) {
+    (void)state;
+    assert_true(table_by_channel("5"));
+    assert_true(table_by_channel("8000"));
+    assert_false(table_by_channel("100000"));
+    struct onnx_graph graph = {.numbers_read = 0};
+    size_t least = table_room(&graph);
+    graph.numbers_read = 1000;
+    assert_int_equal(table_room(&graph), least + 8000);
+    graph.numbers_read = SIZE_MAX;
+    assert_int_equal(table_room(&graph), 1 << 20);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_function_is_a_table_and_a_float_step),
                                        cmocka_unit_test(powers_and_slopes_are_steps_of_their_own),
                                        cmocka_unit_test(a_gate_and_its_product_are_one_step),
-                                       cmocka_unit_test(lines_within_limits_are_no_tables)};
+                                       cmocka_unit_test(lines_within_limits_are_no_tables),
+                                       cmocka_unit_test(small_files_make_no_large_tables)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
