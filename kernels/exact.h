@@ -7,8 +7,9 @@
 #ifndef MORSEL_EXACT_H
 #define MORSEL_EXACT_H
 
-#if defined(__FAST_MATH__)
-#error "Morsel is built without -ffast-math: its answers would depend on the compiler"
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || defined(_M_FP_FAST) || \
+    (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "Compile Morsel without -ffast-math, -Ofast, -funsafe-math-optimizations, -ffinite-math-only, /fp:fast: they change its answers"
 #endif
 
 #if defined(__clang__)

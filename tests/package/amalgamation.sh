@@ -23,13 +23,14 @@ sums() { awk '!/large/ { print $1, $4 }' "$1" | sort -u; }
 sums $work/library.txt >$work/library.sums
 
 warn="-Wall -Wextra -Werror"
-try() { # NAME RUNNER COMPILER AND OPTIONS...
+try() { # NAME RUNNER COMPILER AND OPTIONS...; as C11, unless these say otherwise
     name=$1 runner=$2
     shift 2
     command -v "$1" >/dev/null || { echo "skip amalgamation $name: no $1"; return; }
     [ -z "$runner" ] || command -v "$runner" >/dev/null || { echo "skip amalgamation $name: no $runner"; return; }
-    if ! "$@" -std=c11 -I$work/alone -c $work/alone/morsel.c -o $work/morsel.o >$work/log 2>&1 ||
-        ! "$@" -std=c11 -D_POSIX_C_SOURCE=200809L -I. tests/determinism/answers.c tools/network/pool.c $work/morsel.o -static -lpthread \
+    case " $* " in *" -std="*) ;; *) set -- "$@" -std=c11 ;; esac
+    if ! "$@" -I$work/alone -c $work/alone/morsel.c -o $work/morsel.o >$work/log 2>&1 ||
+        ! "$@" -D_POSIX_C_SOURCE=200809L -I. tests/determinism/answers.c tools/network/pool.c $work/morsel.o -static -lpthread \
             -o $work/answers >$work/log 2>&1; then
         fail "$name: it does not build"
         return
@@ -48,7 +49,21 @@ try() { # NAME RUNNER COMPILER AND OPTIONS...
     try "clang" "" clang -O2 $warn
     [ "$here" != x86_64 ] || try "gcc, contraction allowed" "" gcc -O3 -march=x86-64-v3 -ffp-contract=fast
     [ "$here" != x86_64 ] || try "i686" env i686-linux-gnu-gcc -O1 -msse2 -mfpmath=sse
-    [ "$here" = aarch64 ] || try "aarch64" qemu-aarch64 aarch64-linux-gnu-gcc -O2 $warn
+    # As gcc is when nobody says anything: GNU's C, where it may fuse.
+    [ "$here" = aarch64 ] || try "aarch64" qemu-aarch64 aarch64-linux-gnu-gcc -std=gnu11 -O2 $warn
     [ "$here" = aarch64 ] || try "aarch64, clang" qemu-aarch64 clang --target=aarch64-linux-gnu -O1 $warn
 }
+# What no source can undo is an error. Clang names some of these options by no macro.
+refuses() { # NAME COMPILER AND OPTIONS...
+    name=$1
+    shift
+    command -v "$1" >/dev/null || { echo "skip amalgamation $name: no $1"; return; }
+    "$@" -I$work/alone -fsyntax-only $work/alone/morsel.c >$work/log 2>&1
+    if grep -q 'error.*Compile Morsel without' $work/log; then echo "ok amalgamation refuses $name"; else fail "refuses $name"; fi
+}
+for option in -ffast-math -Ofast -ffinite-math-only; do
+    refuses "gcc $option" gcc -O2 $option
+    refuses "clang $option" clang -O2 $option
+done
+refuses "gcc -funsafe-math-optimizations" gcc -O2 -funsafe-math-optimizations
 exit $status
