@@ -214,9 +214,11 @@ demo:  ## classifies the shipped pictures with the shipped network; needs a C co
 	@sh models/demo.sh build/demo $(DEMO)/network.morsel $(DEMO)/pictures
 
 # ---- tests -----------------------------------------------------------------------------------------------------------
-# `make test` runs every stage below and adds up what passed and failed; each stage can be called by itself: make test-unit.
+# `make test` runs every stage below and adds up what passed and failed; each stage can be called by itself: make test-unit. Those beside
+# wait for one compiler most of the time, and build in folders of their own: they run at the same time as the others.
 
-STAGES := unit kernels sanitize threads cli docs link package golden arm64 determinism a76 fuzz lint
+STAGES := unit kernels sanitize threads cli docs golden arm64 determinism a76 fuzz lint
+STAGES_BESIDE := link package
 RESULTS := build/test
 TALLY = sh tests/tally.sh $(RESULTS)
 SANITIZE := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
@@ -227,12 +229,14 @@ ifneq ($(filter test test-% fuzz clean,$(MAKECMDGOALS)),)
 .NOTPARALLEL:
 endif
 
-.PHONY: test $(STAGES:%=test-%)
+.PHONY: test $(STAGES:%=test-%) $(STAGES_BESIDE:%=test-%)
+stages = for stage in $(1); do TALLY_GO_ON=1 $(MAKE) --no-print-directory test-$$stage || $(TALLY) --broken $$stage; done
+# What both rows of stages build in one folder is there before they start. Who runs in the background hears no interrupt: the group is told.
 test: deps-test  ## everything that decides whether a change is right
 	@rm -rf $(RESULTS)
-	@for stage in $(STAGES); do \
-	    TALLY_GO_ON=1 $(MAKE) --no-print-directory test-$$stage || $(TALLY) --broken $$stage; \
-	done; $(TALLY) --total
+	@$(sub) all unit-programs networks-program answers-program || true
+	@trap 'trap - INT TERM; kill 0' INT TERM; $(call stages,$(STAGES_BESIDE)) & \
+	$(call stages,$(STAGES)); wait; $(TALLY) --total
 
 # Every tests/unit/ROOM/test_*.c is a program; what stands in tests/unit/support is linked to each of them.
 UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*/test_*.c))
