@@ -8,14 +8,15 @@
  */
 #include "as_file.h"
 #include "fuzz.h"
-#include "seed_onnx.h"
+#include "seed_graph.h"
 #include "tools/float/executor.h"
 
 #include <stdlib.h>
 
 enum { ELEMENTS_MOST = 1 << 18, WORK_MOST = 1 << 24 };
 
-/* ---- seeds: a few float operators, each with attributes that it knows and inputs of about the right kind -------------- */
+/* ---- seeds: every operator there is (seed_graph.h), and float operators, each with attributes that it knows and inputs of about the
+ * right kind ---- */
 
 /* Inputs: x a value of the graph, w a float constant with the channels of x, c any float constant, i a list of integers, s a number.
  * Attributes: name and kind, L a list, I a number, F a float, T a text. */
@@ -113,7 +114,7 @@ static int add_recipe(struct seed_onnx *m) {
     return onnx_node(m, r->op, "", inputs, count, (struct seed_value){.type = TYPE_FLOAT});
 }
 
-size_t fuzz_seed(uint64_t seed, uint8_t *bytes, size_t capacity) {
+static size_t seed_floats(uint64_t seed, uint8_t *bytes, size_t capacity) {
     static struct seed_onnx m;
     memset(&m, 0, sizeof m);
     m.random = seed;
@@ -126,6 +127,10 @@ size_t fuzz_seed(uint64_t seed, uint8_t *bytes, size_t capacity) {
         onnx_value_info(&m, 12, x, 0);
     }
     return seed_finish(&m, bytes, capacity);
+}
+
+size_t fuzz_seed(uint64_t seed, uint8_t *bytes, size_t capacity) {
+    return seed % 2 ? seed_graph(seed, bytes, capacity) : seed_floats(seed, bytes, capacity);
 }
 
 /* ---- what is promised ------------------------------------------------------------------------------------------------- */

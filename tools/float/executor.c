@@ -109,11 +109,22 @@ static bool is_float_type(enum onnx_type type) {
     return type == ONNX_FLOAT || type == ONNX_DOUBLE || type == ONNX_FLOAT16;
 }
 
+/* Whether loops over the dimensions before one of 0, which have nothing to do, end soon. */
+enum { MOST_EMPTY = 1 << 20 };
+static bool empty_is_small(const struct onnx_shape *shape) {
+    struct onnx_shape others = *shape;
+    for (int i = 0; i < others.rank; i++)
+        if (!others.dims[i]) others.dims[i] = 1;
+    int64_t elements = onnx_elements(&others);
+    return elements >= 0 && elements <= MOST_EMPTY;
+}
+
 /* A value's size is known and bearable; its type has numbers. */
 static bool check_value(struct preparation *p, const struct onnx_value *value) {
     int64_t elements = onnx_elements(&value->shape);
     if (elements < 0) return cannot(p, "the shape of '%.100s' is not known before the run", value->name);
-    if (elements > FLOAT_MOST) return cannot(p, "'%.100s' is too large for the float executor", value->name);
+    if (elements > FLOAT_MOST || (!elements && !empty_is_small(&value->shape)))
+        return cannot(p, "'%.100s' is too large for the float executor", value->name);
     if (!onnx_type_bytes(value->type)) return cannot(p, "'%.100s' has no numbers", value->name);
     return true;
 }

@@ -86,7 +86,37 @@ static void sizes_and_pads_follow_the_definition(void **state) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) check_row(i);
 }
 
+/* Weights 1 x 1 x kernel x 3. */
+static bool transposed_is_taken(int64_t kernel) {
+    struct bytes file = {0};
+    struct onnx_report report = {0};
+    struct failure failure = {0};
+    const int64_t dims[] = {1, 1, kernel, 3};
+    static const struct number ones[9] = {{1, 1}};
+    add_value(&file, 11, "x", ONNX_FLOAT, "1,1,5,5");
+    add_value(&file, 12, "y", ONNX_FLOAT, NULL);
+    add_constant(&file, "w", ONNX_FLOAT, 4, dims, ones, (int)kernel * 3);
+    add_node(&file, "t", "ConvTranspose", "x w", "y", "");
+    struct bytes model = model_message(&file, 13);
+    struct onnx_graph *graph = load_bytes(&model, &failure);
+    assert_non_null(graph);
+    assert_true(onnx_bind(graph, NULL, 0, 1, &report, &failure));
+    bool taken = onnx_infer(graph, &report, &failure) && !report.refusal_count;
+    if (!taken && (!report.refusal_count || !strstr(report.refusals[0].why, "empty"))) fail_msg("%s", failure.text);
+    onnx_report_free(&report);
+    onnx_free(graph);
+    return taken;
+}
+
+static void an_empty_kernel_is_refused(void **state) {
+    (void)state;
+    assert_true(transposed_is_taken(3));
+    assert_true(transposed_is_taken(1));
+    assert_false(transposed_is_taken(0));
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sizes_and_pads_follow_the_definition)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sizes_and_pads_follow_the_definition),
+                                       cmocka_unit_test(an_empty_kernel_is_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
