@@ -344,6 +344,11 @@ uint32_t morsel_version_number(void);
 /* The features of this CPU that the library has kernels for (enum morsel_cpu). */
 uint32_t morsel_cpu_features(void);
 
+/* Has each kernel that this CPU would use compute a known answer, for who compiled the library in a way of his own. NULL: all are right.
+ * Else the kind of step, as in struct morsel_step, whose kernel is not: then a compiler or its options changed the arithmetic. It takes
+ * `cpu_mask` as struct morsel_options does, less than a millisecond, and stack. A program that does not call it has none of it. */
+const char *morsel_selftest(uint32_t cpu_mask);
+
 #if defined(__GNUC__)
 #pragma GCC visibility pop
 #endif

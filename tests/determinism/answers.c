@@ -5,7 +5,8 @@
  * Runs each blob on inputs by seed, with every kernel set that this CPU has (or those that are named), in 1 to 8 tasks.
  * A line a run: "NETWORK KERNELS TASKS CRC", the CRC-32 of all outputs. A network whose work is above MOST: "NETWORK large".
  * Tasks run one after the other, the last first; with --threads in a pool of eight threads, and every other time with a barrier.
- * Exit status 1: a blob that does not open or run.
+ * Before them the library tests itself, by the same kernel sets.
+ * Exit status 1: a blob that does not open or run, a self-test that fails.
  */
 #include "core/morsel.h"
 #include "tools/network/pool.h"
@@ -135,6 +136,17 @@ static uint32_t answer(const struct network *network, uint32_t mask, uint32_t ta
     return sum;
 }
 
+/* Of each kernel set that is to run: in builds of any kind. */
+static void test_kernels(void) {
+    for (int k = 0; k < KERNELS; k++) {
+        const struct kernels *kernels = &all_kernels[k];
+        if (kernels->bit & ~morsel_cpu_features() || (call.named && !(call.named >> k & 1))) continue;
+        if (!morsel_selftest(kernels->mask)) continue;
+        fprintf(stderr, "answers: the self-test finds %s wrong, by %s\n", morsel_selftest(kernels->mask), kernels->name);
+        exit(1);
+    }
+}
+
 static void answers(const struct network *network) {
     if (morsel_work(&network->model) > call.work) {
         printf("%.*s large\n", network->name_length, network->name);
@@ -188,7 +200,9 @@ static int read_options(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    for (int i = read_options(argc, argv); i < argc; i++) {
+    int first = read_options(argc, argv);
+    test_kernels();
+    for (int i = first; i < argc; i++) {
         struct network network;
         read_blob(&network, argv[i]);
         enum morsel_error error = morsel_open(&network.model, network.blob, network.bytes, 0);

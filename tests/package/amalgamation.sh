@@ -53,6 +53,12 @@ try() { # NAME RUNNER COMPILER AND OPTIONS...; as C11, unless these say otherwis
     [ "$here" = aarch64 ] || try "aarch64" qemu-aarch64 aarch64-linux-gnu-gcc -std=gnu11 -O2 $warn
     [ "$here" = aarch64 ] || try "aarch64, clang" qemu-aarch64 clang --target=aarch64-linux-gnu -O1 $warn
 }
+# Clang fuses whatever a source says where it is told to: the self-test sees it, in a build where answers differ.
+if [ "$here" = x86_64 ] && grep -qw fma /proc/cpuinfo && command -v clang >/dev/null; then
+    clang -std=c11 -O2 -march=x86-64-v3 -ffp-contract=fast -I$work/alone -D_POSIX_C_SOURCE=200809L -I. tests/determinism/answers.c tools/network/pool.c \
+        $work/alone/morsel.c -lpthread -o $work/answers >$work/log 2>&1 && answers $work/answers >$work/answers.txt 2>$work/log
+    if grep -q 'the self-test finds' $work/log; then echo "ok amalgamation fused by clang: $(sed 's/.*: //' $work/log)"; else fail "fused by clang"; fi
+else echo "skip amalgamation fused by clang: no clang for x86-64, or no CPU with FMA"; fi
 # What no source can undo is an error. Clang names some of these options by no macro.
 refuses() { # NAME COMPILER AND OPTIONS...
     name=$1

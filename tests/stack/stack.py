@@ -34,6 +34,7 @@ RULES = [
     (r"morsel_tell_watch", "app"),
     (r"morsel_run", r"core/run\.c:run_as_task"),
     (r"run_entries", r"core/run\.c:run_steps|morsel_run_group|morsel_run_chain"),
+    (r"morsel_selftest_of|try_\w+", "slots|refusals"),
     (r"morsel_run_units", "kinds run"),
     (r"morsel_run_rows|run_window", "kinds run|kinds run_rows|kinds point"),
     (r"morsel_run_\w+", "slots"),

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/* Each kernel computes a few values from bytes that a formula makes, and a checksum of them is known. The shapes are small, and such that
+ * the kernels of instruction sets take them. */
+#include "selftest.h"
+
+#include "call.h"
+
+#include <string.h>
+
+#define INPUTS 192  /* bytes that are stored as kernels want them */
+#define WEIGHTS 320 /* bytes that are not: of every fourth a 0, as where windows of three rows are padded */
+#define FLOATS 64
+#define PIXELS 8
+#define CHANNELS 16
+
+struct trial {
+    const struct morsel_kernels *kernels;
+    union morsel_args args;
+    struct morsel_channels channels;
+    struct morsel_qparams type; /* of what is read and written */
+    uint32_t seed, sum;
+    _Alignas(MORSEL_ALIGNMENT) uint8_t x[INPUTS];
+    _Alignas(MORSEL_ALIGNMENT) uint8_t weights[WEIGHTS];
+    _Alignas(MORSEL_ALIGNMENT) float floats[FLOATS];
+    int32_t bias[CHANNELS], weight_sum[CHANNELS];
+    float multiplier[CHANNELS];
+    _Alignas(MORSEL_ALIGNMENT) uint8_t y[FLOATS * sizeof(float)];
+};
+
+/* Three lines of nineteen bytes in any order, the last one of padding. */
+static const int32_t places[] = {0, 9, -1, 0, 7, 14, 2, 9, 16, 4, 11, 18, 6, 13, 1, 8, 15, 3, 10, 17, 5, 12};
+static const float between[] = {0, 0.3f, 0.7f, 1}, numbers[] = {0.021f, 113};
+
+static uint32_t next(struct trial *t) {
+    return t->seed = t->seed * 1664525u + 1013904223u;
+}
+
+static void make_values(struct trial *t) {
+    uint32_t flip = t->kernels->store_flip;
+    for (int i = 0; i < INPUTS; i++) t->x[i] = (uint8_t)(next(t) >> 24 ^ flip);
+    for (int i = 0; i < WEIGHTS; i++) t->weights[i] = (uint8_t)(i % 4 == 3 ? 0 : next(t) >> 24);
+    for (int i = 0; i < FLOATS; i++) t->floats[i] = (float)((int32_t)next(t) >> 8) * 0x1p-21f; /* -4..4, in as many bits as a float has */
+    for (int i = 0; i < CHANNELS; i++) {
+        t->bias[i] = (int32_t)next(t) >> 20;
+        t->multiplier[i] = (float)(next(t) >> 9 | 1 << 23) * 0x1p-32f;
+    }
+    t->channels = (struct morsel_channels){.bias = t->bias, .multiplier = t->multiplier, .weight_sum = t->weight_sum};
+}
+
+/* Of so many quads of weights of sixteen channels. */
+static void sum_weights(struct trial *t, int quads) {
+    memset(t->weight_sum, 0, sizeof t->weight_sum);
+    for (int i = 0; i < quads * 64; i++) t->weight_sum[i / 4 % CHANNELS] += (int8_t)t->weights[i];
+}
+
+/* Small numbers among the arguments of a kind's kernel. */
+struct setting {
+    uint8_t kind, word, value;
+};
+#define SET(kind, member, value) \
+    { MORSEL_STEP_##kind, offsetof(union morsel_args, member) / 4, value }
+static const struct setting settings[] = {
+    SET(CONV, conv.groups, 1),
+    SET(CONV, conv.prefetch_rows, 1),
+    SET(DEPTHWISE, conv.groups, CHANNELS),
+    SET(DEPTHWISE, conv.prefetch_rows, 1),
+    SET(FLOAT_CONV, float_conv.groups, 1),
+    SET(AVERAGE_POOL, pool.padded_h, 3),
+    SET(AVERAGE_POOL, pool.padded_w, PIXELS + 2),
+    SET(FC, fc.rows, 5),
+    SET(FC, fc.inputs, CHANNELS),
+    SET(FC, fc.outputs, CHANNELS),
+    SET(FC, fc.blocks, 1),
+    SET(MATMUL, matmul.rows, 4),
+    SET(MATMUL, matmul.inner, 16),
+    SET(MATMUL, matmul.columns, 8),
+    SET(MATMUL, matmul.a_batch, 1),
+    SET(MATMUL, matmul.a_divide, 1),
+    SET(MATMUL, matmul.b_batch, 1),
+    SET(MATMUL, matmul.b_divide, 1),
+    SET(FLOAT_MATMUL, float_matmul.middle, 1),
+    SET(FLOAT_MATMUL, float_matmul.rows, 4),
+    SET(FLOAT_MATMUL, float_matmul.inner, 9),
+    SET(FLOAT_MATMUL, float_matmul.columns, 16),
+    SET(FLOAT_MATMUL, float_matmul.a_stride[2], 9),
+    SET(FLOAT_MATMUL, float_matmul.b_stride[2], 5),
+    SET(FLOAT_MATMUL, float_matmul.b_stride[3], 1),
+    SET(FLOAT_MATMUL, float_matmul.y_stride[2], 16),
+    SET(BINARY, binary.rank, 1),
+    SET(BINARY, binary.dims[0], 47),
+    SET(BINARY, binary.a_stride[0], 1),
+    SET(BINARY, binary.b_stride[0], 1),
+    SET(UNARY, unary.channels, CHANNELS),
+    SET(LUT, lut.channels, 1),
+    SET(LUT, lut.inner, 1),
+    SET(MEAN, mean.count, 7),
+    SET(MEAN, mean.inner, CHANNELS),
+    SET(SOFTMAX, softmax.count, 13),
+    SET(SOFTMAX, softmax.inner, 1),
+    SET(LAYER_NORM, layer_norm.count, 29),
+    SET(LAYER_NORM, layer_norm.centred, 1),
+    SET(RESIZE, resize.in_h, 2),
+    SET(RESIZE, resize.in_w, 2),
+    SET(RESIZE, resize.out_h, 3),
+    SET(RESIZE, resize.out_w, 4),
+    SET(RESIZE, resize.channels, CHANNELS),
+    SET(GATHER, gather.rank, 2),
+    SET(GATHER, gather.dims[0], 3),
+    SET(GATHER, gather.dims[1], 19),
+    SET(GATHER, gather.size, 1),
+    SET(LOOKUP, lookup.rows, 6),
+    SET(LOOKUP, lookup.bytes, 20),
+    SET(RANGE, range.elements, 61),
+    SET(RANGE, range.count, 30),
+    SET(FACTORS, factors.lines, 1),
+    SET(FACTORS, factors.pieces, 3),
+    SET(FACTORS, factors.channels, CHANNELS),
+    SET(QUANTIZE, quantize.elements, 61),
+    SET(QUANTIZE, quantize.count, 61),
+};
+
+static void set(struct trial *t, uint32_t kind) {
+    memset(&t->args, 0, sizeof t->args);
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        const uint32_t value = settings[i].value;
+        if (settings[i].kind == kind) memcpy((uint8_t *)&t->args + settings[i].word * 4, &value, sizeof value);
+    }
+}
+
+static void set_input(struct trial *t, struct morsel_input *x, uint32_t skipped) {
+    x->data = (const uint8_t *)(t->type.is_float ? (const void *)t->floats : t->x) + skipped;
+    x->qparams = t->type;
+}
+
+static void set_output(struct trial *t, struct morsel_output *y) {
+    y->data = t->y;
+    y->qparams = t->type;
+    y->out_min = 3;
+    y->out_max = 250;
+    y->float_min = -3e38f;
+    y->float_max = 3e38f;
+}
+
+/* How the arguments of many kernels begin. */
+struct ends {
+    struct morsel_input x;
+    struct morsel_output y;
+};
+
+static void set_ends(struct trial *t, void *args) {
+    struct ends *ends = args;
+    set_input(t, &ends->x, 0);
+    set_output(t, &ends->y);
+}
+
+static int takes(morsel_refusal_fn *refusal, const void *args) {
+    return !refusal || !refusal(args);
+}
+
+/* One row of eight pixels, by a window over `side` rows and columns. */
+static void try_window(struct trial *t, uint32_t kind) {
+    const struct morsel_kernels *k = t->kernels;
+    union morsel_args *a = &t->args;
+    struct morsel_window *w = &a->windowed.window;
+    const uint32_t side = kind == MORSEL_STEP_CONV || kind == MORSEL_STEP_FLOAT_CONV ? 1 : 3;
+    const uint8_t *rows[] = {t->x, t->x + 32, t->x + 64};
+    set_ends(t, &a->windowed.x);
+    w->in_w = w->out_w = PIXELS;
+    w->in_c = w->out_c = CHANNELS;
+    w->in_h = w->kernel_h = w->kernel_w = side;
+    w->out_h = w->stride_h = w->stride_w = w->dilation_h = w->dilation_w = 1;
+    w->pad_left = side / 2;
+    w->in_row = w->out_row = PIXELS * CHANNELS;
+    if (kind == MORSEL_STEP_FLOAT_CONV) {
+        rows[0] = (const uint8_t *)t->floats;
+        w->in_c = 2;
+        w->out_c = 8;
+        w->in_row = PIXELS * 2 * sizeof(float);
+        w->out_row = PIXELS * 8 * sizeof(float);
+        a->float_conv.weights = t->floats + 16;
+        a->float_conv.bias = t->floats + 48;
+        k->float_conv(&a->float_conv, rows, 0, 1);
+    } else if (kind == MORSEL_STEP_AVERAGE_POOL) k->average_pool(&a->pool, rows, 0, 1);
+    else if (kind == MORSEL_STEP_MAX_POOL) (takes(k->refusals.max_pool, a) ? k->max_pool : morsel_max_pool_rows_c)(&a->pool, rows, 0, 1);
+    else {
+        sum_weights(t, side == 3 ? 3 : CHANNELS / 4);
+        a->conv.weights = (const int8_t *)t->weights;
+        a->conv.channels = t->channels;
+        if (side == 3) (takes(k->refusals.depthwise, a) ? k->depthwise : morsel_depthwise_rows_c)(&a->conv, rows, 0, 1);
+        else (takes(k->refusals.conv, a) ? k->conv : morsel_conv_rows_c)(&a->conv, rows, 0, 1);
+    }
+}
+
+static void try_product(struct trial *t, uint32_t kind) {
+    const struct morsel_kernels *k = t->kernels;
+    union morsel_args *a = &t->args;
+    if (kind == MORSEL_STEP_FC) {
+        sum_weights(t, CHANNELS / 4);
+        set_ends(t, a);
+        a->fc.weights = (const int8_t *)t->weights;
+        a->fc.channels = t->channels;
+        (takes(k->refusals.fc, a) ? k->fc : morsel_fc_blocks_c)(&a->fc, 0, 5);
+    } else if (kind == MORSEL_STEP_MATMUL) {
+        set_input(t, &a->matmul.a, 0);
+        set_input(t, &a->matmul.b, 64);
+        set_output(t, &a->matmul.y);
+        a->matmul.multiplier = t->multiplier[0];
+        (takes(k->refusals.matmul, a) ? k->matmul : morsel_matmul_rows_c)(&a->matmul, 0, 4);
+    } else {
+        a->float_matmul.a = t->floats;
+        a->float_matmul.b = t->floats + 8;
+        set_output(t, &a->float_matmul.y);
+        a->float_matmul.factor = 0.3f;
+        k->float_matmul(&a->float_matmul, 0, 4);
+    }
+}
+
+static void try_pairs(struct trial *t, uint32_t op) {
+    const struct morsel_kernels *k = t->kernels;
+    struct morsel_binary_args *a = &t->args.binary;
+    set_input(t, &a->a, 0);
+    set_input(t, &a->b, 64);
+    set_output(t, &a->y);
+    a->op = op;
+    a->a_ratio = 0.0061f;
+    a->b_ratio = 0.93f;
+    a->offset = 1.7f;
+    if (op == MORSEL_BINARY_QADD) (takes(k->refusals.qadd, a) ? k->qadd : morsel_qadd_c)(a, 0, 47);
+    else if (op == MORSEL_BINARY_QMUL) (takes(k->refusals.qmul, a) ? k->qmul : morsel_qmul_c)(a, 0, 47);
+    else (takes(k->refusals.binary, a) ? k->binary : morsel_binary_c)(a, 0, 47);
+}
+
+static void try_function(struct trial *t, uint32_t op) {
+    struct morsel_unary_args *a = &t->args.unary;
+    set_ends(t, a);
+    a->op = op;
+    a->alpha = 0.31f;
+    a->beta = 0.67f;
+    a->scale = t->floats + 16;
+    a->offset = t->floats + 32;
+    t->kernels->unary(a, 0, 61);
+}
+
+/* Along lines. */
+static void try_lines(struct trial *t, uint32_t kind) {
+    const struct morsel_kernels *k = t->kernels;
+    union morsel_args *a = &t->args;
+    set_ends(t, a);
+    if (kind == MORSEL_STEP_MEAN) {
+        a->mean.multiplier = 0.143f;
+        (takes(k->refusals.mean, a) ? k->mean : morsel_mean_c)(&a->mean, 0, CHANNELS);
+    } else if (kind == MORSEL_STEP_SOFTMAX) {
+        (takes(k->refusals.softmax, a) ? k->softmax : morsel_softmax_c)(&a->softmax, 0, 4);
+    } else if (kind == MORSEL_STEP_LAYER_NORM) {
+        a->layer_norm.factor = t->floats + 8;
+        a->layer_norm.term = t->floats + 16;
+        a->layer_norm.epsilon = 1e-5f;
+        k->layer_norm(&a->layer_norm, 0, 2);
+    } else {
+        a->resize.rows = a->resize.columns = between;
+        k->resize(&a->resize, 0, 3);
+    }
+}
+
+/* Bytes as they lie, and numbers that are found at run time. */
+static void try_places(struct trial *t, uint32_t kind) {
+    const struct morsel_kernels *k = t->kernels;
+    union morsel_args *a = &t->args;
+    float *to = (float *)(void *)t->y;
+    if (kind == MORSEL_STEP_CONCAT) {
+        const struct morsel_copy_args copy = {t->x, t->y, 17, 19, 23, 0};
+        k->copy(&copy, 0, 5);
+    } else if (kind == MORSEL_STEP_LUT) {
+        a->lut.x = t->x;
+        a->lut.y = t->y;
+        a->lut.table = t->weights;
+        a->lut.x_flip = a->lut.y_flip = t->type.sign_flip;
+        (takes(k->refusals.lut, a) ? k->lut : morsel_lut_c)(&a->lut, 0, 187);
+    } else if (kind == MORSEL_STEP_GATHER) {
+        a->gather.x = t->x;
+        a->gather.y = t->y;
+        a->gather.table = places;
+        a->gather.fill = 7 ^ t->type.sign_flip;
+        (takes(k->refusals.gather, a) ? k->gather : morsel_gather_c)(&a->gather, 0, 3 * 19);
+    } else if (kind == MORSEL_STEP_LOOKUP) {
+        a->lookup.x = places;
+        a->lookup.table = t->x;
+        a->lookup.y = t->y;
+        k->lookup(&a->lookup, 0, 8);
+    } else if (kind == MORSEL_STEP_CAST) {
+        a->cast.x = (const int32_t *)(const void *)t->weights;
+        a->cast.y = to;
+        k->cast(&a->cast, 0, 61);
+    } else if (kind == MORSEL_STEP_RANGE) {
+        a->range.x = t->floats;
+        a->range.y = to;
+        k->range(&a->range, 0, 3);
+    } else if (kind == MORSEL_STEP_FACTORS) {
+        a->factors.x = t->floats;
+        a->factors.y = to;
+        a->factors.factor = t->floats + 16;
+        a->factors.bias = t->floats + 32;
+        k->factors(&a->factors, 0, 1);
+    } else {
+        a->quantize.x = t->floats;
+        a->quantize.y = t->y;
+        a->quantize.numbers = numbers;
+        a->quantize.sign_flip = t->type.sign_flip;
+        k->quantize(&a->quantize, 0, 1);
+    }
+}
+
+#define BIT(kind) (1u << MORSEL_STEP_##kind)
+#define WINDOWS (BIT(CONV) | BIT(DEPTHWISE) | BIT(FLOAT_CONV) | BIT(AVERAGE_POOL) | BIT(MAX_POOL))
+#define PRODUCTS (BIT(FC) | BIT(MATMUL) | BIT(FLOAT_MATMUL))
+#define LINES (BIT(MEAN) | BIT(SOFTMAX) | BIT(LAYER_NORM) | BIT(RESIZE))
+#define FLOATS_OUT (BIT(FLOAT_CONV) | BIT(FLOAT_MATMUL) | BIT(SOFTMAX) | BIT(LAYER_NORM) | BIT(CAST) | BIT(RANGE) | BIT(FACTORS))
+
+/* `op` of kinds that have several. Results tell where one is missing, and do not depend on how bytes are stored. */
+static void try_kind(struct trial *t, uint32_t kind, uint32_t op) {
+    const uint32_t bit = 1u << kind;
+    const int bytes = bit & BIT(BINARY) ? op < MORSEL_BINARY_ADD : bit & BIT(UNARY) ? op == MORSEL_UNARY_QAFFINE : !(bit & FLOATS_OUT);
+    t->type = bytes ? (struct morsel_qparams){0.0437f, 113, t->kernels->store_flip, 0, 0} : (struct morsel_qparams){1, 0, 0, 1, 0};
+    set(t, kind);
+    memset(t->y, (int)t->type.sign_flip, sizeof t->y);
+    if (bit & WINDOWS) try_window(t, kind);
+    else if (bit & PRODUCTS) try_product(t, kind);
+    else if (bit & BIT(BINARY)) try_pairs(t, op);
+    else if (bit & BIT(UNARY)) try_function(t, op);
+    else if (bit & LINES) try_lines(t, kind);
+    else try_places(t, kind);
+    for (size_t i = 0; i < sizeof t->y; i++) t->sum = (t->sum ^ t->y[i] ^ t->type.sign_flip) * 16777619u;
+}
+
+/* By kind; 0: the kernels are those of another kind. tests/unit/core/test_selftest.c holds kernels/reference against them. */
+static const uint32_t answers[MORSEL_STEP_KIND_COUNT] = {
+    [MORSEL_STEP_CONV] = 0xea94b1a1,       [MORSEL_STEP_DEPTHWISE] = 0x75cbe08e,    [MORSEL_STEP_FC] = 0xcf029039,
+    [MORSEL_STEP_MATMUL] = 0x56162313,     [MORSEL_STEP_BINARY] = 0x1ea6ec73,       [MORSEL_STEP_UNARY] = 0xb28b3010,
+    [MORSEL_STEP_LUT] = 0x21acf7de,        [MORSEL_STEP_AVERAGE_POOL] = 0x7c25dfab, [MORSEL_STEP_MAX_POOL] = 0xbf7cae27,
+    [MORSEL_STEP_MEAN] = 0x47f04c21,       [MORSEL_STEP_SOFTMAX] = 0xb4256694,      [MORSEL_STEP_CONCAT] = 0xe8053de5,
+    [MORSEL_STEP_GATHER] = 0xec5e7a4d,     [MORSEL_STEP_FLOAT_CONV] = 0x4c3fc428,   [MORSEL_STEP_FLOAT_MATMUL] = 0x3c04444a,
+    [MORSEL_STEP_LAYER_NORM] = 0x6d58f3ca, [MORSEL_STEP_RESIZE] = 0xf3e6ca8f,       [MORSEL_STEP_RANGE] = 0x0bcd0efb,
+    [MORSEL_STEP_FACTORS] = 0xde33a6d4,    [MORSEL_STEP_QUANTIZE] = 0x0f61ca9d,     [MORSEL_STEP_LOOKUP] = 0x9423e95e,
+    [MORSEL_STEP_CAST] = 0x27b6efd2,
+};
+
+const char *morsel_selftest_of(const struct morsel_kernels *kernels) {
+    struct trial t;
+    t.kernels = kernels;
+    t.seed = 18;
+    make_values(&t);
+    for (uint32_t kind = 1; kind < MORSEL_STEP_KIND_COUNT; kind++) {
+        if (!answers[kind]) continue;
+        uint32_t op = 0, most = 1;
+        if (kind == MORSEL_STEP_BINARY) op = MORSEL_BINARY_QADD, most = MORSEL_BINARY_OP_COUNT;
+        if (kind == MORSEL_STEP_UNARY) most = MORSEL_UNARY_OP_COUNT;
+        for (t.sum = 2166136261u; op < most; op++) try_kind(&t, kind, op);
+        if (t.sum != answers[kind]) return morsel_kinds[kind].name;
+    }
+    return NULL;
+}
+
+const char *morsel_selftest(uint32_t cpu_mask) {
+    struct morsel_kernels kernels;
+    morsel_kernels_choose(&kernels, morsel_cpu_features() & (cpu_mask ? cpu_mask : UINT32_MAX));
+    return morsel_selftest_of(&kernels);
+}
