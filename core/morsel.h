@@ -308,6 +308,51 @@ size_t morsel_picture_bytes(const struct morsel_model *model, uint32_t width, ui
 enum morsel_error morsel_picture(const struct morsel_model *model, const uint8_t *rgb, size_t rgb_bytes, uint32_t width, uint32_t height,
                                  size_t stride, void *scratch, size_t scratch_bytes, const struct morsel_view *view, uint32_t image);
 
+/* How a frame's pixels lie. Packed ones have plane 0 alone, with 3, 4 or 1 bytes a pixel; alpha is not looked at. NV12, NV21 and I420 have
+ * Y in plane 0, and chroma for each 2 x 2 pixels, rounded up. NV12 has pairs of U V in plane 1, NV21 of V U. I420 has U in plane 1, V in
+ * plane 2. All pixels of a 2 x 2 have its chroma. */
+enum morsel_pixels {
+    MORSEL_RGB = 0,
+    MORSEL_BGR = 1,
+    MORSEL_RGBA = 2,
+    MORSEL_BGRA = 3,
+    MORSEL_GRAY = 4,
+    MORSEL_NV12 = 5,
+    MORSEL_NV21 = 6,
+    MORSEL_I420 = 7
+};
+
+/* What Y, U and V mean: ITU-R BT.601 or BT.709, in video range (Y 16..235, U and V 16..240) or in full range. Whole numbers make red, green
+ * and blue of them, within 0.53 of what real numbers give. */
+enum morsel_colors { MORSEL_BT601 = 0, MORSEL_BT601_FULL = 1, MORSEL_BT709 = 2, MORSEL_BT709_FULL = 3 };
+
+struct morsel_plane {
+    const uint8_t *data;
+    size_t bytes;  /* up to the last pixel of the last row they have to be there */
+    size_t stride; /* bytes from a row to the next; 0: rows without gaps */
+};
+
+/* A picture as cameras and decoders have it. What is not set is 0: {.size = sizeof frame, .pixels = MORSEL_NV21, .width = 640,
+ * .height = 480, .turn = 90, .planes = {{y, y_bytes, y_stride}, {vu, vu_bytes, vu_stride}}} */
+struct morsel_frame {
+    uint32_t size; /* sizeof(struct morsel_frame), as the app was compiled: fields behind it count as 0 */
+    enum morsel_pixels pixels;
+    enum morsel_colors colors;
+    uint32_t width, height;                          /* of the planes: 1..32768 */
+    uint32_t left, top, region_width, region_height; /* the part that is taken; 0 x 0: all from left, top on */
+    uint32_t turn;                                   /* the region is turned by 0, 90, 180 or 270 degrees clockwise, and then ... */
+    uint32_t mirror;                                 /* ... 1: left and right change places */
+    struct morsel_plane planes[3];
+};
+
+/* Bytes of scratch that morsel_frame() needs, whose planes may be absent here; 0: no picture rule, or a frame that it refuses. */
+size_t morsel_frame_bytes(const struct morsel_model *model, const struct morsel_frame *frame);
+
+/* As morsel_picture(), with the bytes that it gives for the same region, turned and mirrored, in RGB. Gray pixels are red, green and blue.
+ * MORSEL_ERR_OPTIONS: a frame without its size, or with pixels, colors or a turn that there are not. */
+enum morsel_error morsel_frame(const struct morsel_model *model, const struct morsel_frame *frame, void *scratch, size_t scratch_bytes,
+                               const struct morsel_view *view, uint32_t image);
+
 /* --- Text --------------------------------------------------------------------------------------------------------- */
 
 /* A text to token ids, by the rule stored in the blob: BERT's normalization, words, WordPiece, special tokens. `utf8` holds `bytes`, and

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A session: the caller's arena, a prepared call for each step, and views of what goes in and out. */
 #include "plan.h"
+#include "sized.h"
 
 #include <string.h>
 
@@ -8,16 +9,9 @@ static int aligned(const void *p) {
     return ((uintptr_t)p & (MORSEL_ALIGNMENT - 1)) == 0;
 }
 
-/* Of options of another size, what both sides know: the rest is 0 here, and has to be 0 there. */
 static enum morsel_error take_options(struct morsel_options *own, const struct morsel_options *options) {
-    const uint8_t *bytes = (const uint8_t *)options;
     memset(own, 0, sizeof *own);
-    if (options) {
-        if (options->size < sizeof options->size) return MORSEL_ERR_OPTIONS;
-        for (size_t i = sizeof *own; i < options->size; i++)
-            if (bytes[i]) return MORSEL_ERR_OPTIONS;
-        memcpy(own, options, options->size < sizeof *own ? options->size : sizeof *own);
-    }
+    if (options && !morsel_copy_sized(own, sizeof *own, options)) return MORSEL_ERR_OPTIONS;
     if (!own->cpu_mask) own->cpu_mask = UINT32_MAX;
     if (!own->tasks || !own->parallel_for) own->tasks = 1;
     if (own->tasks > MORSEL_MOST_TASKS) own->tasks = MORSEL_MOST_TASKS;

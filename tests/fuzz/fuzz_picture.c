@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes as a picture, a rule and an input: morsel_picture() in memory of exactly the sizes that were asked for. Links core/picture.c.
+ * Bytes as a frame, a rule and an input: morsel_frame() in memory of exactly the sizes that were asked for, each plane by itself.
  *
  *     fuzz_picture [--runs N] [--seconds N] [--seed N]        (driver.c has the rest of the command line)
  *
@@ -18,14 +18,15 @@ enum { BYTES_MOST = 1 << 17 };
 /* The fields of an input, in the order of its bytes; pixels follow, repeated as often as needed. */
 struct request {
     uint16_t width, height, resize_height, resize_width, crop_height, crop_width;
-    uint8_t resize, channels, type, layout, rank, images, padding, shift;
+    uint16_t left, top, region_width, region_height;
+    uint8_t resize, channels, type, layout, rank, images, padding, shift, pixels, colors, turn, region;
 };
 
 size_t fuzz_seed(uint64_t seed, uint8_t *bytes, size_t capacity) {
     uint64_t state = seed;
     size_t size = sizeof(struct request) + fuzz_between(&state, 1, 200);
     for (size_t i = 0; i < size && i < capacity; i++) bytes[i] = (uint8_t)fuzz_random(&state);
-    for (size_t i = 1; i < 12; i += 2) /* mostly small pictures: the high bytes of the sizes */
+    for (size_t i = 1; i < 20; i += 2) /* mostly small pictures: the high bytes of the sizes */
         bytes[i] = fuzz_below(&state, 8) ? 0 : bytes[i];
     return size;
 }
@@ -74,33 +75,64 @@ static uint8_t *filled(size_t bytes, int value) {
     return p;
 }
 
-/* The last row ends with its last pixel. */
-static uint8_t *pixels_of(const uint8_t *bytes, size_t size, size_t total) {
-    uint8_t *rgb = filled(total, 0x80);
-    for (size_t i = 0; size && i < total; i++) rgb[i] = bytes[i % size];
-    return rgb;
+/* How the pixels of each format lie: bytes of one in the first plane, planes, bytes of one of chroma. */
+static const uint8_t formats[8][3] = {{3, 1, 0}, {3, 1, 0}, {4, 1, 0}, {4, 1, 0}, {1, 1, 0}, {1, 2, 2}, {1, 2, 2}, {1, 3, 1}};
+
+static struct morsel_frame frame_of(const struct request *r) {
+    struct morsel_frame f = {.size = sizeof f,
+                             .pixels = (enum morsel_pixels)(r->pixels % 8),
+                             .colors = (enum morsel_colors)(r->colors % 4),
+                             .width = side(r->width),
+                             .height = side(r->height),
+                             .turn = r->turn / 2 % 4 * 90u,
+                             .mirror = r->turn % 2};
+    if (r->region % 4 == 0) return f;
+    f.left = r->left % f.width;
+    f.top = r->top % f.height;
+    if (r->region % 4 == 1) return f;
+    f.region_width = r->region_width % (f.width - f.left) + 1;
+    f.region_height = r->region_height % (f.height - f.top) + 1;
+    return f;
+}
+
+/* Planes whose last row ends with its last pixel. False: they are too large to be tried. */
+static bool fill_planes(struct morsel_frame *f, const struct request *r, const uint8_t *bytes, size_t size) {
+    const uint8_t *format = formats[f->pixels];
+    if ((uint64_t)f->width * f->height * format[0] > BYTES_MOST) return false;
+    for (uint32_t k = 0; k < format[1]; k++) {
+        uint32_t half = k > 0, row = ((f->width + half) >> half) * (k ? format[2] : format[0]), rows = (f->height + half) >> half;
+        size_t stride = row + r->padding, total = stride * (rows - 1) + row;
+        if (total > 2 * BYTES_MOST) return false;
+        uint8_t *data = filled(total, 0x80);
+        for (size_t i = 0; size && i < total; i++) data[i] = bytes[i % size];
+        f->planes[k] = (struct morsel_plane){data, total, r->padding ? stride : 0};
+    }
+    return true;
+}
+
+static void free_planes(struct morsel_frame *f) {
+    for (uint32_t k = 0; k < 3; k++) free((void *)(uintptr_t)f->planes[k].data);
 }
 
 /* Once, over memory that was filled with `before`. */
-static uint8_t *put(const struct morsel_blob_picture *rule, const uint8_t *rgb, const struct request *r, size_t stride,
-                    struct morsel_view view, int before) {
-    uint32_t width = side(r->width), height = side(r->height), image = view.rank == 4 ? r->images % view.dims[0] : 0;
-    size_t bytes = morsel_rule_bytes(rule, width, height), shift = r->shift % 4;
+static uint8_t *put(const struct morsel_blob_picture *rule, const struct morsel_frame *f, const struct request *r, struct morsel_view view,
+                    int before) {
+    uint32_t image = view.rank == 4 ? r->images % view.dims[0] : 0;
+    size_t bytes = morsel_rule_frame_bytes(rule, f), shift = r->shift % 4;
     uint8_t *scratch = filled(bytes + shift, before), *out = filled(view.bytes, before);
     view.data = out;
-    size_t total = stride * (height - 1) + 3 * width;
-    if (morsel_picture_by_rule(rule, rgb, total, width, height, stride, scratch + shift, bytes, &view, image) != MORSEL_OK) {
-        fprintf(stderr, "refused %u x %u\n", width, height);
+    if (morsel_frame_by_rule(rule, f, scratch + shift, bytes, &view, image) != MORSEL_OK) {
+        fprintf(stderr, "refused %u x %u, pixels %d, turn %u\n", f->width, f->height, f->pixels, f->turn);
         abort();
     }
     free(scratch);
     return out;
 }
 
-static void check_twice(const struct morsel_blob_picture *rule, const uint8_t *rgb, const struct request *r, size_t stride,
+static void check_twice(const struct morsel_blob_picture *rule, const struct morsel_frame *f, const struct request *r,
                         struct morsel_view view) {
     size_t image = view.rank == 4 ? view.bytes / view.dims[0] : view.bytes, start = view.rank == 4 ? r->images % view.dims[0] * image : 0;
-    uint8_t *a = put(rule, rgb, r, stride, view, 0x00), *b = put(rule, rgb, r, stride, view, 0xff);
+    uint8_t *a = put(rule, f, r, view, 0x00), *b = put(rule, f, r, view, 0xff);
     if (memcmp(a + start, b + start, image)) abort();
     for (size_t i = 0; i < view.bytes; i++)
         if ((i < start || i >= start + image) && (a[i] != 0x00 || b[i] != 0xff)) abort();
@@ -108,19 +140,41 @@ static void check_twice(const struct morsel_blob_picture *rule, const uint8_t *r
     free(b);
 }
 
+/* Fields as they come: an error, or a frame that lies in its planes. */
+static void check_any(const struct morsel_blob_picture *rule, const struct morsel_frame *sound, const struct request *r,
+                      struct morsel_view view) {
+    struct morsel_frame f = *sound;
+    uint32_t *const fields[] = {&f.size, &f.width, &f.height, &f.left, &f.top, &f.region_width, &f.region_height, &f.turn, &f.mirror};
+    bool field = r->shift / 4 < sizeof fields / sizeof *fields;
+    if (field) *fields[r->shift / 4] = r->left * 0x10001u - r->top;
+    if (f.size > sizeof f) f.size = sizeof f; /* so many bytes are the caller's */
+    if (!field && r->shift % 2) f.planes[r->shift % 3].stride = (size_t)0 - r->top;
+    if (!field && r->shift % 2 == 0) f.planes[r->shift % 3].bytes -= f.planes[r->shift % 3].bytes ? 1 : 0;
+    size_t bytes = morsel_rule_frame_bytes(rule, &f);
+    if (bytes > 16 * BYTES_MOST) return;
+    uint8_t *scratch = filled(bytes, 0);
+    view.data = filled(view.bytes, 0);
+    if (morsel_frame_by_rule(rule, &f, scratch, bytes, &view, 0) == MORSEL_ERR_SCRATCH) abort();
+    free(scratch);
+    free(view.data);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     struct request r;
     if (size < sizeof r) return 0;
     memcpy(&r, bytes, sizeof r);
-    uint32_t width = side(r.width), height = side(r.height), out_width, out_height;
+    struct morsel_frame f = frame_of(&r);
+    uint32_t width = f.region_width ? f.region_width : f.width - f.left, height = f.region_height ? f.region_height : f.height - f.top;
+    uint32_t out_width, out_height;
     struct morsel_blob_picture rule = rule_of(&r);
-    result_size(&rule, width, height, &out_width, &out_height);
-    size_t stride = 3 * width + r.padding, scratch = morsel_rule_bytes(&rule, width, height);
-    if ((uint64_t)stride * height > BYTES_MOST || (uint64_t)out_width * out_height > BYTES_MOST / 4 || !scratch ||
-        scratch > 16 * BYTES_MOST)
-        return 0;
-    uint8_t *rgb = pixels_of(bytes + sizeof r, size - sizeof r, stride * (height - 1) + 3 * width);
-    check_twice(&rule, rgb, &r, stride, view_of(&r, out_width, out_height, rule.channels == MORSEL_CHANNELS_GRAY ? 1 : 3));
-    free(rgb);
+    result_size(&rule, f.turn % 180 ? height : width, f.turn % 180 ? width : height, &out_width, &out_height);
+    size_t scratch = morsel_rule_frame_bytes(&rule, &f);
+    if ((uint64_t)out_width * out_height <= BYTES_MOST / 4 && scratch && scratch <= 16 * BYTES_MOST &&
+        fill_planes(&f, &r, bytes + sizeof r, size - sizeof r)) {
+        struct morsel_view view = view_of(&r, out_width, out_height, rule.channels == MORSEL_CHANNELS_GRAY ? 1 : 3);
+        check_twice(&rule, &f, &r, view);
+        check_any(&rule, &f, &r, view);
+    }
+    free_planes(&f);
     return 0;
 }

@@ -113,6 +113,7 @@ static void call_everything(void) {
     struct morsel_session session = {0};
     struct morsel_view view = {0};
     float value = 0;
+    const struct morsel_frame frame = {.size = sizeof frame, .width = 1, .height = 1, .planes = {{zeros, sizeof zeros, 0}}};
     require(morsel_open(&model, zeros, sizeof zeros, 0) == MORSEL_ERR_MAGIC, 1);
     require(morsel_arena_bytes(&model) == 0 && morsel_input_count(&model) == 0 && morsel_output_count(&model) == 0, 2);
     require(!morsel_label(&model, 0) && !morsel_label_count(&model) && !morsel_network_name(&model)[0], 3);
@@ -124,6 +125,7 @@ static void call_everything(void) {
     require(morsel_quantize(&view, &value, 1) && morsel_dequantize(&view, &value, 1) && !morsel_view_elements(&view), 6);
     require(morsel_picture_bytes(&model, 1, 1) == 0, 7);
     require(morsel_picture(&model, zeros, sizeof zeros, 1, 1, 3, zeros, sizeof zeros, &view, 0) != MORSEL_OK, 8);
+    require(!morsel_frame_bytes(&model, &frame) && morsel_frame(&model, &frame, zeros, sizeof zeros, &view, 0) != MORSEL_OK, 17);
     uint32_t count;
     int32_t ids[4];
     require(!morsel_text_length(&model) && !morsel_text_ids(&model) && morsel_text(&model, "a", 1, ids, 4, &count) &&

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Proofs of core/picture.c: sizes, windows of pixels, scratch, rows of the picture, and where elements go. */
+/* Proofs of core/picture.c and picture_rows.c: sizes, windows of pixels, scratch, rows of the picture, and where elements go. */
 #include "core/picture.c"
+#include "core/picture_rows.c"
 #include "prove.h"
 
 enum { RESIZED_MOST = 1 << 30 };
 
 /* What plan_picture hands to plan_axis: prove_picture_sizes shows the sizes, and it checks the crop. */
-static void any_axis(struct axis *a, uint32_t in, uint32_t out, uint32_t crop) {
+static void any_axis(struct morsel_axis *a, uint32_t in, uint32_t out, uint32_t crop) {
     prove_assume(in >= 1 & in <= SIDE_MAX & out >= 1 & out <= RESIZED_MOST & crop <= SIDE_MAX);
     plan_axis(a, in, out, crop);
 }
@@ -28,7 +29,7 @@ void prove_picture_sizes(uint32_t width, uint32_t height) {
 
 /* What is visible is a part of the resized picture, and of the result. */
 void prove_picture_axis(uint32_t in, uint32_t out, uint32_t crop) {
-    struct axis a;
+    struct morsel_axis a;
     any_axis(&a, in, out, crop);
     prove_assert(a.visible >= 1 & (wide)a.first + a.visible <= a.out & (wide)a.pad + a.visible <= a.size);
     prove_assert(a.size <= RESIZED_MOST & a.taps <= a.in);
@@ -38,7 +39,7 @@ void prove_picture_axis(uint32_t in, uint32_t out, uint32_t crop) {
 
 /* "y - pad < visible", modulo 2^32, is true exactly inside; the row that is then asked for is one of the resized picture. */
 void prove_picture_inside(uint32_t in, uint32_t out, uint32_t crop, uint32_t y) {
-    struct axis a;
+    struct morsel_axis a;
     any_axis(&a, in, out, crop);
     prove_assume(y < a.size);
     wide exact = (wide)y - a.pad;
@@ -47,7 +48,7 @@ void prove_picture_inside(uint32_t in, uint32_t out, uint32_t crop, uint32_t y) 
 }
 
 /* An axis, and a resized and a source pixel of it: what tap_weight() is asked. Each product is below 2^46. */
-static void any_pixels(struct axis *a, uint32_t i, uint32_t x) {
+static void any_pixels(struct morsel_axis *a, uint32_t i, uint32_t x) {
     prove_any(a);
     prove_assume(a->in >= 1 & a->in <= SIDE_MAX & a->out >= 1 & a->out <= RESIZED_MOST & i < a->out & x < a->in);
     prove_assert((wide)x * a->out <= (wide)(SIDE_MAX - 1) * a->out);
@@ -55,7 +56,7 @@ static void any_pixels(struct axis *a, uint32_t i, uint32_t x) {
 }
 
 void prove_picture_products(uint32_t i, uint32_t x) {
-    struct axis a;
+    struct morsel_axis a;
     any_pixels(&a, i, x);
     wide across = ((wide)2 * x + 1) * a.out, down = ((wide)2 * i + 1) * a.in;
     prove_assert(across < (wide)1 << 47 & down < (wide)1 << 47);
@@ -64,13 +65,13 @@ void prove_picture_products(uint32_t i, uint32_t x) {
 }
 
 /* The source pixel that the centre of resized pixel i lies in. */
-static wide centre(const struct axis *a, uint32_t i) {
+static wide centre(const struct morsel_axis *a, uint32_t i) {
     return ((wide)2 * i + 1) * a->in / ((wide)2 * a->out);
 }
 
 /* It is one, and it weighs something. */
 void prove_picture_centre(uint32_t i) {
-    struct axis a;
+    struct morsel_axis a;
     any_pixels(&a, i, 0);
     prove_assert((wide)i * a.in <= ((wide)a.out - 1) * a.in);
     wide x = centre(&a, i);
@@ -82,7 +83,7 @@ void prove_picture_centre(uint32_t i) {
 
 /* A pixel on the left of the window of i is on the left of the next one's, too, and centres do not go back. */
 void prove_picture_forward(uint32_t i, uint32_t x) {
-    struct axis a;
+    struct morsel_axis a;
     any_pixels(&a, i, x);
     prove_assume(i + (wide)1 < a.out);
     prove_assert(centre(&a, i) <= centre(&a, i + 1));
@@ -92,7 +93,7 @@ void prove_picture_forward(uint32_t i, uint32_t x) {
 
 /* Two pixels that weigh something are less than `taps` apart. */
 void prove_picture_taps(uint32_t in, uint32_t out, uint32_t i, uint32_t x, uint32_t k) {
-    struct axis a;
+    struct morsel_axis a;
     any_axis(&a, in, out, 0);
     prove_assume(a.taps > 0 & i < a.out & (wide)x + k < a.in);
     prove_assume(tap_weight(&a, i, x) > 0 & tap_weight(&a, i, x + k) > 0);
@@ -107,13 +108,13 @@ _Bool keeps_find_window_1(const uint32_t *first, uint32_t x) {
     return (x >= *first) & (x <= middle);
 }
 
-_Bool keeps_find_window_2(const struct axis *a, uint32_t x, uint32_t n, int64_t sum) {
+_Bool keeps_find_window_2(const struct morsel_axis *a, uint32_t x, uint32_t n, int64_t sum) {
     return (n <= a->taps) & ((wide)x + n <= a->in) & (sum >= n) & (sum <= (wide)n << 31);
 }
 
 /* The window of i begins at or before its centre, lies in the picture, and holds 1 .. `taps` pixels. The search for it ends. */
 void prove_picture_window(uint32_t i, uint32_t before) {
-    struct axis a;
+    struct morsel_axis a;
     any_pixels(&a, i, before);
     prove_assume(a.taps > 0 & a.taps <= a.in); /* prove_picture_axis */
     middle = centre(&a, i);
@@ -134,10 +135,10 @@ void prove_picture_ring(uint32_t taps, uint32_t a, uint32_t b) {
 }
 
 /* What prove_picture_axis has shown of both. */
-static void any_plan(struct plan *plan) {
+static void any_plan(struct morsel_picture_plan *plan) {
     prove_any(plan);
     for (int k = 0; k < 2; k++) {
-        const struct axis *a = k ? &plan->y : &plan->x;
+        const struct morsel_axis *a = k ? &plan->y : &plan->x;
         prove_assume(a->in >= 1 & a->in <= SIDE_MAX & a->out <= RESIZED_MOST & a->visible >= 1 & a->size <= RESIZED_MOST);
         prove_assume((wide)a->first + a->visible <= a->out & (wide)a->pad + a->visible <= a->size & a->taps <= a->in);
         prove_assume(a->taps > 0 | a->out == a->in);
@@ -147,7 +148,7 @@ static void any_plan(struct plan *plan) {
 
 /* The parts of the scratch are together what is asked for, and no sum leaves 2^49. */
 void prove_picture_scratch(void) {
-    struct plan plan;
+    struct morsel_picture_plan plan;
     any_plan(&plan);
     prove_assert((wide)plan.x.visible * (2 + plan.x.taps) < (wide)1 << 46);
     prove_assert((wide)plan.x.visible * plan.channels * plan.y.taps < (wide)1 << 47);
@@ -158,10 +159,10 @@ void prove_picture_scratch(void) {
 
 /* Each column, row of the ring, pixel of the line and pixel of the row that is made lies in its part. */
 void prove_picture_regions(uint32_t i, uint32_t k, uint32_t y, uint32_t pixel) {
-    struct plan plan;
+    struct morsel_picture_plan plan;
     any_plan(&plan);
     if (!plan_scratch(&plan)) return;
-    const struct axis *x = &plan.x;
+    const struct morsel_axis *x = &plan.x;
     prove_assume(i < x->visible & k < x->taps + 2 & pixel < x->in);
     prove_assert((wide)i * plan.channels + plan.channels <= plan.row_bytes);
     prove_assert((wide)i * (2 + x->taps) <= ((wide)x->visible - 1) * (2 + x->taps));
@@ -171,7 +172,7 @@ void prove_picture_regions(uint32_t i, uint32_t k, uint32_t y, uint32_t pixel) {
         prove_assert((wide)slot * plan.row_bytes <= ((wide)plan.y.taps - 1) * plan.row_bytes);
         prove_assert(((wide)slot + 1) * plan.row_bytes <= plan.ring_bytes);
     }
-    if (x->taps && (plan.channels == 1 || plan.down_first)) prove_assert(((wide)pixel + 1) * plan.channels <= plan.line_bytes);
+    if (x->taps && (!plan.plain || plan.down_first)) prove_assert(((wide)pixel + 1) * plan.channels <= plan.line_bytes);
     if (!x->taps) prove_assert((wide)x->first + i < x->in);
 }
 
@@ -185,26 +186,61 @@ void prove_picture_sum(uint32_t weights, uint32_t pixels) {
 }
 
 void prove_picture_luma(uint8_t red, uint8_t green, uint8_t blue) {
-    uint8_t rgb[3] = {red, green, blue};
     wide sum = (wide)red * 19595 + (wide)green * 38470 + (wide)blue * 7471 + 32768;
-    prove_assert(luma(rgb) == sum / 65536);
+    prove_assert(luma(red, green, blue) == sum / 65536);
 }
 
-/* Each row lies in the picture's bytes. */
-void prove_picture_rows(uint64_t rgb_bytes, uint32_t width, uint32_t height, uint64_t given, uint32_t y) {
+/* The sums of every matrix stay within 2^23, and what is made of them is a byte. */
+void prove_picture_colors(uint8_t y, uint8_t u, uint8_t v) {
+    for (int which = 0; which <= MORSEL_BT709_FULL; which++) {
+        const struct color *c = &colors[which];
+        int32_t bright = (y - c->black) * c->y, blue = u - 128, red = v - 128;
+        wide sums[3] = {(wide)bright + c->red_v * red, (wide)bright + c->green_v * red + c->green_u * blue,
+                        (wide)bright + c->blue_u * blue};
+        for (int k = 0; k < 3; k++) prove_assert(sums[k] > -(1 << 23) & sums[k] < 1 << 23);
+    }
+}
+
+void prove_picture_color(int32_t sum) {
+    prove_assume(sum > -(1 << 23) & sum < 1 << 23);
+    wide nearest = ((wide)sum + 4096) >> 13;
+    prove_assert(to_color(sum) == (nearest < 0 ? 0 : nearest > 255 ? 255 : nearest));
+}
+
+/* Each row of a plane lies in its bytes. */
+void prove_picture_rows(uint64_t bytes, uint32_t row, uint32_t rows, uint64_t given, uint32_t y) {
     size_t stride = given;
-    if (check_rows(rgb_bytes, width, height, &stride)) return;
-    prove_assert(stride >= (wide)3 * width);
-    prove_assume(y < height);
-    prove_assert((wide)y * stride <= ((wide)height - 1) * stride);
-    prove_assert((wide)y * stride + (wide)3 * width <= rgb_bytes);
+    prove_assume(row >= 1 & row <= 4 * SIDE_MAX & rows >= 1 & rows <= SIDE_MAX);
+    if (check_plane(bytes, row, rows, &stride)) return;
+    prove_assert(stride >= row);
+    prove_assume(y < rows);
+    prove_assert((wide)y * stride <= ((wide)rows - 1) * stride);
+    prove_assert((wide)y * stride + row <= bytes);
+}
+
+/* A pixel of a region is one of the frame, and its chroma, counted from that of the first pixel on, one of the plane of chroma. */
+void prove_picture_chroma(uint32_t side, uint32_t first, uint32_t region, uint32_t x) {
+    prove_assume(side >= 1 & side <= SIDE_MAX & first < side & region >= 1 & region <= (wide)side - first & x < region);
+    prove_assert(first + x < side);
+    uint32_t at = (first >> 1) + (x + first % 2) / 2;
+    prove_assert(at == (first + x) / 2 & at < (side + 1) >> 1);
+}
+
+/* From the far end on, what is visible is still a part of the resized picture, and of the result. */
+void prove_picture_mirrored(uint32_t in, uint32_t out, uint32_t crop) {
+    struct morsel_axis a;
+    any_axis(&a, in, out, crop);
+    wide first = a.first, pad = a.pad;
+    mirror_axis(&a);
+    prove_assert(a.first == a.out - a.visible - first & a.pad == a.size - a.visible - pad);
+    prove_assert((wide)a.first + a.visible <= a.out & (wide)a.pad + a.visible <= a.size);
 }
 
 /* All images lie in the view's bytes; elements of one stand as planes, or as pixels. */
 void prove_picture_sink(uint32_t image, _Bool four) {
-    struct plan plan;
+    struct morsel_picture_plan plan;
     struct morsel_view view;
-    struct sink sink;
+    struct morsel_sink sink;
     any_plan(&plan);
     prove_any(&view);
     if (four) view.rank = 4;
@@ -212,8 +248,9 @@ void prove_picture_sink(uint32_t image, _Bool four) {
     uint32_t images = view.rank == 4 ? view.dims[0] : 1, h = plan.y.size, w = plan.x.size, c = plan.channels;
     prove_assume(image < images);
     view.data = prove_memory(view.bytes);
+    sink.channels = c;
     prove_assert((wide)h * w <= (wide)RESIZED_MOST * RESIZED_MOST);
-    if (!find_place(&sink, &plan, &view, image)) return;
+    if (!find_place(&sink, h, w, &view, image)) return;
     wide bytes = (wide)h * w * c * sink.element;
     prove_assert(sink.element == (view.type == MORSEL_FLOAT32 ? 4 : 1));
     prove_assert((wide)image * bytes <= ((wide)images - 1) * bytes);
@@ -230,4 +267,20 @@ void prove_picture_elements(uint32_t h, uint32_t w, uint32_t y, uint32_t x, uint
     prove_assert(row < plane);
     prove_assert(row + c * plane < 3 * plane);
     prove_assert(((wide)y * w) * 3 + (wide)x * 3 + c < 3 * plane);
+}
+
+/* The element of the frame's pixel x, y is that of the pixel it becomes: along mirrored axes counted from the far end. */
+void prove_picture_turned(uint32_t x, uint32_t y, uint32_t across, uint32_t down) {
+    struct morsel_picture_plan plan;
+    struct morsel_sink sink;
+    prove_any(&plan);
+    prove_assume(plan.x.size >= 1 & plan.x.size <= SIDE_MAX & plan.y.size >= 1 & plan.y.size <= SIDE_MAX & x < plan.x.size &
+                 y < plan.y.size);
+    prove_assume(across >= 1 & across <= SIDE_MAX & down >= 1 & down <= 3 * SIDE_MAX);
+    sink.step_x = across;
+    sink.step_y = down;
+    turn_sink(&sink, &plan);
+    wide to_x = plan.mirror_x ? (wide)plan.x.size - 1 - x : x, to_y = plan.mirror_y ? (wide)plan.y.size - 1 - y : y;
+    wide step_x = plan.transposed ? down : across, step_y = plan.transposed ? across : down;
+    prove_assert((wide)sink.first + (wide)sink.step_x * x + (wide)sink.step_y * y == step_x * to_x + step_y * to_y);
 }

@@ -51,12 +51,16 @@ LIST = [
     ("kernels/requant.h", "return v < low ? low : v > high ? high : v;", "return v < low ? high : v > high + 1 ? high : v;", "limit"),
     ("core/picture.c", "a->visible = a->size < out ? a->size : out;", "a->visible = a->size;", "picture_axis"),
     ("core/picture.c", "(2 * in + out - 1) / out;", "2 * in / out;", "picture_taps"),
-    ("core/picture.c", "return 2 * widest - (", "return widest - (", "picture_centre"),
-    ("core/picture.c", "n < a->taps && x + n < a->in", "n <= a->taps && x + n < a->in", "picture_window"),
+    ("core/picture_rows.c", "return 2 * widest - (", "return widest - (", "picture_centre"),
+    ("core/picture_rows.c", "n < a->taps && x + n < a->in", "n <= a->taps && x + n < a->in", "picture_window"),
     ("core/picture.c", "uint64_t bytes = 3 + 4 * (words + y->taps)", "uint64_t bytes = 3 + 4 * words + y->taps", "picture_scratch"),
-    ("core/picture.c", "*stride < row || *stride > SIZE_MAX / height", "*stride < row", "picture_rows"),
+    ("core/picture.c", "*stride < row || *stride > SIZE_MAX / rows", "*stride < row", "picture_rows"),
     ("core/picture.c", "uint64_t plane = (uint64_t)height * width", "uint64_t plane = height * width", "picture_sink"),
-    ("core/picture.c", "rgb[2] * 7471u", "rgb[2] * 7472u", "picture_luma"),
+    ("core/picture.c", "a->pad = a->size - a->pad - a->visible;", "a->pad = a->size - a->pad;", "picture_mirrored"),
+    ("core/picture.c", "sink->first += (size_t)(sink->step_y", "sink->first = (size_t)(sink->step_y", "picture_turned"),
+    ("core/picture_rows.c", "value > 255 ? 255 : value);", "value > 255 ? 254 : value);", "picture_color"),
+    ("core/picture_rows.c", "{0, 8192, 12901, -3835,", "{0, 8192, 32767, -32767,", "picture_colors"),
+    ("core/picture_rows.c", "blue * 7471u", "blue * 7472u", "picture_luma"),
 ]
 
 

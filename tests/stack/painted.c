@@ -27,8 +27,8 @@ static const struct {
     {"avx512vnni", MORSEL_CPU_AVX512VNNI, MORSEL_CPU_ALL, MORSEL_STACK_X86},
 };
 
-enum { FUNCTIONS = 4 };
-static const char *const functions[FUNCTIONS] = {"open", "session_open", "run", "picture"};
+enum { FUNCTIONS = 5 };
+static const char *const functions[FUNCTIONS] = {"open", "session_open", "run", "picture", "frame"};
 
 static struct run {
     const void *blob;
@@ -70,6 +70,20 @@ static void *do_picture(void *unused) {
     return unused;
 }
 
+/* On its side, of three planes. */
+static void *do_frame(void *unused) {
+    struct morsel_view in;
+    const struct morsel_frame frame = {.size = sizeof frame,
+                                       .pixels = MORSEL_I420,
+                                       .width = 64,
+                                       .height = 64,
+                                       .turn = 90,
+                                       .planes = {{rgb, sizeof rgb, 0}, {rgb, sizeof rgb, 0}, {rgb, sizeof rgb, 0}}};
+    now.error = morsel_input(&now.session, 0, &in);
+    if (morsel_frame_bytes(&now.model, &frame) > 0) now.error = morsel_frame(&now.model, &frame, scratch, sizeof scratch, &in, 0);
+    return unused;
+}
+
 /* Bytes of its stack that a thread wrote. */
 static size_t used_by(void *(*function)(void *)) {
     pthread_attr_t attributes;
@@ -96,7 +110,7 @@ static void *load(const char *path, size_t *bytes) {
 
 /* Raises the deepest of each function; what takes much work is left out. */
 static void measure(const char *path, uint32_t mask, size_t nothing, size_t *deepest) {
-    static void *(*const calls[FUNCTIONS])(void *) = {do_open, do_session_open, do_run, do_picture};
+    static void *(*const calls[FUNCTIONS])(void *) = {do_open, do_session_open, do_run, do_picture, do_frame};
     now = (struct run){.options = {.size = sizeof(struct morsel_options), .cpu_mask = mask}};
     now.blob = load(path, &now.bytes);
     for (int f = 0; f < FUNCTIONS && !(f && morsel_work(&now.model) > 100000000); f++) {
