@@ -336,6 +336,7 @@ test-link:
 test-package:  ## what other build systems take: each is made and used
 	@$(sub) all networks-program answers-program
 	@MORSEL=$(BUILD)/morsel CC='$(CC)' $(TALLY) amalgamation sh tests/package/amalgamation.sh
+	@CC='$(CC)' $(TALLY) targets sh tests/package/targets.sh
 	@MORSEL=$(BUILD)/morsel CC='$(CC)' $(TALLY) bundle sh tests/package/bundle.sh
 	@MORSEL=$(BUILD)/morsel CC='$(CC)' JOBS=$(JOBS) $(TALLY) cmake sh tests/package/cmake.sh
 	@CC='$(CC)' $(TALLY) deb sh tests/package/deb.sh

@@ -10,7 +10,14 @@ _Static_assert((int)MORSEL_HAS_NEON == (int)MORSEL_CPU_NEON && (int)MORSEL_HAS_D
                    (int)MORSEL_HAS_AVX512VBMI == (int)MORSEL_CPU_AVX512VBMI,
                "one set of bits");
 
-#if defined(__x86_64__)
+#if defined(MORSEL_CPU_FIXED)
+
+/* A build for one machine states what that has, as -DMORSEL_CPU_FIXED="MORSEL_CPU_NEON | MORSEL_CPU_DOTPROD". */
+static uint32_t detect(void) {
+    return MORSEL_CPU_FIXED;
+}
+
+#elif defined(__x86_64__)
 #include <cpuid.h>
 
 /* The register state that the system saves: bits 1, 2: xmm, ymm; 5, 6, 7: the AVX-512 registers. */
@@ -45,25 +52,56 @@ static uint32_t detect(void) {
 
 #elif defined(__aarch64__)
 
-/*
- * User space may not read the ID registers unless the kernel says that it emulates them. It says so in the auxiliary vector, which only
- * the C library can reach. So getauxval() is a weak reference: where an app links a C library that has it, it is asked. In a freestanding
- * link it is absent, and the features that the compiler was told of are all that is known.
- */
+/* User space may not read the ID registers unless the kernel says that it emulates them. So the system is asked, by functions that are
+ * declared here: a header may be absent. */
+#if defined(__linux__)
+/* Says so in the auxiliary vector, which only the C library can reach. A weak reference: where an app links a C library that has it, it is
+ * asked. In a freestanding link it is absent. */
 extern unsigned long getauxval(unsigned long type) __attribute__((weak, visibility("default")));
 
+static uint32_t ask_system(void) {
+    if (!getauxval) return 0;
+    return (getauxval(16) & (1ul << 20) ? MORSEL_CPU_DOTPROD : 0u) | /* AT_HWCAP, HWCAP_ASIMDDP */
+           (getauxval(26) & (1ul << 13) ? MORSEL_CPU_I8MM : 0u);     /* AT_HWCAP2, HWCAP2_I8MM */
+}
+
+#elif defined(__APPLE__)
+extern int sysctlbyname(const char *name, void *old, size_t *old_bytes, void *new, size_t new_bytes);
+
+static int has(const char *name) {
+    int value = 0;
+    size_t bytes = sizeof value;
+    return !sysctlbyname(name, &value, &bytes, NULL, 0) && value;
+}
+
+static uint32_t ask_system(void) {
+    return (has("hw.optional.arm.FEAT_DotProd") ? MORSEL_CPU_DOTPROD : 0u) | (has("hw.optional.arm.FEAT_I8MM") ? MORSEL_CPU_I8MM : 0u);
+}
+
+#elif defined(_WIN32)
+extern int IsProcessorFeaturePresent(unsigned long feature);
+
+static uint32_t ask_system(void) {
+    return (IsProcessorFeaturePresent(43) ? MORSEL_CPU_DOTPROD : 0u) | /* PF_ARM_V82_DP_INSTRUCTIONS_AVAILABLE */
+           (IsProcessorFeaturePresent(66) ? MORSEL_CPU_I8MM : 0u);     /* PF_ARM_V82_I8MM_INSTRUCTIONS_AVAILABLE */
+}
+
+#else
+
+static uint32_t ask_system(void) {
+    return 0;
+}
+
+#endif
+
+/* What the compiler was told of is there in any case. */
 static uint32_t detect(void) {
-    uint32_t features = MORSEL_CPU_NEON;
+    uint32_t features = MORSEL_CPU_NEON | ask_system();
 #if defined(__ARM_FEATURE_DOTPROD)
     features |= MORSEL_CPU_DOTPROD;
 #endif
 #if defined(__ARM_FEATURE_MATMUL_INT8)
     features |= MORSEL_CPU_I8MM;
-#endif
-#if defined(__linux__)
-    if (!getauxval) return features;
-    if (getauxval(16) & (1ul << 20)) features |= MORSEL_CPU_DOTPROD; /* AT_HWCAP, HWCAP_ASIMDDP */
-    if (getauxval(26) & (1ul << 13)) features |= MORSEL_CPU_I8MM;    /* AT_HWCAP2, HWCAP2_I8MM */
 #endif
     return features;
 }

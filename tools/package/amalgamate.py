@@ -104,6 +104,11 @@ def close(some, headers):
     return some
 
 
+# Where it stands in for MSVC, clang leaves out of immintrin.h what options do not allow, whatever attributes functions have.
+AS_MSVC = """#if defined(__clang__) && defined(_MSC_VER)
+""" + "".join(f"#include <{name}intrin.h>\n" for name in "smm avx avx2 f16c fma avx512f avx512vl avx512bw avx512dq avx512vlbw avx512vldq "
+                "avx512vnni avx512vlvnni avx512vbmi avx512vbmivl avxvnni".split()) + "#endif\n"
+
 DEFINED = re.compile(r"^(?!static|typedef|#|/)\w[^{};=#/()]*?\b(\w+)\([^{};#/]*\) \{\n", re.M)
 TYPED = re.compile(r"^(?!typedef|static)(\w+_fn) (\w+), ([\w, ]+);\n", re.M)
 PROTOTYPE = re.compile(r"^(?!static|typedef|#|/)(?:\w[^{};=#/()]*?\b(\w+)\([^{};=#/]*\)|\w+_fn (\w+));[^\n]*\n", re.M)
@@ -165,7 +170,7 @@ class Writer:
             self.part(self.renamed(text[at:include.start()], source, file), source, isa)
             at = include.end()
             if include.group(1) == "<":
-                self.out.append(include.group(0))
+                self.out.append(include.group(0) + (AS_MSVC if "immintrin" in include.group(2) else ""))
                 continue
             self.header(source.find(include.group(2)), file)
             self.turn_to(isa)
