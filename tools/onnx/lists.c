@@ -17,13 +17,18 @@ static int from_attribute(const struct onnx_node *node, const char *name, int64_
     return count > max ? ONNX_NO_LIST : count < 0 ? 0 : count;
 }
 
+/* What ONNX has for lists. Bytes would be what some quantization left, and be known only once passes have computed it. */
+static bool lists_integers(enum onnx_type type) {
+    return type == ONNX_INT64 || type == ONNX_INT32;
+}
+
 int onnx_integers(const struct onnx_node *node, const char *name, int64_t *out, int max) {
     const struct onnx_list_input *list = list_input(node, name);
     const struct onnx_value *value = list ? onnx_input(node, list->input) : NULL;
     if (!value) return list && node->opset >= list->from_opset ? 0 : from_attribute(node, name, out, max);
     const struct onnx_tensor *tensor = value->constant;
-    if (!tensor) return value->shape.rank > 1 || (value->type && !onnx_is_integer(value->type)) ? ONNX_NO_LIST : ONNX_LATE_LIST;
-    if (tensor->shape.rank > 1 || tensor->count > (size_t)max || !onnx_is_integer(tensor->type)) return ONNX_NO_LIST;
+    if (!tensor) return value->shape.rank > 1 || (value->type && !lists_integers(value->type)) ? ONNX_NO_LIST : ONNX_LATE_LIST;
+    if (tensor->shape.rank > 1 || tensor->count > (size_t)max || !lists_integers(tensor->type)) return ONNX_NO_LIST;
     for (size_t i = 0; i < tensor->count; i++) out[i] = onnx_integer(tensor, i);
     return (int)tensor->count;
 }

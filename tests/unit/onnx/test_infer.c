@@ -358,6 +358,7 @@ static const struct row refused[] = {
     {"Split", 13, "f:5,3 l=2", "", "add up"},
     {"Tile", 13, "f:2,3 l=9223372036854775807,1", "", "cannot repeat"},
     {"Pad", 13, "f:2,3 l=-3,0,0,0", "", "cuts more"},
+    {"ReduceMean", 18, "f:2,3 u=1", "", "must be a list"},
     {"Pad", 13, "f:2,3 l:3", "", "3 pads for 2"},
     {"Pad", 18, "f:2,3 l:4 - l=1", "", "4 pads for 1"},
     {"Pad", 13, "f#1 l:1", "", "1 pads for 0"},
