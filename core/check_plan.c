@@ -66,7 +66,9 @@ static int may_replace(const struct morsel_check *c, const struct morsel_blob_te
     if (old->last_step != new->first_step || old->offset != new->offset || old->bytes != new->bytes) return 0;
     const struct morsel_blob_step *step = &c->steps[new->first_step];
     const struct morsel_kind *kind = &morsel_kinds[step->kind];
-    if (step->group || kind->rows != MORSEL_ROWS_SAME) return 0;
+    if (step->group) return 0;
+    if (kind->by_line) return c->header->format_version > 1;
+    if (kind->rows != MORSEL_ROWS_SAME) return 0;
     for (uint32_t n = 0; n < step->input_count; n++)
         if (morsel_blob_input(c->model, step, n) == old && !kind->period(morsel_blob_at(c->model, step->parameters), n)) return 0;
     return 1;

@@ -41,6 +41,7 @@ struct morsel_kind {
     uint16_t record_input;    /* ... for each input */
     uint8_t numbers;          /* whether its second input is floats of FACTORS, which makes nothing that is out of range */
     uint8_t optional;         /* so many inputs more, which may be absent */
+    uint8_t by_line;          /* no element is read once the same of y is written: from version 2 on it may write over its input */
     /* At most, beside reading inputs and writing y once. */
     uint64_t (*work)(const struct morsel_step_work *w);
     enum morsel_error (*check)(const struct morsel_step_check *s); /* the parameters; the number and the types of tensors are right */

@@ -227,6 +227,7 @@ static void make_softmax(struct trial *t) {
     t->units = outer * a->inner;
     t->macs = n;
     trial_output(t, &a->y.data, n, &a->y.qparams);
+    may_alias(t, &a->x, n, &a->y.qparams);
 }
 
 static void call_softmax(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {
@@ -254,6 +255,7 @@ static void make_layer_norm(struct trial *t) {
     if (t->bench || !chance_one_in(c, 4)) a->term = make_list(t, a->count);
     t->macs = n;
     trial_output(t, &a->y.data, n, &a->y.qparams);
+    may_alias(t, &a->x, n, &a->y.qparams);
 }
 
 static void call_layer_norm(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {

@@ -165,7 +165,7 @@ static void seed_binary(struct seed_blob *b) {
     seed_step(b, MORSEL_STEP_BINARY, &p, sizeof p, x, 2, y);
 }
 
-/* Steps by element may write over their input where nobody else has read it, or will. */
+/* Steps by element or by line may write over their input where nobody else has read it, or will. */
 static void seed_in_place(struct seed_blob *b, uint32_t x, uint32_t y) {
     struct morsel_blob_tensor *old = &b->tensors[x], *new = &b->tensors[y];
     if (x + 2 != b->tensor_count || old->bytes != new->bytes || seed_chance(b, 2)) return;
@@ -216,6 +216,7 @@ static void seed_softmax(struct seed_blob *b) {
     struct morsel_blob_softmax p = {in.dims[0] * in.dims[1], in.dims[2], in.dims[3], 0};
     if (seed_is_byte(&in) && seed_is_byte(&b->tensors[y]) && seed_chance(b, 2)) p.table = seed_floats(b, 256, 0, 1000);
     seed_step(b, MORSEL_STEP_SOFTMAX, &p, sizeof p, x, 1, y);
+    seed_in_place(b, x, y);
 }
 
 static void seed_layer_norm(struct seed_blob *b) {
@@ -229,6 +230,7 @@ static void seed_layer_norm(struct seed_blob *b) {
     if (seed_chance(b, 2)) p.term = seed_floats(b, p.count, -2, 2);
     seed_limits(b, y, &p.out_min, &p.out_max);
     seed_step(b, MORSEL_STEP_LAYER_NORM, &p, sizeof p, x, 1, y);
+    seed_in_place(b, x, y);
 }
 
 static uint32_t seed_positions(struct seed_blob *b, uint32_t count, uint32_t n) {

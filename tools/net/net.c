@@ -48,6 +48,12 @@ uint32_t net_type_bytes(enum morsel_type type) {
     return type == MORSEL_UINT8 || type == MORSEL_INT8 ? 1 : 4;
 }
 
+uint32_t net_format(const struct net *net) {
+    for (uint32_t i = 0; i < net->step_count; i++)
+        if (net->steps[i]->kind >= MORSEL_STEP_SINCE_2) return 2;
+    return 1;
+}
+
 uint32_t net_elements(const struct net_buffer *buffer) {
     uint32_t n = 1;
     for (uint32_t i = 0; i < buffer->rank; i++) n *= buffer->dims[i];

@@ -101,6 +101,7 @@ struct net {
     bool no_streaming;        /* the plan makes no groups */
     uint32_t arena_room;      /* bytes that the arena should not pass; 0: as few as cost hardly any time */
     /* Filled by the plan. */
+    uint32_t format; /* net_format() */
     uint32_t arena_bytes, group_count;
     struct morsel_blob_group *groups;
     struct arena memory; /* holds the net as well */
@@ -122,6 +123,9 @@ struct net_buffer *net_add_like(struct net *net, const struct net_buffer *model,
 struct net_step *net_add_step(struct net *net, enum morsel_step_kind kind, const char *name, struct net_buffer *a, struct net_buffer *b,
                               struct net_buffer *output);
 void net_add_constant(struct net_step *step, const void *data, size_t bytes, size_t field);
+
+/* The oldest version of the format that has all of its steps. */
+uint32_t net_format(const struct net *net);
 
 /* Where the sums stand in the record of a CONV, DEPTHWISE or FC step; 0: in no other. */
 size_t net_sums(const struct net_step *step);

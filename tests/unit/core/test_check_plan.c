@@ -77,19 +77,34 @@ static void inputs_stand_before_and_outputs_behind_the_steps(void **state) {
 
 /* --- Slices --- */
 
+/* What makes y of x: copies it, adds a number, goes along its lines, or takes means of single elements. */
+static void pair_step(struct builder *b, enum morsel_step_kind kind, uint32_t from, uint32_t to) {
+    struct morsel_blob_unary copy = {MORSEL_UNARY_IDENTITY, 128, 0, 0, 1, 0, 0};
+    struct morsel_blob_binary sum = {MORSEL_BINARY_ADD, 2, {2, 64, 1, 1, 1, 1}, {0, 1}, {64, 1}, 1, 1, 0, 0, 255, -1, 1};
+    struct morsel_blob_softmax softmax = {2, 64, 1, 0};
+    struct morsel_blob_layer_norm norm = {.lines = 2, .count = 64, .epsilon = 1, .out_max = 255, .float_min = -1, .float_max = 1};
+    struct morsel_blob_mean mean = {128, 1, 1, 1, 0, 255};
+    uint32_t both[2] = {from, from};
+    switch (kind) {
+    case MORSEL_STEP_BINARY:
+        both[1] = builder_constant(b, MORSEL_UINT8, 2, (uint32_t[]){2, 64}, 1, 0, (uint8_t[128]){0});
+        builder_step(b, kind, both, 2, to, &sum, sizeof sum, 0);
+        break;
+    case MORSEL_STEP_SOFTMAX: builder_step(b, kind, &from, 1, to, &softmax, sizeof softmax, 0); break;
+    case MORSEL_STEP_LAYER_NORM: builder_step(b, kind, &from, 1, to, &norm, sizeof norm, 0); break;
+    case MORSEL_STEP_MEAN: builder_step(b, kind, &from, 1, to, &mean, sizeof mean, 0); break;
+    default: builder_step(b, kind, &from, 1, to, &copy, sizeof copy, 0);
+    }
+}
+
 /* x and its result of 128 bytes, or with `wide` of 512; x has the lower number, or with `late` the higher. */
-static uint8_t *make_pair(int late, int wide, uint32_t repeat, uint32_t *count, struct morsel_blob_tensor **x,
+static uint8_t *make_pair(int late, int wide, enum morsel_step_kind kind, uint32_t *count, struct morsel_blob_tensor **x,
                           struct morsel_blob_tensor **y) {
     struct builder b;
     builder_start(&b);
     for (int i = 0; i < 2; i++) builder_tensor(&b, wide && i != late ? MORSEL_FLOAT32 : MORSEL_UINT8, 2, (uint32_t[]){2, 64}, 1, 0);
     uint32_t from = late ? 1 : 0, to = 1 - from;
-    struct morsel_blob_unary copy = {MORSEL_UNARY_IDENTITY, 128, 0, 0, 1, 0, 0};
-    struct morsel_blob_binary sum = {MORSEL_BINARY_ADD, 2, {2, 64, 1, 1, 1, 1}, {repeat ? 0 : 64, 1}, {64, 1}, 1, 1, 0, 0, 255, -1, 1};
-    uint32_t constant = 0, both[2] = {from, from};
-    if (repeat) both[1] = constant = builder_constant(&b, MORSEL_UINT8, 2, (uint32_t[]){2, 64}, 1, 0, (uint8_t[128]){0});
-    if (repeat) builder_step(&b, MORSEL_STEP_BINARY, both, 2, to, &sum, sizeof sum, 0);
-    else builder_step(&b, MORSEL_STEP_UNARY, &from, 1, to, &copy, sizeof copy, 0);
+    pair_step(&b, kind, from, to);
     builder_data(&b, "", 1);
     builder_input(&b, from, "x");
     builder_output(&b, to, "y");
@@ -99,11 +114,12 @@ static uint8_t *make_pair(int late, int wide, uint32_t repeat, uint32_t *count, 
     return blob;
 }
 
-static enum morsel_error open_pair(int late, int wide, uint32_t repeat, int32_t ahead) {
+static enum morsel_error open_pair(int late, int wide, enum morsel_step_kind kind, uint32_t version, int32_t ahead) {
     struct morsel_blob_tensor *x, *y;
     struct morsel_model model;
     uint32_t count;
-    uint8_t *blob = make_pair(late, wide, repeat, &count, &x, &y);
+    uint8_t *blob = make_pair(late, wide, kind, &count, &x, &y);
+    if (version) ((struct morsel_blob_header *)(void *)blob)->format_version = version;
     assert_int_equal(morsel_open(&model, blob, count, MORSEL_SKIP_CHECKSUM), MORSEL_OK);
     x->offset = 1024;
     y->offset = (uint32_t)(1024 + ahead);
@@ -113,18 +129,23 @@ static enum morsel_error open_pair(int late, int wide, uint32_t repeat, int32_t 
     return error;
 }
 
-/* Element by element, from the same byte on, as many bytes, and every element of x once. */
+/* Element by element or along lines, from the same byte on, as many bytes, and every element of x once. */
 static void a_result_covers_its_operand_or_nothing(void **state) {
     (void)state;
     for (int late = 0; late < 2; late++) {
         for (int32_t ahead = -256; ahead <= 256; ahead += 64) {
             int apart = ahead >= 128 || ahead <= -128;
-            assert_int_equal(open_pair(late, 0, 0, ahead), apart || !ahead ? MORSEL_OK : MORSEL_ERR_PLAN);
-            assert_int_equal(open_pair(late, 0, 1, ahead), apart ? MORSEL_OK : MORSEL_ERR_PLAN);
+            const enum morsel_error same = apart || !ahead ? MORSEL_OK : MORSEL_ERR_PLAN, other = apart ? MORSEL_OK : MORSEL_ERR_PLAN;
+            assert_int_equal(open_pair(late, 0, MORSEL_STEP_UNARY, 1, ahead), same);
+            assert_int_equal(open_pair(late, 0, MORSEL_STEP_BINARY, 1, ahead), other);
+            assert_int_equal(open_pair(late, 0, MORSEL_STEP_LAYER_NORM, 2, ahead), same);
+            assert_int_equal(open_pair(late, 0, MORSEL_STEP_SOFTMAX, 2, ahead), same);
+            assert_int_equal(open_pair(late, 0, MORSEL_STEP_SOFTMAX, 1, ahead), other);
+            assert_int_equal(open_pair(late, 0, MORSEL_STEP_MEAN, 2, ahead), other);
         }
         for (int32_t ahead = -576; ahead <= 192; ahead += 64) {
             int apart = ahead >= 128 || ahead <= -512;
-            assert_int_equal(open_pair(late, 1, 0, ahead), apart ? MORSEL_OK : MORSEL_ERR_PLAN);
+            assert_int_equal(open_pair(late, 1, MORSEL_STEP_UNARY, 1, ahead), apart ? MORSEL_OK : MORSEL_ERR_PLAN);
         }
     }
 }

@@ -315,10 +315,7 @@ static void write_all(struct out *out, struct piece *pieces, uint32_t count, con
 
 /* The oldest version that can say what the network needs. */
 static uint32_t version_of(const struct net *net, const struct blob_extras *extras) {
-    if (extras->text) return 2;
-    for (uint32_t i = 0; i < net->step_count; i++)
-        if (net->steps[i]->kind >= MORSEL_STEP_SINCE_2) return 2;
-    return 1;
+    return extras->text ? 2 : net_format(net);
 }
 
 /* From the last on, as the checksum of one covers the headers behind it. */

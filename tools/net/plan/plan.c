@@ -76,10 +76,10 @@ uint32_t plan_last(const struct net *net, const struct net_buffer *b) {
 
 /* --- Writing over an input --- */
 
-/* A step that reads element i before it writes element i, and no other. */
-static bool by_element(const struct net_step *step, uint32_t input) {
+/* A step that reads element i before it writes element i, and no other after that. */
+static bool by_element(const struct net *net, const struct net_step *step, uint32_t input) {
     const struct morsel_kind *kind = &morsel_kinds[step->kind];
-    return kind->rows == MORSEL_ROWS_SAME && kind->period(&step->parameters, input);
+    return (kind->by_line && net->format > 1) || (kind->rows == MORSEL_ROWS_SAME && kind->period(&step->parameters, input));
 }
 
 struct net_buffer *plan_in_place(const struct net *net, uint32_t s) {
@@ -87,7 +87,7 @@ struct net_buffer *plan_in_place(const struct net *net, uint32_t s) {
     bool twice = step->input_count == 2 && step->inputs[0] == step->inputs[1];
     for (uint32_t k = 0; k < step->input_count && !twice; k++) {
         struct net_buffer *in = step->inputs[k];
-        if (!in->constant && in->last_step == s && in->bytes == step->output->bytes && by_element(step, k)) return in;
+        if (!in->constant && in->last_step == s && in->bytes == step->output->bytes && by_element(net, step, k)) return in;
     }
     return NULL;
 }
@@ -399,6 +399,7 @@ bool plan_arena(struct net *net) {
     uint64_t peak, before = UINT64_MAX;
     uint32_t asked = net->arena_room, least, room = asked;
     plan_drop_dead_steps(net);
+    net->format = net_format(net);
     if (net->step_count > MORSEL_FORMAT_MAX_STEPS) return false;
     if (!plan_within(net, asked, &peak)) return false;
     least = net->arena_bytes;
