@@ -106,4 +106,17 @@ static inline uint32_t morsel_slice_bytes(const struct morsel_blob_tensor *t) {
 const struct morsel_blob_tensor *morsel_covered_input(const struct morsel_model *m, uint32_t first, uint32_t last,
                                                       const struct morsel_blob_tensor *y, const struct morsel_blob_tensor *known);
 
+/* What the field `resize` of a picture rule is made of. */
+static inline uint32_t morsel_resize_mode(const struct morsel_blob_picture *rule) {
+    return rule->resize & 15;
+}
+
+static inline uint32_t morsel_resize_filter(const struct morsel_blob_picture *rule) {
+    return rule->resize >> MORSEL_RESIZE_FILTER_SHIFT & 7;
+}
+
+static inline uint32_t morsel_resize_fill(const struct morsel_blob_picture *rule, uint32_t channel) {
+    return rule->resize >> (MORSEL_RESIZE_FILL_SHIFT + 8 * channel) & 255;
+}
+
 #endif

@@ -100,11 +100,19 @@ static int side_fits(uint32_t side) {
 
 /* What the rule makes of any picture is as large as the input; without resize and crop the picture itself has to be. */
 static int size_fits(const struct morsel_blob_picture *p, uint32_t height, uint32_t width) {
-    if (p->resize != MORSEL_RESIZE_NONE && (!side_fits(p->resize_height) || !side_fits(p->resize_width))) return 0;
-    if (p->resize == MORSEL_RESIZE_SHORT_SIDE && p->resize_height != p->resize_width) return 0;
+    uint32_t mode = morsel_resize_mode(p);
+    if (mode != MORSEL_RESIZE_NONE && (!side_fits(p->resize_height) || !side_fits(p->resize_width))) return 0;
+    if (mode == MORSEL_RESIZE_SHORT_SIDE && p->resize_height != p->resize_width) return 0;
     int crops = p->crop_height || p->crop_width;
-    if (crops) return p->crop_height == height && p->crop_width == width;
-    return p->resize == MORSEL_RESIZE_NONE || (p->resize_height == height && p->resize_width == width);
+    if (crops) return mode != MORSEL_RESIZE_LETTERBOX && p->crop_height == height && p->crop_width == width;
+    return mode == MORSEL_RESIZE_NONE || (p->resize_height == height && p->resize_width == width);
+}
+
+/* Each bit is one that this library knows, and that goes with the mode. */
+static int resize_fits(const struct morsel_blob_picture *p) {
+    uint32_t mode = morsel_resize_mode(p);
+    if (mode > MORSEL_RESIZE_LETTERBOX || morsel_resize_filter(p) > MORSEL_FILTER_NEAREST) return 0;
+    return mode == MORSEL_RESIZE_LETTERBOX || p->resize < (mode == MORSEL_RESIZE_NONE ? 1 : MORSEL_RESIZE_CORNER);
 }
 
 static int numbers_fit(const struct morsel_blob_picture *p) {
@@ -118,7 +126,7 @@ enum morsel_error morsel_check_picture(const struct morsel_check *c) {
     const struct morsel_blob_header *h = c->header;
     if (!h->picture.count) return MORSEL_OK;
     const struct morsel_blob_picture *p = morsel_blob_at(c->model, h->picture.offset);
-    if (p->input >= h->inputs.count || p->resize > MORSEL_RESIZE_SHORT_SIDE) return MORSEL_ERR_PICTURE;
+    if (p->input >= h->inputs.count || !resize_fits(p)) return MORSEL_ERR_PICTURE;
     if (p->channels > MORSEL_CHANNELS_GRAY) return MORSEL_ERR_PICTURE;
     const struct morsel_blob_io *io = (const struct morsel_blob_io *)morsel_blob_at(c->model, h->inputs.offset) + p->input;
     const struct morsel_blob_tensor *t = &c->tensors[io->tensor];

@@ -12,7 +12,7 @@
  * tables, each at a multiple of 64. The checksum covers every byte of the blob but its own four.
  *
  * The format only grows: a new field goes to the end of a record (a higher format_version says so), a new step kind gets the
- * next number. A library opens every version up to its own. Version 2 added the text rule, variants, and the kinds from RANGE on.
+ * next number. A library opens every version up to its own. Version 2 added text rules, variants, letterboxes, filters, kinds from RANGE.
  *
  * Variants are the same network for several sizes of its inputs. Each has a header at a multiple of 64, from which its own offsets count,
  * and is a blob by itself from there on. So what stands behind the last header may belong to all, and constants stand there once:
@@ -140,14 +140,19 @@ struct morsel_blob_io {
     uint32_t name;
 };
 
-enum morsel_resize { MORSEL_RESIZE_NONE = 0, MORSEL_RESIZE_EXACT = 1, MORSEL_RESIZE_SHORT_SIDE = 2 };
+enum morsel_resize { MORSEL_RESIZE_NONE = 0, MORSEL_RESIZE_EXACT = 1, MORSEL_RESIZE_SHORT_SIDE = 2, MORSEL_RESIZE_LETTERBOX = 3 };
+/* As Pillow's BILINEAR; as OpenCV's INTER_LINEAR, between two pixels' centres; the pixel that the centre lies in. */
+enum morsel_filter { MORSEL_FILTER_ANTIALIAS = 0, MORSEL_FILTER_LINEAR = 1, MORSEL_FILTER_NEAREST = 2 };
+#define MORSEL_RESIZE_FILTER_SHIFT 4 /* beside an enum morsel_resize that is not NONE: an enum morsel_filter. Beside LETTERBOX: */
+#define MORSEL_RESIZE_CORNER 0x80u   /* the picture stands in the top left corner, not in the middle */
+#define MORSEL_RESIZE_FILL_SHIFT 8   /* and three bytes: what stands beside it, in the order of `channels` */
 enum morsel_picture_channels { MORSEL_CHANNELS_RGB = 0, MORSEL_CHANNELS_BGR = 1, MORSEL_CHANNELS_GRAY = 2 };
 
 /* pixel -> resize -> centre crop -> (pixel * scale - mean[c]) / std[c] in float32, c in the order of `channels`. */
 struct morsel_blob_picture {
     uint32_t input;         /* index into inputs */
-    uint32_t resize;        /* enum morsel_resize */
-    uint32_t resize_height; /* EXACT: height and width; SHORT_SIDE: both the length of the shorter side */
+    uint32_t resize;        /* enum morsel_resize | enum morsel_filter << 4 | MORSEL_RESIZE_CORNER | fill << 8 */
+    uint32_t resize_height; /* EXACT, LETTERBOX: height and width; SHORT_SIDE: both the length of the shorter side */
     uint32_t resize_width;
     uint32_t crop_height; /* 0: no crop */
     uint32_t crop_width;

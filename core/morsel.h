@@ -301,10 +301,10 @@ enum morsel_error morsel_dequantize(const struct morsel_view *view, float *value
 /* Bytes of scratch that morsel_picture() needs for pictures of this size; 0: no picture rule, or a size out of range. */
 size_t morsel_picture_bytes(const struct morsel_model *model, uint32_t width, uint32_t height);
 
-/* An RGB8 picture to image `image` (0 but for batches) of the input `view`, by the rule stored in the blob. That resizes (Pillow's
- * antialiased bilinear), crops the centre, computes (pixel * scale - mean) / std by channel, and quantizes. A pixel has 3 bytes; `stride`
- * bytes lead from a row to the next (0: rows without gaps). Width and height: 1..32768. `rgb` holds `rgb_bytes`: up to the last pixel
- * of the last row they are read, and fewer are MORSEL_ERR_CAPACITY. */
+/* An RGB8 picture to image `image` (0 but for batches) of the input `view`, by the rule stored in the blob. That resizes (as Pillow
+ * or OpenCV do), crops the centre or fills a box, computes (pixel * scale - mean) / std by channel, and quantizes. A pixel has 3 bytes;
+ * `stride` bytes lead from a row to the next (0: rows without gaps). Width and height: 1..32768. `rgb` holds `rgb_bytes`: up to the last
+ * pixel of the last row they are read, and fewer are MORSEL_ERR_CAPACITY. */
 enum morsel_error morsel_picture(const struct morsel_model *model, const uint8_t *rgb, size_t rgb_bytes, uint32_t width, uint32_t height,
                                  size_t stride, void *scratch, size_t scratch_bytes, const struct morsel_view *view, uint32_t image);
 
@@ -352,6 +352,11 @@ size_t morsel_frame_bytes(const struct morsel_model *model, const struct morsel_
  * MORSEL_ERR_OPTIONS: a frame without its size, or with pixels, colors or a turn that there are not. */
 enum morsel_error morsel_frame(const struct morsel_model *model, const struct morsel_frame *frame, void *scratch, size_t scratch_bytes,
                                const struct morsel_view *view, uint32_t image);
+
+/* Where points of the input lie in the frame: back through letterbox or crop, resize, turn and region. `points` are `count` pairs x, y, in
+ * pixels from the top left corner of the input. They become such of the frame as it lies in memory, those of a margin beside the region.
+ * A box is two points: by a turn or a mirror its corners change places. The frame's planes may be absent. */
+enum morsel_error morsel_frame_points(const struct morsel_model *model, const struct morsel_frame *frame, float *points, size_t count);
 
 /* --- Text --------------------------------------------------------------------------------------------------------- */
 

@@ -5,14 +5,16 @@
  *
  * Resize is Pillow 13's, to the byte: one pass across and one down, each with weights of 22 bits and a result of 8. The pass across comes
  * first, except where the height shrinks by more than twice what the width shrinks by (`down_first`). An axis that keeps its size has
- * no pass. (Pillow before 13 always went across first: its bytes differ by one here and there on such pictures.) A crop larger than the
- * picture puts black pixels round it, the smaller half in front.
+ * no pass. (Pillow before 13 always went across first: its bytes differ by one here and there on such pictures.) The other filters have
+ * other weights in the same passes. A crop larger than the picture puts black pixels round it, the smaller half in front. A letterbox is a
+ * crop as large as the box, of the picture as large as fits into it.
  *
  * Nothing is turned in memory: rows are made as they lie in the frame, and put where they belong. What is across and what is down is so
  * for the picture as it is turned: of a frame that lies on its side the passes change places. Weights are the same from both ends.
  *
  * Scratch, with C = 1 where rule or frame are gray and 3 otherwise, W = the region's width, V = the columns inside the crop,
- * taps(axis) = 0 where the size does not change, else min(in, ceil(2 * max(in, out) / out)); x and y are the frame's:
+ * taps(axis) = 0 where the size does not change, else min(in, ceil(2 * max(in, out) / out)), or with the filters LINEAR and NEAREST
+ * min(in, 2) and 1; x and y are the frame's:
  *
  *     3                                           so that it may start anywhere
  *     4 * V * (2 + taps(x))                       where taps(x) > 0: the columns, with start, count and weights of each
@@ -34,6 +36,20 @@
 
 /* --- Geometry ----------------------------------------------------------------------------------------------------- */
 
+/* Weights are positive within an open interval of 2 reach / out source pixels: it holds at most its length rounded up.
+ * Proven: tests/prove, picture_taps. */
+static void plan_filter(struct morsel_axis *a, uint32_t filter) {
+    a->back = 0;
+    a->taps = filter == MORSEL_FILTER_NEAREST ? 1 : 2;
+    a->reach = a->out;
+    if (filter == MORSEL_FILTER_ANTIALIAS && a->in > a->out) {
+        a->reach = a->in;
+        a->taps = (2 * a->in + a->out - 1) / a->out;
+    }
+    if (a->taps > a->in) a->taps = a->in;
+    if (a->in == a->out) a->taps = 0;
+}
+
 /* Half of the leftover lies in front of the crop; a half pixel goes to the even number, as Python's round() has it.
  * What is visible lies within the resized picture, and within the result. Proven: tests/prove, picture_axis and picture_inside. */
 static void plan_axis(struct morsel_axis *a, uint32_t in, uint32_t out, uint32_t crop) {
@@ -48,29 +64,34 @@ static void plan_axis(struct morsel_axis *a, uint32_t in, uint32_t out, uint32_t
         a->first = half + (left % 2 && half % 2);
     }
     a->visible = a->size < out ? a->size : out;
-    a->taps = 0;
-    if (in != out) {
-        /* Weights are positive within an open interval of 2 max(in, out) / out source pixels: it holds at most its length rounded up.
-         * Proven: tests/prove, picture_taps. */
-        uint32_t taps = in < out ? 2 : (2 * in + out - 1) / out;
-        a->taps = taps < in ? taps : in;
-    }
 }
 
 /* From the far end on: what was in front is behind. */
 static void mirror_axis(struct morsel_axis *a) {
     a->first = a->out - a->first - a->visible;
     a->pad = a->size - a->pad - a->visible;
+    a->back = 1;
+}
+
+/* n / d, rounded to the nearest, ties to even, at least 1: as Python's round() has it. Proven: tests/prove, picture_share. */
+static uint32_t rounded(uint32_t n, uint32_t d) {
+    uint32_t whole = n / d, rest = n % d;
+    whole += rest > d - rest || (rest == d - rest && whole % 2);
+    return whole ? whole : 1;
 }
 
 static void resized_size(const struct morsel_blob_picture *rule, uint32_t width, uint32_t height, uint32_t *out_width,
                          uint32_t *out_height) {
+    uint32_t mode = morsel_resize_mode(rule);
     *out_width = width;
     *out_height = height;
-    if (rule->resize == MORSEL_RESIZE_EXACT) {
+    if (mode == MORSEL_RESIZE_EXACT || mode == MORSEL_RESIZE_LETTERBOX) { /* products up to 2^30 */
         *out_width = rule->resize_width;
         *out_height = rule->resize_height;
-    } else if (rule->resize == MORSEL_RESIZE_SHORT_SIDE) { /* products up to 2^30 */
+        if (mode == MORSEL_RESIZE_EXACT) return;
+        if (width * rule->resize_height > height * rule->resize_width) *out_height = rounded(height * rule->resize_width, width);
+        else *out_width = rounded(width * rule->resize_height, height);
+    } else if (mode == MORSEL_RESIZE_SHORT_SIDE) {
         *out_width = width <= height ? rule->resize_width : rule->resize_width * width / height;
         *out_height = width <= height ? rule->resize_width * height / width : rule->resize_width;
     }
@@ -95,7 +116,8 @@ static bool plan_scratch(struct morsel_picture_plan *plan) {
 }
 
 static bool rule_in_range(const struct morsel_blob_picture *rule) {
-    if (rule->resize != MORSEL_RESIZE_NONE && (rule->resize_width - 1 >= SIDE_MAX || rule->resize_height - 1 >= SIDE_MAX)) return false;
+    if (morsel_resize_mode(rule) != MORSEL_RESIZE_NONE && (rule->resize_width - 1 >= SIDE_MAX || rule->resize_height - 1 >= SIDE_MAX))
+        return false;
     return rule->crop_width <= SIDE_MAX && rule->crop_height <= SIDE_MAX;
 }
 
@@ -110,8 +132,12 @@ static bool plan_frame(struct morsel_picture_plan *plan, const struct morsel_blo
     }
     resized_size(rule, width, height, &out_width, &out_height);
     struct morsel_axis *across = plan->transposed ? &plan->y : &plan->x, *down = plan->transposed ? &plan->x : &plan->y;
-    plan_axis(across, width, out_width, rule->crop_width);
-    plan_axis(down, height, out_height, rule->crop_height);
+    bool boxed = morsel_resize_mode(rule) == MORSEL_RESIZE_LETTERBOX;
+    plan_axis(across, width, out_width, boxed ? rule->resize_width : rule->crop_width);
+    plan_axis(down, height, out_height, boxed ? rule->resize_height : rule->crop_height);
+    if (boxed && rule->resize & MORSEL_RESIZE_CORNER) across->pad = down->pad = 0;
+    plan_filter(across, morsel_resize_filter(rule));
+    plan_filter(down, morsel_resize_filter(rule));
     bool mirror_across = (frame->turn == 90 || frame->turn == 180) != (frame->mirror != 0), mirror_down = frame->turn >= 180;
     if (mirror_across) mirror_axis(across);
     if (mirror_down) mirror_axis(down);
@@ -266,12 +292,38 @@ enum morsel_error morsel_frame_by_rule(const struct morsel_blob_picture *rule, c
     sink.channels = rule->channels == MORSEL_CHANNELS_GRAY ? 1 : 3;
     sink.swap = (own.pixels == MORSEL_BGR || own.pixels == MORSEL_BGRA) != (rule->channels == MORSEL_CHANNELS_BGR);
     const struct morsel_axis *across = plan.transposed ? &plan.y : &plan.x, *down = plan.transposed ? &plan.x : &plan.y;
+    bool boxed = morsel_resize_mode(rule) == MORSEL_RESIZE_LETTERBOX;
+    for (uint32_t c = 0; c < 3; c++) sink.fill[c] = (uint8_t)(boxed ? morsel_resize_fill(rule, c) : 0);
     if (!find_place(&sink, down->size, across->size, view, image)) return MORSEL_ERR_PICTURE;
     if (scratch_bytes < plan.scratch_bytes) return MORSEL_ERR_SCRATCH;
 
     fill_table(&sink, rule, view, sink.channels);
     turn_sink(&sink, &plan);
     morsel_picture_rows(&plan, &source, &sink, scratch);
+    return MORSEL_OK;
+}
+
+/* --- Back to the frame -------------------------------------------------------------------------------------------------- */
+
+/* A place on a side of the result, counted from where the frame's side begins, becomes one on the frame's. */
+static float place_back(const struct morsel_axis *a, bool mirrored, uint32_t start, float at) {
+    if (mirrored) at = (float)a->size - at;
+    return (at - (float)a->pad + (float)a->first) * (float)a->in / (float)a->out + (float)start;
+}
+
+enum morsel_error morsel_points_by_rule(const struct morsel_blob_picture *rule, const struct morsel_frame *frame, float *points,
+                                        size_t count) {
+    struct morsel_picture_plan plan;
+    struct morsel_frame own;
+    if (!points) return MORSEL_ERR_ARGUMENT;
+    enum morsel_error error = check_frame(&own, frame);
+    if (error) return error;
+    if (!rule || !plan_frame(&plan, rule, &own)) return MORSEL_ERR_PICTURE;
+    for (; count; count--, points += 2) {
+        float x = points[plan.transposed], y = points[!plan.transposed];
+        points[0] = place_back(&plan.x, plan.mirror_x, own.left, x);
+        points[1] = place_back(&plan.y, plan.mirror_y, own.top, y);
+    }
     return MORSEL_OK;
 }
 
@@ -291,6 +343,11 @@ enum morsel_error morsel_frame(const struct morsel_model *model, const struct mo
                                const struct morsel_view *view, uint32_t image) {
     if (!model) return MORSEL_ERR_ARGUMENT;
     return morsel_frame_by_rule(model_picture(model), frame, scratch, scratch_bytes, view, image);
+}
+
+enum morsel_error morsel_frame_points(const struct morsel_model *model, const struct morsel_frame *frame, float *points, size_t count) {
+    if (!model) return MORSEL_ERR_ARGUMENT;
+    return morsel_points_by_rule(model_picture(model), frame, points, count);
 }
 
 /* A picture is the simplest frame. */

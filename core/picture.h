@@ -22,12 +22,17 @@ enum morsel_error morsel_picture_by_rule(const struct morsel_blob_picture *rule,
 enum morsel_error morsel_frame_by_rule(const struct morsel_blob_picture *rule, const struct morsel_frame *frame, void *scratch,
                                        size_t scratch_bytes, const struct morsel_view *view, uint32_t image);
 
+enum morsel_error morsel_points_by_rule(const struct morsel_blob_picture *rule, const struct morsel_frame *frame, float *points,
+                                        size_t count);
+
 /* One direction of the frame as it lies in memory: `in` source pixels, `out` of them after the resize, of which `visible` from `first` on
- * stand in the result behind `pad` black ones. The result has `size`. */
+ * stand in the result behind `pad` others. The result has `size`. */
 struct morsel_axis {
     uint32_t in, out;
     uint32_t first, visible, pad, size;
-    uint32_t taps; /* source pixels that one resized pixel depends on at most; 0: no resize */
+    uint32_t taps;  /* source pixels that one resized pixel depends on at most; 0: no resize; 1: the nearest */
+    uint32_t reach; /* how far they lie from its centre: in / out, or 1, source pixels; in units of 1 / out of one */
+    uint32_t back;  /* 1: of two that are as near, the one in front, as the result is counted from the far end on */
 };
 
 struct morsel_picture_plan {
@@ -56,7 +61,8 @@ struct morsel_sink {
     uint32_t element, channels;
     size_t first; /* where the first pixel of the frame's first row goes */
     ptrdiff_t step_y, step_x, step_c;
-    bool swap; /* the frame has red where the result has blue */
+    uint8_t fill[3]; /* pixels beside the picture */
+    bool swap;       /* the frame has red where the result has blue */
     union {
         uint8_t bytes[3][256];
         float floats[3][256];

@@ -93,12 +93,16 @@ static const uint8_t *take_pixels(const struct job *job, uint32_t y, uint32_t x,
 /* --- Resize --------------------------------------------------------------------------------------------------------- */
 
 /* in = 1 .. 2^15 and out = 1 .. 2^30 keep every product here below 2^47. Proven: tests/prove, picture_products.
- * The triangle filter, antialiased, in whole numbers: with f = max(in, out), source pixel x weighs 2f - |(2x + 1) out - (2i + 1) in| in
- * resized pixel i. Negative: it does not count. */
+ * The triangle filter in whole numbers: source pixel x weighs 2 reach - |(2x + 1) out - (2i + 1) in| in resized pixel i. Negative: it does
+ * not count. Antialiased, reach = max(in, out); between two pixels it is `out`. */
 static int64_t tap_weight(const struct morsel_axis *a, uint32_t i, uint32_t x) {
-    int64_t widest = a->in > a->out ? a->in : a->out;
     int64_t distance = (int64_t)(2 * x + 1) * a->out - (2 * (int64_t)i + 1) * a->in;
-    return 2 * widest - (distance < 0 ? -distance : distance);
+    return 2 * (int64_t)a->reach - (distance < 0 ? -distance : distance);
+}
+
+/* The source pixel that the centre of i lies in. Proven: tests/prove, picture_nearest. */
+static uint32_t nearest(const struct morsel_axis *a, uint32_t i) {
+    return (uint32_t)(((2 * (uint64_t)i + 1) * a->in - a->back) / (2 * (uint64_t)a->out));
 }
 
 /* How many source pixels resized pixel i depends on, and the sum of what they weigh. *first moves on from the window of the pixel before:
@@ -118,6 +122,11 @@ static uint32_t find_window(const struct morsel_axis *a, uint32_t i, uint32_t *f
  * A double holds the quotient of these numbers so closely that rounding it gives the same on every machine, excess precision or not. */
 static uint32_t axis_weights(const struct morsel_axis *a, uint32_t i, uint32_t *first, int32_t *weights) {
     int64_t sum;
+    if (a->taps == 1) {
+        *first = nearest(a, i);
+        *weights = 1 << WEIGHT_BITS;
+        return 1;
+    }
     uint32_t n = find_window(a, i, first, &sum);
     for (uint32_t k = 0; k < n; k++) weights[k] = (int32_t)((double)tap_weight(a, i, *first + k) / (double)sum * (1 << WEIGHT_BITS) + 0.5);
     return n;
@@ -246,7 +255,7 @@ static void put_pixel(const struct morsel_sink *sink, size_t at, uint32_t channe
     else memcpy(sink->data + 4 * at, &sink->table.floats[channel][pixel], 4);
 }
 
-/* Row y of the frame's result: the row that was made between black ends, or all black. */
+/* Row y of the frame's result: the row that was made between ends of `fill`, or all of that. */
 static void put_row(const struct morsel_sink *sink, const struct morsel_picture_plan *plan, uint32_t y, const uint8_t *row) {
     const struct morsel_axis *x = &plan->x;
     for (uint32_t c = 0; c < sink->channels; c++) {
@@ -254,7 +263,7 @@ static void put_row(const struct morsel_sink *sink, const struct morsel_picture_
         ptrdiff_t at = (ptrdiff_t)sink->first + (ptrdiff_t)y * sink->step_y + (ptrdiff_t)c * sink->step_c;
         for (uint32_t i = 0; i < x->size; i++, at += sink->step_x) {
             bool inside = source && i - x->pad < x->visible;
-            put_pixel(sink, (size_t)at, c, inside ? source[(size_t)(i - x->pad) * plan->channels] : 0);
+            put_pixel(sink, (size_t)at, c, inside ? source[(size_t)(i - x->pad) * plan->channels] : sink->fill[c]);
         }
     }
 }

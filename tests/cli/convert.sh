@@ -77,6 +77,18 @@ batch=$(ls -d tests/golden/cases/batch-*)/net.onnx
 verify "a batch that the file fixes" call 0 "$batch" -o "$work/f.morsel"
 verify "is noticed" says "notice: input '.*': the file fixes its first dimension at [0-9]+; .*--shape .*=1,"
 
+# --- letterboxes and filters
+echo '{"resize": {"mode": "letterbox", "size": [32, 32], "fill": [1, 2, 3], "place": "corner", "filter": "linear"}, "channels": "RGB", "scale": 1,
+ "mean": [0, 0, 0], "std": [1, 1, 1]}' >"$work/box.json"
+verify "a letterbox" call 0 $network/network.onnx -o "$work/box.morsel" --picture "$work/box.json"
+verify "which inspect prints" sh -c "'$morsel' inspect '$work/box.morsel' | grep -q 'resize letterbox 32 x 32 (linear), corner, fill 1 2 3, RGB'"
+verify "and lists as a rule" sh -c "'$morsel' inspect '$work/box.morsel' --json | tr -d ' \\n' | grep -q \
+    '\"resize\":{\"mode\":\"letterbox\",\"size\":\[32,32\],\"filter\":\"linear\",\"place\":\"corner\",\"fill\":\[1,2,3\]}'"
+verify "of format 2" sh -c "'$morsel' inspect '$work/box.morsel' --json | grep -q '\"format_version\": 2'"
+verify "takes pictures of any size" sh -c "'$morsel' run '$work/box.morsel' $network/pictures/cat.ppm >'$work/out'"
+sed 's/32, 32/32, 31/' "$work/box.json" >"$work/narrow.json"
+verify "of another size" call_says "resizes to 32 x 31 .*3 channels; .*'input' is \[1, 3, 32, 32\]" 1 $network/network.onnx -o "$work/x.morsel" --picture "$work/narrow.json"
+
 # --- pictures of a size that the rule leaves alone
 printf '{"resize": {"mode": "none"}, "channels": "RGB", "scale": 1, "mean": [0, 0, 0], "std": [1, 1, 1]}' >"$work/none.json"
 printf 'P6 2 3 255\n123456789012345678' >"$work/small.ppm"

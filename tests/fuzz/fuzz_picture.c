@@ -6,6 +6,7 @@
  *
  * Besides what sanitizers see: every byte of the result is written, and none depends on what was in the scratch before.
  */
+#include "core/blob.h"
 #include "core/picture.h"
 #include "fuzz.h"
 
@@ -36,10 +37,14 @@ static uint32_t side(uint16_t value) {
 }
 
 static struct morsel_blob_picture rule_of(const struct request *r) {
-    struct morsel_blob_picture p = {0,          r->resize % 3,      side(r->resize_height), side(r->resize_width), 0, 0, r->channels % 3,
+    struct morsel_blob_picture p = {0,          r->resize % 4,      side(r->resize_height), side(r->resize_width), 0, 0, r->channels % 3,
                                     1 / 255.0f, {0.5f, 0.4f, 0.3f}, {0.2f, 0.3f, 0.4f}};
-    if (p.resize == MORSEL_RESIZE_SHORT_SIDE) p.resize_width = p.resize_height;
-    if (r->crop_height % 2) {
+    uint32_t mode = p.resize, filter = r->resize / 4 % 3;
+    if (mode == MORSEL_RESIZE_SHORT_SIDE) p.resize_width = p.resize_height;
+    if (mode != MORSEL_RESIZE_NONE) p.resize |= filter << MORSEL_RESIZE_FILTER_SHIFT;
+    if (mode == MORSEL_RESIZE_LETTERBOX) {
+        p.resize |= r->channels / 3u % 2 * MORSEL_RESIZE_CORNER | (uint32_t)r->crop_height << MORSEL_RESIZE_FILL_SHIFT;
+    } else if (r->crop_height % 2) {
         p.crop_height = side(r->crop_height / 2);
         p.crop_width = side(r->crop_width / 2);
     }
@@ -48,9 +53,11 @@ static struct morsel_blob_picture rule_of(const struct request *r) {
 
 /* The size of the result, by the rule's own words. */
 static void result_size(const struct morsel_blob_picture *p, uint32_t width, uint32_t height, uint32_t *out_width, uint32_t *out_height) {
-    *out_width = p->crop_height ? p->crop_width : p->resize == MORSEL_RESIZE_EXACT ? p->resize_width : width;
-    *out_height = p->crop_height ? p->crop_height : p->resize == MORSEL_RESIZE_EXACT ? p->resize_height : height;
-    if (p->crop_height || p->resize != MORSEL_RESIZE_SHORT_SIDE) return;
+    uint32_t mode = morsel_resize_mode(p);
+    bool given = mode == MORSEL_RESIZE_EXACT || mode == MORSEL_RESIZE_LETTERBOX;
+    *out_width = p->crop_height ? p->crop_width : given ? p->resize_width : width;
+    *out_height = p->crop_height ? p->crop_height : given ? p->resize_height : height;
+    if (p->crop_height || mode != MORSEL_RESIZE_SHORT_SIDE) return;
     *out_width = width <= height ? p->resize_width : (uint32_t)((uint64_t)p->resize_width * width / height);
     *out_height = width <= height ? (uint32_t)((uint64_t)p->resize_width * height / width) : p->resize_width;
 }
@@ -121,7 +128,9 @@ static uint8_t *put(const struct morsel_blob_picture *rule, const struct morsel_
     size_t bytes = morsel_rule_frame_bytes(rule, f), shift = r->shift % 4;
     uint8_t *scratch = filled(bytes + shift, before), *out = filled(view.bytes, before);
     view.data = out;
-    if (morsel_frame_by_rule(rule, f, scratch + shift, bytes, &view, image) != MORSEL_OK) {
+    float points[4] = {0, 0, (float)r->left, (float)r->top};
+    if (morsel_points_by_rule(rule, f, points, 2) || points[0] != points[0] || points[3] != points[3] ||
+        morsel_frame_by_rule(rule, f, scratch + shift, bytes, &view, image) != MORSEL_OK) {
         fprintf(stderr, "refused %u x %u, pixels %d, turn %u\n", f->width, f->height, f->pixels, f->turn);
         abort();
     }

@@ -50,7 +50,7 @@ static struct morsel_blob_section seed_outputs(struct seed_blob *b, uint8_t *out
 static struct morsel_blob_picture seed_rule(struct seed_blob *b) {
     const uint32_t *d = b->tensors[0].dims;
     struct morsel_blob_picture p = {0,
-                                    MORSEL_RESIZE_EXACT,
+                                    fuzz_below(&b->random, 2) ? MORSEL_RESIZE_EXACT : MORSEL_RESIZE_LETTERBOX,
                                     d[1],
                                     d[2],
                                     0,
@@ -59,6 +59,8 @@ static struct morsel_blob_picture seed_rule(struct seed_blob *b) {
                                     1 / 255.0f,
                                     {0.5f, 0.4f, 0.3f},
                                     {0.2f, 0.3f, 0.4f}};
+    p.resize |= fuzz_below(&b->random, 3) << MORSEL_RESIZE_FILTER_SHIFT;
+    if (morsel_resize_mode(&p) == MORSEL_RESIZE_LETTERBOX) p.resize |= fuzz_below(&b->random, 1 << 25) * MORSEL_RESIZE_CORNER;
     return p;
 }
 

@@ -126,6 +126,7 @@ static void call_everything(void) {
     require(morsel_picture_bytes(&model, 1, 1) == 0, 7);
     require(morsel_picture(&model, zeros, sizeof zeros, 1, 1, 3, zeros, sizeof zeros, &view, 0) != MORSEL_OK, 8);
     require(!morsel_frame_bytes(&model, &frame) && morsel_frame(&model, &frame, zeros, sizeof zeros, &view, 0) != MORSEL_OK, 17);
+    require(morsel_frame_points(&model, &frame, &value, 0) == MORSEL_ERR_PICTURE, 18);
     uint32_t count;
     int32_t ids[4];
     require(!morsel_text_length(&model) && !morsel_text_ids(&model) && morsel_text(&model, "a", 1, ids, 4, &count) &&

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""morsel_picture() beside Pillow and NumPy, on random pictures of random sizes and on real ones.
+"""morsel_picture() beside Pillow, OpenCV and NumPy, on random pictures of random sizes and on real ones.
 
     picture.py [--cases N] [--seed N] [--cc CC] [PICTURE...]
     picture.py --golden          prints the rows of tests/unit/core/test_picture.c
 
 Compiles core/picture.c and its rows into a shared object (in a temporary folder), hands it a rule in a blob that holds nothing else, and compares
-every value of the input with the reference: convert("L"), Image.resize(BILINEAR), torchvision's size and crop rules in a few lines of
-Python, (pixel * scale - mean) / std in float32, ONNX QuantizeLinear. More than one step of difference fails; how many differ at all is
+every value of the input with the reference: convert("L"), Image.resize(BILINEAR or NEAREST), cv2.resize(INTER_LINEAR), the size and crop rules
+of torchvision and the letterbox of YOLO's tools in a few lines of Python, (pixel * scale - mean) / std in float32, ONNX QuantizeLinear. More than one step of difference fails; how many differ at all is
 printed. Exit status 1 on a failure.
 """
 import argparse
@@ -20,11 +20,13 @@ import subprocess
 import sys
 import tempfile
 
+import cv2
 import numpy as np
 from PIL import Image
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-NONE, EXACT, SHORT_SIDE = 0, 1, 2
+NONE, EXACT, SHORT_SIDE, LETTERBOX = 0, 1, 2, 3
+ANTIALIAS, LINEAR, NEAREST = 0, 1, 2
 RGB, BGR, GRAY = 0, 1, 2
 UINT8, INT8, FLOAT32 = 0, 1, 3
 ROW_MAJOR, CHANNELS_LAST = 0, 1
@@ -65,9 +67,15 @@ def build(cc, folder):
     return lib
 
 
+def word(rule):
+    """The field `resize`: mode, filter, place and fill."""
+    fill = rule["fill"]
+    return rule["resize"] | rule["filter"] << 4 | rule["corner"] << 7 | fill[0] << 8 | fill[1] << 16 | fill[2] << 24
+
+
 def blob(lib, rule):
     """A header whose one section is the rule (struct morsel_blob_header, struct morsel_blob_picture), and the rule."""
-    record = struct.pack("<7If3f3f", 0, rule["resize"], *rule["resize_size"], *rule["crop"], rule["channels"], rule["scale"],
+    record = struct.pack("<7If3f3f", 0, word(rule), *rule["resize_size"], *rule["crop"], rule["channels"], rule["scale"],
                          *rule["mean"], *rule["std"])
     assert len(record) == lib.rule_bytes
     head = bytearray(lib.header_bytes)
@@ -82,7 +90,41 @@ def resized(rule, width, height):
         size = rule["resize_size"][0]
         short, long = min(width, height), max(width, height)
         return (size, int(size * long / short)) if width <= height else (int(size * long / short), size)
+    if rule["resize"] == LETTERBOX:
+        most = min(rule["resize_size"][0] / height, rule["resize_size"][1] / width)
+        return max(round(width * most), 1), max(round(height * most), 1)
     return width, height
+
+
+def boxed(pixels, rule):
+    """A letterbox as YOLO's tools make it: the smaller half of what is left in front."""
+    height, width = rule["resize_size"]
+    down, across = height - pixels.shape[0], width - pixels.shape[1]
+    top, left = (0, 0) if rule["corner"] else (down // 2, across // 2)
+    out = np.empty((height, width, pixels.shape[2]), np.uint8)
+    out[:] = rule["fill"][:pixels.shape[2]]
+    out[top:top + pixels.shape[0], left:left + pixels.shape[1]] = pixels
+    return out
+
+
+def resize(image, rule):
+    size = resized(rule, image.width, image.height)
+    if rule["filter"] == LINEAR:
+        return cv2.resize(np.asarray(image), size, interpolation=cv2.INTER_LINEAR).reshape(size[1], size[0], -1)
+    if rule["filter"] == NEAREST:
+        return nearest(image, size)
+    return np.asarray(image.resize(size, Image.Resampling.BILINEAR)).reshape(size[1], size[0], -1)
+
+
+def nearest(image, size):
+    """Pillow's NEAREST. Where a centre lies on the edge of two pixels, its sums of doubles decide: there the second is taken."""
+    index = [(2 * np.arange(n) + 1) * old // (2 * n) for n, old in zip(size, image.size)]
+    edge = [(2 * np.arange(n) + 1) * old % (2 * n) == 0 for n, old in zip(size, image.size)]
+    exact = np.asarray(image).reshape(image.height, image.width, -1)[index[1]][:, index[0]]
+    pillow = np.asarray(image.resize(size, Image.Resampling.NEAREST)).reshape(exact.shape)
+    if (exact != pillow)[~edge[1]][:, ~edge[0]].any():
+        raise SystemExit(f"nearest: Pillow takes other pixels from {image.size} to {size}")
+    return exact
 
 
 def crop(pixels, height, width):
@@ -101,12 +143,13 @@ def reference(picture, rule):
     image = Image.fromarray(picture)
     if rule["channels"] == GRAY:
         image = image.convert("L")
-    image = image.resize(resized(rule, image.width, image.height), Image.Resampling.BILINEAR)
-    pixels = np.asarray(image).reshape(image.height, image.width, -1)
+    pixels = resize(image, rule)
     if rule["crop"][0]:
         pixels = crop(pixels, *rule["crop"])
     if rule["channels"] == BGR:
         pixels = pixels[:, :, ::-1]
+    if rule["resize"] == LETTERBOX:
+        pixels = boxed(pixels, rule)
     n = pixels.shape[2]
     return (pixels.astype(np.float32) * np.float32(rule["scale"]) - np.float32(rule["mean"][:n])) / np.float32(rule["std"][:n])
 
@@ -150,14 +193,16 @@ def random_size(rng):
 
 
 def random_rule(rng):
-    resize = rng.choice([NONE, EXACT, EXACT, SHORT_SIDE, SHORT_SIDE])
+    mode = rng.choice([NONE, EXACT, EXACT, SHORT_SIDE, SHORT_SIDE, LETTERBOX, LETTERBOX])
     size = (rng.randint(1, 260), rng.randint(1, 260))
-    if resize == SHORT_SIDE:
+    if mode == SHORT_SIDE:
         size = (size[0], size[0])
-    crop_size = (rng.randint(1, 260), rng.randint(1, 260)) if rng.random() < 0.6 else (0, 0)
+    crop_size = (rng.randint(1, 260), rng.randint(1, 260)) if rng.random() < 0.6 and mode != LETTERBOX else (0, 0)
+    fill = tuple(rng.randint(0, 255) for _ in range(3)) if mode == LETTERBOX else (0, 0, 0)
     scale, mean, std = rng.choice([(1 / 255, (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)), (1.0, (0, 0, 0), (1, 1, 1)),
                                    (1.0, (127.5, 127.5, 127.5), (127.5, 127.5, 127.5))])
-    return {"resize": resize, "resize_size": size, "crop": crop_size, "channels": rng.choice([RGB, RGB, BGR, GRAY]),
+    return {"resize": mode, "filter": rng.choice([ANTIALIAS, LINEAR, NEAREST]) if mode != NONE else ANTIALIAS, "fill": fill,
+            "corner": rng.randint(0, 1) if mode == LETTERBOX else 0, "resize_size": size, "crop": crop_size, "channels": rng.choice([RGB, RGB, BGR, GRAY]),
             "scale": scale, "mean": mean, "std": std}
 
 
@@ -174,7 +219,8 @@ def random_pixels(rng, width, height):
 
 def compare(lib, rng, picture, rule, totals):
     expected = reference(picture, rule)
-    kind = rng.choice([UINT8, INT8, FLOAT32])
+    linear = rule["filter"] == LINEAR  # OpenCV's own sums differ by a pixel value, which may be more than a step
+    kind = FLOAT32 if linear else rng.choice([UINT8, INT8, FLOAT32])
     top = float(np.abs(expected).max()) or 1.0
     scale = float(np.float32(top * rng.choice([2, 1.5, 0.5]) / 255)) if rng.random() < 0.8 else float(np.float32(1.0))
     zero = rng.randint(0, 255) - (128 if kind == INT8 else 0)
@@ -185,8 +231,10 @@ def compare(lib, rng, picture, rule, totals):
         difference = np.abs(got - want) / step
     else:
         difference = np.abs(got.astype(np.int32) - want.astype(np.int32))
-    totals["values"] += want.size
-    totals["differ"] += int(np.count_nonzero(got != want))
+    if difference.max() > 1.0001:
+        print("FAIL", picture.shape, rule, difference.max())
+    totals["linear" if linear else "values"] += want.size
+    totals["opencv" if linear else "differ"] += int(np.count_nonzero(got != want))
     totals["worst"] = max(totals["worst"], float(difference.max()))
 
 
@@ -214,7 +262,13 @@ GOLDEN = [  # width, height, resize, (height, width), crop, channels
     (4000, 2, SHORT_SIDE, (16, 16), (16, 16), GRAY), (97, 61, SHORT_SIDE, (33, 33), (24, 24), RGB),
     (61, 97, SHORT_SIDE, (33, 33), (24, 25), RGB), (61, 97, SHORT_SIDE, (33, 33), (25, 24), BGR),
     (10, 6, NONE, (0, 0), (9, 15), RGB), (10, 6, SHORT_SIDE, (4, 4), (7, 3), GRAY), (10, 6, EXACT, (3, 3), (8, 8), BGR),
-    (640, 480, SHORT_SIDE, (36, 36), (32, 32), RGB)]
+    (640, 480, SHORT_SIDE, (36, 36), (32, 32), RGB),
+    (31, 17, EXACT, (17, 9), (0, 0), RGB, NEAREST), (13, 29, EXACT, (41, 37), (0, 0), RGB, NEAREST), (20, 30, EXACT, (7, 20), (5, 6), GRAY, NEAREST),
+    (640, 480, SHORT_SIDE, (36, 36), (32, 32), RGB, NEAREST), (61, 97, LETTERBOX, (40, 50), (0, 0), BGR, ANTIALIAS, 0, (1, 2, 3)),
+    (97, 61, LETTERBOX, (40, 50), (0, 0), GRAY, NEAREST, 1, (114, 0, 0)), (640, 480, LETTERBOX, (32, 64), (0, 0), RGB, ANTIALIAS, 1, (114, 114, 114)),
+    (3, 300, LETTERBOX, (64, 64), (0, 0), RGB, ANTIALIAS, 0, (9, 8, 7))]
+SAMPLES = [  # of INTER_LINEAR, which others' sums may differ from by one: width, height, to height, width
+    (5, 4, 3, 3), (7, 3, 5, 4), (3, 3, 5, 7)]
 
 
 def golden_pixels(width, height):
@@ -226,16 +280,21 @@ def golden_pixels(width, height):
 
 
 def print_golden():
-    resizes, orders = ["NONE", "EXACT", "SHORT_SIDE"], ["RGB", "BGR", "GRAY"]
-    for width, height, resize, size, crop_size, channels in GOLDEN:
-        rule = {"resize": resize, "resize_size": size, "crop": crop_size, "channels": channels,
+    resizes, orders = ["NONE", "EXACT", "SHORT_SIDE", "LETTERBOX"], ["RGB", "BGR", "GRAY"]
+    for width, height, mode, size, crop_size, channels, *more in GOLDEN:
+        how, corner, fill = (more + [ANTIALIAS, 0, (0, 0, 0)][len(more):])
+        rule = {"resize": mode, "resize_size": size, "crop": crop_size, "channels": channels, "filter": how, "corner": corner, "fill": fill,
                 "scale": 1, "mean": (0, 0, 0), "std": (1, 1, 1)}
         values = reference(golden_pixels(width, height), rule).astype(np.uint8)
         mark = 2166136261
         for byte in values.tobytes():
             mark = ((mark ^ byte) * 16777619) & 0xFFFFFFFF
-        print("    {{{}, {}, {{0, MORSEL_RESIZE_{}, {}, {}, {}, {}, MORSEL_CHANNELS_{}, PLAIN}}, {}, {}, 0x{:08x}}},".format(
-            width, height, resizes[resize], *size, *crop_size, orders[channels], *values.shape[:2], mark))
+        extra = "" if word(rule) < LETTERBOX else f" | 0x{word(rule) & ~15:x}"
+        print("    {{{}, {}, {{0, MORSEL_RESIZE_{}{}, {}, {}, {}, {}, MORSEL_CHANNELS_{}, PLAIN}}, {}, {}, 0x{:08x}}},".format(
+            width, height, resizes[mode], extra, *size, *crop_size, orders[channels], *values.shape[:2], mark))
+    for width, height, to_height, to_width in SAMPLES:
+        values = cv2.resize(golden_pixels(width, height), (to_width, to_height), interpolation=cv2.INTER_LINEAR)
+        print("    {{{}, {}, {}, {}, {{{}}}}},".format(width, height, to_height, to_width, ", ".join(map(str, values.ravel()))))
 
 
 def main():
@@ -251,12 +310,13 @@ def main():
         return 0
     if not options.pictures:
         options.pictures = sorted(glob.glob(ROOT + "/models/*/pictures/*.*") + glob.glob(ROOT + "/../shared/data/*.jpg"))
-    totals = {"random": 0, "real": 0, "values": 0, "differ": 0, "worst": 0.0}
+    totals = {"random": 0, "real": 0, "values": 0, "differ": 0, "linear": 0, "opencv": 0, "worst": 0.0}
     with tempfile.TemporaryDirectory() as folder:
         lib = build(options.cc, folder)
         run(lib, random.Random(options.seed), options, totals)
-    good = totals["values"] > 0 and totals["worst"] <= 1.0001
-    print("{} picture: {random} random and {real} real pictures, {values} values, {differ} differ, worst by {worst:g} steps"
+    good = totals["values"] > 0 and totals["linear"] > 0 and totals["worst"] <= 1.0001
+    print("{} picture: {random} random and {real} real pictures, {values} values, {differ} differ from Pillow; "
+          "of {linear} of INTER_LINEAR {opencv} from OpenCV; worst by {worst:g} steps"
           .format("ok" if good else "FAIL", **totals))
     return 0 if good else 1
 

@@ -7,9 +7,10 @@
 enum { RESIZED_MOST = 1 << 30 };
 
 /* What plan_picture hands to plan_axis: prove_picture_sizes shows the sizes, and it checks the crop. */
-static void any_axis(struct morsel_axis *a, uint32_t in, uint32_t out, uint32_t crop) {
+static void any_axis(struct morsel_axis *a, uint32_t in, uint32_t out, uint32_t crop, uint32_t filter) {
     prove_assume(in >= 1 & in <= SIDE_MAX & out >= 1 & out <= RESIZED_MOST & crop <= SIDE_MAX);
     plan_axis(a, in, out, crop);
+    plan_filter(a, filter);
 }
 
 /* A picture of 1 .. 2^15 by the same is resized to 1 .. 2^30 by the same. */
@@ -17,20 +18,30 @@ void prove_picture_sizes(uint32_t width, uint32_t height) {
     struct morsel_blob_picture rule;
     uint32_t w, h;
     prove_any(&rule);
-    prove_assume(width >= 1 & width <= SIDE_MAX & height >= 1 & height <= SIDE_MAX & rule.resize <= MORSEL_RESIZE_SHORT_SIDE);
-    if (rule.resize != MORSEL_RESIZE_NONE) {
+    prove_assume(width >= 1 & width <= SIDE_MAX & height >= 1 & height <= SIDE_MAX & morsel_resize_mode(&rule) <= MORSEL_RESIZE_LETTERBOX);
+    if (morsel_resize_mode(&rule) != MORSEL_RESIZE_NONE) {
         prove_assume(rule.resize_width >= 1 & rule.resize_width <= SIDE_MAX & rule.resize_height >= 1 & rule.resize_height <= SIDE_MAX);
         prove_assert((wide)rule.resize_width * width >= width & (wide)rule.resize_width * height >= height);
+        prove_assert((wide)rule.resize_height * width >= width & (wide)rule.resize_height * width <= RESIZED_MOST);
         prove_assert((wide)rule.resize_width * width <= RESIZED_MOST & (wide)rule.resize_width * height <= RESIZED_MOST);
     }
     resized_size(&rule, width, height, &w, &h);
     prove_assert(w >= 1 & w <= RESIZED_MOST & h >= 1 & h <= RESIZED_MOST);
 }
 
+/* A share of a side: the nearest whole number, ties to even, that is no more than what its share is taken of. */
+void prove_picture_share(uint32_t n, uint32_t d, uint32_t most) {
+    prove_assume(n <= RESIZED_MOST & d >= 1 & d <= SIDE_MAX & most >= 1 & most <= SIDE_MAX);
+    uint32_t got = rounded(n, d), whole = n / d, rest = n % d;
+    uint32_t nearest_one = 2 * (wide)rest > d ? whole + 1 : 2 * (wide)rest < d ? whole : whole + whole % 2;
+    prove_assert(got == (nearest_one ? nearest_one : 1));
+    if ((wide)n <= (wide)most * d) prove_assert(got <= most);
+}
+
 /* What is visible is a part of the resized picture, and of the result. */
-void prove_picture_axis(uint32_t in, uint32_t out, uint32_t crop) {
+void prove_picture_axis(uint32_t in, uint32_t out, uint32_t crop, uint32_t filter) {
     struct morsel_axis a;
-    any_axis(&a, in, out, crop);
+    any_axis(&a, in, out, crop, filter);
     prove_assert(a.visible >= 1 & (wide)a.first + a.visible <= a.out & (wide)a.pad + a.visible <= a.size);
     prove_assert(a.size <= RESIZED_MOST & a.taps <= a.in);
     prove_assert(crop == 0 | a.size == crop);
@@ -40,7 +51,7 @@ void prove_picture_axis(uint32_t in, uint32_t out, uint32_t crop) {
 /* "y - pad < visible", modulo 2^32, is true exactly inside; the row that is then asked for is one of the resized picture. */
 void prove_picture_inside(uint32_t in, uint32_t out, uint32_t crop, uint32_t y) {
     struct morsel_axis a;
-    any_axis(&a, in, out, crop);
+    any_axis(&a, in, out, crop, 0);
     prove_assume(y < a.size);
     wide exact = (wide)y - a.pad;
     prove_assert(((exact & 0xffffffff) < a.visible) == (exact >= 0 & exact < a.visible));
@@ -51,6 +62,7 @@ void prove_picture_inside(uint32_t in, uint32_t out, uint32_t crop, uint32_t y) 
 static void any_pixels(struct morsel_axis *a, uint32_t i, uint32_t x) {
     prove_any(a);
     prove_assume(a->in >= 1 & a->in <= SIDE_MAX & a->out >= 1 & a->out <= RESIZED_MOST & i < a->out & x < a->in);
+    prove_assume((a->reach == a->out) | (a->reach == a->in & a->in > a->out));
     prove_assert((wide)x * a->out <= (wide)(SIDE_MAX - 1) * a->out);
     prove_assert((wide)i * a->in <= (wide)(RESIZED_MOST - 1) * a->in);
 }
@@ -61,7 +73,7 @@ void prove_picture_products(uint32_t i, uint32_t x) {
     wide across = ((wide)2 * x + 1) * a.out, down = ((wide)2 * i + 1) * a.in;
     prove_assert(across < (wide)1 << 47 & down < (wide)1 << 47);
     wide apart = across < down ? down - across : across - down;
-    prove_assert(tap_weight(&a, i, x) == 2 * (wide)(a.in > a.out ? a.in : a.out) - apart);
+    prove_assert(tap_weight(&a, i, x) == 2 * (wide)a.reach - apart);
 }
 
 /* The source pixel that the centre of resized pixel i lies in. */
@@ -92,14 +104,24 @@ void prove_picture_forward(uint32_t i, uint32_t x) {
 }
 
 /* Two pixels that weigh something are less than `taps` apart. */
-void prove_picture_taps(uint32_t in, uint32_t out, uint32_t i, uint32_t x, uint32_t k) {
+void prove_picture_taps(uint32_t in, uint32_t out, uint32_t i, uint32_t x, uint32_t k, uint32_t filter) {
     struct morsel_axis a;
-    any_axis(&a, in, out, 0);
-    prove_assume(a.taps > 0 & i < a.out & (wide)x + k < a.in);
+    any_axis(&a, in, out, 0, filter);
+    prove_assume(a.taps > 1 & i < a.out & (wide)x + k < a.in);
     prove_assume(tap_weight(&a, i, x) > 0 & tap_weight(&a, i, x + k) > 0);
-    wide widest = a.in > a.out ? a.in : a.out;
-    prove_assert((wide)k * a.out < 2 * widest);
+    prove_assert((wide)k * a.out < 2 * (wide)a.reach);
     prove_assert(k < a.taps);
+}
+
+/* NEAREST: a pixel of the picture, the one that the centre lies in or that in front of it, and never one before the last pixel's. */
+void prove_picture_nearest(uint32_t i) {
+    struct morsel_axis a;
+    any_pixels(&a, i, 0);
+    prove_assume(a.back <= 1);
+    prove_assert((wide)i * a.in <= ((wide)a.out - 1) * a.in);
+    wide x = nearest(&a, i), apart = (2 * x + 1) * a.out - ((wide)2 * i + 1) * a.in;
+    prove_assert(x >= 0 & x < a.in & apart <= a.out & apart >= -(wide)a.out);
+    if (i + (wide)1 < a.out) prove_assert(nearest(&a, i + 1) >= x);
 }
 
 static wide middle;
@@ -116,7 +138,7 @@ _Bool keeps_find_window_2(const struct morsel_axis *a, uint32_t x, uint32_t n, i
 void prove_picture_window(uint32_t i, uint32_t before) {
     struct morsel_axis a;
     any_pixels(&a, i, before);
-    prove_assume(a.taps > 0 & a.taps <= a.in); /* prove_picture_axis */
+    prove_assume(a.taps > 1 & a.taps <= a.in); /* prove_picture_axis */
     middle = centre(&a, i);
     prove_assume(middle >= 0 & middle < a.in);             /* prove_picture_centre */
     prove_assume(tap_weight(&a, i, (uint32_t)middle) > 0); /* the same */
@@ -227,9 +249,9 @@ void prove_picture_chroma(uint32_t side, uint32_t first, uint32_t region, uint32
 }
 
 /* From the far end on, what is visible is still a part of the resized picture, and of the result. */
-void prove_picture_mirrored(uint32_t in, uint32_t out, uint32_t crop) {
+void prove_picture_mirrored(uint32_t in, uint32_t out, uint32_t crop, uint32_t filter) {
     struct morsel_axis a;
-    any_axis(&a, in, out, crop);
+    any_axis(&a, in, out, crop, filter);
     wide first = a.first, pad = a.pad;
     mirror_axis(&a);
     prove_assert(a.first == a.out - a.visible - first & a.pad == a.size - a.visible - pad);

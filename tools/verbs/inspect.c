@@ -33,9 +33,14 @@ const struct morsel_blob_picture *inspect_picture(const struct inspect *inspect)
     return inspect->header->picture.count ? morsel_blob_at(&inspect->network.model, inspect->header->picture.offset) : NULL;
 }
 
-const char *inspect_resize_name(uint32_t resize) {
-    static const char *const names[] = {"none", "exact", "short_side"};
-    return resize < 3 ? names[resize] : "?";
+const char *inspect_resize_name(const struct morsel_blob_picture *rule) {
+    static const char *const names[] = {"none", "exact", "short_side", "letterbox"};
+    return morsel_resize_mode(rule) < 4 ? names[morsel_resize_mode(rule)] : "?";
+}
+
+const char *inspect_filter_name(const struct morsel_blob_picture *rule) {
+    static const char *const names[] = {"antialias", "linear", "nearest"};
+    return morsel_resize_filter(rule) < 3 ? names[morsel_resize_filter(rule)] : "?";
 }
 
 const char *inspect_channels_name(uint32_t channels) {

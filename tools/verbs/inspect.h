@@ -32,8 +32,9 @@ void inspect_sections(const struct inspect *inspect, struct inspect_section sect
 
 /* NULL where the blob has none. */
 const struct morsel_blob_picture *inspect_picture(const struct inspect *inspect);
-const char *inspect_resize_name(uint32_t resize);     /* "short_side" */
-const char *inspect_channels_name(uint32_t channels); /* "RGB" */
+const char *inspect_resize_name(const struct morsel_blob_picture *rule); /* "short_side" */
+const char *inspect_filter_name(const struct morsel_blob_picture *rule); /* "linear" */
+const char *inspect_channels_name(uint32_t channels);                    /* "RGB" */
 
 /* A tensor's name, or "#7" (in `text`) where the blob was stripped or it has none. */
 const char *inspect_tensor_name(const struct inspect *inspect, uint32_t index, char text[16]);

@@ -140,6 +140,13 @@ static void put_floats(struct json *json, const char *key, const float *values, 
     json_close_array(json);
 }
 
+static void put_letterbox(struct json *json, const struct morsel_blob_picture *rule, int channels) {
+    json_text(json, "place", rule->resize & MORSEL_RESIZE_CORNER ? "corner" : "centre");
+    json_open_array(json, "fill");
+    for (int c = 0; c < channels; c++) json_integer(json, NULL, morsel_resize_fill(rule, (uint32_t)c));
+    json_close_array(json);
+}
+
 /* As a rule file states it. */
 static void put_picture(struct json *json, const struct inspect *inspect) {
     const struct morsel_blob_picture *rule = inspect_picture(inspect);
@@ -148,11 +155,14 @@ static void put_picture(struct json *json, const struct inspect *inspect) {
         return;
     }
     int channels = rule->channels == MORSEL_CHANNELS_GRAY ? 1 : 3;
+    uint32_t mode = morsel_resize_mode(rule);
     json_open_flat(json, "picture");
     json_open(json, "resize");
-    json_text(json, "mode", inspect_resize_name(rule->resize));
-    if (rule->resize == MORSEL_RESIZE_SHORT_SIDE) json_integer(json, "size", rule->resize_height);
-    if (rule->resize == MORSEL_RESIZE_EXACT) put_sides(json, "size", rule->resize_height, rule->resize_width);
+    json_text(json, "mode", inspect_resize_name(rule));
+    if (mode == MORSEL_RESIZE_SHORT_SIDE) json_integer(json, "size", rule->resize_height);
+    if (mode == MORSEL_RESIZE_EXACT || mode == MORSEL_RESIZE_LETTERBOX) put_sides(json, "size", rule->resize_height, rule->resize_width);
+    if (mode != MORSEL_RESIZE_NONE) json_text(json, "filter", inspect_filter_name(rule));
+    if (mode == MORSEL_RESIZE_LETTERBOX) put_letterbox(json, rule, channels);
     json_close(json);
     if (rule->crop_height) put_sides(json, "crop", rule->crop_height, rule->crop_width);
     json_text(json, "channels", inspect_channels_name(rule->channels));

@@ -254,6 +254,28 @@ static void every_number_of_a_picture_rule_is_looked_at(void **state) {
     DAMAGED(MORSEL_OK, b.picture->channels = MORSEL_CHANNELS_BGR);
 }
 
+/* The sample's rule: the short side to 5, a crop of 4 x 4. */
+static void filters_and_letterboxes_are_those_there_are(void **state) {
+    (void)state;
+    DAMAGED(MORSEL_OK, b.picture->resize |= MORSEL_FILTER_LINEAR << MORSEL_RESIZE_FILTER_SHIFT);
+    DAMAGED(MORSEL_OK, b.picture->resize |= MORSEL_FILTER_NEAREST << MORSEL_RESIZE_FILTER_SHIFT);
+    DAMAGED(MORSEL_ERR_PICTURE, b.picture->resize |= 3 << MORSEL_RESIZE_FILTER_SHIFT);
+    DAMAGED(MORSEL_ERR_PICTURE, b.picture->resize |= MORSEL_RESIZE_CORNER);
+    DAMAGED(MORSEL_ERR_PICTURE, b.picture->resize |= 1 << MORSEL_RESIZE_FILL_SHIFT);
+    DAMAGED(MORSEL_ERR_PICTURE, b.picture->resize = 4);
+    DAMAGED(MORSEL_OK, b.picture->resize = MORSEL_RESIZE_NONE);
+    DAMAGED(MORSEL_ERR_PICTURE, b.picture->resize = MORSEL_RESIZE_NONE | MORSEL_FILTER_LINEAR << MORSEL_RESIZE_FILTER_SHIFT);
+    for (uint32_t size = 3; size < 6; size++)
+        for (uint32_t crop = 0; crop < 5; crop += 4) {
+            struct blob b = sample();
+            b.picture->resize = MORSEL_RESIZE_LETTERBOX | MORSEL_RESIZE_CORNER | 0xffffffu << MORSEL_RESIZE_FILL_SHIFT;
+            b.picture->resize_height = b.picture->resize_width = size;
+            b.picture->crop_height = b.picture->crop_width = crop;
+            assert_int_equal(try_open(&b, MORSEL_SKIP_CHECKSUM), size == 4 && !crop ? MORSEL_OK : MORSEL_ERR_PICTURE);
+            free(b.bytes);
+        }
+}
+
 static enum morsel_error open_picture(enum morsel_type type, enum morsel_layout layout, uint32_t rank, const uint32_t *dims,
                                       uint32_t channels) {
     struct builder b;
@@ -347,6 +369,7 @@ int main(void) {
         cmocka_unit_test(sides_of_pictures_have_limits),
         cmocka_unit_test(pictures_become_as_large_as_the_input),
         cmocka_unit_test(every_number_of_a_picture_rule_is_looked_at),
+        cmocka_unit_test(filters_and_letterboxes_are_those_there_are),
         cmocka_unit_test(pictures_are_pixels_or_planes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* morsel_frame(): the bytes of the same picture in RGB, whatever its pixels, region and turn; colors beside real numbers; refusals. */
+/* morsel_frame(): the bytes of the same picture in RGB, whatever its pixels, region and turn; colors beside real ones; points; refusals. */
 #include "core/blob.h"
 #include "core/picture.h"
 
@@ -145,15 +145,19 @@ static uint8_t *turned(const struct morsel_frame *f, const uint8_t *rgb, uint32_
 
 static struct morsel_blob_picture any_rule(void) {
     struct morsel_blob_picture rule = {
-        .resize = chance(3), .channels = chance(3), .scale = 1 / 255.0f, .mean = {0.5f, 0.4f, 0.3f}, .std = {0.3f, 0.2f, 0.1f}};
+        .resize = chance(4), .channels = chance(3), .scale = 1 / 255.0f, .mean = {0.5f, 0.4f, 0.3f}, .std = {0.3f, 0.2f, 0.1f}};
+    uint32_t mode = rule.resize;
     rule.resize_height = rule.resize_width = 1 + chance(30);
-    if (rule.resize == MORSEL_RESIZE_EXACT) rule.resize_width = 1 + chance(30);
-    if (chance(2)) rule.crop_height = 1 + chance(30), rule.crop_width = 1 + chance(30);
+    if (mode == MORSEL_RESIZE_EXACT || mode == MORSEL_RESIZE_LETTERBOX) rule.resize_width = 1 + chance(30);
+    if (mode != MORSEL_RESIZE_NONE) rule.resize |= chance(3) << MORSEL_RESIZE_FILTER_SHIFT;
+    if (mode == MORSEL_RESIZE_LETTERBOX) rule.resize |= chance(2) * MORSEL_RESIZE_CORNER | chance(1 << 23) << MORSEL_RESIZE_FILL_SHIFT;
+    else if (chance(2)) rule.crop_height = 1 + chance(30), rule.crop_width = 1 + chance(30);
     return rule;
 }
 
 static void size_of(const struct morsel_blob_picture *rule, uint32_t width, uint32_t height, uint32_t *w, uint32_t *h) {
-    bool keeps = rule->resize == MORSEL_RESIZE_NONE, shorter = rule->resize == MORSEL_RESIZE_SHORT_SIDE;
+    uint32_t mode = morsel_resize_mode(rule);
+    bool keeps = mode == MORSEL_RESIZE_NONE, shorter = mode == MORSEL_RESIZE_SHORT_SIDE;
     *w = rule->crop_width            ? rule->crop_width
          : keeps                     ? width
          : shorter && width > height ? rule->resize_width * width / height
@@ -222,6 +226,66 @@ static void one_frame(enum morsel_pixels pixels) {
 static void frames_give_the_bytes_of_their_picture(void **unused) {
     (void)unused;
     for (uint32_t n = 0; n < 4000; n++) one_frame((enum morsel_pixels)(n % 8));
+}
+
+/* --- Points --- */
+
+/* Where a point of one side of the turned region comes to lie in the input, by the words of the rule. */
+static double forward(const struct morsel_blob_picture *rule, double at, uint32_t in, uint32_t scaled, uint32_t size) {
+    double place = at * scaled / in;
+    if (size > scaled)
+        return place +
+               (morsel_resize_mode(rule) == MORSEL_RESIZE_LETTERBOX && rule->resize & MORSEL_RESIZE_CORNER ? 0 : (size - scaled) / 2);
+    return place - rint((scaled - size) / 2.0); /* to even */
+}
+
+/* The size of the picture behind its resize, before crop or box. */
+static void scaled_of(const struct morsel_blob_picture *rule, uint32_t width, uint32_t height, uint32_t *w, uint32_t *h) {
+    struct morsel_blob_picture whole = *rule;
+    whole.crop_width = whole.crop_height = 0;
+    size_of(&whole, width, height, w, h);
+    if (morsel_resize_mode(rule) != MORSEL_RESIZE_LETTERBOX) return;
+    double most = fmin((double)rule->resize_width / width, (double)rule->resize_height / height);
+    *w = (uint32_t)fmax(rint(width * most), 1);
+    *h = (uint32_t)fmax(rint(height * most), 1);
+}
+
+static void points_find_the_way_back(void **unused) {
+    (void)unused;
+    for (uint32_t n = 0; n < 3000; n++) {
+        struct morsel_frame f = {.size = sizeof f, .width = 1 + chance(90), .height = 1 + chance(90)};
+        struct morsel_blob_picture rule = any_rule();
+        any_turn(&f);
+        uint32_t w = f.region_width ? f.region_width : f.width - f.left, h = f.region_height ? f.region_height : f.height - f.top;
+        uint32_t width = f.turn % 180 ? h : w, height = f.turn % 180 ? w : h, sizes[2], scaled[2];
+        double x = chance(1000) / 999.0 * w, y = chance(1000) / 999.0 * h;
+        double to_x = f.turn == 90 ? h - y : f.turn == 180 ? w - x : f.turn == 270 ? y : x;
+        double to_y = f.turn == 90 ? x : f.turn == 180 ? h - y : f.turn == 270 ? w - x : y;
+        if (f.mirror) to_x = width - to_x;
+        size_of(&rule, width, height, &sizes[0], &sizes[1]);
+        scaled_of(&rule, width, height, &scaled[0], &scaled[1]);
+        float points[4] = {0, 0, (float)forward(&rule, to_x, width, scaled[0], sizes[0]),
+                           (float)forward(&rule, to_y, height, scaled[1], sizes[1])};
+        assert_int_equal(morsel_points_by_rule(&rule, &f, points, 2), MORSEL_OK);
+        if (fabs(points[2] - x - f.left) > 0.01 || fabs(points[3] - y - f.top) > 0.01)
+            fail_msg("%ux%u turn %u mirror %u, rule 0x%x: %g %g, not %g %g", w, h, f.turn, f.mirror, rule.resize, points[2], points[3],
+                     x + f.left, y + f.top);
+    }
+}
+
+static void points_of_no_frame_are_refused(void **unused) {
+    (void)unused;
+    struct morsel_frame f = {.size = sizeof f, .width = 4, .height = 4};
+    struct morsel_model model = {0};
+    float point[2] = {1, 2};
+    assert_int_equal(morsel_points_by_rule(&as_it_is, &f, NULL, 1), MORSEL_ERR_ARGUMENT);
+    assert_int_equal(morsel_points_by_rule(&as_it_is, NULL, point, 1), MORSEL_ERR_ARGUMENT);
+    assert_int_equal(morsel_points_by_rule(NULL, &f, point, 1), MORSEL_ERR_PICTURE);
+    assert_int_equal(morsel_frame_points(NULL, &f, point, 1), MORSEL_ERR_ARGUMENT);
+    assert_int_equal(morsel_frame_points(&model, &f, point, 1), MORSEL_ERR_PICTURE);
+    f.turn = 1;
+    assert_int_equal(morsel_points_by_rule(&as_it_is, &f, point, 1), MORSEL_ERR_OPTIONS);
+    assert_true(point[0] == 1 && point[1] == 2);
 }
 
 /* --- Refusals --- */
@@ -307,7 +371,8 @@ static void frames_of_other_sizes(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pixels_are_what_real_numbers_say),       cmocka_unit_test(all_colors_are_within_the_stated_error),
-        cmocka_unit_test(frames_give_the_bytes_of_their_picture), cmocka_unit_test(fields_out_of_range_are_refused),
+        cmocka_unit_test(frames_give_the_bytes_of_their_picture), cmocka_unit_test(points_find_the_way_back),
+        cmocka_unit_test(points_of_no_frame_are_refused),         cmocka_unit_test(fields_out_of_range_are_refused),
         cmocka_unit_test(each_plane_has_all_its_bytes),           cmocka_unit_test(frames_of_other_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

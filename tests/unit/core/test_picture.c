@@ -20,7 +20,7 @@ struct golden {
     uint32_t out_height, out_width, hash;
 };
 
-/* What Pillow 13 and torchvision's size and crop rules give for noise(): tests/parity/picture.py --golden prints these rows. */
+/* What Pillow 13, torchvision's size and crop rules and YOLO's letterbox give for noise(): parity/picture.py --golden prints this. */
 static const struct golden goldens[] = {
     {1, 1, {0, MORSEL_RESIZE_EXACT, 1, 1, 0, 0, MORSEL_CHANNELS_RGB, PLAIN}, 1, 1, 0xcbb7789a},
     {1, 1, {0, MORSEL_RESIZE_EXACT, 5, 3, 0, 0, MORSEL_CHANNELS_RGB, PLAIN}, 5, 3, 0xb24d0ab8},
@@ -45,8 +45,35 @@ static const struct golden goldens[] = {
     {10, 6, {0, MORSEL_RESIZE_SHORT_SIDE, 4, 4, 7, 3, MORSEL_CHANNELS_GRAY, PLAIN}, 7, 3, 0x3d892191},
     {10, 6, {0, MORSEL_RESIZE_EXACT, 3, 3, 8, 8, MORSEL_CHANNELS_BGR, PLAIN}, 8, 8, 0x0bb69eec},
     {640, 480, {0, MORSEL_RESIZE_SHORT_SIDE, 36, 36, 32, 32, MORSEL_CHANNELS_RGB, PLAIN}, 32, 32, 0x266b25d4},
+    {31, 17, {0, MORSEL_RESIZE_EXACT | 0x20, 17, 9, 0, 0, MORSEL_CHANNELS_RGB, PLAIN}, 17, 9, 0x85c7b6cb},
+    {13, 29, {0, MORSEL_RESIZE_EXACT | 0x20, 41, 37, 0, 0, MORSEL_CHANNELS_RGB, PLAIN}, 41, 37, 0x06dd28f0},
+    {20, 30, {0, MORSEL_RESIZE_EXACT | 0x20, 7, 20, 5, 6, MORSEL_CHANNELS_GRAY, PLAIN}, 5, 6, 0x5a636e9c},
+    {640, 480, {0, MORSEL_RESIZE_SHORT_SIDE | 0x20, 36, 36, 32, 32, MORSEL_CHANNELS_RGB, PLAIN}, 32, 32, 0xba379c70},
+    {61, 97, {0, MORSEL_RESIZE_LETTERBOX | 0x3020100, 40, 50, 0, 0, MORSEL_CHANNELS_BGR, PLAIN}, 40, 50, 0x9b0e9376},
+    {97, 61, {0, MORSEL_RESIZE_LETTERBOX | 0x72a0, 40, 50, 0, 0, MORSEL_CHANNELS_GRAY, PLAIN}, 40, 50, 0x1a71d344},
+    {640, 480, {0, MORSEL_RESIZE_LETTERBOX | 0x72727280, 32, 64, 0, 0, MORSEL_CHANNELS_RGB, PLAIN}, 32, 64, 0xb3c6d1c8},
+    {3, 300, {0, MORSEL_RESIZE_LETTERBOX | 0x7080900, 64, 64, 0, 0, MORSEL_CHANNELS_RGB, PLAIN}, 64, 64, 0x558eea20},
 };
 #define GOLDENS (sizeof goldens / sizeof goldens[0])
+
+struct sample {
+    uint32_t width, height, out_height, out_width;
+    uint8_t values[105];
+};
+
+/* What OpenCV 5's INTER_LINEAR makes of noise(), printed by the same call. Its sums have 11 bits in each direction. */
+static const struct sample samples[] = {
+    {5, 4, 3, 3, {121, 87, 110, 169, 121, 17,  142, 154, 93,  234, 127, 88, 73, 136,
+                  153, 81, 125, 189, 105, 142, 65,  23,  245, 86,  79,  75, 79}},
+    {7, 3, 5, 4, {105, 63,  116, 194, 132, 17,  152, 195, 66, 203, 167, 65,  74,  69,  112, 162, 105, 81,  191, 154,
+                  93,  185, 200, 135, 29,  79,  107, 115, 64, 179, 249, 92,  133, 158, 248, 240, 35,  95,  118, 125,
+                  161, 120, 211, 58,  109, 143, 158, 117, 40, 107, 126, 133, 225, 81,  186, 35,  93,  133, 98,  35}},
+    {3, 3, 5, 7, {60,  94,  129, 77,  82,  124, 128, 47,  109, 180, 12,  94, 188, 68,  55,  195, 123, 17,  198, 142, 4,
+                  101, 82,  120, 111, 83,  115, 139, 88,  97,  168, 93,  80, 190, 127, 61,  212, 162, 42,  219, 173, 35,
+                  163, 64,  108, 161, 85,  101, 156, 150, 81,  151, 214, 60, 194, 217, 70,  237, 219, 80,  251, 220, 83,
+                  169, 107, 76,  156, 105, 75,  116, 101, 74,  76,  96,  72, 95,  139, 94,  114, 182, 115, 120, 196, 122,
+                  174, 136, 55,  153, 119, 59,  89,  68,  70,  26,  18,  81, 29,  88,  110, 32,  158, 139, 33,  181, 149}},
+};
 
 /* A blob that holds a rule and nothing else, as far as morsel_picture() looks. */
 struct rule_blob {
@@ -155,6 +182,25 @@ static void matches_a_sum_by_hand(void **state) {
     assert_int_equal(run_guarded(&model, rgb, 4, 1, 12, &view, 0), MORSEL_OK);
     static const uint8_t expected[6] = {50, 10, 255, 160, 10, 255}; /* (3 * 0 + 3 * 70 + 140) / 7 and its mirror */
     assert_memory_equal(out, expected, 6);
+}
+
+static void linear_is_opencvs_within_one(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+        const struct sample *s = &samples[i];
+        struct morsel_blob_picture rule = {.resize = MORSEL_RESIZE_EXACT | MORSEL_FILTER_LINEAR << MORSEL_RESIZE_FILTER_SHIFT,
+                                           .resize_height = s->out_height,
+                                           .resize_width = s->out_width,
+                                           .scale = 1,
+                                           .std = {1, 1, 1}};
+        struct rule_blob blob;
+        struct morsel_model model = open_rule(&blob, &rule);
+        uint8_t *rgb = noise(s->width, s->height, 3 * s->width), out[105];
+        struct morsel_view view = last_view(out, s->out_height, s->out_width, 3);
+        assert_int_equal(run_guarded(&model, rgb, s->width, s->height, 3 * s->width, &view, 0), MORSEL_OK);
+        for (uint32_t k = 0; k < view.bytes; k++) assert_true(abs(out[k] - s->values[k]) <= 1);
+        free(rgb);
+    }
 }
 
 static void flat_pictures_stay_flat(void **state) {
@@ -407,6 +453,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pictures_that_end_too_soon_are_refused),
         cmocka_unit_test(gives_pillows_bytes),
+        cmocka_unit_test(linear_is_opencvs_within_one),
         cmocka_unit_test(matches_a_sum_by_hand),
         cmocka_unit_test(flat_pictures_stay_flat),
         cmocka_unit_test(asks_for_exactly_the_scratch),

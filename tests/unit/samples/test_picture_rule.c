@@ -6,9 +6,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "core/blob.h"
 #include "tools/base/file.h"
 #include "tools/samples/rules/picture_rule.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -59,6 +61,33 @@ static void rules_are_read(void **state) {
     assert_int_equal(rule.resize, MORSEL_RESIZE_NONE);
 }
 
+static uint32_t resize_word(const char *resize, const char *channels, const char *numbers) {
+    struct morsel_blob_picture rule;
+    char text[512];
+    snprintf(text, sizeof text, "{\"resize\": {%s}, \"channels\": \"%s\", \"scale\": 1, \"mean\": [%s], \"std\": [%s]}", resize, channels,
+             numbers, numbers);
+    put(text);
+    if (!picture_rule_read(path, &rule, &failure)) fail_msg("%s: %s", resize, failure.text);
+    if (morsel_resize_mode(&rule) == MORSEL_RESIZE_LETTERBOX)
+        assert_true(rule.resize_height == 7 && rule.resize_width == 9 && !rule.crop_height);
+    return rule.resize;
+}
+
+static void filters_and_letterboxes_are_read(void **state) {
+    (void)state;
+    assert_int_equal(resize_word("\"mode\": \"short_side\", \"size\": 5, \"filter\": \"antialias\"", "RGB", "1, 1, 1"), 0x02);
+    assert_int_equal(resize_word("\"mode\": \"short_side\", \"size\": 5, \"filter\": \"linear\"", "RGB", "1, 1, 1"), 0x12);
+    assert_int_equal(resize_word("\"mode\": \"exact\", \"size\": [5, 6], \"filter\": \"nearest\"", "RGB", "1, 1, 1"), 0x21);
+    assert_int_equal(resize_word("\"mode\": \"letterbox\", \"size\": [7, 9]", "RGB", "1, 1, 1"), 0x03);
+    assert_int_equal(resize_word("\"mode\": \"letterbox\", \"size\": [7, 9], \"fill\": 114", "BGR", "1, 1, 1"), 0x72727203);
+    assert_int_equal(resize_word("\"mode\": \"letterbox\", \"size\": [7, 9], \"fill\": 114, \"place\": \"centre\"", "GRAY", "1"),
+                     0x00007203);
+    assert_int_equal(
+        resize_word("\"mode\": \"letterbox\", \"size\": [7, 9], \"fill\": [1, 2, 255], \"filter\": \"linear\", \"place\": \"corner\"",
+                    "RGB", "1, 1, 1"),
+        0xff020193u);
+}
+
 #define REST "\"channels\": \"RGB\", \"scale\": 1, \"mean\": [0, 0, 0], \"std\": [1, 1, 1]}"
 #define HEAD "{\"resize\": {\"mode\": \"none\"}, "
 
@@ -84,6 +113,16 @@ static void each_mistake_is_told(void **state) {
         {"{\"resize\": {\"mode\": \"short_side\", \"size\": 0}, " REST, "one whole number"},
         {"{\"resize\": {\"mode\": \"short_side\", \"size\": 1e99}, " REST, "one whole number"},
         {"{\"resize\": {\"mode\": \"short_side\", \"size\": 5, \"anti\": 1}, " REST, "key \"anti\" is unknown"},
+        {"{\"resize\": {\"mode\": \"short_side\", \"size\": 5, \"filter\": \"cubic\"}, " REST,
+         "\"filter\" in \"resize\" is none of \"antialias\", \"linear\", \"nearest\""},
+        {"{\"resize\": {\"mode\": \"short_side\", \"size\": 5, \"fill\": 1}, " REST, "are for mode \"letterbox\""},
+        {"{\"resize\": {\"mode\": \"exact\", \"size\": [5, 5], \"place\": \"corner\"}, " REST, "are for mode \"letterbox\""},
+        {"{\"resize\": {\"mode\": \"none\", \"filter\": \"linear\"}, " REST, "a \"filter\" all the same"},
+        {"{\"resize\": {\"mode\": \"letterbox\", \"size\": 5}, " REST, "\"letterbox\" wants \"size\": [height, width]"},
+        {"{\"resize\": {\"mode\": \"letterbox\", \"size\": [5, 5]}, \"crop\": [5, 5], " REST, "\"crop\" beside a letterbox"},
+        {"{\"resize\": {\"mode\": \"letterbox\", \"size\": [5, 5], \"fill\": 256}, " REST, "\"fill\" in \"resize\" wants"},
+        {"{\"resize\": {\"mode\": \"letterbox\", \"size\": [5, 5], \"fill\": [1, 2]}, " REST, "\"fill\" in \"resize\" wants"},
+        {"{\"resize\": {\"mode\": \"letterbox\", \"size\": [5, 5], \"place\": \"top\"}, " REST, "none of \"centre\", \"corner\""},
         {HEAD "\"crop\": [0, 5], " REST, "\"crop\" wants"},
         {HEAD "\"channels\": \"rgb\", \"scale\": 1, \"mean\": [0], \"std\": [1]}", "\"channels\" is none of"},
         {HEAD "\"channels\": \"RGB\", \"scale\": 0, \"mean\": [0, 0, 0], \"std\": [1, 1, 1]}", "\"scale\" wants"},
@@ -146,6 +185,7 @@ static void labels_are_read(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(rules_are_read, make_file, remove_file),
+        cmocka_unit_test_setup_teardown(filters_and_letterboxes_are_read, make_file, remove_file),
         cmocka_unit_test_setup_teardown(each_mistake_is_told, make_file, remove_file),
         cmocka_unit_test_setup_teardown(the_example_of_help_is_a_rule, make_file, remove_file),
         cmocka_unit_test_setup_teardown(labels_are_read, make_file, remove_file),

@@ -315,7 +315,8 @@ static void write_all(struct out *out, struct piece *pieces, uint32_t count, con
 
 /* The oldest version that can say what the network needs. */
 static uint32_t version_of(const struct net *net, const struct blob_extras *extras) {
-    return extras->text ? 2 : net_format(net);
+    bool newer = extras->text || (extras->picture && extras->picture->resize > MORSEL_RESIZE_SHORT_SIDE);
+    return newer ? 2 : net_format(net);
 }
 
 /* From the last on, as the checksum of one covers the headers behind it. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds rule and labels for an ONNX file, and checks that they fit it. */
 #include "tools/network/host/extras.h"
+#include "core/blob.h"
 #include "tools/base/file.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,10 +34,11 @@ static const char *dims_text(const struct onnx_shape *shape, char *text, size_t 
 /* What the rule makes of any picture. */
 static const char *rule_text(const struct morsel_blob_picture *rule, char *text, size_t size) {
     const char *channels = rule->channels == MORSEL_CHANNELS_GRAY ? "1 channel" : "3 channels";
+    uint32_t mode = morsel_resize_mode(rule);
     if (rule->crop_height || rule->crop_width) snprintf(text, size, "crops to %u x %u", rule->crop_height, rule->crop_width);
-    else if (rule->resize == MORSEL_RESIZE_EXACT) snprintf(text, size, "resizes to %u x %u", rule->resize_height, rule->resize_width);
-    else if (rule->resize == MORSEL_RESIZE_SHORT_SIDE)
-        snprintf(text, size, "resizes the short side to %u and does not crop", rule->resize_height);
+    else if (mode == MORSEL_RESIZE_EXACT || mode == MORSEL_RESIZE_LETTERBOX)
+        snprintf(text, size, "resizes to %u x %u", rule->resize_height, rule->resize_width);
+    else if (mode == MORSEL_RESIZE_SHORT_SIDE) snprintf(text, size, "resizes the short side to %u and does not crop", rule->resize_height);
     else snprintf(text, size, "leaves the size as it is");
     size_t at = strlen(text);
     snprintf(text + at, size - at, " (height x width), %s", channels);

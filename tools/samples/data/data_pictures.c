@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Samples out of pictures: the path that a picture takes into a blob, in float. */
+#include "core/blob.h"
 #include "core/picture.h"
 #include "tools/samples/data/data_parts.h"
 #include <math.h>
@@ -48,7 +49,7 @@ static bool make_view(struct morsel_view *view, const struct onnx_value *input, 
 static bool rule_fits(const struct morsel_view *view, const struct onnx_value *input, const struct morsel_blob_picture *rule,
                       struct failure *failure) {
     uint32_t height, width, channels = channels_of(rule);
-    bool exact = rule->resize == MORSEL_RESIZE_EXACT;
+    bool exact = morsel_resize_mode(rule) == MORSEL_RESIZE_EXACT || morsel_resize_mode(rule) == MORSEL_RESIZE_LETTERBOX;
     uint32_t out_height = rule->crop_height ? rule->crop_height : exact ? rule->resize_height : 0;
     uint32_t out_width = rule->crop_height ? rule->crop_width : exact ? rule->resize_width : 0;
     char text[256];
@@ -75,7 +76,8 @@ static bool size_misfits(const struct data_pictures *pictures, const struct imag
     sides_of(&pictures->view, channels_of(rule), &height, &width);
     return failure_set(failure, STATUS_INPUT, "the picture is %u x %u (width x height); the rule %s, and the network wants %u x %u",
                        image->width, image->height,
-                       rule->resize == MORSEL_RESIZE_NONE ? "does not resize" : "resizes the short side and does not crop", width, height);
+                       morsel_resize_mode(rule) == MORSEL_RESIZE_NONE ? "does not resize" : "resizes the short side and does not crop",
+                       width, height);
 }
 
 bool data_pictures_put(const struct data_pictures *pictures, const struct image *image, float *out, struct failure *failure) {

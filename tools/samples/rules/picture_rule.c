@@ -18,30 +18,78 @@ static bool sides(const cJSON *item, uint32_t *height, uint32_t *width) {
     return cJSON_IsArray(item) && cJSON_GetArraySize(item) == 2 && side(item->child, height) && side(item->child->next, width);
 }
 
-static bool read_resize(const cJSON *root, struct morsel_blob_picture *out, struct failure *failure) {
-    static const char *const keys[] = {"mode", "size", NULL};
-    const cJSON *resize = rule_member(root, "resize", failure);
-    if (!resize) return false;
-    if (!cJSON_IsObject(resize)) return rule_wrong(failure, "\"resize\" is not an object like {\"mode\": \"short_side\", \"size\": 256}");
-    const cJSON *mode = rule_member(resize, "mode", failure), *size = cJSON_GetObjectItemCaseSensitive(resize, "size");
-    if (!mode || !rule_keys(resize, keys, failure)) return failure_prefix(failure, "\"resize\"");
-    const char *name = cJSON_IsString(mode) ? mode->valuestring : "";
-    if (!strcmp(name, "none")) {
-        out->resize = MORSEL_RESIZE_NONE;
-        return size ? rule_wrong(failure, "\"resize\" has mode \"none\" and a \"size\" all the same") : true;
+/* One of `names`; it is left as it is where the key is absent. */
+static bool read_choice(const cJSON *object, const char *key, const char *const *names, uint32_t count, uint32_t *out,
+                        struct failure *failure) {
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+    char list[64] = "";
+    if (!item) return true;
+    for (uint32_t i = 0; i < count; i++) {
+        size_t at = strlen(list);
+        if (cJSON_IsString(item) && !strcmp(item->valuestring, names[i])) {
+            *out = i;
+            return true;
+        }
+        snprintf(list + at, sizeof list - at, "%s\"%s\"", i ? ", " : "", names[i]);
     }
-    if (!strcmp(name, "exact")) {
-        out->resize = MORSEL_RESIZE_EXACT;
+    return failure_set(failure, STATUS_INPUT, "\"%s\" in \"resize\" is none of %s", key, list);
+}
+
+/* One number for all channels, or one for each; gray has one. */
+static bool read_fill(const cJSON *resize, uint32_t channels, uint32_t *fill, struct failure *failure) {
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(resize, "fill");
+    uint32_t value[3] = {0, 0, 0}, count = channels == MORSEL_CHANNELS_GRAY ? 1 : 3;
+    bool list = cJSON_IsArray(item), good = !list || (uint32_t)cJSON_GetArraySize(item) == count;
+    if (!item) return true;
+    const cJSON *element = list ? item->child : item;
+    for (uint32_t c = 0; good && c < count; c++, element = list ? element->next : element) good = rule_whole(element, 0, 255, &value[c]);
+    *fill = value[0] | value[1] << 8 | value[2] << 16;
+    return good || rule_wrong(failure, "\"fill\" in \"resize\" wants a number from 0 to 255, or one for each channel");
+}
+
+static bool read_box(const cJSON *resize, const cJSON *size, struct morsel_blob_picture *out, struct failure *failure) {
+    static const char *const places[] = {"centre", "corner"};
+    uint32_t corner = 0, fill = 0;
+    if (!sides(size, &out->resize_height, &out->resize_width))
+        return rule_wrong(failure, "\"resize\" with mode \"letterbox\" wants \"size\": [height, width], each 1 to 32768");
+    if (out->crop_height) return rule_wrong(failure, "\"crop\" beside a letterbox: what comes out has the letterbox's size");
+    if (!read_choice(resize, "place", places, 2, &corner, failure) || !read_fill(resize, out->channels, &fill, failure)) return false;
+    out->resize |= (corner ? MORSEL_RESIZE_CORNER : 0) | fill << MORSEL_RESIZE_FILL_SHIFT;
+    return true;
+}
+
+/* By the mode; `out` has channels and crop. */
+static bool read_size(const cJSON *resize, uint32_t mode, struct morsel_blob_picture *out, struct failure *failure) {
+    const cJSON *size = cJSON_GetObjectItemCaseSensitive(resize, "size");
+    if (mode != MORSEL_RESIZE_LETTERBOX &&
+        (cJSON_GetObjectItemCaseSensitive(resize, "fill") || cJSON_GetObjectItemCaseSensitive(resize, "place")))
+        return rule_wrong(failure, "\"fill\" and \"place\" in \"resize\" are for mode \"letterbox\"");
+    if (mode == MORSEL_RESIZE_LETTERBOX) return read_box(resize, size, out, failure);
+    if (mode == MORSEL_RESIZE_NONE)
+        return size ? rule_wrong(failure, "\"resize\" has mode \"none\" and a \"size\" all the same")
+                    : !out->resize || rule_wrong(failure, "\"resize\" has mode \"none\" and a \"filter\" all the same");
+    if (mode == MORSEL_RESIZE_EXACT)
         return sides(size, &out->resize_height, &out->resize_width) ||
                rule_wrong(failure, "\"resize\" with mode \"exact\" wants \"size\": [height, width], each 1 to 32768");
-    }
-    if (!strcmp(name, "short_side")) {
-        out->resize = MORSEL_RESIZE_SHORT_SIDE;
-        bool good = side(size, &out->resize_height);
-        out->resize_width = out->resize_height;
-        return good || rule_wrong(failure, "\"resize\" with mode \"short_side\" wants \"size\": one whole number, 1 to 32768");
-    }
-    return rule_wrong(failure, "\"mode\" in \"resize\" is none of \"none\", \"exact\", \"short_side\"");
+    bool good = side(size, &out->resize_height);
+    out->resize_width = out->resize_height;
+    return good || rule_wrong(failure, "\"resize\" with mode \"short_side\" wants \"size\": one whole number, 1 to 32768");
+}
+
+static bool read_resize(const cJSON *root, struct morsel_blob_picture *out, struct failure *failure) {
+    static const char *const keys[] = {"mode", "size", "filter", "place", "fill", NULL};
+    static const char *const modes[] = {"none", "exact", "short_side", "letterbox"}, *const filters[] = {"antialias", "linear", "nearest"};
+    const cJSON *resize = rule_member(root, "resize", failure);
+    uint32_t mode = 0, filter = 0;
+    if (!resize) return false;
+    if (!cJSON_IsObject(resize)) return rule_wrong(failure, "\"resize\" is not an object like {\"mode\": \"short_side\", \"size\": 256}");
+    if (!rule_member(resize, "mode", failure) || !rule_keys(resize, keys, failure)) return failure_prefix(failure, "\"resize\"");
+    if (!read_choice(resize, "mode", modes, 4, &mode, failure) || !read_choice(resize, "filter", filters, 3, &filter, failure))
+        return false;
+    out->resize = filter << MORSEL_RESIZE_FILTER_SHIFT;
+    if (!read_size(resize, mode, out, failure)) return false;
+    out->resize |= mode;
+    return true;
 }
 
 static bool read_crop(const cJSON *root, struct morsel_blob_picture *out, struct failure *failure) {
@@ -110,8 +158,8 @@ static bool read_rule(const cJSON *root, struct morsel_blob_picture *out, struct
     static const char *const keys[] = {"resize", "crop", "channels", "scale", "mean", "std", NULL};
     if (!cJSON_IsObject(root)) return rule_wrong(failure, "it is not a JSON object");
     *out = (struct morsel_blob_picture){.std = {1, 1, 1}};
-    return rule_keys(root, keys, failure) && has_keys(root, failure) && read_resize(root, out, failure) && read_crop(root, out, failure) &&
-           read_channels(root, out, failure) && read_normalization(root, out, failure);
+    return rule_keys(root, keys, failure) && has_keys(root, failure) && read_channels(root, out, failure) &&
+           read_crop(root, out, failure) && read_resize(root, out, failure) && read_normalization(root, out, failure);
 }
 
 bool picture_rule_read(const char *path, struct morsel_blob_picture *out, struct failure *failure) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* From an ONNX file to a blob on the disk, as two verbs do it. */
 #include "tools/verbs/host/conversion.h"
+#include "core/blob.h"
 #include "tools/network/host/extras.h"
 #include "tools/network/network.h"
 #include "tools/verbs/host/convert_report.h"
@@ -300,7 +301,7 @@ static struct morsel_blob_picture rule_of(const struct conversion *c, uint32_t v
     uint32_t from[2], to[2];
     if (!variant || !sides_of(c->net, &rule, from) || !sides_of(c->nets[variant], &rule, to)) return rule;
     double down = (double)to[0] / from[0], across = (double)to[1] / from[1], more = down > across ? down : across;
-    bool crops = rule.crop_height, short_side = rule.resize == MORSEL_RESIZE_SHORT_SIDE;
+    bool crops = rule.crop_height, short_side = morsel_resize_mode(&rule) == MORSEL_RESIZE_SHORT_SIDE;
     rule.resize_height = (uint32_t)(rule.resize_height * (short_side ? more : down) + 0.5);
     rule.resize_width = (uint32_t)(rule.resize_width * (short_side ? more : across) + 0.5);
     rule.crop_height = crops ? to[0] : 0;

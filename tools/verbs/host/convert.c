@@ -60,11 +60,11 @@ int verb_convert(int argc, char **argv) {
     const struct options options = {
         .usage = "MODEL.onnx -o MODEL.morsel [options]",
         .summary = "a quantized ONNX network becomes a blob",
-        .about = "Converts a quantized ONNX network (QOperator or QDQ) to a blob. What it cannot take it lists, all at once.\n\n"
-                 "A picture rule says how a picture becomes the input. \"mode\" is short_side, exact (then \"size\" is [height, width]) or "
-                 "none, "
-                 "and \"channels\" RGB, BGR or GRAY; tools/README.md, 'Pictures', says more:\n\n"
-                 " " PICTURE_RULE_EXAMPLE,
+        .about =
+            "Converts a quantized ONNX network (QOperator or QDQ) to a blob. What it cannot take it lists, all at once.\n\n"
+            "A picture rule says how a picture becomes the input. \"mode\" is short_side, exact, letterbox "
+            "(\"size\" of both is [height, width]) or none, and \"channels\" RGB, BGR or GRAY; tools/README.md, 'Pictures', says more:\n\n"
+            " " PICTURE_RULE_EXAMPLE,
         .list = list,
         .count = sizeof list / sizeof *list,
         .examples = {{"morsel convert food.onnx -o food.morsel --picture rule.json --labels labels.txt", "a blob that knows its pictures"},

@@ -55,13 +55,12 @@ static const struct option list[] = {
 static const struct options options = {
     .usage = "FLOAT.onnx --data PATH -o MODEL.morsel [-o MODEL.onnx] [options]",
     .summary = "a float ONNX network becomes a quantized one: a blob, or ONNX in QDQ form",
-    .about =
-        "Quantizes a float ONNX network to 8 bits, by ranges that it takes on over typical inputs: some hundred, without labels.\n\n"
-        "--data is a folder of pictures (at any depth) or CIFAR-10 binaries, which want a --picture rule; an .npy file whose first "
-        "dimension counts samples; a folder of .npy files; or NAME=FILE.npy for each of several inputs.\n\n"
-        "A picture rule says how a picture becomes the input. \"mode\" is short_side, exact (then \"size\" is [height, width]) or none, "
-        "and \"channels\" RGB, BGR or GRAY; tools/README.md, 'Pictures', says more:\n\n"
-        " " PICTURE_RULE_EXAMPLE,
+    .about = "Quantizes a float ONNX network to 8 bits, by ranges that it takes on over typical inputs: some hundred, without labels.\n\n"
+             "--data is a folder of pictures (at any depth) or CIFAR-10 binaries, which want a --picture rule; an .npy file whose first "
+             "dimension counts samples; a folder of .npy files; or NAME=FILE.npy for each of several inputs.\n\n"
+             "A picture rule says how a picture becomes the input. \"mode\" is short_side, exact, letterbox (\"size\" of both is "
+             "[height, width]) or none, and \"channels\" RGB, BGR or GRAY; tools/README.md, 'Pictures', says more:\n\n"
+             " " PICTURE_RULE_EXAMPLE,
     .list = list,
     .count = sizeof list / sizeof *list,
     .examples = {{"morsel quantize food_float.onnx --data train/ --picture rule.json -o food.morsel -o food.onnx",
