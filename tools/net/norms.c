@@ -107,12 +107,19 @@ static bool find_quotient(const struct net_uses *u, struct norm *n, const struct
     return x && x == div->inputs[0] && repeats(div, 1, n->count, true) && find_x(u, n, x);
 }
 
-/* The constant operand of a factor or a term; its other operand goes to *x. NULL: it has none. */
+static bool all_finite(const float *numbers, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (!isfinite(numbers[i])) return false;
+    return true;
+}
+
+/* The constant operand of a factor or a term, which may be in a record; its other operand goes to *x. NULL: it has none. */
 static const struct net_buffer *list_of(const struct net_step *step, struct net_buffer **x, uint32_t *k) {
     *k = step->inputs[0]->constant ? 0 : 1;
     *x = step->inputs[1 - *k];
     const struct net_buffer *list = step->inputs[*k];
-    return list->constant && list->type == MORSEL_FLOAT32 && is_whole(step, 1 - *k) ? list : NULL;
+    if (!list->constant || list->type != MORSEL_FLOAT32 || !is_whole(step, 1 - *k)) return NULL;
+    return all_finite(list->constant, net_elements(list)) ? list : NULL;
 }
 
 /* From its last step backwards: a term, a factor, the quotient. */

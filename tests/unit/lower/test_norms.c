@@ -128,11 +128,33 @@ static void parts_become_one_step(void **unused) {
     }
 }
 
+/* A record holds numbers alone: a factor or a term that has another stays a step behind it. */
+static void no_number_is_no_factor(void **unused) {
+    (void)unused;
+    static const float odd[] = {NAN, INFINITY};
+    for (int k = 0; k < 4; k++) {
+        struct onnx_report report = {0};
+        struct lowered l = {.graph = network(17, WORDS, "LayerNormalization x %40 %40 > y epsilon~0.01")};
+        const struct onnx_tensor *list = onnx_input_constant(l.graph->nodes[0], 1 + k / 2);
+        ((float *)(uintptr_t)list->data)[3] = odd[k % 2];
+        graph_optimize(l.graph, NULL);
+        l.net = lower(l.graph, &report);
+        if (!l.net) fail_msg("%s", report.refusals[0].why);
+        const struct net_step *norm = norm_in(l.net);
+        assert_non_null(norm);
+        assert_int_equal(norm->constant_count, k / 2);
+        assert_int_equal(l.net->step_count, 3 - k / 2);
+        onnx_report_free(&report);
+        free_lowered(&l);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spellings_become_one_step),
         cmocka_unit_test(what_others_read_stays),
         cmocka_unit_test(parts_become_one_step),
+        cmocka_unit_test(no_number_is_no_factor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
