@@ -11,6 +11,7 @@
 #include "core/blob.h"
 #include "tools/lower/lower.h"
 #include "tools/net/blob/blob.h"
+#include "tools/net/heads.h"
 #include "tools/net/plan/plan.h"
 #include "tools/onnx/graph.h"
 #include "tools/onnx/write.h"
@@ -91,7 +92,8 @@ static void convert_inferred(struct onnx_graph *graph, struct onnx_report *repor
     size_t bytes;
     struct net *net = lower(graph, report);
     if (!net && !report->refusal_count) abort();
-    if (net) net->arena_room = graph->node_count % 2; /* the least arena for some */
+    if (net) net->arena_room = graph->node_count % 2;                                     /* the least arena for some */
+    if (net && !report->refusal_count && graph->node_count % 3) net_split_heads(net, 64); /* networks are small here */
     if (net && !report->refusal_count && plan_arena(net)) {
         converted++;
         grouped += net->group_count > 0;

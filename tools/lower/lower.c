@@ -2,6 +2,7 @@
 /* Lowers a graph node by node: finds each operator's function, and keeps what was refused and why. */
 #include "tools/lower/lower.h"
 
+#include "tools/net/heads.h"
 #include "tools/net/norms.h"
 #include "tools/net/tables.h"
 
@@ -446,6 +447,7 @@ struct net *lower(struct onnx_graph *graph, struct onnx_report *report) {
     if (good) {
         net_merge_tables(l.net);
         net_merge_norms(l.net);
+        net_split_heads(l.net, NET_SCORES_ROOM);
         return l.net;
     }
     net_free(l.net);
