@@ -150,7 +150,8 @@ static void make_channel(struct trial *t, const struct weights *w, uint32_t e, s
     struct chance *c = &t->chance;
     int8_t *data = w->data + (size_t)(e / 16) * w->taps * 16 + e % 16 * 4;
     int32_t zero = to->weight_zero && w->zeros >> (e / 16 % 32) & 1 ? chance_range(c, -128, 127) : 0, sum = 0;
-    bool wild = w->wild >> (e / 16 % 32) & 1, at_edge = wild && !to->weight_zero && chance_one_in(c, 8);
+    bool wild = w->wild >> (e / 16 % 32) & 1, lone = e % 16 == w->lone && !to->weight_zero;
+    bool at_edge = lone || (wild && !to->weight_zero && chance_one_in(c, 8));
     if (chance_one_in(c, kind >= 6 && kind <= 8 ? 64 : 4)) kind = chance_below(c, 10);
     if (at_edge) kind = 3;
     for (uint32_t k = 0; k < w->taps; k++) {
@@ -164,8 +165,9 @@ static void make_channel(struct trial *t, const struct weights *w, uint32_t e, s
     if (at_edge) size = fabsf((float)bias);
     if (wild && chance_one_in(c, 64)) bias = (int32_t)chance_next(c); /* sums that wrap */
     ((int32_t *)to->bias)[e] = bias;
-    bool far = at_edge && chance_one_in(c, 2); /* beyond int32, or nearly */
-    ((float *)to->multiplier)[e] = far ? chance_float(c, 0.2f, w->far_most) : multiplier(c, size, wild);
+    bool far = at_edge && (lone || chance_one_in(c, 2)); /* beyond int32, or nearly */
+    ((float *)to->multiplier)[e] = far ? chance_float(c, lone ? 1 : 0.2f, lone ? 2 : w->far_most) : multiplier(c, size, wild);
+    if (lone) ((int32_t *)to->bias)[e] = bias < 0 ? -INT32_MAX : INT32_MAX;
     if (w->negative >> (e / 16 % 32) & 1 && chance_one_in(c, 8)) ((float *)to->multiplier)[e] *= -1;
     ((int32_t *)to->weight_sum)[e] = sum;
     if (to->weight_zero) ((int32_t *)to->weight_zero)[e] = zero;
@@ -189,6 +191,7 @@ struct morsel_channels make_channels(struct trial *t, struct weights *w, const s
     w->wild = calm ? 0 : odd && chance_one_in(c, 2) ? UINT32_MAX : chance_next(c) & chance_next(c);
     static const float limits[] = {0.5f, 1, 1.7f}; /* two that kernels have, and beyond */
     w->far_most = limits[chance_below(c, 3)];
+    w->lone = t->bench || !chance_one_in(c, 6) ? 16 : chance_one_in(c, 2) ? 0 : chance_below(c, 16);
     w->negative = t->bench || !chance_one_in(c, 8) ? 0 : chance_next(c);
     w->zeros = chance_one_in(c, 2) ? UINT32_MAX : chance_next(c) & chance_next(c);
     memset(w->data, 0, bytes);
