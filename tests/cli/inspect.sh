@@ -7,6 +7,8 @@ verb='' title=''
 make_files
 
 check "inspect" 0 "^arena: [0-9]+ bytes" inspect "$work/color.morsel"
+check "inspect: the stack" 0 "^stack: [1-9][0-9]+ bytes at most" inspect "$work/color.morsel"
+check "inspect --json: the stack" 0 "\"stack_bytes\": [1-9][0-9]+" inspect "$work/color.morsel" --json
 $morsel inspect "$work/bytes.morsel" >"$work/names.txt"
 verify "names steer no terminal" sh -c "grep -q '<\"&?' '$work/names.txt' && ! grep -q '[[:cntrl:]]' '$work/names.txt'"
 check "inspect shows the rule" 0 "resize exact 4 x 4, RGB" inspect "$work/color.morsel"

@@ -214,6 +214,7 @@ void inspect_json(const struct inspect *inspect) {
     put_groups(&json, inspect);
     put_tensors(&json, inspect);
     json_integer(&json, "arena_bytes", header->arena_bytes);
+    json_integer(&json, "stack_bytes", MORSEL_STACK_BYTES);
     json_integer(&json, "work", work > INT64_MAX ? INT64_MAX : (int64_t)work);
     put_peak(&json, inspect);
     json_integer(&json, "blob_bytes", inspect->network.whole.blob_bytes);

@@ -177,6 +177,12 @@ static void print_memory(const struct inspect *inspect) {
         message_print("  %10u  %-24s between them or above\n", inspect->header->arena_bytes - memory->peak_bytes, "free there");
 }
 
+static void print_stack(void) {
+    message_print(
+        "stack: %u bytes at most, whatever the network, with the kernels of this machine; %u on arm64, %u on x86-64, %u elsewhere\n",
+        MORSEL_STACK_BYTES, MORSEL_STACK_ARM64, MORSEL_STACK_X86, MORSEL_STACK_C);
+}
+
 static void print_blob(const struct inspect *inspect) {
     struct inspect_section sections[INSPECT_SECTIONS];
     inspect_sections(inspect, sections);
@@ -211,5 +217,6 @@ void inspect_text(const struct inspect *inspect) {
     print_steps(inspect);
     print_tensors(inspect);
     print_memory(inspect);
+    print_stack();
     print_blob(inspect);
 }
