@@ -17,7 +17,7 @@
  * min(in, 2) and 1; x and y are the frame's:
  *
  *     3                                           so that it may start anywhere
- *     4 * V * (2 + taps(x))                       where taps(x) > 0: the columns, with start, count and weights of each
+ *     4 * V * (2 + taps(x) up to a multiple of 4) where taps(x) > 0: the columns, with start, count and weights of each
  *     4 * taps(y)                                 weights of the row being made
  *     V * C * taps(y)                             across first: the ring
  *     W * C                                       where taps(x) > 0 and (down first, or rows are not pixels as they lie): a line before
@@ -101,12 +101,14 @@ static void resized_size(const struct morsel_blob_picture *rule, uint32_t width,
  * Proven: tests/prove, picture_sizes, picture_scratch and picture_regions. */
 static bool plan_scratch(struct morsel_picture_plan *plan) {
     const struct morsel_axis *x = &plan->x, *y = &plan->y;
-    uint64_t words = x->taps ? (uint64_t)x->visible * (2 + x->taps) : 0;
+    uint32_t groups = (x->taps + 3) / 4;
+    uint64_t words = x->taps ? (uint64_t)x->visible * (2 + 4 * groups) : 0;
     uint64_t row = (uint64_t)x->visible * plan->channels;
     uint64_t ring = plan->down_first ? 0 : row * y->taps;
     uint64_t line = x->taps && (!plan->plain || plan->down_first) ? (uint64_t)x->in * plan->channels : 0;
     uint64_t bytes = 3 + 4 * (words + y->taps) + ring + line + row;
     if (bytes > INT32_MAX) return false;
+    plan->groups = groups;
     plan->column_words = (size_t)words;
     plan->ring_bytes = (size_t)ring;
     plan->line_bytes = (size_t)line;

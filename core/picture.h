@@ -37,6 +37,7 @@ struct morsel_axis {
 
 struct morsel_picture_plan {
     struct morsel_axis x, y;
+    uint32_t groups;   /* of four taps of x */
     uint32_t channels; /* of the rows in between: 1 where rule or frame are gray */
     bool down_first;
     bool plain;              /* rows between are made of pixels as they lie in the frame */

@@ -6,17 +6,19 @@
  */
 #include "picture.h"
 
+#include "../kernels/pixels.h"
+
 #include <string.h>
 
-#define WEIGHT_BITS 22
-#define WEIGHT_HALF (1 << (WEIGHT_BITS - 1))
-#define CHUNK 63u /* bytes of a row that are summed at once, on the stack: whole pixels */
+#define CHUNK 192u /* bytes of a row that are summed at once, on the stack: whole pixels */
 #define COLOR_BITS 13
 
 struct job {
     const struct morsel_picture_plan *plan;
     const struct morsel_source *source;
-    uint32_t *columns;    /* [visible][2 + taps]: first source pixel, how many, their weights */
+    struct morsel_pixel_kernels kernels;
+    uint32_t *columns;    /* [visible][2 + 4 * groups]: kernels/pixels.h */
+    uint32_t safe;        /* as there */
     int32_t *row_weights; /* [taps of y] */
     uint8_t *ring;        /* source row r, resized across, lies in slot r % taps */
     uint8_t *line;        /* a row of the frame, in gray or as its pixels were made, or blended from several: [width][channels] */
@@ -118,69 +120,55 @@ static uint32_t find_window(const struct morsel_axis *a, uint32_t i, uint32_t *f
     return n;
 }
 
-/* The weights of resized pixel i, with WEIGHT_BITS after the point; returns how many.
+/* The weights of resized pixel i, with MORSEL_PIXEL_BITS after the point; returns how many.
  * A double holds the quotient of these numbers so closely that rounding it gives the same on every machine, excess precision or not. */
 static uint32_t axis_weights(const struct morsel_axis *a, uint32_t i, uint32_t *first, int32_t *weights) {
     int64_t sum;
     if (a->taps == 1) {
         *first = nearest(a, i);
-        *weights = 1 << WEIGHT_BITS;
+        *weights = 1 << MORSEL_PIXEL_BITS;
         return 1;
     }
     uint32_t n = find_window(a, i, first, &sum);
-    for (uint32_t k = 0; k < n; k++) weights[k] = (int32_t)((double)tap_weight(a, i, *first + k) / (double)sum * (1 << WEIGHT_BITS) + 0.5);
+    for (uint32_t k = 0; k < n; k++)
+        weights[k] = (int32_t)((double)tap_weight(a, i, *first + k) / (double)sum * (1 << MORSEL_PIXEL_BITS) + 0.5);
     return n;
 }
 
-/* Each weight is off by half a unit at most, so a sum is below 255 * (2^22 + 2^15 / 2) + 2^21 < 2^31. Weights are never negative.
- * Proven: tests/prove, picture_sum and picture_luma. */
-static uint8_t to_pixel(int32_t sum) {
-    int32_t pixel = sum >> WEIGHT_BITS;
-    return (uint8_t)(pixel > 255 ? 255 : pixel);
+/* Four by four: the upper bits of each weight, then the lower ones. */
+static void split_weights(uint32_t *words, uint32_t count) {
+    for (uint32_t k = count; k % 4; k++) words[k] = 0;
+    for (uint32_t *four = words; four < words + count; four += 4) {
+        int16_t parts[8];
+        for (int k = 0; k < 4; k++) {
+            parts[k] = (int16_t)(four[k] >> 8);
+            parts[k + 4] = (int16_t)(four[k] & 255);
+        }
+        memcpy(four, parts, sizeof parts);
+    }
 }
 
-static void make_columns(const struct job *job) {
+static uint32_t *column_at(const struct job *job, uint32_t i) {
+    return job->columns + (size_t)i * (2 + 4 * job->plan->groups);
+}
+
+/* Each begins no earlier than the one before, but not all end later: those are safe that do, and all before them. */
+static void make_columns(struct job *job) {
     const struct morsel_axis *x = &job->plan->x;
     uint32_t first = 0;
+    job->safe = x->visible;
     for (uint32_t i = 0; i < x->visible; i++) {
-        uint32_t *column = job->columns + (size_t)i * (2 + x->taps);
+        uint32_t *column = column_at(job, i);
         column[1] = axis_weights(x, x->first + i, &first, (int32_t *)column + 2);
         column[0] = first;
-    }
-}
-
-/* `line` holds the picture's pixels of one row, three bytes each. */
-static void resize_across_rgb(const struct job *job, const uint8_t *line, uint8_t *row) {
-    const uint32_t *column = job->columns;
-    for (uint32_t i = 0; i < job->plan->x.visible; i++, column += 2 + job->plan->x.taps) {
-        const uint8_t *pixel = line + (size_t)3 * column[0];
-        const int32_t *weights = (const int32_t *)column + 2;
-        int32_t red = WEIGHT_HALF, green = WEIGHT_HALF, blue = WEIGHT_HALF;
-        for (uint32_t k = 0; k < column[1]; k++, pixel += 3) {
-            red += weights[k] * pixel[0];
-            green += weights[k] * pixel[1];
-            blue += weights[k] * pixel[2];
-        }
-        *row++ = to_pixel(red);
-        *row++ = to_pixel(green);
-        *row++ = to_pixel(blue);
-    }
-}
-
-static void resize_across_gray(const struct job *job, const uint8_t *line, uint8_t *row) {
-    const uint32_t *column = job->columns;
-    for (uint32_t i = 0; i < job->plan->x.visible; i++, column += 2 + job->plan->x.taps) {
-        const uint8_t *pixel = line + column[0];
-        const int32_t *weights = (const int32_t *)column + 2;
-        int32_t gray = WEIGHT_HALF;
-        for (uint32_t k = 0; k < column[1]; k++) gray += weights[k] * pixel[k];
-        *row++ = to_pixel(gray);
+        split_weights(column + 2, column[1]);
+        if (first + (column[1] + 3) / 4 * 4 + 2 > x->in && i < job->safe) job->safe = i;
     }
 }
 
 static void resize_across(const struct job *job, const uint8_t *line, uint8_t *row) {
-    if (job->plan->channels == 3) resize_across_rgb(job, line, row);
-    else resize_across_gray(job, line, row);
+    struct morsel_across_args args = {job->columns, job->plan->groups, job->plan->channels, job->safe, line, row};
+    job->kernels.across(&args, 0, job->plan->x.visible);
 }
 
 /* The source pixels that the columns inside the crop depend on. */
@@ -189,7 +177,7 @@ static void needed_columns(const struct job *job, uint32_t *first, uint32_t *end
     *first = x->first;
     *end = x->first + x->visible;
     if (!x->taps) return;
-    const uint32_t *last = job->columns + (size_t)(x->visible - 1) * (2 + x->taps);
+    const uint32_t *last = column_at(job, x->visible - 1);
     *first = job->columns[0];
     *end = last[0] + last[1];
 }
@@ -209,21 +197,42 @@ static uint8_t *ring_row(const struct job *job, uint32_t y) {
     return job->ring + y % job->plan->y.taps * job->plan->row_bytes;
 }
 
+/* Into `out`, or into `sums` if there are more to come: `n` bytes of `count` rows, of which the first is job->top + k. */
+static void add_rows(const struct job *job, const uint8_t *rows, size_t stride, uint32_t k, uint32_t count, int32_t *sums, uint8_t *out,
+                     uint32_t n) {
+    struct morsel_blend_args args = {rows, stride, job->row_weights + k, count, k > 0, sums, out};
+    job->kernels.blend(&args, 0, n);
+}
+
+/* The rows of a window as they lie in the frame; made one by one where they are not its pixels. */
+static void blend_frame(const struct job *job, uint32_t count, uint32_t first, uint32_t pixels, int32_t *sums, uint8_t *out) {
+    uint32_t n = pixels * job->plan->channels, last = count - 1;
+    uint8_t made[CHUNK];
+    if (job->plan->plain) {
+        add_rows(job, take_pixels(job, job->top, first, pixels, made), job->source->strides[0], 0, count, sums, out, n);
+        return;
+    }
+    for (uint32_t k = 0; k < count; k++)
+        add_rows(job, take_pixels(job, job->top + k, first, pixels, made), 0, k, 1, sums, k == last ? out : NULL, n);
+}
+
+/* Those in the ring lie in two runs at most. */
+static void blend_ring(const struct job *job, uint32_t count, size_t at, int32_t *sums, uint8_t *out, uint32_t n) {
+    uint32_t run = job->plan->y.taps - job->top % job->plan->y.taps;
+    if (run > count) run = count;
+    add_rows(job, ring_row(job, job->top) + at, job->plan->row_bytes, 0, run, sums, run == count ? out : NULL, n);
+    if (run < count) add_rows(job, job->ring + at, job->plan->row_bytes, run, count - run, sums, out, n);
+}
+
 /* The pass down: pixels first .. end - 1 of `count` rows from job->top on into `out`. They are of the ring, or of the frame itself. */
 static void blend_rows(const struct job *job, uint32_t count, uint32_t first, uint32_t end, uint8_t *out) {
     uint32_t channels = job->plan->channels, most = CHUNK / channels;
-    uint8_t made[CHUNK];
     int32_t sums[CHUNK];
     for (uint32_t start = first; start < end; start += most) {
-        uint32_t pixels = end - start < most ? end - start : most;
-        size_t n = (size_t)pixels * channels, at = (size_t)start * channels;
-        for (size_t i = 0; i < n; i++) sums[i] = WEIGHT_HALF;
-        for (uint32_t k = 0; k < count; k++) {
-            const uint8_t *part =
-                job->plan->down_first ? take_pixels(job, job->top + k, start, pixels, made) : ring_row(job, job->top + k) + at;
-            for (size_t i = 0; i < n; i++) sums[i] += job->row_weights[k] * part[i];
-        }
-        for (size_t i = 0; i < n; i++) out[at + i] = to_pixel(sums[i]);
+        uint32_t pixels = end - start < most ? end - start : most, n = pixels * channels;
+        size_t at = (size_t)start * channels;
+        if (job->plan->down_first) blend_frame(job, count, start, pixels, sums, out + at);
+        else blend_ring(job, count, at, sums, out + at, n);
     }
 }
 
@@ -250,7 +259,7 @@ static void make_row(struct job *job, uint32_t i) {
 
 /* --- Into the input --------------------------------------------------------------------------------------------------- */
 
-static void put_pixel(const struct morsel_sink *sink, size_t at, uint32_t channel, uint8_t pixel) {
+static void put_pixel(const struct morsel_sink *sink, ptrdiff_t at, uint32_t channel, uint8_t pixel) {
     if (sink->element == 1) sink->data[at] = sink->table.bytes[channel][pixel];
     else memcpy(sink->data + 4 * at, &sink->table.floats[channel][pixel], 4);
 }
@@ -258,18 +267,23 @@ static void put_pixel(const struct morsel_sink *sink, size_t at, uint32_t channe
 /* Row y of the frame's result: the row that was made between ends of `fill`, or all of that. */
 static void put_row(const struct morsel_sink *sink, const struct morsel_picture_plan *plan, uint32_t y, const uint8_t *row) {
     const struct morsel_axis *x = &plan->x;
+    uint32_t begin = row ? x->pad : x->size, end = row ? x->pad + x->visible : x->size;
+    ptrdiff_t step = sink->step_x;
     for (uint32_t c = 0; c < sink->channels; c++) {
-        const uint8_t *source = row && plan->channels > 1 ? row + (sink->swap ? 2 - c : c) : row;
+        const uint8_t *source = plan->channels > 1 ? row + (sink->swap ? 2 - c : c) : row;
         ptrdiff_t at = (ptrdiff_t)sink->first + (ptrdiff_t)y * sink->step_y + (ptrdiff_t)c * sink->step_c;
-        for (uint32_t i = 0; i < x->size; i++, at += sink->step_x) {
-            bool inside = source && i - x->pad < x->visible;
-            put_pixel(sink, (size_t)at, c, inside ? source[(size_t)(i - x->pad) * plan->channels] : sink->fill[c]);
-        }
+        uint32_t i = 0;
+        for (; i < begin; i++, at += step) put_pixel(sink, at, c, sink->fill[c]);
+        if (sink->element == 1)
+            for (; i < end; i++, at += step, source += plan->channels) sink->data[at] = sink->table.bytes[c][*source];
+        for (; i < end; i++, at += step, source += plan->channels) put_pixel(sink, at, c, *source);
+        for (; i < x->size; i++, at += step) put_pixel(sink, at, c, sink->fill[c]);
     }
 }
 
 static void start_job(struct job *job, const struct morsel_picture_plan *plan, const struct morsel_source *source, void *scratch) {
     size_t gap = (4 - ((uintptr_t)scratch & 3)) & 3;
+    morsel_pixels_choose(&job->kernels, morsel_cpu_features());
     job->plan = plan;
     job->source = source;
     job->columns = (uint32_t *)(void *)((uint8_t *)scratch + gap);

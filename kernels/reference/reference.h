@@ -9,6 +9,7 @@
 #define MORSEL_REFERENCE_H
 
 #include "../kernels.h"
+#include "../pixels.h"
 
 morsel_conv_fn morsel_conv_rows_reference;
 morsel_conv_fn morsel_depthwise_rows_reference;
@@ -35,7 +36,11 @@ morsel_quantize_fn morsel_quantize_reference;
 morsel_lookup_fn morsel_lookup_reference;
 morsel_cast_fn morsel_cast_reference;
 
-/* All of them, as a table of kernels. */
+morsel_across_fn morsel_across_reference;
+morsel_blend_fn morsel_blend_reference;
+
+/* All of them, as tables of kernels. */
 extern const struct morsel_kernels morsel_kernels_reference;
+extern const struct morsel_pixel_kernels morsel_pixels_reference;
 
 #endif

@@ -29,3 +29,5 @@ const struct morsel_kernels morsel_kernels_reference = {
     .cast = morsel_cast_reference,
     .strided_pixels = 1,
 };
+
+const struct morsel_pixel_kernels morsel_pixels_reference = {.across = morsel_across_reference, .blend = morsel_blend_reference};

@@ -2,7 +2,7 @@
 /*
  * check_kernels: every kernel that this CPU can run, those in plain C included, against kernels/reference/, byte for byte.
  *
- * A family makes the cases of one slot of struct morsel_kernels from a seed: arguments, inputs and constants in guarded memory.
+ * A family makes the cases of one slot of struct tables from a seed: arguments, inputs and constants in guarded memory.
  * The runner calls the reference once over all units, then the kernel over them cut at random. It compares the outputs and what stands
  * around them.
  */
@@ -12,6 +12,13 @@
 #include <stdbool.h>
 
 #include "core/call.h"
+#include "kernels/pixels.h"
+
+/* All kernels that a CPU can run: those of steps, and those of pictures. */
+struct tables {
+    struct morsel_kernels steps;
+    struct morsel_pixel_kernels pixels;
+};
 
 /* ---- chance ---- */
 
@@ -49,6 +56,9 @@ struct trial {
     struct chance chance;
     union morsel_args args;
     struct morsel_copy_args copy;
+    struct morsel_across_args across;
+    struct morsel_blend_args blend;
+    const int32_t *sums; /* of a blend, before it */
     uint32_t units;
     size_t y_bytes, y_align;
     void **y;               /* the pointer in args that says where results go */
@@ -72,7 +82,7 @@ typedef void any_fn(void);
 
 struct family {
     const char *name;
-    size_t slot;    /* offset in struct morsel_kernels */
+    size_t slot;    /* offset in struct tables */
     uint32_t fixed; /* how many cases have fixed shapes */
     void (*make)(struct trial *t);
     void (*call)(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end);
@@ -80,7 +90,8 @@ struct family {
 
 extern const struct family family_conv, family_depthwise, family_fc, family_matmul, family_qadd, family_qmul, family_binary, family_unary,
     family_lut, family_mean, family_softmax, family_layer_norm, family_float_matmul, family_resize, family_copy, family_gather,
-    family_lookup, family_cast, family_average_pool, family_max_pool, family_float_conv, family_range, family_factors, family_quantize;
+    family_lookup, family_cast, family_average_pool, family_max_pool, family_float_conv, family_range, family_factors, family_quantize,
+    family_across, family_blend;
 
 /* An input's memory, `bytes` long, in the next slot. */
 void *trial_room(struct trial *t, size_t bytes, size_t align);

@@ -15,12 +15,14 @@
 #define CASE_SECONDS 60
 
 static const struct family *const families[] = {
-    &family_conv,         &family_depthwise, &family_fc,         &family_matmul, &family_qadd,    &family_qmul,
-    &family_binary,       &family_unary,     &family_lut,        &family_mean,   &family_softmax, &family_layer_norm,
-    &family_average_pool, &family_max_pool,  &family_float_conv, &family_copy,   &family_gather,  &family_lookup,
-    &family_float_matmul, &family_resize,    &family_cast,       &family_range,  &family_factors, &family_quantize,
+    &family_conv,       &family_depthwise, &family_fc,       &family_matmul,  &family_qadd,         &family_qmul,         &family_binary,
+    &family_unary,      &family_lut,       &family_mean,     &family_softmax, &family_layer_norm,   &family_average_pool, &family_max_pool,
+    &family_float_conv, &family_copy,      &family_gather,   &family_lookup,  &family_float_matmul, &family_resize,       &family_cast,
+    &family_range,      &family_factors,   &family_quantize, &family_across,  &family_blend,
 };
-_Static_assert(sizeof families / sizeof *families == offsetof(struct morsel_kernels, refusals) / sizeof(any_fn *), "one for each slot");
+_Static_assert(sizeof families / sizeof *families ==
+                   (offsetof(struct morsel_kernels, refusals) + sizeof(struct morsel_pixel_kernels)) / sizeof(any_fn *),
+               "one for each slot");
 #define FAMILIES (sizeof families / sizeof *families)
 
 static const struct isa {
@@ -73,7 +75,7 @@ static const char *fault_text(int number) {
 
 /* ---- one case ---- */
 
-static any_fn *slot_of(const struct morsel_kernels *table, const struct family *f) {
+static any_fn *slot_of(const struct tables *table, const struct family *f) {
     any_fn *fn;
     memcpy(&fn, (const char *)table + f->slot, sizeof fn);
     return fn;
@@ -196,15 +198,16 @@ static uint32_t case_count(const struct family *f) {
     return options.bench ? f->fixed : f->fixed + options.cases;
 }
 
-static bool check_kernel(const struct family *f, const struct isa *isa, const struct morsel_kernels *table) {
-    any_fn *reference = slot_of(&morsel_kernels_reference, f), *fn = slot_of(table, f);
+static bool check_kernel(const struct family *f, const struct isa *isa, const struct tables *table) {
+    const struct tables references = {morsel_kernels_reference, morsel_pixels_reference};
+    any_fn *reference = slot_of(&references, f), *fn = slot_of(table, f);
     uint32_t failed = 0, done = 0;
     static struct trial t;
     for (uint32_t i = options.random_only ? f->fixed : 0; i < case_count(f); i++) {
         char why[200];
         if (options.only_case >= 0 && (uint32_t)options.only_case != i) continue;
-        make_trial(&t, f, i, table->store_flip);
-        t.strided_pixels = table->strided_pixels;
+        make_trial(&t, f, i, table->steps.store_flip);
+        t.strided_pixels = table->steps.strided_pixels;
         done++;
         if (try_case(&t, f, reference, fn, why, sizeof why)) {
             if (options.bench) time_case(&t, f, fn, isa->name);
@@ -221,12 +224,17 @@ static bool check_kernel(const struct family *f, const struct isa *isa, const st
     return !failed && done;
 }
 
+static void choose(struct tables *table, uint32_t cpu) {
+    morsel_kernels_choose(&table->steps, cpu);
+    morsel_pixels_choose(&table->pixels, cpu);
+}
+
 /* Kernels of one instruction set that none below it had. */
-static bool check_isa(const struct isa *isa, struct morsel_kernels *seen, uint32_t *compared) {
-    struct morsel_kernels table;
+static bool check_isa(const struct isa *isa, struct tables *seen, uint32_t *compared) {
+    struct tables table;
     bool good = true;
     uint32_t lower = isa->bit ? isa->bit - 1 : 0;
-    morsel_kernels_choose(&table, cpu_features() & (isa->bit | lower));
+    choose(&table, cpu_features() & (isa->bit | lower));
     for (size_t i = 0; i < FAMILIES; i++) {
         const struct family *f = families[i];
         if (options.kernel && strcmp(options.kernel, f->name)) continue;
@@ -239,13 +247,13 @@ static bool check_isa(const struct isa *isa, struct morsel_kernels *seen, uint32
 }
 
 static int check_all(void) {
-    struct morsel_kernels seen = {0};
+    struct tables seen = {0};
     uint32_t compared = 0;
     bool good = true;
     for (size_t i = 0; i < ISAS; i++) {
         bool here = !isas[i].bit || (cpu_features() & isas[i].bit);
         if (here && (!options.isa || !strcmp(options.isa, isas[i].name))) good &= check_isa(&isas[i], &seen, &compared);
-        else if (here) morsel_kernels_choose(&seen, cpu_features() & (isas[i].bit | (isas[i].bit ? isas[i].bit - 1 : 0)));
+        else if (here) choose(&seen, cpu_features() & (isas[i].bit | (isas[i].bit ? isas[i].bit - 1 : 0)));
     }
     if (!compared) printf("FAIL nothing was compared: no such kernel, or none of its own for an instruction set of this CPU\n");
     return good && compared ? 0 : 1;

@@ -8,6 +8,7 @@
 #ifndef MORSEL_TEST_SEED_BLOB_H
 #define MORSEL_TEST_SEED_BLOB_H
 
+#include "core/blob.h"
 #include "core/checksum.h"
 #include "seed_dynamic.h"
 #include "seed_text.h"

@@ -13,7 +13,7 @@ plain='<(stddef|stdint|stdbool|stdarg|limits|float|string|cpuid)\.h>'
 own='"[a-z0-9_]+\.h"'
 kernels='"(\.\./)?kernels/[a-z0-9_]+\.h"'
 check kernels "$plain|$own"
-check kernels/reference "$plain|$own|\"\.\./(kernels|requant|float|float_plain)\.h\""
+check kernels/reference "$plain|$own|\"\.\./(kernels|pixels|requant|float|float_plain)\.h\""
 check core "$plain|$own|$kernels"
 check arm64 "$plain|$own|$kernels|<arm_(neon|acle)\.h>"
 check x86 "$plain|$own|$kernels|<(immintrin|x86intrin)\.h>"

@@ -24,5 +24,5 @@ report written "$("${prefix}readelf" -SW "$library" | sed 's/^ *\[ *[0-9]*\] *//
     awk '$2 ~ /^(PROGBITS|NOBITS|INIT_ARRAY|FINI_ARRAY)$/ && $7 ~ /W/ && $5 !~ /^0+$/ && $1 !~ /^\.data\.rel\.ro/ { print $1, $5 }')"
 # What pictures, texts and variants take is in programs that call it: no other object wants it.
 report apart "$(echo "$table" | awk '/^[a-z_]*\.o:$/ { object = $1 }
-    NF == 2 && $1 == "U" && $2 ~ /^morsel_(text|picture|frame|variant|open_variant)/ && object !~ /^(text_variant|text|picture|picture_rows)\.o:/ { print object, $2 }')"
+    NF == 2 && $1 == "U" && $2 ~ /^morsel_(text|picture|pixels|frame|variant|open_variant)/ && object !~ /^(text_variant|text|picture|picture_rows)\.o:/ { print object, $2 }')"
 exit $status

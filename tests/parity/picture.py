@@ -5,7 +5,7 @@
     picture.py [--cases N] [--seed N] [--cc CC] [PICTURE...]
     picture.py --golden          prints the rows of tests/unit/core/test_picture.c
 
-Compiles core/picture.c and its rows into a shared object (in a temporary folder), hands it a rule in a blob that holds nothing else, and compares
+Compiles the library in plain C into a shared object (in a temporary folder), hands it a rule in a blob that holds nothing else, and compares
 every value of the input with the reference: convert("L"), Image.resize(BILINEAR or NEAREST), cv2.resize(INTER_LINEAR), the size and crop rules
 of torchvision and the letterbox of YOLO's tools in a few lines of Python, (pixel * scale - mean) / std in float32, ONNX QuantizeLinear. More than one step of difference fails; how many differ at all is
 printed. Exit status 1 on a failure.
@@ -52,11 +52,11 @@ const uint32_t layout[4] = {offsetof(struct morsel_blob_header, picture), sizeof
 
 
 def build(cc, folder):
-    sources = [ROOT + "/core/" + name for name in ("picture.c", "picture_rows.c", "sized.c")] + [os.path.join(folder, "layout.c")]
+    sources = sorted(glob.glob(ROOT + "/core/*.c") + glob.glob(ROOT + "/kernels/*.c")) + [os.path.join(folder, "layout.c")]
     with open(sources[-1], "w", encoding="utf-8") as f:
         f.write(LAYOUT)
     path = os.path.join(folder, "picture.so")
-    subprocess.run([cc, "-std=c11", "-O2", "-ffp-contract=off", "-shared", "-fPIC", "-I" + ROOT,
+    subprocess.run([cc, "-std=c11", "-O2", "-ffp-contract=off", "-shared", "-fPIC", "-DMORSEL_PLAIN_C", "-I" + ROOT,
                     "-o", path] + sources, check=True)
     lib = c.CDLL(path)
     lib.place, lib.header_bytes, lib.rule_bytes, lib.opened_mark = (c.c_uint32 * 4).in_dll(lib, "layout")

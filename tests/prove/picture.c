@@ -2,6 +2,7 @@
 /* Proofs of core/picture.c and picture_rows.c: sizes, windows of pixels, scratch, rows of the picture, and where elements go. */
 #include "core/picture.c"
 #include "core/picture_rows.c"
+#include "kernels/pixels.c"
 #include "prove.h"
 
 enum { RESIZED_MOST = 1 << 30 };
@@ -172,7 +173,7 @@ static void any_plan(struct morsel_picture_plan *plan) {
 void prove_picture_scratch(void) {
     struct morsel_picture_plan plan;
     any_plan(&plan);
-    prove_assert((wide)plan.x.visible * (2 + plan.x.taps) < (wide)1 << 46);
+    prove_assert((wide)plan.x.visible * (2 + 4 * ((plan.x.taps + 3) / 4)) < (wide)1 << 46);
     prove_assert((wide)plan.x.visible * plan.channels * plan.y.taps < (wide)1 << 47);
     if (!plan_scratch(&plan)) return;
     wide bytes = 3 + 4 * (wide)plan.column_words + 4 * (wide)plan.y.taps + plan.ring_bytes + plan.line_bytes + plan.row_bytes;
@@ -185,10 +186,12 @@ void prove_picture_regions(uint32_t i, uint32_t k, uint32_t y, uint32_t pixel) {
     any_plan(&plan);
     if (!plan_scratch(&plan)) return;
     const struct morsel_axis *x = &plan.x;
-    prove_assume(i < x->visible & k < x->taps + 2 & pixel < x->in);
+    uint32_t words = 2 + 4 * plan.groups;
+    prove_assume(i < x->visible & k < words & pixel < x->in);
+    prove_assert(x->taps + 2 <= words);
     prove_assert((wide)i * plan.channels + plan.channels <= plan.row_bytes);
-    prove_assert((wide)i * (2 + x->taps) <= ((wide)x->visible - 1) * (2 + x->taps));
-    if (x->taps) prove_assert((wide)i * (2 + x->taps) + k < plan.column_words);
+    prove_assert((wide)i * words <= ((wide)x->visible - 1) * words);
+    if (x->taps) prove_assert((wide)i * words + k < plan.column_words);
     if (plan.y.taps && !plan.down_first) {
         uint32_t slot = y % plan.y.taps;
         prove_assert((wide)slot * plan.row_bytes <= ((wide)plan.y.taps - 1) * plan.row_bytes);
@@ -200,11 +203,11 @@ void prove_picture_regions(uint32_t i, uint32_t k, uint32_t y, uint32_t pixel) {
 
 /* A sum of pixels by weights that are together at most 2^22 and half a unit for each is an int32, and becomes a byte. */
 void prove_picture_sum(uint32_t weights, uint32_t pixels) {
-    prove_assume(weights <= (1u << WEIGHT_BITS) + SIDE_MAX / 2 & pixels <= (wide)255 * weights);
-    wide sum = (wide)pixels + WEIGHT_HALF;
+    prove_assume(weights <= (1u << MORSEL_PIXEL_BITS) + SIDE_MAX / 2 & pixels <= (wide)255 * weights);
+    wide sum = (wide)pixels + MORSEL_PIXEL_HALF;
     prove_assert(sum <= INT32_MAX);
     uint8_t pixel = to_pixel((int32_t)sum);
-    prove_assert(pixel == (sum >> WEIGHT_BITS > 255 ? 255 : sum >> WEIGHT_BITS));
+    prove_assert(pixel == (sum >> MORSEL_PIXEL_BITS > 255 ? 255 : sum >> MORSEL_PIXEL_BITS));
 }
 
 void prove_picture_luma(uint8_t red, uint8_t green, uint8_t blue) {

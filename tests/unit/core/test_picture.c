@@ -246,12 +246,12 @@ static void scratch_follows_the_stated_formula(void **state) {
     struct morsel_model model = open_rule(&blob, &rule);
     assert_int_equal(morsel_picture_bytes(&model, 20, 10), 3 + 60);
     assert_int_equal(morsel_picture_bytes(&model, 20, 25), 3 + 4 * 5 + 60 * 5 + 60);
-    assert_int_equal(morsel_picture_bytes(&model, 50, 10), 3 + 4 * 20 * (2 + 5) + 60);
-    assert_int_equal(morsel_picture_bytes(&model, 50, 25), 3 + 4 * 20 * (2 + 5) + 4 * 5 + 60 * 5 + 60);
-    assert_int_equal(morsel_picture_bytes(&model, 21, 25), 3 + 4 * 20 * (2 + 3) + 4 * 5 + 21 * 3 + 60); /* down first: 15 > 2 * 1 */
-    assert_int_equal(morsel_picture_bytes(&model, 5, 5), 3 + 4 * 20 * (2 + 2) + 4 * 2 + 60 * 2 + 60);
+    assert_int_equal(morsel_picture_bytes(&model, 50, 10), 3 + 4 * 20 * (2 + 8) + 60);
+    assert_int_equal(morsel_picture_bytes(&model, 50, 25), 3 + 4 * 20 * (2 + 8) + 4 * 5 + 60 * 5 + 60);
+    assert_int_equal(morsel_picture_bytes(&model, 21, 25), 3 + 4 * 20 * (2 + 4) + 4 * 5 + 21 * 3 + 60); /* down first: 15 > 2 * 1 */
+    assert_int_equal(morsel_picture_bytes(&model, 5, 5), 3 + 4 * 20 * (2 + 4) + 4 * 2 + 60 * 2 + 60);
     blob.rule.channels = MORSEL_CHANNELS_GRAY;
-    assert_int_equal(morsel_picture_bytes(&model, 50, 25), 3 + 4 * 20 * (2 + 5) + 4 * 5 + 20 * 5 + 50 + 20);
+    assert_int_equal(morsel_picture_bytes(&model, 50, 25), 3 + 4 * 20 * (2 + 8) + 4 * 5 + 20 * 5 + 50 + 20);
 }
 
 static void refuses_sizes_out_of_range(void **state) {

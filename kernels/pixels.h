@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a picture's resize is made of (core/picture_rows.c): pixels weighed across a row, and rows weighed down. No step of a network calls
+ * these, so that they stand in a table of their own.
+ *
+ * Weights have 22 bits behind the point and are never negative; those of a pixel are together 1 and half a unit for each at most. A sum is
+ * rounded, and cut at 255.
+ */
+#ifndef MORSEL_PIXELS_H
+#define MORSEL_PIXELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define MORSEL_PIXEL_BITS 22
+#define MORSEL_PIXEL_HALF (1 << (MORSEL_PIXEL_BITS - 1))
+
+/* Columns of a row. Each has 2 + 4 * groups words: the first source pixel, how many count, and their weights, four a group: the upper 14
+ * bits of each, then the lower 8 of each, in 16 bits; 0 behind the last one. */
+struct morsel_across_args {
+    const uint32_t *columns;
+    uint32_t groups;
+    uint32_t channels;   /* 1 or 3 */
+    uint32_t safe;       /* before this column, 16 bytes may be read from each fourth pixel of each group on */
+    const uint8_t *line; /* source pixels */
+    uint8_t *row;        /* [columns][channels] */
+};
+
+/* Bytes of rows, each weighed by one number: into `out`, or where that is NULL into `sums`. */
+struct morsel_blend_args {
+    const uint8_t *rows;
+    size_t stride;
+    const int32_t *weights;
+    uint32_t count;
+    uint32_t more; /* 0: sums begin with half a unit; 1: with what stands in `sums` */
+    int32_t *sums;
+    uint8_t *out;
+};
+
+typedef void morsel_across_fn(const struct morsel_across_args *a, uint32_t begin, uint32_t end); /* columns */
+typedef void morsel_blend_fn(const struct morsel_blend_args *a, uint32_t begin, uint32_t end);   /* bytes */
+
+struct morsel_pixel_kernels {
+    morsel_across_fn *across;
+    morsel_blend_fn *blend;
+};
+
+morsel_across_fn morsel_across_c, morsel_across_avx2, morsel_across_neon;
+morsel_blend_fn morsel_blend_c, morsel_blend_avx2, morsel_blend_neon;
+
+/* Those that a CPU of these features runs fastest. */
+void morsel_pixels_choose(struct morsel_pixel_kernels *table, uint32_t cpu);
+
+#endif
