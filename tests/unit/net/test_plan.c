@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The arena plan of random networks, checked by walking it: every byte knows which tensor wrote it last. */
 #include "tools/net/plan/plan.h"
+#include "tools/net/plan/plan_groups.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -173,11 +174,41 @@ static void an_arena_beyond_two_gigabytes_is_refused(void **state) {
     net_free(net);
 }
 
+/* The lag by its words: at every strip but the first. */
+static int64_t lag_by_strips(const struct plan_trail *p) {
+    int64_t lag = 0;
+    for (int64_t t = p->strip; t < p->height; t += p->strip) {
+        int64_t next = p->slope * t + p->offset, own = t * p->written - (next > 0 ? next : 0) * p->kept;
+        lag = own > lag ? own : lag;
+    }
+    return lag;
+}
+
+static void a_lag_is_the_most_of_all_strips(void **state) {
+    (void)state;
+    static const int64_t bytes[][2] = {{1, 1}, {5, 2}, {2, 5}, {9, 1}, {1, 9}, {6, 3}};
+    uint32_t above = 0;
+    for (uint32_t n = 0; n < 6 * 4 * 13 * 6 * 41; n++) {
+        struct plan_trail p = {.strip = 1 + n / 6 % 4,
+                               .height = n / 24 % 13,
+                               .slope = n / 312 % 6,
+                               .offset = (int64_t)(n / 1872 % 41) - 25,
+                               .written = bytes[n % 6][0],
+                               .kept = bytes[n % 6][1]};
+        assert_int_equal(plan_lag(&p), lag_by_strips(&p));
+        above += plan_lag(&p) > 0;
+    }
+    assert_in_range(above, 1, 6 * 4 * 13 * 6 * 41 - 1);
+    /* 2^26 rows in one strip each: what stands still does so for 2^25 of them. */
+    struct plan_trail tall = {.strip = 1, .height = 1u << 26, .slope = 2, .offset = -(1 << 26), .written = 3, .kept = 4};
+    assert_int_equal(plan_lag(&tall), (int64_t)3 << 25);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_plans_keep_every_tensor_whole),       cmocka_unit_test(steps_along_lines_write_over_their_input),
         cmocka_unit_test(random_arenas_are_as_small_as_can_be_found), cmocka_unit_test(steps_that_nobody_needs_are_dropped),
-        cmocka_unit_test(an_arena_beyond_two_gigabytes_is_refused),
+        cmocka_unit_test(an_arena_beyond_two_gigabytes_is_refused),   cmocka_unit_test(a_lag_is_the_most_of_all_strips),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

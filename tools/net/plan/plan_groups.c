@@ -102,19 +102,39 @@ static uint64_t ring_bytes(const struct net *net, struct chain *c) {
 
 /* --- Writing over an input --- */
 
-/* How far before x the output y must begin: its first T rows have to end before what step i of the chain reads of x after them.
- * -1: never. */
+static int64_t lag_at(const struct plan_trail *p, int64_t t) {
+    int64_t next = p->slope * t + p->offset;
+    return t * p->written - (next > 0 ? next : 0) * p->kept;
+}
+
+/* What is written grows evenly, what is kept stands still and then grows evenly: the most is the last T at which it stands, the first at
+ * which it has grown, or the last of all (core/check_group.c, trails_reader). */
+int64_t plan_lag(const struct plan_trail *p) {
+    int64_t last = p->height ? (p->height - 1) / p->strip : 0, step = p->slope * p->strip, turn = last; /* in strips */
+    if (!last) return 0;
+    if (p->offset > 0) turn = 0;
+    else if (step && -p->offset / step < last) turn = -p->offset / step;
+    int64_t before = turn ? turn : 1, behind = turn < last ? turn + 1 : last;
+    int64_t lag = 0, at[] = {before, behind, last};
+    for (int i = 0; i < 3; i++) {
+        int64_t own = lag_at(p, at[i] * p->strip);
+        lag = own > lag ? own : lag;
+    }
+    return lag;
+}
+
+/* The lag for what step i of the chain reads of x. -1: never. */
 static int64_t lag_of_reader(const struct net *net, const struct chain *c, uint32_t i, const struct net_buffer *x) {
     const struct net_buffer *y = net->steps[c->last]->output;
-    int64_t lag = 0;
     struct morsel_reach r;
     if (!plan_reach(net->steps[i], &r) || (i == c->last && (net->steps[i]->kind != MORSEL_STEP_BINARY || x->bytes != y->bytes))) return -1;
-    for (uint32_t t = c->strip; t < y->dims[1]; t += c->strip) {
-        int64_t next = (int64_t)r.stride * ((int64_t)c->scale[i - c->first] * t + c->lead[i - c->first]) - r.pad;
-        int64_t over = (int64_t)(t * row_bytes(y)) - (next > 0 ? next : 0) * (int64_t)row_bytes(x);
-        lag = over > lag ? over : lag;
-    }
-    return (int64_t)net_aligned((uint64_t)lag);
+    struct plan_trail trail = {.strip = c->strip,
+                               .height = y->dims[1],
+                               .slope = (int64_t)r.stride * c->scale[i - c->first],
+                               .offset = (int64_t)r.stride * c->lead[i - c->first] - r.pad,
+                               .written = (int64_t)row_bytes(y),
+                               .kept = (int64_t)row_bytes(x)};
+    return (int64_t)net_aligned((uint64_t)plan_lag(&trail));
 }
 
 /* The same for all readers. */

@@ -17,6 +17,16 @@
  * arena as `room` is; UINT64_MAX where nothing was chosen. */
 uint64_t plan_groups(struct net *net, uint32_t room);
 
+/* A group writes y in strips, rows 0 .. height - 1 in all. After its first t rows a reader of x needs rows from slope * t + offset on. */
+struct plan_trail {
+    uint32_t strip, height;
+    int64_t slope, offset; /* slope >= 0 */
+    int64_t written, kept; /* bytes of a row of y, and of x */
+};
+
+/* How far before x the output y must begin: at every strip but the first, what is written of y ends before the rows of x still needed. */
+int64_t plan_lag(const struct plan_trail *trail);
+
 /* False: the step cannot stand in a group. */
 bool plan_reach(const struct net_step *step, struct morsel_reach *reach);
 
