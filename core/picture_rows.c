@@ -44,30 +44,44 @@ static uint8_t luma(uint32_t red, uint32_t green, uint32_t blue) {
     return (uint8_t)((red * 19595u + green * 38470u + blue * 7471u + 32768u) >> 16);
 }
 
+/* Cut at 0 and at 255 without a branch: all bits of a negative number's sign are 1. */
 static uint8_t to_color(int32_t sum) {
     int32_t value = (sum + (1 << (COLOR_BITS - 1))) >> COLOR_BITS;
-    return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value);
+    value &= ~(value >> 31);
+    return (uint8_t)(value | (255 - value) >> 31);
 }
 
-/* Row y of a frame of Y and chroma, pixels x .. x + n - 1, in RGB or in gray. */
+/* Where a row's luminance and chroma begin. */
+struct yuv_row {
+    const uint8_t *y, *u, *v;
+    size_t step; /* from one chroma to the next */
+};
+
+static struct yuv_row yuv_row_at(const struct morsel_source *s, uint32_t y) {
+    size_t row = (y + s->odd_y) / 2;
+    const uint8_t *first = s->planes[1] + row * s->strides[1];
+    struct yuv_row at = {s->planes[0] + y * s->strides[0], first, first + 1, 2};
+    if (s->pixels == MORSEL_NV21) at.u = first + 1, at.v = first;
+    if (s->pixels == MORSEL_I420) at.v = s->planes[2] + row * s->strides[2], at.step = 1;
+    return at;
+}
+
+/* Row y of a frame of Y and chroma, pixels x .. x + n - 1, in RGB or in gray. Chroma is weighed once for the pixels that share it. */
 static void take_yuv(const struct morsel_source *s, uint32_t y, uint32_t x, uint32_t n, uint32_t channels, uint8_t *out) {
     const struct color *c = &colors[s->colors];
-    const uint8_t *luminance = s->planes[0] + y * s->strides[0] + x;
-    size_t row = (y + s->odd_y) / 2, step = s->pixels == MORSEL_I420 ? 1 : 2;
-    const uint8_t *u = s->planes[1] + row * s->strides[1], *v = step == 1 ? s->planes[2] + row * s->strides[2] : u + 1;
-    if (s->pixels == MORSEL_NV21) v = u++;
-    for (uint32_t i = 0; i < n; i++, out += channels) {
-        size_t at = (x + i + s->odd_x) / 2 * step;
-        int32_t bright = (luminance[i] - c->black) * c->y, blue = u[at] - 128, red = v[at] - 128;
-        uint8_t r = to_color(bright + c->red_v * red), g = to_color(bright + c->green_v * red + c->green_u * blue),
-                b = to_color(bright + c->blue_u * blue);
-        if (channels == 1) {
-            *out = luma(r, g, b);
-            continue;
+    struct yuv_row row = yuv_row_at(s, y);
+    for (uint32_t i = x; i < x + n;) {
+        size_t at = (i + s->odd_x) / 2 * row.step;
+        int32_t blue = row.u[at] - 128, red = row.v[at] - 128, black = c->black * c->y;
+        int32_t r = c->red_v * red - black, g = c->green_v * red + c->green_u * blue - black, b = c->blue_u * blue - black;
+        uint32_t end = i + 2 - (i + s->odd_x) % 2;
+        if (end > x + n) end = x + n;
+        for (; i < end; i++, out += channels) {
+            int32_t bright = row.y[i] * c->y;
+            uint8_t rgb[3] = {to_color(bright + r), to_color(bright + g), to_color(bright + b)};
+            if (channels == 1) *out = luma(rgb[0], rgb[1], rgb[2]);
+            else memcpy(out, rgb, sizeof rgb);
         }
-        out[0] = r;
-        out[1] = g;
-        out[2] = b;
     }
 }
 

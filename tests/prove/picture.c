@@ -227,8 +227,9 @@ void prove_picture_colors(uint8_t y, uint8_t u, uint8_t v) {
 }
 
 void prove_picture_color(int32_t sum) {
+    prove_bits();
     prove_assume(sum > -(1 << 23) & sum < 1 << 23);
-    wide nearest = ((wide)sum + 4096) >> 13;
+    int32_t nearest = (sum + 4096) >> 13;
     prove_assert(to_color(sum) == (nearest < 0 ? 0 : nearest > 255 ? 255 : nearest));
 }
 
