@@ -24,11 +24,17 @@ static int64_t source(enum border mode, int64_t at, int64_t dim) {
     switch (mode) {
     case CONSTANT: return PICK_NOTHING;
     case EDGE: return at < 0 ? 0 : dim - 1;
-    case WRAP: return (at % dim + dim) % dim;
     default: break;
     }
     int64_t period = dim > 1 ? 2 * (dim - 1) : 1, place = (at % period + period) % period;
     return place < dim ? place : period - place;
+}
+
+/* The same of a wrap, which goes on with what is left once negative pads have cut it. */
+static int64_t wrapped(int64_t at, int64_t begin, int64_t end, int64_t dim) {
+    const int64_t cut = begin < 0 ? -begin : 0, left = dim - cut + (end < 0 ? end : 0);
+    at -= cut;
+    return left > 0 ? cut + (at % left + left) % left : PICK_NOTHING;
 }
 
 static bool read_fill(struct preparation *p, float *fill) {
@@ -55,7 +61,8 @@ bool prepare_pad(struct preparation *p) {
         int32_t *table = pick_axis(p, &pick, y->dims[i]);
         if (!x->dims[i] && mode != CONSTANT) return cannot(p, "there is nothing to continue along axis %d", i);
         for (int64_t k = 0; k < y->dims[i]; k++) {
-            int64_t at = source(mode, k - begin[i], x->dims[i]);
+            int64_t at = k - begin[i], end = y->dims[i] - x->dims[i] - begin[i];
+            at = mode == WRAP ? wrapped(at, begin[i], end, x->dims[i]) : source(mode, at, x->dims[i]);
             table[k] = (int32_t)(at == PICK_NOTHING ? at : at * strides[i]);
         }
     }

@@ -134,7 +134,8 @@ bool read_channel_quantization(struct lowering *l, const struct onnx_node *node,
         return false;
     *why = "it has more channels than its tables have room for";
     if (scale->count > l->table_room) return false;
-    enum onnx_type type = zero ? zero->type : value_type == ONNX_UNKNOWN ? ONNX_UINT8 : value_type;
+    enum onnx_type type = zero ? zero->type : value_type;
+    if (type == ONNX_UNKNOWN) type = (enum onnx_type)onnx_attribute_int(node, "output_dtype", ONNX_UINT8);
     *why = "only int8 and uint8 are supported: quantize with 8-bit activations";
     if (type != ONNX_UINT8 && type != ONNX_INT8) return false;
     int32_t *zeros = net_alloc(l->net, scale->count * sizeof *zeros);
@@ -314,6 +315,10 @@ static void add_output(struct lowering *l, struct onnx_value *value) {
         meaning_settle(l, &node, &now)) /* its bytes are right, its description is not */
         io.buffer = now.buffer;
     if (!io.buffer) return;
+    if ((value->type == ONNX_UINT8 && io.buffer->type != MORSEL_UINT8) || (value->type == ONNX_INT8 && io.buffer->type != MORSEL_INT8)) {
+        refuse_value(l, value, "Output", "it is of bytes in the graph, but of another type here: this is a fault of morsel");
+        return;
+    }
     io_of(&io, value);
     net_add_io(l->net, true, io);
 }

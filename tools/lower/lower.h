@@ -173,6 +173,8 @@ enum tail_wish {
     TAIL_CHANNEL_BIAS = 128    /* TAIL_BIAS along axis 1 */
 };
 struct tail tail_follow(struct lowering *l, struct onnx_value *value, unsigned wishes);
+/* PyTorch's seven-bit activations, QuantizeLinear and then Clip of the integers: takes the Clip into a tail that is quantized. */
+void tail_take_integer_clip(struct tail *tail);
 /* The same numbers for every channel as a quantization by channel states? Reads a QuantizeLinear or DequantizeLinear. */
 bool read_channel_quantization(struct lowering *l, const struct onnx_node *node, enum onnx_type value_type, struct quantization *out,
                                const char **why);

@@ -90,6 +90,9 @@ static void absorb_padding(struct lowering *l, struct meaning *m, struct morsel_
         inner = view_pick(l->net, &inner, axis, left, kept);
     }
     if (!view_is_whole(&inner, MORSEL_CHANNELS_LAST, net_elements(m->buffer))) return;
+    const uint32_t pads[4] = {p->pad_top + begin[0], p->pad_bottom + end[0], p->pad_left + begin[1], p->pad_right + end[1]};
+    for (int i = 0; i < 4; i++)
+        if (pads[i] > 65536) return;
     m->view = inner;
     p->pad_top += begin[0];
     p->pad_bottom += end[0];

@@ -150,8 +150,12 @@ bool lower_split(struct lowering *l, struct onnx_node *node) {
 
 /* --- Pad --- */
 
-/* Which element of the input stands at k of the padded axis. */
-static int32_t padded_index(const char *mode, int64_t k, int64_t begin, int64_t dim) {
+/* Which element of the input stands at k of the padded axis. What is cut off is not what a wrap goes on with. */
+static int32_t padded_index(const char *mode, int64_t k, int64_t begin, int64_t end, int64_t dim) {
+    if (!strcmp(mode, "wrap")) {
+        const int64_t cut = begin < 0 ? -begin : 0, left = dim - cut + (end < 0 ? end : 0), at = k - begin - cut;
+        return left > 0 ? (int32_t)(cut + (at % left + left) % left) : -1;
+    }
     int64_t i = k - begin;
     if (i >= 0 && i < dim) return (int32_t)i;
     if (!strcmp(mode, "edge")) return (int32_t)(i < 0 ? 0 : dim - 1);
@@ -160,7 +164,6 @@ static int32_t padded_index(const char *mode, int64_t k, int64_t begin, int64_t 
         i = ((i % period) + period) % period;
         return (int32_t)(i < dim ? i : period - i);
     }
-    if (!strcmp(mode, "wrap")) return (int32_t)(((i % dim) + dim) % dim);
     return -1;
 }
 
@@ -171,7 +174,8 @@ static bool fill_number(struct lowering *l, struct onnx_node *node, float *numbe
     *number = onnx_attribute_float(node, "value", 0);
     if (value && (!t || t->count != 1)) return refuse(l, node, "its fill value is not one constant");
     if (t) *number = (float)onnx_number(t, 0);
-    return true;
+    const bool floats = node->inputs[0]->type == ONNX_FLOAT || node->inputs[0]->type == ONNX_UNKNOWN;
+    return floats || isfinite(*number) || refuse(l, node, "its fill value %g is outside the type of its input", (double)*number);
 }
 
 /* Whether a byte stands for exactly this number, or whoever reads the result rounds it to one by the same scale. */
@@ -223,7 +227,7 @@ bool lower_pad(struct lowering *l, struct onnx_node *node) {
     for (int i = 0; i < n; i++) {
         uint32_t axis = (uint32_t)axes[i], out = (uint32_t)node->outputs[0]->shape.dims[axis];
         int32_t *indices = net_alloc(l->net, (out + 1) * sizeof *indices);
-        for (uint32_t k = 0; k < out; k++) indices[k] = padded_index(mode, k, pads[i], made.view.dims[axis]);
+        for (uint32_t k = 0; k < out; k++) indices[k] = padded_index(mode, k, pads[i], pads[n + i], made.view.dims[axis]);
         made.view = view_pick(l->net, &made.view, axis, out, indices);
     }
     return set_view(l, node, &made, made.view, 0);
@@ -265,9 +269,9 @@ bool lower_gather(struct lowering *l, struct onnx_node *node) {
     int32_t *indices = net_alloc(l->net, (t->count + 1) * sizeof *indices);
     for (size_t k = 0; k < t->count; k++) {
         int64_t i = onnx_integer(t, k);
-        indices[k] = (int32_t)(i < 0 ? i + made.view.dims[axis] : i);
-        if (indices[k] < 0 || (uint32_t)indices[k] >= made.view.dims[axis])
-            return refuse(l, node, "index %lld leaves axis %lld", (long long)i, (long long)axis);
+        const int64_t at = i < 0 ? i + made.view.dims[axis] : i;
+        if (at < 0 || at >= made.view.dims[axis]) return refuse(l, node, "index %lld leaves axis %lld", (long long)i, (long long)axis);
+        indices[k] = (int32_t)at;
     }
     if (!pick(l, node, &made, (uint32_t)axis, (uint32_t)t->count, indices) || !keep_table(l, node, &made, t->shape.rank == 1, &made))
         return false;

@@ -81,10 +81,12 @@ static bool lower_max(struct lowering *l, struct onnx_node *node, struct meaning
 
 /* An average in bytes, or in float where ONNX Runtime would not fuse it. */
 static bool lower_average(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct morsel_blob_pool *p) {
-    struct tail tail = tail_follow(l, node->outputs[0], TAIL_ONLY_QUANTIZED);
+    const bool can = m->dequantized && meaning_is_affine(m);
+    struct tail tail = tail_follow(l, node->outputs[0], can ? TAIL_ONLY_QUANTIZED | TAIL_NO_INTEGER_CLIP : TAIL_FLOAT | TAIL_NO_ACTIVATION);
     struct meaning number = *m;
-    bool bytes = tail.quantized && !tail.q.scales && m->dequantized && meaning_is_affine(m) && m->buffer->type == tail.q.type;
+    bool bytes = can && tail.quantized && !tail.q.scales && m->buffer->type == tail.q.type;
     if (tail.activation && !bytes) return refuse(l, node, "a Relu or Clip behind an average pool is not supported");
+    if (bytes) tail_take_integer_clip(&tail);
     if (!bytes) {
         tail.quantized = false;
         number.buffer = meaning_float_buffer(l, node, &number, &number.view);

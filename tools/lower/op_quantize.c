@@ -2,6 +2,7 @@
 /* QuantizeLinear and DequantizeLinear: mostly a change of what bytes stand for; a step only where the numbers change. */
 #include "tools/lower/lower.h"
 
+#include <math.h>
 #include <string.h>
 
 static float same_number(const void *context, uint32_t channel, float x) {
@@ -63,7 +64,10 @@ static bool quantize_float(struct lowering *l, struct onnx_node *node, struct me
     step->parameters.unary = (struct morsel_blob_unary){.op = MORSEL_UNARY_IDENTITY, .count = net_elements(in), .channels = 1};
     if (q->scales) { /* y has scale 1: each channel is divided by its own here */
         float *scale = net_alloc(l->net, q->channels * sizeof *scale), *offset = net_alloc(l->net, q->channels * sizeof *offset);
-        for (uint32_t c = 0; c < q->channels; c++) scale[c] = 1 / q->scales[c];
+        for (uint32_t c = 0; c < q->channels; c++) {
+            scale[c] = 1 / q->scales[c];
+            if (!isfinite(scale[c])) return refuse(l, node, "the scale %g of channel %u is too small", (double)q->scales[c], c);
+        }
         for (uint32_t c = 0; q->zeros && c < q->channels; c++) offset[c] = (float)q->zeros[c];
         step->parameters.unary.op = MORSEL_UNARY_AFFINE;
         step->parameters.unary.channels = q->channels;

@@ -130,9 +130,8 @@ static const struct onnx_tensor *added_by_channel(const struct onnx_node *node, 
     return axis == -1 || (axis == 1 && (int64_t)c->count == to->shape.dims[1]) ? c : NULL;
 }
 
-/* PyTorch's seven-bit activations: QuantizeLinear, then Clip of the integers. */
-static void follow_integer_clip(struct tail *tail, const struct onnx_value *value) {
-    struct onnx_node *quantize = only_reader(value), *clip = quantize ? only_reader(quantize->outputs[0]) : NULL;
+void tail_take_integer_clip(struct tail *tail) {
+    struct onnx_node *quantize = only_reader(tail->value), *clip = quantize ? only_reader(quantize->outputs[0]) : NULL;
     float low, high;
     if (!node_is(clip, "Clip") || !clip_bounds(clip, &low, &high)) return;
     tail->out_min = clipped(tail->out_min, low, high, tail->q.type);
@@ -188,7 +187,7 @@ struct tail tail_follow(struct lowering *l, struct onnx_value *value, unsigned w
     for (int i = 0; i < count; i++) activations[i]->done = true;
     if (!tail.quantized) return tail;
     tail.activation_stays = stays;
-    if (!(wishes & (TAIL_NO_ACTIVATION | TAIL_NO_INTEGER_CLIP))) follow_integer_clip(&tail, tail.value);
+    if (!(wishes & (TAIL_NO_ACTIVATION | TAIL_NO_INTEGER_CLIP))) tail_take_integer_clip(&tail);
     return tail;
 }
 

@@ -141,6 +141,8 @@ bool onnx_infer_pad(struct onnx_context *c) {
     int64_t pads[2 * ONNX_MAX_RANK], axes[ONNX_MAX_RANK];
     int count = onnx_list(c, "pads", pads, 2 * ONNX_MAX_RANK);
     int axis_count = onnx_list(c, "axes", axes, ONNX_MAX_RANK), axis;
+    const struct onnx_value *x = onnx_input(c->node, 0), *fill = c->node->opset < 11 ? NULL : onnx_input(c->node, 2);
+    if (fill && fill->type && x->type && fill->type != x->type) return onnx_bad(c, "its fill value is not of its input's type");
     if (count == -2 || axis_count == -2) return false;
     const struct onnx_value *list = c->node->opset < 11 ? NULL : onnx_input(c->node, 1);
     bool all = !onnx_input(c->node, 3), unknown = count < 0;

@@ -47,6 +47,8 @@ static void operators_give_their_numbers(void **state) {
     EXPECT("Clip", 13, "f:4 f: f#0.6", "", .6F, .6F, .6F, .6F);    /* the lower one, 1.25, is computed */
     EXPECT("Clip", 13, "f:4 f#2 f:", "", 1.25F, 1.25F, 1.25F, 1.25F);
     EXPECT("Clip", 13, "f:4 f#0.6 f:", "", .6F, .6F, .75F, 1);
+    EXPECT("Pad", 19, "f:4 l=-1,2", "mode@wrap", .5F, .75F, 1, .5F, .75F); /* what is cut off does not come back */
+    EXPECT("Pad", 19, "f:4 l=2,-1", "mode@wrap", .5F, .75F, .25F, .5F, .75F);
     EXPECT("Add", 13, "f:2,2 f:2", "", 1.5F, 2, 2, 2.5F);
     EXPECT("Sub", 13, "f:2,2 f:2,1", "", -1, -.75F, -.75F, -.5F);
     EXPECT("MatMul", 13, "f:1,2 f:2,2", "", .25F * .75F + .5F * 1.25F, .25F * 1 + .5F * 1.5F);
