@@ -116,9 +116,11 @@ static int64_t tap_weight(const struct morsel_axis *a, uint32_t i, uint32_t x) {
     return 2 * (int64_t)a->reach - (distance < 0 ? -distance : distance);
 }
 
-/* The source pixel that the centre of i lies in. Proven: tests/prove, picture_nearest. */
-static uint32_t nearest(const struct morsel_axis *a, uint32_t i) {
-    return (uint32_t)(((2 * (uint64_t)i + 1) * a->in - a->back) / (2 * (uint64_t)a->out));
+/* The source pixel that the centre of i lies in, `x` or one behind it. Proven: tests/prove, picture_nearest. */
+static uint32_t nearest(const struct morsel_axis *a, uint32_t i, uint32_t x) {
+    int64_t centre = (2 * (int64_t)i + 1) * a->in - a->back;
+    while (2 * ((int64_t)x + 1) * a->out <= centre) x++;
+    return x;
 }
 
 /* How many source pixels resized pixel i depends on, and the sum of what they weigh. *first moves on from the window of the pixel before:
@@ -139,7 +141,7 @@ static uint32_t find_window(const struct morsel_axis *a, uint32_t i, uint32_t *f
 static uint32_t axis_weights(const struct morsel_axis *a, uint32_t i, uint32_t *first, int32_t *weights) {
     int64_t sum;
     if (a->taps == 1) {
-        *first = nearest(a, i);
+        *first = nearest(a, i, *first);
         *weights = 1 << MORSEL_PIXEL_BITS;
         return 1;
     }

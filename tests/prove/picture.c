@@ -114,18 +114,27 @@ void prove_picture_taps(uint32_t in, uint32_t out, uint32_t i, uint32_t x, uint3
     prove_assert(k < a.taps);
 }
 
-/* NEAREST: a pixel of the picture, the one that the centre lies in or that in front of it, and never one before the last pixel's. */
-void prove_picture_nearest(uint32_t i) {
+static wide middle;
+
+_Bool keeps_nearest_1(uint32_t x) {
+    return x <= middle;
+}
+
+/* NEAREST: a pixel of the picture, the one that the centre lies in or that in front of it; pixels do not go back. */
+void prove_picture_nearest(uint32_t i, uint32_t before) {
     struct morsel_axis a;
     any_pixels(&a, i, 0);
     prove_assume(a.back <= 1);
     prove_assert((wide)i * a.in <= ((wide)a.out - 1) * a.in);
-    wide x = nearest(&a, i), apart = (2 * x + 1) * a.out - ((wide)2 * i + 1) * a.in;
-    prove_assert(x >= 0 & x < a.in & apart <= a.out & apart >= -(wide)a.out);
-    if (i + (wide)1 < a.out) prove_assert(nearest(&a, i + 1) >= x);
+    wide place = ((wide)2 * i + 1) * a.in - a.back;
+    middle = place / ((wide)2 * a.out);
+    prove_assert(middle >= 0 & middle < a.in & (place + 2 * (wide)a.in) / ((wide)2 * a.out) >= middle);
+    prove_assume(before <= middle);
+    wide x = nearest(&a, i, before);
+    prove_assert(x == middle);
+    wide apart = (2 * x + 1) * a.out - ((wide)2 * i + 1) * a.in;
+    prove_assert(apart <= a.out & apart >= -(wide)a.out);
 }
-
-static wide middle;
 
 _Bool keeps_find_window_1(const uint32_t *first, uint32_t x) {
     return (x >= *first) & (x <= middle);

@@ -56,7 +56,7 @@ LIST = [
     ("core/picture.c", "uint64_t bytes = 3 + 4 * (words + y->taps)", "uint64_t bytes = 3 + 4 * words + y->taps", "picture_scratch"),
     ("core/picture.c", "*stride < row || *stride > SIZE_MAX / rows", "*stride < row", "picture_rows"),
     ("core/picture.c", "uint64_t plane = (uint64_t)height * width", "uint64_t plane = height * width", "picture_sink"),
-    ("core/picture_rows.c", "* a->in - a->back)", "* a->in + a->in)", "picture_nearest"),
+    ("core/picture_rows.c", "* a->out <= centre) x++", "* a->out < centre) x++", "picture_nearest"),
     ("core/picture.c", "whole += rest > d - rest ||", "whole += rest >= d - rest ||", "picture_share"),
     ("core/picture.c", "a->pad = a->size - a->pad - a->visible;", "a->pad = a->size - a->pad;", "picture_mirrored"),
     ("core/picture.c", "sink->first += (size_t)(sink->step_y", "sink->first = (size_t)(sink->step_y", "picture_turned"),

@@ -16,7 +16,7 @@ import re
 import sys
 
 LEVELS = {"x86": ["c", "avx2", "avxvnni", "avx512vnni", "avx512vbmi"], "arm64": ["c", "neon", "dotprod", "i8mm"], "c": ["c"]}
-OUTSIDE = {"morsel_exp", "morsel_erf", "morsel_sigmoid", "morsel_tanh", "morsel_rule_bytes"}  # for tools and tests alone
+OUTSIDE = {"morsel_exp", "morsel_erf", "morsel_sigmoid", "morsel_tanh", "morsel_picture_by_rule"}  # for tools and tests alone
 LIBC = {"memcpy", "memmove", "memset", "memcmp", "getauxval", "__getauxval", "bcmp"}
 KINDS = r"\.(\w+) = (morsel_\w+)"  # fields of core/kinds.c
 SLOTS = r"(?:table|t)->(\w+) = (morsel_\w+);"
@@ -51,6 +51,7 @@ RULES = [
     (r"morsel_mean_lines", r"sum_line_of_bytes|morsel_sum_bytes\w*|sum_line\w*"),
     (r"morsel_multiply|multiply_lines", r"kernels/conv\.c:(take_windows|take_weights|store)|kernels/matmul\.c:(fc|matmul)_(lines|weights|columns|store)"),
     (r"morsel_softmax_bytes|finish_line", r"eight_divide|divide_some"),
+    (r"core/picture_rows\.c:\w+|morsel_picture_rows", r"morsel_(across|blend)_\w+"),
     (r"morsel_turn_run|turn_rows", r"turn_plain|morsel_turn_(tile|few)"),
     (r"x86/conv_plan\.c:run_zeros", r"newest x86/conv_\w+\.c:run_pixels"),
     (r"x86/conv_plan\.c:run_pixels", r"newest x86/conv_\w+\.c:run_pixels|x86/conv_plan\.c:run_zeros"),
