@@ -44,11 +44,11 @@ static uint8_t luma(uint32_t red, uint32_t green, uint32_t blue) {
     return (uint8_t)((red * 19595u + green * 38470u + blue * 7471u + 32768u) >> 16);
 }
 
-/* Cut at 0 and at 255 without a branch: all bits of a negative number's sign are 1. */
+/* Cut at 0 and at 255 without a branch: sums are below 2^23, so that a shift leaves the sign alone. */
 static uint8_t to_color(int32_t sum) {
     int32_t value = (sum + (1 << (COLOR_BITS - 1))) >> COLOR_BITS;
-    value &= ~(value >> 31);
-    return (uint8_t)(value | (255 - value) >> 31);
+    value &= ~(value >> 16);
+    return (uint8_t)(value | (255 - value) >> 16);
 }
 
 /* Where a row's luminance and chroma begin. */
