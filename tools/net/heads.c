@@ -198,7 +198,7 @@ static void put_in_order(struct net *net, const uint32_t *begin, uint32_t count)
         for (uint32_t k = begin[i]; k < begin[i + 1]; k++) all[n++] = net->steps[k];
         all[n++] = net->steps[i];
     }
-    memcpy(net->steps, all, n * sizeof *all);
+    if (n) memcpy(net->steps, all, n * sizeof *all);
 }
 
 void net_split_heads(struct net *net, uint32_t room) {

@@ -25,7 +25,7 @@ static const struct pair pairs[] = {
     {"6,40", "Transpose x > t perm=1,0; MatMul x t > m; Mul m #0.5 > f; Mul f m > y", 3, 1, 2, 0, 1}, /* two read m */
     {"6,40", "ReduceMean x > b axes=1 keepdims:1; Transpose x > t perm=1,0; MatMul x t > m; Mul m #2 > f; Add b f > y", 2, 1, 3, 0, 2},
     {"6,40", "Slice x $0 $6 $1 > b; Transpose x > t perm=1,0; MatMul x t > m; Add m b > y", 1, 1, 3, 0, 1},
-    {"6,40", "Slice x $1 $7 $1 > b; Transpose x > t perm=1,0; MatMul x t > m; Add m b > y", 3, 1, 2, 0, 1}, /* it begins elsewhere */
+    {"6,40", "Slice x $1 $7 $1 > b; Transpose x > t perm=1,0; MatMul x t > m; Add m b > y", 2, 1, 3, 0, 1}, /* gathered, and then added */
     {"6,40", "Split x > a b axis:1; Transpose b > t perm=1,0; MatMul a t > y", 1, 1, 2, 0, 1},
     {"1,6,40", HEADS "MatMul q k > s; Softmax s > p axis:-1; MatMul p q > o; Transpose o > z perm=0,2,1,3; Reshape z $1,6,40 > y", 3, 2, 2,
      1, 1},
