@@ -119,7 +119,8 @@ struct weights {
     uint32_t wild;              /* a bit a block: odd multipliers, sums at the ends of int32; many kernels leave such channels to plain C */
     uint32_t negative;          /* a bit a block: negative multipliers here and there */
     float far_most;             /* the largest multiplier of sums at the ends of int32 */
-    uint32_t lone;              /* the lane of each block that alone leaves int32; 16: none does */
+    uint32_t lone;              /* the lane of some blocks that alone leaves int32; 16: none does */
+    uint32_t lones;             /* a bit a block: those */
 };
 /* Fills in `data` and makes the constants so that many sums land inside y's range, on its ties and at the edges of exactness. */
 struct morsel_channels make_channels(struct trial *t, struct weights *w, const struct morsel_output *y);

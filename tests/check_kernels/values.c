@@ -150,7 +150,7 @@ static void make_channel(struct trial *t, const struct weights *w, uint32_t e, s
     struct chance *c = &t->chance;
     int8_t *data = w->data + (size_t)(e / 16) * w->taps * 16 + e % 16 * 4;
     int32_t zero = to->weight_zero && w->zeros >> (e / 16 % 32) & 1 ? chance_range(c, -128, 127) : 0, sum = 0;
-    bool wild = w->wild >> (e / 16 % 32) & 1, lone = e % 16 == w->lone && !to->weight_zero;
+    bool wild = w->wild >> (e / 16 % 32) & 1, lone = e % 16 == w->lone && w->lones >> (e / 16 % 32) & 1 && !to->weight_zero;
     bool at_edge = lone || (wild && !to->weight_zero && chance_one_in(c, 8));
     if (chance_one_in(c, kind >= 6 && kind <= 8 ? 64 : 4)) kind = chance_below(c, 10);
     if (at_edge) kind = 3;
@@ -191,6 +191,7 @@ struct morsel_channels make_channels(struct trial *t, struct weights *w, const s
     w->wild = calm ? 0 : odd && chance_one_in(c, 2) ? UINT32_MAX : chance_next(c) & chance_next(c);
     static const float limits[] = {0.5f, 1, 1.7f}; /* two that kernels have, and beyond */
     w->far_most = limits[chance_below(c, 3)];
+    w->lones = chance_one_in(c, 2) ? UINT32_MAX : chance_next(c);
     w->lone = t->bench || !chance_one_in(c, 6) ? 16 : chance_one_in(c, 2) ? 0 : chance_below(c, 16);
     w->negative = t->bench || !chance_one_in(c, 8) ? 0 : chance_next(c);
     w->zeros = chance_one_in(c, 2) ? UINT32_MAX : chance_next(c) & chance_next(c);
