@@ -112,14 +112,14 @@ static bool dequantize_constant(struct lowering *l, struct onnx_node *node, cons
     struct meaning m = {.quantized = constant, .scales = onnx_input_constant(node, 1), .zeros = onnx_input_constant(node, 2)};
     int rank = constant->shape.rank;
     int64_t axis = onnx_attribute_int(node, "axis", 1);
-    m.axis = (int)(axis < 0 ? axis + rank : axis);
     if (!m.scales || m.scales->type != ONNX_FLOAT || (onnx_input(node, 2) && !m.zeros))
         return refuse(l, node, "the scale or zero point of a constant is not a constant itself");
     if (constant->type != ONNX_INT8 && constant->type != ONNX_UINT8 && constant->type != ONNX_INT32)
         return refuse(l, node, "constants of 8 bits (weights) and int32 (biases) are supported, not type %d", constant->type);
     bool one = m.scales->count == 1;
-    if (!one && (m.axis < 0 || m.axis >= rank || (int64_t)m.scales->count != constant->shape.dims[m.axis]))
-        return refuse(l, node, "%zu scales do not fit axis %d of a constant %s", m.scales->count, m.axis, shape_text(l, &constant->shape));
+    if (!one && (!onnx_axis_of(axis, rank, &m.axis) || (int64_t)m.scales->count != constant->shape.dims[m.axis]))
+        return refuse(l, node, "%zu scales do not fit axis %lld of a constant %s", m.scales->count, (long long)axis,
+                      shape_text(l, &constant->shape));
     if (m.zeros && m.zeros->count != m.scales->count)
         return refuse(l, node, "%zu zero points for %zu scales", m.zeros->count, m.scales->count);
     if (onnx_attribute_int(node, "block_size", 0)) return refuse(l, node, "blocked quantization (block_size) is not supported");

@@ -99,6 +99,21 @@ static void scales_by_channel_are_read(void **state) {
     }
 }
 
+/* With one scale for all the axis is of no meaning, and may be any number. */
+static void an_axis_of_one_scale_is_not_read(void **state) {
+    (void)state;
+    struct bytes file = {0};
+    const struct number weight = {0, 3}, scale = {0.5, 0};
+    const int64_t dims[4] = {1, 1, 1, 1};
+    add_value(&file, 11, "x", ONNX_FLOAT, "1,1,2,2");
+    add_value(&file, 12, "y", ONNX_FLOAT, NULL);
+    add_constant(&file, "w", ONNX_INT8, 4, dims, &weight, 1);
+    add_constant(&file, "s", ONNX_FLOAT, 1, dims, &scale, 1);
+    add_node(&file, "d", "DequantizeLinear", "w s", "v", "axis:2147483647");
+    add_node(&file, "conv", "Conv", "x v", "y", "");
+    net_free(lower_file(&file, 13, NULL));
+}
+
 /* A Pad in front by the zero point is a part of a convolution's window, as far as a window's pads go. */
 static void padding_is_a_part_of_the_window(void **state) {
     (void)state;
@@ -128,6 +143,7 @@ int main(void) {
         cmocka_unit_test(a_fill_value_is_of_its_type),
         cmocka_unit_test(positions_are_no_remainders),
         cmocka_unit_test(scales_by_channel_are_read),
+        cmocka_unit_test(an_axis_of_one_scale_is_not_read),
         cmocka_unit_test(padding_is_a_part_of_the_window),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
