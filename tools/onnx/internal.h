@@ -7,6 +7,8 @@
 #include "tools/base/arena.h"
 #include "tools/onnx/graph.h"
 
+enum { ONNX_MOST_IMPORTS = 256 }; /* of operator sets: each node looks for its own */
+
 /* Names to values: open addressing, a power of two of slots, at most half full. */
 struct onnx_names {
     struct onnx_value **slots;
@@ -74,6 +76,8 @@ struct onnx_graph *onnx_new_graph(Onnx__Model *model);
 /* wire.c. Whether protobuf-c may unpack a file of these bytes: false where they are damaged, or would take far more memory than they are.
  * *taken: a bound of what it allocates. */
 bool onnx_check_message(const uint8_t *bytes, size_t size, uint64_t *taken, struct failure *failure);
+/* The same bound for one message of it, which protobuf-c has packed. */
+uint64_t onnx_message_bytes(const ProtobufCMessageDescriptor *message, const uint8_t *bytes, size_t size);
 /* load_tensor.c. The file's tensor, checked; NULL with a failure, or NULL with *unreadable where its type is not read here. */
 struct onnx_tensor *onnx_read_tensor(struct onnx_graph *graph, const Onnx__Tensor *tensor, const char *folder, const char **unreadable,
                                      struct failure *failure);
@@ -81,6 +85,15 @@ struct onnx_tensor *onnx_read_tensor(struct onnx_graph *graph, const Onnx__Tenso
 void *onnx_read_external(struct onnx_graph *graph, const Onnx__Tensor *tensor, const char *folder, size_t size, struct failure *failure);
 /* inline.c. Replaces every call of a function of the model by the function's nodes. */
 bool onnx_inline_functions(Onnx__Model *model, struct failure *failure);
+
+/* names.c. A name and where it stands: a table of them is sorted once, where many names are looked up. */
+struct onnx_name {
+    const char *name;
+    size_t number;
+};
+/* By name; of equal ones the one of the least number stays. How many are left. */
+size_t onnx_sort_names(struct onnx_name *names, size_t count);
+const struct onnx_name *onnx_find_name(const struct onnx_name *names, size_t count, const char *name); /* NULL: it is none of them */
 
 /* sort.c. Drops nodes that reach no output and puts the rest in an order in which they can run. */
 bool onnx_sort(struct onnx_graph *graph, struct failure *failure);

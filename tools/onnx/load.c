@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { FIRST_IR = 3, FIRST_OPSET = 7, USUAL_OPSET = 13, LAST_OPSET = 23, MOST_IMPORTS = 256 }; /* imports: each node looks for its own */
+enum { FIRST_IR = 3, FIRST_OPSET = 7, USUAL_OPSET = 13, LAST_OPSET = 23 };
 
 struct loader {
     struct onnx_graph *graph;
@@ -59,8 +59,8 @@ static bool check_header(struct loader *l) {
     const Onnx__Model *m = l->model;
     if (!m->graph || (!m->ir_version && !m->n_opset_import)) return FAIL(l, "is not an ONNX model: it holds no graph");
     if (m->ir_version < FIRST_IR) return FAIL(l, "has ONNX IR version %" PRId64 "; 3 and later can be read", m->ir_version);
-    if (m->n_opset_import > MOST_IMPORTS)
-        return FAIL(l, "imports %zu operator sets (opset_import); %d are the most", m->n_opset_import, MOST_IMPORTS);
+    if (m->n_opset_import > ONNX_MOST_IMPORTS)
+        return FAIL(l, "imports %zu operator sets (opset_import); %d are the most", m->n_opset_import, ONNX_MOST_IMPORTS);
     l->graph->ir_version = m->ir_version;
     l->graph->producer = onnx_text(l->graph, "%s%s%s", m->producer_name, *m->producer_version ? " " : "", m->producer_version);
     return true;

@@ -140,3 +140,10 @@ bool onnx_check_message(const uint8_t *bytes, size_t size, uint64_t *taken, stru
     *taken = w.taken;
     return good;
 }
+
+uint64_t onnx_message_bytes(const ProtobufCMessageDescriptor *message, const uint8_t *bytes, size_t size) {
+    struct failure ignored; /* protobuf-c packed it */
+    struct walk w = {bytes, 0, UINT64_MAX, &ignored};
+    walk_message(&w, message, (struct span){bytes, bytes + size});
+    return w.taken;
+}
