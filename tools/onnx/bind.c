@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The dimensions with names, by name, as they get their numbers. */
+/* The names of the inputs' dimensions in order, and beside each its number, 0 for none so far. */
 struct symbols {
-    const char **names;
+    struct onnx_name *names;
     int64_t *numbers;
     size_t count;
 };
@@ -21,16 +21,21 @@ struct binder {
 
 #define FAIL(b, ...) failure_set((b)->failure, STATUS_INPUT, __VA_ARGS__)
 
-static int64_t symbol_number(const struct symbols *symbols, const char *name) {
-    for (size_t i = 0; name && i < symbols->count; i++)
-        if (!strcmp(symbols->names[i], name)) return symbols->numbers[i];
-    return -1;
+/* Where the number of a name stands; NULL: no input has such a dimension. */
+static int64_t *number_of(const struct symbols *symbols, const char *name) {
+    const struct onnx_name *found = name ? onnx_find_name(symbols->names, symbols->count, name) : NULL;
+    return found ? &symbols->numbers[found - symbols->names] : NULL;
 }
 
+static int64_t symbol_number(const struct symbols *symbols, const char *name) {
+    const int64_t *number = number_of(symbols, name);
+    return number && *number ? *number : -1;
+}
+
+/* The first counts. */
 static void set_symbol(struct symbols *symbols, const char *name, int64_t number) {
-    if (symbol_number(symbols, name) >= 0) return;
-    symbols->names[symbols->count] = name;
-    symbols->numbers[symbols->count++] = number;
+    int64_t *to = number_of(symbols, name);
+    if (to && !*to) *to = number;
 }
 
 /* "[batch,3,?,?]", for messages. */
@@ -63,21 +68,16 @@ static const char *list_inputs(const struct onnx_graph *graph, char *text, size_
 static bool bind_dim(struct binder *b, const struct onnx_binding *binding) {
     char inputs[600];
     if (binding->shape.rank != 1 || binding->shape.dims[0] < 1) return FAIL(b, "dimension '%s' needs one number, 1 or more", binding->name);
-    for (size_t i = 0; i < b->graph->input_count; i++) {
-        struct onnx_declared *input = onnx_declared(b->graph->inputs[i]);
-        for (int d = 0; d < input->shape.rank; d++)
-            if (input->symbols[d] && !strcmp(input->symbols[d], binding->name)) {
-                set_symbol(&b->symbols, input->symbols[d], binding->shape.dims[0]);
-                return true;
-            }
+    if (number_of(&b->symbols, binding->name)) {
+        set_symbol(&b->symbols, binding->name, binding->shape.dims[0]);
+        return true;
     }
     return FAIL(b, "no input has a dimension named '%s'; the inputs are %s", binding->name, list_inputs(b->graph, inputs, sizeof inputs));
 }
 
 static struct onnx_value *find_input(const struct onnx_graph *graph, const char *name) {
-    for (size_t i = 0; i < graph->input_count; i++)
-        if (!strcmp(graph->inputs[i]->name, name)) return graph->inputs[i];
-    return NULL;
+    struct onnx_value *value = onnx_find(graph, name);
+    return value && value->is_input ? value : NULL;
 }
 
 static bool bind_shape(struct binder *b, const struct onnx_binding *binding) {
@@ -139,9 +139,16 @@ static bool check_input(struct binder *b, const struct onnx_value *value) {
 }
 
 static void make_symbols(struct binder *b) {
+    struct symbols *symbols = &b->symbols;
     size_t room = b->graph->input_count * ONNX_MAX_RANK;
-    b->symbols.names = onnx_alloc(b->graph, room * sizeof *b->symbols.names);
-    b->symbols.numbers = onnx_alloc(b->graph, room * sizeof *b->symbols.numbers);
+    symbols->names = onnx_alloc(b->graph, room * sizeof *symbols->names);
+    symbols->numbers = onnx_alloc(b->graph, room * sizeof *symbols->numbers);
+    for (size_t i = 0; i < b->graph->input_count; i++)
+        for (int d = 0; d < ONNX_MAX_RANK; d++) {
+            const char *name = onnx_declared(b->graph->inputs[i])->symbols[d];
+            if (name) symbols->names[symbols->count++] = (struct onnx_name){name, 0};
+        }
+    symbols->count = onnx_sort_names(symbols->names, symbols->count);
 }
 
 bool onnx_bind(struct onnx_graph *graph, const struct onnx_binding *bindings, size_t count, int64_t batch, struct onnx_report *report,

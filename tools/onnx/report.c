@@ -33,8 +33,11 @@ static char *copy_name(const char *name) {
     return text_tame(must_have(strdup(name), strlen(name)));
 }
 
+/* For one more; the room doubles. */
 static void *grow(void *array, size_t count, size_t item) {
-    return must_have(realloc(array, (count + 1) * item), (count + 1) * item);
+    if (count & (count - 1)) return array;
+    size_t room = count ? 2 * count : 1;
+    return must_have(realloc(array, room * item), room * item);
 }
 
 void onnx_notice(struct onnx_report *report, const char *format, ...) {

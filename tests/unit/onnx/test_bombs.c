@@ -258,6 +258,32 @@ static void an_input_that_is_given_out_is_refused(void **state) {
     load_bad(&model, "function 'C' gives out its input 'a', which is not taken");
 }
 
+/* Each input has a dimension with a name of its own. */
+static void dimensions_are_found_in_order(void **state) {
+    (void)state;
+    struct bytes graph = {0};
+    struct failure failure = {0};
+    struct onnx_report report = {0};
+    for (int i = 0; i < MANY; i++) {
+        char name[16], dim[16];
+        snprintf(name, sizeof name, "x%d", i);
+        snprintf(dim, sizeof dim, "n%d,n%d", i, (i + 1) % MANY);
+        add_value(&graph, 11, name, 1, dim);
+    }
+    add_value(&graph, 12, "y", 1, NULL);
+    add_node(&graph, "", "Relu", "x0", "y", "");
+    struct bytes model = model_message(&graph, 17);
+    struct onnx_graph *net = load_good(&model);
+    compared = 0;
+    if (!onnx_bind(net, NULL, 0, 2, &report, &failure)) fail_msg("%s", failure.text);
+    print_message("%llu names compared\n", compared);
+    assert_in_range(compared, 1, MANY * MANY / 8);
+    assert_int_equal(report.notice_count, MANY);
+    for (int i = 0; i < MANY; i++) assert_true(net->inputs[i]->shape.dims[0] == 2 && net->inputs[i]->shape.dims[1] == 2);
+    onnx_free(net);
+    onnx_report_free(&report);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_that_calls_copy_are_paid_for),
@@ -269,6 +295,7 @@ int main(void) {
         cmocka_unit_test(the_first_of_a_name_counts),
         cmocka_unit_test(a_function_of_too_many_operator_sets_is_refused),
         cmocka_unit_test(an_input_that_is_given_out_is_refused),
+        cmocka_unit_test(dimensions_are_found_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
