@@ -10,6 +10,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* Tensors may share a range. What they read together is bounded by what is there to be read, each file counted once. */
+enum { BYTES_FOR_ANY = 64 << 20, BYTES_FOR_EACH = 16 };
+
 struct place {
     const char *location;
     uint64_t offset, length;
@@ -66,21 +69,64 @@ static char *resolve(const Onnx__Tensor *tensor, const char *folder, const char 
     return real;
 }
 
-/* Reads exactly `size` bytes; a piece that leaves the file is refused before memory is taken. */
+/* The slot where the path is or would be; the table is never full. */
+static const char **slot_of(const struct onnx_external *external, const char *path) {
+    size_t i = onnx_hash_name(path) & (external->slot_count - 1);
+    while (external->slots[i] && strcmp(external->slots[i], path)) i = (i + 1) & (external->slot_count - 1);
+    return &external->slots[i];
+}
+
+/* Room for half as many files as there are slots. */
+static void grow(struct onnx_graph *graph) {
+    struct onnx_external *external = &graph->memory->external;
+    const char **files;
+    external->slot_count = external->slot_count ? 2 * external->slot_count : 16;
+    external->slots = onnx_alloc(graph, external->slot_count * sizeof *external->slots);
+    files = onnx_alloc(graph, external->slot_count / 2 * sizeof *files);
+    for (size_t i = 0; i < graph->file_count; i++) *slot_of(external, graph->files[i]) = files[i] = graph->files[i];
+    graph->files = files;
+}
+
+/* The graph knows which files it was read from, and how much there is. */
+static void remember(struct onnx_graph *graph, const char *path, uint64_t bytes) {
+    struct onnx_external *external = &graph->memory->external;
+    if (2 * graph->file_count >= external->slot_count) grow(graph);
+    const char **slot = slot_of(external, path);
+    if (*slot) return;
+    *slot = graph->files[graph->file_count++] = onnx_text(graph, "%s", path);
+    external->there += bytes;
+}
+
+/* A piece that leaves its file is refused before memory is taken; so are pieces that are far more than their files together. */
+static bool check_piece(struct onnx_graph *graph, const Onnx__Tensor *tensor, const struct place *place, uint64_t whole, size_t size,
+                        struct failure *failure) {
+    struct onnx_external *external = &graph->memory->external;
+    if (place->offset > whole || size > whole - place->offset)
+        return failure_set(failure, STATUS_INPUT,
+                           "tensor '%s': external data file '%.100s' has %" PRIu64 " bytes, but %zu bytes from %" PRIu64
+                           " on are asked for",
+                           tensor->name, place->location, whole, size, place->offset);
+    external->taken += size;
+    if (external->taken / BYTES_FOR_EACH <= external->there || external->taken <= BYTES_FOR_ANY) return true;
+    return failure_set(failure, STATUS_INPUT,
+                       "tensor '%s': with it, tensors take %" PRIu64 " bytes from external data of %" PRIu64
+                       "; over %d times the files is too much: let tensors of one range be one initializer",
+                       tensor->name, external->taken, external->there, BYTES_FOR_EACH);
+}
+
+/* Reads exactly `size` bytes. */
 static void *read_piece(struct onnx_graph *graph, const Onnx__Tensor *tensor, const char *path, const struct place *place, size_t size,
                         struct failure *failure) {
     struct stat info;
     bool regular = !stat(path, &info) && S_ISREG(info.st_mode); /* asked first: opening a pipe would wait */
     FILE *file = regular ? fopen(path, "rb") : NULL;
     void *data = NULL;
+    if (file) remember(graph, path, (uint64_t)info.st_size);
     if (!file)
         failure_set(failure, regular ? failure_status(errno) : STATUS_INPUT,
                     "tensor '%s': its external data file '%.100s' cannot be read%s%s", tensor->name, place->location, regular ? ": " : "",
                     regular ? strerror(errno) : "");
-    else if (place->offset > (uint64_t)info.st_size || size > (uint64_t)info.st_size - place->offset)
-        failure_set(failure, STATUS_INPUT,
-                    "tensor '%s': external data file '%.100s' has %" PRId64 " bytes, but %zu bytes from %" PRIu64 " on are asked for",
-                    tensor->name, place->location, (int64_t)info.st_size, size, place->offset);
+    else if (!check_piece(graph, tensor, place, (uint64_t)info.st_size, size, failure)) data = NULL;
     else if (!(data = arena_try(&graph->memory->arena, size)))
         failure_set(failure, STATUS_SYSTEM, "tensor '%s': no memory for %zu bytes", tensor->name, size);
     else if (fseeko(file, (off_t)place->offset, SEEK_SET) || fread(data, 1, size, file) != size) {
@@ -89,16 +135,6 @@ static void *read_piece(struct onnx_graph *graph, const Onnx__Tensor *tensor, co
     }
     if (file) fclose(file);
     return data;
-}
-
-/* The graph knows which files it was read from. Few are, and tensors of one file follow each other. */
-static void remember(struct onnx_graph *graph, const char *path) {
-    for (size_t i = graph->file_count; i-- > 0;)
-        if (!strcmp(graph->files[i], path)) return;
-    const char **files = onnx_alloc(graph, (graph->file_count + 1) * sizeof *files);
-    if (graph->file_count) memcpy(files, graph->files, graph->file_count * sizeof *files);
-    files[graph->file_count++] = onnx_text(graph, "%s", path);
-    graph->files = files;
 }
 
 void *onnx_read_external(struct onnx_graph *graph, const Onnx__Tensor *tensor, const char *folder, size_t size, struct failure *failure) {
@@ -115,7 +151,6 @@ void *onnx_read_external(struct onnx_graph *graph, const Onnx__Tensor *tensor, c
     }
     char *path = resolve(tensor, folder, place.location, failure);
     void *data = path ? read_piece(graph, tensor, path, &place, size, failure) : NULL;
-    if (data) remember(graph, path);
     free(path);
     return data;
 }

@@ -33,12 +33,20 @@ struct onnx_node_names {
     size_t slot_count, used;
 };
 
+/* Files of weights: a set of their paths as above, what they hold together and what was read of them so far, in bytes. */
+struct onnx_external {
+    const char **slots;
+    size_t slot_count;
+    uint64_t there, taken;
+};
+
 struct onnx_memory {
     struct arena arena; /* holds the graph, and this, as well */
     Onnx__Model *model; /* tensors, names and attributes point into it */
     struct onnx_names names;
     struct onnx_reads reads;
     struct onnx_node_names node_names;
+    struct onnx_external external;
     size_t value_room;   /* of graph->values */
     size_t node_room;    /* of graph->nodes; 0 where nobody knows */
     size_t place;        /* in graph->nodes: where one was last looked for */

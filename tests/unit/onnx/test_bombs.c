@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Small files that ask for much: functions that call each other, many names. What they would take is refused
+ * Small files that ask for much: functions that call each other, external data that overlaps, many names. What they would take is refused
  * before it is taken. Work that no limit ends is counted: this program's strcmp() is its own, and counts.
  */
 #include "tests/unit/support/onnx_file.h"
@@ -16,7 +16,7 @@
 #endif
 #endif
 
-enum { FAN = 40, LONG = 8000, MANY = 2000 };
+enum { FAN = 40, LONG = 8000, MANY = 2000, MEGABYTE = 1 << 20 };
 
 static unsigned long long compared;
 
@@ -69,7 +69,7 @@ static void hand_on(struct bytes *node) {
 static struct bytes fan_of(const char *name, const char *op, bool hands_on) {
     struct bytes f = function_message(name), last = node_message("", "Identity", "a", "o", "");
     for (int i = 0; i < FAN; i++) {
-        char value[8];
+        char value[16];
         snprintf(value, sizeof value, "v%d", i);
         struct bytes node = node_message("", op, "a", value, "");
         if (hands_on) hand_on(&node);
@@ -187,7 +187,7 @@ static void ports_of_a_function_are_matched_once(void **state) {
     struct bytes leaf = function_message("C"), node = node_message("", "Relu", "a", "o", ""), call = call_of("A", "x");
     put_message(&leaf, 7, &node);
     for (int i = 0; i < MANY; i++) {
-        char name[16];
+        char name[32];
         snprintf(name, sizeof name, "i%d", i);
         put_text(&leaf, 4, name);
         name[0] = 'o';
@@ -203,7 +203,7 @@ static void functions_are_found_in_order(void **state) {
     struct bytes leaf = fan_of("C", "Relu", false), call = call_of("A", "x");
     struct bytes model = tree(&call, &leaf, "x", false);
     for (int i = 0; i < MANY; i++) {
-        char name[16];
+        char name[32];
         snprintf(name, sizeof name, "f%d", i);
         struct bytes other = function_message(name);
         put_message(&model, 25, &other);
@@ -258,6 +258,56 @@ static void an_input_that_is_given_out_is_refused(void **state) {
     load_bad(&model, "function 'C' gives out its input 'a', which is not taken");
 }
 
+/* `count` initializers of all of `bytes`, which lie in `files` files. */
+static struct bytes overlapping(int count, int files, int64_t bytes) {
+    struct bytes graph = {0};
+    add_value(&graph, 11, "x", 1, "1");
+    add_value(&graph, 12, "y", 1, "1");
+    add_node(&graph, "", "Relu", "x", "y", "");
+    for (int i = 0; i < count; i++) {
+        struct bytes tensor = {0}, entry = {0};
+        char name[32];
+        put_number(&tensor, 1, bytes);
+        put_number(&tensor, 2, 3);
+        snprintf(name, sizeof name, "w%d", i);
+        put_text(&tensor, 8, name);
+        snprintf(name, sizeof name, "w%d.bin", i % files);
+        put_text(&entry, 1, "location");
+        put_text(&entry, 2, name);
+        put_message(&tensor, 13, &entry);
+        put_number(&tensor, 14, 1);
+        put_message(&graph, 5, &tensor);
+    }
+    return model_message(&graph, 17);
+}
+
+/* A range may be shared, not over and over: 16 times what the files have, or 64 MB. */
+static void external_data_is_read_some_times_over(void **state) {
+    (void)state;
+    static const struct {
+        int count, files;
+        int64_t bytes;
+        bool good;
+    } cases[] = {{64, 1, MEGABYTE, true},     {65, 1, MEGABYTE, false},     {80, 5, MEGABYTE, true}, {81, 5, MEGABYTE, false},
+                 {16, 1, 5 * MEGABYTE, true}, {17, 1, 5 * MEGABYTE, false}, {3000, 100, 1000, true}};
+    static const unsigned char zeros[5 * MEGABYTE];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (int k = 0; k < cases[i].files; k++) {
+            char name[32];
+            snprintf(name, sizeof name, "w%d.bin", k);
+            write_scratch(name, zeros, (size_t)cases[i].bytes);
+        }
+        struct bytes model = overlapping(cases[i].count, cases[i].files, cases[i].bytes);
+        if (cases[i].good) {
+            struct onnx_graph *net = load_good(&model);
+            assert_int_equal(net->file_count, cases[i].files);
+            onnx_free(net);
+        } else {
+            load_bad(&model, "over 16 times the files is too much");
+        }
+    }
+}
+
 /* Each input has a dimension with a name of its own. */
 static void dimensions_are_found_in_order(void **state) {
     (void)state;
@@ -265,7 +315,7 @@ static void dimensions_are_found_in_order(void **state) {
     struct failure failure = {0};
     struct onnx_report report = {0};
     for (int i = 0; i < MANY; i++) {
-        char name[16], dim[16];
+        char name[32], dim[32];
         snprintf(name, sizeof name, "x%d", i);
         snprintf(dim, sizeof dim, "n%d,n%d", i, (i + 1) % MANY);
         add_value(&graph, 11, name, 1, dim);
@@ -295,6 +345,7 @@ int main(void) {
         cmocka_unit_test(the_first_of_a_name_counts),
         cmocka_unit_test(a_function_of_too_many_operator_sets_is_refused),
         cmocka_unit_test(an_input_that_is_given_out_is_refused),
+        cmocka_unit_test(external_data_is_read_some_times_over),
         cmocka_unit_test(dimensions_are_found_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
