@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What values mean: their buffers, views and quantization, and bytes of them where a step needs some. */
+#include "tools/lower/axis.h"
 #include "tools/lower/lower.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* Entries of a gather's axis, where more are two axes. */
-enum { LEAST_STRAIGHT = 16, MOST_STRAIGHT = 512 };
 
 struct value_slot *value_slot(const struct onnx_value *value) {
     return value->lowered;
@@ -111,7 +109,7 @@ static bool straight(const int32_t *a, uint32_t a_dim, const int32_t *b, uint32_
 static bool short_stretch(const int32_t *table, uint32_t dim, uint32_t outer) {
     for (uint32_t k = 0; k < dim; k++)
         if (table[k] != (int32_t)k) return false;
-    return dim > 1 && dim < 16 && dim * outer <= MOST_STRAIGHT;
+    return dim > 1 && dim < 16 && dim * outer <= AXIS_MOST_STRAIGHT;
 }
 
 /* The view's axes in the order of memory, with axes of one element dropped and straight neighbours merged. */
@@ -143,25 +141,11 @@ static uint32_t gather_axes(struct lowering *l, const struct view *view, enum mo
     return rank;
 }
 
-/* Whether the entries of an axis are the sums of those of an outer one and of one of `inner`. */
-static bool separable(const int32_t *table, uint32_t dim, uint32_t inner) {
-    for (uint32_t k = 0; k < dim; k++)
-        if (table[k] < 0 || table[k] - table[k / inner * inner] != table[k % inner] - table[0]) return false;
-    return true;
-}
-
-/* The most entries that an inner axis of this one may have; 0: it stays one. */
-static uint32_t inner_axis(const int32_t *table, uint32_t dim) {
-    for (uint32_t inner = MOST_STRAIGHT; dim > MOST_STRAIGHT && inner >= LEAST_STRAIGHT; inner--)
-        if (dim % inner == 0 && separable(table, dim, inner)) return inner;
-    return 0;
-}
-
 /* An axis that runs straight, or is made of two, needs no entry for each element: a long one becomes two. */
 static uint32_t split_axes(struct lowering *l, uint32_t rank, uint32_t *dims, int32_t **tables) {
     for (uint32_t i = 0; i < rank && rank < MORSEL_FORMAT_MAX_RANK; i++) {
         const int32_t *table = tables[i];
-        uint32_t inner = inner_axis(table, dims[i]), k;
+        uint32_t inner = axis_inner(table, dims[i]), k;
         if (!inner) continue;
         for (uint32_t n = rank++; n > i; n--) {
             dims[n] = dims[n - 1];
