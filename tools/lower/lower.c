@@ -328,6 +328,14 @@ static bool has_shape(const struct onnx_value *value) {
            value->shape.rank <= (int)MORSEL_FORMAT_MAX_RANK;
 }
 
+/* Bytes of the entries of its outputs' axes, as views keep them. */
+static uint64_t table_bytes(const struct onnx_node *node) {
+    uint64_t entries = 0;
+    for (int i = 0; i < node->output_count; i++)
+        for (int d = 0; node->outputs[i] && d < node->outputs[i]->shape.rank; d++) entries += (uint64_t)node->outputs[i]->shape.dims[d];
+    return entries * sizeof(int32_t);
+}
+
 /* After a refusal the walk goes on, so that all refusals show: as if the node had given a quantized value. Where the shape is not known
  * nothing sensible can be said of what follows. */
 static void stand_in_outputs(struct lowering *l, struct onnx_node *node) {
@@ -335,7 +343,8 @@ static void stand_in_outputs(struct lowering *l, struct onnx_node *node) {
         struct onnx_value *value = node->outputs[i];
         if (!value || (value_slot(value)->meaning && !value_slot(value)->meaning->poison)) continue;
         struct meaning m = {.poison = true};
-        if (has_shape(value) && (value->type == ONNX_FLOAT || value->type == ONNX_UINT8 || value->type == ONNX_INT8)) {
+        if (has_shape(value) && has_room(l, table_bytes(node)) &&
+            (value->type == ONNX_FLOAT || value->type == ONNX_UINT8 || value->type == ONNX_INT8)) {
             struct net_buffer *buffer =
                 value_buffer(l, value, value->type == ONNX_INT8 ? MORSEL_INT8 : MORSEL_UINT8, natural_layout(&value->shape), 1, 0);
             buffer->qualified = value->type == ONNX_FLOAT;
@@ -406,7 +415,8 @@ static void lower_node(struct lowering *l, struct onnx_node *node) {
     else if (poisoned(l, node)) good = false;
     else {
         dynamic_settle(l, node);
-        good = shapes_fit(l, node) && shapes_follow(l, node) && integers_fit(l, node) && fn(l, node) && shapes_kept(l, node);
+        good = shapes_fit(l, node) && room_for(l, node, table_bytes(node)) && shapes_follow(l, node) && integers_fit(l, node) &&
+               fn(l, node) && shapes_kept(l, node);
     }
     if (!good) stand_in_outputs(l, node);
 }
@@ -436,10 +446,15 @@ static void notice_floats(const struct lowering *l) {
 }
 
 struct net *lower(struct onnx_graph *graph, struct onnx_report *report) {
+    return lower_within(graph, report, memory_room(graph));
+}
+
+struct net *lower_within(struct onnx_graph *graph, struct onnx_report *report, size_t memory) {
     struct lowering l = {.graph = graph, .net = net_new(graph->name), .report = report};
     size_t refused = report->refusal_count;
     l.floats_meant = graph->floats_meant || onnx_is_quantized(graph);
     l.table_room = table_room(graph);
+    l.memory_room = memory;
     find_readers(&l);
     for (size_t i = 0; i < graph->input_count; i++) add_input(&l, graph->inputs[i]);
     for (size_t i = 0; i < graph->node_count; i++)

@@ -51,11 +51,14 @@ struct lowering {
     const struct onnx_node *first_float, *last_float; /* layers that run in float: */
     size_t float_count;
     size_t table_room;         /* channels that tables by channel may yet have in all (function.c) */
+    size_t memory_room;        /* bytes that the net may have taken before a node (room.c) */
     struct gathered *gathered; /* meaning.c's own: what was gathered lately, for other readers */
 };
 
 /* The whole pass. NULL where anything was refused: the report says what. */
 struct net *lower(struct onnx_graph *graph, struct onnx_report *report);
+/* The same with room for so many bytes of weights and tables, whatever the file holds. */
+struct net *lower_within(struct onnx_graph *graph, struct onnx_report *report, size_t memory);
 
 /* One operator family each; false: refused, with the reason in the report. */
 typedef bool lower_fn(struct lowering *l, struct onnx_node *node);
@@ -285,6 +288,12 @@ struct net_step *add_line(struct lowering *l, struct onnx_node *node, const stru
 float meaning_number(const struct meaning *m, uint32_t channel, int byte);
 /* How many channels a graph's tables may have: it follows from the constants that its file holds. */
 size_t table_room(const struct onnx_graph *graph);
+
+/* Bytes that the net's weights and tables may take for what the file holds (room.c). */
+size_t memory_room(const struct onnx_graph *graph);
+/* Whether so many more have room; room_for(): else the node is refused. */
+bool has_room(const struct lowering *l, uint64_t bytes);
+bool room_for(struct lowering *l, struct onnx_node *node, uint64_t bytes);
 /* Whether a table by these channels can go on top of the value's own, and has room. */
 bool function_fits(const struct lowering *l, const struct meaning *m, uint32_t channels, uint32_t axis);
 /* Floats by channel and byte; takes its room. */

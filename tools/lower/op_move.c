@@ -100,7 +100,7 @@ static bool integers(struct lowering *l, struct onnx_node *node, const char *nam
 
 static bool pick(struct lowering *l, struct onnx_node *node, struct meaning *m, uint32_t axis, uint32_t count, const int32_t *indices) {
     struct meaning kept;
-    if (!keep_table(l, node, m, m->table_axis != axis, &kept)) return false;
+    if (!room_for(l, node, (uint64_t)count * sizeof *indices) || !keep_table(l, node, m, m->table_axis != axis, &kept)) return false;
     kept.view = view_pick(l->net, &kept.view, axis, count, indices);
     *m = kept;
     return true;
@@ -226,6 +226,7 @@ bool lower_pad(struct lowering *l, struct onnx_node *node) {
     if (!keep_table(l, node, m, survives, &made) || (!strcmp(mode, "constant") && !set_fill(l, node, &made))) return false;
     for (int i = 0; i < n; i++) {
         uint32_t axis = (uint32_t)axes[i], out = (uint32_t)node->outputs[0]->shape.dims[axis];
+        if (!room_for(l, node, 2 * (uint64_t)out * sizeof(int32_t))) return false;
         int32_t *indices = net_alloc(l->net, (out + 1) * sizeof *indices);
         for (uint32_t k = 0; k < out; k++) indices[k] = padded_index(mode, k, pads[i], pads[n + i], made.view.dims[axis]);
         made.view = view_pick(l->net, &made.view, axis, out, indices);

@@ -31,6 +31,9 @@ static const float *linear_positions(struct lowering *l, const struct onnx_resiz
     return positions;
 }
 
+/* Numbers of a matrix: outside of pictures each output is written with every input of its axis. */
+enum { MOST_WEIGHTS = 1 << 24 };
+
 /* [out][in]: each output between its two neighbours. */
 static const float *linear_weights(struct lowering *l, const struct onnx_resize *r) {
     float *weights = net_alloc(l->net, (size_t)(r->out * r->in) * sizeof *weights);
@@ -48,6 +51,9 @@ static const float *linear_weights(struct lowering *l, const struct onnx_resize 
 static bool linear_axis(struct lowering *l, struct onnx_node *node, struct meaning *m, uint32_t axis, const struct onnx_resize *r,
                         const struct tail *tail) {
     uint32_t rank = m->view.rank, order[VIEW_MAX_RANK], back[VIEW_MAX_RANK], n = 0, dims[VIEW_MAX_RANK];
+    if (r->in > MOST_WEIGHTS / r->out)
+        return refuse(l, node, "from %lld to %lld along axis %u takes a matrix of more than 2^24 numbers", (long long)r->in,
+                      (long long)r->out, axis);
     const float *weights = linear_weights(l, r);
     if (!weights) return refuse(l, node, "tf_crop_and_resize beyond the picture is not supported");
     for (uint32_t i = 0; i < rank; i++)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 void *net_alloc(struct net *net, size_t bytes) {
+    net->taken_bytes += bytes;
     return arena_alloc(&net->memory, bytes);
 }
 

@@ -104,6 +104,7 @@ struct net {
     uint32_t format; /* net_format() */
     uint32_t arena_bytes, group_count;
     struct morsel_blob_group *groups;
+    size_t taken_bytes;  /* of net_alloc(), in all */
     struct arena memory; /* holds the net as well */
 };
 

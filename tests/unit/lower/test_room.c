@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* What a network may take of memory while it is lowered: small files that ask for much are refused before it is taken. */
+#include "tests/unit/support/onnx_file.h"
+
+#include "tools/lower/lower.h"
+
+enum { SLICES = 40, LINE = 1 << 14 };
+
+static void add_list(struct bytes *file, const char *name, int64_t number) {
+    const int64_t one = 1;
+    add_constant(file, name, ONNX_INT64, 1, &one, &(struct number){0, number}, 1);
+}
+
+/* A line that is cut again and again, to what it was: each view has an entry for every element. */
+static struct onnx_graph *sliced_line(void) {
+    struct bytes file = {0};
+    add_value(&file, 11, "v0", ONNX_UINT8, "1,16384");
+    add_value(&file, 12, "v40", ONNX_UINT8, NULL);
+    add_list(&file, "zero", 0);
+    add_list(&file, "end", LINE);
+    add_list(&file, "one", 1);
+    for (int i = 0; i < SLICES; i++) {
+        char inputs[40], output[12];
+        snprintf(inputs, sizeof inputs, "v%d zero end one", i);
+        snprintf(output, sizeof output, "v%d", i + 1);
+        add_node(&file, output, "Slice", inputs, output, "");
+    }
+    struct bytes message = model_message(&file, 13);
+    return inferred_bytes(&message);
+}
+
+/* Two pieces of 2^16 bytes for each Slice: 1 MiB is short of 40 of them, and no more is taken than that and one node's. */
+static void views_have_room_in_all(void **state) {
+    (void)state;
+    struct onnx_report report = {0}, none = {0};
+    struct onnx_graph *graph = sliced_line();
+    assert_null(lower_within(graph, &report, 1 << 20));
+    assert_int_equal(report.refusal_count, 1);
+    assert_non_null(strstr(report.refusals[0].why, "too many for what the file holds"));
+    struct net *net = lower_within(graph, &none, memory_room(graph));
+    assert_non_null(net);
+    assert_in_range(net->taken_bytes, SLICES * LINE * sizeof(int32_t), 4 * SLICES * LINE * sizeof(int32_t));
+    net_free(net);
+    onnx_report_free(&report);
+    onnx_report_free(&none);
+    onnx_free(graph);
+}
+
+/* To the byte; what is asked for is not taken. */
+static void room_is_kept_to_the_byte(void **state) {
+    (void)state;
+    struct onnx_report report = {0};
+    struct onnx_graph *graph = sliced_line();
+    struct lowering l = {.graph = graph, .net = net_new("small"), .report = &report, .memory_room = 1 << 12};
+    size_t taken = l.net->taken_bytes;
+    assert_true(has_room(&l, (1 << 12) - taken));
+    assert_false(has_room(&l, (1 << 12) - taken + 1));
+    assert_false(has_room(&l, UINT64_MAX));
+    assert_false(room_for(&l, graph->nodes[0], (1 << 12) + 1));
+    assert_int_equal(report.refusal_count, 1);
+    assert_int_equal(l.net->taken_bytes, taken);
+    net_free(l.net);
+    onnx_report_free(&report);
+    onnx_free(graph);
+}
+
+static void room_grows_with_the_file(void **state) {
+    (void)state;
+    struct onnx_graph small = {.numbers_read = 0}, large = {.numbers_read = 1000}, huge = {.numbers_read = SIZE_MAX};
+    assert_true(memory_room(&large) > memory_room(&small));
+    assert_true(memory_room(&huge) > memory_room(&large));
+}
+
+/* Twice the length, by a matrix; false: it is refused with these words. */
+static bool doubles(const char *dims, const char *words) {
+    const int64_t three = 3;
+    const struct number scales[3] = {{1, 1}, {1, 1}, {2, 2}};
+    struct onnx_report report = {0};
+    struct bytes file = {0};
+    add_value(&file, 11, "x", ONNX_FLOAT, dims);
+    add_value(&file, 12, "y", ONNX_FLOAT, NULL);
+    add_constant(&file, "s", ONNX_FLOAT, 1, &three, scales, 3);
+    add_node(&file, "r", "Resize", "x - s", "y", "mode@linear");
+    struct bytes message = model_message(&file, 13);
+    struct onnx_graph *graph = inferred_bytes(&message);
+    struct net *net = lower(graph, &report);
+    bool done = net != NULL;
+    if (!done) assert_non_null(strstr(report.refusals[0].why, words));
+    net_free(net);
+    onnx_report_free(&report);
+    onnx_free(graph);
+    return done;
+}
+
+static void a_matrix_of_a_resize_has_a_limit(void **state) {
+    (void)state;
+    assert_true(doubles("1,1,500", ""));
+    assert_false(doubles("1,1,3000", "from 3000 to 6000 along axis 2 takes a matrix of more than 2^24 numbers"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(views_have_room_in_all),
+        cmocka_unit_test(room_is_kept_to_the_byte),
+        cmocka_unit_test(room_grows_with_the_file),
+        cmocka_unit_test(a_matrix_of_a_resize_has_a_limit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
