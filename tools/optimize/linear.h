@@ -17,6 +17,9 @@ struct linear {
 
 /* False: another operator, or weights or bias that are no float constants, or not of the form. */
 bool linear_read(struct onnx_node *node, struct linear *l);
+/* Whether linear_rewrite() may write the weights anew: one constant may have many readers, and each gets its own. Room for that follows
+ * from the numbers in the file. Passes leave the node alone where there is none. */
+bool linear_has_room(const struct onnx_graph *g, const struct linear *l);
 /* The channels that element e of the weights connects. */
 void linear_place(const struct linear *l, int64_t e, int64_t *in, int64_t *out);
 /* The bias, zeros where there is none; out_channels numbers. */

@@ -76,8 +76,8 @@ static struct onnx_node *source_of_channels(const struct affine *a) {
 static bool fold_before(struct onnx_graph *g, struct onnx_node *node) {
     struct affine a;
     struct linear before;
-    if (!affine_read(g, node, &a) || !linear_read(source_of_channels(&a), &before) || !affine_fits(&a, before.out_axis) ||
-        (a.axis >= 0 && a.channels != before.out_channels))
+    if (!affine_read(g, node, &a) || !linear_read(source_of_channels(&a), &before) || !linear_has_room(g, &before) ||
+        !affine_fits(&a, before.out_axis) || (a.axis >= 0 && a.channels != before.out_channels))
         return false;
     bool direct = before.node == a.x->producer;
     if (!direct && before.out_axis != 1) /* words have their channels last, and a reshape may cut them up */
@@ -134,7 +134,7 @@ static bool fold_after(struct onnx_graph *g, struct onnx_node *reader) {
     struct linear l;
     struct onnx_node *node;
     int64_t pixels;
-    if (!linear_read(reader, &l) || !read_source(g, &l, &a, &node, &pixels)) return false;
+    if (!linear_read(reader, &l) || !linear_has_room(g, &l) || !read_source(g, &l, &a, &node, &pixels)) return false;
     bool shifts = affine_shifts(&a);
     if (a.axis >= 0 && a.channels * pixels != l.in_channels) return false;
     if (shifts && (!sees_everything(&l) || !linear_takes_bias(&l))) return false;

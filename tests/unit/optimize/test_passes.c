@@ -2,6 +2,8 @@
 /* What the passes make of small networks, and what they leave alone. tests/parity/optimize.py checks that the results stay the same. */
 #include "tests/unit/support/graph_words.h"
 
+#include "tools/optimize/linear.h"
+
 static void what_does_nothing_is_gone(void **state) {
     (void)state;
     static const struct row rows[] = {
@@ -366,6 +368,36 @@ static void every_pass_is_noticed_once(void **state) {
     onnx_free(g);
 }
 
+/* Two layers read one constant: a scale behind each goes into a copy of its own, as long as there is room. */
+static size_t scales_left(size_t copied, size_t *after) {
+    struct onnx_graph *g =
+        network(13, "1,4,8,8", "Identity %4x4x1x1 > w; Conv x w > a; Mul a #2 > b; Relu b > c; Conv c w > d; Mul d #3 > y");
+    size_t left = 0;
+    g->numbers_copied = copied;
+    graph_optimize(g, NULL);
+    for (size_t i = 0; i < g->node_count; i++) left += !g->nodes[i]->removed && !strcmp(g->nodes[i]->op, "Mul");
+    *after = g->numbers_copied;
+    onnx_free(g);
+    return left;
+}
+
+static void copies_of_weights_have_room(void **state) {
+    (void)state;
+    struct linear l = {.weights = &(struct onnx_tensor){.count = 16}};
+    struct onnx_graph none = {.numbers_read = 18}; /* what the network above holds */
+    size_t room = 0, after;
+    for (size_t bit = (size_t)1 << 40; bit; bit >>= 1) {
+        none.numbers_copied = room + bit;
+        if (linear_has_room(&none, &l)) room += bit;
+    }
+    assert_int_equal(scales_left(0, &after), 0);
+    assert_int_equal(after, 32);
+    assert_int_equal(scales_left(room, &after), 1);
+    assert_int_equal(after, room + 16);
+    assert_int_equal(scales_left(room + 16, &after), 2);
+    assert_int_equal(after, room + 16);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_does_nothing_is_gone),
@@ -384,6 +416,7 @@ int main(void) {
         cmocka_unit_test(maxima_become_pools),
         cmocka_unit_test(sums_by_letters_are_products),
         cmocka_unit_test(products_of_constants_are_constants),
+        cmocka_unit_test(copies_of_weights_have_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
