@@ -12,6 +12,20 @@
 /* All values of a graph together, in elements: far more than any network has, and few enough to compute with. */
 #define MOST_IN_ALL ((int64_t)1 << 32)
 
+/* Weights are packed for each node that reads them, and one constant may have many readers: room follows from the numbers in the file. Of
+ * networks seen, none took more than a quarter of it. */
+enum { LEAST_ROOM = 1 << 30, BYTES_OF_A_NUMBER = 64 };
+
+static size_t room_of(const struct onnx_graph *graph) {
+    size_t most = (SIZE_MAX - LEAST_ROOM) / BYTES_OF_A_NUMBER, read = graph->numbers_read;
+    return LEAST_ROOM + BYTES_OF_A_NUMBER * (read < most ? read : most);
+}
+
+static void *taken(struct executor *executor, size_t bytes) {
+    executor->taken += bytes;
+    return arena_alloc(&executor->memory, bytes);
+}
+
 /* ---- what prepare functions call ---- */
 
 bool cannot(struct preparation *p, const char *format, ...) {
@@ -23,7 +37,7 @@ bool cannot(struct preparation *p, const char *format, ...) {
 }
 
 void *prepare_alloc(struct preparation *p, size_t bytes) {
-    return arena_alloc(&p->executor->memory, bytes);
+    return taken(p->executor, bytes);
 }
 
 bool prepare_scratch(struct preparation *p, int64_t floats) {
@@ -36,7 +50,7 @@ static const float *constant_floats(struct executor *executor, struct slot *slot
     const struct onnx_tensor *t = slot->value->constant;
     if (slot->kind != SLOT_KNOWN || slot->known) return slot->known;
     if (t->type == ONNX_FLOAT && (uintptr_t)t->data % sizeof(float) == 0) return slot->known = t->data;
-    float *floats = arena_alloc(&executor->memory, t->count * sizeof(float));
+    float *floats = taken(executor, t->count * sizeof(float));
     for (size_t i = 0; i < t->count; i++) floats[i] = (float)onnx_number(t, i);
     return slot->known = floats;
 }
@@ -198,7 +212,7 @@ static bool run_known(struct preparation *p) {
         struct slot *slot = step->outputs[i] == NO_SLOT ? NULL : &executor->slots[step->outputs[i]];
         if (!slot) continue;
         slot->kind = SLOT_KNOWN;
-        slot->known = out[i] = arena_alloc(&executor->memory, (slot->count + 1) * sizeof(float));
+        slot->known = out[i] = taken(executor, (slot->count + 1) * sizeof(float));
     }
     if (step->run) step->run(step->plan, &(struct call){in, out, scratch, &why});
     else executor->slots[step->outputs[0]].known = in[0];
@@ -242,6 +256,8 @@ static bool add_node(struct preparation *p, const struct onnx_graph *graph) {
     p->reads = node->input_count;
     if (!row && *node->domain) return cannot(p, "the float executor does not have this operator of %s", node->domain);
     if (!row) return cannot(p, "the float executor does not have this operator");
+    if (executor->taken > executor->room)
+        return cannot(p, "weights take over %zu MB with those before it: too many for what the file holds", executor->room >> 20);
     if (!check_operands(p, row) || !check_shapes(p, graph) || !prepare(p, row) || !drop_outputs(p, row)) return false;
     if (all_known(p)) return run_known(p);
     for (int i = 0; i < node->output_count; i++)
@@ -296,8 +312,9 @@ static void add_nodes(struct executor *executor, const struct onnx_graph *graph,
     }
 }
 
-static struct executor *open_checked(const struct onnx_graph *graph, struct onnx_report *report, struct failure *failure) {
+static struct executor *open_checked(const struct onnx_graph *graph, size_t room, struct onnx_report *report, struct failure *failure) {
     struct executor *executor = must_calloc(1, sizeof *executor);
+    executor->room = room;
     size_t refused = report->refusal_count;
     make_slots(executor, graph);
     executor->input_count = graph->input_count;
@@ -359,8 +376,12 @@ static void name_refusals(const struct onnx_report *report, struct failure *fail
 }
 
 struct executor *executor_open(const struct onnx_graph *graph, struct failure *failure) {
+    return executor_open_within(graph, room_of(graph), failure);
+}
+
+struct executor *executor_open_within(const struct onnx_graph *graph, size_t room, struct failure *failure) {
     struct onnx_report report = {0};
-    struct executor *executor = open_checked(graph, &report, failure);
+    struct executor *executor = open_checked(graph, room, &report, failure);
     if (!executor && report.refusal_count) name_refusals(&report, failure);
     onnx_report_free(&report);
     return executor;
@@ -368,7 +389,7 @@ struct executor *executor_open(const struct onnx_graph *graph, struct failure *f
 
 bool executor_check(const struct onnx_graph *graph, struct onnx_report *report) {
     struct failure failure;
-    struct executor *executor = open_checked(graph, report, &failure);
+    struct executor *executor = open_checked(graph, room_of(graph), report, &failure);
     executor_close(executor);
     return executor != NULL;
 }

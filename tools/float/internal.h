@@ -39,8 +39,12 @@ struct executor {
     size_t work, scratch; /* floats */
     int most_operands;    /* of a step: inputs and outputs */
     int64_t elements;     /* of all values so far */
+    size_t taken, room;   /* bytes of packed weights and known values so far, and that they may have before a node */
     struct arena memory;
 };
+
+/* executor_open() with so much room, whatever the file holds. */
+struct executor *executor_open_within(const struct onnx_graph *graph, size_t room, struct failure *failure);
 
 /* Gives every value of the steps its place in the workspace. False: there is no memory to plan in. */
 void plan_memory(struct executor *executor);

@@ -3,6 +3,7 @@
 #include "tools/quant/quantize.h"
 #include "tools/float/executor.h"
 #include "tools/optimize/edit.h"
+#include "tools/optimize/linear.h"
 #include "tools/optimize/optimize.h"
 #include "tools/quant/equalize/equalize.h"
 #include "tools/quant/calibrate/over.h"
@@ -16,10 +17,29 @@
 
 enum { ODD_SAMPLES = 8, ODD_TIMES = 32 };
 
+/* Each layer gets weights of its own, and many may read one constant: a small file would take gigabytes. Told before any are made. */
+enum { LEAST_WEIGHTS = 1 << 28, WEIGHTS_OF_A_NUMBER = 64 };
+
+static bool weights_fit(const struct onnx_graph *g, struct failure *failure) {
+    size_t most = (SIZE_MAX - LEAST_WEIGHTS) / WEIGHTS_OF_A_NUMBER, read = g->numbers_read < most ? g->numbers_read : most, layers = 0;
+    size_t left = LEAST_WEIGHTS + WEIGHTS_OF_A_NUMBER * read, room = left;
+    for (size_t i = 0; i < g->node_count; i++) {
+        struct linear l;
+        if (!linear_read(g->nodes[i], &l)) continue;
+        layers++;
+        if (l.weights->count > left)
+            return failure_set(failure, STATUS_INPUT, "%zu layers have more than %zu numbers of weights: too many for what the file holds",
+                               layers, room);
+        left -= l.weights->count;
+    }
+    return true;
+}
+
 bool quantize_prepare(struct quantizer *q, struct failure *failure) {
     size_t refused = q->report->refusal_count;
     if (q->options.scheme.dynamic) graph_scale_products(q->graph);
     graph_optimize(q->graph, q->report);
+    if (!weights_fit(q->graph, failure)) return false;
     if (!executor_check(q->graph, q->report) || q->report->refusal_count > refused) return false;
     q->executor = executor_open(q->graph, failure);
     return q->executor != NULL;

@@ -3,6 +3,7 @@
 #include "tests/unit/support/onnx_file.h"
 
 #include "tools/float/executor.h"
+#include "tools/float/internal.h"
 
 /* Runs one node on inputs that count up from 1 / 4 in steps of 1 / 4, each input from where the one before it ended. */
 static void expect_node(const char *op, int opset, const char *inputs, const char *attributes, const float *want, size_t want_count) {
@@ -289,6 +290,38 @@ static void positions_out_of_range_are_refused(void **state) {
     onnx_free(graph);
 }
 
+/* 20 products share a matrix of 64 x 64 in a file that holds two numbers: each packs it for itself. */
+static void weights_of_all_nodes_have_room(void **state) {
+    (void)state;
+    const int64_t two = 2;
+    const struct number shape[2] = {{64, 64}, {64, 64}};
+    struct bytes file = {0};
+    struct failure failure;
+    add_value(&file, 11, "v0", ONNX_FLOAT, "1,64");
+    add_value(&file, 12, "v20", ONNX_FLOAT, NULL);
+    add_constant(&file, "shape", ONNX_INT64, 1, &two, shape, 2);
+    add_node(&file, "c", "ConstantOfShape", "shape", "w", "");
+    for (int i = 0; i < 20; i++) {
+        char inputs[16], output[8];
+        snprintf(inputs, sizeof inputs, "v%d w", i);
+        snprintf(output, sizeof output, "v%d", i + 1);
+        add_node(&file, output, "MatMul", inputs, output, "");
+    }
+    struct bytes model = model_message(&file, 13);
+    struct onnx_graph *graph = inferred_bytes(&model);
+    assert_null(executor_open_within(graph, 10 * 64 * 64 * sizeof(float), &failure));
+    assert_non_null(
+        strstr(failure.text, "(MatMul) and 9 more: weights take over 0 MB with those before it: too many for what the file holds"));
+    struct executor *executor = executor_open_within(graph, 30 * 64 * 64 * sizeof(float), &failure);
+    assert_non_null(executor);
+    assert_in_range(executor->taken, 20 * 64 * 64 * sizeof(float), 30 * 64 * 64 * sizeof(float));
+    executor_close(executor);
+    executor = executor_open(graph, &failure);
+    assert_non_null(executor);
+    executor_close(executor);
+    onnx_free(graph);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operators_give_their_numbers),
@@ -299,6 +332,7 @@ int main(void) {
         cmocka_unit_test(every_node_at_fault_is_named),
         cmocka_unit_test(what_is_empty_is_not_walked),
         cmocka_unit_test(positions_out_of_range_are_refused),
+        cmocka_unit_test(weights_of_all_nodes_have_room),
     };
     return cmocka_run_group_tests_name("float executor", tests, NULL, NULL);
 }
