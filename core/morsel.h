@@ -90,7 +90,7 @@ enum morsel_error {
     MORSEL_ERR_PLAN,         /* an arena slice lies outside the arena, or two live ones overlap */
     MORSEL_ERR_PICTURE,      /* no picture rule in the blob, or one that does not fit the input */
     MORSEL_ERR_ARENA,        /* the arena is too small: morsel_arena_bytes() says what it needs */
-    MORSEL_ERR_SCRATCH,      /* the scratch memory is too small: morsel_picture_bytes() says what it needs */
+    MORSEL_ERR_SCRATCH,      /* the scratch memory is too small: morsel_picture_bytes() or morsel_frame_bytes() says what it needs */
     MORSEL_ERR_CAPACITY,     /* a buffer holds less than is to be read from it or written to it: morsel_view_elements() */
     MORSEL_ERR_OPTIONS,      /* options without their size, or with a field or a flag that this library does not know */
     MORSEL_ERR_TEXT,         /* no text rule in the blob, or a damaged one */
@@ -160,7 +160,8 @@ struct morsel_options {
 struct morsel_step;
 typedef void morsel_watch(void *ctx, const struct morsel_step *step);
 
-/* A network with its arena. Place it anywhere; do not rely on its contents. */
+/* A network with its arena. Place it anywhere; do not rely on its contents. It points at the model and the blob, which must stay as long;
+ * options are copied. It may be moved, or copied: the copies share the arena. */
 struct morsel_session {
     const struct morsel_model *model;
     uint8_t *arena;
@@ -177,7 +178,8 @@ struct morsel_session {
 
 /* An input or output of the network: where it lies in the arena and what its bytes mean. */
 struct morsel_view {
-    void *data; /* in the arena; write inputs before morsel_run(), read outputs after it. Valid while the session is */
+    void *data; /* in the arena, as long as the session is. Write inputs before morsel_run(); read outputs after it, and before the next
+                   inputs are written: they may lie in the same place */
     uint32_t bytes;
     enum morsel_type type;
     enum morsel_layout layout;
@@ -223,7 +225,8 @@ uint32_t morsel_input_count(const struct morsel_model *model);
 uint32_t morsel_output_count(const struct morsel_model *model);
 uint32_t morsel_label_count(const struct morsel_model *model);
 
-/* The label of class `index`; NULL where there is none. The network's name, from the ONNX graph; "" where there is none. */
+/* The label of class `index`; NULL where there is none. The network's name, that of its ONNX file without folder and
+ * ending; "" where there is none. */
 const char *morsel_label(const struct morsel_model *model, uint32_t index);
 const char *morsel_network_name(const struct morsel_model *model);
 
@@ -253,7 +256,8 @@ enum morsel_error morsel_output(const struct morsel_session *session, uint32_t i
 enum morsel_error morsel_input_named(const struct morsel_session *session, const char *name, struct morsel_view *view);
 enum morsel_error morsel_output_named(const struct morsel_session *session, const char *name, struct morsel_view *view);
 
-/* One inference: inputs in the arena to outputs in the arena. Inputs are spent by it: write them before every run. */
+/* One inference: inputs in the arena to outputs in the arena. Inputs are spent by it: write them before every run.
+ * MORSEL_ERR_ARGUMENT: a session that is not open; nothing else fails. */
 enum morsel_error morsel_run(const struct morsel_session *session);
 
 /* --- Watching a run, to profile or to debug it ------------------------------------------------------------------- */
@@ -349,7 +353,8 @@ struct morsel_frame {
 size_t morsel_frame_bytes(const struct morsel_model *model, const struct morsel_frame *frame);
 
 /* As morsel_picture(), with the bytes that it gives for the same region, turned and mirrored, in RGB. Gray pixels are red, green and blue.
- * MORSEL_ERR_OPTIONS: a frame without its size, or with pixels, colors or a turn that there are not. */
+ * MORSEL_ERR_OPTIONS: a frame without its size, or with pixels, colors, a turn or a mirror that there are not.
+ * MORSEL_ERR_CAPACITY: a plane holds less than its rows take; its last row needs no stride. */
 enum morsel_error morsel_frame(const struct morsel_model *model, const struct morsel_frame *frame, void *scratch, size_t scratch_bytes,
                                const struct morsel_view *view, uint32_t image);
 
