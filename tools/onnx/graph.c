@@ -44,12 +44,6 @@ void onnx_free(struct onnx_graph *graph) {
     arena_free(&arena);
 }
 
-size_t onnx_hash_name(const char *name) {
-    uint64_t h = 14695981039346656037u; /* FNV-1a */
-    for (; *name; name++) h = (h ^ (unsigned char)*name) * 1099511628211u;
-    return (size_t)(h ^ h >> 32);
-}
-
 /* The slot where the name is or would be; the table is never full. */
 static struct onnx_value **slot_of(const struct onnx_names *names, const char *name) {
     size_t i = onnx_hash_name(name) & (names->slot_count - 1);
