@@ -11,7 +11,6 @@
 
 #include "kernels/kernels.h"
 
-#include <float.h>
 #include <string.h>
 
 /* Steps beyond which no attention is split. */
@@ -52,16 +51,12 @@ static bool term_strides(const struct morsel_blob_binary *sum, const uint32_t *s
     return p->term_stride[3] < 2;
 }
 
-static bool is_unlimited(float low, float high) {
-    return low <= -FLT_MAX && high >= FLT_MAX;
-}
-
 /* Whether operand k of the sum is the result of `made`, as it lies, and the other one can be its third input: then *p is both. */
 static bool takes_term(const struct net_step *sum, uint32_t k, const struct net_step *made, product *p) {
     const struct morsel_blob_binary *s = &sum->parameters.binary;
     const uint32_t *whole = k ? s->b_stride : s->a_stride, *term = k ? s->a_stride : s->b_stride;
     *p = made->parameters.float_matmul;
-    if (made->input_count != 2 || p->turned || !is_unlimited(p->float_min, p->float_max) || !is_plain_float(sum->inputs[1 - k]))
+    if (made->input_count != 2 || p->turned || !net_is_unlimited(p->float_min, p->float_max) || !is_plain_float(sum->inputs[1 - k]))
         return false;
     if (net_elements(made->output) != net_elements(sum->output) || !morsel_is_contiguous(s->dims, whole, s->rank)) return false;
     p->float_min = s->float_min;

@@ -10,7 +10,6 @@
 
 #include "kernels/kernels.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -34,15 +33,10 @@ static bool is_binary(const struct net_step *step, uint32_t op) {
     return step && step->kind == MORSEL_STEP_BINARY && step->parameters.binary.op == op;
 }
 
-/* Floats that are stored as they come. */
-static bool is_unlimited(float low, float high) {
-    return low <= -FLT_MAX && high >= FLT_MAX;
-}
-
 static struct net_step *binary_of(const struct net_uses *u, const struct net_buffer *value, uint32_t op, uint32_t readers) {
     struct net_step *step = maker_of(u, value, MORSEL_STEP_BINARY, readers);
     if (!is_binary(step, op)) return NULL;
-    return is_unlimited(step->parameters.binary.float_min, step->parameters.binary.float_max) ? step : NULL;
+    return net_is_unlimited(step->parameters.binary.float_min, step->parameters.binary.float_max) ? step : NULL;
 }
 
 static const uint32_t *strides_of(const struct net_step *step, uint32_t k) {

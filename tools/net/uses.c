@@ -4,6 +4,8 @@
 
 #include "tools/net/plan/plan.h"
 
+#include <float.h>
+
 struct net_uses net_uses_of(struct net *net) {
     plan_drop_dead_steps(net);
     struct net_uses uses = {net_alloc(net, (net->buffer_count + 1) * sizeof *uses.producers),
@@ -15,6 +17,10 @@ struct net_uses net_uses_of(struct net *net) {
     }
     for (uint32_t i = 0; i < net->output_count; i++) uses.readers[net->outputs[i].buffer->index]++;
     return uses;
+}
+
+bool net_is_unlimited(float low, float high) {
+    return low <= -FLT_MAX && high >= FLT_MAX;
 }
 
 void net_become(struct net_uses *uses, struct net_step *step, enum morsel_step_kind kind, struct net_buffer *x) {

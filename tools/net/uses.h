@@ -14,6 +14,9 @@ struct net_uses {
 /* Of the steps that somebody needs: the others are dropped first. */
 struct net_uses net_uses_of(struct net *net);
 
+/* Floats within these limits are stored as they come. */
+bool net_is_unlimited(float low, float high);
+
 /* The step becomes one of another kind that reads x alone, without parameters or constants yet. */
 void net_become(struct net_uses *uses, struct net_step *step, enum morsel_step_kind kind, struct net_buffer *x);
 
