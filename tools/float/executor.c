@@ -17,8 +17,7 @@
 enum { LEAST_ROOM = 1 << 30, BYTES_OF_A_NUMBER = 64 };
 
 static size_t room_of(const struct onnx_graph *graph) {
-    size_t most = (SIZE_MAX - LEAST_ROOM) / BYTES_OF_A_NUMBER, read = graph->numbers_read;
-    return LEAST_ROOM + BYTES_OF_A_NUMBER * (read < most ? read : most);
+    return onnx_room(graph, LEAST_ROOM, BYTES_OF_A_NUMBER, SIZE_MAX);
 }
 
 static void *taken(struct executor *executor, size_t bytes) {

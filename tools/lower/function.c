@@ -14,8 +14,7 @@ float meaning_number(const struct meaning *m, uint32_t channel, int byte) {
 enum { LEAST_TABLE_ROOM = 1 << 13, MOST_TABLE_ROOM = 1 << 20, TABLES_OF_A_NUMBER = 8 };
 
 size_t table_room(const struct onnx_graph *graph) {
-    size_t most = (MOST_TABLE_ROOM - LEAST_TABLE_ROOM) / TABLES_OF_A_NUMBER, read = graph->numbers_read;
-    return LEAST_TABLE_ROOM + TABLES_OF_A_NUMBER * (read < most ? read : most);
+    return onnx_room(graph, LEAST_TABLE_ROOM, TABLES_OF_A_NUMBER, MOST_TABLE_ROOM);
 }
 
 float *new_table(struct lowering *l, uint32_t channels) {

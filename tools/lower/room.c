@@ -6,8 +6,7 @@
 enum { LEAST_MEMORY = 1 << 30, BYTES_OF_A_NUMBER = 64 };
 
 size_t memory_room(const struct onnx_graph *graph) {
-    size_t most = (SIZE_MAX - LEAST_MEMORY) / BYTES_OF_A_NUMBER, read = graph->numbers_read;
-    return LEAST_MEMORY + BYTES_OF_A_NUMBER * (read < most ? read : most);
+    return onnx_room(graph, LEAST_MEMORY, BYTES_OF_A_NUMBER, SIZE_MAX);
 }
 
 bool has_room(const struct lowering *l, uint64_t bytes) {

@@ -24,6 +24,11 @@ struct onnx_graph *onnx_new_graph(Onnx__Model *model) {
     return graph;
 }
 
+size_t onnx_room(const struct onnx_graph *graph, size_t least, size_t each, size_t most) {
+    const size_t numbers = (most - least) / each, read = graph->numbers_read;
+    return least + each * (read < numbers ? read : numbers);
+}
+
 char *onnx_text(struct onnx_graph *graph, const char *format, ...) {
     va_list list;
     va_start(list, format);

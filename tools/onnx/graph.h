@@ -184,6 +184,8 @@ struct onnx_window {
 bool onnx_window(const struct onnx_node *node, const struct onnx_shape *x, const int64_t *weight_kernel, struct onnx_window *window,
                  const char **why);
 
+/* What may be made of a file: `least`, and `each` for every number that it holds; `most` at most. */
+size_t onnx_room(const struct onnx_graph *graph, size_t least, size_t each, size_t most);
 int64_t onnx_elements(const struct onnx_shape *shape); /* -1 where unknown or more than 2^40 */
 size_t onnx_type_bytes(enum onnx_type type);           /* 0 for strings and unknown */
 /* Element i of a constant of a number type, as double or int64 (floats are truncated). */

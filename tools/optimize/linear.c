@@ -60,8 +60,7 @@ bool linear_read(struct onnx_node *node, struct linear *l) {
 enum { LEAST_COPIES = 1 << 26, COPIES_OF_A_NUMBER = 16 };
 
 bool linear_has_room(const struct onnx_graph *g, const struct linear *l) {
-    size_t most = (SIZE_MAX - LEAST_COPIES) / COPIES_OF_A_NUMBER, read = g->numbers_read < most ? g->numbers_read : most;
-    size_t room = LEAST_COPIES + COPIES_OF_A_NUMBER * read;
+    const size_t room = onnx_room(g, LEAST_COPIES, COPIES_OF_A_NUMBER, SIZE_MAX);
     return g->numbers_copied <= room && l->weights->count <= room - g->numbers_copied;
 }
 

@@ -21,8 +21,8 @@ enum { ODD_SAMPLES = 8, ODD_TIMES = 32 };
 enum { LEAST_WEIGHTS = 1 << 28, WEIGHTS_OF_A_NUMBER = 64 };
 
 static bool weights_fit(const struct onnx_graph *g, struct failure *failure) {
-    size_t most = (SIZE_MAX - LEAST_WEIGHTS) / WEIGHTS_OF_A_NUMBER, read = g->numbers_read < most ? g->numbers_read : most, layers = 0;
-    size_t left = LEAST_WEIGHTS + WEIGHTS_OF_A_NUMBER * read, room = left;
+    const size_t room = onnx_room(g, LEAST_WEIGHTS, WEIGHTS_OF_A_NUMBER, SIZE_MAX);
+    size_t left = room, layers = 0;
     for (size_t i = 0; i < g->node_count; i++) {
         struct linear l;
         if (!linear_read(g->nodes[i], &l)) continue;
