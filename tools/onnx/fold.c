@@ -4,13 +4,15 @@
 #include "tools/onnx/operator.h"
 #include <string.h>
 
-/* Bounds that no network comes near: they only keep a hostile file from taking the machine's memory and time. */
-enum { MOST_FOLDED_ONCE = 64 << 20, MOST_FOLDED_WORK = 1 << 28 };
+/* Bounds that no network comes near: they only keep a hostile file from taking the machine's memory and time. Of networks seen, none
+ * computed more than a quarter of LEAST_WORK and one element for each number that it holds. */
+enum { MOST_FOLDED_ONCE = 64 << 20, LEAST_WORK = 1 << 22, WORK_OF_A_NUMBER = 64, MOST_WORK = 1 << 28 };
 #define MOST_FOLDED_BYTES ((size_t)512 << 20)
 
 bool onnx_spend(struct onnx_context *c, size_t elements) {
     struct onnx_memory *memory = c->graph->memory;
-    if (elements > MOST_FOLDED_WORK - memory->folded_work) return false;
+    const size_t room = onnx_room(c->graph, LEAST_WORK, WORK_OF_A_NUMBER, MOST_WORK);
+    if (memory->folded_work > room || elements > room - memory->folded_work) return false;
     memory->folded_work += elements;
     return true;
 }

@@ -11,6 +11,10 @@ static void add_list(struct bytes *file, const char *name, int64_t number) {
     add_constant(file, name, ONNX_INT64, 1, &one, &(struct number){0, number}, 1);
 }
 
+static void add_integer(struct bytes *file, const char *name, int64_t number) {
+    add_constant(file, name, ONNX_INT64, 0, NULL, &(struct number){0, number}, 1);
+}
+
 /* A line that is cut again and again, to what it was: each view has an entry for every element. */
 static struct onnx_graph *sliced_line(void) {
     struct bytes file = {0};
@@ -44,6 +48,31 @@ static void views_have_room_in_all(void **state) {
     onnx_report_free(&report);
     onnx_report_free(&none);
     onnx_free(graph);
+}
+
+/* A ramp of 2^22 numbers is computed, a longer one is more than a file without numbers asks for. */
+static void results_that_are_computed_have_room(void **state) {
+    (void)state;
+    for (int more = 0; more < 2; more++) {
+        struct onnx_report report = {0};
+        struct bytes file = {0};
+        add_value(&file, 11, "x", ONNX_FLOAT, "1");
+        add_value(&file, 12, "y", ONNX_FLOAT, NULL);
+        add_integer(&file, "zero", 0);
+        add_integer(&file, "end", (1 << 22) + 1000 * more);
+        add_integer(&file, "one", 1);
+        add_node(&file, "range", "Range", "zero end one", "ramp", "");
+        add_node(&file, "last", "Gather", "ramp end_of_it", "y", "");
+        add_list(&file, "end_of_it", -1);
+        struct bytes message = model_message(&file, 13);
+        struct onnx_graph *graph = inferred_bytes(&message);
+        assert_int_equal(graph->nodes[0]->folded, !more);
+        struct net *net = lower(graph, &report);
+        if (more) assert_non_null(strstr(report.refusals[0].why, "4195304 numbers is too large to be computed"));
+        if (net) net_free(net);
+        onnx_report_free(&report);
+        onnx_free(graph);
+    }
 }
 
 /* To the byte; what is asked for is not taken. */
@@ -100,9 +129,8 @@ static void a_matrix_of_a_resize_has_a_limit(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(views_have_room_in_all),
-        cmocka_unit_test(room_is_kept_to_the_byte),
-        cmocka_unit_test(room_grows_with_the_file),
+        cmocka_unit_test(views_have_room_in_all),           cmocka_unit_test(results_that_are_computed_have_room),
+        cmocka_unit_test(room_is_kept_to_the_byte),         cmocka_unit_test(room_grows_with_the_file),
         cmocka_unit_test(a_matrix_of_a_resize_has_a_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
