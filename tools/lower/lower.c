@@ -110,6 +110,8 @@ bool read_quantization(const struct onnx_node *node, int scale_input, int zero_i
     if (!scale || scale->count != 1 || scale->type != ONNX_FLOAT) return false;
     *why = "its zero point is not one constant number";
     if (onnx_input(node, zero_input) && (!zero || zero->count != 1)) return false;
+    *why = "its zero point is of another type than its bytes";
+    if (zero && (value_type == ONNX_UINT8 || value_type == ONNX_INT8) && zero->type != value_type) return false;
     enum onnx_type type = zero ? zero->type : value_type;
     if (type == ONNX_UNKNOWN) type = (enum onnx_type)onnx_attribute_int(node, "output_dtype", ONNX_UINT8);
     *why = "only int8 and uint8 are supported: quantize with 8-bit activations";
@@ -134,6 +136,8 @@ bool read_channel_quantization(struct lowering *l, const struct onnx_node *node,
         return false;
     *why = "it has more channels than its tables have room for";
     if (scale->count > l->table_room) return false;
+    *why = "its zero point is of another type than its bytes";
+    if (zero && (value_type == ONNX_UINT8 || value_type == ONNX_INT8) && zero->type != value_type) return false;
     enum onnx_type type = zero ? zero->type : value_type;
     if (type == ONNX_UNKNOWN) type = (enum onnx_type)onnx_attribute_int(node, "output_dtype", ONNX_UINT8);
     *why = "only int8 and uint8 are supported: quantize with 8-bit activations";

@@ -148,7 +148,8 @@ struct quantization {
     const float *scales;  /* [channels], else NULL; scale is 1 then */
     const int32_t *zeros; /* [channels] where they differ, else NULL and `zero` serves all */
 };
-/* False, with the reason in *why (may be NULL), where they are not one constant each, or of another type. */
+/* False, with the reason in *why (may be NULL), where they are not one constant each, or of another type than the value; where that is
+ * ONNX_UNKNOWN, the zero point's, else the output_dtype or uint8, is taken. */
 bool read_quantization(const struct onnx_node *node, int scale_input, int zero_input, enum onnx_type value_type, struct quantization *out,
                        const char **why);
 

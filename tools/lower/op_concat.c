@@ -110,7 +110,8 @@ bool lower_qlinear_concat(struct lowering *l, struct onnx_node *node) {
         return refuse(l, node, "it has no operands, or one without scale and zero point");
     uint32_t count = 0;
     struct meaning **parts = net_alloc(l->net, (size_t)node->input_count * sizeof *parts);
-    if (!read_quantization(node, 0, 1, node->inputs[2]->type, &tail.q, &why)) return refuse(l, node, "%s", why);
+    if (!read_quantization(node, 0, 1, onnx_input(node, 1) ? ONNX_UNKNOWN : node->inputs[2]->type, &tail.q, &why))
+        return refuse(l, node, "%s", why);
     for (int i = 2; i < node->input_count; i += 3) {
         struct quantization q;
         const struct onnx_tensor *t = onnx_input_constant(node, i);

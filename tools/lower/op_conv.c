@@ -192,7 +192,7 @@ bool lower_qlinear_conv(struct lowering *l, struct onnx_node *node) {
     struct tail tail = {.value = node->outputs[0], .quantized = true};
     const char *why;
     if (!m) return false;
-    if (!read_quantization(node, 1, 2, node->inputs[0]->type, &in, &why) || !read_quantization(node, 6, 7, ONNX_UINT8, &tail.q, &why))
+    if (!read_quantization(node, 1, 2, node->inputs[0]->type, &in, &why) || !read_quantization(node, 6, 7, ONNX_UNKNOWN, &tail.q, &why))
         return refuse(l, node, "%s", why);
     const struct onnx_tensor *values = onnx_input_constant(node, 3);
     struct morsel_blob_conv p = {0};

@@ -159,7 +159,7 @@ bool lower_qlinear_matmul(struct lowering *l, struct onnx_node *node) {
     struct quantization a, b;
     struct tail tail = {.value = node->outputs[0], .quantized = true};
     const char *why;
-    if (!read_quantization(node, 1, 2, node->inputs[0]->type, &a, &why) || !read_quantization(node, 6, 7, ONNX_UINT8, &tail.q, &why))
+    if (!read_quantization(node, 1, 2, node->inputs[0]->type, &a, &why) || !read_quantization(node, 6, 7, ONNX_UNKNOWN, &tail.q, &why))
         return refuse(l, node, "%s", why);
     tail.out_min = type_min(tail.q.type);
     tail.out_max = type_max(tail.q.type);
@@ -247,7 +247,7 @@ bool lower_qgemm(struct lowering *l, struct onnx_node *node) {
     if (!m) return false;
     tail.quantized = onnx_input(node, 7) != NULL;
     if (!read_quantization(node, 1, 2, node->inputs[0]->type, &a, &why) ||
-        (tail.quantized && !read_quantization(node, 7, 8, ONNX_UINT8, &tail.q, &why)))
+        (tail.quantized && !read_quantization(node, 7, 8, ONNX_UNKNOWN, &tail.q, &why)))
         return refuse(l, node, "%s", why);
     const struct onnx_tensor *values = onnx_input_constant(node, 3);
     bool transposed = onnx_attribute_int(node, "transB", 0) != 0;

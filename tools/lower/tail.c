@@ -6,8 +6,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Of ONNX's operators, and ONNX Runtime's: another domain may have one of the same name. */
 bool node_is(const struct onnx_node *node, const char *op) {
-    return node && !node->refused && !strcmp(node->op, op);
+    return node && !node->refused && !strcmp(node->op, op) && onnx_operator_find(node->domain, op);
 }
 
 struct onnx_node *only_reader(const struct onnx_value *value) {

@@ -137,6 +137,51 @@ static void padding_is_a_part_of_the_window(void **state) {
     }
 }
 
+/* Bytes of one type and a zero point of the other: a step from one to the other did not open. */
+static void a_zero_point_has_the_type_of_its_bytes(void **state) {
+    (void)state;
+    static const struct {
+        const char *op, *inputs, *attributes;
+    } rows[] = {
+        {"ms.QLinearAveragePool", "b s z s z", "kernel_shape=2,2"},
+        {"ms.QLinearGlobalAveragePool", "b s z s z", "channels_last:0"},
+        {"ms.QLinearLeakyRelu", "b s z s z", "alpha~0.1"},
+        {"ms.QLinearAdd", "b s z b s z s z", ""},
+        {"ms.QLinearConcat", "s z b s z", "axis:1"},
+        {"DequantizeLinear", "b s z", ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct bytes file = {0};
+        add_scalars(&file);
+        add_value(&file, 11, "b", ONNX_INT8, "1,2,4,4");
+        add_value(&file, 12, "y", ONNX_FLOAT, NULL);
+        add_node(&file, "n", rows[i].op, rows[i].inputs, strcmp(rows[i].op, "DequantizeLinear") != 0 ? "q" : "y", rows[i].attributes);
+        if (strcmp(rows[i].op, "DequantizeLinear") != 0) add_node(&file, "d", "DequantizeLinear", "q s z", "y", "");
+        net_free(lower_file(&file, 13, "its zero point is of another type than its bytes"));
+    }
+}
+
+/* Of its output nothing is known but what the file states, which need not be what Mul gives. */
+static void another_domains_operator_is_no_factor(void **state) {
+    (void)state;
+    for (int own = 0; own < 2; own++) {
+        struct bytes file = {0};
+        const struct number weights[4] = {{0, 1}, {0, 2}, {0, 3}, {0, 4}}, scale = {0.5, 0};
+        const int64_t dims[2] = {2, 2};
+        add_value(&file, 11, "x", ONNX_FLOAT, "1,2");
+        add_value(&file, 12, "y", ONNX_FLOAT, own ? "1,2" : "1,7");
+        add_constant(&file, "w", ONNX_INT8, 2, dims, weights, 4);
+        add_constant(&file, "ws", ONNX_FLOAT, 0, NULL, &scale, 1);
+        add_node(&file, "dynamic", "DynamicQuantizeLinear", "x", "b s z", "");
+        add_node(&file, "product", "MatMulInteger", "b w z", "i", "");
+        add_node(&file, "cast", "Cast", "i", "f", "to:1");
+        add_node(&file, "scales", "Mul", "s ws", "t", "");
+        add_node(&file, "last", own ? "Mul" : "my.Mul", "f t", "y", "");
+        struct net *net = lower_file(&file, 13, own ? NULL : "it reads what a DynamicQuantizeLinear finds");
+        if (net) net_free(net);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_average_leaves_the_clip_of_its_bytes),
@@ -145,6 +190,8 @@ int main(void) {
         cmocka_unit_test(scales_by_channel_are_read),
         cmocka_unit_test(an_axis_of_one_scale_is_not_read),
         cmocka_unit_test(padding_is_a_part_of_the_window),
+        cmocka_unit_test(a_zero_point_has_the_type_of_its_bytes),
+        cmocka_unit_test(another_domains_operator_is_no_factor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
