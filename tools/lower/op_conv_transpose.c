@@ -16,12 +16,13 @@ struct pulled {
 };
 
 static bool read_dimension(struct lowering *l, struct onnx_node *node, const struct onnx_shape *w, int rank, int i, struct pulled *d) {
-    int64_t strides[3] = {1, 1, 1}, dilations[3] = {1, 1, 1}, pads[6] = {0}, given[3] = {0};
+    int64_t strides[3] = {1, 1, 1}, dilations[3] = {1, 1, 1}, pads[6] = {0}, given[3] = {0}, extra[3] = {0};
     const char *pad = onnx_attribute_string(node, "auto_pad", "NOTSET");
     onnx_attribute_ints(node, "strides", strides, rank);
     onnx_attribute_ints(node, "dilations", dilations, rank);
     onnx_attribute_ints(node, "pads", pads, 2 * rank);
     onnx_attribute_ints(node, "output_shape", given, rank);
+    onnx_attribute_ints(node, "output_padding", extra, rank);
     *d = (struct pulled){.in = node->inputs[0]->shape.dims[2 + i], .out = node->outputs[0]->shape.dims[2 + i]};
     d->kernel = w->dims[2 + i];
     d->stride = strides[i];
@@ -29,7 +30,7 @@ static bool read_dimension(struct lowering *l, struct onnx_node *node, const str
     if (d->kernel > (int64_t)MORSEL_FORMAT_MAX_WINDOW || d->stride > 65536 || d->dilation > 65536)
         return refuse(l, node, "a window of %lld with stride %lld and dilation %lld is not supported", (long long)d->kernel,
                       (long long)d->stride, (long long)d->dilation);
-    int64_t reach = (d->kernel - 1) * d->dilation, total = d->stride * (d->in - 1) + reach + 1 - d->out, before = pads[i];
+    int64_t reach = (d->kernel - 1) * d->dilation, total = d->stride * (d->in - 1) + extra[i] + reach + 1 - d->out, before = pads[i];
     if (given[i] || !strncmp(pad, "SAME", 4)) /* then the pads follow from the output */
         before = total <= 0 ? 0 : !strcmp(pad, "SAME_UPPER") ? total / 2 : total - total / 2;
     d->begin = reach - before;

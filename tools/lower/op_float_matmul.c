@@ -187,6 +187,11 @@ static bool add_product(struct lowering *l, struct onnx_node *node, const struct
     return true;
 }
 
+/* A step has no stride for the last dimension of its left operand. */
+static bool lines_run_on(const struct lie *lie, uint32_t rank, uint32_t inner) {
+    return lie->step[rank - 1] == 1 || inner == 1;
+}
+
 bool lower_float_pair(struct lowering *l, struct onnx_node *node, const struct meaning *left, const struct meaning *right,
                       const struct onnx_shape *out) {
     struct meaning a = *left, b = *right;
@@ -198,7 +203,8 @@ bool lower_float_pair(struct lowering *l, struct onnx_node *node, const struct m
     struct morsel_blob_float_matmul p = {.inner = a.view.dims[a.view.rank - 1]};
     struct behind behind = {.value = node->outputs[0], .factor = 1};
     if (plain) behind = look_behind(l, behind.value);
-    if ((!lie_of(&a.view, rank, a.buffer, &lies[0]) || lies[0].step[rank - 1] > 1) && !spread(l, node, &a, out, &lies[0])) return false;
+    if ((!lie_of(&a.view, rank, a.buffer, &lies[0]) || !lines_run_on(&lies[0], rank, p.inner)) && !spread(l, node, &a, out, &lies[0]))
+        return false;
     if (!lie_of(&b.view, rank, b.buffer, &lies[1]) && !spread(l, node, &b, out, &lies[1])) return false;
     if (term_fits(&behind, out, lies, &p)) take_term(&behind, &lies[2], &p, rank);
     else if (behind.term = NULL, !put_batch(out, both, 2, &p)) {

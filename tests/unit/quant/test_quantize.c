@@ -124,6 +124,20 @@ static void an_outlier_moves_no_bias(void **state) {
     end(&t);
 }
 
+/* What output_padding adds belongs to what auto_pad cuts off. */
+static void a_padded_transpose_stands_where_it_was(void **state) {
+    (void)state;
+    static const char *const pads[] = {"auto_pad@SAME_UPPER", "auto_pad@SAME_LOWER", ""};
+    for (size_t i = 0; i < sizeof pads / sizeof *pads; i++) {
+        char attributes[80];
+        struct trial t = begin("1,4,8,9");
+        snprintf(attributes, sizeof attributes, "%s strides=2,2 output_padding=1,1", pads[i]);
+        add_noise(&t, "w", 4, (const int64_t[]){4, 3, 4, 3}, 0.3);
+        add_node(&t.graph, "pull", "ConvTranspose", "x w", "y", attributes);
+        check_better_than(&t, 25);
+    }
+}
+
 /* 65 products with one matrix of 2^22 numbers, of which the file holds one: told before a single one is made. */
 static void layers_have_room_for_their_weights(void **state) {
     (void)state;
@@ -153,7 +167,9 @@ static void layers_have_room_for_their_weights(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_function_amid_a_chain_may_be_excluded),
                                        cmocka_unit_test(softmax_over_many_keeps_its_range),
-                                       cmocka_unit_test(masks_of_attention_are_no_range), cmocka_unit_test(an_outlier_moves_no_bias),
+                                       cmocka_unit_test(masks_of_attention_are_no_range),
+                                       cmocka_unit_test(an_outlier_moves_no_bias),
+                                       cmocka_unit_test(a_padded_transpose_stands_where_it_was),
                                        cmocka_unit_test(layers_have_room_for_their_weights)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
