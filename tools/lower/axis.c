@@ -29,14 +29,26 @@ static bool separable(const uint16_t *same, uint32_t dim, uint32_t inner) {
     return true;
 }
 
+/* Whether all entries are at least 0; *even: whether all steps from one to the next are the same. */
+static bool no_fill(const int32_t *table, uint32_t dim, bool *even) {
+    const uint32_t step = (uint32_t)table[1] - (uint32_t)table[0];
+    int32_t least = table[0];
+    uint32_t differ = 0;
+    for (uint32_t k = 1; k < dim; k++) {
+        least = table[k] < least ? table[k] : least;
+        differ |= ((uint32_t)table[k] - (uint32_t)table[k - 1]) ^ step;
+    }
+    *even = !differ;
+    return least >= 0;
+}
+
 uint32_t axis_inner(const int32_t *table, uint32_t dim) {
     uint32_t found = 0;
-    if (dim <= AXIS_MOST_STRAIGHT) return 0;
-    for (uint32_t k = 0; k < dim; k++)
-        if (table[k] < 0) return 0;
-    uint16_t *same = same_steps(table, dim);
+    bool even;
+    if (dim <= AXIS_MOST_STRAIGHT || !no_fill(table, dim, &even)) return 0;
+    uint16_t *same = even ? NULL : same_steps(table, dim);
     for (uint32_t inner = AXIS_MOST_STRAIGHT; !found && inner >= AXIS_LEAST_INNER; inner--)
-        if (dim % inner == 0 && separable(same, dim, inner)) found = inner;
+        if (dim % inner == 0 && (even || separable(same, dim, inner))) found = inner;
     free(same);
     return found;
 }

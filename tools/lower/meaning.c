@@ -112,6 +112,14 @@ static bool short_stretch(const int32_t *table, uint32_t dim, uint32_t outer) {
     return dim > 1 && dim < 16 && dim * outer <= AXIS_MOST_STRAIGHT;
 }
 
+/* Axis b inside a as one; what is fill stays so. */
+static int32_t *joined(struct net *net, const int32_t *a, uint32_t a_dim, const int32_t *b, uint32_t b_dim) {
+    int32_t *table = net_alloc(net, (size_t)a_dim * b_dim * sizeof *table), *at = table;
+    for (uint32_t i = 0; i < a_dim; i++)
+        for (uint32_t k = 0; k < b_dim; k++) *at++ = a[i] < 0 ? -1 : a[i] + b[k];
+    return table;
+}
+
 /* The view's axes in the order of memory, with axes of one element dropped and straight neighbours merged. */
 static uint32_t gather_axes(struct lowering *l, const struct view *view, enum morsel_layout layout, uint32_t *dims, int32_t **tables) {
     uint32_t rank = 0, order[VIEW_MAX_RANK];
@@ -123,11 +131,8 @@ static uint32_t gather_axes(struct lowering *l, const struct view *view, enum mo
         if (dim == 1 && table[0] == 0 && view->rank > 1) continue;
         bool last_axis = i + 1 == view->rank && short_stretch(table, dim, rank ? dims[rank - 1] : 1);
         if (rank && (last_axis || straight(tables[rank - 1], dims[rank - 1], table, dim))) {
-            int32_t *joined = net_alloc(l->net, (size_t)dims[rank - 1] * dim * sizeof *joined);
-            for (uint32_t k = 0; k < dims[rank - 1] * dim; k++)
-                joined[k] = tables[rank - 1][k / dim] < 0 ? -1 : tables[rank - 1][k / dim] + table[k % dim];
+            tables[rank - 1] = joined(l->net, tables[rank - 1], dims[rank - 1], table, dim);
             dims[rank - 1] *= dim;
-            tables[rank - 1] = joined;
             continue;
         }
         dims[rank] = dim;
