@@ -5,11 +5,12 @@
 
 #include "core/format.h"
 
-/* Exactly the spatial dimensions, of a picture: over rows of words, which have three dimensions in all, it is a mean like any other. */
+/* Exactly the spatial dimensions, of a picture or of a volume: over rows of words, which have three dimensions in all, it is a mean like
+ * any other. Of more ONNX Runtime has no pools. */
 static bool reduces_pictures(const struct onnx_node *node) {
     bool reduced[ONNX_MAX_RANK], spatial = true;
     int rank = node->inputs[0]->shape.rank;
-    if (rank < 4 || !onnx_reduced(node, rank, reduced)) return false;
+    if (rank < 4 || rank > 5 || !onnx_reduced(node, rank, reduced)) return false;
     for (int i = 0; i < rank; i++) spatial = spatial && reduced[i] == (i >= 2);
     return spatial;
 }

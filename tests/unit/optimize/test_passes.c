@@ -128,6 +128,8 @@ static void reduces_over_pictures_become_pools(void **state) {
     (void)state;
     static const struct row rows[] = {
         {13, PICTURE, "ReduceMean x > y axes=2,3", "GlobalAveragePool"},
+        {13, "1,4,2,3,5", "ReduceMean x > y axes=2,3,4", "GlobalAveragePool"},
+        {13, "1,4,2,3,5,2", "ReduceMean x > y axes=2,3,4,5", "ReduceMean"},
         {18, PICTURE, "ReduceMean x $-1,-2 > y keepdims:0", "GlobalAveragePool Reshape"},
         {13, PICTURE, "ReduceMax x > y axes=-2,-1", "GlobalMaxPool"},
         {13, PICTURE, "AveragePool x > y kernel_shape=8,8", "GlobalAveragePool"},
