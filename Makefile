@@ -90,7 +90,7 @@ else
 TOOL_CFLAGS := -DMORSEL_TOOL_REDUCED
 TOOL_LIBS :=
 endif
-TOOL_CFLAGS += -D_GNU_SOURCE
+TOOL_CFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64
 TOOL_LIBS += -lm -lpthread
 
 # ---- the library and the tool ----------------------------------------------------------------------------------------

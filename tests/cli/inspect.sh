@@ -14,6 +14,12 @@ verify "names steer no terminal" sh -c "grep -q '<\"&?' '$work/names.txt' && ! g
 check "inspect shows the rule" 0 "resize exact 4 x 4, RGB" inspect "$work/color.morsel"
 check "inspect --json" 0 '"onnx_shape": \[1, 3, 4, 4\]' inspect "$work/color.morsel" --json
 
+# Whatever is no blob is refused by its front: of 3 GB no more is read.
+truncate -s 3G "$work/large.bin"
+check "inspect: a large file that is no blob" 1 "large.bin: not a Morsel blob" inspect "$work/large.bin"
+rm -f "$work/large.bin"
+check "inspect: a device without an end" 1 "/dev/zero is larger than [0-9]+ bytes" inspect /dev/zero
+
 # --- inspect: groups, and who holds the arena
 # The bytes of all holders are the peak, and no more than the arena.
 holders_sum() { awk -F'[ ,]+' '/"arena_bytes"/ { arena = $NF ? $NF : $(NF - 1) } /"arena_peak"/ { inside = 1 }

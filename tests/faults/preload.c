@@ -106,6 +106,9 @@ int mkostemp(char *template, int flags) {
     return fd;
 }
 
+/* What glibc calls it where files may have 2 GB and more. */
+int mkostemp64(char *template, int flags) __attribute__((alias("mkostemp")));
+
 int fchmod(int fd, mode_t mode) {
     char path[4096];
     REAL(int, fchmod, int, mode_t);

@@ -28,6 +28,9 @@ static bool read_failed(const char *path, struct failure *failure) {
     return failure_set(failure, failure_status(code), "cannot read %s: %s", path, strerror(code));
 }
 
+/* Of a terminal or /dev/zero, which may have no end. */
+enum { DEVICE_MOST = 64 << 20 };
+
 /* Reads to the end of the file, whose size may be unknown (a pipe) or change meanwhile. */
 static bool read_all(int fd, const char *path, size_t capacity, size_t most, struct file_bytes *out, struct failure *failure) {
     if (!grow(out, capacity, failure)) return false;
@@ -55,7 +58,9 @@ bool file_read(const char *path, size_t most, struct file_bytes *out, struct fai
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return read_failed(path, failure);
     bool done;
-    if (fstat(fd, &status)) done = read_failed(path, failure);
+    const bool known = !fstat(fd, &status);
+    if (known && S_ISCHR(status.st_mode) && most > DEVICE_MOST) most = DEVICE_MOST;
+    if (!known) done = read_failed(path, failure);
     else if (S_ISDIR(status.st_mode)) done = failure_set(failure, STATUS_INPUT, "cannot read %s: it is a folder", path);
     else if (status.st_size > 0 && (uint64_t)status.st_size > most)
         done = failure_set(failure, STATUS_INPUT, "%s is larger than %zu bytes, the most that is read of such a file", path, most);

@@ -57,6 +57,17 @@ static bool no_such_network(const struct network_call *call, struct failure *fai
                        call->path, nets_names());
 }
 
+/* Of what is no blob its front says so, however large it is. */
+static bool read_blob(struct network *network, struct failure *failure) {
+    const char *path = network->call.path;
+    uint8_t front[MORSEL_FORMAT_HEADER_1];
+    size_t got;
+    struct failure none;
+    if (file_read_part(path, 0, front, sizeof front, &got, NULL, &none) && got == sizeof front && memcmp(front, MORSEL_MAGIC, 8) != 0)
+        return open_failed(network, MORSEL_ERR_MAGIC, failure);
+    return file_read(path, INT32_MAX, &network->blob, failure);
+}
+
 /* A path that is no file's may be a built-in network's name. */
 static bool get_bytes(struct network *network, struct failure *failure) {
     const struct network_call *call = &network->call;
@@ -70,7 +81,7 @@ static bool get_bytes(struct network *network, struct failure *failure) {
                            "%s is for networks that are built in: the arena of %s was chosen when it was made; for "
                            "another use 'morsel convert %s'",
                            call->arena ? "--arena" : "--no-streaming", call->path, call->arena ? "--arena BYTES" : "--no-streaming");
-    if (is_file) return file_read(call->path, INT32_MAX, &network->blob, failure);
+    if (is_file) return read_blob(network, failure);
     return nets_has(call->path) ? nets_blob(call->path, call->no_streaming, (uint32_t)call->arena, &network->blob, failure)
                                 : no_such_network(call, failure);
 }
