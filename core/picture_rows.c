@@ -286,7 +286,7 @@ static void put_row(const struct morsel_sink *sink, const struct morsel_picture_
     uint32_t begin = row ? x->pad : x->size, end = row ? x->pad + x->visible : x->size;
     ptrdiff_t step = sink->step_x;
     for (uint32_t c = 0; c < sink->channels; c++) {
-        const uint8_t *source = plan->channels > 1 ? row + (sink->swap ? 2 - c : c) : row;
+        const uint8_t *source = row && plan->channels > 1 ? row + (sink->swap ? 2 - c : c) : row;
         ptrdiff_t at = (ptrdiff_t)sink->first + (ptrdiff_t)y * sink->step_y + (ptrdiff_t)c * sink->step_c;
         uint32_t i = 0;
         for (; i < begin; i++, at += step) put_pixel(sink, at, c, sink->fill[c]);
