@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Networks that grow in one way each, for run.py: a family is a function of n that gives an ONNX file's bytes.
 
-    families.py --list              prints `steps`, `folded` or `optimized` and the name of each
-    families.py FAMILY N OUT.onnx
+    families.py --list              prints the group and the name of each
+    families.py FAMILY N OUT.onnx   writes samples of the first input, too: OUT.onnx.npy
 """
 import sys
 
@@ -258,15 +258,48 @@ def batch_norms(n):
     return model(nodes, values[:1], values[1:], [ones] + weights)
 
 
+def split_joins(n):
+    """Two halves of a sum are joined and split again."""
+    nodes = []
+    for i in range(n // 3):
+        x, y = f"t{i}" if i else "x", f"t{i + 1}" if i < n // 3 - 1 else "y"
+        nodes.append(helper.make_node("Concat", [x, x], [f"j{i}"], axis=1))
+        nodes.append(helper.make_node("Split", [f"j{i}"], [f"a{i}", f"b{i}"], axis=1))
+        nodes.append(helper.make_node("Add", [f"a{i}", f"b{i}"], [y]))
+    values = x_and_y()
+    return model(nodes, values[:1], values[1:])
+
+
+def products(n):
+    """Of two activations, with a Softmax behind each."""
+    nodes = []
+    for i in range(n // 2):
+        x, y = f"t{i}" if i else "x", f"t{i + 1}" if i < n // 2 - 1 else "y"
+        nodes += [helper.make_node("MatMul", [x, x], [f"p{i}"]), helper.make_node("Softmax", [f"p{i}"], [y], axis=-1)]
+    values = x_and_y()
+    return model(nodes, values[:1], values[1:])
+
+
+def float_convs(n):
+    weights = numpy_helper.from_array(np.full((1, 1, 3, 3), 0.12, np.float32), "weights")
+    return chain(n, "Conv", [weights], pads=[1, 1, 1, 1])
+
+
 STEPS = [convs, pools, wide_pools, adds, reshapes, transposes, sigmoids, bare_pools, wide, wide_sums]
 FOLDED = [bare_reshapes, bare_transposes, identities, float_relus, fan_out, dead_nodes, constants_nodes, initializers, value_infos, inputs,
           outputs, opset_imports, empty_attributes, pieces, attributes]
 OPTIMIZED = [float_relus, float_products, float_identities, float_transposes, float_sums, float_norms, batch_norms, fan_out]
-GROUPS = {"steps": STEPS, "folded": FOLDED, "optimized": OPTIMIZED}
+QUANTIZED = [float_relus, float_transposes, float_norms, float_convs, fan_out, split_joins, products]
+CALIBRATED = [family for family in QUANTIZED if family is not split_joins]  # which doubles its numbers, beyond all floats
+GROUPS = {"steps": STEPS, "folded": FOLDED, "optimized": OPTIMIZED, "quantized": QUANTIZED, "calibrated": CALIBRATED}
 
 if __name__ == "__main__":
     if sys.argv[1] == "--list":
         print("\n".join(f"{group} {f.__name__}" for group, families in GROUPS.items() for f in families))
         sys.exit()
+    network = globals()[sys.argv[1]](int(sys.argv[2]))
     with open(sys.argv[3], "wb") as out:
-        out.write(globals()[sys.argv[1]](int(sys.argv[2])))
+        out.write(network)
+    if sys.argv[1] in [f.__name__ for f in QUANTIZED]:
+        shape = [d.dim_value for d in onnx.load_model_from_string(network).graph.input[0].type.tensor_type.shape.dim]
+        np.save(sys.argv[3] + ".npy", np.random.default_rng(1).standard_normal([4] + shape[1:], np.float32))

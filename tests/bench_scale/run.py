@@ -3,9 +3,10 @@
 
     MORSEL=build/morsel build/venv/bin/python tests/bench_scale/run.py [--check] [FAMILY...]
 
-Steps of a blob go up to 4,096, what is folded or refused up to 100,000, and so do float networks that passes change. The exponent is that
-of time over n between the last two sizes: n log n is 1.2 there. --check: fails where it is above 1.5, or where memory is more than 100 MB
-and 200 times the file.
+Steps of a blob go up to 4,096, what is folded or refused up to 100,000, and so do float networks that passes change or that are quantized
+dynamically; with samples, up to 32,000. The exponent is that of time over n between the last two sizes: n log n is 1.2 there. --check: fails where it is above 1.5, or
+where memory is more than 100 MB and 200 times the file. For quantize, which holds the network several times, that is 1000 times, and with
+samples what the histograms of all values share comes on top.
 """
 import math
 import os
@@ -14,7 +15,10 @@ import sys
 import tempfile
 
 FAMILIES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "families.py")
-SIZES = {"steps": (250, 1000, 4000), "folded": (6250, 25000, 100000), "optimized": (6250, 25000, 100000)}
+SIZES = {"steps": (250, 1000, 4000), "folded": (6250, 25000, 100000), "optimized": (6250, 25000, 100000), "quantized": (6250, 25000, 100000),
+         "calibrated": (2000, 8000, 32000)}
+# MB at most: a part, and so many times the file's.
+MEMORY = {"quantized": (100, 1000), "calibrated": (100 + 550, 1000)}
 MORSEL = os.environ.get("MORSEL", "build/morsel")
 STARTED = 0.02  # seconds that time is not measured below
 MOST_EXPONENT = 1.5
@@ -22,7 +26,10 @@ MOST_EXPONENT = 1.5
 
 def call(group, path, out):
     """Seconds of the processor, MB at the peak, and how it ended."""
-    command = ["inspect", path, "--optimized"] if group == "optimized" else ["convert", path, "-o", out]
+    command = {"optimized": ["inspect", path, "--optimized"],
+               "quantized": ["quantize", path, "--dynamic", "-o", out],
+               "calibrated": ["quantize", path, "--data", path + ".npy", "--threads", "1", "-o", path + ".qdq.onnx"]}.get(
+                   group, ["convert", path, "-o", out])
     process = subprocess.Popen([MORSEL, *command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     message = process.stderr.read().decode(errors="replace")
     _, status, usage = os.wait4(process.pid, 0)
@@ -44,7 +51,8 @@ def row(group, family, folder):
         print(f"{family:18} {n:7} {size:7.2f} MB {seconds:8.3f} s {peak:8.1f} MB  {'ok' if code == 0 else message[:110]}",
               flush=True)
     exponent = math.log(max(took[-1], STARTED) / max(took[-2], STARTED)) / math.log(sizes[-1] / sizes[-2])
-    good = exponent <= MOST_EXPONENT and peak <= 100 + 200 * size and code in (0, 1)
+    part, times = MEMORY.get(group, (100, 200))
+    good = exponent <= MOST_EXPONENT and peak <= part + times * size and code in (0, 1)
     print(f"{family:18} grows by n^{exponent:.2f}{'' if good else '   MISSED'}", flush=True)
     return good
 

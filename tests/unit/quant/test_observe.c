@@ -258,6 +258,30 @@ static void only_what_is_wanted_is_watched(void **unused) {
     observer_close(o);
 }
 
+/* However many values there are, their histograms take no more memory than some thousands do. */
+static void histograms_of_many_values_are_coarser(void **unused) {
+    (void)unused;
+    enum { VALUES = 20000 };
+    struct onnx_value *values = calloc(VALUES, sizeof *values), **list = calloc(VALUES, sizeof *list);
+    const float numbers[4] = {1, -2, 3, 4};
+    for (int i = 0; i < VALUES; i++) {
+        values[i] = (struct onnx_value){.name = "x", .type = ONNX_FLOAT, .shape = {.rank = 2, .dims = {1, 4}}, .is_input = true};
+        list[i] = &values[i];
+    }
+    for (size_t count = 4; count <= VALUES; count += VALUES - 4) {
+        struct onnx_graph graph = {.values = list, .value_count = count};
+        struct observer *o = observer_open(&graph, NULL);
+        observer_see(o, &values[count - 1], numbers, 4);
+        const struct histogram *h = observer_of(o, &values[count - 1])->histogram;
+        assert_int_equal(h->detail == 9, count == 4);
+        assert_true(count * histogram_cells(h->octaves, h->detail) * sizeof *h->cells <= (size_t)1 << 29);
+        check_histogram(h, numbers, 4, 0, 4, 4);
+        observer_close(o);
+    }
+    free(list);
+    free(values);
+}
+
 /* Of a large sample some numbers are in the histograms, as many from every part of it; the extremes are of all. */
 static void of_large_samples_some_numbers_are_taken(void **unused) {
     (void)unused;
@@ -351,6 +375,7 @@ int main(void) {
                                        cmocka_unit_test(any_order_gives_the_same),
                                        cmocka_unit_test(what_is_not_finite_counts_as_zero),
                                        cmocka_unit_test(only_what_is_wanted_is_watched),
+                                       cmocka_unit_test(histograms_of_many_values_are_coarser),
                                        cmocka_unit_test(of_large_samples_some_numbers_are_taken),
                                        cmocka_unit_test(a_full_cell_stays_full),
                                        cmocka_unit_test(channels_of_equal_error_are_told)};

@@ -5,13 +5,10 @@
  * off is less than half a step of eight bits.
  */
 #include "tools/onnx/operator.h"
-#include "tools/optimize/edit.h"
 #include "tools/quant/insert/place.h"
 
 #include <math.h>
 #include <string.h>
-
-enum { READERS_MOST = 16 };
 
 static bool is_gate(const struct onnx_node *node) {
     return onnx_class_of(node) == ONNX_FUNCTION && onnx_has(node, ONNX_AT_MOST_ONE);
@@ -57,14 +54,13 @@ void place_limits(struct scheme *scheme) {
     for (size_t i = 0; i < scheme->value_count; i++) {
         struct scheme_value *v = &scheme->values[i];
         const struct onnx_value *value = scheme->graph->values[i];
-        struct onnx_node *readers[READERS_MOST];
-        int count = v->watched ? edit_readers(scheme->graph, value, readers, READERS_MOST) : 0;
+        struct onnx_node *const *reader = scheme->readers[i];
         float floor = INFINITY, ceiling = -INFINITY, low, high;
         v->floor = -INFINITY;
         v->ceiling = INFINITY;
-        bool all = count > 0 && count <= READERS_MOST && !value->is_output;
-        for (int r = 0; all && r < count; r++) {
-            all = reader_limits(scheme, readers[r], value, &low, &high);
+        bool all = v->watched && *reader && !value->is_output;
+        for (; all && *reader; reader++) {
+            all = reader_limits(scheme, *reader, value, &low, &high);
             floor = fminf(floor, low);
             ceiling = fmaxf(ceiling, high);
         }

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OCTAVES = 32, DETAIL = 9, CHANNEL_OCTAVES = 16, CHANNEL_DETAIL = 2 };
+enum { OCTAVES = 32, DETAIL = 9, DETAIL_LEAST = 3, CHANNEL_OCTAVES = 16, CHANNEL_DETAIL = 2 };
+#define CELLS_MOST ((size_t)1 << 27) /* of all values: 512 MB */
 enum { PICKS_MOST = 16384, PICKS_AT_ONCE = 256 };
 
 /* Sums of doubles in fixed point: adding them in any order gives the same. Products of bits after the point, bits before it and samples
@@ -30,6 +31,7 @@ struct observer {
     size_t count;
     struct watched *list; /* in the order of the values' addresses */
     size_t channels_most;
+    int detail;         /* of the values' histograms */
     struct scan *scans; /* [channels_most]: of one sample */
     uint32_t *cells;    /* of all histograms; the rest: for each channel of each value */
     float *floats;
@@ -261,8 +263,15 @@ static void *take(struct observer *o, size_t count, size_t bytes) {
     return arena_alloc(&o->memory, (count + 1) * bytes);
 }
 
+/* A file of little more than names has ten thousands of values: with fewer bins they take no more than some thousands do. */
+static int detail_for(size_t values) {
+    int detail = DETAIL;
+    while (detail > DETAIL_LEAST && values > CELLS_MOST / histogram_cells(OCTAVES, detail)) detail--;
+    return detail;
+}
+
 static void allocate(struct observer *o, size_t channels) {
-    size_t cells = histogram_cells(OCTAVES, DETAIL), channel_cells = histogram_cells(CHANNEL_OCTAVES, CHANNEL_DETAIL);
+    size_t cells = histogram_cells(OCTAVES, o->detail), channel_cells = histogram_cells(CHANNEL_OCTAVES, CHANNEL_DETAIL);
     o->cells = take(o, o->count * cells + channels * channel_cells, sizeof *o->cells);
     o->scans = take(o, o->channels_most, sizeof *o->scans);
     o->floats = take(o, 2 * channels, sizeof *o->floats);
@@ -276,8 +285,8 @@ static void deal(struct observer *o, size_t channels) {
     uint32_t *cells = o->cells;
     for (size_t i = 0, at = 0; i < o->count; at += o->list[i++].seen.channels) {
         struct watched *w = &o->list[i];
-        w->histogram = histogram_start(cells, OCTAVES, DETAIL);
-        cells += histogram_cells(OCTAVES, DETAIL);
+        w->histogram = histogram_start(cells, OCTAVES, o->detail);
+        cells += histogram_cells(OCTAVES, o->detail);
         w->lows = o->floats + at;
         w->highs = o->floats + channels + at;
         w->means = o->doubles + at;
@@ -308,6 +317,7 @@ struct observer *observer_open(const struct onnx_graph *graph, const bool *wante
         o->channels_most = w->seen.channels > o->channels_most ? w->seen.channels : o->channels_most;
     }
     qsort(o->list, o->count, sizeof *o->list, by_address);
+    o->detail = detail_for(o->count);
     allocate(o, channels);
     deal(o, channels);
     return o;

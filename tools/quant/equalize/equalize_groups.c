@@ -6,12 +6,18 @@
 #include <math.h>
 #include <string.h>
 
+/* Indexes by root, in their order: those of root r are at[start[r]] .. at[start[r + 1] - 1]. */
+struct lists {
+    size_t *start, *at;
+};
+
 struct finding {
     const struct scheme *scheme;
     struct onnx_graph *graph;
     struct observer *observer;
-    size_t *parent; /* of values: union-find */
-    bool *bad;      /* of values; of a group where any of its values is */
+    size_t *parent;             /* of values: union-find */
+    bool *bad;                  /* of values; of a group where any of its values is */
+    struct lists values, nodes; /* by root; a node is where its first input is, and where its first output is */
 };
 
 static size_t root_of(struct finding *f, size_t i) {
@@ -89,31 +95,67 @@ static bool add_node(struct finding *f, struct equal_group *group, size_t r, str
     return true;
 }
 
-static struct equal_group *make_group(struct finding *f, size_t r) {
+/* The roots of node n's first input and first output, of which there are 0 to 2 different ones. */
+static int roots_of_node(struct finding *f, size_t n, size_t *roots) {
+    const struct onnx_node *node = f->graph->nodes[n];
+    int count = 0;
+    if (node->folded || !node->input_count || !node->inputs[0]) return 0;
+    if (!node->inputs[0]->constant) roots[count++] = root_of_value(f, node->inputs[0]);
+    size_t made = node->outputs[0] ? root_of_value(f, node->outputs[0]) : SIZE_MAX;
+    if (made != SIZE_MAX && (!count || roots[0] != made)) roots[count++] = made;
+    return count;
+}
+
+static int roots_of_index(struct finding *f, size_t i, size_t *roots) {
+    roots[0] = root_of(f, i);
+    return 1;
+}
+
+/* Indexes below `count` by their roots: each is counted, then put. */
+static struct lists list_by_root(struct finding *f, size_t count, int (*roots_of)(struct finding *, size_t, size_t *)) {
+    size_t values = f->scheme->value_count, roots[2];
+    struct lists lists = {onnx_alloc(f->graph, (values + 2) * sizeof(size_t)), onnx_alloc(f->graph, (2 * count + 1) * sizeof(size_t))};
+    for (size_t i = 0; i < count; i++)
+        for (int k = roots_of(f, i, roots); k-- > 0;) lists.start[roots[k] + 2]++;
+    for (size_t r = 2; r <= values + 1; r++) lists.start[r] += lists.start[r - 1];
+    for (size_t i = 0; i < count; i++)
+        for (int k = roots_of(f, i, roots); k-- > 0;) lists.at[lists.start[roots[k] + 1]++] = i;
+    return lists;
+}
+
+/* Its values; false: they cannot have factors. */
+static bool add_values(struct finding *f, struct equal_group *group, size_t r) {
     struct onnx_graph *g = f->graph;
-    struct equal_group *group = onnx_alloc(g, sizeof *group);
-    group->members = onnx_alloc(g, g->value_count * sizeof(void *));
-    group->producers = onnx_alloc(g, g->node_count * sizeof *group->producers);
-    group->readers = onnx_alloc(g, g->node_count * sizeof *group->readers);
-    group->read = onnx_alloc(g, g->node_count * sizeof(void *));
     const struct onnx_shape *shape = &g->values[r]->shape;
     bool good = shape->rank >= 2 && shape->dims[1] > 1 && shape->dims[1] <= 1 << 20;
     group->channels = good ? (uint32_t)shape->dims[1] : 0;
-    for (size_t i = 0; good && i < f->scheme->value_count; i++) {
-        if (root_of(f, i) != r) continue;
+    group->members = onnx_alloc(g, (f->values.start[r + 1] - f->values.start[r]) * sizeof(void *));
+    for (size_t at = f->values.start[r]; good && at < f->values.start[r + 1]; at++) {
+        size_t i = f->values.at[at];
         const struct observed *seen = observer_of(f->observer, g->values[i]);
         good = !f->bad[i] && g->values[i]->shape.rank >= 2 && g->values[i]->shape.dims[1] == (int64_t)group->channels;
         if (good && f->scheme->values[i].quantized && (good = seen && seen->axis == 1 && seen->count > 0))
             group->members[group->member_count++] = seen;
     }
-    for (size_t n = 0; good && n < g->node_count; n++)
-        good = g->nodes[n]->input_count == 0 || !g->nodes[n]->inputs[0] || g->nodes[n]->folded || add_node(f, group, r, g->nodes[n]);
-    return good && group->member_count && group->producer_count && group->reader_count ? group : NULL;
+    return good && group->member_count;
+}
+
+static struct equal_group *make_group(struct finding *f, size_t r) {
+    struct onnx_graph *g = f->graph;
+    struct equal_group *group = onnx_alloc(g, sizeof *group);
+    if (!add_values(f, group, r)) return NULL;
+    size_t nodes = f->nodes.start[r + 1] - f->nodes.start[r];
+    bool good = true;
+    group->producers = onnx_alloc(g, nodes * sizeof *group->producers);
+    group->readers = onnx_alloc(g, nodes * sizeof *group->readers);
+    group->read = onnx_alloc(g, nodes * sizeof(void *));
+    for (size_t at = f->nodes.start[r]; good && at < f->nodes.start[r + 1]; at++) good = add_node(f, group, r, g->nodes[f->nodes.at[at]]);
+    return good && group->producer_count && group->reader_count ? group : NULL;
 }
 
 struct equal_group **equal_groups(const struct scheme *scheme, struct observer *observer) {
     struct onnx_graph *g = scheme->graph;
-    struct finding f = {scheme, g, observer, NULL, NULL};
+    struct finding f = {.scheme = scheme, .graph = g, .observer = observer};
     struct equal_group **groups = onnx_alloc(g, (g->value_count + 1) * sizeof(void *));
     size_t count = 0;
     f.parent = onnx_alloc(g, scheme->value_count * sizeof *f.parent);
@@ -124,6 +166,8 @@ struct equal_group **equal_groups(const struct scheme *scheme, struct observer *
     }
     for (size_t n = 0; n < g->node_count; n++)
         if (!g->nodes[n]->folded && g->nodes[n]->input_count && g->nodes[n]->inputs[0] && g->nodes[n]->outputs[0]) visit(&f, g->nodes[n]);
+    f.values = list_by_root(&f, scheme->value_count, roots_of_index);
+    f.nodes = list_by_root(&f, g->node_count, roots_of_node);
     for (size_t i = 0; i < scheme->value_count; i++) {
         bool root = !g->values[i]->constant && f.parent[i] == i;
         if (root && (groups[count] = make_group(&f, i))) count++;

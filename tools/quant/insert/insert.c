@@ -11,6 +11,7 @@
 struct inserting {
     const struct scheme *scheme;
     struct onnx_graph *graph;   /* the copy */
+    struct onnx_node **nodes;   /* the copy's, in the places of the original's */
     struct onnx_value **scales; /* constants, by group; made when first wanted */
     struct onnx_value **zeros;
     struct onnx_value **origins; /* the copy's values, in the places of the original's */
@@ -124,10 +125,10 @@ static bool any_bias(const struct scheme_layer *layer) {
 /* A MatMul adds its bias as a float vector behind it; one that had none may have got one (from a correction). */
 static void add_behind(struct inserting *in, struct onnx_node *node, const struct scheme_layer *layer) {
     struct onnx_value *y = node->outputs[0];
-    struct onnx_node *add;
     const struct onnx_shape each = vector(layer->outputs);
     struct onnx_value *bias = float_constant(in, onnx_text(in->graph, "%s_bias", node->name), &each, layer->bias, layer->outputs);
-    if (layer->add && edit_readers(in->graph, y, &add, 1)) {
+    if (layer->add) {
+        struct onnx_node *add = in->nodes[scheme_node_index(in->scheme, layer->add)];
         edit_set_input(in->graph, add, add->inputs[0] == y ? 1 : 0, bias);
         return;
     }
@@ -233,13 +234,13 @@ struct onnx_graph *insert(const struct scheme *scheme) {
     in.scales = onnx_alloc(in.graph, values * sizeof(void *));
     in.zeros = onnx_alloc(in.graph, values * sizeof(void *));
     in.origins = onnx_alloc(in.graph, values * sizeof(void *));
-    struct onnx_node **copies = onnx_alloc(in.graph, nodes * sizeof(void *));
+    in.nodes = onnx_alloc(in.graph, nodes * sizeof(void *));
     memcpy(in.origins, in.graph->values, values * sizeof(void *));
-    memcpy(copies, in.graph->nodes, nodes * sizeof(void *));
+    memcpy(in.nodes, in.graph->nodes, nodes * sizeof(void *));
     for (size_t n = 0; n < nodes; n++) {
-        if (scheme->nodes[n].layer) (scheme->options.dynamic ? insert_dynamic : insert_layer)(&in, copies[n], scheme->nodes[n].layer);
-        if (scheme->options.dynamic && !scheme_excludes(&scheme->options, copies[n])) insert_table(&in, copies[n]);
-        insert_constants(&in, copies[n], scheme->graph->nodes[n], scheme->nodes[n].role);
+        if (scheme->nodes[n].layer) (scheme->options.dynamic ? insert_dynamic : insert_layer)(&in, in.nodes[n], scheme->nodes[n].layer);
+        if (scheme->options.dynamic && !scheme_excludes(&scheme->options, in.nodes[n])) insert_table(&in, in.nodes[n]);
+        insert_constants(&in, in.nodes[n], scheme->graph->nodes[n], scheme->nodes[n].role);
     }
     for (size_t i = 0; i < values; i++)
         if (scheme->values[i].quantized) insert_pair(&in, i);

@@ -3,7 +3,6 @@
  * Attention masks: constants of 0 and of numbers far below all others, which are added to what a Softmax reads. One scale for both would
  * leave nothing of the scores: the sum and the Softmax run in float.
  */
-#include "tools/optimize/edit.h"
 #include "tools/quant/insert/place.h"
 
 #include <string.h>
@@ -29,11 +28,10 @@ bool place_masks_sum(const struct onnx_node *node) {
 void place_masks(struct scheme *scheme) {
     const struct onnx_graph *g = scheme->graph;
     for (size_t n = 0; n < g->node_count; n++) {
-        struct onnx_node *reader;
-        if (g->nodes[n]->folded || !place_masks_sum(g->nodes[n]) || edit_readers(g, g->nodes[n]->outputs[0], &reader, 1) != 1 ||
-            strcmp(reader->op, "Softmax"))
-            continue;
+        if (g->nodes[n]->folded || !place_masks_sum(g->nodes[n])) continue;
+        struct onnx_node *const *readers = scheme_readers(scheme, g->nodes[n]->outputs[0]);
+        if (!readers[0] || readers[1] || strcmp(readers[0]->op, "Softmax")) continue;
         scheme->nodes[n].role = SCHEME_FLOAT;
-        scheme->nodes[scheme_node_index(scheme, reader)].role = SCHEME_FLOAT;
+        scheme->nodes[scheme_node_index(scheme, readers[0])].role = SCHEME_FLOAT;
     }
 }

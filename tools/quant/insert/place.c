@@ -17,13 +17,12 @@ struct placing {
     struct scheme *scheme;
     struct onnx_graph *graph;
     enum kind *kinds;
-    int *axes;                   /* of functions */
-    bool *inner;                 /* values inside a chain of functions */
-    bool *cut;                   /* values through which no chain leads */
-    size_t *roots;               /* of values: what a chain of functions starts from */
-    int *root_axes;              /* along which axis constants of that chain vary, -1 */
-    struct onnx_node ***readers; /* of values, each list ended by NULL */
-    size_t *node_of;             /* of values: index of the producer, SIZE_MAX */
+    int *axes;       /* of functions */
+    bool *inner;     /* values inside a chain of functions */
+    bool *cut;       /* values through which no chain leads */
+    size_t *roots;   /* of values: what a chain of functions starts from */
+    int *root_axes;  /* along which axis constants of that chain vary, -1 */
+    size_t *node_of; /* of values: index of the producer, SIZE_MAX */
 };
 
 static size_t index_of(const struct placing *p, const struct onnx_value *value) {
@@ -40,29 +39,12 @@ static bool is_small(const struct onnx_value *value, int64_t most) {
 }
 
 static struct onnx_node *only_reader(const struct placing *p, const struct onnx_value *value) {
-    struct onnx_node **list = p->readers[index_of(p, value)];
+    struct onnx_node *const *list = scheme_readers(p->scheme, value);
     return list[0] && !list[1] && !value->is_output ? list[0] : NULL;
 }
 
 static size_t node_index(const struct placing *p, const struct onnx_node *node) {
-    return p->node_of[index_of(p, node->outputs[0])];
-}
-
-static void find_readers(struct placing *p) {
-    struct onnx_graph *g = p->graph;
-    size_t *counts = onnx_alloc(g, g->value_count * sizeof *counts);
-    for (int pass = 0; pass < 2; pass++) {
-        for (size_t n = 0; n < g->node_count; n++)
-            for (int i = 0; !g->nodes[n]->folded && i < g->nodes[n]->input_count; i++) {
-                size_t v = g->nodes[n]->inputs[i] ? index_of(p, g->nodes[n]->inputs[i]) : SIZE_MAX;
-                if (v != SIZE_MAX && pass) p->readers[v][counts[v]] = g->nodes[n];
-                if (v != SIZE_MAX) counts[v]++;
-            }
-        for (size_t v = 0; !pass && v < g->value_count; v++) {
-            p->readers[v] = onnx_alloc(g, (counts[v] + 1) * sizeof(void *));
-            counts[v] = 0;
-        }
-    }
+    return scheme_node_index(p->scheme, node);
 }
 
 bool scheme_excludes(const struct scheme_options *options, const struct onnx_node *node) {
@@ -131,7 +113,7 @@ static bool at_end(const struct placing *p, size_t n) {
     for (int i = 0; i < node->output_count; i++) {
         const struct onnx_value *value = node->outputs[i];
         if (!value) continue;
-        struct onnx_node **readers = p->readers[index_of(p, value)];
+        struct onnx_node *const *readers = scheme_readers(p->scheme, value);
         if (!is_small(value, most) || (!readers[0] && !value->is_output)) return false;
         for (; *readers; readers++)
             if (p->scheme->nodes[node_index(p, *readers)].role != SCHEME_FLOAT) return false;
@@ -187,7 +169,7 @@ static void find_chains(struct placing *p) {
         if (p->scheme->nodes[n].role == SCHEME_FUNCTION || (p->scheme->nodes[n].role == SCHEME_INTEGER && p->kinds[n] == KIND_PAIR))
             follow_chain(p, n);
     for (size_t v = 0; v < p->graph->value_count; v++) {
-        struct onnx_node **reader = p->readers[v];
+        struct onnx_node **reader = p->scheme->readers[v];
         bool inner = p->roots[v] != v && !p->graph->values[v]->is_output && *reader;
         for (; inner && *reader; reader++)
             inner = p->scheme->nodes[node_index(p, *reader)].role == SCHEME_FUNCTION &&
@@ -337,10 +319,8 @@ struct scheme *place(struct onnx_graph *graph, const struct scheme_options *opti
     p.cut = onnx_alloc(graph, values * sizeof *p.cut);
     p.roots = onnx_alloc(graph, values * sizeof *p.roots);
     p.root_axes = onnx_alloc(graph, values * sizeof *p.root_axes);
-    p.readers = onnx_alloc(graph, values * sizeof *p.readers);
     p.node_of = onnx_alloc(graph, values * sizeof *p.node_of);
     memset(p.node_of, 0xff, values * sizeof *p.node_of); /* SIZE_MAX */
-    find_readers(&p);
     find_kinds(&p);
     place_norms(scheme);
     place_masks(scheme);

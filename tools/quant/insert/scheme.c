@@ -6,13 +6,44 @@
 #include <stdlib.h>
 
 struct scheme_place {
-    const struct onnx_value *value;
+    const void *pointer;
     size_t index;
 };
 
 static int by_address(const void *a, const void *b) {
-    uintptr_t x = (uintptr_t)((const struct scheme_place *)a)->value, y = (uintptr_t)((const struct scheme_place *)b)->value;
+    uintptr_t x = (uintptr_t)((const struct scheme_place *)a)->pointer, y = (uintptr_t)((const struct scheme_place *)b)->pointer;
     return x < y ? -1 : x > y;
+}
+
+static void sort_places(struct scheme_place *places, size_t count) {
+    if (count) qsort(places, count, sizeof *places, by_address);
+}
+
+static size_t find_place(const struct scheme_place *places, size_t count, const void *pointer) {
+    const struct scheme_place key = {pointer, 0}, *found = count ? bsearch(&key, places, count, sizeof key, by_address) : NULL;
+    return found ? found->index : SIZE_MAX;
+}
+
+/* Once to count, once to write down. */
+static void find_readers(struct scheme *s) {
+    const struct onnx_graph *g = s->graph;
+    size_t *counts = onnx_alloc(s->graph, s->value_count * sizeof *counts);
+    s->readers = onnx_alloc(s->graph, s->value_count * sizeof *s->readers);
+    for (int pass = 0; pass < 2; pass++) {
+        const struct onnx_node **last = onnx_alloc(s->graph, s->value_count * sizeof(void *));
+        for (size_t n = 0; n < g->node_count; n++)
+            for (int i = 0; !g->nodes[n]->folded && i < g->nodes[n]->input_count; i++) {
+                const size_t v = g->nodes[n]->inputs[i] ? scheme_index(s, g->nodes[n]->inputs[i]) : SIZE_MAX;
+                if (v == SIZE_MAX || last[v] == g->nodes[n]) continue;
+                last[v] = g->nodes[n];
+                if (pass) s->readers[v][counts[v]] = g->nodes[n];
+                counts[v]++;
+            }
+        for (size_t v = 0; !pass && v < s->value_count; v++) {
+            s->readers[v] = onnx_alloc(s->graph, (counts[v] + 1) * sizeof(void *));
+            counts[v] = 0;
+        }
+    }
 }
 
 struct scheme *scheme_new(struct onnx_graph *graph, const struct scheme_options *options) {
@@ -20,22 +51,26 @@ struct scheme *scheme_new(struct onnx_graph *graph, const struct scheme_options 
     *s = (struct scheme){.graph = graph, .options = *options, .value_count = graph->value_count};
     s->values = onnx_alloc(graph, graph->value_count * sizeof *s->values);
     s->nodes = onnx_alloc(graph, graph->node_count * sizeof *s->nodes);
-    s->places = onnx_alloc(graph, graph->value_count * sizeof *s->places);
-    for (size_t i = 0; i < graph->value_count; i++) s->places[i] = (struct scheme_place){graph->values[i], i};
-    qsort(s->places, graph->value_count, sizeof *s->places, by_address);
+    s->value_places = onnx_alloc(graph, graph->value_count * sizeof *s->value_places);
+    s->node_places = onnx_alloc(graph, graph->node_count * sizeof *s->node_places);
+    for (size_t i = 0; i < graph->value_count; i++) s->value_places[i] = (struct scheme_place){graph->values[i], i};
+    for (size_t i = 0; i < graph->node_count; i++) s->node_places[i] = (struct scheme_place){graph->nodes[i], i};
+    sort_places(s->value_places, graph->value_count);
+    sort_places(s->node_places, graph->node_count);
+    find_readers(s);
     return s;
 }
 
 size_t scheme_index(const struct scheme *scheme, const struct onnx_value *value) {
-    struct scheme_place key = {value, 0};
-    const struct scheme_place *found = bsearch(&key, scheme->places, scheme->value_count, sizeof key, by_address);
-    return found ? found->index : SIZE_MAX;
+    return find_place(scheme->value_places, scheme->value_count, value);
 }
 
 size_t scheme_node_index(const struct scheme *scheme, const struct onnx_node *node) {
-    size_t i = 0;
-    while (i < scheme->graph->node_count && scheme->graph->nodes[i] != node) i++;
-    return i;
+    return find_place(scheme->node_places, scheme->graph->node_count, node);
+}
+
+struct onnx_node *const *scheme_readers(const struct scheme *scheme, const struct onnx_value *value) {
+    return scheme->readers[scheme_index(scheme, value)];
 }
 
 struct scheme_value *scheme_value(const struct scheme *scheme, const struct onnx_value *value) {

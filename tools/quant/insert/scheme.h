@@ -77,8 +77,9 @@ struct scheme {
     struct scheme_value *values;
     struct scheme_node *nodes;
     size_t layer_count;
-    struct scheme_layer *layers; /* in the order of the nodes */
-    struct scheme_place *places; /* pointers to indices */
+    struct scheme_layer *layers;                     /* in the order of the nodes */
+    struct scheme_place *value_places, *node_places; /* pointers to indices */
+    struct onnx_node ***readers;                     /* of values, each list ended by NULL */
 };
 
 /* Whether a node shall stay float, by its name or its operator. */
@@ -91,6 +92,8 @@ struct scheme *scheme_new(struct onnx_graph *graph, const struct scheme_options 
 size_t scheme_index(const struct scheme *scheme, const struct onnx_value *value);
 size_t scheme_node_index(const struct scheme *scheme, const struct onnx_node *node); /* in graph->nodes */
 struct scheme_value *scheme_value(const struct scheme *scheme, const struct onnx_value *value);
+/* The nodes that read a value, each once, in the graph's order, up to a NULL. */
+struct onnx_node *const *scheme_readers(const struct scheme *scheme, const struct onnx_value *value);
 
 /* The least and largest byte of activations. */
 int scheme_least(const struct scheme_options *options), scheme_most(const struct scheme_options *options);

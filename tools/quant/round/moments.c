@@ -22,10 +22,17 @@ size_t moments_bytes(const struct scheme_layer *layer, int64_t second_most) {
     return second ? (size_t)(p.groups * p.length * p.length) * 2 * sizeof(double) : 0;
 }
 
+/* Layer i of the wish reads a value. */
+struct reading {
+    const struct onnx_value *value;
+    size_t layer;
+};
+
 struct collecting {
     const struct moments_wish *wish;
     struct moments *moments;
     size_t samples;
+    struct reading *readings; /* [wish->count], by the values' addresses */
 };
 
 static void moments_open(struct moments *m, const struct scheme_layer *layer, int64_t second_most) {
@@ -206,21 +213,45 @@ static void add_sample(const struct collecting *c, struct moments *m, size_t sam
     free(room);
 }
 
+static int by_address(const void *a, const void *b) {
+    const struct reading *x = a, *y = b;
+    uintptr_t i = (uintptr_t)x->value, j = (uintptr_t)y->value;
+    return i != j ? (i > j) - (i < j) : (x->layer > y->layer) - (x->layer < y->layer);
+}
+
+/* The first place that does not lie before those of `value`. */
+static size_t first_reading(const struct collecting *c, const struct onnx_value *value) {
+    size_t first = 0, end = c->wish->count;
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        if ((uintptr_t)c->readings[middle].value < (uintptr_t)value) first = middle + 1;
+        else end = middle;
+    }
+    return first;
+}
+
 static void watch(void *context, unsigned worker, size_t sample, const struct onnx_value *value, const float *data, size_t count) {
     struct collecting *c = context;
     (void)worker;
-    for (size_t i = 0; i < c->wish->count; i++) {
-        struct moments *m = &c->moments[i];
-        if (m->known && m->layer->node->inputs[0] == value) add_sample(c, m, sample, data, count);
+    for (size_t i = first_reading(c, value); i < c->wish->count && c->readings[i].value == value; i++) {
+        struct moments *m = &c->moments[c->readings[i].layer];
+        if (m->known) add_sample(c, m, sample, data, count);
     }
 }
 
 struct moments *moments_collect(const struct moments_wish *wish, struct failure *failure) {
     struct moments *moments = must_calloc(wish->count, sizeof *moments);
-    struct collecting c = {wish, moments, quant_data_count(wish->data)};
+    struct reading *readings = must_calloc(wish->count, sizeof *readings);
+    struct collecting c = {wish, moments, quant_data_count(wish->data), readings};
     const struct network network = network_of_executor(wish->executor);
-    for (size_t i = 0; i < wish->count; i++) moments_open(&moments[i], &wish->scheme->layers[wish->first + i], wish->second_most);
+    for (size_t i = 0; i < wish->count; i++) {
+        const struct scheme_layer *layer = &wish->scheme->layers[wish->first + i];
+        moments_open(&moments[i], layer, wish->second_most);
+        readings[i] = (struct reading){layer->node->inputs[0], i};
+    }
+    qsort(readings, wish->count, sizeof *readings, by_address);
     bool good = over_data(&network, wish->data, wish->threads, "samples, what layers read", watch, NULL, &c, failure);
+    free(readings);
     if (good) return moments;
     moments_free(moments, wish->count);
     return NULL;

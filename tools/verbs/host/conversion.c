@@ -197,8 +197,7 @@ bool conversion_read(const struct conversion_call *call, struct conversion *c, s
            (!call->labels || extras_check_labels(call->labels, c->labels, c->label_count, c->graph, &c->report, failure));
 }
 
-/* The limits of a blob, before the work of a plan. */
-static bool counts_fit(const struct conversion_call *call, struct net *net, struct failure *failure) {
+bool conversion_fits(const struct conversion_call *call, struct net *net, struct failure *failure) {
     uint32_t tensors = 0;
     plan_drop_dead_steps(net);
     for (uint32_t i = 0; i < net->buffer_count; i++) tensors += net->buffers[i]->used;
@@ -253,7 +252,7 @@ static bool make_net(const struct conversion_call *call, struct conversion *c, u
     struct net *net = c->nets[variant] = lower(graph, report);
     if (!net || report->refusal_count) return false;
     if (call->half) half_net(net, report);
-    return counts_fit(call, net, failure) && plan(call, net, variant ? NULL : &c->other_arena, failure);
+    return conversion_fits(call, net, failure) && plan(call, net, variant ? NULL : &c->other_arena, failure);
 }
 
 /* Apps find inputs and outputs by their numbers. */

@@ -66,6 +66,9 @@ bool conversion_read(const struct conversion_call *call, struct conversion *c, s
 struct onnx_graph *conversion_load(const struct conversion_call *call, const struct conversion *c, uint32_t variant,
                                    struct onnx_report *report, struct failure *failure);
 
+/* The limits of a blob, before the work of a plan; steps that nobody needs are dropped. */
+bool conversion_fits(const struct conversion_call *call, struct net *net, struct failure *failure);
+
 /* Steps, arena and blob of a graph: of c->graph or of what was made from it; and those of the other variants. False with refusals in the
  * report (and no failure), or with a failure. What was made before is freed. */
 bool conversion_make(const struct conversion_call *call, struct conversion *c, struct onnx_graph *graph, struct failure *failure);

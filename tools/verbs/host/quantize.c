@@ -54,8 +54,9 @@ static void any_range(void *context, const struct onnx_value *value, float *low,
     *high = 1;
 }
 
-/* Before the data are gone through, with ranges out of the air: whether what will come out can run. False: refusals in the report. */
-static bool can_come_out(const struct quantizer *q) {
+/* Before the data are gone through, with ranges out of the air: whether what will come out can run, and fits a blob unless attempts will
+ * make others of it. False: refusals in the report, or a failure. */
+static bool can_come_out(const struct quantize_call *call, const struct quantizer *q, struct failure *failure) {
     struct onnx_graph *copy = edit_copy(q->graph);
     struct scheme *scheme = place(copy, &q->options.scheme);
     size_t notices = q->report->notice_count;
@@ -63,7 +64,7 @@ static bool can_come_out(const struct quantizer *q) {
     scheme_make_layers(scheme);
     struct onnx_graph *made = insert(scheme);
     struct net *net = lower(made, q->report);
-    bool good = net != NULL;
+    bool good = net && (call->max_drop || conversion_fits(&call->conversion, net, failure));
     net_free(net);
     onnx_free(made);
     onnx_free(copy);
@@ -91,12 +92,14 @@ static struct onnx_graph *graph_of_variant(void *context, const struct conversio
 }
 
 /* The optimized network. Where the float executor lacks operators, what blobs lack is told with them. */
-static bool prepare(struct quantizer *q, bool blob, struct failure *failure) {
+static bool prepare(const struct quantize_call *call, struct quantizer *q, struct failure *failure) {
+    const bool blob = call->conversion.output || call->eval;
+    struct failure other = {0};
     size_t refused = q->report->refusal_count;
-    if (quantize_prepare(q, failure)) return !blob || can_come_out(q);
+    if (quantize_prepare(q, failure)) return !blob || can_come_out(call, q, failure);
     if (blob && q->report->refusal_count > refused) {
         refused = q->report->refusal_count;
-        can_come_out(q);
+        can_come_out(call, q, &other);
         onnx_report_once(q->report, refused);
     }
     return false;
@@ -130,14 +133,13 @@ static bool observe(const struct quantize_call *call, struct work *w, struct fai
     c->graph->floats_meant = true;
     q->graph = c->graph;
     q->report = &c->report;
-    bool blob = call->conversion.output || call->eval;
     if (call->dynamic) { /* layers that --max-drop ranks run over what it measures on */
         wish.paths = &call->eval;
         wish.path_count = 1;
         w->attempts.wish = wish;
-        return prepare(q, blob, failure);
+        return prepare(call, q, failure);
     }
-    if (!prepare(q, blob, failure) || !(q->data = w->data = quant_data_open(&wish, q->graph, failure)) ||
+    if (!prepare(call, q, failure) || !(q->data = w->data = quant_data_open(&wish, q->graph, failure)) ||
         !data_stay(call, w, w->data, failure) || !quant_data_look(w->data, failure))
         return false;
     w->attempts.wish = wish;
