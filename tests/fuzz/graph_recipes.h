@@ -50,6 +50,8 @@ static const char *const graph_recipes[] = {
     "GroupNormalization x =C =C num_groups:1",
     "RMSNormalization x =C axis:-1",
     "LpNormalization x axis:1",
+    "Sin x",
+    "Cos x",
     "Transpose x perm=0,2,3,1",
     "Transpose x perm=0,3,1,2",
     "Transpose x perm=0,1,3,2",

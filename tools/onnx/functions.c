@@ -237,6 +237,7 @@ MANY(floor_many, floorf)
 const struct onnx_function onnx_floor = {.number = floor, .many = floor_many};
 
 MANY(ceil_many, ceilf)
+const struct onnx_function onnx_sin = {.number = sin}, onnx_cos = {.number = cos};
 const struct onnx_function onnx_ceil = {.number = ceil, .many = ceil_many};
 
 MANY(round_many, nearbyintf)

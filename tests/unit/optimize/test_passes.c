@@ -352,6 +352,10 @@ static void products_of_constants_are_constants(void **state) {
     assert_non_null(a);
     for (int i = 0; i < 48; i++) assert_true(onnx_number(a, (size_t)i) == (double)(float)dot(i / 8 * 5, i % 8, 8, 5));
     onnx_free(g);
+    g = network(13, "8", "Sin %8 > s; Cos s > c; Add x c > y");
+    a = g->nodes[0]->outputs[0]->constant;
+    assert_true(a && fabs(onnx_number(a, 3) - cos(sin((double)some_number(3)))) < 1e-7);
+    onnx_free(g);
 }
 
 /* A notice for each pass that did something, and none twice. */
