@@ -144,6 +144,8 @@ static const char *const graph_recipes[] = {
     "ms.FusedMatMul x %WxW transA:1 transB:1",
     "Einsum x %WxW equation@abcd,de->abce",
     "Einsum x x equation@abcd,abed->abce",
+    "Einsum x x equation@...ij,...kj->...ik",
+    "Einsum x equation@...ij->j...",
     "Reshape x $1,C,P;Einsum x =P equation@abc,c->ab",
     "GatherND x $0,0",
     "GatherElements x *1xCx1xW axis:2;Cast x to:1",

@@ -6,11 +6,20 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Letters up to `,`, the arrow or the end, each once. NULL: something else stands there. */
-static const char *read_term(const char *at, char *out, int most) {
+enum { DOTS_MOST = 8 };
+
+/* Letters up to `,`, the arrow or the end, each once; three dots are `dots` digits, the last of them always 7. NULL: something else stands
+ * there. */
+static const char *read_term(const char *at, char *out, int most, int dots) {
     int n = 0;
     for (; *at && *at != ',' && *at != '-'; at++) {
         if (*at == ' ') continue;
+        if (!strncmp(at, "...", 3) && dots >= 0 && dots <= DOTS_MOST && n + dots <= most) {
+            for (int i = DOTS_MOST - dots; i < DOTS_MOST; i++) out[n++] = (char)('0' + i);
+            at += 2;
+            dots = -1;
+            continue;
+        }
         if (!isalpha((unsigned char)*at) || n == most || memchr(out, *at, (size_t)n)) return NULL;
         out[n++] = *at;
     }
@@ -18,9 +27,18 @@ static const char *read_term(const char *at, char *out, int most) {
     return at;
 }
 
-/* Without an arrow: the letters that stand once, by alphabet. */
-static void implied(struct onnx_einsum *e) {
+/* How many dimensions of an operand the three dots stand for: all that no letter names. */
+static int dots_of(const struct onnx_node *node, int operand, const char *at) {
+    const struct onnx_value *x = onnx_input(node, operand);
+    int letters = 0;
+    for (; *at && *at != ',' && *at != '-'; at++) letters += isalpha((unsigned char)*at) != 0;
+    return x ? x->shape.rank - letters : -1;
+}
+
+/* Without an arrow: what the dots stand for, and the letters that stand once, by alphabet. */
+static void implied(struct onnx_einsum *e, int dots) {
     int n = 0;
+    for (int i = DOTS_MOST - dots; i < DOTS_MOST; i++) e->out[n++] = (char)('0' + i);
     for (char letter = 'A'; letter <= 'z'; letter++) {
         int times = 0;
         for (int i = 0; i < e->operands && isalpha((unsigned char)letter); i++) times += strchr(e->in[i], letter) != NULL;
@@ -31,24 +49,29 @@ static void implied(struct onnx_einsum *e) {
 
 bool onnx_einsum_read(const struct onnx_node *node, struct onnx_einsum *e, const char **why) {
     const char *at = onnx_attribute_string(node, "equation", "");
+    int most_dots = 0;
     e->operands = 0;
-    *why = "its equation has three dots, a letter twice in an operand, or is malformed";
+    *why = "its equation has a letter twice in an operand, or is malformed";
     for (;; at++) {
         if (e->operands == 2) {
             *why = "more than two operands are not supported";
             return false;
         }
-        at = read_term(at, e->in[e->operands], ONNX_MAX_RANK);
+        const int dots = dots_of(node, e->operands, at);
+        const char *start = at;
+        at = read_term(at, e->in[e->operands], ONNX_MAX_RANK, dots);
         if (!at) return false;
+        if (memchr(start, '.', (size_t)(at - start)) && dots > most_dots) most_dots = dots;
         e->operands++;
         if (*at != ',') break;
     }
     if (!*at) {
-        implied(e);
+        implied(e, most_dots);
         return true;
     }
     if (at[1] != '>') return false;
-    at = read_term(at + 2, e->out, 2 * ONNX_MAX_RANK);
+    at = read_term(at + 2, e->out, 2 * ONNX_MAX_RANK, most_dots);
+    if (at && most_dots && !strpbrk(e->out, "01234567")) return false; /* what they stand for is not summed */
     for (const char *o = e->out; at && *o; o++)
         if (!strchr(e->in[0], *o) && (e->operands < 2 || !strchr(e->in[1], *o))) return false;
     return at && !*at;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Einsum of two operands as a matrix product. Letters of both operands that stay are stacked matrices, those that go are summed, and each
- * operand's own are its rows or columns. Where they stand in that order nothing moves; several of a kind become one dimension.
+ * Einsum of one operand is a sum and a transposition. Of two it is a matrix product: letters of both that stay are stacked matrices, those
+ * that go are summed, and each operand's own are its rows or columns. Where they stand in that order nothing moves; several of a kind
+ * become one dimension. A constant is written anew as it is wanted.
  */
 #include "tools/onnx/einsum.h"
 #include "tools/optimize/pass.h"
 
 #include <string.h>
 
+enum { LEAST_COPIES = 1 << 20, COPIES_OF_A_NUMBER = 4 };
 enum kind { STACKED, LEFT, RIGHT, SUMMED, KINDS };
 
 struct product {
@@ -43,14 +45,26 @@ static bool read_product(const struct onnx_node *node, struct product *p) {
     return true;
 }
 
+/* A constant of another shape: element by element by strides of the one before. */
+static struct onnx_value *moved(struct onnx_graph *g, const struct onnx_node *node, const struct onnx_value *x,
+                                const struct onnx_shape *shape, const int64_t *strides) {
+    struct onnx_tensor *t;
+    struct onnx_value *y = edit_constant(g, onnx_text(g, "%s.operand", node->name), ONNX_FLOAT, shape, &t);
+    onnx_copy_strided(x->constant, 0, strides, t);
+    return y;
+}
+
 static struct onnx_value *transposed(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, const char *from, const char *to) {
     struct onnx_shape shape = x->shape;
-    int64_t perm[ONNX_MAX_RANK];
+    int64_t perm[ONNX_MAX_RANK], own[ONNX_MAX_RANK], strides[ONNX_MAX_RANK];
     if (!strcmp(from, to)) return x;
+    onnx_strides(&x->shape, own);
     for (int i = 0; i < shape.rank; i++) {
         perm[i] = strchr(from, to[i]) - from;
         shape.dims[i] = x->shape.dims[perm[i]];
+        strides[i] = own[perm[i]];
     }
+    if (x->constant) return moved(g, node, x, &shape, strides);
     x = graph_put(g, node, "Transpose", &x, 1, &shape);
     edit_attribute_ints(g, x->producer, "perm", perm, (size_t)shape.rank);
     return x;
@@ -70,15 +84,54 @@ static struct onnx_value *as_matrices(struct onnx_graph *g, struct onnx_node *no
     shape.dims[shape.rank++] = elements(p, rows);
     shape.dims[shape.rank++] = elements(p, columns);
     if (onnx_same_shape(&x->shape, &shape)) return x;
+    int64_t strides[ONNX_MAX_RANK];
+    onnx_strides(&shape, strides);
+    if (x->constant) return moved(g, node, x, &shape, strides);
     struct onnx_value *inputs[2] = {x, graph_int64s(g, node, part, shape.dims, shape.rank)};
     return graph_put(g, node, "Reshape", inputs, 2, &shape);
+}
+
+/* Of one operand: sums over the letters that go, and those that stay in another order. */
+static bool change_one(struct onnx_graph *g, struct onnx_node *node, const struct onnx_einsum *e) {
+    struct onnx_value *x = node->inputs[0];
+    char left[ONNX_MAX_RANK + 1] = "";
+    struct onnx_shape shape = {.rank = 0};
+    int64_t axes[ONNX_MAX_RANK], perm[ONNX_MAX_RANK];
+    int count = 0;
+    if (onnx_elements(&x->shape) < 1) return false;
+    for (int d = 0; d < x->shape.rank; d++) {
+        if (!strchr(e->out, e->in[0][d])) axes[count++] = d;
+        else left[shape.rank] = e->in[0][d], shape.dims[shape.rank++] = x->shape.dims[d];
+    }
+    if (count) {
+        x = graph_reduce(g, node, "ReduceSum", x, axes, count, &shape);
+        edit_attribute_int(g, x->producer, "keepdims", 0);
+    }
+    for (int i = 0; i < shape.rank; i++) perm[i] = strchr(left, e->out[i]) - left;
+    const bool in_order = !strcmp(left, e->out);
+    edit_become(g, node, in_order ? "Identity" : "Transpose", "", &x, 1);
+    if (!in_order) edit_attribute_ints(g, node, "perm", perm, (size_t)shape.rank);
+    return true;
+}
+
+/* Constants are written anew, twice at most: of what many share each gets its own, for which the file's numbers pay. */
+static bool has_room(struct onnx_graph *g, const struct onnx_node *node) {
+    size_t count = 0;
+    for (int i = 0; i < 2; i++) count += node->inputs[i]->constant ? 2 * node->inputs[i]->constant->count : 0;
+    const size_t room = onnx_room(g, LEAST_COPIES, COPIES_OF_A_NUMBER, SIZE_MAX);
+    if (g->numbers_copied > room || count > room - g->numbers_copied) return false;
+    g->numbers_copied += count;
+    return true;
 }
 
 static bool change(struct onnx_graph *g, struct onnx_node *node) {
     struct product p = {.letters = {{0}}};
     char left[3 * ONNX_MAX_RANK + 3] = "", right[3 * ONNX_MAX_RANK + 3] = "", made[3 * ONNX_MAX_RANK + 3] = "";
-    if (!graph_is(node, "Einsum") || node->folded || node->inputs[0]->type != ONNX_FLOAT || !read_product(node, &p)) return false;
-    if (strlen(p.letters[STACKED]) + 2 > ONNX_MAX_RANK) return false;
+    const char *why;
+    if (!graph_is(node, "Einsum") || node->folded || node->inputs[0]->type != ONNX_FLOAT) return false;
+    if (!onnx_einsum_read(node, &p.e, &why)) return false;
+    if (p.e.operands == 1) return !node->inputs[0]->constant && change_one(g, node, &p.e);
+    if (!read_product(node, &p) || strlen(p.letters[STACKED]) + 2 > ONNX_MAX_RANK || !has_room(g, node)) return false;
     strcat(strcat(strcat(left, p.letters[STACKED]), p.letters[LEFT]), p.letters[SUMMED]);
     strcat(strcat(strcat(right, p.letters[STACKED]), p.letters[SUMMED]), p.letters[RIGHT]);
     strcat(strcat(strcat(made, p.letters[STACKED]), p.letters[LEFT]), p.letters[RIGHT]);

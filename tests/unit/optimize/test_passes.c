@@ -322,11 +322,19 @@ static void sums_by_letters_are_products(void **state) {
         {13, "2,3,2,4,5", "Einsum x x > y equation@BGHID,BGHJD->JBGHI", "Transpose MatMul Transpose"},
         {13, "4,5", "Einsum x x > y equation@ab,ab->ab", "Reshape Reshape MatMul Reshape"},
         {13, "4,4", "Einsum x x > y equation@ab,bc->c", "Einsum"}, /* summed over what the right operand lacks */
-        {13, "4,4", "Einsum x > y equation@ab->ba", "Einsum"},
+        {13, "4,4", "Einsum x > y equation@ab->ba", "Transpose"},
+        {13, "4,4", "Einsum x > y equation@ab->b", "ReduceMean Mul"},
+        {13, "2,3,4", "Einsum x > y equation@abc->ca", "ReduceMean Mul Transpose"},
+        {13, "2,3,4", "Einsum x %2x4x5 > y equation@...ij,...jk->...ik", "MatMul"},
+        {13, "2,3,4", "Einsum x %5x4 > y equation@bik,jk->bij", "Reshape MatMul Reshape"}, /* the constant is turned */
     };
     CHECK(rows);
     for (size_t i = 0; i < 4; i++) check_numbers(rows[i].opset, rows[i].x, rows[i].nodes, 1, 0.5F);
     check_numbers(13, "2,3,4,5", "Einsum x %4x5x6 > y equation@abcd,cde->eba", 1, 0.5F);
+    check_numbers(13, "2,3,4", "Einsum x %5x4 > y equation@bik,jk->ibj", 1, 0.5F);
+    check_numbers(13, "2,3,4", "Einsum x %3x4 > y equation@bik,ik->b", 1, 0.5F);
+    check_numbers(13, "2,3,4", "Einsum x > y equation@abc->ca", 1, 0.5F);
+    check_numbers(13, "2,3,4,5", "Einsum x %5x6 > y equation@...c,cd->...d", 1, 0.5F);
     check_numbers(13, "7", "Einsum x x > y equation@i,j->ji", 1, 0.5F);
 }
 
