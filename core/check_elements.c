@@ -75,6 +75,7 @@ enum morsel_error morsel_check_binary(const struct morsel_step_check *s) {
     if (!strides_fit(p->dims, p->rank, p->a_stride, 0, morsel_elements(s->x))) return MORSEL_ERR_PARAMETER;
     if (!strides_fit(p->dims, p->rank, p->b_stride, 0, morsel_elements(b))) return MORSEL_ERR_PARAMETER;
     if (!morsel_check_integers(s->y, p->out_min, p->out_max)) return MORSEL_ERR_PARAMETER;
+    if (p->op >= MORSEL_BINARY_SINCE_2 && s->check->header->format_version < 2) return MORSEL_ERR_PARAMETER;
     int in_float = p->op != MORSEL_BINARY_QADD && p->op != MORSEL_BINARY_QMUL;
     if (in_float) return p->float_min <= p->float_max ? MORSEL_OK : MORSEL_ERR_PARAMETER;
     if (!morsel_is_byte(s->x) || !morsel_is_byte(b) || !morsel_is_byte(s->y)) return MORSEL_ERR_STEP;

@@ -12,7 +12,8 @@
  * tables, each at a multiple of 64. The checksum covers every byte of the blob but its own four.
  *
  * The format only grows: a new field goes to the end of a record (a higher format_version says so), a new step kind gets the
- * next number. A library opens every version up to its own. Version 2 added text rules, variants, letterboxes, filters, kinds from RANGE.
+ * next number. A library opens all versions up to its own. Version 2 has text rules, variants, letterboxes, filters, MASK, all from
+ * RANGE on.
  *
  * Variants are the same network for several sizes of its inputs. Each has a header at a multiple of 64, from which its own offsets count,
  * and is a blob by itself from there on. So what stands behind the last header may belong to all, and constants stand there once:

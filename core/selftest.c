@@ -335,7 +335,7 @@ static void try_kind(struct trial *t, uint32_t kind, uint32_t op) {
 /* By kind; 0: the kernels are those of another kind. tests/unit/core/test_selftest.c holds kernels/reference against them. */
 static const uint32_t answers[MORSEL_STEP_KIND_COUNT] = {
     [MORSEL_STEP_CONV] = 0xea94b1a1,       [MORSEL_STEP_DEPTHWISE] = 0x75cbe08e,    [MORSEL_STEP_FC] = 0xcf029039,
-    [MORSEL_STEP_MATMUL] = 0x56162313,     [MORSEL_STEP_BINARY] = 0x1ea6ec73,       [MORSEL_STEP_UNARY] = 0xb28b3010,
+    [MORSEL_STEP_MATMUL] = 0x56162313,     [MORSEL_STEP_BINARY] = 0x59bf6c0d,       [MORSEL_STEP_UNARY] = 0xb28b3010,
     [MORSEL_STEP_LUT] = 0x21acf7de,        [MORSEL_STEP_AVERAGE_POOL] = 0x7c25dfab, [MORSEL_STEP_MAX_POOL] = 0xbf7cae27,
     [MORSEL_STEP_MEAN] = 0x47f04c21,       [MORSEL_STEP_SOFTMAX] = 0xb4256694,      [MORSEL_STEP_CONCAT] = 0xe8053de5,
     [MORSEL_STEP_GATHER] = 0xec5e7a4d,     [MORSEL_STEP_FLOAT_CONV] = 0x4c3fc428,   [MORSEL_STEP_FLOAT_MATMUL] = 0x3c04444a,

@@ -125,6 +125,9 @@ static void apply(uint32_t op, float *restrict v, const float *restrict b) {
     case MORSEL_BINARY_PRELU:
         for (uint32_t o = 0; o < N; o++) v[o] = v[o] < 0 ? v[o] * b[o] : v[o];
         break;
+    case MORSEL_BINARY_MASK:
+        for (uint32_t o = 0; o < N; o++) v[o] = b[o] > 0 ? v[o] : 0;
+        break;
     case MORSEL_BINARY_POW:
         for (uint32_t o = 0; o < N; o++) v[o] = morsel_pow(v[o], b[o]);
         break;

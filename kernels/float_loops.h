@@ -285,6 +285,7 @@ EIGHT_INLINE eight eight_combine(uint32_t op, eight a, eight b) {
     case MORSEL_BINARY_MUL: return eight_mul(a, b);
     case MORSEL_BINARY_DIV: return eight_div(a, b);
     case MORSEL_BINARY_MAX: return eight_number(a, eight_select(b, a, a, b), a);
+    case MORSEL_BINARY_MASK: return eight_select(eight_all(0), b, a, eight_all(0));
     case MORSEL_BINARY_PRELU: return eight_select(a, eight_all(0), eight_mul(a, b), a);
     default: return eight_number(a, eight_select(a, b, a, b), a);
     }

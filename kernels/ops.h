@@ -17,7 +17,9 @@ enum morsel_binary_op {
     MORSEL_BINARY_MIN = 8,
     MORSEL_BINARY_PRELU = 9, /* a < 0 ? a * b : a */
     MORSEL_BINARY_POW = 10,
-    MORSEL_BINARY_OP_COUNT
+    MORSEL_BINARY_MASK = 11, /* from format 2 on: b > 0 ? a : 0: what is masked leaves nothing, be it a NaN */
+    MORSEL_BINARY_OP_COUNT,
+    MORSEL_BINARY_SINCE_2 = MORSEL_BINARY_MASK
 };
 
 enum morsel_unary_op {

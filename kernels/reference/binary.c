@@ -49,6 +49,7 @@ static float apply(uint32_t op, float a, float b) {
     case MORSEL_BINARY_DIV: return a / b;
     case MORSEL_BINARY_PRELU: return a < 0 ? a * b : a;
     case MORSEL_BINARY_POW: return morsel_pow(a, b);
+    case MORSEL_BINARY_MASK: return b > 0 ? a : 0;
     case MORSEL_BINARY_MAX: return a != a || a > b ? a : b; /* a NaN wins */
     default: return a != a || a < b ? a : b;
     }

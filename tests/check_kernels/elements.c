@@ -106,7 +106,7 @@ static void make_qmul(struct trial *t) {
 }
 
 static void make_binary(struct trial *t) {
-    make_two(t, (uint32_t)chance_range(&t->chance, MORSEL_BINARY_ADD, MORSEL_BINARY_POW), true);
+    make_two(t, (uint32_t)chance_range(&t->chance, MORSEL_BINARY_ADD, MORSEL_BINARY_OP_COUNT - 1), true);
 }
 
 static void call_binary(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {

@@ -3,11 +3,11 @@
  * Operators in forms that are known: every row of tools/onnx/operators.c is in one of them, which every_operator.h checks. Included once,
  * by seed_graph.h.
  *
- * An operator, its inputs, its attributes. ms.NAME is of com.microsoft. x: the last value, x1: its node's second output, u: an earlier one,
- * ^: the one that the recipe began with, -: none. %DIMS: constant floats, behind a DequantizeLinear; =DIMS: as they are; #NUMBER: one of
- * them; $LIST: integers; !NUMBER: one of them; &DIMS: bytes; *DIMS: int32 zeros; ~DIMS: truth values; ?DIMS: an input of int32. >N: so many
- * outputs. In dimensions and numbers C stands for the channels of x, W for its width, P for a plane, F for all of a picture. A semicolon:
- * the next operator, of the result.
+ * An operator, its inputs, its attributes. ms.NAME is of com.microsoft, mo.NAME of morsel. x: the last value, x1: its node's second output,
+ * u: an earlier one, ^: the one that the recipe began with, -: none. %DIMS: constant floats, behind a DequantizeLinear; =DIMS: as they are;
+ * #NUMBER: one of them; $LIST: integers; !NUMBER: one; &DIMS: bytes; *DIMS: int32 zeros; ~DIMS: truth values; ?DIMS: int32 from outside.
+ * >N: so many outputs. In dimensions and numbers C stands for the channels of x, W for its width, P for a plane, F for all of a picture.
+ * A semicolon: the next operator, of the result.
  * name=LIST, name:INTEGER, name~FLOAT, name@TEXT
  */
 #ifndef MORSEL_TEST_GRAPH_RECIPES_H
@@ -37,6 +37,7 @@ static const char *const graph_recipes[] = {
     "Sum x u",
     "Mean x u",
     "PRelu x =Cx1x1",
+    "Log x;mo.Mask x u",
     "Clip x #-0.5 #0.5",
     "Clip x - #6",
     "LeakyRelu x alpha~0.1",

@@ -166,10 +166,16 @@ static int graph_is_input(const char *word) {
     return strchr("xu^-#$!%=&*~?", *word) && (strchr("=~", *word) || !strpbrk(word, "=:@~"));
 }
 
+/* ms.NAME, mo.NAME */
+static const char *graph_domain(const char *op) {
+    return !strncmp(op, "ms.", 3) ? "com.microsoft" : !strncmp(op, "mo.", 3) ? "morsel" : "";
+}
+
 /* from: the last value, an earlier one, the one that the recipe began with. */
 static int graph_operator(struct seed_onnx *m, char *recipe, const int *from) {
     char *op = strsep(&recipe, " "), *word;
-    int inputs[16], count = 0, foreign = !strncmp(op, "ms.", 3), outputs = 1;
+    const char *domain = graph_domain(op);
+    int inputs[16], count = 0, outputs = 1;
     while ((word = strsep(&recipe, " "))) {
         if (*word == '>') outputs = atoi(word + 1);
         else if (graph_is_input(word)) inputs[count++] = graph_input(m, word, from);
@@ -180,7 +186,7 @@ static int graph_operator(struct seed_onnx *m, char *recipe, const int *from) {
     struct seed_value y = m->values[from[0]];
     y.type = TYPE_FLOAT;
     m->outputs = outputs;
-    return onnx_node(m, op + 3 * foreign, foreign ? "com.microsoft" : "", inputs, count, y);
+    return onnx_node(m, *domain ? op + 3 : op, domain, inputs, count, y);
 }
 
 static int graph_operators(struct seed_onnx *m, const char *recipe, int x, int u) {

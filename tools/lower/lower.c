@@ -5,6 +5,7 @@
 #include "tools/net/heads.h"
 #include "tools/net/norms.h"
 #include "tools/net/tables.h"
+#include "tools/onnx/internal.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -47,6 +48,7 @@ static const struct operator_entry {
     {"", "Gemm", lower_gemm},
     {"", "Relu", lower_clip},
     {"", "Clip", lower_clip},
+    {ONNX_OWN, "Mask", lower_binary},
     {"", "PRelu", lower_function_by_channel},
     {"", "Pow", lower_function_by_channel},
     {"", "BatchNormalization", lower_batch_norm},

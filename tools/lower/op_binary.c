@@ -184,8 +184,8 @@ bool lower_qlinear_binary(struct lowering *l, struct onnx_node *node) {
 /* --- The float forms --- */
 
 static enum morsel_binary_op float_op(const struct onnx_function_of_two *f) {
-    static const struct onnx_function_of_two *const functions[] = {&onnx_add, &onnx_sub, &onnx_mul,   &onnx_div,
-                                                                   &onnx_max, &onnx_min, &onnx_prelu, &onnx_pow};
+    static const struct onnx_function_of_two *const functions[] = {&onnx_add, &onnx_sub,   &onnx_mul, &onnx_div, &onnx_max,
+                                                                   &onnx_min, &onnx_prelu, &onnx_pow, &onnx_mask};
     enum morsel_binary_op op = MORSEL_BINARY_ADD;
     while (functions[op - MORSEL_BINARY_ADD] != f) op++;
     return op;

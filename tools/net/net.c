@@ -50,8 +50,11 @@ uint32_t net_type_bytes(enum morsel_type type) {
 }
 
 uint32_t net_format(const struct net *net) {
-    for (uint32_t i = 0; i < net->step_count; i++)
-        if (net->steps[i]->kind >= MORSEL_STEP_SINCE_2) return 2;
+    for (uint32_t i = 0; i < net->step_count; i++) {
+        const struct net_step *step = net->steps[i];
+        if (step->kind >= MORSEL_STEP_SINCE_2) return 2;
+        if (step->kind == MORSEL_STEP_BINARY && step->parameters.binary.op >= MORSEL_BINARY_SINCE_2) return 2;
+    }
     return 1;
 }
 

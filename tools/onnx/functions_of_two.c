@@ -87,6 +87,9 @@ const struct onnx_function_of_two onnx_min = {smaller, smaller_integer, smaller_
 REAL(prelu, prelu_float, prelu_line, a < 0 ? a * b : a)
 const struct onnx_function_of_two onnx_prelu = {prelu, NULL, prelu_line, false};
 
+REAL(mask, mask_float, mask_line, b > 0 ? a : 0)
+const struct onnx_function_of_two onnx_mask = {mask, NULL, mask_line, false};
+
 /* ---- truth values ---- */
 
 INTEGER(equal_integer, a == b)

@@ -77,6 +77,8 @@ enum onnx_trait {
 
 /* The attribute of a Conv, MatMul or Gemm whose weights stand behind a DequantizeLinear: its input is quantized at run time. Ours alone. */
 #define ONNX_DYNAMIC_MARK "morsel_dynamic"
+#define ONNX_OWN "morsel" /* the domain of operators that passes put in */
+
 
 struct onnx_operator {
     const char *domain, *name;

@@ -102,6 +102,8 @@ static const struct onnx_operator operators[] = {
     {"", "LessOrEqual", 12, ANY, 2, 2, 1, GIVES_BOOL, .infer = onnx_infer_arithmetic, .fold = onnx_fold_function_of_two,
      .traits = ONNX_WHOLE, .of_two = &onnx_less_or_equal},
     {"", "Where", 9, ANY, 3, 3, 1, 1, .infer = onnx_infer_where, .fold = onnx_fold_where, .traits = ONNX_UNCHANGED},
+    /* Ours, of pass_masks.c: a float where the condition is 1, and 0 elsewhere. A file has it as Mul. */
+    {ONNX_OWN, "Mask", 1, ANY, 2, 2, 1, 0, .infer = onnx_infer_arithmetic, .of_two = &onnx_mask},
     {"", "PRelu", 1, ANY, 2, 2, 1, 0, .infer = onnx_infer_prelu, .class = ONNX_FUNCTION, .traits = ONNX_SCALES | ONNX_UNCHANGED,
      .of_two = &onnx_prelu},
 

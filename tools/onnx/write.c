@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A graph as protobuf messages, packed. The messages point into the graph; they live in an empty graph's memory until they are packed. */
 #include "tools/onnx/write.h"
+#include "tools/onnx/operator.h"
 #include "tools/onnx/internal.h"
 #include <stdlib.h>
 #include <string.h>
@@ -99,8 +100,9 @@ static Onnx__Node *node_message(struct writer *w, const struct onnx_node *from) 
     Onnx__Node *node = onnx_alloc(w->room, sizeof *node);
     onnx__node__init(node);
     node->name = plain(from->name);
-    node->op_type = plain(from->op);
-    node->domain = plain(from->domain);
+    const bool own = !strcmp(from->domain, ONNX_OWN); /* there is a product of that meaning for all but NaN and infinity */
+    node->op_type = plain(own ? "Mul" : from->op);
+    node->domain = plain(own ? "" : from->domain);
     node->n_input = (size_t)from->input_count;
     node->input = name_list(w, from->inputs, from->input_count);
     node->n_output = (size_t)from->output_count;
@@ -176,7 +178,8 @@ static void fill_opsets(struct writer *w, Onnx__Model *m) {
     m->opset_import = list_of(w, w->from->node_count + 1);
     if (w->from->opset) need_opset(w, m, "", w->from->opset);
     for (size_t i = 0; i < w->from->node_count; i++)
-        if (!w->from->nodes[i]->folded) need_opset(w, m, w->from->nodes[i]->domain, w->from->nodes[i]->opset);
+        if (!w->from->nodes[i]->folded && strcmp(w->from->nodes[i]->domain, ONNX_OWN) != 0)
+            need_opset(w, m, w->from->nodes[i]->domain, w->from->nodes[i]->opset);
 }
 
 static uint8_t *pack(struct writer *w, const Onnx__Model *m, size_t *bytes) {

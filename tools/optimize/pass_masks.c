@@ -6,6 +6,7 @@
  * Infinity as what is chosen becomes FLT_MAX: a product with 0 has to be 0. Behind a Softmax both give 0, but for a line that is masked
  * throughout: its elements are equal then, not NaN. So what exports put behind a Softmax against such NaN goes.
  */
+#include "tools/onnx/operator.h"
 #include "tools/optimize/pass.h"
 
 #include <float.h>
@@ -25,12 +26,16 @@ static struct onnx_value *finite_numbers(struct onnx_graph *g, const struct onnx
     return graph_floats(g, node, part, &x->shape, numbers);
 }
 
-/* The numbers of a condition or of integers as floats. NULL: it is something else. */
+/* Whether numbers_of() takes it. Asked of all inputs before the first node is put in: a change that gives up leaves the graph as it was. */
+static bool has_numbers(const struct onnx_value *x) {
+    if (!x || x->shape.rank < 0) return false;
+    return x->type == ONNX_FLOAT || is_integer(x) || (x->type == ONNX_BOOL && x->constant);
+}
+
+/* The numbers of a condition or of integers as floats. */
 static struct onnx_value *numbers_of(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x) {
-    if (!x || x->shape.rank < 0) return NULL;
-    if (x->constant && (x->type == ONNX_BOOL || is_integer(x))) return finite_numbers(g, node, "numbers", x);
     if (x->type == ONNX_FLOAT) return x;
-    if (!is_integer(x)) return NULL;
+    if (x->constant) return finite_numbers(g, node, "numbers", x);
     struct onnx_value *y = graph_put(g, node, "Cast", &x, 1, &x->shape);
     y->producer->opset = node->opset;
     edit_attribute_int(g, y->producer, "to", ONNX_FLOAT);
@@ -74,9 +79,9 @@ static bool change_comparison(struct onnx_graph *g, struct onnx_node *node) {
                not_less = graph_is(node, "GreaterOrEqual"), not_greater = graph_is(node, "LessOrEqual");
     if (!(equal || greater || less || not_less || not_greater) || !node->inputs[0] || !node->inputs[1]) return false;
     if (!is_integer(node->inputs[0]) || !is_integer(node->inputs[1])) return false;
+    if (!has_numbers(node->inputs[0]) || !has_numbers(node->inputs[1])) return false;
     struct onnx_value *a = numbers_of(g, node, node->inputs[0]), *b = numbers_of(g, node, node->inputs[1]);
     const bool swap = less || not_less;
-    if (!a || !b) return false;
     become(g, node, equal || not_less || not_greater, compared(g, node, swap ? b : a, swap ? a : b, equal));
     return true;
 }
@@ -84,8 +89,8 @@ static bool change_comparison(struct onnx_graph *g, struct onnx_node *node) {
 static bool change_logic(struct onnx_graph *g, struct onnx_node *node) {
     const bool and = graph_is(node, "And"), or = graph_is(node, "Or"), not = graph_is(node, "Not");
     if (!and&&! or &&!not ) return false;
+    if (!has_numbers(onnx_input(node, 0)) || (!not &&!has_numbers(onnx_input(node, 1)))) return false;
     struct onnx_value *a = numbers_of(g, node, node->inputs[0]), *b = not ? a : numbers_of(g, node, node->inputs[1]);
-    if (!a || !b) return false;
     if (not ) become(g, node, true, a);
     else become(g, node, false, two(g, node, and? "Mul" : "Max", a, b, &node->outputs[0]->shape));
     return true;
@@ -96,8 +101,8 @@ static bool change_cast(struct onnx_graph *g, struct onnx_node *node) {
     struct onnx_value *x = onnx_input(node, 0), *y = node->outputs[0];
     if (!graph_is(node, "Cast") || !x || x->constant) return false;
     if (y->type != ONNX_BOOL || !is_integer(x)) return false;
+    if (!has_numbers(x)) return false;
     struct onnx_value *numbers = numbers_of(g, node, x);
-    if (!numbers) return false;
     become(g, node, false, compared(g, node, numbers, number(g, node, 0), true));
     return true;
 }
@@ -112,22 +117,53 @@ static bool change_move(struct onnx_graph *g, struct onnx_node *node) {
     return true;
 }
 
-/* condition * x, where x is not 0 throughout; NULL: it is. */
+enum { MOST_LOOKED_AT = 64 };
+
+/* Of a quotient or a power: its result is finite where its left operand is. */
+static bool is_tame(const struct onnx_node *node) {
+    const struct onnx_tensor *right = onnx_input_constant(node, 1);
+    bool tame = right != NULL;
+    for (size_t i = 0; tame && i < right->count; i++) {
+        const double v = onnx_number(right, i);
+        tame = graph_is(node, "Div") ? fabs(v) > FLT_MIN : v >= 0 && v == floor(v);
+    }
+    return tame;
+}
+
+/* Whether there may be a NaN or an infinity in it where no input has one: by functions of elements. What sums over them would have spread
+ * it. `left`: so many nodes more are looked at; behind them it may. */
+static bool may_be_no_number(const struct onnx_value *x, int *left) {
+    static const char *const wild[] = {"Log", "Sqrt", "Reciprocal", "Exp", "Acos", "Acosh", "Asin", "Atanh", "Cosh", "Sinh", "Tan"};
+    const struct onnx_node *node = x && !x->constant ? x->producer : NULL;
+    const struct onnx_operator *op = node ? onnx_operator_of(node) : NULL;
+    if (!op || (!op->function && !op->of_two && op->class != ONNX_MOVE)) return false;
+    if (--*left < 0) return true;
+    for (size_t i = 0; i < sizeof wild / sizeof *wild; i++)
+        if (graph_is(node, wild[i])) return true;
+    if ((graph_is(node, "Div") || graph_is(node, "Pow")) && !is_tame(node)) return true;
+    for (int i = 0; i < node->input_count; i++)
+        if (may_be_no_number(node->inputs[i], left)) return true;
+    return false;
+}
+
+/* x where the condition is 1, and 0 elsewhere: a product, but for a factor that 0 does not take away. NULL: x is 0 throughout. */
 static struct onnx_value *chosen(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *condition, struct onnx_value *x) {
     double all = 1;
+    int left = MOST_LOOKED_AT;
     if (x->constant) x = finite_numbers(g, node, "chosen", x);
     if (graph_scalar(x, &all) && all == 0) return NULL;
-    return two(g, node, "Mul", condition, x, &node->outputs[0]->shape);
+    struct onnx_value *y = two(g, node, "Mul", condition, x, &node->outputs[0]->shape);
+    if (may_be_no_number(x, &left)) edit_become(g, y->producer, "Mask", ONNX_OWN, (struct onnx_value *[]){x, condition}, 2);
+    return y;
 }
 
 static bool change_where(struct onnx_graph *g, struct onnx_node *node) {
     struct onnx_value *condition = onnx_input(node, 0);
     const struct onnx_shape *shape = &node->outputs[0]->shape;
-    if (!graph_is(node, "Where") || !condition || condition->shape.rank < 0 || node->outputs[0]->type != ONNX_FLOAT) return false;
+    if (!graph_is(node, "Where") || !has_numbers(condition) || node->outputs[0]->type != ONNX_FLOAT) return false;
     if (!condition->constant && condition->type != ONNX_FLOAT) return false;
-    struct onnx_value *c = node->inputs[1] && node->inputs[2] ? numbers_of(g, node, condition) : NULL;
-    if (!c) return false;
-    struct onnx_value *rest = two(g, node, "Sub", number(g, node, 1), c, &c->shape);
+    if (!node->inputs[1] || !node->inputs[2]) return false;
+    struct onnx_value *c = numbers_of(g, node, condition), *rest = two(g, node, "Sub", number(g, node, 1), c, &c->shape);
     struct onnx_value *a = chosen(g, node, c, node->inputs[1]), *b = chosen(g, node, rest, node->inputs[2]);
     struct onnx_value *both[2] = {a ? a : b, b};
     if (!a && !b) both[0] = two(g, node, "Mul", c, number(g, node, 0), shape);

@@ -116,6 +116,7 @@ static struct morsel_blob_binary a_binary(uint32_t op) {
 
 static void set_binary(const struct morsel_blob_binary *p) {
     desk_set(&d, MORSEL_STEP_BINARY, 2, p);
+    d.header->format_version = MORSEL_FORMAT_VERSION;
     d.x->bytes = d.b->bytes = d.y->bytes = 12;
 }
 
@@ -125,6 +126,17 @@ static void binary_operations_are_those_there_are(void **state) {
         struct morsel_blob_binary p = a_binary(op);
         set_binary(&p);
         if (op >= 1 && op < MORSEL_BINARY_OP_COUNT) PASSES(binary);
+        else REFUSED(binary);
+    }
+}
+
+static void masks_are_of_format_2(void **state) {
+    (void)state;
+    struct morsel_blob_binary p = a_binary(MORSEL_BINARY_MASK);
+    set_binary(&p);
+    for (uint32_t version = 1; version <= MORSEL_FORMAT_VERSION; version++) {
+        d.header->format_version = version;
+        if (version > 1) PASSES(binary);
         else REFUSED(binary);
     }
 }
@@ -444,6 +456,7 @@ int main(void) {
         cmocka_unit_test(constants_of_products_end_with_the_data),
         cmocka_unit_test(the_padding_of_products_is_known),
         cmocka_unit_test(products_of_two_are_of_their_tensors),
+        cmocka_unit_test(masks_are_of_format_2),
         cmocka_unit_test(binary_operations_are_those_there_are),
         cmocka_unit_test(binary_dimensions_are_those_of_y),
         cmocka_unit_test(strides_end_in_their_operand),

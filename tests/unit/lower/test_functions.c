@@ -74,6 +74,7 @@ static void powers_and_slopes_are_steps_of_their_own(void **state) {
     one_step("PRelu", "f:1,3,2,2 f=0.25", "", MORSEL_STEP_UNARY, MORSEL_UNARY_LEAKY_RELU, 0.25f);
     one_step("PRelu", "f:1,3,2,2 f%3,1,1", "", MORSEL_STEP_BINARY, MORSEL_BINARY_PRELU, 0);
     one_step("PRelu", "f:1,3,2,2 f%3,2,1", "", MORSEL_STEP_BINARY, MORSEL_BINARY_PRELU, 0);
+    one_step("mo.Mask", "f:1,3,2,2 f:1,3,2,2", "", MORSEL_STEP_BINARY, MORSEL_BINARY_MASK, 0);
     one_step("Pow", "f:1,3,2,2 f#2", "", MORSEL_STEP_BINARY, MORSEL_BINARY_MUL, 0);
     one_step("Pow", "f:1,3,2,2 f#-1", "", MORSEL_STEP_UNARY, MORSEL_UNARY_RECIPROCAL, -1);
     one_step("Pow", "f:1,3,2,2 f#0.5", "", MORSEL_STEP_BINARY, MORSEL_BINARY_POW, 0);

@@ -198,7 +198,7 @@ static inline void add_attribute(struct bytes *node, const char *text) {
 static inline struct bytes node_message(const char *name, const char *op, const char *inputs, const char *outputs, const char *attributes) {
     struct bytes node = {0};
     char copy[600], *next, *word;
-    const char *domain = !strncmp(op, "ms.", 3) ? "com.microsoft" : !strncmp(op, "my.", 3) ? "my" : "";
+    const char *domain = !strncmp(op, "ms.", 3) ? "com.microsoft" : !strncmp(op, "my.", 3) ? "my" : !strncmp(op, "mo.", 3) ? "morsel" : "";
     for (int pass = 0; pass < 3; pass++) {
         snprintf(copy, sizeof copy, "%s", pass == 0 ? inputs : pass == 1 ? outputs : attributes);
         for (next = copy; (word = strsep(&next, " "));)
