@@ -90,6 +90,17 @@ verify "NaN" refused "data_nan.npy: element \[1, 1, 28, 8\] is NaN" "$work/data_
 verify "an infinity" refused "data_infinite.npy: element \[1, 1, 28, 8\] is infinite" "$work/data_infinite.npy"
 printf 'P6 4 4 255\nabc' >"$work/text/cut.ppm"
 verify "a picture cut short" refused "cut.ppm" "$work/text" --picture $rule
+# --- a network that takes bytes, and divides them by 255 itself
+bytes=tests/cli/pixels.onnx pictures=models/cifar10/pictures
+echo '{"resize": {"mode": "none"}, "channels": "RGB", "scale": 1, "mean": [0, 0, 0], "std": [1, 1, 1]}' >"$work/as_they_are.json"
+verify "pictures as bytes" call_says "layers +3" 0 $bytes --data $pictures --picture "$work/as_they_are.json" -o "$work/bytes.morsel"
+verify "which the first layer reads" sh -c "$morsel inspect '$work/bytes.morsel' | grep -A 1 \"^input 0: 'pixels', uint8\" | grep -q 'uint8.* scale 1, zero point 0'"
+verify "give nearly the float network" sh -c "$morsel compare $bytes '$work/bytes.morsel' --data $pictures --json 2>/dev/null |
+    sed -n 's/^ *\"output_sqnr_db\": \([0-9]*\).*/\1/p' | { read -r db && [ \"\$db\" -ge 40 ]; }"
+verify "nor does noise stop compare" sh -c "$morsel compare $bytes '$work/bytes.morsel'"
+verify "a rule that divides them, too" call_says "whole numbers less than 16 apart.*pixels as they are" 1 $bytes --data $pictures --picture $rule -o "$work/x.morsel"
+rm -f "$work/bytes.morsel"
+
 for method in minmax average percentile entropy mse; do
     for data in sound two channel zeros outlier below; do
         verify "$method: $data" sound $float "$work/data_$data.npy" --method $method

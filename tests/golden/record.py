@@ -135,6 +135,27 @@ def tokens(folder):
         np.save(os.path.join(case, f"out{i}.npy"), got[value.name])
 
 
+def pixels(folder):
+    """Bytes that the network itself makes numbers of: a Cast, then 1/255, mean and std; as they are; and int8."""
+    rng = np.random.default_rng(list(b"pixels"))
+    node, const = onnx.helper.make_node, lambda name, a: onnx.numpy_helper.from_array(np.ascontiguousarray(a, np.float32), name)
+    byte = lambda name, a: onnx.numpy_helper.from_array(np.array(a, np.uint8), name)
+    constants = [const("c255", 255), const("mean", np.array([.485, .456, .406]).reshape(3, 1, 1)), const("std", np.array([.229, .224, .225]).reshape(3, 1, 1)),
+                 const("c128", 128), const("one", 1), const("part", 1 / 255), const("step", .0187), byte("zero", 0), byte("middle", 114)]
+    nodes = [node("Cast", ["x"], ["f"], to=onnx.TensorProto.FLOAT), node("Div", ["f", "c255"], ["d"]), node("Sub", ["d", "mean"], ["m"]), node("Div", ["m", "std"], ["n"]),
+             node("QuantizeLinear", ["d", "part", "zero"], ["dq"]), node("QuantizeLinear", ["n", "step", "middle"], ["nq"]), node("QuantizeLinear", ["f", "one", "zero"], ["fq"]),
+             node("MaxPool", ["dq"], ["pooled"], kernel_shape=[3, 3], strides=[2, 2]), node("DequantizeLinear", ["pooled", "part", "zero"], ["quotients"]),
+             node("DequantizeLinear", ["nq", "step", "middle"], ["normal"]), node("DequantizeLinear", ["fq", "one", "zero"], ["numbers"]),
+             node("Cast", ["s"], ["g"], to=onnx.TensorProto.FLOAT), node("Sub", ["c128", "g"], ["h"]), node("QuantizeLinear", ["h", "one", "middle"], ["hq"]),
+             node("DequantizeLinear", ["hq", "one", "middle"], ["turned"])]
+    shape = {"quotients": [1, 3, 7, 7], "normal": [1, 3, 16, 16], "numbers": [1, 3, 16, 16], "turned": [1, 16, 16, 3]}
+    values = [onnx.helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, d) for n, d in shape.items()]
+    inputs = [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.UINT8, [1, 3, 16, 16]), onnx.helper.make_tensor_value_info("s", onnx.TensorProto.INT8, [1, 16, 16, 3])]
+    model = onnx.helper.make_model(onnx.helper.make_graph(nodes, "pixels", inputs, values, constants), opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=8)
+    feeds = {"x": rng.permutation(np.arange(768) % 256).astype(np.uint8).reshape(1, 3, 16, 16), "s": rng.permutation(np.arange(768) % 256).astype(np.uint8).view(np.int8).reshape(1, 16, 16, 3)}
+    write(folder, "pixels", model, feeds, run_ort(model, feeds)[0])
+
+
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(HERE, "cases")
     shutil.rmtree(folder, ignore_errors=True)
@@ -143,8 +164,9 @@ def main():
     for name in CHAINS:
         record_chain(folder, name)
     tokens(folder)
+    pixels(folder)
     files = [os.path.join(d, f) for d, _, names in os.walk(folder) for f in names]
-    print(f"{len(CASES) + len(CHAINS) + 1} cases, {sum(os.path.getsize(f) for f in files)} bytes in {folder}")
+    print(f"{len(CASES) + len(CHAINS) + 2} cases, {sum(os.path.getsize(f) for f in files)} bytes in {folder}")
 
 
 if __name__ == "__main__":

@@ -88,8 +88,13 @@ static struct onnx_value *behind_activation(const struct comparison *c, struct o
     return bounds && reader->outputs[0] && find_tensor(c, reader->outputs[0]) == COMPARE_NONE ? reader->outputs[0] : value;
 }
 
+/* Inputs may be bytes that a Cast makes numbers of. */
+static bool has_numbers(const struct onnx_value *value) {
+    return value->type == ONNX_FLOAT || (value->is_input && (value->type == ONNX_UINT8 || value->type == ONNX_INT8));
+}
+
 static void add_point(struct comparison *c, struct onnx_value *value) {
-    if (!value || value->constant || value->type != ONNX_FLOAT || onnx_elements(&value->shape) < 1 || info_of(value)->point) return;
+    if (!value || value->constant || !has_numbers(value) || onnx_elements(&value->shape) < 1 || info_of(value)->point) return;
     uint32_t tensor = find_tensor(c, value);
     if (tensor == COMPARE_NONE) return;
     value = behind_activation(c, value);

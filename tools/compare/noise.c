@@ -4,6 +4,7 @@
 #include "tools/base/arena.h"
 #include "tools/samples/data/choice.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static const struct compare_point *point_of(const struct onnx_value *value) {
@@ -23,6 +24,7 @@ static float *make_one(const struct onnx_value *value, size_t samples, uint64_t 
         high = (float)(p->qparams.most - p->qparams.zero) * p->qparams.scale;
     }
     for (size_t i = 0; i < count; i++) numbers[i] = low + (high - low) * (float)((double)(choice_random(seed) >> 11) * 0x1p-53);
+    for (size_t i = 0; value->type != ONNX_FLOAT && i < count; i++) numbers[i] = rintf(numbers[i]); /* bytes that a Cast reads */
     return numbers;
 }
 

@@ -160,9 +160,22 @@ static bool cast_integers(struct lowering *l, struct onnx_node *node, struct mea
     return true;
 }
 
+/* Each byte stands for its number. */
+static bool cast_bytes(struct lowering *l, struct onnx_node *node, struct meaning *m) {
+    if (!meaning_qualify(l, node, m, 1, 0)) return false;
+    struct meaning made = *m;
+    made.dequantized = true;
+    meaning_set(l, node->outputs[0], made);
+    return true;
+}
+
 bool lower_cast(struct lowering *l, struct onnx_node *node) {
     struct meaning *m = activation(l, node, 0);
     if (!m) return false;
+    const enum onnx_type from = node->inputs[0]->type;
+    if ((from == ONNX_UINT8 || from == ONNX_INT8 || from == ONNX_BOOL) && m->buffer->type != MORSEL_FLOAT32 &&
+        node->outputs[0]->type == ONNX_FLOAT)
+        return cast_bytes(l, node, m);
     if (m->buffer->type == MORSEL_INT32 && node->outputs[0]->type == ONNX_FLOAT) return cast_integers(l, node, m);
     bool integers = m->buffer->type == MORSEL_INT32 && (node->outputs[0]->type == ONNX_INT32 || node->outputs[0]->type == ONNX_INT64);
     if (node->inputs[0]->type != node->outputs[0]->type && !integers)

@@ -447,6 +447,34 @@ static void softmax_in_bytes_where_it_fits(void **state) {
     check_softmax(5, 12, "axis:-2", true);
 }
 
+/* A Cast of bytes gives whole numbers, each of which is kept, whatever the samples show; of other integers it does not. */
+static void check_cast(int type, bool signed_bytes, bool fixed, float low, int zero) {
+    struct building b = {0};
+    add_value(&b.graph, 11, "x", type, "1,2,8,8");
+    add_value(&b.graph, 12, "y", 1, NULL);
+    constant(&b, "w", 4, (const int64_t[]){4, 2, 3, 3}, wave);
+    node(&b, "Cast", "x", "f", "to:1");
+    node(&b, "Conv", "f w", "c", "");
+    node(&b, "Relu", "c", "r", "");
+    node(&b, "GlobalMaxPool", "r", "y", "");
+    struct onnx_graph *g = built(&b, 13);
+    struct scheme *s = place(g, &(struct scheme_options){.signed_bytes = signed_bytes});
+    range(s);
+    check_quantized(s, "f", true);
+    assert_true(of(s, "f")->fixed == fixed && of(s, "f")->watched == !fixed);
+    if (fixed) assert_true(of(s, "f")->low == low && of(s, "f")->scale == 1 && of(s, "f")->zero == zero);
+    onnx_free(g);
+}
+
+static void bytes_keep_their_numbers(void **state) {
+    (void)state;
+    check_cast(ONNX_UINT8, false, true, 0, 0);
+    check_cast(ONNX_UINT8, true, true, 0, -128);
+    check_cast(ONNX_INT8, false, true, -128, 128);
+    check_cast(ONNX_INT8, true, true, -128, 0);
+    check_cast(ONNX_INT32, false, false, 0, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pairs_are_placed_and_share_scales), cmocka_unit_test(excluded_layers_stay_in_float),
@@ -456,6 +484,7 @@ int main(void) {
         cmocka_unit_test(softmax_in_bytes_where_it_fits),    cmocka_unit_test(a_chain_ends_at_an_output),
         cmocka_unit_test(a_chain_ends_where_another_reads),  cmocka_unit_test(zero_is_a_byte_of_every_scale),
         cmocka_unit_test(layers_get_their_scales),           cmocka_unit_test(forms_of_a_layer_are_read),
+        cmocka_unit_test(bytes_keep_their_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

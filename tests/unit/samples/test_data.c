@@ -207,6 +207,32 @@ static void picture_bytes_become_samples(void **unused) {
     quant_data_close(data);
 }
 
+/* To the nearest, of two the even one, and no further than bytes go. */
+static void inputs_of_bytes_get_whole_numbers(void **unused) {
+    (void)unused;
+    struct inputs inputs;
+    struct morsel_blob_picture rule = plain;
+    float x[SAMPLE];
+    put_picture("bytes.ppm", 9, W, H);
+    for (int type = ONNX_UINT8; type <= ONNX_INT8; type++) {
+        const float least = type == ONNX_INT8 ? -128 : 0;
+        struct onnx_graph *graph = graph_of(&inputs, 1, 4, planes);
+        graph->inputs[0]->type = (enum onnx_type)type;
+        rule.scale = 1.5f;
+        for (int c = 0; c < 3; c++) rule.mean[c] = 100, rule.std[c] = 1;
+        struct quant_data *data = must_open(graph, &rule, at("bytes.ppm"), NULL);
+        must_load(data, 0, x, NULL);
+        for (unsigned i = 0; i < SAMPLE; i++) {
+            unsigned c = i / (W * H), at_pixel = i % (W * H);
+            float wanted = rintf((float)pixel(9, 3 * at_pixel + c) * 1.5f - 100);
+            assert_float_equal(x[i], fminf(fmaxf(wanted, least), least + 255), 0);
+        }
+        quant_data_close(data);
+        rule.scale = 1.0f / 255;
+        refuse(graph, &rule, at("bytes.ppm"), NULL, "less than 16 apart", "it wants pixels as they are");
+    }
+}
+
 static void bad_pictures_are_refused(void **unused) {
     (void)unused;
     static const int64_t gray[] = {1, 1, H, W}, flat[] = {1, 10}, larger[] = {1, 3, 8, 8}, two[] = {2, 3, H, W};
@@ -457,6 +483,7 @@ static void bad_arrays_are_refused(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(pictures_become_what_the_rule_says),
                                        cmocka_unit_test(picture_bytes_become_samples),
+                                       cmocka_unit_test(inputs_of_bytes_get_whole_numbers),
                                        cmocka_unit_test(bad_pictures_are_refused),
                                        cmocka_unit_test(cifar_files_become_samples),
                                        cmocka_unit_test(a_seed_chooses_other_samples),

@@ -243,14 +243,25 @@ static bool softmax_of_bytes(const struct placing *p, size_t v) {
     return node && !*node->domain && !strcmp(node->op, "Softmax") && p->scheme->values[index_of(p, node->inputs[0])].quantized;
 }
 
+/* Bytes that are cast to floats, as of pictures that the network itself divides by 255: any byte is kept as it is. */
+static bool cast_of_bytes(const struct placing *p, struct scheme_value *value, size_t v) {
+    const struct onnx_node *node = p->graph->values[v]->producer;
+    if (!node || *node->domain || strcmp(node->op, "Cast")) return false;
+    const enum onnx_type type = node->inputs[0]->type;
+    value->low = type == ONNX_INT8 ? -128 : 0;
+    value->high = value->low + 255;
+    return type == ONNX_INT8 || type == ONNX_UINT8;
+}
+
 /* What moves shares its scale with what it was; then only what it was is looked at. */
 static void find_groups(struct placing *p) {
     struct scheme_value *values = p->scheme->values;
     for (size_t v = 0; v < p->graph->value_count; v++) {
         values[v].group = v;
-        values[v].fixed = values[v].quantized && softmax_of_bytes(p, v);
+        const bool shares = values[v].quantized && softmax_of_bytes(p, v);
+        values[v].high = shares ? 255.0F / 256 : 0;
+        values[v].fixed = shares || (values[v].quantized && cast_of_bytes(p, &values[v], v));
         values[v].watched = values[v].quantized && !values[v].fixed;
-        values[v].high = values[v].fixed ? 255.0F / 256 : 0;
     }
     for (size_t n = 0; n < p->graph->node_count; n++) {
         struct onnx_node *node = p->graph->nodes[n];

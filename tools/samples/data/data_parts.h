@@ -13,6 +13,7 @@ struct data_pictures {
     struct dataset dataset;
     struct morsel_blob_picture rule; /* floats by it are what the blob's bytes are made from */
     struct morsel_view view;         /* of the input; data is set for each picture */
+    enum onnx_type type;             /* of the input: bytes get whole numbers */
 };
 
 /* What stands in the dataset is for `input`, by the rule; NULL: there is none, which is a failure. */

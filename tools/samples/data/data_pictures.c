@@ -20,6 +20,14 @@ static bool sides_of(const struct morsel_view *view, uint32_t channels, uint32_t
     return planes || dims[2] == channels;
 }
 
+static bool is_bytes(enum onnx_type type) {
+    return type == ONNX_UINT8 || type == ONNX_INT8;
+}
+
+static bool takes_pictures(enum onnx_type type) {
+    return type == ONNX_FLOAT || type == ONNX_FLOAT16 || type == ONNX_DOUBLE || is_bytes(type);
+}
+
 /* The input as morsel_picture() takes it. */
 static bool make_view(struct morsel_view *view, const struct onnx_value *input, struct failure *failure) {
     const struct onnx_shape *shape = &input->shape;
@@ -32,8 +40,9 @@ static bool make_view(struct morsel_view *view, const struct onnx_value *input, 
                            data_describe(input, text, sizeof text), (long long)shape->dims[0], input->name, (long long)shape->dims[0],
                            (long long)shape->dims[1], (long long)shape->dims[2], (long long)shape->dims[3], (long long)shape->dims[0]);
     if ((shape->rank != 3 && shape->rank != 4) || (shape->rank == 4 && shape->dims[0] != 1) || elements < 1 || elements > INT32_MAX / 4 ||
-        (input->type != ONNX_FLOAT && input->type != ONNX_FLOAT16 && input->type != ONNX_DOUBLE))
-        return failure_set(failure, STATUS_INPUT, "the network's input is %s, and one picture is float32 [1, C, H, W] or [1, H, W, C]",
+        !takes_pictures(input->type))
+        return failure_set(failure, STATUS_INPUT,
+                           "the network's input is %s, and one picture is float32, uint8 or int8 [1, C, H, W] or [1, H, W, C]",
                            data_describe(input, text, sizeof text));
     *view = (struct morsel_view){.bytes = (uint32_t)elements * 4,
                                  .type = MORSEL_FLOAT32,
@@ -61,12 +70,25 @@ static bool rule_fits(const struct morsel_view *view, const struct onnx_value *i
                        out_height, data_describe(input, text, sizeof text));
 }
 
+/* A network that divides its bytes by 255 itself wants the bytes. */
+static bool bytes_differ(const struct onnx_value *input, const struct morsel_blob_picture *rule, struct failure *failure) {
+    bool alike = is_bytes(input->type);
+    for (uint32_t c = 0; c < channels_of(rule); c++) alike = alike && fabsf(rule->scale / rule->std[c]) * 255 < 16;
+    char text[256];
+    return !alike || failure_set(failure, STATUS_INPUT,
+                                 "the picture rule makes of black and white whole numbers less than 16 apart, and the network's input is "
+                                 "%s: it wants pixels as they are, by a scale of 1, no mean, a std of 1",
+                                 data_describe(input, text, sizeof text));
+}
+
 bool data_pictures_fit(struct data_pictures *pictures, const struct onnx_value *input, const struct morsel_blob_picture *rule,
                        struct failure *failure) {
     if (!rule)
         return failure_set(failure, STATUS_CALL, "pictures need a rule that says what the network makes of them: --picture RULE.json");
     if (!make_view(&pictures->view, input, failure) || !rule_fits(&pictures->view, input, rule, failure)) return false;
+    if (!bytes_differ(input, rule, failure)) return false;
     pictures->rule = *rule;
+    pictures->type = input->type;
     return true;
 }
 
@@ -78,6 +100,12 @@ static bool size_misfits(const struct data_pictures *pictures, const struct imag
                        image->width, image->height,
                        morsel_resize_mode(rule) == MORSEL_RESIZE_NONE ? "does not resize" : "resizes the short side and does not crop",
                        width, height);
+}
+
+/* As a blob's input of bytes has them: to the nearest, of two the even one, and within its type. */
+static void round_to_bytes(enum onnx_type type, float *numbers, size_t count) {
+    const float least = type == ONNX_INT8 ? -128 : 0;
+    for (size_t i = 0; i < count; i++) numbers[i] = fminf(fmaxf(rintf(numbers[i]), least), least + 255);
 }
 
 bool data_pictures_put(const struct data_pictures *pictures, const struct image *image, float *out, struct failure *failure) {
@@ -97,6 +125,7 @@ bool data_pictures_put(const struct data_pictures *pictures, const struct image 
         if (!isfinite(out[i]))
             return failure_set(failure, STATUS_INPUT,
                                "the picture rule makes numbers that are not finite: look at its scale, mean and std");
+    if (is_bytes(pictures->type)) round_to_bytes(pictures->type, out, view.bytes / sizeof *out);
     return true;
 }
 
