@@ -142,7 +142,10 @@ verify "a name that no input has" call_says "no input.*inptu" 1 $network/network
 verify "a shape of another rank" call 1 $network/network.onnx -o "$work/x.morsel" --shape input=1,3,32
 verify "a picture rule of another size" call_says "resizes to 32 x 32 .*3 channels; .*'input' is \[1, 3, 48, 64\]" 1 $network/network.onnx -o "$work/x.morsel" --picture $network/picture.json --shape input=1,3,48,64
 verify "no such file" call_says "nothing.onnx" 1 "$work/nothing.onnx" -o "$work/x.morsel"
-verify "an input of another type" call_says "^morsel: flag .Input, opset 13, bool 8.: only float32" 1 tests/cli/flag.onnx -o "$work/x.morsel"
+LC_ALL=C sed 's/\x08\x09\x12/\x08\x05\x12/' tests/cli/flag.onnx >"$work/short.onnx"
+verify "an input of another type" call_says "^morsel: flag .Input, opset 13, int16 8.: only float32" 1 "$work/short.onnx" -o "$work/x.morsel"
+verify "a condition" call 0 tests/cli/flag.onnx -o "$work/flag.morsel"
+verify "is bytes" sh -c "$morsel inspect '$work/flag.morsel' | grep -q \"^input 1: 'flag', uint8\""
 verify "token ids" call 0 tests/cli/ids.onnx -o "$work/ids.morsel"
 verify "a blob instead of ONNX" call_says "network.morsel is a blob already" 1 $network/network.morsel -o "$work/x.morsel"
 head -c 1000000 $network/network.onnx >"$work/cut.onnx"

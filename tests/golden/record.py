@@ -156,6 +156,25 @@ def pixels(folder):
     write(folder, "pixels", model, feeds, run_ort(model, feeds)[0])
 
 
+def conditions(folder):
+    """A bool and integers that come into the network: what they choose, sums of them in float, ids that are put together and looked up."""
+    rng = np.random.default_rng(list(b"conditions"))
+    node, const = onnx.helper.make_node, lambda name, a: onnx.numpy_helper.from_array(np.ascontiguousarray(a), name)
+    types = onnx.TensorProto
+    constants = [const("line", rng.normal(size=(40, 5)).astype(np.float32)), const("seven", np.float32(7)), const("one", np.int64(1)), const("axes", np.array([1, 2])),
+                 const("last", np.array([1])), const("some", np.array([4, 0, 2]))]
+    nodes = [node("Where", ["b", "x", "seven"], ["chosen"]), node("Not", ["b"], ["n"]), node("Unsqueeze", ["n", "axes"], ["u"]), node("Where", ["u", "seven", "s"], ["masked"]),
+             node("Cast", ["b"], ["f"], to=types.FLOAT), node("Cast", ["b"], ["t"], to=types.INT64), node("Mul", ["t", "i"], ["p"]), node("Sub", ["one", "p"], ["q"]),
+             node("Cast", ["q"], ["sums"], to=types.FLOAT), node("ReduceSum", ["i", "last"], ["r"]), node("Cast", ["r"], ["totals"], to=types.FLOAT),
+             node("Concat", ["i", "i"], ["j"], axis=1), node("Gather", ["j", "some"], ["k"], axis=1), node("Gather", ["line", "k"], ["lines"])]
+    shape = {"chosen": [2, 6], "masked": [2, 3, 4, 6], "f": [2, 6], "sums": [2, 6], "totals": [2, 1], "lines": [2, 3, 5]}
+    values = [onnx.helper.make_tensor_value_info(n, types.FLOAT, d) for n, d in shape.items()]
+    inputs = [onnx.helper.make_tensor_value_info(n, t, d) for n, t, d in (("b", types.BOOL, [2, 6]), ("i", types.INT64, [2, 6]), ("x", types.FLOAT, [2, 6]), ("s", types.FLOAT, [2, 3, 4, 6]))]
+    model = onnx.helper.make_model(onnx.helper.make_graph(nodes, "conditions", inputs, values, constants), opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=8)
+    feeds = {"b": rng.integers(0, 2, (2, 6)).astype(bool), "i": rng.integers(0, 40, (2, 6)), "x": rng.normal(size=(2, 6)).astype(np.float32), "s": rng.normal(size=(2, 3, 4, 6)).astype(np.float32)}
+    write(folder, "conditions", model, feeds, run_ort(model, feeds)[0])
+
+
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(HERE, "cases")
     shutil.rmtree(folder, ignore_errors=True)
@@ -165,8 +184,9 @@ def main():
         record_chain(folder, name)
     tokens(folder)
     pixels(folder)
+    conditions(folder)
     files = [os.path.join(d, f) for d, _, names in os.walk(folder) for f in names]
-    print(f"{len(CASES) + len(CHAINS) + 2} cases, {sum(os.path.getsize(f) for f in files)} bytes in {folder}")
+    print(f"{len(CASES) + len(CHAINS) + 3} cases, {sum(os.path.getsize(f) for f in files)} bytes in {folder}")
 
 
 if __name__ == "__main__":

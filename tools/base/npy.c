@@ -56,6 +56,7 @@ static bool read_type(const char *header, struct npy *npy, struct failure *failu
     if (!descr || *descr != '\'') return wrong(failure, "its header lacks a simple 'descr'");
     descr++;
     size_t length = strcspn(descr, "'");
+    if (!strncmp(descr, "|b1'", 4)) descr = "|u1'"; /* truth values are bytes, 0 or 1 */
     for (int i = 0; i < NPY_TYPE_COUNT; i++) {
         bool order_matters = types[i].bytes > 1;
         if (length == 3 && !strncmp(descr + 1, types[i].descr + 1, 2) && (!order_matters || *descr == '<')) {
@@ -64,7 +65,7 @@ static bool read_type(const char *header, struct npy *npy, struct failure *failu
         }
     }
     return failure_set(failure, STATUS_INPUT,
-                       "it holds the type '%.*s'; taken are little-endian float32, float64, float16, uint8, int8, int32 and int64",
+                       "it holds the type '%.*s'; taken are little-endian float32, float64, float16, uint8, int8, bool, int32 and int64",
                        length < 20 ? (int)length : 20, descr);
 }
 

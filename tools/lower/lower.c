@@ -215,6 +215,7 @@ static void io_of(struct net_io *io, const struct onnx_value *value) {
     io->onnx_type = value->type == ONNX_FLOAT   ? MORSEL_FLOAT32
                     : value->type == ONNX_INT8  ? MORSEL_INT8
                     : value->type == ONNX_UINT8 ? MORSEL_UINT8
+                    : value->type == ONNX_BOOL  ? MORSEL_UINT8
                                                 : MORSEL_INT32;
     io->onnx_rank = (uint32_t)value->shape.rank;
     for (int i = 0; i < (int)MORSEL_FORMAT_MAX_RANK; i++) io->onnx_dims[i] = i < value->shape.rank ? (uint32_t)value->shape.dims[i] : 1;
@@ -233,7 +234,7 @@ static bool takes_value(struct lowering *l, const struct onnx_value *value, cons
         return refuse_value(l, value, op, "its shape is not known, empty, or over 2^26 elements");
     if (value->shape.rank > (int)MORSEL_FORMAT_MAX_RANK) return refuse_value(l, value, op, "it has more than 6 dimensions");
     if (value->type != ONNX_FLOAT && value->type != ONNX_UINT8 && value->type != ONNX_INT8 && !indices)
-        return refuse_value(l, value, op, "only float32, uint8 and int8 are supported");
+        return refuse_value(l, value, op, "only float32, uint8 and int8 are supported, and int32, int64 and bool as inputs");
     return true;
 }
 
@@ -248,7 +249,7 @@ static void add_integers(struct lowering *l, struct onnx_value *value) {
 
 static void add_input(struct lowering *l, struct onnx_value *value) {
     bool integers = value->type == ONNX_INT32 || value->type == ONNX_INT64;
-    if (!takes_value(l, value, "Input", integers)) {
+    if (!takes_value(l, value, "Input", integers || value->type == ONNX_BOOL)) {
         meaning_set(l, value, (struct meaning){.poison = true});
         return;
     }
@@ -378,11 +379,11 @@ static bool shapes_fit(struct lowering *l, struct onnx_node *node) {
 
 /* Indices and masks are moved, looked up by, and cast to floats; nothing is computed with them as integers. */
 static bool integers_fit(struct lowering *l, struct onnx_node *node) {
-    static const char *const moving[] = {"Cast",    "Identity",  "Reshape", "Squeeze", "Unsqueeze",
-                                         "Flatten", "Transpose", "Slice",   "Split",   "Expand"};
+    static const char *const moving[] = {"Cast",      "Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten",
+                                         "Transpose", "Slice",    "Split",   "Expand",  "Tile",      "Gather"};
     for (int i = 0; i < node->input_count; i++) {
         const struct meaning *m = node->inputs[i] ? meaning_of(l, node->inputs[i]) : NULL;
-        bool fits = !m || !m->buffer || m->buffer->type != MORSEL_INT32 || (i == 1 && node_is(node, "Gather"));
+        bool fits = !m || !m->buffer || m->buffer->type != MORSEL_INT32 || (i == 1 && node_is(node, "Gather")) || node_is(node, "Concat");
         for (size_t k = 0; !fits && i == 0 && k < sizeof moving / sizeof *moving; k++) fits = node_is(node, moving[k]);
         if (!fits) return refuse(l, node, "its input %d is a tensor of integers; a Cast to float or a Gather takes one", i);
     }

@@ -108,7 +108,8 @@ bool lower_float_product(struct lowering *l, struct onnx_node *node, struct mean
     const struct onnx_tensor *w = constant_numbers(l, onnx_input(node, 1));
     struct meaning x = *m;
     float *bias;
-    if (!l->floats_meant) return refuse(l, node, "its weights are float: quantize the model first");
+    if (!l->floats_meant && !onnx_attribute_int(node, ONNX_EXACT_MARK, 0))
+        return refuse(l, node, "its weights are float: quantize the model first");
     if (!w || w->type != ONNX_FLOAT || w->shape.rank != 2) return refuse(l, node, "its weights are not a constant of two dimensions");
     uint32_t inputs = (uint32_t)w->shape.dims[transposed ? 1 : 0], outputs = (uint32_t)w->shape.dims[transposed ? 0 : 1];
     uint32_t rows = view_elements(&x.view) / inputs, shape[4] = {rows, inputs, 1, 1};

@@ -54,6 +54,7 @@ static const struct known known[] = {
     {"momentum", FLOAT},
     {"morsel_by_line", INT},
     {ONNX_DYNAMIC_MARK, INT},
+    {ONNX_EXACT_MARK, INT},
     {"nearest_mode", STRING},
     {"noop_with_empty_axes", INT},
     {"num_groups", INT},

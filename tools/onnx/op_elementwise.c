@@ -24,8 +24,10 @@ bool onnx_infer_where(struct onnx_context *c) {
     return onnx_infer_broadcast_all(c);
 }
 
-/* The same, of one type. */
+/* The same, of one type; who gives numbers takes numbers. */
 bool onnx_infer_arithmetic(struct onnx_context *c) {
+    if (c->node->inputs[0]->type == ONNX_BOOL && onnx_operator_of(c->node)->type == 0)
+        return onnx_bad(c, "its inputs are truth values, where it computes with numbers");
     for (int i = 1; i < c->node->input_count; i++)
         if (c->node->inputs[i] && c->node->inputs[i]->type != c->node->inputs[0]->type)
             return onnx_bad(c, "its inputs have different types");

@@ -3,6 +3,7 @@
 #include "tools/onnx/write.h"
 #include "tools/onnx/operator.h"
 #include "tools/onnx/internal.h"
+#include "tools/onnx/operator.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,14 +108,15 @@ static Onnx__Node *node_message(struct writer *w, const struct onnx_node *from) 
     node->input = name_list(w, from->inputs, from->input_count);
     node->n_output = (size_t)from->output_count;
     node->output = name_list(w, from->outputs, from->output_count);
-    node->n_attribute = from->attribute_count;
     node->attribute = list_of(w, from->attribute_count);
-    for (size_t i = 0; i < from->attribute_count; i++)
-        if (!(node->attribute[i] = attribute_message(w, &from->attributes[i]))) {
+    for (size_t i = 0; i < from->attribute_count; i++) {
+        if (!strcmp(from->attributes[i].name, ONNX_EXACT_MARK)) continue;
+        if (!(node->attribute[node->n_attribute++] = attribute_message(w, &from->attributes[i]))) {
             FAIL(w, "node '%s' (%s): its attribute '%s' is of a kind that is not read and cannot be written", from->name, from->op,
                  from->attributes[i].name);
             return NULL;
         }
+    }
     for (int i = 0; i < from->input_count; i++)
         if (from->inputs[i] && onnx_declared(from->inputs[i])->unreadable) {
             FAIL(w, "node '%s' (%s): its constant '%s' %s (it cannot be written either)", from->name, from->op, from->inputs[i]->name,

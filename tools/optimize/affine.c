@@ -74,7 +74,7 @@ static bool read_negation(struct onnx_graph *g, const struct onnx_node *node, st
 }
 
 bool affine_read(struct onnx_graph *g, const struct onnx_node *node, struct affine *a) {
-    if (!node || node->folded || node->output_count < 1 || !node->outputs[0]) return false;
+    if (!node || node->folded || node->output_count < 1 || !node->outputs[0] || onnx_attribute_int(node, ONNX_EXACT_MARK, 0)) return false;
     return (read_arithmetic(g, node, a) || read_batch_norm(g, node, a) || read_negation(g, node, a)) && a->x->type == ONNX_FLOAT &&
            !a->x->constant && graph_same_shape(a->x, node->outputs[0]) && sound(a);
 }

@@ -2,6 +2,7 @@
 /* Changes to a graph's values and nodes; lists grow in the graph's own memory. */
 #include "tools/optimize/edit.h"
 #include "tools/onnx/internal.h"
+#include "tools/onnx/operator.h"
 #include "tools/optimize/notes.h"
 #include <assert.h>
 #include <stdio.h>
@@ -154,7 +155,9 @@ void edit_become(struct onnx_graph *g, struct onnx_node *node, const char *op, c
     if (strcmp(node->domain, domain)) node->opset = opset_of(g, domain);
     node->op = onnx_text(g, "%s", op);
     node->domain = onnx_text(g, "%s", domain);
+    const bool exact = onnx_attribute_int(node, ONNX_EXACT_MARK, 0) != 0;
     node->attribute_count = 0;
+    if (exact) edit_attribute_int(g, node, ONNX_EXACT_MARK, 1);
 }
 
 void edit_replace_output(struct onnx_graph *g, struct onnx_value *from, struct onnx_value *to) {

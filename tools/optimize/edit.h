@@ -22,7 +22,8 @@ struct onnx_value *edit_constant(struct onnx_graph *g, const char *name, enum on
 struct onnx_node *edit_node(struct onnx_graph *g, const struct onnx_node *before, const char *op, const char *domain, const char *name,
                             struct onnx_value *const *inputs, int input_count, struct onnx_value *const *outputs, int output_count);
 
-/* The node becomes another operator with these inputs and without attributes. It keeps its name, its place and its outputs. */
+/* The node becomes another operator with these inputs and without attributes, but for ONNX_EXACT_MARK. It keeps its name, its place and
+ * its outputs. */
 void edit_become(struct onnx_graph *g, struct onnx_node *node, const char *op, const char *domain, struct onnx_value *const *inputs,
                  int input_count);
 

@@ -26,7 +26,8 @@ static const struct {
     {"fused", "what ONNX Runtime fused is said in operators of ONNX again", pass_fused},
     {"norms", "normalizations are decomposed into means and roots", pass_norms},
     {"choices", "computed bounds and divisions that spare zeros are arithmetic", pass_choices},
-    {"masks", "masks are arithmetic", pass_masks}, /* behind the choices, which are conditions, too */
+    {"integers", "what floats are made of is computed in floats, exact up to 2^24", pass_integers},
+    {"masks", "masks are arithmetic", pass_masks}, /* both behind the choices, which are conditions, too */
     {"moves", "reshapes of reshapes and transposes of transposes are one", pass_moves},
     /* before affine maps: the sums and products of a decomposed function belong to it */
     {"activations", "decomposed activations have their names", pass_activations},
@@ -68,6 +69,7 @@ void graph_decompose(struct onnx_graph *g, struct onnx_report *report) {
     int reals = pass_floats(g);
     if (reals) onnx_notice(report, "%d values of float16 and double are float in the blob, its inputs and outputs, too", reals);
     int fused = pass_fused(g), masks = 0;
-    for (int changes = 1; changes; masks += changes) changes = pass_masks(g);
+    for (int i = 0, changes = 1; i < MOST_ROUNDS && changes; i++, masks += changes)
+        changes = pass_integers(g) + pass_masks(g);
     if (fused + masks + pass_einsum(g) + pass_norms(g) + pass_reduces(g)) edit_clean(g);
 }

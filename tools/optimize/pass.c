@@ -68,7 +68,8 @@ struct onnx_value *graph_int64s(struct onnx_graph *g, const struct onnx_node *no
 struct onnx_value *graph_put(struct onnx_graph *g, struct onnx_node *before, const char *op, struct onnx_value *const *inputs, int count,
                              const struct onnx_shape *shape) {
     struct onnx_value *y = edit_value(g, before->outputs[0]->name, ONNX_FLOAT, shape);
-    edit_node(g, before, op, "", before->name, inputs, count, &y, 1);
+    struct onnx_node *node = edit_node(g, before, op, "", before->name, inputs, count, &y, 1);
+    if (onnx_attribute_int(before, ONNX_EXACT_MARK, 0)) edit_attribute_int(g, node, ONNX_EXACT_MARK, 1);
     return y;
 }
 

@@ -2,6 +2,7 @@
 /* Finds layers, chains of functions and the float end of a network, then groups values by scale. */
 #include "tools/quant/insert/place.h"
 #include "tools/quant/insert/kind.h"
+#include "tools/onnx/operator.h"
 
 #include <string.h>
 
@@ -71,7 +72,8 @@ static void find_kinds(struct placing *p) {
         bool runs = false;
         for (int i = 0; i < node->input_count; i++) runs = runs || is_activation(node->inputs[i]);
         p->kinds[n] = runs && !node->folded ? kind_of(node, &p->axes[n]) : KIND_UNKNOWN;
-        if (scheme_excludes(&p->scheme->options, node) || (p->kinds[n] == KIND_SOFTMAX && wants_small_steps(node)))
+        if (scheme_excludes(&p->scheme->options, node) || onnx_attribute_int(node, ONNX_EXACT_MARK, 0) ||
+            (p->kinds[n] == KIND_SOFTMAX && wants_small_steps(node)))
             p->scheme->nodes[n].role = SCHEME_FLOAT;
         else p->scheme->nodes[n].role = runs && !node->folded ? roles[p->kinds[n]] : SCHEME_NOTHING;
         for (int i = 0; i < node->output_count; i++)

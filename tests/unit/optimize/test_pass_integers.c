@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* Floats that are made of integers and of conditions: computed in floats, the same numbers, and nothing but a Cast reads an integer. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/unit/support/graph_words.h"
+#include "tools/optimize/pass.h"
+
+#define INTEGERS "Cast x > i to:7; "
+
+static void floats_of_integers_are_computed_in_floats(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {17, "4,6", INTEGERS "Add i $1 > j; Cast j > y to:1", "Cast Cast Add"},
+        {17, "4,6", INTEGERS "Sub $1 i > j; Cast j > y to:1", "Cast Cast Sub"},
+        {17, "4,6", INTEGERS "Mul i i > j; Cast j > y to:1", "Cast Cast Cast Mul"},
+        {17, "4,6", INTEGERS "Max i $0 > j; Min j $3 > k; Cast k > y to:1", "Cast Cast Clip"},
+        {17, "4,6", INTEGERS "Unsqueeze i $1 > j; Neg j > k; Cast k > y to:1", "Cast Cast Unsqueeze Neg"},
+        {17, "4,6", INTEGERS "Concat i i > j axis:0; Neg j > k; Cast k > y to:1", "Cast Cast Cast Concat Neg"},
+        {17, "4,6", INTEGERS "Cast i > j to:6; Cast j > y to:1", "Cast Cast"},
+        {17, "4,6", INTEGERS "ReduceSum i $1 > j; Cast j > y to:1", "Cast Cast ReduceMean Mul"},
+        /* beside a comparison, which becomes a float, other conditions do */
+        {17, "4,6", "Greater x #0 > b; IsNaN x > n; Concat b n > c axis:0; Cast c > y to:1", "Sign Relu IsNaN Cast Concat"},
+        {17, "4,6", "Greater x #0 > b; IsNaN x > n; Xor b n > c; Cast c > y to:1", "Sign Relu IsNaN Cast Xor Cast"},
+        /* what becomes no float, and what cuts off */
+        {17, "4,6", INTEGERS "Add i $1 > j; Gather %9x3 j > y", "Cast Add Gather"},
+        {17, "4,6", INTEGERS "Div i $2 > j; Cast j > y to:1", "Cast Div Cast"},
+        {17, "4,6", INTEGERS "Pad i $0,0,0,1 $3 > j; Cast j > y to:1", "Cast Pad Cast"},
+    };
+    CHECK(rows);
+}
+
+/* The float executor has most of it in integers, too: x runs from -4 to 4. */
+static void numbers_stay_what_they_are(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        INTEGERS "Max i $1,-2,0,2,1,3 > j; Cast j > y to:1",
+        INTEGERS "Unsqueeze i $1 > j; Cast j > y to:1",
+        INTEGERS "Slice i $1 $3 $0 > j; Concat j i > k axis:0; Cast k > y to:1",
+        INTEGERS "Equal i $1,-1,0,2,1,3 > b; Unsqueeze b $1 > u; Where u #2 #5 > w; Add w x > y",
+        INTEGERS "ReduceMax i > m axes=1; Cast m > y to:1",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) check_numbers(17, "4,6", texts[i], 4, 0.5f);
+}
+
+/* A condition that comes into the network: b, bool, beside x. What is left reads it by one Cast, whatever it was read by. */
+static void check_condition(const char *op, const char *inputs, const char *attributes, const char *left) {
+    struct bytes graph = {0};
+    struct onnx_report report = {0};
+    const struct number seven = {7, 7};
+    char ops[200] = "";
+    add_value(&graph, 11, "b", ONNX_BOOL, "4,6");
+    add_value(&graph, 11, "x", ONNX_FLOAT, "4,6");
+    add_value(&graph, 12, "y", ONNX_FLOAT, NULL);
+    add_constant(&graph, "seven", ONNX_FLOAT, 0, NULL, &seven, 1);
+    add_node(&graph, "op", op, inputs, "c", attributes);
+    add_node(&graph, "where", "Where", strcmp(op, "Cast") ? "c x seven" : "b c x", "y", "");
+    struct bytes model = model_message(&graph, 17);
+    struct onnx_graph *g = inferred_bytes(&model);
+    graph_optimize(g, NULL);
+    for (size_t i = 0; i < g->node_count; i++) strcat(strcat(ops, i ? " " : ""), g->nodes[i]->op);
+    if (strcmp(ops, left)) fail_msg("%s: %s, not %s", op, ops, left);
+    for (size_t i = 0; i < g->value_count; i++)
+        if (g->values[i]->type == ONNX_BOOL && !g->values[i]->is_input) fail_msg("%s: '%s' is a condition", op, g->values[i]->name);
+    struct onnx_node *readers[2];
+    assert_int_equal(edit_readers(g, onnx_find(g, "b"), readers, 2), 1);
+    assert_true(graph_is(readers[0], "Cast"));
+    onnx_report_free(&report);
+    onnx_free(g);
+}
+
+static void conditions_come_in_as_numbers(void **state) {
+    (void)state;
+    check_condition("Not", "b", "", "Cast Sub Sub Mul Mul Add");
+    check_condition("Identity", "b", "", "Cast Sub Mul Mul Add");
+    check_condition("Cast", "b", "to:1", "Cast Sub Mul Mul Add");
+    check_condition("And", "b b", "", "Cast Mul Sub Mul Mul Add");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(floats_of_integers_are_computed_in_floats),
+        cmocka_unit_test(numbers_stay_what_they_are),
+        cmocka_unit_test(conditions_come_in_as_numbers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Integers and conditions that are known as a network runs, where floats are made of them in the end: those floats are computed at once.
+ * A Cast to float goes in front of sums, products and moves, up to an input. Of integers such floats are exact up to 2^24.
+ */
+#include "tools/optimize/pass.h"
+
+#include <string.h>
+
+static bool is_integer(const struct onnx_value *x) {
+    return x && (x->type == ONNX_INT64 || x->type == ONNX_INT32);
+}
+
+/* How many inputs of the node are numbers, the rest being shapes and indices; 0: it is none of those that a Cast may pass. */
+static int numbers_of(const struct onnx_node *node) {
+    static const char *const sums[] = {"Add", "Sub", "Mul", "Max", "Min", "Sum", "Neg", "Abs"}, *const reduces[] = {"ReduceSum",
+                                                                                                                    "ReduceMax",
+                                                                                                                    "ReduceMin"};
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
+        if (graph_is(node, sums[i])) return node->input_count;
+    for (size_t i = 0; i < sizeof reduces / sizeof *reduces; i++)
+        if (graph_is(node, reduces[i])) return 1;
+    if (onnx_class_of(node) == ONNX_JOIN) return node->input_count;
+    return onnx_class_of(node) == ONNX_MOVE && node->output_count == 1 && !graph_is(node, "Pad") ? 1 : 0;
+}
+
+static struct onnx_value *as_float(struct onnx_graph *g, struct onnx_node *before, struct onnx_value *x) {
+    double *numbers = x->constant ? graph_doubles(g, (int64_t)x->constant->count + 1) : NULL;
+    for (size_t i = 0; numbers && i < x->constant->count; i++) numbers[i] = onnx_number(x->constant, i);
+    if (numbers) return graph_floats(g, before, "numbers", &x->shape, numbers);
+    struct onnx_value *y = graph_put(g, before, "Cast", &x, 1, &x->shape);
+    y->producer->opset = before->opset;
+    edit_attribute_int(g, y->producer, "to", ONNX_FLOAT);
+    return y;
+}
+
+/* The Cast becomes the node of floats that it is the Cast of. */
+static void pass_on(struct onnx_graph *g, struct onnx_node *cast, const struct onnx_node *node, int numbers) {
+    struct onnx_value **inputs = onnx_alloc(g, (size_t)node->input_count * sizeof(void *));
+    for (int i = 0; i < node->input_count; i++) {
+        const bool number = (i < numbers || node->inputs[i] == node->inputs[0]) && node->inputs[i];
+        inputs[i] = number ? as_float(g, cast, node->inputs[i]) : node->inputs[i];
+    }
+    edit_become(g, cast, node->op, node->domain, inputs, node->input_count);
+    cast->opset = node->opset;
+    cast->attributes = onnx_alloc(g, (node->attribute_count + 1) * sizeof *cast->attributes);
+    if (node->attribute_count) memcpy(cast->attributes, node->attributes, node->attribute_count * sizeof *cast->attributes);
+    cast->attribute_count = node->attribute_count;
+    if (onnx_class_of(node) != ONNX_MOVE && onnx_class_of(node) != ONNX_JOIN) edit_attribute_int(g, cast, ONNX_EXACT_MARK, 1);
+}
+
+/* Floats that are 1 or 0: a Cast of what came in, or the work of pass_ends.c. */
+static bool is_condition(const struct onnx_value *x) {
+    const struct onnx_node *node = x->producer;
+    const struct onnx_value *from = graph_is(node, "Cast") ? onnx_input(node, 0) : NULL;
+    return x->type == ONNX_BOOL ||
+           (x->type == ONNX_FLOAT && node && (onnx_attribute_int(node, ONNX_EXACT_MARK, 0) || (from && from->type == ONNX_BOOL)));
+}
+
+/* A condition that became an integer, or an integer another one: what the floats are made of then. NULL: neither. */
+static struct onnx_value *behind_cast(const struct onnx_node *node) {
+    struct onnx_value *x = graph_is(node, "Cast") ? onnx_input(node, 0) : NULL;
+    return x && !x->constant && (is_condition(x) || is_integer(x)) ? x : NULL;
+}
+
+static bool change_cast(struct onnx_graph *g, struct onnx_node *cast) {
+    if (!graph_is(cast, "Cast") || cast->folded || cast->outputs[0]->type != ONNX_FLOAT) return false;
+    struct onnx_value *x = onnx_input(cast, 0), *from;
+    const struct onnx_node *node = is_integer(x) && !x->constant ? x->producer : NULL;
+    if (!node || node->folded || node->refused || cast->outputs[0]->shape.rank < 0) return false;
+    if ((from = behind_cast(node))) {
+        edit_set_input(g, cast, 0, from);
+        return true;
+    }
+    const int numbers = numbers_of(node);
+    for (int i = 0; i < numbers; i++)
+        if (!is_integer(node->inputs[i]) || node->inputs[i]->shape.rank < 0) return false;
+    if (numbers) pass_on(g, cast, node, numbers);
+    return numbers != 0;
+}
+
+/* Whoever reads a condition that comes into the network reads 0 or 1. */
+static bool change_input(struct onnx_graph *g, struct onnx_value *x) {
+    struct onnx_node *readers[2];
+    const int count = x->type == ONNX_BOOL && x->shape.rank >= 0 ? edit_readers(g, x, readers, 2) : 0;
+    if (!count || (count == 1 && graph_is(readers[0], "Cast") && readers[0]->outputs[0]->type == ONNX_FLOAT)) return false;
+    struct onnx_value *y = as_float(g, readers[0], x);
+    if (edit_replace_uses(g, x, y, false)) edit_set_input(g, y->producer, 0, x);
+    return true;
+}
+
+/* Where one of those that have one type in common became a float, the conditions among them do. */
+static bool change_mixture(struct onnx_graph *g, struct onnx_node *node) {
+    const struct onnx_operator *op = onnx_operator_of(node);
+    const int first = graph_is(node, "Where");
+    int floats = 0, conditions = 0;
+    if (!op || node->folded || node->refused || (op->infer != onnx_infer_arithmetic && onnx_class_of(node) != ONNX_JOIN && !first))
+        return false;
+    for (int i = first; i < node->input_count; i++) {
+        const struct onnx_value *x = node->inputs[i];
+        floats += x && x->type == ONNX_FLOAT;
+        conditions += x && x->type == ONNX_BOOL && x->shape.rank >= 0;
+    }
+    for (int i = first; floats && i < node->input_count; i++) {
+        struct onnx_value *x = node->inputs[i];
+        if (x && x->type == ONNX_BOOL && x->shape.rank >= 0) edit_set_input(g, node, i, as_float(g, node, x));
+    }
+    if (floats && conditions && op->type == first) node->outputs[0]->type = ONNX_FLOAT;
+    return floats && conditions;
+}
+
+/* Whether this pass, pass_ends.c or pass_masks.c makes a number of the condition. */
+static bool becomes_number(const struct onnx_value *x) {
+    static const char *const known[] = {"And", "Or", "Not", "Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual"};
+    const struct onnx_node *node = x->producer;
+    for (; node && onnx_class_of(node) == ONNX_MOVE && node->inputs[0]; node = x->producer) x = node->inputs[0];
+    bool becomes = !node || x->type == ONNX_FLOAT || (graph_is(node, "Cast") && is_integer(onnx_input(node, 0)));
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) becomes = becomes || graph_is(node, known[i]);
+    return becomes && !x->constant;
+}
+
+/* A condition that is smaller than what it chooses from is as large: then so is each product with it. */
+static bool change_where(struct onnx_graph *g, struct onnx_node *node) {
+    struct onnx_value *condition = onnx_input(node, 0), *y = node->outputs[0];
+    if (!graph_is(node, "Where") || node->folded || !condition || condition->constant || y->shape.rank < 0) return false;
+    if (condition->shape.rank < 0 || graph_same_shape(condition, y) || !becomes_number(condition)) return false;
+    struct onnx_value *inputs[2] = {condition, graph_int64s(g, node, "shape", y->shape.dims, y->shape.rank)};
+    struct onnx_value *wide = graph_put(g, node, "Expand", inputs, 2, &y->shape);
+    wide->type = condition->type;
+    wide->producer->opset = node->opset;
+    edit_set_input(g, node, 0, wide);
+    return true;
+}
+
+/* Sums of ConvInteger and MatMulInteger stay integers: their scales come behind the Cast. */
+static bool has_integer_sums(const struct onnx_graph *g) {
+    for (size_t i = 0; i < g->node_count; i++)
+        if (onnx_has(g->nodes[i], ONNX_DYNAMIC)) return true;
+    return false;
+}
+
+int pass_integers(struct onnx_graph *g) {
+    const bool casts_stay = has_integer_sums(g);
+    int changes = 0;
+    for (size_t i = 0; i < g->node_count; i++)
+        changes += (!casts_stay && change_cast(g, g->nodes[i])) || change_where(g, g->nodes[i]) || change_mixture(g, g->nodes[i]);
+    for (size_t i = 0; i < g->input_count; i++) changes += change_input(g, g->inputs[i]);
+    return changes;
+}
