@@ -300,6 +300,10 @@ static void add_output(struct lowering *l, struct onnx_value *value) {
     struct meaning *m = meaning_of(l, value);
     if (m && m->poison) return;
     if (!takes_value(l, value, "Output", false)) return;
+    const enum onnx_type stated = onnx_declared(value)->type;
+    if (value->type == ONNX_FLOAT && (stated == ONNX_INT64 || stated == ONNX_INT32 || stated == ONNX_BOOL))
+        onnx_notice(l->report, "output '%s' is of %s in the file, and float in the blob: the same whole numbers", value->name,
+                    onnx_type_name((int)stated));
     if (m && m->reading && !dynamic_output(l, value)) {
         refuse_value(l, value, "Output", "it stands between a DynamicQuantizeLinear and the float that comes of its bytes");
         return;

@@ -56,7 +56,8 @@ static void choices_become_arithmetic(void **state) {
         {13, PICTURE, "Cast x > i to:6; ReduceMax i > m axes=0,1,2,3 keepdims:0; Clip x m > y", "Cast ReduceMax Clip"}, /* no float */
         {13, PICTURE, "ReduceMean x > m axes=1,2,3; Equal m #0 > e; Div x m > d; Where e #0 d > y",
          "ReduceMean LeakyRelu HardSigmoid Add Div LeakyRelu HardSigmoid Mul"},
-        {13, PICTURE, "ReduceMean x > m axes=1,2,3; Equal m #1 > e; Div x m > d; Where e #0 d > y", "ReduceMean Equal Div Where"},
+        {13, PICTURE, "ReduceMean x > m axes=1,2,3; Equal m #1 > e; Div x m > d; Where e #0 d > y",
+         "ReduceMean Sub Sign LeakyRelu Sub Div Expand Sub ms.Mask"},
     };
     CHECK(rows);
 }

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* What exports end with is said by signs, maxima and sums: the same numbers, nodes that stay float, and no integer that is in the way. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/unit/support/graph_words.h"
+#include "tools/optimize/pass.h"
+
+/* x has equal numbers in each line: the first, or the last, of those that are largest counts. */
+static void results_stay_what_they_are(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "ArgMax x > y",
+        "ArgMax x > y axis:1 keepdims:0",
+        "ArgMax x > y axis:-1 select_last_index:1",
+        "ArgMin x > y axis:1",
+        "ArgMin x > y axis:2 keepdims:0 select_last_index:1",
+        "ArgMax x > a axis:1; Cast a > y to:1",
+        "ArgMax x > a axis:1; Cast a > y to:6",
+        "LogSoftmax x > y",
+        "LogSoftmax x > y axis:1",
+        "ReduceL1 x > y axes=1,2",
+        "ReduceSumSquare x > y axes=0 keepdims:0",
+        "Abs x > a; ReduceLogSum a > y axes=2",
+        "ReduceLogSumExp x > y axes=1 keepdims:0",
+        "ReduceLogSumExp x > y",
+        "ReduceProd x > y axes=1",
+        "ReduceProd x > y axes=-1 keepdims:0",
+        "Greater x #0.5 > b; Cast b > y to:1",
+        "Less x %5x6 > b; Cast b > y to:1",
+        "GreaterOrEqual x #0 > b; Cast b > y to:1",
+        "LessOrEqual x #0 > b; Cast b > y to:1",
+        "Equal x #0 > b; Cast b > y to:1",
+        "Greater x #1 > y",
+        "Greater x #0 > b; Where b x #-2 > y",
+        "Greater x #-1 > b; Less x #1 > c; And b c > d; Not d > e; Where e x #7 > y",
+        "Greater x #1 > b; Less x #-1 > c; Or b c > d; Cast d > y to:1",
+        "ReduceMax x > m axes=2; Greater m #2 > b; Where b x #-2 > y",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        check_numbers(17, "4,5,6", texts[i], 4, 0.5f);
+        struct onnx_graph *g = network(17, "4,5,6", texts[i]);
+        graph_optimize(g, NULL);
+        for (size_t k = 0; k < g->value_count; k++)
+            if (!g->values[k]->constant && g->values[k]->type != ONNX_FLOAT) fail_msg("%s: '%s'", texts[i], g->values[k]->name);
+        onnx_free(g);
+    }
+}
+
+static void the_first_of_equal_maxima_is_hard(void **state) {
+    (void)state;
+    static const float x[12] = {1, 3, 3, 2, -1, -1, -5, -1, 0, 0, 0, 1}, want[12] = {0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1};
+    struct onnx_graph *g = network(13, "3,4", "Hardmax x > y");
+    size_t count;
+    graph_optimize(g, NULL);
+    float *y = run_graph(g, x, &count);
+    assert_int_equal(count, 12);
+    assert_memory_equal(y, want, sizeof want);
+    free(y);
+    onnx_free(g);
+}
+
+/* Where its reader wants an integer, or the axis is of no known kind, it stays. */
+static void what_reads_integers_keeps_them(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {17, "4,6", "ArgMax x > a axis:1; Gather %9x3 a > y", "ArgMax Gather"},
+        {17, "4,6", "ReduceProd x > y", "ReduceProd"},
+        {17, "4,65", "ReduceProd x > y axes=1", "ReduceProd"},
+        {12, "4,5,6", "Hardmax x > y axis:1", "Hardmax"},
+        {8, "4,5,6", "Hardmax x > y axis:2", "Hardmax"}, /* Sign is of opset 9 */
+    };
+    CHECK(rows);
+}
+
+/* Bytes would make other numbers of them: each node that is made is marked, and stays so when another pass decomposes it. */
+static void what_is_made_is_marked(void **state) {
+    (void)state;
+    static const char *const texts[] = {"ArgMax x > y axis:1", "LogSoftmax x > y", "Hardmax x > y", "Greater x #1 > y",
+                                        "ReduceL1 x > y axes=1"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct onnx_graph *g = network(17, "4,5,6", texts[i]);
+        graph_optimize(g, NULL);
+        for (size_t k = 0; k < g->node_count; k++)
+            if (!onnx_attribute_int(g->nodes[k], ONNX_EXACT_MARK, 0)) fail_msg("%s: %s is not marked", texts[i], g->nodes[k]->name);
+        onnx_free(g);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(results_stay_what_they_are),
+        cmocka_unit_test(the_first_of_equal_maxima_is_hard),
+        cmocka_unit_test(what_reads_integers_keeps_them),
+        cmocka_unit_test(what_is_made_is_marked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

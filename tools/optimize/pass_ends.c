@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What exports end with, said with sums, maxima and signs. ArgMax is the least index whose element is the maximum; a comparison of floats
+ * is the sign of the difference, 1 or 0. What these give are whole numbers, in floats: the nodes are marked, so that none becomes bytes.
+ */
+#include "tools/optimize/pass.h"
+
+#include <string.h>
+
+enum { LONGEST_PRODUCT = 64, FIRST_OPSET = 9 }; /* that has Sign */
+
+static const struct onnx_shape scalar = {0};
+
+static void mark(struct onnx_graph *g, struct onnx_node *node) {
+    edit_attribute_int(g, node, ONNX_EXACT_MARK, 1);
+}
+
+/* The value of a new node, which is marked. */
+static struct onnx_value *put(struct onnx_graph *g, struct onnx_node *node, const char *op, struct onnx_value *a, struct onnx_value *b,
+                              const struct onnx_shape *shape) {
+    struct onnx_value *inputs[2] = {a, b}, *y = graph_put(g, node, op, inputs, b ? 2 : 1, shape);
+    y->producer->opset = node->opset;
+    mark(g, y->producer);
+    return y;
+}
+
+static struct onnx_value *number(struct onnx_graph *g, struct onnx_node *node, double v) {
+    return graph_floats(g, node, "number", &scalar, &v);
+}
+
+static void become(struct onnx_graph *g, struct onnx_node *node, const char *op, struct onnx_value *a, struct onnx_value *b) {
+    struct onnx_value *inputs[2] = {a, b};
+    edit_become(g, node, op, "", inputs, b ? 2 : 1);
+    node->outputs[0]->type = ONNX_FLOAT;
+    mark(g, node);
+}
+
+/* A reduction of x along some axes, which stay as 1. */
+static struct onnx_value *reduced(struct onnx_graph *g, struct onnx_node *node, const char *op, struct onnx_value *x, const bool *goes) {
+    int64_t axes[ONNX_MAX_RANK];
+    struct onnx_shape shape = x->shape;
+    int count = 0;
+    for (int d = 0; d < shape.rank; d++)
+        if (goes[d]) axes[count++] = d, shape.dims[d] = 1;
+    struct onnx_value *y = graph_reduce(g, node, op, x, axes, count, &shape);
+    mark(g, y->producer);
+    return y;
+}
+
+/* The result, which has 1 where axes were reduced, in the node's own shape. */
+static void finish(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x) {
+    const struct onnx_shape *y = &node->outputs[0]->shape;
+    if (graph_same_shape(x, node->outputs[0])) become(g, node, "Identity", x, NULL);
+    else become(g, node, "Reshape", x, graph_int64s(g, node, "shape", y->dims, y->rank));
+}
+
+static bool change_comparison(struct onnx_graph *g, struct onnx_node *node) {
+    const bool equal = graph_is(node, "Equal"), greater = graph_is(node, "Greater"), less = graph_is(node, "Less"),
+               not_less = graph_is(node, "GreaterOrEqual"), not_greater = graph_is(node, "LessOrEqual");
+    struct onnx_value *a = onnx_input(node, 0), *b = onnx_input(node, 1);
+    const struct onnx_shape *shape = &node->outputs[0]->shape;
+    if (!(equal || greater || less || not_less || not_greater) || !a || !b || a->type != ONNX_FLOAT || b->type != ONNX_FLOAT) return false;
+    const bool swap = less || not_less, not = equal || not_less || not_greater;
+    struct onnx_value *d = put(g, node, "Sub", swap ? b : a, swap ? a : b, shape), *s = put(g, node, "Sign", d, NULL, shape);
+    s = put(g, node, equal ? "Abs" : "Relu", s, NULL, shape);
+    become(g, node, not ? "Sub" : "Identity", not ? number(g, node, 1) : s, not ? s : NULL);
+    return true;
+}
+
+/* One axis of x; false: it has none of that number, or of a length that floats do not count. */
+static bool one_axis(const struct onnx_node *node, const struct onnx_value *x, int64_t axis, bool *goes, int *at) {
+    memset(goes, 0, ONNX_MAX_RANK * sizeof *goes);
+    if (!x || x->type != ONNX_FLOAT || !onnx_axis_of(axis, x->shape.rank, at) || node->outputs[0]->shape.rank < 0) return false;
+    goes[*at] = true;
+    return onnx_elements(&x->shape) > 0 && x->shape.dims[*at] < 1 << 22;
+}
+
+/* 0, 1, 2 ... along the axis, times a factor. */
+static struct onnx_value *indices(struct onnx_graph *g, struct onnx_node *node, const struct onnx_value *x, int axis, double factor) {
+    struct onnx_shape shape = {x->shape.rank, {0}};
+    double *numbers = graph_doubles(g, x->shape.dims[axis]);
+    for (int d = 0; d < shape.rank; d++) shape.dims[d] = d == axis ? x->shape.dims[d] : 1;
+    for (int64_t i = 0; i < shape.dims[axis]; i++) numbers[i] = factor * (double)i;
+    return graph_floats(g, node, "indices", &shape, numbers);
+}
+
+/* Where the maximum stands first, or last; 1 in the place of the axis. The largest of -index, or index, among those that are not less. */
+static struct onnx_value *place_of_most(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, const bool *goes, int axis,
+                                        bool last) {
+    struct onnx_value *most = reduced(g, node, "ReduceMax", x, goes);
+    struct onnx_value *below = put(g, node, "Sign", put(g, node, "Sub", x, most, &x->shape), NULL, &x->shape);
+    struct onnx_value *off = put(g, node, "Mul", below, number(g, node, (double)x->shape.dims[axis]), &x->shape);
+    struct onnx_value *sum = put(g, node, "Add", off, indices(g, node, x, axis, last ? 1 : -1), &x->shape);
+    struct onnx_value *place = reduced(g, node, "ReduceMax", sum, goes);
+    return last ? place : put(g, node, "Sub", number(g, node, 0), place, &place->shape); /* which has no -0, as Neg does */
+}
+
+/* Whoever reads the integer makes a float of it, or it goes out of the network. */
+static bool may_be_float(const struct onnx_graph *g, const struct onnx_value *y) {
+    struct onnx_node *readers[4];
+    const int count = edit_readers(g, y, readers, 4);
+    for (int i = 0; i < count && i < 4; i++)
+        if (!graph_is(readers[i], "Cast") || (readers[i]->outputs[0]->type != ONNX_FLOAT && !readers[i]->outputs[0]->is_output))
+            return false;
+    return count <= 4;
+}
+
+/* A whole number in floats that goes out of the network as an integer. */
+static bool change_cast(struct onnx_graph *g, struct onnx_node *node) {
+    struct onnx_value *x = onnx_input(node, 0), *y = node->outputs[0];
+    const bool whole =
+        graph_is(node, "Cast") && x && x->type == ONNX_FLOAT && x->producer && onnx_attribute_int(x->producer, ONNX_EXACT_MARK, 0);
+    if (!whole || y->type == ONNX_FLOAT || !y->is_output || y->uses != 1) return false;
+    become(g, node, "Identity", x, NULL);
+    return true;
+}
+
+static bool change_arg(struct onnx_graph *g, struct onnx_node *node) {
+    const bool most = graph_is(node, "ArgMax"), least = graph_is(node, "ArgMin");
+    struct onnx_value *x = onnx_input(node, 0);
+    bool goes[ONNX_MAX_RANK];
+    int axis;
+    if ((!most && !least) || !may_be_float(g, node->outputs[0]) || !one_axis(node, x, onnx_attribute_int(node, "axis", 0), goes, &axis))
+        return false;
+    if (least) x = put(g, node, "Neg", x, NULL, &x->shape);
+    finish(g, node, place_of_most(g, node, x, goes, axis, onnx_attribute_int(node, "select_last_index", 0) != 0));
+    return true;
+}
+
+/* Before opset 13 all from an axis on is one axis, which is the last of those that this takes. */
+static bool sees_one_axis(const struct onnx_node *node, const struct onnx_value *x, bool *goes, int *axis) {
+    return one_axis(node, x, onnx_attribute_int(node, "axis", node->opset < 13 ? 1 : -1), goes, axis) &&
+           (node->opset >= 13 || *axis == x->shape.rank - 1);
+}
+
+/* 1 where the index is that of the maximum: one minus the size of the sign of their distance. */
+static bool change_hardmax(struct onnx_graph *g, struct onnx_node *node) {
+    struct onnx_value *x = onnx_input(node, 0);
+    bool goes[ONNX_MAX_RANK];
+    int axis;
+    if (!graph_is(node, "Hardmax") || !sees_one_axis(node, x, goes, &axis)) return false;
+    struct onnx_value *place = place_of_most(g, node, x, goes, axis, false);
+    struct onnx_value *off = put(g, node, "Sub", indices(g, node, x, axis, 1), place, &x->shape);
+    struct onnx_value *far = put(g, node, "Abs", put(g, node, "Sign", off, NULL, &x->shape), NULL, &x->shape);
+    become(g, node, "Sub", number(g, node, 1), far);
+    return true;
+}
+
+/* log of the sum of exp(x - most), and x - most */
+static struct onnx_value *log_of_sum(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, struct onnx_value *most,
+                                     const bool *goes, struct onnx_value **rest) {
+    *rest = put(g, node, "Sub", x, most, &x->shape);
+    struct onnx_value *sum = reduced(g, node, "ReduceSum", put(g, node, "Exp", *rest, NULL, &x->shape), goes);
+    return put(g, node, "Log", sum, NULL, &sum->shape);
+}
+
+static bool change_log_softmax(struct onnx_graph *g, struct onnx_node *node) {
+    struct onnx_value *x = onnx_input(node, 0), *rest;
+    bool goes[ONNX_MAX_RANK];
+    int axis;
+    if (!graph_is(node, "LogSoftmax") || !sees_one_axis(node, x, goes, &axis)) return false;
+    struct onnx_value *log = log_of_sum(g, node, x, reduced(g, node, "ReduceMax", x, goes), goes, &rest);
+    become(g, node, "Sub", rest, log);
+    return true;
+}
+
+/* Sums of sizes, of squares, of exponentials, and logarithms of sums. */
+static bool change_reduce(struct onnx_graph *g, struct onnx_node *node) {
+    const bool sizes = graph_is(node, "ReduceL1"), squares = graph_is(node, "ReduceSumSquare"), log = graph_is(node, "ReduceLogSum"),
+               exps = graph_is(node, "ReduceLogSumExp");
+    struct onnx_value *x = onnx_input(node, 0), *rest;
+    bool goes[ONNX_MAX_RANK];
+    if (!(sizes || squares || log || exps) || !x || x->type != ONNX_FLOAT || x->shape.rank < 1 || onnx_elements(&x->shape) < 1)
+        return false;
+    if (node->outputs[0]->shape.rank < 0 || !onnx_reduced(node, x->shape.rank, goes)) return false;
+    if (exps) {
+        struct onnx_value *most = reduced(g, node, "ReduceMax", x, goes), *sum = log_of_sum(g, node, x, most, goes, &rest);
+        finish(g, node, put(g, node, "Add", most, sum, &sum->shape));
+        return true;
+    }
+    if (sizes) x = put(g, node, "Abs", x, NULL, &x->shape);
+    if (squares) x = put(g, node, "Mul", x, x, &x->shape);
+    x = reduced(g, node, "ReduceSum", x, goes);
+    finish(g, node, log ? put(g, node, "Log", x, NULL, &x->shape) : x);
+    return true;
+}
+
+/* Element after element along the one axis. */
+static bool change_product(struct onnx_graph *g, struct onnx_node *node) {
+    struct onnx_value *x = onnx_input(node, 0), *product = NULL;
+    bool goes[ONNX_MAX_RANK];
+    int axis = -1, count = 0;
+    if (!graph_is(node, "ReduceProd") || !x || x->type != ONNX_FLOAT || x->shape.rank < 1 || onnx_elements(&x->shape) < 1) return false;
+    if (node->outputs[0]->shape.rank < 0 || !onnx_reduced(node, x->shape.rank, goes)) return false;
+    for (int d = 0; d < x->shape.rank; d++)
+        if (goes[d] && x->shape.dims[d] > 1) axis = d, count++;
+    if (count != 1 || x->shape.dims[axis] > LONGEST_PRODUCT) return false;
+    struct onnx_shape one = x->shape;
+    one.dims[axis] = 1;
+    for (int64_t i = 0; i < x->shape.dims[axis]; i++) {
+        struct onnx_value *at = put(g, node, "Gather", x, graph_int64s(g, node, "index", &i, 1), &one);
+        edit_attribute_int(g, at->producer, "axis", axis);
+        product = product ? put(g, node, "Mul", product, at, &one) : at;
+    }
+    finish(g, node, product);
+    return true;
+}
+
+int pass_ends(struct onnx_graph *g) {
+    int changes = 0;
+    for (size_t i = 0; i < g->node_count; i++) {
+        struct onnx_node *node = g->nodes[i];
+        if (node->folded || node->refused || !node->output_count || !node->outputs[0] || node->outputs[0]->shape.rank < 0) continue;
+        if (!*node->domain && node->opset < FIRST_OPSET) continue;
+        changes += change_cast(g, node) || change_comparison(g, node) || change_arg(g, node) || change_hardmax(g, node) ||
+                   change_log_softmax(g, node) || change_reduce(g, node) || change_product(g, node);
+    }
+    return changes;
+}
