@@ -53,6 +53,8 @@ static const char *const graph_recipes[] = {
     "LpNormalization x axis:1",
     "Sin x",
     "Cos x",
+    "CumSum x !1",
+    "CumSum x !-1 exclusive:1 reverse:1",
     "Transpose x perm=0,2,3,1",
     "Transpose x perm=0,3,1,2",
     "Transpose x perm=0,1,3,2",

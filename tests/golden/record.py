@@ -175,6 +175,31 @@ def conditions(folder):
     write(folder, "conditions", model, feeds, run_ort(model, feeds)[0])
 
 
+def ends(folder):
+    """What exports end with, of floats some of which are equal: which is largest, which are above, below and the same."""
+    rng = np.random.default_rng(list(b"ends"))
+    node, types = onnx.helper.make_node, onnx.TensorProto
+    const = lambda name, a: onnx.numpy_helper.from_array(np.array(a), name)
+    constants = [const("half", np.float32(.5)), const("least", np.float32(-3)), const("third", np.int64(2)), const("at", rng.integers(-7, 7, (2, 4, 3, 6))),
+                 const("slices", [[[1, 6], [0, 0]], [[-1, 3], [1, -7]]]), const("condition", rng.integers(0, 2, (7, 5, 6)).astype(bool))]
+    nodes, shape = [], {}
+    for name, op, inputs, dims, attributes in (
+            ("most", "ArgMax", ["x"], [2, 1, 5, 6], {"axis": 1}), ("last", "ArgMax", ["x"], [2, 7, 5], {"axis": -1, "keepdims": 0, "select_last_index": 1}),
+            ("least_of", "ArgMin", ["x"], [1, 7, 5, 6], {"axis": 0}), ("above", "Greater", ["x", "half"], [2, 7, 5, 6], {}), ("below", "Less", ["x", "y"], [2, 7, 5, 6], {}),
+            ("at_least", "GreaterOrEqual", ["x", "y"], [2, 7, 5, 6], {}), ("at_most", "LessOrEqual", ["half", "x"], [2, 7, 5, 6], {}), ("same", "Equal", ["x", "y"], [2, 7, 5, 6], {})):
+        nodes += [node(op, inputs, [name + "_whole"], **attributes), node("Cast", [name + "_whole"], [name], to=types.FLOAT)]
+        shape[name] = dims
+    nodes += [node("Hardmax", ["x"], ["hard"], axis=1), node("And", ["above_whole", "below_whole"], ["both"]), node("Not", ["both"], ["not_both"]), node("Where", ["not_both", "x", "least"], ["chosen"]),
+              node("CumSum", ["x", "third"], ["sums"], exclusive=1), node("GatherElements", ["x", "at"], ["elements"], axis=1), node("GatherND", ["x", "slices"], ["lines"]),
+              node("Where", ["condition", "least", "x"], ["constantly"])]
+    shape.update(hard=[2, 7, 5, 6], chosen=[2, 7, 5, 6], sums=[2, 7, 5, 6], elements=[2, 4, 3, 6], lines=[2, 2, 5, 6], constantly=[2, 7, 5, 6])
+    values = [onnx.helper.make_tensor_value_info(n, types.FLOAT, d) for n, d in shape.items()]
+    inputs = [onnx.helper.make_tensor_value_info("x", types.FLOAT, [2, 7, 5, 6]), onnx.helper.make_tensor_value_info("y", types.FLOAT, [1, 5, 6])]
+    model = onnx.helper.make_model(onnx.helper.make_graph(nodes, "ends", inputs, values, constants), opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=8)
+    feeds = {k: (np.round(rng.normal(size=d) * 2) / 2 + 0).astype(np.float32) for k, d in (("x", (2, 7, 5, 6)), ("y", (1, 5, 6)))} # no -0
+    write(folder, "ends", model, feeds, run_ort(model, feeds)[0])
+
+
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(HERE, "cases")
     shutil.rmtree(folder, ignore_errors=True)
@@ -185,8 +210,9 @@ def main():
     tokens(folder)
     pixels(folder)
     conditions(folder)
+    ends(folder)
     files = [os.path.join(d, f) for d, _, names in os.walk(folder) for f in names]
-    print(f"{len(CASES) + len(CHAINS) + 3} cases, {sum(os.path.getsize(f) for f in files)} bytes in {folder}")
+    print(f"{len(CASES) + len(CHAINS) + 4} cases, {sum(os.path.getsize(f) for f in files)} bytes in {folder}")
 
 
 if __name__ == "__main__":

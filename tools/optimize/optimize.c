@@ -28,7 +28,9 @@ static const struct {
     {"choices", "computed bounds and divisions that spare zeros are arithmetic", pass_choices},
     {"integers", "what floats are made of is computed in floats, exact up to 2^24", pass_integers},
     {"ends", "maxima' places, comparisons and logarithms are signs, maxima and sums", pass_ends},
+    {"picks", "constants that choose are lines of a row, and factors", pass_picks},
     {"masks", "masks are arithmetic", pass_masks}, /* both behind the choices, which are conditions, too */
+    {"matrices", "cubic resizes and running sums are products with matrices", pass_matrices},
     {"moves", "reshapes of reshapes and transposes of transposes are one", pass_moves},
     /* before affine maps: the sums and products of a decomposed function belong to it */
     {"activations", "decomposed activations have their names", pass_activations},
@@ -71,6 +73,6 @@ void graph_decompose(struct onnx_graph *g, struct onnx_report *report) {
     if (reals) onnx_notice(report, "%d values of float16 and double are float in the blob, its inputs and outputs, too", reals);
     int fused = pass_fused(g), masks = 0;
     for (int i = 0, changes = 1; i < MOST_ROUNDS && changes; i++, masks += changes)
-        changes = pass_integers(g) + pass_ends(g) + pass_masks(g);
-    if (fused + masks + pass_einsum(g) + pass_norms(g) + pass_reduces(g)) edit_clean(g);
+        changes = pass_integers(g) + pass_ends(g) + pass_picks(g) + pass_masks(g);
+    if (fused + masks + pass_matrices(g) + pass_einsum(g) + pass_norms(g) + pass_reduces(g)) edit_clean(g);
 }

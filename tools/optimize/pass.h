@@ -25,6 +25,8 @@ int pass_fused(struct onnx_graph *g);         /* what ONNX Runtime fused is said
 int pass_masks(struct onnx_graph *g);         /* conditions are numbers, Where a sum of products */
 int pass_integers(struct onnx_graph *g);      /* floats of integers and of conditions */
 int pass_ends(struct onnx_graph *g);          /* ArgMax, Hardmax, LogSoftmax, comparisons of floats */
+int pass_picks(struct onnx_graph *g);         /* elements by constant indices, choices by constants */
+int pass_matrices(struct onnx_graph *g);      /* cubic Resize and CumSum are matrix products */
 int pass_choices(struct onnx_graph *g);       /* computed bounds, divisions that spare zeros */
 int pass_reduces(struct onnx_graph *g);       /* maxima, sums and norms over any axes */
 int pass_affine_merge(struct onnx_graph *g);  /* an affine map of an affine map is one */

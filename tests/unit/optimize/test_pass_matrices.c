@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* Running sums and cubic resizes as products, and what constants choose: the numbers that ONNX Runtime gives. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/unit/support/graph_words.h"
+#include "tools/optimize/pass.h"
+
+static const float numbers[8] = {1, -2, 3, 0, 5, 4, -1, 2};
+
+struct trial {
+    int opset;
+    const char *x, *nodes;
+    size_t count;
+    float y[24];
+};
+
+static void check_trial(const struct trial *t) {
+    struct onnx_graph *g = network(t->opset, t->x, t->nodes);
+    size_t count;
+    graph_optimize(g, NULL);
+    float *y = run_graph(g, numbers, &count);
+    assert_int_equal(count, t->count);
+    for (size_t i = 0; i < count; i++)
+        if (!(fabsf(y[i] - t->y[i]) <= 1e-5F)) fail_msg("%s: element %zu is %.9g, not %.9g", t->nodes, i, (double)y[i], (double)t->y[i]);
+    free(y);
+    onnx_free(g);
+}
+
+static void check_trials(const struct trial *list, size_t count) {
+    for (size_t i = 0; i < count; i++) check_trial(&list[i]);
+}
+
+static void running_sums_are_products(void **state) {
+    (void)state;
+    static const struct trial list[] = {
+        {13, "2,4", "Reshape $1 $-1 > o; Squeeze o $0 > k; CumSum x k > y", 8, {1, -1, 2, 2, 5, 9, 8, 10}},
+        {13, "2,4", "Squeeze $0 $0 > k; CumSum x k > y", 8, {1, -2, 3, 0, 6, 2, 2, 2}},
+        {13, "2,4", "Squeeze $-1 $0 > k; CumSum x k > y exclusive:1", 8, {0, 1, -1, 2, 0, 5, 9, 8}},
+        {13, "2,4", "Squeeze $1 $0 > k; CumSum x k > y reverse:1", 8, {2, 1, 3, 0, 10, 5, 1, 2}},
+        {13, "2,2,2", "Squeeze $1 $0 > k; CumSum x k > y exclusive:1 reverse:1", 8, {3, 0, 0, 0, -1, 2, 0, 0}},
+        {13, "8", "Squeeze $0 $0 > k; CumSum x k > y", 8, {1, -1, 2, 2, 7, 11, 10, 12}},
+    };
+    check_trials(list, sizeof list / sizeof *list);
+}
+
+static void cubic_resizes_are_products(void **state) {
+    (void)state;
+    static const struct trial list[] = {
+        {17,
+         "1,1,2,4",
+         "Resize x - - $1,1,3,6 > y mode@cubic",
+         18,
+         {0.9282656F, -1.484159F, -1.893021F, 2.755579F, 2.136937F, -0.4792385F, 3.173613F, 2, 0.8263893F, 0.9652779F, 1, 1, 5.418962F,
+          5.484161F, 3.5458F, -0.8250226F, -0.1369358F, 2.47924F}},
+        {17,
+         "1,1,2,4",
+         "Resize x - - $1,1,2,7 > y mode@cubic coordinate_transformation_mode@align_corners cubic_coeff_a~-0.5 exclude_outside:1",
+         14,
+         {1, -0.7058824F, -2, 0.5F, 3, 1.705882F, 0, 5, 4.82353F, 4, 1.25F, -1, 0.2941177F, 2}},
+        {17,
+         "1,1,2,4",
+         "Resize x - - $1,1,1,3 > y mode@cubic coordinate_transformation_mode@pytorch_half_pixel",
+         3,
+         {0.4826388F, 0.5F, 0.5173612F}},
+        {17, "1,1,2,4", "Resize x - - $1,1,2,4 > y mode@cubic", 8, {1, -2, 3, 0, 5, 4, -1, 2}},
+    };
+    check_trials(list, sizeof list / sizeof *list);
+}
+
+static void constant_indices_pick_lines(void **state) {
+    (void)state;
+    static const struct trial list[] = {
+        {13, "2,4", "Reshape $3,0,0,-4,1,-1 $2,3 > k; GatherElements x k > y axis:1", 6, {0, 1, 1, 5, 4, 2}},
+        {13, "2,4", "Reshape $1,-2,1,0 $1,4 > k; GatherElements x k > y", 4, {5, -2, -1, 0}},
+        {13, "2,2,2", "Reshape $1,0,-1 $3,1 > k; GatherND x k > y", 12, {5, 4, -1, 2, 1, -2, 3, 0, 5, 4, -1, 2}},
+        {13, "2,2,2", "Reshape $1,0,0,-1 $2,2 > k; GatherND x k > y", 4, {5, 4, 3, 0}},
+        {13, "2,4", "Cast $1,0,0,1 > b to:9; Where b x #9 > y", 8, {1, 9, 9, 0, 5, 9, 9, 2}},
+        {13, "2,4", "Cast $1,0,0,1 > b to:9; Where b #9 x > y", 8, {9, -2, 3, 9, 9, 4, -1, 9}},
+        {13, "2,4", "Cast $1,0,0,1 > b to:9; Neg x > n; Where b x n > y", 8, {1, 2, -3, 0, 5, -4, 1, 2}},
+        {13, "2,4", "Cast $1,0,0,1 > b to:9; Reshape $7,9 $2,1 > r; Cast r > k to:1; Where b x k > y", 8, {1, 7, 7, 0, 5, 9, 9, 2}},
+    };
+    check_trials(list, sizeof list / sizeof *list);
+}
+
+/* A line of 4,096 numbers wants a matrix of 16 million, which a file of hardly any does not pay for. */
+static void what_is_too_large_or_another_stays(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {13, "1,4096", "Squeeze $1 $0 > k; CumSum x k > y", "CumSum"},
+        {13, "1,2048", "Squeeze $1 $0 > k; CumSum x k > y", "MatMul"},
+        {18, "1,1,2,4", "Resize x - - $1,1,3,6 > y mode@cubic antialias:1", "Resize"},
+        {13, "2,4", "Reshape $4,0 $2,1 > k; GatherElements x k > y axis:1", "GatherElements"},
+    };
+    CHECK(rows);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(running_sums_are_products),
+        cmocka_unit_test(cubic_resizes_are_products),
+        cmocka_unit_test(constant_indices_pick_lines),
+        cmocka_unit_test(what_is_too_large_or_another_stays),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
