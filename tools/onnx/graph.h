@@ -2,9 +2,9 @@
 /*
  * An ONNX graph in memory, as the converter works on it: values and nodes, constants evaluated, every dimension a number.
  *
- * onnx_load() reads a file; onnx_bind() fixes its dimensions; onnx_infer() gives every value a type and a shape and folds what is constant.
- * After that nodes stand in an order in which they can run. A value is a constant, a graph input or a node's output. Everything lives in
- * the graph's own memory and goes with onnx_free().
+ * onnx_load() reads a file; onnx_cut() takes a part of it; onnx_bind() fixes its dimensions; onnx_infer() gives every value a type and a
+ * shape and folds what is constant. After that nodes stand in an order in which they can run. A value is a constant, a graph input or a
+ * node's output. Everything lives in the graph's own memory and goes with onnx_free().
  */
 #ifndef MORSEL_TOOLS_ONNX_GRAPH_H
 #define MORSEL_TOOLS_ONNX_GRAPH_H
@@ -128,6 +128,17 @@ struct onnx_binding {
 
 /* Reads a file (external data only beside it, inside its folder). NULL: `failure` says why (one line, no file name). */
 struct onnx_graph *onnx_load(const char *path, struct failure *failure);
+
+/* Names that a user gave, of values or of nodes; a node stands for those of its outputs that are read. */
+struct onnx_names_given {
+    const char *const *names;
+    size_t count;
+};
+
+/* Cuts the graph, as it was read: the named values become inputs, and outputs in the place of the file's. What does not lead from the ones
+ * to the others is dropped, whatever it is. Two empty lists change nothing. False: `failure` names what there is no such thing as. */
+bool onnx_cut(struct onnx_graph *graph, const struct onnx_names_given *inputs, const struct onnx_names_given *outputs,
+              struct onnx_report *report, struct failure *failure);
 
 /* Makes every input dimension a number. Bindings come first. Then the batch, a free first dimension, becomes `batch` with a notice. Others
  * are an error that names them. False: `failure` says why. */

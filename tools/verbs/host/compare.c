@@ -138,6 +138,8 @@ int verb_compare(int argc, char **argv) {
         {"--threads", "N", OPTION_NUMBER, &call.threads, 0, POOL_THREADS_MOST, "for running the networks; 0: as many as processors"},
         {"--shape", "NAME=1,3,224,224", OPTION_TEXTS, &c->shapes, 0, 0, "the shape of an input, whatever the files say"},
         {"--dim", "NAME=N", OPTION_TEXTS, &c->dims, 0, 0, "a number for a free dimension"},
+        {"--output-node", "NAME", OPTION_TEXTS, &c->output_nodes, 0, 0, "end FLOAT.onnx at this value or node; several: several outputs"},
+        {"--input-node", "NAME", OPTION_TEXTS, &c->input_nodes, 0, 0, "begin it at what this value or node gives, which becomes an input"},
         {"--json", NULL, OPTION_FLAG, &c->json, 0, 0, "one JSON object on stdout"},
     };
     const struct options options = {

@@ -46,6 +46,7 @@ void conversion_free(struct conversion *c) {
     text_rule_free(&c->text);
     sizes_free(&c->sizes);
     free(c->c_header_path);
+    free(c->ends);
 }
 
 const char *conversion_label(const void *conversion, uint32_t index) {
@@ -60,9 +61,19 @@ static bool bind(const struct conversion_call *call, const struct sizes *sizes, 
            failure_prefix(failure, call->input);
 }
 
+struct onnx_graph *conversion_open(const struct conversion_call *call, struct onnx_report *report, struct failure *failure) {
+    const struct onnx_names_given inputs = {call->input_nodes.values, (size_t)call->input_nodes.count},
+                                  outputs = {call->output_nodes.values, (size_t)call->output_nodes.count};
+    struct onnx_graph *graph = extras_load(call->input, failure);
+    if (!graph || onnx_cut(graph, &inputs, &outputs, report, failure)) return graph;
+    failure_prefix(failure, call->input);
+    onnx_free(graph);
+    return NULL;
+}
+
 struct onnx_graph *conversion_load(const struct conversion_call *call, const struct conversion *c, uint32_t variant,
                                    struct onnx_report *report, struct failure *failure) {
-    struct onnx_graph *graph = extras_load(call->input, failure);
+    struct onnx_graph *graph = conversion_open(call, report, failure);
     if (graph && bind(call, &c->sizes, variant, graph, report, failure)) return graph;
     onnx_free(graph);
     return NULL;
@@ -192,7 +203,7 @@ static bool weights_stay(const struct conversion_call *call, const struct conver
 
 bool conversion_read(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
     if (!read_sizes(call, c, failure)) return false;
-    c->graph = extras_load(call->input, failure);
+    c->graph = conversion_open(call, &c->report, failure);
     return c->graph && weights_stay(call, c, failure) && read_extras(call, c, failure) && bind_first(call, c, failure) &&
            (!call->labels || extras_check_labels(call->labels, c->labels, c->label_count, c->graph, &c->report, failure));
 }
@@ -411,6 +422,7 @@ void conversion_json(struct json *json, const struct conversion *c) {
         json_close(json);
     }
     json_close_array(json);
+    if (c->ends) json_text(json, "cut_off", c->ends);
 }
 
 void conversion_notices(const struct conversion *c) {

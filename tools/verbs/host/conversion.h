@@ -16,6 +16,7 @@
 struct conversion_call {
     const char *input, *output, *c_source, *picture, *text, *labels;
     struct option_texts shapes, dims;
+    struct option_texts input_nodes, output_nodes; /* where the graph is cut */
     long batch, arena;
     bool strip, no_streaming, half, json;
     bool one_size; /* lists of --dim are refused */
@@ -45,6 +46,7 @@ struct conversion {
     char **labels;
     size_t label_count;
     const char *more; /* what is written beside the call's files, or NULL */
+    char *ends;       /* the options that cut off what is refused, by ends_find(); NULL: it does not stand at an end */
     uint8_t *blob;
     size_t blob_bytes;
     char *c_source, *c_header, *c_header_path; /* the header: NULL where the source goes to a device */
@@ -57,6 +59,9 @@ bool conversion_check_files(const struct conversion_call *call, struct conversio
 
 /* Whether weights of the network that was read come from this file. */
 bool conversion_reads(const struct conversion *c, const char *path);
+
+/* The graph of the file, cut where the call says so: nothing is inferred yet. */
+struct onnx_graph *conversion_open(const struct conversion_call *call, struct onnx_report *report, struct failure *failure);
 
 /* The graph with shapes and constants; the picture rule and the labels. No file of weights beside the network may be one that is
  * written. The sizes are those of the first variant. */
@@ -82,7 +87,8 @@ void conversion_notices(const struct conversion *c);
 /* What the arena takes that holds each variant. */
 uint32_t conversion_arena(const struct conversion *c);
 
-/* layers macs params blob_bytes arena_bytes and what streams, where there is a blob; then notices and refused. */
+/* layers macs params blob_bytes arena_bytes and what streams, where there is a blob; then notices, refused, and cut_off where
+ * it is known. */
 void conversion_json(struct json *json, const struct conversion *c);
 void conversion_summary(const struct conversion_call *call, const struct conversion *c);
 

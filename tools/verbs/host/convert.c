@@ -2,6 +2,7 @@
 /* morsel convert: an ONNX file to a blob, whole or not at all. */
 #include "tools/verbs/host/conversion.h"
 #include "tools/verbs/host/convert_report.h"
+#include "tools/verbs/host/ends.h"
 #include "tools/base/message.h"
 #include "tools/samples/rules/picture_rule.h"
 #include "tools/verbs/verbs.h"
@@ -28,9 +29,11 @@ static int run(const struct conversion_call *call, struct conversion *c) {
         if (c->report.refusal_count) report_refusals(call->input, c->graph, &c->report);
         return message_failure(&failure);
     }
+    if (!done) ends_find(call, c);
     if (call->json) print_json(c);
     if (!done) {
         report_refusals(call->input, c->graph, &c->report);
+        ends_print(call, c);
         return message_flush() ? STATUS_SYSTEM : STATUS_INPUT;
     }
     conversion_notices(c);
@@ -46,6 +49,10 @@ int verb_convert(int argc, char **argv) {
         {"--dim", "NAME=N", OPTION_TEXTS, &call.dims, 0, 0,
          "a number for a free dimension, or several: NAME=32,64,128 gives a variant each"},
         {"--batch", "N", OPTION_NUMBER, &call.batch, 1, 65536, "for a free first dimension"},
+        {"--output-node", "NAME", OPTION_TEXTS, &call.output_nodes, 0, 0,
+         "end the network at this value or node; several: several outputs"},
+        {"--input-node", "NAME", OPTION_TEXTS, &call.input_nodes, 0, 0,
+         "begin it at what this value or node gives, which becomes an input"},
         {"--c", "FILE.c", OPTION_TEXT, &call.c_source, 0, 0, "also write the blob as a C array, and FILE.h that declares it and its arena"},
         {"--strip", NULL, OPTION_FLAG, &call.strip, 0, 0, "leave names out of the blob"},
         {"--half", NULL, OPTION_FLAG, &call.half, 0, 0, "store the weights of layers that run in float as 16-bit floats"},

@@ -2,7 +2,6 @@
 /* Counts an ONNX file's operators, before and after the passes. */
 #include "tools/verbs/host/inspect_onnx.h"
 #include "tools/verbs/host/conversion.h"
-#include "tools/network/host/extras.h"
 #include "tools/base/message.h"
 #include "tools/verbs/host/convert_report.h"
 #include "tools/optimize/optimize.h"
@@ -97,7 +96,7 @@ static struct totals total(const struct onnx_graph *g) {
 }
 
 static bool gather(const struct conversion_call *call, bool optimized, struct overview *o, struct failure *failure) {
-    o->file = extras_load(call->input, failure);
+    o->file = conversion_open(call, NULL, failure);
     if (!o->file || !conversion_read(call, &o->conversion, failure)) return false;
     count_operators(o, o->file, false);
     o->before = total(o->conversion.graph);
@@ -216,6 +215,8 @@ static const struct option list[] = {
     {"--onnx", "OUT.onnx", OPTION_TEXT, &onnx, 0, 0, "write it as ONNX: shapes are numbers, constants computed; optimized if so asked"},
     {"--shape", "NAME=1,3,224,224", OPTION_TEXTS, &call.shapes, 0, 0, "the shape of an input, whatever the file says"},
     {"--dim", "NAME=N", OPTION_TEXTS, &call.dims, 0, 0, "a number for a free dimension"},
+    {"--output-node", "NAME", OPTION_TEXTS, &call.output_nodes, 0, 0, "end the network at this value or node; several: several outputs"},
+    {"--input-node", "NAME", OPTION_TEXTS, &call.input_nodes, 0, 0, "begin it at what this value or node gives, which becomes an input"},
     {"--json", NULL, OPTION_FLAG, &call.json, 0, 0, "one JSON object on stdout"},
 };
 

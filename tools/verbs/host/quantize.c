@@ -2,6 +2,7 @@
 /* morsel quantize: a float ONNX file and typical inputs to a blob, and to ONNX in QDQ form, whole or not at all. */
 #include "tools/verbs/host/max_drop.h"
 #include "tools/verbs/host/convert_report.h"
+#include "tools/verbs/host/ends.h"
 #include "tools/optimize/edit.h"
 #include "tools/optimize/optimize.h"
 #include "tools/lower/lower.h"
@@ -182,16 +183,18 @@ static void print_json(const struct work *w) {
 
 static int run(const struct quantize_call *call, struct work *w) {
     struct failure failure = {0};
-    const struct conversion *c = &w->conversion;
+    struct conversion *c = &w->conversion;
     bool done = quantize(call, w, &failure);
     if (!done && failure.status) {
         if (!call->conversion.json) max_drop_print(&w->attempts);
         if (c->report.refusal_count) report_refusals(call->conversion.input, NULL, &c->report);
         return message_failure(&failure);
     }
+    if (!done) ends_find(&call->conversion, c);
     if (call->conversion.json) print_json(w);
     if (!done) {
         report_refusals(call->conversion.input, NULL, &c->report);
+        ends_print(&call->conversion, c);
         return message_flush() ? STATUS_SYSTEM : STATUS_INPUT;
     }
     conversion_notices(c);
