@@ -151,7 +151,7 @@ static inline int morsel_call_is_conv(const struct morsel_call *call) {
 
 /* Of a dynamic kind: what FACTORS found, in front of the multipliers that stand with it; NULL: it is of another kind. */
 static inline const float *morsel_call_numbers(const struct morsel_call *call) {
-    if (!morsel_kinds[call->kind].numbers || !morsel_call_is_conv(call)) return NULL;
+    if (!morsel_kinds[call->kind]->numbers || !morsel_call_is_conv(call)) return NULL;
     return call->args.conv.channels.multiplier - MORSEL_NUMBERS;
 }
 

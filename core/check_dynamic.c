@@ -55,7 +55,7 @@ enum morsel_error morsel_check_quantize(const struct morsel_step_check *s) {
 }
 
 int morsel_check_dynamic(const struct morsel_step_check *s, const struct morsel_blob_sums *p, uint64_t channels, uint32_t rows) {
-    if (!morsel_kinds[s->step->kind].numbers) return 1;
+    if (!morsel_kinds[s->step->kind]->numbers) return 1;
     const struct morsel_blob_tensor *numbers = morsel_blob_input(s->check->model, s->step, 1);
     if (!is_found(s->x) || p->proofs) return 0;
     return (rows > 1 && has_lines(numbers, rows)) || has_channels(numbers, channels);

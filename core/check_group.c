@@ -11,12 +11,14 @@
  */
 #include "check.h"
 #include "kind.h"
+#include "run.h"
+#include "way.h"
 
 #include <string.h>
 
 int morsel_check_rows(const struct morsel_model *model, const struct morsel_blob_step *step) {
     const struct morsel_blob_tensor *y = morsel_blob_output(model, step);
-    for (uint32_t n = 0; morsel_kinds[step->kind].rows == MORSEL_ROWS_SAME && n < step->input_count; n++) {
+    for (uint32_t n = 0; morsel_kinds[step->kind]->rows == MORSEL_ROWS_SAME && n < step->input_count; n++) {
         const struct morsel_blob_tensor *x = morsel_blob_input(model, step, n);
         if (x->rank != 4 || x->place || memcmp(x->dims, y->dims, 4 * sizeof *x->dims)) return 0;
     }
@@ -91,7 +93,7 @@ int morsel_check_trails(const struct morsel_check *c, const struct morsel_blob_g
         for (uint32_t n = 0; n < c->steps[i].input_count; n++) reads |= morsel_blob_input(c->model, &c->steps[i], n) == x;
         if (!reads) continue;
         struct morsel_reach reach = reach_of(c, &c->steps[i]);
-        if (i == last && (morsel_kinds[c->steps[i].kind].rows != MORSEL_ROWS_SAME || x->bytes != y->bytes || x->offset != y->offset))
+        if (i == last && (morsel_kinds[c->steps[i].kind]->rows != MORSEL_ROWS_SAME || x->bytes != y->bytes || x->offset != y->offset))
             return 0;
         if (!trails_reader(g, &reach, &c->steps[i], x, y)) return 0;
     }
@@ -136,6 +138,11 @@ static enum morsel_error check_group(const struct morsel_check *c, uint32_t inde
     return group_fits(c, index) ? MORSEL_OK : MORSEL_ERR_PLAN;
 }
 
+const struct morsel_way morsel_way_groups = {.run = morsel_run_group,
+                                             .make = morsel_make_group,
+                                             .check = check_group,
+                                             .trails = morsel_check_trails};
+
 /* A step that says it is in a group is one of those that the group counts. */
 static enum morsel_error check_member(const struct morsel_check *c, uint32_t index) {
     const struct morsel_blob_step *s = &c->steps[index];
@@ -155,7 +162,10 @@ static enum morsel_error check_ring(const struct morsel_check *c, uint32_t index
 }
 
 enum morsel_error morsel_check_groups(const struct morsel_check *c) {
-    enum morsel_error error = morsel_check_each(c, MORSEL_PART_GROUP, c->header->groups.count, check_group);
+    const struct morsel_way *way = morsel_ways[MORSEL_MODE_GROUP];
+    uint32_t count = c->header->groups.count;
+    if (count && !way) return MORSEL_ERR_STEP; /* a program that has none of them */
+    enum morsel_error error = count ? morsel_check_each(c, MORSEL_PART_GROUP, count, way->check) : MORSEL_OK;
     if (!error) error = morsel_check_each(c, MORSEL_PART_STEP, c->header->steps.count, check_member);
     if (!error) error = morsel_check_each(c, MORSEL_PART_TENSOR, c->header->tensors.count, check_ring);
     return error;

@@ -6,6 +6,7 @@
  */
 #include "check.h"
 #include "kind.h"
+#include "way.h"
 
 static uint32_t birth(const struct morsel_check *c, const struct morsel_blob_tensor *t) {
     return morsel_group_first(c->model, t->first_step) + 1;
@@ -44,7 +45,7 @@ static int has_numbers(const struct morsel_check *c, const struct morsel_blob_te
 /* Step i reads what is alive and was written before it, and writes a tensor that names it. */
 static enum morsel_error check_reads(const struct morsel_check *c, uint32_t i) {
     const struct morsel_blob_step *step = &c->steps[i];
-    if (morsel_kinds[step->kind].numbers && !has_numbers(c, morsel_blob_input(c->model, step, 1))) return MORSEL_ERR_ORDER;
+    if (morsel_kinds[step->kind]->numbers && !has_numbers(c, morsel_blob_input(c->model, step, 1))) return MORSEL_ERR_ORDER;
     for (uint32_t n = 0; n < step->input_count; n++) {
         const struct morsel_blob_tensor *t = morsel_blob_input(c->model, step, n);
         if (!t->place && (t->first_step + 1 > i || t->last_step + 1 < i + 1)) return MORSEL_ERR_ORDER;
@@ -65,7 +66,7 @@ static enum morsel_error check_output(const struct morsel_check *c, uint32_t i) 
 static int may_replace(const struct morsel_check *c, const struct morsel_blob_tensor *old, const struct morsel_blob_tensor *new) {
     if (old->last_step != new->first_step || old->offset != new->offset || old->bytes != new->bytes) return 0;
     const struct morsel_blob_step *step = &c->steps[new->first_step];
-    const struct morsel_kind *kind = &morsel_kinds[step->kind];
+    const struct morsel_kind *kind = morsel_kinds[step->kind];
     if (step->group) return 0;
     if (kind->by_line) return c->header->format_version > 1;
     if (kind->rows != MORSEL_ROWS_SAME) return 0;
@@ -78,7 +79,7 @@ static int may_replace(const struct morsel_check *c, const struct morsel_blob_te
 static int may_trail(const struct morsel_check *c, const struct morsel_blob_tensor *old, const struct morsel_blob_tensor *new) {
     if (new->first_step >= c->header->steps.count || !c->steps[new->first_step].group) return 0;
     if (morsel_group_last(c->model, old->last_step) != morsel_group_last(c->model, new->first_step)) return 0;
-    return morsel_check_trails(c, &c->groups[c->steps[new->first_step].group - 1], old, new);
+    return morsel_ways[MORSEL_MODE_GROUP]->trails(c, &c->groups[c->steps[new->first_step].group - 1], old, new);
 }
 
 /* All pairs are tried, so what rules most of them out comes first. */

@@ -74,7 +74,8 @@ static enum morsel_error check_step(const struct morsel_check *c, uint32_t index
     const struct morsel_blob_step *step = &c->steps[index];
     if (step->kind < 1 || step->kind >= MORSEL_STEP_KIND_COUNT) return MORSEL_ERR_STEP;
     if (c->header->format_version < 2 && step->kind >= MORSEL_STEP_SINCE_2) return MORSEL_ERR_STEP;
-    const struct morsel_kind *kind = &morsel_kinds[step->kind];
+    const struct morsel_kind *kind = morsel_kinds[step->kind];
+    if (!kind) return MORSEL_ERR_STEP; /* a program that has none of them */
     enum morsel_error error = check_operands(c, step, kind);
     if (error) return error;
     if (!parameters_fit(c, step, kind)) return MORSEL_ERR_PARAMETER;

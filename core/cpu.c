@@ -116,5 +116,5 @@ static uint32_t detect(void) {
 
 uint32_t morsel_cpu_features(void) {
     struct morsel_kernels table;
-    return morsel_kernels_choose(&table, detect());
+    return morsel_kernels_start(&table, detect());
 }

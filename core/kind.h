@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One table of step kinds: what the checks, the session and the tools know of a kind. A new kind takes a number at the end of enum
- * morsel_step_kind, a record (core/format.h), a row of core/kinds.c, and the functions that the row names.
+ * morsel_step_kind, a record (core/format.h), a row of core/kinds.c and its line of kinds_all.c, and
+ * the functions that the row names.
  */
 #ifndef MORSEL_KIND_H
 #define MORSEL_KIND_H
@@ -14,6 +15,7 @@ struct morsel_preparation; /* prepare.h */
 struct morsel_call;        /* call.h */
 union morsel_args;
 struct morsel_held; /* stage.h */
+struct morsel_kernels;
 
 /* A step whose work is to be bounded; open has checked it. */
 struct morsel_step_work {
@@ -42,6 +44,8 @@ struct morsel_kind {
     uint8_t numbers;          /* whether its second input is floats of FACTORS, which makes nothing that is out of range */
     uint8_t optional;         /* so many inputs more, which may be absent */
     uint8_t by_line;          /* no element is read once the same of y is written: from version 2 on it may write over its input */
+    /* Fills the slots of the kernels that its steps call: kernels/table.c. */
+    void (*kernels)(struct morsel_kernels *table, uint32_t cpu);
     /* At most, beside reading inputs and writing y once. */
     uint64_t (*work)(const struct morsel_step_work *w);
     enum morsel_error (*check)(const struct morsel_step_check *s); /* the parameters; the number and the types of tensors are right */
@@ -55,8 +59,22 @@ struct morsel_kind {
     uint32_t (*period)(const void *parameters, uint32_t n);
 };
 
-/* By enum morsel_step_kind; the row of 0, which no step has, is empty. */
-extern const struct morsel_kind morsel_kinds[MORSEL_STEP_KIND_COUNT];
+/*
+ * By enum morsel_step_kind; NULL: open refuses such steps. The table of all is kinds_all.c. A program may have one of its own, of the kinds
+ * that its networks need, as `morsel convert --c` writes it: then it is linked with what those name. There is room for kinds to come, so
+ * that a newer library takes an older program's table.
+ */
+#define MORSEL_KINDS 32
+extern const struct morsel_kind *const morsel_kinds[MORSEL_KINDS];
+
+extern const struct morsel_kind morsel_kind_conv, morsel_kind_depthwise, morsel_kind_fc, morsel_kind_matmul, morsel_kind_float_matmul,
+    morsel_kind_binary, morsel_kind_unary, morsel_kind_lut, morsel_kind_average_pool, morsel_kind_max_pool, morsel_kind_mean,
+    morsel_kind_softmax, morsel_kind_layer_norm, morsel_kind_resize, morsel_kind_concat, morsel_kind_gather, morsel_kind_float_conv,
+    morsel_kind_range, morsel_kind_factors, morsel_kind_quantize, morsel_kind_dynamic_conv, morsel_kind_dynamic_depthwise,
+    morsel_kind_dynamic_fc, morsel_kind_lookup, morsel_kind_cast;
+
+/* The best kernels for the features in `cpu` of all kinds in use. Returns those features that any kernel of this build asks for. */
+uint32_t morsel_kinds_kernels(struct morsel_kernels *table, uint32_t cpu);
 
 /* The kind whose record and layout of weights a dynamic kind has; others are their own. */
 static inline uint32_t morsel_kind_base(uint32_t kind) {
@@ -67,7 +85,7 @@ static inline uint32_t morsel_kind_base(uint32_t kind) {
 }
 
 static inline int morsel_kind_windows(uint32_t kind) {
-    return morsel_kinds[kind].rows == MORSEL_ROWS_WINDOW || morsel_kinds[kind].rows == MORSEL_ROWS_NUMBERED;
+    return morsel_kinds[kind]->rows == MORSEL_ROWS_WINDOW || morsel_kinds[kind]->rows == MORSEL_ROWS_NUMBERED;
 }
 
 /* How the rows of a step lie over those of its inputs: row y reads `window` rows from y * stride - pad on. */

@@ -173,7 +173,8 @@ struct morsel_session {
     struct morsel_options options;
     morsel_watch *watch;
     void *watch_ctx;
-    void *reserve[8]; /* for fields to come, of the options, too: the size stays */
+    void (*tell)(const struct morsel_session *session, uint32_t step, int done); /* the watch of a step */
+    void *reserve[7]; /* for fields to come, of the options, too: the size stays */
 };
 
 /* An input or output of the network: where it lies in the arena and what its bytes mean. */

@@ -15,6 +15,20 @@ int morsel_plan_split(const struct morsel_session *session, uint32_t strided_pix
 /* Makes entries of groups and chains, and moves outputs; steps that may not stand in a chain are split by blocks. Returns as above. */
 int morsel_plan_chains(const struct morsel_session *session);
 
+/* Where there are several tasks, before that and after it: which steps are cut by channels, and what tasks share of all that is in no
+ * group and no chain. */
+void morsel_cut_by_channels(const struct morsel_session *session, uint32_t strided_pixels);
+void morsel_share_steps(const struct morsel_session *session);
+
+/* What that knows on its way over the steps. */
+struct morsel_moves {
+    const struct morsel_session *session;
+    const struct morsel_blob_tensor *moved; /* the last one that was; NULL: none so far */
+};
+
+/* Makes an entry of the group that begins with step `first`; returns its last one. */
+uint32_t morsel_make_group(struct morsel_moves *moves, uint32_t first);
+
 /* Gives each convolution what it prefetches. */
 void morsel_plan_prefetch(const struct morsel_session *session);
 

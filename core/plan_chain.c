@@ -13,7 +13,8 @@
  */
 #include "check.h"
 #include "plan.h"
-#include "stage.h"
+#include "run.h"
+#include "way.h"
 
 #define LEAST_ROWS 3u /* of a group's band: shorter ones would make too many rows twice */
 #define NONE INT64_MIN
@@ -49,30 +50,24 @@ uint32_t morsel_spare_bytes(const struct morsel_model *model) {
 
 /* --- Moving outputs --- */
 
-/* What a plan knows on its way over the steps. */
-struct plan {
-    const struct morsel_session *session;
-    const struct morsel_blob_tensor *moved; /* the last one that was; NULL: none so far */
-};
-
-static int is_busy(const struct plan *plan, uint32_t first) {
+static int is_busy(const struct morsel_moves *plan, uint32_t first) {
     return plan->moved && plan->moved->last_step != MORSEL_STEP_BEFORE && plan->moved->last_step >= first;
 }
 
-static int may_move(const struct plan *plan, uint32_t first, const struct morsel_blob_tensor *y) {
+static int may_move(const struct morsel_moves *plan, uint32_t first, const struct morsel_blob_tensor *y) {
     return !is_busy(plan, first) && y->last_step != plan->session->step_count && morsel_aligned(y->bytes) <= plan->session->spare_bytes;
 }
 
 /* Whether the output of steps first .. last lies over what other tasks may still read. Of the outputs that were moved only the last one
  * may still be read. */
-static int covers(const struct plan *plan, uint32_t first, uint32_t last) {
+static int covers(const struct morsel_moves *plan, uint32_t first, uint32_t last) {
     const struct morsel_model *model = plan->session->model;
     const struct morsel_blob_tensor *y = morsel_blob_output(model, morsel_blob_step(model, last));
     return morsel_covered_input(model, first, last, y, plan->moved) != NULL;
 }
 
 /* Gives it another place if it must have one and can; returns whether it still must. */
-static int move_output(struct plan *plan, uint32_t first, uint32_t last) {
+static int move_output(struct morsel_moves *plan, uint32_t first, uint32_t last) {
     const struct morsel_model *model = plan->session->model;
     const struct morsel_blob_tensor *y = morsel_blob_output(model, morsel_blob_step(model, last));
     if (!covers(plan, first, last)) return 0;
@@ -120,7 +115,7 @@ static int may_end(const struct morsel_session *session, uint32_t first, uint32_
 }
 
 /* What tasks hold at most, and their own memory has room for it. */
-static int fits(const struct plan *plan, struct chain *chain, int moves) {
+static int fits(const struct morsel_moves *plan, struct chain *chain, int moves) {
     const struct morsel_session *session = plan->session;
     const struct morsel_blob_tensor *front = moves                         ? chain->stages[chain->count - 1].tensor
                                              : is_busy(plan, chain->first) ? plan->moved
@@ -162,7 +157,7 @@ static int64_t border_of(const struct morsel_session *session, uint32_t index) {
 }
 
 /* What a chain saves over handing over each step, less than 0 for a step alone; NONE: it cannot be. */
-static int64_t gain_of(const struct plan *plan, uint32_t first, uint32_t last) {
+static int64_t gain_of(const struct morsel_moves *plan, uint32_t first, uint32_t last) {
     const struct morsel_session *session = plan->session;
     int64_t gain = last + 1 < session->step_count ? -border_of(session, last + 1) : 0;
     struct chain chain;
@@ -181,7 +176,7 @@ static int64_t gain_of(const struct plan *plan, uint32_t first, uint32_t last) {
 
 /* The last step of the best chain from `first` on; `first`: there is none. A longer one has to be better than a shorter one with another
  * behind it. */
-static uint32_t best_end(const struct plan *plan, uint32_t first) {
+static uint32_t best_end(const struct morsel_moves *plan, uint32_t first) {
     uint32_t best = first;
     if (!may_stand(plan->session, first)) return first;
     int64_t best_gain = gain_of(plan, first, first);
@@ -208,26 +203,36 @@ static void make_entry(const struct morsel_session *session, uint32_t first, uin
     }
 }
 
-static void make_group(struct plan *plan, uint32_t first, uint32_t last) {
+uint32_t morsel_make_group(struct morsel_moves *plan, uint32_t first) {
     const struct morsel_session *session = plan->session;
+    uint32_t last = morsel_group_last(session->model, first);
     const struct morsel_blob_tensor *y = morsel_blob_output(session->model, morsel_blob_step(session->model, last));
     uint32_t most = y->dims[0] * y->dims[1] / LEAST_ROWS, tasks = session->bands < most ? session->bands : most;
     if (session->bands < 2 || session->watch || move_output(plan, first, last)) tasks = 1;
     make_entry(session, first, last, MORSEL_MODE_GROUP, tasks ? tasks : 1);
+    return last;
 }
 
+/* Of the best chain, if there is one. */
+static uint32_t make_chain(struct morsel_moves *plan, uint32_t first) {
+    uint32_t last = best_end(plan, first);
+    if (last == first) return first;
+    move_output(plan, first, last);
+    make_entry(plan->session, first, last, MORSEL_MODE_CHAIN, plan->session->options.tasks);
+    return last;
+}
+
+const struct morsel_way morsel_way_tasks = {.run = morsel_run_chain,
+                                            .make = make_chain,
+                                            .cut = morsel_cut_by_channels,
+                                            .share = morsel_share_steps};
+
 int morsel_plan_chains(const struct morsel_session *session) {
-    struct plan plan = {session, NULL};
+    struct morsel_moves plan = {session, NULL};
     int may_chain = session->options.tasks > 1 && session->bands == session->options.tasks && !session->watch;
     for (uint32_t i = 0, last; i < session->step_count; i = last + 1) {
-        last = may_chain ? best_end(&plan, i) : i;
-        if (last > i) {
-            move_output(&plan, i, last);
-            make_entry(session, i, last, MORSEL_MODE_CHAIN, session->options.tasks);
-        } else if (morsel_blob_step(session->model, i)->group) {
-            last = morsel_group_last(session->model, i);
-            make_group(&plan, i, last);
-        }
+        last = may_chain ? morsel_ways[MORSEL_MODE_CHAIN]->make(&plan, i) : i;
+        if (last == i && morsel_blob_step(session->model, i)->group) last = morsel_ways[MORSEL_MODE_GROUP]->make(&plan, i);
     }
     return plan.moved != NULL;
 }

@@ -11,13 +11,14 @@
  * that make each row from the same row of their inputs. `touches` proves that nothing is overwritten too soon.
  */
 #include "plan.h"
+#include "way.h"
 
 #include <string.h>
 
 #define BORDER_SHARE 8u /* rows of a share, below which borders are not worth calls of their own; 6 at the edge of a picture */
 
 static int is_elementwise(const struct morsel_call *call) {
-    return morsel_kinds[call->kind].rows == MORSEL_ROWS_SAME;
+    return morsel_kinds[call->kind]->rows == MORSEL_ROWS_SAME;
 }
 
 /* --- By channels --- */
@@ -74,7 +75,7 @@ static int is_by_row(const struct morsel_session *session, uint32_t index) {
     if (!is_elementwise(call) || y->rank != 4 || call->units != y->dims[0] * y->dims[1] * call->row_elements) return 0;
     for (uint32_t n = 0; n < step->input_count; n++) {
         if (memcmp(morsel_blob_input(session->model, step, n)->dims, y->dims, 4 * sizeof *y->dims)) return 0;
-        if (!morsel_kinds[call->kind].period(morsel_blob_at(session->model, step->parameters), n)) return 0; /* it lies another way */
+        if (!morsel_kinds[call->kind]->period(morsel_blob_at(session->model, step->parameters), n)) return 0; /* it lies another way */
     }
     return 1;
 }
@@ -125,16 +126,26 @@ static void count_tasks(const struct morsel_session *session, struct morsel_call
         call->split = MORSEL_SPLIT_BORDER;
 }
 
-int morsel_plan_split(const struct morsel_session *session, uint32_t strided_pixels) {
-    for (uint32_t i = 0; i < session->step_count; i++) {
-        morsel_call_at(session, i)->count = 1;
-        if (session->options.tasks > 1 && strided_pixels && wants_blocks(session, i))
-            morsel_call_at(session, i)->split = MORSEL_SPLIT_BLOCKS;
-    }
-    int moved = morsel_plan_chains(session);
+void morsel_cut_by_channels(const struct morsel_session *session, uint32_t strided_pixels) {
+    for (uint32_t i = 0; strided_pixels && i < session->step_count; i++)
+        if (wants_blocks(session, i)) morsel_call_at(session, i)->split = MORSEL_SPLIT_BLOCKS;
+}
+
+void morsel_share_steps(const struct morsel_session *session) {
     for (uint32_t i = 0; i < session->step_count; i += morsel_call_at(session, i)->count)
-        if (morsel_call_at(session, i)->mode == MORSEL_MODE_STEPS && session->options.tasks > 1 && !session->watch) join_steps(session, i);
+        if (morsel_call_at(session, i)->mode == MORSEL_MODE_STEPS && !session->watch) join_steps(session, i);
     for (uint32_t i = 0; i < session->step_count; i++)
         if (morsel_call_at(session, i)->mode == MORSEL_MODE_STEPS) count_tasks(session, morsel_call_at(session, i));
+}
+
+int morsel_plan_split(const struct morsel_session *session, uint32_t strided_pixels) {
+    const struct morsel_way *way = session->options.tasks > 1 ? morsel_ways[MORSEL_MODE_CHAIN] : NULL;
+    for (uint32_t i = 0; i < session->step_count; i++) {
+        struct morsel_call *call = morsel_call_at(session, i);
+        call->count = call->tasks = call->own_padding_row = 1;
+    }
+    if (way) way->cut(session, strided_pixels);
+    int moved = morsel_plan_chains(session);
+    if (way) way->share(session);
     return moved;
 }

@@ -110,7 +110,7 @@ static struct morsel_channels channels_of(const struct morsel_preparation *w, co
 
 /* Of a dynamic kind: the constants of channels that FACTORS computes, in place of the record's. Kernels are chosen by those before. */
 static void take_numbers(const struct morsel_call *call, const struct morsel_preparation *w, struct morsel_channels *channels) {
-    if (!morsel_kinds[call->kind].numbers) return;
+    if (!morsel_kinds[call->kind]->numbers) return;
     const struct morsel_blob_tensor *t = morsel_blob_input(w->model, w->step, 1);
     channels->multiplier = (const float *)(const void *)place_of(w, t) + MORSEL_NUMBERS;
     channels->bias = (const int32_t *)(const void *)(channels->multiplier + (t->dims[0] - MORSEL_NUMBERS) / 2);
@@ -130,8 +130,8 @@ void morsel_prepare_conv(struct morsel_call *call, const struct morsel_preparati
     a->prefetch = a->prefetch_bytes = a->prefetch_row = 0;
     a->prefetch_rows = a->window.out_h;
     if (morsel_kind_base(call->kind) == MORSEL_STEP_CONV)
-        call->kernel.conv = takes(w->kernels->refusals.conv, a) ? w->kernels->conv : morsel_conv_rows_c;
-    else call->kernel.conv = takes(w->kernels->refusals.depthwise, a) ? w->kernels->depthwise : morsel_depthwise_rows_c;
+        call->kernel.conv = takes(w->kernels->refusals.conv, a) ? w->kernels->conv : w->plain->conv;
+    else call->kernel.conv = takes(w->kernels->refusals.depthwise, a) ? w->kernels->depthwise : w->plain->depthwise;
     call->units = morsel_blob_output(w->model, w->step)->dims[0] * a->window.out_h;
     take_numbers(call, w, &a->channels);
 }
@@ -160,14 +160,14 @@ void morsel_prepare_pool(struct morsel_call *call, const struct morsel_preparati
     a->padded_h = a->window.in_h + p->window.pad_top + p->window.pad_bottom;
     a->padded_w = a->window.in_w + p->window.pad_left + p->window.pad_right;
     call->kernel.pool = call->kind == MORSEL_STEP_MAX_POOL ? w->kernels->max_pool : w->kernels->average_pool;
-    if (call->kind == MORSEL_STEP_MAX_POOL && !takes(w->kernels->refusals.max_pool, a)) call->kernel.pool = morsel_max_pool_rows_c;
+    if (call->kind == MORSEL_STEP_MAX_POOL && !takes(w->kernels->refusals.max_pool, a)) call->kernel.pool = w->plain->max_pool;
     call->units = morsel_blob_output(w->model, w->step)->dims[0] * a->window.out_h;
 }
 
 void morsel_prepare_fc(struct morsel_call *call, const struct morsel_preparation *w) {
     const struct morsel_blob_fc *p = w->parameters;
     struct morsel_fc_args *a = &call->args.fc;
-    int by_line = morsel_kinds[call->kind].numbers && morsel_blob_input(w->model, w->step, 1)->rank == 2;
+    int by_line = morsel_kinds[call->kind]->numbers && morsel_blob_input(w->model, w->step, 1)->rank == 2;
     a->x = input_of(w, 0);
     a->y = sums_output(w, &p->sums);
     a->weights = morsel_blob_at(w->model, p->sums.weights);
@@ -177,7 +177,7 @@ void morsel_prepare_fc(struct morsel_call *call, const struct morsel_preparation
     a->outputs = p->outputs;
     a->blocks = (p->outputs + 15) / 16;
     a->lines = by_line ? (const float *)(const void *)place_of(w, morsel_blob_input(w->model, w->step, 1)) : NULL;
-    call->kernel.fc = takes(w->kernels->refusals.fc, a) ? w->kernels->fc : morsel_fc_blocks_c;
+    call->kernel.fc = takes(w->kernels->refusals.fc, a) ? w->kernels->fc : w->plain->fc;
     call->units = a->rows * a->blocks;
     if (!by_line) take_numbers(call, w, &a->channels);
 }
@@ -196,7 +196,7 @@ void morsel_prepare_matmul(struct morsel_call *call, const struct morsel_prepara
     a->b_batch = p->b_batch;
     a->b_divide = p->b_divide;
     a->multiplier = p->multiplier;
-    call->kernel.matmul = takes(w->kernels->refusals.matmul, a) ? w->kernels->matmul : morsel_matmul_rows_c;
+    call->kernel.matmul = takes(w->kernels->refusals.matmul, a) ? w->kernels->matmul : w->plain->matmul;
     call->units = p->batch * p->rows;
 }
 
@@ -237,9 +237,9 @@ void morsel_prepare_binary(struct morsel_call *call, const struct morsel_prepara
     a->a_ratio = p->a_ratio;
     a->b_ratio = p->b_ratio;
     a->offset = p->offset;
-    call->kernel.binary = takes(w->kernels->refusals.binary, a) ? w->kernels->binary : morsel_binary_c;
-    if (p->op == MORSEL_BINARY_QADD) call->kernel.binary = takes(w->kernels->refusals.qadd, a) ? w->kernels->qadd : morsel_qadd_c;
-    if (p->op == MORSEL_BINARY_QMUL) call->kernel.binary = takes(w->kernels->refusals.qmul, a) ? w->kernels->qmul : morsel_qmul_c;
+    call->kernel.binary = takes(w->kernels->refusals.binary, a) ? w->kernels->binary : w->plain->binary;
+    if (p->op == MORSEL_BINARY_QADD) call->kernel.binary = takes(w->kernels->refusals.qadd, a) ? w->kernels->qadd : w->plain->qadd;
+    if (p->op == MORSEL_BINARY_QMUL) call->kernel.binary = takes(w->kernels->refusals.qmul, a) ? w->kernels->qmul : w->plain->qmul;
     call->units = output_elements(w);
 }
 
@@ -270,7 +270,7 @@ void morsel_prepare_lut(struct morsel_call *call, const struct morsel_preparatio
     a->channels = p->channels;
     a->inner = p->inner;
     a->is_float = !morsel_is_byte(y);
-    call->kernel.lut = takes(w->kernels->refusals.lut, a) ? w->kernels->lut : morsel_lut_c;
+    call->kernel.lut = takes(w->kernels->refusals.lut, a) ? w->kernels->lut : w->plain->lut;
     call->units = p->count;
 }
 
@@ -282,7 +282,7 @@ void morsel_prepare_mean(struct morsel_call *call, const struct morsel_preparati
     a->count = p->count;
     a->inner = p->inner;
     a->multiplier = p->multiplier;
-    call->kernel.mean = takes(w->kernels->refusals.mean, a) ? w->kernels->mean : morsel_mean_c;
+    call->kernel.mean = takes(w->kernels->refusals.mean, a) ? w->kernels->mean : w->plain->mean;
     call->units = p->outer * p->inner;
 }
 
@@ -333,7 +333,7 @@ void morsel_prepare_softmax(struct morsel_call *call, const struct morsel_prepar
     a->levels = whole_steps(a->y.qparams.scale);
     a->count = p->count;
     a->inner = p->inner;
-    call->kernel.softmax = takes(w->kernels->refusals.softmax, a) ? w->kernels->softmax : morsel_softmax_c;
+    call->kernel.softmax = takes(w->kernels->refusals.softmax, a) ? w->kernels->softmax : w->plain->softmax;
     call->units = p->outer * p->inner;
 }
 
@@ -365,7 +365,7 @@ void morsel_prepare_gather(struct morsel_call *call, const struct morsel_prepara
     a->size = morsel_type_bytes(y->type);
     a->fill = morsel_is_byte(y) ? p->fill ^ flip_of(w, y) ^ own_flip(y) : p->fill;
     a->sign_flip = flip_of(w, morsel_blob_input(w->model, w->step, 0)) ^ flip_of(w, y);
-    call->kernel.gather = takes(w->kernels->refusals.gather, a) ? w->kernels->gather : morsel_gather_c;
+    call->kernel.gather = takes(w->kernels->refusals.gather, a) ? w->kernels->gather : w->plain->gather;
     call->units = morsel_elements(y);
 }
 
@@ -430,12 +430,13 @@ void morsel_prepare_cast(struct morsel_call *call, const struct morsel_preparati
     call->units = p->count;
 }
 
-void morsel_prepare(struct morsel_call *call, const struct morsel_session *session, const struct morsel_kernels *kernels, uint32_t index) {
+void morsel_prepare(struct morsel_call *call, const struct morsel_session *session, const struct morsel_kernels *kernels,
+                    const struct morsel_kernels *plain, uint32_t index) {
     const struct morsel_blob_step *step = morsel_blob_step(session->model, index);
     const struct morsel_preparation work = {session->model, session->arena, step, morsel_blob_at(session->model, step->parameters),
-                                            kernels};
+                                            kernels,        plain};
     const struct morsel_blob_tensor *y = morsel_blob_output(session->model, step);
     call->kind = (uint8_t)step->kind;
     call->row_elements = y->dims[2] * y->dims[3];
-    morsel_kinds[step->kind].prepare(call, &work);
+    morsel_kinds[step->kind]->prepare(call, &work);
 }

@@ -6,14 +6,15 @@
 #include "call.h"
 
 /* Fills the call of step `index` from the blob, but for how it runs; the model is open and the arena large enough. */
-void morsel_prepare(struct morsel_call *call, const struct morsel_session *session, const struct morsel_kernels *kernels, uint32_t index);
+void morsel_prepare(struct morsel_call *call, const struct morsel_session *session, const struct morsel_kernels *kernels,
+                    const struct morsel_kernels *plain, uint32_t index);
 
 struct morsel_preparation {
     const struct morsel_model *model;
     uint8_t *arena;
     const struct morsel_blob_step *step;
-    const void *parameters; /* the step's record */
-    const struct morsel_kernels *kernels;
+    const void *parameters;                       /* the step's record */
+    const struct morsel_kernels *kernels, *plain; /* the best ones, and plain C for what they refuse */
 };
 
 void morsel_prepare_conv(struct morsel_call *call, const struct morsel_preparation *w);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A run: one entry of the schedule after the other, and the tasks of entries that are single steps. */
 #include "run.h"
-#include "watch.h"
+#include "way.h"
 
 #define CALLER UINT32_MAX
 #define BORDER_ROWS 2u /* of results, that kernels make together */
@@ -134,9 +134,6 @@ static void run_steps(void *entry, uint32_t task) {
 
 /* --- The schedule --- */
 
-static morsel_task *const runs[] = {
-    [MORSEL_MODE_STEPS] = run_steps, [MORSEL_MODE_GROUP] = morsel_run_group, [MORSEL_MODE_CHAIN] = morsel_run_chain};
-
 /* As the caller, who hands tasks to parallel_for; or as one of the tasks of a single parallel_for, that wait for one another between
  * entries. */
 static void run_entries(const struct morsel_session *session, uint32_t task) {
@@ -144,12 +141,13 @@ static void run_entries(const struct morsel_session *session, uint32_t task) {
     struct morsel_entry entry = {session, 0};
     for (uint32_t count; entry.first < session->step_count; entry.first += count) {
         const struct morsel_call *call = morsel_call_at(session, entry.first);
+        morsel_task *run = call->mode == MORSEL_MODE_STEPS ? run_steps : morsel_ways[call->mode]->run;
         count = call->count;
         if (task == CALLER && !call->own_padding_row) morsel_fill_padding_row(call, morsel_call_padding_row(call));
         if (task != CALLER && entry.first) options->barrier(options->parallel_ctx, options->tasks, task);
-        if (task == CALLER && call->tasks > 1) options->parallel_for(options->parallel_ctx, call->tasks, runs[call->mode], &entry);
-        else if (task == CALLER || task < call->tasks) runs[call->mode](&entry, task == CALLER ? 0 : task);
-        for (uint32_t k = 0; session->watch && k < count; k++) morsel_tell_watch(session, entry.first + k, 1);
+        if (task == CALLER && call->tasks > 1) options->parallel_for(options->parallel_ctx, call->tasks, run, &entry);
+        else if (task == CALLER || task < call->tasks) run(&entry, task == CALLER ? 0 : task);
+        for (uint32_t k = 0; session->watch && k < count; k++) session->tell(session, entry.first + k, 1);
     }
 }
 

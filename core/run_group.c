@@ -7,7 +7,6 @@
  * of the others behind the planned arena. A row that two bands need is made twice.
  */
 #include "run.h"
-#include "watch.h"
 
 /* Rows of stage `s` that are made once the group has reached row t of its last output. Where another stage leads, t is as low as minus
  * the largest lead and a strip: times the largest scale that leaves int32. Proven: tests/prove, rows_at. */
@@ -76,7 +75,7 @@ void morsel_run_group(void *entry, uint32_t task) {
                 uint32_t from = (uint32_t)rows_at(s, t), to = (uint32_t)rows_at(s, t + strip);
                 if (from == to) continue;
                 morsel_run_rows(s->call, s->x, &s->y, s->padding_row, from, to);
-                if (e->session->watch) morsel_tell_watch(e->session, e->first + (uint32_t)(s - stages), 0);
+                if (e->session->watch) e->session->tell(e->session, e->first + (uint32_t)(s - stages), 0);
             }
         }
         at += last - row;

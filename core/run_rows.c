@@ -73,13 +73,13 @@ static void run_window(const struct morsel_call *call, const struct morsel_held 
     }
     for (uint32_t n; begin < end; begin += n) {
         n = find_rows(rows, &a->windowed.window, x, padding_row, begin, together(y, begin, end - begin));
-        morsel_kinds[call->kind].run_rows(call, a, rows, place_of(y, begin), n);
+        morsel_kinds[call->kind]->run_rows(call, a, rows, place_of(y, begin), n);
     }
 }
 
 void morsel_run_rows(const struct morsel_call *call, const struct morsel_held *x, const struct morsel_held *y, const uint8_t *padding_row,
                      uint32_t begin, uint32_t end) {
-    const struct morsel_kind *kind = &morsel_kinds[call->kind];
+    const struct morsel_kind *kind = morsel_kinds[call->kind];
     if (kind->run_rows) {
         run_window(call, x, y, padding_row, begin, end);
         return;
@@ -214,5 +214,5 @@ void morsel_run_concat(const struct morsel_call *call, const union morsel_args *
 }
 
 void morsel_run_units(const struct morsel_call *call, uint32_t begin, uint32_t end) {
-    morsel_kinds[call->kind].run(call, &call->args, begin, end);
+    morsel_kinds[call->kind]->run(call, &call->args, begin, end);
 }

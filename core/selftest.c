@@ -15,6 +15,7 @@
 
 struct trial {
     const struct morsel_kernels *kernels;
+    struct morsel_kernels plain; /* plain C, for what those refuse */
     union morsel_args args;
     struct morsel_channels channels;
     struct morsel_qparams type; /* of what is read and written */
@@ -181,13 +182,13 @@ static void try_window(struct trial *t, uint32_t kind) {
         a->float_conv.bias = t->floats + 48;
         k->float_conv(&a->float_conv, rows, 0, 1);
     } else if (kind == MORSEL_STEP_AVERAGE_POOL) k->average_pool(&a->pool, rows, 0, 1);
-    else if (kind == MORSEL_STEP_MAX_POOL) (takes(k->refusals.max_pool, a) ? k->max_pool : morsel_max_pool_rows_c)(&a->pool, rows, 0, 1);
+    else if (kind == MORSEL_STEP_MAX_POOL) (takes(k->refusals.max_pool, a) ? k->max_pool : t->plain.max_pool)(&a->pool, rows, 0, 1);
     else {
         sum_weights(t, side == 3 ? 3 : CHANNELS / 4);
         a->conv.weights = (const int8_t *)t->weights;
         a->conv.channels = t->channels;
-        if (side == 3) (takes(k->refusals.depthwise, a) ? k->depthwise : morsel_depthwise_rows_c)(&a->conv, rows, 0, 1);
-        else (takes(k->refusals.conv, a) ? k->conv : morsel_conv_rows_c)(&a->conv, rows, 0, 1);
+        if (side == 3) (takes(k->refusals.depthwise, a) ? k->depthwise : t->plain.depthwise)(&a->conv, rows, 0, 1);
+        else (takes(k->refusals.conv, a) ? k->conv : t->plain.conv)(&a->conv, rows, 0, 1);
     }
 }
 
@@ -199,13 +200,13 @@ static void try_product(struct trial *t, uint32_t kind) {
         set_ends(t, a);
         a->fc.weights = (const int8_t *)t->weights;
         a->fc.channels = t->channels;
-        (takes(k->refusals.fc, a) ? k->fc : morsel_fc_blocks_c)(&a->fc, 0, 5);
+        (takes(k->refusals.fc, a) ? k->fc : t->plain.fc)(&a->fc, 0, 5);
     } else if (kind == MORSEL_STEP_MATMUL) {
         set_input(t, &a->matmul.a, 0);
         set_input(t, &a->matmul.b, 64);
         set_output(t, &a->matmul.y);
         a->matmul.multiplier = t->multiplier[0];
-        (takes(k->refusals.matmul, a) ? k->matmul : morsel_matmul_rows_c)(&a->matmul, 0, 4);
+        (takes(k->refusals.matmul, a) ? k->matmul : t->plain.matmul)(&a->matmul, 0, 4);
     } else {
         a->float_matmul.a = t->floats;
         a->float_matmul.b = t->floats + 8;
@@ -225,9 +226,9 @@ static void try_pairs(struct trial *t, uint32_t op) {
     a->a_ratio = 0.0061f;
     a->b_ratio = 0.93f;
     a->offset = 1.7f;
-    if (op == MORSEL_BINARY_QADD) (takes(k->refusals.qadd, a) ? k->qadd : morsel_qadd_c)(a, 0, 47);
-    else if (op == MORSEL_BINARY_QMUL) (takes(k->refusals.qmul, a) ? k->qmul : morsel_qmul_c)(a, 0, 47);
-    else (takes(k->refusals.binary, a) ? k->binary : morsel_binary_c)(a, 0, 47);
+    if (op == MORSEL_BINARY_QADD) (takes(k->refusals.qadd, a) ? k->qadd : t->plain.qadd)(a, 0, 47);
+    else if (op == MORSEL_BINARY_QMUL) (takes(k->refusals.qmul, a) ? k->qmul : t->plain.qmul)(a, 0, 47);
+    else (takes(k->refusals.binary, a) ? k->binary : t->plain.binary)(a, 0, 47);
 }
 
 static void try_function(struct trial *t, uint32_t op) {
@@ -248,9 +249,9 @@ static void try_lines(struct trial *t, uint32_t kind) {
     set_ends(t, a);
     if (kind == MORSEL_STEP_MEAN) {
         a->mean.multiplier = 0.143f;
-        (takes(k->refusals.mean, a) ? k->mean : morsel_mean_c)(&a->mean, 0, CHANNELS);
+        (takes(k->refusals.mean, a) ? k->mean : t->plain.mean)(&a->mean, 0, CHANNELS);
     } else if (kind == MORSEL_STEP_SOFTMAX) {
-        (takes(k->refusals.softmax, a) ? k->softmax : morsel_softmax_c)(&a->softmax, 0, 4);
+        (takes(k->refusals.softmax, a) ? k->softmax : t->plain.softmax)(&a->softmax, 0, 4);
     } else if (kind == MORSEL_STEP_LAYER_NORM) {
         a->layer_norm.factor = t->floats + 8;
         a->layer_norm.term = t->floats + 16;
@@ -275,13 +276,13 @@ static void try_places(struct trial *t, uint32_t kind) {
         a->lut.y = t->y;
         a->lut.table = t->weights;
         a->lut.x_flip = a->lut.y_flip = t->type.sign_flip;
-        (takes(k->refusals.lut, a) ? k->lut : morsel_lut_c)(&a->lut, 0, 187);
+        (takes(k->refusals.lut, a) ? k->lut : t->plain.lut)(&a->lut, 0, 187);
     } else if (kind == MORSEL_STEP_GATHER) {
         a->gather.x = t->x;
         a->gather.y = t->y;
         a->gather.table = places;
         a->gather.fill = 7 ^ t->type.sign_flip;
-        (takes(k->refusals.gather, a) ? k->gather : morsel_gather_c)(&a->gather, 0, 3 * 19);
+        (takes(k->refusals.gather, a) ? k->gather : t->plain.gather)(&a->gather, 0, 3 * 19);
     } else if (kind == MORSEL_STEP_LOOKUP) {
         a->lookup.x = places;
         a->lookup.table = t->x;
@@ -347,21 +348,22 @@ static const uint32_t answers[MORSEL_STEP_KIND_COUNT] = {
 const char *morsel_selftest_of(const struct morsel_kernels *kernels) {
     struct trial t;
     t.kernels = kernels;
+    morsel_kinds_kernels(&t.plain, 0);
     t.seed = 18;
     make_values(&t);
     for (uint32_t kind = 1; kind < MORSEL_STEP_KIND_COUNT; kind++) {
-        if (!answers[kind]) continue;
+        if (!answers[kind] || !morsel_kinds[kind]) continue;
         uint32_t op = 0, most = 1;
         if (kind == MORSEL_STEP_BINARY) op = MORSEL_BINARY_QADD, most = MORSEL_BINARY_OP_COUNT;
         if (kind == MORSEL_STEP_UNARY) most = MORSEL_UNARY_OP_COUNT;
         for (t.sum = 2166136261u; op < most; op++) try_kind(&t, kind, op);
-        if (t.sum != answers[kind]) return morsel_kinds[kind].name;
+        if (t.sum != answers[kind]) return morsel_kinds[kind]->name;
     }
     return NULL;
 }
 
 const char *morsel_selftest(uint32_t cpu_mask) {
     struct morsel_kernels kernels;
-    morsel_kernels_choose(&kernels, morsel_cpu_features() & (cpu_mask ? cpu_mask : UINT32_MAX));
+    morsel_kinds_kernels(&kernels, morsel_cpu_features() & (cpu_mask ? cpu_mask : UINT32_MAX));
     return morsel_selftest_of(&kernels);
 }

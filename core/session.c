@@ -2,6 +2,7 @@
 /* A session: the caller's arena, a prepared call for each step, and views of what goes in and out. */
 #include "plan.h"
 #include "sized.h"
+#include "way.h"
 
 #include <string.h>
 
@@ -13,7 +14,7 @@ static enum morsel_error take_options(struct morsel_options *own, const struct m
     memset(own, 0, sizeof *own);
     if (options && !morsel_copy_sized(own, sizeof *own, options)) return MORSEL_ERR_OPTIONS;
     if (!own->cpu_mask) own->cpu_mask = UINT32_MAX;
-    if (!own->tasks || !own->parallel_for) own->tasks = 1;
+    if (!own->tasks || !own->parallel_for || !morsel_ways[MORSEL_MODE_CHAIN]) own->tasks = 1;
     if (own->tasks > MORSEL_MOST_TASKS) own->tasks = MORSEL_MOST_TASKS;
     return own->flags ? MORSEL_ERR_OPTIONS : MORSEL_OK;
 }
@@ -46,7 +47,7 @@ enum morsel_error morsel_session_open(struct morsel_session *session, const stru
     session->steps = arena;
     session->step_count = morsel_blob_header(model)->steps.count;
     count_bands(session, arena_bytes);
-    session->cpu = morsel_kernels_choose(&kernels, morsel_cpu_features() & session->options.cpu_mask);
+    session->cpu = morsel_kernels_start(&kernels, morsel_cpu_features() & session->options.cpu_mask);
     morsel_plan(session);
     return MORSEL_OK;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Watching a session step by step: which kernel each step got, and where its result lies. */
-#include "watch.h"
 #include "plan.h"
 
 #include <string.h>
@@ -32,7 +31,7 @@ static uint16_t isa_of(const struct morsel_session *session, const struct morsel
     for (uint16_t k = 0; k < ISA_COUNT - 1; k++) {
         struct morsel_kernels kernels;
         if (isas[k].cpu && !(session->cpu & isas[k].cpu)) continue;
-        morsel_kernels_choose(&kernels, cpu |= isas[k].cpu);
+        morsel_kinds_kernels(&kernels, cpu |= isas[k].cpu);
         if (is_among(&kernels, &call->kernel)) return k;
     }
     return ISA_COUNT - 1;
@@ -72,11 +71,11 @@ static void fill_step(struct morsel_step *step, const struct morsel_session *ses
     const struct morsel_blob_tensor *y = morsel_blob_output(model, s);
     const struct morsel_call *call = morsel_call_at(session, index);
     struct morsel_kernels kernels;
-    morsel_kernels_choose(&kernels, session->cpu);
+    morsel_kinds_kernels(&kernels, session->cpu);
     morsel_refusal_fn *refusal = refusal_of(&kernels.refusals, call);
     step->index = index;
     step->name = morsel_blob_string(model, s->name);
-    step->kind = morsel_kinds[s->kind].name;
+    step->kind = morsel_kinds[s->kind]->name;
     step->isa = isas[isa].name;
     step->why_c = refusal ? refusal(&call->args) : NULL;
     step->group = s->group;
@@ -87,7 +86,7 @@ static void fill_step(struct morsel_step *step, const struct morsel_session *ses
     if (morsel_is_byte(y)) step->result.sign_flip = morsel_stored_flip(model, y, kernels.store_flip) ^ (y->type == MORSEL_INT8 ? 0x80 : 0);
 }
 
-void morsel_tell_watch(const struct morsel_session *session, uint32_t index, int done) {
+static void tell(const struct morsel_session *session, uint32_t index, int done) {
     struct morsel_step step;
     fill_step(&step, session, index, morsel_call_at(session, index)->isa);
     step.done = (uint32_t)done;
@@ -105,6 +104,7 @@ enum morsel_error morsel_session_step(const struct morsel_session *session, uint
 enum morsel_error morsel_session_watch(struct morsel_session *session, morsel_watch *watch, void *ctx) {
     if (!session || !session->model || !session->steps) return MORSEL_ERR_ARGUMENT;
     session->watch = watch;
+    session->tell = tell;
     session->watch_ctx = ctx;
     morsel_plan(session);
     for (uint32_t i = 0; watch && i < session->step_count; i++)

@@ -105,7 +105,7 @@ static uint64_t step_work(const struct morsel_model *model, const struct morsel_
                                  morsel_blob_at(model, step->parameters)};
     uint64_t work = add(step->scratch_bytes, (uint64_t)w.y->bytes + 1);
     for (uint32_t n = 0; n < step->input_count; n++) work = add(work, morsel_blob_input(model, step, n)->bytes);
-    return add(work, morsel_kinds[step->kind].work(&w));
+    return add(work, morsel_kinds[step->kind]->work(&w));
 }
 
 /* Turns of a group's steps: from the largest lead before the first row on, in strips, for each image. */

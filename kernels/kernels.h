@@ -421,13 +421,36 @@ enum morsel_has {
     MORSEL_HAS_AVX512VBMI = 1 << 11 /* beside AVX512VNNI; it has no name of its own */
 };
 
-/* Fills the table with the best kernels for the features in `cpu`. Returns those bits of `cpu` that
- * any kernel of this build asks for. */
-uint32_t morsel_kernels_choose(struct morsel_kernels *table, uint32_t cpu);
+/* Whether this machine has kernels of its own. Those in plain C are all there is elsewhere; they prefetch nothing. */
+#if defined(MORSEL_PLAIN_C) || !(defined(__aarch64__) || defined(__x86_64__))
+#define MORSEL_OWN_KERNELS 0
+#else
+#define MORSEL_OWN_KERNELS 1
+#endif
 
-/* One for each architecture: overwrites slots (and store_flip) in rising order, returns as above. */
-uint32_t morsel_kernels_arm64(struct morsel_kernels *table, uint32_t cpu);
-uint32_t morsel_kernels_x86(struct morsel_kernels *table, uint32_t cpu);
+/* Which of them have kernels in this build: -DMORSEL_ISA="MORSEL_HAS_NEON | MORSEL_HAS_DOTPROD" leaves out the others'. */
+#if !defined(MORSEL_ISA)
+#define MORSEL_ISA ~0u
+#endif
+#define MORSEL_LISTED ((uint32_t)(MORSEL_ISA))
+
+/* Empties the table. Returns those bits of `cpu` that any kernel of this build asks for. */
+uint32_t morsel_kernels_start(struct morsel_kernels *table, uint32_t cpu);
+
+/* Each fills the slots of one family with the best kernels for what morsel_kernels_start() returned: a program has those that it names. */
+typedef void morsel_kernels_family(struct morsel_kernels *table, uint32_t cpu);
+morsel_kernels_family morsel_kernels_conv, morsel_kernels_depthwise, morsel_kernels_float_conv, morsel_kernels_average_pool,
+    morsel_kernels_max_pool, morsel_kernels_fc, morsel_kernels_matmul, morsel_kernels_float_matmul, morsel_kernels_binary,
+    morsel_kernels_unary, morsel_kernels_lut, morsel_kernels_mean, morsel_kernels_softmax, morsel_kernels_layer_norm, morsel_kernels_resize,
+    morsel_kernels_copy, morsel_kernels_gather, morsel_kernels_range, morsel_kernels_factors, morsel_kernels_quantize,
+    morsel_kernels_lookup, morsel_kernels_cast;
+
+/* The same for the machine's own kernels: each overwrites slots of plain C in rising order. */
+uint32_t morsel_faster_start(struct morsel_kernels *table, uint32_t cpu);
+morsel_kernels_family morsel_faster_conv, morsel_faster_depthwise, morsel_faster_float_conv, morsel_faster_average_pool,
+    morsel_faster_max_pool, morsel_faster_fc, morsel_faster_matmul, morsel_faster_float_matmul, morsel_faster_binary, morsel_faster_unary,
+    morsel_faster_lut, morsel_faster_mean, morsel_faster_softmax, morsel_faster_layer_norm, morsel_faster_resize, morsel_faster_gather,
+    morsel_faster_range, morsel_faster_quantize;
 
 /* Plain C, for every CPU: written for compilers to find vectors in. */
 morsel_conv_fn morsel_conv_rows_c;

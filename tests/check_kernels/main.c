@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The runner: check_kernels [--seed S] [--cases N] [--kernel NAME] [--isa NAME] [--case N] [--bench|--random-only] */
 #include "check.h"
+#include "core/kind.h"
 #include "kernels/reference/reference.h"
 
 #include <setjmp.h>
@@ -225,7 +226,7 @@ static bool check_kernel(const struct family *f, const struct isa *isa, const st
 }
 
 static void choose(struct tables *table, uint32_t cpu) {
-    morsel_kernels_choose(&table->steps, cpu);
+    morsel_kinds_kernels(&table->steps, cpu);
     morsel_pixels_choose(&table->pixels, cpu);
 }
 

@@ -28,7 +28,7 @@ int IsProcessorFeaturePresent(unsigned long feature) {
 }
 
 /* Kernels for all there is. */
-uint32_t morsel_kernels_choose(struct morsel_kernels *table, uint32_t cpu) {
+uint32_t morsel_kernels_start(struct morsel_kernels *table, uint32_t cpu) {
     (void)table;
     return cpu;
 }

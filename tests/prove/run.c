@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Proofs of core/stage.c, core/plan_chain.c, core/model.c and core/session.c: rows of stages, estimates, memory of tasks. */
 #include "core/call.c"
+#include "core/kind.c"
 #include "core/kinds.c"
+#include "core/kinds_all.c"
 #include "core/stage.c"
 #include "any.h"
 

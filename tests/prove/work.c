@@ -41,6 +41,8 @@ void prove_windows(uint32_t taps, uint32_t depth, uint32_t each, uint32_t groups
     prove_assume((wide)y.dims[0] * y.dims[1] * y.dims[2] <= MORSEL_SIZE_LIMIT);
     struct morsel_step_work w = {.x = &x, .y = &y, .parameters = &p};
     wide pixels = (wide)y.dims[0] * y.dims[1] * y.dims[2];
+    if (depth) prove_assert(pixels * taps * depth >= pixels * taps); /* so that the products below are seen to grow */
+    if (each) prove_assert(pixels * taps * depth * each >= pixels * taps * depth);
     uint64_t work = windows(&w, taps, depth, each, groups);
     prove_assert((work == UINT64_MAX) | (work >= pixels * taps) | !depth | !each | !groups);
 }

@@ -18,7 +18,7 @@ import sys
 LEVELS = {"x86": ["c", "avx2", "avxvnni", "avx512vnni", "avx512vbmi"], "arm64": ["c", "neon", "dotprod", "i8mm"], "c": ["c"]}
 OUTSIDE = {"morsel_exp", "morsel_erf", "morsel_sigmoid", "morsel_tanh", "morsel_picture_by_rule"}  # for tools and tests alone
 LIBC = {"memcpy", "memmove", "memset", "memcmp", "getauxval", "__getauxval", "bcmp"}
-KINDS = r"\.(\w+) = (morsel_\w+)"  # fields of core/kinds.c
+KINDS = r"\.(\w+) = (morsel_\w+)"  # fields of core/kinds.c; `kernels` are table.c's
 SLOTS = r"(?:table|t)->(\w+) = (morsel_\w+);"
 REFUSALS = r"\.(\w+) = (morsel_\w*refusal\w*)"
 
@@ -28,12 +28,17 @@ RULES = [
     (r"may_replace|is_by_row|morsel_kind_streams", "kinds period"),
     (r"check_step", "kinds check"),
     (r"morsel_prepare", "kinds prepare"),
+    (r"morsel_kinds_kernels", "kinds kernels"),
     (r"morsel_work", "kinds work"),
     (r"takes|fill_step", "refusals"),
     (r"morsel_check_each", r"core/check_\w+\.c:check_(group|member|ring|writer|reads|input|output|overlaps|scratch|step|tensor|label|step_name)"),
-    (r"morsel_tell_watch", "app"),
+    (r"tell", "app"),
     (r"morsel_run", r"core/run\.c:run_as_task"),
-    (r"run_entries", r"core/run\.c:run_steps|morsel_run_group|morsel_run_chain"),
+    (r"run_entries", r"core/run\.c:run_steps|morsel_run_group|morsel_run_chain|core/watch\.c:tell"),
+    (r"morsel_run_group", r"core/watch\.c:tell"),
+    (r"check_overlaps|may_trail", "morsel_check_trails"),
+    (r"morsel_plan_chains", r"core/plan_chain\.c:make_chain|morsel_make_group"),
+    (r"morsel_plan_split", r"morsel_cut_by_channels|morsel_share_steps"),
     (r"morsel_selftest_of|try_\w+", "slots|refusals"),
     (r"morsel_run_units", "kinds run"),
     (r"morsel_run_rows|run_window", "kinds run|kinds run_rows|kinds point"),

@@ -131,7 +131,7 @@ static void put_columns(struct net_step *step, const struct columns *c, bool wit
 
 bool pack_weights(struct lowering *l, struct onnx_node *node, struct net_step *step, struct weights *w, const struct net_buffer *x,
                   const float *multiplier) {
-    bool depthwise = morsel_kind_base(step->kind) == MORSEL_STEP_DEPTHWISE, found = morsel_kinds[step->kind].numbers != 0;
+    bool depthwise = morsel_kind_base(step->kind) == MORSEL_STEP_DEPTHWISE, found = morsel_kinds[step->kind]->numbers != 0;
     uint32_t outputs = w->outputs / w->groups, wide = depthwise ? 0 : up(outputs, 16);
     uint32_t count = depthwise ? up(w->outputs, 16) : w->groups * wide;
     uint32_t padded_taps = depthwise ? w->kernel_w * up(w->kernel_h, 4) : w->kernel_h * up(w->kernel_w * w->inputs, 4);

@@ -88,7 +88,7 @@ struct net_step *net_add_step(struct net *net, enum morsel_step_kind kind, const
     if (a) step->inputs[step->input_count++] = a;
     if (b) step->inputs[step->input_count++] = b;
     step->output = output;
-    step->parameter_words = morsel_kinds[kind].record / 4;
+    step->parameter_words = morsel_kinds[kind]->record / 4;
     net->steps = grown(net->steps, net->step_count, sizeof *net->steps);
     net->steps[net->step_count++] = step;
     return step;
@@ -99,7 +99,7 @@ void net_add_constant(struct net_step *step, const void *data, size_t bytes, siz
 }
 
 size_t net_sums(const struct net_step *step) {
-    return morsel_kinds[step->kind].sums;
+    return morsel_kinds[step->kind]->sums;
 }
 
 void net_add_io(struct net *net, bool output, struct net_io io) {

@@ -41,7 +41,7 @@ static void put_steps(struct json *json, const struct inspect *inspect) {
         const struct morsel_blob_step *step = morsel_blob_step(&inspect->network.model, i);
         json_open_flat(json, NULL);
         json_integer(json, "index", i);
-        json_text(json, "kind", morsel_kinds[step->kind].name);
+        json_text(json, "kind", morsel_kinds[step->kind]->name);
         json_text(json, "name", morsel_blob_string(&inspect->network.model, step->name));
         put_operands(json, "inputs", inspect, step, 0, step->input_count);
         put_operands(json, "outputs", inspect, step, step->input_count, step->input_count + step->output_count);

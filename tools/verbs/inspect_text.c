@@ -101,7 +101,7 @@ static void print_steps(const struct inspect *inspect) {
         char rows[16];
         if (step->group && morsel_blob_group(network, step->group - 1)->first_step == i) print_group(inspect, step->group);
         struct morsel_step info = inspect_step(inspect, i);
-        int used = message_print("%4u  %-12s %-10s %12llu %5s  ", i, morsel_kinds[step->kind].name, info.isa,
+        int used = message_print("%4u  %-12s %-10s %12llu %5s  ", i, morsel_kinds[step->kind]->name, info.isa,
                                  (unsigned long long)morsel_step_macs(step), rows_text(inspect, step, rows, sizeof rows));
         used += print_shapes(inspect, step);
         used += message_print("  ");
@@ -165,7 +165,7 @@ static void print_memory(const struct inspect *inspect) {
         return;
     }
     const struct morsel_blob_step *step = morsel_blob_step(network, memory->peak_step);
-    message_print(", fullest at step %u (%s%s%s)", memory->peak_step, morsel_kinds[step->kind].name, step->name ? " " : "",
+    message_print(", fullest at step %u (%s%s%s)", memory->peak_step, morsel_kinds[step->kind]->name, step->name ? " " : "",
                   morsel_blob_string(network, step->name));
     if (step->group) {
         const struct morsel_blob_group *group = morsel_blob_group(network, step->group - 1);

@@ -232,7 +232,7 @@ static void put_steps_axis(const struct drawing *d) {
         snprintf(text, sizeof text, "%u", s);
         if (s % every == 0) put_text(d, x, y + 13, "text-anchor=\"middle\" font-size=\"9\"", text);
         snprintf(more, sizeof more, "class=\"kind\" transform=\"rotate(-90 %.1f %.1f)\"", x + 3, y + 20);
-        put_text(d, x + 3, y + 20, more, morsel_kinds[morsel_blob_step(d->network, s)->kind].name);
+        put_text(d, x + 3, y + 20, more, morsel_kinds[morsel_blob_step(d->network, s)->kind]->name);
     }
 }
 

@@ -88,8 +88,8 @@ static void results_fill_y(void **state) {
 
 static void a_third_input_may_be_absent(void **state) {
     (void)state;
-    assert_int_equal(morsel_kinds[MORSEL_STEP_FLOAT_MATMUL].inputs, 2);
-    assert_int_equal(morsel_kinds[MORSEL_STEP_FLOAT_MATMUL].optional, 1);
+    assert_int_equal(morsel_kinds[MORSEL_STEP_FLOAT_MATMUL]->inputs, 2);
+    assert_int_equal(morsel_kinds[MORSEL_STEP_FLOAT_MATMUL]->optional, 1);
     floats_of(term, 1); /* is not read */
     expect(MORSEL_ERR_PARAMETER);
     d.step.input_count = 2;

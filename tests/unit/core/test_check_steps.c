@@ -136,14 +136,14 @@ static void kinds_are_those_of_the_version(void **state) {
     (void)state;
     assert_int_equal(MORSEL_STEP_SINCE_2, 15);
     for (uint32_t kind = 1; kind < MORSEL_STEP_KIND_COUNT; kind++) {
-        set_alone(kind, morsel_kinds[kind].numbers ? 2 : 1, PARAMETERS_AT);
+        set_alone(kind, morsel_kinds[kind]->numbers ? 2 : 1, PARAMETERS_AT);
         d.header->format_version = 1;
-        d.x->type = morsel_kinds[kind].x_types & 1u << MORSEL_UINT8     ? MORSEL_UINT8
-                    : morsel_kinds[kind].x_types & 1u << MORSEL_FLOAT32 ? MORSEL_FLOAT32
-                                                                        : MORSEL_INT32;
-        d.b->type = morsel_kinds[kind].numbers ? MORSEL_FLOAT32 : d.x->type;
-        d.y->type = morsel_kinds[kind].y_types == 1u << MORSEL_FLOAT32 ? MORSEL_FLOAT32 : MORSEL_UINT8;
-        int two = morsel_kinds[kind].inputs == 2 && !morsel_kinds[kind].numbers;
+        d.x->type = morsel_kinds[kind]->x_types & 1u << MORSEL_UINT8     ? MORSEL_UINT8
+                    : morsel_kinds[kind]->x_types & 1u << MORSEL_FLOAT32 ? MORSEL_FLOAT32
+                                                                         : MORSEL_INT32;
+        d.b->type = morsel_kinds[kind]->numbers ? MORSEL_FLOAT32 : d.x->type;
+        d.y->type = morsel_kinds[kind]->y_types == 1u << MORSEL_FLOAT32 ? MORSEL_FLOAT32 : MORSEL_UINT8;
+        int two = morsel_kinds[kind]->inputs == 2 && !morsel_kinds[kind]->numbers;
         assert_int_equal(morsel_check_steps(&d.check) == MORSEL_ERR_STEP, kind >= 15 || two);
         d.header->format_version = 2;
         assert_int_equal(morsel_check_steps(&d.check) == MORSEL_ERR_STEP, two);

@@ -60,7 +60,7 @@ static void a_slot_that_computes_nothing_is_named(void **state) {
     for (int i = 0; i < MASKS; i++) {
         for (int slot = 0; slot < SLOTS; slot++) {
             struct morsel_kernels kernels;
-            morsel_kernels_choose(&kernels, morsel_cpu_features() & (masks[i] ? masks[i] : UINT32_MAX));
+            morsel_kinds_kernels(&kernels, morsel_cpu_features() & (masks[i] ? masks[i] : UINT32_MAX));
             void (*rows)(const void *, const uint8_t *const *, uint32_t, uint32_t) = no_rows;
             void (*units)(const void *, uint32_t, uint32_t) = no_units;
             memcpy((uint8_t *)&kernels + slot * sizeof rows, slot < ROWS_SLOTS ? (void *)&rows : (void *)&units, sizeof rows);
@@ -89,10 +89,10 @@ static void nearly_softmax(const struct morsel_softmax_args *args, uint32_t begi
 static void one_bit_of_one_result_is_seen(void **state) {
     (void)state;
     struct morsel_kernels kernels;
-    morsel_kernels_choose(&kernels, 0);
+    morsel_kinds_kernels(&kernels, 0);
     kernels.conv = nearly_conv;
     assert_string_equal(morsel_selftest_of(&kernels), "conv");
-    morsel_kernels_choose(&kernels, 0);
+    morsel_kinds_kernels(&kernels, 0);
     kernels.softmax = nearly_softmax;
     assert_string_equal(morsel_selftest_of(&kernels), "softmax");
 }

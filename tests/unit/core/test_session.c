@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "core/kind.h"
 #include "kernels/kernels.h"
 #include "tests/unit/support/sample_blob.h"
 
@@ -212,7 +213,7 @@ static void the_mask_leaves_plain_c(void **state) {
     struct morsel_session s;
     assert_int_equal(morsel_session_open(&s, &o.model, o.arena, o.arena_bytes, &options), MORSEL_OK);
     assert_int_equal(s.cpu, 0);
-    assert_int_equal(morsel_kernels_choose(&table, 0), 0);
+    assert_int_equal(morsel_kinds_kernels(&table, 0), 0);
     assert_ptr_equal(table.conv, morsel_conv_rows_c);
     assert_ptr_equal(table.gather, morsel_gather_c);
     close_sample(&o);

@@ -6,15 +6,16 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "core/kind.h"
 #include "core/prepare.h"
 #include "tests/unit/support/sample_blob.h"
 
 /* Prepares every step again, in plain C, for bytes stored with this flip. */
 static void store_with(struct morsel_session *s, uint32_t flip) {
     struct morsel_kernels kernels;
-    morsel_kernels_choose(&kernels, 0);
+    morsel_kinds_kernels(&kernels, 0);
     kernels.store_flip = flip;
-    for (uint32_t i = 0; i < s->step_count; i++) morsel_prepare(morsel_call_at(s, i), s, &kernels, i);
+    for (uint32_t i = 0; i < s->step_count; i++) morsel_prepare(morsel_call_at(s, i), s, &kernels, &kernels, i);
 }
 
 /* A run of the blob; the arena, for free(). */

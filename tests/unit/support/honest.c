@@ -21,9 +21,9 @@ static void measure_window(struct honest_weights *w, const struct morsel_blob_co
 int honest_find(uint8_t *blob, uint32_t index, struct honest_weights *w) {
     struct morsel_model model = {.blob = blob};
     const struct morsel_blob_step *step = morsel_blob_step(&model, index);
-    if (!morsel_kinds[step->kind].sums) return 0;
+    if (!morsel_kinds[step->kind]->sums) return 0;
     const struct morsel_blob_tensor *x = morsel_blob_input(&model, step, 0), *y = morsel_blob_output(&model, step);
-    const struct morsel_blob_sums *s = (const void *)(blob + step->parameters + morsel_kinds[step->kind].sums);
+    const struct morsel_blob_sums *s = (const void *)(blob + step->parameters + morsel_kinds[step->kind]->sums);
     const struct morsel_blob_fc *fc = (const void *)(blob + step->parameters);
     *w = (struct honest_weights){.values = (int8_t *)blob + s->weights,
                                  .sum = (int32_t *)(void *)(blob + s->weight_sum),

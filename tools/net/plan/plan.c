@@ -78,7 +78,7 @@ uint32_t plan_last(const struct net *net, const struct net_buffer *b) {
 
 /* A step that reads element i before it writes element i, and no other after that. */
 static bool by_element(const struct net *net, const struct net_step *step, uint32_t input) {
-    const struct morsel_kind *kind = &morsel_kinds[step->kind];
+    const struct morsel_kind *kind = morsel_kinds[step->kind];
     return (kind->by_line && net->format > 1) || (kind->rows == MORSEL_ROWS_SAME && kind->period(&step->parameters, input));
 }
 

@@ -7,7 +7,7 @@
 bool plan_reach(const struct net_step *step, struct morsel_reach *reach) {
     const struct net_buffer *y = step->output;
     if (y->rank != 4) return false;
-    for (uint32_t k = 0; morsel_kinds[step->kind].rows == MORSEL_ROWS_SAME && k < step->input_count; k++) {
+    for (uint32_t k = 0; morsel_kinds[step->kind]->rows == MORSEL_ROWS_SAME && k < step->input_count; k++) {
         const struct net_buffer *x = step->inputs[k];
         if (x->constant || x->rank != 4 || memcmp(x->dims, y->dims, 4 * sizeof *x->dims) != 0) return false;
     }
