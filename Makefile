@@ -60,6 +60,22 @@ endif
 ifneq ($(filter x86_64%,$(TARGET)),)
 ISA_FOLDER := x86
 endif
+# ISA="neon dotprod" leaves out the kernels of other sets: tables name none, so that programs linked with --gc-sections have none. CPUs
+# without any of these get plain C, and ISA=c is plain C alone.
+ISA ?=
+isas_arm64 := neon dotprod i8mm
+isas_x86 := avx2 avxvnni avx512vnni avx512vbmi
+isa_listed := $(filter-out c,$(ISA))
+ifneq ($(filter-out $(isas_$(ISA_FOLDER)),$(isa_listed)),)
+$(error there are no kernels for $(filter-out $(isas_$(ISA_FOLDER)),$(isa_listed)): ISA is some of c $(isas_$(ISA_FOLDER)))
+endif
+ifneq ($(isa_listed),)
+isa_bits := $(shell echo $(isa_listed:%=MORSEL_HAS_%) | tr 'a-z ' 'A-Z+')
+CFLAGS_ALL += -DMORSEL_ISA=$(isa_bits)
+else ifneq ($(ISA),)
+CFLAGS_ALL += -DMORSEL_PLAIN_C
+ISA_FOLDER :=
+endif
 LIBRARY_SOURCES := $(wildcard core/*.c kernels/*.c)
 ifneq ($(ISA_FOLDER),)
 LIBRARY_SOURCES += $(wildcard $(ISA_FOLDER)/*.c $(ISA_FOLDER)/*.S)
@@ -67,7 +83,7 @@ endif
 
 # The reduced tool is made of these rooms alone; the full tool of every file below tools/.
 REDUCED_ROOMS := tools tools/base tools/network tools/net tools/net/blob tools/net/plan tools/samples tools/samples/image tools/verbs
-TOOL_ROOMS := $(if $(REDUCED),$(REDUCED_ROOMS),$(shell find tools -type d | sort))
+TOOL_ROOMS := $(if $(REDUCED),$(REDUCED_ROOMS),$(shell find -L tools -type d | sort))
 TOOL_SOURCES := $(wildcard $(TOOL_ROOMS:%=%/*.c))
 ifeq ($(REDUCED),)
 PROTO := $(wildcard tools/onnx/onnx.proto)

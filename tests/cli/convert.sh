@@ -51,6 +51,18 @@ verify "the C array compiles and runs in its arena" sh -c \
 verify "MODEL_ARENA_BYTES is the arena" grep -q "ARENA_BYTES ${arena}u" "$work/model.c"
 verify "the header beside it says so too" grep -q "MODEL_ARENA_BYTES ${arena}u" "$work/model.h"
 verify "both are named" says "^$work/model.c, $work/model.h$"
+verify "and so is what an app links" says "^$work/model_use.c, $work/model_use.h$"
+verify "the kinds of its steps are those of inspect" sh -c \
+    "'$morsel' inspect '$work/c.morsel' --json | sed -n 's/.*\"kind\": \"\\([a-z_]*\\)\".*/\1/p' | sort -u >'$work/kinds' &&
+    sed -n 's/^#define MORSEL_USE_//p' '$work/model_use.h' | tr 'A-Z' 'a-z' | grep -vx groups | sort | cmp - '$work/kinds' && [ -s '$work/kinds' ]"
+# Names whose macros would be those of every network: the program says the size of the blob, and of the arena.
+for name in model_arena model_blob; do
+    call 0 $network/network.onnx -o "$work/c.morsel" --c "$work/$name.c" >/dev/null
+    printf '#include <stdio.h>\n#include "%s.h"\nint main(void) { printf("%%u %%u", (unsigned)MODEL_BLOB_BYTES, (unsigned)sizeof MODEL_BLOB); }\n' \
+        "$name" >"$work/says.c"
+    verify "--c $name.c" sh -c "${CC:-cc} -Werror -I '$work' '$work/says.c' '$work/$name.c' -o '$work/says' && \
+        [ \"\$('$work/says')\" = \"\$(wc -c <'$work/c.morsel') \$(wc -c <'$work/c.morsel')\" ]"
+done
 verify "a header as --c" call_says "name the C file" 2 $network/network.onnx -o "$work/x.morsel" --c "$work/y.h"
 verify "a blob named as ONNX" call_says "-o .*x.onnx: what is written is a blob.*name it .*x.morsel$" 2 $network/network.onnx -o "$work/x.onnx"
 verify "nothing was written" sh -c "! ls '$work' | grep -E '^[xy][.]'"
@@ -58,6 +70,9 @@ verify "a blob named as something else" call_says "notice: .*c.tflite gets a blo
 echo "mine" >"$work/food.h"
 verify "a header of somebody else's" call_says "food.h stands beside" 2 $network/network.onnx -o "$work/x.morsel" --c "$work/food.c"
 verify "is left alone, and nothing else is written" sh -c "grep -q '^mine$' '$work/food.h' && [ ! -e '$work/food.c' ] && [ ! -e '$work/x.morsel' ]"
+echo "mine" >"$work/meal_use.c"
+verify "a table of somebody else's" call_says "meal_use.c stands beside" 2 $network/network.onnx -o "$work/x.morsel" --c "$work/meal.c"
+verify "is left alone, too" sh -c "grep -q '^mine$' '$work/meal_use.c' && [ ! -e '$work/meal.c' ] && [ ! -e '$work/x.morsel' ]"
 verify "an array that cannot be written" call 2 $network/network.onnx -o "$work/x.morsel" --c "$work/none/model.c"
 verify "keeps the blob from being written" absent "$work/x.morsel"
 verify "a free batch" call 0 $free -o "$work/b1.morsel" --json

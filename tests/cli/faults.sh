@@ -120,8 +120,8 @@ small=tests/cli/float_small.onnx
 sound="--data $work/data_sound.npy --count 30 --threads 2"
 # shellcheck disable=SC2086
 $morsel quantize $small $sound -o "$work/small.morsel" -o "$work/small.onnx" >"$work/log" 2>&1 || failed "quantize makes a blob" "$work/log"
-writer convert "a.morsel a.c a.h" convert tests/cli/free_batch.onnx -o @/a.morsel --c @/a.c
-writer quantize "q.morsel q.onnx q.c q.h" quantize $small "$sound" -o @/q.morsel -o @/q.onnx --c @/q.c
+writer convert "a.morsel a.c a.h a_use.h a_use.c" convert tests/cli/free_batch.onnx -o @/a.morsel --c @/a.c
+writer quantize "q.morsel q.onnx q.c q.h q_use.h q_use.c" quantize $small "$sound" -o @/q.morsel -o @/q.onnx --c @/q.c
 writer compare c.svg compare $small "$work/small.morsel" --svg @/c.svg
 writer "inspect of a blob" p.svg inspect "$work/color.morsel" --plan @/p.svg
 writer "inspect of a network" o.onnx inspect $small --optimized --onnx @/o.onnx

@@ -3,7 +3,7 @@
 # link.sh [BLOB]: all link tests. Builds the library without a C library for every compiler there is (below BUILD, build/link unless
 # set), links tests/link/bare.c with it and nothing else, also for big pages, and runs that where it can run. With a blob (the shipped
 # network unless given) the program runs it, and all machines must print the same.
-# Then the headers, the includes, and programs that know only what is installed (tests/consumers).
+# Then the headers, the includes, programs that link few kinds of steps, and those that know only what is installed (tests/consumers).
 # Prints "ok NAME", "FAIL NAME" or "skip NAME: why"; exit status 1 after a failure.
 cd "$(dirname "$0")/../.." || exit 1
 build=${BUILD:-build/link}
@@ -68,5 +68,6 @@ esac
 sh tests/link/headers.sh "${CC:-cc}" "${CXX:-c++}" || status=1
 sh tests/link/arrows.sh || status=1
 sh tests/link/shared.sh "${CC:-cc}" || status=1
+sh tests/link/only.sh || status=1
 sh tests/consumers/run.sh || status=1
 exit $status

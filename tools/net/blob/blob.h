@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The blob from a planned net (core/format.h), and the same bytes as a C array. */
+/* The blob from a planned net (core/format.h), and the same bytes as a part of a program. */
 #ifndef MORSEL_TOOLS_NET_BLOB_BLOB_H
 #define MORSEL_TOOLS_NET_BLOB_BLOB_H
 
@@ -21,16 +21,22 @@ uint8_t *blob_write(const struct net *net, const struct blob_extras *extras, siz
  * picture rule alone. The arena of the first is stated as large as the largest of all. */
 uint8_t *blob_write_variants(const struct net *const *nets, uint32_t count, const struct blob_extras *extras, size_t *bytes);
 
-/* C source (C++ too) that defines the blob as `NAME_blob[]`, with NAME_BYTES, NAME_ARENA_BYTES and NAME_ARENA_BYTES_FOR(tasks) in capitals.
- * MODEL_BLOB, MODEL_BLOB_BYTES, MODEL_ARENA_BYTES and MODEL_ARENA_BYTES_FOR(tasks) stand for the same. A header has all of that but the
- * bytes. The name is that of the source's file, letters and digits. From malloc; NULL where memory ran out. */
-char *blob_c_source(const uint8_t *blob, size_t bytes, const char *path, size_t *length);
-char *blob_c_header(const uint8_t *blob, size_t bytes, const char *path, size_t *length);
+/* The files of `--c out/net.c`. All are C and C++. */
+enum blob_c {
+    /* net.c defines the blob as `net_blob[]`, with NET_BYTES, NET_ARENA_BYTES and NET_ARENA_BYTES_FOR(tasks). MODEL_BLOB, MODEL_BLOB_BYTES,
+     * MODEL_ARENA_BYTES and MODEL_ARENA_BYTES_FOR(tasks) stand for the same. The name is that of the file, letters and digits. */
+    BLOB_C_SOURCE,
+    BLOB_C_HEADER,     /* net.h: all of that but the bytes */
+    BLOB_C_USE_HEADER, /* net_use.h: the kinds of its steps, as macros */
+    BLOB_C_USE_SOURCE, /* net_use.c: the table of those kinds (core/kind.h), for programs that have no others */
+    BLOB_C_COUNT
+};
 
-/* "out/net.c" -> "out/net.h", from malloc */
-char *blob_c_header_path(const char *path);
+/* Path and text of one, from malloc; NULL where memory ran out. `source` is the path of the first. */
+char *blob_c_path(enum blob_c file, const char *source);
+char *blob_c_text(enum blob_c file, const uint8_t *blob, size_t bytes, const char *source, size_t *length);
 
-/* How both files start: what may be written over. */
+/* How each of them starts: what may be written over. */
 #define BLOB_C_MARK "/* A Morsel network."
 
 #endif

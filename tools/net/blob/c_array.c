@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The network as C: an array in one file, and a header with its declaration and its numbers. Both serve C11 and C++11. */
+/* The network as C: an array, a header with its declaration and its numbers, and the kinds of its
+ * steps. All serve C11 and C++11. */
+#include "core/blob.h"
+#include "core/kind.h"
 #include "core/morsel.h"
 #include "core/plan.h"
+#include "core/way.h"
 #include "tools/base/text.h"
 #include "tools/net/blob/blob.h"
 
@@ -27,7 +31,12 @@ static const char *file_of(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-/* "out/my-net.c" -> "my_net", "MY_NET" */
+/* Whether its macros would be those that every network has: NAME_BYTES beside MODEL_ARENA_BYTES and MODEL_BLOB_BYTES. */
+static bool is_taken(const char *capitals) {
+    return !strcmp(capitals, "MODEL_ARENA") || !strcmp(capitals, "MODEL_BLOB");
+}
+
+/* "out/my-net.c" -> "my_net", "MY_NET"; "model_blob.c" -> "model_blob_" */
 static struct names names_of(const char *path) {
     struct names names = {0};
     const char *from = file_of(path);
@@ -36,18 +45,20 @@ static struct names names_of(const char *path) {
     for (; *from && *from != '.' && n + 1 < sizeof names.lower; from++) names.lower[n++] = isalnum((unsigned char)*from) ? *from : '_';
     if (!n) strcpy(names.lower, "model");
     for (size_t i = 0; i < sizeof names.lower; i++) names.capitals[i] = (char)toupper((unsigned char)names.lower[i]);
+    if (is_taken(names.capitals)) names.lower[n] = names.capitals[n] = '_';
     return names;
 }
 
-char *blob_c_header_path(const char *path) {
-    size_t length = strlen(path);
-    if (length > 2 && !strcmp(path + length - 2, ".c")) length -= 2;
-    char *header = malloc(length + 3);
-    if (header) {
-        memcpy(header, path, length);
-        memcpy(header + length, ".h", 3);
+char *blob_c_path(enum blob_c file, const char *source) {
+    static const char *const ends[BLOB_C_COUNT] = {"", ".h", "_use.h", "_use.c"};
+    size_t length = strlen(source);
+    if (file != BLOB_C_SOURCE && length > 2 && !strcmp(source + length - 2, ".c")) length -= 2;
+    char *path = malloc(length + strlen(ends[file]) + 1);
+    if (path) {
+        memcpy(path, source, length);
+        strcpy(path + length, ends[file]);
     }
-    return header;
+    return path;
 }
 
 static uint32_t larger(uint32_t a, uint32_t b) {
@@ -102,11 +113,8 @@ static void put_array(FILE *out, const uint8_t *blob, size_t bytes) {
     }
 }
 
-char *blob_c_source(const uint8_t *blob, size_t bytes, const char *path, size_t *length) {
+static void put_source(FILE *out, const uint8_t *blob, size_t bytes, const char *path) {
     struct names names = names_of(path);
-    struct text_stream stream;
-    FILE *out = text_open(&stream);
-    if (!out) return NULL;
     fprintf(out,
             "%s Compile this file with the app, whose sources include the .h beside it; or include\n"
             " * it, once, where the network is run. The MODEL_ names stand for the first network that is included. */\n",
@@ -115,22 +123,79 @@ char *blob_c_source(const uint8_t *blob, size_t bytes, const char *path, size_t 
     fprintf(out, "#ifdef __cplusplus\nalignas(64)\n#else\n_Alignas(64)\n#endif\nconst uint8_t %s_blob[%zu] = {", names.lower, bytes);
     put_array(out, blob, bytes);
     fprintf(out, "\n};\n");
-    text_close(&stream);
-    *length = stream.size;
-    return stream.text;
 }
 
-char *blob_c_header(const uint8_t *blob, size_t bytes, const char *path, size_t *length) {
+static void put_header(FILE *out, const uint8_t *blob, size_t bytes, const char *path) {
     struct names names = names_of(path);
-    struct text_stream stream;
-    FILE *out = text_open(&stream);
-    if (!out) return NULL;
-    fprintf(out, "%s The array is in ", BLOB_C_MARK);
+    fprintf(out, "%s The bytes are in ", BLOB_C_MARK);
     put_name(out, file_of(path));
     fprintf(out, ". The MODEL_ names stand for the first network that is included. */\n");
     fprintf(out, "#ifndef MORSEL_NETWORK_%s\n#define MORSEL_NETWORK_%s\n\n", names.capitals, names.capitals);
     put_declarations(out, &names, blob, bytes);
     fprintf(out, "#endif\n");
+}
+
+/* MORSEL_USE_CONV, of "conv" */
+static void put_use(FILE *out, const char *before, uint32_t kind) {
+    fprintf(out, "%s MORSEL_USE_", before);
+    for (const char *c = morsel_kinds[kind]->name; *c; c++) fputc(toupper((unsigned char)*c), out);
+    fputc('\n', out);
+}
+
+/* The kinds of the steps of all variants. */
+static void put_uses(FILE *out, const uint8_t *blob, size_t bytes) {
+    struct morsel_model model, variant;
+    bool used[MORSEL_STEP_KIND_COUNT] = {false}, groups = false, open = !morsel_open(&model, blob, bytes, MORSEL_SKIP_CHECKSUM);
+    for (uint32_t v = 0; open && v < morsel_variant_count(&model); v++) {
+        if (morsel_open_variant(&variant, &model, v, MORSEL_SKIP_CHECKSUM)) continue;
+        for (uint32_t i = 0; i < morsel_blob_header(&variant)->steps.count; i++) used[morsel_blob_step(&variant, i)->kind] = true;
+        groups |= morsel_blob_header(&variant)->groups.count > 0;
+    }
+    for (uint32_t kind = 1; kind < MORSEL_STEP_KIND_COUNT; kind++)
+        if (used[kind]) put_use(out, "#define", kind);
+    if (groups) fprintf(out, "#define MORSEL_USE_GROUPS\n");
+}
+
+static void put_use_header(FILE *out, const uint8_t *blob, size_t bytes) {
+    fprintf(out, "%s The kinds of its steps, as the _use.c beside it has them, for that of another network. */\n", BLOB_C_MARK);
+    put_uses(out, blob, bytes);
+}
+
+/* Tables as core/kinds_all.c has them; the macros are here, too, so that this file can do without the header. */
+static void put_use_source(FILE *out, const uint8_t *blob, size_t bytes) {
+    fprintf(out, "%s Where an app that is linked with --gc-sections has this file, it has\n", BLOB_C_MARK);
+    fprintf(
+        out,
+        " * nothing of libmorsel.a that the network does not need, and opens no network with other steps. With several networks a file\n"
+        " * includes the _use.h of the others, and then one _use.c. MORSEL_ONE_TASK leaves out what several tasks need, too: then\n"
+        " * `tasks` of a session's options counts as 1. MORSEL_ALL_KINDS leaves this file empty, for builds that compile every file. */\n");
+    put_uses(out, blob, bytes);
+    fprintf(out, "\n#ifdef MORSEL_ALL_KINDS\ntypedef int morsel_all_kinds;\n#else\n");
+    fprintf(out, "#ifdef __cplusplus\nextern \"C\" {\n#endif\nstruct morsel_kind;\nstruct morsel_way;\n");
+    for (uint32_t kind = 1; kind < MORSEL_STEP_KIND_COUNT; kind++)
+        fprintf(out, "extern const struct morsel_kind morsel_kind_%s;\n", morsel_kinds[kind]->name);
+    fprintf(out, "extern const struct morsel_way morsel_way_groups;\nextern const struct morsel_way morsel_way_tasks;\n");
+    fprintf(out, "extern const struct morsel_kind *const morsel_kinds[%d];\n", MORSEL_KINDS);
+    fprintf(out, "extern const struct morsel_way *const morsel_ways[%d];\n\n", MORSEL_WAYS);
+    fprintf(out, "const struct morsel_kind *const morsel_kinds[%d] = {\n    0,\n", MORSEL_KINDS);
+    for (uint32_t kind = 1; kind < MORSEL_STEP_KIND_COUNT; kind++) {
+        put_use(out, "#ifdef", kind);
+        fprintf(out, "    &morsel_kind_%s,\n#else\n    0,\n#endif\n", morsel_kinds[kind]->name);
+    }
+    fprintf(out, "};\n\nconst struct morsel_way *const morsel_ways[%d] = {\n    0,\n", MORSEL_WAYS);
+    fprintf(out, "#ifdef MORSEL_USE_GROUPS\n    &morsel_way_groups,\n#else\n    0,\n#endif\n");
+    fprintf(out, "#ifdef MORSEL_ONE_TASK\n    0,\n#else\n    &morsel_way_tasks,\n#endif\n");
+    fprintf(out, "};\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
+}
+
+char *blob_c_text(enum blob_c file, const uint8_t *blob, size_t bytes, const char *source, size_t *length) {
+    struct text_stream stream;
+    FILE *out = text_open(&stream);
+    if (!out) return NULL;
+    if (file == BLOB_C_SOURCE) put_source(out, blob, bytes, source);
+    if (file == BLOB_C_HEADER) put_header(out, blob, bytes, source);
+    if (file == BLOB_C_USE_HEADER) put_use_header(out, blob, bytes);
+    if (file == BLOB_C_USE_SOURCE) put_use_source(out, blob, bytes);
     text_close(&stream);
     *length = stream.size;
     return stream.text;

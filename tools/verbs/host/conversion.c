@@ -31,11 +31,12 @@ static void drop_blob(struct conversion *c) {
     c->nets = NULL;
     c->graphs = NULL;
     free(c->blob);
-    free(c->c_source);
-    free(c->c_header);
+    for (int k = 0; k < BLOB_C_COUNT; k++) {
+        free(c->c_files[k].text);
+        c->c_files[k].text = NULL;
+    }
     c->net = NULL;
     c->blob = NULL;
-    c->c_source = c->c_header = NULL;
 }
 
 void conversion_free(struct conversion *c) {
@@ -45,7 +46,7 @@ void conversion_free(struct conversion *c) {
     labels_free(c->labels, c->label_count);
     text_rule_free(&c->text);
     sizes_free(&c->sizes);
-    free(c->c_header_path);
+    for (int k = 0; k < BLOB_C_COUNT; k++) free(c->c_files[k].path);
     free(c->ends);
 }
 
@@ -106,8 +107,8 @@ static bool read_extras(const struct conversion_call *call, struct conversion *c
     return true;
 }
 
-/* A header that stands there already is written over only where it was made by --c. */
-static bool header_is_ours(const char *path, struct failure *failure) {
+/* A file that stands there already is written over only where it was made by --c. */
+static bool is_ours(const char *path, struct failure *failure) {
     char start[sizeof BLOB_C_MARK] = "";
     FILE *file = fopen(path, "rb");
     if (!file && (errno == ENOENT || errno == ENOTDIR)) return true;
@@ -118,26 +119,36 @@ static bool header_is_ours(const char *path, struct failure *failure) {
            failure_set(failure, STATUS_CALL, "%s stands beside the file of --c and was not written by it; name another FILE.c", path);
 }
 
-/* The header goes beside the source, unless that is a device. */
-static bool name_header(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
+/* The others go beside the source, unless that is a device. */
+static bool name_c_files(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
     struct stat status;
-    if (!call->c_source || (!stat(call->c_source, &status) && !S_ISREG(status.st_mode))) return true;
-    c->c_header_path = blob_c_header_path(call->c_source);
-    return c->c_header_path ? header_is_ours(c->c_header_path, failure) : failure_memory(failure, strlen(call->c_source));
+    bool device = call->c_source && !stat(call->c_source, &status) && !S_ISREG(status.st_mode);
+    for (int k = 0; call->c_source && k < (device ? 1 : BLOB_C_COUNT); k++) {
+        c->c_files[k].path = blob_c_path((enum blob_c)k, call->c_source);
+        if (!c->c_files[k].path) return failure_memory(failure, strlen(call->c_source));
+        if (k != BLOB_C_SOURCE && !is_ours(c->c_files[k].path, failure)) return false;
+    }
+    return true;
+}
+
+const char *conversion_written(const struct conversion_call *call, const struct conversion *c, size_t index) {
+    if (index < BLOB_C_COUNT) return c->c_files[index].path;
+    return index == BLOB_C_COUNT ? call->output : c->more;
 }
 
 /* What is written is none of what is read, and each is a file of its own. */
-static bool files_differ(const struct conversion_call *call, const struct conversion *c, const char *more, struct failure *failure) {
-    const char *read[] = {call->input, call->picture, call->text, call->labels},
-               *written[] = {call->output, call->c_source, c->c_header_path, more};
-    for (int i = 0; i < 4; i++)
+static bool files_differ(const struct conversion_call *call, const struct conversion *c, struct failure *failure) {
+    const char *read[] = {call->input, call->picture, call->text, call->labels};
+    for (size_t i = 0; i < CONVERSION_WRITTEN; i++) {
+        const char *written = conversion_written(call, c, i);
         for (int r = 0; r < 4; r++)
-            if (file_same(written[i], read[r]))
+            if (file_same(written, read[r]))
                 return failure_set(failure, STATUS_CALL, "%s would be written over: it is read as well; name another output", read[r]);
-    for (int i = 1; i < 4; i++)
-        for (int k = 0; k < i; k++)
-            if (file_same(written[k], written[i]))
-                return failure_set(failure, STATUS_CALL, "%s name the same file: %s", i < 3 ? "-o and --c" : "two outputs", written[k]);
+        for (size_t k = 0; k < i; k++)
+            if (file_same(conversion_written(call, c, k), written))
+                return failure_set(failure, STATUS_CALL, "%s name the same file: %s",
+                                   k < BLOB_C_COUNT && written == call->output ? "-o and --c" : "two outputs", written);
+    }
     return true;
 }
 
@@ -160,15 +171,16 @@ static bool names_fit(const struct conversion_call *call, struct conversion *c, 
     return true;
 }
 
-static bool can_write(const struct conversion_call *call, const struct conversion *c, const char *more, struct failure *failure) {
-    return file_can_write(call->output, failure) && file_can_write(call->c_source, failure) && file_can_write(c->c_header_path, failure) &&
-           file_can_write(more, failure);
+static bool can_write(const struct conversion_call *call, const struct conversion *c, struct failure *failure) {
+    for (size_t i = 0; i < CONVERSION_WRITTEN; i++)
+        if (!file_can_write(conversion_written(call, c, i), failure)) return false;
+    return true;
 }
 
 bool conversion_check_files(const struct conversion_call *call, struct conversion *c, const char *more, struct failure *failure) {
     c->more = more;
-    return memory_call_fits(call->arena, call->no_streaming, failure) && names_fit(call, c, failure) && name_header(call, c, failure) &&
-           files_differ(call, c, more, failure) && can_write(call, c, more, failure);
+    return memory_call_fits(call->arena, call->no_streaming, failure) && names_fit(call, c, failure) && name_c_files(call, c, failure) &&
+           files_differ(call, c, failure) && can_write(call, c, failure);
 }
 
 /* The library itself has the last word on what was written. */
@@ -193,11 +205,10 @@ bool conversion_reads(const struct conversion *c, const char *path) {
 }
 
 static bool weights_stay(const struct conversion_call *call, const struct conversion *c, struct failure *failure) {
-    const char *written[] = {call->output, call->c_source, c->c_header_path, c->more};
-    for (size_t i = 0; i < sizeof written / sizeof *written; i++)
-        if (conversion_reads(c, written[i]))
-            return failure_set(failure, STATUS_CALL, "%s would be written over: it holds weights of %s; name another output", written[i],
-                               call->input);
+    for (size_t i = 0; i < CONVERSION_WRITTEN; i++)
+        if (conversion_reads(c, conversion_written(call, c, i)))
+            return failure_set(failure, STATUS_CALL, "%s would be written over: it holds weights of %s; name another output",
+                               conversion_written(call, c, i), call->input);
     return true;
 }
 
@@ -347,18 +358,20 @@ bool conversion_make(const struct conversion_call *call, struct conversion *c, s
     for (uint32_t k = 1; k < c->sizes.count; k++)
         if (!make_variant(call, c, k, failure)) return false;
     if (!write_blob(c, failure) || !check_blob(c, failure)) return false;
-    if (call->c_source && !(c->c_source = blob_c_source(c->blob, c->blob_bytes, call->c_source, &c->c_length)))
-        return failure_memory(failure, c->blob_bytes * 5);
-    if (c->c_header_path && !(c->c_header = blob_c_header(c->blob, c->blob_bytes, call->c_source, &c->c_header_length)))
-        return failure_memory(failure, 1024);
+    for (int k = 0; k < BLOB_C_COUNT; k++) {
+        struct c_file *file = &c->c_files[k];
+        if (!file->path) continue;
+        file->text = blob_c_text((enum blob_c)k, c->blob, c->blob_bytes, call->c_source, &file->length);
+        if (!file->text) return failure_memory(failure, c->blob_bytes * 5);
+    }
     return true;
 }
 
 size_t conversion_files(const struct conversion_call *call, const struct conversion *c, struct file_new *files) {
     size_t count = 1;
     files[0] = (struct file_new){call->output, c->blob, c->blob_bytes};
-    if (c->c_source) files[count++] = (struct file_new){call->c_source, c->c_source, c->c_length};
-    if (c->c_header) files[count++] = (struct file_new){c->c_header_path, c->c_header, c->c_header_length};
+    for (int k = 0; k < BLOB_C_COUNT; k++)
+        if (c->c_files[k].text) files[count++] = (struct file_new){c->c_files[k].path, c->c_files[k].text, c->c_files[k].length};
     return count;
 }
 
@@ -461,7 +474,10 @@ void conversion_summary(const struct conversion_call *call, const struct convers
     message_print("\n");
     print_streaming(c);
     if (c->sizes.count > 1) print_variants(c);
-    if (c->c_header)
-        message_print("%s, %s\n  the blob as a C array, and what declares it and the size of its arena\n", call->c_source,
-                      c->c_header_path);
+    const struct c_file *files = c->c_files;
+    if (!files[BLOB_C_HEADER].path) return;
+    message_print("%s, %s\n  the blob as a C array, and what declares it and the size of its arena\n", call->c_source,
+                  files[BLOB_C_HEADER].path);
+    message_print("%s, %s\n  the kinds of its steps, for apps that link no others\n", files[BLOB_C_USE_SOURCE].path,
+                  files[BLOB_C_USE_HEADER].path);
 }

@@ -28,6 +28,12 @@ struct conversion;
 typedef struct onnx_graph *conversion_graph(void *context, const struct conversion_call *call, const struct conversion *c, uint32_t variant,
                                             struct onnx_report *report, struct failure *failure);
 
+/* A file of --c. NULL: it is not written. */
+struct c_file {
+    char *path, *text;
+    size_t length;
+};
+
 /* What a conversion holds. Zeroed at first; conversion_free() lets go of it. */
 struct conversion {
     struct onnx_graph *graph;
@@ -49,13 +55,16 @@ struct conversion {
     char *ends;       /* the options that cut off what is refused, by ends_find(); NULL: it does not stand at an end */
     uint8_t *blob;
     size_t blob_bytes;
-    char *c_source, *c_header, *c_header_path; /* the header: NULL where the source goes to a device */
-    size_t c_length, c_header_length;
+    struct c_file c_files[BLOB_C_COUNT]; /* of --c; the first alone where that is a device */
 };
 
-/* Whether the options go together, and each file that would be written is one of its own and none that is read. Names the header of --c.
+/* Whether the options go together, and each file that would be written is one of its own and none that is read. Names the files of --c.
  * `more`: one more that is written, or NULL. */
 bool conversion_check_files(const struct conversion_call *call, struct conversion *c, const char *more, struct failure *failure);
+
+/* The paths of all that is written, by number; those that are not there are NULL. */
+enum { CONVERSION_WRITTEN = BLOB_C_COUNT + 2 };
+const char *conversion_written(const struct conversion_call *call, const struct conversion *c, size_t index);
 
 /* Whether weights of the network that was read come from this file. */
 bool conversion_reads(const struct conversion *c, const char *path);
@@ -78,7 +87,8 @@ bool conversion_fits(const struct conversion_call *call, struct net *net, struct
  * report (and no failure), or with a failure. What was made before is freed. */
 bool conversion_make(const struct conversion_call *call, struct conversion *c, struct onnx_graph *graph, struct failure *failure);
 
-/* The blob, and the C array where one is wanted, put into files[0..3); how many. */
+/* The blob, and the files of --c where they are wanted, put into files[0..CONVERSION_FILES); how many. */
+enum { CONVERSION_FILES = 1 + BLOB_C_COUNT };
 size_t conversion_files(const struct conversion_call *call, const struct conversion *c, struct file_new *files);
 
 /* What was noticed on the way, and an arena that was asked for and cannot be had. */

@@ -17,7 +17,7 @@ static void print_json(const struct conversion *c) {
 }
 
 static bool convert(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
-    struct file_new files[3];
+    struct file_new files[CONVERSION_FILES];
     return conversion_check_files(call, c, NULL, failure) && conversion_read(call, c, failure) &&
            conversion_make(call, c, c->graph, failure) && file_write_all(files, conversion_files(call, c, files), failure);
 }
@@ -53,7 +53,10 @@ int verb_convert(int argc, char **argv) {
          "end the network at this value or node; several: several outputs"},
         {"--input-node", "NAME", OPTION_TEXTS, &call.input_nodes, 0, 0,
          "begin it at what this value or node gives, which becomes an input"},
-        {"--c", "FILE.c", OPTION_TEXT, &call.c_source, 0, 0, "also write the blob as a C array, and FILE.h that declares it and its arena"},
+        {"--c", "FILE.c", OPTION_TEXT, &call.c_source, 0, 0,
+         "also write the blob as a C array, FILE.h that declares it and its arena, and FILE_use.c, with which an app "
+         "links only what it "
+         "needs"},
         {"--strip", NULL, OPTION_FLAG, &call.strip, 0, 0, "leave names out of the blob"},
         {"--half", NULL, OPTION_FLAG, &call.half, 0, 0, "store the weights of layers that run in float as 16-bit floats"},
         {"--arena", "BYTES", OPTION_NUMBER, &call.arena, 0, INT32_MAX, "what the arena may take; 0: as little as costs hardly any time"},

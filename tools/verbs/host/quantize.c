@@ -108,10 +108,11 @@ static bool prepare(const struct quantize_call *call, struct quantizer *q, struc
 
 /* No output is one of the samples' files. */
 static bool data_stay(const struct quantize_call *call, const struct work *w, const struct quant_data *data, struct failure *failure) {
-    const char *written[] = {call->conversion.output, call->qdq, call->conversion.c_source, w->conversion.c_header_path};
-    for (size_t i = 0; data && i < sizeof written / sizeof *written; i++)
-        if (quant_data_reads(data, written[i]))
-            return failure_set(failure, STATUS_CALL, "%s would be written over: it is read as well; name another output", written[i]);
+    for (size_t i = 0; data && i < CONVERSION_WRITTEN; i++) {
+        const char *written = conversion_written(&call->conversion, &w->conversion, i);
+        if (quant_data_reads(data, written))
+            return failure_set(failure, STATUS_CALL, "%s would be written over: it is read as well; name another output", written);
+    }
     return true;
 }
 
@@ -159,7 +160,7 @@ static bool make(const struct quantize_call *call, struct work *w, struct failur
 }
 
 static bool quantize(const struct quantize_call *call, struct work *w, struct failure *failure) {
-    struct file_new files[4];
+    struct file_new files[CONVERSION_FILES + 1];
     size_t count = 0;
     if (!conversion_check_files(&call->conversion, &w->conversion, call->qdq, failure) || !make(call, w, failure) ||
         !data_stay(call, w, w->attempts.data, failure))
