@@ -21,7 +21,7 @@ uint8_t *blob_write(const struct net *net, const struct blob_extras *extras, siz
  * picture rule alone. The arena of the first is stated as large as the largest of all. */
 uint8_t *blob_write_variants(const struct net *const *nets, uint32_t count, const struct blob_extras *extras, size_t *bytes);
 
-/* The files of `--c out/net.c`. All are C and C++. */
+/* The files of `--c out/net.c`. All are C and C++. Of `--c out/net.S` the first is assembly for GNU as and clang, by the preprocessor. */
 enum blob_c {
     /* net.c defines the blob as `net_blob[]`, with NET_BYTES, NET_ARENA_BYTES and NET_ARENA_BYTES_FOR(tasks). MODEL_BLOB, MODEL_BLOB_BYTES,
      * MODEL_ARENA_BYTES and MODEL_ARENA_BYTES_FOR(tasks) stand for the same. The name is that of the file, letters and digits. */
@@ -32,9 +32,11 @@ enum blob_c {
     BLOB_C_COUNT
 };
 
-/* Path and text of one, from malloc; NULL where memory ran out. `source` is the path of the first. */
+bool blob_c_assembly(const char *source);
+
+/* Path and text of one, from malloc; NULL where memory ran out. `source` is the path of the first, `blob_path` that of the blob. */
 char *blob_c_path(enum blob_c file, const char *source);
-char *blob_c_text(enum blob_c file, const uint8_t *blob, size_t bytes, const char *source, size_t *length);
+char *blob_c_text(enum blob_c file, const uint8_t *blob, size_t bytes, const char *source, const char *blob_path, size_t *length);
 
 /* How each of them starts: what may be written over. */
 #define BLOB_C_MARK "/* A Morsel network."

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The network as C: an array, a header with its declaration and its numbers, and the kinds of its
+/* The network as C: an array, or assembly that takes the blob in, a header with its declaration and its numbers, and the kinds of its
  * steps. All serve C11 and C++11. */
 #include "core/blob.h"
 #include "core/kind.h"
@@ -49,10 +49,15 @@ static struct names names_of(const char *path) {
     return names;
 }
 
+bool blob_c_assembly(const char *source) {
+    size_t length = strlen(source);
+    return length > 2 && !strcmp(source + length - 2, ".S");
+}
+
 char *blob_c_path(enum blob_c file, const char *source) {
     static const char *const ends[BLOB_C_COUNT] = {"", ".h", "_use.h", "_use.c"};
     size_t length = strlen(source);
-    if (file != BLOB_C_SOURCE && length > 2 && !strcmp(source + length - 2, ".c")) length -= 2;
+    if (file != BLOB_C_SOURCE && length > 2 && (!strcmp(source + length - 2, ".c") || blob_c_assembly(source))) length -= 2;
     char *path = malloc(length + strlen(ends[file]) + 1);
     if (path) {
         memcpy(path, source, length);
@@ -125,6 +130,51 @@ static void put_source(FILE *out, const uint8_t *blob, size_t bytes, const char 
     fprintf(out, "\n};\n");
 }
 
+/* A path as a string of the assembler, and of the preprocessor before it. */
+static void put_string(FILE *out, const char *path) {
+    fputc('"', out);
+    for (const unsigned char *c = (const unsigned char *)path; *c; c++)
+        if (*c == '"' || *c == '\\' || *c < ' ' || *c == 127) fprintf(out, "\\%03o", *c);
+        else fputc(*c, out);
+    fputc('"', out);
+}
+
+/* What differs by the form of objects: the section's line, what a symbol says of itself, what ends the file. */
+static const char assembly[] = "#if defined(__APPLE__)\n"
+                               "    .section __TEXT,__const\n"
+                               "#elif defined(_WIN32)\n"
+                               "    .section .rdata,\"dr\"\n"
+                               "#elif defined(__wasm__)\n"
+                               "    .section .rodata.%1$s_blob,\"\",@\n"
+                               "    .type %1$s_blob,@object\n"
+                               "    .size %1$s_blob, %2$zu\n"
+                               "#else\n"
+                               "    .section .rodata.%1$s_blob,\"a\",%%progbits\n"
+                               "    .type %1$s_blob,%%object\n"
+                               "    .size %1$s_blob, %2$zu\n"
+                               "#endif\n"
+                               "    .globl MORSEL_SYMBOL(__USER_LABEL_PREFIX__, %1$s_blob)\n"
+                               "    .p2align 6\n"
+                               "MORSEL_SYMBOL(__USER_LABEL_PREFIX__, %1$s_blob):\n"
+                               "    .incbin %3$s_FILE, 0, %2$zu\n"
+                               "#if defined(__linux__) && defined(__ELF__)\n"
+                               "    .section .note.GNU-stack,\"\",%%progbits\n"
+                               "#endif\n";
+
+static void put_assembly(FILE *out, size_t bytes, const char *path, const char *blob_path) {
+    struct names names = names_of(path);
+    fprintf(out,
+            "%s GNU as and clang take its bytes out of the file of the blob; the .h beside this file declares them. The path\n"
+            " * is from where the compiler runs, and -D%s_FILE='\"PATH\"' names another. */\n",
+            BLOB_C_MARK, names.capitals);
+    fprintf(out, "#ifndef %s_FILE\n#define %s_FILE ", names.capitals, names.capitals);
+    put_string(out, blob_path);
+    fprintf(
+        out,
+        "\n#endif\n#define MORSEL_PASTE(prefix, name) prefix##name\n#define MORSEL_SYMBOL(prefix, name) MORSEL_PASTE(prefix, name)\n\n");
+    fprintf(out, assembly, names.lower, bytes, names.capitals);
+}
+
 static void put_header(FILE *out, const uint8_t *blob, size_t bytes, const char *path) {
     struct names names = names_of(path);
     fprintf(out, "%s The bytes are in ", BLOB_C_MARK);
@@ -188,11 +238,12 @@ static void put_use_source(FILE *out, const uint8_t *blob, size_t bytes) {
     fprintf(out, "};\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
 }
 
-char *blob_c_text(enum blob_c file, const uint8_t *blob, size_t bytes, const char *source, size_t *length) {
+char *blob_c_text(enum blob_c file, const uint8_t *blob, size_t bytes, const char *source, const char *blob_path, size_t *length) {
     struct text_stream stream;
     FILE *out = text_open(&stream);
     if (!out) return NULL;
-    if (file == BLOB_C_SOURCE) put_source(out, blob, bytes, source);
+    if (file == BLOB_C_SOURCE && blob_c_assembly(source)) put_assembly(out, bytes, source, blob_path);
+    else if (file == BLOB_C_SOURCE) put_source(out, blob, bytes, source);
     if (file == BLOB_C_HEADER) put_header(out, blob, bytes, source);
     if (file == BLOB_C_USE_HEADER) put_use_header(out, blob, bytes);
     if (file == BLOB_C_USE_SOURCE) put_use_source(out, blob, bytes);

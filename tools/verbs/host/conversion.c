@@ -361,7 +361,7 @@ bool conversion_make(const struct conversion_call *call, struct conversion *c, s
     for (int k = 0; k < BLOB_C_COUNT; k++) {
         struct c_file *file = &c->c_files[k];
         if (!file->path) continue;
-        file->text = blob_c_text((enum blob_c)k, c->blob, c->blob_bytes, call->c_source, &file->length);
+        file->text = blob_c_text((enum blob_c)k, c->blob, c->blob_bytes, call->c_source, call->output, &file->length);
         if (!file->text) return failure_memory(failure, c->blob_bytes * 5);
     }
     return true;
@@ -476,8 +476,8 @@ void conversion_summary(const struct conversion_call *call, const struct convers
     if (c->sizes.count > 1) print_variants(c);
     const struct c_file *files = c->c_files;
     if (!files[BLOB_C_HEADER].path) return;
-    message_print("%s, %s\n  the blob as a C array, and what declares it and the size of its arena\n", call->c_source,
-                  files[BLOB_C_HEADER].path);
+    message_print("%s, %s\n  the blob as %s, and what declares it and the size of its arena\n", call->c_source, files[BLOB_C_HEADER].path,
+                  blob_c_assembly(call->c_source) ? "assembly" : "a C array");
     message_print("%s, %s\n  the kinds of its steps, for apps that link no others\n", files[BLOB_C_USE_SOURCE].path,
                   files[BLOB_C_USE_HEADER].path);
 }

@@ -54,7 +54,7 @@ int verb_convert(int argc, char **argv) {
         {"--input-node", "NAME", OPTION_TEXTS, &call.input_nodes, 0, 0,
          "begin it at what this value or node gives, which becomes an input"},
         {"--c", "FILE.c", OPTION_TEXT, &call.c_source, 0, 0,
-         "also write the blob as a C array, FILE.h that declares it and its arena, and FILE_use.c, with which an app "
+         "also write the blob as a C array (FILE.S: as assembly), FILE.h that declares it and its arena, and FILE_use.c, with which an app "
          "links only what it "
          "needs"},
         {"--strip", NULL, OPTION_FLAG, &call.strip, 0, 0, "leave names out of the blob"},

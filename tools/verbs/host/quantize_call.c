@@ -46,7 +46,7 @@ static const struct option list[] = {
     {"--input-node", "NAME", OPTION_TEXTS, &given.conversion.input_nodes, 0, 0,
      "begin it at what this value or node gives, which becomes an input"},
     {"--c", "FILE.c", OPTION_TEXT, &given.conversion.c_source, 0, 0,
-     "also write the blob as a C array, FILE.h that declares it and its arena, and FILE_use.c, with which an app "
+     "also write the blob as a C array (FILE.S: as assembly), FILE.h that declares it and its arena, and FILE_use.c, with which an app "
      "links only what it needs"},
     {"--strip", NULL, OPTION_FLAG, &given.conversion.strip, 0, 0, "leave names out of the blob"},
     {"--half", NULL, OPTION_FLAG, &given.conversion.half, 0, 0, "store the weights of layers that run in float as 16-bit floats"},
