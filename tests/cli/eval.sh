@@ -21,6 +21,16 @@ for folder in numbers/0 far/0 far/3 few/x few/y spelt/red_or_so twice/LIGHT_RED;
 for folder in numbers/1 spelt/DARK-green; do cp "$work/green.ppm" "$work/$folder/"; done
 check "eval of a folder" 0 "^4 images: top-1 75.00 % \(3\), top-5 100.00 % \(4\)" eval "$work/color.morsel" "$work/set"
 check "eval of a folder without names" 0 "^2 images: top-1 100.00 %" eval "$work/color.morsel" "$work/ordered"
+check "eval: precision and recall" 0 "^ +0  red +1 +50.0 % +100.0 %$" eval "$work/color.morsel" "$work/set"
+verify "a class that nothing was taken for" says '^ +2  blue +1 +- +0.0 %$'
+verify "what was taken for what" says '^ +2  blue +1 +\. +\.$'
+verify "the surest miss" says 'set/blue/1.ppm  is blue \(0.0003\), taken for red \(0.9993\)$'
+check "eval --json of classes" 0 '"index": 0, "images": 1, "answers": 2, "precision": 0.5, "recall": 1\}' eval "$work/color.morsel" "$work/set" --json
+verify "of a class that nothing was taken for" says '"answers": 0, "precision": null, "recall": 0\}'
+verify "the matrix" sh -c "[ \"\$(sed -n '/confusion/,/^  \]/p' '$work/out' | tr -d ' \n')\" = '\"confusion\":[[1,0,0],[0,2,0],[1,0,0]],' ]"
+verify "the surest miss in JSON" says 'set/blue/1.ppm", "label": "blue", "index": 2, "p": 0.000335.*"answer_label": "red", "answer_index": 0, "answer_p": 0.999'
+check "eval without the worst" 0 "^4 images" eval "$work/color.morsel" "$work/set" --worst 0
+verify "none is named" sh -c "! grep -q 'taken for red' '$work/out'"
 check "eval of a batch of 2" 0 "^4 images: top-1 75.00 %" eval "$work/color2.morsel" "$work/set" --threads 2
 check "eval of too few folders without names" 1 "2 subfolders, none of them .*3 classes: red, green, blue" eval "$work/color.morsel" "$work/few"
 check "eval of names in another spelling" 0 "^2 images: top-1 100.00 %" eval "$work/slash.morsel" "$work/spelt"

@@ -44,11 +44,16 @@ void scores_softmax(float *scores, size_t count) {
     for (size_t i = 0; i < count; i++) scores[i] = (float)(exp((double)scores[i] - (double)most) / sum);
 }
 
+/* What is no number stands behind all numbers. */
+static bool above(float a, float b) {
+    return a > b || (isnan(b) && !isnan(a));
+}
+
 size_t scores_top(const float *scores, size_t count, size_t top, uint32_t *indices) {
     size_t have = 0;
     for (size_t i = 0; i < count; i++) {
         size_t at = have < top ? have++ : top;
-        for (; at > 0 && scores[i] > scores[indices[at - 1]]; at--)
+        for (; at > 0 && above(scores[i], scores[indices[at - 1]]); at--)
             if (at < top) indices[at] = indices[at - 1];
         if (at < top) indices[at] = (uint32_t)i;
     }
@@ -57,6 +62,6 @@ size_t scores_top(const float *scores, size_t count, size_t top, uint32_t *indic
 
 size_t scores_rank(const float *scores, size_t count, size_t truth) {
     size_t rank = 0;
-    for (size_t i = 0; i < count; i++) rank += scores[i] > scores[truth] || (i < truth && scores[i] == scores[truth]);
+    for (size_t i = 0; i < count; i++) rank += above(scores[i], scores[truth]) || (i < truth && !above(scores[truth], scores[i]));
     return rank;
 }

@@ -16,7 +16,8 @@ bool scores_are_classes(const struct network_tensor *output);
 /* exp(x) / sum(exp(x)), in place. */
 void scores_softmax(float *scores, size_t count);
 
-/* The indices of the `top` largest scores, largest first; equal ones in the order of their index. Returns how many: min(top, count). */
+/* The indices of the `top` largest scores, largest first; equal ones in the order of their index, NaN last. Returns how many:
+ * min(top, count). */
 size_t scores_top(const float *scores, size_t count, size_t top, uint32_t *indices);
 
 /* How many scores stand before index `truth` in that order: 0 is the first place. */

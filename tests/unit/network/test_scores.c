@@ -28,6 +28,18 @@ static void ties_come_in_the_order_of_their_index(void **state) {
     for (size_t i = 0; i < 7; i++) assert_int_equal(scores_rank(scores, 7, order[i]), i);
 }
 
+static void what_is_no_number_comes_last(void **state) {
+    (void)state;
+    static const float scores[5] = {NAN, 2, NAN, -INFINITY, 2};
+    static const uint32_t order[5] = {1, 4, 3, 0, 2};
+    uint32_t indices[5];
+    assert_int_equal(scores_top(scores, 5, 5, indices), 5);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(indices[i], order[i]);
+        assert_int_equal(scores_rank(scores, 5, order[i]), i);
+    }
+}
+
 static void softmax_of_large_scores_is_finite(void **state) {
     (void)state;
     float scores[3] = {1000, 1001, 999}; /* exp() of these alone overflows */
@@ -107,6 +119,7 @@ static void the_nearest_name_is_proposed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(ties_come_in_the_order_of_their_index),
+                                       cmocka_unit_test(what_is_no_number_comes_last),
                                        cmocka_unit_test(softmax_of_large_scores_is_finite),
                                        cmocka_unit_test(a_softmax_in_the_network_is_seen),
                                        cmocka_unit_test(images_are_counted_by_the_output),

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* A network over labelled pictures: an answer for each, and what follows from all of them. `eval` says it, `report` shows it. */
+#ifndef MORSEL_TOOLS_VERBS_JUDGE_H
+#define MORSEL_TOOLS_VERBS_JUDGE_H
+
+#include "tools/base/json.h"
+#include "tools/network/network.h"
+#include "tools/samples/dataset.h"
+
+/* Of more classes there is no matrix: its bytes would grow with their square. */
+enum { JUDGE_MATRIX_MOST = 1000, JUDGE_WORST = 5 };
+
+/* What the network said of one picture. */
+struct judge_answer {
+    uint32_t class;  /* what it took the picture for */
+    uint32_t rank;   /* the place of the true class, 0 being the first */
+    float p, p_true; /* probabilities of both */
+};
+
+struct judge_class {
+    size_t images, answers, right; /* of the class, taken for it, both */
+};
+
+struct judge {
+    struct network network;
+    struct dataset dataset;
+    uint32_t batch; /* images of a run */
+    size_t classes;
+    unsigned worker_count;
+    struct judge_worker *workers;
+    struct judge_answer *answers; /* [dataset.count] */
+    double seconds;
+    /* Counted when all are answered. */
+    size_t top1, top5;
+    struct judge_class *of; /* [classes] */
+    size_t miss_count;
+    size_t *misses;   /* pictures with another answer, the surest first */
+    uint32_t *matrix; /* [true class][answer]; NULL of too many classes */
+};
+
+/* In two parts: whether network and data go together, `limit` pictures at most, 0: all; then the work. judge_free() lets go of it, whatever
+ * came of it. */
+bool judge_open(struct judge *judge, const struct network_call *call, const char *data, size_t limit, unsigned threads,
+                struct failure *failure);
+bool judge_run(struct judge *judge, struct failure *failure);
+void judge_free(struct judge *judge);
+
+/* The best kernels that were used. */
+const char *judge_isa(const struct judge *judge);
+
+/* A class's label, or "class 7" in `text` where it has none. */
+const char *judge_label(const struct judge *judge, size_t class, char text[32]);
+
+/* Shares of what was taken for the class, and of what is of it; NAN of none. */
+double judge_precision(const struct judge_class *class);
+double judge_recall(const struct judge_class *class);
+
+/* The classes that have pictures, least recall first; `order` has room for all. How many. */
+size_t judge_order(const struct judge *judge, size_t *order);
+
+/* Two classes, and how many pictures of the first were taken for the second. */
+struct judge_pair {
+    uint32_t truth, answer;
+    size_t images;
+};
+
+/* The most frequent first, at most `most` of them; how many. */
+size_t judge_pairs(const struct judge *judge, struct judge_pair *pairs, size_t most);
+
+/* Classes, confusions, and so many of the worst misses: as text, and as keys of an object that is open. */
+void judge_print(const struct judge *judge, size_t worst);
+void judge_json(const struct judge *judge, size_t worst, struct json *json);
+
+#endif
