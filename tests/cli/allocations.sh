@@ -54,6 +54,8 @@ fails "run in float" run $small --picture $rule --labels $labels $pictures/cat.p
 fails "eval of a folder" eval "$work/color.morsel" "$work/set" --threads 2
 fails "eval of CIFAR-10" eval "$work/color.morsel" "$work/cifar.bin" --json
 fails "eval in float" eval $small "$work/cifar.bin" --picture $rule --labels $labels
+# Times differ from call to call: what is written is not held against another.
+fails "bench --samples" bench "$work/color.morsel" --runs 2 --samples "$work/b.csv" --histogram
 fails bench bench "$work/color.morsel" --runs 2 --warmup 0 --layers --json
 fails "bench of a built-in network" bench resnet8-32 --runs 1 --warmup 0 --threads 2
 exit $status
