@@ -210,3 +210,9 @@ $(PROVE_VENV)/.ready: tests/prove/requirements.txt
 prove: $(PROVE_VENV)/.ready  ## the arithmetic of what open checks, for all inputs (tests/prove/); PROVE="REGEX" or --self-test
 	@sh tests/deps.sh clang python3-venv
 	@PYTHONDONTWRITEBYTECODE=1 $(PROVE_VENV)/bin/python tests/prove/run.py $(PROVE)
+# ---- pages -----------------------------------------------------------------------------------------------------------
+
+.PHONY: pages
+pages: all  ## a page of `morsel report` in headless Chromium: light, dark, on a phone; screenshots in build/pages
+	@MORSEL=$(BUILD)/morsel sh tests/pages/run.sh
+

@@ -55,6 +55,8 @@ fails "eval of a folder" eval "$work/color.morsel" "$work/set" --threads 2
 fails "eval of CIFAR-10" eval "$work/color.morsel" "$work/cifar.bin" --json
 fails "eval in float" eval $small "$work/cifar.bin" --picture $rule --labels $labels
 # Times differ from call to call: what is written is not held against another.
+fails report report "$work/color.morsel" --data "$work/set" -o "$work/r.html" --runs 2
+fails "report beside float" report "$work/q.morsel" $small --data "$work/data_sound.npy" -o "$work/r.html" --runs 2 --json
 fails "bench --samples" bench "$work/color.morsel" --runs 2 --samples "$work/b.csv" --histogram
 fails bench bench "$work/color.morsel" --runs 2 --warmup 0 --layers --json
 fails "bench of a built-in network" bench resnet8-32 --runs 1 --warmup 0 --threads 2

@@ -67,6 +67,9 @@ both "inspect of a network" 0 inspect "$net" --optimized
 json "inspect of a foreign operator" 0 inspect "$work/hostile_op.onnx"
 both compare 0 compare "$net" "$folder/a$evil.morsel" --svg "$work/compare.svg"
 verify "its drawing is clean" clean "$work/compare.svg"
+both report 0 report "$folder/a$evil.morsel" "$net" -o "$folder/p$evil.html" --runs 1
+verify "its page is clean" clean "$folder/p$evil.html"
+if command -v python3 >/dev/null; then verify "its page is sound" python3 tests/pages/check.py "$folder/p$evil.html"; fi
 both "compare of others" 1 compare "$net" "$work/color.morsel"
 tame "bench by layers" 0 bench "$folder/a$evil.morsel" --runs 1 --layers
 json "bench, JSON" 0 bench "$folder/a$evil.morsel" --runs 1 --layers
@@ -99,7 +102,7 @@ for verb in $($morsel --help=verbs); do
         case $verb in
         convert) echo "-o $work/b.morsel" ;; quantize) echo "--data $work/data_sound.npy -o $work/b.morsel" ;;
         compare) echo "$work/color.morsel" ;; run) echo "--input $work/a.npy" ;; eval) echo "$work" ;;
-        embed) echo "$work/red.ppm -o $work/e.npy" ;; esac)
+        embed) echo "$work/red.ppm -o $work/e.npy" ;; report) echo "-o $work/r.html" ;; esac)
     tame "$verb: no such option" 2 "$verb" "--$evil"
     $morsel "$verb" --help | grep -q -- '--cpu' && tame "$verb: no such value" 2 "$verb" "$work/color.morsel" --cpu "$evil"
 done

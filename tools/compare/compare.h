@@ -5,7 +5,7 @@
  *   compare_match     values of the float graph that the blob has too: the points at which the two are held side by side
  *   compare_measure   both run over the data
  *   compare_warn      what is often the cause
- *   compare_json, compare_text, compare_svg
+ *   compare_json, compare_text, compare_svg, compare_draw
  */
 #ifndef MORSEL_TOOLS_COMPARE_COMPARE_H
 #define MORSEL_TOOLS_COMPARE_COMPARE_H
@@ -81,6 +81,7 @@ size_t compare_layers(const struct comparison *c, bool worst, const struct compa
 void compare_json(struct json *json, const struct comparison *c);
 void compare_text(const struct comparison *c, size_t most);
 bool compare_svg(const struct comparison *c, const char *path, struct failure *failure);
+void compare_draw(const struct comparison *c, FILE *file, bool in_page); /* in_page: its style colours the drawing */
 
 /* --- Parts --- */
 

@@ -23,6 +23,7 @@ struct drawing {
     const struct compare_point *worst[WORST];
     size_t count, worst_count;
     double column, width, low, high; /* decibels at the ends */
+    bool in_page;
 };
 
 static double x_of(const struct drawing *d, size_t layer) {
@@ -41,14 +42,14 @@ static void put_text(const struct drawing *d, double x, double y, const char *mo
 
 static void put_start(const struct drawing *d) {
     double width = LEFT + d->width + RIGHT, height = TOP + HEIGHT + AXIS;
-    fprintf(d->file, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" ", width, height,
-            width, height);
+    fprintf(d->file, "<svg %sclass=\"noise\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" ",
+            d->in_page ? "" : "xmlns=\"http://www.w3.org/2000/svg\" ", width, height, width, height);
     fputs("font-family=\"Helvetica, Arial, sans-serif\" font-size=\"11\" fill=\"#222\">\n<style>\n"
-          ".grid{stroke:#e3e6ea}.axis{stroke:#222}.kind{text-anchor:end;font-size:9px;fill:#555}\n"
-          ".own{fill:none;stroke:#c8102e;stroke-width:1.6}.out{fill:none;stroke:#2f6fb0;stroke-width:1.6}\n"
-          ".owndot{fill:#c8102e}.outdot{fill:#2f6fb0}.weight{fill:#f2b366;stroke:#a8702a;stroke-width:.6}\n"
-          ".red{fill:#c8102e;font-weight:bold}\n"
-          "</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
+          ".noise .grid{stroke:#e3e6ea}.noise .axis{stroke:#222}.noise .kind{text-anchor:end;font-size:9px;fill:#555}\n"
+          ".noise .own{fill:none;stroke:#c8102e;stroke-width:1.6}.noise .out{fill:none;stroke:#2f6fb0;stroke-width:1.6}\n"
+          ".noise .owndot{fill:#c8102e}.noise .outdot{fill:#2f6fb0}.noise .weight{fill:#f2b366;stroke:#a8702a;stroke-width:.6}\n"
+          ".noise .red{fill:#c8102e;font-weight:bold}.noise .paper{fill:#fff}\n"
+          "</style>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n",
           d->file);
 }
 
@@ -129,10 +130,8 @@ static void choose(struct drawing *d) {
     d->width = fmax(640, d->column * (double)d->count);
 }
 
-bool compare_svg(const struct comparison *c, const char *path, struct failure *failure) {
-    struct text_stream stream;
-    struct drawing d = {.file = text_open(&stream), .c = c};
-    if (!d.file) return failure_memory(failure, 0);
+void compare_draw(const struct comparison *c, FILE *file, bool in_page) {
+    struct drawing d = {.file = file, .c = c, .in_page = in_page};
     choose(&d);
     put_start(&d);
     put_heading(&d);
@@ -141,6 +140,12 @@ bool compare_svg(const struct comparison *c, const char *path, struct failure *f
     put_line(&d, true);
     for (size_t i = 0; i < d.count; i++) put_layer(&d, i);
     fputs("</svg>\n", d.file);
+}
+
+bool compare_svg(const struct comparison *c, const char *path, struct failure *failure) {
+    struct text_stream stream;
+    if (!text_open(&stream)) return failure_memory(failure, 0);
+    compare_draw(c, stream.file, false);
     bool good = text_close(&stream) ? file_write(path, stream.text, stream.size, failure) : failure_memory(failure, stream.size);
     free(stream.text);
     return good;

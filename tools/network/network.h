@@ -6,6 +6,7 @@
 #ifndef MORSEL_TOOLS_NETWORK_NETWORK_H
 #define MORSEL_TOOLS_NETWORK_NETWORK_H
 
+#include "core/format.h"
 #include "core/morsel.h"
 #include "tools/base/npy.h"
 #include "tools/samples/image/image.h"
@@ -23,14 +24,15 @@ struct network_tensor {
 };
 
 struct network_call {
-    const char *path;             /* a file, or a built-in network's name */
-    const char *picture, *labels; /* files, for an ONNX file; a blob has its own. NULL: none */
-    uint32_t cpu;                 /* enum morsel_cpu: kernels that may be used */
-    unsigned threads;             /* that share each step of a run; 0: one */
-    bool blob_only;               /* an ONNX file is refused, too */
-    bool no_streaming;            /* of a built-in network: as in struct net */
-    long arena;                   /* ... its arena_room; 0: not given */
-    long variant;                 /* of a blob with several sizes; NETWORK_FITTING: the one that arrays fit, else the largest */
+    const char *path;                       /* a file, or a built-in network's name */
+    const char *picture, *labels;           /* files, for an ONNX file; a blob has its own. NULL: none */
+    const struct morsel_blob_picture *rule; /* in the place of `picture`; NULL: none */
+    uint32_t cpu;                           /* enum morsel_cpu: kernels that may be used */
+    unsigned threads;                       /* that share each step of a run; 0: one */
+    bool blob_only;                         /* an ONNX file is refused, too */
+    bool no_streaming;                      /* of a built-in network: as in struct net */
+    long arena;                             /* ... its arena_room; 0: not given */
+    long variant;                           /* of a blob with several sizes; NETWORK_FITTING: the one that arrays fit, else the largest */
 };
 #define NETWORK_FITTING (-1)
 

@@ -101,10 +101,17 @@ static bool gather_variants(struct inspect *inspect, struct failure *failure) {
     return true;
 }
 
-static bool gather(struct inspect *inspect, const struct network_call *call, struct failure *failure) {
+bool inspect_open(struct inspect *inspect, const struct network_call *call, struct failure *failure) {
+    *inspect = (struct inspect){0};
     if (!network_open(&inspect->network, call, failure) || !(inspect->run = network_run_open(&inspect->network, failure))) return false;
     inspect->header = morsel_blob_header(&inspect->network.model);
     return gather_variants(inspect, failure) && memory_read(&inspect->network.model, &inspect->memory, failure);
+}
+
+void inspect_close(struct inspect *inspect) {
+    memory_free(&inspect->memory);
+    network_run_close(inspect->run);
+    if (inspect->network.kind) network_close(&inspect->network);
 }
 
 int verb_inspect(int argc, char **argv) {
@@ -151,11 +158,9 @@ int verb_inspect(int argc, char **argv) {
         return STATUS_CALL;
     }
     call.path = argv[0];
-    bool good = gather(&inspect, &call, &failure) && (!plan || inspect_plan(&inspect, plan, &failure));
+    bool good = inspect_open(&inspect, &call, &failure) && (!plan || inspect_plan(&inspect, plan, &failure));
     if (good && want_json) inspect_json(&inspect);
     else if (good) inspect_text(&inspect);
-    memory_free(&inspect.memory);
-    network_run_close(inspect.run);
-    network_close(&inspect.network);
+    inspect_close(&inspect);
     return good ? STATUS_DONE : message_failure(&failure);
 }

@@ -5,6 +5,7 @@
 
 #include "tools/net/memory.h"
 #include "tools/network/tensor.h"
+#include <stdio.h>
 
 /* A size of the network, of several in the blob. */
 struct inspect_variant {
@@ -54,7 +55,15 @@ uint32_t inspect_ring_bytes(const struct inspect *inspect, const struct morsel_b
 void inspect_text(const struct inspect *inspect);
 void inspect_json(const struct inspect *inspect);
 
-/* Writes a picture of the arena over the steps, as SVG. */
+/* A blob or a built-in network, taken apart; inspect_close() lets go of it, whatever came of it. */
+bool inspect_open(struct inspect *inspect, const struct network_call *call, struct failure *failure);
+void inspect_close(struct inspect *inspect);
+
+/* The rule in words, on one line; "none". */
+void inspect_put_picture(const struct inspect *inspect, FILE *file);
+
+/* A picture of the arena over the steps, as SVG: to a file of its own, or as a part of a page, whose style colours it. */
 bool inspect_plan(const struct inspect *inspect, const char *path, struct failure *failure);
+void inspect_draw(const struct inspect *inspect, FILE *file, bool in_page);
 
 #endif

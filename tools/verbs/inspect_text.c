@@ -24,25 +24,30 @@ static void print_io(const char *title, const struct network_tensor *tensors, ui
     }
 }
 
-static void print_picture(const struct inspect *inspect) {
+void inspect_put_picture(const struct inspect *inspect, FILE *file) {
     const struct morsel_blob_picture *rule = inspect_picture(inspect);
     if (!rule) {
-        message_print("picture rule: none\n");
+        fputs("none", file);
         return;
     }
     uint32_t mode = morsel_resize_mode(rule), channels = rule->channels == MORSEL_CHANNELS_GRAY ? 1 : 3;
-    message_print("picture rule: input %u, resize %s", rule->input, inspect_resize_name(rule));
-    if (mode == MORSEL_RESIZE_EXACT || mode == MORSEL_RESIZE_LETTERBOX) message_print(" %u x %u", rule->resize_height, rule->resize_width);
-    if (mode == MORSEL_RESIZE_SHORT_SIDE) message_print(" %u", rule->resize_height);
-    if (morsel_resize_filter(rule) != MORSEL_FILTER_ANTIALIAS) message_print(" (%s)", inspect_filter_name(rule));
+    fprintf(file, "input %u, resize %s", rule->input, inspect_resize_name(rule));
+    if (mode == MORSEL_RESIZE_EXACT || mode == MORSEL_RESIZE_LETTERBOX) fprintf(file, " %u x %u", rule->resize_height, rule->resize_width);
+    if (mode == MORSEL_RESIZE_SHORT_SIDE) fprintf(file, " %u", rule->resize_height);
+    if (morsel_resize_filter(rule) != MORSEL_FILTER_ANTIALIAS) fprintf(file, " (%s)", inspect_filter_name(rule));
     if (mode == MORSEL_RESIZE_LETTERBOX) {
-        message_print(", %s, fill", rule->resize & MORSEL_RESIZE_CORNER ? "corner" : "centre");
-        for (uint32_t c = 0; c < channels; c++) message_print(" %u", morsel_resize_fill(rule, c));
+        fprintf(file, ", %s, fill", rule->resize & MORSEL_RESIZE_CORNER ? "corner" : "centre");
+        for (uint32_t c = 0; c < channels; c++) fprintf(file, " %u", morsel_resize_fill(rule, c));
     }
-    if (rule->crop_height) message_print(", crop %u x %u", rule->crop_height, rule->crop_width);
-    message_print(", %s, (pixel * %.9g - mean) / std", inspect_channels_name(rule->channels), (double)rule->scale);
+    if (rule->crop_height) fprintf(file, ", crop %u x %u", rule->crop_height, rule->crop_width);
+    fprintf(file, ", %s, (pixel * %.9g - mean) / std", inspect_channels_name(rule->channels), (double)rule->scale);
     for (uint32_t c = 0; c < channels; c++)
-        message_print("%s%.6g / %.6g", c ? ", " : " with ", (double)rule->mean[c], (double)rule->std[c]);
+        fprintf(file, "%s%.6g / %.6g", c ? ", " : " with ", (double)rule->mean[c], (double)rule->std[c]);
+}
+
+static void print_picture(const struct inspect *inspect) {
+    message_print("picture rule: ");
+    inspect_put_picture(inspect, stdout);
     message_print("\n");
 }
 

@@ -25,6 +25,7 @@ struct drawing {
     const struct morsel_model *network;
     uint32_t steps, bytes, first, last; /* first, last: where the arena is fullest */
     double column, width, height;       /* of a step, of all of them, of the picture */
+    bool in_page;
 };
 
 /* --- Numbers and letters --- */
@@ -278,17 +279,18 @@ static void put_peak(const struct drawing *d) {
 /* --- Around it --- */
 
 static void put_start(const struct drawing *d) {
-    fprintf(d->file, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" ",
-            LEFT + d->width + ASIDE, d->height, LEFT + d->width + ASIDE, d->height);
+    fprintf(d->file, "<svg %sclass=\"plan\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" ",
+            d->in_page ? "" : "xmlns=\"http://www.w3.org/2000/svg\" ", LEFT + d->width + ASIDE, d->height, LEFT + d->width + ASIDE,
+            d->height);
     fputs("font-family=\"Helvetica, Arial, sans-serif\" font-size=\"11\" fill=\"#222\">\n<style>\n"
-          ".slice{stroke:#33475b;stroke-width:.6}.peak{stroke:#111;stroke-width:1.3}\n"
-          ".over{fill-opacity:.55;stroke:#7d2fa8;stroke-width:1.4;stroke-dasharray:5 2}\n"
-          ".in{text-anchor:middle;font-size:10px;pointer-events:none}.kind{text-anchor:end;font-size:9px;fill:#555}\n"
-          ".grid{stroke:#e3e6ea}.axis{stroke:#222}.arena{stroke:#222;stroke-dasharray:6 3}\n"
-          ".group{fill:#fff3c9;stroke:#d9bd5f;stroke-width:.8}.chart{fill:none;stroke:#d9bd5f;stroke-width:.8}\n"
-          ".live{fill:#d5dbe3;stroke:#33475b;stroke-width:.8}\n"
-          ".fullest{fill:none;stroke:#c8102e;stroke-width:2}.peakline{stroke:#c8102e;stroke-dasharray:4 3}\n"
-          ".red{fill:#c8102e;font-weight:bold}\n"
+          ".plan .slice{stroke:#33475b;stroke-width:.6}.plan .peak{stroke:#111;stroke-width:1.3}\n"
+          ".plan .over{fill-opacity:.55;stroke:#7d2fa8;stroke-width:1.4;stroke-dasharray:5 2}\n"
+          ".plan .in{text-anchor:middle;font-size:10px;pointer-events:none}.plan .kind{text-anchor:end;font-size:9px;fill:#555}\n"
+          ".plan .grid{stroke:#e3e6ea}.plan .axis{stroke:#222}.plan .arena{stroke:#222;stroke-dasharray:6 3}\n"
+          ".plan .group{fill:#fff3c9;stroke:#d9bd5f;stroke-width:.8}.plan .chart{fill:none;stroke:#d9bd5f;stroke-width:.8}\n"
+          ".plan .live{fill:#d5dbe3;stroke:#33475b;stroke-width:.8}.plan .paper{fill:#fff}\n"
+          ".plan .fullest{fill:none;stroke:#c8102e;stroke-width:2}.plan .peakline{stroke:#c8102e;stroke-dasharray:4 3}\n"
+          ".plan .red{fill:#c8102e;font-weight:bold}\n"
           "</style>\n<defs>\n",
           d->file);
     static const char *const rings[2][3] = {{"ring", "#e0f3ea", "#4aa37c"}, {"ring2", "#d3ecf0", "#3f94a6"}};
@@ -297,7 +299,7 @@ static void put_start(const struct drawing *d) {
                 "<pattern id=\"%s\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\"><rect width=\"6\" height=\"6\" fill=\"%s\"/>"
                 "<path d=\"M-1 1L1 -1M0 6L6 0M5 7L7 5\" stroke=\"%s\" stroke-width=\".9\" stroke-opacity=\".55\"/></pattern>\n",
                 rings[i][0], rings[i][1], rings[i][2]);
-    fputs("</defs>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n", d->file);
+    fputs("</defs>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n", d->file);
 }
 
 static void put_heading(const struct drawing *d) {
@@ -382,16 +384,15 @@ static void draw(const struct drawing *d) {
     fputs("</svg>\n", d->file);
 }
 
-bool inspect_plan(const struct inspect *inspect, const char *path, struct failure *failure) {
+void inspect_draw(const struct inspect *inspect, FILE *file, bool in_page) {
     const struct morsel_blob_header *header = inspect->header;
-    struct text_stream stream;
-    struct drawing d = {.file = text_open(&stream),
+    struct drawing d = {.file = file,
                         .inspect = inspect,
                         .memory = &inspect->memory,
                         .network = &inspect->network.model,
                         .steps = header->steps.count,
-                        .bytes = header->arena_bytes ? header->arena_bytes : 1};
-    if (!d.file) return failure_memory(failure, 0);
+                        .bytes = header->arena_bytes ? header->arena_bytes : 1,
+                        .in_page = in_page};
     d.first = d.last = d.memory->peak_step;
     if (d.steps && morsel_blob_step(d.network, d.first)->group) {
         const struct morsel_blob_group *group = morsel_blob_group(d.network, morsel_blob_step(d.network, d.first)->group - 1);
@@ -402,9 +403,15 @@ bool inspect_plan(const struct inspect *inspect, const char *path, struct failur
     d.column = (double)WIDTH / columns;
     d.column = d.column < NARROWEST ? NARROWEST : d.column > WIDEST ? WIDEST : d.column;
     d.width = d.column * columns;
-    d.width = d.width < 480 ? 480 : d.width; /* the heading */
+    d.width = d.width < 560 ? 560 : d.width; /* the heading and the legend */
     d.height = TOP + HEIGHT + AXIS + LOWER + BOTTOM;
     draw(&d);
+}
+
+bool inspect_plan(const struct inspect *inspect, const char *path, struct failure *failure) {
+    struct text_stream stream;
+    if (!text_open(&stream)) return failure_memory(failure, 0);
+    inspect_draw(inspect, stream.file, false);
     bool good = text_close(&stream) ? file_write(path, stream.text, stream.size, failure) : failure_memory(failure, stream.size);
     free(stream.text);
     return good;

@@ -47,6 +47,7 @@ static void set_tensors(struct network *network) {
 }
 
 static bool read_extras(const struct network_call *call, struct float_network *own, struct failure *failure) {
+    if (call->rule) own->rule = *call->rule;
     return (!call->picture || picture_rule_read(call->picture, &own->rule, failure)) &&
            (!call->labels || labels_read(call->labels, &own->labels, &own->label_count, failure));
 }
@@ -60,7 +61,7 @@ static bool float_read(struct network *network, struct failure *failure) {
     network->output_count = (uint32_t)outputs;
     network->inputs = must_calloc(inputs, sizeof *network->inputs);
     network->outputs = must_calloc(outputs, sizeof *network->outputs);
-    network->has_rule = call->picture != NULL;
+    network->has_rule = call->picture || call->rule;
     set_tensors(network);
     return true;
 }

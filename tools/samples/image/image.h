@@ -27,6 +27,9 @@ bool image_decode_bmp(const uint8_t *bytes, size_t size, struct image *image, st
 bool image_decode_jpeg(const uint8_t *bytes, size_t size, struct image *image, struct failure *failure);
 bool image_decode_png(const uint8_t *bytes, size_t size, struct image *image, struct failure *failure);
 
+/* A picture as a PNG file, for free(). The full tool alone has it. */
+bool image_encode_png(const struct image *image, uint8_t **bytes, size_t *size, struct failure *failure);
+
 /* Whether a file of this name is likely a picture that image_read() takes, by its ending. */
 bool image_name(const char *name);
 
