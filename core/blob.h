@@ -106,6 +106,11 @@ static inline uint32_t morsel_slice_bytes(const struct morsel_blob_tensor *t) {
 const struct morsel_blob_tensor *morsel_covered_input(const struct morsel_model *m, uint32_t first, uint32_t last,
                                                       const struct morsel_blob_tensor *y, const struct morsel_blob_tensor *known);
 
+/* Whether there is an answer rule. Headers of version 1 end before it. */
+static inline int morsel_has_answer(const struct morsel_blob_header *h) {
+    return h->format_version > 1 && h->blob_bytes >= offsetof(struct morsel_blob_header, answer) + sizeof h->answer && h->answer.count;
+}
+
 /* What the field `resize` of a picture rule is made of. */
 static inline uint32_t morsel_resize_mode(const struct morsel_blob_picture *rule) {
     return rule->resize & 15;

@@ -47,7 +47,7 @@ static enum morsel_error check_sections(const struct morsel_blob_header *h) {
               section_fits(h, &h->groups, sizeof(struct morsel_blob_group)) && section_fits(h, &h->parameters, 4) &&
               section_fits(h, &h->inputs, sizeof(struct morsel_blob_io)) && section_fits(h, &h->outputs, sizeof(struct morsel_blob_io)) &&
               section_fits(h, &h->picture, sizeof(struct morsel_blob_picture)) && section_fits(h, &h->labels, 4) &&
-              section_fits(h, &h->strings, 1) && section_fits(h, &h->data, 1);
+              section_fits(h, &h->strings, 1) && section_fits(h, &h->data, 1) && (!morsel_has_answer(h) || section_fits(h, &h->answer, 4));
     return fit ? MORSEL_OK : MORSEL_ERR_SECTION;
 }
 
@@ -75,6 +75,7 @@ static enum morsel_error check_parts(struct morsel_model *report, const struct m
     if (!error) error = morsel_check_groups(&c);
     if (!error) error = morsel_check_plan(&c);
     if (!error) error = morsel_check_picture(&c);
+    if (!error) error = morsel_check_answer(&c);
     return error;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The checks of a blob. Each part may rely on those before it:
- *   sections (check.c) -> records: strings, tensors, inputs and outputs, picture rule -> steps, their parameters and constants -> plan.
+ *   sections (check.c) -> records: strings, tensors, inputs and outputs -> steps, their parameters and constants -> plan -> picture rule,
+ *   answer rule.
  * All products and sums are formed in 64 bits from 32-bit fields, so none can wrap; nothing is divided in 64 bits, which
  * would need a library function on 32-bit machines.
  *
@@ -47,6 +48,7 @@ enum morsel_error morsel_check_each(const struct morsel_check *c, enum morsel_pa
 
 enum morsel_error morsel_check_records(const struct morsel_check *c);
 enum morsel_error morsel_check_picture(const struct morsel_check *c);
+enum morsel_error morsel_check_answer(const struct morsel_check *c);
 enum morsel_error morsel_check_steps(const struct morsel_check *c);
 enum morsel_error morsel_check_groups(const struct morsel_check *c);
 /* Whether rows of the step's output are made of rows of its inputs, wherever those lie. */

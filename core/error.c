@@ -27,6 +27,7 @@ static const char *const texts[MORSEL_ERR_COUNT] = {
     [MORSEL_ERR_SCRATCH] = "the scratch memory is too small: morsel_picture_bytes() or morsel_frame_bytes() says what it needs",
     [MORSEL_ERR_CAPACITY] = "a buffer holds less than its view or picture takes: morsel_view_elements()",
     [MORSEL_ERR_TEXT] = "the blob has no text rule, or a damaged one",
+    [MORSEL_ERR_ANSWER] = "the blob has no answer rule of this kind, or one that does not fit its outputs",
     [MORSEL_ERR_OPTIONS] = "options without their size, or with fields or flags of a newer library",
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The blob, versions 1 and 2: what `morsel convert` writes and morsel_open() reads. This file is its description; tools/ and
- * core/ share nothing else of it. The numbers of elementwise operations and of proofs stand in kernels/ops.h.
+ * core/ share nothing else of it. Text rules and answer rules stand in format_rules.h, the numbers of elementwise operations and of proofs
+ * in kernels/ops.h.
  *
  * Little-endian; every field is 32 bits wide (or an array of such), so records need no padding and may be read in place.
  * Offsets count bytes from the start of the blob. A blob is at most 2^31 - 1 bytes.
@@ -12,8 +13,8 @@
  * tables, each at a multiple of 64. The checksum covers every byte of the blob but its own four.
  *
  * The format only grows: a new field goes to the end of a record (a higher format_version says so), a new step kind gets the
- * next number. A library opens all versions up to its own. Version 2 has text rules, variants, letterboxes, filters, MASK, all from
- * RANGE on.
+ * next number. A library opens all versions up to its own. Version 2 has text and answer rules, variants, letterboxes, filters, MASK, all
+ * from RANGE on.
  *
  * Variants are the same network for several sizes of its inputs. Each has a header at a multiple of 64, from which its own offsets count,
  * and is a blob by itself from there on. So what stands behind the last header may belong to all, and constants stand there once:
@@ -24,6 +25,7 @@
 #define MORSEL_FORMAT_H
 
 #include "../kernels/ops.h"
+#include "format_rules.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -72,6 +74,7 @@ struct morsel_blob_header {
     /* From here on since version 2. */
     struct morsel_blob_section text;     /* uint32_t: struct morsel_blob_text and what stands behind it; none, or all of it */
     struct morsel_blob_section variants; /* uint32_t: where the header of each begins, the first being this one's; none: there is but one */
+    struct morsel_blob_section answer;   /* uint32_t: struct morsel_blob_answer and its anchors; none, or all of it */
 };
 
 #define MORSEL_FORMAT_HEADER_1 128u /* bytes of version 1's header */
@@ -161,47 +164,6 @@ struct morsel_blob_picture {
     float scale;
     float mean[3];
     float std[3];
-};
-
-enum morsel_text_action {
-    MORSEL_TEXT_KEEP = 0,   /* stays; value: its order among combining characters, 0 for all others */
-    MORSEL_TEXT_DROP = 1,   /* goes; value 1: combining characters are not sorted across it */
-    MORSEL_TEXT_SPACE = 2,  /* ends a word */
-    MORSEL_TEXT_SHIFT = 3,  /* code point + value, 24 bits with a sign */
-    MORSEL_TEXT_NEXT = 4,   /* the next code point, where its lowest bit is not that of value; else it stays */
-    MORSEL_TEXT_LIST = 5,   /* value >> 16 code points, from the (value & 0xffff)th of `points` on */
-    MORSEL_TEXT_HANGUL = 6, /* a syllable's two or three parts */
-};
-#define MORSEL_TEXT_ALONE 8u        /* beside an action: the result is a word by itself */
-#define MORSEL_TEXT_NO_INPUT ~0u    /* in `inputs` */
-#define MORSEL_TEXT_WORD_MOST 100u  /* of word_points */
-#define MORSEL_TEXT_TOKEN_MOST 400u /* bytes of a token; nobody looks for what is longer */
-#define MORSEL_TEXT_STEPS_MOST 400u /* bytes of tokens that are looked at for a byte of text; a word that takes more is unknown */
-#define MORSEL_TEXT_AROUND_MOST 8u  /* of front + back */
-#define MORSEL_TEXT_LENGTH_MOST 65536u
-
-/*
- * The text rule: BERT's normalization and WordPiece. This record, then
- *     starts   [ranges]      code points, ascending, from 0 on: where a range of them begins
- *     actions  [ranges]      what becomes of each: enum morsel_text_action | MORSEL_TEXT_ALONE | value << 8
- *     points   [points]      code point | order << 24
- *     begins   [tokens + 1]  where each token begins in `strings`, and where the last ends
- *     ids      [tokens]
- *     strings  [strings]     bytes, padded to a whole word of 32 bits
- * Tokens are UTF-8, in three groups, each in the order of their bytes: those found in the text as it stands ([SEP]); those that
- * begin a word; those that go on in one, without the ## of a vocabulary. Opening a blob looks at none of it: whoever reads does.
- */
-struct morsel_blob_text {
-    uint32_t inputs[3];                       /* indices: token ids, attention mask, token types */
-    uint32_t max_length;                      /* tokens, those around included */
-    uint32_t id_count;                        /* ids are below */
-    uint32_t unknown;                         /* the id of a word that no tokens make up */
-    uint32_t padding;                         /* the id behind the last token */
-    uint32_t word_points;                     /* a longer word is unknown */
-    uint32_t front, back;                     /* how many ids stand in front of a text, and behind it */
-    uint32_t around[MORSEL_TEXT_AROUND_MOST]; /* those in front, then those behind */
-    uint32_t ranges, points, strings;         /* counts: see above */
-    uint32_t special, first, next;            /* tokens of each group */
 };
 
 /*

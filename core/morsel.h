@@ -94,6 +94,7 @@ enum morsel_error {
     MORSEL_ERR_CAPACITY,     /* a buffer holds less than is to be read from it or written to it: morsel_view_elements() */
     MORSEL_ERR_OPTIONS,      /* options without their size, or with a field or a flag that this library does not know */
     MORSEL_ERR_TEXT,         /* no text rule in the blob, or a damaged one */
+    MORSEL_ERR_ANSWER,       /* no answer rule of this kind in the blob, or one that does not fit the outputs */
     MORSEL_ERR_COUNT         /* not an error: how many there are */
 };
 
@@ -363,6 +364,41 @@ enum morsel_error morsel_frame(const struct morsel_model *model, const struct mo
  * pixels from the top left corner of the input. They become such of the frame as it lies in memory, those of a margin beside the region.
  * A box is two points: by a turn or a mirror its corners change places. The frame's planes may be absent. */
 enum morsel_error morsel_frame_points(const struct morsel_model *model, const struct morsel_frame *frame, float *points, size_t count);
+
+/* --- Answers ------------------------------------------------------------------------------------------------------ */
+
+/* What the outputs mean, by the rule stored in the blob (`--answer`). */
+enum morsel_answer {
+    MORSEL_ANSWER_NONE = 0, /* there is no rule, or no open model */
+    MORSEL_ANSWER_CLASSES = 1,
+    MORSEL_ANSWER_DETECTIONS = 2, /* for morsel_detect() */
+    MORSEL_ANSWER_EMBEDDING = 3,
+    MORSEL_ANSWER_COUNT /* how many there are */
+};
+
+/* Which it is, and of which output; `output` may be NULL. */
+enum morsel_answer morsel_answer_kind(const struct morsel_model *model, uint32_t *output);
+
+/* Something found in a picture, between x0 and x1, y0 and y1, in pixels from the top left corner. */
+struct morsel_box {
+    float x0, y0, x1, y1; /* x0 < x1, y0 < y1 */
+    float p;              /* how sure the network is: at least the rule's threshold */
+    uint32_t index;       /* the class: morsel_label() has its name */
+    uint32_t candidate;   /* which candidate of the head it is: the place of what other outputs say of it */
+};
+
+/* What a detector found, by the rule stored in the blob: of the heads of YOLOv5, v8, v10, v11 and of SSDs. It is called after morsel_run(),
+ * before inputs are written again. Boxes come best first, of equal ones the first candidate; at most as many as the rule tells and `boxes`
+ * has room for. Of two of a class that overlap by more than the rule's IoU the better one stays. That is greedy suppression over all
+ * candidates, whatever the room. `count` gets how many there are. What has no extent, or is not finite, is left out. `image`: 0 but for
+ * batches.
+ *
+ * `frame` is what morsel_frame() was called with, or {.size = sizeof frame, .width = width, .height = height} after morsel_picture(). Boxes
+ * lie in it, as morsel_frame_points() maps them, and are cut off at its edges. NULL: they are those of the input, and nothing is cut off.
+ * Time grows with candidates times classes, and in crowds with how often the room is too small for all that pass the threshold.
+ * MORSEL_ERR_ANSWER: the rule is of no detector. MORSEL_ERR_CAPACITY: there is no room. MORSEL_ERR_PICTURE: there is no picture rule. */
+enum morsel_error morsel_detect(const struct morsel_session *session, const struct morsel_frame *frame, uint32_t image,
+                                struct morsel_box *boxes, size_t capacity, uint32_t *count);
 
 /* --- Text --------------------------------------------------------------------------------------------------------- */
 

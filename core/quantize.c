@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Floats in the order of the ONNX graph to a view's bytes, and back. */
-#include "morsel.h"
+#include "view.h"
 
 #include "../kernels/requant.h"
 
@@ -35,7 +35,7 @@ static struct order order_of(const struct morsel_view *view) {
     return o;
 }
 
-static struct morsel_qparams qparams_of(const struct morsel_view *view) {
+struct morsel_qparams morsel_view_qparams(const struct morsel_view *view) {
     struct morsel_qparams qparams = {1, 0, 0, view->type == MORSEL_FLOAT32, 0};
     if (qparams.is_float || view->type == MORSEL_INT32) return qparams;
     qparams.scale = view->scale;
@@ -75,7 +75,7 @@ enum morsel_error morsel_quantize(const struct morsel_view *view, const float *v
     enum morsel_error error = check(view, values, count);
     if (error) return error;
     struct order o = order_of(view);
-    struct morsel_output y = {view->data, qparams_of(view), 0, 255, 0, 0};
+    struct morsel_output y = {view->data, morsel_view_qparams(view), 0, 255, 0, 0};
     for (uint32_t n = 0; n < o.images; n++)
         for (uint32_t c = 0; c < o.channels; c++)
             for (uint32_t p = 0; p < o.pixels; p++) quantize_one(view, &y, ((size_t)n * o.pixels + p) * o.channels + c, *values++);
@@ -86,7 +86,7 @@ enum morsel_error morsel_dequantize(const struct morsel_view *view, float *value
     enum morsel_error error = check(view, values, count);
     if (error) return error;
     struct order o = order_of(view);
-    struct morsel_input x = {view->data, qparams_of(view)};
+    struct morsel_input x = {view->data, morsel_view_qparams(view)};
     for (uint32_t n = 0; n < o.images; n++) {
         for (uint32_t c = 0; c < o.channels; c++) {
             for (uint32_t p = 0; p < o.pixels; p++) {

@@ -19,6 +19,7 @@ enum { ARENA_MOST = 4 << 20, WORK_MOST = 4 << 20, FLOATS_MOST = 1 << 20, BANDS_M
 
 static unsigned long long grouped, lying; /* blobs with groups that were run, and those of them that lie about their weights */
 static unsigned long long texts;          /* blobs with a text rule that was used */
+static unsigned long long detected;       /* blobs whose outputs were decoded by an answer rule */
 static unsigned long long several;        /* variants that were run, behind the first */
 
 size_t fuzz_seed(uint64_t seed, uint8_t *bytes, size_t capacity) {
@@ -26,10 +27,10 @@ size_t fuzz_seed(uint64_t seed, uint8_t *bytes, size_t capacity) {
 }
 
 int fuzz_report(unsigned long long runs) {
-    printf("   %llu blobs with groups were run, %llu of them lie about their weights; of %llu blobs the text rule was used; %llu variants "
-           "were run\n",
-           grouped, lying, texts, several);
-    return runs < 1000 || (grouped > runs / 50 && lying && texts > runs / 100 && several > runs / 100);
+    printf("   %llu blobs with groups were run, %llu of them lie about their weights; of %llu blobs the text rule was used, of %llu the "
+           "answer rule; %llu variants were run\n",
+           grouped, lying, texts, detected, several);
+    return runs < 1000 || (grouped > runs / 50 && lying && texts > runs / 100 && detected > runs / 100 && several > runs / 100);
 }
 
 static void *aligned(const void *bytes, size_t size) {
@@ -111,6 +112,27 @@ static void use_text(const struct morsel_model *model) {
     texts += !error;
 }
 
+/* Boxes are finite and in order, whatever the outputs hold; and the same where there is room for a few alone. */
+static void use_answer(const struct morsel_session *session) {
+    struct morsel_frame frame = {.size = sizeof frame, .width = 40, .height = 30, .turn = 90};
+    struct morsel_box boxes[40], few[3];
+    uint32_t count = 0, less = 0;
+    enum morsel_error error = morsel_detect(session, NULL, 0, boxes, 40, &count);
+    if ((error == MORSEL_ERR_ANSWER) != (morsel_answer_kind(session->model, NULL) != MORSEL_ANSWER_DETECTIONS)) abort();
+    if (error == MORSEL_ERR_ANSWER) return;
+    if (error || count > 40 || morsel_detect(session, NULL, 0, few, 3, &less) || less != (count < 3 ? count : 3)) abort();
+    for (uint32_t i = 0; i < count; i++) {
+        const struct morsel_box *b = &boxes[i], *before = i ? b - 1 : b;
+        if (!(b->x0 < b->x1 && b->y0 < b->y1 && b->p <= before->p)) abort();
+        if (i < less && memcmp(b, &few[i], sizeof *b)) abort();
+    }
+    error = morsel_detect(session, &frame, 0, boxes, 40, &count);
+    if (error && error != MORSEL_ERR_PICTURE) abort();
+    for (uint32_t i = 0; !error && i < count; i++)
+        if (boxes[i].x0 < 0 || boxes[i].y0 < 0 || boxes[i].x1 > 40 || boxes[i].y1 > 30) abort();
+    detected++;
+}
+
 /* The address sanitizer's, where the program is built with it. */
 void __asan_poison_memory_region(void const volatile *start, size_t bytes) __attribute__((weak));
 void __asan_unpoison_memory_region(void const volatile *start, size_t bytes) __attribute__((weak));
@@ -182,6 +204,7 @@ static uint64_t run_once(const struct morsel_model *model, const struct morsel_o
     use_views(&session);
     use_picture(&session, seed);
     use_text(session.model);
+    use_answer(&session);
     free(arena);
     return mark;
 }

@@ -10,6 +10,7 @@
 
 #include "core/blob.h"
 #include "core/checksum.h"
+#include "seed_answer.h"
 #include "seed_dynamic.h"
 #include "seed_text.h"
 
@@ -86,6 +87,8 @@ static void seed_lay_out(struct seed_blob *b, uint8_t *out) {
     h.strings = seed_section(out, &at, "\0name", 6, 1);
     uint32_t words[SEED_TEXT_WORDS], count = fuzz_below(&b->random, 2) ? seed_text(&b->random, words) : 0;
     if (at + 4 * count <= DATA_START) h.text = seed_section(out, &at, words, count, 4);
+    count = seed_answer(b, out + h.outputs.offset, h.outputs.count, words);
+    if (at + 4 * count <= DATA_START) h.answer = seed_section(out, &at, words, count, 4);
     h.data.offset = DATA_START;
     h.data.count = b->data_bytes;
     memcpy(out + DATA_START, b->data, b->data_bytes);

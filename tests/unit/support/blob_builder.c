@@ -179,6 +179,7 @@ uint8_t *builder_finish(struct builder *b, uint32_t *bytes) {
     h.inputs = place(&end, b->input_count, sizeof b->inputs[0]);
     h.outputs = place(&end, b->output_count, sizeof b->outputs[0]);
     h.picture = place(&end, b->picture_count, sizeof b->picture);
+    h.answer = place(&end, b->answer.kind ? (uint32_t)sizeof b->answer / 4 + 4 * b->answer.anchors : 0, 4);
     h.labels = place(&end, b->label_count, 4);
     h.strings = place(&end, b->string_bytes, 1);
     h.blob_bytes = end;
@@ -194,6 +195,8 @@ uint8_t *builder_finish(struct builder *b, uint32_t *bytes) {
     put(blob, &h.inputs, b->inputs, sizeof b->inputs[0]);
     put(blob, &h.outputs, b->outputs, sizeof b->outputs[0]);
     put(blob, &h.picture, &b->picture, sizeof b->picture);
+    if (h.answer.count) memcpy(blob + h.answer.offset, &b->answer, sizeof b->answer);
+    if (b->anchors) memcpy(blob + h.answer.offset + sizeof b->answer, b->anchors, 16 * (size_t)b->answer.anchors);
     put(blob, &h.labels, b->labels, 4);
     put(blob, &h.strings, b->strings, 1);
     free(b->data);

@@ -15,6 +15,8 @@ struct builder {
     uint32_t operands[8 * BUILDER_MAX], labels[BUILDER_MAX];
     uint32_t tensor_count, step_count, input_count, output_count, operand_count, label_count, picture_count;
     struct morsel_blob_picture picture;
+    struct morsel_blob_answer answer;
+    const float *anchors; /* answer.anchors of them */
     uint8_t *data;
     uint32_t data_bytes;
     uint32_t parameters[16384];

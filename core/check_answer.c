@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* The answer rule: whether the outputs that it names are what it says of them. */
+#include "answer.h"
+#include "check.h"
+
+#include <string.h>
+
+static uint32_t bits_of(float v) {
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+
+/* 0 to 1; not -0. */
+static int fraction(float v) {
+    return bits_of(v) <= 0x3f800000;
+}
+
+/* More than 0, and finite. */
+static int positive(float v) {
+    return bits_of(v) - 1 < 0x7f7fffff;
+}
+
+static const struct morsel_blob_io *output_of(const struct morsel_check *c, uint32_t index) {
+    return (const struct morsel_blob_io *)morsel_blob_at(c->model, c->header->outputs.offset) + index;
+}
+
+/* Whether an output has so many images and candidates, each of so many numbers; and where its channels are last, those are the dimension
+ * behind the images. */
+static int shape_fits(const struct morsel_check *c, const struct morsel_blob_answer *rule, uint32_t output, uint64_t parts,
+                      const struct morsel_answer_shape *like) {
+    const struct morsel_blob_io *io = output_of(c, output);
+    const struct morsel_blob_tensor *t = &c->tensors[io->tensor];
+    struct morsel_answer_shape shape = morsel_answer_shape(rule->flags, io->onnx_rank, io->onnx_dims);
+    if (shape.images != like->images || shape.candidates != like->candidates || shape.parts != parts) return 0;
+    if (t->type == MORSEL_INT32 || t->layout != MORSEL_CHANNELS_LAST || t->rank < 3) return t->type != MORSEL_INT32;
+    return t->dims[0] == shape.images && t->dims[t->rank - 1] == io->onnx_dims[io->onnx_rank - 2];
+}
+
+static int numbers_fit(const struct morsel_blob_answer *rule) {
+    for (int k = 0; k < 2; k++)
+        if (!positive(rule->scale[k]) || !morsel_finite(rule->variance[k])) return 0;
+    return fraction(rule->iou);
+}
+
+static int detections_fit(const struct morsel_check *c, const struct morsel_blob_answer *rule, uint32_t words) {
+    const struct morsel_blob_io *io = output_of(c, rule->output);
+    struct morsel_answer_shape shape = morsel_answer_shape(rule->flags, io->onnx_rank, io->onnx_dims);
+    int apart = rule->scores != rule->output, whole = rule->head == MORSEL_HEAD_YOLOV5 || rule->head == MORSEL_HEAD_YOLOV10;
+    if (rule->head < MORSEL_HEAD_YOLOV5 || rule->head > MORSEL_HEAD_SSD || (apart && whole)) return 0;
+    if (rule->scores >= c->header->outputs.count || !rule->classes || !numbers_fit(rule)) return 0;
+    uint32_t scores = rule->head == MORSEL_HEAD_YOLOV10 ? 2 : rule->classes;
+    if (!shape_fits(c, rule, rule->output, apart ? 4 : (uint64_t)morsel_answer_front(rule) + scores, &shape)) return 0;
+    if (apart && !shape_fits(c, rule, rule->scores, scores, &shape)) return 0;
+    if (!rule->anchors) return 1;
+    return rule->head == MORSEL_HEAD_SSD && rule->anchors == shape.candidates && rule->anchors <= (words - (uint32_t)sizeof *rule / 4) / 4;
+}
+
+enum morsel_error morsel_check_answer(const struct morsel_check *c) {
+    const struct morsel_blob_header *h = c->header;
+    if (!morsel_has_answer(h)) return MORSEL_OK;
+    if (h->answer.count < sizeof(struct morsel_blob_answer) / 4) return MORSEL_ERR_ANSWER;
+    const struct morsel_blob_answer *rule = morsel_blob_at(c->model, h->answer.offset);
+    int known = rule->kind >= MORSEL_ANSWER_CLASSES && rule->kind < MORSEL_ANSWER_COUNT && !(rule->flags & ~MORSEL_ANSWER_FLAGS);
+    if (!known || rule->output >= h->outputs.count || rule->most - 1 >= MORSEL_ANSWER_MOST || !fraction(rule->threshold))
+        return MORSEL_ERR_ANSWER;
+    return rule->kind != MORSEL_ANSWER_DETECTIONS || detections_fit(c, rule, h->answer.count) ? MORSEL_OK : MORSEL_ERR_ANSWER;
+}

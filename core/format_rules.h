@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* The rules of a blob that only those read who ask for them: how a text goes in, and what the outputs mean. A part of format.h. */
+#ifndef MORSEL_FORMAT_RULES_H
+#define MORSEL_FORMAT_RULES_H
+
+#include <stdint.h>
+
+enum morsel_text_action {
+    MORSEL_TEXT_KEEP = 0,   /* stays; value: its order among combining characters, 0 for all others */
+    MORSEL_TEXT_DROP = 1,   /* goes; value 1: combining characters are not sorted across it */
+    MORSEL_TEXT_SPACE = 2,  /* ends a word */
+    MORSEL_TEXT_SHIFT = 3,  /* code point + value, 24 bits with a sign */
+    MORSEL_TEXT_NEXT = 4,   /* the next code point, where its lowest bit is not that of value; else it stays */
+    MORSEL_TEXT_LIST = 5,   /* value >> 16 code points, from the (value & 0xffff)th of `points` on */
+    MORSEL_TEXT_HANGUL = 6, /* a syllable's two or three parts */
+};
+#define MORSEL_TEXT_ALONE 8u        /* beside an action: the result is a word by itself */
+#define MORSEL_TEXT_NO_INPUT ~0u    /* in `inputs` */
+#define MORSEL_TEXT_WORD_MOST 100u  /* of word_points */
+#define MORSEL_TEXT_TOKEN_MOST 400u /* bytes of a token; nobody looks for what is longer */
+#define MORSEL_TEXT_STEPS_MOST 400u /* bytes of tokens that are looked at for a byte of text; a word that takes more is unknown */
+#define MORSEL_TEXT_AROUND_MOST 8u  /* of front + back */
+#define MORSEL_TEXT_LENGTH_MOST 65536u
+
+/*
+ * The text rule: BERT's normalization and WordPiece. This record, then
+ *     starts   [ranges]      code points, ascending, from 0 on: where a range of them begins
+ *     actions  [ranges]      what becomes of each: enum morsel_text_action | MORSEL_TEXT_ALONE | value << 8
+ *     points   [points]      code point | order << 24
+ *     begins   [tokens + 1]  where each token begins in `strings`, and where the last ends
+ *     ids      [tokens]
+ *     strings  [strings]     bytes, padded to a whole word of 32 bits
+ * Tokens are UTF-8, in three groups, each in the order of their bytes: those found in the text as it stands ([SEP]); those that
+ * begin a word; those that go on in one, without the ## of a vocabulary. Opening a blob looks at none of it: whoever reads does.
+ */
+struct morsel_blob_text {
+    uint32_t inputs[3];                       /* indices: token ids, attention mask, token types */
+    uint32_t max_length;                      /* tokens, those around included */
+    uint32_t id_count;                        /* ids are below */
+    uint32_t unknown;                         /* the id of a word that no tokens make up */
+    uint32_t padding;                         /* the id behind the last token */
+    uint32_t word_points;                     /* a longer word is unknown */
+    uint32_t front, back;                     /* how many ids stand in front of a text, and behind it */
+    uint32_t around[MORSEL_TEXT_AROUND_MOST]; /* those in front, then those behind */
+    uint32_t ranges, points, strings;         /* counts: see above */
+    uint32_t special, first, next;            /* tokens of each group */
+};
+
+/* How the outputs of a detector hold boxes: a line of numbers for each candidate, in one output or in two. */
+enum morsel_head {
+    MORSEL_HEAD_YOLOV5 = 1,  /* centre x, centre y, width, height, whether there is anything, scores */
+    MORSEL_HEAD_YOLOV8 = 2,  /* centre x, centre y, width, height, scores */
+    MORSEL_HEAD_YOLOV10 = 3, /* x0, y0, x1, y1, score, class */
+    MORSEL_HEAD_SSD = 4      /* x0, y0, x1, y1, scores; with anchors how the centre moves, and the logarithm of how the sides grow */
+};
+
+#define MORSEL_ANSWER_COLUMNS 1u    /* candidates are columns: an output is [numbers, candidates], and not [candidates, numbers] */
+#define MORSEL_ANSWER_SIGMOID 2u    /* scores become p by it */
+#define MORSEL_ANSWER_SOFTMAX 4u    /* or by this one, over all classes */
+#define MORSEL_ANSWER_BACKGROUND 8u /* class 0 is none */
+#define MORSEL_ANSWER_Y_FIRST 16u   /* y0, x0, y1, x1; of anchors, too */
+#define MORSEL_ANSWER_FLAGS 31u
+#define MORSEL_ANSWER_MOST 65536u /* of `most` */
+
+/*
+ * The answer rule: this record, and behind it float[anchors][4], of which nothing is asked. An output of a detector is [candidates,
+ * numbers], or one of these for each image of a batch. Its channels, where they are last in memory, are the last dimension but one.
+ *
+ * Candidate i has the class of its largest score, the first of equal ones. p is that score, and of YOLOv5 times the one before it. Of an
+ * anchor (centre x, centre y, width, height) and the numbers d of a candidate it makes
+ *     centre = anchor's centre + d * variance[0] * anchor's side,   side = anchor's side * exp(d * variance[1])
+ */
+struct morsel_blob_answer {
+    uint32_t kind;    /* enum morsel_answer */
+    uint32_t head;    /* DETECTIONS: enum morsel_head; else 0, and so is the rest but `flags`, `output`, `most`, `threshold` */
+    uint32_t flags;   /* MORSEL_ANSWER_ */
+    uint32_t output;  /* index into outputs; of detections the one with the boxes */
+    uint32_t scores;  /* index of the output with the scores: the same, or another one that has them alone. YOLOV8 and SSD */
+    uint32_t classes; /* how many scores; YOLOV10: classes are below */
+    uint32_t anchors; /* 0, or SSD: one for each candidate */
+    uint32_t most;    /* how many are told at most: 1..MORSEL_ANSWER_MOST */
+    float threshold;  /* those whose p is less are not told */
+    float iou;        /* of two of a class that share more of their union than this the better one is told; 1: both are */
+    float scale[2];   /* x and y times these are pixels of the input */
+    float variance[2];
+};
+
+#endif

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/* The answer rule at its limits: the last value that opens, and the first that does not. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "core/blob.h"
+#include "tests/unit/support/blob_builder.h"
+
+/* What is opened: a network that copies its inputs, whose outputs have these shapes, and the rule. */
+struct trial {
+    uint32_t rank[2], dims[2][3];
+    enum morsel_type type;
+    struct morsel_blob_answer rule;
+    uint32_t anchor_lack; /* words that the section is shorter than the rule says */
+    uint32_t version;
+    int nameless; /* a section all the same */
+};
+
+static const struct morsel_blob_answer yolov8 = {.kind = MORSEL_ANSWER_DETECTIONS,
+                                                 .head = MORSEL_HEAD_YOLOV8,
+                                                 .flags = MORSEL_ANSWER_COLUMNS,
+                                                 .classes = 3,
+                                                 .most = 100,
+                                                 .threshold = 0.25f,
+                                                 .iou = 0.45f,
+                                                 .scale = {1, 1},
+                                                 .variance = {0.1f, 0.2f}};
+
+static enum morsel_error open_trial(const struct trial *trial) {
+    static float anchors[4 * 64];
+    struct builder b;
+    struct morsel_model model;
+    uint32_t bytes;
+    builder_start(&b);
+    for (uint32_t k = 0; k < 2; k++) {
+        uint32_t x = builder_tensor(&b, trial->type, trial->rank[k], trial->dims[k], 1, 0);
+        uint32_t y = builder_tensor(&b, trial->type, trial->rank[k], trial->dims[k], 1, 0);
+        uint32_t concat[2] = {1, 1};
+        for (uint32_t d = 0; d < trial->rank[k]; d++) concat[1] *= trial->dims[k][d];
+        builder_step(&b, MORSEL_STEP_CONCAT, &x, 1, y, concat, sizeof concat, 0);
+        builder_input(&b, x, k ? "x1" : "x0");
+        builder_output(&b, y, k ? "y1" : "y0");
+    }
+    builder_data(&b, anchors, 4);
+    b.answer = trial->rule;
+    if (trial->nameless) b.answer.kind = 1;
+    b.answer.anchors = trial->rule.anchors < 64 ? trial->rule.anchors : 0;
+    b.anchors = anchors;
+    uint8_t *blob = builder_finish(&b, &bytes);
+    struct morsel_blob_header *h = (void *)blob;
+    if (h->answer.count) memcpy(blob + h->answer.offset, &trial->rule, sizeof trial->rule);
+    h->answer.count -= trial->anchor_lack;
+    if (trial->version) h->format_version = trial->version;
+    builder_seal(blob);
+    enum morsel_error error = morsel_open(&model, blob, bytes, 0);
+    assert_int_equal(morsel_answer_kind(&model, NULL), error || trial->version == 1 ? MORSEL_ANSWER_NONE : trial->rule.kind);
+    free(blob);
+    return error;
+}
+
+/* The network's first output is [1, 7, 5], the second one [1, 2, 5]: the sound rule is of the first alone. */
+static struct trial sound(void) {
+    return (struct trial){.rank = {3, 3}, .dims = {{1, 7, 5}, {1, 2, 5}}, .type = MORSEL_FLOAT32, .rule = yolov8};
+}
+
+#define OPENS(error, ...) \
+    do { \
+        struct trial t = sound(); \
+        __VA_ARGS__; \
+        enum morsel_error got = open_trial(&t); \
+        if (got != (error)) fail_msg("%s: %s, not %s", #__VA_ARGS__, morsel_error_text(got), morsel_error_text(error)); \
+    } while (0)
+#define REFUSED(...) OPENS(MORSEL_ERR_ANSWER, __VA_ARGS__)
+#define TAKEN(...) OPENS(MORSEL_OK, __VA_ARGS__)
+
+static void every_kind_has_a_number(void **state) {
+    (void)state;
+    TAKEN((void)t);
+    TAKEN(t.rule.kind = 0); /* there is none */
+    REFUSED(t.rule.kind = 0, t.nameless = 1);
+    TAKEN(t.rule.kind = MORSEL_ANSWER_CLASSES);
+    TAKEN(t.rule.kind = MORSEL_ANSWER_EMBEDDING);
+    REFUSED(t.rule.kind = MORSEL_ANSWER_COUNT);
+    REFUSED(t.rule.kind = 0xffffffff);
+    REFUSED(t.rule.flags |= MORSEL_ANSWER_FLAGS + 1);
+    REFUSED(t.rule.flags |= 0x80000000);
+    TAKEN(t.rule.flags |= MORSEL_ANSWER_FLAGS);
+    for (uint32_t lack = 1; lack < sizeof yolov8 / 4; lack++) REFUSED(t.anchor_lack = lack);
+}
+
+static void blobs_of_version_1_have_none(void **state) {
+    (void)state;
+    TAKEN(t.version = 1, t.rule.kind = 77);
+    REFUSED(t.version = 2, t.rule.kind = 77);
+}
+
+static void outputs_are_those_there_are(void **state) {
+    (void)state;
+    const struct morsel_blob_answer classes = {.kind = MORSEL_ANSWER_CLASSES, .most = 1};
+    TAKEN(t.rule = classes);
+    TAKEN(t.rule = classes, t.rule.output = 1);
+    REFUSED(t.rule = classes, t.rule.output = 2);
+    REFUSED(t.rule = classes, t.rule.output = 0xffffffff);
+    REFUSED(t.rule.output = 2);
+    REFUSED(t.rule.scores = 2);
+    REFUSED(t.rule.scores = 0xffffffff);
+}
+
+static void numbers_are_in_their_ranges(void **state) {
+    (void)state;
+    static const float wrong[] = {-0.001f, 1.001f, NAN, INFINITY, -INFINITY};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        REFUSED(t.rule.threshold = wrong[i]);
+        REFUSED(t.rule.iou = wrong[i]);
+    }
+    TAKEN(t.rule.threshold = 0, t.rule.iou = 0);
+    TAKEN(t.rule.threshold = 1, t.rule.iou = 1);
+    REFUSED(t.rule.most = 0);
+    TAKEN(t.rule.most = 1);
+    TAKEN(t.rule.most = MORSEL_ANSWER_MOST);
+    REFUSED(t.rule.most = MORSEL_ANSWER_MOST + 1);
+    for (int k = 0; k < 2; k++) {
+        REFUSED(t.rule.scale[k] = 0);
+        REFUSED(t.rule.scale[k] = -1);
+        REFUSED(t.rule.scale[k] = NAN);
+        REFUSED(t.rule.scale[k] = INFINITY);
+        REFUSED(t.rule.variance[k] = NAN);
+        REFUSED(t.rule.variance[k] = -INFINITY);
+        TAKEN(t.rule.variance[k] = -1);
+    }
+}
+
+static void heads_have_their_shapes(void **state) {
+    (void)state;
+    REFUSED(t.rule.head = 0);
+    REFUSED(t.rule.head = MORSEL_HEAD_SSD + 1);
+    for (uint32_t rows = 0; rows < 2; rows++)
+        for (uint32_t parts = 1; parts < 12; parts++)
+            for (uint32_t head = MORSEL_HEAD_YOLOV5; head <= MORSEL_HEAD_SSD; head++) {
+                uint32_t right = head == MORSEL_HEAD_YOLOV10 ? 6 : head == MORSEL_HEAD_YOLOV5 ? 8 : 7;
+                OPENS(parts == right ? MORSEL_OK : MORSEL_ERR_ANSWER, t.rule.head = head, t.rule.flags = rows ? 0 : MORSEL_ANSWER_COLUMNS,
+                      t.dims[0][1 + rows] = parts, t.dims[0][2 - rows] = 9);
+            }
+    REFUSED(t.rule.classes = 0, t.dims[0][1] = 4);
+    REFUSED(t.rule.classes = 4);
+    REFUSED(t.rule.classes = 0xfffffffc, t.dims[0][1] = 8); /* 4 more than that wraps */
+    REFUSED(t.rule.classes = 0xffffffff, t.dims[0][1] = 3);
+    REFUSED(t.type = MORSEL_INT32);
+    TAKEN(t.type = MORSEL_INT8);
+    TAKEN(t.rank[0] = 2, t.dims[0][0] = 7, t.dims[0][1] = 5);
+    REFUSED(t.rank[0] = 1, t.dims[0][0] = 7);
+    TAKEN(t.dims[0][0] = 4); /* a batch */
+}
+
+static void two_outputs_agree(void **state) {
+    (void)state;
+#define PAIR t.dims[0][1] = 4, t.rule.scores = 1, t.rule.classes = 2
+    TAKEN(PAIR);
+    TAKEN(PAIR, t.rule.head = MORSEL_HEAD_SSD);
+    REFUSED(PAIR, t.rule.head = MORSEL_HEAD_YOLOV5);
+    REFUSED(PAIR, t.rule.head = MORSEL_HEAD_YOLOV10);
+    REFUSED(PAIR, t.dims[0][1] = 5);
+    REFUSED(PAIR, t.rule.scores = 2);
+    REFUSED(PAIR, t.rule.scores = 0xffffffff);
+    REFUSED(PAIR, t.rule.classes = 3);
+    REFUSED(PAIR, t.dims[1][2] = 6); /* candidates */
+    REFUSED(PAIR, t.dims[1][0] = 2); /* images */
+    TAKEN(PAIR, t.dims[1][0] = 2, t.dims[0][0] = 2);
+    REFUSED(PAIR, t.rank[1] = 1, t.dims[1][0] = 10);
+}
+
+static void anchors_are_one_a_candidate(void **state) {
+    (void)state;
+#define SSD t.rule.head = MORSEL_HEAD_SSD
+    TAKEN(SSD, t.rule.anchors = 5);
+    REFUSED(SSD, t.rule.anchors = 4);
+    REFUSED(SSD, t.rule.anchors = 6);
+    REFUSED(SSD, t.rule.anchors = 5, t.anchor_lack = 1);
+    REFUSED(SSD, t.rule.anchors = 0x40000005);
+    REFUSED(t.rule.anchors = 5);
+}
+
+/* Of a section that lies outside nothing is read. */
+static void the_section_lies_in_the_blob(void **state) {
+    (void)state;
+    for (int way = 0; way < 5; way++) {
+        struct builder b;
+        struct morsel_model model;
+        uint32_t bytes, concat[2] = {1, 35}, dims[3] = {1, 7, 5};
+        builder_start(&b);
+        builder_tensor(&b, MORSEL_FLOAT32, 3, dims, 1, 0);
+        builder_tensor(&b, MORSEL_FLOAT32, 3, dims, 1, 0);
+        builder_step(&b, MORSEL_STEP_CONCAT, (uint32_t[]){0}, 1, 1, concat, sizeof concat, 0);
+        builder_data(&b, concat, 4);
+        builder_input(&b, 0, "x");
+        builder_output(&b, 1, "y");
+        b.answer = yolov8;
+        uint8_t *blob = builder_finish(&b, &bytes);
+        struct morsel_blob_header *h = (void *)blob;
+        if (way == 1) h->answer.offset += 4;
+        if (way == 2) h->answer.offset = h->blob_bytes + 64;
+        if (way == 3) h->answer.count = 0xffffffff;
+        if (way == 4) h->answer.offset = 64;
+        builder_seal(blob);
+        assert_int_equal(morsel_open(&model, blob, bytes, 0), way ? MORSEL_ERR_SECTION : MORSEL_OK);
+        free(blob);
+    }
+}
+
+/* Memory [N, H, W, C] is [N, C, H * W] to the graph, and nothing else of rank 3. The last two shapes are of a
+ * batch of 2 that is not named, and of integers. */
+static void channels_that_are_last_are_the_second_dimension(void **state) {
+    (void)state;
+    static const uint32_t shapes[][3] = {{1, 7, 20}, {1, 20, 7}, {1, 4, 35}, {1, 10, 14}, {1, 7, 20}, {1, 7, 20}};
+    for (size_t i = 0; i < 6; i++)
+        for (uint32_t columns = 0; columns < 2; columns++) {
+            struct builder b;
+            struct morsel_model model;
+            uint32_t bytes, concat[2] = {1, 140}, dims[4] = {1 + (i == 4), 4 - 2 * (i == 4), 5, 7};
+            builder_start(&b);
+            builder_tensor(&b, i == 5 ? MORSEL_INT32 : MORSEL_FLOAT32, 4, dims, 1, 0);
+            builder_tensor(&b, i == 5 ? MORSEL_INT32 : MORSEL_FLOAT32, 4, dims, 1, 0);
+            builder_step(&b, MORSEL_STEP_CONCAT, (uint32_t[]){0}, 1, 1, concat, sizeof concat, 0);
+            builder_data(&b, concat, 4);
+            builder_input(&b, 0, "x");
+            builder_output(&b, 1, "y");
+            b.outputs[0].onnx_rank = 3;
+            memcpy(b.outputs[0].onnx_dims, shapes[i], sizeof shapes[i]);
+            b.answer = yolov8;
+            b.answer.flags = columns;
+            b.answer.classes = shapes[i][2 - columns] - 4;
+            uint8_t *blob = builder_finish(&b, &bytes);
+            enum morsel_error error = morsel_open(&model, blob, bytes, 0);
+            assert_int_equal(error, i == 0 && b.answer.classes ? MORSEL_OK : MORSEL_ERR_ANSWER);
+            free(blob);
+        }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kind_has_a_number),
+        cmocka_unit_test(blobs_of_version_1_have_none),
+        cmocka_unit_test(outputs_are_those_there_are),
+        cmocka_unit_test(numbers_are_in_their_ranges),
+        cmocka_unit_test(heads_have_their_shapes),
+        cmocka_unit_test(two_outputs_agree),
+        cmocka_unit_test(anchors_are_one_a_candidate),
+        cmocka_unit_test(the_section_lies_in_the_blob),
+        cmocka_unit_test(channels_that_are_last_are_the_second_dimension),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
