@@ -216,3 +216,12 @@ prove: $(PROVE_VENV)/.ready  ## the arithmetic of what open checks, for all inpu
 pages: all  ## a page of `morsel report` in headless Chromium: light, dark, on a phone; screenshots in build/pages
 	@MORSEL=$(BUILD)/morsel sh tests/pages/run.sh
 
+# ---- detectors ---------------------------------------------------------------------------------------------------------
+DETECT_VENV := build/detect-venv
+$(DETECT_VENV)/.ready: tests/detect/requirements.txt
+	@python3 -m venv $(DETECT_VENV)
+	@$(DETECT_VENV)/bin/pip install --quiet --disable-pip-version-check -r tests/detect/requirements.txt
+	@touch $@
+.PHONY: parity-detect
+parity-detect: all $(DETECT_VENV)/.ready  ## boxes of detectors beside NumPy's, of ONNX Runtime's outputs; DETECT="nudenet-320"
+	@MORSEL=$(BUILD)/morsel $(DETECT_VENV)/bin/python tests/detect/boxes.py $(DETECT)

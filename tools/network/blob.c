@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The kind of network that a blob is, from a file or built in. */
+#include "core/answer.h"
 #include "core/blob.h"
 #include "tools/base/arena.h"
 #include "tools/base/clock.h"
@@ -72,9 +73,11 @@ static bool read_blob(struct network *network, struct failure *failure) {
 static bool get_bytes(struct network *network, struct failure *failure) {
     const struct network_call *call = &network->call;
     bool is_file = !access(call->path, F_OK) || strpbrk(call->path, "./");
-    if (call->picture || call->labels)
+    if (call->picture || call->labels || call->answer)
         return failure_set(failure, STATUS_CALL, "%s is for ONNX files; a blob has its own, from morsel convert or quantize",
-                           call->picture ? "--picture" : "--labels");
+                           call->picture  ? "--picture"
+                           : call->answer ? "--answer"
+                                          : "--labels");
     if (!memory_call_fits(call->arena, call->no_streaming, failure)) return false;
     if (is_file && (call->arena || call->no_streaming))
         return failure_set(failure, STATUS_CALL,
@@ -107,7 +110,10 @@ static void make_tensors(struct network *network) {
     network->inputs = tensors_of(&network->model, &header->inputs);
     network->outputs = tensors_of(&network->model, &header->outputs);
     network->has_rule = header->picture.count != 0;
+    network->answer = morsel_answer_rule(&network->model);
     network->probabilities = network->output_count && scores_are_probabilities(&network->model, 0);
+    if (network->answer && network->answer->kind == MORSEL_ANSWER_CLASSES)
+        network->probabilities = !(network->answer->flags & MORSEL_ANSWER_SOFTMAX);
 }
 
 /* --- Variants --- */
@@ -298,6 +304,13 @@ static bool blob_scores(const struct network_run *run, float *scores, struct fai
            failure_set(failure, STATUS_INPUT, "output 0 cannot be read");
 }
 
+static bool blob_detect(const struct network_run *run, const struct network_boxes *boxes, struct failure *failure) {
+    struct morsel_frame frame = {.size = sizeof frame, .width = boxes->width, .height = boxes->height};
+    enum morsel_error error =
+        morsel_detect(&run->session, boxes->width ? &frame : NULL, boxes->image, boxes->list, boxes->room, boxes->count);
+    return !error || failure_set(failure, STATUS_INPUT, "%s", morsel_error_text(error));
+}
+
 /* --- Pictures --- */
 
 /* A picture whose size the rule leaves alone, or not enough alone: what it is and what is wanted. */
@@ -342,4 +355,5 @@ const struct network_kind network_of_blobs = {
     .compute = blob_compute,
     .get = blob_get,
     .scores = blob_scores,
+    .detect = blob_detect,
 };

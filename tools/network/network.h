@@ -25,7 +25,7 @@ struct network_tensor {
 
 struct network_call {
     const char *path;                       /* a file, or a built-in network's name */
-    const char *picture, *labels;           /* files, for an ONNX file; a blob has its own. NULL: none */
+    const char *picture, *labels, *answer;  /* files, for an ONNX file; a blob has its own. NULL: none */
     const struct morsel_blob_picture *rule; /* in the place of `picture`; NULL: none */
     uint32_t cpu;                           /* enum morsel_cpu: kernels that may be used */
     unsigned threads;                       /* that share each step of a run; 0: one */
@@ -41,9 +41,10 @@ struct network {
     struct network_call call;
     uint32_t input_count, output_count;
     struct network_tensor *inputs, *outputs;
-    bool has_rule;       /* network_picture() works */
-    bool probabilities;  /* the network itself ends with a softmax */
-    double open_seconds; /* of a blob: morsel_open() */
+    bool has_rule;                           /* network_picture() works */
+    bool probabilities;                      /* the network itself ends with a softmax, or the answer rule says so */
+    const struct morsel_blob_answer *answer; /* what the outputs mean; NULL: nobody says */
+    double open_seconds;                     /* of a blob: morsel_open() */
     /* A blob's; model.blob is NULL for others. */
     struct file_bytes blob;
     struct morsel_model model; /* the variant that is run */
@@ -73,6 +74,13 @@ struct network_value {
 };
 typedef void network_watch(void *context, const struct network_value *value);
 
+/* What network_detect() fills. */
+struct network_boxes {
+    uint32_t image, width, height; /* of the picture; 0: boxes are those of the input */
+    struct morsel_box *list;
+    uint32_t room, *count;
+};
+
 /* What a kind of network does; network_*() below call it. */
 struct network_kind {
     bool (*read)(struct network *network, struct failure *failure);
@@ -87,6 +95,7 @@ struct network_kind {
     bool (*compute)(struct network_run *run, network_watch *watch, void *context, struct failure *failure);
     bool (*get)(const struct network_run *run, uint32_t output, void *values, struct failure *failure);
     bool (*scores)(const struct network_run *run, float *scores, struct failure *failure);
+    bool (*detect)(const struct network_run *run, const struct network_boxes *boxes, struct failure *failure);
 };
 extern const struct network_kind network_of_blobs;
 
@@ -145,6 +154,10 @@ bool network_compute(struct network_run *run, network_watch *watch, void *contex
 /* An output's values; output 0 as floats, whatever its type. */
 bool network_get(const struct network_run *run, uint32_t output, void *values, struct failure *failure);
 bool network_scores(const struct network_run *run, float *scores, struct failure *failure);
+
+/* Whether the answer rule is of a detector; then what it found, after a run. */
+bool network_detects(const struct network *network);
+bool network_detect(const struct network_run *run, const struct network_boxes *boxes, struct failure *failure);
 
 /* The best kernels that the run may use: "avx2"; "float". */
 const char *network_isa(const struct network_run *run);

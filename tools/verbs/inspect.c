@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* morsel inspect: what a blob holds. */
 #include "tools/verbs/inspect.h"
+#include "core/answer.h"
 #include "tools/base/message.h"
 #ifndef MORSEL_TOOL_REDUCED
 #include "tools/verbs/host/inspect_onnx.h"
@@ -22,6 +23,7 @@ void inspect_sections(const struct inspect *inspect, struct inspect_section sect
         {"inputs", header->inputs.count * (uint32_t)sizeof(struct morsel_blob_io)},
         {"outputs", header->outputs.count * (uint32_t)sizeof(struct morsel_blob_io)},
         {"picture", header->picture.count * (uint32_t)sizeof(struct morsel_blob_picture)},
+        {"answer", morsel_has_answer(header) ? header->answer.count * 4 : 0},
         {"labels", header->labels.count * 4},
         {"strings", header->strings.count},
         {"data", header->data.count},
@@ -31,6 +33,20 @@ void inspect_sections(const struct inspect *inspect, struct inspect_section sect
 
 const struct morsel_blob_picture *inspect_picture(const struct inspect *inspect) {
     return inspect->header->picture.count ? morsel_blob_at(&inspect->network.model, inspect->header->picture.offset) : NULL;
+}
+
+const struct morsel_blob_answer *inspect_answer(const struct inspect *inspect) {
+    return morsel_answer_rule(&inspect->network.model);
+}
+
+const char *inspect_answer_name(uint32_t kind) {
+    static const char *const names[MORSEL_ANSWER_COUNT] = {"none", "classes", "detections", "embedding"};
+    return kind < MORSEL_ANSWER_COUNT ? names[kind] : "?";
+}
+
+const char *inspect_head_name(uint32_t head) {
+    static const char *const names[] = {"?", "yolov5", "yolov8", "yolov10", "ssd"};
+    return head <= MORSEL_HEAD_SSD ? names[head] : "?";
 }
 
 const char *inspect_resize_name(const struct morsel_blob_picture *rule) {

@@ -28,11 +28,14 @@ struct inspect_section {
     const char *name;
     uint32_t bytes;
 };
-enum { INSPECT_SECTIONS = 11 };
+enum { INSPECT_SECTIONS = 12 };
 void inspect_sections(const struct inspect *inspect, struct inspect_section sections[INSPECT_SECTIONS]);
 
 /* NULL where the blob has none. */
 const struct morsel_blob_picture *inspect_picture(const struct inspect *inspect);
+const struct morsel_blob_answer *inspect_answer(const struct inspect *inspect);
+const char *inspect_answer_name(uint32_t kind);                          /* "detections" */
+const char *inspect_head_name(uint32_t head);                            /* "yolov8" */
 const char *inspect_resize_name(const struct morsel_blob_picture *rule); /* "short_side" */
 const char *inspect_filter_name(const struct morsel_blob_picture *rule); /* "linear" */
 const char *inspect_channels_name(uint32_t channels);                    /* "RGB" */

@@ -172,6 +172,33 @@ static void put_picture(struct json *json, const struct inspect *inspect) {
     json_close(json);
 }
 
+/* As a rule file states it, with what was found in the network. */
+static void put_answer(struct json *json, const struct inspect *inspect) {
+    const struct morsel_blob_answer *rule = inspect_answer(inspect);
+    if (!rule) {
+        json_text(json, "answer", NULL);
+        return;
+    }
+    json_open_flat(json, "answer");
+    json_text(json, "kind", inspect_answer_name(rule->kind));
+    json_integer(json, "output", rule->output);
+    if (rule->kind == MORSEL_ANSWER_CLASSES) {
+        json_bool(json, "softmax", rule->flags & MORSEL_ANSWER_SOFTMAX);
+        json_integer(json, "top", rule->most);
+        json_float(json, "threshold", rule->threshold);
+    }
+    if (rule->kind == MORSEL_ANSWER_DETECTIONS) {
+        json_text(json, "head", inspect_head_name(rule->head));
+        json_integer(json, "scores", rule->scores);
+        json_integer(json, "classes", rule->classes);
+        json_integer(json, "anchors", rule->anchors);
+        json_float(json, "threshold", rule->threshold);
+        json_float(json, "iou", rule->iou);
+        json_integer(json, "most", rule->most);
+    }
+    json_close(json);
+}
+
 static void put_sections(struct json *json, const struct inspect *inspect) {
     struct inspect_section sections[INSPECT_SECTIONS];
     inspect_sections(inspect, sections);
@@ -222,6 +249,7 @@ void inspect_json(const struct inspect *inspect) {
     json_integer(&json, "macs", (int64_t)((uint64_t)header->macs_high << 32 | header->macs_low));
     json_integer(&json, "params", header->parameter_count);
     put_picture(&json, inspect);
+    put_answer(&json, inspect);
     put_labels(&json, inspect);
     if (inspect->variant_count > 1) put_variants(&json, inspect);
     json_close(&json);

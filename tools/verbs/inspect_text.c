@@ -51,6 +51,22 @@ static void print_picture(const struct inspect *inspect) {
     message_print("\n");
 }
 
+static void print_answer(const struct inspect *inspect) {
+    const struct morsel_blob_answer *rule = inspect_answer(inspect);
+    if (!rule) return;
+    message_print("answer rule: %s, output %u", inspect_answer_name(rule->kind), rule->output);
+    if (rule->kind == MORSEL_ANSWER_CLASSES)
+        message_print(", %s, the first %u of p >= %.6g", rule->flags & MORSEL_ANSWER_SOFTMAX ? "softmax" : "as they are", rule->most,
+                      (double)rule->threshold);
+    if (rule->kind == MORSEL_ANSWER_DETECTIONS) {
+        if (rule->scores != rule->output) message_print(" and %u", rule->scores);
+        message_print(", head %s, %u classes", inspect_head_name(rule->head), rule->classes);
+        if (rule->anchors) message_print(", %u anchors", rule->anchors);
+        message_print(", the first %u of p >= %.6g and IoU <= %.6g", rule->most, (double)rule->threshold, (double)rule->iou);
+    }
+    message_print("\n");
+}
+
 static void print_labels(const struct inspect *inspect) {
     uint32_t count = inspect->header->labels.count;
     message_print("labels: %u", count);
@@ -218,6 +234,7 @@ void inspect_text(const struct inspect *inspect) {
     print_io("input", inspect->network.inputs, header->inputs.count, inspect, morsel_input);
     print_io("output", inspect->network.outputs, header->outputs.count, inspect, morsel_output);
     print_picture(inspect);
+    print_answer(inspect);
     print_labels(inspect);
     print_steps(inspect);
     print_tensors(inspect);

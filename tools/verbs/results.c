@@ -8,17 +8,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-void results_add(struct results *results, const char *file, uint32_t image, bool numbered, float *scores, size_t count, double ms) {
-    uint32_t indices[RESULTS_TOP_MOST];
+static struct result *add(struct results *results, const char *file, uint32_t image, bool numbered, double ms) {
     size_t room = results->count + 1; /* a power of two is full */
     if (!(results->count & (results->count - 1)))
         results->list = must_have(realloc(results->list, 2 * room * sizeof *results->list), 2 * room * sizeof *results->list);
     struct result *result = &results->list[results->count++];
     *result = (struct result){.file = file, .image = image, .numbered = numbered, .ms = ms};
+    return result;
+}
+
+void results_add(struct results *results, const char *file, uint32_t image, bool numbered, float *scores, size_t count, double ms) {
+    uint32_t indices[RESULTS_TOP_MOST];
+    struct result *result = add(results, file, image, numbered, ms);
     result->top_count = (uint32_t)scores_top(scores, count, results->top, indices);
     if (!results->probabilities) scores_softmax(scores, count);
     result->top = must_calloc(result->top_count, sizeof *result->top);
     for (uint32_t i = 0; i < result->top_count; i++) result->top[i] = (struct results_class){indices[i], scores[indices[i]]};
+    while (result->top_count && result->top[result->top_count - 1].p < results->threshold) result->top_count--;
+}
+
+static void *copy_of(const void *from, size_t count, size_t bytes) {
+    void *to = must_calloc(count + 1, bytes);
+    return memcpy(to, from, count * bytes);
+}
+
+void results_add_boxes(struct results *results, const char *file, uint32_t image, bool numbered, const struct morsel_box *boxes,
+                       uint32_t count, double ms) {
+    struct result *result = add(results, file, image, numbered, ms);
+    result->boxes = copy_of(boxes, count, sizeof *boxes);
+    result->box_count = count;
+}
+
+void results_add_vector(struct results *results, const char *file, uint32_t image, bool numbered, const float *vector, size_t count,
+                        double ms) {
+    struct result *result = add(results, file, image, numbered, ms);
+    result->vector = copy_of(vector, count, sizeof *vector);
+    result->vector_count = count;
 }
 
 static const char *label_of(const struct results *results, uint32_t index) {
@@ -59,12 +84,40 @@ size_t results_right(const struct results *results) {
     return right;
 }
 
+static void print_boxes(const struct results *results, const struct result *result) {
+    message_print("  %u found  %8.3f ms\n", result->box_count, result->ms);
+    for (uint32_t i = 0; i < result->box_count; i++) {
+        const struct morsel_box *box = &result->boxes[i];
+        const char *label = label_of(results, box->index);
+        char number[24];
+        snprintf(number, sizeof number, "class %u", box->index);
+        message_print("    %-16s %.4f  x %7.1f .. %7.1f  y %7.1f .. %7.1f\n", label ? label : number, (double)box->p, (double)box->x0,
+                      (double)box->x1, (double)box->y0, (double)box->y1);
+    }
+}
+
+static void print_vector(const struct result *result) {
+    double squares = 0;
+    for (size_t i = 0; i < result->vector_count; i++) squares += (double)result->vector[i] * (double)result->vector[i];
+    message_print("  %zu numbers, of length %.6g:", result->vector_count, sqrt(squares));
+    for (size_t i = 0; i < result->vector_count && i < 6; i++) message_print(" %.4f", (double)result->vector[i]);
+    message_print("%s  %8.3f ms\n", result->vector_count > 6 ? " .." : "", result->ms);
+}
+
 void results_print(const struct results *results, const struct result *result) {
     char name[64];
     const char *base = base_name(result->file);
     if (result->numbered) snprintf(name, sizeof name, "%.50s[%u]", base, result->image);
     else snprintf(name, sizeof name, "%.60s", base);
     message_print("%-20s", name);
+    if (result->boxes) {
+        print_boxes(results, result);
+        return;
+    }
+    if (result->vector) {
+        print_vector(result);
+        return;
+    }
     if (results->check_names) message_print("  %-5s", is_right(results, result) ? "right" : is_known(results, result) ? "wrong" : "?");
     for (uint32_t i = 0; i < result->top_count; i++) {
         const char *label = label_of(results, result->top[i].index);
@@ -74,10 +127,24 @@ void results_print(const struct results *results, const struct result *result) {
     message_print("  %8.3f ms\n", result->ms);
 }
 
-static void result_json(const struct results *results, const struct result *result, struct json *json) {
-    json_open(json, NULL);
-    json_text(json, "file", result->file);
-    if (result->numbered) json_integer(json, "image", result->image);
+static void boxes_json(const struct results *results, const struct result *result, struct json *json) {
+    json_open_array(json, "boxes");
+    for (uint32_t i = 0; i < result->box_count; i++) {
+        const struct morsel_box *box = &result->boxes[i];
+        json_open_flat(json, NULL);
+        json_text(json, "label", label_of(results, box->index));
+        json_integer(json, "index", box->index);
+        json_float(json, "p", box->p);
+        json_float(json, "x0", box->x0);
+        json_float(json, "y0", box->y0);
+        json_float(json, "x1", box->x1);
+        json_float(json, "y1", box->y1);
+        json_close(json);
+    }
+    json_close_array(json);
+}
+
+static void top_json(const struct results *results, const struct result *result, struct json *json) {
     json_open_array(json, "top");
     for (uint32_t i = 0; i < result->top_count; i++) {
         json_open_flat(json, NULL);
@@ -87,6 +154,21 @@ static void result_json(const struct results *results, const struct result *resu
         json_close(json);
     }
     json_close_array(json);
+}
+
+static void vector_json(const struct result *result, struct json *json) {
+    json_open_array(json, "embedding");
+    for (size_t i = 0; i < result->vector_count; i++) json_float(json, NULL, result->vector[i]);
+    json_close_array(json);
+}
+
+static void result_json(const struct results *results, const struct result *result, struct json *json) {
+    json_open(json, NULL);
+    json_text(json, "file", result->file);
+    if (result->numbered) json_integer(json, "image", result->image);
+    if (result->boxes) boxes_json(results, result, json);
+    else if (result->vector) vector_json(result, json);
+    else top_json(results, result, json);
     if (results->check_names && is_known(results, result)) json_bool(json, "right", is_right(results, result));
     json_number(json, "ms", round(result->ms * 1e6) / 1e6); /* to the nanosecond */
     json_close(json);
@@ -96,11 +178,16 @@ void results_json(const struct results *results, struct json *json) {
     json_open_array(json, "results");
     for (size_t i = 0; i < results->count; i++) result_json(results, &results->list[i], json);
     json_close_array(json);
+    if (results->network->answer && results->network->answer->kind != MORSEL_ANSWER_CLASSES) return;
     json_text(json, "p", results->probabilities ? "the network's softmax" : "softmax over the scores");
 }
 
 void results_free(struct results *results) {
-    for (size_t i = 0; i < results->count; i++) free(results->list[i].top);
+    for (size_t i = 0; i < results->count; i++) {
+        free(results->list[i].top);
+        free(results->list[i].boxes);
+        free(results->list[i].vector);
+    }
     free(results->list);
     results->list = NULL;
     results->count = 0;

@@ -7,9 +7,9 @@
 #include "tools/base/message.h"
 #include "tools/base/options.h"
 #include "tools/network/pool.h"
-#include "tools/network/scores.h"
 #include "tools/network/tensor.h"
-#include "tools/samples/image/image.h"
+#include "tools/samples/image/draw.h"
+#include "tools/verbs/answers.h"
 #include "tools/verbs/results.h"
 #include "tools/verbs/verbs.h"
 #include <stdio.h>
@@ -26,11 +26,13 @@ struct job {
     struct option_texts input_texts, output_texts, texts;
     char *const *pictures;
     uint32_t picture_count, runs;
+    const char *draw;
     /* Of each input and output: the file that it comes from or goes to (NULL: not asked for), and what is in it. */
     const char *input_paths[IO_MOST], *output_paths[IO_MOST];
     struct npy arrays[IO_MOST];
     uint8_t *stacked[IO_MOST]; /* every run's values, one behind the other */
-    float *scores;
+    uint32_t top;              /* 0: not given */
+    struct answers answers;
     struct results results;
     double seconds; /* of all runs */
     bool want_json;
@@ -82,6 +84,17 @@ static bool bind_all(struct job *job, struct failure *failure) {
            bind(n->outputs, n->output_count, &job->output_texts, "--output", job->output_paths, failure);
 }
 
+static bool draw_differs(const struct job *job, struct failure *failure) {
+    if (!job->draw) return true;
+    bool read = network_reads(&job->network, job->draw), written = false;
+    for (uint32_t k = 0; k < job->picture_count; k++) read = read || file_same(job->draw, job->pictures[k]);
+    for (uint32_t i = 0; i < job->network.output_count; i++) written = written || file_same(job->draw, job->output_paths[i]);
+    if (read || written)
+        return failure_set(failure, STATUS_CALL, "--draw %s would be written over: it is %s as well", job->draw,
+                           read ? "read" : "another output");
+    return draw_can_write(job->draw, failure);
+}
+
 /* No output goes where something is read from, or where another output goes. */
 static bool files_differ(const struct job *job, struct failure *failure) {
     for (uint32_t i = 0; i < job->network.output_count; i++) {
@@ -94,7 +107,7 @@ static bool files_differ(const struct job *job, struct failure *failure) {
             return failure_set(failure, STATUS_CALL, "--output %s would be written over: it is %s as well", path,
                                read ? "read" : "another output");
     }
-    return true;
+    return draw_differs(job, failure);
 }
 
 static bool check_call(const struct job *job, struct failure *failure) {
@@ -109,6 +122,7 @@ static bool check_call(const struct job *job, struct failure *failure) {
     for (uint32_t i = 0; i < job->picture_count; i++)
         if (folder_is(job->pictures[i]))
             return failure_set(failure, STATUS_CALL, "%s is a folder: name pictures; morsel eval takes folders", job->pictures[i]);
+    if (job->draw && !job->picture_count) return failure_set(failure, STATUS_CALL, "--draw is for a picture");
     return true;
 }
 
@@ -168,6 +182,8 @@ static bool put_picture(struct job *job, const char *path, uint32_t index, struc
     struct image image;
     if (!image_read(path, &image, failure)) return false;
     bool good = network_picture(job->run, &image, index, failure) || failure_prefix(failure, path);
+    job->answers.sides[2 * index] = image.width;
+    job->answers.sides[2 * index + 1] = image.height;
     image_free(&image);
     return good;
 }
@@ -216,29 +232,26 @@ static bool put_text(struct job *job, uint32_t run, struct failure *failure) {
 
 /* --- Runs --- */
 
-/* Room for what the outputs give in all runs, and for the scores of one. */
+/* Room for what the outputs give in all runs. */
 static void prepare_outputs(struct job *job) {
     const struct network *n = &job->network;
     for (uint32_t i = 0; i < n->output_count; i++)
         if (job->output_paths[i]) job->stacked[i] = must_calloc(job->runs, n->outputs[i].count * npy_type_bytes(n->outputs[i].type));
-    job->scores = must_calloc(n->outputs[0].count, sizeof *job->scores);
-    job->results.network = n;
-    job->results.probabilities = n->probabilities;
-    if (!scores_are_classes(&n->outputs[0])) job->results.top = 0;
 }
 
 /* Adds the images of a run to the results: each has a picture's file, or all have that of the first array. */
-static void add_results(struct job *job, uint32_t run, double seconds) {
+static bool add_results(struct job *job, uint32_t run, double seconds, struct failure *failure) {
     uint32_t images = network_images(&job->network), first = run * images, left = job->picture_count - first;
     bool pictures = job->picture_count;
-    size_t count = job->network.outputs[0].count / images;
     for (uint32_t i = 0; i < images && (!pictures || i < left); i++) {
         const char *file = pictures ? job->pictures[first + i] : job->texts.count ? job->texts.values[run] : job->input_paths[0];
         bool numbered = !pictures && !job->texts.count && (size_t)job->runs * images > 1;
-        results_add(&job->results, file, pictures ? i : first + i, numbered, job->scores + i * count, count, seconds * 1e3);
+        const struct result of = {.file = file, .image = pictures ? i : first + i, .numbered = numbered, .ms = seconds * 1e3};
+        if (!answers_add(&job->answers, job->run, &job->results, &of, failure)) return false;
         if (!job->want_json && (pictures || !job->output_texts.count))
             results_print(&job->results, &job->results.list[job->results.count - 1]);
     }
+    return true;
 }
 
 /* Runs once, keeps the outputs asked for. */
@@ -256,9 +269,7 @@ static bool run_once(struct job *job, uint32_t run, struct failure *failure) {
         size_t bytes = output->count * npy_type_bytes(output->type);
         if (job->stacked[i] && !network_get(job->run, i, job->stacked[i] + run * bytes, failure)) return false;
     }
-    if (!network_scores(job->run, job->scores, failure)) return false;
-    add_results(job, run, seconds);
-    return true;
+    return answers_read(&job->answers, job->run, failure) && add_results(job, run, seconds, failure);
 }
 
 static bool write_outputs(const struct job *job, struct failure *failure) {
@@ -289,11 +300,15 @@ static bool open_network(struct job *job, struct failure *failure) {
 }
 
 static bool run(struct job *job, struct failure *failure) {
-    if (!check_call(job, failure) || !open_network(job, failure)) return false;
+    if (!check_call(job, failure) || !open_network(job, failure) ||
+        !answers_open(&job->answers, &job->network, &job->results, job->top, failure))
+        return false;
+    if (job->draw && (job->picture_count != 1 || !network_detects(&job->network)))
+        return failure_set(failure, STATUS_CALL, "--draw wants one picture, and a network with an answer rule of detections");
     prepare_outputs(job);
     for (uint32_t run = 0; run < job->runs; run++)
         if (!run_once(job, run, failure)) return false;
-    return write_outputs(job, failure);
+    return write_outputs(job, failure) && (!job->draw || answers_draw(&job->results, job->pictures[0], job->draw, failure));
 }
 
 /* --- What came out --- */
@@ -325,6 +340,7 @@ static void print_json(const struct job *job) {
 static void print_answers(const struct job *job) {
     const struct results *results = &job->results;
     if (job->output_texts.count && job->input_texts.count) return;
+    if (job->network.answer && job->network.answer->kind != MORSEL_ANSWER_CLASSES) return;
     if (!results->top) {
         char text[256];
         message_print("output %s is no list of classes; --output Y.npy keeps it\n",
@@ -352,7 +368,7 @@ static void job_free(struct job *job) {
         free(job->stacked[i]);
     }
     results_free(&job->results);
-    free(job->scores);
+    answers_free(&job->answers);
     network_run_close(job->run);
     network_close(&job->network);
 }
@@ -360,7 +376,7 @@ static void job_free(struct job *job) {
 int verb_run(int argc, char **argv) {
     static struct job job = {.call.variant = NETWORK_FITTING};
     struct failure failure;
-    long threads = 1, top = 5;
+    long threads = 1, top = 0;
     const struct option list[] = {
         {"--input", "[NAME=]X.npy", OPTION_TEXTS, &job.input_texts, 0, 0,
          "a tensor as the ONNX graph states it; a first dimension that is a multiple is run in turn"},
@@ -370,7 +386,10 @@ int verb_run(int argc, char **argv) {
         {"--picture", "RULE.json", OPTION_TEXT, &job.call.picture, 0, 0,
          "how a picture becomes the input of an ONNX file; a blob has its own"},
         {"--labels", "FILE", OPTION_TEXT, &job.call.labels, 0, 0, "class names for an ONNX file; a blob has its own"},
-        {"--top", "K", OPTION_NUMBER, &top, 1, RESULTS_TOP_MOST, "how many classes are shown"},
+        {"--answer", "RULE.json", OPTION_TEXT, &job.call.answer, 0, 0, "what the outputs of an ONNX file mean; a blob has its own"},
+        {"--draw", "OUT.png", OPTION_TEXT, &job.draw, 0, 0, "the picture with the boxes that were found in it; or OUT.ppm"},
+        {"--top", "K", OPTION_NUMBER, &top, 0, RESULTS_TOP_MOST,
+         "how many classes or boxes are shown; 0: what the answer rule says, else 5"},
         {"--check-names", NULL, OPTION_FLAG, &job.results.check_names, 0, 0,
          "say whether the answer is the label that the file's name starts with"},
         {"--threads", "N", OPTION_NUMBER, &threads, 1, POOL_THREADS_MOST, "threads that share each step"},
@@ -388,8 +407,8 @@ int verb_run(int argc, char **argv) {
         .list = list,
         .count = sizeof list / sizeof list[0],
         .examples = {{"morsel run food.morsel photo.jpg", "the five likeliest classes of a picture"},
-                     {"morsel run food.morsel --input x.npy --output y.npy", "tensors, as the ONNX graph states them"},
-                     {"morsel run food.onnx photo.jpg --picture rule.json", "the ONNX file itself, in float"}},
+                     {"morsel run boxes.morsel street.jpg --draw out.png", "what a detector finds, and a picture of it"},
+                     {"morsel run food.morsel --input x.npy --output y.npy", "tensors, as the ONNX graph states them"}},
     };
     if (!options_cpu_default(&job.call.cpu)) return STATUS_CALL;
     int count = options_parse(&options, argc, argv);
@@ -398,7 +417,7 @@ int verb_run(int argc, char **argv) {
         message_error("run: the model is missing: morsel run MODEL [PICTURE...]");
         return STATUS_CALL;
     }
-    job.results.top = (uint32_t)top;
+    job.top = (uint32_t)top;
     job.call.path = argv[0];
     job.call.threads = (unsigned)threads;
     job.pictures = argv + 1;

@@ -11,14 +11,16 @@ struct blob_extras {
     char *const *labels;
     const uint32_t *text; /* struct morsel_blob_text and what stands behind it, so many words; NULL: none */
     size_t text_words;
+    const uint32_t *answer; /* struct morsel_blob_answer and its anchors, so many words; NULL: none */
+    size_t answer_words;
     bool strip; /* drop the names of network, tensors, steps, inputs and outputs */
 };
 
 /* The blob's bytes, from malloc, aligned to 64; NULL where it would pass 2^31 - 1 bytes or memory ran out. */
 uint8_t *blob_write(const struct net *net, const struct blob_extras *extras, size_t *bytes);
 
-/* The same network for several sizes of its inputs, the largest first (core/format.h: variants). Each has extras, which differ in the
- * picture rule alone. The arena of the first is stated as large as the largest of all. */
+/* The same network for several sizes of its inputs, the largest first (core/format.h: variants). Each has extras, which differ in
+ * the picture rule and the answer rule alone. The arena of the first is stated as large as the largest of all. */
 uint8_t *blob_write_variants(const struct net *const *nets, uint32_t count, const struct blob_extras *extras, size_t *bytes);
 
 /* The files of `--c out/net.c`. All are C and C++. Of `--c out/net.S` the first is assembly for GNU as and clang, by the preprocessor. */

@@ -245,7 +245,8 @@ static struct morsel_blob_section own(struct out *out, const struct piece *p, ui
 }
 
 /* Header and records of one network. */
-static void write_records(struct out *out, struct piece *p, const struct morsel_blob_picture *picture, struct strings *strings) {
+static void write_records(struct out *out, struct piece *p, const struct blob_extras *extras, struct strings *strings) {
+    const struct morsel_blob_picture *picture = extras->picture;
     const struct net *net = p->net;
     struct morsel_blob_header *h = &p->header;
     uint64_t macs = net_macs(net);
@@ -267,6 +268,8 @@ static void write_records(struct out *out, struct piece *p, const struct morsel_
     put_io(out, net->outputs, net->output_count, p->index, strings);
     h->picture = own(out, p, picture != NULL);
     out_put(out, picture, picture ? sizeof *picture : 0);
+    if (extras->answer) h->answer = own(out, p, (uint32_t)extras->answer_words);
+    if (extras->answer) out_put(out, extras->answer, extras->answer_words * sizeof *extras->answer);
     h->arena_bytes = net->arena_bytes;
     h->macs_low = (uint32_t)macs;
     h->macs_high = (uint32_t)(macs >> 32);
@@ -293,7 +296,7 @@ static void share(struct piece *pieces, uint32_t count, size_t field, struct mor
 static void write_all(struct out *out, struct piece *pieces, uint32_t count, const struct blob_extras *extras, struct strings *strings,
                       struct constants *constants) {
     for (uint32_t i = 0; i < count; i++) {
-        write_records(out, &pieces[i], extras[i].picture, strings);
+        write_records(out, &pieces[i], &extras[i], strings);
         if (pieces[i].net->arena_bytes > pieces->header.arena_bytes) pieces->header.arena_bytes = pieces[i].net->arena_bytes;
     }
     if (count > 1) pieces->header.variants = section(out, count);
@@ -315,7 +318,7 @@ static void write_all(struct out *out, struct piece *pieces, uint32_t count, con
 
 /* The oldest version that can say what the network needs. */
 static uint32_t version_of(const struct net *net, const struct blob_extras *extras) {
-    bool newer = extras->text || (extras->picture && extras->picture->resize > MORSEL_RESIZE_SHORT_SIDE);
+    bool newer = extras->text || extras->answer || (extras->picture && extras->picture->resize > MORSEL_RESIZE_SHORT_SIDE);
     return newer ? 2 : net_format(net);
 }
 

@@ -6,6 +6,7 @@
 #include "tools/network/host/extras.h"
 #include "tools/onnx/operator.h"
 #include "tools/samples/data/data_parts.h"
+#include "tools/network/host/float_answer.h"
 #include "tools/samples/rules/picture_rule.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@ struct float_network {
     struct executor *executor;     /* the network's */
     struct data_pictures pictures; /* the rule for input 0 */
     struct morsel_blob_picture rule;
+    struct float_answer answer;
     char **labels;
     size_t label_count;
 };
@@ -49,6 +51,7 @@ static void set_tensors(struct network *network) {
 static bool read_extras(const struct network_call *call, struct float_network *own, struct failure *failure) {
     if (call->rule) own->rule = *call->rule;
     return (!call->picture || picture_rule_read(call->picture, &own->rule, failure)) &&
+           (!call->answer || answer_rule_read(call->answer, &own->answer.rule, failure)) &&
            (!call->labels || labels_read(call->labels, &own->labels, &own->label_count, failure));
 }
 
@@ -94,7 +97,9 @@ static bool infer(struct network *network, const struct npy *arrays, struct fail
     size_t count = shapes_of_arrays(own, arrays, bindings);
     bool good = (onnx_bind(own->graph, bindings, count, 1, &report, failure) && onnx_infer(own->graph, &report, failure)) ||
                 failure_prefix(failure, network->call.path);
-    good = good && (!own->labels || extras_check_labels(network->call.labels, own->labels, own->label_count, own->graph, &report, failure));
+    const bool detects = own->answer.rule.record.kind == MORSEL_ANSWER_DETECTIONS; /* whose labels are checked by its rule */
+    good = good && (!own->labels || detects ||
+                    extras_check_labels(network->call.labels, own->labels, own->label_count, own->graph, &report, failure));
     onnx_report_free(&report);
     free(bindings);
     return good;
@@ -123,6 +128,10 @@ static bool float_start(struct network *network, const struct npy *arrays, struc
     const struct onnx_value *first = network->output_count ? own->graph->outputs[0] : NULL;
     set_tensors(network);
     network->probabilities = first && first->producer && !strcmp(first->producer->op, "Softmax");
+    if (network->call.answer && !float_answer_fit(&own->answer, network, network->has_rule ? &own->rule : NULL, own->label_count, failure))
+        return false;
+    if (network->answer && network->answer->kind == MORSEL_ANSWER_CLASSES)
+        network->probabilities = !(network->answer->flags & MORSEL_ANSWER_SOFTMAX);
     bool pictures = network->has_rule && network->input_count == 1;
     if (pictures && !data_pictures_fit(&own->pictures, own->graph->inputs[0], &own->rule, failure)) return false;
     network->executor = own->executor = executor_open(own->graph, failure);
@@ -135,6 +144,7 @@ static void float_close(struct network *network) {
     executor_close(own->executor);
     onnx_free(own->graph);
     labels_free(own->labels, own->label_count);
+    float_answer_free(&own->answer);
     free(own);
 }
 
@@ -217,6 +227,12 @@ static bool float_scores(const struct network_run *run, float *scores, struct fa
     return float_get(run, 0, scores, failure);
 }
 
+static bool float_detect(const struct network_run *run, const struct network_boxes *boxes, struct failure *failure) {
+    const struct float_network *network = run->network->own;
+    const struct float_run *own = run->own;
+    return float_answer_detect(run->network, own->executor, &network->rule, boxes, failure);
+}
+
 const struct network_kind network_of_onnx = {
     .read = float_read,
     .start = float_start,
@@ -230,4 +246,5 @@ const struct network_kind network_of_onnx = {
     .compute = float_compute,
     .get = float_get,
     .scores = float_scores,
+    .detect = float_detect,
 };

@@ -5,6 +5,7 @@
 #include "tools/network/host/extras.h"
 #include "tools/network/network.h"
 #include "tools/verbs/host/convert_report.h"
+#include "tools/verbs/host/conversion_rules.h"
 #include "tools/optimize/optimize.h"
 #include "tools/optimize/sentence.h"
 #include "tools/lower/half.h"
@@ -45,6 +46,7 @@ void conversion_free(struct conversion *c) {
     onnx_report_free(&c->report);
     labels_free(c->labels, c->label_count);
     text_rule_free(&c->text);
+    answer_rule_free(&c->answer);
     sizes_free(&c->sizes);
     for (int k = 0; k < BLOB_C_COUNT; k++) free(c->c_files[k].path);
     free(c->ends);
@@ -101,6 +103,7 @@ static bool read_extras(const struct conversion_call *call, struct conversion *c
     if (call->text && !text_rule_read(call->text, &c->text, failure)) return false;
     c->extras.text = c->text.words;
     c->extras.text_words = c->text.word_count;
+    if (call->answer && !answer_rule_read(call->answer, &c->answer, failure)) return false;
     if (call->labels && !labels_read(call->labels, &c->labels, &c->label_count, failure)) return false;
     c->extras.labels = c->labels;
     c->extras.label_count = (uint32_t)c->label_count;
@@ -138,10 +141,10 @@ const char *conversion_written(const struct conversion_call *call, const struct 
 
 /* What is written is none of what is read, and each is a file of its own. */
 static bool files_differ(const struct conversion_call *call, const struct conversion *c, struct failure *failure) {
-    const char *read[] = {call->input, call->picture, call->text, call->labels};
+    const char *read[] = {call->input, call->picture, call->text, call->answer, call->labels};
     for (size_t i = 0; i < CONVERSION_WRITTEN; i++) {
         const char *written = conversion_written(call, c, i);
-        for (int r = 0; r < 4; r++)
+        for (int r = 0; r < 5; r++)
             if (file_same(written, read[r]))
                 return failure_set(failure, STATUS_CALL, "%s would be written over: it is read as well; name another output", read[r]);
         for (size_t k = 0; k < i; k++)
@@ -191,6 +194,9 @@ static bool check_blob(const struct conversion *c, struct failure *failure) {
     enum morsel_error error = morsel_open(&models[0], c->blob, c->blob_bytes, 0);
     for (uint32_t k = 1; !error && k < c->sizes.count; k++) error = morsel_open_variant(&models[1], &models[0], k, 0), last = &models[1];
     if (error == MORSEL_ERR_PICTURE) return extras_rule_misfits(&c->rule, c->graph, failure);
+    if (error == MORSEL_ERR_ANSWER)
+        return failure_set(failure, STATUS_INPUT,
+                           "the answer rule does not go with the outputs as they lie in memory: their order is another");
     if (error)
         return failure_set(failure, STATUS_SYSTEM,
                            "the blob that was made does not open (%s%s): this is a fault of morsel, please report it",
@@ -216,7 +222,7 @@ bool conversion_read(const struct conversion_call *call, struct conversion *c, s
     if (!read_sizes(call, c, failure)) return false;
     c->graph = conversion_open(call, &c->report, failure);
     return c->graph && weights_stay(call, c, failure) && read_extras(call, c, failure) && bind_first(call, c, failure) &&
-           (!call->labels || extras_check_labels(call->labels, c->labels, c->label_count, c->graph, &c->report, failure));
+           rules_fit(call, c, failure);
 }
 
 bool conversion_fits(const struct conversion_call *call, struct net *net, struct failure *failure) {
@@ -306,45 +312,6 @@ static bool make_variant(const struct conversion_call *call, struct conversion *
     return good;
 }
 
-/* Height and width of pictures, by the shape of the first input; false: it is not of pictures. */
-static bool sides_of(const struct net *net, const struct morsel_blob_picture *rule, uint32_t *sides) {
-    const struct net_io *in = net->inputs;
-    uint32_t channels = rule->channels == MORSEL_CHANNELS_GRAY ? 1 : 3;
-    if (!net->input_count || (in->onnx_rank != 3 && in->onnx_rank != 4)) return false;
-    const uint32_t *dims = in->onnx_dims + (in->onnx_rank - 3);
-    memcpy(sides, dims[0] == channels ? dims + 1 : dims, 2 * sizeof *sides);
-    return true;
-}
-
-/* The rule is for the first variant. Where others take pictures of another size, its sizes change in proportion. */
-static struct morsel_blob_picture rule_of(const struct conversion *c, uint32_t variant) {
-    struct morsel_blob_picture rule = c->rule;
-    uint32_t from[2], to[2];
-    if (!variant || !sides_of(c->net, &rule, from) || !sides_of(c->nets[variant], &rule, to)) return rule;
-    double down = (double)to[0] / from[0], across = (double)to[1] / from[1], more = down > across ? down : across;
-    bool crops = rule.crop_height, short_side = morsel_resize_mode(&rule) == MORSEL_RESIZE_SHORT_SIDE;
-    rule.resize_height = (uint32_t)(rule.resize_height * (short_side ? more : down) + 0.5);
-    rule.resize_width = (uint32_t)(rule.resize_width * (short_side ? more : across) + 0.5);
-    rule.crop_height = crops ? to[0] : 0;
-    rule.crop_width = crops ? to[1] : 0;
-    return rule;
-}
-
-static bool write_blob(struct conversion *c, struct failure *failure) {
-    uint32_t count = c->sizes.count;
-    struct blob_extras *extras = must_calloc(count, sizeof *extras);
-    struct morsel_blob_picture *rules = must_calloc(count, sizeof *rules);
-    for (uint32_t k = 0; k < count; k++) {
-        rules[k] = rule_of(c, k);
-        extras[k] = c->extras;
-        if (extras[k].picture) extras[k].picture = &rules[k];
-    }
-    c->blob = blob_write_variants((const struct net *const *)c->nets, count, extras, &c->blob_bytes);
-    free(extras);
-    free(rules);
-    return c->blob || failure_set(failure, STATUS_SYSTEM, "the blob would take more than 2^31 bytes");
-}
-
 bool conversion_make(const struct conversion_call *call, struct conversion *c, struct onnx_graph *graph, struct failure *failure) {
     drop_blob(c);
     while (c->made && c->report.notice_count > c->kept_notices) free(c->report.notices[--c->report.notice_count]);
@@ -357,7 +324,7 @@ bool conversion_make(const struct conversion_call *call, struct conversion *c, s
     if (!good || !find_text_inputs(call, c, failure)) return false;
     for (uint32_t k = 1; k < c->sizes.count; k++)
         if (!make_variant(call, c, k, failure)) return false;
-    if (!write_blob(c, failure) || !check_blob(c, failure)) return false;
+    if (!rules_write(call, c, failure) || !check_blob(c, failure)) return false;
     for (int k = 0; k < BLOB_C_COUNT; k++) {
         struct c_file *file = &c->c_files[k];
         if (!file->path) continue;

@@ -9,12 +9,13 @@
 #include "tools/net/net.h"
 #include "tools/onnx/graph.h"
 #include "tools/base/options.h"
+#include "tools/samples/rules/answer_rule.h"
 #include "tools/samples/rules/text_rule.h"
 #include "tools/verbs/host/sizes.h"
 
 /* What the command line says. */
 struct conversion_call {
-    const char *input, *output, *c_source, *picture, *text, *labels;
+    const char *input, *output, *c_source, *picture, *text, *answer, *labels;
     struct option_texts shapes, dims;
     struct option_texts input_nodes, output_nodes; /* where the graph is cut */
     long batch, arena;
@@ -48,6 +49,7 @@ struct conversion {
     uint32_t other_arena;       /* what it would take with streaming, or without it, whichever was not asked for; 0: more than 2^31 bytes */
     struct morsel_blob_picture rule; /* for the first variant */
     struct text_rule text;
+    struct answer_rule answer;
     struct blob_extras extras;
     char **labels;
     size_t label_count;

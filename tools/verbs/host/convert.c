@@ -64,6 +64,8 @@ int verb_convert(int argc, char **argv) {
         {"--picture", "RULE.json", OPTION_TEXT, &call.picture, 0, 0, "how a picture becomes the input, see above [no rule]"},
         {"--text", "RULE.json", OPTION_TEXT, &call.text, 0, 0,
          "how a text becomes the input: a tokenizer and pooling, see tools/README.md [no rule]"},
+        {"--answer", "RULE.json", OPTION_TEXT, &call.answer, 0, 0,
+         "what the outputs mean: boxes, classes, a vector, see tools/README.md [no rule]"},
         {"--labels", "FILE", OPTION_TEXT, &call.labels, 0, 0, "class names: one a line, or a JSON array [none]"},
         {"--json", NULL, OPTION_FLAG, &call.json, 0, 0, "one JSON object on stdout"},
     };

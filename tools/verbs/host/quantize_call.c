@@ -37,6 +37,7 @@ static const struct option list[] = {
     {"--threads", "N", OPTION_NUMBER, &given.threads, 0, POOL_THREADS_MOST, "for running the float network; 0: as many as processors"},
     {"--picture", "RULE.json", OPTION_TEXT, &given.conversion.picture, 0, 0, "how a picture becomes the input; goes into the blob, too"},
     {"--text", "RULE.json", OPTION_TEXT, &given.conversion.text, 0, 0, "how a text becomes the input; goes into the blob"},
+    {"--answer", "RULE.json", OPTION_TEXT, &given.conversion.answer, 0, 0, "what the outputs mean; goes into the blob"},
     {"--labels", "FILE", OPTION_TEXT, &given.conversion.labels, 0, 0, "class names: one a line, or a JSON array [none]"},
     {"--shape", "NAME=1,3,224,224", OPTION_TEXTS, &given.conversion.shapes, 0, 0, "the shape of an input, whatever the file says"},
     {"--dim", "NAME=N", OPTION_TEXTS, &given.conversion.dims, 0, 0,

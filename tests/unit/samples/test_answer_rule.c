@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* Answer rules: what is taken, which outputs they find, and what each mistake is told. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core/blob.h"
+#include "tools/base/file.h"
+#include "tools/base/npy.h"
+#include "tools/samples/rules/answer_rule.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char path[64], anchors_path[80];
+static struct failure failure;
+
+static int make_file(void **state) {
+    (void)state;
+    strcpy(path, "/tmp/morsel_test_XXXXXX");
+    int fd = mkstemp(path);
+    snprintf(anchors_path, sizeof anchors_path, "%s.npy", path);
+    return fd < 0 ? -1 : close(fd);
+}
+
+static int remove_file(void **state) {
+    (void)state;
+    unlink(anchors_path);
+    return unlink(path);
+}
+
+static void put(const char *text) {
+    assert_true(file_write(path, text, strlen(text), &failure));
+}
+
+/* The rule of the file beside a network; the record is all 0 where it does not fit. */
+static struct morsel_blob_answer fit(const char *text, const struct answer_output *outputs, uint32_t count, uint32_t labels) {
+    struct morsel_blob_answer record = {0};
+    struct answer_rule rule;
+    const struct answer_network network = {outputs, count, 240, 320, labels};
+    uint32_t *words = NULL;
+    size_t size = 0;
+    put(text);
+    if (answer_rule_read(path, &rule, &failure) && answer_rule_fit(&rule, &network, &words, &size, &failure)) {
+        memcpy(&record, words, sizeof record);
+        assert_int_equal(size, sizeof record / 4 + 4 * (size_t)record.anchors);
+    }
+    free(words);
+    answer_rule_free(&rule);
+    return record;
+}
+
+static const struct answer_output one[] = {{"output0", 3, {1, 84, 8400}}};
+static const struct answer_output end_to_end[] = {{"output0", 3, {1, 300, 6}}};
+static const struct answer_output pair[] = {{"scores", 3, {1, 3234, 91}}, {"boxes", 3, {1, 3234, 4}}};
+
+static void what_is_not_said_has_its_default(void **state) {
+    (void)state;
+    struct morsel_blob_answer r = fit("{\"kind\": \"detections\", \"head\": \"yolov8\"}", one, 1, 0);
+    const struct morsel_blob_answer wanted = {.kind = MORSEL_ANSWER_DETECTIONS,
+                                              .head = MORSEL_HEAD_YOLOV8,
+                                              .flags = MORSEL_ANSWER_COLUMNS,
+                                              .classes = 80,
+                                              .most = 100,
+                                              .threshold = 0.25f,
+                                              .iou = 0.45f,
+                                              .scale = {1, 1},
+                                              .variance = {0.1f, 0.2f}};
+    assert_memory_equal(&r, &wanted, sizeof r);
+    r = fit("{\"kind\": \"detections\", \"head\": \"yolov10\"}", end_to_end, 1, 0);
+    assert_int_equal(r.head, MORSEL_HEAD_YOLOV10);
+    assert_true(r.iou == 1 && !r.flags && r.classes == MORSEL_ANSWER_MOST);
+    r = fit("{\"kind\": \"detections\", \"head\": \"yolov10\"}", end_to_end, 1, 80);
+    assert_int_equal(r.classes, 80);
+}
+
+static void every_key_is_read(void **state) {
+    (void)state;
+    struct morsel_blob_answer r =
+        fit("{\"kind\": \"detections\", \"head\": \"ssd\", \"threshold\": 0.5, \"iou\": 0.75, \"most\": 7, \"output\": \"boxes\", "
+            "\"scores\": 0,\n"
+            " \"classes\": 91, \"activation\": \"softmax\", \"coordinates\": \"unit\", \"background\": true, \"order\": \"yx\",\n"
+            " \"variances\": [0.5, 0.25]}",
+            pair, 2, 0);
+    const struct morsel_blob_answer wanted = {.kind = MORSEL_ANSWER_DETECTIONS,
+                                              .head = MORSEL_HEAD_SSD,
+                                              .flags = MORSEL_ANSWER_SOFTMAX | MORSEL_ANSWER_BACKGROUND | MORSEL_ANSWER_Y_FIRST,
+                                              .output = 1,
+                                              .classes = 91,
+                                              .most = 7,
+                                              .threshold = 0.5f,
+                                              .iou = 0.75f,
+                                              .scale = {320, 240},
+                                              .variance = {0.5f, 0.25f}};
+    assert_memory_equal(&r, &wanted, sizeof r);
+    r = fit(
+        "{\"kind\": \"detections\", \"head\": \"ssd\", \"activation\": \"sigmoid\", \"coordinates\": \"pixels\", \"background\": false}",
+        pair, 2, 0);
+    assert_int_equal(r.flags, MORSEL_ANSWER_SIGMOID);
+    assert_true(r.output == 1 && r.scores == 0 && r.scale[0] == 1);
+    r = fit("{\"kind\": \"classes\", \"output\": 0, \"softmax\": true, \"top\": 3, \"threshold\": 0.125}", pair, 2, 0);
+    assert_true(r.kind == MORSEL_ANSWER_CLASSES && r.output == 0 && r.flags == MORSEL_ANSWER_SOFTMAX && r.most == 3);
+    assert_true(r.threshold == 0.125f);
+    r = fit("{\"kind\": \"embedding\", \"output\": \"boxes\"}", pair, 2, 0);
+    assert_true(r.kind == MORSEL_ANSWER_EMBEDDING && r.output == 1);
+}
+
+static void outputs_are_found_by_their_shapes(void **state) {
+    (void)state;
+    static const struct answer_output split[] = {{"x", 3, {1, 3, 40}}, {"boxes", 3, {1, 4, 2100}}, {"scores", 3, {1, 18, 2100}}};
+    static const struct answer_output turned[] = {{"o", 3, {1, 8400, 84}}};
+    struct morsel_blob_answer r = fit("{\"kind\": \"detections\", \"head\": \"yolov8\"}", split, 3, 18);
+    assert_true(r.output == 1 && r.scores == 2 && r.classes == 18 && r.flags == MORSEL_ANSWER_COLUMNS);
+    r = fit("{\"kind\": \"detections\", \"head\": \"yolov8\"}", turned, 1, 0);
+    assert_true(r.classes == 80 && r.flags == 0);
+    r = fit("{\"kind\": \"detections\", \"head\": \"yolov5\"}", turned, 1, 0);
+    assert_true(r.classes == 79 && r.flags == 0);
+}
+
+static void anchors_stand_behind_the_rule(void **state) {
+    (void)state;
+    static const struct answer_output small[] = {{"b", 3, {1, 2, 4}}, {"s", 3, {1, 2, 3}}};
+    static const float values[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    char text[256];
+    struct answer_rule rule;
+    uint32_t *words = NULL;
+    size_t size = 0;
+    const struct answer_network network = {small, 2, 10, 20, 0};
+    assert_true(npy_write(anchors_path, NPY_FLOAT32, (uint64_t[]){2, 4}, 2, values, &failure));
+    snprintf(text, sizeof text, "{\"kind\": \"detections\", \"head\": \"retinaface\", \"anchors\": \"%s\"}",
+             strrchr(anchors_path, '/') + 1);
+    put(text);
+    assert_true(answer_rule_read(path, &rule, &failure));
+    assert_true(answer_rule_fit(&rule, &network, &words, &size, &failure));
+    assert_int_equal(size, sizeof(struct morsel_blob_answer) / 4 + 8);
+    assert_memory_equal(words + sizeof(struct morsel_blob_answer) / 4, values, sizeof values);
+    free(words);
+    answer_rule_free(&rule);
+    fit(text, pair, 2, 0);
+    assert_non_null(strstr(failure.text, "\"anchors\" are 2, and output 1 has 3234 candidates"));
+}
+
+static void mistakes_are_told(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *told;
+    } cases[] = {
+        {"[]", "it is not a JSON object"},
+        {"{", "line 1 is not JSON"},
+        {"{}", "key \"kind\" is missing"},
+        {"{\"kind\": \"masks\"}", "\"kind\" is none of \"classes\", \"detections\", \"embedding\""},
+        {"{\"kind\": \"detections\"}", "key \"head\" is missing"},
+        {"{\"kind\": \"detections\", \"head\": \"yolov3\"}", "\"head\" is none of \"yolov5\", "},
+        {"{\"kind\": \"detections\", \"head\": \"yolov8\", \"threshhold\": 1}", "did you mean \"threshold\"?"},
+        {"{\"kind\": \"detections\", \"head\": \"yolov8\", \"threshold\": 1.5}", "\"threshold\" is no number from 0 to 1"},
+        {"{\"kind\": \"detections\", \"head\": \"yolov8\", \"iou\": \"much\"}", "\"iou\" is no number from 0 to 1"},
+        {"{\"kind\": \"detections\", \"head\": \"yolov8\", \"most\": 0}", "\"most\" is no whole number from 1 to 65536"},
+        {"{\"kind\": \"detections\", \"head\": \"yolov8\", \"output\": -1}", "\"output\" wants the name of an output, or its number"},
+        {"{\"kind\": \"detections\", \"head\": \"yolov8\", \"output\": \"z\"}",
+         "the network has no output 'z'; its outputs are 0: 'output0'"},
+        {"{\"kind\": \"detections\", \"head\": \"yolov8\", \"activation\": 1}",
+         "\"activation\" is none of \"none\", \"sigmoid\", \"softmax\""},
+        {"{\"kind\": \"detections\", \"head\": \"yolov8\", \"coordinates\": 1}", "\"coordinates\" is none of \"pixels\", \"unit\""},
+        {"{\"kind\": \"detections\", \"head\": \"yolov8\", \"order\": 1}", "\"order\" is none of \"xy\", \"yx\""},
+        {"{\"kind\": \"detections\", \"head\": \"yolov8\", \"background\": 1}", "\"background\" is neither true nor false"},
+        {"{\"kind\": \"detections\", \"head\": \"yolov8\", \"variances\": [1]}", "\"variances\" wants two numbers, as [0.1, 0.2]"},
+        {"{\"kind\": \"detections\", \"head\": \"yolov8\", \"anchors\": 1}", "\"anchors\" wants the name of an .npy file"},
+        {"{\"kind\": \"detections\", \"head\": \"yolov8\", \"classes\": 81}",
+         "output 0 'output0' is [1, 84, 8400]; head yolov8 wants [images, "
+         "candidates, 4 + 81] or [images, 4 + 81, candidates]"},
+        {"{\"kind\": \"detections\", \"head\": \"yolov10\"}", "head yolov10 wants [images, candidates, 6] or [images, 6, candidates]"},
+        {"{\"kind\": \"detections\", \"head\": \"yolov5\", \"scores\": 0}", "head yolov5 has boxes and scores in one output"},
+        {"{\"kind\": \"detections\", \"head\": \"retinaface\"}", "head \"retinaface\" wants \"anchors\""},
+        {"{\"kind\": \"classes\", \"head\": \"yolov8\"}", "key \"head\" is unknown"},
+        {"{\"kind\": \"embedding\", \"softmax\": true}", "key \"softmax\" is unknown"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        *failure.text = 0;
+        struct morsel_blob_answer r = fit(cases[i].text, one, 1, 0);
+        if (r.kind || !strstr(failure.text, cases[i].told)) fail_msg("%s: %s", cases[i].text, failure.text);
+    }
+    fit("{\"kind\": \"detections\", \"head\": \"yolov8\"}", one, 1, 81);
+    assert_non_null(strstr(failure.text, "there are 81 labels, and output 0 has scores of 80"));
+    fit("{\"kind\": \"classes\", \"output\": \"boxes\"}", pair, 2, 0);
+    assert_non_null(strstr(failure.text, "classes are told of the first output: make it 'boxes' by --output-node"));
+    fit("{\"kind\": \"detections\", \"head\": \"ssd\", \"output\": 1, \"scores\": 0, \"classes\": 90}", pair, 2, 0);
+    assert_non_null(strstr(failure.text, "\"classes\" is 90, and output 0 has scores of 91"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_is_not_said_has_its_default, make_file, remove_file),
+        cmocka_unit_test_setup_teardown(every_key_is_read, make_file, remove_file),
+        cmocka_unit_test_setup_teardown(outputs_are_found_by_their_shapes, make_file, remove_file),
+        cmocka_unit_test_setup_teardown(anchors_stand_behind_the_rule, make_file, remove_file),
+        cmocka_unit_test_setup_teardown(mistakes_are_told, make_file, remove_file),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* Boxes with a name, drawn into a picture. */
+#ifndef MORSEL_TOOLS_SAMPLES_IMAGE_DRAW_H
+#define MORSEL_TOOLS_SAMPLES_IMAGE_DRAW_H
+
+#include "tools/samples/image/image.h"
+
+/* A frame just inside x0..x1, y0..y1, in a colour of the class, with `text` on a ground of the same above it, or inside where there is no
+ * room. Letters of ASCII are drawn as capitals, all else as a block. What lies outside is not drawn. */
+void draw_box(struct image *image, float x0, float y0, float x1, float y1, uint32_t class, const char *text);
+
+/* Writes a picture by the ending of its name: .ppm, and in the full tool .png. */
+bool draw_can_write(const char *path, struct failure *failure);
+bool draw_write(const char *path, const struct image *image, struct failure *failure);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* The answer rule, which `morsel convert` takes beside the network: what its outputs mean. */
+#ifndef MORSEL_TOOLS_SAMPLES_RULES_ANSWER_RULE_H
+#define MORSEL_TOOLS_SAMPLES_RULES_ANSWER_RULE_H
+
+#include "core/format.h"
+#include "core/morsel.h"
+#include "tools/base/npy.h"
+
+#define ANSWER_RULE_EXAMPLE "{\"kind\": \"detections\", \"head\": \"yolov8\", \"threshold\": 0.25, \"iou\": 0.45, \"most\": 100}"
+
+/* As the file states it; what depends on the network is found by answer_rule_fit(). */
+struct answer_rule {
+    struct morsel_blob_answer record;
+    char *output, *scores; /* names of outputs, or their numbers; NULL: they are found by their shapes */
+    bool unit;             /* coordinates are parts of the input's sides */
+    char head[16];         /* as it is called there */
+    struct npy anchors;    /* float32 [candidates, 4]; no data: none */
+};
+
+/* False: `failure` says what is wrong and where, in one line that names the file. Goes with answer_rule_free() in either case. */
+bool answer_rule_read(const char *path, struct answer_rule *out, struct failure *failure);
+void answer_rule_free(struct answer_rule *rule);
+
+/* An output as the ONNX graph states it. */
+struct answer_output {
+    const char *name;
+    uint32_t rank, dims[MORSEL_MAX_RANK];
+};
+
+/* A network as the rule asks for it. Height and width are those of the pictures that go in; 0: it takes none. */
+struct answer_network {
+    const struct answer_output *outputs;
+    uint32_t output_count, height, width, label_count;
+};
+
+/* The rule for a network, as a blob holds it: `words` are for free(). False: `failure` says which output does not fit. */
+bool answer_rule_fit(const struct answer_rule *rule, const struct answer_network *network, uint32_t **words, size_t *count,
+                     struct failure *failure);
+
+#endif
