@@ -105,7 +105,7 @@ verify "pictures without a rule" call_says "no picture rule: give one by --pictu
 # shellcheck disable=SC2086
 verify "a rule without pictures" call_says "name some behind the network" 2 $float --input $x $rule
 # shellcheck disable=SC2086
-verify "a folder" call_says "is a folder: name pictures" 2 $float $pictures $rule
+verify "a folder" call_says "^truck.ppm " 0 $float $pictures $rule
 # shellcheck disable=SC2086
 verify "pictures" call_says '^frog.ppm +class [0-9]+ +0.[0-9]+' 0 $float $pictures/bird.ppm $pictures/frog.ppm $rule
 # shellcheck disable=SC2086

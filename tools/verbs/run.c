@@ -3,14 +3,15 @@
 #include "core/format.h"
 #include "tools/base/arena.h"
 #include "tools/base/clock.h"
-#include "tools/base/folder.h"
 #include "tools/base/message.h"
 #include "tools/base/options.h"
 #include "tools/network/pool.h"
 #include "tools/network/tensor.h"
 #include "tools/samples/image/draw.h"
 #include "tools/verbs/answers.h"
+#include "tools/verbs/pictures.h"
 #include "tools/verbs/results.h"
+#include "tools/verbs/table.h"
 #include "tools/verbs/verbs.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,9 +25,10 @@ struct job {
     struct network network;
     struct network_run *run;
     struct option_texts input_texts, output_texts, texts;
-    char *const *pictures;
+    struct pictures named; /* whatever folders and lists hold */
+    char *const *pictures; /* [picture_count] */
     uint32_t picture_count, runs;
-    const char *draw;
+    const char *csv, *draw;
     /* Of each input and output: the file that it comes from or goes to (NULL: not asked for), and what is in it. */
     const char *input_paths[IO_MOST], *output_paths[IO_MOST];
     struct npy arrays[IO_MOST];
@@ -119,10 +121,9 @@ static bool check_call(const struct job *job, struct failure *failure) {
         return failure_set(failure, STATUS_CALL, "there is nothing to run on: give pictures, or --input X.npy");
     if (!job->picture_count && job->call.picture && network_is_onnx(job->call.path))
         return failure_set(failure, STATUS_CALL, "--picture is for pictures: name some behind the network");
-    for (uint32_t i = 0; i < job->picture_count; i++)
-        if (folder_is(job->pictures[i]))
-            return failure_set(failure, STATUS_CALL, "%s is a folder: name pictures; morsel eval takes folders", job->pictures[i]);
-    if (job->draw && !job->picture_count) return failure_set(failure, STATUS_CALL, "--draw is for a picture");
+    if (job->csv && (!job->picture_count || job->output_texts.count || job->results.check_names))
+        return failure_set(failure, STATUS_CALL, "--csv is for pictures, without --output and --check-names");
+    if (job->draw && (job->csv || !job->picture_count)) return failure_set(failure, STATUS_CALL, "--draw is for a picture, without --csv");
     return true;
 }
 
@@ -300,9 +301,7 @@ static bool open_network(struct job *job, struct failure *failure) {
 }
 
 static bool run(struct job *job, struct failure *failure) {
-    if (!check_call(job, failure) || !open_network(job, failure) ||
-        !answers_open(&job->answers, &job->network, &job->results, job->top, failure))
-        return false;
+    if (!open_network(job, failure) || !answers_open(&job->answers, &job->network, &job->results, job->top, failure)) return false;
     if (job->draw && (job->picture_count != 1 || !network_detects(&job->network)))
         return failure_set(failure, STATUS_CALL, "--draw wants one picture, and a network with an answer rule of detections");
     prepare_outputs(job);
@@ -362,15 +361,32 @@ static void print_ending(const struct job *job) {
     if (job->network.executor) message_print("%.1f ms a run, in float on one thread\n", job->seconds * 1e3 / job->runs);
 }
 
+/* --- A table --- */
+
+/* Pictures that could not be read are told in the table; the status says that there are some. */
+static int run_table(const struct job *job, struct failure *failure) {
+    struct table table = {.call = job->call, .pictures = &job->named, .path = job->csv, .top = job->top, .worker_count = job->call.threads};
+    table.call.threads = 1;
+    const bool good = table_run(&table, failure);
+    int status = good ? table.broken ? STATUS_INPUT : STATUS_DONE : message_failure(failure);
+    if (good && job->want_json) table_json(&table, stdout);
+    else if (good) table_print(&table);
+    if (good && table.broken)
+        message_error("%zu of %zu pictures could not be read: the last column says why", table.broken, job->named.count);
+    table_free(&table);
+    return status;
+}
+
 static void job_free(struct job *job) {
     for (uint32_t i = 0; i < IO_MOST; i++) {
         npy_free(&job->arrays[i]);
         free(job->stacked[i]);
     }
     results_free(&job->results);
+    pictures_free(&job->named);
     answers_free(&job->answers);
     network_run_close(job->run);
-    network_close(&job->network);
+    if (job->network.kind) network_close(&job->network);
 }
 
 int verb_run(int argc, char **argv) {
@@ -389,10 +405,13 @@ int verb_run(int argc, char **argv) {
         {"--answer", "RULE.json", OPTION_TEXT, &job.call.answer, 0, 0, "what the outputs of an ONNX file mean; a blob has its own"},
         {"--draw", "OUT.png", OPTION_TEXT, &job.draw, 0, 0, "the picture with the boxes that were found in it; or OUT.ppm"},
         {"--top", "K", OPTION_NUMBER, &top, 0, RESULTS_TOP_MOST,
-         "how many classes or boxes are shown; 0: what the answer rule says, else 5"},
+         "how many classes or boxes are shown; 0: what the answer rule says, else 5, and 1 in a table"},
+        {"--csv", "FILE", OPTION_TEXT, &job.csv, 0, 0,
+         "a table with a line for each picture; called again after a stop, it goes on where it was"},
         {"--check-names", NULL, OPTION_FLAG, &job.results.check_names, 0, 0,
          "say whether the answer is the label that the file's name starts with"},
-        {"--threads", "N", OPTION_NUMBER, &threads, 1, POOL_THREADS_MOST, "threads that share each step"},
+        {"--threads", "N", OPTION_NUMBER, &threads, 1, POOL_THREADS_MOST,
+         "threads that share each step; for a table, that take whole pictures"},
         {"--variant", "N", OPTION_NUMBER, &job.call.variant, -1, MORSEL_FORMAT_MAX_VARIANTS - 1,
          "of a blob with several sizes: which one, as inspect counts them; -1: the one that fits"},
         {"--cpu", "NAME", OPTION_CPU, &job.call.cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
@@ -403,11 +422,12 @@ int verb_run(int argc, char **argv) {
         .summary = "a network on pictures, texts or .npy tensors",
         .about =
             "Runs a network on pictures, or on tensors from .npy files. An ONNX file runs in float; pictures want a --picture rule for "
-            "it.",
+            "it. Of a folder all pictures below it are taken, and - stands for a list of paths on stdin.",
         .list = list,
         .count = sizeof list / sizeof list[0],
         .examples = {{"morsel run food.morsel photo.jpg", "the five likeliest classes of a picture"},
                      {"morsel run boxes.morsel street.jpg --draw out.png", "what a detector finds, and a picture of it"},
+                     {"morsel run food.morsel pictures/ --csv answers.csv --threads 2", "a table of all pictures below a folder"},
                      {"morsel run food.morsel --input x.npy --output y.npy", "tensors, as the ONNX graph states them"}},
     };
     if (!options_cpu_default(&job.call.cpu)) return STATUS_CALL;
@@ -420,10 +440,14 @@ int verb_run(int argc, char **argv) {
     job.top = (uint32_t)top;
     job.call.path = argv[0];
     job.call.threads = (unsigned)threads;
-    job.pictures = argv + 1;
     job.picture_count = (uint32_t)count - 1;
-    bool good = run(&job, &failure);
-    if (good) print_ending(&job);
+    bool good = check_call(&job, &failure) && pictures_find(argv + 1, (size_t)count - 1, &job.named, &failure);
+    job.pictures = job.named.list;
+    job.picture_count = (uint32_t)job.named.count;
+    int status = STATUS_DONE;
+    if (good && job.csv) status = run_table(&job, &failure);
+    else if (good && (good = run(&job, &failure))) print_ending(&job);
+    if (!good) status = message_failure(&failure);
     job_free(&job);
-    return good ? STATUS_DONE : message_failure(&failure);
+    return status;
 }

@@ -1,0 +1,96 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# morsel run on folders and lists of pictures, and its table; stopped and called again. Prints "ok NAME" or "FAIL NAME".
+cd "$(dirname "$0")/../.." || exit 1
+verb=run title='table: '
+. tests/cli/calls.sh
+make_files
+net=$work/color.morsel
+mkdir -p "$work/set/deep/er, and \"quoted\"" "$work/none"
+cp "$work/red.ppm" "$work/set/"
+cp "$work/green.ppm" "$work/set/deep/"
+cp "$work/blue_sky.ppm" "$work/set/deep/er, and \"quoted\"/"
+echo text >"$work/set/notes.txt"
+
+# --- folders and lists
+check "of a folder" 0 "^3 of 3 right" run "$net" "$work/set" --check-names
+check "of a folder, in JSON" 0 '"file": ".*/set/deep/green.ppm"' run "$net" "$work/set" --json
+check "of a folder without pictures" 1 "none holds no picture: .jpg" run "$net" "$work/none"
+find "$work/set" -name '*.ppm' >"$work/list"
+verify "of a list" sh -c "$morsel run '$net' - --check-names <'$work/list' | grep -q '^3 of 3 right'"
+check "of an empty list" 1 "names no picture" run "$net" - </dev/null
+
+# --- the table
+check "is written" 0 "answers.csv: 3 pictures, .* with 2 threads" run "$net" "$work/set" --csv "$work/answers.csv" --threads 2
+cat >"$work/want" <<END
+file,index,label,p,error
+$work/set/red.ppm,0,red,P,
+$work/set/deep/green.ppm,1,green,P,
+"$work/set/deep/er, and ""quoted""/blue_sky.ppm",2,blue,P,
+END
+sed 's/,[01]\.[0-9]*,$/,P,/' "$work/answers.csv" >"$work/have"
+verify "has a line a picture" cmp "$work/want" "$work/have"
+verify "leaves nothing beside it" sh -c "! ls '$work'/*.partial"
+check "with one thread" 0 "one.csv" run "$net" "$work/set" --csv "$work/one.csv"
+verify "is the same with one thread" cmp "$work/answers.csv" "$work/one.csv"
+check "of a batch of 2" 0 "two.csv" run "$work/color2.morsel" "$work/set" --csv "$work/two.csv"
+verify "is the same of a batch" cmp "$work/answers.csv" "$work/two.csv"
+check "with --top 2" 0 "top.csv" run "$net" "$work/set" --csv "$work/top.csv" --top 2
+verify "names its columns" grep -qx 'file,index,label,p,index2,label2,p2,error' "$work/top.csv"
+verify "on stdout" sh -c "$morsel run '$net' '$work/set' --csv /dev/stdout | grep -q 'red.ppm,0,red,'"
+check "in JSON" 0 '"resumed": 0' run "$net" "$work/set" --csv "$work/json.csv" --json
+for key in file images broken images_per_s threads isa; do verify "JSON has $key" says "\"$key\": "; done
+
+# --- what is no picture
+cp "$work/cut.ppm" "$work/set/deep/"
+check "of a broken picture" 1 "1 of 4 pictures could not be read" run "$net" "$work/set" --csv "$work/broken.csv"
+verify "says what is wrong" grep -q 'cut.ppm,,,,.*it is a damaged PGM or PPM' "$work/broken.csv"
+verify "has the others" sh -c "grep -v cut.ppm '$work/broken.csv' | cmp - '$work/answers.csv'"
+check "of a broken picture in a batch" 1 "1 of 4 pictures could not be read" run "$work/color2.morsel" "$work/set" --csv "$work/pair.csv"
+verify "is the same in a batch" cmp "$work/broken.csv" "$work/pair.csv"
+rm "$work/set/deep/cut.ppm"
+
+# --- calls at fault
+check "without pictures" 2 "nothing to run on" run "$net" --csv "$work/x.csv"
+check "with --output" 2 "csv is for pictures, without" run "$net" "$work/set" --csv "$work/x.csv" --output "$work/y.npy"
+check "over a picture" 2 "would be written over" run "$net" "$work/set" --csv "$work/set/red.ppm"
+check "over the network" 2 "would be written over" run "$net" "$work/set" --csv "$net"
+check "in no folder" 2 "cannot write" run "$net" "$work/set" --csv "$work/nowhere/x.csv"
+check "of a network without classes" 1 "no picture rule" run "$work/bytes.morsel" "$work/set" --csv "$work/x.csv"
+verify "leaves nothing behind" sh -c "! ls '$work'/x.csv* '$work'/*.partial"
+
+# --- stopped, and called again: the second picture keeps the tool waiting, as nobody writes to that pipe
+printf '%s\n' "$work/red.ppm" "$work/pipe.ppm" "$work/blue_sky.ppm" >"$work/list"
+stop() {
+    rm -f "$work/pipe.ppm"
+    mkfifo "$work/pipe.ppm"
+    # shellcheck disable=SC2086
+    $morsel run "$net" - --csv "$work/long.csv" <"$work/list" >"$work/out" 2>"$work/err" &
+    tries=0
+    until grep -q red.ppm "$work/long.csv.partial" 2>/dev/null; do
+        sleep 0.05
+        tries=$((tries + 1))
+        [ $tries -lt 1200 ] || break
+    done
+    kill -9 $!
+    wait $! 2>/dev/null
+    rm -f "$work/pipe.ppm"
+    cp "$work/green.ppm" "$work/pipe.ppm"
+}
+again() { check "$1" 0 "$2" run "$net" - --csv "$work/long.csv" <"$work/list"; }
+stop
+verify "is not there before it is whole" test ! -e "$work/long.csv"
+again "goes on" "long.csv.partial: goes on behind 1 of 3 pictures"
+verify "is whole then" sh -c "[ \$(wc -l <'$work/long.csv') -eq 4 ] && ! ls '$work'/*.partial"
+cp "$work/long.csv" "$work/whole.csv"
+rm "$work/long.csv"
+stop
+printf '%s' "$work/blue_sky.ppm,0,r" >>"$work/long.csv.partial"
+again "goes on behind half a line" "goes on behind 1 of 3 pictures"
+verify "is as if nothing had been" cmp "$work/whole.csv" "$work/long.csv"
+stop
+sed -i 's/,0,red,/,1,green,/' "$work/long.csv.partial"
+touch "$net"
+again "begins anew with another network" "long.csv: 3 pictures"
+verify "takes nothing from the former" cmp "$work/whole.csv" "$work/long.csv"
+exit $status
