@@ -19,6 +19,7 @@ CC := $(CROSS)gcc
 AR := $(CROSS)ar
 NM := $(CROSS)nm
 SIZE := $(CROSS)size
+OBJDUMP := $(CROSS)objdump
 # A cross build is the reduced tool: no converter, no picture libraries, linked statically so that it can simply be copied.
 REDUCED := 1
 LDFLAGS += -static
@@ -26,6 +27,7 @@ BUILD ?= build/$(patsubst %-,%,$(CROSS))
 else
 NM ?= nm
 SIZE ?= size
+OBJDUMP ?= objdump
 REDUCED ?=
 BUILD ?= build
 endif
@@ -47,9 +49,10 @@ CFLAGS_ALL += -msse2 -mfpmath=sse
 endif
 CFLAGS_ALL += $(CFLAGS)
 
-# The library's objects also go into shared ones, where only the header's functions are seen. Nothing unwinds through them: debuggers have
+# All objects also go into shared ones, where only the header's functions are seen. Nothing unwinds through the library's: debuggers have
 # the tables of -g. CFLAGS may say otherwise.
-LIBRARY_FLAGS := $(if $(findstring -none-,$(TARGET)),,-fPIC) -fvisibility=hidden -fno-asynchronous-unwind-tables -fno-unwind-tables
+SHARED_FLAGS := $(if $(findstring -none-,$(TARGET)),,-fPIC) -fvisibility=hidden
+LIBRARY_FLAGS := $(SHARED_FLAGS) -fno-asynchronous-unwind-tables -fno-unwind-tables
 
 # ---- sources ---------------------------------------------------------------------------------------------------------
 
@@ -174,7 +177,7 @@ NARROW := $(shell echo | $(CC) -Werror -falign-jumps=1 -falign-labels=1 -fsyntax
 $(BUILD)/tools/%.o: tools/%.c $(BUILD)/flags | libraries $(GENERATED) $(TEXTS)
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
-	$(Q)$(CC) $(CFLAGS_ALL) $(TOOL_CFLAGS) $(call isa_flags,$<) $(call float_flags,$<) -c -o $@ $<
+	$(Q)$(CC) $(SHARED_FLAGS) $(CFLAGS_ALL) $(TOOL_CFLAGS) $(call isa_flags,$<) $(call float_flags,$<) -c -o $@ $<
 
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -193,7 +196,7 @@ $(BUILD)/generated/onnx.pb-c.c: tools/onnx/onnx.proto | libraries
 	$(Q)protoc-c --proto_path=tools/onnx --c_out=$(@D) tools/onnx/onnx.proto
 $(BUILD)/generated/onnx.pb-c.o: $(BUILD)/generated/onnx.pb-c.c $(BUILD)/flags
 	$(call say,CC,$@)
-	$(Q)$(CC) $(CFLAGS_ALL) -w $(TOOL_CFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(SHARED_FLAGS) $(CFLAGS_ALL) -w $(TOOL_CFLAGS) -c -o $@ $<
 
 # A file that a tool is compiled with, as the string `text`: its lines in a row, but for comments.
 $(BUILD)/generated/unicode.inc: tools/samples/rules/unicode.txt Makefile
@@ -205,8 +208,8 @@ $(BUILD)/generated/unicode.inc: tools/samples/rules/unicode.txt Makefile
 .PHONY: always
 $(BUILD)/flags: always
 	@mkdir -p $(@D)
-	@echo '$(CC) $(TARGET) $(LIBRARY_FLAGS) $(CFLAGS_ALL) $(TOOL_CFLAGS)' | cmp -s - $@ || \
-	    echo '$(CC) $(TARGET) $(LIBRARY_FLAGS) $(CFLAGS_ALL) $(TOOL_CFLAGS)' > $@
+	@echo '$(CC) $(TARGET) $(LIBRARY_FLAGS) $(CFLAGS_ALL) $(SHARED_FLAGS) $(TOOL_CFLAGS)' | cmp -s - $@ || \
+	    echo '$(CC) $(TARGET) $(LIBRARY_FLAGS) $(CFLAGS_ALL) $(SHARED_FLAGS) $(TOOL_CFLAGS)' > $@
 
 .PHONY: libraries
 libraries:
@@ -356,6 +359,7 @@ test-package:  ## what other build systems take: each is made and used
 	@MORSEL=$(BUILD)/morsel CC='$(CC)' $(TALLY) bundle sh tests/package/bundle.sh
 	@MORSEL=$(BUILD)/morsel CC='$(CC)' JOBS=$(JOBS) $(TALLY) cmake sh tests/package/cmake.sh
 	@CC='$(CC)' $(TALLY) deb sh tests/package/deb.sh
+	@MORSEL=$(BUILD)/morsel CC='$(CC)' $(TALLY) wheel sh tests/package/wheel.sh
 
 # The recorded answers, on this machine, on 32 bits, and on emulated cores without and with newer instructions.
 golden = MORSEL="$(2)" CONVERTER=$(BUILD)/morsel $(TALLY) golden-$(1) sh tests/golden/run.sh
@@ -374,6 +378,7 @@ test-arm64:  ## the recorded answers on emulated cores: Cortex-A76, Cortex-A53, 
 	$(call cli,cortex-a53-cli,qemu-aarch64 -cpu cortex-a53 build/aarch64-linux-gnu/morsel,$(CLI_REDUCED))
 	@$(call golden,cortex-a53,qemu-aarch64 -cpu cortex-a53 build/aarch64-linux-gnu/morsel)
 	@$(call golden,max,qemu-aarch64 -cpu max build/aarch64-linux-gnu/morsel)
+	@MORSEL=$(BUILD)/morsel $(TALLY) wheel-arm64 sh tests/package/wheel.sh aarch64-linux-gnu-
 
 # One table of answers, of these builds and clang's.
 test-determinism:
@@ -508,7 +513,7 @@ rooms:  ## the arrows that includes draw between rooms: who includes whom, from 
 
 APT_TOOL := gcc libc6-dev pkg-config protobuf-c-compiler libprotobuf-c-dev libcjson-dev libpng-dev libjpeg-dev
 APT_TEST := g++ cmake meson clang clang-format libcmocka-dev cppcheck qemu-user \
-	gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-i686-linux-gnu libc6-dev-i386-cross
+	gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-i686-linux-gnu libc6-dev-i386-cross python3-numpy
 APT_PYTHON := python3-venv
 .PHONY: deps deps-test deps-tool
 deps:  ## installs the packages of the tool and the tests, and the Python references
@@ -521,7 +526,7 @@ deps-test:
 
 # ---- the rest --------------------------------------------------------------------------------------------------------
 
-.PHONY: install uninstall man amalgamation bundle deb dist size clean help
+.PHONY: install uninstall man amalgamation bundle deb wheel dist size clean help
 INSTALLED := $(DESTDIR)$(PREFIX)
 LIBDIR ?= lib
 # What a cross build makes does not run here: it has no man pages.
@@ -549,6 +554,20 @@ bundle:  ## that file with manifests of ESP-IDF, Zephyr, PlatformIO, Arduino, CM
 	@sh tools/package/bundle.sh build/bundle
 deb:  ## Debian packages of the library and the tool, dist/*.deb; needs debhelper
 	@JOBS=$(JOBS) sh tools/package/deb.sh
+# The package's shared object: the library, and the tool as a function. make_wheel.py puts beside it what it needs of others: they and what
+# they need are found there by a DT_RPATH, which a RUNPATH would not do. The wheel's tag follows from what all of them ask for.
+WHEEL := $(BUILD)/wheel/libmorsel.so
+-include $(BUILD)/wheel/tool.d
+$(BUILD)/wheel/tool.o: tools/main.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(SHARED_FLAGS) -fvisibility=default $(CFLAGS_ALL) $(TOOL_CFLAGS) -Dmain=morsel_tool -c -o $@ $<
+$(WHEEL): $(BUILD)/wheel/tool.o $(BUILD)/tools/package/python/exports.o $(LIBRARY_OBJECTS) $(BUILD)/libtool.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(filter-out -static,$(LDFLAGS)) -shared -Wl,-z,defs -Wl,--gc-sections -Wl,--exclude-libs,ALL -s \
+	    -Wl,--disable-new-dtags,-rpath,'$$ORIGIN' -o $@ $^ $(TOOL_LIBS)
+wheel: $(WHEEL)  ## a wheel for Python, dist/morsel_nn-*.whl, with its converter unless CROSS=; needs Python
+	@python3 tools/package/python/make_wheel.py $< $(OBJDUMP) $(CC) dist $(LIBRARIES)
 dist:  ## an archive of the committed sources
 	@mkdir -p build
 	git archive --format=tar.gz --prefix=morsel-$(VERSION)/ -o build/morsel-$(VERSION).tar.gz HEAD

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: MIT
+"""Pictures and texts in Python, beside what the tool's verbs make of the same files; and the structs of morsel.h."""
+import contextlib
+import ctypes
+import io
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+
+import morsel
+import morsel._library as library
+import numpy as np
+from support import PICTURES, ROOT, SHIPPED, at, pixels
+
+
+class Pictures(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.model = morsel.Model(SHIPPED)
+        cls.want = [result["top"] for result in morsel.tool("run", SHIPPED, *PICTURES, "--top", 10)["results"]]
+
+    def same(self, have, want):
+        self.assertEqual([(c.label, c.index) for c in have], [(c["label"], c["index"]) for c in want])
+        np.testing.assert_allclose([c.p for c in have], [c["p"] for c in want], rtol=1e-5)
+
+    def test_classes_are_those_of_the_tool(self):
+        self.assertEqual(len(self.want), 10)
+        for path, want in zip(PICTURES, self.want):
+            self.same(self.model.classify(pixels(path), 10), want)
+        self.same(self.model.classify(pixels(PICTURES[3]), 2), self.want[3][:2])
+
+    def test_pixels_may_lie_otherwise(self):
+        rgb = pixels(PICTURES[0])
+        room = np.full((40, 50, 3), 77, np.uint8)
+        room[4:36, 9:41] = rgb
+        alpha = np.dstack([rgb, np.full((32, 32), 9, np.uint8)])
+        bgr = np.ascontiguousarray(rgb[:, :, ::-1])
+        planes = np.ascontiguousarray(rgb.transpose(2, 0, 1))
+        for other, name in ((room[4:36, 9:41], None), (alpha, None), (bgr, "BGR"), (bgr[:, :, ::-1], "RGB"), (planes.transpose(1, 2, 0), None),
+                            (rgb[::-1][::-1], None), (np.ascontiguousarray(alpha[:, :, [2, 1, 0, 3]]), "BGRA")):
+            self.same(self.model.classify(other, 10, pixels=name), self.want[0])
+        self.assertNotEqual(self.model.classify(bgr, 10), self.model.classify(rgb, 10))
+        gray = rgb[:, :, 0]
+        self.assertEqual(self.model.classify(gray, 10), self.model.classify(np.dstack([gray] * 3), 10))
+        self.assertEqual(self.model.classify(gray.copy()[:, :, None], 10), self.model.classify(gray, 10))
+
+    def test_pictures_of_one_row_or_column_are_taken(self):
+        for shape in ((1, 32, 3), (32, 1, 3), (1, 1, 3), (1, 1), (1, 1, 1)):
+            large = np.random.default_rng(1).integers(0, 255, [2 * n for n in shape[:2]] + list(shape[2:]), np.uint8)
+            part = large[: shape[0], : shape[1]]
+            self.assertEqual(self.resized().classify(part), self.resized().classify(part.copy()))
+
+    def resized(self):
+        """The network with a rule that takes pictures of any size."""
+        if not hasattr(Pictures, "blob"):
+            rule = {"resize": {"mode": "exact", "size": [32, 32]}, "channels": "RGB", "scale": 1 / 255, "mean": [0.5] * 3, "std": [0.25] * 3}
+            Pictures.blob = morsel.convert(at("models/cifar10/network.onnx"), picture=rule)
+        return morsel.Model(Pictures.blob)
+
+    def test_pillows_pictures_are_taken(self):
+        try:
+            from PIL import Image
+        except ImportError:
+            self.skipTest("no Pillow")
+        picture = Image.open(PICTURES[0])
+        self.same(self.model.classify(picture, 10), self.want[0])
+        turned = picture.transpose(Image.Transpose.ROTATE_90)
+        exif = Image.Exif()
+        exif[0x0112] = 6  # as it lies it has to be turned by 90 degrees clockwise
+        with tempfile.NamedTemporaryFile(suffix=".png") as file:
+            turned.save(file.name, exif=exif)
+            self.same(self.model.classify(Image.open(file.name), 10), self.want[0])
+
+    def test_what_is_no_picture_is_refused(self):
+        rgb = pixels(PICTURES[0])
+        for wrong in (rgb.astype(np.float32), rgb[None], rgb[0, 0], "cat.ppm"):
+            with self.assertRaises(TypeError):
+                self.model.classify(wrong)
+        for wrong, name in ((rgb[:, :, :2], None), (rgb, "RGBA"), (rgb, "NV12"), (rgb[:0], None)):
+            with self.assertRaises(ValueError):
+                self.model.classify(wrong, pixels=name)
+        bare = morsel.Model(morsel.convert(at("models/cifar10/network.onnx")))
+        with self.assertRaisesRegex(morsel.Error, "picture rule"):
+            bare.classify(rgb)
+
+
+class Texts(unittest.TestCase):
+    TEXTS = ["a b", "b bc", "", "a " * 7 + "\u00e9", "c\0a"]
+
+    def model(self, folder, sizes):
+        with open(os.path.join(folder, "vocab.txt"), "w", encoding="utf-8") as file:
+            file.write("[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nb\n##c\n")
+        with open(os.path.join(folder, "rule.json"), "w", encoding="utf-8") as file:
+            file.write('{"tokenizer": "vocab.txt", "max_length": 8, "pooling": "mean", "normalize": true}')
+        path = os.path.join(folder, "texts.morsel")
+        with open(path, "wb") as file:
+            file.write(morsel.convert(at("tests/cli/tokens.onnx"), dims={"sequence": sizes}, text=os.path.join(folder, "rule.json")))
+        return path
+
+    def test_vectors_are_those_of_the_tool(self):
+        for sizes in (8, (4, 8)):
+            with tempfile.TemporaryDirectory() as folder:
+                path = self.model(folder, sizes)
+                lines, vectors = os.path.join(folder, "lines.txt"), os.path.join(folder, "x.npy")
+                with open(lines, "w", encoding="utf-8") as file:
+                    file.write("\n".join(self.TEXTS) + "\n")
+                morsel.tool("embed", path, lines, "-o", vectors)
+                want = np.load(vectors)
+                model = morsel.Model(path)
+                self.assertEqual(model.embed(self.TEXTS).tobytes(), want.tobytes())
+                self.assertEqual(model.embed(self.TEXTS[1]).tobytes(), want[1].tobytes())
+                self.assertEqual([len(model.variants), model._variant_for("a")._index], [1, 0] if sizes == 8 else [2, 1])
+
+    def test_a_network_without_a_text_rule_says_so(self):
+        with self.assertRaisesRegex(morsel.Error, "text rule"):
+            morsel.Model(SHIPPED).embed("a")
+
+
+class Pages(unittest.TestCase):
+    def test_examples_of_the_pages_run(self):
+        try:
+            import PIL  # noqa: F401
+        except ImportError:
+            self.skipTest("no Pillow")
+        shipped = at("models/cifar10")
+        files = {"food.onnx": f"{shipped}/network.onnx", "rule.json": f"{shipped}/picture.json", "labels.txt": f"{shipped}/labels.txt",
+                 "photo.jpg": f"{shipped}/pictures/cat.ppm", "food_float.onnx": at("tests/cli/float_small.onnx")}
+        before = os.getcwd()
+        for page, count in (("README.md", 1), ("tools/package/python/README.md", 2)):
+            with open(at(page), encoding="utf-8") as file:
+                blocks = re.findall(r"^```python\n(.*?)^```", file.read(), re.M | re.S)
+            self.assertEqual(len(blocks), count, page)
+            with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as printed:
+                for name, path in files.items():
+                    os.symlink(path, os.path.join(folder, name))
+                os.chdir(folder)
+                try:
+                    for block in blocks:
+                        exec(compile(block, page, "exec"), {})
+                finally:
+                    os.chdir(before)
+            self.assertIn("cat" if page == "README.md" else "mse", printed.getvalue())
+
+
+class Header(unittest.TestCase):
+    def test_structs_are_those_of_the_header(self):
+        structs = {"model": library.Model, "options": library.Options, "session": library.Session, "view": library.View,
+                   "plane": library.Plane, "frame": library.Frame}
+        lines, want = [], []
+        for name, struct in structs.items():
+            lines.append(f"sizeof(struct morsel_{name})")
+            want.append(ctypes.sizeof(struct))
+            for field, kind in struct._fields_:
+                lines += [f"offsetof(struct morsel_{name}, {field})", f"sizeof((struct morsel_{name} *)0)->{field}"]
+                want += [getattr(struct, field).offset, ctypes.sizeof(kind)]
+        names = {"MORSEL_MAX_RANK": library.MAX_RANK, "MORSEL_ALIGNMENT": library.ALIGNMENT, "MORSEL_UINT8": library.UINT8,
+                 "MORSEL_INT8": library.INT8, "MORSEL_INT32": library.INT32, "MORSEL_FLOAT32": library.FLOAT32,
+                 "MORSEL_ROW_MAJOR": library.ROW_MAJOR, "MORSEL_CHANNELS_LAST": library.CHANNELS_LAST}
+        names.update({f"MORSEL_{name}": number for name, (number, _) in library.PIXELS.items()})
+        lines += names.keys()
+        want += names.values()
+        source = '#include "core/morsel.h"\n#include <stdio.h>\nint main(void) {\n'
+        source += "".join(f'    printf("%ld\\n", (long)({line}));\n' for line in lines) + "    return 0;\n}\n"
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "sizes.c"), "w", encoding="utf-8") as file:
+                file.write(source)
+            program = os.path.join(folder, "sizes")
+            subprocess.run([*os.environ.get("CC", "cc").split(), f"-I{ROOT}", file.name, "-o", program], check=True)
+            have = [int(line) for line in subprocess.run([program], check=True, stdout=subprocess.PIPE).stdout.split()]
+        self.assertEqual(dict(zip(lines, have)), dict(zip(lines, want)))
+
+    def test_functions_are_those_of_the_header(self):
+        with open(at("core/morsel.h"), encoding="utf-8") as file:
+            text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
+        with open(at("tools/package/python/exports.c"), encoding="utf-8") as file:
+            text += re.sub(r"EXPORTED |/\*.*?\*/", "", file.read(), flags=re.S)
+        for name, (result, *arguments) in library._FUNCTIONS.items():
+            found = re.search(r"^([\w ]+?[ *])" + name + r"\(([^)]*)\)", text, re.M)
+            self.assertIsNotNone(found, name)
+            count = 0 if found.group(2) == "void" else found.group(2).count(",") + 1
+            self.assertEqual(len(arguments), count, name)
+            kind = {"c_char_p": "char *", "c_uint": "uint32_t", "c_ulong": "t", "c_int": "", "c_void_p": "*"}
+            self.assertIn(kind.get(getattr(result, "__name__", ""), ""), found.group(1), name)
+
+    def test_the_version_is_that_of_the_header(self):
+        with open(at("core/morsel.h"), encoding="utf-8") as file:
+            self.assertIn(f'#define MORSEL_VERSION "{morsel.__version__}"', file.read())
+
+    def test_other_threads_run_while_c_computes(self):
+        self.assertIs(type(library.lib), ctypes.CDLL)
+
+
+if __name__ == "__main__":
+    unittest.main()

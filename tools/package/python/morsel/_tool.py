@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: MIT
+"""The tool's verbs, each in a process of its own: Ctrl-C stops it at once, and where it ends for want of memory, Python goes on."""
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from typing import Any, Callable, Dict, List, Mapping, Sequence, Union
+
+import numpy as np
+
+from ._library import Error
+
+Path = Union[str, "os.PathLike[str]"]
+Progress = Callable[[str], None]
+PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__main__.py")
+
+
+class Blob(bytes):
+    """What convert() and quantize() give: the bytes, and in `report` what the tool says of them, by the keys of its --json."""
+
+    report: Dict[str, Any] = {}
+
+
+class ToolError(Error):
+    """A verb that failed. `code` is its exit status: 1 the input is at fault, 2 the call, 3 the system. `report`: its JSON, if any."""
+
+    def __init__(self, text: str, code: int = 0, report: Dict[str, Any] | None = None) -> None:
+        super().__init__(text, code)
+        self.report = report or {}
+
+
+def _lines(process: subprocess.Popen[str], progress: Progress | None) -> List[str]:
+    lines = []
+    assert process.stderr is not None
+    for line in process.stderr:
+        line = line.rstrip("\n")
+        lines.append(line[len("morsel: ") :] if line.startswith("morsel: ") else line)
+        if progress:
+            progress(lines[-1])
+    return lines
+
+
+def tool(verb: str, *words: Any, progress: Progress | None = None) -> Dict[str, Any]:
+    """`morsel VERB WORDS... --json`: what it prints, as a dict. Lines that it says meanwhile go to `progress`."""
+    if not sys.executable:
+        raise Error("this Python does not say where its program is, and the tool runs in another process of it")
+    given = [os.fspath(word) if isinstance(word, os.PathLike) else str(word) for word in words]
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
+        process = subprocess.Popen([sys.executable, "-S", PROGRAM, verb, "--json", *given], stdin=subprocess.DEVNULL, stdout=said,
+                                   stderr=subprocess.PIPE, encoding="utf-8", errors="replace")
+        try:
+            lines = _lines(process, progress)
+            status = process.wait()
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
+        finally:
+            if process.stderr:
+                process.stderr.close()
+        said.seek(0)
+        text = said.read()
+    report = json.loads(text) if text.lstrip().startswith("{") else {}
+    if status:
+        words_of = [line for line in lines if not line.startswith("notice: ")]
+        raise ToolError("\n".join(words_of) or f"the tool ended with status {status}", status, report)
+    return report
+
+
+class _Files:
+    """What a verb reads and writes, in a folder for it alone."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.count = 0
+
+    def name(self, name: str) -> str:
+        self.count += 1
+        place = os.path.join(self.folder, str(self.count))
+        os.mkdir(place)
+        return os.path.join(place, name)
+
+    def written(self, name: str, data: Any) -> str:
+        path = self.name(name)
+        with open(path, "wb") as file:
+            file.write(data)
+        return path
+
+    def network(self, network: Any) -> str:
+        if hasattr(network, "SerializeToString"):  # of the package onnx
+            network = network.SerializeToString()
+        if isinstance(network, (bytes, bytearray, memoryview)):
+            return self.written("network.onnx", network)
+        return str(os.fspath(network))
+
+    def json(self, name: str, value: Any) -> str:
+        return self.written(name, json.dumps(value).encode())
+
+    def data(self, data: Any) -> List[str]:
+        """Arrays become files; paths stay."""
+        if data is None:
+            return []
+        if isinstance(data, Mapping):
+            return [f"{name}={self.array(array)}" for name, array in data.items()]
+        if isinstance(data, (str, os.PathLike)):
+            return [os.fspath(data)]
+        if isinstance(data, (list, tuple)) and all(isinstance(item, (str, os.PathLike)) for item in data):
+            return [os.fspath(item) for item in data]
+        return [self.array(data)]
+
+    def array(self, array: Any) -> str:
+        path = self.name("data.npy")
+        np.save(path, np.ascontiguousarray(array), allow_pickle=False)
+        return path
+
+
+def _sizes(values: Any) -> str:
+    return ",".join(str(int(value)) for value in (values if isinstance(values, (list, tuple)) else [values]))
+
+
+def _names(values: Union[str, Sequence[str], None]) -> List[str]:
+    return [values] if isinstance(values, str) else list(values or [])
+
+
+def _common(files: _Files, *, shapes: Mapping[str, Sequence[int]] | None, dims: Mapping[str, Union[int, Sequence[int]]] | None,
+            picture: Union[Path, Mapping[str, Any], None], labels: Union[Path, Sequence[str], None], text: Path | None,
+            output_nodes: Union[str, Sequence[str], None], input_nodes: Union[str, Sequence[str], None], strip: bool, half: bool,
+            arena: int | None, streaming: bool) -> List[str]:
+    """The options that convert and quantize share."""
+    words: List[str] = []
+    for name, shape in (shapes or {}).items():
+        words += ["--shape", f"{name}={_sizes(tuple(shape))}"]
+    for name, size in (dims or {}).items():
+        words += ["--dim", f"{name}={_sizes(size)}"]
+    if picture is not None:
+        words += ["--picture", files.json("picture.json", dict(picture)) if isinstance(picture, Mapping) else os.fspath(picture)]
+    if labels is not None:
+        is_path = isinstance(labels, (str, os.PathLike))
+        words += ["--labels", os.fspath(labels) if is_path else files.json("labels.json", list(labels))]  # type: ignore[arg-type]
+    if text is not None:
+        words += ["--text", os.fspath(text)]
+    for option, names in (("--output-node", output_nodes), ("--input-node", input_nodes)):
+        for name in _names(names):
+            words += [option, name]
+    words += ["--strip"] * strip + ["--half"] * half + ["--no-streaming"] * (not streaming)
+    return words + (["--arena", str(int(arena))] if arena is not None else [])
+
+
+def _made(verb: str, files: _Files, network: Any, words: Sequence[str], name: str, progress: Progress | None) -> Blob:
+    output = files.name(name)
+    report = tool(verb, files.network(network), "-o", output, *words, progress=progress)
+    with open(output, "rb") as file:
+        blob = Blob(file.read())
+    blob.report = report
+    return blob
+
+
+def convert(network: Any, *, shapes: Mapping[str, Sequence[int]] | None = None,
+            dims: Mapping[str, Union[int, Sequence[int]]] | None = None, batch: int | None = None,
+            picture: Union[Path, Mapping[str, Any], None] = None, labels: Union[Path, Sequence[str], None] = None, text: Path | None = None,
+            output_nodes: Union[str, Sequence[str], None] = None, input_nodes: Union[str, Sequence[str], None] = None, strip: bool = False,
+            half: bool = False, arena: int | None = None, streaming: bool = True, progress: Progress | None = None) -> Blob:
+    """A quantized ONNX network (a path, its bytes, or a ModelProto) as a blob: `morsel convert`, whose --help explains the options.
+
+    `picture` is a rule as a dict, or its file; `labels` a list, or their file; `text` the file of a rule. `dims={"sequence": (32, 128)}`
+    makes a variant for each. `progress` is called with each line that the tool says. What is refused is told by ToolError.
+    """
+    with tempfile.TemporaryDirectory(prefix="morsel-") as folder:
+        files = _Files(folder)
+        words = _common(files, shapes=shapes, dims=dims, picture=picture, labels=labels, text=text, output_nodes=output_nodes,
+                        input_nodes=input_nodes, strip=strip, half=half, arena=arena, streaming=streaming)
+        if batch is not None:
+            words += ["--batch", str(int(batch))]
+        return _made("convert", files, network, words, "network.morsel", progress)
+
+
+def quantize(network: Any, data: Any = None, *, dynamic: bool = False, form: str = "blob", count: int | None = None,
+             method: str | None = None, exclude: Union[str, Sequence[str], None] = None, evaluate: Path | None = None,
+             max_drop: float | None = None, threads: int | None = None, shapes: Mapping[str, Sequence[int]] | None = None,
+             dims: Mapping[str, Union[int, Sequence[int]]] | None = None, picture: Union[Path, Mapping[str, Any], None] = None,
+             labels: Union[Path, Sequence[str], None] = None, text: Path | None = None,
+             output_nodes: Union[str, Sequence[str], None] = None, input_nodes: Union[str, Sequence[str], None] = None, strip: bool = False,
+             half: bool = False, arena: int | None = None, streaming: bool = True, options: Sequence[str] = (),
+             progress: Progress | None = None) -> Blob:
+    """A float ONNX network and typical inputs to a blob: `morsel quantize`, whose --help explains the options.
+
+    `data` is an array whose first dimension counts samples, such arrays by the names of the inputs, or a path or paths as of --data;
+    `dynamic` wants none. `form="qdq"` gives the quantized network in ONNX. `options` are further ones, as of the command line.
+    """
+    if form not in ("blob", "qdq"):
+        raise ValueError(f"form is 'blob' or 'qdq', not {form!r}")
+    with tempfile.TemporaryDirectory(prefix="morsel-") as folder:
+        files = _Files(folder)
+        words = _common(files, shapes=shapes, dims=dims, picture=picture, labels=labels, text=text, output_nodes=output_nodes,
+                        input_nodes=input_nodes, strip=strip, half=half, arena=arena, streaming=streaming)
+        for path in files.data(data):
+            words += ["--data", path]
+        for name in _names(exclude):
+            words += ["--exclude", name]
+        given = {"--count": count, "--method": method, "--eval": evaluate, "--max-drop": max_drop, "--threads": threads}
+        for option, value in given.items():
+            words += [option, str(value)] if value is not None else []
+        name = "network.onnx" if form == "qdq" else "network.morsel"
+        return _made("quantize", files, network, [*words, *["--dynamic"] * dynamic, *options], name, progress)
