@@ -12,6 +12,16 @@
 #error "Compile Morsel without -ffast-math, -Ofast, -funsafe-math-optimizations, -ffinite-math-only, /fp:fast: they change its answers"
 #endif
 
+/* Float vectors of MVE, as Cortex-M55 has, flush subnormal numbers to zero; scalars do not. gcc gets vectors of integers alone; clang has
+ * no pragma that holds to the end of a file. */
+#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)
+#if defined(__clang__)
+#error "Compile Morsel without float vectors of MVE, as by -mcpu=cortex-m55+nomve.fp: they flush subnormal numbers to zero"
+#else
+#pragma GCC target("arch=armv8.1-m.main+mve+fp.dp")
+#endif
+#endif
+
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__)

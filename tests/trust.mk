@@ -210,6 +210,14 @@ $(PROVE_VENV)/.ready: tests/prove/requirements.txt
 prove: $(PROVE_VENV)/.ready  ## the arithmetic of what open checks, for all inputs (tests/prove/); PROVE="REGEX" or --self-test
 	@sh tests/deps.sh clang python3-venv
 	@PYTHONDONTWRITEBYTECODE=1 $(PROVE_VENV)/bin/python tests/prove/run.py $(PROVE)
+
+# ---- every target ----------------------------------------------------------------------------------------------------
+
+PORTABILITY ?=
+.PHONY: portability
+portability: all  ## target x compiler: runs, the same hash, stack, code, by what Debian has; PORTABILITY="cortex clang-16" chooses rows
+	@MORSEL=$(BUILD)/morsel CC='$(CC)' sh tests/portability/run.sh $(PORTABILITY)
+
 # ---- pages -----------------------------------------------------------------------------------------------------------
 
 .PHONY: pages

@@ -71,5 +71,13 @@ for option in -ffast-math -Ofast -ffinite-math-only; do
     refuses "gcc $option" gcc -O2 $option
     refuses "clang $option" clang -O2 $option
 done
+refuses "float vectors of MVE by clang" clang --target=arm-none-eabi -mthumb -mcpu=cortex-m55 -mfloat-abi=hard -ffreestanding -isystem tests/link/include
+# gcc is told to make none.
+if command -v arm-none-eabi-gcc >/dev/null; then
+    arm-none-eabi-gcc -mthumb -mcpu=cortex-m55 -mfloat-abi=hard -std=c11 -O3 -I$work/alone -S $work/alone/morsel.c -o $work/morsel.s >$work/log 2>&1
+    grep -E 'v(mul|add|sub|fma|cvt)[a-z]*\.[a-z0-9.]*f(32|16)[a-z0-9.]*[[:space:]]+q' $work/morsel.s >>$work/log
+    if [ -s $work/morsel.s ] && ! [ -s $work/log ] && grep -q 'vldr.*[[:space:]]q' $work/morsel.s; then echo "ok amalgamation no float vectors of MVE"
+    else fail "float vectors of MVE"; fi
+else echo "skip amalgamation float vectors of MVE: no arm-none-eabi-gcc"; fi
 refuses "gcc -funsafe-math-optimizations" gcc -O2 -funsafe-math-optimizations
 exit $status

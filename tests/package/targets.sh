@@ -26,10 +26,8 @@ target() {
     else cp $work/wanted $work/log; fail "$name: it wants something else"; fi
 }
 if command -v clang >/dev/null; then
-    target arm64-apple-macos sysctlbyname
-    target aarch64-pc-windows-msvc IsProcessorFeaturePresent
-    target x86_64-w64-mingw32
-    target wasm32-unknown-unknown
+    # shellcheck disable=SC2086
+    while read -r line; do case $line in '#'*) ;; *) target $line ;; esac; done <tests/package/targets.txt
     cl=$(command -v clang-cl || command -v clang-cl-14)
     if [ -z "$cl" ]; then echo "skip targets clang-cl: not there"
     elif "$cl" /c /Od /W3 /WX -fms-compatibility /clang:-ffreestanding --target=x86_64-pc-windows-msvc -imsvc tests/link/include -I$work/alone \
