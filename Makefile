@@ -236,7 +236,7 @@ demo:  ## classifies the shipped pictures with the shipped network; needs a C co
 # `make test` runs every stage below and adds up what passed and failed; each stage can be called by itself: make test-unit. Those beside
 # wait for one compiler most of the time, and build in folders of their own: they run at the same time as the others.
 
-STAGES := unit kernels sanitize threads cli docs golden arm64 determinism a76 fuzz lint
+STAGES := unit kernels sanitize threads cli docs golden arm64 device determinism a76 fuzz lint
 STAGES_BESIDE := link package
 RESULTS := build/test
 TALLY = sh tests/tally.sh $(RESULTS)

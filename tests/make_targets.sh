@@ -40,7 +40,7 @@ alone() {
 
 all=$1
 count=0
-for source in tests/unit/*/*.c tests/fuzz/*.c tests/cli/*.c tests/check_kernels/*.c tests/determinism/*.c tests/soak/*.c \
+for source in tests/unit/*/*.c tests/fuzz/*.c tests/cli/*.c tests/check_kernels/*.c tests/determinism/*.c tests/device/*.c tests/soak/*.c \
     $(for room in $(find core kernels tools -type d); do ls "$room"/*.c 2>/dev/null | head -n 1; done); do
     alone "${source%.c}.o" 1 "$work/build/${source%.c}.o" && count=$((count + 1))
 done

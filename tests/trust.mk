@@ -218,6 +218,29 @@ PORTABILITY ?=
 portability: all  ## target x compiler: runs, the same hash, stack, code, by what Debian has; PORTABILITY="cortex clang-16" chooses rows
 	@MORSEL=$(BUILD)/morsel CC='$(CC)' sh tests/portability/run.sh $(PORTABILITY)
 
+# ---- on a device -----------------------------------------------------------------------------------------------------
+# One static program: what checks kernels, the shipped network, the networks that are built in. Its parts are those of other builds.
+DEVICE := $(BUILD)/tests/device/device
+DEVICE_OBJECTS := $(call objects,$(wildcard tests/device/*.c) tests/device/embedded.S) $(BUILD)/tests/device/check_kernels.o \
+	$(filter-out %/main.o,$(filter $(BUILD)/tests/%,$(CHECK_OBJECTS))) $(filter $(BUILD)/kernels/%,$(CHECK_OBJECTS))
+-include $(wildcard $(BUILD)/tests/device/*.d)
+$(BUILD)/tests/device/check_kernels.o: tests/check_kernels/main.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(TOOL_CFLAGS) -Dmain=check_kernels -c -o $@ $<
+$(BUILD)/tests/device/embedded.o: $(wildcard models/cifar10/network.morsel models/cifar10/pictures/*.ppm)
+$(DEVICE): $(DEVICE_OBJECTS) $(BUILD)/libtool.a $(BUILD)/libmorsel.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -static -o $@ $^ -lm -lpthread
+.PHONY: device-program device test-device device-answers
+device-program: $(DEVICE)
+device:  ## build/device: static programs that measure on a board or phone, and run.sh that brings them; DEVICE_FOR="arm64 x86-64"
+	@sh tests/device/build.sh $(DEVICE_FOR)
+test-device:  ## that program here and emulated, brought by ssh and by a stand-in for adb
+	@$(TALLY) device sh tests/device/test.sh
+device-answers: build/venv/.ready  ## records tests/device/answers.inc anew
+	@$(PYTHON) tests/device/record.py tests/device/answers.inc
+
 # ---- pages -----------------------------------------------------------------------------------------------------------
 
 .PHONY: pages
