@@ -216,7 +216,7 @@ MORSEL_INLINE void requant_48(const struct part *part, size_t at, const struct m
     struct requant f = requant_of(part, !(can & LIMITS));
     uint8_t *y = part->y + at * part->y_step;
     if (tall == 8 && part->floats) {
-        const struct pixels s[3] = {a, b, c};
+        const struct pixels_kept s[3] = {keep_pixels(&a), keep_pixels(&b), keep_pixels(&c)};
         store_floats(part, at, s, 3);
         return;
     }
@@ -238,7 +238,7 @@ MORSEL_INLINE void requant_32(const struct part *part, size_t at, const struct m
     struct requant f = requant_of(part, !(can & LIMITS));
     uint8_t *y = part->y + at * part->y_step;
     if (tall == 8 && part->floats) {
-        const struct pixels s[2] = {a, b};
+        const struct pixels_kept s[2] = {keep_pixels(&a), keep_pixels(&b)};
         store_floats(part, at, s, 2);
         return;
     }
@@ -332,7 +332,8 @@ MORSEL_INLINE void tile_16(const struct part *part, const struct morsel_lines *l
     struct requant f = requant_of(part, 0);
     for (int second = 0; second < 2; second++, a = b, at = next) { /* a loop, for the code to stand once */
         if (tall == 8 && part->floats) {
-            store_floats(part, at, &a, 1);
+            const struct pixels_kept kept = keep_pixels(&a);
+            store_floats(part, at, &kept, 1);
             continue;
         }
         scale_pixels(&a, part, 0, tall, can);

@@ -59,6 +59,16 @@ struct pixels {
     __m512i p0, p1, p2, p3, p4, p5, p6, p7;
 };
 
+/* The same in memory. */
+struct pixels_kept {
+    __m512i p[8];
+};
+
+static inline __attribute__((always_inline)) struct pixels_kept keep_pixels(const struct pixels *s) {
+    struct pixels_kept kept = {{s->p0, s->p1, s->p2, s->p3, s->p4, s->p5, s->p6, s->p7}};
+    return kept;
+}
+
 /* Where results of a tile from pixel `at` on go, and what is found at run time of each. */
 struct places_of_floats {
     float *y[8];
@@ -66,20 +76,38 @@ struct places_of_floats {
     int32_t zero[8];
 };
 
+/* Scales and zero points of eight pixels; of each as morsel_found_zero() has it. */
+static void find_numbers(struct places_of_floats *to, const float *lines) {
+    const __m512i order = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15);
+    const __m512 numbers = _mm512_permutexvar_ps(order, _mm512_loadu_ps(lines));
+    const __m256 zero = _mm512_extractf32x8_ps(numbers, 1);
+    const __mmask8 within =
+        _mm256_cmp_ps_mask(zero, _mm256_setzero_ps(), _CMP_GE_OQ) & _mm256_cmp_ps_mask(zero, _mm256_set1_ps(255), _CMP_LE_OQ);
+    _mm256_storeu_ps(to->scale, _mm512_castps512_ps256(numbers));
+    _mm256_storeu_si256((__m256i *)(void *)to->zero, _mm256_maskz_cvttps_epi32(within, zero));
+}
+
 static void find_places(struct places_of_floats *to, const struct part *part, size_t at) {
+    const int whole = part->last == 7;
+    uint8_t *y = part->y + at * part->y_step;
     for (size_t p = 0; p < 8; p++) {
-        const size_t pixel = at + (p < part->last ? p : part->last);
-        to->y[p] = (float *)(void *)(part->y + pixel * part->y_step);
-        to->scale[p] = part->lines ? part->lines[2 * pixel] : 1;
-        to->zero[p] = part->lines ? morsel_found_zero(part->lines + 2 * pixel) : 0;
+        to->y[p] = (float *)(void *)y;
+        y += p < part->last ? part->y_step : 0;
+    }
+    if (part->lines && whole) find_numbers(to, part->lines + 2 * at);
+    for (size_t p = 0; part->lines && !whole && p < 8; p++) {
+        const float *numbers = part->lines + 2 * (at + (p < part->last ? p : part->last));
+        to->scale[p] = numbers[0];
+        to->zero[p] = morsel_found_zero(numbers);
     }
 }
 
 /* Results in float, of some blocks. Pixels of scales of their own have zero points of their own, too. */
-static __attribute__((noinline)) void store_floats(const struct part *part, size_t at, const struct pixels *s, int blocks) {
+static __attribute__((noinline)) void store_floats(const struct part *part, size_t at, const struct pixels_kept *s, int blocks) {
     const struct morsel_conv_job *job = part->job;
     const struct morsel_channels *c = &job->args->channels;
     const __m512 low = _mm512_set1_ps(job->args->y.float_min), high = _mm512_set1_ps(job->args->y.float_max);
+    const int found = part->lines != NULL;
     struct places_of_floats to;
     find_places(&to, part, at);
     for (int b = 0; b < blocks; b++) {
@@ -91,17 +119,17 @@ static __attribute__((noinline)) void store_floats(const struct part *part, size
         if (c->weight_zero)
             sum = _mm512_sub_epi32(sum, _mm512_mullo_epi32(_mm512_set1_epi32((int32_t)(job->kernel_h * job->quads * 4)),
                                                            _mm512_loadu_si512(c->weight_zero + channel)));
-        const __m512i sums[8] = {s[b].p0, s[b].p1, s[b].p2, s[b].p3, s[b].p4, s[b].p5, s[b].p6, s[b].p7};
         for (int p = 0; p < 8; p++) {
-            __m512i acc = sums[p];
+            __m512i acc = s[b].p[p];
             __m512 m = multiplier;
-            if (part->lines) {
+            if (found) {
                 acc = _mm512_sub_epi32(acc, _mm512_mullo_epi32(sum, _mm512_set1_epi32(to.zero[p])));
                 m = _mm512_mul_ps(m, _mm512_set1_ps(to.scale[p]));
             }
             __m512 v = _mm512_add_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(acc), m), bias);
             v = _mm512_min_ps(high, _mm512_max_ps(low, v)); /* of two zeros the second, and a NaN */
-            _mm512_mask_storeu_ps(to.y[p] + 16 * b, mask, v);
+            if (mask == 0xffff) _mm512_storeu_ps(to.y[p] + 16 * b, v);
+            else _mm512_mask_storeu_ps(to.y[p] + 16 * b, mask, v);
         }
     }
 }

@@ -479,18 +479,3 @@ void morsel_conv_plan_keep(const struct morsel_conv_args *a, const uint8_t *cons
 void morsel_conv_plan(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_conv_pixels_fn *pixels) {
     morsel_conv_plan_keep(a, rows, y, n, 7, pixels, NULL);
 }
-
-void morsel_fc_rows(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, uint32_t least, morsel_conv_has_tiles_fn *tiles,
-                    morsel_conv_lines_fn *conv, morsel_fc_fn *few) {
-    uint32_t first = (begin + a->blocks - 1) / a->blocks, last = end / a->blocks, n = last - first;
-    const uint8_t *x = (const uint8_t *)a->x.data + (size_t)first * a->inputs;
-    struct morsel_conv_args args = morsel_fc_as_conv(a, n, a->outputs);
-    if (last < first + least || !tiles(&args) || (a->lines && morsel_conv_refusal(&args, 0))) {
-        few(a, begin, end);
-        return;
-    }
-    args.y.data = (uint8_t *)a->y.data + (size_t)first * a->outputs * morsel_element_bytes(&a->y.qparams);
-    if (begin < first * a->blocks) few(a, begin, first * a->blocks);
-    conv(&args, &x, a->lines ? a->lines + 2 * (size_t)first : NULL);
-    if (last * a->blocks < end) few(a, last * a->blocks, end);
-}
