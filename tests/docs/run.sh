@@ -44,6 +44,9 @@ furnish() { # FOLDER
     echo '{"tokenizer": "vocab.txt", "max_length": 8, "pooling": "mean"}' >"$1/text.json"
     printf 'a b\nb bc\n' >"$1/lines.txt"
     "$morsel" convert tests/cli/tokens.onnx -o "$1/minilm.morsel" --dim sequence=8 --text "$1/text.json" >/dev/null 2>&1
+    cp models/spots/pictures/spots.ppm "$1/street.jpg"
+    (cd models/spots && "$root/$morsel" quantize network.onnx --data pictures --picture picture.json --answer answer.json \
+        --labels labels.txt -o "$1/boxes.morsel" >/dev/null 2>&1)
     { printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 3, 32, 32), }"
       head -c 12288 /dev/zero; } >"$1/x.npy"
 }

@@ -147,22 +147,24 @@ static const char assembly[] = "#if defined(__APPLE__)\n"
                                "#elif defined(__wasm__)\n"
                                "    .section .rodata.%1$s_blob,\"\",@\n"
                                "    .type %1$s_blob,@object\n"
-                               "    .size %1$s_blob, %2$zu\n"
+                               "    .size %1$s_blob, %2$s\n"
                                "#else\n"
                                "    .section .rodata.%1$s_blob,\"a\",%%progbits\n"
                                "    .type %1$s_blob,%%object\n"
-                               "    .size %1$s_blob, %2$zu\n"
+                               "    .size %1$s_blob, %2$s\n"
                                "#endif\n"
                                "    .globl MORSEL_SYMBOL(__USER_LABEL_PREFIX__, %1$s_blob)\n"
                                "    .p2align 6\n"
                                "MORSEL_SYMBOL(__USER_LABEL_PREFIX__, %1$s_blob):\n"
-                               "    .incbin %3$s_FILE, 0, %2$zu\n"
+                               "    .incbin %3$s_FILE, 0, %2$s\n"
                                "#if defined(__linux__) && defined(__ELF__)\n"
                                "    .section .note.GNU-stack,\"\",%%progbits\n"
                                "#endif\n";
 
 static void put_assembly(FILE *out, size_t bytes, const char *path, const char *blob_path) {
     struct names names = names_of(path);
+    char count[24];
+    snprintf(count, sizeof count, "%zu", bytes);
     fprintf(out,
             "%s GNU as and clang take its bytes out of the file of the blob; the .h beside this file declares them. The path\n"
             " * is from where the compiler runs, and -D%s_FILE='\"PATH\"' names another. */\n",
@@ -172,7 +174,7 @@ static void put_assembly(FILE *out, size_t bytes, const char *path, const char *
     fprintf(
         out,
         "\n#endif\n#define MORSEL_PASTE(prefix, name) prefix##name\n#define MORSEL_SYMBOL(prefix, name) MORSEL_PASTE(prefix, name)\n\n");
-    fprintf(out, assembly, names.lower, bytes, names.capitals);
+    fprintf(out, assembly, names.lower, count, names.capitals);
 }
 
 static void put_header(FILE *out, const uint8_t *blob, size_t bytes, const char *path) {
