@@ -24,7 +24,7 @@ static int numbers_of(const struct onnx_node *node) {
     return onnx_class_of(node) == ONNX_MOVE && node->output_count == 1 && !graph_is(node, "Pad") ? 1 : 0;
 }
 
-static struct onnx_value *as_float(struct onnx_graph *g, struct onnx_node *before, struct onnx_value *x) {
+static struct onnx_value *new_float(struct onnx_graph *g, struct onnx_node *before, struct onnx_value *x) {
     double *numbers = x->constant ? graph_doubles(g, (int64_t)x->constant->count + 1) : NULL;
     for (size_t i = 0; numbers && i < x->constant->count; i++) numbers[i] = onnx_number(x->constant, i);
     if (numbers) return graph_floats(g, before, "numbers", &x->shape, numbers);
@@ -32,6 +32,12 @@ static struct onnx_value *as_float(struct onnx_graph *g, struct onnx_node *befor
     y->producer->opset = before->opset;
     edit_attribute_int(g, y->producer, "to", ONNX_FLOAT);
     return y;
+}
+
+/* The same floats for all that want them, in the place of `lowered`: of a sum of itself over and over there would be 2^n otherwise. */
+static struct onnx_value *as_float(struct onnx_graph *g, struct onnx_node *before, struct onnx_value *x) {
+    if (!x->lowered) x->lowered = new_float(g, before, x);
+    return x->lowered;
 }
 
 /* The Cast becomes the node of floats that it is the Cast of. */
@@ -68,6 +74,8 @@ static bool change_cast(struct onnx_graph *g, struct onnx_node *cast) {
     struct onnx_value *x = onnx_input(cast, 0), *from;
     const struct onnx_node *node = is_integer(x) && !x->constant ? x->producer : NULL;
     if (!node || node->folded || node->refused || cast->outputs[0]->shape.rank < 0) return false;
+    if (!x->lowered) x->lowered = cast->outputs[0];
+    if (x->lowered != cast->outputs[0] && graph_bypass(g, cast, x->lowered)) return true;
     if ((from = behind_cast(node))) {
         edit_set_input(g, cast, 0, from);
         return true;
@@ -142,8 +150,14 @@ static bool has_integer_sums(const struct onnx_graph *g) {
 int pass_integers(struct onnx_graph *g) {
     const bool casts_stay = has_integer_sums(g);
     int changes = 0;
-    for (size_t i = 0; i < g->node_count; i++)
-        changes += (!casts_stay && change_cast(g, g->nodes[i])) || change_where(g, g->nodes[i]) || change_mixture(g, g->nodes[i]);
+    for (size_t i = 0; i < g->value_count; i++) g->values[i]->lowered = NULL;
+    /* What a change puts in front of a node is looked at, too: a chain goes in one round, however long it is. */
+    for (size_t i = 0; i < g->node_count;) {
+        struct onnx_node *node = g->nodes[i];
+        const bool changed = (!casts_stay && change_cast(g, node)) || change_where(g, node) || change_mixture(g, node);
+        changes += changed;
+        i += !changed;
+    }
     for (size_t i = 0; i < g->input_count; i++) changes += change_input(g, g->inputs[i]);
     return changes;
 }
