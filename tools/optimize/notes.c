@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Lists of readers and a set of names, made when they are first asked for. */
 #include "tools/optimize/notes.h"
+#include "tools/optimize/edit.h"
 #include "tools/onnx/internal.h"
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,20 @@ struct onnx_node *edit_pop_reader(struct onnx_graph *g, struct onnx_value *value
     struct onnx_read note = g->memory->reads.notes[*first - 1];
     *first = note.next;
     return note.node;
+}
+
+static bool reads(const struct onnx_node *node, const struct onnx_value *value) {
+    bool reads = false;
+    for (int k = 0; k < node->input_count; k++) reads = reads || node->inputs[k] == value;
+    return reads && !node->removed && !node->folded;
+}
+
+struct onnx_node *edit_next_reader(struct onnx_graph *g, struct onnx_value *value, size_t *at) {
+    if (!g->memory->reads.known) note_all(g);
+    const struct onnx_read *notes = g->memory->reads.notes;
+    *at = *at ? notes[*at - 1].next : onnx_declared(value)->reads;
+    while (*at && !reads(notes[*at - 1].node, value)) *at = notes[*at - 1].next;
+    return *at ? notes[*at - 1].node : NULL;
 }
 
 /* --- Names of nodes --- */

@@ -96,13 +96,11 @@ static struct onnx_value *place_of_most(struct onnx_graph *g, struct onnx_node *
 }
 
 /* Whoever reads the integer makes a float of it, or it goes out of the network. */
-static bool may_be_float(const struct onnx_graph *g, const struct onnx_value *y) {
-    struct onnx_node *readers[4];
-    const int count = edit_readers(g, y, readers, 4);
-    for (int i = 0; i < count && i < 4; i++)
-        if (!graph_is(readers[i], "Cast") || (readers[i]->outputs[0]->type != ONNX_FLOAT && !readers[i]->outputs[0]->is_output))
-            return false;
-    return count <= 4;
+static bool may_be_float(struct onnx_graph *g, struct onnx_value *y) {
+    const struct onnx_node *reader;
+    for (size_t at = 0; (reader = edit_next_reader(g, y, &at));)
+        if (!graph_is(reader, "Cast") || (reader->outputs[0]->type != ONNX_FLOAT && !reader->outputs[0]->is_output)) return false;
+    return true;
 }
 
 /* A whole number in floats that goes out of the network as an integer. */

@@ -89,10 +89,10 @@ static bool change_cast(struct onnx_graph *g, struct onnx_node *cast) {
 
 /* Whoever reads a condition that comes into the network reads 0 or 1. */
 static bool change_input(struct onnx_graph *g, struct onnx_value *x) {
-    struct onnx_node *readers[2];
-    const int count = x->type == ONNX_BOOL && x->shape.rank >= 0 ? edit_readers(g, x, readers, 2) : 0;
-    if (!count || (count == 1 && graph_is(readers[0], "Cast") && readers[0]->outputs[0]->type == ONNX_FLOAT)) return false;
-    struct onnx_value *y = as_float(g, readers[0], x);
+    size_t at = 0;
+    struct onnx_node *first = x->type == ONNX_BOOL && x->shape.rank >= 0 ? edit_next_reader(g, x, &at) : NULL;
+    if (!first || (x->uses == 1 + x->is_output && graph_is(first, "Cast") && first->outputs[0]->type == ONNX_FLOAT)) return false;
+    struct onnx_value *y = as_float(g, first, x);
     if (edit_replace_uses(g, x, y, false)) edit_set_input(g, y->producer, 0, x);
     return true;
 }

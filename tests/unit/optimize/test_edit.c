@@ -36,8 +36,24 @@ static struct onnx_value *named(const struct onnx_graph *g, const char *name) {
     return value;
 }
 
+/* One by one they are those that a look at all nodes finds. */
+static void check_readers(struct onnx_graph *g, struct onnx_value *value) {
+    enum { MOST = 1000 };
+    struct onnx_node *list[MOST], *reader;
+    bool found[MOST] = {false};
+    const int count = edit_readers(g, value, list, MOST);
+    assert_in_range(count, 0, MOST);
+    for (size_t at = 0; (reader = edit_next_reader(g, value, &at));) {
+        int k = 0;
+        while (k < count && list[k] != reader) k++;
+        assert_in_range(k, 0, count - 1);
+        found[k] = true;
+    }
+    for (int k = 0; k < count; k++) assert_true(found[k]);
+}
+
 /* What must hold after every change: counted uses are right, producers point both ways, every name finds its value. */
-static void check_whole(const struct onnx_graph *g) {
+static void check_whole(struct onnx_graph *g) {
     for (size_t i = 0; i < g->value_count; i++) {
         const struct onnx_value *value = g->values[i];
         int uses = value->is_output;
@@ -45,6 +61,7 @@ static void check_whole(const struct onnx_graph *g) {
             for (int k = 0; k < g->nodes[n]->input_count && !g->nodes[n]->folded; k++) uses += g->nodes[n]->inputs[k] == value;
         if (uses != value->uses) fail_msg("'%s' has %d uses and counts %d", value->name, uses, value->uses);
         assert_ptr_equal(onnx_find(g, value->name), value);
+        check_readers(g, g->values[i]);
     }
     for (size_t n = 0; n < g->node_count; n++) {
         for (int k = 0; k < g->nodes[n]->output_count; k++)
