@@ -101,7 +101,7 @@ struct onnx_graph {
     struct onnx_value **inputs;
     struct onnx_value **outputs;
     size_t numbers_read;   /* elements of all constants as the file holds them: what was read, not what was folded */
-    size_t numbers_copied; /* elements of weights that passes wrote anew: each reader of a constant gets its own */
+    size_t numbers_copied; /* elements of constants that passes wrote: each reader of one gets its own */
     size_t file_count;
     const char **files; /* with weights, beside the file itself: real paths */
     struct onnx_memory *memory;

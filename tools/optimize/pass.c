@@ -45,6 +45,16 @@ bool graph_inference(const struct onnx_node *node) {
     return onnx_input_constant(node, 2) && !onnx_drops(node);
 }
 
+/* Masks of 48 layers over 512 words have room whatever the file holds. */
+enum { LEAST_NUMBERS = 48 * 512 * 512, NUMBERS_OF_A_NUMBER = 16 };
+
+bool graph_takes_room(struct onnx_graph *g, size_t count) {
+    const size_t room = onnx_room(g, LEAST_NUMBERS, NUMBERS_OF_A_NUMBER, SIZE_MAX);
+    if (g->numbers_copied > room || count > room - g->numbers_copied) return false;
+    g->numbers_copied += count;
+    return true;
+}
+
 double *graph_doubles(struct onnx_graph *g, int64_t count) {
     return onnx_alloc(g, (size_t)count * sizeof(double));
 }

@@ -48,6 +48,8 @@ bool graph_constant_and_other(const struct onnx_node *node, int *constant, struc
 bool graph_scalar(const struct onnx_value *value, double *out);
 bool graph_inference(const struct onnx_node *node); /* a BatchNormalization or Dropout that does not train; no second output is read */
 double *graph_doubles(struct onnx_graph *g, int64_t count);
+/* Whether a pass may write so many numbers more, which then count as written: those of the file pay for them. */
+bool graph_takes_room(struct onnx_graph *g, size_t count);
 /* Constants for a node, named NODE.PART. */
 struct onnx_value *graph_floats(struct onnx_graph *g, const struct onnx_node *node, const char *part, const struct onnx_shape *shape,
                                 const double *numbers);

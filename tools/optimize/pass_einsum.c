@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-enum { LEAST_COPIES = 1 << 20, COPIES_OF_A_NUMBER = 4 };
 enum kind { STACKED, LEFT, RIGHT, SUMMED, KINDS };
 
 struct product {
@@ -118,10 +117,7 @@ static bool change_one(struct onnx_graph *g, struct onnx_node *node, const struc
 static bool has_room(struct onnx_graph *g, const struct onnx_node *node) {
     size_t count = 0;
     for (int i = 0; i < 2; i++) count += node->inputs[i]->constant ? 2 * node->inputs[i]->constant->count : 0;
-    const size_t room = onnx_room(g, LEAST_COPIES, COPIES_OF_A_NUMBER, SIZE_MAX);
-    if (g->numbers_copied > room || count > room - g->numbers_copied) return false;
-    g->numbers_copied += count;
-    return true;
+    return graph_takes_room(g, count);
 }
 
 static bool change(struct onnx_graph *g, struct onnx_node *node) {

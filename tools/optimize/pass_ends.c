@@ -120,6 +120,7 @@ static bool change_arg(struct onnx_graph *g, struct onnx_node *node) {
     int axis;
     if ((!most && !least) || !may_be_float(g, node->outputs[0]) || !one_axis(node, x, onnx_attribute_int(node, "axis", 0), goes, &axis))
         return false;
+    if (!graph_takes_room(g, (size_t)x->shape.dims[axis])) return false;
     if (least) x = put(g, node, "Neg", x, NULL, &x->shape);
     finish(g, node, place_of_most(g, node, x, goes, axis, onnx_attribute_int(node, "select_last_index", 0) != 0));
     return true;
@@ -136,7 +137,8 @@ static bool change_hardmax(struct onnx_graph *g, struct onnx_node *node) {
     struct onnx_value *x = onnx_input(node, 0);
     bool goes[ONNX_MAX_RANK];
     int axis;
-    if (!graph_is(node, "Hardmax") || !sees_one_axis(node, x, goes, &axis)) return false;
+    if (!graph_is(node, "Hardmax") || !sees_one_axis(node, x, goes, &axis) || !graph_takes_room(g, 2 * (size_t)x->shape.dims[axis]))
+        return false;
     struct onnx_value *place = place_of_most(g, node, x, goes, axis, false);
     struct onnx_value *off = put(g, node, "Sub", indices(g, node, x, axis, 1), place, &x->shape);
     struct onnx_value *far = put(g, node, "Abs", put(g, node, "Sign", off, NULL, &x->shape), NULL, &x->shape);

@@ -32,6 +32,13 @@ static bool has_numbers(const struct onnx_value *x) {
     return x->type == ONNX_FLOAT || is_integer(x) || (x->type == ONNX_BOOL && x->constant);
 }
 
+/* Constants that many read are written anew for each. */
+static bool has_room(struct onnx_graph *g, const struct onnx_node *node) {
+    size_t count = 0;
+    for (int i = 0; i < node->input_count; i++) count += node->inputs[i] && node->inputs[i]->constant ? node->inputs[i]->constant->count : 0;
+    return graph_takes_room(g, count);
+}
+
 /* The numbers of a condition or of integers as floats. */
 static struct onnx_value *numbers_of(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x) {
     if (x->type == ONNX_FLOAT) return x;
@@ -79,7 +86,7 @@ static bool change_comparison(struct onnx_graph *g, struct onnx_node *node) {
                not_less = graph_is(node, "GreaterOrEqual"), not_greater = graph_is(node, "LessOrEqual");
     if (!(equal || greater || less || not_less || not_greater) || !node->inputs[0] || !node->inputs[1]) return false;
     if (!is_integer(node->inputs[0]) || !is_integer(node->inputs[1])) return false;
-    if (!has_numbers(node->inputs[0]) || !has_numbers(node->inputs[1])) return false;
+    if (!has_numbers(node->inputs[0]) || !has_numbers(node->inputs[1]) || !has_room(g, node)) return false;
     struct onnx_value *a = numbers_of(g, node, node->inputs[0]), *b = numbers_of(g, node, node->inputs[1]);
     const bool swap = less || not_less;
     become(g, node, equal || not_less || not_greater, compared(g, node, swap ? b : a, swap ? a : b, equal));
@@ -89,7 +96,7 @@ static bool change_comparison(struct onnx_graph *g, struct onnx_node *node) {
 static bool change_logic(struct onnx_graph *g, struct onnx_node *node) {
     const bool and = graph_is(node, "And"), or = graph_is(node, "Or"), not = graph_is(node, "Not");
     if (!and&&! or &&!not ) return false;
-    if (!has_numbers(onnx_input(node, 0)) || (!not &&!has_numbers(onnx_input(node, 1)))) return false;
+    if (!has_numbers(onnx_input(node, 0)) || (!not &&!has_numbers(onnx_input(node, 1))) || !has_room(g, node)) return false;
     struct onnx_value *a = numbers_of(g, node, node->inputs[0]), *b = not ? a : numbers_of(g, node, node->inputs[1]);
     if (not ) become(g, node, true, a);
     else become(g, node, false, two(g, node, and? "Mul" : "Max", a, b, &node->outputs[0]->shape));
@@ -162,7 +169,7 @@ static bool change_where(struct onnx_graph *g, struct onnx_node *node) {
     const struct onnx_shape *shape = &node->outputs[0]->shape;
     if (!graph_is(node, "Where") || !has_numbers(condition) || node->outputs[0]->type != ONNX_FLOAT) return false;
     if (!condition->constant && condition->type != ONNX_FLOAT) return false;
-    if (!node->inputs[1] || !node->inputs[2]) return false;
+    if (!node->inputs[1] || !node->inputs[2] || !has_room(g, node)) return false;
     struct onnx_value *c = numbers_of(g, node, condition), *rest = two(g, node, "Sub", number(g, node, 1), c, &c->shape);
     struct onnx_value *a = chosen(g, node, c, node->inputs[1]), *b = chosen(g, node, rest, node->inputs[2]);
     struct onnx_value *both[2] = {a ? a : b, b};

@@ -6,9 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Numbers of matrices, in all: a small file names large ones. */
-enum { LEAST_NUMBERS = 1 << 22, NUMBERS_OF_A_NUMBER = 64 };
-
 /* The axis and the last one change places. */
 static struct onnx_value *turned(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, int axis) {
     struct onnx_shape shape = x->shape;
@@ -35,9 +32,7 @@ static struct onnx_value *product(struct onnx_graph *g, struct onnx_node *node, 
 
 /* A matrix of zeros; NULL: there is no room for it. */
 static double *new_matrix(struct onnx_graph *g, int64_t in, int64_t out) {
-    const size_t room = onnx_room(g, LEAST_NUMBERS, NUMBERS_OF_A_NUMBER, SIZE_MAX);
-    if (in < 1 || out < 1 || g->numbers_copied > room || (uint64_t)in > (room - g->numbers_copied) / (uint64_t)out) return NULL;
-    g->numbers_copied += (size_t)(in * out);
+    if (in < 1 || out < 1 || (uint64_t)in > SIZE_MAX / (uint64_t)out || !graph_takes_room(g, (size_t)in * (size_t)out)) return NULL;
     return graph_doubles(g, in * out);
 }
 

@@ -72,6 +72,7 @@ static bool change_gather(struct onnx_graph *g, struct onnx_node *node) {
     const struct onnx_value *x = onnx_input(node, 0);
     const struct onnx_tensor *at = onnx_input_constant(node, 1);
     if ((!elements && !slices) || !x || x->constant || !at || !at->count || x->shape.rank < 1 || onnx_elements(&x->shape) < 1) return false;
+    if (!graph_takes_room(g, 2 * at->count)) return false;
     return elements ? change_elements(g, node, at) : change_slices(g, node, at);
 }
 
@@ -103,7 +104,7 @@ static bool change_where(struct onnx_graph *g, struct onnx_node *node) {
     struct onnx_value *a = onnx_input(node, 1), *b = onnx_input(node, 2), *y = node->outputs[0];
     if (!graph_is(node, "Where") || !condition || !condition->count || !a || !b || y->type != ONNX_FLOAT || (a->constant && b->constant))
         return false;
-    if (!can_choose(condition, a, y) || !can_choose(condition, b, y)) return false;
+    if (!can_choose(condition, a, y) || !can_choose(condition, b, y) || !graph_takes_room(g, 2 * condition->count)) return false;
     struct onnx_value *both[2] = {chosen(g, node, condition, a, true), chosen(g, node, condition, b, false)};
     edit_become(g, node, "Add", "", both, 2);
     return true;
