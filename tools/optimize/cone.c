@@ -16,9 +16,10 @@ static bool is_clip(const struct onnx_node *node) {
     return graph_is(node, "Clip");
 }
 
-/* A function of one number, or of two. */
+/* A function of one number, or of two; but for a Clip of pass_ends.c, which is there for infinities: no sample is one. */
 static bool computes(const struct onnx_node *node) {
     const struct onnx_operator *op = *node->domain ? NULL : onnx_operator_of(node);
+    if (is_clip(node) && onnx_attribute_int(node, ONNX_EXACT_MARK, 0)) return false;
     return op &&
            ((op->function && (node->input_count == 1 || is_clip(node))) || (op->of_two && op->of_two->number && node->input_count == 2));
 }

@@ -5,6 +5,8 @@
  */
 #include "tools/optimize/pass.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 enum { LONGEST_PRODUCT = 64, FIRST_OPSET = 9 }; /* that has Sign */
@@ -26,6 +28,22 @@ static struct onnx_value *put(struct onnx_graph *g, struct onnx_node *node, cons
 
 static struct onnx_value *number(struct onnx_graph *g, struct onnx_node *node, double v) {
     return graph_floats(g, node, "number", &scalar, &v);
+}
+
+/* Infinities as FLT_MAX: the difference of two that are equal is 0 then, not NaN. */
+static struct onnx_value *bounded(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x) {
+    const double ends[2] = {-(double)FLT_MAX, (double)FLT_MAX};
+    if (x->constant) {
+        double *numbers = graph_doubles(g, (int64_t)x->constant->count);
+        for (size_t i = 0; i < x->constant->count; i++) numbers[i] = fmin(fmax(onnx_number(x->constant, i), ends[0]), ends[1]);
+        return graph_floats(g, node, "finite", &x->shape, numbers);
+    }
+    struct onnx_value *y = put(g, node, "Clip", x, NULL, &x->shape);
+    for (int k = 0; k < 2; k++) {
+        if (node->opset < 11) edit_attribute_float(g, y->producer, k ? "max" : "min", (float)ends[k]);
+        else edit_set_input(g, y->producer, 1 + k, number(g, node, ends[k]));
+    }
+    return y;
 }
 
 static void become(struct onnx_graph *g, struct onnx_node *node, const char *op, struct onnx_value *a, struct onnx_value *b) {
@@ -61,6 +79,8 @@ static bool change_comparison(struct onnx_graph *g, struct onnx_node *node) {
     const struct onnx_shape *shape = &node->outputs[0]->shape;
     if (!(equal || greater || less || not_less || not_greater) || !a || !b || a->type != ONNX_FLOAT || b->type != ONNX_FLOAT) return false;
     const bool swap = less || not_less, not = equal || not_less || not_greater;
+    if (!graph_takes_room(g, (a->constant ? a->constant->count : 0) + (b->constant ? b->constant->count : 0))) return false;
+    a = bounded(g, node, a), b = bounded(g, node, b);
     struct onnx_value *d = put(g, node, "Sub", swap ? b : a, swap ? a : b, shape), *s = put(g, node, "Sign", d, NULL, shape);
     s = put(g, node, equal ? "Abs" : "Relu", s, NULL, shape);
     become(g, node, not ? "Sub" : "Identity", not ? number(g, node, 1) : s, not ? s : NULL);
@@ -87,6 +107,7 @@ static struct onnx_value *indices(struct onnx_graph *g, struct onnx_node *node, 
 /* Where the maximum stands first, or last; 1 in the place of the axis. The largest of -index, or index, among those that are not less. */
 static struct onnx_value *place_of_most(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, const bool *goes, int axis,
                                         bool last) {
+    x = bounded(g, node, x);
     struct onnx_value *most = reduced(g, node, "ReduceMax", x, goes);
     struct onnx_value *below = put(g, node, "Sign", put(g, node, "Sub", x, most, &x->shape), NULL, &x->shape);
     struct onnx_value *off = put(g, node, "Mul", below, number(g, node, (double)x->shape.dims[axis]), &x->shape);
@@ -174,7 +195,8 @@ static bool change_reduce(struct onnx_graph *g, struct onnx_node *node) {
         return false;
     if (node->outputs[0]->shape.rank < 0 || !onnx_reduced(node, x->shape.rank, goes)) return false;
     if (exps) {
-        struct onnx_value *most = reduced(g, node, "ReduceMax", x, goes), *sum = log_of_sum(g, node, x, most, goes, &rest);
+        struct onnx_value *most = bounded(g, node, reduced(g, node, "ReduceMax", x, goes)),
+                          *sum = log_of_sum(g, node, x, most, goes, &rest);
         finish(g, node, put(g, node, "Add", most, sum, &sum->shape));
         return true;
     }

@@ -69,9 +69,10 @@ static bool resize_of_nothing(const struct onnx_node *node) {
     return !scales || (scales->constant && !scales->constant->count) || (graph_scalar(scales, &scale) && scale == 1);
 }
 
+/* But for one of pass_ends.c, which is there for infinities. */
 static bool clip_of_nothing(const struct onnx_node *node) {
     double low = -INFINITY, high = INFINITY;
-    if (!graph_is(node, "Clip") || node->inputs[0]->type != ONNX_FLOAT) return false;
+    if (!graph_is(node, "Clip") || node->inputs[0]->type != ONNX_FLOAT || onnx_attribute_int(node, ONNX_EXACT_MARK, 0)) return false;
     if (node->opset < 11)
         return !(onnx_attribute_float(node, "min", -INFINITY) > -3.4e38F) && !(onnx_attribute_float(node, "max", INFINITY) < 3.4e38F);
     const struct onnx_value *least = onnx_input(node, 1), *most = onnx_input(node, 2);

@@ -9,6 +9,8 @@
 #include "tests/unit/support/graph_words.h"
 #include "tools/optimize/pass.h"
 
+#include <math.h>
+
 /* x has equal numbers in each line: the first, or the last, of those that are largest counts. */
 static void results_stay_what_they_are(void **state) {
     (void)state;
@@ -63,6 +65,39 @@ static void the_first_of_equal_maxima_is_hard(void **state) {
     onnx_free(g);
 }
 
+/* Infinities are larger and less than any number, and equal to themselves. */
+static void infinities_are_compared(void **state) {
+    (void)state;
+    static const float x[12] = {1, INFINITY, 2, INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY, 3e38F, 0, -INFINITY, 3};
+    static const struct {
+        const char *nodes;
+        size_t count;
+        float y[12];
+    } list[] = {
+        {"ArgMax x > y axis:1", 3, {1, 0, 0}},
+        {"ArgMax x > y axis:1 select_last_index:1", 3, {3, 3, 0}},
+        {"ArgMin x > y axis:1", 3, {0, 0, 2}},
+        {"Hardmax x > y", 12, {0, 1, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0}},
+        {"ReduceLogSumExp x > y axes=1", 3, {INFINITY, -INFINITY, 3e38F}},
+        {"Equal x #inf > y", 12, {0, 1, 0, 1}},
+        {"Equal x #-inf > y", 12, {0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 1, 0}},
+        {"Greater x #-inf > y", 12, {1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 0, 1}},
+        {"Neg x > n; Less x n > y", 12, {0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 1, 0}},
+        {"Neg x > n; Neg n > m; GreaterOrEqual x m > y", 12, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        struct onnx_graph *g = network(13, "3,4", list[i].nodes);
+        size_t count;
+        graph_optimize(g, NULL);
+        float *y = run_graph(g, x, &count);
+        assert_int_equal(count, list[i].count);
+        for (size_t k = 0; k < count; k++)
+            if (y[k] != list[i].y[k]) fail_msg("%s: element %zu is %g", list[i].nodes, k, (double)y[k]);
+        free(y);
+        onnx_free(g);
+    }
+}
+
 /* Where its reader wants an integer, or the axis is of no known kind, it stays. */
 static void what_reads_integers_keeps_them(void **state) {
     (void)state;
@@ -92,9 +127,8 @@ static void what_is_made_is_marked(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_stay_what_they_are),
-        cmocka_unit_test(the_first_of_equal_maxima_is_hard),
-        cmocka_unit_test(what_reads_integers_keeps_them),
+        cmocka_unit_test(results_stay_what_they_are), cmocka_unit_test(the_first_of_equal_maxima_is_hard),
+        cmocka_unit_test(infinities_are_compared),    cmocka_unit_test(what_reads_integers_keeps_them),
         cmocka_unit_test(what_is_made_is_marked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

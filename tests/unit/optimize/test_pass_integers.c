@@ -23,8 +23,8 @@ static void floats_of_integers_are_computed_in_floats(void **state) {
         {17, "4,6", INTEGERS "Cast i > j to:6; Cast j > y to:1", "Cast Cast"},
         {17, "4,6", INTEGERS "ReduceSum i $1 > j; Cast j > y to:1", "Cast Cast ReduceMean Mul"},
         /* beside a comparison, which becomes a float, other conditions do */
-        {17, "4,6", "Greater x #0 > b; IsNaN x > n; Concat b n > c axis:0; Cast c > y to:1", "Sign Relu IsNaN Cast Concat"},
-        {17, "4,6", "Greater x #0 > b; IsNaN x > n; Xor b n > c; Cast c > y to:1", "Sign Relu IsNaN Cast Xor Cast"},
+        {17, "4,6", "Greater x #0 > b; IsNaN x > n; Concat b n > c axis:0; Cast c > y to:1", "Clip Sign Relu IsNaN Cast Concat"},
+        {17, "4,6", "Greater x #0 > b; IsNaN x > n; Xor b n > c; Cast c > y to:1", "Clip Sign Relu IsNaN Cast Xor Cast"},
         /* what becomes no float, and what cuts off */
         {17, "4,6", INTEGERS "Add i $1 > j; Gather %9x3 j > y", "Cast Add Gather"},
         {17, "4,6", INTEGERS "Div i $2 > j; Cast j > y to:1", "Cast Div Cast"},

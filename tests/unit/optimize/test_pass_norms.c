@@ -57,7 +57,7 @@ static void choices_become_arithmetic(void **state) {
         {13, PICTURE, "ReduceMean x > m axes=1,2,3; Equal m #0 > e; Div x m > d; Where e #0 d > y",
          "ReduceMean LeakyRelu HardSigmoid Add Div LeakyRelu HardSigmoid Mul"},
         {13, PICTURE, "ReduceMean x > m axes=1,2,3; Equal m #1 > e; Div x m > d; Where e #0 d > y",
-         "ReduceMean Sub Sign LeakyRelu Sub Div Expand Sub ms.Mask"},
+         "ReduceMean Clip Sub Sign LeakyRelu Sub Div Expand Sub ms.Mask"},
     };
     CHECK(rows);
 }
