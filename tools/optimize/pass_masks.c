@@ -35,7 +35,8 @@ static bool has_numbers(const struct onnx_value *x) {
 /* Constants that many read are written anew for each. */
 static bool has_room(struct onnx_graph *g, const struct onnx_node *node) {
     size_t count = 0;
-    for (int i = 0; i < node->input_count; i++) count += node->inputs[i] && node->inputs[i]->constant ? node->inputs[i]->constant->count : 0;
+    for (int i = 0; i < node->input_count; i++)
+        count += node->inputs[i] && node->inputs[i]->constant ? node->inputs[i]->constant->count : 0;
     return graph_takes_room(g, count);
 }
 
