@@ -101,6 +101,11 @@ cp "$work/cut" "$work/whole4.csv.partial"
 verify "not behind a part of one" sh -c "! $morsel run '$net' - --csv '$work/whole4.csv' <'$work/list' 2>&1 | grep 'goes on'"
 verify "which is made again" cmp "$work/whole.csv" "$work/whole4.csv"
 
+mkdir -p "$work/pictures/red"
+cp "$work"/*.ppm "$work/pictures/red/"
+check "a detector has no accuracy in classes" 1 "by its answer rule it gives no classes" eval "$net" "$work/pictures"
+check "nor has it in a report" 1 "by its answer rule it gives no classes" report "$net" --data "$work/pictures" -o "$work/page.html"
+
 # --- classes and vectors
 printf '{"kind": "classes", "top": 2, "softmax": false, "threshold": 0.01}' >"$work/classes.json"
 cifar=models/cifar10
@@ -110,5 +115,7 @@ verify "and no more" test "$(grep -c '"label"' "$work/out")" -eq 2
 printf '{"kind": "embedding"}' >"$work/vector.json"
 verify "a rule of vectors" sh -c "$morsel convert $cifar/network.onnx -o '$work/vector.morsel' --picture $cifar/picture.json --answer '$work/vector.json'"
 check "gives vectors" 0 "^cat.ppm +10 numbers, of length [0-9.]+:" run "$work/vector.morsel" $cifar/pictures/cat.ppm
+check "which are no table of classes" 2 "wants one input, and boxes by an answer rule, or a list of classes" \
+    run "$work/vector.morsel" $cifar/pictures/cat.ppm --csv "$work/vector.csv"
 check "in JSON, too" 0 '"embedding": \[' run "$work/vector.morsel" $cifar/pictures/cat.ppm --json
 exit $status

@@ -61,7 +61,10 @@ static bool check_network(const struct judge *judge, struct failure *failure) {
         return failure_set(failure, STATUS_INPUT,
                            "the network has %u inputs and %u outputs; accuracy is measured on networks with one input",
                            network->input_count, network->output_count);
-    if (judge->classes < 1 || judge->classes > 1 << 20) return failure_set(failure, STATUS_INPUT, "its first output is no list of classes");
+    if (network->answer && network->answer->kind != MORSEL_ANSWER_CLASSES)
+        return failure_set(failure, STATUS_INPUT, "by its answer rule it gives no classes; accuracy is measured on those");
+    if (!scores_are_classes(network->outputs) || judge->classes < 1 || judge->classes > 1 << 20)
+        return failure_set(failure, STATUS_INPUT, "its first output is no list of classes");
     return true;
 }
 

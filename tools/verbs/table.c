@@ -132,7 +132,8 @@ static bool answer(void *context, unsigned index, size_t task, struct failure *f
         return false;
     for (uint32_t i = 0; i < used; i++) {
         const size_t picture = table->waiting[first + i];
-        if (!keep(table, picture, make_record(table, worker, picture, i), *worker->wrong[i].text, failure)) return false;
+        char *record = make_record(table, worker, picture, i); /* which may find fault, too */
+        if (!keep(table, picture, record, *worker->wrong[i].text, failure)) return false;
     }
     return true;
 }
@@ -153,7 +154,9 @@ static bool open_network(struct table *table, struct failure *failure) {
         !network_start(network, NULL, failure))
         return false;
     table->detects = network_detects(network);
-    if (network->input_count != 1 || !network->output_count || (!table->detects && !scores_are_classes(&network->outputs[0])))
+    const bool classes = network->output_count && scores_are_classes(&network->outputs[0]) &&
+                         (!network->answer || network->answer->kind == MORSEL_ANSWER_CLASSES);
+    if (network->input_count != 1 || (!table->detects && !classes))
         return failure_set(failure, STATUS_CALL,
                            "%s: --csv wants one input, and boxes by an answer rule, or a list of classes as the first output, not %s",
                            table->call.path, network->output_count ? tensor_describe(&network->outputs[0], text, sizeof text) : "none");
