@@ -2,7 +2,8 @@
 """check.py FILE.html [TEXT...]: whether a page of `morsel report` stands alone and is well-formed.
 
 Every element is closed where it should be, there is no script and no handler of events, and no attribute and no style names anything
-outside the page. The page is told to fit a phone and to take both colour schemes. TEXT: what its text or an attribute has to hold.
+outside the page. All rows of a table have as many cells. The page is told to fit a phone and to take both colour schemes.
+TEXT: what its text or an attribute has to hold.
 """
 import re
 import sys
@@ -21,6 +22,7 @@ class Page(HTMLParser):
     def __init__(self):
         super().__init__(convert_charrefs=True)
         self.open, self.faults, self.texts, self.styles, self.images, self.metas = [], [], [], [], 0, []
+        self.rows = []  # of the table that is open: how many cells each has
 
     def fault(self, text):
         self.faults.append(f"line {self.getpos()[0]}: {text}")
@@ -47,6 +49,12 @@ class Page(HTMLParser):
             self.fault(f"element {tag}")
         if tag == "img":
             self.images += 1
+        if tag == "table":
+            self.rows = []
+        if tag == "tr":
+            self.rows.append(0)
+        if tag in ("th", "td"):
+            self.rows[-1] += 1
         if tag == "meta":
             self.metas.append(dict(attrs))
         for name, value in attrs:
@@ -55,6 +63,8 @@ class Page(HTMLParser):
             self.fault(f"an attribute of {tag} stands twice")
 
     def handle_endtag(self, tag):
+        if tag == "table" and len(set(self.rows)) > 1:
+            self.fault(f"a table whose rows have {sorted(set(self.rows))} cells")
         if not self.open or self.open[-1] != tag:
             self.fault(f"</{tag}> where {self.open[-1:]} is open")
         else:

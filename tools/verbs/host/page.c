@@ -133,11 +133,11 @@ void page_tiles(FILE *file, bool begin) {
 void page_table(FILE *file, const char *columns) {
     fputs("<div class=\"box\"><table>\n", file);
     if (*columns) fputs("<thead><tr>", file);
-    for (const char *at = columns; *at;) {
+    for (const char *at = *columns ? columns : NULL; at;) {
         size_t length = strcspn(at, "|");
         bool number = *at == '#';
         fprintf(file, "<th%s>%.*s</th>", number ? " class=\"n\"" : "", (int)length - number, at + number);
-        at += length + (at[length] == '|');
+        at = at[length] ? at + length + 1 : NULL;
     }
     fputs(*columns ? "</tr></thead>\n<tbody>\n" : "<tbody>\n", file);
 }

@@ -16,6 +16,7 @@ enum { USUAL_WORST = 12 };
 
 struct call {
     struct network_call network;
+    struct conversion_call float_network;
     const char *float_path, *output;
     struct option_texts data;
     long count, limit, runs, threads, worst;
@@ -40,7 +41,8 @@ static bool measure(const struct call *call, struct report *r, struct failure *f
 
 static bool compare(const struct call *call, struct report *r, struct comparing_call *c, struct failure *failure) {
     if (!call->float_path) return true;
-    c->first = (struct conversion_call){.input = call->float_path, .batch = 1, .one_size = true};
+    c->first = call->float_network;
+    c->first.input = call->float_path;
     c->second = (struct conversion_call){.input = call->network.path, .batch = 1, .no_streaming = true};
     c->data = call->data;
     c->count = call->count;
@@ -163,8 +165,13 @@ static int run(const struct call *call, struct report *r) {
 }
 
 int verb_report(int argc, char **argv) {
-    static struct call call = {
-        .network = {.blob_only = true}, .count = COMPARING_USUAL, .limit = 0, .runs = 200, .threads = 1, .worst = USUAL_WORST};
+    static struct call call = {.network = {.blob_only = true},
+                               .float_network = {.batch = 1, .one_size = true},
+                               .count = COMPARING_USUAL,
+                               .runs = 200,
+                               .threads = 1,
+                               .worst = USUAL_WORST};
+    struct conversion_call *c = &call.float_network;
     const struct option list[] = {
         {"-o", "FILE.html", OPTION_TEXT, &call.output, 0, 0, "the page"},
         {"--data", "PATH", OPTION_TEXTS, &call.data, 0, 0,
@@ -177,6 +184,10 @@ int verb_report(int argc, char **argv) {
         {"--variant", "N", OPTION_NUMBER, &call.network.variant, 0, MORSEL_FORMAT_MAX_VARIANTS - 1,
          "of a blob with several sizes: which one, as inspect counts them"},
         {"--cpu", "NAME", OPTION_CPU, &call.network.cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
+        {"--shape", "NAME=1,3,224,224", OPTION_TEXTS, &c->shapes, 0, 0, "of FLOAT.onnx: the shape of an input, whatever the file says"},
+        {"--dim", "NAME=N", OPTION_TEXTS, &c->dims, 0, 0, "of FLOAT.onnx: a number for a free dimension"},
+        {"--output-node", "NAME", OPTION_TEXTS, &c->output_nodes, 0, 0, "end FLOAT.onnx at this value or node; several: several outputs"},
+        {"--input-node", "NAME", OPTION_TEXTS, &c->input_nodes, 0, 0, "begin it at what this value or node gives, which becomes an input"},
         {"--json", NULL, OPTION_FLAG, &call.json, 0, 0, "one JSON object on stdout: where the page is, and its first figures"},
     };
     const struct options options = {
@@ -202,6 +213,14 @@ int verb_report(int argc, char **argv) {
     }
     call.network.path = argv[0];
     call.float_path = count > 1 ? argv[1] : NULL;
+    if (call.float_path && call.network.variant) {
+        message_error("report: --variant goes without FLOAT.onnx: layers are compared at the largest size");
+        return STATUS_CALL;
+    }
+    if (file_same(call.output, argv[0]) || file_same(call.output, call.float_path)) {
+        message_error("-o %s would be written over: it is read as well; name another file", call.output);
+        return STATUS_CALL;
+    }
     int status = run(&call, &report);
     report_free(&report);
     return status;
