@@ -61,36 +61,50 @@ verify "leaves nothing behind" sh -c "! ls '$work'/x.csv* '$work'/*.partial"
 
 # --- stopped, and called again: the second picture keeps the tool waiting, as nobody writes to that pipe
 printf '%s\n' "$work/red.ppm" "$work/pipe.ppm" "$work/blue_sky.ppm" >"$work/list"
-stop() {
+stop() { # MODEL [OPTION...]
     rm -f "$work/pipe.ppm"
     mkfifo "$work/pipe.ppm"
     # shellcheck disable=SC2086
-    $morsel run "$net" - --csv "$work/long.csv" <"$work/list" >"$work/out" 2>"$work/err" &
+    $morsel run "$@" - --csv "$work/long.csv" <"$work/list" >"$work/out" 2>"$work/err" &
     tries=0
     until grep -q red.ppm "$work/long.csv.partial" 2>/dev/null; do
         sleep 0.05
         tries=$((tries + 1))
         [ $tries -lt 1200 ] || break
     done
-    kill -9 $!
-    wait $! 2>/dev/null
+    at_work=$!
+    # shellcheck disable=SC2086
+    $morsel run "$@" - --csv "$work/long.csv" <"$work/list" >"$work/second" 2>&1
+    kill -9 $at_work
+    wait $at_work 2>/dev/null
     rm -f "$work/pipe.ppm"
     cp "$work/green.ppm" "$work/pipe.ppm"
 }
-again() { check "$1" 0 "$2" run "$net" - --csv "$work/long.csv" <"$work/list"; }
-stop
+again() { # TITLE SAYS
+    check "$1" 0 "$2" run "$net" - --csv "$work/long.csv" <"$work/list"
+}
+stop "$net"
+verify "is written by one call at a time" grep -q "another call is at work on .*long.csv" "$work/second"
 verify "is not there before it is whole" test ! -e "$work/long.csv"
 again "goes on" "long.csv.partial: goes on behind 1 of 3 pictures"
 verify "is whole then" sh -c "[ \$(wc -l <'$work/long.csv') -eq 4 ] && ! ls '$work'/*.partial"
 cp "$work/long.csv" "$work/whole.csv"
 rm "$work/long.csv"
-stop
+stop "$net"
 printf '%s' "$work/blue_sky.ppm,0,r" >>"$work/long.csv.partial"
 again "goes on behind half a line" "goes on behind 1 of 3 pictures"
 verify "is as if nothing had been" cmp "$work/whole.csv" "$work/long.csv"
-stop
+stop "$net"
 sed -i 's/,0,red,/,1,green,/' "$work/long.csv.partial"
 touch "$net"
 again "begins anew with another network" "long.csv: 3 pictures"
 verify "takes nothing from the former" cmp "$work/whole.csv" "$work/long.csv"
+reduced && exit $status
+printf '%s\n' one two three four five six seven eight nine ten >"$work/labels"
+float="tests/cli/float_small.onnx --picture models/cifar10/picture.json --labels $work/labels"
+# shellcheck disable=SC2086
+stop $float
+sed 's/^/another /' "$work/labels" >"$work/labels2" && mv "$work/labels2" "$work/labels"
+# shellcheck disable=SC2086
+verify "begins anew with other labels" sh -c "$morsel run $float - --csv '$work/long.csv' <'$work/list' && [ \$(grep -c ',another ' '$work/long.csv') -eq 3 ]"
 exit $status

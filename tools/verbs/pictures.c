@@ -40,7 +40,7 @@ static bool add_lines(struct pictures *pictures, struct failure *failure) {
         if (length) add(pictures, must_have(strdup(line), (size_t)length));
     }
     free(line);
-    return !ferror(stdin) || failure_set(failure, STATUS_SYSTEM, "the list on stdin could not be read");
+    return feof(stdin) || failure_set(failure, STATUS_SYSTEM, "the list on stdin could not be read");
 }
 
 bool pictures_find(char *const *names, size_t count, struct pictures *pictures, struct failure *failure) {

@@ -3,11 +3,14 @@
 #include "tools/base/arena.h"
 #include "tools/base/file.h"
 #include "tools/base/message.h"
+#include "tools/base/text.h"
 #include "tools/verbs/table.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -68,18 +71,29 @@ static bool find_lines(const struct table *table, const char *text, size_t left,
     return true;
 }
 
-/* The network's file as it is now, and all that changes records. */
+/* ", labels FILE of 120 bytes at 1700000000.5": a file as it is now. */
+static void put_stamp(FILE *file, const char *what, const char *path) {
+    struct stat status;
+    fprintf(file, ", %s ", what);
+    if (!path) fputs("its own", file);
+    else if (stat(path, &status)) fputs(path, file); /* a network that is built in */
+    else
+        fprintf(file, "%s of %" PRId64 " bytes at %" PRId64 ".%09ld", path, (int64_t)status.st_size, (int64_t)status.st_mtim.tv_sec,
+                status.st_mtim.tv_nsec);
+}
+
+/* The files that records follow from, as they are now, and what else changes them. */
 static char *first_line(const struct table *table) {
     const struct network_call *call = &table->call;
-    struct stat status = {0};
-    char *line = NULL;
-    const bool file = stat(call->path, &status) == 0;
-    if (asprintf(&line, "morsel %s, %s of %" PRId64 " bytes at %" PRId64 ".%09ld, picture %s, labels %s, answer %s, variant %ld, top %u\n",
-                 MORSEL_VERSION, call->path, file ? (int64_t)status.st_size : 0, file ? (int64_t)status.st_mtim.tv_sec : 0,
-                 file ? status.st_mtim.tv_nsec : 0, call->picture ? call->picture : "its own", call->labels ? call->labels : "its own",
-                 call->answer ? call->answer : "its own", call->variant, table->top) < 0)
-        line = NULL;
-    return must_have(line, 256);
+    struct text_stream stream;
+    FILE *file = must_have(text_open(&stream), 256);
+    fprintf(file, "morsel %s", MORSEL_VERSION);
+    put_stamp(file, "network", call->path);
+    put_stamp(file, "picture", call->picture);
+    put_stamp(file, "labels", call->labels);
+    put_stamp(file, "answer", call->answer);
+    fprintf(file, ", variant %ld, top %u\n", call->variant, table->top);
+    return must_have(text_close(&stream), 256);
 }
 
 /* Gives each picture the record that names it; one that tells of a failure is made again. */
@@ -122,11 +136,20 @@ static bool journal_failed(const struct table *table, struct failure *failure) {
     return failure_set(failure, failure_status(errno), "cannot write %s: %s", table->journal_path, strerror(errno));
 }
 
+/* Nobody else writes it meanwhile. Who wrote it until now may just have ended, and taken it away. */
 static bool start(struct table *table, size_t sound, const char *line, struct failure *failure) {
-    table->journal = fopen(table->journal_path, sound ? "r+" : "w");
-    if (!table->journal) return journal_failed(table, failure);
-    bool good = sound ? ftruncate(fileno(table->journal), (off_t)sound) == 0 && fseeko(table->journal, 0, SEEK_END) == 0
-                      : fputs(line, table->journal) >= 0 && fflush(table->journal) == 0;
+    struct stat status;
+    int file = open(table->journal_path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (file < 0 || !(table->journal = fdopen(file, "r+"))) {
+        journal_failed(table, failure);
+        if (file >= 0) close(file);
+        return false;
+    }
+    if (flock(file, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+        return failure_set(failure, STATUS_CALL, "another call is at work on %s: wait for it, or name another table", table->path);
+    if (fstat(file, &status) || status.st_size < (off_t)sound) sound = 0;
+    bool good = ftruncate(file, (off_t)sound) == 0 && fseeko(table->journal, 0, SEEK_END) == 0;
+    if (good && !sound) good = fputs(line, table->journal) >= 0 && fflush(table->journal) == 0;
     return good || journal_failed(table, failure);
 }
 
