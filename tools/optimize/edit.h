@@ -56,9 +56,6 @@ void edit_clean(struct onnx_graph *g);
 /* The nodes that read a value, each once, in the graph's order: up to `most` go into list; how many there are. */
 int edit_readers(const struct onnx_graph *g, const struct onnx_value *value, struct onnx_node **list, int most);
 
-/* The same one by one, in any order, a node perhaps twice, without a look at all nodes. *at is 0 at first; NULL: there are no more. */
-struct onnx_node *edit_next_reader(struct onnx_graph *g, struct onnx_value *value, size_t *at);
-
 /* A copy that may be changed alone. It points at the names, attributes and constants of the original, none of which ever changes: the
  * original has to outlive it. Goes with onnx_free(). */
 struct onnx_graph *edit_copy(const struct onnx_graph *g);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Lists of readers and a set of names, made when they are first asked for. */
 #include "tools/optimize/notes.h"
-#include "tools/optimize/edit.h"
 #include "tools/onnx/internal.h"
 #include <stdlib.h>
 #include <string.h>

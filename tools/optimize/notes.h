@@ -12,6 +12,8 @@
 void edit_note_read(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *value);
 /* A node that reads the value, or did once; the next call gives the next one, and NULL is behind the last. */
 struct onnx_node *edit_pop_reader(struct onnx_graph *g, struct onnx_value *value);
+/* The nodes that read the value, one by one, in any order, a node perhaps twice. *at is 0 at first; NULL: there are no more. */
+struct onnx_node *edit_next_reader(struct onnx_graph *g, struct onnx_value *value, size_t *at);
 
 /* Whether a node has the name, or had it since the last edit_clean(). */
 bool edit_node_name_taken(struct onnx_graph *g, const char *name);

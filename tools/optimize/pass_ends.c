@@ -3,6 +3,7 @@
  * What exports end with, said with sums, maxima and signs. ArgMax is the least index whose element is the maximum; a comparison of floats
  * is the sign of the difference, 1 or 0. What these give are whole numbers, in floats: the nodes are marked, so that none becomes bytes.
  */
+#include "tools/optimize/notes.h"
 #include "tools/optimize/pass.h"
 
 #include <float.h>

@@ -3,6 +3,7 @@
  * Integers and conditions that are known as a network runs, where floats are made of them in the end: those floats are computed at once.
  * A Cast to float goes in front of sums, products and moves, up to an input. Of integers such floats are exact up to 2^24.
  */
+#include "tools/optimize/notes.h"
 #include "tools/optimize/pass.h"
 
 #include <string.h>

@@ -4,6 +4,7 @@
 
 #include "tests/unit/support/blob_builder.h"
 #include "tools/optimize/edit.h"
+#include "tools/optimize/notes.h"
 #include "tools/onnx/internal.h"
 
 /* x -> relu -> r -> (add with itself and k) -> y; r -> neg -> n, read by nobody. */
