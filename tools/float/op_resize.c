@@ -167,7 +167,10 @@ bool prepare_resize(struct preparation *p) {
     const char *mode = onnx_attribute_string(p->node, "mode", "nearest");
     if (!onnx_elements(shape_in(p, 0)) || shape_in(p, 0)->rank != shape_out(p, 0)->rank) return cannot(p, "its input is empty");
     if (!strcmp(mode, "nearest")) return prepare_nearest(p);
-    if (strcmp(mode, "linear")) return cannot(p, "mode %.40s is not supported, only nearest and linear", mode);
+    if (strcmp(mode, "linear"))
+        return cannot(
+            p, "mode %.40s is not supported: nearest and linear are, and cubic of moderate size without antialias and tf_crop_and_resize",
+            mode);
     if (onnx_attribute_int(p->node, "antialias", 0)) return cannot(p, "antialiasing is not supported");
     return prepare_linear(p);
 }

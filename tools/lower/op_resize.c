@@ -173,7 +173,10 @@ bool lower_resize(struct lowering *l, struct onnx_node *node) {
     const char *mode = onnx_attribute_string(node, "mode", "nearest");
     if (!m) return false;
     if (!strcmp(mode, "linear")) return lower_linear(l, node, m);
-    if (strcmp(mode, "nearest")) return refuse(l, node, "mode %s is not supported, only nearest and linear", mode);
+    if (strcmp(mode, "nearest"))
+        return refuse(
+            l, node,
+            "mode %s is not supported: nearest and linear are, and cubic of moderate size without antialias and tf_crop_and_resize", mode);
     made = *m;
     if (made.table && made.table_channels > 1) {
         made.buffer = meaning_float_buffer(l, node, &made, &made.view);
