@@ -12,7 +12,8 @@ unset MAKEFLAGS MAKELEVEL MFLAGS
 mkdir -p $work || exit 1
 size=$(command -v llvm-size || command -v llvm-size-14 || command -v size)
 
-say() { echo "| $1 | $2 | $3 | $4 | $5 | $6 |" | tee -a $work/table.md; }
+rows=0
+say() { rows=$((rows + 1)); echo "| $1 | $2 | $3 | $4 | $5 | $6 |" | tee -a $work/table.md; }
 broken() { say "$1" "$2" "**no**: $3" "" "" ""; tail -n 5 $work/log | sed 's/^/    /' >&2; status=1; }
 wanted() { # TARGET COMPILER
     [ -n "$patterns" ] || return 0
@@ -130,4 +131,5 @@ while read -r target _; do
     case $target in '#'* | wasm32-*) ;; *) try "$target" clang clang "" "" clang --target="$target" ;; esac
 done <tests/package/targets.txt
 [ $status -eq 0 ] || echo "portability: a row fails" >&2
+[ $rows -gt 0 ] || { echo "portability: no row is called so: $patterns" >&2; status=1; }
 exit $status
