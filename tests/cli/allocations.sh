@@ -57,6 +57,16 @@ fails "eval in float" eval $small "$work/cifar.bin" --picture $rule --labels $la
 # Times differ from call to call: what is written is not held against another.
 fails report report "$work/color.morsel" --data "$work/set" -o "$work/r.html" --runs 2
 fails "report beside float" report "$work/q.morsel" $small --data "$work/data_sound.npy" -o "$work/r.html" --runs 2 --json
+# Each of these calls goes on behind what the one before it wrote of the table.
+fails "run --csv" run "$work/color.morsel" "$work/set" --csv "$work/t.csv" --threads 2
+spots=models/spots
+# shellcheck disable=SC2086
+$morsel quantize $spots/network.onnx --data $spots/pictures --picture $spots/picture.json --answer $spots/answer.json -o "$work/s.morsel" \
+    -o "$work/s.onnx" >"$work/log" 2>&1 || failed "quantize a detector" "$work/log"
+fails "convert --answer" convert "$work/s.onnx" -o "$out/s.morsel" --picture $spots/picture.json --answer $spots/answer.json --labels $spots/labels.txt
+fails "run --draw" run "$work/s.morsel" $spots/pictures/spots.ppm --draw "$out/d.png"
+fails "run --answer" run $spots/network.onnx $spots/pictures/spots.ppm --picture $spots/picture.json --answer $spots/answer.json
+fails "inspect, cut" inspect $small --output-node add --onnx "$out/h.onnx"
 fails "bench --samples" bench "$work/color.morsel" --runs 2 --samples "$work/b.csv" --histogram
 fails bench bench "$work/color.morsel" --runs 2 --warmup 0 --layers --json
 fails "bench of a built-in network" bench resnet8-32 --runs 1 --warmup 0 --threads 2
