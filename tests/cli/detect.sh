@@ -106,6 +106,9 @@ cp "$work"/*.ppm "$work/pictures/red/"
 check "a detector has no accuracy in classes" 1 "by its answer rule it gives no classes" eval "$net" "$work/pictures"
 check "nor has it in a report" 1 "by its answer rule it gives no classes" report "$net" --data "$work/pictures" -o "$work/page.html"
 
+verify "nor without its rule" sh -c "$morsel quantize models/spots/network.onnx --data models/spots/pictures --picture models/spots/picture.json -o '$work/plain.morsel'"
+check "as two dimensions are no list" 1 "its first output is no list of classes" eval "$work/plain.morsel" "$work/pictures"
+
 # --- classes and vectors
 printf '{"kind": "classes", "top": 2, "softmax": false, "threshold": 0.01}' >"$work/classes.json"
 cifar=models/cifar10

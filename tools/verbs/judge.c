@@ -55,6 +55,13 @@ static bool answer_task(void *context, unsigned index, size_t task, struct failu
     return true;
 }
 
+/* A line of numbers for each image, wherever its dimension stands: whoever labels pictures says that it is one of classes. */
+static bool is_line(const struct network_tensor *output) {
+    uint32_t wide = 0;
+    for (uint32_t i = 1; i < output->rank; i++) wide += output->dims[i] != 1;
+    return output->rank > 0 && wide <= 1;
+}
+
 static bool check_network(const struct judge *judge, struct failure *failure) {
     const struct network *network = &judge->network;
     if (network->input_count != 1 || network->output_count < 1)
@@ -63,7 +70,7 @@ static bool check_network(const struct judge *judge, struct failure *failure) {
                            network->input_count, network->output_count);
     if (network->answer && network->answer->kind != MORSEL_ANSWER_CLASSES)
         return failure_set(failure, STATUS_INPUT, "by its answer rule it gives no classes; accuracy is measured on those");
-    if (!scores_are_classes(network->outputs) || judge->classes < 1 || judge->classes > 1 << 20)
+    if (!is_line(network->outputs) || judge->classes < 1 || judge->classes > 1 << 20)
         return failure_set(failure, STATUS_INPUT, "its first output is no list of classes");
     return true;
 }
