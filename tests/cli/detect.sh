@@ -109,6 +109,9 @@ check "nor has it in a report" 1 "by its answer rule it gives no classes" report
 verify "nor without its rule" sh -c "$morsel quantize models/spots/network.onnx --data models/spots/pictures --picture models/spots/picture.json -o '$work/plain.morsel'"
 check "as two dimensions are no list" 1 "its first output is no list of classes" eval "$work/plain.morsel" "$work/pictures"
 
+check "not while it is quantized, either" 1 "wants a network whose first output is a score for each class" quantize models/spots/network.onnx \
+    --data models/spots/pictures --picture models/spots/picture.json -o "$work/no.morsel" --eval "$work/pictures"
+
 # --- classes and vectors
 printf '{"kind": "classes", "top": 2, "softmax": false, "threshold": 0.01}' >"$work/classes.json"
 cifar=models/cifar10

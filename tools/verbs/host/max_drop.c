@@ -44,6 +44,13 @@ static bool run_reference(struct attempts *a, struct failure *failure) {
     return true;
 }
 
+/* As judge.c asks it of a network: all dimensions behind the first but one are 1. */
+static bool is_line(const struct onnx_shape *shape) {
+    int wide = 0;
+    for (int i = 1; i < shape->rank; i++) wide += shape->dims[i] != 1;
+    return shape->rank > 0 && wide <= 1;
+}
+
 static bool open_reference(struct attempts *a, struct failure *failure) {
     struct quantizer *q = a->quantizer;
     const struct onnx_shape *out = &q->graph->outputs[0]->shape;
@@ -51,7 +58,7 @@ static bool open_reference(struct attempts *a, struct failure *failure) {
     const struct dataset_classes classes = {(uint32_t)width, conversion_label, a->conversion};
     const struct quant_data_wish wish = {
         .paths = &a->eval, .path_count = 1, .rule = a->wish.rule, .classes = &classes, .first = a->eval_limit};
-    if (width < 1 || width > 1 << 20)
+    if (!is_line(out) || width < 1 || width > 1 << 20)
         return failure_set(failure, STATUS_INPUT, "--eval wants a network whose first output is a score for each class");
     a->data = quant_data_open(&wish, q->graph, failure);
     return a->data && run_reference(a, failure);
