@@ -3,6 +3,7 @@
 #include "device.h"
 #include "tools/base/arena.h"
 #include "tools/base/clock.h"
+#include "tools/base/options.h"
 #include "tools/network/pool.h"
 
 #include <stdio.h>
@@ -50,26 +51,11 @@ static void fill(const struct morsel_session *session) {
 
 /* ---- bytes ---- */
 
-static const struct set {
-    const char *name;
-    uint32_t needs, mask;
-} sets[] = {
-    {"c", 0, MORSEL_CPU_C},
-    {"neon", MORSEL_CPU_NEON, MORSEL_CPU_NEON},
-    {"dotprod", MORSEL_CPU_DOTPROD, MORSEL_CPU_NEON | MORSEL_CPU_DOTPROD},
-    {"i8mm", MORSEL_CPU_I8MM, MORSEL_CPU_NEON | MORSEL_CPU_DOTPROD | MORSEL_CPU_I8MM},
-    {"avx2", MORSEL_CPU_AVX2, MORSEL_CPU_AVX2},
-    {"avxvnni", MORSEL_CPU_AVXVNNI, MORSEL_CPU_AVX2 | MORSEL_CPU_AVXVNNI},
-    {"avx512vnni", MORSEL_CPU_AVX512VNNI, MORSEL_CPU_AVX2 | MORSEL_CPU_AVX512VNNI | MORSEL_CPU_AVX512VBMI},
-};
-
 const char *kernel_set(unsigned index, uint32_t *mask) {
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
-        if (sets[i].needs & ~morsel_cpu_features()) continue;
-        if (index--) continue;
-        *mask = sets[i].mask;
-        return sets[i].name;
-    }
+    const char *name;
+    uint32_t bit;
+    for (unsigned i = 0; (name = options_cpu_cap(i, &bit, mask)); i++)
+        if (!(bit & ~morsel_cpu_features()) && !index--) return name;
     return NULL;
 }
 

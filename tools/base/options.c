@@ -36,6 +36,13 @@ bool options_cpu_mask(const char *name, uint32_t *mask) {
     return false;
 }
 
+const char *options_cpu_cap(unsigned index, uint32_t *bit, uint32_t *mask) {
+    if (index >= CPU_COUNT) return NULL;
+    *bit = cpus[index].bit;
+    *mask = cpus[index].mask;
+    return cpus[index].name;
+}
+
 const char *options_cpu_name(uint32_t features) {
     const char *name = cpus[0].name;
     for (int i = 1; i < CPU_COUNT; i++)
