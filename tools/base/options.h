@@ -58,7 +58,7 @@ int options_parse(const struct options *options, int argc, char **argv);
 /* The mask that a cap by this name stands for (the kernels of that name and simpler ones); false: no such name. */
 bool options_cpu_mask(const char *name, uint32_t *mask);
 
-/* The caps of --cpu one by one, from simple to fast: what a CPU must have for it (0: nothing), and what it allows. NULL: there are no more. */
+/* The caps of --cpu one by one, from simple to fast: what a CPU must have for it (0: nothing), and what it allows. NULL: no more. */
 const char *options_cpu_cap(unsigned index, uint32_t *bit, uint32_t *mask);
 
 /* The default of --cpu: what MORSEL_CPU says, or all kernels. False: it names no kernels; a line on stderr says so. */
