@@ -24,7 +24,13 @@ while [ $# -gt 0 ]; do
     *) break ;;
     esac
 done
-for blob in "$@"; do [ -f "$blob" ] || { say "there is no $blob"; exit 2; }; done
+plain() { basename "$1" | tr -c '[:alnum:]._\n-' _; }
+for blob in "$@"; do
+    [ -f "$blob" ] || { say "there is no $blob"; exit 2; }
+    # All lie in one folder there, beside the program and its report.
+    case " $blobs device report.json " in *" $(plain "$blob") "*) say "$blob: its name is taken there; name it otherwise"; exit 2 ;; esac
+    blobs="$blobs $(plain "$blob")"
+done
 
 # there COMMAND: runs it on the device, in its shell.  put FILE NAME, get NAME FILE: to and from the folder.
 case $target in
@@ -71,9 +77,7 @@ folder=$base/morsel-device-$$-$(date +%s)
 there "umask 077; mkdir '$folder'" || { folder=; say "no folder can be made in $base of $target"; exit 3; }
 put "$program" device && there "chmod 700 '$folder/device'" || { say "the program cannot be brought"; exit 3; }
 for blob in "$@"; do
-    plain=$(basename "$blob" | tr -c '[:alnum:]._\n-' _)
-    put "$blob" "$plain" || { say "$blob cannot be brought"; exit 3; }
-    blobs="$blobs '$plain'"
+    put "$blob" "$(plain "$blob")" || { say "$blob cannot be brought"; exit 3; }
 done
 there "cd '$folder' && ./device --json report.json ${name:+--name '$name'} $options $blobs"
 status=$?

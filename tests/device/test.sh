@@ -77,6 +77,12 @@ ends "makes a table" 0 python3 tests/device/table.py "$work/slow.json" "$work/a7
 if [ "$(grep -c '^| cifar10 .*| 1000 |.*| 2\.500 |' "$work/out")" = 1 ]; then ok "has the estimate beside one thread"
 else cp "$work/out" "$work/log"; fail "has the estimate beside one thread"; fi
 
+mkdir "$work/other"
+cp models/cifar10/network.morsel "$work/other/network.morsel"
+ends "brings no two blobs of one name" 2 sh build/device/run.sh nobody@localhost models/cifar10/network.morsel "$work/other/network.morsel"
+cp models/cifar10/network.morsel "$work/other/device"
+ends "brings none in the place of the program" 2 sh build/device/run.sh nobody@localhost "$work/other/device"
+
 # To this machine by ssh, with a key and a server of its own.
 brought() { # NAME: nothing is left behind
     if [ -z "$(ls "$work/there")" ]; then ok "$1 leaves nothing"; else ls "$work/there" >"$work/log"; fail "$1 leaves nothing"; fi
