@@ -106,9 +106,13 @@ static inline uint32_t morsel_slice_bytes(const struct morsel_blob_tensor *t) {
 const struct morsel_blob_tensor *morsel_covered_input(const struct morsel_model *m, uint32_t first, uint32_t last,
                                                       const struct morsel_blob_tensor *y, const struct morsel_blob_tensor *known);
 
-/* Whether there is an answer rule. Headers of version 1 end before it. */
+/* Whether there is an answer rule, and whether there are pairs of metadata. Headers of version 1 end before both. */
 static inline int morsel_has_answer(const struct morsel_blob_header *h) {
     return h->format_version > 1 && h->blob_bytes >= offsetof(struct morsel_blob_header, answer) + sizeof h->answer && h->answer.count;
+}
+
+static inline int morsel_has_metadata(const struct morsel_blob_header *h) {
+    return h->format_version > 1 && h->blob_bytes >= sizeof *h && h->metadata.count;
 }
 
 /* What the field `resize` of a picture rule is made of. */

@@ -47,7 +47,9 @@ static enum morsel_error check_sections(const struct morsel_blob_header *h) {
               section_fits(h, &h->groups, sizeof(struct morsel_blob_group)) && section_fits(h, &h->parameters, 4) &&
               section_fits(h, &h->inputs, sizeof(struct morsel_blob_io)) && section_fits(h, &h->outputs, sizeof(struct morsel_blob_io)) &&
               section_fits(h, &h->picture, sizeof(struct morsel_blob_picture)) && section_fits(h, &h->labels, 4) &&
-              section_fits(h, &h->strings, 1) && section_fits(h, &h->data, 1) && (!morsel_has_answer(h) || section_fits(h, &h->answer, 4));
+              section_fits(h, &h->strings, 1) && section_fits(h, &h->data, 1) &&
+              (!morsel_has_answer(h) || section_fits(h, &h->answer, 4)) &&
+              (!morsel_has_metadata(h) || section_fits(h, &h->metadata, sizeof(struct morsel_blob_pair)));
     return fit ? MORSEL_OK : MORSEL_ERR_SECTION;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Strings, labels, tensors, inputs and outputs, and the picture rule. */
+/* Strings, labels, metadata, tensors, inputs and outputs, and the picture rule. */
 #include "check.h"
 
 static int string_fits(const struct morsel_check *c, uint32_t offset) {
@@ -16,6 +16,11 @@ static enum morsel_error check_strings(const struct morsel_check *c) {
 static enum morsel_error check_label(const struct morsel_check *c, uint32_t index) {
     const uint32_t *labels = morsel_blob_at(c->model, c->header->labels.offset);
     return string_fits(c, labels[index]) ? MORSEL_OK : MORSEL_ERR_STRING;
+}
+
+static enum morsel_error check_pair(const struct morsel_check *c, uint32_t index) {
+    const struct morsel_blob_pair *pairs = morsel_blob_at(c->model, c->header->metadata.offset);
+    return string_fits(c, pairs[index].key) && string_fits(c, pairs[index].value) ? MORSEL_OK : MORSEL_ERR_STRING;
 }
 
 static enum morsel_error check_step_name(const struct morsel_check *c, uint32_t index) {
@@ -87,6 +92,7 @@ enum morsel_error morsel_check_records(const struct morsel_check *c) {
     const struct morsel_blob_header *h = c->header;
     enum morsel_error error = check_strings(c);
     if (!error) error = morsel_check_each(c, MORSEL_PART_LABEL, h->labels.count, check_label);
+    if (!error && morsel_has_metadata(h)) error = morsel_check_each(c, MORSEL_PART_METADATA, h->metadata.count, check_pair);
     if (!error) error = morsel_check_each(c, MORSEL_PART_STEP, h->steps.count, check_step_name);
     if (!error) error = morsel_check_each(c, MORSEL_PART_TENSOR, h->tensors.count, check_tensor);
     if (!error) error = morsel_check_each(c, MORSEL_PART_INPUT, h->inputs.count, check_input);

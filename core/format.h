@@ -7,19 +7,19 @@
  * Little-endian; every field is 32 bits wide (or an array of such), so records need no padding and may be read in place.
  * Offsets count bytes from the start of the blob. A blob is at most 2^31 - 1 bytes.
  *
- *     header | tensors | operands | steps | groups | parameters | inputs, outputs | picture rule | labels | strings | data
+ *     header | tensors | operands | steps | groups | parameters | inputs, outputs | picture rule | labels | metadata | strings | data
  *
  * Sections start at multiples of 64 and stand in any order, only not overlapping the header. `data` holds weights and
  * tables, each at a multiple of 64. The checksum covers every byte of the blob but its own four.
  *
  * The format only grows: a new field goes to the end of a record (a higher format_version says so), a new step kind gets the
- * next number. A library opens all versions up to its own. Version 2 has text and answer rules, variants, letterboxes, filters, MASK, all
- * from RANGE on.
+ * next number. A library opens all versions up to its own. Version 2 has text and answer rules, metadata, variants, letterboxes, filters,
+ * MASK, all from RANGE on.
  *
  * Variants are the same network for several sizes of its inputs. Each has a header at a multiple of 64, from which its own offsets count,
  * and is a blob by itself from there on. So what stands behind the last header may belong to all, and constants stand there once:
  *
- *     header 0 | its records | header 1 | its records | .. | list of variants | labels | strings | data | text rule
+ *     header 0 | its records | header 1 | its records | .. | list of variants | labels | metadata | strings | data | text rule
  */
 #ifndef MORSEL_FORMAT_H
 #define MORSEL_FORMAT_H
@@ -75,6 +75,7 @@ struct morsel_blob_header {
     struct morsel_blob_section text;     /* uint32_t: struct morsel_blob_text and what stands behind it; none, or all of it */
     struct morsel_blob_section variants; /* uint32_t: where the header of each begins, the first being this one's; none: there is but one */
     struct morsel_blob_section answer;   /* uint32_t: struct morsel_blob_answer and its anchors; none, or all of it */
+    struct morsel_blob_section metadata; /* struct morsel_blob_pair */
 };
 
 #define MORSEL_FORMAT_HEADER_1 128u /* bytes of version 1's header */
@@ -142,6 +143,11 @@ struct morsel_blob_io {
     uint32_t onnx_rank;
     uint32_t onnx_dims[MORSEL_FORMAT_MAX_RANK]; /* row-major; a rank-4 tensor in CHANNELS_LAST has N C H W here */
     uint32_t name;
+};
+
+/* A word about the network: version, licence. Both are offsets into strings. Of equal keys the first counts. */
+struct morsel_blob_pair {
+    uint32_t key, value;
 };
 
 enum morsel_resize { MORSEL_RESIZE_NONE = 0, MORSEL_RESIZE_EXACT = 1, MORSEL_RESIZE_SHORT_SIDE = 2, MORSEL_RESIZE_LETTERBOX = 3 };

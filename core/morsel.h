@@ -124,7 +124,8 @@ enum morsel_part {
     MORSEL_PART_GROUP = 3, /* of steps that stream */
     MORSEL_PART_INPUT = 4,
     MORSEL_PART_OUTPUT = 5,
-    MORSEL_PART_LABEL = 6
+    MORSEL_PART_LABEL = 6,
+    MORSEL_PART_METADATA = 7 /* a pair of key and value */
 };
 
 /* An open network. Place it anywhere; do not rely on its contents. It points into the blob, which must outlive it. */
@@ -231,6 +232,15 @@ uint32_t morsel_label_count(const struct morsel_model *model);
  * ending; "" where there is none. */
 const char *morsel_label(const struct morsel_model *model, uint32_t index);
 const char *morsel_network_name(const struct morsel_model *model);
+
+/* What the blob says of itself (`--set KEY=VALUE` of convert, quantize, edit): version, licence, where it comes from. Pairs of a key and a
+ * value in UTF-8; nothing depends on them. The value of a key; NULL where there is none. Time grows with the number of pairs. */
+const char *morsel_metadata(const struct morsel_model *model, const char *key);
+
+/* How many pairs there are: 0 of a model that is not open. Pair `index`: its key, and into `value` (may be NULL) its value. NULL where
+ * there is no such pair. The tool writes them in the order of the keys' bytes. */
+uint32_t morsel_metadata_count(const struct morsel_model *model);
+const char *morsel_metadata_at(const struct morsel_model *model, uint32_t index, const char **value);
 
 /* --- Several sizes of the inputs ----------------------------------------------------------------------------------- */
 

@@ -26,7 +26,7 @@ struct blob_run {
 /* --- The blob --- */
 
 const char *network_part_at_fault(const struct morsel_model *model, char *text, size_t size) {
-    static const char *const names[] = {"", "tensor", "step", "group", "input", "output", "label"};
+    static const char *const names[] = {"", "tensor", "step", "group", "input", "output", "label", "metadata"};
     uint32_t index;
     enum morsel_part part = morsel_open_part(model, &index);
     *text = 0;
