@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The blob from a planned net (core/format.h), and the same bytes as a part of a program. */
+/* The blob from a planned net (core/format.h), what goes into it beside the network, and the same bytes as a part of a program. */
 #ifndef MORSEL_TOOLS_NET_BLOB_BLOB_H
 #define MORSEL_TOOLS_NET_BLOB_BLOB_H
 
 #include "tools/net/net.h"
+
+struct blob_word {
+    const char *key, *value;
+};
 
 struct blob_extras {
     const struct morsel_blob_picture *picture; /* NULL: none */
@@ -13,6 +17,8 @@ struct blob_extras {
     size_t text_words;
     const uint32_t *answer; /* struct morsel_blob_answer and its anchors, so many words; NULL: none */
     size_t answer_words;
+    uint32_t metadata_count;
+    const struct blob_word *metadata;
     bool strip; /* drop the names of network, tensors, steps, inputs and outputs */
 };
 
@@ -20,8 +26,20 @@ struct blob_extras {
 uint8_t *blob_write(const struct net *net, const struct blob_extras *extras, size_t *bytes);
 
 /* The same network for several sizes of its inputs, the largest first (core/format.h: variants). Each has extras, which differ in
- * the picture rule and the answer rule alone. The arena of the first is stated as large as the largest of all. */
+ * the picture rule and the answer rule alone; and all have a text rule, labels and metadata, or none has. The arena of the first is
+ * stated as large as the largest of all. */
 uint8_t *blob_write_variants(const struct net *const *nets, uint32_t count, const struct blob_extras *extras, size_t *bytes);
+
+/* Whether there is anything but `strip`. */
+bool blob_dresses(const struct blob_extras *extras);
+
+/* The same networks, of a blob that opens, with these extras in the place of those that it has. Bytes are those that blob_write_variants()
+ * gives with them. NULL: as there, or the variants do not share their constants, or records overlap. */
+uint8_t *blob_dress(const uint8_t *blob, size_t blob_bytes, uint32_t count, const struct blob_extras *extras, size_t *bytes);
+
+/* What an open variant of a blob has, which must stay as long; labels and metadata are for free(), and `strip` is not set. False: names or
+ * rules lie as no writer puts them. */
+bool blob_extras_of(const struct morsel_model *variant, struct blob_extras *extras);
 
 /* The files of `--c out/net.c`. All are C and C++. Of `--c out/net.S` the first is assembly for GNU as and clang, by the preprocessor. */
 enum blob_c {

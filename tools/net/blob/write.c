@@ -1,80 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes a network as a blob, in the sections of core/format.h. */
+/* Writes a network as a blob, in the sections of core/format.h. What goes beside it, dress.c puts in. */
 #include "tools/net/blob/blob.h"
+#include "tools/net/blob/pieces.h"
 #include "tools/base/arena.h"
-
-#include "core/checksum.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* --- A buffer that grows, in sections that start at multiples of 64 --- */
-
-struct out {
-    uint8_t *data;
-    size_t size, room;
-    bool failed;
-};
-
-static void out_reserve(struct out *out, size_t bytes) {
-    if (out->failed || bytes > INT32_MAX - out->size) {
-        out->failed = true;
-        return;
-    }
-    if (out->size + bytes <= out->room) return;
-    size_t room = (out->size + bytes) * 2 + 4096;
-    room = (room + MORSEL_FORMAT_ALIGN - 1) / MORSEL_FORMAT_ALIGN * MORSEL_FORMAT_ALIGN;
-    uint8_t *more = must_have(aligned_alloc(MORSEL_FORMAT_ALIGN, room), room);
-    if (out->size) memcpy(more, out->data, out->size);
-    free(out->data);
-    out->data = more;
-    out->room = room;
-}
-
-static uint32_t out_put(struct out *out, const void *data, size_t bytes) {
-    uint32_t at = (uint32_t)out->size;
-    out_reserve(out, bytes);
-    if (out->failed || !bytes) return at;
-    if (data) memcpy(out->data + out->size, data, bytes);
-    else memset(out->data + out->size, 0, bytes);
-    out->size += bytes;
-    return at;
-}
-
-static uint32_t out_align(struct out *out) {
-    out_put(out, NULL, (MORSEL_FORMAT_ALIGN - out->size % MORSEL_FORMAT_ALIGN) % MORSEL_FORMAT_ALIGN);
-    return (uint32_t)out->size;
-}
-
-static struct morsel_blob_section section(struct out *out, uint32_t count) {
-    return (struct morsel_blob_section){out_align(out), count};
-}
-
-/* --- Strings: each once --- */
-
-struct strings {
-    struct out text;
-    bool strip;
-    uint32_t *known, room; /* where those so far begin, by their hashes; 0: none. The room is a power of 2, and half of it stays free */
-};
-
-static uint32_t *slot_of_string(const struct strings *s, const char *text) {
-    uint32_t slot = 2166136261u;
-    for (const char *c = text; *c; c++) slot = (slot ^ (uint8_t)*c) * 16777619u;
-    for (slot %= s->room; s->known[slot] && strcmp((const char *)s->text.data + s->known[slot], text); slot = (slot + 1) % s->room) {}
-    return &s->known[slot];
-}
-
-static uint32_t put_string(struct strings *s, const char *text) {
-    if (!text || !text[0] || s->text.failed) return 0;
-    uint32_t *slot = slot_of_string(s, text);
-    if (!*slot) *slot = out_put(&s->text, text, strlen(text) + 1);
-    return *slot;
-}
-
-static uint32_t put_name(struct strings *s, const char *text) {
-    return s->strip ? 0 : put_string(s, text);
-}
 
 /* --- Constants: equal bytes once --- */
 
@@ -105,14 +36,17 @@ static uint32_t put_constant(struct constants *c, const void *data, size_t bytes
 
 /* --- Records --- */
 
-/* A network on its way into the blob. Its header stands at `base`, from which its offsets count. */
-struct piece {
-    const struct net *net;
-    uint32_t base, *index, *parameters; /* of each buffer: its tensor; of each step: where its parameters stand in all */
-    struct morsel_blob_header header;
+/* Names, or none of them. */
+struct names {
+    struct strings strings;
+    bool strip;
 };
 
-static uint32_t put_tensors(struct out *out, const struct net *net, struct strings *strings, uint32_t *index) {
+static uint32_t put_name(struct names *names, const char *text) {
+    return names->strip ? 0 : strings_put(&names->strings, text);
+}
+
+static uint32_t put_tensors(struct out *out, const struct net *net, struct names *names, uint32_t *index) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < net->buffer_count; i++) {
         const struct net_buffer *b = net->buffers[i];
@@ -128,7 +62,7 @@ static uint32_t put_tensors(struct out *out, const struct net *net, struct strin
                                        .offset = b->constant ? 0 : b->offset,
                                        .first_step = b->first_step,
                                        .last_step = b->last_step,
-                                       .name = put_name(strings, b->name),
+                                       .name = put_name(names, b->name),
                                        .ring_rows = b->ring_rows};
         memcpy(t.dims, b->dims, sizeof t.dims);
         out_put(out, &t, sizeof t);
@@ -157,12 +91,12 @@ static uint32_t put_parameters(struct out *out, const struct net *net, uint32_t 
     return words;
 }
 
-static void put_steps(struct out *out, const struct net *net, struct strings *strings) {
+static void put_steps(struct out *out, const struct net *net, struct names *names) {
     uint32_t operand = 0;
     for (uint32_t s = 0; s < net->step_count; s++) {
         const struct net_step *step = net->steps[s];
         struct morsel_blob_step record = {.kind = (uint32_t)step->kind,
-                                          .name = put_name(strings, step->name),
+                                          .name = put_name(names, step->name),
                                           .first_operand = operand,
                                           .input_count = step->input_count,
                                           .output_count = 1,
@@ -178,12 +112,12 @@ static void put_steps(struct out *out, const struct net *net, struct strings *st
     }
 }
 
-static void put_io(struct out *out, const struct net_io *list, uint32_t count, const uint32_t *index, struct strings *strings) {
+static void put_io(struct out *out, const struct net_io *list, uint32_t count, const uint32_t *index, struct names *names) {
     for (uint32_t i = 0; i < count; i++) {
         struct morsel_blob_io io = {.tensor = index[list[i].buffer->index],
                                     .onnx_type = (uint32_t)list[i].onnx_type,
                                     .onnx_rank = list[i].onnx_rank,
-                                    .name = put_name(strings, list[i].name)};
+                                    .name = put_name(names, list[i].name)};
         memcpy(io.onnx_dims, list[i].onnx_dims, sizeof io.onnx_dims);
         out_put(out, &io, sizeof io);
     }
@@ -198,6 +132,14 @@ static bool read_at_open(const struct net_step *step, size_t field) {
            own == offsetof(struct morsel_blob_sums, float_bias);
 }
 
+/* Whether dress.c knows the field, which moves with the constants. */
+static bool moves(const struct net_step *step, size_t field) {
+    size_t fields[BLOB_CONSTANTS];
+    uint32_t n = blob_constants((uint32_t)step->kind, fields);
+    while (n && fields[n - 1] != field) n--;
+    return n;
+}
+
 /* The constants of all steps that are read at open, or all others; their offsets go into the records that were written before them. */
 static void put_step_data(struct out *out, const struct piece *p, struct constants *constants, bool at_open) {
     for (uint32_t s = 0; s < p->net->step_count; s++)
@@ -205,6 +147,7 @@ static void put_step_data(struct out *out, const struct piece *p, struct constan
             const struct net_constant *c = &p->net->steps[s]->constants[k];
             if (read_at_open(p->net->steps[s], c->field) != at_open) continue;
             uint32_t at = put_constant(constants, c->data, c->bytes) - p->base;
+            out->failed = out->failed || !moves(p->net->steps[s], c->field);
             if (!out->failed) memcpy(out->data + p->parameters[s] + c->field, &at, sizeof at);
         }
 }
@@ -235,146 +178,101 @@ static void put_data(struct out *out, const struct piece *pieces, uint32_t count
     for (uint32_t i = 0; i < count; i++) put_step_data(out, &pieces[i], constants, false);
 }
 
-static size_t header_bytes(const struct morsel_blob_header *h) {
-    return h->format_version == 1 ? MORSEL_FORMAT_HEADER_1 : sizeof *h;
-}
-
-/* A section of one network, whose records follow. */
-static struct morsel_blob_section own(struct out *out, const struct piece *p, uint32_t count) {
-    return (struct morsel_blob_section){out_align(out) - p->base, count};
-}
-
 /* Header and records of one network. */
-static void write_records(struct out *out, struct piece *p, const struct blob_extras *extras, struct strings *strings) {
-    const struct morsel_blob_picture *picture = extras->picture;
+static void write_records(struct out *out, struct piece *p, struct names *names) {
     const struct net *net = p->net;
     struct morsel_blob_header *h = &p->header;
     uint64_t macs = net_macs(net);
     p->base = out_align(out);
-    out_put(out, NULL, header_bytes(h));
-    h->tensors = own(out, p, 0);
-    h->tensors.count = put_tensors(out, net, strings, p->index);
-    h->operands = own(out, p, 0);
+    out_put(out, NULL, piece_header_bytes(h));
+    h->tensors = out_section(out, p->base, 0);
+    h->tensors.count = put_tensors(out, net, names, p->index);
+    h->operands = out_section(out, p->base, 0);
     h->operands.count = put_operands(out, net, p->index);
-    h->steps = own(out, p, net->step_count);
-    put_steps(out, net, strings);
-    h->groups = own(out, p, net->group_count);
+    h->steps = out_section(out, p->base, net->step_count);
+    put_steps(out, net, names);
+    h->groups = out_section(out, p->base, net->group_count);
     out_put(out, net->groups, net->group_count * sizeof *net->groups);
-    h->parameters = own(out, p, 0);
+    h->parameters = out_section(out, p->base, 0);
     h->parameters.count = put_parameters(out, net, p->parameters);
-    h->inputs = own(out, p, net->input_count);
-    put_io(out, net->inputs, net->input_count, p->index, strings);
-    h->outputs = own(out, p, net->output_count);
-    put_io(out, net->outputs, net->output_count, p->index, strings);
-    h->picture = own(out, p, picture != NULL);
-    out_put(out, picture, picture ? sizeof *picture : 0);
-    if (extras->answer) h->answer = own(out, p, (uint32_t)extras->answer_words);
-    if (extras->answer) out_put(out, extras->answer, extras->answer_words * sizeof *extras->answer);
+    h->inputs = out_section(out, p->base, net->input_count);
+    put_io(out, net->inputs, net->input_count, p->index, names);
+    h->outputs = out_section(out, p->base, net->output_count);
+    put_io(out, net->outputs, net->output_count, p->index, names);
+    h->picture = out_section(out, p->base, 0);
     h->arena_bytes = net->arena_bytes;
     h->macs_low = (uint32_t)macs;
     h->macs_high = (uint32_t)(macs >> 32);
     h->parameter_count = net->parameter_count > UINT32_MAX ? UINT32_MAX : (uint32_t)net->parameter_count;
 }
 
-static void put_labels(struct out *out, const struct blob_extras *extras, struct strings *strings) {
-    for (uint32_t i = 0; i < extras->label_count; i++) {
-        const char *text = extras->labels[i]; /* labels are many, and hardly ever equal */
-        uint32_t label = text[0] ? out_put(&strings->text, text, strlen(text) + 1) : 0;
-        out_put(out, &label, sizeof label);
-    }
-}
+#define SHARE(name, section) pieces_share(pieces, count, offsetof(struct morsel_blob_header, name), section)
 
-/* All networks name the section that was written for them. */
-static void share(struct piece *pieces, uint32_t count, size_t field, struct morsel_blob_section section) {
+static void write_all(struct out *out, struct piece *pieces, uint32_t count, struct names *names, struct constants *constants) {
     for (uint32_t i = 0; i < count; i++) {
-        struct morsel_blob_section seen = {section.offset - pieces[i].base, section.count};
-        memcpy((uint8_t *)&pieces[i].header + field, &seen, sizeof seen);
-    }
-}
-#define SHARE(name, section) share(pieces, count, offsetof(struct morsel_blob_header, name), section)
-
-static void write_all(struct out *out, struct piece *pieces, uint32_t count, const struct blob_extras *extras, struct strings *strings,
-                      struct constants *constants) {
-    for (uint32_t i = 0; i < count; i++) {
-        write_records(out, &pieces[i], &extras[i], strings);
+        write_records(out, &pieces[i], names);
         if (pieces[i].net->arena_bytes > pieces->header.arena_bytes) pieces->header.arena_bytes = pieces[i].net->arena_bytes;
     }
-    if (count > 1) pieces->header.variants = section(out, count);
+    if (count > 1) pieces->header.variants = out_section(out, 0, count);
     for (uint32_t i = 0; count > 1 && i < count; i++) out_put(out, &pieces[i].base, sizeof pieces[i].base);
-    SHARE(labels, section(out, extras->label_count));
-    put_labels(out, extras, strings);
-    for (uint32_t i = 0; i < count; i++) pieces[i].header.name = put_name(strings, pieces[i].net->name);
-    SHARE(strings, section(out, (uint32_t)strings->text.size));
-    out_put(out, strings->text.data, strings->text.size);
+    SHARE(labels, out_section(out, 0, 0));
+    for (uint32_t i = 0; i < count; i++) pieces[i].header.name = put_name(names, pieces[i].net->name);
+    SHARE(strings, out_section(out, 0, (uint32_t)names->strings.text.size));
+    out_put(out, names->strings.text.data, names->strings.text.size);
     uint32_t data = out_align(out);
     put_data(out, pieces, count, constants);
     out_align(out);
     SHARE(data, ((struct morsel_blob_section){data, (uint32_t)out->size - data}));
-    if (!extras->text) return;
-    SHARE(text, section(out, (uint32_t)extras->text_words));
-    out_put(out, extras->text, extras->text_words * sizeof *extras->text);
-    out_align(out);
 }
 
-/* The oldest version that can say what the network needs. */
-static uint32_t version_of(const struct net *net, const struct blob_extras *extras) {
-    bool newer = extras->text || extras->answer || (extras->picture && extras->picture->resize > MORSEL_RESIZE_SHORT_SIDE);
-    return newer ? 2 : net_format(net);
-}
-
-/* From the last on, as the checksum of one covers the headers behind it. */
-static void put_headers(struct out *out, struct piece *pieces, uint32_t count) {
-    while (count--) {
-        struct morsel_blob_header *h = &pieces[count].header;
-        uint8_t *to = out->data + pieces[count].base;
-        memcpy(h->magic, MORSEL_MAGIC, sizeof h->magic);
-        h->blob_bytes = (uint32_t)out->size - pieces[count].base;
-        memcpy(to, h, header_bytes(h));
-        h->checksum = morsel_checksum(to, h->blob_bytes);
-        memcpy(to, h, header_bytes(h));
-    }
-}
-
-static void start_pieces(struct piece *pieces, const struct net *const *nets, uint32_t count, const struct blob_extras *extras,
-                         struct strings *strings, struct constants *constants) {
-    uint32_t names = 0;
+static void start_pieces(struct piece *pieces, const struct net *const *nets, uint32_t count, struct names *names,
+                         struct constants *constants) {
+    uint32_t most = 0;
     for (uint32_t i = 0; i < count; i++) {
         const struct net *net = nets[i];
-        pieces[i] = (struct piece){.net = net, .header.format_version = version_of(net, &extras[i])};
+        pieces[i] = (struct piece){.net = net, .header.format_version = net_format(net)};
         pieces[i].index = must_calloc(net->buffer_count + 1, sizeof *pieces[i].index);
         pieces[i].parameters = must_calloc(net->step_count + 1, sizeof *pieces[i].parameters);
         for (uint32_t s = 0; s < net->step_count; s++) constants->room += net->steps[s]->constant_count;
         constants->room += net->buffer_count;
-        names += net->buffer_count + net->step_count + net->input_count + net->output_count + 1;
+        most += net->buffer_count + net->step_count + net->input_count + net->output_count + 1;
     }
     if (count > 1) pieces->header.format_version = 2;
     constants->known = must_calloc(constants->room + 1, sizeof *constants->known);
-    for (strings->room = 2; strings->room < 2 * names;) strings->room *= 2;
-    strings->known = must_calloc(strings->room, sizeof *strings->known);
+    strings_start(&names->strings, most);
 }
 
-uint8_t *blob_write_variants(const struct net *const *nets, uint32_t count, const struct blob_extras *extras, size_t *bytes) {
+/* The networks alone. */
+static struct out write_nets(const struct net *const *nets, uint32_t count, bool strip) {
     struct out out = {0};
     struct constants constants = {.out = &out, .parts = count > 1};
-    struct strings strings = {.strip = extras->strip};
+    struct names names = {.strip = strip};
     struct piece *pieces = must_calloc(count, sizeof *pieces);
-    start_pieces(pieces, nets, count, extras, &strings, &constants);
-    out_put(&strings.text, "", 1);
-    write_all(&out, pieces, count, extras, &strings, &constants);
-    out.failed = out.failed || strings.text.failed;
-    if (!out.failed) put_headers(&out, pieces, count);
+    start_pieces(pieces, nets, count, &names, &constants);
+    write_all(&out, pieces, count, &names, &constants);
+    out.failed = out.failed || names.strings.text.failed;
+    if (!out.failed) pieces_put_headers(&out, pieces, count);
     for (uint32_t i = 0; i < count; i++) {
         free(pieces[i].index);
         free(pieces[i].parameters);
     }
     free(pieces);
     free(constants.known);
-    free(strings.text.data);
-    free(strings.known);
-    *bytes = out.size;
-    if (!out.failed) return out.data;
+    strings_free(&names.strings);
+    return out;
+}
+
+uint8_t *blob_write_variants(const struct net *const *nets, uint32_t count, const struct blob_extras *extras, size_t *bytes) {
+    struct out out = write_nets(nets, count, extras->strip);
+    bool bare = true;
+    for (uint32_t i = 0; i < count; i++) bare = bare && !blob_dresses(&extras[i]);
+    uint8_t *dressed = out.failed || bare ? NULL : blob_dress(out.data, out.size, count, extras, bytes);
+    if (!out.failed && bare) {
+        *bytes = out.size;
+        return out.data;
+    }
     free(out.data);
-    return NULL;
+    return dressed;
 }
 
 uint8_t *blob_write(const struct net *net, const struct blob_extras *extras, size_t *bytes) {
