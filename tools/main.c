@@ -19,7 +19,7 @@ struct verb {
 
 static const struct verb verbs[] = {
 #ifndef MORSEL_TOOL_REDUCED
-    {"convert", verb_convert}, {"quantize", verb_quantize}, {"compare", verb_compare}, {"report", verb_report},
+    {"convert", verb_convert}, {"quantize", verb_quantize}, {"compare", verb_compare}, {"report", verb_report},   {"edit", verb_edit},
 #endif
     {"run", verb_run},         {"bench", verb_bench},       {"eval", verb_eval},       {"inspect", verb_inspect}, {"embed", verb_embed},
 };

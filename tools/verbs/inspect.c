@@ -25,6 +25,7 @@ void inspect_sections(const struct inspect *inspect, struct inspect_section sect
         {"picture", header->picture.count * (uint32_t)sizeof(struct morsel_blob_picture)},
         {"answer", morsel_has_answer(header) ? header->answer.count * 4 : 0},
         {"labels", header->labels.count * 4},
+        {"metadata", morsel_metadata_count(&inspect->network.model) * (uint32_t)sizeof(struct morsel_blob_pair)},
         {"strings", header->strings.count},
         {"data", header->data.count},
     };

@@ -28,7 +28,7 @@ struct inspect_section {
     const char *name;
     uint32_t bytes;
 };
-enum { INSPECT_SECTIONS = 12 };
+enum { INSPECT_SECTIONS = 13 };
 void inspect_sections(const struct inspect *inspect, struct inspect_section sections[INSPECT_SECTIONS]);
 
 /* NULL where the blob has none. */

@@ -207,6 +207,13 @@ static void put_sections(struct json *json, const struct inspect *inspect) {
     json_close(json);
 }
 
+static void put_metadata(struct json *json, const struct inspect *inspect) {
+    const char *key, *value;
+    json_open(json, "metadata");
+    for (uint32_t i = 0; (key = morsel_metadata_at(&inspect->network.model, i, &value)); i++) json_text(json, key, value);
+    json_close(json);
+}
+
 static void put_labels(struct json *json, const struct inspect *inspect) {
     json_open_array(json, "labels");
     for (uint32_t i = 0; i < inspect->header->labels.count; i++) json_text(json, NULL, morsel_label(&inspect->network.model, i));
@@ -251,6 +258,7 @@ void inspect_json(const struct inspect *inspect) {
     put_picture(&json, inspect);
     put_answer(&json, inspect);
     put_labels(&json, inspect);
+    put_metadata(&json, inspect);
     if (inspect->variant_count > 1) put_variants(&json, inspect);
     json_close(&json);
 }

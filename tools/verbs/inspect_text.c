@@ -74,6 +74,11 @@ static void print_labels(const struct inspect *inspect) {
     message_print("%s\n", count > 12 ? ", ..." : "");
 }
 
+static void print_metadata(const struct inspect *inspect) {
+    const char *key, *value;
+    for (uint32_t i = 0; (key = morsel_metadata_at(&inspect->network.model, i, &value)); i++) message_print("%s = %s\n", key, value);
+}
+
 /* The end of a line that has `used` columns so far: a name, cut in front where it does not fit. */
 static void print_name(const char *name, int used) {
     size_t room = used < MOST_COLUMNS - LEAST_NAME ? (size_t)(MOST_COLUMNS - used) : LEAST_NAME, length = strlen(name);
@@ -236,6 +241,7 @@ void inspect_text(const struct inspect *inspect) {
     print_picture(inspect);
     print_answer(inspect);
     print_labels(inspect);
+    print_metadata(inspect);
     print_steps(inspect);
     print_tensors(inspect);
     print_memory(inspect);

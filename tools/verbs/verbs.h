@@ -12,5 +12,6 @@ int verb_embed(int argc, char **argv);
 int verb_inspect(int argc, char **argv);
 int verb_compare(int argc, char **argv);
 int verb_report(int argc, char **argv);
+int verb_edit(int argc, char **argv);
 
 #endif

@@ -47,6 +47,7 @@ void conversion_free(struct conversion *c) {
     labels_free(c->labels, c->label_count);
     text_rule_free(&c->text);
     answer_rule_free(&c->answer);
+    metadata_free(&c->metadata);
     sizes_free(&c->sizes);
     for (int k = 0; k < BLOB_C_COUNT; k++) free(c->c_files[k].path);
     free(c->ends);
@@ -94,20 +95,6 @@ static bool read_sizes(const struct conversion_call *call, struct conversion *c,
     return !call->one_size || c->sizes.count == 1 ||
            failure_set(failure, STATUS_CALL, "--dim with several numbers is for convert and quantize; here one is wanted, as --dim %s",
                        sizes_text(&c->sizes, 0, text, sizeof text));
-}
-
-static bool read_extras(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
-    c->extras.strip = call->strip;
-    if (call->picture && !picture_rule_read(call->picture, &c->rule, failure)) return false;
-    c->extras.picture = call->picture ? &c->rule : NULL;
-    if (call->text && !text_rule_read(call->text, &c->text, failure)) return false;
-    c->extras.text = c->text.words;
-    c->extras.text_words = c->text.word_count;
-    if (call->answer && !answer_rule_read(call->answer, &c->answer, failure)) return false;
-    if (call->labels && !labels_read(call->labels, &c->labels, &c->label_count, failure)) return false;
-    c->extras.labels = c->labels;
-    c->extras.label_count = (uint32_t)c->label_count;
-    return true;
 }
 
 /* A file that stands there already is written over only where it was made by --c. */
@@ -221,7 +208,7 @@ static bool weights_stay(const struct conversion_call *call, const struct conver
 bool conversion_read(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
     if (!read_sizes(call, c, failure)) return false;
     c->graph = conversion_open(call, &c->report, failure);
-    return c->graph && weights_stay(call, c, failure) && read_extras(call, c, failure) && bind_first(call, c, failure) &&
+    return c->graph && weights_stay(call, c, failure) && rules_read(call, c, failure) && bind_first(call, c, failure) &&
            rules_fit(call, c, failure);
 }
 
@@ -257,19 +244,6 @@ static bool pool(const struct conversion_call *call, const struct conversion *c,
     if (!call->text || c->text.pooling == TEXT_POOLING_NONE) return true;
     enum sentence_pooling pooling = c->text.pooling == TEXT_POOLING_MEAN ? SENTENCE_MEAN : SENTENCE_FIRST;
     return sentence_pool(graph, pooling, c->text.normalize, failure) || failure_prefix(failure, call->text);
-}
-
-/* Which inputs take token ids, mask and token types: those of these names. */
-static bool find_text_inputs(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
-    static const char *const names[] = {"input_ids", "attention_mask", "token_type_ids"};
-    struct morsel_blob_text *record = (struct morsel_blob_text *)(void *)c->text.words;
-    for (uint32_t k = 0; call->text && k < 3; k++) {
-        for (uint32_t i = 0; i < c->net->input_count; i++)
-            if (!strcmp(c->net->inputs[i].name, names[k]) && c->net->inputs[i].buffer->type == MORSEL_INT32) record->inputs[k] = i;
-    }
-    return !call->text || record->inputs[0] != MORSEL_TEXT_NO_INPUT ||
-           failure_set(failure, STATUS_INPUT, "%s: a text rule is given, and the network has no input 'input_ids' of integers",
-                       call->input);
 }
 
 /* Steps and arena of a variant. */
@@ -321,10 +295,14 @@ bool conversion_make(const struct conversion_call *call, struct conversion *c, s
     c->graphs = must_calloc(c->sizes.count, sizeof *c->graphs);
     bool good = make_net(call, c, 0, graph, &c->report, failure);
     c->net = c->nets[0];
-    if (!good || !find_text_inputs(call, c, failure)) return false;
+    if (!good || !rules_text_inputs(call, c, failure)) return false;
     for (uint32_t k = 1; k < c->sizes.count; k++)
         if (!make_variant(call, c, k, failure)) return false;
-    if (!rules_write(call, c, failure) || !check_blob(c, failure)) return false;
+    return rules_write(call, c, failure) && conversion_finish(call, c, failure);
+}
+
+bool conversion_finish(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
+    if (!check_blob(c, failure)) return false;
     for (int k = 0; k < BLOB_C_COUNT; k++) {
         struct c_file *file = &c->c_files[k];
         if (!file->path) continue;
@@ -441,6 +419,10 @@ void conversion_summary(const struct conversion_call *call, const struct convers
     message_print("\n");
     print_streaming(c);
     if (c->sizes.count > 1) print_variants(c);
+    conversion_summary_c(call, c);
+}
+
+void conversion_summary_c(const struct conversion_call *call, const struct conversion *c) {
     const struct c_file *files = c->c_files;
     if (!files[BLOB_C_HEADER].path) return;
     message_print("%s, %s\n  the blob as %s, and what declares it and the size of its arena\n", call->c_source, files[BLOB_C_HEADER].path,

@@ -11,12 +11,13 @@
 #include "tools/base/options.h"
 #include "tools/samples/rules/answer_rule.h"
 #include "tools/samples/rules/text_rule.h"
+#include "tools/verbs/host/metadata.h"
 #include "tools/verbs/host/sizes.h"
 
 /* What the command line says. */
 struct conversion_call {
     const char *input, *output, *c_source, *picture, *text, *answer, *labels;
-    struct option_texts shapes, dims;
+    struct option_texts shapes, dims, set;
     struct option_texts input_nodes, output_nodes; /* where the graph is cut */
     long batch, arena;
     bool strip, no_streaming, half, json;
@@ -50,6 +51,7 @@ struct conversion {
     struct morsel_blob_picture rule; /* for the first variant */
     struct text_rule text;
     struct answer_rule answer;
+    struct metadata metadata;
     struct blob_extras extras;
     char **labels;
     size_t label_count;
@@ -89,6 +91,9 @@ bool conversion_fits(const struct conversion_call *call, struct net *net, struct
  * report (and no failure), or with a failure. What was made before is freed. */
 bool conversion_make(const struct conversion_call *call, struct conversion *c, struct onnx_graph *graph, struct failure *failure);
 
+/* The blob opens as the library has it, and the files of --c are made of it. */
+bool conversion_finish(const struct conversion_call *call, struct conversion *c, struct failure *failure);
+
 /* The blob, and the files of --c where they are wanted, put into files[0..CONVERSION_FILES); how many. */
 enum { CONVERSION_FILES = 1 + BLOB_C_COUNT };
 size_t conversion_files(const struct conversion_call *call, const struct conversion *c, struct file_new *files);
@@ -103,6 +108,7 @@ uint32_t conversion_arena(const struct conversion *c);
  * it is known. */
 void conversion_json(struct json *json, const struct conversion *c);
 void conversion_summary(const struct conversion_call *call, const struct conversion *c);
+void conversion_summary_c(const struct conversion_call *call, const struct conversion *c); /* the files of --c, where there are any */
 
 /* The label of a class, NULL where there is none: as dataset_classes and results ask for it, whose context the conversion is. */
 const char *conversion_label(const void *conversion, uint32_t index);

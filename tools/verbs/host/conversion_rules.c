@@ -4,8 +4,41 @@
 #include "core/blob.h"
 #include "tools/base/arena.h"
 #include "tools/network/host/extras.h"
+#include "tools/samples/rules/picture_rule.h"
 #include <stdlib.h>
 #include <string.h>
+
+bool rules_read(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
+    c->extras.strip = call->strip;
+    if (!metadata_set(&c->metadata, &call->set, failure)) return false;
+    c->extras.metadata = c->metadata.list;
+    c->extras.metadata_count = c->metadata.count;
+    if (call->picture && !picture_rule_read(call->picture, &c->rule, failure)) return false;
+    if (call->picture) c->extras.picture = &c->rule;
+    if (call->text && !text_rule_read(call->text, &c->text, failure)) return false;
+    if (call->text) c->extras.text = c->text.words;
+    if (call->text) c->extras.text_words = c->text.word_count;
+    if (call->answer && !answer_rule_read(call->answer, &c->answer, failure)) return false;
+    if (!call->labels) return true;
+    if (!labels_read(call->labels, &c->labels, &c->label_count, failure)) return false;
+    c->extras.labels = c->labels;
+    c->extras.label_count = (uint32_t)c->label_count;
+    return true;
+}
+
+/* --- Text --- */
+
+bool rules_text_inputs(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
+    static const char *const names[] = {"input_ids", "attention_mask", "token_type_ids"};
+    struct morsel_blob_text *record = (struct morsel_blob_text *)(void *)c->text.words;
+    for (uint32_t k = 0; call->text && k < 3; k++) {
+        for (uint32_t i = 0; i < c->net->input_count; i++)
+            if (!strcmp(c->net->inputs[i].name, names[k]) && c->net->inputs[i].buffer->type == MORSEL_INT32) record->inputs[k] = i;
+    }
+    return !call->text || record->inputs[0] != MORSEL_TEXT_NO_INPUT ||
+           failure_set(failure, STATUS_INPUT, "%s: a text rule is given, and the network has no input 'input_ids' of integers",
+                       call->input);
+}
 
 /* --- Pictures --- */
 
@@ -58,7 +91,7 @@ bool rules_fit(const struct conversion_call *call, struct conversion *c, struct 
     for (size_t i = 0; i < graph->output_count; i++) outputs[i] = stated(graph->outputs[i]->name, &graph->outputs[i]->shape);
     if (graph->input_count) {
         input = stated("", &graph->inputs[0]->shape);
-        if (call->picture) sides_in(input.rank, input.dims, &c->rule, sides);
+        if (c->extras.picture) sides_in(input.rank, input.dims, &c->rule, sides);
     }
     network.height = sides[0];
     network.width = sides[1];
@@ -88,24 +121,35 @@ static bool put_answer(const struct conversion *c, const struct net *net, uint32
 
 /* --- The blob --- */
 
-bool rules_write(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
+bool rules_of_sizes(const struct conversion_call *call, const struct conversion *c, struct rules_sizes *sizes, struct failure *failure) {
     uint32_t count = c->sizes.count;
-    struct blob_extras *extras = must_calloc(count, sizeof *extras);
-    struct morsel_blob_picture *rules = must_calloc(count, sizeof *rules);
-    uint32_t **answers = must_calloc(count, sizeof *answers);
     bool good = true;
+    sizes->extras = must_calloc(count, sizeof *sizes->extras);
+    sizes->pictures = must_calloc(count, sizeof *sizes->pictures);
+    sizes->answers = must_calloc(count, sizeof *sizes->answers);
     for (uint32_t k = 0; k < count && good; k++) {
-        rules[k] = rule_of(c, k);
-        extras[k] = c->extras;
-        if (extras[k].picture) extras[k].picture = &rules[k];
-        if (call->answer) good = put_answer(c, c->nets[k], &answers[k], &extras[k].answer_words, failure);
-        extras[k].answer = answers[k];
+        struct blob_extras *extras = &sizes->extras[k];
+        *extras = c->extras;
+        sizes->pictures[k] = rule_of(c, k);
+        if (extras->picture) extras->picture = &sizes->pictures[k];
+        if (call->answer) good = put_answer(c, c->nets[k], &sizes->answers[k], &extras->answer_words, failure);
+        extras->answer = sizes->answers[k];
     }
-    if (good) c->blob = blob_write_variants((const struct net *const *)c->nets, count, extras, &c->blob_bytes);
+    return good;
+}
+
+void rules_sizes_free(const struct conversion *c, struct rules_sizes *sizes) {
+    for (uint32_t k = 0; sizes->answers && k < c->sizes.count; k++) free(sizes->answers[k]);
+    free(sizes->answers);
+    free(sizes->pictures);
+    free(sizes->extras);
+}
+
+bool rules_write(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
+    struct rules_sizes sizes = {0};
+    bool good = rules_of_sizes(call, c, &sizes, failure);
+    if (good) c->blob = blob_write_variants((const struct net *const *)c->nets, c->sizes.count, sizes.extras, &c->blob_bytes);
     if (good && !c->blob) failure_set(failure, STATUS_SYSTEM, "the blob would take more than 2^31 bytes");
-    for (uint32_t k = 0; k < count; k++) free(answers[k]);
-    free(answers);
-    free(extras);
-    free(rules);
+    rules_sizes_free(c, &sizes);
     return c->blob != NULL;
 }

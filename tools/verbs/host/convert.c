@@ -67,6 +67,7 @@ int verb_convert(int argc, char **argv) {
         {"--answer", "RULE.json", OPTION_TEXT, &call.answer, 0, 0,
          "what the outputs mean: boxes, classes, a vector, see tools/README.md [no rule]"},
         {"--labels", "FILE", OPTION_TEXT, &call.labels, 0, 0, "class names: one a line, or a JSON array [none]"},
+        {"--set", "KEY=VALUE", OPTION_TEXTS, &call.set, 0, 0, "what the blob says of itself, as version=3; may be given several times"},
         {"--json", NULL, OPTION_FLAG, &call.json, 0, 0, "one JSON object on stdout"},
     };
     const struct options options = {

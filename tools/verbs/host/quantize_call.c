@@ -39,6 +39,8 @@ static const struct option list[] = {
     {"--text", "RULE.json", OPTION_TEXT, &given.conversion.text, 0, 0, "how a text becomes the input; goes into the blob"},
     {"--answer", "RULE.json", OPTION_TEXT, &given.conversion.answer, 0, 0, "what the outputs mean; goes into the blob"},
     {"--labels", "FILE", OPTION_TEXT, &given.conversion.labels, 0, 0, "class names: one a line, or a JSON array [none]"},
+    {"--set", "KEY=VALUE", OPTION_TEXTS, &given.conversion.set, 0, 0,
+     "what the blob says of itself, as version=3; may be given several times"},
     {"--shape", "NAME=1,3,224,224", OPTION_TEXTS, &given.conversion.shapes, 0, 0, "the shape of an input, whatever the file says"},
     {"--dim", "NAME=N", OPTION_TEXTS, &given.conversion.dims, 0, 0,
      "a number for a free dimension, or several: NAME=32,64,128 gives a variant each"},

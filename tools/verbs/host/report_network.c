@@ -49,6 +49,11 @@ static void put_labels(const struct report *r, FILE *file) {
     fprintf(file, "%s</td></tr>\n", count > SHOWN ? ", ..." : "");
 }
 
+static void put_metadata(const struct report *r, FILE *file) {
+    const char *key, *value;
+    for (uint32_t i = 0; (key = morsel_metadata_at(&r->inspect.network.model, i, &value)); i++) page_fact(file, key, "%s", value);
+}
+
 static void put_facts(const struct report *r, FILE *file) {
     const struct inspect *inspect = &r->inspect;
     const struct network *network = &inspect->network;
@@ -62,6 +67,7 @@ static void put_facts(const struct report *r, FILE *file) {
     put_tensors(file, "output", network->outputs, network->output_count);
     put_rule(r, file);
     put_labels(r, file);
+    put_metadata(r, file);
     page_fact(file, "steps", "%u, %u groups of which stream", inspect->header->steps.count, inspect->header->groups.count);
     if (inspect->variant_count > 1)
         page_fact(file, "sizes", "%u in this blob; the page is about size %u", inspect->variant_count, network->variant);
